@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * How a block was asked for and given back: numbers shared by ring records and recordings. They are
+ * stored, so a number never changes its meaning; new ones go at the end.
+ */
+#ifndef FORMAT_KINDS_H
+#define FORMAT_KINDS_H
+
+#include <assert.h>
+#include <stdint.h>
+
+enum hw_alloc_kind {
+	HW_MALLOC = 0,
+	HW_CALLOC = 1,
+	HW_REALLOC = 2, /* realloc and reallocarray, of NULL as well as of a block */
+	HW_POSIX_MEMALIGN = 3,
+	HW_ALIGNED_ALLOC = 4,
+	HW_MEMALIGN = 5,
+	HW_VALLOC = 6,
+	HW_PVALLOC = 7,
+	HW_NEW = 8,
+	HW_NEW_ARRAY = 9,
+	HW_NEW_NOTHROW = 10,
+	HW_NEW_ARRAY_NOTHROW = 11,
+	HW_NEW_ALIGNED = 12,
+	HW_NEW_ARRAY_ALIGNED = 13,
+	HW_NEW_ALIGNED_NOTHROW = 14,
+	HW_NEW_ARRAY_ALIGNED_NOTHROW = 15,
+	HW_ALLOC_KINDS = 16
+};
+
+enum hw_free_kind {
+	HW_FREE = 0, /* free, free_sized, free_aligned_sized, cfree */
+	HW_FREE_REALLOC = 1, /* the old block of a realloc, or realloc(p, 0) that frees */
+	HW_DELETE = 2, /* all forms of operator delete */
+	HW_DELETE_ARRAY = 3, /* all forms of operator delete[] */
+	HW_FREE_KINDS = 4
+};
+
+/* The free kind that matches an allocation kind; anything else is a mismatch worth reporting. */
+static inline enum hw_free_kind hw_matching_free(enum hw_alloc_kind kind)
+{
+	if (kind < HW_NEW)
+		return HW_FREE;
+	return (kind & 1) ? HW_DELETE_ARRAY : HW_DELETE;
+}
+
+static_assert((HW_NEW & 1) == 0 && (HW_NEW_ARRAY & 1) == 1, "array forms are the odd ones");
+static_assert(HW_NEW_ARRAY_ALIGNED_NOTHROW + 1 == HW_ALLOC_KINDS, "kinds are dense");
+
+#endif
