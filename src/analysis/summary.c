@@ -258,7 +258,7 @@ static struct error *say_mismatched(const struct facts *facts, struct text *text
 	if (count) {
 		add_counted(text, count, "block", "blocks");
 		text_printf(text,
-			" %s freed by a function that does not match the one that allocated it.\n",
+			" %s freed by a function that does not match the allocating one.\n",
 			plural(count, "was", "were"));
 	}
 	return NULL;
