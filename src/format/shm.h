@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The memory that a recorded process and its collector share: one sparse memfd for each process image, made by
+ * the collector, mapped by both, its descriptor closed in the target at once.
+ *
+ *     +--------+-------------+---------+---------+----------+-------------------+-----------+
+ *     | header | ring heads  | modules | strings | buckets  | nodes (call tree) | ring data |
+ *     +--------+-------------+---------+---------+----------+-------------------+-----------+
+ *
+ * The target writes everything except what is marked *collector*. The collector trusts nothing it reads here: it
+ * fetches each word once and checks it. The target in turn only ever waits for `tail` of its own ring, and never for long.
+ *
+ * A ring is an array of 64-bit words with a free-running head (words published by its one producer) and tail (words the collector is
+ * done with). Word number n stands at index n modulo the size. A record never wraps: HW_R_PAD fills the rest of a lap.
+ */
+#ifndef FORMAT_SHM_H
+#define FORMAT_SHM_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HW_SHM_MAGIC 0x31676e6972776868ull /* "hhwring1" */
+#define HW_SHM_VERSION 1u
+
+/* Rings by size: few large ones for the threads that come first, many small ones. 61 MiB in all, sparse. */
+#define HW_RINGS_LARGE 8u
+#define HW_RINGS_MEDIUM 56u
+#define HW_RINGS_SMALL 448u
+#define HW_RING_WORDS_LARGE (1u << 19) /* 4 MiB */
+#define HW_RING_WORDS_MEDIUM (1u << 15) /* 256 KiB */
+#define HW_RING_WORDS_SMALL (1u << 12) /* 32 KiB */
+/* One more, behind a lock, for what has no ring of its own: see HW_R_FOREIGN. */
+#define HW_RING_SHARED (HW_RINGS_LARGE + HW_RINGS_MEDIUM + HW_RINGS_SMALL)
+#define HW_RING_WORDS_SHARED (1u << 17) /* 1 MiB */
+#define HW_RINGS (HW_RING_SHARED + 1u)
+
+#define HW_MODULES_MAX 8192u
+#define HW_STRINGS_BYTES (2u << 20)
+#define HW_NODES_MAX (8u << 20)
+/* Three tables of bucket heads; a full bucket sends the search on to the next, larger table. */
+#define HW_BUCKET_LEVELS 3
+#define HW_BUCKETS_LEVEL0 (1u << 12)
+#define HW_BUCKETS_LEVEL1 (1u << 16)
+#define HW_BUCKETS_LEVEL2 (1u << 21)
+#define HW_BUCKETS (HW_BUCKETS_LEVEL0 + HW_BUCKETS_LEVEL1 + HW_BUCKETS_LEVEL2)
+
+enum hw_ring_state {
+	HW_RING_FREE = 0, /* collector: drained, its thread is gone */
+	HW_RING_ACTIVE = 1, /* target: has a producer */
+};
+
+struct hw_ring {
+	/* Producer's line. */
+	_Alignas(64) uint64_t head; /* release: words before it are complete */
+	uint64_t busy; /* non-zero while an event is between its start and its publication */
+	uint64_t lost; /* events dropped so far */
+	uint32_t tid;
+	uint32_t generation; /* grows with each new producer */
+	uint32_t state; /* enum hw_ring_state */
+	uint32_t waiting; /* 1: the producer sleeps on the low half of tail (futex) */
+	uint64_t longest_wait_ns;
+	uint64_t wait_ns;
+	/* Collector's line. */
+	_Alignas(64) uint64_t tail;
+};
+static_assert(sizeof(struct hw_ring) == 128, "shared");
+static_assert(offsetof(struct hw_ring, tail) == 64, "shared");
+
+struct hw_module {
+	uint64_t start;
+	uint64_t end;
+	uint64_t bias;
+	uint32_t path_offset; /* in the strings */
+	uint32_t path_bytes;
+	uint32_t build_id_bytes; /* at most 32 */
+	uint32_t reserved;
+	uint8_t build_id[32];
+};
+static_assert(sizeof(struct hw_module) == 72, "shared");
+
+struct hw_node {
+	uint64_t frame; /* module << 48 | address; written before the node is linked */
+	uint32_t parent; /* always smaller than the node's own number */
+	uint32_t next; /* in its bucket */
+};
+static_assert(sizeof(struct hw_node) == 16, "shared");
+
+#define HW_FRAME_ADDRESS_BITS 48
+#define HW_FRAME_ADDRESS_MASK ((1ull << HW_FRAME_ADDRESS_BITS) - 1)
+
+/* Frames that are marks: module 0, small addresses. The meaning of each: FORMAT.md, STACKS. */
+enum hw_mark_frame {
+	HW_MARK_CUT = 1,
+	HW_MARK_NO_UNWIND_INFO = 2,
+	HW_MARK_TABLE_FULL = 3,
+	HW_MARK_SIGNAL = 4,
+	HW_MARK_GUESS = 5,
+	HW_MARK_IN_HANDLER = 6,
+	HW_MARK_FRAMES = 16
+};
+
+struct hw_shm {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t reserved;
+	uint64_t total_bytes;
+	/* Target. */
+	_Alignas(64) uint32_t nodes; /* next free node number; node 0 is the root */
+	uint32_t modules; /* release: modules before it are complete; module 0 is "unknown" */
+	uint32_t strings; /* bytes used */
+	uint32_t exit_seen; /* 1 once the process has begun to exit in an orderly way */
+	uint64_t lost_without_ring;
+	uint64_t stacks_full;
+	/* Collector. */
+	_Alignas(64) uint64_t progress; /* grows whenever room was made in any ring */
+	uint32_t detached; /* 1: stop recording (the collector gives up) */
+};
+static_assert(sizeof(struct hw_shm) <= 4096, "one page");
+
+/* Offsets of the parts; each starts on a page. */
+#define HW_SHM_PAGES(bytes) (((uint64_t)(bytes) + 4095) / 4096 * 4096)
+#define HW_SHM_RINGS ((uint64_t)4096)
+#define HW_SHM_MODULES (HW_SHM_RINGS + HW_SHM_PAGES(HW_RINGS * sizeof(struct hw_ring)))
+#define HW_SHM_STRINGS (HW_SHM_MODULES + HW_SHM_PAGES(HW_MODULES_MAX * sizeof(struct hw_module)))
+#define HW_SHM_BUCKETS (HW_SHM_STRINGS + HW_STRINGS_BYTES)
+#define HW_SHM_NODES (HW_SHM_BUCKETS + HW_SHM_PAGES(HW_BUCKETS * sizeof(uint32_t)))
+#define HW_SHM_DATA (HW_SHM_NODES + HW_SHM_PAGES((uint64_t)HW_NODES_MAX * sizeof(struct hw_node)))
+#define HW_SHM_DATA_WORDS                                                                          \
+	((uint64_t)HW_RINGS_LARGE * HW_RING_WORDS_LARGE +                                          \
+		(uint64_t)HW_RINGS_MEDIUM * HW_RING_WORDS_MEDIUM +                                 \
+		(uint64_t)HW_RINGS_SMALL * HW_RING_WORDS_SMALL + HW_RING_WORDS_SHARED)
+#define HW_SHM_BYTES (HW_SHM_DATA + HW_SHM_DATA_WORDS * 8)
+static_assert(HW_SHM_DATA_WORDS * 8 <= 64u << 20, "all rings together at most 64 MiB");
+
+/* Size of ring number `ring` in words. */
+static inline uint32_t hw_ring_words(uint32_t ring)
+{
+	if (ring < HW_RINGS_LARGE)
+		return HW_RING_WORDS_LARGE;
+	if (ring < HW_RINGS_LARGE + HW_RINGS_MEDIUM)
+		return HW_RING_WORDS_MEDIUM;
+	return ring < HW_RING_SHARED ? HW_RING_WORDS_SMALL : HW_RING_WORDS_SHARED;
+}
+
+/* Where the data of ring number `ring` begins, in words from HW_SHM_DATA. */
+static inline uint64_t hw_ring_start(uint32_t ring)
+{
+	uint64_t start = 0;
+	uint32_t large = ring < HW_RINGS_LARGE ? ring : HW_RINGS_LARGE;
+	start += (uint64_t)large * HW_RING_WORDS_LARGE;
+	ring -= large;
+	uint32_t medium = ring < HW_RINGS_MEDIUM ? ring : HW_RINGS_MEDIUM;
+	start += (uint64_t)medium * HW_RING_WORDS_MEDIUM;
+	ring -= medium;
+	return start + (uint64_t)ring * HW_RING_WORDS_SMALL;
+}
+
+/*
+ * Ring records. The low byte of the first word is the operation, the other 56 bits its address or number. With
+ * HW_R_STAMPED the last word (for a realloc the last two) is a TSC value; without, the record took place after the
+ * last stamp seen in the ring and before any other thread existed.
+ */
+enum hw_record {
+	HW_R_PAD = 0x01, /* rest of the lap is empty */
+	HW_R_TIME = 0x02, /* [tsc] */
+	HW_R_FAILED = 0x03, /* number = kind; [stack | 0] [size] */
+	HW_R_REALLOC = 0x04, /* address = new; [stack | size] [old] ; stamps: before, after the call */
+	HW_R_LOST = 0x05, /* number = events dropped at this place */
+	HW_R_FOREIGN = 0x06, /* shared ring only: number = tid; the next record is that thread's */
+	HW_R_NAME = 0x07, /* two words: the thread's name, NUL padded */
+	HW_R_FREE = 0x10, /* + enum hw_free_kind; address */
+	HW_R_FREE_SAME_FRAME = 0x18, /* + enum hw_free_kind: freed by the frame that allocated */
+	HW_R_ALLOC = 0x20, /* + enum hw_alloc_kind; address; [stack | size] */
+	HW_R_STAMPED = 0x80,
+};
+/* [stack | size] = stack in the low half, size in the high half; this value: a further word has the size. */
+#define HW_R_SIZE_BIG 0xffffffffu
+/* The longest record in words: realloc with a big size, stamped. */
+#define HW_R_WORDS_MAX 6
+
+/*
+ * The conversation on the session's socket: the runtime says hello, the collector answers with the memfd attached, or
+ * declines. HEAPWISE_SESSION in the environment is the socket's path.
+ */
+#define HW_SESSION_ENV "HEAPWISE_SESSION"
+#define HW_HELLO_MAGIC 0x6f6c6568u
+
+enum hw_hello_reason {
+	HW_HELLO_START = 0, /* a program image has just started */
+	HW_HELLO_FORK = 1, /* a forked child, at its first allocation */
+};
+
+struct hw_hello {
+	uint32_t magic;
+	uint32_t version;
+	int32_t pid; /* as the target sees itself */
+	int32_t ppid;
+	uint32_t reason;
+	uint32_t reserved;
+	uint64_t tsc;
+};
+static_assert(sizeof(struct hw_hello) == 32, "on a socket");
+
+struct hw_welcome {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t record; /* 0: declined; the process goes unrecorded */
+	uint32_t reserved;
+};
+static_assert(sizeof(struct hw_welcome) == 16, "on a socket");
+
+#endif

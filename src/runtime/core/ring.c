@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: see ring.h. May touch: the same.
+ *
+ * Waiting is bounded by the collector's progress, not by a fixed time: as long as it moves, exactness is worth the sleep; when it has not
+ * moved for RT_WAIT_MAX_NS the program goes on, and events are dropped without waiting until it moves again.
+ */
+#include "runtime/core/ring.h"
+
+#include <linux/futex.h>
+
+#define WAIT_STEP_NS 50000000
+
+static uint64_t lap_end(const struct rt_thread *t)
+{
+	return (t->head & ~(uint64_t)(t->size - 1)) + t->size;
+}
+
+static uint64_t tail_of(const struct rt_thread *t)
+{
+	uint64_t tail = __atomic_load_n(&t->ring->tail, __ATOMIC_ACQUIRE);
+	/* A collector gone wild must not make us write over what it may still read, nor out of the ring. */
+	return t->head - tail <= t->size ? tail : t->head - t->size;
+}
+
+/* Fills the lap with a pad when a record does not fit in its rest. Needs one free word. */
+static void wrap(struct rt_thread *t)
+{
+	uint64_t end = lap_end(t);
+	t->words[t->head] = HW_R_PAD;
+	t->head = end;
+	t->words -= t->size;
+	__atomic_store_n(&t->ring->head, t->head, __ATOMIC_RELEASE);
+}
+
+/* Sets limit from tail; true if `count` words fit now. */
+static bool look(struct rt_thread *t, uint32_t count)
+{
+	uint64_t free_until = tail_of(t) + t->size;
+	if (t->head + count > lap_end(t)) {
+		if (t->head == free_until)
+			return false;
+		if (t->head != lap_end(t))
+			wrap(t);
+	}
+	uint64_t end = lap_end(t);
+	t->limit = end < free_until ? end : free_until;
+	return t->head + count <= t->limit;
+}
+
+static void sleep_on_tail(struct rt_thread *t)
+{
+	struct hw_ring *ring = t->ring;
+	uint32_t seen = (uint32_t)__atomic_load_n(&ring->tail, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->waiting, 1, __ATOMIC_SEQ_CST);
+	if (tail_of(t) + t->size < t->head + HW_R_WORDS_MAX + 2) {
+		struct sys_timespec step = {0, WAIT_STEP_NS};
+		sys_call4(__NR_futex, &ring->tail, FUTEX_WAIT, seen, &step);
+	}
+	__atomic_store_n(&ring->waiting, 0, __ATOMIC_RELAXED);
+}
+
+static bool wait_for_room(struct rt_thread *t, uint32_t count)
+{
+	uint64_t progress = __atomic_load_n(&t->shm->progress, __ATOMIC_RELAXED);
+	if (t->stalled_at == progress + 1 || __atomic_load_n(&t->shm->detached, __ATOMIC_RELAXED))
+		return false;
+	uint64_t began = sys_now_ns(), moved = began, now = began;
+	bool room = false;
+	while (!(room = look(t, count))) {
+		sleep_on_tail(t);
+		now = sys_now_ns();
+		uint64_t seen = __atomic_load_n(&t->shm->progress, __ATOMIC_RELAXED);
+		if (seen != progress) {
+			progress = seen;
+			moved = now;
+		} else if (now - moved > RT_WAIT_MAX_NS) {
+			t->stalled_at = progress + 1;
+			break;
+		}
+	}
+	uint64_t waited = now - began;
+	t->ring->wait_ns += waited;
+	if (waited > t->ring->longest_wait_ns)
+		t->ring->longest_wait_ns = waited;
+	return room;
+}
+
+bool rt_ring_wait(struct rt_thread *t, uint32_t count)
+{
+	/* One word more: a report of lost events goes first when there is one. */
+	uint32_t wanted = t->lost ? count + 1 : count;
+	if (!look(t, wanted) && !wait_for_room(t, wanted)) {
+		t->lost++;
+		t->limit = t->head; /* whatever comes next has to pass here too */
+		__atomic_store_n(&t->ring->lost, t->ring->lost + 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	if (t->lost) {
+		t->words[t->head++] = HW_R_LOST | t->lost << 8;
+		t->lost = 0;
+	}
+	return true;
+}
+
+void rt_ring_attach(struct rt_thread *t, struct hw_shm *shm, uint32_t index, uint32_t tid)
+{
+	struct hw_ring *ring = (struct hw_ring *)((char *)shm + HW_SHM_RINGS) + index;
+	uint64_t *data = (uint64_t *)((char *)shm + HW_SHM_DATA) + hw_ring_start(index);
+	t->shm = shm;
+	t->size = hw_ring_words(index);
+	t->head = ring->head;
+	t->limit = t->head;
+	t->words = data - (t->head & ~(uint64_t)(t->size - 1));
+	t->last_address = 0;
+	t->lost = 0;
+	t->stalled_at = 0;
+	t->until_time = 0;
+	t->walk.memo_frames = 0;
+	t->walk.readable_low = t->walk.readable_high = 0;
+	ring->busy = 0;
+	ring->tid = tid;
+	ring->lost = 0;
+	ring->longest_wait_ns = 0;
+	ring->wait_ns = 0;
+	__atomic_store_n(&ring->generation, ring->generation + 1, __ATOMIC_RELEASE);
+	t->ring = ring;
+}

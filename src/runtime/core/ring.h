@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: any thread, any moment. May touch: the calling thread's ring and its private state.
+ *
+ * Writing records: reserve, fill, publish. The thread keeps head and the point up to which it may write without looking (limit), so the common
+ * case is one comparison.
+ */
+#ifndef RUNTIME_RING_H
+#define RUNTIME_RING_H
+
+#include "format/shm.h"
+#include "runtime/core/sys.h"
+#include "runtime/core/unwind.h"
+
+#include <stdint.h>
+
+/*
+ * What a thread owns. Lives in memory that fork() wipes in the child: all zero means "not (or not any more) a recorded thread", and
+ * ring is the one field that every hook looks at.
+ */
+struct rt_thread {
+	struct hw_ring *ring; /* NULL: no ring */
+	uint64_t *words; /* word number n stands at words[n]: moved back by a lap at each wrap */
+	uint64_t head; /* next word to write */
+	uint64_t limit; /* first word that may not be written without a look at tail */
+	uint64_t last_address; /* of this thread's latest block while it can be a temporary, else 0 */
+	struct hw_shm *shm;
+	uint64_t lost; /* events dropped since the last HW_R_LOST */
+	uint64_t stalled_at; /* progress when waiting was given up; +1 so that 0 is "never" */
+	uint32_t size; /* of the ring in words */
+	uint32_t until_time; /* events until the next HW_R_TIME of a single-threaded program */
+	bool stamped; /* other threads exist or existed */
+	struct rt_walk walk;
+};
+
+/* A thread that waits gives up when the collector has made no progress for so long. */
+#define RT_WAIT_MAX_NS 1000000000ull
+/* Events between two stamps while the program has one thread. */
+#define RT_TIME_EVERY 64
+
+/*
+ * Room for `count` words (at most HW_R_WORDS_MAX + 1), waiting for the collector if need be. False: the event is dropped and counted.
+ * Precondition: t->ring->busy is set.
+ */
+bool rt_ring_wait(struct rt_thread *t, uint32_t count);
+
+/* Where to write the next `count` words; NULL: drop the event. */
+static inline uint64_t *rt_ring_reserve(struct rt_thread *t, uint32_t count)
+{
+	if (rt_unlikely(t->head + count > t->limit) && !rt_ring_wait(t, count))
+		return NULL;
+	return &t->words[t->head];
+}
+
+/* Publishes `count` words to the collector (pairs with its acquire load of head) and ends the event. */
+static inline void rt_ring_publish(struct rt_thread *t, uint32_t count)
+{
+	t->head += count;
+	__atomic_store_n(&t->ring->head, t->head, __ATOMIC_RELEASE);
+}
+
+/* Takes over ring number `index` of shm for thread `tid`; the caller has won its state from HW_RING_FREE. */
+void rt_ring_attach(struct rt_thread *t, struct hw_shm *shm, uint32_t index, uint32_t tid);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: any thread, any moment. May touch: the shared nodes and buckets only.
+ *
+ * A hash of chains, in three tables: small programs touch only the 16 KiB of the first, large ones get short chains
+ * from the third. A chain holds at most CHAIN nodes in the first two tables; a search that finds it full goes on in the next. Since
+ * chains only grow, what was full stays full, so two threads that add the same child always meet on the same bucket, and the loser of the
+ * compare-and-swap looks again. (One table that grows would need readers to follow a move: not worth it for an append-only set.)
+ */
+#include "runtime/core/stacks.h"
+
+#include "runtime/core/sys.h"
+
+#define CHAIN 4
+/* A few nodes stay for the mark that says "the table is full". */
+#define NODES_KEPT 64
+
+static inline uint64_t hash(uint32_t parent, uint64_t frame)
+{
+	uint64_t h = (frame ^ ((uint64_t)parent << 40 | parent)) * 0x9e3779b97f4a7c15ull;
+	return h ^ (h >> 29);
+}
+
+static const uint32_t level_size[HW_BUCKET_LEVELS] = {
+	HW_BUCKETS_LEVEL0, HW_BUCKETS_LEVEL1, HW_BUCKETS_LEVEL2};
+
+/* Searches one chain; *ret_length is its length when nothing was found. */
+static inline uint32_t chain_find(const struct rt_stacks *stacks, uint32_t head, uint32_t parent,
+	uint64_t frame, unsigned *ret_length)
+{
+	unsigned length = 0;
+	for (uint32_t id = head; id; length++) {
+		const struct hw_node *node = &stacks->nodes[id];
+		if (node->frame == frame && node->parent == parent)
+			return id;
+		id = node->next;
+	}
+	*ret_length = length;
+	return 0;
+}
+
+static __attribute__((noinline)) uint32_t table_full(
+	const struct rt_stacks *stacks, uint32_t parent, uint64_t frame)
+{
+	__atomic_fetch_add(&stacks->shm->stacks_full, 1, __ATOMIC_RELAXED);
+	return frame == HW_MARK_TABLE_FULL ? parent
+					   : rt_stacks_child(stacks, parent, HW_MARK_TABLE_FULL);
+}
+
+static __attribute__((noinline)) uint32_t child_add(
+	const struct rt_stacks *stacks, uint32_t *bucket, uint32_t head, uint32_t parent, uint64_t frame)
+{
+	uint32_t limit =
+		frame < HW_MARK_FRAMES ? HW_NODES_MAX - 1 : HW_NODES_MAX - 1 - NODES_KEPT;
+	if (__atomic_load_n(&stacks->shm->nodes, __ATOMIC_RELAXED) >= limit)
+		return UINT32_MAX;
+	uint32_t id = __atomic_fetch_add(&stacks->shm->nodes, 1, __ATOMIC_RELAXED);
+	if (id >= HW_NODES_MAX - 1)
+		return UINT32_MAX;
+	struct hw_node *node = &stacks->nodes[id];
+	node->frame = frame;
+	node->parent = parent;
+	node->next = head;
+	/* Publishes the node to other threads; the collector learns of it through a ring's head. */
+	if (__atomic_compare_exchange_n(
+		    bucket, &head, id, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		return id;
+	node->frame = 0; /* a number that is never used: FORMAT.md allows for gaps */
+	node->parent = 0;
+	return 0;
+}
+
+uint32_t rt_stacks_child(const struct rt_stacks *stacks, uint32_t parent, uint64_t frame)
+{
+	uint64_t h = hash(parent, frame);
+	uint32_t *table = stacks->buckets;
+	for (int level = 0; level < HW_BUCKET_LEVELS;) {
+		uint32_t *bucket = &table[(h >> (level * 7)) & (level_size[level] - 1)];
+		uint32_t head = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
+		unsigned length = 0;
+		uint32_t id = chain_find(stacks, head, parent, frame, &length);
+		if (rt_likely(id))
+			return id;
+		if (length >= CHAIN && level < HW_BUCKET_LEVELS - 1) {
+			table += level_size[level++];
+			continue;
+		}
+		id = child_add(stacks, bucket, head, parent, frame);
+		if (id == UINT32_MAX)
+			return table_full(stacks, parent, frame);
+		if (id)
+			return id;
+		/* Another thread was faster on this bucket: look again. */
+	}
+	return parent;
+}

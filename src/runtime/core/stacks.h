@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: any thread, any moment. May touch: the shared nodes and buckets only.
+ *
+ * Call stacks as a tree in shared memory: a node is (parent, frame), so a stack is one number, equal stacks are
+ * the same number in every thread, and the collector reads them without asking.
+ */
+#ifndef RUNTIME_STACKS_H
+#define RUNTIME_STACKS_H
+
+#include "format/shm.h"
+
+#include <stdint.h>
+
+struct rt_stacks {
+	struct hw_shm *shm; /* node count, overflow count */
+	struct hw_node *nodes;
+	uint32_t *buckets; /* the three tables, one after the other */
+};
+
+/*
+ * The child of `parent` for `frame` (module << 48 | address), made when it is new. Lock-free: nodes are only added, each
+ * published by one compare-and-swap on its bucket. When the table is full: the mark HW_MARK_TABLE_FULL if that one fits,
+ * else parent; counted in shm->stacks_full.
+ */
+uint32_t rt_stacks_child(const struct rt_stacks *stacks, uint32_t parent, uint64_t frame);
+
+#endif

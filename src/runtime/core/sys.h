@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: any thread, any moment. May touch: nothing but registers and what it is given.
+ *
+ * The machine below libc: raw x86-64 Linux system calls (errno is never touched), the time stamp counter, a bounded spin lock.
+ * Calling convention: AMD64 ABI 1.0, appendix A.2.1; a result of -4095..-1 is an error number.
+ */
+#ifndef RUNTIME_SYS_H
+#define RUNTIME_SYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <asm/unistd.h>
+
+#define rt_likely(x) __builtin_expect(!!(x), 1)
+#define rt_unlikely(x) __builtin_expect(!!(x), 0)
+
+static inline long sys_call6(long n, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long ret;
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
+#define sys_call(n, a, b, c) sys_call6((n), (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define sys_call4(n, a, b, c, d) sys_call6((n), (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+
+static inline bool sys_failed(long ret)
+{
+	return (unsigned long)ret >= -4095ul;
+}
+
+/* TSC, as soon as the processor gets to it: may be read earlier than the loads before it. */
+static inline uint64_t sys_tsc(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+/* TSC, not before every earlier load (Intel SDM 4.3, RDTSC; LFENCE is dispatch serialising on AMD as Linux sets it up). */
+static inline uint64_t sys_tsc_fenced(void)
+{
+	__builtin_ia32_lfence();
+	return __builtin_ia32_rdtsc();
+}
+
+struct sys_timespec {
+	int64_t seconds;
+	int64_t nanoseconds;
+};
+
+static inline uint64_t sys_now_ns(void)
+{
+	struct sys_timespec ts = {0, 0};
+	sys_call(__NR_clock_gettime, 1 /* CLOCK_MONOTONIC */, &ts, 0);
+	return (uint64_t)ts.seconds * 1000000000u + (uint64_t)ts.nanoseconds;
+}
+
+/* True if the 8 bytes at address can be read. The kernel reads the set before it looks at `how`, and refuses this one. */
+static inline bool sys_readable(uint64_t address)
+{
+	return sys_call4(__NR_rt_sigprocmask, ~0l, address, 0, 8) != -14 /* EFAULT */;
+}
+
+/* Blocks all signals, gives the old mask; sys_signals_restore() puts it back. */
+static inline uint64_t sys_signals_block(void)
+{
+	uint64_t all = ~0ull, old = 0;
+	sys_call4(__NR_rt_sigprocmask, 0 /* SIG_BLOCK */, &all, &old, 8);
+	return old;
+}
+
+static inline void sys_signals_restore(uint64_t old)
+{
+	sys_call4(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, &old, 0, 8);
+}
+
+/*
+ * Leaf lock (nothing else is taken under it), never held across a call out of the runtime. Taking it may fail: a signal
+ * handler may have interrupted the holder on this very thread, so nobody waits without end.
+ */
+struct rt_lock {
+	uint32_t taken;
+};
+
+static inline bool rt_lock_try(struct rt_lock *lock)
+{
+	for (unsigned tries = 0; tries < 2000; tries++) {
+		if (!__atomic_exchange_n(&lock->taken, 1, __ATOMIC_ACQUIRE))
+			return true;
+		if (tries % 64 == 63)
+			sys_call(__NR_sched_yield, 0, 0, 0);
+		__builtin_ia32_pause();
+	}
+	return false;
+}
+
+static inline void rt_unlock(struct rt_lock *lock)
+{
+	__atomic_store_n(&lock->taken, 0, __ATOMIC_RELEASE);
+}
+
+#endif

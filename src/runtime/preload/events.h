@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: any thread, any moment, in every hook. May touch: the thread's ring and private state, libc's
+ * __libc_single_threaded.
+ *
+ * What a hook tells. `pc`, `sp` and `rbp` describe the caller at its call of the hook.
+ */
+#ifndef RUNTIME_EVENTS_H
+#define RUNTIME_EVENTS_H
+
+#include "format/kinds.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct rt_caller {
+	uint64_t pc, sp, rbp;
+};
+
+/*
+ * The hook's own caller. Hooks are built with a frame pointer: [rbp] is the caller's rbp, [rbp + 8] the return address, rbp + 16
+ * the caller's stack pointer (AMD64 ABI 1.0, figure 3.3).
+ */
+#define RT_CALLER()                                                                                \
+	({                                                                                         \
+		const uint64_t *rt_fp = __builtin_frame_address(0);                                \
+		(struct rt_caller){rt_fp[1], (uint64_t)(rt_fp + 2), rt_fp[0]};                     \
+	})
+
+/* After an allocation that gave `block`, or failed (NULL). Returns block. */
+void *rt_event_alloc(void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp,
+	uint64_t rbp);
+
+/* Before a block (not NULL) is given back. */
+void rt_event_free(void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp);
+
+/* Does and records a realloc of a block that is not NULL. */
+void *rt_event_realloc(void *block, size_t size, struct rt_caller caller);
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: see process.h. May touch: the same, and the loader's lock-free object search (_dl_find_object).
+ *
+ * Starting up happens inside the first allocation of a process, often long before main and before libc has set up its
+ * environment, so all of it is raw system calls with all signals blocked. The socket's and the memfd's descriptors exist only between
+ * two lines of connect_collector().
+ */
+#include "runtime/preload/process.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static struct rt_thread no_thread; /* all zero, for ever */
+
+__thread struct rt_thread *rt_self __attribute__((tls_model("initial-exec"))) = &no_thread;
+
+struct rt_process *rt_process;
+
+static char session_path[108]; /* kept: the program may change its environment before it forks */
+static bool started_before; /* in this process or in one that it was forked from */
+
+static size_t frames_bytes(void)
+{
+	return (size_t)HW_RINGS * 2 * RT_DEPTH_MAX * sizeof(struct rt_frame);
+}
+
+static void *map_anonymous(size_t bytes)
+{
+	long at = sys_call6(__NR_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return sys_failed(at) ? NULL : (void *)at;
+}
+
+/* The wiped memory: the process, then for each ring its memo and scratch frames. Untouched pages cost nothing. */
+static bool process_map(void)
+{
+	if (rt_process)
+		return true;
+	size_t bytes = sizeof(struct rt_process) + frames_bytes();
+	void *at = map_anonymous(bytes);
+	if (!at)
+		return false;
+	sys_call(__NR_madvise, at, bytes, MADV_NOHUGEPAGE);
+	sys_call(__NR_madvise, at, bytes, MADV_DONTDUMP);
+	if (sys_failed(sys_call(__NR_madvise, at, bytes, MADV_WIPEONFORK))) {
+		sys_call(__NR_munmap, at, bytes, 0);
+		return false;
+	}
+	rt_process = at;
+	return true;
+}
+
+static struct rt_frame *frames_of(uint32_t ring)
+{
+	return (struct rt_frame *)(rt_process + 1) + (size_t)ring * 2 * RT_DEPTH_MAX;
+}
+
+/* Copies NAME=value's value out of a block of NUL-separated strings. */
+static bool find_in_block(const char *block, size_t bytes, const char *name, char *ret, size_t size)
+{
+	size_t n = strlen(name);
+	for (const char *p = block, *end = block + bytes; p < end; p += strnlen(p, (size_t)(end - p)) + 1) {
+		size_t left = (size_t)(end - p), length = strnlen(p, left);
+		if (length > n && !memcmp(p, name, n) && p[n] == '=' && length - n - 1 < size) {
+			memcpy(ret, p + n + 1, length - n - 1);
+			ret[length - n - 1] = 0;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* libc's environ is not there yet in the first moments of a process: the kernel's copy is. */
+static bool session_from_kernel(void)
+{
+	long fd = sys_call4(__NR_openat, -100 /* AT_FDCWD */, "/proc/self/environ", 0x80000, 0);
+	if (sys_failed(fd))
+		return false;
+	size_t bytes = 1 << 20, got = 0;
+	char *block = map_anonymous(bytes);
+	while (block && got < bytes) {
+		long n = sys_call(__NR_read, fd, block + got, bytes - got);
+		if (n <= 0)
+			break;
+		got += (size_t)n;
+	}
+	sys_call(__NR_close, fd, 0, 0);
+	bool found = block &&
+		find_in_block(block, got, HW_SESSION_ENV, session_path, sizeof(session_path));
+	if (block)
+		sys_call(__NR_munmap, block, bytes, 0);
+	return found;
+}
+
+static bool find_session(void)
+{
+	if (session_path[0])
+		return true;
+	if (!environ)
+		return session_from_kernel();
+	for (char **e = environ; *e; e++) {
+		if (find_in_block(*e, strlen(*e) + 1, HW_SESSION_ENV, session_path, sizeof(session_path)))
+			return true;
+	}
+	return false;
+}
+
+/* Receives the welcome and the memfd that comes with it; -1: declined or broken. */
+static int receive_welcome(int fd)
+{
+	struct hw_welcome welcome = {0, 0, 0, 0};
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	memset(&control, 0, sizeof(control));
+	struct iovec part = {&welcome, sizeof(welcome)};
+	struct msghdr message = {.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+	long got = sys_call(__NR_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
+	int memory = -1;
+	struct cmsghdr *c = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&memory, CMSG_DATA(c), sizeof(int));
+	if (got == (long)sizeof(welcome) && welcome.magic == HW_HELLO_MAGIC &&
+		welcome.version == HW_SHM_VERSION && welcome.record)
+		return memory;
+	if (memory >= 0)
+		sys_call(__NR_close, memory, 0, 0);
+	return -1;
+}
+
+static int connect_collector(enum hw_hello_reason reason)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	memcpy(address.sun_path, session_path, sizeof(session_path));
+	long fd = sys_call(__NR_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (sys_failed(fd))
+		return -1;
+	/* A stopped collector must not keep the program from starting. */
+	struct timeval limit = {2, 0};
+	sys_call6(__NR_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, (long)&limit, sizeof(limit), 0);
+	sys_call6(__NR_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, (long)&limit, sizeof(limit), 0);
+	struct hw_hello hello = {.magic = HW_HELLO_MAGIC,
+		.version = HW_SHM_VERSION,
+		.pid = (int32_t)sys_call(__NR_getpid, 0, 0, 0),
+		.ppid = (int32_t)sys_call(__NR_getppid, 0, 0, 0),
+		.reason = reason,
+		.tsc = sys_tsc_fenced()};
+	int memory = -1;
+	if (!sys_failed(sys_call(__NR_connect, fd, &address, sizeof(address))) &&
+		sys_call6(__NR_sendto, fd, (long)&hello, sizeof(hello), MSG_NOSIGNAL, 0, 0) ==
+			(long)sizeof(hello))
+		memory = receive_welcome((int)fd);
+	sys_call(__NR_close, fd, 0, 0);
+	return memory;
+}
+
+static struct hw_shm *map_rings(int memory)
+{
+	long at = sys_call6(__NR_mmap, 0, (long)HW_SHM_BYTES, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_NORESERVE, memory, 0);
+	sys_call(__NR_close, memory, 0, 0);
+	if (sys_failed(at))
+		return NULL;
+	/* A child must not even be able to write into its parent's rings. */
+	sys_call(__NR_madvise, at, HW_SHM_BYTES, MADV_DONTFORK);
+	sys_call(__NR_madvise, at, HW_SHM_BYTES, MADV_DONTDUMP);
+	struct hw_shm *shm = (struct hw_shm *)at;
+	if (shm->magic == HW_SHM_MAGIC && shm->version == HW_SHM_VERSION &&
+		shm->total_bytes == HW_SHM_BYTES)
+		return shm;
+	sys_call(__NR_munmap, at, HW_SHM_BYTES, 0);
+	return NULL;
+}
+
+/* glibc 2.35 and later: finds an object without any lock (dlfcn/dlfcn.h, elf/dl-find_object.c). */
+static bool find_object(uint64_t address, struct rt_found *ret)
+{
+	struct dl_find_object found;
+	if (_dl_find_object((void *)address, &found))
+		return false;
+	*ret = (struct rt_found){.start = (uint64_t)found.dlfo_map_start,
+		.end = (uint64_t)found.dlfo_map_end,
+		.bias = found.dlfo_link_map->l_addr,
+		.path = found.dlfo_link_map->l_name,
+		.eh_frame_hdr = found.dlfo_eh_frame,
+		.identity = found.dlfo_link_map};
+	return true;
+}
+
+static void process_fill(struct rt_process *p, struct hw_shm *shm)
+{
+	char *base = (char *)shm;
+	p->shm = shm;
+	p->modules.shm = shm;
+	p->modules.table = (struct hw_module *)(base + HW_SHM_MODULES);
+	p->modules.strings = base + HW_SHM_STRINGS;
+	p->modules.find = find_object;
+	p->rules.modules = &p->modules;
+	p->unwinder.stacks = (struct rt_stacks){.shm = shm,
+		.nodes = (struct hw_node *)(base + HW_SHM_NODES),
+		.buckets = (uint32_t *)(base + HW_SHM_BUCKETS)};
+	p->unwinder.modules = &p->modules;
+	p->unwinder.rules = &p->rules;
+	rt_ring_attach(&p->shared, shm, HW_RING_SHARED, 0);
+	p->shared.walk.memo = frames_of(HW_RING_SHARED);
+	p->shared.walk.fresh = p->shared.walk.memo + RT_DEPTH_MAX;
+}
+
+/* One thread starts the recording, others that come at the same time wait for it, within reason. */
+static bool process_start(void)
+{
+	if (!process_map())
+		return false;
+	struct rt_process *p = rt_process;
+	uint32_t state = RT_NONE;
+	if (!__atomic_compare_exchange_n(
+		    &p->state, &state, RT_STARTING, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+		for (int tries = 0; state == RT_STARTING && tries < 100000; tries++) {
+			sys_call(__NR_sched_yield, 0, 0, 0);
+			state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
+		}
+		return state == RT_RECORDING;
+	}
+	struct hw_shm *shm = NULL;
+	if (find_session()) {
+		int memory = connect_collector(started_before ? HW_HELLO_FORK : HW_HELLO_START);
+		started_before = true;
+		if (memory >= 0)
+			shm = map_rings(memory);
+	}
+	if (shm)
+		process_fill(p, shm);
+	__atomic_store_n(&p->state, shm ? RT_RECORDING : RT_PASSIVE, __ATOMIC_RELEASE);
+	return shm;
+}
+
+static struct rt_thread *ring_take(struct rt_process *p)
+{
+	struct hw_ring *rings = (struct hw_ring *)((char *)p->shm + HW_SHM_RINGS);
+	uint32_t tid = (uint32_t)sys_call(__NR_gettid, 0, 0, 0);
+	for (uint32_t i = 0; i < HW_RING_SHARED; i++) {
+		uint32_t free_state = HW_RING_FREE;
+		if (__atomic_load_n(&rings[i].state, __ATOMIC_RELAXED) != HW_RING_FREE ||
+			!__atomic_compare_exchange_n(&rings[i].state, &free_state, HW_RING_ACTIVE,
+				false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			continue;
+		struct rt_thread *t = &p->threads[i];
+		t->walk.memo = frames_of(i);
+		t->walk.fresh = t->walk.memo + RT_DEPTH_MAX;
+		rt_ring_attach(t, p->shm, i, tid);
+		return t;
+	}
+	return NULL;
+}
+
+struct rt_thread *rt_thread_start(void)
+{
+	struct rt_process *p = rt_process;
+	uint32_t state = p ? __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) : RT_NONE;
+	if (state == RT_PASSIVE)
+		return NULL;
+	uint64_t signals = sys_signals_block();
+	struct rt_thread *t = NULL;
+	if (state == RT_RECORDING || process_start()) {
+		t = ring_take(rt_process);
+		if (t)
+			rt_self = t;
+		else
+			t = &rt_process->shared;
+	}
+	sys_signals_restore(signals);
+	return t;
+}
+
+static void withdraw_rules(void *context, uint64_t start, uint64_t end)
+{
+	rt_rules_withdraw(context, start, end);
+}
+
+void rt_process_review_modules(void)
+{
+	struct rt_process *p = rt_process;
+	if (p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING)
+		rt_modules_review(&p->modules, withdraw_rules, &p->rules);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: see real.h. May touch: the same.
+ *
+ * dlsym(RTLD_NEXT) allocates when it finds nothing and takes the loader's lock; both are out of place in a first malloc that may come from anywhere. The lookup here
+ * walks the link maps behind our own and their DT_GNU_HASH tables (System V gABI, chapter 5; the GNU table as in binutils' and glibc's use since 2006).
+ */
+#include "runtime/preload/real.h"
+
+#include <link.h>
+#include <stdint.h>
+#include <string.h>
+
+static void *first_malloc(size_t size)
+{
+	rt_real_resolve();
+	return rt_real.malloc(size);
+}
+
+static void *first_calloc(size_t count, size_t size)
+{
+	rt_real_resolve();
+	return rt_real.calloc(count, size);
+}
+
+static void *first_realloc(void *block, size_t size)
+{
+	rt_real_resolve();
+	return rt_real.realloc(block, size);
+}
+
+static void *first_reallocarray(void *block, size_t count, size_t size)
+{
+	rt_real_resolve();
+	return rt_real.reallocarray(block, count, size);
+}
+
+static void first_free(void *block)
+{
+	rt_real_resolve();
+	rt_real.free(block);
+}
+
+static int first_posix_memalign(void **ret, size_t alignment, size_t size)
+{
+	rt_real_resolve();
+	return rt_real.posix_memalign(ret, alignment, size);
+}
+
+static void *first_aligned_alloc(size_t alignment, size_t size)
+{
+	rt_real_resolve();
+	return rt_real.aligned_alloc(alignment, size);
+}
+
+static void *first_memalign(size_t alignment, size_t size)
+{
+	rt_real_resolve();
+	return rt_real.memalign(alignment, size);
+}
+
+static void *first_valloc(size_t size)
+{
+	rt_real_resolve();
+	return rt_real.valloc(size);
+}
+
+static void *first_pvalloc(size_t size)
+{
+	rt_real_resolve();
+	return rt_real.pvalloc(size);
+}
+
+static int first_dlclose(void *handle)
+{
+	rt_real_resolve();
+	return rt_real.dlclose(handle);
+}
+
+struct rt_real rt_real = {
+	.malloc = first_malloc,
+	.calloc = first_calloc,
+	.realloc = first_realloc,
+	.reallocarray = first_reallocarray,
+	.free = first_free,
+	.posix_memalign = first_posix_memalign,
+	.aligned_alloc = first_aligned_alloc,
+	.memalign = first_memalign,
+	.valloc = first_valloc,
+	.pvalloc = first_pvalloc,
+	.dlclose = first_dlclose,
+};
+
+struct tables {
+	const uint32_t *gnu_hash;
+	const ElfW(Sym) * symbols;
+	const char *strings;
+};
+
+static bool tables_of(const struct link_map *map, struct tables *ret)
+{
+	*ret = (struct tables){NULL, NULL, NULL};
+	for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++) {
+		/* The linker relocates these in place, except in the vdso, whose dynamic section is read-only. */
+		uint64_t at = d->d_un.d_ptr < map->l_addr ? d->d_un.d_ptr + map->l_addr : d->d_un.d_ptr;
+		if (d->d_tag == DT_GNU_HASH)
+			ret->gnu_hash = (const uint32_t *)at;
+		else if (d->d_tag == DT_SYMTAB)
+			ret->symbols = (const ElfW(Sym) *)at;
+		else if (d->d_tag == DT_STRTAB)
+			ret->strings = (const char *)at;
+	}
+	return ret->gnu_hash && ret->symbols && ret->strings;
+}
+
+static uint32_t gnu_hash(const char *name)
+{
+	uint32_t h = 5381;
+	for (; *name; name++)
+		h = h * 33 + (uint8_t)*name;
+	return h;
+}
+
+static void *symbol_in(const struct link_map *map, const char *name, uint32_t hash)
+{
+	struct tables t;
+	if (!tables_of(map, &t))
+		return NULL;
+	uint32_t buckets = t.gnu_hash[0], first = t.gnu_hash[1], bloom = t.gnu_hash[2];
+	const uint32_t *bucket = t.gnu_hash + 4 + bloom * (sizeof(ElfW(Addr)) / 4);
+	const uint32_t *chain = bucket + buckets;
+	uint32_t i = buckets ? bucket[hash % buckets] : 0;
+	if (i < first || !i)
+		return NULL;
+	for (;; i++) {
+		uint32_t h = chain[i - first];
+		const ElfW(Sym) *s = &t.symbols[i];
+		if ((h | 1) == (hash | 1) && s->st_shndx != SHN_UNDEF &&
+			ELF64_ST_TYPE(s->st_info) == STT_FUNC && !strcmp(t.strings + s->st_name, name))
+			return (void *)(map->l_addr + s->st_value);
+		if (h & 1)
+			return NULL;
+	}
+}
+
+void *rt_real_next(const char *name, const char **ret_object)
+{
+	const struct link_map *map = _r_debug.r_map;
+	while (map && map->l_ld != _DYNAMIC)
+		map = map->l_next;
+	uint32_t hash = gnu_hash(name);
+	for (map = map ? map->l_next : NULL; map; map = map->l_next) {
+		void *found = symbol_in(map, name, hash);
+		if (found) {
+			if (ret_object)
+				*ret_object = map->l_name;
+			return found;
+		}
+	}
+	return NULL;
+}
+
+static bool named(const char *path, const char *start)
+{
+	const char *slash = strrchr(path, '/');
+	return !strncmp(slash ? slash + 1 : path, start, strlen(start));
+}
+
+/* Nothing of a C++ library in sight yet counts as plain: what dlopen brings later is the usual one. */
+static bool cxx_is_plain(void)
+{
+	static const char *const names[] = {"_Znwm", "_ZdlPv"};
+	for (unsigned i = 0; i < 2; i++) {
+		const char *object = NULL;
+		if (rt_real_next(names[i], &object) && !named(object, "libstdc++.so") &&
+			!named(object, "libc++"))
+			return false;
+	}
+	return true;
+}
+
+void rt_real_resolve(void)
+{
+	struct rt_real r = {.malloc = NULL};
+	static const struct {
+		const char *name;
+		size_t offset;
+	} table[] = {
+		{"malloc", offsetof(struct rt_real, malloc)},
+		{"calloc", offsetof(struct rt_real, calloc)},
+		{"realloc", offsetof(struct rt_real, realloc)},
+		{"reallocarray", offsetof(struct rt_real, reallocarray)},
+		{"free", offsetof(struct rt_real, free)},
+		{"posix_memalign", offsetof(struct rt_real, posix_memalign)},
+		{"aligned_alloc", offsetof(struct rt_real, aligned_alloc)},
+		{"memalign", offsetof(struct rt_real, memalign)},
+		{"valloc", offsetof(struct rt_real, valloc)},
+		{"pvalloc", offsetof(struct rt_real, pvalloc)},
+		{"free_sized", offsetof(struct rt_real, free_sized)},
+		{"free_aligned_sized", offsetof(struct rt_real, free_aligned_sized)},
+		{"dlclose", offsetof(struct rt_real, dlclose)},
+	};
+	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		void *found = rt_real_next(table[i].name, NULL);
+		memcpy((char *)&r + table[i].offset, &found, sizeof(found));
+	}
+	if (!r.malloc || !r.calloc || !r.realloc || !r.free)
+		__builtin_trap();
+	r.cxx_is_plain = cxx_is_plain();
+	rt_real = r;
+}
