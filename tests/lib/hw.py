@@ -185,10 +185,10 @@ class Tests:
                 return "not ok", name, f"{type(error).__name__}: {error} (line {line.tb_lineno})"
         return "ok", name, ""
 
-    def main(self, width=2):
+    def main(self, width=2, needs_command=True):
         """Runs all tests, or those whose name contains an argument; never returns."""
         wanted = [t for t in self.tests if all(word in t[0] for word in sys.argv[1:])]
-        if not HEAPWISE.exists():
+        if needs_command and not HEAPWISE.exists():
             print(f"1..0 # SKIP {HEAPWISE.name} is not built")
             sys.exit(0)
         no_core_dumps()

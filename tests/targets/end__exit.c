@@ -15,6 +15,7 @@ static void last(void)
 TRUTH_FRAME static void leave(void)
 {
 	site_main(35);
+	last();
 	_exit(26);
 }
 
@@ -22,6 +23,5 @@ int main(void)
 {
 	for (size_t i = 0; i < 100; i++)
 		truth_free(site_main(501 + i));
-	last();
 	leave();
 }

@@ -81,10 +81,39 @@ extern struct truth_site *__stop_truth_sites[] __attribute__((weak));
 static uint64_t truth_failed;
 static uint64_t truth_live_bytes;
 static uint64_t truth_peak_bytes;
+static int truth_told;              /* all has been said: whatever follows would make it a lie */
 static __thread void *truth_latest; /* what this thread allocated last, if not freed since */
 
 #define TRUTH_ADD(counter, n) __atomic_fetch_add(&(counter), (uint64_t)(n), __ATOMIC_RELAXED)
 #define TRUTH_GET(counter) __atomic_load_n(&(counter), __ATOMIC_RELAXED)
+
+/* One line on stdout, at most 511 bytes. */
+__attribute__((format(printf, 1, 2), unused)) static void truth_say(const char *format, ...)
+{
+	char line[512];
+	va_list arguments;
+	va_start(arguments, format);
+	int length = vsnprintf(line, sizeof line - 1, format, arguments);
+	va_end(arguments);
+	if (length < 0 || length > (int)sizeof line - 2)
+		abort();
+	line[length++] = '\n';
+	for (int done = 0; done < length;) {
+		ssize_t n = write(STDOUT_FILENO, line + done, (size_t)(length - done));
+		if (n < 0 && errno != EINTR)
+			abort();
+		done += n > 0 ? (int)n : 0;
+	}
+}
+
+/* Ends the target with status 9 when what it relies on, or promises about itself, is not so. */
+TRUTH_UNUSED static void truth_need(int holds, const char *what)
+{
+	if (holds)
+		return;
+	truth_say("# broken: %s", what);
+	_exit(9);
+}
 
 static inline void truth_note_peak(void)
 {
@@ -99,6 +128,7 @@ static inline void truth_note_peak(void)
 static inline struct truth_tag truth_count(struct truth_site *site, void *block, uint64_t bytes)
 {
 	struct truth_tag none = {NULL, 0, NULL};
+	truth_need(!truth_told, "an allocation after the end");
 	if (!block) {
 		TRUTH_ADD(truth_failed, 1);
 		return none;
@@ -120,6 +150,7 @@ static inline void truth_died(struct truth_tag tag, int by_realloc)
 {
 	if (!tag.site)
 		return;
+	truth_need(!truth_told, "a free after the end");
 	TRUTH_ADD(tag.site->live_blocks, -1);
 	TRUTH_ADD(tag.site->live_bytes, -tag.bytes);
 	TRUTH_ADD(truth_live_bytes, -tag.bytes);
@@ -202,34 +233,6 @@ TRUTH_UNUSED static void truth_free(void *block)
 		return truth_moved(&truth_of_##function, tag, block, bytes);                       \
 	}
 
-/* One line on stdout, at most 511 bytes. */
-__attribute__((format(printf, 1, 2), unused)) static void truth_say(const char *format, ...)
-{
-	char line[512];
-	va_list arguments;
-	va_start(arguments, format);
-	int length = vsnprintf(line, sizeof line - 1, format, arguments);
-	va_end(arguments);
-	if (length < 0 || length > (int)sizeof line - 2)
-		abort();
-	line[length++] = '\n';
-	for (int done = 0; done < length;) {
-		ssize_t n = write(STDOUT_FILENO, line + done, (size_t)(length - done));
-		if (n < 0 && errno != EINTR)
-			abort();
-		done += n > 0 ? (int)n : 0;
-	}
-}
-
-/* Ends the target with status 9 when what it relies on, or promises about itself, is not so. */
-TRUTH_UNUSED static void truth_need(int holds, const char *what)
-{
-	if (holds)
-		return;
-	truth_say("# broken: %s", what);
-	_exit(9);
-}
-
 TRUTH_UNUSED static void truth_threads(unsigned threads)
 {
 	truth_say("# expect: totals threads=%u", threads);
@@ -264,6 +267,7 @@ TRUTH_UNUSED static void truth_tell(int detail)
 /* The last word of a target: from here on it neither allocates nor frees at a site. */
 TRUTH_UNUSED static void truth_end(int detail)
 {
+	truth_told = 1;
 	truth_tell(detail);
 	truth_say("# end");
 }
