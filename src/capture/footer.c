@@ -163,7 +163,7 @@ bool footer_stacks(struct buf *ret, const struct hw_shm *shm, uint32_t *numbers,
 		}
 		columns_add(&c, 1, parent < numbers[i] ? numbers[i] - parent : numbers[i]);
 		columns_add(&c, 2, module < modules ? module : 0);
-		columns_add(&c, 3, buf_zigzag((int64_t)(address - before)));
+		columns_add(&c, 3, zigzag_encode((int64_t)(address - before)));
 		before = address;
 	}
 	return columns_finish(&c, ret);
