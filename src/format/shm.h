@@ -54,7 +54,7 @@ struct hw_ring {
 	/* Producer's line. */
 	_Alignas(64) uint64_t head; /* release: words before it are complete */
 	uint64_t busy; /* non-zero while an event is between its start and its publication */
-	uint64_t lost; /* events dropped so far */
+	uint64_t lost; /* events dropped so far, by all producers */
 	uint32_t tid;
 	uint32_t generation; /* grows with each new producer */
 	uint32_t state; /* enum hw_ring_state */

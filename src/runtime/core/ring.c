@@ -120,9 +120,6 @@ void rt_ring_attach(struct rt_thread *t, struct hw_shm *shm, uint32_t index, uin
 	t->walk.readable_low = t->walk.readable_high = 0;
 	ring->busy = 0;
 	ring->tid = tid;
-	ring->lost = 0;
-	ring->longest_wait_ns = 0;
-	ring->wait_ns = 0;
 	__atomic_store_n(&ring->generation, ring->generation + 1, __ATOMIC_RELEASE);
 	t->ring = ring;
 }

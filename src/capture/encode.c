@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a site is followed by, and which size it had last, is remembered in a small direct-mapped table for each thread. The format lets a reader
+ * remember everything and a writer predict only when it knows; a forgotten entry costs a few bytes and is never wrong.
+ */
+#include "capture/encode.h"
+
+#include "format/kinds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MEMORY 2048 /* entries a thread: power of two */
+
+struct memory {
+	uint32_t site; /* + 1 */
+	uint32_t chunk; /* the entry is of this chunk, or stale */
+	uint32_t follower; /* site + 1; 0: unknown */
+	uint32_t size; /* UINT32_MAX: unknown */
+};
+
+struct encode_thread {
+	uint32_t chunk; /* the fields below are of this chunk, or stale */
+	uint32_t slot;
+	uint64_t first_allocation; /* allocations of the thread before the chunk */
+	uint64_t tokens;
+	uint32_t frees; /* plain frees since the last token */
+	uint32_t last_site; /* + 1; 0: none yet */
+	uint32_t first_follower; /* of "none yet" */
+	struct buf runs, token, sizes, refs, specials;
+	struct memory memory[MEMORY];
+};
+
+void encoder_init(struct encoder *encoder)
+{
+	memset(encoder, 0, sizeof(*encoder));
+	encoder->chunk = 1;
+	buf_init(&encoder->order);
+	buf_init(&encoder->time);
+}
+
+static void thread_destroy(struct encode_thread *t)
+{
+	if (!t)
+		return;
+	buf_deinit(&t->runs);
+	buf_deinit(&t->token);
+	buf_deinit(&t->sizes);
+	buf_deinit(&t->refs);
+	buf_deinit(&t->specials);
+	free(t);
+}
+
+void encoder_deinit(struct encoder *encoder)
+{
+	for (uint32_t i = 0; i < encoder->thread_capacity; i++)
+		thread_destroy(encoder->threads[i]);
+	free(encoder->threads);
+	free(encoder->slots);
+	buf_deinit(&encoder->order);
+	buf_deinit(&encoder->time);
+}
+
+static struct encode_thread *thread_make(struct encoder *encoder, uint32_t thread)
+{
+	if (thread >= encoder->thread_capacity) {
+		uint32_t capacity = (thread + 1) * 2;
+		struct encode_thread **moved =
+			realloc(encoder->threads, capacity * sizeof(*encoder->threads));
+		if (!moved)
+			return NULL;
+		memset(moved + encoder->thread_capacity, 0,
+			(capacity - encoder->thread_capacity) * sizeof(*moved));
+		encoder->threads = moved;
+		encoder->thread_capacity = capacity;
+	}
+	if (!encoder->threads[thread])
+		encoder->threads[thread] = calloc(1, sizeof(struct encode_thread));
+	return encoder->threads[thread];
+}
+
+/* Gives the thread a slot in this chunk. */
+static struct encode_thread *thread_enter(
+	struct encoder *encoder, uint32_t thread, uint64_t allocations)
+{
+	struct encode_thread *t = thread_make(encoder, thread);
+	if (t && encoder->slot_count == encoder->slot_capacity) {
+		uint32_t capacity = encoder->slot_capacity ? encoder->slot_capacity * 2 : 16;
+		uint32_t *moved = realloc(encoder->slots, capacity * sizeof(*moved));
+		if (!moved)
+			t = NULL;
+		else
+			encoder->slots = moved, encoder->slot_capacity = capacity;
+	}
+	if (!t) {
+		encoder->failed = true;
+		return NULL;
+	}
+	t->chunk = encoder->chunk;
+	t->slot = encoder->slot_count;
+	encoder->slots[encoder->slot_count++] = thread;
+	t->first_allocation = allocations;
+	t->tokens = 0;
+	t->frees = 0;
+	t->last_site = 0;
+	t->first_follower = 0;
+	buf_clear(&t->runs);
+	buf_clear(&t->token);
+	buf_clear(&t->sizes);
+	buf_clear(&t->refs);
+	buf_clear(&t->specials);
+	return t;
+}
+
+static void close_run(struct encoder *encoder)
+{
+	if (!encoder->run_length)
+		return;
+	buf_varint(&encoder->order, encoder->run_slot);
+	buf_varint(&encoder->order, encoder->run_length - 1);
+	encoder->run_length = 0;
+}
+
+/* Every step passes here: order, time, the thread's slot. */
+static inline struct encode_thread *step(
+	struct encoder *encoder, uint32_t thread, uint64_t allocations, uint64_t stamp)
+{
+	struct encode_thread *t =
+		thread < encoder->thread_capacity ? encoder->threads[thread] : NULL;
+	if (__builtin_expect(!t || t->chunk != encoder->chunk, 0)) {
+		t = thread_enter(encoder, thread, allocations);
+		if (!t)
+			return NULL;
+	}
+	if (encoder->steps % HPW_TIME_STEP == 0) {
+		if (!encoder->steps)
+			encoder->first_stamp = encoder->last_stamp = stamp;
+		/* Stamps never go back in the file; a repaired order must not make them. */
+		uint64_t now = stamp > encoder->last_stamp ? stamp : encoder->last_stamp;
+		buf_varint(&encoder->time, now - encoder->last_stamp);
+		encoder->last_stamp = now;
+	}
+	encoder->steps++;
+	if (__builtin_expect(encoder->run_slot != t->slot, 0)) {
+		close_run(encoder);
+		encoder->run_slot = t->slot;
+	}
+	encoder->run_length++;
+	return t;
+}
+
+static void token(struct encode_thread *t, uint64_t value)
+{
+	buf_varint(&t->runs, t->frees);
+	buf_varint(&t->token, value);
+	t->frees = 0;
+	t->tokens++;
+}
+
+static struct memory *remembered(struct encoder *encoder, struct encode_thread *t, uint32_t site)
+{
+	struct memory *m = &t->memory[site % MEMORY];
+	if (m->site != site + 1 || m->chunk != encoder->chunk)
+		*m = (struct memory){site + 1, encoder->chunk, 0, UINT32_MAX};
+	return m;
+}
+
+void encode_alloc(struct encoder *encoder, uint32_t thread, uint64_t allocations, uint32_t site,
+	uint64_t size, uint64_t stamp)
+{
+	struct encode_thread *t = step(encoder, thread, allocations, stamp);
+	if (!t)
+		return;
+	uint32_t *follower = t->last_site
+		? &remembered(encoder, t, t->last_site - 1)->follower
+		: &t->first_follower;
+	bool predicted = *follower == site + 1;
+	*follower = site + 1;
+	struct memory *m = remembered(encoder, t, site);
+	bool same_size = m->size == size && size != UINT32_MAX;
+	m->size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+	t->last_site = site + 1;
+	uint64_t value = predicted ? HPW_TOKEN_PREDICTED : HPW_TOKEN_SITE + 2 * (uint64_t)site;
+	token(t, value + !same_size);
+	if (!same_size)
+		buf_varint(&t->sizes, size);
+}
+
+static void reference(struct encode_thread *t, const struct encode_free *f)
+{
+	uint64_t flags = f->same_frame ? 2 : 0;
+	if (!f->known) {
+		buf_varint(&t->refs, flags);
+	} else if (f->owner == f->thread) {
+		buf_varint(&t->refs, (f->allocations - f->number) << 2 | flags);
+	} else {
+		buf_varint(&t->refs, (uint64_t)f->owner << 2 | flags | 1);
+		buf_varint(&t->refs, f->number);
+	}
+}
+
+void encode_free(struct encoder *encoder, const struct encode_free *freed)
+{
+	struct encode_thread *t = step(encoder, freed->thread, freed->allocations, freed->stamp);
+	if (!t)
+		return;
+	if (freed->special_kind < 0) {
+		t->frees++;
+	} else {
+		token(t, HPW_TOKEN_SPECIAL);
+		buf_varint(&t->specials, HPW_SP_FREE);
+		buf_varint(&t->specials, (uint64_t)freed->special_kind);
+	}
+	reference(t, freed);
+}
+
+void encode_failed(struct encoder *encoder, uint32_t thread, uint64_t allocations, uint32_t site,
+	uint64_t size, uint64_t stamp)
+{
+	struct encode_thread *t = step(encoder, thread, allocations, stamp);
+	if (!t)
+		return;
+	token(t, HPW_TOKEN_SPECIAL);
+	buf_varint(&t->specials, HPW_SP_FAILED);
+	buf_varint(&t->specials, site);
+	buf_varint(&t->specials, size);
+}
+
+void encode_lost(struct encoder *encoder, uint32_t thread, uint64_t allocations, uint64_t count,
+	uint64_t stamp)
+{
+	struct encode_thread *t = step(encoder, thread, allocations, stamp);
+	if (!t)
+		return;
+	token(t, HPW_TOKEN_SPECIAL);
+	buf_varint(&t->specials, HPW_SP_LOST);
+	buf_varint(&t->specials, count);
+}
+
+void encode_thread(struct encoder *encoder, uint32_t thread, uint64_t allocations,
+	enum hpw_special start_or_end, uint64_t stamp)
+{
+	struct encode_thread *t = step(encoder, thread, allocations, stamp);
+	if (!t)
+		return;
+	token(t, HPW_TOKEN_SPECIAL);
+	buf_varint(&t->specials, start_or_end);
+}
+
+static void put_meta(struct encoder *encoder, struct buf *meta, uint64_t now_tsc, uint64_t now_ns)
+{
+	buf_varint(meta, encoder->first_step);
+	buf_varint(meta, encoder->steps);
+	buf_varint(meta, encoder->first_stamp);
+	buf_varint(meta, now_tsc);
+	buf_varint(meta, now_ns);
+	buf_varint(meta, encoder->slot_count);
+	for (uint32_t s = 0; s < encoder->slot_count; s++) {
+		const struct encode_thread *t = encoder->threads[encoder->slots[s]];
+		buf_varint(meta, encoder->slots[s]);
+		buf_varint(meta, t->first_allocation);
+		buf_varint(meta, t->tokens);
+	}
+}
+
+/* The last run of frees has no token behind it. */
+static void close_threads(struct encoder *encoder)
+{
+	for (uint32_t s = 0; s < encoder->slot_count; s++) {
+		struct encode_thread *t = encoder->threads[encoder->slots[s]];
+		buf_varint(&t->runs, t->frees);
+	}
+}
+
+static const struct buf *slot_column(const struct encoder *encoder, uint32_t slot, int column)
+{
+	const struct encode_thread *t = encoder->threads[encoder->slots[slot]];
+	const struct buf *const columns[HPW_SLOT_COLUMNS] = {
+		&t->runs, &t->token, &t->sizes, &t->refs, &t->specials};
+	return columns[column];
+}
+
+static void add(struct encoder *encoder, const struct buf *column, struct buf *ret)
+{
+	encoder->failed |= column->failed;
+	buf_bytes(ret, column->data, column->len);
+}
+
+static void put_columns(struct encoder *encoder, const struct buf *meta, struct buf *ret)
+{
+	buf_varint(ret, 3 + (uint64_t)HPW_SLOT_COLUMNS * encoder->slot_count);
+	const struct buf *const first[3] = {meta, &encoder->order, &encoder->time};
+	for (uint32_t c = 0; c < 3; c++) {
+		buf_varint(ret, c);
+		buf_varint(ret, first[c]->len);
+	}
+	for (uint32_t s = 0; s < encoder->slot_count; s++) {
+		for (int c = 0; c < HPW_SLOT_COLUMNS; c++) {
+			buf_varint(ret, HPW_EV_FIRST_SLOT + (uint64_t)HPW_SLOT_COLUMNS * s + (uint64_t)c);
+			buf_varint(ret, slot_column(encoder, s, c)->len);
+		}
+	}
+	for (uint32_t c = 0; c < 3; c++)
+		add(encoder, first[c], ret);
+	for (uint32_t s = 0; s < encoder->slot_count; s++) {
+		for (int c = 0; c < HPW_SLOT_COLUMNS; c++)
+			add(encoder, slot_column(encoder, s, c), ret);
+	}
+}
+
+bool encoder_finish(struct encoder *encoder, uint64_t now_tsc, uint64_t now_ns, struct buf *ret)
+{
+	close_run(encoder);
+	close_threads(encoder);
+	struct buf meta;
+	buf_init(&meta);
+	put_meta(encoder, &meta, now_tsc, now_ns);
+	put_columns(encoder, &meta, ret);
+	buf_deinit(&meta);
+	encoder->first_step += encoder->steps;
+	encoder->steps = 0;
+	encoder->slot_count = 0;
+	encoder->chunk++;
+	buf_clear(&encoder->order);
+	buf_clear(&encoder->time);
+	encoder->run_slot = 0;
+	bool ok = !encoder->failed && !ret->failed;
+	encoder->failed = false;
+	return ok;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Turns steps, in their global order, into the columns of an EVENTS chunk (format/FORMAT.md). Streams of one thread stay together, since a thread
+ * repeats itself and a mixture of threads does not; the order between threads is a column of its own.
+ */
+#ifndef CAPTURE_ENCODE_H
+#define CAPTURE_ENCODE_H
+
+#include "base/buf.h"
+#include "format/hpw.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A chunk is closed at the latest after so many steps. */
+#define ENCODE_STEPS_MAX (128u << 10)
+
+struct encode_thread;
+
+struct encoder {
+	struct encode_thread **threads; /* by thread index; NULL: not seen yet */
+	uint32_t thread_capacity;
+	uint32_t *slots; /* thread index of each slot of this chunk */
+	uint32_t slot_count, slot_capacity;
+	uint32_t chunk; /* number of this chunk, from 1 */
+	uint64_t first_step, steps;
+	uint64_t first_stamp, last_stamp;
+	struct buf order, time;
+	uint32_t run_slot, run_length;
+	bool failed; /* out of memory at some point */
+};
+
+void encoder_init(struct encoder *encoder);
+void encoder_deinit(struct encoder *encoder);
+
+/* allocations: how many this thread had before, which is the block's number. */
+void encode_alloc(struct encoder *encoder, uint32_t thread, uint64_t allocations, uint32_t site,
+	uint64_t size, uint64_t stamp);
+
+struct encode_free {
+	uint32_t thread; /* that frees */
+	uint64_t allocations; /* of that thread so far */
+	bool known;
+	uint32_t owner; /* thread that allocated */
+	uint64_t number; /* of the block there */
+	bool same_frame;
+	int special_kind; /* enum hw_free_kind; -1: the one that matches the allocation */
+	uint64_t stamp;
+};
+void encode_free(struct encoder *encoder, const struct encode_free *freed);
+
+void encode_failed(struct encoder *encoder, uint32_t thread, uint64_t allocations, uint32_t site,
+	uint64_t size, uint64_t stamp);
+void encode_lost(struct encoder *encoder, uint32_t thread, uint64_t allocations, uint64_t count,
+	uint64_t stamp);
+void encode_thread(struct encoder *encoder, uint32_t thread, uint64_t allocations,
+	enum hpw_special start_or_end, uint64_t stamp);
+
+/* The raw payload of the chunk so far, appended to *ret; then starts the next chunk. now_*: META's pair of clocks. */
+bool encoder_finish(struct encoder *encoder, uint64_t now_tsc, uint64_t now_ns, struct buf *ret);
+
+#endif

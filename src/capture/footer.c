@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/footer.h"
+
+#include "base/cleanup.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef HW_VERSION
+#define HW_VERSION "0"
+#endif
+
+#define COLUMNS_MAX 12
+
+/* A set of columns being filled; see FORMAT.md, "Columns". */
+struct columns {
+	struct buf column[COLUMNS_MAX];
+	unsigned count;
+};
+
+static void columns_init(struct columns *c, unsigned count)
+{
+	c->count = count;
+	for (unsigned i = 0; i < count; i++)
+		buf_init(&c->column[i]);
+}
+
+static void columns_add(struct columns *c, unsigned column, uint64_t value)
+{
+	buf_varint(&c->column[column], value);
+}
+
+/* Appends the set to *ret and releases it. */
+static bool columns_finish(struct columns *c, struct buf *ret)
+{
+	bool ok = true;
+	buf_varint(ret, c->count);
+	for (unsigned i = 0; i < c->count; i++) {
+		buf_varint(ret, i);
+		buf_varint(ret, c->column[i].len);
+		ok = ok && !c->column[i].failed;
+	}
+	for (unsigned i = 0; i < c->count; i++) {
+		buf_bytes(ret, c->column[i].data, c->column[i].len);
+		buf_deinit(&c->column[i]);
+	}
+	return ok && !ret->failed;
+}
+
+static void put_key(struct buf *ret, enum hpw_target_key key, const void *data, size_t bytes)
+{
+	buf_varint(ret, key);
+	buf_varint(ret, bytes);
+	buf_bytes(ret, data, bytes);
+}
+
+static void put_number(struct buf *ret, enum hpw_target_key key, uint64_t value)
+{
+	buf_varint(ret, key);
+	buf_varint(ret, 8);
+	buf_u64(ret, value);
+}
+
+static void put_text(struct buf *ret, enum hpw_target_key key, const char *text)
+{
+	put_key(ret, key, text, strlen(text));
+}
+
+static void put_link(struct buf *ret, enum hpw_target_key key, pid_t pid, const char *what)
+{
+	char path[64], to[4096];
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, what);
+	ssize_t n = readlink(path, to, sizeof(to));
+	if (n > 0)
+		put_key(ret, key, to, (size_t)n);
+}
+
+/* The arguments as the kernel keeps them: NUL after each. At most 1 MiB of them. */
+static void put_arguments(struct buf *ret, pid_t pid)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t size = 1 << 20, got = 0;
+	_cleanup_free_ char *text = malloc(size);
+	for (ssize_t n; text && fd >= 0 && got < size && (n = read(fd, text + got, size - got)) > 0;)
+		got += (size_t)n;
+	for (size_t at = 0; at < got;) {
+		size_t length = strnlen(text + at, got - at);
+		put_key(ret, HPW_TARGET_ARG, text + at, length);
+		at += length + 1;
+	}
+}
+
+bool footer_target(struct buf *ret, const struct recorder_start *start)
+{
+	char host[256] = "";
+	struct timespec wall;
+	gethostname(host, sizeof(host) - 1);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	uint64_t wall_ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec;
+	uint64_t since = clock_pair_now().ns - start->began.ns;
+	put_number(ret, HPW_TARGET_PID, (uint64_t)start->target_pid);
+	put_number(ret, HPW_TARGET_PPID, (uint64_t)start->ppid);
+	put_arguments(ret, start->pid);
+	put_link(ret, HPW_TARGET_EXE, start->pid, "exe");
+	put_link(ret, HPW_TARGET_CWD, start->pid, "cwd");
+	put_text(ret, HPW_TARGET_HOST, host);
+	put_number(ret, HPW_TARGET_WALL_START_NS, wall_ns - since);
+	put_number(ret, HPW_TARGET_TSC_START, start->began.tsc);
+	put_number(ret, HPW_TARGET_TSC_HZ, start->tsc_hz);
+	put_text(ret, HPW_TARGET_MODE, "exact");
+	put_text(ret, HPW_TARGET_WRITER, "heapwise " HW_VERSION);
+	return !ret->failed;
+}
+
+bool footer_modules(struct buf *ret, const struct hw_shm *shm, uint32_t *next)
+{
+	uint32_t count = __atomic_load_n(&shm->modules, __ATOMIC_ACQUIRE);
+	if (count > HW_MODULES_MAX)
+		count = HW_MODULES_MAX;
+	if (*next >= count)
+		return false;
+	const struct hw_module *table = (const struct hw_module *)((const char *)shm + HW_SHM_MODULES);
+	const char *strings = (const char *)shm + HW_SHM_STRINGS;
+	for (; *next < count; ++*next) {
+		struct hw_module m = table[*next];
+		if (m.build_id_bytes > sizeof(m.build_id))
+			m.build_id_bytes = 0;
+		if (m.path_bytes > 8192 || m.path_offset > HW_STRINGS_BYTES - m.path_bytes)
+			m.path_bytes = m.path_offset = 0;
+		const uint64_t fields[] = {*next, m.start, m.end, m.bias, m.build_id_bytes};
+		for (unsigned i = 0; i < 5; i++)
+			buf_varint(ret, fields[i]);
+		buf_bytes(ret, m.build_id, m.build_id_bytes);
+		buf_varint(ret, m.path_bytes);
+		buf_bytes(ret, strings + m.path_offset, m.path_bytes);
+	}
+	return !ret->failed;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return (x > y) - (x < y);
+}
+
+bool footer_stacks(struct buf *ret, const struct hw_shm *shm, uint32_t *numbers, size_t count)
+{
+	const struct hw_node *nodes = (const struct hw_node *)((const char *)shm + HW_SHM_NODES);
+	uint32_t modules = __atomic_load_n(&shm->modules, __ATOMIC_ACQUIRE);
+	qsort(numbers, count, sizeof(*numbers), by_number);
+	struct columns c;
+	columns_init(&c, 4);
+	columns_add(&c, 0, numbers[0]);
+	uint64_t before = 0;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t frame = __atomic_load_n(&nodes[numbers[i]].frame, __ATOMIC_RELAXED);
+		uint32_t parent = __atomic_load_n(&nodes[numbers[i]].parent, __ATOMIC_RELAXED);
+		uint64_t address = frame & HW_FRAME_ADDRESS_MASK, module = frame >> HW_FRAME_ADDRESS_BITS;
+		for (uint32_t gap = i ? numbers[i - 1] + 1 : numbers[i]; gap < numbers[i]; gap++) {
+			for (unsigned column = 1; column < 4; column++)
+				columns_add(&c, column, 0);
+		}
+		columns_add(&c, 1, parent < numbers[i] ? numbers[i] - parent : numbers[i]);
+		columns_add(&c, 2, module < modules ? module : 0);
+		columns_add(&c, 3, zigzag_encode((int64_t)(address - before)));
+		before = address;
+	}
+	return columns_finish(&c, ret);
+}
+
+bool footer_sites(struct buf *ret, const struct tally *tally, uint32_t first)
+{
+	struct columns c;
+	columns_init(&c, 3);
+	columns_add(&c, 0, first);
+	for (uint32_t i = first; i < tally->site_count; i++) {
+		columns_add(&c, 1, tally->sites[i].stack);
+		columns_add(&c, 2, tally->sites[i].kind);
+	}
+	return columns_finish(&c, ret);
+}
+
+static bool put_threads(struct buf *ret, const struct tally *tally)
+{
+	struct columns c;
+	columns_init(&c, 10);
+	for (uint32_t i = 0; i < tally->thread_count; i++) {
+		const struct tally_thread *t = &tally->threads[i];
+		size_t length = strnlen(t->name, sizeof(t->name));
+		const uint64_t row[] = {t->tid, t->first_stamp, t->last_stamp, t->allocations,
+			t->allocated_bytes, t->frees, t->temporary, length};
+		for (unsigned column = 0; column < 8; column++)
+			columns_add(&c, column, row[column]);
+		buf_bytes(&c.column[8], t->name, length);
+		columns_add(&c, 9, t->ended);
+	}
+	return columns_finish(&c, ret);
+}
+
+static bool put_site_stats(struct buf *ret, const struct tally *tally)
+{
+	struct columns c;
+	columns_init(&c, 11);
+	for (uint32_t i = 0; i < tally->site_count; i++) {
+		const struct tally_site *s = &tally->sites[i];
+		const uint64_t row[] = {s->allocations, s->allocated_bytes, s->live_blocks,
+			s->live_bytes, s->peak_blocks, s->peak_bytes, s->temporary, s->same_frame,
+			s->failed, s->allocations ? s->min_size : 0, s->max_size};
+		for (unsigned column = 0; column < 11; column++)
+			columns_add(&c, column, row[column]);
+	}
+	return columns_finish(&c, ret);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct tally_size *x = a, *y = b;
+	return (x->size > y->size) - (x->size < y->size);
+}
+
+/* Packs the table of sizes in place: it is not looked up again. */
+static bool put_sizes(struct buf *ret, struct tally *tally)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < tally->size_capacity; i++) {
+		if (tally->sizes[i].allocations)
+			tally->sizes[n++] = tally->sizes[i];
+	}
+	if (n)
+		qsort(tally->sizes, n, sizeof(*tally->sizes), by_size);
+	struct columns c;
+	columns_init(&c, 2);
+	uint64_t before = 0;
+	for (size_t i = 0; i < n; i++) {
+		columns_add(&c, 0, tally->sizes[i].size - before);
+		columns_add(&c, 1, tally->sizes[i].allocations);
+		before = tally->sizes[i].size;
+	}
+	return columns_finish(&c, ret);
+}
+
+static bool put_summary(struct buf *ret, const struct tally *t, const struct footer_summary *s)
+{
+	const uint64_t pairs[][2] = {{HPW_SUM_EVENTS, s->events}, {HPW_SUM_STEPS, t->steps},
+		{HPW_SUM_LOST, s->lost}, {HPW_SUM_REPAIRS, t->repairs},
+		{HPW_SUM_UNKNOWN_FREES, t->unknown_frees}, {HPW_SUM_ALLOCATIONS, t->allocations},
+		{HPW_SUM_ALLOCATED_BYTES, t->allocated_bytes}, {HPW_SUM_FREES, t->frees},
+		{HPW_SUM_FAILED, t->failed}, {HPW_SUM_LIVE_BLOCKS, t->live_blocks},
+		{HPW_SUM_LIVE_BYTES, t->live_bytes}, {HPW_SUM_TEMPORARY, t->temporary},
+		{HPW_SUM_PEAK_BLOCKS, t->peak_blocks}, {HPW_SUM_PEAK_BYTES, t->peak_bytes},
+		{HPW_SUM_PEAK_TSC, t->peak_stamp}, {HPW_SUM_THREADS, t->thread_count},
+		{HPW_SUM_TSC_END, s->end_tsc}, {HPW_SUM_NS_DURATION, s->duration_ns},
+		{HPW_SUM_EXIT_KIND, s->end.kind}, {HPW_SUM_EXIT_VALUE, s->end.value},
+		{HPW_SUM_LONGEST_WAIT_NS, s->longest_wait_ns}, {HPW_SUM_WAIT_NS, s->wait_ns},
+		{HPW_SUM_MISMATCHED, t->mismatched}, {HPW_SUM_STACKS_FULL, s->stacks_full},
+		{HPW_SUM_CHILDREN, s->end.children}};
+	for (unsigned i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		buf_varint(ret, pairs[i][0]);
+		buf_varint(ret, pairs[i][1]);
+	}
+	return !ret->failed;
+}
+
+bool footer_table(struct buf *ret, enum hpw_chunk_type type, struct tally *tally,
+	const struct footer_summary *summary)
+{
+	switch (type) {
+	case HPW_THREADS:
+		return put_threads(ret, tally);
+	case HPW_SITE_STATS:
+		return put_site_stats(ret, tally);
+	case HPW_SIZES:
+		return put_sizes(ret, tally);
+	default:
+		return put_summary(ret, tally, summary);
+	}
+}
+
+bool footer_live(
+	struct buf *ret, const struct live *live, const struct live_block *blocks, size_t count)
+{
+	struct columns c;
+	columns_init(&c, 5);
+	uint64_t before = 0;
+	for (size_t i = 0; i < count; i++) {
+		columns_add(&c, 0, blocks[i].address - before);
+		columns_add(&c, 1, live_size(live, &blocks[i]));
+		columns_add(&c, 2, blocks[i].site);
+		columns_add(&c, 3, blocks[i].thread);
+		columns_add(&c, 4, blocks[i].number);
+		before = blocks[i].address;
+	}
+	return columns_finish(&c, ret);
+}
+
+void footer_rings(const struct hw_shm *shm, struct footer_summary *summary)
+{
+	const struct hw_ring *rings = (const struct hw_ring *)((const char *)shm + HW_SHM_RINGS);
+	for (uint32_t i = 0; i < HW_RINGS; i++) {
+		summary->wait_ns += rings[i].wait_ns;
+		summary->lost += rings[i].lost;
+		if (rings[i].longest_wait_ns > summary->longest_wait_ns)
+			summary->longest_wait_ns = rings[i].longest_wait_ns;
+	}
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Everything in a recording but its events, as chunk payloads: the target, modules, stacks, sites, and the books at the end. Each
+ * function appends to *ret and returns false when out of memory. Layouts: format/FORMAT.md.
+ */
+#ifndef CAPTURE_FOOTER_H
+#define CAPTURE_FOOTER_H
+
+#include "base/buf.h"
+#include "capture/recorder.h"
+
+#include <stddef.h>
+
+#define FOOTER_LIVE_ROWS (512u << 10)
+
+struct footer_summary {
+	struct recorder_end end;
+	uint64_t events, lost, stacks_full, end_tsc, duration_ns;
+	uint64_t longest_wait_ns, wait_ns;
+};
+
+bool footer_target(struct buf *ret, const struct recorder_start *start);
+
+/* Modules from *next on; false: there are none, or no memory. Moves *next. */
+bool footer_modules(struct buf *ret, const struct hw_shm *shm, uint32_t *next);
+
+/* The nodes with these numbers; sorts them. */
+bool footer_stacks(struct buf *ret, const struct hw_shm *shm, uint32_t *numbers, size_t count);
+
+bool footer_sites(struct buf *ret, const struct tally *tally, uint32_t first);
+
+/* HPW_THREADS, HPW_SITE_STATS, HPW_SIZES or HPW_SUMMARY. */
+bool footer_table(struct buf *ret, enum hpw_chunk_type type, struct tally *tally,
+	const struct footer_summary *summary);
+
+bool footer_live(
+	struct buf *ret, const struct live *live, const struct live_block *blocks, size_t count);
+
+/* Adds up the waits and losses of all rings. */
+void footer_rings(const struct hw_shm *shm, struct footer_summary *summary);
+
+#endif

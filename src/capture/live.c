@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Linear probing with backward-shift removal: no tombstones, so a table that churns for hours stays as fast as a new one. (Chains would
+ * cost a pointer a block; a cuckoo table two cache misses a lookup.)
+ */
+#include "capture/live.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CAPACITY_FIRST 64
+
+void live_init(struct live *live)
+{
+	memset(live, 0, sizeof(*live));
+}
+
+void live_deinit(struct live *live)
+{
+	for (int i = 0; i < LIVE_PARTS; i++)
+		free(live->parts[i].places);
+	free(live->big);
+	live_init(live);
+}
+
+static inline uint64_t hash(uint64_t address)
+{
+	uint64_t h = (address >> 3) * 0x9e3779b97f4a7c15ull;
+	return h ^ (h >> 32);
+}
+
+static inline struct live_part *part_of(const struct live *live, uint64_t h)
+{
+	return (struct live_part *)&live->parts[h & (LIVE_PARTS - 1)];
+}
+
+static inline uint32_t place_of(const struct live_part *part, uint64_t h)
+{
+	return (uint32_t)(((h >> 32) * part->capacity) >> 32);
+}
+
+static inline uint32_t next(const struct live_part *part, uint32_t i)
+{
+	return i + 1 == part->capacity ? 0 : i + 1;
+}
+
+static void place(struct live_part *part, const struct live_block *block)
+{
+	uint32_t i = place_of(part, hash(block->address));
+	while (part->places[i].address)
+		i = next(part, i);
+	part->places[i] = *block;
+}
+
+static bool part_grow(struct live_part *part)
+{
+	uint32_t capacity = part->capacity < 1024 ? part->capacity * 2 : part->capacity / 4 * 5;
+	if (!capacity)
+		capacity = CAPACITY_FIRST;
+	struct live_part bigger = {calloc(capacity, sizeof(struct live_block)), capacity, part->used};
+	if (!bigger.places)
+		return false;
+	for (uint32_t i = 0; i < part->capacity; i++) {
+		if (part->places[i].address)
+			place(&bigger, &part->places[i]);
+	}
+	free(part->places);
+	*part = bigger;
+	return true;
+}
+
+static bool big_add(struct live *live, uint64_t address, uint64_t size)
+{
+	if (live->big_count == live->big_capacity) {
+		size_t capacity = live->big_capacity ? live->big_capacity * 2 : 8;
+		struct live_big *bigger = realloc(live->big, capacity * sizeof(*bigger));
+		if (!bigger)
+			return false;
+		live->big = bigger;
+		live->big_capacity = capacity;
+	}
+	live->big[live->big_count++] = (struct live_big){address, size};
+	return true;
+}
+
+bool live_add(struct live *live, const struct live_block *block, uint64_t size)
+{
+	struct live_part *part = part_of(live, hash(block->address));
+	if ((uint64_t)part->used * 4 >= (uint64_t)part->capacity * 3 && !part_grow(part))
+		return false;
+	struct live_block packed = *block;
+	packed.size = size < LIVE_SIZE_BIG ? (uint32_t)size : LIVE_SIZE_BIG;
+	if (packed.size == LIVE_SIZE_BIG && !big_add(live, block->address, size))
+		return false;
+	place(part, &packed);
+	part->used++;
+	live->blocks++;
+	return true;
+}
+
+struct live_block *live_find(struct live *live, uint64_t address)
+{
+	uint64_t h = hash(address);
+	struct live_part *part = part_of(live, h);
+	if (!part->capacity)
+		return NULL;
+	for (uint32_t i = place_of(part, h); part->places[i].address; i = next(part, i)) {
+		if (part->places[i].address == address)
+			return &part->places[i];
+	}
+	return NULL;
+}
+
+void live_prefetch(const struct live *live, uint64_t address)
+{
+	uint64_t h = hash(address);
+	const struct live_part *part = part_of(live, h);
+	__builtin_prefetch(part->places + place_of(part, h));
+}
+
+static void big_remove(struct live *live, uint64_t address)
+{
+	for (size_t i = 0; i < live->big_count; i++) {
+		if (live->big[i].address == address) {
+			live->big[i] = live->big[--live->big_count];
+			return;
+		}
+	}
+}
+
+void live_remove(struct live *live, struct live_block *block)
+{
+	struct live_part *part = part_of(live, hash(block->address));
+	if (block->size == LIVE_SIZE_BIG)
+		big_remove(live, block->address);
+	uint32_t hole = (uint32_t)(block - part->places);
+	/* Moves each later block of the run back if the hole lies between its own place and where it stands. */
+	for (uint32_t i = next(part, hole); part->places[i].address; i = next(part, i)) {
+		uint32_t own = place_of(part, hash(part->places[i].address));
+		bool between = hole <= i ? own <= hole || own > i : own <= hole && own > i;
+		if (between) {
+			part->places[hole] = part->places[i];
+			hole = i;
+		}
+	}
+	part->places[hole].address = 0;
+	part->used--;
+	live->blocks--;
+}
+
+uint64_t live_size(const struct live *live, const struct live_block *block)
+{
+	if (block->size != LIVE_SIZE_BIG)
+		return block->size;
+	for (size_t i = 0; i < live->big_count; i++) {
+		if (live->big[i].address == block->address)
+			return live->big[i].size;
+	}
+	return block->size;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct live_block *x = a, *y = b;
+	return (x->address > y->address) - (x->address < y->address);
+}
+
+struct live_block *live_sorted(const struct live *live, size_t *ret_count)
+{
+	*ret_count = 0;
+	struct live_block *all = live->blocks ? malloc(live->blocks * sizeof(*all)) : NULL;
+	if (!all)
+		return NULL;
+	size_t n = 0;
+	for (int p = 0; p < LIVE_PARTS; p++) {
+		const struct live_part *part = &live->parts[p];
+		for (uint32_t i = 0; i < part->capacity; i++) {
+			if (part->places[i].address)
+				all[n++] = part->places[i];
+		}
+	}
+	qsort(all, n, sizeof(*all), by_address);
+	*ret_count = n;
+	return all;
+}

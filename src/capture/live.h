@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The blocks that are live now, by address: the largest thing a collector keeps, so it is packed: 24 bytes a block, at most 40 with
+ * the empty places (load 0.6 to 0.75, growth by a quarter, in 64 parts so that growing one needs little room).
+ */
+#ifndef CAPTURE_LIVE_H
+#define CAPTURE_LIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LIVE_PARTS 64
+#define LIVE_SIZE_BIG UINT32_MAX
+
+/* A block. (thread, number): the number-th allocation of that thread; the block's identity in a recording. */
+struct live_block {
+	uint64_t address; /* 0: empty place */
+	uint64_t thread : 16;
+	uint64_t number : 48;
+	uint32_t site;
+	uint32_t size; /* bytes; LIVE_SIZE_BIG: see live_size() */
+};
+_Static_assert(sizeof(struct live_block) == 24, "the collector's memory is this times the live blocks");
+
+struct live_part {
+	struct live_block *places;
+	uint32_t capacity, used;
+};
+
+struct live_big {
+	uint64_t address, size;
+};
+
+struct live {
+	struct live_part parts[LIVE_PARTS];
+	uint64_t blocks;
+	struct live_big *big; /* the few blocks of 4 GiB and more */
+	size_t big_count, big_capacity;
+};
+
+void live_init(struct live *live);
+void live_deinit(struct live *live);
+
+/* Adds a block; the caller has made sure that its address is not there. False: no memory. */
+bool live_add(struct live *live, const struct live_block *block, uint64_t size);
+
+/* The block at address, or NULL. Valid until the next add or remove. */
+struct live_block *live_find(struct live *live, uint64_t address);
+
+void live_remove(struct live *live, struct live_block *block);
+
+/* Requested bytes of a block that is in the table. */
+uint64_t live_size(const struct live *live, const struct live_block *block);
+
+/* All blocks in ascending order of address, in memory of the caller's (free()); NULL when out of memory or none. */
+struct live_block *live_sorted(const struct live *live, size_t *ret_count);
+
+/* Asks the processor to fetch the place of an address that is wanted soon. */
+void live_prefetch(const struct live *live, uint64_t address);
+
+#endif

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/merge.h"
+
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Stores of another processor are visible long before this. */
+#define MARGIN_SECONDS (1.0 / 50000)
+/* A busy ring that does not move holds the others up for so long. */
+#define BUSY_SECONDS 0.2
+/* Tell the producer about room every so many words, not only at the end of a pass. */
+#define PUBLISH_WORDS 4096
+
+static uint64_t tsc_now(void)
+{
+	__builtin_ia32_lfence();
+	return __builtin_ia32_rdtsc();
+}
+
+void merge_init(struct merge *merge, struct hw_shm *shm, uint64_t tsc_hz, const struct merge_sink *sink)
+{
+	memset(merge, 0, sizeof(*merge));
+	merge->shm = shm;
+	merge->sink = *sink;
+	merge->tsc_hz = tsc_hz;
+	for (uint32_t i = 0; i < HW_RINGS; i++) {
+		struct merge_lane *lane = &merge->lanes[i];
+		lane->ring = (struct hw_ring *)((char *)shm + HW_SHM_RINGS) + i;
+		lane->data = (const uint64_t *)((char *)shm + HW_SHM_DATA) + hw_ring_start(i);
+		lane->words = hw_ring_words(i);
+		lane->thread = MERGE_NO_THREAD;
+	}
+}
+
+void merge_deinit(struct merge *merge)
+{
+	free(merge->foreign);
+}
+
+static inline uint64_t word(const struct merge_lane *lane, uint64_t at)
+{
+	return __atomic_load_n(&lane->data[at & (lane->words - 1)], __ATOMIC_RELAXED);
+}
+
+static void lane_break(struct merge *merge, struct merge_lane *lane)
+{
+	lane->broken = true;
+	lane->tail = lane->head;
+	merge->damaged++;
+}
+
+/* A record taken apart. */
+struct record {
+	uint32_t op; /* without HW_R_STAMPED */
+	uint32_t words; /* 0: nonsense */
+	bool stamped;
+	uint64_t number; /* address, or what the operation says */
+	uint32_t stack;
+	uint64_t size, old;
+	uint64_t stamp, stamp2;
+};
+
+static inline bool is_alloc(uint32_t op)
+{
+	return op >= HW_R_ALLOC && op < HW_R_ALLOC + HW_ALLOC_KINDS;
+}
+
+static inline bool is_free(uint32_t op)
+{
+	return op >= HW_R_FREE && op < HW_R_FREE_SAME_FRAME + HW_FREE_KINDS && (op & 7) < HW_FREE_KINDS;
+}
+
+/* Takes apart the record at `at`; words = 0 when it makes no sense or is not all there. */
+static inline struct record record_at(const struct merge_lane *lane, uint64_t at)
+{
+	uint64_t w0 = word(lane, at), left = lane->head - at;
+	struct record r = {.op = (uint32_t)w0 & 0x7f,
+		.stamped = w0 & HW_R_STAMPED,
+		.number = w0 >> 8,
+		.stamp = lane->stamp};
+	uint32_t n = 1;
+	if (is_free(r.op)) {
+		/* one word */
+	} else if (is_alloc(r.op) || r.op == HW_R_REALLOC) {
+		if (left < 2)
+			return r;
+		uint64_t w1 = word(lane, at + n++);
+		r.stack = (uint32_t)w1;
+		r.size = w1 >> 32;
+		if (r.size == HW_R_SIZE_BIG)
+			r.size = word(lane, at + n++);
+		if (r.op == HW_R_REALLOC)
+			r.old = word(lane, at + n++);
+	} else if (r.op == HW_R_FAILED) {
+		r.stack = (uint32_t)word(lane, at + 1);
+		r.size = word(lane, at + 2);
+		n = 3;
+	} else if (r.op == HW_R_TIME) {
+		r.stamp = word(lane, at + 1);
+		n = 2;
+	} else if (r.op == HW_R_PAD) {
+		n = lane->words - (uint32_t)(at & (lane->words - 1));
+	} else if (r.op != HW_R_LOST && r.op != HW_R_FOREIGN) {
+		return r;
+	}
+	if (r.stamped) {
+		r.stamp = word(lane, at + n++);
+		if (r.op == HW_R_REALLOC)
+			r.stamp2 = word(lane, at + n++);
+	} else {
+		r.stamp2 = r.stamp;
+	}
+	if (n <= left)
+		r.words = n;
+	return r;
+}
+
+static uint32_t foreign_thread(struct merge *merge, uint32_t tid, uint64_t stamp)
+{
+	for (uint32_t i = 0; i < merge->lane_count; i++) {
+		const struct merge_lane *lane = &merge->lanes[i];
+		if (lane->active && lane->tid == tid && lane->thread != MERGE_NO_THREAD)
+			return lane->thread;
+	}
+	for (uint32_t i = merge->foreign_count; i-- > 0;) {
+		if (merge->foreign[i].tid == tid)
+			return merge->foreign[i].thread;
+	}
+	if (merge->foreign_count == merge->foreign_capacity) {
+		uint32_t capacity = merge->foreign_capacity ? merge->foreign_capacity * 2 : 16;
+		void *moved = realloc(merge->foreign, capacity * sizeof(*merge->foreign));
+		if (!moved)
+			return MERGE_NO_THREAD;
+		merge->foreign = moved;
+		merge->foreign_capacity = capacity;
+	}
+	uint32_t thread = merge->sink.on_thread(merge->sink.context, tid, stamp);
+	merge->foreign[merge->foreign_count].tid = tid;
+	merge->foreign[merge->foreign_count++].thread = thread;
+	return thread;
+}
+
+static inline uint32_t lane_thread(struct merge *merge, struct merge_lane *lane, uint64_t stamp)
+{
+	if (lane->ring == merge->lanes[HW_RING_SHARED].ring)
+		return lane->foreign;
+	if (lane->thread == MERGE_NO_THREAD)
+		lane->thread = merge->sink.on_thread(merge->sink.context, lane->tid, stamp);
+	return lane->thread;
+}
+
+/* Tells one record. */
+static inline void tell(struct merge *merge, struct merge_lane *lane, const struct record *r)
+{
+	const struct merge_sink *s = &merge->sink;
+	uint32_t thread = lane_thread(merge, lane, r->stamp);
+	if (thread == MERGE_NO_THREAD)
+		return;
+	if (is_alloc(r->op))
+		s->on_alloc(s->context, thread, r->op - HW_R_ALLOC, r->number, r->stack, r->size,
+			r->stamp);
+	else if (is_free(r->op))
+		s->on_free(s->context, thread, r->op & 7, r->op >= HW_R_FREE_SAME_FRAME, r->number,
+			r->stamp);
+	else if (r->op == HW_R_FAILED)
+		s->on_failed(s->context, thread, r->number % HW_ALLOC_KINDS, r->stack, r->size,
+			r->stamp);
+	else if (r->op == HW_R_LOST)
+		s->on_lost(s->context, thread, r->number, r->stamp);
+}
+
+static void publish_tail(struct merge *merge, struct merge_lane *lane)
+{
+	if (lane->tail == __atomic_load_n(&lane->ring->tail, __ATOMIC_RELAXED))
+		return;
+	/* Gives the words back to the producer (its acquire load of tail). */
+	__atomic_store_n(&lane->ring->tail, lane->tail, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&merge->shm->progress, 1, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&lane->ring->waiting, __ATOMIC_SEQ_CST))
+		syscall(SYS_futex, &lane->ring->tail, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/*
+ * Brings lane->stamp up to the record at tail, passing over what has no time. False: no data left.
+ */
+static inline bool lane_peek(struct merge *merge, struct merge_lane *lane, struct record *ret)
+{
+	while (lane->tail != lane->head) {
+		*ret = record_at(lane, lane->tail);
+		if (__builtin_expect(!ret->words, 0)) {
+			lane_break(merge, lane);
+			return false;
+		}
+		if (ret->op == HW_R_FOREIGN) {
+			lane->tail += ret->words;
+			if (lane->tail == lane->head)
+				return false;
+			struct record next = record_at(lane, lane->tail);
+			lane->foreign = foreign_thread(merge, (uint32_t)ret->number, next.stamp);
+			continue;
+		}
+		if (ret->op == HW_R_TIME || ret->op == HW_R_PAD) {
+			lane->stamp = ret->stamp;
+			lane->tail += ret->words;
+			continue;
+		}
+		lane->stamp = lane->half ? ret->stamp2 : ret->stamp;
+		return true;
+	}
+	return false;
+}
+
+/* Tells records of the lane as long as they are not later than `until`. False: no data left. */
+static bool lane_run(struct merge *merge, struct merge_lane *lane, uint64_t until)
+{
+	struct record r;
+	uint64_t published = lane->tail;
+	while (lane_peek(merge, lane, &r)) {
+		if (lane->stamp > until)
+			return true;
+		if (__builtin_expect(r.op == HW_R_REALLOC, 0)) {
+			uint64_t address = r.number;
+			r.op = lane->half ? HW_R_ALLOC + HW_REALLOC : HW_R_FREE + HW_FREE_REALLOC;
+			r.number = lane->half ? address : r.old;
+			r.stamp = lane->stamp;
+			tell(merge, lane, &r);
+			lane->half = !lane->half;
+			if (lane->half)
+				continue;
+		} else {
+			tell(merge, lane, &r);
+		}
+		merge->events += r.op != HW_R_LOST;
+		lane->tail += r.words;
+		if (lane->tail - published >= PUBLISH_WORDS) {
+			merge->moved += lane->tail - published;
+			published = lane->tail;
+			publish_tail(merge, lane);
+		}
+	}
+	merge->moved += lane->tail - published;
+	return false;
+}
+
+/* A new producer has taken the ring over; the old one's events have all been told, or the ring would not have been free. */
+static void lane_renew(struct merge_lane *lane, uint32_t generation)
+{
+	lane->generation = generation;
+	lane->tid = __atomic_load_n(&lane->ring->tid, __ATOMIC_RELAXED);
+	lane->thread = MERGE_NO_THREAD;
+	lane->idle_at = lane->stamp = 0;
+	lane->half = lane->broken = false;
+}
+
+/* Looks at one ring: what there is, and what can still come. */
+static void lane_look(struct merge *merge, struct merge_lane *lane, uint64_t now, bool last)
+{
+	uint64_t margin = (uint64_t)((double)merge->tsc_hz * MARGIN_SECONDS);
+	lane->active = __atomic_load_n(&lane->ring->state, __ATOMIC_ACQUIRE) == HW_RING_ACTIVE ||
+		lane->ring == merge->lanes[HW_RING_SHARED].ring;
+	if (!lane->active)
+		return;
+	uint32_t generation = __atomic_load_n(&lane->ring->generation, __ATOMIC_ACQUIRE);
+	if (generation != lane->generation)
+		lane_renew(lane, generation);
+	uint64_t busy = __atomic_load_n(&lane->ring->busy, __ATOMIC_ACQUIRE);
+	uint64_t head = __atomic_load_n(&lane->ring->head, __ATOMIC_ACQUIRE);
+	if (head - lane->tail > lane->words) {
+		lane->head = head;
+		lane_break(merge, lane);
+	}
+	lane->head = lane->broken ? lane->tail : head;
+	if (lane->broken)
+		lane->tail = lane->head = head;
+	uint64_t idle = now > margin ? now - margin : 0;
+	if (last) {
+		lane->bound = UINT64_MAX;
+		return;
+	}
+	if (!busy) {
+		lane->busy_seen = 0;
+		lane->idle_at = lane->bound = idle;
+		return;
+	}
+	if (busy != lane->busy_seen || head != lane->busy_head) {
+		lane->busy_seen = busy;
+		lane->busy_head = head;
+		lane->busy_since = now;
+	}
+	bool stuck = (double)(now - lane->busy_since) > (double)merge->tsc_hz * BUSY_SECONDS;
+	lane->bound = stuck ? idle : lane->idle_at;
+}
+
+/* Binary heap of lanes by stamp. */
+static void heap_sift_down(struct merge *merge, uint32_t i)
+{
+	for (;;) {
+		uint32_t child = 2 * i + 1;
+		if (child >= merge->heap_count)
+			return;
+		if (child + 1 < merge->heap_count &&
+			merge->lanes[merge->heap[child + 1]].stamp <
+				merge->lanes[merge->heap[child]].stamp)
+			child++;
+		if (merge->lanes[merge->heap[i]].stamp <= merge->lanes[merge->heap[child]].stamp)
+			return;
+		uint32_t swap = merge->heap[i];
+		merge->heap[i] = merge->heap[child];
+		merge->heap[child] = swap;
+		i = child;
+	}
+}
+
+/* How far the first lane may go before another one's turn comes. */
+static uint64_t second_stamp(const struct merge *merge)
+{
+	uint64_t second = UINT64_MAX;
+	for (uint32_t i = 1; i < 3 && i < merge->heap_count; i++) {
+		uint64_t stamp = merge->lanes[merge->heap[i]].stamp;
+		if (stamp < second)
+			second = stamp;
+	}
+	return second;
+}
+
+static uint64_t lane_bound(const struct merge_lane *lane)
+{
+	/* A busy lane's next event comes after its last one, whatever was seen before. */
+	return lane->bound > lane->stamp ? lane->bound : lane->stamp;
+}
+
+uint64_t merge_pass(struct merge *merge, bool last)
+{
+	uint64_t now = tsc_now(), safe = UINT64_MAX;
+	merge->moved = 0;
+	merge->heap_count = 0;
+	/* Rings are handed out from the first on, so that the first never used one is near. */
+	uint32_t unused = 0;
+	for (uint32_t i = 0; i < HW_RINGS; i++) {
+		struct merge_lane *lane = &merge->lanes[i];
+		if (unused > 16 && i < HW_RING_SHARED && i > merge->lane_count)
+			continue;
+		lane_look(merge, lane, now, last);
+		unused = lane->active ? 0 : unused + 1;
+		if (!lane->active)
+			continue;
+		if (i < HW_RING_SHARED && i >= merge->lane_count)
+			merge->lane_count = i + 1;
+		struct record r;
+		if (lane_peek(merge, lane, &r))
+			merge->heap[merge->heap_count++] = i;
+		else if (lane_bound(lane) < safe && (i != HW_RING_SHARED || lane->tail || lane->busy_seen))
+			safe = lane_bound(lane);
+	}
+	for (uint32_t i = merge->heap_count / 2; i-- > 0;)
+		heap_sift_down(merge, i);
+	while (merge->heap_count) {
+		struct merge_lane *lane = &merge->lanes[merge->heap[0]];
+		uint64_t until = second_stamp(merge);
+		if (lane->stamp > safe)
+			break;
+		if (!lane_run(merge, lane, until < safe ? until : safe)) {
+			if (lane_bound(lane) < safe)
+				safe = lane_bound(lane);
+			merge->heap[0] = merge->heap[--merge->heap_count];
+		}
+		heap_sift_down(merge, 0);
+	}
+	for (uint32_t i = 0; i < HW_RINGS; i++) {
+		if (merge->lanes[i].active)
+			publish_tail(merge, &merge->lanes[i]);
+	}
+	return merge->moved;
+}
+
+void merge_reclaim(struct merge *merge, bool (*alive)(void *context, uint32_t tid), void *context)
+{
+	for (uint32_t i = 0; i < merge->lane_count; i++) {
+		struct merge_lane *lane = &merge->lanes[i];
+		if (!lane->active || lane->tail != lane->head || alive(context, lane->tid))
+			continue;
+		/* The thread is gone, so the ring can't move any more: one more look, then it is free. */
+		uint64_t head = __atomic_load_n(&lane->ring->head, __ATOMIC_ACQUIRE);
+		if (head != lane->tail)
+			continue;
+		if (lane->thread != MERGE_NO_THREAD)
+			merge->sink.on_thread_end(merge->sink.context, lane->thread, lane->stamp);
+		lane->active = false;
+		lane->thread = MERGE_NO_THREAD;
+		__atomic_store_n(&lane->ring->state, HW_RING_FREE, __ATOMIC_RELEASE);
+	}
+}

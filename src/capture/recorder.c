@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Steps come from the merge; each goes to the live table, the books and the encoder. Chunks are written when enough steps have come or a second has
+ * passed, so that a collector that is killed loses at most that second.
+ */
+#include "capture/recorder.h"
+
+#include "base/cleanup.h"
+#include "capture/footer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FLUSH_NS 1000000000ull
+
+struct clock_pair clock_pair_now(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	__builtin_ia32_lfence();
+	return (struct clock_pair){__builtin_ia32_rdtsc(),
+		(uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec};
+}
+
+static void keep_error(struct recorder *r, struct error *error)
+{
+	if (!r->error)
+		r->error = error;
+	else
+		error_destroy(error);
+}
+
+/* Puts a node and its ancestors on the list of what the file has to define. Parents are smaller, so this ends. */
+static uint32_t stack_want(struct recorder *r, uint32_t stack)
+{
+	const struct hw_node *nodes = (const struct hw_node *)((char *)r->shm + HW_SHM_NODES);
+	if (stack >= HW_NODES_MAX) {
+		r->stacks_bad++;
+		return 0;
+	}
+	for (uint32_t id = stack; id && !(r->stacks_known[id / 8] >> (id % 8) & 1);) {
+		if (r->stacks_count == r->stacks_capacity) {
+			size_t capacity = r->stacks_capacity ? r->stacks_capacity * 2 : 1024;
+			uint32_t *moved = realloc(r->stacks, capacity * sizeof(*moved));
+			if (!moved)
+				return 0;
+			r->stacks = moved;
+			r->stacks_capacity = capacity;
+		}
+		r->stacks_known[id / 8] |= (uint8_t)(1 << (id % 8));
+		r->stacks[r->stacks_count++] = id;
+		uint32_t parent = __atomic_load_n(&nodes[id].parent, __ATOMIC_RELAXED);
+		if (parent >= id) {
+			r->stacks_bad++;
+			break;
+		}
+		id = parent;
+	}
+	return stack;
+}
+
+static inline uint32_t site_of(struct recorder *r, uint32_t stack, enum hw_alloc_kind kind)
+{
+	uint32_t before = r->tally.site_count;
+	if (stack >= HW_NODES_MAX)
+		stack = stack_want(r, stack);
+	uint32_t site = tally_site(&r->tally, stack, kind);
+	if (r->tally.site_count != before)
+		stack_want(r, stack);
+	return site;
+}
+
+static void flush(struct recorder *r);
+
+static inline void after_step(struct recorder *r)
+{
+	r->tally.steps++;
+	if (__builtin_expect(r->encoder.steps >= ENCODE_STEPS_MAX, 0))
+		flush(r);
+}
+
+static void read_name(const struct recorder *r, struct tally_thread *t)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task/%u/comm", (int)r->pid, t->tid);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char name[sizeof(t->name) + 1] = "";
+	ssize_t n = fd < 0 ? -1 : read(fd, name, sizeof(t->name));
+	if (n <= 0)
+		return;
+	if (name[n - 1] == '\n')
+		n--;
+	memset(t->name, 0, sizeof(t->name));
+	memcpy(t->name, name, (size_t)n < sizeof(t->name) ? (size_t)n : sizeof(t->name) - 1);
+}
+
+static uint32_t on_thread(void *context, uint32_t tid, uint64_t stamp)
+{
+	struct recorder *r = context;
+	uint32_t thread = tally_thread_new(&r->tally, tid, stamp);
+	if (thread == UINT32_MAX)
+		return MERGE_NO_THREAD;
+	read_name(r, &r->tally.threads[thread]);
+	encode_thread(&r->encoder, thread, 0, HPW_SP_THREAD_START, stamp);
+	after_step(r);
+	return thread;
+}
+
+static void on_thread_end(void *context, uint32_t thread, uint64_t stamp)
+{
+	struct recorder *r = context;
+	r->tally.threads[thread].ended = true;
+	encode_thread(&r->encoder, thread, r->tally.threads[thread].allocations, HPW_SP_THREAD_END,
+		stamp);
+	after_step(r);
+}
+
+/* `block` (NULL: none known at that address) is given back. */
+static inline void free_block(struct recorder *r, uint32_t thread, struct live_block *block,
+	enum hw_free_kind kind, bool same_frame, uint64_t stamp)
+{
+	uint64_t allocations = r->tally.threads[thread].allocations;
+	struct encode_free e = {.thread = thread,
+		.allocations = allocations,
+		.same_frame = same_frame,
+		.special_kind = -1,
+		.stamp = stamp};
+	if (!block) {
+		r->tally.unknown_frees++;
+		r->tally.frees++;
+		r->tally.threads[thread].frees++;
+		e.special_kind = kind == HW_FREE ? -1 : (int)kind;
+	} else {
+		enum hw_free_kind expected = hw_matching_free(r->tally.sites[block->site].kind);
+		if (__builtin_expect(kind != expected, 0)) {
+			e.special_kind = (int)kind;
+			r->tally.mismatched += kind != HW_FREE_REALLOC || expected != HW_FREE;
+		}
+		e.known = true;
+		e.owner = (uint32_t)block->thread;
+		e.number = block->number;
+		tally_free(&r->tally,
+			&(struct tally_free){.site = block->site,
+				.thread = thread,
+				.size = live_size(&r->live, block),
+				.stamp = stamp,
+				.temporary = e.owner == thread && e.number + 1 == allocations &&
+					kind != HW_FREE_REALLOC,
+				.same_frame = same_frame});
+		live_remove(&r->live, block);
+	}
+	encode_free(&r->encoder, &e);
+	after_step(r);
+}
+
+static void on_free(void *context, uint32_t thread, enum hw_free_kind kind, bool same_frame,
+	uint64_t address, uint64_t stamp)
+{
+	struct recorder *r = context;
+	free_block(r, thread, live_find(&r->live, address), kind, same_frame, stamp);
+}
+
+static void on_alloc(void *context, uint32_t thread, enum hw_alloc_kind kind, uint64_t address,
+	uint32_t stack, uint64_t size, uint64_t stamp)
+{
+	struct recorder *r = context;
+	struct live_block *old = live_find(&r->live, address);
+	if (__builtin_expect(old != NULL, 0)) {
+		/* Its free was lost, or came out of order. */
+		r->tally.repairs += !r->tally.lost;
+		free_block(r, thread, old, HW_FREE, false, stamp);
+	}
+	uint32_t site = site_of(r, stack, kind);
+	if (site == UINT32_MAX) {
+		r->blocks_dropped++;
+		return;
+	}
+	uint64_t number = r->tally.threads[thread].allocations;
+	struct live_block block = {
+		.address = address, .thread = thread, .number = number, .site = site};
+	encode_alloc(&r->encoder, thread, number, site, size, stamp);
+	tally_alloc(&r->tally, site, thread, size, stamp);
+	if (address && !live_add(&r->live, &block, size))
+		r->blocks_dropped++;
+	after_step(r);
+}
+
+static void on_failed(void *context, uint32_t thread, enum hw_alloc_kind kind, uint32_t stack,
+	uint64_t size, uint64_t stamp)
+{
+	struct recorder *r = context;
+	uint32_t site = site_of(r, stack, kind);
+	if (site == UINT32_MAX)
+		return;
+	tally_failed(&r->tally, site);
+	encode_failed(&r->encoder, thread, r->tally.threads[thread].allocations, site, size, stamp);
+	after_step(r);
+}
+
+static void on_lost(void *context, uint32_t thread, uint64_t count, uint64_t stamp)
+{
+	struct recorder *r = context;
+	r->tally.lost += count;
+	encode_lost(&r->encoder, thread, r->tally.threads[thread].allocations, count, stamp);
+	after_step(r);
+}
+
+static void write_chunk(struct recorder *r, enum hpw_chunk_type type, bool ok, bool compress)
+{
+	keep_error(r, ok ? writer_chunk(&r->writer, type, &r->payload, compress) : error_no_memory());
+	r->payload.len = 0;
+}
+
+/* Everything that happened since the last flush, with what it refers to first. */
+static void flush(struct recorder *r)
+{
+	struct clock_pair now = clock_pair_now();
+	r->flushed_ns = now.ns;
+	if (!r->encoder.steps)
+		return;
+	if (footer_modules(&r->payload, r->shm, &r->modules_written))
+		write_chunk(r, HPW_MODULES, true, true);
+	if (r->stacks_count) {
+		bool ok = footer_stacks(&r->payload, r->shm, r->stacks, r->stacks_count);
+		r->stacks_count = 0;
+		write_chunk(r, HPW_STACKS, ok, true);
+	}
+	if (r->sites_written < r->tally.site_count) {
+		bool ok = footer_sites(&r->payload, &r->tally, r->sites_written);
+		r->sites_written = r->tally.site_count;
+		write_chunk(r, HPW_SITES, ok, true);
+	}
+	bool ok = encoder_finish(&r->encoder, now.tsc, now.ns, &r->payload);
+	write_chunk(r, HPW_EVENTS, ok, true);
+}
+
+/* The memory that both sides share: sparse, so that its size is a promise, not a cost. */
+static struct error *rings_create(struct recorder *r)
+{
+	r->memory = memfd_create("heapwise-rings", MFD_CLOEXEC);
+	if (r->memory < 0 || ftruncate(r->memory, (off_t)HW_SHM_BYTES))
+		return error_errno(ERROR_ENVIRONMENT, errno, "can't create shared memory for the rings");
+	void *at = mmap(NULL, HW_SHM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+		r->memory, 0);
+	if (at == MAP_FAILED)
+		return error_errno(ERROR_ENVIRONMENT, errno, "can't map %llu MiB for the rings",
+			(unsigned long long)(HW_SHM_BYTES >> 20));
+	r->shm = at;
+	r->shm->magic = HW_SHM_MAGIC;
+	r->shm->version = HW_SHM_VERSION;
+	r->shm->total_bytes = HW_SHM_BYTES;
+	r->shm->nodes = 1;
+	r->shm->modules = 1;
+	return NULL;
+}
+
+static struct error *recorder_open(struct recorder *r, const struct recorder_start *start)
+{
+	struct error *error = writer_open(&r->writer, start->file, start->file_name);
+	if (error)
+		return error;
+	error = rings_create(r);
+	if (error)
+		return error;
+	r->stacks_known = calloc(HW_NODES_MAX / 8, 1);
+	if (!r->stacks_known)
+		return error_no_memory();
+	const struct merge_sink sink = {.context = r,
+		.on_thread = on_thread,
+		.on_thread_end = on_thread_end,
+		.on_alloc = on_alloc,
+		.on_free = on_free,
+		.on_failed = on_failed,
+		.on_lost = on_lost};
+	merge_init(&r->merge, r->shm, start->tsc_hz, &sink);
+	if (!footer_target(&r->payload, start))
+		return error_no_memory();
+	error = writer_chunk(&r->writer, HPW_TARGET, &r->payload, false);
+	r->payload.len = 0;
+	return error;
+}
+
+struct error *recorder_create(const struct recorder_start *start, struct recorder **ret)
+{
+	struct recorder *r = calloc(1, sizeof(*r));
+	if (!r) {
+		close(start->file);
+		return error_no_memory();
+	}
+	r->pid = start->pid;
+	r->target_pid = start->target_pid;
+	r->tids_differ = start->pid != start->target_pid;
+	r->memory = -1;
+	r->writer.fd = -1;
+	r->began = start->began;
+	r->flushed_ns = start->began.ns;
+	live_init(&r->live);
+	tally_init(&r->tally);
+	encoder_init(&r->encoder);
+	buf_init(&r->payload);
+	struct error *error = recorder_open(r, start);
+	if (error) {
+		recorder_destroy(r);
+		return error;
+	}
+	*ret = r;
+	return NULL;
+}
+
+void recorder_destroy(struct recorder *recorder)
+{
+	if (!recorder)
+		return;
+	if (recorder->shm)
+		munmap(recorder->shm, HW_SHM_BYTES);
+	if (recorder->memory >= 0)
+		close(recorder->memory);
+	writer_close(&recorder->writer);
+	merge_deinit(&recorder->merge);
+	live_deinit(&recorder->live);
+	tally_deinit(&recorder->tally);
+	encoder_deinit(&recorder->encoder);
+	buf_deinit(&recorder->payload);
+	free(recorder->stacks_known);
+	free(recorder->stacks);
+	error_destroy(recorder->error);
+	free(recorder);
+}
+
+uint64_t recorder_drain(struct recorder *recorder)
+{
+	return merge_pass(&recorder->merge, false);
+}
+
+static bool thread_alive(void *context, uint32_t tid)
+{
+	const struct recorder *r = context;
+	return r->tids_differ || !syscall(SYS_tgkill, r->pid, tid, 0) || errno != ESRCH;
+}
+
+void recorder_tend(struct recorder *recorder)
+{
+	merge_reclaim(&recorder->merge, thread_alive, recorder);
+	struct clock_pair now = clock_pair_now();
+	if (now.ns - recorder->flushed_ns < FLUSH_NS)
+		return;
+	for (uint32_t i = 0; i < recorder->tally.thread_count && i < 64; i++) {
+		if (!recorder->tally.threads[i].ended)
+			read_name(recorder, &recorder->tally.threads[i]);
+	}
+	flush(recorder);
+}
+
+static void fill_totals(const struct recorder *r, const struct footer_summary *s,
+	struct recorder_totals *ret)
+{
+	struct rusage usage = {.ru_maxrss = 0};
+	getrusage(RUSAGE_SELF, &usage);
+	const struct tally *t = &r->tally;
+	*ret = (struct recorder_totals){.events = s->events,
+		.lost = s->lost,
+		.repairs = t->repairs,
+		.allocations = t->allocations,
+		.allocated_bytes = t->allocated_bytes,
+		.frees = t->frees,
+		.failed = t->failed,
+		.live_blocks = t->live_blocks,
+		.live_bytes = t->live_bytes,
+		.temporary = t->temporary,
+		.peak_bytes = t->peak_bytes,
+		.duration_ns = s->duration_ns,
+		.file_bytes = r->writer.offset,
+		.threads = t->thread_count,
+		.children = s->end.children,
+		.memory_bytes = (uint64_t)usage.ru_maxrss * 1024,
+		.connected = 1,
+		.write_error = r->error != NULL};
+	if (s->end_tsc > r->began.tsc && t->peak_stamp > r->began.tsc)
+		ret->peak_ns = (uint64_t)((double)(t->peak_stamp - r->began.tsc) /
+			(double)(s->end_tsc - r->began.tsc) * (double)s->duration_ns);
+	if (r->error)
+		snprintf(ret->message, sizeof(ret->message), "%s", r->error->message);
+}
+
+void recorder_finish(
+	struct recorder *recorder, const struct recorder_end *end, struct recorder_totals *ret)
+{
+	struct recorder *r = recorder;
+	while (merge_pass(&r->merge, true))
+		;
+	flush(r);
+	tally_settle(&r->tally);
+	struct clock_pair now = clock_pair_now();
+	struct footer_summary s = {.end = *end,
+		.events = r->merge.events,
+		.lost = r->shm->lost_without_ring,
+		.stacks_full = r->shm->stacks_full,
+		.end_tsc = now.tsc,
+		.duration_ns = now.ns - r->began.ns};
+	footer_rings(r->shm, &s);
+	static const enum hpw_chunk_type types[] = {
+		HPW_THREADS, HPW_SITE_STATS, HPW_SIZES, HPW_SUMMARY};
+	for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		bool ok = footer_table(&r->payload, types[i], &r->tally, &s);
+		write_chunk(r, types[i], ok, true);
+	}
+	size_t count, done = 0;
+	_cleanup_free_ struct live_block *blocks = live_sorted(&r->live, &count);
+	while (done < count) {
+		size_t n = count - done < FOOTER_LIVE_ROWS ? count - done : FOOTER_LIVE_ROWS;
+		bool ok = footer_live(&r->payload, &r->live, blocks + done, n);
+		write_chunk(r, HPW_LIVE, ok, true);
+		done += n;
+	}
+	keep_error(r, writer_finish(&r->writer));
+	fill_totals(r, &s, ret);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The recording of one process image: its rings merged, its books kept, its file written.
+ */
+#ifndef CAPTURE_RECORDER_H
+#define CAPTURE_RECORDER_H
+
+#include "base/error.h"
+#include "capture/encode.h"
+#include "capture/live.h"
+#include "capture/merge.h"
+#include "capture/tally.h"
+#include "capture/writer.h"
+#include "format/shm.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Two clocks read together. */
+struct clock_pair {
+	uint64_t tsc, ns; /* CLOCK_MONOTONIC */
+};
+struct clock_pair clock_pair_now(void);
+
+struct recorder_start {
+	pid_t pid; /* as this side sees it */
+	pid_t target_pid, ppid; /* as the target sees them */
+	uint64_t tsc_hz;
+	struct clock_pair began;
+	int file; /* taken over */
+	const char *file_name; /* borrowed during the call */
+};
+
+struct recorder {
+	pid_t pid, target_pid;
+	struct hw_shm *shm;
+	int memory; /* the memfd, to hand to the target; -1 once that is done */
+	struct merge merge;
+	struct live live;
+	struct tally tally;
+	struct encoder encoder;
+	struct writer writer;
+	struct buf payload; /* reused for each chunk */
+	struct clock_pair began;
+	uint64_t flushed_ns;
+	uint32_t modules_written, sites_written;
+	uint8_t *stacks_known; /* bit set of the nodes that are in the file or in `stacks` */
+	uint32_t *stacks; /* numbers of nodes to write next */
+	size_t stacks_count, stacks_capacity;
+	uint64_t stacks_bad; /* numbers that made no sense */
+	uint64_t blocks_dropped; /* no memory for them: the books are not exact any more */
+	struct error *error; /* the first that happened; recording goes on without the file */
+	bool tids_differ; /* the target is in another PID namespace: thread ids say nothing here */
+};
+
+/* How a process ended, as the launcher knows it. */
+struct recorder_end {
+	enum hpw_exit_kind kind;
+	uint32_t value;
+	uint64_t children; /* not recorded */
+};
+
+/* What is worth saying at the end. */
+struct recorder_totals {
+	uint64_t events, lost, repairs, allocations, allocated_bytes, frees, failed, live_blocks,
+		live_bytes, temporary, peak_bytes, peak_ns, duration_ns, file_bytes, threads;
+	uint64_t children, memory_bytes; /* the collector's largest resident size */
+	uint32_t connected; /* 1: the program loaded the runtime and answered */
+	uint32_t write_error; /* 1: the file is incomplete; the message says why */
+	char message[256];
+};
+
+/* On failure nothing is left behind but the file's content so far. */
+struct error *recorder_create(const struct recorder_start *start, struct recorder **ret);
+void recorder_destroy(struct recorder *recorder);
+
+/* Takes what is in the rings; returns the number of words, 0: nothing happened. */
+uint64_t recorder_drain(struct recorder *recorder);
+
+/* Housekeeping, a few times a second: rings of ended threads, a chunk if the last one is a second old. */
+void recorder_tend(struct recorder *recorder);
+
+/* The process is gone: takes the rest, completes the file, fills *ret. */
+void recorder_finish(
+	struct recorder *recorder, const struct recorder_end *end, struct recorder_totals *ret);
+
+#endif

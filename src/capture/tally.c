@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Plain growing arrays with dense numbers: a site is looked up through its stack's number, so no hash stands between an event and its counters. */
+#include "capture/tally.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void tally_init(struct tally *tally)
+{
+	memset(tally, 0, sizeof(*tally));
+}
+
+void tally_deinit(struct tally *tally)
+{
+	free(tally->sites);
+	free(tally->site_of_stack);
+	free(tally->threads);
+	free(tally->sizes);
+	tally_init(tally);
+}
+
+/* Grows an array to hold at least `needed` elements, new ones zero. */
+static bool grow(void **array, uint32_t *capacity, uint32_t needed, size_t element)
+{
+	if (needed <= *capacity)
+		return true;
+	uint32_t bigger = *capacity ? *capacity : 64;
+	while (bigger < needed)
+		bigger = bigger > UINT32_MAX / 2 ? UINT32_MAX : bigger * 2;
+	void *moved = realloc(*array, (size_t)bigger * element);
+	if (!moved)
+		return false;
+	memset((char *)moved + (size_t)*capacity * element, 0, (size_t)(bigger - *capacity) * element);
+	*array = moved;
+	*capacity = bigger;
+	return true;
+}
+
+uint32_t tally_site_new(struct tally *tally, uint32_t stack, enum hw_alloc_kind kind)
+{
+	if (!grow((void **)&tally->site_of_stack, &tally->stack_capacity, stack + 1, sizeof(uint32_t)))
+		return UINT32_MAX;
+	uint32_t *link = &tally->site_of_stack[stack];
+	for (uint32_t i = *link; i; i = tally->sites[i - 1].next) {
+		if (tally->sites[i - 1].kind == kind)
+			return i - 1;
+	}
+	if (!grow((void **)&tally->sites, &tally->site_capacity, tally->site_count + 1,
+		    sizeof(struct tally_site)))
+		return UINT32_MAX;
+	uint32_t site = tally->site_count++;
+	tally->sites[site] = (struct tally_site){.stack = stack,
+		.kind = (uint8_t)kind,
+		.next = *link,
+		.min_size = UINT64_MAX};
+	*link = site + 1;
+	return site;
+}
+
+uint32_t tally_thread_new(struct tally *tally, uint32_t tid, uint64_t stamp)
+{
+	if (tally->thread_count == UINT16_MAX ||
+		!grow((void **)&tally->threads, &tally->thread_capacity, tally->thread_count + 1,
+			sizeof(struct tally_thread)))
+		return UINT32_MAX;
+	tally->threads[tally->thread_count] =
+		(struct tally_thread){.tid = tid, .first_stamp = stamp, .last_stamp = stamp};
+	return tally->thread_count++;
+}
+
+static size_t size_place(const struct tally *tally, uint64_t size)
+{
+	uint64_t h = size * 0x9e3779b97f4a7c15ull;
+	size_t mask = tally->size_capacity - 1, i = (h >> 32) & mask;
+	while (tally->sizes[i].allocations && tally->sizes[i].size != size)
+		i = (i + 1) & mask;
+	return i;
+}
+
+static bool sizes_grow(struct tally *tally)
+{
+	struct tally_size *old = tally->sizes;
+	size_t old_capacity = tally->size_capacity;
+	size_t capacity = old_capacity ? old_capacity * 2 : 1024;
+	tally->sizes = calloc(capacity, sizeof(*tally->sizes));
+	if (!tally->sizes) {
+		tally->sizes = old;
+		return false;
+	}
+	tally->size_capacity = capacity;
+	for (size_t i = 0; i < old_capacity; i++) {
+		if (old[i].allocations)
+			tally->sizes[size_place(tally, old[i].size)] = old[i];
+	}
+	free(old);
+	return true;
+}
+
+static void count_size(struct tally *tally, uint64_t size)
+{
+	if (tally->size_count * 2 >= tally->size_capacity && !sizes_grow(tally))
+		return;
+	struct tally_size *s = &tally->sizes[size_place(tally, size)];
+	if (!s->allocations) {
+		s->size = size;
+		tally->size_count++;
+	}
+	s->allocations++;
+}
+
+/* The site is about to change: what it has now is its share of every peak since its last change. */
+static inline void catch_up(const struct tally *tally, struct tally_site *s)
+{
+	if (s->peak_seen != tally->peak_number) {
+		s->peak_seen = tally->peak_number;
+		s->peak_blocks = s->live_blocks;
+		s->peak_bytes = s->live_bytes;
+	}
+}
+
+void tally_alloc(struct tally *tally, uint32_t site, uint32_t thread, uint64_t size, uint64_t stamp)
+{
+	struct tally_site *s = &tally->sites[site];
+	catch_up(tally, s);
+	s->allocations++;
+	s->allocated_bytes += size;
+	s->live_blocks++;
+	s->live_bytes += size;
+	if (size < s->min_size)
+		s->min_size = size;
+	if (size > s->max_size)
+		s->max_size = size;
+	struct tally_thread *t = &tally->threads[thread];
+	t->allocations++;
+	t->allocated_bytes += size;
+	t->last_stamp = stamp;
+	tally->allocations++;
+	tally->allocated_bytes += size;
+	tally->live_blocks++;
+	tally->live_bytes += size;
+	if (tally->live_bytes > tally->peak_bytes) {
+		tally->peak_bytes = tally->live_bytes;
+		tally->peak_blocks = tally->live_blocks;
+		tally->peak_stamp = stamp;
+		tally->peak_number++;
+	}
+	count_size(tally, size);
+}
+
+void tally_free(struct tally *tally, const struct tally_free *freed)
+{
+	struct tally_site *s = &tally->sites[freed->site];
+	catch_up(tally, s);
+	s->live_blocks--;
+	s->live_bytes -= freed->size;
+	s->temporary += freed->temporary;
+	s->same_frame += freed->same_frame;
+	struct tally_thread *t = &tally->threads[freed->thread];
+	t->frees++;
+	t->temporary += freed->temporary;
+	t->last_stamp = freed->stamp;
+	tally->frees++;
+	tally->temporary += freed->temporary;
+	tally->live_blocks--;
+	tally->live_bytes -= freed->size;
+}
+
+void tally_failed(struct tally *tally, uint32_t site)
+{
+	tally->sites[site].failed++;
+	tally->failed++;
+}
+
+void tally_settle(struct tally *tally)
+{
+	for (uint32_t i = 0; i < tally->site_count; i++)
+		catch_up(tally, &tally->sites[i]);
+}

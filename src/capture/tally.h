@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The books: totals of the process, of each site and of each thread, kept up to the event, so that a report needs no replay. Quantities are
+ * defined in docs/quantities.md.
+ *
+ * A site's share of the process's peak is known without a snapshot at each new peak: peaks are numbered, a site remembers up to which
+ * number its peak figures are right, and catches up before its next change: its live figures have not moved since, so they are its share
+ * of the latest peak. O(1) an event, exact.
+ */
+#ifndef CAPTURE_TALLY_H
+#define CAPTURE_TALLY_H
+
+#include "format/kinds.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tally_site {
+	uint32_t stack;
+	uint32_t next; /* another site of the same stack, + 1; 0: none */
+	uint8_t kind; /* enum hw_alloc_kind */
+	uint64_t allocations, allocated_bytes;
+	uint64_t live_blocks, live_bytes;
+	uint64_t peak_blocks, peak_bytes;
+	uint64_t peak_seen; /* number of the peak that the two above belong to */
+	uint64_t temporary, same_frame, failed;
+	uint64_t min_size, max_size;
+};
+
+struct tally_thread {
+	uint32_t tid;
+	bool ended;
+	char name[16];
+	uint64_t first_stamp, last_stamp;
+	uint64_t allocations, allocated_bytes, frees, temporary;
+};
+
+struct tally_size {
+	uint64_t size, allocations;
+};
+
+struct tally {
+	struct tally_site *sites;
+	uint32_t site_count, site_capacity;
+	uint32_t *site_of_stack; /* + 1; 0: none */
+	uint32_t stack_capacity;
+	struct tally_thread *threads;
+	uint32_t thread_count, thread_capacity;
+	struct tally_size *sizes; /* open addressing; allocations 0: empty */
+	size_t size_count, size_capacity;
+	uint64_t events, steps, repairs, lost, unknown_frees, mismatched;
+	uint64_t allocations, allocated_bytes, frees, failed, temporary;
+	uint64_t live_blocks, live_bytes;
+	uint64_t peak_bytes, peak_blocks, peak_stamp, peak_number;
+};
+
+void tally_init(struct tally *tally);
+void tally_deinit(struct tally *tally);
+
+/* The site of (stack, kind), made when new; UINT32_MAX: no memory. */
+uint32_t tally_site_new(struct tally *tally, uint32_t stack, enum hw_alloc_kind kind);
+static inline uint32_t tally_site(struct tally *tally, uint32_t stack, enum hw_alloc_kind kind)
+{
+	if (stack < tally->stack_capacity && tally->site_of_stack[stack]) {
+		uint32_t site = tally->site_of_stack[stack] - 1;
+		if (__builtin_expect(tally->sites[site].kind == kind, 1))
+			return site;
+	}
+	return tally_site_new(tally, stack, kind);
+}
+
+/* A new thread's index; UINT32_MAX: no memory or more than 65535 threads. */
+uint32_t tally_thread_new(struct tally *tally, uint32_t tid, uint64_t stamp);
+
+void tally_alloc(struct tally *tally, uint32_t site, uint32_t thread, uint64_t size, uint64_t stamp);
+
+struct tally_free {
+	uint32_t site, thread; /* of the block; thread: who frees it */
+	uint64_t size, stamp;
+	bool temporary, same_frame;
+};
+void tally_free(struct tally *tally, const struct tally_free *freed);
+
+void tally_failed(struct tally *tally, uint32_t site);
+
+/* Brings every site's peak figures up to date; call once before they are written. */
+void tally_settle(struct tally *tally);
+
+#endif

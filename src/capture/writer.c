@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/writer.h"
+
+#include "base/checksum.h"
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define ZSTD_LEVEL 1
+
+/* Writes both parts whole, in one call if the system allows. */
+static int write_parts(int fd, const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+{
+	struct iovec parts[2] = {{(void *)a, a_bytes}, {(void *)b, b_bytes}};
+	struct iovec *at = parts;
+	int count = 2;
+	while (count) {
+		ssize_t n = writev(fd, at, count);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno;
+		while (count && (size_t)n >= at->iov_len) {
+			n -= (ssize_t)at->iov_len;
+			at++;
+			count--;
+		}
+		if (count) {
+			at->iov_base = (char *)at->iov_base + n;
+			at->iov_len -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+static struct error *append(
+	struct writer *w, const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+{
+	int failed = write_parts(w->fd, a, a_bytes, b, b_bytes);
+	if (!failed) {
+		w->offset += a_bytes + b_bytes;
+		return NULL;
+	}
+	w->stopped = true;
+	/* What is half on disk would only look like damage. */
+	if (ftruncate(w->fd, (off_t)w->offset)) {
+		/* then the reader passes over it */
+	}
+	return error_errno(ERROR_ENVIRONMENT, failed,
+		"%s: can't write past %llu bytes; the recording stays readable up to there", w->name,
+		(unsigned long long)w->offset);
+}
+
+struct error *writer_open(struct writer *writer, int fd, const char *name)
+{
+	memset(writer, 0, sizeof(*writer));
+	writer->fd = fd;
+	buf_init(&writer->packed);
+	writer->name = strdup(name);
+	compressor_init(&writer->compressor);
+	struct error *error = writer->name ? NULL : error_no_memory();
+	struct hpw_header header = {.magic = HPW_MAGIC,
+		.version_major = HPW_VERSION_MAJOR,
+		.version_minor = HPW_VERSION_MINOR};
+	header.checksum = checksum64(&header, offsetof(struct hpw_header, checksum));
+	if (!error)
+		error = append(writer, &header, sizeof(header), NULL, 0);
+	if (error)
+		writer_close(writer);
+	return error;
+}
+
+void writer_close(struct writer *writer)
+{
+	if (writer->fd >= 0)
+		close(writer->fd);
+	writer->fd = -1;
+	compressor_deinit(&writer->compressor);
+	buf_deinit(&writer->packed);
+	free(writer->name);
+	free(writer->entries);
+	writer->name = NULL;
+	writer->entries = NULL;
+}
+
+static bool remember(struct writer *w, uint16_t type)
+{
+	if (w->entry_count == w->entry_capacity) {
+		size_t capacity = w->entry_capacity ? w->entry_capacity * 2 : 64;
+		void *moved = realloc(w->entries, capacity * sizeof(*w->entries));
+		if (!moved)
+			return false;
+		w->entries = moved;
+		w->entry_capacity = capacity;
+	}
+	w->entries[w->entry_count++] = (struct writer_entry){w->offset, type};
+	return true;
+}
+
+struct error *writer_chunk(
+	struct writer *writer, enum hpw_chunk_type type, const struct buf *payload, bool compress)
+{
+	if (writer->stopped)
+		return NULL;
+	const struct buf *stored = payload;
+	struct hpw_chunk_header h = {.magic = HPW_CHUNK_MAGIC,
+		.type = (uint16_t)type,
+		.raw_bytes = (uint32_t)payload->len};
+	if (compress) {
+		writer->packed.len = 0;
+		struct error *error = compressor_pack(&writer->compressor, ZSTD_LEVEL, payload->data,
+			payload->len, &writer->packed);
+		if (error)
+			return error;
+		if (writer->packed.len < payload->len) {
+			stored = &writer->packed;
+			h.flags = HPW_CHUNK_ZSTD;
+		}
+	}
+	h.stored_bytes = (uint32_t)stored->len;
+	h.payload_checksum = checksum64(stored->data, stored->len);
+	h.header_checksum = checksum64(&h, offsetof(struct hpw_chunk_header, header_checksum));
+	if (type != HPW_INDEX && !remember(writer, (uint16_t)type))
+		return error_no_memory();
+	return append(writer, &h, sizeof(h), stored->data, stored->len);
+}
+
+struct error *writer_finish(struct writer *writer)
+{
+	if (writer->stopped)
+		return NULL;
+	struct buf offsets, types, index;
+	buf_init(&offsets);
+	buf_init(&types);
+	buf_init(&index);
+	uint64_t before = 0;
+	for (size_t i = 0; i < writer->entry_count; i++) {
+		buf_varint(&offsets, writer->entries[i].offset - before);
+		buf_varint(&types, writer->entries[i].type);
+		before = writer->entries[i].offset;
+	}
+	const uint64_t table[] = {2, 0, offsets.len, 1, types.len};
+	for (unsigned i = 0; i < 5; i++)
+		buf_varint(&index, table[i]);
+	buf_bytes(&index, offsets.data, offsets.len);
+	buf_bytes(&index, types.data, types.len);
+	bool ok = !offsets.failed && !types.failed && !index.failed;
+	struct hpw_trailer trailer = {.index_offset = writer->offset, .magic = HPW_TRAILER_MAGIC};
+	trailer.checksum = checksum64(&trailer, offsetof(struct hpw_trailer, checksum));
+	struct error *error =
+		ok ? writer_chunk(writer, HPW_INDEX, &index, true) : error_no_memory();
+	if (!error && !writer->stopped)
+		error = append(writer, &trailer, sizeof(trailer), NULL, 0);
+	buf_deinit(&offsets);
+	buf_deinit(&types);
+	buf_deinit(&index);
+	return error;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A recording file being written: header, chunks one after the other (each complete on disk before the next begins), index and trailer at the end.
+ */
+#ifndef CAPTURE_WRITER_H
+#define CAPTURE_WRITER_H
+
+#include "base/buf.h"
+#include "base/compress.h"
+#include "base/error.h"
+#include "format/hpw.h"
+
+#include <stdint.h>
+
+struct writer_entry {
+	uint64_t offset;
+	uint16_t type;
+};
+
+struct writer {
+	int fd;
+	char *name; /* for messages */
+	uint64_t offset;
+	struct compressor compressor;
+	struct buf packed; /* reused for each chunk */
+	struct writer_entry *entries;
+	size_t entry_count, entry_capacity;
+	bool stopped; /* a write failed: nothing more is written */
+};
+
+/* Takes over fd, which is empty and writable, and writes the header. On failure fd is closed too. */
+struct error *writer_open(struct writer *writer, int fd, const char *name);
+
+/* Closes the file as it is; a recording without writer_finish() is a readable, incomplete one. */
+void writer_close(struct writer *writer);
+
+/*
+ * Appends a chunk. compress: by zstd if that makes it smaller. After the first failure (disk full, quota, file size limit) every call is a no-op
+ * that reports success: what stands on disk stays valid.
+ */
+struct error *writer_chunk(
+	struct writer *writer, enum hpw_chunk_type type, const struct buf *payload, bool compress);
+
+/* Appends INDEX and trailer. */
+struct error *writer_finish(struct writer *writer);
+
+#endif
