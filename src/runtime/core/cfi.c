@@ -410,56 +410,64 @@ static bool fits(int64_t bytes, unsigned bits)
 	return bytes % 8 == 0 && bytes / 8 < limit && bytes / 8 >= -limit;
 }
 
-static bool pack_cfa(const struct row *row, uint64_t pc, struct rt_rule *ret)
+static bool pack_cfa(const struct row *row, uint64_t pc, enum rt_cfa *ret_kind, int64_t *ret_offset)
 {
 	struct folded f = {.base = (int)row->cfa_register, .offset = row->cfa_offset};
 	if (row->cfa_is_expression && !fold(row->cfa_expression, pc, &f))
 		return false;
-	if (!fits(f.offset, 24) || (f.base != REG_RSP && f.base != REG_RBP))
+	if (!fits(f.offset, RT_RULE_CFA_BITS) || (f.base != REG_RSP && f.base != REG_RBP))
 		return false;
-	if (f.deref && f.base != REG_RBP)
+	/* The unwinder relies on it: rsp + offset lies above the return address's slot. */
+	if (f.base == REG_RSP && (f.deref || f.offset < 8))
 		return false;
-	ret->cfa = f.deref ? RT_CFA_RBP_DEREF : f.base == REG_RSP ? RT_CFA_RSP : RT_CFA_RBP;
-	ret->cfa_offset = f.offset / 8;
+	*ret_kind = f.deref ? RT_CFA_RBP_DEREF : f.base == REG_RSP ? RT_CFA_RSP : RT_CFA_RBP;
+	*ret_offset = f.offset;
 	return true;
 }
 
-static bool pack_rbp(const struct column *rbp, uint64_t pc, struct rt_rule *ret)
+static bool pack_rbp(
+	const struct column *rbp, uint64_t pc, enum rt_saved_rbp *ret_kind, int64_t *ret_offset)
 {
 	struct folded f;
+	*ret_kind = RT_RBP_SAME;
+	*ret_offset = 0;
 	switch (rbp->how) {
 	case SAME:
 	case UNDEFINED:
-		ret->rbp = RT_RBP_SAME;
 		return true;
 	case AT_CFA:
-		ret->rbp = RT_RBP_AT_CFA;
-		ret->rbp_offset = rbp->offset / 8;
-		return fits(rbp->offset, 16);
+		*ret_kind = RT_RBP_AT_CFA;
+		*ret_offset = rbp->offset;
+		return rbp->offset <= -16 && fits(rbp->offset, RT_RULE_RBP_BITS);
 	case EXPRESSION:
 		if (!fold(rbp->expression, pc, &f) || f.base != REG_RBP || f.deref)
 			return false;
-		ret->rbp = RT_RBP_AT_RBP;
-		ret->rbp_offset = f.offset / 8;
-		return fits(f.offset, 16);
+		*ret_kind = RT_RBP_AT_RBP;
+		*ret_offset = f.offset;
+		return fits(f.offset, RT_RULE_RBP_BITS);
 	default:
 		return false;
 	}
 }
 
-static bool pack(const struct row *row, const struct cie *cie, uint64_t pc, struct rt_rule *ret)
+static struct rt_rule pack(const struct row *row, const struct cie *cie, uint64_t pc)
 {
-	if (cie->signal) {
-		ret->cfa = RT_CFA_SIGNAL;
-		return true;
-	}
-	if (row->ra.how == UNDEFINED) {
-		ret->cfa = RT_CFA_END;
-		return true;
-	}
-	if (row->ra.how != AT_CFA || row->ra.offset != -8)
-		return false;
-	return pack_cfa(row, pc, ret) && pack_rbp(&row->rbp, pc, ret);
+	const struct rt_rule none = {0};
+	if (cie->signal)
+		return rt_rule_make(RT_CFA_SIGNAL, 0, RT_RBP_SAME, 0);
+	if (row->ra.how == UNDEFINED)
+		return rt_rule_make(RT_CFA_END, 0, RT_RBP_SAME, 0);
+	enum rt_cfa cfa;
+	enum rt_saved_rbp rbp;
+	int64_t cfa_offset, rbp_offset;
+	if (row->ra.how != AT_CFA || row->ra.offset != -8 ||
+		!pack_cfa(row, pc, &cfa, &cfa_offset) ||
+		!pack_rbp(&row->rbp, pc, &rbp, &rbp_offset))
+		return none;
+	/* Also relied on: in a frame of fixed size the saved rbp lies inside it. */
+	if (cfa == RT_CFA_RSP && rbp == RT_RBP_AT_CFA && cfa_offset + rbp_offset < 0)
+		return none;
+	return rt_rule_make(cfa, cfa_offset, rbp, rbp_offset);
 }
 
 /* The FDE that the sorted table gives for pc, or NULL. Table entries: (start, FDE), both relative to the header, 4 bytes each. */
@@ -490,7 +498,7 @@ static const uint8_t *fde_find(const uint8_t *hdr, uint64_t start, uint64_t end,
 void rt_cfi_rule(const uint8_t *eh_frame_hdr, uint64_t start, uint64_t end, uint64_t pc,
 	struct rt_rule *ret, uint64_t *ret_function)
 {
-	*ret = (struct rt_rule){.cfa = RT_CFA_NONE};
+	*ret = (struct rt_rule){0}; /* RT_CFA_NONE */
 	*ret_function = 0;
 	const uint8_t *fde = eh_frame_hdr ? fde_find(eh_frame_hdr, start, end, pc) : NULL;
 	if (!fde || (uint64_t)fde < start || (uint64_t)fde >= end)
@@ -523,8 +531,6 @@ void rt_cfi_rule(const uint8_t *eh_frame_hdr, uint64_t start, uint64_t end, uint
 	m.here = first;
 	if (!run(&m, r))
 		return;
-	struct rt_rule rule = {.cfa = RT_CFA_NONE};
-	if (pack(&m.row, &cie, pc, &rule))
-		*ret = rule;
+	*ret = pack(&m.row, &cie, pc);
 	*ret_function = first;
 }

@@ -116,8 +116,6 @@ void rt_ring_attach(struct rt_thread *t, struct hw_shm *shm, uint32_t index, uin
 	t->lost = 0;
 	t->stalled_at = 0;
 	t->until_time = 0;
-	t->walk.memo_frames = 0;
-	t->walk.readable_low = t->walk.readable_high = 0;
 	ring->busy = 0;
 	ring->tid = tid;
 	__atomic_store_n(&ring->generation, ring->generation + 1, __ATOMIC_RELEASE);

@@ -55,6 +55,8 @@ enum rt_frame_flag {
 	RT_FRAME_RBP_RESTORED = 4, /* the next frame outward has rbp from memory */
 	RT_FRAME_GUESSED = 8, /* the next frame outward was found by frame pointer alone */
 	RT_FRAME_NO_MEMO = 16, /* the step outward can't be verified cheaply (signal frame) */
+	RT_FRAME_EXACT = 32, /* pc is where the frame was interrupted */
+	RT_FRAME_COMPARE = 64, /* in a memo: more than the return address has to be compared */
 };
 
 static inline uint32_t rt_frame_stack(const struct rt_frame *f)
@@ -82,7 +84,10 @@ struct rt_walk {
 	uint64_t readable_low, readable_high;
 	uint32_t generation; /* of the modules when the memo was made */
 	uint32_t memo_frames;
-	struct rt_frame *memo; /* RT_DEPTH_MAX, outermost first */
+	/*
+	 * RT_DEPTH_MAX places: first one that no walk passes (sp is the largest number), then memo_frames frames, outermost first.
+	 */
+	struct rt_frame *memo;
 	struct rt_frame *fresh; /* RT_DEPTH_MAX, innermost first */
 	struct rt_child children[RT_CHILD_CACHE];
 };
@@ -92,6 +97,9 @@ struct rt_unwinder {
 	struct rt_modules *modules;
 	struct rt_rules *rules;
 };
+
+/* Gives a walk its memory: zeroed, 2 * RT_DEPTH_MAX frames. */
+void rt_walk_init(struct rt_walk *walk, struct rt_frame *frames);
 
 /*
  * The stack that begins at return address pc, with stack pointer sp and rbp as they are in that frame. Never fails: what can't be walked is

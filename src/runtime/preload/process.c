@@ -212,8 +212,7 @@ static void process_fill(struct rt_process *p, struct hw_shm *shm)
 	p->unwinder.modules = &p->modules;
 	p->unwinder.rules = &p->rules;
 	rt_ring_attach(&p->shared, shm, HW_RING_SHARED, 0);
-	p->shared.walk.memo = frames_of(HW_RING_SHARED);
-	p->shared.walk.fresh = p->shared.walk.memo + RT_DEPTH_MAX;
+	rt_walk_init(&p->shared.walk, frames_of(HW_RING_SHARED));
 }
 
 /* One thread starts the recording, others that come at the same time wait for it, within reason. */
@@ -255,8 +254,7 @@ static struct rt_thread *ring_take(struct rt_process *p)
 				false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
 		struct rt_thread *t = &p->threads[i];
-		t->walk.memo = frames_of(i);
-		t->walk.fresh = t->walk.memo + RT_DEPTH_MAX;
+		rt_walk_init(&t->walk, frames_of(i));
 		rt_ring_attach(t, p->shm, i, tid);
 		return t;
 	}
