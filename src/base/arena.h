@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Memory that dies together: allocations are bumped out of blocks and freed all at once. They are
+ * not initialised, aligned to 16 bytes, and never move. NULL means: no memory.
+ */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+
+#include <stddef.h>
+
+struct arena_block;
+
+struct arena {
+	struct arena_block *blocks;
+	char *pos, *end;    /* what is left of the last block of the usual size */
+	size_t block_bytes; /* of that one */
+};
+
+void arena_init(struct arena *arena);
+void arena_deinit(struct arena *arena);
+
+/* Zero bytes give a valid pointer too. */
+void *arena_alloc(struct arena *arena, size_t size) __attribute__((malloc, alloc_size(2)));
+char *arena_strdup(struct arena *arena, const char *string);
+/* `len` bytes or up to a NUL before that; the copy ends with one. */
+char *arena_strndup(struct arena *arena, const char *string, size_t len);
+
+#endif

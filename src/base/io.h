@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whole files. Errors name the path. */
+#ifndef BASE_IO_H
+#define BASE_IO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/*
+ * Reads a file to its end, also one whose size is not known before (/proc, pipes). ERROR_INPUT if
+ * it cannot be read or is longer than `max` bytes. The caller frees *ret_data; a NUL follows the
+ * data.
+ */
+struct error *read_file(
+	const char *path, size_t max, uint8_t **ret_data, size_t *ret_len) must_check_;
+
+/* Writes everything, across signals and short writes. `name` is for the message. */
+struct error *write_all(int fd, const char *name, const void *data, size_t len) must_check_;
+
+/* A file as memory. One that another process cuts short meanwhile gives SIGBUS, as every mapping.
+ */
+struct file_map {
+	const uint8_t *data; /* NULL if empty */
+	size_t len;
+};
+
+/* Regular files only: nothing else has an end to rely on, and opening a FIFO would wait. */
+struct error *file_map_open(const char *path, struct file_map *ret) must_check_;
+void file_map_deinit(struct file_map *map);
+
+#endif

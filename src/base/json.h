@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * JSON as a stream: output goes to a callback in pieces of some 64 KiB, so that its size does not
+ * matter. Members of the outermost object and objects in arrays start a line of their own.
+ *
+ * Calls must come in an order that makes a document (a key before each member's value); that is
+ * asserted. Strings are UTF-8; what is not becomes U+FFFD. Numbers that JSON has no form for (NaN,
+ * infinities) become null.
+ */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define JSON_DEPTH_MAX 64u
+#define JSON_BUFFER_BYTES ((size_t)64 << 10)
+
+/* Returns false to stop: nothing is written any more. */
+typedef bool json_write_fn(void *ctx, const char *data, size_t len);
+
+struct json {
+	json_write_fn *write;
+	void *ctx;
+	bool failed;                   /* write said stop */
+	bool has_key;                  /* the next value belongs to it */
+	unsigned depth;                /* of open objects and arrays */
+	uint64_t is_object, is_filled; /* one bit for each open level, the outermost lowest */
+	size_t len;
+	char buffer[JSON_BUFFER_BYTES];
+};
+
+void json_init(struct json *json, json_write_fn *write, void *ctx);
+/* Ends the document with a newline and hands the rest over; false if write stopped it. */
+bool json_finish(struct json *json);
+
+void json_object_begin(struct json *json);
+void json_object_end(struct json *json);
+void json_array_begin(struct json *json);
+void json_array_end(struct json *json);
+void json_key(struct json *json, const char *key);
+
+void json_string(struct json *json, const char *string);
+void json_string_n(struct json *json, const char *bytes, size_t len);
+void json_u64(struct json *json, uint64_t value);
+void json_i64(struct json *json, int64_t value);
+void json_double(struct json *json, double value);
+void json_bool(struct json *json, bool value);
+void json_null(struct json *json);
+
+#endif

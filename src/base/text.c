@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "base/vec.h"
+
+void text_init(struct text *text)
+{
+	*text = (struct text){0};
+}
+
+void text_deinit(struct text *text)
+{
+	free(text->data);
+	*text = (struct text){0};
+}
+
+void text_clear(struct text *text)
+{
+	text->len = 0;
+	text->failed = false;
+	if (text->data)
+		text->data[0] = '\0';
+}
+
+/* Room for `len` bytes and the NUL. */
+static bool reserve(struct text *text, size_t len)
+{
+	if (text->failed)
+		return false;
+	size_t want;
+	void *data = text->data;
+	if (__builtin_add_overflow(text->len, len, &want) ||
+		__builtin_add_overflow(want, 1, &want) ||
+		(want > text->cap && !vec_grow(&data, &text->cap, want, 1))) {
+		text->failed = true;
+		return false;
+	}
+	text->data = data;
+	return true;
+}
+
+char *text_steal(struct text *text)
+{
+	char *result = reserve(text, 0) ? text->data : NULL;
+	if (result) {
+		result[text->len] = '\0';
+		text->data = NULL;
+	}
+	text_deinit(text);
+	return result;
+}
+
+void text_add_n(struct text *text, const char *bytes, size_t len)
+{
+	if (!reserve(text, len))
+		return;
+	if (len)
+		memcpy(text->data + text->len, bytes, len);
+	text->len += len;
+	text->data[text->len] = '\0';
+}
+
+void text_add(struct text *text, const char *string)
+{
+	text_add_n(text, string, strlen(string));
+}
+
+void text_add_char(struct text *text, char c)
+{
+	text_add_n(text, &c, 1);
+}
+
+static void add_formatted(struct text *text, const char *format, va_list args)
+{
+	va_list again;
+	va_copy(again, args);
+	/* Most fit what is there; the others say how much they need. */
+	size_t room = reserve(text, 0) ? text->cap - text->len : 0;
+	int len = room ? vsnprintf(text->data + text->len, room, format, args) : -1;
+	if (len >= 0 && (size_t)len >= room && reserve(text, (size_t)len))
+		vsnprintf(text->data + text->len, (size_t)len + 1, format, again);
+	va_end(again);
+	if (len < 0)
+		text->failed = true;
+	else if (!text->failed)
+		text->len += (size_t)len;
+}
+
+void text_printf(struct text *text, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	add_formatted(text, format, args);
+	va_end(args);
+}
+
+/* Where rounding to three digits would give a fourth, the next form is taken. */
+static void add_three_digits(struct text *text, double value, const char *unit)
+{
+	int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+	text_printf(text, "%.*f %s", decimals, value, unit);
+}
+
+void text_add_bytes(struct text *text, uint64_t bytes)
+{
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	if (bytes < 1024) {
+		text_printf(text, "%" PRIu64 " B", bytes);
+		return;
+	}
+	double value = (double)bytes / 1024;
+	size_t unit = 0;
+	while (value >= 1023.5 && unit + 1 < ARRAY_SIZE(units)) {
+		value /= 1024;
+		unit++;
+	}
+	add_three_digits(text, value, units[unit]);
+}
+
+void text_add_count(struct text *text, uint64_t count)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof(digits), "%" PRIu64, count);
+	for (int i = 0; i < len; i++) {
+		if (i > 0 && (len - i) % 3 == 0)
+			text_add_char(text, ',');
+		text_add_char(text, digits[i]);
+	}
+}
+
+void text_add_duration_ns(struct text *text, uint64_t ns)
+{
+	uint64_t seconds = ns / 1000000000 + (ns % 1000000000 >= 500000000);
+	if (ns < 1000)
+		text_printf(text, "%" PRIu64 " ns", ns);
+	else if (ns < 999500)
+		text_printf(text, "%" PRIu64 " µs", (ns + 500) / 1000);
+	else if (ns < 999500000)
+		add_three_digits(text, (double)ns / 1e6, "ms");
+	else if (ns < 59950000000)
+		add_three_digits(text, (double)ns / 1e9, "s");
+	else if (seconds < 3600)
+		text_printf(text, "%" PRIu64 " min %02" PRIu64 " s", seconds / 60, seconds % 60);
+	else
+		text_printf(text, "%" PRIu64 " h %02" PRIu64 " min", seconds / 3600,
+			seconds % 3600 / 60);
+}

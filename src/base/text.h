@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Growable strings. Adding never reports: without memory `failed` is set, further additions do
+ * nothing, and whoever uses the text asks once. data ends with a NUL; it is NULL while nothing was
+ * added.
+ */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct text {
+	char *data;
+	size_t len, cap;
+	bool failed;
+};
+
+void text_init(struct text *text);
+void text_deinit(struct text *text);
+/* Empties it and keeps the memory. */
+void text_clear(struct text *text);
+/* The string, owned by the caller ("" if nothing was added), and empties the text; NULL: failed. */
+char *text_steal(struct text *text);
+
+void text_add(struct text *text, const char *string);
+void text_add_n(struct text *text, const char *bytes, size_t len);
+void text_add_char(struct text *text, char c);
+void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Three digits in IEC units, exact below 1 KiB: "512 B", "1.23 KiB", "342 MiB". */
+void text_add_bytes(struct text *text, uint64_t bytes);
+/* "1,234,567" */
+void text_add_count(struct text *text, uint64_t count);
+/* Three digits: "780 ns", "45 µs", "12.3 ms", "3.21 s", "2 min 05 s", "1 h 02 min". */
+void text_add_duration_ns(struct text *text, uint64_t ns);
+
+#endif
