@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/merge.h"
 
+#include <limits.h>
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,12 +144,28 @@ static uint32_t foreign_thread(struct merge *merge, uint32_t tid, uint64_t stamp
 	return thread;
 }
 
+/* The thread that had to use the shared ring first and has one of its own now. */
+static uint32_t foreign_adopt(struct merge *merge, uint32_t tid)
+{
+	for (uint32_t i = 0; i < merge->foreign_count; i++) {
+		uint32_t thread = merge->foreign[i].thread;
+		if (merge->foreign[i].tid != tid)
+			continue;
+		merge->foreign[i] = merge->foreign[--merge->foreign_count];
+		return thread;
+	}
+	return MERGE_NO_THREAD;
+}
+
 static inline uint32_t lane_thread(struct merge *merge, struct merge_lane *lane, uint64_t stamp)
 {
 	if (lane->ring == merge->lanes[HW_RING_SHARED].ring)
 		return lane->foreign;
-	if (lane->thread == MERGE_NO_THREAD)
-		lane->thread = merge->sink.on_thread(merge->sink.context, lane->tid, stamp);
+	if (lane->thread == MERGE_NO_THREAD) {
+		lane->thread = foreign_adopt(merge, lane->tid);
+		if (lane->thread == MERGE_NO_THREAD)
+			lane->thread = merge->sink.on_thread(merge->sink.context, lane->tid, stamp);
+	}
 	return lane->thread;
 }
 
@@ -391,5 +408,17 @@ void merge_reclaim(struct merge *merge, bool (*alive)(void *context, uint32_t ti
 		lane->active = false;
 		lane->thread = MERGE_NO_THREAD;
 		__atomic_store_n(&lane->ring->state, HW_RING_FREE, __ATOMIC_RELEASE);
+	}
+	/* A thread id that is used again is another thread. What the shared ring still holds of the old one has been told. */
+	const struct merge_lane *shared = &merge->lanes[HW_RING_SHARED];
+	for (uint32_t i = 0; i < merge->foreign_count; i++) {
+		if (shared->tail != shared->head || alive(context, merge->foreign[i].tid))
+			continue;
+		merge->sink.on_thread_end(merge->sink.context, merge->foreign[i].thread, shared->stamp);
+		merge->foreign[i--] = merge->foreign[--merge->foreign_count];
+	}
+	if (merge_ring_wanted(merge)) {
+		__atomic_store_n(&merge->shm->ring_wanted, 0, __ATOMIC_SEQ_CST);
+		syscall(SYS_futex, &merge->shm->ring_wanted, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 	}
 }

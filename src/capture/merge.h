@@ -82,6 +82,12 @@ void merge_deinit(struct merge *merge);
  */
 uint64_t merge_pass(struct merge *merge, bool last);
 
+/* Whether a thread of the process waits for a ring; the answer is due with the next merge_reclaim(). */
+static inline bool merge_ring_wanted(const struct merge *merge)
+{
+	return __atomic_load_n(&merge->shm->ring_wanted, __ATOMIC_RELAXED) != 0;
+}
+
 /*
  * Frees rings whose thread has gone, so that new threads find one. alive(context, tid) asks the system.
  */

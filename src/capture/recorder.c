@@ -337,15 +337,18 @@ void recorder_destroy(struct recorder *recorder)
 	free(recorder);
 }
 
-uint64_t recorder_drain(struct recorder *recorder)
-{
-	return merge_pass(&recorder->merge, false);
-}
-
 static bool thread_alive(void *context, uint32_t tid)
 {
 	const struct recorder *r = context;
 	return r->tids_differ || !syscall(SYS_tgkill, r->pid, tid, 0) || errno != ESRCH;
+}
+
+uint64_t recorder_drain(struct recorder *recorder)
+{
+	uint64_t moved = merge_pass(&recorder->merge, false);
+	if (merge_ring_wanted(&recorder->merge))
+		merge_reclaim(&recorder->merge, thread_alive, recorder);
+	return moved;
 }
 
 void recorder_tend(struct recorder *recorder)

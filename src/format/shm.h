@@ -109,7 +109,7 @@ struct hw_shm {
 	_Alignas(64) uint32_t nodes; /* next free node number; node 0 is the root */
 	uint32_t modules; /* release: modules before it are complete; module 0 is "unknown" */
 	uint32_t strings; /* bytes used */
-	uint32_t exit_seen; /* 1 once the process has begun to exit in an orderly way */
+	uint32_t ring_wanted; /* 1: a thread waits for a ring of an ended one (futex); the collector clears it */
 	uint64_t lost_without_ring;
 	uint64_t stacks_full;
 	/* Collector. */

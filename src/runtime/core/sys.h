@@ -83,18 +83,26 @@ static inline void sys_signals_restore(uint64_t old)
 }
 
 /*
- * Leaf lock (nothing else is taken under it), never held across a call out of the runtime. Taking it may fail: a signal
- * handler may have interrupted the holder on this very thread, so nobody waits without end.
+ * Leaf lock (nothing else is taken under it), never held across a call out of the runtime. The word is the holder's thread id, because a signal
+ * handler may have interrupted the holder on this very thread: then waiting would have no end, and taking it fails at once. From
+ * another thread it fails only after RT_LOCK_TRIES.
  */
 struct rt_lock {
-	uint32_t taken;
+	uint32_t holder;
 };
+
+#define RT_LOCK_TRIES 1000000
 
 static inline bool rt_lock_try(struct rt_lock *lock)
 {
-	for (unsigned tries = 0; tries < 2000; tries++) {
-		if (!__atomic_exchange_n(&lock->taken, 1, __ATOMIC_ACQUIRE))
+	uint32_t self = (uint32_t)sys_call(__NR_gettid, 0, 0, 0);
+	for (unsigned tries = 0; tries < RT_LOCK_TRIES; tries++) {
+		uint32_t holder = 0;
+		if (__atomic_compare_exchange_n(
+			    &lock->holder, &holder, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			return true;
+		if (holder == self)
+			return false;
 		if (tries % 64 == 63)
 			sys_call(__NR_sched_yield, 0, 0, 0);
 		__builtin_ia32_pause();
@@ -104,7 +112,7 @@ static inline bool rt_lock_try(struct rt_lock *lock)
 
 static inline void rt_unlock(struct rt_lock *lock)
 {
-	__atomic_store_n(&lock->taken, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&lock->holder, 0, __ATOMIC_RELEASE);
 }
 
 #endif

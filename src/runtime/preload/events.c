@@ -89,7 +89,7 @@ static inline void put_failed(uint64_t *w, enum hw_alloc_kind kind, uint32_t sta
 
 /*
  * Events without a ring of their own: from a signal handler that interrupted an event, or from a thread that came when all rings were taken. They go to the
- * shared ring, each behind a word that names its thread, always stamped, without waiting.
+ * shared ring, each behind a word that names its thread, always stamped. Only the second kind may wait for room.
  */
 static struct rt_thread *shared_begin(struct rt_process *p)
 {
@@ -100,8 +100,9 @@ static struct rt_thread *shared_begin(struct rt_process *p)
 	struct rt_thread *t = &p->shared;
 	t->walk.memo_frames = 0;
 	t->walk.readable_low = t->walk.readable_high = 0;
-	/* Never sleep under the lock, nor in a handler: as if the collector had been waited for in vain. */
-	t->stalled_at = __atomic_load_n(&p->shm->progress, __ATOMIC_RELAXED) + 1;
+	/* Never sleep in a handler: as if the collector had been waited for in vain. */
+	if (rt_self->ring)
+		t->stalled_at = __atomic_load_n(&p->shm->progress, __ATOMIC_RELAXED) + 1;
 	__atomic_store_n(&t->ring->busy, 1, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	return t;

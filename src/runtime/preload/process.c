@@ -10,11 +10,15 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#define RING_WAIT_NS 200000000
+#define RINGS_FULL_NS 100000000
 
 static struct rt_thread no_thread; /* all zero, for ever */
 
@@ -243,10 +247,9 @@ static bool process_start(void)
 	return shm;
 }
 
-static struct rt_thread *ring_take(struct rt_process *p)
+static struct rt_thread *ring_take(struct rt_process *p, uint32_t tid)
 {
 	struct hw_ring *rings = (struct hw_ring *)((char *)p->shm + HW_SHM_RINGS);
-	uint32_t tid = (uint32_t)sys_call(__NR_gettid, 0, 0, 0);
 	for (uint32_t i = 0; i < HW_RING_SHARED; i++) {
 		uint32_t free_state = HW_RING_FREE;
 		if (__atomic_load_n(&rings[i].state, __ATOMIC_RELAXED) != HW_RING_FREE ||
@@ -261,6 +264,28 @@ static struct rt_thread *ring_take(struct rt_process *p)
 	return NULL;
 }
 
+/*
+ * All rings are taken, perhaps by threads that have ended: asks the collector to look, and waits for its answer, a moment at most. While more
+ * than HW_RING_SHARED threads live the answer is no, and is remembered for RINGS_FULL_NS.
+ */
+static struct rt_thread *ring_take_patiently(struct rt_process *p)
+{
+	uint32_t tid = (uint32_t)sys_call(__NR_gettid, 0, 0, 0);
+	struct rt_thread *t = ring_take(p, tid);
+	uint64_t now = t ? 0 : sys_now_ns();
+	if (t || now < __atomic_load_n(&p->rings_full_until, __ATOMIC_RELAXED))
+		return t;
+	for (uint64_t began = now; !t && now - began < RING_WAIT_NS; now = sys_now_ns()) {
+		__atomic_store_n(&p->shm->ring_wanted, 1, __ATOMIC_SEQ_CST);
+		struct sys_timespec step = {0, RING_WAIT_NS / 4};
+		sys_call4(__NR_futex, &p->shm->ring_wanted, FUTEX_WAIT, 1, &step);
+		t = ring_take(p, tid);
+	}
+	if (!t)
+		__atomic_store_n(&p->rings_full_until, now + RINGS_FULL_NS, __ATOMIC_RELAXED);
+	return t;
+}
+
 struct rt_thread *rt_thread_start(void)
 {
 	struct rt_process *p = rt_process;
@@ -270,7 +295,7 @@ struct rt_thread *rt_thread_start(void)
 	uint64_t signals = sys_signals_block();
 	struct rt_thread *t = NULL;
 	if (state == RT_RECORDING || process_start()) {
-		t = ring_take(rt_process);
+		t = ring_take_patiently(rt_process);
 		if (t)
 			rt_self = t;
 		else

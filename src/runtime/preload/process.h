@@ -30,6 +30,7 @@ struct rt_process {
 	uint32_t state; /* enum rt_state; release: what stands below is complete */
 	struct hw_shm *shm;
 	struct rt_unwinder unwinder;
+	uint64_t rings_full_until; /* CLOCK_MONOTONIC ns: no use asking for a ring before */
 	struct rt_lock shared_lock; /* leaf; guards shared */
 	struct rt_thread shared; /* writes HW_RING_SHARED */
 	struct rt_modules modules;
