@@ -2,15 +2,17 @@
 #include "base/error.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct error no_memory = {ERROR_ENVIRONMENT, (char *)"out of memory"};
+/* Never written to: every function here knows it by its address. */
+static const struct error no_memory = {ERROR_ENVIRONMENT, (char *)"out of memory"};
 
 struct error *error_no_memory(void)
 {
-	return &no_memory;
+	return (struct error *)(uintptr_t)&no_memory;
 }
 
 /* Takes `message`, which may be NULL. */
@@ -19,7 +21,7 @@ static struct error *error_wrap(enum error_code code, char *message)
 	struct error *error = message ? malloc(sizeof(*error)) : NULL;
 	if (!error) {
 		free(message);
-		return &no_memory;
+		return error_no_memory();
 	}
 	error->code = code;
 	error->message = message;
