@@ -20,6 +20,9 @@
 #define SCOPE_DEPTH_MAX 64u
 #define ORIGIN_HOPS_MAX 16u
 
+/* Nearly always what it is. */
+#define UNNAMED_TYPE "{lambda}"
+
 DEFINE_VEC(die_vec, Dwarf_Die)
 
 /* Which of the tags inside a function may hold inlined ones. */
@@ -105,7 +108,7 @@ static const char *scope_name(Dwarf_Die *die)
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
 	case DW_TAG_enumeration_type:
-		return name ? name : "(unnamed type)";
+		return name ? name : UNNAMED_TYPE;
 	case DW_TAG_module:
 	case DW_TAG_subprogram:
 		return name;
@@ -117,18 +120,18 @@ static const char *scope_name(Dwarf_Die *die)
 /*
  * Adds "outer::inner::" for what is around a DIE. There are no links to parents, but DIEs lie in
  * preorder: on each level the last sibling that starts before the DIE is around it, unless the DIE
- * is a sibling itself.
+ * is a sibling itself. Returns whether a type without a name was among it.
  */
-static void add_scopes(struct text *name, Dwarf_Die *target)
+static bool add_scopes(struct text *name, Dwarf_Die *target)
 {
 	Dwarf_Die around;
-	bool found = dwarf_diecu(target, &around, NULL, NULL) != NULL;
+	bool found = dwarf_diecu(target, &around, NULL, NULL) != NULL, is_vague = false;
 	for (unsigned depth = 0; found && depth < SCOPE_DEPTH_MAX; depth++) {
 		Dwarf_Die die, parent = around;
 		found = false;
 		for (bool ok = die_child(&parent, &die); ok; ok = die_next(&die)) {
 			if (die.addr == target->addr)
-				return;
+				return is_vague;
 			if ((char *)die.addr > (char *)target->addr)
 				break;
 			around = die;
@@ -137,7 +140,9 @@ static void add_scopes(struct text *name, Dwarf_Die *target)
 		const char *scope = found ? scope_name(&around) : NULL;
 		if (scope)
 			text_printf(name, "%s::", scope);
+		is_vague |= scope && strcmp(scope, UNNAMED_TYPE) == 0;
 	}
+	return is_vague;
 }
 
 static const char *attribute_string(Dwarf_Die *die, unsigned name)
@@ -146,42 +151,62 @@ static const char *attribute_string(Dwarf_Die *die, unsigned name)
 	return dwarf_attr_integrate(die, name, &attribute) ? dwarf_formstring(&attribute) : NULL;
 }
 
-static struct error *keep_qualified(
-	struct strings *strings, Dwarf_Die *die, const char *name, const char **ret)
+static struct error *keep_qualified(struct strings *strings, Dwarf_Die *die, const char *name,
+	const char **ret, bool *ret_vague)
 {
 	_cleanup_(text_deinit) struct text qualified;
 	text_init(&qualified);
-	add_scopes(&qualified, die);
+	*ret_vague = add_scopes(&qualified, die);
 	text_add(&qualified, name);
 	if (qualified.failed)
 		return error_no_memory();
 	return strings_keep(strings, qualified.data, ret);
 }
 
-static struct error *set_name(
-	struct unit *unit, Dwarf_Die *die, struct strings *strings, struct symbol *symbol)
+/* C has linkage names too, where a header renamed a function: __GI_abort for abort. */
+static bool is_mangled(const char *linkage)
 {
+	return linkage[0] == '_' && (linkage[1] == 'Z' || linkage[1] == 'R');
+}
+
+static struct error *set_name(struct unit *unit, Dwarf_Die *die, struct strings *strings,
+	struct symbol *symbol, bool *ret_vague)
+{
+	*ret_vague = false;
 	const char *linkage = attribute_string(die, DW_AT_linkage_name);
 	if (!linkage)
 		linkage = attribute_string(die, DW_AT_MIPS_linkage_name);
-	const char *name = linkage ? linkage : attribute_string(die, DW_AT_name);
-	struct error *error = strings_keep(strings, name, &symbol->raw_name);
-	if (error || !name)
+	const char *name = attribute_string(die, DW_AT_name);
+	struct error *error = strings_keep(strings, linkage ? linkage : name, &symbol->raw_name);
+	if (error)
 		return error;
-	if (linkage)
+	if (linkage && (!name || is_mangled(linkage)))
 		return strings_keep_demangled(strings, linkage, &symbol->function);
-	if (dwarf_hasattr_integrate(die, DW_AT_external) || !names_scopes(&unit->die))
+	if (!name || dwarf_hasattr_integrate(die, DW_AT_external) || !names_scopes(&unit->die))
 		return strings_keep(strings, name, &symbol->function);
 	Dwarf_Die declared = declaration(*die);
-	return keep_qualified(strings, &declared, name, &symbol->function);
+	return keep_qualified(strings, &declared, name, &symbol->function, ret_vague);
 }
 
-/* libdw says "???" for a file that the table does not name. */
-static struct error *set_file(struct strings *strings, const char *file, struct symbol *symbol)
+/*
+ * Relative names are of the folder of the compilation, which may be relative itself; libdw puts it
+ * in front of some of them. It says "???" where the table has no name.
+ */
+static struct error *set_file(
+	struct unit *unit, const char *file, struct strings *strings, struct symbol *symbol)
 {
 	if (!file || strcmp(file, "???") == 0)
 		return NULL;
-	return strings_keep_path(strings, file, &symbol->file);
+	const char *folder = attribute_string(&unit->skeleton, DW_AT_comp_dir);
+	size_t folder_len = folder ? strlen(folder) : 0;
+	if (file[0] == '/' || !folder ||
+		(strncmp(file, folder, folder_len) == 0 && file[folder_len] == '/'))
+		return strings_keep_path(strings, file, &symbol->file);
+	_cleanup_(text_deinit) struct text path;
+	text_init(&path);
+	text_printf(&path, "%s/%s", folder, file);
+	return path.failed ? error_no_memory()
+			   : strings_keep_path(strings, path.data, &symbol->file);
 }
 
 /* The place where the address itself is, by the line table. */
@@ -194,7 +219,7 @@ static struct error *set_line(
 		return NULL;
 	if (dwarf_lineno(line, &number) == 0 && number > 0)
 		symbol->line = (uint32_t)number;
-	return set_file(strings, dwarf_linesrc(line, NULL, NULL), symbol);
+	return set_file(unit, dwarf_linesrc(line, NULL, NULL), strings, symbol);
 }
 
 static bool attribute_number(Dwarf_Die *die, unsigned name, Dwarf_Word *ret)
@@ -215,17 +240,17 @@ static struct error *set_call(
 	if (!attribute_number(inlined, DW_AT_call_file, &file) ||
 		dwarf_getsrcfiles(&unit->die, &files, &count) != 0 || file >= count)
 		return NULL;
-	return set_file(strings, dwarf_filesrc(files, file, NULL, NULL), symbol);
+	return set_file(unit, dwarf_filesrc(files, file, NULL, NULL), strings, symbol);
 }
 
-/* `chain` is outermost first, the result innermost. */
+/* `chain` is outermost first, the result innermost. *ret_vague is of the outermost, set last. */
 static struct error *add_chain(struct unit *unit, uint64_t address, const struct die_vec *chain,
-	struct strings *strings, struct symbol_vec *ret)
+	struct strings *strings, struct symbol_vec *ret, bool *ret_vague)
 {
 	for (size_t i = chain->len; i > 0; i--) {
 		Dwarf_Die *die = &chain->data[i - 1];
 		struct symbol symbol = {.inlined = i > 1};
-		struct error *error = set_name(unit, die, strings, &symbol);
+		struct error *error = set_name(unit, die, strings, &symbol, ret_vague);
 		if (!error)
 			error = i == chain->len ? set_line(unit, address, strings, &symbol)
 						: set_call(unit, die + 1, strings, &symbol);
@@ -237,9 +262,10 @@ static struct error *add_chain(struct unit *unit, uint64_t address, const struct
 	return NULL;
 }
 
-struct error *frames_add(
-	struct unit_index *index, uint64_t address, struct strings *strings, struct symbol_vec *ret)
+struct error *frames_add(struct unit_index *index, uint64_t address, struct strings *strings,
+	struct symbol_vec *ret, bool *ret_vague)
 {
+	*ret_vague = false;
 	struct unit *unit;
 	struct error *error = unit_index_find(index, address, &unit);
 	if (error || !unit)
@@ -262,5 +288,5 @@ struct error *frames_add(
 	if (!die_vec_push(&chain, outermost))
 		return error_no_memory();
 	error = add_inlined(&chain, &outermost, address, 0);
-	return error ? error : add_chain(unit, address, &chain, strings, ret);
+	return error ? error : add_chain(unit, address, &chain, strings, ret, ret_vague);
 }

@@ -12,9 +12,10 @@ DEFINE_VEC(symbol_vec, struct symbol)
 
 /*
  * Adds the symbols of an address, innermost first; nothing if DWARF knows nothing of it. Functions
- * without a name there have none here.
+ * without a name there have none here. *ret_vague: the outermost is named in words of ours (a
+ * lambda has no name in DWARF), and a symbol table may know better.
  */
 struct error *frames_add(struct unit_index *index, uint64_t address, struct strings *strings,
-	struct symbol_vec *ret) must_check_;
+	struct symbol_vec *ret, bool *ret_vague) must_check_;
 
 #endif

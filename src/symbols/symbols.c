@@ -172,7 +172,7 @@ static void module_open(struct symbols *symbols, struct module *module)
 	module->debug_path = source ? source->path : NULL;
 }
 
-/* Names what DWARF left without a name: `symbol` is that of the code itself, nothing inlined. */
+/* Names what DWARF has no name for: `symbol` is that of the code itself, nothing inlined. */
 static struct error *name_by_table(
 	struct symbols *symbols, struct module *module, uint64_t address, struct symbol *symbol)
 {
@@ -195,14 +195,17 @@ static struct error *module_resolve(
 	if (module->state == SYMBOLS_UNOPENED)
 		module_open(symbols, module);
 	struct error *error = NULL;
+	bool is_vague = false;
 	if (module->state == SYMBOLS_DWARF)
-		error = frames_add(&module->units, address, &symbols->strings, ret);
+		error = frames_add(&module->units, address, &symbols->strings, ret, &is_vague);
 	if (error)
 		return error;
 	if (ret->len == 0 && !symbol_vec_push(ret, (struct symbol){0}))
 		return error_no_memory();
 	struct symbol *outermost = &ret->data[ret->len - 1];
-	return outermost->function ? NULL : name_by_table(symbols, module, address, outermost);
+	return outermost->function && !is_vague
+		       ? NULL
+		       : name_by_table(symbols, module, address, outermost);
 }
 
 static struct error *keep_answer(
