@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names of functions as people write them. */
+#ifndef SYMBOLS_NAME_H
+#define SYMBOLS_NAME_H
+
+#include "base/text.h"
+
+/*
+ * Adds the name that a linkage name stands for: C++ and Rust (both schemes) demangled, without
+ * parameters, return type and hash; suffixes that compilers add to copies of a function (.isra.0,
+ * .cold…) are cut; all else as it is.
+ */
+void name_add_demangled(struct text *text, const char *linkage_name);
+
+#endif

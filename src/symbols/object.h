@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One opened ELF file. */
+#ifndef SYMBOLS_OBJECT_H
+#define SYMBOLS_OBJECT_H
+
+#include <elfutils/libdw.h>
+#include <gelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct object {
+	int fd;
+	Elf *elf;
+	Dwarf *dwarf; /* NULL until object_dwarf() */
+	char *path;
+	const uint8_t *build_id; /* in elf; NULL if it has none */
+	size_t build_id_len;
+};
+
+/* NULL: no such file, not ELF, damaged, or no memory. */
+struct object *object_open(const char *path);
+void object_close(struct object *object);
+
+static inline void object_cleanup(struct object **object)
+{
+	object_close(*object);
+}
+
+bool object_has_build_id(const struct object *object, const uint8_t *build_id, size_t len);
+
+/* The first section of that name that has content in the file; NULL: none. */
+Elf_Scn *object_section(const struct object *object, const char *name, GElf_Shdr *ret);
+/* The first section of that type with content. */
+Elf_Scn *object_section_of_type(const struct object *object, uint32_t type, GElf_Shdr *ret);
+
+/* Debug information; NULL: none. */
+Dwarf *object_dwarf(struct object *object);
+
+/* The file that .gnu_debuglink names, without folder, and its CRC-32; NULL: none. */
+const char *object_debug_link(const struct object *object, uint32_t *ret_crc);
+/* The CRC-32 of the whole file; false if it cannot be read. */
+bool object_crc(const struct object *object, uint32_t *ret);
+
+#endif

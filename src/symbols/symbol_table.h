@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Function names by address from the symbol tables of ELF files, for code without debug
+ * information. Names stay in the files, which must outlive the table.
+ */
+#ifndef SYMBOLS_SYMBOL_TABLE_H
+#define SYMBOLS_SYMBOL_TABLE_H
+
+#include <elfutils/libdwfl.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+#include "symbols/object.h"
+
+struct table_symbol {
+	uint64_t start, end; /* equal: the size is unknown */
+	uint64_t reach;      /* the highest end of this and all before it */
+	const char *name;
+	uint32_t section;
+	uint8_t rank; /* of names for one place the highest is shown */
+};
+
+DEFINE_VEC(table_symbol_vec, struct table_symbol)
+
+struct table_section {
+	uint64_t start, end;
+	uint32_t index;
+};
+
+DEFINE_VEC(table_section_vec, struct table_section)
+
+struct symbol_table {
+	struct table_symbol_vec symbols; /* by start, then rank */
+	struct table_section_vec sections;
+	Dwfl *mini; /* holds the names of .gnu_debugdata; NULL: none */
+};
+
+void symbol_table_init(struct symbol_table *table);
+void symbol_table_deinit(struct symbol_table *table);
+
+/*
+ * Reads the best that the files offer: .symtab of either, else .dynsym and what .gnu_debugdata
+ * adds. Either may be NULL.
+ */
+struct error *symbol_table_load(struct symbol_table *table, const struct object *main,
+	const struct object *separate) must_check_;
+
+/* The name of the function at the address; NULL: unknown. */
+const char *symbol_table_find(const struct symbol_table *table, uint64_t address);
+
+#endif

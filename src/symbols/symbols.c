@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The modules of a recording, each opened on first use, and a cache of what was asked, by address:
+ * call stacks share most of their frames. Elfutils only ever sees files from here.
+ */
+#include "symbols/symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "symbols/debug_file.h"
+#include "symbols/frames.h"
+#include "symbols/strings.h"
+#include "symbols/symbol_table.h"
+
+#define DEBUG_FOLDER "/usr/lib/debug"
+
+struct answer {
+	const struct symbol *symbols;
+	size_t count;
+};
+
+static inline bool address_equal(uint64_t a, uint64_t b)
+{
+	return a == b;
+}
+
+DEFINE_MAP(answer_map, uint64_t, struct answer, hash_u64, address_equal)
+
+struct module {
+	const char *path;
+	const uint8_t *build_id;
+	size_t build_id_len;
+	enum symbols_state state;
+	const char *debug_path;
+	struct debug_files files;
+	struct unit_index units; /* if state is SYMBOLS_DWARF */
+	struct symbol_table table;
+	bool has_table; /* it was read: only when a name is needed from it */
+	struct answer_map answers;
+};
+
+DEFINE_VEC(module_vec, struct module *)
+DEFINE_VEC(folder_vec, const char *)
+
+struct symbols {
+	struct strings strings;
+	struct module_vec modules;
+	struct folder_vec folders; /* the last added first asked */
+};
+
+static void module_destroy(struct module *module)
+{
+	if (!module)
+		return;
+	answer_map_deinit(&module->answers);
+	symbol_table_deinit(&module->table);
+	unit_index_deinit(&module->units);
+	debug_files_close(&module->files);
+	free(module);
+}
+
+struct error *symbols_create(struct symbols **ret)
+{
+	_cleanup_(symbols_cleanup) struct symbols *symbols = calloc(1, sizeof(*symbols));
+	if (!symbols)
+		return error_no_memory();
+	strings_init(&symbols->strings);
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return error_create(ERROR_ENVIRONMENT, "libelf is of another version");
+	struct error *error = symbols_add_debug_folder(symbols, DEBUG_FOLDER);
+	if (error)
+		return error;
+	*ret = steal_ptr(symbols);
+	return NULL;
+}
+
+void symbols_destroy(struct symbols *symbols)
+{
+	if (!symbols)
+		return;
+	for (size_t i = 0; i < symbols->modules.len; i++)
+		module_destroy(symbols->modules.data[i]);
+	module_vec_deinit(&symbols->modules);
+	folder_vec_deinit(&symbols->folders);
+	strings_deinit(&symbols->strings);
+	free(symbols);
+}
+
+struct error *symbols_add_debug_folder(struct symbols *symbols, const char *folder)
+{
+	const char *kept;
+	struct error *error = strings_keep(&symbols->strings, folder, &kept);
+	if (error)
+		return error;
+	if (!folder_vec_push(&symbols->folders, kept))
+		return error_no_memory();
+	const char **folders = symbols->folders.data;
+	memmove(folders + 1, folders, (symbols->folders.len - 1) * sizeof(*folders));
+	folders[0] = kept;
+	return NULL;
+}
+
+static struct error *module_create(struct symbols *symbols, const char *path,
+	const uint8_t *build_id, size_t build_id_len, struct module **ret)
+{
+	struct module *module = arena_alloc(&symbols->strings.arena, build_id_len);
+	uint8_t *id = (uint8_t *)module;
+	module = id ? calloc(1, sizeof(*module)) : NULL;
+	if (!module)
+		return error_no_memory();
+	if (build_id_len)
+		memcpy(id, build_id, build_id_len);
+	module->build_id = id;
+	module->build_id_len = build_id_len;
+	symbol_table_init(&module->table);
+	answer_map_init(&module->answers);
+	*ret = module;
+	return strings_keep(&symbols->strings, path, &module->path);
+}
+
+struct error *symbols_add_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
+	size_t build_id_len, uint32_t *ret_module)
+{
+	struct module *module = NULL;
+	struct error *error = module_create(symbols, path, build_id, build_id_len, &module);
+	if (!error && !module_vec_push(&symbols->modules, module))
+		error = error_no_memory();
+	if (error) {
+		module_destroy(module);
+		return error;
+	}
+	*ret_module = (uint32_t)symbols->modules.len - 1;
+	return NULL;
+}
+
+static bool has_names(const struct object *object)
+{
+	GElf_Shdr header;
+	return object && (object_section_of_type(object, SHT_SYMTAB, &header) ||
+				 object_section(object, ".gnu_debugdata", &header));
+}
+
+/* Tries the separate file for debug information before the module itself. */
+static void module_open(struct symbols *symbols, struct module *module)
+{
+	struct debug_query query = {
+		.path = module->path,
+		.build_id = module->build_id,
+		.build_id_len = module->build_id_len,
+		.folders = symbols->folders.data,
+		.folder_count = symbols->folders.len,
+	};
+	debug_files_open(&module->files, &query);
+	struct object *main = module->files.main, *separate = module->files.separate;
+	struct object *source = separate && object_dwarf(separate) ? separate : main;
+	GElf_Shdr header;
+	if (source && object_dwarf(source)) {
+		unit_index_init(&module->units, source->dwarf);
+		module->state = SYMBOLS_DWARF;
+	} else if (has_names(separate) || has_names(main)) {
+		source = has_names(separate) ? separate : main;
+		module->state = SYMBOLS_SYMTAB;
+	} else if (main && object_section_of_type(main, SHT_DYNSYM, &header)) {
+		source = main;
+		module->state = SYMBOLS_DYNSYM;
+	} else {
+		source = NULL;
+		module->state = module->files.changed ? SYMBOLS_CHANGED : SYMBOLS_MISSING;
+	}
+	module->debug_path = source ? source->path : NULL;
+}
+
+/* Names what DWARF has no name for: `symbol` is that of the code itself, nothing inlined. */
+static struct error *name_by_table(
+	struct symbols *symbols, struct module *module, uint64_t address, struct symbol *symbol)
+{
+	struct error *error = NULL;
+	if (!module->has_table) {
+		module->has_table = true;
+		error = symbol_table_load(
+			&module->table, module->files.main, module->files.separate);
+	}
+	const char *name = error ? NULL : symbol_table_find(&module->table, address);
+	if (!name)
+		return error;
+	error = strings_keep(&symbols->strings, name, &symbol->raw_name);
+	return error ? error : strings_keep_demangled(&symbols->strings, name, &symbol->function);
+}
+
+static struct error *module_resolve(
+	struct symbols *symbols, struct module *module, uint64_t address, struct symbol_vec *ret)
+{
+	if (module->state == SYMBOLS_UNOPENED)
+		module_open(symbols, module);
+	struct error *error = NULL;
+	bool is_vague = false;
+	if (module->state == SYMBOLS_DWARF)
+		error = frames_add(&module->units, address, &symbols->strings, ret, &is_vague);
+	if (error)
+		return error;
+	if (ret->len == 0 && !symbol_vec_push(ret, (struct symbol){0}))
+		return error_no_memory();
+	struct symbol *outermost = &ret->data[ret->len - 1];
+	return outermost->function && !is_vague
+		       ? NULL
+		       : name_by_table(symbols, module, address, outermost);
+}
+
+static struct error *keep_answer(
+	struct symbols *symbols, const struct symbol_vec *found, struct answer *ret)
+{
+	size_t bytes = found->len * sizeof(*found->data);
+	struct symbol *copy = arena_alloc(&symbols->strings.arena, bytes);
+	if (!copy)
+		return error_no_memory();
+	memcpy(copy, found->data, bytes);
+	*ret = (struct answer){.symbols = copy, .count = found->len};
+	return NULL;
+}
+
+struct error *symbols_resolve(struct symbols *symbols, uint32_t module_index, uint64_t address,
+	const struct symbol **ret, size_t *ret_count)
+{
+	if (module_index >= symbols->modules.len)
+		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
+	struct module *module = symbols->modules.data[module_index];
+	struct answer *known = answer_map_find(&module->answers, address);
+	if (!known) {
+		_cleanup_(symbol_vec_deinit) struct symbol_vec found;
+		symbol_vec_init(&found);
+		struct answer answer;
+		struct error *error = module_resolve(symbols, module, address, &found);
+		if (!error)
+			error = keep_answer(symbols, &found, &answer);
+		if (error)
+			return error;
+		known = answer_map_insert(&module->answers, address, NULL);
+		if (!known)
+			return error_no_memory();
+		*known = answer;
+	}
+	*ret = known->symbols;
+	*ret_count = known->count;
+	return NULL;
+}
+
+enum symbols_state symbols_module_state(const struct symbols *symbols, uint32_t module)
+{
+	return module < symbols->modules.len ? symbols->modules.data[module]->state
+					     : SYMBOLS_MISSING;
+}
+
+const char *symbols_module_debug_path(const struct symbols *symbols, uint32_t module)
+{
+	return module < symbols->modules.len ? symbols->modules.data[module]->debug_path : NULL;
+}

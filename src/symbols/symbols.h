@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What code addresses mean: function, source line and the chain of inlined functions, for the
+ * modules (executables and shared objects) of one recording. Modules are opened when an address of
+ * theirs is first asked for, and only what such an address needs is read.
+ *
+ * A file is trusted by its build-id: where a recorded one is known and the file found has another,
+ * the file is not used. Damaged files give fewer names, never an error.
+ */
+#ifndef SYMBOLS_SYMBOLS_H
+#define SYMBOLS_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct symbols;
+
+/* Strings belong to struct symbols, and equal ones may be told by their address. */
+struct symbol {
+	const char *function; /* demangled, without parameters and return type; NULL: unknown */
+	const char *raw_name; /* as the linker knows it; NULL: unknown */
+	const char *file;     /* NULL: unknown */
+	uint32_t line;        /* from 1; 0: unknown */
+	bool inlined;         /* into the symbol that follows */
+};
+
+enum symbols_state {
+	SYMBOLS_UNOPENED, /* nothing was asked of it yet */
+	SYMBOLS_DWARF,    /* functions, lines, inlined functions */
+	SYMBOLS_SYMTAB,   /* functions */
+	SYMBOLS_DYNSYM,   /* exported functions */
+	SYMBOLS_MISSING,  /* no file, or none with names */
+	SYMBOLS_CHANGED,  /* the file at the path is another one than was recorded */
+};
+
+struct error *symbols_create(struct symbols **ret) must_check_;
+void symbols_destroy(struct symbols *symbols);
+
+static inline void symbols_cleanup(struct symbols **symbols)
+{
+	symbols_destroy(*symbols);
+}
+
+/* A further folder that is laid out as /usr/lib/debug and searched before it. Before any lookup. */
+struct error *symbols_add_debug_folder(struct symbols *symbols, const char *folder) must_check_;
+
+/*
+ * Opens nothing. `path` as the process saw it; build_id_len 0 if none was recorded. *ret_module
+ * counts from 0.
+ */
+struct error *symbols_add_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
+	size_t build_id_len, uint32_t *ret_module) must_check_;
+
+/*
+ * The symbols of an address, innermost (most inlined) first; at least one, which may be all
+ * unknown. `address` is the ELF file's own (without load bias), inside the instruction meant: a
+ * return address minus 1. The only errors are of memory.
+ */
+struct error *symbols_resolve(struct symbols *symbols, uint32_t module, uint64_t address,
+	const struct symbol **ret, size_t *ret_count) must_check_;
+
+enum symbols_state symbols_module_state(const struct symbols *symbols, uint32_t module);
+
+/* The file that names come from; NULL if none, or not opened yet. */
+const char *symbols_module_debug_path(const struct symbols *symbols, uint32_t module);
+
+#endif
