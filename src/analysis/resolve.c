@@ -167,6 +167,32 @@ static bool is_allocator(const struct shown_frame *frame)
 	return false;
 }
 
+/* Beginnings that mark code of a language runtime; what is the program's fault lies outward of it.
+ */
+static const char *const runtime_modules[] = {"libc.so", "libc-", "libstdc++.so", "libgcc_s.so",
+	"libpthread.so", "libm.so", "ld-linux", "libc++.so", "libc++abi.so"};
+static const char *const runtime_functions[] = {
+	"std::", "__gnu_cxx::", "__gnu_debug::", "operator new", "operator delete", "__cxa_"};
+
+static bool begins_with_any(const char *text, const char *const *beginnings, size_t count)
+{
+	for (size_t i = 0; text && i < count; i++)
+		if (strncmp(text, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
+	return false;
+}
+
+static bool is_program(const struct shown_frame *frame)
+{
+	/* A function without a module is the allocation function that all_frames adds. */
+	if (frame->mark != MARK_NONE || (!frame->module && frame->function))
+		return false;
+	if (frame->file && strstr(frame->file, "/include/c++/"))
+		return false;
+	return !begins_with_any(frame->module, runtime_modules, ARRAY_SIZE(runtime_modules)) &&
+	       !begins_with_any(frame->function, runtime_functions, ARRAY_SIZE(runtime_functions));
+}
+
 static struct error *find_place(struct resolver *resolver, struct shown_frame *frame)
 {
 	struct place_key key = {
@@ -195,6 +221,7 @@ static struct error *add_frame(struct resolver *resolver, struct shown_frame fra
 	struct error *error = find_place(resolver, &frame);
 	if (error)
 		return error;
+	frame.is_program = is_program(&frame);
 	struct shown_frame *copy = arena_alloc(&resolver->arena, sizeof(*copy));
 	if (!copy)
 		return error_no_memory();

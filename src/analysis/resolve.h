@@ -24,7 +24,8 @@ struct shown_frame {
 	uint32_t line;
 	uint32_t place;       /* equal: reads the same */
 	enum stack_mark mark; /* not MARK_NONE: a remark instead of code, all above is unset */
-	bool inlined;         /* into the next frame outward */
+	bool is_program; /* not of a language runtime (libc, libstdc++, std::…), and no mark */
+	bool inlined;    /* into the next frame outward */
 };
 
 DEFINE_VEC(frame_vec, const struct shown_frame *)

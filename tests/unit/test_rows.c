@@ -213,7 +213,7 @@ CASE(merge_churn, "a helper that frees what it allocates is one row, whoever cal
 	setting_init(&setting, false);
 	struct rows merged;
 	rows_init(&merged);
-	CHECK_OK(rows_merge(&setting.rows, METRIC_TEMPORARY, MERGE_FRAMES_MAX, &merged));
+	CHECK_OK(rows_merge(&setting.rows, METRIC_TEMPORARY, &merged));
 	CHECK_U64(merged.rows.len, 2);
 	const struct row *row = find(&merged, "temp_name");
 	CHECK_U64(row->stacks, 30);
@@ -251,7 +251,7 @@ CASE(merge_wrapper, "heavy callers of a wrapper are rows of their own, light one
 	CHECK_U64(setting.rows.rows.len, 32);
 	struct rows merged;
 	rows_init(&merged);
-	CHECK_OK(rows_merge(&setting.rows, METRIC_ALLOCATIONS, MERGE_FRAMES_MAX, &merged));
+	CHECK_OK(rows_merge(&setting.rows, METRIC_ALLOCATIONS, &merged));
 	CHECK_U64(merged.rows.len, 3);
 	_cleanup_(row_list_deinit) struct row_list list;
 	row_list_init(&list);
