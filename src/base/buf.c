@@ -40,32 +40,34 @@ bool buf_reserve(struct buf *buf, size_t more)
 	return true;
 }
 
-void buf_bytes(struct buf *buf, const void *data, size_t len)
+bool buf_bytes(struct buf *buf, const void *data, size_t len)
 {
-	if (!len || !buf_reserve(buf, len))
-		return;
-	memcpy(buf->data + buf->len, data, len);
+	if (!buf_reserve(buf, len))
+		return false;
+	if (len)
+		memcpy(buf->data + buf->len, data, len);
 	buf->len += len;
+	return true;
 }
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "integers are copied as they lie");
 
-void buf_u8(struct buf *buf, uint8_t value)
+bool buf_u8(struct buf *buf, uint8_t value)
 {
-	buf_bytes(buf, &value, sizeof(value));
+	return buf_bytes(buf, &value, sizeof(value));
 }
 
-void buf_u16(struct buf *buf, uint16_t value)
+bool buf_u16(struct buf *buf, uint16_t value)
 {
-	buf_bytes(buf, &value, sizeof(value));
+	return buf_bytes(buf, &value, sizeof(value));
 }
 
-void buf_u32(struct buf *buf, uint32_t value)
+bool buf_u32(struct buf *buf, uint32_t value)
 {
-	buf_bytes(buf, &value, sizeof(value));
+	return buf_bytes(buf, &value, sizeof(value));
 }
 
-void buf_u64(struct buf *buf, uint64_t value)
+bool buf_u64(struct buf *buf, uint64_t value)
 {
-	buf_bytes(buf, &value, sizeof(value));
+	return buf_bytes(buf, &value, sizeof(value));
 }

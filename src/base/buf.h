@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Growable bytes to write out: the counterpart of base/cursor.h. Adding never reports: without
- * memory `failed` is set, further additions do nothing, and whoever uses the bytes asks once.
+ * Growable bytes to write out: the counterpart of base/cursor.h. Without memory an addition returns
+ * false and `failed` is set; further additions do nothing, so that one may also ask once at the
+ * end.
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
@@ -22,26 +23,27 @@ void buf_init(struct buf *buf);
 void buf_deinit(struct buf *buf);
 /* Empties it, forgets a failure and keeps the memory. */
 void buf_clear(struct buf *buf);
-/* Makes room for `more` bytes; false: failed. */
+/* Makes room for `more` bytes. */
 bool buf_reserve(struct buf *buf, size_t more);
 
-void buf_bytes(struct buf *buf, const void *data, size_t len);
-void buf_u8(struct buf *buf, uint8_t value);
+bool buf_bytes(struct buf *buf, const void *data, size_t len);
+bool buf_u8(struct buf *buf, uint8_t value);
 /* Little endian. */
-void buf_u16(struct buf *buf, uint16_t value);
-void buf_u32(struct buf *buf, uint32_t value);
-void buf_u64(struct buf *buf, uint64_t value);
+bool buf_u16(struct buf *buf, uint16_t value);
+bool buf_u32(struct buf *buf, uint32_t value);
+bool buf_u64(struct buf *buf, uint64_t value);
 
 /* Unsigned LEB128, shortest form. */
-static inline void buf_varint(struct buf *buf, uint64_t value)
+static inline bool buf_varint(struct buf *buf, uint64_t value)
 {
 	if (buf->cap - buf->len < VARINT_BYTES_MAX && !buf_reserve(buf, VARINT_BYTES_MAX))
-		return;
+		return false;
 	uint8_t *pos = buf->data + buf->len;
 	for (; value >= 0x80; value >>= 7)
 		*pos++ = (uint8_t)value | 0x80;
 	*pos++ = (uint8_t)value;
 	buf->len = (size_t)(pos - buf->data);
+	return true;
 }
 
 /* Signed numbers as unsigned ones, small for a small magnitude: 0, -1, 1, -2… give 0, 1, 2, 3… */

@@ -148,7 +148,7 @@ static inline uint32_t map_fold(uint64_t hash)
 	 * must not change meanwhile. ret_key may be NULL.                                         \
 	 */                                                                                        \
 	__attribute__((unused)) static inline value_type *name##_next(                             \
-		const struct name *map, uint32_t *index, const key_type **ret_key)                 \
+		const struct name *map, uint32_t *index, key_type const **ret_key)                 \
 	{                                                                                          \
 		while (*index < map->slots) {                                                      \
 			uint32_t slot = (*index)++;                                                \

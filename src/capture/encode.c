@@ -35,6 +35,8 @@ void encoder_init(struct encoder *encoder)
 {
 	memset(encoder, 0, sizeof(*encoder));
 	encoder->chunk = 1;
+	buf_init(&encoder->order);
+	buf_init(&encoder->time);
 }
 
 static void thread_destroy(struct encode_thread *t)
@@ -57,21 +59,6 @@ void encoder_deinit(struct encoder *encoder)
 	free(encoder->slots);
 	buf_deinit(&encoder->order);
 	buf_deinit(&encoder->time);
-}
-
-static inline void put(struct encoder *encoder, struct buf *b, uint64_t value)
-{
-	if (__builtin_expect(b->cap - b->len < 10, 0) && !buf_reserve(b, 4096)) {
-		encoder->failed = true;
-		return;
-	}
-	uint8_t *at = b->data + b->len;
-	while (value >= 0x80) {
-		*at++ = (uint8_t)(value | 0x80);
-		value >>= 7;
-	}
-	*at++ = (uint8_t)value;
-	b->len = (size_t)(at - b->data);
 }
 
 static struct encode_thread *thread_make(struct encoder *encoder, uint32_t thread)
@@ -117,7 +104,11 @@ static struct encode_thread *thread_enter(
 	t->frees = 0;
 	t->last_site = 0;
 	t->first_follower = 0;
-	t->runs.len = t->token.len = t->sizes.len = t->refs.len = t->specials.len = 0;
+	buf_clear(&t->runs);
+	buf_clear(&t->token);
+	buf_clear(&t->sizes);
+	buf_clear(&t->refs);
+	buf_clear(&t->specials);
 	return t;
 }
 
@@ -125,8 +116,8 @@ static void close_run(struct encoder *encoder)
 {
 	if (!encoder->run_length)
 		return;
-	put(encoder, &encoder->order, encoder->run_slot);
-	put(encoder, &encoder->order, encoder->run_length - 1);
+	buf_varint(&encoder->order, encoder->run_slot);
+	buf_varint(&encoder->order, encoder->run_length - 1);
 	encoder->run_length = 0;
 }
 
@@ -146,7 +137,7 @@ static inline struct encode_thread *step(
 			encoder->first_stamp = encoder->last_stamp = stamp;
 		/* Stamps never go back in the file; a repaired order must not make them. */
 		uint64_t now = stamp > encoder->last_stamp ? stamp : encoder->last_stamp;
-		put(encoder, &encoder->time, now - encoder->last_stamp);
+		buf_varint(&encoder->time, now - encoder->last_stamp);
 		encoder->last_stamp = now;
 	}
 	encoder->steps++;
@@ -158,10 +149,10 @@ static inline struct encode_thread *step(
 	return t;
 }
 
-static void token(struct encoder *encoder, struct encode_thread *t, uint64_t value)
+static void token(struct encode_thread *t, uint64_t value)
 {
-	put(encoder, &t->runs, t->frees);
-	put(encoder, &t->token, value);
+	buf_varint(&t->runs, t->frees);
+	buf_varint(&t->token, value);
 	t->frees = 0;
 	t->tokens++;
 }
@@ -190,21 +181,21 @@ void encode_alloc(struct encoder *encoder, uint32_t thread, uint64_t allocations
 	m->size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
 	t->last_site = site + 1;
 	uint64_t value = predicted ? HPW_TOKEN_PREDICTED : HPW_TOKEN_SITE + 2 * (uint64_t)site;
-	token(encoder, t, value + !same_size);
+	token(t, value + !same_size);
 	if (!same_size)
-		put(encoder, &t->sizes, size);
+		buf_varint(&t->sizes, size);
 }
 
-static void reference(struct encoder *encoder, struct encode_thread *t, const struct encode_free *f)
+static void reference(struct encode_thread *t, const struct encode_free *f)
 {
 	uint64_t flags = f->same_frame ? 2 : 0;
 	if (!f->known) {
-		put(encoder, &t->refs, flags);
+		buf_varint(&t->refs, flags);
 	} else if (f->owner == f->thread) {
-		put(encoder, &t->refs, (f->allocations - f->number) << 2 | flags);
+		buf_varint(&t->refs, (f->allocations - f->number) << 2 | flags);
 	} else {
-		put(encoder, &t->refs, (uint64_t)f->owner << 2 | flags | 1);
-		put(encoder, &t->refs, f->number);
+		buf_varint(&t->refs, (uint64_t)f->owner << 2 | flags | 1);
+		buf_varint(&t->refs, f->number);
 	}
 }
 
@@ -216,11 +207,11 @@ void encode_free(struct encoder *encoder, const struct encode_free *freed)
 	if (freed->special_kind < 0) {
 		t->frees++;
 	} else {
-		token(encoder, t, HPW_TOKEN_SPECIAL);
-		put(encoder, &t->specials, HPW_SP_FREE);
-		put(encoder, &t->specials, (uint64_t)freed->special_kind);
+		token(t, HPW_TOKEN_SPECIAL);
+		buf_varint(&t->specials, HPW_SP_FREE);
+		buf_varint(&t->specials, (uint64_t)freed->special_kind);
 	}
-	reference(encoder, t, freed);
+	reference(t, freed);
 }
 
 void encode_failed(struct encoder *encoder, uint32_t thread, uint64_t allocations, uint32_t site,
@@ -229,10 +220,10 @@ void encode_failed(struct encoder *encoder, uint32_t thread, uint64_t allocation
 	struct encode_thread *t = step(encoder, thread, allocations, stamp);
 	if (!t)
 		return;
-	token(encoder, t, HPW_TOKEN_SPECIAL);
-	put(encoder, &t->specials, HPW_SP_FAILED);
-	put(encoder, &t->specials, site);
-	put(encoder, &t->specials, size);
+	token(t, HPW_TOKEN_SPECIAL);
+	buf_varint(&t->specials, HPW_SP_FAILED);
+	buf_varint(&t->specials, site);
+	buf_varint(&t->specials, size);
 }
 
 void encode_lost(struct encoder *encoder, uint32_t thread, uint64_t allocations, uint64_t count,
@@ -241,9 +232,9 @@ void encode_lost(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 	struct encode_thread *t = step(encoder, thread, allocations, stamp);
 	if (!t)
 		return;
-	token(encoder, t, HPW_TOKEN_SPECIAL);
-	put(encoder, &t->specials, HPW_SP_LOST);
-	put(encoder, &t->specials, count);
+	token(t, HPW_TOKEN_SPECIAL);
+	buf_varint(&t->specials, HPW_SP_LOST);
+	buf_varint(&t->specials, count);
 }
 
 void encode_thread(struct encoder *encoder, uint32_t thread, uint64_t allocations,
@@ -252,23 +243,23 @@ void encode_thread(struct encoder *encoder, uint32_t thread, uint64_t allocation
 	struct encode_thread *t = step(encoder, thread, allocations, stamp);
 	if (!t)
 		return;
-	token(encoder, t, HPW_TOKEN_SPECIAL);
-	put(encoder, &t->specials, start_or_end);
+	token(t, HPW_TOKEN_SPECIAL);
+	buf_varint(&t->specials, start_or_end);
 }
 
 static void put_meta(struct encoder *encoder, struct buf *meta, uint64_t now_tsc, uint64_t now_ns)
 {
-	put(encoder, meta, encoder->first_step);
-	put(encoder, meta, encoder->steps);
-	put(encoder, meta, encoder->first_stamp);
-	put(encoder, meta, now_tsc);
-	put(encoder, meta, now_ns);
-	put(encoder, meta, encoder->slot_count);
+	buf_varint(meta, encoder->first_step);
+	buf_varint(meta, encoder->steps);
+	buf_varint(meta, encoder->first_stamp);
+	buf_varint(meta, now_tsc);
+	buf_varint(meta, now_ns);
+	buf_varint(meta, encoder->slot_count);
 	for (uint32_t s = 0; s < encoder->slot_count; s++) {
 		const struct encode_thread *t = encoder->threads[encoder->slots[s]];
-		put(encoder, meta, encoder->slots[s]);
-		put(encoder, meta, t->first_allocation);
-		put(encoder, meta, t->tokens);
+		buf_varint(meta, encoder->slots[s]);
+		buf_varint(meta, t->first_allocation);
+		buf_varint(meta, t->tokens);
 	}
 }
 
@@ -277,7 +268,7 @@ static void close_threads(struct encoder *encoder)
 {
 	for (uint32_t s = 0; s < encoder->slot_count; s++) {
 		struct encode_thread *t = encoder->threads[encoder->slots[s]];
-		put(encoder, &t->runs, t->frees);
+		buf_varint(&t->runs, t->frees);
 	}
 }
 
@@ -289,27 +280,31 @@ static const struct buf *slot_column(const struct encoder *encoder, uint32_t slo
 	return columns[column];
 }
 
+static void add(struct encoder *encoder, const struct buf *column, struct buf *ret)
+{
+	encoder->failed |= column->failed;
+	buf_bytes(ret, column->data, column->len);
+}
+
 static void put_columns(struct encoder *encoder, const struct buf *meta, struct buf *ret)
 {
-	put(encoder, ret, 3 + (uint64_t)HPW_SLOT_COLUMNS * encoder->slot_count);
+	buf_varint(ret, 3 + (uint64_t)HPW_SLOT_COLUMNS * encoder->slot_count);
 	const struct buf *const first[3] = {meta, &encoder->order, &encoder->time};
 	for (uint32_t c = 0; c < 3; c++) {
-		put(encoder, ret, c);
-		put(encoder, ret, first[c]->len);
+		buf_varint(ret, c);
+		buf_varint(ret, first[c]->len);
 	}
 	for (uint32_t s = 0; s < encoder->slot_count; s++) {
 		for (int c = 0; c < HPW_SLOT_COLUMNS; c++) {
-			put(encoder, ret, HPW_EV_FIRST_SLOT + (uint64_t)HPW_SLOT_COLUMNS * s + (uint64_t)c);
-			put(encoder, ret, slot_column(encoder, s, c)->len);
+			buf_varint(ret, HPW_EV_FIRST_SLOT + (uint64_t)HPW_SLOT_COLUMNS * s + (uint64_t)c);
+			buf_varint(ret, slot_column(encoder, s, c)->len);
 		}
 	}
 	for (uint32_t c = 0; c < 3; c++)
-		encoder->failed |= !buf_bytes(ret, first[c]->data, first[c]->len);
+		add(encoder, first[c], ret);
 	for (uint32_t s = 0; s < encoder->slot_count; s++) {
-		for (int c = 0; c < HPW_SLOT_COLUMNS; c++) {
-			const struct buf *b = slot_column(encoder, s, c);
-			encoder->failed |= !buf_bytes(ret, b->data, b->len);
-		}
+		for (int c = 0; c < HPW_SLOT_COLUMNS; c++)
+			add(encoder, slot_column(encoder, s, c), ret);
 	}
 }
 
@@ -326,9 +321,10 @@ bool encoder_finish(struct encoder *encoder, uint64_t now_tsc, uint64_t now_ns, 
 	encoder->steps = 0;
 	encoder->slot_count = 0;
 	encoder->chunk++;
-	encoder->order.len = encoder->time.len = 0;
+	buf_clear(&encoder->order);
+	buf_clear(&encoder->time);
 	encoder->run_slot = 0;
-	bool ok = !encoder->failed;
+	bool ok = !encoder->failed && !ret->failed;
 	encoder->failed = false;
 	return ok;
 }

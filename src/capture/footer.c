@@ -20,77 +20,80 @@
 struct columns {
 	struct buf column[COLUMNS_MAX];
 	unsigned count;
-	bool ok;
 };
 
 static void columns_init(struct columns *c, unsigned count)
 {
 	c->count = count;
-	c->ok = true;
 	for (unsigned i = 0; i < count; i++)
 		buf_init(&c->column[i]);
 }
 
 static void columns_add(struct columns *c, unsigned column, uint64_t value)
 {
-	c->ok &= buf_varint(&c->column[column], value);
+	buf_varint(&c->column[column], value);
 }
 
 /* Appends the set to *ret and releases it. */
 static bool columns_finish(struct columns *c, struct buf *ret)
 {
-	bool ok = c->ok && buf_varint(ret, c->count);
-	for (unsigned i = 0; i < c->count; i++)
-		ok = ok && buf_varint(ret, i) && buf_varint(ret, c->column[i].len);
+	bool ok = true;
+	buf_varint(ret, c->count);
 	for (unsigned i = 0; i < c->count; i++) {
-		ok = ok && buf_bytes(ret, c->column[i].data, c->column[i].len);
+		buf_varint(ret, i);
+		buf_varint(ret, c->column[i].len);
+		ok = ok && !c->column[i].failed;
+	}
+	for (unsigned i = 0; i < c->count; i++) {
+		buf_bytes(ret, c->column[i].data, c->column[i].len);
 		buf_deinit(&c->column[i]);
 	}
-	return ok;
+	return ok && !ret->failed;
 }
 
-static bool put_key(struct buf *ret, enum hpw_target_key key, const void *data, size_t bytes)
+static void put_key(struct buf *ret, enum hpw_target_key key, const void *data, size_t bytes)
 {
-	return buf_varint(ret, key) && buf_varint(ret, bytes) && buf_bytes(ret, data, bytes);
+	buf_varint(ret, key);
+	buf_varint(ret, bytes);
+	buf_bytes(ret, data, bytes);
 }
 
-static bool put_number(struct buf *ret, enum hpw_target_key key, uint64_t value)
+static void put_number(struct buf *ret, enum hpw_target_key key, uint64_t value)
 {
-	return buf_varint(ret, key) && buf_varint(ret, 8) && buf_u64(ret, value);
+	buf_varint(ret, key);
+	buf_varint(ret, 8);
+	buf_u64(ret, value);
 }
 
-static bool put_text(struct buf *ret, enum hpw_target_key key, const char *text)
+static void put_text(struct buf *ret, enum hpw_target_key key, const char *text)
 {
-	return put_key(ret, key, text, strlen(text));
+	put_key(ret, key, text, strlen(text));
 }
 
-static bool put_link(struct buf *ret, enum hpw_target_key key, pid_t pid, const char *what)
+static void put_link(struct buf *ret, enum hpw_target_key key, pid_t pid, const char *what)
 {
 	char path[64], to[4096];
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, what);
 	ssize_t n = readlink(path, to, sizeof(to));
-	return n <= 0 || put_key(ret, key, to, (size_t)n);
+	if (n > 0)
+		put_key(ret, key, to, (size_t)n);
 }
 
 /* The arguments as the kernel keeps them: NUL after each. At most 1 MiB of them. */
-static bool put_arguments(struct buf *ret, pid_t pid)
+static void put_arguments(struct buf *ret, pid_t pid)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t size = 1 << 20, got = 0;
 	_cleanup_free_ char *text = malloc(size);
-	if (!text)
-		return false;
-	for (ssize_t n; fd >= 0 && got < size && (n = read(fd, text + got, size - got)) > 0;)
+	for (ssize_t n; text && fd >= 0 && got < size && (n = read(fd, text + got, size - got)) > 0;)
 		got += (size_t)n;
-	bool ok = true;
-	for (size_t at = 0; ok && at < got;) {
+	for (size_t at = 0; at < got;) {
 		size_t length = strnlen(text + at, got - at);
-		ok = put_key(ret, HPW_TARGET_ARG, text + at, length);
+		put_key(ret, HPW_TARGET_ARG, text + at, length);
 		at += length + 1;
 	}
-	return ok;
 }
 
 bool footer_target(struct buf *ret, const struct recorder_start *start)
@@ -101,16 +104,18 @@ bool footer_target(struct buf *ret, const struct recorder_start *start)
 	clock_gettime(CLOCK_REALTIME, &wall);
 	uint64_t wall_ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec;
 	uint64_t since = clock_pair_now().ns - start->began.ns;
-	return put_number(ret, HPW_TARGET_PID, (uint64_t)start->target_pid) &&
-		put_number(ret, HPW_TARGET_PPID, (uint64_t)start->ppid) &&
-		put_arguments(ret, start->pid) && put_link(ret, HPW_TARGET_EXE, start->pid, "exe") &&
-		put_link(ret, HPW_TARGET_CWD, start->pid, "cwd") &&
-		put_text(ret, HPW_TARGET_HOST, host) &&
-		put_number(ret, HPW_TARGET_WALL_START_NS, wall_ns - since) &&
-		put_number(ret, HPW_TARGET_TSC_START, start->began.tsc) &&
-		put_number(ret, HPW_TARGET_TSC_HZ, start->tsc_hz) &&
-		put_text(ret, HPW_TARGET_MODE, "exact") &&
-		put_text(ret, HPW_TARGET_WRITER, "heapwise " HW_VERSION);
+	put_number(ret, HPW_TARGET_PID, (uint64_t)start->target_pid);
+	put_number(ret, HPW_TARGET_PPID, (uint64_t)start->ppid);
+	put_arguments(ret, start->pid);
+	put_link(ret, HPW_TARGET_EXE, start->pid, "exe");
+	put_link(ret, HPW_TARGET_CWD, start->pid, "cwd");
+	put_text(ret, HPW_TARGET_HOST, host);
+	put_number(ret, HPW_TARGET_WALL_START_NS, wall_ns - since);
+	put_number(ret, HPW_TARGET_TSC_START, start->began.tsc);
+	put_number(ret, HPW_TARGET_TSC_HZ, start->tsc_hz);
+	put_text(ret, HPW_TARGET_MODE, "exact");
+	put_text(ret, HPW_TARGET_WRITER, "heapwise " HW_VERSION);
+	return !ret->failed;
 }
 
 bool footer_modules(struct buf *ret, const struct hw_shm *shm, uint32_t *next)
@@ -122,20 +127,20 @@ bool footer_modules(struct buf *ret, const struct hw_shm *shm, uint32_t *next)
 		return false;
 	const struct hw_module *table = (const struct hw_module *)((const char *)shm + HW_SHM_MODULES);
 	const char *strings = (const char *)shm + HW_SHM_STRINGS;
-	bool ok = true;
-	for (; ok && *next < count; ++*next) {
+	for (; *next < count; ++*next) {
 		struct hw_module m = table[*next];
 		if (m.build_id_bytes > sizeof(m.build_id))
 			m.build_id_bytes = 0;
 		if (m.path_bytes > 8192 || m.path_offset > HW_STRINGS_BYTES - m.path_bytes)
 			m.path_bytes = m.path_offset = 0;
-		ok = buf_varint(ret, *next) && buf_varint(ret, m.start) && buf_varint(ret, m.end) &&
-			buf_varint(ret, m.bias) && buf_varint(ret, m.build_id_bytes) &&
-			buf_bytes(ret, m.build_id, m.build_id_bytes) &&
-			buf_varint(ret, m.path_bytes) &&
-			buf_bytes(ret, strings + m.path_offset, m.path_bytes);
+		const uint64_t fields[] = {*next, m.start, m.end, m.bias, m.build_id_bytes};
+		for (unsigned i = 0; i < 5; i++)
+			buf_varint(ret, fields[i]);
+		buf_bytes(ret, m.build_id, m.build_id_bytes);
+		buf_varint(ret, m.path_bytes);
+		buf_bytes(ret, strings + m.path_offset, m.path_bytes);
 	}
-	return ok;
+	return !ret->failed;
 }
 
 static int by_number(const void *a, const void *b)
@@ -163,7 +168,7 @@ bool footer_stacks(struct buf *ret, const struct hw_shm *shm, uint32_t *numbers,
 		}
 		columns_add(&c, 1, parent < numbers[i] ? numbers[i] - parent : numbers[i]);
 		columns_add(&c, 2, module < modules ? module : 0);
-		columns_add(&c, 3, buf_zigzag((int64_t)(address - before)));
+		columns_add(&c, 3, zigzag_encode((int64_t)(address - before)));
 		before = address;
 	}
 	return columns_finish(&c, ret);
@@ -192,7 +197,7 @@ static bool put_threads(struct buf *ret, const struct tally *tally)
 			t->allocated_bytes, t->frees, t->temporary, length};
 		for (unsigned column = 0; column < 8; column++)
 			columns_add(&c, column, row[column]);
-		c.ok &= buf_bytes(&c.column[8], t->name, length);
+		buf_bytes(&c.column[8], t->name, length);
 		columns_add(&c, 9, t->ended);
 	}
 	return columns_finish(&c, ret);
@@ -255,10 +260,11 @@ static bool put_summary(struct buf *ret, const struct tally *t, const struct foo
 		{HPW_SUM_LONGEST_WAIT_NS, s->longest_wait_ns}, {HPW_SUM_WAIT_NS, s->wait_ns},
 		{HPW_SUM_MISMATCHED, t->mismatched}, {HPW_SUM_STACKS_FULL, s->stacks_full},
 		{HPW_SUM_CHILDREN, s->end.children}};
-	bool ok = true;
-	for (unsigned i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
-		ok = ok && buf_varint(ret, pairs[i][0]) && buf_varint(ret, pairs[i][1]);
-	return ok;
+	for (unsigned i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		buf_varint(ret, pairs[i][0]);
+		buf_varint(ret, pairs[i][1]);
+	}
+	return !ret->failed;
 }
 
 bool footer_table(struct buf *ret, enum hpw_chunk_type type, struct tally *tally,

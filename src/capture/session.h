@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "format/shm.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct session {

@@ -61,7 +61,8 @@ struct error *writer_open(struct writer *writer, int fd, const char *name)
 	writer->fd = fd;
 	buf_init(&writer->packed);
 	writer->name = strdup(name);
-	struct error *error = writer->name ? compressor_init(&writer->compressor) : error_no_memory();
+	compressor_init(&writer->compressor);
+	struct error *error = writer->name ? NULL : error_no_memory();
 	struct hpw_header header = {.magic = HPW_MAGIC,
 		.version_major = HPW_VERSION_MAJOR,
 		.version_minor = HPW_VERSION_MINOR};
@@ -111,8 +112,8 @@ struct error *writer_chunk(
 		.raw_bytes = (uint32_t)payload->len};
 	if (compress) {
 		writer->packed.len = 0;
-		struct error *error = zstd_compress(
-			&writer->compressor, ZSTD_LEVEL, payload->data, payload->len, &writer->packed);
+		struct error *error = compressor_pack(&writer->compressor, ZSTD_LEVEL, payload->data,
+			payload->len, &writer->packed);
 		if (error)
 			return error;
 		if (writer->packed.len < payload->len) {
@@ -136,16 +137,18 @@ struct error *writer_finish(struct writer *writer)
 	buf_init(&offsets);
 	buf_init(&types);
 	buf_init(&index);
-	bool ok = true;
 	uint64_t before = 0;
 	for (size_t i = 0; i < writer->entry_count; i++) {
-		ok &= buf_varint(&offsets, writer->entries[i].offset - before);
-		ok &= buf_varint(&types, writer->entries[i].type);
+		buf_varint(&offsets, writer->entries[i].offset - before);
+		buf_varint(&types, writer->entries[i].type);
 		before = writer->entries[i].offset;
 	}
-	ok &= buf_varint(&index, 2) && buf_varint(&index, 0) && buf_varint(&index, offsets.len);
-	ok &= buf_varint(&index, 1) && buf_varint(&index, types.len);
-	ok &= buf_bytes(&index, offsets.data, offsets.len) && buf_bytes(&index, types.data, types.len);
+	const uint64_t table[] = {2, 0, offsets.len, 1, types.len};
+	for (unsigned i = 0; i < 5; i++)
+		buf_varint(&index, table[i]);
+	buf_bytes(&index, offsets.data, offsets.len);
+	buf_bytes(&index, types.data, types.len);
+	bool ok = !offsets.failed && !types.failed && !index.failed;
 	struct hpw_trailer trailer = {.index_offset = writer->offset, .magic = HPW_TRAILER_MAGIC};
 	trailer.checksum = checksum64(&trailer, offsetof(struct hpw_trailer, checksum));
 	struct error *error =

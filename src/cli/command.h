@@ -37,6 +37,7 @@ const struct command *command_find(const char *name);
 
 extern const struct command command_help;
 extern const struct command command_report;
+extern const struct command command_run;
 extern const struct command command_version;
 
 #endif

@@ -9,6 +9,7 @@
 #include "cli/message.h"
 
 const struct command *const commands[] = {
+	&command_run,
 	&command_report,
 	&command_help,
 	&command_version,

@@ -32,6 +32,19 @@
 #define TAP_EXIT_FAILED 1
 #define TAP_EXIT_SKIPPED 77
 
+/* Sanitized builds: no memory is an answer, undefined behaviour is a failure. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
+const char *__ubsan_default_options(void);
+const char *__ubsan_default_options(void)
+{
+	return "halt_on_error=1:print_stacktrace=1";
+}
+
 static struct tap_case {
 	const char *name, *title;
 	void (*run)(void);

@@ -293,3 +293,10 @@ void rt_process_review_modules(void)
 	if (p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING)
 		rt_modules_review(&p->modules, withdraw_rules, &p->rules);
 }
+
+/* A program that never allocates is recorded too, as one that never allocates. */
+static __attribute__((constructor)) void at_load(void)
+{
+	if (!rt_process || __atomic_load_n(&rt_process->state, __ATOMIC_ACQUIRE) == RT_NONE)
+		rt_thread_start();
+}
