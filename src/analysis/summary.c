@@ -149,7 +149,6 @@ static struct error *find_top_place(
 		place->sum += value;
 		place->frame = row->place;
 	}
-	*ret = (struct place_sum){0};
 	for (size_t i = 0; i < rows->rows.len; i++) {
 		const struct shown_frame *frame = rows->rows.data[i].place;
 		const struct place_sum *place =
@@ -164,7 +163,7 @@ static struct error *find_top_place(
 static struct error *add_top_place(const struct rows *rows, enum metric metric, uint64_t total,
 	const char *it, struct text *text)
 {
-	struct place_sum top;
+	struct place_sum top = {0};
 	struct error *error = find_top_place(rows, metric, &top);
 	if (error)
 		return error;
