@@ -7,6 +7,7 @@
 #include "analysis/summary.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -372,9 +373,13 @@ struct error *summary_build(const struct model *model, const struct rows *rows, 
 	struct facts facts = {
 		model_target(model), model_recording(model), model_totals(model), rows};
 	for (size_t i = 0; i < ARRAY_SIZE(verdict_sentences); i++) {
+		size_t start = ret->verdict.len;
 		struct error *error = verdict_sentences[i](&facts, &ret->verdict);
 		if (error)
 			return error;
+		/* A share in words may begin one. */
+		if (start < ret->verdict.len)
+			ret->verdict.data[start] = (char)toupper(ret->verdict.data[start]);
 	}
 	struct error *error = build_lists(rows, ret);
 	if (error)
