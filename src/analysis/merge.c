@@ -61,21 +61,12 @@ static struct error *grouping_init(struct grouping *grouping, size_t rows)
 	return NULL;
 }
 
-/* How many frames reach up to the program's n-th own frame; all of them if it has fewer. */
-static size_t depth_of_program_frames(const struct row *row, unsigned n)
-{
-	for (size_t i = 0; i < row->depth; i++)
-		if (row->frames[i]->is_program && --n == 0)
-			return i + 1;
-	return row->depth;
-}
-
 /* Puts a row into its group by so many frames. */
 static struct error *grouping_add(
 	struct grouping *grouping, const struct merge *merge, size_t index, unsigned frames)
 {
 	const struct row *row = &merge->from->rows.data[index];
-	struct row_key key = {row->frames, depth_of_program_frames(row, frames), row->sums.kind};
+	struct row_key key = {row->frames, row_depth_of(row, frames), row->sums.kind};
 	bool is_new;
 	uint32_t next = (uint32_t)grouping->groups.len;
 	uint32_t *group = group_map_insert(&grouping->map, key, &is_new);
@@ -135,8 +126,7 @@ static struct error *merge_round(
 	_cleanup_(grouping_deinit) struct grouping fine;
 	struct error *error = grouping_init(&fine, merge->from->rows.len);
 	for (size_t i = 0; !error && i < merge->from->rows.len; i++) {
-		const struct site *sums = &merge->from->rows.data[i].sums;
-		bool own_doing = sums->same_frame == sums->allocations;
+		bool own_doing = row_is_own_doing(&merge->from->rows.data[i]);
 		uint32_t group = coarse->of_row[i];
 		if (merge->taken[i] || own_doing || group == NO_GROUP ||
 			coarse->groups.data[group].weight < merge->enough)

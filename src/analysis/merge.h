@@ -8,8 +8,9 @@
  *   innermost three frames of the program, if together they make a tenth of the total; else
  *   innermost two, likewise; else the innermost one.
  *
- * Frames of language runtimes between them do not count (is_program). Blocks that are freed
- * by the very frame that allocated them are that frame's own doing: they always merge by one frame.
+ * Frames of language runtimes and wrappers known by their names do not count (row_depth_of). Blocks
+ * that are freed by the very frame that allocated them are that frame's own doing: they always
+ * merge by one frame.
  */
 #ifndef ANALYSIS_MERGE_H
 #define ANALYSIS_MERGE_H

@@ -25,6 +25,7 @@ struct shown_frame {
 	uint32_t place;       /* equal: reads the same */
 	enum stack_mark mark; /* not MARK_NONE: a remark instead of code, all above is unset */
 	bool is_program; /* not of a language runtime (libc, libstdc++, std::…), and no mark */
+	bool is_wrapper; /* named like a mere wrapper of an allocator: xmalloc, g_strdup… */
 	bool inlined;    /* into the next frame outward */
 };
 

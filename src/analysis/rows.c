@@ -62,11 +62,29 @@ void site_add(struct site *sums, const struct site *more)
 	sums->failed += more->failed;
 }
 
+bool row_is_own_doing(const struct row *row)
+{
+	return row->sums.same_frame == row->sums.allocations;
+}
+
+static bool frame_counts(const struct row *row, const struct shown_frame *frame)
+{
+	return frame->is_program && (!frame->is_wrapper || row_is_own_doing(row));
+}
+
+size_t row_depth_of(const struct row *row, unsigned n)
+{
+	for (size_t i = 0; i < row->depth; i++)
+		if (frame_counts(row, row->frames[i]) && --n == 0)
+			return i + 1;
+	return row->depth;
+}
+
 static const struct shown_frame *find_place(const struct row *row)
 {
 	const struct shown_frame *innermost = NULL;
 	for (size_t i = 0; i < row->depth; i++) {
-		if (row->frames[i]->is_program)
+		if (frame_counts(row, row->frames[i]))
 			return row->frames[i];
 		if (!innermost && row->frames[i]->mark == MARK_NONE)
 			innermost = row->frames[i];
