@@ -108,7 +108,7 @@ struct totals *build_totals(struct model *model)
 
 struct error *build_argument(struct model *model, const char *bytes, size_t len)
 {
-	const char *copy;
+	const char *copy = NULL;
 	struct error *error = build_string(model, bytes, len, &copy);
 	if (error)
 		return error;
@@ -123,7 +123,7 @@ struct error *build_argument(struct model *model, const char *bytes, size_t len)
 struct error *build_damage(struct model *model, const char *sentence)
 {
 	model->recording.complete = false;
-	const char *copy;
+	const char *copy = NULL;
 	struct error *error = build_string(model, sentence, strlen(sentence), &copy);
 	if (error)
 		return error;
