@@ -113,6 +113,8 @@ def print_table(title, rows):
     for row in rows:
         if row.get("failure"):
             print(f"  {row['tool']}: FAILED: {row['failure']}")
+        if row["tool"] == "native" and row.get("wall_s", 0) > 1.2 * row.get("cpu_s", 0) + 0.01:
+            print("  the machine was busy with other things: repeat, or trust cpu x")
         later = row.get("settled_s", 0) - row.get("wall_s", 0)
         if later > 0.02:
             print(f"  {row['tool']}: its last process ended {later * 1e3:.0f} ms after the program")

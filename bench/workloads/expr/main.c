@@ -6,7 +6,7 @@
  * when a check fails.
  *
  * What an allocation-bound C program looks like: every number, term and node is a small block of
- * its own that lives briefly, so that there is one call of malloc or free every 17 ns; they come
+ * its own that lives briefly, so that there is one call of malloc or free every 18 ns; they come
  * through layers of helpers, some of them recursive, from some thousands of different stacks.
  */
 #include "factor.h"
