@@ -18,7 +18,7 @@ CASE(random, "adds and takes in random order agree with an array")
 		uint64_t key = hpw_block_key(which % 7, which);
 		struct hpw_block block = {0};
 		if (hash_u64(~i) & 1 && !there[which]) {
-			CHECK(hpw_blocks_add(&blocks, (struct hpw_block){key, which * 3, which}));
+			CHECK(hpw_blocks_add(&blocks, key, which * 3, which));
 			there[which] = true;
 			len++;
 		} else {
@@ -49,8 +49,7 @@ CASE(memory, "a million blocks in a row take at most 64 bytes each")
 	struct hpw_blocks blocks;
 	hpw_blocks_init(&blocks);
 	for (uint64_t i = 0; i < 1000000; i++)
-		CHECK(hpw_blocks_add(
-			&blocks, (struct hpw_block){hpw_block_key(3, i), i, (uint32_t)i}));
+		CHECK(hpw_blocks_add(&blocks, hpw_block_key(3, i), i, (uint32_t)i));
 	CHECK_U64(blocks.len, 1000000);
 	CHECK(blocks.cap * sizeof(*blocks.places) <= 64 * blocks.len);
 	for (uint64_t i = 1000000; i-- > 0;) {
