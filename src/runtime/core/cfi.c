@@ -2,10 +2,12 @@
 /*
  * Runs when: see cfi.h. May touch: the same.
  *
- * A bounded interpreter: a cursor that never leaves the module's mapping, a binary search in the sorted table, one pass over the CIE's and the FDE's
- * programs up to pc. Only three columns are kept (CFA, rbp, return address): the others never decide where the next frame is
- * in code that compilers emit, and the few expressions that occur in practice (realigned frames, PLT entries) are folded by a
- * tiny evaluator. Everything else gives "no rule", which the unwinder marks instead of guessing silently.
+ * A bounded interpreter: a cursor that never leaves the module's mapping, a binary search in the
+ * sorted table, one pass over the CIE's and the FDE's programs up to pc. Only three columns are
+ * kept (CFA, rbp, return address): the others never decide where the next frame is in code that
+ * compilers emit, and the few expressions that occur in practice (realigned frames, PLT entries)
+ * are folded by a tiny evaluator. Everything else gives "no rule", which the unwinder marks instead
+ * of guessing silently.
  */
 #include "runtime/core/cfi.h"
 
@@ -61,7 +63,8 @@ static int64_t get_sleb(struct reader *r)
 	return 0;
 }
 
-/* A pointer encoded as the DW_EH_PE_* byte says (LSB 5.0 core, 10.5); indirect ones are not followed. */
+/* A pointer encoded as the DW_EH_PE_* byte says (LSB 5.0 core, 10.5); indirect ones are not
+ * followed. */
 static uint64_t get_encoded(struct reader *r, uint8_t encoding, uint64_t data_base)
 {
 	uint64_t here = (uint64_t)r->at, value;
@@ -336,8 +339,8 @@ static bool run(struct machine *m, struct reader r)
 }
 
 /*
- * Folds an expression to base register + constant, with at most one final dereference. rsp counts as 0 while folding, which is right
- * for the linear expressions that occur; rip is known.
+ * Folds an expression to base register + constant, with at most one final dereference. rsp counts
+ * as 0 while folding, which is right for the linear expressions that occur; rip is known.
  */
 struct folded {
 	int base; /* -1: none */
@@ -360,7 +363,8 @@ static bool fold(struct reader r, uint64_t pc, struct folded *ret)
 			int64_t offset = get_sleb(&r);
 			if (op == 0x70 + REG_RA) {
 				stack[n++] = (int64_t)pc + offset;
-			} else if ((op == 0x70 + REG_RBP || op == 0x70 + REG_RSP) && ret->base < 0) {
+			} else if ((op == 0x70 + REG_RBP || op == 0x70 + REG_RSP) &&
+				   ret->base < 0) {
 				ret->base = op - 0x70;
 				stack[n++] = offset;
 			} else {
@@ -470,7 +474,8 @@ static struct rt_rule pack(const struct row *row, const struct cie *cie, uint64_
 	return rt_rule_make(cfa, cfa_offset, rbp, rbp_offset);
 }
 
-/* The FDE that the sorted table gives for pc, or NULL. Table entries: (start, FDE), both relative to the header, 4 bytes each. */
+/* The FDE that the sorted table gives for pc, or NULL. Table entries: (start, FDE), both relative
+ * to the header, 4 bytes each. */
 static const uint8_t *fde_find(const uint8_t *hdr, uint64_t start, uint64_t end, uint64_t pc)
 {
 	struct reader r = {hdr, (const uint8_t *)end, false};
@@ -512,7 +517,8 @@ void rt_cfi_rule(const uint8_t *eh_frame_hdr, uint64_t start, uint64_t end, uint
 	uint64_t cie_distance = get(&r, 4);
 	struct cie cie;
 	if (!cie_distance || cie_distance > (uint64_t)id_at - start ||
-		!cie_parse((struct reader){id_at - cie_distance, (const uint8_t *)end, false}, &cie))
+		!cie_parse(
+			(struct reader){id_at - cie_distance, (const uint8_t *)end, false}, &cie))
 		return;
 	uint64_t first = get_encoded(&r, cie.fde_encoding, 0);
 	uint64_t size = get_encoded(&r, cie.fde_encoding & 0x0f, 0);

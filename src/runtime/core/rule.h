@@ -2,8 +2,9 @@
 /*
  * Runs when: any thread, any moment. May touch: nothing.
  *
- * How to step over one frame: where its caller's stack pointer (the CFA, DWARF 5 section 6.4) comes from and where it saved
- * rbp. The return address is always at CFA - 8. Packed into one word so that a table entry is read in one piece.
+ * How to step over one frame: where its caller's stack pointer (the CFA, DWARF 5 section 6.4) comes
+ * from and where it saved rbp. The return address is always at CFA - 8. Packed into one word so
+ * that a table entry is read in one piece.
  */
 #ifndef RUNTIME_RULE_H
 #define RUNTIME_RULE_H
@@ -12,12 +13,12 @@
 #include <stdint.h>
 
 enum rt_cfa {
-	RT_CFA_NONE = 0, /* no unwind information: try the frame pointer */
-	RT_CFA_RSP = 1, /* rsp + offset */
-	RT_CFA_RBP = 2, /* rbp + offset */
+	RT_CFA_NONE = 0,      /* no unwind information: try the frame pointer */
+	RT_CFA_RSP = 1,       /* rsp + offset */
+	RT_CFA_RBP = 2,       /* rbp + offset */
 	RT_CFA_RBP_DEREF = 3, /* the word at rbp + offset (functions that realign their stack) */
-	RT_CFA_SIGNAL = 4, /* signal trampoline: everything is in the ucontext at rsp */
-	RT_CFA_END = 5, /* outermost frame */
+	RT_CFA_SIGNAL = 4,    /* signal trampoline: everything is in the ucontext at rsp */
+	RT_CFA_END = 5,       /* outermost frame */
 };
 
 enum rt_saved_rbp {
@@ -26,7 +27,8 @@ enum rt_saved_rbp {
 	RT_RBP_AT_RBP = 2, /* in memory at rbp + offset */
 };
 
-/* bits 0-15 module, 16-31 rbp offset, 32-35 enum rt_cfa, 36-39 enum rt_saved_rbp, 40-63 CFA offset; offsets in 8-byte words, signed. */
+/* bits 0-15 module, 16-31 rbp offset, 32-35 enum rt_cfa, 36-39 enum rt_saved_rbp, 40-63 CFA offset;
+ * offsets in 8-byte words, signed. */
 struct rt_rule {
 	uint64_t bits;
 };

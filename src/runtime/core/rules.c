@@ -2,8 +2,9 @@
 /*
  * Runs when: see rules.h. May touch: the same.
  *
- * Open addressing, eight probes; a place is claimed by compare-and-swap, filled, then published by its key. Withdrawn places stay taken so that
- * probe sequences hold. When eight probes find no room the answer is simply not remembered.
+ * Open addressing, eight probes; a place is claimed by compare-and-swap, filled, then published by
+ * its key. Withdrawn places stay taken so that probe sequences hold. When eight probes find no room
+ * the answer is simply not remembered.
  */
 #include "runtime/core/rules.h"
 
@@ -11,7 +12,8 @@
 
 #define KEY_TAKEN 1ull
 
-static void remember(struct rt_rules *rules, uint64_t address, struct rt_rule rule, uint16_t function)
+static void remember(
+	struct rt_rules *rules, uint64_t address, struct rt_rule rule, uint16_t function)
 {
 	uint32_t slot = rt_rules_slot(address);
 	for (unsigned probe = 0; probe < 8; probe++) {

@@ -2,12 +2,14 @@
 /*
  * Runs when: see unwind.h. May touch: the same.
  *
- * walk_fresh() goes outward frame by frame until the memo takes over or the stack ends; memo_append() then gives the new frames
- * their numbers, inward, and makes them the new inner part of the memo.
+ * walk_fresh() goes outward frame by frame until the memo takes over or the stack ends;
+ * memo_append() then gives the new frames their numbers, inward, and makes them the new inner part
+ * of the memo.
  */
 #include "runtime/core/unwind.h"
 
-/* struct rt_sigframe as the kernel pushes it: at the trampoline rsp points at the ucontext (arch/x86/include/asm/sigframe.h). */
+/* struct rt_sigframe as the kernel pushes it: at the trampoline rsp points at the ucontext
+ * (arch/x86/include/asm/sigframe.h). */
 #define UCONTEXT_RBP (40 + 10 * 8)
 #define UCONTEXT_RSP (40 + 15 * 8)
 #define UCONTEXT_RIP (40 + 16 * 8)
@@ -43,7 +45,8 @@ static inline bool readable(struct rt_walk *walk, uint64_t address)
 	return readable_extend(walk, address);
 }
 
-/* The stack in use is another one than last time (thread start, coroutine, alternate signal stack). */
+/* The stack in use is another one than last time (thread start, coroutine, alternate signal stack).
+ */
 static void readable_reset(struct rt_walk *walk, uint64_t sp)
 {
 	walk->readable_low = sp & ~4095ull;
@@ -95,7 +98,8 @@ static uint64_t slot_bits(uint64_t at, uint64_t cfa, unsigned bits, unsigned shi
 	return ((uint64_t)slot & ((1ull << bits) - 1)) << shift;
 }
 
-/* The CFA of a frame that is neither rsp nor rbp plus a constant. 0 with STEP_ON: *e is complete already. */
+/* The CFA of a frame that is neither rsp nor rbp plus a constant. 0 with STEP_ON: *e is complete
+ * already. */
 static enum step rare_cfa(const struct rt_unwinder *u, struct rt_walk *walk, struct rt_rule *rule,
 	struct entered *e, uint64_t *flags, uint64_t *ret_cfa)
 {
@@ -170,14 +174,14 @@ static __attribute__((noinline)) bool unchanged_more(const struct rt_frame *f)
 	if (cfa_slot && load(f->sp + (uint64_t)(cfa_slot * 8)) != f->sp)
 		return false;
 	return !(f->meta & FLAG(RT_FRAME_RBP_NEEDED)) || !rbp_slot ||
-		load(f->sp + (uint64_t)(rbp_slot * 8)) == f->rbp;
+	       load(f->sp + (uint64_t)(rbp_slot * 8)) == f->rbp;
 }
 
 /* Compares the words that frame `f` was entered by. */
 static inline bool unchanged(const struct rt_frame *f)
 {
 	return load(f->sp - 8) == f->pc &&
-		(rt_likely(!(f->meta & FLAG(RT_FRAME_COMPARE))) || unchanged_more(f));
+	       (rt_likely(!(f->meta & FLAG(RT_FRAME_COMPARE))) || unchanged_more(f));
 }
 
 /* Meta of a memo's frame: whether its slots matter. */
@@ -189,8 +193,9 @@ static inline uint64_t with_compare(uint64_t meta)
 }
 
 /*
- * Frames (changed, top] of the memo are right but for rbp where nobody needed it: they become fresh ones, with the true rbp.
- * *e is frame `top` as this walk entered it; at the end it is the frame inward of `changed`, which is not among the fresh ones yet.
+ * Frames (changed, top] of the memo are right but for rbp where nobody needed it: they become fresh
+ * ones, with the true rbp. *e is frame `top` as this walk entered it; at the end it is the frame
+ * inward of `changed`, which is not among the fresh ones yet.
  */
 static struct rt_frame *memo_keep_inner(const struct rt_unwinder *u, const struct rt_frame *changed,
 	const struct rt_frame *top, struct entered *e, struct rt_frame *fresh)
@@ -202,7 +207,8 @@ static struct rt_frame *memo_keep_inner(const struct rt_unwinder *u, const struc
 		fresh->sp = e->sp;
 		fresh->pc = e->pc;
 		fresh->rbp = e->rbp;
-		fresh->meta = rt_rule_module(rt_rules_find(u->rules, e->pc, &unused)) | flags | e->slots;
+		fresh->meta =
+			rt_rule_module(rt_rules_find(u->rules, e->pc, &unused)) | flags | e->slots;
 		fresh++;
 		int64_t rbp_slot = rt_frame_rbp_slot(next);
 		*e = (struct entered){next->sp, next->pc, e->rbp, next->meta & SLOTS_MASK};
@@ -224,8 +230,9 @@ static __attribute__((noinline)) uint32_t marks_before(
 }
 
 /*
- * Numbers the fresh frames, from the outermost (the last one, before `end`) inward on top of `base`, and puts them behind frame `kept` of the
- * memo. `needed`: whether the walk outward of them depends on their rbp.
+ * Numbers the fresh frames, from the outermost (the last one, before `end`) inward on top of
+ * `base`, and puts them behind frame `kept` of the memo. `needed`: whether the walk outward of them
+ * depends on their rbp.
  */
 static inline uint32_t memo_append(const struct rt_unwinder *u, struct rt_walk *walk,
 	struct rt_frame *kept, uint32_t base, const struct rt_frame *end, bool needed)
@@ -234,9 +241,10 @@ static inline uint32_t memo_append(const struct rt_unwinder *u, struct rt_walk *
 	for (const struct rt_frame *f = end; f-- != walk->fresh;) {
 		uint64_t pc = f->pc, meta = f->meta;
 		all |= meta;
-		/* What is outward needs this frame's rbp too, unless the frame restores it from its own memory. */
+		/* What is outward needs this frame's rbp too, unless the frame restores it from its
+		 * own memory. */
 		needed = meta & FLAG(RT_FRAME_RBP_USED) ||
-			(needed && !(meta & FLAG(RT_FRAME_RBP_RESTORED)));
+			 (needed && !(meta & FLAG(RT_FRAME_RBP_RESTORED)));
 		if (rt_unlikely(meta & FLAG(RT_FRAME_GUESSED | RT_FRAME_EXACT)))
 			base = marks_before(u, base, meta);
 		base = rt_stacks_child_cached(&u->stacks, walk->children, base,
@@ -255,7 +263,8 @@ static inline uint32_t memo_append(const struct rt_unwinder *u, struct rt_walk *
 }
 
 /* Another stack, more of this one, or other modules since the last walk. */
-static __attribute__((noinline)) void walk_adjust(struct rt_walk *walk, uint64_t sp, uint32_t generation)
+static __attribute__((noinline)) void walk_adjust(
+	struct rt_walk *walk, uint64_t sp, uint32_t generation)
 {
 	if (sp < walk->readable_low && sp + (64u << 10) >= walk->readable_low)
 		walk->readable_low = sp & ~4095ull; /* the same stack grew down */
@@ -280,15 +289,15 @@ void rt_walk_init(struct rt_walk *walk, struct rt_frame *frames)
 static inline bool same_state(const struct rt_frame *m, uint64_t sp, uint64_t pc, uint64_t rbp)
 {
 	return m->sp == sp && m->pc == pc &&
-		(m->rbp == rbp || !(m->meta & FLAG(RT_FRAME_RBP_NEEDED)));
+	       (m->rbp == rbp || !(m->meta & FLAG(RT_FRAME_RBP_NEEDED)));
 }
 
-uint32_t rt_unwind(const struct rt_unwinder *u, struct rt_walk *walk, uint64_t pc, uint64_t sp,
-	uint64_t rbp)
+uint32_t rt_unwind(
+	const struct rt_unwinder *u, struct rt_walk *walk, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
 	uint32_t generation = __atomic_load_n(&u->modules->generation, __ATOMIC_ACQUIRE);
 	if (rt_unlikely(sp < walk->readable_low || sp >= walk->readable_high || sp & 7 ||
-		    walk->generation != generation))
+			walk->generation != generation))
 		walk_adjust(walk, sp, generation);
 	struct rt_frame *const base = walk->memo;
 	struct rt_frame *m = base + walk->memo_frames; /* frames inward of it are behind the walk */
@@ -330,7 +339,8 @@ uint32_t rt_unwind(const struct rt_unwinder *u, struct rt_walk *walk, uint64_t p
 		bool plain = kinds == RT_RULE_KINDS(RT_CFA_RSP, RT_RBP_SAME);
 		bool saved = kinds == RT_RULE_KINDS(RT_CFA_RSP, RT_RBP_AT_CFA);
 		if (rt_likely((plain || saved) && cfa <= walk->readable_high)) {
-			/* Nearly every frame: rule.h and cfi.c see to it that what is read lies in [sp, cfa). */
+			/* Nearly every frame: rule.h and cfi.c see to it that what is read lies in
+			 * [sp, cfa). */
 			uint64_t meta = rt_rule_module(rule) | slots;
 			slots = 0;
 			if (saved) {
@@ -355,16 +365,16 @@ uint32_t rt_unwind(const struct rt_unwinder *u, struct rt_walk *walk, uint64_t p
 		if (result == STEP_ON)
 			continue;
 		uint32_t root = result == STEP_END
-			? 0
-			: rt_stacks_child(&u->stacks, 0, HW_MARK_NO_UNWIND_INFO);
+					? 0
+					: rt_stacks_child(&u->stacks, 0, HW_MARK_NO_UNWIND_INFO);
 		return memo_append(u, walk, base, root, fresh, false);
 	}
 	return memo_append(
 		u, walk, base, rt_stacks_child(&u->stacks, 0, HW_MARK_CUT), fresh, false);
 }
 
-bool rt_same_frame(const struct rt_unwinder *u, const struct rt_walk *walk, uint64_t pc, uint64_t sp,
-	uint64_t rbp)
+bool rt_same_frame(const struct rt_unwinder *u, const struct rt_walk *walk, uint64_t pc,
+	uint64_t sp, uint64_t rbp)
 {
 	if (walk->memo_frames < 2)
 		return false;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Runs when: see process.h. May touch: the same, and the loader's lock-free object search (_dl_find_object).
+ * Runs when: see process.h. May touch: the same, and the loader's lock-free object search
+ * (_dl_find_object).
  *
- * Starting up happens inside the first allocation of a process, often long before main and before libc has set up its
- * environment, so all of it is raw system calls with all signals blocked. The socket's and the memfd's descriptors exist only between
- * two lines of connect_collector().
+ * Starting up happens inside the first allocation of a process, often long before main and before
+ * libc has set up its environment, so all of it is raw system calls with all signals blocked. The
+ * socket's and the memfd's descriptors exist only between two lines of connect_collector().
  */
 #include "runtime/preload/process.h"
 
@@ -27,7 +28,7 @@ __thread struct rt_thread *rt_self __attribute__((tls_model("initial-exec"))) = 
 struct rt_process *rt_process;
 
 static char session_path[108]; /* kept: the program may change its environment before it forks */
-static bool started_before; /* in this process or in one that it was forked from */
+static bool started_before;    /* in this process or in one that it was forked from */
 
 static size_t frames_bytes(void)
 {
@@ -41,7 +42,8 @@ static void *map_anonymous(size_t bytes)
 	return sys_failed(at) ? NULL : (void *)at;
 }
 
-/* The wiped memory: the process, then for each ring its memo and scratch frames. Untouched pages cost nothing. */
+/* The wiped memory: the process, then for each ring its memo and scratch frames. Untouched pages
+ * cost nothing. */
 static bool process_map(void)
 {
 	if (rt_process)
@@ -69,7 +71,8 @@ static struct rt_frame *frames_of(uint32_t ring)
 static bool find_in_block(const char *block, size_t bytes, const char *name, char *ret, size_t size)
 {
 	size_t n = strlen(name);
-	for (const char *p = block, *end = block + bytes; p < end; p += strnlen(p, (size_t)(end - p)) + 1) {
+	for (const char *p = block, *end = block + bytes; p < end;
+		p += strnlen(p, (size_t)(end - p)) + 1) {
 		size_t left = (size_t)(end - p), length = strnlen(p, left);
 		if (length > n && !memcmp(p, name, n) && p[n] == '=' && length - n - 1 < size) {
 			memcpy(ret, p + n + 1, length - n - 1);
@@ -96,7 +99,7 @@ static bool session_from_kernel(void)
 	}
 	sys_call(__NR_close, fd, 0, 0);
 	bool found = block &&
-		find_in_block(block, got, HW_SESSION_ENV, session_path, sizeof(session_path));
+		     find_in_block(block, got, HW_SESSION_ENV, session_path, sizeof(session_path));
 	if (block)
 		sys_call(__NR_munmap, block, bytes, 0);
 	return found;
@@ -109,7 +112,8 @@ static bool find_session(void)
 	if (!environ)
 		return session_from_kernel();
 	for (char **e = environ; *e; e++) {
-		if (find_in_block(*e, strlen(*e) + 1, HW_SESSION_ENV, session_path, sizeof(session_path)))
+		if (find_in_block(
+			    *e, strlen(*e) + 1, HW_SESSION_ENV, session_path, sizeof(session_path)))
 			return true;
 	}
 	return false;
@@ -265,8 +269,9 @@ static struct rt_thread *ring_take(struct rt_process *p, uint32_t tid)
 }
 
 /*
- * All rings are taken, perhaps by threads that have ended: asks the collector to look, and waits for its answer, a moment at most. While more
- * than HW_RING_SHARED threads live the answer is no, and is remembered for RINGS_FULL_NS.
+ * All rings are taken, perhaps by threads that have ended: asks the collector to look, and waits
+ * for its answer, a moment at most. While more than HW_RING_SHARED threads live the answer is no,
+ * and is remembered for RINGS_FULL_NS.
  */
 static struct rt_thread *ring_take_patiently(struct rt_process *p)
 {
