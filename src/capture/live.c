@@ -85,16 +85,25 @@ static bool big_add(struct live *live, uint64_t address, uint64_t size)
 	return true;
 }
 
-bool live_add(struct live *live, const struct live_block *block, uint64_t size)
+bool live_add(struct live *live, const struct live_block *block, uint64_t size,
+	struct live_block **ret_old)
 {
-	struct live_part *part = part_of(live, hash(block->address));
+	uint64_t h = hash(block->address);
+	struct live_part *part = part_of(live, h);
 	if ((uint64_t)part->used * 4 >= (uint64_t)part->capacity * 3 && !part_grow(part))
 		return false;
-	struct live_block packed = *block;
-	packed.size = size < LIVE_SIZE_BIG ? (uint32_t)size : LIVE_SIZE_BIG;
-	if (packed.size == LIVE_SIZE_BIG && !big_add(live, block->address, size))
+	struct live_block *at = &part->places[place_of(part, h)], *end = part->places + part->capacity;
+	for (; at->address; at = at + 1 == end ? part->places : at + 1) {
+		if (at->address == block->address) {
+			*ret_old = at;
+			return true;
+		}
+	}
+	*ret_old = NULL;
+	if (__builtin_expect(size >= LIVE_SIZE_BIG, 0) && !big_add(live, block->address, size))
 		return false;
-	place(part, &packed);
+	*at = *block;
+	at->size = size < LIVE_SIZE_BIG ? (uint32_t)size : LIVE_SIZE_BIG;
 	part->used++;
 	live->blocks++;
 	return true;
@@ -106,18 +115,12 @@ struct live_block *live_find(struct live *live, uint64_t address)
 	struct live_part *part = part_of(live, h);
 	if (!part->capacity)
 		return NULL;
-	for (uint32_t i = place_of(part, h); part->places[i].address; i = next(part, i)) {
-		if (part->places[i].address == address)
-			return &part->places[i];
+	struct live_block *at = &part->places[place_of(part, h)], *end = part->places + part->capacity;
+	for (; at->address; at = at + 1 == end ? part->places : at + 1) {
+		if (at->address == address)
+			return at;
 	}
 	return NULL;
-}
-
-void live_prefetch(const struct live *live, uint64_t address)
-{
-	uint64_t h = hash(address);
-	const struct live_part *part = part_of(live, h);
-	__builtin_prefetch(part->places + place_of(part, h));
 }
 
 static void big_remove(struct live *live, uint64_t address)

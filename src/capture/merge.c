@@ -232,17 +232,85 @@ static inline bool lane_peek(struct merge *merge, struct merge_lane *lane, struc
 	return false;
 }
 
+static uint64_t moved_on(struct merge *merge, struct merge_lane *lane, uint64_t published)
+{
+	if (lane->tail - published < PUBLISH_WORDS)
+		return published;
+	merge->moved += lane->tail - published;
+	publish_tail(merge, lane);
+	return lane->tail;
+}
+
+/* The words of an allocation's record and its size; 0 if it is not all there. */
+static inline uint32_t alloc_words(const struct merge_lane *lane, uint64_t w0, uint64_t left,
+	uint64_t *ret_stack_size, uint64_t *ret_size)
+{
+	uint32_t n = 2 + !!(w0 & HW_R_STAMPED);
+	if (left < n)
+		return 0;
+	uint64_t w1 = word(lane, lane->tail + 1);
+	*ret_stack_size = w1;
+	*ret_size = w1 >> 32;
+	if (__builtin_expect(*ret_size == HW_R_SIZE_BIG, 0)) {
+		if (left < ++n)
+			return 0;
+		*ret_size = word(lane, lane->tail + 2);
+	}
+	return n;
+}
+
+/*
+ * Tells a run of plain allocations and frees, which is nearly everything, without taking each record apart in general. Stops before
+ * anything else, and before what is later than `until`.
+ */
+static void lane_run_plain(struct merge *merge, struct merge_lane *lane, uint64_t until)
+{
+	const struct merge_sink *s = &merge->sink;
+	uint64_t published = lane->tail, events = 0, stamp = lane->stamp;
+	uint32_t thread = lane->thread;
+	while (lane->tail != lane->head) {
+		uint64_t w0 = word(lane, lane->tail), left = lane->head - lane->tail;
+		uint32_t op = w0 & 0x7f, n;
+		uint64_t stack_size, size;
+		bool free_it = is_free(op);
+		if (free_it)
+			n = 1 + !!(w0 & HW_R_STAMPED);
+		else if (!is_alloc(op) || !(n = alloc_words(lane, w0, left, &stack_size, &size)))
+			break;
+		if (left < n)
+			break;
+		if (w0 & HW_R_STAMPED)
+			stamp = word(lane, lane->tail + n - 1);
+		if (stamp > until)
+			break;
+		lane->stamp = stamp;
+		if (free_it)
+			s->on_free(s->context, thread, op & 7, op >= HW_R_FREE_SAME_FRAME, w0 >> 8,
+				stamp);
+		else
+			s->on_alloc(s->context, thread, op - HW_R_ALLOC, w0 >> 8,
+				(uint32_t)stack_size, size, stamp);
+		events++;
+		lane->tail += n;
+		published = moved_on(merge, lane, published);
+	}
+	merge->events += events;
+	merge->moved += lane->tail - published;
+}
+
 /* Tells records of the lane as long as they are not later than `until`. False: no data left. */
 static bool lane_run(struct merge *merge, struct merge_lane *lane, uint64_t until)
 {
 	struct record r;
-	uint64_t published = lane->tail;
+	bool shared = lane->ring == merge->lanes[HW_RING_SHARED].ring;
 	while (lane_peek(merge, lane, &r)) {
 		if (lane->stamp > until)
 			return true;
+		uint64_t published = lane->tail;
 		if (__builtin_expect(r.op == HW_R_REALLOC, 0)) {
 			uint64_t address = r.number;
-			r.op = lane->half ? HW_R_ALLOC + HW_REALLOC : HW_R_FREE + HW_FREE_REALLOC;
+			r.op = lane->half ? HW_R_ALLOC + HW_REALLOC
+					  : HW_R_FREE + HW_FREE_REALLOC;
 			r.number = lane->half ? address : r.old;
 			r.stamp = lane->stamp;
 			tell(merge, lane, &r);
@@ -254,13 +322,10 @@ static bool lane_run(struct merge *merge, struct merge_lane *lane, uint64_t unti
 		}
 		merge->events += r.op != HW_R_LOST;
 		lane->tail += r.words;
-		if (lane->tail - published >= PUBLISH_WORDS) {
-			merge->moved += lane->tail - published;
-			published = lane->tail;
-			publish_tail(merge, lane);
-		}
+		merge->moved += lane->tail - published;
+		if (!shared && lane->thread != MERGE_NO_THREAD)
+			lane_run_plain(merge, lane, until);
 	}
-	merge->moved += lane->tail - published;
 	return false;
 }
 

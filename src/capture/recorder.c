@@ -138,7 +138,6 @@ static inline void free_block(struct recorder *r, uint32_t thread, struct live_b
 		.stamp = stamp};
 	if (!block) {
 		r->tally.unknown_frees++;
-		r->tally.frees++;
 		r->tally.threads[thread].frees++;
 		e.special_kind = kind == HW_FREE ? -1 : (int)kind;
 	} else {
@@ -175,24 +174,25 @@ static void on_alloc(void *context, uint32_t thread, enum hw_alloc_kind kind, ui
 	uint32_t stack, uint64_t size, uint64_t stamp)
 {
 	struct recorder *r = context;
-	struct live_block *old = live_find(&r->live, address);
-	if (__builtin_expect(old != NULL, 0)) {
-		/* Its free was lost, or came out of order. */
-		r->tally.repairs += !r->tally.lost;
-		free_block(r, thread, old, HW_FREE, false, stamp);
-	}
 	uint32_t site = site_of(r, stack, kind);
-	if (site == UINT32_MAX) {
+	if (__builtin_expect(site == UINT32_MAX, 0)) {
 		r->blocks_dropped++;
 		return;
 	}
 	uint64_t number = r->tally.threads[thread].allocations;
-	struct live_block block = {
+	const struct live_block block = {
 		.address = address, .thread = thread, .number = number, .site = site};
+	struct live_block *old = NULL;
+	bool added = address && live_add(&r->live, &block, size, &old);
+	if (__builtin_expect(old != NULL, 0)) {
+		/* Its free was lost, or came out of order. */
+		r->tally.repairs += !r->tally.lost;
+		free_block(r, thread, old, HW_FREE, false, stamp);
+		added = live_add(&r->live, &block, size, &old);
+	}
+	r->blocks_dropped += !added;
 	encode_alloc(&r->encoder, thread, number, site, size, stamp);
 	tally_alloc(&r->tally, site, thread, size, stamp);
-	if (address && !live_add(&r->live, &block, size))
-		r->blocks_dropped++;
 	after_step(r);
 }
 
