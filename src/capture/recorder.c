@@ -303,6 +303,7 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	r->writer.fd = -1;
 	r->began = start->began;
 	r->flushed_ns = start->began.ns;
+	r->modules_written = 1; /* module 0 is "unknown" */
 	live_init(&r->live);
 	tally_init(&r->tally);
 	encoder_init(&r->encoder);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* heapwise run: a program, started and recorded; its ending is ours. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -173,8 +174,21 @@ static int refuse(struct error *error, enum program_state state)
 						  : EXIT_OURS;
 }
 
+/*
+ * A closed standard stream stays closed for the program (the place holder goes at exec), but none of our own descriptors may come to stand
+ * in its place.
+ */
+static void hold_standard_streams(void)
+{
+	for (int fd = 0; fd < 3; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) != fd)
+			return;
+	}
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
+	hold_standard_streams();
 	struct request request = {.quiet = false};
 	int code = parse(command, argc, argv, &request);
 	if (code >= 0)

@@ -47,6 +47,10 @@ enum hpw_chunk_flag {
 
 /* No writer makes a larger payload and a reader refuses one, before it allocates. */
 #define HPW_CHUNK_RAW_MAX (64u << 20)
+/* Steps and slots of one EVENTS chunk, and sites of a recording: the same holds for these. */
+#define HPW_STEPS_MAX (1u << 20)
+#define HPW_SLOTS_MAX (1u << 16)
+#define HPW_SITES_MAX (1u << 22)
 
 enum hpw_chunk_type {
 	HPW_TARGET = 1,
@@ -149,7 +153,7 @@ enum hpw_token {
 };
 
 enum hpw_special {
-	HPW_SP_FREE = 1, /* a free of another kind than matches: kind byte; ref in FREES */
+	HPW_SP_FREE = 1, /* a free of another kind than matches: enum hw_free_kind byte; ref in FREES */
 	HPW_SP_FAILED = 2, /* site varint, size varint */
 	HPW_SP_THREAD_START = 3,
 	HPW_SP_THREAD_END = 4,

@@ -25,4 +25,30 @@ struct rt_stacks {
  */
 uint32_t rt_stacks_child(const struct rt_stacks *stacks, uint32_t parent, uint64_t frame);
 
+/*
+ * A thread's own answers of rt_stacks_child(), which never change: one place for each hash value. The tree is spread over megabytes,
+ * a thread's working set of it is not.
+ */
+#define RT_CHILD_CACHE 2048
+
+struct rt_child {
+	uint64_t frame; /* 0: empty; a frame is never 0 */
+	uint32_t parent, child;
+};
+
+static inline uint32_t rt_stacks_child_cached(const struct rt_stacks *stacks,
+	struct rt_child *cache, uint32_t parent, uint64_t frame)
+{
+	uint64_t h = (frame + ((uint64_t)parent << 17)) * 0x9e3779b97f4a7c15ull;
+	struct rt_child *c = &cache[h >> 53];
+	if (__builtin_expect(c->frame == frame && c->parent == parent, 1))
+		return c->child;
+	uint32_t child = rt_stacks_child(stacks, parent, frame);
+	c->frame = frame;
+	c->parent = parent;
+	c->child = child;
+	return child;
+}
+_Static_assert(RT_CHILD_CACHE == 1 << (64 - 53), "top bits of the hash");
+
 #endif

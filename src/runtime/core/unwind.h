@@ -29,20 +29,26 @@
 #define RT_DEPTH_MAX 4096
 
 /*
- * One frame of a walk. Invariant of a memo: frame i was entered from frame i + 1 (inner) by reading the return address at
- * sp - 8 and, if the slots say so, rbp and sp themselves from memory.
+ * One frame of a walk: four whole words, written and copied as such (a narrow store before a wide load costs more than all the rest). Invariant of a memo:
+ * frame i was entered from frame i + 1 (inner) by reading the return address at sp - 8 and, if the slots say so, rbp and sp
+ * themselves from memory.
  */
 struct rt_frame {
 	uint64_t sp; /* stack pointer in this frame at the call: the inner frame's CFA */
 	uint64_t pc; /* return address into this frame, with RT_EXACT if it was interrupted there */
 	uint64_t rbp; /* its value in this frame */
-	uint32_t stack; /* number of the stack that ends in this frame; while fresh: the module of pc */
-	int16_t rbp_slot; /* rbp was read at sp + 8 * slot; 0: it was not read */
-	int8_t cfa_slot; /* sp itself was read at sp + 8 * slot; 0: it was computed */
-	uint8_t flags; /* enum rt_frame_flag */
+	uint64_t meta; /* enum rt_frame_meta */
 };
 _Static_assert(sizeof(struct rt_frame) == 32, "two to a cache line");
 
+enum rt_frame_meta {
+	RT_META_STACK_BITS = 32, /* low half: number of the stack that ends here; while fresh: module of pc */
+	RT_META_FLAGS = 32, /* 8 bits, enum rt_frame_flag */
+	RT_META_CFA_SLOT = 40, /* signed 8 bits: sp was read at sp + 8 * slot; 0: it was computed */
+	RT_META_RBP_SLOT = 48, /* signed 16 bits: rbp was read at sp + 8 * slot; 0: it was not read */
+};
+
+/* As bits of meta. */
 enum rt_frame_flag {
 	RT_FRAME_RBP_NEEDED = 1, /* the walk outward depends on rbp as it is here */
 	RT_FRAME_RBP_USED = 2, /* the very next step outward does */
@@ -51,6 +57,26 @@ enum rt_frame_flag {
 	RT_FRAME_NO_MEMO = 16, /* the step outward can't be verified cheaply (signal frame) */
 };
 
+static inline uint32_t rt_frame_stack(const struct rt_frame *f)
+{
+	return (uint32_t)f->meta;
+}
+
+static inline uint64_t rt_frame_flags(const struct rt_frame *f)
+{
+	return f->meta >> RT_META_FLAGS & 0xff;
+}
+
+static inline int64_t rt_frame_rbp_slot(const struct rt_frame *f)
+{
+	return (int64_t)f->meta >> RT_META_RBP_SLOT;
+}
+
+static inline int64_t rt_frame_cfa_slot(const struct rt_frame *f)
+{
+	return (int8_t)(f->meta >> RT_META_CFA_SLOT);
+}
+
 struct rt_walk {
 	/* Memory known to be readable around the stack in use. */
 	uint64_t readable_low, readable_high;
@@ -58,6 +84,7 @@ struct rt_walk {
 	uint32_t memo_frames;
 	struct rt_frame *memo; /* RT_DEPTH_MAX, outermost first */
 	struct rt_frame *fresh; /* RT_DEPTH_MAX, innermost first */
+	struct rt_child children[RT_CHILD_CACHE];
 };
 
 struct rt_unwinder {

@@ -148,6 +148,19 @@ static inline void *next_operator(const char *name)
 
 #define PLAIN() rt_likely(rt_real.cxx_is_plain)
 
+/* True if somebody wants to be asked when memory is out (std::get_new_handler). */
+static bool has_new_handler(void)
+{
+	void *(*get)(void) = rt_real_next("_ZSt15get_new_handlerv", NULL);
+	return !get || get();
+}
+
+/* An operator found no memory: as it does without a handler, and is told as failed; NULL: there is one, the library's operator asks it. */
+static void *thrower_of_bad_alloc(void)
+{
+	return has_new_handler() ? NULL : rt_real_next("_ZSt17__throw_bad_allocv", NULL);
+}
+
 #define DEFINE_NEW(name, kind)                                                                     \
 	HOOK void *name(size_t size);                                                              \
 	HOOK void *name(size_t size)                                                               \
@@ -155,7 +168,11 @@ static inline void *next_operator(const char *name)
 		void *block = PLAIN() ? rt_real.malloc(size ? size : 1) : NULL;                    \
 		if (rt_likely(block))                                                              \
 			return TELL(block, size, kind);                                            \
-		return ((void *(*)(size_t))next_operator(#name))(size);                            \
+		void *thrower = PLAIN() ? thrower_of_bad_alloc() : NULL;                           \
+		if (!thrower)                                                                      \
+			return ((void *(*)(size_t))next_operator(#name))(size);                    \
+		TELL(NULL, size, kind);                                                            \
+		return ((void *(*)(void))thrower)();                                               \
 	}
 
 #define DEFINE_NEW_NOTHROW(name, kind)                                                             \
@@ -165,6 +182,8 @@ static inline void *next_operator(const char *name)
 		void *block = PLAIN() ? rt_real.malloc(size ? size : 1) : NULL;                    \
 		if (rt_likely(block))                                                              \
 			return TELL(block, size, kind);                                            \
+		if (PLAIN() && !has_new_handler())                                                 \
+			return TELL(NULL, size, kind);                                             \
 		return ((void *(*)(size_t, const struct nothrow *))next_operator(#name))(size, tag); \
 	}
 

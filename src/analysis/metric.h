@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The counters of a site by name: what lists are sorted, filtered and weighed by. */
+#ifndef ANALYSIS_METRIC_H
+#define ANALYSIS_METRIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/model.h"
+
+enum metric {
+	METRIC_ALLOCATIONS,
+	METRIC_ALLOCATED_BYTES,
+	METRIC_LIVE_BYTES,
+	METRIC_LIVE_BLOCKS,
+	METRIC_PEAK_BYTES,
+	METRIC_PEAK_BLOCKS,
+	METRIC_TEMPORARY,
+	METRIC_FAILED,
+	METRICS
+};
+
+/* As on the command line and in JSON: "live_bytes"… */
+const char *metric_name(enum metric metric);
+/* False if there is none of that name. */
+bool metric_find(const char *name, enum metric *ret);
+
+uint64_t metric_of_site(enum metric metric, const struct site *site);
+/* The same figure for the whole process. */
+uint64_t metric_of_totals(enum metric metric, const struct totals *totals);
+
+#endif

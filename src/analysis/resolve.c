@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * See resolve.h. Three tables, each filled on first use:
+ *
+ *   stack node ──by_node──▶ entry (a run of shown frames) ◀──entries── (symbol module, ELF address)
+ *   shown frame ──places──▶ place number (function, file, line, module, inlined)
+ *
+ * by_node makes the common case, a frame seen before in another stack, one array read; the map
+ * behind it makes modules that were loaded again at another address share their frames.
+ */
+#include "analysis/resolve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/util.h"
+#include "symbols/symbols.h"
+
+#define NO_MODULE UINT32_MAX /* code without a file */
+#define MARKS_MODULE (UINT32_MAX - 1)
+
+struct frame_key {
+	uint32_t module;  /* of symbols, or one of those below */
+	uint64_t address; /* ELF address looked up; in the target's memory without a module */
+};
+
+static inline uint64_t frame_key_hash(struct frame_key key)
+{
+	return hash_u64(key.address ^ hash_u64(key.module));
+}
+
+static inline bool frame_key_equal(struct frame_key a, struct frame_key b)
+{
+	return a.module == b.module && a.address == b.address;
+}
+
+DEFINE_MAP(frame_map, struct frame_key, uint32_t, frame_key_hash, frame_key_equal)
+
+/* Strings are never NULL here, so that they compare plainly; no function: "", told by address. */
+struct place_key {
+	const char *function, *file, *module;
+	uint64_t address;
+	uint32_t line;
+	bool inlined;
+};
+
+static inline uint64_t place_key_hash(struct place_key key)
+{
+	uint64_t hash = hash_bytes(key.function, strlen(key.function));
+	hash = hash_u64(hash ^ hash_bytes(key.file, strlen(key.file)));
+	hash = hash_u64(hash ^ hash_bytes(key.module, strlen(key.module)));
+	return hash_u64(hash ^ key.address ^ ((uint64_t)key.line << 1 | key.inlined) << 20);
+}
+
+static inline bool place_key_equal(struct place_key a, struct place_key b)
+{
+	return a.line == b.line && a.inlined == b.inlined && a.address == b.address &&
+	       strcmp(a.function, b.function) == 0 && strcmp(a.file, b.file) == 0 &&
+	       strcmp(a.module, b.module) == 0;
+}
+
+DEFINE_MAP(place_map, struct place_key, uint32_t, place_key_hash, place_key_equal)
+
+/* A file is one module of symbols however often it was loaded. */
+struct file_key {
+	const char *path;
+	const uint8_t *build_id;
+	size_t build_id_len;
+};
+
+static inline uint64_t file_key_hash(struct file_key key)
+{
+	return hash_bytes(key.path, strlen(key.path));
+}
+
+static inline bool file_key_equal(struct file_key a, struct file_key b)
+{
+	return strcmp(a.path, b.path) == 0 && a.build_id_len == b.build_id_len &&
+	       (a.build_id_len == 0 || memcmp(a.build_id, b.build_id, a.build_id_len) == 0);
+}
+
+DEFINE_MAP(files_map, struct file_key, uint32_t, file_key_hash, file_key_equal)
+
+/* A file in the order in which stacks met them. */
+struct met_file {
+	const char *path;
+	uint32_t module;
+};
+
+DEFINE_VEC(met_vec, struct met_file)
+
+/* A run in `shown`. */
+struct entry {
+	uint32_t first, count;
+};
+
+DEFINE_VEC(entry_vec, struct entry)
+
+struct resolver {
+	const struct model *model;
+	struct symbols *symbols;
+	struct arena arena; /* shown frames */
+	struct frame_vec shown;
+	struct entry_vec entries; /* 0 is unused */
+	struct frame_map frames;
+	struct place_map places;
+	struct files_map files;
+	struct met_vec met;
+	uint32_t *by_node;   /* entry of each stack node; 0: not yet */
+	uint32_t *by_module; /* symbol module + 1 of each model module; 0: not yet */
+	const struct shown_frame *kinds[ALLOC_KINDS];
+	bool all_frames;
+};
+
+/* Functions that hand out memory; as the innermost frames of a stack they only repeat the kind. */
+static const char *const allocators[] = {
+	"malloc",
+	"calloc",
+	"realloc",
+	"reallocarray",
+	"posix_memalign",
+	"aligned_alloc",
+	"memalign",
+	"valloc",
+	"pvalloc",
+	"operator new",
+	"operator new[]",
+	"__libc_malloc",
+	"__libc_calloc",
+	"__libc_realloc",
+	"__libc_memalign",
+};
+
+static const struct mark_words {
+	const char *cut; /* NULL: the stack is whole as far as it was taken */
+	const char *text;
+} marks[STACK_MARKS] = {
+	[MARK_DEPTH_LIMIT] = {"depth-limit", "the stack was cut here: too deep"},
+	[MARK_NO_UNWIND_INFO] = {"no-unwind-info", "no unwind information from here on"},
+	[MARK_TABLE_FULL] = {"table-full", "the table of stacks was full"},
+	[MARK_SIGNAL] = {NULL, "interrupted by a signal"},
+	[MARK_GUESSED] = {NULL, "from here on found by frame pointers alone"},
+	[MARK_IN_HANDLER] = {"in-signal-handler",
+		"inside a signal handler: no stack could be taken"},
+};
+
+const char *stack_mark_cut(enum stack_mark mark)
+{
+	return marks[mark].cut;
+}
+
+const char *stack_mark_text(enum stack_mark mark)
+{
+	return marks[mark].text ? marks[mark].text : "a remark this version does not know";
+}
+
+static bool is_allocator(const struct shown_frame *frame)
+{
+	if (!frame->function)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(allocators); i++)
+		if (strcmp(frame->function, allocators[i]) == 0)
+			return true;
+	return false;
+}
+
+static struct error *find_place(struct resolver *resolver, struct shown_frame *frame)
+{
+	struct place_key key = {
+		.function = frame->function ? frame->function : "",
+		.file = frame->file ? frame->file : "",
+		.module = frame->module_path ? frame->module_path : "",
+		.address = frame->function ? 0 : frame->address,
+		.line = frame->line,
+		.inlined = frame->inlined,
+	};
+	if (frame->mark != MARK_NONE)
+		key.line = (uint32_t)frame->mark;
+	bool is_new;
+	uint32_t next = (uint32_t)resolver->places.len;
+	uint32_t *place = place_map_insert(&resolver->places, key, &is_new);
+	if (!place)
+		return error_no_memory();
+	if (is_new)
+		*place = next;
+	frame->place = *place;
+	return NULL;
+}
+
+static struct error *add_frame(struct resolver *resolver, struct shown_frame frame)
+{
+	struct error *error = find_place(resolver, &frame);
+	if (error)
+		return error;
+	struct shown_frame *copy = arena_alloc(&resolver->arena, sizeof(*copy));
+	if (!copy)
+		return error_no_memory();
+	*copy = frame;
+	return frame_vec_push(&resolver->shown, copy) ? NULL : error_no_memory();
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The module of symbols for a module of the model; NO_MODULE if it has no file. */
+static struct error *symbol_module(
+	struct resolver *resolver, struct module_id id, uint32_t *ret_module)
+{
+	uint32_t *known = &resolver->by_module[id.value];
+	const struct module *module = model_module(resolver->model, id);
+	if (*known == 0 && module->path[0] != '\0') {
+		struct file_key key = {module->path, module->build_id, module->build_id_len};
+		bool is_new;
+		uint32_t *file = files_map_insert(&resolver->files, key, &is_new);
+		if (!file)
+			return error_no_memory();
+		if (is_new) {
+			struct error *error = symbols_add_module(resolver->symbols, module->path,
+				module->build_id, module->build_id_len, file);
+			if (error)
+				return error;
+			struct met_file met = {.path = module->path, .module = *file};
+			if (!met_vec_push(&resolver->met, met))
+				return error_no_memory();
+		}
+		*known = *file + 1;
+	}
+	*ret_module = *known ? *known - 1 : NO_MODULE;
+	return NULL;
+}
+
+/* Adds the shown frames of one physical frame, innermost first. */
+static struct error *add_code(struct resolver *resolver, struct stack_node node,
+	const struct module *module, struct frame_key key)
+{
+	struct shown_frame frame = {.address = node.address};
+	if (module->path[0] != '\0') {
+		frame.module_path = module->path;
+		frame.module = last_part(module->path);
+	}
+	const struct symbol *symbols = NULL;
+	size_t count = 0;
+	if (key.module != NO_MODULE) {
+		struct error *error = symbols_resolve(
+			resolver->symbols, key.module, key.address, &symbols, &count);
+		/* A file too broken to read costs its names, never the report. */
+		if (error && error->code != ERROR_INPUT)
+			return error;
+		if (error) {
+			error_destroy(error);
+			count = 0;
+		}
+	}
+	if (count == 0)
+		return add_frame(resolver, frame);
+	for (size_t i = 0; i < count; i++) {
+		frame.function = symbols[i].function;
+		frame.file = symbols[i].file;
+		frame.line = symbols[i].line;
+		frame.inlined = symbols[i].inlined;
+		struct error *error = add_frame(resolver, frame);
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+/* Makes the entry of a frame that no table knows yet. */
+static struct error *add_entry(struct resolver *resolver, struct stack_node node,
+	const struct module *module, struct frame_key key, uint32_t *ret)
+{
+	struct entry entry = {.first = (uint32_t)resolver->shown.len};
+	enum stack_mark mark = stack_node_mark(node);
+	struct error *error = mark != MARK_NONE
+				      ? add_frame(resolver, (struct shown_frame){.mark = mark})
+				      : add_code(resolver, node, module, key);
+	if (error)
+		return error;
+	entry.count = (uint32_t)resolver->shown.len - entry.first;
+	*ret = (uint32_t)resolver->entries.len;
+	return entry_vec_push(&resolver->entries, entry) ? NULL : error_no_memory();
+}
+
+/*
+ * A return address belongs to the call before it, so it is looked up at address - 1; a frame that a
+ * signal interrupted (the node outward of it says so) stands at its exact address.
+ */
+static uint64_t lookup_address(const struct resolver *resolver, struct stack_node node)
+{
+	struct stack_node outer = model_stack(resolver->model, node.parent);
+	return node.address - (stack_node_mark(outer) == MARK_SIGNAL ? 0 : 1);
+}
+
+static struct error *find_entry(struct resolver *resolver, struct stack_id id, uint32_t *ret)
+{
+	struct stack_node node = model_stack(resolver->model, id);
+	const struct module *module = model_module(resolver->model, node.module);
+	struct frame_key key = {.module = MARKS_MODULE, .address = node.address};
+	if (stack_node_mark(node) == MARK_NONE) {
+		struct error *error = symbol_module(resolver, node.module, &key.module);
+		if (error)
+			return error;
+		key.address = lookup_address(resolver, node);
+		if (key.module != NO_MODULE)
+			key.address -= module->bias;
+	}
+	uint32_t *known = frame_map_find(&resolver->frames, key);
+	if (known) {
+		*ret = *known;
+		return NULL;
+	}
+	struct error *error = add_entry(resolver, node, module, key, ret);
+	if (error)
+		return error;
+	bool is_new;
+	known = frame_map_insert(&resolver->frames, key, &is_new);
+	if (!known)
+		return error_no_memory();
+	*known = *ret;
+	return NULL;
+}
+
+/* The called function itself, for all_frames. */
+static struct error *kind_frame(
+	struct resolver *resolver, enum alloc_kind kind, const struct shown_frame **ret)
+{
+	if (!resolver->kinds[kind]) {
+		struct error *error = add_frame(
+			resolver, (struct shown_frame){.function = alloc_kind_name(kind)});
+		if (error)
+			return error;
+		resolver->kinds[kind] = resolver->shown.data[resolver->shown.len - 1];
+	}
+	*ret = resolver->kinds[kind];
+	return NULL;
+}
+
+/* Cuts the innermost frames that are allocators, unless nothing else is there. */
+static void hide_allocators(struct frame_vec *frames)
+{
+	size_t hidden = 0;
+	while (hidden < frames->len && is_allocator(frames->data[hidden]))
+		hidden++;
+	if (hidden == 0 || hidden == frames->len)
+		return;
+	memmove(frames->data, frames->data + hidden,
+		(frames->len - hidden) * sizeof(*frames->data));
+	frames->len -= hidden;
+}
+
+struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, enum alloc_kind kind,
+	struct frame_vec *ret)
+{
+	ret->len = 0;
+	if (resolver->all_frames && kind != KIND_UNKNOWN) {
+		const struct shown_frame *frame;
+		struct error *error = kind_frame(resolver, kind, &frame);
+		if (error)
+			return error;
+		if (!frame_vec_push(ret, frame))
+			return error_no_memory();
+	}
+	for (struct stack_id id = stack; id.value != 0;
+		id = model_stack(resolver->model, id).parent) {
+		uint32_t *known = &resolver->by_node[id.value];
+		if (*known == 0) {
+			struct error *error = find_entry(resolver, id, known);
+			if (error)
+				return error;
+		}
+		struct entry entry = resolver->entries.data[*known];
+		for (uint32_t i = 0; i < entry.count; i++)
+			if (!frame_vec_push(ret, resolver->shown.data[entry.first + i]))
+				return error_no_memory();
+	}
+	if (!resolver->all_frames)
+		hide_allocators(ret);
+	return NULL;
+}
+
+/* What to say of a file in that state; NULL: nothing. */
+static const char *state_note(enum symbols_state state)
+{
+	switch (state) {
+	case SYMBOLS_MISSING:
+		return "cannot be read here: no names for its functions";
+	case SYMBOLS_CHANGED:
+		return "is no longer the file that was recorded: no names for its functions";
+	default:
+		return NULL;
+	}
+}
+
+void resolver_notes(const struct resolver *resolver, struct text *ret)
+{
+	for (size_t i = 0; i < resolver->met.len; i++) {
+		struct met_file file = resolver->met.data[i];
+		const char *note = state_note(symbols_module_state(resolver->symbols, file.module));
+		/* "[vdso]" and its like never were files. */
+		if (note && file.path[0] == '/')
+			text_printf(ret, "%s %s.\n", file.path, note);
+	}
+}
+
+struct error *resolver_create(const struct model *model, bool all_frames, struct resolver **ret)
+{
+	_cleanup_(resolver_cleanup) struct resolver *resolver = calloc(1, sizeof(*resolver));
+	if (!resolver)
+		return error_no_memory();
+	arena_init(&resolver->arena);
+	frame_vec_init(&resolver->shown);
+	entry_vec_init(&resolver->entries);
+	frame_map_init(&resolver->frames);
+	place_map_init(&resolver->places);
+	files_map_init(&resolver->files);
+	met_vec_init(&resolver->met);
+	resolver->model = model;
+	resolver->all_frames = all_frames;
+	resolver->by_node = calloc(model_stack_limit(model), sizeof(*resolver->by_node));
+	resolver->by_module = calloc(model_module_limit(model), sizeof(*resolver->by_module));
+	if (!resolver->by_node || !resolver->by_module ||
+		!entry_vec_push(&resolver->entries, (struct entry){0}))
+		return error_no_memory();
+	struct error *error = symbols_create(&resolver->symbols);
+	if (error)
+		return error;
+	*ret = steal_ptr(resolver);
+	return NULL;
+}
+
+void resolver_destroy(struct resolver *resolver)
+{
+	if (!resolver)
+		return;
+	symbols_destroy(resolver->symbols);
+	free(resolver->by_node);
+	free(resolver->by_module);
+	frame_map_deinit(&resolver->frames);
+	place_map_deinit(&resolver->places);
+	files_map_deinit(&resolver->files);
+	met_vec_deinit(&resolver->met);
+	entry_vec_deinit(&resolver->entries);
+	frame_vec_deinit(&resolver->shown);
+	arena_deinit(&resolver->arena);
+	free(resolver);
+}

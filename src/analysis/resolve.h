@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Call stacks with names: joins a model's stacks with the symbols of its modules, lazily and each
+ * frame once, so that a report pays for the frames it shows.
+ *
+ * A *shown frame* is what a person reads as one line: one physical frame gives several when
+ * functions were inlined. Two shown frames with the same `place` read the same; stacks are compared
+ * by places, because the compiler may have made several call instructions of one line.
+ */
+#ifndef ANALYSIS_RESOLVE_H
+#define ANALYSIS_RESOLVE_H
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "model/model.h"
+
+struct shown_frame {
+	const char *function;    /* NULL: unknown */
+	const char *file;        /* NULL: unknown, and line 0 */
+	const char *module_path; /* NULL: no module known (JIT code) */
+	const char *module;      /* last part of the path; NULL as above */
+	uint64_t address; /* as in the target's memory; 0 for the allocation function itself */
+	uint32_t line;
+	uint32_t place;       /* equal: reads the same */
+	enum stack_mark mark; /* not MARK_NONE: a remark instead of code, all above is unset */
+	bool inlined;         /* into the next frame outward */
+};
+
+DEFINE_VEC(frame_vec, const struct shown_frame *)
+
+struct resolver;
+
+/*
+ * `model` must outlive the resolver. all_frames shows allocator frames as well: those of a
+ * program's own malloc or operator new, and the called function itself as the innermost frame.
+ */
+struct error *resolver_create(const struct model *model, bool all_frames, struct resolver **ret);
+void resolver_destroy(struct resolver *resolver);
+
+static inline void resolver_cleanup(struct resolver **resolver)
+{
+	resolver_destroy(*resolver);
+}
+
+/*
+ * Replaces what is in `ret` by the frames of a stack, innermost first, for a block of that kind.
+ * Frames belong to the resolver. A module without usable symbols is no error: its frames have no
+ * names.
+ */
+struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, enum alloc_kind kind,
+	struct frame_vec *ret);
+
+/*
+ * Adds to `ret` a sentence for each module that was met so far and whose file is gone or has
+ * changed since, each with a newline.
+ */
+void resolver_notes(const struct resolver *resolver, struct text *ret);
+
+/* Why a stack is not whole, as a word for machines ("depth-limit"…); NULL for other marks. */
+const char *stack_mark_cut(enum stack_mark mark);
+/* A mark as a line for people: "stack cut here: too deep"… */
+const char *stack_mark_text(enum stack_mark mark);
+
+#endif

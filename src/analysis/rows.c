@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See rows.h. One pass over the sites, a hash of places finds the row. */
+#include "analysis/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/util.h"
+
+uint64_t row_key_hash(struct row_key key)
+{
+	uint64_t hash = key.kind;
+	for (size_t i = 0; i < key.depth; i++)
+		hash = hash_u64(hash ^ key.frames[i]->place) + i;
+	return hash;
+}
+
+bool row_key_equal(struct row_key a, struct row_key b)
+{
+	if (a.depth != b.depth || a.kind != b.kind)
+		return false;
+	for (size_t i = 0; i < a.depth; i++)
+		if (a.frames[i]->place != b.frames[i]->place)
+			return false;
+	return true;
+}
+
+DEFINE_MAP(row_map, struct row_key, uint32_t, row_key_hash, row_key_equal)
+
+void rows_init(struct rows *rows)
+{
+	row_vec_init(&rows->rows);
+	arena_init(&rows->arena);
+}
+
+void rows_deinit(struct rows *rows)
+{
+	row_vec_deinit(&rows->rows);
+	arena_deinit(&rows->arena);
+}
+
+void site_add(struct site *sums, const struct site *more)
+{
+	if (more->allocations) {
+		if (sums->allocations == 0 || more->min_size < sums->min_size)
+			sums->min_size = more->min_size;
+		if (more->max_size > sums->max_size)
+			sums->max_size = more->max_size;
+	}
+	if (more->stack.value < sums->stack.value)
+		sums->stack = more->stack;
+	sums->allocations += more->allocations;
+	sums->allocated_bytes += more->allocated_bytes;
+	sums->live_blocks += more->live_blocks;
+	sums->live_bytes += more->live_bytes;
+	sums->peak_blocks += more->peak_blocks;
+	sums->peak_bytes += more->peak_bytes;
+	sums->temporary += more->temporary;
+	sums->same_frame += more->same_frame;
+	sums->failed += more->failed;
+}
+
+void row_conclude(struct row *row)
+{
+	const struct site *sums = &row->sums;
+	row->fits_on_stack = sums->allocations > 0 && sums->same_frame == sums->allocations &&
+			     sums->min_size == sums->max_size &&
+			     sums->max_size <= FITS_ON_STACK_BYTES;
+	row->guessed = false;
+	row->cut = MARK_NONE;
+	for (size_t i = 0; i < row->depth; i++) {
+		enum stack_mark mark = row->frames[i]->mark;
+		if (mark == MARK_GUESSED)
+			row->guessed = true;
+		if (stack_mark_cut(mark))
+			row->cut = mark;
+	}
+}
+
+static bool has_counts(const struct site *site)
+{
+	return site->allocations || site->failed || site->live_blocks || site->peak_blocks;
+}
+
+/* The row for a stack, added if there is none; `frames` is copied then. */
+static struct error *find_row(struct rows *rows, struct row_map *map, const struct site *site,
+	const struct frame_vec *frames, struct row **ret)
+{
+	struct row_key key = {frames->data, frames->len, site->kind};
+	uint32_t *known = row_map_find(map, key);
+	if (known) {
+		*ret = &rows->rows.data[*known];
+		return NULL;
+	}
+	const struct shown_frame **copy =
+		arena_alloc(&rows->arena, (frames->len + 1) * sizeof(*copy));
+	if (!copy)
+		return error_no_memory();
+	if (frames->len)
+		memcpy(copy, frames->data, frames->len * sizeof(*copy));
+	struct row row = {
+		.frames = copy,
+		.depth = frames->len,
+		.sums = {.stack = site->stack, .kind = site->kind},
+	};
+	key.frames = copy;
+	bool is_new;
+	known = row_map_insert(map, key, &is_new);
+	if (!known || !row_vec_push(&rows->rows, row))
+		return error_no_memory();
+	*known = (uint32_t)rows->rows.len - 1;
+	*ret = &rows->rows.data[*known];
+	return NULL;
+}
+
+static struct error *add_sites(const struct model *model, struct resolver *resolver,
+	struct rows *rows, struct row_map *map, struct frame_vec *frames)
+{
+	size_t count;
+	const struct site *sites = model_sites(model, &count);
+	for (size_t i = 0; i < count; i++) {
+		if (!has_counts(&sites[i]))
+			continue;
+		struct error *error =
+			resolver_stack(resolver, sites[i].stack, sites[i].kind, frames);
+		if (error)
+			return error;
+		struct row *row = NULL;
+		error = find_row(rows, map, &sites[i], frames, &row);
+		if (error)
+			return error;
+		site_add(&row->sums, &sites[i]);
+		row->stacks++;
+	}
+	for (size_t i = 0; i < rows->rows.len; i++)
+		row_conclude(&rows->rows.data[i]);
+	return NULL;
+}
+
+struct error *rows_build(const struct model *model, struct resolver *resolver, struct rows *ret)
+{
+	_cleanup_(row_map_deinit) struct row_map map;
+	row_map_init(&map);
+	_cleanup_(frame_vec_deinit) struct frame_vec frames;
+	frame_vec_init(&frames);
+	return add_sites(model, resolver, ret, &map, &frames);
+}
+
+/* A row with its sort value, so that comparing needs no context. */
+struct ranked {
+	uint64_t value;
+	const struct row *row;
+};
+
+static int compare_ranked(const void *left, const void *right)
+{
+	const struct ranked *a = left, *b = right;
+	if (a->value != b->value)
+		return a->value > b->value ? -1 : 1;
+	const struct site *x = &a->row->sums, *y = &b->row->sums;
+	if (x->stack.value != y->stack.value)
+		return x->stack.value < y->stack.value ? -1 : 1;
+	return (int)x->kind - (int)y->kind;
+}
+
+struct error *rows_select(
+	const struct rows *rows, enum metric filter, enum metric sort, struct row_list *ret)
+{
+	_cleanup_free_ struct ranked *ranked = calloc(rows->rows.len + 1, sizeof(*ranked));
+	if (!ranked)
+		return error_no_memory();
+	size_t count = 0;
+	for (size_t i = 0; i < rows->rows.len; i++) {
+		const struct row *row = &rows->rows.data[i];
+		if (filter != METRICS && metric_of_site(filter, &row->sums) == 0)
+			continue;
+		ranked[count++] = (struct ranked){metric_of_site(sort, &row->sums), row};
+	}
+	qsort(ranked, count, sizeof(*ranked), compare_ranked);
+	for (size_t i = 0; i < count; i++)
+		if (!row_list_push(ret, ranked[i].row))
+			return error_no_memory();
+	return NULL;
+}
+
+/* Beginnings that mark code of a language runtime; what is the program's fault lies outward of it.
+ */
+static const char *const runtime_modules[] = {"libc.so", "libc-", "libstdc++.so", "libgcc_s.so",
+	"libpthread.so", "libm.so", "ld-linux", "libc++.so", "libc++abi.so"};
+static const char *const runtime_functions[] = {
+	"std::", "__gnu_cxx::", "__gnu_debug::", "operator new", "operator delete", "__cxa_"};
+
+static bool begins_with_any(const char *text, const char *const *beginnings, size_t count)
+{
+	for (size_t i = 0; text && i < count; i++)
+		if (strncmp(text, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
+	return false;
+}
+
+bool frame_is_program(const struct shown_frame *frame)
+{
+	if (frame->mark != MARK_NONE || (!frame->module && frame->function))
+		return false;
+	if (frame->file && strstr(frame->file, "/include/c++/"))
+		return false;
+	return !begins_with_any(frame->module, runtime_modules, ARRAY_SIZE(runtime_modules)) &&
+	       !begins_with_any(frame->function, runtime_functions, ARRAY_SIZE(runtime_functions));
+}
+
+const struct shown_frame *row_place(const struct row *row)
+{
+	for (size_t i = 0; i < row->depth; i++)
+		if (frame_is_program(row->frames[i]))
+			return row->frames[i];
+	return row->depth ? row->frames[0] : NULL;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rows: sites as people read them. Sites whose stacks read the same (equal functions, files and
+ * lines, innermost to outermost) and that have the same kind are one row; counters add up.
+ */
+#ifndef ANALYSIS_ROWS_H
+#define ANALYSIS_ROWS_H
+
+#include "analysis/metric.h"
+#include "analysis/resolve.h"
+#include "base/arena.h"
+#include "base/vec.h"
+
+struct row {
+	const struct shown_frame *const *frames; /* innermost first */
+	size_t depth;
+	struct site sums; /* stack: the smallest of those merged; min and max over all */
+	uint32_t stacks;  /* recorded sites in this row */
+	bool partial;     /* frames are only the innermost part that all of them share */
+	/*
+	 * Every block had the same size, at most FITS_ON_STACK_BYTES, and was freed by the frame
+	 * that allocated it: a local variable would do.
+	 */
+	bool fits_on_stack;
+	bool guessed;        /* some frames were found by frame pointers alone */
+	enum stack_mark cut; /* why the stack is not whole; MARK_NONE if it is */
+};
+
+#define FITS_ON_STACK_BYTES 1024u
+
+DEFINE_VEC(row_vec, struct row)
+DEFINE_VEC(row_list, const struct row *)
+
+struct rows {
+	struct row_vec rows;
+	struct arena arena; /* frame arrays */
+};
+
+void rows_init(struct rows *rows);
+void rows_deinit(struct rows *rows);
+
+/* Fills empty rows with all sites of the model that have counts; stays valid as long as the
+ * resolver. */
+struct error *rows_build(const struct model *model, struct resolver *resolver, struct rows *ret);
+
+/*
+ * Fills the empty list with the rows that have any `filter` (all rows if it is METRICS), largest
+ * `sort` first, equals by stack and kind.
+ */
+struct error *rows_select(
+	const struct rows *rows, enum metric filter, enum metric sort, struct row_list *ret);
+
+/* Adds one site's counters to those of a row. */
+void site_add(struct site *sums, const struct site *more);
+/* Sets what follows from the sums and frames: fits_on_stack, guessed, cut. */
+void row_conclude(struct row *row);
+
+/* The frame to blame: the innermost that is the program's own code, else the innermost one; NULL if
+ * none. */
+const struct shown_frame *row_place(const struct row *row);
+/* False for the frames of language runtimes (libc, libstdc++, std::…) and for marks. */
+bool frame_is_program(const struct shown_frame *frame);
+
+/* The first `depth` frames of a stack and a kind, as a key that compares by what is read. */
+struct row_key {
+	const struct shown_frame *const *frames;
+	size_t depth;
+	enum alloc_kind kind;
+};
+uint64_t row_key_hash(struct row_key key);
+bool row_key_equal(struct row_key a, struct row_key b);
+
+#endif

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * See summary.h. Sentences are a table: each either has something to say of this model, or nothing.
+ * Shares are given of one place (innermost frame of the program's own code), since that is what one
+ * mends; the lists below the verdict have the stacks.
+ */
+#include "analysis/summary.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "analysis/merge.h"
+#include "base/cleanup.h"
+#include "base/util.h"
+
+static const struct list_info {
+	const char *name;
+	enum metric metric;
+} lists[] = {
+	[SUMMARY_NEVER_FREED] = {"never_freed", METRIC_LIVE_BYTES},
+	[SUMMARY_PEAK] = {"peak", METRIC_PEAK_BYTES},
+	[SUMMARY_CALLS] = {"calls", METRIC_ALLOCATIONS},
+	[SUMMARY_TEMPORARY] = {"temporary", METRIC_TEMPORARY},
+};
+static_assert(ARRAY_SIZE(lists) == SUMMARY_LISTS, "each list has a row");
+
+enum metric summary_metric(enum summary_list list)
+{
+	return lists[list].metric;
+}
+
+const char *summary_list_name(enum summary_list list)
+{
+	return lists[list].name;
+}
+
+void summary_init(struct summary *summary)
+{
+	text_init(&summary->verdict);
+	for (int i = 0; i < SUMMARY_LISTS; i++)
+		row_list_init(&summary->lists[i]);
+	rows_init(&summary->calls);
+	rows_init(&summary->temporary);
+}
+
+void summary_deinit(struct summary *summary)
+{
+	text_deinit(&summary->verdict);
+	for (int i = 0; i < SUMMARY_LISTS; i++)
+		row_list_deinit(&summary->lists[i]);
+	rows_deinit(&summary->calls);
+	rows_deinit(&summary->temporary);
+}
+
+void summary_add_ending(struct text *text, const struct target *target)
+{
+	switch (target->exit_kind) {
+	case EXIT_KIND_STATUS:
+		text_printf(text, "ended with status %d", target->exit_value);
+		return;
+	case EXIT_KIND_SIGNAL: {
+		const char *name = sigabbrev_np(target->exit_value);
+		text_printf(text, "was killed by signal %d", target->exit_value);
+		if (name)
+			text_printf(text, " (SIG%s)", name);
+		return;
+	}
+	case EXIT_KIND_EXEC:
+		text_add(text, "went on as another program (exec)");
+		return;
+	case EXIT_KIND_UNKNOWN:
+		text_add(text, "ended in a way that was not recorded");
+		return;
+	}
+}
+
+void summary_add_place(struct text *text, const struct shown_frame *frame)
+{
+	if (!frame || frame->mark != MARK_NONE) {
+		text_add(text, "a place without a stack");
+		return;
+	}
+	if (frame->function)
+		text_add(text, frame->function);
+	else
+		text_printf(text, "0x%" PRIx64, frame->address);
+	if (frame->file) {
+		const char *slash = strrchr(frame->file, '/');
+		text_printf(
+			text, " (%s:%" PRIu32 ")", slash ? slash + 1 : frame->file, frame->line);
+	} else if (frame->module) {
+		text_printf(text, " (%s)", frame->module);
+	}
+}
+
+static const char *plural(uint64_t count, const char *one, const char *many)
+{
+	return count == 1 ? one : many;
+}
+
+/* "1 block", "1,204 blocks" */
+static void add_counted(struct text *text, uint64_t count, const char *one, const char *many)
+{
+	text_add_count(text, count);
+	text_printf(text, " %s", plural(count, one, many));
+}
+
+/* Whole percents; what is not all is never called 100%, what is not nothing never 0%. */
+static void add_share(struct text *text, uint64_t part, uint64_t whole)
+{
+	double percent = whole ? 100.0 * (double)part / (double)whole : 0;
+	if (part < whole && percent > 99)
+		text_add(text, "more than 99%");
+	else if (part > 0 && percent < 1)
+		text_add(text, "less than 1%");
+	else
+		text_printf(text, "%.0f%%", percent);
+}
+
+/* The place with the most of a metric and its share; row NULL if there is none. */
+struct top_place {
+	struct rows merged;
+	const struct row *row;
+};
+
+static void top_place_deinit(struct top_place *top)
+{
+	rows_deinit(&top->merged);
+}
+
+static struct error *find_top_place(
+	const struct rows *rows, enum metric metric, struct top_place *ret)
+{
+	rows_init(&ret->merged);
+	ret->row = NULL;
+	struct error *error = rows_merge(rows, metric, 1, &ret->merged);
+	if (error)
+		return error;
+	_cleanup_(row_list_deinit) struct row_list sorted;
+	row_list_init(&sorted);
+	error = rows_select(&ret->merged, metric, metric, &sorted);
+	if (error)
+		return error;
+	if (sorted.len)
+		ret->row = sorted.data[0];
+	return NULL;
+}
+
+/* ", all of it from one place: foo (foo.c:12)" or ", 40% of it from one place: …" */
+static struct error *add_top_place(const struct rows *rows, enum metric metric, uint64_t total,
+	const char *it, struct text *text)
+{
+	_cleanup_(top_place_deinit) struct top_place top;
+	struct error *error = find_top_place(rows, metric, &top);
+	if (error)
+		return error;
+	if (!top.row)
+		return NULL;
+	uint64_t part = metric_of_site(metric, &top.row->sums);
+	text_add(text, ", ");
+	if (part == total)
+		text_add(text, "all");
+	else
+		add_share(text, part, total);
+	text_printf(text, " of %s from one place: ", it);
+	summary_add_place(text, row_place(top.row));
+	return NULL;
+}
+
+/* What sentences are made from. */
+struct facts {
+	const struct target *target;
+	const struct recording *recording;
+	const struct totals *totals;
+	const struct rows *rows;
+};
+
+static struct error *say_nothing_allocated(const struct facts *facts, struct text *text)
+{
+	if (facts->totals->allocations == 0)
+		text_add(text, "The program allocated nothing.\n");
+	return NULL;
+}
+
+static struct error *say_never_freed(const struct facts *facts, struct text *text)
+{
+	const struct totals *totals = facts->totals;
+	if (totals->allocations == 0)
+		return NULL;
+	if (totals->live_blocks == 0) {
+		text_add(text, facts->recording->complete
+				       ? "Nothing was left: every block was freed.\n"
+				       : "Nothing was left where the recording ends: every block "
+					 "was freed.\n");
+		return NULL;
+	}
+	text_add_bytes(text, totals->live_bytes);
+	text_add(text, " in ");
+	add_counted(text, totals->live_blocks, "block", "blocks");
+	if (!facts->recording->complete)
+		text_printf(text, " %s live where the recording ends",
+			plural(totals->live_blocks, "was", "were"));
+	else if (facts->target->exit_kind == EXIT_KIND_SIGNAL)
+		text_printf(text, " %s live when the program was killed",
+			plural(totals->live_blocks, "was", "were"));
+	else
+		text_printf(text, " %s never freed", plural(totals->live_blocks, "was", "were"));
+	enum metric metric = totals->live_bytes ? METRIC_LIVE_BYTES : METRIC_LIVE_BLOCKS;
+	struct error *error =
+		add_top_place(facts->rows, metric, metric_of_totals(metric, totals), "it", text);
+	text_add(text, ".\n");
+	return error;
+}
+
+static struct error *say_peak(const struct facts *facts, struct text *text)
+{
+	const struct totals *totals = facts->totals;
+	if (totals->peak_bytes == 0)
+		return NULL;
+	text_add(text, "Peak ");
+	text_add_bytes(text, totals->peak_bytes);
+	text_add(text, " after ");
+	text_add_duration_ns(text, totals->peak_time_ns);
+	struct error *error =
+		add_top_place(facts->rows, METRIC_PEAK_BYTES, totals->peak_bytes, "it", text);
+	text_add(text, ".\n");
+	return error;
+}
+
+/* Churn is worth a sentence from a tenth of all allocations on. */
+static struct error *say_temporary(const struct facts *facts, struct text *text)
+{
+	const struct totals *totals = facts->totals;
+	if (totals->temporary == 0 || totals->temporary < totals->allocations / 10)
+		return NULL;
+	add_share(text, totals->temporary, totals->allocations);
+	text_add(text, " of the allocations were temporary (freed before the next one by the same "
+		       "thread)");
+	struct error *error =
+		add_top_place(facts->rows, METRIC_TEMPORARY, totals->temporary, "these", text);
+	text_add(text, ".\n");
+	return error;
+}
+
+static struct error *say_failed(const struct facts *facts, struct text *text)
+{
+	if (facts->totals->failed) {
+		add_counted(text, facts->totals->failed, "allocation", "allocations");
+		text_add(text, " failed.\n");
+	}
+	return NULL;
+}
+
+static struct error *say_mismatched(const struct facts *facts, struct text *text)
+{
+	uint64_t count = facts->recording->mismatched_frees;
+	if (count) {
+		add_counted(text, count, "block", "blocks");
+		text_printf(text,
+			" %s freed by a function that does not match the allocating one.\n",
+			plural(count, "was", "were"));
+	}
+	return NULL;
+}
+
+static struct error *(*const verdict_sentences[])(const struct facts *, struct text *) = {
+	say_nothing_allocated,
+	say_never_freed,
+	say_peak,
+	say_temporary,
+	say_failed,
+	say_mismatched,
+};
+
+/* Counters of the recording that ought to be 0, and what it means when one is not. */
+static const struct caveat {
+	size_t member;
+	const char *one, *many, *text;
+} caveats[] = {
+	{offsetof(struct recording, lost_events), "event", "events",
+		" lost because the recorder could not keep up: counts are too low, and blocks "
+		"whose "
+		"free was lost look never freed.\n"},
+	{offsetof(struct recording, repairs), "place", "places",
+		" repaired where allocation and free of an address did not alternate.\n"},
+	{offsetof(struct recording, unknown_frees), "free", "frees",
+		" of blocks whose allocation was not recorded.\n"},
+	{offsetof(struct recording, stacks_full), "event", "events",
+		" without a stack: the table of stacks was full.\n"},
+	{offsetof(struct recording, children_unrecorded), "child process", "child processes",
+		" could not be recorded.\n"},
+};
+
+/* Waiting that a person would notice. */
+#define NOTICEABLE_WAIT_NS 100000000u
+
+void summary_add_notes(
+	const struct model *model, const struct resolver *resolver, struct text *text)
+{
+	const struct target *target = model_target(model);
+	const struct recording *recording = model_recording(model);
+	if (target->exit_kind == EXIT_KIND_SIGNAL || target->exit_kind == EXIT_KIND_EXEC) {
+		text_add(text, "The program ");
+		summary_add_ending(text, target);
+		text_add(text, ".\n");
+	}
+	if (!recording->complete)
+		text_add(text, "The recording is incomplete: figures hold up to where it ends.\n");
+	size_t count;
+	const char *const *damage = model_damage(model, &count);
+	for (size_t i = 0; i < count; i++)
+		text_printf(text, "%s\n", damage[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(caveats); i++) {
+		uint64_t value;
+		memcpy(&value, (const char *)recording + caveats[i].member, sizeof(value));
+		if (value == 0)
+			continue;
+		add_counted(text, value, caveats[i].one, caveats[i].many);
+		text_add(text, caveats[i].text);
+	}
+	if (recording->longest_wait_ns >= NOTICEABLE_WAIT_NS) {
+		text_add(text, "A thread of the program waited up to ");
+		text_add_duration_ns(text, recording->longest_wait_ns);
+		text_add(text, " for the recorder.\n");
+	}
+	resolver_notes(resolver, text);
+}
+
+static struct error *build_lists(const struct rows *rows, struct summary *summary)
+{
+	const struct {
+		enum summary_list list;
+		struct rows *merged; /* NULL: as they are */
+		enum metric filter;
+	} plan[] = {
+		{SUMMARY_NEVER_FREED, NULL, METRIC_LIVE_BLOCKS},
+		{SUMMARY_PEAK, NULL, METRIC_PEAK_BLOCKS},
+		{SUMMARY_CALLS, &summary->calls, METRIC_ALLOCATIONS},
+		{SUMMARY_TEMPORARY, &summary->temporary, METRIC_TEMPORARY},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(plan); i++) {
+		enum metric metric = summary_metric(plan[i].list);
+		const struct rows *from = rows;
+		struct error *error = NULL;
+		if (plan[i].merged) {
+			error = rows_merge(rows, metric, MERGE_FRAMES_MAX, plan[i].merged);
+			from = plan[i].merged;
+		}
+		if (!error)
+			error = rows_select(
+				from, plan[i].filter, metric, &summary->lists[plan[i].list]);
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+struct error *summary_build(const struct model *model, const struct rows *rows, struct summary *ret)
+{
+	struct facts facts = {
+		model_target(model), model_recording(model), model_totals(model), rows};
+	for (size_t i = 0; i < ARRAY_SIZE(verdict_sentences); i++) {
+		struct error *error = verdict_sentences[i](&facts, &ret->verdict);
+		if (error)
+			return error;
+	}
+	struct error *error = build_lists(rows, ret);
+	if (error)
+		return error;
+	return ret->verdict.failed ? error_no_memory() : NULL;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The answer before the evidence: what a recording says, in a few sentences, and the four lists a
+ * person looks at first.
+ */
+#ifndef ANALYSIS_SUMMARY_H
+#define ANALYSIS_SUMMARY_H
+
+#include "analysis/rows.h"
+#include "base/text.h"
+
+enum summary_list {
+	SUMMARY_NEVER_FREED,
+	SUMMARY_PEAK,
+	SUMMARY_CALLS,
+	SUMMARY_TEMPORARY,
+	SUMMARY_LISTS
+};
+
+struct summary {
+	struct text verdict; /* sentences, each with a newline; the first one weighs most */
+	struct row_list lists[SUMMARY_LISTS]; /* all rows, best first; METRIC as summary_metric */
+	struct rows calls, temporary;         /* where merged rows live */
+};
+
+void summary_init(struct summary *summary);
+void summary_deinit(struct summary *summary);
+
+/* Fills an empty summary. `rows` are all rows of the model and must outlive it. */
+struct error *summary_build(
+	const struct model *model, const struct rows *rows, struct summary *ret);
+
+/*
+ * Adds sentences, each with a newline, that say what limits the figures: damage, loss, an ending by
+ * a signal, symbols that the resolver missed. Nothing if all is well.
+ */
+void summary_add_notes(
+	const struct model *model, const struct resolver *resolver, struct text *text);
+
+/* What a list is sorted by. */
+enum metric summary_metric(enum summary_list list);
+/* As a key in JSON: "never_freed"… */
+const char *summary_list_name(enum summary_list list);
+
+/* Adds "status 0", "signal 11 (SIGSEGV)"… as a clause: "ended with status 0". */
+void summary_add_ending(struct text *text, const struct target *target);
+/* Adds how a frame is named within a sentence: "foo (foo.c:12)". */
+void summary_add_place(struct text *text, const struct shown_frame *frame);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise report: a recording, read and shown. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "cli/message.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "model/model.h"
+#include "sources/source.h"
+#include "views/views.h"
+
+enum {
+	OPT_VIEW = 256,
+	OPT_SORT,
+	OPT_LIMIT,
+	OPT_JSON,
+	OPT_ALL_FRAMES,
+};
+
+static const struct option_spec option_specs[] = {
+	{OPT_VIEW, "view", "VIEW",
+		"summary (default), sites, never-freed, peak, temporary, sizes or threads"},
+	{OPT_SORT, "sort", "METRIC",
+		"allocations, allocated_bytes, live_bytes, live_blocks, peak_bytes, …"},
+	{OPT_LIMIT, "limit", "N", "show at most N rows (default: 20, in the summary 5)"},
+	{OPT_JSON, "json", NULL, "write JSON, schema heapwise.report/1; complete unless limited"},
+	{OPT_ALL_FRAMES, "all-frames", NULL, "show frames of allocators too, and whole stacks"},
+	{0},
+};
+
+struct request {
+	const struct view *view;
+	struct view_options options;
+	const char *path; /* NULL: the newest recording here */
+};
+
+static int wrong_view(const struct command *command, const char *name)
+{
+	_cleanup_(text_deinit) struct text names;
+	text_init(&names);
+	view_add_names(&names);
+	return options_wrong(
+		command, "there is no view '%s'; there are %s", name, names.data ? names.data : "");
+}
+
+static int wrong_metric(const struct command *command, const struct view *view, const char *name)
+{
+	_cleanup_(text_deinit) struct text names;
+	text_init(&names);
+	view_add_metrics(&names, view);
+	return options_wrong(command, "this view cannot be sorted by '%s', but by %s", name,
+		names.data ? names.data : "");
+}
+
+/* False: leave with *ret_code, all is said. */
+static bool parse(
+	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
+{
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	const char *view = "summary", *sort = NULL;
+	int id;
+	while ((id = options_next(&options)) > 0) {
+		uint64_t number;
+		switch (id) {
+		case OPT_VIEW:
+			view = options.argument;
+			break;
+		case OPT_SORT:
+			sort = options.argument;
+			break;
+		case OPT_LIMIT:
+			*ret_code = ERROR_USAGE;
+			if (!options_number(&options, options.argument, "limit", &number))
+				return false;
+			ret->options.limit = number;
+			break;
+		case OPT_JSON:
+			ret->options.json = true;
+			break;
+		case OPT_ALL_FRAMES:
+			ret->options.all_frames = true;
+			break;
+		}
+	}
+	*ret_code = options.exit_code;
+	if (id < 0)
+		return false;
+	ret->view = view_find(view);
+	if (!ret->view)
+		*ret_code = wrong_view(command, view);
+	else if (sort && (!metric_find(sort, &ret->options.sort) ||
+				 !view_can_sort(ret->view, ret->options.sort)))
+		*ret_code = wrong_metric(command, ret->view, sort);
+	else if (argc - options.operand > 1)
+		*ret_code = options_wrong(command, "one recording at a time, not '%s' as well",
+			argv[options.operand + 1]);
+	else if (options.operand < argc)
+		ret->path = argv[options.operand];
+	return *ret_code == 0;
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t name_len = strlen(name), end_len = strlen(end);
+	return name_len > end_len && strcmp(name + name_len - end_len, end) == 0;
+}
+
+static bool is_newer(const struct stat *a, const struct stat *b)
+{
+	if (a->st_mtim.tv_sec != b->st_mtim.tv_sec)
+		return a->st_mtim.tv_sec > b->st_mtim.tv_sec;
+	return a->st_mtim.tv_nsec > b->st_mtim.tv_nsec;
+}
+
+static inline void closedir_cleanup(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+/* The newest recording of the current folder; of equally new ones the last by name. */
+static struct error *find_newest(char **ret)
+{
+	_cleanup_(closedir_cleanup) DIR *dir = opendir(".");
+	if (!dir)
+		return error_errno(ERROR_ENVIRONMENT, errno, "cannot list the current folder");
+	_cleanup_free_ char *best = NULL;
+	struct stat best_stat = {0};
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		struct stat stat;
+		if (!ends_with(entry->d_name, ".hpw") ||
+			fstatat(dirfd(dir), entry->d_name, &stat, 0) != 0 || !S_ISREG(stat.st_mode))
+			continue;
+		if (best && !is_newer(&stat, &best_stat) &&
+			(is_newer(&best_stat, &stat) || strcmp(entry->d_name, best) < 0))
+			continue;
+		char *name = strdup(entry->d_name);
+		if (!name)
+			return error_no_memory();
+		free(best);
+		best = name;
+		best_stat = stat;
+	}
+	if (!best)
+		return error_create(ERROR_INPUT, "there is no recording (*.hpw) in this folder; "
+						 "'heapwise run PROGRAM' makes one");
+	*ret = steal_ptr(best);
+	return NULL;
+}
+
+static inline void model_cleanup(struct model **model)
+{
+	model_destroy(*model);
+}
+
+/* What is missing must be said even when stdout goes to a program. */
+static void warn_incomplete(const struct model *model, const char *path)
+{
+	size_t count;
+	const char *const *damage = model_damage(model, &count);
+	if (!model_recording(model)->complete)
+		message("%s is incomplete: figures hold up to where it ends", path);
+	for (size_t i = 0; i < count; i++)
+		message("%s: %s", path, damage[i]);
+	if (model_recording(model)->lost_events)
+		message("%s: events were lost while recording", path);
+}
+
+static int show(const struct request *request, const char *path)
+{
+	_cleanup_(model_cleanup) struct model *model = NULL;
+	struct error *error = source_open(path, &model);
+	if (error)
+		return message_error(error);
+	warn_incomplete(model, path);
+	struct output output;
+	struct sink sink = output_sink(&output);
+	error = view_write(request->view, model, &request->options, &sink);
+	if (error)
+		return message_error(error);
+	return output_end(&output);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct request request = {.options = {.sort = METRICS, .limit = VIEW_DEFAULT_LIMIT}};
+	int code;
+	if (!parse(command, argc, argv, &request, &code))
+		return code;
+	if (request.path)
+		return show(&request, request.path);
+	_cleanup_free_ char *newest = NULL;
+	struct error *error = find_newest(&newest);
+	if (error)
+		return message_error(error);
+	message("reading %s, the newest recording here", newest);
+	return show(&request, newest);
+}
+
+const struct command command_report = {
+	.name = "report",
+	.synopsis = "[FILE] [--view VIEW] [--sort METRIC] [--limit N] [--json] [--all-frames]",
+	.what = "Says where the memory of a recorded program went.",
+	.about = "Without FILE: the newest recording (*.hpw) in the current folder. A recording "
+		 "that was\n"
+		 "cut short is shown as far as it goes, and what is missing is said.\n",
+	.examples = "  heapwise report                                 verdict, totals, top lists\n"
+		    "  heapwise report --view never-freed --limit 50   what was left, with stacks\n"
+		    "  heapwise report --view sites --sort allocations --json app.hpw\n",
+	.options = option_specs,
+	.run = run,
+};

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A command of the tool: one file cmd_NAME.c that defines `const struct command command_NAME`, and
+ * one line in the table of main.c. Exit codes are those of enum error_code, 0 for success; `run`
+ * has its own (docs of that command).
+ */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* One option; a table of them ends with an empty row. */
+struct option_spec {
+	int id; /* what options_next gives: the short letter, or a number above 255 without one */
+	const char *name;     /* long, without dashes */
+	const char *argument; /* what stands for its argument in the help; NULL: takes none */
+	const char *help;     /* one line */
+};
+
+struct command {
+	const char *name;
+	const char *synopsis; /* what follows the name: "[FILE] [OPTION…]" */
+	const char *what;     /* one line for the list of commands */
+	const char *about;    /* further lines of its own help; may be NULL */
+	const char *examples; /* whole lines, each indented by two spaces; may be NULL */
+	const struct option_spec *options;
+	bool stops_at_operand; /* options after the first operand belong to somebody else */
+	bool hidden;           /* not in the list of commands */
+	/* argv[0] is the command's name. Returns the exit code. */
+	int (*run)(const struct command *command, int argc, char **argv);
+};
+
+/* All commands, ended by NULL. In main.c. */
+extern const struct command *const commands[];
+const struct command *command_find(const char *name);
+
+extern const struct command command_help;
+extern const struct command command_report;
+extern const struct command command_run;
+extern const struct command command_version;
+
+#endif

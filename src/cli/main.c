@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line: finds the command by its name in a table and hands over. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/util.h"
+#include "cli/command.h"
+#include "cli/message.h"
+
+const struct command *const commands[] = {
+	&command_run,
+	&command_report,
+	&command_help,
+	&command_version,
+	NULL,
+};
+
+/* What people type by habit. */
+static const struct alias {
+	const char *word, *name;
+} aliases[] = {
+	{"--help", "help"},
+	{"-h", "help"},
+	{"--version", "version"},
+	{"-V", "version"},
+};
+
+const struct command *command_find(const char *name)
+{
+	for (size_t i = 0; commands[i]; i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+static const char *command_name(const char *word)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(aliases); i++)
+		if (strcmp(aliases[i].word, word) == 0)
+			return aliases[i].name;
+	return word;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		message("a command is missing; 'heapwise help' lists them");
+		return ERROR_USAGE;
+	}
+	const struct command *command = command_find(command_name(argv[1]));
+	if (!command) {
+		message("there is no command '%s'; 'heapwise help' lists them", argv[1]);
+		return ERROR_USAGE;
+	}
+	return command->run(command, argc - 1, argv + 1);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/message.h"
+#include "cli/output.h"
+
+#define OPTIONS_MAX 32
+#define LETTER_MAX 255
+
+/* The tables that getopt_long wants. */
+struct getopt_tables {
+	char letters[2 * OPTIONS_MAX + 8];
+	struct option longs[OPTIONS_MAX + 2];
+};
+
+static void make_tables(const struct command *command, struct getopt_tables *tables)
+{
+	char *letter = tables->letters;
+	if (command->stops_at_operand)
+		*letter++ = '+';
+	*letter++ = ':';
+	*letter++ = 'h';
+	struct option *row = tables->longs;
+	*row++ = (struct option){"help", no_argument, NULL, 'h'};
+	for (const struct option_spec *spec = command->options; spec && spec->name; spec++) {
+		*row++ = (struct option){spec->name,
+			spec->argument ? required_argument : no_argument, NULL, spec->id};
+		if (spec->id > LETTER_MAX)
+			continue;
+		*letter++ = (char)spec->id;
+		if (spec->argument)
+			*letter++ = ':';
+	}
+	*letter = '\0';
+	*row = (struct option){0};
+}
+
+static int stop(struct options *options, int exit_code)
+{
+	options->exit_code = exit_code;
+	return -1;
+}
+
+/* The word that getopt_long could not use. A bad letter may stand inside a group of letters. */
+static int wrong_option(struct options *options, const char *problem)
+{
+	const char *word = options->argv[optind - 1];
+	if (optopt > 0 && optopt <= LETTER_MAX && strncmp(word, "--", 2) != 0)
+		return stop(options, options_wrong(options->command, "%s '-%c'", problem, optopt));
+	return stop(options, options_wrong(options->command, "%s '%s'", problem, word));
+}
+
+int options_next(struct options *options)
+{
+	if (!options->started) {
+		options->started = true;
+		opterr = 0;
+		optind = 0; /* starts anew, whatever was parsed before */
+	}
+	struct getopt_tables tables;
+	make_tables(options->command, &tables);
+	int id = getopt_long(options->argc, options->argv, tables.letters, tables.longs, NULL);
+	options->argument = optarg;
+	switch (id) {
+	case -1:
+		options->operand = optind;
+		return 0;
+	case 'h':
+		return stop(options, command_print_help(options->command));
+	case '?':
+		return wrong_option(options, "unknown or ambiguous option");
+	case ':':
+		return wrong_option(options, "no value for option");
+	default:
+		return id;
+	}
+}
+
+bool options_number(
+	const struct options *options, const char *text, const char *name, uint64_t *ret)
+{
+	errno = 0;
+	char *end;
+	unsigned long long value = strtoull(text, &end, 10);
+	bool digits = text[0] >= '0' && text[0] <= '9' && *end == '\0';
+	if (!digits || errno || value == 0) {
+		options_wrong(options->command, "--%s wants a whole number from 1 on, not '%s'",
+			name, text);
+		return false;
+	}
+	*ret = value;
+	return true;
+}
+
+int options_wrong(const struct command *command, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	message_v(format, args);
+	va_end(args);
+	fprintf(stderr, "Try 'heapwise %s --help'.\n", command->name);
+	return ERROR_USAGE;
+}
+
+static void add_option(struct text *text, const struct option_spec *spec)
+{
+	char left[64];
+	int len = spec->id <= LETTER_MAX
+			  ? snprintf(left, sizeof(left), "-%c, --%s", spec->id, spec->name)
+			  : snprintf(left, sizeof(left), "    --%s", spec->name);
+	if (spec->argument && len > 0 && (size_t)len < sizeof(left))
+		snprintf(left + len, sizeof(left) - (size_t)len, " %s", spec->argument);
+	text_printf(text, "  %-24s  %s\n", left, spec->help);
+}
+
+int command_print_help(const struct command *command)
+{
+	struct text text;
+	text_init(&text);
+	text_printf(&text, "Usage: heapwise %s %s\n\n%s\n", command->name, command->synopsis,
+		command->what);
+	if (command->about)
+		text_printf(&text, "%s", command->about);
+	text_add(&text, "\nOptions\n");
+	for (const struct option_spec *spec = command->options; spec && spec->name; spec++)
+		add_option(&text, spec);
+	static const struct option_spec help = {'h', "help", NULL, "show this text"};
+	add_option(&text, &help);
+	if (command->examples)
+		text_printf(&text, "\nExamples\n%s", command->examples);
+	return output_text(&text);
+}

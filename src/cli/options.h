@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Options of a command from its table, over getopt_long, with our own words for what is wrong.
+ *
+ *	struct options options = {.command = command, .argc = argc, .argv = argv};
+ *	int id;
+ *	while ((id = options_next(&options)) > 0)
+ *		…switch (id), options.argument…
+ *	if (id < 0)
+ *		return options.exit_code;
+ *	…operands: argv[options.operand] …
+ *
+ * --help and -h are every command's and handled here.
+ */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include <stdint.h>
+
+#include "cli/command.h"
+
+struct options {
+	const struct command *command;
+	int argc;
+	char **argv;
+	const char *argument; /* of the option just given; NULL if it takes none */
+	int operand;          /* index of the first operand, once all options are read */
+	int exit_code;        /* set when options_next gives -1 */
+	bool started;
+};
+
+/* The next option's id; 0 after the last one; -1: all is said, leave with exit_code. */
+int options_next(struct options *options);
+
+/* A whole number from 1 on. False, after saying so, if `text` is none. */
+bool options_number(
+	const struct options *options, const char *text, const char *name, uint64_t *ret);
+
+/* Says what is wrong and where help is; returns the exit code for wrong usage. */
+int options_wrong(const struct command *command, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Writes a command's help to stdout; returns the exit code. */
+int command_print_help(const struct command *command);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/output.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/message.h"
+
+static bool output_write(void *ctx, const char *data, size_t len)
+{
+	struct output *output = ctx;
+	while (len > 0 && output->error == 0) {
+		ssize_t written = write(STDOUT_FILENO, data, len);
+		if (written < 0) {
+			if (errno != EINTR)
+				output->error = errno;
+			continue;
+		}
+		data += written;
+		len -= (size_t)written;
+	}
+	return output->error == 0;
+}
+
+struct sink output_sink(struct output *output)
+{
+	signal(SIGPIPE, SIG_IGN);
+	output->error = 0;
+	return (struct sink){.write = output_write, .ctx = output};
+}
+
+int output_end(const struct output *output)
+{
+	if (output->error == 0 || output->error == EPIPE)
+		return 0;
+	message("cannot write the result to stdout: %s", strerror(output->error));
+	return ERROR_ENVIRONMENT;
+}
+
+int output_text(struct text *text)
+{
+	if (text->failed) {
+		text_deinit(text);
+		return message_error(error_no_memory());
+	}
+	struct output output;
+	struct sink sink = output_sink(&output);
+	sink.write(sink.ctx, text->data, text->len);
+	text_deinit(text);
+	return output_end(&output);
+}

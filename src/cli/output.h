@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Results on stdout. A reader that left (head, a pager) is no error: the rest is dropped quietly
+ * and the exit code is 0. A disk that is full, or a stdout that is closed, is one.
+ */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include "base/text.h"
+#include "views/views.h"
+
+struct output {
+	int error; /* errno of the write that failed; 0: none */
+};
+
+/* A sink that writes to stdout. Ignores SIGPIPE from here on. */
+struct sink output_sink(struct output *output);
+
+/* The exit code for how writing went, after saying so if it failed. */
+int output_end(const struct output *output);
+
+/* Writes a text, frees it, and returns the exit code. */
+int output_text(struct text *text);
+
+#endif

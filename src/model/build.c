@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Filling a model: see build.h. All checks of outside numbers stand before the first change. */
+#include "model/build.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "model/model_impl.h"
+
+/* How far stack ids may run ahead of the rows that were given. */
+#define GAP_FIXED (1u << 20)
+#define GAP_FACTOR 16u
+
+static inline void model_cleanup(struct model **model)
+{
+	model_destroy(*model);
+}
+
+static bool stack_table_grow(struct stack_table *table, size_t want)
+{
+	if (want <= table->cap)
+		return true;
+	size_t cap = table->cap ? table->cap : 1024;
+	while (cap < want)
+		cap *= 2;
+	/* Each column keeps its old size's worth of meaning if a later one fails to grow. */
+	uint32_t *parent = realloc(table->parent, cap * sizeof(*parent));
+	if (!parent)
+		return false;
+	table->parent = parent;
+	uint16_t *module = realloc(table->module, cap * sizeof(*module));
+	if (!module)
+		return false;
+	table->module = module;
+	uint64_t *address = realloc(table->address, cap * sizeof(*address));
+	if (!address)
+		return false;
+	table->address = address;
+	table->cap = cap;
+	return true;
+}
+
+/* Makes rows up to `len` exist, new ones unused. */
+static bool stack_table_extend(struct stack_table *table, size_t len)
+{
+	if (len <= table->len)
+		return true;
+	if (!stack_table_grow(table, len))
+		return false;
+	size_t more = len - table->len;
+	memset(table->parent + table->len, 0, more * sizeof(*table->parent));
+	memset(table->module + table->len, 0, more * sizeof(*table->module));
+	memset(table->address + table->len, 0, more * sizeof(*table->address));
+	table->len = len;
+	return true;
+}
+
+struct error *build_create(struct model **ret)
+{
+	_cleanup_(model_cleanup) struct model *model = calloc(1, sizeof(*model));
+	if (!model)
+		return error_no_memory();
+	arena_init(&model->strings);
+	string_vec_init(&model->argv);
+	string_vec_init(&model->damage);
+	module_vec_init(&model->modules);
+	site_vec_init(&model->sites);
+	thread_vec_init(&model->threads);
+	size_vec_init(&model->sizes);
+	live_vec_init(&model->live);
+	model->target.exe = model->target.cwd = model->target.host = "";
+	model->recording.path = model->recording.writer = "";
+	model->recording.mode = "exact";
+	if (!string_vec_push(&model->argv, NULL) ||
+		!module_vec_push(&model->modules, (struct module){.path = ""}) ||
+		!stack_table_extend(&model->stacks, 1))
+		return error_no_memory();
+	model->target.command = model->argv.data;
+	*ret = steal_ptr(model);
+	return NULL;
+}
+
+struct error *build_string(struct model *model, const char *bytes, size_t len, const char **ret)
+{
+	const char *copy = arena_strndup(&model->strings, bytes, len);
+	if (!copy)
+		return error_no_memory();
+	*ret = copy;
+	return NULL;
+}
+
+struct target *build_target(struct model *model)
+{
+	return &model->target;
+}
+
+struct recording *build_recording(struct model *model)
+{
+	return &model->recording;
+}
+
+struct totals *build_totals(struct model *model)
+{
+	return &model->totals;
+}
+
+struct error *build_argument(struct model *model, const char *bytes, size_t len)
+{
+	const char *copy = NULL;
+	struct error *error = build_string(model, bytes, len, &copy);
+	if (error)
+		return error;
+	if (!string_vec_push(&model->argv, NULL))
+		return error_no_memory();
+	model->argv.data[model->argv.len - 2] = copy;
+	model->target.command = model->argv.data;
+	model->target.command_len = model->argv.len - 1;
+	return NULL;
+}
+
+struct error *build_damage(struct model *model, const char *sentence)
+{
+	model->recording.complete = false;
+	const char *copy = NULL;
+	struct error *error = build_string(model, sentence, strlen(sentence), &copy);
+	if (error)
+		return error;
+	return string_vec_push(&model->damage, copy) ? NULL : error_no_memory();
+}
+
+struct error *build_module(struct model *model, struct module_id id, const struct module *module,
+	const char *path, size_t path_len)
+{
+	if (id.value == 0 || id.value >= BUILD_MODULES_MAX)
+		return error_create(
+			ERROR_INPUT, "module number %" PRIu32 " is out of range", id.value);
+	if (module->end < module->start)
+		return error_create(
+			ERROR_INPUT, "module %" PRIu32 " ends before it starts", id.value);
+	struct module copy = *module;
+	struct error *error = build_string(model, path, path_len, &copy.path);
+	if (error)
+		return error;
+	copy.build_id = NULL;
+	if (module->build_id_len) {
+		uint8_t *bytes = arena_alloc(&model->strings, module->build_id_len);
+		if (!bytes)
+			return error_no_memory();
+		memcpy(bytes, module->build_id, module->build_id_len);
+		copy.build_id = bytes;
+	}
+	while (model->modules.len <= id.value)
+		if (!module_vec_push(&model->modules, (struct module){.path = ""}))
+			return error_no_memory();
+	model->modules.data[id.value] = copy;
+	return NULL;
+}
+
+static struct error *check_stacks(const struct model *model, struct stack_id first,
+	const struct stack_columns *rows, size_t count)
+{
+	if (first.value >= BUILD_STACKS_MAX || count > BUILD_STACKS_MAX - first.value)
+		return error_create(ERROR_INPUT, "stack number %" PRIu32 " and %zu more: too many",
+			first.value, count);
+	if (first.value + count > GAP_FIXED + GAP_FACTOR * (model->stacks.rows + count))
+		return error_create(ERROR_INPUT,
+			"stack numbers jump to %" PRIu32 " after %zu stacks", first.value,
+			model->stacks.rows);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t id = first.value + (uint32_t)i;
+		if (rows->parent[i] > id || (id == 0 && rows->parent[i] != 0))
+			return error_create(ERROR_INPUT,
+				"stack %" PRIu32 " has a parent with a larger number", id);
+		if (rows->module[i] >= model->modules.len)
+			return error_create(ERROR_INPUT,
+				"stack %" PRIu32 " names module %" PRIu32 ", which is not known",
+				id, (uint32_t)rows->module[i]);
+	}
+	return NULL;
+}
+
+struct error *build_stacks(
+	struct model *model, struct stack_id first, const struct stack_columns *rows, size_t count)
+{
+	struct error *error = check_stacks(model, first, rows, count);
+	if (error)
+		return error;
+	struct stack_table *table = &model->stacks;
+	if (!stack_table_extend(table, first.value + count))
+		return error_no_memory();
+	for (size_t i = 0; i < count; i++) {
+		uint32_t id = first.value + (uint32_t)i;
+		if (rows->parent[i] == id)
+			continue;
+		table->parent[id] = rows->parent[i];
+		table->module[id] = rows->module[i];
+		table->address[id] = rows->address[i];
+	}
+	table->rows += count;
+	return NULL;
+}
+
+struct error *build_site(
+	struct model *model, struct site_id id, struct stack_id stack, enum alloc_kind kind)
+{
+	if (id.value >= BUILD_SITES_MAX)
+		return error_create(
+			ERROR_INPUT, "site number %" PRIu32 " is out of range", id.value);
+	if (stack.value >= model->stacks.len)
+		return error_create(ERROR_INPUT,
+			"site %" PRIu32 " names stack %" PRIu32 ", which is not known", id.value,
+			stack.value);
+	if ((unsigned)kind >= ALLOC_KINDS)
+		return error_create(ERROR_INPUT, "site %" PRIu32 " has the unknown kind %u",
+			id.value, (unsigned)kind);
+	while (model->sites.len <= id.value)
+		if (!site_vec_push(&model->sites, (struct site){.kind = KIND_UNKNOWN}))
+			return error_no_memory();
+	model->sites.data[id.value].stack = stack;
+	model->sites.data[id.value].kind = kind;
+	return NULL;
+}
+
+struct site *build_site_at(struct model *model, struct site_id id)
+{
+	return id.value < model->sites.len ? &model->sites.data[id.value] : NULL;
+}
+
+struct error *build_thread(
+	struct model *model, const struct thread *row, const char *name, size_t name_len)
+{
+	if (model->threads.len >= BUILD_THREADS_MAX)
+		return error_create(ERROR_INPUT, "more than %u threads", BUILD_THREADS_MAX);
+	struct thread copy = *row;
+	struct error *error = build_string(model, name, name_len, &copy.name);
+	if (error)
+		return error;
+	return thread_vec_push(&model->threads, copy) ? NULL : error_no_memory();
+}
+
+struct error *build_size(struct model *model, uint64_t size, uint64_t allocations)
+{
+	const struct size_vec *sizes = &model->sizes;
+	if (sizes->len && sizes->data[sizes->len - 1].size >= size)
+		return error_create(ERROR_INPUT, "sizes do not ascend at %" PRIu64, size);
+	struct size_count row = {.size = size, .allocations = allocations};
+	return size_vec_push(&model->sizes, row) ? NULL : error_no_memory();
+}
+
+struct error *build_live(struct model *model, const struct live_block *rows, size_t count)
+{
+	const struct live_vec *live = &model->live;
+	uint64_t floor = live->len ? live->data[live->len - 1].address : 0;
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].address < floor)
+			return error_create(ERROR_INPUT, "live blocks do not ascend at 0x%" PRIx64,
+				rows[i].address);
+		if (rows[i].site.value >= model->sites.len ||
+			rows[i].thread.value >= model->threads.len)
+			return error_create(ERROR_INPUT,
+				"the live block at 0x%" PRIx64
+				" names a site or thread that is not known",
+				rows[i].address);
+		floor = rows[i].address;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (!live_vec_push(&model->live, rows[i]))
+			return error_no_memory();
+	model->has_live = true;
+	return NULL;
+}
+
+/* realloc to a smaller size may only fail by keeping the block as it is. */
+static void *trimmed(void *data, size_t bytes)
+{
+	void *less = realloc(data, bytes);
+	return less ? less : data;
+}
+
+void build_finish(struct model *model)
+{
+	struct stack_table *table = &model->stacks;
+	table->parent = trimmed(table->parent, table->len * sizeof(*table->parent));
+	table->module = trimmed(table->module, table->len * sizeof(*table->module));
+	table->address = trimmed(table->address, table->len * sizeof(*table->address));
+	table->cap = table->len;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How a source fills a model: create, then in any order that respects "a thing before what names
+ * it" (modules before stacks, stacks before sites, sites and threads before live blocks), then
+ * build_finish. Only src/sources/ includes this (and tests that make models by hand).
+ *
+ * What comes in here was read from outside, so what the model's readers rely on (parents smaller
+ * than children, ids in range, sizes ascending) is checked here, once, and refused with
+ * ERROR_INPUT. After an error the model is still whole: a source may note the damage and go on.
+ * Limits keep hostile input from asking for absurd memory. Strings and arrays given are copied.
+ */
+#ifndef MODEL_BUILD_H
+#define MODEL_BUILD_H
+
+#include "base/error.h"
+#include "model/model.h"
+
+/* Sixteen times what the largest known programs need. */
+#define BUILD_MODULES_MAX 65536u
+#define BUILD_STACKS_MAX (1u << 24)
+#define BUILD_SITES_MAX (1u << 22)
+#define BUILD_THREADS_MAX (1u << 20)
+
+/* An empty model: no command, mode "exact", incomplete. */
+struct error *build_create(struct model **ret);
+
+/* A copy of len bytes and a NUL, that lives as long as the model. */
+struct error *build_string(struct model *model, const char *bytes, size_t len, const char **ret);
+
+/*
+ * Filled in place; strings from build_string or static. `command` and `command_len` belong to
+ * build_argument, `totals.threads` is the source's to set.
+ */
+struct target *build_target(struct model *model);
+struct recording *build_recording(struct model *model);
+struct totals *build_totals(struct model *model);
+
+/* Adds one argument to the target's command; bytes after a NUL are kept out. */
+struct error *build_argument(struct model *model, const char *bytes, size_t len);
+
+/* Adds one sentence that says what is missing, and makes the recording incomplete. */
+struct error *build_damage(struct model *model, const char *sentence);
+
+/* `path` need not end with NUL within path_len. Adding an id again replaces it. Id 0 is refused. */
+struct error *build_module(struct model *model, struct module_id id, const struct module *module,
+	const char *path, size_t path_len);
+
+/* Columns of stack nodes, one row each. */
+struct stack_columns {
+	const uint32_t *parent; /* parent[i] == first + i: this id is unused */
+	const uint16_t *module;
+	const uint64_t *address;
+};
+
+/*
+ * Sets nodes first … first + count - 1. Either all rows are right (parent < id, or unused) and set,
+ * or none is. Ids may leave gaps, within reason: at most 2^20 more than 16 times the rows given.
+ */
+struct error *build_stacks(
+	struct model *model, struct stack_id first, const struct stack_columns *rows, size_t count);
+
+/* Adds a site with no counts under the given id; gaps are filled with KIND_UNKNOWN sites. */
+struct error *build_site(
+	struct model *model, struct site_id id, struct stack_id stack, enum alloc_kind kind);
+
+/*
+ * The counters of a site, for a source to add to; `stack` and `kind` must stay. NULL if there is no
+ * such site. The address is good until the next build_site.
+ */
+struct site *build_site_at(struct model *model, struct site_id id);
+
+/* Adds a thread with the next index; `name` of the row is ignored, name/name_len are copied. */
+struct error *build_thread(
+	struct model *model, const struct thread *row, const char *name, size_t name_len);
+
+/* Adds a size; they come ascending, each once. */
+struct error *build_size(struct model *model, uint64_t size, uint64_t allocations);
+
+/*
+ * Adds live blocks; addresses ascend over all calls. Optional: leaving them out keeps a report
+ * small. The first call, even with count 0, says that they are not left out.
+ */
+struct error *build_live(struct model *model, const struct live_block *rows, size_t count);
+
+/* Gives back spare memory. After it nothing more is added. */
+void build_finish(struct model *model);
+
+#endif

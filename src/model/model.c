@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reading a model: see model.h. Everything was checked when it was built, so this only looks up. */
+#include "model/model.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "model/model_impl.h"
+
+void model_destroy(struct model *model)
+{
+	if (!model)
+		return;
+	string_vec_deinit(&model->argv);
+	string_vec_deinit(&model->damage);
+	module_vec_deinit(&model->modules);
+	free(model->stacks.parent);
+	free(model->stacks.module);
+	free(model->stacks.address);
+	site_vec_deinit(&model->sites);
+	thread_vec_deinit(&model->threads);
+	size_vec_deinit(&model->sizes);
+	live_vec_deinit(&model->live);
+	arena_deinit(&model->strings);
+	free(model);
+}
+
+const struct target *model_target(const struct model *model)
+{
+	return &model->target;
+}
+
+const struct recording *model_recording(const struct model *model)
+{
+	return &model->recording;
+}
+
+const struct totals *model_totals(const struct model *model)
+{
+	return &model->totals;
+}
+
+const char *const *model_damage(const struct model *model, size_t *ret_count)
+{
+	*ret_count = model->damage.len;
+	return model->damage.data;
+}
+
+size_t model_module_limit(const struct model *model)
+{
+	return model->modules.len;
+}
+
+const struct module *model_module(const struct model *model, struct module_id id)
+{
+	assert(id.value < model->modules.len);
+	return &model->modules.data[id.value];
+}
+
+size_t model_stack_limit(const struct model *model)
+{
+	return model->stacks.len;
+}
+
+struct stack_node model_stack(const struct model *model, struct stack_id id)
+{
+	assert(id.value < model->stacks.len);
+	return (struct stack_node){
+		.parent = {model->stacks.parent[id.value]},
+		.module = {model->stacks.module[id.value]},
+		.address = model->stacks.address[id.value],
+	};
+}
+
+const struct site *model_sites(const struct model *model, size_t *ret_count)
+{
+	*ret_count = model->sites.len;
+	return model->sites.data;
+}
+
+const struct thread *model_threads(const struct model *model, size_t *ret_count)
+{
+	*ret_count = model->threads.len;
+	return model->threads.data;
+}
+
+const struct size_count *model_sizes(const struct model *model, size_t *ret_count)
+{
+	*ret_count = model->sizes.len;
+	return model->sizes.data;
+}
+
+const struct live_block *model_live(const struct model *model, size_t *ret_count)
+{
+	static const struct live_block none;
+	*ret_count = model->live.len;
+	if (!model->has_live)
+		return NULL;
+	return model->live.len ? model->live.data : &none;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The one heap: what every source (a recording now; cores, live processes and foreign profiles
+ * later) is turned into and every question is asked of. This header reads it; only sources fill it,
+ * through build.h.
+ *
+ * It holds sums, not events: a table of call stacks, a row of counters for each allocation site, a
+ * row for each thread and size. Its memory follows the number of distinct stacks, never the number
+ * of events (a stack node costs 14 bytes, a site about 100), which is why a recording of 10^8
+ * events can be reported on in a few megabytes. What needs the events asks the source again.
+ *
+ * Quantities are defined once, in docs/quantities.md. Sizes are requested bytes, times are
+ * nanoseconds since the recording began unless a name says otherwise. All strings and arrays belong
+ * to the model and die with it.
+ */
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/kind.h"
+
+/* Typed numbers, so that a stack cannot be passed where a site is due. */
+struct module_id {
+	uint32_t value; /* 0: no module known; marks live there too */
+};
+struct stack_id {
+	uint32_t value; /* 0: the empty stack, root of the tree */
+};
+struct site_id {
+	uint32_t value;
+};
+struct thread_id {
+	uint32_t value; /* index of the thread, not its tid */
+};
+
+enum exit_kind {
+	EXIT_KIND_UNKNOWN,
+	EXIT_KIND_STATUS,
+	EXIT_KIND_SIGNAL,
+	EXIT_KIND_EXEC, /* the process went on as another program */
+};
+
+struct target {
+	const char *const *command; /* NULL-terminated argument vector; never NULL */
+	size_t command_len;
+	const char *exe; /* path; this and the next two are "" if unknown */
+	const char *cwd;
+	const char *host;
+	uint32_t pid, ppid; /* 0: unknown */
+	enum exit_kind exit_kind;
+	int exit_value;         /* status or signal number */
+	uint64_t wall_start_ns; /* CLOCK_REALTIME when recording began; 0: unknown */
+};
+
+/* How the figures were obtained, from the writer's footer or by going through all events again. */
+enum read_way {
+	READ_FOOTER,
+	READ_REPLAY,
+};
+
+struct recording {
+	const char *path;   /* as the user gave it */
+	const char *mode;   /* "exact" */
+	const char *writer; /* "heapwise 0.1.0"; "" if unknown */
+	enum read_way read_way;
+	bool complete;   /* it was closed properly and all of it could be read */
+	uint64_t events; /* recorded calls; a realloc is one */
+	uint64_t lost_events;
+	uint64_t duration_ns;
+	uint64_t repairs;          /* places where alloc and free of an address did not alternate */
+	uint64_t unknown_frees;    /* of blocks whose allocation was not recorded */
+	uint64_t mismatched_frees; /* free of a new[], delete of a malloc… */
+	uint64_t stacks_full;      /* events whose stack did not fit the table of stacks */
+	uint64_t children_unrecorded; /* processes the target started */
+	uint64_t longest_wait_ns;     /* of one thread for room in its ring */
+	uint64_t wait_ns;             /* of all threads together */
+};
+
+struct totals {
+	uint64_t allocations, allocated_bytes;
+	uint64_t frees; /* of recorded and unknown blocks */
+	uint64_t failed;
+	uint64_t live_blocks, live_bytes; /* at the end: never freed */
+	uint64_t temporary;
+	uint64_t peak_bytes, peak_blocks, peak_time_ns;
+	uint64_t threads;
+};
+
+struct module {
+	const char *path;        /* "" for a module that was never added */
+	const uint8_t *build_id; /* NULL if it has none */
+	size_t build_id_len;
+	uint64_t start, end; /* mapped range */
+	uint64_t bias;       /* address - bias = the ELF file's own address */
+};
+
+/*
+ * One node of the tree of stacks: its own frame is the innermost one, parents lie outward and
+ * always have smaller ids, so a walk ends. The frame is a return address in a module, or a mark.
+ */
+struct stack_node {
+	struct stack_id parent;
+	struct module_id module;
+	uint64_t address; /* as in the target's memory; a mark if module is 0 and it is < 16 */
+};
+
+/* What a node in module 0 says instead of naming code. Numbers are those of stored marks. */
+enum stack_mark {
+	MARK_NONE = 0,
+	MARK_DEPTH_LIMIT = 1,    /* the stack was cut here */
+	MARK_NO_UNWIND_INFO = 2, /* nothing is known from here outward */
+	MARK_TABLE_FULL = 3,     /* the table of stacks was full */
+	MARK_SIGNAL = 4,         /* the next inner frame was interrupted: its address is exact */
+	MARK_GUESSED = 5,        /* frames outward of here come from frame pointers alone */
+	MARK_IN_HANDLER = 6,     /* inside a signal handler: no stack could be taken */
+	STACK_MARKS = 16
+};
+
+static inline enum stack_mark stack_node_mark(struct stack_node node)
+{
+	return node.module.value == 0 && node.address < STACK_MARKS ? (enum stack_mark)node.address
+								    : MARK_NONE;
+}
+
+/* One place of allocation: a stack and a kind. */
+struct site {
+	struct stack_id stack;
+	enum alloc_kind kind;
+	uint64_t allocations, allocated_bytes;
+	uint64_t live_blocks, live_bytes; /* at the end */
+	uint64_t peak_blocks, peak_bytes; /* its share at the process's peak */
+	uint64_t temporary;
+	uint64_t same_frame; /* blocks freed by the frame that allocated them */
+	uint64_t failed;
+	uint64_t min_size, max_size; /* of successful allocations */
+};
+
+struct thread {
+	uint32_t tid;
+	const char *name;           /* "" if unknown */
+	uint64_t first_ns, last_ns; /* of its first and last event */
+	uint64_t allocations, allocated_bytes, frees, temporary;
+	bool ended; /* before the process did */
+};
+
+struct size_count {
+	uint64_t size, allocations;
+};
+
+struct live_block {
+	uint64_t address, size;
+	struct site_id site;
+	struct thread_id thread; /* that allocated it */
+	uint64_t number;         /* n-th allocation of that thread, from 0 */
+};
+
+struct model;
+
+void model_destroy(struct model *model);
+
+const struct target *model_target(const struct model *model);
+const struct recording *model_recording(const struct model *model);
+const struct totals *model_totals(const struct model *model);
+
+/* Sentences that say what is missing from the recording; *ret_count may be 0. */
+const char *const *model_damage(const struct model *model, size_t *ret_count);
+
+/* One more than the largest module id; ids that were never added have the path "". */
+size_t model_module_limit(const struct model *model);
+const struct module *model_module(const struct model *model, struct module_id id);
+
+/* One more than the largest stack id. Unused ids are children of the root with address 0. */
+size_t model_stack_limit(const struct model *model);
+struct stack_node model_stack(const struct model *model, struct stack_id id);
+
+/* Rows by site id. A site that was lost with a damaged part has KIND_UNKNOWN and no counts. */
+const struct site *model_sites(const struct model *model, size_t *ret_count);
+/* Rows by thread index. */
+const struct thread *model_threads(const struct model *model, size_t *ret_count);
+/* Ascending by size. */
+const struct size_count *model_sizes(const struct model *model, size_t *ret_count);
+
+/*
+ * Blocks live at the end, ascending by address. NULL if the source left them out (reports need only
+ * the sites' sums): *ret_count is 0 then, whatever totals say.
+ */
+const struct live_block *model_live(const struct model *model, size_t *ret_count);
+
+#endif

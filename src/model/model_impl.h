@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What model.c and build.c share: the inside of struct model. Nobody else includes this. */
+#ifndef MODEL_MODEL_IMPL_H
+#define MODEL_MODEL_IMPL_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "model/model.h"
+
+DEFINE_VEC(string_vec, const char *)
+DEFINE_VEC(module_vec, struct module)
+DEFINE_VEC(site_vec, struct site)
+DEFINE_VEC(thread_vec, struct thread)
+DEFINE_VEC(size_vec, struct size_count)
+DEFINE_VEC(live_vec, struct live_block)
+
+/*
+ * Stack nodes as columns: a row of a struct would be padded from 14 bytes to 16, and walks outward
+ * touch one column most of the time. Unused rows are all zero.
+ */
+struct stack_table {
+	uint32_t *parent;
+	uint16_t *module;
+	uint64_t *address;
+	size_t len, cap;
+	size_t rows; /* given so far; bounds the gaps */
+};
+
+/*
+ * Invariants: parent[i] < i for i > 0; modules[0] and stacks row 0 exist; argv ends with NULL;
+ * sizes and live ascend; every id stored is in range.
+ */
+struct model {
+	struct arena strings;
+	struct target target;
+	struct recording recording;
+	struct totals totals;
+	struct string_vec argv;
+	struct string_vec damage;
+	struct module_vec modules;
+	struct stack_table stacks;
+	struct site_vec sites;
+	struct thread_vec threads;
+	struct size_vec sizes;
+	struct live_vec live;
+	bool has_live;
+};
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sources/hpw_replay.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "format/kinds.h"
+
+struct error *hpw_replay_init(
+	struct hpw_replay *replay, const struct model *model, uint64_t blocks_max)
+{
+	*replay = (struct hpw_replay){.model = model, .blocks_max = blocks_max};
+	hpw_tally_thread_vec_init(&replay->threads);
+	hpw_size_map_init(&replay->sizes);
+	hpw_blocks_init(&replay->blocks);
+	model_sites(model, &replay->sites_len);
+	replay->sites = calloc(replay->sites_len + 1, sizeof(*replay->sites));
+	replay->sizes_small = calloc(HPW_SIZES_SMALL, sizeof(*replay->sizes_small));
+	return replay->sites && replay->sizes_small ? NULL : error_no_memory();
+}
+
+void hpw_replay_deinit(struct hpw_replay *replay)
+{
+	free(replay->sites);
+	free(replay->sizes_small);
+	hpw_tally_thread_vec_deinit(&replay->threads);
+	hpw_size_map_deinit(&replay->sizes);
+	hpw_blocks_deinit(&replay->blocks);
+	replay->sites = NULL;
+	replay->sizes_small = NULL;
+}
+
+/* A site that no chunk named shares the last place with all others of that sort. */
+static inline size_t site_place(const struct hpw_replay *replay, uint32_t site)
+{
+	return site < replay->sites_len ? site : replay->sites_len;
+}
+
+/* What the site has now is its share of every peak since its last change. */
+static inline void catch_up(const struct hpw_replay *replay, struct hpw_tally_site *site)
+{
+	if (site->peak_seen != replay->peak_number) {
+		site->peak_seen = replay->peak_number;
+		site->peak_blocks = site->live_blocks;
+		site->peak_bytes = site->live_bytes;
+	}
+}
+
+static struct error *count_size(struct hpw_replay *replay, uint64_t size)
+{
+	if (size < HPW_SIZES_SMALL) {
+		replay->sizes_small[size]++;
+		return NULL;
+	}
+	uint64_t *count = hpw_size_map_insert(&replay->sizes, size ^ replay->blocks.seed, NULL);
+	if (!count)
+		return error_no_memory();
+	(*count)++;
+	return NULL;
+}
+
+static void count_alloc(
+	struct hpw_replay *replay, struct hpw_tally_thread *thread, const struct hpw_step *step)
+{
+	struct hpw_tally_site *site = &replay->sites[site_place(replay, step->site)];
+	catch_up(replay, site);
+	if (!site->allocations || step->size < site->min_size)
+		site->min_size = step->size;
+	if (step->size > site->max_size)
+		site->max_size = step->size;
+	site->allocations++;
+	site->allocated_bytes += step->size;
+	site->live_blocks++;
+	site->live_bytes += step->size;
+	thread->allocations++;
+	thread->allocated_bytes += step->size;
+	struct totals *totals = &replay->totals;
+	totals->allocations++;
+	totals->allocated_bytes += step->size;
+	totals->live_blocks++;
+	totals->live_bytes += step->size;
+	if (totals->live_bytes > totals->peak_bytes) {
+		totals->peak_bytes = totals->live_bytes;
+		totals->peak_blocks = totals->live_blocks;
+		replay->peak_stamp = replay->stamp;
+		replay->peak_number++;
+	}
+}
+
+static struct error *on_alloc(
+	struct hpw_replay *replay, struct hpw_tally_thread *thread, const struct hpw_step *step)
+{
+	if (step->number >= HPW_BLOCK_NUMBERS - 1)
+		return error_create(ERROR_INPUT, "a block's number is impossible");
+	if (replay->blocks.len >= replay->blocks_max)
+		return error_create(ERROR_INPUT,
+			"more than %" PRIu64 " blocks are live, too many for a file of this size",
+			replay->blocks_max);
+	struct hpw_block block = {
+		hpw_block_key(step->thread, step->number), step->size, step->site};
+	if (!hpw_blocks_add(&replay->blocks, block))
+		return error_no_memory();
+	replay->events++;
+	thread->next = step->number + 1;
+	count_alloc(replay, thread, step);
+	return count_size(replay, step->size);
+}
+
+/* free, and realloc's half of it, suit what malloc and its like gave. */
+static enum hw_free_kind matching_free(enum alloc_kind kind)
+{
+	switch (kind) {
+	case KIND_NEW:
+	case KIND_NEW_NOTHROW:
+	case KIND_NEW_ALIGNED:
+	case KIND_NEW_ALIGNED_NOTHROW:
+		return HW_DELETE;
+	case KIND_NEW_ARRAY:
+	case KIND_NEW_ARRAY_NOTHROW:
+	case KIND_NEW_ARRAY_ALIGNED:
+	case KIND_NEW_ARRAY_ALIGNED_NOTHROW:
+		return HW_DELETE_ARRAY;
+	default:
+		return HW_FREE;
+	}
+}
+
+static bool is_mismatch(const struct hpw_replay *replay, uint32_t site, uint8_t free_kind)
+{
+	if (free_kind == HPW_FREE_MATCHING || site >= replay->sites_len)
+		return false;
+	size_t count;
+	enum alloc_kind kind = model_sites(replay->model, &count)[site].kind;
+	if (kind == KIND_UNKNOWN)
+		return false;
+	uint8_t done = free_kind == HW_FREE_REALLOC ? HW_FREE : free_kind;
+	return done != matching_free(kind);
+}
+
+static bool take_block(
+	struct hpw_replay *replay, const struct hpw_step *step, struct hpw_block *ret)
+{
+	return step->known && step->owner < HPW_BLOCK_THREADS &&
+	       step->number < HPW_BLOCK_NUMBERS - 1 &&
+	       hpw_blocks_take(&replay->blocks, hpw_block_key(step->owner, step->number), ret);
+}
+
+static struct error *on_free(
+	struct hpw_replay *replay, struct hpw_tally_thread *thread, const struct hpw_step *step)
+{
+	/* A realloc is one call: its allocation counts as that. */
+	replay->events += step->free_kind != HW_FREE_REALLOC;
+	replay->totals.frees++;
+	thread->frees++;
+	struct hpw_block block;
+	if (!take_block(replay, step, &block)) {
+		replay->unknown_frees++;
+		return NULL;
+	}
+	struct hpw_tally_site *site = &replay->sites[site_place(replay, block.site)];
+	catch_up(replay, site);
+	site->live_blocks--;
+	site->live_bytes -= block.size;
+	site->same_frame += step->same_frame;
+	replay->totals.live_blocks--;
+	replay->totals.live_bytes -= block.size;
+	replay->mismatched += is_mismatch(replay, block.site, step->free_kind);
+	if (step->free_kind != HW_FREE_REALLOC && step->owner == step->thread &&
+		step->number + 1 == thread->next) {
+		site->temporary++;
+		thread->temporary++;
+		replay->totals.temporary++;
+	}
+	return NULL;
+}
+
+static struct error *on_step(void *context, const struct hpw_step *step)
+{
+	struct hpw_replay *replay = context;
+	struct hpw_tally_thread *thread = &replay->threads.data[step->thread];
+	if (!thread->seen) {
+		thread->seen = true;
+		thread->first_stamp = replay->stamp;
+	}
+	thread->last_stamp = replay->stamp;
+	switch (step->kind) {
+	case HPW_STEP_ALLOC:
+		return on_alloc(replay, thread, step);
+	case HPW_STEP_FREE:
+		return on_free(replay, thread, step);
+	case HPW_STEP_FAILED:
+		replay->events++;
+		replay->totals.failed++;
+		replay->sites[site_place(replay, step->site)].failed++;
+		return NULL;
+	case HPW_STEP_THREAD_END:
+		thread->ended = true;
+		return NULL;
+	case HPW_STEP_LOST:
+		replay->lost += step->size;
+		return NULL;
+	case HPW_STEP_THREAD_START:
+	case HPW_STEP_MARK:
+		return NULL;
+	}
+	return NULL;
+}
+
+static struct error *on_slot(void *context, const struct hpw_slot_head *slot)
+{
+	struct hpw_replay *replay = context;
+	if (slot->thread >= HPW_BLOCK_THREADS)
+		return error_create(
+			ERROR_INPUT, "thread %" PRIu32 " is out of range", slot->thread);
+	while (replay->threads.len <= slot->thread)
+		if (!hpw_tally_thread_vec_push(&replay->threads, (struct hpw_tally_thread){0}))
+			return error_no_memory();
+	replay->threads.data[slot->thread].next = slot->allocations;
+	return NULL;
+}
+
+static struct error *on_head(void *context, const struct hpw_events_head *head)
+{
+	struct hpw_replay *replay = context;
+	if (head->first_step < replay->next_step)
+		return error_create(ERROR_INPUT, "its steps from %" PRIu64 " on were there before",
+			head->first_step);
+	replay->missing = head->first_step - replay->next_step;
+	replay->next_step = head->first_step + head->steps;
+	if (head->closed_tsc && head->closed_ns) {
+		int which = replay->pair_tsc[0] != 0;
+		replay->pair_tsc[which] = head->closed_tsc;
+		replay->pair_ns[which] = head->closed_ns;
+	}
+	return NULL;
+}
+
+static void on_time(void *context, uint64_t stamp)
+{
+	((struct hpw_replay *)context)->stamp = stamp;
+}
+
+struct error *hpw_replay_chunk(
+	struct hpw_replay *replay, const struct hpw_payload *payload, uint64_t *ret_missing)
+{
+	const struct hpw_visitor visitor = {
+		.context = replay,
+		.head = on_head,
+		.slot = on_slot,
+		.time = on_time,
+		.step = on_step,
+	};
+	replay->missing = 0;
+	struct error *error = hpw_events_decode(payload, &visitor);
+	*ret_missing = replay->missing;
+	return error;
+}
+
+void hpw_replay_settle(struct hpw_replay *replay)
+{
+	for (size_t i = 0; i <= replay->sites_len; i++)
+		catch_up(replay, &replay->sites[i]);
+	replay->totals.threads = replay->threads.len;
+}
+
+static void put_site(const struct hpw_tally_site *tally, struct site *site)
+{
+	site->allocations = tally->allocations;
+	site->allocated_bytes = tally->allocated_bytes;
+	site->live_blocks = tally->live_blocks;
+	site->live_bytes = tally->live_bytes;
+	site->peak_blocks = tally->peak_blocks;
+	site->peak_bytes = tally->peak_bytes;
+	site->temporary = tally->temporary;
+	site->same_frame = tally->same_frame;
+	site->failed = tally->failed;
+	site->min_size = tally->min_size;
+	site->max_size = tally->max_size;
+}
+
+struct error *hpw_replay_put_sites(const struct hpw_replay *replay, struct model *model)
+{
+	const struct hpw_tally_site *astray = &replay->sites[replay->sites_len];
+	size_t count = replay->sites_len;
+	if (astray->allocations || astray->failed) {
+		struct error *error = build_site(model, (struct site_id){(uint32_t)count},
+			(struct stack_id){0}, KIND_UNKNOWN);
+		if (error)
+			return error;
+		count++;
+	}
+	for (size_t i = 0; i < count; i++)
+		put_site(&replay->sites[i], build_site_at(model, (struct site_id){(uint32_t)i}));
+	return NULL;
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+	uint64_t x = ((const struct size_count *)a)->size, y = ((const struct size_count *)b)->size;
+	return (x > y) - (x < y);
+}
+
+struct error *hpw_replay_put_sizes(const struct hpw_replay *replay, struct model *model)
+{
+	struct error *error = NULL;
+	for (size_t i = 0; !error && i < HPW_SIZES_SMALL; i++)
+		if (replay->sizes_small[i])
+			error = build_size(model, i, replay->sizes_small[i]);
+	if (error || !replay->sizes.len)
+		return error;
+	_cleanup_free_ struct size_count *large = malloc(replay->sizes.len * sizeof(*large));
+	if (!large)
+		return error_no_memory();
+	size_t len = 0;
+	uint32_t index = 0;
+	const uint64_t *key, *count;
+	while ((count = hpw_size_map_next(&replay->sizes, &index, &key)))
+		large[len++] = (struct size_count){*key ^ replay->blocks.seed, *count};
+	qsort(large, len, sizeof(*large), compare_sizes);
+	for (size_t i = 0; !error && i < len; i++)
+		error = build_size(model, large[i].size, large[i].allocations);
+	return error;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The books of a recording without a footer: every figure that a footer has, computed from the
+ * events. Quantities are defined in docs/quantities.md.
+ *
+ * A site's share of the peak needs no snapshot at each new peak. Peaks are numbered, and a site
+ * remembers up to which one its peak figures are right; before its next change it catches up: its
+ * live figures have not moved since, so they are its share of the latest peak. O(1) a step, exact.
+ */
+#ifndef SOURCES_HPW_REPLAY_H
+#define SOURCES_HPW_REPLAY_H
+
+#include <stdbool.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "model/build.h"
+#include "sources/hpw_blocks.h"
+#include "sources/hpw_damage.h"
+#include "sources/hpw_events.h"
+
+struct hpw_tally_site {
+	uint64_t live_blocks, live_bytes;
+	uint64_t peak_seen; /* number of the peak that the next two belong to */
+	uint64_t peak_blocks, peak_bytes;
+	uint64_t allocations, allocated_bytes;
+	uint64_t min_size, max_size;
+	uint64_t temporary, same_frame, failed;
+};
+
+struct hpw_tally_thread {
+	uint64_t next; /* number of its next allocation */
+	uint64_t first_stamp, last_stamp;
+	uint64_t allocations, allocated_bytes, frees, temporary;
+	bool seen, ended;
+};
+DEFINE_VEC(hpw_tally_thread_vec, struct hpw_tally_thread)
+
+static inline bool hpw_size_equal(uint64_t a, uint64_t b)
+{
+	return a == b;
+}
+DEFINE_MAP(hpw_size_map, uint64_t, uint64_t, hash_u64, hpw_size_equal)
+
+/* Sizes below are counted in an array, others in a map. */
+#define HPW_SIZES_SMALL 4096u
+
+struct hpw_replay {
+	const struct model *model; /* borrowed; has all sites */
+	struct hpw_tally_site *sites;
+	size_t sites_len; /* of the model; one more place holds what belongs to no known site */
+	struct hpw_tally_thread_vec threads;
+	uint64_t *sizes_small;
+	struct hpw_size_map sizes; /* by size ^ the seed of blocks: see hpw_hash.h */
+	struct hpw_blocks blocks;
+	uint64_t blocks_max;
+	struct totals totals; /* peak_time_ns unset */
+	uint64_t peak_number, peak_stamp;
+	uint64_t events, lost, unknown_frees, mismatched;
+	uint64_t stamp; /* of the current steps */
+	uint64_t next_step;
+	uint64_t missing; /* steps before the current chunk that no chunk had */
+	/* First and last pair of TSC and ns that chunks gave. */
+	uint64_t pair_tsc[2], pair_ns[2];
+};
+
+/* blocks_max: give up when so many blocks live at once. The model needs its sites. */
+struct error *hpw_replay_init(
+	struct hpw_replay *replay, const struct model *model, uint64_t blocks_max);
+void hpw_replay_deinit(struct hpw_replay *replay);
+
+/*
+ * Goes through one EVENTS chunk; chunks come in file order. *ret_missing: how many steps are
+ * missing before it. ERROR_INPUT: the chunk is malformed; the steps before that place are counted.
+ */
+struct error *hpw_replay_chunk(
+	struct hpw_replay *replay, const struct hpw_payload *payload, uint64_t *ret_missing);
+
+/* Brings peak figures up to date; after the last chunk, before results are taken. */
+void hpw_replay_settle(struct hpw_replay *replay);
+
+/* Results into the model: counters of every site; sizes. */
+struct error *hpw_replay_put_sites(const struct hpw_replay *replay, struct model *model);
+struct error *hpw_replay_put_sizes(const struct hpw_replay *replay, struct model *model);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One row a kind of source: who knows it by its first bytes, and who reads it. */
+#include "sources/source.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "sources/hpw.h"
+#include "sources/input.h"
+
+static const struct source {
+	const char *name;
+	struct error *(*recognise)(const struct input *input, bool *ret);
+	struct error *(*open)(const struct input *input, unsigned flags, struct model **ret);
+} sources[] = {
+	{"recording", hpw_recognise, hpw_open},
+};
+
+/* What people give by mistake, by magic number. */
+static const struct {
+	const char *magic;
+	size_t len;
+	const char *what;
+} foreign[] = {
+	{"\x7f"
+	 "ELF",
+		4, "an ELF file (a program, library or core)"},
+	{"\x1f\x8b", 2, "compressed by gzip"},
+	{"\x28\xb5\x2f\xfd", 4, "compressed by zstd"},
+	{"\xfd"
+	 "7zXZ",
+		5, "compressed by xz"},
+	{"heaptrack", 9, "a heaptrack file"},
+	{"#!", 2, "a script"},
+};
+
+static struct error *refuse(const struct input *input)
+{
+	char head[16] = {0};
+	size_t len = input->bytes < sizeof(head) ? (size_t)input->bytes : sizeof(head);
+	struct error *error = input->read(input, 0, head, len);
+	if (error)
+		return error;
+	if (!len)
+		return error_create(
+			ERROR_INPUT, "%s: is empty, not a heapwise recording", input->name);
+	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++)
+		if (len >= foreign[i].len && !memcmp(head, foreign[i].magic, foreign[i].len))
+			return error_create(ERROR_INPUT, "%s: is %s, not a heapwise recording",
+				input->name, foreign[i].what);
+	return error_create(ERROR_INPUT, "%s: is not a heapwise recording", input->name);
+}
+
+static struct error *open_input(const struct input *input, unsigned flags, struct model **ret)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
+		bool mine = false;
+		struct error *error = sources[i].recognise(input, &mine);
+		if (error)
+			return error;
+		if (mine)
+			return sources[i].open(input, flags, ret);
+	}
+	return refuse(input);
+}
+
+struct error *source_open_with(const char *path, unsigned flags, struct model **ret)
+{
+	_cleanup_(input_close) struct input input;
+	struct error *error = input_open_file(&input, path);
+	if (error) {
+		input.fd = -1;
+		return error;
+	}
+	return open_input(&input, flags, ret);
+}
+
+struct error *source_open(const char *path, struct model **ret)
+{
+	return source_open_with(path, 0, ret);
+}
+
+struct error *source_open_bytes(
+	const char *name, const void *data, size_t len, unsigned flags, struct model **ret)
+{
+	struct input input;
+	input_of_buffer(&input, name, data, len);
+	return open_input(&input, flags, ret);
+}

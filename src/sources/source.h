@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Anything a heap can be read from → model. What a file is, its content says, never its name.
+ */
+#ifndef SOURCES_SOURCE_H
+#define SOURCES_SOURCE_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "model/model.h"
+
+enum source_flag {
+	/* Fills model_live() too, 32 bytes a block; a report does not need it. */
+	SOURCE_WITH_LIVE = 1,
+	/* Computes everything from the events, even if the totals are stored in the file as well.
+	 */
+	SOURCE_REPLAY = 2,
+};
+
+/*
+ * Opens what stands at path; the caller destroys the model. What can be read of a damaged recording
+ * is read, and model_damage() says what is missing. ERROR_INPUT if nothing can.
+ */
+struct error *source_open(const char *path, struct model **ret);
+/* The same; flags: enum source_flag. */
+struct error *source_open_with(const char *path, unsigned flags, struct model **ret);
+/* The same, from memory; `name` stands in messages and for the path. */
+struct error *source_open_bytes(
+	const char *name, const void *data, size_t len, unsigned flags, struct model **ret);
+
+#endif

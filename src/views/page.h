@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the forms of the views share: everything a view may show of one model. Inside views/ only.
+ */
+#ifndef VIEWS_PAGE_H
+#define VIEWS_PAGE_H
+
+#include "analysis/rows.h"
+#include "analysis/summary.h"
+#include "views/views.h"
+
+DEFINE_VEC(size_list, struct size_count)
+DEFINE_VEC(thread_list, const struct thread *)
+
+struct page {
+	const struct model *model;
+	const struct view *view;
+	const struct view_options *options;
+	enum metric sort;
+	size_t limit; /* rows to show */
+
+	struct rows all;        /* every row of the model */
+	struct rows merged;     /* the view's own, if it merges */
+	struct row_list list;   /* the view's rows, in order, not yet limited */
+	struct summary summary; /* empty in other views */
+	struct text notes;      /* what limits the figures: sentences, each with a newline */
+	struct size_list sizes; /* in order */
+	struct thread_list threads;
+};
+
+struct json;
+
+/* The order in which a view shows things, and what of them. */
+struct view {
+	const char *name;
+	const char *title;  /* of the list, as text */
+	enum metric filter; /* rows that have any of it; METRICS: all */
+	enum metric sort;   /* unless the user chose another */
+	unsigned metrics;   /* bit set of those that can be chosen */
+	bool merges;        /* stacks with a common innermost part */
+	size_t text_limit;
+	struct error *(*fill)(struct page *page);
+	void (*text)(const struct page *page, struct text *out);
+	void (*json)(const struct page *page, struct json *json);
+	bool has_sites; /* needs stacks with names */
+};
+
+/* The text forms. */
+void text_summary(const struct page *page, struct text *out);
+void text_sites(const struct page *page, struct text *out);
+void text_sizes(const struct page *page, struct text *out);
+void text_threads(const struct page *page, struct text *out);
+
+/* One list of rows under a title; `metric` heads each row. */
+void text_rows(const struct page *page, const char *title, enum metric metric,
+	const struct row_list *list, size_t limit, struct text *out);
+/* Which program, how it ended, how long it ran. */
+void text_heading(const struct page *page, struct text *out);
+/* The notes, each indented; nothing if there are none. */
+void text_notes(const struct page *page, struct text *out);
+
+/* The JSON forms: each adds the members that are a view's own. */
+void json_summary(const struct page *page, struct json *json);
+void json_sites(const struct page *page, struct json *json);
+void json_sizes(const struct page *page, struct json *json);
+void json_threads(const struct page *page, struct json *json);
+
+/* A whole report of any view. */
+struct error *json_report(const struct page *page, const struct sink *sink);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Lists of stacks as text:
+ *
+ *   12.3 MiB (61.2%)  in 1,204 blocks  from malloc at
+ *       read_line  input.c:41  [app]
+ *       main  app.c:12  [app]
+ *
+ * A figure heads each row, because that is what the list is sorted by; the stack follows, innermost
+ * frame first, one frame a line.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "views/page.h"
+
+#define INDENT "      "
+
+/* Deeper stacks end in "… N more frames", unless all frames are asked for. */
+#define FRAMES_SHOWN 40u
+
+/* How the figure of a metric reads, and what stands behind it for scale. */
+static const struct head {
+	const char *unit;                           /* NULL: bytes */
+	enum metric scale;                          /* METRICS: none */
+	const char *joint, *scale_one, *scale_many; /* scale_one NULL: bytes */
+} heads[] = {
+	[METRIC_ALLOCATIONS] = {"calls", METRIC_ALLOCATED_BYTES, "for ", NULL, NULL},
+	[METRIC_ALLOCATED_BYTES] = {NULL, METRIC_ALLOCATIONS, "in ", "call", "calls"},
+	[METRIC_LIVE_BYTES] = {NULL, METRIC_LIVE_BLOCKS, "in ", "block", "blocks"},
+	[METRIC_LIVE_BLOCKS] = {"blocks", METRIC_LIVE_BYTES, "with ", NULL, NULL},
+	[METRIC_PEAK_BYTES] = {NULL, METRIC_PEAK_BLOCKS, "in ", "block", "blocks"},
+	[METRIC_PEAK_BLOCKS] = {"blocks", METRIC_PEAK_BYTES, "with ", NULL, NULL},
+	[METRIC_TEMPORARY] = {"temporary", METRIC_ALLOCATIONS, "of ", "call", "calls"},
+	[METRIC_FAILED] = {"failed", METRIC_ALLOCATIONS, "beside ", "successful call",
+		"successful calls"},
+};
+static_assert(ARRAY_SIZE(heads) == METRICS, "each metric heads rows");
+
+static void add_quantity(struct text *out, uint64_t value, const char *one, const char *many)
+{
+	if (!many) {
+		text_add_bytes(out, value);
+		return;
+	}
+	text_add_count(out, value);
+	text_printf(out, " %s", value == 1 ? one : many);
+}
+
+static const char *singular(const char *unit)
+{
+	static const char *const pairs[][2] = {{"calls", "call"}, {"blocks", "block"}};
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
+		if (unit && strcmp(unit, pairs[i][0]) == 0)
+			return pairs[i][1];
+	return unit;
+}
+
+static void add_share(struct text *out, uint64_t part, uint64_t whole)
+{
+	double percent = 100.0 * (double)part / (double)whole;
+	if (part > 0 && percent < 0.05)
+		text_add(out, " (<0.1%)");
+	else
+		text_printf(out, " (%.1f%%)", percent);
+}
+
+static void add_head(
+	const struct page *page, enum metric metric, const struct row *row, struct text *out)
+{
+	uint64_t value = metric_of_site(metric, &row->sums);
+	uint64_t whole = metric_of_totals(metric, model_totals(page->model));
+	text_add(out, "  ");
+	add_quantity(out, value, singular(heads[metric].unit), heads[metric].unit);
+	if (whole)
+		add_share(out, value, whole);
+	const struct head *head = &heads[metric];
+	text_printf(out, "  %s", head->joint);
+	add_quantity(
+		out, metric_of_site(head->scale, &row->sums), head->scale_one, head->scale_many);
+	if (row->sums.kind == KIND_UNKNOWN)
+		text_add(out, "  from\n");
+	else
+		text_printf(out, "  from %s at\n", alloc_kind_name(row->sums.kind));
+}
+
+static void add_frame(const struct shown_frame *frame, struct text *out)
+{
+	text_add(out, INDENT);
+	if (frame->mark != MARK_NONE) {
+		text_printf(out, "(%s)\n", stack_mark_text(frame->mark));
+		return;
+	}
+	if (frame->function)
+		text_add(out, frame->function);
+	else
+		text_printf(out, "0x%" PRIx64, frame->address);
+	if (frame->file) {
+		const char *slash = strrchr(frame->file, '/');
+		text_printf(out, "  %s:%" PRIu32, slash ? slash + 1 : frame->file, frame->line);
+	}
+	if (frame->module)
+		text_printf(out, "  [%s]", frame->module);
+	text_add(out, frame->inlined ? "  (inlined)\n" : "\n");
+}
+
+static void add_stack(const struct page *page, const struct row *row, struct text *out)
+{
+	size_t shown = row->depth;
+	if (!page->options->all_frames && shown > FRAMES_SHOWN)
+		shown = FRAMES_SHOWN;
+	for (size_t i = 0; i < shown; i++)
+		add_frame(row->frames[i], out);
+	if (shown < row->depth)
+		text_printf(out, INDENT "… %zu more frames (--all-frames shows them)\n",
+			row->depth - shown);
+	if (row->depth == 0)
+		text_add(out, INDENT "(no stack was recorded)\n");
+	if (row->partial) {
+		text_add(out, INDENT "… called along different ways: ");
+		text_add_count(out, row->stacks);
+		text_add(out, " stacks merged\n");
+	}
+	if (row->fits_on_stack)
+		text_printf(out,
+			INDENT "fits on the stack: always %" PRIu64
+			       " B, freed by the frame that allocated it\n",
+			row->sums.max_size);
+}
+
+void text_rows(const struct page *page, const char *title, enum metric metric,
+	const struct row_list *list, size_t limit, struct text *out)
+{
+	size_t shown = list->len < limit ? list->len : limit;
+	text_printf(out, "%s", title);
+	if (shown < list->len) {
+		text_printf(out, " (%zu of ", shown);
+		text_add_count(out, list->len);
+		text_add(out, " places)");
+	}
+	text_add(out, "\n");
+	if (list->len == 0)
+		text_add(out, "  nothing\n");
+	for (size_t i = 0; i < shown; i++) {
+		add_head(page, metric, list->data[i], out);
+		add_stack(page, list->data[i], out);
+	}
+}
+
+/* An argument as a shell would need it; control characters would spoil the terminal. */
+static void add_argument(const char *argument, struct text *out)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_-+=/.,:@%^";
+	bool quote = argument[0] == '\0' || argument[strspn(argument, plain)] != '\0';
+	if (quote)
+		text_add_char(out, '\'');
+	for (const char *c = argument; *c; c++) {
+		if (*c == '\'')
+			text_add(out, "'\\''");
+		else
+			text_add_char(out, (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c);
+	}
+	if (quote)
+		text_add_char(out, '\'');
+}
+
+/* A command line of a compiler may have thousands of arguments. */
+#define ARGUMENTS_SHOWN 12u
+
+void text_heading(const struct page *page, struct text *out)
+{
+	const struct target *target = model_target(page->model);
+	const struct recording *recording = model_recording(page->model);
+	for (size_t i = 0; i < target->command_len && i < ARGUMENTS_SHOWN; i++) {
+		if (i > 0)
+			text_add_char(out, ' ');
+		add_argument(target->command[i], out);
+	}
+	if (target->command_len == 0)
+		text_add(out, "(unknown program)");
+	if (target->command_len > ARGUMENTS_SHOWN)
+		text_add(out, " …");
+	if (target->pid)
+		text_printf(out, "\n  process %" PRIu32 " ", target->pid);
+	else
+		text_add(out, "\n  ");
+	summary_add_ending(out, target);
+	text_add(out, ", recorded for ");
+	text_add_duration_ns(out, recording->duration_ns);
+	text_add(out, recording->complete ? "\n" : ", incomplete\n");
+}
+
+void text_notes(const struct page *page, struct text *out)
+{
+	const struct text *notes = &page->notes;
+	if (notes->len == 0)
+		return;
+	text_add(out, "\nNotes\n");
+	bool at_start = true;
+	for (size_t i = 0; i < notes->len; i++) {
+		if (at_start)
+			text_add(out, "  ");
+		text_add_char(out, notes->data[i]);
+		at_start = notes->data[i] == '\n';
+	}
+}

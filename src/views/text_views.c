@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The views as text: heading, then verdict and lists, or a table. */
+#include <assert.h>
+#include <inttypes.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "views/page.h"
+
+/* "  allocations        1,234  12.3 MiB" */
+static void add_total(struct text *out, const char *name, uint64_t count, const char *joint,
+	const uint64_t *bytes)
+{
+	_cleanup_(text_deinit) struct text number;
+	text_init(&number);
+	text_add_count(&number, count);
+	text_printf(out, "  %-12s %15s", name, number.data ? number.data : "");
+	if (bytes) {
+		text_printf(out, "%s", joint);
+		text_add_bytes(out, *bytes);
+	}
+	text_add(out, "\n");
+}
+
+static void add_totals(const struct page *page, struct text *out)
+{
+	const struct totals *totals = model_totals(page->model);
+	text_add(out, "\nTotals\n");
+	add_total(out, "allocations", totals->allocations, "  of ", &totals->allocated_bytes);
+	add_total(out, "frees", totals->frees, "", NULL);
+	add_total(out, "never freed", totals->live_blocks, "  with ", &totals->live_bytes);
+	add_total(out, "at the peak", totals->peak_blocks, "  with ", &totals->peak_bytes);
+	add_total(out, "temporary", totals->temporary, "", NULL);
+	if (totals->failed)
+		add_total(out, "failed", totals->failed, "", NULL);
+	add_total(out, "threads", totals->threads, "", NULL);
+}
+
+static void add_verdict(const struct page *page, struct text *out)
+{
+	const struct text *verdict = &page->summary.verdict;
+	text_add(out, "\n");
+	bool at_start = true;
+	for (size_t i = 0; i < verdict->len; i++) {
+		if (at_start)
+			text_add(out, "  ");
+		text_add_char(out, verdict->data[i]);
+		at_start = verdict->data[i] == '\n';
+	}
+}
+
+void text_summary(const struct page *page, struct text *out)
+{
+	static const char *const titles[] = {
+		[SUMMARY_NEVER_FREED] = "Never freed",
+		[SUMMARY_PEAK] = "Live at the peak",
+		[SUMMARY_CALLS] = "Most calls",
+		[SUMMARY_TEMPORARY] = "Most temporary allocations",
+	};
+	static_assert(ARRAY_SIZE(titles) == SUMMARY_LISTS, "each list has a title");
+	text_heading(page, out);
+	add_verdict(page, out);
+	text_notes(page, out);
+	add_totals(page, out);
+	for (int i = 0; i < SUMMARY_LISTS; i++) {
+		if (page->summary.lists[i].len == 0)
+			continue;
+		text_add(out, "\n");
+		text_rows(page, titles[i], summary_metric((enum summary_list)i),
+			&page->summary.lists[i], page->limit, out);
+	}
+	if (page->options->sort != METRICS) {
+		_cleanup_(text_deinit) struct text title;
+		text_init(&title);
+		text_printf(&title, "Sites by %s", metric_name(page->sort));
+		text_add(out, "\n");
+		text_rows(page, title.data ? title.data : "", page->sort, &page->list, page->limit,
+			out);
+	}
+}
+
+void text_sites(const struct page *page, struct text *out)
+{
+	text_heading(page, out);
+	text_notes(page, out);
+	text_add(out, "\n");
+	text_rows(page, page->view->title, page->sort, &page->list, page->limit, out);
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* A cell with spaces before it up to a width. */
+#define ADD_CELL(out, width, add, ...)                                                             \
+	do {                                                                                       \
+		_cleanup_(text_deinit) struct text cell_;                                          \
+		text_init(&cell_);                                                                 \
+		add(&cell_, __VA_ARGS__);                                                          \
+		text_printf(out, "%*s", width, cell_.data ? cell_.data : "");                      \
+	} while (0)
+
+void text_sizes(const struct page *page, struct text *out)
+{
+	const struct totals *totals = model_totals(page->model);
+	text_heading(page, out);
+	text_notes(page, out);
+	text_printf(out, "\n%s\n%16s %16s %9s %12s\n", page->view->title, "size", "allocations", "",
+		"bytes");
+	for (size_t i = 0; i < page->sizes.len && i < page->limit; i++) {
+		struct size_count row = page->sizes.data[i];
+		ADD_CELL(out, 14, text_add_count, row.size);
+		text_add(out, " B ");
+		ADD_CELL(out, 16, text_add_count, row.allocations);
+		text_printf(out, " %8.1f%% ", percent(row.allocations, totals->allocations));
+		ADD_CELL(out, 12, text_add_bytes, row.size * row.allocations);
+		text_add(out, "\n");
+	}
+	if (page->sizes.len > page->limit)
+		text_printf(out, "  … %zu more sizes\n", page->sizes.len - page->limit);
+}
+
+void text_threads(const struct page *page, struct text *out)
+{
+	text_heading(page, out);
+	text_notes(page, out);
+	text_printf(out, "\n%s\n%10s  %-16s %15s %12s %15s %15s\n", page->view->title, "tid",
+		"name", "allocations", "allocated", "frees", "temporary");
+	for (size_t i = 0; i < page->threads.len && i < page->limit; i++) {
+		const struct thread *row = page->threads.data[i];
+		text_printf(out, "%10" PRIu32 "  %-16s ", row->tid, row->name);
+		ADD_CELL(out, 15, text_add_count, row->allocations);
+		text_add_char(out, ' ');
+		ADD_CELL(out, 12, text_add_bytes, row->allocated_bytes);
+		text_add_char(out, ' ');
+		ADD_CELL(out, 15, text_add_count, row->frees);
+		text_add_char(out, ' ');
+		ADD_CELL(out, 15, text_add_count, row->temporary);
+		text_add(out, "\n");
+	}
+	if (page->threads.len > page->limit)
+		text_printf(out, "  … %zu more threads\n", page->threads.len - page->limit);
+}

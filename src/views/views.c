@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The table of views. A view says what of the model it shows and in which order (fill); the forms
+ * (text, JSON) only lay out what the page holds.
+ */
+#include "views/views.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/merge.h"
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "views/page.h"
+
+static struct error *fill_sites(struct page *page)
+{
+	const struct rows *from = &page->all;
+	struct error *error = NULL;
+	if (page->view->merges) {
+		error = rows_merge(from, page->view->filter, MERGE_FRAMES_MAX, &page->merged);
+		from = &page->merged;
+	}
+	return error ? error : rows_select(from, page->view->filter, page->sort, &page->list);
+}
+
+static struct error *fill_summary(struct page *page)
+{
+	struct error *error = summary_build(page->model, &page->all, &page->summary);
+	return error ? error : fill_sites(page);
+}
+
+static uint64_t size_value(const struct page *page, const struct size_count *row)
+{
+	return page->sort == METRIC_ALLOCATED_BYTES ? row->size * row->allocations
+						    : row->allocations;
+}
+
+static int compare_sizes(const void *left, const void *right, void *ctx)
+{
+	const struct size_count *a = left, *b = right;
+	uint64_t x = size_value(ctx, a), y = size_value(ctx, b);
+	if (x != y)
+		return x > y ? -1 : 1;
+	return a->size < b->size ? -1 : a->size > b->size;
+}
+
+static struct error *fill_sizes(struct page *page)
+{
+	size_t count;
+	const struct size_count *sizes = model_sizes(page->model, &count);
+	for (size_t i = 0; i < count; i++)
+		if (!size_list_push(&page->sizes, sizes[i]))
+			return error_no_memory();
+	if (count)
+		qsort_r(page->sizes.data, count, sizeof(*page->sizes.data), compare_sizes, page);
+	return NULL;
+}
+
+static uint64_t thread_value(const struct page *page, const struct thread *row)
+{
+	switch (page->sort) {
+	case METRIC_ALLOCATED_BYTES:
+		return row->allocated_bytes;
+	case METRIC_TEMPORARY:
+		return row->temporary;
+	default:
+		return row->allocations;
+	}
+}
+
+static int compare_threads(const void *left, const void *right, void *ctx)
+{
+	/* Pointers into one array: their order is that of the indexes. */
+	const struct thread *a = *(const struct thread *const *)left;
+	const struct thread *b = *(const struct thread *const *)right;
+	uint64_t x = thread_value(ctx, a), y = thread_value(ctx, b);
+	if (x != y)
+		return x > y ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+static struct error *fill_threads(struct page *page)
+{
+	size_t count;
+	const struct thread *threads = model_threads(page->model, &count);
+	for (size_t i = 0; i < count; i++)
+		if (!thread_list_push(&page->threads, &threads[i]))
+			return error_no_memory();
+	if (count)
+		qsort_r(page->threads.data, count, sizeof(*page->threads.data), compare_threads,
+			page);
+	return NULL;
+}
+
+#define BIT(metric) (1u << (metric))
+#define ALL_METRICS (BIT(METRICS) - 1)
+#define TEXT_ROWS 20u
+#define TEXT_TOP 5u
+
+static const struct view views[] = {
+	{.name = "summary",
+		.title = "Sites",
+		.filter = METRICS,
+		.sort = METRIC_ALLOCATED_BYTES,
+		.metrics = ALL_METRICS,
+		.text_limit = TEXT_TOP,
+		.fill = fill_summary,
+		.text = text_summary,
+		.json = json_summary,
+		.has_sites = true},
+	{.name = "sites",
+		.title = "Sites",
+		.filter = METRICS,
+		.sort = METRIC_ALLOCATED_BYTES,
+		.metrics = ALL_METRICS,
+		.text_limit = TEXT_ROWS,
+		.fill = fill_sites,
+		.text = text_sites,
+		.json = json_sites,
+		.has_sites = true},
+	{.name = "never-freed",
+		.title = "Never freed",
+		.filter = METRIC_LIVE_BLOCKS,
+		.sort = METRIC_LIVE_BYTES,
+		.metrics = ALL_METRICS,
+		.text_limit = TEXT_ROWS,
+		.fill = fill_sites,
+		.text = text_sites,
+		.json = json_sites,
+		.has_sites = true},
+	{.name = "peak",
+		.title = "Live at the peak",
+		.filter = METRIC_PEAK_BLOCKS,
+		.sort = METRIC_PEAK_BYTES,
+		.metrics = ALL_METRICS,
+		.text_limit = TEXT_ROWS,
+		.fill = fill_sites,
+		.text = text_sites,
+		.json = json_sites,
+		.has_sites = true},
+	{.name = "temporary",
+		.title = "Temporary allocations",
+		.filter = METRIC_TEMPORARY,
+		.sort = METRIC_TEMPORARY,
+		.metrics = ALL_METRICS,
+		.merges = true,
+		.text_limit = TEXT_ROWS,
+		.fill = fill_sites,
+		.text = text_sites,
+		.json = json_sites,
+		.has_sites = true},
+	{.name = "sizes",
+		.title = "Sizes",
+		.filter = METRICS,
+		.sort = METRIC_ALLOCATIONS,
+		.metrics = BIT(METRIC_ALLOCATIONS) | BIT(METRIC_ALLOCATED_BYTES),
+		.text_limit = TEXT_ROWS,
+		.fill = fill_sizes,
+		.text = text_sizes,
+		.json = json_sizes},
+	{.name = "threads",
+		.title = "Threads",
+		.filter = METRICS,
+		.sort = METRIC_ALLOCATIONS,
+		.metrics = BIT(METRIC_ALLOCATIONS) | BIT(METRIC_ALLOCATED_BYTES) |
+			   BIT(METRIC_TEMPORARY),
+		.text_limit = TEXT_ROWS,
+		.fill = fill_threads,
+		.text = text_threads,
+		.json = json_threads},
+};
+
+const struct view *view_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(views); i++)
+		if (strcmp(views[i].name, name) == 0)
+			return &views[i];
+	return NULL;
+}
+
+void view_add_names(struct text *text)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(views); i++)
+		text_printf(text, "%s%s", i ? ", " : "", views[i].name);
+}
+
+bool view_can_sort(const struct view *view, enum metric metric)
+{
+	return metric < METRICS && (view->metrics & BIT(metric)) != 0;
+}
+
+void view_add_metrics(struct text *text, const struct view *view)
+{
+	const char *joint = "";
+	for (int i = 0; i < METRICS; i++) {
+		if (!view_can_sort(view, (enum metric)i))
+			continue;
+		text_printf(text, "%s%s", joint, metric_name((enum metric)i));
+		joint = ", ";
+	}
+}
+
+static void page_init(struct page *page)
+{
+	rows_init(&page->all);
+	rows_init(&page->merged);
+	row_list_init(&page->list);
+	summary_init(&page->summary);
+	text_init(&page->notes);
+	size_list_init(&page->sizes);
+	thread_list_init(&page->threads);
+}
+
+static void page_deinit(struct page *page)
+{
+	rows_deinit(&page->all);
+	rows_deinit(&page->merged);
+	row_list_deinit(&page->list);
+	summary_deinit(&page->summary);
+	text_deinit(&page->notes);
+	size_list_deinit(&page->sizes);
+	thread_list_deinit(&page->threads);
+}
+
+static struct error *page_fill(struct page *page, struct resolver *resolver)
+{
+	if (page->view->has_sites) {
+		struct error *error = rows_build(page->model, resolver, &page->all);
+		if (error)
+			return error;
+	}
+	summary_add_notes(page->model, resolver, &page->notes);
+	return page->notes.failed ? error_no_memory() : page->view->fill(page);
+}
+
+static struct error *write_text(const struct page *page, const struct sink *sink)
+{
+	_cleanup_(text_deinit) struct text out;
+	text_init(&out);
+	page->view->text(page, &out);
+	if (out.failed)
+		return error_no_memory();
+	sink->write(sink->ctx, out.data, out.len);
+	return NULL;
+}
+
+struct error *view_write(const struct view *view, const struct model *model,
+	const struct view_options *options, const struct sink *sink)
+{
+	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
+	struct error *error = resolver_create(model, options->all_frames, &resolver);
+	if (error)
+		return error;
+	size_t own_limit = options->json ? VIEW_NO_LIMIT : view->text_limit;
+	_cleanup_(page_deinit) struct page page = {
+		.model = model,
+		.view = view,
+		.options = options,
+		.sort = options->sort == METRICS ? view->sort : options->sort,
+		.limit = options->limit == VIEW_DEFAULT_LIMIT ? own_limit : options->limit,
+	};
+	page_init(&page);
+	error = page_fill(&page, resolver);
+	if (error)
+		return error;
+	return options->json ? json_report(&page, sink) : write_text(&page, sink);
+}

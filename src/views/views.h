@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Answers as text for people and as JSON for programs: a table of views, each with both forms.
+ * Views print nothing: bytes go to a sink. Equal input gives equal bytes.
+ *
+ * JSON is "heapwise.report/1", described in docs/schema/report-1.md.
+ */
+#ifndef VIEWS_VIEWS_H
+#define VIEWS_VIEWS_H
+
+#include "analysis/metric.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "model/model.h"
+
+struct view;
+
+/* Where a view's bytes go. write returns false to stop (it keeps the reason itself). */
+struct sink {
+	bool (*write)(void *ctx, const char *data, size_t len);
+	void *ctx;
+};
+
+#define VIEW_NO_LIMIT SIZE_MAX
+/* The view's own choice: 20 rows (5 for each list of the summary) as text, all as JSON. */
+#define VIEW_DEFAULT_LIMIT 0
+
+struct view_options {
+	enum metric sort; /* METRICS: the view's own choice */
+	size_t limit;
+	bool json;
+	bool all_frames;
+};
+
+/* NULL if there is none of that name. */
+const struct view *view_find(const char *name);
+/* Adds "summary, sites, …". */
+void view_add_names(struct text *text);
+/* Adds the metrics that the view can be sorted by. */
+void view_add_metrics(struct text *text, const struct view *view);
+bool view_can_sort(const struct view *view, enum metric metric);
+
+/* Writes the whole view. NULL also when the sink stopped it: the sink knows. */
+struct error *view_write(const struct view *view, const struct model *model,
+	const struct view_options *options, const struct sink *sink);
+
+#endif

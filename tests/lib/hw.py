@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the end-to-end tests share: the places, the command under test, the preload that counts, TAP.
+
+HW_BUILD_DIR and HW_SOURCE_DIR come from the build; without them the tree around this file is taken.
+"""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+SOURCE = Path(os.environ.get("HW_SOURCE_DIR") or Path(__file__).resolve().parents[2])
+BUILD = Path(os.environ.get("HW_BUILD_DIR") or SOURCE / "build").resolve()
+HEAPWISE = BUILD / "heapwise"
+TARGETS = BUILD / "tests/targets"
+COUNT_LIBRARY = BUILD / "tests/lib/libcount.so"
+
+# Generous: a loaded machine must not fail a test, a hang must.
+TIMEOUT = float(os.environ.get("HW_TEST_TIMEOUT", "120"))
+
+
+def clean_environment(**more):
+    """The environment of a test's programs: the caller's without what changes allocators or output."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("HEAPWISE_", "LD_", "MALLOC_", "GLIBC_", "GIT_", "PYTHON"))
+    }
+    kept.update({"LC_ALL": "C.UTF-8", "TZ": "UTC"})
+    kept.update({name: str(value) for name, value in more.items()})
+    return kept
+
+
+def no_core_dumps():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
+class Ended:
+    """How a program ended. status is as in subprocess: minus the number for a signal."""
+
+    def __init__(self, status, stdout, stderr):
+        self.status, self.stdout, self.stderr = status, stdout, stderr
+
+    @property
+    def text(self):
+        return self.stdout.decode(errors="replace")
+
+    @property
+    def errors(self):
+        return self.stderr.decode(errors="replace")
+
+    def __str__(self):
+        return f"{describe(self.status)}; stderr: {shorten(self.errors)}"
+
+
+def describe(status):
+    return f"signal {-status}" if status < 0 else f"status {status}"
+
+
+def shorten(text, limit=600):
+    text = text.strip()
+    return text if len(text) <= limit else text[:limit] + " …"
+
+
+def run(arguments, *, env=None, cwd=None, stdin=b"", timeout=TIMEOUT, **more):
+    """Runs a program to its end. Its whole group is killed, and the test fails, if it hangs."""
+    process = subprocess.Popen(
+        [os.fspath(a) for a in arguments],
+        env=clean_environment() if env is None else env,
+        cwd=cwd,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        **more,
+    )
+    try:
+        stdout, stderr = process.communicate(stdin, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        stdout, stderr = process.communicate()
+        raise Failure(f"hangs: {' '.join(map(str, arguments))}; stderr: "
+                      + shorten(stderr.decode(errors="replace"))) from None
+    return Ended(process.returncode, stdout, stderr)
+
+
+def record(arguments, recording, *, options=("-q",), **more):
+    """Runs a program under `heapwise run`."""
+    return run([HEAPWISE, "run", *options, "-o", recording, "--", *arguments], **more)
+
+
+def report(recording, *options):
+    """The recording's report as JSON."""
+    ended = run([HEAPWISE, "report", recording, "--json", *options])
+    if ended.status != 0:
+        raise Failure(f"report of {Path(recording).name}: {ended}")
+    found = json.loads(ended.text)
+    if found.get("schema") != "heapwise.report/1":
+        raise Failure(f"schema is {found.get('schema')!r}")
+    return found
+
+
+class Counts:
+    """The counting preload (count.c): environment for one run, and what it counted."""
+
+    FIELDS = ("pid", "allocations", "allocated_bytes", "frees", "failed", "calls")
+
+    def __init__(self, folder, program):
+        self.path = Path(folder) / "counts"
+        self.path.write_bytes(b"")
+        self.program = Path(program).resolve()
+
+    def environment(self):
+        return {
+            "LD_PRELOAD": COUNT_LIBRARY,
+            "COUNT_FILE": self.path,
+            "COUNT_PROGRAM": self.program,
+        }
+
+    def read(self):
+        data = self.path.read_bytes()
+        size = 8 * len(self.FIELDS)
+        if len(data) < size:
+            raise Failure("the counting preload was not loaded")
+        found = dict(zip(self.FIELDS, struct.unpack(f"<{len(self.FIELDS)}Q", data[:size])))
+        found["live_blocks"] = found["allocations"] - found["frees"]
+        return found
+
+
+class Failure(Exception):
+    """A test does not hold, for the reason given."""
+
+
+class Skip(Exception):
+    """A test cannot run here, for the reason given."""
+
+
+def need(holds, reason):
+    if not holds:
+        raise Failure(reason)
+
+
+def need_program(name):
+    found = shutil.which(name)
+    if not found:
+        raise Skip(f"{name} is not installed")
+    return found
+
+
+class Tests:
+    """A list of named tests and a TAP printer. A test is a function of one argument, its folder."""
+
+    def __init__(self):
+        self.tests = []
+
+    def add(self, name, function):
+        self.tests.append((name, function))
+
+    def test(self, function):
+        """As a decorator: the docstring's first line is the name."""
+        self.add(function.__doc__.strip().splitlines()[0].rstrip("."), function)
+        return function
+
+    @staticmethod
+    def perform(test):
+        name, function = test
+        with tempfile.TemporaryDirectory(prefix="heapwise-test-") as folder:
+            try:
+                function(Path(folder))
+            except Skip as reason:
+                return "ok", f"{name} # SKIP {reason}", ""
+            except Failure as reason:
+                return "not ok", name, str(reason)
+            except Exception as error:  # a broken test fails alone
+                line = error.__traceback__
+                while line.tb_next:
+                    line = line.tb_next
+                return "not ok", name, f"{type(error).__name__}: {error} (line {line.tb_lineno})"
+        return "ok", name, ""
+
+    def main(self, width=2, needs_command=True):
+        """Runs all tests, or those whose name contains an argument; never returns."""
+        wanted = [t for t in self.tests if all(word in t[0] for word in sys.argv[1:])]
+        if needs_command and not HEAPWISE.exists():
+            print(f"1..0 # SKIP {HEAPWISE.name} is not built")
+            sys.exit(0)
+        no_core_dumps()
+        print(f"1..{len(wanted)}")
+        failed = 0
+        with ThreadPoolExecutor(width) as pool:
+            results = pool.map(self.perform, wanted)
+            for number, (verdict, name, why) in enumerate(results, 1):
+                failed += verdict != "ok"
+                print(f"{verdict} {number} - {name}", flush=True)
+                for line in why.splitlines():
+                    print(f"#   {line}", flush=True)
+        sys.exit(1 if failed else 0)

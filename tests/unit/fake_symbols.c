@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "unit/fake_symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FILES_MAX 16
+#define CHAIN_MAX 8
+
+const struct fake_symbol *fake_symbols;
+const struct fake_file *fake_files;
+
+struct symbols {
+	const char *paths[FILES_MAX];
+	uint32_t count;
+	struct symbol chain[CHAIN_MAX];
+};
+
+struct error *symbols_create(struct symbols **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? NULL : error_no_memory();
+}
+
+void symbols_destroy(struct symbols *symbols)
+{
+	free(symbols);
+}
+
+struct error *symbols_add_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
+	size_t build_id_len, uint32_t *ret_module)
+{
+	(void)build_id, (void)build_id_len;
+	if (symbols->count == FILES_MAX)
+		return error_create(ERROR_INTERNAL, "more than %d files", FILES_MAX);
+	symbols->paths[symbols->count] = path;
+	*ret_module = symbols->count++;
+	return NULL;
+}
+
+struct error *symbols_resolve(struct symbols *symbols, uint32_t module, uint64_t addr,
+	const struct symbol **ret, size_t *ret_count)
+{
+	size_t count = 0;
+	for (const struct fake_symbol *row = fake_symbols; row->path; row++)
+		if (row->address == addr && strcmp(row->path, symbols->paths[module]) == 0 &&
+			count < CHAIN_MAX)
+			symbols->chain[count++] = row->symbol;
+	if (count == 0)
+		symbols->chain[count++] = (struct symbol){0};
+	*ret = symbols->chain;
+	*ret_count = count;
+	return NULL;
+}
+
+enum symbols_state symbols_module_state(const struct symbols *symbols, uint32_t module)
+{
+	for (const struct fake_file *file = fake_files; file && file->path; file++)
+		if (strcmp(file->path, symbols->paths[module]) == 0)
+			return file->state;
+	return SYMBOLS_DWARF;
+}

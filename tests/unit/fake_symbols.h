@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Stands in for src/symbols/ in tests of what is built on it: names come from a table of the test
+ * instead of ELF files, so that expected output does not depend on a compiler. Link fake_symbols.c
+ * into the test; the real archive is not pulled in then.
+ */
+#ifndef TESTS_UNIT_FAKE_SYMBOLS_H
+#define TESTS_UNIT_FAKE_SYMBOLS_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "symbols/symbols.h"
+
+/* Rows of one address stand together, innermost first. */
+struct fake_symbol {
+	const char *path;
+	uint64_t address; /* as looked up */
+	struct symbol symbol;
+};
+
+struct fake_file {
+	const char *path;
+	enum symbols_state state;
+};
+
+/* Both end with a row without a path. A test sets them before it resolves anything. */
+extern const struct fake_symbol *fake_symbols;
+extern const struct fake_file *fake_files; /* files that are not in order; may be NULL */
+
+#endif

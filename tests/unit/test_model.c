@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/util.h"
+#include "lib/tap.h"
+#include "unit/model_fixture.h"
+
+CASE(model_empty, "an empty model answers everything")
+{
+	struct model *model;
+	CHECK_OK(build_create(&model));
+	size_t count;
+	CHECK_U64(model_target(model)->command_len, 0);
+	CHECK(model_target(model)->command && !model_target(model)->command[0]);
+	CHECK_STR(model_target(model)->exe, "");
+	CHECK_STR(model_recording(model)->mode, "exact");
+	CHECK(!model_recording(model)->complete);
+	CHECK_U64(model_stack_limit(model), 1);
+	CHECK_U64(model_module_limit(model), 1);
+	model_sites(model, &count);
+	CHECK_U64(count, 0);
+	CHECK(!model_live(model, &count));
+	build_finish(model);
+	CHECK_U64(model_stack(model, (struct stack_id){0}).address, 0);
+	model_destroy(model);
+	model_destroy(NULL);
+}
+
+CASE(model_copies, "strings and build-ids are copied")
+{
+	struct model *model;
+	CHECK_OK(build_create(&model));
+	char argument[] = "first\0hidden", path[] = "/lib/x.so-and-more";
+	uint8_t build_id[] = {1, 2, 3, 4};
+	CHECK_OK(build_argument(model, argument, sizeof(argument) - 1));
+	CHECK_OK(build_argument(model, "", 0));
+	struct module module = {
+		.build_id = build_id, .build_id_len = 4, .start = 16, .end = 32, .bias = 8};
+	CHECK_OK(build_module(model, (struct module_id){3}, &module, path, 9));
+	memset(argument, 'x', sizeof(argument));
+	memset(path, 'x', sizeof(path));
+	memset(build_id, 0, sizeof(build_id));
+	CHECK_U64(model_target(model)->command_len, 2);
+	CHECK_STR(model_target(model)->command[0], "first");
+	CHECK_STR(model_target(model)->command[1], "");
+	CHECK(!model_target(model)->command[2]);
+	const struct module *kept = model_module(model, (struct module_id){3});
+	CHECK_STR(kept->path, "/lib/x.so");
+	CHECK_U64(kept->build_id_len, 4);
+	CHECK_MEM(kept->build_id, ((uint8_t[]){1, 2, 3, 4}), 4);
+	CHECK_STR(model_module(model, (struct module_id){2})->path, "");
+	model_destroy(model);
+}
+
+CASE(model_stacks, "stack nodes keep gaps, and a row that is wrong keeps all rows out")
+{
+	struct model *model;
+	CHECK_OK(build_create(&model));
+	struct module module = {.start = 0, .end = 1 << 20};
+	CHECK_OK(build_module(model, (struct module_id){1}, &module, "m", 1));
+	const uint32_t parents[] = {0, 11, 10, 12};
+	const uint16_t modules[] = {1, 1, 0, 1};
+	const uint64_t addresses[] = {100, 200, 1, UINT64_MAX};
+	struct stack_columns rows = {parents, modules, addresses};
+	CHECK_OK(build_stacks(model, (struct stack_id){10}, &rows, ARRAY_SIZE(parents)));
+	CHECK_U64(model_stack_limit(model), 14);
+	/* 11 is its own parent: unused. */
+	CHECK_U64(model_stack(model, (struct stack_id){11}).address, 0);
+	CHECK_U64(model_stack(model, (struct stack_id){12}).parent.value, 10);
+	CHECK(stack_node_mark(model_stack(model, (struct stack_id){12})) == MARK_DEPTH_LIMIT);
+	CHECK(stack_node_mark(model_stack(model, (struct stack_id){10})) == MARK_NONE);
+	CHECK_U64(model_stack(model, (struct stack_id){13}).address, UINT64_MAX);
+
+	const uint32_t larger[] = {0, 22};
+	struct stack_columns wrong = {larger, modules, addresses};
+	CHECK_ERROR(build_stacks(model, (struct stack_id){20}, &wrong, 2), ERROR_INPUT,
+		"stack 21 has a parent with a larger number");
+	CHECK_U64(model_stack_limit(model), 14);
+	const uint16_t unknown[] = {1, 2};
+	wrong = (struct stack_columns){parents, unknown, addresses};
+	CHECK_ERROR(build_stacks(model, (struct stack_id){20}, &wrong, 2), ERROR_INPUT, "module 2");
+	model_destroy(model);
+}
+
+CASE(model_absurd, "numbers that would ask for absurd memory are refused")
+{
+	struct model *model;
+	CHECK_OK(build_create(&model));
+	const uint32_t parent = 0;
+	const uint16_t module = 0;
+	const uint64_t address = 100;
+	struct stack_columns row = {&parent, &module, &address};
+	CHECK_ERROR(build_stacks(model, (struct stack_id){UINT32_MAX}, &row, 1), ERROR_INPUT,
+		"too many");
+	CHECK_ERROR(
+		build_stacks(model, (struct stack_id){1}, &row, SIZE_MAX), ERROR_INPUT, "too many");
+	CHECK_ERROR(build_stacks(model, (struct stack_id){1 << 22}, &row, 1), ERROR_INPUT, "jump");
+	CHECK_ERROR(
+		build_site(model, (struct site_id){UINT32_MAX}, (struct stack_id){0}, KIND_MALLOC),
+		ERROR_INPUT, "out of range");
+	CHECK_ERROR(build_site(model, (struct site_id){0}, (struct stack_id){77}, KIND_MALLOC),
+		ERROR_INPUT, "stack 77");
+	CHECK_ERROR(build_site(model, (struct site_id){0}, (struct stack_id){0}, ALLOC_KINDS),
+		ERROR_INPUT, "kind");
+	struct module none = {0};
+	CHECK_ERROR(build_module(model, (struct module_id){0}, &none, "", 0), ERROR_INPUT,
+		"out of range");
+	CHECK_ERROR(build_module(model, (struct module_id){70000}, &none, "", 0), ERROR_INPUT,
+		"out of range");
+	model_destroy(model);
+}
+
+CASE(model_order, "sizes and live blocks must ascend and name what is there")
+{
+	struct model *model;
+	CHECK_OK(build_create(&model));
+	CHECK_OK(build_size(model, 8, 1));
+	CHECK_ERROR(build_size(model, 8, 1), ERROR_INPUT, "ascend");
+	CHECK_OK(build_site(model, (struct site_id){0}, (struct stack_id){0}, KIND_MALLOC));
+	CHECK_OK(build_thread(model, &(struct thread){.tid = 5}, "main-and-more", 4));
+	struct live_block blocks[] = {{.address = 16}, {.address = 8}};
+	CHECK_ERROR(build_live(model, blocks, 2), ERROR_INPUT, "ascend");
+	CHECK_OK(build_live(model, blocks, 1));
+	CHECK_ERROR(build_live(model, blocks + 1, 1), ERROR_INPUT, "ascend");
+	blocks[0].site.value = 1;
+	CHECK_ERROR(build_live(model, blocks, 1), ERROR_INPUT, "not known");
+	size_t count;
+	CHECK_U64(model_live(model, &count)->address, 16);
+	CHECK_U64(count, 1);
+	CHECK_STR(model_threads(model, &count)->name, "main");
+	model_destroy(model);
+}
+
+CASE(model_damage, "damage makes a recording incomplete")
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	CHECK(model_recording(fixture.model)->complete);
+	CHECK_OK(build_damage(fixture.model, "Chunk 3 is damaged."));
+	CHECK(!model_recording(fixture.model)->complete);
+	size_t count;
+	CHECK_STR(model_damage(fixture.model, &count)[0], "Chunk 3 is damaged.");
+	CHECK_U64(count, 1);
+	fixture_deinit(&fixture);
+}
+
+CASE(model_live_empty, "no live blocks and live blocks left out are told apart")
+{
+	struct model *model;
+	CHECK_OK(build_create(&model));
+	size_t count;
+	CHECK(!model_live(model, &count));
+	CHECK_OK(build_live(model, NULL, 0));
+	CHECK(model_live(model, &count));
+	CHECK_U64(count, 0);
+	model_destroy(model);
+}
+
+TAP_MAIN

@@ -1,0 +1,90 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The golden JSON reports parse, hold together, and say nothing that docs/schema/report-1.md leaves out.
+
+    test_report_schema.py SOURCE-FOLDER
+"""
+import json
+import re
+import sys
+from pathlib import Path
+
+COUNTERS = ("allocations", "allocated_bytes", "live_blocks", "live_bytes", "peak_blocks", "peak_bytes", "failed")
+TOTAL_OF = {"live_blocks": "live_blocks_at_end", "live_bytes": "live_bytes_at_end"}
+
+
+def members(value):
+    """Every key anywhere in a document."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from members(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from members(inner)
+
+
+def undocumented(report, documented):
+    return sorted(set(members(report)) - documented)
+
+
+def missing(report):
+    wanted = {
+        "target": ("command", "pid", "exit"),
+        "recording": ("mode", "events", "lost_events", "complete", "duration_ns"),
+        "totals": ("allocations", "allocated_bytes", "frees", "failed", "live_blocks_at_end", "live_bytes_at_end",
+                   "temporary", "peak_bytes", "peak_blocks", "peak_time_ns", "threads"),
+    }
+    lost = [f"{part}.{name}" for part, names in wanted.items() for name in names if name not in report[part]]
+    for site in report.get("sites", []):
+        lost += [f"sites[].{name}" for name in ("stack", "temporary", *COUNTERS) if name not in site]
+        lost += [f"stack[].{name}" for frame in site["stack"]
+                 for name in ("function", "file", "line", "module", "inlined") if name not in frame]
+    return sorted(set(lost))
+
+
+def wrong_sums(report):
+    """Views that show all of something add up to its total."""
+    if report["view"] in ("summary", "sites"):
+        sums = {name: sum(site[name] for site in report["sites"]) for name in COUNTERS}
+    elif report["view"] == "temporary":
+        sums = {"temporary": sum(site["temporary"] for site in report["sites"])}
+    elif report["view"] == "never-freed":
+        sums = {name: sum(site[name] for site in report["sites"]) for name in ("live_blocks", "live_bytes")}
+    elif report["view"] == "peak":
+        sums = {name: sum(site[name] for site in report["sites"]) for name in ("peak_blocks", "peak_bytes")}
+    else:
+        return []
+    return [name for name, is_ in sums.items() if is_ != report["totals"][TOTAL_OF.get(name, name)]]
+
+
+def unsorted(report):
+    values = [site[report["sorted_by"]] for site in report.get("sites", [])]
+    return [] if values == sorted(values, reverse=True) else [report["sorted_by"]]
+
+
+def main():
+    root = Path(sys.argv[1])
+    schema = (root / "docs/schema/report-1.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`([^`]*)`", schema))))
+    checks = {
+        "every member is documented": lambda report: undocumented(report, documented),
+        "no promised member is missing": missing,
+        "sites add up to the totals": wrong_sums,
+        "sites are sorted": unsorted,
+    }
+    number, failed = 0, 0
+    for path in sorted((root / "tests/data/golden/report").glob("*.json")):
+        report = json.loads(path.read_text(encoding="utf-8"))
+        for title, check in checks.items():
+            complaints = check(report)
+            number += 1
+            failed += bool(complaints)
+            if complaints:
+                print("# " + ", ".join(complaints))
+            print(f"{'not ' if complaints else ''}ok {number} - {path.stem}: {title}")
+    print(f"1..{number}")
+    sys.exit(1 if failed or not number else 0)
+
+
+main()

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the verdict says, and what it says when a recording is not all it should be. */
+#include "analysis/summary.h"
+#include "base/cleanup.h"
+#include "lib/tap.h"
+#include "unit/fake_symbols.h"
+#include "unit/model_fixture.h"
+
+static const struct fake_symbol symbols[] = {
+	{"/opt/demo/app", 0x10, {"foo", "foo", "/src/foo.c", 12, false}},
+	{"/opt/demo/app", 0x20, {"bar", "bar", NULL, 0, false}},
+	{0},
+};
+
+static char *verdict_of(struct fixture *fixture, char **ret_notes)
+{
+	fake_symbols = symbols;
+	fake_files = NULL;
+	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
+	CHECK_OK(resolver_create(fixture->model, false, &resolver));
+	_cleanup_(rows_deinit) struct rows rows;
+	rows_init(&rows);
+	CHECK_OK(rows_build(fixture->model, resolver, &rows));
+	_cleanup_(summary_deinit) struct summary summary;
+	summary_init(&summary);
+	CHECK_OK(summary_build(fixture->model, &rows, &summary));
+	struct text notes;
+	text_init(&notes);
+	summary_add_notes(fixture->model, resolver, &notes);
+	*ret_notes = text_steal(&notes);
+	return text_steal(&summary.verdict);
+}
+
+/* The fixture is done with afterwards. */
+static void check_verdict(struct fixture *fixture, const char *verdict, const char *notes)
+{
+	_cleanup_free_ char *its_notes = NULL;
+	_cleanup_free_ char *its_verdict = verdict_of(fixture, &its_notes);
+	CHECK_STR(its_verdict, verdict);
+	CHECK_STR(its_notes, notes);
+	fixture_deinit(fixture);
+}
+
+static void add(struct fixture *fixture, uint64_t elf, struct site counts)
+{
+	fixture_site(fixture, fixture_stack(fixture, 0, MODULE_APP, elf), &counts);
+}
+
+CASE(verdict_nothing, "no allocation at all")
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	check_verdict(&fixture, "The program allocated nothing.\n", "");
+}
+
+CASE(verdict_all_freed, "every block was freed")
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	add(&fixture, 0x10,
+		(struct site){.allocations = 30,
+			.allocated_bytes = 300,
+			.peak_blocks = 3,
+			.peak_bytes = 30});
+	build_totals(fixture.model)->peak_time_ns = 12300000;
+	check_verdict(&fixture,
+		"Nothing was left: every block was freed.\n"
+		"Peak 30 B after 12.3 ms, all of it from one place: foo (foo.c:12).\n",
+		"");
+}
+
+CASE(verdict_leak, "what was left, by share of the largest place")
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	add(&fixture, 0x10,
+		(struct site){.allocations = 1000,
+			.allocated_bytes = 102400,
+			.live_blocks = 1000,
+			.live_bytes = 102400});
+	add(&fixture, 0x20,
+		(struct site){.allocations = 204,
+			.allocated_bytes = 20480,
+			.live_blocks = 204,
+			.live_bytes = 20480});
+	check_verdict(&fixture,
+		"120 KiB in 1,204 blocks were never freed, 83% of it from one place: foo "
+		"(foo.c:12).\n",
+		"");
+}
+
+CASE(verdict_empty_blocks, "blocks of no size count too")
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	add(&fixture, 0x20, (struct site){.allocations = 1, .live_blocks = 1});
+	check_verdict(&fixture,
+		"0 B in 1 block was never freed, all of it from one place: bar (app).\n", "");
+}
+
+CASE(verdict_churn, "temporary allocations from a tenth on, failures, mismatches")
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	add(&fixture, 0x10,
+		(struct site){.allocations = 1000, .temporary = 999, .same_frame = 999});
+	add(&fixture, 0x20, (struct site){.allocations = 1000, .temporary = 1, .failed = 1});
+	build_recording(fixture.model)->mismatched_frees = 2;
+	check_verdict(&fixture,
+		"Nothing was left: every block was freed.\n"
+		"50% of the allocations were temporary (freed before the next one by the same "
+		"thread), more than 99% of these from one place: foo (foo.c:12).\n"
+		"1 allocation failed.\n"
+		"2 blocks were freed by a function that does not match the allocating one.\n",
+		"");
+}
+
+CASE(verdict_killed, "a program that was killed did not forget its blocks")
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	add(&fixture, 0x10,
+		(struct site){.allocations = 2,
+			.allocated_bytes = 20,
+			.live_blocks = 2,
+			.live_bytes = 20});
+	build_target(fixture.model)->exit_kind = EXIT_KIND_SIGNAL;
+	build_target(fixture.model)->exit_value = 9;
+	check_verdict(&fixture,
+		"20 B in 2 blocks were live when the program was killed, all of it from one "
+		"place: foo (foo.c:12).\n",
+		"The program was killed by signal 9 (SIGKILL).\n");
+}
+
+CASE(verdict_incomplete, "damage, loss and repairs are said plainly")
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	add(&fixture, 0x10,
+		(struct site){.allocations = 2,
+			.allocated_bytes = 20,
+			.live_blocks = 1,
+			.live_bytes = 10});
+	CHECK_OK(build_damage(fixture.model, "Chunk 17 is damaged."));
+	struct recording *recording = build_recording(fixture.model);
+	recording->lost_events = 1234567;
+	recording->repairs = 1;
+	recording->unknown_frees = 2;
+	recording->stacks_full = 3;
+	recording->children_unrecorded = 1;
+	recording->longest_wait_ns = 250000000;
+	build_target(fixture.model)->exit_kind = EXIT_KIND_UNKNOWN;
+	check_verdict(&fixture,
+		"10 B in 1 block was live where the recording ends, all of it from one place: "
+		"foo (foo.c:12).\n",
+		"The recording is incomplete: figures hold up to where it ends.\n"
+		"Chunk 17 is damaged.\n"
+		"1,234,567 events lost because the recorder could not keep up: counts are too "
+		"low, and blocks whose free was lost look never freed.\n"
+		"1 place repaired where allocation and free of an address did not alternate.\n"
+		"2 frees of blocks whose allocation was not recorded.\n"
+		"3 events without a stack: the table of stacks was full.\n"
+		"1 child process could not be recorded.\n"
+		"A thread of the program waited up to 250 ms for the recorder.\n");
+}
+
+CASE(ending_words, "every ending has words")
+{
+	static const struct {
+		enum exit_kind kind;
+		int value;
+		const char *words;
+	} table[] = {
+		{EXIT_KIND_STATUS, 3, "ended with status 3"},
+		{EXIT_KIND_SIGNAL, 11, "was killed by signal 11 (SIGSEGV)"},
+		{EXIT_KIND_SIGNAL, 999, "was killed by signal 999"},
+		{EXIT_KIND_EXEC, 0, "went on as another program (exec)"},
+		{EXIT_KIND_UNKNOWN, 0, "ended in a way that was not recorded"},
+	};
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct target target = {.exit_kind = table[i].kind, .exit_value = table[i].value};
+		_cleanup_(text_deinit) struct text text;
+		text_init(&text);
+		summary_add_ending(&text, &target);
+		CHECK_STR(text.data, table[i].words);
+	}
+}
+
+TAP_MAIN
