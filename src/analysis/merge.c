@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * See merge.h. One round for each number of frames, the most precise first: group what is left by
- * that many frames, take the groups that are heavy enough, leave the rest to the next round; the
- * last round takes all.
+ * See merge.h. All rows are put into groups by one frame first: a group too light in itself holds
+ * no heavier part, so most rows are done with then. The rows of the others go through one round for
+ * each larger number of frames, the most precise first: group what is left, take the groups that
+ * are heavy enough. What no round took stays in its group by one frame.
  */
 #include "analysis/merge.h"
 
@@ -14,38 +15,75 @@
 /* A group of this share (1/HEAVY) of the total is a row of its own. */
 #define HEAVY 10u
 
+/* A row that is in no group (yet). */
+#define NO_GROUP UINT32_MAX
+
+DEFINE_MAP(group_map, struct row_key, uint32_t, row_key_hash, row_key_equal)
+
 struct group {
 	uint64_t weight;
-	size_t row; /* in the result, once it has one */
-	bool has_row;
+	uint32_t row; /* in the result; NO_GROUP: none yet */
 };
 
-DEFINE_MAP(group_map, struct row_key, struct group, row_key_hash, row_key_equal)
+DEFINE_VEC(group_vec, struct group)
 
-/* How many frames reach up to the program's n-th own frame; all of them if it has fewer. */
-static size_t depth_of_program_frames(const struct row *row, unsigned n)
+/* One way to put rows into groups. */
+struct grouping {
+	struct group_map map;
+	struct group_vec groups;
+	uint32_t *of_row; /* group of each row; NO_GROUP: takes no part */
+};
+
+struct merge {
+	const struct rows *from;
+	enum metric weight;
+	uint64_t enough; /* weight of a heavy group */
+	bool *taken;
+	struct rows *ret;
+};
+
+static void grouping_deinit(struct grouping *grouping)
 {
-	for (size_t i = 0; i < row->depth; i++)
-		if (frame_is_program(row->frames[i]) && --n == 0)
-			return i + 1;
-	return row->depth;
+	group_map_deinit(&grouping->map);
+	group_vec_deinit(&grouping->groups);
+	free(grouping->of_row);
 }
 
-static bool takes_part(const struct row *row, enum metric weight, unsigned frames)
+static struct error *grouping_init(struct grouping *grouping, size_t rows)
 {
-	if (metric_of_site(weight, &row->sums) == 0)
-		return false;
-	bool own_doing = row->sums.same_frame == row->sums.allocations;
-	return frames == 1 || !own_doing;
+	group_map_init(&grouping->map);
+	group_vec_init(&grouping->groups);
+	grouping->of_row = malloc((rows + 1) * sizeof(*grouping->of_row));
+	if (!grouping->of_row)
+		return error_no_memory();
+	for (size_t i = 0; i < rows; i++)
+		grouping->of_row[i] = NO_GROUP;
+	return NULL;
 }
 
-static struct row_key key_of(const struct row *row, unsigned frames)
+/* Puts a row into its group by so many frames. */
+static struct error *grouping_add(
+	struct grouping *grouping, const struct merge *merge, size_t index, unsigned frames)
 {
-	return (struct row_key){row->frames, depth_of_program_frames(row, frames), row->sums.kind};
+	const struct row *row = &merge->from->rows.data[index];
+	struct row_key key = {row->frames, row_depth_of(row, frames), row->sums.kind};
+	bool is_new;
+	uint32_t next = (uint32_t)grouping->groups.len;
+	uint32_t *group = group_map_insert(&grouping->map, key, &is_new);
+	if (!group)
+		return error_no_memory();
+	if (is_new) {
+		*group = next;
+		if (!group_vec_push(&grouping->groups, (struct group){.row = NO_GROUP}))
+			return error_no_memory();
+	}
+	grouping->groups.data[*group].weight += metric_of_site(merge->weight, &row->sums);
+	grouping->of_row[index] = *group;
+	return NULL;
 }
 
 /* Adds a member: its counters, and cuts the shown stack to what is common. */
-static void group_add(struct row *group, const struct row *member)
+static void merge_member(struct row *group, const struct row *member)
 {
 	size_t common = 0;
 	while (common < group->depth && common < member->depth &&
@@ -58,72 +96,78 @@ static void group_add(struct row *group, const struct row *member)
 	site_add(&group->sums, &member->sums);
 }
 
-static struct error *weigh(const struct rows *from, const bool *taken, enum metric weight,
-	unsigned frames, struct group_map *groups)
+/* Moves the rows of groups that weigh enough to the result. */
+static struct error *take(struct merge *merge, struct grouping *grouping, uint64_t enough)
 {
-	for (size_t i = 0; i < from->rows.len; i++) {
-		const struct row *row = &from->rows.data[i];
-		if (taken[i] || !takes_part(row, weight, frames))
+	struct row_vec *ret = &merge->ret->rows;
+	for (size_t i = 0; i < merge->from->rows.len; i++) {
+		if (merge->taken[i] || grouping->of_row[i] == NO_GROUP)
 			continue;
-		bool is_new;
-		struct group *group = group_map_insert(groups, key_of(row, frames), &is_new);
-		if (!group)
-			return error_no_memory();
-		if (is_new)
-			*group = (struct group){0};
-		group->weight += metric_of_site(weight, &row->sums);
-	}
-	return NULL;
-}
-
-static struct error *take(const struct rows *from, bool *taken, enum metric weight, unsigned frames,
-	uint64_t enough, struct group_map *groups, struct rows *ret)
-{
-	for (size_t i = 0; i < from->rows.len; i++) {
-		const struct row *row = &from->rows.data[i];
-		if (taken[i] || !takes_part(row, weight, frames))
-			continue;
-		struct group *group = group_map_find(groups, key_of(row, frames));
+		struct group *group = &grouping->groups.data[grouping->of_row[i]];
 		if (group->weight < enough)
 			continue;
-		taken[i] = true;
-		if (group->has_row) {
-			group_add(&ret->rows.data[group->row], row);
+		merge->taken[i] = true;
+		const struct row *row = &merge->from->rows.data[i];
+		if (group->row != NO_GROUP) {
+			merge_member(&ret->data[group->row], row);
 			continue;
 		}
-		group->has_row = true;
-		group->row = ret->rows.len;
-		if (!row_vec_push(&ret->rows, *row))
+		group->row = (uint32_t)ret->len;
+		if (!row_vec_push(ret, *row))
 			return error_no_memory();
 	}
 	return NULL;
 }
 
-static struct error *merge_round(const struct rows *from, bool *taken, enum metric weight,
-	unsigned frames, uint64_t enough, struct rows *ret)
+/* Takes heavy groups by so many frames, out of what `coarse` says may be heavy. */
+static struct error *merge_round(
+	struct merge *merge, const struct grouping *coarse, unsigned frames)
 {
-	_cleanup_(group_map_deinit) struct group_map groups;
-	group_map_init(&groups);
-	struct error *error = weigh(from, taken, weight, frames, &groups);
-	return error ? error : take(from, taken, weight, frames, enough, &groups, ret);
+	_cleanup_(grouping_deinit) struct grouping fine;
+	struct error *error = grouping_init(&fine, merge->from->rows.len);
+	for (size_t i = 0; !error && i < merge->from->rows.len; i++) {
+		bool own_doing = row_is_own_doing(&merge->from->rows.data[i]);
+		uint32_t group = coarse->of_row[i];
+		if (merge->taken[i] || own_doing || group == NO_GROUP ||
+			coarse->groups.data[group].weight < merge->enough)
+			continue;
+		error = grouping_add(&fine, merge, i, frames);
+	}
+	return error ? error : take(merge, &fine, merge->enough);
 }
 
-struct error *rows_merge(
-	const struct rows *from, enum metric weight, unsigned frames_max, struct rows *ret)
+static struct error *merge_rounds(struct merge *merge, struct grouping *coarse)
+{
+	uint64_t total = 0;
+	for (size_t i = 0; i < merge->from->rows.len; i++) {
+		uint64_t weight = metric_of_site(merge->weight, &merge->from->rows.data[i].sums);
+		total += weight;
+		if (weight == 0)
+			continue;
+		struct error *error = grouping_add(coarse, merge, i, 1);
+		if (error)
+			return error;
+	}
+	merge->enough = total / HEAVY + (total % HEAVY != 0);
+	for (unsigned frames = MERGE_FRAMES_MAX; frames > 1; frames--) {
+		struct error *error = merge_round(merge, coarse, frames);
+		if (error)
+			return error;
+	}
+	return take(merge, coarse, 0);
+}
+
+struct error *rows_merge(const struct rows *from, enum metric weight, struct rows *ret)
 {
 	_cleanup_free_ bool *taken = calloc(from->rows.len + 1, sizeof(*taken));
 	if (!taken)
 		return error_no_memory();
-	uint64_t total = 0;
-	for (size_t i = 0; i < from->rows.len; i++)
-		total += metric_of_site(weight, &from->rows.data[i].sums);
-	for (unsigned frames = frames_max; frames > 0; frames--) {
-		uint64_t enough = frames > 1 ? total / HEAVY + (total % HEAVY != 0) : 0;
-		struct error *error = merge_round(from, taken, weight, frames, enough, ret);
-		if (error)
-			return error;
-	}
-	for (size_t i = 0; i < ret->rows.len; i++)
+	struct merge merge = {.from = from, .weight = weight, .taken = taken, .ret = ret};
+	_cleanup_(grouping_deinit) struct grouping coarse;
+	struct error *error = grouping_init(&coarse, from->rows.len);
+	if (!error)
+		error = merge_rounds(&merge, &coarse);
+	for (size_t i = 0; !error && i < ret->rows.len; i++)
 		row_conclude(&ret->rows.data[i]);
-	return NULL;
+	return error;
 }

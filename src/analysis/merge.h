@@ -8,8 +8,9 @@
  *   innermost three frames of the program, if together they make a tenth of the total; else
  *   innermost two, likewise; else the innermost one.
  *
- * Frames of language runtimes between them do not count (frame_is_program). Blocks that are freed
- * by the very frame that allocated them are that frame's own doing: they always merge by one frame.
+ * Frames of language runtimes and wrappers known by their names do not count (row_depth_of). Blocks
+ * that are freed by the very frame that allocated them are that frame's own doing: they always
+ * merge by one frame.
  */
 #ifndef ANALYSIS_MERGE_H
 #define ANALYSIS_MERGE_H
@@ -19,10 +20,9 @@
 #define MERGE_FRAMES_MAX 3u
 
 /*
- * Fills empty rows with groups of those rows of `from` that have any `weight`. frames_max: 1 to
- * MERGE_FRAMES_MAX. A group shows the frames that all of its stacks share. `from` must outlive it.
+ * Fills empty rows with groups of those rows of `from` that have any `weight`. A group shows the
+ * frames that all of its stacks share. `from` must outlive it.
  */
-struct error *rows_merge(
-	const struct rows *from, enum metric weight, unsigned frames_max, struct rows *ret);
+struct error *rows_merge(const struct rows *from, enum metric weight, struct rows *ret);
 
 #endif

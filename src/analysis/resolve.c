@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/arena.h"
 #include "base/cleanup.h"
@@ -167,6 +168,66 @@ static bool is_allocator(const struct shown_frame *frame)
 	return false;
 }
 
+/* Beginnings that mark code of a language runtime; what is the program's fault lies outward of it.
+ */
+static const char *const runtime_modules[] = {"libc.so", "libc-", "libstdc++.so", "libgcc_s.so",
+	"libpthread.so", "libm.so", "ld-linux", "libc++.so", "libc++abi.so"};
+static const char *const runtime_functions[] = {
+	"std::", "__gnu_cxx::", "__gnu_debug::", "operator new", "operator delete", "__cxa_"};
+
+static bool begins_with_any(const char *text, const char *const *beginnings, size_t count)
+{
+	for (size_t i = 0; text && i < count; i++)
+		if (strncmp(text, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
+	return false;
+}
+
+static bool is_program(const struct shown_frame *frame)
+{
+	/* A function without a module is the allocation function that all_frames adds. */
+	if (frame->mark != MARK_NONE || (!frame->module && frame->function))
+		return false;
+	if (frame->file && strstr(frame->file, "/include/c++/"))
+		return false;
+	return !begins_with_any(frame->module, runtime_modules, ARRAY_SIZE(runtime_modules)) &&
+	       !begins_with_any(frame->function, runtime_functions, ARRAY_SIZE(runtime_functions));
+}
+
+/* Ends of the names of functions that hand out memory for somebody else to use. */
+static const char *const wrapper_ends[] = {
+	"alloc", "alloc0", "alloc_n", "alloc0_n", "allocate", "strdup", "strndup", "memdup"};
+
+/* Length of a name without template arguments at its end. */
+static size_t without_arguments(const char *name)
+{
+	size_t len = strlen(name), open = 0;
+	if (len == 0 || name[len - 1] != '>')
+		return len;
+	for (size_t i = len; i > 0; i--) {
+		open += name[i - 1] == '>';
+		open -= name[i - 1] == '<';
+		if (open == 0)
+			return i - 1;
+	}
+	return len;
+}
+
+/* By its name: nothing else tells a wrapper from a function that is called from many places. */
+static bool is_wrapper(const struct shown_frame *frame)
+{
+	if (!frame->function)
+		return false;
+	size_t len = without_arguments(frame->function);
+	for (size_t i = 0; i < ARRAY_SIZE(wrapper_ends); i++) {
+		size_t end_len = strlen(wrapper_ends[i]);
+		if (len >= end_len &&
+			strncasecmp(frame->function + len - end_len, wrapper_ends[i], end_len) == 0)
+			return true;
+	}
+	return false;
+}
+
 static struct error *find_place(struct resolver *resolver, struct shown_frame *frame)
 {
 	struct place_key key = {
@@ -195,6 +256,8 @@ static struct error *add_frame(struct resolver *resolver, struct shown_frame fra
 	struct error *error = find_place(resolver, &frame);
 	if (error)
 		return error;
+	frame.is_program = is_program(&frame);
+	frame.is_wrapper = is_wrapper(&frame);
 	struct shown_frame *copy = arena_alloc(&resolver->arena, sizeof(*copy));
 	if (!copy)
 		return error_no_memory();

@@ -24,7 +24,9 @@ struct shown_frame {
 	uint32_t line;
 	uint32_t place;       /* equal: reads the same */
 	enum stack_mark mark; /* not MARK_NONE: a remark instead of code, all above is unset */
-	bool inlined;         /* into the next frame outward */
+	bool is_program; /* not of a language runtime (libc, libstdc++, std::…), and no mark */
+	bool is_wrapper; /* named like a mere wrapper of an allocator: xmalloc, g_strdup… */
+	bool inlined;    /* into the next frame outward */
 };
 
 DEFINE_VEC(frame_vec, const struct shown_frame *)

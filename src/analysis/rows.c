@@ -62,12 +62,43 @@ void site_add(struct site *sums, const struct site *more)
 	sums->failed += more->failed;
 }
 
+bool row_is_own_doing(const struct row *row)
+{
+	return row->sums.same_frame == row->sums.allocations;
+}
+
+static bool frame_counts(const struct row *row, const struct shown_frame *frame)
+{
+	return frame->is_program && (!frame->is_wrapper || row_is_own_doing(row));
+}
+
+size_t row_depth_of(const struct row *row, unsigned n)
+{
+	for (size_t i = 0; i < row->depth; i++)
+		if (frame_counts(row, row->frames[i]) && --n == 0)
+			return i + 1;
+	return row->depth;
+}
+
+static const struct shown_frame *find_place(const struct row *row)
+{
+	const struct shown_frame *innermost = NULL;
+	for (size_t i = 0; i < row->depth; i++) {
+		if (frame_counts(row, row->frames[i]))
+			return row->frames[i];
+		if (!innermost && row->frames[i]->mark == MARK_NONE)
+			innermost = row->frames[i];
+	}
+	return innermost;
+}
+
 void row_conclude(struct row *row)
 {
 	const struct site *sums = &row->sums;
 	row->fits_on_stack = sums->allocations > 0 && sums->same_frame == sums->allocations &&
 			     sums->min_size == sums->max_size &&
 			     sums->max_size <= FITS_ON_STACK_BYTES;
+	row->place = find_place(row);
 	row->guessed = false;
 	row->cut = MARK_NONE;
 	for (size_t i = 0; i < row->depth; i++) {
@@ -183,37 +214,4 @@ struct error *rows_select(
 		if (!row_list_push(ret, ranked[i].row))
 			return error_no_memory();
 	return NULL;
-}
-
-/* Beginnings that mark code of a language runtime; what is the program's fault lies outward of it.
- */
-static const char *const runtime_modules[] = {"libc.so", "libc-", "libstdc++.so", "libgcc_s.so",
-	"libpthread.so", "libm.so", "ld-linux", "libc++.so", "libc++abi.so"};
-static const char *const runtime_functions[] = {
-	"std::", "__gnu_cxx::", "__gnu_debug::", "operator new", "operator delete", "__cxa_"};
-
-static bool begins_with_any(const char *text, const char *const *beginnings, size_t count)
-{
-	for (size_t i = 0; text && i < count; i++)
-		if (strncmp(text, beginnings[i], strlen(beginnings[i])) == 0)
-			return true;
-	return false;
-}
-
-bool frame_is_program(const struct shown_frame *frame)
-{
-	if (frame->mark != MARK_NONE || (!frame->module && frame->function))
-		return false;
-	if (frame->file && strstr(frame->file, "/include/c++/"))
-		return false;
-	return !begins_with_any(frame->module, runtime_modules, ARRAY_SIZE(runtime_modules)) &&
-	       !begins_with_any(frame->function, runtime_functions, ARRAY_SIZE(runtime_functions));
-}
-
-const struct shown_frame *row_place(const struct row *row)
-{
-	for (size_t i = 0; i < row->depth; i++)
-		if (frame_is_program(row->frames[i]))
-			return row->frames[i];
-	return row->depth ? row->frames[0] : NULL;
 }

@@ -15,8 +15,14 @@ struct row {
 	const struct shown_frame *const *frames; /* innermost first */
 	size_t depth;
 	struct site sums; /* stack: the smallest of those merged; min and max over all */
-	uint32_t stacks;  /* recorded sites in this row */
-	bool partial;     /* frames are only the innermost part that all of them share */
+	/*
+	 * The frame to blame: the innermost of the program's own code that is no wrapper (unless
+	 * the wrapper freed the blocks itself), else the innermost that is code at all; NULL if
+	 * there is none.
+	 */
+	const struct shown_frame *place;
+	uint32_t stacks; /* recorded sites in this row */
+	bool partial;    /* frames are only the innermost part that all of them share */
 	/*
 	 * Every block had the same size, at most FITS_ON_STACK_BYTES, and was freed by the frame
 	 * that allocated it: a local variable would do.
@@ -52,14 +58,16 @@ struct error *rows_select(
 
 /* Adds one site's counters to those of a row. */
 void site_add(struct site *sums, const struct site *more);
-/* Sets what follows from the sums and frames: fits_on_stack, guessed, cut. */
+/* Sets what follows from the sums and frames: place, fits_on_stack, guessed, cut. */
 void row_conclude(struct row *row);
 
-/* The frame to blame: the innermost that is the program's own code, else the innermost one; NULL if
- * none. */
-const struct shown_frame *row_place(const struct row *row);
-/* False for the frames of language runtimes (libc, libstdc++, std::…) and for marks. */
-bool frame_is_program(const struct shown_frame *frame);
+/* Whether all blocks were freed by the very frame that allocated them. */
+bool row_is_own_doing(const struct row *row);
+/*
+ * How many frames reach up to the n-th frame that counts for a row: of the program's own code, and
+ * no wrapper unless the row is its own doing. All of them if it has fewer.
+ */
+size_t row_depth_of(const struct row *row, unsigned n);
 
 /* The first `depth` frames of a stack and a kind, as a key that compares by what is read. */
 struct row_key {

@@ -7,11 +7,13 @@
 #include "analysis/summary.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "analysis/merge.h"
 #include "base/cleanup.h"
+#include "base/map.h"
 #include "base/util.h"
 
 static const struct list_info {
@@ -77,10 +79,6 @@ void summary_add_ending(struct text *text, const struct target *target)
 
 void summary_add_place(struct text *text, const struct shown_frame *frame)
 {
-	if (!frame || frame->mark != MARK_NONE) {
-		text_add(text, "a place without a stack");
-		return;
-	}
 	if (frame->function)
 		text_add(text, frame->function);
 	else
@@ -118,32 +116,47 @@ static void add_share(struct text *text, uint64_t part, uint64_t whole)
 		text_printf(text, "%.0f%%", percent);
 }
 
-/* The place with the most of a metric and its share; row NULL if there is none. */
-struct top_place {
-	struct rows merged;
-	const struct row *row;
+struct place_sum {
+	uint64_t sum;
+	const struct shown_frame *frame;
 };
 
-static void top_place_deinit(struct top_place *top)
+static inline uint64_t place_hash(uint32_t place)
 {
-	rows_deinit(&top->merged);
+	return hash_u64(place);
 }
 
-static struct error *find_top_place(
-	const struct rows *rows, enum metric metric, struct top_place *ret)
+static inline bool place_equal(uint32_t a, uint32_t b)
 {
-	rows_init(&ret->merged);
-	ret->row = NULL;
-	struct error *error = rows_merge(rows, metric, 1, &ret->merged);
-	if (error)
-		return error;
-	_cleanup_(row_list_deinit) struct row_list sorted;
-	row_list_init(&sorted);
-	error = rows_select(&ret->merged, metric, metric, &sorted);
-	if (error)
-		return error;
-	if (sorted.len)
-		ret->row = sorted.data[0];
+	return a == b;
+}
+
+DEFINE_MAP(place_map, uint32_t, struct place_sum, place_hash, place_equal)
+
+/* The place with the most of a metric, the first one of equals; frame NULL if there is none. */
+static struct error *find_top_place(
+	const struct rows *rows, enum metric metric, struct place_sum *ret)
+{
+	_cleanup_(place_map_deinit) struct place_map places;
+	place_map_init(&places);
+	for (size_t i = 0; i < rows->rows.len; i++) {
+		const struct row *row = &rows->rows.data[i];
+		uint64_t value = metric_of_site(metric, &row->sums);
+		if (!row->place || value == 0)
+			continue;
+		struct place_sum *place = place_map_insert(&places, row->place->place, NULL);
+		if (!place)
+			return error_no_memory();
+		place->sum += value;
+		place->frame = row->place;
+	}
+	for (size_t i = 0; i < rows->rows.len; i++) {
+		const struct shown_frame *frame = rows->rows.data[i].place;
+		const struct place_sum *place =
+			frame ? place_map_find(&places, frame->place) : NULL;
+		if (place && place->sum > ret->sum)
+			*ret = *place;
+	}
 	return NULL;
 }
 
@@ -151,20 +164,19 @@ static struct error *find_top_place(
 static struct error *add_top_place(const struct rows *rows, enum metric metric, uint64_t total,
 	const char *it, struct text *text)
 {
-	_cleanup_(top_place_deinit) struct top_place top;
+	struct place_sum top = {0};
 	struct error *error = find_top_place(rows, metric, &top);
 	if (error)
 		return error;
-	if (!top.row)
+	if (!top.frame)
 		return NULL;
-	uint64_t part = metric_of_site(metric, &top.row->sums);
 	text_add(text, ", ");
-	if (part == total)
+	if (top.sum == total)
 		text_add(text, "all");
 	else
-		add_share(text, part, total);
+		add_share(text, top.sum, total);
 	text_printf(text, " of %s from one place: ", it);
-	summary_add_place(text, row_place(top.row));
+	summary_add_place(text, top.frame);
 	return NULL;
 }
 
@@ -344,7 +356,7 @@ static struct error *build_lists(const struct rows *rows, struct summary *summar
 		const struct rows *from = rows;
 		struct error *error = NULL;
 		if (plan[i].merged) {
-			error = rows_merge(rows, metric, MERGE_FRAMES_MAX, plan[i].merged);
+			error = rows_merge(rows, metric, plan[i].merged);
 			from = plan[i].merged;
 		}
 		if (!error)
@@ -361,9 +373,13 @@ struct error *summary_build(const struct model *model, const struct rows *rows, 
 	struct facts facts = {
 		model_target(model), model_recording(model), model_totals(model), rows};
 	for (size_t i = 0; i < ARRAY_SIZE(verdict_sentences); i++) {
+		size_t start = ret->verdict.len;
 		struct error *error = verdict_sentences[i](&facts, &ret->verdict);
 		if (error)
 			return error;
+		/* A share in words may begin one. */
+		if (start < ret->verdict.len)
+			ret->verdict.data[start] = (char)toupper(ret->verdict.data[start]);
 	}
 	struct error *error = build_lists(rows, ret);
 	if (error)

@@ -2,17 +2,17 @@
 #include "base/error.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Handed out as mutable like every error, but never written or freed: all here compare with it. */
-static const struct error out_of_memory = {ERROR_ENVIRONMENT, (char *)"out of memory"};
-static struct error *const no_memory = (struct error *)&out_of_memory;
+/* Never written to: every function here knows it by its address. */
+static const struct error no_memory = {ERROR_ENVIRONMENT, (char *)"out of memory"};
 
 struct error *error_no_memory(void)
 {
-	return no_memory;
+	return (struct error *)(uintptr_t)&no_memory;
 }
 
 /* Takes `message`, which may be NULL. */
@@ -21,7 +21,7 @@ static struct error *error_wrap(enum error_code code, char *message)
 	struct error *error = message ? malloc(sizeof(*error)) : NULL;
 	if (!error) {
 		free(message);
-		return no_memory;
+		return error_no_memory();
 	}
 	error->code = code;
 	error->message = message;
@@ -65,7 +65,7 @@ struct error *error_errno(enum error_code code, int err, const char *format, ...
 
 struct error *error_prefix(struct error *error, const char *format, ...)
 {
-	if (!error || error == no_memory)
+	if (!error || error == &no_memory)
 		return error;
 	va_list args;
 	va_start(args, format);
@@ -81,7 +81,7 @@ struct error *error_prefix(struct error *error, const char *format, ...)
 
 void error_destroy(struct error *error)
 {
-	if (!error || error == no_memory)
+	if (!error || error == &no_memory)
 		return;
 	free(error->message);
 	free(error);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One loop: poll the sockets and the processes' pidfds with a timeout that follows the load, then drain. Producers never wake the collector (that
- * would cost them a system call and a descriptor); it comes by often enough for the rings' sizes.
+ * One loop: poll the sockets and the processes' pidfds with a timeout that follows the load, then
+ * drain. Producers never wake the collector (that would cost them a system call and a descriptor);
+ * it comes by often enough for the rings' sizes.
  */
 #include "capture/collector.h"
 
@@ -29,9 +30,9 @@
 struct collector {
 	struct collector_start *start;
 	struct recorder *recorder; /* of root's present image; NULL: none yet, or done */
-	int pidfd; /* of root */
+	int pidfd;                 /* of root */
 	uint64_t tsc_hz;
-	uint32_t images; /* of root, recorded so far */
+	uint32_t images;   /* of root, recorded so far */
 	uint64_t children; /* processes that were turned away */
 	uint64_t tended_ns, sleep_ns;
 	struct collector_ended ended;
@@ -92,9 +93,9 @@ static void record_root(struct collector *c, struct session_caller *caller)
 		.began = clock_pair_now(),
 		.file = file,
 		.file_name = name};
-	struct error *error = file < 0
-		? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", name)
-		: recorder_create(&start, &c->recorder);
+	struct error *error =
+		file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", name)
+			 : recorder_create(&start, &c->recorder);
 	if (error) {
 		snprintf(c->message, sizeof(c->message), "%s", error->message);
 		error_destroy(error);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a site is followed by, and which size it had last, is remembered in a small direct-mapped table for each thread. The format lets a reader
- * remember everything and a writer predict only when it knows; a forgotten entry costs a few bytes and is never wrong.
+ * What a site is followed by, and which size it had last, is remembered in a small direct-mapped
+ * table for each thread. The format lets a reader remember everything and a writer predict only
+ * when it knows; a forgotten entry costs a few bytes and is never wrong.
  */
 #include "capture/encode.h"
 
@@ -13,10 +14,10 @@
 #define MEMORY 2048 /* entries a thread: power of two */
 
 struct memory {
-	uint32_t site; /* + 1 */
-	uint32_t chunk; /* the entry is of this chunk, or stale */
+	uint32_t site;     /* + 1 */
+	uint32_t chunk;    /* the entry is of this chunk, or stale */
 	uint32_t follower; /* site + 1; 0: unknown */
-	uint32_t size; /* UINT32_MAX: unknown */
+	uint32_t size;     /* UINT32_MAX: unknown */
 };
 
 struct encode_thread {
@@ -24,8 +25,8 @@ struct encode_thread {
 	uint32_t slot;
 	uint64_t first_allocation; /* allocations of the thread before the chunk */
 	uint64_t tokens;
-	uint32_t frees; /* plain frees since the last token */
-	uint32_t last_site; /* + 1; 0: none yet */
+	uint32_t frees;          /* plain frees since the last token */
+	uint32_t last_site;      /* + 1; 0: none yet */
 	uint32_t first_follower; /* of "none yet" */
 	struct buf runs, token, sizes, refs, specials;
 	struct memory memory[MEMORY];
@@ -171,9 +172,8 @@ void encode_alloc(struct encoder *encoder, uint32_t thread, uint64_t allocations
 	struct encode_thread *t = step(encoder, thread, allocations, stamp);
 	if (!t)
 		return;
-	uint32_t *follower = t->last_site
-		? &remembered(encoder, t, t->last_site - 1)->follower
-		: &t->first_follower;
+	uint32_t *follower = t->last_site ? &remembered(encoder, t, t->last_site - 1)->follower
+					  : &t->first_follower;
 	bool predicted = *follower == site + 1;
 	*follower = site + 1;
 	struct memory *m = remembered(encoder, t, site);
@@ -296,7 +296,8 @@ static void put_columns(struct encoder *encoder, const struct buf *meta, struct 
 	}
 	for (uint32_t s = 0; s < encoder->slot_count; s++) {
 		for (int c = 0; c < HPW_SLOT_COLUMNS; c++) {
-			buf_varint(ret, HPW_EV_FIRST_SLOT + (uint64_t)HPW_SLOT_COLUMNS * s + (uint64_t)c);
+			buf_varint(ret,
+				HPW_EV_FIRST_SLOT + (uint64_t)HPW_SLOT_COLUMNS * s + (uint64_t)c);
 			buf_varint(ret, slot_column(encoder, s, c)->len);
 		}
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Turns steps, in their global order, into the columns of an EVENTS chunk (format/FORMAT.md). Streams of one thread stay together, since a thread
- * repeats itself and a mixture of threads does not; the order between threads is a column of its own.
+ * Turns steps, in their global order, into the columns of an EVENTS chunk (format/FORMAT.md).
+ * Streams of one thread stay together, since a thread repeats itself and a mixture of threads does
+ * not; the order between threads is a column of its own.
  */
 #ifndef CAPTURE_ENCODE_H
 #define CAPTURE_ENCODE_H
@@ -38,10 +39,10 @@ void encode_alloc(struct encoder *encoder, uint32_t thread, uint64_t allocations
 	uint64_t size, uint64_t stamp);
 
 struct encode_free {
-	uint32_t thread; /* that frees */
+	uint32_t thread;      /* that frees */
 	uint64_t allocations; /* of that thread so far */
 	bool known;
-	uint32_t owner; /* thread that allocated */
+	uint32_t owner;  /* thread that allocated */
 	uint64_t number; /* of the block there */
 	bool same_frame;
 	int special_kind; /* enum hw_free_kind; -1: the one that matches the allocation */
@@ -56,7 +57,8 @@ void encode_lost(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 void encode_thread(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 	enum hpw_special start_or_end, uint64_t stamp);
 
-/* The raw payload of the chunk so far, appended to *ret; then starts the next chunk. now_*: META's pair of clocks. */
+/* The raw payload of the chunk so far, appended to *ret; then starts the next chunk. now_*: META's
+ * pair of clocks. */
 bool encoder_finish(struct encoder *encoder, uint64_t now_tsc, uint64_t now_ns, struct buf *ret);
 
 #endif

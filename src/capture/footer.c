@@ -87,7 +87,8 @@ static void put_arguments(struct buf *ret, pid_t pid)
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t size = 1 << 20, got = 0;
 	_cleanup_free_ char *text = malloc(size);
-	for (ssize_t n; text && fd >= 0 && got < size && (n = read(fd, text + got, size - got)) > 0;)
+	for (ssize_t n;
+		text && fd >= 0 && got < size && (n = read(fd, text + got, size - got)) > 0;)
 		got += (size_t)n;
 	for (size_t at = 0; at < got;) {
 		size_t length = strnlen(text + at, got - at);
@@ -125,7 +126,8 @@ bool footer_modules(struct buf *ret, const struct hw_shm *shm, uint32_t *next)
 		count = HW_MODULES_MAX;
 	if (*next >= count)
 		return false;
-	const struct hw_module *table = (const struct hw_module *)((const char *)shm + HW_SHM_MODULES);
+	const struct hw_module *table =
+		(const struct hw_module *)((const char *)shm + HW_SHM_MODULES);
 	const char *strings = (const char *)shm + HW_SHM_STRINGS;
 	for (; *next < count; ++*next) {
 		struct hw_module m = table[*next];
@@ -161,7 +163,8 @@ bool footer_stacks(struct buf *ret, const struct hw_shm *shm, uint32_t *numbers,
 	for (size_t i = 0; i < count; i++) {
 		uint64_t frame = __atomic_load_n(&nodes[numbers[i]].frame, __ATOMIC_RELAXED);
 		uint32_t parent = __atomic_load_n(&nodes[numbers[i]].parent, __ATOMIC_RELAXED);
-		uint64_t address = frame & HW_FRAME_ADDRESS_MASK, module = frame >> HW_FRAME_ADDRESS_BITS;
+		uint64_t address = frame & HW_FRAME_ADDRESS_MASK,
+			 module = frame >> HW_FRAME_ADDRESS_BITS;
 		for (uint32_t gap = i ? numbers[i - 1] + 1 : numbers[i]; gap < numbers[i]; gap++) {
 			for (unsigned column = 1; column < 4; column++)
 				columns_add(&c, column, 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Everything in a recording but its events, as chunk payloads: the target, modules, stacks, sites, and the books at the end. Each
- * function appends to *ret and returns false when out of memory. Layouts: format/FORMAT.md.
+ * Everything in a recording but its events, as chunk payloads: the target, modules, stacks, sites,
+ * and the books at the end. Each function appends to *ret and returns false when out of memory.
+ * Layouts: format/FORMAT.md.
  */
 #ifndef CAPTURE_FOOTER_H
 #define CAPTURE_FOOTER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Three processes: this one waits; the program, forked first so that its PID can be part of the file's name, held back on a pipe until the
- * collector, forked second, is ready.
+ * Three processes: this one waits; the program, forked first so that its PID can be part of the
+ * file's name, held back on a pipe until the collector, forked second, is ready.
  */
 #include "capture/launch.h"
 
@@ -28,14 +28,15 @@ struct launcher {
 	sigset_t old_mask;
 	struct sigaction old_child;
 	pid_t target, collector;
-	int go; /* write end: one byte lets the target go */
+	int go;     /* write end: one byte lets the target go */
 	int failed; /* read end: errno if exec failed */
 	int control;
 	int file;
 	char *file_name;
 };
 
-/* The target's environment: ours, with the runtime in front of LD_PRELOAD and the session's name. */
+/* The target's environment: ours, with the runtime in front of LD_PRELOAD and the session's name.
+ */
 static char **environment_make(const struct launcher *l)
 {
 	size_t count = 0, n = 0;
@@ -119,7 +120,8 @@ static struct error *file_name_make(struct launcher *l)
 		_cleanup_free_ char *folder = getcwd(NULL, 0);
 		if (!folder) {
 			text_deinit(&t);
-			return error_errno(ERROR_ENVIRONMENT, errno, "can't tell the current folder");
+			return error_errno(
+				ERROR_ENVIRONMENT, errno, "can't tell the current folder");
 		}
 		text_printf(&t, "%s/", strcmp(folder, "/") ? folder : "");
 	}
@@ -140,7 +142,8 @@ static struct error *file_name_make(struct launcher *l)
 		else {
 			text_deinit(&t);
 			return error_create(ERROR_USAGE,
-				"-o %s: unknown %%%c; there are %%n (program), %%p (PID), %%h (host) and %%%%",
+				"-o %s: unknown %%%c; there are %%n (program), %%p (PID), %%h "
+				"(host) and %%%%",
 				pattern, *p ? *p : ' ');
 		}
 	}
@@ -158,7 +161,8 @@ static struct error *file_open(struct launcher *l)
 	l->file = open(l->file_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (l->file < 0 && errno == EEXIST)
 		return error_create(ERROR_ENVIRONMENT,
-			"%s exists already; -f replaces it, -o FILE takes another name", l->file_name);
+			"%s exists already; -f replaces it, -o FILE takes another name",
+			l->file_name);
 	if (l->file < 0)
 		return error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", l->file_name);
 	return NULL;
@@ -202,12 +206,12 @@ static struct error *collector_fork(struct launcher *l)
 		_exit(collector_main(l, pair[1]));
 	int why = errno;
 	close(pair[1]);
-	return l->collector < 0
-		? error_errno(ERROR_ENVIRONMENT, why, "can't start the collector")
-		: NULL;
+	return l->collector < 0 ? error_errno(ERROR_ENVIRONMENT, why, "can't start the collector")
+				: NULL;
 }
 
-/* A terminal sends its signals to the whole group, the target included; what a process sends is meant for the target alone. */
+/* A terminal sends its signals to the whole group, the target included; what a process sends is
+ * meant for the target alone. */
 static void pass_on(const struct launcher *l, const siginfo_t *info)
 {
 	if (info->si_signo == SIGCONT || info->si_code <= 0)

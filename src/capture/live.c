@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Linear probing with backward-shift removal: no tombstones, so a table that churns for hours stays as fast as a new one. (Chains would
- * cost a pointer a block; a cuckoo table two cache misses a lookup.)
+ * Linear probing with backward-shift removal: no tombstones, so a table that churns for hours stays
+ * as fast as a new one. (Chains would cost a pointer a block; a cuckoo table two cache misses a
+ * lookup.)
  */
 #include "capture/live.h"
 
@@ -57,7 +58,8 @@ static bool part_grow(struct live_part *part)
 	uint32_t capacity = part->capacity < 1024 ? part->capacity * 2 : part->capacity / 4 * 5;
 	if (!capacity)
 		capacity = CAPACITY_FIRST;
-	struct live_part bigger = {calloc(capacity, sizeof(struct live_block)), capacity, part->used};
+	struct live_part bigger = {
+		calloc(capacity, sizeof(struct live_block)), capacity, part->used};
 	if (!bigger.places)
 		return false;
 	for (uint32_t i = 0; i < part->capacity; i++) {
@@ -134,7 +136,8 @@ void live_remove(struct live *live, struct live_block *block)
 	if (block->size == LIVE_SIZE_BIG)
 		big_remove(live, block->address);
 	uint32_t hole = (uint32_t)(block - part->places);
-	/* Moves each later block of the run back if the hole lies between its own place and where it stands. */
+	/* Moves each later block of the run back if the hole lies between its own place and where
+	 * it stands. */
 	for (uint32_t i = next(part, hole); part->places[i].address; i = next(part, i)) {
 		uint32_t own = place_of(part, hash(part->places[i].address));
 		bool between = hole <= i ? own <= hole || own > i : own <= hole && own > i;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The blocks that are live now, by address: the largest thing a collector keeps, so it is packed: 24 bytes a block, at most 40 with
- * the empty places (load 0.6 to 0.75, growth by a quarter, in 64 parts so that growing one needs little room).
+ * The blocks that are live now, by address: the largest thing a collector keeps, so it is packed:
+ * 24 bytes a block, at most 40 with the empty places (load 0.6 to 0.75, growth by a quarter, in 64
+ * parts so that growing one needs little room).
  */
 #ifndef CAPTURE_LIVE_H
 #define CAPTURE_LIVE_H
@@ -13,7 +14,8 @@
 #define LIVE_PARTS 64
 #define LIVE_SIZE_BIG UINT32_MAX
 
-/* A block. (thread, number): the number-th allocation of that thread; the block's identity in a recording. */
+/* A block. (thread, number): the number-th allocation of that thread; the block's identity in a
+ * recording. */
 struct live_block {
 	uint64_t address; /* 0: empty place */
 	uint64_t thread : 16;
@@ -21,7 +23,8 @@ struct live_block {
 	uint32_t site;
 	uint32_t size; /* bytes; LIVE_SIZE_BIG: see live_size() */
 };
-_Static_assert(sizeof(struct live_block) == 24, "the collector's memory is this times the live blocks");
+_Static_assert(
+	sizeof(struct live_block) == 24, "the collector's memory is this times the live blocks");
 
 struct live_part {
 	struct live_block *places;
@@ -53,7 +56,8 @@ void live_remove(struct live *live, struct live_block *block);
 /* Requested bytes of a block that is in the table. */
 uint64_t live_size(const struct live *live, const struct live_block *block);
 
-/* All blocks in ascending order of address, in memory of the caller's (free()); NULL when out of memory or none. */
+/* All blocks in ascending order of address, in memory of the caller's (free()); NULL when out of
+ * memory or none. */
 struct live_block *live_sorted(const struct live *live, size_t *ret_count);
 
 /* Asks the processor to fetch the place of an address that is wanted soon. */

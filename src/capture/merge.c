@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/merge.h"
 
+#include <limits.h>
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,8 @@ static uint64_t tsc_now(void)
 	return __builtin_ia32_rdtsc();
 }
 
-void merge_init(struct merge *merge, struct hw_shm *shm, uint64_t tsc_hz, const struct merge_sink *sink)
+void merge_init(
+	struct merge *merge, struct hw_shm *shm, uint64_t tsc_hz, const struct merge_sink *sink)
 {
 	memset(merge, 0, sizeof(*merge));
 	merge->shm = shm;
@@ -54,7 +56,7 @@ static void lane_break(struct merge *merge, struct merge_lane *lane)
 
 /* A record taken apart. */
 struct record {
-	uint32_t op; /* without HW_R_STAMPED */
+	uint32_t op;    /* without HW_R_STAMPED */
 	uint32_t words; /* 0: nonsense */
 	bool stamped;
 	uint64_t number; /* address, or what the operation says */
@@ -70,7 +72,8 @@ static inline bool is_alloc(uint32_t op)
 
 static inline bool is_free(uint32_t op)
 {
-	return op >= HW_R_FREE && op < HW_R_FREE_SAME_FRAME + HW_FREE_KINDS && (op & 7) < HW_FREE_KINDS;
+	return op >= HW_R_FREE && op < HW_R_FREE_SAME_FRAME + HW_FREE_KINDS &&
+	       (op & 7) < HW_FREE_KINDS;
 }
 
 /* Takes apart the record at `at`; words = 0 when it makes no sense or is not all there. */
@@ -143,12 +146,28 @@ static uint32_t foreign_thread(struct merge *merge, uint32_t tid, uint64_t stamp
 	return thread;
 }
 
+/* The thread that had to use the shared ring first and has one of its own now. */
+static uint32_t foreign_adopt(struct merge *merge, uint32_t tid)
+{
+	for (uint32_t i = 0; i < merge->foreign_count; i++) {
+		uint32_t thread = merge->foreign[i].thread;
+		if (merge->foreign[i].tid != tid)
+			continue;
+		merge->foreign[i] = merge->foreign[--merge->foreign_count];
+		return thread;
+	}
+	return MERGE_NO_THREAD;
+}
+
 static inline uint32_t lane_thread(struct merge *merge, struct merge_lane *lane, uint64_t stamp)
 {
 	if (lane->ring == merge->lanes[HW_RING_SHARED].ring)
 		return lane->foreign;
-	if (lane->thread == MERGE_NO_THREAD)
-		lane->thread = merge->sink.on_thread(merge->sink.context, lane->tid, stamp);
+	if (lane->thread == MERGE_NO_THREAD) {
+		lane->thread = foreign_adopt(merge, lane->tid);
+		if (lane->thread == MERGE_NO_THREAD)
+			lane->thread = merge->sink.on_thread(merge->sink.context, lane->tid, stamp);
+	}
 	return lane->thread;
 }
 
@@ -245,7 +264,8 @@ static bool lane_run(struct merge *merge, struct merge_lane *lane, uint64_t unti
 	return false;
 }
 
-/* A new producer has taken the ring over; the old one's events have all been told, or the ring would not have been free. */
+/* A new producer has taken the ring over; the old one's events have all been told, or the ring
+ * would not have been free. */
 static void lane_renew(struct merge_lane *lane, uint32_t generation)
 {
 	lane->generation = generation;
@@ -260,7 +280,7 @@ static void lane_look(struct merge *merge, struct merge_lane *lane, uint64_t now
 {
 	uint64_t margin = (uint64_t)((double)merge->tsc_hz * MARGIN_SECONDS);
 	lane->active = __atomic_load_n(&lane->ring->state, __ATOMIC_ACQUIRE) == HW_RING_ACTIVE ||
-		lane->ring == merge->lanes[HW_RING_SHARED].ring;
+		       lane->ring == merge->lanes[HW_RING_SHARED].ring;
 	if (!lane->active)
 		return;
 	uint32_t generation = __atomic_load_n(&lane->ring->generation, __ATOMIC_ACQUIRE);
@@ -301,9 +321,8 @@ static void heap_sift_down(struct merge *merge, uint32_t i)
 		uint32_t child = 2 * i + 1;
 		if (child >= merge->heap_count)
 			return;
-		if (child + 1 < merge->heap_count &&
-			merge->lanes[merge->heap[child + 1]].stamp <
-				merge->lanes[merge->heap[child]].stamp)
+		if (child + 1 < merge->heap_count && merge->lanes[merge->heap[child + 1]].stamp <
+							     merge->lanes[merge->heap[child]].stamp)
 			child++;
 		if (merge->lanes[merge->heap[i]].stamp <= merge->lanes[merge->heap[child]].stamp)
 			return;
@@ -352,7 +371,8 @@ uint64_t merge_pass(struct merge *merge, bool last)
 		struct record r;
 		if (lane_peek(merge, lane, &r))
 			merge->heap[merge->heap_count++] = i;
-		else if (lane_bound(lane) < safe && (i != HW_RING_SHARED || lane->tail || lane->busy_seen))
+		else if (lane_bound(lane) < safe &&
+			 (i != HW_RING_SHARED || lane->tail || lane->busy_seen))
 			safe = lane_bound(lane);
 	}
 	for (uint32_t i = merge->heap_count / 2; i-- > 0;)
@@ -382,7 +402,8 @@ void merge_reclaim(struct merge *merge, bool (*alive)(void *context, uint32_t ti
 		struct merge_lane *lane = &merge->lanes[i];
 		if (!lane->active || lane->tail != lane->head || alive(context, lane->tid))
 			continue;
-		/* The thread is gone, so the ring can't move any more: one more look, then it is free. */
+		/* The thread is gone, so the ring can't move any more: one more look, then it is
+		 * free. */
 		uint64_t head = __atomic_load_n(&lane->ring->head, __ATOMIC_ACQUIRE);
 		if (head != lane->tail)
 			continue;
@@ -391,5 +412,19 @@ void merge_reclaim(struct merge *merge, bool (*alive)(void *context, uint32_t ti
 		lane->active = false;
 		lane->thread = MERGE_NO_THREAD;
 		__atomic_store_n(&lane->ring->state, HW_RING_FREE, __ATOMIC_RELEASE);
+	}
+	/* A thread id that is used again is another thread. What the shared ring still holds of the
+	 * old one has been told. */
+	const struct merge_lane *shared = &merge->lanes[HW_RING_SHARED];
+	for (uint32_t i = 0; i < merge->foreign_count; i++) {
+		if (shared->tail != shared->head || alive(context, merge->foreign[i].tid))
+			continue;
+		merge->sink.on_thread_end(
+			merge->sink.context, merge->foreign[i].thread, shared->stamp);
+		merge->foreign[i--] = merge->foreign[--merge->foreign_count];
+	}
+	if (merge_ring_wanted(merge)) {
+		__atomic_store_n(&merge->shm->ring_wanted, 0, __ATOMIC_SEQ_CST);
+		syscall(SYS_futex, &merge->shm->ring_wanted, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 	}
 }

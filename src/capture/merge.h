@@ -2,15 +2,19 @@
 /*
  * From the rings of one process to one sequence of steps in the order in which they happened.
  *
- * Each ring is in order by itself. Between rings stamps decide, so the question is how far the merge may go: a thread can
- * have taken a stamp and not have published its event yet. Its ring says so: `busy` is set before the stamp is taken and cleared
- * after the event is published. So with W = a stamp taken before `busy` and then `head` are read:
- *   - not busy: whatever this ring brings later has a stamp after W (less a margin for stores on their way);
+ * Each ring is in order by itself. Between rings stamps decide, so the question is how far the
+ * merge may go: a thread can have taken a stamp and not have published its event yet. Its ring says
+ * so: `busy` is set before the stamp is taken and cleared after the event is published. So with W =
+ * a stamp taken before `busy` and then `head` are read:
+ *   - not busy: whatever this ring brings later has a stamp after W (less a margin for stores on
+ * their way);
  *   - busy: it may bring one since it was last seen idle, or since its last event.
- * The merge goes up to the smallest of these bounds. A thread that stays busy without moving (stopped inside a hook, or gone from it by
- * siglongjmp) holds the others up for a short while only; if it does come back, the books repair the order and count it.
+ * The merge goes up to the smallest of these bounds. A thread that stays busy without moving
+ * (stopped inside a hook, or gone from it by siglongjmp) holds the others up for a short while
+ * only; if it does come back, the books repair the order and count it.
  *
- * Everything read from shared memory is fetched once and checked; nonsense ends that ring, not the collector.
+ * Everything read from shared memory is fetched once and checked; nonsense ends that ring, not the
+ * collector.
  */
 #ifndef CAPTURE_MERGE_H
 #define CAPTURE_MERGE_H
@@ -45,13 +49,13 @@ struct merge_lane {
 	uint32_t words; /* size of the ring */
 	uint32_t generation;
 	uint32_t tid;
-	uint32_t thread; /* MERGE_NO_THREAD: none yet */
+	uint32_t thread;     /* MERGE_NO_THREAD: none yet */
 	uint64_t tail, head; /* ours, checked */
-	uint64_t stamp; /* of the record at tail, or of the last one */
-	uint64_t bound; /* nothing before this can still come, once tail == head */
-	uint64_t idle_at; /* last W at which the ring was not busy */
+	uint64_t stamp;      /* of the record at tail, or of the last one */
+	uint64_t bound;      /* nothing before this can still come, once tail == head */
+	uint64_t idle_at;    /* last W at which the ring was not busy */
 	uint64_t busy_seen, busy_head, busy_since; /* how long it has been busy without moving */
-	uint32_t foreign; /* shared ring: thread of the record at tail */
+	uint32_t foreign;                          /* shared ring: thread of the record at tail */
 	bool active;
 	bool half; /* the free half of the realloc at tail is done */
 	bool broken;
@@ -66,24 +70,34 @@ struct merge {
 	uint32_t lane_count; /* lanes that were ever in use */
 	uint64_t tsc_hz;
 	uint64_t damaged; /* rings given up */
-	uint64_t events; /* records told; a realloc is one */
+	uint64_t events;  /* records told; a realloc is one */
 	struct {
 		uint32_t tid, thread;
-	} *foreign; /* threads seen in the shared ring */
+	} * foreign; /* threads seen in the shared ring */
 	uint32_t foreign_count, foreign_capacity;
 	uint64_t moved; /* words taken in the current pass */
 };
 
-void merge_init(struct merge *merge, struct hw_shm *shm, uint64_t tsc_hz, const struct merge_sink *sink);
+void merge_init(
+	struct merge *merge, struct hw_shm *shm, uint64_t tsc_hz, const struct merge_sink *sink);
 void merge_deinit(struct merge *merge);
 
 /*
- * One pass over the rings. last: the process is gone, take everything. Returns the words taken. Wakes threads that wait for room.
+ * One pass over the rings. last: the process is gone, take everything. Returns the words taken.
+ * Wakes threads that wait for room.
  */
 uint64_t merge_pass(struct merge *merge, bool last);
 
+/* Whether a thread of the process waits for a ring; the answer is due with the next
+ * merge_reclaim(). */
+static inline bool merge_ring_wanted(const struct merge *merge)
+{
+	return __atomic_load_n(&merge->shm->ring_wanted, __ATOMIC_RELAXED) != 0;
+}
+
 /*
- * Frees rings whose thread has gone, so that new threads find one. alive(context, tid) asks the system.
+ * Frees rings whose thread has gone, so that new threads find one. alive(context, tid) asks the
+ * system.
  */
 void merge_reclaim(struct merge *merge, bool (*alive)(void *context, uint32_t tid), void *context);
 

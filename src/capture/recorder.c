@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Steps come from the merge; each goes to the live table, the books and the encoder. Chunks are written when enough steps have come or a second has
- * passed, so that a collector that is killed loses at most that second.
+ * Steps come from the merge; each goes to the live table, the books and the encoder. Chunks are
+ * written when enough steps have come or a second has passed, so that a collector that is killed
+ * loses at most that second.
  */
 #include "capture/recorder.h"
 
@@ -27,8 +28,8 @@ struct clock_pair clock_pair_now(void)
 	struct timespec ts;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	__builtin_ia32_lfence();
-	return (struct clock_pair){__builtin_ia32_rdtsc(),
-		(uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec};
+	return (struct clock_pair){
+		__builtin_ia32_rdtsc(), (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec};
 }
 
 static void keep_error(struct recorder *r, struct error *error)
@@ -39,7 +40,8 @@ static void keep_error(struct recorder *r, struct error *error)
 		error_destroy(error);
 }
 
-/* Puts a node and its ancestors on the list of what the file has to define. Parents are smaller, so this ends. */
+/* Puts a node and its ancestors on the list of what the file has to define. Parents are smaller, so
+ * this ends. */
 static uint32_t stack_want(struct recorder *r, uint32_t stack)
 {
 	const struct hw_node *nodes = (const struct hw_node *)((char *)r->shm + HW_SHM_NODES);
@@ -154,7 +156,7 @@ static inline void free_block(struct recorder *r, uint32_t thread, struct live_b
 				.size = live_size(&r->live, block),
 				.stamp = stamp,
 				.temporary = e.owner == thread && e.number + 1 == allocations &&
-					kind != HW_FREE_REALLOC,
+					     kind != HW_FREE_REALLOC,
 				.same_frame = same_frame});
 		live_remove(&r->live, block);
 	}
@@ -216,7 +218,8 @@ static void on_lost(void *context, uint32_t thread, uint64_t count, uint64_t sta
 
 static void write_chunk(struct recorder *r, enum hpw_chunk_type type, bool ok, bool compress)
 {
-	keep_error(r, ok ? writer_chunk(&r->writer, type, &r->payload, compress) : error_no_memory());
+	keep_error(
+		r, ok ? writer_chunk(&r->writer, type, &r->payload, compress) : error_no_memory());
 	r->payload.len = 0;
 }
 
@@ -248,7 +251,8 @@ static struct error *rings_create(struct recorder *r)
 {
 	r->memory = memfd_create("heapwise-rings", MFD_CLOEXEC);
 	if (r->memory < 0 || ftruncate(r->memory, (off_t)HW_SHM_BYTES))
-		return error_errno(ERROR_ENVIRONMENT, errno, "can't create shared memory for the rings");
+		return error_errno(
+			ERROR_ENVIRONMENT, errno, "can't create shared memory for the rings");
 	void *at = mmap(NULL, HW_SHM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
 		r->memory, 0);
 	if (at == MAP_FAILED)
@@ -337,15 +341,18 @@ void recorder_destroy(struct recorder *recorder)
 	free(recorder);
 }
 
-uint64_t recorder_drain(struct recorder *recorder)
-{
-	return merge_pass(&recorder->merge, false);
-}
-
 static bool thread_alive(void *context, uint32_t tid)
 {
 	const struct recorder *r = context;
 	return r->tids_differ || !syscall(SYS_tgkill, r->pid, tid, 0) || errno != ESRCH;
+}
+
+uint64_t recorder_drain(struct recorder *recorder)
+{
+	uint64_t moved = merge_pass(&recorder->merge, false);
+	if (merge_ring_wanted(&recorder->merge))
+		merge_reclaim(&recorder->merge, thread_alive, recorder);
+	return moved;
 }
 
 void recorder_tend(struct recorder *recorder)
@@ -361,8 +368,8 @@ void recorder_tend(struct recorder *recorder)
 	flush(recorder);
 }
 
-static void fill_totals(const struct recorder *r, const struct footer_summary *s,
-	struct recorder_totals *ret)
+static void fill_totals(
+	const struct recorder *r, const struct footer_summary *s, struct recorder_totals *ret)
 {
 	struct rusage usage = {.ru_maxrss = 0};
 	getrusage(RUSAGE_SELF, &usage);
@@ -386,8 +393,9 @@ static void fill_totals(const struct recorder *r, const struct footer_summary *s
 		.connected = 1,
 		.write_error = r->error != NULL};
 	if (s->end_tsc > r->began.tsc && t->peak_stamp > r->began.tsc)
-		ret->peak_ns = (uint64_t)((double)(t->peak_stamp - r->began.tsc) /
-			(double)(s->end_tsc - r->began.tsc) * (double)s->duration_ns);
+		ret->peak_ns =
+			(uint64_t)((double)(t->peak_stamp - r->began.tsc) /
+				   (double)(s->end_tsc - r->began.tsc) * (double)s->duration_ns);
 	if (r->error)
 		snprintf(ret->message, sizeof(ret->message), "%s", r->error->message);
 }

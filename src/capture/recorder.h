@@ -23,11 +23,11 @@ struct clock_pair {
 struct clock_pair clock_pair_now(void);
 
 struct recorder_start {
-	pid_t pid; /* as this side sees it */
+	pid_t pid;              /* as this side sees it */
 	pid_t target_pid, ppid; /* as the target sees them */
 	uint64_t tsc_hz;
 	struct clock_pair began;
-	int file; /* taken over */
+	int file;              /* taken over */
 	const char *file_name; /* borrowed during the call */
 };
 
@@ -45,11 +45,11 @@ struct recorder {
 	uint64_t flushed_ns;
 	uint32_t modules_written, sites_written;
 	uint8_t *stacks_known; /* bit set of the nodes that are in the file or in `stacks` */
-	uint32_t *stacks; /* numbers of nodes to write next */
+	uint32_t *stacks;      /* numbers of nodes to write next */
 	size_t stacks_count, stacks_capacity;
-	uint64_t stacks_bad; /* numbers that made no sense */
+	uint64_t stacks_bad;     /* numbers that made no sense */
 	uint64_t blocks_dropped; /* no memory for them: the books are not exact any more */
-	struct error *error; /* the first that happened; recording goes on without the file */
+	struct error *error;     /* the first that happened; recording goes on without the file */
 	bool tids_differ; /* the target is in another PID namespace: thread ids say nothing here */
 };
 
@@ -65,8 +65,8 @@ struct recorder_totals {
 	uint64_t events, lost, repairs, allocations, allocated_bytes, frees, failed, live_blocks,
 		live_bytes, temporary, peak_bytes, peak_ns, duration_ns, file_bytes, threads;
 	uint64_t children, memory_bytes; /* the collector's largest resident size */
-	uint32_t connected; /* 1: the program loaded the runtime and answered */
-	uint32_t write_error; /* 1: the file is incomplete; the message says why */
+	uint32_t connected;              /* 1: the program loaded the runtime and answered */
+	uint32_t write_error;            /* 1: the file is incomplete; the message says why */
 	char message[256];
 };
 
@@ -77,7 +77,8 @@ void recorder_destroy(struct recorder *recorder);
 /* Takes what is in the rings; returns the number of words, 0: nothing happened. */
 uint64_t recorder_drain(struct recorder *recorder);
 
-/* Housekeeping, a few times a second: rings of ended threads, a chunk if the last one is a second old. */
+/* Housekeeping, a few times a second: rings of ended threads, a chunk if the last one is a second
+ * old. */
 void recorder_tend(struct recorder *recorder);
 
 /* The process is gone: takes the rest, completes the file, fills *ret. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The place where recorded processes and their collector meet: a socket in a folder that only this user can enter.
+ * The place where recorded processes and their collector meet: a socket in a folder that only this
+ * user can enter.
  */
 #ifndef CAPTURE_SESSION_H
 #define CAPTURE_SESSION_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Plain growing arrays with dense numbers: a site is looked up through its stack's number, so no hash stands between an event and its counters. */
+/* Plain growing arrays with dense numbers: a site is looked up through its stack's number, so no
+ * hash stands between an event and its counters. */
 #include "capture/tally.h"
 
 #include <stdlib.h>
@@ -30,7 +31,8 @@ static bool grow(void **array, uint32_t *capacity, uint32_t needed, size_t eleme
 	void *moved = realloc(*array, (size_t)bigger * element);
 	if (!moved)
 		return false;
-	memset((char *)moved + (size_t)*capacity * element, 0, (size_t)(bigger - *capacity) * element);
+	memset((char *)moved + (size_t)*capacity * element, 0,
+		(size_t)(bigger - *capacity) * element);
 	*array = moved;
 	*capacity = bigger;
 	return true;
@@ -38,7 +40,8 @@ static bool grow(void **array, uint32_t *capacity, uint32_t needed, size_t eleme
 
 uint32_t tally_site_new(struct tally *tally, uint32_t stack, enum hw_alloc_kind kind)
 {
-	if (!grow((void **)&tally->site_of_stack, &tally->stack_capacity, stack + 1, sizeof(uint32_t)))
+	if (!grow((void **)&tally->site_of_stack, &tally->stack_capacity, stack + 1,
+		    sizeof(uint32_t)))
 		return UINT32_MAX;
 	uint32_t *link = &tally->site_of_stack[stack];
 	for (uint32_t i = *link; i; i = tally->sites[i - 1].next) {
@@ -49,10 +52,8 @@ uint32_t tally_site_new(struct tally *tally, uint32_t stack, enum hw_alloc_kind 
 		    sizeof(struct tally_site)))
 		return UINT32_MAX;
 	uint32_t site = tally->site_count++;
-	tally->sites[site] = (struct tally_site){.stack = stack,
-		.kind = (uint8_t)kind,
-		.next = *link,
-		.min_size = UINT64_MAX};
+	tally->sites[site] = (struct tally_site){
+		.stack = stack, .kind = (uint8_t)kind, .next = *link, .min_size = UINT64_MAX};
 	*link = site + 1;
 	return site;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The books: totals of the process, of each site and of each thread, kept up to the event, so that a report needs no replay. Quantities are
- * defined in docs/quantities.md.
+ * The books: totals of the process, of each site and of each thread, kept up to the event, so that
+ * a report needs no replay. Quantities are defined in docs/quantities.md.
  *
- * A site's share of the process's peak is known without a snapshot at each new peak: peaks are numbered, a site remembers up to which
- * number its peak figures are right, and catches up before its next change: its live figures have not moved since, so they are its share
- * of the latest peak. O(1) an event, exact.
+ * A site's share of the process's peak is known without a snapshot at each new peak: peaks are
+ * numbered, a site remembers up to which number its peak figures are right, and catches up before
+ * its next change: its live figures have not moved since, so they are its share of the latest peak.
+ * O(1) an event, exact.
  */
 #ifndef CAPTURE_TALLY_H
 #define CAPTURE_TALLY_H
@@ -19,7 +20,7 @@
 struct tally_site {
 	uint32_t stack;
 	uint32_t next; /* another site of the same stack, + 1; 0: none */
-	uint8_t kind; /* enum hw_alloc_kind */
+	uint8_t kind;  /* enum hw_alloc_kind */
 	uint64_t allocations, allocated_bytes;
 	uint64_t live_blocks, live_bytes;
 	uint64_t peak_blocks, peak_bytes;
@@ -73,7 +74,8 @@ static inline uint32_t tally_site(struct tally *tally, uint32_t stack, enum hw_a
 /* A new thread's index; UINT32_MAX: no memory or more than 65535 threads. */
 uint32_t tally_thread_new(struct tally *tally, uint32_t tid, uint64_t stamp);
 
-void tally_alloc(struct tally *tally, uint32_t site, uint32_t thread, uint64_t size, uint64_t stamp);
+void tally_alloc(
+	struct tally *tally, uint32_t site, uint32_t thread, uint64_t size, uint64_t stamp);
 
 struct tally_free {
 	uint32_t site, thread; /* of the block; thread: who frees it */

@@ -51,8 +51,8 @@ static struct error *append(
 		/* then the reader passes over it */
 	}
 	return error_errno(ERROR_ENVIRONMENT, failed,
-		"%s: can't write past %llu bytes; the recording stays readable up to there", w->name,
-		(unsigned long long)w->offset);
+		"%s: can't write past %llu bytes; the recording stays readable up to there",
+		w->name, (unsigned long long)w->offset);
 }
 
 struct error *writer_open(struct writer *writer, int fd, const char *name)
@@ -112,8 +112,8 @@ struct error *writer_chunk(
 		.raw_bytes = (uint32_t)payload->len};
 	if (compress) {
 		writer->packed.len = 0;
-		struct error *error = compressor_pack(&writer->compressor, ZSTD_LEVEL, payload->data,
-			payload->len, &writer->packed);
+		struct error *error = compressor_pack(&writer->compressor, ZSTD_LEVEL,
+			payload->data, payload->len, &writer->packed);
 		if (error)
 			return error;
 		if (writer->packed.len < payload->len) {

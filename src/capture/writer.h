@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A recording file being written: header, chunks one after the other (each complete on disk before the next begins), index and trailer at the end.
+ * A recording file being written: header, chunks one after the other (each complete on disk before
+ * the next begins), index and trailer at the end.
  */
 #ifndef CAPTURE_WRITER_H
 #define CAPTURE_WRITER_H
@@ -28,15 +29,17 @@ struct writer {
 	bool stopped; /* a write failed: nothing more is written */
 };
 
-/* Takes over fd, which is empty and writable, and writes the header. On failure fd is closed too. */
+/* Takes over fd, which is empty and writable, and writes the header. On failure fd is closed too.
+ */
 struct error *writer_open(struct writer *writer, int fd, const char *name);
 
 /* Closes the file as it is; a recording without writer_finish() is a readable, incomplete one. */
 void writer_close(struct writer *writer);
 
 /*
- * Appends a chunk. compress: by zstd if that makes it smaller. After the first failure (disk full, quota, file size limit) every call is a no-op
- * that reports success: what stands on disk stays valid.
+ * Appends a chunk. compress: by zstd if that makes it smaller. After the first failure (disk full,
+ * quota, file size limit) every call is a no-op that reports success: what stands on disk stays
+ * valid.
  */
 struct error *writer_chunk(
 	struct writer *writer, enum hpw_chunk_type type, const struct buf *payload, bool compress);

@@ -169,14 +169,14 @@ static int end_like(int status)
 static int refuse(struct error *error, enum program_state state)
 {
 	message_error(error);
-	return state == PROGRAM_NOT_FOUND ? EXIT_NOT_FOUND
-		: state == PROGRAM_NOT_EXECUTABLE ? EXIT_NOT_EXECUTABLE
-						  : EXIT_OURS;
+	return state == PROGRAM_NOT_FOUND        ? EXIT_NOT_FOUND
+	       : state == PROGRAM_NOT_EXECUTABLE ? EXIT_NOT_EXECUTABLE
+						 : EXIT_OURS;
 }
 
 /*
- * A closed standard stream stays closed for the program (the place holder goes at exec), but none of our own descriptors may come to stand
- * in its place.
+ * A closed standard stream stays closed for the program (the place holder goes at exec), but none
+ * of our own descriptors may come to stand in its place.
  */
 static void hold_standard_streams(void)
 {
@@ -200,7 +200,8 @@ static int run(const struct command *command, int argc, char **argv)
 		return refuse(error, state);
 	_cleanup_free_ char *runtime = runtime_find();
 	if (!runtime) {
-		message("libheapwise-rt.so is not where it belongs beside this command; build or install again");
+		message("libheapwise-rt.so is not where it belongs beside this command; build or "
+			"install again");
 		return EXIT_OURS;
 	}
 	request.launch.program = program;
@@ -225,8 +226,10 @@ const struct command command_run = {
 	.name = "run",
 	.synopsis = "[-o FILE] [-f] [-q] [--] PROGRAM [ARGUMENT…]",
 	.what = "Starts a program and records where its heap goes.",
-	.about = "The program's streams, folder, signals and ending are its own: the exit status is its status,\n"
-		 "or the same signal. Failures of this command are 125, 126 (not executable) and 127 (not\n"
+	.about = "The program's streams, folder, signals and ending are its own: the exit status "
+		 "is its status,\n"
+		 "or the same signal. Failures of this command are 125, 126 (not executable) and "
+		 "127 (not\n"
 		 "found), as for env(1).\n",
 	.examples = "  heapwise run ./app --fast input.txt\n"
 		    "  heapwise run -o before.hpw -- jq . big.json\n",

@@ -18,8 +18,8 @@
 
 struct hpw_header {
 	char magic[8];
-	uint16_t version_major; /* a reader refuses a larger one */
-	uint16_t version_minor; /* additions that an older reader may ignore */
+	uint16_t version_major;     /* a reader refuses a larger one */
+	uint16_t version_minor;     /* additions that an older reader may ignore */
 	uint32_t required_features; /* a bit the reader does not know: refuse */
 	uint64_t reserved;
 	uint64_t checksum; /* XXH3-64 of the 24 bytes before */
@@ -31,12 +31,12 @@ static_assert(offsetof(struct hpw_header, checksum) == 24, "stored");
 
 struct hpw_chunk_header {
 	uint32_t magic;
-	uint16_t type; /* enum hpw_chunk_type */
-	uint16_t flags; /* enum hpw_chunk_flag */
-	uint32_t stored_bytes; /* of the payload that follows in the file */
-	uint32_t raw_bytes; /* of the payload once unpacked */
+	uint16_t type;             /* enum hpw_chunk_type */
+	uint16_t flags;            /* enum hpw_chunk_flag */
+	uint32_t stored_bytes;     /* of the payload that follows in the file */
+	uint32_t raw_bytes;        /* of the payload once unpacked */
 	uint64_t payload_checksum; /* XXH3-64 of the stored payload */
-	uint64_t header_checksum; /* XXH3-64 of the 24 bytes before */
+	uint64_t header_checksum;  /* XXH3-64 of the 24 bytes before */
 };
 static_assert(sizeof(struct hpw_chunk_header) == 32, "stored");
 static_assert(offsetof(struct hpw_chunk_header, header_checksum) == 24, "stored");
@@ -68,8 +68,8 @@ enum hpw_chunk_type {
 
 struct hpw_trailer {
 	uint64_t index_offset; /* of the INDEX chunk's header in the file */
-	uint64_t checksum; /* XXH3-64 of the 8 bytes before */
-	char magic[8]; /* "HWINDEX\0": the last bytes of a complete recording */
+	uint64_t checksum;     /* XXH3-64 of the 8 bytes before */
+	char magic[8];         /* "HWINDEX\0": the last bytes of a complete recording */
 };
 static_assert(sizeof(struct hpw_trailer) == 24, "stored");
 #define HPW_TRAILER_MAGIC "HWINDEX"
@@ -84,17 +84,17 @@ enum hpw_target_key {
 	HPW_TARGET_HOST = 6,
 	HPW_TARGET_WALL_START_NS = 7, /* CLOCK_REALTIME at tsc_start */
 	HPW_TARGET_TSC_START = 8,
-	HPW_TARGET_TSC_HZ = 9, /* measured at the start; SUMMARY has a better pair */
-	HPW_TARGET_MODE = 10, /* "exact" */
+	HPW_TARGET_TSC_HZ = 9,  /* measured at the start; SUMMARY has a better pair */
+	HPW_TARGET_MODE = 10,   /* "exact" */
 	HPW_TARGET_WRITER = 11, /* "heapwise 0.1.0" */
 };
 
 /* Keys of the SUMMARY chunk: key, value, both varints. */
 enum hpw_summary_key {
-	HPW_SUM_EVENTS = 1, /* recorded calls; a realloc is one */
-	HPW_SUM_STEPS = 2, /* entries of the order columns; a realloc of a block is two */
-	HPW_SUM_LOST = 3, /* events dropped because the collector made no progress */
-	HPW_SUM_REPAIRS = 4, /* places where alloc and free of an address did not alternate */
+	HPW_SUM_EVENTS = 1,        /* recorded calls; a realloc is one */
+	HPW_SUM_STEPS = 2,         /* entries of the order columns; a realloc of a block is two */
+	HPW_SUM_LOST = 3,          /* events dropped because the collector made no progress */
+	HPW_SUM_REPAIRS = 4,       /* places where alloc and free of an address did not alternate */
 	HPW_SUM_UNKNOWN_FREES = 5, /* frees of blocks no allocation of which was recorded */
 	HPW_SUM_ALLOCATIONS = 6,
 	HPW_SUM_ALLOCATED_BYTES = 7,
@@ -108,15 +108,15 @@ enum hpw_summary_key {
 	HPW_SUM_PEAK_TSC = 15,
 	HPW_SUM_THREADS = 16,
 	HPW_SUM_TSC_END = 17,
-	HPW_SUM_NS_DURATION = 18, /* from tsc_start to tsc_end, CLOCK_MONOTONIC */
-	HPW_SUM_EXIT_KIND = 19, /* enum hpw_exit_kind */
-	HPW_SUM_EXIT_VALUE = 20, /* status or signal number */
+	HPW_SUM_NS_DURATION = 18,     /* from tsc_start to tsc_end, CLOCK_MONOTONIC */
+	HPW_SUM_EXIT_KIND = 19,       /* enum hpw_exit_kind */
+	HPW_SUM_EXIT_VALUE = 20,      /* status or signal number */
 	HPW_SUM_LONGEST_WAIT_NS = 21, /* longest time one thread slept for room in its ring */
-	HPW_SUM_WAIT_NS = 22, /* all threads together */
-	HPW_SUM_MISMATCHED = 23, /* frees whose kind does not match the allocation's */
-	HPW_SUM_STACKS_FULL = 24, /* events whose stack did not fit the table of stacks */
-	HPW_SUM_CHILDREN = 25, /* processes the target started that were not recorded */
-	HPW_SUM_INHERITED = 26, /* reserved */
+	HPW_SUM_WAIT_NS = 22,         /* all threads together */
+	HPW_SUM_MISMATCHED = 23,      /* frees whose kind does not match the allocation's */
+	HPW_SUM_STACKS_FULL = 24,     /* events whose stack did not fit the table of stacks */
+	HPW_SUM_CHILDREN = 25,        /* processes the target started that were not recorded */
+	HPW_SUM_INHERITED = 26,       /* reserved */
 };
 
 enum hpw_exit_kind {
@@ -149,11 +149,12 @@ enum hpw_token {
 	HPW_TOKEN_SPECIAL = 0,
 	HPW_TOKEN_PREDICTED = 1, /* site that followed last time, size as last time at that site */
 	HPW_TOKEN_PREDICTED_SIZE = 2, /* the same, and a size follows in SIZES */
-	HPW_TOKEN_SITE = 3, /* 3 + 2 * site, + 1 if a size follows in SIZES */
+	HPW_TOKEN_SITE = 3,           /* 3 + 2 * site, + 1 if a size follows in SIZES */
 };
 
 enum hpw_special {
-	HPW_SP_FREE = 1, /* a free of another kind than matches: enum hw_free_kind byte; ref in FREES */
+	HPW_SP_FREE =
+		1, /* a free of another kind than matches: enum hw_free_kind byte; ref in FREES */
 	HPW_SP_FAILED = 2, /* site varint, size varint */
 	HPW_SP_THREAD_START = 3,
 	HPW_SP_THREAD_END = 4,

@@ -30,9 +30,9 @@ enum hw_alloc_kind {
 };
 
 enum hw_free_kind {
-	HW_FREE = 0, /* free, free_sized, free_aligned_sized, cfree */
+	HW_FREE = 0,         /* free, free_sized, free_aligned_sized, cfree */
 	HW_FREE_REALLOC = 1, /* the old block of a realloc, or realloc(p, 0) that frees */
-	HW_DELETE = 2, /* all forms of operator delete */
+	HW_DELETE = 2,       /* all forms of operator delete */
 	HW_DELETE_ARRAY = 3, /* all forms of operator delete[] */
 	HW_FREE_KINDS = 4
 };

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The memory that a recorded process and its collector share: one sparse memfd for each process image, made by
- * the collector, mapped by both, its descriptor closed in the target at once.
+ * The memory that a recorded process and its collector share: one sparse memfd for each process
+ * image, made by the collector, mapped by both, its descriptor closed in the target at once.
  *
  *     +--------+-------------+---------+---------+----------+-------------------+-----------+
  *     | header | ring heads  | modules | strings | buckets  | nodes (call tree) | ring data |
  *     +--------+-------------+---------+---------+----------+-------------------+-----------+
  *
- * The target writes everything except what is marked *collector*. The collector trusts nothing it reads here: it
- * fetches each word once and checks it. The target in turn only ever waits for `tail` of its own ring, and never for long.
+ * The target writes everything except what is marked *collector*. The collector trusts nothing it
+ * reads here: it fetches each word once and checks it. The target in turn only ever waits for
+ * `tail` of its own ring, and never for long.
  *
- * A ring is an array of 64-bit words with a free-running head (words published by its one producer) and tail (words the collector is
- * done with). Word number n stands at index n modulo the size. A record never wraps: HW_R_PAD fills the rest of a lap.
+ * A ring is an array of 64-bit words with a free-running head (words published by its one producer)
+ * and tail (words the collector is done with). Word number n stands at index n modulo the size. A
+ * record never wraps: HW_R_PAD fills the rest of a lap.
  */
 #ifndef FORMAT_SHM_H
 #define FORMAT_SHM_H
@@ -23,13 +25,14 @@
 #define HW_SHM_MAGIC 0x31676e6972776868ull /* "hhwring1" */
 #define HW_SHM_VERSION 1u
 
-/* Rings by size: few large ones for the threads that come first, many small ones. 61 MiB in all, sparse. */
+/* Rings by size: few large ones for the threads that come first, many small ones. 61 MiB in all,
+ * sparse. */
 #define HW_RINGS_LARGE 8u
 #define HW_RINGS_MEDIUM 56u
 #define HW_RINGS_SMALL 448u
-#define HW_RING_WORDS_LARGE (1u << 19) /* 4 MiB */
+#define HW_RING_WORDS_LARGE (1u << 19)  /* 4 MiB */
 #define HW_RING_WORDS_MEDIUM (1u << 15) /* 256 KiB */
-#define HW_RING_WORDS_SMALL (1u << 12) /* 32 KiB */
+#define HW_RING_WORDS_SMALL (1u << 12)  /* 32 KiB */
 /* One more, behind a lock, for what has no ring of its own: see HW_R_FOREIGN. */
 #define HW_RING_SHARED (HW_RINGS_LARGE + HW_RINGS_MEDIUM + HW_RINGS_SMALL)
 #define HW_RING_WORDS_SHARED (1u << 17) /* 1 MiB */
@@ -46,7 +49,7 @@
 #define HW_BUCKETS (HW_BUCKETS_LEVEL0 + HW_BUCKETS_LEVEL1 + HW_BUCKETS_LEVEL2)
 
 enum hw_ring_state {
-	HW_RING_FREE = 0, /* collector: drained, its thread is gone */
+	HW_RING_FREE = 0,   /* collector: drained, its thread is gone */
 	HW_RING_ACTIVE = 1, /* target: has a producer */
 };
 
@@ -57,8 +60,8 @@ struct hw_ring {
 	uint64_t lost; /* events dropped so far, by all producers */
 	uint32_t tid;
 	uint32_t generation; /* grows with each new producer */
-	uint32_t state; /* enum hw_ring_state */
-	uint32_t waiting; /* 1: the producer sleeps on the low half of tail (futex) */
+	uint32_t state;      /* enum hw_ring_state */
+	uint32_t waiting;    /* 1: the producer sleeps on the low half of tail (futex) */
 	uint64_t longest_wait_ns;
 	uint64_t wait_ns;
 	/* Collector's line. */
@@ -80,9 +83,9 @@ struct hw_module {
 static_assert(sizeof(struct hw_module) == 72, "shared");
 
 struct hw_node {
-	uint64_t frame; /* module << 48 | address; written before the node is linked */
+	uint64_t frame;  /* module << 48 | address; written before the node is linked */
 	uint32_t parent; /* always smaller than the node's own number */
-	uint32_t next; /* in its bucket */
+	uint32_t next;   /* in its bucket */
 };
 static_assert(sizeof(struct hw_node) == 16, "shared");
 
@@ -107,14 +110,15 @@ struct hw_shm {
 	uint64_t total_bytes;
 	/* Target. */
 	_Alignas(64) uint32_t nodes; /* next free node number; node 0 is the root */
-	uint32_t modules; /* release: modules before it are complete; module 0 is "unknown" */
-	uint32_t strings; /* bytes used */
-	uint32_t exit_seen; /* 1 once the process has begun to exit in an orderly way */
+	uint32_t modules;     /* release: modules before it are complete; module 0 is "unknown" */
+	uint32_t strings;     /* bytes used */
+	uint32_t ring_wanted; /* 1: a thread waits for a ring of an ended one (futex); the collector
+				 clears it */
 	uint64_t lost_without_ring;
 	uint64_t stacks_full;
 	/* Collector. */
 	_Alignas(64) uint64_t progress; /* grows whenever room was made in any ring */
-	uint32_t detached; /* 1: stop recording (the collector gives up) */
+	uint32_t detached;              /* 1: stop recording (the collector gives up) */
 };
 static_assert(sizeof(struct hw_shm) <= 4096, "one page");
 
@@ -157,38 +161,40 @@ static inline uint64_t hw_ring_start(uint32_t ring)
 }
 
 /*
- * Ring records. The low byte of the first word is the operation, the other 56 bits its address or number. With
- * HW_R_STAMPED the last word (for a realloc the last two) is a TSC value; without, the record took place after the
- * last stamp seen in the ring and before any other thread existed.
+ * Ring records. The low byte of the first word is the operation, the other 56 bits its address or
+ * number. With HW_R_STAMPED the last word (for a realloc the last two) is a TSC value; without, the
+ * record took place after the last stamp seen in the ring and before any other thread existed.
  */
 enum hw_record {
-	HW_R_PAD = 0x01, /* rest of the lap is empty */
-	HW_R_TIME = 0x02, /* [tsc] */
+	HW_R_PAD = 0x01,    /* rest of the lap is empty */
+	HW_R_TIME = 0x02,   /* [tsc] */
 	HW_R_FAILED = 0x03, /* number = kind; [stack | 0] [size] */
-	HW_R_REALLOC = 0x04, /* address = new; [stack | size] [old] ; stamps: before, after the call */
+	HW_R_REALLOC =
+		0x04,     /* address = new; [stack | size] [old] ; stamps: before, after the call */
 	HW_R_LOST = 0x05, /* number = events dropped at this place */
 	HW_R_FOREIGN = 0x06, /* shared ring only: number = tid; the next record is that thread's */
-	HW_R_NAME = 0x07, /* two words: the thread's name, NUL padded */
-	HW_R_FREE = 0x10, /* + enum hw_free_kind; address */
+	HW_R_NAME = 0x07,    /* two words: the thread's name, NUL padded */
+	HW_R_FREE = 0x10,    /* + enum hw_free_kind; address */
 	HW_R_FREE_SAME_FRAME = 0x18, /* + enum hw_free_kind: freed by the frame that allocated */
-	HW_R_ALLOC = 0x20, /* + enum hw_alloc_kind; address; [stack | size] */
+	HW_R_ALLOC = 0x20,           /* + enum hw_alloc_kind; address; [stack | size] */
 	HW_R_STAMPED = 0x80,
 };
-/* [stack | size] = stack in the low half, size in the high half; this value: a further word has the size. */
+/* [stack | size] = stack in the low half, size in the high half; this value: a further word has the
+ * size. */
 #define HW_R_SIZE_BIG 0xffffffffu
 /* The longest record in words: realloc with a big size, stamped. */
 #define HW_R_WORDS_MAX 6
 
 /*
- * The conversation on the session's socket: the runtime says hello, the collector answers with the memfd attached, or
- * declines. HEAPWISE_SESSION in the environment is the socket's path.
+ * The conversation on the session's socket: the runtime says hello, the collector answers with the
+ * memfd attached, or declines. HEAPWISE_SESSION in the environment is the socket's path.
  */
 #define HW_SESSION_ENV "HEAPWISE_SESSION"
 #define HW_HELLO_MAGIC 0x6f6c6568u
 
 enum hw_hello_reason {
 	HW_HELLO_START = 0, /* a program image has just started */
-	HW_HELLO_FORK = 1, /* a forked child, at its first allocation */
+	HW_HELLO_FORK = 1,  /* a forked child, at its first allocation */
 };
 
 struct hw_hello {

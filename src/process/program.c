@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads only what it needs of an ELF file (header, program headers, dynamic strings), each with its bounds checked: the file may be anything.
+ * Reads only what it needs of an ELF file (header, program headers, dynamic strings), each with its
+ * bounds checked: the file may be anything.
  */
 #include "process/program.h"
 
@@ -51,7 +52,8 @@ static struct error *find_in_path(const char *name, char **ret_path)
 			break;
 	}
 	*ret_path = NULL;
-	return denied ? error_create(ERROR_ENVIRONMENT, "%s: found in $PATH, but not executable", name)
+	return denied ? error_create(
+				ERROR_ENVIRONMENT, "%s: found in $PATH, but not executable", name)
 		      : error_create(ERROR_ENVIRONMENT, "%s: no such program in $PATH", name);
 }
 
@@ -103,7 +105,8 @@ static struct image dynamic_strings(const struct image *image)
 		return none;
 	const Elf64_Dyn *d = at(image, dynamic->p_offset, dynamic->p_filesz);
 	uint64_t address = 0, bytes = 0;
-	for (uint64_t i = 0; d && i < dynamic->p_filesz / sizeof(*d) && d[i].d_tag != DT_NULL; i++) {
+	for (uint64_t i = 0; d && i < dynamic->p_filesz / sizeof(*d) && d[i].d_tag != DT_NULL;
+		i++) {
 		if (d[i].d_tag == DT_STRTAB)
 			address = d[i].d_un.d_ptr;
 		else if (d[i].d_tag == DT_STRSZ)
@@ -140,7 +143,8 @@ static struct error *check_elf(
 	const Elf64_Phdr *interp = phdr_of(image, PT_INTERP);
 	if (!interp)
 		return refuse(path,
-			"it is linked statically, so no library can be loaded into it; link it dynamically",
+			"it is linked statically, so no library can be loaded into it; link it "
+			"dynamically",
 			ret_state);
 	const char *loader = at(image, interp->p_offset, interp->p_filesz);
 	if (loader && interp->p_filesz && memmem(loader, interp->p_filesz, "ld-musl", 7))
@@ -149,7 +153,9 @@ static struct error *check_elf(
 	const char *sanitizer = sanitizer_in(&strings);
 	if (sanitizer) {
 		_cleanup_free_ char *why = NULL;
-		if (asprintf(&why, "it is built with %s, which replaces the allocator itself; build it without",
+		if (asprintf(&why,
+			    "it is built with %s, which replaces the allocator itself; build it "
+			    "without",
 			    sanitizer) < 0) {
 			why = NULL;
 			return error_no_memory();
@@ -159,19 +165,23 @@ static struct error *check_elf(
 	return NULL;
 }
 
-/* The kernel starts it with other rights than ours, and the dynamic linker then ignores LD_PRELOAD. */
+/* The kernel starts it with other rights than ours, and the dynamic linker then ignores LD_PRELOAD.
+ */
 static struct error *check_rights(
 	const char *path, const struct stat *st, enum program_state *ret_state)
 {
 	if ((st->st_mode & S_ISUID && st->st_uid != geteuid()) ||
 		(st->st_mode & S_ISGID && st->st_gid != getegid()))
 		return refuse(path,
-			"it is set-user-ID or set-group-ID, and the system loads no libraries into such "
-			"programs; record it as the user that it becomes, or a copy without the bit",
+			"it is set-user-ID or set-group-ID, and the system loads no libraries into "
+			"such "
+			"programs; record it as the user that it becomes, or a copy without the "
+			"bit",
 			ret_state);
 	if (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
 		return refuse(path,
-			"it has file capabilities, and the system loads no libraries into such programs; "
+			"it has file capabilities, and the system loads no libraries into such "
+			"programs; "
 			"record a copy without them",
 			ret_state);
 	return NULL;

@@ -9,15 +9,16 @@
 
 enum program_state {
 	PROGRAM_OK,
-	PROGRAM_NOT_FOUND, /* exit status 127, as env(1) has it */
+	PROGRAM_NOT_FOUND,      /* exit status 127, as env(1) has it */
 	PROGRAM_NOT_EXECUTABLE, /* exit status 126 */
-	PROGRAM_CANNOT_RECORD, /* static, set-user-ID, 32-bit, sanitizer, … */
+	PROGRAM_CANNOT_RECORD,  /* static, set-user-ID, 32-bit, sanitizer, … */
 };
 
 /*
- * Finds `name` as execvp(3) would (in $PATH unless it has a slash) and looks at the file, and at its interpreter if it is a script. On
- * PROGRAM_OK *ret_path is the file to execute (caller frees) and NULL is returned. Otherwise an error whose message is one sentence with the
- * reason and the way out, and *ret_state says which kind.
+ * Finds `name` as execvp(3) would (in $PATH unless it has a slash) and looks at the file, and at
+ * its interpreter if it is a script. On PROGRAM_OK *ret_path is the file to execute (caller frees)
+ * and NULL is returned. Otherwise an error whose message is one sentence with the reason and the
+ * way out, and *ret_state says which kind.
  */
 struct error *program_find(const char *name, char **ret_path, enum program_state *ret_state);
 

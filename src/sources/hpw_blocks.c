@@ -48,13 +48,15 @@ static bool grow(struct hpw_blocks *blocks)
 	return true;
 }
 
-bool hpw_blocks_add(struct hpw_blocks *blocks, struct hpw_block block)
+bool hpw_blocks_add(struct hpw_blocks *blocks, uint64_t key, uint64_t size, uint32_t site)
 {
 	if (blocks->len + 1 > blocks->cap / 8 * 5 && !grow(blocks))
 		return false;
-	struct hpw_block *place = &blocks->places[find(blocks, block.key)];
+	struct hpw_block *place = &blocks->places[find(blocks, key)];
 	blocks->len += !place->key;
-	*place = block;
+	place->key = key;
+	place->size = size;
+	place->site = site;
 	return true;
 }
 

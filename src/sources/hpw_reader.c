@@ -449,6 +449,9 @@ static struct error *judge(struct reader *reader)
 		error = hpw_damage_add(&reader->damage,
 			"the recording was not closed or its end is missing: how the program ended "
 			"is not known");
+	if (!error && reader->footer.has_summary && !reader->file.closed && !reader->damage.count)
+		error = hpw_damage_add(
+			&reader->damage, "the end of the file is missing, behind its totals");
 	return error;
 }
 

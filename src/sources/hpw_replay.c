@@ -89,6 +89,16 @@ static void count_alloc(
 	}
 }
 
+/* Whether an allocation there can be the second half of a realloc, which is one call. */
+static bool is_realloc(const struct hpw_replay *replay, uint32_t site)
+{
+	size_t count;
+	if (site >= replay->sites_len)
+		return true;
+	enum alloc_kind kind = model_sites(replay->model, &count)[site].kind;
+	return kind == KIND_REALLOC || kind == KIND_UNKNOWN;
+}
+
 static struct error *on_alloc(
 	struct hpw_replay *replay, struct hpw_tally_thread *thread, const struct hpw_step *step)
 {
@@ -98,11 +108,11 @@ static struct error *on_alloc(
 		return error_create(ERROR_INPUT,
 			"more than %" PRIu64 " blocks are live, too many for a file of this size",
 			replay->blocks_max);
-	struct hpw_block block = {
-		hpw_block_key(step->thread, step->number), step->size, step->site};
-	if (!hpw_blocks_add(&replay->blocks, block))
+	if (!hpw_blocks_add(&replay->blocks, hpw_block_key(step->thread, step->number), step->size,
+		    step->site))
 		return error_no_memory();
-	replay->events++;
+	replay->events += !(thread->in_realloc && is_realloc(replay, step->site));
+	thread->in_realloc = false;
 	thread->next = step->number + 1;
 	count_alloc(replay, thread, step);
 	return count_size(replay, step->size);
@@ -150,8 +160,8 @@ static bool take_block(
 static struct error *on_free(
 	struct hpw_replay *replay, struct hpw_tally_thread *thread, const struct hpw_step *step)
 {
-	/* A realloc is one call: its allocation counts as that. */
-	replay->events += step->free_kind != HW_FREE_REALLOC;
+	replay->events++;
+	thread->in_realloc = step->free_kind == HW_FREE_REALLOC;
 	replay->totals.frees++;
 	thread->frees++;
 	struct hpw_block block;
@@ -191,6 +201,7 @@ static struct error *on_step(void *context, const struct hpw_step *step)
 	case HPW_STEP_FREE:
 		return on_free(replay, thread, step);
 	case HPW_STEP_FAILED:
+		thread->in_realloc = false;
 		replay->events++;
 		replay->totals.failed++;
 		replay->sites[site_place(replay, step->site)].failed++;

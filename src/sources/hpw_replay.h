@@ -33,6 +33,7 @@ struct hpw_tally_thread {
 	uint64_t first_stamp, last_stamp;
 	uint64_t allocations, allocated_bytes, frees, temporary;
 	bool seen, ended;
+	bool in_realloc; /* its last step freed the old block of a realloc */
 };
 DEFINE_VEC(hpw_tally_thread_vec, struct hpw_tally_thread)
 

@@ -18,7 +18,7 @@ static struct error *fill_sites(struct page *page)
 	const struct rows *from = &page->all;
 	struct error *error = NULL;
 	if (page->view->merges) {
-		error = rows_merge(from, page->view->filter, MERGE_FRAMES_MAX, &page->merged);
+		error = rows_merge(from, page->view->filter, &page->merged);
 		from = &page->merged;
 	}
 	return error ? error : rows_select(from, page->view->filter, page->sort, &page->list);

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
 
-PROGRAM = hw.TARGETS / "killed"
+PROGRAM = (hw.TARGETS / "killed").resolve()
 SERIAL_BASE = 4096  # as in killed.c
 LATEST = 150_000  # events of both threads at the moment of the kill, at most about this
 AFTER_STOP = 20_000  # events more once the collector has been stopped
@@ -82,7 +82,7 @@ def find_collector(tag, run):
     found = [
         pid
         for pid, executable, environment, parent in processes()
-        if executable == str(hw.HEAPWISE) and pid != run and (tag in environment or parent == run)
+        if executable == str(hw.HEAPWISE.resolve()) and pid != run and (tag in environment or parent == run)
     ]
     hw.need(len(found) == 1, f"{len(found)} processes look like the collector")
     return found[0]

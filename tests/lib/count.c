@@ -38,7 +38,7 @@ struct counts {
 
 enum { PAGE = 4096 };
 
-/* The next definitions, found at the first call: ld.so makes it, before there are threads. */
+/* The next definitions, found at the first call, or when loaded: before there are threads. */
 static struct {
 	void *(*malloc)(size_t);
 	void *(*calloc)(size_t, size_t);
@@ -118,6 +118,13 @@ static void start(void)
 	*place = counts;
 	next.malloc = find("malloc"); /* last: it says that all is there */
 	errno = saved;
+}
+
+/* A program that never allocates has counted too: nothing. */
+__attribute__((constructor)) static void start_at_load(void)
+{
+	if (!next.malloc)
+		start();
 }
 
 static inline struct counts *counting(void)

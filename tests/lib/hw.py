@@ -69,8 +69,9 @@ def shorten(text, limit=600):
     return text if len(text) <= limit else text[:limit] + " …"
 
 
-def run(arguments, *, env=None, cwd=None, stdin=b"", timeout=TIMEOUT, **more):
-    """Runs a program to its end. Its whole group is killed, and the test fails, if it hangs."""
+def run(arguments, *, env=None, cwd=None, stdin=b"", timeout=TIMEOUT, session=True, **more):
+    """Runs a program to its end, in a session of its own or in ours. It fails the test if it hangs:
+    then it is killed, and its whole group if that is its own."""
     process = subprocess.Popen(
         [os.fspath(a) for a in arguments],
         env=clean_environment() if env is None else env,
@@ -78,13 +79,15 @@ def run(arguments, *, env=None, cwd=None, stdin=b"", timeout=TIMEOUT, **more):
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        start_new_session=True,
+        start_new_session=session,
         **more,
     )
     try:
         stdout, stderr = process.communicate(stdin, timeout=timeout)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
+        if session:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
         stdout, stderr = process.communicate()
         raise Failure(f"hangs: {' '.join(map(str, arguments))}; stderr: "
                       + shorten(stderr.decode(errors="replace"))) from None

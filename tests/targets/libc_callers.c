@@ -50,7 +50,8 @@ int main(void)
 	truth_say("# expect: through=duplicate_words allocations=200 allocated_bytes=%lu "
 		  "live_blocks=100",
 		(unsigned long)bytes);
-	truth_say("# expect: path site=strdup|__strdup chain=strdup|__strdup<duplicate_words<main");
+	truth_say("# expect: path site=strdup|__strdup|__GI___strdup "
+		  "chain=strdup|__strdup|__GI___strdup<duplicate_words<main");
 	sort_numbers();
 	truth_say("# expect: path site=site_in_comparison "
 		  "chain=site_in_comparison<compare<sort_numbers<main");

@@ -49,10 +49,12 @@ extern "C" TRUTH_FRAME void bare_name(size_t bytes)
 	kept = malloc(bytes);
 }
 
-static void expect(const char *name, uint64_t bytes)
+/* Of one function, or of two overloads of one name together. */
+static void expect(const char *name, uint64_t overloads, uint64_t bytes)
 {
 	truth_say("# expect: function allocations=%lu allocated_bytes=%lu live_blocks=%lu name=%s",
-		(unsigned long)calls, (unsigned long)(calls * bytes), (unsigned long)calls, name);
+		(unsigned long)(calls * overloads), (unsigned long)(calls * bytes),
+		(unsigned long)(calls * overloads), name);
 }
 
 int main()
@@ -66,12 +68,11 @@ int main()
 		outer::hidden::allocate(901);
 		bare_name(903);
 	}
-	expect("outer::widget::grow(int)", 507);
-	expect("outer::widget::grow(char const*, double)", 507);
-	expect("outer::widget::operator+=(int)", 509);
-	expect("void outer::fill<long, 700>(long)", 708);
-	expect("outer::(anonymous namespace)::hidden::allocate(unsigned long)", 901);
-	expect("bare_name", 903);
+	expect("outer::widget::grow", 2, 507 + 507);
+	expect("outer::widget::operator+=", 1, 509);
+	expect("outer::fill<long, 700>", 1, 708);
+	expect("outer::(anonymous namespace)::hidden::allocate", 1, 901);
+	expect("bare_name", 1, 903);
 	truth_end(TRUTH_PLAIN);
 	return 0;
 }

@@ -2,7 +2,7 @@
 /*
  * Prints what a program is given by whoever starts it: arguments, environment, descriptors, folder,
  * mask, signals, limits, group and session. Then it copies standard input to standard output and
- * ends with the status of its first argument.
+ * ends with the status of its first argument. One allocation, so that there is something to record.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -71,6 +71,8 @@ static void limits(void)
 
 int main(int count, char **arguments)
 {
+	void *volatile block = malloc(1);
+	free(block);
 	for (int i = 0; i < count; i++)
 		say("argument %d: %s\n", i, arguments[i]);
 	for (char **variable = environ; *variable; variable++)

@@ -7,7 +7,8 @@
 TRUTH_SITE(site_before_jump)
 TRUTH_SITE(site_in_handler)
 TRUTH_SITE(site_after_jump)
-TRUTH_SITE(site_deep)
+TRUTH_SITE(site_on_the_way)
+TRUTH_SITE(site_deepest)
 
 static sigjmp_buf back;
 static jmp_buf shallow;
@@ -21,11 +22,13 @@ static void handler(int number)
 
 TRUTH_FRAME static void descend(int levels)
 {
-	truth_free(site_deep(453));
+	truth_free(site_on_the_way(453));
 	if (levels == never)
 		return; /* for the compiler, which sees that nobody comes back */
-	if (levels == 0)
+	if (levels == 0) {
+		truth_free(site_deepest(461));
 		longjmp(shallow, 1);
+	}
 	descend(levels - 1);
 	TRUTH_STAY();
 }
@@ -48,14 +51,14 @@ int main(void)
 		}
 		after();
 		if (!setjmp(shallow)) {
-			descend(i);
+			descend(60 + i);
 			truth_need(0, "came back from the depth");
 		}
 		after();
 	}
 	truth_say("# expect: path site=site_after_jump chain=site_after_jump<after<main");
 	truth_say("# expect: frames site=site_after_jump depth<=10");
-	truth_say("# expect: frames site=site_deep depth>=61");
+	truth_say("# expect: frames site=site_deepest depth>=61");
 	truth_end(TRUTH_TEMPORARY | TRUTH_PEAK);
 	return 0;
 }

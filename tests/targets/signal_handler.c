@@ -12,12 +12,14 @@ static void handler(int number)
 	truth_need(number == SIGUSR1, "number");
 	truth_free(site_in_handler(331));
 	site_in_handler(333);
+	TRUTH_STAY();
 }
 
 static void handler_elsewhere(int number, siginfo_t *information, void *context)
 {
 	truth_need(number == SIGUSR2 && information && context, "number");
 	site_on_own_stack(335);
+	TRUTH_STAY();
 }
 
 TRUTH_FRAME static void interrupt_usual(void)

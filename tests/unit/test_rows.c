@@ -213,7 +213,7 @@ CASE(merge_churn, "a helper that frees what it allocates is one row, whoever cal
 	setting_init(&setting, false);
 	struct rows merged;
 	rows_init(&merged);
-	CHECK_OK(rows_merge(&setting.rows, METRIC_TEMPORARY, MERGE_FRAMES_MAX, &merged));
+	CHECK_OK(rows_merge(&setting.rows, METRIC_TEMPORARY, &merged));
 	CHECK_U64(merged.rows.len, 2);
 	const struct row *row = find(&merged, "temp_name");
 	CHECK_U64(row->stacks, 30);
@@ -251,7 +251,7 @@ CASE(merge_wrapper, "heavy callers of a wrapper are rows of their own, light one
 	CHECK_U64(setting.rows.rows.len, 32);
 	struct rows merged;
 	rows_init(&merged);
-	CHECK_OK(rows_merge(&setting.rows, METRIC_ALLOCATIONS, MERGE_FRAMES_MAX, &merged));
+	CHECK_OK(rows_merge(&setting.rows, METRIC_ALLOCATIONS, &merged));
 	CHECK_U64(merged.rows.len, 3);
 	_cleanup_(row_list_deinit) struct row_list list;
 	row_list_init(&list);
@@ -269,6 +269,38 @@ CASE(merge_wrapper, "heavy callers of a wrapper are rows of their own, light one
 	CHECK_U64(light->sums.max_size, 31);
 	rows_deinit(&merged);
 	setting_deinit(&setting);
+}
+
+CASE(rows_place, "a wrapper passes the blame on, unless it frees the blocks itself")
+{
+	static const struct fake_symbol symbols[] = {
+		{"/opt/demo/app", 0x10, {"caller", "caller", "/c.c", 3, false}},
+		{"/opt/demo/app", 0x20, {"ns::Pool<int>::Allocate", "_p", "/p.cc", 4, false}},
+		{"/opt/demo/app", 0x30, {"allocator_setup", "s", "/s.c", 5, false}},
+		{0},
+	};
+	static const struct {
+		uint64_t elf;
+		uint64_t same_frame;
+		const char *place;
+	} table[] = {
+		{0x20, 0, "caller"},
+		{0x20, 1, "ns::Pool<int>::Allocate"},
+		{0x30, 0, "allocator_setup"},
+	};
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct setting setting;
+		fixture_init(&setting.fixture);
+		fake_symbols = symbols;
+		fake_files = NULL;
+		uint32_t outer = fixture_stack(&setting.fixture, 0, MODULE_APP, 0x10);
+		fixture_site(&setting.fixture,
+			fixture_stack(&setting.fixture, outer, MODULE_APP, table[i].elf),
+			&(struct site){.allocations = 1, .same_frame = table[i].same_frame});
+		setting_init(&setting, false);
+		CHECK_STR(setting.rows.rows.data[0].place->function, table[i].place);
+		setting_deinit(&setting);
+	}
 }
 
 CASE(resolve_notes, "a file that is gone or has changed is said once")

@@ -2,10 +2,12 @@
 /*
  * Runs when: see cfi.h. May touch: the same.
  *
- * A bounded interpreter: a cursor that never leaves the module's mapping, a binary search in the sorted table, one pass over the CIE's and the FDE's
- * programs up to pc. Only three columns are kept (CFA, rbp, return address): the others never decide where the next frame is
- * in code that compilers emit, and the few expressions that occur in practice (realigned frames, PLT entries) are folded by a
- * tiny evaluator. Everything else gives "no rule", which the unwinder marks instead of guessing silently.
+ * A bounded interpreter: a cursor that never leaves the module's mapping, a binary search in the
+ * sorted table, one pass over the CIE's and the FDE's programs up to pc. Only three columns are
+ * kept (CFA, rbp, return address): the others never decide where the next frame is in code that
+ * compilers emit, and the few expressions that occur in practice (realigned frames, PLT entries)
+ * are folded by a tiny evaluator. Everything else gives "no rule", which the unwinder marks instead
+ * of guessing silently.
  */
 #include "runtime/core/cfi.h"
 
@@ -61,7 +63,8 @@ static int64_t get_sleb(struct reader *r)
 	return 0;
 }
 
-/* A pointer encoded as the DW_EH_PE_* byte says (LSB 5.0 core, 10.5); indirect ones are not followed. */
+/* A pointer encoded as the DW_EH_PE_* byte says (LSB 5.0 core, 10.5); indirect ones are not
+ * followed. */
 static uint64_t get_encoded(struct reader *r, uint8_t encoding, uint64_t data_base)
 {
 	uint64_t here = (uint64_t)r->at, value;
@@ -336,8 +339,8 @@ static bool run(struct machine *m, struct reader r)
 }
 
 /*
- * Folds an expression to base register + constant, with at most one final dereference. rsp counts as 0 while folding, which is right
- * for the linear expressions that occur; rip is known.
+ * Folds an expression to base register + constant, with at most one final dereference. rsp counts
+ * as 0 while folding, which is right for the linear expressions that occur; rip is known.
  */
 struct folded {
 	int base; /* -1: none */
@@ -360,7 +363,8 @@ static bool fold(struct reader r, uint64_t pc, struct folded *ret)
 			int64_t offset = get_sleb(&r);
 			if (op == 0x70 + REG_RA) {
 				stack[n++] = (int64_t)pc + offset;
-			} else if ((op == 0x70 + REG_RBP || op == 0x70 + REG_RSP) && ret->base < 0) {
+			} else if ((op == 0x70 + REG_RBP || op == 0x70 + REG_RSP) &&
+				   ret->base < 0) {
 				ret->base = op - 0x70;
 				stack[n++] = offset;
 			} else {
@@ -410,59 +414,68 @@ static bool fits(int64_t bytes, unsigned bits)
 	return bytes % 8 == 0 && bytes / 8 < limit && bytes / 8 >= -limit;
 }
 
-static bool pack_cfa(const struct row *row, uint64_t pc, struct rt_rule *ret)
+static bool pack_cfa(const struct row *row, uint64_t pc, enum rt_cfa *ret_kind, int64_t *ret_offset)
 {
 	struct folded f = {.base = (int)row->cfa_register, .offset = row->cfa_offset};
 	if (row->cfa_is_expression && !fold(row->cfa_expression, pc, &f))
 		return false;
-	if (!fits(f.offset, 24) || (f.base != REG_RSP && f.base != REG_RBP))
+	if (!fits(f.offset, RT_RULE_CFA_BITS) || (f.base != REG_RSP && f.base != REG_RBP))
 		return false;
-	if (f.deref && f.base != REG_RBP)
+	/* The unwinder relies on it: rsp + offset lies above the return address's slot. */
+	if (f.base == REG_RSP && (f.deref || f.offset < 8))
 		return false;
-	ret->cfa = f.deref ? RT_CFA_RBP_DEREF : f.base == REG_RSP ? RT_CFA_RSP : RT_CFA_RBP;
-	ret->cfa_offset = f.offset / 8;
+	*ret_kind = f.deref ? RT_CFA_RBP_DEREF : f.base == REG_RSP ? RT_CFA_RSP : RT_CFA_RBP;
+	*ret_offset = f.offset;
 	return true;
 }
 
-static bool pack_rbp(const struct column *rbp, uint64_t pc, struct rt_rule *ret)
+static bool pack_rbp(
+	const struct column *rbp, uint64_t pc, enum rt_saved_rbp *ret_kind, int64_t *ret_offset)
 {
 	struct folded f;
+	*ret_kind = RT_RBP_SAME;
+	*ret_offset = 0;
 	switch (rbp->how) {
 	case SAME:
 	case UNDEFINED:
-		ret->rbp = RT_RBP_SAME;
 		return true;
 	case AT_CFA:
-		ret->rbp = RT_RBP_AT_CFA;
-		ret->rbp_offset = rbp->offset / 8;
-		return fits(rbp->offset, 16);
+		*ret_kind = RT_RBP_AT_CFA;
+		*ret_offset = rbp->offset;
+		return rbp->offset <= -16 && fits(rbp->offset, RT_RULE_RBP_BITS);
 	case EXPRESSION:
 		if (!fold(rbp->expression, pc, &f) || f.base != REG_RBP || f.deref)
 			return false;
-		ret->rbp = RT_RBP_AT_RBP;
-		ret->rbp_offset = f.offset / 8;
-		return fits(f.offset, 16);
+		*ret_kind = RT_RBP_AT_RBP;
+		*ret_offset = f.offset;
+		return fits(f.offset, RT_RULE_RBP_BITS);
 	default:
 		return false;
 	}
 }
 
-static bool pack(const struct row *row, const struct cie *cie, uint64_t pc, struct rt_rule *ret)
+static struct rt_rule pack(const struct row *row, const struct cie *cie, uint64_t pc)
 {
-	if (cie->signal) {
-		ret->cfa = RT_CFA_SIGNAL;
-		return true;
-	}
-	if (row->ra.how == UNDEFINED) {
-		ret->cfa = RT_CFA_END;
-		return true;
-	}
-	if (row->ra.how != AT_CFA || row->ra.offset != -8)
-		return false;
-	return pack_cfa(row, pc, ret) && pack_rbp(&row->rbp, pc, ret);
+	const struct rt_rule none = {0};
+	if (cie->signal)
+		return rt_rule_make(RT_CFA_SIGNAL, 0, RT_RBP_SAME, 0);
+	if (row->ra.how == UNDEFINED)
+		return rt_rule_make(RT_CFA_END, 0, RT_RBP_SAME, 0);
+	enum rt_cfa cfa;
+	enum rt_saved_rbp rbp;
+	int64_t cfa_offset, rbp_offset;
+	if (row->ra.how != AT_CFA || row->ra.offset != -8 ||
+		!pack_cfa(row, pc, &cfa, &cfa_offset) ||
+		!pack_rbp(&row->rbp, pc, &rbp, &rbp_offset))
+		return none;
+	/* Also relied on: in a frame of fixed size the saved rbp lies inside it. */
+	if (cfa == RT_CFA_RSP && rbp == RT_RBP_AT_CFA && cfa_offset + rbp_offset < 0)
+		return none;
+	return rt_rule_make(cfa, cfa_offset, rbp, rbp_offset);
 }
 
-/* The FDE that the sorted table gives for pc, or NULL. Table entries: (start, FDE), both relative to the header, 4 bytes each. */
+/* The FDE that the sorted table gives for pc, or NULL. Table entries: (start, FDE), both relative
+ * to the header, 4 bytes each. */
 static const uint8_t *fde_find(const uint8_t *hdr, uint64_t start, uint64_t end, uint64_t pc)
 {
 	struct reader r = {hdr, (const uint8_t *)end, false};
@@ -490,7 +503,7 @@ static const uint8_t *fde_find(const uint8_t *hdr, uint64_t start, uint64_t end,
 void rt_cfi_rule(const uint8_t *eh_frame_hdr, uint64_t start, uint64_t end, uint64_t pc,
 	struct rt_rule *ret, uint64_t *ret_function)
 {
-	*ret = (struct rt_rule){.cfa = RT_CFA_NONE};
+	*ret = (struct rt_rule){0}; /* RT_CFA_NONE */
 	*ret_function = 0;
 	const uint8_t *fde = eh_frame_hdr ? fde_find(eh_frame_hdr, start, end, pc) : NULL;
 	if (!fde || (uint64_t)fde < start || (uint64_t)fde >= end)
@@ -504,7 +517,8 @@ void rt_cfi_rule(const uint8_t *eh_frame_hdr, uint64_t start, uint64_t end, uint
 	uint64_t cie_distance = get(&r, 4);
 	struct cie cie;
 	if (!cie_distance || cie_distance > (uint64_t)id_at - start ||
-		!cie_parse((struct reader){id_at - cie_distance, (const uint8_t *)end, false}, &cie))
+		!cie_parse(
+			(struct reader){id_at - cie_distance, (const uint8_t *)end, false}, &cie))
 		return;
 	uint64_t first = get_encoded(&r, cie.fde_encoding, 0);
 	uint64_t size = get_encoded(&r, cie.fde_encoding & 0x0f, 0);
@@ -523,8 +537,6 @@ void rt_cfi_rule(const uint8_t *eh_frame_hdr, uint64_t start, uint64_t end, uint
 	m.here = first;
 	if (!run(&m, r))
 		return;
-	struct rt_rule rule = {.cfa = RT_CFA_NONE};
-	if (pack(&m.row, &cie, pc, &rule))
-		*ret = rule;
+	*ret = pack(&m.row, &cie, pc);
 	*ret_function = first;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Runs when: any thread, any moment, once for each address. May touch: .eh_frame_hdr and .eh_frame of a loaded module.
+ * Runs when: any thread, any moment, once for each address. May touch: .eh_frame_hdr and .eh_frame
+ * of a loaded module.
  *
- * Compiles the call frame information of one address into a rule (DWARF 5 section 6.4; LSB 5.0 core, 10.6 for .eh_frame and its
- * sorted table; AMD64 ABI 1.0 section 3.7 for register numbers).
+ * Compiles the call frame information of one address into a rule (DWARF 5 section 6.4; LSB 5.0
+ * core, 10.6 for .eh_frame and its sorted table; AMD64 ABI 1.0 section 3.7 for register numbers).
  */
 #ifndef RUNTIME_CFI_H
 #define RUNTIME_CFI_H
@@ -11,8 +12,9 @@
 #include "runtime/core/rule.h"
 
 /*
- * The rule in force at pc (an address inside the instruction: a return address minus one, or an exact one). eh_frame_hdr belongs to the module that is
- * mapped at [start, end): nothing outside is read. ret->cfa is RT_CFA_NONE when there is no entry or it says something that a rule can't.
+ * The rule in force at pc (an address inside the instruction: a return address minus one, or an
+ * exact one). eh_frame_hdr belongs to the module that is mapped at [start, end): nothing outside is
+ * read. *ret is RT_CFA_NONE when there is no entry or it says something that a rule can't.
  * *ret_function is the start of the covering entry, or 0. Needs about 600 bytes of stack.
  */
 void rt_cfi_rule(const uint8_t *eh_frame_hdr, uint64_t start, uint64_t end, uint64_t pc,

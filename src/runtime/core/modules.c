@@ -2,9 +2,10 @@
 /*
  * Runs when: see modules.h. May touch: the same.
  *
- * Entries are never changed but for `gone`, so readers need no lock. Two lives of a path at the same place (dlclose, dlopen of the same
- * file) keep one entry as long as nobody looked in between; any other change of what is mapped there makes a new one, so that
- * the names of two libraries that had the same range at different times can't be mixed.
+ * Entries are never changed but for `gone`, so readers need no lock. Two lives of a path at the
+ * same place (dlclose, dlopen of the same file) keep one entry as long as nobody looked in between;
+ * any other change of what is mapped there makes a new one, so that the names of two libraries that
+ * had the same range at different times can't be mixed.
  */
 #include "runtime/core/modules.h"
 
@@ -22,8 +23,8 @@ static uint64_t hash_string(const char *s)
 
 static bool same(const struct rt_module *m, const struct rt_found *found)
 {
-	return m->start == found->start && m->end == found->end &&
-		m->identity == found->identity && m->path_hash == hash_string(found->path);
+	return m->start == found->start && m->end == found->end && m->identity == found->identity &&
+	       m->path_hash == hash_string(found->path);
 }
 
 /* Reads NT_GNU_BUILD_ID from the program headers of a mapped ELF file. */
@@ -72,7 +73,8 @@ static uint32_t store_path(struct rt_modules *modules, const char *path, uint32_
 		long got = sys_call(__NR_readlink, "/proc/self/exe", to, PATH_BYTES);
 		n = sys_failed(got) ? 0 : (uint32_t)got;
 	} else {
-		bool relative = *path != '/' && !(path[0] == 'l' && path[5] == '-' && path[6] == 'v');
+		bool relative =
+			*path != '/' && !(path[0] == 'l' && path[5] == '-' && path[6] == 'v');
 		if (relative) {
 			long got = sys_call(__NR_getcwd, to, PATH_BYTES, 0);
 			n = sys_failed(got) || got < 2 ? 0 : (uint32_t)got - 1;
@@ -137,7 +139,8 @@ const struct rt_module *rt_modules_at(struct rt_modules *modules, uint64_t addre
 	m = module_find(modules, address);
 	if (!m || !same(m, &found)) {
 		if (m)
-			__atomic_store_n(&modules->list[m - modules->list].gone, true, __ATOMIC_RELAXED);
+			__atomic_store_n(
+				&modules->list[m - modules->list].gone, true, __ATOMIC_RELAXED);
 		m = module_add(modules, &found);
 	}
 	rt_unlock(&modules->lock);

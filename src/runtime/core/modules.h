@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Runs when: any thread, any moment (lookups of an address seen for the first time); after dlclose (rt_modules_review).
- * May touch: the shared module table, mapped ELF headers of live modules, dl_find_object through `find`.
+ * Runs when: any thread, any moment (lookups of an address seen for the first time); after dlclose
+ * (rt_modules_review). May touch: the shared module table, mapped ELF headers of live modules,
+ * dl_find_object through `find`.
  *
- * Which ELF file an address belongs to, and where its unwind table is. Modules are found lazily, when an address in them first
- * turns up on a stack, so dlopen needs no hook at all.
+ * Which ELF file an address belongs to, and where its unwind table is. Modules are found lazily,
+ * when an address in them first turns up on a stack, so dlopen needs no hook at all.
  */
 #ifndef RUNTIME_MODULES_H
 #define RUNTIME_MODULES_H
@@ -16,11 +17,11 @@
 
 /* What the dynamic linker says about an address; see glibc dlfcn/dlfcn.h, struct dl_find_object. */
 struct rt_found {
-	uint64_t start, end; /* mapped range */
-	uint64_t bias; /* l_addr */
-	const char *path; /* "" for the main program */
+	uint64_t start, end;         /* mapped range */
+	uint64_t bias;               /* l_addr */
+	const char *path;            /* "" for the main program */
 	const uint8_t *eh_frame_hdr; /* NULL: none */
-	const void *identity; /* link map */
+	const void *identity;        /* link map */
 };
 
 /* Wait-free, async-signal-safe; false when the address belongs to no loaded object. */
@@ -42,7 +43,7 @@ struct rt_modules {
 	rt_find_fn *find;
 	struct rt_lock lock; /* leaf; held to add or retire a module */
 	uint32_t generation; /* grows when a module goes: remembered stacks are void then */
-	uint32_t count; /* release: entries before it are complete */
+	uint32_t count;      /* release: entries before it are complete */
 	struct rt_module list[HW_MODULES_MAX];
 };
 
@@ -50,8 +51,8 @@ struct rt_modules {
 const struct rt_module *rt_modules_at(struct rt_modules *modules, uint64_t address);
 
 /*
- * Call after a dlclose: retires each module that is not there any more. Calls gone(context, start, end) for each before
- * generation grows.
+ * Call after a dlclose: retires each module that is not there any more. Calls gone(context, start,
+ * end) for each before generation grows.
  */
 void rt_modules_review(struct rt_modules *modules,
 	void (*gone)(void *context, uint64_t start, uint64_t end), void *context);

@@ -2,8 +2,9 @@
 /*
  * Runs when: see ring.h. May touch: the same.
  *
- * Waiting is bounded by the collector's progress, not by a fixed time: as long as it moves, exactness is worth the sleep; when it has not
- * moved for RT_WAIT_MAX_NS the program goes on, and events are dropped without waiting until it moves again.
+ * Waiting is bounded by the collector's progress, not by a fixed time: as long as it moves,
+ * exactness is worth the sleep; when it has not moved for RT_WAIT_MAX_NS the program goes on, and
+ * events are dropped without waiting until it moves again.
  */
 #include "runtime/core/ring.h"
 
@@ -19,7 +20,8 @@ static uint64_t lap_end(const struct rt_thread *t)
 static uint64_t tail_of(const struct rt_thread *t)
 {
 	uint64_t tail = __atomic_load_n(&t->ring->tail, __ATOMIC_ACQUIRE);
-	/* A collector gone wild must not make us write over what it may still read, nor out of the ring. */
+	/* A collector gone wild must not make us write over what it may still read, nor out of the
+	 * ring. */
 	return t->head - tail <= t->size ? tail : t->head - t->size;
 }
 
@@ -116,8 +118,6 @@ void rt_ring_attach(struct rt_thread *t, struct hw_shm *shm, uint32_t index, uin
 	t->lost = 0;
 	t->stalled_at = 0;
 	t->until_time = 0;
-	t->walk.memo_frames = 0;
-	t->walk.readable_low = t->walk.readable_high = 0;
 	ring->busy = 0;
 	ring->tid = tid;
 	__atomic_store_n(&ring->generation, ring->generation + 1, __ATOMIC_RELEASE);

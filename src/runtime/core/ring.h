@@ -2,8 +2,8 @@
 /*
  * Runs when: any thread, any moment. May touch: the calling thread's ring and its private state.
  *
- * Writing records: reserve, fill, publish. The thread keeps head and the point up to which it may write without looking (limit), so the common
- * case is one comparison.
+ * Writing records: reserve, fill, publish. The thread keeps head and the point up to which it may
+ * write without looking (limit), so the common case is one comparison.
  */
 #ifndef RUNTIME_RING_H
 #define RUNTIME_RING_H
@@ -15,21 +15,22 @@
 #include <stdint.h>
 
 /*
- * What a thread owns. Lives in memory that fork() wipes in the child: all zero means "not (or not any more) a recorded thread", and
- * ring is the one field that every hook looks at.
+ * What a thread owns. Lives in memory that fork() wipes in the child: all zero means "not (or not
+ * any more) a recorded thread", and ring is the one field that every hook looks at.
  */
 struct rt_thread {
 	struct hw_ring *ring; /* NULL: no ring */
 	uint64_t *words; /* word number n stands at words[n]: moved back by a lap at each wrap */
-	uint64_t head; /* next word to write */
-	uint64_t limit; /* first word that may not be written without a look at tail */
-	uint64_t last_address; /* of this thread's latest block while it can be a temporary, else 0 */
+	uint64_t head;   /* next word to write */
+	uint64_t limit;  /* first word that may not be written without a look at tail */
+	uint64_t last_address; /* of this thread's latest block while it can be a temporary, else 0
+				*/
 	struct hw_shm *shm;
-	uint64_t lost; /* events dropped since the last HW_R_LOST */
+	uint64_t lost;       /* events dropped since the last HW_R_LOST */
 	uint64_t stalled_at; /* progress when waiting was given up; +1 so that 0 is "never" */
-	uint32_t size; /* of the ring in words */
+	uint32_t size;       /* of the ring in words */
 	uint32_t until_time; /* events until the next HW_R_TIME of a single-threaded program */
-	bool stamped; /* other threads exist or existed */
+	bool stamped;        /* other threads exist or existed */
 	struct rt_walk walk;
 };
 
@@ -39,8 +40,8 @@ struct rt_thread {
 #define RT_TIME_EVERY 64
 
 /*
- * Room for `count` words (at most HW_R_WORDS_MAX + 1), waiting for the collector if need be. False: the event is dropped and counted.
- * Precondition: t->ring->busy is set.
+ * Room for `count` words (at most HW_R_WORDS_MAX + 1), waiting for the collector if need be. False:
+ * the event is dropped and counted. Precondition: t->ring->busy is set.
  */
 bool rt_ring_wait(struct rt_thread *t, uint32_t count);
 
@@ -52,14 +53,16 @@ static inline uint64_t *rt_ring_reserve(struct rt_thread *t, uint32_t count)
 	return &t->words[t->head];
 }
 
-/* Publishes `count` words to the collector (pairs with its acquire load of head) and ends the event. */
+/* Publishes `count` words to the collector (pairs with its acquire load of head) and ends the
+ * event. */
 static inline void rt_ring_publish(struct rt_thread *t, uint32_t count)
 {
 	t->head += count;
 	__atomic_store_n(&t->ring->head, t->head, __ATOMIC_RELEASE);
 }
 
-/* Takes over ring number `index` of shm for thread `tid`; the caller has won its state from HW_RING_FREE. */
+/* Takes over ring number `index` of shm for thread `tid`; the caller has won its state from
+ * HW_RING_FREE. */
 void rt_ring_attach(struct rt_thread *t, struct hw_shm *shm, uint32_t index, uint32_t tid);
 
 #endif

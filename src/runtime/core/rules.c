@@ -2,8 +2,9 @@
 /*
  * Runs when: see rules.h. May touch: the same.
  *
- * Open addressing, eight probes; a place is claimed by compare-and-swap, filled, then published by its key. Withdrawn places stay taken so that
- * probe sequences hold. When eight probes find no room the answer is simply not remembered.
+ * Open addressing, eight probes; a place is claimed by compare-and-swap, filled, then published by
+ * its key. Withdrawn places stay taken so that probe sequences hold. When eight probes find no room
+ * the answer is simply not remembered.
  */
 #include "runtime/core/rules.h"
 
@@ -11,7 +12,8 @@
 
 #define KEY_TAKEN 1ull
 
-static void remember(struct rt_rules *rules, uint64_t address, struct rt_rule rule, uint16_t function)
+static void remember(
+	struct rt_rules *rules, uint64_t address, struct rt_rule rule, uint16_t function)
 {
 	uint32_t slot = rt_rules_slot(address);
 	for (unsigned probe = 0; probe < 8; probe++) {
@@ -29,7 +31,7 @@ static void remember(struct rt_rules *rules, uint64_t address, struct rt_rule ru
 
 struct rt_rule rt_rules_add(struct rt_rules *rules, uint64_t address, uint16_t *ret_function)
 {
-	struct rt_rule rule = {.cfa = RT_CFA_NONE};
+	struct rt_rule rule = {0};
 	uint64_t pc = address & RT_EXACT ? address & ~RT_EXACT : address - 1;
 	uint64_t function = 0;
 	*ret_function = 0;
@@ -39,7 +41,7 @@ struct rt_rule rt_rules_add(struct rt_rules *rules, uint64_t address, uint16_t *
 	if (!module)
 		return rule; /* JIT code or no code at all: not remembered, it may change */
 	rt_cfi_rule(module->eh_frame_hdr, module->start, module->end, pc, &rule, &function);
-	rule.module = module->id;
+	rule.bits |= module->id;
 	*ret_function = (uint16_t)((function * 0x9e3779b97f4a7c15ull) >> 48);
 	remember(rules, address, rule, *ret_function);
 	return rule;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Runs when: any thread, any moment. May touch: the rule table, the module table, unwind tables of live modules.
+ * Runs when: any thread, any moment. May touch: the rule table, the module table, unwind tables of
+ * live modules.
  *
  * Rules by address: a hash table filled on first use of an address. A hit costs one cache line.
  */
@@ -15,11 +16,13 @@
 #define RT_RULES_BITS 18
 #define RT_RULES (1u << RT_RULES_BITS)
 
-/* Set in an address that is exact (an interrupted instruction), not a return address. User addresses are below 2^47. */
+/* Set in an address that is exact (an interrupted instruction), not a return address. User
+ * addresses are below 2^47. */
 #define RT_EXACT (1ull << 47)
 
 struct rt_rule_entry {
-	/* address (48 bits) | low 16 bits of a hash of the function's start; 0 free, 1 being written or withdrawn */
+	/* address (48 bits) | low 16 bits of a hash of the function's start; 0 free, 1 being
+	 * written or withdrawn */
 	uint64_t key;
 	struct rt_rule rule; /* complete before key is (release) */
 };
@@ -39,8 +42,8 @@ static inline uint32_t rt_rules_slot(uint64_t address)
 struct rt_rule rt_rules_add(struct rt_rules *rules, uint64_t address, uint16_t *ret_function);
 
 /*
- * The rule at a return address (or an exact one with RT_EXACT set). *ret_function identifies the function around it by 16 bits of
- * a hash of its start.
+ * The rule at a return address (or an exact one with RT_EXACT set). *ret_function identifies the
+ * function around it by 16 bits of a hash of its start.
  */
 static inline struct rt_rule rt_rules_find(
 	struct rt_rules *rules, uint64_t address, uint16_t *ret_function)

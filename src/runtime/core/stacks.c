@@ -2,10 +2,12 @@
 /*
  * Runs when: any thread, any moment. May touch: the shared nodes and buckets only.
  *
- * A hash of chains, in three tables: small programs touch only the 16 KiB of the first, large ones get short chains
- * from the third. A chain holds at most CHAIN nodes in the first two tables; a search that finds it full goes on in the next. Since
- * chains only grow, what was full stays full, so two threads that add the same child always meet on the same bucket, and the loser of the
- * compare-and-swap looks again. (One table that grows would need readers to follow a move: not worth it for an append-only set.)
+ * A hash of chains, in three tables: small programs touch only the 16 KiB of the first, large ones
+ * get short chains from the third. A chain holds at most CHAIN nodes in the first two tables; a
+ * search that finds it full goes on in the next. Since chains only grow, what was full stays full,
+ * so two threads that add the same child always meet on the same bucket, and the loser of the
+ * compare-and-swap looks again. (One table that grows would need readers to follow a move: not
+ * worth it for an append-only set.)
  */
 #include "runtime/core/stacks.h"
 
@@ -47,11 +49,10 @@ static __attribute__((noinline)) uint32_t table_full(
 					   : rt_stacks_child(stacks, parent, HW_MARK_TABLE_FULL);
 }
 
-static __attribute__((noinline)) uint32_t child_add(
-	const struct rt_stacks *stacks, uint32_t *bucket, uint32_t head, uint32_t parent, uint64_t frame)
+static __attribute__((noinline)) uint32_t child_add(const struct rt_stacks *stacks,
+	uint32_t *bucket, uint32_t head, uint32_t parent, uint64_t frame)
 {
-	uint32_t limit =
-		frame < HW_MARK_FRAMES ? HW_NODES_MAX - 1 : HW_NODES_MAX - 1 - NODES_KEPT;
+	uint32_t limit = frame < HW_MARK_FRAMES ? HW_NODES_MAX - 1 : HW_NODES_MAX - 1 - NODES_KEPT;
 	if (__atomic_load_n(&stacks->shm->nodes, __ATOMIC_RELAXED) >= limit)
 		return UINT32_MAX;
 	uint32_t id = __atomic_fetch_add(&stacks->shm->nodes, 1, __ATOMIC_RELAXED);

@@ -2,8 +2,8 @@
 /*
  * Runs when: any thread, any moment. May touch: the shared nodes and buckets only.
  *
- * Call stacks as a tree in shared memory: a node is (parent, frame), so a stack is one number, equal stacks are
- * the same number in every thread, and the collector reads them without asking.
+ * Call stacks as a tree in shared memory: a node is (parent, frame), so a stack is one number,
+ * equal stacks are the same number in every thread, and the collector reads them without asking.
  */
 #ifndef RUNTIME_STACKS_H
 #define RUNTIME_STACKS_H
@@ -19,15 +19,15 @@ struct rt_stacks {
 };
 
 /*
- * The child of `parent` for `frame` (module << 48 | address), made when it is new. Lock-free: nodes are only added, each
- * published by one compare-and-swap on its bucket. When the table is full: the mark HW_MARK_TABLE_FULL if that one fits,
- * else parent; counted in shm->stacks_full.
+ * The child of `parent` for `frame` (module << 48 | address), made when it is new. Lock-free: nodes
+ * are only added, each published by one compare-and-swap on its bucket. When the table is full: the
+ * mark HW_MARK_TABLE_FULL if that one fits, else parent; counted in shm->stacks_full.
  */
 uint32_t rt_stacks_child(const struct rt_stacks *stacks, uint32_t parent, uint64_t frame);
 
 /*
- * A thread's own answers of rt_stacks_child(), which never change: one place for each hash value. The tree is spread over megabytes,
- * a thread's working set of it is not.
+ * A thread's own answers of rt_stacks_child(), which never change: one place for each hash value.
+ * The tree is spread over megabytes, a thread's working set of it is not.
  */
 #define RT_CHILD_CACHE 2048
 
@@ -36,8 +36,8 @@ struct rt_child {
 	uint32_t parent, child;
 };
 
-static inline uint32_t rt_stacks_child_cached(const struct rt_stacks *stacks,
-	struct rt_child *cache, uint32_t parent, uint64_t frame)
+static inline uint32_t rt_stacks_child_cached(
+	const struct rt_stacks *stacks, struct rt_child *cache, uint32_t parent, uint64_t frame)
 {
 	uint64_t h = (frame + ((uint64_t)parent << 17)) * 0x9e3779b97f4a7c15ull;
 	struct rt_child *c = &cache[h >> 53];

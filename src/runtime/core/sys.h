@@ -2,8 +2,9 @@
 /*
  * Runs when: any thread, any moment. May touch: nothing but registers and what it is given.
  *
- * The machine below libc: raw x86-64 Linux system calls (errno is never touched), the time stamp counter, a bounded spin lock.
- * Calling convention: AMD64 ABI 1.0, appendix A.2.1; a result of -4095..-1 is an error number.
+ * The machine below libc: raw x86-64 Linux system calls (errno is never touched), the time stamp
+ * counter, a bounded spin lock. Calling convention: AMD64 ABI 1.0, appendix A.2.1; a result of
+ * -4095..-1 is an error number.
  */
 #ifndef RUNTIME_SYS_H
 #define RUNTIME_SYS_H
@@ -44,7 +45,8 @@ static inline uint64_t sys_tsc(void)
 	return __builtin_ia32_rdtsc();
 }
 
-/* TSC, not before every earlier load (Intel SDM 4.3, RDTSC; LFENCE is dispatch serialising on AMD as Linux sets it up). */
+/* TSC, not before every earlier load (Intel SDM 4.3, RDTSC; LFENCE is dispatch serialising on AMD
+ * as Linux sets it up). */
 static inline uint64_t sys_tsc_fenced(void)
 {
 	__builtin_ia32_lfence();
@@ -63,7 +65,8 @@ static inline uint64_t sys_now_ns(void)
 	return (uint64_t)ts.seconds * 1000000000u + (uint64_t)ts.nanoseconds;
 }
 
-/* True if the 8 bytes at address can be read. The kernel reads the set before it looks at `how`, and refuses this one. */
+/* True if the 8 bytes at address can be read. The kernel reads the set before it looks at `how`,
+ * and refuses this one. */
 static inline bool sys_readable(uint64_t address)
 {
 	return sys_call4(__NR_rt_sigprocmask, ~0l, address, 0, 8) != -14 /* EFAULT */;
@@ -83,18 +86,27 @@ static inline void sys_signals_restore(uint64_t old)
 }
 
 /*
- * Leaf lock (nothing else is taken under it), never held across a call out of the runtime. Taking it may fail: a signal
- * handler may have interrupted the holder on this very thread, so nobody waits without end.
+ * Leaf lock (nothing else is taken under it), never held across a call out of the runtime. The word
+ * is the holder's thread id, because a signal handler may have interrupted the holder on this very
+ * thread: then waiting would have no end, and taking it fails at once. From another thread it fails
+ * only after RT_LOCK_TRIES.
  */
 struct rt_lock {
-	uint32_t taken;
+	uint32_t holder;
 };
+
+#define RT_LOCK_TRIES 1000000
 
 static inline bool rt_lock_try(struct rt_lock *lock)
 {
-	for (unsigned tries = 0; tries < 2000; tries++) {
-		if (!__atomic_exchange_n(&lock->taken, 1, __ATOMIC_ACQUIRE))
+	uint32_t self = (uint32_t)sys_call(__NR_gettid, 0, 0, 0);
+	for (unsigned tries = 0; tries < RT_LOCK_TRIES; tries++) {
+		uint32_t holder = 0;
+		if (__atomic_compare_exchange_n(&lock->holder, &holder, self, false,
+			    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			return true;
+		if (holder == self)
+			return false;
 		if (tries % 64 == 63)
 			sys_call(__NR_sched_yield, 0, 0, 0);
 		__builtin_ia32_pause();
@@ -104,7 +116,7 @@ static inline bool rt_lock_try(struct rt_lock *lock)
 
 static inline void rt_unlock(struct rt_lock *lock)
 {
-	__atomic_store_n(&lock->taken, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&lock->holder, 0, __ATOMIC_RELEASE);
 }
 
 #endif

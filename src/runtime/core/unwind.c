@@ -2,12 +2,14 @@
 /*
  * Runs when: see unwind.h. May touch: the same.
  *
- * walk_fresh() goes outward frame by frame until the memo takes over or the stack ends; memo_append() then gives the new frames
- * their numbers, inward, and makes them the new inner part of the memo.
+ * walk_fresh() goes outward frame by frame until the memo takes over or the stack ends;
+ * memo_append() then gives the new frames their numbers, inward, and makes them the new inner part
+ * of the memo.
  */
 #include "runtime/core/unwind.h"
 
-/* struct rt_sigframe as the kernel pushes it: at the trampoline rsp points at the ucontext (arch/x86/include/asm/sigframe.h). */
+/* struct rt_sigframe as the kernel pushes it: at the trampoline rsp points at the ucontext
+ * (arch/x86/include/asm/sigframe.h). */
 #define UCONTEXT_RBP (40 + 10 * 8)
 #define UCONTEXT_RSP (40 + 15 * 8)
 #define UCONTEXT_RIP (40 + 16 * 8)
@@ -43,7 +45,8 @@ static inline bool readable(struct rt_walk *walk, uint64_t address)
 	return readable_extend(walk, address);
 }
 
-/* The stack in use is another one than last time (thread start, coroutine, alternate signal stack). */
+/* The stack in use is another one than last time (thread start, coroutine, alternate signal stack).
+ */
 static void readable_reset(struct rt_walk *walk, uint64_t sp)
 {
 	walk->readable_low = sp & ~4095ull;
@@ -79,6 +82,9 @@ static bool guess(const struct rt_unwinder *u, struct rt_walk *walk, const struc
 
 enum step { STEP_ON, STEP_END, STEP_LOST };
 
+#define FLAG(flag) ((uint64_t)(flag) << RT_META_FLAGS)
+#define SLOTS_MASK (~0ull << RT_META_CFA_SLOT)
+
 /* A frame being entered: its registers and, ready for meta, the slots they were read from. */
 struct entered {
 	uint64_t sp, pc, rbp, slots;
@@ -88,175 +94,177 @@ static uint64_t slot_bits(uint64_t at, uint64_t cfa, unsigned bits, unsigned shi
 {
 	int64_t slot = ((int64_t)at - (int64_t)cfa) / 8, limit = 1ll << (bits - 1);
 	if (slot < -limit || slot >= limit || (at - cfa) % 8)
-		*flags |= RT_FRAME_NO_MEMO;
+		*flags |= FLAG(RT_FRAME_NO_MEMO);
 	return ((uint64_t)slot & ((1ull << bits) - 1)) << shift;
 }
 
-/* What is rare: realigned frames, signal frames, code without unwind information. Gives the CFA, or 0 when *ret is complete. */
-static __attribute__((noinline)) enum step step_rare(const struct rt_unwinder *u,
-	struct rt_walk *walk, struct rt_rule *rule, struct entered *e, uint64_t *flags, uint64_t *ret_cfa)
+/* The CFA of a frame that is neither rsp nor rbp plus a constant. 0 with STEP_ON: *e is complete
+ * already. */
+static enum step rare_cfa(const struct rt_unwinder *u, struct rt_walk *walk, struct rt_rule *rule,
+	struct entered *e, uint64_t *flags, uint64_t *ret_cfa)
 {
 	struct state s = {e->pc, e->sp, e->rbp};
-	if (rule->cfa == RT_CFA_RBP_DEREF) {
-		uint64_t at = s.rbp + (uint64_t)rule->cfa_offset * 8;
-		*flags |= RT_FRAME_RBP_USED;
+	uint64_t at;
+	*ret_cfa = 0;
+	switch (rt_rule_cfa(*rule)) {
+	case RT_CFA_RBP_DEREF:
+		at = s.rbp + rt_rule_cfa_offset(*rule);
+		*flags |= FLAG(RT_FRAME_RBP_USED);
 		if (at < s.sp || !readable(walk, at) || !sys_readable(at))
 			return STEP_LOST;
 		*ret_cfa = load(at);
 		e->slots = slot_bits(at, *ret_cfa, 8, RT_META_CFA_SLOT, flags);
-		return STEP_ON;
-	}
-	if (rule->cfa == RT_CFA_SIGNAL) {
-		*flags |= RT_FRAME_NO_MEMO;
+		return *ret_cfa ? STEP_ON : STEP_LOST;
+	case RT_CFA_SIGNAL:
+		*flags |= FLAG(RT_FRAME_NO_MEMO);
 		if (!step_signal(walk, &s))
 			return STEP_LOST;
 		*e = (struct entered){s.sp, s.pc, s.rbp, 0};
-		*ret_cfa = 0;
+		return STEP_ON;
+	case RT_CFA_END:
+		return STEP_END;
+	default:
+		if (!guess(u, walk, &s))
+			return STEP_LOST;
+		*flags |= FLAG(RT_FRAME_GUESSED | RT_FRAME_RBP_USED);
+		*rule = rt_rule_make(RT_CFA_RBP, 16, RT_RBP_AT_CFA, -16);
+		*ret_cfa = s.rbp + 16;
 		return STEP_ON;
 	}
-	if (rule->cfa == RT_CFA_END)
-		return STEP_END;
-	if (!guess(u, walk, &s))
-		return STEP_LOST;
-	*flags |= RT_FRAME_GUESSED | RT_FRAME_RBP_USED;
-	rule->rbp = RT_RBP_AT_CFA;
-	rule->rbp_offset = -2;
-	*ret_cfa = s.rbp + 16;
-	return STEP_ON;
 }
 
-/* From the frame in *e to its caller, in *e. *flags: what the frame itself is like. */
-static inline __attribute__((always_inline)) enum step step(const struct rt_unwinder *u,
-	struct rt_walk *walk, struct rt_rule rule, struct entered *e, uint64_t *flags)
+/* From the frame in *e to its caller, in *e, by any rule. *flags: what the frame itself is like. */
+static __attribute__((noinline)) enum step step(const struct rt_unwinder *u, struct rt_walk *walk,
+	struct rt_rule rule, struct entered *e, uint64_t *flags)
 {
-	uint64_t cfa, slots = 0;
-	if (rt_likely(rule.cfa == RT_CFA_RSP)) {
-		cfa = e->sp + (uint64_t)rule.cfa_offset * 8;
-	} else if (rule.cfa == RT_CFA_RBP) {
-		cfa = e->rbp + (uint64_t)rule.cfa_offset * 8;
-		*flags |= RT_FRAME_RBP_USED;
+	uint64_t cfa;
+	e->slots = 0;
+	if (rt_rule_cfa(rule) == RT_CFA_RSP) {
+		cfa = e->sp + rt_rule_cfa_offset(rule);
+	} else if (rt_rule_cfa(rule) == RT_CFA_RBP) {
+		cfa = e->rbp + rt_rule_cfa_offset(rule);
+		*flags |= FLAG(RT_FRAME_RBP_USED);
 	} else {
-		enum step result = step_rare(u, walk, &rule, e, flags, &cfa);
+		enum step result = rare_cfa(u, walk, &rule, e, flags, &cfa);
 		if (result != STEP_ON || !cfa)
 			return result;
-		slots = e->slots;
 	}
-	if (rt_unlikely(cfa <= e->sp || !readable(walk, cfa - 8)))
+	if (cfa <= e->sp || !readable(walk, cfa - 8))
 		return STEP_LOST;
-	if (rule.rbp != RT_RBP_SAME) {
-		uint64_t at = (uint64_t)rule.rbp_offset * 8;
-		at += rule.rbp == RT_RBP_AT_CFA ? cfa : e->rbp;
-		if (rt_unlikely(at < e->sp || at >= cfa || !readable(walk, at)))
+	if (rt_rule_rbp(rule) != RT_RBP_SAME) {
+		uint64_t at = rt_rule_rbp_offset(rule);
+		at += rt_rule_rbp(rule) == RT_RBP_AT_CFA ? cfa : e->rbp;
+		if (at < e->sp || at >= cfa || !readable(walk, at))
 			return STEP_LOST;
-		*flags |= RT_FRAME_RBP_RESTORED;
-		if (rt_likely(rule.rbp == RT_RBP_AT_CFA)) {
-			slots |= (uint64_t)rule.rbp_offset << RT_META_RBP_SLOT;
-		} else {
-			*flags |= RT_FRAME_RBP_USED;
-			slots |= slot_bits(at, cfa, 16, RT_META_RBP_SLOT, flags);
-		}
+		*flags |= FLAG(RT_FRAME_RBP_RESTORED);
+		if (rt_rule_rbp(rule) == RT_RBP_AT_RBP)
+			*flags |= FLAG(RT_FRAME_RBP_USED);
+		e->slots |= slot_bits(at, cfa, 16, RT_META_RBP_SLOT, flags);
 		e->rbp = load(at);
 	}
 	e->sp = cfa;
 	e->pc = load(cfa - 8);
-	e->slots = slots;
-	return rt_likely(e->pc) ? STEP_ON : STEP_END;
+	return e->pc ? STEP_ON : STEP_END;
+}
+
+/* Compares what else frame `f` was entered by. */
+static __attribute__((noinline)) bool unchanged_more(const struct rt_frame *f)
+{
+	int64_t cfa_slot = rt_frame_cfa_slot(f), rbp_slot = rt_frame_rbp_slot(f);
+	if (cfa_slot && load(f->sp + (uint64_t)(cfa_slot * 8)) != f->sp)
+		return false;
+	return !(f->meta & FLAG(RT_FRAME_RBP_NEEDED)) || !rbp_slot ||
+	       load(f->sp + (uint64_t)(rbp_slot * 8)) == f->rbp;
 }
 
 /* Compares the words that frame `f` was entered by. */
 static inline bool unchanged(const struct rt_frame *f)
 {
-	if (load(f->sp - 8) != f->pc)
-		return false;
-	uint64_t meta = f->meta;
-	if (rt_unlikely(meta & 0xffull << RT_META_CFA_SLOT) &&
-		load(f->sp + (uint64_t)(rt_frame_cfa_slot(f) * 8)) != f->sp)
-		return false;
-	if (!(meta & (uint64_t)RT_FRAME_RBP_NEEDED << RT_META_FLAGS) || !(meta >> RT_META_RBP_SLOT))
-		return true;
-	return load(f->sp + (uint64_t)(rt_frame_rbp_slot(f) * 8)) == f->rbp;
+	return load(f->sp - 8) == f->pc &&
+	       (rt_likely(!(f->meta & FLAG(RT_FRAME_COMPARE))) || unchanged_more(f));
+}
+
+/* Meta of a memo's frame: whether its slots matter. */
+static inline uint64_t with_compare(uint64_t meta)
+{
+	bool rbp = meta & FLAG(RT_FRAME_RBP_NEEDED) && meta >> RT_META_RBP_SLOT;
+	bool more = rbp || meta & 0xffull << RT_META_CFA_SLOT;
+	return (meta & ~FLAG(RT_FRAME_COMPARE)) | (more ? FLAG(RT_FRAME_COMPARE) : 0);
 }
 
 /*
- * The memo's frame `top` equals the walk's state. Returns the number of outer frames that still hold: top + 1 when everything does;
- * less: frame [result] is the innermost whose words changed.
+ * Frames (changed, top] of the memo are right but for rbp where nobody needed it: they become fresh
+ * ones, with the true rbp. *e is frame `top` as this walk entered it; at the end it is the frame
+ * inward of `changed`, which is not among the fresh ones yet.
  */
-static inline uint32_t memo_verify(const struct rt_walk *walk, uint32_t top)
+static struct rt_frame *memo_keep_inner(const struct rt_unwinder *u, const struct rt_frame *changed,
+	const struct rt_frame *top, struct entered *e, struct rt_frame *fresh)
 {
-	for (uint32_t i = top; i-- > 0;) {
-		if (rt_unlikely(!unchanged(&walk->memo[i])))
-			return i;
-	}
-	return top + 1;
-}
-
-#define FLAG(flag) ((uint64_t)(flag) << RT_META_FLAGS)
-#define SLOTS_MASK (~0ull << RT_META_CFA_SLOT)
-
-/*
- * Frames [changed + 1, top] of the memo are right but for rbp where nobody needed it: they become fresh ones, with the true rbp.
- * `e` is frame `top` as this walk entered it; at the end it is frame changed + 1, which is not among the fresh ones yet.
- */
-static uint32_t memo_keep_inner(const struct rt_unwinder *u, struct rt_walk *walk, uint32_t changed,
-	uint32_t top, struct entered *e, uint32_t fresh)
-{
-	for (uint32_t i = top; i > changed + 1; i--) {
-		const struct rt_frame *old = &walk->memo[i];
-		struct rt_frame *f = &walk->fresh[fresh++];
+	for (const struct rt_frame *old = top; old > changed + 1; old--) {
+		const struct rt_frame *next = old - 1;
 		uint16_t unused;
-		uint64_t flags = old->meta & FLAG(0xff & ~RT_FRAME_RBP_NEEDED);
-		f->sp = e->sp;
-		f->pc = e->pc;
-		f->rbp = e->rbp;
-		f->meta = rt_rules_find(u->rules, e->pc, &unused).module | flags | e->slots;
-		const struct rt_frame *next = &walk->memo[i - 1];
+		uint64_t flags = old->meta & FLAG(0xff & ~(RT_FRAME_RBP_NEEDED | RT_FRAME_COMPARE));
+		fresh->sp = e->sp;
+		fresh->pc = e->pc;
+		fresh->rbp = e->rbp;
+		fresh->meta =
+			rt_rule_module(rt_rules_find(u->rules, e->pc, &unused)) | flags | e->slots;
+		fresh++;
+		int64_t rbp_slot = rt_frame_rbp_slot(next);
 		*e = (struct entered){next->sp, next->pc, e->rbp, next->meta & SLOTS_MASK};
-		if (rt_frame_rbp_slot(next))
-			e->rbp = load(next->sp + (uint64_t)(rt_frame_rbp_slot(next) * 8));
+		if (rbp_slot)
+			e->rbp = load(next->sp + (uint64_t)(rbp_slot * 8));
 	}
 	return fresh;
 }
 
-/*
- * Numbers the fresh frames from the outermost inward on top of `base`, and appends them to the first `kept` frames of the
- * memo. `needed`: whether the walk outward of them depends on their rbp.
- */
-static inline uint32_t memo_append(const struct rt_unwinder *u, struct rt_walk *walk, uint32_t kept,
-	uint32_t base, uint32_t fresh, bool needed)
+/* What is rare about a frame that gets its number: marks come first. */
+static __attribute__((noinline)) uint32_t marks_before(
+	const struct rt_unwinder *u, uint32_t base, uint64_t meta)
 {
-	bool verifiable = true;
-	for (uint32_t i = fresh; i-- > 0;) {
-		const struct rt_frame *f = &walk->fresh[i];
-		struct rt_frame *out = &walk->memo[kept++];
-		uint64_t pc = f->pc, meta = f->meta;
-		/* What is outward needs this frame's rbp too, unless the frame restores it from its own memory. */
-		needed = meta & FLAG(RT_FRAME_RBP_USED) ||
-			(needed && !(meta & FLAG(RT_FRAME_RBP_RESTORED)));
-		if (rt_unlikely(meta & FLAG(RT_FRAME_GUESSED)))
-			base = rt_stacks_child(&u->stacks, base, HW_MARK_GUESS);
-		if (rt_unlikely(pc & RT_EXACT))
-			base = rt_stacks_child(&u->stacks, base, HW_MARK_SIGNAL);
-		base = rt_stacks_child_cached(&u->stacks, walk->children, base,
-			(pc & ~RT_EXACT & HW_FRAME_ADDRESS_MASK) | meta << HW_FRAME_ADDRESS_BITS);
-		out->sp = f->sp;
-		out->pc = pc;
-		out->rbp = f->rbp;
-		out->meta = (meta & ~0xffffffffull) | base | (needed ? FLAG(RT_FRAME_RBP_NEEDED) : 0);
-		verifiable &= !(meta & FLAG(RT_FRAME_NO_MEMO));
-	}
-	/* Beyond a step that can't be verified the old walk proves nothing. */
-	walk->memo_frames = rt_likely(verifiable) ? kept : 0;
+	if (meta & FLAG(RT_FRAME_GUESSED))
+		base = rt_stacks_child(&u->stacks, base, HW_MARK_GUESS);
+	if (meta & FLAG(RT_FRAME_EXACT))
+		base = rt_stacks_child(&u->stacks, base, HW_MARK_SIGNAL);
 	return base;
 }
 
-static inline bool same_state(const struct rt_frame *memo, const struct entered *e)
+/*
+ * Numbers the fresh frames, from the outermost (the last one, before `end`) inward on top of
+ * `base`, and puts them behind frame `kept` of the memo. `needed`: whether the walk outward of them
+ * depends on their rbp.
+ */
+static inline uint32_t memo_append(const struct rt_unwinder *u, struct rt_walk *walk,
+	struct rt_frame *kept, uint32_t base, const struct rt_frame *end, bool needed)
 {
-	return memo->sp == e->sp && memo->pc == e->pc &&
-		(memo->rbp == e->rbp || !(memo->meta & FLAG(RT_FRAME_RBP_NEEDED)));
+	uint64_t all = 0;
+	for (const struct rt_frame *f = end; f-- != walk->fresh;) {
+		uint64_t pc = f->pc, meta = f->meta;
+		all |= meta;
+		/* What is outward needs this frame's rbp too, unless the frame restores it from its
+		 * own memory. */
+		needed = meta & FLAG(RT_FRAME_RBP_USED) ||
+			 (needed && !(meta & FLAG(RT_FRAME_RBP_RESTORED)));
+		if (rt_unlikely(meta & FLAG(RT_FRAME_GUESSED | RT_FRAME_EXACT)))
+			base = marks_before(u, base, meta);
+		base = rt_stacks_child_cached(&u->stacks, walk->children, base,
+			(pc & ~RT_EXACT) | meta << HW_FRAME_ADDRESS_BITS);
+		kept++;
+		kept->sp = f->sp;
+		kept->pc = pc;
+		kept->rbp = f->rbp;
+		meta = (meta & ~0xffffffffull) | base;
+		kept->meta = with_compare(needed ? meta | FLAG(RT_FRAME_RBP_NEEDED) : meta);
+	}
+	/* Beyond a step that can't be verified the old walk proves nothing. */
+	walk->memo_frames =
+		rt_likely(!(all & FLAG(RT_FRAME_NO_MEMO))) ? (uint32_t)(kept - walk->memo) : 0;
+	return base;
 }
 
 /* Another stack, more of this one, or other modules since the last walk. */
-static __attribute__((noinline)) void walk_adjust(struct rt_walk *walk, uint64_t sp, uint32_t generation)
+static __attribute__((noinline)) void walk_adjust(
+	struct rt_walk *walk, uint64_t sp, uint32_t generation)
 {
 	if (sp < walk->readable_low && sp + (64u << 10) >= walk->readable_low)
 		walk->readable_low = sp & ~4095ull; /* the same stack grew down */
@@ -268,67 +276,109 @@ static __attribute__((noinline)) void walk_adjust(struct rt_walk *walk, uint64_t
 	}
 }
 
-uint32_t rt_unwind(const struct rt_unwinder *u, struct rt_walk *walk, uint64_t pc, uint64_t sp,
-	uint64_t rbp)
+void rt_walk_init(struct rt_walk *walk, struct rt_frame *frames)
 {
-	uint32_t generation = __atomic_load_n(&u->modules->generation, __ATOMIC_ACQUIRE);
-	if (rt_unlikely(sp < walk->readable_low || sp >= walk->readable_high ||
-		    walk->generation != generation))
-		walk_adjust(walk, sp, generation);
-	uint32_t memo = walk->memo_frames; /* frames from here on lie inward of the walk */
-	uint32_t fresh = 0;
-	struct entered e = {sp, pc, rbp, 0};
-	for (;;) {
-		while (memo && walk->memo[memo - 1].sp < e.sp)
-			memo--;
-		if (memo && same_state(&walk->memo[memo - 1], &e)) {
-			uint32_t top = memo - 1;
-			struct rt_frame *m = &walk->memo[top];
-			uint32_t holds = memo_verify(walk, top);
-			if (rt_likely(holds == top + 1)) {
-				walk->memo_frames = memo;
-				if (!fresh)
-					return rt_frame_stack(m);
-				m->rbp = e.rbp;
-				m->meta = (m->meta & ~SLOTS_MASK) | e.slots;
-				return memo_append(u, walk, memo, rt_frame_stack(m), fresh,
-					m->meta & FLAG(RT_FRAME_RBP_NEEDED));
-			}
-			if (fresh + (top - holds) + 2 >= RT_DEPTH_MAX)
-				break;
-			fresh = memo_keep_inner(u, walk, holds, top, &e, fresh);
-			memo = holds + 1;
-		}
-		if (rt_unlikely(fresh == RT_DEPTH_MAX - 1))
-			break;
-		struct rt_frame *here = &walk->fresh[fresh++];
-		here->sp = e.sp;
-		here->pc = e.pc;
-		here->rbp = e.rbp;
-		uint64_t entry = e.slots, flags = 0;
-		uint16_t unused;
-		struct rt_rule rule = rt_rules_find(u->rules, e.pc, &unused);
-		enum step result = step(u, walk, rule, &e, &flags);
-		here->meta = rule.module | FLAG(flags) | entry;
-		if (rt_likely(result == STEP_ON)) {
-			if (rt_unlikely(flags & RT_FRAME_NO_MEMO))
-				memo = 0;
-			continue;
-		}
-		uint32_t base = result == STEP_END
-			? 0
-			: rt_stacks_child(&u->stacks, 0, HW_MARK_NO_UNWIND_INFO);
-		return memo_append(u, walk, 0, base, fresh, false);
-	}
-	return memo_append(u, walk, 0, rt_stacks_child(&u->stacks, 0, HW_MARK_CUT), fresh, false);
+	walk->memo = frames;
+	walk->fresh = frames + RT_DEPTH_MAX;
+	walk->memo[0] = (struct rt_frame){.sp = UINT64_MAX};
+	walk->memo_frames = 0;
+	walk->readable_low = walk->readable_high = 0;
 }
 
-bool rt_same_frame(const struct rt_unwinder *u, const struct rt_walk *walk, uint64_t pc, uint64_t sp,
-	uint64_t rbp)
+/* Whether the memo's frame is the one being entered. */
+static inline bool same_state(const struct rt_frame *m, uint64_t sp, uint64_t pc, uint64_t rbp)
+{
+	return m->sp == sp && m->pc == pc &&
+	       (m->rbp == rbp || !(m->meta & FLAG(RT_FRAME_RBP_NEEDED)));
+}
+
+uint32_t rt_unwind(
+	const struct rt_unwinder *u, struct rt_walk *walk, uint64_t pc, uint64_t sp, uint64_t rbp)
+{
+	uint32_t generation = __atomic_load_n(&u->modules->generation, __ATOMIC_ACQUIRE);
+	if (rt_unlikely(sp < walk->readable_low || sp >= walk->readable_high || sp & 7 ||
+			walk->generation != generation))
+		walk_adjust(walk, sp, generation);
+	struct rt_frame *const base = walk->memo;
+	struct rt_frame *m = base + walk->memo_frames; /* frames inward of it are behind the walk */
+	struct rt_frame *fresh = walk->fresh, *const fresh_end = fresh + RT_DEPTH_MAX - 2;
+	struct rt_rules *const rules = u->rules;
+	uint64_t slots = 0;
+	for (;;) {
+		while (m->sp < sp)
+			m--;
+		if (same_state(m, sp, pc, rbp)) {
+			struct rt_frame *f = m;
+			while (--f > base && rt_likely(unchanged(f)))
+				;
+			if (rt_likely(f <= base)) {
+				uint32_t stack = rt_frame_stack(m);
+				walk->memo_frames = (uint32_t)(m - base);
+				if (fresh == walk->fresh)
+					return stack;
+				m->rbp = rbp;
+				m->meta = with_compare((m->meta & ~SLOTS_MASK) | slots);
+				return memo_append(u, walk, m, stack, fresh,
+					m->meta & FLAG(RT_FRAME_RBP_NEEDED));
+			}
+			if (m - f >= fresh_end - fresh)
+				break;
+			struct entered e = {sp, pc, rbp, slots};
+			fresh = memo_keep_inner(u, f, m, &e, fresh);
+			sp = e.sp, pc = e.pc, rbp = e.rbp, slots = e.slots;
+			m = f;
+		}
+		if (rt_unlikely(fresh == fresh_end))
+			break;
+		uint16_t unused;
+		struct rt_rule rule = rt_rules_find(rules, pc, &unused);
+		fresh->sp = sp;
+		fresh->pc = pc;
+		fresh->rbp = rbp;
+		uint64_t kinds = rt_rule_kinds(rule), cfa = sp + rt_rule_cfa_offset(rule);
+		bool plain = kinds == RT_RULE_KINDS(RT_CFA_RSP, RT_RBP_SAME);
+		bool saved = kinds == RT_RULE_KINDS(RT_CFA_RSP, RT_RBP_AT_CFA);
+		if (rt_likely((plain || saved) && cfa <= walk->readable_high)) {
+			/* Nearly every frame: rule.h and cfi.c see to it that what is read lies in
+			 * [sp, cfa). */
+			uint64_t meta = rt_rule_module(rule) | slots;
+			slots = 0;
+			if (saved) {
+				meta |= FLAG(RT_FRAME_RBP_RESTORED);
+				slots = (rule.bits >> 16 & 0xffff) << RT_META_RBP_SLOT;
+				rbp = load(cfa + rt_rule_rbp_offset(rule));
+			}
+			fresh++->meta = meta;
+			sp = cfa;
+			pc = load(cfa - 8);
+			if (rt_likely(pc))
+				continue;
+			return memo_append(u, walk, base, 0, fresh, false);
+		}
+		struct entered e = {sp, pc, rbp, 0};
+		uint64_t flags = pc & RT_EXACT ? FLAG(RT_FRAME_EXACT) : 0;
+		enum step result = step(u, walk, rule, &e, &flags);
+		fresh++->meta = rt_rule_module(rule) | flags | slots;
+		sp = e.sp, pc = e.pc, rbp = e.rbp, slots = e.slots;
+		if (rt_unlikely(flags & FLAG(RT_FRAME_NO_MEMO)))
+			m = base;
+		if (result == STEP_ON)
+			continue;
+		uint32_t root = result == STEP_END
+					? 0
+					: rt_stacks_child(&u->stacks, 0, HW_MARK_NO_UNWIND_INFO);
+		return memo_append(u, walk, base, root, fresh, false);
+	}
+	return memo_append(
+		u, walk, base, rt_stacks_child(&u->stacks, 0, HW_MARK_CUT), fresh, false);
+}
+
+bool rt_same_frame(const struct rt_unwinder *u, const struct rt_walk *walk, uint64_t pc,
+	uint64_t sp, uint64_t rbp)
 {
 	if (walk->memo_frames < 2)
 		return false;
-	const struct rt_frame *f = &walk->memo[walk->memo_frames - 1];
+	const struct rt_frame *f = &walk->memo[walk->memo_frames];
 	const struct rt_frame *caller = f - 1;
 	if (f->sp != sp)
 		return false;
@@ -337,11 +387,11 @@ bool rt_same_frame(const struct rt_unwinder *u, const struct rt_walk *walk, uint
 	struct rt_rule rule = rt_rules_find(u->rules, pc, &function_now);
 	if (function_then != function_now)
 		return false;
-	uint64_t cfa;
-	if (rule.cfa == RT_CFA_RSP)
-		cfa = sp + (uint64_t)rule.cfa_offset * 8;
-	else if (rule.cfa == RT_CFA_RBP)
-		cfa = rbp + (uint64_t)rule.cfa_offset * 8;
+	uint64_t cfa = rt_rule_cfa_offset(rule);
+	if (rt_rule_cfa(rule) == RT_CFA_RSP)
+		cfa += sp;
+	else if (rt_rule_cfa(rule) == RT_CFA_RBP)
+		cfa += rbp;
 	else
 		return false;
 	return cfa == caller->sp && load(cfa - 8) == caller->pc;

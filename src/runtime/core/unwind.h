@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Runs when: any thread, any moment. May touch: the calling thread's own stack (read only), rule table, shared nodes.
+ * Runs when: any thread, any moment. May touch: the calling thread's own stack (read only), rule
+ * table, shared nodes.
  *
  * The call stack of the calling thread as a stack number, fast because it remembers.
  *
- * *Verified memo.* The last walk of a thread is kept: for each frame the state in which it was entered (address, stack pointer, rbp) and
- * the words that were read from memory to get there. A new walk goes from the top only until its state equals a remembered
- * one. From an equal state the old walk would be repeated word by word as long as the words it read are unchanged, so they are
- * compared, outward: independent loads, no lookups. If all are equal the rest of the stack is the old rest, and so is its number. If one
- * differs, walking goes on from the last good frame. The result is exact, whatever the program did in between (longjmp,
- * exceptions, coroutines), and nothing is ever written to the program's stack.
+ * *Verified memo.* The last walk of a thread is kept: for each frame the state in which it was
+ * entered (address, stack pointer, rbp) and the words that were read from memory to get there. A
+ * new walk goes from the top only until its state equals a remembered one. From an equal state the
+ * old walk would be repeated word by word as long as the words it read are unchanged, so they are
+ * compared, outward: independent loads, no lookups. If all are equal the rest of the stack is the
+ * old rest, and so is its number. If one differs, walking goes on from the last good frame. The
+ * result is exact, whatever the program did in between (longjmp, exceptions, coroutines), and
+ * nothing is ever written to the program's stack.
  *
- * A word need not be compared when nobody needs it: a saved rbp in a chain of frames where the next one outward restores its own before it
- * is used (`needed` below). Code without frame pointers keeps arbitrary values in rbp; without this rule they would spoil every match.
+ * A word need not be compared when nobody needs it: a saved rbp in a chain of frames where the next
+ * one outward restores its own before it is used (`needed` below). Code without frame pointers
+ * keeps arbitrary values in rbp; without this rule they would spoil every match.
  *
- * Dropped: a cache of whole stacks keyed by (pc, sp) (misses cost more than the memo saves), return-address trampolines (they write the
- * stack: shadow stacks, exceptions, longjmp), trusting the memo without comparing (wrong stacks).
+ * Dropped: a cache of whole stacks keyed by (pc, sp) (misses cost more than the memo saves),
+ * return-address trampolines (they write the stack: shadow stacks, exceptions, longjmp), trusting
+ * the memo without comparing (wrong stacks).
  */
 #ifndef RUNTIME_UNWIND_H
 #define RUNTIME_UNWIND_H
@@ -29,32 +34,37 @@
 #define RT_DEPTH_MAX 4096
 
 /*
- * One frame of a walk: four whole words, written and copied as such (a narrow store before a wide load costs more than all the rest). Invariant of a memo:
- * frame i was entered from frame i + 1 (inner) by reading the return address at sp - 8 and, if the slots say so, rbp and sp
- * themselves from memory.
+ * One frame of a walk: four whole words, written and copied as such (a narrow store before a wide
+ * load costs more than all the rest). Invariant of a memo: frame i was entered from frame i + 1
+ * (inner) by reading the return address at sp - 8 and, if the slots say so, rbp and sp themselves
+ * from memory.
  */
 struct rt_frame {
 	uint64_t sp; /* stack pointer in this frame at the call: the inner frame's CFA */
 	uint64_t pc; /* return address into this frame, with RT_EXACT if it was interrupted there */
-	uint64_t rbp; /* its value in this frame */
+	uint64_t rbp;  /* its value in this frame */
 	uint64_t meta; /* enum rt_frame_meta */
 };
 _Static_assert(sizeof(struct rt_frame) == 32, "two to a cache line");
 
 enum rt_frame_meta {
-	RT_META_STACK_BITS = 32, /* low half: number of the stack that ends here; while fresh: module of pc */
-	RT_META_FLAGS = 32, /* 8 bits, enum rt_frame_flag */
+	RT_META_STACK_BITS =
+		32, /* low half: number of the stack that ends here; while fresh: module of pc */
+	RT_META_FLAGS = 32,    /* 8 bits, enum rt_frame_flag */
 	RT_META_CFA_SLOT = 40, /* signed 8 bits: sp was read at sp + 8 * slot; 0: it was computed */
-	RT_META_RBP_SLOT = 48, /* signed 16 bits: rbp was read at sp + 8 * slot; 0: it was not read */
+	RT_META_RBP_SLOT =
+		48, /* signed 16 bits: rbp was read at sp + 8 * slot; 0: it was not read */
 };
 
 /* As bits of meta. */
 enum rt_frame_flag {
-	RT_FRAME_RBP_NEEDED = 1, /* the walk outward depends on rbp as it is here */
-	RT_FRAME_RBP_USED = 2, /* the very next step outward does */
+	RT_FRAME_RBP_NEEDED = 1,   /* the walk outward depends on rbp as it is here */
+	RT_FRAME_RBP_USED = 2,     /* the very next step outward does */
 	RT_FRAME_RBP_RESTORED = 4, /* the next frame outward has rbp from memory */
-	RT_FRAME_GUESSED = 8, /* the next frame outward was found by frame pointer alone */
-	RT_FRAME_NO_MEMO = 16, /* the step outward can't be verified cheaply (signal frame) */
+	RT_FRAME_GUESSED = 8,      /* the next frame outward was found by frame pointer alone */
+	RT_FRAME_NO_MEMO = 16,     /* the step outward can't be verified cheaply (signal frame) */
+	RT_FRAME_EXACT = 32,       /* pc is where the frame was interrupted */
+	RT_FRAME_COMPARE = 64,     /* in a memo: more than the return address has to be compared */
 };
 
 static inline uint32_t rt_frame_stack(const struct rt_frame *f)
@@ -82,7 +92,11 @@ struct rt_walk {
 	uint64_t readable_low, readable_high;
 	uint32_t generation; /* of the modules when the memo was made */
 	uint32_t memo_frames;
-	struct rt_frame *memo; /* RT_DEPTH_MAX, outermost first */
+	/*
+	 * RT_DEPTH_MAX places: first one that no walk passes (sp is the largest number), then
+	 * memo_frames frames, outermost first.
+	 */
+	struct rt_frame *memo;
 	struct rt_frame *fresh; /* RT_DEPTH_MAX, innermost first */
 	struct rt_child children[RT_CHILD_CACHE];
 };
@@ -93,16 +107,21 @@ struct rt_unwinder {
 	struct rt_rules *rules;
 };
 
+/* Gives a walk its memory: zeroed, 2 * RT_DEPTH_MAX frames. */
+void rt_walk_init(struct rt_walk *walk, struct rt_frame *frames);
+
 /*
- * The stack that begins at return address pc, with stack pointer sp and rbp as they are in that frame. Never fails: what can't be walked is
- * marked in the result. walk belongs to the calling thread alone.
+ * The stack that begins at return address pc, with stack pointer sp and rbp as they are in that
+ * frame. Never fails: what can't be walked is marked in the result. walk belongs to the calling
+ * thread alone.
  */
 uint32_t rt_unwind(const struct rt_unwinder *unwinder, struct rt_walk *walk, uint64_t pc,
 	uint64_t sp, uint64_t rbp);
 
 /*
- * True if a call at (pc, sp, rbp) comes from the same activation of the same function as the last walk did: same function, same stack
- * pointer, and the caller's frame at the same place with the same return address.
+ * True if a call at (pc, sp, rbp) comes from the same activation of the same function as the last
+ * walk did: same function, same stack pointer, and the caller's frame at the same place with the
+ * same return address.
  */
 bool rt_same_frame(const struct rt_unwinder *unwinder, const struct rt_walk *walk, uint64_t pc,
 	uint64_t sp, uint64_t rbp);

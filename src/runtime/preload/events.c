@@ -2,13 +2,16 @@
 /*
  * Runs when: see events.h. May touch: the same.
  *
- * An event runs between busy = stack pointer and busy = 0 in the thread's ring. That word tells three readers three things: the collector, that a
- * stamp may have been taken that it can't see yet; a signal handler's event on this thread, that the ring and the memo are in use, so that it goes
- * to the shared ring instead; and the thread's next event, if control left the last one by siglongjmp or a throw, that it was abandoned: then
- * the stack pointer is higher than it was, the half-made memo is dropped and nothing but that event is lost.
+ * An event runs between busy = stack pointer and busy = 0 in the thread's ring. That word tells
+ * three readers three things: the collector, that a stamp may have been taken that it can't see
+ * yet; a signal handler's event on this thread, that the ring and the memo are in use, so that it
+ * goes to the shared ring instead; and the thread's next event, if control left the last one by
+ * siglongjmp or a throw, that it was abandoned: then the stack pointer is higher than it was, the
+ * half-made memo is dropped and nothing but that event is lost.
  *
- * Stamps: alloc after the real call, free before it, so that for one address the order alloc < free < next alloc holds across
- * threads. While the program has one thread the order in the ring says all, and a stamp now and then tells the time.
+ * Stamps: alloc after the real call, free before it, so that for one address the order alloc < free
+ * < next alloc holds across threads. While the program has one thread the order in the ring says
+ * all, and a stamp now and then tells the time.
  */
 #include "runtime/preload/events.h"
 
@@ -17,7 +20,8 @@
 
 #include <sys/single_threaded.h>
 
-/* A handler on an alternate stack may run above the interrupted frame; further up than this it is not the same stack. */
+/* A handler on an alternate stack may run above the interrupted frame; further up than this it is
+ * not the same stack. */
 #define SAME_STACK (8u << 20)
 
 static inline bool begin(struct rt_thread *t, uint64_t sp)
@@ -41,7 +45,8 @@ static inline void end(struct rt_thread *t)
 	__atomic_store_n(&t->ring->busy, 0, __ATOMIC_RELEASE);
 }
 
-/* The first event after the program has become multi-threaded, or time for a stamp in one that is not. */
+/* The first event after the program has become multi-threaded, or time for a stamp in one that is
+ * not. */
 static __attribute__((noinline)) void tell_time(struct rt_thread *t)
 {
 	uint64_t *w = rt_ring_reserve(t, 2);
@@ -68,7 +73,8 @@ static inline bool stamped(struct rt_thread *t)
 }
 
 /* Words of [op | address] [stack | size] [big size]; returns how many. */
-static inline uint32_t put_alloc(uint64_t *w, uint64_t op, uint64_t address, uint32_t stack, size_t size)
+static inline uint32_t put_alloc(
+	uint64_t *w, uint64_t op, uint64_t address, uint32_t stack, size_t size)
 {
 	w[0] = op | address << 8;
 	if (rt_likely(size < HW_R_SIZE_BIG)) {
@@ -88,8 +94,9 @@ static inline void put_failed(uint64_t *w, enum hw_alloc_kind kind, uint32_t sta
 }
 
 /*
- * Events without a ring of their own: from a signal handler that interrupted an event, or from a thread that came when all rings were taken. They go to the
- * shared ring, each behind a word that names its thread, always stamped, without waiting.
+ * Events without a ring of their own: from a signal handler that interrupted an event, or from a
+ * thread that came when all rings were taken. They go to the shared ring, each behind a word that
+ * names its thread, always stamped. Only the second kind may wait for room.
  */
 static struct rt_thread *shared_begin(struct rt_process *p)
 {
@@ -100,8 +107,9 @@ static struct rt_thread *shared_begin(struct rt_process *p)
 	struct rt_thread *t = &p->shared;
 	t->walk.memo_frames = 0;
 	t->walk.readable_low = t->walk.readable_high = 0;
-	/* Never sleep under the lock, nor in a handler: as if the collector had been waited for in vain. */
-	t->stalled_at = __atomic_load_n(&p->shm->progress, __ATOMIC_RELAXED) + 1;
+	/* Never sleep in a handler: as if the collector had been waited for in vain. */
+	if (rt_self->ring)
+		t->stalled_at = __atomic_load_n(&p->shm->progress, __ATOMIC_RELAXED) + 1;
 	__atomic_store_n(&t->ring->busy, 1, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	return t;
@@ -133,7 +141,8 @@ static __attribute__((noinline)) void shared_alloc(struct rt_process *p, void *b
 	if (w) {
 		uint32_t n = 3;
 		if (block)
-			n = put_alloc(w, (HW_R_ALLOC + kind) | HW_R_STAMPED, (uint64_t)block, stack, size);
+			n = put_alloc(w, (HW_R_ALLOC + kind) | HW_R_STAMPED, (uint64_t)block, stack,
+				size);
 		else
 			put_failed(w, kind, stack, size);
 		if (block)
@@ -159,7 +168,8 @@ static __attribute__((noinline)) void shared_free(
 }
 
 /*
- * The thread to record with, its event begun; NULL if the event has to go to the shared ring (*ret_process set) or nowhere
+ * The thread to record with, its event begun; NULL if the event has to go to the shared ring
+ * (*ret_process set) or nowhere
  * (*ret_process NULL).
  */
 static inline struct rt_thread *enter(uint64_t sp, struct rt_process **ret_process)
@@ -175,8 +185,8 @@ static inline struct rt_thread *enter(uint64_t sp, struct rt_process **ret_proce
 	return rt_likely(begin(t, sp)) ? t : NULL;
 }
 
-void *rt_event_alloc(void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp,
-	uint64_t rbp)
+void *rt_event_alloc(
+	void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
 	struct rt_process *p;
 	struct rt_thread *t = enter(sp, &p);

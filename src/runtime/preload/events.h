@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Runs when: any thread, any moment, in every hook. May touch: the thread's ring and private state, libc's
+ * Runs when: any thread, any moment, in every hook. May touch: the thread's ring and private state,
+ * libc's
  * __libc_single_threaded.
  *
  * What a hook tells. `pc`, `sp` and `rbp` describe the caller at its call of the hook.
@@ -18,8 +19,8 @@ struct rt_caller {
 };
 
 /*
- * The hook's own caller. Hooks are built with a frame pointer: [rbp] is the caller's rbp, [rbp + 8] the return address, rbp + 16
- * the caller's stack pointer (AMD64 ABI 1.0, figure 3.3).
+ * The hook's own caller. Hooks are built with a frame pointer: [rbp] is the caller's rbp, [rbp + 8]
+ * the return address, rbp + 16 the caller's stack pointer (AMD64 ABI 1.0, figure 3.3).
  */
 #define RT_CALLER()                                                                                \
 	({                                                                                         \
@@ -28,8 +29,8 @@ struct rt_caller {
 	})
 
 /* After an allocation that gave `block`, or failed (NULL). Returns block. */
-void *rt_event_alloc(void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp,
-	uint64_t rbp);
+void *rt_event_alloc(
+	void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp);
 
 /* Before a block (not NULL) is given back. */
 void rt_event_free(void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp);

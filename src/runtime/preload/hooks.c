@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Runs when: the program calls an allocation function, any thread, any moment. May touch: events, next definitions.
+ * Runs when: the program calls an allocation function, any thread, any moment. May touch: events,
+ * next definitions.
  *
- * The functions we stand in front of. Each does what the real one does, with its result and its errno, and tells events.h. Built with frame
- * pointers, so that the caller's registers can be read without assembly; calls in tail position are jumps, so that nothing of ours
- * is on the stack while the real free or operator delete runs.
+ * The functions we stand in front of. Each does what the real one does, with its result and its
+ * errno, and tells events.h. Built with frame pointers, so that the caller's registers can be read
+ * without assembly; calls in tail position are jumps, so that nothing of ours is on the stack while
+ * the real free or operator delete runs.
  *
- * C++: when the operators are the C++ library's own they are malloc and free with another name, so the hook calls those
- * itself: one frame less to walk, and a delete is told from a free. When memory is out the library's operator is called after all:
- * new_handler and bad_alloc are its business, and pass through no frame of ours. A program's own operator new is found before ours by
- * the dynamic linker, and stays in force. Operators that an allocator library brings are called as they are.
+ * C++: when the operators are the C++ library's own they are malloc and free with another name, so
+ * the hook calls those itself: one frame less to walk, and a delete is told from a free. When
+ * memory is out the library's operator is called after all: new_handler and bad_alloc are its
+ * business, and pass through no frame of ours. A program's own operator new is found before ours by
+ * the dynamic linker, and stays in force. Operators that an allocator library brings are called as
+ * they are.
  */
 #include "runtime/preload/events.h"
 #include "runtime/preload/process.h"
@@ -124,7 +128,8 @@ HOOK void *pvalloc(size_t size)
 	return TELL(rt_real.pvalloc(size), size, HW_PVALLOC);
 }
 
-/* The caller of dlclose does not matter to it (unlike dlopen's, which is why dlopen is left alone). */
+/* The caller of dlclose does not matter to it (unlike dlopen's, which is why dlopen is left alone).
+ */
 HOOK int dlclose(void *handle)
 {
 	int result = rt_real.dlclose(handle);
@@ -133,8 +138,8 @@ HOOK int dlclose(void *handle)
 }
 
 /*
- * Operators. Names are mangled (Itanium C++ ABI 1.86, section 5.1): m is size_t, Pv void *, St11align_val_t and RKSt9nothrow_t the
- * alignment and nothrow arguments.
+ * Operators. Names are mangled (Itanium C++ ABI 1.86, section 5.1): m is size_t, Pv void *,
+ * St11align_val_t and RKSt9nothrow_t the alignment and nothrow arguments.
  */
 struct nothrow; /* std::nothrow_t, only ever passed on */
 
@@ -142,7 +147,8 @@ static inline void *next_operator(const char *name)
 {
 	void *next = rt_real_next(name, NULL);
 	if (!next)
-		__builtin_trap(); /* an operator was called, out of memory, and no C++ library is loaded */
+		__builtin_trap(); /* an operator was called, out of memory, and no C++ library is
+				     loaded */
 	return next;
 }
 
@@ -155,7 +161,8 @@ static bool has_new_handler(void)
 	return !get || get();
 }
 
-/* An operator found no memory: as it does without a handler, and is told as failed; NULL: there is one, the library's operator asks it. */
+/* An operator found no memory: as it does without a handler, and is told as failed; NULL: there is
+ * one, the library's operator asks it. */
 static void *thrower_of_bad_alloc(void)
 {
 	return has_new_handler() ? NULL : rt_real_next("_ZSt17__throw_bad_allocv", NULL);
@@ -184,7 +191,8 @@ static void *thrower_of_bad_alloc(void)
 			return TELL(block, size, kind);                                            \
 		if (PLAIN() && !has_new_handler())                                                 \
 			return TELL(NULL, size, kind);                                             \
-		return ((void *(*)(size_t, const struct nothrow *))next_operator(#name))(size, tag); \
+		return ((void *(*)(size_t, const struct nothrow *))next_operator(#name))(          \
+			size, tag);                                                                \
 	}
 
 /* aligned_alloc wants a multiple of the alignment; the C++ library rounds up in the same way. */
@@ -225,7 +233,8 @@ DEFINE_NEW_ALIGNED(_ZnamSt11align_val_t, HW_NEW_ARRAY_ALIGNED)
 DEFINE_NEW_ALIGNED_NOTHROW(_ZnwmSt11align_val_tRKSt9nothrow_t, HW_NEW_ALIGNED_NOTHROW)
 DEFINE_NEW_ALIGNED_NOTHROW(_ZnamSt11align_val_tRKSt9nothrow_t, HW_NEW_ARRAY_ALIGNED_NOTHROW)
 
-/* Whatever else a form of delete is told (size, alignment, nothrow), the C++ library's own ends in free(block). */
+/* Whatever else a form of delete is told (size, alignment, nothrow), the C++ library's own ends in
+ * free(block). */
 #define DEFINE_DELETE(name, kind)                                                                  \
 	HOOK void name(void *block, size_t a, size_t b);                                           \
 	HOOK void name(void *block, size_t a, size_t b)                                            \

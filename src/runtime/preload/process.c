@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Runs when: see process.h. May touch: the same, and the loader's lock-free object search (_dl_find_object).
+ * Runs when: see process.h. May touch: the same, and the loader's lock-free object search
+ * (_dl_find_object).
  *
- * Starting up happens inside the first allocation of a process, often long before main and before libc has set up its
- * environment, so all of it is raw system calls with all signals blocked. The socket's and the memfd's descriptors exist only between
- * two lines of connect_collector().
+ * Starting up happens inside the first allocation of a process, often long before main and before
+ * libc has set up its environment, so all of it is raw system calls with all signals blocked. The
+ * socket's and the memfd's descriptors exist only between two lines of connect_collector().
  */
 #include "runtime/preload/process.h"
 
 #include <dlfcn.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#define RING_WAIT_NS 200000000
+#define RINGS_FULL_NS 100000000
 
 static struct rt_thread no_thread; /* all zero, for ever */
 
@@ -23,7 +28,7 @@ __thread struct rt_thread *rt_self __attribute__((tls_model("initial-exec"))) = 
 struct rt_process *rt_process;
 
 static char session_path[108]; /* kept: the program may change its environment before it forks */
-static bool started_before; /* in this process or in one that it was forked from */
+static bool started_before;    /* in this process or in one that it was forked from */
 
 static size_t frames_bytes(void)
 {
@@ -37,7 +42,8 @@ static void *map_anonymous(size_t bytes)
 	return sys_failed(at) ? NULL : (void *)at;
 }
 
-/* The wiped memory: the process, then for each ring its memo and scratch frames. Untouched pages cost nothing. */
+/* The wiped memory: the process, then for each ring its memo and scratch frames. Untouched pages
+ * cost nothing. */
 static bool process_map(void)
 {
 	if (rt_process)
@@ -65,7 +71,8 @@ static struct rt_frame *frames_of(uint32_t ring)
 static bool find_in_block(const char *block, size_t bytes, const char *name, char *ret, size_t size)
 {
 	size_t n = strlen(name);
-	for (const char *p = block, *end = block + bytes; p < end; p += strnlen(p, (size_t)(end - p)) + 1) {
+	for (const char *p = block, *end = block + bytes; p < end;
+		p += strnlen(p, (size_t)(end - p)) + 1) {
 		size_t left = (size_t)(end - p), length = strnlen(p, left);
 		if (length > n && !memcmp(p, name, n) && p[n] == '=' && length - n - 1 < size) {
 			memcpy(ret, p + n + 1, length - n - 1);
@@ -92,7 +99,7 @@ static bool session_from_kernel(void)
 	}
 	sys_call(__NR_close, fd, 0, 0);
 	bool found = block &&
-		find_in_block(block, got, HW_SESSION_ENV, session_path, sizeof(session_path));
+		     find_in_block(block, got, HW_SESSION_ENV, session_path, sizeof(session_path));
 	if (block)
 		sys_call(__NR_munmap, block, bytes, 0);
 	return found;
@@ -105,7 +112,8 @@ static bool find_session(void)
 	if (!environ)
 		return session_from_kernel();
 	for (char **e = environ; *e; e++) {
-		if (find_in_block(*e, strlen(*e) + 1, HW_SESSION_ENV, session_path, sizeof(session_path)))
+		if (find_in_block(
+			    *e, strlen(*e) + 1, HW_SESSION_ENV, session_path, sizeof(session_path)))
 			return true;
 	}
 	return false;
@@ -212,8 +220,7 @@ static void process_fill(struct rt_process *p, struct hw_shm *shm)
 	p->unwinder.modules = &p->modules;
 	p->unwinder.rules = &p->rules;
 	rt_ring_attach(&p->shared, shm, HW_RING_SHARED, 0);
-	p->shared.walk.memo = frames_of(HW_RING_SHARED);
-	p->shared.walk.fresh = p->shared.walk.memo + RT_DEPTH_MAX;
+	rt_walk_init(&p->shared.walk, frames_of(HW_RING_SHARED));
 }
 
 /* One thread starts the recording, others that come at the same time wait for it, within reason. */
@@ -244,10 +251,9 @@ static bool process_start(void)
 	return shm;
 }
 
-static struct rt_thread *ring_take(struct rt_process *p)
+static struct rt_thread *ring_take(struct rt_process *p, uint32_t tid)
 {
 	struct hw_ring *rings = (struct hw_ring *)((char *)p->shm + HW_SHM_RINGS);
-	uint32_t tid = (uint32_t)sys_call(__NR_gettid, 0, 0, 0);
 	for (uint32_t i = 0; i < HW_RING_SHARED; i++) {
 		uint32_t free_state = HW_RING_FREE;
 		if (__atomic_load_n(&rings[i].state, __ATOMIC_RELAXED) != HW_RING_FREE ||
@@ -255,12 +261,34 @@ static struct rt_thread *ring_take(struct rt_process *p)
 				false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
 		struct rt_thread *t = &p->threads[i];
-		t->walk.memo = frames_of(i);
-		t->walk.fresh = t->walk.memo + RT_DEPTH_MAX;
+		rt_walk_init(&t->walk, frames_of(i));
 		rt_ring_attach(t, p->shm, i, tid);
 		return t;
 	}
 	return NULL;
+}
+
+/*
+ * All rings are taken, perhaps by threads that have ended: asks the collector to look, and waits
+ * for its answer, a moment at most. While more than HW_RING_SHARED threads live the answer is no,
+ * and is remembered for RINGS_FULL_NS.
+ */
+static struct rt_thread *ring_take_patiently(struct rt_process *p)
+{
+	uint32_t tid = (uint32_t)sys_call(__NR_gettid, 0, 0, 0);
+	struct rt_thread *t = ring_take(p, tid);
+	uint64_t now = t ? 0 : sys_now_ns();
+	if (t || now < __atomic_load_n(&p->rings_full_until, __ATOMIC_RELAXED))
+		return t;
+	for (uint64_t began = now; !t && now - began < RING_WAIT_NS; now = sys_now_ns()) {
+		__atomic_store_n(&p->shm->ring_wanted, 1, __ATOMIC_SEQ_CST);
+		struct sys_timespec step = {0, RING_WAIT_NS / 4};
+		sys_call4(__NR_futex, &p->shm->ring_wanted, FUTEX_WAIT, 1, &step);
+		t = ring_take(p, tid);
+	}
+	if (!t)
+		__atomic_store_n(&p->rings_full_until, now + RINGS_FULL_NS, __ATOMIC_RELAXED);
+	return t;
 }
 
 struct rt_thread *rt_thread_start(void)
@@ -272,7 +300,7 @@ struct rt_thread *rt_thread_start(void)
 	uint64_t signals = sys_signals_block();
 	struct rt_thread *t = NULL;
 	if (state == RT_RECORDING || process_start()) {
-		t = ring_take(rt_process);
+		t = ring_take_patiently(rt_process);
 		if (t)
 			rt_self = t;
 		else

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Runs when: first event of a process, of a forked child, of a thread. May touch: raw system calls, the environment.
+ * Runs when: first event of a process, of a forked child, of a thread. May touch: raw system calls,
+ * the environment.
  *
- * Life cycle. One process is in one of these states; the word lives in memory that fork() wipes, so a child starts over by itself:
+ * Life cycle. One process is in one of these states; the word lives in memory that fork() wipes, so
+ * a child starts over by itself:
  *
  *     NONE ──first event──▶ STARTING ──collector answered──▶ RECORDING
  *       ▲                      └─────no collector, declined──▶ PASSIVE
  *       └── fork (wiped); exec starts a new image with a new library
  *
- * A vfork child shares its parent's memory and records into the parent's rings until it execs, as the parent's thread.
+ * A vfork child shares its parent's memory and records into the parent's rings until it execs, as
+ * the parent's thread.
  */
 #ifndef RUNTIME_PROCESS_H
 #define RUNTIME_PROCESS_H
@@ -30,8 +33,9 @@ struct rt_process {
 	uint32_t state; /* enum rt_state; release: what stands below is complete */
 	struct hw_shm *shm;
 	struct rt_unwinder unwinder;
+	uint64_t rings_full_until;  /* CLOCK_MONOTONIC ns: no use asking for a ring before */
 	struct rt_lock shared_lock; /* leaf; guards shared */
-	struct rt_thread shared; /* writes HW_RING_SHARED */
+	struct rt_thread shared;    /* writes HW_RING_SHARED */
 	struct rt_modules modules;
 	struct rt_rules rules;
 	struct rt_thread threads[HW_RING_SHARED];
@@ -44,8 +48,9 @@ extern struct rt_process *rt_process;
 extern __thread struct rt_thread *rt_self __attribute__((tls_model("initial-exec")));
 
 /*
- * Slow path of every event of a thread without a ring: starts the process's recording and the thread's ring as needed. NULL: this
- * process is not recorded. A thread for which no ring was free gets &rt_process->shared.
+ * Slow path of every event of a thread without a ring: starts the process's recording and the
+ * thread's ring as needed. NULL: this process is not recorded. A thread for which no ring was free
+ * gets &rt_process->shared.
  */
 struct rt_thread *rt_thread_start(void);
 

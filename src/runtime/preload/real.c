@@ -2,8 +2,10 @@
 /*
  * Runs when: see real.h. May touch: the same.
  *
- * dlsym(RTLD_NEXT) allocates when it finds nothing and takes the loader's lock; both are out of place in a first malloc that may come from anywhere. The lookup here
- * walks the link maps behind our own and their DT_GNU_HASH tables (System V gABI, chapter 5; the GNU table as in binutils' and glibc's use since 2006).
+ * dlsym(RTLD_NEXT) allocates when it finds nothing and takes the loader's lock; both are out of
+ * place in a first malloc that may come from anywhere. The lookup here walks the link maps behind
+ * our own and their DT_GNU_HASH tables (System V gABI, chapter 5; the GNU table as in binutils' and
+ * glibc's use since 2006).
  */
 #include "runtime/preload/real.h"
 
@@ -101,8 +103,10 @@ static bool tables_of(const struct link_map *map, struct tables *ret)
 {
 	*ret = (struct tables){NULL, NULL, NULL};
 	for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++) {
-		/* The linker relocates these in place, except in the vdso, whose dynamic section is read-only. */
-		uint64_t at = d->d_un.d_ptr < map->l_addr ? d->d_un.d_ptr + map->l_addr : d->d_un.d_ptr;
+		/* The linker relocates these in place, except in the vdso, whose dynamic section is
+		 * read-only. */
+		uint64_t at =
+			d->d_un.d_ptr < map->l_addr ? d->d_un.d_ptr + map->l_addr : d->d_un.d_ptr;
 		if (d->d_tag == DT_GNU_HASH)
 			ret->gnu_hash = (const uint32_t *)at;
 		else if (d->d_tag == DT_SYMTAB)
@@ -136,7 +140,8 @@ static void *symbol_in(const struct link_map *map, const char *name, uint32_t ha
 		uint32_t h = chain[i - first];
 		const ElfW(Sym) *s = &t.symbols[i];
 		if ((h | 1) == (hash | 1) && s->st_shndx != SHN_UNDEF &&
-			ELF64_ST_TYPE(s->st_info) == STT_FUNC && !strcmp(t.strings + s->st_name, name))
+			ELF64_ST_TYPE(s->st_info) == STT_FUNC &&
+			!strcmp(t.strings + s->st_name, name))
 			return (void *)(map->l_addr + s->st_value);
 		if (h & 1)
 			return NULL;
@@ -166,7 +171,8 @@ static bool named(const char *path, const char *start)
 	return !strncmp(slash ? slash + 1 : path, start, strlen(start));
 }
 
-/* Nothing of a C++ library in sight yet counts as plain: what dlopen brings later is the usual one. */
+/* Nothing of a C++ library in sight yet counts as plain: what dlopen brings later is the usual one.
+ */
 static bool cxx_is_plain(void)
 {
 	static const char *const names[] = {"_Znwm", "_ZdlPv"};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Runs when: boot (first call into any hook), then read by all. May touch: the dynamic linker's list of objects.
+ * Runs when: boot (first call into any hook), then read by all. May touch: the dynamic linker's
+ * list of objects.
  *
  * The next definitions of the functions that we stand in front of.
  */
@@ -21,12 +22,12 @@ struct rt_real {
 	void *(*memalign)(size_t, size_t);
 	void *(*valloc)(size_t);
 	void *(*pvalloc)(size_t);
-	void (*free_sized)(void *, size_t); /* NULL before C23's libc */
+	void (*free_sized)(void *, size_t);                 /* NULL before C23's libc */
 	void (*free_aligned_sized)(void *, size_t, size_t); /* NULL before C23's libc */
 	int (*dlclose)(void *);
 	/*
-	 * True if operator new and delete are the C++ library's own, which call malloc and free; false if an
-	 * allocator brings its own, which then are called as they are.
+	 * True if operator new and delete are the C++ library's own, which call malloc and free;
+	 * false if an allocator brings its own, which then are called as they are.
 	 */
 	bool cxx_is_plain;
 };
@@ -34,12 +35,14 @@ struct rt_real {
 /* malloc and its family point at functions that resolve first until rt_real_resolve() has run. */
 extern struct rt_real rt_real;
 
-/* Idempotent; any number of threads may run it at the same time. Aborts only if libc has no malloc. */
+/* Idempotent; any number of threads may run it at the same time. Aborts only if libc has no malloc.
+ */
 void rt_real_resolve(void);
 
 /*
- * The next definition of a symbol after this library in load order, whatever its version; NULL if there is none. Reads the objects' own
- * hash tables: unlike dlsym it takes no lock and never allocates.
+ * The next definition of a symbol after this library in load order, whatever its version; NULL if
+ * there is none. Reads the objects' own hash tables: unlike dlsym it takes no lock and never
+ * allocates.
  */
 void *rt_real_next(const char *name, const char **ret_object);
 

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The reader of recordings. Checksums would stop nearly every mutation at the door, so they are
+ * made right first: of the header, of each chunk that can be found, of the trailer. A lowest bit in
+ * the header's reserved field, which readers pass over, leaves everything as it is.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checksum.h"
+#include "format/hpw.h"
+#include "sources/source.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void put_checksum(uint8_t *data, size_t at, size_t len, size_t to)
+{
+	uint64_t sum = checksum64(data + at, len);
+	memcpy(data + to, &sum, sizeof(sum));
+}
+
+static void mend_chunks(uint8_t *data, size_t size)
+{
+	static const uint32_t magic = HPW_CHUNK_MAGIC;
+	size_t at = sizeof(struct hpw_header);
+	while (size >= at && size - at >= sizeof(struct hpw_chunk_header)) {
+		if (memcmp(data + at, &magic, sizeof(magic))) {
+			at++;
+			continue;
+		}
+		struct hpw_chunk_header header;
+		memcpy(&header, data + at, sizeof(header));
+		size_t payload = at + sizeof(header);
+		if (header.stored_bytes > size - payload)
+			header.stored_bytes = (uint32_t)(size - payload);
+		put_checksum(data, payload, header.stored_bytes,
+			at + offsetof(struct hpw_chunk_header, payload_checksum));
+		put_checksum(data, at, offsetof(struct hpw_chunk_header, header_checksum),
+			at + offsetof(struct hpw_chunk_header, header_checksum));
+		at = payload + header.stored_bytes;
+	}
+}
+
+static void mend(uint8_t *data, size_t size)
+{
+	if (size < sizeof(struct hpw_header) || data[offsetof(struct hpw_header, reserved)] & 1)
+		return;
+	put_checksum(data, 0, offsetof(struct hpw_header, checksum),
+		offsetof(struct hpw_header, checksum));
+	mend_chunks(data, size);
+	struct hpw_trailer trailer;
+	size_t at = size - sizeof(trailer);
+	if (size < sizeof(struct hpw_header) + sizeof(trailer) ||
+		memcmp(data + at + offsetof(struct hpw_trailer, magic), HPW_TRAILER_MAGIC,
+			sizeof(trailer.magic)))
+		return;
+	put_checksum(data, at, offsetof(struct hpw_trailer, checksum),
+		at + offsetof(struct hpw_trailer, checksum));
+}
+
+/* What the model promises its readers. */
+static void check_model(const struct model *model)
+{
+	size_t count;
+	for (size_t i = 1; i < model_stack_limit(model); i++) {
+		struct stack_node node = model_stack(model, (struct stack_id){(uint32_t)i});
+		if (node.parent.value >= i || node.module.value >= model_module_limit(model))
+			abort();
+	}
+	const struct site *sites = model_sites(model, &count);
+	for (size_t i = 0; i < count; i++)
+		if (sites[i].stack.value >= model_stack_limit(model) ||
+			sites[i].kind >= ALLOC_KINDS)
+			abort();
+	const struct size_count *sizes = model_sizes(model, &count);
+	for (size_t i = 1; i < count; i++)
+		if (sizes[i].size <= sizes[i - 1].size)
+			abort();
+	const char *const *damage = model_damage(model, &count);
+	for (size_t i = 0; i < count; i++)
+		if (!strlen(damage[i]))
+			abort();
+	if (model_recording(model)->complete && count)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t *copy = malloc(size ? size : 1);
+	if (!copy)
+		return 0;
+	if (size)
+		memcpy(copy, data, size);
+	mend(copy, size);
+	const unsigned ways[] = {SOURCE_WITH_LIVE, SOURCE_REPLAY};
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct model *model = NULL;
+		struct error *error = source_open_bytes("input", copy, size, ways[i], &model);
+		if (!error == !model || (error && error->code != ERROR_INPUT))
+			abort();
+		if (model)
+			check_model(model);
+		model_destroy(model);
+		error_destroy(error);
+	}
+	free(copy);
+	return 0;
+}

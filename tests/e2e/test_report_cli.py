@@ -1,0 +1,185 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`heapwise report` as a command: options, what it refuses, which file it takes, where output goes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+import hw
+
+TESTS = hw.Tests()
+VIEWS = ("summary", "sites", "never-freed", "peak", "temporary", "sizes", "threads")
+SITE_VIEWS = VIEWS[:5]
+METRICS = ("allocations", "allocated_bytes", "live_bytes", "live_blocks", "peak_bytes", "temporary", "failed")
+
+
+def heapwise(*arguments, **more):
+    return hw.run([hw.HEAPWISE, *arguments], **more)
+
+
+def recording(folder, name="a.hpw", program="peak_twice-O2"):
+    path = folder / name
+    ended = hw.record([hw.TARGETS / program], path)
+    hw.need(path.exists(), f"nothing was recorded: {ended}")
+    return path
+
+
+def usage_error(ended, *words):
+    hw.need(ended.status == 2, f"expected status 2: {ended}")
+    hw.need(ended.text == "", "wrong usage printed a result")
+    hw.need(ended.errors.startswith("heapwise: "), str(ended))
+    for word in words:
+        hw.need(word in ended.errors, f"no word of {word!r}: {ended}")
+
+
+@TESTS.test
+def every_view(folder):
+    """Every view is shown as text and as JSON"""
+    path = recording(folder)
+    for view in VIEWS:
+        text = heapwise("report", path, "--view", view)
+        hw.need(text.status == 0 and text.errors == "", f"{view}: {text}")
+        hw.need("peak_twice-O2" in text.text.splitlines()[0], f"{view}: no heading: {text.text}")
+        found = hw.report(path, "--view", view)
+        hw.need(found["view"] == view, f"{view}: says it is {found['view']}")
+        hw.need(found["recording"]["file"] == str(path), "another file's name")
+        part = view if view in ("sizes", "threads") else "sites"
+        hw.need(found[part] or view == "never-freed", f"{view}: {part} is empty")
+
+
+@TESTS.test
+def every_metric(folder):
+    """Sites are sorted by every metric; --limit cuts after sorting"""
+    path = recording(folder)
+    for view in SITE_VIEWS:
+        for metric in METRICS:
+            found = hw.report(path, "--view", view, "--sort", metric)
+            values = [site[metric] for site in found["sites"]]
+            hw.need(values == sorted(values, reverse=True), f"{view} by {metric}: {values}")
+            first = hw.report(path, "--view", view, "--sort", metric, "--limit", "1")
+            hw.need(first["sites"] == found["sites"][:1], f"{view} by {metric}: another first row")
+
+
+@TESTS.test
+def wrong_options(folder):
+    """Wrong options name what would be right"""
+    usage_error(heapwise("report", "--view", "nonsense"), "nonsense", *VIEWS)
+    usage_error(heapwise("report", "--sort", "nonsense"), "nonsense", *METRICS)
+    usage_error(heapwise("report", "--view", "sizes", "--sort", "failed"), "failed", "allocated_bytes")
+    for number in ("0", "-1", "", "1x", "99999999999999999999"):
+        usage_error(heapwise("report", f"--limit={number}"), "--limit")
+    usage_error(heapwise("report", "--nonsense"), "--nonsense")
+    usage_error(heapwise("report", "-x"), "-x")
+    usage_error(heapwise("report", "--view"), "--view")
+    usage_error(heapwise("report", "a.hpw", "b.hpw"), "b.hpw")
+    usage_error(heapwise("nonsense"), "nonsense")
+    usage_error(heapwise())
+
+
+@TESTS.test
+def helps(folder):
+    """Each command tells about itself"""
+    listing = heapwise("help")
+    hw.need(listing.status == 0, str(listing))
+    hw.need(heapwise("--help").text == listing.text, "--help and help differ")
+    for command in ("run", "report", "version", "help"):
+        hw.need(f"  {command}" in listing.text, f"{command} is not listed")
+        for words in ((command, "--help"), ("help", command)):
+            ended = heapwise(*words)
+            hw.need(ended.status == 0 and ended.text.startswith(f"Usage: heapwise {command}"), str(ended))
+    hw.need("Examples" in heapwise("report", "--help").text, "no examples")
+    version = heapwise("--version")
+    hw.need(version.status == 0 and version.text.startswith("heapwise "), str(version))
+
+
+@TESTS.test
+def newest_recording(folder):
+    """Without FILE the newest recording of the folder is taken, and said"""
+    none = heapwise("report", cwd=folder)
+    hw.need(none.status == 3 and "heapwise run" in none.errors, f"expected status 3: {none}")
+    for name, when in (("old.hpw", 2000), ("new.hpw", 3000), ("oldest.hpw", 1000)):
+        os.utime(recording(folder, name), (when, when))
+    (folder / "newer.hpw").mkdir()
+    (folder / "newer.txt").write_text("no recording")
+    ended = heapwise("report", "--json", cwd=folder)
+    hw.need(ended.status == 0 and "new.hpw" in ended.errors, str(ended))
+    hw.need(json.loads(ended.text)["recording"]["file"] == "new.hpw", "another file")
+
+
+@TESTS.test
+def bad_files(folder):
+    """A file that is no recording: one line and status 3, and nothing on stdout"""
+    (folder / "empty.hpw").write_bytes(b"")
+    (folder / "foreign.hpw").write_bytes(b"\x7fELF" + bytes(500))
+    for name in ("missing.hpw", "empty.hpw", "foreign.hpw", "."):
+        ended = heapwise("report", folder / name)
+        hw.need(ended.status == 3, f"{name}: expected status 3: {ended}")
+        hw.need(ended.text == "" and len(ended.errors.splitlines()) == 1, f"{name}: {ended}")
+
+
+@TESTS.test
+def incomplete_recording(folder):
+    """A recording cut short is shown with status 0, and stderr says that it is incomplete"""
+    path = recording(folder)
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) - 40])
+    ended = heapwise("report", path, "--json")
+    hw.need(ended.status == 0 and "incomplete" in ended.errors, str(ended))
+    found = json.loads(ended.text)
+    hw.need(not found["recording"]["complete"], "said to be complete")
+    hw.need(found["notes"], "no note says so")
+    text = heapwise("report", path)
+    hw.need(text.status == 0 and "incomplete" in text.text, str(text))
+
+
+@TESTS.test
+def full_disk(folder):
+    """A result that cannot be written: status 4 and the reason"""
+    path = recording(folder)
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run([hw.HEAPWISE, "report", path], stdout=full, stderr=subprocess.PIPE,
+                               timeout=hw.TIMEOUT, check=False)
+    hw.need(ended.returncode == 4, f"status {ended.returncode}")
+    hw.need(b"No space left" in ended.stderr, ended.stderr.decode())
+    ended = subprocess.run(["/bin/sh", "-c", 'exec "$0" report "$1" >&-', hw.HEAPWISE, path],
+                           stderr=subprocess.PIPE, timeout=hw.TIMEOUT, check=False)
+    hw.need(ended.returncode == 4 and ended.stderr.startswith(b"heapwise: "), f"closed stdout: {ended}")
+
+
+@TESTS.test
+def reader_leaves(folder):
+    """A reader that leaves early is no error"""
+    path = recording(folder)
+    ended = subprocess.Popen([hw.HEAPWISE, "report", path, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    ended.stdout.close()
+    errors = ended.stderr.read()
+    hw.need(ended.wait(hw.TIMEOUT) == 0 and errors == b"", f"status {ended.returncode}: {errors.decode()}")
+
+
+@TESTS.test
+def all_frames(folder):
+    """Allocator frames are hidden, and shown with --all-frames as the innermost ones"""
+    path = recording(folder)
+    for site in hw.report(path, "--view", "sites")["sites"]:
+        functions = [frame["function"] for frame in site["stack"]]
+        hw.need(site["kind"] not in functions[:1], f"{functions} begins with the allocator")
+    for site in hw.report(path, "--view", "sites", "--all-frames")["sites"]:
+        hw.need(site["stack"][0]["function"] == site["kind"], f"{site['stack'][0]} is not the allocator")
+
+
+@TESTS.test
+def same_bytes(folder):
+    """The same recording gives the same bytes"""
+    path = recording(folder)
+    for view in VIEWS:
+        for form in ((), ("--json",)):
+            first, second = (heapwise("report", path, "--view", view, *form).text for _ in range(2))
+            hw.need(first == second, f"{view} {form}: two reports differ")
+
+
+TESTS.main()

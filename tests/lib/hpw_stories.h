@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Stories that several tests tell. */
+#ifndef TESTS_LIB_HPW_STORIES_H
+#define TESTS_LIB_HPW_STORIES_H
+
+#include "lib/hpw_builder.h"
+
+/* One thread, one leak, one temporary block: the smallest that has everything a report shows. */
+extern const struct story story_small;
+/* Three threads and every kind of step, in chunks of five. */
+extern const struct story story_full;
+
+/* Random steps of several threads, always the same for a seed. Freed by story_random_free. */
+struct story story_random(uint64_t seed, size_t steps);
+void story_random_free(struct story *story);
+
+#endif
