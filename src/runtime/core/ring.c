@@ -88,20 +88,39 @@ static bool wait_for_room(struct rt_thread *t, uint32_t count)
 	return room;
 }
 
+/* Records that go before the next event: the time, if nothing else tells it, and how many events were dropped here. */
+static uint32_t words_before(const struct rt_thread *t)
+{
+	bool time = !t->stamped && t->head >= t->time_due;
+	return (time ? 2 : 0) + (t->lost ? 1 : 0);
+}
+
+static void put_before(struct rt_thread *t)
+{
+	if (!t->stamped && t->head >= t->time_due) {
+		t->words[t->head++] = HW_R_TIME;
+		t->words[t->head++] = sys_tsc_fenced();
+		t->time_due = t->head + RT_TIME_EVERY;
+	}
+	if (t->lost) {
+		t->words[t->head++] = HW_R_LOST | t->lost << 8;
+		t->lost = 0;
+	}
+}
+
 bool rt_ring_wait(struct rt_thread *t, uint32_t count)
 {
-	/* One word more: a report of lost events goes first when there is one. */
-	uint32_t wanted = t->lost ? count + 1 : count;
+	uint32_t wanted = count + words_before(t);
 	if (!look(t, wanted) && !wait_for_room(t, wanted)) {
 		t->lost++;
 		t->limit = t->head; /* whatever comes next has to pass here too */
 		__atomic_store_n(&t->ring->lost, t->ring->lost + 1, __ATOMIC_RELAXED);
 		return false;
 	}
-	if (t->lost) {
-		t->words[t->head++] = HW_R_LOST | t->lost << 8;
-		t->lost = 0;
-	}
+	put_before(t);
+	/* Makes sure to be asked again when it is time for the next stamp. */
+	if (!t->stamped && t->limit > t->time_due && t->time_due >= t->head + count)
+		t->limit = t->time_due;
 	return true;
 }
 
@@ -117,7 +136,8 @@ void rt_ring_attach(struct rt_thread *t, struct hw_shm *shm, uint32_t index, uin
 	t->last_address = 0;
 	t->lost = 0;
 	t->stalled_at = 0;
-	t->until_time = 0;
+	t->time_due = t->head;
+	t->stamped = false;
 	ring->busy = 0;
 	ring->tid = tid;
 	__atomic_store_n(&ring->generation, ring->generation + 1, __ATOMIC_RELEASE);
