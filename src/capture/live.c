@@ -92,7 +92,8 @@ bool live_add(struct live *live, const struct live_block *block, uint64_t size,
 	struct live_part *part = part_of(live, h);
 	if ((uint64_t)part->used * 4 >= (uint64_t)part->capacity * 3 && !part_grow(part))
 		return false;
-	struct live_block *at = &part->places[place_of(part, h)], *end = part->places + part->capacity;
+	struct live_block *at = &part->places[place_of(part, h)],
+			  *end = part->places + part->capacity;
 	for (; at->address; at = at + 1 == end ? part->places : at + 1) {
 		if (at->address == block->address) {
 			*ret_old = at;
@@ -115,7 +116,8 @@ struct live_block *live_find(struct live *live, uint64_t address)
 	struct live_part *part = part_of(live, h);
 	if (!part->capacity)
 		return NULL;
-	struct live_block *at = &part->places[place_of(part, h)], *end = part->places + part->capacity;
+	struct live_block *at = &part->places[place_of(part, h)],
+			  *end = part->places + part->capacity;
 	for (; at->address; at = at + 1 == end ? part->places : at + 1) {
 		if (at->address == address)
 			return at;

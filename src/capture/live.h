@@ -46,8 +46,8 @@ void live_init(struct live *live);
 void live_deinit(struct live *live);
 
 /*
- * Adds a block of `size` bytes. If there is one at its address already nothing is added and that one is in *ret_old, else
- * *ret_old is NULL. False: no memory.
+ * Adds a block of `size` bytes. If there is one at its address already nothing is added and that
+ * one is in *ret_old, else *ret_old is NULL. False: no memory.
  */
 bool live_add(struct live *live, const struct live_block *block, uint64_t size,
 	struct live_block **ret_old);

@@ -260,8 +260,8 @@ static inline uint32_t alloc_words(const struct merge_lane *lane, uint64_t w0, u
 }
 
 /*
- * Tells a run of plain allocations and frees, which is nearly everything, without taking each record apart in general. Stops before
- * anything else, and before what is later than `until`.
+ * Tells a run of plain allocations and frees, which is nearly everything, without taking each
+ * record apart in general. Stops before anything else, and before what is later than `until`.
  */
 static void lane_run_plain(struct merge *merge, struct merge_lane *lane, uint64_t until)
 {
@@ -309,8 +309,7 @@ static bool lane_run(struct merge *merge, struct merge_lane *lane, uint64_t unti
 		uint64_t published = lane->tail;
 		if (__builtin_expect(r.op == HW_R_REALLOC, 0)) {
 			uint64_t address = r.number;
-			r.op = lane->half ? HW_R_ALLOC + HW_REALLOC
-					  : HW_R_FREE + HW_FREE_REALLOC;
+			r.op = lane->half ? HW_R_ALLOC + HW_REALLOC : HW_R_FREE + HW_FREE_REALLOC;
 			r.number = lane->half ? address : r.old;
 			r.stamp = lane->stamp;
 			tell(merge, lane, &r);

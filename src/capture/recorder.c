@@ -144,7 +144,7 @@ static inline void free_block(struct recorder *r, uint32_t thread, struct live_b
 		enum hw_free_kind expected = hw_matching_free(r->tally.sites[block->site].kind);
 		if (__builtin_expect(kind != expected, 0)) {
 			e.special_kind = (int)kind;
-			r->tally.mismatched += kind != HW_FREE_REALLOC || expected != HW_FREE;
+			r->tally.mismatched += !hw_free_is_realloc(kind) || expected != HW_FREE;
 		}
 		e.known = true;
 		e.owner = (uint32_t)block->thread;
@@ -155,7 +155,7 @@ static inline void free_block(struct recorder *r, uint32_t thread, struct live_b
 				.size = live_size(&r->live, block),
 				.stamp = stamp,
 				.temporary = e.owner == thread && e.number + 1 == allocations &&
-					     kind != HW_FREE_REALLOC,
+					     !hw_free_is_realloc(kind),
 				.same_frame = same_frame});
 		live_remove(&r->live, block);
 	}
@@ -244,6 +244,13 @@ static void flush(struct recorder *r)
 	}
 	bool ok = encoder_finish(&r->encoder, now.tsc, now.ns, &r->payload);
 	write_chunk(r, HPW_EVENTS, ok, true);
+	/* Events know threads by number only; a recording that is cut off here has their names all
+	 * the same. */
+	if (r->threads_written != r->tally.thread_count) {
+		r->threads_written = r->tally.thread_count;
+		ok = footer_table(&r->payload, HPW_THREADS, &r->tally, NULL);
+		write_chunk(r, HPW_THREADS, ok, true);
+	}
 }
 
 /* The memory that both sides share: sparse, so that its size is a promise, not a cost. */

@@ -88,7 +88,8 @@ static bool wait_for_room(struct rt_thread *t, uint32_t count)
 	return room;
 }
 
-/* Records that go before the next event: the time, if nothing else tells it, and how many events were dropped here. */
+/* Records that go before the next event: the time, if nothing else tells it, and how many events
+ * were dropped here. */
 static uint32_t words_before(const struct rt_thread *t)
 {
 	bool time = !t->stamped && t->head >= t->time_due;

@@ -29,7 +29,7 @@ struct rt_thread {
 	uint64_t lost;       /* events dropped since the last HW_R_LOST */
 	uint64_t stalled_at; /* progress when waiting was given up; +1 so that 0 is "never" */
 	uint32_t size;       /* of the ring in words */
-	uint64_t time_due; /* while not stamped: word from which on an HW_R_TIME goes first */
+	uint64_t time_due;   /* while not stamped: word from which on an HW_R_TIME goes first */
 	bool stamped;        /* other threads exist or existed */
 	struct rt_walk walk;
 };

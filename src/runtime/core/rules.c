@@ -36,7 +36,8 @@ void rt_rules_add(struct rt_rules *rules, uint64_t address, struct rt_rule_entry
 	const struct rt_module *module = rt_modules_at(rules->modules, pc);
 	if (!module)
 		return; /* JIT code or no code at all: not remembered, it may change */
-	rt_cfi_rule(module->eh_frame_hdr, module->start, module->end, pc, &ret->rule, &ret->function);
+	rt_cfi_rule(
+		module->eh_frame_hdr, module->start, module->end, pc, &ret->rule, &ret->function);
 	ret->rule.bits |= module->id;
 	remember(rules, ret);
 }

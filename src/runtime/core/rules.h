@@ -22,10 +22,10 @@
 #define RT_EXACT (1ull << 47)
 
 struct rt_rule_entry {
-	uint64_t address; /* 0 free, 1 being written or withdrawn */
+	uint64_t address;    /* 0 free, 1 being written or withdrawn */
 	struct rt_rule rule; /* complete, like function, before address is (release) */
-	uint64_t function; /* start of the code that the rule's unwind entry covers */
-	uint64_t unused; /* two entries to a cache line */
+	uint64_t function;   /* start of the code that the rule's unwind entry covers */
+	uint64_t unused;     /* two entries to a cache line */
 };
 _Static_assert(sizeof(struct rt_rule_entry) == 32, "indexed by a shift");
 

@@ -39,7 +39,8 @@ struct rt_child {
 static inline uint32_t rt_stacks_child_cached(
 	const struct rt_stacks *stacks, struct rt_child *cache, uint32_t parent, uint64_t frame)
 {
-	/* The parent is known last and goes in last: numbers are dense, so xor spreads them well enough. */
+	/* The parent is known last and goes in last: numbers are dense, so xor spreads them well
+	 * enough. */
 	uint64_t h = (frame >> 2) ^ (frame >> 12) ^ parent;
 	struct rt_child *c = &cache[h & (RT_CHILD_CACHE - 1)];
 	if (__builtin_expect(c->frame == frame && c->parent == parent, 1))

@@ -207,8 +207,7 @@ static struct rt_frame *memo_keep_inner(const struct rt_unwinder *u, const struc
 		fresh->sp = e->sp;
 		fresh->pc = e->pc;
 		fresh->rbp = e->rbp;
-		fresh->meta =
-			rt_rule_module(rt_rules_find(u->rules, e->pc)) | flags | e->slots;
+		fresh->meta = rt_rule_module(rt_rules_find(u->rules, e->pc)) | flags | e->slots;
 		fresh++;
 		int64_t rbp_slot = rt_frame_rbp_slot(next);
 		*e = (struct entered){next->sp, next->pc, e->rbp, next->meta & SLOTS_MASK};
@@ -240,14 +239,15 @@ static __attribute__((noinline)) uint32_t memo_append_rare(const struct rt_unwin
 	uint32_t first = (uint32_t)(kept - walk->memo);
 	kept->meta = with_compare(kept->meta);
 	walk->compare_top = kept->meta & FLAG(RT_FRAME_COMPARE) ? first
-		: walk->compare_top < first			? walk->compare_top
+			    : walk->compare_top < first         ? walk->compare_top
 								: first - (first > 0);
 	for (const struct rt_frame *f = end; f-- != walk->fresh;) {
 		uint64_t pc = f->pc, meta = f->meta;
 		all |= meta;
-		/* What is outward needs this frame's rbp too, unless the frame restores it from its own memory. */
+		/* What is outward needs this frame's rbp too, unless the frame restores it from its
+		 * own memory. */
 		needed = meta & FLAG(RT_FRAME_RBP_USED) ||
-			(needed && !(meta & FLAG(RT_FRAME_RBP_RESTORED)));
+			 (needed && !(meta & FLAG(RT_FRAME_RBP_RESTORED)));
 		if (meta & FLAG(RT_FRAME_GUESSED | RT_FRAME_EXACT))
 			base = marks_before(u, base, meta);
 		base = rt_stacks_child_cached(&u->stacks, walk->children, base,
@@ -268,8 +268,8 @@ static __attribute__((noinline)) uint32_t memo_append_rare(const struct rt_unwin
 
 /*
  * Numbers the fresh frames, from the outermost (the last one, before `end`) inward on top of
- * `base`, and puts them behind frame `kept` of the memo. `all`: their metas, or'ed. `needed`: whether the walk outward
- * of them depends on their rbp.
+ * `base`, and puts them behind frame `kept` of the memo. `all`: their metas, or'ed. `needed`:
+ * whether the walk outward of them depends on their rbp.
  */
 static inline uint32_t memo_append(const struct rt_unwinder *u, struct rt_walk *walk,
 	struct rt_frame *kept, uint32_t base, const struct rt_frame *end, uint64_t all, bool needed)

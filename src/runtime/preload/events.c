@@ -251,7 +251,8 @@ static __attribute__((noinline)) void *shared_realloc(
 			w[n++] = before;
 			w[n++] = sys_tsc_fenced();
 		} else {
-			w[0] = (HW_R_FREE + HW_FREE_REALLOC) | HW_R_STAMPED | (uint64_t)block << 8;
+			w[0] = (HW_R_FREE + HW_FREE_REALLOC_ZERO) | HW_R_STAMPED |
+			       (uint64_t)block << 8;
 			w[n++] = before;
 		}
 		rt_ring_publish(t, n + 1);
@@ -284,7 +285,7 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 			n = 3;
 			flag = 0;
 		} else {
-			w[0] = (HW_R_FREE + HW_FREE_REALLOC) | flag | (uint64_t)block << 8;
+			w[0] = (HW_R_FREE + HW_FREE_REALLOC_ZERO) | flag | (uint64_t)block << 8;
 		}
 		if (flag)
 			w[n++] = moved ? sys_tsc_fenced() : before;
