@@ -163,14 +163,14 @@ static inline void free_block(struct recorder *r, uint32_t thread, struct live_b
 	after_step(r);
 }
 
-static void on_free(void *context, uint32_t thread, enum hw_free_kind kind, bool same_frame,
+static __attribute__((flatten)) void on_free(void *context, uint32_t thread, enum hw_free_kind kind, bool same_frame,
 	uint64_t address, uint64_t stamp)
 {
 	struct recorder *r = context;
 	free_block(r, thread, live_find(&r->live, address), kind, same_frame, stamp);
 }
 
-static void on_alloc(void *context, uint32_t thread, enum hw_alloc_kind kind, uint64_t address,
+static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread, enum hw_alloc_kind kind, uint64_t address,
 	uint32_t stack, uint64_t size, uint64_t stamp)
 {
 	struct recorder *r = context;
