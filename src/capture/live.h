@@ -57,11 +57,20 @@ struct live_block *live_find(struct live *live, uint64_t address);
 
 void live_remove(struct live *live, struct live_block *block);
 
+/* Asks the processor to fetch the place of an address that is wanted soon. */
+void live_prefetch(const struct live *live, uint64_t address);
+
+/* From so many blocks on the table is larger than the caches near the processor. */
+#define LIVE_PREFETCH_BLOCKS (32u << 10)
+
 /* Requested bytes of a block that is in the table. */
 uint64_t live_size(const struct live *live, const struct live_block *block);
 
-/* All blocks in ascending order of address, in memory of the caller's (free()); NULL when out of
- * memory or none. */
-struct live_block *live_sorted(const struct live *live, size_t *ret_count);
+/*
+ * Takes all blocks out, in ascending order of address, in memory of the caller's (free()); NULL
+ * when out of memory or none. Sizes can still be asked for with live_size(). The table's memory is
+ * given back on the way, so that the two are never there together.
+ */
+struct live_block *live_drain_sorted(struct live *live, size_t *ret_count);
 
 #endif

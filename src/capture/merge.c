@@ -259,6 +259,33 @@ static inline uint32_t alloc_words(const struct merge_lane *lane, uint64_t w0, u
 	return n;
 }
 
+/* How many records ahead the sink hears of an address: what a fetch from memory takes. */
+#define AHEAD 12
+
+/* A second cursor that runs in front of a lane's tail over plain records. */
+struct ahead {
+	uint64_t at;
+	unsigned lead; /* records between tail and it */
+	bool blocked;  /* it stands before something that is not plain */
+};
+
+static void ahead_move(const struct merge *merge, const struct merge_lane *lane, struct ahead *a)
+{
+	while (a->lead < AHEAD && a->at < lane->head && !a->blocked) {
+		uint64_t w0 = word(lane, a->at);
+		uint32_t op = w0 & 0x7f;
+		bool alloc = is_alloc(op), big = false;
+		if (alloc && lane->head - a->at >= 2)
+			big = word(lane, a->at + 1) >> 32 == HW_R_SIZE_BIG;
+		a->blocked = !alloc && !is_free(op);
+		if (a->blocked)
+			return;
+		merge->sink.on_soon(merge->sink.context, w0 >> 8);
+		a->at += 1u + alloc + big + !!(w0 & HW_R_STAMPED);
+		a->lead++;
+	}
+}
+
 /*
  * Tells a run of plain allocations and frees, which is nearly everything, without taking each
  * record apart in general. Stops before anything else, and before what is later than `until`.
@@ -268,7 +295,10 @@ static void lane_run_plain(struct merge *merge, struct merge_lane *lane, uint64_
 	const struct merge_sink *s = &merge->sink;
 	uint64_t published = lane->tail, events = 0, stamp = lane->stamp;
 	uint32_t thread = lane->thread;
+	struct ahead ahead = {.at = lane->tail};
 	while (lane->tail != lane->head) {
+		if (merge->look_ahead)
+			ahead_move(merge, lane, &ahead);
 		uint64_t w0 = word(lane, lane->tail), left = lane->head - lane->tail;
 		uint32_t op = w0 & 0x7f, n;
 		uint64_t stack_size, size;
@@ -292,6 +322,7 @@ static void lane_run_plain(struct merge *merge, struct merge_lane *lane, uint64_
 				(uint32_t)stack_size, size, stamp);
 		events++;
 		lane->tail += n;
+		ahead.lead -= ahead.lead > 0;
 		published = moved_on(merge, lane, published);
 	}
 	merge->events += events;

@@ -163,15 +163,15 @@ static inline void free_block(struct recorder *r, uint32_t thread, struct live_b
 	after_step(r);
 }
 
-static __attribute__((flatten)) void on_free(void *context, uint32_t thread, enum hw_free_kind kind, bool same_frame,
-	uint64_t address, uint64_t stamp)
+static __attribute__((flatten)) void on_free(void *context, uint32_t thread, enum hw_free_kind kind,
+	bool same_frame, uint64_t address, uint64_t stamp)
 {
 	struct recorder *r = context;
 	free_block(r, thread, live_find(&r->live, address), kind, same_frame, stamp);
 }
 
-static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread, enum hw_alloc_kind kind, uint64_t address,
-	uint32_t stack, uint64_t size, uint64_t stamp)
+static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
+	enum hw_alloc_kind kind, uint64_t address, uint32_t stack, uint64_t size, uint64_t stamp)
 {
 	struct recorder *r = context;
 	uint32_t site = site_of(r, stack, kind);
@@ -206,6 +206,12 @@ static void on_failed(void *context, uint32_t thread, enum hw_alloc_kind kind, u
 	tally_failed(&r->tally, site);
 	encode_failed(&r->encoder, thread, r->tally.threads[thread].allocations, site, size, stamp);
 	after_step(r);
+}
+
+static void on_soon(void *context, uint64_t address)
+{
+	const struct recorder *r = context;
+	live_prefetch(&r->live, address);
 }
 
 static void on_lost(void *context, uint32_t thread, uint64_t count, uint64_t stamp)
@@ -291,6 +297,7 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 		.on_alloc = on_alloc,
 		.on_free = on_free,
 		.on_failed = on_failed,
+		.on_soon = on_soon,
 		.on_lost = on_lost};
 	merge_init(&r->merge, r->shm, start->tsc_hz, &sink);
 	if (!footer_target(&r->payload, start))
@@ -356,6 +363,7 @@ static bool thread_alive(void *context, uint32_t tid)
 
 uint64_t recorder_drain(struct recorder *recorder)
 {
+	recorder->merge.look_ahead = recorder->live.blocks >= LIVE_PREFETCH_BLOCKS;
 	uint64_t moved = merge_pass(&recorder->merge, false);
 	if (merge_ring_wanted(&recorder->merge))
 		merge_reclaim(&recorder->merge, thread_alive, recorder);
@@ -430,7 +438,7 @@ void recorder_finish(
 		write_chunk(r, types[i], ok, true);
 	}
 	size_t count, done = 0;
-	_cleanup_free_ struct live_block *blocks = live_sorted(&r->live, &count);
+	_cleanup_free_ struct live_block *blocks = live_drain_sorted(&r->live, &count);
 	while (done < count) {
 		size_t n = count - done < FOOTER_LIVE_ROWS ? count - done : FOOTER_LIVE_ROWS;
 		bool ok = footer_live(&r->payload, &r->live, blocks + done, n);

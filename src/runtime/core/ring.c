@@ -12,11 +12,6 @@
 
 #define WAIT_STEP_NS 50000000
 
-static uint64_t lap_end(const struct rt_thread *t)
-{
-	return (t->head & ~(uint64_t)(t->size - 1)) + t->size;
-}
-
 static uint64_t tail_of(const struct rt_thread *t)
 {
 	uint64_t tail = __atomic_load_n(&t->ring->tail, __ATOMIC_ACQUIRE);
@@ -25,12 +20,14 @@ static uint64_t tail_of(const struct rt_thread *t)
 	return t->head - tail <= t->size ? tail : t->head - t->size;
 }
 
-/* Fills the lap with a pad when a record does not fit in its rest. Needs one free word. */
+/* On to the next lap; a pad fills the rest of this one, if there is a rest. Needs one free word
+ * then. */
 static void wrap(struct rt_thread *t)
 {
-	uint64_t end = lap_end(t);
-	t->words[t->head] = HW_R_PAD;
-	t->head = end;
+	if (t->head != t->lap_end)
+		t->words[t->head] = HW_R_PAD;
+	t->head = t->lap_end;
+	t->lap_end += t->size;
 	t->words -= t->size;
 	__atomic_store_n(&t->ring->head, t->head, __ATOMIC_RELEASE);
 }
@@ -39,14 +36,12 @@ static void wrap(struct rt_thread *t)
 static bool look(struct rt_thread *t, uint32_t count)
 {
 	uint64_t free_until = tail_of(t) + t->size;
-	if (t->head + count > lap_end(t)) {
+	if (t->head + count > t->lap_end) {
 		if (t->head == free_until)
 			return false;
-		if (t->head != lap_end(t))
-			wrap(t);
+		wrap(t);
 	}
-	uint64_t end = lap_end(t);
-	t->limit = end < free_until ? end : free_until;
+	t->limit = t->lap_end < free_until ? t->lap_end : free_until;
 	return t->head + count <= t->limit;
 }
 
@@ -133,7 +128,9 @@ void rt_ring_attach(struct rt_thread *t, struct hw_shm *shm, uint32_t index, uin
 	t->size = hw_ring_words(index);
 	t->head = ring->head;
 	t->limit = t->head;
-	t->words = data - (t->head & ~(uint64_t)(t->size - 1));
+	uint64_t lap = t->head & ~(uint64_t)(t->size - 1);
+	t->lap_end = lap + t->size;
+	t->words = data - lap;
 	t->last_address = 0;
 	t->lost = 0;
 	t->stalled_at = 0;

@@ -20,9 +20,10 @@
  */
 struct rt_thread {
 	struct hw_ring *ring; /* NULL: no ring */
-	uint64_t *words; /* word number n stands at words[n]: moved back by a lap at each wrap */
-	uint64_t head;   /* next word to write */
-	uint64_t limit;  /* first word that may not be written without a look at tail */
+	uint64_t *words;  /* word number n stands at words[n]: moved back by a lap at each wrap */
+	uint64_t head;    /* next word to write */
+	uint64_t limit;   /* first word that may not be written without a look at tail */
+	uint64_t lap_end; /* first word that does not stand at words[] any more */
 	uint64_t last_address; /* of this thread's latest block while it can be a temporary, else 0
 				*/
 	struct hw_shm *shm;
