@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define CAPACITY_FIRST 64
 
@@ -16,10 +17,52 @@ void live_init(struct live *live)
 	memset(live, 0, sizeof(*live));
 }
 
+/*
+ * A large part lies in huge pages: each look-up goes to another place, and with small pages would wait
+ * for the page tables more than for the block.
+ */
+#define HUGE_PAGE ((size_t)2 << 20)
+
+static size_t part_bytes(uint32_t capacity)
+{
+	return (size_t)capacity * sizeof(struct live_block);
+}
+
+static bool part_is_huge(uint32_t capacity)
+{
+	return part_bytes(capacity) >= HUGE_PAGE / 2;
+}
+
+/* All zero; NULL: no memory. */
+static struct live_block *places_create(uint32_t capacity)
+{
+	if (!part_is_huge(capacity))
+		return calloc(capacity, sizeof(struct live_block));
+	size_t bytes = (part_bytes(capacity) + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+	char *at = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at == MAP_FAILED)
+		return NULL;
+	size_t before = -(uintptr_t)at & (HUGE_PAGE - 1);
+	if (before)
+		munmap(at, before);
+	munmap(at + before + bytes, HUGE_PAGE - before);
+	madvise(at + before, bytes, MADV_HUGEPAGE);
+	return (struct live_block *)(at + before);
+}
+
+static void places_destroy(struct live_block *places, uint32_t capacity)
+{
+	if (part_is_huge(capacity))
+		munmap(places, (part_bytes(capacity) + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1));
+	else
+		free(places);
+}
+
 void live_deinit(struct live *live)
 {
 	for (int i = 0; i < LIVE_PARTS; i++)
-		free(live->parts[i].places);
+		places_destroy(live->parts[i].places, live->parts[i].capacity);
 	free(live->big);
 	live_init(live);
 }
@@ -55,18 +98,17 @@ static void place(struct live_part *part, const struct live_block *block)
 
 static bool part_grow(struct live_part *part)
 {
-	uint32_t capacity = part->capacity < 1024 ? part->capacity * 2 : part->capacity / 4 * 5;
+	uint32_t capacity = part->capacity < 65536 ? part->capacity * 2 : part->capacity / 2 * 3;
 	if (!capacity)
 		capacity = CAPACITY_FIRST;
-	struct live_part bigger = {
-		calloc(capacity, sizeof(struct live_block)), capacity, part->used};
+	struct live_part bigger = {places_create(capacity), capacity, part->used};
 	if (!bigger.places)
 		return false;
 	for (uint32_t i = 0; i < part->capacity; i++) {
 		if (part->places[i].address)
 			place(&bigger, &part->places[i]);
 	}
-	free(part->places);
+	places_destroy(part->places, part->capacity);
 	*part = bigger;
 	return true;
 }
@@ -236,7 +278,7 @@ struct live_block *live_drain_sorted(struct live *live, size_t *ret_count)
 			if (part->places[i].address)
 				all[n++] = part->places[i];
 		}
-		free(part->places);
+		places_destroy(part->places, part->capacity);
 		*part = (struct live_part){NULL, 0, 0};
 	}
 	live->blocks = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The blocks that are live now, by address: the largest thing a collector keeps, so it is packed:
- * 24 bytes a block, at most 40 with the empty places (load 0.6 to 0.75, growth by a quarter, in 64
- * parts so that growing one needs little room).
+ * 24 bytes a block, at most 48 with the empty places (load 0.5 to 0.75, in 8 parts so that growing
+ * one needs little room).
  */
 #ifndef CAPTURE_LIVE_H
 #define CAPTURE_LIVE_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LIVE_PARTS 64
+#define LIVE_PARTS 8
 #define LIVE_SIZE_BIG UINT32_MAX
 
 /* A block. (thread, number): the number-th allocation of that thread; the block's identity in a
