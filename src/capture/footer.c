@@ -15,6 +15,8 @@
 #endif
 
 #define COLUMNS_MAX 12
+/* A chunk of modules is closed after so many. */
+#define MODULES_BYTES (1u << 20)
 
 /* A set of columns being filled; see FORMAT.md, "Columns". */
 struct columns {
@@ -129,8 +131,9 @@ bool footer_modules(struct buf *ret, const struct hw_shm *shm, uint32_t *next)
 	const struct hw_module *table =
 		(const struct hw_module *)((const char *)shm + HW_SHM_MODULES);
 	const char *strings = (const char *)shm + HW_SHM_STRINGS;
-	for (; *next < count; ++*next) {
+	for (; *next < count && ret->len < MODULES_BYTES; ++*next) {
 		struct hw_module m = table[*next];
+		__asm__ volatile("" : : : "memory"); /* fetched once, whoever changes it now */
 		if (m.build_id_bytes > sizeof(m.build_id))
 			m.build_id_bytes = 0;
 		if (m.path_bytes > 8192 || m.path_offset > HW_STRINGS_BYTES - m.path_bytes)

@@ -33,7 +33,7 @@ void merge_init(
 		lane->ring = (struct hw_ring *)((char *)shm + HW_SHM_RINGS) + i;
 		lane->data = (const uint64_t *)((char *)shm + HW_SHM_DATA) + hw_ring_start(i);
 		lane->words = hw_ring_words(i);
-		lane->thread = MERGE_NO_THREAD;
+		lane->thread = lane->foreign = MERGE_NO_THREAD;
 	}
 }
 
@@ -97,6 +97,8 @@ static inline struct record record_at(const struct merge_lane *lane, uint64_t at
 			r.size = word(lane, at + n++);
 		if (r.op == HW_R_REALLOC)
 			r.old = word(lane, at + n++);
+		if (!r.number)
+			return r;
 	} else if (r.op == HW_R_FAILED) {
 		r.stack = (uint32_t)word(lane, at + 1);
 		r.size = word(lane, at + 2);
@@ -141,6 +143,8 @@ static uint32_t foreign_thread(struct merge *merge, uint32_t tid, uint64_t stamp
 		merge->foreign_capacity = capacity;
 	}
 	uint32_t thread = merge->sink.on_thread(merge->sink.context, tid, stamp);
+	if (thread == MERGE_NO_THREAD)
+		return thread;
 	merge->foreign[merge->foreign_count].tid = tid;
 	merge->foreign[merge->foreign_count++].thread = thread;
 	return thread;
@@ -176,8 +180,10 @@ static inline void tell(struct merge *merge, struct merge_lane *lane, const stru
 {
 	const struct merge_sink *s = &merge->sink;
 	uint32_t thread = lane_thread(merge, lane, r->stamp);
-	if (thread == MERGE_NO_THREAD)
+	if (thread == MERGE_NO_THREAD) {
+		merge->dropped += r->op != HW_R_LOST && !lane->half;
 		return;
+	}
 	if (is_alloc(r->op))
 		s->on_alloc(s->context, thread, r->op - HW_R_ALLOC, r->number, r->stack, r->size,
 			r->stamp);
@@ -226,6 +232,10 @@ static inline bool lane_peek(struct merge *merge, struct merge_lane *lane, struc
 			lane->tail += ret->words;
 			continue;
 		}
+		if (lane->half && ret->op != HW_R_REALLOC) {
+			lane_break(merge, lane);
+			return false;
+		}
 		lane->stamp = lane->half ? ret->stamp2 : ret->stamp;
 		return true;
 	}
@@ -240,6 +250,8 @@ static bool lane_run(struct merge *merge, struct merge_lane *lane, uint64_t unti
 	while (lane_peek(merge, lane, &r)) {
 		if (lane->stamp > until)
 			return true;
+		/* A realloc counts with its first half: the second may never be seen. */
+		merge->events += r.op != HW_R_LOST && !lane->half;
 		if (__builtin_expect(r.op == HW_R_REALLOC, 0)) {
 			uint64_t address = r.number;
 			r.op = lane->half ? HW_R_ALLOC + HW_REALLOC : HW_R_FREE + HW_FREE_REALLOC;
@@ -252,7 +264,6 @@ static bool lane_run(struct merge *merge, struct merge_lane *lane, uint64_t unti
 		} else {
 			tell(merge, lane, &r);
 		}
-		merge->events += r.op != HW_R_LOST;
 		lane->tail += r.words;
 		if (lane->tail - published >= PUBLISH_WORDS) {
 			merge->moved += lane->tail - published;
@@ -400,7 +411,9 @@ void merge_reclaim(struct merge *merge, bool (*alive)(void *context, uint32_t ti
 {
 	for (uint32_t i = 0; i < merge->lane_count; i++) {
 		struct merge_lane *lane = &merge->lanes[i];
-		if (!lane->active || lane->tail != lane->head || alive(context, lane->tid))
+		/* No thread id: taken by a thread that has not said yet who it is. */
+		if (!lane->active || lane->tail != lane->head || !lane->tid ||
+			alive(context, lane->tid))
 			continue;
 		/* The thread is gone, so the ring can't move any more: one more look, then it is
 		 * free. */
@@ -411,6 +424,7 @@ void merge_reclaim(struct merge *merge, bool (*alive)(void *context, uint32_t ti
 			merge->sink.on_thread_end(merge->sink.context, lane->thread, lane->stamp);
 		lane->active = false;
 		lane->thread = MERGE_NO_THREAD;
+		lane->tid = 0;
 		__atomic_store_n(&lane->ring->state, HW_RING_FREE, __ATOMIC_RELEASE);
 	}
 	/* A thread id that is used again is another thread. What the shared ring still holds of the

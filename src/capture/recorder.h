@@ -49,6 +49,7 @@ struct recorder {
 	size_t stacks_count, stacks_capacity;
 	uint64_t stacks_bad;     /* numbers that made no sense */
 	uint64_t blocks_dropped; /* no memory for them: the books are not exact any more */
+	uint64_t frees_added;    /* of blocks whose address was given out again */
 	struct error *error;     /* the first that happened; recording goes on without the file */
 	bool tids_differ; /* the target is in another PID namespace: thread ids say nothing here */
 };
