@@ -73,12 +73,13 @@ SEEDS = {
         "ring 2", "claim 7", alloc(48, 1, 5, stamp=1), "publish", "drain"),
     "shared-without-name": script(0, "ring %d" % SHARED, alloc(16, 1, 5, stamp=1), "publish"),
     "laps": script(
-        0, "ring 7", "claim 5", ["lap", b"\x03"], "publish", "drain", alloc(16, 0, 5, stamp=1),
-        alloc(32, 0, "2^33", stamp=1), "publish", "drain", ["lap", b"\x00"],
+        8, "ring 8", "claim 5", ["lap", b"\x03"], alloc(16, 0, 5, stamp=1),
+        alloc(32, 0, "2^33", stamp=1), "publish", "drain", ["lap", b"\x01"],
         realloc(16, 0, "2^33", 16, [1, 1]), "publish", "drain"),
     "repairs": script(
         2, "ring 0", "claim 5", alloc(16, 0, 5, kind=9), alloc(16, 0, 6), realloc(16, 0, 7, 99),
-        free(16), free(16), free(0), alloc(0, 0, 3), realloc(0, 0, 3, 0), "publish"),
+        free(16), free(16), free(0), realloc(48, 0, 3, 0), "publish", "drain", alloc(0, 0, 3),
+        "publish"),
     "liar": script(
         2, ["node", 5, "-1", "2^32-1", "-1"], ["node", 7, 5, 9, 9], "ring 0", "claim 5",
         alloc(16, 7, 5), alloc(32, "nodes", 5), alloc(48, "2^32-1", "-1"), "publish", "drain",

@@ -134,6 +134,8 @@ bool footer_modules(struct buf *ret, const struct hw_shm *shm, uint32_t *next)
 	for (; *next < count && ret->len < MODULES_BYTES; ++*next) {
 		struct hw_module m = table[*next];
 		__asm__ volatile("" : : : "memory"); /* fetched once, whoever changes it now */
+		if (m.end < m.start)
+			m.end = m.start;
 		if (m.build_id_bytes > sizeof(m.build_id))
 			m.build_id_bytes = 0;
 		if (m.path_bytes > 8192 || m.path_offset > HW_STRINGS_BYTES - m.path_bytes)
