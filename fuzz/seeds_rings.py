@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Writes the seeds of fuzz_rings.c: small stories, honest and not, in the language of its scripts.
 
-    fuzz/seeds_rings.py [FOLDER]        default: seeds/rings beside this file
+    fuzz/seeds_rings.py         into seeds/rings, slow/rings (replayed, too slow to be mutated)
 """
 import os
-import sys
 
 COMMANDS = ["ring", "claim", "publish", "alloc", "free", "realloc", "failed", "other", "raw", "lap",
             "head", "set_ring", "set_header", "node", "module", "string", "drain", "tend"]
@@ -93,14 +92,30 @@ SEEDS = {
 }
 
 
+def raw_allocs(*stacks):
+    """Allocations at stacks that the command would not let pass."""
+    commands = ["publish"]
+    for stack in stacks:
+        commands = [["raw", 0x1020], ["raw", stack | 5 << 32]] + commands
+    return commands
+
+
+LAST_NODE = (8 << 20) - 1
+SLOW = {
+    "far-stacks": script(
+        4, "ring 0", "claim 5", *raw_allocs(LAST_NODE), "drain", "tend",
+        *raw_allocs(LAST_NODE - 1, 5, 70, 70000, 4000000), "drain"),
+    "far-first": script(4, "ring 0", "claim 5", *raw_allocs(3000000, 2900000), "drain"),
+}
+
+
 def main():
-    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "seeds", "rings")
-    if len(sys.argv) > 1:
-        folder = sys.argv[1]
-    os.makedirs(folder, exist_ok=True)
-    for name, data in SEEDS.items():
-        with open(os.path.join(folder, name), "wb") as file:
-            file.write(data)
+    here = os.path.dirname(os.path.abspath(__file__))
+    for folder, scripts in (("seeds", SEEDS), ("slow", SLOW)):
+        os.makedirs(os.path.join(here, folder, "rings"), exist_ok=True)
+        for name, data in scripts.items():
+            with open(os.path.join(here, folder, "rings", name), "wb") as file:
+                file.write(data)
 
 
 main()

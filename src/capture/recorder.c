@@ -247,11 +247,13 @@ static void flush(struct recorder *r)
 		return;
 	while (footer_modules(&r->payload, r->shm, &r->modules_written))
 		write_chunk(r, HPW_MODULES, true, true);
-	if (r->stacks_count) {
-		bool ok = footer_stacks(&r->payload, r->shm, r->stacks, r->stacks_count);
-		r->stacks_count = 0;
+	footer_stacks_sort(r->stacks, r->stacks_count);
+	for (size_t done = 0, taken; done < r->stacks_count; done += taken) {
+		bool ok = footer_stacks(&r->payload, r->shm, r->stacks + done,
+			r->stacks_count - done, &r->stacks_end, &taken);
 		write_chunk(r, HPW_STACKS, ok, true);
 	}
+	r->stacks_count = 0;
 	if (r->sites_written < r->tally.site_count) {
 		bool ok = footer_sites(&r->payload, &r->tally, r->sites_written);
 		r->sites_written = r->tally.site_count;
@@ -323,6 +325,7 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	r->began = start->began;
 	r->flushed_ns = start->began.ns;
 	r->modules_written = 1; /* module 0 is "unknown" */
+	r->stacks_end = 1;      /* node 0 is the root */
 	live_init(&r->live);
 	tally_init(&r->tally);
 	encoder_init(&r->encoder);
