@@ -123,6 +123,21 @@ static inline struct record record_at(const struct merge_lane *lane, uint64_t at
 	return r;
 }
 
+static bool foreign_add(struct merge *merge, uint32_t tid, uint32_t thread)
+{
+	if (merge->foreign_count == merge->foreign_capacity) {
+		uint32_t capacity = merge->foreign_capacity ? merge->foreign_capacity * 2 : 16;
+		void *moved = realloc(merge->foreign, capacity * sizeof(*merge->foreign));
+		if (!moved)
+			return false;
+		merge->foreign = moved;
+		merge->foreign_capacity = capacity;
+	}
+	merge->foreign[merge->foreign_count].tid = tid;
+	merge->foreign[merge->foreign_count++].thread = thread;
+	return true;
+}
+
 static uint32_t foreign_thread(struct merge *merge, uint32_t tid, uint64_t stamp)
 {
 	for (uint32_t i = 0; i < merge->lane_count; i++) {
@@ -134,19 +149,9 @@ static uint32_t foreign_thread(struct merge *merge, uint32_t tid, uint64_t stamp
 		if (merge->foreign[i].tid == tid)
 			return merge->foreign[i].thread;
 	}
-	if (merge->foreign_count == merge->foreign_capacity) {
-		uint32_t capacity = merge->foreign_capacity ? merge->foreign_capacity * 2 : 16;
-		void *moved = realloc(merge->foreign, capacity * sizeof(*merge->foreign));
-		if (!moved)
-			return MERGE_NO_THREAD;
-		merge->foreign = moved;
-		merge->foreign_capacity = capacity;
-	}
 	uint32_t thread = merge->sink.on_thread(merge->sink.context, tid, stamp);
-	if (thread == MERGE_NO_THREAD)
-		return thread;
-	merge->foreign[merge->foreign_count].tid = tid;
-	merge->foreign[merge->foreign_count++].thread = thread;
+	if (thread != MERGE_NO_THREAD && !foreign_add(merge, tid, thread))
+		return MERGE_NO_THREAD;
 	return thread;
 }
 
@@ -286,19 +291,26 @@ static void lane_renew(struct merge_lane *lane, uint32_t generation)
 	lane->half = lane->broken = false;
 }
 
+/* What is not to be seen at `now` has a later stamp than this. */
+static uint64_t merge_idle(const struct merge *merge, uint64_t now)
+{
+	uint64_t margin = (uint64_t)((double)merge->tsc_hz * MARGIN_SECONDS);
+	return now > margin ? now - margin : 0;
+}
+
 /* Looks at one ring: what there is, and what can still come. */
 static void lane_look(struct merge *merge, struct merge_lane *lane, uint64_t now, bool last)
 {
-	uint64_t margin = (uint64_t)((double)merge->tsc_hz * MARGIN_SECONDS);
 	lane->active = __atomic_load_n(&lane->ring->state, __ATOMIC_ACQUIRE) == HW_RING_ACTIVE ||
 		       lane->ring == merge->lanes[HW_RING_SHARED].ring;
 	if (!lane->active)
 		return;
+	uint64_t busy = __atomic_load_n(&lane->ring->busy, __ATOMIC_ACQUIRE);
+	uint64_t head = __atomic_load_n(&lane->ring->head, __ATOMIC_ACQUIRE);
+	/* After head: what a new producer has published must not pass for the old one's. */
 	uint32_t generation = __atomic_load_n(&lane->ring->generation, __ATOMIC_ACQUIRE);
 	if (generation != lane->generation)
 		lane_renew(lane, generation);
-	uint64_t busy = __atomic_load_n(&lane->ring->busy, __ATOMIC_ACQUIRE);
-	uint64_t head = __atomic_load_n(&lane->ring->head, __ATOMIC_ACQUIRE);
 	if (head - lane->tail > lane->words) {
 		lane->head = head;
 		lane_break(merge, lane);
@@ -306,7 +318,7 @@ static void lane_look(struct merge *merge, struct merge_lane *lane, uint64_t now
 	lane->head = lane->broken ? lane->tail : head;
 	if (lane->broken)
 		lane->tail = lane->head = head;
-	uint64_t idle = now > margin ? now - margin : 0;
+	uint64_t idle = merge_idle(merge, now);
 	if (last) {
 		lane->bound = UINT64_MAX;
 		return;
@@ -364,7 +376,9 @@ static uint64_t lane_bound(const struct merge_lane *lane)
 
 uint64_t merge_pass(struct merge *merge, bool last)
 {
-	uint64_t now = tsc_now(), safe = UINT64_MAX;
+	/* Nothing later than now, even if every ring has more: a ring that had no owner when it was
+	 * looked at can have got one since. */
+	uint64_t now = tsc_now(), safe = last ? UINT64_MAX : merge_idle(merge, now);
 	merge->moved = 0;
 	merge->heap_count = 0;
 	/* Rings are handed out from the first on, so that the first never used one is near. */
@@ -382,8 +396,7 @@ uint64_t merge_pass(struct merge *merge, bool last)
 		struct record r;
 		if (lane_peek(merge, lane, &r))
 			merge->heap[merge->heap_count++] = i;
-		else if (lane_bound(lane) < safe &&
-			 (i != HW_RING_SHARED || lane->tail || lane->busy_seen))
+		else if (lane_bound(lane) < safe)
 			safe = lane_bound(lane);
 	}
 	for (uint32_t i = merge->heap_count / 2; i-- > 0;)
@@ -407,31 +420,37 @@ uint64_t merge_pass(struct merge *merge, bool last)
 	return merge->moved;
 }
 
+/* The lane's thread is gone. What it left in the shared ring, it did before. */
+static void lane_free(struct merge *merge, struct merge_lane *lane, bool shared_told)
+{
+	if (lane->thread != MERGE_NO_THREAD &&
+		(shared_told || !foreign_add(merge, lane->tid, lane->thread)))
+		merge->sink.on_thread_end(merge->sink.context, lane->thread, lane->stamp);
+	lane->active = false;
+	lane->thread = MERGE_NO_THREAD;
+	lane->tid = 0;
+	__atomic_store_n(&lane->ring->state, HW_RING_FREE, __ATOMIC_RELEASE);
+}
+
+static bool all_told(const struct merge_lane *lane)
+{
+	return __atomic_load_n(&lane->ring->head, __ATOMIC_ACQUIRE) == lane->tail;
+}
+
 void merge_reclaim(struct merge *merge, bool (*alive)(void *context, uint32_t tid), void *context)
 {
+	const struct merge_lane *shared = &merge->lanes[HW_RING_SHARED];
 	for (uint32_t i = 0; i < merge->lane_count; i++) {
 		struct merge_lane *lane = &merge->lanes[i];
-		/* No thread id: taken by a thread that has not said yet who it is. */
-		if (!lane->active || lane->tail != lane->head || !lane->tid ||
-			alive(context, lane->tid))
-			continue;
-		/* The thread is gone, so the ring can't move any more: one more look, then it is
-		 * free. */
-		uint64_t head = __atomic_load_n(&lane->ring->head, __ATOMIC_ACQUIRE);
-		if (head != lane->tail)
-			continue;
-		if (lane->thread != MERGE_NO_THREAD)
-			merge->sink.on_thread_end(merge->sink.context, lane->thread, lane->stamp);
-		lane->active = false;
-		lane->thread = MERGE_NO_THREAD;
-		lane->tid = 0;
-		__atomic_store_n(&lane->ring->state, HW_RING_FREE, __ATOMIC_RELEASE);
+		/* No thread id: taken by a thread that has not said yet who it is. A ring is looked
+		 * at again once its thread is gone: only then it can't move any more. */
+		if (lane->active && lane->tail == lane->head && lane->tid &&
+			!alive(context, lane->tid) && all_told(lane))
+			lane_free(merge, lane, all_told(shared));
 	}
-	/* A thread id that is used again is another thread. What the shared ring still holds of the
-	 * old one has been told. */
-	const struct merge_lane *shared = &merge->lanes[HW_RING_SHARED];
+	/* A thread id that is used again is another thread. */
 	for (uint32_t i = 0; i < merge->foreign_count; i++) {
-		if (shared->tail != shared->head || alive(context, merge->foreign[i].tid))
+		if (alive(context, merge->foreign[i].tid) || !all_told(shared))
 			continue;
 		merge->sink.on_thread_end(
 			merge->sink.context, merge->foreign[i].thread, shared->stamp);

@@ -118,8 +118,9 @@ void rt_ring_attach(struct rt_thread *t, struct hw_shm *shm, uint32_t index, uin
 	t->lost = 0;
 	t->stalled_at = 0;
 	t->until_time = 0;
-	ring->busy = 0;
-	ring->tid = tid;
+	/* The collector may look already. */
+	__atomic_store_n(&ring->busy, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->tid, tid, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->generation, ring->generation + 1, __ATOMIC_RELEASE);
 	t->ring = ring;
 }
