@@ -79,16 +79,26 @@ static bool big_add(struct live *live, uint64_t address, uint64_t size)
 	return known;
 }
 
-bool live_add(struct live *live, const struct live_block *block, uint64_t size)
+bool live_add(struct live *live, const struct live_block *block, uint64_t size,
+	struct live_block **ret_old)
 {
-	struct live_part *part = part_of(live, hash(block->address));
+	uint64_t h = hash(block->address);
+	struct live_part *part = part_of(live, h);
 	if ((uint64_t)part->used * 4 >= (uint64_t)part->capacity * 3 && !part_grow(part))
 		return false;
-	struct live_block packed = *block;
-	packed.size = size < LIVE_SIZE_BIG ? (uint32_t)size : LIVE_SIZE_BIG;
-	if (packed.size == LIVE_SIZE_BIG && !big_add(live, block->address, size))
+	struct live_block *at = &part->places[place_of(part, h)],
+			  *end = part->places + part->capacity;
+	for (; at->address; at = at + 1 == end ? part->places : at + 1) {
+		if (at->address == block->address) {
+			*ret_old = at;
+			return true;
+		}
+	}
+	*ret_old = NULL;
+	if (__builtin_expect(size >= LIVE_SIZE_BIG, 0) && !big_add(live, block->address, size))
 		return false;
-	place(part, &packed);
+	*at = *block;
+	at->size = size < LIVE_SIZE_BIG ? (uint32_t)size : LIVE_SIZE_BIG;
 	part->used++;
 	live->blocks++;
 	return true;
@@ -100,9 +110,11 @@ struct live_block *live_find(struct live *live, uint64_t address)
 	struct live_part *part = part_of(live, h);
 	if (!part->capacity)
 		return NULL;
-	for (uint32_t i = place_of(part, h); part->places[i].address; i = next(part, i)) {
-		if (part->places[i].address == address)
-			return &part->places[i];
+	struct live_block *at = &part->places[place_of(part, h)],
+			  *end = part->places + part->capacity;
+	for (; at->address; at = at + 1 == end ? part->places : at + 1) {
+		if (at->address == address)
+			return at;
 	}
 	return NULL;
 }
@@ -111,7 +123,7 @@ void live_prefetch(const struct live *live, uint64_t address)
 {
 	uint64_t h = hash(address);
 	const struct live_part *part = part_of(live, h);
-	__builtin_prefetch(part->places + place_of(part, h));
+	__builtin_prefetch(part->places + place_of(part, h), 1);
 }
 
 void live_remove(struct live *live, struct live_block *block)
@@ -143,13 +155,56 @@ uint64_t live_size(const struct live *live, const struct live_block *block)
 	return size ? *size : block->size;
 }
 
-static int by_address(const void *a, const void *b)
+static inline unsigned digit(const struct live_block *block, unsigned shift)
 {
-	const struct live_block *x = a, *y = b;
-	return (x->address > y->address) - (x->address < y->address);
+	return block->address >> shift & 0xff;
 }
 
-struct live_block *live_sorted(const struct live *live, size_t *ret_count)
+static void insertion_sort(struct live_block *blocks, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		struct live_block moved = blocks[i];
+		size_t at = i;
+		for (; at && blocks[at - 1].address > moved.address; at--)
+			blocks[at] = blocks[at - 1];
+		blocks[at] = moved;
+	}
+}
+
+/*
+ * Radix sort in place, from the highest digit down (McIlroy, Bostic, McIlroy, "Engineering Radix
+ * Sort", 1993: the American flag): qsort would need as much memory again.
+ */
+static void sort(struct live_block *blocks, size_t count, unsigned shift)
+{
+	if (count < 32) {
+		insertion_sort(blocks, count);
+		return;
+	}
+	size_t start[257] = {0}, next[256];
+	for (size_t i = 0; i < count; i++)
+		start[digit(&blocks[i], shift) + 1]++;
+	for (unsigned d = 0; d < 256; d++) {
+		start[d + 1] += start[d];
+		next[d] = start[d];
+	}
+	for (unsigned d = 0; d < 256; d++) {
+		while (next[d] < start[d + 1]) {
+			struct live_block *here = &blocks[next[d]];
+			unsigned belongs = digit(here, shift);
+			struct live_block *there = &blocks[next[belongs]++];
+			if (here != there) {
+				struct live_block swap = *here;
+				*here = *there;
+				*there = swap;
+			}
+		}
+	}
+	for (unsigned d = 0; shift && d < 256; d++)
+		sort(blocks + start[d], start[d + 1] - start[d], shift - 8);
+}
+
+struct live_block *live_drain_sorted(struct live *live, size_t *ret_count)
 {
 	*ret_count = 0;
 	struct live_block *all = live->blocks ? malloc(live->blocks * sizeof(*all)) : NULL;
@@ -157,13 +212,16 @@ struct live_block *live_sorted(const struct live *live, size_t *ret_count)
 		return NULL;
 	size_t n = 0;
 	for (int p = 0; p < LIVE_PARTS; p++) {
-		const struct live_part *part = &live->parts[p];
+		struct live_part *part = &live->parts[p];
 		for (uint32_t i = 0; i < part->capacity; i++) {
 			if (part->places[i].address)
 				all[n++] = part->places[i];
 		}
+		free(part->places);
+		*part = (struct live_part){NULL, 0, 0};
 	}
-	qsort(all, n, sizeof(*all), by_address);
+	live->blocks = 0;
+	sort(all, n, 40);
 	*ret_count = n;
 	return all;
 }

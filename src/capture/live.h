@@ -48,22 +48,32 @@ struct live {
 void live_init(struct live *live);
 void live_deinit(struct live *live);
 
-/* Adds a block; the caller has made sure that its address is not there. False: no memory. */
-bool live_add(struct live *live, const struct live_block *block, uint64_t size);
+/*
+ * Adds a block of `size` bytes. If there is one at its address already nothing is added and that
+ * one is in *ret_old, else *ret_old is NULL. False: no memory.
+ */
+bool live_add(struct live *live, const struct live_block *block, uint64_t size,
+	struct live_block **ret_old);
 
 /* The block at address, or NULL. Valid until the next add or remove. */
 struct live_block *live_find(struct live *live, uint64_t address);
 
 void live_remove(struct live *live, struct live_block *block);
 
+/* Asks the processor to fetch the place of an address that is wanted soon. */
+void live_prefetch(const struct live *live, uint64_t address);
+
+/* From so many blocks on the table is larger than the caches near the processor. */
+#define LIVE_PREFETCH_BLOCKS (32u << 10)
+
 /* Requested bytes of a block that is in the table. */
 uint64_t live_size(const struct live *live, const struct live_block *block);
 
-/* All blocks in ascending order of address, in memory of the caller's (free()); NULL when out of
- * memory or none. */
-struct live_block *live_sorted(const struct live *live, size_t *ret_count);
-
-/* Asks the processor to fetch the place of an address that is wanted soon. */
-void live_prefetch(const struct live *live, uint64_t address);
+/*
+ * Takes all blocks out, in ascending order of address, in memory of the caller's (free()); NULL
+ * when out of memory or none. Sizes can still be asked for with live_size(). The table's memory is
+ * given back on the way, so that the two are never there together.
+ */
+struct live_block *live_drain_sorted(struct live *live, size_t *ret_count);
 
 #endif

@@ -37,6 +37,8 @@ struct merge_sink {
 		uint64_t address, uint64_t stamp);
 	void (*on_failed)(void *context, uint32_t thread, enum hw_alloc_kind kind, uint32_t stack,
 		uint64_t size, uint64_t stamp);
+	/* An event with this address comes soon; called only while look_ahead is set. */
+	void (*on_soon)(void *context, uint64_t address);
 	void (*on_lost)(void *context, uint32_t thread, uint64_t count, uint64_t stamp);
 };
 
@@ -76,7 +78,8 @@ struct merge {
 		uint32_t tid, thread;
 	} * foreign; /* threads seen in the shared ring */
 	uint32_t foreign_count, foreign_capacity;
-	uint64_t moved; /* words taken in the current pass */
+	uint64_t moved;  /* words taken in the current pass */
+	bool look_ahead; /* the sink wants on_soon */
 };
 
 void merge_init(

@@ -143,14 +143,13 @@ static inline void free_block(struct recorder *r, uint32_t thread, struct live_b
 		.stamp = stamp};
 	if (!block) {
 		r->tally.unknown_frees++;
-		r->tally.frees++;
 		r->tally.threads[thread].frees++;
 		e.special_kind = kind == HW_FREE ? -1 : (int)kind;
 	} else {
 		enum hw_free_kind expected = hw_matching_free(r->tally.sites[block->site].kind);
 		if (__builtin_expect(kind != expected, 0)) {
 			e.special_kind = (int)kind;
-			r->tally.mismatched += kind != HW_FREE_REALLOC || expected != HW_FREE;
+			r->tally.mismatched += !hw_free_is_realloc(kind) || expected != HW_FREE;
 		}
 		e.known = true;
 		e.owner = (uint32_t)block->thread;
@@ -161,7 +160,7 @@ static inline void free_block(struct recorder *r, uint32_t thread, struct live_b
 				.size = live_size(&r->live, block),
 				.stamp = stamp,
 				.temporary = e.owner == thread && e.number + 1 == allocations &&
-					     kind != HW_FREE_REALLOC,
+					     !hw_free_is_realloc(kind),
 				.same_frame = same_frame});
 		live_remove(&r->live, block);
 	}
@@ -169,37 +168,38 @@ static inline void free_block(struct recorder *r, uint32_t thread, struct live_b
 	after_step(r);
 }
 
-static void on_free(void *context, uint32_t thread, enum hw_free_kind kind, bool same_frame,
-	uint64_t address, uint64_t stamp)
+static __attribute__((flatten)) void on_free(void *context, uint32_t thread, enum hw_free_kind kind,
+	bool same_frame, uint64_t address, uint64_t stamp)
 {
 	struct recorder *r = context;
 	free_block(r, thread, live_find(&r->live, address), kind, same_frame, stamp);
 }
 
-static void on_alloc(void *context, uint32_t thread, enum hw_alloc_kind kind, uint64_t address,
-	uint32_t stack, uint64_t size, uint64_t stamp)
+static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
+	enum hw_alloc_kind kind, uint64_t address, uint32_t stack, uint64_t size, uint64_t stamp)
 {
 	struct recorder *r = context;
-	struct live_block *old = live_find(&r->live, address);
+	uint32_t site = site_of(r, stack, kind);
+	if (__builtin_expect(site == UINT32_MAX, 0)) {
+		r->blocks_dropped++;
+		return;
+	}
+	uint64_t number = r->tally.threads[thread].allocations;
+	const struct live_block block = {
+		.address = address, .thread = thread, .number = number, .site = site};
+	struct live_block *old = NULL;
+	bool added = address && live_add(&r->live, &block, size, &old);
 	if (__builtin_expect(old != NULL, 0)) {
 		/* Its free was lost, or came out of order. */
 		r->tally.repairs += !r->tally.lost;
 		r->frees_added++;
 		free_block(r, thread, old, hw_matching_free(r->tally.sites[old->site].kind), false,
 			stamp);
+		added = live_add(&r->live, &block, size, &old);
 	}
-	uint32_t site = site_of(r, stack, kind);
-	if (site == UINT32_MAX) {
-		r->blocks_dropped++;
-		return;
-	}
-	uint64_t number = r->tally.threads[thread].allocations;
-	struct live_block block = {
-		.address = address, .thread = thread, .number = number, .site = site};
+	r->blocks_dropped += !added;
 	encode_alloc(&r->encoder, thread, number, site, size, stamp);
 	tally_alloc(&r->tally, site, thread, size, stamp);
-	if (address && !live_add(&r->live, &block, size))
-		r->blocks_dropped++;
 	after_step(r);
 }
 
@@ -213,6 +213,12 @@ static void on_failed(void *context, uint32_t thread, enum hw_alloc_kind kind, u
 	tally_failed(&r->tally, site);
 	encode_failed(&r->encoder, thread, r->tally.threads[thread].allocations, site, size, stamp);
 	after_step(r);
+}
+
+static void on_soon(void *context, uint64_t address)
+{
+	const struct recorder *r = context;
+	live_prefetch(&r->live, address);
 }
 
 static void on_lost(void *context, uint32_t thread, uint64_t count, uint64_t stamp)
@@ -261,6 +267,13 @@ static void flush(struct recorder *r)
 	}
 	bool ok = encoder_finish(&r->encoder, now.tsc, now.ns, &r->payload);
 	write_chunk(r, HPW_EVENTS, ok, true);
+	/* Events know threads by number only; a recording that is cut off here has their names all
+	 * the same. */
+	if (r->threads_written != r->tally.thread_count) {
+		r->threads_written = r->tally.thread_count;
+		ok = footer_table(&r->payload, HPW_THREADS, &r->tally, NULL);
+		write_chunk(r, HPW_THREADS, ok, true);
+	}
 }
 
 /* The memory that both sides share: sparse, so that its size is a promise, not a cost. */
@@ -301,6 +314,7 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 		.on_alloc = on_alloc,
 		.on_free = on_free,
 		.on_failed = on_failed,
+		.on_soon = on_soon,
 		.on_lost = on_lost};
 	merge_init(&r->merge, r->shm, start->tsc_hz, &sink);
 	if (!footer_target(&r->payload, start))
@@ -367,6 +381,7 @@ static bool thread_alive(void *context, uint32_t tid)
 
 uint64_t recorder_drain(struct recorder *recorder)
 {
+	recorder->merge.look_ahead = recorder->live.blocks >= LIVE_PREFETCH_BLOCKS;
 	uint64_t moved = merge_pass(&recorder->merge, false);
 	if (merge_ring_wanted(&recorder->merge))
 		merge_reclaim(&recorder->merge, thread_alive, recorder);
@@ -444,7 +459,7 @@ void recorder_finish(
 		write_chunk(r, types[i], ok, true);
 	}
 	size_t count, done = 0;
-	_cleanup_free_ struct live_block *blocks = live_sorted(&r->live, &count);
+	_cleanup_free_ struct live_block *blocks = live_drain_sorted(&r->live, &count);
 	while (done < count) {
 		size_t n = count - done < FOOTER_LIVE_ROWS ? count - done : FOOTER_LIVE_ROWS;
 		bool ok = footer_live(&r->payload, &r->live, blocks + done, n);

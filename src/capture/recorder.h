@@ -43,7 +43,7 @@ struct recorder {
 	struct buf payload; /* reused for each chunk */
 	struct clock_pair began;
 	uint64_t flushed_ns;
-	uint32_t modules_written, sites_written;
+	uint32_t modules_written, sites_written, threads_written;
 	uint8_t *stacks_known; /* bit set of the nodes that are in the file or in `stacks` */
 	uint32_t *stacks;      /* numbers of nodes to write next */
 	size_t stacks_count, stacks_capacity;

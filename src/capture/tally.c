@@ -101,16 +101,19 @@ static bool sizes_grow(struct tally *tally)
 	return true;
 }
 
-static void count_size(struct tally *tally, uint64_t size)
+/* A site mostly asks for the same size again and again: it keeps count until another one comes. */
+static void count_sizes(struct tally *tally, struct tally_site *site)
 {
-	if (tally->size_count * 2 >= tally->size_capacity && !sizes_grow(tally))
+	if (!site->last_count ||
+		(tally->size_count * 2 >= tally->size_capacity && !sizes_grow(tally)))
 		return;
-	struct tally_size *s = &tally->sizes[size_place(tally, size)];
+	struct tally_size *s = &tally->sizes[size_place(tally, site->last_size)];
 	if (!s->allocations) {
-		s->size = size;
+		s->size = site->last_size;
 		tally->size_count++;
 	}
-	s->allocations++;
+	s->allocations += site->last_count;
+	site->last_count = 0;
 }
 
 /* The site is about to change: what it has now is its share of every peak since its last change. */
@@ -131,16 +134,19 @@ void tally_alloc(struct tally *tally, uint32_t site, uint32_t thread, uint64_t s
 	s->allocated_bytes += size;
 	s->live_blocks++;
 	s->live_bytes += size;
-	if (size < s->min_size)
-		s->min_size = size;
-	if (size > s->max_size)
-		s->max_size = size;
+	if (size != s->last_size || !s->last_count) {
+		count_sizes(tally, s);
+		s->last_size = size;
+		if (size < s->min_size)
+			s->min_size = size;
+		if (size > s->max_size)
+			s->max_size = size;
+	}
+	s->last_count++;
 	struct tally_thread *t = &tally->threads[thread];
 	t->allocations++;
 	t->allocated_bytes += size;
 	t->last_stamp = stamp;
-	tally->allocations++;
-	tally->allocated_bytes += size;
 	tally->live_blocks++;
 	tally->live_bytes += size;
 	if (tally->live_bytes > tally->peak_bytes) {
@@ -149,7 +155,6 @@ void tally_alloc(struct tally *tally, uint32_t site, uint32_t thread, uint64_t s
 		tally->peak_stamp = stamp;
 		tally->peak_number++;
 	}
-	count_size(tally, size);
 }
 
 void tally_free(struct tally *tally, const struct tally_free *freed)
@@ -164,8 +169,6 @@ void tally_free(struct tally *tally, const struct tally_free *freed)
 	t->frees++;
 	t->temporary += freed->temporary;
 	t->last_stamp = freed->stamp;
-	tally->frees++;
-	tally->temporary += freed->temporary;
 	tally->live_blocks--;
 	tally->live_bytes -= freed->size;
 }
@@ -178,6 +181,16 @@ void tally_failed(struct tally *tally, uint32_t site)
 
 void tally_settle(struct tally *tally)
 {
-	for (uint32_t i = 0; i < tally->site_count; i++)
+	for (uint32_t i = 0; i < tally->site_count; i++) {
 		catch_up(tally, &tally->sites[i]);
+		count_sizes(tally, &tally->sites[i]);
+	}
+	tally->allocations = tally->allocated_bytes = tally->frees = tally->temporary = 0;
+	for (uint32_t i = 0; i < tally->thread_count; i++) {
+		const struct tally_thread *t = &tally->threads[i];
+		tally->allocations += t->allocations;
+		tally->allocated_bytes += t->allocated_bytes;
+		tally->frees += t->frees;
+		tally->temporary += t->temporary;
+	}
 }

@@ -27,6 +27,7 @@ struct tally_site {
 	uint64_t peak_seen; /* number of the peak that the two above belong to */
 	uint64_t temporary, same_frame, failed;
 	uint64_t min_size, max_size;
+	uint64_t last_size, last_count; /* allocations of that size that are not in `sizes` yet */
 };
 
 struct tally_thread {
@@ -51,7 +52,9 @@ struct tally {
 	struct tally_size *sizes; /* open addressing; allocations 0: empty */
 	size_t size_count, size_capacity;
 	uint64_t events, steps, repairs, lost, unknown_frees, mismatched;
-	uint64_t allocations, allocated_bytes, frees, failed, temporary;
+	uint64_t failed;
+	/* Sums over the threads; filled by tally_settle(). */
+	uint64_t allocations, allocated_bytes, frees, temporary;
 	uint64_t live_blocks, live_bytes;
 	uint64_t peak_bytes, peak_blocks, peak_stamp, peak_number;
 };
@@ -86,7 +89,7 @@ void tally_free(struct tally *tally, const struct tally_free *freed);
 
 void tally_failed(struct tally *tally, uint32_t site);
 
-/* Brings every site's peak figures up to date; call once before they are written. */
+/* Brings sums, sizes and every site's peak figures up to date; call before they are read. */
 void tally_settle(struct tally *tally);
 
 #endif

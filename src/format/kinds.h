@@ -30,12 +30,19 @@ enum hw_alloc_kind {
 };
 
 enum hw_free_kind {
-	HW_FREE = 0,         /* free, free_sized, free_aligned_sized, cfree */
-	HW_FREE_REALLOC = 1, /* the old block of a realloc, or realloc(p, 0) that frees */
-	HW_DELETE = 2,       /* all forms of operator delete */
-	HW_DELETE_ARRAY = 3, /* all forms of operator delete[] */
-	HW_FREE_KINDS = 4
+	HW_FREE = 0,              /* free, free_sized, free_aligned_sized, cfree */
+	HW_FREE_REALLOC = 1,      /* the old block of a realloc; its new block follows */
+	HW_DELETE = 2,            /* all forms of operator delete */
+	HW_DELETE_ARRAY = 3,      /* all forms of operator delete[] */
+	HW_FREE_REALLOC_ZERO = 4, /* realloc(p, 0) that frees */
+	HW_FREE_KINDS = 5
 };
+
+/* Both kinds that realloc makes: as good as free(), but never the end of a temporary block. */
+static inline int hw_free_is_realloc(int kind)
+{
+	return kind == HW_FREE_REALLOC || kind == HW_FREE_REALLOC_ZERO;
+}
 
 /* The free kind that matches an allocation kind; anything else is a mismatch worth reporting. */
 static inline enum hw_free_kind hw_matching_free(enum hw_alloc_kind kind)

@@ -145,7 +145,7 @@ static bool is_mismatch(const struct hpw_replay *replay, uint32_t site, uint8_t 
 	enum alloc_kind kind = model_sites(replay->model, &count)[site].kind;
 	if (kind == KIND_UNKNOWN)
 		return false;
-	uint8_t done = free_kind == HW_FREE_REALLOC ? HW_FREE : free_kind;
+	uint8_t done = hw_free_is_realloc(free_kind) ? HW_FREE : free_kind;
 	return done != matching_free(kind);
 }
 
@@ -177,7 +177,7 @@ static struct error *on_free(
 	replay->totals.live_blocks--;
 	replay->totals.live_bytes -= block.size;
 	replay->mismatched += is_mismatch(replay, block.site, step->free_kind);
-	if (step->free_kind != HW_FREE_REALLOC && step->owner == step->thread &&
+	if (!hw_free_is_realloc(step->free_kind) && step->owner == step->thread &&
 		step->number + 1 == thread->next) {
 		site->temporary++;
 		thread->temporary++;

@@ -404,9 +404,9 @@ static void count_free(
 	truth->live_blocks--;
 	truth->live_bytes -= block->size;
 	enum hw_free_kind matching = hw_matching_free(teller->story->sites[block->site].kind);
-	int judged = kind == HW_FREE_REALLOC ? HW_FREE : kind;
+	int judged = hw_free_is_realloc(kind) ? HW_FREE : kind;
 	truth->mismatched += judged >= 0 && judged != (int)matching;
-	if (kind != HW_FREE_REALLOC && block->thread == step->thread &&
+	if (!hw_free_is_realloc(kind) && block->thread == step->thread &&
 		block->number + 1 == teller->numbers[step->thread]) {
 		site->temporary++;
 		truth->temporary++;

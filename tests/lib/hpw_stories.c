@@ -90,7 +90,7 @@ static const struct story_step full_steps[] = {
 	{.op = STORY_FREE, .thread = 0, .block = 12, .free_kind = -1},
 	/* realloc(p, 0) that frees: a call without a second half, then realloc(NULL, 3) */
 	{.op = STORY_ALLOC, .thread = 0, .block = 13, .site = 0, .size = 12},
-	{.op = STORY_FREE, .thread = 0, .block = 13, .free_kind = HW_FREE_REALLOC},
+	{.op = STORY_FREE, .thread = 0, .block = 13, .free_kind = HW_FREE_REALLOC_ZERO},
 	{.op = STORY_ALLOC, .thread = 0, .block = 14, .site = 0, .size = 13},
 	{.op = STORY_ALLOC, .thread = 0, .block = 15, .site = 1, .size = 3},
 };

@@ -51,10 +51,10 @@ static void add(struct live *live, uint64_t address)
 		.thread = (uint32_t)random_below(1u << 16),
 		.site = (uint32_t)random_below(1ull << 32)};
 	model[model_count++] = k;
-	CHECK(live_add(live,
-		&(struct live_block){
-			.address = address, .thread = k.thread, .number = k.number, .site = k.site},
-		k.size));
+	struct live_block *old;
+	const struct live_block block = {
+		.address = address, .thread = k.thread, .number = k.number, .site = k.site};
+	CHECK(live_add(live, &block, k.size, &old) && !old);
 }
 
 static void drop(struct live *live, size_t i)
@@ -71,16 +71,27 @@ static int by_address(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-static void check_all(const struct live *live)
+static void check_all(struct live *live)
 {
 	CHECK_U64(live->blocks, model_count);
+	for (size_t i = 0; i < model_count; i++)
+		check_block(live, live_find(live, model[i].address), i);
+}
+
+/* Takes all out of the table. */
+static void check_drained(struct live *live)
+{
 	qsort(model, model_count, sizeof(*model), by_address);
 	size_t count;
-	struct live_block *sorted = live_sorted(live, &count);
+	struct live_block *sorted = live_drain_sorted(live, &count);
 	CHECK_U64(count, model_count);
 	for (size_t i = 0; i < count; i++)
 		check_block(live, &sorted[i], i);
 	free(sorted);
+	CHECK_U64(live->blocks, 0);
+	for (size_t i = 0; i < count; i++)
+		CHECK(!live_find(live, model[i].address));
+	model_count = 0;
 }
 
 /* Adds and removes blocks at addresses of a small set, so that they come and go. */
@@ -103,6 +114,8 @@ static void check_random(uint64_t seed, uint64_t addresses, uint64_t step, uint6
 			check_all(&live);
 	}
 	check_all(&live);
+	if (seed % 2)
+		check_drained(&live);
 	while (model_count)
 		drop(&live, random_below(model_count));
 	check_all(&live);
@@ -116,7 +129,7 @@ CASE(empty, "an empty table")
 	CHECK(!live_find(&live, 0x1000));
 	CHECK(!live_find(&live, 0));
 	size_t count = 1;
-	CHECK(!live_sorted(&live, &count));
+	CHECK(!live_drain_sorted(&live, &count));
 	CHECK_U64(count, 0);
 	live_deinit(&live);
 }
@@ -173,6 +186,23 @@ CASE(runs, "removals from a long run, around the end of a part")
 		parts += live.parts[i].capacity != 0;
 	CHECK_U64(parts, 1);
 	check_all(&live);
+	check_drained(&live);
+	live_deinit(&live);
+}
+
+CASE(twice, "a block at an address that has one is not added, and the one there is named")
+{
+	struct live live;
+	live_init(&live);
+	struct live_block *old;
+	const struct live_block first = {.address = 0x40, .number = 1}, again = {.address = 0x40};
+	CHECK(live_add(&live, &first, 1ull << 40, &old) && !old);
+	CHECK(live_add(&live, &again, 1ull << 50, &old));
+	CHECK(old && old->number == 1 && live_size(&live, old) == 1ull << 40);
+	CHECK_U64(live.blocks, 1);
+	live_remove(&live, old);
+	CHECK(live_add(&live, &again, 7, &old) && !old);
+	CHECK_U64(live_size(&live, live_find(&live, 0x40)), 7);
 	live_deinit(&live);
 }
 
@@ -181,9 +211,10 @@ CASE(growth, "a million blocks, at most 40 bytes each")
 	struct live live;
 	live_init(&live);
 	const uint64_t count = 1000000;
+	struct live_block *old;
 	for (uint64_t i = 1; i <= count; i++)
-		CHECK(live_add(
-			&live, &(struct live_block){.address = i * 48, .number = i, .site = 1}, i));
+		CHECK(live_add(&live,
+			&(struct live_block){.address = i * 48, .number = i, .site = 1}, i, &old));
 	uint64_t places = 0;
 	for (unsigned i = 0; i < LIVE_PARTS; i++)
 		places += live.parts[i].capacity;
@@ -205,8 +236,9 @@ CASE(big, "very many blocks of 4 GiB and more are found as fast as others")
 	struct live live;
 	live_init(&live);
 	const uint64_t count = 300000, base = 1ull << 33;
+	struct live_block *old;
 	for (uint64_t i = 1; i <= count; i++)
-		CHECK(live_add(&live, &(struct live_block){.address = i * 64}, base + i));
+		CHECK(live_add(&live, &(struct live_block){.address = i * 64}, base + i, &old));
 	for (uint64_t i = count; i; i--) {
 		struct live_block *block = live_find(&live, i * 64);
 		CHECK_U64(live_size(&live, block), base + i);

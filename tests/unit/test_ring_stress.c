@@ -97,6 +97,7 @@ static bool event(
 	struct rt_thread *t, uint32_t foreign_tid, uint64_t first, uint32_t stack, uint64_t size)
 {
 	set_busy(t, 1);
+	t->stamped = true;
 	uint64_t *w = rt_ring_reserve(t, HW_R_WORDS_MAX + (foreign_tid != 0));
 	if (w) {
 		uint32_t n = 0;
@@ -256,6 +257,12 @@ static void on_failed(void *context, uint32_t thread, enum hw_alloc_kind kind, u
 		context, thread, (int)kind, stack, size, stamp);
 }
 
+static void on_soon(void *context, uint64_t address)
+{
+	(void)context;
+	CHECK((address - 0x1000) / 16 < BLOCKS);
+}
+
 static void on_lost(void *context, uint32_t thread, uint64_t count, uint64_t stamp)
 {
 	(void)thread;
@@ -312,9 +319,10 @@ CASE(stress, "writers that come and go, one reader: all arrives, in order, with 
 	static struct merge merge;
 	static struct reader reader;
 	const struct merge_sink sink = {
-		&reader, on_thread, on_thread_end, on_alloc, on_free, on_failed, on_lost};
+		&reader, on_thread, on_thread_end, on_alloc, on_free, on_failed, on_soon, on_lost};
 	start(writers);
 	merge_init(&merge, shm, HZ, &sink);
+	merge.look_ahead = true;
 	read_all(&merge);
 	uint64_t lost = 0, told = 0;
 	for (uint32_t i = 0; i < WRITERS; i++) {

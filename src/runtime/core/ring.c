@@ -12,11 +12,6 @@
 
 #define WAIT_STEP_NS 50000000
 
-static uint64_t lap_end(const struct rt_thread *t)
-{
-	return (t->head & ~(uint64_t)(t->size - 1)) + t->size;
-}
-
 static uint64_t tail_of(const struct rt_thread *t)
 {
 	uint64_t tail = __atomic_load_n(&t->ring->tail, __ATOMIC_ACQUIRE);
@@ -25,12 +20,14 @@ static uint64_t tail_of(const struct rt_thread *t)
 	return t->head - tail <= t->size ? tail : t->head - t->size;
 }
 
-/* Fills the lap with a pad when a record does not fit in its rest. Needs one free word. */
+/* On to the next lap; a pad fills the rest of this one, if there is a rest. Needs one free word
+ * then. */
 static void wrap(struct rt_thread *t)
 {
-	uint64_t end = lap_end(t);
-	t->words[t->head] = HW_R_PAD;
-	t->head = end;
+	if (t->head != t->lap_end)
+		t->words[t->head] = HW_R_PAD;
+	t->head = t->lap_end;
+	t->lap_end += t->size;
 	t->words -= t->size;
 	__atomic_store_n(&t->ring->head, t->head, __ATOMIC_RELEASE);
 }
@@ -39,14 +36,12 @@ static void wrap(struct rt_thread *t)
 static bool look(struct rt_thread *t, uint32_t count)
 {
 	uint64_t free_until = tail_of(t) + t->size;
-	if (t->head + count > lap_end(t)) {
+	if (t->head + count > t->lap_end) {
 		if (t->head == free_until)
 			return false;
-		if (t->head != lap_end(t))
-			wrap(t);
+		wrap(t);
 	}
-	uint64_t end = lap_end(t);
-	t->limit = end < free_until ? end : free_until;
+	t->limit = t->lap_end < free_until ? t->lap_end : free_until;
 	return t->head + count <= t->limit;
 }
 
@@ -88,20 +83,40 @@ static bool wait_for_room(struct rt_thread *t, uint32_t count)
 	return room;
 }
 
+/* Records that go before the next event: the time, if nothing else tells it, and how many events
+ * were dropped here. */
+static uint32_t words_before(const struct rt_thread *t)
+{
+	bool time = !t->stamped && t->head >= t->time_due;
+	return (time ? 2 : 0) + (t->lost ? 1 : 0);
+}
+
+static void put_before(struct rt_thread *t)
+{
+	if (!t->stamped && t->head >= t->time_due) {
+		t->words[t->head++] = HW_R_TIME;
+		t->words[t->head++] = sys_tsc_fenced();
+		t->time_due = t->head + RT_TIME_EVERY;
+	}
+	if (t->lost) {
+		t->words[t->head++] = HW_R_LOST | t->lost << 8;
+		t->lost = 0;
+	}
+}
+
 bool rt_ring_wait(struct rt_thread *t, uint32_t count)
 {
-	/* One word more: a report of lost events goes first when there is one. */
-	uint32_t wanted = t->lost ? count + 1 : count;
+	uint32_t wanted = count + words_before(t);
 	if (!look(t, wanted) && !wait_for_room(t, wanted)) {
 		t->lost++;
 		t->limit = t->head; /* whatever comes next has to pass here too */
 		__atomic_store_n(&t->ring->lost, t->ring->lost + 1, __ATOMIC_RELAXED);
 		return false;
 	}
-	if (t->lost) {
-		t->words[t->head++] = HW_R_LOST | t->lost << 8;
-		t->lost = 0;
-	}
+	put_before(t);
+	/* Makes sure to be asked again when it is time for the next stamp. */
+	if (!t->stamped && t->limit > t->time_due && t->time_due >= t->head + count)
+		t->limit = t->time_due;
 	return true;
 }
 
@@ -113,11 +128,14 @@ void rt_ring_attach(struct rt_thread *t, struct hw_shm *shm, uint32_t index, uin
 	t->size = hw_ring_words(index);
 	t->head = ring->head;
 	t->limit = t->head;
-	t->words = data - (t->head & ~(uint64_t)(t->size - 1));
+	uint64_t lap = t->head & ~(uint64_t)(t->size - 1);
+	t->lap_end = lap + t->size;
+	t->words = data - lap;
 	t->last_address = 0;
 	t->lost = 0;
 	t->stalled_at = 0;
-	t->until_time = 0;
+	t->time_due = t->head;
+	t->stamped = false;
 	/* The collector may look already. */
 	__atomic_store_n(&ring->busy, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->tid, tid, __ATOMIC_RELAXED);

@@ -20,24 +20,25 @@
  */
 struct rt_thread {
 	struct hw_ring *ring; /* NULL: no ring */
-	uint64_t *words; /* word number n stands at words[n]: moved back by a lap at each wrap */
-	uint64_t head;   /* next word to write */
-	uint64_t limit;  /* first word that may not be written without a look at tail */
+	uint64_t *words;  /* word number n stands at words[n]: moved back by a lap at each wrap */
+	uint64_t head;    /* next word to write */
+	uint64_t limit;   /* first word that may not be written without a look at tail */
+	uint64_t lap_end; /* first word that does not stand at words[] any more */
 	uint64_t last_address; /* of this thread's latest block while it can be a temporary, else 0
 				*/
 	struct hw_shm *shm;
 	uint64_t lost;       /* events dropped since the last HW_R_LOST */
 	uint64_t stalled_at; /* progress when waiting was given up; +1 so that 0 is "never" */
 	uint32_t size;       /* of the ring in words */
-	uint32_t until_time; /* events until the next HW_R_TIME of a single-threaded program */
+	uint64_t time_due;   /* while not stamped: word from which on an HW_R_TIME goes first */
 	bool stamped;        /* other threads exist or existed */
 	struct rt_walk walk;
 };
 
 /* A thread that waits gives up when the collector has made no progress for so long. */
 #define RT_WAIT_MAX_NS 1000000000ull
-/* Events between two stamps while the program has one thread. */
-#define RT_TIME_EVERY 64
+/* Words between two stamps while the program has one thread. */
+#define RT_TIME_EVERY 128
 
 /*
  * Room for `count` words (at most HW_R_WORDS_MAX + 1), waiting for the collector if need be. False:

@@ -10,49 +10,43 @@
 
 #include "runtime/core/cfi.h"
 
-#define KEY_TAKEN 1ull
+#define TAKEN 1ull
 
-static void remember(
-	struct rt_rules *rules, uint64_t address, struct rt_rule rule, uint16_t function)
+static void remember(struct rt_rules *rules, const struct rt_rule_entry *entry)
 {
-	uint32_t slot = rt_rules_slot(address);
-	for (unsigned probe = 0; probe < 8; probe++) {
-		struct rt_rule_entry *e = &rules->entries[(slot + probe) & (RT_RULES - 1)];
+	struct rt_rule_entry *e = &rules->entries[rt_rules_slot(entry->address)];
+	for (unsigned probe = 0; probe < RT_RULES_PROBES; probe++, e++) {
 		uint64_t expected = 0;
-		if (!__atomic_compare_exchange_n(&e->key, &expected, KEY_TAKEN, false,
+		if (!__atomic_compare_exchange_n(&e->address, &expected, TAKEN, false,
 			    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			continue;
-		e->rule = rule;
-		__atomic_store_n(&e->key, address | (uint64_t)function << HW_FRAME_ADDRESS_BITS,
-			__ATOMIC_RELEASE);
+		e->rule = entry->rule;
+		e->function = entry->function;
+		__atomic_store_n(&e->address, entry->address, __ATOMIC_RELEASE);
 		return;
 	}
 }
 
-struct rt_rule rt_rules_add(struct rt_rules *rules, uint64_t address, uint16_t *ret_function)
+void rt_rules_add(struct rt_rules *rules, uint64_t address, struct rt_rule_entry *ret)
 {
-	struct rt_rule rule = {0};
 	uint64_t pc = address & RT_EXACT ? address & ~RT_EXACT : address - 1;
-	uint64_t function = 0;
-	*ret_function = 0;
+	*ret = (struct rt_rule_entry){.address = address};
 	if (address >= 1ull << HW_FRAME_ADDRESS_BITS || pc < 4096)
-		return rule;
+		return;
 	const struct rt_module *module = rt_modules_at(rules->modules, pc);
 	if (!module)
-		return rule; /* JIT code or no code at all: not remembered, it may change */
-	rt_cfi_rule(module->eh_frame_hdr, module->start, module->end, pc, &rule, &function);
-	rule.bits |= module->id;
-	*ret_function = (uint16_t)((function * 0x9e3779b97f4a7c15ull) >> 48);
-	remember(rules, address, rule, *ret_function);
-	return rule;
+		return; /* JIT code or no code at all: not remembered, it may change */
+	rt_cfi_rule(
+		module->eh_frame_hdr, module->start, module->end, pc, &ret->rule, &ret->function);
+	ret->rule.bits |= module->id;
+	remember(rules, ret);
 }
 
 void rt_rules_withdraw(struct rt_rules *rules, uint64_t start, uint64_t end)
 {
-	for (uint32_t i = 0; i < RT_RULES; i++) {
-		uint64_t key = rules->entries[i].key;
-		uint64_t address = key & HW_FRAME_ADDRESS_MASK & ~RT_EXACT;
+	for (uint32_t i = 0; i < RT_RULES + RT_RULES_PROBES; i++) {
+		uint64_t address = rules->entries[i].address & ~RT_EXACT;
 		if (address >= start && address <= end)
-			__atomic_store_n(&rules->entries[i].key, KEY_TAKEN, __ATOMIC_RELAXED);
+			__atomic_store_n(&rules->entries[i].address, TAKEN, __ATOMIC_RELAXED);
 	}
 }

@@ -39,8 +39,10 @@ struct rt_child {
 static inline uint32_t rt_stacks_child_cached(
 	const struct rt_stacks *stacks, struct rt_child *cache, uint32_t parent, uint64_t frame)
 {
-	uint64_t h = (frame + ((uint64_t)parent << 17)) * 0x9e3779b97f4a7c15ull;
-	struct rt_child *c = &cache[h >> 53];
+	/* The parent is known last and goes in last: numbers are dense, so xor spreads them well
+	 * enough. */
+	uint64_t h = (frame >> 2) ^ (frame >> 12) ^ parent;
+	struct rt_child *c = &cache[h & (RT_CHILD_CACHE - 1)];
 	if (__builtin_expect(c->frame == frame && c->parent == parent, 1))
 		return c->child;
 	uint32_t child = rt_stacks_child(stacks, parent, frame);
@@ -49,6 +51,6 @@ static inline uint32_t rt_stacks_child_cached(
 	c->child = child;
 	return child;
 }
-_Static_assert(RT_CHILD_CACHE == 1 << (64 - 53), "top bits of the hash");
+_Static_assert((RT_CHILD_CACHE & (RT_CHILD_CACHE - 1)) == 0, "a mask");
 
 #endif

@@ -198,17 +198,16 @@ static inline uint64_t with_compare(uint64_t meta)
  * inward of `changed`, which is not among the fresh ones yet.
  */
 static struct rt_frame *memo_keep_inner(const struct rt_unwinder *u, const struct rt_frame *changed,
-	const struct rt_frame *top, struct entered *e, struct rt_frame *fresh)
+	const struct rt_frame *top, struct entered *e, struct rt_frame *fresh, uint64_t *all)
 {
 	for (const struct rt_frame *old = top; old > changed + 1; old--) {
 		const struct rt_frame *next = old - 1;
-		uint16_t unused;
 		uint64_t flags = old->meta & FLAG(0xff & ~(RT_FRAME_RBP_NEEDED | RT_FRAME_COMPARE));
+		*all |= flags;
 		fresh->sp = e->sp;
 		fresh->pc = e->pc;
 		fresh->rbp = e->rbp;
-		fresh->meta =
-			rt_rule_module(rt_rules_find(u->rules, e->pc, &unused)) | flags | e->slots;
+		fresh->meta = rt_rule_module(rt_rules_find(u->rules, e->pc)) | flags | e->slots;
 		fresh++;
 		int64_t rbp_slot = rt_frame_rbp_slot(next);
 		*e = (struct entered){next->sp, next->pc, e->rbp, next->meta & SLOTS_MASK};
@@ -229,15 +228,19 @@ static __attribute__((noinline)) uint32_t marks_before(
 	return base;
 }
 
-/*
- * Numbers the fresh frames, from the outermost (the last one, before `end`) inward on top of
- * `base`, and puts them behind frame `kept` of the memo. `needed`: whether the walk outward of them
- * depends on their rbp.
- */
-static inline uint32_t memo_append(const struct rt_unwinder *u, struct rt_walk *walk,
-	struct rt_frame *kept, uint32_t base, const struct rt_frame *end, bool needed)
+#define RARE (FLAG(RT_FRAME_RBP_USED | RT_FRAME_GUESSED | RT_FRAME_NO_MEMO | RT_FRAME_EXACT))
+
+/* memo_append() for frames any of which is rare, or whose outer frame needs rbp. */
+static __attribute__((noinline)) uint32_t memo_append_rare(const struct rt_unwinder *u,
+	struct rt_walk *walk, struct rt_frame *kept, uint32_t base, const struct rt_frame *end,
+	bool needed)
 {
 	uint64_t all = 0;
+	uint32_t first = (uint32_t)(kept - walk->memo);
+	kept->meta = with_compare(kept->meta);
+	walk->compare_top = kept->meta & FLAG(RT_FRAME_COMPARE) ? first
+			    : walk->compare_top < first         ? walk->compare_top
+								: first - (first > 0);
 	for (const struct rt_frame *f = end; f-- != walk->fresh;) {
 		uint64_t pc = f->pc, meta = f->meta;
 		all |= meta;
@@ -245,7 +248,7 @@ static inline uint32_t memo_append(const struct rt_unwinder *u, struct rt_walk *
 		 * own memory. */
 		needed = meta & FLAG(RT_FRAME_RBP_USED) ||
 			 (needed && !(meta & FLAG(RT_FRAME_RBP_RESTORED)));
-		if (rt_unlikely(meta & FLAG(RT_FRAME_GUESSED | RT_FRAME_EXACT)))
+		if (meta & FLAG(RT_FRAME_GUESSED | RT_FRAME_EXACT))
 			base = marks_before(u, base, meta);
 		base = rt_stacks_child_cached(&u->stacks, walk->children, base,
 			(pc & ~RT_EXACT) | meta << HW_FRAME_ADDRESS_BITS);
@@ -255,10 +258,37 @@ static inline uint32_t memo_append(const struct rt_unwinder *u, struct rt_walk *
 		kept->rbp = f->rbp;
 		meta = (meta & ~0xffffffffull) | base;
 		kept->meta = with_compare(needed ? meta | FLAG(RT_FRAME_RBP_NEEDED) : meta);
+		if (kept->meta & FLAG(RT_FRAME_COMPARE))
+			walk->compare_top = (uint32_t)(kept - walk->memo);
 	}
 	/* Beyond a step that can't be verified the old walk proves nothing. */
-	walk->memo_frames =
-		rt_likely(!(all & FLAG(RT_FRAME_NO_MEMO))) ? (uint32_t)(kept - walk->memo) : 0;
+	walk->memo_frames = all & FLAG(RT_FRAME_NO_MEMO) ? 0 : (uint32_t)(kept - walk->memo);
+	return base;
+}
+
+/*
+ * Numbers the fresh frames, from the outermost (the last one, before `end`) inward on top of
+ * `base`, and puts them behind frame `kept` of the memo. `all`: their metas, or'ed. `needed`:
+ * whether the walk outward of them depends on their rbp.
+ */
+static inline uint32_t memo_append(const struct rt_unwinder *u, struct rt_walk *walk,
+	struct rt_frame *kept, uint32_t base, const struct rt_frame *end, uint64_t all, bool needed)
+{
+	if (rt_unlikely(all & RARE || needed))
+		return memo_append_rare(u, walk, kept, base, end, needed);
+	if (kept == walk->memo)
+		walk->compare_top = 0;
+	for (const struct rt_frame *f = end; f-- != walk->fresh;) {
+		uint64_t pc = f->pc, meta = f->meta;
+		base = rt_stacks_child_cached(
+			&u->stacks, walk->children, base, pc | meta << HW_FRAME_ADDRESS_BITS);
+		kept++;
+		kept->sp = f->sp;
+		kept->pc = pc;
+		kept->rbp = f->rbp;
+		kept->meta = (meta >> 32 << 32) | base;
+	}
+	walk->memo_frames = (uint32_t)(kept - walk->memo);
 	return base;
 }
 
@@ -281,7 +311,7 @@ void rt_walk_init(struct rt_walk *walk, struct rt_frame *frames)
 	walk->memo = frames;
 	walk->fresh = frames + RT_DEPTH_MAX;
 	walk->memo[0] = (struct rt_frame){.sp = UINT64_MAX};
-	walk->memo_frames = 0;
+	walk->memo_frames = walk->compare_top = 0;
 	walk->readable_low = walk->readable_high = 0;
 }
 
@@ -290,6 +320,24 @@ static inline bool same_state(const struct rt_frame *m, uint64_t sp, uint64_t pc
 {
 	return m->sp == sp && m->pc == pc &&
 	       (m->rbp == rbp || !(m->meta & FLAG(RT_FRAME_RBP_NEEDED)));
+}
+
+/*
+ * The memo's frame m is the one being entered: gives the innermost frame outward of it whose words
+ * have changed, or the memo's first place if all hold.
+ */
+static inline const struct rt_frame *memo_verify(
+	const struct rt_walk *walk, const struct rt_frame *m)
+{
+	const struct rt_frame *f = m - 1, *base = walk->memo;
+	if (rt_likely(!walk->compare_top)) {
+		while (f > base && rt_likely(load(f->sp - 8) == f->pc))
+			f--;
+	} else {
+		while (f > base && rt_likely(unchanged(f)))
+			f--;
+	}
+	return f;
 }
 
 uint32_t rt_unwind(
@@ -303,35 +351,32 @@ uint32_t rt_unwind(
 	struct rt_frame *m = base + walk->memo_frames; /* frames inward of it are behind the walk */
 	struct rt_frame *fresh = walk->fresh, *const fresh_end = fresh + RT_DEPTH_MAX - 2;
 	struct rt_rules *const rules = u->rules;
-	uint64_t slots = 0;
+	uint64_t slots = 0, all = 0;
 	for (;;) {
 		while (m->sp < sp)
 			m--;
 		if (same_state(m, sp, pc, rbp)) {
-			struct rt_frame *f = m;
-			while (--f > base && rt_likely(unchanged(f)))
-				;
+			const struct rt_frame *f = memo_verify(walk, m);
 			if (rt_likely(f <= base)) {
 				uint32_t stack = rt_frame_stack(m);
 				walk->memo_frames = (uint32_t)(m - base);
 				if (fresh == walk->fresh)
 					return stack;
 				m->rbp = rbp;
-				m->meta = with_compare((m->meta & ~SLOTS_MASK) | slots);
-				return memo_append(u, walk, m, stack, fresh,
+				m->meta = (m->meta & ~SLOTS_MASK) | slots;
+				return memo_append(u, walk, m, stack, fresh, all,
 					m->meta & FLAG(RT_FRAME_RBP_NEEDED));
 			}
 			if (m - f >= fresh_end - fresh)
 				break;
 			struct entered e = {sp, pc, rbp, slots};
-			fresh = memo_keep_inner(u, f, m, &e, fresh);
+			fresh = memo_keep_inner(u, f, m, &e, fresh, &all);
 			sp = e.sp, pc = e.pc, rbp = e.rbp, slots = e.slots;
-			m = f;
+			m = base + (f - base);
 		}
 		if (rt_unlikely(fresh == fresh_end))
 			break;
-		uint16_t unused;
-		struct rt_rule rule = rt_rules_find(rules, pc, &unused);
+		struct rt_rule rule = rt_rules_find(rules, pc);
 		fresh->sp = sp;
 		fresh->pc = pc;
 		fresh->rbp = rbp;
@@ -353,12 +398,13 @@ uint32_t rt_unwind(
 			pc = load(cfa - 8);
 			if (rt_likely(pc))
 				continue;
-			return memo_append(u, walk, base, 0, fresh, false);
+			return memo_append(u, walk, base, 0, fresh, all, false);
 		}
 		struct entered e = {sp, pc, rbp, 0};
 		uint64_t flags = pc & RT_EXACT ? FLAG(RT_FRAME_EXACT) : 0;
 		enum step result = step(u, walk, rule, &e, &flags);
 		fresh++->meta = rt_rule_module(rule) | flags | slots;
+		all |= flags;
 		sp = e.sp, pc = e.pc, rbp = e.rbp, slots = e.slots;
 		if (rt_unlikely(flags & FLAG(RT_FRAME_NO_MEMO)))
 			m = base;
@@ -367,10 +413,10 @@ uint32_t rt_unwind(
 		uint32_t root = result == STEP_END
 					? 0
 					: rt_stacks_child(&u->stacks, 0, HW_MARK_NO_UNWIND_INFO);
-		return memo_append(u, walk, base, root, fresh, false);
+		return memo_append(u, walk, base, root, fresh, all, false);
 	}
-	return memo_append(
-		u, walk, base, rt_stacks_child(&u->stacks, 0, HW_MARK_CUT), fresh, false);
+	uint32_t cut = rt_stacks_child(&u->stacks, 0, HW_MARK_CUT);
+	return memo_append(u, walk, base, cut, fresh, all, false);
 }
 
 bool rt_same_frame(const struct rt_unwinder *u, const struct rt_walk *walk, uint64_t pc,
@@ -382,11 +428,10 @@ bool rt_same_frame(const struct rt_unwinder *u, const struct rt_walk *walk, uint
 	const struct rt_frame *caller = f - 1;
 	if (f->sp != sp)
 		return false;
-	uint16_t function_then, function_now;
-	rt_rules_find(u->rules, f->pc, &function_then);
-	struct rt_rule rule = rt_rules_find(u->rules, pc, &function_now);
-	if (function_then != function_now)
+	struct rt_rule_entry now = rt_rules_find_entry(u->rules, pc);
+	if (!now.function || now.function != rt_rules_find_entry(u->rules, f->pc).function)
 		return false;
+	struct rt_rule rule = now.rule;
 	uint64_t cfa = rt_rule_cfa_offset(rule);
 	if (rt_rule_cfa(rule) == RT_CFA_RSP)
 		cfa += sp;

@@ -92,6 +92,8 @@ struct rt_walk {
 	uint64_t readable_low, readable_high;
 	uint32_t generation; /* of the modules when the memo was made */
 	uint32_t memo_frames;
+	uint32_t compare_top; /* no frame of the memo above this one has RT_FRAME_COMPARE; 0: none
+				 has */
 	/*
 	 * RT_DEPTH_MAX places: first one that no walk passes (sp is the largest number), then
 	 * memo_frames frames, outermost first.

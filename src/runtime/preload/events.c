@@ -45,31 +45,12 @@ static inline void end(struct rt_thread *t)
 	__atomic_store_n(&t->ring->busy, 0, __ATOMIC_RELEASE);
 }
 
-/* The first event after the program has become multi-threaded, or time for a stamp in one that is
- * not. */
-static __attribute__((noinline)) void tell_time(struct rt_thread *t)
-{
-	uint64_t *w = rt_ring_reserve(t, 2);
-	if (w) {
-		w[0] = HW_R_TIME;
-		w[1] = sys_tsc_fenced();
-		rt_ring_publish(t, 2);
-	}
-	t->until_time = RT_TIME_EVERY;
-}
-
 /* Whether events of this thread carry a stamp; once true, always. */
 static inline bool stamped(struct rt_thread *t)
 {
-	if (rt_likely(t->stamped))
-		return true;
-	if (rt_unlikely(!__libc_single_threaded)) {
+	if (rt_unlikely(!__libc_single_threaded))
 		t->stamped = true;
-		return true;
-	}
-	if (rt_unlikely(t->until_time-- == 0))
-		tell_time(t);
-	return false;
+	return t->stamped;
 }
 
 /* Words of [op | address] [stack | size] [big size]; returns how many. */
@@ -270,7 +251,8 @@ static __attribute__((noinline)) void *shared_realloc(
 			w[n++] = before;
 			w[n++] = sys_tsc_fenced();
 		} else {
-			w[0] = (HW_R_FREE + HW_FREE_REALLOC) | HW_R_STAMPED | (uint64_t)block << 8;
+			w[0] = (HW_R_FREE + HW_FREE_REALLOC_ZERO) | HW_R_STAMPED |
+			       (uint64_t)block << 8;
 			w[n++] = before;
 		}
 		rt_ring_publish(t, n + 1);
@@ -303,7 +285,7 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 			n = 3;
 			flag = 0;
 		} else {
-			w[0] = (HW_R_FREE + HW_FREE_REALLOC) | flag | (uint64_t)block << 8;
+			w[0] = (HW_R_FREE + HW_FREE_REALLOC_ZERO) | flag | (uint64_t)block << 8;
 		}
 		if (flag)
 			w[n++] = moved ? sys_tsc_fenced() : before;

@@ -69,8 +69,11 @@ HOOK void *realloc(void *block, size_t size)
 HOOK void *reallocarray(void *block, size_t count, size_t size)
 {
 	size_t bytes = product(count, size);
-	if (!block || bytes == SIZE_MAX)
+	if (bytes == SIZE_MAX)
 		return TELL(rt_real.reallocarray(block, count, size), bytes, HW_REALLOC);
+	/* Not the next reallocarray: libc's calls realloc by its public name, which is ours. */
+	if (!block)
+		return TELL(rt_real.realloc(NULL, bytes), bytes, HW_REALLOC);
 	return rt_event_realloc(block, bytes, RT_CALLER());
 }
 
