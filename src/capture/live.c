@@ -221,7 +221,7 @@ struct live_block *live_drain_sorted(struct live *live, size_t *ret_count)
 		*part = (struct live_part){NULL, 0, 0};
 	}
 	live->blocks = 0;
-	sort(all, n, 40);
+	sort(all, n, 48); /* a record holds 56 bits of an address */
 	*ret_count = n;
 	return all;
 }
