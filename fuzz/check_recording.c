@@ -37,7 +37,7 @@ static void check_totals(const struct model *footer, const struct model *replay)
 	SAME(fr, rr, unknown_frees);
 	SAME(fr, rr, mismatched_frees);
 	/* The halves of a realloc are one event, and which belong together the steps alone do not
-	 * tell: after realloc(p, 0), or when a free had to be added between them. */
+	 * tell when a free had to be added between them, or when a program makes up halves. */
 	NEED(fr->events <= rr->events + f->frees && rr->events <= fr->events + f->frees);
 }
 
