@@ -21,6 +21,7 @@ struct memory {
 };
 
 struct encode_thread {
+	bool ended;     /* goes when the chunk is closed */
 	uint32_t chunk; /* the fields below are of this chunk, or stale */
 	uint32_t slot;
 	uint64_t first_allocation; /* allocations of the thread before the chunk */
@@ -245,6 +246,7 @@ void encode_thread(struct encoder *encoder, uint32_t thread, uint64_t allocation
 		return;
 	token(t, HPW_TOKEN_SPECIAL);
 	buf_varint(&t->specials, start_or_end);
+	t->ended = start_or_end == HPW_SP_THREAD_END;
 }
 
 static void put_meta(struct encoder *encoder, struct buf *meta, uint64_t now_tsc, uint64_t now_ns)
@@ -309,6 +311,18 @@ static void put_columns(struct encoder *encoder, const struct buf *meta, struct 
 	}
 }
 
+/* A program may start ten thousands of threads one after the other. */
+static void forget_ended(struct encoder *encoder)
+{
+	for (uint32_t s = 0; s < encoder->slot_count; s++) {
+		struct encode_thread **t = &encoder->threads[encoder->slots[s]];
+		if (!(*t)->ended)
+			continue;
+		thread_destroy(*t);
+		*t = NULL;
+	}
+}
+
 bool encoder_finish(struct encoder *encoder, uint64_t now_tsc, uint64_t now_ns, struct buf *ret)
 {
 	close_run(encoder);
@@ -320,6 +334,7 @@ bool encoder_finish(struct encoder *encoder, uint64_t now_tsc, uint64_t now_ns, 
 	buf_deinit(&meta);
 	encoder->first_step += encoder->steps;
 	encoder->steps = 0;
+	forget_ended(encoder);
 	encoder->slot_count = 0;
 	encoder->chunk++;
 	buf_clear(&encoder->order);

@@ -15,6 +15,11 @@
 #endif
 
 #define COLUMNS_MAX 12
+/* A chunk of modules is closed after so many. */
+#define MODULES_BYTES (1u << 20)
+/* A chunk of stacks is closed after so many, or before so many rows that say nothing. */
+#define STACKS_RUN (1u << 20)
+#define STACKS_GAP 64
 
 /* A set of columns being filled; see FORMAT.md, "Columns". */
 struct columns {
@@ -129,8 +134,11 @@ bool footer_modules(struct buf *ret, const struct hw_shm *shm, uint32_t *next)
 	const struct hw_module *table =
 		(const struct hw_module *)((const char *)shm + HW_SHM_MODULES);
 	const char *strings = (const char *)shm + HW_SHM_STRINGS;
-	for (; *next < count; ++*next) {
+	for (; *next < count && ret->len < MODULES_BYTES; ++*next) {
 		struct hw_module m = table[*next];
+		__asm__ volatile("" : : : "memory"); /* fetched once, whoever changes it now */
+		if (m.end < m.start)
+			m.end = m.start;
 		if (m.build_id_bytes > sizeof(m.build_id))
 			m.build_id_bytes = 0;
 		if (m.path_bytes > 8192 || m.path_offset > HW_STRINGS_BYTES - m.path_bytes)
@@ -151,29 +159,52 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-bool footer_stacks(struct buf *ret, const struct hw_shm *shm, uint32_t *numbers, size_t count)
+void footer_stacks_sort(uint32_t *numbers, size_t count)
+{
+	if (count)
+		qsort(numbers, count, sizeof(*numbers), by_number);
+}
+
+/* How many of the numbers go into one chunk: until a wide gap in what earlier chunks cover. */
+static size_t stacks_run(const uint32_t *numbers, size_t count, uint32_t end)
+{
+	size_t n = 1;
+	while (n < count && n < STACKS_RUN &&
+		(numbers[n] - numbers[n - 1] <= STACKS_GAP || numbers[n] > end))
+		n++;
+	return n;
+}
+
+bool footer_stacks(struct buf *ret, const struct hw_shm *shm, const uint32_t *numbers, size_t count,
+	uint32_t *end, size_t *ret_taken)
 {
 	const struct hw_node *nodes = (const struct hw_node *)((const char *)shm + HW_SHM_NODES);
 	uint32_t modules = __atomic_load_n(&shm->modules, __ATOMIC_ACQUIRE);
-	qsort(numbers, count, sizeof(*numbers), by_number);
+	size_t taken = stacks_run(numbers, count, *end);
+	uint32_t row = numbers[0] < *end ? numbers[0] : *end;
 	struct columns c;
 	columns_init(&c, 4);
-	columns_add(&c, 0, numbers[0]);
+	columns_add(&c, 0, row);
 	uint64_t before = 0;
-	for (size_t i = 0; i < count; i++) {
-		uint64_t frame = __atomic_load_n(&nodes[numbers[i]].frame, __ATOMIC_RELAXED);
-		uint32_t parent = __atomic_load_n(&nodes[numbers[i]].parent, __ATOMIC_RELAXED);
+	for (size_t i = 0; i < taken; i++) {
+		uint32_t number = numbers[i];
+		uint64_t frame = __atomic_load_n(&nodes[number].frame, __ATOMIC_RELAXED);
+		uint32_t parent = __atomic_load_n(&nodes[number].parent, __ATOMIC_RELAXED);
 		uint64_t address = frame & HW_FRAME_ADDRESS_MASK,
 			 module = frame >> HW_FRAME_ADDRESS_BITS;
-		for (uint32_t gap = i ? numbers[i - 1] + 1 : numbers[i]; gap < numbers[i]; gap++) {
+		for (; row < number; row++) {
 			for (unsigned column = 1; column < 4; column++)
 				columns_add(&c, column, 0);
 		}
-		columns_add(&c, 1, parent < numbers[i] ? numbers[i] - parent : numbers[i]);
+		columns_add(&c, 1, parent < number ? number - parent : number);
 		columns_add(&c, 2, module < modules ? module : 0);
 		columns_add(&c, 3, zigzag_encode((int64_t)(address - before)));
 		before = address;
+		row++;
 	}
+	if (row > *end)
+		*end = row;
+	*ret_taken = taken;
 	return columns_finish(&c, ret);
 }
 

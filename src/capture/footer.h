@@ -25,8 +25,14 @@ bool footer_target(struct buf *ret, const struct recorder_start *start);
 /* Modules from *next on; false: there are none, or no memory. Moves *next. */
 bool footer_modules(struct buf *ret, const struct hw_shm *shm, uint32_t *next);
 
-/* The nodes with these numbers; sorts them. */
-bool footer_stacks(struct buf *ret, const struct hw_shm *shm, uint32_t *numbers, size_t count);
+/*
+ * Some of the nodes with these numbers, sorted; *ret_taken says how many. Chunks cover numbers
+ * without a gap, the first one from 1 on (a reader believes no jumps): *end is the number behind
+ * what they cover so far.
+ */
+void footer_stacks_sort(uint32_t *numbers, size_t count);
+bool footer_stacks(struct buf *ret, const struct hw_shm *shm, const uint32_t *numbers, size_t count,
+	uint32_t *end, size_t *ret_taken);
 
 bool footer_sites(struct buf *ret, const struct tally *tally, uint32_t first);
 

@@ -63,7 +63,7 @@ void live_deinit(struct live *live)
 {
 	for (int i = 0; i < LIVE_PARTS; i++)
 		places_destroy(live->parts[i].places, live->parts[i].capacity);
-	free(live->big);
+	live_big_deinit(&live->big);
 	live_init(live);
 }
 
@@ -115,16 +115,10 @@ static bool part_grow(struct live_part *part)
 
 static bool big_add(struct live *live, uint64_t address, uint64_t size)
 {
-	if (live->big_count == live->big_capacity) {
-		size_t capacity = live->big_capacity ? live->big_capacity * 2 : 8;
-		struct live_big *bigger = realloc(live->big, capacity * sizeof(*bigger));
-		if (!bigger)
-			return false;
-		live->big = bigger;
-		live->big_capacity = capacity;
-	}
-	live->big[live->big_count++] = (struct live_big){address, size};
-	return true;
+	uint64_t *known = live_big_insert(&live->big, address, NULL);
+	if (known)
+		*known = size;
+	return known;
 }
 
 bool live_add(struct live *live, const struct live_block *block, uint64_t size,
@@ -174,21 +168,11 @@ void live_prefetch(const struct live *live, uint64_t address)
 	__builtin_prefetch(part->places + place_of(part, h), 1);
 }
 
-static void big_remove(struct live *live, uint64_t address)
-{
-	for (size_t i = 0; i < live->big_count; i++) {
-		if (live->big[i].address == address) {
-			live->big[i] = live->big[--live->big_count];
-			return;
-		}
-	}
-}
-
 void live_remove(struct live *live, struct live_block *block)
 {
 	struct live_part *part = part_of(live, hash(block->address));
 	if (block->size == LIVE_SIZE_BIG)
-		big_remove(live, block->address);
+		live_big_remove(&live->big, block->address);
 	uint32_t hole = (uint32_t)(block - part->places);
 	/* Moves each later block of the run back if the hole lies between its own place and where
 	 * it stands. */
@@ -209,11 +193,8 @@ uint64_t live_size(const struct live *live, const struct live_block *block)
 {
 	if (block->size != LIVE_SIZE_BIG)
 		return block->size;
-	for (size_t i = 0; i < live->big_count; i++) {
-		if (live->big[i].address == block->address)
-			return live->big[i].size;
-	}
-	return block->size;
+	const uint64_t *size = live_big_find(&live->big, block->address);
+	return size ? *size : block->size;
 }
 
 static inline unsigned digit(const struct live_block *block, unsigned shift)
@@ -282,7 +263,7 @@ struct live_block *live_drain_sorted(struct live *live, size_t *ret_count)
 		*part = (struct live_part){NULL, 0, 0};
 	}
 	live->blocks = 0;
-	sort(all, n, 40);
+	sort(all, n, 48); /* a record holds 56 bits of an address */
 	*ret_count = n;
 	return all;
 }

@@ -7,6 +7,8 @@
 #ifndef CAPTURE_LIVE_H
 #define CAPTURE_LIVE_H
 
+#include "base/map.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,15 +33,16 @@ struct live_part {
 	uint32_t capacity, used;
 };
 
-struct live_big {
-	uint64_t address, size;
-};
+static inline bool live_same_address(uint64_t a, uint64_t b)
+{
+	return a == b;
+}
+DEFINE_MAP(live_big, uint64_t, uint64_t, hash_u64, live_same_address)
 
 struct live {
 	struct live_part parts[LIVE_PARTS];
 	uint64_t blocks;
-	struct live_big *big; /* the few blocks of 4 GiB and more */
-	size_t big_count, big_capacity;
+	struct live_big big; /* address to size of the few blocks of 4 GiB and more */
 };
 
 void live_init(struct live *live);

@@ -33,7 +33,7 @@ void merge_init(
 		lane->ring = (struct hw_ring *)((char *)shm + HW_SHM_RINGS) + i;
 		lane->data = (const uint64_t *)((char *)shm + HW_SHM_DATA) + hw_ring_start(i);
 		lane->words = hw_ring_words(i);
-		lane->thread = MERGE_NO_THREAD;
+		lane->thread = lane->foreign = MERGE_NO_THREAD;
 	}
 }
 
@@ -97,6 +97,8 @@ static inline struct record record_at(const struct merge_lane *lane, uint64_t at
 			r.size = word(lane, at + n++);
 		if (r.op == HW_R_REALLOC)
 			r.old = word(lane, at + n++);
+		if (!r.number)
+			return r;
 	} else if (r.op == HW_R_FAILED) {
 		r.stack = (uint32_t)word(lane, at + 1);
 		r.size = word(lane, at + 2);
@@ -121,6 +123,21 @@ static inline struct record record_at(const struct merge_lane *lane, uint64_t at
 	return r;
 }
 
+static bool foreign_add(struct merge *merge, uint32_t tid, uint32_t thread)
+{
+	if (merge->foreign_count == merge->foreign_capacity) {
+		uint32_t capacity = merge->foreign_capacity ? merge->foreign_capacity * 2 : 16;
+		void *moved = realloc(merge->foreign, capacity * sizeof(*merge->foreign));
+		if (!moved)
+			return false;
+		merge->foreign = moved;
+		merge->foreign_capacity = capacity;
+	}
+	merge->foreign[merge->foreign_count].tid = tid;
+	merge->foreign[merge->foreign_count++].thread = thread;
+	return true;
+}
+
 static uint32_t foreign_thread(struct merge *merge, uint32_t tid, uint64_t stamp)
 {
 	for (uint32_t i = 0; i < merge->lane_count; i++) {
@@ -132,17 +149,9 @@ static uint32_t foreign_thread(struct merge *merge, uint32_t tid, uint64_t stamp
 		if (merge->foreign[i].tid == tid)
 			return merge->foreign[i].thread;
 	}
-	if (merge->foreign_count == merge->foreign_capacity) {
-		uint32_t capacity = merge->foreign_capacity ? merge->foreign_capacity * 2 : 16;
-		void *moved = realloc(merge->foreign, capacity * sizeof(*merge->foreign));
-		if (!moved)
-			return MERGE_NO_THREAD;
-		merge->foreign = moved;
-		merge->foreign_capacity = capacity;
-	}
 	uint32_t thread = merge->sink.on_thread(merge->sink.context, tid, stamp);
-	merge->foreign[merge->foreign_count].tid = tid;
-	merge->foreign[merge->foreign_count++].thread = thread;
+	if (thread != MERGE_NO_THREAD && !foreign_add(merge, tid, thread))
+		return MERGE_NO_THREAD;
 	return thread;
 }
 
@@ -176,8 +185,10 @@ static inline void tell(struct merge *merge, struct merge_lane *lane, const stru
 {
 	const struct merge_sink *s = &merge->sink;
 	uint32_t thread = lane_thread(merge, lane, r->stamp);
-	if (thread == MERGE_NO_THREAD)
+	if (thread == MERGE_NO_THREAD) {
+		merge->dropped += r->op != HW_R_LOST && !lane->half;
 		return;
+	}
 	if (is_alloc(r->op))
 		s->on_alloc(s->context, thread, r->op - HW_R_ALLOC, r->number, r->stack, r->size,
 			r->stamp);
@@ -225,6 +236,10 @@ static inline bool lane_peek(struct merge *merge, struct merge_lane *lane, struc
 			lane->stamp = ret->stamp;
 			lane->tail += ret->words;
 			continue;
+		}
+		if (lane->half && ret->op != HW_R_REALLOC) {
+			lane_break(merge, lane);
+			return false;
 		}
 		lane->stamp = lane->half ? ret->stamp2 : ret->stamp;
 		return true;
@@ -305,7 +320,8 @@ static void lane_run_plain(struct merge *merge, struct merge_lane *lane, uint64_
 		bool free_it = is_free(op);
 		if (free_it)
 			n = 1 + !!(w0 & HW_R_STAMPED);
-		else if (!is_alloc(op) || !(n = alloc_words(lane, w0, left, &stack_size, &size)))
+		else if (!is_alloc(op) || !(w0 >> 8) ||
+			 !(n = alloc_words(lane, w0, left, &stack_size, &size)))
 			break;
 		if (left < n)
 			break;
@@ -338,6 +354,8 @@ static bool lane_run(struct merge *merge, struct merge_lane *lane, uint64_t unti
 		if (lane->stamp > until)
 			return true;
 		uint64_t published = lane->tail;
+		/* A realloc counts with its first half: the second may never be seen. */
+		merge->events += r.op != HW_R_LOST && !lane->half;
 		if (__builtin_expect(r.op == HW_R_REALLOC, 0)) {
 			uint64_t address = r.number;
 			r.op = lane->half ? HW_R_ALLOC + HW_REALLOC : HW_R_FREE + HW_FREE_REALLOC;
@@ -350,7 +368,6 @@ static bool lane_run(struct merge *merge, struct merge_lane *lane, uint64_t unti
 		} else {
 			tell(merge, lane, &r);
 		}
-		merge->events += r.op != HW_R_LOST;
 		lane->tail += r.words;
 		merge->moved += lane->tail - published;
 		if (!shared && lane->thread != MERGE_NO_THREAD)
@@ -370,19 +387,26 @@ static void lane_renew(struct merge_lane *lane, uint32_t generation)
 	lane->half = lane->broken = false;
 }
 
+/* What is not to be seen at `now` has a later stamp than this. */
+static uint64_t merge_idle(const struct merge *merge, uint64_t now)
+{
+	uint64_t margin = (uint64_t)((double)merge->tsc_hz * MARGIN_SECONDS);
+	return now > margin ? now - margin : 0;
+}
+
 /* Looks at one ring: what there is, and what can still come. */
 static void lane_look(struct merge *merge, struct merge_lane *lane, uint64_t now, bool last)
 {
-	uint64_t margin = (uint64_t)((double)merge->tsc_hz * MARGIN_SECONDS);
 	lane->active = __atomic_load_n(&lane->ring->state, __ATOMIC_ACQUIRE) == HW_RING_ACTIVE ||
 		       lane->ring == merge->lanes[HW_RING_SHARED].ring;
 	if (!lane->active)
 		return;
+	uint64_t busy = __atomic_load_n(&lane->ring->busy, __ATOMIC_ACQUIRE);
+	uint64_t head = __atomic_load_n(&lane->ring->head, __ATOMIC_ACQUIRE);
+	/* After head: what a new producer has published must not pass for the old one's. */
 	uint32_t generation = __atomic_load_n(&lane->ring->generation, __ATOMIC_ACQUIRE);
 	if (generation != lane->generation)
 		lane_renew(lane, generation);
-	uint64_t busy = __atomic_load_n(&lane->ring->busy, __ATOMIC_ACQUIRE);
-	uint64_t head = __atomic_load_n(&lane->ring->head, __ATOMIC_ACQUIRE);
 	if (head - lane->tail > lane->words) {
 		lane->head = head;
 		lane_break(merge, lane);
@@ -390,7 +414,7 @@ static void lane_look(struct merge *merge, struct merge_lane *lane, uint64_t now
 	lane->head = lane->broken ? lane->tail : head;
 	if (lane->broken)
 		lane->tail = lane->head = head;
-	uint64_t idle = now > margin ? now - margin : 0;
+	uint64_t idle = merge_idle(merge, now);
 	if (last) {
 		lane->bound = UINT64_MAX;
 		return;
@@ -448,7 +472,9 @@ static uint64_t lane_bound(const struct merge_lane *lane)
 
 uint64_t merge_pass(struct merge *merge, bool last)
 {
-	uint64_t now = tsc_now(), safe = UINT64_MAX;
+	/* Nothing later than now, even if every ring has more: a ring that had no owner when it was
+	 * looked at can have got one since. */
+	uint64_t now = tsc_now(), safe = last ? UINT64_MAX : merge_idle(merge, now);
 	merge->moved = 0;
 	merge->heap_count = 0;
 	/* Rings are handed out from the first on, so that the first never used one is near. */
@@ -466,8 +492,7 @@ uint64_t merge_pass(struct merge *merge, bool last)
 		struct record r;
 		if (lane_peek(merge, lane, &r))
 			merge->heap[merge->heap_count++] = i;
-		else if (lane_bound(lane) < safe &&
-			 (i != HW_RING_SHARED || lane->tail || lane->busy_seen))
+		else if (lane_bound(lane) < safe)
 			safe = lane_bound(lane);
 	}
 	for (uint32_t i = merge->heap_count / 2; i-- > 0;)
@@ -491,28 +516,37 @@ uint64_t merge_pass(struct merge *merge, bool last)
 	return merge->moved;
 }
 
+/* The lane's thread is gone. What it left in the shared ring, it did before. */
+static void lane_free(struct merge *merge, struct merge_lane *lane, bool shared_told)
+{
+	if (lane->thread != MERGE_NO_THREAD &&
+		(shared_told || !foreign_add(merge, lane->tid, lane->thread)))
+		merge->sink.on_thread_end(merge->sink.context, lane->thread, lane->stamp);
+	lane->active = false;
+	lane->thread = MERGE_NO_THREAD;
+	lane->tid = 0;
+	__atomic_store_n(&lane->ring->state, HW_RING_FREE, __ATOMIC_RELEASE);
+}
+
+static bool all_told(const struct merge_lane *lane)
+{
+	return __atomic_load_n(&lane->ring->head, __ATOMIC_ACQUIRE) == lane->tail;
+}
+
 void merge_reclaim(struct merge *merge, bool (*alive)(void *context, uint32_t tid), void *context)
 {
+	const struct merge_lane *shared = &merge->lanes[HW_RING_SHARED];
 	for (uint32_t i = 0; i < merge->lane_count; i++) {
 		struct merge_lane *lane = &merge->lanes[i];
-		if (!lane->active || lane->tail != lane->head || alive(context, lane->tid))
-			continue;
-		/* The thread is gone, so the ring can't move any more: one more look, then it is
-		 * free. */
-		uint64_t head = __atomic_load_n(&lane->ring->head, __ATOMIC_ACQUIRE);
-		if (head != lane->tail)
-			continue;
-		if (lane->thread != MERGE_NO_THREAD)
-			merge->sink.on_thread_end(merge->sink.context, lane->thread, lane->stamp);
-		lane->active = false;
-		lane->thread = MERGE_NO_THREAD;
-		__atomic_store_n(&lane->ring->state, HW_RING_FREE, __ATOMIC_RELEASE);
+		/* No thread id: taken by a thread that has not said yet who it is. A ring is looked
+		 * at again once its thread is gone: only then it can't move any more. */
+		if (lane->active && lane->tail == lane->head && lane->tid &&
+			!alive(context, lane->tid) && all_told(lane))
+			lane_free(merge, lane, all_told(shared));
 	}
-	/* A thread id that is used again is another thread. What the shared ring still holds of the
-	 * old one has been told. */
-	const struct merge_lane *shared = &merge->lanes[HW_RING_SHARED];
+	/* A thread id that is used again is another thread. */
 	for (uint32_t i = 0; i < merge->foreign_count; i++) {
-		if (shared->tail != shared->head || alive(context, merge->foreign[i].tid))
+		if (alive(context, merge->foreign[i].tid) || !all_told(shared))
 			continue;
 		merge->sink.on_thread_end(
 			merge->sink.context, merge->foreign[i].thread, shared->stamp);

@@ -57,7 +57,7 @@ struct merge_lane {
 	uint64_t bound;      /* nothing before this can still come, once tail == head */
 	uint64_t idle_at;    /* last W at which the ring was not busy */
 	uint64_t busy_seen, busy_head, busy_since; /* how long it has been busy without moving */
-	uint32_t foreign;                          /* shared ring: thread of the record at tail */
+	uint32_t foreign; /* shared ring: thread of the record at tail, or MERGE_NO_THREAD */
 	bool active;
 	bool half; /* the free half of the realloc at tail is done */
 	bool broken;
@@ -72,7 +72,8 @@ struct merge {
 	uint32_t lane_count; /* lanes that were ever in use */
 	uint64_t tsc_hz;
 	uint64_t damaged; /* rings given up */
-	uint64_t events;  /* records told; a realloc is one */
+	uint64_t events;  /* records taken; a realloc is one */
+	uint64_t dropped; /* of these not told, because nobody knows whose they are */
 	struct {
 		uint32_t tid, thread;
 	} * foreign; /* threads seen in the shared ring */

@@ -76,6 +76,11 @@ static inline uint32_t site_of(struct recorder *r, uint32_t stack, enum hw_alloc
 	if (stack >= HW_NODES_MAX)
 		stack = stack_want(r, stack);
 	uint32_t site = tally_site(&r->tally, stack, kind);
+	if (__builtin_expect(site == UINT32_MAX && stack, 0)) {
+		r->stacks_bad++;
+		stack = 0;
+		site = tally_site(&r->tally, stack, kind);
+	}
 	if (r->tally.site_count != before)
 		stack_want(r, stack);
 	return site;
@@ -187,7 +192,9 @@ static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
 	if (__builtin_expect(old != NULL, 0)) {
 		/* Its free was lost, or came out of order. */
 		r->tally.repairs += !r->tally.lost;
-		free_block(r, thread, old, HW_FREE, false, stamp);
+		r->frees_added++;
+		free_block(r, thread, old, hw_matching_free(r->tally.sites[old->site].kind), false,
+			stamp);
 		added = live_add(&r->live, &block, size, &old);
 	}
 	r->blocks_dropped += !added;
@@ -224,9 +231,17 @@ static void on_lost(void *context, uint32_t thread, uint64_t count, uint64_t sta
 
 static void write_chunk(struct recorder *r, enum hpw_chunk_type type, bool ok, bool compress)
 {
-	keep_error(
-		r, ok ? writer_chunk(&r->writer, type, &r->payload, compress) : error_no_memory());
-	r->payload.len = 0;
+	struct error *error = NULL;
+	if (!ok)
+		error = error_no_memory();
+	else if (r->payload.len <= HPW_CHUNK_RAW_MAX)
+		error = writer_chunk(&r->writer, type, &r->payload, compress);
+	else if (type == HPW_STACKS || type == HPW_SITES || type == HPW_EVENTS)
+		error = error_create(ERROR_INTERNAL,
+			"a chunk of %zu bytes is too large to be written", r->payload.len);
+	/* Else it is a sum of the events, which a reader makes itself. */
+	keep_error(r, error);
+	buf_clear(&r->payload);
 }
 
 /* Everything that happened since the last flush, with what it refers to first. */
@@ -236,13 +251,15 @@ static void flush(struct recorder *r)
 	r->flushed_ns = now.ns;
 	if (!r->encoder.steps)
 		return;
-	if (footer_modules(&r->payload, r->shm, &r->modules_written))
+	while (footer_modules(&r->payload, r->shm, &r->modules_written))
 		write_chunk(r, HPW_MODULES, true, true);
-	if (r->stacks_count) {
-		bool ok = footer_stacks(&r->payload, r->shm, r->stacks, r->stacks_count);
-		r->stacks_count = 0;
+	footer_stacks_sort(r->stacks, r->stacks_count);
+	for (size_t done = 0, taken; done < r->stacks_count; done += taken) {
+		bool ok = footer_stacks(&r->payload, r->shm, r->stacks + done,
+			r->stacks_count - done, &r->stacks_end, &taken);
 		write_chunk(r, HPW_STACKS, ok, true);
 	}
+	r->stacks_count = 0;
 	if (r->sites_written < r->tally.site_count) {
 		bool ok = footer_sites(&r->payload, &r->tally, r->sites_written);
 		r->sites_written = r->tally.site_count;
@@ -322,6 +339,7 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	r->began = start->began;
 	r->flushed_ns = start->began.ns;
 	r->modules_written = 1; /* module 0 is "unknown" */
+	r->stacks_end = 1;      /* node 0 is the root */
 	live_init(&r->live);
 	tally_init(&r->tally);
 	encoder_init(&r->encoder);
@@ -407,7 +425,7 @@ static void fill_totals(
 		.memory_bytes = (uint64_t)usage.ru_maxrss * 1024,
 		.connected = 1,
 		.write_error = r->error != NULL};
-	if (s->end_tsc > r->began.tsc && t->peak_stamp > r->began.tsc)
+	if (s->end_tsc >= t->peak_stamp && t->peak_stamp > r->began.tsc)
 		ret->peak_ns =
 			(uint64_t)((double)(t->peak_stamp - r->began.tsc) /
 				   (double)(s->end_tsc - r->began.tsc) * (double)s->duration_ns);
@@ -419,15 +437,18 @@ void recorder_finish(
 	struct recorder *recorder, const struct recorder_end *end, struct recorder_totals *ret)
 {
 	struct recorder *r = recorder;
-	while (merge_pass(&r->merge, true))
-		;
+	/* One pass takes all there is. Should somebody else hold the memory and go on writing, that
+	 * is no part of this process. */
+	merge_pass(&r->merge, true);
 	flush(r);
 	tally_settle(&r->tally);
 	struct clock_pair now = clock_pair_now();
 	struct footer_summary s = {.end = *end,
-		.events = r->merge.events,
-		.lost = r->shm->lost_without_ring,
-		.stacks_full = r->shm->stacks_full,
+		.events = r->merge.events - r->merge.dropped + r->frees_added,
+		/* Of a ring that was given up nobody knows more than that it held something. */
+		.lost = r->shm->lost_without_ring + r->merge.dropped + r->merge.damaged +
+			r->blocks_dropped,
+		.stacks_full = r->shm->stacks_full + r->stacks_bad,
 		.end_tsc = now.tsc,
 		.duration_ns = now.ns - r->began.ns};
 	footer_rings(r->shm, &s);

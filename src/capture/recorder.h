@@ -47,8 +47,10 @@ struct recorder {
 	uint8_t *stacks_known; /* bit set of the nodes that are in the file or in `stacks` */
 	uint32_t *stacks;      /* numbers of nodes to write next */
 	size_t stacks_count, stacks_capacity;
+	uint32_t stacks_end;     /* one more than the largest number in the file */
 	uint64_t stacks_bad;     /* numbers that made no sense */
 	uint64_t blocks_dropped; /* no memory for them: the books are not exact any more */
+	uint64_t frees_added;    /* of blocks whose address was given out again */
 	struct error *error;     /* the first that happened; recording goes on without the file */
 	bool tids_differ; /* the target is in another PID namespace: thread ids say nothing here */
 };

@@ -3,6 +3,8 @@
  * hash stands between an event and its counters. */
 #include "capture/tally.h"
 
+#include "format/hpw.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,8 +50,10 @@ uint32_t tally_site_new(struct tally *tally, uint32_t stack, enum hw_alloc_kind 
 		if (tally->sites[i - 1].kind == kind)
 			return i - 1;
 	}
-	if (!grow((void **)&tally->sites, &tally->site_capacity, tally->site_count + 1,
-		    sizeof(struct tally_site)))
+	/* A few stay for the empty stack, which takes what finds no place. */
+	if ((stack && tally->site_count >= HPW_SITES_MAX - HW_ALLOC_KINDS) ||
+		!grow((void **)&tally->sites, &tally->site_capacity, tally->site_count + 1,
+			sizeof(struct tally_site)))
 		return UINT32_MAX;
 	uint32_t site = tally->site_count++;
 	tally->sites[site] = (struct tally_site){

@@ -62,7 +62,7 @@ struct tally {
 void tally_init(struct tally *tally);
 void tally_deinit(struct tally *tally);
 
-/* The site of (stack, kind), made when new; UINT32_MAX: no memory. */
+/* The site of (stack, kind), made when new; UINT32_MAX: no memory, or the file can't hold more. */
 uint32_t tally_site_new(struct tally *tally, uint32_t stack, enum hw_alloc_kind kind);
 static inline uint32_t tally_site(struct tally *tally, uint32_t stack, enum hw_alloc_kind kind)
 {

@@ -201,6 +201,12 @@ struct machine {
 	struct row remembered[REMEMBERED];
 };
 
+/* Times the data alignment; what overflows wraps, and is found out to be nonsense later. */
+static int64_t scaled(const struct machine *m, uint64_t factored)
+{
+	return (int64_t)(factored * (uint64_t)m->cie->data_align);
+}
+
 static void set_column(struct machine *m, uint64_t reg, int how, int64_t offset)
 {
 	struct column dummy;
@@ -239,7 +245,7 @@ static bool step_extended(struct machine *m, uint8_t op, struct reader *r)
 		return true;
 	case 0x05: /* offset_extended */
 		reg = get_uleb(r);
-		set_column(m, reg, AT_CFA, (int64_t)get_uleb(r) * m->cie->data_align);
+		set_column(m, reg, AT_CFA, scaled(m, get_uleb(r)));
 		return true;
 	case 0x06: /* restore_extended */
 		restore_column(m, get_uleb(r));
@@ -290,15 +296,15 @@ static bool step_extended(struct machine *m, uint8_t op, struct reader *r)
 		return true;
 	case 0x11: /* offset_extended_sf */
 		reg = get_uleb(r);
-		set_column(m, reg, AT_CFA, get_sleb(r) * m->cie->data_align);
+		set_column(m, reg, AT_CFA, scaled(m, (uint64_t)get_sleb(r)));
 		return true;
 	case 0x12: /* def_cfa_sf */
 		m->row.cfa_register = get_uleb(r);
-		m->row.cfa_offset = get_sleb(r) * m->cie->data_align;
+		m->row.cfa_offset = scaled(m, (uint64_t)get_sleb(r));
 		m->row.cfa_is_expression = false;
 		return true;
 	case 0x13: /* def_cfa_offset_sf */
-		m->row.cfa_offset = get_sleb(r) * m->cie->data_align;
+		m->row.cfa_offset = scaled(m, (uint64_t)get_sleb(r));
 		return true;
 	case 0x14: /* val_offset */
 	case 0x15: /* val_offset_sf */
@@ -325,7 +331,7 @@ static bool run(struct machine *m, struct reader r)
 			m->here += low * m->cie->code_align;
 			break;
 		case 2: /* offset */
-			set_column(m, low, AT_CFA, (int64_t)get_uleb(&r) * m->cie->data_align);
+			set_column(m, low, AT_CFA, scaled(m, get_uleb(&r)));
 			break;
 		case 3: /* restore */
 			restore_column(m, low);
@@ -350,7 +356,7 @@ struct folded {
 
 static bool fold(struct reader r, uint64_t pc, struct folded *ret)
 {
-	int64_t stack[8];
+	uint64_t stack[8];
 	unsigned n = 0;
 	*ret = (struct folded){.base = -1};
 	while (r.at < r.end && !r.bad) {
@@ -362,23 +368,23 @@ static bool fold(struct reader r, uint64_t pc, struct folded *ret)
 		} else if (op >= 0x70 && op <= 0x8f) { /* breg0..31 */
 			int64_t offset = get_sleb(&r);
 			if (op == 0x70 + REG_RA) {
-				stack[n++] = (int64_t)pc + offset;
+				stack[n++] = pc + (uint64_t)offset;
 			} else if ((op == 0x70 + REG_RBP || op == 0x70 + REG_RSP) &&
 				   ret->base < 0) {
 				ret->base = op - 0x70;
-				stack[n++] = offset;
+				stack[n++] = (uint64_t)offset;
 			} else {
 				return false;
 			}
 		} else if (op == 0x08 || op == 0x09) { /* const1u, const1s */
 			uint8_t value = (uint8_t)get(&r, 1);
-			stack[n++] = op == 0x08 ? value : (int8_t)value;
+			stack[n++] = op == 0x08 ? value : (uint64_t)(int8_t)value;
 		} else if (op == 0x23 && n) { /* plus_uconst */
-			stack[n - 1] += (int64_t)get_uleb(&r);
+			stack[n - 1] += get_uleb(&r);
 		} else if (op == 0x06 && n == 1) { /* deref */
 			ret->deref = true;
 		} else if (n >= 2) {
-			int64_t b = stack[--n], *a = &stack[n - 1];
+			uint64_t b = stack[--n], *a = &stack[n - 1];
 			switch (op) {
 			case 0x1a:
 				*a &= b;
@@ -390,10 +396,10 @@ static bool fold(struct reader r, uint64_t pc, struct folded *ret)
 				*a += b;
 				break;
 			case 0x24:
-				*a = (int64_t)((uint64_t)*a << (b & 63));
+				*a <<= b & 63;
 				break;
 			case 0x2a:
-				*a = *a >= b;
+				*a = (int64_t)*a >= (int64_t)b;
 				break;
 			default:
 				return false;
@@ -404,7 +410,7 @@ static bool fold(struct reader r, uint64_t pc, struct folded *ret)
 	}
 	if (r.bad || n != 1)
 		return false;
-	ret->offset = stack[0];
+	ret->offset = (int64_t)stack[0];
 	return ret->base >= 0;
 }
 
@@ -468,9 +474,12 @@ static struct rt_rule pack(const struct row *row, const struct cie *cie, uint64_
 		!pack_cfa(row, pc, &cfa, &cfa_offset) ||
 		!pack_rbp(&row->rbp, pc, &rbp, &rbp_offset))
 		return none;
-	/* Also relied on: in a frame of fixed size the saved rbp lies inside it. */
-	if (cfa == RT_CFA_RSP && rbp == RT_RBP_AT_CFA && cfa_offset + rbp_offset < 0)
-		return none;
+	/* Also relied on: in a frame of fixed size the saved rbp lies inside it. Below rsp it has
+	 * just been popped (compilers don't say so in an epilogue), so the register has it. */
+	if (cfa == RT_CFA_RSP && rbp == RT_RBP_AT_CFA && cfa_offset + rbp_offset < 0) {
+		rbp = RT_RBP_SAME;
+		rbp_offset = 0;
+	}
 	return rt_rule_make(cfa, cfa_offset, rbp, rbp_offset);
 }
 
@@ -487,7 +496,8 @@ static const uint8_t *fde_find(const uint8_t *hdr, uint64_t start, uint64_t end,
 	uint64_t count = get_encoded(&r, count_encoding, (uint64_t)hdr);
 	if (r.bad || table_encoding != 0x3b || count > (size_t)(r.end - r.at) / 8)
 		return NULL;
-	const int32_t *table = (const int32_t *)r.at;
+	typedef int32_t __attribute__((aligned(1))) entry_word;
+	const entry_word *table = (const entry_word *)r.at;
 	int64_t wanted = (int64_t)(pc - (uint64_t)hdr);
 	uint64_t low = 0, high = count;
 	while (low < high) {
@@ -497,7 +507,8 @@ static const uint8_t *fde_find(const uint8_t *hdr, uint64_t start, uint64_t end,
 		else
 			high = middle;
 	}
-	return low ? hdr + table[2 * (low - 1) + 1] : NULL;
+	return low ? (const uint8_t *)((uint64_t)hdr + (uint64_t)(int64_t)table[2 * (low - 1) + 1])
+		   : NULL;
 }
 
 void rt_cfi_rule(const uint8_t *eh_frame_hdr, uint64_t start, uint64_t end, uint64_t pc,

@@ -136,8 +136,9 @@ void rt_ring_attach(struct rt_thread *t, struct hw_shm *shm, uint32_t index, uin
 	t->stalled_at = 0;
 	t->time_due = t->head;
 	t->stamped = false;
-	ring->busy = 0;
-	ring->tid = tid;
+	/* The collector may look already. */
+	__atomic_store_n(&ring->busy, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->tid, tid, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->generation, ring->generation + 1, __ATOMIC_RELEASE);
 	t->ring = ring;
 }

@@ -1,0 +1,121 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Writes the seeds of fuzz_rings.c: small stories, honest and not, in the language of its scripts.
+
+    fuzz/seeds_rings.py         into seeds/rings, slow/rings (replayed, too slow to be mutated)
+"""
+import os
+
+COMMANDS = ["ring", "claim", "publish", "alloc", "free", "realloc", "failed", "other", "raw", "lap",
+            "head", "set_ring", "set_header", "node", "module", "string", "drain", "tend"]
+STAMPED, SAME_FRAME = 0x80, 0x40
+TIME, LOST, FOREIGN, NAME = range(4)
+SHARED = 10
+ODD = {"-1": 0xe8, "2^56": 0xeb, "2^33": 0xef, "2^32-1": 0xf0, "nodes": 0xf3, "strings": 0xf6}
+
+
+def number(value):
+    if isinstance(value, str):
+        return bytes([ODD[value]])
+    if value < 0xe0:
+        return bytes([value])
+    length = (value.bit_length() + 7) // 8
+    return bytes([0xe0 + length - 1]) + value.to_bytes(length, "little")
+
+
+def script(settings, *commands):
+    out = bytes([settings])
+    for command in commands:
+        name, *operands = command.split() if isinstance(command, str) else command
+        out += bytes([COMMANDS.index(name)])
+        out += b"".join(o if isinstance(o, bytes) else number(int(o) if str(o).isdigit() else o)
+                        for o in operands)
+    return out
+
+
+def alloc(address, stack, size, kind=0, stamp=None):
+    operands = [bytes([kind | (STAMPED if stamp is not None else 0)]), address, stack, size]
+    return ["alloc"] + operands + ([] if stamp is None else [stamp])
+
+
+def free(address, kind=0, stamp=None):
+    operands = [bytes([kind | (STAMPED if stamp is not None else 0)]), address]
+    return ["free"] + operands + ([] if stamp is None else [stamp])
+
+
+def realloc(new, stack, size, old, stamps=None):
+    flag = bytes([STAMPED if stamps else 0])
+    return ["realloc", flag, new, stack, size, old] + list(stamps or [])
+
+
+def other(what, value, *more):
+    return ["other", bytes([what]), value] + list(more)
+
+
+TREE = [["node", 1, 0, 0, 0x4010], ["node", 2, 1, 1, 0x4020], ["node", 3, 2, 1, 0x4030],
+        ["string", 16, bytes([4]), b"/bin"], ["module", 1, 0x4000, 0x5000, 0x4000, 16, 4, 20]]
+
+SEEDS = {
+    "one-thread": script(
+        0, *TREE, "ring 0", "claim 100", other(TIME, 0, 9), alloc(16, 3, 24), alloc(32, 2, 100),
+        free(16), "publish", "drain", realloc(48, 3, 200, 32), ["failed", b"\x00", 2, "2^56"],
+        "publish", "drain", alloc(64, 3, 8, kind=8), free(64, kind=2), alloc(80, 3, "2^33"),
+        "publish", "tend"),
+    "two-threads": script(
+        5, *TREE, "ring 0", "claim 100", alloc(16, 3, 24, stamp=5), alloc(32, 2, 7, stamp=5),
+        "publish", "ring 1", "claim 101", free(16, stamp=5), realloc(16, 3, 9, 32, [4, 9]),
+        "publish", "drain", "ring 0", alloc(32, 1, 50, stamp=3), "publish", "drain", "tend",
+        "ring 0", "claim 102", free(32, stamp=9), "publish", "drain", "tend"),
+    "shared": script(
+        1, *TREE, "ring %d" % SHARED, other(FOREIGN, 7), alloc(16, 1, 5, stamp=1),
+        other(FOREIGN, 8), free(16, stamp=1), other(LOST, 3), "publish", "drain", "tend",
+        "ring 2", "claim 7", alloc(48, 1, 5, stamp=1), "publish", "drain"),
+    "shared-without-name": script(0, "ring %d" % SHARED, alloc(16, 1, 5, stamp=1), "publish"),
+    "laps": script(
+        8, "ring 8", "claim 5", ["lap", b"\x03"], alloc(16, 0, 5, stamp=1),
+        alloc(32, 0, "2^33", stamp=1), "publish", "drain", ["lap", b"\x01"],
+        realloc(16, 0, "2^33", 16, [1, 1]), "publish", "drain"),
+    "repairs": script(
+        2, "ring 0", "claim 5", alloc(16, 0, 5, kind=9), alloc(16, 0, 6), realloc(16, 0, 7, 99),
+        free(16), free(16), free(0), realloc(48, 0, 3, 0), "publish", "drain", alloc(0, 0, 3),
+        "publish"),
+    "liar": script(
+        2, ["node", 5, "-1", "2^32-1", "-1"], ["node", 7, 5, 9, 9], "ring 0", "claim 5",
+        alloc(16, 7, 5), alloc(32, "nodes", 5), alloc(48, "2^32-1", "-1"), "publish", "drain",
+        ["set_ring", b"\x00", "-1"], "drain", ["set_ring", b"\x08", 77], "drain",
+        ["module", 0, 1, 2, 3, "2^32-1", 9, 99], ["module", 1, 1, 2, 3, "strings", 8193, 32],
+        ["set_header", b"\x11", "2^32-1"], "ring 1", "claim 0", ["raw", "-1"], "publish", "drain"),
+    "busy": script(
+        2, "ring 0", "claim 5", ["set_ring", b"\x01", 77], "ring 1", "claim 6",
+        alloc(16, 0, 5, stamp=1), "publish", "drain", "drain", "ring 0", free(16, stamp=1),
+        "publish", "drain"),
+}
+
+
+def raw_allocs(*stacks):
+    """Allocations at stacks that the command would not let pass."""
+    commands = ["publish"]
+    for stack in stacks:
+        commands = [["raw", 0x1020], ["raw", stack | 5 << 32]] + commands
+    return commands
+
+
+LAST_NODE = (8 << 20) - 1
+SLOW = {
+    "far-stacks": script(
+        4, "ring 0", "claim 5", *raw_allocs(LAST_NODE), "drain", "tend",
+        *raw_allocs(LAST_NODE - 1, 5, 70, 70000, 4000000), "drain"),
+    "far-first": script(4, "ring 0", "claim 5", *raw_allocs(3000000, 2900000), "drain"),
+}
+
+
+def main():
+    here = os.path.dirname(os.path.abspath(__file__))
+    for folder, scripts in (("seeds", SEEDS), ("slow", SLOW)):
+        os.makedirs(os.path.join(here, folder, "rings"), exist_ok=True)
+        for name, data in scripts.items():
+            with open(os.path.join(here, folder, "rings", name), "wb") as file:
+                file.write(data)
+
+
+main()
