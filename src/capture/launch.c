@@ -12,12 +12,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -156,6 +158,10 @@ static struct error *file_open(struct launcher *l)
 	struct error *error = file_name_make(l);
 	if (error)
 		return error;
+	struct stat st;
+	if (l->options->overwrite && !lstat(l->file_name, &st) && !S_ISREG(st.st_mode))
+		return error_create(ERROR_ENVIRONMENT,
+			"%s is not a regular file: -f replaces recordings only", l->file_name);
 	if (l->options->overwrite && unlink(l->file_name) && errno != ENOENT)
 		return error_errno(ERROR_ENVIRONMENT, errno, "can't replace %s", l->file_name);
 	l->file = open(l->file_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -237,16 +243,37 @@ static void wait_for_target(const struct launcher *l, const sigset_t *watched, i
 	}
 }
 
+#define STOPPED_CHECK_MS 2000
+
+/* State T in /proc/PID/stat (proc(5)): stopped by a signal. */
+static bool is_stopped(pid_t pid)
+{
+	char path[64], text[512];
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return false;
+	text[n] = 0;
+	const char *after = strrchr(text, ')');
+	return after && after[1] == ' ' && after[2] == 'T';
+}
+
 static void collect_totals(struct launcher *l, int status, struct launch_result *ret)
 {
 	struct collector_ended ended = {HPW_EXIT_STATUS, (uint32_t)WEXITSTATUS(status)};
 	if (WIFSIGNALED(status))
 		ended = (struct collector_ended){HPW_EXIT_SIGNAL, (uint32_t)WTERMSIG(status)};
 	(void)!send(l->control, &ended, sizeof(ended), MSG_NOSIGNAL);
-	ssize_t n;
-	while ((n = recv(l->control, &ret->totals, sizeof(ret->totals), 0)) < 0 && errno == EINTR)
-		;
-	ret->have_totals = n == (ssize_t)sizeof(ret->totals);
+	struct pollfd answer = {.fd = l->control, .events = POLLIN};
+	while (poll(&answer, 1, STOPPED_CHECK_MS) <= 0) {
+		/* Somebody has stopped the collector: it will finish the file when it is let go on.
+		 */
+		if (is_stopped(l->collector))
+			return;
+	}
+	ret->have_totals = recv(l->control, &ret->totals, sizeof(ret->totals), 0) ==
+			   (ssize_t)sizeof(ret->totals);
 	while (waitpid(l->collector, NULL, 0) < 0 && errno == EINTR)
 		;
 }

@@ -18,8 +18,8 @@ void live_init(struct live *live)
 }
 
 /*
- * A large part lies in huge pages: each look-up goes to another place, and with small pages would wait
- * for the page tables more than for the block.
+ * A large part lies in huge pages: each look-up goes to another place, and with small pages would
+ * wait for the page tables more than for the block.
  */
 #define HUGE_PAGE ((size_t)2 << 20)
 

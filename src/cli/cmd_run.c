@@ -134,7 +134,8 @@ static const char *short_name(const char *file)
 static void say_end(const struct launch_result *r, bool quiet)
 {
 	if (!r->have_totals) {
-		message("the collector was killed; what %s holds can be read", short_name(r->file));
+		message("the collector was killed or stopped; what %s holds can be read",
+			short_name(r->file));
 		return;
 	}
 	if (!r->totals.connected) {

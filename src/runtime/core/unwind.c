@@ -228,6 +228,24 @@ static __attribute__((noinline)) uint32_t marks_before(
 	return base;
 }
 
+/*
+ * Numbers the fresh frames like memo_append(), but leaves them out of the memo, which has no room
+ * for them.
+ */
+static __attribute__((noinline)) uint32_t number_only(const struct rt_unwinder *u,
+	struct rt_walk *walk, const struct rt_frame *kept, uint32_t base,
+	const struct rt_frame *end)
+{
+	walk->memo_frames = (uint32_t)(kept - walk->memo);
+	for (const struct rt_frame *f = end; f-- != walk->fresh;) {
+		if (f->meta & FLAG(RT_FRAME_GUESSED | RT_FRAME_EXACT))
+			base = marks_before(u, base, f->meta);
+		base = rt_stacks_child_cached(&u->stacks, walk->children, base,
+			(f->pc & ~RT_EXACT) | f->meta << HW_FRAME_ADDRESS_BITS);
+	}
+	return base;
+}
+
 #define RARE (FLAG(RT_FRAME_RBP_USED | RT_FRAME_GUESSED | RT_FRAME_NO_MEMO | RT_FRAME_EXACT))
 
 /* memo_append() for frames any of which is rare, or whose outer frame needs rbp. */
@@ -274,6 +292,8 @@ static __attribute__((noinline)) uint32_t memo_append_rare(const struct rt_unwin
 static inline uint32_t memo_append(const struct rt_unwinder *u, struct rt_walk *walk,
 	struct rt_frame *kept, uint32_t base, const struct rt_frame *end, uint64_t all, bool needed)
 {
+	if (rt_unlikely((kept - walk->memo) + (end - walk->fresh) >= RT_DEPTH_MAX))
+		return number_only(u, walk, kept, base, end);
 	if (rt_unlikely(all & RARE || needed))
 		return memo_append_rare(u, walk, kept, base, end, needed);
 	if (kept == walk->memo)
@@ -415,6 +435,10 @@ uint32_t rt_unwind(
 					: rt_stacks_child(&u->stacks, 0, HW_MARK_NO_UNWIND_INFO);
 		return memo_append(u, walk, base, root, fresh, all, false);
 	}
+	/* The innermost frames; few, because in a deep recursion every depth makes other stacks of
+	 * them. */
+	if (fresh > walk->fresh + RT_DEPTH_CUT)
+		fresh = walk->fresh + RT_DEPTH_CUT;
 	uint32_t cut = rt_stacks_child(&u->stacks, 0, HW_MARK_CUT);
 	return memo_append(u, walk, base, cut, fresh, all, false);
 }

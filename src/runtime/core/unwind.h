@@ -32,6 +32,8 @@
 
 /* More frames than this are cut, and marked so. */
 #define RT_DEPTH_MAX 4096
+/* So many innermost frames stay of a stack that is cut. */
+#define RT_DEPTH_CUT 512
 
 /*
  * One frame of a walk: four whole words, written and copied as such (a narrow store before a wide
