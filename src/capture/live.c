@@ -98,7 +98,7 @@ static void place(struct live_part *part, const struct live_block *block)
 
 static bool part_grow(struct live_part *part)
 {
-	uint32_t capacity = part->capacity < 65536 ? part->capacity * 2 : part->capacity / 2 * 3;
+	uint32_t capacity = part->capacity < 65536 ? part->capacity * 2 : part->capacity / 4 * 5;
 	if (!capacity)
 		capacity = CAPACITY_FIRST;
 	struct live_part bigger = {places_create(capacity), capacity, part->used};

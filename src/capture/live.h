@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The blocks that are live now, by address: the largest thing a collector keeps, so it is packed:
- * 24 bytes a block, at most 48 with the empty places (load 0.5 to 0.75, in 8 parts so that growing
- * one needs little room).
+ * 24 bytes a block, at most 40 with the empty places (large parts: load 0.6 to 0.75; 8 parts, so
+ * that growing one needs little room).
  */
 #ifndef CAPTURE_LIVE_H
 #define CAPTURE_LIVE_H
