@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 struct launcher {
@@ -338,6 +339,10 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 	if (ret->exec_errno)
 		unlink(l.file_name);
 	ret->file = l.file_name;
+	/* What came too late to be passed on was meant for the program, not for us. */
+	const struct timespec none = {0, 0};
+	while (sigtimedwait(&watched, NULL, &none) > 0)
+		;
 	sigaction(SIGCHLD, &l.old_child, NULL);
 	sigprocmask(SIG_SETMASK, &l.old_mask, NULL);
 	return NULL;
