@@ -316,8 +316,8 @@ def odd_signals():
 
 def odd_descriptors():
     for number in (5, 19, 200):
-        os.dup2(os.open("/dev/null", os.O_RDWR), number, inheritable=True)
-    os.set_inheritable(1, True)
+        os.dup2(os.open("/dev/null", os.O_RDWR), number)
+        os.set_inheritable(number, True)  # dup2 onto itself leaves close-on-exec as it was
 
 
 def odd_limits():

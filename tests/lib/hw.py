@@ -202,6 +202,7 @@ class Tests:
             for number, (verdict, name, why) in enumerate(results, 1):
                 failed += verdict != "ok"
                 print(f"{verdict} {number} - {name}", flush=True)
+                # By standard error: the runner shows that of a test that failed.
                 for line in why.splitlines():
-                    print(f"#   {line}", flush=True)
+                    print(f"# {name}: {line}", file=sys.stderr, flush=True)
         sys.exit(1 if failed else 0)
