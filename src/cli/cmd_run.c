@@ -107,8 +107,13 @@ static void say_totals(const struct launch_result *r)
 		text_add(&text, " in ");
 		text_add_count(&text, t->live_blocks);
 		text_add(&text, " blocks were never freed");
+	} else if (t->notes & HPW_NOTE_NOT_ATTACHED) {
+		text_add(&text, "NOTHING was seen: no room for the recorder inside the program "
+				"(ulimit -v?)");
+	} else if (t->notes & HPW_NOTE_OWN_MALLOC) {
+		text_add(&text, "the executable defines malloc itself, whose calls are NOT seen");
 	} else {
-		text_add(&text, "every block was freed");
+		text_add(&text, t->allocations ? "every block was freed" : "nothing was allocated");
 	}
 	if (t->lost) {
 		text_add(&text, "; ");
