@@ -46,9 +46,18 @@ static uint64_t frame_of(uint32_t path, unsigned level)
 static uint32_t stack_of(struct rt_child *cache, uint32_t path)
 {
 	uint32_t stack = 0;
-	for (unsigned level = 0; level < LEVELS; level++)
-		stack = cache ? rt_stacks_child_cached(&stacks, cache, stack, frame_of(path, level))
-			      : rt_stacks_child(&stacks, stack, frame_of(path, level));
+	for (unsigned level = 0; level < LEVELS; level++) {
+		uint32_t number = 1 + (level << 2 | (path >> (2 * level) & 3));
+		struct rt_child *c = cache ? rt_child_place(cache, stack, number) : NULL;
+		uint64_t key = rt_child_key(stack, number);
+		if (c && c->key == key) {
+			stack = (uint32_t)c->child;
+			continue;
+		}
+		stack = rt_stacks_child(&stacks, stack, frame_of(path, level));
+		if (c)
+			*c = (struct rt_child){key, stack};
+	}
 	return stack;
 }
 

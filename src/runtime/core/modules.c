@@ -152,17 +152,16 @@ void rt_modules_review(struct rt_modules *modules,
 {
 	if (!rt_lock_try(&modules->lock))
 		return;
-	bool any = false;
 	for (uint32_t i = 0; i < modules->count; i++) {
 		struct rt_module *m = &modules->list[i];
 		struct rt_found found;
 		if (m->gone || (modules->find(m->start, &found) && same(m, &found)))
 			continue;
 		__atomic_store_n(&m->gone, true, __ATOMIC_RELAXED);
+		/* First: what is withdrawn may be used anew at once, and memories must not mix it
+		 * up. */
+		__atomic_fetch_add(&modules->generation, 1, __ATOMIC_SEQ_CST);
 		gone(context, m->start, m->end);
-		any = true;
 	}
-	if (any)
-		__atomic_fetch_add(&modules->generation, 1, __ATOMIC_RELEASE);
 	rt_unlock(&modules->lock);
 }

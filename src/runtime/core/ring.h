@@ -33,6 +33,7 @@ struct rt_thread {
 	uint64_t time_due; /* while not stamped: word from which on an HW_R_TIME goes first */
 	bool stamped;      /* other threads exist or existed */
 	bool impatient;    /* must not wait now: in a signal handler */
+	const struct rt_unwinder *unwinder;
 	struct rt_walk walk;
 };
 

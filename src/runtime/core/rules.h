@@ -21,17 +21,30 @@
  * addresses are below 2^47. */
 #define RT_EXACT (1ull << 47)
 
+/* The low half of meta: 1 + where the entry stands, or, of what has no entry, this and its module.
+ */
+#define RT_RULE_NO_ENTRY (1u << 31)
+/* In cfa_bytes: the rule is not one of the two that nearly every frame has. */
+#define RT_RULE_RARE UINT32_MAX
+
+/*
+ * What is known of a return address. The rule, and the same once more in the form that a walk needs
+ * for nearly every frame (CFA = rsp + n, rbp kept or saved in the frame), so that it has nothing to
+ * take apart.
+ */
 struct rt_rule_entry {
-	uint64_t address;    /* 0 free, 1 being written or withdrawn */
-	struct rt_rule rule; /* complete, like function, before address is (release) */
-	uint64_t function;   /* start of the code that the rule's unwind entry covers */
-	uint64_t unused;     /* two entries to a cache line */
+	uint64_t address; /* 0 free, 1 being written, 2 withdrawn; release: the rest is complete */
+	struct rt_rule rule;
+	uint32_t cfa_bytes; /* or RT_RULE_RARE */
+	int32_t rbp_bytes;  /* saved at CFA + this; 0: not saved */
+	uint64_t meta; /* of a fresh frame: the entry's number; flag and slot if rbp is saved */
 };
-_Static_assert(sizeof(struct rt_rule_entry) == 32, "indexed by a shift");
+_Static_assert(sizeof(struct rt_rule_entry) == 32, "two to a cache line, indexed by a shift");
 
 struct rt_rules {
 	struct rt_modules *modules;
 	struct rt_rule_entry entries[RT_RULES + RT_RULES_PROBES];
+	uint64_t functions[RT_RULES + RT_RULES_PROBES]; /* start of the code around each address */
 };
 
 static inline uint32_t rt_rules_slot(uint64_t address)
@@ -39,37 +52,38 @@ static inline uint32_t rt_rules_slot(uint64_t address)
 	return (uint32_t)(address >> 2) & (RT_RULES - 1);
 }
 
-/* Looks the address up, remembers it, fills *ret (address, rule, function). */
-void rt_rules_add(struct rt_rules *rules, uint64_t address, struct rt_rule_entry *ret);
+/* rt_rules_at() for an address that is not at its first place: looks on, or up. */
+const struct rt_rule_entry *rt_rules_search(
+	struct rt_rules *rules, uint64_t address, struct rt_rule_entry *other);
 
-/* The rule at a return address (or an exact one with RT_EXACT set). */
-static inline struct rt_rule rt_rules_find(struct rt_rules *rules, uint64_t address)
+/*
+ * What is known of a return address (or an exact one with RT_EXACT set). *other: memory for what
+ * can't be remembered.
+ */
+static inline const struct rt_rule_entry *rt_rules_at(
+	struct rt_rules *rules, uint64_t address, struct rt_rule_entry *other)
 {
 	const struct rt_rule_entry *e = &rules->entries[rt_rules_slot(address)];
-	for (unsigned probe = 0; probe < RT_RULES_PROBES; probe++, e++) {
-		uint64_t found = __atomic_load_n(&e->address, __ATOMIC_ACQUIRE);
-		if (rt_likely(found == address))
-			return e->rule;
-		if (!found)
-			break;
-	}
-	struct rt_rule_entry added;
-	rt_rules_add(rules, address, &added);
-	return added.rule;
+	if (rt_likely(__atomic_load_n(&e->address, __ATOMIC_ACQUIRE) == address))
+		return e;
+	return rt_rules_search(rules, address, other);
 }
 
-/* The same, with the function around it. */
-static inline struct rt_rule_entry rt_rules_find_entry(struct rt_rules *rules, uint64_t address)
+static inline const struct rt_rule_entry *rt_rules_numbered(
+	const struct rt_rules *rules, uint32_t number)
 {
-	const struct rt_rule_entry *e = &rules->entries[rt_rules_slot(address)];
-	for (unsigned probe = 0; probe < RT_RULES_PROBES; probe++, e++) {
-		if (__atomic_load_n(&e->address, __ATOMIC_ACQUIRE) == address)
-			return *e;
-	}
-	struct rt_rule_entry added;
-	rt_rules_add(rules, address, &added);
-	return added;
+	return &rules->entries[number - 1];
 }
+
+/* As a frame of the call tree: module << 48 | address. */
+static inline uint64_t rt_rule_frame(const struct rt_rule_entry *e)
+{
+	return (e->address & ~RT_EXACT) | (uint64_t)rt_rule_module(e->rule)
+						  << HW_FRAME_ADDRESS_BITS;
+}
+
+/* Start of the code that the unwind entry around `address` covers; 0: unknown. */
+uint64_t rt_rules_function(struct rt_rules *rules, uint64_t address);
 
 /* Withdraws every rule for addresses in [start, end]. */
 void rt_rules_withdraw(struct rt_rules *rules, uint64_t start, uint64_t end);

@@ -27,30 +27,27 @@ uint32_t rt_stacks_child(const struct rt_stacks *stacks, uint32_t parent, uint64
 
 /*
  * A thread's own answers of rt_stacks_child(), which never change: one place for each hash value.
- * The tree is spread over megabytes, a thread's working set of it is not.
+ * The tree is spread over megabytes, a thread's working set of it is not. A frame goes by a number
+ * here, never 0, that stands for it for ever (rules.h has one).
  */
 #define RT_CHILD_CACHE 2048
 
 struct rt_child {
-	uint64_t frame; /* 0: empty; a frame is never 0 */
-	uint32_t parent, child;
+	uint64_t key; /* parent << 32 | number of the frame; 0: empty */
+	uint64_t child;
 };
-
-static inline uint32_t rt_stacks_child_cached(
-	const struct rt_stacks *stacks, struct rt_child *cache, uint32_t parent, uint64_t frame)
-{
-	/* The parent is known last and goes in last: numbers are dense, so xor spreads them well
-	 * enough. */
-	uint64_t h = (frame >> 2) ^ (frame >> 12) ^ parent;
-	struct rt_child *c = &cache[h & (RT_CHILD_CACHE - 1)];
-	if (__builtin_expect(c->frame == frame && c->parent == parent, 1))
-		return c->child;
-	uint32_t child = rt_stacks_child(stacks, parent, frame);
-	c->frame = frame;
-	c->parent = parent;
-	c->child = child;
-	return child;
-}
 _Static_assert((RT_CHILD_CACHE & (RT_CHILD_CACHE - 1)) == 0, "a mask");
+
+/* The place of (parent, frame number). Both are dense, so xor spreads them well enough. */
+static inline struct rt_child *rt_child_place(
+	struct rt_child *cache, uint32_t parent, uint32_t number)
+{
+	return &cache[(parent ^ number) & (RT_CHILD_CACHE - 1)];
+}
+
+static inline uint64_t rt_child_key(uint32_t parent, uint32_t number)
+{
+	return (uint64_t)parent << 32 | number;
+}
 
 #endif

@@ -23,13 +23,17 @@ static inline uint64_t load(uint64_t address)
 	return *(const uint64_t *)address;
 }
 
+/* Less than RT_RULE_RARE, so that such a frame is never within the range. */
+#define READABLE_MAX (1ull << 31)
+
 /* Makes sure that the word at `address` (at or above the stack in use) can be read. */
 static __attribute__((noinline)) bool readable_extend(struct rt_walk *walk, uint64_t address)
 {
 	for (unsigned pages = 0; pages < 4096; pages++) {
 		if (address + 8 <= walk->readable_high)
 			return true;
-		if (!sys_readable(walk->readable_high))
+		if (walk->readable_high - walk->readable_low >= READABLE_MAX ||
+			!sys_readable(walk->readable_high))
 			return false;
 		walk->readable_high += 4096;
 	}
@@ -83,25 +87,25 @@ static bool guess(const struct rt_unwinder *u, struct rt_walk *walk, const struc
 enum step { STEP_ON, STEP_END, STEP_LOST };
 
 #define FLAG(flag) ((uint64_t)(flag) << RT_META_FLAGS)
-#define SLOTS_MASK (~0ull << RT_META_CFA_SLOT)
 
-/* A frame being entered: its registers and, ready for meta, the slots they were read from. */
+/* The registers of a frame that is being entered. */
 struct entered {
-	uint64_t sp, pc, rbp, slots;
+	uint64_t sp, pc, rbp;
 };
 
-static uint64_t slot_bits(uint64_t at, uint64_t cfa, unsigned bits, unsigned shift, uint64_t *flags)
+/* Adds a slot to a frame's meta. */
+static void put_slot(uint64_t at, uint64_t cfa, unsigned bits, unsigned shift, uint64_t *meta)
 {
 	int64_t slot = ((int64_t)at - (int64_t)cfa) / 8, limit = 1ll << (bits - 1);
 	if (slot < -limit || slot >= limit || (at - cfa) % 8)
-		*flags |= FLAG(RT_FRAME_NO_MEMO);
-	return ((uint64_t)slot & ((1ull << bits) - 1)) << shift;
+		*meta |= FLAG(RT_FRAME_NO_MEMO);
+	*meta |= ((uint64_t)slot & ((1ull << bits) - 1)) << shift;
 }
 
 /* The CFA of a frame that is neither rsp nor rbp plus a constant. 0 with STEP_ON: *e is complete
  * already. */
 static enum step rare_cfa(const struct rt_unwinder *u, struct rt_walk *walk, struct rt_rule *rule,
-	struct entered *e, uint64_t *flags, uint64_t *ret_cfa)
+	struct entered *e, uint64_t *meta, uint64_t *ret_cfa)
 {
 	struct state s = {e->pc, e->sp, e->rbp};
 	uint64_t at;
@@ -109,43 +113,43 @@ static enum step rare_cfa(const struct rt_unwinder *u, struct rt_walk *walk, str
 	switch (rt_rule_cfa(*rule)) {
 	case RT_CFA_RBP_DEREF:
 		at = s.rbp + rt_rule_cfa_offset(*rule);
-		*flags |= FLAG(RT_FRAME_RBP_USED);
+		*meta |= FLAG(RT_FRAME_RBP_USED);
 		if (at < s.sp || !readable(walk, at) || !sys_readable(at))
 			return STEP_LOST;
 		*ret_cfa = load(at);
-		e->slots = slot_bits(at, *ret_cfa, 8, RT_META_CFA_SLOT, flags);
+		put_slot(at, *ret_cfa, 8, RT_META_CFA_SLOT, meta);
 		return *ret_cfa ? STEP_ON : STEP_LOST;
 	case RT_CFA_SIGNAL:
-		*flags |= FLAG(RT_FRAME_NO_MEMO);
+		*meta |= FLAG(RT_FRAME_NO_MEMO);
 		if (!step_signal(walk, &s))
 			return STEP_LOST;
-		*e = (struct entered){s.sp, s.pc, s.rbp, 0};
+		*e = (struct entered){s.sp, s.pc, s.rbp};
 		return STEP_ON;
 	case RT_CFA_END:
 		return STEP_END;
 	default:
 		if (!guess(u, walk, &s))
 			return STEP_LOST;
-		*flags |= FLAG(RT_FRAME_GUESSED | RT_FRAME_RBP_USED);
+		*meta |= FLAG(RT_FRAME_GUESSED | RT_FRAME_RBP_USED);
 		*rule = rt_rule_make(RT_CFA_RBP, 16, RT_RBP_AT_CFA, -16);
 		*ret_cfa = s.rbp + 16;
 		return STEP_ON;
 	}
 }
 
-/* From the frame in *e to its caller, in *e, by any rule. *flags: what the frame itself is like. */
+/* From the frame in *e to its caller, in *e, by any rule. Adds flags and slots to the frame's meta.
+ */
 static __attribute__((noinline)) enum step step(const struct rt_unwinder *u, struct rt_walk *walk,
-	struct rt_rule rule, struct entered *e, uint64_t *flags)
+	struct rt_rule rule, struct entered *e, uint64_t *meta)
 {
 	uint64_t cfa;
-	e->slots = 0;
 	if (rt_rule_cfa(rule) == RT_CFA_RSP) {
 		cfa = e->sp + rt_rule_cfa_offset(rule);
 	} else if (rt_rule_cfa(rule) == RT_CFA_RBP) {
 		cfa = e->rbp + rt_rule_cfa_offset(rule);
-		*flags |= FLAG(RT_FRAME_RBP_USED);
+		*meta |= FLAG(RT_FRAME_RBP_USED);
 	} else {
-		enum step result = rare_cfa(u, walk, &rule, e, flags, &cfa);
+		enum step result = rare_cfa(u, walk, &rule, e, meta, &cfa);
 		if (result != STEP_ON || !cfa)
 			return result;
 	}
@@ -156,10 +160,10 @@ static __attribute__((noinline)) enum step step(const struct rt_unwinder *u, str
 		at += rt_rule_rbp(rule) == RT_RBP_AT_CFA ? cfa : e->rbp;
 		if (at < e->sp || at >= cfa || !readable(walk, at))
 			return STEP_LOST;
-		*flags |= FLAG(RT_FRAME_RBP_RESTORED);
+		*meta |= FLAG(RT_FRAME_RBP_RESTORED);
 		if (rt_rule_rbp(rule) == RT_RBP_AT_RBP)
-			*flags |= FLAG(RT_FRAME_RBP_USED);
-		e->slots |= slot_bits(at, cfa, 16, RT_META_RBP_SLOT, flags);
+			*meta |= FLAG(RT_FRAME_RBP_USED);
+		put_slot(at, cfa, 16, RT_META_RBP_SLOT, meta);
 		e->rbp = load(at);
 	}
 	e->sp = cfa;
@@ -167,10 +171,10 @@ static __attribute__((noinline)) enum step step(const struct rt_unwinder *u, str
 	return e->pc ? STEP_ON : STEP_END;
 }
 
-/* Compares what else frame `f` was entered by. */
+/* Compares what else frame `f` of a memo was entered by, from the one inward of it. */
 static __attribute__((noinline)) bool unchanged_more(const struct rt_frame *f)
 {
-	int64_t cfa_slot = rt_frame_cfa_slot(f), rbp_slot = rt_frame_rbp_slot(f);
+	int64_t cfa_slot = rt_frame_cfa_slot(f + 1), rbp_slot = rt_frame_rbp_slot(f + 1);
 	if (cfa_slot && load(f->sp + (uint64_t)(cfa_slot * 8)) != f->sp)
 		return false;
 	return !(f->meta & FLAG(RT_FRAME_RBP_NEEDED)) || !rbp_slot ||
@@ -184,11 +188,11 @@ static inline bool unchanged(const struct rt_frame *f)
 	       (rt_likely(!(f->meta & FLAG(RT_FRAME_COMPARE))) || unchanged_more(f));
 }
 
-/* Meta of a memo's frame: whether its slots matter. */
-static inline uint64_t with_compare(uint64_t meta)
+/* Meta of a memo's frame: whether the slots that it was entered by matter. */
+static inline uint64_t with_compare(uint64_t meta, uint64_t inner)
 {
-	bool rbp = meta & FLAG(RT_FRAME_RBP_NEEDED) && meta >> RT_META_RBP_SLOT;
-	bool more = rbp || meta & 0xffull << RT_META_CFA_SLOT;
+	bool rbp = meta & FLAG(RT_FRAME_RBP_NEEDED) && inner >> RT_META_RBP_SLOT;
+	bool more = rbp || inner & 0xffull << RT_META_CFA_SLOT;
 	return (meta & ~FLAG(RT_FRAME_COMPARE)) | (more ? FLAG(RT_FRAME_COMPARE) : 0);
 }
 
@@ -197,24 +201,53 @@ static inline uint64_t with_compare(uint64_t meta)
  * ones, with the true rbp. *e is frame `top` as this walk entered it; at the end it is the frame
  * inward of `changed`, which is not among the fresh ones yet.
  */
-static struct rt_frame *memo_keep_inner(const struct rt_unwinder *u, const struct rt_frame *changed,
-	const struct rt_frame *top, struct entered *e, struct rt_frame *fresh, uint64_t *all)
+static __attribute__((noinline)) struct rt_frame *memo_keep_inner(const struct rt_unwinder *u,
+	struct rt_walk *walk, const struct rt_frame *changed, const struct rt_frame *top,
+	struct entered *e, struct rt_frame *fresh, uint64_t *all)
 {
 	for (const struct rt_frame *old = top; old > changed + 1; old--) {
 		const struct rt_frame *next = old - 1;
-		uint64_t flags = old->meta & FLAG(0xff & ~(RT_FRAME_RBP_NEEDED | RT_FRAME_COMPARE));
-		*all |= flags;
+		uint64_t meta = old->meta & ~FLAG(RT_FRAME_RBP_NEEDED | RT_FRAME_COMPARE);
+		*all |= meta;
 		fresh->sp = e->sp;
 		fresh->pc = e->pc;
 		fresh->rbp = e->rbp;
-		fresh->meta = rt_rule_module(rt_rules_find(u->rules, e->pc)) | flags | e->slots;
+		uint64_t number = (uint32_t)rt_rules_at(u->rules, e->pc, &walk->other)->meta;
+		fresh->meta = number | (meta & ~0xffffffffull);
 		fresh++;
-		int64_t rbp_slot = rt_frame_rbp_slot(next);
-		*e = (struct entered){next->sp, next->pc, e->rbp, next->meta & SLOTS_MASK};
+		int64_t rbp_slot = rt_frame_rbp_slot(old);
+		*e = (struct entered){next->sp, next->pc, e->rbp};
 		if (rbp_slot)
 			e->rbp = load(next->sp + (uint64_t)(rbp_slot * 8));
 	}
 	return fresh;
+}
+
+/* The number of frame `f` on top of stack `base`, looked up in the shared tree. */
+static __attribute__((noinline)) uint32_t number_search(
+	const struct rt_unwinder *u, struct rt_walk *walk, uint32_t base, const struct rt_frame *f)
+{
+	uint32_t number = (uint32_t)f->meta;
+	if (number & RT_RULE_NO_ENTRY) {
+		uint64_t module = (uint64_t)(number & 0xffff) << HW_FRAME_ADDRESS_BITS;
+		return rt_stacks_child(&u->stacks, base, (f->pc & ~RT_EXACT) | module);
+	}
+	uint64_t frame = rt_rule_frame(rt_rules_numbered(u->rules, number));
+	uint32_t child = rt_stacks_child(&u->stacks, base, frame);
+	*rt_child_place(walk->children, base, number) =
+		(struct rt_child){rt_child_key(base, number), child};
+	return child;
+}
+
+/* The same; nearly always the thread knows the answer. */
+static inline uint32_t number_of(
+	const struct rt_unwinder *u, struct rt_walk *walk, uint32_t base, const struct rt_frame *f)
+{
+	uint32_t number = (uint32_t)f->meta;
+	const struct rt_child *c = rt_child_place(walk->children, base, number);
+	if (rt_likely(c->key == rt_child_key(base, number)))
+		return (uint32_t)c->child;
+	return number_search(u, walk, base, f);
 }
 
 /* What is rare about a frame that gets its number: marks come first. */
@@ -233,15 +266,13 @@ static __attribute__((noinline)) uint32_t marks_before(
  * for them.
  */
 static __attribute__((noinline)) uint32_t number_only(const struct rt_unwinder *u,
-	struct rt_walk *walk, const struct rt_frame *kept, uint32_t base,
-	const struct rt_frame *end)
+	struct rt_walk *walk, struct rt_frame *kept, uint32_t base, const struct rt_frame *end)
 {
-	walk->memo_frames = (uint32_t)(kept - walk->memo);
+	walk->top = kept;
 	for (const struct rt_frame *f = end; f-- != walk->fresh;) {
 		if (f->meta & FLAG(RT_FRAME_GUESSED | RT_FRAME_EXACT))
 			base = marks_before(u, base, f->meta);
-		base = rt_stacks_child_cached(&u->stacks, walk->children, base,
-			(f->pc & ~RT_EXACT) | f->meta << HW_FRAME_ADDRESS_BITS);
+		base = number_of(u, walk, base, f);
 	}
 	return base;
 }
@@ -254,13 +285,11 @@ static __attribute__((noinline)) uint32_t memo_append_rare(const struct rt_unwin
 	bool needed)
 {
 	uint64_t all = 0;
-	uint32_t first = (uint32_t)(kept - walk->memo);
-	kept->meta = with_compare(kept->meta);
-	walk->compare_top = kept->meta & FLAG(RT_FRAME_COMPARE) ? first
-			    : walk->compare_top < first         ? walk->compare_top
-								: first - (first > 0);
+	uint32_t outward = (uint32_t)(kept - walk->memo);
+	if (walk->compare_top >= outward)
+		walk->compare_top = outward - (outward > 0);
 	for (const struct rt_frame *f = end; f-- != walk->fresh;) {
-		uint64_t pc = f->pc, meta = f->meta;
+		uint64_t meta = f->meta;
 		all |= meta;
 		/* What is outward needs this frame's rbp too, unless the frame restores it from its
 		 * own memory. */
@@ -268,19 +297,16 @@ static __attribute__((noinline)) uint32_t memo_append_rare(const struct rt_unwin
 			 (needed && !(meta & FLAG(RT_FRAME_RBP_RESTORED)));
 		if (meta & FLAG(RT_FRAME_GUESSED | RT_FRAME_EXACT))
 			base = marks_before(u, base, meta);
-		base = rt_stacks_child_cached(&u->stacks, walk->children, base,
-			(pc & ~RT_EXACT) | meta << HW_FRAME_ADDRESS_BITS);
-		kept++;
-		kept->sp = f->sp;
-		kept->pc = pc;
-		kept->rbp = f->rbp;
-		meta = (meta & ~0xffffffffull) | base;
-		kept->meta = with_compare(needed ? meta | FLAG(RT_FRAME_RBP_NEEDED) : meta);
+		base = number_of(u, walk, base, f);
+		kept->meta = with_compare(kept->meta, meta);
 		if (kept->meta & FLAG(RT_FRAME_COMPARE))
 			walk->compare_top = (uint32_t)(kept - walk->memo);
+		meta = (meta & ~0xffffffffull) | base;
+		*++kept = (struct rt_frame){
+			f->sp, f->pc, f->rbp, needed ? meta | FLAG(RT_FRAME_RBP_NEEDED) : meta};
 	}
 	/* Beyond a step that can't be verified the old walk proves nothing. */
-	walk->memo_frames = all & FLAG(RT_FRAME_NO_MEMO) ? 0 : (uint32_t)(kept - walk->memo);
+	walk->top = all & FLAG(RT_FRAME_NO_MEMO) ? walk->memo : kept;
 	return base;
 }
 
@@ -292,23 +318,20 @@ static __attribute__((noinline)) uint32_t memo_append_rare(const struct rt_unwin
 static inline uint32_t memo_append(const struct rt_unwinder *u, struct rt_walk *walk,
 	struct rt_frame *kept, uint32_t base, const struct rt_frame *end, uint64_t all, bool needed)
 {
-	if (rt_unlikely((kept - walk->memo) + (end - walk->fresh) >= RT_DEPTH_MAX))
+	if (rt_unlikely((kept - walk->memo) + (end - walk->fresh) >= RT_DEPTH_MAX - 1))
 		return number_only(u, walk, kept, base, end);
 	if (rt_unlikely(all & RARE || needed))
 		return memo_append_rare(u, walk, kept, base, end, needed);
 	if (kept == walk->memo)
 		walk->compare_top = 0;
 	for (const struct rt_frame *f = end; f-- != walk->fresh;) {
-		uint64_t pc = f->pc, meta = f->meta;
-		base = rt_stacks_child_cached(
-			&u->stacks, walk->children, base, pc | meta << HW_FRAME_ADDRESS_BITS);
+		base = number_of(u, walk, base, f);
 		kept++;
 		kept->sp = f->sp;
-		kept->pc = pc;
-		kept->rbp = f->rbp;
-		kept->meta = (meta >> 32 << 32) | base;
+		kept->pc = f->pc; /* and nobody needs its rbp */
+		kept->meta = (f->meta & ~0xffffffffull) | base;
 	}
-	walk->memo_frames = (uint32_t)(kept - walk->memo);
+	walk->top = kept;
 	return base;
 }
 
@@ -321,8 +344,10 @@ static __attribute__((noinline)) void walk_adjust(
 	else if (sp < walk->readable_low || sp >= walk->readable_high)
 		readable_reset(walk, sp);
 	if (walk->generation != generation) {
-		walk->memo_frames = 0;
+		walk->top = walk->memo;
 		walk->generation = generation;
+		for (unsigned i = 0; i < RT_CHILD_CACHE; i++)
+			walk->children[i].key = 0; /* numbers of rules may mean others now */
 	}
 }
 
@@ -349,10 +374,13 @@ void rt_walk_trust(struct rt_walk *walk, uint64_t sp, uint64_t pointer)
 
 void rt_walk_init(struct rt_walk *walk, struct rt_frame *frames)
 {
-	walk->memo = frames;
+	frames[0] = (struct rt_frame){.sp = UINT64_MAX};
+	frames[1] = (struct rt_frame){.sp = (uint64_t)(&walk->never + 1), .pc = 1};
+	walk->never = 0;
+	walk->memo = frames + 1;
 	walk->fresh = frames + RT_DEPTH_MAX;
-	walk->memo[0] = (struct rt_frame){.sp = UINT64_MAX};
-	walk->memo_frames = walk->compare_top = 0;
+	walk->top = walk->memo;
+	walk->compare_top = 0;
 	walk->readable_low = walk->readable_high = 0;
 }
 
@@ -360,7 +388,7 @@ void rt_walk_init(struct rt_walk *walk, struct rt_frame *frames)
 static inline bool same_state(const struct rt_frame *m, uint64_t sp, uint64_t pc, uint64_t rbp)
 {
 	return m->sp == sp && m->pc == pc &&
-	       (m->rbp == rbp || !(m->meta & FLAG(RT_FRAME_RBP_NEEDED)));
+	       (!(m->meta & FLAG(RT_FRAME_RBP_NEEDED)) || m->rbp == rbp);
 }
 
 /*
@@ -372,8 +400,8 @@ static inline const struct rt_frame *memo_verify(
 {
 	const struct rt_frame *f = m - 1, *base = walk->memo;
 	if (rt_likely(!walk->compare_top)) {
-		while (f > base && rt_likely(load(f->sp - 8) == f->pc))
-			f--;
+		while (rt_likely(load(f->sp - 8) == f->pc))
+			f--; /* the first one never does */
 	} else {
 		while (f > base && rt_likely(unchanged(f)))
 			f--;
@@ -388,95 +416,87 @@ uint32_t rt_unwind(
 	if (rt_unlikely(sp < walk->readable_low || sp >= walk->readable_high || sp & 7 ||
 			walk->generation != generation))
 		walk_adjust(walk, sp, generation);
-	struct rt_frame *const base = walk->memo;
-	struct rt_frame *m = base + walk->memo_frames; /* frames inward of it are behind the walk */
+	struct rt_frame *m = walk->top; /* frames inward of it are behind the walk */
 	struct rt_frame *fresh = walk->fresh, *const fresh_end = fresh + RT_DEPTH_MAX - 2;
-	struct rt_rules *const rules = u->rules;
-	uint64_t slots = 0, all = 0;
+	uint64_t all = 0;
 	for (;;) {
 		while (m->sp < sp)
 			m--;
 		if (same_state(m, sp, pc, rbp)) {
 			const struct rt_frame *f = memo_verify(walk, m);
-			if (rt_likely(f <= base)) {
+			if (rt_likely(f <= walk->memo)) {
 				uint32_t stack = rt_frame_stack(m);
-				walk->memo_frames = (uint32_t)(m - base);
+				walk->top = m;
 				if (fresh == walk->fresh)
 					return stack;
-				m->rbp = rbp;
-				m->meta = (m->meta & ~SLOTS_MASK) | slots;
 				return memo_append(u, walk, m, stack, fresh, all,
 					m->meta & FLAG(RT_FRAME_RBP_NEEDED));
 			}
 			if (m - f >= fresh_end - fresh)
 				break;
-			struct entered e = {sp, pc, rbp, slots};
-			fresh = memo_keep_inner(u, f, m, &e, fresh, &all);
-			sp = e.sp, pc = e.pc, rbp = e.rbp, slots = e.slots;
-			m = base + (f - base);
+			struct entered e = {sp, pc, rbp};
+			fresh = memo_keep_inner(u, walk, f, m, &e, fresh, &all);
+			sp = e.sp, pc = e.pc, rbp = e.rbp;
+			m = walk->memo + (f - walk->memo);
 		}
 		if (rt_unlikely(fresh == fresh_end))
 			break;
-		struct rt_rule rule = rt_rules_find(rules, pc);
+		const struct rt_rule_entry *rule = rt_rules_at(u->rules, pc, &walk->other);
 		fresh->sp = sp;
 		fresh->pc = pc;
 		fresh->rbp = rbp;
-		uint64_t kinds = rt_rule_kinds(rule), cfa = sp + rt_rule_cfa_offset(rule);
-		bool plain = kinds == RT_RULE_KINDS(RT_CFA_RSP, RT_RBP_SAME);
-		bool saved = kinds == RT_RULE_KINDS(RT_CFA_RSP, RT_RBP_AT_CFA);
-		if (rt_likely((plain || saved) && cfa <= walk->readable_high)) {
-			/* Nearly every frame: rule.h and cfi.c see to it that what is read lies in
-			 * [sp, cfa). */
-			uint64_t meta = rt_rule_module(rule) | slots;
-			slots = 0;
-			if (saved) {
-				meta |= FLAG(RT_FRAME_RBP_RESTORED);
-				slots = (rule.bits >> 16 & 0xffff) << RT_META_RBP_SLOT;
-				rbp = load(cfa + rt_rule_rbp_offset(rule));
-			}
-			fresh++->meta = meta;
-			sp = cfa;
-			pc = load(cfa - 8);
+		fresh->meta = rule->meta;
+		sp += rule->cfa_bytes;
+		if (rt_likely(sp <= walk->readable_high)) {
+			/* Nearly every frame (RT_RULE_RARE leads beyond every stack): rule.h and
+			 * cfi.c see to it that what is read lies between the two stack pointers. */
+			if (rule->rbp_bytes)
+				rbp = load(sp + (uint64_t)(int64_t)rule->rbp_bytes);
+			pc = load(sp - 8);
+			fresh++;
 			if (rt_likely(pc))
 				continue;
-			return memo_append(u, walk, base, 0, fresh, all, false);
+			return memo_append(u, walk, walk->memo, 0, fresh, all, false);
 		}
-		struct entered e = {sp, pc, rbp, 0};
-		uint64_t flags = pc & RT_EXACT ? FLAG(RT_FRAME_EXACT) : 0;
-		enum step result = step(u, walk, rule, &e, &flags);
-		fresh++->meta = rt_rule_module(rule) | flags | slots;
-		all |= flags;
-		sp = e.sp, pc = e.pc, rbp = e.rbp, slots = e.slots;
-		if (rt_unlikely(flags & FLAG(RT_FRAME_NO_MEMO)))
-			m = base;
+		struct entered e = {fresh->sp, pc, rbp};
+		uint64_t meta = (uint32_t)rule->meta | (pc & RT_EXACT ? FLAG(RT_FRAME_EXACT) : 0);
+		enum step result = step(u, walk, rule->rule, &e, &meta);
+		fresh++->meta = meta;
+		all |= meta;
+		sp = e.sp, pc = e.pc, rbp = e.rbp;
+		if (rt_unlikely(meta & FLAG(RT_FRAME_NO_MEMO)))
+			m = walk->memo;
 		if (result == STEP_ON)
 			continue;
 		uint32_t root = result == STEP_END
 					? 0
 					: rt_stacks_child(&u->stacks, 0, HW_MARK_NO_UNWIND_INFO);
-		return memo_append(u, walk, base, root, fresh, all, false);
+		return memo_append(u, walk, walk->memo, root, fresh, all, false);
 	}
 	/* The innermost frames; few, because in a deep recursion every depth makes other stacks of
 	 * them. */
 	if (fresh > walk->fresh + RT_DEPTH_CUT)
 		fresh = walk->fresh + RT_DEPTH_CUT;
 	uint32_t cut = rt_stacks_child(&u->stacks, 0, HW_MARK_CUT);
-	return memo_append(u, walk, base, cut, fresh, all, false);
+	return memo_append(u, walk, walk->memo, cut, fresh, all, false);
 }
 
 bool rt_same_frame(const struct rt_unwinder *u, const struct rt_walk *walk, uint64_t pc,
 	uint64_t sp, uint64_t rbp)
 {
-	if (walk->memo_frames < 2)
+	const struct rt_frame *f = walk->top;
+	if (f < walk->memo + 2)
 		return false;
-	const struct rt_frame *f = &walk->memo[walk->memo_frames];
 	const struct rt_frame *caller = f - 1;
 	if (f->sp != sp)
 		return false;
-	struct rt_rule_entry now = rt_rules_find_entry(u->rules, pc);
-	if (!now.function || now.function != rt_rules_find_entry(u->rules, f->pc).function)
-		return false;
-	struct rt_rule rule = now.rule;
+	if (pc != f->pc) {
+		uint64_t function = rt_rules_function(u->rules, pc);
+		if (!function || function != rt_rules_function(u->rules, f->pc))
+			return false;
+	}
+	struct rt_rule_entry other;
+	struct rt_rule rule = rt_rules_at(u->rules, pc, &other)->rule;
 	uint64_t cfa = rt_rule_cfa_offset(rule);
 	if (rt_rule_cfa(rule) == RT_CFA_RSP)
 		cfa += sp;

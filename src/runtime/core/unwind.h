@@ -51,11 +51,12 @@ _Static_assert(sizeof(struct rt_frame) == 32, "two to a cache line");
 
 enum rt_frame_meta {
 	RT_META_STACK_BITS =
-		32, /* low half: number of the stack that ends here; while fresh: module of pc */
-	RT_META_FLAGS = 32,    /* 8 bits, enum rt_frame_flag */
-	RT_META_CFA_SLOT = 40, /* signed 8 bits: sp was read at sp + 8 * slot; 0: it was computed */
+		32, /* low half: number of the stack that ends here; while fresh: of pc's rule */
+	RT_META_FLAGS = 32, /* 8 bits, enum rt_frame_flag */
+	/* The next frame outward, with the stack pointer SP: */
+	RT_META_CFA_SLOT = 40, /* signed 8 bits: SP was read at SP + 8 * slot; 0: it was computed */
 	RT_META_RBP_SLOT =
-		48, /* signed 16 bits: rbp was read at sp + 8 * slot; 0: it was not read */
+		48, /* signed 16 bits: rbp was read at SP + 8 * slot; 0: it was not read */
 };
 
 /* As bits of meta. */
@@ -92,16 +93,18 @@ static inline int64_t rt_frame_cfa_slot(const struct rt_frame *f)
 struct rt_walk {
 	/* Memory known to be readable around the stack in use. */
 	uint64_t readable_low, readable_high;
-	uint32_t generation; /* of the modules when the memo was made */
-	uint32_t memo_frames;
+	uint32_t generation;  /* of the modules when the memo was made */
 	uint32_t compare_top; /* no frame of the memo above this one has RT_FRAME_COMPARE; 0: none
 				 has */
 	/*
-	 * RT_DEPTH_MAX places: first one that no walk passes (sp is the largest number), then
-	 * memo_frames frames, outermost first.
+	 * RT_DEPTH_MAX places: first one that no walk passes (sp is the largest number), then one
+	 * that never compares equal (its return address is `never`), at `memo`, then frames up to
+	 * `top`, outermost first.
 	 */
-	struct rt_frame *memo;
+	struct rt_frame *memo, *top;
 	struct rt_frame *fresh; /* RT_DEPTH_MAX, innermost first */
+	uint64_t never;
+	struct rt_rule_entry other; /* of a frame that has none in the table */
 	struct rt_child children[RT_CHILD_CACHE];
 };
 
@@ -110,6 +113,12 @@ struct rt_unwinder {
 	struct rt_modules *modules;
 	struct rt_rules *rules;
 };
+
+/* Makes the next walk look at every frame. */
+static inline void rt_walk_forget(struct rt_walk *walk)
+{
+	walk->top = walk->memo;
+}
 
 /* Gives a walk its memory: zeroed, 2 * RT_DEPTH_MAX frames. */
 void rt_walk_init(struct rt_walk *walk, struct rt_frame *frames);

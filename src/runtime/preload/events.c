@@ -40,7 +40,7 @@ static __attribute__((noinline)) bool abandoned(uint64_t sp, uint64_t busy)
 
 static void drop_half_done(struct rt_thread *t)
 {
-	t->walk.memo_frames = 0;
+	rt_walk_forget(&t->walk);
 	rt_ring_recover(t);
 	__atomic_store_n(&t->ring->busy, 0, __ATOMIC_RELEASE);
 }
@@ -129,7 +129,7 @@ static struct rt_thread *shared_begin(struct rt_process *p, uint64_t sp)
 		return NULL;
 	}
 	struct rt_thread *t = &p->shared;
-	t->walk.memo_frames = 0;
+	rt_walk_forget(&t->walk);
 	t->walk.readable_low = t->walk.readable_high = 0;
 	t->impatient = rt_here.busy != sp; /* never sleep in a handler */
 	ring_begin(t, sp);
@@ -223,7 +223,36 @@ static inline struct rt_thread *enter(uint64_t sp, struct rt_process **ret_proce
 	return t;
 }
 
-void *rt_event_alloc(
+/*
+ * The usual event: the program has one thread, which has a ring with room and is in no other event.
+ * It needs no stamp, and nobody but a signal handler of the same thread can come between: the word
+ * in the ring that tells the collector of a stamp on its way is not needed either.
+ *
+ * Begins one; NULL: it is not usual. Everything is read after the beginning: before it, a handler
+ * that forks would leave the child with what is the parent's.
+ */
+static inline struct rt_thread *usual_begin(struct rt_here *here, uint64_t sp, uint32_t words)
+{
+	if (rt_unlikely(here->busy))
+		return NULL;
+	here->busy = sp;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	struct rt_thread *t = here->thread;
+	if (rt_likely(t->head + words <= t->limit && __libc_single_threaded && !t->stamped))
+		return t;
+	here->busy = 0;
+	return NULL;
+}
+
+static inline void usual_end(struct rt_here *here, struct rt_thread *t, uint64_t head)
+{
+	t->head = head;
+	__atomic_store_n(&t->ring->head, head, __ATOMIC_RELEASE);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	here->busy = 0;
+}
+
+static __attribute__((noinline)) void *alloc_slowly(
 	void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
 	struct rt_process *p;
@@ -257,12 +286,33 @@ void *rt_event_alloc(
 	return block;
 }
 
+__attribute__((flatten)) void *rt_event_alloc(
+	void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
+{
+	struct rt_thread *t = NULL;
+	if (rt_likely(block && size < HW_R_SIZE_BIG))
+		t = usual_begin(&rt_here, sp, 2);
+	if (rt_unlikely(!t))
+		return alloc_slowly(block, size, kind, pc, sp, rbp);
+	/* Nothing but t is to be kept over the walk, which can do with every register. */
+	uint64_t *w = &t->words[t->head];
+	w[0] = (HW_R_ALLOC + kind) | (uint64_t)block << 8;
+	w[1] = (uint64_t)size << 32;
+	t->last_address = (uint64_t)block;
+	uint64_t stack = rt_unwind(t->unwinder, &t->walk, pc, sp, rbp);
+	uint64_t head = t->head;
+	t->words[head + 1] |= stack;
+	usual_end(&rt_here, t, head + 2);
+	return (void *)t->last_address;
+}
+
 bool rt_event_is_latest(const void *block)
 {
 	return rt_here.thread->ring && rt_here.thread->last_address == (uint64_t)block;
 }
 
-void rt_event_free(void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
+static __attribute__((noinline)) void free_slowly(
+	void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
 	struct rt_process *p;
 	struct rt_thread *t = enter(sp, &p);
@@ -293,6 +343,22 @@ void rt_event_free(void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp
 		return;
 	}
 	ring_end(t);
+}
+
+void rt_event_free(void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
+{
+	struct rt_here *here = &rt_here;
+	struct rt_thread *t = usual_begin(here, sp, 1);
+	if (rt_unlikely(t && t->last_address == (uint64_t)block)) {
+		here->busy = 0;
+		t = NULL;
+	}
+	if (rt_unlikely(!t)) {
+		free_slowly(block, kind, pc, sp, rbp);
+		return;
+	}
+	t->words[t->head] = (HW_R_FREE + kind) | (uint64_t)block << 8;
+	usual_end(here, t, t->head + 1);
 }
 
 /* A realloc through the shared ring. The lock is not held across the real call. */

@@ -26,6 +26,7 @@ struct rt_caller {
 #define RT_CALLER()                                                                                \
 	({                                                                                         \
 		const uint64_t *rt_fp = __builtin_frame_address(0);                                \
+		__asm__ volatile("" : "+r"(rt_fp)::"memory"); /* now: not kept over a call */      \
 		(struct rt_caller){rt_fp[1], (uint64_t)(rt_fp + 2), rt_fp[0]};                     \
 	})
 

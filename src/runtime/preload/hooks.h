@@ -16,8 +16,9 @@
 /* The result of an allocation function, told and returned. */
 #define TELL(block, size, kind)                                                                    \
 	({                                                                                         \
+		void *rt_block = block;                                                            \
 		struct rt_caller rt_c = RT_CALLER();                                               \
-		rt_event_alloc(block, size, kind, rt_c.pc, rt_c.sp, rt_c.rbp);                     \
+		rt_event_alloc(rt_block, size, kind, rt_c.pc, rt_c.sp, rt_c.rbp);                  \
 	})
 
 #define TELL_FREE(block, kind)                                                                     \

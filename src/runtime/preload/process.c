@@ -162,7 +162,7 @@ static int connect_collector(enum hw_hello_reason reason)
 	if (sys_failed(fd))
 		return -1;
 	/* A stopped collector must not keep the program from starting. */
-	struct timeval limit = {1, 0};
+	struct timeval limit = {reason == HW_HELLO_START ? 3 : 1, 0};
 	sys_call6(__NR_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, (long)&limit, sizeof(limit), 0);
 	sys_call6(__NR_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, (long)&limit, sizeof(limit), 0);
 	struct hw_hello hello = {.magic = HW_HELLO_MAGIC,
@@ -330,6 +330,7 @@ static struct rt_thread *ring_take(struct rt_process *p, uint32_t tid)
 			continue;
 		struct rt_thread *t = &p->threads[i];
 		rt_walk_init(&t->walk, frames_of(i));
+		t->unwinder = &p->unwinder;
 		rt_ring_attach(t, p->shm, i, tid);
 		return t;
 	}
