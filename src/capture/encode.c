@@ -11,28 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MEMORY 2048 /* entries a thread: power of two */
-
-struct memory {
-	uint32_t site;     /* + 1 */
-	uint32_t chunk;    /* the entry is of this chunk, or stale */
-	uint32_t follower; /* site + 1; 0: unknown */
-	uint32_t size;     /* UINT32_MAX: unknown */
-};
-
-struct encode_thread {
-	bool ended;     /* goes when the chunk is closed */
-	uint32_t chunk; /* the fields below are of this chunk, or stale */
-	uint32_t slot;
-	uint64_t first_allocation; /* allocations of the thread before the chunk */
-	uint64_t tokens;
-	uint32_t frees;          /* plain frees since the last token */
-	uint32_t last_site;      /* + 1; 0: none yet */
-	uint32_t first_follower; /* of "none yet" */
-	struct buf runs, token, sizes, refs, specials;
-	struct memory memory[MEMORY];
-};
-
 void encoder_init(struct encoder *encoder)
 {
 	memset(encoder, 0, sizeof(*encoder));
@@ -159,25 +137,18 @@ static void token(struct encode_thread *t, uint64_t value)
 	t->tokens++;
 }
 
-static struct memory *remembered(struct encoder *encoder, struct encode_thread *t, uint32_t site)
-{
-	struct memory *m = &t->memory[site % MEMORY];
-	if (m->site != site + 1 || m->chunk != encoder->chunk)
-		*m = (struct memory){site + 1, encoder->chunk, 0, UINT32_MAX};
-	return m;
-}
-
 void encode_alloc(struct encoder *encoder, uint32_t thread, uint64_t allocations, uint32_t site,
 	uint64_t size, uint64_t stamp)
 {
 	struct encode_thread *t = step(encoder, thread, allocations, stamp);
 	if (!t)
 		return;
-	uint32_t *follower = t->last_site ? &remembered(encoder, t, t->last_site - 1)->follower
-					  : &t->first_follower;
+	uint32_t *follower = t->last_site
+				     ? &encode_remembered(encoder, t, t->last_site - 1)->follower
+				     : &t->first_follower;
 	bool predicted = *follower == site + 1;
 	*follower = site + 1;
-	struct memory *m = remembered(encoder, t, site);
+	struct encode_memory *m = encode_remembered(encoder, t, site);
 	bool same_size = m->size == size && size != UINT32_MAX;
 	m->size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
 	t->last_site = site + 1;

@@ -16,7 +16,28 @@
 /* A chunk is closed at the latest after so many steps. */
 #define ENCODE_STEPS_MAX (128u << 10)
 
-struct encode_thread;
+#define ENCODE_MEMORY 2048 /* entries a thread: power of two */
+
+/* What is remembered of a site. */
+struct encode_memory {
+	uint32_t site;     /* + 1 */
+	uint32_t chunk;    /* the entry is of this chunk, or stale */
+	uint32_t follower; /* site + 1; 0: unknown */
+	uint32_t size;     /* UINT32_MAX: unknown */
+};
+
+struct encode_thread {
+	bool ended;     /* goes when the chunk is closed */
+	uint32_t chunk; /* the fields below are of this chunk, or stale */
+	uint32_t slot;
+	uint64_t first_allocation; /* allocations of the thread before the chunk */
+	uint64_t tokens;
+	uint32_t frees;          /* plain frees since the last token */
+	uint32_t last_site;      /* + 1; 0: none yet */
+	uint32_t first_follower; /* of "none yet" */
+	struct buf runs, token, sizes, refs, specials;
+	struct encode_memory memory[ENCODE_MEMORY];
+};
 
 struct encoder {
 	struct encode_thread **threads; /* by thread index; NULL: not seen yet */
@@ -56,6 +77,15 @@ void encode_lost(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 	uint64_t stamp);
 void encode_thread(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 	enum hpw_special start_or_end, uint64_t stamp);
+
+static inline struct encode_memory *encode_remembered(
+	const struct encoder *encoder, struct encode_thread *t, uint32_t site)
+{
+	struct encode_memory *m = &t->memory[site % ENCODE_MEMORY];
+	if (m->site != site + 1 || m->chunk != encoder->chunk)
+		*m = (struct encode_memory){site + 1, encoder->chunk, 0, UINT32_MAX};
+	return m;
+}
 
 /* The raw payload of the chunk so far, appended to *ret; then starts the next chunk. now_*: META's
  * pair of clocks. */

@@ -67,32 +67,11 @@ void live_deinit(struct live *live)
 	live_init(live);
 }
 
-static inline uint64_t hash(uint64_t address)
-{
-	uint64_t h = (address >> 3) * 0x9e3779b97f4a7c15ull;
-	return h ^ (h >> 32);
-}
-
-static inline struct live_part *part_of(const struct live *live, uint64_t h)
-{
-	return (struct live_part *)&live->parts[h & (LIVE_PARTS - 1)];
-}
-
-static inline uint32_t place_of(const struct live_part *part, uint64_t h)
-{
-	return (uint32_t)(((h >> 32) * part->capacity) >> 32);
-}
-
-static inline uint32_t next(const struct live_part *part, uint32_t i)
-{
-	return i + 1 == part->capacity ? 0 : i + 1;
-}
-
 static void place(struct live_part *part, const struct live_block *block)
 {
-	uint32_t i = place_of(part, hash(block->address));
+	uint32_t i = live_place_of(part, live_hash(block->address));
 	while (part->places[i].address)
-		i = next(part, i);
+		i = live_next(part, i);
 	part->places[i] = *block;
 }
 
@@ -101,7 +80,7 @@ static bool part_grow(struct live_part *part)
 	uint32_t capacity = part->capacity < 65536 ? part->capacity * 2 : part->capacity / 4 * 5;
 	if (!capacity)
 		capacity = CAPACITY_FIRST;
-	struct live_part bigger = {places_create(capacity), capacity, part->used};
+	struct live_part bigger = {places_create(capacity), capacity, part->used, capacity / 4 * 3};
 	if (!bigger.places)
 		return false;
 	for (uint32_t i = 0; i < part->capacity; i++) {
@@ -124,11 +103,11 @@ static bool big_add(struct live *live, uint64_t address, uint64_t size)
 bool live_add(struct live *live, const struct live_block *block, uint64_t size,
 	struct live_block **ret_old)
 {
-	uint64_t h = hash(block->address);
-	struct live_part *part = part_of(live, h);
-	if ((uint64_t)part->used * 4 >= (uint64_t)part->capacity * 3 && !part_grow(part))
+	uint64_t h = live_hash(block->address);
+	struct live_part *part = live_part_of(live, h);
+	if (part->used >= part->limit && !part_grow(part))
 		return false;
-	struct live_block *at = &part->places[place_of(part, h)],
+	struct live_block *at = &part->places[live_place_of(part, h)],
 			  *end = part->places + part->capacity;
 	for (; at->address; at = at + 1 == end ? part->places : at + 1) {
 		if (at->address == block->address) {
@@ -148,11 +127,11 @@ bool live_add(struct live *live, const struct live_block *block, uint64_t size,
 
 struct live_block *live_find(struct live *live, uint64_t address)
 {
-	uint64_t h = hash(address);
-	struct live_part *part = part_of(live, h);
+	uint64_t h = live_hash(address);
+	struct live_part *part = live_part_of(live, h);
 	if (!part->capacity)
 		return NULL;
-	struct live_block *at = &part->places[place_of(part, h)],
+	struct live_block *at = &part->places[live_place_of(part, h)],
 			  *end = part->places + part->capacity;
 	for (; at->address; at = at + 1 == end ? part->places : at + 1) {
 		if (at->address == address)
@@ -163,30 +142,17 @@ struct live_block *live_find(struct live *live, uint64_t address)
 
 void live_prefetch(const struct live *live, uint64_t address)
 {
-	uint64_t h = hash(address);
-	const struct live_part *part = part_of(live, h);
-	__builtin_prefetch(part->places + place_of(part, h), 1);
+	uint64_t h = live_hash(address);
+	const struct live_part *part = live_part_of(live, h);
+	__builtin_prefetch(part->places + live_place_of(part, h), 1);
 }
 
 void live_remove(struct live *live, struct live_block *block)
 {
-	struct live_part *part = part_of(live, hash(block->address));
+	struct live_part *part = live_part_of(live, live_hash(block->address));
 	if (block->size == LIVE_SIZE_BIG)
 		live_big_remove(&live->big, block->address);
-	uint32_t hole = (uint32_t)(block - part->places);
-	/* Moves each later block of the run back if the hole lies between its own place and where
-	 * it stands. */
-	for (uint32_t i = next(part, hole); part->places[i].address; i = next(part, i)) {
-		uint32_t own = place_of(part, hash(part->places[i].address));
-		bool between = hole <= i ? own <= hole || own > i : own <= hole && own > i;
-		if (between) {
-			part->places[hole] = part->places[i];
-			hole = i;
-		}
-	}
-	part->places[hole].address = 0;
-	part->used--;
-	live->blocks--;
+	live_close(live, part, block);
 }
 
 uint64_t live_size(const struct live *live, const struct live_block *block)
@@ -260,7 +226,7 @@ struct live_block *live_drain_sorted(struct live *live, size_t *ret_count)
 				all[n++] = part->places[i];
 		}
 		places_destroy(part->places, part->capacity);
-		*part = (struct live_part){NULL, 0, 0};
+		*part = (struct live_part){NULL, 0, 0, 0};
 	}
 	live->blocks = 0;
 	sort(all, n, 48); /* a record holds 56 bits of an address */

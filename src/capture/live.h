@@ -31,6 +31,7 @@ _Static_assert(
 struct live_part {
 	struct live_block *places;
 	uint32_t capacity, used;
+	uint32_t limit; /* grows before it holds more */
 };
 
 static inline bool live_same_address(uint64_t a, uint64_t b)
@@ -65,6 +66,61 @@ void live_prefetch(const struct live *live, uint64_t address);
 
 /* From so many blocks on the table is larger than the caches near the processor. */
 #define LIVE_PREFETCH_BLOCKS (32u << 10)
+
+/* The parts of the functions above, for a loop that has thousands of blocks to go through. */
+static inline uint64_t live_hash(uint64_t address)
+{
+	uint64_t h = (address >> 3) * 0x9e3779b97f4a7c15ull;
+	return h ^ (h >> 32);
+}
+
+static inline struct live_part *live_part_of(const struct live *live, uint64_t h)
+{
+	return (struct live_part *)&live->parts[h & (LIVE_PARTS - 1)];
+}
+
+static inline uint32_t live_place_of(const struct live_part *part, uint64_t h)
+{
+	return (uint32_t)(((h >> 32) * part->capacity) >> 32);
+}
+
+static inline uint32_t live_next(const struct live_part *part, uint32_t i)
+{
+	return i + 1 == part->capacity ? 0 : i + 1;
+}
+
+/*
+ * The block at address, or the empty place where it would stand; NULL: the part has no places yet.
+ */
+static inline struct live_block *live_probe(
+	const struct live_part *part, uint64_t h, uint64_t address)
+{
+	if (__builtin_expect(!part->capacity, 0))
+		return NULL;
+	struct live_block *at = &part->places[live_place_of(part, h)],
+			  *end = part->places + part->capacity;
+	while (at->address && at->address != address)
+		at = at + 1 == end ? part->places : at + 1;
+	return at;
+}
+
+/* Takes a block out. Moves each later block of the run back if the hole lies between its own place
+ * and where it stands. */
+static inline void live_close(struct live *live, struct live_part *part, struct live_block *block)
+{
+	uint32_t hole = (uint32_t)(block - part->places);
+	for (uint32_t i = live_next(part, hole); part->places[i].address; i = live_next(part, i)) {
+		uint32_t own = live_place_of(part, live_hash(part->places[i].address));
+		bool between = hole <= i ? own <= hole || own > i : own <= hole && own > i;
+		if (between) {
+			part->places[hole] = part->places[i];
+			hole = i;
+		}
+	}
+	part->places[hole].address = 0;
+	part->used--;
+	live->blocks--;
+}
 
 /* Requested bytes of a block that is in the table. */
 uint64_t live_size(const struct live *live, const struct live_block *block);

@@ -65,17 +65,6 @@ struct record {
 	uint64_t stamp, stamp2;
 };
 
-static inline bool is_alloc(uint32_t op)
-{
-	return op >= HW_R_ALLOC && op < HW_R_ALLOC + HW_ALLOC_KINDS;
-}
-
-static inline bool is_free(uint32_t op)
-{
-	return op >= HW_R_FREE && op < HW_R_FREE_SAME_FRAME + HW_FREE_KINDS &&
-	       (op & 7) < HW_FREE_KINDS;
-}
-
 /* Takes apart the record at `at`; words = 0 when it makes no sense or is not all there. */
 static inline struct record record_at(const struct merge_lane *lane, uint64_t at)
 {
@@ -85,9 +74,9 @@ static inline struct record record_at(const struct merge_lane *lane, uint64_t at
 		.number = w0 >> 8,
 		.stamp = lane->stamp};
 	uint32_t n = 1;
-	if (is_free(r.op)) {
+	if (merge_is_free(r.op)) {
 		/* one word */
-	} else if (is_alloc(r.op) || r.op == HW_R_REALLOC) {
+	} else if (merge_is_alloc(r.op) || r.op == HW_R_REALLOC) {
 		if (left < 2)
 			return r;
 		uint64_t w1 = word(lane, at + n++);
@@ -189,10 +178,10 @@ static inline void tell(struct merge *merge, struct merge_lane *lane, const stru
 		merge->dropped += r->op != HW_R_LOST && !lane->half;
 		return;
 	}
-	if (is_alloc(r->op))
+	if (merge_is_alloc(r->op))
 		s->on_alloc(s->context, thread, r->op - HW_R_ALLOC, r->number, r->stack, r->size,
 			r->stamp);
-	else if (is_free(r->op))
+	else if (merge_is_free(r->op))
 		s->on_free(s->context, thread, r->op & 7, r->op >= HW_R_FREE_SAME_FRAME, r->number,
 			r->stamp);
 	else if (r->op == HW_R_FAILED)
@@ -247,102 +236,35 @@ static inline bool lane_peek(struct merge *merge, struct merge_lane *lane, struc
 	return false;
 }
 
-static uint64_t moved_on(struct merge *merge, struct merge_lane *lane, uint64_t published)
+/* The lane's tail has moved: gives the room back when it is worth it. */
+static inline void moved_on(struct merge *merge, struct merge_lane *lane, uint64_t words)
 {
-	if (lane->tail - published < PUBLISH_WORDS)
-		return published;
-	merge->moved += lane->tail - published;
+	merge->moved += words;
+	if (lane->tail - lane->published < PUBLISH_WORDS)
+		return;
+	lane->published = lane->tail;
 	publish_tail(merge, lane);
-	return lane->tail;
 }
 
-/* The words of an allocation's record and its size; 0 if it is not all there. */
-static inline uint32_t alloc_words(const struct merge_lane *lane, uint64_t w0, uint64_t left,
-	uint64_t *ret_stack_size, uint64_t *ret_size)
-{
-	uint32_t n = 2 + !!(w0 & HW_R_STAMPED);
-	if (left < n)
-		return 0;
-	uint64_t w1 = word(lane, lane->tail + 1);
-	*ret_stack_size = w1;
-	*ret_size = w1 >> 32;
-	if (__builtin_expect(*ret_size == HW_R_SIZE_BIG, 0)) {
-		if (left < ++n)
-			return 0;
-		*ret_size = word(lane, lane->tail + 2);
-	}
-	return n;
-}
-
-/* How many records ahead the sink hears of an address: what a fetch from memory takes. */
-#define AHEAD 12
-
-/* A second cursor that runs in front of a lane's tail over plain records. */
-struct ahead {
-	uint64_t at;
-	unsigned lead; /* records between tail and it */
-	bool blocked;  /* it stands before something that is not plain */
-};
-
-static void ahead_move(const struct merge *merge, const struct merge_lane *lane, struct ahead *a)
-{
-	while (a->lead < AHEAD && a->at < lane->head && !a->blocked) {
-		uint64_t w0 = word(lane, a->at);
-		uint32_t op = w0 & 0x7f;
-		bool alloc = is_alloc(op), big = false;
-		if (alloc && lane->head - a->at >= 2)
-			big = word(lane, a->at + 1) >> 32 == HW_R_SIZE_BIG;
-		a->blocked = !alloc && !is_free(op);
-		if (a->blocked)
-			return;
-		merge->sink.on_soon(merge->sink.context, w0 >> 8);
-		a->at += 1u + alloc + big + !!(w0 & HW_R_STAMPED);
-		a->lead++;
-	}
-}
-
-/*
- * Tells a run of plain allocations and frees, which is nearly everything, without taking each
- * record apart in general. Stops before anything else, and before what is later than `until`.
- */
-static void lane_run_plain(struct merge *merge, struct merge_lane *lane, uint64_t until)
+/* Hands the sink runs of records for as long as it takes them. */
+static void lane_run_whole(struct merge *merge, struct merge_lane *lane, uint64_t until)
 {
 	const struct merge_sink *s = &merge->sink;
-	uint64_t published = lane->tail, events = 0, stamp = lane->stamp;
-	uint32_t thread = lane->thread;
-	struct ahead ahead = {.at = lane->tail};
-	while (lane->tail != lane->head) {
-		if (merge->look_ahead)
-			ahead_move(merge, lane, &ahead);
-		uint64_t w0 = word(lane, lane->tail), left = lane->head - lane->tail;
-		uint32_t op = w0 & 0x7f, n;
-		uint64_t stack_size, size;
-		bool free_it = is_free(op);
-		if (free_it)
-			n = 1 + !!(w0 & HW_R_STAMPED);
-		else if (!is_alloc(op) || !(w0 >> 8) ||
-			 !(n = alloc_words(lane, w0, left, &stack_size, &size)))
-			break;
-		if (left < n)
-			break;
-		if (w0 & HW_R_STAMPED)
-			stamp = word(lane, lane->tail + n - 1);
-		if (stamp > until)
-			break;
-		lane->stamp = stamp;
-		if (free_it)
-			s->on_free(s->context, thread, op & 7, op >= HW_R_FREE_SAME_FRAME, w0 >> 8,
-				stamp);
-		else
-			s->on_alloc(s->context, thread, op - HW_R_ALLOC, w0 >> 8,
-				(uint32_t)stack_size, size, stamp);
-		events++;
-		lane->tail += n;
-		ahead.lead -= ahead.lead > 0;
-		published = moved_on(merge, lane, published);
+	uint64_t taken = 1;
+	while (taken && lane->tail != lane->head) {
+		uint32_t at = (uint32_t)lane->tail & (lane->words - 1);
+		uint64_t left = lane->head - lane->tail, lap = lane->words - at;
+		struct merge_run run = {.words = &lane->data[at],
+			.count = left < lap ? left : lap,
+			.until = until,
+			.stamp = lane->stamp,
+			.look_ahead = merge->look_ahead};
+		taken = s->on_run(s->context, lane->thread, &run);
+		lane->stamp = run.stamp;
+		lane->tail += taken;
+		merge->events += run.events;
+		moved_on(merge, lane, taken);
 	}
-	merge->events += events;
-	merge->moved += lane->tail - published;
 }
 
 /* Tells records of the lane as long as they are not later than `until`. False: no data left. */
@@ -353,7 +275,6 @@ static bool lane_run(struct merge *merge, struct merge_lane *lane, uint64_t unti
 	while (lane_peek(merge, lane, &r)) {
 		if (lane->stamp > until)
 			return true;
-		uint64_t published = lane->tail;
 		/* A realloc counts with its first half: the second may never be seen. */
 		merge->events += r.op != HW_R_LOST && !lane->half;
 		if (__builtin_expect(r.op == HW_R_REALLOC, 0)) {
@@ -369,9 +290,9 @@ static bool lane_run(struct merge *merge, struct merge_lane *lane, uint64_t unti
 			tell(merge, lane, &r);
 		}
 		lane->tail += r.words;
-		merge->moved += lane->tail - published;
-		if (!shared && lane->thread != MERGE_NO_THREAD)
-			lane_run_plain(merge, lane, until);
+		moved_on(merge, lane, r.words);
+		if (!shared && !lane->half && lane->thread != MERGE_NO_THREAD && merge->sink.on_run)
+			lane_run_whole(merge, lane, until);
 	}
 	return false;
 }
@@ -510,8 +431,11 @@ uint64_t merge_pass(struct merge *merge, bool last)
 		heap_sift_down(merge, 0);
 	}
 	for (uint32_t i = 0; i < HW_RINGS; i++) {
-		if (merge->lanes[i].active)
-			publish_tail(merge, &merge->lanes[i]);
+		struct merge_lane *lane = &merge->lanes[i];
+		if (!lane->active)
+			continue;
+		lane->published = lane->tail;
+		publish_tail(merge, lane);
 	}
 	return merge->moved;
 }

@@ -25,6 +25,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Records of one thread that follow one another. Memory that the target can write to: each word is
+ * to be fetched once, and checked. */
+struct merge_run {
+	const uint64_t *words;
+	uint64_t count;  /* of words */
+	uint64_t until;  /* stamp */
+	uint64_t stamp;  /* of what came before; then of the last record taken */
+	uint64_t events; /* how many were taken */
+	bool look_ahead; /* what is looked up is far away: fetch it in good time */
+};
+
+/* What a record's first word says of its kind. */
+static inline bool merge_is_alloc(uint32_t op)
+{
+	return op >= HW_R_ALLOC && op < HW_R_ALLOC + HW_ALLOC_KINDS;
+}
+
+static inline bool merge_is_free(uint32_t op)
+{
+	return op >= HW_R_FREE && op < HW_R_FREE_SAME_FRAME + HW_FREE_KINDS &&
+	       (op & 7) < HW_FREE_KINDS;
+}
+
 /* What the merge tells, step by step, in order. `thread` is what on_thread returned. */
 struct merge_sink {
 	void *context;
@@ -37,9 +60,13 @@ struct merge_sink {
 		uint64_t address, uint64_t stamp);
 	void (*on_failed)(void *context, uint32_t thread, enum hw_alloc_kind kind, uint32_t stack,
 		uint64_t size, uint64_t stamp);
-	/* An event with this address comes soon; called only while look_ahead is set. */
-	void (*on_soon)(void *context, uint64_t address);
 	void (*on_lost)(void *context, uint32_t thread, uint64_t count, uint64_t stamp);
+	/*
+	 * Or NULL. Takes as many whole records as it likes off the front of a thread's records,
+	 * none later than run->until, and answers how many words that were; with 0 the next record
+	 * is told in the usual way.
+	 */
+	uint64_t (*on_run)(void *context, uint32_t thread, struct merge_run *run);
 };
 
 #define MERGE_NO_THREAD UINT32_MAX
@@ -53,6 +80,7 @@ struct merge_lane {
 	uint32_t tid;
 	uint32_t thread;     /* MERGE_NO_THREAD: none yet */
 	uint64_t tail, head; /* ours, checked */
+	uint64_t published;  /* tail as the producer knows it */
 	uint64_t stamp;      /* of the record at tail, or of the last one */
 	uint64_t bound;      /* nothing before this can still come, once tail == head */
 	uint64_t idle_at;    /* last W at which the ring was not busy */
@@ -79,7 +107,7 @@ struct merge {
 	} * foreign; /* threads seen in the shared ring */
 	uint32_t foreign_count, foreign_capacity;
 	uint64_t moved;  /* words taken in the current pass */
-	bool look_ahead; /* the sink wants on_soon */
+	bool look_ahead; /* for merge_run */
 };
 
 void merge_init(

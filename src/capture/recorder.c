@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "capture/footer.h"
+#include "capture/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -215,12 +216,6 @@ static void on_failed(void *context, uint32_t thread, enum hw_alloc_kind kind, u
 	after_step(r);
 }
 
-static void on_soon(void *context, uint64_t address)
-{
-	const struct recorder *r = context;
-	live_prefetch(&r->live, address);
-}
-
 static void on_lost(void *context, uint32_t thread, uint64_t count, uint64_t stamp)
 {
 	struct recorder *r = context;
@@ -276,6 +271,15 @@ static void flush(struct recorder *r)
 	}
 }
 
+static uint64_t on_run(void *context, uint32_t thread, struct merge_run *run)
+{
+	struct recorder *r = context;
+	uint64_t taken = recorder_run(r, thread, run);
+	if (r->encoder.steps >= ENCODE_STEPS_MAX)
+		flush(r);
+	return taken;
+}
+
 /* The memory that both sides share: sparse, so that its size is a promise, not a cost. */
 static struct error *rings_create(struct recorder *r)
 {
@@ -314,8 +318,8 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 		.on_alloc = on_alloc,
 		.on_free = on_free,
 		.on_failed = on_failed,
-		.on_soon = on_soon,
-		.on_lost = on_lost};
+		.on_lost = on_lost,
+		.on_run = on_run};
 	merge_init(&r->merge, r->shm, start->tsc_hz, &sink);
 	if (!footer_target(&r->payload, start))
 		return error_no_memory();

@@ -101,8 +101,7 @@ static bool sizes_grow(struct tally *tally)
 	return true;
 }
 
-/* A site mostly asks for the same size again and again: it keeps count until another one comes. */
-static void count_sizes(struct tally *tally, struct tally_site *site)
+void tally_count_sizes(struct tally *tally, struct tally_site *site)
 {
 	if (!site->last_count ||
 		(tally->size_count * 2 >= tally->size_capacity && !sizes_grow(tally)))
@@ -116,51 +115,26 @@ static void count_sizes(struct tally *tally, struct tally_site *site)
 	site->last_count = 0;
 }
 
-/* The site is about to change: what it has now is its share of every peak since its last change. */
-static inline void catch_up(const struct tally *tally, struct tally_site *s)
-{
-	if (s->peak_seen != tally->peak_number) {
-		s->peak_seen = tally->peak_number;
-		s->peak_blocks = s->live_blocks;
-		s->peak_bytes = s->live_bytes;
-	}
-}
-
 void tally_alloc(struct tally *tally, uint32_t site, uint32_t thread, uint64_t size, uint64_t stamp)
 {
 	struct tally_site *s = &tally->sites[site];
-	catch_up(tally, s);
+	tally_catch_up(tally, s);
 	s->allocations++;
 	s->allocated_bytes += size;
 	s->live_blocks++;
 	s->live_bytes += size;
-	if (size != s->last_size || !s->last_count) {
-		count_sizes(tally, s);
-		s->last_size = size;
-		if (size < s->min_size)
-			s->min_size = size;
-		if (size > s->max_size)
-			s->max_size = size;
-	}
-	s->last_count++;
+	tally_site_size(tally, s, size);
 	struct tally_thread *t = &tally->threads[thread];
 	t->allocations++;
 	t->allocated_bytes += size;
 	t->last_stamp = stamp;
-	tally->live_blocks++;
-	tally->live_bytes += size;
-	if (tally->live_bytes > tally->peak_bytes) {
-		tally->peak_bytes = tally->live_bytes;
-		tally->peak_blocks = tally->live_blocks;
-		tally->peak_stamp = stamp;
-		tally->peak_number++;
-	}
+	tally_more(tally, size, stamp);
 }
 
 void tally_free(struct tally *tally, const struct tally_free *freed)
 {
 	struct tally_site *s = &tally->sites[freed->site];
-	catch_up(tally, s);
+	tally_catch_up(tally, s);
 	s->live_blocks--;
 	s->live_bytes -= freed->size;
 	s->temporary += freed->temporary;
@@ -182,8 +156,8 @@ void tally_failed(struct tally *tally, uint32_t site)
 void tally_settle(struct tally *tally)
 {
 	for (uint32_t i = 0; i < tally->site_count; i++) {
-		catch_up(tally, &tally->sites[i]);
-		count_sizes(tally, &tally->sites[i]);
+		tally_catch_up(tally, &tally->sites[i]);
+		tally_count_sizes(tally, &tally->sites[i]);
 	}
 	tally->allocations = tally->allocated_bytes = tally->frees = tally->temporary = 0;
 	for (uint32_t i = 0; i < tally->thread_count; i++) {

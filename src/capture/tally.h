@@ -87,6 +87,47 @@ struct tally_free {
 };
 void tally_free(struct tally *tally, const struct tally_free *freed);
 
+/* The site is about to change: what it has now is its share of every peak since its last change. */
+static inline void tally_catch_up(const struct tally *tally, struct tally_site *s)
+{
+	if (s->peak_seen != tally->peak_number) {
+		s->peak_seen = tally->peak_number;
+		s->peak_blocks = s->live_blocks;
+		s->peak_bytes = s->live_bytes;
+	}
+}
+
+/* A site mostly asks for the same size again and again: it keeps count until another one comes,
+ * which is when this is called. */
+void tally_count_sizes(struct tally *tally, struct tally_site *site);
+
+/* An allocation's share in the sizes of its site. */
+static inline void tally_site_size(struct tally *tally, struct tally_site *s, uint64_t size)
+{
+	if (size != s->last_size || !s->last_count) {
+		tally_count_sizes(tally, s);
+		s->last_size = size;
+		if (size < s->min_size)
+			s->min_size = size;
+		if (size > s->max_size)
+			s->max_size = size;
+	}
+	s->last_count++;
+}
+
+/* An allocation's share in the process's totals. */
+static inline void tally_more(struct tally *tally, uint64_t size, uint64_t stamp)
+{
+	tally->live_blocks++;
+	tally->live_bytes += size;
+	if (tally->live_bytes > tally->peak_bytes) {
+		tally->peak_bytes = tally->live_bytes;
+		tally->peak_blocks = tally->live_blocks;
+		tally->peak_stamp = stamp;
+		tally->peak_number++;
+	}
+}
+
 void tally_failed(struct tally *tally, uint32_t site);
 
 /* Brings sums, sizes and every site's peak figures up to date; call before they are read. */

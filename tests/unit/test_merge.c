@@ -83,12 +83,6 @@ static void on_failed(void *context, uint32_t thread, enum hw_alloc_kind kind, u
 	tell("%u!%" PRIu64, thread, size);
 }
 
-static void on_soon(void *context, uint64_t address)
-{
-	CHECK(context == &told);
-	(void)address;
-}
-
 static void on_lost(void *context, uint32_t thread, uint64_t count, uint64_t stamp)
 {
 	CHECK(context == &told && thread < told.threads);
@@ -101,8 +95,13 @@ static struct hw_shm *shm;
 
 static void setup(uint64_t hz)
 {
-	static const struct merge_sink sink = {
-		&told, on_thread, on_thread_end, on_alloc, on_free, on_failed, on_soon, on_lost};
+	static const struct merge_sink sink = {.context = &told,
+		.on_thread = on_thread,
+		.on_thread_end = on_thread_end,
+		.on_alloc = on_alloc,
+		.on_free = on_free,
+		.on_failed = on_failed,
+		.on_lost = on_lost};
 	memset(&told, 0, sizeof(told));
 	shm = image_create();
 	merge_init(&merge, shm, hz, &sink);

@@ -266,12 +266,6 @@ static void on_failed(void *context, uint32_t thread, enum hw_alloc_kind kind, u
 		context, thread, (int)kind, stack, size, stamp);
 }
 
-static void on_soon(void *context, uint64_t address)
-{
-	(void)context;
-	CHECK((address - 0x1000) / 16 < BLOCKS);
-}
-
 static void on_lost(void *context, uint32_t thread, uint64_t count, uint64_t stamp)
 {
 	(void)thread;
@@ -327,11 +321,15 @@ CASE(stress, "writers that come and go, one reader: all arrives, in order, with 
 	static struct writer writers[WRITERS];
 	static struct merge merge;
 	static struct reader reader;
-	const struct merge_sink sink = {
-		&reader, on_thread, on_thread_end, on_alloc, on_free, on_failed, on_soon, on_lost};
+	const struct merge_sink sink = {.context = &reader,
+		.on_thread = on_thread,
+		.on_thread_end = on_thread_end,
+		.on_alloc = on_alloc,
+		.on_free = on_free,
+		.on_failed = on_failed,
+		.on_lost = on_lost};
 	start(writers);
 	merge_init(&merge, shm, HZ, &sink);
-	merge.look_ahead = true;
 	read_all(&merge);
 	uint64_t lost = 0, told = 0;
 	for (uint32_t i = 0; i < WRITERS; i++) {

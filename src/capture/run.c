@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Nearly every event of nearly every program passes here, so this one loop does for it what merge,
+ * live, tally and encode do step by step for the others: what can't change from one event of a
+ * thread to the next (its slot, its buffers, its counters) is looked up once for up to 255 of them.
+ */
+#include "capture/run.h"
+
+/* The longest usual record: [op | address] [stack | size] [stamp]. */
+#define USUAL_WORDS 3
+
+/* What the loop keeps at hand. */
+struct run {
+	struct recorder *r;
+	struct encode_thread *encode;
+	uint32_t thread;
+	uint64_t allocations; /* of the thread, so far */
+	uint64_t allocated_bytes, frees, temporary;
+	uint32_t *follower; /* of the site before */
+	uint8_t *runs, *token, *sizes, *refs;
+};
+
+static inline uint8_t *put(uint8_t *at, uint64_t value)
+{
+	for (; __builtin_expect(value >= 0x80, 0); value >>= 7)
+		*at++ = (uint8_t)value | 0x80;
+	*at++ = (uint8_t)value;
+	return at;
+}
+
+/* How many steps may come before one that this loop leaves to others; 0: none. */
+static uint64_t steps_free(const struct encoder *encoder, uint32_t thread)
+{
+	if (thread >= encoder->thread_capacity || encoder->steps >= ENCODE_STEPS_MAX)
+		return 0;
+	const struct encode_thread *t = encoder->threads[thread];
+	if (!t || t->chunk != encoder->chunk || encoder->run_slot != t->slot ||
+		!encoder->run_length)
+		return 0;
+	uint64_t since = encoder->steps % HPW_TIME_STEP;
+	return since ? HPW_TIME_STEP - since : 0;
+}
+
+static bool begin(struct run *run, struct recorder *r, uint32_t thread, uint64_t steps)
+{
+	struct encode_thread *t = r->encoder.threads[thread];
+	size_t room = steps * VARINT_BYTES_MAX;
+	/* A reference can be two numbers. */
+	if (!buf_reserve(&t->runs, room) || !buf_reserve(&t->token, room) ||
+		!buf_reserve(&t->sizes, room) || !buf_reserve(&t->refs, 2 * room))
+		return false;
+	*run = (struct run){.r = r,
+		.encode = t,
+		.thread = thread,
+		.allocations = r->tally.threads[thread].allocations,
+		.follower = t->last_site
+				    ? &encode_remembered(&r->encoder, t, t->last_site - 1)->follower
+				    : &t->first_follower,
+		.runs = t->runs.data + t->runs.len,
+		.token = t->token.data + t->token.len,
+		.sizes = t->sizes.data + t->sizes.len,
+		.refs = t->refs.data + t->refs.len};
+	return true;
+}
+
+static void end(const struct run *run, uint64_t steps, uint64_t stamp)
+{
+	struct recorder *r = run->r;
+	struct encode_thread *t = run->encode;
+	t->runs.len = (size_t)(run->runs - t->runs.data);
+	t->token.len = (size_t)(run->token - t->token.data);
+	t->sizes.len = (size_t)(run->sizes - t->sizes.data);
+	t->refs.len = (size_t)(run->refs - t->refs.data);
+	r->encoder.steps += steps;
+	r->encoder.run_length += (uint32_t)steps;
+	r->tally.steps += steps;
+	struct tally_thread *books = &r->tally.threads[run->thread];
+	t->tokens += run->allocations - books->allocations;
+	books->allocations = run->allocations;
+	books->allocated_bytes += run->allocated_bytes;
+	books->frees += run->frees;
+	books->temporary += run->temporary;
+	if (steps)
+		books->last_stamp = stamp;
+}
+
+static inline void encode(struct run *run, uint32_t site, uint32_t size)
+{
+	struct encode_thread *t = run->encode;
+	uint64_t value = HPW_TOKEN_PREDICTED;
+	if (*run->follower != site + 1) {
+		*run->follower = site + 1;
+		value = HPW_TOKEN_SITE + 2 * (uint64_t)site;
+	}
+	struct encode_memory *m = encode_remembered(&run->r->encoder, t, site);
+	run->follower = &m->follower;
+	t->last_site = site + 1;
+	if (m->size != size) {
+		m->size = size;
+		value++;
+		run->sizes = put(run->sizes, size);
+	}
+	run->runs = put(run->runs, t->frees);
+	t->frees = 0;
+	run->token = put(run->token, value);
+}
+
+/* False: the record is not a usual one, and nothing has been done. */
+static inline bool take_alloc(struct run *run, uint64_t w0, uint64_t w1, uint64_t stamp)
+{
+	struct recorder *r = run->r;
+	struct tally *tally = &r->tally;
+	uint64_t address = w0 >> 8;
+	uint32_t stack = (uint32_t)w1, size = (uint32_t)(w1 >> 32);
+	if (!address || size == HW_R_SIZE_BIG || stack >= tally->stack_capacity ||
+		!tally->site_of_stack[stack])
+		return false;
+	uint32_t site = tally->site_of_stack[stack] - 1;
+	struct tally_site *s = &tally->sites[site];
+	uint64_t h = live_hash(address);
+	struct live_part *part = live_part_of(&r->live, h);
+	if (s->kind != (w0 & 0x7f) - HW_R_ALLOC || part->used >= part->limit)
+		return false;
+	struct live_block *place = live_probe(part, h, address);
+	if (place->address)
+		return false;
+	*place = (struct live_block){.address = address,
+		.thread = run->thread,
+		.number = run->allocations,
+		.site = site,
+		.size = size};
+	part->used++;
+	r->live.blocks++;
+	encode(run, site, size);
+	tally_catch_up(tally, s);
+	s->allocations++;
+	s->allocated_bytes += size;
+	s->live_blocks++;
+	s->live_bytes += size;
+	tally_site_size(tally, s, size);
+	run->allocations++;
+	run->allocated_bytes += size;
+	tally_more(tally, size, stamp);
+	return true;
+}
+
+static inline bool take_free(struct run *run, uint64_t w0)
+{
+	struct recorder *r = run->r;
+	struct tally *tally = &r->tally;
+	uint64_t address = w0 >> 8, h = live_hash(address);
+	struct live_part *part = live_part_of(&r->live, h);
+	struct live_block *block = live_probe(part, h, address);
+	if (!address || !block || !block->address || block->size == LIVE_SIZE_BIG)
+		return false;
+	struct tally_site *s = &tally->sites[block->site];
+	if ((w0 & 7) != hw_matching_free(s->kind))
+		return false;
+	uint64_t same_frame = (w0 & 0x7f) >= HW_R_FREE_SAME_FRAME, flags = same_frame << 1;
+	uint64_t number = block->number, age = run->allocations - number;
+	bool own = block->thread == run->thread;
+	uint64_t temporary = own && age == 1;
+	if (own) {
+		run->refs = put(run->refs, age << 2 | flags);
+	} else {
+		run->refs = put(run->refs, (uint64_t)block->thread << 2 | flags | 1);
+		run->refs = put(run->refs, number);
+	}
+	run->encode->frees++;
+	tally_catch_up(tally, s);
+	s->live_blocks--;
+	s->live_bytes -= block->size;
+	s->temporary += temporary;
+	s->same_frame += same_frame;
+	run->frees++;
+	run->temporary += temporary;
+	tally->live_blocks--;
+	tally->live_bytes -= block->size;
+	live_close(&r->live, part, block);
+	return true;
+}
+
+/* How many words are looked at in one go before they are taken: what a fetch from memory takes. */
+#define AHEAD_WORDS 64
+
+static void look_ahead(const struct live *live, const struct merge_run *run, uint64_t from)
+{
+	uint64_t end = from + AHEAD_WORDS;
+	for (uint64_t i = from; i < end && i + USUAL_WORDS <= run->count;) {
+		uint64_t w0 = __atomic_load_n(&run->words[i], __ATOMIC_RELAXED);
+		live_prefetch(live, w0 >> 8);
+		i += 1u + merge_is_alloc(w0 & 0x7f) + !!(w0 & HW_R_STAMPED);
+	}
+}
+
+uint64_t recorder_run(struct recorder *recorder, uint32_t thread, struct merge_run *given)
+{
+	struct run run;
+	uint64_t limit = steps_free(&recorder->encoder, thread), steps = 0, at = 0;
+	uint64_t stamp = given->stamp, looked = 0;
+	if (!limit || !begin(&run, recorder, thread, limit))
+		return 0;
+	while (steps < limit && at + USUAL_WORDS <= given->count) {
+		if (given->look_ahead && at >= looked) {
+			look_ahead(&recorder->live, given, at);
+			looked = at + AHEAD_WORDS;
+		}
+		const uint64_t *w = given->words + at;
+		uint64_t w0 = __atomic_load_n(&w[0], __ATOMIC_RELAXED), now = stamp;
+		uint32_t op = w0 & 0x7f, n = 1;
+		bool alloc = merge_is_alloc(op);
+		if (!alloc && !merge_is_free(op))
+			break;
+		uint64_t w1 = alloc ? __atomic_load_n(&w[n++], __ATOMIC_RELAXED) : 0;
+		if (w0 & HW_R_STAMPED)
+			now = __atomic_load_n(&w[n++], __ATOMIC_RELAXED);
+		if (now > given->until ||
+			!(alloc ? take_alloc(&run, w0, w1, now) : take_free(&run, w0)))
+			break;
+		stamp = now;
+		at += n;
+		steps++;
+	}
+	end(&run, steps, stamp);
+	given->stamp = stamp;
+	given->events = steps;
+	return at;
+}
