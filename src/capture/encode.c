@@ -92,7 +92,7 @@ static struct encode_thread *thread_enter(
 	return t;
 }
 
-static void close_run(struct encoder *encoder)
+void encoder_close_turn(struct encoder *encoder)
 {
 	if (!encoder->run_length)
 		return;
@@ -121,10 +121,7 @@ static inline struct encode_thread *step(
 		encoder->last_stamp = now;
 	}
 	encoder->steps++;
-	if (__builtin_expect(encoder->run_slot != t->slot, 0)) {
-		close_run(encoder);
-		encoder->run_slot = t->slot;
-	}
+	encoder_turn(encoder, t);
 	encoder->run_length++;
 	return t;
 }
@@ -296,7 +293,7 @@ static void forget_ended(struct encoder *encoder)
 
 bool encoder_finish(struct encoder *encoder, uint64_t now_tsc, uint64_t now_ns, struct buf *ret)
 {
-	close_run(encoder);
+	encoder_close_turn(encoder);
 	close_threads(encoder);
 	struct buf meta;
 	buf_init(&meta);

@@ -78,6 +78,16 @@ void encode_lost(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 void encode_thread(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 	enum hpw_special start_or_end, uint64_t stamp);
 
+/* What comes next is of this thread. */
+void encoder_close_turn(struct encoder *encoder);
+static inline void encoder_turn(struct encoder *encoder, const struct encode_thread *t)
+{
+	if (__builtin_expect(encoder->run_slot != t->slot, 0)) {
+		encoder_close_turn(encoder);
+		encoder->run_slot = t->slot;
+	}
+}
+
 static inline struct encode_memory *encode_remembered(
 	const struct encoder *encoder, struct encode_thread *t, uint32_t site)
 {

@@ -258,9 +258,11 @@ static void lane_run_whole(struct merge *merge, struct merge_lane *lane, uint64_
 			.count = left < lap ? left : lap,
 			.until = until,
 			.stamp = lane->stamp,
-			.look_ahead = merge->look_ahead};
+			.look_ahead = merge->look_ahead,
+			.looked = lane->looked > lane->tail ? lane->looked - lane->tail : 0};
 		taken = s->on_run(s->context, lane->thread, &run);
 		lane->stamp = run.stamp;
+		lane->looked = lane->tail + run.looked;
 		lane->tail += taken;
 		merge->events += run.events;
 		moved_on(merge, lane, taken);

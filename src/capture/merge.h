@@ -34,6 +34,7 @@ struct merge_run {
 	uint64_t stamp;  /* of what came before; then of the last record taken */
 	uint64_t events; /* how many were taken */
 	bool look_ahead; /* what is looked up is far away: fetch it in good time */
+	uint64_t looked; /* so many words have been looked at for that, before and now */
 };
 
 /* What a record's first word says of its kind. */
@@ -81,6 +82,7 @@ struct merge_lane {
 	uint32_t thread;     /* MERGE_NO_THREAD: none yet */
 	uint64_t tail, head; /* ours, checked */
 	uint64_t published;  /* tail as the producer knows it */
+	uint64_t looked;     /* words up to here have been looked at ahead */
 	uint64_t stamp;      /* of the record at tail, or of the last one */
 	uint64_t bound;      /* nothing before this can still come, once tail == head */
 	uint64_t idle_at;    /* last W at which the ring was not busy */

@@ -34,21 +34,26 @@ static uint64_t steps_free(const struct encoder *encoder, uint32_t thread)
 	if (thread >= encoder->thread_capacity || encoder->steps >= ENCODE_STEPS_MAX)
 		return 0;
 	const struct encode_thread *t = encoder->threads[thread];
-	if (!t || t->chunk != encoder->chunk || encoder->run_slot != t->slot ||
-		!encoder->run_length)
+	if (!t || t->chunk != encoder->chunk)
 		return 0;
 	uint64_t since = encoder->steps % HPW_TIME_STEP;
 	return since ? HPW_TIME_STEP - since : 0;
 }
 
+static inline bool room(struct buf *buf, size_t bytes)
+{
+	return buf->cap - buf->len >= bytes || buf_reserve(buf, bytes);
+}
+
 static bool begin(struct run *run, struct recorder *r, uint32_t thread, uint64_t steps)
 {
 	struct encode_thread *t = r->encoder.threads[thread];
-	size_t room = steps * VARINT_BYTES_MAX;
+	size_t bytes = steps * VARINT_BYTES_MAX;
 	/* A reference can be two numbers. */
-	if (!buf_reserve(&t->runs, room) || !buf_reserve(&t->token, room) ||
-		!buf_reserve(&t->sizes, room) || !buf_reserve(&t->refs, 2 * room))
+	if (!room(&t->runs, bytes) || !room(&t->token, bytes) || !room(&t->sizes, bytes) ||
+		!room(&t->refs, 2 * bytes))
 		return false;
+	encoder_turn(&r->encoder, t);
 	*run = (struct run){.r = r,
 		.encode = t,
 		.thread = thread,
@@ -180,31 +185,31 @@ static inline bool take_free(struct run *run, uint64_t w0)
 	return true;
 }
 
-/* How many words are looked at in one go before they are taken: what a fetch from memory takes. */
+/* So far ahead, in words: what a fetch from memory takes. Looked at in portions of half of it. */
 #define AHEAD_WORDS 64
 
-static void look_ahead(const struct live *live, const struct merge_run *run, uint64_t from)
+/* Whatever comes of these records, in this run or, after those of other threads, in a later one. */
+static void look_ahead(const struct live *live, struct merge_run *run, uint64_t at)
 {
-	uint64_t end = from + AHEAD_WORDS;
-	for (uint64_t i = from; i < end && i + USUAL_WORDS <= run->count;) {
+	uint64_t end = at + AHEAD_WORDS, i = run->looked > at ? run->looked : at;
+	while (i < end && i + USUAL_WORDS <= run->count) {
 		uint64_t w0 = __atomic_load_n(&run->words[i], __ATOMIC_RELAXED);
 		live_prefetch(live, w0 >> 8);
 		i += 1u + merge_is_alloc(w0 & 0x7f) + !!(w0 & HW_R_STAMPED);
 	}
+	run->looked = i;
 }
 
 uint64_t recorder_run(struct recorder *recorder, uint32_t thread, struct merge_run *given)
 {
 	struct run run;
 	uint64_t limit = steps_free(&recorder->encoder, thread), steps = 0, at = 0;
-	uint64_t stamp = given->stamp, looked = 0;
+	uint64_t stamp = given->stamp;
 	if (!limit || !begin(&run, recorder, thread, limit))
 		return 0;
 	while (steps < limit && at + USUAL_WORDS <= given->count) {
-		if (given->look_ahead && at >= looked) {
+		if (given->look_ahead && at + AHEAD_WORDS / 2 >= given->looked)
 			look_ahead(&recorder->live, given, at);
-			looked = at + AHEAD_WORDS;
-		}
 		const uint64_t *w = given->words + at;
 		uint64_t w0 = __atomic_load_n(&w[0], __ATOMIC_RELAXED), now = stamp;
 		uint32_t op = w0 & 0x7f, n = 1;
