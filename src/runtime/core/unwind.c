@@ -217,13 +217,18 @@ static struct rt_frame *memo_keep_inner(const struct rt_unwinder *u, const struc
 	return fresh;
 }
 
+static inline bool has_marks(uint64_t pc, uint64_t meta)
+{
+	return meta & FLAG(RT_FRAME_GUESSED) || pc & RT_EXACT;
+}
+
 /* What is rare about a frame that gets its number: marks come first. */
 static __attribute__((noinline)) uint32_t marks_before(
-	const struct rt_unwinder *u, uint32_t base, uint64_t meta)
+	const struct rt_unwinder *u, uint32_t base, uint64_t pc, uint64_t meta)
 {
 	if (meta & FLAG(RT_FRAME_GUESSED))
 		base = rt_stacks_child(&u->stacks, base, HW_MARK_GUESS);
-	if (meta & FLAG(RT_FRAME_EXACT))
+	if (pc & RT_EXACT)
 		base = rt_stacks_child(&u->stacks, base, HW_MARK_SIGNAL);
 	return base;
 }
@@ -238,15 +243,16 @@ static __attribute__((noinline)) uint32_t number_only(const struct rt_unwinder *
 {
 	walk->memo_frames = (uint32_t)(kept - walk->memo);
 	for (const struct rt_frame *f = end; f-- != walk->fresh;) {
-		if (f->meta & FLAG(RT_FRAME_GUESSED | RT_FRAME_EXACT))
-			base = marks_before(u, base, f->meta);
+		if (has_marks(f->pc, f->meta))
+			base = marks_before(u, base, f->pc, f->meta);
 		base = rt_stacks_child_cached(&u->stacks, walk->children, base,
 			(f->pc & ~RT_EXACT) | f->meta << HW_FRAME_ADDRESS_BITS);
 	}
 	return base;
 }
 
-#define RARE (FLAG(RT_FRAME_RBP_USED | RT_FRAME_GUESSED | RT_FRAME_NO_MEMO | RT_FRAME_EXACT))
+/* A walk with an exact pc has RT_FRAME_NO_MEMO too, from the signal frame inward of it. */
+#define RARE (FLAG(RT_FRAME_RBP_USED | RT_FRAME_GUESSED | RT_FRAME_NO_MEMO))
 
 /* memo_append() for frames any of which is rare, or whose outer frame needs rbp. */
 static __attribute__((noinline)) uint32_t memo_append_rare(const struct rt_unwinder *u,
@@ -266,8 +272,8 @@ static __attribute__((noinline)) uint32_t memo_append_rare(const struct rt_unwin
 		 * own memory. */
 		needed = meta & FLAG(RT_FRAME_RBP_USED) ||
 			 (needed && !(meta & FLAG(RT_FRAME_RBP_RESTORED)));
-		if (meta & FLAG(RT_FRAME_GUESSED | RT_FRAME_EXACT))
-			base = marks_before(u, base, meta);
+		if (has_marks(pc, meta))
+			base = marks_before(u, base, pc, meta);
 		base = rt_stacks_child_cached(&u->stacks, walk->children, base,
 			(pc & ~RT_EXACT) | meta << HW_FRAME_ADDRESS_BITS);
 		kept++;
@@ -421,7 +427,7 @@ uint32_t rt_unwind(
 			return memo_append(u, walk, base, 0, fresh, all, false);
 		}
 		struct entered e = {sp, pc, rbp, 0};
-		uint64_t flags = pc & RT_EXACT ? FLAG(RT_FRAME_EXACT) : 0;
+		uint64_t flags = 0;
 		enum step result = step(u, walk, rule, &e, &flags);
 		fresh++->meta = rt_rule_module(rule) | flags | slots;
 		all |= flags;
