@@ -91,7 +91,8 @@ static void add_frame(const struct shown_frame *frame, struct text *out)
 {
 	text_add(out, INDENT);
 	if (frame->mark != MARK_NONE) {
-		text_printf(out, "(%s)\n", stack_mark_text(frame->mark));
+		const char *form = frame->mark == MARK_SIGNAL ? "%s\n" : "(%s)\n";
+		text_printf(out, form, stack_mark_text(frame->mark));
 		return;
 	}
 	if (frame->function)

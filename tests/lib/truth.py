@@ -16,6 +16,7 @@ FIGURES = (
     "peak_blocks",
     "peak_bytes",
 )
+SIGNAL_FRAME = "<signal handler called>"
 PART = re.compile(r"([a-z_]+)(<=|>=|=)(\S+)")
 
 
@@ -79,7 +80,9 @@ def functions(site):
 
 
 def is_named(function, names):
-    """names: alternatives joined by `|`. A C++ name may carry its parameters."""
+    """names: alternatives joined by `|`. A C++ name may carry its parameters. (signal): SIGNAL_FRAME."""
+    if names == "(signal)":
+        return function == SIGNAL_FRAME
     return function is not None and any(
         function == name or function.startswith(name + "(") for name in names.split("|")
     )

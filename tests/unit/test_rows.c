@@ -139,7 +139,8 @@ CASE(rows_only_allocator, "a stack of nothing but allocators is not hidden whole
 	setting_deinit(&setting);
 }
 
-CASE(rows_marks, "cut stacks say why, and an interrupted frame stands at its exact address")
+CASE(rows_marks,
+	"cut stacks say why; a signal stands before what it interrupted, at its exact address")
 {
 	struct setting setting;
 	fixture_demo(&setting.fixture);
@@ -147,7 +148,7 @@ CASE(rows_marks, "cut stacks say why, and an interrupted frame stands at its exa
 	fixture_site(&setting.fixture, fixture_stack(&setting.fixture, mark, MODULE_GONE, 0x99),
 		&(struct site){.kind = KIND_PVALLOC, .allocations = 1});
 	setting_init(&setting, false);
-	find(&setting.rows, "on_signal<table_grow<(mark)<main");
+	find(&setting.rows, "on_signal<(mark)<table_grow<main");
 	for (size_t i = 0; i < setting.rows.rows.len; i++) {
 		const struct row *row = &setting.rows.rows.data[i];
 		CHECK(row->guessed == (row->sums.kind == KIND_PVALLOC));
