@@ -27,6 +27,18 @@ static void remember(struct rt_rules *rules, const struct rt_rule_entry *entry)
 	}
 }
 
+/*
+ * A return address at the very start of a function, with no code before it: nobody called from
+ * there. It was put on a new stack by hand (makecontext's __start_context), and is its end.
+ */
+static bool is_planted(const struct rt_module *module, uint64_t address)
+{
+	struct rt_rule rule;
+	uint64_t function;
+	rt_cfi_rule(module->eh_frame_hdr, module->start, module->end, address, &rule, &function);
+	return function == address;
+}
+
 void rt_rules_add(struct rt_rules *rules, uint64_t address, struct rt_rule_entry *ret)
 {
 	uint64_t pc = address & RT_EXACT ? address & ~RT_EXACT : address - 1;
@@ -38,6 +50,8 @@ void rt_rules_add(struct rt_rules *rules, uint64_t address, struct rt_rule_entry
 		return; /* JIT code or no code at all: not remembered, it may change */
 	rt_cfi_rule(
 		module->eh_frame_hdr, module->start, module->end, pc, &ret->rule, &ret->function);
+	if (!ret->function && pc != address && is_planted(module, address))
+		ret->rule = rt_rule_make(RT_CFA_END, 0, RT_RBP_SAME, 0);
 	ret->rule.bits |= module->id;
 	remember(rules, ret);
 }

@@ -70,6 +70,21 @@ static bool step_signal(struct rt_walk *walk, struct state *s)
 	return true;
 }
 
+/* Whether what ends at `address`, code of a module, may be a call instruction (Intel SDM, volume 2,
+ * CALL: E8 with 4 bytes, or FF /2 with whatever it addresses). */
+static bool follows_call(uint64_t address)
+{
+	if (!sys_readable((address - 8) & ~7ull) || !sys_readable((address - 1) & ~7ull))
+		return false;
+	const uint8_t *end = (const uint8_t *)address;
+	if (end[-5] == 0xe8)
+		return true;
+	for (int bytes = 2; bytes <= 7; bytes++)
+		if (end[-bytes] == 0xff && (end[1 - bytes] >> 3 & 7) == 2)
+			return true;
+	return false;
+}
+
 /* Code without unwind information: is there a plausible frame pointer chain? */
 static bool guess(const struct rt_unwinder *u, struct rt_walk *walk, const struct state *s)
 {
@@ -77,7 +92,7 @@ static bool guess(const struct rt_unwinder *u, struct rt_walk *walk, const struc
 		!readable(walk, s->rbp + 8) || !sys_readable(s->rbp) || !sys_readable(s->rbp + 8))
 		return false;
 	uint64_t caller = load(s->rbp + 8);
-	return caller > 4096 && rt_modules_at(u->modules, caller - 1);
+	return caller > 4096 && rt_modules_at(u->modules, caller - 1) && follows_call(caller);
 }
 
 enum step { STEP_ON, STEP_END, STEP_LOST };
