@@ -300,6 +300,22 @@ static struct error *symbol_module(
 	return NULL;
 }
 
+/* A file too broken to read costs its names, never the report. */
+static struct error *look_up(struct resolver *resolver, struct frame_key key,
+	const struct symbol **ret, size_t *ret_count)
+{
+	*ret_count = 0;
+	if (key.module == NO_MODULE)
+		return NULL;
+	struct error *error =
+		symbols_resolve(resolver->symbols, key.module, key.address, ret, ret_count);
+	if (!error || error->code != ERROR_INPUT)
+		return error;
+	error_destroy(error);
+	*ret_count = 0;
+	return NULL;
+}
+
 /* Adds the shown frames of one physical frame, innermost first. */
 static struct error *add_code(struct resolver *resolver, struct stack_node node,
 	const struct module *module, struct frame_key key)
@@ -312,17 +328,14 @@ static struct error *add_code(struct resolver *resolver, struct stack_node node,
 	}
 	const struct symbol *symbols = NULL;
 	size_t count = 0;
-	if (key.module != NO_MODULE) {
-		struct error *error = symbols_resolve(
-			resolver->symbols, key.module, key.address, &symbols, &count);
-		/* A file too broken to read costs its names, never the report. */
-		if (error && error->code != ERROR_INPUT)
-			return error;
-		if (error) {
-			error_destroy(error);
-			count = 0;
-		}
+	struct error *error = look_up(resolver, key, &symbols, &count);
+	/* Where a stack begins nobody called: makecontext leaves the very start of a function. */
+	if (!error && count == 1 && !symbols->function && node.parent.value == 0) {
+		key.address++;
+		error = look_up(resolver, key, &symbols, &count);
 	}
+	if (error)
+		return error;
 	if (count == 0)
 		return add_frame(resolver, frame);
 	for (size_t i = 0; i < count; i++) {
@@ -330,7 +343,7 @@ static struct error *add_code(struct resolver *resolver, struct stack_node node,
 		frame.file = symbols[i].file;
 		frame.line = symbols[i].line;
 		frame.inlined = symbols[i].inlined;
-		struct error *error = add_frame(resolver, frame);
+		error = add_frame(resolver, frame);
 		if (error)
 			return error;
 	}
