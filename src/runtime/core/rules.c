@@ -52,6 +52,11 @@ void rt_rules_add(struct rt_rules *rules, uint64_t address, struct rt_rule_entry
 		module->eh_frame_hdr, module->start, module->end, pc, &ret->rule, &ret->function);
 	if (!ret->function && pc != address && is_planted(module, address))
 		ret->rule = rt_rule_make(RT_CFA_END, 0, RT_RBP_SAME, 0);
+	else if (ret->function && rt_rule_cfa(ret->rule) == RT_CFA_NONE)
+		ret->rule = rt_rule_make(RT_CFA_UNKNOWN, 0, RT_RBP_SAME, 0);
+	else if (address & RT_EXACT && rt_rule_cfa(ret->rule) == RT_CFA_RSP)
+		ret->rule = rt_rule_make(RT_CFA_RSP_CHECKED, (int64_t)rt_rule_cfa_offset(ret->rule),
+			rt_rule_rbp(ret->rule), (int64_t)rt_rule_rbp_offset(ret->rule));
 	ret->rule.bits |= module->id;
 	remember(rules, ret);
 }

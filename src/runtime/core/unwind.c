@@ -14,6 +14,8 @@
 #define UCONTEXT_RSP (40 + 15 * 8)
 #define UCONTEXT_RIP (40 + 16 * 8)
 
+#define GUARD_MAX (1u << 20)
+
 struct state {
 	uint64_t pc, sp, rbp;
 };
@@ -53,6 +55,21 @@ static void readable_reset(struct rt_walk *walk, uint64_t sp)
 	walk->readable_high = walk->readable_low + 4096;
 }
 
+/*
+ * The stack in use is that of interrupted code. Where it overflowed its pointer lies in the guard
+ * pages, or far below them, and what can be read begins above.
+ */
+static bool readable_find(struct rt_walk *walk, uint64_t sp)
+{
+	for (uint64_t page = sp & ~4095ull, end = page + GUARD_MAX; page < end; page += 4096) {
+		if (!sys_readable(page))
+			continue;
+		walk->readable_low = walk->readable_high = page;
+		return true;
+	}
+	return false;
+}
+
 static bool step_signal(struct rt_walk *walk, struct state *s)
 {
 	uint64_t context = s->sp;
@@ -60,14 +77,9 @@ static bool step_signal(struct rt_walk *walk, struct state *s)
 		return false;
 	s->rbp = load(context + UCONTEXT_RBP);
 	s->pc = load(context + UCONTEXT_RIP) | RT_EXACT;
-	uint64_t sp = load(context + UCONTEXT_RSP);
-	if (sp < walk->readable_low || sp > walk->readable_high + (8u << 20)) {
-		if (!sys_readable(sp & ~7ull))
-			return false;
-		readable_reset(walk, sp);
-	}
-	s->sp = sp;
-	return true;
+	s->sp = load(context + UCONTEXT_RSP);
+	return (s->sp >= walk->readable_low && s->sp < walk->readable_high) ||
+	       readable_find(walk, s->sp);
 }
 
 /* Whether what ends at `address`, code of a module, may be a call instruction (Intel SDM, volume 2,
@@ -85,14 +97,17 @@ static bool follows_call(uint64_t address)
 	return false;
 }
 
-/* Code without unwind information: is there a plausible frame pointer chain? */
+/* Code without unwind information: is there a plausible frame pointer chain? Code that was made at
+ * run time may be called by more of its kind; code of a module is called by code of modules. */
 static bool guess(const struct rt_unwinder *u, struct rt_walk *walk, const struct state *s)
 {
 	if (s->rbp < s->sp || s->rbp - s->sp > 1u << 20 || !readable(walk, s->rbp) ||
 		!readable(walk, s->rbp + 8) || !sys_readable(s->rbp) || !sys_readable(s->rbp + 8))
 		return false;
 	uint64_t caller = load(s->rbp + 8);
-	return caller > 4096 && rt_modules_at(u->modules, caller - 1) && follows_call(caller);
+	return caller > 4096 && caller < 1ull << 47 &&
+	       (rt_modules_at(u->modules, caller - 1) || !rt_modules_at(u->modules, s->pc - 1)) &&
+	       follows_call(caller);
 }
 
 enum step { STEP_ON, STEP_END, STEP_LOST };
@@ -138,6 +153,8 @@ static enum step rare_cfa(const struct rt_unwinder *u, struct rt_walk *walk, str
 		return STEP_ON;
 	case RT_CFA_END:
 		return STEP_END;
+	case RT_CFA_UNKNOWN:
+		return STEP_LOST;
 	default:
 		if (!guess(u, walk, &s))
 			return STEP_LOST;
@@ -154,7 +171,7 @@ static __attribute__((noinline)) enum step step(const struct rt_unwinder *u, str
 {
 	uint64_t cfa;
 	e->slots = 0;
-	if (rt_rule_cfa(rule) == RT_CFA_RSP) {
+	if (rt_rule_cfa(rule) == RT_CFA_RSP || rt_rule_cfa(rule) == RT_CFA_RSP_CHECKED) {
 		cfa = e->sp + rt_rule_cfa_offset(rule);
 	} else if (rt_rule_cfa(rule) == RT_CFA_RBP) {
 		cfa = e->rbp + rt_rule_cfa_offset(rule);
@@ -300,8 +317,13 @@ static __attribute__((noinline)) uint32_t memo_append_rare(const struct rt_unwin
 		if (kept->meta & FLAG(RT_FRAME_COMPARE))
 			walk->compare_top = (uint32_t)(kept - walk->memo);
 	}
-	/* Beyond a step that can't be verified the old walk proves nothing. */
-	walk->memo_frames = all & FLAG(RT_FRAME_NO_MEMO) ? 0 : (uint32_t)(kept - walk->memo);
+	walk->memo_frames = (uint32_t)(kept - walk->memo);
+	/* Beyond a step that can't be verified the old walk proves nothing, and it may have come to
+	 * another stack. */
+	if (all & FLAG(RT_FRAME_NO_MEMO)) {
+		walk->memo_frames = 0;
+		walk->readable_low = walk->readable_high = 0;
+	}
 	return base;
 }
 
