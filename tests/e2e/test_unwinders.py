@@ -84,10 +84,11 @@ PROGRAMS = {
 
 # Where the truth of a target is hard to unwind.
 TARGETS = (
-    "containers coroutines deep deep_cut exceptions frame_large frames_variable libc_callers siglongjmp "
-    "signal_at_start signal_handler single_step static_objects std_thread tail_calls threads_200"
+    "cold_part containers coroutines deep deep_cut exceptions frame_large frames_variable libc_callers "
+    "siglongjmp signal_at_start signal_handler single_step stack_overflow static_objects std_thread "
+    "tail_calls threads_200 threads_small"
 ).split()
-VARIANTS = ("O0", "O2", "clang")
+VARIANTS = "O0 O2 clang Os cet hardened gold stripped".split()
 
 
 def take(arguments, every, folder):
