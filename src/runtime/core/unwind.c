@@ -97,17 +97,30 @@ static bool follows_call(uint64_t address)
 	return false;
 }
 
-/* Code without unwind information: is there a plausible frame pointer chain? Code that was made at
- * run time may be called by more of its kind; code of a module is called by code of modules. */
+/* Whether rbp of a frame with stack pointer sp may lead to its caller's frame. */
+static bool leads_outward(struct rt_walk *walk, uint64_t sp, uint64_t rbp)
+{
+	return rbp >= sp && rbp - sp <= 1u << 20 && readable(walk, rbp) &&
+	       readable(walk, rbp + 8) && sys_readable(rbp) && sys_readable(rbp + 8);
+}
+
+/*
+ * Code without unwind information: is there a plausible frame pointer chain? What a caller in a
+ * module goes on with follows a call. One in memory that belongs to no file (made at run time) must
+ * lead on itself; among such code an interpreter may put return addresses on the stack by hand.
+ */
 static bool guess(const struct rt_unwinder *u, struct rt_walk *walk, const struct state *s)
 {
-	if (s->rbp < s->sp || s->rbp - s->sp > 1u << 20 || !readable(walk, s->rbp) ||
-		!readable(walk, s->rbp + 8) || !sys_readable(s->rbp) || !sys_readable(s->rbp + 8))
+	if (!leads_outward(walk, s->sp, s->rbp))
 		return false;
 	uint64_t caller = load(s->rbp + 8);
-	return caller > 4096 && caller < 1ull << 47 &&
-	       (rt_modules_at(u->modules, caller - 1) || !rt_modules_at(u->modules, s->pc - 1)) &&
-	       follows_call(caller);
+	if (caller <= 4096 || caller >= 1ull << 47)
+		return false;
+	if (rt_modules_at(u->modules, caller - 1))
+		return follows_call(caller);
+	return sys_readable((caller - 1) & ~7ull) &&
+	       (follows_call(caller) || !rt_modules_at(u->modules, s->pc - 1)) &&
+	       leads_outward(walk, s->rbp + 16, load(s->rbp));
 }
 
 enum step { STEP_ON, STEP_END, STEP_LOST };
