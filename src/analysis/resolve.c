@@ -466,6 +466,7 @@ struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, e
 		if (!frame_vec_push(ret, frame))
 			return error_no_memory();
 	}
+	bool guessed = false;
 	for (struct stack_id id = stack; id.value != 0;
 		id = model_stack(resolver->model, id).parent) {
 		uint32_t *known = &resolver->by_node[id.value];
@@ -475,6 +476,12 @@ struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, e
 				return error;
 		}
 		struct entry entry = resolver->entries.data[*known];
+		/* Each guessed step has a mark; "from here on" is said once. */
+		if (entry.count == 1 && resolver->shown.data[entry.first]->mark == MARK_GUESSED) {
+			if (guessed)
+				continue;
+			guessed = true;
+		}
 		for (uint32_t i = 0; i < entry.count; i++)
 			if (!frame_vec_push(ret, resolver->shown.data[entry.first + i]))
 				return error_no_memory();

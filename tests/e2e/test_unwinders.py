@@ -5,6 +5,8 @@
 What is known to differ, each found by looking at the code in question:
 - libunwind goes on behind the return address that makecontext puts at a coroutine's end, by whatever is
   in rbp. libgcc and the recorder end there.
+- libgcc ends at code without unwind information (node's and java's own). libunwind and the recorder go on
+  by frame pointers; the recorder says so. Where such code has none, libunwind shows one frame of nonsense.
 """
 
 import os
@@ -50,6 +52,14 @@ def compiler_proper(driver, source):
     return words[: words.index("-o")] + ["-o", os.devnull]
 
 
+JAVASCRIPT = (
+    "const zlib = require('zlib');"
+    "function deep(n) { return n ? deep(n - 1) : zlib.deflateSync(Buffer.from('x'.repeat(1000))).length }"
+    "let s = 0; for (let i = 0; i < 3000; i++) { s += deep(i % 20);"
+    " JSON.parse(JSON.stringify({a: [i, i + 1], b: 'y' + i})); } console.log(s);"
+)
+
+
 def xml(folder):
     """A document with what parsers allocate for: attributes, entities, namespaces, comments."""
     rows = (f'<a:i n="{i}"><v>{"x" * (i % 50)}&amp;</v><!--c--></a:i>' for i in range(3000))
@@ -73,7 +83,9 @@ PROGRAMS = {
     "clang (LLVM)": (20, lambda f: ["clang", "-c", "-O2", "-D_GNU_SOURCE", f"-I{hw.SOURCE}/src",
                                     hw.SOURCE / "src/base/json.c", "-o", os.devnull]),
     "git": (1, lambda f: ["git", "grep", "--no-index", "-c", "-E", "(alloc|free)[a-z]*", hw.SOURCE / "src"]),
+    "java, if installed": (1, lambda f: ["java", "-Xint", "-XX:-UsePerfData", "-version"]),
     "jq": (1, lambda f: ["jq", "-n", "[range(2000)] | map({(tostring): (. * 7 | @text)}) | add | length"]),
+    "node, if installed": (10, lambda f: ["node", "-e", JAVASCRIPT]),
     "perl": (5, lambda f: ["perl", "-e", PERL]),
     "python3": (1, lambda f: [sys.executable, "-c", PYTHON]),
     "sort, two threads": (1, lambda f: ["sort", "--parallel=2", blob(f)]),
@@ -88,7 +100,7 @@ TARGETS = (
     "siglongjmp signal_at_start signal_handler single_step stack_overflow static_objects std_thread "
     "tail_calls threads_200 threads_small"
 ).split()
-VARIANTS = "O0 O2 clang Os cet hardened gold stripped".split()
+VARIANTS = "O0 O2 clang Os cet hardened gold gaps stripped".split()
 
 
 def take(arguments, every, folder):
