@@ -105,6 +105,8 @@ static void add_frame(const struct shown_frame *frame, struct text *out)
 	}
 	if (frame->module)
 		text_printf(out, "  [%s]", frame->module);
+	else if (!frame->function)
+		text_add(out, "  [in no file]");
 	text_add(out, frame->inlined ? "  (inlined)\n" : "\n");
 }
 
