@@ -23,6 +23,8 @@
 #define NO_MODULE UINT32_MAX /* code without a file */
 #define MARKS_MODULE (UINT32_MAX - 1)
 
+#define NOTHING_SHOWN 1u /* an entry */
+
 struct frame_key {
 	uint32_t module;  /* of symbols, or one of those below */
 	uint64_t address; /* ELF address looked up; in the target's memory without a module */
@@ -105,7 +107,7 @@ struct resolver {
 	struct symbols *symbols;
 	struct arena arena; /* shown frames */
 	struct frame_vec shown;
-	struct entry_vec entries; /* 0 is unused */
+	struct entry_vec entries; /* 0 is unused, NOTHING_SHOWN empty */
 	struct frame_map frames;
 	struct place_map places;
 	struct files_map files;
@@ -142,7 +144,7 @@ static const struct mark_words {
 	[MARK_DEPTH_LIMIT] = {"depth-limit", "the stack was cut here: too deep"},
 	[MARK_NO_UNWIND_INFO] = {"no-unwind-info", "no unwind information from here on"},
 	[MARK_TABLE_FULL] = {"table-full", "the table of stacks was full"},
-	[MARK_SIGNAL] = {NULL, "interrupted by a signal"},
+	[MARK_SIGNAL] = {NULL, SIGNAL_FRAME_NAME},
 	[MARK_GUESSED] = {NULL, "from here on found by frame pointers alone"},
 	[MARK_IN_HANDLER] = {"in-signal-handler",
 		"inside a signal handler: no stack could be taken"},
@@ -298,28 +300,42 @@ static struct error *symbol_module(
 	return NULL;
 }
 
+/* A file too broken to read costs its names, never the report. */
+static struct error *look_up(struct resolver *resolver, struct frame_key key,
+	const struct symbol **ret, size_t *ret_count)
+{
+	*ret_count = 0;
+	if (key.module == NO_MODULE)
+		return NULL;
+	struct error *error =
+		symbols_resolve(resolver->symbols, key.module, key.address, ret, ret_count);
+	if (!error || error->code != ERROR_INPUT)
+		return error;
+	error_destroy(error);
+	*ret_count = 0;
+	return NULL;
+}
+
 /* Adds the shown frames of one physical frame, innermost first. */
 static struct error *add_code(struct resolver *resolver, struct stack_node node,
 	const struct module *module, struct frame_key key)
 {
 	struct shown_frame frame = {.address = node.address};
 	if (module->path[0] != '\0') {
-		frame.module_path = module->path;
-		frame.module = last_part(module->path);
+		bool vdso = strcmp(module->path, SYMBOLS_VDSO) == 0;
+		frame.module_path = vdso ? "[vdso]" : module->path;
+		frame.module = vdso ? "vdso" : last_part(module->path);
 	}
 	const struct symbol *symbols = NULL;
 	size_t count = 0;
-	if (key.module != NO_MODULE) {
-		struct error *error = symbols_resolve(
-			resolver->symbols, key.module, key.address, &symbols, &count);
-		/* A file too broken to read costs its names, never the report. */
-		if (error && error->code != ERROR_INPUT)
-			return error;
-		if (error) {
-			error_destroy(error);
-			count = 0;
-		}
+	struct error *error = look_up(resolver, key, &symbols, &count);
+	/* Where a stack begins nobody called: makecontext leaves the very start of a function. */
+	if (!error && count == 1 && !symbols->function && node.parent.value == 0) {
+		key.address++;
+		error = look_up(resolver, key, &symbols, &count);
 	}
+	if (error)
+		return error;
 	if (count == 0)
 		return add_frame(resolver, frame);
 	for (size_t i = 0; i < count; i++) {
@@ -327,7 +343,7 @@ static struct error *add_code(struct resolver *resolver, struct stack_node node,
 		frame.file = symbols[i].file;
 		frame.line = symbols[i].line;
 		frame.inlined = symbols[i].inlined;
-		struct error *error = add_frame(resolver, frame);
+		error = add_frame(resolver, frame);
 		if (error)
 			return error;
 	}
@@ -360,9 +376,30 @@ static uint64_t lookup_address(const struct resolver *resolver, struct stack_nod
 	return node.address - (stack_node_mark(outer) == MARK_SIGNAL ? 0 : 1);
 }
 
+/*
+ * The frame that a handler returns to lies right inward of the frame that its signal interrupted.
+ * It is code that the kernel was told to use (__restore_rt of libc), which says nothing to anybody.
+ */
+static bool is_trampoline(const struct resolver *resolver, struct stack_node node)
+{
+	struct stack_node outer = model_stack(resolver->model, node.parent);
+	return stack_node_mark(node) == MARK_NONE && stack_node_mark(outer) == MARK_NONE &&
+	       stack_node_mark(model_stack(resolver->model, outer.parent)) == MARK_SIGNAL;
+}
+
+/*
+ * A signal is shown where a reader expects it: instead of the trampoline, between the handler and
+ * what it interrupted. The mark itself stands one frame further out and is not shown.
+ */
 static struct error *find_entry(struct resolver *resolver, struct stack_id id, uint32_t *ret)
 {
 	struct stack_node node = model_stack(resolver->model, id);
+	if (stack_node_mark(node) == MARK_SIGNAL) {
+		*ret = NOTHING_SHOWN;
+		return NULL;
+	}
+	if (is_trampoline(resolver, node))
+		node = (struct stack_node){.address = MARK_SIGNAL};
 	const struct module *module = model_module(resolver->model, node.module);
 	struct frame_key key = {.module = MARKS_MODULE, .address = node.address};
 	if (stack_node_mark(node) == MARK_NONE) {
@@ -429,6 +466,7 @@ struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, e
 		if (!frame_vec_push(ret, frame))
 			return error_no_memory();
 	}
+	bool guessed = false;
 	for (struct stack_id id = stack; id.value != 0;
 		id = model_stack(resolver->model, id).parent) {
 		uint32_t *known = &resolver->by_node[id.value];
@@ -438,6 +476,12 @@ struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, e
 				return error;
 		}
 		struct entry entry = resolver->entries.data[*known];
+		/* Each guessed step has a mark; "from here on" is said once. */
+		if (entry.count == 1 && resolver->shown.data[entry.first]->mark == MARK_GUESSED) {
+			if (guessed)
+				continue;
+			guessed = true;
+		}
 		for (uint32_t i = 0; i < entry.count; i++)
 			if (!frame_vec_push(ret, resolver->shown.data[entry.first + i]))
 				return error_no_memory();
@@ -465,7 +509,7 @@ void resolver_notes(const struct resolver *resolver, struct text *ret)
 	for (size_t i = 0; i < resolver->met.len; i++) {
 		struct met_file file = resolver->met.data[i];
 		const char *note = state_note(symbols_module_state(resolver->symbols, file.module));
-		/* "[vdso]" and its like never were files. */
+		/* The vdso never was a file. */
 		if (note && file.path[0] == '/')
 			text_printf(ret, "%s %s.\n", file.path, note);
 	}
@@ -488,6 +532,7 @@ struct error *resolver_create(const struct model *model, bool all_frames, struct
 	resolver->by_node = calloc(model_stack_limit(model), sizeof(*resolver->by_node));
 	resolver->by_module = calloc(model_module_limit(model), sizeof(*resolver->by_module));
 	if (!resolver->by_node || !resolver->by_module ||
+		!entry_vec_push(&resolver->entries, (struct entry){0}) ||
 		!entry_vec_push(&resolver->entries, (struct entry){0}))
 		return error_no_memory();
 	struct error *error = symbols_create(&resolver->symbols);

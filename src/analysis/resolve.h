@@ -22,8 +22,10 @@ struct shown_frame {
 	const char *module;      /* last part of the path; NULL as above */
 	uint64_t address; /* as in the target's memory; 0 for the allocation function itself */
 	uint32_t line;
-	uint32_t place;       /* equal: reads the same */
-	enum stack_mark mark; /* not MARK_NONE: a remark instead of code, all above is unset */
+	uint32_t place; /* equal: reads the same */
+	/* Not MARK_NONE: a remark instead of code, and all above but `place` is unset. MARK_SIGNAL
+	 * stands for the frame between a signal handler and what it interrupted. */
+	enum stack_mark mark;
 	bool is_program; /* not of a language runtime (libc, libstdc++, std::…), and no mark */
 	bool is_wrapper; /* named like a mere wrapper of an allocator: xmalloc, g_strdup… */
 	bool inlined;    /* into the next frame outward */
@@ -58,6 +60,9 @@ struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, e
  * changed since, each with a newline.
  */
 void resolver_notes(const struct resolver *resolver, struct text *ret);
+
+/* How a frame with MARK_SIGNAL is called, as in gdb. */
+#define SIGNAL_FRAME_NAME "<signal handler called>"
 
 /* Why a stack is not whole, as a word for machines ("depth-limit"…); NULL for other marks. */
 const char *stack_mark_cut(enum stack_mark mark);

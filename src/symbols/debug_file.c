@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/util.h"
+#include "symbols/symbols.h"
 
 /* FOLDER/.build-id/xx/yyyy….debug */
 static struct object *open_by_build_id(const char *folder, const struct debug_query *query)
@@ -92,7 +93,8 @@ static struct object *open_in_folders(const struct debug_query *query)
 
 void debug_files_open(struct debug_files *ret, const struct debug_query *query)
 {
-	struct debug_files files = {.main = object_open(query->path)};
+	bool vdso = strcmp(query->path, SYMBOLS_VDSO) == 0;
+	struct debug_files files = {.main = vdso ? object_open_vdso() : object_open(query->path)};
 	struct debug_query by_id = *query;
 	if (files.main && !query->build_id_len) {
 		by_id.build_id = files.main->build_id;

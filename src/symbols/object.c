@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "symbols/symbols.h"
 
 static bool open_elf(struct object *object)
 {
@@ -21,14 +23,30 @@ static bool open_elf(struct object *object)
 	return object->elf && elf_kind(object->elf) == ELF_K_ELF;
 }
 
-struct object *object_open(const char *path)
+/* The kernel's image is whole: its section headers, which come last, are mapped too. */
+static bool open_vdso(struct object *object)
+{
+	/* Only elf_memory() takes it for something that can be written; nothing here does. */
+	char *image = (char *)getauxval(AT_SYSINFO_EHDR); /* NOLINT: an address by its contract */
+	if (!image)
+		return false;
+	Elf64_Ehdr header;
+	memcpy(&header, image, sizeof(header));
+	size_t size = header.e_shoff + (size_t)header.e_shnum * header.e_shentsize;
+	if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || size <= sizeof(header))
+		return false;
+	object->elf = elf_memory(image, size);
+	return object->elf && elf_kind(object->elf) == ELF_K_ELF;
+}
+
+static struct object *object_create(const char *path, bool (*open_it)(struct object *object))
 {
 	_cleanup_(object_cleanup) struct object *object = calloc(1, sizeof(*object));
 	if (!object)
 		return NULL;
 	object->fd = -1;
 	object->path = strdup(path);
-	if (!object->path || !open_elf(object))
+	if (!object->path || !open_it(object))
 		return NULL;
 	const void *build_id;
 	ssize_t len = dwelf_elf_gnu_build_id(object->elf, &build_id);
@@ -37,6 +55,16 @@ struct object *object_open(const char *path)
 		object->build_id_len = (size_t)len;
 	}
 	return steal_ptr(object);
+}
+
+struct object *object_open(const char *path)
+{
+	return object_create(path, open_elf);
+}
+
+struct object *object_open_vdso(void)
+{
+	return object_create(SYMBOLS_VDSO, open_vdso);
 }
 
 void object_close(struct object *object)

@@ -20,6 +20,8 @@ struct object {
 
 /* NULL: no such file, not ELF, damaged, or no memory. */
 struct object *object_open(const char *path);
+/* The vdso of this very process, which is in no file: that of any program on the same kernel. */
+struct object *object_open_vdso(void);
 void object_close(struct object *object);
 
 static inline void object_cleanup(struct object **object)

@@ -18,6 +18,9 @@
 
 struct symbols;
 
+/* The path that the dynamic linker gives to the kernel's own code in each process. */
+#define SYMBOLS_VDSO "linux-vdso.so.1"
+
 /* Strings belong to struct symbols, and equal ones may be told by their address. */
 struct symbol {
 	const char *function; /* demangled, without parameters and return type; NULL: unknown */

@@ -175,7 +175,8 @@ static void put_totals(struct json *json, const struct totals *totals)
 static void put_frame(struct json *json, const struct shown_frame *frame)
 {
 	json_object_begin(json);
-	put_string(json, "function", frame->function);
+	bool signal = frame->mark == MARK_SIGNAL;
+	put_string(json, "function", signal ? SIGNAL_FRAME_NAME : frame->function);
 	put_string(json, "file", frame->file);
 	json_key(json, "line");
 	if (frame->file)
@@ -221,7 +222,7 @@ static void put_row(struct json *json, const struct row *row)
 	json_key(json, "stack");
 	json_array_begin(json);
 	for (size_t i = 0; i < row->depth; i++)
-		if (row->frames[i]->mark == MARK_NONE)
+		if (row->frames[i]->mark == MARK_NONE || row->frames[i]->mark == MARK_SIGNAL)
 			put_frame(json, row->frames[i]);
 	json_array_end(json);
 	json_object_end(json);

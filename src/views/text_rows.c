@@ -91,7 +91,8 @@ static void add_frame(const struct shown_frame *frame, struct text *out)
 {
 	text_add(out, INDENT);
 	if (frame->mark != MARK_NONE) {
-		text_printf(out, "(%s)\n", stack_mark_text(frame->mark));
+		const char *form = frame->mark == MARK_SIGNAL ? "%s\n" : "(%s)\n";
+		text_printf(out, form, stack_mark_text(frame->mark));
 		return;
 	}
 	if (frame->function)
@@ -104,6 +105,8 @@ static void add_frame(const struct shown_frame *frame, struct text *out)
 	}
 	if (frame->module)
 		text_printf(out, "  [%s]", frame->module);
+	else if (!frame->function)
+		text_add(out, "  [in no file]");
 	text_add(out, frame->inlined ? "  (inlined)\n" : "\n");
 }
 

@@ -32,6 +32,9 @@ def site(functions, allocations, size, live, **more):
         "temporary": 1,
         "peak_blocks": live,
         "peak_bytes": live * size,
+        "truncated": False,
+        "truncated_reason": None,
+        "guessed": False,
         **more,
     }
 
@@ -59,7 +62,15 @@ REPORT = {
     "sites": [
         site(["leaf", ("middle", True, 12), "main"], 10, 7, 1),
         site(["leaf", "other", "main"], 20, 11, 2),
-        site(["ns::leaf(int)", "middle", "main"], 30, 13, 3),
+        site(
+            ["ns::leaf(int)", "middle", truth.SIGNAL_FRAME, "main"],
+            30,
+            13,
+            3,
+            truncated=True,
+            truncated_reason="depth-limit",
+            guessed=True,
+        ),
     ],
 }
 
@@ -75,6 +86,12 @@ totals threads=4 failed=2 frees>=54 allocations<=60
 path site=leaf chain=leaf<main
 path through=middle chain=leaf|ns::leaf<middle<main
 frames site=leaf depth>=3 depth<=3
+path site=ns::leaf chain=ns::leaf<middle<(signal)<main
+cycle site=ns::leaf chain=middle<(signal)<main depth>=3
+cycle site=leaf chain=middle|other<main depth=2
+cut site=ns::leaf reason=depth-limit
+guessed site=ns::leaf
+whole site=leaf
 frame site=leaf function=middle inlined=1 file=app.c line=12
 frame site=leaf function=main inlined=0
 module site=leaf module=app
@@ -100,6 +117,14 @@ path site=leaf chain=main<leaf
 path site=absent chain=main
 frames site=leaf depth>=4
 frames site=absent depth>=0
+path site=leaf chain=leaf<(signal)<main
+cycle site=ns::leaf chain=middle<(signal)<main depth>=4
+cycle site=leaf chain=middle<main depth>=1
+cut site=ns::leaf reason=no-unwind-info
+cut site=leaf reason=depth-limit
+guessed site=leaf
+whole site=ns::leaf
+whole site=absent
 frame site=leaf function=middle inlined=0
 frame site=leaf function=middle inlined=1 line=13
 frame site=leaf function=middle file=other.c

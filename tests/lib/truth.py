@@ -16,6 +16,7 @@ FIGURES = (
     "peak_blocks",
     "peak_bytes",
 )
+SIGNAL_FRAME = "<signal handler called>"
 PART = re.compile(r"([a-z_]+)(<=|>=|=)(\S+)")
 
 
@@ -79,7 +80,9 @@ def functions(site):
 
 
 def is_named(function, names):
-    """names: alternatives joined by `|`. A C++ name may carry its parameters."""
+    """names: alternatives joined by `|`. A C++ name may carry its parameters. (signal): SIGNAL_FRAME."""
+    if names == "(signal)":
+        return function == SIGNAL_FRAME
     return function is not None and any(
         function == name or function.startswith(name + "(") for name in names.split("|")
     )
@@ -147,12 +150,38 @@ def check_path(expectation, report):
     return each_site(expectation, report, lambda site: has_chain(functions(site), chain))
 
 
-def check_frames(expectation, report):
+def holds_depth(expectation, found):
     depth = [part for part in expectation.parts if part[0] == "depth"]
+    return all(holds(found, operator, int(value)) for _, operator, value in depth)
+
+
+def check_frames(expectation, report):
+    return each_site(expectation, report, lambda site: holds_depth(expectation, len(site["stack"])))
+
+
+def check_cycle(expectation, report):
+    chain = expectation.get("chain").split("<")
+
+    def length(site):
+        names = functions(site)[1:]
+        wrong = (i for i, f in enumerate(names) if not is_named(f, chain[i % len(chain)]))
+        return next(wrong, len(names))
+
+    return each_site(expectation, report, lambda site: holds_depth(expectation, length(site)))
+
+
+def check_cut(expectation, report):
+    reason = expectation.get("reason")
+    return each_site(expectation, report, lambda site: site.get("truncated_reason") == reason)
+
+
+def check_guessed(expectation, report):
+    return each_site(expectation, report, lambda site: site.get("guessed"))
+
+
+def check_whole(expectation, report):
     return each_site(
-        expectation,
-        report,
-        lambda site: all(holds(len(site["stack"]), o, int(value)) for _, o, value in depth),
+        expectation, report, lambda site: not site.get("truncated") and not site.get("guessed")
     )
 
 
@@ -201,6 +230,10 @@ CHECKS = {
     "totals": check_totals,
     "path": check_path,
     "frames": check_frames,
+    "cycle": check_cycle,
+    "cut": check_cut,
+    "guessed": check_guessed,
+    "whole": check_whole,
     "frame": check_frame,
     "module": check_module,
     "kind": check_kind,

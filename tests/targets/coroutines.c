@@ -60,8 +60,10 @@ int main(void)
 	truth_say("# expect: path site=site_left chain=site_left<left_step<left");
 	truth_say("# expect: path site=site_right chain=site_right<right_step<right");
 	truth_say("# expect: path site=site_main chain=site_main<main");
-	truth_say("# expect: frames site=site_left depth<=5");
-	truth_say("# expect: frames site=site_right depth<=5");
+	truth_say("# expect: whole site=site_left");
+	truth_say("# expect: whole site=site_right");
+	truth_say("# expect: frames site=site_left depth<=4");
+	truth_say("# expect: frames site=site_right depth<=4");
 	truth_end(TRUTH_TEMPORARY | TRUTH_PEAK);
 	return 0;
 }

@@ -51,9 +51,9 @@ int main(void)
 		truth_free(block);
 	}
 	truth_say("# expect: path site=site_in_handler chain=site_in_handler<handler<"
-		  "interrupt_usual<main");
+		  "(signal)<interrupt_usual<main");
 	truth_say("# expect: path site=site_on_own_stack chain=site_on_own_stack<"
-		  "handler_elsewhere<interrupt_elsewhere<main");
+		  "handler_elsewhere<(signal)<interrupt_elsewhere<main");
 	truth_end(TRUTH_TEMPORARY | TRUTH_PEAK);
 	return 0;
 }

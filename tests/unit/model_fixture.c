@@ -256,7 +256,8 @@ static void add_oddities(struct fixture *fixture, uint32_t main_node)
 	/* Interrupted at exactly AT_TABLE: no return address, so not one more. */
 	uint32_t interrupted = fixture_stack(fixture, mark, MODULE_APP, AT_TABLE - 1);
 	one.kind = KIND_NEW_ARRAY_NOTHROW;
-	fixture_site(fixture, fixture_stack(fixture, interrupted, MODULE_APP, AT_HANDLER), &one);
+	uint32_t trampoline = fixture_stack(fixture, interrupted, MODULE_GONE, 0x88);
+	fixture_site(fixture, fixture_stack(fixture, trampoline, MODULE_APP, AT_HANDLER), &one);
 	one.kind = KIND_UNKNOWN;
 	fixture_site(fixture, 0, &one);
 }

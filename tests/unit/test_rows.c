@@ -139,15 +139,22 @@ CASE(rows_only_allocator, "a stack of nothing but allocators is not hidden whole
 	setting_deinit(&setting);
 }
 
-CASE(rows_marks, "cut stacks say why, and an interrupted frame stands at its exact address")
+CASE(rows_marks,
+	"cut stacks say why, guessed ones once, and a signal stands before what it interrupted")
 {
 	struct setting setting;
 	fixture_demo(&setting.fixture);
 	uint32_t mark = fixture_mark(&setting.fixture, 0, MARK_GUESSED);
 	fixture_site(&setting.fixture, fixture_stack(&setting.fixture, mark, MODULE_GONE, 0x99),
 		&(struct site){.kind = KIND_PVALLOC, .allocations = 1});
+	uint32_t outer = fixture_stack(&setting.fixture, mark, MODULE_GONE, 0x9a);
+	uint32_t again = fixture_mark(&setting.fixture, outer, MARK_GUESSED);
+	fixture_site(&setting.fixture, fixture_stack(&setting.fixture, again, MODULE_GONE, 0x9b),
+		&(struct site){.kind = KIND_PVALLOC, .allocations = 1});
 	setting_init(&setting, false);
-	find(&setting.rows, "on_signal<table_grow<(mark)<main");
+	find(&setting.rows, "on_signal<(mark)<table_grow<main");
+	/* Guessed step by step, said once. */
+	find(&setting.rows, "?<(mark)<?");
 	for (size_t i = 0; i < setting.rows.rows.len; i++) {
 		const struct row *row = &setting.rows.rows.data[i];
 		CHECK(row->guessed == (row->sums.kind == KIND_PVALLOC));

@@ -7,6 +7,7 @@
 
 #include <gnu/libc-version.h>
 #include <limits.h>
+#include <link.h>
 #include <stdarg.h>
 
 #include "base/buf.h"
@@ -509,6 +510,49 @@ CASE(symbols_real, "a library of the distribution has the names of what it expor
 	uint64_t address = (uint64_t)(uintptr_t)&gnu_get_libc_version - start + 1;
 	CHECK_OK(symbols_resolve(symbols, module, address, &chain, &count));
 	CHECK_CONTAINS(chain[count - 1].function, "gnu_get_libc_version");
+	close_module();
+}
+
+/* The vdso as the dynamic linker sees it: the value of a symbol in it; 0: none. */
+static uint64_t vdso_value(const char *name)
+{
+	const struct link_map *map = _r_debug.r_map;
+	while (map && strcmp(map->l_name, SYMBOLS_VDSO) != 0)
+		map = map->l_next;
+	const ElfW(Sym) *table = NULL;
+	const char *strings = NULL;
+	const uint32_t *hash = NULL;
+	for (const ElfW(Dyn) *d = map ? map->l_ld : NULL; d && d->d_tag != DT_NULL; d++) {
+		const char *at = (const char *)(map->l_addr + d->d_un.d_ptr);
+		if (d->d_tag == DT_SYMTAB)
+			table = (const ElfW(Sym) *)at;
+		else if (d->d_tag == DT_STRTAB)
+			strings = at;
+		else if (d->d_tag == DT_HASH)
+			hash = (const uint32_t *)at;
+	}
+	for (uint32_t i = 1; table && strings && hash && i < hash[1]; i++)
+		if (strcmp(strings + table[i].st_name, name) == 0)
+			return table[i].st_value;
+	return 0;
+}
+
+CASE(symbols_vdso, "the vdso's names come from the one of this process, if it is the same")
+{
+	uint64_t address = vdso_value("__vdso_clock_gettime");
+	if (!address)
+		SKIP("no vdso with a table of symbols");
+	const struct symbol *chain;
+	size_t count;
+	open_module(SYMBOLS_VDSO, NULL, 0);
+	CHECK_OK(symbols_resolve(symbols, module, address + 1, &chain, &count));
+	CHECK_CONTAINS(chain[count - 1].function, "clock_gettime");
+	close_module();
+	static const uint8_t other[20] = {1, 2, 3};
+	open_module(SYMBOLS_VDSO, other, sizeof(other));
+	CHECK_OK(symbols_resolve(symbols, module, address + 1, &chain, &count));
+	CHECK(!chain[count - 1].function);
+	CHECK_U64(symbols_module_state(symbols, module), SYMBOLS_CHANGED);
 	close_module();
 }
 

@@ -202,6 +202,18 @@ CASE(view_deep, "a stack deeper than forty frames is cut in text alone")
 	fixture_deinit(&fixture);
 }
 
+CASE(view_no_file, "code that was made at run time stands as its address, in no file")
+{
+	struct fixture fixture;
+	fixture_demo(&fixture);
+	uint32_t made = fixture_stack(&fixture, 0, MODULE_NONE, 0x12344f);
+	fixture_site(&fixture, made, &(struct site){.allocations = 3, .failed = 7});
+	struct view_options options = {.sort = METRIC_FAILED, .limit = 1};
+	_cleanup_free_ char *text = render(fixture.model, "sites", options);
+	CHECK_CONTAINS(text, "      0x123450  [in no file]\n");
+	fixture_deinit(&fixture);
+}
+
 static bool stop_at_once(void *ctx, const char *data, size_t len)
 {
 	(void)data, (void)len;

@@ -13,12 +13,15 @@
 #include <stdint.h>
 
 enum rt_cfa {
-	RT_CFA_NONE = 0,      /* no unwind information: try the frame pointer */
-	RT_CFA_RSP = 1,       /* rsp + offset */
-	RT_CFA_RBP = 2,       /* rbp + offset */
-	RT_CFA_RBP_DEREF = 3, /* the word at rbp + offset (functions that realign their stack) */
-	RT_CFA_SIGNAL = 4,    /* signal trampoline: everything is in the ucontext at rsp */
-	RT_CFA_END = 5,       /* outermost frame */
+	RT_CFA_NONE = 0,        /* no unwind information: try the frame pointer */
+	RT_CFA_RSP = 1,         /* rsp + offset */
+	RT_CFA_RBP = 2,         /* rbp + offset */
+	RT_CFA_RBP_DEREF = 3,   /* the word at rbp + offset (functions that realign their stack) */
+	RT_CFA_SIGNAL = 4,      /* signal trampoline: everything is in the ucontext at rsp */
+	RT_CFA_END = 5,         /* outermost frame */
+	RT_CFA_UNKNOWN = 6,     /* unwind information that a rule can't say: don't guess */
+	RT_CFA_RSP_CHECKED = 7, /* as RT_CFA_RSP, but rsp itself may point at nothing: interrupted,
+				   perhaps by the end of its stack */
 };
 
 enum rt_saved_rbp {

@@ -34,6 +34,18 @@ static void prepare(struct rt_rule_entry *e, uint32_t number)
 	}
 }
 
+/*
+ * A return address at the very start of a function, with no code before it: nobody called from
+ * there. It was put on a new stack by hand (makecontext's __start_context), and is its end.
+ */
+static bool is_planted(const struct rt_module *module, uint64_t address)
+{
+	struct rt_rule rule;
+	uint64_t function;
+	rt_cfi_rule(module->eh_frame_hdr, module->start, module->end, address, &rule, &function);
+	return function == address;
+}
+
 static const struct rt_rule_entry *remember(
 	struct rt_rules *rules, struct rt_rule_entry *entry, uint64_t function)
 {
@@ -71,6 +83,14 @@ static const struct rt_rule_entry *add(struct rt_rules *rules, uint64_t address,
 		return other; /* JIT code or no code at all: not remembered, it may change */
 	rt_cfi_rule(
 		module->eh_frame_hdr, module->start, module->end, pc, &other->rule, ret_function);
+	if (!*ret_function && pc != address && is_planted(module, address))
+		other->rule = rt_rule_make(RT_CFA_END, 0, RT_RBP_SAME, 0);
+	else if (*ret_function && rt_rule_cfa(other->rule) == RT_CFA_NONE)
+		other->rule = rt_rule_make(RT_CFA_UNKNOWN, 0, RT_RBP_SAME, 0);
+	else if (address & RT_EXACT && rt_rule_cfa(other->rule) == RT_CFA_RSP)
+		other->rule =
+			rt_rule_make(RT_CFA_RSP_CHECKED, (int64_t)rt_rule_cfa_offset(other->rule),
+				rt_rule_rbp(other->rule), (int64_t)rt_rule_rbp_offset(other->rule));
 	other->rule.bits |= module->id;
 	prepare(other, RT_RULE_NO_ENTRY | module->id);
 	return remember(rules, other, *ret_function);

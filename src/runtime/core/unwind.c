@@ -14,6 +14,8 @@
 #define UCONTEXT_RSP (40 + 15 * 8)
 #define UCONTEXT_RIP (40 + 16 * 8)
 
+#define GUARD_MAX (1u << 20)
+
 struct state {
 	uint64_t pc, sp, rbp;
 };
@@ -57,6 +59,21 @@ static void readable_reset(struct rt_walk *walk, uint64_t sp)
 	walk->readable_high = walk->readable_low + 4096;
 }
 
+/*
+ * The stack in use is that of interrupted code. Where it overflowed its pointer lies in the guard
+ * pages, or far below them, and what can be read begins above.
+ */
+static bool readable_find(struct rt_walk *walk, uint64_t sp)
+{
+	for (uint64_t page = sp & ~4095ull, end = page + GUARD_MAX; page < end; page += 4096) {
+		if (!sys_readable(page))
+			continue;
+		walk->readable_low = walk->readable_high = page;
+		return true;
+	}
+	return false;
+}
+
 static bool step_signal(struct rt_walk *walk, struct state *s)
 {
 	uint64_t context = s->sp;
@@ -64,24 +81,50 @@ static bool step_signal(struct rt_walk *walk, struct state *s)
 		return false;
 	s->rbp = load(context + UCONTEXT_RBP);
 	s->pc = load(context + UCONTEXT_RIP) | RT_EXACT;
-	uint64_t sp = load(context + UCONTEXT_RSP);
-	if (sp < walk->readable_low || sp > walk->readable_high + (8u << 20)) {
-		if (!sys_readable(sp & ~7ull))
-			return false;
-		readable_reset(walk, sp);
-	}
-	s->sp = sp;
-	return true;
+	s->sp = load(context + UCONTEXT_RSP);
+	return (s->sp >= walk->readable_low && s->sp < walk->readable_high) ||
+	       readable_find(walk, s->sp);
 }
 
-/* Code without unwind information: is there a plausible frame pointer chain? */
+/* Whether what ends at `address`, code of a module, may be a call instruction (Intel SDM, volume 2,
+ * CALL: E8 with 4 bytes, or FF /2 with whatever it addresses). */
+static bool follows_call(uint64_t address)
+{
+	if (!sys_readable((address - 8) & ~7ull) || !sys_readable((address - 1) & ~7ull))
+		return false;
+	const uint8_t *end = (const uint8_t *)address;
+	if (end[-5] == 0xe8)
+		return true;
+	for (int bytes = 2; bytes <= 7; bytes++)
+		if (end[-bytes] == 0xff && (end[1 - bytes] >> 3 & 7) == 2)
+			return true;
+	return false;
+}
+
+/* Whether rbp of a frame with stack pointer sp may lead to its caller's frame. */
+static bool leads_outward(struct rt_walk *walk, uint64_t sp, uint64_t rbp)
+{
+	return rbp >= sp && rbp - sp <= 1u << 20 && readable(walk, rbp) &&
+	       readable(walk, rbp + 8) && sys_readable(rbp) && sys_readable(rbp + 8);
+}
+
+/*
+ * Code without unwind information: is there a plausible frame pointer chain? What a caller in a
+ * module goes on with follows a call. One in memory that belongs to no file (made at run time) must
+ * lead on itself; among such code an interpreter may put return addresses on the stack by hand.
+ */
 static bool guess(const struct rt_unwinder *u, struct rt_walk *walk, const struct state *s)
 {
-	if (s->rbp < s->sp || s->rbp - s->sp > 1u << 20 || !readable(walk, s->rbp) ||
-		!readable(walk, s->rbp + 8) || !sys_readable(s->rbp) || !sys_readable(s->rbp + 8))
+	if (!leads_outward(walk, s->sp, s->rbp))
 		return false;
 	uint64_t caller = load(s->rbp + 8);
-	return caller > 4096 && rt_modules_at(u->modules, caller - 1);
+	if (caller <= 4096 || caller >= 1ull << 47)
+		return false;
+	if (rt_modules_at(u->modules, caller - 1))
+		return follows_call(caller);
+	return sys_readable((caller - 1) & ~7ull) &&
+	       (follows_call(caller) || !rt_modules_at(u->modules, s->pc - 1)) &&
+	       leads_outward(walk, s->rbp + 16, load(s->rbp));
 }
 
 enum step { STEP_ON, STEP_END, STEP_LOST };
@@ -127,6 +170,8 @@ static enum step rare_cfa(const struct rt_unwinder *u, struct rt_walk *walk, str
 		return STEP_ON;
 	case RT_CFA_END:
 		return STEP_END;
+	case RT_CFA_UNKNOWN:
+		return STEP_LOST;
 	default:
 		if (!guess(u, walk, &s))
 			return STEP_LOST;
@@ -143,7 +188,7 @@ static __attribute__((noinline)) enum step step(const struct rt_unwinder *u, str
 	struct rt_rule rule, struct entered *e, uint64_t *meta)
 {
 	uint64_t cfa;
-	if (rt_rule_cfa(rule) == RT_CFA_RSP) {
+	if (rt_rule_cfa(rule) == RT_CFA_RSP || rt_rule_cfa(rule) == RT_CFA_RSP_CHECKED) {
 		cfa = e->sp + rt_rule_cfa_offset(rule);
 	} else if (rt_rule_cfa(rule) == RT_CFA_RBP) {
 		cfa = e->rbp + rt_rule_cfa_offset(rule);
@@ -250,13 +295,18 @@ static inline uint32_t number_of(
 	return number_search(u, walk, base, f);
 }
 
+static inline bool has_marks(uint64_t pc, uint64_t meta)
+{
+	return meta & FLAG(RT_FRAME_GUESSED) || pc & RT_EXACT;
+}
+
 /* What is rare about a frame that gets its number: marks come first. */
 static __attribute__((noinline)) uint32_t marks_before(
-	const struct rt_unwinder *u, uint32_t base, uint64_t meta)
+	const struct rt_unwinder *u, uint32_t base, uint64_t pc, uint64_t meta)
 {
 	if (meta & FLAG(RT_FRAME_GUESSED))
 		base = rt_stacks_child(&u->stacks, base, HW_MARK_GUESS);
-	if (meta & FLAG(RT_FRAME_EXACT))
+	if (pc & RT_EXACT)
 		base = rt_stacks_child(&u->stacks, base, HW_MARK_SIGNAL);
 	return base;
 }
@@ -270,14 +320,15 @@ static __attribute__((noinline)) uint32_t number_only(const struct rt_unwinder *
 {
 	walk->top = kept;
 	for (const struct rt_frame *f = end; f-- != walk->fresh;) {
-		if (f->meta & FLAG(RT_FRAME_GUESSED | RT_FRAME_EXACT))
-			base = marks_before(u, base, f->meta);
+		if (has_marks(f->pc, f->meta))
+			base = marks_before(u, base, f->pc, f->meta);
 		base = number_of(u, walk, base, f);
 	}
 	return base;
 }
 
-#define RARE (FLAG(RT_FRAME_RBP_USED | RT_FRAME_GUESSED | RT_FRAME_NO_MEMO | RT_FRAME_EXACT))
+/* A walk with an exact pc has RT_FRAME_NO_MEMO too, from the signal frame inward of it. */
+#define RARE (FLAG(RT_FRAME_RBP_USED | RT_FRAME_GUESSED | RT_FRAME_NO_MEMO))
 
 /* memo_append() for frames any of which is rare, or whose outer frame needs rbp. */
 static __attribute__((noinline)) uint32_t memo_append_rare(const struct rt_unwinder *u,
@@ -295,8 +346,8 @@ static __attribute__((noinline)) uint32_t memo_append_rare(const struct rt_unwin
 		 * own memory. */
 		needed = meta & FLAG(RT_FRAME_RBP_USED) ||
 			 (needed && !(meta & FLAG(RT_FRAME_RBP_RESTORED)));
-		if (meta & FLAG(RT_FRAME_GUESSED | RT_FRAME_EXACT))
-			base = marks_before(u, base, meta);
+		if (has_marks(f->pc, meta))
+			base = marks_before(u, base, f->pc, meta);
 		base = number_of(u, walk, base, f);
 		kept->meta = with_compare(kept->meta, meta);
 		if (kept->meta & FLAG(RT_FRAME_COMPARE))
@@ -305,8 +356,13 @@ static __attribute__((noinline)) uint32_t memo_append_rare(const struct rt_unwin
 		*++kept = (struct rt_frame){
 			f->sp, f->pc, f->rbp, needed ? meta | FLAG(RT_FRAME_RBP_NEEDED) : meta};
 	}
-	/* Beyond a step that can't be verified the old walk proves nothing. */
-	walk->top = all & FLAG(RT_FRAME_NO_MEMO) ? walk->memo : kept;
+	/* Beyond a step that can't be verified the old walk proves nothing, and it may have come to
+	 * another stack. */
+	walk->top = kept;
+	if (all & FLAG(RT_FRAME_NO_MEMO)) {
+		walk->top = walk->memo;
+		walk->readable_low = walk->readable_high = 0;
+	}
 	return base;
 }
 
@@ -459,7 +515,7 @@ uint32_t rt_unwind(
 			return memo_append(u, walk, walk->memo, 0, fresh, all, false);
 		}
 		struct entered e = {fresh->sp, pc, rbp};
-		uint64_t meta = (uint32_t)rule->meta | (pc & RT_EXACT ? FLAG(RT_FRAME_EXACT) : 0);
+		uint64_t meta = (uint32_t)rule->meta;
 		enum step result = step(u, walk, rule->rule, &e, &meta);
 		fresh++->meta = meta;
 		all |= meta;

@@ -66,7 +66,6 @@ enum rt_frame_flag {
 	RT_FRAME_RBP_RESTORED = 4, /* the next frame outward has rbp from memory */
 	RT_FRAME_GUESSED = 8,      /* the next frame outward was found by frame pointer alone */
 	RT_FRAME_NO_MEMO = 16,     /* the step outward can't be verified cheaply (signal frame) */
-	RT_FRAME_EXACT = 32,       /* pc is where the frame was interrupted */
 	RT_FRAME_COMPARE = 64,     /* in a memo: more than the return address has to be compared */
 };
 

@@ -15,6 +15,7 @@
 #include <link.h>
 #include <linux/futex.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -198,7 +199,26 @@ static struct hw_shm *map_rings(int memory)
 	return NULL;
 }
 
-/* glibc 2.35 and later: finds an object without any lock (dlfcn/dlfcn.h, elf/dl-find_object.c). */
+/* The range of all parts of the main program. */
+static void whole_program(uint64_t bias, struct rt_found *ret)
+{
+	const ElfW(Phdr) *parts = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+	uint64_t count = parts ? getauxval(AT_PHNUM) : 0;
+	for (uint64_t i = 0; i < count; i++) {
+		if (parts[i].p_type != PT_LOAD)
+			continue;
+		uint64_t start = (bias + parts[i].p_vaddr) & ~4095ull;
+		uint64_t end = bias + parts[i].p_vaddr + parts[i].p_memsz;
+		ret->start = start < ret->start ? start : ret->start;
+		ret->end = end > ret->end ? end : ret->end;
+	}
+}
+
+/*
+ * glibc 2.35 and later: finds an object without any lock (dlfcn/dlfcn.h, elf/dl-find_object.c). Of
+ * a main program that the kernel mapped with gaps between its parts it gives the part alone,
+ * without the unwind table (and without the ELF header, where the build-id is).
+ */
 static bool find_object(uint64_t address, struct rt_found *ret)
 {
 	struct dl_find_object found;
@@ -210,6 +230,9 @@ static bool find_object(uint64_t address, struct rt_found *ret)
 		.path = found.dlfo_link_map->l_name,
 		.eh_frame_hdr = found.dlfo_eh_frame,
 		.identity = found.dlfo_link_map};
+	uint64_t table = (uint64_t)found.dlfo_eh_frame;
+	if (rt_unlikely(table && table - ret->start >= ret->end - ret->start && !*ret->path))
+		whole_program(ret->bias, ret);
 	return true;
 }
 

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Machine code made at run time, in memory that belongs to no file: with frame pointers its callers
+ * are found, through several such frames, and marked as a guess; without, the stack is marked as
+ * cut. Other code at the same address later on is another matter.
+ */
+#include "truth.h"
+#include <sys/mman.h>
+
+TRUTH_SITE(site_below_one)
+TRUTH_SITE(site_below_two)
+TRUTH_SITE(site_below_bare)
+TRUTH_SITE(site_after)
+
+typedef void function(void *first, void *second);
+
+/* push %rbp; mov %rsp, %rbp; mov %rdi, %rax; mov %rsi, %rdi; call *%rax; pop %rbp; ret */
+static const unsigned char with_frame_pointer[] = {
+	0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3};
+/* push %rbp; xor %ebp, %ebp; mov %rdi, %rax; mov %rsi, %rdi; call *%rax; pop %rbp; ret */
+static const unsigned char bare[] = {
+	0x55, 0x31, 0xed, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3};
+
+static unsigned char *place;
+
+static function *make(size_t at, const unsigned char *code, size_t bytes)
+{
+	truth_need(!mprotect(place, 4096, PROT_READ | PROT_WRITE), "mprotect");
+	memcpy(place + at, code, bytes);
+	truth_need(!mprotect(place, 4096, PROT_READ | PROT_EXEC), "mprotect");
+	return (function *)(uintptr_t)(place + at);
+}
+
+static void leaf_one(void *first, void *second)
+{
+	(void)first, (void)second;
+	truth_free(site_below_one(851));
+}
+
+static void leaf_two(void *first, void *second)
+{
+	(void)first, (void)second;
+	truth_free(site_below_two(853));
+}
+
+static void leaf_bare(void *first, void *second)
+{
+	(void)first, (void)second;
+	truth_free(site_below_bare(855));
+}
+
+TRUTH_FRAME static void call(function *code, void *first, void *second)
+{
+	code(first, second);
+	TRUTH_STAY();
+}
+
+int main(void)
+{
+	place = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	truth_need(place != MAP_FAILED, "mmap");
+	for (unsigned i = 0; i < 20; i++) {
+		function *inner = make(0, with_frame_pointer, sizeof with_frame_pointer);
+		function *outer = make(64, with_frame_pointer, sizeof with_frame_pointer);
+		call(inner, (void *)(uintptr_t)leaf_one, NULL);
+		call(outer, (void *)(uintptr_t)inner, (void *)(uintptr_t)leaf_two);
+		call(make(0, bare, sizeof bare), (void *)(uintptr_t)leaf_bare, NULL);
+		truth_free(site_after(857));
+	}
+	truth_say("# expect: guessed site=site_below_one");
+	truth_say("# expect: path site=site_below_one chain=site_below_one<leaf_one<call<main");
+	truth_say("# expect: guessed site=site_below_two");
+	truth_say("# expect: path site=site_below_two chain=site_below_two<leaf_two<call<main");
+	truth_say("# expect: cut site=site_below_bare reason=no-unwind-info");
+	truth_say("# expect: frames site=site_below_bare depth=3");
+	truth_say("# expect: whole site=site_after");
+	truth_end(TRUTH_TEMPORARY | TRUTH_PEAK);
+	return 0;
+}
