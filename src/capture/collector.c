@@ -32,13 +32,17 @@ struct collector {
 	struct recorder *recorder; /* of root's present image; NULL: none yet, or done */
 	int pidfd;                 /* of root */
 	uint64_t tsc_hz;
-	uint32_t images;   /* of root, recorded so far */
-	uint64_t children; /* processes that were turned away */
+	uint32_t images;      /* of root, recorded so far */
+	uint8_t *turned_away; /* bit set of PIDs */
+	size_t turned_away_bytes;
 	uint64_t tended_ns, sleep_ns;
 	struct collector_ended ended;
 	bool launcher_gone, have_ended, root_gone;
-	struct recorder_totals totals; /* of root's last image */
-	char message[256];
+	struct collector_recording done[COLLECTOR_NAMED_MAX]; /* those with the most allocations */
+	uint32_t done_count;
+	struct collector_end end;
+	char file[COLLECTOR_FILE_MAX]; /* of the present recording */
+	char command[64];
 };
 
 static uint64_t estimate_hz(struct clock_pair began)
@@ -65,39 +69,86 @@ static int image_file(const struct collector *c, pid_t pid, char *ret_name, size
 	return -1;
 }
 
+/* Keeps it, if need be in the place of the one with the fewest allocations. */
+static void remember(struct collector *c, const struct collector_recording *recording)
+{
+	c->end.recordings++;
+	if (c->done_count < COLLECTOR_NAMED_MAX) {
+		c->done[c->done_count++] = *recording;
+		return;
+	}
+	uint32_t least = 0;
+	for (uint32_t i = 1; i < c->done_count; i++) {
+		if (c->done[i].totals.allocations < c->done[least].totals.allocations)
+			least = i;
+	}
+	if (recording->totals.allocations <= c->done[least].totals.allocations)
+		return;
+	memmove(&c->done[least], &c->done[least + 1],
+		(c->done_count - least - 1) * sizeof(c->done[0]));
+	c->done[c->done_count - 1] = *recording;
+}
+
 static void finish(struct collector *c, enum hpw_exit_kind kind, uint32_t value)
 {
 	if (!c->recorder)
 		return;
-	struct recorder_end end = {.kind = kind, .value = value, .children = c->children};
-	recorder_finish(c->recorder, &end, &c->totals);
+	struct recorder_end end = {.kind = kind, .value = value, .children = c->end.unrecorded};
+	struct collector_recording recording = {.pid = c->start->root, .image = c->images - 1};
+	recorder_finish(c->recorder, &end, &recording.totals);
+	memcpy(recording.command, c->command, sizeof(recording.command));
+	memcpy(recording.file, c->file, sizeof(recording.file));
+	remember(c, &recording);
 	recorder_destroy(steal_ptr(c->recorder));
+}
+
+/* The base name of the program's file; "" if nobody may know. */
+static void command_read(pid_t pid, char ret[static 64])
+{
+	char path[64], exe[4096];
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	ssize_t n = readlink(path, exe, sizeof(exe) - 1);
+	exe[n > 0 ? n : 0] = 0;
+	const char *slash = strrchr(exe, '/');
+	snprintf(ret, 64, "%.63s", slash ? slash + 1 : exe);
+}
+
+/* Root's first image has said hello: its file gets its name. */
+static void file_rename(struct collector *c)
+{
+	const char *now = c->start->file_now;
+	snprintf(c->file, sizeof(c->file), "%s", c->start->file_name);
+	if (!strcmp(now, c->file) || !rename(now, c->file))
+		return;
+	snprintf(c->end.message, sizeof(c->end.message),
+		"the old recording could not be replaced: %.60s", strerror(errno));
+	snprintf(c->file, sizeof(c->file), "%s", now);
 }
 
 static void record_root(struct collector *c, struct session_caller *caller)
 {
-	char name[4200];
 	int file = c->start->file;
 	if (c->images) {
 		finish(c, HPW_EXIT_EXEC, 0);
-		file = image_file(c, caller->pid, name, sizeof(name));
+		file = image_file(c, caller->pid, c->file, sizeof(c->file));
 	} else {
-		snprintf(name, sizeof(name), "%s", c->start->file_name);
+		file_rename(c);
 		c->start->file = -1;
 		c->tsc_hz = estimate_hz(c->start->began);
 	}
+	command_read(caller->pid, c->command);
 	const struct recorder_start start = {.pid = caller->pid,
 		.target_pid = caller->hello.pid,
 		.ppid = caller->hello.ppid,
 		.tsc_hz = c->tsc_hz,
 		.began = clock_pair_now(),
 		.file = file,
-		.file_name = name};
+		.file_name = c->file};
 	struct error *error =
-		file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", name)
+		file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", c->file)
 			 : recorder_create(&start, &c->recorder);
 	if (error) {
-		snprintf(c->message, sizeof(c->message), "%s", error->message);
+		snprintf(c->end.message, sizeof(c->end.message), "%s", error->message);
 		error_destroy(error);
 		session_answer(caller, -1);
 		return;
@@ -108,17 +159,35 @@ static void record_root(struct collector *c, struct session_caller *caller)
 	c->recorder->memory = -1;
 }
 
+/* Counts a process once, however many programs it becomes. */
+static void turn_away(struct collector *c, struct session_caller *caller)
+{
+	size_t at = (size_t)caller->pid / 8;
+	uint8_t bit = (uint8_t)(1 << caller->pid % 8);
+	if (at >= c->turned_away_bytes) {
+		uint8_t *moved = realloc(c->turned_away, at + 4096);
+		if (moved) {
+			memset(moved + c->turned_away_bytes, 0, at + 4096 - c->turned_away_bytes);
+			c->turned_away = moved;
+			c->turned_away_bytes = at + 4096;
+		}
+	}
+	if (at < c->turned_away_bytes && !(c->turned_away[at] & bit)) {
+		c->turned_away[at] |= bit;
+		c->end.unrecorded++;
+	}
+	session_answer(caller, -1);
+}
+
 static void serve_caller(struct collector *c)
 {
 	struct session_caller caller;
 	if (!session_accept(&c->start->session, &caller))
 		return;
-	if (caller.pid == c->start->root) {
+	if (caller.pid == c->start->root)
 		record_root(c, &caller);
-		return;
-	}
-	c->children++;
-	session_answer(&caller, -1);
+	else
+		turn_away(c, &caller);
 }
 
 static void read_control(struct collector *c)
@@ -175,25 +244,54 @@ static void await_ended(struct collector *c)
 		c->ended = (struct collector_ended){HPW_EXIT_UNKNOWN, 0};
 }
 
+static void tell(struct collector *c)
+{
+	c->end.is_end = 1;
+	c->end.processes = c->images > 0;
+	const struct timeval limit = {2, 0}; /* a stopped launcher has had its chance */
+	setsockopt(c->start->control, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	for (uint32_t i = 0; i < c->done_count; i++)
+		(void)!send(c->start->control, &c->done[i], sizeof(c->done[i]), MSG_NOSIGNAL);
+	(void)!send(c->start->control, &c->end, sizeof(c->end), MSG_NOSIGNAL);
+}
+
+static struct collector *collector_create(struct collector_start *start)
+{
+	struct collector *c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	c->start = start;
+	c->sleep_ns = SLEEP_MIN_NS;
+	c->pidfd = (int)syscall(SYS_pidfd_open, start->root, 0);
+	return c;
+}
+
+static void collector_destroy(struct collector *c)
+{
+	if (c->start->file >= 0) {
+		close(c->start->file);
+		unlink(c->start->file_now);
+	}
+	if (c->pidfd >= 0)
+		close(c->pidfd);
+	close(c->start->control);
+	free(c->turned_away);
+	free(c);
+}
+
 int collector_run(struct collector_start *start)
 {
-	struct collector c = {.start = start, .sleep_ns = SLEEP_MIN_NS};
-	c.pidfd = (int)syscall(SYS_pidfd_open, start->root, 0);
-	while (!c.root_gone && !(c.pidfd < 0 && c.have_ended)) {
-		nap(&c);
-		drain(&c);
+	struct collector *c = collector_create(start);
+	if (!c)
+		return EXIT_FAILURE;
+	while (!c->root_gone && !(c->pidfd < 0 && c->have_ended)) {
+		nap(c);
+		drain(c);
 	}
-	await_ended(&c);
-	finish(&c, c.ended.kind, c.ended.value);
-	c.totals.children = c.children;
-	if (c.message[0])
-		memcpy(c.totals.message, c.message, sizeof(c.totals.message));
-	(void)!send(start->control, &c.totals, sizeof(c.totals), MSG_NOSIGNAL);
-	if (start->file >= 0)
-		close(start->file);
-	if (c.pidfd >= 0)
-		close(c.pidfd);
-	close(start->control);
+	await_ended(c);
+	finish(c, c->ended.kind, c->ended.value);
 	session_remove(&start->session);
-	return 0;
+	tell(c);
+	collector_destroy(c);
+	return EXIT_SUCCESS;
 }
