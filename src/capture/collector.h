@@ -9,6 +9,7 @@
 
 #include "capture/recorder.h"
 #include "capture/session.h"
+#include "capture/subject.h"
 
 /* What the launcher tells the collector on the control socket when its program has ended. */
 struct collector_ended {
@@ -21,14 +22,13 @@ struct collector_ended {
  * very many those with the most allocations; last the end.
  */
 #define COLLECTOR_NAMED_MAX 16
-#define COLLECTOR_FILE_MAX 4200
 
 struct collector_recording {
 	uint32_t is_end; /* 0 */
 	pid_t pid;
-	uint32_t image;   /* of the process, from 0 */
-	char command[64]; /* base name of the program */
-	char file[COLLECTOR_FILE_MAX];
+	uint32_t image;                    /* of the process, from 0 */
+	char command[SUBJECT_COMMAND_MAX]; /* base name of the program */
+	char file[SUBJECT_FILE_MAX];
 	struct recorder_totals totals;
 };
 
@@ -38,6 +38,7 @@ struct collector_end {
 	uint64_t processes;  /* that these recordings are of */
 	uint64_t unrecorded; /* processes that were turned away */
 	uint64_t living;     /* processes still being recorded */
+	uint64_t stays;      /* 1: the collector stays, for these or for others yet to come */
 	char message[256];   /* why something could not be recorded; "" */
 };
 
@@ -46,14 +47,18 @@ struct collector_start {
 	int control;            /* taken over; SOCK_SEQPACKET to the launcher */
 	pid_t root;             /* the program that the launcher starts */
 	int file;               /* for root's first image; taken over */
-	const char *file_name;  /* absolute; later images insert .PID.N before the extension */
+	const char *file_name;  /* absolute; names of all others are made from it: subject.h */
 	const char *file_now;   /* what it is called until that image says hello; else the same */
+	const char *children;   /* COLLECTOR_CHILDREN_*, or a glob(7) of programs' base names */
 	struct clock_pair began;
 };
 
+#define COLLECTOR_CHILDREN_NO "no"
+#define COLLECTOR_CHILDREN_ALL "all"
+
 /*
- * Runs until everything is recorded. When root has ended, the launcher is told. If root never says
- * hello its file is removed. Returns the process's exit status.
+ * Runs until every process of the session has ended. When root has ended, the launcher is told. If
+ * root never says hello its file is removed. Returns the process's exit status.
  */
 int collector_run(struct collector_start *start);
 

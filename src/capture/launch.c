@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -234,6 +235,21 @@ static void limits_raise(void)
 	}
 }
 
+static int compare_ints(const void *a, const void *b)
+{
+	return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
+}
+
+/* Whoever waits for the end of some pipe must not wait for us. */
+static void close_others(int *kept, size_t count)
+{
+	qsort(kept, count, sizeof(*kept), compare_ints);
+	for (size_t i = 1; i < count; i++) {
+		if (kept[i] > kept[i - 1] + 1)
+			close_range((unsigned)kept[i - 1] + 1, (unsigned)kept[i] - 1, 0);
+	}
+}
+
 /* The collector: away from the terminal and its signals, nothing of ours left open. */
 static int collector_main(struct launcher *l, int control)
 {
@@ -243,9 +259,8 @@ static int collector_main(struct launcher *l, int control)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = 0; null >= 0 && fd < 3; fd++)
 		dup2(null, fd);
-	close(l->go);
-	close(l->failed);
-	close(l->control);
+	close_others((int[]){2, control, l->file, l->session.socket, l->session.lock, INT_MAX}, 6);
+	(void)!chdir("/");
 	signal(SIGCHLD, SIG_DFL);
 	static const int deaf[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGPIPE, SIGXFSZ,
 		SIGXCPU, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF};
@@ -260,6 +275,7 @@ static int collector_main(struct launcher *l, int control)
 		.file = l->file,
 		.file_name = l->file_name,
 		.file_now = l->file_now,
+		.children = l->options->children,
 		.began = l->began};
 	return collector_run(&start);
 }
@@ -367,7 +383,7 @@ static void collect(struct launcher *l, int status, struct launch_result *ret)
 	if (ret->collector == LAUNCH_COLLECTOR_DIED)
 		session_remove(&l->session);
 	session_leave(&l->session);
-	while (!ret->end.living && waitpid(l->collector, NULL, 0) < 0 && errno == EINTR)
+	while (!ret->end.stays && waitpid(l->collector, NULL, 0) < 0 && errno == EINTR)
 		;
 }
 
@@ -405,8 +421,7 @@ static struct error *give_up(struct launcher *l, struct error *error)
 		close(l->file);
 		unlink(l->file_now);
 	}
-	if (l->session.lock >= 0)
-		session_remove(&l->session);
+	session_remove(&l->session);
 	free(l->file_now);
 	free(l->file_name);
 	return error;

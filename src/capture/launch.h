@@ -12,10 +12,11 @@
 #include <stddef.h>
 
 struct launch_options {
-	const char *program; /* path to execute */
-	char *const *argv;   /* argv[0] as typed */
-	const char *runtime; /* path of libheapwise-rt.so */
-	const char *file;    /* pattern with %p %n %h %%; NULL: heapwise.%n.%p.hpw */
+	const char *program;  /* path to execute */
+	char *const *argv;    /* argv[0] as typed */
+	const char *runtime;  /* path of libheapwise-rt.so */
+	const char *file;     /* pattern with %p %n %h %%; NULL: heapwise.%n.%p.hpw */
+	const char *children; /* which other processes are recorded: see collector.h */
 	bool overwrite;
 };
 

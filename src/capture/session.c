@@ -123,6 +123,8 @@ void session_leave(struct session *session)
 
 void session_remove(struct session *session)
 {
+	if (session->lock < 0)
+		return;
 	unlink(session->path);
 	rmdir(session->folder);
 	session_leave(session);

@@ -30,7 +30,7 @@ struct error *session_create(struct session *ret);
 /* Closes both descriptors and leaves the folder to the other process that has them. */
 void session_leave(struct session *session);
 
-/* Removes the socket and the folder and closes. */
+/* Removes the socket and the folder and closes; nothing, if that has been done. */
 void session_remove(struct session *session);
 
 /* A process that says hello. */

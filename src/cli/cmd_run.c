@@ -21,10 +21,14 @@
 /* As env(1): our own failures leave the program's range of statuses alone. */
 enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
+enum { OPT_CHILDREN = 256 };
+
 static const struct option_spec option_specs[] = {
 	{'o', "output", "FILE",
 		"the recording (default: heapwise.%n.%p.hpw); %n program, %p PID, %h host"},
 	{'f', "force", NULL, "replace FILE if it exists"},
+	{OPT_CHILDREN, "children", "WHICH",
+		"other processes to record: all (default), no, or a pattern of program names"},
 	{'q', "quiet", NULL, "no summary at the end"},
 	{0},
 };
@@ -45,6 +49,9 @@ static int parse(const struct command *command, int argc, char **argv, struct re
 			break;
 		case 'f':
 			ret->launch.overwrite = true;
+			break;
+		case OPT_CHILDREN:
+			ret->launch.children = options.argument;
 			break;
 		case 'q':
 			ret->quiet = true;
@@ -291,7 +298,7 @@ static void hold_standard_streams(void)
 static int run(const struct command *command, int argc, char **argv)
 {
 	hold_standard_streams();
-	struct request request = {.quiet = false};
+	struct request request = {.launch = {.children = COLLECTOR_CHILDREN_ALL}};
 	int code = parse(command, argc, argv, &request);
 	if (code >= 0)
 		return code;
@@ -326,15 +333,25 @@ static int run(const struct command *command, int argc, char **argv)
 
 const struct command command_run = {
 	.name = "run",
-	.synopsis = "[-o FILE] [-f] [-q] [--] PROGRAM [ARGUMENT…]",
+	.synopsis = "[-o FILE] [-f] [-q] [--children WHICH] [--] PROGRAM [ARGUMENT…]",
 	.what = "Starts a program and records where its heap goes.",
 	.about = "The program's streams, folder, signals and ending are its own: the exit status "
 		 "is its status,\n"
 		 "or the same signal. Failures of this command are 125, 126 (not executable) and "
 		 "127 (not\n"
-		 "found), as for env(1).\n",
+		 "found), as for env(1).\n"
+		 "\n"
+		 "Processes that the program starts are recorded too. The program gets FILE, x.hpw "
+		 "say; another\n"
+		 "process x.PID.hpw; a program that a process goes on as (exec) x.PID.N.hpw, N "
+		 "from 1. The command\n"
+		 "returns when the program ends; a collector stays for processes that live on, "
+		 "and completes\n"
+		 "their recordings. --children 'cc*' records only processes of programs whose "
+		 "file name matches.\n",
 	.examples = "  heapwise run ./app --fast input.txt\n"
-		    "  heapwise run -o before.hpw -- jq . big.json\n",
+		    "  heapwise run -o before.hpw -- jq . big.json\n"
+		    "  heapwise run --children=cc1 -o build.hpw -- make\n",
 	.options = option_specs,
 	.stops_at_operand = true,
 	.run = run,
