@@ -168,7 +168,7 @@ static void put_failed(struct script *s)
 /* One of the records that are not steps. */
 static void put_other(struct script *s)
 {
-	static const uint8_t operations[] = {HW_R_TIME, HW_R_LOST, HW_R_FOREIGN, HW_R_NAME};
+	static const uint8_t operations[] = {HW_R_TIME, HW_R_LOST, HW_R_FOREIGN, 0x07};
 	make_room(s);
 	uint8_t operation = operations[byte(s) % ARRAY_SIZE(operations)];
 	put(s, operation | number(s) << 8);

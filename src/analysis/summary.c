@@ -190,7 +190,11 @@ struct facts {
 
 static struct error *say_nothing_allocated(const struct facts *facts, struct text *text)
 {
-	if (facts->totals->allocations == 0)
+	if (facts->totals->allocations != 0)
+		return NULL;
+	if (facts->recording->own_malloc || facts->recording->not_attached)
+		text_add(text, "No allocation was seen.\n");
+	else
 		text_add(text, "The program allocated nothing.\n");
 	return NULL;
 }
@@ -333,6 +337,15 @@ void summary_add_notes(
 		add_counted(text, value, caveats[i].one, caveats[i].many);
 		text_add(text, caveats[i].text);
 	}
+	if (recording->own_malloc)
+		text_add(text,
+			"The executable defines malloc itself. Calls of that one are not seen: "
+			"nothing loaded later can stand in front of it. Link the program with a "
+			"shared malloc library instead, or with libc's.\n");
+	if (recording->not_attached)
+		text_add(text,
+			"The recorder could not map its memory (some 350 MiB of address space, "
+			"mostly untouched) inside the program: is there a limit (ulimit -v)?\n");
 	if (recording->longest_wait_ns >= NOTICEABLE_WAIT_NS) {
 		text_add(text, "A thread of the program waited up to ");
 		text_add_duration_ns(text, recording->longest_wait_ns);

@@ -295,7 +295,7 @@ static bool put_summary(struct buf *ret, const struct tally *t, const struct foo
 		{HPW_SUM_EXIT_KIND, s->end.kind}, {HPW_SUM_EXIT_VALUE, s->end.value},
 		{HPW_SUM_LONGEST_WAIT_NS, s->longest_wait_ns}, {HPW_SUM_WAIT_NS, s->wait_ns},
 		{HPW_SUM_MISMATCHED, t->mismatched}, {HPW_SUM_STACKS_FULL, s->stacks_full},
-		{HPW_SUM_CHILDREN, s->end.children}};
+		{HPW_SUM_CHILDREN, s->end.children}, {HPW_SUM_NOTES, s->notes}};
 	for (unsigned i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		buf_varint(ret, pairs[i][0]);
 		buf_varint(ret, pairs[i][1]);

@@ -18,6 +18,7 @@ struct footer_summary {
 	struct recorder_end end;
 	uint64_t events, lost, stacks_full, end_tsc, duration_ns;
 	uint64_t longest_wait_ns, wait_ns;
+	uint32_t notes; /* enum hpw_note */
 };
 
 bool footer_target(struct buf *ret, const struct recorder_start *start);

@@ -424,6 +424,7 @@ static void fill_totals(
 		.children = s->end.children,
 		.memory_bytes = (uint64_t)usage.ru_maxrss * 1024,
 		.connected = 1,
+		.notes = s->notes,
 		.write_error = r->error != NULL};
 	if (s->end_tsc >= t->peak_stamp && t->peak_stamp > r->began.tsc)
 		ret->peak_ns =
@@ -431,6 +432,14 @@ static void fill_totals(
 				   (double)(s->end_tsc - r->began.tsc) * (double)s->duration_ns);
 	if (r->error)
 		snprintf(ret->message, sizeof(ret->message), "%s", r->error->message);
+}
+
+static uint32_t notes_of(const struct hw_shm *shm)
+{
+	uint32_t notes = __atomic_load_n(&shm->notes, __ATOMIC_RELAXED);
+	return (notes & HW_NOTE_OWN_MALLOC ? HPW_NOTE_OWN_MALLOC : 0u) |
+	       (notes & HW_NOTE_SANDBOXED ? HPW_NOTE_SANDBOXED : 0u) |
+	       (notes & HW_NOTE_ATTACHED ? 0u : HPW_NOTE_NOT_ATTACHED);
 }
 
 void recorder_finish(
@@ -449,6 +458,7 @@ void recorder_finish(
 		.lost = r->shm->lost_without_ring + r->merge.dropped + r->merge.damaged +
 			r->blocks_dropped,
 		.stacks_full = r->shm->stacks_full + r->stacks_bad,
+		.notes = notes_of(r->shm),
 		.end_tsc = now.tsc,
 		.duration_ns = now.ns - r->began.ns};
 	footer_rings(r->shm, &s);

@@ -69,6 +69,7 @@ struct recorder_totals {
 		live_bytes, temporary, peak_bytes, peak_ns, duration_ns, file_bytes, threads;
 	uint64_t children, memory_bytes; /* the collector's largest resident size */
 	uint32_t connected;              /* 1: the program loaded the runtime and answered */
+	uint32_t notes;                  /* enum hpw_note */
 	uint32_t write_error;            /* 1: the file is incomplete; the message says why */
 	char message[256];
 };

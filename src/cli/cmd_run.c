@@ -106,10 +106,13 @@ static void add_unfreed(struct text *text, const struct recorder_totals *t)
 		text_add(text, " in ");
 		add_counted(text, t->live_blocks, " block was", " blocks were");
 		text_add(text, " never freed");
-	} else if (t->allocations) {
-		text_add(text, "every block was freed");
+	} else if (t->notes & HPW_NOTE_NOT_ATTACHED) {
+		text_add(text, "NOTHING was seen: no room for the recorder inside the program "
+			       "(ulimit -v?)");
+	} else if (t->notes & HPW_NOTE_OWN_MALLOC) {
+		text_add(text, "the executable defines malloc itself, whose calls are NOT seen");
 	} else {
-		text_add(text, "nothing was allocated");
+		text_add(text, t->allocations ? "every block was freed" : "nothing was allocated");
 	}
 	if (t->lost) {
 		text_add(text, "; ");

@@ -118,6 +118,14 @@ enum hpw_summary_key {
 	HPW_SUM_STACKS_FULL = 24,     /* events whose stack did not fit the table of stacks */
 	HPW_SUM_CHILDREN = 25,        /* processes the target started that were not recorded */
 	HPW_SUM_INHERITED = 26,       /* reserved */
+	HPW_SUM_NOTES = 27,           /* enum hpw_note, or'ed */
+};
+
+/* What the runtime found out about the program. */
+enum hpw_note {
+	HPW_NOTE_OWN_MALLOC = 1, /* malloc is defined in the executable: its calls were not seen */
+	HPW_NOTE_SANDBOXED = 2,  /* the program forbade itself system calls or the TSC */
+	HPW_NOTE_NOT_ATTACHED = 4, /* the runtime got no memory to record into */
 };
 
 enum hpw_exit_kind {

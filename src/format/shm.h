@@ -9,7 +9,8 @@
  *
  * The target writes everything except what is marked *collector*. The collector trusts nothing it
  * reads here: it fetches each word once and checks it. The target in turn only ever waits for
- * `tail` of its own ring, and never for long.
+ * `tail` of its own ring or, when all rings are taken, for an answer to `ring_wanted`, and never
+ * for long.
  *
  * A ring is an array of 64-bit words with a free-running head (words published by its one producer)
  * and tail (words the collector is done with). Word number n stands at index n modulo the size. A
@@ -116,11 +117,25 @@ struct hw_shm {
 				 clears it */
 	uint64_t lost_without_ring;
 	uint64_t stacks_full;
+	uint64_t
+		stalled_at; /* progress + 1 when waiting for the collector was given up; 0: never */
+	uint32_t notes;     /* enum hw_note, or'ed */
 	/* Collector. */
 	_Alignas(64) uint64_t progress; /* grows whenever room was made in any ring */
-	uint32_t detached;              /* 1: stop recording (the collector gives up) */
 };
 static_assert(sizeof(struct hw_shm) <= 4096, "one page");
+
+/* What the runtime found out that a reader of the recording should know. */
+enum hw_note {
+	/* The executable defines malloc itself: its calls, and those of its libraries, pass us by.
+	 */
+	HW_NOTE_OWN_MALLOC = 1,
+	/* The program forbade itself system calls or the TSC: what that leaves out is in FORMAT.md.
+	 */
+	HW_NOTE_SANDBOXED = 2,
+	/* The runtime has mapped this memory; without it nothing was recorded. */
+	HW_NOTE_ATTACHED = 4,
+};
 
 /* Offsets of the parts; each starts on a page. */
 #define HW_SHM_PAGES(bytes) (((uint64_t)(bytes) + 4095) / 4096 * 4096)
@@ -173,8 +188,8 @@ enum hw_record {
 		0x04,     /* address = new; [stack | size] [old] ; stamps: before, after the call */
 	HW_R_LOST = 0x05, /* number = events dropped at this place */
 	HW_R_FOREIGN = 0x06, /* shared ring only: number = tid; the next record is that thread's */
-	HW_R_NAME = 0x07,    /* two words: the thread's name, NUL padded */
-	HW_R_FREE = 0x10,    /* + enum hw_free_kind; address */
+
+	HW_R_FREE = 0x10,            /* + enum hw_free_kind; address */
 	HW_R_FREE_SAME_FRAME = 0x18, /* + enum hw_free_kind: freed by the frame that allocated */
 	HW_R_ALLOC = 0x20,           /* + enum hw_alloc_kind; address; [stack | size] */
 	HW_R_STAMPED = 0x80,

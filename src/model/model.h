@@ -79,6 +79,9 @@ struct recording {
 	uint64_t children_unrecorded; /* processes the target started */
 	uint64_t longest_wait_ns;     /* of one thread for room in its ring */
 	uint64_t wait_ns;             /* of all threads together */
+	bool own_malloc;              /* the executable defines malloc: its calls were not seen */
+	bool sandboxed;               /* the program forbade itself system calls or the TSC */
+	bool not_attached; /* the recorder got no memory inside the program: nothing was seen */
 };
 
 struct totals {

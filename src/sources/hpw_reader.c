@@ -313,6 +313,9 @@ static void put_summary(struct reader *reader)
 	recording->children_unrecorded = sum[HPW_SUM_CHILDREN];
 	recording->longest_wait_ns = sum[HPW_SUM_LONGEST_WAIT_NS];
 	recording->wait_ns = sum[HPW_SUM_WAIT_NS];
+	recording->own_malloc = sum[HPW_SUM_NOTES] & HPW_NOTE_OWN_MALLOC;
+	recording->sandboxed = sum[HPW_SUM_NOTES] & HPW_NOTE_SANDBOXED;
+	recording->not_attached = sum[HPW_SUM_NOTES] & HPW_NOTE_NOT_ATTACHED;
 	struct target *target = build_target(reader->model);
 	if (sum[HPW_SUM_EXIT_KIND] <= HPW_EXIT_EXEC)
 		target->exit_kind = exit_kinds[sum[HPW_SUM_EXIT_KIND]];

@@ -134,6 +134,9 @@ static void put_recording(struct json *json, const struct page *page)
 	put_bool(json, "complete", recording->complete);
 	put_string(json, "read", recording->read_way == READ_FOOTER ? "footer" : "replay");
 	put_members(json, members, ARRAY_SIZE(members), recording);
+	put_bool(json, "own_malloc", recording->own_malloc);
+	put_bool(json, "sandboxed", recording->sandboxed);
+	put_bool(json, "not_attached", recording->not_attached);
 	json_key(json, "damage");
 	json_array_begin(json);
 	size_t count;

@@ -377,6 +377,35 @@ def script(folder):
     hw.need(hw.report(folder / "x.hpw")["totals"]["allocations"] > 100, "nothing was recorded")
 
 
+@TESTS.test
+def own_malloc(folder):
+    """A program that defines malloc itself is said not to be seen"""
+    ended = hw.record([hw.TARGETS / "own_malloc"], folder / "x.hpw", options=())
+    hw.need(ended.status == 0, str(ended))
+    hw.need("defines malloc itself, whose calls are NOT seen" in ended.errors, ended.errors)
+    found = hw.report(folder / "x.hpw")
+    hw.need(found["recording"]["own_malloc"] is True, "the recording does not know")
+    text = hw.run([hw.HEAPWISE, "report", folder / "x.hpw"]).text
+    hw.need("No allocation was seen" in text and "defines malloc itself" in text, text[:600])
+
+
+@TESTS.test
+def little_address_space(folder):
+    """A program with too little address space for the recorder runs; what was not seen is said"""
+
+    def limit():
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20))
+
+    ended = hw.record(
+        ["/bin/echo", "hello"], folder / "x.hpw", options=(), preexec_fn=limit
+    )
+    hw.need(ended.status == 0 and ended.text == "hello\n", str(ended))
+    hw.need("NOTHING was seen" in ended.errors, ended.errors)
+    hw.need(hw.report(folder / "x.hpw")["recording"]["not_attached"] is True, "not in the file")
+
+
 # ---- signals and terminals
 
 COUNTING = """

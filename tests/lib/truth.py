@@ -247,10 +247,11 @@ def check_itself(report):
 
 def check_beside(expectations, report, counts):
     """Holds the totals against the preload that counted beside."""
-    totals, more = report["totals"], {}
+    totals, more, less = report["totals"], {}, {}
     for expectation in expectations:
         if expectation.kind == "beside":
-            more.update({key: int(value) for key, _, value in expectation.parts})
+            for key, relation, value in expectation.parts:
+                (less if relation == ">=" else more)[key] = int(value)
     problems = []
     for figure, name in (
         ("allocations", "allocations"),
@@ -260,6 +261,8 @@ def check_beside(expectations, report, counts):
         ("live_blocks", "live_blocks_at_end"),
     ):
         found, counted = totals.get(name), counts[figure]
-        if found is None or not counted - more.get(figure, 0) <= found <= counted:
+        if found is None or not (
+            counted - more.get(figure, 0) <= found <= counted + less.get(figure, 0)
+        ):
             problems.append(f"totals.{name} is {found}, the preload beside counted {counted}")
     return problems

@@ -500,8 +500,8 @@ CASE(progress, "room is given back during a long pass, and progress says so")
 
 CASE(nonsense, "nonsense ends its ring, not the others")
 {
-	static const uint64_t nonsense[] = {0, 0x08, 0x15, 0x1d, 0x30, 0x7f, 0xff, HW_R_NAME,
-		W_ALLOC(0), W_REALLOC(0), UINT64_MAX};
+	static const uint64_t nonsense[] = {
+		0, 0x08, 0x15, 0x1d, 0x30, 0x7f, 0xff, 0x07, W_ALLOC(0), W_REALLOC(0), UINT64_MAX};
 	for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
 		setup(HZ);
 		image_claim(shm, 0, 100);

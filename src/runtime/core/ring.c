@@ -11,6 +11,8 @@
 #include <linux/futex.h>
 
 #define WAIT_STEP_NS 50000000
+/* About a second: a pause takes some 40 to 140 cycles, a look some 10. */
+#define SPINS_MAX 20000000
 
 static uint64_t tail_of(const struct rt_thread *t)
 {
@@ -57,22 +59,47 @@ static void sleep_on_tail(struct rt_thread *t)
 	__atomic_store_n(&ring->waiting, 0, __ATOMIC_RELAXED);
 }
 
+static uint64_t progress_of(const struct rt_thread *t)
+{
+	return __atomic_load_n(&t->shm->progress, __ATOMIC_RELAXED);
+}
+
+/* As wait_for_room() without system calls and without a clock. */
+static bool spin_for_room(struct rt_thread *t, uint32_t count)
+{
+	uint64_t progress = progress_of(t);
+	for (unsigned tries = 0; tries < SPINS_MAX; tries++) {
+		if (look(t, count))
+			return true;
+		__builtin_ia32_pause();
+		uint64_t seen = progress_of(t);
+		if (seen != progress)
+			tries = 0;
+		progress = seen;
+	}
+	__atomic_store_n(&t->shm->stalled_at, progress + 1, __ATOMIC_RELAXED);
+	return false;
+}
+
 static bool wait_for_room(struct rt_thread *t, uint32_t count)
 {
-	uint64_t progress = __atomic_load_n(&t->shm->progress, __ATOMIC_RELAXED);
-	if (t->stalled_at == progress + 1 || __atomic_load_n(&t->shm->detached, __ATOMIC_RELAXED))
+	uint64_t progress = progress_of(t);
+	/* One thread's fruitless wait is enough for all. */
+	if (t->impatient || __atomic_load_n(&t->shm->stalled_at, __ATOMIC_RELAXED) == progress + 1)
 		return false;
+	if (sys_no_calls())
+		return spin_for_room(t, count);
 	uint64_t began = sys_now_ns(), moved = began, now = began;
 	bool room = false;
 	while (!(room = look(t, count))) {
 		sleep_on_tail(t);
 		now = sys_now_ns();
-		uint64_t seen = __atomic_load_n(&t->shm->progress, __ATOMIC_RELAXED);
+		uint64_t seen = progress_of(t);
 		if (seen != progress) {
 			progress = seen;
 			moved = now;
 		} else if (now - moved > RT_WAIT_MAX_NS) {
-			t->stalled_at = progress + 1;
+			__atomic_store_n(&t->shm->stalled_at, progress + 1, __ATOMIC_RELAXED);
 			break;
 		}
 	}
@@ -120,25 +147,31 @@ bool rt_ring_wait(struct rt_thread *t, uint32_t count)
 	return true;
 }
 
+void rt_ring_recover(struct rt_thread *t)
+{
+	t->head = t->ring->head;
+	t->limit = t->head;
+	uint64_t lap = t->head & ~(uint64_t)(t->size - 1);
+	t->lap_end = lap + t->size;
+	t->words = t->data - lap;
+	t->last_address = 0;
+	t->lost = 0;
+	t->time_due = t->head;
+}
+
 void rt_ring_attach(struct rt_thread *t, struct hw_shm *shm, uint32_t index, uint32_t tid)
 {
 	struct hw_ring *ring = (struct hw_ring *)((char *)shm + HW_SHM_RINGS) + index;
 	uint64_t *data = (uint64_t *)((char *)shm + HW_SHM_DATA) + hw_ring_start(index);
 	t->shm = shm;
 	t->size = hw_ring_words(index);
-	t->head = ring->head;
-	t->limit = t->head;
-	uint64_t lap = t->head & ~(uint64_t)(t->size - 1);
-	t->lap_end = lap + t->size;
-	t->words = data - lap;
-	t->last_address = 0;
-	t->lost = 0;
-	t->stalled_at = 0;
-	t->time_due = t->head;
+	t->data = data;
+	t->ring = ring;
+	rt_ring_recover(t);
 	t->stamped = false;
+	t->impatient = false;
 	/* The collector may look already. */
 	__atomic_store_n(&ring->busy, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->tid, tid, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->generation, ring->generation + 1, __ATOMIC_RELEASE);
-	t->ring = ring;
 }

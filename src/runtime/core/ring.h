@@ -21,17 +21,18 @@
 struct rt_thread {
 	struct hw_ring *ring; /* NULL: no ring */
 	uint64_t *words;  /* word number n stands at words[n]: moved back by a lap at each wrap */
+	uint64_t *data;   /* where the ring's words begin */
 	uint64_t head;    /* next word to write */
 	uint64_t limit;   /* first word that may not be written without a look at tail */
 	uint64_t lap_end; /* first word that does not stand at words[] any more */
 	uint64_t last_address; /* of this thread's latest block while it can be a temporary, else 0
 				*/
 	struct hw_shm *shm;
-	uint64_t lost;       /* events dropped since the last HW_R_LOST */
-	uint64_t stalled_at; /* progress when waiting was given up; +1 so that 0 is "never" */
-	uint32_t size;       /* of the ring in words */
-	uint64_t time_due;   /* while not stamped: word from which on an HW_R_TIME goes first */
-	bool stamped;        /* other threads exist or existed */
+	uint64_t lost;     /* events dropped since the last HW_R_LOST */
+	uint32_t size;     /* of the ring in words */
+	uint64_t time_due; /* while not stamped: word from which on an HW_R_TIME goes first */
+	bool stamped;      /* other threads exist or existed */
+	bool impatient;    /* must not wait now: in a signal handler */
 	struct rt_walk walk;
 };
 
@@ -61,6 +62,9 @@ static inline void rt_ring_publish(struct rt_thread *t, uint32_t count)
 	t->head += count;
 	__atomic_store_n(&t->ring->head, t->head, __ATOMIC_RELEASE);
 }
+
+/* Drops what an event that was left half-done did to its ring. */
+void rt_ring_recover(struct rt_thread *t);
 
 /* Takes over ring number `index` of shm for thread `tid`; the caller has won its state from
  * HW_RING_FREE. */

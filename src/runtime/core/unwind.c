@@ -326,6 +326,27 @@ static __attribute__((noinline)) void walk_adjust(
 	}
 }
 
+/* More than the arguments and the environment of most programs. */
+#define REACH_PAGES 256
+#define TRUST_BYTES (64u << 10)
+
+void rt_walk_reach(struct rt_walk *walk, uint64_t sp)
+{
+	if (sp < walk->readable_low || sp >= walk->readable_high)
+		readable_reset(walk, sp);
+	for (unsigned pages = 0; pages < REACH_PAGES && sys_readable(walk->readable_high); pages++)
+		walk->readable_high += 4096;
+}
+
+void rt_walk_trust(struct rt_walk *walk, uint64_t sp, uint64_t pointer)
+{
+	if (sp >= walk->readable_low && sp < walk->readable_high)
+		return;
+	readable_reset(walk, sp);
+	if (pointer > sp && pointer - sp < TRUST_BYTES)
+		walk->readable_high = (pointer & ~4095ull) + 4096;
+}
+
 void rt_walk_init(struct rt_walk *walk, struct rt_frame *frames)
 {
 	walk->memo = frames;

@@ -114,6 +114,16 @@ struct rt_unwinder {
 /* Gives a walk its memory: zeroed, 2 * RT_DEPTH_MAX frames. */
 void rt_walk_init(struct rt_walk *walk, struct rt_frame *frames);
 
+/* Makes sure that the whole stack above sp can be read, as far as it can, while the kernel can
+ * still be asked. */
+void rt_walk_reach(struct rt_walk *walk, uint64_t sp);
+
+/*
+ * The same when the kernel can't be asked: glibc puts the thread's control block (`pointer`) above
+ * its stack, in the same mapping, so what lies between is readable if it is close enough.
+ */
+void rt_walk_trust(struct rt_walk *walk, uint64_t sp, uint64_t pointer);
+
 /*
  * The stack that begins at return address pc, with stack pointer sp and rbp as they are in that
  * frame. Never fails: what can't be walked is marked in the result. walk belongs to the calling

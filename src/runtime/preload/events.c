@@ -2,12 +2,13 @@
 /*
  * Runs when: see events.h. May touch: the same.
  *
- * An event runs between busy = stack pointer and busy = 0 in the thread's ring. That word tells
- * three readers three things: the collector, that a stamp may have been taken that it can't see
- * yet; a signal handler's event on this thread, that the ring and the memo are in use, so that it
- * goes to the shared ring instead; and the thread's next event, if control left the last one by
- * siglongjmp or a throw, that it was abandoned: then the stack pointer is higher than it was, the
- * half-made memo is dropped and nothing but that event is lost.
+ * An event runs between rt_here.busy = stack pointer and rt_here.busy = 0. That word tells three
+ * readers three things. A signal handler's event on this thread: the ring and the memo are in use,
+ * so that it goes to the shared ring instead. A fork in a handler: the child has an event to end.
+ * And the thread's next event, if control left the last one for good (siglongjmp tells us, see
+ * control.c; a throw out of a handler does not): that it was abandoned; then the stack pointer is
+ * higher than it was, what was half done is dropped and nothing but that event is lost. The copy of
+ * the word in the ring tells the collector that a stamp may have been taken that it can't see yet.
  *
  * Stamps: alloc after the real call, free before it, so that for one address the order alloc < free
  * < next alloc holds across threads. While the program has one thread the order in the ring says
@@ -15,34 +16,76 @@
  */
 #include "runtime/preload/events.h"
 
+#include "runtime/preload/control.h"
 #include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
 
 #include <sys/single_threaded.h>
 
-/* A handler on an alternate stack may run above the interrupted frame; further up than this it is
- * not the same stack. */
+/* Further away than this it is not the same stack. */
 #define SAME_STACK (8u << 20)
+/* A handler runs at least so far below what it interrupted: red zone and signal frame (AMD64 ABI
+ * 1.0, section 3.2.2; arch/x86/include/asm/sigframe.h). */
+#define HANDLER_BELOW 512
 
-static inline bool begin(struct rt_thread *t, uint64_t sp)
+/* The thread is in an event already. True if that one will not go on. */
+static __attribute__((noinline)) bool abandoned(uint64_t sp, uint64_t busy)
 {
-	struct hw_ring *ring = t->ring;
-	uint64_t busy = ring->busy;
-	if (rt_unlikely(busy)) {
-		if (sp <= busy || sp - busy > SAME_STACK)
-			return false;
-		t->walk.memo_frames = 0;
-		t->last_address = 0;
-	}
-	__atomic_store_n(&ring->busy, sp, __ATOMIC_RELAXED);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (sp + HANDLER_BELOW <= busy || sp - busy + HANDLER_BELOW > SAME_STACK ||
+		rt_on_signal_stack())
+		return false;
+	rt_event_abandon();
 	return true;
 }
 
-static inline void end(struct rt_thread *t)
+static void drop_half_done(struct rt_thread *t)
+{
+	t->walk.memo_frames = 0;
+	rt_ring_recover(t);
+	__atomic_store_n(&t->ring->busy, 0, __ATOMIC_RELEASE);
+}
+
+void rt_event_abandon(void)
+{
+	struct rt_process *p = rt_process;
+	if (rt_here.thread->ring)
+		drop_half_done(rt_here.thread);
+	if (p)
+		rt_lock_abandon(&p->modules.lock);
+	if (p && p->shared_lock.holder == sys_thread_pointer()) {
+		drop_half_done(&p->shared);
+		rt_lock_abandon(&p->shared_lock);
+	}
+	rt_here.busy = 0;
+}
+
+static inline void end(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	rt_here.busy = 0;
+}
+
+static inline void ring_begin(struct rt_thread *t, uint64_t sp)
+{
+	__atomic_store_n(&t->ring->busy, sp, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static inline void ring_end(struct rt_thread *t)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	__atomic_store_n(&t->ring->busy, 0, __ATOMIC_RELEASE);
+	end();
+}
+
+/* Ends an event that found no place. Among the reasons is that this is a child, forked by a handler
+ * that interrupted the event (control.c): from here on it is like any other child. */
+static __attribute__((noinline)) void *dropped(struct rt_thread *t, void *result)
+{
+	ring_end(t);
+	if (__atomic_load_n(&rt_process->state, __ATOMIC_RELAXED) == RT_ADRIFT)
+		rt_process_leave();
+	return result;
 }
 
 /* Whether events of this thread carry a stamp; once true, always. */
@@ -79,7 +122,7 @@ static inline void put_failed(uint64_t *w, enum hw_alloc_kind kind, uint32_t sta
  * thread that came when all rings were taken. They go to the shared ring, each behind a word that
  * names its thread, always stamped. Only the second kind may wait for room.
  */
-static struct rt_thread *shared_begin(struct rt_process *p)
+static struct rt_thread *shared_begin(struct rt_process *p, uint64_t sp)
 {
 	if (!rt_lock_try(&p->shared_lock)) {
 		__atomic_fetch_add(&p->shm->lost_without_ring, 1, __ATOMIC_RELAXED);
@@ -88,18 +131,25 @@ static struct rt_thread *shared_begin(struct rt_process *p)
 	struct rt_thread *t = &p->shared;
 	t->walk.memo_frames = 0;
 	t->walk.readable_low = t->walk.readable_high = 0;
-	/* Never sleep in a handler: as if the collector had been waited for in vain. */
-	if (rt_self->ring)
-		t->stalled_at = __atomic_load_n(&p->shm->progress, __ATOMIC_RELAXED) + 1;
-	__atomic_store_n(&t->ring->busy, 1, __ATOMIC_RELAXED);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->impatient = rt_here.busy != sp; /* never sleep in a handler */
+	ring_begin(t, sp);
 	return t;
 }
 
 static void shared_end(struct rt_process *p)
 {
-	end(&p->shared);
+	__atomic_store_n(&p->shared.ring->busy, 0, __ATOMIC_RELEASE);
 	rt_unlock(&p->shared_lock);
+}
+
+/* The end of an event that went elsewhere than to a ring of its own. */
+static void end_elsewhere(uint64_t sp)
+{
+	if (rt_here.busy != sp)
+		return; /* of a handler: the interrupted one is still to end */
+	end();
+	if (rt_process && __atomic_load_n(&rt_process->state, __ATOMIC_RELAXED) == RT_ADRIFT)
+		rt_process_leave();
 }
 
 static uint64_t *shared_reserve(struct rt_thread *t, uint32_t words)
@@ -107,14 +157,14 @@ static uint64_t *shared_reserve(struct rt_thread *t, uint32_t words)
 	uint64_t *w = rt_ring_reserve(t, words + 1);
 	if (!w)
 		return NULL;
-	w[0] = HW_R_FOREIGN | (uint64_t)sys_call(__NR_gettid, 0, 0, 0) << 8;
+	w[0] = HW_R_FOREIGN | (uint64_t)rt_thread_id() << 8;
 	return w + 1;
 }
 
 static __attribute__((noinline)) void shared_alloc(struct rt_process *p, void *block, size_t size,
 	enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
-	struct rt_thread *t = shared_begin(p);
+	struct rt_thread *t = shared_begin(p, sp);
 	if (!t)
 		return;
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, pc, sp, rbp);
@@ -134,9 +184,9 @@ static __attribute__((noinline)) void shared_alloc(struct rt_process *p, void *b
 }
 
 static __attribute__((noinline)) void shared_free(
-	struct rt_process *p, void *block, enum hw_free_kind kind)
+	struct rt_process *p, void *block, enum hw_free_kind kind, uint64_t sp)
 {
-	struct rt_thread *t = shared_begin(p);
+	struct rt_thread *t = shared_begin(p, sp);
 	if (!t)
 		return;
 	uint64_t *w = shared_reserve(t, 2);
@@ -149,13 +199,19 @@ static __attribute__((noinline)) void shared_free(
 }
 
 /*
- * The thread to record with, its event begun; NULL if the event has to go to the shared ring
- * (*ret_process set) or nowhere
- * (*ret_process NULL).
+ * Begins an event. The thread to record with; NULL if the event has to go to the shared ring
+ * (*ret_process set) or nowhere (*ret_process NULL), and is ended by end_elsewhere().
  */
 static inline struct rt_thread *enter(uint64_t sp, struct rt_process **ret_process)
 {
-	struct rt_thread *t = rt_self;
+	uint64_t busy = rt_here.busy;
+	if (rt_unlikely(busy) && !abandoned(sp, busy)) {
+		*ret_process = rt_process;
+		return NULL;
+	}
+	rt_here.busy = sp;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	struct rt_thread *t = rt_here.thread;
 	if (rt_unlikely(!t->ring)) {
 		t = rt_thread_start();
 		*ret_process = t ? rt_process : NULL;
@@ -163,7 +219,8 @@ static inline struct rt_thread *enter(uint64_t sp, struct rt_process **ret_proce
 			return NULL;
 	}
 	*ret_process = rt_process;
-	return rt_likely(begin(t, sp)) ? t : NULL;
+	ring_begin(t, sp);
+	return t;
 }
 
 void *rt_event_alloc(
@@ -174,6 +231,7 @@ void *rt_event_alloc(
 	if (rt_unlikely(!t)) {
 		if (p)
 			shared_alloc(p, block, size, kind, pc, sp, rbp);
+		end_elsewhere(sp);
 		return block;
 	}
 	bool with_stamp = stamped(t);
@@ -192,9 +250,16 @@ void *rt_event_alloc(
 				w[n++] = sys_tsc_fenced();
 		}
 		rt_ring_publish(t, n);
+	} else {
+		return dropped(t, block);
 	}
-	end(t);
+	ring_end(t);
 	return block;
+}
+
+bool rt_event_is_latest(const void *block)
+{
+	return rt_here.thread->ring && rt_here.thread->last_address == (uint64_t)block;
 }
 
 void rt_event_free(void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
@@ -203,7 +268,8 @@ void rt_event_free(void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp
 	struct rt_thread *t = enter(sp, &p);
 	if (rt_unlikely(!t)) {
 		if (p)
-			shared_free(p, block, kind);
+			shared_free(p, block, kind, sp);
+		end_elsewhere(sp);
 		return;
 	}
 	bool with_stamp = stamped(t);
@@ -222,15 +288,18 @@ void rt_event_free(void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp
 		}
 		w[0] = op | (uint64_t)block << 8;
 		rt_ring_publish(t, n);
+	} else {
+		dropped(t, NULL);
+		return;
 	}
-	end(t);
+	ring_end(t);
 }
 
 /* A realloc through the shared ring. The lock is not held across the real call. */
 static __attribute__((noinline)) void *shared_realloc(
 	struct rt_process *p, void *block, size_t size, struct rt_caller c)
 {
-	uint64_t before = sys_tsc_fenced();
+	uint64_t before = p ? sys_tsc_fenced() : 0;
 	void *moved = rt_real.realloc(block, size);
 	if (!p)
 		return moved;
@@ -238,7 +307,7 @@ static __attribute__((noinline)) void *shared_realloc(
 		shared_alloc(p, NULL, size, HW_REALLOC, c.pc, c.sp, c.rbp);
 		return NULL;
 	}
-	struct rt_thread *t = shared_begin(p);
+	struct rt_thread *t = shared_begin(p, c.sp);
 	if (!t)
 		return moved;
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
@@ -265,8 +334,11 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 {
 	struct rt_process *p;
 	struct rt_thread *t = enter(c.sp, &p);
-	if (rt_unlikely(!t))
-		return shared_realloc(p, block, size, c);
+	if (rt_unlikely(!t)) {
+		void *moved = shared_realloc(p, block, size, c);
+		end_elsewhere(c.sp);
+		return moved;
+	}
 	bool with_stamp = stamped(t);
 	uint64_t before = with_stamp ? sys_tsc_fenced() : 0;
 	void *moved = rt_real.realloc(block, size);
@@ -291,7 +363,9 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 			w[n++] = moved ? sys_tsc_fenced() : before;
 		t->last_address = (uint64_t)moved;
 		rt_ring_publish(t, n);
+	} else {
+		return dropped(t, moved);
 	}
-	end(t);
+	ring_end(t);
 	return moved;
 }

@@ -11,6 +11,7 @@
 
 #include "format/kinds.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,8 +33,15 @@ struct rt_caller {
 void *rt_event_alloc(
 	void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp);
 
+/* Whether the latest event of this thread was the allocation of `block`. */
+bool rt_event_is_latest(const void *block);
+
 /* Before a block (not NULL) is given back. */
 void rt_event_free(void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp);
+
+/* The event that this thread is in will not go on: drops what it left half done. Signals may come.
+ */
+void rt_event_abandon(void);
 
 /* Does and records a realloc of a block that is not NULL. */
 void *rt_event_realloc(void *block, size_t size, struct rt_caller caller);

@@ -9,30 +9,38 @@
  */
 #include "runtime/preload/process.h"
 
+#include "runtime/preload/real.h"
+
 #include <dlfcn.h>
 #include <link.h>
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #define RING_WAIT_NS 200000000
+/* In struct pthread, from the thread pointer on: glibc keeps the kernel's thread id there
+ * since 2.10 (nptl/descr.h). Checked before it is believed. */
+#define LIBC_TID_OFFSET 720
 #define RINGS_FULL_NS 100000000
 
 static struct rt_thread no_thread; /* all zero, for ever */
 
-__thread struct rt_thread *rt_self __attribute__((tls_model("initial-exec"))) = &no_thread;
+__thread struct rt_here rt_here __attribute__((tls_model("initial-exec"))) = {&no_thread, 0};
 
 struct rt_process *rt_process;
 
 static char session_path[108]; /* kept: the program may change its environment before it forks */
 static bool started_before;    /* in this process or in one that it was forked from */
+static bool libc_keeps_tid;
 
-static size_t frames_bytes(void)
+size_t rt_process_bytes(void)
 {
-	return (size_t)HW_RINGS * 2 * RT_DEPTH_MAX * sizeof(struct rt_frame);
+	return sizeof(struct rt_process) +
+	       (size_t)HW_RINGS * 2 * RT_DEPTH_MAX * sizeof(struct rt_frame);
 }
 
 static void *map_anonymous(size_t bytes)
@@ -48,7 +56,7 @@ static bool process_map(void)
 {
 	if (rt_process)
 		return true;
-	size_t bytes = sizeof(struct rt_process) + frames_bytes();
+	size_t bytes = rt_process_bytes();
 	void *at = map_anonymous(bytes);
 	if (!at)
 		return false;
@@ -154,7 +162,7 @@ static int connect_collector(enum hw_hello_reason reason)
 	if (sys_failed(fd))
 		return -1;
 	/* A stopped collector must not keep the program from starting. */
-	struct timeval limit = {2, 0};
+	struct timeval limit = {1, 0};
 	sys_call6(__NR_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, (long)&limit, sizeof(limit), 0);
 	sys_call6(__NR_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, (long)&limit, sizeof(limit), 0);
 	struct hw_hello hello = {.magic = HW_HELLO_MAGIC,
@@ -205,6 +213,13 @@ static bool find_object(uint64_t address, struct rt_found *ret)
 	return true;
 }
 
+/* Whether the executable comes before us in every search for malloc. */
+static bool own_malloc(void)
+{
+	const struct link_map *program = _r_debug.r_map;
+	return program && rt_real_in(program, "malloc");
+}
+
 static void process_fill(struct rt_process *p, struct hw_shm *shm)
 {
 	char *base = (char *)shm;
@@ -219,8 +234,60 @@ static void process_fill(struct rt_process *p, struct hw_shm *shm)
 		.buckets = (uint32_t *)(base + HW_SHM_BUCKETS)};
 	p->unwinder.modules = &p->modules;
 	p->unwinder.rules = &p->rules;
+	shm->notes |= HW_NOTE_ATTACHED | (own_malloc() ? HW_NOTE_OWN_MALLOC : 0u);
 	rt_ring_attach(&p->shared, shm, HW_RING_SHARED, 0);
 	rt_walk_init(&p->shared.walk, frames_of(HW_RING_SHARED));
+}
+
+static uint32_t tid_of_libc(void)
+{
+	uint32_t tid;
+	memcpy(&tid, (const char *)sys_thread_pointer() + LIBC_TID_OFFSET, sizeof(tid));
+	return tid;
+}
+
+uint32_t rt_thread_id(void)
+{
+	if (!sys_no_calls())
+		return (uint32_t)sys_call(__NR_gettid, 0, 0, 0);
+	return libc_keeps_tid ? tid_of_libc() : 0;
+}
+
+/* What was forbidden to this process before it began. */
+static void look_for_limits(void)
+{
+	if (sys_no_calls())
+		return;
+	int tsc = PR_TSC_ENABLE;
+	sys_call(__NR_prctl, PR_GET_TSC, &tsc, 0);
+	if (tsc == PR_TSC_SIGSEGV)
+		sys_forbid(SYS_NO_TSC);
+	libc_keeps_tid = tid_of_libc() == (uint32_t)sys_call(__NR_gettid, 0, 0, 0);
+}
+
+void rt_process_confine(uint32_t what)
+{
+	struct rt_process *p = rt_process;
+	if (what & SYS_NO_CALLS && !sys_no_calls()) {
+		struct rt_thread *t = rt_here.thread->ring ? rt_here.thread : rt_thread_start();
+		if (t && t->ring)
+			rt_walk_reach(&t->walk, (uint64_t)__builtin_frame_address(0));
+	}
+	if (p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING)
+		__atomic_fetch_or(&p->shm->notes, HW_NOTE_SANDBOXED, __ATOMIC_RELAXED);
+	sys_forbid(what);
+}
+
+void rt_process_leave(void)
+{
+	struct hw_shm *shm = rt_process->shm;
+	if (!sys_no_calls()) {
+		sys_call(__NR_munmap, shm, HW_SHM_BYTES, 0);
+		sys_call(__NR_madvise, rt_process, rt_process_bytes(), MADV_DONTNEED);
+	} else {
+		__atomic_store_n(&rt_process->state, RT_PASSIVE, __ATOMIC_RELEASE);
+		rt_here.thread = &no_thread;
+	}
 }
 
 /* One thread starts the recording, others that come at the same time wait for it, within reason. */
@@ -230,6 +297,7 @@ static bool process_start(void)
 		return false;
 	struct rt_process *p = rt_process;
 	uint32_t state = RT_NONE;
+	look_for_limits();
 	if (!__atomic_compare_exchange_n(
 		    &p->state, &state, RT_STARTING, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
 		for (int tries = 0; state == RT_STARTING && tries < 100000; tries++) {
@@ -239,7 +307,7 @@ static bool process_start(void)
 		return state == RT_RECORDING;
 	}
 	struct hw_shm *shm = NULL;
-	if (find_session()) {
+	if (!sys_no_calls() && find_session()) {
 		int memory = connect_collector(started_before ? HW_HELLO_FORK : HW_HELLO_START);
 		started_before = true;
 		if (memory >= 0)
@@ -275,11 +343,15 @@ static struct rt_thread *ring_take(struct rt_process *p, uint32_t tid)
  */
 static struct rt_thread *ring_take_patiently(struct rt_process *p)
 {
-	uint32_t tid = (uint32_t)sys_call(__NR_gettid, 0, 0, 0);
+	uint32_t tid = rt_thread_id();
 	struct rt_thread *t = ring_take(p, tid);
-	uint64_t now = t ? 0 : sys_now_ns();
-	if (t || now < __atomic_load_n(&p->rings_full_until, __ATOMIC_RELAXED))
+	uint64_t progress = __atomic_load_n(&p->shm->progress, __ATOMIC_RELAXED);
+	if (t || sys_no_calls() ||
+		__atomic_load_n(&p->shm->stalled_at, __ATOMIC_RELAXED) == progress + 1)
 		return t;
+	uint64_t now = sys_now_ns();
+	if (now < __atomic_load_n(&p->rings_full_until, __ATOMIC_RELAXED))
+		return NULL;
 	for (uint64_t began = now; !t && now - began < RING_WAIT_NS; now = sys_now_ns()) {
 		__atomic_store_n(&p->shm->ring_wanted, 1, __ATOMIC_SEQ_CST);
 		struct sys_timespec step = {0, RING_WAIT_NS / 4};
@@ -297,16 +369,21 @@ struct rt_thread *rt_thread_start(void)
 	uint32_t state = p ? __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) : RT_NONE;
 	if (state == RT_PASSIVE)
 		return NULL;
-	uint64_t signals = sys_signals_block();
+	bool quiet = sys_no_calls();
+	uint64_t signals = quiet ? 0 : sys_signals_block();
 	struct rt_thread *t = NULL;
 	if (state == RT_RECORDING || process_start()) {
 		t = ring_take_patiently(rt_process);
 		if (t)
-			rt_self = t;
+			rt_here.thread = t;
 		else
 			t = &rt_process->shared;
+		if (quiet)
+			rt_walk_trust(&t->walk, (uint64_t)__builtin_frame_address(0),
+				sys_thread_pointer());
 	}
-	sys_signals_restore(signals);
+	if (!quiet)
+		sys_signals_restore(signals);
 	return t;
 }
 
@@ -322,9 +399,16 @@ void rt_process_review_modules(void)
 		rt_modules_review(&p->modules, withdraw_rules, &p->rules);
 }
 
-/* A program that never allocates is recorded too, as one that never allocates. */
+/*
+ * A program that never allocates is recorded too, as one that never allocates. And the program's
+ * own path is asked for while it can be.
+ */
 static __attribute__((constructor)) void at_load(void)
 {
 	if (!rt_process || __atomic_load_n(&rt_process->state, __ATOMIC_ACQUIRE) == RT_NONE)
 		rt_thread_start();
+	const struct link_map *program = _r_debug.r_map;
+	if (program && rt_process &&
+		__atomic_load_n(&rt_process->state, __ATOMIC_ACQUIRE) == RT_RECORDING)
+		rt_modules_at(&rt_process->modules, (uint64_t)program->l_ld);
 }

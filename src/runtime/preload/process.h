@@ -10,6 +10,9 @@
  *       ▲                      └─────no collector, declined──▶ PASSIVE
  *       └── fork (wiped); exec starts a new image with a new library
  *
+ * A child that a signal handler forks in the middle of an event has to end that event first, on a
+ * private copy of everything (control.c): it is ADRIFT until then, and NONE after.
+ *
  * A vfork child shares its parent's memory and records into the parent's rings until it execs, as
  * the parent's thread.
  */
@@ -26,6 +29,7 @@ enum rt_state {
 	RT_STARTING = 1,
 	RT_RECORDING = 2,
 	RT_PASSIVE = 3,
+	RT_ADRIFT = 4,
 };
 
 /* Everything that must not survive into a forked child, in one MADV_WIPEONFORK mapping. */
@@ -44,8 +48,14 @@ struct rt_process {
 /* NULL before the first event of the first process. */
 extern struct rt_process *rt_process;
 
-/* The calling thread's state. Never NULL: a thread without a ring has one whose `ring` is NULL. */
-extern __thread struct rt_thread *rt_self __attribute__((tls_model("initial-exec")));
+struct rt_here {
+	/* The calling thread's state. Never NULL: a thread without a ring has one whose `ring` is
+	 * NULL. */
+	struct rt_thread *thread;
+	/* While an event is between its start and its end: the caller's stack pointer, else 0. */
+	uint64_t busy;
+};
+extern __thread struct rt_here rt_here __attribute__((tls_model("initial-exec")));
 
 /*
  * Slow path of every event of a thread without a ring: starts the process's recording and the
@@ -53,6 +63,22 @@ extern __thread struct rt_thread *rt_self __attribute__((tls_model("initial-exec
  * gets &rt_process->shared.
  */
 struct rt_thread *rt_thread_start(void);
+
+/* Forgets the recording, as fork does for a child: the next event starts anew. */
+void rt_process_leave(void);
+
+/* Size of what fork() wipes, from rt_process on. */
+size_t rt_process_bytes(void);
+
+/* The calling thread's id, 0 if it can't be known: by system call, or without if those are
+ * forbidden. */
+uint32_t rt_thread_id(void);
+
+/*
+ * The program is about to forbid itself (and so us) what sys_forbidden names: does what will not be
+ * possible later. Any thread.
+ */
+void rt_process_confine(uint32_t what);
 
 /* After a dlclose. */
 void rt_process_review_modules(void);

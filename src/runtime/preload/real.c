@@ -79,6 +79,25 @@ static int first_dlclose(void *handle)
 	return rt_real.dlclose(handle);
 }
 
+static int first_prctl(
+	int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+	rt_real_resolve();
+	return rt_real.prctl(option, a, b, c, d);
+}
+
+static long first_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	rt_real_resolve();
+	return rt_real.syscall(number, a, b, c, d, e, f);
+}
+
+static int first_fork(void)
+{
+	rt_real_resolve();
+	return rt_real.fork();
+}
+
 struct rt_real rt_real = {
 	.malloc = first_malloc,
 	.calloc = first_calloc,
@@ -91,6 +110,9 @@ struct rt_real rt_real = {
 	.valloc = first_valloc,
 	.pvalloc = first_pvalloc,
 	.dlclose = first_dlclose,
+	.prctl = first_prctl,
+	.syscall = first_syscall,
+	.fork = first_fork,
 };
 
 struct tables {
@@ -146,6 +168,11 @@ static void *symbol_in(const struct link_map *map, const char *name, uint32_t ha
 		if (h & 1)
 			return NULL;
 	}
+}
+
+void *rt_real_in(const struct link_map *object, const char *name)
+{
+	return symbol_in(object, name, gnu_hash(name));
 }
 
 void *rt_real_next(const char *name, const char **ret_object)
@@ -205,6 +232,14 @@ void rt_real_resolve(void)
 		{"free_sized", offsetof(struct rt_real, free_sized)},
 		{"free_aligned_sized", offsetof(struct rt_real, free_aligned_sized)},
 		{"dlclose", offsetof(struct rt_real, dlclose)},
+		{"prctl", offsetof(struct rt_real, prctl)},
+		{"syscall", offsetof(struct rt_real, syscall)},
+		{"fork", offsetof(struct rt_real, fork)},
+		{"_Fork", offsetof(struct rt_real, _Fork)},
+		{"longjmp", offsetof(struct rt_real, longjmp)},
+		{"_longjmp", offsetof(struct rt_real, _longjmp)},
+		{"siglongjmp", offsetof(struct rt_real, siglongjmp)},
+		{"__longjmp_chk", offsetof(struct rt_real, __longjmp_chk)},
 	};
 	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		void *found = rt_real_next(table[i].name, NULL);

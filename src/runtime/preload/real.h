@@ -25,6 +25,14 @@ struct rt_real {
 	void (*free_sized)(void *, size_t);                 /* NULL before C23's libc */
 	void (*free_aligned_sized)(void *, size_t, size_t); /* NULL before C23's libc */
 	int (*dlclose)(void *);
+	int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
+	long (*syscall)(long, long, long, long, long, long, long);
+	int (*fork)(void);
+	int (*_Fork)(void); /* NULL before glibc 2.34 */
+	void (*longjmp)(void *, int);
+	void (*_longjmp)(void *, int);
+	void (*siglongjmp)(void *, int);
+	void (*__longjmp_chk)(void *, int);
 	/*
 	 * True if operator new and delete are the C++ library's own, which call malloc and free;
 	 * false if an allocator brings its own, which then are called as they are.
@@ -45,5 +53,9 @@ void rt_real_resolve(void);
  * allocates.
  */
 void *rt_real_next(const char *name, const char **ret_object);
+
+/* The object's own definition of a function, or NULL. */
+struct link_map;
+void *rt_real_in(const struct link_map *object, const char *name);
 
 #endif

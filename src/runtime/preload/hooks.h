@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: the program calls a function that we stand in front of. May touch: events.
+ *
+ * How a hook tells of itself. Hooks are built with frame pointers, so that the caller's registers
+ * can be read without assembly; see RT_CALLER().
+ */
+#ifndef RUNTIME_HOOKS_H
+#define RUNTIME_HOOKS_H
+
+#include "runtime/core/sys.h"
+#include "runtime/preload/events.h"
+
+#define HOOK __attribute__((visibility("default"), noinline))
+
+/* The result of an allocation function, told and returned. */
+#define TELL(block, size, kind)                                                                    \
+	({                                                                                         \
+		struct rt_caller rt_c = RT_CALLER();                                               \
+		rt_event_alloc(block, size, kind, rt_c.pc, rt_c.sp, rt_c.rbp);                     \
+	})
+
+#define TELL_FREE(block, kind)                                                                     \
+	do {                                                                                       \
+		struct rt_caller rt_c = RT_CALLER();                                               \
+		rt_event_free(block, kind, rt_c.pc, rt_c.sp, rt_c.rbp);                            \
+	} while (0)
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: a C++ program allocates or frees, any thread, any moment. May touch: events, next
+ * definitions.
+ *
+ * When operator new and delete are the C++ library's own they are malloc and free with another
+ * name, so the hook calls those itself: one frame less to walk, and a delete is told from a free.
+ * When memory is out the library's operator is called after all: new_handler and bad_alloc are its
+ * business, and pass through no frame of ours. A program's own operator new is found before ours by
+ * the dynamic linker, and stays in force.
+ *
+ * Operators that an allocator library brings (tcmalloc, jemalloc, mimalloc) are called as they are.
+ * Most of them do not go through the exported malloc, so the call is told here; whether they do
+ * shows at the first one.
+ *
+ * Names are mangled (Itanium C++ ABI 1.86, section 5.1): m is size_t, Pv void *, St11align_val_t
+ * and RKSt9nothrow_t the alignment and nothrow arguments.
+ */
+#include "runtime/preload/hooks.h"
+#include "runtime/preload/real.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct nothrow; /* std::nothrow_t, only ever passed on */
+
+/* The next definition of an operator; *place remembers it. */
+static inline void *next_operator(const char *name, void **place)
+{
+	void *next = __atomic_load_n(place, __ATOMIC_RELAXED);
+	if (rt_likely(next))
+		return next;
+	next = rt_real_next(name, NULL);
+	if (!next)
+		__builtin_trap(); /* an operator was called, out of memory, and no C++ library is
+				     loaded */
+	__atomic_store_n(place, next, __ATOMIC_RELAXED);
+	return next;
+}
+
+#define NEXT(name, type)                                                                           \
+	({                                                                                         \
+		static void *rt_place;                                                             \
+		(type) next_operator(#name, &rt_place);                                            \
+	})
+
+/* What an allocator library's operators do. */
+enum foreign {
+	FOREIGN_UNKNOWN, /* none has been called */
+	FOREIGN_OWN_WAY, /* they allocate without the exported malloc */
+	FOREIGN_MALLOC,  /* they call malloc and free, which tell of themselves */
+};
+static enum foreign foreign;
+
+/* After such an operator new gave a block: whether it is for us to tell. */
+static bool foreign_told_here(void *block)
+{
+	if (rt_unlikely(!block))
+		return false;
+	if (rt_unlikely(foreign == FOREIGN_UNKNOWN))
+		foreign = rt_event_is_latest(block) ? FOREIGN_MALLOC : FOREIGN_OWN_WAY;
+	return foreign == FOREIGN_OWN_WAY;
+}
+
+#define PLAIN() rt_likely(rt_real.cxx_is_plain)
+
+/* True if somebody wants to be asked when memory is out (std::get_new_handler). */
+static bool has_new_handler(void)
+{
+	void *(*get)(void) = rt_real_next("_ZSt15get_new_handlerv", NULL);
+	return !get || get();
+}
+
+/* An operator found no memory: as it does without a handler, and is told as failed; NULL: there is
+ * one, the library's operator asks it. */
+static void *thrower_of_bad_alloc(void)
+{
+	return has_new_handler() ? NULL : rt_real_next("_ZSt17__throw_bad_allocv", NULL);
+}
+
+#define DEFINE_NEW(name, kind)                                                                     \
+	HOOK void *name(size_t size);                                                              \
+	HOOK void *name(size_t size)                                                               \
+	{                                                                                          \
+		void *block = PLAIN() ? rt_real.malloc(size ? size : 1) : NULL;                    \
+		if (rt_likely(block))                                                              \
+			return TELL(block, size, kind);                                            \
+		void *thrower = PLAIN() ? thrower_of_bad_alloc() : NULL;                           \
+		if (!thrower) {                                                                    \
+			block = NEXT(name, void *(*)(size_t))(size);                               \
+			return foreign_told_here(block) ? TELL(block, size, kind) : block;         \
+		}                                                                                  \
+		TELL(NULL, size, kind);                                                            \
+		return ((void *(*)(void))thrower)();                                               \
+	}
+
+#define DEFINE_NEW_NOTHROW(name, kind)                                                             \
+	HOOK void *name(size_t size, const struct nothrow *tag);                                   \
+	HOOK void *name(size_t size, const struct nothrow *tag)                                    \
+	{                                                                                          \
+		void *block = PLAIN() ? rt_real.malloc(size ? size : 1) : NULL;                    \
+		if (rt_likely(block))                                                              \
+			return TELL(block, size, kind);                                            \
+		if (PLAIN() && !has_new_handler())                                                 \
+			return TELL(NULL, size, kind);                                             \
+		block = NEXT(name, void *(*)(size_t, const struct nothrow *))(size, tag);          \
+		return foreign_told_here(block) ? TELL(block, size, kind) : block;                 \
+	}
+
+/* aligned_alloc wants a multiple of the alignment; the C++ library rounds up in the same way. */
+static inline void *aligned_block(size_t size, size_t alignment)
+{
+	size_t rounded = ((size ? size : 1) + alignment - 1) & ~(alignment - 1);
+	bool usable = alignment && !(alignment & (alignment - 1)) && rounded >= size;
+	return PLAIN() && usable ? rt_real.aligned_alloc(alignment, rounded) : NULL;
+}
+
+#define DEFINE_NEW_ALIGNED(name, kind)                                                             \
+	HOOK void *name(size_t size, size_t alignment);                                            \
+	HOOK void *name(size_t size, size_t alignment)                                             \
+	{                                                                                          \
+		void *block = aligned_block(size, alignment);                                      \
+		if (rt_likely(block))                                                              \
+			return TELL(block, size, kind);                                            \
+		block = NEXT(name, void *(*)(size_t, size_t))(size, alignment);                    \
+		return foreign_told_here(block) ? TELL(block, size, kind) : block;                 \
+	}
+
+#define DEFINE_NEW_ALIGNED_NOTHROW(name, kind)                                                     \
+	HOOK void *name(size_t size, size_t alignment, const struct nothrow *tag);                 \
+	HOOK void *name(size_t size, size_t alignment, const struct nothrow *tag)                  \
+	{                                                                                          \
+		void *block = aligned_block(size, alignment);                                      \
+		if (rt_likely(block))                                                              \
+			return TELL(block, size, kind);                                            \
+		block = NEXT(name, void *(*)(size_t, size_t, const struct nothrow *))(             \
+			size, alignment, tag);                                                     \
+		return foreign_told_here(block) ? TELL(block, size, kind) : block;                 \
+	}
+
+DEFINE_NEW(_Znwm, HW_NEW)
+DEFINE_NEW(_Znam, HW_NEW_ARRAY)
+DEFINE_NEW_NOTHROW(_ZnwmRKSt9nothrow_t, HW_NEW_NOTHROW)
+DEFINE_NEW_NOTHROW(_ZnamRKSt9nothrow_t, HW_NEW_ARRAY_NOTHROW)
+DEFINE_NEW_ALIGNED(_ZnwmSt11align_val_t, HW_NEW_ALIGNED)
+DEFINE_NEW_ALIGNED(_ZnamSt11align_val_t, HW_NEW_ARRAY_ALIGNED)
+DEFINE_NEW_ALIGNED_NOTHROW(_ZnwmSt11align_val_tRKSt9nothrow_t, HW_NEW_ALIGNED_NOTHROW)
+DEFINE_NEW_ALIGNED_NOTHROW(_ZnamSt11align_val_tRKSt9nothrow_t, HW_NEW_ARRAY_ALIGNED_NOTHROW)
+
+/* Whatever else a form of delete is told (size, alignment, nothrow), the C++ library's own ends in
+ * free(block). */
+#define DEFINE_DELETE(name, kind)                                                                  \
+	HOOK void name(void *block, size_t a, size_t b);                                           \
+	HOOK void name(void *block, size_t a, size_t b)                                            \
+	{                                                                                          \
+		if (rt_unlikely(!rt_real.cxx_is_plain)) {                                          \
+			if (block && foreign == FOREIGN_OWN_WAY)                                   \
+				TELL_FREE(block, kind);                                            \
+			NEXT(name, void (*)(void *, size_t, size_t))(block, a, b);                 \
+			return;                                                                    \
+		}                                                                                  \
+		if (block)                                                                         \
+			TELL_FREE(block, kind);                                                    \
+		rt_real.free(block);                                                               \
+	}
+
+DEFINE_DELETE(_ZdlPv, HW_DELETE)
+DEFINE_DELETE(_ZdaPv, HW_DELETE_ARRAY)
+DEFINE_DELETE(_ZdlPvm, HW_DELETE)
+DEFINE_DELETE(_ZdaPvm, HW_DELETE_ARRAY)
+DEFINE_DELETE(_ZdlPvRKSt9nothrow_t, HW_DELETE)
+DEFINE_DELETE(_ZdaPvRKSt9nothrow_t, HW_DELETE_ARRAY)
+DEFINE_DELETE(_ZdlPvSt11align_val_t, HW_DELETE)
+DEFINE_DELETE(_ZdaPvSt11align_val_t, HW_DELETE_ARRAY)
+DEFINE_DELETE(_ZdlPvmSt11align_val_t, HW_DELETE)
+DEFINE_DELETE(_ZdaPvmSt11align_val_t, HW_DELETE_ARRAY)
+DEFINE_DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, HW_DELETE)
+DEFINE_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, HW_DELETE_ARRAY)
