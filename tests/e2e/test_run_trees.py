@@ -193,6 +193,46 @@ def children_pattern(folder):
 
 
 @TESTS.test
+def environment_dropped(folder):
+    """Programs started with an empty environment are recorded, and their environment stays theirs"""
+    check_leaves(folder, record(folder, FAMILY, "environment"), 3)
+    for path in folder.glob("*.hpw"):
+        path.unlink()
+    ended = record(folder, "/usr/bin/env", "-i", "A=b", FAMILY, "print-leaf")
+    hw.need(ended.status == LEAF_STATUS, str(ended))
+    blocks = [leaf_blocks(r) for r in recordings(folder).values()]
+    hw.need(sorted(blocks) == [0, LEAF_BLOCKS], f"{blocks}")
+
+
+@TESTS.test
+def exec_forms(folder):
+    """Every form of exec and posix_spawn: same arguments, environment and errors, each program recorded"""
+    script = folder / "script"
+    script.write_text("echo script \"$0|$1|$2|$3\" $A\n")
+    script.chmod(0o755)
+    program = hw.TARGETS / "exec_forms"
+    command = [program, script, program]
+    env = environment(folder, PATH=f"{hw.TARGETS}:/usr/bin:/bin")
+    native = hw.run(command, env=env)
+    recorded = hw.record(command, folder / "x.hpw", env=env)
+    hw.need(native.status == 0 and native.text.count("argument exec_forms\n") > 12, str(native))
+    hw.need(recorded.status == 0 and recorded.errors == native.errors, str(recorded))
+    if native.text != recorded.text:
+        different = [
+            (a, b) for a, b in zip(native.text.splitlines(), recorded.text.splitlines()) if a != b
+        ]
+        raise hw.Failure(f"natively, recorded: {different[:5]}")
+    wait_sessions(folder)
+    shown = [
+        report for report in recordings(folder).values() if report["target"]["command"][1:2] == ["show"]
+    ]
+    hw.need(len(shown) == native.text.count("argument exec_forms\n"), f"{len(shown)} are recorded")
+    for report in shown:
+        found = sum(row["allocations"] for row in report["sizes"] if row["size"] == 3307)
+        hw.need(found == 1, f"{report['target']['command']}: {found}")
+
+
+@TESTS.test
 def static_child(folder):
     """A child that cannot be recorded runs as without us"""
     ended = record(folder, "/bin/sh", "-c", '"$0"; echo $?', hw.TARGETS / "refused_static")
