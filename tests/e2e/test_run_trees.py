@@ -232,6 +232,36 @@ def exec_forms(folder):
         hw.need(found == 1, f"{report['target']['command']}: {found}")
 
 
+def sanitized_child(kind):
+    def test(folder):
+        program = hw.TARGETS / f"refused_{kind}"
+        if not program.exists():
+            raise hw.Skip(f"this compiler has no {kind} sanitizer")
+        script = f"{program} && LD_PRELOAD=$LD_PRELOAD:{hw.COUNT_LIBRARY} {FAMILY} print-leaf"
+        native = hw.run([program])
+        ended = record(folder, "/bin/sh", "-c", script)
+        hw.need(native.status == 0 and not native.errors, str(native))
+        hw.need(ended.text.startswith(native.text) and not ended.errors, f"{ended} {ended.text}")
+        hw.need(ended.status == LEAF_STATUS, str(ended))
+        exes = [Path(r["target"]["exe"]).name for r in recordings(folder).values()]
+        hw.need(f"refused_{kind}" not in exes and "family" in exes, f"recorded are {exes}")
+
+    return test
+
+
+for kind in ("address", "thread"):
+    TESTS.add(f"A child built with -fsanitize={kind} runs as without us", sanitized_child(kind))
+
+
+@TESTS.test
+def recorder_inside(folder):
+    """A recorder inside a recorded program records its own program"""
+    inner = folder / "inner.hpw"
+    ended = record(folder, hw.HEAPWISE, "run", "-q", "-o", inner, "--", FAMILY, "print-leaf")
+    hw.need(ended.status == LEAF_STATUS and not ended.errors, str(ended))
+    hw.need(leaf_blocks(hw.report(inner, "--view", "sizes")) == LEAF_BLOCKS, "not recorded inside")
+
+
 @TESTS.test
 def static_child(folder):
     """A child that cannot be recorded runs as without us"""
