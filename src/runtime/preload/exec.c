@@ -18,8 +18,8 @@
 #include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
 
-#include <fcntl.h>
 #include <link.h>
+#include <linux/fcntl.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "runtime/core/sys.h"
 
 #include <elf.h>
-#include <fcntl.h>
+#include <linux/fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
