@@ -289,7 +289,7 @@ static struct error *(*const verdict_sentences[])(const struct facts *, struct t
 	say_mismatched,
 };
 
-/* Counters of the recording that ought to be 0, and what it means when one is not. */
+/* Counters of the recording that are usually 0, and what it means when one is not. */
 static const struct caveat {
 	size_t member;
 	const char *one, *many, *text;
@@ -302,6 +302,8 @@ static const struct caveat {
 		" repaired where allocation and free of an address did not alternate.\n"},
 	{offsetof(struct recording, unknown_frees), "free", "frees",
 		" of blocks whose allocation was not recorded.\n"},
+	{offsetof(struct recording, inherited_frees), "free", "frees",
+		" of blocks that it had from the process that it was forked from.\n"},
 	{offsetof(struct recording, stacks_full), "event", "events",
 		" without a stack: the table of stacks was full.\n"},
 	{offsetof(struct recording, children_unrecorded), "child process", "child processes",

@@ -1,44 +1,58 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One loop: poll the sockets and the processes' pidfds with a timeout that follows the load, then
- * drain. Producers never wake the collector (that would cost them a system call and a descriptor);
- * it comes by often enough for the rings' sizes.
+ * One loop: wait for the session's socket, the launcher and the processes' pidfds with a timeout
+ * that follows the load, then drain all rings. Producers never wake the collector (that would cost
+ * them a system call and a descriptor); it comes by often enough for the rings' sizes.
+ *
+ * Life: the launcher is told as soon as root's recording is complete. After that the collector
+ * stays for the other processes of the session. Those that have said hello are known; when the last
+ * of them has ended the environments of all processes are searched for others, so that a child that
+ * has only been forked yet is not left alone.
  */
 #include "capture/collector.h"
 
 #include "base/cleanup.h"
+#include "capture/roll.h"
+#include "capture/subject.h"
+#include "capture/survivors.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <fnmatch.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #define SLEEP_MIN_NS 300000
 #define SLEEP_MAX_NS 5000000
+#define IDLE_NS 500000000 /* while nobody is recorded */
 /* A pass that brought more than this many words is followed by the next at once. */
 #define BUSY_WORDS (1u << 16)
 #define TEND_NS 50000000
 /* The launcher tells how its program ended; if it does not within this time it has died too. */
-#define ENDED_MS 2000
+#define ENDED_NS 2000000000u
+/* Processes at a time: each takes two descriptors and some hundred KiB. */
+#define SUBJECTS_MAX 1024u
+#define DESCRIPTORS_OWN 32u
+#define EVENTS_MAX 64
 
 struct collector {
 	struct collector_start *start;
-	struct recorder *recorder; /* of root's present image; NULL: none yet, or done */
-	int pidfd;                 /* of root */
+	int epoll;
+	struct subject **subjects;
+	uint32_t subject_count, subject_max;
 	uint64_t tsc_hz;
-	uint32_t images;   /* of root, recorded so far */
-	uint64_t children; /* processes that were turned away */
 	uint64_t tended_ns, sleep_ns;
+	uint64_t root_gone_ns; /* when root was seen to have ended; 0: it lives */
 	struct collector_ended ended;
-	bool launcher_gone, have_ended, root_gone;
-	struct recorder_totals totals; /* of root's last image */
-	char message[256];
+	bool launcher_gone, have_ended, told;
+	bool recorded; /* the file of root's first image is in use */
+	struct roll roll;
 };
 
 static uint64_t estimate_hz(struct clock_pair began)
@@ -49,151 +63,302 @@ static uint64_t estimate_hz(struct clock_pair began)
 	return (uint64_t)((double)(now.tsc - began.tsc) * 1e9 / (double)(now.ns - began.ns));
 }
 
-/* FILE for the first image, FILE.PID.N for later ones (before the extension .hpw if it has it). */
-static int image_file(const struct collector *c, pid_t pid, char *ret_name, size_t size)
+static void watch(struct collector *c, int fd, void *tag)
 {
-	const char *name = c->start->file_name;
-	size_t stem = strlen(name);
-	const char *extension = stem > 4 && !strcmp(name + stem - 4, ".hpw") ? ".hpw" : "";
-	stem -= strlen(extension);
-	for (uint32_t n = c->images; n < c->images + 1000; n++) {
-		snprintf(ret_name, size, "%.*s.%d.%u%s", (int)stem, name, (int)pid, n, extension);
-		int fd = open(ret_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-		if (fd >= 0 || errno != EEXIST)
-			return fd;
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = tag};
+	epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+static struct subject *find(const struct collector *c, pid_t pid)
+{
+	for (uint32_t i = 0; i < c->subject_count; i++) {
+		if (c->subjects[i]->pid == pid)
+			return c->subjects[i];
 	}
-	return -1;
+	return NULL;
 }
 
-static void finish(struct collector *c, enum hpw_exit_kind kind, uint32_t value)
+/* NULL: too many, no memory, or it has gone. */
+static struct subject *add(struct collector *c, pid_t pid)
 {
-	if (!c->recorder)
+	struct subject *s = c->subject_count < c->subject_max ? subject_create(pid) : NULL;
+	if (!s)
+		return NULL;
+	s->is_root = pid == c->start->root;
+	c->subjects[c->subject_count++] = s;
+	watch(c, s->pidfd, s);
+	return s;
+}
+
+static void drop(struct collector *c, struct subject *s)
+{
+	for (uint32_t i = 0; i < c->subject_count; i++) {
+		if (c->subjects[i] == s)
+			c->subjects[i] = c->subjects[--c->subject_count];
+	}
+	subject_destroy(s);
+}
+
+/* Completes the recording of the present image, if there is one. */
+static void finish(struct collector *c, struct subject *s, enum hpw_exit_kind kind, uint32_t value)
+{
+	if (!s->recorder)
 		return;
-	struct recorder_end end = {.kind = kind, .value = value, .children = c->children};
-	recorder_finish(c->recorder, &end, &c->totals);
-	recorder_destroy(steal_ptr(c->recorder));
+	struct recorder_end end = {.kind = kind, .value = value, .children = s->turned_away};
+	struct recorder_totals totals;
+	recorder_finish(s->recorder, &end, &totals);
+	roll_add(&c->roll, s, &totals);
+	s->completed++;
+	recorder_destroy(steal_ptr(s->recorder));
 }
 
-static void record_root(struct collector *c, struct session_caller *caller)
+static void on_end(struct collector *c, struct subject *s)
 {
-	char name[4200];
+	uint32_t value;
+	enum hpw_exit_kind kind = subject_ending(s, &value);
+	if (s->is_root) { /* how, is the launcher's to say: see root_finish() */
+		if (!c->root_gone_ns)
+			c->root_gone_ns = clock_pair_now().ns;
+		epoll_ctl(c->epoll, EPOLL_CTL_DEL, s->pidfd, NULL);
+		return;
+	}
+	finish(c, s, kind, value);
+	drop(c, s);
+}
+
+/* Root's first image has said hello: its file gets its name. */
+static int root_file(struct collector *c, struct subject *s)
+{
+	const char *now = c->start->file_now;
+	c->recorded = true;
+	c->tsc_hz = estimate_hz(c->start->began);
+	snprintf(s->file, sizeof(s->file), "%s", c->start->file_name);
+	if (strcmp(now, s->file) && rename(now, s->file)) {
+		roll_complain(&c->roll, error_errno(ERROR_ENVIRONMENT, errno,
+						"the old recording could not be replaced"));
+		snprintf(s->file, sizeof(s->file), "%s", now);
+	}
 	int file = c->start->file;
-	if (c->images) {
-		finish(c, HPW_EXIT_EXEC, 0);
-		file = image_file(c, caller->pid, name, sizeof(name));
-	} else {
-		snprintf(name, sizeof(name), "%s", c->start->file_name);
-		c->start->file = -1;
-		c->tsc_hz = estimate_hz(c->start->began);
-	}
-	const struct recorder_start start = {.pid = caller->pid,
-		.target_pid = caller->hello.pid,
-		.ppid = caller->hello.ppid,
-		.tsc_hz = c->tsc_hz,
-		.began = clock_pair_now(),
-		.file = file,
-		.file_name = name};
-	struct error *error =
-		file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", name)
-			 : recorder_create(&start, &c->recorder);
-	if (error) {
-		snprintf(c->message, sizeof(c->message), "%s", error->message);
-		error_destroy(error);
-		session_answer(caller, -1);
-		return;
-	}
-	c->images++;
-	session_answer(caller, c->recorder->memory);
-	close(c->recorder->memory);
-	c->recorder->memory = -1;
+	c->start->file = -1;
+	return file;
 }
 
-static void serve_caller(struct collector *c)
+static void turn_away(struct collector *c, struct session_caller *caller)
 {
-	struct session_caller caller;
-	if (!session_accept(&c->start->session, &caller))
+	session_answer(caller, -1);
+	if (!roll_turn_away(&c->roll, caller->pid))
 		return;
-	if (caller.pid == c->start->root) {
-		record_root(c, &caller);
-		return;
-	}
-	c->children++;
-	session_answer(&caller, -1);
+	struct subject *parent = find(c, caller->hello.ppid);
+	if (!parent || !parent->recorder)
+		parent = find(c, c->start->root);
+	if (parent)
+		parent->turned_away++;
 }
 
-static void read_control(struct collector *c)
+/* Whether the image that `pid` is now is to be recorded. */
+static bool is_wanted(const struct collector *c, pid_t pid)
+{
+	const char *children = c->start->children;
+	if (pid == c->start->root || !strcmp(children, COLLECTOR_CHILDREN_ALL))
+		return true;
+	char command[SUBJECT_COMMAND_MAX];
+	subject_command(pid, command);
+	return strcmp(children, COLLECTOR_CHILDREN_NO) && !fnmatch(children, command, 0);
+}
+
+static void record(struct collector *c, struct subject *s, struct session_caller *caller)
+{
+	int file = s->is_root && !s->images ? root_file(c, s)
+					    : subject_file_create(s, c->start->file_name);
+	struct error *error;
+	if (file < 0) {
+		error = error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", s->file);
+		turn_away(c, caller);
+	} else {
+		error = subject_record(s, caller, c->tsc_hz, file);
+	}
+	if (error)
+		roll_complain(&c->roll, error);
+}
+
+static void on_hello(struct collector *c, struct session_caller *caller)
+{
+	struct subject *s = find(c, caller->pid);
+	if (s && !s->is_root && subject_has_ended(s)) {
+		on_end(c, s); /* and this is another with its number */
+		s = NULL;
+	}
+	if (s)
+		finish(c, s, HPW_EXIT_EXEC, 0);
+	if (!is_wanted(c, caller->pid)) {
+		if (s && s->images)
+			session_answer(caller, -1); /* it has recordings, of what it was before */
+		else
+			turn_away(c, caller);
+		return;
+	}
+	if (!s)
+		s = add(c, caller->pid);
+	if (s) {
+		record(c, s, caller);
+		return;
+	}
+	if (c->subject_count == c->subject_max)
+		roll_complain(&c->roll, error_create(ERROR_ENVIRONMENT,
+						"more than %u processes at a time: some were not "
+						"recorded",
+						c->subject_max));
+	turn_away(c, caller);
+}
+
+static void on_control(struct collector *c)
 {
 	ssize_t n = recv(c->start->control, &c->ended, sizeof(c->ended), MSG_DONTWAIT);
-	if (n == (ssize_t)sizeof(c->ended))
+	if (n == (ssize_t)sizeof(c->ended)) {
 		c->have_ended = true;
-	else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+	} else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
 		c->launcher_gone = true;
+		epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->start->control, NULL);
+	}
 }
 
+static uint32_t living(const struct collector *c)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < c->subject_count; i++)
+		count += c->subjects[i]->recorder != NULL;
+	return count;
+}
+
+/* Sleeps until something happens or the rings are due. Hellos first: the callers wait. */
 static void nap(struct collector *c)
 {
-	struct pollfd fds[] = {{.fd = c->start->session.socket, .events = POLLIN},
-		{.fd = c->pidfd, .events = POLLIN},
-		{.fd = c->launcher_gone ? -1 : c->start->control, .events = POLLIN}};
-	struct timespec sleep = {0, (long)c->sleep_ns};
-	struct timespec idle = {1, 0};
-	if (ppoll(fds, 3, c->recorder ? &sleep : &idle, NULL) <= 0)
+	struct pollfd any = {.fd = c->epoll, .events = POLLIN};
+	struct timespec timeout = {0, (long)c->sleep_ns};
+	if (!living(c))
+		timeout = (struct timespec){0, IDLE_NS};
+	if (ppoll(&any, 1, &timeout, NULL) <= 0)
 		return;
-	if (fds[0].revents)
-		serve_caller(c);
-	if (fds[2].revents)
-		read_control(c);
-	if (fds[1].revents)
-		c->root_gone = true;
+	struct session_caller caller;
+	for (int i = 0; i < EVENTS_MAX && session_accept(&c->start->session, &caller); i++)
+		on_hello(c, &caller);
+	struct epoll_event events[EVENTS_MAX];
+	int count = epoll_wait(c->epoll, events, EVENTS_MAX, 0);
+	for (int i = 0; i < count; i++) {
+		void *tag = events[i].data.ptr;
+		if (tag == &c->start->control)
+			on_control(c);
+		else if (tag != &c->start->session)
+			on_end(c, tag);
+	}
 }
 
 static void drain(struct collector *c)
 {
-	if (!c->recorder)
-		return;
-	uint64_t moved = recorder_drain(c->recorder);
-	if (moved > BUSY_WORDS)
+	uint64_t now = clock_pair_now().ns, most = 0;
+	bool tend = now - c->tended_ns > TEND_NS;
+	if (tend)
+		c->tended_ns = now;
+	for (uint32_t i = 0; i < c->subject_count; i++) {
+		struct recorder *recorder = c->subjects[i]->recorder;
+		uint64_t moved = recorder ? recorder_drain(recorder) : 0;
+		most = moved > most ? moved : most;
+		if (tend && recorder)
+			recorder_tend(recorder);
+	}
+	if (most > BUSY_WORDS)
 		c->sleep_ns = 0;
-	else if (moved)
+	else if (most)
 		c->sleep_ns = SLEEP_MIN_NS;
 	else if (c->sleep_ns < SLEEP_MAX_NS)
 		c->sleep_ns = c->sleep_ns ? c->sleep_ns * 2 : SLEEP_MIN_NS;
-	uint64_t now = clock_pair_now().ns;
-	if (now - c->tended_ns > TEND_NS) {
-		c->tended_ns = now;
-		recorder_tend(c->recorder);
-	}
 }
 
-/* How root ended is the launcher's to say; without it only that it did. */
-static void await_ended(struct collector *c)
+static void on_survivor(void *context, pid_t pid)
 {
-	struct pollfd wait = {.fd = c->start->control, .events = POLLIN};
-	while (!c->have_ended && !c->launcher_gone && poll(&wait, 1, ENDED_MS) == 1)
-		read_control(c);
-	if (!c->have_ended)
-		c->ended = (struct collector_ended){HPW_EXIT_UNKNOWN, 0};
+	struct collector *c = context;
+	if (pid != getpid() && !find(c, pid))
+		add(c, pid);
+}
+
+/* False: nothing is left to be recorded. */
+static bool has_work(struct collector *c)
+{
+	if (!c->subject_count && strcmp(c->start->children, COLLECTOR_CHILDREN_NO))
+		survivors_each(c->start->session.path, on_survivor, c);
+	return c->subject_count;
+}
+
+/* Root has ended and somebody has said how, or nobody will: the launcher's part is over. */
+static void root_finish(struct collector *c)
+{
+	if (!c->have_ended && !c->launcher_gone && clock_pair_now().ns - c->root_gone_ns < ENDED_NS)
+		return;
+	struct subject *root = find(c, c->start->root);
+	if (root) {
+		finish(c, root, c->have_ended ? c->ended.kind : HPW_EXIT_UNKNOWN, c->ended.value);
+		drop(c, root);
+	}
+	c->roll.end.stays = has_work(c);
+	c->roll.end.living = living(c);
+	if (!c->roll.end.stays)
+		session_remove(&c->start->session);
+	roll_tell(&c->roll, c->start->control);
+	c->told = true;
+}
+
+static bool collector_init(struct collector *c, struct collector_start *start)
+{
+	struct rlimit files = {256, 256};
+	getrlimit(RLIMIT_NOFILE, &files);
+	uint64_t most =
+		files.rlim_cur > DESCRIPTORS_OWN ? (files.rlim_cur - DESCRIPTORS_OWN) / 2 : 1;
+	c->start = start;
+	c->sleep_ns = SLEEP_MIN_NS;
+	c->subject_max = most < SUBJECTS_MAX ? (uint32_t)most : SUBJECTS_MAX;
+	c->subjects = calloc(c->subject_max, sizeof(struct subject *));
+	c->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (!c->subjects || c->epoll < 0)
+		return false;
+	watch(c, start->session.socket, &start->session);
+	watch(c, start->control, &start->control);
+	if (!add(c, start->root)) /* it has ended already */
+		c->root_gone_ns = clock_pair_now().ns;
+	return true;
+}
+
+static void collector_deinit(struct collector *c)
+{
+	while (c->subject_count)
+		drop(c, c->subjects[0]);
+	free(c->subjects);
+	roll_deinit(&c->roll);
+	if (c->start->file >= 0)
+		close(c->start->file);
+	if (!c->recorded)
+		unlink(c->start->file_now);
+	if (c->epoll >= 0)
+		close(c->epoll);
+	close(c->start->control);
 }
 
 int collector_run(struct collector_start *start)
 {
-	struct collector c = {.start = start, .sleep_ns = SLEEP_MIN_NS};
-	c.pidfd = (int)syscall(SYS_pidfd_open, start->root, 0);
-	while (!c.root_gone && !(c.pidfd < 0 && c.have_ended)) {
-		nap(&c);
-		drain(&c);
+	_cleanup_free_ struct collector *c = calloc(1, sizeof(*c));
+	if (!c)
+		return EXIT_FAILURE;
+	bool ok = collector_init(c, start);
+	while (ok && !c->told) {
+		nap(c);
+		drain(c);
+		if (c->root_gone_ns)
+			root_finish(c);
 	}
-	await_ended(&c);
-	finish(&c, c.ended.kind, c.ended.value);
-	c.totals.children = c.children;
-	if (c.message[0])
-		memcpy(c.totals.message, c.message, sizeof(c.totals.message));
-	(void)!send(start->control, &c.totals, sizeof(c.totals), MSG_NOSIGNAL);
-	if (start->file >= 0)
-		close(start->file);
-	if (c.pidfd >= 0)
-		close(c.pidfd);
-	close(start->control);
+	while (ok && has_work(c)) {
+		nap(c);
+		drain(c);
+	}
 	session_remove(&start->session);
-	return 0;
+	collector_deinit(c);
+	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

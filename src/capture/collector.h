@@ -9,6 +9,7 @@
 
 #include "capture/recorder.h"
 #include "capture/session.h"
+#include "capture/subject.h"
 
 /* What the launcher tells the collector on the control socket when its program has ended. */
 struct collector_ended {
@@ -16,18 +17,48 @@ struct collector_ended {
 	uint32_t value;
 };
 
+/*
+ * What the collector tells the launcher then: the recordings that are complete, a message each, of
+ * very many those with the most allocations; last the end.
+ */
+#define COLLECTOR_NAMED_MAX 16
+
+struct collector_recording {
+	uint32_t is_end; /* 0 */
+	pid_t pid;
+	uint32_t image;                    /* of the process, from 0 */
+	char command[SUBJECT_COMMAND_MAX]; /* base name of the program */
+	char file[SUBJECT_FILE_MAX];
+	struct recorder_totals totals;
+};
+
+struct collector_end {
+	uint32_t is_end;     /* 1 */
+	uint32_t recordings; /* complete ones, also those that were not told */
+	uint64_t processes;  /* that these recordings are of */
+	uint64_t unrecorded; /* processes that were turned away */
+	uint64_t living;     /* processes still being recorded */
+	uint64_t stays;      /* 1: the collector stays, for these or for others yet to come */
+	char message[256];   /* why something could not be recorded; "" */
+};
+
 struct collector_start {
 	struct session session; /* taken over: removed at the end */
 	int control;            /* taken over; SOCK_SEQPACKET to the launcher */
 	pid_t root;             /* the program that the launcher starts */
 	int file;               /* for root's first image; taken over */
-	const char *file_name;  /* absolute; later images insert .PID.N before the extension */
+	const char *file_name;  /* absolute; names of all others are made from it: subject.h */
+	const char *file_now;   /* what it is called until that image says hello; else the same */
+	const char *children;   /* COLLECTOR_CHILDREN_*, or a glob(7) of programs' base names */
 	struct clock_pair began;
 };
 
+#define COLLECTOR_CHILDREN_NO "no"
+#define COLLECTOR_CHILDREN_ALL "all"
+
 /*
- * Runs until everything is recorded. When root has ended, a struct recorder_totals goes to the
- * launcher. Returns the process's exit status.
+ * Runs until every process of the session has ended. When root has ended, the launcher is told. If
+ * root never says hello its file is removed. Returns the process's exit status.
  */
 int collector_run(struct collector_start *start);
 

@@ -119,6 +119,8 @@ bool footer_target(struct buf *ret, const struct recorder_start *start)
 	put_number(ret, HPW_TARGET_WALL_START_NS, wall_ns - since);
 	put_number(ret, HPW_TARGET_TSC_START, start->began.tsc);
 	put_number(ret, HPW_TARGET_TSC_HZ, start->tsc_hz);
+	if (start->forked)
+		put_number(ret, HPW_TARGET_FORKED, 1);
 	put_text(ret, HPW_TARGET_MODE, "exact");
 	put_text(ret, HPW_TARGET_WRITER, "heapwise " HW_VERSION);
 	return !ret->failed;

@@ -12,12 +12,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -30,12 +32,14 @@ struct launcher {
 	struct clock_pair began;
 	sigset_t old_mask;
 	struct sigaction old_child;
+	struct rlimit old_files;
 	pid_t target, collector;
 	int go;     /* write end: one byte lets the target go */
 	int failed; /* read end: errno if exec failed */
 	int control;
 	int file;
-	char *file_name;
+	char *file_name; /* of the recording */
+	char *file_now;  /* as it is called until the program has started: another if it replaces */
 };
 
 /* The target's environment: ours, with the runtime in front of LD_PRELOAD and the session's name.
@@ -63,10 +67,29 @@ static char **environment_make(const struct launcher *l)
 	return env;
 }
 
-static void target_main(struct launcher *l, char **env, int go, int failed)
+/* What execvp(3) does with a file that the kernel does not know: a script without #!. */
+#define SHELL "/bin/sh"
+
+static char **shell_argv_make(const struct launcher *l)
+{
+	size_t count = 1;
+	while (l->options->argv[count])
+		count++;
+	char **argv = calloc(count + 2, sizeof(*argv));
+	if (!argv)
+		return NULL;
+	argv[0] = (char *)SHELL;
+	argv[1] = (char *)l->options->program;
+	for (size_t i = 1; i < count; i++)
+		argv[i + 1] = l->options->argv[i];
+	return argv;
+}
+
+static void target_main(struct launcher *l, char **env, char **shell_argv, int go, int failed)
 {
 	sigaction(SIGCHLD, &l->old_child, NULL);
 	sigprocmask(SIG_SETMASK, &l->old_mask, NULL);
+	setrlimit(RLIMIT_NOFILE, &l->old_files);
 	char byte;
 	ssize_t n;
 	while ((n = read(go, &byte, 1)) < 0 && errno == EINTR)
@@ -75,6 +98,8 @@ static void target_main(struct launcher *l, char **env, int go, int failed)
 		_exit(125);
 	close(go);
 	execve(l->options->program, l->options->argv, env);
+	if (errno == ENOEXEC)
+		execve(SHELL, shell_argv, env);
 	int why = errno;
 	(void)!write(failed, &why, sizeof(why));
 	_exit(why == ENOENT ? 127 : 126);
@@ -84,7 +109,8 @@ static struct error *target_fork(struct launcher *l)
 {
 	int go[2], failed[2];
 	char **env = environment_make(l);
-	if (!env)
+	_cleanup_free_ char **shell_argv = shell_argv_make(l);
+	if (!env || !shell_argv)
 		return error_no_memory();
 	if (pipe2(go, O_CLOEXEC))
 		return error_errno(ERROR_ENVIRONMENT, errno, "can't create a pipe");
@@ -99,7 +125,7 @@ static struct error *target_fork(struct launcher *l)
 	if (!l->target) {
 		close(go[1]);
 		close(failed[0]);
-		target_main(l, env, go[0], failed[1]);
+		target_main(l, env, shell_argv, go[0], failed[1]);
 	}
 	int why = errno;
 	close(go[0]);
@@ -154,17 +180,36 @@ static struct error *file_name_make(struct launcher *l)
 	return l->file_name ? NULL : error_no_memory();
 }
 
+/* What is to be replaced stays as it is until the program has started. */
+static struct error *file_open_beside(struct launcher *l)
+{
+	int folder = (int)(strrchr(l->file_name, '/') - l->file_name);
+	if (asprintf(&l->file_now, "%.*s/.heapwise-XXXXXX", folder, l->file_name) < 0) {
+		l->file_now = NULL;
+		return error_no_memory();
+	}
+	l->file = mkostemp(l->file_now, O_CLOEXEC);
+	return l->file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't replace %s", l->file_name)
+			   : NULL;
+}
+
 static struct error *file_open(struct launcher *l)
 {
 	struct error *error = file_name_make(l);
 	if (error)
 		return error;
 	struct stat st;
-	if (l->options->overwrite && !lstat(l->file_name, &st) && !S_ISREG(st.st_mode))
+	bool exists = !lstat(l->file_name, &st);
+	if (exists && !S_ISREG(st.st_mode))
 		return error_create(ERROR_ENVIRONMENT,
-			"%s is not a regular file: -f replaces recordings only", l->file_name);
-	if (l->options->overwrite && unlink(l->file_name) && errno != ENOENT)
-		return error_errno(ERROR_ENVIRONMENT, errno, "can't replace %s", l->file_name);
+			"%s is not a regular file and can't be a recording; -o FILE takes another "
+			"name",
+			l->file_name);
+	if (exists && l->options->overwrite)
+		return file_open_beside(l);
+	l->file_now = strdup(l->file_name);
+	if (!l->file_now)
+		return error_no_memory();
 	l->file = open(l->file_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (l->file < 0 && errno == EEXIST)
 		return error_create(ERROR_ENVIRONMENT,
@@ -175,19 +220,50 @@ static struct error *file_open(struct launcher *l)
 	return NULL;
 }
 
+/* The program's limits are not the collector's: as far up as we may. */
+static void limits_raise(void)
+{
+	static const int limits[] = {
+		RLIMIT_FSIZE, RLIMIT_CPU, RLIMIT_AS, RLIMIT_DATA, RLIMIT_RSS, RLIMIT_NOFILE};
+	static const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
+	for (unsigned i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		struct rlimit limit;
+		if (!setrlimit(limits[i], &none) || getrlimit(limits[i], &limit))
+			continue;
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(limits[i], &limit);
+	}
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+	return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
+}
+
+/* Whoever waits for the end of some pipe must not wait for us. */
+static void close_others(int *kept, size_t count)
+{
+	qsort(kept, count, sizeof(*kept), compare_ints);
+	for (size_t i = 1; i < count; i++) {
+		if (kept[i] > kept[i - 1] + 1)
+			close_range((unsigned)kept[i - 1] + 1, (unsigned)kept[i] - 1, 0);
+	}
+}
+
 /* The collector: away from the terminal and its signals, nothing of ours left open. */
 static int collector_main(struct launcher *l, int control)
 {
 	setsid();
 	prctl(PR_SET_NAME, "heapwise-collect");
+	limits_raise();
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = 0; null >= 0 && fd < 3; fd++)
 		dup2(null, fd);
-	close(l->go);
-	close(l->failed);
-	close(l->control);
+	close_others((int[]){2, control, l->file, l->session.socket, l->session.lock, INT_MAX}, 6);
+	(void)!chdir("/");
 	signal(SIGCHLD, SIG_DFL);
-	static const int deaf[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGPIPE, SIGXFSZ};
+	static const int deaf[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGPIPE, SIGXFSZ,
+		SIGXCPU, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF};
 	for (unsigned i = 0; i < sizeof(deaf) / sizeof(deaf[0]); i++)
 		signal(deaf[i], SIG_IGN);
 	sigset_t none;
@@ -198,6 +274,8 @@ static int collector_main(struct launcher *l, int control)
 		.root = l->target,
 		.file = l->file,
 		.file_name = l->file_name,
+		.file_now = l->file_now,
+		.children = l->options->children,
 		.began = l->began};
 	return collector_run(&start);
 }
@@ -260,22 +338,52 @@ static bool is_stopped(pid_t pid)
 	return after && after[1] == ' ' && after[2] == 'T';
 }
 
-static void collect_totals(struct launcher *l, int status, struct launch_result *ret)
+/* One message of the collector. False: that was the last, or there will be none; *ret says. */
+static bool collect_one(struct launcher *l, struct launch_result *ret)
+{
+	union {
+		uint32_t is_end;
+		struct collector_recording recording;
+		struct collector_end end;
+	} message;
+	ssize_t n = recv(l->control, &message, sizeof(message), 0);
+	if (n == (ssize_t)sizeof(message.recording) && !message.is_end) {
+		void *moved = realloc(
+			ret->recordings, (ret->recording_count + 1) * sizeof(*ret->recordings));
+		if (moved) {
+			ret->recordings = moved;
+			ret->recordings[ret->recording_count++] = message.recording;
+		}
+		return true;
+	}
+	ret->collector = LAUNCH_COLLECTOR_DIED;
+	if (n == (ssize_t)sizeof(message.end) && message.is_end) {
+		ret->collector = LAUNCH_COLLECTOR_TOLD;
+		ret->end = message.end;
+	}
+	return false;
+}
+
+static void collect(struct launcher *l, int status, struct launch_result *ret)
 {
 	struct collector_ended ended = {HPW_EXIT_STATUS, (uint32_t)WEXITSTATUS(status)};
 	if (WIFSIGNALED(status))
 		ended = (struct collector_ended){HPW_EXIT_SIGNAL, (uint32_t)WTERMSIG(status)};
 	(void)!send(l->control, &ended, sizeof(ended), MSG_NOSIGNAL);
 	struct pollfd answer = {.fd = l->control, .events = POLLIN};
-	while (poll(&answer, 1, STOPPED_CHECK_MS) <= 0) {
-		/* Somebody has stopped the collector: it will finish the file when it is let go on.
-		 */
-		if (is_stopped(l->collector))
-			return;
-	}
-	ret->have_totals = recv(l->control, &ret->totals, sizeof(ret->totals), 0) ==
-			   (ssize_t)sizeof(ret->totals);
-	while (waitpid(l->collector, NULL, 0) < 0 && errno == EINTR)
+	do {
+		while (poll(&answer, 1, STOPPED_CHECK_MS) <= 0) {
+			if (is_stopped(l->collector)) {
+				ret->collector = LAUNCH_COLLECTOR_STOPPED;
+				session_leave(&l->session);
+				return;
+			}
+		}
+	} while (collect_one(l, ret));
+	if (ret->collector == LAUNCH_COLLECTOR_DIED)
+		session_remove(&l->session);
+	session_leave(&l->session);
+	while (!ret->end.stays && waitpid(l->collector, NULL, 0) < 0 && errno == EINTR)
 		;
 }
 
@@ -293,6 +401,15 @@ static void watch_signals(struct launcher *l, sigset_t *ret)
 	sigaction(SIGCHLD, &usual, &l->old_child);
 }
 
+/* A program may live with a few descriptors only; we need some ourselves. */
+static void files_raise(struct launcher *l)
+{
+	if (getrlimit(RLIMIT_NOFILE, &l->old_files))
+		return;
+	struct rlimit raised = {l->old_files.rlim_max, l->old_files.rlim_max};
+	setrlimit(RLIMIT_NOFILE, &raised);
+}
+
 /* Nothing has been started that matters: takes everything back. */
 static struct error *give_up(struct launcher *l, struct error *error)
 {
@@ -302,16 +419,35 @@ static struct error *give_up(struct launcher *l, struct error *error)
 		waitpid(l->target, NULL, 0);
 	if (l->file >= 0) {
 		close(l->file);
-		unlink(l->file_name);
+		unlink(l->file_now);
 	}
 	session_remove(&l->session);
+	free(l->file_now);
 	free(l->file_name);
 	return error;
+}
+
+/* Shared memory counts as a file: a hard limit below its size, that nobody here may raise. */
+static struct error *limits_check(void)
+{
+	static const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_max >= HW_SHM_BYTES)
+		return NULL;
+	if (!setrlimit(RLIMIT_FSIZE, &none)) {
+		setrlimit(RLIMIT_FSIZE, &limit); /* the program's stays; the collector may */
+		return NULL;
+	}
+	return error_create(ERROR_ENVIRONMENT,
+		"the hard limit of file sizes (ulimit -H -f) is %llu KiB, and recording needs %llu "
+		"MiB of shared memory; raise it, or set the soft limit alone (ulimit -S -f)",
+		(unsigned long long)limit.rlim_max >> 10, (unsigned long long)HW_SHM_BYTES >> 20);
 }
 
 struct error *launch(const struct launch_options *options, struct launch_result *ret)
 {
 	struct launcher l = {.options = options,
+		.session = {.socket = -1, .lock = -1},
 		.began = clock_pair_now(),
 		.go = -1,
 		.failed = -1,
@@ -319,14 +455,17 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 		.file = -1};
 	memset(ret, 0, sizeof(*ret));
 	sigset_t watched;
-	struct error *error = session_create(&l.session);
+	struct error *error = limits_check();
 	if (error)
 		return error;
+	files_raise(&l);
 	watch_signals(&l, &watched);
-	if ((error = target_fork(&l)) || (error = file_open(&l)) || (error = collector_fork(&l)))
+	if ((error = session_create(&l.session)) || (error = target_fork(&l)) ||
+		(error = file_open(&l)) || (error = collector_fork(&l)))
 		return give_up(&l, error);
 	close(l.file);
 	close(l.session.socket);
+	l.session.socket = -1;
 	(void)!write(l.go, "", 1);
 	close(l.go);
 	int why = 0;
@@ -334,10 +473,11 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 		ret->exec_errno = why;
 	close(l.failed);
 	wait_for_target(&l, &watched, &ret->status);
-	collect_totals(&l, ret->status, ret);
+	collect(&l, ret->status, ret);
 	close(l.control);
-	if (ret->exec_errno)
-		unlink(l.file_name);
+	if (ret->exec_errno && ret->collector != LAUNCH_COLLECTOR_TOLD)
+		unlink(l.file_now);
+	free(l.file_now);
 	ret->file = l.file_name;
 	/* What came too late to be passed on was meant for the program, not for us. */
 	const struct timespec none = {0, 0};
@@ -346,4 +486,11 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 	sigaction(SIGCHLD, &l.old_child, NULL);
 	sigprocmask(SIG_SETMASK, &l.old_mask, NULL);
 	return NULL;
+}
+
+void launch_result_deinit(struct launch_result *result)
+{
+	free(result->file);
+	free(result->recordings);
+	*result = (struct launch_result){.file = NULL};
 }

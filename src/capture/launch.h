@@ -6,24 +6,34 @@
 #ifndef CAPTURE_LAUNCH_H
 #define CAPTURE_LAUNCH_H
 
-#include "capture/recorder.h"
+#include "capture/collector.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct launch_options {
-	const char *program; /* path to execute */
-	char *const *argv;   /* argv[0] as typed */
-	const char *runtime; /* path of libheapwise-rt.so */
-	const char *file;    /* pattern with %p %n %h %%; NULL: heapwise.%n.%p.hpw */
+	const char *program;  /* path to execute */
+	char *const *argv;    /* argv[0] as typed */
+	const char *runtime;  /* path of libheapwise-rt.so */
+	const char *file;     /* pattern with %p %n %h %%; NULL: heapwise.%n.%p.hpw */
+	const char *children; /* which other processes are recorded: see collector.h */
 	bool overwrite;
+};
+
+enum launch_collector {
+	LAUNCH_COLLECTOR_TOLD,
+	LAUNCH_COLLECTOR_STOPPED, /* by a signal; when it goes on it completes the recordings */
+	LAUNCH_COLLECTOR_DIED,
 };
 
 struct launch_result {
 	int status;     /* as waitpid(2) gives it */
 	int exec_errno; /* the program could not be executed after all; status means nothing then */
-	char *file;     /* absolute name of the recording; caller frees */
-	bool have_totals; /* the collector completed the recording */
-	struct recorder_totals totals;
+	char *file;     /* absolute name of the recording of the program's first image */
+	enum launch_collector collector; /* other than TOLD: nothing below is known */
+	struct collector_end end;
+	struct collector_recording *recordings;
+	size_t recording_count;
 };
 
 /*
@@ -32,5 +42,6 @@ struct launch_result {
  * stopped, so is the caller.
  */
 struct error *launch(const struct launch_options *options, struct launch_result *ret);
+void launch_result_deinit(struct launch_result *result);
 
 #endif

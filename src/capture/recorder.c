@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #define FLUSH_NS 1000000000ull
+#define STACKS_KNOWN_BYTES (HW_NODES_MAX / 8)
 
 struct clock_pair clock_pair_now(void)
 {
@@ -309,9 +310,12 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 	error = rings_create(r);
 	if (error)
 		return error;
-	r->stacks_known = calloc(HW_NODES_MAX / 8, 1);
-	if (!r->stacks_known)
+	/* Not calloc: that would touch all of it once such a piece was freed before. */
+	void *known = mmap(NULL, STACKS_KNOWN_BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (known == MAP_FAILED)
 		return error_no_memory();
+	r->stacks_known = known;
 	const struct merge_sink sink = {.context = r,
 		.on_thread = on_thread,
 		.on_thread_end = on_thread_end,
@@ -371,7 +375,8 @@ void recorder_destroy(struct recorder *recorder)
 	tally_deinit(&recorder->tally);
 	encoder_deinit(&recorder->encoder);
 	buf_deinit(&recorder->payload);
-	free(recorder->stacks_known);
+	if (recorder->stacks_known)
+		munmap(recorder->stacks_known, STACKS_KNOWN_BYTES);
 	free(recorder->stacks);
 	error_destroy(recorder->error);
 	free(recorder);

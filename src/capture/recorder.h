@@ -25,6 +25,7 @@ struct clock_pair clock_pair_now(void);
 struct recorder_start {
 	pid_t pid;              /* as this side sees it */
 	pid_t target_pid, ppid; /* as the target sees them */
+	bool forked;            /* it began as a copy of another process, with that one's blocks */
 	uint64_t tsc_hz;
 	struct clock_pair began;
 	int file;              /* taken over */

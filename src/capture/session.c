@@ -3,11 +3,14 @@
 
 #include "base/cleanup.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -16,41 +19,115 @@
 /* A hello is sent right after the connection; who does not talk is not one of ours. */
 #define HELLO_MS 1000
 
+/* "heapwise." and six letters or digits. */
+#define FOLDER_PREFIX "heapwise."
+#define FOLDER_TEMPLATE FOLDER_PREFIX "XXXXXX"
+#define SOCKET_NAME "session"
+/* Another run may take a new folder for a dead one before it is locked: then make another. */
+#define FOLDER_TRIES 100
+
+static bool folder_lock(struct session *s)
+{
+	s->lock = open(s->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat here, there;
+	return s->lock >= 0 && !flock(s->lock, LOCK_EX | LOCK_NB) && !fstat(s->lock, &here) &&
+	       !stat(s->folder, &there) && here.st_ino == there.st_ino &&
+	       here.st_dev == there.st_dev;
+}
+
 static bool folder_make(struct session *s, const char *parent)
 {
-	int n = snprintf(s->folder, sizeof(s->folder), "%s/heapwise-XXXXXX", parent);
-	return n > 0 && (size_t)n < sizeof(s->folder) && mkdtemp(s->folder);
+	for (int tries = 0; tries < FOLDER_TRIES; tries++) {
+		int n = snprintf(s->folder, sizeof(s->folder), "%s/" FOLDER_TEMPLATE, parent);
+		if (n < 0 || (size_t)n >= sizeof(s->folder) || !mkdtemp(s->folder))
+			return false;
+		if (folder_lock(s))
+			return true;
+		int failed = errno;
+		rmdir(s->folder);
+		session_leave(s);
+		errno = failed;
+	}
+	return false;
+}
+
+/* Removes the folder if it is ours, looks like one of these, and nobody holds its lock. */
+static void reap(int parent, const char *name)
+{
+	if (strncmp(name, FOLDER_PREFIX, strlen(FOLDER_PREFIX)) != 0 ||
+		strlen(name) != strlen(FOLDER_TEMPLATE))
+		return;
+	_cleanup_close_ int folder =
+		openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	if (folder < 0 || fstat(folder, &st) || st.st_uid != geteuid() ||
+		flock(folder, LOCK_EX | LOCK_NB))
+		return;
+	unlinkat(folder, SOCKET_NAME, 0);
+	unlinkat(parent, name, AT_REMOVEDIR); /* fails if there is anything else in it */
+}
+
+static inline void closedir_cleanup(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+static void reap_all(const char *parent)
+{
+	_cleanup_(closedir_cleanup) DIR *dir = opendir(parent);
+	for (struct dirent *entry; dir && (entry = readdir(dir));)
+		reap(dirfd(dir), entry->d_name);
+}
+
+static struct error *session_listen(struct session *s)
+{
+	snprintf(s->path, sizeof(s->path), "%s/" SOCKET_NAME, s->folder);
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	strcpy(address.sun_path, s->path);
+	s->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (s->socket < 0 || bind(s->socket, (struct sockaddr *)&address, sizeof(address)) ||
+		listen(s->socket, SOMAXCONN))
+		return error_errno(ERROR_ENVIRONMENT, errno, "can't listen on %s", s->path);
+	return NULL;
 }
 
 struct error *session_create(struct session *ret)
 {
-	struct session s = {.socket = -1};
+	struct session s = {.socket = -1, .lock = -1};
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	bool made = runtime && *runtime == '/' && folder_make(&s, runtime);
-	if (!made && !folder_make(&s, "/tmp"))
-		return error_errno(ERROR_ENVIRONMENT, errno,
-			"can't create a folder for the session's socket in /tmp");
-	snprintf(s.path, sizeof(s.path), "%s/session", s.folder);
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	strcpy(address.sun_path, s.path);
-	s.socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (s.socket < 0 || bind(s.socket, (struct sockaddr *)&address, sizeof(address)) ||
-		listen(s.socket, 128)) {
-		int failed = errno;
+	if (!runtime || *runtime != '/' || !folder_make(&s, runtime)) {
+		runtime = "/tmp";
+		if (!folder_make(&s, runtime))
+			return error_errno(ERROR_ENVIRONMENT, errno,
+				"can't create a folder for the session's socket in /tmp");
+	}
+	reap_all(runtime);
+	struct error *error = session_listen(&s);
+	if (error) {
 		session_remove(&s);
-		return error_errno(ERROR_ENVIRONMENT, failed, "can't listen on %s", s.path);
+		return error;
 	}
 	*ret = s;
 	return NULL;
 }
 
-void session_remove(struct session *session)
+void session_leave(struct session *session)
 {
 	if (session->socket >= 0)
 		close(session->socket);
-	session->socket = -1;
+	if (session->lock >= 0)
+		close(session->lock);
+	session->socket = session->lock = -1;
+}
+
+void session_remove(struct session *session)
+{
+	if (session->lock < 0)
+		return;
 	unlink(session->path);
 	rmdir(session->folder);
+	session_leave(session);
 }
 
 bool session_accept(const struct session *session, struct session_caller *ret)

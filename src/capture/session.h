@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The place where recorded processes and their collector meet: a socket in a folder that only this
- * user can enter.
+ * user can enter. (An abstract socket would leave nothing behind, but belongs to one network
+ * namespace.)
+ *
+ * The folder is locked (flock(2)) by whoever may still remove it: launcher and collector share one
+ * open file, so the lock goes when the last of them has, however it went. A folder without a lock
+ * is a dead session's; the next session_create() takes it away.
  */
 #ifndef CAPTURE_SESSION_H
 #define CAPTURE_SESSION_H
@@ -16,12 +21,16 @@ struct session {
 	char folder[64];
 	char path[80]; /* the socket; what HEAPWISE_SESSION says */
 	int socket;
+	int lock; /* the folder, open and locked */
 };
 
 /* In $XDG_RUNTIME_DIR if that is usable, else in /tmp. */
 struct error *session_create(struct session *ret);
 
-/* Closes the socket and removes it and the folder. */
+/* Closes both descriptors and leaves the folder to the other process that has them. */
+void session_leave(struct session *session);
+
+/* Removes the socket and the folder and closes; nothing, if that has been done. */
 void session_remove(struct session *session);
 
 /* A process that says hello. */

@@ -21,10 +21,14 @@
 /* As env(1): our own failures leave the program's range of statuses alone. */
 enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
+enum { OPT_CHILDREN = 256 };
+
 static const struct option_spec option_specs[] = {
 	{'o', "output", "FILE",
 		"the recording (default: heapwise.%n.%p.hpw); %n program, %p PID, %h host"},
 	{'f', "force", NULL, "replace FILE if it exists"},
+	{OPT_CHILDREN, "children", "WHICH",
+		"other processes to record: all (default), no, or a pattern of program names"},
 	{'q', "quiet", NULL, "no summary at the end"},
 	{0},
 };
@@ -45,6 +49,9 @@ static int parse(const struct command *command, int argc, char **argv, struct re
 			break;
 		case 'f':
 			ret->launch.overwrite = true;
+			break;
+		case OPT_CHILDREN:
+			ret->launch.children = options.argument;
 			break;
 		case 'q':
 			ret->quiet = true;
@@ -85,45 +92,64 @@ static char *runtime_find(void)
 	return NULL;
 }
 
-static void say_totals(const struct launch_result *r)
+/* "1 event", "1,204 events" */
+static void add_counted(struct text *text, uint64_t count, const char *one, const char *many)
 {
-	const struct recorder_totals *t = &r->totals;
+	text_add_count(text, count);
+	text_add(text, count == 1 ? one : many);
+}
+
+static void add_unfreed(struct text *text, const struct recorder_totals *t)
+{
+	if (t->live_blocks) {
+		text_add_bytes(text, t->live_bytes);
+		text_add(text, " in ");
+		add_counted(text, t->live_blocks, " block was", " blocks were");
+		text_add(text, " never freed");
+	} else if (t->notes & HPW_NOTE_NOT_ATTACHED) {
+		text_add(text, "NOTHING was seen: no room for the recorder inside the program "
+			       "(ulimit -v?)");
+	} else if (t->notes & HPW_NOTE_OWN_MALLOC) {
+		text_add(text, "the executable defines malloc itself, whose calls are NOT seen");
+	} else {
+		text_add(text, t->allocations ? "every block was freed" : "nothing was allocated");
+	}
+	if (t->lost) {
+		text_add(text, "; ");
+		add_counted(text, t->lost, " event was", " events were");
+		text_add(text, " LOST, figures are too low");
+	}
+}
+
+static void add_allocations(struct text *text, const struct recorder_totals *t)
+{
+	text_add(text, "peak ");
+	text_add_bytes(text, t->peak_bytes);
+	text_add(text, ", ");
+	add_counted(text, t->allocations, " allocation", " allocations");
+	text_add(text, " of ");
+	text_add_bytes(text, t->allocated_bytes);
+}
+
+static void say_text(struct text *text)
+{
+	message("%s", text->data ? text->data : "");
+	text_clear(text);
+}
+
+static void say_totals(const struct recorder_totals *t)
+{
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
 	text_add(&text, "recorded ");
-	text_add_count(&text, t->events);
-	text_add(&text, " events in ");
+	add_counted(&text, t->events, " event", " events");
+	text_add(&text, " in ");
 	text_add_duration_ns(&text, t->duration_ns);
-	text_add(&text, "; peak ");
-	text_add_bytes(&text, t->peak_bytes);
-	text_add(&text, ", ");
-	text_add_count(&text, t->allocations);
-	text_add(&text, " allocations of ");
-	text_add_bytes(&text, t->allocated_bytes);
-	message("%s", text.data ? text.data : "");
-	text.len = 0;
-	if (t->live_blocks) {
-		text_add_bytes(&text, t->live_bytes);
-		text_add(&text, " in ");
-		text_add_count(&text, t->live_blocks);
-		text_add(&text, " blocks were never freed");
-	} else if (t->notes & HPW_NOTE_NOT_ATTACHED) {
-		text_add(&text, "NOTHING was seen: no room for the recorder inside the program "
-				"(ulimit -v?)");
-	} else if (t->notes & HPW_NOTE_OWN_MALLOC) {
-		text_add(&text, "the executable defines malloc itself, whose calls are NOT seen");
-	} else {
-		text_add(&text, t->allocations ? "every block was freed" : "nothing was allocated");
-	}
-	if (t->lost) {
-		text_add(&text, "; ");
-		text_add_count(&text, t->lost);
-		text_add(&text, " events were LOST, figures are too low");
-	}
-	message("%s", text.data ? text.data : "");
-	if (t->children)
-		message("%llu other process%s it started were not recorded",
-			(unsigned long long)t->children, t->children == 1 ? "" : "es");
+	text_add(&text, "; ");
+	add_allocations(&text, t);
+	say_text(&text);
+	add_unfreed(&text, t);
+	say_text(&text);
 }
 
 /* The file as it is shortest to type from here. */
@@ -136,24 +162,98 @@ static const char *short_name(const char *file)
 	return !strncmp(file, folder, n) && file[n] == '/' ? file + n + 1 : file;
 }
 
+static void say_recordings(const struct launch_result *r)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	add_counted(&text, r->end.recordings, " recording", " recordings");
+	text_add(&text, " of ");
+	add_counted(&text, r->end.processes, " process", " processes");
+	if (r->recording_count < r->end.recordings)
+		text_printf(&text, "; those with the most allocations are");
+	text_add(&text, ":");
+	say_text(&text);
+	for (size_t i = 0; i < r->recording_count; i++) {
+		const struct collector_recording *one = &r->recordings[i];
+		text_printf(&text, "  %s: %s (%d), ", short_name(one->file), one->command,
+			(int)one->pid);
+		add_allocations(&text, &one->totals);
+		text_add(&text, "; ");
+		add_unfreed(&text, &one->totals);
+		if (one->totals.write_error)
+			text_add(&text, "; INCOMPLETE on disk");
+		say_text(&text);
+	}
+}
+
+static void say_others(const struct collector_end *end)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	if (end->living) {
+		add_counted(&text, end->living, " other process goes on", " other processes go on");
+		text_add(&text, end->living == 1 ? "; its recording is complete when it has ended"
+						 : "; their recordings are complete when they have "
+						   "ended");
+		say_text(&text);
+	}
+	if (end->unrecorded) {
+		add_counted(&text, end->unrecorded, " other process that it started was",
+			" other processes that it started were");
+		text_add(&text, " not recorded");
+		say_text(&text);
+	}
+}
+
+/* What is wrong is said with -q too. Returns the recording to look at first, NULL: there is none.
+ */
+static const struct collector_recording *say_faults(const struct launch_result *r)
+{
+	if (r->collector != LAUNCH_COLLECTOR_TOLD) {
+		message(r->collector == LAUNCH_COLLECTOR_STOPPED
+				? "the collector is stopped; when it goes on, it completes %s"
+				: "the collector was killed; what %s holds can be read",
+			short_name(r->file));
+		return NULL;
+	}
+	if (!r->recording_count) {
+		message("nothing was recorded: %s",
+			r->end.message[0] ? r->end.message
+					  : "the program ended without loading the runtime");
+		return NULL;
+	}
+	if (r->end.message[0])
+		message("%s", r->end.message);
+	const struct collector_recording *most = &r->recordings[0];
+	for (size_t i = 0; i < r->recording_count; i++) {
+		const struct recorder_totals *t = &r->recordings[i].totals;
+		if (t->write_error)
+			message("%s", t->message);
+		if (t->allocations > most->totals.allocations)
+			most = &r->recordings[i];
+	}
+	return most;
+}
+
 static void say_end(const struct launch_result *r, bool quiet)
 {
-	if (!r->have_totals) {
-		message("the collector was killed or stopped; what %s holds can be read",
-			short_name(r->file));
+	signal(SIGXFSZ, SIG_IGN); /* the program's limit holds for our words as well */
+	const struct collector_recording *first = say_faults(r);
+	if (!first || quiet)
 		return;
-	}
-	if (!r->totals.connected) {
-		message("nothing was recorded: the program ended without loading the runtime%s%s",
-			r->totals.message[0] ? ": " : "", r->totals.message);
-		return;
-	}
-	if (r->totals.write_error)
-		message("%s", r->totals.message);
-	if (quiet)
-		return;
-	say_totals(r);
-	message("now type: heapwise report %s", short_name(r->file));
+	bool one = r->end.recordings == 1;
+	if (one)
+		say_totals(&first->totals);
+	else
+		say_recordings(r);
+	say_others(&r->end);
+	if (first->totals.write_error)
+		message("the figures above are whole, the file is not; for what it holds type: "
+			"heapwise report %s",
+			short_name(first->file));
+	else
+		message("now type: heapwise report %s%s", short_name(first->file),
+			one ? "" : " (the one with the most allocations)");
 }
 
 /* Ends as the program did; a second core file would help nobody. */
@@ -180,6 +280,12 @@ static int refuse(struct error *error, enum program_state state)
 						 : EXIT_OURS;
 }
 
+static int say_not_executed(const char *name, int why)
+{
+	message("%s: %s", name, strerror(why));
+	return why == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
 /*
  * A closed standard stream stays closed for the program (the place holder goes at exec), but none
  * of our own descriptors may come to stand in its place.
@@ -195,7 +301,7 @@ static void hold_standard_streams(void)
 static int run(const struct command *command, int argc, char **argv)
 {
 	hold_standard_streams();
-	struct request request = {.quiet = false};
+	struct request request = {.launch = {.children = COLLECTOR_CHILDREN_ALL}};
 	int code = parse(command, argc, argv, &request);
 	if (code >= 0)
 		return code;
@@ -218,27 +324,37 @@ static int run(const struct command *command, int argc, char **argv)
 		message_error(error);
 		return EXIT_OURS;
 	}
-	_cleanup_free_ char *file = result.file;
-	if (result.exec_errno) {
-		message("%s: %s", request.launch.argv[0], strerror(result.exec_errno));
-		return result.exec_errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
-	}
-	say_end(&result, request.quiet);
+	if (result.exec_errno)
+		code = say_not_executed(request.launch.argv[0], result.exec_errno);
+	else
+		say_end(&result, request.quiet);
 	fflush(stderr);
-	return end_like(result.status);
+	int status = result.status;
+	launch_result_deinit(&result);
+	return code >= 0 ? code : end_like(status);
 }
 
 const struct command command_run = {
 	.name = "run",
-	.synopsis = "[-o FILE] [-f] [-q] [--] PROGRAM [ARGUMENT…]",
+	.synopsis = "[-o FILE] [-f] [-q] [--children WHICH] [--] PROGRAM [ARGUMENT…]",
 	.what = "Starts a program and records where its heap goes.",
 	.about = "The program's streams, folder, signals and ending are its own: the exit status "
 		 "is its status,\n"
 		 "or the same signal. Failures of this command are 125, 126 (not executable) and "
 		 "127 (not\n"
-		 "found), as for env(1).\n",
+		 "found), as for env(1).\n"
+		 "\n"
+		 "Processes that the program starts are recorded too. The program gets FILE, x.hpw "
+		 "say; another\n"
+		 "process x.PID.hpw; a program that a process goes on as (exec) x.PID.N.hpw, N "
+		 "from 1. The command\n"
+		 "returns when the program ends; a collector stays for processes that live on, "
+		 "and completes\n"
+		 "their recordings. --children 'cc*' records only processes of programs whose "
+		 "file name matches.\n",
 	.examples = "  heapwise run ./app --fast input.txt\n"
-		    "  heapwise run -o before.hpw -- jq . big.json\n",
+		    "  heapwise run -o before.hpw -- jq . big.json\n"
+		    "  heapwise run --children=cc1 -o build.hpw -- make\n",
 	.options = option_specs,
 	.stops_at_operand = true,
 	.run = run,

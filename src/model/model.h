@@ -50,6 +50,7 @@ struct target {
 	const char *cwd;
 	const char *host;
 	uint32_t pid, ppid; /* 0: unknown */
+	bool forked;        /* it began as a copy of its parent, with the parent's blocks */
 	enum exit_kind exit_kind;
 	int exit_value;         /* status or signal number */
 	uint64_t wall_start_ns; /* CLOCK_REALTIME when recording began; 0: unknown */
@@ -72,6 +73,7 @@ struct recording {
 	uint64_t duration_ns;
 	uint64_t repairs;          /* places where alloc and free of an address did not alternate */
 	uint64_t unknown_frees;    /* of blocks whose allocation was not recorded */
+	uint64_t inherited_frees;  /* of blocks that the process was forked with */
 	uint64_t mismatched_frees; /* free of a new[], delete of a malloc… */
 	uint64_t stacks_full;      /* events whose stack did not fit the table of stacks */
 	uint64_t children_unrecorded; /* processes the target started */

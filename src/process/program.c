@@ -11,6 +11,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,14 +133,44 @@ static const char *sanitizer_in(const struct image *strings)
 	return NULL;
 }
 
+/* Both classes have type and machine at the same place, in the byte order that they name. */
+static uint16_t header_field(const struct image *image, size_t offset)
+{
+	const uint8_t *b = image->data + offset;
+	bool big = image->data[EI_DATA] == ELFDATA2MSB;
+	return (uint16_t)(big ? b[0] << 8 | b[1] : b[1] << 8 | b[0]);
+}
+
+/* The class, the type, the machine: junk behind the magic is no program of any kind. */
+static struct error *check_header(
+	const char *path, const struct image *image, enum program_state *ret_state)
+{
+	bool narrow = image->bytes > EI_CLASS && image->data[EI_CLASS] == ELFCLASS32;
+	bool known = narrow || (image->bytes > EI_CLASS && image->data[EI_CLASS] == ELFCLASS64);
+	bool ordered = image->bytes >= EI_NIDENT &&
+		       (image->data[EI_DATA] == ELFDATA2LSB || image->data[EI_DATA] == ELFDATA2MSB);
+	size_t bytes = narrow ? sizeof(Elf32_Ehdr) : sizeof(Elf64_Ehdr);
+	uint16_t type = known && ordered && image->bytes >= bytes
+				? header_field(image, offsetof(Elf64_Ehdr, e_type))
+				: ET_NONE;
+	if (type != ET_EXEC && type != ET_DYN) {
+		*ret_state = PROGRAM_NOT_EXECUTABLE;
+		return error_create(ERROR_ENVIRONMENT, "%s: is not a valid ELF program", path);
+	}
+	uint16_t machine = header_field(image, offsetof(Elf64_Ehdr, e_machine));
+	if (narrow)
+		return refuse(path, "it is a 32-bit program; only x86-64 ones can be", ret_state);
+	if (machine != EM_X86_64 || image->data[EI_DATA] != ELFDATA2LSB)
+		return refuse(path, "it is not an x86-64 program", ret_state);
+	return NULL;
+}
+
 static struct error *check_elf(
 	const char *path, const struct image *image, enum program_state *ret_state)
 {
-	const Elf64_Ehdr *e = at(image, 0, sizeof(*e));
-	if (!e || image->data[EI_CLASS] == ELFCLASS32)
-		return refuse(path, "it is a 32-bit program; only x86-64 ones can be", ret_state);
-	if (e->e_machine != EM_X86_64 || image->data[EI_DATA] != ELFDATA2LSB)
-		return refuse(path, "it is not an x86-64 program", ret_state);
+	struct error *error = check_header(path, image, ret_state);
+	if (error)
+		return error;
 	const Elf64_Phdr *interp = phdr_of(image, PT_INTERP);
 	if (!interp)
 		return refuse(path,
@@ -219,8 +250,10 @@ static struct error *check_file(const char *path, int scripts, enum program_stat
 			end++;
 		_cleanup_free_ char *interpreter =
 			strndup((const char *)image.data + start, end - start);
-		error = interpreter ? check_file(interpreter, scripts + 1, ret_state)
-				    : error_no_memory();
+		if (!interpreter)
+			error = error_no_memory();
+		else if (*interpreter) /* else it is as if there were no #! */
+			error = check_file(interpreter, scripts + 1, ret_state);
 	}
 	file_map_deinit(&map);
 	return error;

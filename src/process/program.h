@@ -16,9 +16,10 @@ enum program_state {
 
 /*
  * Finds `name` as execvp(3) would (in $PATH unless it has a slash) and looks at the file, and at
- * its interpreter if it is a script. On PROGRAM_OK *ret_path is the file to execute (caller frees)
- * and NULL is returned. Otherwise an error whose message is one sentence with the reason and the
- * way out, and *ret_state says which kind.
+ * its interpreter if it is a script with #!. What is neither a script nor ELF is PROGRAM_OK: the
+ * kernel may know it, and if it does not it is a shell's, as for execvp(3). On PROGRAM_OK *ret_path
+ * is the file to execute (caller frees) and NULL is returned. Otherwise an error whose message is
+ * one sentence with the reason and the way out, and *ret_state says which kind.
  */
 struct error *program_find(const char *name, char **ret_path, enum program_state *ret_state);
 

@@ -284,6 +284,17 @@ static void put_totals_replay(struct reader *reader)
 	recording->mismatched_frees = reader->replay.mismatched;
 }
 
+/* A forked process frees blocks of its parent's; when nothing was lost all unknown ones are these.
+ */
+static void put_inherited(struct reader *reader)
+{
+	struct recording *recording = build_recording(reader->model);
+	if (!build_target(reader->model)->forked || recording->lost_events)
+		return;
+	recording->inherited_frees = recording->unknown_frees;
+	recording->unknown_frees = 0;
+}
+
 /* What only the writer knows: 0 if the summary is missing. */
 static void put_summary(struct reader *reader)
 {
@@ -427,6 +438,7 @@ static struct error *put_all(struct reader *reader)
 	else
 		put_totals_summary(reader);
 	put_summary(reader);
+	put_inherited(reader);
 	struct error *error = put_sites(reader);
 	if (!error)
 		error = put_threads(reader);

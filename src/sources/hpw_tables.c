@@ -22,7 +22,7 @@ enum target_value { VALUE_NUMBER, VALUE_TEXT, VALUE_ARGUMENT };
 
 /* Keys that are numbers; the place of each is taken from the table below. */
 struct target_numbers {
-	uint64_t pid, ppid, wall_start_ns, tsc_start, tsc_hz;
+	uint64_t pid, ppid, wall_start_ns, tsc_start, tsc_hz, forked;
 };
 
 static const struct {
@@ -41,6 +41,7 @@ static const struct {
 		false},
 	{HPW_TARGET_TSC_START, VALUE_NUMBER, offsetof(struct target_numbers, tsc_start), false},
 	{HPW_TARGET_TSC_HZ, VALUE_NUMBER, offsetof(struct target_numbers, tsc_hz), false},
+	{HPW_TARGET_FORKED, VALUE_NUMBER, offsetof(struct target_numbers, forked), false},
 	{HPW_TARGET_MODE, VALUE_TEXT, offsetof(struct recording, mode), true},
 	{HPW_TARGET_WRITER, VALUE_TEXT, offsetof(struct recording, writer), true},
 };
@@ -94,6 +95,7 @@ static struct error *decode_target(struct hpw_tables *tables, const struct hpw_p
 	struct target *target = build_target(tables->model);
 	target->pid = (uint32_t)numbers.pid;
 	target->ppid = (uint32_t)numbers.ppid;
+	target->forked = numbers.forked == 1;
 	target->wall_start_ns = numbers.wall_start_ns;
 	tables->clock.tsc_start = numbers.tsc_start;
 	tables->clock.hz = numbers.tsc_hz;

@@ -117,6 +117,7 @@ static void put_recording(struct json *json, const struct page *page)
 		MEMBER(duration_ns),
 		MEMBER(repairs),
 		MEMBER(unknown_frees),
+		MEMBER(inherited_frees),
 		MEMBER(mismatched_frees),
 		MEMBER(stacks_full),
 		MEMBER(children_unrecorded),

@@ -45,6 +45,7 @@ static void compare_totals(const struct totals *a, const struct totals *b)
 static void compare_recordings(const struct recording *a, const struct recording *b)
 {
 	COMPARE(unknown_frees);
+	COMPARE(inherited_frees);
 	COMPARE(mismatched_frees);
 	compare("footer: complete", 0, a->complete, true);
 	compare("replay: complete", 0, b->complete, true);

@@ -146,6 +146,7 @@ CASE(verdict_incomplete, "damage, loss and repairs are said plainly")
 	recording->lost_events = 1234567;
 	recording->repairs = 1;
 	recording->unknown_frees = 2;
+	recording->inherited_frees = 1;
 	recording->stacks_full = 3;
 	recording->children_unrecorded = 1;
 	recording->longest_wait_ns = 250000000;
@@ -159,6 +160,7 @@ CASE(verdict_incomplete, "damage, loss and repairs are said plainly")
 		"low, and blocks whose free was lost look never freed.\n"
 		"1 place repaired where allocation and free of an address did not alternate.\n"
 		"2 frees of blocks whose allocation was not recorded.\n"
+		"1 free of blocks that it had from the process that it was forked from.\n"
 		"3 events without a stack: the table of stacks was full.\n"
 		"1 child process could not be recorded.\n"
 		"A thread of the program waited up to 250 ms for the recorder.\n");

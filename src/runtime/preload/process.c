@@ -411,6 +411,11 @@ struct rt_thread *rt_thread_start(void)
 	return t;
 }
 
+const char *rt_process_session(void)
+{
+	return session_path;
+}
+
 static void withdraw_rules(void *context, uint64_t start, uint64_t end)
 {
 	rt_rules_withdraw(context, start, end);

@@ -119,11 +119,15 @@ struct tables {
 	const uint32_t *gnu_hash;
 	const ElfW(Sym) * symbols;
 	const char *strings;
+	const uint16_t *versions; /* NULL: the symbols have none */
 };
+
+/* In the table of versions: not the one that is linked with today. */
+#define VERSION_HIDDEN 0x8000u
 
 static bool tables_of(const struct link_map *map, struct tables *ret)
 {
-	*ret = (struct tables){NULL, NULL, NULL};
+	*ret = (struct tables){NULL, NULL, NULL, NULL};
 	for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++) {
 		/* The linker relocates these in place, except in the vdso, whose dynamic section is
 		 * read-only. */
@@ -135,6 +139,8 @@ static bool tables_of(const struct link_map *map, struct tables *ret)
 			ret->symbols = (const ElfW(Sym) *)at;
 		else if (d->d_tag == DT_STRTAB)
 			ret->strings = (const char *)at;
+		else if (d->d_tag == DT_VERSYM)
+			ret->versions = (const uint16_t *)at;
 	}
 	return ret->gnu_hash && ret->symbols && ret->strings;
 }
@@ -163,6 +169,7 @@ static void *symbol_in(const struct link_map *map, const char *name, uint32_t ha
 		const ElfW(Sym) *s = &t.symbols[i];
 		if ((h | 1) == (hash | 1) && s->st_shndx != SHN_UNDEF &&
 			ELF64_ST_TYPE(s->st_info) == STT_FUNC &&
+			!(t.versions && t.versions[i] & VERSION_HIDDEN) &&
 			!strcmp(t.strings + s->st_name, name))
 			return (void *)(map->l_addr + s->st_value);
 		if (h & 1)
@@ -232,6 +239,12 @@ void rt_real_resolve(void)
 		{"free_sized", offsetof(struct rt_real, free_sized)},
 		{"free_aligned_sized", offsetof(struct rt_real, free_aligned_sized)},
 		{"dlclose", offsetof(struct rt_real, dlclose)},
+		{"execve", offsetof(struct rt_real, execve)},
+		{"execvpe", offsetof(struct rt_real, execvpe)},
+		{"fexecve", offsetof(struct rt_real, fexecve)},
+		{"execveat", offsetof(struct rt_real, execveat)},
+		{"posix_spawn", offsetof(struct rt_real, posix_spawn)},
+		{"posix_spawnp", offsetof(struct rt_real, posix_spawnp)},
 		{"prctl", offsetof(struct rt_real, prctl)},
 		{"syscall", offsetof(struct rt_real, syscall)},
 		{"fork", offsetof(struct rt_real, fork)},

@@ -8,6 +8,7 @@
 #ifndef RUNTIME_REAL_H
 #define RUNTIME_REAL_H
 
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -25,6 +26,14 @@ struct rt_real {
 	void (*free_sized)(void *, size_t);                 /* NULL before C23's libc */
 	void (*free_aligned_sized)(void *, size_t, size_t); /* NULL before C23's libc */
 	int (*dlclose)(void *);
+	int (*execve)(const char *, char *const *, char *const *);
+	int (*execvpe)(const char *, char *const *, char *const *);
+	int (*fexecve)(int, char *const *, char *const *);
+	int (*execveat)(int, const char *, char *const *, char *const *, int); /* glibc 2.34 */
+	int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+		const posix_spawnattr_t *, char *const *, char *const *);
+	int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+		const posix_spawnattr_t *, char *const *, char *const *);
 	int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
 	long (*syscall)(long, long, long, long, long, long, long);
 	int (*fork)(void);
@@ -48,7 +57,7 @@ extern struct rt_real rt_real;
 void rt_real_resolve(void);
 
 /*
- * The next definition of a symbol after this library in load order, whatever its version; NULL if
+ * The next definition of a symbol after this library in load order, of its default version; NULL if
  * there is none. Reads the objects' own hash tables: unlike dlsym it takes no lock and never
  * allocates.
  */

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/subject.h"
+
+#include "base/cleanup.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Numbers tried for one name before giving up. */
+#define NAMES_MAX 10000
+
+struct subject *subject_create(pid_t pid)
+{
+	struct subject *s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->pid = pid;
+	s->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (s->pidfd < 0) {
+		free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void subject_destroy(struct subject *subject)
+{
+	if (!subject)
+		return;
+	recorder_destroy(subject->recorder);
+	close(subject->pidfd);
+	free(subject);
+}
+
+bool subject_has_ended(const struct subject *subject)
+{
+	struct pollfd ended = {.fd = subject->pidfd, .events = POLLIN};
+	return poll(&ended, 1, 0) == 1;
+}
+
+/* The last field of /proc/PID/stat (proc(5): exit_code), as waitpid(2) gives it. The kernel shows 0
+ * to those who may not see it. */
+static bool exit_code_read(pid_t pid, int *ret)
+{
+	char path[64], text[1024];
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) || (geteuid() != 0 && st.st_uid != geteuid()))
+		return false;
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return false;
+	text[n] = 0;
+	const char *state = strrchr(text, ')'), *last = strrchr(text, ' ');
+	if (!state || strncmp(state, ") Z", 3) != 0 || last <= state)
+		return false;
+	*ret = atoi(last);
+	return true;
+}
+
+/* linux/pidfd.h of Linux 6.15: PIDFD_GET_INFO. It knows the exit code once the parent has asked for
+ * it. */
+struct pidfd_info_v0 {
+	uint64_t mask, cgroup;
+	uint32_t ids[11];
+	int32_t exit_code;
+};
+static_assert(sizeof(struct pidfd_info_v0) == 64, "the kernel's");
+#define GET_INFO _IOWR(0xFF, 11, struct pidfd_info_v0)
+#define INFO_EXIT (1u << 3)
+
+static bool exit_code_ask(int pidfd, int *ret)
+{
+	struct pidfd_info_v0 info = {.mask = INFO_EXIT};
+	if (ioctl(pidfd, GET_INFO, &info) || !(info.mask & INFO_EXIT))
+		return false;
+	*ret = info.exit_code;
+	return true;
+}
+
+enum hpw_exit_kind subject_ending(const struct subject *subject, uint32_t *ret_value)
+{
+	int status;
+	*ret_value = 0;
+	/* The parent may ask while we do: then the second time helps. */
+	if (!exit_code_ask(subject->pidfd, &status) && !exit_code_read(subject->pid, &status) &&
+		!exit_code_ask(subject->pidfd, &status))
+		return HPW_EXIT_UNKNOWN;
+	bool killed = WIFSIGNALED(status);
+	*ret_value = (uint32_t)(killed ? WTERMSIG(status) : WEXITSTATUS(status));
+	return killed ? HPW_EXIT_SIGNAL : HPW_EXIT_STATUS;
+}
+
+void subject_command(pid_t pid, char ret[static SUBJECT_COMMAND_MAX])
+{
+	char path[64], exe[4096];
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	ssize_t n = readlink(path, exe, sizeof(exe) - 1);
+	exe[n > 0 ? n : 0] = 0;
+	const char *slash = strrchr(exe, '/');
+	snprintf(
+		ret, SUBJECT_COMMAND_MAX, "%.*s", SUBJECT_COMMAND_MAX - 1, slash ? slash + 1 : exe);
+}
+
+int subject_file_create(struct subject *subject, const char *root_file)
+{
+	size_t stem = strlen(root_file);
+	const char *extension = stem > 4 && !strcmp(root_file + stem - 4, ".hpw") ? ".hpw" : "";
+	stem -= strlen(extension);
+	for (uint32_t n = subject->images; n < subject->images + NAMES_MAX; n++) {
+		char number[16] = "";
+		if (n)
+			snprintf(number, sizeof(number), ".%u", n);
+		snprintf(subject->file, sizeof(subject->file), "%.*s.%d%s%s", (int)stem, root_file,
+			(int)subject->pid, number, extension);
+		int fd = open(
+			subject->file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd >= 0 || errno != EEXIST)
+			return fd;
+	}
+	return -1;
+}
+
+struct error *subject_record(
+	struct subject *subject, struct session_caller *caller, uint64_t tsc_hz, int file)
+{
+	const struct recorder_start start = {.pid = caller->pid,
+		.target_pid = caller->hello.pid,
+		.ppid = caller->hello.ppid,
+		.forked = caller->hello.reason == HW_HELLO_FORK,
+		.tsc_hz = tsc_hz,
+		.began = clock_pair_now(),
+		.file = file,
+		.file_name = subject->file};
+	struct error *error = recorder_create(&start, &subject->recorder);
+	subject_command(subject->pid, subject->command);
+	subject->images++;
+	if (error) {
+		session_answer(caller, -1);
+		return error;
+	}
+	session_answer(caller, subject->recorder->memory);
+	close(subject->recorder->memory);
+	subject->recorder->memory = -1;
+	return NULL;
+}

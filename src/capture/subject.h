@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A process that the collector watches: recorded, one image after the other, or only known to be
+ * one of ours that has not said anything yet.
+ *
+ * Names. The first image of the launched program gets FILE. Everything else inserts into it, before
+ * the extension .hpw if it has that: .PID for the first image of another process, .PID.N for image
+ * number N (from 1) of any process. N grows further as long as such a file exists already.
+ */
+#ifndef CAPTURE_SUBJECT_H
+#define CAPTURE_SUBJECT_H
+
+#include "capture/recorder.h"
+#include "capture/session.h"
+
+#include <stdbool.h>
+
+#define SUBJECT_FILE_MAX 4200
+#define SUBJECT_COMMAND_MAX 64
+
+struct subject {
+	pid_t pid; /* as this side sees it */
+	int pidfd;
+	bool is_root;                      /* what the launcher has started */
+	struct recorder *recorder;         /* of the present image; NULL: it is not recorded */
+	uint32_t images;                   /* said hello so far */
+	uint32_t completed;                /* recordings of them */
+	uint64_t turned_away;              /* processes it started that are not recorded */
+	char command[SUBJECT_COMMAND_MAX]; /* base name of the present image's program */
+	char file[SUBJECT_FILE_MAX];       /* of the present image */
+};
+
+/* NULL: no memory, or the process has gone already. */
+struct subject *subject_create(pid_t pid);
+/* NULL is fine. A recording that is open stays an incomplete one. */
+void subject_destroy(struct subject *subject);
+
+bool subject_has_ended(const struct subject *subject);
+
+/*
+ * How an ended process ended, with value: exit status or signal number. It is not our child, so
+ * before Linux 6.15 this works only until its parent has asked; else HPW_EXIT_UNKNOWN.
+ */
+enum hpw_exit_kind subject_ending(const struct subject *subject, uint32_t *ret_value);
+
+/* Base name of the program that a process executes, "" if nobody may know. */
+void subject_command(pid_t pid, char ret[static SUBJECT_COMMAND_MAX]);
+
+/* Creates the file for the next image and says its name in subject->file; -1 with errno set. */
+int subject_file_create(struct subject *subject, const char *root_file);
+
+/*
+ * Begins to record the image that has just said hello, into `file`, which is taken over, and
+ * answers the caller. After an error the caller has been turned away.
+ */
+struct error *subject_record(struct subject *subject, struct session_caller *caller,
+	uint64_t tsc_hz, int file) must_check_;
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/survivors.h"
+
+#include "base/cleanup.h"
+#include "format/shm.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WINDOW (64u << 10)
+
+/* Looks for `needle`, its final NUL included, through a window that moves on by less than its size.
+ */
+static bool file_has(int fd, const char *needle, size_t bytes, char *window)
+{
+	size_t held = 0;
+	for (ssize_t n; (n = read(fd, window + held, WINDOW - held)) > 0;) {
+		held += (size_t)n;
+		if (memmem(window, held, needle, bytes))
+			return true;
+		size_t kept = held < bytes ? held : bytes - 1;
+		memmove(window, window + held - kept, kept);
+		held = kept;
+	}
+	return false;
+}
+
+static bool is_survivor(int proc, const char *name, const char *needle, size_t bytes, char *window)
+{
+	char path[300];
+	snprintf(path, sizeof(path), "%.255s/environ", name);
+	_cleanup_close_ int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && file_has(fd, needle, bytes, window);
+}
+
+void survivors_each(
+	const char *session_path, void (*found)(void *context, pid_t pid), void *context)
+{
+	char needle[256];
+	int n = snprintf(needle, sizeof(needle), HW_SESSION_ENV "=%s", session_path);
+	_cleanup_free_ char *window = malloc(WINDOW);
+	DIR *proc = n > 0 && (size_t)n < sizeof(needle) && window ? opendir("/proc") : NULL;
+	if (!proc)
+		return;
+	for (struct dirent *entry; (entry = readdir(proc));) {
+		char *end;
+		long pid = strtol(entry->d_name, &end, 10);
+		if (pid > 0 && !*end &&
+			is_survivor(dirfd(proc), entry->d_name, needle, (size_t)n + 1, window))
+			found(context, (pid_t)pid);
+	}
+	closedir(proc);
+}

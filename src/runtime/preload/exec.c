@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: the program starts another program, any thread, also in a vfork child, which shares
+ * its parent's memory. May touch: the environment that is handed over, the session's name, next
+ * definitions.
+ *
+ * A program may hand over an environment without LD_PRELOAD and HEAPWISE_SESSION (env -i, clearenv,
+ * a fixed list): these functions put the two back and leave everything else as it is. A program
+ * that would fail because of them, or complain, is started without (loadable.h). Mostly both are
+ * there, and nothing is copied. The new list stands on the stack, or in a mapping of its own if it
+ * is long: nothing is allocated and no memory of the program is written, since the parent of a
+ * vfork child goes on with it. (Such a child leaves that mapping to its parent.)
+ *
+ * system() and popen() start their shell inside libc: they hand over the process's own environment.
+ */
+#include "runtime/preload/hooks.h"
+#include "runtime/preload/loadable.h"
+#include "runtime/preload/process.h"
+#include "runtime/preload/real.h"
+
+#include <link.h>
+#include <linux/fcntl.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PRELOAD "LD_PRELOAD="
+#define SESSION HW_SESSION_ENV "="
+/* On the stack; a usual environment has 50 variables. */
+#define SMALL_BYTES 4096
+
+struct restored {
+	char *const *list; /* to hand over: the program's own, or one of ours */
+	void *mapping;     /* NULL: none */
+	size_t bytes;
+	char small[SMALL_BYTES] __attribute__((aligned(8)));
+};
+
+static bool begins(const char *string, const char *start)
+{
+	return !strncmp(string, start, strlen(start));
+}
+
+static const char *library_path(void)
+{
+	const struct link_map *map = _r_debug.r_map;
+	while (map && map->l_ld != _DYNAMIC)
+		map = map->l_next;
+	return map ? map->l_name : "";
+}
+
+/* The next entry of a list with spaces or colons between, as ld.so(8) reads it. */
+static size_t entry_bytes(const char *list)
+{
+	size_t n = 0;
+	while (list[n] && list[n] != ':' && list[n] != ' ')
+		n++;
+	return n;
+}
+
+static bool is_entry(const char *entry, size_t bytes, const char *path)
+{
+	return strlen(path) == bytes && !strncmp(entry, path, bytes);
+}
+
+static bool lists(const char *list, const char *path)
+{
+	for (const char *p = list; *p;) {
+		size_t n = entry_bytes(p);
+		if (is_entry(p, n, path))
+			return true;
+		p += n + (p[n] != 0);
+	}
+	return false;
+}
+
+struct found {
+	size_t count;        /* variables */
+	const char *preload; /* value of the last LD_PRELOAD, "" */
+	bool session;        /* there is one: ours, or that of a recorder inside ours */
+};
+
+static struct found look(char *const *environment)
+{
+	struct found found = {0, "", false};
+	for (; environment && environment[found.count]; found.count++) {
+		const char *variable = environment[found.count];
+		if (begins(variable, PRELOAD))
+			found.preload = variable + sizeof(PRELOAD) - 1;
+		else if (begins(variable, SESSION))
+			found.session = true;
+	}
+	return found;
+}
+
+static char *append(char *to, const char *string)
+{
+	size_t bytes = strlen(string);
+	memcpy(to, string, bytes + 1);
+	return to + bytes;
+}
+
+/* The libraries of a list but this one, each with `*separator` before it, which becomes ":". */
+static char *append_others(char *to, const char *list, const char *library, const char *separator)
+{
+	for (const char *p = list; *p;) {
+		size_t n = entry_bytes(p);
+		if (n && !is_entry(p, n, library)) {
+			to = append(to, separator);
+			memcpy(to, p, n);
+			to += n;
+			*to = 0;
+			separator = ":";
+		}
+		p += n + (p[n] != 0);
+	}
+	return to;
+}
+
+static bool room_make(struct restored *r, size_t bytes)
+{
+	r->bytes = bytes;
+	if (bytes <= sizeof(r->small))
+		return true;
+	long at = sys_call6(__NR_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	r->mapping = sys_failed(at) ? NULL : (void *)at;
+	return r->mapping;
+}
+
+/* The two variables as they shall be: with this library and the session, or without. Returns how
+ * many there are. */
+static size_t ours(char **list, char *at, const struct found *found, bool with)
+{
+	const char *library = library_path();
+	size_t n = 0;
+	list[n] = at;
+	at = append(append(at, PRELOAD), with ? library : "");
+	char *end = append_others(at, found->preload, library, with ? ":" : "");
+	if (with || end != at)
+		n++;
+	if (with && !found->session) {
+		list[n++] = ++end;
+		append(append(end, SESSION), rt_process_session());
+	}
+	return n;
+}
+
+static void rewrite(struct restored *r, char *const *environment, bool with)
+{
+	struct found found = look(environment);
+	bool preloaded = lists(found.preload, library_path());
+	if (with ? preloaded && found.session : !preloaded && !found.session)
+		return;
+	size_t vector = (found.count + 3) * sizeof(char *);
+	size_t strings = sizeof(PRELOAD) + strlen(library_path()) + 1 + strlen(found.preload) +
+			 sizeof(SESSION) + strlen(rt_process_session()) + 1;
+	if (!room_make(r, vector + strings))
+		return;
+	char **list = r->mapping ? r->mapping : (void *)r->small;
+	size_t n = ours(list, (char *)list + vector, &found, with);
+	for (size_t i = 0; i < found.count; i++) {
+		if (!begins(environment[i], PRELOAD) &&
+			(!begins(environment[i], SESSION) || (with && found.session)))
+			list[n++] = environment[i];
+	}
+	list[n] = NULL;
+	r->list = list;
+}
+
+/* What the new program is: a path, a name to look for in PATH, or an open file. */
+struct program {
+	int folder;
+	const char *path;
+	bool search;
+};
+
+static void restore(struct restored *r, char *const *environment, struct program program)
+{
+	r->list = environment;
+	r->mapping = NULL;
+	if (!*rt_process_session() || !*library_path() || sys_no_calls() ||
+		(environment && !sys_readable((uint64_t)environment)))
+		return;
+	rewrite(r, environment,
+		program.search ? rt_loadable_by_name(program.path)
+			       : rt_loadable(program.folder, program.path));
+}
+
+static void restored_end(const struct restored *r)
+{
+	if (r->mapping)
+		sys_call(__NR_munmap, r->mapping, r->bytes, 0);
+}
+
+#define AT_PATH(path) ((struct program){AT_FDCWD, path, false})
+#define BY_NAME(name) ((struct program){AT_FDCWD, name, true})
+#define OPEN_FILE(fd, path) ((struct program){fd, path, false})
+
+/* Calls a next definition with `restored.list` for the environment; what comes back is an error of
+ * exec, or any result of posix_spawn. */
+#define WITH_RESTORED(environment, program_, call)                                                 \
+	({                                                                                         \
+		struct restored restored;                                                          \
+		restore(&restored, environment, program_);                                         \
+		if (!rt_real.execve)                                                               \
+			rt_real_resolve();                                                         \
+		int result_ = (call);                                                              \
+		restored_end(&restored);                                                           \
+		result_;                                                                           \
+	})
+
+HOOK int execve(const char *path, char *const argv[], char *const envp[])
+{
+	return WITH_RESTORED(envp, AT_PATH(path), rt_real.execve(path, argv, restored.list));
+}
+
+HOOK int execv(const char *path, char *const argv[])
+{
+	return WITH_RESTORED(environ, AT_PATH(path), rt_real.execve(path, argv, restored.list));
+}
+
+HOOK int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+	return WITH_RESTORED(envp, BY_NAME(file), rt_real.execvpe(file, argv, restored.list));
+}
+
+HOOK int execvp(const char *file, char *const argv[])
+{
+	return WITH_RESTORED(environ, BY_NAME(file), rt_real.execvpe(file, argv, restored.list));
+}
+
+HOOK int fexecve(int fd, char *const argv[], char *const envp[])
+{
+	return WITH_RESTORED(envp, OPEN_FILE(fd, NULL), rt_real.fexecve(fd, argv, restored.list));
+}
+
+/* Only in glibc since 2.34; nobody calls it before. */
+HOOK int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
+{
+	bool empty = flags & AT_EMPTY_PATH && sys_readable((uint64_t)path) && !*path;
+	return WITH_RESTORED(envp, OPEN_FILE(fd, empty ? NULL : path),
+		rt_real.execveat(fd, path, argv, restored.list, flags));
+}
+
+HOOK int posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *actions,
+	const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+{
+	return WITH_RESTORED(envp, AT_PATH(path),
+		rt_real.posix_spawn(ret, path, actions, attributes, argv, restored.list));
+}
+
+HOOK int posix_spawnp(pid_t *ret, const char *file, const posix_spawn_file_actions_t *actions,
+	const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+{
+	return WITH_RESTORED(envp, BY_NAME(file),
+		rt_real.posix_spawnp(ret, file, actions, attributes, argv, restored.list));
+}
+
+/* Arguments from `first` to the NULL behind the last, that included. */
+static size_t arguments_count(const char *first, va_list rest)
+{
+	size_t count = 1;
+	for (const char *one = first; one; one = va_arg(rest, const char *))
+		count++;
+	return count;
+}
+
+static void arguments_copy(char **argv, const char *first, va_list rest)
+{
+	size_t i = 0;
+	for (const char *one = first; one; one = va_arg(rest, const char *))
+		argv[i++] = (char *)one;
+	argv[i] = NULL;
+}
+
+/* Declares argv, from the arguments after `first`; `list` is left behind the NULL. */
+#define ARGUMENTS(argv, list, first)                                                               \
+	va_list list;                                                                              \
+	va_start(list, first);                                                                     \
+	char *argv[arguments_count(first, list)];                                                  \
+	va_end(list);                                                                              \
+	va_start(list, first);                                                                     \
+	arguments_copy(argv, first, list)
+
+HOOK int execl(const char *path, const char *argument, ...)
+{
+	ARGUMENTS(argv, list, argument);
+	va_end(list);
+	return WITH_RESTORED(environ, AT_PATH(path), rt_real.execve(path, argv, restored.list));
+}
+
+HOOK int execlp(const char *file, const char *argument, ...)
+{
+	ARGUMENTS(argv, list, argument);
+	va_end(list);
+	return WITH_RESTORED(environ, BY_NAME(file), rt_real.execvpe(file, argv, restored.list));
+}
+
+HOOK int execle(const char *path, const char *argument, ...)
+{
+	ARGUMENTS(argv, list, argument);
+	va_end(list);
+	va_start(list, argument);
+	for (size_t i = 1; i < sizeof(argv) / sizeof(argv[0]); i++)
+		(void)va_arg(list, const char *);
+	char *const *envp = va_arg(list, char *const *);
+	va_end(list);
+	return WITH_RESTORED(envp, AT_PATH(path), rt_real.execve(path, argv, restored.list));
+}
