@@ -408,34 +408,11 @@ def little_address_space(folder):
 
 # ---- signals and terminals
 
-COUNTING = """
-$| = 1; my %seen;
-for my $name (qw(TERM INT HUP QUIT USR1 USR2 WINCH)) {
-	$SIG{$name} = sub { $seen{$name}++; print "$name $seen{$name}\\n"; };
-}
-print "ready\\n";
-while (1) {
-	my $line = '';
-	while (1) {
-		my $n = sysread STDIN, my $byte, 1;
-		next if !defined $n;
-		exit 9 if !$n;
-		last if $byte eq "\\n";
-		$line .= $byte;
-	}
-	exit 17 if $line eq 'end';
-	kill STOP => $$ if $line eq 'stop';
-	kill TSTP => $$ if $line eq 'tstp';
-	print "read $line\\n";
-}
-"""
-
-
 class Session:
     """A program under `heapwise run` (or without) that is spoken to, on pipes or on a terminal."""
 
     def __init__(self, folder, *, terminal=False, recorded=True, **more):
-        command = [PERL, "-e", COUNTING]
+        command = [hw.TARGETS / "talker"]
         if recorded:
             command = [hw.HEAPWISE, "run", "-q", "-o", folder / "x.hpw", "--", *command]
         self.got = b""
