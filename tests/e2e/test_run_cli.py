@@ -468,7 +468,7 @@ class Session:
     def program(self):
         """The process id of the program itself."""
         for pid in self.children():
-            if os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(PERL):
+            if os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(hw.TARGETS / "talker"):
                 return pid
         raise hw.Failure("the program is not a child of heapwise run")
 
