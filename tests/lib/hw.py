@@ -157,6 +157,16 @@ def need_program(name):
     return found
 
 
+def is_sanitized():
+    """Whether the command under test is built with a sanitizer, which bears no preload before its own."""
+    return b"__asan_init" in HEAPWISE.read_bytes()
+
+
+def skip_sanitized(reason):
+    if is_sanitized():
+        raise Skip(reason)
+
+
 class Tests:
     """A list of named tests and a TAP printer. A test is a function of one argument, its folder."""
 

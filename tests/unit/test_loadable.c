@@ -80,7 +80,7 @@ CASE(usual, "a usual program is loadable")
 {
 	struct program p = program_make(GLIBC, "__asan_init_not");
 	CHECK(loadable(&p, sizeof(p)));
-	CHECK(rt_loadable(AT_FDCWD, "/proc/self/exe"));
+	CHECK(rt_loadable(AT_FDCWD, "/bin/true"));
 	CHECK(rt_loadable_by_name("sh"));
 }
 
