@@ -31,7 +31,9 @@ struct rt_thread {
 	uint64_t stalled_at; /* progress when waiting was given up; +1 so that 0 is "never" */
 	uint32_t size;       /* of the ring in words */
 	uint64_t time_due;   /* while not stamped: word from which on an HW_R_TIME goes first */
-	bool stamped;        /* other threads exist or existed */
+	bool stamped; /* other threads exist or existed, or a handler's event went to another ring
+		       */
+	uint64_t interrupted_at; /* TSC value when that handler came */
 	struct rt_walk walk;
 };
 
