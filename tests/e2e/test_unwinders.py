@@ -153,6 +153,9 @@ def check_judge(folder):
 
 
 def main():
+    if hw.is_sanitized():
+        print("1..0 # SKIP the command bears no preload")
+        return
     tests = hw.Tests()
     tests.add("the comparison refuses stacks that differ", check_judge)
     for name, (every, arguments) in PROGRAMS.items():

@@ -31,8 +31,10 @@ struct rt_thread {
 	uint64_t lost;     /* events dropped since the last HW_R_LOST */
 	uint32_t size;     /* of the ring in words */
 	uint64_t time_due; /* while not stamped: word from which on an HW_R_TIME goes first */
-	bool stamped;      /* other threads exist or existed */
-	bool impatient;    /* must not wait now: in a signal handler */
+	bool stamped;   /* other threads exist or existed, or a handler's event went to another ring
+			 */
+	bool impatient; /* must not wait now: in a signal handler */
+	uint64_t interrupted_at; /* TSC value when that handler came */
 	const struct rt_unwinder *unwinder;
 	struct rt_walk walk;
 };

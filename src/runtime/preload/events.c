@@ -118,6 +118,19 @@ static inline void put_failed(uint64_t *w, enum hw_alloc_kind kind, uint32_t sta
 }
 
 /*
+ * An event of the thread is under way while a handler's goes to another ring: from now on stamps
+ * must tell which of the two rings' events came first.
+ */
+static void interrupted(struct rt_thread *own)
+{
+	if (own->stamped)
+		return;
+	own->interrupted_at = sys_tsc_fenced();
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	own->stamped = true;
+}
+
+/*
  * Events without a ring of their own: from a signal handler that interrupted an event, or from a
  * thread that came when all rings were taken. They go to the shared ring, each behind a word that
  * names its thread, always stamped. Only the second kind may wait for room.
@@ -132,6 +145,8 @@ static struct rt_thread *shared_begin(struct rt_process *p, uint64_t sp)
 	rt_walk_forget(&t->walk);
 	t->walk.readable_low = t->walk.readable_high = 0;
 	t->impatient = rt_here.busy != sp; /* never sleep in a handler */
+	if (t->impatient && rt_here.thread->ring)
+		interrupted(rt_here.thread);
 	ring_begin(t, sp);
 	return t;
 }
@@ -410,6 +425,12 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 	void *moved = rt_real.realloc(block, size);
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
 	uint64_t *w = rt_ring_reserve(t, HW_R_WORDS_MAX);
+	/* A handler may have been given the old block's place, or have given back the new one's. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (rt_unlikely(t->stamped && !with_stamp)) {
+		with_stamp = true;
+		before = t->interrupted_at;
+	}
 	if (rt_likely(w)) {
 		uint64_t flag = with_stamp ? HW_R_STAMPED : 0;
 		uint32_t n = 1;
