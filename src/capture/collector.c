@@ -131,7 +131,6 @@ static int root_file(struct collector *c, struct subject *s)
 {
 	const char *now = c->start->file_now;
 	c->recorded = true;
-	c->tsc_hz = estimate_hz(c->start->began);
 	snprintf(s->file, sizeof(s->file), "%s", c->start->file_name);
 	if (strcmp(now, s->file) && rename(now, s->file)) {
 		roll_complain(&c->roll, error_errno(ERROR_ENVIRONMENT, errno,
@@ -168,17 +167,17 @@ static bool is_wanted(const struct collector *c, pid_t pid)
 
 static void record(struct collector *c, struct subject *s, struct session_caller *caller)
 {
-	int file = s->is_root && !s->images ? root_file(c, s)
-					    : subject_file_create(s, c->start->file_name);
-	struct error *error;
-	if (file < 0) {
-		error = error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", s->file);
-		turn_away(c, caller);
-	} else {
-		error = subject_record(s, caller, c->tsc_hz, file);
-	}
+	if (!c->tsc_hz)
+		c->tsc_hz = estimate_hz(c->start->began);
+	int file = s->is_root && !c->recorded ? root_file(c, s)
+					      : subject_file_create(s, c->start->file_name);
+	struct error *error =
+		file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", s->file)
+			 : subject_record(s, caller, c->tsc_hz, file);
 	if (error)
 		roll_complain(&c->roll, error);
+	if (!s->recorder)
+		turn_away(c, caller);
 }
 
 static void on_hello(struct collector *c, struct session_caller *caller)

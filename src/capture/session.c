@@ -152,8 +152,10 @@ bool session_accept(const struct session *session, struct session_caller *ret)
 	return true;
 }
 
-void session_answer(struct session_caller *caller, int memory)
+bool session_answer(struct session_caller *caller, int memory)
 {
+	if (caller->connection < 0)
+		return false;
 	struct hw_welcome welcome = {HW_HELLO_MAGIC, HW_SHM_VERSION, memory >= 0, 0};
 	struct iovec part = {&welcome, sizeof(welcome)};
 	union {
@@ -171,8 +173,9 @@ void session_answer(struct session_caller *caller, int memory)
 		c->cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(c), &memory, sizeof(int));
 	}
-	/* If the caller has gone, its absence will be noticed by its process's end. */
-	(void)!sendmsg(caller->connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	bool sent = sendmsg(caller->connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+		    (ssize_t)sizeof(welcome);
 	close(caller->connection);
 	caller->connection = -1;
+	return sent;
 }

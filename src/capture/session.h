@@ -43,7 +43,10 @@ struct session_caller {
 /* Takes the next caller; false: there is none, or it was not one of ours (and is gone already). */
 bool session_accept(const struct session *session, struct session_caller *ret);
 
-/* Answers and closes the connection. memory: the rings' descriptor; -1: declines. */
-void session_answer(struct session_caller *caller, int memory);
+/*
+ * Answers and closes the connection. memory: the rings' descriptor; -1: declines. False: the caller
+ * has gone, or has not waited. Once answered, further calls do nothing.
+ */
+bool session_answer(struct session_caller *caller, int memory);
 
 #endif

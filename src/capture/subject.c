@@ -145,12 +145,18 @@ struct error *subject_record(
 		.file_name = subject->file};
 	struct error *error = recorder_create(&start, &subject->recorder);
 	subject_command(subject->pid, subject->command);
-	subject->images++;
-	if (error) {
-		session_answer(caller, -1);
+	if (error)
 		return error;
+	if (!session_answer(caller, subject->recorder->memory)) {
+		recorder_destroy(steal_ptr(subject->recorder));
+		unlink(subject->file);
+		return subject_has_ended(subject)
+			       ? NULL
+			       : error_create(ERROR_ENVIRONMENT,
+					 "process %d did not wait for the collector's answer",
+					 (int)subject->pid);
 	}
-	session_answer(caller, subject->recorder->memory);
+	subject->images++;
 	close(subject->recorder->memory);
 	subject->recorder->memory = -1;
 	return NULL;

@@ -51,7 +51,8 @@ int subject_file_create(struct subject *subject, const char *root_file);
 
 /*
  * Begins to record the image that has just said hello, into `file`, which is taken over, and
- * answers the caller. After an error the caller has been turned away.
+ * answers the caller, if there was no error. A process that has gone meanwhile is no error, but
+ * there is no recorder then, and no file.
  */
 struct error *subject_record(struct subject *subject, struct session_caller *caller,
 	uint64_t tsc_hz, int file) must_check_;

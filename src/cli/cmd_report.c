@@ -10,6 +10,7 @@
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/report_tree.h"
 #include "model/model.h"
 #include "sources/source.h"
 #include "views/views.h"
@@ -36,8 +37,21 @@ static const struct option_spec option_specs[] = {
 struct request {
 	const struct view *view;
 	struct view_options options;
-	const char *path; /* NULL: the newest recording here */
+	char *const *paths; /* none: the newest recording here */
+	size_t path_count;
 };
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+static bool is_tree(const struct request *request)
+{
+	return request->path_count > 1 ||
+	       (request->path_count == 1 && is_folder(request->paths[0]));
+}
 
 static int wrong_view(const struct command *command, const char *name)
 {
@@ -96,11 +110,11 @@ static bool parse(
 	else if (sort && (!metric_find(sort, &ret->options.sort) ||
 				 !view_can_sort(ret->view, ret->options.sort)))
 		*ret_code = wrong_metric(command, ret->view, sort);
-	else if (argc - options.operand > 1)
-		*ret_code = options_wrong(command, "one recording at a time, not '%s' as well",
-			argv[options.operand + 1]);
-	else if (options.operand < argc)
-		ret->path = argv[options.operand];
+	ret->paths = argv + options.operand;
+	ret->path_count = (size_t)(argc - options.operand);
+	if (*ret_code == 0 && is_tree(ret) && (strcmp(view, "summary") != 0 || sort))
+		*ret_code = options_wrong(
+			command, "several recordings make one table; a view is of one of them");
 	return *ret_code == 0;
 }
 
@@ -192,8 +206,10 @@ static int run(const struct command *command, int argc, char **argv)
 	int code;
 	if (!parse(command, argc, argv, &request, &code))
 		return code;
-	if (request.path)
-		return show(&request, request.path);
+	if (is_tree(&request))
+		return report_tree(request.paths, request.path_count, request.options.json);
+	if (request.path_count)
+		return show(&request, request.paths[0]);
 	_cleanup_free_ char *newest = NULL;
 	struct error *error = find_newest(&newest);
 	if (error)
@@ -204,14 +220,19 @@ static int run(const struct command *command, int argc, char **argv)
 
 const struct command command_report = {
 	.name = "report",
-	.synopsis = "[FILE] [--view VIEW] [--sort METRIC] [--limit N] [--json] [--all-frames]",
+	.synopsis =
+		"[FILE…|FOLDER] [--view VIEW] [--sort METRIC] [--limit N] [--json] [--all-frames]",
 	.what = "Says where the memory of a recorded program went.",
 	.about = "Without FILE: the newest recording (*.hpw) in the current folder. A recording "
 		 "that was\n"
-		 "cut short is shown as far as it goes, and what is missing is said.\n",
+		 "cut short is shown as far as it goes, and what is missing is said. Several "
+		 "files, or a folder\n"
+		 "with recordings: a table of the processes and their sum.\n",
 	.examples = "  heapwise report                                 verdict, totals, top lists\n"
 		    "  heapwise report --view never-freed --limit 50   what was left, with stacks\n"
-		    "  heapwise report --view sites --sort allocations --json app.hpw\n",
+		    "  heapwise report --view sites --sort allocations --json app.hpw\n"
+		    "  heapwise report build*.hpw                      who started whom, and each "
+		    "one's figures\n",
 	.options = option_specs,
 	.run = run,
 };

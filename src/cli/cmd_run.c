@@ -186,6 +186,16 @@ static void say_recordings(const struct launch_result *r)
 	}
 }
 
+/* How to see the whole tree. */
+static void say_all(const char *file)
+{
+	const char *name = short_name(file);
+	size_t stem = strlen(name);
+	const char *extension = stem > 4 && !strcmp(name + stem - 4, ".hpw") ? ".hpw" : "";
+	message("the table of all: heapwise report %.*s*%s", (int)(stem - strlen(extension)), name,
+		extension);
+}
+
 static void say_others(const struct collector_end *end)
 {
 	_cleanup_(text_deinit) struct text text;
@@ -247,6 +257,8 @@ static void say_end(const struct launch_result *r, bool quiet)
 	else
 		say_recordings(r);
 	say_others(&r->end);
+	if (!one || r->end.living)
+		say_all(r->file);
 	if (first->totals.write_error)
 		message("the figures above are whole, the file is not; for what it holds type: "
 			"heapwise report %s",

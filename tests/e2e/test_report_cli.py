@@ -76,7 +76,7 @@ def wrong_options(folder):
     usage_error(heapwise("report", "--nonsense"), "--nonsense")
     usage_error(heapwise("report", "-x"), "-x")
     usage_error(heapwise("report", "--view"), "--view")
-    usage_error(heapwise("report", "a.hpw", "b.hpw"), "b.hpw")
+    usage_error(heapwise("report", "a.hpw", "b.hpw", "--view", "sites"), "several recordings")
     usage_error(heapwise("nonsense"), "nonsense")
     usage_error(heapwise())
 
@@ -114,9 +114,10 @@ def newest_recording(folder):
 @TESTS.test
 def bad_files(folder):
     """A file that is no recording: one line and status 3, and nothing on stdout"""
+    (folder / "nothing").mkdir()
     (folder / "empty.hpw").write_bytes(b"")
     (folder / "foreign.hpw").write_bytes(b"\x7fELF" + bytes(500))
-    for name in ("missing.hpw", "empty.hpw", "foreign.hpw", "."):
+    for name in ("missing.hpw", "empty.hpw", "foreign.hpw", "nothing"):
         ended = heapwise("report", folder / name)
         hw.need(ended.status == 3, f"{name}: expected status 3: {ended}")
         hw.need(ended.text == "" and len(ended.errors.splitlines()) == 1, f"{name}: {ended}")

@@ -218,13 +218,13 @@ class Recorded:
 
     SCRIPT = '$| = 1; my @kept = map { "x" x 100 } 1 .. 500; print "$$\\n"; <STDIN>; exit 9'
 
-    def __init__(self, folder):
+    def __init__(self, folder, script=SCRIPT):
         self.session = folder / "session"
         self.session.mkdir(exist_ok=True)
         self.recording = folder / "x.hpw"
         self.environment = hw.clean_environment(XDG_RUNTIME_DIR=self.session)
         self.run = subprocess.Popen(
-            [hw.HEAPWISE, "run", "-o", self.recording, "--", PERL, "-e", self.SCRIPT],
+            [hw.HEAPWISE, "run", "-o", self.recording, "--", PERL, "-e", script],
             env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, start_new_session=True,
         )
@@ -253,8 +253,8 @@ class Recorded:
 
 
 @contextmanager
-def recorded(folder):
-    one = Recorded(folder)
+def recorded(folder, *arguments):
+    one = Recorded(folder, *arguments)
     try:
         yield one
     finally:
@@ -276,6 +276,33 @@ def collector_stopped(folder):
         hw.need(report["recording"]["complete"], "incomplete")
         hw.need(report["target"]["exit"].get("code") == 9, f"{report['target']['exit']}")
         hw.need(not one.sessions(), f"left: {one.sessions()}")
+
+
+STARTS_ANOTHER = """
+$| = 1; print "$$\\n"; <STDIN>;
+open my $child, '-|', "PROGRAM" and close $child; print "started\\n"; <STDIN>; exit 9
+"""
+
+
+@TESTS.test
+def collector_asleep(folder):
+    """A process started while the collector is stopped runs unrecorded, which is said; no empty recording"""
+    with recorded(folder, STARTS_ANOTHER.replace("PROGRAM", str(ONE_BLOCK))) as one:
+        os.kill(one.collector, signal.SIGSTOP)
+        one.run.stdin.write(b"\n")
+        one.run.stdin.flush()
+        line = one.run.stdout.readline()
+        hw.need(line == b"started\n", f"the program says {line}")
+        os.kill(one.collector, signal.SIGCONT)
+        _, errors = one.run.communicate(b"\n", timeout=hw.TIMEOUT / 2)
+        hw.need(one.run.returncode == 9, hw.describe(one.run.returncode))
+        one.wait(one.collector_end, "the collector")
+        # The fork of the program, which became the other: one process.
+        hw.need(b"1 other process that it started was not recorded" in errors, errors.decode())
+        for path in folder.glob("*.hpw"):
+            report = hw.report(path)
+            hw.need(report["recording"]["complete"], f"{path.name} is incomplete")
+            hw.need(not report["recording"]["not_attached"], f"{path.name} is empty")
 
 
 @TESTS.test

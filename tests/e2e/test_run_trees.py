@@ -4,6 +4,7 @@
 recording of its own, complete and exact. The target (tests/targets/family.c) prints its leaves' PIDs, and each
 leaf allocates a known number of blocks of a size that nobody else asks for."""
 
+import json
 import os
 import select
 import signal
@@ -159,6 +160,37 @@ def names_of_files(folder):
 
 
 @TESTS.test
+def table_of_all(folder):
+    """Several recordings, or their folder, are shown as a table of processes that adds up"""
+    script = f"{FAMILY} leaf; {FAMILY} fork; exit 0"
+    ended = record(folder, "/bin/sh", "-c", script, options=())
+    hw.need("the table of all: heapwise report" in ended.errors, str(ended))
+    reports = recordings(folder)
+    by_folder = hw.run([hw.HEAPWISE, "report", folder, "--json"])
+    by_name = hw.run([hw.HEAPWISE, "report", *sorted(folder.glob("x*.hpw")), "--json"])
+    hw.need(by_folder.status == 0 and by_folder.stdout == by_name.stdout, f"{by_folder} {by_name}")
+    tree = json.loads(by_folder.text)
+    hw.need(tree["schema"] == "heapwise.tree/1", tree["schema"])
+    rows = tree["recordings"]
+    hw.need(len(rows) == len(reports) and tree["processes"] == len({r["pid"] for r in rows}), f"{rows}")
+    allocations = sum(r["totals"]["allocations"] for r in reports.values())
+    hw.need(tree["totals"]["allocations"] == allocations, f"{tree['totals']}, expected {allocations}")
+    depth = {}
+    for row in rows:  # behind the one that started it, one step deeper
+        wanted = depth[row["ppid"]] + 1 if row["ppid"] in depth else 0
+        hw.need(row["depth"] == depth.setdefault(row["pid"], wanted), f"{row}")
+    hw.need(sorted(set(depth.values())) == [0, 1, 2], f"depths are {depth}")
+    text = hw.run([hw.HEAPWISE, "report", folder])
+    for row in rows:
+        hw.need(f" {row['pid']} " in text.text and Path(row["file"]).name in text.text, text.text)
+    broken = folder / "x.broken.hpw"
+    broken.write_text("nothing")
+    ended = hw.run([hw.HEAPWISE, "report", folder])
+    hw.need(ended.status == 3 and "x.broken.hpw" in ended.errors, str(ended))
+    hw.need(ended.text == text.text, "the others are not shown")
+
+
+@TESTS.test
 def names_taken(folder):
     """A file that has such a name already is left alone"""
     script = 'for i in "" .1 .2; do echo precious >x.$$$i.hpw; done; exec "$0"'
@@ -259,6 +291,8 @@ def recorder_inside(folder):
     hw.skip_sanitized("a program with a sanitizer can't be recorded")
     inner = folder / "inner.hpw"
     ended = record(folder, hw.HEAPWISE, "run", "-q", "-o", inner, "--", FAMILY, "print-leaf")
+    if "built with AddressSanitizer" in ended.errors:
+        raise hw.Skip("this command cannot be recorded itself")
     hw.need(ended.status == LEAF_STATUS and not ended.errors, str(ended))
     hw.need(leaf_blocks(hw.report(inner, "--view", "sizes")) == LEAF_BLOCKS, "not recorded inside")
 

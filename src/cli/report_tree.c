@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/report_tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "model/model.h"
+#include "sources/source.h"
+#include "views/tree.h"
+
+struct rows {
+	struct tree_row *data;
+	size_t len, cap;
+	int code; /* of the last recording that could not be read; 0: all could */
+};
+
+static void rows_deinit(struct rows *rows)
+{
+	for (size_t i = 0; i < rows->len; i++) {
+		free((char *)rows->data[i].file);
+		free((char *)rows->data[i].command);
+	}
+	free(rows->data);
+}
+
+static inline void model_cleanup(struct model **model)
+{
+	model_destroy(*model);
+}
+
+static inline void closedir_cleanup(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+static char *command_text(const struct target *target)
+{
+	struct text text;
+	text_init(&text);
+	for (size_t i = 0; i < target->command_len; i++)
+		text_printf(&text, "%s%s", i ? " " : "", target->command[i]);
+	return text_steal(&text);
+}
+
+/* Keeps what the table shows; the model goes, there may be thousands of them. */
+static struct error *rows_add(struct rows *rows, const char *path)
+{
+	_cleanup_(model_cleanup) struct model *model = NULL;
+	struct error *error = source_open(path, &model);
+	if (error)
+		return error;
+	if (rows->len == rows->cap) {
+		size_t cap = rows->cap ? rows->cap * 2 : 64;
+		struct tree_row *moved = realloc(rows->data, cap * sizeof(*moved));
+		if (!moved)
+			return error_no_memory();
+		rows->data = moved;
+		rows->cap = cap;
+	}
+	const struct recording *recording = model_recording(model);
+	struct tree_row row = {.target = *model_target(model),
+		.totals = *model_totals(model),
+		.lost_events = recording->lost_events,
+		.duration_ns = recording->duration_ns,
+		.complete = recording->complete,
+		.file = strdup(path),
+		.command = command_text(model_target(model))};
+	rows->data[rows->len++] = row;
+	return row.file && row.command ? NULL : error_no_memory();
+}
+
+static void rows_read(struct rows *rows, const char *path)
+{
+	struct error *error = rows_add(rows, path);
+	if (error)
+		rows->code = message_error(error);
+}
+
+static void rows_read_folder(struct rows *rows, const char *folder)
+{
+	_cleanup_(closedir_cleanup) DIR *dir = opendir(folder);
+	if (!dir)
+		rows->code = message_error(
+			error_errno(ERROR_INPUT, errno, "cannot list the folder %s", folder));
+	for (struct dirent *entry; dir && (entry = readdir(dir));) {
+		if (fnmatch("*.hpw", entry->d_name, FNM_PERIOD))
+			continue;
+		_cleanup_free_ char *path = NULL;
+		if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0) {
+			path = NULL;
+			rows->code = message_error(error_no_memory());
+			return;
+		}
+		rows_read(rows, path);
+	}
+}
+
+int report_tree(char *const *paths, size_t count, bool json)
+{
+	_cleanup_(rows_deinit) struct rows rows = {NULL, 0, 0, 0};
+	for (size_t i = 0; i < count; i++) {
+		struct stat st;
+		if (!stat(paths[i], &st) && S_ISDIR(st.st_mode))
+			rows_read_folder(&rows, paths[i]);
+		else
+			rows_read(&rows, paths[i]);
+	}
+	if (!rows.len) {
+		if (!rows.code)
+			message("there is no recording (*.hpw) in %s", paths[0]);
+		return rows.code ? rows.code : ERROR_INPUT;
+	}
+	struct output output;
+	struct sink sink = output_sink(&output);
+	struct error *error = tree_arrange(rows.data, rows.len);
+	if (!error)
+		error = tree_write(rows.data, rows.len, json, &sink);
+	if (error)
+		return message_error(error);
+	int code = output_end(&output);
+	return code ? code : rows.code;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "views/tree.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/util.h"
+
+#define DEPTH_MAX 16
+#define COMMAND_SHOWN 60
+#define PROCESS_WIDTH 22
+#define FIGURE_WIDTH 13
+
+struct arrangement {
+	const struct tree_row *rows; /* by beginning */
+	size_t count;
+	bool *placed;
+	struct tree_row *ret; /* in their final order */
+	size_t used;
+};
+
+static int compare_beginnings(const void *left, const void *right)
+{
+	const struct tree_row *a = left, *b = right;
+	if (a->target.wall_start_ns != b->target.wall_start_ns)
+		return a->target.wall_start_ns < b->target.wall_start_ns ? -1 : 1;
+	return strcmp(a->file, b->file);
+}
+
+/* A process with all its images, then those that it started. What is placed is not placed again, so
+ * this ends however the numbers refer to each other. */
+static void place(struct arrangement *a, uint32_t pid, uint32_t depth)
+{
+	for (size_t i = 0; i < a->count; i++) {
+		if (a->rows[i].target.pid != pid || a->placed[i])
+			continue;
+		a->placed[i] = true;
+		a->ret[a->used] = a->rows[i];
+		a->ret[a->used++].depth = depth;
+	}
+	for (size_t i = 0; depth < DEPTH_MAX && i < a->count; i++) {
+		if (a->rows[i].target.ppid == pid && !a->placed[i])
+			place(a, a->rows[i].target.pid, depth + 1);
+	}
+}
+
+static bool has_parent(const struct arrangement *a, size_t row)
+{
+	uint32_t parent = a->rows[row].target.ppid;
+	for (size_t i = 0; i < a->count; i++) {
+		if (a->rows[i].target.pid == parent && parent != a->rows[row].target.pid)
+			return true;
+	}
+	return false;
+}
+
+struct error *tree_arrange(struct tree_row *rows, size_t count)
+{
+	qsort(rows, count, sizeof(*rows), compare_beginnings);
+	_cleanup_free_ struct tree_row *sorted = calloc(count + 1, sizeof(*rows));
+	_cleanup_free_ bool *placed = calloc(count + 1, sizeof(*placed));
+	if (!sorted || !placed)
+		return error_no_memory();
+	memcpy(sorted, rows, count * sizeof(*rows));
+	struct arrangement a = {sorted, count, placed, rows, 0};
+	for (int orphans = 0; orphans < 2; orphans++) {
+		for (size_t i = 0; i < count; i++) {
+			if (!placed[i] && (orphans || !has_parent(&a, i)))
+				place(&a, sorted[i].target.pid, 0);
+		}
+	}
+	return NULL;
+}
+
+static size_t count_processes(const struct tree_row *rows, size_t count)
+{
+	size_t processes = 0;
+	for (size_t i = 0; i < count; i++)
+		processes += !i || rows[i].target.pid != rows[i - 1].target.pid;
+	return processes;
+}
+
+/* Counts and bytes add up; a peak is a moment of one process and does not. */
+static struct totals sum(const struct tree_row *rows, size_t count)
+{
+	struct totals sums = {.allocations = 0};
+	for (size_t i = 0; i < count; i++) {
+		sums.allocations += rows[i].totals.allocations;
+		sums.allocated_bytes += rows[i].totals.allocated_bytes;
+		sums.frees += rows[i].totals.frees;
+		sums.failed += rows[i].totals.failed;
+		sums.temporary += rows[i].totals.temporary;
+		sums.live_blocks += rows[i].totals.live_blocks;
+		sums.live_bytes += rows[i].totals.live_bytes;
+	}
+	return sums;
+}
+
+/* Moves `cell` to `out`, at least `width` wide. Cells are ASCII. */
+static void add_cell(struct text *out, struct text *cell, size_t width, bool left)
+{
+	const char *shown = cell->data ? cell->data : "";
+	int pad = cell->len < width ? (int)(width - cell->len) : 0;
+	text_printf(out, left ? "%2$s%1$*3$s" : "%1$*3$s%2$s", "", shown, pad);
+	text_clear(cell);
+}
+
+static void add_ending(struct text *cell, const struct tree_row *row)
+{
+	switch (row->target.exit_kind) {
+	case EXIT_KIND_STATUS:
+		text_printf(cell, "status %d", row->target.exit_value);
+		return;
+	case EXIT_KIND_SIGNAL: {
+		const char *name = sigabbrev_np(row->target.exit_value);
+		text_printf(cell, "SIG%s", name ? name : "?");
+		return;
+	}
+	case EXIT_KIND_EXEC:
+		text_add(cell, "exec");
+		return;
+	case EXIT_KIND_UNKNOWN:
+		text_add(cell, row->complete ? "?" : "incomplete");
+		return;
+	}
+}
+
+static void add_figures(struct text *out, struct text *cell, const struct totals *t, bool peak)
+{
+	text_add_count(cell, t->allocations);
+	add_cell(out, cell, FIGURE_WIDTH, false);
+	text_add_bytes(cell, t->allocated_bytes);
+	add_cell(out, cell, FIGURE_WIDTH, false);
+	if (peak)
+		text_add_bytes(cell, t->peak_bytes);
+	add_cell(out, cell, FIGURE_WIDTH, false);
+	text_add_bytes(cell, t->live_bytes);
+	add_cell(out, cell, FIGURE_WIDTH, false);
+}
+
+static void add_row(struct text *out, struct text *cell, const struct tree_row *row)
+{
+	text_printf(cell, "  %*s%" PRIu32, (int)(2 * row->depth), "", row->target.pid);
+	add_cell(out, cell, PROCESS_WIDTH, true);
+	add_figures(out, cell, &row->totals, true);
+	text_add(out, "  ");
+	add_ending(cell, row);
+	add_cell(out, cell, FIGURE_WIDTH, true);
+	const char *slash = strrchr(row->file, '/');
+	size_t length = strlen(row->command);
+	text_printf(out, "%s: %.*s%s", slash ? slash + 1 : row->file, COMMAND_SHOWN, row->command,
+		length > COMMAND_SHOWN ? "…" : "");
+	if (row->lost_events)
+		text_add(out, " (events LOST)");
+	text_add_char(out, '\n');
+}
+
+static struct error *write_text(const struct tree_row *rows, size_t count, const struct sink *sink)
+{
+	_cleanup_(text_deinit) struct text out, cell;
+	text_init(&out);
+	text_init(&cell);
+	size_t processes = count_processes(rows, count);
+	text_printf(&out, "%zu recording%s of %zu process%s\n\n", count, count == 1 ? "" : "s",
+		processes, processes == 1 ? "" : "es");
+	text_printf(&out, "%-*s%*s%*s%*s%*s  %-*s%s\n", PROCESS_WIDTH, "  process", FIGURE_WIDTH,
+		"allocations", FIGURE_WIDTH, "allocated", FIGURE_WIDTH, "peak", FIGURE_WIDTH,
+		"never freed", FIGURE_WIDTH, "ended", "recording: program");
+	for (size_t i = 0; i < count; i++)
+		add_row(&out, &cell, &rows[i]);
+	struct totals sums = sum(rows, count);
+	text_add(&cell, "  all");
+	add_cell(&out, &cell, PROCESS_WIDTH, true);
+	add_figures(&out, &cell, &sums, false);
+	text_add_char(&out, '\n');
+	if (out.failed || cell.failed)
+		return error_no_memory();
+	sink->write(sink->ctx, out.data, out.len);
+	return NULL;
+}
+
+static void put_totals(struct json *json, const struct totals *t)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} members[] = {{"allocations", t->allocations}, {"allocated_bytes", t->allocated_bytes},
+		{"frees", t->frees}, {"failed", t->failed}, {"temporary", t->temporary},
+		{"live_blocks_at_end", t->live_blocks}, {"live_bytes_at_end", t->live_bytes}};
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+		json_key(json, members[i].name);
+		json_u64(json, members[i].value);
+	}
+}
+
+static void put_ending(struct json *json, const struct target *target)
+{
+	static const char *const names[] = {[EXIT_KIND_STATUS] = "code",
+		[EXIT_KIND_SIGNAL] = "signal",
+		[EXIT_KIND_EXEC] = "exec"};
+	json_key(json, "exit");
+	if (target->exit_kind == EXIT_KIND_UNKNOWN) {
+		json_null(json);
+		return;
+	}
+	json_object_begin(json);
+	json_key(json, names[target->exit_kind]);
+	if (target->exit_kind == EXIT_KIND_EXEC)
+		json_bool(json, true);
+	else
+		json_i64(json, target->exit_value);
+	json_object_end(json);
+}
+
+static void put_row(struct json *json, const struct tree_row *row)
+{
+	json_object_begin(json);
+	json_key(json, "file");
+	json_string(json, row->file);
+	json_key(json, "program");
+	json_string(json, row->command);
+	const struct {
+		const char *name;
+		uint64_t value;
+	} members[] = {{"pid", row->target.pid}, {"ppid", row->target.ppid}, {"depth", row->depth},
+		{"lost_events", row->lost_events}, {"duration_ns", row->duration_ns},
+		{"peak_bytes", row->totals.peak_bytes}};
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+		json_key(json, members[i].name);
+		json_u64(json, members[i].value);
+	}
+	json_key(json, "forked");
+	json_bool(json, row->target.forked);
+	json_key(json, "complete");
+	json_bool(json, row->complete);
+	put_totals(json, &row->totals);
+	put_ending(json, &row->target);
+	json_object_end(json);
+}
+
+static struct error *write_json(const struct tree_row *rows, size_t count, const struct sink *sink)
+{
+	_cleanup_free_ struct json *json = malloc(sizeof(*json));
+	if (!json)
+		return error_no_memory();
+	json_init(json, sink->write, sink->ctx);
+	json_object_begin(json);
+	json_key(json, "schema");
+	json_string(json, "heapwise.tree/1");
+	json_key(json, "processes");
+	json_u64(json, count_processes(rows, count));
+	json_key(json, "recordings");
+	json_array_begin(json);
+	for (size_t i = 0; i < count; i++)
+		put_row(json, &rows[i]);
+	json_array_end(json);
+	struct totals sums = sum(rows, count);
+	json_key(json, "totals");
+	json_object_begin(json);
+	put_totals(json, &sums);
+	json_object_end(json);
+	json_object_end(json);
+	json_finish(json);
+	return NULL;
+}
+
+struct error *tree_write(
+	const struct tree_row *rows, size_t count, bool json, const struct sink *sink)
+{
+	return json ? write_json(rows, count, sink) : write_text(rows, count, sink);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Several recordings as one table: who started whom, what each allocated, and the sum. JSON is
+ * "heapwise.tree/1", described in docs/schema/tree-1.md.
+ */
+#ifndef VIEWS_TREE_H
+#define VIEWS_TREE_H
+
+#include "views/views.h"
+
+/* One recording; strings are the caller's. */
+struct tree_row {
+	const char *file;
+	const char *command;  /* arguments with spaces between */
+	struct target target; /* only its numbers are looked at */
+	struct totals totals;
+	uint64_t lost_events, duration_ns;
+	bool complete;
+	uint32_t depth; /* below a process that no other row has started; set by tree_arrange() */
+};
+
+/*
+ * Puts a process behind the one that started it, in the order of their beginnings, and the images
+ * of one process one behind the other.
+ */
+struct error *tree_arrange(struct tree_row *rows, size_t count);
+
+/* Writes the arranged rows. NULL also when the sink stopped it: the sink knows. */
+struct error *tree_write(
+	const struct tree_row *rows, size_t count, bool json, const struct sink *sink);
+
+#endif
