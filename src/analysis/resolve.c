@@ -160,8 +160,22 @@ const char *stack_mark_text(enum stack_mark mark)
 	return marks[mark].text ? marks[mark].text : "a remark this version does not know";
 }
 
+/* Libraries that replace malloc, and what stands in front of their operator new. */
+static const char *const allocator_modules[] = {
+	"libheapwise-rt.so", "libjemalloc.so", "libtcmalloc", "libmimalloc"};
+
+static bool begins_with_any(const char *text, const char *const *beginnings, size_t count)
+{
+	for (size_t i = 0; text && i < count; i++)
+		if (strncmp(text, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
+	return false;
+}
+
 static bool is_allocator(const struct shown_frame *frame)
 {
+	if (begins_with_any(frame->module, allocator_modules, ARRAY_SIZE(allocator_modules)))
+		return true;
 	if (!frame->function)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(allocators); i++)
@@ -176,14 +190,6 @@ static const char *const runtime_modules[] = {"libc.so", "libc-", "libstdc++.so"
 	"libpthread.so", "libm.so", "ld-linux", "libc++.so", "libc++abi.so"};
 static const char *const runtime_functions[] = {
 	"std::", "__gnu_cxx::", "__gnu_debug::", "operator new", "operator delete", "__cxa_"};
-
-static bool begins_with_any(const char *text, const char *const *beginnings, size_t count)
-{
-	for (size_t i = 0; text && i < count; i++)
-		if (strncmp(text, beginnings[i], strlen(beginnings[i])) == 0)
-			return true;
-	return false;
-}
 
 static bool is_program(const struct shown_frame *frame)
 {

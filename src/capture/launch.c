@@ -26,6 +26,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#define ALIENS_MAX 16
+#define ALIEN_LAST 255
+
 struct launcher {
 	const struct launch_options *options;
 	struct session session;
@@ -40,6 +43,9 @@ struct launcher {
 	int file;
 	char *file_name; /* of the recording */
 	char *file_now;  /* as it is called until the program has started: another if it replaces */
+	int alien[ALIENS_MAX]; /* descriptors of libraries that somebody preloads into this process
+				*/
+	size_t aliens;
 };
 
 /* The target's environment: ours, with the runtime in front of LD_PRELOAD and the session's name.
@@ -240,6 +246,19 @@ static int compare_ints(const void *a, const void *b)
 	return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
 }
 
+/*
+ * What is closed on exec and open before we have opened anything is a library's, which will go on
+ * to use it (libunwind, which tcmalloc brings, has a pipe); what was inherited never is.
+ */
+static void note_aliens(struct launcher *l)
+{
+	for (int fd = 3; fd <= ALIEN_LAST && l->aliens < ALIENS_MAX; fd++) {
+		int flags = fcntl(fd, F_GETFD);
+		if (flags >= 0 && flags & FD_CLOEXEC)
+			l->alien[l->aliens++] = fd;
+	}
+}
+
 /* Whoever waits for the end of some pipe must not wait for us. */
 static void close_others(int *kept, size_t count)
 {
@@ -250,7 +269,8 @@ static void close_others(int *kept, size_t count)
 	}
 }
 
-/* The collector: away from the terminal and its signals, nothing of ours left open. */
+/* The collector: away from the terminal and its signals, with nothing open that it does not need.
+ */
 static int collector_main(struct launcher *l, int control)
 {
 	setsid();
@@ -259,7 +279,10 @@ static int collector_main(struct launcher *l, int control)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = 0; null >= 0 && fd < 3; fd++)
 		dup2(null, fd);
-	close_others((int[]){2, control, l->file, l->session.socket, l->session.lock, INT_MAX}, 6);
+	int kept[6 + ALIENS_MAX] = {
+		2, control, l->file, l->session.socket, l->session.lock, INT_MAX};
+	memcpy(kept + 6, l->alien, l->aliens * sizeof(*kept));
+	close_others(kept, 6 + l->aliens);
 	(void)!chdir("/");
 	signal(SIGCHLD, SIG_DFL);
 	static const int deaf[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGPIPE, SIGXFSZ,
@@ -453,6 +476,7 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 		.failed = -1,
 		.control = -1,
 		.file = -1};
+	note_aliens(&l);
 	memset(ret, 0, sizeof(*ret));
 	sigset_t watched;
 	struct error *error = limits_check();

@@ -329,6 +329,10 @@ bool rt_event_is_latest(const void *block)
 static __attribute__((noinline)) void free_slowly(
 	void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
+	if (rt_unlikely(rt_here.ending == (uint64_t)block)) {
+		rt_event_ended();
+		return;
+	}
 	struct rt_process *p;
 	struct rt_thread *t = enter(sp, &p);
 	if (rt_unlikely(!t)) {
@@ -358,6 +362,28 @@ static __attribute__((noinline)) void free_slowly(
 		return;
 	}
 	ring_end(t);
+}
+
+void rt_event_forget_latest(void)
+{
+	if (rt_here.thread->ring)
+		rt_here.thread->last_address = 0;
+}
+
+void rt_event_ending(const void *block)
+{
+	rt_here.ending = (uint64_t)block;
+	/* So that the usual road is not taken. */
+	if (rt_here.thread->ring)
+		rt_here.thread->last_address = (uint64_t)block;
+}
+
+void rt_event_ended(void)
+{
+	struct rt_thread *t = rt_here.thread;
+	if (t->ring && t->last_address == rt_here.ending)
+		t->last_address = 0;
+	rt_here.ending = 0;
 }
 
 void rt_event_free(void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)

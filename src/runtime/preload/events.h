@@ -34,8 +34,10 @@ struct rt_caller {
 void *rt_event_alloc(
 	void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp);
 
-/* Whether the latest event of this thread was the allocation of `block`. */
+/* Whether the latest event of this thread was the allocation of `block`, and no
+ * rt_event_forget_latest() came after. */
 bool rt_event_is_latest(const void *block);
+void rt_event_forget_latest(void);
 
 /* Before a block (not NULL) is given back. */
 void rt_event_free(void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp);
@@ -43,6 +45,12 @@ void rt_event_free(void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp
 /* The event that this thread is in will not go on: drops what it left half done. Signals may come.
  */
 void rt_event_abandon(void);
+
+/*
+ * Between these two calls a free of `block`, which has been told of already, is not told again.
+ */
+void rt_event_ending(const void *block);
+void rt_event_ended(void);
 
 /* Does and records a realloc of a block that is not NULL. */
 void *rt_event_realloc(void *block, size_t size, struct rt_caller caller);

@@ -10,8 +10,8 @@
  * the dynamic linker, and stays in force.
  *
  * Operators that an allocator library brings (tcmalloc, jemalloc, mimalloc) are called as they are.
- * Most of them do not go through the exported malloc, so the call is told here; whether they do
- * shows at the first one.
+ * Most of them do not go through the exported malloc, so the call is told here; of those that do
+ * (in jemalloc some forms do, others do not), nothing is told twice.
  *
  * Names are mangled (Itanium C++ ABI 1.86, section 5.1): m is size_t, Pv void *, St11align_val_t
  * and RKSt9nothrow_t the alignment and nothrow arguments.
@@ -24,42 +24,46 @@
 
 struct nothrow; /* std::nothrow_t, only ever passed on */
 
-/* The next definition of an operator; *place remembers it. */
-static inline void *next_operator(const char *name, void **place)
+/* The next definition of an operator. */
+struct next {
+	void *function; /* NULL: not looked for yet; release: what stands below is right */
+	bool foreign;   /* an allocator library's, not the C++ library's */
+};
+
+static inline const struct next *next_operator(const char *name, struct next *place)
 {
-	void *next = __atomic_load_n(place, __ATOMIC_RELAXED);
-	if (rt_likely(next))
-		return next;
-	next = rt_real_next(name, NULL);
-	if (!next)
+	if (rt_likely(__atomic_load_n(&place->function, __ATOMIC_ACQUIRE)))
+		return place;
+	const char *object = "";
+	void *function = rt_real_next(name, &object);
+	if (!function)
 		__builtin_trap(); /* an operator was called, out of memory, and no C++ library is
 				     loaded */
-	__atomic_store_n(place, next, __ATOMIC_RELAXED);
-	return next;
+	place->foreign = !rt_real_is_cxx_library(object);
+	__atomic_store_n(&place->function, function, __ATOMIC_RELEASE);
+	return place;
 }
 
-#define NEXT(name, type)                                                                           \
+#define NEXT(name)                                                                                 \
 	({                                                                                         \
-		static void *rt_place;                                                             \
-		(type) next_operator(#name, &rt_place);                                            \
+		static struct next rt_place;                                                       \
+		next_operator(#name, &rt_place);                                                   \
 	})
 
-/* What an allocator library's operators do. */
-enum foreign {
-	FOREIGN_UNKNOWN, /* none has been called */
-	FOREIGN_OWN_WAY, /* they allocate without the exported malloc */
-	FOREIGN_MALLOC,  /* they call malloc and free, which tell of themselves */
-};
-static enum foreign foreign;
+/* The same, for an operator new: told_here() is to see what comes of the call. */
+#define NEXT_NEW(name)                                                                             \
+	({                                                                                         \
+		rt_event_forget_latest();                                                          \
+		NEXT(name);                                                                        \
+	})
 
-/* After such an operator new gave a block: whether it is for us to tell. */
-static bool foreign_told_here(void *block)
+/*
+ * After an operator new gave a block: whether it is for us to tell. The C++ library's call another
+ * form, or malloc, by its public name, and an allocator's may do so too.
+ */
+static bool told_here(const struct next *next, void *block)
 {
-	if (rt_unlikely(!block))
-		return false;
-	if (rt_unlikely(foreign == FOREIGN_UNKNOWN))
-		foreign = rt_event_is_latest(block) ? FOREIGN_MALLOC : FOREIGN_OWN_WAY;
-	return foreign == FOREIGN_OWN_WAY;
+	return block && next->foreign && !rt_event_is_latest(block);
 }
 
 #define PLAIN() rt_likely(rt_real.cxx_is_plain)
@@ -87,8 +91,9 @@ static void *thrower_of_bad_alloc(void)
 			return TELL(block, size, kind);                                            \
 		void *thrower = PLAIN() ? thrower_of_bad_alloc() : NULL;                           \
 		if (!thrower) {                                                                    \
-			block = NEXT(name, void *(*)(size_t))(size);                               \
-			return foreign_told_here(block) ? TELL(block, size, kind) : block;         \
+			const struct next *next = NEXT_NEW(name);                                  \
+			block = ((void *(*)(size_t))next->function)(size);                         \
+			return told_here(next, block) ? TELL(block, size, kind) : block;           \
 		}                                                                                  \
 		TELL(NULL, size, kind);                                                            \
 		return ((void *(*)(void))thrower)();                                               \
@@ -103,8 +108,9 @@ static void *thrower_of_bad_alloc(void)
 			return TELL(block, size, kind);                                            \
 		if (PLAIN() && !has_new_handler())                                                 \
 			return TELL(NULL, size, kind);                                             \
-		block = NEXT(name, void *(*)(size_t, const struct nothrow *))(size, tag);          \
-		return foreign_told_here(block) ? TELL(block, size, kind) : block;                 \
+		const struct next *next = NEXT_NEW(name);                                          \
+		block = ((void *(*)(size_t, const struct nothrow *))next->function)(size, tag);    \
+		return told_here(next, block) ? TELL(block, size, kind) : block;                   \
 	}
 
 /* aligned_alloc wants a multiple of the alignment; the C++ library rounds up in the same way. */
@@ -122,8 +128,9 @@ static inline void *aligned_block(size_t size, size_t alignment)
 		void *block = aligned_block(size, alignment);                                      \
 		if (rt_likely(block))                                                              \
 			return TELL(block, size, kind);                                            \
-		block = NEXT(name, void *(*)(size_t, size_t))(size, alignment);                    \
-		return foreign_told_here(block) ? TELL(block, size, kind) : block;                 \
+		const struct next *next = NEXT_NEW(name);                                          \
+		block = ((void *(*)(size_t, size_t))next->function)(size, alignment);              \
+		return told_here(next, block) ? TELL(block, size, kind) : block;                   \
 	}
 
 #define DEFINE_NEW_ALIGNED_NOTHROW(name, kind)                                                     \
@@ -133,9 +140,10 @@ static inline void *aligned_block(size_t size, size_t alignment)
 		void *block = aligned_block(size, alignment);                                      \
 		if (rt_likely(block))                                                              \
 			return TELL(block, size, kind);                                            \
-		block = NEXT(name, void *(*)(size_t, size_t, const struct nothrow *))(             \
+		const struct next *next = NEXT_NEW(name);                                          \
+		block = ((void *(*)(size_t, size_t, const struct nothrow *))next->function)(       \
 			size, alignment, tag);                                                     \
-		return foreign_told_here(block) ? TELL(block, size, kind) : block;                 \
+		return told_here(next, block) ? TELL(block, size, kind) : block;                   \
 	}
 
 DEFINE_NEW(_Znwm, HW_NEW)
@@ -154,9 +162,15 @@ DEFINE_NEW_ALIGNED_NOTHROW(_ZnamSt11align_val_tRKSt9nothrow_t, HW_NEW_ARRAY_ALIG
 	HOOK void name(void *block, size_t a, size_t b)                                            \
 	{                                                                                          \
 		if (rt_unlikely(!rt_real.cxx_is_plain)) {                                          \
-			if (block && foreign == FOREIGN_OWN_WAY)                                   \
+			const struct next *next = NEXT(name);                                      \
+			bool told = block && next->foreign;                                        \
+			if (told) {                                                                \
 				TELL_FREE(block, kind);                                            \
-			NEXT(name, void (*)(void *, size_t, size_t))(block, a, b);                 \
+				rt_event_ending(block);                                            \
+			}                                                                          \
+			((void (*)(void *, size_t, size_t))next->function)(block, a, b);           \
+			if (told)                                                                  \
+				rt_event_ended();                                                  \
 			return;                                                                    \
 		}                                                                                  \
 		if (block)                                                                         \

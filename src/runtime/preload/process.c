@@ -30,7 +30,7 @@
 
 static struct rt_thread no_thread; /* all zero, for ever */
 
-__thread struct rt_here rt_here __attribute__((tls_model("initial-exec"))) = {&no_thread, 0};
+__thread struct rt_here rt_here __attribute__((tls_model("initial-exec"))) = {&no_thread, 0, 0};
 
 struct rt_process *rt_process;
 

@@ -54,6 +54,8 @@ struct rt_here {
 	struct rt_thread *thread;
 	/* While an event is between its start and its end: the caller's stack pointer, else 0. */
 	uint64_t busy;
+	/* A block whose end has been told while the function that ends it still runs, else 0. */
+	uint64_t ending;
 };
 extern __thread struct rt_here rt_here __attribute__((tls_model("initial-exec")));
 

@@ -205,6 +205,11 @@ static bool named(const char *path, const char *start)
 	return !strncmp(slash ? slash + 1 : path, start, strlen(start));
 }
 
+bool rt_real_is_cxx_library(const char *object)
+{
+	return named(object, "libstdc++.so") || named(object, "libc++");
+}
+
 /* Nothing of a C++ library in sight yet counts as plain: what dlopen brings later is the usual one.
  */
 static bool cxx_is_plain(void)
@@ -212,8 +217,7 @@ static bool cxx_is_plain(void)
 	static const char *const names[] = {"_Znwm", "_ZdlPv"};
 	for (unsigned i = 0; i < 2; i++) {
 		const char *object = NULL;
-		if (rt_real_next(names[i], &object) && !named(object, "libstdc++.so") &&
-			!named(object, "libc++"))
+		if (rt_real_next(names[i], &object) && !rt_real_is_cxx_library(object))
 			return false;
 	}
 	return true;
