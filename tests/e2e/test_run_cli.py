@@ -392,6 +392,7 @@ def own_malloc(folder):
 @TESTS.test
 def little_address_space(folder):
     """A program with too little address space for the recorder runs; what was not seen is said"""
+    hw.need_no_sanitizer("these take terabytes of address space")
 
     def limit():
         import resource
