@@ -246,7 +246,7 @@ static struct error *check_file(const char *path, int scripts, enum program_stat
 		while (start < limit && (image.data[start] == ' ' || image.data[start] == '\t'))
 			start++;
 		size_t end = start;
-		while (end < limit && !memchr(" \t\n\r", image.data[end], 4))
+		while (end < limit && !strchr(" \t\n\r", image.data[end]))
 			end++;
 		_cleanup_free_ char *interpreter =
 			strndup((const char *)image.data + start, end - start);

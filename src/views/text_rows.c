@@ -164,8 +164,10 @@ static void add_argument(const char *argument, struct text *out)
 	for (const char *c = argument; *c; c++) {
 		if (*c == '\'')
 			text_add(out, "'\\''");
+		else if ((unsigned char)*c < ' ' || *c == 0x7f)
+			text_add_char(out, '?');
 		else
-			text_add_char(out, (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c);
+			text_add_char(out, *c);
 	}
 	if (quote)
 		text_add_char(out, '\'');

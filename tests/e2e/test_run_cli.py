@@ -350,7 +350,6 @@ TESTS.add(
 @TESTS.test
 def preload_kept(folder):
     """A preload that was there is still there, after heapwise's own"""
-    hw.skip_sanitized("the command bears no preload")
     env = hw.clean_environment(LD_PRELOAD=hw.COUNT_LIBRARY)
     ended = hw.record([PERL, "-e", "print $ENV{LD_PRELOAD}"], folder / "x.hpw", env=env)
     parts = re.split("[ :]", ended.text)
@@ -393,7 +392,7 @@ def own_malloc(folder):
 @TESTS.test
 def little_address_space(folder):
     """A program with too little address space for the recorder runs; what was not seen is said"""
-    hw.skip_sanitized("a sanitizer needs terabytes of it")
+    hw.need_no_sanitizer("these take terabytes of address space")
 
     def limit():
         import resource

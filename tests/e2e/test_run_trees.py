@@ -288,7 +288,7 @@ for kind in ("address", "thread"):
 @TESTS.test
 def recorder_inside(folder):
     """A recorder inside a recorded program records its own program"""
-    hw.skip_sanitized("a program with a sanitizer can't be recorded")
+    hw.need_no_sanitizer("a program with a sanitizer can't be recorded")
     inner = folder / "inner.hpw"
     ended = record(folder, hw.HEAPWISE, "run", "-q", "-o", inner, "--", FAMILY, "print-leaf")
     if "built with AddressSanitizer" in ended.errors:

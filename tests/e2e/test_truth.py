@@ -35,8 +35,9 @@ def check_target(program, folder):
 
     recording = folder / "target.hpw"
     counts = hw.Counts(folder, program)
-    beside = {} if hw.is_sanitized() else counts.environment()
-    recorded = hw.record([program], recording, env=hw.clean_environment(**beside))
+    recorded = hw.record(
+        [program], recording, env=hw.clean_environment(**counts.environment())
+    )
     expectations, problems = truth.parse(recorded.text)
     if recorded.stderr != native.stderr:
         problems.append(f"on stderr: {hw.shorten(recorded.errors)}")
@@ -45,8 +46,7 @@ def check_target(program, folder):
     problems += check_exit(native, recorded, report)
     problems += truth.check_itself(report)
     problems += truth.check(expectations, report)
-    if beside:
-        problems += truth.check_beside(expectations, report, counts.read())
+    problems += truth.check_beside(expectations, report, counts.read())
     hw.need(not problems, "\n".join(problems))
 
 

@@ -117,8 +117,8 @@ def take(arguments, every, folder):
 
 def check_program(arguments, every, folder):
     compared = hw.run([COMPARE, *take(arguments, every, folder)])
-    print(f"# {Path(arguments[0]).name}: {compared.text.strip().splitlines()[-1]}", flush=True)
     hw.need(compared.status == 0, hw.shorten(compared.text, 6000))
+    return f"{Path(arguments[0]).name}: {compared.text.strip().splitlines()[-1]}"
 
 
 def check_judge(folder):
@@ -153,9 +153,6 @@ def check_judge(folder):
 
 
 def main():
-    if hw.is_sanitized():
-        print("1..0 # SKIP the command bears no preload")
-        return
     tests = hw.Tests()
     tests.add("the comparison refuses stacks that differ", check_judge)
     for name, (every, arguments) in PROGRAMS.items():

@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,6 +22,9 @@ BUILD = Path(os.environ.get("HW_BUILD_DIR") or SOURCE / "build").resolve()
 HEAPWISE = BUILD / "heapwise"
 TARGETS = BUILD / "tests/targets"
 COUNT_LIBRARY = BUILD / "tests/lib/libcount.so"
+
+# What the command is built with ("none", "address,undefined", …).
+SANITIZERS = os.environ.get("HW_SANITIZERS") or "none"
 
 # Generous: a loaded machine must not fail a test, a hang must.
 TIMEOUT = float(os.environ.get("HW_TEST_TIMEOUT", "120"))
@@ -150,6 +154,11 @@ def need(holds, reason):
         raise Failure(reason)
 
 
+def need_no_sanitizer(reason):
+    if SANITIZERS != "none":
+        raise Skip(f"the command is built with sanitizers: {reason}")
+
+
 def need_program(name):
     found = shutil.which(name)
     if not found:
@@ -157,19 +166,43 @@ def need_program(name):
     return found
 
 
-def is_sanitized():
-    """Whether the command under test is built with a sanitizer, which bears no preload before its own."""
-    needed = subprocess.run(["readelf", "-d", HEAPWISE], capture_output=True, text=True).stdout
-    return "libasan" in needed or "libtsan" in needed
+class SanitizerReports:
+    """What sanitizers have to say about any process of the command, by way of files: the collector
+    has no standard error, and some tests drop that of the others. Made before there are threads."""
 
+    NAME = "no process of the command had a sanitizer's report"
 
-def skip_sanitized(reason):
-    if is_sanitized():
-        raise Skip(reason)
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="heapwise-reports-")
+        self.prefix = os.fsencode(self.folder.name)
+        for name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
+            options = [os.environ[name]] if os.environ.get(name) else []
+            os.environ[name] = ":".join(options + [f"log_path={self.folder.name}/report"])
+
+    def is_writer(self, process):
+        try:
+            return (os.path.samefile(process / "exe", HEAPWISE)
+                    and self.prefix in (process / "environ").read_bytes())
+        except OSError:  # it is gone
+            return False
+
+    def wait_for_writers(self):
+        """A collector may outlive the `run` that started it."""
+        end = time.monotonic() + TIMEOUT
+        while any(self.is_writer(process) for process in Path("/proc").glob("[0-9]*")):
+            need(time.monotonic() < end, "some process of the command does not end")
+            time.sleep(0.02)
+
+    def check(self, _):
+        self.wait_for_writers()
+        reports = [path.read_text(errors="replace") for path in Path(self.folder.name).iterdir()]
+        need(not reports, "\n".join(shorten(report, 6000) for report in reports))
 
 
 class Tests:
-    """A list of named tests and a TAP printer. A test is a function of one argument, its folder."""
+    """A list of named tests and a TAP printer. A test is a function of one argument, its folder; what
+    it returns, if anything, is printed as a remark. Tests run in threads, so they print nothing
+    themselves, and leave alone what is the whole process's: folder, environment, umask, signals."""
 
     def __init__(self):
         self.tests = []
@@ -187,17 +220,32 @@ class Tests:
         name, function = test
         with tempfile.TemporaryDirectory(prefix="heapwise-test-") as folder:
             try:
-                function(Path(folder))
+                remark = function(Path(folder)) or ""
             except Skip as reason:
-                return "ok", f"{name} # SKIP {reason}", ""
+                return "ok", f"{name} # SKIP {reason}", "", ""
             except Failure as reason:
-                return "not ok", name, str(reason)
+                return "not ok", name, "", str(reason)
             except Exception as error:  # a broken test fails alone
                 line = error.__traceback__
                 while line.tb_next:
                     line = line.tb_next
-                return "not ok", name, f"{type(error).__name__}: {error} (line {line.tb_lineno})"
-        return "ok", name, ""
+                why = f"{type(error).__name__}: {error} (line {line.tb_lineno})"
+                return "not ok", name, "", why
+        return "ok", name, remark, ""
+
+    @staticmethod
+    def show(number, result):
+        """Each line in one piece, whatever the buffering."""
+        verdict, name, remark, why = result
+        for line in remark.splitlines():
+            sys.stdout.write(f"# {line}\n")
+        sys.stdout.write(f"{verdict} {number} - {name}\n")
+        sys.stdout.flush()
+        # By standard error: the runner shows that of a test that failed.
+        for line in why.splitlines():
+            sys.stderr.write(f"# {name}: {line}\n")
+        sys.stderr.flush()
+        return verdict == "ok"
 
     def main(self, width=2, needs_command=True):
         """Runs all tests, or those whose name contains an argument; never returns."""
@@ -206,14 +254,11 @@ class Tests:
             print(f"1..0 # SKIP {HEAPWISE.name} is not built")
             sys.exit(0)
         no_core_dumps()
-        print(f"1..{len(wanted)}")
-        failed = 0
+        reports = SanitizerReports() if needs_command and SANITIZERS != "none" else None
+        print(f"1..{len(wanted) + (reports is not None)}", flush=True)
         with ThreadPoolExecutor(width) as pool:
             results = pool.map(self.perform, wanted)
-            for number, (verdict, name, why) in enumerate(results, 1):
-                failed += verdict != "ok"
-                print(f"{verdict} {number} - {name}", flush=True)
-                # By standard error: the runner shows that of a test that failed.
-                for line in why.splitlines():
-                    print(f"# {name}: {line}", file=sys.stderr, flush=True)
-        sys.exit(1 if failed else 0)
+            good = [self.show(number, result) for number, result in enumerate(results, 1)]
+        if reports:  # when all else has ended
+            good.append(self.show(len(good) + 1, self.perform((reports.NAME, reports.check))))
+        sys.exit(0 if all(good) else 1)

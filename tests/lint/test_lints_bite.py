@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Proves that each lint fails on what it is for: every case plants one violation in an otherwise
 clean little tree and expects a complaint that names file and line; the clean tree must pass."""
+import json
 import os
 import pathlib
 import shutil
@@ -159,6 +160,24 @@ def binaries(tap, scratch):
                    f"check-globals: {'constants pass' if good else 'a counter fails'}", output)
 
 
+def tidy(tap, scratch):
+    """clang-tidy with our configuration, over a folder where one file is built, another is not."""
+    tree = scratch / "tidy"
+    source, build = tree / "src/base/x.c", tree / "build"
+    write(build / "compile_commands.json", json.dumps(
+        [{"directory": str(build), "file": "../src/base/x.c", "command": "cc -c ../src/base/x.c"}]))
+    shutil.copy(ROOT / ".clang-tidy", tree)
+    write(tree / "src/base/unbuilt.c", GPL + "error\n")
+    function = "int f(int a, int b);\nint f(int a, int b)\n{{\n\treturn a + b > 1 && a + {} > 1;\n}}\n"
+    for term, word in [("2", ""), ("b", "both sides of operator are equivalent")]:
+        write(source, GPL + function.format(term))
+        status, output = run(TOOLS / "check-tidy", build, tree)
+        place = "src/base/x.c:5:" if word else "1 files"
+        good = status == (1 if word else 0) and place in output and word in output
+        tap.result(good or status == 77, f"check-tidy: {word or 'a clean file'}", output,
+                   skip=output.splitlines()[0] if status == 77 else None)
+
+
 def main():
     tap = Tap()
     with tempfile.TemporaryDirectory(prefix="heapwise-lint-") as folder:
@@ -169,6 +188,7 @@ def main():
         for check, file, text, line, word in TREE:
             plant(tap, scratch, [TOOLS / "check-tree", check], file, text, line, word)
         binaries(tap, scratch)
+        tidy(tap, scratch)
     print(f"1..{tap.number}")
 
 
