@@ -269,8 +269,9 @@ static void close_others(int *kept, size_t count)
 	}
 }
 
-/* The collector: away from the terminal and its signals, with nothing open that it does not need.
- */
+/* The collector: away from the terminal, its signals and the caller's folder. Open are /dev/null,
+ * the control socket, the recording, and the session's socket and lock: whatever else was inherited
+ * is not. */
 static int collector_main(struct launcher *l, int control)
 {
 	setsid();

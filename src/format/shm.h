@@ -111,8 +111,11 @@ struct hw_shm {
 	uint64_t total_bytes;
 	/* Target. */
 	_Alignas(64) uint32_t nodes; /* next free node number; node 0 is the root */
-	uint32_t modules;     /* release: modules before it are complete; module 0 is "unknown" */
-	uint32_t strings;     /* bytes used */
+	/* Both under the lock of the target's module table (runtime/core/modules.h): one thread
+	 * adds. */
+	uint32_t modules; /* release: modules before it, and their strings, are complete; module 0
+			     is "unknown" */
+	uint32_t strings; /* bytes used; plain: only the thread that adds a module reads it */
 	uint32_t ring_wanted; /* 1: a thread waits for a ring of an ended one (futex); the collector
 				 clears it */
 	uint64_t lost_without_ring;

@@ -97,6 +97,10 @@ static struct error *fill_threads(struct page *page)
 #define ALL_METRICS (BIT(METRICS) - 1)
 #define TEXT_ROWS 20u
 #define TEXT_TOP 5u
+/* What all lists of sites have in common. */
+#define SHOWS_SITES                                                                                \
+	.metrics = ALL_METRICS, .fill = fill_sites, .text = text_sites, .json = json_sites,        \
+	.has_sites = true
 
 static const struct view views[] = {
 	{.name = "summary",
@@ -113,43 +117,27 @@ static const struct view views[] = {
 		.title = "Sites",
 		.filter = METRICS,
 		.sort = METRIC_ALLOCATED_BYTES,
-		.metrics = ALL_METRICS,
 		.text_limit = TEXT_ROWS,
-		.fill = fill_sites,
-		.text = text_sites,
-		.json = json_sites,
-		.has_sites = true},
+		SHOWS_SITES},
 	{.name = "never-freed",
 		.title = "Never freed",
 		.filter = METRIC_LIVE_BLOCKS,
 		.sort = METRIC_LIVE_BYTES,
-		.metrics = ALL_METRICS,
 		.text_limit = TEXT_ROWS,
-		.fill = fill_sites,
-		.text = text_sites,
-		.json = json_sites,
-		.has_sites = true},
+		SHOWS_SITES},
 	{.name = "peak",
 		.title = "Live at the peak",
 		.filter = METRIC_PEAK_BLOCKS,
 		.sort = METRIC_PEAK_BYTES,
-		.metrics = ALL_METRICS,
 		.text_limit = TEXT_ROWS,
-		.fill = fill_sites,
-		.text = text_sites,
-		.json = json_sites,
-		.has_sites = true},
+		SHOWS_SITES},
 	{.name = "temporary",
 		.title = "Temporary allocations",
 		.filter = METRIC_TEMPORARY,
 		.sort = METRIC_TEMPORARY,
-		.metrics = ALL_METRICS,
 		.merges = true,
 		.text_limit = TEXT_ROWS,
-		.fill = fill_sites,
-		.text = text_sites,
-		.json = json_sites,
-		.has_sites = true},
+		SHOWS_SITES},
 	{.name = "sizes",
 		.title = "Sizes",
 		.filter = METRICS,

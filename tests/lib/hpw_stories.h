@@ -3,7 +3,7 @@
 #ifndef TESTS_LIB_HPW_STORIES_H
 #define TESTS_LIB_HPW_STORIES_H
 
-#include "lib/hpw_builder.h"
+#include "lib/hpw_story.h"
 
 /* One thread, one leak, one temporary block: the smallest that has everything a report shows. */
 extern const struct story story_small;

@@ -37,9 +37,9 @@ struct rt_module {
 };
 
 struct rt_modules {
-	struct hw_shm *shm;
-	struct hw_module *table;
-	char *strings;
+	struct hw_shm *shm;      /* its `modules` and `strings`: under lock */
+	struct hw_module *table; /* shared; entries are added under lock */
+	char *strings;           /* shared; grow under lock */
 	rt_find_fn *find;
 	struct rt_lock lock; /* leaf; held to add or retire a module */
 	uint32_t generation; /* grows when a module goes: remembered stacks are void then */
@@ -47,12 +47,13 @@ struct rt_modules {
 	struct rt_module list[HW_MODULES_MAX];
 };
 
-/* The module at address, added when new; NULL if there is none or the table is full. */
+/* The module at address, added when new; NULL if there is none, the table is full, or another
+ * thread adds one and does not get done in time. */
 const struct rt_module *rt_modules_at(struct rt_modules *modules, uint64_t address);
 
 /*
- * Call after a dlclose: retires each module that is not there any more. Calls gone(context, start,
- * end) for each before generation grows.
+ * Call after a dlclose: retires each module that is not there any more. For each, generation
+ * grows and then gone(context, start, end) is called.
  */
 void rt_modules_review(struct rt_modules *modules,
 	void (*gone)(void *context, uint64_t start, uint64_t end), void *context);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Recordings made from a table of steps. Slow and simple on purpose: a new peak copies all sites, a
+ * block is looked for from the first.
+ *
+ * A story names its blocks itself (any number below BUILDER_BLOCKS_MAX, each used once). Step i of
+ * a story happens at stamp BUILDER_TSC_START + 1 + i × BUILDER_TSC_STEP; one tick is a nanosecond.
+ */
+#ifndef TESTS_LIB_HPW_STORY_H
+#define TESTS_LIB_HPW_STORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/kinds.h"
+#include "lib/hpw_builder.h"
+
+#define BUILDER_BLOCKS_MAX (1u << 14)
+#define BUILDER_SITES_MAX 64u
+
+#define BUILDER_TSC_START 1000000ull
+#define BUILDER_TSC_STEP 10u
+
+enum story_op {
+	STORY_ALLOC, /* thread, block, site, size */
+	STORY_FREE,  /* thread, block, same_frame, free_kind: enum hw_free_kind, or -1 for matching
+		      */
+	STORY_UNKNOWN, /* thread, free_kind: free of a block that was never recorded */
+	STORY_REALLOC, /* thread, old → block, site, size */
+	STORY_FAILED,  /* thread, site, size */
+	STORY_START,   /* thread */
+	STORY_END,     /* thread */
+	STORY_MARK,    /* thread, name */
+	STORY_LOST,    /* thread, size: events */
+};
+
+struct story_step {
+	enum story_op op;
+	uint32_t thread, block, site;
+	uint64_t size;
+	uint32_t old;
+	int free_kind;
+	bool same_frame;
+	const char *name;
+};
+
+struct story_module {
+	uint16_t id;
+	uint64_t start, end, bias;
+	const char *build_id; /* bytes, as a string */
+	const char *path;
+};
+
+struct story_stack {
+	uint32_t up; /* id - parent; 0: unused */
+	uint16_t module;
+	uint64_t address;
+};
+
+struct story_site {
+	uint32_t stack;
+	enum hw_alloc_kind kind;
+};
+
+struct story_thread {
+	uint32_t tid;
+	const char *name;
+};
+
+struct story {
+	const char *const *arguments; /* ends with NULL */
+	const struct story_module *modules;
+	size_t modules_len;
+	uint32_t first_stack;
+	const struct story_stack *stacks;
+	size_t stacks_len;
+	const struct story_site *sites;
+	size_t sites_len;
+	const struct story_thread *threads;
+	size_t threads_len;
+	const struct story_step *steps;
+	size_t steps_len;
+	size_t chunk_steps; /* an EVENTS chunk ends after so many story steps; 0: only one chunk */
+	enum hpw_exit_kind exit_kind;
+	uint64_t exit_value;
+};
+
+struct story_site_truth {
+	uint64_t allocations, allocated_bytes, live_blocks, live_bytes, peak_blocks, peak_bytes,
+		temporary, same_frame, failed, min_size, max_size;
+};
+
+struct story_thread_truth {
+	uint64_t allocations, allocated_bytes, frees, temporary, first_stamp, last_stamp;
+	bool seen, ended;
+};
+
+/* The figures of a story. Stamps are those a reader can know: of the last entry of TIME. */
+struct story_truth {
+	uint64_t events, steps, lost, unknown_frees, mismatched, allocations, allocated_bytes,
+		frees, failed, live_blocks, live_bytes, temporary, peak_blocks, peak_bytes,
+		peak_stamp;
+	struct story_site_truth sites[BUILDER_SITES_MAX];
+	struct story_thread_truth threads[BUILDER_THREADS_MAX];
+};
+
+/* Parts of a story's file; the whole is all of them in this order. */
+void builder_tables(struct builder *builder, const struct story *story);
+void builder_events(struct builder *builder, const struct story *story, struct story_truth *ret);
+/* LIVE, a part of the footer: what the story leaves. */
+void builder_live(struct builder *builder, const struct story *story);
+void builder_footer(
+	struct builder *builder, const struct story *story, const struct story_truth *truth);
+
+/* Header, tables, events, footer, index, trailer. */
+void builder_story(struct builder *builder, const struct story *story, struct story_truth *ret);
+
+#endif
