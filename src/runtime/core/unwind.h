@@ -38,8 +38,8 @@
 /*
  * One frame of a walk: four whole words, written and copied as such (a narrow store before a wide
  * load costs more than all the rest). Invariant of a memo: frame i was entered from frame i + 1
- * (inner) by reading the return address at sp - 8 and, if the slots say so, rbp and sp themselves
- * from memory.
+ * (inner) by reading the return address at sp - 8 and, if the inner one's slots say so, rbp and sp
+ * themselves from memory.
  */
 struct rt_frame {
 	uint64_t sp; /* stack pointer in this frame at the call: the inner frame's CFA */
