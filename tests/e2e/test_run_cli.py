@@ -3,9 +3,11 @@
 """`heapwise run` as a command: what it refuses, how it names files, and that the program it runs gets, does
 and ends exactly what it would without it."""
 
+import fcntl
 import os
 import pty
 import re
+import resource
 import select
 import shutil
 import signal
@@ -58,7 +60,7 @@ def refused(folder, program, status, reason, **more):
 @TESTS.test
 def static_program(folder):
     """Refused: a static program"""
-    refused(folder, hw.TARGETS / "refused_static", 125, "static")
+    refused(folder, hw.TARGETS / "refused_static", 125, "linked statically")
 
 
 @TESTS.test
@@ -76,7 +78,7 @@ def setuid_program(folder):
         if not found or not os.stat(found).st_mode & 0o4000:
             raise hw.Skip("no setuid program at hand, and only root can make one")
         program = found
-    refused(folder, program, 125, "set-?uid")
+    refused(folder, program, 125, "it is set-user-ID")
 
 
 def elf_header(wide, machine):
@@ -321,8 +323,6 @@ def odd_descriptors():
 
 
 def odd_limits():
-    import resource
-
     os.umask(0o027)
     os.nice(3)
     resource.setrlimit(resource.RLIMIT_NOFILE, (128, 256))
@@ -395,8 +395,6 @@ def little_address_space(folder):
     hw.need_no_sanitizer("these take terabytes of address space")
 
     def limit():
-        import resource
-
         resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20))
 
     ended = hw.record(
@@ -408,6 +406,11 @@ def little_address_space(folder):
 
 
 # ---- signals and terminals
+
+def own_terminal():
+    """In a new session: standard input becomes its terminal."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
 
 class Session:
     """A program under `heapwise run` (or without) that is spoken to, on pipes or on a terminal."""
@@ -429,11 +432,6 @@ class Session:
             input_end, self.writing = os.pipe()
             self.reading, output_end = os.pipe()
             streams = (input_end, output_end, output_end)
-
-        def own_terminal():
-            import fcntl
-
-            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
         if terminal:
             more = {"start_new_session": True, "preexec_fn": own_terminal, **more}
@@ -579,13 +577,12 @@ def same_on_terminal(folder):
     )
 
     def on_terminal(command):
-        pid, terminal = pty.fork()
-        if not pid:
-            try:
-                os.chdir(folder)
-                os.execve(command[0], command, hw.clean_environment())
-            finally:
-                os._exit(99)
+        # Not pty.fork: its end of the terminal would go to the programs of other tests as well.
+        terminal, inner = pty.openpty()
+        process = subprocess.Popen(
+            command, stdin=inner, stdout=inner, stderr=inner, cwd=folder, env=hw.clean_environment(),
+            start_new_session=True, preexec_fn=own_terminal)
+        os.close(inner)
         got = b""
         try:
             while data := os.read(terminal, 4096):
@@ -593,7 +590,7 @@ def same_on_terminal(folder):
         except OSError:
             pass
         os.close(terminal)
-        return got, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        return got, process.wait(hw.TIMEOUT)
 
     native = on_terminal([PERL, "-e", script])
     recorded = on_terminal(
