@@ -451,8 +451,12 @@ static struct error *give_up(struct launcher *l, struct error *error)
 	return error;
 }
 
-/* Shared memory counts as a file: a hard limit below its size, that nobody here may raise. */
-static struct error *limits_check(void)
+uint64_t launch_shared_bytes(void)
+{
+	return HW_SHM_BYTES;
+}
+
+struct error *launch_limits_check(void)
 {
 	static const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
 	struct rlimit limit;
@@ -480,7 +484,7 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 	note_aliens(&l);
 	memset(ret, 0, sizeof(*ret));
 	sigset_t watched;
-	struct error *error = limits_check();
+	struct error *error = launch_limits_check();
 	if (error)
 		return error;
 	files_raise(&l);
