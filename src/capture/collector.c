@@ -15,10 +15,12 @@
 #include "capture/roll.h"
 #include "capture/subject.h"
 #include "capture/survivors.h"
+#include "process/living.h"
 
 #include <errno.h>
 #include <fnmatch.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +52,7 @@ struct collector {
 	uint64_t tended_ns, sleep_ns;
 	uint64_t root_gone_ns; /* when root was seen to have ended; 0: it lives */
 	struct collector_ended ended;
-	bool launcher_gone, have_ended, told;
+	bool launcher_gone, launcher_stops, have_ended, told;
 	bool recorded; /* the file of root's first image is in use */
 	struct roll roll;
 };
@@ -212,13 +214,26 @@ static void on_hello(struct collector *c, struct session_caller *caller)
 
 static void on_control(struct collector *c)
 {
-	ssize_t n = recv(c->start->control, &c->ended, sizeof(c->ended), MSG_DONTWAIT);
-	if (n == (ssize_t)sizeof(c->ended)) {
+	struct collector_ended told;
+	ssize_t n = recv(c->start->control, &told, sizeof(told), MSG_DONTWAIT);
+	if (n == (ssize_t)sizeof(told) && told.kind >= COLLECTOR_ROOT_STOPS) {
+		c->launcher_stops = told.kind == COLLECTOR_ROOT_STOPS;
+	} else if (n == (ssize_t)sizeof(told)) {
+		c->ended = told;
 		c->have_ended = true;
 	} else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
 		c->launcher_gone = true;
 		epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->start->control, NULL);
 	}
+}
+
+/* The launcher stops when its program does, and can't see from there that this goes on. */
+static void wake_launcher(const struct collector *c)
+{
+	pid_t launcher = c->start->launcher;
+	if (c->launcher_stops && !process_is_stopped(c->start->root) &&
+		process_is_stopped(launcher) && getppid() == launcher)
+		kill(launcher, SIGCONT);
 }
 
 static uint32_t living(const struct collector *c)
@@ -256,8 +271,10 @@ static void drain(struct collector *c)
 {
 	uint64_t now = clock_pair_now().ns, most = 0;
 	bool tend = now - c->tended_ns > TEND_NS;
-	if (tend)
+	if (tend) {
 		c->tended_ns = now;
+		wake_launcher(c);
+	}
 	for (uint32_t i = 0; i < c->subject_count; i++) {
 		struct recorder *recorder = c->subjects[i]->recorder;
 		uint64_t moved = recorder ? recorder_drain(recorder) : 0;

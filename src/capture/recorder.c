@@ -486,5 +486,11 @@ void recorder_finish(
 		done += n;
 	}
 	keep_error(r, writer_finish(&r->writer));
+	bool gone = writer_is_gone(&r->writer);
+	if (gone && !r->error)
+		r->error = error_create(ERROR_ENVIRONMENT,
+			"%s was removed or replaced while it was recorded: nothing of it is left",
+			r->writer.name);
 	fill_totals(r, &s, ret);
+	ret->file_gone = gone;
 }

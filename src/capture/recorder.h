@@ -71,6 +71,7 @@ struct recorder_totals {
 	uint32_t connected;              /* 1: the program loaded the runtime and answered */
 	uint32_t notes;                  /* enum hpw_note */
 	uint32_t write_error;            /* 1: the file is incomplete; the message says why */
+	uint32_t file_gone;              /* 1: that is because it was removed or replaced */
 	char message[256];
 };
 

@@ -236,6 +236,8 @@ static void say_end(const struct launch_result *r, bool quiet)
 	say_others(&r->end);
 	if (!one || r->end.living)
 		say_all(r->file);
+	if (first->totals.file_gone)
+		return;
 	if (first->totals.write_error)
 		message("the figures above are whole, the file is not; for what it holds type: "
 			"heapwise report %s",

@@ -2,6 +2,7 @@
 #include "process/living.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,6 +105,20 @@ struct error *living_open(pid_t pid, struct living *ret)
 	ret->other_pids = !same_namespace(pid, "pid");
 	ret->other_mounts = !same_namespace(pid, "mnt");
 	return NULL;
+}
+
+/* State T in /proc/PID/stat (proc(5)): stopped by a signal. */
+bool process_is_stopped(pid_t pid)
+{
+	char path[64], text[512];
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return false;
+	text[n] = 0;
+	const char *after = strrchr(text, ')');
+	return after && after[1] == ' ' && after[2] == 'T';
 }
 
 void living_deinit(struct living *living)

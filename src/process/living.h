@@ -29,6 +29,9 @@ struct living {
 struct error *living_open(pid_t pid, struct living *ret) must_check_;
 void living_deinit(struct living *living);
 
+/* Whether a process is stopped by a signal; false if it is not there. */
+bool process_is_stopped(pid_t pid);
+
 /* The value of a variable in its environment; NULL: it has none. Belongs to the process. */
 const char *living_getenv(const struct living *living, const char *name);
 

@@ -18,6 +18,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -184,6 +185,25 @@ static int connect_collector(enum hw_hello_reason reason)
 	return memory;
 }
 
+/*
+ * Two descriptors for a moment, also for a program that has taken all it may: its soft limit is
+ * raised that long, as far as it goes.
+ */
+static int connect_with_room(enum hw_hello_reason reason)
+{
+	struct limits {
+		uint64_t soft, hard;
+	} before, raised;
+	bool known = !sys_failed(sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, NULL, &before));
+	raised = (struct limits){before.hard, before.hard};
+	bool changed = known && before.soft < before.hard &&
+		       !sys_failed(sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, &raised, NULL));
+	int memory = connect_collector(reason);
+	if (changed)
+		sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, &before, NULL);
+	return memory;
+}
+
 static struct hw_shm *map_rings(int memory)
 {
 	long at = sys_call6(__NR_mmap, 0, (long)HW_SHM_BYTES, PROT_READ | PROT_WRITE,
@@ -334,7 +354,7 @@ static bool process_start(void)
 	}
 	struct hw_shm *shm = NULL;
 	if (!sys_no_calls() && find_session()) {
-		int memory = connect_collector(started_before ? HW_HELLO_FORK : HW_HELLO_START);
+		int memory = connect_with_room(started_before ? HW_HELLO_FORK : HW_HELLO_START);
 		started_before = true;
 		if (memory >= 0)
 			shm = map_rings(memory);
