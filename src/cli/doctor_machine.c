@@ -151,7 +151,7 @@ static void check_folder(struct findings *findings)
 }
 
 /* Bytes of address space that the runtime takes in each program, roughly. */
-#define ADDRESS_SPACE (launch_shared_bytes() + (64u << 20))
+#define ADDRESS_SPACE (launch_shared_bytes() + (192u << 20))
 
 static void check_limits(struct findings *findings)
 {

@@ -150,6 +150,18 @@ def memory_limits(folder):
         hw.need(need_complete(where / "x.hpw")["totals"]["failed"] == 1, "the failure is not counted")
 
 
+@TESTS.test
+def memory_locked(folder):
+    """mlockall() succeeds, fails and locks as natively, under limits and without; our mappings stay out of it"""
+    outcomes = set()
+    for limit in ("-", "0", "1000", "7000", "8000"):
+        where = folder / limit
+        where.mkdir()
+        _, ended = need_same(where, [hw.TARGETS / "memory_locked", limit], status=0)
+        outcomes |= set(re.findall(r"^(?:both|current): ([^,]*)", ended.text, re.M))
+    hw.need(len(outcomes) >= 3, f"only {outcomes}: the limits show nothing")
+
+
 # ---- places for files
 
 
