@@ -2,7 +2,8 @@
 /*
  * One loop: wait for the session's socket, the launcher and the processes' pidfds with a timeout
  * that follows the load, then drain all rings. Producers never wake the collector (that would cost
- * them a system call and a descriptor); it comes by often enough for the rings' sizes.
+ * them a system call and a descriptor); it comes by often enough for the rings' sizes. To a process
+ * that does nothing it comes seldom, and meanwhile only glances at its doorbell.
  *
  * Life: the launcher is told as soon as root's recording is complete. After that the collector
  * stays for the other processes of the session. Those that have said hello are known; when the last
@@ -32,6 +33,8 @@
 
 #define SLEEP_MIN_NS 300000
 #define SLEEP_MAX_NS 5000000
+/* A process that does nothing is left alone for so long, unless it calls (hw_shm.doorbell). */
+#define PAUSE_MAX_NS 160000000
 #define IDLE_NS 500000000 /* while nobody is recorded */
 /* A pass that brought more than this many words is followed by the next at once. */
 #define BUSY_WORDS (1u << 16)
@@ -267,20 +270,36 @@ static void nap(struct collector *c)
 	}
 }
 
+/* Takes what is in a subject's rings, if it is their turn; the less there is, the later is the
+ * next.
+ */
+static uint64_t drain_one(struct subject *s, uint64_t now)
+{
+	if (!s->recorder || (now < s->due_ns && !recorder_is_called(s->recorder)))
+		return 0;
+	uint64_t moved = recorder_drain(s->recorder);
+	if (moved)
+		s->pause_ns = 0;
+	else if (s->pause_ns < PAUSE_MAX_NS)
+		s->pause_ns = s->pause_ns ? s->pause_ns * 2 : SLEEP_MIN_NS;
+	s->due_ns = s->pause_ns > SLEEP_MAX_NS ? now + s->pause_ns : 0;
+	if (now - s->tended_ns > TEND_NS) {
+		s->tended_ns = now;
+		recorder_tend(s->recorder);
+	}
+	return moved;
+}
+
 static void drain(struct collector *c)
 {
 	uint64_t now = clock_pair_now().ns, most = 0;
-	bool tend = now - c->tended_ns > TEND_NS;
-	if (tend) {
+	if (now - c->tended_ns > TEND_NS) {
 		c->tended_ns = now;
 		wake_launcher(c);
 	}
 	for (uint32_t i = 0; i < c->subject_count; i++) {
-		struct recorder *recorder = c->subjects[i]->recorder;
-		uint64_t moved = recorder ? recorder_drain(recorder) : 0;
+		uint64_t moved = drain_one(c->subjects[i], now);
 		most = moved > most ? moved : most;
-		if (tend && recorder)
-			recorder_tend(recorder);
 	}
 	if (most > BUSY_WORDS)
 		c->sleep_ns = 0;

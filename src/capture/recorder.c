@@ -401,6 +401,11 @@ uint64_t recorder_drain(struct recorder *recorder)
 	return moved;
 }
 
+bool recorder_is_called(const struct recorder *recorder)
+{
+	return merge_is_called(&recorder->merge);
+}
+
 void recorder_tend(struct recorder *recorder)
 {
 	merge_reclaim(&recorder->merge, thread_alive, recorder);

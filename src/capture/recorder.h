@@ -82,6 +82,9 @@ void recorder_destroy(struct recorder *recorder);
 /* Takes what is in the rings; returns the number of words, 0: nothing happened. */
 uint64_t recorder_drain(struct recorder *recorder);
 
+/* Whether the process wants its rings to be taken now, however idle it was before. */
+bool recorder_is_called(const struct recorder *recorder);
+
 /* Housekeeping, a few times a second: rings of ended threads, a chunk if the last one is a second
  * old. */
 void recorder_tend(struct recorder *recorder);
