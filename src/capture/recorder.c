@@ -22,7 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-_Static_assert((uint64_t)HW_NODES_MAX *HW_ALLOC_KINDS < LIVE_SITES_MAX, "a block knows its site");
+_Static_assert(
+	HW_NODES_MAX * 16ull < LIVE_SITES_MAX && HW_ALLOC_KINDS <= 16, "a block knows its site");
 
 #define FLUSH_NS 1000000000ull
 #define STACKS_KNOWN_BYTES (HW_NODES_MAX / 8)
@@ -401,6 +402,11 @@ uint64_t recorder_drain(struct recorder *recorder)
 	return moved;
 }
 
+bool recorder_is_called(const struct recorder *recorder)
+{
+	return merge_is_called(&recorder->merge);
+}
+
 void recorder_tend(struct recorder *recorder)
 {
 	merge_reclaim(&recorder->merge, thread_alive, recorder);
@@ -503,5 +509,11 @@ void recorder_finish(
 	}
 	write_live(r);
 	keep_error(r, writer_finish(&r->writer));
+	bool gone = writer_is_gone(&r->writer);
+	if (gone && !r->error)
+		r->error = error_create(ERROR_ENVIRONMENT,
+			"%s was removed or replaced while it was recorded: nothing of it is left",
+			r->writer.name);
 	fill_totals(r, &s, ret);
+	ret->file_gone = gone;
 }

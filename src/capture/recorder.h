@@ -71,6 +71,7 @@ struct recorder_totals {
 	uint32_t connected;              /* 1: the program loaded the runtime and answered */
 	uint32_t notes;                  /* enum hpw_note */
 	uint32_t write_error;            /* 1: the file is incomplete; the message says why */
+	uint32_t file_gone;              /* 1: that is because it was removed or replaced */
 	char message[256];
 };
 
@@ -80,6 +81,9 @@ void recorder_destroy(struct recorder *recorder);
 
 /* Takes what is in the rings; returns the number of words, 0: nothing happened. */
 uint64_t recorder_drain(struct recorder *recorder);
+
+/* Whether the process wants its rings to be taken now, however idle it was before. */
+bool recorder_is_called(const struct recorder *recorder);
 
 /* Housekeeping, a few times a second: rings of ended threads, a chunk if the last one is a second
  * old. */

@@ -21,8 +21,10 @@
 struct subject {
 	pid_t pid; /* as this side sees it */
 	int pidfd;
-	bool is_root;                      /* what the launcher has started */
-	struct recorder *recorder;         /* of the present image; NULL: it is not recorded */
+	bool is_root;              /* what the launcher has started */
+	struct recorder *recorder; /* of the present image; NULL: it is not recorded */
+	uint64_t due_ns, pause_ns; /* when to look at its rings next, unless it calls */
+	uint64_t tended_ns;
 	uint32_t images;                   /* said hello so far */
 	uint32_t completed;                /* recordings of them */
 	uint64_t turned_away;              /* processes it started that are not recorded */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -127,6 +128,12 @@ struct error *writer_chunk(
 	if (type != HPW_INDEX && !remember(writer, (uint16_t)type))
 		return error_no_memory();
 	return append(writer, &h, sizeof(h), stored->data, stored->len);
+}
+
+bool writer_is_gone(const struct writer *writer)
+{
+	struct stat st;
+	return !fstat(writer->fd, &st) && st.st_nlink == 0;
 }
 
 struct error *writer_finish(struct writer *writer)

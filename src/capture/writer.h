@@ -44,6 +44,9 @@ void writer_close(struct writer *writer);
 struct error *writer_chunk(
 	struct writer *writer, enum hpw_chunk_type type, const struct buf *payload, bool compress);
 
+/* Whether somebody has removed or replaced the file meanwhile: it has no name any more. */
+bool writer_is_gone(const struct writer *writer);
+
 /* Appends INDEX and trailer. */
 struct error *writer_finish(struct writer *writer);
 

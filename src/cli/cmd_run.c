@@ -16,6 +16,7 @@
 #include "capture/launch.h"
 #include "cli/message.h"
 #include "cli/options.h"
+#include "cli/runtime_find.h"
 #include "process/program.h"
 
 /* As env(1): our own failures leave the program's range of statuses alone. */
@@ -66,30 +67,6 @@ static int parse(const struct command *command, int argc, char **argv, struct re
 	}
 	ret->launch.argv = argv + options.operand;
 	return -1;
-}
-
-/* The library stands in a fixed place relative to the command, built or installed. */
-static char *runtime_find(void)
-{
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	if (n <= 0)
-		return NULL;
-	self[n] = 0;
-	*strrchr(self, '/') = 0;
-	static const char *const places[] = {HW_RT_BUILD_RELPATH, HW_RT_INSTALL_RELPATH};
-	for (int i = 0; i < 2; i++) {
-		char path[2 * PATH_MAX];
-		if (places[i][0] == '/')
-			snprintf(path, sizeof(path), "%s", places[i]);
-		else
-			snprintf(path, sizeof(path), "%s/%s", self, places[i]);
-		char *found = realpath(path, NULL);
-		if (found && !strpbrk(found, " :"))
-			return found;
-		free(found);
-	}
-	return NULL;
 }
 
 /* "1 event", "1,204 events" */
@@ -259,6 +236,8 @@ static void say_end(const struct launch_result *r, bool quiet)
 	say_others(&r->end);
 	if (!one || r->end.living)
 		say_all(r->file);
+	if (first->totals.file_gone)
+		return;
 	if (first->totals.write_error)
 		message("the figures above are whole, the file is not; for what it holds type: "
 			"heapwise report %s",

@@ -123,6 +123,9 @@ struct hw_shm {
 	uint64_t
 		stalled_at; /* progress + 1 when waiting for the collector was given up; 0: never */
 	uint32_t notes;     /* enum hw_note, or'ed */
+	uint32_t
+		doorbell; /* 1: a ring has filled by a part; the collector clears it, before it
+			   * looks at the rings. It may leave them alone for long while this is 0 */
 	/* Collector. */
 	_Alignas(64) uint64_t progress; /* grows whenever room was made in any ring */
 };

@@ -34,16 +34,28 @@ static void wrap(struct rt_thread *t)
 	__atomic_store_n(&t->ring->head, t->head, __ATOMIC_RELEASE);
 }
 
-/* Sets limit from tail; true if `count` words fit now. */
+/* The collector comes by often while there is much to do, and seldom while there is nothing. */
+static void call_collector(struct rt_thread *t, uint64_t tail)
+{
+	if (t->head - tail >= t->size / RT_CALL_PART &&
+		!__atomic_load_n(&t->shm->doorbell, __ATOMIC_RELAXED))
+		__atomic_store_n(&t->shm->doorbell, 1, __ATOMIC_RELAXED);
+}
+
+/* Sets limit from tail, near enough that the collector is called in time; true if `count` words fit
+ * now. */
 static bool look(struct rt_thread *t, uint32_t count)
 {
-	uint64_t free_until = tail_of(t) + t->size;
+	uint64_t tail = tail_of(t), free_until = tail + t->size;
+	call_collector(t, tail);
 	if (t->head + count > t->lap_end) {
 		if (t->head == free_until)
 			return false;
 		wrap(t);
 	}
 	t->limit = t->lap_end < free_until ? t->lap_end : free_until;
+	uint64_t call_at = t->head + t->size / RT_CALL_PART;
+	t->limit = call_at < t->limit ? call_at : t->limit;
 	return t->head + count <= t->limit;
 }
 

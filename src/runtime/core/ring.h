@@ -47,6 +47,8 @@ struct rt_thread {
 
 /* A thread that waits gives up when the collector has made no progress for so long. */
 #define RT_WAIT_MAX_NS 1000000000ull
+/* When this part of a ring has filled since the collector looked, it is called. */
+#define RT_CALL_PART 4
 /* Words between two stamps while events carry none. */
 #define RT_TIME_EVERY 128
 
