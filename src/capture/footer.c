@@ -121,7 +121,7 @@ bool footer_target(struct buf *ret, const struct recorder_start *start)
 	put_number(ret, HPW_TARGET_TSC_HZ, start->tsc_hz);
 	if (start->forked)
 		put_number(ret, HPW_TARGET_FORKED, 1);
-	put_text(ret, HPW_TARGET_MODE, "exact");
+	put_text(ret, HPW_TARGET_MODE, start->mode.kind == MODE_AGGREGATE ? "aggregate" : "exact");
 	put_text(ret, HPW_TARGET_WRITER, "heapwise " HW_VERSION);
 	return !ret->failed;
 }
