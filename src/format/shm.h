@@ -123,6 +123,9 @@ struct hw_shm {
 	uint64_t
 		stalled_at; /* progress + 1 when waiting for the collector was given up; 0: never */
 	uint32_t notes;     /* enum hw_note, or'ed */
+	/* The longest that a thread waited for the collector elsewhere than for room in its ring:
+	 * for its answer at the start, or for a ring. */
+	uint64_t longest_wait_ns;
 	/* Collector. */
 	_Alignas(64) uint64_t progress; /* grows whenever room was made in any ring */
 };
