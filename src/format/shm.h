@@ -184,7 +184,8 @@ static inline uint64_t hw_ring_start(uint32_t ring)
 /*
  * Ring records. The low byte of the first word is the operation, the other 56 bits its address or
  * number. With HW_R_STAMPED the last word (for a realloc the last two) is a TSC value; without, the
- * record took place after the last stamp seen in the ring and before any other thread existed.
+ * record took place after the last stamp seen in the ring, and no other thread has a stamp between
+ * the two that the record would have to come after.
  */
 enum hw_record {
 	HW_R_PAD = 0x01,    /* rest of the lap is empty */

@@ -10,6 +10,7 @@
 #include "runtime/preload/process.h"
 
 #include "runtime/preload/real.h"
+#include "runtime/preload/solo.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -281,6 +282,7 @@ static void process_fill(struct rt_process *p, struct hw_shm *shm)
 	p->unwinder.modules = &p->modules;
 	p->unwinder.rules = &p->rules;
 	shm->notes |= HW_NOTE_ATTACHED | (own_malloc() ? HW_NOTE_OWN_MALLOC : 0u);
+	rt_solo_prepare(p);
 	rt_ring_attach(&p->shared, shm, HW_RING_SHARED, 0);
 	rt_walk_init(&p->shared.walk, frames_of(HW_RING_SHARED));
 }
@@ -319,8 +321,10 @@ void rt_process_confine(uint32_t what)
 		if (t && t->ring)
 			rt_walk_reach(&t->walk, (uint64_t)__builtin_frame_address(0));
 	}
-	if (p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING)
+	if (p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING) {
 		__atomic_fetch_or(&p->shm->notes, HW_NOTE_SANDBOXED, __ATOMIC_RELAXED);
+		rt_solo_forbid(p);
+	}
 	sys_forbid(what);
 }
 
@@ -374,6 +378,10 @@ static struct rt_thread *ring_take(struct rt_process *p, uint32_t tid)
 			!__atomic_compare_exchange_n(&rings[i].state, &free_state, HW_RING_ACTIVE,
 				false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
+		uint32_t used = __atomic_load_n(&p->rings_used, __ATOMIC_RELAXED);
+		while (used <= i && !__atomic_compare_exchange_n(&p->rings_used, &used, i + 1,
+					    false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+			;
 		struct rt_thread *t = &p->threads[i];
 		rt_walk_init(&t->walk, frames_of(i));
 		t->unwinder = &p->unwinder;
