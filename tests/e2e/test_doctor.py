@@ -64,6 +64,13 @@ def compiled(folder, name, *options, compiler="gcc"):
     return folder / name
 
 
+def copied(source, path):
+    """By another process: a program that a process of ours still has open for writing can't be executed, and other
+    tests fork all the time."""
+    hw.need(hw.run(["cp", source, path]).status == 0, f"no copy of {source}")
+    return path
+
+
 def executable(path, content):
     path.write_bytes(content)
     path.chmod(0o755)
@@ -90,7 +97,7 @@ def machine(folder):
 def machine_without_library(folder):
     """A command without its library, or with that of another version, says so, as a problem"""
     hw.need_no_sanitizer("a copy of the command")
-    shutil.copy(hw.HEAPWISE, folder / "heapwise")
+    copied(hw.HEAPWISE, folder / "heapwise")
     (folder / "src/runtime").mkdir(parents=True)
     ended = hw.run([folder / "heapwise", "doctor"])
     hw.need(ended.status == 1 and "libheapwise-rt.so is not where it belongs" in ended.text, f"{ended} {ended.text}")
@@ -176,7 +183,7 @@ def program_with_rights(folder):
     if os.geteuid():
         raise hw.Skip("only root can make one")
     folder.chmod(0o755)
-    path = Path(shutil.copy(ONE_BLOCK, folder / "other"))
+    path = copied(ONE_BLOCK, folder / "other")
     os.chown(path, 65534, 65534)
     path.chmod(0o4755)
     Examined(path).need("problem", "program", "set-user-ID")
@@ -195,7 +202,7 @@ def program_with_capabilities(folder):
     if os.geteuid() or not setcap:
         raise hw.Skip("only root can give them, with setcap")
     folder.chmod(0o755)
-    path = Path(shutil.copy(ONE_BLOCK, folder / "able"))
+    path = copied(ONE_BLOCK, folder / "able")
     path.chmod(0o755)
     if hw.run([setcap, "cap_net_raw+ep", path]).status or hw.run([*AS_NOBODY, hw.HEAPWISE, "version"]).status:
         raise hw.Skip("no capabilities here, or no way for another user")
@@ -374,7 +381,7 @@ def process_static(folder):
 @TESTS.test
 def process_replaced(folder):
     """A process whose program file has been replaced since it was started"""
-    path = Path(shutil.copy("/usr/bin/perl", folder / "perl"))
+    path = copied("/usr/bin/perl", folder / "perl")
     with process([path, "-e", WAITS], env=hw.clean_environment()) as (_, pid):
         path.unlink()
         Examined(pid.strip()).need("note", "program", "replaced or removed")
