@@ -190,7 +190,7 @@ static void record(struct collector *c, struct subject *s, struct session_caller
 					      : subject_file_create(s, c->start->file_name);
 	struct error *error =
 		file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", s->file)
-			 : subject_record(s, caller, c->tsc_hz, file);
+			 : subject_record(s, caller, &c->start->mode, c->tsc_hz, file);
 	if (error)
 		roll_complain(&c->roll, error);
 	if (!s->recorder)

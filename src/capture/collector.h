@@ -56,6 +56,7 @@ struct collector_start {
 	const char *file_name;  /* absolute; names of all others are made from it: subject.h */
 	const char *file_now;   /* what it is called until that image says hello; else the same */
 	const char *children;   /* COLLECTOR_CHILDREN_*, or a glob(7) of programs' base names */
+	struct mode mode;       /* of all recordings */
 	struct clock_pair began;
 };
 

@@ -121,7 +121,7 @@ bool footer_target(struct buf *ret, const struct recorder_start *start)
 	put_number(ret, HPW_TARGET_TSC_HZ, start->tsc_hz);
 	if (start->forked)
 		put_number(ret, HPW_TARGET_FORKED, 1);
-	put_text(ret, HPW_TARGET_MODE, "exact");
+	put_text(ret, HPW_TARGET_MODE, start->mode.kind == MODE_AGGREGATE ? "aggregate" : "exact");
 	put_text(ret, HPW_TARGET_WRITER, "heapwise " HW_VERSION);
 	return !ret->failed;
 }
@@ -337,6 +337,9 @@ bool footer_live(struct buf *ret, const struct live_block *blocks, size_t count)
 void footer_rings(const struct hw_shm *shm, struct footer_summary *summary)
 {
 	const struct hw_ring *rings = (const struct hw_ring *)((const char *)shm + HW_SHM_RINGS);
+	uint64_t elsewhere = __atomic_load_n(&shm->longest_wait_ns, __ATOMIC_RELAXED);
+	if (elsewhere > summary->longest_wait_ns)
+		summary->longest_wait_ns = elsewhere;
 	for (uint32_t i = 0; i < HW_RINGS; i++) {
 		summary->wait_ns += rings[i].wait_ns;
 		summary->lost += rings[i].lost;

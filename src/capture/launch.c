@@ -302,6 +302,7 @@ static int collector_main(struct launcher *l, int control)
 		.file_name = l->file_name,
 		.file_now = l->file_now,
 		.children = l->options->children,
+		.mode = l->options->mode,
 		.began = l->began};
 	return collector_run(&start);
 }

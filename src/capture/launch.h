@@ -17,6 +17,7 @@ struct launch_options {
 	const char *runtime;  /* path of libheapwise-rt.so */
 	const char *file;     /* pattern with %p %n %h %%; NULL: heapwise.%n.%p.hpw */
 	const char *children; /* which other processes are recorded: see collector.h */
+	struct mode mode;
 	bool overwrite;
 };
 

@@ -22,7 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-_Static_assert((uint64_t)HW_NODES_MAX *HW_ALLOC_KINDS < LIVE_SITES_MAX, "a block knows its site");
+_Static_assert(
+	HW_NODES_MAX * 16ull < LIVE_SITES_MAX && HW_ALLOC_KINDS <= 16, "a block knows its site");
 
 #define FLUSH_NS 1000000000ull
 #define STACKS_KNOWN_BYTES (HW_NODES_MAX / 8)
@@ -265,13 +266,17 @@ static void flush(struct recorder *r)
 		r->sites_written = r->tally.site_count;
 		write_chunk(r, HPW_SITES, ok, true);
 	}
-	bool ok = encoder_finish(&r->encoder, now.tsc, now.ns, &r->payload);
-	write_chunk(r, HPW_EVENTS, ok, true);
+	if (r->folds) {
+		encoder_drop(&r->encoder);
+	} else {
+		bool ok = encoder_finish(&r->encoder, now.tsc, now.ns, &r->payload);
+		write_chunk(r, HPW_EVENTS, ok, true);
+	}
 	/* Events know threads by number only; a recording that is cut off here has their names all
 	 * the same. */
 	if (r->threads_written != r->tally.thread_count) {
 		r->threads_written = r->tally.thread_count;
-		ok = footer_table(&r->payload, HPW_THREADS, &r->tally, NULL);
+		bool ok = footer_table(&r->payload, HPW_THREADS, &r->tally, NULL);
 		write_chunk(r, HPW_THREADS, ok, true);
 	}
 }
@@ -343,6 +348,8 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 		close(start->file);
 		return error_no_memory();
 	}
+	r->mode = start->mode;
+	r->folds = start->mode.kind == MODE_AGGREGATE;
 	r->pid = start->pid;
 	r->target_pid = start->target_pid;
 	r->tids_differ = start->pid != start->target_pid;

@@ -9,6 +9,7 @@
 #include "capture/encode.h"
 #include "capture/live.h"
 #include "capture/merge.h"
+#include "capture/mode.h"
 #include "capture/tally.h"
 #include "capture/writer.h"
 #include "format/shm.h"
@@ -27,6 +28,7 @@ struct recorder_start {
 	pid_t target_pid, ppid; /* as the target sees them */
 	bool forked;            /* it began as a copy of another process, with that one's blocks */
 	uint64_t tsc_hz;
+	struct mode mode;
 	struct clock_pair began;
 	int file;              /* taken over */
 	const char *file_name; /* borrowed during the call */
@@ -34,6 +36,8 @@ struct recorder_start {
 
 struct recorder {
 	pid_t pid, target_pid;
+	struct mode mode;
+	bool folds; /* events go into the sums alone */
 	struct hw_shm *shm;
 	int memory; /* the memfd, to hand to the target; -1 once that is done */
 	struct merge merge;

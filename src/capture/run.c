@@ -91,6 +91,8 @@ static void end(const struct run *run, uint64_t steps, uint64_t stamp)
 
 static inline void encode(struct run *run, uint32_t site, uint32_t size)
 {
+	if (run->r->folds)
+		return;
 	struct encode_thread *t = run->encode;
 	uint64_t value = HPW_TOKEN_PREDICTED;
 	if (*run->follower != site + 1) {
@@ -169,7 +171,9 @@ static inline bool take_free(struct run *run, uint64_t w0)
 	uint32_t owner = live_thread(place);
 	bool own = owner == run->thread;
 	uint64_t temporary = own && age == 1;
-	if (own) {
+	if (r->folds) {
+		/* nothing is kept of it */
+	} else if (own) {
 		run->refs = put(run->refs, age << 2 | flags);
 	} else {
 		run->refs = put(run->refs, (uint64_t)owner << 2 | flags | 1);

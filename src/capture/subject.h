@@ -57,6 +57,6 @@ int subject_file_create(struct subject *subject, const char *root_file);
  * there is no recorder then, and no file.
  */
 struct error *subject_record(struct subject *subject, struct session_caller *caller,
-	uint64_t tsc_hz, int file) must_check_;
+	const struct mode *mode, uint64_t tsc_hz, int file) must_check_;
 
 #endif

@@ -59,7 +59,9 @@ static struct error *append(
 struct error *writer_open(struct writer *writer, int fd, const char *name)
 {
 	memset(writer, 0, sizeof(*writer));
+	struct stat st;
 	writer->fd = fd;
+	writer->named = !fstat(fd, &st) && st.st_nlink;
 	buf_init(&writer->packed);
 	writer->name = strdup(name);
 	compressor_init(&writer->compressor);
@@ -133,7 +135,7 @@ struct error *writer_chunk(
 bool writer_is_gone(const struct writer *writer)
 {
 	struct stat st;
-	return !fstat(writer->fd, &st) && st.st_nlink == 0;
+	return writer->named && !fstat(writer->fd, &st) && st.st_nlink == 0;
 }
 
 struct error *writer_finish(struct writer *writer)

@@ -26,6 +26,7 @@ struct writer {
 	struct buf packed; /* reused for each chunk */
 	struct writer_entry *entries;
 	size_t entry_count, entry_capacity;
+	bool named;   /* the file had a name when it was opened */
 	bool stopped; /* a write failed: nothing more is written */
 };
 

@@ -22,7 +22,7 @@
 /* As env(1): our own failures leave the program's range of statuses alone. */
 enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
-enum { OPT_CHILDREN = 256 };
+enum { OPT_CHILDREN = 256, OPT_MODE };
 
 static const struct option_spec option_specs[] = {
 	{'o', "output", "FILE",
@@ -30,6 +30,8 @@ static const struct option_spec option_specs[] = {
 	{'f', "force", NULL, "replace FILE if it exists"},
 	{OPT_CHILDREN, "children", "WHICH",
 		"other processes to record: all (default), no, or a pattern of program names"},
+	{OPT_MODE, "mode", "MODE",
+		"exact (default): every event; aggregate: its sums alone, in a small file"},
 	{'q', "quiet", NULL, "no summary at the end"},
 	{0},
 };
@@ -38,6 +40,20 @@ struct request {
 	struct launch_options launch;
 	bool quiet;
 };
+
+/* False: said what is wrong. */
+static bool mode_parse(const struct command *command, const char *text, struct mode *ret)
+{
+	if (!strcmp(text, "exact")) {
+		ret->kind = MODE_EXACT;
+	} else if (!strcmp(text, "aggregate")) {
+		ret->kind = MODE_AGGREGATE;
+	} else {
+		options_wrong(command, "--mode is exact or aggregate, not '%s'", text);
+		return false;
+	}
+	return true;
+}
 
 static int parse(const struct command *command, int argc, char **argv, struct request *ret)
 {
@@ -53,6 +69,10 @@ static int parse(const struct command *command, int argc, char **argv, struct re
 			break;
 		case OPT_CHILDREN:
 			ret->launch.children = options.argument;
+			break;
+		case OPT_MODE:
+			if (!mode_parse(command, options.argument, &ret->launch.mode))
+				return EXIT_OURS;
 			break;
 		case 'q':
 			ret->quiet = true;

@@ -57,7 +57,7 @@ static int memory_try(void)
 	struct rlimit raised = {limit.rlim_max, limit.rlim_max};
 	setrlimit(RLIMIT_FSIZE, &raised);
 	_cleanup_close_ int memory = memfd_create("heapwise-doctor", MFD_CLOEXEC);
-	int why = memory < 0 || ftruncate(memory, launch_shared_bytes()) ? errno : 0;
+	int why = memory < 0 || ftruncate(memory, (off_t)launch_shared_bytes()) ? errno : 0;
 	setrlimit(RLIMIT_FSIZE, &limit);
 	return why;
 }

@@ -126,6 +126,9 @@ struct hw_shm {
 	uint32_t
 		doorbell; /* 1: a ring has filled by a part; the collector clears it, before it
 			   * looks at the rings. It may leave them alone for long while this is 0 */
+	/* The longest that a thread waited for the collector elsewhere than for room in its ring:
+	 * for its answer at the start, or for a ring. */
+	uint64_t longest_wait_ns;
 	/* Collector. */
 	_Alignas(64) uint64_t progress; /* grows whenever room was made in any ring */
 };

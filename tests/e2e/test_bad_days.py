@@ -186,6 +186,7 @@ def mounted(folder, options, *arguments, before="", **more):
 @TESTS.test
 def write_errors(folder):
     """Each error of writing (quota, device, limit): the program's status is its own, the loss is said, the rest can be read"""
+    hw.need_no_sanitizer("LeakSanitizer does not work under ptrace")
     strace = hw.need_program("strace")
     perl = 'my @a = map { "x" x $_ } 1 .. 30000; exit 7'
     for error in ("EDQUOT", "EIO", "EFBIG", "ENOSPC"):
@@ -399,6 +400,7 @@ def gdb_attaches(folder):
 @TESTS.test
 def gdb_runs(folder):
     """gdb runs `heapwise run`, follows it into the program, stops there and goes on: same status, complete"""
+    hw.need_no_sanitizer("LeakSanitizer does not work under ptrace")
     gdb = hw.need_program("gdb")
     ended = hw.run([gdb, "-batch", "-nx", "-ex", "set follow-fork-mode child", "-ex", "set breakpoint pending on", "-ex", "break exit",
                     "-ex", "run", "-ex", "bt 2", "-ex", "delete", "-ex", "continue", "--args",
@@ -411,6 +413,7 @@ def gdb_runs(folder):
 @TESTS.test
 def strace_around(folder):
     """strace -f around `heapwise run`: same output and status, complete"""
+    hw.need_no_sanitizer("LeakSanitizer does not work under ptrace")
     strace = hw.need_program("strace")
     script = f'{WORK} print "$sum\\n"; my $pid = fork; exit 3 unless $pid; waitpid $pid, 0; exit $? >> 8'
     ended = hw.run([strace, "-f", "-o", folder / "trace", hw.HEAPWISE, "run", "-q", "-o", folder / "x.hpw", "--", PERL, "-e", script])

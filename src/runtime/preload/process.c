@@ -341,6 +341,15 @@ void rt_process_leave(void)
 	}
 }
 
+static void note_wait(struct hw_shm *shm, uint64_t began_ns)
+{
+	uint64_t waited = sys_now_ns() - began_ns;
+	uint64_t longest = __atomic_load_n(&shm->longest_wait_ns, __ATOMIC_RELAXED);
+	while (waited > longest && !__atomic_compare_exchange_n(&shm->longest_wait_ns, &longest,
+					   waited, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
 /* One thread starts the recording, others that come at the same time wait for it, within reason. */
 static bool process_start(void)
 {
@@ -359,10 +368,13 @@ static bool process_start(void)
 	}
 	struct hw_shm *shm = NULL;
 	if (!sys_no_calls() && find_session()) {
+		uint64_t began = sys_now_ns();
 		int memory = connect_with_room(started_before ? HW_HELLO_FORK : HW_HELLO_START);
 		started_before = true;
 		if (memory >= 0)
 			shm = map_rings(memory);
+		if (shm)
+			note_wait(shm, began);
 	}
 	if (shm)
 		process_fill(p, shm);
@@ -405,15 +417,16 @@ static struct rt_thread *ring_take_patiently(struct rt_process *p)
 	if (t || sys_no_calls() ||
 		__atomic_load_n(&p->shm->stalled_at, __ATOMIC_RELAXED) == progress + 1)
 		return t;
-	uint64_t now = sys_now_ns();
+	uint64_t began = sys_now_ns(), now = began;
 	if (now < __atomic_load_n(&p->rings_full_until, __ATOMIC_RELAXED))
 		return NULL;
-	for (uint64_t began = now; !t && now - began < RING_WAIT_NS; now = sys_now_ns()) {
+	for (; !t && now - began < RING_WAIT_NS; now = sys_now_ns()) {
 		__atomic_store_n(&p->shm->ring_wanted, 1, __ATOMIC_SEQ_CST);
 		struct sys_timespec step = {0, RING_WAIT_NS / 4};
 		sys_call4(__NR_futex, &p->shm->ring_wanted, FUTEX_WAIT, 1, &step);
 		t = ring_take(p, tid);
 	}
+	note_wait(p->shm, began);
 	if (!t)
 		__atomic_store_n(&p->rings_full_until, now + RINGS_FULL_NS, __ATOMIC_RELAXED);
 	return t;
