@@ -13,6 +13,7 @@
 #include "capture/collector.h"
 
 #include "base/cleanup.h"
+#include "capture/closing.h"
 #include "capture/roll.h"
 #include "capture/subject.h"
 #include "capture/survivors.h"
@@ -58,6 +59,7 @@ struct collector {
 	bool launcher_gone, launcher_stops, have_ended, told;
 	bool recorded; /* the file of root's first image is in use */
 	struct roll roll;
+	struct closings closings;
 };
 
 static uint64_t estimate_hz(struct clock_pair began)
@@ -104,17 +106,27 @@ static void drop(struct collector *c, struct subject *s)
 	subject_destroy(s);
 }
 
-/* Completes the recording of the present image, if there is one. */
+/* Completes the recording of the present image, if there is one; a large one meanwhile. */
 static void finish(struct collector *c, struct subject *s, enum hpw_exit_kind kind, uint32_t value)
 {
 	if (!s->recorder)
 		return;
 	struct recorder_end end = {.kind = kind, .value = value, .children = s->turned_away};
-	struct recorder_totals totals;
-	recorder_finish(s->recorder, &end, &totals);
-	roll_add(&c->roll, s, &totals);
+	if (!closings_wants(&c->closings, s) || !closings_start(&c->closings, s, &end)) {
+		struct recorder_totals totals;
+		recorder_finish(s->recorder, &end, &totals);
+		roll_add(&c->roll, s, &totals);
+		recorder_destroy(steal_ptr(s->recorder));
+	}
 	s->completed++;
-	recorder_destroy(steal_ptr(s->recorder));
+}
+
+static void on_closed(struct collector *c)
+{
+	for (struct closing *one; (one = closings_next(&c->closings, false));) {
+		roll_add(&c->roll, &one->about, &one->totals);
+		closing_destroy(one);
+	}
 }
 
 static void on_end(struct collector *c, struct subject *s)
@@ -265,6 +277,8 @@ static void nap(struct collector *c)
 		void *tag = events[i].data.ptr;
 		if (tag == &c->start->control)
 			on_control(c);
+		else if (tag == &c->closings)
+			on_closed(c);
 		else if (tag != &c->start->session)
 			on_end(c, tag);
 	}
@@ -319,6 +333,8 @@ static void on_survivor(void *context, pid_t pid)
 /* False: nothing is left to be recorded. */
 static bool has_work(struct collector *c)
 {
+	if (c->closings.count)
+		return true;
 	if (!c->subject_count && strcmp(c->start->children, COLLECTOR_CHILDREN_NO))
 		survivors_each(c->start->session.path, on_survivor, c);
 	return c->subject_count;
@@ -334,6 +350,8 @@ static void root_finish(struct collector *c)
 		finish(c, root, c->have_ended ? c->ended.kind : HPW_EXIT_UNKNOWN, c->ended.value);
 		drop(c, root);
 	}
+	if (c->closings.count) /* of these something is to be told too */
+		return;
 	c->roll.end.stays = has_work(c);
 	c->roll.end.living = living(c);
 	if (!c->roll.end.stays)
@@ -353,10 +371,11 @@ static bool collector_init(struct collector *c, struct collector_start *start)
 	c->subject_max = most < SUBJECTS_MAX ? (uint32_t)most : SUBJECTS_MAX;
 	c->subjects = calloc(c->subject_max, sizeof(struct subject *));
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (!c->subjects || c->epoll < 0)
+	if (!closings_init(&c->closings) || !c->subjects || c->epoll < 0)
 		return false;
 	watch(c, start->session.socket, &start->session);
 	watch(c, start->control, &start->control);
+	watch(c, c->closings.wake, &c->closings);
 	if (!add(c, start->root)) /* it has ended already */
 		c->root_gone_ns = clock_pair_now().ns;
 	return true;
@@ -364,6 +383,7 @@ static bool collector_init(struct collector *c, struct collector_start *start)
 
 static void collector_deinit(struct collector *c)
 {
+	closings_deinit(&c->closings);
 	while (c->subject_count)
 		drop(c, c->subjects[0]);
 	free(c->subjects);

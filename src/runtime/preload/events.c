@@ -279,6 +279,8 @@ static inline void usual_end(struct rt_here *here, struct rt_thread *t, uint64_t
 static __attribute__((noinline)) void *alloc_slowly(
 	void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
+	if (!block)
+		rt_here.failed = true;
 	struct rt_process *p;
 	struct rt_thread *t = enter(sp, &p);
 	if (rt_unlikely(!t)) {
@@ -373,8 +375,14 @@ static __attribute__((noinline)) void free_slowly(
 	ring_end(t);
 }
 
+bool rt_event_has_failed(void)
+{
+	return rt_here.failed;
+}
+
 void rt_event_forget_latest(void)
 {
+	rt_here.failed = false;
 	if (rt_here.thread->ring)
 		rt_here.thread->last_address = 0;
 }

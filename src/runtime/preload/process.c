@@ -35,7 +35,8 @@ static __attribute__((used, section(".heapwise.version"))) const char version[] 
 
 static struct rt_thread no_thread; /* all zero, for ever */
 
-__thread struct rt_here rt_here __attribute__((tls_model("initial-exec"))) = {&no_thread, 0, 0};
+__thread struct rt_here rt_here
+	__attribute__((tls_model("initial-exec"))) = {&no_thread, 0, 0, false};
 
 struct rt_process *rt_process;
 

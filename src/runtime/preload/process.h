@@ -60,6 +60,8 @@ struct rt_here {
 	uint64_t busy;
 	/* A block whose end has been told while the function that ends it still runs, else 0. */
 	uint64_t ending;
+	/* An allocation was told as failed: see rt_event_has_failed(). */
+	bool failed;
 };
 extern __thread struct rt_here rt_here __attribute__((tls_model("initial-exec")));
 
