@@ -62,6 +62,9 @@ static uint32_t stack_want(struct recorder *r, uint32_t stack)
 		}
 		r->stacks_known[id / 8] |= (uint8_t)(1 << (id % 8));
 		r->stacks[r->stacks_count++] = id;
+		uint64_t frame = __atomic_load_n(&nodes[id].frame, __ATOMIC_RELAXED);
+		if (frame >= HW_MARK_FRAMES && frame <= HW_FRAME_ADDRESS_MASK)
+			code_names_note(&r->code_names, r->pid, frame);
 		uint32_t parent = __atomic_load_n(&nodes[id].parent, __ATOMIC_RELAXED);
 		if (parent >= id) {
 			r->stacks_bad++;
@@ -348,6 +351,7 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	r->flushed_ns = start->began.ns;
 	r->modules_written = 1; /* module 0 is "unknown" */
 	r->stacks_end = 1;      /* node 0 is the root */
+	code_names_init(&r->code_names);
 	live_init(&r->live);
 	tally_init(&r->tally);
 	encoder_init(&r->encoder);
@@ -378,6 +382,7 @@ void recorder_destroy(struct recorder *recorder)
 	if (recorder->stacks_known)
 		munmap(recorder->stacks_known, STACKS_KNOWN_BYTES);
 	free(recorder->stacks);
+	code_names_deinit(&recorder->code_names);
 	error_destroy(recorder->error);
 	free(recorder);
 }
@@ -476,6 +481,11 @@ void recorder_finish(
 	for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		bool ok = footer_table(&r->payload, types[i], &r->tally, &s);
 		write_chunk(r, types[i], ok, true);
+	}
+	code_names_read(&r->code_names, r->pid, r->target_pid);
+	if (r->code_names.rows.len) {
+		bool ok = footer_code_names(&r->payload, &r->code_names);
+		write_chunk(r, HPW_CODE_NAMES, ok, true);
 	}
 	size_t count, done = 0;
 	_cleanup_free_ struct live_block *blocks = live_drain_sorted(&r->live, &count);
