@@ -32,7 +32,10 @@ void code_names_note(struct code_names *names, pid_t pid, uint64_t address)
 		return;
 	if (!names->rows.len) {
 		char path[64];
-		snprintf(path, sizeof(path), "/proc/%d/root" "/tmp", (int)pid);
+		snprintf(path, sizeof(path),
+			"/proc/%d/root"
+			"/tmp",
+			(int)pid);
 		names->folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	}
 	if (!code_name_vec_push(&names->rows, (struct code_name){.address = address}))

@@ -132,14 +132,15 @@ int subject_file_create(struct subject *subject, const char *root_file)
 	return -1;
 }
 
-struct error *subject_record(
-	struct subject *subject, struct session_caller *caller, uint64_t tsc_hz, int file)
+struct error *subject_record(struct subject *subject, struct session_caller *caller,
+	const struct mode *mode, uint64_t tsc_hz, int file)
 {
 	const struct recorder_start start = {.pid = caller->pid,
 		.target_pid = caller->hello.pid,
 		.ppid = caller->hello.ppid,
 		.forked = caller->hello.reason == HW_HELLO_FORK,
 		.tsc_hz = tsc_hz,
+		.mode = *mode,
 		.began = clock_pair_now(),
 		.file = file,
 		.file_name = subject->file};

@@ -16,12 +16,13 @@
 #include "capture/launch.h"
 #include "cli/message.h"
 #include "cli/options.h"
+#include "cli/runtime_find.h"
 #include "process/program.h"
 
 /* As env(1): our own failures leave the program's range of statuses alone. */
 enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
-enum { OPT_CHILDREN = 256 };
+enum { OPT_CHILDREN = 256, OPT_MODE };
 
 static const struct option_spec option_specs[] = {
 	{'o', "output", "FILE",
@@ -29,6 +30,8 @@ static const struct option_spec option_specs[] = {
 	{'f', "force", NULL, "replace FILE if it exists"},
 	{OPT_CHILDREN, "children", "WHICH",
 		"other processes to record: all (default), no, or a pattern of program names"},
+	{OPT_MODE, "mode", "MODE",
+		"exact (default): every event; aggregate: its sums alone, in a small file"},
 	{'q', "quiet", NULL, "no summary at the end"},
 	{0},
 };
@@ -37,6 +40,20 @@ struct request {
 	struct launch_options launch;
 	bool quiet;
 };
+
+/* False: said what is wrong. */
+static bool mode_parse(const struct command *command, const char *text, struct mode *ret)
+{
+	if (!strcmp(text, "exact")) {
+		ret->kind = MODE_EXACT;
+	} else if (!strcmp(text, "aggregate")) {
+		ret->kind = MODE_AGGREGATE;
+	} else {
+		options_wrong(command, "--mode is exact or aggregate, not '%s'", text);
+		return false;
+	}
+	return true;
+}
 
 static int parse(const struct command *command, int argc, char **argv, struct request *ret)
 {
@@ -53,6 +70,10 @@ static int parse(const struct command *command, int argc, char **argv, struct re
 		case OPT_CHILDREN:
 			ret->launch.children = options.argument;
 			break;
+		case OPT_MODE:
+			if (!mode_parse(command, options.argument, &ret->launch.mode))
+				return EXIT_OURS;
+			break;
 		case 'q':
 			ret->quiet = true;
 			break;
@@ -66,30 +87,6 @@ static int parse(const struct command *command, int argc, char **argv, struct re
 	}
 	ret->launch.argv = argv + options.operand;
 	return -1;
-}
-
-/* The library stands in a fixed place relative to the command, built or installed. */
-static char *runtime_find(void)
-{
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	if (n <= 0)
-		return NULL;
-	self[n] = 0;
-	*strrchr(self, '/') = 0;
-	static const char *const places[] = {HW_RT_BUILD_RELPATH, HW_RT_INSTALL_RELPATH};
-	for (int i = 0; i < 2; i++) {
-		char path[2 * PATH_MAX];
-		if (places[i][0] == '/')
-			snprintf(path, sizeof(path), "%s", places[i]);
-		else
-			snprintf(path, sizeof(path), "%s/%s", self, places[i]);
-		char *found = realpath(path, NULL);
-		if (found && !strpbrk(found, " :"))
-			return found;
-		free(found);
-	}
-	return NULL;
 }
 
 /* "1 event", "1,204 events" */
@@ -259,6 +256,8 @@ static void say_end(const struct launch_result *r, bool quiet)
 	say_others(&r->end);
 	if (!one || r->end.living)
 		say_all(r->file);
+	if (first->totals.file_gone)
+		return;
 	if (first->totals.write_error)
 		message("the figures above are whole, the file is not; for what it holds type: "
 			"heapwise report %s",

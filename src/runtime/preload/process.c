@@ -10,6 +10,7 @@
 #include "runtime/preload/process.h"
 
 #include "runtime/preload/real.h"
+#include "runtime/preload/solo.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -18,6 +19,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -27,6 +29,9 @@
  * since 2.10 (nptl/descr.h). Checked before it is believed. */
 #define LIBC_TID_OFFSET 720
 #define RINGS_FULL_NS 100000000
+
+/* For who asks the file whether it belongs to a command: the same text there. */
+static __attribute__((used, section(".heapwise.version"))) const char version[] = HW_VERSION;
 
 static struct rt_thread no_thread; /* all zero, for ever */
 
@@ -181,6 +186,25 @@ static int connect_collector(enum hw_hello_reason reason)
 	return memory;
 }
 
+/*
+ * Two descriptors for a moment, also for a program that has taken all it may: its soft limit is
+ * raised that long, as far as it goes.
+ */
+static int connect_with_room(enum hw_hello_reason reason)
+{
+	struct limits {
+		uint64_t soft, hard;
+	} before, raised;
+	bool known = !sys_failed(sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, NULL, &before));
+	raised = (struct limits){before.hard, before.hard};
+	bool changed = known && before.soft < before.hard &&
+		       !sys_failed(sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, &raised, NULL));
+	int memory = connect_collector(reason);
+	if (changed)
+		sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, &before, NULL);
+	return memory;
+}
+
 static struct hw_shm *map_rings(int memory)
 {
 	long at = sys_call6(__NR_mmap, 0, (long)HW_SHM_BYTES, PROT_READ | PROT_WRITE,
@@ -258,6 +282,7 @@ static void process_fill(struct rt_process *p, struct hw_shm *shm)
 	p->unwinder.modules = &p->modules;
 	p->unwinder.rules = &p->rules;
 	shm->notes |= HW_NOTE_ATTACHED | (own_malloc() ? HW_NOTE_OWN_MALLOC : 0u);
+	rt_solo_prepare(p);
 	rt_ring_attach(&p->shared, shm, HW_RING_SHARED, 0);
 	rt_walk_init(&p->shared.walk, frames_of(HW_RING_SHARED));
 }
@@ -296,8 +321,10 @@ void rt_process_confine(uint32_t what)
 		if (t && t->ring)
 			rt_walk_reach(&t->walk, (uint64_t)__builtin_frame_address(0));
 	}
-	if (p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING)
+	if (p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING) {
 		__atomic_fetch_or(&p->shm->notes, HW_NOTE_SANDBOXED, __ATOMIC_RELAXED);
+		rt_solo_forbid(p);
+	}
 	sys_forbid(what);
 }
 
@@ -341,7 +368,7 @@ static bool process_start(void)
 	struct hw_shm *shm = NULL;
 	if (!sys_no_calls() && find_session()) {
 		uint64_t began = sys_now_ns();
-		int memory = connect_collector(started_before ? HW_HELLO_FORK : HW_HELLO_START);
+		int memory = connect_with_room(started_before ? HW_HELLO_FORK : HW_HELLO_START);
 		started_before = true;
 		if (memory >= 0)
 			shm = map_rings(memory);
@@ -363,6 +390,10 @@ static struct rt_thread *ring_take(struct rt_process *p, uint32_t tid)
 			!__atomic_compare_exchange_n(&rings[i].state, &free_state, HW_RING_ACTIVE,
 				false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
+		uint32_t used = __atomic_load_n(&p->rings_used, __ATOMIC_RELAXED);
+		while (used <= i && !__atomic_compare_exchange_n(&p->rings_used, &used, i + 1,
+					    false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+			;
 		struct rt_thread *t = &p->threads[i];
 		rt_walk_init(&t->walk, frames_of(i));
 		t->unwinder = &p->unwinder;
