@@ -334,6 +334,21 @@ bool footer_live(struct buf *ret, const struct live_block *blocks, size_t count)
 	return columns_finish(&c, ret);
 }
 
+bool footer_code_names(struct buf *ret, const struct code_names *names)
+{
+	struct columns c;
+	columns_init(&c, 3);
+	uint64_t before = 0;
+	for (size_t i = 0; i < names->rows.len; i++) {
+		const struct code_name *row = &names->rows.data[i];
+		columns_add(&c, 0, row->address - before);
+		columns_add(&c, 1, row->name_len);
+		buf_bytes(&c.column[2], row->name, row->name_len);
+		before = row->address;
+	}
+	return columns_finish(&c, ret);
+}
+
 void footer_rings(const struct hw_shm *shm, struct footer_summary *summary)
 {
 	const struct hw_ring *rings = (const struct hw_ring *)((const char *)shm + HW_SHM_RINGS);

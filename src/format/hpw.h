@@ -51,6 +51,8 @@ enum hpw_chunk_flag {
 #define HPW_STEPS_MAX (1u << 20)
 #define HPW_SLOTS_MAX (1u << 16)
 #define HPW_SITES_MAX (1u << 22)
+/* Rows of CODE_NAMES. */
+#define HPW_CODE_NAMES_MAX (1u << 20)
 
 enum hpw_chunk_type {
 	HPW_TARGET = 1,
@@ -64,6 +66,7 @@ enum hpw_chunk_type {
 	HPW_LIVE = 9,
 	HPW_SUMMARY = 10,
 	HPW_INDEX = 11,
+	HPW_CODE_NAMES = 12,
 };
 
 struct hpw_trailer {

@@ -162,6 +162,12 @@ struct live_block {
 	uint64_t number;         /* n-th allocation of that thread, from 0 */
 };
 
+/* A function made at run time, in no file. */
+struct code_name {
+	uint64_t address; /* a return address of a stack, module 0 */
+	const char *name;
+};
+
 struct model;
 
 void model_destroy(struct model *model);
@@ -180,6 +186,9 @@ const struct module *model_module(const struct model *model, struct module_id id
 /* One more than the largest stack id. Unused ids are children of the root with address 0. */
 size_t model_stack_limit(const struct model *model);
 struct stack_node model_stack(const struct model *model, struct stack_id id);
+
+/* The name of the code that a frame without a module returns to; NULL if the program gave none. */
+const char *model_code_name(const struct model *model, uint64_t address);
 
 /* Rows by site id. A site that was lost with a damaged part has KIND_UNKNOWN and no counts. */
 const struct site *model_sites(const struct model *model, size_t *ret_count);

@@ -288,6 +288,37 @@ static struct error *decode_sites(struct hpw_tables *tables, const struct hpw_pa
 	return error;
 }
 
+static struct error *decode_code_names(struct hpw_tables *tables, const struct hpw_payload *payload)
+{
+	struct hpw_column columns[3];
+	size_t count;
+	if (tables->has_code_names)
+		return NULL;
+	tables->has_code_names = true;
+	struct error *error = hpw_columns_open(payload, columns, 3);
+	if (!error)
+		error = hpw_columns_rows(columns, 3, 3, &count);
+	if (!error && count > HPW_CODE_NAMES_MAX)
+		error = error_create(ERROR_INPUT, "%zu names of code are too many", count);
+	uint64_t address = 0;
+	for (size_t i = 0; !error && i < count; i++) {
+		uint64_t step, len;
+		const uint8_t *name = NULL;
+		error = hpw_column_next(&columns[0], &step);
+		if (!error)
+			error = hpw_column_next(&columns[1], &len);
+		if (!error)
+			error = cursor_bytes(&columns[2].cursor, len, &name);
+		if (!error && step > UINT64_MAX - address)
+			error = error_create(ERROR_INPUT, "addresses of code overflow");
+		if (error)
+			break;
+		address += step;
+		error = build_code_name(tables->model, address, (const char *)name, (size_t)len);
+	}
+	return error;
+}
+
 static const struct {
 	enum hpw_chunk_type type;
 	struct error *(*decode)(struct hpw_tables *tables, const struct hpw_payload *payload);
@@ -296,6 +327,7 @@ static const struct {
 	{HPW_MODULES, decode_modules},
 	{HPW_STACKS, decode_stacks},
 	{HPW_SITES, decode_sites},
+	{HPW_CODE_NAMES, decode_code_names},
 };
 
 bool hpw_tables_has(uint16_t type)

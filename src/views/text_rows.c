@@ -107,6 +107,8 @@ static void add_frame(const struct shown_frame *frame, struct text *out)
 		text_printf(out, "  [%s]", frame->module);
 	else if (!frame->function)
 		text_add(out, "  [in no file]");
+	else if (frame->address)
+		text_add(out, "  [made at run time]");
 	text_add(out, frame->inlined ? "  (inlined)\n" : "\n");
 }
 
