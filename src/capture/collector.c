@@ -27,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -53,6 +54,7 @@ struct collector {
 	struct subject **subjects;
 	uint32_t subject_count, subject_max;
 	uint64_t tsc_hz;
+	uint64_t images; /* recorded so far */
 	uint64_t tended_ns, sleep_ns;
 	uint64_t root_gone_ns; /* when root was seen to have ended; 0: it lives */
 	struct collector_ended ended;
@@ -182,15 +184,27 @@ static bool is_wanted(const struct collector *c, pid_t pid)
 	return strcmp(children, COLLECTOR_CHILDREN_NO) && !fnmatch(children, command, 0);
 }
 
+/* As the user wants it, with a seed of its own for each image. */
+static struct mode next_mode(struct collector *c)
+{
+	struct mode mode = c->start->mode;
+	if (mode.sample_bytes && !mode.seed &&
+		getrandom(&mode.seed, sizeof(mode.seed), 0) != (ssize_t)sizeof(mode.seed))
+		mode.seed = clock_pair_now().tsc;
+	mode.seed += c->images++ << 32;
+	return mode;
+}
+
 static void record(struct collector *c, struct subject *s, struct session_caller *caller)
 {
 	if (!c->tsc_hz)
 		c->tsc_hz = estimate_hz(c->start->began);
 	int file = s->is_root && !c->recorded ? root_file(c, s)
 					      : subject_file_create(s, c->start->file_name);
+	struct mode mode = next_mode(c);
 	struct error *error =
 		file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", s->file)
-			 : subject_record(s, caller, &c->start->mode, c->tsc_hz, file);
+			 : subject_record(s, caller, &mode, c->tsc_hz, file);
 	if (error)
 		roll_complain(&c->roll, error);
 	if (!s->recorder)

@@ -121,7 +121,11 @@ bool footer_target(struct buf *ret, const struct recorder_start *start)
 	put_number(ret, HPW_TARGET_TSC_HZ, start->tsc_hz);
 	if (start->forked)
 		put_number(ret, HPW_TARGET_FORKED, 1);
-	put_text(ret, HPW_TARGET_MODE, start->mode.kind == MODE_AGGREGATE ? "aggregate" : "exact");
+	static const char *const modes[] = {
+		[MODE_EXACT] = "exact", [MODE_AGGREGATE] = "aggregate", [MODE_SAMPLE] = "sample"};
+	put_text(ret, HPW_TARGET_MODE, modes[start->mode.kind]);
+	if (start->mode.sample_bytes)
+		put_number(ret, HPW_TARGET_SAMPLE_BYTES, start->mode.sample_bytes);
 	put_text(ret, HPW_TARGET_WRITER, "heapwise " HW_VERSION);
 	return !ret->failed;
 }

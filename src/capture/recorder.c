@@ -309,6 +309,8 @@ static struct error *rings_create(struct recorder *r)
 	r->shm->magic = HW_SHM_MAGIC;
 	r->shm->version = HW_SHM_VERSION;
 	r->shm->total_bytes = HW_SHM_BYTES;
+	r->shm->sample_bytes = r->mode.sample_bytes;
+	r->shm->sample_seed = r->mode.seed;
 	r->shm->nodes = 1;
 	r->shm->modules = 1;
 	return NULL;

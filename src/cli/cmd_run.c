@@ -22,7 +22,7 @@
 /* As env(1): our own failures leave the program's range of statuses alone. */
 enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
-enum { OPT_CHILDREN = 256, OPT_MODE };
+enum { OPT_CHILDREN = 256, OPT_MODE, OPT_SEED };
 
 static const struct option_spec option_specs[] = {
 	{'o', "output", "FILE",
@@ -31,7 +31,9 @@ static const struct option_spec option_specs[] = {
 	{OPT_CHILDREN, "children", "WHICH",
 		"other processes to record: all (default), no, or a pattern of program names"},
 	{OPT_MODE, "mode", "MODE",
-		"exact (default): every event; aggregate: its sums alone, in a small file"},
+		"exact (default): every event; aggregate: its sums alone, in a small file; "
+		"sample[:BYTES]: one block about every BYTES (default 512K), estimates"},
+	{OPT_SEED, "seed", "N", "the chance of --mode sample: the same N takes the same samples"},
 	{'q', "quiet", NULL, "no summary at the end"},
 	{0},
 };
@@ -41,15 +43,43 @@ struct request {
 	bool quiet;
 };
 
+#define SAMPLE_BYTES_MAX (64ull << 30)
+
+/* "524288", "512K", "3M", "1G"; false: it is none of these. Never 0. */
+static bool size_parse(const char *text, uint64_t *ret)
+{
+	char *end;
+	errno = 0;
+	unsigned long long value = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || errno || !value)
+		return false;
+	static const char units[] = "KMG";
+	const char *unit = *end ? strchr(units, *end) : NULL;
+	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+	if ((*end && (!unit || end[1])) || value > UINT64_MAX >> shift)
+		return false;
+	*ret = (uint64_t)value << shift;
+	return true;
+}
+
 /* False: said what is wrong. */
 static bool mode_parse(const struct command *command, const char *text, struct mode *ret)
 {
+	ret->sample_bytes = 0;
 	if (!strcmp(text, "exact")) {
 		ret->kind = MODE_EXACT;
 	} else if (!strcmp(text, "aggregate")) {
 		ret->kind = MODE_AGGREGATE;
+	} else if (!strcmp(text, "sample")) {
+		ret->kind = MODE_SAMPLE;
+		ret->sample_bytes = MODE_SAMPLE_BYTES;
+	} else if (!strncmp(text, "sample:", 7) && size_parse(text + 7, &ret->sample_bytes) &&
+		   ret->sample_bytes <= SAMPLE_BYTES_MAX) {
+		ret->kind = MODE_SAMPLE;
 	} else {
-		options_wrong(command, "--mode is exact or aggregate, not '%s'", text);
+		options_wrong(command,
+			"--mode is exact, aggregate, sample or sample:BYTES (1 to 64G), not '%s'",
+			text);
 		return false;
 	}
 	return true;
@@ -72,6 +102,11 @@ static int parse(const struct command *command, int argc, char **argv, struct re
 			break;
 		case OPT_MODE:
 			if (!mode_parse(command, options.argument, &ret->launch.mode))
+				return EXIT_OURS;
+			break;
+		case OPT_SEED:
+			if (!options_number(
+				    &options, options.argument, "seed", &ret->launch.mode.seed))
 				return EXIT_OURS;
 			break;
 		case 'q':
@@ -249,7 +284,9 @@ static void say_end(const struct launch_result *r, bool quiet)
 	if (!first || quiet)
 		return;
 	bool one = r->end.recordings == 1;
-	if (one)
+	if (r->sampled)
+		message("sampled; the report has the estimates");
+	else if (one)
 		say_totals(&first->totals);
 	else
 		say_recordings(r);

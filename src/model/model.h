@@ -63,9 +63,10 @@ enum read_way {
 };
 
 struct recording {
-	const char *path;   /* as the user gave it */
-	const char *mode;   /* "exact", "aggregate" */
-	const char *writer; /* "heapwise 0.1.0"; "" if unknown */
+	const char *path;      /* as the user gave it */
+	const char *mode;      /* "exact", "aggregate", "sample" */
+	uint64_t sample_bytes; /* "sample": mean distance of samples; figures are estimates */
+	const char *writer;    /* "heapwise 0.1.0"; "" if unknown */
 	enum read_way read_way;
 	bool complete;   /* it was closed properly and all of it could be read */
 	uint64_t events; /* recorded calls; a realloc is one */
@@ -84,6 +85,12 @@ struct recording {
 	bool not_attached; /* the recorder got no memory inside the program: nothing was seen */
 };
 
+/* Variances of the figures of the same names, when they are estimates of a sampled recording; else
+ * 0. */
+struct spread {
+	double allocations, allocated_bytes, live_blocks, live_bytes, peak_blocks, peak_bytes;
+};
+
 struct totals {
 	uint64_t allocations, allocated_bytes;
 	uint64_t frees; /* of recorded and unknown blocks */
@@ -92,6 +99,7 @@ struct totals {
 	uint64_t temporary;
 	uint64_t peak_bytes, peak_blocks, peak_time_ns;
 	uint64_t threads;
+	struct spread spread;
 };
 
 struct module {
@@ -141,6 +149,7 @@ struct site {
 	uint64_t same_frame; /* blocks freed by the frame that allocated them */
 	uint64_t failed;
 	uint64_t min_size, max_size; /* of successful allocations */
+	struct spread spread;
 };
 
 struct thread {

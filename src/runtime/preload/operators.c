@@ -18,6 +18,7 @@
  */
 #include "runtime/preload/hooks.h"
 #include "runtime/preload/real.h"
+#include "runtime/preload/sampling.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -126,7 +127,7 @@ static __attribute__((noinline)) void *find_quiet(const struct next *next, const
 	{                                                                                          \
 		void *block = PLAIN() ? rt_real.malloc(size ? size : 1) : NULL;                    \
 		if (rt_likely(block))                                                              \
-			return TELL(block, size, kind);                                            \
+			return rt_passes(size) ? block : TELL(block, size, kind);                  \
 		void *thrower = PLAIN() ? thrower_of_bad_alloc() : NULL;                           \
 		if (!thrower) {                                                                    \
 			const struct next *next = NEXT_NEW(name);                                  \
@@ -149,7 +150,7 @@ static __attribute__((noinline)) void *find_quiet(const struct next *next, const
 	{                                                                                          \
 		void *block = PLAIN() ? rt_real.malloc(size ? size : 1) : NULL;                    \
 		if (rt_likely(block))                                                              \
-			return TELL(block, size, kind);                                            \
+			return rt_passes(size) ? block : TELL(block, size, kind);                  \
 		if (PLAIN() && !has_new_handler())                                                 \
 			return TELL(NULL, size, kind);                                             \
 		const struct next *next = NEXT_NEW(name);                                          \
@@ -225,7 +226,7 @@ DEFINE_NEW_ALIGNED_NOTHROW(_ZnamSt11align_val_tRKSt9nothrow_t, HW_NEW_ARRAY_ALIG
 				rt_event_ended();                                                  \
 			return;                                                                    \
 		}                                                                                  \
-		if (block)                                                                         \
+		if (block && !rt_passes_free(block))                                               \
 			TELL_FREE(block, kind);                                                    \
 		rt_real.free(block);                                                               \
 	}
