@@ -112,17 +112,27 @@ static void finish(struct collector *c, struct subject *s, enum hpw_exit_kind ki
 	recorder_destroy(steal_ptr(s->recorder));
 }
 
-static void on_end(struct collector *c, struct subject *s)
+static struct collector_ended ending(const struct subject *s)
 {
 	uint32_t value;
 	enum hpw_exit_kind kind = subject_ending(s, &value);
+	return (struct collector_ended){kind, value};
+}
+
+static void on_end(struct collector *c, struct subject *s)
+{
+	const struct collector_ended ended = ending(s);
 	if (s->is_root) { /* how, is the launcher's to say: see root_finish() */
 		if (!c->root_gone_ns)
 			c->root_gone_ns = clock_pair_now().ns;
+		if (c->start->control < 0) { /* nobody else will */
+			c->ended = ended;
+			c->have_ended = true;
+		}
 		epoll_ctl(c->epoll, EPOLL_CTL_DEL, s->pidfd, NULL);
 		return;
 	}
-	finish(c, s, kind, value);
+	finish(c, s, ended.kind, ended.value);
 	drop(c, s);
 }
 
@@ -144,7 +154,7 @@ static int root_file(struct collector *c, struct subject *s)
 
 static void turn_away(struct collector *c, struct session_caller *caller)
 {
-	session_answer(caller, -1);
+	session_answer(&c->start->session, caller, -1);
 	if (!roll_turn_away(&c->roll, caller->pid))
 		return;
 	struct subject *parent = find(c, caller->hello.ppid);
@@ -173,7 +183,7 @@ static void record(struct collector *c, struct subject *s, struct session_caller
 					      : subject_file_create(s, c->start->file_name);
 	struct error *error =
 		file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", s->file)
-			 : subject_record(s, caller, c->tsc_hz, file);
+			 : subject_record(s, &c->start->session, caller, c->tsc_hz, file);
 	if (error)
 		roll_complain(&c->roll, error);
 	if (!s->recorder)
@@ -191,7 +201,8 @@ static void on_hello(struct collector *c, struct session_caller *caller)
 		finish(c, s, HPW_EXIT_EXEC, 0);
 	if (!is_wanted(c, caller->pid)) {
 		if (s && s->images)
-			session_answer(caller, -1); /* it has recordings, of what it was before */
+			session_answer(&c->start->session, caller,
+				-1); /* it has recordings, of what it was before */
 		else
 			turn_away(c, caller);
 		return;
@@ -302,7 +313,8 @@ static void root_finish(struct collector *c)
 	c->roll.end.living = living(c);
 	if (!c->roll.end.stays)
 		session_remove(&c->start->session);
-	roll_tell(&c->roll, c->start->control);
+	if (c->start->control >= 0)
+		roll_tell(&c->roll, c->start->control);
 	c->told = true;
 }
 
@@ -320,7 +332,10 @@ static bool collector_init(struct collector *c, struct collector_start *start)
 	if (!c->subjects || c->epoll < 0)
 		return false;
 	watch(c, start->session.socket, &start->session);
-	watch(c, start->control, &start->control);
+	if (start->control >= 0)
+		watch(c, start->control, &start->control);
+	else
+		c->launcher_gone = true;
 	if (!add(c, start->root)) /* it has ended already */
 		c->root_gone_ns = clock_pair_now().ns;
 	return true;
@@ -338,7 +353,8 @@ static void collector_deinit(struct collector *c)
 		unlink(c->start->file_now);
 	if (c->epoll >= 0)
 		close(c->epoll);
-	close(c->start->control);
+	if (c->start->control >= 0)
+		close(c->start->control);
 }
 
 int collector_run(struct collector_start *start)
@@ -347,6 +363,10 @@ int collector_run(struct collector_start *start)
 	if (!c)
 		return EXIT_FAILURE;
 	bool ok = collector_init(c, start);
+	if (ok && start->first) {
+		on_hello(c, start->first);
+		start->on_first(c->roll.end.message);
+	}
 	while (ok && !c->told) {
 		nap(c);
 		drain(c);

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,17 +93,30 @@ static struct error *session_listen(struct session *s)
 	return NULL;
 }
 
-struct error *session_create(struct session *ret)
+/* The places for a session's folder, best first; the last is the caller's. */
+static const char *place(int i, const char *last)
+{
+	static const char *const usual[] = {"/tmp", "/dev/shm", "/run", "/var/tmp"};
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	if (i == 0)
+		return runtime && *runtime == '/' ? runtime : usual[0];
+	return i <= 4 ? usual[i - 1] : i == 5 ? last : NULL;
+}
+
+struct error *session_create(const char *file, struct session *ret)
 {
 	struct session s = {.socket = -1, .lock = -1};
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	if (!runtime || *runtime != '/' || !folder_make(&s, runtime)) {
-		runtime = "/tmp";
-		if (!folder_make(&s, runtime))
-			return error_errno(ERROR_ENVIRONMENT, errno,
-				"can't create a folder for the session's socket in /tmp");
-	}
-	reap_all(runtime);
+	char last[PATH_MAX] = "";
+	if (file)
+		snprintf(last, sizeof(last), "%.*s", (int)(strrchr(file, '/') - file), file);
+	const char *parent;
+	int i = 0, why = 0;
+	for (; (parent = place(i, last)) && (!*parent || !folder_make(&s, parent)); i++)
+		why = i == 1 ? errno : why;
+	if (!parent)
+		return error_errno(ERROR_ENVIRONMENT, why,
+			"can't create a folder for the session's socket in /tmp");
+	reap_all(parent);
 	struct error *error = session_listen(&s);
 	if (error) {
 		session_remove(&s);
@@ -130,11 +144,9 @@ void session_remove(struct session *session)
 	session_leave(session);
 }
 
-bool session_accept(const struct session *session, struct session_caller *ret)
+bool session_take(int taken, struct session_caller *ret)
 {
-	_cleanup_close_ int connection = accept4(session->socket, NULL, NULL, SOCK_CLOEXEC);
-	if (connection < 0)
-		return false;
+	_cleanup_close_ int connection = taken;
 	struct ucred peer;
 	socklen_t bytes = sizeof(peer);
 	if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) ||
@@ -152,11 +164,18 @@ bool session_accept(const struct session *session, struct session_caller *ret)
 	return true;
 }
 
-bool session_answer(struct session_caller *caller, int memory)
+bool session_accept(const struct session *session, struct session_caller *ret)
+{
+	int connection = accept4(session->socket, NULL, NULL, SOCK_CLOEXEC);
+	return connection >= 0 && session_take(connection, ret);
+}
+
+bool session_answer(const struct session *session, struct session_caller *caller, int memory)
 {
 	if (caller->connection < 0)
 		return false;
-	struct hw_welcome welcome = {HW_HELLO_MAGIC, HW_SHM_VERSION, memory >= 0, 0};
+	struct hw_welcome welcome = {HW_HELLO_MAGIC, HW_SHM_VERSION, memory >= 0, ""};
+	memcpy(welcome.session, session->path, sizeof(welcome.session));
 	struct iovec part = {&welcome, sizeof(welcome)};
 	union {
 		struct cmsghdr header;

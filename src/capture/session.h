@@ -18,14 +18,15 @@
 #include <sys/types.h>
 
 struct session {
-	char folder[64];
-	char path[80]; /* the socket; what HEAPWISE_SESSION says */
+	char folder[HW_SESSION_BYTES - 8];
+	char path[HW_SESSION_BYTES]; /* the socket; what HEAPWISE_SESSION says */
 	int socket;
 	int lock; /* the folder, open and locked */
 };
 
-/* In $XDG_RUNTIME_DIR if that is usable, else in /tmp. */
-struct error *session_create(struct session *ret);
+/* In $XDG_RUNTIME_DIR if that is usable, else in /tmp, else in the folder of `file`, an absolute
+ * name (NULL: nowhere else). */
+struct error *session_create(const char *file, struct session *ret) must_check_;
 
 /* Closes both descriptors and leaves the folder to the other process that has them. */
 void session_leave(struct session *session);
@@ -40,6 +41,9 @@ struct session_caller {
 	struct hw_hello hello;
 };
 
+/* Takes the caller at the other end of `connection`, which is taken over; false: none of ours. */
+bool session_take(int connection, struct session_caller *ret);
+
 /* Takes the next caller; false: there is none, or it was not one of ours (and is gone already). */
 bool session_accept(const struct session *session, struct session_caller *ret);
 
@@ -47,6 +51,6 @@ bool session_accept(const struct session *session, struct session_caller *ret);
  * Answers and closes the connection. memory: the rings' descriptor; -1: declines. False: the caller
  * has gone, or has not waited. Once answered, further calls do nothing.
  */
-bool session_answer(struct session_caller *caller, int memory);
+bool session_answer(const struct session *session, struct session_caller *caller, int memory);
 
 #endif

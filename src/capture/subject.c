@@ -132,8 +132,8 @@ int subject_file_create(struct subject *subject, const char *root_file)
 	return -1;
 }
 
-struct error *subject_record(
-	struct subject *subject, struct session_caller *caller, uint64_t tsc_hz, int file)
+struct error *subject_record(struct subject *subject, const struct session *session,
+	struct session_caller *caller, uint64_t tsc_hz, int file)
 {
 	const struct recorder_start start = {.pid = caller->pid,
 		.target_pid = caller->hello.pid,
@@ -147,7 +147,7 @@ struct error *subject_record(
 	subject_command(subject->pid, subject->command);
 	if (error)
 		return error;
-	if (!session_answer(caller, subject->recorder->memory)) {
+	if (!session_answer(session, caller, subject->recorder->memory)) {
 		recorder_destroy(steal_ptr(subject->recorder));
 		unlink(subject->file);
 		return subject_has_ended(subject)

@@ -54,7 +54,7 @@ int subject_file_create(struct subject *subject, const char *root_file);
  * answers the caller, if there was no error. A process that has gone meanwhile is no error, but
  * there is no recorder then, and no file.
  */
-struct error *subject_record(struct subject *subject, struct session_caller *caller,
-	uint64_t tsc_hz, int file) must_check_;
+struct error *subject_record(struct subject *subject, const struct session *session,
+	struct session_caller *caller, uint64_t tsc_hz, int file) must_check_;
 
 #endif

@@ -15,81 +15,37 @@
 #include "base/text.h"
 #include "capture/launch.h"
 #include "cli/message.h"
-#include "cli/options.h"
+#include "cli/recording_options.h"
+#include "cli/runtime.h"
 #include "process/program.h"
 
 /* As env(1): our own failures leave the program's range of statuses alone. */
 enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
-enum { OPT_CHILDREN = 256 };
+static const struct option_spec option_specs[] = {RECORDING_OPTIONS, {0}};
 
-static const struct option_spec option_specs[] = {
-	{'o', "output", "FILE",
-		"the recording (default: heapwise.%n.%p.hpw); %n program, %p PID, %h host"},
-	{'f', "force", NULL, "replace FILE if it exists"},
-	{OPT_CHILDREN, "children", "WHICH",
-		"other processes to record: all (default), no, or a pattern of program names"},
-	{'q', "quiet", NULL, "no summary at the end"},
-	{0},
-};
-
-struct request {
-	struct launch_options launch;
-	bool quiet;
-};
-
-static int parse(const struct command *command, int argc, char **argv, struct request *ret)
+static int parse(
+	const struct command *command, int argc, char **argv, struct recording_options *ret)
 {
+	if (!recording_options_from_environment(ret))
+		return EXIT_OURS;
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	int id;
-	while ((id = options_next(&options)) > 0) {
-		switch (id) {
-		case 'o':
-			ret->launch.file = options.argument;
-			break;
-		case 'f':
-			ret->launch.overwrite = true;
-			break;
-		case OPT_CHILDREN:
-			ret->launch.children = options.argument;
-			break;
-		case 'q':
-			ret->quiet = true;
-			break;
-		}
-	}
+	while ((id = options_next(&options)) > 0)
+		recording_options_take(ret, id, options.argument);
 	if (id < 0)
 		return options.exit_code ? EXIT_OURS : 0;
 	if (options.operand >= argc) {
 		options_wrong(command, "a program is missing");
 		return EXIT_OURS;
 	}
+	struct error *error = recording_options_check(ret);
+	if (error) {
+		message_error(error);
+		return EXIT_OURS;
+	}
 	ret->launch.argv = argv + options.operand;
 	return -1;
-}
-
-/* The library stands in a fixed place relative to the command, built or installed. */
-static char *runtime_find(void)
-{
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	if (n <= 0)
-		return NULL;
-	self[n] = 0;
-	*strrchr(self, '/') = 0;
-	static const char *const places[] = {HW_RT_BUILD_RELPATH, HW_RT_INSTALL_RELPATH};
-	for (int i = 0; i < 2; i++) {
-		char path[2 * PATH_MAX];
-		if (places[i][0] == '/')
-			snprintf(path, sizeof(path), "%s", places[i]);
-		else
-			snprintf(path, sizeof(path), "%s/%s", self, places[i]);
-		char *found = realpath(path, NULL);
-		if (found && !strpbrk(found, " :"))
-			return found;
-		free(found);
-	}
-	return NULL;
 }
 
 /* "1 event", "1,204 events" */
@@ -298,22 +254,11 @@ static int say_not_executed(const char *name, int why)
 	return why == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
-/*
- * A closed standard stream stays closed for the program (the place holder goes at exec), but none
- * of our own descriptors may come to stand in its place.
- */
-static void hold_standard_streams(void)
-{
-	for (int fd = 0; fd < 3; fd++) {
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) != fd)
-			return;
-	}
-}
-
 static int run(const struct command *command, int argc, char **argv)
 {
 	hold_standard_streams();
-	struct request request = {.launch = {.children = COLLECTOR_CHILDREN_ALL}};
+	_cleanup_(recording_options_deinit) struct recording_options request =
+		RECORDING_OPTIONS_DEFAULT;
 	int code = parse(command, argc, argv, &request);
 	if (code >= 0)
 		return code;
@@ -324,8 +269,6 @@ static int run(const struct command *command, int argc, char **argv)
 		return refuse(error, state);
 	_cleanup_free_ char *runtime = runtime_find();
 	if (!runtime) {
-		message("libheapwise-rt.so is not where it belongs beside this command; build or "
-			"install again");
 		return EXIT_OURS;
 	}
 	request.launch.program = program;

@@ -13,6 +13,7 @@ const struct command *const commands[] = {
 	&command_report,
 	&command_help,
 	&command_version,
+	&command_collect,
 	NULL,
 };
 

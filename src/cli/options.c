@@ -54,6 +54,10 @@ static int stop(struct options *options, int exit_code)
 static int wrong_option(struct options *options, const char *problem)
 {
 	const char *word = options->argv[optind - 1];
+	if (options->origin) {
+		message("%s: %s '%s'", options->origin, problem, word);
+		return stop(options, ERROR_USAGE);
+	}
 	if (optopt > 0 && optopt <= LETTER_MAX && strncmp(word, "--", 2) != 0)
 		return stop(options, options_wrong(options->command, "%s '-%c'", problem, optopt));
 	return stop(options, options_wrong(options->command, "%s '%s'", problem, word));
@@ -75,6 +79,8 @@ int options_next(struct options *options)
 		options->operand = optind;
 		return 0;
 	case 'h':
+		if (options->origin)
+			return wrong_option(options, "unknown option");
 		return stop(options, command_print_help(options->command));
 	case '?':
 		return wrong_option(options, "unknown or ambiguous option");

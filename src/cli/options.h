@@ -26,6 +26,7 @@ struct options {
 	const char *argument; /* of the option just given; NULL if it takes none */
 	int operand;          /* index of the first operand, once all options are read */
 	int exit_code;        /* set when options_next gives -1 */
+	const char *origin;   /* where the words are from if not from the command line, else NULL */
 	bool started;
 };
 
