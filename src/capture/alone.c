@@ -70,6 +70,7 @@ struct error *alone_record(
 		close(caller.connection);
 		return error;
 	}
+	caller.session = session.path;
 	const int kept[] = {caller.connection, file.fd, session.socket, session.lock};
 	apart_go(&apart, kept, 4);
 	apart_close_streams(2);
@@ -80,6 +81,7 @@ struct error *alone_record(
 		.file_name = file.name,
 		.file_now = file.now,
 		.children = options->children,
+		.mode = options->mode,
 		.began = began,
 		.first = &caller,
 		.on_first = on_first};

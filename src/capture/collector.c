@@ -2,7 +2,8 @@
 /*
  * One loop: wait for the session's socket, the launcher and the processes' pidfds with a timeout
  * that follows the load, then drain all rings. Producers never wake the collector (that would cost
- * them a system call and a descriptor); it comes by often enough for the rings' sizes.
+ * them a system call and a descriptor); it comes by often enough for the rings' sizes. To a process
+ * that does nothing it comes seldom, and meanwhile only glances at its doorbell.
  *
  * Life: the launcher is told as soon as root's recording is complete. After that the collector
  * stays for the other processes of the session. Those that have said hello are known; when the last
@@ -15,10 +16,12 @@
 #include "capture/roll.h"
 #include "capture/subject.h"
 #include "capture/survivors.h"
+#include "process/living.h"
 
 #include <errno.h>
 #include <fnmatch.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +33,8 @@
 
 #define SLEEP_MIN_NS 300000
 #define SLEEP_MAX_NS 5000000
+/* A process that does nothing is left alone for so long, unless it calls (hw_shm.doorbell). */
+#define PAUSE_MAX_NS 160000000
 #define IDLE_NS 500000000 /* while nobody is recorded */
 /* A pass that brought more than this many words is followed by the next at once. */
 #define BUSY_WORDS (1u << 16)
@@ -50,7 +55,7 @@ struct collector {
 	uint64_t tended_ns, sleep_ns;
 	uint64_t root_gone_ns; /* when root was seen to have ended; 0: it lives */
 	struct collector_ended ended;
-	bool launcher_gone, have_ended, told;
+	bool launcher_gone, launcher_stops, have_ended, told;
 	bool recorded; /* the file of root's first image is in use */
 	struct roll roll;
 };
@@ -154,7 +159,7 @@ static int root_file(struct collector *c, struct subject *s)
 
 static void turn_away(struct collector *c, struct session_caller *caller)
 {
-	session_answer(&c->start->session, caller, -1);
+	session_answer(caller, -1);
 	if (!roll_turn_away(&c->roll, caller->pid))
 		return;
 	struct subject *parent = find(c, caller->hello.ppid);
@@ -183,7 +188,7 @@ static void record(struct collector *c, struct subject *s, struct session_caller
 					      : subject_file_create(s, c->start->file_name);
 	struct error *error =
 		file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", s->file)
-			 : subject_record(s, &c->start->session, caller, c->tsc_hz, file);
+			 : subject_record(s, caller, &c->start->mode, c->tsc_hz, file);
 	if (error)
 		roll_complain(&c->roll, error);
 	if (!s->recorder)
@@ -201,8 +206,7 @@ static void on_hello(struct collector *c, struct session_caller *caller)
 		finish(c, s, HPW_EXIT_EXEC, 0);
 	if (!is_wanted(c, caller->pid)) {
 		if (s && s->images)
-			session_answer(&c->start->session, caller,
-				-1); /* it has recordings, of what it was before */
+			session_answer(caller, -1); /* it has recordings, of what it was before */
 		else
 			turn_away(c, caller);
 		return;
@@ -223,13 +227,26 @@ static void on_hello(struct collector *c, struct session_caller *caller)
 
 static void on_control(struct collector *c)
 {
-	ssize_t n = recv(c->start->control, &c->ended, sizeof(c->ended), MSG_DONTWAIT);
-	if (n == (ssize_t)sizeof(c->ended)) {
+	struct collector_ended told;
+	ssize_t n = recv(c->start->control, &told, sizeof(told), MSG_DONTWAIT);
+	if (n == (ssize_t)sizeof(told) && told.kind >= COLLECTOR_ROOT_STOPS) {
+		c->launcher_stops = told.kind == COLLECTOR_ROOT_STOPS;
+	} else if (n == (ssize_t)sizeof(told)) {
+		c->ended = told;
 		c->have_ended = true;
 	} else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
 		c->launcher_gone = true;
 		epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->start->control, NULL);
 	}
+}
+
+/* The launcher stops when its program does, and can't see from there that this goes on. */
+static void wake_launcher(const struct collector *c)
+{
+	pid_t launcher = c->start->launcher;
+	if (c->launcher_stops && !process_is_stopped(c->start->root) &&
+		process_is_stopped(launcher) && getppid() == launcher)
+		kill(launcher, SIGCONT);
 }
 
 static uint32_t living(const struct collector *c)
@@ -263,18 +280,36 @@ static void nap(struct collector *c)
 	}
 }
 
+/* Takes what is in a subject's rings, if it is their turn; the less there is, the later is the
+ * next.
+ */
+static uint64_t drain_one(struct subject *s, uint64_t now)
+{
+	if (!s->recorder || (now < s->due_ns && !recorder_is_called(s->recorder)))
+		return 0;
+	uint64_t moved = recorder_drain(s->recorder);
+	if (moved)
+		s->pause_ns = 0;
+	else if (s->pause_ns < PAUSE_MAX_NS)
+		s->pause_ns = s->pause_ns ? s->pause_ns * 2 : SLEEP_MIN_NS;
+	s->due_ns = s->pause_ns > SLEEP_MAX_NS ? now + s->pause_ns : 0;
+	if (now - s->tended_ns > TEND_NS) {
+		s->tended_ns = now;
+		recorder_tend(s->recorder);
+	}
+	return moved;
+}
+
 static void drain(struct collector *c)
 {
 	uint64_t now = clock_pair_now().ns, most = 0;
-	bool tend = now - c->tended_ns > TEND_NS;
-	if (tend)
+	if (now - c->tended_ns > TEND_NS) {
 		c->tended_ns = now;
+		wake_launcher(c);
+	}
 	for (uint32_t i = 0; i < c->subject_count; i++) {
-		struct recorder *recorder = c->subjects[i]->recorder;
-		uint64_t moved = recorder ? recorder_drain(recorder) : 0;
+		uint64_t moved = drain_one(c->subjects[i], now);
 		most = moved > most ? moved : most;
-		if (tend && recorder)
-			recorder_tend(recorder);
 	}
 	if (most > BUSY_WORDS)
 		c->sleep_ns = 0;

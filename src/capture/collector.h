@@ -11,11 +11,16 @@
 #include "capture/session.h"
 #include "capture/subject.h"
 
-/* What the launcher tells the collector on the control socket when its program has ended. */
+/*
+ * What the launcher tells the collector on the control socket: how its program has ended; and
+ * before, as often as that happens, that it stops itself because the program has, and goes on.
+ */
 struct collector_ended {
-	uint32_t kind; /* enum hpw_exit_kind */
+	uint32_t kind; /* enum hpw_exit_kind, or one of these */
 	uint32_t value;
 };
+#define COLLECTOR_ROOT_STOPS 0xfffffffeu
+#define COLLECTOR_ROOT_GOES_ON 0xffffffffu
 
 /*
  * What the collector tells the launcher then: the recordings that are complete, a message each, of
@@ -45,11 +50,13 @@ struct collector_end {
 struct collector_start {
 	struct session session; /* taken over: removed at the end */
 	int control;            /* taken over; SOCK_SEQPACKET to the launcher; -1: there is none */
+	pid_t launcher;         /* the parent process, while it lives */
 	pid_t root;             /* the program that the launcher starts */
 	int file;               /* for root's first image; taken over */
 	const char *file_name;  /* absolute; names of all others are made from it: subject.h */
 	const char *file_now;   /* what it is called until that image says hello; else the same */
 	const char *children;   /* COLLECTOR_CHILDREN_*, or a glob(7) of programs' base names */
+	struct mode mode;       /* of all recordings */
 	struct clock_pair began;
 	/* Without a launcher: root, which has said hello already, and who is told how that went
 	 * (an empty message: well). Else NULL. */

@@ -300,6 +300,13 @@ bool encoder_finish(struct encoder *encoder, uint64_t now_tsc, uint64_t now_ns, 
 	put_meta(encoder, &meta, now_tsc, now_ns);
 	put_columns(encoder, &meta, ret);
 	buf_deinit(&meta);
+	bool ok = !encoder->failed && !ret->failed;
+	encoder_drop(encoder);
+	return ok;
+}
+
+void encoder_drop(struct encoder *encoder)
+{
 	encoder->first_step += encoder->steps;
 	encoder->steps = 0;
 	forget_ended(encoder);
@@ -308,7 +315,6 @@ bool encoder_finish(struct encoder *encoder, uint64_t now_tsc, uint64_t now_ns, 
 	buf_clear(&encoder->order);
 	buf_clear(&encoder->time);
 	encoder->run_slot = 0;
-	bool ok = !encoder->failed && !ret->failed;
+	encoder->run_length = 0;
 	encoder->failed = false;
-	return ok;
 }

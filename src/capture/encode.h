@@ -101,4 +101,7 @@ static inline struct encode_memory *encode_remembered(
  * pair of clocks. */
 bool encoder_finish(struct encoder *encoder, uint64_t now_tsc, uint64_t now_ns, struct buf *ret);
 
+/* Forgets the chunk so far; then starts the next one. */
+void encoder_drop(struct encoder *encoder);
+
 #endif

@@ -121,7 +121,7 @@ bool footer_target(struct buf *ret, const struct recorder_start *start)
 	put_number(ret, HPW_TARGET_TSC_HZ, start->tsc_hz);
 	if (start->forked)
 		put_number(ret, HPW_TARGET_FORKED, 1);
-	put_text(ret, HPW_TARGET_MODE, "exact");
+	put_text(ret, HPW_TARGET_MODE, start->mode.kind == MODE_AGGREGATE ? "aggregate" : "exact");
 	put_text(ret, HPW_TARGET_WRITER, "heapwise " HW_VERSION);
 	return !ret->failed;
 }
@@ -318,15 +318,14 @@ bool footer_table(struct buf *ret, enum hpw_chunk_type type, struct tally *tally
 	}
 }
 
-bool footer_live(
-	struct buf *ret, const struct live *live, const struct live_block *blocks, size_t count)
+bool footer_live(struct buf *ret, const struct live_block *blocks, size_t count)
 {
 	struct columns c;
 	columns_init(&c, 5);
 	uint64_t before = 0;
 	for (size_t i = 0; i < count; i++) {
 		columns_add(&c, 0, blocks[i].address - before);
-		columns_add(&c, 1, live_size(live, &blocks[i]));
+		columns_add(&c, 1, blocks[i].size);
 		columns_add(&c, 2, blocks[i].site);
 		columns_add(&c, 3, blocks[i].thread);
 		columns_add(&c, 4, blocks[i].number);
@@ -338,6 +337,9 @@ bool footer_live(
 void footer_rings(const struct hw_shm *shm, struct footer_summary *summary)
 {
 	const struct hw_ring *rings = (const struct hw_ring *)((const char *)shm + HW_SHM_RINGS);
+	uint64_t elsewhere = __atomic_load_n(&shm->longest_wait_ns, __ATOMIC_RELAXED);
+	if (elsewhere > summary->longest_wait_ns)
+		summary->longest_wait_ns = elsewhere;
 	for (uint32_t i = 0; i < HW_RINGS; i++) {
 		summary->wait_ns += rings[i].wait_ns;
 		summary->lost += rings[i].lost;

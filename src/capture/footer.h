@@ -41,8 +41,7 @@ bool footer_sites(struct buf *ret, const struct tally *tally, uint32_t first);
 bool footer_table(struct buf *ret, enum hpw_chunk_type type, struct tally *tally,
 	const struct footer_summary *summary);
 
-bool footer_live(
-	struct buf *ret, const struct live *live, const struct live_block *blocks, size_t count);
+bool footer_live(struct buf *ret, const struct live_block *blocks, size_t count);
 
 /* Adds up the waits and losses of all rings. */
 void footer_rings(const struct hw_shm *shm, struct footer_summary *summary);

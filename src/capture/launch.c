@@ -11,6 +11,7 @@
 #include "capture/collector.h"
 #include "capture/recording_file.h"
 #include "capture/session.h"
+#include "process/living.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +36,7 @@ struct launcher {
 	sigset_t old_mask;
 	struct sigaction old_child;
 	struct rlimit old_files;
-	pid_t target, collector;
+	pid_t self, target, collector;
 	int go;     /* write end: one byte lets the target go */
 	int failed; /* read end: errno if exec failed */
 	int control;
@@ -153,11 +154,13 @@ static int collector_main(struct launcher *l, int control)
 	apart_close_streams(3);
 	struct collector_start start = {.session = l->session,
 		.control = control,
+		.launcher = l->self,
 		.root = l->target,
 		.file = l->file.fd,
 		.file_name = l->file.name,
 		.file_now = l->file.now,
 		.children = l->options->children,
+		.mode = l->options->mode,
 		.began = l->began};
 	return collector_run(&start);
 }
@@ -168,6 +171,7 @@ static struct error *collector_fork(struct launcher *l)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return error_errno(ERROR_ENVIRONMENT, errno, "can't create a socket pair");
 	l->control = pair[0];
+	l->self = getpid();
 	l->collector = fork();
 	if (!l->collector)
 		_exit(collector_main(l, pair[1]));
@@ -181,8 +185,23 @@ static struct error *collector_fork(struct launcher *l)
  * meant for the target alone. */
 static void pass_on(const struct launcher *l, const siginfo_t *info)
 {
+	if (info->si_signo == SIGCONT && info->si_pid == l->collector)
+		return; /* see mirror_stop() */
 	if (info->si_signo == SIGCONT || info->si_code <= 0)
 		kill(l->target, info->si_signo);
+}
+
+/*
+ * Stops as the program has, for whoever waits for us. A shell lets both go on; should the program
+ * alone go on, or be killed, the collector wakes us.
+ */
+static void mirror_stop(const struct launcher *l)
+{
+	static const struct collector_ended stops = {COLLECTOR_ROOT_STOPS, 0},
+					    goes_on = {COLLECTOR_ROOT_GOES_ON, 0};
+	(void)!send(l->control, &stops, sizeof(stops), MSG_NOSIGNAL | MSG_DONTWAIT);
+	raise(SIGSTOP);
+	(void)!send(l->control, &goes_on, sizeof(goes_on), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 static void wait_for_target(const struct launcher *l, const sigset_t *watched, int *ret_status)
@@ -191,7 +210,7 @@ static void wait_for_target(const struct launcher *l, const sigset_t *watched, i
 		int status;
 		pid_t pid = waitpid(l->target, &status, WNOHANG | WUNTRACED);
 		if (pid == l->target && WIFSTOPPED(status)) {
-			raise(SIGSTOP);
+			mirror_stop(l);
 			continue;
 		}
 		if (pid == l->target || (pid < 0 && errno == ECHILD)) {
@@ -205,20 +224,6 @@ static void wait_for_target(const struct launcher *l, const sigset_t *watched, i
 }
 
 #define STOPPED_CHECK_MS 2000
-
-/* State T in /proc/PID/stat (proc(5)): stopped by a signal. */
-static bool is_stopped(pid_t pid)
-{
-	char path[64], text[512];
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return false;
-	text[n] = 0;
-	const char *after = strrchr(text, ')');
-	return after && after[1] == ' ' && after[2] == 'T';
-}
 
 /* One message of the collector. False: that was the last, or there will be none; *ret says. */
 static bool collect_one(struct launcher *l, struct launch_result *ret)
@@ -255,7 +260,7 @@ static void collect(struct launcher *l, int status, struct launch_result *ret)
 	struct pollfd answer = {.fd = l->control, .events = POLLIN};
 	do {
 		while (poll(&answer, 1, STOPPED_CHECK_MS) <= 0) {
-			if (is_stopped(l->collector)) {
+			if (process_is_stopped(l->collector)) {
 				ret->collector = LAUNCH_COLLECTOR_STOPPED;
 				session_leave(&l->session);
 				return;
@@ -304,6 +309,16 @@ static struct error *give_up(struct launcher *l, struct error *error)
 	return error;
 }
 
+uint64_t launch_shared_bytes(void)
+{
+	return HW_SHM_BYTES;
+}
+
+struct error *launch_limits_check(void)
+{
+	return apart_check_limits();
+}
+
 struct error *launch(const struct launch_options *options, struct launch_result *ret)
 {
 	struct launcher l = {.options = options,
@@ -316,7 +331,7 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 	apart_note(&l.apart);
 	memset(ret, 0, sizeof(*ret));
 	sigset_t watched;
-	struct error *error = apart_check_limits();
+	struct error *error = launch_limits_check();
 	if (error)
 		return error;
 	files_raise(&l);

@@ -17,6 +17,7 @@ struct launch_options {
 	const char *runtime;  /* path of libheapwise-rt.so */
 	const char *file;     /* pattern with %p %n %h %%; NULL: heapwise.%n.%p.hpw */
 	const char *children; /* which other processes are recorded: see collector.h */
+	struct mode mode;
 	bool overwrite;
 };
 
@@ -43,5 +44,14 @@ struct launch_result {
  */
 struct error *launch(const struct launch_options *options, struct launch_result *ret);
 void launch_result_deinit(struct launch_result *result);
+
+/*
+ * Shared memory counts as a file: an error (ERROR_ENVIRONMENT) for a hard limit of file sizes below
+ * what recording needs, that this process may not raise.
+ */
+struct error *launch_limits_check(void) must_check_;
+
+/* Bytes of shared memory, sparse, for each recorded process. */
+uint64_t launch_shared_bytes(void);
 
 #endif

@@ -1,235 +1,377 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Linear probing with backward-shift removal: no tombstones, so a table that churns for hours stays
- * as fast as a new one. (Chains would cost a pointer a block; a cuckoo table two cache misses a
- * lookup.)
- */
 #include "capture/live.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#define CAPACITY_FIRST 64
+/* How many places a page can have, and how many of them it uses at most: one stays empty. */
+static const uint16_t capacities[LIVE_RANKS] = {2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
+	256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144};
+
+#define RANKS (LIVE_RANKS - 1)
+
+static uint32_t limit_of(unsigned rank)
+{
+	return capacities[rank] - 1u - capacities[rank] / 9u;
+}
+
+/* What a table without leaves points at. */
+static const struct live_leaf no_leaves[2];
 
 void live_init(struct live *live)
 {
 	memset(live, 0, sizeof(*live));
+	live->leaves = (struct live_leaf *)no_leaves; /* never written: it has no room */
+	live->leaf_shift = 63;
+}
+
+/* The first words of a mapping. */
+struct mapping {
+	void *before;
+	size_t bytes;
+};
+
+#define MAPPING_HEADER 64
+#define HUGE_PAGE ((size_t)2 << 20)
+
+void live_deinit(struct live *live)
+{
+	for (struct mapping *m = live->pool.mappings, *before; m; m = before) {
+		before = m->before;
+		munmap(m, m->bytes);
+	}
+	if (live->leaves != no_leaves)
+		free(live->leaves);
+	live_large_map_deinit(&live->large);
+	live_init(live);
 }
 
 /*
- * A large part lies in huge pages: each look-up goes to another place, and with small pages would
- * wait for the page tables more than for the block.
+ * Zeroed memory, `bytes` or more; large ones lie in huge pages: look-ups that go all over the heap
+ * would wait for the page tables more than for the block.
  */
-#define HUGE_PAGE ((size_t)2 << 20)
-
-static size_t part_bytes(uint32_t capacity)
+static struct mapping *map_memory(size_t *bytes)
 {
-	return (size_t)capacity * sizeof(struct live_block);
-}
-
-static bool part_is_huge(uint32_t capacity)
-{
-	return part_bytes(capacity) >= HUGE_PAGE / 2;
-}
-
-/* All zero; NULL: no memory. */
-static struct live_block *places_create(uint32_t capacity)
-{
-	if (!part_is_huge(capacity))
-		return calloc(capacity, sizeof(struct live_block));
-	size_t bytes = (part_bytes(capacity) + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
-	char *at = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	const int protection = PROT_READ | PROT_WRITE;
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	if (*bytes < HUGE_PAGE) {
+		void *small = mmap(NULL, *bytes, protection, flags, -1, 0);
+		return small == MAP_FAILED ? NULL : small;
+	}
+	*bytes = (*bytes + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+	char *at = mmap(NULL, *bytes + HUGE_PAGE, protection, flags, -1, 0);
 	if (at == MAP_FAILED)
 		return NULL;
 	size_t before = -(uintptr_t)at & (HUGE_PAGE - 1);
 	if (before)
 		munmap(at, before);
-	munmap(at + before + bytes, HUGE_PAGE - before);
-	madvise(at + before, bytes, MADV_HUGEPAGE);
-	return (struct live_block *)(at + before);
+	munmap(at + before + *bytes, HUGE_PAGE - before);
+	madvise(at + before, *bytes, MADV_HUGEPAGE);
+	return (struct mapping *)(at + before);
 }
 
-static void places_destroy(struct live_block *places, uint32_t capacity)
+/* Mappings grow with what there is, so that they stay few; untouched they cost nothing. */
+static bool pool_more(struct live_pool *pool)
 {
-	if (part_is_huge(capacity))
-		munmap(places, (part_bytes(capacity) + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1));
-	else
-		free(places);
-}
-
-void live_deinit(struct live *live)
-{
-	for (int i = 0; i < LIVE_PARTS; i++)
-		places_destroy(live->parts[i].places, live->parts[i].capacity);
-	live_big_deinit(&live->big);
-	live_init(live);
-}
-
-static void place(struct live_part *part, const struct live_block *block)
-{
-	uint32_t i = live_place_of(part, live_hash(block->address));
-	while (part->places[i].address)
-		i = live_next(part, i);
-	part->places[i] = *block;
-}
-
-static bool part_grow(struct live_part *part)
-{
-	uint32_t capacity = part->capacity < 65536 ? part->capacity * 2 : part->capacity / 4 * 5;
-	if (!capacity)
-		capacity = CAPACITY_FIRST;
-	struct live_part bigger = {places_create(capacity), capacity, part->used, capacity / 4 * 3};
-	if (!bigger.places)
+	size_t bytes = pool->mapped < (64u << 10) ? 64u << 10 : pool->mapped;
+	if (bytes > 16 * HUGE_PAGE)
+		bytes = 16 * HUGE_PAGE;
+	struct mapping *m = map_memory(&bytes);
+	if (!m)
 		return false;
-	for (uint32_t i = 0; i < part->capacity; i++) {
-		if (part->places[i].address)
-			place(&bigger, &part->places[i]);
-	}
-	places_destroy(part->places, part->capacity);
-	*part = bigger;
+	*m = (struct mapping){pool->mappings, bytes};
+	pool->mappings = m;
+	pool->mapped += bytes;
+	pool->next = (char *)m + MAPPING_HEADER;
+	pool->end = (char *)m + bytes;
 	return true;
 }
 
-static bool big_add(struct live *live, uint64_t address, uint64_t size)
+static void pool_give(struct live_pool *pool, struct live_place *places, unsigned rank)
 {
-	uint64_t *known = live_big_insert(&live->big, address, NULL);
-	if (known)
-		*known = size;
-	return known;
+	places->what = (uintptr_t)pool->free[rank];
+	pool->free[rank] = places;
+	pool->free_ranks |= 1u << rank;
 }
 
-bool live_add(struct live *live, const struct live_block *block, uint64_t size,
-	struct live_block **ret_old)
+static struct live_place *pool_pop(struct live_pool *pool, unsigned rank)
 {
-	uint64_t h = live_hash(block->address);
-	struct live_part *part = live_part_of(live, h);
-	if (part->used >= part->limit && !part_grow(part))
-		return false;
-	struct live_block *at = &part->places[live_place_of(part, h)],
-			  *end = part->places + part->capacity;
-	for (; at->address; at = at + 1 == end ? part->places : at + 1) {
-		if (at->address == block->address) {
-			*ret_old = at;
-			return true;
+	struct live_place *places = pool->free[rank];
+	pool->free[rank] = (struct live_place *)(uintptr_t)places->what;
+	if (!pool->free[rank])
+		pool->free_ranks &= ~(1u << rank);
+	places->what = 0;
+	return places;
+}
+
+/* All capacities are even, so the smallest fits whatever is left. */
+static void pool_give_rest(struct live_pool *pool, struct live_place *places, size_t count)
+{
+	for (unsigned rank = RANKS; rank--;) {
+		for (; count >= capacities[rank]; count -= capacities[rank]) {
+			pool_give(pool, places, rank);
+			places += capacities[rank];
 		}
 	}
-	*ret_old = NULL;
-	if (__builtin_expect(size >= LIVE_SIZE_BIG, 0) && !big_add(live, block->address, size))
+}
+
+static void *pool_bytes(struct live_pool *pool, size_t bytes)
+{
+	if ((size_t)(pool->end - pool->next) < bytes) {
+		struct live_place *rest = (struct live_place *)pool->next;
+		size_t count = (size_t)(pool->end - pool->next) / sizeof(*rest);
+		if (!pool_more(pool))
+			return NULL;
+		pool_give_rest(pool, rest, count & ~(size_t)1);
+	}
+	void *taken = pool->next;
+	pool->next += bytes;
+	return taken;
+}
+
+/* All zero. A larger free table is cut before new memory is taken. */
+static struct live_place *pool_take(struct live_pool *pool, unsigned rank)
+{
+	uint32_t fitting = pool->free_ranks >> rank << rank;
+	if (!fitting)
+		return pool_bytes(pool, capacities[rank] * sizeof(struct live_place));
+	unsigned found = (unsigned)__builtin_ctz(fitting);
+	struct live_place *places = pool_pop(pool, found);
+	pool_give_rest(pool, places + capacities[rank], capacities[found] - capacities[rank]);
+	return places;
+}
+
+static struct live_leaf *leaf_slot(struct live_leaf *leaves, unsigned shift, uint64_t key)
+{
+	uint64_t mask = (1ull << (64 - shift)) - 1, i = key * 0x9e3779b97f4a7c15ull >> shift;
+	while (leaves[i].pages && leaves[i].key != key)
+		i = (i + 1) & mask;
+	return &leaves[i];
+}
+
+/* Less than half full. */
+static bool leaves_grow(struct live *live)
+{
+	unsigned shift = live->leaf_shift > 58 ? 58 : live->leaf_shift - 1;
+	struct live_leaf *more = calloc((size_t)1 << (64 - shift), sizeof(*more));
+	if (!more)
 		return false;
-	*at = *block;
-	at->size = size < LIVE_SIZE_BIG ? (uint32_t)size : LIVE_SIZE_BIG;
-	part->used++;
-	live->blocks++;
+	for (uint64_t i = 0; i < 1ull << (64 - live->leaf_shift); i++) {
+		if (live->leaves[i].pages)
+			*leaf_slot(more, shift, live->leaves[i].key) = live->leaves[i];
+	}
+	if (live->leaves != no_leaves)
+		free(live->leaves);
+	live->leaves = more;
+	live->leaf_shift = shift;
 	return true;
 }
 
-struct live_block *live_find(struct live *live, uint64_t address)
+static struct live_page *leaf_new(struct live *live, uint64_t address)
 {
-	uint64_t h = live_hash(address);
-	struct live_part *part = live_part_of(live, h);
-	if (!part->capacity)
+	if (2 * (live->leaf_count + 1ull) >= 1ull << (64 - live->leaf_shift) && !leaves_grow(live))
 		return NULL;
-	struct live_block *at = &part->places[live_place_of(part, h)],
-			  *end = part->places + part->capacity;
-	for (; at->address; at = at + 1 == end ? part->places : at + 1) {
-		if (at->address == address)
-			return at;
-	}
-	return NULL;
-}
-
-void live_prefetch(const struct live *live, uint64_t address)
-{
-	uint64_t h = live_hash(address);
-	const struct live_part *part = live_part_of(live, h);
-	__builtin_prefetch(part->places + live_place_of(part, h), 1);
-}
-
-void live_remove(struct live *live, struct live_block *block)
-{
-	struct live_part *part = live_part_of(live, live_hash(block->address));
-	if (block->size == LIVE_SIZE_BIG)
-		live_big_remove(&live->big, block->address);
-	live_close(live, part, block);
-}
-
-uint64_t live_size(const struct live *live, const struct live_block *block)
-{
-	if (block->size != LIVE_SIZE_BIG)
-		return block->size;
-	const uint64_t *size = live_big_find(&live->big, block->address);
-	return size ? *size : block->size;
-}
-
-static inline unsigned digit(const struct live_block *block, unsigned shift)
-{
-	return block->address >> shift & 0xff;
-}
-
-static void insertion_sort(struct live_block *blocks, size_t count)
-{
-	for (size_t i = 1; i < count; i++) {
-		struct live_block moved = blocks[i];
-		size_t at = i;
-		for (; at && blocks[at - 1].address > moved.address; at--)
-			blocks[at] = blocks[at - 1];
-		blocks[at] = moved;
-	}
+	struct live_page *pages =
+		pool_bytes(&live->pool, LIVE_LEAF_PAGES * sizeof(struct live_page));
+	if (!pages)
+		return NULL;
+	uint64_t key = address >> LIVE_LEAF_BITS;
+	*leaf_slot(live->leaves, live->leaf_shift, key) = (struct live_leaf){key, pages};
+	live->leaf_count++;
+	return live_page_of(live, address);
 }
 
 /*
- * Radix sort in place, from the highest digit down (McIlroy, Bostic, McIlroy, "Engineering Radix
- * Sort", 1993: the American flag): qsort would need as much memory again.
+ * A page without places starts with half of what the others hold: then a heap of many small blocks
+ * grows each of its tables two or three times, and one of few large blocks wastes nothing.
  */
-static void sort(struct live_block *blocks, size_t count, unsigned shift)
+static unsigned first_rank(const struct live *live)
 {
-	if (count < 32) {
-		insertion_sort(blocks, count);
-		return;
-	}
-	size_t start[257] = {0}, next[256];
-	for (size_t i = 0; i < count; i++)
-		start[digit(&blocks[i], shift) + 1]++;
-	for (unsigned d = 0; d < 256; d++) {
-		start[d + 1] += start[d];
-		next[d] = start[d];
-	}
-	for (unsigned d = 0; d < 256; d++) {
-		while (next[d] < start[d + 1]) {
-			struct live_block *here = &blocks[next[d]];
-			unsigned belongs = digit(here, shift);
-			struct live_block *there = &blocks[next[belongs]++];
-			if (here != there) {
-				struct live_block swap = *here;
-				*here = *there;
-				*there = swap;
-			}
-		}
-	}
-	for (unsigned d = 0; shift && d < 256; d++)
-		sort(blocks + start[d], start[d + 1] - start[d], shift - 8);
+	uint64_t usual = live->pages ? live->blocks / live->pages / 2 : 0;
+	unsigned rank = 0;
+	while (rank < RANKS - 1 && limit_of(rank) < usual)
+		rank++;
+	return rank;
 }
 
-struct live_block *live_drain_sorted(struct live *live, size_t *ret_count)
+static bool page_grow(struct live *live, struct live_page *page)
 {
-	*ret_count = 0;
-	struct live_block *all = live->blocks ? malloc(live->blocks * sizeof(*all)) : NULL;
-	if (!all)
-		return NULL;
-	size_t n = 0;
-	for (int p = 0; p < LIVE_PARTS; p++) {
-		struct live_part *part = &live->parts[p];
-		for (uint32_t i = 0; i < part->capacity; i++) {
-			if (part->places[i].address)
-				all[n++] = part->places[i];
-		}
-		places_destroy(part->places, part->capacity);
-		*part = (struct live_part){NULL, 0, 0, 0};
+	unsigned rank = page->capacity ? page->rank + 1u : first_rank(live);
+	struct live_place *places = pool_take(&live->pool, rank);
+	if (!places)
+		return false;
+	struct live_page larger = {.places = places,
+		.used = page->used,
+		.capacity = capacities[rank],
+		.limit = (uint16_t)limit_of(rank),
+		.rank = (uint16_t)rank};
+	for (uint32_t i = 0; i < page->capacity; i++) {
+		if (page->places[i].who)
+			*live_probe(&larger, page->places[i].who) = page->places[i];
 	}
-	live->blocks = 0;
-	sort(all, n, 48); /* a record holds 56 bits of an address */
-	*ret_count = n;
-	return all;
+	if (page->capacity) {
+		memset(page->places, 0, page->capacity * sizeof(*page->places));
+		pool_give(&live->pool, page->places, page->rank);
+	}
+	*page = larger;
+	return true;
+}
+
+struct live_page *live_room(struct live *live, uint64_t address)
+{
+	struct live_page *page = live_page_of(live, address);
+	if (!page)
+		page = leaf_new(live, address);
+	if (page && page->used >= page->limit && !page_grow(live, page))
+		return NULL;
+	return page;
+}
+
+void live_page_release(struct live *live, struct live_page *page)
+{
+	pool_give(&live->pool, page->places, page->rank);
+	*page = (struct live_page){.places = NULL};
+}
+
+static bool large_add(struct live *live, const struct live_block *block)
+{
+	struct live_large *known = live_large_map_insert(&live->large, block->address, NULL);
+	if (known)
+		*known = (struct live_large){block->size, block->number};
+	return known;
+}
+
+enum live_added live_add(struct live *live, const struct live_block *block)
+{
+	struct live_page *page =
+		block->site < LIVE_SITES_MAX ? live_room(live, block->address) : NULL;
+	if (!page)
+		return LIVE_NO_MEMORY;
+	struct live_place *place = live_probe(page, block->address);
+	if (place->who)
+		return LIVE_OCCUPIED;
+	struct live_block kept = *block;
+	if (__builtin_expect(
+		    block->size >= LIVE_SIZE_LARGE || block->number >> LIVE_NUMBER_BITS, 0)) {
+		if (!large_add(live, block))
+			return LIVE_NO_MEMORY;
+		kept.size = LIVE_SIZE_LARGE;
+	}
+	live_put(live, page, place, &kept);
+	return LIVE_ADDED;
+}
+
+static void block_of(const struct live *live, uint64_t address, const struct live_place *place,
+	struct live_block *ret)
+{
+	*ret = (struct live_block){.address = address,
+		.size = live_size(place),
+		.number = live_number(place),
+		.thread = live_thread(place),
+		.site = live_site(place)};
+	const struct live_large *large =
+		ret->size == LIVE_SIZE_LARGE ? live_large_map_find(&live->large, address) : NULL;
+	if (large) {
+		ret->size = large->size;
+		ret->number = large->number;
+	}
+}
+
+/* NULL: none. */
+static struct live_place *place_of(
+	const struct live *live, uint64_t address, struct live_page **ret_page)
+{
+	struct live_page *page = live_page_of(live, address);
+	if (!page || !page->used)
+		return NULL;
+	struct live_place *place = live_probe(page, address);
+	*ret_page = page;
+	return place->who ? place : NULL;
+}
+
+bool live_find(const struct live *live, uint64_t address, struct live_block *ret)
+{
+	struct live_page *page;
+	const struct live_place *place = place_of(live, address, &page);
+	if (place)
+		block_of(live, address, place, ret);
+	return place;
+}
+
+bool live_take(struct live *live, uint64_t address, struct live_block *ret)
+{
+	struct live_page *page;
+	struct live_place *place = place_of(live, address, &page);
+	if (!place)
+		return false;
+	block_of(live, address, place, ret);
+	if (live_size(place) == LIVE_SIZE_LARGE)
+		live_large_map_remove(&live->large, address);
+	live_close(live, page, place);
+	return true;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct live_leaf *x = a, *y = b;
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+bool live_walk_begin(const struct live *live, struct live_walk *ret)
+{
+	*ret = (struct live_walk){.live = live};
+	ret->leaves = malloc((live->leaf_count + 1) * sizeof(*ret->leaves));
+	if (!ret->leaves)
+		return false;
+	for (uint64_t i = 0; i < 1ull << (64 - live->leaf_shift); i++) {
+		if (live->leaves[i].pages)
+			ret->leaves[ret->leaf_count++] = live->leaves[i];
+	}
+	if (ret->leaf_count)
+		qsort(ret->leaves, ret->leaf_count, sizeof(*ret->leaves), by_key);
+	return true;
+}
+
+/* In order of address: they nearly are. */
+static size_t walk_page(const struct live *live, const struct live_page *page, uint64_t address,
+	struct live_block *ret)
+{
+	size_t count = 0;
+	for (uint32_t i = 0; i < page->capacity; i++) {
+		struct live_block block;
+		const struct live_place *place = &page->places[i];
+		if (!place->who)
+			continue;
+		block_of(live, address | live_offset(place->who), place, &block);
+		size_t at = count++;
+		for (; at && ret[at - 1].address > block.address; at--)
+			ret[at] = ret[at - 1];
+		ret[at] = block;
+	}
+	return count;
+}
+
+size_t live_walk_next(struct live_walk *walk, struct live_block *ret, size_t room)
+{
+	size_t count = 0;
+	for (; walk->leaf < walk->leaf_count; walk->leaf++, walk->page = 0) {
+		const struct live_leaf *leaf = &walk->leaves[walk->leaf];
+		for (; walk->page < LIVE_LEAF_PAGES; walk->page++) {
+			const struct live_page *page = &leaf->pages[walk->page];
+			if (page->used > room - count)
+				return count;
+			count += walk_page(walk->live, page,
+				leaf->key << LIVE_LEAF_BITS | (uint64_t)walk->page
+								      << LIVE_PAGE_BITS,
+				ret + count);
+		}
+	}
+	return count;
+}
+
+void live_walk_end(struct live_walk *walk)
+{
+	free(walk->leaves);
+	walk->leaves = NULL;
 }

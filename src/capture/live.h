@@ -1,8 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The blocks that are live now, by address: the largest thing a collector keeps, so it is packed:
- * 24 bytes a block, at most 40 with the empty places (large parts: load 0.6 to 0.75; 8 parts, so
- * that growing one needs little room).
+ * The blocks that are live now, by address: the largest thing a collector keeps, and what nearly
+ * every event looks into.
+ *
+ * Blocks that are neighbours in the heap mostly come and go together, so they stand together here:
+ * each page of the heap (4 KiB) has a small table of its own, in the order of the addresses (a
+ * block's place is its offset's share of the table, or soon after it). A hash over all blocks,
+ * which this replaces, waited for main memory at nearly every event. Pages are found through leaves
+ * of 256 KiB of address space each, and those through a hash that stays in the nearest cache.
+ *
+ * A block takes 16 bytes, 20 to 28 with the empty places of a page that holds more than a few; a
+ * page that was ever touched takes 16 more. Where the blocks of a heap are born in no order at all,
+ * so that all its pages grow at the same time, what they grew out of comes to 50 bytes a block; no
+ * usual allocator does that to fresh memory.
  */
 #ifndef CAPTURE_LIVE_H
 #define CAPTURE_LIVE_H
@@ -13,123 +23,214 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LIVE_PARTS 8
-#define LIVE_SIZE_BIG UINT32_MAX
-
 /* A block. (thread, number): the number-th allocation of that thread; the block's identity in a
  * recording. */
 struct live_block {
-	uint64_t address; /* 0: empty place */
-	uint64_t thread : 16;
-	uint64_t number : 48;
-	uint32_t site;
-	uint32_t size; /* bytes; LIVE_SIZE_BIG: see live_size() */
+	uint64_t address;
+	uint64_t size; /* bytes asked for */
+	uint64_t number;
+	uint32_t thread; /* below 2^16 */
+	uint32_t site;   /* below LIVE_SITES_MAX */
 };
-_Static_assert(
-	sizeof(struct live_block) == 24, "the collector's memory is this times the live blocks");
 
-struct live_part {
-	struct live_block *places;
-	uint32_t capacity, used;
-	uint32_t limit; /* grows before it holds more */
+#define LIVE_SITES_MAX ((1u << 28) - 1)
+
+/* A block as it is kept: the offset in its page, and the rest. Both 0: an empty place. */
+struct live_place {
+	uint64_t who;  /* offset: 12 | site + 1: 28 | thread: 16 | number, bits 32 to 39 */
+	uint64_t what; /* number, bits 0 to 31: 32 | size: 32 */
+};
+
+/* The size of a block whose own size or number does not fit: both are in `large`. */
+#define LIVE_SIZE_LARGE UINT32_MAX
+#define LIVE_NUMBER_BITS 40
+
+#define LIVE_PAGE_BITS 12
+#define LIVE_LEAF_BITS 18
+#define LIVE_LEAF_PAGES (1u << (LIVE_LEAF_BITS - LIVE_PAGE_BITS))
+
+/* Open addressing: `capacity` places, of which some are always empty; none at all at first. */
+struct live_page {
+	struct live_place *places;
+	uint16_t used, capacity;
+	uint16_t limit; /* grows before it holds more */
+	uint16_t rank;  /* of the capacity among those there are */
+};
+
+struct live_leaf {
+	uint64_t key; /* address >> LIVE_LEAF_BITS */
+	struct live_page *pages;
+};
+
+struct live_large {
+	uint64_t size, number;
 };
 
 static inline bool live_same_address(uint64_t a, uint64_t b)
 {
 	return a == b;
 }
-DEFINE_MAP(live_big, uint64_t, uint64_t, hash_u64, live_same_address)
+DEFINE_MAP(live_large_map, uint64_t, struct live_large, hash_u64, live_same_address)
+
+#define LIVE_RANKS 24
+
+/* Where tables of pages come from: portions of large mappings, handed on when given back. What is
+ * free is all zero but for the links. */
+struct live_pool {
+	void *mappings; /* the newest; each begins with the one before it and its size */
+	char *next, *end;
+	size_t mapped;                       /* bytes, of all mappings */
+	struct live_place *free[LIVE_RANKS]; /* linked through `what` */
+	uint32_t free_ranks;                 /* bit set of those that have any */
+};
 
 struct live {
-	struct live_part parts[LIVE_PARTS];
-	uint64_t blocks;
-	struct live_big big; /* address to size of the few blocks of 4 GiB and more */
+	struct live_leaf *leaves; /* open addressing, a power of two */
+	unsigned leaf_shift;      /* 64 - log2 of their number */
+	uint32_t leaf_count;
+	uint64_t blocks, pages; /* pages: those that hold blocks */
+	struct live_pool pool;
+	struct live_large_map large;
 };
 
 void live_init(struct live *live);
 void live_deinit(struct live *live);
 
-/*
- * Adds a block of `size` bytes. If there is one at its address already nothing is added and that
- * one is in *ret_old, else *ret_old is NULL. False: no memory.
- */
-bool live_add(struct live *live, const struct live_block *block, uint64_t size,
-	struct live_block **ret_old);
+enum live_added { LIVE_ADDED, LIVE_OCCUPIED, LIVE_NO_MEMORY };
 
-/* The block at address, or NULL. Valid until the next add or remove. */
-struct live_block *live_find(struct live *live, uint64_t address);
+/* LIVE_OCCUPIED: there is a block at that address; nothing has changed. */
+enum live_added live_add(struct live *live, const struct live_block *block);
 
-void live_remove(struct live *live, struct live_block *block);
+/* The block at address. False: there is none. */
+bool live_find(const struct live *live, uint64_t address, struct live_block *ret);
 
-/* Asks the processor to fetch the place of an address that is wanted soon. */
-void live_prefetch(const struct live *live, uint64_t address);
+/* The same, and removes it. */
+bool live_take(struct live *live, uint64_t address, struct live_block *ret);
+
+/* All blocks, by ascending address. The table must not change between begin and end. */
+struct live_walk {
+	const struct live *live;
+	struct live_leaf *leaves; /* sorted */
+	size_t leaf_count, leaf, page;
+};
+
+/* The most blocks of one page: what a caller of live_walk_next() needs room for. */
+#define LIVE_WALK_ROOM (1u << LIVE_PAGE_BITS)
+
+/* False: no memory, nothing to end. */
+bool live_walk_begin(const struct live *live, struct live_walk *ret);
+
+/* Fills up to room >= LIVE_WALK_ROOM blocks and returns their number; 0: that was all. */
+size_t live_walk_next(struct live_walk *walk, struct live_block *ret, size_t room);
+void live_walk_end(struct live_walk *walk);
 
 /* From so many blocks on the table is larger than the caches near the processor. */
 #define LIVE_PREFETCH_BLOCKS (32u << 10)
 
 /* The parts of the functions above, for a loop that has thousands of blocks to go through. */
-static inline uint64_t live_hash(uint64_t address)
+
+/* NULL: nothing was ever there. */
+static inline struct live_page *live_page_of(const struct live *live, uint64_t address)
 {
-	uint64_t h = (address >> 3) * 0x9e3779b97f4a7c15ull;
-	return h ^ (h >> 32);
+	uint64_t key = address >> LIVE_LEAF_BITS, mask = (1ull << (64 - live->leaf_shift)) - 1;
+	uint64_t i = key * 0x9e3779b97f4a7c15ull >> live->leaf_shift;
+	while (live->leaves[i].key != key && live->leaves[i].pages)
+		i = (i + 1) & mask;
+	struct live_page *pages = live->leaves[i].pages;
+	return pages ? &pages[address >> LIVE_PAGE_BITS & (LIVE_LEAF_PAGES - 1)] : NULL;
 }
 
-static inline struct live_part *live_part_of(const struct live *live, uint64_t h)
+static inline uint32_t live_offset(uint64_t address)
 {
-	return (struct live_part *)&live->parts[h & (LIVE_PARTS - 1)];
+	return address & ((1u << LIVE_PAGE_BITS) - 1);
 }
 
-static inline uint32_t live_place_of(const struct live_part *part, uint64_t h)
+static inline uint32_t live_own_place(const struct live_page *page, uint32_t offset)
 {
-	return (uint32_t)(((h >> 32) * part->capacity) >> 32);
+	return offset * page->capacity >> LIVE_PAGE_BITS;
 }
 
-static inline uint32_t live_next(const struct live_part *part, uint32_t i)
+/* The place of the block at address, or the empty one where it would stand. The page has places. */
+static inline struct live_place *live_probe(const struct live_page *page, uint64_t address)
 {
-	return i + 1 == part->capacity ? 0 : i + 1;
-}
-
-/*
- * The block at address, or the empty place where it would stand; NULL: the part has no places yet.
- */
-static inline struct live_block *live_probe(
-	const struct live_part *part, uint64_t h, uint64_t address)
-{
-	if (__builtin_expect(!part->capacity, 0))
-		return NULL;
-	struct live_block *at = &part->places[live_place_of(part, h)],
-			  *end = part->places + part->capacity;
-	while (at->address && at->address != address)
-		at = at + 1 == end ? part->places : at + 1;
+	uint32_t offset = live_offset(address);
+	struct live_place *at = page->places + live_own_place(page, offset),
+			  *end = page->places + page->capacity;
+	while (at->who && live_offset(at->who) != offset)
+		at = at + 1 == end ? page->places : at + 1;
 	return at;
 }
 
-/* Takes a block out. Moves each later block of the run back if the hole lies between its own place
- * and where it stands. */
-static inline void live_close(struct live *live, struct live_part *part, struct live_block *block)
+/* The page of address with room for one more block. NULL: no memory. */
+struct live_page *live_room(struct live *live, uint64_t address);
+
+static inline void live_put(struct live *live, struct live_page *page, struct live_place *place,
+	const struct live_block *block)
 {
-	uint32_t hole = (uint32_t)(block - part->places);
-	for (uint32_t i = live_next(part, hole); part->places[i].address; i = live_next(part, i)) {
-		uint32_t own = live_place_of(part, live_hash(part->places[i].address));
+	place->who = live_offset(block->address) | (uint64_t)(block->site + 1) << 12 |
+		     (uint64_t)block->thread << 40 | block->number >> 32 << 56;
+	place->what = (block->number & UINT32_MAX) | block->size << 32;
+	live->pages += !page->used++;
+	live->blocks++;
+}
+
+static inline uint32_t live_size(const struct live_place *place)
+{
+	return (uint32_t)(place->what >> 32);
+}
+
+static inline uint32_t live_site(const struct live_place *place)
+{
+	return (uint32_t)(place->who >> 12 & LIVE_SITES_MAX) - 1;
+}
+
+static inline uint32_t live_thread(const struct live_place *place)
+{
+	return place->who >> 40 & 0xffff;
+}
+
+static inline uint64_t live_number(const struct live_place *place)
+{
+	return place->who >> 56 << 32 | (place->what & UINT32_MAX);
+}
+
+/* An empty page keeps so few places. */
+#define LIVE_KEPT_CAPACITY 8
+
+void live_page_release(struct live *live, struct live_page *page);
+
+/* Takes a block out. Moves each later block of the run back if the hole lies between its own place
+ * and where it stands: no tombstones, so a table that churns for hours stays as fast as new. */
+static inline void live_close(struct live *live, struct live_page *page, struct live_place *place)
+{
+	struct live_place *places = page->places;
+	uint32_t capacity = page->capacity, hole = (uint32_t)(place - places), i = hole;
+	for (;;) {
+		i = i + 1 == capacity ? 0 : i + 1;
+		if (!places[i].who)
+			break;
+		uint32_t own = live_own_place(page, live_offset(places[i].who));
 		bool between = hole <= i ? own <= hole || own > i : own <= hole && own > i;
 		if (between) {
-			part->places[hole] = part->places[i];
+			places[hole] = places[i];
 			hole = i;
 		}
 	}
-	part->places[hole].address = 0;
-	part->used--;
+	places[hole] = (struct live_place){0, 0};
 	live->blocks--;
+	if (!--page->used) {
+		live->pages--;
+		if (capacity > LIVE_KEPT_CAPACITY)
+			live_page_release(live, page);
+	}
 }
 
-/* Requested bytes of a block that is in the table. */
-uint64_t live_size(const struct live *live, const struct live_block *block);
-
-/*
- * Takes all blocks out, in ascending order of address, in memory of the caller's (free()); NULL
- * when out of memory or none. Sizes can still be asked for with live_size(). The table's memory is
- * given back on the way, so that the two are never there together.
- */
-struct live_block *live_drain_sorted(struct live *live, size_t *ret_count);
+/* Asks the processor to fetch the place of an address that is wanted soon. */
+static inline void live_prefetch(const struct live *live, uint64_t address)
+{
+	const struct live_page *page = live_page_of(live, address);
+	if (page)
+		__builtin_prefetch(page->places + live_own_place(page, live_offset(address)), 1);
+}
 
 #endif

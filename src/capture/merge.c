@@ -393,6 +393,35 @@ static uint64_t lane_bound(const struct merge_lane *lane)
 	return lane->bound > lane->stamp ? lane->bound : lane->stamp;
 }
 
+/* What there is goes to the heap, what there is not limits what is safe to tell. */
+static bool lane_enter(
+	struct merge *merge, uint32_t number, uint64_t now, bool last, uint64_t *safe)
+{
+	struct merge_lane *lane = &merge->lanes[number];
+	lane_look(merge, lane, now, last);
+	if (!lane->active)
+		return false;
+	if (number < HW_RING_SHARED && number >= merge->lane_count)
+		merge->lane_count = number + 1;
+	struct record r;
+	if (lane_peek(merge, lane, &r))
+		merge->heap[merge->heap_count++] = number;
+	else if (lane_bound(lane) < *safe)
+		*safe = lane_bound(lane);
+	return true;
+}
+
+static void lane_publish(struct merge *merge, struct merge_lane *lane)
+{
+	if (!lane->active)
+		return;
+	lane->published = lane->tail;
+	publish_tail(merge, lane);
+}
+
+/* Rings are handed out from the first on, so that after so many unused ones there is none. */
+#define UNUSED_MOST 16
+
 uint64_t merge_pass(struct merge *merge, bool last)
 {
 	/* Nothing later than now, even if every ring has more: a ring that had no owner when it was
@@ -400,24 +429,15 @@ uint64_t merge_pass(struct merge *merge, bool last)
 	uint64_t now = tsc_now(), safe = last ? UINT64_MAX : merge_idle(merge, now);
 	merge->moved = 0;
 	merge->heap_count = 0;
-	/* Rings are handed out from the first on, so that the first never used one is near. */
+	if (__atomic_load_n(&merge->shm->doorbell, __ATOMIC_RELAXED))
+		__atomic_store_n(&merge->shm->doorbell, 0, __ATOMIC_SEQ_CST);
 	uint32_t unused = 0;
-	for (uint32_t i = 0; i < HW_RINGS; i++) {
-		struct merge_lane *lane = &merge->lanes[i];
-		if (unused > 16 && i < HW_RING_SHARED && i > merge->lane_count)
-			continue;
-		lane_look(merge, lane, now, last);
-		unused = lane->active ? 0 : unused + 1;
-		if (!lane->active)
-			continue;
-		if (i < HW_RING_SHARED && i >= merge->lane_count)
-			merge->lane_count = i + 1;
-		struct record r;
-		if (lane_peek(merge, lane, &r))
-			merge->heap[merge->heap_count++] = i;
-		else if (lane_bound(lane) < safe)
-			safe = lane_bound(lane);
+	for (uint32_t i = 0; i < HW_RING_SHARED; i++) {
+		if (unused > UNUSED_MOST && i > merge->lane_count)
+			break;
+		unused = lane_enter(merge, i, now, last, &safe) ? 0 : unused + 1;
 	}
+	lane_enter(merge, HW_RING_SHARED, now, last, &safe);
 	for (uint32_t i = merge->heap_count / 2; i-- > 0;)
 		heap_sift_down(merge, i);
 	while (merge->heap_count) {
@@ -432,13 +452,9 @@ uint64_t merge_pass(struct merge *merge, bool last)
 		}
 		heap_sift_down(merge, 0);
 	}
-	for (uint32_t i = 0; i < HW_RINGS; i++) {
-		struct merge_lane *lane = &merge->lanes[i];
-		if (!lane->active)
-			continue;
-		lane->published = lane->tail;
-		publish_tail(merge, lane);
-	}
+	for (uint32_t i = 0; i < merge->lane_count; i++)
+		lane_publish(merge, &merge->lanes[i]);
+	lane_publish(merge, &merge->lanes[HW_RING_SHARED]);
 	return merge->moved;
 }
 

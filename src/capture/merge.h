@@ -129,6 +129,12 @@ static inline bool merge_ring_wanted(const struct merge *merge)
 	return __atomic_load_n(&merge->shm->ring_wanted, __ATOMIC_RELAXED) != 0;
 }
 
+/* Whether a thread of the process wants to be heard before the next pass is due. */
+static inline bool merge_is_called(const struct merge *merge)
+{
+	return __atomic_load_n(&merge->shm->doorbell, __ATOMIC_RELAXED) || merge_ring_wanted(merge);
+}
+
 /*
  * Frees rings whose thread has gone, so that new threads find one. alive(context, tid) asks the
  * system.

@@ -22,6 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
+_Static_assert(
+	HW_NODES_MAX * 16ull < LIVE_SITES_MAX && HW_ALLOC_KINDS <= 16, "a block knows its site");
+
 #define FLUSH_NS 1000000000ull
 #define STACKS_KNOWN_BYTES (HW_NODES_MAX / 8)
 
@@ -133,8 +136,8 @@ static void on_thread_end(void *context, uint32_t thread, uint64_t stamp)
 	after_step(r);
 }
 
-/* `block` (NULL: none known at that address) is given back. */
-static inline void free_block(struct recorder *r, uint32_t thread, struct live_block *block,
+/* `block` (NULL: none known at that address) has been given back and is no longer in the table. */
+static inline void free_block(struct recorder *r, uint32_t thread, const struct live_block *block,
 	enum hw_free_kind kind, bool same_frame, uint64_t stamp)
 {
 	uint64_t allocations = r->tally.threads[thread].allocations;
@@ -154,17 +157,16 @@ static inline void free_block(struct recorder *r, uint32_t thread, struct live_b
 			r->tally.mismatched += !hw_free_is_realloc(kind) || expected != HW_FREE;
 		}
 		e.known = true;
-		e.owner = (uint32_t)block->thread;
+		e.owner = block->thread;
 		e.number = block->number;
 		tally_free(&r->tally,
 			&(struct tally_free){.site = block->site,
 				.thread = thread,
-				.size = live_size(&r->live, block),
+				.size = block->size,
 				.stamp = stamp,
 				.temporary = e.owner == thread && e.number + 1 == allocations &&
 					     !hw_free_is_realloc(kind),
 				.same_frame = same_frame});
-		live_remove(&r->live, block);
 	}
 	encode_free(&r->encoder, &e);
 	after_step(r);
@@ -174,7 +176,9 @@ static __attribute__((flatten)) void on_free(void *context, uint32_t thread, enu
 	bool same_frame, uint64_t address, uint64_t stamp)
 {
 	struct recorder *r = context;
-	free_block(r, thread, live_find(&r->live, address), kind, same_frame, stamp);
+	struct live_block block;
+	bool known = live_take(&r->live, address, &block);
+	free_block(r, thread, known ? &block : NULL, kind, same_frame, stamp);
 }
 
 static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
@@ -188,18 +192,19 @@ static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
 	}
 	uint64_t number = r->tally.threads[thread].allocations;
 	const struct live_block block = {
-		.address = address, .thread = thread, .number = number, .site = site};
-	struct live_block *old = NULL;
-	bool added = address && live_add(&r->live, &block, size, &old);
-	if (__builtin_expect(old != NULL, 0)) {
+		.address = address, .size = size, .thread = thread, .number = number, .site = site};
+	enum live_added added = address ? live_add(&r->live, &block) : LIVE_NO_MEMORY;
+	if (__builtin_expect(added == LIVE_OCCUPIED, 0)) {
 		/* Its free was lost, or came out of order. */
+		struct live_block old;
 		r->tally.repairs += !r->tally.lost;
 		r->frees_added++;
-		free_block(r, thread, old, hw_matching_free(r->tally.sites[old->site].kind), false,
+		live_take(&r->live, address, &old);
+		free_block(r, thread, &old, hw_matching_free(r->tally.sites[old.site].kind), false,
 			stamp);
-		added = live_add(&r->live, &block, size, &old);
+		added = live_add(&r->live, &block);
 	}
-	r->blocks_dropped += !added;
+	r->blocks_dropped += added != LIVE_ADDED;
 	encode_alloc(&r->encoder, thread, number, site, size, stamp);
 	tally_alloc(&r->tally, site, thread, size, stamp);
 	after_step(r);
@@ -261,13 +266,17 @@ static void flush(struct recorder *r)
 		r->sites_written = r->tally.site_count;
 		write_chunk(r, HPW_SITES, ok, true);
 	}
-	bool ok = encoder_finish(&r->encoder, now.tsc, now.ns, &r->payload);
-	write_chunk(r, HPW_EVENTS, ok, true);
+	if (r->folds) {
+		encoder_drop(&r->encoder);
+	} else {
+		bool ok = encoder_finish(&r->encoder, now.tsc, now.ns, &r->payload);
+		write_chunk(r, HPW_EVENTS, ok, true);
+	}
 	/* Events know threads by number only; a recording that is cut off here has their names all
 	 * the same. */
 	if (r->threads_written != r->tally.thread_count) {
 		r->threads_written = r->tally.thread_count;
-		ok = footer_table(&r->payload, HPW_THREADS, &r->tally, NULL);
+		bool ok = footer_table(&r->payload, HPW_THREADS, &r->tally, NULL);
 		write_chunk(r, HPW_THREADS, ok, true);
 	}
 }
@@ -282,9 +291,9 @@ static uint64_t on_run(void *context, uint32_t thread, struct merge_run *run)
 }
 
 /* The memory that both sides share: sparse, so that its size is a promise, not a cost. */
-static struct error *rings_create(struct recorder *r)
+static struct error *rings_create(struct recorder *r, const char *name)
 {
-	r->memory = memfd_create("heapwise-rings", MFD_CLOEXEC);
+	r->memory = memfd_create(name, MFD_CLOEXEC);
 	if (r->memory < 0 || ftruncate(r->memory, (off_t)HW_SHM_BYTES))
 		return error_errno(
 			ERROR_ENVIRONMENT, errno, "can't create shared memory for the rings");
@@ -307,7 +316,7 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 	struct error *error = writer_open(&r->writer, start->file, start->file_name);
 	if (error)
 		return error;
-	error = rings_create(r);
+	error = rings_create(r, start->memory_name ? start->memory_name : "heapwise");
 	if (error)
 		return error;
 	/* Not calloc: that would touch all of it once such a piece was freed before. */
@@ -339,6 +348,8 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 		close(start->file);
 		return error_no_memory();
 	}
+	r->mode = start->mode;
+	r->folds = start->mode.kind == MODE_AGGREGATE;
 	r->pid = start->pid;
 	r->target_pid = start->target_pid;
 	r->tids_differ = start->pid != start->target_pid;
@@ -365,8 +376,11 @@ void recorder_destroy(struct recorder *recorder)
 {
 	if (!recorder)
 		return;
-	if (recorder->shm)
+	if (recorder->shm) {
+		/* A child of the process may hold on to one page: the others are let go. */
+		madvise(recorder->shm, HW_SHM_BYTES, MADV_REMOVE);
 		munmap(recorder->shm, HW_SHM_BYTES);
+	}
 	if (recorder->memory >= 0)
 		close(recorder->memory);
 	writer_close(&recorder->writer);
@@ -395,6 +409,11 @@ uint64_t recorder_drain(struct recorder *recorder)
 	if (merge_ring_wanted(&recorder->merge))
 		merge_reclaim(&recorder->merge, thread_alive, recorder);
 	return moved;
+}
+
+bool recorder_is_called(const struct recorder *recorder)
+{
+	return merge_is_called(&recorder->merge);
 }
 
 void recorder_tend(struct recorder *recorder)
@@ -451,6 +470,26 @@ static uint32_t notes_of(const struct hw_shm *shm)
 	       (notes & HW_NOTE_ATTACHED ? 0u : HPW_NOTE_NOT_ATTACHED);
 }
 
+/* What is live, in chunks. */
+static void write_live(struct recorder *r)
+{
+	if (!r->live.blocks)
+		return;
+	size_t room = r->live.blocks < FOOTER_LIVE_ROWS ? r->live.blocks : FOOTER_LIVE_ROWS;
+	room += LIVE_WALK_ROOM;
+	struct live_walk walk;
+	_cleanup_free_ struct live_block *blocks = malloc(room * sizeof(*blocks));
+	if (!blocks || !live_walk_begin(&r->live, &walk)) {
+		keep_error(r, error_no_memory());
+		return;
+	}
+	for (size_t n; (n = live_walk_next(&walk, blocks, room));) {
+		bool ok = footer_live(&r->payload, blocks, n);
+		write_chunk(r, HPW_LIVE, ok, true);
+	}
+	live_walk_end(&walk);
+}
+
 void recorder_finish(
 	struct recorder *recorder, const struct recorder_end *end, struct recorder_totals *ret)
 {
@@ -477,14 +516,13 @@ void recorder_finish(
 		bool ok = footer_table(&r->payload, types[i], &r->tally, &s);
 		write_chunk(r, types[i], ok, true);
 	}
-	size_t count, done = 0;
-	_cleanup_free_ struct live_block *blocks = live_drain_sorted(&r->live, &count);
-	while (done < count) {
-		size_t n = count - done < FOOTER_LIVE_ROWS ? count - done : FOOTER_LIVE_ROWS;
-		bool ok = footer_live(&r->payload, &r->live, blocks + done, n);
-		write_chunk(r, HPW_LIVE, ok, true);
-		done += n;
-	}
+	write_live(r);
 	keep_error(r, writer_finish(&r->writer));
+	bool gone = writer_is_gone(&r->writer);
+	if (gone && !r->error)
+		r->error = error_create(ERROR_ENVIRONMENT,
+			"%s was removed or replaced while it was recorded: nothing of it is left",
+			r->writer.name);
 	fill_totals(r, &s, ret);
+	ret->file_gone = gone;
 }

@@ -9,6 +9,7 @@
 #include "capture/encode.h"
 #include "capture/live.h"
 #include "capture/merge.h"
+#include "capture/mode.h"
 #include "capture/tally.h"
 #include "capture/writer.h"
 #include "format/shm.h"
@@ -23,10 +24,12 @@ struct clock_pair {
 struct clock_pair clock_pair_now(void);
 
 struct recorder_start {
-	pid_t pid;              /* as this side sees it */
-	pid_t target_pid, ppid; /* as the target sees them */
-	bool forked;            /* it began as a copy of another process, with that one's blocks */
+	pid_t pid;               /* as this side sees it */
+	pid_t target_pid, ppid;  /* as the target sees them */
+	const char *memory_name; /* as it is shown in the target's memory map; NULL: any */
+	bool forked;             /* it began as a copy of another process, with that one's blocks */
 	uint64_t tsc_hz;
+	struct mode mode;
 	struct clock_pair began;
 	int file;              /* taken over */
 	const char *file_name; /* borrowed during the call */
@@ -34,6 +37,8 @@ struct recorder_start {
 
 struct recorder {
 	pid_t pid, target_pid;
+	struct mode mode;
+	bool folds; /* events go into the sums alone */
 	struct hw_shm *shm;
 	int memory; /* the memfd, to hand to the target; -1 once that is done */
 	struct merge merge;
@@ -71,6 +76,7 @@ struct recorder_totals {
 	uint32_t connected;              /* 1: the program loaded the runtime and answered */
 	uint32_t notes;                  /* enum hpw_note */
 	uint32_t write_error;            /* 1: the file is incomplete; the message says why */
+	uint32_t file_gone;              /* 1: that is because it was removed or replaced */
 	char message[256];
 };
 
@@ -80,6 +86,9 @@ void recorder_destroy(struct recorder *recorder);
 
 /* Takes what is in the rings; returns the number of words, 0: nothing happened. */
 uint64_t recorder_drain(struct recorder *recorder);
+
+/* Whether the process wants its rings to be taken now, however idle it was before. */
+bool recorder_is_called(const struct recorder *recorder);
 
 /* Housekeeping, a few times a second: rings of ended threads, a chunk if the last one is a second
  * old. */

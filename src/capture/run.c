@@ -91,6 +91,8 @@ static void end(const struct run *run, uint64_t steps, uint64_t stamp)
 
 static inline void encode(struct run *run, uint32_t site, uint32_t size)
 {
+	if (run->r->folds)
+		return;
 	struct encode_thread *t = run->encode;
 	uint64_t value = HPW_TOKEN_PREDICTED;
 	if (*run->follower != site + 1) {
@@ -118,24 +120,24 @@ static inline bool take_alloc(struct run *run, uint64_t w0, uint64_t w1, uint64_
 	uint64_t address = w0 >> 8;
 	uint32_t stack = (uint32_t)w1, size = (uint32_t)(w1 >> 32);
 	if (!address || size == HW_R_SIZE_BIG || stack >= tally->stack_capacity ||
-		!tally->site_of_stack[stack])
+		!tally->site_of_stack[stack] || run->allocations >> LIVE_NUMBER_BITS)
 		return false;
 	uint32_t site = tally->site_of_stack[stack] - 1;
 	struct tally_site *s = &tally->sites[site];
-	uint64_t h = live_hash(address);
-	struct live_part *part = live_part_of(&r->live, h);
-	if (s->kind != (w0 & 0x7f) - HW_R_ALLOC || part->used >= part->limit)
+	struct live_page *page = live_page_of(&r->live, address);
+	if (__builtin_expect(!page || page->used >= page->limit, 0))
+		page = live_room(&r->live, address);
+	if (s->kind != (w0 & 0x7f) - HW_R_ALLOC || !page)
 		return false;
-	struct live_block *place = live_probe(part, h, address);
-	if (place->address)
+	struct live_place *place = live_probe(page, address);
+	if (place->who)
 		return false;
-	*place = (struct live_block){.address = address,
-		.thread = run->thread,
-		.number = run->allocations,
-		.site = site,
-		.size = size};
-	part->used++;
-	r->live.blocks++;
+	live_put(&r->live, page, place,
+		&(struct live_block){.address = address,
+			.size = size,
+			.number = run->allocations,
+			.thread = run->thread,
+			.site = site});
 	encode(run, site, size);
 	tally_catch_up(tally, s);
 	s->allocations++;
@@ -153,35 +155,41 @@ static inline bool take_free(struct run *run, uint64_t w0)
 {
 	struct recorder *r = run->r;
 	struct tally *tally = &r->tally;
-	uint64_t address = w0 >> 8, h = live_hash(address);
-	struct live_part *part = live_part_of(&r->live, h);
-	struct live_block *block = live_probe(part, h, address);
-	if (!address || !block || !block->address || block->size == LIVE_SIZE_BIG)
+	uint64_t address = w0 >> 8;
+	struct live_page *page = live_page_of(&r->live, address);
+	if (!page || !page->used)
 		return false;
-	struct tally_site *s = &tally->sites[block->site];
+	struct live_place *place = live_probe(page, address);
+	uint32_t size = live_size(place);
+	if (!place->who || size == LIVE_SIZE_LARGE)
+		return false;
+	struct tally_site *s = &tally->sites[live_site(place)];
 	if ((w0 & 7) != hw_matching_free(s->kind))
 		return false;
 	uint64_t same_frame = (w0 & 0x7f) >= HW_R_FREE_SAME_FRAME, flags = same_frame << 1;
-	uint64_t number = block->number, age = run->allocations - number;
-	bool own = block->thread == run->thread;
+	uint64_t number = live_number(place), age = run->allocations - number;
+	uint32_t owner = live_thread(place);
+	bool own = owner == run->thread;
 	uint64_t temporary = own && age == 1;
-	if (own) {
+	if (r->folds) {
+		/* nothing is kept of it */
+	} else if (own) {
 		run->refs = put(run->refs, age << 2 | flags);
 	} else {
-		run->refs = put(run->refs, (uint64_t)block->thread << 2 | flags | 1);
+		run->refs = put(run->refs, (uint64_t)owner << 2 | flags | 1);
 		run->refs = put(run->refs, number);
 	}
 	run->encode->frees++;
 	tally_catch_up(tally, s);
 	s->live_blocks--;
-	s->live_bytes -= block->size;
+	s->live_bytes -= size;
 	s->temporary += temporary;
 	s->same_frame += same_frame;
 	run->frees++;
 	run->temporary += temporary;
 	tally->live_blocks--;
-	tally->live_bytes -= block->size;
-	live_close(&r->live, part, block);
+	tally->live_bytes -= size;
+	live_close(&r->live, page, place);
 	return true;
 }
 

@@ -144,6 +144,14 @@ void session_remove(struct session *session)
 	session_leave(session);
 }
 
+void session_mapping(const char *path, char ret[static HW_SESSION_BYTES])
+{
+	const char *end = strrchr(path, '/'), *start = end ? end : path;
+	while (start > path && start[-1] != '/')
+		start--;
+	snprintf(ret, HW_SESSION_BYTES, "%.*s", end ? (int)(end - start) : 0, start);
+}
+
 bool session_take(int taken, struct session_caller *ret)
 {
 	_cleanup_close_ int connection = taken;
@@ -159,7 +167,7 @@ bool session_take(int taken, struct session_caller *ret)
 	if (recv(connection, &hello, sizeof(hello), MSG_DONTWAIT) != (ssize_t)sizeof(hello) ||
 		hello.magic != HW_HELLO_MAGIC || hello.version != HW_SHM_VERSION)
 		return false;
-	*ret = (struct session_caller){connection, peer.pid, hello};
+	*ret = (struct session_caller){connection, peer.pid, NULL, hello};
 	connection = -1;
 	return true;
 }
@@ -167,15 +175,19 @@ bool session_take(int taken, struct session_caller *ret)
 bool session_accept(const struct session *session, struct session_caller *ret)
 {
 	int connection = accept4(session->socket, NULL, NULL, SOCK_CLOEXEC);
-	return connection >= 0 && session_take(connection, ret);
+	if (connection < 0 || !session_take(connection, ret))
+		return false;
+	ret->session = session->path;
+	return true;
 }
 
-bool session_answer(const struct session *session, struct session_caller *caller, int memory)
+bool session_answer(struct session_caller *caller, int memory)
 {
 	if (caller->connection < 0)
 		return false;
 	struct hw_welcome welcome = {HW_HELLO_MAGIC, HW_SHM_VERSION, memory >= 0, ""};
-	memcpy(welcome.session, session->path, sizeof(welcome.session));
+	if (caller->session)
+		snprintf(welcome.session, sizeof(welcome.session), "%s", caller->session);
 	struct iovec part = {&welcome, sizeof(welcome)};
 	union {
 		struct cmsghdr header;

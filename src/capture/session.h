@@ -34,10 +34,17 @@ void session_leave(struct session *session);
 /* Removes the socket and the folder and closes; nothing, if that has been done. */
 void session_remove(struct session *session);
 
+/*
+ * What the shared memory of this session's processes is called: the folder's name. A child that has
+ * been forked and has done nothing yet is known by a page of it in its memory map.
+ */
+void session_mapping(const char *path, char ret[static HW_SESSION_BYTES]);
+
 /* A process that says hello. */
 struct session_caller {
 	int connection;
-	pid_t pid; /* as this side sees it */
+	pid_t pid;           /* as this side sees it */
+	const char *session; /* what the answer names; borrowed */
 	struct hw_hello hello;
 };
 
@@ -51,6 +58,6 @@ bool session_accept(const struct session *session, struct session_caller *ret);
  * Answers and closes the connection. memory: the rings' descriptor; -1: declines. False: the caller
  * has gone, or has not waited. Once answered, further calls do nothing.
  */
-bool session_answer(const struct session *session, struct session_caller *caller, int memory);
+bool session_answer(struct session_caller *caller, int memory);
 
 #endif

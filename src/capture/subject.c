@@ -132,14 +132,18 @@ int subject_file_create(struct subject *subject, const char *root_file)
 	return -1;
 }
 
-struct error *subject_record(struct subject *subject, const struct session *session,
-	struct session_caller *caller, uint64_t tsc_hz, int file)
+struct error *subject_record(struct subject *subject, struct session_caller *caller,
+	const struct mode *mode, uint64_t tsc_hz, int file)
 {
-	const struct recorder_start start = {.pid = caller->pid,
+	char memory_name[HW_SESSION_BYTES];
+	session_mapping(caller->session ? caller->session : "", memory_name);
+	const struct recorder_start start = {.memory_name = memory_name,
+		.pid = caller->pid,
 		.target_pid = caller->hello.pid,
 		.ppid = caller->hello.ppid,
 		.forked = caller->hello.reason == HW_HELLO_FORK,
 		.tsc_hz = tsc_hz,
+		.mode = *mode,
 		.began = clock_pair_now(),
 		.file = file,
 		.file_name = subject->file};
@@ -147,7 +151,7 @@ struct error *subject_record(struct subject *subject, const struct session *sess
 	subject_command(subject->pid, subject->command);
 	if (error)
 		return error;
-	if (!session_answer(session, caller, subject->recorder->memory)) {
+	if (!session_answer(caller, subject->recorder->memory)) {
 		recorder_destroy(steal_ptr(subject->recorder));
 		unlink(subject->file);
 		return subject_has_ended(subject)

@@ -21,8 +21,10 @@
 struct subject {
 	pid_t pid; /* as this side sees it */
 	int pidfd;
-	bool is_root;                      /* what the launcher has started */
-	struct recorder *recorder;         /* of the present image; NULL: it is not recorded */
+	bool is_root;              /* what the launcher has started */
+	struct recorder *recorder; /* of the present image; NULL: it is not recorded */
+	uint64_t due_ns, pause_ns; /* when to look at its rings next, unless it calls */
+	uint64_t tended_ns;
 	uint32_t images;                   /* said hello so far */
 	uint32_t completed;                /* recordings of them */
 	uint64_t turned_away;              /* processes it started that are not recorded */
@@ -54,7 +56,7 @@ int subject_file_create(struct subject *subject, const char *root_file);
  * answers the caller, if there was no error. A process that has gone meanwhile is no error, but
  * there is no recorder then, and no file.
  */
-struct error *subject_record(struct subject *subject, const struct session *session,
-	struct session_caller *caller, uint64_t tsc_hz, int file) must_check_;
+struct error *subject_record(struct subject *subject, struct session_caller *caller,
+	const struct mode *mode, uint64_t tsc_hz, int file) must_check_;
 
 #endif

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -58,7 +59,9 @@ static struct error *append(
 struct error *writer_open(struct writer *writer, int fd, const char *name)
 {
 	memset(writer, 0, sizeof(*writer));
+	struct stat st;
 	writer->fd = fd;
+	writer->named = !fstat(fd, &st) && st.st_nlink;
 	buf_init(&writer->packed);
 	writer->name = strdup(name);
 	compressor_init(&writer->compressor);
@@ -127,6 +130,12 @@ struct error *writer_chunk(
 	if (type != HPW_INDEX && !remember(writer, (uint16_t)type))
 		return error_no_memory();
 	return append(writer, &h, sizeof(h), stored->data, stored->len);
+}
+
+bool writer_is_gone(const struct writer *writer)
+{
+	struct stat st;
+	return writer->named && !fstat(writer->fd, &st) && st.st_nlink == 0;
 }
 
 struct error *writer_finish(struct writer *writer)

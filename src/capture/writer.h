@@ -26,6 +26,7 @@ struct writer {
 	struct buf packed; /* reused for each chunk */
 	struct writer_entry *entries;
 	size_t entry_count, entry_capacity;
+	bool named;   /* the file had a name when it was opened */
 	bool stopped; /* a write failed: nothing more is written */
 };
 
@@ -43,6 +44,9 @@ void writer_close(struct writer *writer);
  */
 struct error *writer_chunk(
 	struct writer *writer, enum hpw_chunk_type type, const struct buf *payload, bool compress);
+
+/* Whether somebody has removed or replaced the file meanwhile: it has no name any more. */
+bool writer_is_gone(const struct writer *writer);
 
 /* Appends INDEX and trailer. */
 struct error *writer_finish(struct writer *writer);

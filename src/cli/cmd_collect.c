@@ -8,7 +8,6 @@
 #include "capture/apart.h"
 #include "cli/message.h"
 #include "cli/recording_options.h"
-#include "cli/runtime.h"
 
 /* The program goes on now; from here on its standard error is its own. */
 static void on_first(const char *text)

@@ -16,7 +16,7 @@
 #include "capture/launch.h"
 #include "cli/message.h"
 #include "cli/recording_options.h"
-#include "cli/runtime.h"
+#include "cli/runtime_find.h"
 #include "process/program.h"
 
 /* As env(1): our own failures leave the program's range of statuses alone. */
@@ -41,7 +41,8 @@ static int parse(
 	}
 	struct error *error = recording_options_check(ret);
 	if (error) {
-		message_error(error);
+		options_wrong(command, "%s", error->message);
+		error_destroy(error);
 		return EXIT_OURS;
 	}
 	ret->launch.argv = argv + options.operand;
@@ -215,6 +216,8 @@ static void say_end(const struct launch_result *r, bool quiet)
 	say_others(&r->end);
 	if (!one || r->end.living)
 		say_all(r->file);
+	if (first->totals.file_gone)
+		return;
 	if (first->totals.write_error)
 		message("the figures above are whole, the file is not; for what it holds type: "
 			"heapwise report %s",
@@ -269,6 +272,8 @@ static int run(const struct command *command, int argc, char **argv)
 		return refuse(error, state);
 	_cleanup_free_ char *runtime = runtime_find();
 	if (!runtime) {
+		message("libheapwise-rt.so is not where it belongs beside this command; build or "
+			"install again");
 		return EXIT_OURS;
 	}
 	request.launch.program = program;

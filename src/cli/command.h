@@ -36,6 +36,7 @@ extern const struct command *const commands[];
 const struct command *command_find(const char *name);
 
 extern const struct command command_collect;
+extern const struct command command_doctor;
 extern const struct command command_help;
 extern const struct command command_report;
 extern const struct command command_run;

@@ -11,6 +11,7 @@
 const struct command *const commands[] = {
 	&command_run,
 	&command_report,
+	&command_doctor,
 	&command_help,
 	&command_version,
 	&command_collect,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/recording_options.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,9 @@ bool recording_options_take(struct recording_options *options, int id, const cha
 	case OPT_CHILDREN:
 		options->launch.children = argument;
 		return true;
+	case OPT_MODE:
+		options->mode = argument;
+		return true;
 	case 'q':
 		options->quiet = true;
 		return true;
@@ -32,8 +36,15 @@ bool recording_options_take(struct recording_options *options, int id, const cha
 	}
 }
 
-struct error *recording_options_check(const struct recording_options *options)
+struct error *recording_options_check(struct recording_options *options)
 {
+	if (!strcmp(options->mode, "exact"))
+		options->launch.mode.kind = MODE_EXACT;
+	else if (!strcmp(options->mode, "aggregate"))
+		options->launch.mode.kind = MODE_AGGREGATE;
+	else
+		return error_create(
+			ERROR_USAGE, "--mode is exact or aggregate, not '%s'", options->mode);
 	return recording_pattern_check(options->launch.file);
 }
 
@@ -107,4 +118,12 @@ void recording_options_deinit(struct recording_options *options)
 {
 	free(options->words);
 	options->words = NULL;
+}
+
+void hold_standard_streams(void)
+{
+	for (int fd = 0; fd < 3; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) != fd)
+			return;
+	}
 }

@@ -11,6 +11,7 @@
 
 enum recording_option {
 	OPT_CHILDREN = 256,
+	OPT_MODE,
 	OPT_RECORDING_END, /* ids of a command's further options start here */
 };
 
@@ -22,18 +23,23 @@ enum recording_option {
 		{OPT_CHILDREN, "children", "WHICH",                                                \
 			"other processes to record: all (default), no, or a pattern of program "   \
 			"names"},                                                                  \
+		{OPT_MODE, "mode", "MODE",                                                         \
+			"exact (default): every event; aggregate: its sums alone, in a small "     \
+			"file"},                                                                   \
 	{                                                                                          \
 		'q', "quiet", NULL, "no summary at the end"                                        \
 	}
 
 struct recording_options {
 	struct launch_options launch; /* borrows from the command line and from `words` */
+	const char *mode;             /* as it was given */
 	bool quiet;
 	char *words; /* of HEAPWISE_OPTIONS; owned */
 };
 
 #define RECORDING_OPTIONS_DEFAULT                                                                  \
-	((struct recording_options){.launch = {.children = COLLECTOR_CHILDREN_ALL}})
+	((struct recording_options){                                                               \
+		.launch = {.children = COLLECTOR_CHILDREN_ALL}, .mode = "exact"})
 
 /* Takes the option that options_next() has just given. False: it is none of these. */
 bool recording_options_take(struct recording_options *options, int id, const char *argument);
@@ -45,9 +51,15 @@ bool recording_options_take(struct recording_options *options, int id, const cha
  */
 bool recording_options_from_environment(struct recording_options *options);
 
-/* Whether the values make sense; the error is one sentence. */
-struct error *recording_options_check(const struct recording_options *options) must_check_;
+/* Whether the values make sense, and completes `launch`; the error is one sentence. */
+struct error *recording_options_check(struct recording_options *options) must_check_;
 
 void recording_options_deinit(struct recording_options *options);
+
+/*
+ * A closed standard stream stays closed for the program (the place holder goes at exec), but none
+ * of our own descriptors may come to stand in its place. To be called first.
+ */
+void hold_standard_streams(void);
 
 #endif

@@ -85,7 +85,7 @@ enum hpw_target_key {
 	HPW_TARGET_WALL_START_NS = 7, /* CLOCK_REALTIME at tsc_start */
 	HPW_TARGET_TSC_START = 8,
 	HPW_TARGET_TSC_HZ = 9,  /* measured at the start; SUMMARY has a better pair */
-	HPW_TARGET_MODE = 10,   /* "exact" */
+	HPW_TARGET_MODE = 10,   /* "exact", "aggregate" */
 	HPW_TARGET_WRITER = 11, /* "heapwise 0.1.0" */
 	HPW_TARGET_FORKED = 12, /* 1: it began as a copy of its parent, with the parent's blocks */
 };

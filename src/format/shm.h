@@ -123,6 +123,12 @@ struct hw_shm {
 	uint64_t
 		stalled_at; /* progress + 1 when waiting for the collector was given up; 0: never */
 	uint32_t notes;     /* enum hw_note, or'ed */
+	uint32_t
+		doorbell; /* 1: a ring has filled by a part; the collector clears it, before it
+			   * looks at the rings. It may leave them alone for long while this is 0 */
+	/* The longest that a thread waited for the collector elsewhere than for room in its ring:
+	 * for its answer at the start, or for a ring. */
+	uint64_t longest_wait_ns;
 	/* Collector. */
 	_Alignas(64) uint64_t progress; /* grows whenever room was made in any ring */
 };
@@ -181,7 +187,8 @@ static inline uint64_t hw_ring_start(uint32_t ring)
 /*
  * Ring records. The low byte of the first word is the operation, the other 56 bits its address or
  * number. With HW_R_STAMPED the last word (for a realloc the last two) is a TSC value; without, the
- * record took place after the last stamp seen in the ring and before any other thread existed.
+ * record took place after the last stamp seen in the ring, and no other thread has a stamp between
+ * the two that the record would have to come after.
  */
 enum hw_record {
 	HW_R_PAD = 0x01,    /* rest of the lap is empty */

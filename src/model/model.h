@@ -64,7 +64,7 @@ enum read_way {
 
 struct recording {
 	const char *path;   /* as the user gave it */
-	const char *mode;   /* "exact" */
+	const char *mode;   /* "exact", "aggregate" */
 	const char *writer; /* "heapwise 0.1.0"; "" if unknown */
 	enum read_way read_way;
 	bool complete;   /* it was closed properly and all of it could be read */

@@ -10,6 +10,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -21,13 +22,24 @@
 
 #define SCRIPTS_MAX 4
 
-static struct error *refuse(const char *path, const char *why, enum program_state *ret)
+/* What stands against it, in words. `fix` may be NULL. */
+static struct error *refuse(struct program *p, enum program_state state, const char *fix,
+	const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+static struct error *refuse(
+	struct program *p, enum program_state state, const char *fix, const char *format, ...)
 {
-	*ret = PROGRAM_CANNOT_RECORD;
-	return error_create(ERROR_ENVIRONMENT, "%s can't be recorded: %s", path, why);
+	va_list args;
+	va_start(args, format);
+	if (vasprintf(&p->why, format, args) < 0)
+		p->why = NULL;
+	va_end(args);
+	p->fix = fix;
+	p->state = state;
+	return p->why ? NULL : error_no_memory();
 }
 
-static struct error *find_in_path(const char *name, char **ret_path)
+static struct error *find_in_path(struct program *p, const char *name)
 {
 	const char *path = getenv("PATH");
 	if (!path)
@@ -43,7 +55,7 @@ static struct error *find_in_path(const char *name, char **ret_path)
 		struct stat st;
 		if (!stat(file, &st) && S_ISREG(st.st_mode)) {
 			if (!access(file, X_OK)) {
-				*ret_path = steal_ptr(file);
+				p->path = steal_ptr(file);
 				return NULL;
 			}
 			denied = true;
@@ -52,10 +64,9 @@ static struct error *find_in_path(const char *name, char **ret_path)
 		if (!*at)
 			break;
 	}
-	*ret_path = NULL;
-	return denied ? error_create(
-				ERROR_ENVIRONMENT, "%s: found in $PATH, but not executable", name)
-		      : error_create(ERROR_ENVIRONMENT, "%s: no such program in $PATH", name);
+	return denied ? refuse(p, PROGRAM_NOT_EXECUTABLE, NULL,
+				"found in $PATH, but not executable")
+		      : refuse(p, PROGRAM_NOT_FOUND, NULL, "no such program in $PATH");
 }
 
 /* A file's bytes as an ELF image with checked access. */
@@ -141,9 +152,36 @@ static uint16_t header_field(const struct image *image, size_t offset)
 	return (uint16_t)(big ? b[0] << 8 | b[1] : b[1] << 8 | b[0]);
 }
 
+/* Whether the executable comes before every library in the search for malloc. A file without
+ * section headers says nothing here; the runtime finds out. */
+static bool defines_malloc(const struct image *image, const struct image *strings)
+{
+	const Elf64_Ehdr *e = at(image, 0, sizeof(*e));
+	const Elf64_Shdr *s = e->e_shentsize == sizeof(*s)
+				      ? at(image, e->e_shoff, (uint64_t)e->e_shnum * sizeof(*s))
+				      : NULL;
+	for (unsigned i = 0; s && strings->data && i < e->e_shnum; i++) {
+		Elf64_Shdr table;
+		memcpy(&table, &s[i], sizeof(table));
+		const uint8_t *symbols = table.sh_type == SHT_DYNSYM
+						 ? at(image, table.sh_offset, table.sh_size)
+						 : NULL;
+		for (uint64_t n = 0; symbols && n < table.sh_size / sizeof(Elf64_Sym); n++) {
+			Elf64_Sym symbol;
+			memcpy(&symbol, symbols + n * sizeof(symbol), sizeof(symbol));
+			const char *name = at(strings, symbol.st_name, sizeof("malloc"));
+			if (name && symbol.st_shndx != SHN_UNDEF &&
+				!memcmp(name, "malloc", sizeof("malloc")))
+				return true;
+		}
+	}
+	return false;
+}
+
+#define BUILD_FOR_X86_64 "build it for x86-64"
+
 /* The class, the type, the machine: junk behind the magic is no program of any kind. */
-static struct error *check_header(
-	const char *path, const struct image *image, enum program_state *ret_state)
+static struct error *check_header(struct program *p, const struct image *image)
 {
 	bool narrow = image->bytes > EI_CLASS && image->data[EI_CLASS] == ELFCLASS32;
 	bool known = narrow || (image->bytes > EI_CLASS && image->data[EI_CLASS] == ELFCLASS64);
@@ -153,132 +191,139 @@ static struct error *check_header(
 	uint16_t type = known && ordered && image->bytes >= bytes
 				? header_field(image, offsetof(Elf64_Ehdr, e_type))
 				: ET_NONE;
-	if (type != ET_EXEC && type != ET_DYN) {
-		*ret_state = PROGRAM_NOT_EXECUTABLE;
-		return error_create(ERROR_ENVIRONMENT, "%s: is not a valid ELF program", path);
-	}
+	if (type != ET_EXEC && type != ET_DYN)
+		return refuse(p, PROGRAM_NOT_EXECUTABLE, NULL, "is not a valid ELF program");
 	uint16_t machine = header_field(image, offsetof(Elf64_Ehdr, e_machine));
 	if (narrow)
-		return refuse(path, "it is a 32-bit program; only x86-64 ones can be", ret_state);
+		return refuse(p, PROGRAM_CANNOT_RECORD, BUILD_FOR_X86_64,
+			"it is a 32-bit program; only x86-64 ones can be");
 	if (machine != EM_X86_64 || image->data[EI_DATA] != ELFDATA2LSB)
-		return refuse(path, "it is not an x86-64 program", ret_state);
+		return refuse(
+			p, PROGRAM_CANNOT_RECORD, BUILD_FOR_X86_64, "it is not an x86-64 program");
 	return NULL;
 }
 
-static struct error *check_elf(
-	const char *path, const struct image *image, enum program_state *ret_state)
+static struct error *check_elf(struct program *p, const struct image *image)
 {
-	struct error *error = check_header(path, image, ret_state);
-	if (error)
+	struct error *error = check_header(p, image);
+	if (error || p->state != PROGRAM_OK)
 		return error;
 	const Elf64_Phdr *interp = phdr_of(image, PT_INTERP);
 	if (!interp)
-		return refuse(path,
-			"it is linked statically, so no library can be loaded into it; link it "
-			"dynamically",
-			ret_state);
+		return refuse(p, PROGRAM_CANNOT_RECORD, "link it dynamically",
+			"it is linked statically, so no library can be loaded into it");
 	const char *loader = at(image, interp->p_offset, interp->p_filesz);
 	if (loader && interp->p_filesz && memmem(loader, interp->p_filesz, "ld-musl", 7))
-		return refuse(path, "it uses musl; only glibc programs can be recorded", ret_state);
+		return refuse(p, PROGRAM_CANNOT_RECORD, "build it with glibc",
+			"it uses musl; only glibc programs can be recorded");
 	struct image strings = dynamic_strings(image);
 	const char *sanitizer = sanitizer_in(&strings);
-	if (sanitizer) {
-		_cleanup_free_ char *why = NULL;
-		if (asprintf(&why,
-			    "it is built with %s, which replaces the allocator itself; build it "
-			    "without",
-			    sanitizer) < 0) {
-			why = NULL;
-			return error_no_memory();
-		}
-		return refuse(path, why, ret_state);
-	}
+	if (sanitizer)
+		return refuse(p, PROGRAM_CANNOT_RECORD, "build it without",
+			"it is built with %s, which replaces the allocator itself", sanitizer);
+	p->own_malloc = defines_malloc(image, &strings);
+	p->is_elf = true;
 	return NULL;
 }
 
 /* The kernel starts it with other rights than ours, and the dynamic linker then ignores LD_PRELOAD.
  */
-static struct error *check_rights(
-	const char *path, const struct stat *st, enum program_state *ret_state)
+static struct error *check_rights(struct program *p, const struct stat *st)
 {
 	if ((st->st_mode & S_ISUID && st->st_uid != geteuid()) ||
 		(st->st_mode & S_ISGID && st->st_gid != getegid()))
-		return refuse(path,
+		return refuse(p, PROGRAM_CANNOT_RECORD,
+			"record it as the user that it becomes, or a copy without the bit",
 			"it is set-user-ID or set-group-ID, and the system loads no libraries into "
-			"such "
-			"programs; record it as the user that it becomes, or a copy without the "
-			"bit",
-			ret_state);
-	if (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
-		return refuse(path,
+			"such programs");
+	if (geteuid() != 0 && getxattr(p->image, "security.capability", NULL, 0) > 0)
+		return refuse(p, PROGRAM_CANNOT_RECORD, "record a copy without them",
 			"it has file capabilities, and the system loads no libraries into such "
-			"programs; "
-			"record a copy without them",
-			ret_state);
+			"programs");
 	return NULL;
 }
 
-static struct error *check_file(const char *path, int scripts, enum program_state *ret_state)
+/* The interpreter of a script that begins with #!; NULL: none is named. */
+static struct error *interpreter_of(const struct image *image, char **ret)
+{
+	size_t limit = image->bytes < 512 ? image->bytes : 512, start = 2;
+	while (start < limit && (image->data[start] == ' ' || image->data[start] == '\t'))
+		start++;
+	size_t end = start;
+	while (end < limit && !strchr(" \t\n\r", image->data[end]))
+		end++;
+	*ret = end > start ? strndup((const char *)image->data + start, end - start) : NULL;
+	return end > start && !*ret ? error_no_memory() : NULL;
+}
+
+static struct error *check_file(struct program *p)
 {
 	struct stat st;
-	*ret_state = PROGRAM_NOT_FOUND;
-	if (stat(path, &st))
-		return error_errno(ERROR_ENVIRONMENT, errno, "%s", path);
-	*ret_state = PROGRAM_NOT_EXECUTABLE;
+	if (stat(p->image, &st))
+		return refuse(p, PROGRAM_NOT_FOUND, NULL, "%s", strerror(errno));
 	if (S_ISDIR(st.st_mode))
-		return error_create(ERROR_ENVIRONMENT, "%s: is a folder, not a program", path);
-	if (!S_ISREG(st.st_mode) || access(path, X_OK))
-		return error_create(ERROR_ENVIRONMENT, "%s: is not executable", path);
-	struct error *error = check_rights(path, &st, ret_state);
-	if (error)
-		return error;
+		return refuse(p, PROGRAM_NOT_EXECUTABLE, NULL, "is a folder, not a program");
+	if (!S_ISREG(st.st_mode) || access(p->image, X_OK))
+		return refuse(p, PROGRAM_NOT_EXECUTABLE, NULL, "is not executable");
+	struct error *error = check_rights(p, &st);
 	struct file_map map;
-	if ((error = file_map_open(path, &map))) {
+	if (error || p->state != PROGRAM_OK)
+		return error;
+	if ((error = file_map_open(p->image, &map))) {
 		/* Executable but not readable: the kernel can run what we can't look into. */
 		error_destroy(error);
 		return NULL;
 	}
 	struct image image = {map.data, map.len};
-	if (image.bytes >= 4 && !memcmp(image.data, ELFMAG, SELFMAG)) {
-		error = check_elf(path, &image, ret_state);
-	} else if (image.bytes > 2 && !memcmp(image.data, "#!", 2) && scripts < SCRIPTS_MAX) {
-		size_t limit = image.bytes < 512 ? image.bytes : 512, start = 2;
-		while (start < limit && (image.data[start] == ' ' || image.data[start] == '\t'))
-			start++;
-		size_t end = start;
-		while (end < limit && !strchr(" \t\n\r", image.data[end]))
-			end++;
-		_cleanup_free_ char *interpreter =
-			strndup((const char *)image.data + start, end - start);
-		if (!interpreter)
-			error = error_no_memory();
-		else if (*interpreter) /* else it is as if there were no #! */
-			error = check_file(interpreter, scripts + 1, ret_state);
-	}
+	char *interpreter = NULL;
+	if (image.bytes >= 4 && !memcmp(image.data, ELFMAG, SELFMAG))
+		error = check_elf(p, &image);
+	else if (image.bytes > 2 && !memcmp(image.data, "#!", 2) && p->scripts < SCRIPTS_MAX)
+		error = interpreter_of(&image, &interpreter);
 	file_map_deinit(&map);
-	return error;
+	if (error || !interpreter) /* without a name it is as if there were no #! */
+		return error;
+	free(p->image);
+	p->image = interpreter;
+	p->scripts++;
+	return check_file(p);
+}
+
+struct error *program_examine(const char *name, struct program *ret)
+{
+	*ret = (struct program){.state = PROGRAM_OK};
+	struct error *error = NULL;
+	if (!strchr(name, '/'))
+		error = find_in_path(ret, name);
+	else if (!(ret->path = strdup(name)))
+		error = error_no_memory();
+	if (error || ret->state != PROGRAM_OK)
+		return error;
+	ret->image = strdup(ret->path);
+	return ret->image ? check_file(ret) : error_no_memory();
+}
+
+void program_deinit(struct program *program)
+{
+	free(program->path);
+	free(program->image);
+	free(program->why);
+	*program = (struct program){.path = NULL};
 }
 
 struct error *program_find(const char *name, char **ret_path, enum program_state *ret_state)
 {
-	_cleanup_free_ char *path = NULL;
-	*ret_state = PROGRAM_NOT_FOUND;
-	if (strchr(name, '/')) {
-		path = strdup(name);
-		if (!path)
-			return error_no_memory();
-	} else {
-		struct error *error = find_in_path(name, &path);
-		if (error) {
-			if (strstr(error->message, "not executable"))
-				*ret_state = PROGRAM_NOT_EXECUTABLE;
-			return error;
-		}
-	}
-	struct error *error = check_file(path, 0, ret_state);
+	_cleanup_(program_deinit) struct program p;
+	struct error *error = program_examine(name, &p);
+	*ret_state = error ? PROGRAM_NOT_FOUND : p.state;
 	if (error)
 		return error;
-	*ret_state = PROGRAM_OK;
-	*ret_path = steal_ptr(path);
+	const char *at_fault = p.image ? p.image : name;
+	if (p.state == PROGRAM_CANNOT_RECORD)
+		return error_create(
+			ERROR_ENVIRONMENT, "%s can't be recorded: %s; %s", at_fault, p.why, p.fix);
+	if (p.state != PROGRAM_OK)
+		return error_create(ERROR_ENVIRONMENT, "%s: %s", at_fault, p.why);
+	*ret_path = steal_ptr(p.path);
 	return NULL;
 }

@@ -193,6 +193,12 @@ static struct error *replay_chunk(struct reader *reader, size_t i, struct hole *
 	return note_chunk(reader, i, malformed);
 }
 
+/* Whether the figures can be had from the events at all. */
+static bool has_all_events(const struct reader *reader)
+{
+	return strcmp(build_recording(reader->model)->mode, "aggregate") != 0;
+}
+
 static struct error *replay_all(struct reader *reader)
 {
 	_cleanup_(hole_deinit) struct hole hole = {0};
@@ -201,7 +207,7 @@ static struct error *replay_all(struct reader *reader)
 		if (reader->file.chunks.data[i].type == HPW_EVENTS)
 			error = replay_chunk(reader, i, &hole);
 	uint64_t steps = reader->footer.summary[HPW_SUM_STEPS], missing = 0;
-	if (steps > reader->replay.next_step && !replay_is_full(reader))
+	if (steps > reader->replay.next_step && !replay_is_full(reader) && has_all_events(reader))
 		missing = steps - reader->replay.next_step;
 	if (!error)
 		error = hole_report(reader, &hole, missing);
@@ -464,6 +470,10 @@ static struct error *judge(struct reader *reader)
 		error = hpw_damage_add(&reader->damage,
 			"the recording was not closed or its end is missing: how the program ended "
 			"is not known");
+	if (!error && reader->replayed && !has_all_events(reader))
+		error = hpw_damage_add(&reader->damage,
+			"an aggregate recording holds no events that could stand in for the sums "
+			"that are missing");
 	if (!error && reader->footer.has_summary && !reader->file.closed && !reader->damage.count)
 		error = hpw_damage_add(
 			&reader->damage, "the end of the file is missing, behind its totals");
@@ -481,6 +491,8 @@ static struct error *read_all(struct reader *reader)
 		error = decode_chunks(reader, hpw_tables_has, into_tables);
 	if (!error)
 		error = decode_chunks(reader, hpw_footer_takes, into_footer);
+	if (!has_all_events(reader))
+		reader->flags &= ~(unsigned)SOURCE_REPLAY;
 	if (!error && needs_replay(reader))
 		error = replay(reader);
 	if (!error && !reader->good)

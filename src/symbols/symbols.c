@@ -14,8 +14,6 @@
 #include "symbols/strings.h"
 #include "symbols/symbol_table.h"
 
-#define DEBUG_FOLDER "/usr/lib/debug"
-
 struct answer {
 	const struct symbol *symbols;
 	size_t count;
@@ -69,7 +67,7 @@ struct error *symbols_create(struct symbols **ret)
 	strings_init(&symbols->strings);
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return error_create(ERROR_ENVIRONMENT, "libelf is of another version");
-	struct error *error = symbols_add_debug_folder(symbols, DEBUG_FOLDER);
+	struct error *error = symbols_add_debug_folder(symbols, SYMBOLS_DEBUG_FOLDER);
 	if (error)
 		return error;
 	*ret = steal_ptr(symbols);

@@ -21,6 +21,9 @@ struct symbols;
 /* The path that the dynamic linker gives to the kernel's own code in each process. */
 #define SYMBOLS_VDSO "linux-vdso.so.1"
 
+/* Where distributions put separate debug files. */
+#define SYMBOLS_DEBUG_FOLDER "/usr/lib/debug"
+
 /* Strings belong to struct symbols, and equal ones may be told by their address. */
 struct symbol {
 	const char *function; /* demangled, without parameters and return type; NULL: unknown */

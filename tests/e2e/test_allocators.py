@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Other allocators under the program: recorded completely, by C and C++ programs, and left in place.
 
-Each target keeps its own figures (test_truth.py); here they run with an allocator library preloaded.
+Each target keeps its own figures (test_truth.py); here they run with an allocator library preloaded, or
+are linked with one.
 """
 
 import sys
@@ -54,6 +55,102 @@ def kept(library):
     return test
 
 
+def link(folder, source, *libraries):
+    """A target's source, built with the distribution's compiler and linked with a library."""
+    is_cc = source.endswith(".cc")
+    compiler = hw.need_program("g++" if is_cc else "gcc")
+    program = folder / source.partition(".")[0]
+    built = hw.run([compiler, "-std=gnu++17" if is_cc else "-std=gnu11", "-O2", "-g", "-D_GNU_SOURCE",
+                    "-w", "-pthread", "-o", program, hw.SOURCE / "tests/targets" / source,
+                    "-Wl,--no-as-needed", *libraries])
+    hw.need(built.status == 0, str(built))
+    return program
+
+
+def linked(library, source):
+    def test(folder):
+        path = FOLDER / LIBRARIES[library]
+        if not path.exists():
+            raise hw.Skip(f"{path.name} is not installed")
+        program = link(folder, source, path)
+        ended = hw.record([program], folder / "x.hpw")
+        expectations, problems = truth.parse(ended.text)
+        report = hw.report(folder / "x.hpw", "--view", "sites")
+        problems += truth.check_itself(report) + truth.check(expectations, report)
+        hw.need(not problems and ended.status == 0, "\n".join([str(ended), *problems]))
+        hw.need(not report["recording"]["own_malloc"], "taken for the program's own malloc")
+
+    return test
+
+
+def left_in_place(library):
+    """The program's own link: it asks its address space which allocator it runs on."""
+
+    def test(folder):
+        path = FOLDER / LIBRARIES[library]
+        if not path.exists():
+            raise hw.Skip(f"{path.name} is not installed")
+        source = folder / "asks.c"
+        source.write_text(ASKS)
+        program = folder / "asks"
+        built = hw.run([hw.need_program("gcc"), "-o", program, source, "-Wl,--no-as-needed", path])
+        hw.need(built.status == 0, str(built))
+        native = hw.run([program])
+        recorded = hw.record([program], folder / "x.hpw")
+        hw.need(native.text.strip() and native.text == recorded.text,
+                f"natively {native.text!r}, recorded {recorded.text!r}")
+        hw.need(path.name.split(".so")[0] in native.text, f"natively {native.text!r}")
+
+    return test
+
+
+# Where a block of it lives tells less than whose malloc comes first behind the recorder.
+ASKS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+int main(void)
+{
+	Dl_info info;
+	char line[4096];
+	void *(*last)(unsigned long) = 0;
+	for (struct link_map *m = _r_debug.r_map; m && !last; m = m->l_next) {
+		void *library = *m->l_name ? dlopen(m->l_name, RTLD_NOW | RTLD_NOLOAD) : 0;
+		void *found = library ? dlsym(library, "malloc") : 0;
+		if (found && dladdr(found, &info) && !strstr(info.dli_fname, "heapwise"))
+			last = found;
+	}
+	if (!last || !dladdr((void *)last, &info))
+		return 1;
+	puts(strrchr(info.dli_fname, '/') + 1);
+	return snprintf(line, sizeof line, "%p", last((unsigned long)71)) > 0 ? 0 : 1;
+}
+"""
+
+
+@TESTS.test
+def static_allocator(folder):
+    """tcmalloc linked statically: the program's own malloc, and the recording says so"""
+    archive = FOLDER / "libtcmalloc_minimal.a"
+    if not archive.exists():
+        raise hw.Skip(f"{archive.name} is not installed")
+    program = link(folder, "malloc_free.c", "-Wl,--whole-archive", archive, "-Wl,--no-whole-archive",
+                   "-lstdc++", "-lm")
+    native = hw.run([program])
+    ended = hw.record([program], folder / "x.hpw", options=())
+    hw.need(ended.status == native.status == 0, f"{ended}, natively {native}")
+    hw.need(hw.report(folder / "x.hpw")["recording"]["own_malloc"], "the recording does not know")
+    hw.need("malloc" in ended.errors, f"not a word of it: {ended}")
+
+
+LINKED = ("malloc_free.c", "peak_realloc.c", "realloc_moved.c", "new_forms.cc", "containers.cc", "exceptions.cc",
+          "std_thread.cc", "thread_local.cc", "tls_destructor.c")
+for library in LIBRARIES:
+    TESTS.add(f"{library}, linked, stays the program's allocator", left_in_place(library))
+    for source in LINKED:
+        TESTS.add(f"{library}, linked: {source}", linked(library, source))
 for library in LIBRARIES:
     TESTS.add(f"{library} stays the program's allocator", kept(library))
     for program in PROGRAMS:

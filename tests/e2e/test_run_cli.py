@@ -95,6 +95,44 @@ def narrow_program(folder):
     refused(folder, executable(folder / "narrow", elf_header(False, 3)), 125, "32-bit")
 
 
+def built(folder, compiler, *arguments):
+    program = folder / "built"
+    ended = hw.run([hw.need_program(compiler), "-o", program, *arguments])
+    if ended.status != 0:
+        raise hw.Skip(f"{compiler} can't build it: {hw.shorten(ended.errors, 200)}")
+    return program
+
+
+@TESTS.test
+def narrow_program_of_compiler(folder):
+    """Refused: what gcc -m32 makes"""
+    source = folder / "narrow.S"
+    # exit_group(3), as a 32-bit program asks for it.
+    source.write_text(".globl _start\n_start:\nmov $3, %ebx\nmov $252, %eax\nint $0x80\n"
+                      '.section .note.GNU-stack,"",@progbits\n')
+    program = built(folder, "gcc", "-m32", "-nostdlib", "-static", source)
+    refused(folder, program, 125, "32-bit")
+
+
+def musl(kind, *arguments):
+    def test(folder):
+        program = built(folder, "musl-gcc", *arguments, hw.SOURCE / "tests/targets/refused.c")
+        # As a child it runs, unrecorded, as it would have.
+        shell = hw.record(["/bin/sh", "-c", '"$0"; echo $?', program], folder / "shell.hpw")
+        alone = hw.run(["/bin/sh", "-c", '"$0"; echo $?', program])
+        hw.need((shell.text, shell.status, shell.stderr) == (alone.text, alone.status, alone.stderr),
+                f"under a shell {shell.text!r} {shell}, alone {alone.text!r} {alone}")
+        found = sorted(path.name for path in folder.glob("*.hpw"))
+        hw.need(found == ["shell.hpw"], f"recordings: {found}")
+        refused(folder, program, 125, kind)
+
+    return test
+
+
+TESTS.add("Refused: what musl-gcc makes", musl("musl"))
+TESTS.add("Refused: what musl-gcc -static makes", musl("linked statically", "-static"))
+
+
 @TESTS.test
 def foreign_program(folder):
     """Refused: a program for another processor"""

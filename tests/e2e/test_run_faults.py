@@ -6,16 +6,14 @@ of ours that are stopped or killed. The program is never disturbed, and what is 
 import os
 import re
 import resource
-import select
 import signal
-import subprocess
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+from recorded import recorded
 
 TESTS = hw.Tests()
 PERL = "/usr/bin/perl"
@@ -211,54 +209,6 @@ def disk_full(folder):
 
 
 # ---- our own processes, stopped and killed
-
-
-class Recorded:
-    """A program under recording that waits for a line on its standard input, and our two processes."""
-
-    SCRIPT = '$| = 1; my @kept = map { "x" x 100 } 1 .. 500; print "$$\\n"; <STDIN>; exit 9'
-
-    def __init__(self, folder, script=SCRIPT):
-        self.session = folder / "session"
-        self.session.mkdir(exist_ok=True)
-        self.recording = folder / "x.hpw"
-        self.environment = hw.clean_environment(XDG_RUNTIME_DIR=self.session)
-        self.run = subprocess.Popen(
-            [hw.HEAPWISE, "run", "-o", self.recording, "--", PERL, "-e", script],
-            env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, start_new_session=True,
-        )
-        self.program = int(self.run.stdout.readline())
-        children = Path(f"/proc/{self.run.pid}/task/{self.run.pid}/children").read_text().split()
-        self.collector = next(int(pid) for pid in children if int(pid) != self.program)
-        self.program_end = os.pidfd_open(self.program)
-        self.collector_end = os.pidfd_open(self.collector)
-
-    def wait(self, pidfd, what):
-        ready, _, _ = select.select([pidfd], [], [], hw.TIMEOUT / 2)
-        hw.need(ready, f"{what} does not end")
-
-    def sessions(self):
-        return [path.name for path in self.session.iterdir()]
-
-    def close(self):
-        for pid, pidfd in ((self.program, self.program_end), (self.collector, self.collector_end)):
-            try:
-                signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            os.close(pidfd)
-        self.run.kill()
-        self.run.communicate()
-
-
-@contextmanager
-def recorded(folder, *arguments):
-    one = Recorded(folder, *arguments)
-    try:
-        yield one
-    finally:
-        one.close()
 
 
 @TESTS.test

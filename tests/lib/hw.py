@@ -73,6 +73,18 @@ def shorten(text, limit=600):
     return text if len(text) <= limit else text[:limit] + " …"
 
 
+def process_state(pid):
+    """What a process that should have ended is doing, for people: each thread's state and place."""
+    found = []
+    for thread in Path(f"/proc/{pid}/task").glob("*"):
+        try:
+            state = (thread / "stat").read_text().rpartition(")")[2].split()[0]
+            found.append(f"{state} {(thread / 'wchan').read_text()}")
+        except OSError:
+            continue
+    return ", ".join(found) or "gone"
+
+
 def run(arguments, *, env=None, cwd=None, stdin=b"", timeout=TIMEOUT, session=True, **more):
     """Runs a program to its end, in a session of its own or in ours. It fails the test if it hangs:
     then it is killed, and its whole group if that is its own."""
@@ -89,11 +101,12 @@ def run(arguments, *, env=None, cwd=None, stdin=b"", timeout=TIMEOUT, session=Tr
     try:
         stdout, stderr = process.communicate(stdin, timeout=timeout)
     except subprocess.TimeoutExpired:
+        state = process_state(process.pid)
         if session:
             os.killpg(process.pid, signal.SIGKILL)
         process.kill()
         stdout, stderr = process.communicate()
-        raise Failure(f"hangs: {' '.join(map(str, arguments))}; stderr: "
+        raise Failure(f"hangs ({state}): {' '.join(map(str, arguments))}; stderr: "
                       + shorten(stderr.decode(errors="replace"))) from None
     return Ended(process.returncode, stdout, stderr)
 

@@ -31,14 +31,13 @@ static size_t model_find(uint64_t address)
 	return i;
 }
 
-static void check_block(const struct live *live, const struct live_block *block, size_t i)
+static void check_block(const struct live_block *block, size_t i)
 {
-	CHECK(block);
 	CHECK_U64(block->address, model[i].address);
 	CHECK_U64(block->thread, model[i].thread);
 	CHECK_U64(block->number, model[i].number);
 	CHECK_U64(block->site, model[i].site);
-	CHECK_U64(live_size(live, block), model[i].size);
+	CHECK_U64(block->size, model[i].size);
 }
 
 static void add(struct live *live, uint64_t address)
@@ -47,21 +46,23 @@ static void add(struct live *live, uint64_t address)
 		0, UINT32_MAX - 1ull, UINT32_MAX, UINT32_MAX + 1ull, UINT64_MAX};
 	struct known k = {.address = address,
 		.size = random_below(4) ? random_below(1000) : odd[random_below(5)],
-		.number = random_below(1ull << 48),
+		.number = random_below(random_below(4) ? 1ull << 40 : 1ull << 48),
 		.thread = (uint32_t)random_below(1u << 16),
-		.site = (uint32_t)random_below(1ull << 32)};
+		.site = (uint32_t)random_below(LIVE_SITES_MAX)};
 	model[model_count++] = k;
-	struct live_block *old;
-	const struct live_block block = {
-		.address = address, .thread = k.thread, .number = k.number, .site = k.site};
-	CHECK(live_add(live, &block, k.size, &old) && !old);
+	const struct live_block block = {.address = address,
+		.size = k.size,
+		.thread = k.thread,
+		.number = k.number,
+		.site = k.site};
+	CHECK(live_add(live, &block) == LIVE_ADDED);
 }
 
 static void drop(struct live *live, size_t i)
 {
-	struct live_block *block = live_find(live, model[i].address);
-	check_block(live, block, i);
-	live_remove(live, block);
+	struct live_block block;
+	CHECK(live_take(live, model[i].address, &block));
+	check_block(&block, i);
 	model[i] = model[--model_count];
 }
 
@@ -74,24 +75,28 @@ static int by_address(const void *a, const void *b)
 static void check_all(struct live *live)
 {
 	CHECK_U64(live->blocks, model_count);
-	for (size_t i = 0; i < model_count; i++)
-		check_block(live, live_find(live, model[i].address), i);
+	for (size_t i = 0; i < model_count; i++) {
+		struct live_block block;
+		CHECK(live_find(live, model[i].address, &block));
+		check_block(&block, i);
+	}
 }
 
-/* Takes all out of the table. */
-static void check_drained(struct live *live)
+static void check_walk(const struct live *live)
 {
 	qsort(model, model_count, sizeof(*model), by_address);
-	size_t count;
-	struct live_block *sorted = live_drain_sorted(live, &count);
+	static struct live_block blocks[LIVE_WALK_ROOM + 7];
+	struct live_walk walk;
+	CHECK(live_walk_begin(live, &walk));
+	size_t count = 0;
+	for (size_t n; (n = live_walk_next(&walk, blocks, LIVE_WALK_ROOM + 7));) {
+		CHECK(count + n <= model_count);
+		for (size_t i = 0; i < n; i++)
+			check_block(&blocks[i], count + i);
+		count += n;
+	}
+	live_walk_end(&walk);
 	CHECK_U64(count, model_count);
-	for (size_t i = 0; i < count; i++)
-		check_block(live, &sorted[i], i);
-	free(sorted);
-	CHECK_U64(live->blocks, 0);
-	for (size_t i = 0; i < count; i++)
-		CHECK(!live_find(live, model[i].address));
-	model_count = 0;
 }
 
 /* Adds and removes blocks at addresses of a small set, so that they come and go. */
@@ -106,7 +111,7 @@ static void check_random(uint64_t seed, uint64_t addresses, uint64_t step, uint6
 		size_t known = model_find(address);
 		if (known < model_count)
 			drop(&live, known);
-		else if (live_find(&live, address))
+		else if (live_find(&live, address, &(struct live_block){0}))
 			tap_fail("%" PRIx64 " is there and was never added", address);
 		else if (model_count < MODEL_MAX)
 			add(&live, address);
@@ -114,8 +119,7 @@ static void check_random(uint64_t seed, uint64_t addresses, uint64_t step, uint6
 			check_all(&live);
 	}
 	check_all(&live);
-	if (seed % 2)
-		check_drained(&live);
+	check_walk(&live);
 	while (model_count)
 		drop(&live, random_below(model_count));
 	check_all(&live);
@@ -125,12 +129,12 @@ static void check_random(uint64_t seed, uint64_t addresses, uint64_t step, uint6
 CASE(empty, "an empty table")
 {
 	struct live live;
+	struct live_block block;
 	live_init(&live);
-	CHECK(!live_find(&live, 0x1000));
-	CHECK(!live_find(&live, 0));
-	size_t count = 1;
-	CHECK(!live_drain_sorted(&live, &count));
-	CHECK_U64(count, 0);
+	CHECK(!live_find(&live, 0x1000, &block));
+	CHECK(!live_take(&live, 0, &block));
+	model_count = 0;
+	check_walk(&live);
 	live_deinit(&live);
 }
 
@@ -147,104 +151,157 @@ CASE(dense, "addresses side by side, as an allocator gives them")
 	check_random(9, 4000, (1ull << 56) / 4001, 30000);
 }
 
-/* Addresses that all want the last place of one part: hash() of live.c, undone. */
-static size_t colliding(uint64_t *addresses, size_t count)
+CASE(unaligned, "any byte of a page can be a block's address")
 {
-	const uint64_t factor = 0x9e3779b97f4a7c15ull;
-	uint64_t inverse = factor;
-	for (unsigned i = 0; i < 6; i++)
-		inverse *= 2 - factor * inverse; /* Newton; exact modulo 2^64 */
-	size_t n = 0;
-	for (uint64_t low = 1; n < count; low++) {
-		uint64_t shifted = (0xffffffffull << 32 | low << 6) * inverse;
-		if (shifted < 1ull << 61)
-			addresses[n++] = shifted << 3;
-	}
-	return n;
+	check_random(10, 2000, 1, 30000);
+	check_random(11, 6000, 3, 30000);
 }
 
-CASE(runs, "removals from a long run, around the end of a part")
+/* A full page by ascending, descending or mixed addresses; then all out in another order. */
+static void check_page(uint64_t first, uint64_t step, uint64_t count, uint64_t in, uint64_t out)
 {
-	uint64_t addresses[40];
-	CHECK_U64(colliding(addresses, 40), 40);
 	struct live live;
 	live_init(&live);
+	model_count = 0;
+	for (uint64_t i = 0; i < count; i++)
+		add(&live, first + i * in % count * step);
+	check_all(&live);
+	check_walk(&live);
+	for (uint64_t i = 0; i < count; i++) {
+		drop(&live, model_find(first + i * out % count * step));
+		if (i % 16 == 0)
+			check_all(&live);
+	}
+	CHECK_U64(live.blocks, 0);
+	CHECK_U64(live.pages, 0);
+	live_deinit(&live);
+}
+
+CASE(page, "a page fills and empties in any order, all its blocks at one end or at both")
+{
+	static const uint64_t orders[] = {1, 30, 7, 12};
+	for (unsigned i = 0; i < 16; i++) {
+		/* 31 is prime, so that each of the factors makes a permutation. */
+		check_page(0x7000, 16, 31, orders[i / 4], orders[i % 4]);
+		check_page(0x7fff - 30, 1, 31, orders[i / 4], orders[i % 4]);
+		check_page(0x7e00, 8, 31, orders[i / 4], orders[i % 4]);
+		check_page(0x7e80, 32, 31, orders[i / 4], orders[i % 4]);
+	}
+	check_page(0x7000, 1, 2048, 5, 3);
+}
+
+CASE(around, "removals from a run around the end of a page's places")
+{
+	struct live live;
+	live_init(&live);
+	model_count = 0;
 	random_state = 5;
 	for (unsigned i = 0; i < 20000; i++) {
-		uint64_t address = addresses[random_below(40)];
+		/* 40 neighbours at the end of the page want its last place, some at the start too.
+		 */
+		uint64_t k = random_below(44), address = k < 40 ? 0x5fff - k : 0x5000 + k - 40;
 		size_t known = model_find(address);
 		if (known < model_count)
 			drop(&live, known);
 		else
 			add(&live, address);
-		for (size_t k = 0; k < 40; k++)
-			CHECK(!live_find(&live, addresses[k]) ==
-				(model_find(addresses[k]) == model_count));
+		for (k = 0; k < 40; k++)
+			CHECK(!live_find(&live, 0x5fff - k, &(struct live_block){0}) ==
+				(model_find(0x5fff - k) == model_count));
 	}
-	unsigned parts = 0;
-	for (unsigned i = 0; i < LIVE_PARTS; i++)
-		parts += live.parts[i].capacity != 0;
-	CHECK_U64(parts, 1);
 	check_all(&live);
-	check_drained(&live);
+	check_walk(&live);
 	live_deinit(&live);
 }
 
-CASE(twice, "a block at an address that has one is not added, and the one there is named")
+CASE(twice, "a block at an address that has one is not added, and the one there stays")
 {
 	struct live live;
 	live_init(&live);
-	struct live_block *old;
-	const struct live_block first = {.address = 0x40, .number = 1}, again = {.address = 0x40};
-	CHECK(live_add(&live, &first, 1ull << 40, &old) && !old);
-	CHECK(live_add(&live, &again, 1ull << 50, &old));
-	CHECK(old && old->number == 1 && live_size(&live, old) == 1ull << 40);
+	struct live_block old;
+	const struct live_block first = {.address = 0x40, .number = 1, .size = 1ull << 40},
+				again = {.address = 0x40, .size = 7};
+	CHECK(live_add(&live, &first) == LIVE_ADDED);
+	CHECK(live_add(&live, &again) == LIVE_OCCUPIED);
 	CHECK_U64(live.blocks, 1);
-	live_remove(&live, old);
-	CHECK(live_add(&live, &again, 7, &old) && !old);
-	CHECK_U64(live_size(&live, live_find(&live, 0x40)), 7);
+	CHECK(live_take(&live, 0x40, &old) && old.number == 1 && old.size == 1ull << 40);
+	CHECK(live_add(&live, &again) == LIVE_ADDED);
+	CHECK(live_find(&live, 0x40, &old) && old.size == 7);
+	CHECK_U64(live.large.len, 0);
 	live_deinit(&live);
 }
 
-CASE(growth, "a million blocks, at most 40 bytes each")
+CASE(many_sites, "a site whose number is too large is refused")
 {
 	struct live live;
 	live_init(&live);
-	const uint64_t count = 1000000;
-	struct live_block *old;
+	CHECK(live_add(&live, &(struct live_block){.address = 16, .site = LIVE_SITES_MAX - 1}) ==
+		LIVE_ADDED);
+	CHECK(live_add(&live, &(struct live_block){.address = 32, .site = LIVE_SITES_MAX}) ==
+		LIVE_NO_MEMORY);
+	CHECK_U64(live.blocks, 1);
+	live_deinit(&live);
+}
+
+/* Blocks `step` apart that come in some order, go in part and come again. */
+static void check_growth(uint64_t count, uint64_t step, uint64_t order, uint64_t most_bytes)
+{
+	struct live live;
+	live_init(&live);
+	struct live_block block;
 	for (uint64_t i = 1; i <= count; i++)
-		CHECK(live_add(&live,
-			&(struct live_block){.address = i * 48, .number = i, .site = 1}, i, &old));
-	uint64_t places = 0;
-	for (unsigned i = 0; i < LIVE_PARTS; i++)
-		places += live.parts[i].capacity;
-	CHECK(places * sizeof(struct live_block) <= count * 40);
+		CHECK(live_add(
+			      &live, &(struct live_block){.address = i * order % (count + 1) * step,
+					     .number = i,
+					     .size = i,
+					     .site = 1}) == LIVE_ADDED);
+	size_t unused = (size_t)(live.pool.end - live.pool.next);
+	CHECK(live.pool.mapped - unused <= count * most_bytes + (2u << 20));
 	for (uint64_t i = 1; i <= count; i++) {
-		struct live_block *block = live_find(&live, i * 48);
-		CHECK(block && block->number == i && live_size(&live, block) == i);
+		uint64_t address = i * order % (count + 1) * step;
+		CHECK(live_find(&live, address, &block) && block.number == i && block.size == i);
 		if (i % 3)
-			live_remove(&live, block);
+			CHECK(live_take(&live, address, &block));
 	}
 	for (uint64_t i = 1; i <= count; i++)
-		CHECK(!live_find(&live, i * 48) == (i % 3 != 0));
+		CHECK(!live_find(&live, i * order % (count + 1) * step, &block) == (i % 3 != 0));
 	CHECK_U64(live.blocks, count / 3);
+	size_t before = live.pool.mapped;
+	for (uint64_t i = 1; i <= count; i++) {
+		if (i % 3)
+			CHECK(live_add(&live,
+				      &(struct live_block){.address = i * order % (count + 1) *
+								      step}) == LIVE_ADDED);
+	}
+	CHECK(live.pool.mapped <= before + before / 2);
 	live_deinit(&live);
 }
 
-CASE(big, "very many blocks of 4 GiB and more are found as fast as others")
+CASE(growth, "a million blocks take 40 bytes each at most, in mixed order 80")
+{
+	const uint64_t count = 1000002; /* one less than a prime */
+	check_growth(count, 32, 1, 40);
+	check_growth(count, 48, 1, 40);
+	check_growth(count, 144, 1, 40);
+	check_growth(count, 32, 48271, 80);
+	check_growth(count, 48, 48271, 80);
+	check_growth(count, 4096, 48271, 60);
+}
+
+CASE(large, "very many blocks of 4 GiB and more are found as fast as others")
 {
 	struct live live;
 	live_init(&live);
 	const uint64_t count = 300000, base = 1ull << 33;
-	struct live_block *old;
 	for (uint64_t i = 1; i <= count; i++)
-		CHECK(live_add(&live, &(struct live_block){.address = i * 64}, base + i, &old));
+		CHECK(live_add(&live, &(struct live_block){.address = i * 64, .size = base + i}) ==
+			LIVE_ADDED);
 	for (uint64_t i = count; i; i--) {
-		struct live_block *block = live_find(&live, i * 64);
-		CHECK_U64(live_size(&live, block), base + i);
-		live_remove(&live, block);
+		struct live_block block;
+		CHECK(live_take(&live, i * 64, &block));
+		CHECK_U64(block.size, base + i);
 	}
-	CHECK_U64(live.big.len, 0);
+	CHECK_U64(live.large.len, 0);
 	live_deinit(&live);
 }
 

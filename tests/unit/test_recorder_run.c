@@ -193,10 +193,23 @@ static bool same_tallies(const struct tally *a, const struct tally *b)
 	       !memcmp(a->sizes, b->sizes, a->size_capacity * sizeof(*a->sizes));
 }
 
-static bool same_live(struct live *a, struct live *b)
+/* All blocks by address, in memory of the caller's. */
+static struct live_block *blocks_of(const struct live *live, size_t *ret_count)
+{
+	size_t room = live->blocks + LIVE_WALK_ROOM;
+	struct live_block *blocks = malloc(room * sizeof(*blocks));
+	struct live_walk walk;
+	CHECK(blocks && live_walk_begin(live, &walk));
+	*ret_count = live_walk_next(&walk, blocks, room);
+	CHECK_U64(*ret_count, live->blocks);
+	live_walk_end(&walk);
+	return blocks;
+}
+
+static bool same_live(const struct live *a, const struct live *b)
 {
 	size_t m, n;
-	struct live_block *x = live_drain_sorted(a, &m), *y = live_drain_sorted(b, &n);
+	struct live_block *x = blocks_of(a, &m), *y = blocks_of(b, &n);
 	bool same = m == n && (!n || !memcmp(x, y, n * sizeof(*x)));
 	free(x);
 	free(y);

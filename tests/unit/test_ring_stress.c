@@ -355,4 +355,53 @@ CASE(stress, "writers that come and go, one reader: all arrives, in order, with 
 	image_destroy(shm);
 }
 
+static void ignore_step(void *context, uint32_t thread, enum hw_free_kind kind, bool same_frame,
+	uint64_t address, uint64_t stamp)
+{
+	(void)thread;
+	(void)kind;
+	(void)same_frame;
+	(void)address;
+	(void)stamp;
+	++*(uint64_t *)context;
+}
+
+static uint32_t any_thread(void *context, uint32_t tid, uint64_t stamp)
+{
+	(void)context;
+	(void)stamp;
+	return tid;
+}
+
+CASE(doorbell, "a collector that looks seldom is called in time: before a ring is half full")
+{
+	static const uint32_t rings[] = {0, HW_RINGS_LARGE + HW_RINGS_MEDIUM, HW_RING_SHARED};
+	for (unsigned i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
+		static struct merge merge;
+		uint64_t told = 0;
+		const struct merge_sink sink = {
+			.context = &told, .on_thread = any_thread, .on_free = ignore_step};
+		shm = image_create();
+		merge_init(&merge, shm, HZ, &sink);
+		struct rt_thread *t = &threads[rings[i]];
+		for (uint32_t before = 0; before <= rings[i]; before++)
+			image_claim(shm, before, 8); /* they are handed out in order */
+		rt_ring_attach(t, shm, rings[i], 7);
+		for (unsigned round = 0; round < 9; round++) {
+			uint64_t events = 0;
+			while (!merge_is_called(&merge)) {
+				CHECK(event(t, 7, HW_R_FREE | 0x1000 << 8, 0, 0));
+				events++;
+			}
+			CHECK(events * 3 >= t->size / 8); /* not for every trifle */
+			CHECK(events * 3 <= t->size / 2 + HW_R_WORDS_MAX);
+			merge_pass(&merge, true);
+			CHECK(!merge_is_called(&merge));
+		}
+		CHECK(told > t->size / 8);
+		merge_deinit(&merge);
+		image_destroy(shm);
+	}
+}
+
 TAP_MAIN

@@ -34,16 +34,28 @@ static void wrap(struct rt_thread *t)
 	__atomic_store_n(&t->ring->head, t->head, __ATOMIC_RELEASE);
 }
 
-/* Sets limit from tail; true if `count` words fit now. */
+/* The collector comes by often while there is much to do, and seldom while there is nothing. */
+static void call_collector(struct rt_thread *t, uint64_t tail)
+{
+	if (t->head - tail >= t->size / RT_CALL_PART &&
+		!__atomic_load_n(&t->shm->doorbell, __ATOMIC_RELAXED))
+		__atomic_store_n(&t->shm->doorbell, 1, __ATOMIC_RELAXED);
+}
+
+/* Sets limit from tail, near enough that the collector is called in time; true if `count` words fit
+ * now. */
 static bool look(struct rt_thread *t, uint32_t count)
 {
-	uint64_t free_until = tail_of(t) + t->size;
+	uint64_t tail = tail_of(t), free_until = tail + t->size;
+	call_collector(t, tail);
 	if (t->head + count > t->lap_end) {
 		if (t->head == free_until)
 			return false;
 		wrap(t);
 	}
 	t->limit = t->lap_end < free_until ? t->lap_end : free_until;
+	uint64_t call_at = t->head + t->size / RT_CALL_PART;
+	t->limit = call_at < t->limit ? call_at : t->limit;
 	return t->head + count <= t->limit;
 }
 
@@ -112,17 +124,17 @@ static bool wait_for_room(struct rt_thread *t, uint32_t count)
 
 /* Records that go before the next event: the time, if nothing else tells it, and how many events
  * were dropped here. */
-static uint32_t words_before(const struct rt_thread *t)
+static uint32_t words_before(const struct rt_thread *t, bool time)
 {
-	bool time = !t->stamped && t->head >= t->time_due;
 	return (time ? 2 : 0) + (t->lost ? 1 : 0);
 }
 
-static void put_before(struct rt_thread *t)
+static void put_before(struct rt_thread *t, bool time)
 {
-	if (!t->stamped && t->head >= t->time_due) {
+	if (time) {
+		t->told_at = sys_tsc_fenced();
 		t->words[t->head++] = HW_R_TIME;
-		t->words[t->head++] = sys_tsc_fenced();
+		t->words[t->head++] = t->told_at;
 		t->time_due = t->head + RT_TIME_EVERY;
 	}
 	if (t->lost) {
@@ -133,16 +145,17 @@ static void put_before(struct rt_thread *t)
 
 bool rt_ring_wait(struct rt_thread *t, uint32_t count)
 {
-	uint32_t wanted = count + words_before(t);
+	bool unstamped = !rt_stamps(t), time = unstamped && t->head >= t->time_due;
+	uint32_t wanted = count + words_before(t, time);
 	if (!look(t, wanted) && !wait_for_room(t, wanted)) {
 		t->lost++;
 		t->limit = t->head; /* whatever comes next has to pass here too */
 		__atomic_store_n(&t->ring->lost, t->ring->lost + 1, __ATOMIC_RELAXED);
 		return false;
 	}
-	put_before(t);
+	put_before(t, time);
 	/* Makes sure to be asked again when it is time for the next stamp. */
-	if (!t->stamped && t->limit > t->time_due && t->time_due >= t->head + count)
+	if (unstamped && t->limit > t->time_due && t->time_due >= t->head + count)
 		t->limit = t->time_due;
 	return true;
 }
@@ -168,7 +181,9 @@ void rt_ring_attach(struct rt_thread *t, struct hw_shm *shm, uint32_t index, uin
 	t->data = data;
 	t->ring = ring;
 	rt_ring_recover(t);
-	t->stamped = false;
+	t->stamped = t->solo = false;
+	t->solo_words = 0;
+	t->solo_due = t->others_seen = t->solo_began = 0;
 	t->impatient = false;
 	/* The collector may look already. */
 	__atomic_store_n(&ring->busy, 0, __ATOMIC_RELAXED);

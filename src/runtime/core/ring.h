@@ -30,19 +30,33 @@ struct rt_thread {
 	struct hw_shm *shm;
 	uint64_t lost;     /* events dropped since the last HW_R_LOST */
 	uint32_t size;     /* of the ring in words */
-	uint64_t time_due; /* while not stamped: word from which on an HW_R_TIME goes first */
+	uint64_t time_due; /* while events carry no stamps: word from which on an HW_R_TIME goes
+			      first */
 	bool stamped;   /* other threads exist or existed, or a handler's event went to another ring
 			 */
+	bool solo;      /* but no other thread records now; others set it back (preload/solo.h) */
 	bool impatient; /* must not wait now: in a signal handler */
-	uint64_t interrupted_at; /* TSC value when that handler came */
+	uint64_t told_at;     /* the last time that was told while events carried no stamps */
+	uint64_t solo_due;    /* word from which on it is worth looking whether to go solo */
+	uint64_t others_seen; /* sum of what the other rings had seen at the last such look */
+	uint64_t solo_began;  /* word at which the latest solo did */
+	uint32_t solo_words;  /* between two such looks */
 	const struct rt_unwinder *unwinder;
 	struct rt_walk walk;
 };
 
 /* A thread that waits gives up when the collector has made no progress for so long. */
 #define RT_WAIT_MAX_NS 1000000000ull
-/* Words between two stamps while the program has one thread. */
+/* When this part of a ring has filled since the collector looked, it is called. */
+#define RT_CALL_PART 4
+/* Words between two stamps while events carry none. */
 #define RT_TIME_EVERY 128
+
+/* Whether an event that begins now carries a stamp. */
+static inline bool rt_stamps(const struct rt_thread *t)
+{
+	return t->stamped && !__atomic_load_n(&t->solo, __ATOMIC_RELAXED);
+}
 
 /*
  * Room for `count` words (at most HW_R_WORDS_MAX + 1), waiting for the collector if need be. False:

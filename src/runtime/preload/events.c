@@ -19,6 +19,7 @@
 #include "runtime/preload/control.h"
 #include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
+#include "runtime/preload/solo.h"
 
 #include <sys/single_threaded.h>
 
@@ -42,6 +43,7 @@ static void drop_half_done(struct rt_thread *t)
 {
 	rt_walk_forget(&t->walk);
 	rt_ring_recover(t);
+	t->solo = false; /* it may just have been trying */
 	__atomic_store_n(&t->ring->busy, 0, __ATOMIC_RELEASE);
 }
 
@@ -50,8 +52,10 @@ void rt_event_abandon(void)
 	struct rt_process *p = rt_process;
 	if (rt_here.thread->ring)
 		drop_half_done(rt_here.thread);
-	if (p)
+	if (p) {
 		rt_lock_abandon(&p->modules.lock);
+		rt_lock_abandon(&p->solo_trial);
+	}
 	if (p && p->shared_lock.holder == sys_thread_pointer()) {
 		drop_half_done(&p->shared);
 		rt_lock_abandon(&p->shared_lock);
@@ -88,12 +92,14 @@ static __attribute__((noinline)) void *dropped(struct rt_thread *t, void *result
 	return result;
 }
 
-/* Whether events of this thread carry a stamp; once true, always. */
-static inline bool stamped(struct rt_thread *t)
+/* Whether the event that begins carries a stamp. */
+static inline bool stamped(struct rt_process *p, struct rt_thread *t)
 {
 	if (rt_unlikely(!__libc_single_threaded))
 		t->stamped = true;
-	return t->stamped;
+	if (rt_unlikely(rt_stamps(t) && t->head >= t->solo_due))
+		rt_solo_try(p, t);
+	return rt_stamps(t);
 }
 
 /* Words of [op | address] [stack | size] [big size]; returns how many. */
@@ -123,11 +129,12 @@ static inline void put_failed(uint64_t *w, enum hw_alloc_kind kind, uint32_t sta
  */
 static void interrupted(struct rt_thread *own)
 {
-	if (own->stamped)
+	if (rt_stamps(own))
 		return;
-	own->interrupted_at = sys_tsc_fenced();
+	own->told_at = sys_tsc_fenced();
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	own->stamped = true;
+	own->solo = false;
 }
 
 /*
@@ -148,6 +155,7 @@ static struct rt_thread *shared_begin(struct rt_process *p, uint64_t sp)
 	if (t->impatient && rt_here.thread->ring)
 		interrupted(rt_here.thread);
 	ring_begin(t, sp);
+	rt_solo_meet(p, NULL);
 	return t;
 }
 
@@ -235,6 +243,7 @@ static inline struct rt_thread *enter(uint64_t sp, struct rt_process **ret_proce
 	}
 	*ret_process = rt_process;
 	ring_begin(t, sp);
+	rt_solo_meet(rt_process, t);
 	return t;
 }
 
@@ -278,7 +287,7 @@ static __attribute__((noinline)) void *alloc_slowly(
 		end_elsewhere(sp);
 		return block;
 	}
-	bool with_stamp = stamped(t);
+	bool with_stamp = stamped(p, t);
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, pc, sp, rbp);
 	uint64_t *w = rt_ring_reserve(t, HW_R_WORDS_MAX);
 	if (rt_likely(w)) {
@@ -341,7 +350,7 @@ static __attribute__((noinline)) void free_slowly(
 		end_elsewhere(sp);
 		return;
 	}
-	bool with_stamp = stamped(t);
+	bool with_stamp = stamped(p, t);
 	uint64_t op = HW_R_FREE + kind;
 	if (t->last_address == (uint64_t)block) {
 		t->last_address = 0;
@@ -446,16 +455,17 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 		end_elsewhere(c.sp);
 		return moved;
 	}
-	bool with_stamp = stamped(t);
+	bool with_stamp = stamped(p, t);
 	uint64_t before = with_stamp ? sys_tsc_fenced() : 0;
 	void *moved = rt_real.realloc(block, size);
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
 	uint64_t *w = rt_ring_reserve(t, HW_R_WORDS_MAX);
-	/* A handler may have been given the old block's place, or have given back the new one's. */
+	/* A handler, or since we are not solo any more another thread, may have been given the old
+	 * block's place, or have given back the new one's. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (rt_unlikely(t->stamped && !with_stamp)) {
+	if (rt_unlikely(!with_stamp && rt_stamps(t))) {
 		with_stamp = true;
-		before = t->interrupted_at;
+		before = t->told_at;
 	}
 	if (rt_likely(w)) {
 		uint64_t flag = with_stamp ? HW_R_STAMPED : 0;

@@ -10,6 +10,7 @@
 
 #include "runtime/preload/real.h"
 #include "runtime/preload/session.h"
+#include "runtime/preload/solo.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -18,6 +19,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define RING_WAIT_NS 200000000
@@ -25,6 +27,9 @@
  * since 2.10 (nptl/descr.h). Checked before it is believed. */
 #define LIBC_TID_OFFSET 720
 #define RINGS_FULL_NS 100000000
+
+/* For who asks the file whether it belongs to a command: the same text there. */
+static __attribute__((used, section(".heapwise.version"))) const char version[] = HW_VERSION;
 
 static struct rt_thread no_thread; /* all zero, for ever */
 
@@ -73,10 +78,31 @@ static struct rt_frame *frames_of(uint32_t ring)
 	return (struct rt_frame *)(rt_process + 1) + (size_t)ring * 2 * RT_DEPTH_MAX;
 }
 
+/*
+ * Two descriptors for a moment, also for a program that has taken all it may: its soft limit is
+ * raised that long, as far as it goes.
+ */
+static int join_with_room(enum hw_hello_reason reason)
+{
+	struct limits {
+		uint64_t soft, hard;
+	} before, raised;
+	bool known = !sys_failed(sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, NULL, &before));
+	raised = (struct limits){before.hard, before.hard};
+	bool changed = known && before.soft < before.hard &&
+		       !sys_failed(sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, &raised, NULL));
+	int memory = rt_session_join(reason);
+	if (changed)
+		sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, &before, NULL);
+	return memory;
+}
+
 static struct hw_shm *map_rings(int memory)
 {
 	long at = sys_call6(__NR_mmap, 0, (long)HW_SHM_BYTES, PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_NORESERVE, memory, 0);
+	/* By this page the collector knows a forked child that has not done anything yet. */
+	sys_call6(__NR_mmap, 0, 4096, PROT_READ, MAP_SHARED, memory, 0);
 	sys_call(__NR_close, memory, 0, 0);
 	if (sys_failed(at))
 		return NULL;
@@ -150,6 +176,7 @@ static void process_fill(struct rt_process *p, struct hw_shm *shm)
 	p->unwinder.modules = &p->modules;
 	p->unwinder.rules = &p->rules;
 	shm->notes |= HW_NOTE_ATTACHED | (own_malloc() ? HW_NOTE_OWN_MALLOC : 0u);
+	rt_solo_prepare(p);
 	rt_ring_attach(&p->shared, shm, HW_RING_SHARED, 0);
 	rt_walk_init(&p->shared.walk, frames_of(HW_RING_SHARED));
 }
@@ -188,8 +215,10 @@ void rt_process_confine(uint32_t what)
 		if (t && t->ring)
 			rt_walk_reach(&t->walk, (uint64_t)__builtin_frame_address(0));
 	}
-	if (p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING)
+	if (p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING) {
 		__atomic_fetch_or(&p->shm->notes, HW_NOTE_SANDBOXED, __ATOMIC_RELAXED);
+		rt_solo_forbid(p);
+	}
 	sys_forbid(what);
 }
 
@@ -203,6 +232,15 @@ void rt_process_leave(void)
 		__atomic_store_n(&rt_process->state, RT_PASSIVE, __ATOMIC_RELEASE);
 		rt_here.thread = &no_thread;
 	}
+}
+
+static void note_wait(struct hw_shm *shm, uint64_t began_ns)
+{
+	uint64_t waited = sys_now_ns() - began_ns;
+	uint64_t longest = __atomic_load_n(&shm->longest_wait_ns, __ATOMIC_RELAXED);
+	while (waited > longest && !__atomic_compare_exchange_n(&shm->longest_wait_ns, &longest,
+					   waited, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
 }
 
 /* One thread starts the recording, others that come at the same time wait for it, within reason. */
@@ -223,10 +261,13 @@ static bool process_start(void)
 	}
 	struct hw_shm *shm = NULL;
 	if (!sys_no_calls()) {
-		int memory = rt_session_join(started_before ? HW_HELLO_FORK : HW_HELLO_START);
+		uint64_t began = sys_now_ns();
+		int memory = join_with_room(started_before ? HW_HELLO_FORK : HW_HELLO_START);
 		started_before = true;
 		if (memory >= 0)
 			shm = map_rings(memory);
+		if (shm)
+			note_wait(shm, began);
 	}
 	if (shm)
 		process_fill(p, shm);
@@ -243,6 +284,10 @@ static struct rt_thread *ring_take(struct rt_process *p, uint32_t tid)
 			!__atomic_compare_exchange_n(&rings[i].state, &free_state, HW_RING_ACTIVE,
 				false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
+		uint32_t used = __atomic_load_n(&p->rings_used, __ATOMIC_RELAXED);
+		while (used <= i && !__atomic_compare_exchange_n(&p->rings_used, &used, i + 1,
+					    false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+			;
 		struct rt_thread *t = &p->threads[i];
 		rt_walk_init(&t->walk, frames_of(i));
 		t->unwinder = &p->unwinder;
@@ -265,15 +310,16 @@ static struct rt_thread *ring_take_patiently(struct rt_process *p)
 	if (t || sys_no_calls() ||
 		__atomic_load_n(&p->shm->stalled_at, __ATOMIC_RELAXED) == progress + 1)
 		return t;
-	uint64_t now = sys_now_ns();
+	uint64_t began = sys_now_ns(), now = began;
 	if (now < __atomic_load_n(&p->rings_full_until, __ATOMIC_RELAXED))
 		return NULL;
-	for (uint64_t began = now; !t && now - began < RING_WAIT_NS; now = sys_now_ns()) {
+	for (; !t && now - began < RING_WAIT_NS; now = sys_now_ns()) {
 		__atomic_store_n(&p->shm->ring_wanted, 1, __ATOMIC_SEQ_CST);
 		struct sys_timespec step = {0, RING_WAIT_NS / 4};
 		sys_call4(__NR_futex, &p->shm->ring_wanted, FUTEX_WAIT, 1, &step);
 		t = ring_take(p, tid);
 	}
+	note_wait(p->shm, began);
 	if (!t)
 		__atomic_store_n(&p->rings_full_until, now + RINGS_FULL_NS, __ATOMIC_RELAXED);
 	return t;

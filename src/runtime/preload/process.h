@@ -37,6 +37,10 @@ struct rt_process {
 	uint32_t state; /* enum rt_state; release: what stands below is complete */
 	struct hw_shm *shm;
 	struct rt_unwinder unwinder;
+	struct rt_thread *solo;    /* see solo.h; its `solo` says whether it still is */
+	struct rt_lock solo_trial; /* of the thread that just tries to go solo */
+	bool solo_forbidden;
+	uint32_t rings_used;        /* one more than the largest number of a ring ever taken */
 	uint64_t rings_full_until;  /* CLOCK_MONOTONIC ns: no use asking for a ring before */
 	struct rt_lock shared_lock; /* leaf; guards shared */
 	struct rt_thread shared;    /* writes HW_RING_SHARED */

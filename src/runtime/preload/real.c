@@ -92,6 +92,12 @@ static long first_syscall(long number, long a, long b, long c, long d, long e, l
 	return rt_real.syscall(number, a, b, c, d, e, f);
 }
 
+static int first_mlockall(int flags)
+{
+	rt_real_resolve();
+	return rt_real.mlockall(flags);
+}
+
 static int first_fork(void)
 {
 	rt_real_resolve();
@@ -112,6 +118,7 @@ struct rt_real rt_real = {
 	.dlclose = first_dlclose,
 	.prctl = first_prctl,
 	.syscall = first_syscall,
+	.mlockall = first_mlockall,
 	.fork = first_fork,
 };
 
@@ -263,6 +270,7 @@ void rt_real_resolve(void)
 		{"posix_spawnp", offsetof(struct rt_real, posix_spawnp)},
 		{"prctl", offsetof(struct rt_real, prctl)},
 		{"syscall", offsetof(struct rt_real, syscall)},
+		{"mlockall", offsetof(struct rt_real, mlockall)},
 		{"fork", offsetof(struct rt_real, fork)},
 		{"_Fork", offsetof(struct rt_real, _Fork)},
 		{"longjmp", offsetof(struct rt_real, longjmp)},

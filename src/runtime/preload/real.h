@@ -36,6 +36,7 @@ struct rt_real {
 		const posix_spawnattr_t *, char *const *, char *const *);
 	int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
 	long (*syscall)(long, long, long, long, long, long, long);
+	int (*mlockall)(int);
 	int (*fork)(void);
 	int (*_Fork)(void); /* NULL before glibc 2.34 */
 	void (*longjmp)(void *, int);

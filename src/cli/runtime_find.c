@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/runtime.h"
+#include "cli/runtime_find.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "cli/message.h"
 
 char *runtime_find(void)
 {
@@ -30,15 +27,5 @@ char *runtime_find(void)
 			return found;
 		free(found);
 	}
-	message("libheapwise-rt.so is not where it belongs beside this command; build or install "
-		"again");
 	return NULL;
-}
-
-void hold_standard_streams(void)
-{
-	for (int fd = 0; fd < 3; fd++) {
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) != fd)
-			return;
-	}
 }

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "process/living.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#define MAPS_MAX ((size_t)64 << 20)
+#define ENVIRON_MAX ((size_t)8 << 20)
+
+static struct error *read_proc(pid_t pid, const char *name, size_t max, char **ret, size_t *ret_len)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	uint8_t *data = NULL;
+	struct error *error = read_file(path, max, &data, ret_len);
+	if (!error)
+		*ret = (char *)data;
+	return error;
+}
+
+static bool same_namespace(pid_t pid, const char *name)
+{
+	char theirs[64], ours[64];
+	struct stat a, b;
+	snprintf(theirs, sizeof(theirs), "/proc/%d/ns/%s", (int)pid, name);
+	snprintf(ours, sizeof(ours), "/proc/self/ns/%s", name);
+	return stat(theirs, &a) || stat(ours, &b) || (a.st_ino == b.st_ino && a.st_dev == b.st_dev);
+}
+
+/* The number behind "Name:" in /proc/PID/status. */
+static int status_field(const char *status, const char *name)
+{
+	const char *line = strstr(status, name);
+	return line ? atoi(line + strlen(name)) : 0;
+}
+
+static bool is_secure(const char *auxv, size_t bytes)
+{
+	for (size_t i = 0; i + 16 <= bytes; i += 16) {
+		uint64_t entry[2];
+		memcpy(entry, auxv + i, sizeof(entry));
+		if (entry[0] == AT_SECURE)
+			return entry[1];
+	}
+	return false;
+}
+
+static void blanks_for_nuls(char *text, size_t len)
+{
+	for (size_t i = 0; i + 1 < len; i++) {
+		if (!text[i])
+			text[i] = ' ';
+	}
+}
+
+static struct error *read_exe(struct living *living)
+{
+	char path[64], exe[PATH_MAX];
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)living->pid);
+	ssize_t n = readlink(path, exe, sizeof(exe) - 1);
+	if (n < 0 && errno == ENOENT)
+		return error_create(ERROR_INPUT,
+			"process %d has no program: it has ended, or is the kernel's",
+			(int)living->pid);
+	if (n < 0)
+		return error_errno(ERROR_INPUT, errno,
+			"process %d belongs to somebody else, run this as that user or as root; %s",
+			(int)living->pid, path);
+	exe[n] = '\0';
+	living->exe = strdup(exe);
+	return living->exe ? NULL : error_no_memory();
+}
+
+struct error *living_open(pid_t pid, struct living *ret)
+{
+	*ret = (struct living){.pid = pid};
+	_cleanup_free_ char *status = NULL, *auxv = NULL;
+	size_t len, auxv_bytes = 0;
+	struct error *error = read_proc(pid, "status", ENVIRON_MAX, &status, &len);
+	if (error) {
+		error_destroy(error);
+		return error_create(ERROR_INPUT, "there is no process %d", (int)pid);
+	}
+	if ((error = read_exe(ret)) || (error = read_proc(pid, "maps", MAPS_MAX, &ret->maps, &len)))
+		return error;
+	if ((error = read_proc(pid, "environ", ENVIRON_MAX, &ret->environ, &ret->environ_bytes)))
+		return error;
+	if ((error = read_proc(pid, "cmdline", ENVIRON_MAX, &ret->command, &len)))
+		return error;
+	blanks_for_nuls(ret->command, len);
+	if ((error = read_proc(pid, "auxv", ENVIRON_MAX, &auxv, &auxv_bytes)))
+		return error;
+	ret->secure = is_secure(auxv, auxv_bytes);
+	ret->seccomp = status_field(status, "\nSeccomp:");
+	ret->other_pids = !same_namespace(pid, "pid");
+	ret->other_mounts = !same_namespace(pid, "mnt");
+	return NULL;
+}
+
+/* State T in /proc/PID/stat (proc(5)): stopped by a signal. */
+bool process_is_stopped(pid_t pid)
+{
+	char path[64], text[512];
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return false;
+	text[n] = 0;
+	const char *after = strrchr(text, ')');
+	return after && after[1] == ' ' && after[2] == 'T';
+}
+
+void living_deinit(struct living *living)
+{
+	free(living->exe);
+	free(living->command);
+	free(living->maps);
+	free(living->environ);
+	*living = (struct living){.pid = 0};
+}
+
+const char *living_getenv(const struct living *living, const char *name)
+{
+	size_t n = strlen(name);
+	const char *end = living->environ + living->environ_bytes;
+	for (const char *at = living->environ; at < end; at += strlen(at) + 1) {
+		if (!strncmp(at, name, n) && at[n] == '=')
+			return at + n + 1;
+	}
+	return NULL;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "symbols/inspect.h"
+
+#include <elfutils/version.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/debug_file.h"
+#include "symbols/symbols.h"
+
+#ifndef ELFCOMPRESS_ZSTD
+#define ELFCOMPRESS_ZSTD 2
+#endif
+/* elfutils from this version on reads zstd. */
+#define ZSTD_SINCE 189
+
+static bool has(const struct object *object, const char *section)
+{
+	GElf_Shdr header;
+	return object && object_section(object, section, &header);
+}
+
+static bool is_zstd(const struct object *object)
+{
+	GElf_Shdr header;
+	GElf_Chdr compressed;
+	Elf_Scn *section = object ? object_section(object, ".debug_info", &header) : NULL;
+	return section && header.sh_flags & SHF_COMPRESSED && gelf_getchdr(section, &compressed) &&
+	       compressed.ch_type == ELFCOMPRESS_ZSTD;
+}
+
+static void look_at_lines(struct object *object, bool *ret_lines, struct inspection *ret)
+{
+	if (!object || !(has(object, ".debug_info") || has(object, ".zdebug_info")))
+		return;
+	if (is_zstd(object) && !_ELFUTILS_PREREQ(0, ZSTD_SINCE)) {
+		ret->zstd_unreadable = true;
+		return;
+	}
+	Dwarf *dwarf = object_dwarf(object);
+	*ret_lines = dwarf && (has(object, ".debug_line") || has(object, ".zdebug_line"));
+	if (dwarf && has(object, ".gnu_debugaltlink") && !dwarf_getalt(dwarf))
+		ret->alt_missing = true;
+}
+
+static void look(struct debug_files *files, struct inspection *ret)
+{
+	const struct object *main = files->main;
+	for (size_t i = 0; i < main->build_id_len && i < sizeof(ret->build_id) / 2 - 1; i++)
+		snprintf(ret->build_id + 2 * i, 3, "%02x", main->build_id[i]);
+	look_at_lines(files->main, &ret->own_lines, ret);
+	look_at_lines(files->separate, &ret->separate_lines, ret);
+	if (files->separate)
+		ret->separate = strdup(files->separate->path);
+	uint32_t crc;
+	const char *link = object_debug_link(main, &crc);
+	if (link)
+		ret->link = strdup(link);
+	ret->symbol_table = has(main, ".symtab") || has(files->separate, ".symtab");
+	ret->mini = has(main, ".gnu_debugdata");
+	ret->dynamic_symbols = has(main, ".dynsym");
+	ret->unwind = has(main, ".eh_frame") || has(main, ".debug_frame");
+}
+
+bool inspection_make(const char *path, struct inspection *ret)
+{
+	*ret = (struct inspection){.separate = NULL};
+	static const char *const folders[] = {SYMBOLS_DEBUG_FOLDER};
+	const struct debug_query query = {.path = path, .folders = folders, .folder_count = 1};
+	struct debug_files files;
+	elf_version(EV_CURRENT);
+	debug_files_open(&files, &query);
+	bool found = files.main;
+	if (found)
+		look(&files, ret);
+	debug_files_close(&files);
+	return found;
+}
+
+void inspection_deinit(struct inspection *inspection)
+{
+	free(inspection->separate);
+	free(inspection->link);
+	inspection->separate = inspection->link = NULL;
+}
+
+char *inspect_section_text(const char *path, const char *section)
+{
+	elf_version(EV_CURRENT);
+	struct object *object = object_open(path);
+	if (!object)
+		return NULL;
+	GElf_Shdr header;
+	Elf_Scn *found = object_section(object, section, &header);
+	Elf_Data *data = found ? elf_rawdata(found, NULL) : NULL;
+	char *text = data && data->d_buf ? strndup(data->d_buf, data->d_size) : NULL;
+	object_close(object);
+	return text;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a file has, or lacks, for the names and lines of its addresses and for stacks through it. */
+#ifndef SYMBOLS_INSPECT_H
+#define SYMBOLS_INSPECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct inspection {
+	char build_id[80]; /* in hex; "": it has none */
+	char *separate;    /* the debug file that belongs to it; NULL: none was found */
+	char *link;        /* the debug file that it names (.gnu_debuglink); NULL: none */
+	bool own_lines, separate_lines; /* .debug_line, readable */
+	bool symbol_table;              /* .symtab, here or in the debug file */
+	bool mini;                      /* .gnu_debugdata: names of functions alone */
+	bool dynamic_symbols;
+	bool unwind;          /* .eh_frame or .debug_frame: stacks go through it exactly */
+	bool zstd_unreadable; /* compressed in a way that this build of elfutils can't read */
+	bool alt_missing;     /* shared debug information (dwz) that is not there */
+};
+
+/* False: no ELF file, or it can't be read. Strings are freed by inspection_deinit(). */
+bool inspection_make(const char *path, struct inspection *ret);
+void inspection_deinit(struct inspection *inspection);
+
+/* The text in a section of an ELF file; the caller frees. NULL: none. */
+char *inspect_section_text(const char *path, const char *section);
+
+#endif

@@ -1,0 +1,465 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Bad days: no descriptors, no memory, quotas, clocks that jump, stops, debuggers, core dumps. The program does what
+it would have done without us; its recording opens, and says what it lost."""
+
+import ctypes
+import os
+import re
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+import hw
+from recorded import recorded
+
+TESTS = hw.Tests()
+PERL = "/usr/bin/perl"
+ONE_BLOCK = hw.TARGETS / "one_block"
+
+# What is done for each line, and how often a block of that size is asked for.
+WORK = "my @kept = map { 'x' x ($_ % 500) } 1 .. 20000; my $sum = 0; $sum += length for @kept;"
+# Says its PID, works once for each line that it reads, and ends with 9 at the end of its input.
+WORKER = f'$| = 1; print "$$\\n"; while (<STDIN>) {{ {WORK} print "$sum\\n" }} exit 9'
+SUM = f"{sum(i % 500 for i in range(1, 20001))}\n".encode()
+
+
+def heapwise_run(*arguments, **more):
+    return hw.run([hw.HEAPWISE, "run", *arguments], **more)
+
+
+def need_complete(recording):
+    report = hw.report(recording)
+    hw.need(report["recording"]["complete"], f"{recording.name} is incomplete")
+    return report
+
+
+def need_same(folder, arguments, *, options=(), status=None, **more):
+    """The program does the same natively and recorded; its report."""
+    native = hw.run(arguments, **more)
+    ended = hw.record(arguments, folder / "x.hpw", options=options or ("-q",), **more)
+    hw.need(status is None or native.status == status, f"natively: {native}")
+    hw.need((ended.status, ended.text) == (native.status, native.text),
+            f"recorded: {ended} {hw.shorten(ended.text)}; natively: {native} {hw.shorten(native.text)}")
+    return need_complete(folder / "x.hpw"), ended
+
+
+def work(one):
+    """The program under recording does its work once, as ever."""
+    one.run.stdin.write(b"\n")
+    one.run.stdin.flush()
+    line = one.run.stdout.readline()
+    hw.need(line == SUM, f"the program says {line}, not {SUM}")
+
+
+def finish(one):
+    """The program ends as it always does; what the command says."""
+    _, errors = one.run.communicate(timeout=hw.TIMEOUT / 2)
+    hw.need(one.run.returncode == 9, f"{hw.describe(one.run.returncode)}: {errors.decode()}")
+    return errors.decode()
+
+
+def state(pid):
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def wait_for(what, condition):
+    end = time.monotonic() + hw.TIMEOUT / 2
+    while not condition():
+        hw.need(time.monotonic() < end, f"{what}: does not happen")
+        time.sleep(0.01)
+
+
+# ---- descriptors
+
+
+DESCRIPTORS = 20
+
+
+def one_descriptor():
+    """In a child: of the descriptors that it may have all but one are taken, for good."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    os.closerange(3, DESCRIPTORS)
+    for fd in range(3, DESCRIPTORS - 1):
+        os.dup2(0, fd)
+
+
+@TESTS.test
+def no_descriptor_at_start(folder):
+    """A program that starts with all but one descriptor taken is recorded, and finds its limit as it was"""
+    script = f"""open my $f, '<', '/proc/self/limits' or die; print grep /open files/, <$f>;
+    open my $g, '<', '/dev/null' or print "$!\\n"; -e "/proc/self/fd/{DESCRIPTORS - 2}" or print "closed\\n"; exit 3"""
+    report, ended = need_same(folder, [PERL, "-e", script], status=3, preexec_fn=one_descriptor, close_fds=False)
+    hw.need("Too many open files" in ended.text and re.search(rf"files +{DESCRIPTORS} ", ended.text), ended.text)
+    hw.need("closed" not in ended.text, ended.text)
+    hw.need(report["totals"]["allocations"] > 100, f"{report['totals']}")
+
+
+FORKS_WITHOUT_DESCRIPTORS = """
+use POSIX; my @held; while (open my $f, '<', '/dev/null') { push @held, $f }
+print "none left: $!\\n"; my $pid = fork; die unless defined $pid;
+if (!$pid) { my @kept = map { 'y' x 777 } 1 .. 1000; POSIX::_exit(@kept == 1000 ? 4 : 5) }
+waitpid $pid, 0; print $? >> 8, "\\n"; open my $f, '<', '/dev/null' and print "one more\\n"; exit 6
+"""
+
+
+@TESTS.test
+def no_descriptor_later(folder):
+    """A child forked when every descriptor is taken is recorded too"""
+    limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    _, ended = need_same(folder, [PERL, "-e", FORKS_WITHOUT_DESCRIPTORS], preexec_fn=limit, options=("--children=all",), status=6)
+    hw.need("none left" in ended.text and "\n4\n" in ended.text and "one more" not in ended.text, ended.text)
+    children = [p for p in folder.glob("x.*.hpw")]
+    hw.need(len(children) == 1, f"{children}: {ended}")
+    hw.need(need_complete(children[0])["totals"]["allocations"] >= 1000, "its blocks are not there")
+
+
+@TESTS.test
+def no_descriptor_hard(folder):
+    """With a hard limit and every descriptor taken: recorded, or said not to be; never harmed"""
+    native = hw.run([PERL, "-e", FORKS_WITHOUT_DESCRIPTORS], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
+    ended = heapwise_run("-o", folder / "x.hpw", "--", "/bin/sh", "-c", 'ulimit -n 64; exec "$@"', "sh", PERL, "-e", FORKS_WITHOUT_DESCRIPTORS)
+    hw.need((ended.status, ended.text) == (native.status, native.text) and native.status == 6, f"{ended} {ended.text}")
+    reports = [need_complete(path) for path in folder.glob("*.hpw")]
+    told = len([r for r in reports if r["totals"]["allocated_bytes"] > 700000])
+    hw.need(told or "not recorded" in ended.errors, ended.errors)
+
+
+# ---- memory
+
+
+@TESTS.test
+def memory_limits(folder):
+    """Programs that reach a limit of address space or data fail as they do natively; failures are counted"""
+    hw.need_no_sanitizer("little address space")
+    script = "my $n = shift; my $x = 'x' x ($n << 20); print length $x; exit 5"
+    for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+        where = folder / str(which)
+        where.mkdir()
+        limit = lambda: resource.setrlimit(which, (600 << 20, resource.getrlimit(which)[1]))
+        native = hw.run([PERL, "-e", script, "900"], preexec_fn=limit)
+        ended = hw.record([PERL, "-e", script, "900"], where / "x.hpw", preexec_fn=limit)
+        hw.need(native.status == ended.status == 1 and "Out of memory" in ended.errors, f"{native}; {ended}")
+        hw.need(need_complete(where / "x.hpw")["totals"]["failed"] == 1, "the failure is not counted")
+
+
+@TESTS.test
+def memory_locked(folder):
+    """mlockall() succeeds, fails and locks as natively, under limits and without; our mappings stay out of it"""
+    outcomes = set()
+    for limit in ("-", "0", "1000", "7000", "8000"):
+        where = folder / limit
+        where.mkdir()
+        _, ended = need_same(where, [hw.TARGETS / "memory_locked", limit], status=0)
+        outcomes |= set(re.findall(r"^(?:both|current): ([^,]*)", ended.text, re.M))
+    hw.need(len(outcomes) >= 3, f"only {outcomes}: the limits show nothing")
+
+
+# ---- places for files
+
+
+def mounted(folder, options, *arguments, before="", **more):
+    """Runs a command in a mount namespace where folder/small is a tmpfs; copies what is in it to folder/kept."""
+    (folder / "small").mkdir()
+    (folder / "kept").mkdir()
+    script = f"""
+    mount -t tmpfs -o {options} none small || exit 99
+    {before}
+    "$@"
+    status=$?
+    cp small/*.hpw kept/ 2>/dev/null
+    exit $status
+    """
+    ended = hw.run(["unshare", "-m", "/bin/sh", "-c", script, "sh", *arguments], cwd=folder, **more)
+    if ended.status == 99 or "unshare" in ended.errors:
+        raise hw.Skip(f"no such mount here: {hw.shorten(ended.errors)}")
+    return ended
+
+
+@TESTS.test
+def write_errors(folder):
+    """Each error of writing (quota, device, limit): the program's status is its own, the loss is said, the rest can be read"""
+    hw.need_no_sanitizer("LeakSanitizer does not work under ptrace")
+    strace = hw.need_program("strace")
+    perl = 'my @a = map { "x" x $_ } 1 .. 30000; exit 7'
+    for error in ("EDQUOT", "EIO", "EFBIG", "ENOSPC"):
+        path = folder / f"{error}.hpw"
+        ended = hw.run([strace, "-f", "-o", "/dev/null", "-e", "trace=writev", "-e", f"inject=writev:error={error}:when=4+",
+                        hw.HEAPWISE, "run", "-o", path, "--", PERL, "-e", perl])
+        hw.need(ended.status == 7, f"{error}: {ended}")
+        hw.need("can't write past" in ended.errors and "the file is not" in ended.errors, f"{error}: {ended}")
+        hw.need("now type: heapwise report" not in ended.errors, f"{error}: {ended}")
+        report = hw.report(path)
+        hw.need(not report["recording"]["complete"], f"{error}: taken for complete")
+
+
+@TESTS.test
+def read_only(folder):
+    """A read-only folder: refused with the reason, the program is not started"""
+    ended = mounted(folder, "size=1m", hw.HEAPWISE, "run", "-o", "small/x.hpw", "--", "/bin/echo", "it ran",
+                    before="mount -o remount,ro small || exit 99")
+    hw.need(ended.status == 125 and not ended.text and "Read-only file system" in ended.errors, str(ended))
+
+
+@TESTS.test
+def full_for_children(folder):
+    """A disk without room for another file: children run, and are said not to be recorded"""
+    script = "for (1 .. 3) { system $ARGV[0] and die } exit 8"
+    ended = mounted(folder, "size=1m,nr_inodes=3", hw.HEAPWISE, "run", "-o", "small/x.hpw", "--", PERL, "-e", script, ONE_BLOCK)
+    hw.need(ended.status == 8, str(ended))
+    hw.need("No space left on device" in ended.errors and "not recorded" in ended.errors, str(ended))
+    need_complete(folder / "kept/x.hpw")
+
+
+# ---- two at once
+
+
+@TESTS.test
+def same_file(folder):
+    """A second run to the same file is refused while the first records, which is not disturbed"""
+    with recorded(folder, WORKER) as one:
+        work(one)
+        ended = heapwise_run("-o", one.recording, "--", "/bin/echo", "it ran")
+        hw.need(ended.status == 125 and not ended.text and "exists already" in ended.errors, str(ended))
+        work(one)
+        finish(one)
+        need_complete(one.recording)
+
+
+@TESTS.test
+def same_file_replaced(folder):
+    """A second run that replaces the file (-f) of one that records: its own is whole, the first one says so"""
+    with recorded(folder, WORKER) as one:
+        work(one)
+        ended = heapwise_run("-f", "-o", one.recording, "--", ONE_BLOCK)
+        hw.need(ended.status == 0, str(ended))
+        work(one)
+        errors = finish(one)
+        hw.need("removed or replaced" in errors and "now type" not in errors, errors)
+        hw.need(need_complete(one.recording)["totals"]["allocations"] == 1, "it is not the second's")
+
+
+# ---- the collector
+
+
+@TESTS.test
+def collector_killed_busy(folder):
+    """A collector killed while the program allocates: the program does all its work, the file can be read"""
+    with recorded(folder, WORKER) as one:
+        work(one)
+        os.kill(one.collector, signal.SIGKILL)
+        one.wait(one.collector_end, "the collector")
+        for _ in range(20):
+            work(one)
+        errors = finish(one)
+        hw.need("the collector was killed" in errors, errors)
+        hw.need(not hw.report(one.recording)["recording"]["complete"], "taken for complete")
+
+
+@TESTS.test
+def collector_stopped_busy(folder):
+    """A collector stopped while the program allocates and let go later: what was lost is counted"""
+    with recorded(folder, WORKER) as one:
+        work(one)
+        os.kill(one.collector, signal.SIGSTOP)
+        wait_for("the collector's stop", lambda: state(one.collector) == "T")
+        for _ in range(60):
+            work(one)
+        os.kill(one.collector, signal.SIGCONT)
+        for _ in range(3):
+            work(one)
+        finish(one)
+        report = need_complete(one.recording)
+        whole = hw.report(reference(folder, 64))
+        events = lambda r: r["recording"]["events"] + r["recording"]["lost_events"]
+        hw.need(report["recording"]["lost_events"] > 0, "nothing was lost: the test shows nothing")
+        # A free that was lost is made up for when its address is given out again; the blocks were at most so many.
+        more = events(report) - events(whole)
+        hw.need(0 <= more <= 30000, f"{report['recording']} of {whole['recording']}")
+
+
+def reference(folder, times):
+    """The recording of the worker when nothing interferes."""
+    (folder / "reference").mkdir()
+    with recorded(folder / "reference", WORKER) as one:
+        for _ in range(times):
+            work(one)
+        finish(one)
+        return one.recording
+
+
+# ---- clocks
+
+
+@TESTS.test
+def clock_jumps(folder):
+    """The clock of the wall jumps to and fro by years: durations and the order of events are as ever"""
+    library = hw.TARGETS / "libclock_jumps.so"
+    with recorded(folder, WORKER, environment={"LD_PRELOAD": library}) as one:
+        for _ in range(5):
+            work(one)
+        finish(one)
+        report = need_complete(one.recording)
+    hw.need(str(library) in Path(f"{folder}/x.hpw").read_bytes().decode("latin-1") or report["recording"]["events"] > 100000, "not recorded")
+    hw.need(report["recording"]["repairs"] == 0, f"{report['recording']}")
+    hw.need(report["recording"]["duration_ns"] < hw.TIMEOUT * 1e9, f"{report['recording']}")
+
+
+# ---- stops
+
+
+@TESTS.test
+def program_stopped(folder):
+    """The program alone is stopped in its work and let go: same result, complete"""
+    with recorded(folder, WORKER) as one:
+        work(one)
+        for _ in range(10):
+            one.run.stdin.write(b"\n")
+            one.run.stdin.flush()
+            os.kill(one.program, signal.SIGSTOP)
+            wait_for("the program's stop", lambda: state(one.program) == "T")
+            os.kill(one.program, signal.SIGCONT)
+            line = one.run.stdout.readline()
+            hw.need(line == SUM, f"the program says {line}")
+        finish(one)
+        need_complete(one.recording)
+
+
+@TESTS.test
+def program_killed_while_stopped(folder):
+    """A program that is killed while it is stopped: run ends like it"""
+    with recorded(folder, WORKER) as one:
+        work(one)
+        os.kill(one.program, signal.SIGSTOP)
+        wait_for("run's stop", lambda: state(one.run.pid) == "T")
+        os.kill(one.program, signal.SIGKILL)
+        one.run.communicate(timeout=hw.TIMEOUT / 2)
+        hw.need(one.run.returncode == -signal.SIGKILL, hw.describe(one.run.returncode))
+        hw.need(need_complete(one.recording)["target"]["exit"].get("signal") == 9, "the exit")
+
+
+@TESTS.test
+def group_stopped(folder):
+    """The whole group is stopped and let go: same result, complete"""
+    with recorded(folder, WORKER) as one:
+        work(one)
+        os.killpg(one.run.pid, signal.SIGSTOP)
+        wait_for("the stop", lambda: state(one.program) == "T" and state(one.run.pid) == "T")
+        os.killpg(one.run.pid, signal.SIGCONT)
+        work(one)
+        finish(one)
+        need_complete(one.recording)
+
+
+# ---- debuggers
+
+
+@TESTS.test
+def gdb_attaches(folder):
+    """gdb attaches to a recorded program, calls a function in it and leaves: recorded, nothing else changes"""
+    gdb = hw.need_program("gdb")
+    with recorded(folder, WORKER) as one:
+        work(one)
+        ended = hw.run([gdb, "-batch", "-nx", "-p", str(one.program), "-ex", "bt 3", "-ex", "call (void *) malloc(4321)",
+                        "-ex", "detach"])
+        hw.need(ended.status == 0 and "$1 = (void *)" in ended.text, f"{ended} {hw.shorten(ended.text)}")
+        work(one)
+        finish(one)
+        need_complete(one.recording)
+    sizes = hw.report(one.recording, "--view", "sizes")["sizes"]
+    hw.need([s["allocations"] for s in sizes if s["size"] == 4321] == [1], "the call is not recorded")
+
+
+@TESTS.test
+def gdb_runs(folder):
+    """gdb runs `heapwise run`, follows it into the program, stops there and goes on: same status, complete"""
+    hw.need_no_sanitizer("LeakSanitizer does not work under ptrace")
+    gdb = hw.need_program("gdb")
+    ended = hw.run([gdb, "-batch", "-nx", "-ex", "set follow-fork-mode child", "-ex", "set breakpoint pending on", "-ex", "break exit",
+                    "-ex", "run", "-ex", "bt 2", "-ex", "delete", "-ex", "continue", "--args",
+                    hw.HEAPWISE, "run", "-q", "-o", folder / "x.hpw", "--", ONE_BLOCK])
+    hw.need(ended.status == 0 and "exited normally" in ended.text and "Breakpoint 1, " in ended.text, f"{ended} {ended.text}")
+    wait_for("the recording's end", lambda: (folder / "x.hpw").exists() and hw.report(folder / "x.hpw")["recording"]["complete"])
+    hw.need(hw.report(folder / "x.hpw")["totals"]["allocations"] >= 1, "nothing was recorded")
+
+
+@TESTS.test
+def strace_around(folder):
+    """strace -f around `heapwise run`: same output and status, complete"""
+    hw.need_no_sanitizer("LeakSanitizer does not work under ptrace")
+    strace = hw.need_program("strace")
+    script = f'{WORK} print "$sum\\n"; my $pid = fork; exit 3 unless $pid; waitpid $pid, 0; exit $? >> 8'
+    ended = hw.run([strace, "-f", "-o", folder / "trace", hw.HEAPWISE, "run", "-q", "-o", folder / "x.hpw", "--", PERL, "-e", script])
+    hw.need(ended.status == 3 and ended.text.encode() == SUM, f"{ended} {ended.text}")
+    hw.need(need_complete(folder / "x.hpw")["totals"]["allocations"] > 20000, "not recorded")
+    hw.need("heapwise-rings" in (folder / "trace").read_text(), "nothing was traced")
+
+
+@TESTS.test
+def strace_attaches(folder):
+    """strace attaches to a recorded program and leaves: nothing changes"""
+    strace = hw.need_program("strace")
+    with recorded(folder, WORKER) as one:
+        work(one)
+        tracer = subprocess.Popen([strace, "-f", "-p", str(one.program), "-o", folder / "trace"], stdin=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, start_new_session=True)
+        try:
+            line = tracer.stderr.readline()
+            hw.need(b"attached" in line, f"strace says {line}")
+            work(one)
+        finally:
+            tracer.terminate()
+            tracer.communicate()
+        work(one)
+        finish(one)
+        need_complete(one.recording)
+
+
+# ---- core dumps
+
+
+def cores():
+    limit = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    resource.setrlimit(resource.RLIMIT_CORE, (limit, limit))
+
+
+def core_of(folder, arguments):
+    """Runs it in folder; where its core file is."""
+    folder.mkdir()
+    ended = hw.run(arguments, cwd=folder, preexec_fn=cores)
+    hw.need(ended.status == -signal.SIGABRT, str(ended))
+    found = [p for p in folder.iterdir() if p.name.startswith("core")]
+    if not found:
+        raise hw.Skip("no core files are written here")
+    return found[0]
+
+
+@TESTS.test
+def core_dump(folder):
+    """A recorded program dumps core: gdb opens it, its size is that of a native one, the command dumps none"""
+    if Path("/proc/sys/kernel/core_pattern").read_text()[:1] in "|/" or resource.getrlimit(resource.RLIMIT_CORE)[1] == 0:
+        raise hw.Skip("core files go elsewhere here")
+    gdb = hw.need_program("gdb")
+    script = "my @kept = map { 'x' x 1000 } 1 .. 2000; kill 'ABRT', $$"
+    native = core_of(folder / "native", [PERL, "-e", script])
+    core = core_of(folder / "recorded", [hw.HEAPWISE, "run", "-q", "-o", folder / "x.hpw", "--", PERL, "-e", script])
+    hw.need(len([p for p in (folder / "recorded").iterdir()]) == 1, "the command dumped core too")
+    grown = core.stat().st_size - native.stat().st_size
+    hw.need(grown < 2 << 20, f"the core is {grown} bytes larger")
+    blocks = (core.stat().st_blocks - native.stat().st_blocks) * 512
+    hw.need(blocks < 2 << 20, f"the core takes {blocks} bytes more")
+    ended = hw.run([gdb, "-batch", "-nx", "-ex", "bt 2", "-ex", "info sharedlibrary", PERL, core])
+    hw.need("SIGABRT" in ended.text and "libheapwise-rt" in ended.text, f"{ended} {ended.text}")
+    hw.need(need_complete(folder / "x.hpw")["target"]["exit"].get("signal") == 6, "the exit")
+    return f"core: {native.stat().st_size} bytes natively, {core.stat().st_size} recorded"
+
+
+if __name__ == "__main__":
+    TESTS.main()

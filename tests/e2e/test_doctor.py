@@ -1,0 +1,356 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`heapwise doctor`: every reason why something is not recorded, or has no lines, is found and named, with what to do."""
+
+import json
+import os
+import re
+import resource
+import shutil
+import struct
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+import hw
+
+TESTS = hw.Tests()
+ONE_BLOCK = hw.TARGETS / "one_block"
+TALKER = hw.TARGETS / "talker"
+SOURCE = "#include <stdlib.h>\nint main(void) { free(malloc(7)); return 0; }\n"
+
+
+def doctor(*arguments, **more):
+    return hw.run([hw.HEAPWISE, "doctor", *arguments], **more)
+
+
+class Examined:
+    def __init__(self, *arguments, **more):
+        ended = doctor("--json", *arguments, **more)
+        hw.need(ended.status in (0, 1), f"{arguments}: {ended}")
+        self.document = json.loads(ended.text)
+        self.status, self.arguments = ended.status, arguments
+        hw.need(self.document["schema"] == "heapwise.doctor/1", f"{self.document['schema']}")
+        for level in ("problem", "note"):
+            count = sum(f["level"] == level for f in self.document["findings"])
+            hw.need(self.document[level + "s"] == count, f"{level}s is {self.document[level + 's']}, not {count}")
+        hw.need(ended.status == (self.document["problems"] > 0), f"status {ended.status}: {ended.text}")
+
+    def find(self, name):
+        return [f for f in self.document["findings"] if f["id"] == name]
+
+    def need(self, level, name, *words):
+        """There is such a finding, with these words in it; a problem says what to do."""
+        found = [f for f in self.find(name) if f["level"] == level
+                 and all(word in f"{f['what']} {f['fix']}" for word in words)]
+        hw.need(found, f"{self.arguments}: no {level} {name} {words}: {self.document['findings']}")
+        if level == "problem":
+            hw.need(found[0]["fix"], f"{self.arguments}: nothing to do about {found[0]}")
+
+    def need_none(self, name):
+        hw.need(not self.find(name), f"{self.arguments}: {self.find(name)}")
+
+
+def compiled(folder, name, *options, compiler="gcc"):
+    hw.need_program(compiler)
+    source = folder / f"{name}.c"
+    source.write_text(SOURCE)
+    made = hw.run([compiler, *options, source, "-o", folder / name])
+    if made.status:
+        raise hw.Skip(f"{compiler} {' '.join(options)} does not work here")
+    return folder / name
+
+
+def executable(path, content):
+    path.write_bytes(content)
+    path.chmod(0o755)
+    return path
+
+
+# ---- machine
+
+
+@TESTS.test
+def machine(folder):
+    """On a machine where programs are recorded it finds no problem, and leaves nothing behind"""
+    (folder / "session").mkdir()
+    environment = hw.clean_environment(XDG_RUNTIME_DIR=folder / "session")
+    found = Examined(env=environment)
+    hw.need(found.status == 0 and found.document["kind"] == "machine", f"{found.document}")
+    for name in ("runtime", "kernel", "shared-memory", "session-folder"):
+        found.need("ok", name)
+    hw.need(str(folder / "session") in str(found.find("session-folder")), "another folder was tried")
+    hw.need(not list((folder / "session").iterdir()), "something is left")
+
+
+@TESTS.test
+def machine_without_library(folder):
+    """A command without its library, or with that of another version, says so, as a problem"""
+    hw.need_no_sanitizer("a copy of the command")
+    shutil.copy(hw.HEAPWISE, folder / "heapwise")
+    (folder / "src/runtime").mkdir(parents=True)
+    ended = hw.run([folder / "heapwise", "doctor"])
+    hw.need(ended.status == 1 and "libheapwise-rt.so is not where it belongs" in ended.text, f"{ended} {ended.text}")
+    library = (hw.BUILD / "src/runtime/libheapwise-rt.so").read_bytes()
+    version = hw.run([hw.HEAPWISE, "version"]).text.split()[1].encode()
+    (folder / "src/runtime/libheapwise-rt.so").write_bytes(library.replace(version + b"\0", b"0" * len(version) + b"\0"))
+    ended = hw.run([folder / "heapwise", "doctor"])
+    hw.need(ended.status == 1 and f"version {'0' * len(version)}" in ended.text, f"{ended} {ended.text}")
+    (folder / "src/runtime/libheapwise-rt.so").write_bytes(library)
+    hw.need(hw.run([folder / "heapwise", "doctor"]).status == 0, "the right library is not good enough")
+
+
+@TESTS.test
+def machine_limits(folder):
+    """Limits that leave no room for the rings are problems, if `run` can't record for them"""
+    hw.need_no_sanitizer("little address space")
+
+    def little_space():
+        resource.setrlimit(resource.RLIMIT_AS, (200 << 20, resource.RLIM_INFINITY))
+
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+    Examined(preexec_fn=little_space).need("problem", "limit-address-space", "ulimit")
+    found = Examined(preexec_fn=small_files)
+    ended = hw.run([hw.HEAPWISE, "run", "-o", folder / "x.hpw", "--", ONE_BLOCK], preexec_fn=small_files)
+    if ended.status == 125:
+        found.need("problem", "limit-file-size", "1024 KiB")
+    else:  # whoever may raise hard limits
+        found.need_none("limit-file-size")
+        found.need("ok", "shared-memory")
+
+
+@TESTS.test
+def machine_folders(folder):
+    """A runtime folder that can't be used is passed over; without debuginfod nothing is said of it"""
+    environment = hw.clean_environment(XDG_RUNTIME_DIR="/proc/1/nowhere")
+    Examined(env=environment).need("ok", "session-folder", "/tmp/")
+    without = {k: v for k, v in environment.items() if k != "DEBUGINFOD_URLS"}
+    Examined(env=without).need_none("debuginfod")
+    Examined(env={**without, "DEBUGINFOD_URLS": "https://example.org"}).need("note", "debuginfod")
+
+
+# ---- programs: recorded, or why not
+
+
+@TESTS.test
+def program_fine(folder):
+    """A program with debug information has no problem, and is recorded"""
+    found = Examined(ONE_BLOCK)
+    hw.need(found.status == 0, f"{found.document}")
+    found.need("ok", "program", "can be recorded")
+    found.need("ok", "debug-info", "its own debug information")
+    text = doctor(ONE_BLOCK)
+    hw.need(text.status == 0 and text.text.startswith(f"{ONE_BLOCK}: no problem\n"), text.text)
+
+
+@TESTS.test
+def programs_refused(folder):
+    """Static, 32-bit, foreign, musl and sanitized programs: the reason that `run` gives, and a way out"""
+    header = struct.pack("<4sBBBBB7sHHIIIIIHHHHHH", b"\x7fELF", 1, 1, 1, 0, 0, b"", 2, 3, 1,
+                         0, 0, 0, 0, 52, 32, 0, 0, 0, 0)
+    cases = [
+        (hw.TARGETS / "refused_static", "linked statically"),
+        (executable(folder / "narrow", header), "32-bit"),
+        (executable(folder / "arm", header[:4] + b"\x02" + header[5:18] + struct.pack("<H", 183) + bytes(60)),
+         "not an x86-64 program"),
+    ]
+    if hw.SANITIZERS == "none":
+        cases.append((hw.TARGETS / "refused_address", "AddressSanitizer"))
+    if shutil.which("musl-gcc"):
+        cases.append((compiled(folder, "small", compiler="musl-gcc"), "musl"))
+    for path, words in cases:
+        found = Examined(path)
+        found.need("problem", "program", words)
+        ended = hw.run([hw.HEAPWISE, "run", "-o", folder / "x.hpw", "--", path])
+        hw.need(ended.status == 125 and words in ended.errors, f"run, {path.name}: {ended}")
+
+
+@TESTS.test
+def program_with_rights(folder):
+    """A set-user-ID program is a problem for who is another user, and none for that user"""
+    if os.geteuid():
+        raise hw.Skip("only root can make one")
+    folder.chmod(0o755)
+    path = Path(shutil.copy(ONE_BLOCK, folder / "other"))
+    os.chown(path, 65534, 65534)
+    path.chmod(0o4755)
+    Examined(path).need("problem", "program", "set-user-ID")
+    os.chown(path, 0, 0)
+    path.chmod(0o4755)
+    Examined(path).need("ok", "program")
+
+
+@TESTS.test
+def program_own_malloc(folder):
+    """A program that defines malloc itself: found before it is run"""
+    Examined(hw.TARGETS / "own_malloc").need("problem", "own-malloc")
+    Examined(ONE_BLOCK).need_none("own-malloc")
+
+
+@TESTS.test
+def scripts(folder):
+    """A script is as its interpreter: named, refused for it, and missed if it is not there"""
+    good = executable(folder / "good", f"#!{ONE_BLOCK}\n".encode())
+    Examined(good).need("ok", "program", "is a script", str(ONE_BLOCK))
+    static = executable(folder / "static", f"#! {hw.TARGETS / 'refused_static'} -x\n".encode())
+    Examined(static).need("problem", "program", "refused_static", "linked statically")
+    lost = executable(folder / "lost", b"#!/no/such/interpreter\n")
+    Examined(lost).need("problem", "program", "/no/such/interpreter", "first line")
+    bare = executable(folder / "bare", b"echo\n")
+    Examined(bare).need("note", "program", "/bin/sh")
+
+
+@TESTS.test
+def not_executable(folder):
+    """A file that may not be executed: what to type"""
+    (folder / "file").write_bytes(ONE_BLOCK.read_bytes())
+    (folder / "file").chmod(0o644)
+    Examined(folder / "file").need("problem", "program", f"chmod +x {folder / 'file'}")
+
+
+@TESTS.test
+def nothing_there(folder):
+    """What is not there is 3, wrong usage 2, each with a sentence"""
+    for subject in ("no-such-program", folder / "nowhere", "4194304"):
+        ended = doctor(subject)
+        hw.need(ended.status == 3 and str(subject) in ended.errors and not ended.text, f"{subject}: {ended}")
+    hw.need(doctor("a", "b").status == 2 and doctor("--wrong").status == 2, "usage")
+
+
+@TESTS.test
+def allocator(folder):
+    """A program linked to another allocator: named, and said to be recorded exactly"""
+    libraries = list(Path("/usr/lib/x86_64-linux-gnu").glob("libjemalloc.so.2"))
+    if not libraries:
+        raise hw.Skip("no jemalloc")
+    path = compiled(folder, "linked", "-Wl,--no-as-needed", str(libraries[0]))
+    Examined(path).need("ok", "allocator", "jemalloc", "exactly")
+
+
+# ---- names and lines
+
+
+def tool(*arguments):
+    made = hw.run(arguments)
+    hw.need(made.status == 0, f"{arguments}: {made}")
+
+
+@TESTS.test
+def debug_information(folder):
+    """Debug information: in the program, stripped, split off beside it, lost; names without lines"""
+    path = compiled(folder, "program", "-g")
+    Examined(path).need("ok", "debug-info", "its own debug information")
+    tool("objcopy", "--only-keep-debug", path, folder / "program.debug")
+    tool("strip", "--strip-debug", path)
+    Examined(path).need("problem", "debug-info", "no files and lines", "-g")
+    tool("strip", path)
+    Examined(path).need("problem", "debug-info", "only functions that it exports")
+    tool("objcopy", f"--add-gnu-debuglink={folder / 'program.debug'}", path)
+    Examined(path).need("ok", "debug-info", str(folder / "program.debug"))
+    (folder / "program.debug").unlink()
+    Examined(path).need("problem", "debug-info", "split off into program.debug", "/usr/lib/debug/.build-id/")
+
+
+@TESTS.test
+def no_unwind_information(folder):
+    """A program without unwind information is noted: stacks are guessed"""
+    path = compiled(folder, "program", "-g", "-Wa,--noexecstack")
+    tool("objcopy", "--remove-section=.eh_frame", "--remove-section=.eh_frame_hdr", path)
+    Examined(path).need("note", "unwind-info", "guessed")
+    Examined(ONE_BLOCK).need_none("unwind-info")
+
+
+@TESTS.test
+def debug_package(folder):
+    """A program of a Debian package without debug information: the package that has it is named"""
+    if not shutil.which("dpkg-query"):
+        raise hw.Skip("no Debian system")
+    path = Path(hw.need_program("jq"))
+    found = Examined("jq").find("debug-info")[0]
+    hw.need(found["level"] == "ok" or "jq-dbgsym" in found["fix"], f"{found}")
+    hw.need(str(path) in found["what"], f"{found}")
+
+
+# ---- processes
+
+
+@contextmanager
+def process(arguments, **more):
+    """A program that has said its first line and waits for another."""
+    started = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               start_new_session=True, text=True, **more)
+    try:
+        yield started, started.stdout.readline()
+    finally:
+        started.kill()
+        started.communicate()
+
+
+WAITS = '$| = 1; print "$$\\n"; <STDIN>'
+
+
+@TESTS.test
+def process_not_recorded(folder):
+    """A process that runs unrecorded: with what to type instead"""
+    with process(["/usr/bin/perl", "-e", WAITS, "first", "second"], env=hw.clean_environment()) as (_, pid):
+        found = Examined(pid.strip())
+    hw.need(found.document["kind"] == "process", f"{found.document['kind']}")
+    found.need("problem", "recorded", f"heapwise run -- /usr/bin/perl -e {WAITS} first second")
+    found.need("ok", "program", "perl")
+
+
+@TESTS.test
+def process_recorded(folder):
+    """A process under recording is said to be recorded; one whose collector did not answer is not"""
+    with process([hw.HEAPWISE, "run", "-q", "-o", folder / "x.hpw", "--", "/usr/bin/perl", "-e", WAITS],
+                 env=hw.clean_environment()) as (_, pid):
+        Examined(pid.strip()).need("ok", "recorded")
+    library = hw.BUILD / "src/runtime/libheapwise-rt.so"
+    environment = hw.clean_environment(LD_PRELOAD=library, HEAPWISE_SESSION=folder / "nowhere")
+    with process(["/usr/bin/perl", "-e", WAITS], env=environment) as (_, pid):
+        Examined(pid.strip()).need("problem", "recorded", "no collector answered")
+
+
+@TESTS.test
+def process_static(folder):
+    """A process that could not load the library although it was asked to"""
+    path = compiled(folder, "quiet", "-static")
+    path.with_suffix(".c").write_text(
+        '#include <stdio.h>\nint main(void) { puts("here"); fflush(stdout); return getchar(); }\n')
+    tool("gcc", "-static", path.with_suffix(".c"), "-o", path)
+    library = hw.BUILD / "src/runtime/libheapwise-rt.so"
+    with process([path], env=hw.clean_environment(LD_PRELOAD=library)) as (started, _):
+        found = Examined(str(started.pid))
+    found.need("problem", "recorded", "does not have it")
+    found.need("problem", "program", "linked statically")
+
+
+@TESTS.test
+def process_replaced(folder):
+    """A process whose program file has been replaced since it was started"""
+    path = Path(shutil.copy("/usr/bin/perl", folder / "perl"))
+    with process([path, "-e", WAITS], env=hw.clean_environment()) as (_, pid):
+        path.unlink()
+        Examined(pid.strip()).need("note", "program", "replaced or removed")
+
+
+@TESTS.test
+def documented(_):
+    """Every id is in docs/schema/doctor-1.md"""
+    text = (hw.SOURCE / "docs/schema/doctor-1.md").read_text()
+    used = set()
+    for path in (hw.SOURCE / "src/cli").glob("doctor_*.c"):
+        used |= set(re.findall(r'(?:FINDING_\w+|lack),\s*"([a-z-]+)"', path.read_text()))
+        used |= set(re.findall(r'FINDING_NOTE,\s*"([a-z-]+)"', path.read_text()))
+    hw.need(len(used) > 15, f"found only {used}")
+    missing = [name for name in used if f"`{name}`" not in text]
+    hw.need(not missing, f"not documented: {missing}")
+
+
+if __name__ == "__main__":
+    TESTS.main()

@@ -1,0 +1,129 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The modes that keep less than every event, held against exact recordings of the same program."""
+
+import struct
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+import hw
+
+# Whose calls do not depend on how threads run: each recording of them has the same figures.
+SAME_EACH_TIME = (
+    "aligned calloc deep end_abort end_sigkill failed live_static malloc_free names new_forms "
+    "peak_middle peak_realloc peak_twice realloc realloc_moved sizes_large temporary zero_sizes"
+).split()
+EVENTS, SITE_STATS = 5, 7  # types of chunks
+VIEWS = ("summary", "sites", "never-freed", "peak", "temporary", "sizes", "threads")
+# Of one run, not of the program.
+OF_THE_RUN = {
+    "target": {"pid", "ppid", "wall_start_ns"},
+    "recording": {"file", "mode", "duration_ns", "longest_wait_ns", "wait_ns"},
+    "totals": {"peak_time_ns"},
+    "threads": {"tid", "name", "ended", "first_ns", "last_ns"},
+}
+
+
+def without(found, names):
+    return {key: value for key, value in found.items() if key not in names}
+
+
+def without_addresses(found):
+    """Where code was loaded is another place each time."""
+    if isinstance(found, dict):
+        return {key: without_addresses(value) for key, value in found.items() if key != "address"}
+    return [without_addresses(value) for value in found] if isinstance(found, list) else found
+
+
+def first_difference(a, b, way=""):
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in sorted(a.keys() | b.keys()):
+            if a.get(key) != b.get(key):
+                return first_difference(a.get(key), b.get(key), f"{way}.{key}")
+    if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        for i, pair in enumerate(zip(a, b)):
+            if pair[0] != pair[1]:
+                return first_difference(*pair, f"{way}[{i}]")
+    return f"{way}: {hw.shorten(repr(a))} and {hw.shorten(repr(b))}"
+
+
+def figures(recording, view):
+    """All that a report says of the program, however its run went."""
+    found = without_addresses(hw.report(recording, "--view", view, "--all-frames"))
+    for part, names in OF_THE_RUN.items():
+        if isinstance(found.get(part), dict):
+            found[part] = without(found[part], names)
+        elif part in found:
+            found[part] = sorted(repr(without(row, names)) for row in found[part])
+    # A moment in time.
+    found["verdict"] = [line for line in found.get("verdict", []) if not line.startswith("Peak ")]
+    return found
+
+
+def check_same_figures(program, folder):
+    """What the collector sums up by itself is what it sums up for the footer of an exact recording."""
+    reports = {}
+    for mode in ("exact", "aggregate"):
+        recording = Path(folder) / f"{mode}.hpw"
+        hw.record([program], recording, options=("-q", "--mode", mode))
+        reports[mode] = {view: figures(recording, view) for view in VIEWS}
+        said = hw.report(recording)["recording"]["mode"]
+        hw.need(said == mode, f"its mode is said to be {said}")
+    for view in VIEWS:
+        hw.need(reports["exact"][view] == reports["aggregate"][view],
+                f"{view} differs: " + first_difference(reports["exact"][view], reports["aggregate"][view]))
+    hw.need(reports["exact"]["summary"]["totals"]["allocations"] > 0, "nothing was recorded")
+
+
+def chunks(recording):
+    """Type and place of each chunk of a file, in order (src/format/FORMAT.md)."""
+    data = Path(recording).read_bytes()
+    found, at = [], 32
+    while data[at:at + 4] == b"hwck":
+        kind, _, stored = struct.unpack_from("<HHI", data, at + 4)
+        found.append((kind, at))
+        at += 32 + stored
+    hw.need(data[at + 16:] == b"HWINDEX\0", "the file does not end in its trailer")
+    return found
+
+
+def check_bounded(folder):
+    """Millions of events, and no chunk of them."""
+    recording = Path(folder) / "laps.hpw"
+    hw.record([hw.TARGETS / "ring_laps-O2"], recording, options=("-q", "--mode=aggregate"))
+    hw.need(EVENTS not in dict(chunks(recording)), "there are events in it")
+    hw.need(hw.report(recording)["recording"]["events"] > 1_000_000, "too few for a test")
+    hw.need(recording.stat().st_size < 16384, f"{recording.stat().st_size} bytes")
+
+
+def check_cut(folder):
+    """Without its end an aggregate recording has no figures; it says so instead of zeros."""
+    recording = Path(folder) / "cut.hpw"
+    hw.record([hw.TARGETS / "malloc_free-O2"], recording, options=("-q", "--mode=aggregate"))
+    recording.write_bytes(recording.read_bytes()[:dict(chunks(recording))[SITE_STATS]])
+    ended = hw.run([hw.HEAPWISE, "report", recording])
+    hw.need("holds no events" in ended.errors, f"nothing is said: {ended}")
+
+
+def check_wrong(folder):
+    for words in (["--mode", "exakt"], ["--mode="]):
+        ended = hw.record(["true"], Path(folder) / "x.hpw", options=words)
+        hw.need(ended.status == 125 and "--mode is" in ended.errors, str(ended))
+
+
+def main():
+    tests = hw.Tests()
+    for name in SAME_EACH_TIME:
+        program = hw.TARGETS / f"{name}-O2"
+        tests.add(f"aggregate has the figures of exact: {name}",
+                  lambda folder, program=program: check_same_figures(program, folder))
+    tests.add("aggregate keeps no events", check_bounded)
+    tests.add("an aggregate recording that is cut says what is missing", check_cut)
+    tests.add("a mode that does not exist is refused", check_wrong)
+    tests.main()
+
+
+if __name__ == "__main__":
+    main()
