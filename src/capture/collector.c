@@ -131,17 +131,27 @@ static void on_closed(struct collector *c)
 	}
 }
 
-static void on_end(struct collector *c, struct subject *s)
+static struct collector_ended ending(const struct subject *s)
 {
 	uint32_t value;
 	enum hpw_exit_kind kind = subject_ending(s, &value);
+	return (struct collector_ended){kind, value};
+}
+
+static void on_end(struct collector *c, struct subject *s)
+{
+	const struct collector_ended ended = ending(s);
 	if (s->is_root) { /* how, is the launcher's to say: see root_finish() */
 		if (!c->root_gone_ns)
 			c->root_gone_ns = clock_pair_now().ns;
+		if (c->start->control < 0) { /* nobody else will */
+			c->ended = ended;
+			c->have_ended = true;
+		}
 		epoll_ctl(c->epoll, EPOLL_CTL_DEL, s->pidfd, NULL);
 		return;
 	}
-	finish(c, s, kind, value);
+	finish(c, s, ended.kind, ended.value);
 	drop(c, s);
 }
 
@@ -370,7 +380,8 @@ static void root_finish(struct collector *c)
 	c->roll.end.living = living(c);
 	if (!c->roll.end.stays)
 		session_remove(&c->start->session);
-	roll_tell(&c->roll, c->start->control);
+	if (c->start->control >= 0)
+		roll_tell(&c->roll, c->start->control);
 	c->told = true;
 }
 
@@ -388,8 +399,11 @@ static bool collector_init(struct collector *c, struct collector_start *start)
 	if (!closings_init(&c->closings) || !c->subjects || c->epoll < 0)
 		return false;
 	watch(c, start->session.socket, &start->session);
-	watch(c, start->control, &start->control);
 	watch(c, c->closings.wake, &c->closings);
+	if (start->control >= 0)
+		watch(c, start->control, &start->control);
+	else
+		c->launcher_gone = true;
 	if (!add(c, start->root)) /* it has ended already */
 		c->root_gone_ns = clock_pair_now().ns;
 	return true;
@@ -408,7 +422,8 @@ static void collector_deinit(struct collector *c)
 		unlink(c->start->file_now);
 	if (c->epoll >= 0)
 		close(c->epoll);
-	close(c->start->control);
+	if (c->start->control >= 0)
+		close(c->start->control);
 }
 
 int collector_run(struct collector_start *start)
@@ -417,6 +432,10 @@ int collector_run(struct collector_start *start)
 	if (!c)
 		return EXIT_FAILURE;
 	bool ok = collector_init(c, start);
+	if (ok && start->first) {
+		on_hello(c, start->first);
+		start->on_first(c->roll.end.message);
+	}
 	while (ok && !c->told) {
 		nap(c);
 		drain(c);

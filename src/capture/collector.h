@@ -49,7 +49,7 @@ struct collector_end {
 
 struct collector_start {
 	struct session session; /* taken over: removed at the end */
-	int control;            /* taken over; SOCK_SEQPACKET to the launcher */
+	int control;            /* taken over; SOCK_SEQPACKET to the launcher; -1: there is none */
 	pid_t launcher;         /* the parent process, while it lives */
 	pid_t root;             /* the program that the launcher starts */
 	int file;               /* for root's first image; taken over */
@@ -58,6 +58,10 @@ struct collector_start {
 	const char *children;   /* COLLECTOR_CHILDREN_*, or a glob(7) of programs' base names */
 	struct mode mode;       /* of all recordings */
 	struct clock_pair began;
+	/* Without a launcher: root, which has said hello already, and who is told how that went
+	 * (an empty message: well). Else NULL. */
+	struct session_caller *first;
+	void (*on_first)(const char *message);
 };
 
 #define COLLECTOR_CHILDREN_NO "no"

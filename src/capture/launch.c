@@ -7,7 +7,9 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "capture/apart.h"
 #include "capture/collector.h"
+#include "capture/recording_file.h"
 #include "capture/session.h"
 #include "process/living.h"
 
@@ -27,9 +29,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ALIENS_MAX 16
-#define ALIEN_LAST 255
-
 struct launcher {
 	const struct launch_options *options;
 	struct session session;
@@ -41,12 +40,8 @@ struct launcher {
 	int go;     /* write end: one byte lets the target go */
 	int failed; /* read end: errno if exec failed */
 	int control;
-	int file;
-	char *file_name; /* of the recording */
-	char *file_now;  /* as it is called until the program has started: another if it replaces */
-	int alien[ALIENS_MAX]; /* descriptors of libraries that somebody preloads into this process
-				*/
-	size_t aliens;
+	struct recording_file file;
+	struct apart apart;
 };
 
 /* The target's environment: ours, with the runtime in front of LD_PRELOAD and the session's name.
@@ -143,164 +138,27 @@ static struct error *target_fork(struct launcher *l)
 	return l->target < 0 ? error_errno(ERROR_ENVIRONMENT, why, "can't start a process") : NULL;
 }
 
-static struct error *file_name_make(struct launcher *l)
-{
-	const char *pattern = l->options->file ? l->options->file : "heapwise.%n.%p.hpw";
-	const char *name = strrchr(l->options->argv[0], '/');
-	name = name ? name + 1 : l->options->argv[0];
-	char host[256] = "localhost";
-	gethostname(host, sizeof(host) - 1);
-	struct text t;
-	text_init(&t);
-	if (*pattern != '/') {
-		_cleanup_free_ char *folder = getcwd(NULL, 0);
-		if (!folder) {
-			text_deinit(&t);
-			return error_errno(
-				ERROR_ENVIRONMENT, errno, "can't tell the current folder");
-		}
-		text_printf(&t, "%s/", strcmp(folder, "/") ? folder : "");
-	}
-	for (const char *p = pattern; *p; p++) {
-		if (*p != '%') {
-			text_add_char(&t, *p);
-			continue;
-		}
-		p++;
-		if (*p == 'p')
-			text_printf(&t, "%d", (int)l->target);
-		else if (*p == 'n')
-			text_add(&t, name);
-		else if (*p == 'h')
-			text_add(&t, host);
-		else if (*p == '%')
-			text_add_char(&t, '%');
-		else {
-			text_deinit(&t);
-			return error_create(ERROR_USAGE,
-				"-o %s: unknown %%%c; there are %%n (program), %%p (PID), %%h "
-				"(host) and %%%%",
-				pattern, *p ? *p : ' ');
-		}
-	}
-	l->file_name = text_steal(&t);
-	return l->file_name ? NULL : error_no_memory();
-}
-
-/* What is to be replaced stays as it is until the program has started. */
-static struct error *file_open_beside(struct launcher *l)
-{
-	int folder = (int)(strrchr(l->file_name, '/') - l->file_name);
-	if (asprintf(&l->file_now, "%.*s/.heapwise-XXXXXX", folder, l->file_name) < 0) {
-		l->file_now = NULL;
-		return error_no_memory();
-	}
-	l->file = mkostemp(l->file_now, O_CLOEXEC);
-	return l->file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't replace %s", l->file_name)
-			   : NULL;
-}
-
 static struct error *file_open(struct launcher *l)
 {
-	struct error *error = file_name_make(l);
-	if (error)
-		return error;
-	struct stat st;
-	bool exists = !lstat(l->file_name, &st);
-	if (exists && !S_ISREG(st.st_mode))
-		return error_create(ERROR_ENVIRONMENT,
-			"%s is not a regular file and can't be a recording; -o FILE takes another "
-			"name",
-			l->file_name);
-	if (exists && l->options->overwrite)
-		return file_open_beside(l);
-	l->file_now = strdup(l->file_name);
-	if (!l->file_now)
-		return error_no_memory();
-	l->file = open(l->file_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (l->file < 0 && errno == EEXIST)
-		return error_create(ERROR_ENVIRONMENT,
-			"%s exists already; -f replaces it, -o FILE takes another name",
-			l->file_name);
-	if (l->file < 0)
-		return error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", l->file_name);
-	return NULL;
+	const struct recording_name name = {.pattern = l->options->file,
+		.program = l->options->argv[0],
+		.pid = l->target,
+		.overwrite = l->options->overwrite};
+	return recording_file_open(&name, &l->file);
 }
 
-/* The program's limits are not the collector's: as far up as we may. */
-static void limits_raise(void)
-{
-	static const int limits[] = {
-		RLIMIT_FSIZE, RLIMIT_CPU, RLIMIT_AS, RLIMIT_DATA, RLIMIT_RSS, RLIMIT_NOFILE};
-	static const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
-	for (unsigned i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
-		struct rlimit limit;
-		if (!setrlimit(limits[i], &none) || getrlimit(limits[i], &limit))
-			continue;
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(limits[i], &limit);
-	}
-}
-
-static int compare_ints(const void *a, const void *b)
-{
-	return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
-}
-
-/*
- * What is closed on exec and open before we have opened anything is a library's, which will go on
- * to use it (libunwind, which tcmalloc brings, has a pipe); what was inherited never is.
- */
-static void note_aliens(struct launcher *l)
-{
-	for (int fd = 3; fd <= ALIEN_LAST && l->aliens < ALIENS_MAX; fd++) {
-		int flags = fcntl(fd, F_GETFD);
-		if (flags >= 0 && flags & FD_CLOEXEC)
-			l->alien[l->aliens++] = fd;
-	}
-}
-
-/* Whoever waits for the end of some pipe must not wait for us. */
-static void close_others(int *kept, size_t count)
-{
-	qsort(kept, count, sizeof(*kept), compare_ints);
-	for (size_t i = 1; i < count; i++) {
-		if (kept[i] > kept[i - 1] + 1)
-			close_range((unsigned)kept[i - 1] + 1, (unsigned)kept[i] - 1, 0);
-	}
-}
-
-/* The collector: away from the terminal, its signals and the caller's folder. Open are /dev/null,
- * the control socket, the recording, and the session's socket and lock: whatever else was inherited
- * is not. */
 static int collector_main(struct launcher *l, int control)
 {
-	setsid();
-	prctl(PR_SET_NAME, "heapwise-collect");
-	limits_raise();
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	for (int fd = 0; null >= 0 && fd < 3; fd++)
-		dup2(null, fd);
-	int kept[6 + ALIENS_MAX] = {
-		2, control, l->file, l->session.socket, l->session.lock, INT_MAX};
-	memcpy(kept + 6, l->alien, l->aliens * sizeof(*kept));
-	close_others(kept, 6 + l->aliens);
-	(void)!chdir("/");
-	signal(SIGCHLD, SIG_DFL);
-	static const int deaf[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGPIPE, SIGXFSZ,
-		SIGXCPU, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF};
-	for (unsigned i = 0; i < sizeof(deaf) / sizeof(deaf[0]); i++)
-		signal(deaf[i], SIG_IGN);
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	const int kept[] = {control, l->file.fd, l->session.socket, l->session.lock};
+	apart_go(&l->apart, kept, 4);
+	apart_close_streams(3);
 	struct collector_start start = {.session = l->session,
 		.control = control,
 		.launcher = l->self,
 		.root = l->target,
-		.file = l->file,
-		.file_name = l->file_name,
-		.file_now = l->file_now,
+		.file = l->file.fd,
+		.file_name = l->file.name,
+		.file_now = l->file.now,
 		.children = l->options->children,
 		.mode = l->options->mode,
 		.began = l->began};
@@ -446,13 +304,8 @@ static struct error *give_up(struct launcher *l, struct error *error)
 		close(l->go); /* the target sees the end of the pipe and leaves */
 	if (l->target > 0)
 		waitpid(l->target, NULL, 0);
-	if (l->file >= 0) {
-		close(l->file);
-		unlink(l->file_now);
-	}
+	recording_file_discard(&l->file);
 	session_remove(&l->session);
-	free(l->file_now);
-	free(l->file_name);
 	return error;
 }
 
@@ -463,18 +316,7 @@ uint64_t launch_shared_bytes(void)
 
 struct error *launch_limits_check(void)
 {
-	static const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
-	struct rlimit limit;
-	if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_max >= HW_SHM_BYTES)
-		return NULL;
-	if (!setrlimit(RLIMIT_FSIZE, &none)) {
-		setrlimit(RLIMIT_FSIZE, &limit); /* the program's stays; the collector may */
-		return NULL;
-	}
-	return error_create(ERROR_ENVIRONMENT,
-		"the hard limit of file sizes (ulimit -H -f) is %llu KiB, and recording needs %llu "
-		"MiB of shared memory; raise it, or set the soft limit alone (ulimit -S -f)",
-		(unsigned long long)limit.rlim_max >> 10, (unsigned long long)HW_SHM_BYTES >> 20);
+	return apart_check_limits();
 }
 
 struct error *launch(const struct launch_options *options, struct launch_result *ret)
@@ -485,8 +327,8 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 		.go = -1,
 		.failed = -1,
 		.control = -1,
-		.file = -1};
-	note_aliens(&l);
+		.file = {.fd = -1}};
+	apart_note(&l.apart);
 	memset(ret, 0, sizeof(*ret));
 	ret->sampled = options->mode.sample_bytes;
 	sigset_t watched;
@@ -495,10 +337,10 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 		return error;
 	files_raise(&l);
 	watch_signals(&l, &watched);
-	if ((error = session_create(&l.session)) || (error = target_fork(&l)) ||
+	if ((error = session_create(NULL, &l.session)) || (error = target_fork(&l)) ||
 		(error = file_open(&l)) || (error = collector_fork(&l)))
 		return give_up(&l, error);
-	close(l.file);
+	close(l.file.fd);
 	close(l.session.socket);
 	l.session.socket = -1;
 	(void)!write(l.go, "", 1);
@@ -511,9 +353,9 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 	collect(&l, ret->status, ret);
 	close(l.control);
 	if (ret->exec_errno && ret->collector != LAUNCH_COLLECTOR_TOLD)
-		unlink(l.file_now);
-	free(l.file_now);
-	ret->file = l.file_name;
+		unlink(l.file.now);
+	ret->file = steal_ptr(l.file.name);
+	recording_file_deinit(&l.file);
 	/* What came too late to be passed on was meant for the program, not for us. */
 	const struct timespec none = {0, 0};
 	while (sigtimedwait(&watched, NULL, &none) > 0)

@@ -294,9 +294,9 @@ static uint64_t on_run(void *context, uint32_t thread, struct merge_run *run)
 }
 
 /* The memory that both sides share: sparse, so that its size is a promise, not a cost. */
-static struct error *rings_create(struct recorder *r)
+static struct error *rings_create(struct recorder *r, const char *name)
 {
-	r->memory = memfd_create("heapwise-rings", MFD_CLOEXEC);
+	r->memory = memfd_create(name, MFD_CLOEXEC);
 	if (r->memory < 0 || ftruncate(r->memory, (off_t)HW_SHM_BYTES))
 		return error_errno(
 			ERROR_ENVIRONMENT, errno, "can't create shared memory for the rings");
@@ -321,7 +321,7 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 	struct error *error = writer_open(&r->writer, start->file, start->file_name);
 	if (error)
 		return error;
-	error = rings_create(r);
+	error = rings_create(r, start->memory_name ? start->memory_name : "heapwise");
 	if (error)
 		return error;
 	/* Not calloc: that would touch all of it once such a piece was freed before. */
@@ -382,8 +382,11 @@ void recorder_destroy(struct recorder *recorder)
 {
 	if (!recorder)
 		return;
-	if (recorder->shm)
+	if (recorder->shm) {
+		/* A child of the process may hold on to one page: the others are let go. */
+		madvise(recorder->shm, HW_SHM_BYTES, MADV_REMOVE);
 		munmap(recorder->shm, HW_SHM_BYTES);
+	}
 	if (recorder->memory >= 0)
 		close(recorder->memory);
 	writer_close(&recorder->writer);

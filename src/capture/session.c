@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,17 +93,30 @@ static struct error *session_listen(struct session *s)
 	return NULL;
 }
 
-struct error *session_create(struct session *ret)
+/* The places for a session's folder, best first; the last is the caller's. */
+static const char *place(int i, const char *last)
+{
+	static const char *const usual[] = {"/tmp", "/dev/shm", "/run", "/var/tmp"};
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	if (i == 0)
+		return runtime && *runtime == '/' ? runtime : usual[0];
+	return i <= 4 ? usual[i - 1] : i == 5 ? last : NULL;
+}
+
+struct error *session_create(const char *file, struct session *ret)
 {
 	struct session s = {.socket = -1, .lock = -1};
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	if (!runtime || *runtime != '/' || !folder_make(&s, runtime)) {
-		runtime = "/tmp";
-		if (!folder_make(&s, runtime))
-			return error_errno(ERROR_ENVIRONMENT, errno,
-				"can't create a folder for the session's socket in /tmp");
-	}
-	reap_all(runtime);
+	char last[PATH_MAX] = "";
+	if (file)
+		snprintf(last, sizeof(last), "%.*s", (int)(strrchr(file, '/') - file), file);
+	const char *parent;
+	int i = 0, why = 0;
+	for (; (parent = place(i, last)) && (!*parent || !folder_make(&s, parent)); i++)
+		why = i == 1 ? errno : why;
+	if (!parent)
+		return error_errno(ERROR_ENVIRONMENT, why,
+			"can't create a folder for the session's socket in /tmp");
+	reap_all(parent);
 	struct error *error = session_listen(&s);
 	if (error) {
 		session_remove(&s);
@@ -130,11 +144,17 @@ void session_remove(struct session *session)
 	session_leave(session);
 }
 
-bool session_accept(const struct session *session, struct session_caller *ret)
+void session_mapping(const char *path, char ret[static HW_SESSION_BYTES])
 {
-	_cleanup_close_ int connection = accept4(session->socket, NULL, NULL, SOCK_CLOEXEC);
-	if (connection < 0)
-		return false;
+	const char *end = strrchr(path, '/'), *start = end ? end : path;
+	while (start > path && start[-1] != '/')
+		start--;
+	snprintf(ret, HW_SESSION_BYTES, "%.*s", end ? (int)(end - start) : 0, start);
+}
+
+bool session_take(int taken, struct session_caller *ret)
+{
+	_cleanup_close_ int connection = taken;
 	struct ucred peer;
 	socklen_t bytes = sizeof(peer);
 	if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) ||
@@ -147,8 +167,17 @@ bool session_accept(const struct session *session, struct session_caller *ret)
 	if (recv(connection, &hello, sizeof(hello), MSG_DONTWAIT) != (ssize_t)sizeof(hello) ||
 		hello.magic != HW_HELLO_MAGIC || hello.version != HW_SHM_VERSION)
 		return false;
-	*ret = (struct session_caller){connection, peer.pid, hello};
+	*ret = (struct session_caller){connection, peer.pid, NULL, hello};
 	connection = -1;
+	return true;
+}
+
+bool session_accept(const struct session *session, struct session_caller *ret)
+{
+	int connection = accept4(session->socket, NULL, NULL, SOCK_CLOEXEC);
+	if (connection < 0 || !session_take(connection, ret))
+		return false;
+	ret->session = session->path;
 	return true;
 }
 
@@ -156,7 +185,9 @@ bool session_answer(struct session_caller *caller, int memory)
 {
 	if (caller->connection < 0)
 		return false;
-	struct hw_welcome welcome = {HW_HELLO_MAGIC, HW_SHM_VERSION, memory >= 0, 0};
+	struct hw_welcome welcome = {HW_HELLO_MAGIC, HW_SHM_VERSION, memory >= 0, ""};
+	if (caller->session)
+		snprintf(welcome.session, sizeof(welcome.session), "%s", caller->session);
 	struct iovec part = {&welcome, sizeof(welcome)};
 	union {
 		struct cmsghdr header;

@@ -18,14 +18,15 @@
 #include <sys/types.h>
 
 struct session {
-	char folder[64];
-	char path[80]; /* the socket; what HEAPWISE_SESSION says */
+	char folder[HW_SESSION_BYTES - 8];
+	char path[HW_SESSION_BYTES]; /* the socket; what HEAPWISE_SESSION says */
 	int socket;
 	int lock; /* the folder, open and locked */
 };
 
-/* In $XDG_RUNTIME_DIR if that is usable, else in /tmp. */
-struct error *session_create(struct session *ret);
+/* In $XDG_RUNTIME_DIR if that is usable, else in /tmp, else in the folder of `file`, an absolute
+ * name (NULL: nowhere else). */
+struct error *session_create(const char *file, struct session *ret) must_check_;
 
 /* Closes both descriptors and leaves the folder to the other process that has them. */
 void session_leave(struct session *session);
@@ -33,12 +34,22 @@ void session_leave(struct session *session);
 /* Removes the socket and the folder and closes; nothing, if that has been done. */
 void session_remove(struct session *session);
 
+/*
+ * What the shared memory of this session's processes is called: the folder's name. A child that has
+ * been forked and has done nothing yet is known by a page of it in its memory map.
+ */
+void session_mapping(const char *path, char ret[static HW_SESSION_BYTES]);
+
 /* A process that says hello. */
 struct session_caller {
 	int connection;
-	pid_t pid; /* as this side sees it */
+	pid_t pid;           /* as this side sees it */
+	const char *session; /* what the answer names; borrowed */
 	struct hw_hello hello;
 };
+
+/* Takes the caller at the other end of `connection`, which is taken over; false: none of ours. */
+bool session_take(int connection, struct session_caller *ret);
 
 /* Takes the next caller; false: there is none, or it was not one of ours (and is gone already). */
 bool session_accept(const struct session *session, struct session_caller *ret);

@@ -135,7 +135,10 @@ int subject_file_create(struct subject *subject, const char *root_file)
 struct error *subject_record(struct subject *subject, struct session_caller *caller,
 	const struct mode *mode, uint64_t tsc_hz, int file)
 {
-	const struct recorder_start start = {.pid = caller->pid,
+	char memory_name[HW_SESSION_BYTES];
+	session_mapping(caller->session ? caller->session : "", memory_name);
+	const struct recorder_start start = {.memory_name = memory_name,
+		.pid = caller->pid,
 		.target_pid = caller->hello.pid,
 		.ppid = caller->hello.ppid,
 		.forked = caller->hello.reason == HW_HELLO_FORK,

@@ -2,6 +2,7 @@
 #include "capture/survivors.h"
 
 #include "base/cleanup.h"
+#include "capture/session.h"
 #include "format/shm.h"
 
 #include <dirent.h>
@@ -14,7 +15,13 @@
 
 #define WINDOW (64u << 10)
 
-/* Looks for `needle`, its final NUL included, through a window that moves on by less than its size.
+/* What a process of the session is known by. */
+struct marks {
+	char variable[256]; /* in its environment; the NUL belongs to it */
+	char mapping[256];  /* in its memory map: from its own recording or one of a parent */
+};
+
+/* Looks for `needle` through a window that moves on by less than its size.
  */
 static bool file_has(int fd, const char *needle, size_t bytes, char *window)
 {
@@ -30,28 +37,37 @@ static bool file_has(int fd, const char *needle, size_t bytes, char *window)
 	return false;
 }
 
-static bool is_survivor(int proc, const char *name, const char *needle, size_t bytes, char *window)
+static bool has(
+	int proc, const char *pid, const char *file, const char *needle, size_t bytes, char *window)
 {
 	char path[300];
-	snprintf(path, sizeof(path), "%.255s/environ", name);
+	snprintf(path, sizeof(path), "%.255s/%s", pid, file);
 	_cleanup_close_ int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
 	return fd >= 0 && file_has(fd, needle, bytes, window);
+}
+
+static bool is_survivor(int proc, const char *pid, const struct marks *m, char *window)
+{
+	return has(proc, pid, "environ", m->variable, strlen(m->variable) + 1, window) ||
+	       has(proc, pid, "maps", m->mapping, strlen(m->mapping), window);
 }
 
 void survivors_each(
 	const char *session_path, void (*found)(void *context, pid_t pid), void *context)
 {
-	char needle[256];
-	int n = snprintf(needle, sizeof(needle), HW_SESSION_ENV "=%s", session_path);
+	struct marks marks;
+	char mapping[HW_SESSION_BYTES];
+	session_mapping(session_path, mapping);
+	snprintf(marks.variable, sizeof(marks.variable), HW_SESSION_ENV "=%s", session_path);
+	snprintf(marks.mapping, sizeof(marks.mapping), "/memfd:%s (", mapping);
 	_cleanup_free_ char *window = malloc(WINDOW);
-	DIR *proc = n > 0 && (size_t)n < sizeof(needle) && window ? opendir("/proc") : NULL;
+	DIR *proc = window ? opendir("/proc") : NULL;
 	if (!proc)
 		return;
 	for (struct dirent *entry; (entry = readdir(proc));) {
 		char *end;
 		long pid = strtol(entry->d_name, &end, 10);
-		if (pid > 0 && !*end &&
-			is_survivor(dirfd(proc), entry->d_name, needle, (size_t)n + 1, window))
+		if (pid > 0 && !*end && is_survivor(dirfd(proc), entry->d_name, &marks, window))
 			found(context, (pid_t)pid);
 	}
 	closedir(proc);

@@ -10,7 +10,8 @@
 
 /*
  * Calls found(context, pid) for each living process whose environment, as it was when its program
- * started, names this session's socket. Processes of others that may not be looked at are passed
+ * started, names this session's socket, or whose memory map has a page of its rings (of its own or
+ * of a parent's). Processes of others that may not be looked at are passed
  * over.
  */
 void survivors_each(

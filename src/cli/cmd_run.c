@@ -15,109 +15,34 @@
 #include "base/text.h"
 #include "capture/launch.h"
 #include "cli/message.h"
-#include "cli/options.h"
+#include "cli/recording_options.h"
 #include "cli/runtime_find.h"
 #include "process/program.h"
 
 /* As env(1): our own failures leave the program's range of statuses alone. */
 enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
-enum { OPT_CHILDREN = 256, OPT_MODE, OPT_SEED };
+static const struct option_spec option_specs[] = {RECORDING_OPTIONS, {0}};
 
-static const struct option_spec option_specs[] = {
-	{'o', "output", "FILE",
-		"the recording (default: heapwise.%n.%p.hpw); %n program, %p PID, %h host"},
-	{'f', "force", NULL, "replace FILE if it exists"},
-	{OPT_CHILDREN, "children", "WHICH",
-		"other processes to record: all (default), no, or a pattern of program names"},
-	{OPT_MODE, "mode", "MODE",
-		"exact (default): every event; aggregate: its sums alone, in a small file; "
-		"sample[:BYTES]: one block about every BYTES (default 512K), estimates"},
-	{OPT_SEED, "seed", "N", "the chance of --mode sample: the same N takes the same samples"},
-	{'q', "quiet", NULL, "no summary at the end"},
-	{0},
-};
-
-struct request {
-	struct launch_options launch;
-	bool quiet;
-};
-
-#define SAMPLE_BYTES_MAX (64ull << 30)
-
-/* "524288", "512K", "3M", "1G"; false: it is none of these. Never 0. */
-static bool size_parse(const char *text, uint64_t *ret)
+static int parse(
+	const struct command *command, int argc, char **argv, struct recording_options *ret)
 {
-	char *end;
-	errno = 0;
-	unsigned long long value = strtoull(text, &end, 10);
-	if (*text < '0' || *text > '9' || errno || !value)
-		return false;
-	static const char units[] = "KMG";
-	const char *unit = *end ? strchr(units, *end) : NULL;
-	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-	if ((*end && (!unit || end[1])) || value > UINT64_MAX >> shift)
-		return false;
-	*ret = (uint64_t)value << shift;
-	return true;
-}
-
-/* False: said what is wrong. */
-static bool mode_parse(const struct command *command, const char *text, struct mode *ret)
-{
-	ret->sample_bytes = 0;
-	if (!strcmp(text, "exact")) {
-		ret->kind = MODE_EXACT;
-	} else if (!strcmp(text, "aggregate")) {
-		ret->kind = MODE_AGGREGATE;
-	} else if (!strcmp(text, "sample")) {
-		ret->kind = MODE_SAMPLE;
-		ret->sample_bytes = MODE_SAMPLE_BYTES;
-	} else if (!strncmp(text, "sample:", 7) && size_parse(text + 7, &ret->sample_bytes) &&
-		   ret->sample_bytes <= SAMPLE_BYTES_MAX) {
-		ret->kind = MODE_SAMPLE;
-	} else {
-		options_wrong(command,
-			"--mode is exact, aggregate, sample or sample:BYTES (1 to 64G), not '%s'",
-			text);
-		return false;
-	}
-	return true;
-}
-
-static int parse(const struct command *command, int argc, char **argv, struct request *ret)
-{
+	if (!recording_options_from_environment(ret))
+		return EXIT_OURS;
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	int id;
-	while ((id = options_next(&options)) > 0) {
-		switch (id) {
-		case 'o':
-			ret->launch.file = options.argument;
-			break;
-		case 'f':
-			ret->launch.overwrite = true;
-			break;
-		case OPT_CHILDREN:
-			ret->launch.children = options.argument;
-			break;
-		case OPT_MODE:
-			if (!mode_parse(command, options.argument, &ret->launch.mode))
-				return EXIT_OURS;
-			break;
-		case OPT_SEED:
-			if (!options_number(
-				    &options, options.argument, "seed", &ret->launch.mode.seed))
-				return EXIT_OURS;
-			break;
-		case 'q':
-			ret->quiet = true;
-			break;
-		}
-	}
+	while ((id = options_next(&options)) > 0)
+		recording_options_take(ret, id, options.argument);
 	if (id < 0)
 		return options.exit_code ? EXIT_OURS : 0;
 	if (options.operand >= argc) {
 		options_wrong(command, "a program is missing");
+		return EXIT_OURS;
+	}
+	struct error *error = recording_options_check(ret);
+	if (error) {
+		options_wrong(command, "%s", error->message);
+		error_destroy(error);
 		return EXIT_OURS;
 	}
 	ret->launch.argv = argv + options.operand;
@@ -334,22 +259,11 @@ static int say_not_executed(const char *name, int why)
 	return why == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
-/*
- * A closed standard stream stays closed for the program (the place holder goes at exec), but none
- * of our own descriptors may come to stand in its place.
- */
-static void hold_standard_streams(void)
-{
-	for (int fd = 0; fd < 3; fd++) {
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) != fd)
-			return;
-	}
-}
-
 static int run(const struct command *command, int argc, char **argv)
 {
 	hold_standard_streams();
-	struct request request = {.launch = {.children = COLLECTOR_CHILDREN_ALL}};
+	_cleanup_(recording_options_deinit) struct recording_options request =
+		RECORDING_OPTIONS_DEFAULT;
 	int code = parse(command, argc, argv, &request);
 	if (code >= 0)
 		return code;

@@ -35,6 +35,7 @@ struct command {
 extern const struct command *const commands[];
 const struct command *command_find(const char *name);
 
+extern const struct command command_collect;
 extern const struct command command_doctor;
 extern const struct command command_help;
 extern const struct command command_report;

@@ -121,7 +121,7 @@ static void check_clock(struct findings *findings)
 static void check_session(struct findings *findings)
 {
 	struct session session;
-	struct error *error = session_create(&session);
+	struct error *error = session_create(NULL, &session);
 	if (error) {
 		findings_add(findings, FINDING_PROBLEM, "session-folder", "%s", error->message);
 		findings_fix(

@@ -14,6 +14,7 @@ const struct command *const commands[] = {
 	&command_doctor,
 	&command_help,
 	&command_version,
+	&command_collect,
 	NULL,
 };
 

@@ -54,6 +54,10 @@ static int stop(struct options *options, int exit_code)
 static int wrong_option(struct options *options, const char *problem)
 {
 	const char *word = options->argv[optind - 1];
+	if (options->origin) {
+		message("%s: %s '%s'", options->origin, problem, word);
+		return stop(options, ERROR_USAGE);
+	}
 	if (optopt > 0 && optopt <= LETTER_MAX && strncmp(word, "--", 2) != 0)
 		return stop(options, options_wrong(options->command, "%s '-%c'", problem, optopt));
 	return stop(options, options_wrong(options->command, "%s '%s'", problem, word));
@@ -75,6 +79,8 @@ int options_next(struct options *options)
 		options->operand = optind;
 		return 0;
 	case 'h':
+		if (options->origin)
+			return wrong_option(options, "unknown option");
 		return stop(options, command_print_help(options->command));
 	case '?':
 		return wrong_option(options, "unknown or ambiguous option");
@@ -85,20 +91,26 @@ int options_next(struct options *options)
 	}
 }
 
-bool options_number(
-	const struct options *options, const char *text, const char *name, uint64_t *ret)
+bool options_whole(const char *text, uint64_t *ret)
 {
 	errno = 0;
 	char *end;
 	unsigned long long value = strtoull(text, &end, 10);
 	bool digits = text[0] >= '0' && text[0] <= '9' && *end == '\0';
-	if (!digits || errno || value == 0) {
-		options_wrong(options->command, "--%s wants a whole number from 1 on, not '%s'",
-			name, text);
+	if (!digits || errno || value == 0)
 		return false;
-	}
 	*ret = value;
 	return true;
+}
+
+bool options_number(
+	const struct options *options, const char *text, const char *name, uint64_t *ret)
+{
+	if (options_whole(text, ret))
+		return true;
+	options_wrong(
+		options->command, "--%s wants a whole number from 1 on, not '%s'", name, text);
+	return false;
 }
 
 int options_wrong(const struct command *command, const char *format, ...)

@@ -26,11 +26,15 @@ struct options {
 	const char *argument; /* of the option just given; NULL if it takes none */
 	int operand;          /* index of the first operand, once all options are read */
 	int exit_code;        /* set when options_next gives -1 */
+	const char *origin;   /* where the words are from if not from the command line, else NULL */
 	bool started;
 };
 
 /* The next option's id; 0 after the last one; -1: all is said, leave with exit_code. */
 int options_next(struct options *options);
+
+/* A whole number from 1 on; false: the text is none. */
+bool options_whole(const char *text, uint64_t *ret);
 
 /* A whole number from 1 on. False, after saying so, if `text` is none. */
 bool options_number(

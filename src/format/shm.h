@@ -214,9 +214,13 @@ enum hw_record {
 
 /*
  * The conversation on the session's socket: the runtime says hello, the collector answers with the
- * memfd attached, or declines. HEAPWISE_SESSION in the environment is the socket's path.
+ * memfd attached, or declines. HEAPWISE_SESSION in the environment is the socket's path. Without it
+ * the runtime starts a collector of its own, at the other end of a socket pair, which is told
+ * HEAPWISE_OPTIONS as it stands there, and learns the session from the answer.
  */
 #define HW_SESSION_ENV "HEAPWISE_SESSION"
+#define HW_OPTIONS_ENV "HEAPWISE_OPTIONS"
+#define HW_SESSION_BYTES 108 /* of a socket's path, with the NUL: unix(7) */
 #define HW_HELLO_MAGIC 0x6f6c6568u
 
 enum hw_hello_reason {
@@ -238,9 +242,9 @@ static_assert(sizeof(struct hw_hello) == 32, "on a socket");
 struct hw_welcome {
 	uint32_t magic;
 	uint32_t version;
-	uint32_t record; /* 0: declined; the process goes unrecorded */
-	uint32_t reserved;
+	uint32_t record;                /* 0: declined; the process goes unrecorded */
+	char session[HW_SESSION_BYTES]; /* what HEAPWISE_SESSION is for the process's children */
 };
-static_assert(sizeof(struct hw_welcome) == 16, "on a socket");
+static_assert(sizeof(struct hw_welcome) == 120, "on a socket");
 
 #endif

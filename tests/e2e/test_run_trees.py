@@ -15,35 +15,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+from sessions import PERL, environment, wait_sessions
 
 TESTS = hw.Tests()
 FAMILY = hw.TARGETS / "family"
 ONE_BLOCK = hw.TARGETS / "one_block"
 LEAF_BLOCKS, LEAF_BYTES, LEAF_STATUS, INHERITED = 40, 3001, 7, 6  # as in family.c
-PERL = "/usr/bin/perl"
-
-
-def environment(folder, **more):
-    """With a place for sessions of this test alone."""
-    sessions = folder / "sessions"
-    sessions.mkdir(exist_ok=True)
-    return hw.clean_environment(XDG_RUNTIME_DIR=sessions, **more)
-
-
-def wait_sessions(folder):
-    """Returns once no session is alive: all recordings are complete. The collector holds a lock on its folder."""
-    import fcntl
-
-    for path in (folder / "sessions").iterdir():
-        try:
-            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        except FileNotFoundError:
-            continue
-        signal.alarm(int(hw.TIMEOUT / 2))
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        signal.alarm(0)
-        os.close(lock)
-        hw.need(not path.exists(), "the session's folder is left")
 
 
 def record(folder, *command, options=("-q",), **more):

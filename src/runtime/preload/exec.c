@@ -15,8 +15,8 @@
  */
 #include "runtime/preload/hooks.h"
 #include "runtime/preload/loadable.h"
-#include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
+#include "runtime/preload/session.h"
 
 #include <link.h>
 #include <linux/fcntl.h>
@@ -41,14 +41,6 @@ struct restored {
 static bool begins(const char *string, const char *start)
 {
 	return !strncmp(string, start, strlen(start));
-}
-
-static const char *library_path(void)
-{
-	const struct link_map *map = _r_debug.r_map;
-	while (map && map->l_ld != _DYNAMIC)
-		map = map->l_next;
-	return map ? map->l_name : "";
 }
 
 /* The next entry of a list with spaces or colons between, as ld.so(8) reads it. */
@@ -134,7 +126,7 @@ static bool room_make(struct restored *r, size_t bytes)
  * many there are. */
 static size_t ours(char **list, char *at, const struct found *found, bool with)
 {
-	const char *library = library_path();
+	const char *library = rt_library_path();
 	size_t n = 0;
 	list[n] = at;
 	at = append(append(at, PRELOAD), with ? library : "");
@@ -143,7 +135,7 @@ static size_t ours(char **list, char *at, const struct found *found, bool with)
 		n++;
 	if (with && !found->session) {
 		list[n++] = ++end;
-		append(append(end, SESSION), rt_process_session());
+		append(append(end, SESSION), rt_session_path());
 	}
 	return n;
 }
@@ -151,12 +143,12 @@ static size_t ours(char **list, char *at, const struct found *found, bool with)
 static void rewrite(struct restored *r, char *const *environment, bool with)
 {
 	struct found found = look(environment);
-	bool preloaded = lists(found.preload, library_path());
+	bool preloaded = lists(found.preload, rt_library_path());
 	if (with ? preloaded && found.session : !preloaded && !found.session)
 		return;
 	size_t vector = (found.count + 3) * sizeof(char *);
-	size_t strings = sizeof(PRELOAD) + strlen(library_path()) + 1 + strlen(found.preload) +
-			 sizeof(SESSION) + strlen(rt_process_session()) + 1;
+	size_t strings = sizeof(PRELOAD) + strlen(rt_library_path()) + 1 + strlen(found.preload) +
+			 sizeof(SESSION) + strlen(rt_session_path()) + 1;
 	if (!room_make(r, vector + strings))
 		return;
 	char **list = r->mapping ? r->mapping : (void *)r->small;
@@ -181,7 +173,7 @@ static void restore(struct restored *r, char *const *environment, struct program
 {
 	r->list = environment;
 	r->mapping = NULL;
-	if (!*rt_process_session() || !*library_path() || sys_no_calls() ||
+	if (!*rt_session_path() || !*rt_library_path() || sys_no_calls() ||
 		(environment && !sys_readable((uint64_t)environment)))
 		return;
 	rewrite(r, environment,

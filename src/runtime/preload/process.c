@@ -4,13 +4,13 @@
  * (_dl_find_object).
  *
  * Starting up happens inside the first allocation of a process, often long before main and before
- * libc has set up its environment, so all of it is raw system calls with all signals blocked. The
- * socket's and the memfd's descriptors exist only between two lines of connect_collector().
+ * libc has set up its environment, so all of it is raw system calls with all signals blocked.
  */
 #include "runtime/preload/process.h"
 
 #include "runtime/preload/real.h"
 #include "runtime/preload/sampling.h"
+#include "runtime/preload/session.h"
 #include "runtime/preload/solo.h"
 
 #include <dlfcn.h>
@@ -21,8 +21,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define RING_WAIT_NS 200000000
@@ -40,8 +38,7 @@ __thread struct rt_here rt_here __attribute__((tls_model("initial-exec"))) = {.t
 
 struct rt_process *rt_process;
 
-static char session_path[108]; /* kept: the program may change its environment before it forks */
-static bool started_before;    /* in this process or in one that it was forked from */
+static bool started_before; /* in this process or in one that it was forked from */
 static bool libc_keeps_tid;
 
 #define FRAMES_BYTES ((size_t)HW_RINGS * 2 * RT_DEPTH_MAX * sizeof(struct rt_frame))
@@ -89,116 +86,11 @@ uint64_t *rt_process_places(void)
 	return (uint64_t *)((char *)(rt_process + 1) + FRAMES_BYTES);
 }
 
-/* Copies NAME=value's value out of a block of NUL-separated strings. */
-static bool find_in_block(const char *block, size_t bytes, const char *name, char *ret, size_t size)
-{
-	size_t n = strlen(name);
-	for (const char *p = block, *end = block + bytes; p < end;
-		p += strnlen(p, (size_t)(end - p)) + 1) {
-		size_t left = (size_t)(end - p), length = strnlen(p, left);
-		if (length > n && !memcmp(p, name, n) && p[n] == '=' && length - n - 1 < size) {
-			memcpy(ret, p + n + 1, length - n - 1);
-			ret[length - n - 1] = 0;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* libc's environ is not there yet in the first moments of a process: the kernel's copy is. */
-static bool session_from_kernel(void)
-{
-	long fd = sys_call4(__NR_openat, -100 /* AT_FDCWD */, "/proc/self/environ", 0x80000, 0);
-	if (sys_failed(fd))
-		return false;
-	size_t bytes = 1 << 20, got = 0;
-	char *block = map_anonymous(bytes);
-	while (block && got < bytes) {
-		long n = sys_call(__NR_read, fd, block + got, bytes - got);
-		if (n <= 0)
-			break;
-		got += (size_t)n;
-	}
-	sys_call(__NR_close, fd, 0, 0);
-	bool found = block &&
-		     find_in_block(block, got, HW_SESSION_ENV, session_path, sizeof(session_path));
-	if (block)
-		sys_call(__NR_munmap, block, bytes, 0);
-	return found;
-}
-
-static bool find_session(void)
-{
-	if (session_path[0])
-		return true;
-	if (!environ)
-		return session_from_kernel();
-	for (char **e = environ; *e; e++) {
-		if (find_in_block(
-			    *e, strlen(*e) + 1, HW_SESSION_ENV, session_path, sizeof(session_path)))
-			return true;
-	}
-	return false;
-}
-
-/* Receives the welcome and the memfd that comes with it; -1: declined or broken. */
-static int receive_welcome(int fd)
-{
-	struct hw_welcome welcome = {0, 0, 0, 0};
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control;
-	memset(&control, 0, sizeof(control));
-	struct iovec part = {&welcome, sizeof(welcome)};
-	struct msghdr message = {.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control)};
-	long got = sys_call(__NR_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
-	int memory = -1;
-	struct cmsghdr *c = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(&memory, CMSG_DATA(c), sizeof(int));
-	if (got == (long)sizeof(welcome) && welcome.magic == HW_HELLO_MAGIC &&
-		welcome.version == HW_SHM_VERSION && welcome.record)
-		return memory;
-	if (memory >= 0)
-		sys_call(__NR_close, memory, 0, 0);
-	return -1;
-}
-
-static int connect_collector(enum hw_hello_reason reason)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	memcpy(address.sun_path, session_path, sizeof(session_path));
-	long fd = sys_call(__NR_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (sys_failed(fd))
-		return -1;
-	/* A stopped collector must not keep the program from starting. */
-	struct timeval limit = {reason == HW_HELLO_START ? 3 : 1, 0};
-	sys_call6(__NR_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, (long)&limit, sizeof(limit), 0);
-	sys_call6(__NR_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, (long)&limit, sizeof(limit), 0);
-	struct hw_hello hello = {.magic = HW_HELLO_MAGIC,
-		.version = HW_SHM_VERSION,
-		.pid = (int32_t)sys_call(__NR_getpid, 0, 0, 0),
-		.ppid = (int32_t)sys_call(__NR_getppid, 0, 0, 0),
-		.reason = reason,
-		.tsc = sys_tsc_fenced()};
-	int memory = -1;
-	if (!sys_failed(sys_call(__NR_connect, fd, &address, sizeof(address))) &&
-		sys_call6(__NR_sendto, fd, (long)&hello, sizeof(hello), MSG_NOSIGNAL, 0, 0) ==
-			(long)sizeof(hello))
-		memory = receive_welcome((int)fd);
-	sys_call(__NR_close, fd, 0, 0);
-	return memory;
-}
-
 /*
  * Two descriptors for a moment, also for a program that has taken all it may: its soft limit is
  * raised that long, as far as it goes.
  */
-static int connect_with_room(enum hw_hello_reason reason)
+static int join_with_room(enum hw_hello_reason reason)
 {
 	struct limits {
 		uint64_t soft, hard;
@@ -207,7 +99,7 @@ static int connect_with_room(enum hw_hello_reason reason)
 	raised = (struct limits){before.hard, before.hard};
 	bool changed = known && before.soft < before.hard &&
 		       !sys_failed(sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, &raised, NULL));
-	int memory = connect_collector(reason);
+	int memory = rt_session_join(reason);
 	if (changed)
 		sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, &before, NULL);
 	return memory;
@@ -217,6 +109,8 @@ static struct hw_shm *map_rings(int memory)
 {
 	long at = sys_call6(__NR_mmap, 0, (long)HW_SHM_BYTES, PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_NORESERVE, memory, 0);
+	/* By this page the collector knows a forked child that has not done anything yet. */
+	sys_call6(__NR_mmap, 0, 4096, PROT_READ, MAP_SHARED, memory, 0);
 	sys_call(__NR_close, memory, 0, 0);
 	if (sys_failed(at))
 		return NULL;
@@ -377,9 +271,9 @@ static bool process_start(void)
 		return state == RT_RECORDING;
 	}
 	struct hw_shm *shm = NULL;
-	if (!sys_no_calls() && find_session()) {
+	if (!sys_no_calls()) {
 		uint64_t began = sys_now_ns();
-		int memory = connect_with_room(started_before ? HW_HELLO_FORK : HW_HELLO_START);
+		int memory = join_with_room(started_before ? HW_HELLO_FORK : HW_HELLO_START);
 		started_before = true;
 		if (memory >= 0)
 			shm = map_rings(memory);
@@ -470,11 +364,6 @@ struct rt_thread *rt_thread_start(void)
 	return t;
 }
 
-const char *rt_process_session(void)
-{
-	return session_path;
-}
-
 static void withdraw_rules(void *context, uint64_t start, uint64_t end)
 {
 	rt_rules_withdraw(context, start, end);
@@ -495,6 +384,7 @@ static __attribute__((constructor)) void at_load(void)
 {
 	if (!rt_process || __atomic_load_n(&rt_process->state, __ATOMIC_ACQUIRE) == RT_NONE)
 		rt_thread_start();
+	rt_session_publish();
 	const struct link_map *program = _r_debug.r_map;
 	if (program && rt_process &&
 		__atomic_load_n(&rt_process->state, __ATOMIC_ACQUIRE) == RT_RECORDING)

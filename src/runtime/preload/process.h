@@ -98,9 +98,6 @@ uint32_t rt_thread_id(void);
  */
 void rt_process_confine(uint32_t what);
 
-/* Name of the session's socket, as HEAPWISE_SESSION says it; "" outside of one. */
-const char *rt_process_session(void);
-
 /* After a dlclose. */
 void rt_process_review_modules(void);
 

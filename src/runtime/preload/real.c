@@ -189,11 +189,23 @@ void *rt_real_in(const struct link_map *object, const char *name)
 	return symbol_in(object, name, gnu_hash(name));
 }
 
-void *rt_real_next(const char *name, const char **ret_object)
+static const struct link_map *own_map(void)
 {
 	const struct link_map *map = _r_debug.r_map;
 	while (map && map->l_ld != _DYNAMIC)
 		map = map->l_next;
+	return map;
+}
+
+const char *rt_library_path(void)
+{
+	const struct link_map *map = own_map();
+	return map ? map->l_name : "";
+}
+
+void *rt_real_next(const char *name, const char **ret_object)
+{
+	const struct link_map *map = own_map();
 	uint32_t hash = gnu_hash(name);
 	for (map = map ? map->l_next : NULL; map; map = map->l_next) {
 		void *found = symbol_in(map, name, hash);

@@ -67,6 +67,9 @@ void *rt_real_next(const char *name, const char **ret_object);
 /* Whether the file of that name is a C++ library (libstdc++, libc++). */
 bool rt_real_is_cxx_library(const char *object);
 
+/* Where this library was loaded from, as LD_PRELOAD has it; "" if the loader does not know it. */
+const char *rt_library_path(void);
+
 /* The object's own definition of a function, or NULL. */
 struct link_map;
 void *rt_real_in(const struct link_map *object, const char *name);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The file of a program's first recording: its name from a pattern, and its creation.
+ */
+#ifndef CAPTURE_RECORDING_FILE_H
+#define CAPTURE_RECORDING_FILE_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct recording_name {
+	const char *pattern; /* with %n %p %h %%; NULL: heapwise.%n.%p.hpw. In the current folder */
+	const char *program; /* %n is its base name */
+	pid_t pid;           /* %p */
+	bool overwrite;      /* what is to be replaced stays as it is until the program started */
+};
+
+struct recording_file {
+	int fd;     /* write only, closed on exec, mode 0600 */
+	char *name; /* absolute */
+	char *now;  /* as it is called until the program has started: another if it replaces */
+};
+
+/* What is wrong with a pattern, ERROR_USAGE; NULL: nothing. NULL is a good pattern. */
+struct error *recording_pattern_check(const char *pattern) must_check_;
+
+/* Nothing is left behind on failure. */
+struct error *recording_file_open(
+	const struct recording_name *name, struct recording_file *ret) must_check_;
+
+/* Frees the names; the descriptor is somebody else's by then. */
+void recording_file_deinit(struct recording_file *file);
+
+/* Closes and removes the file, if it is open, and frees the names. */
+void recording_file_discard(struct recording_file *file);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise collect: what the runtime starts in a program that was started without the command. */
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "capture/alone.h"
+#include "capture/apart.h"
+#include "cli/message.h"
+#include "cli/recording_options.h"
+
+/* The program goes on now; from here on its standard error is its own. */
+static void on_first(const char *text)
+{
+	if (*text)
+		message("%s", text);
+	apart_close_streams(3);
+}
+
+static int collect(const struct command *command, int argc, char **argv)
+{
+	hold_standard_streams();
+	int connection = argc == 2 ? atoi(argv[1]) : -1;
+	if (connection < 3 || fcntl(connection, F_GETFD) < 0)
+		return options_wrong(command, "this command is started by the runtime only");
+	_cleanup_(recording_options_deinit) struct recording_options options =
+		RECORDING_OPTIONS_DEFAULT;
+	if (!recording_options_from_environment(&options))
+		return ERROR_USAGE;
+	struct error *error = alone_record(&options.launch, connection, on_first);
+	return error ? message_error(error_prefix(error, "not recorded")) : 0;
+}
+
+const struct command command_collect = {
+	.name = "collect",
+	.synopsis = "CONNECTION",
+	.what = "Records a program that was started with LD_PRELOAD alone. Started by its runtime.",
+	.hidden = true,
+	.run = collect,
+};

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/recording_options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "capture/recording_file.h"
+#include "cli/message.h"
+
+static const struct option_spec option_specs[] = {RECORDING_OPTIONS, {0}};
+/* So that HEAPWISE_OPTIONS is read by the same parser. */
+static const struct command in_environment = {.name = "run", .options = option_specs};
+
+bool recording_options_take(struct recording_options *options, int id, const char *argument)
+{
+	switch (id) {
+	case 'o':
+		options->launch.file = argument;
+		return true;
+	case 'f':
+		options->launch.overwrite = true;
+		return true;
+	case OPT_CHILDREN:
+		options->launch.children = argument;
+		return true;
+	case OPT_MODE:
+		options->mode = argument;
+		return true;
+	case OPT_SEED:
+		options->seed = argument;
+		return true;
+	case 'q':
+		options->quiet = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+#define SAMPLE_BYTES_MAX (64ull << 30)
+
+/* "524288", "512K", "3M", "1G"; false: it is none of these. Never 0. */
+static bool size_parse(const char *text, uint64_t *ret)
+{
+	char *end;
+	errno = 0;
+	unsigned long long value = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || errno || !value)
+		return false;
+	static const char units[] = "KMG";
+	const char *unit = *end ? strchr(units, *end) : NULL;
+	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+	if ((*end && (!unit || end[1])) || value > UINT64_MAX >> shift)
+		return false;
+	*ret = (uint64_t)value << shift;
+	return true;
+}
+
+static struct error *mode_parse(const char *text, struct mode *ret)
+{
+	ret->sample_bytes = 0;
+	if (!strcmp(text, "exact")) {
+		ret->kind = MODE_EXACT;
+	} else if (!strcmp(text, "aggregate")) {
+		ret->kind = MODE_AGGREGATE;
+	} else if (!strcmp(text, "sample")) {
+		ret->kind = MODE_SAMPLE;
+		ret->sample_bytes = MODE_SAMPLE_BYTES;
+	} else if (!strncmp(text, "sample:", 7) && size_parse(text + 7, &ret->sample_bytes) &&
+		   ret->sample_bytes <= SAMPLE_BYTES_MAX) {
+		ret->kind = MODE_SAMPLE;
+	} else {
+		return error_create(ERROR_USAGE,
+			"--mode is exact, aggregate, sample or sample:BYTES (1 to 64G), not '%s'",
+			text);
+	}
+	return NULL;
+}
+
+struct error *recording_options_check(struct recording_options *options)
+{
+	struct error *error = mode_parse(options->mode, &options->launch.mode);
+	if (error)
+		return error;
+	if (options->seed && !options_whole(options->seed, &options->launch.mode.seed))
+		return error_create(ERROR_USAGE, "--seed wants a whole number from 1 on, not '%s'",
+			options->seed);
+	return recording_pattern_check(options->launch.file);
+}
+
+/* One word of *at, unquoted in place, and *at moved behind it. NULL: none is left, or a quote has
+ * no end (*at is NULL then). */
+static char *word_next(char **at)
+{
+	char *from = *at + strspn(*at, " \t\n"), *word = from, *to = from, quote = 0;
+	*at = from;
+	if (!*from)
+		return NULL;
+	for (; *from && (quote || !strchr(" \t\n", *from)); from++) {
+		if (*from == quote) {
+			quote = 0;
+		} else if (!quote && (*from == '\'' || *from == '"')) {
+			quote = *from;
+		} else {
+			if (*from == '\\' && quote != '\'' && from[1])
+				from++;
+			*to++ = *from;
+		}
+	}
+	*at = quote ? NULL : from + (*from != 0);
+	*to = 0;
+	return quote ? NULL : word;
+}
+
+static bool take_words(struct recording_options *ret, int count, char **words)
+{
+	struct options options = {
+		.command = &in_environment, .argc = count, .argv = words, .origin = HW_OPTIONS_ENV};
+	int id;
+	while ((id = options_next(&options)) > 0)
+		recording_options_take(ret, id, options.argument);
+	if (id < 0)
+		return false;
+	if (options.operand < count) {
+		message(HW_OPTIONS_ENV ": '%s' is no option", words[options.operand]);
+		return false;
+	}
+	struct error *error = recording_options_check(ret);
+	if (error)
+		message_error(error_prefix(error, HW_OPTIONS_ENV));
+	return !error;
+}
+
+bool recording_options_from_environment(struct recording_options *options)
+{
+	const char *text = getenv(HW_OPTIONS_ENV);
+	if (!text)
+		return true;
+	options->words = strdup(text);
+	_cleanup_free_ char **words = calloc(strlen(text) / 2 + 3, sizeof(*words));
+	if (!options->words || !words) {
+		message_error(error_no_memory());
+		return false;
+	}
+	int count = 0;
+	char *at = options->words;
+	words[count++] = (char *)HW_OPTIONS_ENV;
+	while ((words[count] = word_next(&at)))
+		count++;
+	if (!at) {
+		message(HW_OPTIONS_ENV ": a quote is not closed");
+		return false;
+	}
+	return take_words(options, count, words);
+}
+
+void recording_options_deinit(struct recording_options *options)
+{
+	free(options->words);
+	options->words = NULL;
+}
+
+void hold_standard_streams(void)
+{
+	for (int fd = 0; fd < 3; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) != fd)
+			return;
+	}
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The options that say how a program is recorded: those of `run`, which HEAPWISE_OPTIONS carries
+ * too, for programs that are started without the command.
+ */
+#ifndef CLI_RECORDING_OPTIONS_H
+#define CLI_RECORDING_OPTIONS_H
+
+#include "capture/launch.h"
+#include "cli/options.h"
+
+enum recording_option {
+	OPT_CHILDREN = 256,
+	OPT_MODE,
+	OPT_SEED,
+	OPT_RECORDING_END, /* ids of a command's further options start here */
+};
+
+/* Rows for the options table of a command that takes them. */
+#define RECORDING_OPTIONS                                                                          \
+	{'o', "output", "FILE",                                                                    \
+		"the recording (default: heapwise.%n.%p.hpw); %n program, %p PID, %h host"},       \
+		{'f', "force", NULL, "replace FILE if it exists"},                                 \
+		{OPT_CHILDREN, "children", "WHICH",                                                \
+			"other processes to record: all (default), no, or a pattern of program "   \
+			"names"},                                                                  \
+		{OPT_MODE, "mode", "MODE",                                                         \
+			"exact (default): every event; aggregate: its sums alone, in a small "     \
+			"file; sample[:BYTES]: one block about every BYTES (default 512K), "       \
+			"estimates"},                                                              \
+		{OPT_SEED, "seed", "N",                                                            \
+			"the chance of --mode sample: the same N takes the same samples"},         \
+	{                                                                                          \
+		'q', "quiet", NULL, "no summary at the end"                                        \
+	}
+
+struct recording_options {
+	struct launch_options launch; /* borrows from the command line and from `words` */
+	const char *mode, *seed;      /* as they were given */
+	bool quiet;
+	char *words; /* of HEAPWISE_OPTIONS; owned */
+};
+
+#define RECORDING_OPTIONS_DEFAULT                                                                  \
+	((struct recording_options){                                                               \
+		.launch = {.children = COLLECTOR_CHILDREN_ALL}, .mode = "exact"})
+
+/* Takes the option that options_next() has just given. False: it is none of these. */
+bool recording_options_take(struct recording_options *options, int id, const char *argument);
+
+/*
+ * Takes what HEAPWISE_OPTIONS says, if it says anything: words as a shell splits them, with quotes
+ * and backslashes but no expansions. To be called first: what is taken later wins. False, after
+ * saying in one sentence what is wrong.
+ */
+bool recording_options_from_environment(struct recording_options *options);
+
+/* Whether the values make sense, and completes `launch`; the error is one sentence. */
+struct error *recording_options_check(struct recording_options *options) must_check_;
+
+void recording_options_deinit(struct recording_options *options);
+
+/*
+ * A closed standard stream stays closed for the program (the place holder goes at exec), but none
+ * of our own descriptors may come to stand in its place. To be called first.
+ */
+void hold_standard_streams(void);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: start of a process without a session. May touch: raw system calls.
+ */
+#ifndef RUNTIME_ALONE_H
+#define RUNTIME_ALONE_H
+
+/*
+ * Starts the command as this process's collector, with `environment` and nothing else, and gives
+ * our end of the socket between us, -1: there will be no collector, and why has been said on
+ * standard error, unless this is the command itself or a program with raised privileges. All
+ * signals must be blocked.
+ */
+int rt_alone_start(char *const *environment);
+
+#endif

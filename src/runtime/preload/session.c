@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: see session.h. May touch: the same.
+ *
+ * The socket's and the memfd's descriptors exist in the program only while it waits for its answer.
+ */
+#include "runtime/preload/session.h"
+
+#include "runtime/core/sys.h"
+#include "runtime/preload/alone.h"
+
+#include <linux/fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* A stopped collector must not keep the program from starting; one that must start first may take
+ * longer. */
+#define ANSWER_S 1
+#define ANSWER_START_S 3
+#define ANSWER_ALONE_S 20
+
+#define ENVIRONMENT_MAX (1u << 20)
+
+/* Kept: the program may change its environment before it forks. */
+static char session_path[HW_SESSION_BYTES];
+static bool is_alone; /* this process has started its collector */
+
+enum { VARIABLE_SESSION, VARIABLE_OPTIONS, VARIABLE_RUNTIME_DIR, VARIABLES };
+static const char *const names[VARIABLES] = {
+	HW_SESSION_ENV "=", HW_OPTIONS_ENV "=", "XDG_RUNTIME_DIR="};
+
+/* Those of our variables that there are, in whole. */
+struct variables {
+	char *found[VARIABLES];
+	char *block; /* a copy of the kernel's that they stand in; NULL: they are the program's */
+};
+
+static void look_at(struct variables *v, char *variable)
+{
+	for (int i = 0; i < VARIABLES; i++) {
+		if (!v->found[i] && !strncmp(variable, names[i], strlen(names[i])))
+			v->found[i] = variable;
+	}
+}
+
+/* libc's environ is not there yet in the first moments of a process: the kernel's copy is. */
+static bool look_in_kernel(struct variables *v)
+{
+	long fd =
+		sys_call4(__NR_openat, AT_FDCWD, "/proc/self/environ", 0x80000 /* O_CLOEXEC */, 0);
+	if (sys_failed(fd))
+		return false;
+	/* A page more: there is a NUL behind the last. */
+	long at = sys_call6(__NR_mmap, 0, ENVIRONMENT_MAX + 4096, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t got = 0;
+	while (!sys_failed(at) && got < ENVIRONMENT_MAX) {
+		long n = sys_call(__NR_read, fd, (char *)at + got, ENVIRONMENT_MAX - got);
+		if (n <= 0)
+			break;
+		got += (size_t)n;
+	}
+	sys_call(__NR_close, fd, 0, 0);
+	if (sys_failed(at))
+		return false;
+	v->block = (char *)at;
+	for (size_t i = 0; i < got; i += strlen(v->block + i) + 1)
+		look_at(v, v->block + i);
+	return true;
+}
+
+static bool look(struct variables *v)
+{
+	*v = (struct variables){{NULL}, NULL};
+	if (!environ)
+		return look_in_kernel(v);
+	for (char **e = environ; *e; e++)
+		look_at(v, *e);
+	return true;
+}
+
+static void forget(const struct variables *v)
+{
+	if (v->block)
+		sys_call(__NR_munmap, v->block, ENVIRONMENT_MAX + 4096, 0);
+}
+
+/* Receives the welcome and the memfd that comes with it; -1: declined or broken. */
+static int receive_welcome(int fd)
+{
+	struct hw_welcome welcome = {0, 0, 0, ""};
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	memset(&control, 0, sizeof(control));
+	struct iovec part = {&welcome, sizeof(welcome)};
+	struct msghdr message = {.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+	long got = sys_call(__NR_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
+	int memory = -1;
+	struct cmsghdr *c = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&memory, CMSG_DATA(c), sizeof(int));
+	if (got == (long)sizeof(welcome) && welcome.magic == HW_HELLO_MAGIC &&
+		welcome.version == HW_SHM_VERSION && welcome.record) {
+		welcome.session[sizeof(welcome.session) - 1] = 0;
+		memcpy(session_path, welcome.session, sizeof(session_path));
+		return memory;
+	}
+	if (memory >= 0)
+		sys_call(__NR_close, memory, 0, 0);
+	return -1;
+}
+
+/* Says hello and waits for the answer; closes fd. */
+static int converse(int fd, enum hw_hello_reason reason)
+{
+	struct hw_hello hello = {.magic = HW_HELLO_MAGIC,
+		.version = HW_SHM_VERSION,
+		.pid = (int32_t)sys_call(__NR_getpid, 0, 0, 0),
+		.ppid = (int32_t)sys_call(__NR_getppid, 0, 0, 0),
+		.reason = reason,
+		.tsc = sys_tsc_fenced()};
+	int memory = -1;
+	if (sys_call6(__NR_sendto, fd, (long)&hello, sizeof(hello), MSG_NOSIGNAL, 0, 0) ==
+		(long)sizeof(hello))
+		memory = receive_welcome(fd);
+	sys_call(__NR_close, fd, 0, 0);
+	return memory;
+}
+
+static void set_limit(int fd, int seconds)
+{
+	struct timeval limit = {seconds, 0};
+	sys_call6(__NR_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, (long)&limit, sizeof(limit), 0);
+	sys_call6(__NR_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, (long)&limit, sizeof(limit), 0);
+}
+
+/* To the collector that was there before; -1: there is none. */
+static int connect_session(enum hw_hello_reason reason)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	memcpy(address.sun_path, session_path, sizeof(session_path));
+	long fd = sys_call(__NR_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (sys_failed(fd))
+		return -1;
+	set_limit((int)fd, reason == HW_HELLO_START ? ANSWER_START_S : ANSWER_S);
+	if (!sys_failed(sys_call(__NR_connect, fd, &address, sizeof(address))))
+		return (int)fd;
+	sys_call(__NR_close, fd, 0, 0);
+	return -1;
+}
+
+static int start_session(const struct variables *v)
+{
+	char *environment[VARIABLES + 1];
+	int n = 0;
+	for (int i = 0; i < VARIABLES; i++) {
+		if (v->found[i])
+			environment[n++] = v->found[i];
+	}
+	environment[n] = NULL;
+	int fd = rt_alone_start(environment);
+	if (fd >= 0)
+		set_limit(fd, ANSWER_ALONE_S);
+	is_alone = fd >= 0;
+	return fd;
+}
+
+int rt_session_join(enum hw_hello_reason reason)
+{
+	if (session_path[0] || reason == HW_HELLO_FORK) {
+		int fd = session_path[0] ? connect_session(reason) : -1;
+		return fd < 0 ? -1 : converse(fd, reason);
+	}
+	struct variables v;
+	if (!look(&v))
+		return -1;
+	int fd = -1;
+	const char *session = v.found[VARIABLE_SESSION];
+	if (session) {
+		session += strlen(names[VARIABLE_SESSION]);
+		size_t bytes = strlen(session) + 1;
+		if (bytes <= sizeof(session_path)) {
+			memcpy(session_path, session, bytes);
+			fd = connect_session(reason);
+		}
+	} else {
+		fd = start_session(&v);
+	}
+	forget(&v);
+	return fd < 0 ? -1 : converse(fd, reason);
+}
+
+/*
+ * The vector is a new one, as setenv(3) makes it; what main and others have of the old one stays as
+ * it is.
+ */
+void rt_session_publish(void)
+{
+	size_t count = 0;
+	while (environ && environ[count])
+		count++;
+	if (!is_alone || !session_path[0] || !environ)
+		return;
+	size_t vector = (count + 2) * sizeof(char *);
+	long at = sys_call6(__NR_mmap, 0,
+		(long)(vector + sizeof(HW_SESSION_ENV "=") + sizeof(session_path)),
+		PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (sys_failed(at))
+		return;
+	char **list = (char **)at, *variable = (char *)at + vector;
+	memcpy(variable, names[VARIABLE_SESSION], sizeof(HW_SESSION_ENV));
+	memcpy(variable + sizeof(HW_SESSION_ENV), session_path, sizeof(session_path));
+	for (size_t i = 0; i < count; i++)
+		list[i] = environ[i];
+	list[count] = variable;
+	environ = list;
+}
+
+const char *rt_session_path(void)
+{
+	return session_path;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: start of a process and of a forked child; rt_session_path() at any moment. May touch:
+ * raw system calls, the environment.
+ *
+ * The collector that this process belongs to: the one that HEAPWISE_SESSION names, or, in a program
+ * that was started without the command, one that is started for it.
+ */
+#ifndef RUNTIME_SESSION_H
+#define RUNTIME_SESSION_H
+
+#include "format/shm.h"
+
+/*
+ * Says hello and gives the descriptor of the memory to record into, -1: the process is not
+ * recorded. All signals must be blocked.
+ */
+int rt_session_join(enum hw_hello_reason reason);
+
+/*
+ * A process that started its own collector gets HEAPWISE_SESSION in its environment, for what it
+ * starts by itself. Once, before main.
+ */
+void rt_session_publish(void);
+
+/* Name of the session's socket; "" outside of one. */
+const char *rt_session_path(void);
+
+#endif
