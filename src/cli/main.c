@@ -10,6 +10,7 @@
 
 const struct command *const commands[] = {
 	&command_run,
+	&command_env,
 	&command_report,
 	&command_doctor,
 	&command_help,

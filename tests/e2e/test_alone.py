@@ -121,6 +121,44 @@ def wrong_options(folder):
 
 
 @TESTS.test
+def printed_for_shells(folder):
+    """env prints what a shell evaluates, whatever quotes and blanks FILE has"""
+    for name in ("x.hpw", "it's a \"$HOME\" %% \\ `x`.hpw"):
+        ended = hw.run([hw.HEAPWISE, "env", "-o", name, "--children=no"])
+        hw.need(ended.status == 0 and ended.text.count("\n") == 1, str(ended))
+        ended = hw.run(["/bin/sh", "-c", f"{ended.text}\nexec {ONE_BLOCK}"], env=environment(folder), cwd=folder)
+        hw.need(ended.status == 0 and not ended.errors, str(ended))
+        wait_sessions(folder)
+        hw.need(only_report(folder)["totals"]["allocations"] == 1, "not recorded")
+        (folder / name.replace("%%", "%")).unlink()
+
+
+@TESTS.test
+def printed_for_others(folder):
+    """env --format quotes as systemd units and Dockerfiles want it"""
+    for format_name, wanted in (
+        ("systemd", f'Environment="LD_PRELOAD={LIBRARY}" "HEAPWISE_OPTIONS=--output=%%n$.hpw"\n'),
+        ("docker", f'ENV LD_PRELOAD="{LIBRARY}" HEAPWISE_OPTIONS="--output=%n\\$.hpw"\n'),
+    ):
+        ended = hw.run([hw.HEAPWISE, "env", f"--format={format_name}", "-o", "%n$.hpw"])
+        hw.need(ended.text.replace("'", "") == wanted and ended.status == 0, f"{ended.text} {ended}")
+
+
+@TESTS.test
+def printed_wrong(folder):
+    """env refuses what run would refuse, in the same words"""
+    for options in (["--mode=fast"], ["-o", "%z"], ["--colour"], ["-o"]):
+        env_says = hw.run([hw.HEAPWISE, "env", *options])
+        run_says = hw.run([hw.HEAPWISE, "run", *options])
+        hw.need(env_says.status == 2 and not env_says.text, str(env_says))
+        if run_says.errors.startswith("heapwise: a program is missing"):
+            run_says = hw.run([hw.HEAPWISE, "run", *options, "true"])
+        hw.need(env_says.errors.splitlines()[0] == run_says.errors.splitlines()[0], f"{env_says} {run_says}")
+    ended = hw.run([hw.HEAPWISE, "env", "--format=csh"])
+    hw.need(ended.status == 2 and "csh" in ended.errors, str(ended))
+
+
+@TESTS.test
 def options_of_run(folder):
     """HEAPWISE_OPTIONS are read by run too; its command line wins"""
     env = environment(folder, HEAPWISE_OPTIONS="-q -o 'first one.hpw'")

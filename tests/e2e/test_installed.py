@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+from sessions import environment, wait_sessions
 
 MESON = sys.argv.pop(1)
 TESTS = hw.Tests()
@@ -47,6 +48,33 @@ def installed(folder):
     need_recording(command, folder)
     (folder / "root").rename(folder / "moved")
     need_recording(folder / "moved" / command.relative_to(folder / "root"), folder)
+
+
+@TESTS.test
+def preloaded(folder):
+    """The installed library, preloaded alone, finds its command, through a link as well"""
+    library = next(install(folder).parents[1].rglob("libheapwise-rt.so"))
+    link = folder / "link.so"
+    link.symlink_to(library)
+    for number, path in enumerate((library, link)):
+        place = folder / str(number)
+        place.mkdir()
+        ended = hw.run(["ls", "/"], cwd=place,
+                       env=environment(place, LD_PRELOAD=path, HEAPWISE_OPTIONS="-o x.hpw"))
+        hw.need(ended.status == 0 and not ended.stderr, str(ended))
+        wait_sessions(place)
+        hw.need(hw.report(place / "x.hpw")["totals"]["allocations"] > 0, "nothing was seen")
+
+
+@TESTS.test
+def library_alone(folder):
+    """A copy of the library without its command says so, and the program runs"""
+    library = folder / "lib/heapwise/libheapwise-rt.so"
+    library.parent.mkdir(parents=True)
+    shutil.copy2(hw.BUILD / "src/runtime/libheapwise-rt.so", library)
+    ended = hw.run(["echo", "ran"], cwd=folder, env=hw.clean_environment(LD_PRELOAD=library))
+    hw.need(ended.status == 0 and ended.text == "ran\n", str(ended))
+    hw.need(ended.errors.count("\n") == 1 and "not recorded" in ended.errors, str(ended))
 
 
 @TESTS.test
