@@ -44,6 +44,12 @@ void writer_close(struct writer *writer);
 struct error *writer_chunk(
 	struct writer *writer, enum hpw_chunk_type type, const struct buf *payload, bool compress);
 
+/* A chunk as it would be appended, for writer_sealed() to do so later. */
+struct error *writer_seal(struct writer *writer, enum hpw_chunk_type type,
+	const struct buf *payload, struct buf *ret);
+struct error *writer_sealed(
+	struct writer *writer, enum hpw_chunk_type type, const struct buf *sealed);
+
 /* Appends INDEX and trailer. */
 struct error *writer_finish(struct writer *writer);
 

@@ -21,7 +21,7 @@
 /* As env(1): our own failures leave the program's range of statuses alone. */
 enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
-enum { OPT_CHILDREN = 256, OPT_MODE, OPT_SEED };
+enum { OPT_CHILDREN = 256, OPT_MODE, OPT_SEED, OPT_RING, OPT_MAX_FILE };
 
 static const struct option_spec option_specs[] = {
 	{'o', "output", "FILE",
@@ -32,6 +32,10 @@ static const struct option_spec option_specs[] = {
 	{OPT_MODE, "mode", "MODE",
 		"exact (default): every event; aggregate: its sums alone, in a small file; "
 		"sample[:BYTES]: one block about every BYTES (default 512K), estimates"},
+	{OPT_RING, "ring", "SIZE",
+		"keep only the last events, in SIZE bytes, beside the sums of all"},
+	{OPT_MAX_FILE, "max-file", "SIZE",
+		"keep no more events once FILE has SIZE bytes, sums still"},
 	{OPT_SEED, "seed", "N", "the chance of --mode sample: the same N takes the same samples"},
 	{'q', "quiet", NULL, "no summary at the end"},
 	{0},
@@ -84,6 +88,30 @@ static bool mode_parse(const struct command *command, const char *text, struct m
 	return true;
 }
 
+/* False: said what is wrong. */
+static bool bytes_parse(
+	const struct command *command, const char *text, const char *name, uint64_t *ret)
+{
+	if (size_parse(text, ret) && *ret >= KEEP_RING_MIN)
+		return true;
+	options_wrong(command, "--%s wants a size from 64K on (K, M, G), not '%s'", name, text);
+	return false;
+}
+
+/* False: said what does not go together. */
+static bool mode_check(const struct command *command, const struct mode *mode)
+{
+	bool ring = mode->ring_bytes, file = mode->file_bytes;
+	if ((ring || file) && mode->kind != MODE_EXACT)
+		options_wrong(command, "--ring and --max-file are of --mode exact");
+	else if (ring && file)
+		options_wrong(command, "--ring keeps the last events, --max-file the first: one of "
+				       "them");
+	else
+		return true;
+	return false;
+}
+
 static int parse(const struct command *command, int argc, char **argv, struct request *ret)
 {
 	struct options options = {.command = command, .argc = argc, .argv = argv};
@@ -103,6 +131,16 @@ static int parse(const struct command *command, int argc, char **argv, struct re
 			if (!mode_parse(command, options.argument, &ret->launch.mode))
 				return EXIT_OURS;
 			break;
+		case OPT_RING:
+			if (!bytes_parse(command, options.argument, "ring",
+				    &ret->launch.mode.ring_bytes))
+				return EXIT_OURS;
+			break;
+		case OPT_MAX_FILE:
+			if (!bytes_parse(command, options.argument, "max-file",
+				    &ret->launch.mode.file_bytes))
+				return EXIT_OURS;
+			break;
 		case OPT_SEED:
 			if (!options_number(
 				    &options, options.argument, "seed", &ret->launch.mode.seed))
@@ -115,6 +153,8 @@ static int parse(const struct command *command, int argc, char **argv, struct re
 	}
 	if (id < 0)
 		return options.exit_code ? EXIT_OURS : 0;
+	if (!mode_check(command, &ret->launch.mode))
+		return EXIT_OURS;
 	if (options.operand >= argc) {
 		options_wrong(command, "a program is missing");
 		return EXIT_OURS;
