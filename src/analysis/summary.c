@@ -350,6 +350,13 @@ void summary_add_notes(
 			"in 19 of 20 recordings. Temporary allocations, failures and what would "
 			"fit on the stack are not known.\n");
 	}
+	if (recording->dropped_steps && recording->kept_steps) {
+		text_add(text, "Single events are kept from ");
+		text_add_duration_ns(text, recording->kept_from_ns);
+		text_add(text, " to ");
+		text_add_duration_ns(text, recording->kept_until_ns);
+		text_add(text, " only; all figures here are of the whole time.\n");
+	}
 	if (recording->own_malloc)
 		text_add(text,
 			"The executable defines malloc itself. Calls of that one are not seen: "

@@ -299,7 +299,11 @@ static bool put_summary(struct buf *ret, const struct tally *t, const struct foo
 		{HPW_SUM_EXIT_KIND, s->end.kind}, {HPW_SUM_EXIT_VALUE, s->end.value},
 		{HPW_SUM_LONGEST_WAIT_NS, s->longest_wait_ns}, {HPW_SUM_WAIT_NS, s->wait_ns},
 		{HPW_SUM_MISMATCHED, t->mismatched}, {HPW_SUM_STACKS_FULL, s->stacks_full},
-		{HPW_SUM_CHILDREN, s->end.children}, {HPW_SUM_NOTES, s->notes}};
+		{HPW_SUM_CHILDREN, s->end.children}, {HPW_SUM_NOTES, s->notes},
+		{HPW_SUM_KEPT_FIRST, s->kept.first_step}, {HPW_SUM_KEPT_STEPS, s->kept.steps},
+		{HPW_SUM_KEPT_FROM_TSC, s->kept.from_tsc},
+		{HPW_SUM_KEPT_UNTIL_TSC, s->kept.until_tsc},
+		{HPW_SUM_DROPPED_STEPS, t->steps - s->kept.steps}};
 	for (unsigned i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		buf_varint(ret, pairs[i][0]);
 		buf_varint(ret, pairs[i][1]);

@@ -18,7 +18,8 @@ struct footer_summary {
 	struct recorder_end end;
 	uint64_t events, lost, stacks_full, end_tsc, duration_ns;
 	uint64_t longest_wait_ns, wait_ns;
-	uint32_t notes; /* enum hpw_note */
+	uint32_t notes;        /* enum hpw_note */
+	struct keep_span kept; /* of the events */
 };
 
 bool footer_target(struct buf *ret, const struct recorder_start *start);

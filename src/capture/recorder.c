@@ -99,7 +99,7 @@ static void flush(struct recorder *r);
 static inline void after_step(struct recorder *r)
 {
 	r->tally.steps++;
-	if (__builtin_expect(r->encoder.steps >= ENCODE_STEPS_MAX, 0))
+	if (__builtin_expect(r->encoder.steps >= r->chunk_steps, 0))
 		flush(r);
 }
 
@@ -240,10 +240,27 @@ static void write_chunk(struct recorder *r, enum hpw_chunk_type type, bool ok, b
 		error = error_no_memory();
 	else if (r->payload.len <= HPW_CHUNK_RAW_MAX)
 		error = writer_chunk(&r->writer, type, &r->payload, compress);
-	else if (type == HPW_STACKS || type == HPW_SITES || type == HPW_EVENTS)
+	else if (type == HPW_STACKS || type == HPW_SITES)
 		error = error_create(ERROR_INTERNAL,
 			"a chunk of %zu bytes is too large to be written", r->payload.len);
 	/* Else it is a sum of the events, which a reader makes itself. */
+	keep_error(r, error);
+	buf_clear(&r->payload);
+}
+
+static void flush_events(struct recorder *r, struct clock_pair now)
+{
+	const struct keep_span span = {r->encoder.first_step, r->encoder.steps,
+		r->encoder.first_stamp, r->encoder.last_stamp};
+	bool ok = encoder_finish(&r->encoder, now.tsc, now.ns, &r->payload);
+	struct error *error = NULL;
+	if (!ok)
+		error = error_no_memory();
+	else if (r->payload.len > HPW_CHUNK_RAW_MAX)
+		error = error_create(ERROR_INTERNAL,
+			"a chunk of %zu bytes is too large to be written", r->payload.len);
+	else
+		error = keep_events(&r->keep, &r->writer, &r->payload, &span);
 	keep_error(r, error);
 	buf_clear(&r->payload);
 }
@@ -272,9 +289,10 @@ static void flush(struct recorder *r)
 	if (r->folds) {
 		encoder_drop(&r->encoder);
 	} else {
-		bool ok = encoder_finish(&r->encoder, now.tsc, now.ns, &r->payload);
-		write_chunk(r, HPW_EVENTS, ok, true);
+		flush_events(r, now);
 	}
+	if (keep_is_full(&r->keep, r->writer.offset))
+		r->folds = true;
 	/* Events know threads by number only; a recording that is cut off here has their names all
 	 * the same. */
 	if (r->threads_written != r->tally.thread_count) {
@@ -288,7 +306,7 @@ static uint64_t on_run(void *context, uint32_t thread, struct merge_run *run)
 {
 	struct recorder *r = context;
 	uint64_t taken = recorder_run(r, thread, run);
-	if (r->encoder.steps >= ENCODE_STEPS_MAX)
+	if (r->encoder.steps >= r->chunk_steps)
 		flush(r);
 	return taken;
 }
@@ -354,6 +372,8 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 		return error_no_memory();
 	}
 	r->mode = start->mode;
+	keep_init(&r->keep, &r->mode);
+	r->chunk_steps = keep_chunk_steps(&r->keep);
 	r->folds = start->mode.kind == MODE_AGGREGATE;
 	r->pid = start->pid;
 	r->target_pid = start->target_pid;
@@ -390,6 +410,7 @@ void recorder_destroy(struct recorder *recorder)
 	if (recorder->memory >= 0)
 		close(recorder->memory);
 	writer_close(&recorder->writer);
+	keep_deinit(&recorder->keep);
 	merge_deinit(&recorder->merge);
 	live_deinit(&recorder->live);
 	tally_deinit(&recorder->tally);
@@ -514,6 +535,7 @@ void recorder_finish(
 	 * is no part of this process. */
 	merge_pass(&r->merge, true);
 	flush(r);
+	keep_error(r, keep_finish(&r->keep, &r->writer));
 	tally_settle(&r->tally);
 	struct clock_pair now = clock_pair_now();
 	struct footer_summary s = {.end = *end,
@@ -523,6 +545,7 @@ void recorder_finish(
 			r->blocks_dropped,
 		.stacks_full = r->shm->stacks_full + r->stacks_bad,
 		.notes = notes_of(r->shm),
+		.kept = r->keep.span,
 		.end_tsc = now.tsc,
 		.duration_ns = now.ns - r->began.ns};
 	footer_rings(r->shm, &s);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "capture/code_names.h"
 #include "capture/encode.h"
+#include "capture/keep.h"
 #include "capture/live.h"
 #include "capture/merge.h"
 #include "capture/mode.h"
@@ -47,7 +48,9 @@ struct recorder {
 	struct tally tally;
 	struct encoder encoder;
 	struct writer writer;
-	struct buf payload; /* reused for each chunk */
+	struct keep keep;
+	uint64_t chunk_steps; /* a chunk of events is closed after so many */
+	struct buf payload;   /* reused for each chunk */
 	struct clock_pair began;
 	uint64_t flushed_ns;
 	uint32_t modules_written, sites_written, threads_written;

@@ -104,11 +104,11 @@ static bool remember(struct writer *w, uint16_t type)
 	return true;
 }
 
-struct error *writer_chunk(
-	struct writer *writer, enum hpw_chunk_type type, const struct buf *payload, bool compress)
+/* Header and stored form (payload itself, or in writer->packed) of a chunk. */
+static struct error *pack(struct writer *writer, enum hpw_chunk_type type,
+	const struct buf *payload, bool compress, struct hpw_chunk_header *ret_header,
+	const struct buf **ret_stored)
 {
-	if (writer->stopped)
-		return NULL;
 	const struct buf *stored = payload;
 	struct hpw_chunk_header h = {.magic = HPW_CHUNK_MAGIC,
 		.type = (uint16_t)type,
@@ -127,6 +127,21 @@ struct error *writer_chunk(
 	h.stored_bytes = (uint32_t)stored->len;
 	h.payload_checksum = checksum64(stored->data, stored->len);
 	h.header_checksum = checksum64(&h, offsetof(struct hpw_chunk_header, header_checksum));
+	*ret_header = h;
+	*ret_stored = stored;
+	return NULL;
+}
+
+struct error *writer_chunk(
+	struct writer *writer, enum hpw_chunk_type type, const struct buf *payload, bool compress)
+{
+	if (writer->stopped)
+		return NULL;
+	struct hpw_chunk_header h;
+	const struct buf *stored;
+	struct error *error = pack(writer, type, payload, compress, &h, &stored);
+	if (error)
+		return error;
 	if (type != HPW_INDEX && !remember(writer, (uint16_t)type))
 		return error_no_memory();
 	return append(writer, &h, sizeof(h), stored->data, stored->len);
@@ -136,6 +151,29 @@ bool writer_is_gone(const struct writer *writer)
 {
 	struct stat st;
 	return writer->named && !fstat(writer->fd, &st) && st.st_nlink == 0;
+}
+
+struct error *writer_seal(
+	struct writer *writer, enum hpw_chunk_type type, const struct buf *payload, struct buf *ret)
+{
+	struct hpw_chunk_header h;
+	const struct buf *stored;
+	struct error *error = pack(writer, type, payload, true, &h, &stored);
+	if (error)
+		return error;
+	buf_bytes(ret, &h, sizeof(h));
+	buf_bytes(ret, stored->data, stored->len);
+	return ret->failed ? error_no_memory() : NULL;
+}
+
+struct error *writer_sealed(
+	struct writer *writer, enum hpw_chunk_type type, const struct buf *sealed)
+{
+	if (writer->stopped)
+		return NULL;
+	if (!remember(writer, (uint16_t)type))
+		return error_no_memory();
+	return append(writer, sealed->data, sealed->len, NULL, 0);
 }
 
 struct error *writer_finish(struct writer *writer)

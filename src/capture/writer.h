@@ -48,6 +48,12 @@ struct error *writer_chunk(
 /* Whether somebody has removed or replaced the file meanwhile: it has no name any more. */
 bool writer_is_gone(const struct writer *writer);
 
+/* A chunk as it would be appended, for writer_sealed() to do so later. */
+struct error *writer_seal(struct writer *writer, enum hpw_chunk_type type,
+	const struct buf *payload, struct buf *ret);
+struct error *writer_sealed(
+	struct writer *writer, enum hpw_chunk_type type, const struct buf *sealed);
+
 /* Appends INDEX and trailer. */
 struct error *writer_finish(struct writer *writer);
 

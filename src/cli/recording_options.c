@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "capture/keep.h"
 #include "capture/recording_file.h"
 #include "cli/message.h"
 
@@ -28,6 +29,12 @@ bool recording_options_take(struct recording_options *options, int id, const cha
 		return true;
 	case OPT_MODE:
 		options->mode = argument;
+		return true;
+	case OPT_RING:
+		options->ring = argument;
+		return true;
+	case OPT_MAX_FILE:
+		options->max_file = argument;
 		return true;
 	case OPT_SEED:
 		options->seed = argument;
@@ -80,9 +87,36 @@ static struct error *mode_parse(const char *text, struct mode *ret)
 	return NULL;
 }
 
+static struct error *bytes_parse(const char *text, const char *name, uint64_t *ret)
+{
+	*ret = 0;
+	if (!text || (size_parse(text, ret) && *ret >= KEEP_RING_MIN))
+		return NULL;
+	return error_create(
+		ERROR_USAGE, "--%s wants a size from 64K on (K, M, G), not '%s'", name, text);
+}
+
+/* What of all that happens is kept. */
+static struct error *kept_parse(const struct recording_options *options, struct mode *ret)
+{
+	struct error *error = mode_parse(options->mode, ret);
+	if (!error)
+		error = bytes_parse(options->ring, "ring", &ret->ring_bytes);
+	if (!error)
+		error = bytes_parse(options->max_file, "max-file", &ret->file_bytes);
+	if (error)
+		return error;
+	if ((ret->ring_bytes || ret->file_bytes) && ret->kind != MODE_EXACT)
+		return error_create(ERROR_USAGE, "--ring and --max-file are of --mode exact");
+	if (ret->ring_bytes && ret->file_bytes)
+		return error_create(ERROR_USAGE,
+			"--ring keeps the last events, --max-file the first: one of them");
+	return NULL;
+}
+
 struct error *recording_options_check(struct recording_options *options)
 {
-	struct error *error = mode_parse(options->mode, &options->launch.mode);
+	struct error *error = kept_parse(options, &options->launch.mode);
 	if (error)
 		return error;
 	if (options->seed && !options_whole(options->seed, &options->launch.mode.seed))

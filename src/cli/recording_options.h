@@ -13,6 +13,8 @@ enum recording_option {
 	OPT_CHILDREN = 256,
 	OPT_MODE,
 	OPT_SEED,
+	OPT_RING,
+	OPT_MAX_FILE,
 	OPT_RECORDING_END, /* ids of a command's further options start here */
 };
 
@@ -28,6 +30,10 @@ enum recording_option {
 			"exact (default): every event; aggregate: its sums alone, in a small "     \
 			"file; sample[:BYTES]: one block about every BYTES (default 512K), "       \
 			"estimates"},                                                              \
+		{OPT_RING, "ring", "SIZE",                                                         \
+			"keep only the last events, in SIZE bytes, beside the sums of all"},       \
+		{OPT_MAX_FILE, "max-file", "SIZE",                                                 \
+			"keep no more events once FILE has SIZE bytes, sums still"},               \
 		{OPT_SEED, "seed", "N",                                                            \
 			"the chance of --mode sample: the same N takes the same samples"},         \
 	{                                                                                          \
@@ -36,7 +42,7 @@ enum recording_option {
 
 struct recording_options {
 	struct launch_options launch; /* borrows from the command line and from `words` */
-	const char *mode, *seed;      /* as they were given */
+	const char *mode, *seed, *ring, *max_file; /* as they were given */
 	bool quiet;
 	char *words; /* of HEAPWISE_OPTIONS; owned */
 };

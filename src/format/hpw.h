@@ -123,6 +123,11 @@ enum hpw_summary_key {
 	HPW_SUM_CHILDREN = 25,        /* processes the target started that were not recorded */
 	HPW_SUM_INHERITED = 26,       /* reserved */
 	HPW_SUM_NOTES = 27,           /* enum hpw_note, or'ed */
+	HPW_SUM_DROPPED_STEPS = 28,   /* steps that EVENTS have not, as the user wanted it */
+	HPW_SUM_KEPT_FIRST = 29,      /* of those that they have: number of the first */
+	HPW_SUM_KEPT_STEPS = 30,      /* how many */
+	HPW_SUM_KEPT_FROM_TSC = 31,   /* stamp of the first */
+	HPW_SUM_KEPT_UNTIL_TSC = 32,  /* and of the last */
 };
 
 /* What the runtime found out about the program. */

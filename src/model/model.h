@@ -67,6 +67,10 @@ struct recording {
 	const char *mode;      /* "exact", "aggregate", "sample" */
 	uint64_t sample_bytes; /* "sample": mean distance of samples; figures are estimates */
 	const char *writer;    /* "heapwise 0.1.0"; "" if unknown */
+	/* Events that the file has not, as the user wanted it, in steps (a realloc is two); and
+	 * those that it has, with the time from the first to the last. */
+	uint64_t dropped_steps, kept_steps;
+	uint64_t kept_from_ns, kept_until_ns;
 	enum read_way read_way;
 	bool complete;   /* it was closed properly and all of it could be read */
 	uint64_t events; /* recorded calls; a realloc is one */

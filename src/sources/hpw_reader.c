@@ -196,7 +196,8 @@ static struct error *replay_chunk(struct reader *reader, size_t i, struct hole *
 /* Whether the figures can be had from the events at all. */
 static bool has_all_events(const struct reader *reader)
 {
-	return strcmp(build_recording(reader->model)->mode, "aggregate") != 0;
+	return strcmp(build_recording(reader->model)->mode, "aggregate") != 0 &&
+	       !reader->footer.summary[HPW_SUM_DROPPED_STEPS];
 }
 
 static struct error *replay_all(struct reader *reader)
@@ -322,6 +323,10 @@ static void put_summary(struct reader *reader)
 	recording->own_malloc = sum[HPW_SUM_NOTES] & HPW_NOTE_OWN_MALLOC;
 	recording->sandboxed = sum[HPW_SUM_NOTES] & HPW_NOTE_SANDBOXED;
 	recording->not_attached = sum[HPW_SUM_NOTES] & HPW_NOTE_NOT_ATTACHED;
+	recording->dropped_steps = sum[HPW_SUM_DROPPED_STEPS];
+	recording->kept_steps = sum[HPW_SUM_KEPT_STEPS];
+	recording->kept_from_ns = hpw_clock_ns(&reader->tables.clock, sum[HPW_SUM_KEPT_FROM_TSC]);
+	recording->kept_until_ns = hpw_clock_ns(&reader->tables.clock, sum[HPW_SUM_KEPT_UNTIL_TSC]);
 	struct target *target = build_target(reader->model);
 	if (sum[HPW_SUM_EXIT_KIND] <= HPW_EXIT_EXEC)
 		target->exit_kind = exit_kinds[sum[HPW_SUM_EXIT_KIND]];

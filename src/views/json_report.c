@@ -124,6 +124,10 @@ static void put_recording(struct json *json, const struct page *page)
 		MEMBER(children_unrecorded),
 		MEMBER(longest_wait_ns),
 		MEMBER(wait_ns),
+		MEMBER(dropped_steps),
+		MEMBER(kept_steps),
+		MEMBER(kept_from_ns),
+		MEMBER(kept_until_ns),
 	};
 #undef MEMBER
 	const struct recording *recording = model_recording(page->model);

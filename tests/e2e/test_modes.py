@@ -22,7 +22,8 @@ VIEWS = ("summary", "sites", "never-freed", "peak", "temporary", "sizes", "threa
 # Of one run, not of the program.
 OF_THE_RUN = {
     "target": {"pid", "ppid", "wall_start_ns"},
-    "recording": {"file", "mode", "duration_ns", "longest_wait_ns", "wait_ns"},
+    "recording": {"file", "mode", "duration_ns", "longest_wait_ns", "wait_ns", "dropped_steps", "kept_steps",
+                  "kept_from_ns", "kept_until_ns"},
     "totals": {"peak_time_ns"},
     "threads": {"tid", "name", "ended", "first_ns", "last_ns"},
 }
@@ -175,6 +176,34 @@ def check_said(folder):
     hw.need(hw.report(recording)["recording"]["sample_bytes"] == 524288, "not in JSON")
 
 
+def check_kept(option, folder):
+    """Some of the events, in bounded room; the figures of all."""
+    exact = hw.report(record_laps(folder, "exact"))
+    recording = record_laps(folder, "less", option, "128K")
+    less = hw.report(recording)
+    hw.need(less["totals"].keys() == exact["totals"].keys(), "other totals")
+    for name in ("allocations", "allocated_bytes", "frees", "live_blocks_at_end", "live_bytes_at_end"):
+        hw.need(less["totals"][name] == exact["totals"][name], f"{name} is another")
+    hw.need(len(less["sites"]) == len(exact["sites"]), "other sites")
+    said = less["recording"]
+    steps = said["kept_steps"] + said["dropped_steps"]
+    hw.need(steps >= 3_300_000 and said["dropped_steps"] > 1_000_000, f"{said}")
+    hw.need(0 < said["kept_steps"], "no events are kept")
+    events = sum(kind == EVENTS for kind, _ in chunks(recording))
+    hw.need(events > 0 and recording.stat().st_size < 400_000, f"{recording.stat().st_size} bytes")
+    last = option == "--ring"
+    hw.need((said["kept_from_ns"] > exact["totals"]["peak_time_ns"] // 20) == last, f"{said}")
+    text = hw.run([hw.HEAPWISE, "report", recording]).text
+    hw.need("Single events are kept from" in text, text[:400])
+
+
+def record_laps(folder, name, *options):
+    recording = Path(folder) / f"{name}.hpw"
+    hw.record([hw.TARGETS / "ring_laps-O2"], recording,
+              options=("-q", *options))
+    return recording
+
+
 def check_wrong(folder):
     for words in (["--mode", "exakt"], ["--mode="], ["--mode=sample:"], ["--mode=sample:0"], ["--mode=sample:5X"],
                   ["--mode=sample:99999999999G"]):
@@ -195,6 +224,9 @@ def main():
                   lambda folder, program=program: check_same_figures(program, folder))
     tests.add("aggregate keeps no events", check_bounded)
     tests.add("an aggregate recording that is cut says what is missing", check_cut)
+    for option in ("--ring", "--max-file"):
+        tests.add(f"{option} keeps some events and all sums",
+                  lambda folder, option=option: check_kept(option, folder))
     tests.add("a seed takes the same samples again", check_same_seed)
     tests.add("a sampled recording says so", check_said)
     tests.add("a mode that does not exist is refused", check_wrong)
