@@ -97,6 +97,7 @@ def perl_tree(source, folder):
                 place.mkdir(exist_ok=True)
             elif not place.exists():
                 place.symlink_to(path)
+    (folder / "t/perl").unlink(missing_ok=True)
     (folder / "t/perl").symlink_to(PERL)
     return folder / "t"
 
