@@ -194,7 +194,7 @@ static const char *const runtime_functions[] = {
 static bool is_program(const struct shown_frame *frame)
 {
 	/* A function without a module is the allocation function that all_frames adds. */
-	if (frame->mark != MARK_NONE || (!frame->module && frame->function))
+	if (frame->mark != MARK_NONE || (!frame->module && frame->function && !frame->address))
 		return false;
 	if (frame->file && strstr(frame->file, "/include/c++/"))
 		return false;
@@ -332,6 +332,8 @@ static struct error *add_code(struct resolver *resolver, struct stack_node node,
 		frame.module_path = vdso ? "[vdso]" : module->path;
 		frame.module = vdso ? "vdso" : last_part(module->path);
 	}
+	if (key.module == NO_MODULE)
+		frame.function = model_code_name(resolver->model, node.address);
 	const struct symbol *symbols = NULL;
 	size_t count = 0;
 	struct error *error = look_up(resolver, key, &symbols, &count);

@@ -16,11 +16,12 @@
 #include "model/model.h"
 
 struct shown_frame {
-	const char *function;    /* NULL: unknown */
-	const char *file;        /* NULL: unknown, and line 0 */
-	const char *module_path; /* NULL: no module known (JIT code) */
-	const char *module;      /* last part of the path; NULL as above */
-	uint64_t address; /* as in the target's memory; 0 for the allocation function itself */
+	const char *function; /* NULL: unknown */
+	const char *file;     /* NULL: unknown, and line 0 */
+	const char
+		*module_path; /* NULL: no module known: code made at run time, if it has a name */
+	const char *module;   /* last part of the path; NULL as above */
+	uint64_t address;     /* as in the target's memory; 0 for the allocation function itself */
 	uint32_t line;
 	uint32_t place; /* equal: reads the same */
 	/* Not MARK_NONE: a remark instead of code, and all above but `place` is unset. MARK_SIGNAL

@@ -192,7 +192,8 @@ static struct error *say_nothing_allocated(const struct facts *facts, struct tex
 {
 	if (facts->totals->allocations != 0)
 		return NULL;
-	if (facts->recording->own_malloc || facts->recording->not_attached)
+	if (facts->recording->own_malloc || facts->recording->sample_bytes ||
+		facts->recording->not_attached)
 		text_add(text, "No allocation was seen.\n");
 	else
 		text_add(text, "The program allocated nothing.\n");
@@ -204,6 +205,10 @@ static struct error *say_never_freed(const struct facts *facts, struct text *tex
 	const struct totals *totals = facts->totals;
 	if (totals->allocations == 0)
 		return NULL;
+	if (totals->live_blocks == 0 && facts->recording->sample_bytes) {
+		text_add(text, "No block that was sampled was left.\n");
+		return NULL;
+	}
 	if (totals->live_blocks == 0) {
 		text_add(text, facts->recording->complete
 				       ? "Nothing was left: every block was freed.\n"
@@ -336,6 +341,14 @@ void summary_add_notes(
 			continue;
 		add_counted(text, value, caveats[i].one, caveats[i].many);
 		text_add(text, caveats[i].text);
+	}
+	if (recording->sample_bytes) {
+		text_add(text, "Sampled, about one block in ");
+		text_add_count(text, recording->sample_bytes);
+		text_add(text,
+			" bytes: figures are estimates, the true ones lie within the ranges given "
+			"in 19 of 20 recordings. Temporary allocations, failures and what would "
+			"fit on the stack are not known.\n");
 	}
 	if (recording->own_malloc)
 		text_add(text,

@@ -13,6 +13,7 @@
 #include "capture/collector.h"
 
 #include "base/cleanup.h"
+#include "capture/closing.h"
 #include "capture/roll.h"
 #include "capture/subject.h"
 #include "capture/survivors.h"
@@ -26,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -52,12 +54,14 @@ struct collector {
 	struct subject **subjects;
 	uint32_t subject_count, subject_max;
 	uint64_t tsc_hz;
+	uint64_t images; /* recorded so far */
 	uint64_t tended_ns, sleep_ns;
 	uint64_t root_gone_ns; /* when root was seen to have ended; 0: it lives */
 	struct collector_ended ended;
 	bool launcher_gone, launcher_stops, have_ended, told;
 	bool recorded; /* the file of root's first image is in use */
 	struct roll roll;
+	struct closings closings;
 };
 
 static uint64_t estimate_hz(struct clock_pair began)
@@ -104,17 +108,27 @@ static void drop(struct collector *c, struct subject *s)
 	subject_destroy(s);
 }
 
-/* Completes the recording of the present image, if there is one. */
+/* Completes the recording of the present image, if there is one; a large one meanwhile. */
 static void finish(struct collector *c, struct subject *s, enum hpw_exit_kind kind, uint32_t value)
 {
 	if (!s->recorder)
 		return;
 	struct recorder_end end = {.kind = kind, .value = value, .children = s->turned_away};
-	struct recorder_totals totals;
-	recorder_finish(s->recorder, &end, &totals);
-	roll_add(&c->roll, s, &totals);
+	if (!closings_wants(&c->closings, s) || !closings_start(&c->closings, s, &end)) {
+		struct recorder_totals totals;
+		recorder_finish(s->recorder, &end, &totals);
+		roll_add(&c->roll, s, &totals);
+		recorder_destroy(steal_ptr(s->recorder));
+	}
 	s->completed++;
-	recorder_destroy(steal_ptr(s->recorder));
+}
+
+static void on_closed(struct collector *c)
+{
+	for (struct closing *one; (one = closings_next(&c->closings, false));) {
+		roll_add(&c->roll, &one->about, &one->totals);
+		closing_destroy(one);
+	}
 }
 
 static struct collector_ended ending(const struct subject *s)
@@ -180,15 +194,27 @@ static bool is_wanted(const struct collector *c, pid_t pid)
 	return strcmp(children, COLLECTOR_CHILDREN_NO) && !fnmatch(children, command, 0);
 }
 
+/* As the user wants it, with a seed of its own for each image. */
+static struct mode next_mode(struct collector *c)
+{
+	struct mode mode = c->start->mode;
+	if (mode.sample_bytes && !mode.seed &&
+		getrandom(&mode.seed, sizeof(mode.seed), 0) != (ssize_t)sizeof(mode.seed))
+		mode.seed = clock_pair_now().tsc;
+	mode.seed += c->images++ << 32;
+	return mode;
+}
+
 static void record(struct collector *c, struct subject *s, struct session_caller *caller)
 {
 	if (!c->tsc_hz)
 		c->tsc_hz = estimate_hz(c->start->began);
 	int file = s->is_root && !c->recorded ? root_file(c, s)
 					      : subject_file_create(s, c->start->file_name);
+	struct mode mode = next_mode(c);
 	struct error *error =
 		file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", s->file)
-			 : subject_record(s, caller, &c->start->mode, c->tsc_hz, file);
+			 : subject_record(s, caller, &mode, c->tsc_hz, file);
 	if (error)
 		roll_complain(&c->roll, error);
 	if (!s->recorder)
@@ -275,6 +301,8 @@ static void nap(struct collector *c)
 		void *tag = events[i].data.ptr;
 		if (tag == &c->start->control)
 			on_control(c);
+		else if (tag == &c->closings)
+			on_closed(c);
 		else if (tag != &c->start->session)
 			on_end(c, tag);
 	}
@@ -329,6 +357,8 @@ static void on_survivor(void *context, pid_t pid)
 /* False: nothing is left to be recorded. */
 static bool has_work(struct collector *c)
 {
+	if (c->closings.count)
+		return true;
 	if (!c->subject_count && strcmp(c->start->children, COLLECTOR_CHILDREN_NO))
 		survivors_each(c->start->session.path, on_survivor, c);
 	return c->subject_count;
@@ -344,6 +374,8 @@ static void root_finish(struct collector *c)
 		finish(c, root, c->have_ended ? c->ended.kind : HPW_EXIT_UNKNOWN, c->ended.value);
 		drop(c, root);
 	}
+	if (c->closings.count) /* of these something is to be told too */
+		return;
 	c->roll.end.stays = has_work(c);
 	c->roll.end.living = living(c);
 	if (!c->roll.end.stays)
@@ -364,9 +396,10 @@ static bool collector_init(struct collector *c, struct collector_start *start)
 	c->subject_max = most < SUBJECTS_MAX ? (uint32_t)most : SUBJECTS_MAX;
 	c->subjects = calloc(c->subject_max, sizeof(struct subject *));
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (!c->subjects || c->epoll < 0)
+	if (!closings_init(&c->closings) || !c->subjects || c->epoll < 0)
 		return false;
 	watch(c, start->session.socket, &start->session);
+	watch(c, c->closings.wake, &c->closings);
 	if (start->control >= 0)
 		watch(c, start->control, &start->control);
 	else
@@ -378,6 +411,7 @@ static bool collector_init(struct collector *c, struct collector_start *start)
 
 static void collector_deinit(struct collector *c)
 {
+	closings_deinit(&c->closings);
 	while (c->subject_count)
 		drop(c, c->subjects[0]);
 	free(c->subjects);

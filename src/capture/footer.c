@@ -121,7 +121,11 @@ bool footer_target(struct buf *ret, const struct recorder_start *start)
 	put_number(ret, HPW_TARGET_TSC_HZ, start->tsc_hz);
 	if (start->forked)
 		put_number(ret, HPW_TARGET_FORKED, 1);
-	put_text(ret, HPW_TARGET_MODE, start->mode.kind == MODE_AGGREGATE ? "aggregate" : "exact");
+	static const char *const modes[] = {
+		[MODE_EXACT] = "exact", [MODE_AGGREGATE] = "aggregate", [MODE_SAMPLE] = "sample"};
+	put_text(ret, HPW_TARGET_MODE, modes[start->mode.kind]);
+	if (start->mode.sample_bytes)
+		put_number(ret, HPW_TARGET_SAMPLE_BYTES, start->mode.sample_bytes);
 	put_text(ret, HPW_TARGET_WRITER, "heapwise " HW_VERSION);
 	return !ret->failed;
 }
@@ -330,6 +334,21 @@ bool footer_live(struct buf *ret, const struct live_block *blocks, size_t count)
 		columns_add(&c, 3, blocks[i].thread);
 		columns_add(&c, 4, blocks[i].number);
 		before = blocks[i].address;
+	}
+	return columns_finish(&c, ret);
+}
+
+bool footer_code_names(struct buf *ret, const struct code_names *names)
+{
+	struct columns c;
+	columns_init(&c, 3);
+	uint64_t before = 0;
+	for (size_t i = 0; i < names->rows.len; i++) {
+		const struct code_name *row = &names->rows.data[i];
+		columns_add(&c, 0, row->address - before);
+		columns_add(&c, 1, row->name_len);
+		buf_bytes(&c.column[2], row->name, row->name_len);
+		before = row->address;
 	}
 	return columns_finish(&c, ret);
 }

@@ -43,6 +43,8 @@ bool footer_table(struct buf *ret, enum hpw_chunk_type type, struct tally *tally
 
 bool footer_live(struct buf *ret, const struct live_block *blocks, size_t count);
 
+bool footer_code_names(struct buf *ret, const struct code_names *names);
+
 /* Adds up the waits and losses of all rings. */
 void footer_rings(const struct hw_shm *shm, struct footer_summary *summary);
 

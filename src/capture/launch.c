@@ -330,6 +330,7 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 		.file = {.fd = -1}};
 	apart_note(&l.apart);
 	memset(ret, 0, sizeof(*ret));
+	ret->sampled = options->mode.sample_bytes;
 	sigset_t watched;
 	struct error *error = launch_limits_check();
 	if (error)

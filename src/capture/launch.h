@@ -29,6 +29,7 @@ enum launch_collector {
 
 struct launch_result {
 	int status;     /* as waitpid(2) gives it */
+	bool sampled;   /* totals are of samples, not estimates */
 	int exec_errno; /* the program could not be executed after all; status means nothing then */
 	char *file;     /* absolute name of the recording of the program's first image */
 	enum launch_collector collector; /* other than TOLD: nothing below is known */

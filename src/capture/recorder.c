@@ -65,6 +65,9 @@ static uint32_t stack_want(struct recorder *r, uint32_t stack)
 		}
 		r->stacks_known[id / 8] |= (uint8_t)(1 << (id % 8));
 		r->stacks[r->stacks_count++] = id;
+		uint64_t frame = __atomic_load_n(&nodes[id].frame, __ATOMIC_RELAXED);
+		if (frame >= HW_MARK_FRAMES && frame <= HW_FRAME_ADDRESS_MASK)
+			code_names_note(&r->code_names, r->pid, frame);
 		uint32_t parent = __atomic_load_n(&nodes[id].parent, __ATOMIC_RELAXED);
 		if (parent >= id) {
 			r->stacks_bad++;
@@ -306,6 +309,8 @@ static struct error *rings_create(struct recorder *r, const char *name)
 	r->shm->magic = HW_SHM_MAGIC;
 	r->shm->version = HW_SHM_VERSION;
 	r->shm->total_bytes = HW_SHM_BYTES;
+	r->shm->sample_bytes = r->mode.sample_bytes;
+	r->shm->sample_seed = r->mode.seed;
 	r->shm->nodes = 1;
 	r->shm->modules = 1;
 	return NULL;
@@ -359,6 +364,7 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	r->flushed_ns = start->began.ns;
 	r->modules_written = 1; /* module 0 is "unknown" */
 	r->stacks_end = 1;      /* node 0 is the root */
+	code_names_init(&r->code_names);
 	live_init(&r->live);
 	tally_init(&r->tally);
 	encoder_init(&r->encoder);
@@ -392,6 +398,7 @@ void recorder_destroy(struct recorder *recorder)
 	if (recorder->stacks_known)
 		munmap(recorder->stacks_known, STACKS_KNOWN_BYTES);
 	free(recorder->stacks);
+	code_names_deinit(&recorder->code_names);
 	error_destroy(recorder->error);
 	free(recorder);
 }
@@ -490,6 +497,15 @@ static void write_live(struct recorder *r)
 	live_walk_end(&walk);
 }
 
+static void write_code_names(struct recorder *r)
+{
+	code_names_read(&r->code_names, r->pid, r->target_pid);
+	if (!r->code_names.rows.len)
+		return;
+	bool ok = footer_code_names(&r->payload, &r->code_names);
+	write_chunk(r, HPW_CODE_NAMES, ok, true);
+}
+
 void recorder_finish(
 	struct recorder *recorder, const struct recorder_end *end, struct recorder_totals *ret)
 {
@@ -516,6 +532,7 @@ void recorder_finish(
 		bool ok = footer_table(&r->payload, types[i], &r->tally, &s);
 		write_chunk(r, types[i], ok, true);
 	}
+	write_code_names(r);
 	write_live(r);
 	keep_error(r, writer_finish(&r->writer));
 	bool gone = writer_is_gone(&r->writer);

@@ -6,6 +6,7 @@
 #define CAPTURE_RECORDER_H
 
 #include "base/error.h"
+#include "capture/code_names.h"
 #include "capture/encode.h"
 #include "capture/live.h"
 #include "capture/merge.h"
@@ -53,6 +54,7 @@ struct recorder {
 	uint8_t *stacks_known; /* bit set of the nodes that are in the file or in `stacks` */
 	uint32_t *stacks;      /* numbers of nodes to write next */
 	size_t stacks_count, stacks_capacity;
+	struct code_names code_names;
 	uint32_t stacks_end;     /* one more than the largest number in the file */
 	uint64_t stacks_bad;     /* numbers that made no sense */
 	uint64_t blocks_dropped; /* no memory for them: the books are not exact any more */

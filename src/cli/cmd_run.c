@@ -209,7 +209,9 @@ static void say_end(const struct launch_result *r, bool quiet)
 	if (!first || quiet)
 		return;
 	bool one = r->end.recordings == 1;
-	if (one)
+	if (r->sampled)
+		message("sampled; the report has the estimates");
+	else if (one)
 		say_totals(&first->totals);
 	else
 		say_recordings(r);

@@ -126,13 +126,24 @@ static void look_at_kind(struct findings *findings, const struct program *p)
 	else
 		findings_add(findings, FINDING_NOTE, "program",
 			"%s is neither a program nor a script with #!: /bin/sh runs it", p->path);
-	if (!p->own_malloc)
-		return;
-	findings_add(findings, FINDING_PROBLEM, "own-malloc",
-		"%s defines malloc itself: its calls of it, and those of its libraries, can't be "
-		"seen",
-		p->image);
-	findings_fix(findings, "link its allocator as a shared library, or without it");
+}
+
+static void look_at_own_heap(struct findings *findings, const struct program *p)
+{
+	struct inspection inspection;
+	bool known = inspection_make(p->image, &inspection);
+	inspection_deinit(&inspection);
+	if (p->own_malloc || (known && inspection.own_malloc)) {
+		findings_add(findings, FINDING_PROBLEM, "own-malloc",
+			"%s defines malloc itself: its calls of it%s can't be seen", p->image,
+			p->own_malloc ? ", and those of its libraries," : "");
+		findings_fix(findings, "link its allocator as a shared library, or without it");
+	}
+	if (known && inspection.go)
+		findings_add(findings, FINDING_NOTE, "go",
+			"%s is written in Go, which has a heap of its own: only its C parts can be "
+			"seen",
+			p->image);
 }
 
 /* A library may be asked about too, for its debug information. */
@@ -158,6 +169,7 @@ struct error *doctor_program(struct findings *findings, const char *name)
 	else
 		look_at_refusal(findings, &p, name);
 	if (p.is_elf) {
+		look_at_own_heap(findings, &p);
 		doctor_debug(findings, p.image, true);
 		look_at_libraries(findings, p.image);
 	}

@@ -91,20 +91,26 @@ int options_next(struct options *options)
 	}
 }
 
-bool options_number(
-	const struct options *options, const char *text, const char *name, uint64_t *ret)
+bool options_whole(const char *text, uint64_t *ret)
 {
 	errno = 0;
 	char *end;
 	unsigned long long value = strtoull(text, &end, 10);
 	bool digits = text[0] >= '0' && text[0] <= '9' && *end == '\0';
-	if (!digits || errno || value == 0) {
-		options_wrong(options->command, "--%s wants a whole number from 1 on, not '%s'",
-			name, text);
+	if (!digits || errno || value == 0)
 		return false;
-	}
 	*ret = value;
 	return true;
+}
+
+bool options_number(
+	const struct options *options, const char *text, const char *name, uint64_t *ret)
+{
+	if (options_whole(text, ret))
+		return true;
+	options_wrong(
+		options->command, "--%s wants a whole number from 1 on, not '%s'", name, text);
+	return false;
 }
 
 int options_wrong(const struct command *command, const char *format, ...)

@@ -33,6 +33,9 @@ struct options {
 /* The next option's id; 0 after the last one; -1: all is said, leave with exit_code. */
 int options_next(struct options *options);
 
+/* A whole number from 1 on; false: the text is none. */
+bool options_whole(const char *text, uint64_t *ret);
+
 /* A whole number from 1 on. False, after saying so, if `text` is none. */
 bool options_number(
 	const struct options *options, const char *text, const char *name, uint64_t *ret);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/recording_options.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,9 @@ bool recording_options_take(struct recording_options *options, int id, const cha
 	case OPT_MODE:
 		options->mode = argument;
 		return true;
+	case OPT_SEED:
+		options->seed = argument;
+		return true;
 	case 'q':
 		options->quiet = true;
 		return true;
@@ -36,15 +40,54 @@ bool recording_options_take(struct recording_options *options, int id, const cha
 	}
 }
 
+#define SAMPLE_BYTES_MAX (64ull << 30)
+
+/* "524288", "512K", "3M", "1G"; false: it is none of these. Never 0. */
+static bool size_parse(const char *text, uint64_t *ret)
+{
+	char *end;
+	errno = 0;
+	unsigned long long value = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || errno || !value)
+		return false;
+	static const char units[] = "KMG";
+	const char *unit = *end ? strchr(units, *end) : NULL;
+	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+	if ((*end && (!unit || end[1])) || value > UINT64_MAX >> shift)
+		return false;
+	*ret = (uint64_t)value << shift;
+	return true;
+}
+
+static struct error *mode_parse(const char *text, struct mode *ret)
+{
+	ret->sample_bytes = 0;
+	if (!strcmp(text, "exact")) {
+		ret->kind = MODE_EXACT;
+	} else if (!strcmp(text, "aggregate")) {
+		ret->kind = MODE_AGGREGATE;
+	} else if (!strcmp(text, "sample")) {
+		ret->kind = MODE_SAMPLE;
+		ret->sample_bytes = MODE_SAMPLE_BYTES;
+	} else if (!strncmp(text, "sample:", 7) && size_parse(text + 7, &ret->sample_bytes) &&
+		   ret->sample_bytes <= SAMPLE_BYTES_MAX) {
+		ret->kind = MODE_SAMPLE;
+	} else {
+		return error_create(ERROR_USAGE,
+			"--mode is exact, aggregate, sample or sample:BYTES (1 to 64G), not '%s'",
+			text);
+	}
+	return NULL;
+}
+
 struct error *recording_options_check(struct recording_options *options)
 {
-	if (!strcmp(options->mode, "exact"))
-		options->launch.mode.kind = MODE_EXACT;
-	else if (!strcmp(options->mode, "aggregate"))
-		options->launch.mode.kind = MODE_AGGREGATE;
-	else
-		return error_create(
-			ERROR_USAGE, "--mode is exact or aggregate, not '%s'", options->mode);
+	struct error *error = mode_parse(options->mode, &options->launch.mode);
+	if (error)
+		return error;
+	if (options->seed && !options_whole(options->seed, &options->launch.mode.seed))
+		return error_create(ERROR_USAGE, "--seed wants a whole number from 1 on, not '%s'",
+			options->seed);
 	return recording_pattern_check(options->launch.file);
 }
 

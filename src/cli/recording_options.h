@@ -12,6 +12,7 @@
 enum recording_option {
 	OPT_CHILDREN = 256,
 	OPT_MODE,
+	OPT_SEED,
 	OPT_RECORDING_END, /* ids of a command's further options start here */
 };
 
@@ -25,14 +26,17 @@ enum recording_option {
 			"names"},                                                                  \
 		{OPT_MODE, "mode", "MODE",                                                         \
 			"exact (default): every event; aggregate: its sums alone, in a small "     \
-			"file"},                                                                   \
+			"file; sample[:BYTES]: one block about every BYTES (default 512K), "       \
+			"estimates"},                                                              \
+		{OPT_SEED, "seed", "N",                                                            \
+			"the chance of --mode sample: the same N takes the same samples"},         \
 	{                                                                                          \
 		'q', "quiet", NULL, "no summary at the end"                                        \
 	}
 
 struct recording_options {
 	struct launch_options launch; /* borrows from the command line and from `words` */
-	const char *mode;             /* as it was given */
+	const char *mode, *seed;      /* as they were given */
 	bool quiet;
 	char *words; /* of HEAPWISE_OPTIONS; owned */
 };

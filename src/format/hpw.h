@@ -51,6 +51,8 @@ enum hpw_chunk_flag {
 #define HPW_STEPS_MAX (1u << 20)
 #define HPW_SLOTS_MAX (1u << 16)
 #define HPW_SITES_MAX (1u << 22)
+/* Rows of CODE_NAMES. */
+#define HPW_CODE_NAMES_MAX (1u << 20)
 
 enum hpw_chunk_type {
 	HPW_TARGET = 1,
@@ -64,6 +66,7 @@ enum hpw_chunk_type {
 	HPW_LIVE = 9,
 	HPW_SUMMARY = 10,
 	HPW_INDEX = 11,
+	HPW_CODE_NAMES = 12,
 };
 
 struct hpw_trailer {
@@ -84,9 +87,10 @@ enum hpw_target_key {
 	HPW_TARGET_HOST = 6,
 	HPW_TARGET_WALL_START_NS = 7, /* CLOCK_REALTIME at tsc_start */
 	HPW_TARGET_TSC_START = 8,
-	HPW_TARGET_TSC_HZ = 9,  /* measured at the start; SUMMARY has a better pair */
-	HPW_TARGET_MODE = 10,   /* "exact", "aggregate" */
-	HPW_TARGET_WRITER = 11, /* "heapwise 0.1.0" */
+	HPW_TARGET_TSC_HZ = 9,        /* measured at the start; SUMMARY has a better pair */
+	HPW_TARGET_MODE = 10,         /* "exact", "aggregate", "sample" */
+	HPW_TARGET_WRITER = 11,       /* "heapwise 0.1.0" */
+	HPW_TARGET_SAMPLE_BYTES = 13, /* mode "sample": mean distance of samples */
 	HPW_TARGET_FORKED = 12, /* 1: it began as a copy of its parent, with the parent's blocks */
 };
 

@@ -109,6 +109,8 @@ struct hw_shm {
 	uint32_t version;
 	uint32_t reserved;
 	uint64_t total_bytes;
+	uint64_t sample_bytes; /* mean distance of samples; 0: every event is recorded */
+	uint64_t sample_seed;
 	/* Target. */
 	_Alignas(64) uint32_t nodes; /* next free node number; node 0 is the root */
 	/* Both under the lock of the target's module table (runtime/core/modules.h): one thread

@@ -249,6 +249,21 @@ struct error *build_size(struct model *model, uint64_t size, uint64_t allocation
 	return size_vec_push(&model->sizes, row) ? NULL : error_no_memory();
 }
 
+struct error *build_code_name(
+	struct model *model, uint64_t address, const char *name, size_t name_len)
+{
+	const struct code_name_vec *names = &model->code_names;
+	uint64_t before = names->len ? names->data[names->len - 1].address : 0;
+	if (before >= address)
+		return error_create(
+			ERROR_INPUT, "names of code do not ascend at 0x%" PRIx64, address);
+	struct code_name row = {.address = address};
+	struct error *error = build_string(model, name, name_len, &row.name);
+	if (error)
+		return error;
+	return code_name_vec_push(&model->code_names, row) ? NULL : error_no_memory();
+}
+
 struct error *build_live(struct model *model, const struct live_block *rows, size_t count)
 {
 	const struct live_vec *live = &model->live;

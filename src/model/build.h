@@ -82,6 +82,10 @@ struct error *build_size(struct model *model, uint64_t size, uint64_t allocation
  */
 struct error *build_live(struct model *model, const struct live_block *rows, size_t count);
 
+/* Adds the name of code without a module; addresses ascend, each once. */
+struct error *build_code_name(
+	struct model *model, uint64_t address, const char *name, size_t name_len);
+
 /* Gives back spare memory. After it nothing more is added. */
 void build_finish(struct model *model);
 

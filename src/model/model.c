@@ -21,6 +21,7 @@ void model_destroy(struct model *model)
 	thread_vec_deinit(&model->threads);
 	size_vec_deinit(&model->sizes);
 	live_vec_deinit(&model->live);
+	code_name_vec_deinit(&model->code_names);
 	arena_deinit(&model->strings);
 	free(model);
 }
@@ -70,6 +71,21 @@ struct stack_node model_stack(const struct model *model, struct stack_id id)
 		.module = {model->stacks.module[id.value]},
 		.address = model->stacks.address[id.value],
 	};
+}
+
+const char *model_code_name(const struct model *model, uint64_t address)
+{
+	const struct code_name_vec *names = &model->code_names;
+	size_t low = 0, high = names->len;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (names->data[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < names->len && names->data[low].address == address ? names->data[low].name
+								       : NULL;
 }
 
 const struct site *model_sites(const struct model *model, size_t *ret_count)

@@ -63,9 +63,10 @@ enum read_way {
 };
 
 struct recording {
-	const char *path;   /* as the user gave it */
-	const char *mode;   /* "exact", "aggregate" */
-	const char *writer; /* "heapwise 0.1.0"; "" if unknown */
+	const char *path;      /* as the user gave it */
+	const char *mode;      /* "exact", "aggregate", "sample" */
+	uint64_t sample_bytes; /* "sample": mean distance of samples; figures are estimates */
+	const char *writer;    /* "heapwise 0.1.0"; "" if unknown */
 	enum read_way read_way;
 	bool complete;   /* it was closed properly and all of it could be read */
 	uint64_t events; /* recorded calls; a realloc is one */
@@ -84,6 +85,12 @@ struct recording {
 	bool not_attached; /* the recorder got no memory inside the program: nothing was seen */
 };
 
+/* Variances of the figures of the same names, when they are estimates of a sampled recording; else
+ * 0. */
+struct spread {
+	double allocations, allocated_bytes, live_blocks, live_bytes, peak_blocks, peak_bytes;
+};
+
 struct totals {
 	uint64_t allocations, allocated_bytes;
 	uint64_t frees; /* of recorded and unknown blocks */
@@ -92,6 +99,7 @@ struct totals {
 	uint64_t temporary;
 	uint64_t peak_bytes, peak_blocks, peak_time_ns;
 	uint64_t threads;
+	struct spread spread;
 };
 
 struct module {
@@ -141,6 +149,7 @@ struct site {
 	uint64_t same_frame; /* blocks freed by the frame that allocated them */
 	uint64_t failed;
 	uint64_t min_size, max_size; /* of successful allocations */
+	struct spread spread;
 };
 
 struct thread {
@@ -162,6 +171,12 @@ struct live_block {
 	uint64_t number;         /* n-th allocation of that thread, from 0 */
 };
 
+/* A function made at run time, in no file. */
+struct code_name {
+	uint64_t address; /* a return address of a stack, module 0 */
+	const char *name;
+};
+
 struct model;
 
 void model_destroy(struct model *model);
@@ -180,6 +195,9 @@ const struct module *model_module(const struct model *model, struct module_id id
 /* One more than the largest stack id. Unused ids are children of the root with address 0. */
 size_t model_stack_limit(const struct model *model);
 struct stack_node model_stack(const struct model *model, struct stack_id id);
+
+/* The name of the code that a frame without a module returns to; NULL if the program gave none. */
+const char *model_code_name(const struct model *model, uint64_t address);
 
 /* Rows by site id. A site that was lost with a damaged part has KIND_UNKNOWN and no counts. */
 const struct site *model_sites(const struct model *model, size_t *ret_count);

@@ -13,6 +13,7 @@ DEFINE_VEC(site_vec, struct site)
 DEFINE_VEC(thread_vec, struct thread)
 DEFINE_VEC(size_vec, struct size_count)
 DEFINE_VEC(live_vec, struct live_block)
+DEFINE_VEC(code_name_vec, struct code_name)
 
 /*
  * Stack nodes as columns: a row of a struct would be padded from 14 bytes to 16, and walks outward
@@ -44,6 +45,7 @@ struct model {
 	struct size_vec sizes;
 	struct live_vec live;
 	bool has_live;
+	struct code_name_vec code_names; /* ascending by address, each once */
 };
 
 #endif

@@ -112,11 +112,13 @@ char *libraries_of(const char *path)
 	text_init(&paths);
 	char *rest = said;
 	for (char *line; (line = strsep(&rest, "\n"));) {
-		char *arrow = strstr(line, "=> /"), *end = strrchr(line, ' ');
-		if (arrow && end > arrow + 3)
-			text_add_n(&paths, arrow + 3, (size_t)(end - arrow - 3));
-		if (arrow && end > arrow + 3)
-			text_add_char(&paths, '\n');
+		/* What is preloaded, and the linker itself, have no arrow. */
+		const char *arrow = strstr(line, "=> /"), *end = strrchr(line, ' ');
+		const char *start = arrow ? arrow + 3 : line[0] == '\t' ? line + 1 : "";
+		if (*start != '/' || !end || end <= start)
+			continue;
+		text_add_n(&paths, start, (size_t)(end - start));
+		text_add_char(&paths, '\n');
 	}
 	return text_steal(&paths);
 }

@@ -491,6 +491,8 @@ static struct error *read_all(struct reader *reader)
 		error = decode_chunks(reader, hpw_tables_has, into_tables);
 	if (!error)
 		error = decode_chunks(reader, hpw_footer_takes, into_footer);
+	if (build_recording(reader->model)->sample_bytes)
+		reader->flags |= SOURCE_REPLAY; /* the footer sums up the samples alone */
 	if (!has_all_events(reader))
 		reader->flags &= ~(unsigned)SOURCE_REPLAY;
 	if (!error && needs_replay(reader))

@@ -16,6 +16,10 @@ struct error *hpw_replay_init(
 	hpw_size_map_init(&replay->sizes);
 	hpw_blocks_init(&replay->blocks);
 	model_sites(model, &replay->sites_len);
+	struct error *error = hpw_estimate_init(
+		&replay->estimate, model_recording(model)->sample_bytes, replay->sites_len);
+	if (error)
+		return error;
 	replay->sites = calloc(replay->sites_len + 1, sizeof(*replay->sites));
 	replay->sizes_small = calloc(HPW_SIZES_SMALL, sizeof(*replay->sizes_small));
 	return replay->sites && replay->sizes_small ? NULL : error_no_memory();
@@ -25,6 +29,7 @@ void hpw_replay_deinit(struct hpw_replay *replay)
 {
 	free(replay->sites);
 	free(replay->sizes_small);
+	hpw_estimate_deinit(&replay->estimate);
 	hpw_tally_thread_vec_deinit(&replay->threads);
 	hpw_size_map_deinit(&replay->sizes);
 	hpw_blocks_deinit(&replay->blocks);
@@ -89,6 +94,28 @@ static void count_alloc(
 	}
 }
 
+static bool is_sampled(const struct hpw_replay *replay)
+{
+	return replay->estimate.mean_bytes > 0;
+}
+
+static void estimate_alloc(
+	struct hpw_replay *replay, struct hpw_tally_thread *thread, const struct hpw_step *step)
+{
+	struct hpw_estimate *estimate = &replay->estimate;
+	double weight = hpw_estimate_weight(estimate, step->size);
+	thread->estimated += weight;
+	thread->estimated_bytes += weight * (double)step->size;
+	hpw_estimate_alloc(estimate, site_place(replay, step->site), step->size, replay->stamp);
+}
+
+static void estimate_free(
+	struct hpw_replay *replay, struct hpw_tally_thread *thread, const struct hpw_block *block)
+{
+	thread->estimated_frees += hpw_estimate_weight(&replay->estimate, block->size);
+	hpw_estimate_free(&replay->estimate, site_place(replay, block->site), block->size);
+}
+
 /* Whether an allocation there can be the second half of a realloc, which is one call. */
 static bool is_realloc(const struct hpw_replay *replay, uint32_t site)
 {
@@ -115,6 +142,8 @@ static struct error *on_alloc(
 	thread->in_realloc = false;
 	thread->next = step->number + 1;
 	count_alloc(replay, thread, step);
+	if (is_sampled(replay))
+		estimate_alloc(replay, thread, step);
 	return count_size(replay, step->size);
 }
 
@@ -176,6 +205,8 @@ static struct error *on_free(
 	site->same_frame += step->same_frame;
 	replay->totals.live_blocks--;
 	replay->totals.live_bytes -= block.size;
+	if (is_sampled(replay))
+		estimate_free(replay, thread, &block);
 	replay->mismatched += is_mismatch(replay, block.site, step->free_kind);
 	if (!hw_free_is_realloc(step->free_kind) && step->owner == step->thread &&
 		step->number + 1 == thread->next) {
@@ -269,11 +300,28 @@ struct error *hpw_replay_chunk(
 	return error;
 }
 
+/* What was counted makes place for what it stands for. What has no weight is not known. */
+static void settle_estimates(struct hpw_replay *replay)
+{
+	replay->peak_stamp = replay->estimate.peak_stamp;
+	replay->unknown_frees = replay->mismatched = 0;
+	hpw_estimate_put_totals(&replay->estimate, &replay->totals);
+	for (size_t i = 0; i < replay->threads.len; i++) {
+		struct hpw_tally_thread *thread = &replay->threads.data[i];
+		thread->allocations = (uint64_t)(thread->estimated + 0.5);
+		thread->allocated_bytes = (uint64_t)(thread->estimated_bytes + 0.5);
+		thread->frees = (uint64_t)(thread->estimated_frees + 0.5);
+		thread->temporary = 0;
+	}
+}
+
 void hpw_replay_settle(struct hpw_replay *replay)
 {
 	for (size_t i = 0; i <= replay->sites_len; i++)
 		catch_up(replay, &replay->sites[i]);
 	replay->totals.threads = replay->threads.len;
+	if (is_sampled(replay))
+		settle_estimates(replay);
 }
 
 static void put_site(const struct hpw_tally_site *tally, struct site *site)
@@ -302,8 +350,12 @@ struct error *hpw_replay_put_sites(const struct hpw_replay *replay, struct model
 			return error;
 		count++;
 	}
-	for (size_t i = 0; i < count; i++)
-		put_site(&replay->sites[i], build_site_at(model, (struct site_id){(uint32_t)i}));
+	for (size_t i = 0; i < count; i++) {
+		struct site *site = build_site_at(model, (struct site_id){(uint32_t)i});
+		put_site(&replay->sites[i], site);
+		if (is_sampled(replay))
+			hpw_estimate_put_site(&replay->estimate, i, site);
+	}
 	return NULL;
 }
 
@@ -313,12 +365,22 @@ static int compare_sizes(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* So many allocations of that size were seen, or are estimated. */
+static struct error *put_size(
+	const struct hpw_replay *replay, struct model *model, uint64_t size, uint64_t count)
+{
+	if (is_sampled(replay))
+		count = (uint64_t)((double)count * hpw_estimate_weight(&replay->estimate, size) +
+				   0.5);
+	return build_size(model, size, count);
+}
+
 struct error *hpw_replay_put_sizes(const struct hpw_replay *replay, struct model *model)
 {
 	struct error *error = NULL;
 	for (size_t i = 0; !error && i < HPW_SIZES_SMALL; i++)
 		if (replay->sizes_small[i])
-			error = build_size(model, i, replay->sizes_small[i]);
+			error = put_size(replay, model, i, replay->sizes_small[i]);
 	if (error || !replay->sizes.len)
 		return error;
 	_cleanup_free_ struct size_count *large = malloc(replay->sizes.len * sizeof(*large));
@@ -331,6 +393,6 @@ struct error *hpw_replay_put_sizes(const struct hpw_replay *replay, struct model
 		large[len++] = (struct size_count){*key ^ replay->blocks.seed, *count};
 	qsort(large, len, sizeof(*large), compare_sizes);
 	for (size_t i = 0; !error && i < len; i++)
-		error = build_size(model, large[i].size, large[i].allocations);
+		error = put_size(replay, model, large[i].size, large[i].allocations);
 	return error;
 }

@@ -17,6 +17,7 @@
 #include "model/build.h"
 #include "sources/hpw_blocks.h"
 #include "sources/hpw_damage.h"
+#include "sources/hpw_estimate.h"
 #include "sources/hpw_events.h"
 
 struct hpw_tally_site {
@@ -32,6 +33,7 @@ struct hpw_tally_thread {
 	uint64_t next; /* number of its next allocation */
 	uint64_t first_stamp, last_stamp;
 	uint64_t allocations, allocated_bytes, frees, temporary;
+	double estimated, estimated_bytes, estimated_frees; /* if sampled */
 	bool seen, ended;
 	bool in_realloc; /* its last step freed the old block of a realloc */
 };
@@ -57,6 +59,7 @@ struct hpw_replay {
 	uint64_t blocks_max;
 	struct totals totals; /* peak_time_ns unset */
 	uint64_t peak_number, peak_stamp;
+	struct hpw_estimate estimate; /* of all blocks, if those here were sampled */
 	uint64_t events, lost, unknown_frees, mismatched;
 	uint64_t stamp; /* of the current steps */
 	uint64_t next_step;
@@ -65,7 +68,8 @@ struct hpw_replay {
 	uint64_t pair_tsc[2], pair_ns[2];
 };
 
-/* blocks_max: give up when so many blocks live at once. The model needs its sites. */
+/* blocks_max: give up when so many blocks live at once. The model needs its sites; if it is of a
+ * sampled recording, results are estimates. */
 struct error *hpw_replay_init(
 	struct hpw_replay *replay, const struct model *model, uint64_t blocks_max);
 void hpw_replay_deinit(struct hpw_replay *replay);

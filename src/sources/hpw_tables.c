@@ -22,7 +22,7 @@ enum target_value { VALUE_NUMBER, VALUE_TEXT, VALUE_ARGUMENT };
 
 /* Keys that are numbers; the place of each is taken from the table below. */
 struct target_numbers {
-	uint64_t pid, ppid, wall_start_ns, tsc_start, tsc_hz, forked;
+	uint64_t pid, ppid, wall_start_ns, tsc_start, tsc_hz, forked, sample_bytes;
 };
 
 static const struct {
@@ -42,6 +42,8 @@ static const struct {
 	{HPW_TARGET_TSC_START, VALUE_NUMBER, offsetof(struct target_numbers, tsc_start), false},
 	{HPW_TARGET_TSC_HZ, VALUE_NUMBER, offsetof(struct target_numbers, tsc_hz), false},
 	{HPW_TARGET_FORKED, VALUE_NUMBER, offsetof(struct target_numbers, forked), false},
+	{HPW_TARGET_SAMPLE_BYTES, VALUE_NUMBER, offsetof(struct target_numbers, sample_bytes),
+		false},
 	{HPW_TARGET_MODE, VALUE_TEXT, offsetof(struct recording, mode), true},
 	{HPW_TARGET_WRITER, VALUE_TEXT, offsetof(struct recording, writer), true},
 };
@@ -96,6 +98,7 @@ static struct error *decode_target(struct hpw_tables *tables, const struct hpw_p
 	target->pid = (uint32_t)numbers.pid;
 	target->ppid = (uint32_t)numbers.ppid;
 	target->forked = numbers.forked == 1;
+	build_recording(tables->model)->sample_bytes = numbers.sample_bytes;
 	target->wall_start_ns = numbers.wall_start_ns;
 	tables->clock.tsc_start = numbers.tsc_start;
 	tables->clock.hz = numbers.tsc_hz;
@@ -288,6 +291,37 @@ static struct error *decode_sites(struct hpw_tables *tables, const struct hpw_pa
 	return error;
 }
 
+static struct error *decode_code_names(struct hpw_tables *tables, const struct hpw_payload *payload)
+{
+	struct hpw_column columns[3];
+	size_t count;
+	if (tables->has_code_names)
+		return NULL;
+	tables->has_code_names = true;
+	struct error *error = hpw_columns_open(payload, columns, 3);
+	if (!error)
+		error = hpw_columns_rows(columns, 3, 3, &count);
+	if (!error && count > HPW_CODE_NAMES_MAX)
+		error = error_create(ERROR_INPUT, "%zu names of code are too many", count);
+	uint64_t address = 0;
+	for (size_t i = 0; !error && i < count; i++) {
+		uint64_t step, len;
+		const uint8_t *name = NULL;
+		error = hpw_column_next(&columns[0], &step);
+		if (!error)
+			error = hpw_column_next(&columns[1], &len);
+		if (!error)
+			error = cursor_bytes(&columns[2].cursor, len, &name);
+		if (!error && step > UINT64_MAX - address)
+			error = error_create(ERROR_INPUT, "addresses of code overflow");
+		if (error)
+			break;
+		address += step;
+		error = build_code_name(tables->model, address, (const char *)name, (size_t)len);
+	}
+	return error;
+}
+
 static const struct {
 	enum hpw_chunk_type type;
 	struct error *(*decode)(struct hpw_tables *tables, const struct hpw_payload *payload);
@@ -296,6 +330,7 @@ static const struct {
 	{HPW_MODULES, decode_modules},
 	{HPW_STACKS, decode_stacks},
 	{HPW_SITES, decode_sites},
+	{HPW_CODE_NAMES, decode_code_names},
 };
 
 bool hpw_tables_has(uint16_t type)

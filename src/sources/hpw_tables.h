@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The chunks that come while the program runs and name things: TARGET, MODULES, STACKS, SITES. Each
+ * The chunks that name things: TARGET, MODULES, STACKS, SITES, CODE_NAMES. Each
  * decoder puts one chunk into the model; what an earlier, lost chunk would have named is stood in
  * for (a module without a path, the empty stack), so that the rest keeps its figures.
  */
@@ -16,7 +16,7 @@
 struct hpw_tables {
 	struct model *model;    /* borrowed */
 	struct hpw_clock clock; /* tsc_start and hz, from TARGET */
-	bool has_target;
+	bool has_target, has_code_names;
 	size_t sites;          /* one more than the largest site */
 	uint64_t sites_astray; /* sites whose stack is not known */
 };

@@ -44,6 +44,21 @@ static void look_at_lines(struct object *object, bool *ret_lines, struct inspect
 		ret->alt_missing = true;
 }
 
+static bool defines_malloc(const struct object *object, uint32_t type)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = object ? object_section_of_type(object, type, &header) : NULL;
+	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
+	GElf_Sym symbol;
+	for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+		const char *name = elf_strptr(object->elf, header.sh_link, symbol.st_name);
+		if (symbol.st_shndx != SHN_UNDEF && GELF_ST_TYPE(symbol.st_info) == STT_FUNC &&
+			name && !strcmp(name, "malloc"))
+			return true;
+	}
+	return false;
+}
+
 static void look(struct debug_files *files, struct inspection *ret)
 {
 	const struct object *main = files->main;
@@ -60,6 +75,10 @@ static void look(struct debug_files *files, struct inspection *ret)
 	ret->symbol_table = has(main, ".symtab") || has(files->separate, ".symtab");
 	ret->mini = has(main, ".gnu_debugdata");
 	ret->dynamic_symbols = has(main, ".dynsym");
+	ret->own_malloc =
+		!defines_malloc(main, SHT_DYNSYM) &&
+		(defines_malloc(main, SHT_SYMTAB) || defines_malloc(files->separate, SHT_SYMTAB));
+	ret->go = has(main, ".gopclntab") || has(main, ".go.buildinfo");
 	ret->unwind = has(main, ".eh_frame") || has(main, ".debug_frame");
 }
 

@@ -15,6 +15,8 @@ struct inspection {
 	bool mini;                      /* .gnu_debugdata: names of functions alone */
 	bool dynamic_symbols;
 	bool unwind;          /* .eh_frame or .debug_frame: stacks go through it exactly */
+	bool own_malloc;      /* .symtab has a malloc that it does not export */
+	bool go;              /* written in Go, whose heap is its own */
 	bool zstd_unreadable; /* compressed in a way that this build of elfutils can't read */
 	bool alt_missing;     /* shared debug information (dwz) that is not there */
 };

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/interval.h"
 #include "base/json.h"
 #include "base/util.h"
 #include "views/page.h"
@@ -130,6 +131,7 @@ static void put_recording(struct json *json, const struct page *page)
 	json_object_begin(json);
 	put_string(json, "file", recording->path);
 	put_string(json, "mode", recording->mode);
+	put_u64(json, "sample_bytes", recording->sample_bytes);
 	put_string(json, "writer", recording->writer);
 	put_bool(json, "complete", recording->complete);
 	put_string(json, "read", recording->read_way == READ_FOOTER ? "footer" : "replay");
@@ -147,7 +149,49 @@ static void put_recording(struct json *json, const struct page *page)
 	json_object_end(json);
 }
 
-static void put_totals(struct json *json, const struct totals *totals)
+/* Estimated figures, and their names in totals if they are others. */
+static const struct ranged {
+	enum metric metric;
+	const char *in_totals;
+} ranged[] = {
+	{METRIC_ALLOCATIONS, NULL},
+	{METRIC_ALLOCATED_BYTES, NULL},
+	{METRIC_LIVE_BLOCKS, "live_blocks_at_end"},
+	{METRIC_LIVE_BYTES, "live_bytes_at_end"},
+	{METRIC_PEAK_BLOCKS, NULL},
+	{METRIC_PEAK_BYTES, NULL},
+};
+
+/* "ranges": {"allocations": [1, 2], …} of a site, or of the totals if it is NULL; null if the
+ * figures are no estimates. */
+static void put_ranges(struct json *json, const struct page *page, const struct site *site)
+{
+	const struct recording *recording = model_recording(page->model);
+	json_key(json, "ranges");
+	if (!recording->sample_bytes) {
+		json_null(json);
+		return;
+	}
+	json_object_begin(json);
+	for (size_t i = 0; i < ARRAY_SIZE(ranged); i++) {
+		enum metric metric = ranged[i].metric;
+		struct interval range;
+		bool known = site ? interval_of_site(recording, metric, site, &range)
+				  : interval_of_totals(
+					    recording, metric, model_totals(page->model), &range);
+		if (!known)
+			continue;
+		json_key(json,
+			!site && ranged[i].in_totals ? ranged[i].in_totals : metric_name(metric));
+		json_array_begin(json);
+		json_u64(json, range.low);
+		json_u64(json, range.high);
+		json_array_end(json);
+	}
+	json_object_end(json);
+}
+
+static void put_totals(struct json *json, const struct page *page)
 {
 #define MEMBER(name, member)                                                                       \
 	{                                                                                          \
@@ -169,7 +213,8 @@ static void put_totals(struct json *json, const struct totals *totals)
 #undef MEMBER
 	json_key(json, "totals");
 	json_object_begin(json);
-	put_members(json, members, ARRAY_SIZE(members), totals);
+	put_members(json, members, ARRAY_SIZE(members), model_totals(page->model));
+	put_ranges(json, page, NULL);
 	json_object_end(json);
 }
 
@@ -192,7 +237,7 @@ static void put_frame(struct json *json, const struct shown_frame *frame)
 	json_object_end(json);
 }
 
-static void put_row(struct json *json, const struct row *row)
+static void put_row(struct json *json, const struct page *page, const struct row *row)
 {
 #define MEMBER(name)                                                                               \
 	{                                                                                          \
@@ -214,6 +259,7 @@ static void put_row(struct json *json, const struct row *row)
 	json_object_begin(json);
 	put_string(json, "kind", alloc_kind_name(row->sums.kind));
 	put_members(json, members, ARRAY_SIZE(members), &row->sums);
+	put_ranges(json, page, &row->sums);
 	put_bool(json, "fits_on_stack", row->fits_on_stack);
 	put_u64(json, "merged_stacks", row->stacks);
 	put_bool(json, "partial", row->partial);
@@ -229,12 +275,13 @@ static void put_row(struct json *json, const struct row *row)
 	json_object_end(json);
 }
 
-static void put_rows(struct json *json, const char *key, const struct row_list *list, size_t limit)
+static void put_rows(struct json *json, const struct page *page, const char *key,
+	const struct row_list *list, size_t limit)
 {
 	json_key(json, key);
 	json_array_begin(json);
 	for (size_t i = 0; i < list->len && i < limit; i++)
-		put_row(json, list->data[i]);
+		put_row(json, page, list->data[i]);
 	json_array_end(json);
 }
 
@@ -247,8 +294,8 @@ void json_summary(const struct page *page, struct json *json)
 	json_key(json, "top");
 	json_object_begin(json);
 	for (int i = 0; i < SUMMARY_LISTS; i++)
-		put_rows(json, summary_list_name((enum summary_list)i), &page->summary.lists[i],
-			min(page->limit, (size_t)TOP_ROWS));
+		put_rows(json, page, summary_list_name((enum summary_list)i),
+			&page->summary.lists[i], min(page->limit, (size_t)TOP_ROWS));
 	json_object_end(json);
 	json_sites(page, json);
 }
@@ -256,7 +303,7 @@ void json_summary(const struct page *page, struct json *json)
 void json_sites(const struct page *page, struct json *json)
 {
 	put_u64(json, "sites_total", page->list.len);
-	put_rows(json, "sites", &page->list, page->limit);
+	put_rows(json, page, "sites", &page->list, page->limit);
 }
 
 void json_sizes(const struct page *page, struct json *json)
@@ -312,7 +359,7 @@ struct error *json_report(const struct page *page, const struct sink *sink)
 	put_string(&json, "view", page->view->name);
 	put_target(&json, model_target(page->model));
 	put_recording(&json, page);
-	put_totals(&json, model_totals(page->model));
+	put_totals(&json, page);
 	put_lines(&json, "notes", &page->notes);
 	put_string(&json, "sorted_by", metric_name(page->sort));
 	page->view->json(page, &json);

@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis/interval.h"
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "views/page.h"
@@ -68,6 +69,19 @@ static void add_share(struct text *out, uint64_t part, uint64_t whole)
 		text_printf(out, " (%.1f%%)", percent);
 }
 
+/* " 11.9 MiB to 12.6 MiB" */
+static void add_range(
+	const struct page *page, enum metric metric, const struct row *row, struct text *out)
+{
+	struct interval range;
+	if (!interval_of_site(model_recording(page->model), metric, &row->sums, &range))
+		return;
+	text_add(out, "  95% ");
+	add_quantity(out, range.low, singular(heads[metric].unit), heads[metric].unit);
+	text_add(out, " to ");
+	add_quantity(out, range.high, singular(heads[metric].unit), heads[metric].unit);
+}
+
 static void add_head(
 	const struct page *page, enum metric metric, const struct row *row, struct text *out)
 {
@@ -77,6 +91,7 @@ static void add_head(
 	add_quantity(out, value, singular(heads[metric].unit), heads[metric].unit);
 	if (whole)
 		add_share(out, value, whole);
+	add_range(page, metric, row, out);
 	const struct head *head = &heads[metric];
 	text_printf(out, "  %s", head->joint);
 	add_quantity(
@@ -107,6 +122,8 @@ static void add_frame(const struct shown_frame *frame, struct text *out)
 		text_printf(out, "  [%s]", frame->module);
 	else if (!frame->function)
 		text_add(out, "  [in no file]");
+	else if (frame->address)
+		text_add(out, "  [made at run time]");
 	text_add(out, frame->inlined ? "  (inlined)\n" : "\n");
 }
 

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
+#include "analysis/interval.h"
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "views/page.h"
@@ -22,15 +23,40 @@ static void add_total(struct text *out, const char *name, uint64_t count, const 
 	text_add(out, "\n");
 }
 
+/* "                95%: 1,100 to 1,300; 11.9 to 12.6 MiB", below the estimates that this is of. */
+static void add_range(
+	const struct page *page, enum metric count, enum metric bytes, struct text *out)
+{
+	const struct recording *recording = model_recording(page->model);
+	const struct totals *totals = model_totals(page->model);
+	struct interval blocks, size;
+	if (!interval_of_totals(recording, count, totals, &blocks) ||
+		!interval_of_totals(recording, bytes, totals, &size))
+		return;
+	text_add(out, "    95% ");
+	text_add_count(out, blocks.low);
+	text_add(out, " to ");
+	text_add_count(out, blocks.high);
+	text_add(out, ", ");
+	text_add_bytes(out, size.low);
+	text_add(out, " to ");
+	text_add_bytes(out, size.high);
+	text_add(out, "\n");
+}
+
 static void add_totals(const struct page *page, struct text *out)
 {
 	const struct totals *totals = model_totals(page->model);
 	text_add(out, "\nTotals\n");
 	add_total(out, "allocations", totals->allocations, "  of ", &totals->allocated_bytes);
+	add_range(page, METRIC_ALLOCATIONS, METRIC_ALLOCATED_BYTES, out);
 	add_total(out, "frees", totals->frees, "", NULL);
 	add_total(out, "never freed", totals->live_blocks, "  with ", &totals->live_bytes);
+	add_range(page, METRIC_LIVE_BLOCKS, METRIC_LIVE_BYTES, out);
 	add_total(out, "at the peak", totals->peak_blocks, "  with ", &totals->peak_bytes);
-	add_total(out, "temporary", totals->temporary, "", NULL);
+	add_range(page, METRIC_PEAK_BLOCKS, METRIC_PEAK_BYTES, out);
+	if (!model_recording(page->model)->sample_bytes)
+		add_total(out, "temporary", totals->temporary, "", NULL);
 	if (totals->failed)
 		add_total(out, "failed", totals->failed, "", NULL);
 	add_total(out, "threads", totals->threads, "", NULL);

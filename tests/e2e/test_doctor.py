@@ -64,6 +64,13 @@ def compiled(folder, name, *options, compiler="gcc"):
     return folder / name
 
 
+def copied(source, path):
+    """By another process: a program that a process of ours still has open for writing can't be executed, and other
+    tests fork all the time."""
+    hw.need(hw.run(["cp", source, path]).status == 0, f"no copy of {source}")
+    return path
+
+
 def executable(path, content):
     path.write_bytes(content)
     path.chmod(0o755)
@@ -90,7 +97,7 @@ def machine(folder):
 def machine_without_library(folder):
     """A command without its library, or with that of another version, says so, as a problem"""
     hw.need_no_sanitizer("a copy of the command")
-    shutil.copy(hw.HEAPWISE, folder / "heapwise")
+    copied(hw.HEAPWISE, folder / "heapwise")
     (folder / "src/runtime").mkdir(parents=True)
     ended = hw.run([folder / "heapwise", "doctor"])
     hw.need(ended.status == 1 and "libheapwise-rt.so is not where it belongs" in ended.text, f"{ended} {ended.text}")
@@ -176,7 +183,7 @@ def program_with_rights(folder):
     if os.geteuid():
         raise hw.Skip("only root can make one")
     folder.chmod(0o755)
-    path = Path(shutil.copy(ONE_BLOCK, folder / "other"))
+    path = copied(ONE_BLOCK, folder / "other")
     os.chown(path, 65534, 65534)
     path.chmod(0o4755)
     Examined(path).need("problem", "program", "set-user-ID")
@@ -185,11 +192,48 @@ def program_with_rights(folder):
     Examined(path).need("ok", "program")
 
 
+AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+
+
+@TESTS.test
+def program_with_capabilities(folder):
+    """A program with file capabilities is a problem for who is not root"""
+    setcap = shutil.which("setcap", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+    if os.geteuid() or not setcap:
+        raise hw.Skip("only root can give them, with setcap")
+    folder.chmod(0o755)
+    path = copied(ONE_BLOCK, folder / "able")
+    path.chmod(0o755)
+    if hw.run([setcap, "cap_net_raw+ep", path]).status or hw.run([*AS_NOBODY, hw.HEAPWISE, "version"]).status:
+        raise hw.Skip("no capabilities here, or no way for another user")
+    ended = hw.run([*AS_NOBODY, hw.HEAPWISE, "doctor", path], cwd="/")
+    hw.need(ended.status == 1 and "file capabilities" in ended.text, f"{ended} {ended.text}")
+    Examined(path).need("ok", "program")
+
+
+@TESTS.test
+def program_on_noexec(folder):
+    """A program on a file system mounted noexec"""
+    script = 'mount -t tmpfs -o noexec none "$1" && cp "$2" "$1/program" || exit 99; exec "$3" doctor "$1/program"'
+    ended = hw.run(["unshare", "-m", "/bin/sh", "-c", script, "sh", folder, ONE_BLOCK, hw.HEAPWISE])
+    if ended.status == 99 or "unshare" in ended.errors:
+        raise hw.Skip("no mounting here")
+    hw.need(ended.status == 1 and "mounted noexec" in ended.text, f"{ended} {ended.text}")
+
+
 @TESTS.test
 def program_own_malloc(folder):
     """A program that defines malloc itself: found before it is run"""
-    Examined(hw.TARGETS / "own_malloc").need("problem", "own-malloc")
+    Examined(hw.TARGETS / "own_malloc").need("problem", "own-malloc", "libraries")
     Examined(ONE_BLOCK).need_none("own-malloc")
+    (folder / "hidden.c").write_text("#include <stddef.h>\nstatic char pool[99];\n"
+        '__attribute__((visibility("hidden"))) void *malloc(size_t n) { return pool + n; }\n'
+        "int main(void) { return !malloc(7); }\n")
+    tool("gcc", folder / "hidden.c", "-o", folder / "hidden")
+    Examined(folder / "hidden").need("problem", "own-malloc")
+    (folder / "go.c").write_text('__attribute__((section(".gopclntab"))) const char go[] = "x";\nint main(void) { return 0; }\n')
+    tool("gcc", folder / "go.c", "-o", folder / "go")
+    Examined(folder / "go").need("note", "go")
 
 
 @TESTS.test
@@ -230,6 +274,10 @@ def allocator(folder):
         raise hw.Skip("no jemalloc")
     path = compiled(folder, "linked", "-Wl,--no-as-needed", str(libraries[0]))
     Examined(path).need("ok", "allocator", "jemalloc", "exactly")
+    Examined(ONE_BLOCK).need_none("allocator")
+    hw.need_no_sanitizer("a preload for the command too")
+    environment = hw.clean_environment(LD_PRELOAD=libraries[0])
+    Examined(ONE_BLOCK, env=environment).need("ok", "allocator", "jemalloc")
 
 
 # ---- names and lines
@@ -333,10 +381,41 @@ def process_static(folder):
 @TESTS.test
 def process_replaced(folder):
     """A process whose program file has been replaced since it was started"""
-    path = Path(shutil.copy("/usr/bin/perl", folder / "perl"))
+    path = copied("/usr/bin/perl", folder / "perl")
     with process([path, "-e", WAITS], env=hw.clean_environment()) as (_, pid):
         path.unlink()
         Examined(pid.strip()).need("note", "program", "replaced or removed")
+
+
+# Allows every system call: a filter all the same.
+FILTERED = r"""
+my $filter = pack 'SCCL', 6, 0, 0, 0x7fff0000; my $program = pack 'Sx6P', 1, $filter;
+syscall(157, 38, 1, 0, 0, 0); syscall(157, 22, 2, $program) and die $!;
+"""
+
+
+@TESTS.test
+def process_sandboxed(folder):
+    """A process under a seccomp filter is noted"""
+    with process(["/usr/bin/perl", "-e", FILTERED + WAITS], env=hw.clean_environment()) as (_, pid):
+        Examined(pid.strip()).need("note", "seccomp", "filter")
+
+
+@TESTS.test
+def process_in_container(folder):
+    """A process with PIDs and mounts of its own: what of it can't be reached from there"""
+    if hw.run(["unshare", "-m", "-p", "-f", "--mount-proc", "true"]).status:
+        raise hw.Skip("no namespaces here")
+    script = 'mount -t tmpfs none "$1" && exec perl -e "$2"'
+    with process(["unshare", "-m", "-p", "-f", "--mount-proc", "/bin/sh", "-c", script, "sh", hw.BUILD / "src", WAITS],
+                 env=hw.clean_environment()) as (started, line):
+        hw.need(line == "1\n", f"it says {line!r}")
+        child = Path(f"/proc/{started.pid}/task/{started.pid}/children").read_text().strip()
+        found = Examined(child)
+        os.kill(int(child), 9)
+    found.need("note", "pid-namespace")
+    found.need("problem", "mount-namespace", "libheapwise-rt.so")
+    found.need("ok", "program", "perl")
 
 
 @TESTS.test

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The modes that keep less than every event, held against exact recordings of the same program."""
 
+import statistics
 import struct
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
@@ -107,20 +109,94 @@ def check_cut(folder):
     hw.need("holds no events" in ended.errors, f"nothing is said: {ended}")
 
 
+SEEDS = range(1, 201)
+SAMPLED = ("allocations", "allocated_bytes", "live_blocks", "live_bytes")
+
+
+def estimates(found):
+    """{(site, figure): (estimate, [low, high])} of a report, of the program's sites and its totals."""
+    rows = {row["stack"][1]["function"]: row for row in found["sites"] if len(row["stack"]) > 1}
+    totals = dict(found["totals"])
+    ranges = dict(totals["ranges"] or {})
+    for part in (totals, ranges):
+        for name in ("live_blocks", "live_bytes"):
+            part[name] = part.get(name + "_at_end")
+    every = {
+        ("all", name): (totals[name], ranges.get(name)) for name in SAMPLED
+    }
+    for site in ("site_small", "site_middle", "site_large"):
+        row = rows.get(site, {})
+        for name in SAMPLED:
+            every[site, name] = (row.get(name, 0), (row.get("ranges") or {}).get(name))
+    return every
+
+
+def check_estimates(folder):
+    """Right on average, and the ranges hold as many truths as they promise. The seeds are fixed, so
+    this holds each time or never."""
+    program = hw.TARGETS / "size_mixes-O2"
+    recording = Path(folder) / "mixes.hpw"
+    hw.record([program], recording)
+    truth = {key: value for key, (value, _) in estimates(hw.report(recording, "--view=sites")).items()}
+
+    def sampled(seed):
+        path = Path(folder) / f"{seed}.hpw"
+        hw.record([program], path, options=("-q", "--mode=sample:32K", "--seed", str(seed)))
+        found = estimates(hw.report(path, "--view=sites"))
+        path.unlink()
+        return found
+
+    with ThreadPoolExecutor(2) as pool:
+        runs = list(pool.map(sampled, SEEDS))
+    for key, true in truth.items():
+        values = [run[key][0] for run in runs]
+        mean, deviation = statistics.fmean(values), statistics.stdev(values)
+        off = abs(mean - true)
+        hw.need(off <= 3 * deviation / len(values) ** 0.5 + 1,
+                f"{key}: {true}, estimated {mean:.0f} on average, one deviates by {deviation:.0f}")
+        held = sum(low <= true <= high for low, high in (run[key][1] or (true, true) for run in runs))
+        hw.need(held >= 0.92 * len(runs), f"{key}: {held} of {len(runs)} ranges hold {true}")
+
+
+def check_same_seed(folder):
+    found = []
+    for name in ("a", "b"):
+        recording = Path(folder) / f"{name}.hpw"
+        hw.record([hw.TARGETS / "size_mixes-O2"], recording, options=("-q", "--mode=sample:32K", "--seed=5"))
+        found.append(estimates(hw.report(recording, "--view=sites")))
+    hw.need(found[0] == found[1], "two runs differ")
+
+
+def check_said(folder):
+    recording = Path(folder) / "x.hpw"
+    hw.record([hw.TARGETS / "size_mixes-O2"], recording, options=("-q", "--mode=sample"))
+    text = hw.run([hw.HEAPWISE, "report", recording]).text
+    hw.need("about one block in 524,288 bytes" in text and "95%" in text, text)
+    hw.need(hw.report(recording)["recording"]["sample_bytes"] == 524288, "not in JSON")
+
+
 def check_wrong(folder):
-    for words in (["--mode", "exakt"], ["--mode="]):
+    for words in (["--mode", "exakt"], ["--mode="], ["--mode=sample:"], ["--mode=sample:0"], ["--mode=sample:5X"],
+                  ["--mode=sample:99999999999G"]):
         ended = hw.record(["true"], Path(folder) / "x.hpw", options=words)
         hw.need(ended.status == 125 and "--mode is" in ended.errors, str(ended))
 
 
 def main():
     tests = hw.Tests()
+    if "estimates" in sys.argv[1:]:
+        del sys.argv[1:]
+        tests.add("estimates are unbiased and their ranges hold, 200 seeds", check_estimates)
+        tests.main()
+        return
     for name in SAME_EACH_TIME:
         program = hw.TARGETS / f"{name}-O2"
         tests.add(f"aggregate has the figures of exact: {name}",
                   lambda folder, program=program: check_same_figures(program, folder))
     tests.add("aggregate keeps no events", check_bounded)
     tests.add("an aggregate recording that is cut says what is missing", check_cut)
+    tests.add("a seed takes the same samples again", check_same_seed)
+    tests.add("a sampled recording says so", check_said)
     tests.add("a mode that does not exist is refused", check_wrong)
     tests.main()
 

@@ -22,6 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+import truth
 
 TESTS = hw.Tests()
 PERL = "/usr/bin/perl"
@@ -413,6 +414,21 @@ def script(folder):
     ended = hw.record([path, "a", "b"], folder / "x.hpw")
     hw.need(ended.text == "hello a b\n" and ended.status == 6, str(ended))
     hw.need(hw.report(folder / "x.hpw")["totals"]["allocations"] > 100, "nothing was recorded")
+
+
+@TESTS.test
+def names_of_made_code(folder):
+    """Code made at run time has the names that the program lists for it"""
+    ended = hw.record([hw.TARGETS / "jit-O2", "with a list"], folder / "x.hpw")
+    found = hw.report(folder / "x.hpw", "--view", "sites")
+    Path(f"/tmp/perf-{found['target']['pid']}.map").unlink()
+    expectations, problems = truth.parse(ended.text)
+    problems += truth.check(expectations, found)
+    hw.need(not problems and "made_outer" in ended.text, "\n".join([str(ended), *problems]))
+    frames = [f for site in found["sites"] for f in site["stack"] if f["function"] == "made_outer"]
+    hw.need(frames and all(f["module"] is None and f["address"] for f in frames), str(frames))
+    text = hw.run([hw.HEAPWISE, "report", folder / "x.hpw", "--view", "sites"]).text
+    hw.need("made_outer  [made at run time]" in text, text)
 
 
 @TESTS.test

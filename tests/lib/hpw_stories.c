@@ -55,6 +55,44 @@ const struct story story_small = {
 	.exit_value = 3,
 };
 
+/* 1 main, 2 main → code of no file, 3 other code of no file, called by it. */
+static const struct story_stack code_stacks[] = {
+	{1, 1, 0x401136},
+	{1, 0, 0x7f0000400010},
+	{1, 0, 0x7f0000300020},
+};
+
+static const struct story_site code_sites[] = {{3, HW_MALLOC}, {2, HW_CALLOC}};
+
+static const struct story_code_name code_names[] = {
+	{0x7f0000300020, "add /tmp/calc.js:7"},
+	{0x7f0000400010, "caf\xc3\xa9"},
+};
+
+static const struct story_step code_steps[] = {
+	{.op = STORY_START, .thread = 0},
+	{.op = STORY_ALLOC, .thread = 0, .block = 0, .site = 0, .size = 27},
+	{.op = STORY_ALLOC, .thread = 0, .block = 1, .site = 1, .size = 29},
+};
+
+const struct story story_code = {
+	.arguments = arguments,
+	.modules = modules,
+	.modules_len = COUNT(modules),
+	.first_stack = 1,
+	.stacks = code_stacks,
+	.stacks_len = COUNT(code_stacks),
+	.sites = code_sites,
+	.sites_len = COUNT(code_sites),
+	.threads = threads,
+	.threads_len = 1,
+	.code_names = code_names,
+	.code_names_len = COUNT(code_names),
+	.steps = code_steps,
+	.steps_len = COUNT(code_steps),
+	.exit_kind = HPW_EXIT_STATUS,
+};
+
 static const struct story_step full_steps[] = {
 	{.op = STORY_START, .thread = 0},
 	{.op = STORY_ALLOC, .thread = 0, .block = 0, .site = 0, .size = 101},

@@ -9,6 +9,8 @@
 extern const struct story story_small;
 /* Three threads and every kind of step, in chunks of five. */
 extern const struct story story_full;
+/* Stacks through code of no file, with its names. */
+extern const struct story story_code;
 
 /* Random steps of several threads, always the same for a seed. Freed by story_random_free. */
 struct story story_random(uint64_t seed, size_t steps);

@@ -198,6 +198,23 @@ static void put_summary(
 	buf_deinit(&summary);
 }
 
+static void put_code_names(struct builder *builder, const struct story *story)
+{
+	if (!story->code_names_len)
+		return;
+	struct columns columns;
+	uint64_t before = 0;
+	columns_init(&columns, 3);
+	for (size_t i = 0; i < story->code_names_len; i++) {
+		const struct story_code_name *row = &story->code_names[i];
+		buf_varint(&columns.column[0], row->address - before);
+		buf_varint(&columns.column[1], strlen(row->name));
+		buf_bytes(&columns.column[2], row->name, strlen(row->name));
+		before = row->address;
+	}
+	builder_columns(builder, HPW_CODE_NAMES, &columns);
+}
+
 void builder_footer(
 	struct builder *builder, const struct story *story, const struct story_truth *truth)
 {
@@ -205,6 +222,7 @@ void builder_footer(
 	put_site_stats(builder, story, truth);
 	put_sizes(builder, story);
 	put_summary(builder, story, truth);
+	put_code_names(builder, story);
 	builder_live(builder, story);
 }
 

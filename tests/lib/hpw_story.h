@@ -68,6 +68,11 @@ struct story_thread {
 	const char *name;
 };
 
+struct story_code_name {
+	uint64_t address;
+	const char *name;
+};
+
 struct story {
 	const char *const *arguments; /* ends with NULL */
 	const struct story_module *modules;
@@ -79,6 +84,8 @@ struct story {
 	size_t sites_len;
 	const struct story_thread *threads;
 	size_t threads_len;
+	const struct story_code_name *code_names; /* ascending */
+	size_t code_names_len;
 	const struct story_step *steps;
 	size_t steps_len;
 	size_t chunk_steps; /* an EVENTS chunk ends after so many story steps; 0: only one chunk */

@@ -2,9 +2,11 @@
 /*
  * Machine code made at run time, in memory that belongs to no file: with frame pointers its callers
  * are found, through several such frames, and marked as a guess; without, the stack is marked as
- * cut. Other code at the same address later on is another matter.
+ * cut. Other code at the same address later on is another matter. With an argument it lists its
+ * code in /tmp/perf-PID.map, where perf and the recorder look for names.
  */
 #include "truth.h"
+#include <fcntl.h>
 #include <sys/mman.h>
 
 TRUTH_SITE(site_below_one)
@@ -55,8 +57,23 @@ TRUTH_FRAME static void call(function *code, void *first, void *second)
 	TRUTH_STAY();
 }
 
-int main(void)
+/* As perf wants it: later lines count. */
+static void list_code(void)
 {
+	char path[64], line[128];
+	snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+	int file = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	truth_need(file >= 0, "map");
+	int length = snprintf(line, sizeof line,
+		"%lx 40 an_earlier_one\nno line\n%lx 40 made_inner\n%lx 20 made_outer\n",
+		(unsigned long)place, (unsigned long)place, (unsigned long)place + 64);
+	truth_need(write(file, line, (size_t)length) == length, "map");
+	close(file);
+}
+
+int main(int count, char **arguments)
+{
+	(void)arguments;
 	place = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	truth_need(place != MAP_FAILED, "mmap");
 	for (unsigned i = 0; i < 20; i++) {
@@ -66,6 +83,11 @@ int main(void)
 		call(outer, (void *)(uintptr_t)inner, (void *)(uintptr_t)leaf_two);
 		call(make(0, bare, sizeof bare), (void *)(uintptr_t)leaf_bare, NULL);
 		truth_free(site_after(857));
+	}
+	if (count > 1) {
+		list_code();
+		truth_say("# expect: path site=site_below_two "
+			  "chain=site_below_two<leaf_two<made_inner<made_outer<call<main");
 	}
 	truth_say("# expect: guessed site=site_below_one");
 	truth_say("# expect: path site=site_below_one chain=site_below_one<leaf_one<call<main");

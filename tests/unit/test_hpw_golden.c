@@ -103,6 +103,11 @@ CASE(full, "a recording with every kind of step")
 	check_golden("recording-full", &story_full, true);
 }
 
+CASE(code, "a recording with names of code made at run time")
+{
+	check_golden("recording-code", &story_code, true);
+}
+
 CASE(open, "a recording that was not closed")
 {
 	check_golden("recording-open", &story_full, false);

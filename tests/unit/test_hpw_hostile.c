@@ -80,6 +80,8 @@ CASE(huge_counts, "counts of 2^60 are refused, not allocated")
 	check_columns(HPW_SITES, (uint64_t[]){4, HUGE_NUMBER, 0}, 3, "call stacks of 1 places");
 	check_columns(HPW_THREADS, (uint64_t[]){1, 2, 3, 4, 5, 6, 7, HUGE_NUMBER, 0, 0}, 10,
 		"name is longer");
+	check_columns(HPW_CODE_NAMES, (uint64_t[]){16, HUGE_NUMBER, 0}, 3, "bytes are due");
+	check_columns(HPW_CODE_NAMES, (uint64_t[]){0, 0, 0}, 3, "do not ascend");
 }
 
 CASE(columns_lie, "column sets that lie about their own size")

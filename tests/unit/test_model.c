@@ -129,6 +129,20 @@ CASE(model_order, "sizes and live blocks must ascend and name what is there")
 	model_destroy(model);
 }
 
+CASE(model_code_names, "names of code are found by their address, and must ascend")
+{
+	struct model *model;
+	CHECK_OK(build_create(&model));
+	CHECK(!model_code_name(model, 16));
+	CHECK_OK(build_code_name(model, 0x1000, "first one", 5));
+	CHECK_OK(build_code_name(model, UINT64_MAX, "last", 4));
+	CHECK_ERROR(build_code_name(model, UINT64_MAX, "again", 5), ERROR_INPUT, "ascend");
+	CHECK_STR(model_code_name(model, 0x1000), "first");
+	CHECK_STR(model_code_name(model, UINT64_MAX), "last");
+	CHECK(!model_code_name(model, 0x1001));
+	model_destroy(model);
+}
+
 CASE(model_damage, "damage makes a recording incomplete")
 {
 	struct fixture fixture;

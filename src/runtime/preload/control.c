@@ -102,6 +102,7 @@ static void cast_adrift(void)
 	p->shared.limit = 0;
 	/* Whoever else held them has stayed behind. */
 	p->modules.lock.holder = 0;
+	p->sampler.lock.holder = 0;
 	if (p->shared_lock.holder != sys_thread_pointer())
 		p->shared_lock.holder = 0;
 	__atomic_store_n(&p->state, RT_ADRIFT, __ATOMIC_RELAXED);

@@ -19,6 +19,7 @@
 #include "runtime/preload/control.h"
 #include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
+#include "runtime/preload/sampling.h"
 #include "runtime/preload/solo.h"
 
 #include <sys/single_threaded.h>
@@ -55,6 +56,7 @@ void rt_event_abandon(void)
 	if (p) {
 		rt_lock_abandon(&p->modules.lock);
 		rt_lock_abandon(&p->solo_trial);
+		rt_lock_abandon(&p->sampler.lock);
 	}
 	if (p && p->shared_lock.holder == sys_thread_pointer()) {
 		drop_half_done(&p->shared);
@@ -151,7 +153,8 @@ static struct rt_thread *shared_begin(struct rt_process *p, uint64_t sp)
 	struct rt_thread *t = &p->shared;
 	rt_walk_forget(&t->walk);
 	t->walk.readable_low = t->walk.readable_high = 0;
-	t->impatient = rt_here.busy != sp; /* never sleep in a handler */
+	/* Never sleep in a handler, nor for a sample. */
+	t->impatient = rt_here.busy != sp || rt_mode == RT_MODE_SAMPLE;
 	if (t->impatient && rt_here.thread->ring)
 		interrupted(rt_here.thread);
 	ring_begin(t, sp);
@@ -276,9 +279,11 @@ static inline void usual_end(struct rt_here *here, struct rt_thread *t, uint64_t
 	here->busy = 0;
 }
 
-static __attribute__((noinline)) void *alloc_slowly(
+static __attribute__((noinline)) void *tell_alloc(
 	void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
+	if (!block)
+		rt_here.failed = true;
 	struct rt_process *p;
 	struct rt_thread *t = enter(sp, &p);
 	if (rt_unlikely(!t)) {
@@ -310,6 +315,14 @@ static __attribute__((noinline)) void *alloc_slowly(
 	return block;
 }
 
+static __attribute__((noinline)) void *alloc_slowly(
+	void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
+{
+	if (rt_unlikely(rt_mode != RT_MODE_EXACT) && !rt_sampling_tells(block, size))
+		return block;
+	return tell_alloc(block, size, kind, pc, sp, rbp);
+}
+
 __attribute__((flatten)) void *rt_event_alloc(
 	void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
@@ -332,16 +345,14 @@ __attribute__((flatten)) void *rt_event_alloc(
 
 bool rt_event_is_latest(const void *block)
 {
+	if (rt_mode == RT_MODE_SAMPLE)
+		return rt_here.until != rt_here.until_before;
 	return rt_here.thread->ring && rt_here.thread->last_address == (uint64_t)block;
 }
 
-static __attribute__((noinline)) void free_slowly(
+static __attribute__((noinline)) void tell_free(
 	void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
-	if (rt_unlikely(rt_here.ending == (uint64_t)block)) {
-		rt_event_ended();
-		return;
-	}
 	struct rt_process *p;
 	struct rt_thread *t = enter(sp, &p);
 	if (rt_unlikely(!t)) {
@@ -373,8 +384,31 @@ static __attribute__((noinline)) void free_slowly(
 	ring_end(t);
 }
 
+bool rt_event_has_failed(void)
+{
+	return rt_here.failed;
+}
+
+static __attribute__((noinline)) void free_slowly(
+	void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
+{
+	if (rt_unlikely(rt_here.ending == (uint64_t)block)) {
+		rt_event_ended();
+		return;
+	}
+	if (rt_unlikely(rt_mode != RT_MODE_EXACT)) {
+		if (!rt_sampling_tells_free(block))
+			return;
+		if (rt_mode == RT_MODE_SAMPLE) /* what came between is not known */
+			rt_event_forget_latest();
+	}
+	tell_free(block, kind, pc, sp, rbp);
+}
+
 void rt_event_forget_latest(void)
 {
+	rt_here.failed = false;
+	rt_here.until_before = rt_here.until;
 	if (rt_here.thread->ring)
 		rt_here.thread->last_address = 0;
 }
@@ -446,8 +480,26 @@ static __attribute__((noinline)) void *shared_realloc(
 	return moved;
 }
 
+/* The two halves of a realloc are sampled one apart from the other. */
+static __attribute__((noinline)) void *sample_realloc(void *block, size_t size, struct rt_caller c)
+{
+	bool told = rt_sampling_tells_free(block);
+	if (told) {
+		rt_event_forget_latest();
+		tell_free(block, size ? HW_FREE_REALLOC : HW_FREE_REALLOC_ZERO, c.pc, c.sp, c.rbp);
+	}
+	void *moved = rt_real.realloc(block, size);
+	if (rt_unlikely(!moved && size && told)) /* it lives on, unseen */
+		__atomic_fetch_add(&rt_process->shm->lost_without_ring, 1, __ATOMIC_RELAXED);
+	if (!moved || !rt_sampling_tells(moved, size))
+		return moved;
+	return tell_alloc(moved, size, HW_REALLOC, c.pc, c.sp, c.rbp);
+}
+
 void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 {
+	if (rt_unlikely(rt_mode != RT_MODE_EXACT) && rt_sampling())
+		return sample_realloc(block, size, c);
 	struct rt_process *p;
 	struct rt_thread *t = enter(c.sp, &p);
 	if (rt_unlikely(!t)) {

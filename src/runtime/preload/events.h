@@ -38,6 +38,8 @@ void *rt_event_alloc(
  * rt_event_forget_latest() came after. */
 bool rt_event_is_latest(const void *block);
 void rt_event_forget_latest(void);
+/* Whether an allocation of this thread was told as failed since that. */
+bool rt_event_has_failed(void);
 
 /* Before a block (not NULL) is given back. */
 void rt_event_free(void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp);

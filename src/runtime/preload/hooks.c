@@ -11,6 +11,7 @@
 #include "runtime/preload/hooks.h"
 #include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
+#include "runtime/preload/sampling.h"
 
 #include <dlfcn.h>
 #include <malloc.h>
@@ -29,16 +30,22 @@ static size_t product(size_t count, size_t size)
 
 HOOK void *malloc(size_t size)
 {
+	if (rt_passes(size))
+		return rt_real.malloc(size);
 	return TELL(rt_real.malloc(size), size, HW_MALLOC);
 }
 
 HOOK void *calloc(size_t count, size_t size)
 {
+	if (rt_passes(product(count, size)))
+		return rt_real.calloc(count, size);
 	return TELL(rt_real.calloc(count, size), product(count, size), HW_CALLOC);
 }
 
 HOOK void *realloc(void *block, size_t size)
 {
+	if (rt_passes_free(block) && rt_passes(size))
+		return rt_real.realloc(block, size);
 	if (!block)
 		return TELL(rt_real.realloc(block, size), size, HW_REALLOC);
 	return rt_event_realloc(block, size, RT_CALLER());
@@ -47,6 +54,8 @@ HOOK void *realloc(void *block, size_t size)
 HOOK void *reallocarray(void *block, size_t count, size_t size)
 {
 	size_t bytes = product(count, size);
+	if (rt_passes_free(block) && rt_passes(bytes))
+		return rt_real.realloc(block, bytes);
 	if (bytes == SIZE_MAX)
 		return TELL(rt_real.reallocarray(block, count, size), bytes, HW_REALLOC);
 	/* Not the next reallocarray: libc's calls realloc by its public name, which is ours. */
@@ -57,6 +66,10 @@ HOOK void *reallocarray(void *block, size_t count, size_t size)
 
 HOOK void free(void *block)
 {
+	if (rt_passes_free(block)) {
+		rt_real.free(block);
+		return;
+	}
 	if (block)
 		TELL_FREE(block, HW_FREE);
 	rt_real.free(block);
@@ -84,6 +97,8 @@ HOOK void free_aligned_sized(void *block, size_t alignment, size_t size)
 
 HOOK int posix_memalign(void **ret, size_t alignment, size_t size)
 {
+	if (rt_passes(size))
+		return rt_real.posix_memalign(ret, alignment, size);
 	int error = rt_real.posix_memalign(ret, alignment, size);
 	TELL(error ? NULL : *ret, size, HW_POSIX_MEMALIGN);
 	return error;
@@ -91,21 +106,29 @@ HOOK int posix_memalign(void **ret, size_t alignment, size_t size)
 
 HOOK void *aligned_alloc(size_t alignment, size_t size)
 {
+	if (rt_passes(size))
+		return rt_real.aligned_alloc(alignment, size);
 	return TELL(rt_real.aligned_alloc(alignment, size), size, HW_ALIGNED_ALLOC);
 }
 
 HOOK void *memalign(size_t alignment, size_t size)
 {
+	if (rt_passes(size))
+		return rt_real.memalign(alignment, size);
 	return TELL(rt_real.memalign(alignment, size), size, HW_MEMALIGN);
 }
 
 HOOK void *valloc(size_t size)
 {
+	if (rt_passes(size))
+		return rt_real.valloc(size);
 	return TELL(rt_real.valloc(size), size, HW_VALLOC);
 }
 
 HOOK void *pvalloc(size_t size)
 {
+	if (rt_passes(size))
+		return rt_real.pvalloc(size);
 	return TELL(rt_real.pvalloc(size), size, HW_PVALLOC);
 }
 

@@ -18,6 +18,7 @@
  */
 #include "runtime/preload/hooks.h"
 #include "runtime/preload/real.h"
+#include "runtime/preload/sampling.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,6 +67,12 @@ static bool told_here(const struct next *next, void *block)
 	return block && next->foreign && !rt_event_is_latest(block);
 }
 
+/* The same when it gave none. */
+static bool failed_here(const struct next *next)
+{
+	return next->foreign && !rt_event_has_failed();
+}
+
 #define PLAIN() rt_likely(rt_real.cxx_is_plain)
 
 /* True if somebody wants to be asked when memory is out (std::get_new_handler). */
@@ -82,16 +89,54 @@ static void *thrower_of_bad_alloc(void)
 	return has_new_handler() ? NULL : rt_real_next("_ZSt17__throw_bad_allocv", NULL);
 }
 
+/*
+ * An allocator's operator new that throws tells nobody. So one that may well fail, because much is
+ * asked for, is tried in the form that does not throw first; and where a handler would be asked a
+ * second time then, it is not.
+ */
+#define LARGE ((size_t)1 << 20)
+
+static const char quiet_tag; /* a std::nothrow_t is only a type */
+
+/* That other form, if it is to be tried; NULL: it is not. */
+static __attribute__((noinline)) void *find_quiet(const struct next *next, const char *name)
+{
+	const char *object = "";
+	void *quiet = next->foreign && !has_new_handler() ? rt_real_next(name, &object) : NULL;
+	return quiet && !rt_real_is_cxx_library(object) ? quiet : NULL;
+}
+
+#define QUIET(next, size, name) (rt_unlikely((size) >= LARGE) ? find_quiet(next, #name) : NULL)
+
+/* What comes of that: a block; or it is told as failed, unless it has been (the allocator's went to
+ * a function that we see), and the operator itself throws, or what else it does. */
+#define FIRST_TRY(block, next, size, kind)                                                         \
+	do {                                                                                       \
+		if (block)                                                                         \
+			return told_here(next, block) ? TELL(block, size, kind) : (block);         \
+		void *rt_thrower = rt_real_next("_ZSt17__throw_bad_allocv", NULL);                 \
+		if (failed_here(next))                                                             \
+			TELL(NULL, size, kind);                                                    \
+		else if (rt_thrower)                                                               \
+			return ((void *(*)(void))rt_thrower)();                                    \
+	} while (0)
+
 #define DEFINE_NEW(name, kind)                                                                     \
 	HOOK void *name(size_t size);                                                              \
 	HOOK void *name(size_t size)                                                               \
 	{                                                                                          \
 		void *block = PLAIN() ? rt_real.malloc(size ? size : 1) : NULL;                    \
 		if (rt_likely(block))                                                              \
-			return TELL(block, size, kind);                                            \
+			return rt_passes(size) ? block : TELL(block, size, kind);                  \
 		void *thrower = PLAIN() ? thrower_of_bad_alloc() : NULL;                           \
 		if (!thrower) {                                                                    \
 			const struct next *next = NEXT_NEW(name);                                  \
+			void *quiet = QUIET(next, size, name##RKSt9nothrow_t);                     \
+			if (quiet) {                                                               \
+				block = ((void *(*)(size_t, const void *))quiet)(                  \
+					size, &quiet_tag);                                         \
+				FIRST_TRY(block, next, size, kind);                                \
+			}                                                                          \
 			block = ((void *(*)(size_t))next->function)(size);                         \
 			return told_here(next, block) ? TELL(block, size, kind) : block;           \
 		}                                                                                  \
@@ -105,12 +150,13 @@ static void *thrower_of_bad_alloc(void)
 	{                                                                                          \
 		void *block = PLAIN() ? rt_real.malloc(size ? size : 1) : NULL;                    \
 		if (rt_likely(block))                                                              \
-			return TELL(block, size, kind);                                            \
+			return rt_passes(size) ? block : TELL(block, size, kind);                  \
 		if (PLAIN() && !has_new_handler())                                                 \
 			return TELL(NULL, size, kind);                                             \
 		const struct next *next = NEXT_NEW(name);                                          \
 		block = ((void *(*)(size_t, const struct nothrow *))next->function)(size, tag);    \
-		return told_here(next, block) ? TELL(block, size, kind) : block;                   \
+		bool ours = block ? told_here(next, block) : failed_here(next);                    \
+		return ours ? TELL(block, size, kind) : block;                                     \
 	}
 
 /* aligned_alloc wants a multiple of the alignment; the C++ library rounds up in the same way. */
@@ -129,6 +175,12 @@ static inline void *aligned_block(size_t size, size_t alignment)
 		if (rt_likely(block))                                                              \
 			return TELL(block, size, kind);                                            \
 		const struct next *next = NEXT_NEW(name);                                          \
+		void *quiet = QUIET(next, size, name##RKSt9nothrow_t);                             \
+		if (quiet) {                                                                       \
+			block = ((void *(*)(size_t, size_t, const void *))quiet)(                  \
+				size, alignment, &quiet_tag);                                      \
+			FIRST_TRY(block, next, size, kind);                                        \
+		}                                                                                  \
 		block = ((void *(*)(size_t, size_t))next->function)(size, alignment);              \
 		return told_here(next, block) ? TELL(block, size, kind) : block;                   \
 	}
@@ -143,7 +195,8 @@ static inline void *aligned_block(size_t size, size_t alignment)
 		const struct next *next = NEXT_NEW(name);                                          \
 		block = ((void *(*)(size_t, size_t, const struct nothrow *))next->function)(       \
 			size, alignment, tag);                                                     \
-		return told_here(next, block) ? TELL(block, size, kind) : block;                   \
+		bool ours = block ? told_here(next, block) : failed_here(next);                    \
+		return ours ? TELL(block, size, kind) : block;                                     \
 	}
 
 DEFINE_NEW(_Znwm, HW_NEW)
@@ -173,7 +226,7 @@ DEFINE_NEW_ALIGNED_NOTHROW(_ZnamSt11align_val_tRKSt9nothrow_t, HW_NEW_ARRAY_ALIG
 				rt_event_ended();                                                  \
 			return;                                                                    \
 		}                                                                                  \
-		if (block)                                                                         \
+		if (block && !rt_passes_free(block))                                               \
 			TELL_FREE(block, kind);                                                    \
 		rt_real.free(block);                                                               \
 	}

@@ -9,6 +9,7 @@
 #include "runtime/preload/process.h"
 
 #include "runtime/preload/real.h"
+#include "runtime/preload/sampling.h"
 #include "runtime/preload/session.h"
 #include "runtime/preload/solo.h"
 
@@ -33,17 +34,18 @@ static __attribute__((used, section(".heapwise.version"))) const char version[] 
 
 static struct rt_thread no_thread; /* all zero, for ever */
 
-__thread struct rt_here rt_here __attribute__((tls_model("initial-exec"))) = {&no_thread, 0, 0};
+__thread struct rt_here rt_here __attribute__((tls_model("initial-exec"))) = {.thread = &no_thread};
 
 struct rt_process *rt_process;
 
 static bool started_before; /* in this process or in one that it was forked from */
 static bool libc_keeps_tid;
 
+#define FRAMES_BYTES ((size_t)HW_RINGS * 2 * RT_DEPTH_MAX * sizeof(struct rt_frame))
+
 size_t rt_process_bytes(void)
 {
-	return sizeof(struct rt_process) +
-	       (size_t)HW_RINGS * 2 * RT_DEPTH_MAX * sizeof(struct rt_frame);
+	return sizeof(struct rt_process) + FRAMES_BYTES + RT_SAMPLER_BYTES;
 }
 
 static void *map_anonymous(size_t bytes)
@@ -53,7 +55,8 @@ static void *map_anonymous(size_t bytes)
 	return sys_failed(at) ? NULL : (void *)at;
 }
 
-/* The wiped memory: the process, then for each ring its memo and scratch frames. Untouched pages
+/* The wiped memory: the process, then for each ring its memo and scratch frames, then the sampler's
+ * table. Untouched pages
  * cost nothing. */
 static bool process_map(void)
 {
@@ -76,6 +79,11 @@ static bool process_map(void)
 static struct rt_frame *frames_of(uint32_t ring)
 {
 	return (struct rt_frame *)(rt_process + 1) + (size_t)ring * 2 * RT_DEPTH_MAX;
+}
+
+uint64_t *rt_process_places(void)
+{
+	return (uint64_t *)((char *)(rt_process + 1) + FRAMES_BYTES);
 }
 
 /*
@@ -176,7 +184,10 @@ static void process_fill(struct rt_process *p, struct hw_shm *shm)
 	p->unwinder.modules = &p->modules;
 	p->unwinder.rules = &p->rules;
 	shm->notes |= HW_NOTE_ATTACHED | (own_malloc() ? HW_NOTE_OWN_MALLOC : 0u);
+	rt_sampling_prepare(p);
 	rt_solo_prepare(p);
+	if (rt_mode == RT_MODE_SAMPLE)
+		p->solo_forbidden = true;
 	rt_ring_attach(&p->shared, shm, HW_RING_SHARED, 0);
 	rt_walk_init(&p->shared.walk, frames_of(HW_RING_SHARED));
 }
@@ -271,6 +282,8 @@ static bool process_start(void)
 	}
 	if (shm)
 		process_fill(p, shm);
+	else
+		rt_mode = RT_MODE_EXACT;
 	__atomic_store_n(&p->state, shm ? RT_RECORDING : RT_PASSIVE, __ATOMIC_RELEASE);
 	return shm;
 }
@@ -292,6 +305,8 @@ static struct rt_thread *ring_take(struct rt_process *p, uint32_t tid)
 		rt_walk_init(&t->walk, frames_of(i));
 		t->unwinder = &p->unwinder;
 		rt_ring_attach(t, p->shm, i, tid);
+		/* Few events: order them all, and wait for nothing. */
+		t->stamped = t->impatient = rt_mode == RT_MODE_SAMPLE;
 		return t;
 	}
 	return NULL;
@@ -307,7 +322,7 @@ static struct rt_thread *ring_take_patiently(struct rt_process *p)
 	uint32_t tid = rt_thread_id();
 	struct rt_thread *t = ring_take(p, tid);
 	uint64_t progress = __atomic_load_n(&p->shm->progress, __ATOMIC_RELAXED);
-	if (t || sys_no_calls() ||
+	if (t || sys_no_calls() || rt_mode == RT_MODE_SAMPLE ||
 		__atomic_load_n(&p->shm->stalled_at, __ATOMIC_RELAXED) == progress + 1)
 		return t;
 	uint64_t began = sys_now_ns(), now = began;

@@ -20,6 +20,7 @@
 #define RUNTIME_PROCESS_H
 
 #include "runtime/core/ring.h"
+#include "runtime/core/sampler.h"
 #include "runtime/core/unwind.h"
 
 #include <stdint.h>
@@ -45,6 +46,7 @@ struct rt_process {
 	struct rt_lock shared_lock; /* leaf; guards shared */
 	struct rt_thread shared;    /* writes HW_RING_SHARED */
 	struct rt_modules modules;
+	struct rt_sampler sampler;
 	struct rt_rules rules;
 	struct rt_thread threads[HW_RING_SHARED];
 };
@@ -60,6 +62,13 @@ struct rt_here {
 	uint64_t busy;
 	/* A block whose end has been told while the function that ends it still runs, else 0. */
 	uint64_t ending;
+	/* Bytes (and one for each block) that this thread may allocate before it is to look whether
+	 * the next block is sampled; in an exact recording always 0: see sampling.h. */
+	uint64_t until;
+	uint64_t random;       /* state of the generator of distances; 0: not begun */
+	uint64_t until_before; /* see rt_event_forget_latest() */
+	/* An allocation was told as failed: see rt_event_has_failed(). */
+	bool failed;
 };
 extern __thread struct rt_here rt_here __attribute__((tls_model("initial-exec")));
 
@@ -75,6 +84,9 @@ void rt_process_leave(void);
 
 /* Size of what fork() wipes, from rt_process on. */
 size_t rt_process_bytes(void);
+
+/* Where the sampler's table is: zero at first, RT_SAMPLER_BYTES. */
+uint64_t *rt_process_places(void);
 
 /* The calling thread's id, 0 if it can't be known: by system call, or without if those are
  * forbidden. */

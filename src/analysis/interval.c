@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/interval.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Of the normal distribution, 95 % lie within so many deviations. */
+#define DEVIATIONS 1.959964
+
+/* Where a metric's variance stands in struct spread, + 1; 0: it has none. */
+static const size_t places[METRICS] = {
+	[METRIC_ALLOCATIONS] = offsetof(struct spread, allocations) + 1,
+	[METRIC_ALLOCATED_BYTES] = offsetof(struct spread, allocated_bytes) + 1,
+	[METRIC_LIVE_BYTES] = offsetof(struct spread, live_bytes) + 1,
+	[METRIC_LIVE_BLOCKS] = offsetof(struct spread, live_blocks) + 1,
+	[METRIC_PEAK_BYTES] = offsetof(struct spread, peak_bytes) + 1,
+	[METRIC_PEAK_BLOCKS] = offsetof(struct spread, peak_blocks) + 1,
+};
+
+static bool interval(const struct recording *recording, enum metric metric,
+	const struct spread *spread, uint64_t estimate, struct interval *ret)
+{
+	if (!recording->sample_bytes || !places[metric])
+		return false;
+	double variance, value = (double)estimate, z2 = DEVIATIONS * DEVIATIONS;
+	memcpy(&variance, (const char *)spread + places[metric] - 1, sizeof(variance));
+	/* What one more sample would add: the variance is this times the truth. */
+	double step = estimate ? variance / value : (double)recording->sample_bytes;
+	double middle = value + z2 * step / 2;
+	double half = sqrt(z2 * value * step + z2 * z2 * step * step / 4);
+	*ret = (struct interval){
+		(uint64_t)fmax(0, floor(middle - half)), (uint64_t)ceil(middle + half)};
+	return true;
+}
+
+bool interval_of_site(const struct recording *recording, enum metric metric,
+	const struct site *site, struct interval *ret)
+{
+	return interval(recording, metric, &site->spread, metric_of_site(metric, site), ret);
+}
+
+bool interval_of_totals(const struct recording *recording, enum metric metric,
+	const struct totals *totals, struct interval *ret)
+{
+	return interval(recording, metric, &totals->spread, metric_of_totals(metric, totals), ret);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: any thread, any moment. May touch: what it is given.
+ *
+ * Which blocks are sampled. The units of a program's allocations (a block of n bytes has n + 1, so
+ * that empty blocks count too) are thought of in one row per thread; the distance from one marked
+ * unit to the next is exponential with a mean of so many bytes, rounded up to whole units; a block
+ * that has a marked unit is sampled. So a block of n bytes is with the probability
+ * 1 - exp(-(n + 1) / mean), whatever came before it (a Poisson process, as in tcmalloc, jemalloc
+ * and Go).
+ *
+ * Addresses of sampled blocks that live stand in a table, behind a lock; in front of it stands a
+ * filter of one bit for each of 65,536 classes of addresses, which anybody reads without one. The
+ * table grows by moving on to the next, larger part of memory that was reserved at the start: no
+ * system call is needed when the program may have forbidden them.
+ */
+#ifndef RUNTIME_SAMPLER_H
+#define RUNTIME_SAMPLER_H
+
+#include "runtime/core/sys.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RT_FILTER_CLASSES (1u << 16)
+#define RT_FILTER_WORDS (RT_FILTER_CLASSES / 64)
+
+/* Parts of the table: 1024 places, then four times as many each. */
+#define RT_SAMPLER_LEVELS 6u
+#define RT_SAMPLER_PLACES_FIRST 1024u
+#define RT_SAMPLER_BYTES                                                                           \
+	((size_t)RT_SAMPLER_PLACES_FIRST * ((1u << 2 * RT_SAMPLER_LEVELS) - 1) / 3 *               \
+		sizeof(uint64_t))
+
+/* Lives in memory that fork() wipes: a child starts with an empty table. */
+struct rt_sampler {
+	struct rt_lock lock; /* leaf; guards all below */
+	uint64_t *filter;    /* RT_FILTER_WORDS; written under the lock, read by anybody */
+	uint64_t *places;    /* RT_SAMPLER_BYTES, zero at first; 0: an empty place */
+	uint32_t level;
+	uint32_t used;                      /* places of the present level */
+	uint16_t counts[RT_FILTER_CLASSES]; /* blocks of each class */
+};
+
+static inline uint32_t rt_filter_class(uint64_t address)
+{
+	return (uint32_t)(address >> 4) & (RT_FILTER_CLASSES - 1);
+}
+
+/* False: no sampled block has this address. True: perhaps. */
+static inline bool rt_filter_has(const uint64_t *filter, uint64_t address)
+{
+	uint32_t class = rt_filter_class(address);
+	return __atomic_load_n(&filter[class / 64], __ATOMIC_RELAXED) >> (class & 63) & 1;
+}
+
+/* An empty sampler. */
+void rt_sampler_prepare(struct rt_sampler *sampler, uint64_t *filter, uint64_t *places);
+
+enum rt_sampler_answer {
+	RT_SAMPLER_NO,
+	RT_SAMPLER_YES,
+	RT_SAMPLER_BUSY, /* this thread holds the lock below a signal handler, or it is full */
+};
+
+/* A block is sampled from now on. YES or BUSY. */
+enum rt_sampler_answer rt_sampler_add(struct rt_sampler *sampler, uint64_t address);
+/* Whether a block was sampled; it is not from now on. */
+enum rt_sampler_answer rt_sampler_take(struct rt_sampler *sampler, uint64_t address);
+
+/*
+ * Units before the next marked one. *random: the state of a generator (splitmix64: Steele, Lea and
+ * Flood, "Fast splittable pseudorandom number generators", 2014), moved on.
+ */
+uint64_t rt_sampler_gap(uint64_t *random, uint64_t mean_bytes);
+
+/* A state to start from, the number-th of a seed; never 0. */
+uint64_t rt_sampler_seed(uint64_t seed, uint64_t number);
+
+#endif

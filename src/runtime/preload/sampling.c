@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Runs when: see sampling.h. May touch: the same. */
+#include "runtime/preload/sampling.h"
+
+uint32_t rt_mode;
+uint64_t rt_filter[RT_FILTER_WORDS];
+
+static uint64_t mean_bytes, seed, seeds_given;
+
+void rt_sampling_prepare(struct rt_process *p)
+{
+	if (!p->shm->sample_bytes) {
+		__atomic_store_n(&rt_mode, RT_MODE_EXACT, __ATOMIC_RELAXED);
+		return;
+	}
+	mean_bytes = p->shm->sample_bytes;
+	seed = p->shm->sample_seed;
+	seeds_given = 0;
+	rt_sampler_prepare(&p->sampler, rt_filter, rt_process_places());
+	__atomic_store_n(&rt_mode, RT_MODE_SAMPLE, __ATOMIC_RELAXED);
+}
+
+bool rt_sampling(void)
+{
+	if (rt_unlikely(rt_mode == RT_MODE_UNKNOWN))
+		rt_thread_start();
+	return rt_mode == RT_MODE_SAMPLE;
+}
+
+static void draw(struct rt_here *here)
+{
+	here->until = rt_sampler_gap(&here->random, mean_bytes);
+}
+
+static void count_lost(struct rt_process *p)
+{
+	__atomic_fetch_add(&p->shm->lost_without_ring, 1, __ATOMIC_RELAXED);
+}
+
+bool rt_sampling_tells(const void *block, size_t size)
+{
+	if (!rt_sampling())
+		return true;
+	struct rt_here *here = &rt_here;
+	if (!here->random) {
+		here->random = rt_sampler_seed(
+			seed, __atomic_fetch_add(&seeds_given, 1, __ATOMIC_RELAXED));
+		draw(here);
+	}
+	if (rt_passes(size))
+		return false;
+	draw(here);
+	if (!block || (!here->thread->ring && !rt_thread_start()))
+		return false;
+	struct rt_process *p = rt_process;
+	if (rt_sampler_add(&p->sampler, (uint64_t)block) == RT_SAMPLER_YES)
+		return true;
+	count_lost(p);
+	return false;
+}
+
+bool rt_sampling_tells_free(const void *block)
+{
+	if (!rt_sampling())
+		return true;
+	struct rt_process *p = rt_process;
+	if (!p || __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != RT_RECORDING)
+		return false;
+	enum rt_sampler_answer answer = rt_sampler_take(&p->sampler, (uint64_t)block);
+	if (answer == RT_SAMPLER_BUSY)
+		count_lost(p);
+	return answer == RT_SAMPLER_YES;
+}

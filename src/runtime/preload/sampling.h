@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: in every hook. May touch: the thread's distance to the next sample, the filter of
+ * sampled addresses; for a sampled block the process's sampler.
+ *
+ * In a sampled recording nearly every call is nothing but the real function: one thread-local
+ * subtraction before an allocation, one look into a small table before a free. In an exact one the
+ * distance is always 0, so that no size is below it.
+ */
+#ifndef RUNTIME_SAMPLING_H
+#define RUNTIME_SAMPLING_H
+
+#include "runtime/core/sampler.h"
+#include "runtime/preload/process.h"
+
+enum rt_mode {
+	RT_MODE_UNKNOWN = 0, /* the process's recording has not begun */
+	RT_MODE_EXACT = 1,   /* or none at all */
+	RT_MODE_SAMPLE = 2,
+};
+
+/* Set when a recording begins; a forked child has its parent's until then. */
+extern uint32_t rt_mode;
+extern uint64_t rt_filter[RT_FILTER_WORDS];
+
+/* Before an allocation: whether it is to be passed over, untold. */
+static inline bool rt_passes(size_t size)
+{
+	uint64_t until = rt_here.until;
+	if (rt_likely(size < until)) {
+		rt_here.until = until - size - 1;
+		return true;
+	}
+	return false;
+}
+
+/* Before a free: the same. */
+static inline bool rt_passes_free(const void *block)
+{
+	return rt_mode == RT_MODE_SAMPLE && !rt_filter_has(rt_filter, (uint64_t)block);
+}
+
+/* A recording begins: takes what shm says. */
+void rt_sampling_prepare(struct rt_process *p);
+
+/* Whether the recording samples; begins it if that is not known. */
+bool rt_sampling(void);
+
+/*
+ * After an allocation that rt_passes() did not pass over, or nobody asked: whether it is to be told
+ * in the recording's mode. If it is sampled its free will be told too.
+ */
+bool rt_sampling_tells(const void *block, size_t size);
+
+/* Before a free: whether it is to be told. */
+bool rt_sampling_tells_free(const void *block);
+
+#endif

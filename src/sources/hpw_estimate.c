@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sources/hpw_estimate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct error *hpw_estimate_init(struct hpw_estimate *estimate, uint64_t mean_bytes, size_t sites)
+{
+	*estimate = (struct hpw_estimate){.mean_bytes = (double)mean_bytes, .sites_len = sites + 1};
+	if (!mean_bytes)
+		return NULL;
+	estimate->sites = calloc(estimate->sites_len, sizeof(*estimate->sites));
+	return estimate->sites ? NULL : error_no_memory();
+}
+
+void hpw_estimate_deinit(struct hpw_estimate *estimate)
+{
+	free(estimate->sites);
+	estimate->sites = NULL;
+}
+
+double hpw_estimate_weight(const struct hpw_estimate *estimate, uint64_t size)
+{
+	return -1 / expm1(-((double)size + 1) / estimate->mean_bytes);
+}
+
+static void add(struct hpw_sum *sum, double weight, double size, double sign)
+{
+	double variance = weight * (weight - 1); /* (1 - p) / p^2 */
+	sum->blocks += sign * weight;
+	sum->bytes += sign * weight * size;
+	sum->blocks_variance += sign * variance;
+	sum->bytes_variance += sign * variance * size * size;
+}
+
+/* As in hpw_replay.h: what it has now is its share of every peak since its last change. */
+static void catch_up(const struct hpw_estimate *estimate, struct hpw_estimate_site *site)
+{
+	if (site->peak_seen != estimate->peak_number) {
+		site->peak_seen = estimate->peak_number;
+		site->peak = site->live;
+	}
+}
+
+void hpw_estimate_alloc(struct hpw_estimate *estimate, size_t place, uint64_t size, uint64_t stamp)
+{
+	struct hpw_estimate_site *site = &estimate->sites[place], *totals = &estimate->totals;
+	double weight = hpw_estimate_weight(estimate, size), bytes = (double)size;
+	catch_up(estimate, site);
+	add(&site->all, weight, bytes, 1);
+	add(&site->live, weight, bytes, 1);
+	add(&totals->all, weight, bytes, 1);
+	add(&totals->live, weight, bytes, 1);
+	if (totals->live.bytes > totals->peak.bytes) {
+		totals->peak = totals->live;
+		estimate->peak_stamp = stamp;
+		estimate->peak_number++;
+	}
+}
+
+void hpw_estimate_free(struct hpw_estimate *estimate, size_t place, uint64_t size)
+{
+	struct hpw_estimate_site *site = &estimate->sites[place];
+	double weight = hpw_estimate_weight(estimate, size), bytes = (double)size;
+	catch_up(estimate, site);
+	add(&site->live, weight, bytes, -1);
+	add(&estimate->totals.live, weight, bytes, -1);
+}
+
+/* What subtraction left of nothing is nothing. */
+static uint64_t whole(double value)
+{
+	return value < 0.5 ? 0 : value >= 1e19 ? (uint64_t)1e19 : (uint64_t)(value + 0.5);
+}
+
+static double positive(double value)
+{
+	return value > 0 ? value : 0;
+}
+
+static struct spread spread_of(const struct hpw_estimate_site *s)
+{
+	return (struct spread){
+		.allocations = s->all.blocks_variance,
+		.allocated_bytes = s->all.bytes_variance,
+		.live_blocks = positive(s->live.blocks_variance),
+		.live_bytes = positive(s->live.bytes_variance),
+		.peak_blocks = positive(s->peak.blocks_variance),
+		.peak_bytes = positive(s->peak.bytes_variance),
+	};
+}
+
+void hpw_estimate_put_site(const struct hpw_estimate *estimate, size_t place, struct site *ret)
+{
+	struct hpw_estimate_site site = estimate->sites[place];
+	catch_up(estimate, &site);
+	ret->allocations = whole(site.all.blocks);
+	ret->allocated_bytes = whole(site.all.bytes);
+	ret->live_blocks = whole(site.live.blocks);
+	ret->live_bytes = whole(site.live.bytes);
+	ret->peak_blocks = whole(site.peak.blocks);
+	ret->peak_bytes = whole(site.peak.bytes);
+	ret->temporary = ret->same_frame = ret->failed = 0;
+	ret->spread = spread_of(&site);
+}
+
+void hpw_estimate_put_totals(const struct hpw_estimate *estimate, struct totals *ret)
+{
+	const struct hpw_estimate_site *all = &estimate->totals;
+	ret->allocations = whole(all->all.blocks);
+	ret->allocated_bytes = whole(all->all.bytes);
+	ret->frees = whole(all->all.blocks - all->live.blocks);
+	ret->live_blocks = whole(all->live.blocks);
+	ret->live_bytes = whole(all->live.bytes);
+	ret->peak_blocks = whole(all->peak.blocks);
+	ret->peak_bytes = whole(all->peak.bytes);
+	ret->temporary = ret->failed = 0;
+	ret->spread = spread_of(all);
+}

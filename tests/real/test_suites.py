@@ -1,0 +1,158 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Real programs' own test suites, natively and recorded: the same results, test by test, and a whole recording
+of every process they start.
+
+CPython's come with Debian's libpython3.11-testsuite. perl's core tests are in its source only, and run
+with Debian's perl: HW_PERL_SOURCE is the folder that `apt-get source perl` makes.
+
+Arguments: `slice` for a minute's worth of CPython's.
+"""
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+import hw
+
+PYTHON = "/usr/bin/python3.11"
+PERL = "/usr/bin/perl"
+LONG = 900.0  # seconds
+RESULT = re.compile(r"^(\w+ \([\w.]+\)).* \.\.\. (\w+)", re.MULTILINE)
+# VM sockets lead nowhere in many containers and wait there for ever.
+LEFT_OUT = ("*VSOCK*",)
+
+PERL_FOLDERS = ("base", "cmd", "io", "op", "re", "uni", "mro", "lib")
+# Debian's modules, as the tests expect them: all in ../lib.
+PERL_MODULES = ("/usr/share/perl/5.36.0", "/usr/lib/x86_64-linux-gnu/perl/5.36.0",
+                "/usr/lib/x86_64-linux-gnu/perl-base")
+# What differs from run to run: numbers of processes, addresses, times.
+CHANGES = re.compile(r"0x[0-9a-f]+|\b\d{3,}\b|\b\d+\.\d+\b")
+
+TESTS = hw.Tests()
+
+
+def check_recordings(folder):
+    """Every one whole and exact; returns how many."""
+    problems, paths = [], sorted(folder.glob("x*.hpw"))
+    for path in paths:
+        found = hw.report(path)["recording"]
+        wrong = [f"{figure} {found[figure]}" for figure in (
+            "lost_events", "repairs", "unknown_frees", "stacks_full") if found[figure]]
+        if not found["complete"]:
+            wrong.append("; ".join(found["damage"]))
+        if found["longest_wait_ns"] >= 1_000_000_000:
+            wrong.append(f"a wait of {found['longest_wait_ns']} ns")
+        if wrong:
+            problems.append(f"{path.name}: {', '.join(wrong)}")
+    hw.need(paths and not problems, "\n".join(problems[:20]) or "no recordings")
+    return len(paths)
+
+
+# ---- CPython
+
+
+def python_suite(module, only, **environment):
+    def test(folder):
+        if not Path(f"/usr/lib/python3.11/test/{module}.py").exists():
+            raise hw.Skip("libpython3.11-testsuite is not installed")
+        command = [PYTHON, "-m", "test", "-v", module]
+        for pattern in LEFT_OUT:
+            command += ["-i", pattern]
+        if only:
+            command += ["-m", only]
+        env = hw.clean_environment(**environment)
+        (folder / "native").mkdir()
+        (folder / "recorded").mkdir()
+        native = hw.run(command, env=env, cwd=folder / "native", timeout=LONG)
+        recorded = hw.record(
+            command, folder / "x.hpw", env=env, cwd=folder / "recorded", timeout=LONG)
+        wanted, found = dict(RESULT.findall(native.text)), dict(RESULT.findall(recorded.text))
+        hw.need(native.status == 0 and len(wanted) >= 10, f"natively {native}")
+        differ = [f"{name}: {found.get(name)}, natively {wanted.get(name)}"
+                  for name in sorted(wanted.keys() | found.keys())
+                  if wanted.get(name) != found.get(name)]
+        hw.need(not differ, "\n".join(differ[:20]))
+        hw.need(recorded.status == 0, str(recorded))
+        return f"{module}: {len(found)} results, {check_recordings(folder)} recordings"
+
+    return test
+
+
+# ---- perl
+
+
+def perl_tree(source, folder):
+    """The folder t of perl's source, with Debian's modules beside it."""
+    shutil.copytree(source / "t", folder / "t", symlinks=True)
+    (folder / "lib").mkdir()
+    for modules in PERL_MODULES:
+        for path in sorted(Path(modules).rglob("*")):
+            place = folder / "lib" / path.relative_to(modules)
+            if path.is_dir():
+                place.mkdir(exist_ok=True)
+            elif not place.exists():
+                place.symlink_to(path)
+    (folder / "t/perl").symlink_to(PERL)
+    return folder / "t"
+
+
+def masked(ended):
+    lines = (CHANGES.sub("#", line) for line in ended.text.splitlines())
+    return [ended.status, *lines]
+
+
+def perl_file(tree, folder, name):
+    """What is wrong with one file of tests, and how many recordings it made."""
+    command = [PERL, name]
+    more = {"cwd": tree, "timeout": LONG}
+    twice = [masked(hw.run(command, **more)) for _ in range(2)]
+    found = masked(hw.record(command, folder / "x.hpw", **more))
+    if twice[0] == twice[1] and found != twice[0]:
+        first = next((pair for pair in zip(found, twice[0]) if pair[0] != pair[1]), "its length")
+        return [f"{name}: {first}"], 0
+    try:
+        return [], check_recordings(folder)
+    except hw.Failure as failure:
+        return [f"{name}: {failure}"], 0
+
+
+def perl_folder(name):
+    def test(folder):
+        source = Path(os.environ.get("HW_PERL_SOURCE", "/nonexistent"))
+        if not (source / "t/test.pl").exists():
+            raise hw.Skip("HW_PERL_SOURCE is no folder with perl's source (apt-get source perl)")
+        tree = perl_tree(source, folder)
+        problems, files, recordings = [], 0, 0
+        for path in sorted((tree / name).glob("*.t")):
+            place = folder / "recordings"
+            place.mkdir()
+            wrong, count = perl_file(tree, place, str(path.relative_to(tree)))
+            problems, files, recordings = problems + wrong, files + 1, recordings + count
+            shutil.rmtree(place)
+        hw.need(not problems, "\n".join(problems[:40]))
+        return f"perl's t/{name}: {files} files, {recordings} recordings"
+
+    return test
+
+
+if sys.argv[1:] == ["slice"]:
+    TESTS.add("CPython's test_threading, in part",
+              python_suite("test_threading", "*.ThreadTests.*"))
+    TESTS.add("CPython's test_subprocess, in part",
+              python_suite("test_subprocess", "*.POSIXProcessTestCase.test_[cps]*"))
+else:
+    for module in ("test_threading", "test_subprocess", "test_socket"):
+        TESTS.add(f"CPython's {module}", python_suite(module, None))
+        TESTS.add(f"CPython's {module} on malloc",
+                  python_suite(module, None, PYTHONMALLOC="malloc"))
+    for name in PERL_FOLDERS:
+        TESTS.add(f"perl's t/{name}", perl_folder(name))
+
+if __name__ == "__main__":
+    sys.argv[1:] = []
+    TESTS.main(width=2)
