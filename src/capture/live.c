@@ -168,17 +168,50 @@ static bool leaves_grow(struct live *live)
 	return true;
 }
 
+#define LEAF_BYTES (sizeof(struct live_leaf_head) + LIVE_LEAF_PAGES * sizeof(struct live_page))
+
+/* All zero. */
+static struct live_leaf_head *leaf_take(struct live *live)
+{
+	struct live_leaf_head *head = live->leaves_free;
+	if (!head)
+		return pool_bytes(&live->pool, LEAF_BYTES);
+	live->leaves_free = (struct live_leaf_head *)(uintptr_t)head->key;
+	head->key = 0;
+	return head;
+}
+
+/* Takes a leaf out of the table: what comes behind it moves up, as in live_close(). */
+static void leaf_remove(struct live *live, uint64_t key)
+{
+	uint64_t mask = (1ull << (64 - live->leaf_shift)) - 1;
+	uint64_t hole = (uint64_t)(leaf_slot(live->leaves, live->leaf_shift, key) - live->leaves);
+	for (uint64_t i = (hole + 1) & mask; live->leaves[i].pages; i = (i + 1) & mask) {
+		uint64_t own = live->leaves[i].key * 0x9e3779b97f4a7c15ull >> live->leaf_shift;
+		if (((i - own) & mask) >= ((i - hole) & mask)) {
+			live->leaves[hole] = live->leaves[i];
+			hole = i;
+		}
+	}
+	live->leaves[hole] = (struct live_leaf){0, NULL};
+	live->leaf_count--;
+}
+
 static struct live_page *leaf_new(struct live *live, uint64_t address)
 {
 	if (2 * (live->leaf_count + 1ull) >= 1ull << (64 - live->leaf_shift) && !leaves_grow(live))
 		return NULL;
-	struct live_page *pages =
-		pool_bytes(&live->pool, LIVE_LEAF_PAGES * sizeof(struct live_page));
-	if (!pages)
+	struct live_leaf_head *head = leaf_take(live);
+	if (!head)
 		return NULL;
 	uint64_t key = address >> LIVE_LEAF_BITS;
+	struct live_page *pages = (struct live_page *)(head + 1);
+	head->key = key;
+	for (unsigned i = 0; i < LIVE_LEAF_PAGES; i++)
+		pages[i].number = (uint8_t)i;
 	*leaf_slot(live->leaves, live->leaf_shift, key) = (struct live_leaf){key, pages};
 	live->leaf_count++;
+	live->leaves_empty++;
 	return live_page_of(live, address);
 }
 
@@ -205,7 +238,7 @@ static bool page_grow(struct live *live, struct live_page *page)
 		.used = page->used,
 		.capacity = capacities[rank],
 		.limit = (uint16_t)limit_of(rank),
-		.rank = (uint16_t)rank};
+		.rank = (uint8_t)rank};
 	for (uint32_t i = 0; i < page->capacity; i++) {
 		if (page->places[i].who)
 			*live_probe(&larger, page->places[i].who) = page->places[i];
@@ -214,6 +247,7 @@ static bool page_grow(struct live *live, struct live_page *page)
 		memset(page->places, 0, page->capacity * sizeof(*page->places));
 		pool_give(&live->pool, page->places, page->rank);
 	}
+	larger.number = page->number;
 	*page = larger;
 	return true;
 }
@@ -228,10 +262,37 @@ struct live_page *live_room(struct live *live, uint64_t address)
 	return page;
 }
 
-void live_page_release(struct live *live, struct live_page *page)
+static void page_release(struct live *live, struct live_page *page)
 {
-	pool_give(&live->pool, page->places, page->rank);
-	*page = (struct live_page){.places = NULL};
+	if (page->capacity)
+		pool_give(&live->pool, page->places, page->rank);
+	*page = (struct live_page){.number = page->number};
+}
+
+/* A heap that moves on through the address space must not leave its leaves behind for ever. */
+static void leaf_release(struct live *live, struct live_leaf_head *head)
+{
+	struct live_page *pages = (struct live_page *)(head + 1);
+	for (unsigned i = 0; i < LIVE_LEAF_PAGES; i++)
+		page_release(live, &pages[i]);
+	leaf_remove(live, head->key);
+	memset(head, 0, LEAF_BYTES);
+	head->key = (uintptr_t)live->leaves_free;
+	live->leaves_free = head;
+	live->leaves_empty--;
+}
+
+void live_page_empty(struct live *live, struct live_page *page)
+{
+	struct live_leaf_head *head = live_leaf_of(page);
+	live->pages--;
+	if (page->capacity > LIVE_KEPT_CAPACITY)
+		page_release(live, page);
+	if (--head->used)
+		return;
+	live->leaves_empty++;
+	if (live->leaves_empty > LIVE_LEAVES_KEPT)
+		leaf_release(live, head);
 }
 
 static bool large_add(struct live *live, const struct live_block *block)

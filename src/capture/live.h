@@ -10,7 +10,7 @@
  * of 256 KiB of address space each, and those through a hash that stays in the nearest cache.
  *
  * A block takes 16 bytes, 20 to 28 with the empty places of a page that holds more than a few; a
- * page that was ever touched takes 16 more. Where the blocks of a heap are born in no order at all,
+ * page whose leaf holds any takes 16 more. Where the blocks of a heap are born in no order at all,
  * so that all its pages grow at the same time, what they grew out of comes to 50 bytes a block; no
  * usual allocator does that to fresh memory.
  */
@@ -54,13 +54,24 @@ struct live_page {
 	struct live_place *places;
 	uint16_t used, capacity;
 	uint16_t limit; /* grows before it holds more */
-	uint16_t rank;  /* of the capacity among those there are */
+	uint8_t rank;   /* of the capacity among those there are */
+	uint8_t number; /* of the page in its leaf */
 };
 
 struct live_leaf {
 	uint64_t key; /* address >> LIVE_LEAF_BITS */
 	struct live_page *pages;
 };
+
+/* Stands right before the pages of a leaf. */
+struct live_leaf_head {
+	uint64_t key;
+	uint64_t used; /* pages that hold blocks */
+};
+_Static_assert(sizeof(struct live_leaf_head) == sizeof(struct live_page), "one place before them");
+
+/* So many leaves without blocks are kept, for those that fill and empty again and again. */
+#define LIVE_LEAVES_KEPT 1024u
 
 struct live_large {
 	uint64_t size, number;
@@ -87,8 +98,9 @@ struct live_pool {
 struct live {
 	struct live_leaf *leaves; /* open addressing, a power of two */
 	unsigned leaf_shift;      /* 64 - log2 of their number */
-	uint32_t leaf_count;
-	uint64_t blocks, pages; /* pages: those that hold blocks */
+	uint32_t leaf_count, leaves_empty;
+	struct live_leaf_head *leaves_free; /* linked through `key`, else all zero */
+	uint64_t blocks, pages;             /* pages: those that hold blocks */
 	struct live_pool pool;
 	struct live_large_map large;
 };
@@ -164,14 +176,22 @@ static inline struct live_place *live_probe(const struct live_page *page, uint64
 /* The page of address with room for one more block. NULL: no memory. */
 struct live_page *live_room(struct live *live, uint64_t address);
 
+static inline struct live_leaf_head *live_leaf_of(struct live_page *page)
+{
+	return (struct live_leaf_head *)(page - page->number) - 1;
+}
+
 static inline void live_put(struct live *live, struct live_page *page, struct live_place *place,
 	const struct live_block *block)
 {
 	place->who = live_offset(block->address) | (uint64_t)(block->site + 1) << 12 |
 		     (uint64_t)block->thread << 40 | block->number >> 32 << 56;
 	place->what = (block->number & UINT32_MAX) | block->size << 32;
-	live->pages += !page->used++;
 	live->blocks++;
+	if (!page->used++) {
+		live->pages++;
+		live->leaves_empty -= !live_leaf_of(page)->used++;
+	}
 }
 
 static inline uint32_t live_size(const struct live_place *place)
@@ -197,7 +217,8 @@ static inline uint64_t live_number(const struct live_place *place)
 /* An empty page keeps so few places. */
 #define LIVE_KEPT_CAPACITY 8
 
-void live_page_release(struct live *live, struct live_page *page);
+/* A page has lost its last block. */
+void live_page_empty(struct live *live, struct live_page *page);
 
 /* Takes a block out. Moves each later block of the run back if the hole lies between its own place
  * and where it stands: no tombstones, so a table that churns for hours stays as fast as new. */
@@ -218,11 +239,8 @@ static inline void live_close(struct live *live, struct live_page *page, struct 
 	}
 	places[hole] = (struct live_place){0, 0};
 	live->blocks--;
-	if (!--page->used) {
-		live->pages--;
-		if (capacity > LIVE_KEPT_CAPACITY)
-			live_page_release(live, page);
-	}
+	if (!--page->used)
+		live_page_empty(live, page);
 }
 
 /* Asks the processor to fetch the place of an address that is wanted soon. */

@@ -288,6 +288,29 @@ CASE(growth, "a million blocks take 40 bytes each at most, in mixed order 80")
 	check_growth(count, 4096, 48271, 60);
 }
 
+CASE(sparse, "a heap that moves on through the address space leaves nothing behind")
+{
+	struct live live;
+	struct live_block block;
+	live_init(&live);
+	const uint64_t step = 1ull << LIVE_LEAF_BITS, span = 3000, count = 300000;
+	for (uint64_t i = 0; i < count; i++) {
+		CHECK(live_add(&live, &(struct live_block){.address = (i + 1) * step,
+					      .number = i}) == LIVE_ADDED);
+		if (i >= span)
+			CHECK(live_take(&live, (i + 1 - span) * step, &block) &&
+				block.number == i - span);
+	}
+	CHECK_U64(live.blocks, span);
+	CHECK(live.leaf_count <= span + LIVE_LEAVES_KEPT + 1);
+	CHECK(live.pool.mapped < 32u << 20);
+	for (uint64_t i = count - span; i < count; i++)
+		CHECK(live_find(&live, (i + 1) * step, &block) && block.number == i);
+	for (uint64_t i = 0; i < count - span; i += 7)
+		CHECK(!live_find(&live, (i + 1) * step, &block));
+	live_deinit(&live);
+}
+
 CASE(large, "very many blocks of 4 GiB and more are found as fast as others")
 {
 	struct live live;
