@@ -43,6 +43,9 @@ struct rt_real {
 	void (*_longjmp)(void *, int);
 	void (*siglongjmp)(void *, int);
 	void (*__longjmp_chk)(void *, int);
+	void (*_exit)(int);
+	void (*_Exit)(int);
+	void (*quick_exit)(int);
 	/*
 	 * True if operator new and delete are the C++ library's own, which call malloc and free;
 	 * false if an allocator brings its own, which then are called as they are.
