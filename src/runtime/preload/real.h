@@ -43,6 +43,8 @@ struct rt_real {
 	void (*_longjmp)(void *, int);
 	void (*siglongjmp)(void *, int);
 	void (*__longjmp_chk)(void *, int);
+	int (*system)(const char *);
+	void *(*popen)(const char *, const char *);
 	void (*_exit)(int);
 	void (*_Exit)(int);
 	void (*quick_exit)(int);
