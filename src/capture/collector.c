@@ -94,6 +94,7 @@ static struct subject *add(struct collector *c, pid_t pid)
 	if (!s)
 		return NULL;
 	s->is_root = pid == c->start->root;
+	s->has_launcher = c->start->control >= 0;
 	c->subjects[c->subject_count++] = s;
 	watch(c, s->pidfd, s);
 	return s;
@@ -108,6 +109,19 @@ static void drop(struct collector *c, struct subject *s)
 	subject_destroy(s);
 }
 
+static void conclude(struct collector *c, struct subject *s, const struct recorder_end *end)
+{
+	struct recorder_totals totals;
+	recorder_finish(s->recorder, end, &totals);
+	roll_add(&c->roll, s, &totals);
+}
+
+static void closed(struct collector *c, struct closing *one)
+{
+	roll_add(&c->roll, &one->about, &one->totals);
+	closing_destroy(one);
+}
+
 /* Completes the recording of the present image, if there is one; a large one meanwhile. */
 static void finish(struct collector *c, struct subject *s, enum hpw_exit_kind kind, uint32_t value)
 {
@@ -115,20 +129,42 @@ static void finish(struct collector *c, struct subject *s, enum hpw_exit_kind ki
 		return;
 	struct recorder_end end = {.kind = kind, .value = value, .children = s->turned_away};
 	if (!closings_wants(&c->closings, s) || !closings_start(&c->closings, s, &end)) {
-		struct recorder_totals totals;
-		recorder_finish(s->recorder, &end, &totals);
-		roll_add(&c->roll, s, &totals);
+		conclude(c, s, &end);
 		recorder_destroy(steal_ptr(s->recorder));
 	}
 	s->completed++;
 }
 
+/*
+ * A process is about to take the collector along, and waits until its recording is complete. If it
+ * is the first of the namespace, the kernel kills the others too.
+ */
+static void on_leaving(struct collector *c, struct subject *s, struct recorder_end end)
+{
+	bool first = s->recorder->target_pid == 1;
+	end.children = s->turned_away;
+	conclude(c, s, &end);
+	for (uint32_t i = 0; first && i < c->subject_count; i++) {
+		struct subject *other = c->subjects[i];
+		if (other == s || !other->recorder)
+			continue;
+		conclude(c, other,
+			&(struct recorder_end){HPW_EXIT_SIGNAL, SIGKILL, other->turned_away});
+		recorder_release(other->recorder);
+		recorder_destroy(steal_ptr(other->recorder));
+		other->completed++;
+	}
+	for (struct closing *one; first && (one = closings_next(&c->closings, true));)
+		closed(c, one);
+	recorder_release(s->recorder);
+	recorder_destroy(steal_ptr(s->recorder));
+	s->completed++;
+}
+
 static void on_closed(struct collector *c)
 {
-	for (struct closing *one; (one = closings_next(&c->closings, false));) {
-		roll_add(&c->roll, &one->about, &one->totals);
-		closing_destroy(one);
-	}
+	for (struct closing *one; (one = closings_next(&c->closings, false));)
+		closed(c, one);
 }
 
 static struct collector_ended ending(const struct subject *s)
@@ -336,7 +372,11 @@ static void drain(struct collector *c)
 		wake_launcher(c);
 	}
 	for (uint32_t i = 0; i < c->subject_count; i++) {
-		uint64_t moved = drain_one(c->subjects[i], now);
+		struct subject *s = c->subjects[i];
+		struct recorder_end end;
+		if (s->recorder && recorder_is_leaving(s->recorder, &end))
+			on_leaving(c, s, end);
+		uint64_t moved = drain_one(s, now);
 		most = moved > most ? moved : most;
 	}
 	if (most > BUSY_WORDS)

@@ -9,9 +9,12 @@
 #include "base/cleanup.h"
 #include "capture/footer.h"
 #include "capture/run.h"
+#include "capture/shared_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -312,10 +315,10 @@ static uint64_t on_run(void *context, uint32_t thread, struct merge_run *run)
 }
 
 /* The memory that both sides share: sparse, so that its size is a promise, not a cost. */
-static struct error *rings_create(struct recorder *r, const char *name)
+static struct error *rings_create(struct recorder *r, const char *name, pid_t awaited)
 {
-	r->memory = memfd_create(name, MFD_CLOEXEC);
-	if (r->memory < 0 || ftruncate(r->memory, (off_t)HW_SHM_BYTES))
+	r->memory = shared_memory_create(name, HW_SHM_BYTES, r->writer.name);
+	if (r->memory < 0)
 		return error_errno(
 			ERROR_ENVIRONMENT, errno, "can't create shared memory for the rings");
 	void *at = mmap(NULL, HW_SHM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
@@ -331,6 +334,7 @@ static struct error *rings_create(struct recorder *r, const char *name)
 	r->shm->sample_seed = r->mode.seed;
 	r->shm->nodes = 1;
 	r->shm->modules = 1;
+	r->shm->awaited = awaited;
 	return NULL;
 }
 
@@ -339,7 +343,8 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 	struct error *error = writer_open(&r->writer, start->file, start->file_name);
 	if (error)
 		return error;
-	error = rings_create(r, start->memory_name ? start->memory_name : "heapwise");
+	error = rings_create(r, start->memory_name ? start->memory_name : "heapwise",
+		start->awaited ? start->target_pid : 0);
 	if (error)
 		return error;
 	/* Not calloc: that would touch all of it once such a piece was freed before. */
@@ -404,7 +409,8 @@ void recorder_destroy(struct recorder *recorder)
 		return;
 	if (recorder->shm) {
 		/* A child of the process may hold on to one page: the others are let go. */
-		madvise(recorder->shm, HW_SHM_BYTES, MADV_REMOVE);
+		if (!recorder->outlived)
+			madvise(recorder->shm, HW_SHM_BYTES, MADV_REMOVE);
 		munmap(recorder->shm, HW_SHM_BYTES);
 	}
 	if (recorder->memory >= 0)
@@ -525,6 +531,27 @@ static void write_code_names(struct recorder *r)
 		return;
 	bool ok = footer_code_names(&r->payload, &r->code_names);
 	write_chunk(r, HPW_CODE_NAMES, ok, true);
+}
+
+bool recorder_is_leaving(const struct recorder *recorder, struct recorder_end *ret)
+{
+	struct hw_shm *shm = recorder->shm;
+	if (__atomic_load_n(&shm->leaving, __ATOMIC_ACQUIRE) != HW_LEAVING_ASKS)
+		return false;
+	uint32_t status = __atomic_load_n(&shm->leaving_status, __ATOMIC_RELAXED);
+	bool known = status <= 255;
+	*ret = (struct recorder_end){
+		known ? HPW_EXIT_STATUS : HPW_EXIT_UNKNOWN, known ? status : 0, 0};
+	return true;
+}
+
+void recorder_release(struct recorder *recorder)
+{
+	struct hw_shm *shm = recorder->shm;
+	recorder->outlived = true;
+	__atomic_store_n(&shm->stalled_at, shm->progress + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&shm->leaving, HW_LEAVING_DONE, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &shm->leaving, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 void recorder_finish(

@@ -33,6 +33,7 @@ struct recorder_start {
 	uint64_t tsc_hz;
 	struct mode mode;
 	struct clock_pair began;
+	bool awaited;          /* it is to wait at its end until the recording is complete */
 	int file;              /* taken over */
 	const char *file_name; /* borrowed during the call */
 };
@@ -63,6 +64,7 @@ struct recorder {
 	uint64_t blocks_dropped; /* no memory for them: the books are not exact any more */
 	uint64_t frees_added;    /* of blocks whose address was given out again */
 	struct error *error;     /* the first that happened; recording goes on without the file */
+	bool outlived;           /* the process may go on for a moment after the end */
 	bool tids_differ; /* the target is in another PID namespace: thread ids say nothing here */
 };
 
@@ -98,6 +100,13 @@ bool recorder_is_called(const struct recorder *recorder);
 /* Housekeeping, a few times a second: rings of ended threads, a chunk if the last one is a second
  * old. */
 void recorder_tend(struct recorder *recorder);
+
+/* Whether the process says that it ends now and waits for recorder_release(). The status is
+ * HPW_EXIT_UNKNOWN's if it is not known. */
+bool recorder_is_leaving(const struct recorder *recorder, struct recorder_end *ret);
+
+/* After recorder_finish(), of a process that still lives: it waits for nothing any more. */
+void recorder_release(struct recorder *recorder);
 
 /* The process is gone: takes the rest, completes the file, fills *ret. */
 void recorder_finish(

@@ -18,6 +18,8 @@
 
 /* Numbers tried for one name before giving up. */
 #define NAMES_MAX 10000
+/* The machine's own PID namespace (linux/proc_ns.h: PROC_PID_INIT_INO). */
+#define FIRST_NAMESPACE 0xeffffffcu
 
 struct subject *subject_create(pid_t pid)
 {
@@ -132,6 +134,15 @@ int subject_file_create(struct subject *subject, const char *root_file)
 	return -1;
 }
 
+bool subject_takes_collector_along(const struct session_caller *caller, bool is_program)
+{
+	struct stat own;
+	if (caller->hello.pid != caller->pid)
+		return false;
+	return caller->pid == 1 ||
+	       (is_program && !stat("/proc/self/ns/pid", &own) && own.st_ino != FIRST_NAMESPACE);
+}
+
 struct error *subject_record(struct subject *subject, struct session_caller *caller,
 	const struct mode *mode, uint64_t tsc_hz, int file)
 {
@@ -144,6 +155,8 @@ struct error *subject_record(struct subject *subject, struct session_caller *cal
 		.forked = caller->hello.reason == HW_HELLO_FORK,
 		.tsc_hz = tsc_hz,
 		.mode = *mode,
+		.awaited = subject_takes_collector_along(
+			caller, subject->is_root && !subject->has_launcher),
 		.began = clock_pair_now(),
 		.file = file,
 		.file_name = subject->file};

@@ -22,6 +22,7 @@ struct subject {
 	pid_t pid; /* as this side sees it */
 	int pidfd;
 	bool is_root;              /* what the launcher has started */
+	bool has_launcher;         /* who waits for root's recording; false: root itself does */
 	struct recorder *recorder; /* of the present image; NULL: it is not recorded */
 	uint64_t due_ns, pause_ns; /* when to look at its rings next, unless it calls */
 	uint64_t tended_ns;
@@ -58,5 +59,12 @@ int subject_file_create(struct subject *subject, const char *root_file);
  */
 struct error *subject_record(struct subject *subject, struct session_caller *caller,
 	const struct mode *mode, uint64_t tsc_hz, int file) must_check_;
+
+/*
+ * Whether the collector dies soon after a process that has said hello: as the first process of a
+ * PID namespace ends, or, if it is the program that the session is about, because the first process
+ * ends when that does. Only in a namespace other than the machine's own.
+ */
+bool subject_takes_collector_along(const struct session_caller *caller, bool is_program);
 
 #endif

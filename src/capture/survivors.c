@@ -80,7 +80,7 @@ void survivors_each(
 	char mapping[HW_SESSION_BYTES];
 	session_mapping(session_path, mapping);
 	snprintf(marks.variable, sizeof(marks.variable), HW_SESSION_ENV "=%s", session_path);
-	snprintf(marks.mapping, sizeof(marks.mapping), "/memfd:%s (", mapping);
+	snprintf(marks.mapping, sizeof(marks.mapping), "%s", mapping);
 	_cleanup_free_ char *window = malloc(WINDOW);
 	DIR *proc = window ? opendir("/proc") : NULL;
 	if (!proc)

@@ -17,6 +17,7 @@
 #include "base/io.h"
 #include "capture/launch.h"
 #include "capture/session.h"
+#include "capture/shared_memory.h"
 #include "cli/doctor.h"
 #include "cli/runtime_find.h"
 #include "symbols/inspect.h"
@@ -56,8 +57,9 @@ static int memory_try(void)
 	getrlimit(RLIMIT_FSIZE, &limit);
 	struct rlimit raised = {limit.rlim_max, limit.rlim_max};
 	setrlimit(RLIMIT_FSIZE, &raised);
-	_cleanup_close_ int memory = memfd_create("heapwise-doctor", MFD_CLOEXEC);
-	int why = memory < 0 || ftruncate(memory, (off_t)launch_shared_bytes()) ? errno : 0;
+	_cleanup_close_ int memory =
+		shared_memory_create("heapwise-doctor", launch_shared_bytes(), "./");
+	int why = memory < 0 ? errno : 0;
 	setrlimit(RLIMIT_FSIZE, &limit);
 	return why;
 }
@@ -72,15 +74,15 @@ static void check_memory(struct findings *findings)
 	}
 	int why = memory_try();
 	if (!why) {
-		findings_add(
-			findings, FINDING_OK, "shared-memory", "shared memory can be made (memfd)");
+		findings_add(findings, FINDING_OK, "shared-memory", "shared memory can be made");
 		return;
 	}
 	findings_add(findings, FINDING_PROBLEM, "shared-memory",
 		"%llu MiB of (sparse) shared memory can't be made: %s",
 		(unsigned long long)launch_shared_bytes() >> 20, strerror(why));
-	findings_fix(findings, "allow memfd_create and ftruncate here: a container's seccomp "
-			       "profile, or a security module, forbids one");
+	findings_fix(findings, "allow memfd_create and ftruncate here (a container's seccomp "
+			       "profile, or a security module, forbids one), or mount a /dev/shm "
+			       "with enough room");
 }
 
 static void check_kernel(struct findings *findings)

@@ -11,7 +11,7 @@
 #include "process/living.h"
 
 #define LIBRARY "libheapwise-rt.so"
-#define RINGS "/memfd:heapwise-rings"
+#define RINGS "heapwise-rings."
 
 /* The library was asked for, but did not come, or came and found nobody. */
 static void look_at_failure(struct findings *findings, const struct living *p, bool loaded)

@@ -9,8 +9,8 @@
  *
  * The target writes everything except what is marked *collector*. The collector trusts nothing it
  * reads here: it fetches each word once and checks it. The target in turn only ever waits for
- * `tail` of its own ring or, when all rings are taken, for an answer to `ring_wanted`, and never
- * for long.
+ * `tail` of its own ring, when all rings are taken for an answer to `ring_wanted`, or at its end
+ * for one to `leaving`, and never for long.
  *
  * A ring is an array of 64-bit words with a free-running head (words published by its one producer)
  * and tail (words the collector is done with). Word number n stands at index n modulo the size. A
@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #define HW_SHM_MAGIC 0x31676e6972776868ull /* "hhwring1" */
-#define HW_SHM_VERSION 2u
+#define HW_SHM_VERSION 3u
 
 /* Rings by size: few large ones for the threads that come first, many small ones. 61 MiB in all,
  * sparse. */
@@ -131,10 +131,22 @@ struct hw_shm {
 	/* The longest that a thread waited for the collector elsewhere than for room in its ring:
 	 * for its answer at the start, or for a ring. */
 	uint64_t longest_wait_ns;
+	uint32_t leaving;        /* enum hw_leaving (futex); also the collector's, for its answer */
+	uint32_t leaving_status; /* exit status, or HW_LEAVING_UNKNOWN */
 	/* Collector. */
 	_Alignas(64) uint64_t progress; /* grows whenever room was made in any ring */
+	int32_t awaited; /* the process of this id, as it sees itself, says when it leaves and waits
+			    for the answer a moment; 0: none. Set before the target has the memory
+			  */
 };
 static_assert(sizeof(struct hw_shm) <= 4096, "one page");
+
+enum hw_leaving {
+	HW_LEAVING_NOT = 0,
+	HW_LEAVING_ASKS = 1, /* target: about to end, nothing more of mine comes */
+	HW_LEAVING_DONE = 2, /* collector: the recording is complete */
+};
+#define HW_LEAVING_UNKNOWN 0xffffffffu
 
 /* What the runtime found out that a reader of the recording should know. */
 enum hw_note {

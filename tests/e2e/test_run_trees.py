@@ -214,6 +214,12 @@ def environment_dropped(folder):
 
 
 @TESTS.test
+def environment_dropped_before_shells(folder):
+    """system and popen after clearenv are followed, and the process's environment stays as it is"""
+    check_leaves(folder, record(folder, FAMILY, "shells"), 5)
+
+
+@TESTS.test
 def exec_forms(folder):
     """Every form of exec and posix_spawn: same arguments, environment and errors, each program recorded"""
     script = folder / "script"

@@ -210,6 +210,27 @@ static void by_empty_environment(void)
 	reap(pid);
 }
 
+/* libc's shells after the environment was emptied, and after it got something again; it stays as it
+ * is. */
+static void by_shells_without_environment(void)
+{
+	clearenv();
+	by_system();
+	by_popen();
+	if (environ)
+		_exit(96);
+	setenv("A", "b", 1);
+	char **own = environ;
+	by_system();
+	by_popen();
+	if (environ != own || strcmp(own[0], "A=b") != 0 || own[1])
+		_exit(96);
+	setenv("LD_PRELOAD", "", 1);
+	by_system();
+	if (*getenv("LD_PRELOAD") || getenv("HEAPWISE_SESSION"))
+		_exit(96);
+}
+
 static const struct {
 	const char *name;
 	void (*function)(void);
@@ -227,6 +248,7 @@ static const struct {
 	{"storm", by_storm},
 	{"orphan", by_orphan},
 	{"environment", by_empty_environment},
+	{"shells", by_shells_without_environment},
 };
 
 int main(int argc, char **argv)

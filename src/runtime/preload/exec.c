@@ -11,7 +11,9 @@
  * is long: nothing is allocated and no memory of the program is written, since the parent of a
  * vfork child goes on with it. (Such a child leaves that mapping to its parent.)
  *
- * system() and popen() start their shell inside libc: they hand over the process's own environment.
+ * system() and popen() start their shell inside libc with the process's own environment. If that
+ * lacks the two, the process has a list with them while libc does so. Other threads may read that
+ * list at any time later, so it stays; the next call uses it again.
  */
 #include "runtime/preload/hooks.h"
 #include "runtime/preload/loadable.h"
@@ -22,6 +24,7 @@
 #include <linux/fcntl.h>
 #include <spawn.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -35,6 +38,7 @@ struct restored {
 	char *const *list; /* to hand over: the program's own, or one of ours */
 	void *mapping;     /* NULL: none */
 	size_t bytes;
+	bool lasting; /* a mapping in any case */
 	char small[SMALL_BYTES] __attribute__((aligned(8)));
 };
 
@@ -114,7 +118,7 @@ static char *append_others(char *to, const char *list, const char *library, cons
 static bool room_make(struct restored *r, size_t bytes)
 {
 	r->bytes = bytes;
-	if (bytes <= sizeof(r->small))
+	if (bytes <= sizeof(r->small) && !r->lasting)
 		return true;
 	long at = sys_call6(__NR_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -173,6 +177,7 @@ static void restore(struct restored *r, char *const *environment, struct program
 {
 	r->list = environment;
 	r->mapping = NULL;
+	r->lasting = false;
 	if (!*rt_session_path() || !*rt_library_path() || sys_no_calls() ||
 		(environment && !sys_readable((uint64_t)environment)))
 		return;
@@ -301,4 +306,86 @@ HOOK int execle(const char *path, const char *argument, ...)
 	char *const *envp = va_arg(list, char *const *);
 	va_end(list);
 	return WITH_RESTORED(envp, AT_PATH(path), rt_real.execve(path, argv, restored.list));
+}
+
+/* The last list that was lent: never changed by us, never unmapped. */
+static char *const *lent;
+
+static bool same_list(char *const *a, char *const *b)
+{
+	for (; *a && *b; a++, b++) {
+		if (*a != *b && strcmp(*a, *b) != 0)
+			return false;
+	}
+	return *a == *b;
+}
+
+/* What a shell is to get in place of `own`; `own` itself if that is right. */
+static char *const *list_to_lend(char *const *own)
+{
+	if (!*rt_session_path() || !*rt_library_path() || sys_no_calls())
+		return own;
+	struct restored r;
+	r.list = own;
+	r.mapping = NULL;
+	r.lasting = true;
+	rewrite(&r, own, rt_loadable(AT_FDCWD, "/bin/sh"));
+	if (r.list == own)
+		return own;
+	char *const *last = __atomic_load_n(&lent, __ATOMIC_ACQUIRE);
+	if (last && same_list(last, r.list)) {
+		restored_end(&r);
+		return last;
+	}
+	__atomic_store_n(&lent, r.list, __ATOMIC_RELEASE);
+	return r.list;
+}
+
+/* Unless another thread has changed the environment meanwhile: then it keeps what that made of it.
+ */
+static void take_back(char **list, char **own)
+{
+	struct restored r;
+	restore(&r, own, AT_PATH("/bin/sh"));
+	if (r.list != own && same_list(list, r.list))
+		__atomic_compare_exchange_n(
+			&environ, &list, own, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	restored_end(&r);
+}
+
+static __attribute__((noinline)) int system_lent(const char *command, char **list)
+{
+	char **own = environ;
+	environ = list;
+	int result = rt_real.system(command);
+	take_back(list, own);
+	return result;
+}
+
+static __attribute__((noinline)) void *popen_lent(
+	const char *command, const char *mode, char **list)
+{
+	char **own = environ;
+	environ = list;
+	void *result = rt_real.popen(command, mode);
+	take_back(list, own);
+	return result;
+}
+
+/* Mostly nothing is lent: then these jump, and nothing of ours is on libc's stack. */
+HOOK int system(const char *command)
+{
+	char **list = (char **)list_to_lend(environ);
+	if (!rt_real.system)
+		rt_real_resolve();
+	return list == environ ? rt_real.system(command) : system_lent(command, list);
+}
+
+HOOK void *popen(const char *command, const char *mode);
+HOOK void *popen(const char *command, const char *mode)
+{
+	char **list = (char **)list_to_lend(environ);
+	if (!rt_real.popen)
+		rt_real_resolve();
+	return list == environ ? rt_real.popen(command, mode) : popen_lent(command, mode, list);
 }

@@ -8,6 +8,7 @@
  */
 #include "runtime/preload/process.h"
 
+#include "runtime/preload/leave.h"
 #include "runtime/preload/real.h"
 #include "runtime/preload/sampling.h"
 #include "runtime/preload/session.h"
@@ -385,6 +386,7 @@ static __attribute__((constructor)) void at_load(void)
 	if (!rt_process || __atomic_load_n(&rt_process->state, __ATOMIC_ACQUIRE) == RT_NONE)
 		rt_thread_start();
 	rt_session_publish();
+	rt_leave_prepare();
 	const struct link_map *program = _r_debug.r_map;
 	if (program && rt_process &&
 		__atomic_load_n(&rt_process->state, __ATOMIC_ACQUIRE) == RT_RECORDING)

@@ -277,6 +277,11 @@ void rt_real_resolve(void)
 		{"_longjmp", offsetof(struct rt_real, _longjmp)},
 		{"siglongjmp", offsetof(struct rt_real, siglongjmp)},
 		{"__longjmp_chk", offsetof(struct rt_real, __longjmp_chk)},
+		{"system", offsetof(struct rt_real, system)},
+		{"popen", offsetof(struct rt_real, popen)},
+		{"_exit", offsetof(struct rt_real, _exit)},
+		{"_Exit", offsetof(struct rt_real, _Exit)},
+		{"quick_exit", offsetof(struct rt_real, quick_exit)},
 	};
 	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		void *found = rt_real_next(table[i].name, NULL);

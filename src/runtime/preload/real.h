@@ -43,6 +43,11 @@ struct rt_real {
 	void (*_longjmp)(void *, int);
 	void (*siglongjmp)(void *, int);
 	void (*__longjmp_chk)(void *, int);
+	int (*system)(const char *);
+	void *(*popen)(const char *, const char *);
+	void (*_exit)(int);
+	void (*_Exit)(int);
+	void (*quick_exit)(int);
 	/*
 	 * True if operator new and delete are the C++ library's own, which call malloc and free;
 	 * false if an allocator brings its own, which then are called as they are.

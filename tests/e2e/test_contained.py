@@ -1,0 +1,178 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Programs in containers: the first process of a PID namespace takes its collector along; what the collector wants
+is forbidden or not there."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+import hw
+from sessions import PERL, environment, wait_sessions
+
+TESTS = hw.Tests()
+LIBRARY = hw.BUILD / "src/runtime/libheapwise-rt.so"
+ONE_BLOCK = hw.TARGETS / "one_block"
+# As in the targets.
+ENDS = {"end_exit-O2": 24, "end__exit-O2": 26, "end_quick_exit-O2": 25}
+EPERM, ENOSYS = 1, 38
+
+
+def namespaces(*more):
+    """A command that runs what follows it in a PID and mount namespace of its own."""
+    unshare = [hw.need_program("unshare"), "--pid", "--mount", "--fork", "--mount-proc", *more]
+    for user in ([], ["--map-root-user"]):
+        if hw.run([*unshare, *user, "true"]).status == 0:
+            return [*unshare, *user]
+    raise hw.Skip("no namespaces may be made here")
+
+
+def preloaded(name):
+    return ["env", f"LD_PRELOAD={LIBRARY}", f"HEAPWISE_OPTIONS=-o {name}"]
+
+
+def complete(path):
+    report = hw.report(path, "--view", "sizes")
+    hw.need(report["recording"]["complete"], f"{path.name} is incomplete")
+    hw.need(report["recording"]["lost_events"] == 0, "events are lost")
+    return report
+
+
+@TESTS.test
+def first_process_ends(folder):
+    """The first process of a PID namespace has a complete recording, however it exits"""
+    contained = namespaces()
+    for target, status in ENDS.items():
+        name = f"{target}.hpw"
+        ended = hw.run([*contained, *preloaded(name), hw.TARGETS / target], env=environment(folder), cwd=folder)
+        hw.need(ended.status == status, f"{target}: {ended}")
+        report = complete(folder / name)
+        hw.need(report["target"]["pid"] == 1, f"{report['target']}")
+        blocks = {row["size"]: row["allocations"] for row in report["sizes"]}
+        hw.need(all(blocks.get(size) for size in (35, 501, 600, 1001, 1003)), f"{target}: {blocks}")
+        # Without the status as an argument, quick_exit's included, this would be "not recorded".
+        hw.need(report["target"]["exit"] == {"code": status}, f"{target}: {report['target']['exit']}")
+
+
+@TESTS.test
+def first_process_with_many_blocks(folder):
+    """The recording of a first process that ends with many live blocks, right after they came, is complete"""
+    script = "my @a = map { 'x' x 3000 } 1 .. 80000; POSIX::_exit(4)"
+    ended = hw.run([*namespaces(), *preloaded("x.hpw"), PERL, "-MPOSIX", "-e", script],
+                   env=environment(folder), cwd=folder)
+    hw.need(ended.status == 4, str(ended))
+    report = complete(folder / "x.hpw")
+    hw.need(report["totals"]["live_blocks_at_end"] > 80000, f"{report['totals']}")
+
+
+@TESTS.test
+def first_process_leaves_children(folder):
+    """What the kernel kills with the first process has complete recordings too, which say so"""
+    script = r"""
+    pipe(my $in, my $out);
+    if (!fork) { my @a = map { 'x' x 3000 } 1 .. 100; syswrite($out, 'x'); sleep 1000 }
+    sysread($in, my $ready, 1);
+    """
+    ended = hw.run([*namespaces(), *preloaded("x.hpw"), PERL, "-e", script], env=environment(folder), cwd=folder)
+    hw.need(ended.status == 0, str(ended))
+    reports = [complete(path) for path in folder.glob("*.hpw")]
+    hw.need(len(reports) == 2, f"{len(reports)} recordings")
+    child = next(report for report in reports if report["target"]["pid"] != 1)
+    hw.need(child["target"]["exit"] == {"signal": 9}, f"{child['target']['exit']}")
+    hw.need(child["totals"]["live_bytes_at_end"] >= 300000, f"{child['totals']}")
+
+
+@TESTS.test
+def first_process_is_no_program_of_ours(folder):
+    """A program is recorded completely if the first process ends, unrecorded, as soon as it does"""
+    script = f"LD_PRELOAD={LIBRARY} HEAPWISE_OPTIONS='-o x.hpw' {ONE_BLOCK}; exit 5"
+    ended = hw.run([*namespaces(), "/bin/sh", "-c", script], env=environment(folder), cwd=folder)
+    hw.need(ended.status == 5 and not ended.errors, str(ended))
+    hw.need(complete(folder / "x.hpw")["totals"]["allocations"] == 1, "not recorded")
+
+
+# A filter (seccomp(2)) that answers memfd_create, number 319, with an error; then the command.
+WITHOUT_MEMFD = r"""
+my $error = shift;
+my $code = join '', map { pack 'SCCL', @$_ } [0x20, 0, 0, 0], [0x15, 0, 1, 319], [0x06, 0, 0, 0x50000 | $error],
+    [0x06, 0, 0, 0x7fff0000];
+syscall(157, 38, 1, 0, 0, 0) == 0 && syscall(157, 22, 2, pack('S x6 P', 4, $code), 0, 0) == 0 or exit 99;
+exec @ARGV;
+"""
+
+
+def without_memfd(error):
+    command = [PERL, "-e", WITHOUT_MEMFD, str(error)]
+    if hw.run([*command, "true"]).status != 0:
+        raise hw.Skip("no seccomp filter may be installed here")
+    return command
+
+
+@TESTS.test
+def memfd_forbidden(folder):
+    """A filter forbids memfd_create: the rings are an unlinked file"""
+    for error in (EPERM, ENOSYS):
+        name = f"x{error}.hpw"
+        ended = hw.run([*without_memfd(error), *preloaded(name), ONE_BLOCK], env=environment(folder), cwd=folder)
+        hw.need(ended.status == 0 and not ended.errors, str(ended))
+        wait_sessions(folder)
+        hw.need(complete(folder / name)["totals"]["allocations"] == 1, "not recorded")
+        ended = hw.run([*without_memfd(error), hw.HEAPWISE, "run", "-q", "-o", f"run{error}.hpw", ONE_BLOCK],
+                       env=environment(folder), cwd=folder)
+        hw.need(ended.status == 0 and not ended.errors, str(ended))
+        complete(folder / f"run{error}.hpw")
+
+
+@TESTS.test
+def memfd_forbidden_and_forked(folder):
+    """Without memfd_create too a forked child that allocates late is waited for"""
+    script = r"""pipe(my $in, my $out); exit if fork; close $out; sysread($in, my $x, 1); my @a = map { 'x' x 3000 } 1..50;"""
+    ended = hw.run([*without_memfd(EPERM), *preloaded("x.hpw"), PERL, "-e", script],
+                   env=environment(folder), cwd=folder)
+    hw.need(ended.status == 0 and not ended.errors, str(ended))
+    wait_sessions(folder)
+    reports = [complete(path) for path in folder.glob("*.hpw")]
+    hw.need(len(reports) == 2, f"{len(reports)} recordings")
+
+
+def in_bare_root(folder, script):
+    """A shell script in a mount namespace where nothing but the folder, as /mnt, may be written to."""
+    inside = f"""mount --bind '{folder}' /mnt && cd /mnt || exit 98
+for place in /dev/shm /run /var/tmp /tmp; do mount -t tmpfs -o ro none $place || exit 98; done
+{script}"""
+    return [*namespaces(), "/bin/sh", "-c", inside]
+
+
+@TESTS.test
+def nowhere_to_write(folder):
+    """No place but the recording's folder: that is where the session is, and the rings without memfd_create"""
+    if str(hw.BUILD).startswith(("/tmp/", "/run/", "/var/tmp/", "/mnt/")):
+        raise hw.Skip("the build is in a place that is to be hidden")
+    env = hw.clean_environment()
+    for number, prefix in enumerate(([], without_memfd(EPERM))):
+        quoted = " ".join("'" + str(word).replace("'", "'\\''") + "'" for word in
+                          [*prefix, *preloaded(f"x{number}.hpw"), ONE_BLOCK])
+        ended = hw.run(in_bare_root(folder, quoted + "\nexit 7"), env=env, cwd=folder)
+        if ended.status == 98:
+            raise hw.Skip("no file systems may be mounted here")
+        hw.need(ended.status == 7 and not ended.errors, str(ended))
+        hw.need(complete(folder / f"x{number}.hpw")["totals"]["allocations"] == 1, "not recorded")
+    left = [path.name for path in folder.iterdir() if path.suffix != ".hpw"]
+    hw.need(not left, f"left behind: {left}")
+
+
+@TESTS.test
+def folder_read_only(folder):
+    """The recording can't be written: one sentence, and the program runs"""
+    script = f"mount -o bind,ro '{folder}' '{folder}' || exit 98; cd '{folder}'; " \
+             f"LD_PRELOAD={LIBRARY} {ONE_BLOCK}; exit $?"
+    ended = hw.run([*namespaces(), "/bin/sh", "-c", script], env=environment(folder), cwd=folder)
+    if ended.status == 98:
+        raise hw.Skip("no file systems may be mounted here")
+    hw.need(ended.status == 0 and len(ended.errors.splitlines()) == 1, str(ended))
+    hw.need(not list(folder.glob("*.hpw")), "recorded")
+
+
+if __name__ == "__main__":
+    TESTS.main(width=1)
