@@ -132,8 +132,14 @@ int subject_file_create(struct subject *subject, const char *root_file)
 	return -1;
 }
 
+const char *subject_base_name(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+	return slash ? slash + 1 : file;
+}
+
 struct error *subject_record(struct subject *subject, struct session_caller *caller,
-	const struct mode *mode, uint64_t tsc_hz, int file)
+	const struct mode *mode, uint64_t tsc_hz, const char *parent_file, int file)
 {
 	char memory_name[HW_SESSION_BYTES];
 	session_mapping(caller->session ? caller->session : "", memory_name);
@@ -142,6 +148,8 @@ struct error *subject_record(struct subject *subject, struct session_caller *cal
 		.target_pid = caller->hello.pid,
 		.ppid = caller->hello.ppid,
 		.forked = caller->hello.reason == HW_HELLO_FORK,
+		.forked_at = caller->hello.forked_at,
+		.parent_file = parent_file,
 		.tsc_hz = tsc_hz,
 		.mode = *mode,
 		.began = clock_pair_now(),
