@@ -29,8 +29,8 @@ static bool interval(const struct recording *recording, enum metric metric,
 	double step = estimate ? variance / value : (double)recording->sample_bytes;
 	double middle = value + z2 * step / 2;
 	double half = sqrt(z2 * value * step + z2 * z2 * step * step / 4);
-	*ret = (struct interval){
-		(uint64_t)fmax(0, floor(middle - half)), (uint64_t)ceil(middle + half)};
+	*ret = (struct interval){(uint64_t)fmin(fmax(0, floor(middle - half)), 1e19),
+		(uint64_t)fmin(ceil(middle + half), 1e19)};
 	return true;
 }
 

@@ -26,7 +26,7 @@ void keep_deinit(struct keep *keep)
 
 uint64_t keep_chunk_steps(const struct keep *keep)
 {
-	uint64_t steps = keep->ring_bytes / (RING_CHUNKS * STEP_BYTES);
+	uint64_t steps = keep->ring_bytes / ((uint64_t)RING_CHUNKS * STEP_BYTES);
 	return keep->ring_bytes && steps < ENCODE_STEPS_MAX ? steps : ENCODE_STEPS_MAX;
 }
 

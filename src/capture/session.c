@@ -149,7 +149,7 @@ void session_mapping(const char *path, char ret[static HW_SESSION_BYTES])
 	const char *end = strrchr(path, '/'), *start = end ? end : path;
 	while (start > path && start[-1] != '/')
 		start--;
-	snprintf(ret, HW_SESSION_BYTES, "%.*s", end ? (int)(end - start) : 0, start);
+	snprintf(ret, HW_SESSION_BYTES, "heapwise-rings.%.*s", end ? (int)(end - start) : 0, start);
 }
 
 bool session_take(int taken, struct session_caller *ret)

@@ -17,8 +17,9 @@
 
 /* What a process of the session is known by. */
 struct marks {
-	char variable[256]; /* in its environment; the NUL belongs to it */
-	char mapping[256];  /* in its memory map: from its own recording or one of a parent */
+	char variable[256];       /* in its environment; the NUL belongs to it */
+	char mapping[256];        /* in its memory map: from its own recording or one of a parent */
+	unsigned long long began; /* none began before, in clock ticks */
 };
 
 /* Looks for `needle` through a window that moves on by less than its size.
@@ -46,8 +47,28 @@ static bool has(
 	return fd >= 0 && file_has(fd, needle, bytes, window);
 }
 
+/*
+ * When a process began, in clock ticks since the machine did: the 20th field behind its name
+ * (proc(5), /proc/PID/stat, "starttime"); 0: not to be known.
+ */
+static unsigned long long began(int proc, const char *pid)
+{
+	char path[300], text[1024];
+	snprintf(path, sizeof(path), "%.255s/stat", pid);
+	_cleanup_close_ int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = 0;
+	char *at = strrchr(text, ')');
+	for (int field = 0; at && field < 20; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+/* Reading the maps of all processes of a machine takes longer than many a recording does. */
 static bool is_survivor(int proc, const char *pid, const struct marks *m, char *window)
 {
+	if (began(proc, pid) < m->began)
+		return false;
 	return has(proc, pid, "environ", m->variable, strlen(m->variable) + 1, window) ||
 	       has(proc, pid, "maps", m->mapping, strlen(m->mapping), window);
 }
@@ -64,6 +85,10 @@ void survivors_each(
 	DIR *proc = window ? opendir("/proc") : NULL;
 	if (!proc)
 		return;
+	/* Of the session's processes only the first can be older than this one: it is known. */
+	unsigned long long own = began(dirfd(proc), "self"),
+			   slack = (unsigned long long)sysconf(_SC_CLK_TCK);
+	marks.began = own > slack ? own - slack : 0;
 	for (struct dirent *entry; (entry = readdir(proc));) {
 		char *end;
 		long pid = strtol(entry->d_name, &end, 10);

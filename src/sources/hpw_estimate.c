@@ -67,8 +67,7 @@ void hpw_estimate_free(struct hpw_estimate *estimate, size_t place, uint64_t siz
 	add(&estimate->totals.live, weight, bytes, -1);
 }
 
-/* What subtraction left of nothing is nothing. */
-static uint64_t whole(double value)
+uint64_t hpw_estimate_whole(double value)
 {
 	return value < 0.5 ? 0 : value >= 1e19 ? (uint64_t)1e19 : (uint64_t)(value + 0.5);
 }
@@ -94,12 +93,12 @@ void hpw_estimate_put_site(const struct hpw_estimate *estimate, size_t place, st
 {
 	struct hpw_estimate_site site = estimate->sites[place];
 	catch_up(estimate, &site);
-	ret->allocations = whole(site.all.blocks);
-	ret->allocated_bytes = whole(site.all.bytes);
-	ret->live_blocks = whole(site.live.blocks);
-	ret->live_bytes = whole(site.live.bytes);
-	ret->peak_blocks = whole(site.peak.blocks);
-	ret->peak_bytes = whole(site.peak.bytes);
+	ret->allocations = hpw_estimate_whole(site.all.blocks);
+	ret->allocated_bytes = hpw_estimate_whole(site.all.bytes);
+	ret->live_blocks = hpw_estimate_whole(site.live.blocks);
+	ret->live_bytes = hpw_estimate_whole(site.live.bytes);
+	ret->peak_blocks = hpw_estimate_whole(site.peak.blocks);
+	ret->peak_bytes = hpw_estimate_whole(site.peak.bytes);
 	ret->temporary = ret->same_frame = ret->failed = 0;
 	ret->spread = spread_of(&site);
 }
@@ -107,13 +106,13 @@ void hpw_estimate_put_site(const struct hpw_estimate *estimate, size_t place, st
 void hpw_estimate_put_totals(const struct hpw_estimate *estimate, struct totals *ret)
 {
 	const struct hpw_estimate_site *all = &estimate->totals;
-	ret->allocations = whole(all->all.blocks);
-	ret->allocated_bytes = whole(all->all.bytes);
-	ret->frees = whole(all->all.blocks - all->live.blocks);
-	ret->live_blocks = whole(all->live.blocks);
-	ret->live_bytes = whole(all->live.bytes);
-	ret->peak_blocks = whole(all->peak.blocks);
-	ret->peak_bytes = whole(all->peak.bytes);
+	ret->allocations = hpw_estimate_whole(all->all.blocks);
+	ret->allocated_bytes = hpw_estimate_whole(all->all.bytes);
+	ret->frees = hpw_estimate_whole(all->all.blocks - all->live.blocks);
+	ret->live_blocks = hpw_estimate_whole(all->live.blocks);
+	ret->live_bytes = hpw_estimate_whole(all->live.bytes);
+	ret->peak_blocks = hpw_estimate_whole(all->peak.blocks);
+	ret->peak_bytes = hpw_estimate_whole(all->peak.bytes);
 	ret->temporary = ret->failed = 0;
 	ret->spread = spread_of(all);
 }

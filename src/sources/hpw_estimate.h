@@ -37,6 +37,10 @@ void hpw_estimate_deinit(struct hpw_estimate *estimate);
 /* How many blocks a sampled one stands for. */
 double hpw_estimate_weight(const struct hpw_estimate *estimate, uint64_t size);
 
+/* In whole numbers; what subtraction left of nothing is nothing, and a file may claim the absurd.
+ */
+uint64_t hpw_estimate_whole(double value);
+
 /* A sampled block of site number `place` came, at the time `stamp`; it went. */
 void hpw_estimate_alloc(struct hpw_estimate *estimate, size_t place, uint64_t size, uint64_t stamp);
 void hpw_estimate_free(struct hpw_estimate *estimate, size_t place, uint64_t size);

@@ -330,9 +330,9 @@ static void settle_estimates(struct hpw_replay *replay)
 	hpw_estimate_put_totals(&replay->estimate, &replay->totals);
 	for (size_t i = 0; i < replay->threads.len; i++) {
 		struct hpw_tally_thread *thread = &replay->threads.data[i];
-		thread->allocations = (uint64_t)(thread->estimated + 0.5);
-		thread->allocated_bytes = (uint64_t)(thread->estimated_bytes + 0.5);
-		thread->frees = (uint64_t)(thread->estimated_frees + 0.5);
+		thread->allocations = hpw_estimate_whole(thread->estimated);
+		thread->allocated_bytes = hpw_estimate_whole(thread->estimated_bytes);
+		thread->frees = hpw_estimate_whole(thread->estimated_frees);
 		thread->temporary = 0;
 	}
 }
@@ -392,8 +392,8 @@ static struct error *put_size(
 	const struct hpw_replay *replay, struct model *model, uint64_t size, uint64_t count)
 {
 	if (is_sampled(replay))
-		count = (uint64_t)((double)count * hpw_estimate_weight(&replay->estimate, size) +
-				   0.5);
+		count = hpw_estimate_whole(
+			(double)count * hpw_estimate_weight(&replay->estimate, size));
 	return build_size(model, size, count);
 }
 

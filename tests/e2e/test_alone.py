@@ -183,6 +183,7 @@ def file_exists(folder):
 @TESTS.test
 def command_itself(folder):
     """The command itself, preloaded by an exported LD_PRELOAD, records only what it is asked to"""
+    hw.need_no_sanitizer("it wants to be loaded before any preload")
     ended = alone(folder, hw.HEAPWISE, "run", "-q", "-o", "x.hpw", ONE_BLOCK)
     hw.need(ended.status == 0 and not ended.errors, str(ended))
     only_report(folder)

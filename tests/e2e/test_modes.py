@@ -18,6 +18,10 @@ SAME_EACH_TIME = (
     "peak_middle peak_realloc peak_twice realloc realloc_moved sizes_large temporary zero_sizes"
 ).split()
 EVENTS, SITE_STATS = 5, 7  # types of chunks
+DENSE = (
+    "aligned calloc exceptions new_forms producer_consumer realloc_moved "
+    "siglongjmp signal_handler threads_200 tls_destructor vfork_exec"
+).split()
 VIEWS = ("summary", "sites", "never-freed", "peak", "temporary", "sizes", "threads")
 # Of one run, not of the program.
 OF_THE_RUN = {
@@ -159,6 +163,30 @@ def check_estimates(folder):
         hw.need(held >= 0.92 * len(runs), f"{key}: {held} of {len(runs)} ranges hold {true}")
 
 
+def check_dense(name, folder):
+    """One block in every byte is nearly every block: what free, realloc, threads and forks do to
+    samples shows, and the program does what it would have done."""
+    program = hw.TARGETS / f"{name}-O2"
+    exact, dense = Path(folder) / "exact.hpw", Path(folder) / "dense.hpw"
+    wanted = hw.record([program], exact)
+    ended = hw.record([program], dense, options=("-q", "--mode=sample:1", "--seed=3"))
+    hw.need(ended.status == wanted.status, str(ended))
+    before, after = hw.report(exact), hw.report(dense)
+    hw.need(after["recording"]["lost_events"] == 0 and after["recording"]["repairs"] == 0,
+            str(after["recording"]))
+    for figure in ("allocations", "allocated_bytes", "frees", "live_blocks_at_end", "live_bytes_at_end"):
+        true, found = before["totals"][figure], after["totals"][figure]
+        hw.need(abs(true - found) <= 2 + true // 50, f"{figure}: {true}, and {found} of nearly all")
+
+
+def check_fork_in_handler(folder):
+    """A child that a handler forks while a sample is taken has no sampler of its own yet."""
+    for mode in ("sample:1", "sample:100"):
+        ended = hw.record([hw.TARGETS / "fork_in_handler-O2"], Path(folder) / f"{mode[7:]}.hpw",
+                          options=("-q", "--children=no", f"--mode={mode}"))
+        hw.need(ended.status == 0, f"{ended}; {hw.shorten(ended.text)}")
+
+
 def check_same_seed(folder):
     found = []
     for name in ("a", "b"):
@@ -227,6 +255,9 @@ def main():
     for option in ("--ring", "--max-file"):
         tests.add(f"{option} keeps some events and all sums",
                   lambda folder, option=option: check_kept(option, folder))
+    for name in DENSE:
+        tests.add(f"nearly every block sampled: {name}", lambda folder, name=name: check_dense(name, folder))
+    tests.add("forks in handlers while samples are taken", check_fork_in_handler)
     tests.add("a seed takes the same samples again", check_same_seed)
     tests.add("a sampled recording says so", check_said)
     tests.add("a mode that does not exist is refused", check_wrong)

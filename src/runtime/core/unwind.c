@@ -268,6 +268,19 @@ static __attribute__((noinline)) struct rt_frame *memo_keep_inner(const struct r
 	return fresh;
 }
 
+/*
+ * The memo has no room for what is fresh: the stack gets cut. Of the memo, right from `m` outward,
+ * as many frames become fresh ones as the cut leaves, so that the next walks find them in the memo:
+ * in a deep recursion one walk in some 3,500 is a long one.
+ */
+static __attribute__((noinline)) struct rt_frame *keep_for_cut(const struct rt_unwinder *u,
+	struct rt_walk *walk, const struct rt_frame *m, struct entered e, struct rt_frame *fresh,
+	uint64_t *all)
+{
+	long more = RT_DEPTH_CUT - (fresh - walk->fresh);
+	return more > 0 ? memo_keep_inner(u, walk, m - more - 1, m, &e, fresh, all) : fresh;
+}
+
 /* The number of frame `f` on top of stack `base`, looked up in the shared tree. */
 static __attribute__((noinline)) uint32_t number_search(
 	const struct rt_unwinder *u, struct rt_walk *walk, uint32_t base, const struct rt_frame *f)
@@ -308,22 +321,6 @@ static __attribute__((noinline)) uint32_t marks_before(
 		base = rt_stacks_child(&u->stacks, base, HW_MARK_GUESS);
 	if (pc & RT_EXACT)
 		base = rt_stacks_child(&u->stacks, base, HW_MARK_SIGNAL);
-	return base;
-}
-
-/*
- * Numbers the fresh frames like memo_append(), but leaves them out of the memo, which has no room
- * for them.
- */
-static __attribute__((noinline)) uint32_t number_only(const struct rt_unwinder *u,
-	struct rt_walk *walk, struct rt_frame *kept, uint32_t base, const struct rt_frame *end)
-{
-	walk->top = kept;
-	for (const struct rt_frame *f = end; f-- != walk->fresh;) {
-		if (has_marks(f->pc, f->meta))
-			base = marks_before(u, base, f->pc, f->meta);
-		base = number_of(u, walk, base, f);
-	}
 	return base;
 }
 
@@ -368,14 +365,12 @@ static __attribute__((noinline)) uint32_t memo_append_rare(const struct rt_unwin
 
 /*
  * Numbers the fresh frames, from the outermost (the last one, before `end`) inward on top of
- * `base`, and puts them behind frame `kept` of the memo. `all`: their metas, or'ed. `needed`:
- * whether the walk outward of them depends on their rbp.
+ * `base`, and puts them behind frame `kept` of the memo, which has room for them. `all`: their
+ * metas, or'ed. `needed`: whether the walk outward of them depends on their rbp.
  */
 static inline uint32_t memo_append(const struct rt_unwinder *u, struct rt_walk *walk,
 	struct rt_frame *kept, uint32_t base, const struct rt_frame *end, uint64_t all, bool needed)
 {
-	if (rt_unlikely((kept - walk->memo) + (end - walk->fresh) >= RT_DEPTH_MAX - 1))
-		return number_only(u, walk, kept, base, end);
 	if (rt_unlikely(all & RARE || needed))
 		return memo_append_rare(u, walk, kept, base, end, needed);
 	if (kept == walk->memo)
@@ -485,6 +480,12 @@ uint32_t rt_unwind(
 				walk->top = m;
 				if (fresh == walk->fresh)
 					return stack;
+				if (rt_unlikely((m - walk->memo) + (fresh - walk->fresh) >=
+						RT_DEPTH_MAX - 1)) {
+					fresh = keep_for_cut(u, walk, m,
+						(struct entered){sp, pc, rbp}, fresh, &all);
+					break;
+				}
 				return memo_append(u, walk, m, stack, fresh, all,
 					m->meta & FLAG(RT_FRAME_RBP_NEEDED));
 			}

@@ -37,6 +37,44 @@ static void count_lost(struct rt_process *p)
 	__atomic_fetch_add(&p->shm->lost_without_ring, 1, __ATOMIC_RELAXED);
 }
 
+/*
+ * What is done to the sampler is done as in an event: a handler that forks then leaves the child
+ * with a copy of it (control.c). True: the event is ours to end.
+ */
+static bool begin(struct rt_here *here, uint64_t sp)
+{
+	if (here->busy)
+		return false;
+	here->busy = sp;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return true;
+}
+
+/* False: this is such a child, to which nothing of the recording belongs. */
+static bool end(struct rt_here *here, bool ours)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (!ours)
+		return true;
+	here->busy = 0;
+	struct rt_process *p = rt_process;
+	if (rt_likely(!p || __atomic_load_n(&p->state, __ATOMIC_RELAXED) != RT_ADRIFT))
+		return true;
+	rt_process_leave();
+	return false;
+}
+
+static bool add(struct rt_here *here, const void *block)
+{
+	if (!here->thread->ring && !rt_thread_start())
+		return false;
+	struct rt_process *p = rt_process;
+	if (rt_sampler_add(&p->sampler, (uint64_t)block) == RT_SAMPLER_YES)
+		return true;
+	count_lost(p);
+	return false;
+}
+
 bool rt_sampling_tells(const void *block, size_t size)
 {
 	if (!rt_sampling())
@@ -50,19 +88,14 @@ bool rt_sampling_tells(const void *block, size_t size)
 	if (rt_passes(size))
 		return false;
 	draw(here);
-	if (!block || (!here->thread->ring && !rt_thread_start()))
+	if (!block)
 		return false;
-	struct rt_process *p = rt_process;
-	if (rt_sampler_add(&p->sampler, (uint64_t)block) == RT_SAMPLER_YES)
-		return true;
-	count_lost(p);
-	return false;
+	bool ours = begin(here, (uint64_t)__builtin_frame_address(0)), added = add(here, block);
+	return end(here, ours) && added;
 }
 
-bool rt_sampling_tells_free(const void *block)
+static bool take(const void *block)
 {
-	if (!rt_sampling())
-		return true;
 	struct rt_process *p = rt_process;
 	if (!p || __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != RT_RECORDING)
 		return false;
@@ -70,4 +103,13 @@ bool rt_sampling_tells_free(const void *block)
 	if (answer == RT_SAMPLER_BUSY)
 		count_lost(p);
 	return answer == RT_SAMPLER_YES;
+}
+
+bool rt_sampling_tells_free(const void *block)
+{
+	if (!rt_sampling())
+		return true;
+	struct rt_here *here = &rt_here;
+	bool ours = begin(here, (uint64_t)__builtin_frame_address(0)), taken = take(block);
+	return end(here, ours) && taken;
 }
