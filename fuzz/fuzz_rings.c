@@ -168,11 +168,12 @@ static void put_failed(struct script *s)
 /* One of the records that are not steps. */
 static void put_other(struct script *s)
 {
-	static const uint8_t operations[] = {HW_R_TIME, HW_R_LOST, HW_R_FOREIGN, 0x07};
+	static const uint8_t operations[] = {
+		HW_R_TIME, HW_R_LOST, HW_R_FOREIGN, 0x08, HW_R_FORK, HW_R_FORK | HW_R_STAMPED};
 	make_room(s);
 	uint8_t operation = operations[byte(s) % ARRAY_SIZE(operations)];
 	put(s, operation | number(s) << 8);
-	if (operation == HW_R_TIME)
+	if (operation == HW_R_TIME || operation & HW_R_STAMPED)
 		put(s, stamp(s));
 }
 

@@ -152,11 +152,17 @@ static struct error *find_row(struct rows *rows, struct row_map *map, const stru
 	return NULL;
 }
 
-static struct error *add_sites(const struct model *model, struct resolver *resolver,
+/* Sites, one after the other. */
+struct site_range {
+	const struct site *sites;
+	size_t count;
+};
+
+static struct error *add_sites(struct site_range range, struct resolver *resolver,
 	struct rows *rows, struct row_map *map, struct frame_vec *frames)
 {
-	size_t count;
-	const struct site *sites = model_sites(model, &count);
+	const struct site *sites = range.sites;
+	size_t count = range.count;
 	for (size_t i = 0; i < count; i++) {
 		if (!has_counts(&sites[i]))
 			continue;
@@ -176,13 +182,28 @@ static struct error *add_sites(const struct model *model, struct resolver *resol
 	return NULL;
 }
 
-struct error *rows_build(const struct model *model, struct resolver *resolver, struct rows *ret)
+static struct error *build(struct site_range range, struct resolver *resolver, struct rows *ret)
 {
 	_cleanup_(row_map_deinit) struct row_map map;
 	row_map_init(&map);
 	_cleanup_(frame_vec_deinit) struct frame_vec frames;
 	frame_vec_init(&frames);
-	return add_sites(model, resolver, ret, &map, &frames);
+	return add_sites(range, resolver, ret, &map, &frames);
+}
+
+struct error *rows_build(const struct model *model, struct resolver *resolver, struct rows *ret)
+{
+	struct site_range range;
+	range.sites = model_sites(model, &range.count);
+	return build(range, resolver, ret);
+}
+
+struct error *rows_build_inherited(
+	const struct model *model, struct resolver *resolver, struct rows *ret)
+{
+	struct site_range range;
+	range.sites = model_inherited_sites(model, &range.count);
+	return build(range, resolver, ret);
 }
 
 /* A row with its sort value, so that comparing needs no context. */

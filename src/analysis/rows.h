@@ -49,6 +49,10 @@ void rows_deinit(struct rows *rows);
  * resolver. */
 struct error *rows_build(const struct model *model, struct resolver *resolver, struct rows *ret);
 
+/* The same of what the process was forked with. */
+struct error *rows_build_inherited(
+	const struct model *model, struct resolver *resolver, struct rows *ret);
+
 /*
  * Fills the empty list with the rows that have any `filter` (all rows if it is METRICS), largest
  * `sort` first, equals by stack and kind.

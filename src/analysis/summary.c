@@ -186,6 +186,7 @@ struct facts {
 	const struct recording *recording;
 	const struct totals *totals;
 	const struct rows *rows;
+	const struct inherited *inherited;
 };
 
 static struct error *say_nothing_allocated(const struct facts *facts, struct text *text)
@@ -285,6 +286,28 @@ static struct error *say_mismatched(const struct facts *facts, struct text *text
 	return NULL;
 }
 
+/* "It began with at most 6 blocks of 30 KiB that its parent had allocated; 5 of them were freed
+ * here." */
+static struct error *say_inherited(const struct facts *facts, struct text *text)
+{
+	const struct inherited *inherited = facts->inherited;
+	uint64_t freed = facts->recording->inherited_frees;
+	if (!inherited->from || !inherited->blocks)
+		return NULL;
+	text_add(text, "It began with ");
+	text_add(text, inherited->at_most ? "at most " : "");
+	add_counted(text, inherited->blocks, "block", "blocks");
+	text_add(text, " of ");
+	text_add_bytes(text, inherited->bytes);
+	text_add(text, inherited->generations > 1 ? " that its forebears had allocated; "
+						  : " that its parent had allocated; ");
+	if (freed)
+		text_add_count(text, freed);
+	text_printf(text, "%s of them %s freed here.\n", freed ? "" : "none",
+		plural(freed ? freed : 1, "was", "were"));
+	return NULL;
+}
+
 static struct error *(*const verdict_sentences[])(const struct facts *, struct text *) = {
 	say_nothing_allocated,
 	say_never_freed,
@@ -292,6 +315,7 @@ static struct error *(*const verdict_sentences[])(const struct facts *, struct t
 	say_temporary,
 	say_failed,
 	say_mismatched,
+	say_inherited,
 };
 
 /* Counters of the recording that are usually 0, and what it means when one is not. */
@@ -342,6 +366,8 @@ void summary_add_notes(
 		add_counted(text, value, caveats[i].one, caveats[i].many);
 		text_add(text, caveats[i].text);
 	}
+	if (model_inherited(model)->problem)
+		text_printf(text, "%s\n", model_inherited(model)->problem);
 	if (recording->sample_bytes) {
 		text_add(text, "Sampled, about one block in ");
 		text_add_count(text, recording->sample_bytes);
@@ -405,8 +431,8 @@ static struct error *build_lists(const struct rows *rows, struct summary *summar
 
 struct error *summary_build(const struct model *model, const struct rows *rows, struct summary *ret)
 {
-	struct facts facts = {
-		model_target(model), model_recording(model), model_totals(model), rows};
+	struct facts facts = {model_target(model), model_recording(model), model_totals(model),
+		rows, model_inherited(model)};
 	for (size_t i = 0; i < ARRAY_SIZE(verdict_sentences); i++) {
 		size_t start = ret->verdict.len;
 		struct error *error = verdict_sentences[i](&facts, &ret->verdict);

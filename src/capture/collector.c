@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "capture/closing.h"
+#include "capture/lineage.h"
 #include "capture/roll.h"
 #include "capture/subject.h"
 #include "capture/survivors.h"
@@ -62,6 +63,7 @@ struct collector {
 	bool recorded; /* the file of root's first image is in use */
 	struct roll roll;
 	struct closings closings;
+	struct lineage lineage;
 };
 
 static uint64_t estimate_hz(struct clock_pair began)
@@ -248,12 +250,19 @@ static void record(struct collector *c, struct subject *s, struct session_caller
 	int file = s->is_root && !c->recorded ? root_file(c, s)
 					      : subject_file_create(s, c->start->file_name);
 	struct mode mode = next_mode(c);
+	const struct hw_hello *hello = &caller->hello;
+	const char *parent =
+		hello->forked_at ? lineage_find(&c->lineage, hello->forked_from, hello->forked_at)
+				 : NULL;
 	struct error *error =
 		file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", s->file)
-			 : subject_record(s, caller, &mode, c->tsc_hz, file);
+			 : subject_record(s, caller, &mode, c->tsc_hz, parent, file);
 	if (error)
 		roll_complain(&c->roll, error);
-	if (!s->recorder)
+	if (s->recorder)
+		lineage_add(&c->lineage, hello->pid, s->recorder->began.tsc,
+			subject_base_name(s->file));
+	else
 		turn_away(c, caller);
 }
 
@@ -456,6 +465,7 @@ static void collector_deinit(struct collector *c)
 		drop(c, c->subjects[0]);
 	free(c->subjects);
 	roll_deinit(&c->roll);
+	lineage_deinit(&c->lineage);
 	if (c->start->file >= 0)
 		close(c->start->file);
 	if (!c->recorded)

@@ -206,6 +206,18 @@ void encode_lost(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 	buf_varint(&t->specials, count);
 }
 
+void encode_mark(struct encoder *encoder, uint32_t thread, uint64_t allocations, const char *name,
+	size_t bytes, uint64_t stamp)
+{
+	struct encode_thread *t = step(encoder, thread, allocations, stamp);
+	if (!t)
+		return;
+	token(t, HPW_TOKEN_SPECIAL);
+	buf_varint(&t->specials, HPW_SP_MARK);
+	buf_varint(&t->specials, bytes);
+	buf_bytes(&t->specials, name, bytes);
+}
+
 void encode_thread(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 	enum hpw_special start_or_end, uint64_t stamp)
 {

@@ -75,6 +75,9 @@ void encode_failed(struct encoder *encoder, uint32_t thread, uint64_t allocation
 	uint64_t size, uint64_t stamp);
 void encode_lost(struct encoder *encoder, uint32_t thread, uint64_t allocations, uint64_t count,
 	uint64_t stamp);
+/* bytes: of the mark's name. */
+void encode_mark(struct encoder *encoder, uint32_t thread, uint64_t allocations, const char *name,
+	size_t bytes, uint64_t stamp);
 void encode_thread(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 	enum hpw_special start_or_end, uint64_t stamp);
 

@@ -121,6 +121,10 @@ bool footer_target(struct buf *ret, const struct recorder_start *start)
 	put_number(ret, HPW_TARGET_TSC_HZ, start->tsc_hz);
 	if (start->forked)
 		put_number(ret, HPW_TARGET_FORKED, 1);
+	if (start->forked_at && start->parent_file) {
+		put_number(ret, HPW_TARGET_FORKED_AT, start->forked_at);
+		put_text(ret, HPW_TARGET_PARENT_FILE, start->parent_file);
+	}
 	static const char *const modes[] = {
 		[MODE_EXACT] = "exact", [MODE_AGGREGATE] = "aggregate", [MODE_SAMPLE] = "sample"};
 	put_text(ret, HPW_TARGET_MODE, modes[start->mode.kind]);

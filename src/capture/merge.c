@@ -97,7 +97,7 @@ static inline struct record record_at(const struct merge_lane *lane, uint64_t at
 		n = 2;
 	} else if (r.op == HW_R_PAD) {
 		n = lane->words - (uint32_t)(at & (lane->words - 1));
-	} else if (r.op != HW_R_LOST && r.op != HW_R_FOREIGN) {
+	} else if (r.op != HW_R_LOST && r.op != HW_R_FOREIGN && !(r.op == HW_R_FORK && r.stamped)) {
 		return r;
 	}
 	if (r.stamped) {
@@ -169,13 +169,18 @@ static inline uint32_t lane_thread(struct merge *merge, struct merge_lane *lane,
 	return lane->thread;
 }
 
+static inline bool is_call(uint32_t op)
+{
+	return op != HW_R_LOST && op != HW_R_FORK;
+}
+
 /* Tells one record. */
 static inline void tell(struct merge *merge, struct merge_lane *lane, const struct record *r)
 {
 	const struct merge_sink *s = &merge->sink;
 	uint32_t thread = lane_thread(merge, lane, r->stamp);
 	if (thread == MERGE_NO_THREAD) {
-		merge->dropped += r->op != HW_R_LOST && !lane->half;
+		merge->dropped += is_call(r->op) && !lane->half;
 		return;
 	}
 	if (merge_is_alloc(r->op))
@@ -189,6 +194,8 @@ static inline void tell(struct merge *merge, struct merge_lane *lane, const stru
 			r->stamp);
 	else if (r->op == HW_R_LOST)
 		s->on_lost(s->context, thread, r->number, r->stamp);
+	else if (r->op == HW_R_FORK && s->on_fork)
+		s->on_fork(s->context, thread, r->stamp);
 }
 
 static void publish_tail(struct merge *merge, struct merge_lane *lane)
@@ -278,7 +285,7 @@ static bool lane_run(struct merge *merge, struct merge_lane *lane, uint64_t unti
 		if (lane->stamp > until)
 			return true;
 		/* A realloc counts with its first half: the second may never be seen. */
-		merge->events += r.op != HW_R_LOST && !lane->half;
+		merge->events += is_call(r.op) && !lane->half;
 		if (__builtin_expect(r.op == HW_R_REALLOC, 0)) {
 			uint64_t address = r.number;
 			r.op = lane->half ? HW_R_ALLOC + HW_REALLOC : HW_R_FREE + HW_FREE_REALLOC;

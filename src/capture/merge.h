@@ -62,6 +62,8 @@ struct merge_sink {
 	void (*on_failed)(void *context, uint32_t thread, enum hw_alloc_kind kind, uint32_t stack,
 		uint64_t size, uint64_t stamp);
 	void (*on_lost)(void *context, uint32_t thread, uint64_t count, uint64_t stamp);
+	/* Or NULL. The thread forks; the stamp is the fork's number. */
+	void (*on_fork)(void *context, uint32_t thread, uint64_t stamp);
 	/*
 	 * Or NULL. Takes as many whole records as it likes off the front of a thread's records,
 	 * none later than run->until, and answers how many words that were; with 0 the next record

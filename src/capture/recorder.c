@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdio.h>
@@ -236,6 +237,16 @@ static void on_lost(void *context, uint32_t thread, uint64_t count, uint64_t sta
 	after_step(r);
 }
 
+static void on_fork(void *context, uint32_t thread, uint64_t stamp)
+{
+	struct recorder *r = context;
+	char name[HPW_MARK_FORK_BYTES];
+	int n = snprintf(name, sizeof(name), HPW_MARK_FORK "%" PRIx64, stamp);
+	encode_mark(
+		&r->encoder, thread, r->tally.threads[thread].allocations, name, (size_t)n, stamp);
+	after_step(r);
+}
+
 static void write_chunk(struct recorder *r, enum hpw_chunk_type type, bool ok, bool compress)
 {
 	struct error *error = NULL;
@@ -360,6 +371,7 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 		.on_free = on_free,
 		.on_failed = on_failed,
 		.on_lost = on_lost,
+		.on_fork = on_fork,
 		.on_run = on_run};
 	merge_init(&r->merge, r->shm, start->tsc_hz, &sink);
 	if (!footer_target(&r->payload, start))

@@ -30,6 +30,8 @@ struct recorder_start {
 	pid_t target_pid, ppid;  /* as the target sees them */
 	const char *memory_name; /* as it is shown in the target's memory map; NULL: any */
 	bool forked;             /* it began as a copy of another process, with that one's blocks */
+	uint64_t forked_at;      /* number of that one's fork; 0: not known */
+	const char *parent_file; /* base name of that one's recording; NULL: not known */
 	uint64_t tsc_hz;
 	struct mode mode;
 	struct clock_pair began;

@@ -143,8 +143,14 @@ bool subject_takes_collector_along(const struct session_caller *caller, bool is_
 	       (is_program && !stat("/proc/self/ns/pid", &own) && own.st_ino != FIRST_NAMESPACE);
 }
 
+const char *subject_base_name(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+	return slash ? slash + 1 : file;
+}
+
 struct error *subject_record(struct subject *subject, struct session_caller *caller,
-	const struct mode *mode, uint64_t tsc_hz, int file)
+	const struct mode *mode, uint64_t tsc_hz, const char *parent_file, int file)
 {
 	char memory_name[HW_SESSION_BYTES];
 	session_mapping(caller->session ? caller->session : "", memory_name);
@@ -153,6 +159,8 @@ struct error *subject_record(struct subject *subject, struct session_caller *cal
 		.target_pid = caller->hello.pid,
 		.ppid = caller->hello.ppid,
 		.forked = caller->hello.reason == HW_HELLO_FORK,
+		.forked_at = caller->hello.forked_at,
+		.parent_file = parent_file,
 		.tsc_hz = tsc_hz,
 		.mode = *mode,
 		.awaited = subject_takes_collector_along(

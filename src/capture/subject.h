@@ -52,13 +52,16 @@ void subject_command(pid_t pid, char ret[static SUBJECT_COMMAND_MAX]);
 /* Creates the file for the next image and says its name in subject->file; -1 with errno set. */
 int subject_file_create(struct subject *subject, const char *root_file);
 
+/* The name of a file without its folders. */
+const char *subject_base_name(const char *file);
+
 /*
  * Begins to record the image that has just said hello, into `file`, which is taken over, and
- * answers the caller, if there was no error. A process that has gone meanwhile is no error, but
- * there is no recorder then, and no file.
+ * answers the caller, if there was no error. parent_file: as in recorder_start. A process that has
+ * gone meanwhile is no error, but there is no recorder then, and no file.
  */
 struct error *subject_record(struct subject *subject, struct session_caller *caller,
-	const struct mode *mode, uint64_t tsc_hz, int file) must_check_;
+	const struct mode *mode, uint64_t tsc_hz, const char *parent_file, int file) must_check_;
 
 /*
  * Whether the collector dies soon after a process that has said hello: as the first process of a

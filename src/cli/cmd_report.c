@@ -25,7 +25,8 @@ enum {
 
 static const struct option_spec option_specs[] = {
 	{OPT_VIEW, "view", "VIEW",
-		"summary (default), sites, never-freed, peak, temporary, sizes or threads"},
+		"summary (default), sites, never-freed, peak, inherited, temporary, sizes or "
+		"threads"},
 	{OPT_SORT, "sort", "METRIC",
 		"allocations, allocated_bytes, live_bytes, live_blocks, peak_bytes, …"},
 	{OPT_LIMIT, "limit", "N", "show at most N rows (default: 20, in the summary 5)"},
@@ -188,7 +189,8 @@ static void warn_incomplete(const struct model *model, const char *path)
 static int show(const struct request *request, const char *path)
 {
 	_cleanup_(model_cleanup) struct model *model = NULL;
-	struct error *error = source_open(path, &model);
+	unsigned flags = view_tells_inherited(request->view) ? SOURCE_WITH_INHERITED : 0;
+	struct error *error = source_open_with(path, flags, &model);
 	if (error)
 		return message_error(error);
 	warn_incomplete(model, path);

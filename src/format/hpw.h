@@ -92,6 +92,8 @@ enum hpw_target_key {
 	HPW_TARGET_WRITER = 11,       /* "heapwise 0.1.0" */
 	HPW_TARGET_SAMPLE_BYTES = 13, /* mode "sample": mean distance of samples */
 	HPW_TARGET_FORKED = 12, /* 1: it began as a copy of its parent, with the parent's blocks */
+	HPW_TARGET_FORKED_AT = 14,   /* number of the fork's mark in the parent's recording */
+	HPW_TARGET_PARENT_FILE = 15, /* that recording's name, without a folder */
 };
 
 /* Keys of the SUMMARY chunk: key, value, both varints. */
@@ -179,5 +181,9 @@ enum hpw_special {
 	HPW_SP_MARK = 5, /* length varint, bytes */
 	HPW_SP_LOST = 6, /* count varint: events this thread dropped here */
 };
+
+/* Name of the mark at a fork: this, then the number in small hexadecimal digits. */
+#define HPW_MARK_FORK "fork:"
+#define HPW_MARK_FORK_BYTES 24u /* the longest such name, with a NUL */
 
 #endif

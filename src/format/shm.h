@@ -212,6 +212,8 @@ enum hw_record {
 		0x04,     /* address = new; [stack | size] [old] ; stamps: before, after the call */
 	HW_R_LOST = 0x05, /* number = events dropped at this place */
 	HW_R_FOREIGN = 0x06, /* shared ring only: number = tid; the next record is that thread's */
+	HW_R_FORK = 0x07,    /* the thread is about to fork; always stamped, and the child says that
+				stamp in its hello */
 
 	HW_R_FREE = 0x10,            /* + enum hw_free_kind; address */
 	HW_R_FREE_SAME_FRAME = 0x18, /* + enum hw_free_kind: freed by the frame that allocated */
@@ -246,10 +248,12 @@ struct hw_hello {
 	int32_t pid; /* as the target sees itself */
 	int32_t ppid;
 	uint32_t reason;
-	uint32_t reserved;
+	int32_t forked_from; /* pid of the process that forked it, as the target sees it; 0: unknown
+			      */
 	uint64_t tsc;
+	uint64_t forked_at; /* stamp of the HW_R_FORK there; 0: there is none */
 };
-static_assert(sizeof(struct hw_hello) == 32, "on a socket");
+static_assert(sizeof(struct hw_hello) == 40, "on a socket");
 
 struct hw_welcome {
 	uint32_t magic;

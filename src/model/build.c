@@ -71,6 +71,7 @@ struct error *build_create(struct model **ret)
 	size_vec_init(&model->sizes);
 	live_vec_init(&model->live);
 	model->target.exe = model->target.cwd = model->target.host = "";
+	model->target.parent_file = "";
 	model->recording.path = model->recording.writer = "";
 	model->recording.mode = "exact";
 	if (!string_vec_push(&model->argv, NULL) ||
@@ -301,4 +302,21 @@ void build_finish(struct model *model)
 	table->module = trimmed(table->module, table->len * sizeof(*table->module));
 	table->address = trimmed(table->address, table->len * sizeof(*table->address));
 	table->cap = table->len;
+}
+
+struct inherited *build_inherited(struct model *model)
+{
+	return &model->inherited;
+}
+
+struct error *build_inherited_site(struct model *model, struct stack_id stack, enum alloc_kind kind,
+	uint64_t blocks, uint64_t bytes)
+{
+	if (stack.value >= model->stacks.len)
+		return error_create(ERROR_INPUT, "stack %" PRIu32 " is not known", stack.value);
+	if (model->inherited_sites.len >= BUILD_SITES_MAX)
+		return error_create(ERROR_INPUT, "inherited blocks are of too many places");
+	struct site row = {
+		.stack = stack, .kind = kind, .live_blocks = blocks, .live_bytes = bytes};
+	return site_vec_push(&model->inherited_sites, row) ? NULL : error_no_memory();
 }

@@ -34,6 +34,7 @@ struct error *build_string(struct model *model, const char *bytes, size_t len, c
 struct target *build_target(struct model *model);
 struct recording *build_recording(struct model *model);
 struct totals *build_totals(struct model *model);
+struct inherited *build_inherited(struct model *model);
 
 /* Adds one argument to the target's command; bytes after a NUL are kept out. */
 struct error *build_argument(struct model *model, const char *bytes, size_t len);
@@ -68,6 +69,10 @@ struct error *build_site(
  * such site. The address is good until the next build_site.
  */
 struct site *build_site_at(struct model *model, struct site_id id);
+
+/* Adds blocks that the process was forked with, all of one place. */
+struct error *build_inherited_site(struct model *model, struct stack_id stack, enum alloc_kind kind,
+	uint64_t blocks, uint64_t bytes);
 
 /* Adds a thread with the next index; `name` of the row is ignored, name/name_len are copied. */
 struct error *build_thread(

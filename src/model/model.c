@@ -22,6 +22,7 @@ void model_destroy(struct model *model)
 	size_vec_deinit(&model->sizes);
 	live_vec_deinit(&model->live);
 	code_name_vec_deinit(&model->code_names);
+	site_vec_deinit(&model->inherited_sites);
 	arena_deinit(&model->strings);
 	free(model);
 }
@@ -92,6 +93,17 @@ const struct site *model_sites(const struct model *model, size_t *ret_count)
 {
 	*ret_count = model->sites.len;
 	return model->sites.data;
+}
+
+const struct inherited *model_inherited(const struct model *model)
+{
+	return &model->inherited;
+}
+
+const struct site *model_inherited_sites(const struct model *model, size_t *ret_count)
+{
+	*ret_count = model->inherited_sites.len;
+	return model->inherited_sites.data;
 }
 
 const struct thread *model_threads(const struct model *model, size_t *ret_count)

@@ -49,8 +49,10 @@ struct target {
 	const char *exe; /* path; this and the next two are "" if unknown */
 	const char *cwd;
 	const char *host;
-	uint32_t pid, ppid; /* 0: unknown */
-	bool forked;        /* it began as a copy of its parent, with the parent's blocks */
+	uint32_t pid, ppid;      /* 0: unknown */
+	bool forked;             /* it began as a copy of its parent, with the parent's blocks */
+	uint64_t forked_at;      /* number of that fork in the parent's recording; 0: unknown */
+	const char *parent_file; /* base name of that recording; "" if unknown */
 	enum exit_kind exit_kind;
 	int exit_value;         /* status or signal number */
 	uint64_t wall_start_ns; /* CLOCK_REALTIME when recording began; 0: unknown */
@@ -181,6 +183,15 @@ struct code_name {
 	const char *name;
 };
 
+/* What a forked process began with: blocks of its parent's (and of that one's). */
+struct inherited {
+	const char *from; /* the parent's recording; NULL: these figures are not known */
+	uint64_t blocks, bytes;
+	uint32_t generations; /* 2: some come from the parent's parent, and so on */
+	bool at_most;         /* of these, forebears have freed some before they forked */
+	const char *problem;  /* a sentence, why it is not known, or not wholly; NULL: it is */
+};
+
 struct model;
 
 void model_destroy(struct model *model);
@@ -205,6 +216,13 @@ const char *model_code_name(const struct model *model, uint64_t address);
 
 /* Rows by site id. A site that was lost with a damaged part has KIND_UNKNOWN and no counts. */
 const struct site *model_sites(const struct model *model, size_t *ret_count);
+/*
+ * What the process was forked with; all zero if it was not forked or nobody asked. Sites have
+ * live_blocks and live_bytes, as at the fork, and the parents' stacks; they are in no other sum.
+ */
+const struct inherited *model_inherited(const struct model *model);
+const struct site *model_inherited_sites(const struct model *model, size_t *ret_count);
+
 /* Rows by thread index. */
 const struct thread *model_threads(const struct model *model, size_t *ret_count);
 /* Ascending by size. */

@@ -45,6 +45,8 @@ struct model {
 	struct size_vec sizes;
 	struct live_vec live;
 	bool has_live;
+	struct inherited inherited;
+	struct site_vec inherited_sites;
 	struct code_name_vec code_names; /* ascending by address, each once */
 };
 

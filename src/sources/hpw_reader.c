@@ -16,14 +16,10 @@
 #include "base/text.h"
 #include "sources/hpw_file.h"
 #include "sources/hpw_footer.h"
+#include "sources/hpw_inherited.h"
 #include "sources/hpw_replay.h"
 #include "sources/hpw_tables.h"
 #include "sources/source.h"
-
-/* Live blocks of a replay: a file can say a lot of them in few bytes, but not without bound. */
-#define BLOCKS_FIXED (1ull << 22)
-#define BLOCKS_PER_BYTE 256u
-#define BLOCKS_MAX (1ull << 27)
 
 struct reader {
 	const struct input *input;
@@ -224,10 +220,8 @@ static bool needs_replay(const struct reader *reader)
 
 static struct error *replay(struct reader *reader)
 {
-	uint64_t blocks = reader->input->bytes < BLOCKS_MAX / BLOCKS_PER_BYTE
-				  ? BLOCKS_FIXED + reader->input->bytes * BLOCKS_PER_BYTE
-				  : BLOCKS_MAX;
-	struct error *error = hpw_replay_init(&reader->replay, reader->model, blocks);
+	struct error *error = hpw_replay_init(
+		&reader->replay, reader->model, hpw_replay_blocks_max(reader->input->bytes));
 	if (!error)
 		error = replay_all(reader);
 	if (error)
@@ -508,6 +502,8 @@ static struct error *read_all(struct reader *reader)
 			reader->file.chunks.len ? "all of it is damaged" : "it is cut or damaged");
 	if (!error)
 		error = put_all(reader);
+	if (!error && (reader->flags & SOURCE_WITH_INHERITED))
+		error = hpw_inherited_put(reader->model, reader->input);
 	if (!error)
 		error = judge(reader);
 	return error ? error : hpw_damage_finish(&reader->damage);

@@ -8,6 +8,18 @@
 #include "base/cleanup.h"
 #include "format/kinds.h"
 
+/* Live blocks of a replay: a file can say a lot of them in few bytes, but not without bound. */
+#define BLOCKS_FIXED (1ull << 22)
+#define BLOCKS_PER_BYTE 256u
+#define BLOCKS_MAX (1ull << 27)
+
+uint64_t hpw_replay_blocks_max(uint64_t file_bytes)
+{
+	return file_bytes < BLOCKS_MAX / BLOCKS_PER_BYTE
+		       ? BLOCKS_FIXED + file_bytes * BLOCKS_PER_BYTE
+		       : BLOCKS_MAX;
+}
+
 struct error *hpw_replay_init(
 	struct hpw_replay *replay, const struct model *model, uint64_t blocks_max)
 {
@@ -217,9 +229,17 @@ static struct error *on_free(
 	return NULL;
 }
 
+static bool is_until(const struct hpw_replay *replay, const struct hpw_step *step)
+{
+	return replay->until && strlen(replay->until) == step->size &&
+	       !memcmp(replay->until, step->bytes, (size_t)step->size);
+}
+
 static struct error *on_step(void *context, const struct hpw_step *step)
 {
 	struct hpw_replay *replay = context;
+	if (replay->reached)
+		return NULL;
 	struct hpw_tally_thread *thread = &replay->threads.data[step->thread];
 	if (!thread->seen) {
 		thread->seen = true;
@@ -243,8 +263,10 @@ static struct error *on_step(void *context, const struct hpw_step *step)
 	case HPW_STEP_LOST:
 		replay->lost += step->size;
 		return NULL;
-	case HPW_STEP_THREAD_START:
 	case HPW_STEP_MARK:
+		replay->reached = is_until(replay, step);
+		return NULL;
+	case HPW_STEP_THREAD_START:
 		return NULL;
 	}
 	return NULL;

@@ -63,10 +63,15 @@ struct hpw_replay {
 	uint64_t events, lost, unknown_frees, mismatched;
 	uint64_t stamp; /* of the current steps */
 	uint64_t next_step;
-	uint64_t missing; /* steps before the current chunk that no chunk had */
+	const char *until; /* NULL, or a mark's name: what comes after it is left out */
+	bool reached;      /* that mark has come */
+	uint64_t missing;  /* steps before the current chunk that no chunk had */
 	/* First and last pair of TSC and ns that chunks gave. */
 	uint64_t pair_tsc[2], pair_ns[2];
 };
+
+/* How many live blocks are believed of a file of so many bytes. */
+uint64_t hpw_replay_blocks_max(uint64_t file_bytes);
 
 /* blocks_max: give up when so many blocks live at once. The model needs its sites; if it is of a
  * sampled recording, results are estimates. */

@@ -22,7 +22,7 @@ enum target_value { VALUE_NUMBER, VALUE_TEXT, VALUE_ARGUMENT };
 
 /* Keys that are numbers; the place of each is taken from the table below. */
 struct target_numbers {
-	uint64_t pid, ppid, wall_start_ns, tsc_start, tsc_hz, forked, sample_bytes;
+	uint64_t pid, ppid, wall_start_ns, tsc_start, tsc_hz, forked, sample_bytes, forked_at;
 };
 
 static const struct {
@@ -44,6 +44,8 @@ static const struct {
 	{HPW_TARGET_FORKED, VALUE_NUMBER, offsetof(struct target_numbers, forked), false},
 	{HPW_TARGET_SAMPLE_BYTES, VALUE_NUMBER, offsetof(struct target_numbers, sample_bytes),
 		false},
+	{HPW_TARGET_FORKED_AT, VALUE_NUMBER, offsetof(struct target_numbers, forked_at), false},
+	{HPW_TARGET_PARENT_FILE, VALUE_TEXT, offsetof(struct target, parent_file), false},
 	{HPW_TARGET_MODE, VALUE_TEXT, offsetof(struct recording, mode), true},
 	{HPW_TARGET_WRITER, VALUE_TEXT, offsetof(struct recording, writer), true},
 };
@@ -98,6 +100,7 @@ static struct error *decode_target(struct hpw_tables *tables, const struct hpw_p
 	target->pid = (uint32_t)numbers.pid;
 	target->ppid = (uint32_t)numbers.ppid;
 	target->forked = numbers.forked == 1;
+	target->forked_at = numbers.forked_at;
 	build_recording(tables->model)->sample_bytes = numbers.sample_bytes;
 	target->wall_start_ns = numbers.wall_start_ns;
 	tables->clock.tsc_start = numbers.tsc_start;

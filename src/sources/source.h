@@ -16,6 +16,9 @@ enum source_flag {
 	/* Computes everything from the events, even if the totals are stored in the file as well.
 	 */
 	SOURCE_REPLAY = 2,
+	/* Fills model_inherited() of a forked process from its parents' recordings, if these are
+	 * in the same folder. Goes through their events; only for files. */
+	SOURCE_WITH_INHERITED = 4,
 };
 
 /*

@@ -292,9 +292,27 @@ static void put_rows(struct json *json, const struct page *page, const char *key
 /* Lists of the summary are for reading: their best few, whatever the limit of `sites`. */
 #define TOP_ROWS 5u
 
+/* "inherited": {…}; null if it is not known. */
+static void put_inherited(struct json *json, const struct inherited *inherited)
+{
+	json_key(json, "inherited");
+	if (!inherited->from) {
+		json_null(json);
+		return;
+	}
+	json_object_begin(json);
+	put_string(json, "from", inherited->from);
+	put_u64(json, "blocks", inherited->blocks);
+	put_u64(json, "bytes", inherited->bytes);
+	put_u64(json, "generations", inherited->generations);
+	put_bool(json, "at_most", inherited->at_most);
+	json_object_end(json);
+}
+
 void json_summary(const struct page *page, struct json *json)
 {
 	put_lines(json, "verdict", &page->summary.verdict);
+	put_inherited(json, model_inherited(page->model));
 	json_key(json, "top");
 	json_object_begin(json);
 	for (int i = 0; i < SUMMARY_LISTS; i++)
@@ -308,6 +326,12 @@ void json_sites(const struct page *page, struct json *json)
 {
 	put_u64(json, "sites_total", page->list.len);
 	put_rows(json, page, "sites", &page->list, page->limit);
+}
+
+void json_inherited(const struct page *page, struct json *json)
+{
+	put_inherited(json, model_inherited(page->model));
+	json_sites(page, json);
 }
 
 void json_sizes(const struct page *page, struct json *json)

@@ -42,11 +42,13 @@ struct view {
 	void (*text)(const struct page *page, struct text *out);
 	void (*json)(const struct page *page, struct json *json);
 	bool has_sites; /* needs stacks with names */
+	bool inherited; /* these are of what the process was forked with */
 };
 
 /* The text forms. */
 void text_summary(const struct page *page, struct text *out);
 void text_sites(const struct page *page, struct text *out);
+void text_inherited(const struct page *page, struct text *out);
 void text_sizes(const struct page *page, struct text *out);
 void text_threads(const struct page *page, struct text *out);
 
@@ -61,6 +63,7 @@ void text_notes(const struct page *page, struct text *out);
 /* The JSON forms: each adds the members that are a view's own. */
 void json_summary(const struct page *page, struct json *json);
 void json_sites(const struct page *page, struct json *json);
+void json_inherited(const struct page *page, struct json *json);
 void json_sizes(const struct page *page, struct json *json);
 void json_threads(const struct page *page, struct json *json);
 

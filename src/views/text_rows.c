@@ -82,11 +82,20 @@ static void add_range(
 	add_quantity(out, range.high, singular(heads[metric].unit), heads[metric].unit);
 }
 
+/* What a row's figure is a share of. */
+static uint64_t whole_of(const struct page *page, enum metric metric)
+{
+	const struct inherited *inherited = model_inherited(page->model);
+	if (page->view->inherited)
+		return metric == METRIC_LIVE_BYTES ? inherited->bytes : inherited->blocks;
+	return metric_of_totals(metric, model_totals(page->model));
+}
+
 static void add_head(
 	const struct page *page, enum metric metric, const struct row *row, struct text *out)
 {
 	uint64_t value = metric_of_site(metric, &row->sums);
-	uint64_t whole = metric_of_totals(metric, model_totals(page->model));
+	uint64_t whole = whole_of(page, metric);
 	text_add(out, "  ");
 	add_quantity(out, value, singular(heads[metric].unit), heads[metric].unit);
 	if (whole)

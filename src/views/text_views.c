@@ -113,6 +113,20 @@ void text_sites(const struct page *page, struct text *out)
 	text_rows(page, page->view->title, page->sort, &page->list, page->limit, out);
 }
 
+void text_inherited(const struct page *page, struct text *out)
+{
+	const struct inherited *inherited = model_inherited(page->model);
+	text_heading(page, out);
+	text_notes(page, out);
+	if (inherited->from) {
+		text_add(out, "\nBegan with\n");
+		add_total(out, inherited->at_most ? "at most" : "blocks", inherited->blocks,
+			"  with ", &inherited->bytes);
+	}
+	text_add(out, "\n");
+	text_rows(page, page->view->title, page->sort, &page->list, page->limit, out);
+}
+
 static double percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;

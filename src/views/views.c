@@ -131,6 +131,17 @@ static const struct view views[] = {
 		.sort = METRIC_PEAK_BYTES,
 		.text_limit = TEXT_ROWS,
 		SHOWS_SITES},
+	{.name = "inherited",
+		.title = "Allocated by the process that it was forked from",
+		.filter = METRIC_LIVE_BLOCKS,
+		.sort = METRIC_LIVE_BYTES,
+		.metrics = BIT(METRIC_LIVE_BLOCKS) | BIT(METRIC_LIVE_BYTES),
+		.text_limit = TEXT_ROWS,
+		.fill = fill_sites,
+		.text = text_inherited,
+		.json = json_inherited,
+		.has_sites = true,
+		.inherited = true},
 	{.name = "temporary",
 		.title = "Temporary allocations",
 		.filter = METRIC_TEMPORARY,
@@ -171,6 +182,11 @@ void view_add_names(struct text *text)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(views); i++)
 		text_printf(text, "%s%s", i ? ", " : "", views[i].name);
+}
+
+bool view_tells_inherited(const struct view *view)
+{
+	return view->inherited || view->fill == fill_summary;
 }
 
 bool view_can_sort(const struct view *view, enum metric metric)
@@ -214,7 +230,8 @@ static void page_deinit(struct page *page)
 static struct error *page_fill(struct page *page, struct resolver *resolver)
 {
 	if (page->view->has_sites) {
-		struct error *error = rows_build(page->model, resolver, &page->all);
+		struct error *error = (page->view->inherited ? rows_build_inherited : rows_build)(
+			page->model, resolver, &page->all);
 		if (error)
 			return error;
 	}

@@ -38,6 +38,8 @@ const struct view *view_find(const char *name);
 void view_add_names(struct text *text);
 /* Adds the metrics that the view can be sorted by. */
 void view_add_metrics(struct text *text, const struct view *view);
+/* Whether it shows model_inherited(). */
+bool view_tells_inherited(const struct view *view);
 bool view_can_sort(const struct view *view, enum metric metric);
 
 /* Writes the whole view. NULL also when the sink stopped it: the sink knows. */

@@ -21,6 +21,7 @@ TESTS = hw.Tests()
 FAMILY = hw.TARGETS / "family"
 ONE_BLOCK = hw.TARGETS / "one_block"
 LEAF_BLOCKS, LEAF_BYTES, LEAF_STATUS, INHERITED = 40, 3001, 7, 6  # as in family.c
+OWN_BYTES, MIDDLE_BYTES = 5003, 7001
 
 
 def record(folder, *command, options=("-q",), **more):
@@ -92,6 +93,69 @@ def inherited_blocks(folder):
     hw.need(child["totals"]["frees"] == INHERITED + 1 + LEAF_BLOCKS // 2, f"{child['totals']}")
     root = next(r for (_, name), r in reports.items() if name == "x.hpw")
     hw.need(root["recording"]["inherited_frees"] == 0, f"{root['recording']}")
+
+
+def began_with(folder, name, size):
+    """The view `inherited` of a recording, and [blocks, function] of its sites with blocks of that size."""
+    report = hw.report(folder / name, "--view", "inherited")
+    hw.need(not any("known" in note for note in report["notes"]), f"notes: {report['notes']}")
+    sites = [
+        [site["live_blocks"], [frame["function"] for frame in site["stack"]]]
+        for site in report["sites"]
+        if site["live_blocks"] and site["live_bytes"] == size * site["live_blocks"]
+    ]
+    total = sum(site["live_blocks"] for site in report["sites"])
+    hw.need(total == report["inherited"]["blocks"], f"{total} blocks by site, {report['inherited']}")
+    return report["inherited"], sites
+
+
+@TESTS.test
+def inherited_by_site(folder):
+    """What a forked child began with is shown by its parent's sites, apart from its own"""
+    ended = record(folder, FAMILY, "inheritance")
+    child = f"x.{int(ended.text)}.hpw"
+    inherited, sites = began_with(folder, child, OWN_BYTES)
+    hw.need(inherited["from"] == "x.hpw" and not inherited["at_most"], f"{inherited}")
+    hw.need(len(sites) == 1 and sites[0][0] == INHERITED, f"{sites}")
+    hw.need("by_inheritance" in sites[0][1] and "main" in sites[0][1], f"{sites}")
+    own = hw.report(folder / child, "--view", "sites")
+    hw.need(all(site["max_size"] != OWN_BYTES for site in own["sites"]), "mixed with its own")
+    verdict = " ".join(hw.report(folder / child)["verdict"])
+    hw.need(f"that its parent had allocated; {INHERITED} of them were freed here." in verdict, verdict)
+
+
+@TESTS.test
+def inherited_by_daemon(folder):
+    """A daemon's blocks of both its forebears, which have ended before it says anything"""
+    ended = record(folder, FAMILY, "daemon")
+    inherited, sites = began_with(folder, f"x.{int(ended.text)}.hpw", OWN_BYTES)
+    hw.need(inherited["generations"] == 2 and inherited["at_most"], f"{inherited}")
+    hw.need([blocks for blocks, _ in sites] == [INHERITED], f"{sites}")
+    _, middle = began_with(folder, f"x.{int(ended.text)}.hpw", MIDDLE_BYTES)
+    hw.need([blocks for blocks, _ in middle] == [1], f"{middle}")
+
+
+@TESTS.test
+def inherited_parent_missing(folder):
+    """Without the parent's recording a sentence says so, and the rest of the report stands"""
+    ended = record(folder, FAMILY, "inheritance")
+    (folder / "x.hpw").unlink()
+    report = hw.report(folder / f"x.{int(ended.text)}.hpw")
+    hw.need(report["inherited"] is None, f"{report['inherited']}")
+    hw.need(any("x.hpw" in note and "is not known" in note for note in report["notes"]), f"{report['notes']}")
+    hw.need(report["recording"]["inherited_frees"] == INHERITED, f"{report['recording']}")
+    hw.need(report["recording"]["complete"], "counts as damage")
+
+
+@TESTS.test
+def inherited_parent_damaged(folder):
+    """With a cut recording of the parent too: nothing is guessed"""
+    ended = record(folder, FAMILY, "inheritance")
+    whole = (folder / "x.hpw").read_bytes()
+    (folder / "x.hpw").write_bytes(whole[:200])
+    report = hw.report(folder / f"x.{int(ended.text)}.hpw", "--view", "inherited")
+    hw.need(report["inherited"] is None and report["sites"] == [], f"{report}")
+    hw.need(any("is not known" in note for note in report["notes"]), f"{report['notes']}")
 
 
 @TESTS.test

@@ -33,6 +33,11 @@ static void put_target(struct builder *builder, const struct story *story)
 	put_number(&target, HPW_TARGET_WALL_START_NS, 1700000000000000000ull);
 	put_number(&target, HPW_TARGET_TSC_START, BUILDER_TSC_START);
 	put_number(&target, HPW_TARGET_TSC_HZ, 1000000000);
+	if (story->forked_at) {
+		put_number(&target, HPW_TARGET_FORKED, 1);
+		put_number(&target, HPW_TARGET_FORKED_AT, story->forked_at);
+		put_text(&target, HPW_TARGET_PARENT_FILE, story->parent_file);
+	}
 	put_text(&target, HPW_TARGET_MODE, "exact");
 	put_text(&target, HPW_TARGET_WRITER, "builder 1");
 	put_text(&target, 99, "a key that no version knows");

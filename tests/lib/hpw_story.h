@@ -75,6 +75,8 @@ struct story_code_name {
 
 struct story {
 	const char *const *arguments; /* ends with NULL */
+	uint64_t forked_at;           /* 0: it was not forked */
+	const char *parent_file;
 	const struct story_module *modules;
 	size_t modules_len;
 	uint32_t first_stack;

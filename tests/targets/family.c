@@ -21,6 +21,7 @@
 #define LEAF_STATUS 7
 #define OWN_BYTES 5003
 #define INHERITED 6
+#define MIDDLE_BYTES 7001
 #define THREADS 8
 #define FORKS_EACH 5
 #define STORM 200
@@ -89,6 +90,35 @@ static void by_inheritance(void)
 	reap(pid);
 	for (int i = 0; i < INHERITED; i++)
 		free(inherited[i]);
+}
+
+/* A child that has freed two of its blocks forks another: what that one began with is its
+ * grandparent's. The parents end at once, as a daemon's do, and the last waits for that. */
+static void by_daemon(void)
+{
+	int gone[2];
+	char byte;
+	for (int i = 0; i < INHERITED; i++)
+		inherited[i] = malloc(OWN_BYTES);
+	if (pipe(gone))
+		_exit(97);
+	pid_t pid = fork();
+	if (pid) {
+		int status;
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+		return;
+	}
+	free(inherited[0]);
+	free(inherited[1]);
+	inherited[0] = malloc(MIDDLE_BYTES);
+	if (fork())
+		_exit(0);
+	close(gone[1]);
+	while (read(gone[0], &byte, 1) > 0)
+		;
+	print_pid(getpid());
+	leaf_exit();
 }
 
 static void by_vfork(void)
@@ -239,6 +269,7 @@ static const struct {
 	{"print-leaf", as_print_leaf},
 	{"fork", by_fork},
 	{"inheritance", by_inheritance},
+	{"daemon", by_daemon},
 	{"vfork", by_vfork},
 	{"posix_spawn", by_spawn},
 	{"clone", by_clone},

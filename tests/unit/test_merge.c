@@ -2,7 +2,8 @@
 /*
  * Rings made by hand, and the order in which the merge tells what is in them. A line of steps:
  * T0:100 thread 0 starts, its id is 100; 0+a0:24 it allocates 24 bytes at 0xa0; 0-a0 it frees them;
- * 0!24 its call for 24 bytes fails; 0?3 it lost 3 events; 0. it ends.
+ * 0!24 its call for 24 bytes fails; 0?3 it lost 3 events; 0<7 it
+ * forks at stamp 7; 0. it ends.
  */
 #include <stdarg.h>
 #include <unistd.h>
@@ -90,6 +91,13 @@ static void on_lost(void *context, uint32_t thread, uint64_t count, uint64_t sta
 	tell("%u?%" PRIu64, thread, count);
 }
 
+static void on_fork(void *context, uint32_t thread, uint64_t stamp)
+{
+	CHECK(context == &told && thread < told.threads);
+	told.stamp = stamp;
+	tell("%u<%" PRIu64, thread, stamp);
+}
+
 static struct merge merge;
 static struct hw_shm *shm;
 
@@ -101,7 +109,8 @@ static void setup(uint64_t hz)
 		.on_alloc = on_alloc,
 		.on_free = on_free,
 		.on_failed = on_failed,
-		.on_lost = on_lost};
+		.on_lost = on_lost,
+		.on_fork = on_fork};
 	memset(&told, 0, sizeof(told));
 	shm = image_create();
 	merge_init(&merge, shm, hz, &sink);
@@ -139,6 +148,24 @@ static bool all_but_one_live(void *context, uint32_t tid)
 }
 
 #define STAMPED HW_R_STAMPED
+
+CASE(forks, "a fork is told at its stamp, is no event, and what follows is no earlier")
+{
+	setup(HZ);
+	image_claim(shm, 0, 100);
+	image_put(shm, 0, HW_R_TIME, 1000);
+	image_put(shm, 0, W_ALLOC(0xa0), W_SIZED(7, 24));
+	image_put(shm, 0, HW_R_FORK | STAMPED, 2000);
+	image_put(shm, 0, W_ALLOC(0xb0), W_SIZED(8, 1));
+	check_pass("T0:100 0+a0:24 0<2000 0+b0:1");
+	CHECK_U64(told.stamp, 2000);
+	CHECK_U64(merge.events, 2);
+	check_drained(0);
+	image_put(shm, 0, HW_R_FORK); /* without a stamp it is nonsense */
+	check_pass("");
+	CHECK_U64(merge.damaged, 1);
+	teardown();
+}
 
 CASE(one_thread, "one thread without stamps: the order of its ring")
 {

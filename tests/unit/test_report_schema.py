@@ -51,6 +51,9 @@ def wrong_sums(report):
         sums = {"temporary": sum(site["temporary"] for site in report["sites"])}
     elif report["view"] == "never-freed":
         sums = {name: sum(site[name] for site in report["sites"]) for name in ("live_blocks", "live_bytes")}
+    elif report["view"] == "inherited":
+        sums = {name: sum(site["live_" + name] for site in report["sites"]) for name in ("blocks", "bytes")}
+        return [name for name, is_ in sums.items() if is_ != report["inherited"][name]]
     elif report["view"] == "peak":
         sums = {name: sum(site[name] for site in report["sites"]) for name in ("peak_blocks", "peak_bytes")}
     else:

@@ -79,6 +79,34 @@ CASE(view_peak, "peak")
 	check_view("peak");
 }
 
+CASE(view_inherited, "inherited: apart from what the process itself did")
+{
+	struct fixture fixture;
+	fixture_demo(&fixture);
+	size_t count;
+	const struct site *sites = model_sites(fixture.model, &count);
+	CHECK_OK(build_inherited_site(fixture.model, sites[0].stack, KIND_CALLOC, 6, 30018));
+	CHECK_OK(build_inherited_site(fixture.model, sites[1].stack, KIND_NEW, 2, 48));
+	*build_inherited(fixture.model) = (struct inherited){.from = "parent.hpw",
+		.blocks = 8,
+		.bytes = 30066,
+		.generations = 2,
+		.at_most = true};
+	for (int json = 0; json < 2; json++) {
+		struct view_options options = {.sort = METRICS, .json = json};
+		_cleanup_free_ char *is = render(fixture.model, "inherited", options);
+		check_golden(json ? "inherited.json" : "inherited.txt", is);
+	}
+	_cleanup_free_ char *summary =
+		render(fixture.model, "summary", (struct view_options){.sort = METRICS});
+	CHECK_CONTAINS(summary, "  It began with at most 8 blocks of 29.4 KiB that its forebears "
+				"had allocated; none of them was freed here.\n");
+	_cleanup_free_ char *own =
+		render(fixture.model, "sites", (struct view_options){.sort = METRICS});
+	CHECK(!strstr(own, "29.3 KiB"));
+	fixture_deinit(&fixture);
+}
+
 CASE(view_temporary, "temporary")
 {
 	check_view("temporary");
@@ -150,7 +178,8 @@ CASE(view_metrics, "each view names what it can be sorted by")
 	_cleanup_(text_deinit) struct text names;
 	text_init(&names);
 	view_add_names(&names);
-	CHECK_STR(names.data, "summary, sites, never-freed, peak, temporary, sizes, threads");
+	CHECK_STR(names.data,
+		"summary, sites, never-freed, peak, inherited, temporary, sizes, threads");
 	_cleanup_(text_deinit) struct text metrics;
 	text_init(&metrics);
 	view_add_metrics(&metrics, view_find("threads"));

@@ -15,6 +15,7 @@
  */
 #include "runtime/preload/control.h"
 
+#include "runtime/preload/events.h"
 #include "runtime/preload/hooks.h"
 #include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
@@ -90,6 +91,22 @@ static bool before_fork(void)
 	return true;
 }
 
+/* What the child is to say of where it comes from. Its first allocation may be on this thread while
+ * the real fork still runs (pthread_atfork), or on any thread later. */
+static void tell_fork(uint64_t sp)
+{
+	rt_here.forking = rt_event_fork(sp);
+	if (rt_here.forking)
+		rt_origin.pid = (int32_t)sys_call(__NR_getpid, 0, 0, 0);
+}
+
+static void forked(bool child)
+{
+	if (child)
+		rt_origin.stamp = rt_here.forking;
+	rt_here.forking = 0;
+}
+
 /* In the child: the rest of the event finds what it needs, and no place to be written to. */
 static void cast_adrift(void)
 {
@@ -126,7 +143,9 @@ HOOK int fork(void);
 HOOK int fork(void)
 {
 	bool in_event = before_fork();
+	tell_fork((uint64_t)__builtin_frame_address(0) + 16);
 	int pid = rt_real.fork();
+	forked(pid == 0);
 	after_fork(in_event, pid == 0);
 	return pid;
 }
@@ -137,7 +156,9 @@ HOOK int _Fork(void)
 	bool in_event = before_fork();
 	if (!rt_real._Fork)
 		rt_real_resolve();
+	tell_fork((uint64_t)__builtin_frame_address(0) + 16);
 	int pid = rt_real._Fork ? rt_real._Fork() : rt_real.fork();
+	forked(pid == 0);
 	after_fork(in_event, pid == 0);
 	return pid;
 }

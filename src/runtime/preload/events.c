@@ -544,3 +544,29 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 	ring_end(t);
 	return moved;
 }
+
+uint64_t rt_event_fork(uint64_t sp)
+{
+	if (rt_mode != RT_MODE_EXACT || !rt_process || rt_here.busy || sys_no_calls() ||
+		__atomic_load_n(&rt_process->state, __ATOMIC_ACQUIRE) != RT_RECORDING)
+		return 0;
+	struct rt_process *p;
+	struct rt_thread *t = enter(sp, &p);
+	if (!t) {
+		end_elsewhere(sp);
+		return 0;
+	}
+	stamped(p, t);
+	uint64_t stamp = 0, *w = rt_ring_reserve(t, 2);
+	if (!w) {
+		dropped(t, NULL);
+		return 0;
+	}
+	/* Stamped in any case: what follows without a stamp is later than this one. */
+	stamp = sys_tsc_fenced();
+	w[0] = HW_R_FORK | HW_R_STAMPED;
+	w[1] = stamp;
+	rt_ring_publish(t, 2);
+	ring_end(t);
+	return stamp;
+}

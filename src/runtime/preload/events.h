@@ -54,6 +54,12 @@ void rt_event_abandon(void);
 void rt_event_ending(const void *block);
 void rt_event_ended(void);
 
+/*
+ * Before a fork: its stamp, which is recorded among the events of this thread; 0: it is not
+ * (nothing is recorded, not event by event, or there is no room). Async-signal-safe.
+ */
+uint64_t rt_event_fork(uint64_t sp);
+
 /* Does and records a realloc of a block that is not NULL. */
 void *rt_event_realloc(void *block, size_t size, struct rt_caller caller);
 

@@ -39,6 +39,8 @@ __thread struct rt_here rt_here __attribute__((tls_model("initial-exec"))) = {.t
 
 struct rt_process *rt_process;
 
+struct rt_origin rt_origin;
+
 static bool started_before; /* in this process or in one that it was forked from */
 static bool libc_keeps_tid;
 

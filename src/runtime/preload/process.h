@@ -69,6 +69,7 @@ struct rt_here {
 	uint64_t until_before; /* see rt_event_forget_latest() */
 	/* An allocation was told as failed: see rt_event_has_failed(). */
 	bool failed;
+	uint64_t forking; /* stamp of the fork that this thread is in, else 0 */
 };
 extern __thread struct rt_here rt_here __attribute__((tls_model("initial-exec")));
 
@@ -78,6 +79,13 @@ extern __thread struct rt_here rt_here __attribute__((tls_model("initial-exec"))
  * gets &rt_process->shared.
  */
 struct rt_thread *rt_thread_start(void);
+
+/* A forked child's: what its hello says of the fork. Ordinary memory, which fork copies. */
+struct rt_origin {
+	uint64_t stamp; /* 0: not known */
+	int32_t pid;    /* of who forked it */
+};
+extern struct rt_origin rt_origin;
 
 /* Forgets the recording, as fork does for a child: the next event starts anew. */
 void rt_process_leave(void);

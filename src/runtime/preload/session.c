@@ -8,6 +8,7 @@
 
 #include "runtime/core/sys.h"
 #include "runtime/preload/alone.h"
+#include "runtime/preload/process.h"
 
 #include <linux/fcntl.h>
 #include <string.h>
@@ -127,6 +128,11 @@ static int converse(int fd, enum hw_hello_reason reason)
 		.ppid = (int32_t)sys_call(__NR_getppid, 0, 0, 0),
 		.reason = reason,
 		.tsc = sys_tsc_fenced()};
+	if (reason == HW_HELLO_FORK) {
+		hello.forked_at = rt_here.forking ? rt_here.forking : rt_origin.stamp;
+		hello.forked_from = hello.forked_at ? rt_origin.pid : 0;
+	}
+	rt_origin.stamp = 0; /* a child by a raw clone system call is not to say it too */
 	int memory = -1;
 	if (sys_call6(__NR_sendto, fd, (long)&hello, sizeof(hello), MSG_NOSIGNAL, 0, 0) ==
 		(long)sizeof(hello))

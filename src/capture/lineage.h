@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which recording a forked child's parent has: by pid, and, since numbers come again and a process
+ * execs, by the latest image that had begun before the fork. The newest LINEAGE_MAX are known,
+ * those that have ended too: a daemon's parent ends before the child says anything.
+ */
+#ifndef CAPTURE_LINEAGE_H
+#define CAPTURE_LINEAGE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#define LINEAGE_MAX 1024u
+#define LINEAGE_NAME_MAX 256u
+
+struct lineage_image {
+	pid_t pid;                   /* as the target sees it */
+	uint64_t began;              /* stamp */
+	char file[LINEAGE_NAME_MAX]; /* base name */
+};
+
+struct lineage {
+	struct lineage_image *images; /* NULL: none yet; a ring of LINEAGE_MAX */
+	uint64_t count;               /* ever added */
+};
+
+void lineage_deinit(struct lineage *lineage);
+
+/* An image begins to be recorded. Without memory for it, it is not known, which costs no more than
+ * what its children inherit. */
+void lineage_add(struct lineage *lineage, pid_t pid, uint64_t began, const char *file);
+
+/* Base name of the recording of the image that forked at that stamp; NULL: not known. Good until
+ * the next lineage_add(). */
+const char *lineage_find(const struct lineage *lineage, pid_t pid, uint64_t forked_at);
+
+#endif
