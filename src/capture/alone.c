@@ -66,10 +66,9 @@ struct error *alone_record(
 		return error_create(
 			ERROR_ENVIRONMENT, "the program to record is of another version, or gone");
 	struct error *error = open_all(options, caller.pid, &file, &session);
-	if (error) {
-		close(caller.connection);
+	/* The connection stays open, so that the program waits until the reason has been said. */
+	if (error)
 		return error;
-	}
 	caller.session = session.path;
 	const int kept[] = {caller.connection, file.fd, session.socket, session.lock};
 	apart_go(&apart, kept, 4);

@@ -59,7 +59,7 @@ struct collector {
 	uint64_t tended_ns, sleep_ns;
 	uint64_t root_gone_ns; /* when root was seen to have ended; 0: it lives */
 	struct collector_ended ended;
-	bool launcher_gone, launcher_stops, have_ended, told;
+	bool launcher_gone, launcher_stops, have_ended, told, first_said;
 	bool recorded; /* the file of root's first image is in use */
 	struct roll roll;
 	struct closings closings;
@@ -137,6 +137,13 @@ static void finish(struct collector *c, struct subject *s, enum hpw_exit_kind ki
 	s->completed++;
 }
 
+static void on_survivor(void *context, pid_t pid)
+{
+	struct collector *c = context;
+	if (pid != getpid() && !find(c, pid))
+		add(c, pid);
+}
+
 /*
  * A process is about to take the collector along, and waits until its recording is complete. If it
  * is the first of the namespace, the kernel kills the others too.
@@ -158,6 +165,10 @@ static void on_leaving(struct collector *c, struct subject *s, struct recorder_e
 	}
 	for (struct closing *one; first && (one = closings_next(&c->closings, true));)
 		closed(c, one);
+	if (!first)
+		survivors_each(c->start->session.path, on_survivor, c);
+	if (first || c->subject_count == 1) /* there may be no time for it later */
+		session_remove(&c->start->session);
 	recorder_release(s->recorder);
 	recorder_destroy(steal_ptr(s->recorder));
 	s->completed++;
@@ -209,8 +220,17 @@ static int root_file(struct collector *c, struct subject *s)
 	return file;
 }
 
+static void say_first(struct collector *c)
+{
+	if (!c->first_said)
+		c->start->on_first(c->roll.end.message);
+	c->first_said = true;
+}
+
 static void turn_away(struct collector *c, struct session_caller *caller)
 {
+	if (caller == c->start->first) /* it may end, and take us along, as soon as it may go on */
+		say_first(c);
 	session_answer(caller, -1);
 	if (!roll_turn_away(&c->roll, caller->pid))
 		return;
@@ -396,13 +416,6 @@ static void drain(struct collector *c)
 		c->sleep_ns = c->sleep_ns ? c->sleep_ns * 2 : SLEEP_MIN_NS;
 }
 
-static void on_survivor(void *context, pid_t pid)
-{
-	struct collector *c = context;
-	if (pid != getpid() && !find(c, pid))
-		add(c, pid);
-}
-
 /* False: nothing is left to be recorded. */
 static bool has_work(struct collector *c)
 {
@@ -484,7 +497,7 @@ int collector_run(struct collector_start *start)
 	bool ok = collector_init(c, start);
 	if (ok && start->first) {
 		on_hello(c, start->first);
-		start->on_first(c->roll.end.message);
+		say_first(c);
 	}
 	while (ok && !c->told) {
 		nap(c);

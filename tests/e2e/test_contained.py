@@ -92,6 +92,17 @@ def first_process_is_no_program_of_ours(folder):
     hw.need(complete(folder / "x.hpw")["totals"]["allocations"] == 1, "not recorded")
 
 
+@TESTS.test
+def first_process_and_stopped_collector(folder):
+    """A first process whose collector is stopped ends all the same, with its status"""
+    script = """for place in /proc/[0-9]*; do
+        read -r name <$place/comm && [ "$name" = heapwise-collec ] && kill -STOP ${place#/proc/} && echo stopped
+    done; exit 9"""
+    ended = hw.run([*namespaces(), *preloaded("x.hpw"), "/bin/sh", "-c", script], env=environment(folder), cwd=folder)
+    hw.need(ended.status == 9 and ended.text == "stopped\n", f"{ended} {ended.text}")
+    hw.need(not hw.report(folder / "x.hpw")["recording"]["complete"], "by whom was it completed?")
+
+
 # A filter (seccomp(2)) that answers memfd_create, number 319, with an error; then the command.
 WITHOUT_MEMFD = r"""
 my $error = shift;
