@@ -244,7 +244,9 @@ static struct error *put_problem(struct model *model, const char *name, const ch
 	text_init(&text);
 	text_printf(&text, "What it had from the process that it was forked from is not %sknown: ",
 		build_inherited(model)->from ? "wholly " : "");
-	text_printf(&text, "%s%s%s.", name, *name ? ": " : "", reason);
+	if (!strstr(reason, name))
+		text_printf(&text, "%s: ", name);
+	text_printf(&text, "%s.", reason);
 	if (text.failed)
 		return error_no_memory();
 	return build_string(model, text.data, text.len, &build_inherited(model)->problem);

@@ -55,6 +55,31 @@ const struct story story_small = {
 	.exit_value = 3,
 };
 
+static const struct story_step forked_steps[] = {
+	{.op = STORY_START, .thread = 0},
+	{.op = STORY_ALLOC, .thread = 0, .block = 0, .site = 0, .size = 100},
+	{.op = STORY_MARK, .thread = 0, .name = "fork:f4300"},
+	{.op = STORY_FREE, .thread = 0, .block = 0, .free_kind = -1},
+};
+
+const struct story story_forked = {
+	.arguments = arguments,
+	.forked_at = 0xf4200,
+	.parent_file = "parent.hpw",
+	.modules = modules,
+	.modules_len = COUNT(modules),
+	.first_stack = 1,
+	.stacks = stacks,
+	.stacks_len = COUNT(stacks),
+	.sites = sites,
+	.sites_len = COUNT(sites),
+	.threads = threads,
+	.threads_len = 1,
+	.steps = forked_steps,
+	.steps_len = COUNT(forked_steps),
+	.exit_kind = HPW_EXIT_STATUS,
+};
+
 /* 1 main, 2 main → code of no file, 3 other code of no file, called by it. */
 static const struct story_stack code_stacks[] = {
 	{1, 1, 0x401136},

@@ -11,6 +11,8 @@ extern const struct story story_small;
 extern const struct story story_full;
 /* Stacks through code of no file, with its names. */
 extern const struct story story_code;
+/* Of a process that was forked, and forks. */
+extern const struct story story_forked;
 
 /* Random steps of several threads, always the same for a seed. Freed by story_random_free. */
 struct story story_random(uint64_t seed, size_t steps);

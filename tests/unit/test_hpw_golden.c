@@ -108,6 +108,11 @@ CASE(code, "a recording with names of code made at run time")
 	check_golden("recording-code", &story_code, true);
 }
 
+CASE(forked, "a recording of a process that was forked, and forks")
+{
+	check_golden("recording-forked", &story_forked, true);
+}
+
 CASE(open, "a recording that was not closed")
 {
 	check_golden("recording-open", &story_full, false);
