@@ -67,6 +67,10 @@ enum hpw_chunk_type {
 	HPW_SUMMARY = 10,
 	HPW_INDEX = 11,
 	HPW_CODE_NAMES = 12,
+	HPW_LEAK_SEARCH = 20,
+	HPW_LEAK_ROOTS = 21,
+	HPW_LEAK_GROUPS = 22,
+	HPW_LEAK_RECORDS = 23,
 };
 
 struct hpw_trailer {
@@ -138,6 +142,66 @@ enum hpw_note {
 	HPW_NOTE_SANDBOXED = 2,  /* the program forbade itself system calls or the TSC */
 	HPW_NOTE_NOT_ATTACHED = 4, /* the runtime got no memory to record into */
 };
+
+/* Keys of the LEAK_SEARCH chunk: key, value, both varints, but for HPW_LEAK_PROBLEM: key, length,
+ * bytes. */
+enum hpw_leak_key {
+	HPW_LEAK_MOMENT = 1, /* enum hpw_leak_moment */
+	HPW_LEAK_TSC = 2,
+	HPW_LEAK_WAY = 3,       /* enum hpw_leak_way */
+	HPW_LEAK_PAUSE_NS = 4,  /* how long the process was held */
+	HPW_LEAK_SEARCH_NS = 5, /* how long the search took, with that */
+	HPW_LEAK_ALIGNMENT = 6, /* of the words that were looked at, in bytes */
+	HPW_LEAK_HEURISTICS = 7, /* bits: 1 stdstring, 2 length64, 4 newarray, 8 multipleinheritance */
+	HPW_LEAK_NOTES = 8,      /* enum hpw_leak_note, or'ed */
+	HPW_LEAK_THREADS = 9,
+	HPW_LEAK_THREADS_MISSED = 10, /* of these could not be stopped */
+	HPW_LEAK_ROOT_BYTES = 11,     /* of roots, read */
+	HPW_LEAK_UNREAD_BYTES = 12,   /* of blocks and roots, that could not be read */
+	HPW_LEAK_POINTERS = 13,       /* found in blocks */
+	HPW_LEAK_BLOCKS = 16,         /* + enum hpw_leak_kind */
+	HPW_LEAK_BYTES = 20,          /* + enum hpw_leak_kind */
+	HPW_LEAK_PROBLEM = 24, /* why there was no search, or what it lacks: a sentence */
+};
+
+enum hpw_leak_moment {
+	HPW_LEAK_AT_EXIT = 0,     /* after all exit handlers and destructors */
+	HPW_LEAK_AT_MAIN_END = 1, /* before them */
+	HPW_LEAK_ON_DEMAND = 2,
+	HPW_LEAK_ON_DEATH = 3, /* at a fatal signal */
+};
+
+enum hpw_leak_way {
+	HPW_LEAK_NONE = 0,      /* there was none: HPW_LEAK_PROBLEM says why */
+	HPW_LEAK_HELD = 1,      /* the process was held meanwhile */
+	HPW_LEAK_SNAPSHOT = 2,  /* of a copy of its memory */
+	HPW_LEAK_UNSTOPPED = 3, /* its other threads could not be stopped, and ran on */
+};
+
+enum hpw_leak_note {
+	/* Not all blocks are known (forked, sampled, begun late): the rest of the heap was taken to
+	 * hold what it points to, so leaks may be missed, none is false. */
+	HPW_LEAK_NOTE_PARTIAL = 1,
+};
+
+enum hpw_leak_kind {
+	HPW_LEAK_DEFINITE = 0,
+	HPW_LEAK_INDIRECT = 1,
+	HPW_LEAK_POSSIBLE = 2,
+	HPW_LEAK_REACHABLE = 3,
+	HPW_LEAK_KINDS
+};
+
+/* Where a root is. */
+enum hpw_leak_root {
+	HPW_LEAK_ROOT_DATA = 0,      /* writable data of a module */
+	HPW_LEAK_ROOT_STACK = 1,     /* of a thread, its thread-local storage included */
+	HPW_LEAK_ROOT_REGISTERS = 2, /* of a thread */
+	HPW_LEAK_ROOT_MAPPING = 3,   /* other memory */
+};
+
+/* Of each table. */
+#define HPW_LEAK_ROWS_MAX (1u << 22)
 
 enum hpw_exit_kind {
 	HPW_EXIT_UNKNOWN = 0, /* ended, nobody could say how */

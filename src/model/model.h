@@ -192,6 +192,85 @@ struct inherited {
 	const char *problem;  /* a sentence, why it is not known, or not wholly; NULL: it is */
 };
 
+/* What became of a block that was never freed: docs/leaks.md. */
+enum leak_kind {
+	LEAK_DEFINITE,
+	LEAK_INDIRECT,
+	LEAK_POSSIBLE,
+	LEAK_REACHABLE,
+	LEAK_KINDS
+};
+
+enum leak_moment {
+	LEAK_AT_EXIT,     /* after all exit handlers and destructors */
+	LEAK_AT_MAIN_END, /* before them */
+	LEAK_ON_DEMAND,
+	LEAK_ON_DEATH, /* at a fatal signal */
+};
+
+enum leak_way {
+	LEAK_WAY_NONE,      /* no search, `problem` says why */
+	LEAK_WAY_HELD,      /* the process was held meanwhile */
+	LEAK_WAY_SNAPSHOT,  /* of a copy of its memory, while it went on */
+	LEAK_WAY_UNSTOPPED, /* its other threads could not be stopped, and ran on */
+};
+
+/* A search for what can still be reached. */
+struct leak_search {
+	enum leak_moment moment;
+	enum leak_way way;
+	uint64_t time_ns; /* of the moment */
+	uint64_t pause_ns, search_ns;
+	unsigned alignment, heuristics; /* as HPW_LEAK_ALIGNMENT and HPW_LEAK_HEURISTICS */
+	bool partial; /* blocks that are not known may hold others: leaks may be missed */
+	uint64_t threads, threads_missed, root_bytes, unread_bytes, pointers;
+	uint64_t blocks[LEAK_KINDS], bytes[LEAK_KINDS];
+	const char *problem; /* a sentence, why there was none, or what it lacks; NULL */
+};
+
+enum leak_place {
+	LEAK_PLACE_DATA,
+	LEAK_PLACE_STACK, /* thread-local storage included */
+	LEAK_PLACE_REGISTERS,
+	LEAK_PLACE_MAPPING,
+};
+
+/* Memory outside of blocks that holds some. */
+struct leak_root {
+	enum leak_place place;
+	uint64_t start, size;
+	uint32_t tid;            /* of stacks and registers */
+	struct module_id module; /* of data */
+	const char *name;        /* of the mapping; "" */
+};
+
+/* Who holds blocks: a tree whose first level roots hold; parents come first. */
+struct leak_group {
+	uint32_t parent; /* LEAK_NO_GROUP: held by the root */
+	uint32_t root;   /* of the whole way */
+	uint64_t root_address; /* of the word there; of registers its number: LEAK_REGISTER_NAMES */
+	struct site_id site;
+	bool repeats; /* blocks of this group hold others of it, as in a list */
+	/* One example: the block at `holder` (0: the root) has, at `offset`, a pointer that points
+	 * `into` bytes into the block at `block`. */
+	uint64_t holder, offset, block, into;
+};
+#define LEAK_NO_GROUP UINT32_MAX
+#define LEAK_REGISTER_NAMES                                                                        \
+	{"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12",  \
+		"r13", "r14", "r15"}
+#define LEAK_REGISTERS 16u
+
+/* Blocks of one site, kind and group. */
+struct leak_record {
+	struct site_id site;
+	enum leak_kind kind;
+	uint32_t group; /* LEAK_NO_GROUP: not held, or not known by whom */
+	uint64_t blocks, bytes;
+	uint64_t indirect_blocks, indirect_bytes; /* of definite ones: lost with them */
+	struct live_block example;                /* the largest */
+};
+
 struct model;
 
 void model_destroy(struct model *model);
@@ -222,6 +301,12 @@ const struct site *model_sites(const struct model *model, size_t *ret_count);
  */
 const struct inherited *model_inherited(const struct model *model);
 const struct site *model_inherited_sites(const struct model *model, size_t *ret_count);
+
+/* The search for leaks; NULL: nobody searched. */
+const struct leak_search *model_leak_search(const struct model *model);
+const struct leak_record *model_leak_records(const struct model *model, size_t *ret_count);
+const struct leak_group *model_leak_groups(const struct model *model, size_t *ret_count);
+const struct leak_root *model_leak_roots(const struct model *model, size_t *ret_count);
 
 /* Rows by thread index. */
 const struct thread *model_threads(const struct model *model, size_t *ret_count);
