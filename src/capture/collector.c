@@ -127,6 +127,7 @@ static void closed(struct collector *c, struct closing *one)
 /* Completes the recording of the present image, if there is one; a large one meanwhile. */
 static void finish(struct collector *c, struct subject *s, enum hpw_exit_kind kind, uint32_t value)
 {
+	leak_job_cancel(steal_ptr(s->leaks));
 	if (!s->recorder)
 		return;
 	struct recorder_end end = {.kind = kind, .value = value, .children = s->turned_away};
@@ -172,6 +173,58 @@ static void on_leaving(struct collector *c, struct subject *s, struct recorder_e
 	recorder_release(s->recorder);
 	recorder_destroy(steal_ptr(s->recorder));
 	s->completed++;
+}
+
+/* Whether the process that says that it ends is to be searched for leaks first. */
+static bool is_to_be_searched(const struct collector *c, const struct subject *s)
+{
+	const struct leak_check *check = &c->start->leak_check;
+	if (recorder_is_at_main_end(s->recorder))
+		return check->at_main_end;
+	return check->at_exit || (check->at_main_end && !s->searched);
+}
+
+/* A process says that it ends: it is searched, or may go, or takes us along. */
+static void look_for_leaving(struct collector *c, struct subject *s)
+{
+	struct recorder_end end;
+	if (!s->recorder || s->leaks || !recorder_is_leaving(s->recorder, &end))
+		return;
+	if (is_to_be_searched(c, s)) {
+		bool main_end = recorder_is_at_main_end(s->recorder);
+		recorder_hold_on(s->recorder);
+		s->leaks = leak_job_start(s->recorder, &c->start->leak_check,
+			main_end ? HPW_LEAK_AT_MAIN_END : HPW_LEAK_AT_EXIT);
+		if (s->leaks)
+			watch(c, s->leaks->pidfd, s->leaks);
+		s->searched = true;
+	}
+	if (s->leaks)
+		return;
+	if (s->takes_along && !recorder_is_at_main_end(s->recorder))
+		on_leaving(c, s, end);
+	else
+		recorder_go_on(s->recorder);
+}
+
+/* The search is over. Whether the tag was of one. */
+static bool on_searched(struct collector *c, const void *tag)
+{
+	for (uint32_t i = 0; i < c->subject_count; i++) {
+		struct subject *s = c->subjects[i];
+		if (!s->leaks || s->leaks != tag)
+			continue;
+		struct recorder_end end;
+		leak_job_finish(steal_ptr(s->leaks), s->recorder);
+		bool leaves = s->takes_along && !recorder_is_at_main_end(s->recorder) &&
+			      recorder_is_leaving(s->recorder, &end);
+		if (leaves)
+			on_leaving(c, s, end);
+		else
+			recorder_go_on(s->recorder);
+		return true;
+	}
+	return false;
 }
 
 static void on_closed(struct collector *c)
@@ -269,14 +322,14 @@ static void record(struct collector *c, struct subject *s, struct session_caller
 		c->tsc_hz = estimate_hz(c->start->began);
 	int file = s->is_root && !c->recorded ? root_file(c, s)
 					      : subject_file_create(s, c->start->file_name);
-	struct mode mode = next_mode(c);
+	const struct subject_wishes wishes = {next_mode(c), c->start->leak_check, c->tsc_hz};
 	const struct hw_hello *hello = &caller->hello;
 	const char *parent =
 		hello->forked_at ? lineage_find(&c->lineage, hello->forked_from, hello->forked_at)
 				 : NULL;
 	struct error *error =
 		file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", s->file)
-			 : subject_record(s, caller, &mode, c->tsc_hz, parent, file);
+			 : subject_record(s, caller, &wishes, parent, file);
 	if (error)
 		roll_complain(&c->roll, error);
 	if (s->recorder)
@@ -368,7 +421,7 @@ static void nap(struct collector *c)
 			on_control(c);
 		else if (tag == &c->closings)
 			on_closed(c);
-		else if (tag != &c->start->session)
+		else if (tag != &c->start->session && !on_searched(c, tag))
 			on_end(c, tag);
 	}
 }
@@ -402,9 +455,7 @@ static void drain(struct collector *c)
 	}
 	for (uint32_t i = 0; i < c->subject_count; i++) {
 		struct subject *s = c->subjects[i];
-		struct recorder_end end;
-		if (s->recorder && recorder_is_leaving(s->recorder, &end))
-			on_leaving(c, s, end);
+		look_for_leaving(c, s);
 		uint64_t moved = drain_one(s, now);
 		most = moved > most ? moved : most;
 	}

@@ -2,6 +2,7 @@
 #include "capture/footer.h"
 
 #include "base/cleanup.h"
+#include "capture/columns.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,47 +15,11 @@
 #define HW_VERSION "0"
 #endif
 
-#define COLUMNS_MAX 12
 /* A chunk of modules is closed after so many. */
 #define MODULES_BYTES (1u << 20)
 /* A chunk of stacks is closed after so many, or before so many rows that say nothing. */
 #define STACKS_RUN (1u << 20)
 #define STACKS_GAP 64
-
-/* A set of columns being filled; see FORMAT.md, "Columns". */
-struct columns {
-	struct buf column[COLUMNS_MAX];
-	unsigned count;
-};
-
-static void columns_init(struct columns *c, unsigned count)
-{
-	c->count = count;
-	for (unsigned i = 0; i < count; i++)
-		buf_init(&c->column[i]);
-}
-
-static void columns_add(struct columns *c, unsigned column, uint64_t value)
-{
-	buf_varint(&c->column[column], value);
-}
-
-/* Appends the set to *ret and releases it. */
-static bool columns_finish(struct columns *c, struct buf *ret)
-{
-	bool ok = true;
-	buf_varint(ret, c->count);
-	for (unsigned i = 0; i < c->count; i++) {
-		buf_varint(ret, i);
-		buf_varint(ret, c->column[i].len);
-		ok = ok && !c->column[i].failed;
-	}
-	for (unsigned i = 0; i < c->count; i++) {
-		buf_bytes(ret, c->column[i].data, c->column[i].len);
-		buf_deinit(&c->column[i]);
-	}
-	return ok && !ret->failed;
-}
 
 static void put_key(struct buf *ret, enum hpw_target_key key, const void *data, size_t bytes)
 {

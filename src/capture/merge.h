@@ -110,8 +110,9 @@ struct merge {
 		uint32_t tid, thread;
 	} * foreign; /* threads seen in the shared ring */
 	uint32_t foreign_count, foreign_capacity;
-	uint64_t moved;  /* words taken in the current pass */
-	bool look_ahead; /* for merge_run */
+	const uint64_t *limits; /* of each ring's head, for merge_pass_until(); else NULL */
+	uint64_t moved;         /* words taken in the current pass */
+	bool look_ahead;        /* for merge_run */
 };
 
 void merge_init(
@@ -123,6 +124,12 @@ void merge_deinit(struct merge *merge);
  * Wakes threads that wait for room.
  */
 uint64_t merge_pass(struct merge *merge, bool last);
+
+/*
+ * Takes everything up to the given heads of all rings, which were read while the process was
+ * stopped and no ring was busy.
+ */
+void merge_pass_until(struct merge *merge, const uint64_t heads[HW_RINGS]);
 
 /* Whether a thread of the process waits for a ring; the answer is due with the next
  * merge_reclaim(). */

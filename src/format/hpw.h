@@ -152,8 +152,9 @@ enum hpw_leak_key {
 	HPW_LEAK_PAUSE_NS = 4,  /* how long the process was held */
 	HPW_LEAK_SEARCH_NS = 5, /* how long the search took, with that */
 	HPW_LEAK_ALIGNMENT = 6, /* of the words that were looked at, in bytes */
-	HPW_LEAK_HEURISTICS = 7, /* bits: 1 stdstring, 2 length64, 4 newarray, 8 multipleinheritance */
-	HPW_LEAK_NOTES = 8,      /* enum hpw_leak_note, or'ed */
+	HPW_LEAK_HEURISTICS =
+		7,          /* bits: 1 stdstring, 2 length64, 4 newarray, 8 multipleinheritance */
+	HPW_LEAK_NOTES = 8, /* enum hpw_leak_note, or'ed */
 	HPW_LEAK_THREADS = 9,
 	HPW_LEAK_THREADS_MISSED = 10, /* of these could not be stopped */
 	HPW_LEAK_ROOT_BYTES = 11,     /* of roots, read */
@@ -161,7 +162,7 @@ enum hpw_leak_key {
 	HPW_LEAK_POINTERS = 13,       /* found in blocks */
 	HPW_LEAK_BLOCKS = 16,         /* + enum hpw_leak_kind */
 	HPW_LEAK_BYTES = 20,          /* + enum hpw_leak_kind */
-	HPW_LEAK_PROBLEM = 24, /* why there was no search, or what it lacks: a sentence */
+	HPW_LEAK_PROBLEM = 24,        /* why there was no search, or what it lacks: a sentence */
 };
 
 enum hpw_leak_moment {

@@ -193,13 +193,7 @@ struct inherited {
 };
 
 /* What became of a block that was never freed: docs/leaks.md. */
-enum leak_kind {
-	LEAK_DEFINITE,
-	LEAK_INDIRECT,
-	LEAK_POSSIBLE,
-	LEAK_REACHABLE,
-	LEAK_KINDS
-};
+enum leak_kind { LEAK_DEFINITE, LEAK_INDIRECT, LEAK_POSSIBLE, LEAK_REACHABLE, LEAK_KINDS };
 
 enum leak_moment {
 	LEAK_AT_EXIT,     /* after all exit handlers and destructors */
@@ -246,8 +240,8 @@ struct leak_root {
 
 /* Who holds blocks: a tree whose first level roots hold; parents come first. */
 struct leak_group {
-	uint32_t parent; /* LEAK_NO_GROUP: held by the root */
-	uint32_t root;   /* of the whole way */
+	uint32_t parent;       /* LEAK_NO_GROUP: held by the root */
+	uint32_t root;         /* of the whole way */
 	uint64_t root_address; /* of the word there; of registers its number: LEAK_REGISTER_NAMES */
 	struct site_id site;
 	bool repeats; /* blocks of this group hold others of it, as in a list */
@@ -257,8 +251,10 @@ struct leak_group {
 };
 #define LEAK_NO_GROUP UINT32_MAX
 #define LEAK_REGISTER_NAMES                                                                        \
-	{"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12",  \
-		"r13", "r14", "r15"}
+	{                                                                                          \
+		"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11",  \
+			"r12", "r13", "r14", "r15"                                                 \
+	}
 #define LEAK_REGISTERS 16u
 
 /* Blocks of one site, kind and group. */

@@ -19,7 +19,8 @@ struct error *process_memory_open(
 	*ret = (struct process_memory){open(path, O_RDONLY | O_CLOEXEC), -1, maps};
 	if (ret->memory < 0)
 		return error_errno(ERROR_ENVIRONMENT, errno,
-			"can't read the memory of process %d (%s); run as root or its user, look at "
+			"can't read the memory of process %d (%s); run as root or its user, look "
+			"at "
 			"/proc/sys/kernel/yama/ptrace_scope",
 			(int)pid, path);
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
@@ -42,8 +43,8 @@ size_t process_memory_read(
 {
 	size_t got = 0;
 	while (got < bytes) {
-		ssize_t n = pread(memory->memory, (char *)ret + got, bytes - got,
-			(off_t)(address + got));
+		ssize_t n = pread(
+			memory->memory, (char *)ret + got, bytes - got, (off_t)(address + got));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -53,8 +54,7 @@ size_t process_memory_read(
 	return got;
 }
 
-size_t process_memory_untouched(
-	const struct process_memory *memory, uint64_t address, size_t bytes)
+size_t process_memory_untouched(const struct process_memory *memory, uint64_t address, size_t bytes)
 {
 	const struct process_map *map =
 		memory->pages < 0 ? NULL : process_maps_find(memory->maps, address);
@@ -68,7 +68,8 @@ size_t process_memory_untouched(
 		if (n <= 0)
 			break;
 		for (ssize_t i = 0; i < n / 8 && at < end; i++) {
-			if (entries[i]) /* present, swapped, or of a file (admin-guide/mm/pagemap) */
+			if (entries[i]) /* present, swapped, or of a file (admin-guide/mm/pagemap)
+					 */
 				return (size_t)(at - address);
 			at = (at / PAGE_BYTES + 1) * PAGE_BYTES;
 		}

@@ -32,8 +32,8 @@ struct error *snapshot_take(struct stopped *stopped, pid_t *ret)
 	/* No signal at its end, so that the process's own waits don't see it (clone(2)). */
 	const uint64_t call[7] = {SYS_clone, 0};
 	unsigned long event;
-	long answer = stop_remote_call(
-		stopped, PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK, call, &event);
+	long answer =
+		stop_remote_call(stopped, PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK, call, &event);
 	if (answer < 0 || !event)
 		return error_errno(ERROR_ENVIRONMENT, answer < 0 ? (int)-answer : ECHILD,
 			"process %d can't be made to fork", (int)stopped->pid);

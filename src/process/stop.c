@@ -102,8 +102,7 @@ static struct error *seize_all(struct stopped *stopped, bool *ret_found)
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)stopped->pid);
 	DIR *folder = opendir(path);
 	if (!folder)
-		return error_errno(
-			ERROR_INPUT, errno, "process %d has ended", (int)stopped->pid);
+		return error_errno(ERROR_INPUT, errno, "process %d has ended", (int)stopped->pid);
 	struct error *error = NULL;
 	for (struct dirent *entry; !error && (entry = readdir(folder));) {
 		if (entry->d_name[0] != '.')
@@ -286,8 +285,7 @@ long stop_remote_call(struct stopped *stopped, unsigned long options, const uint
 	regs.orig_rax = (unsigned long)-1;
 	long answer = -EINTR;
 	if (!ptrace(PTRACE_SETOPTIONS, thread->tid, NULL, (void *)options) &&
-		!ptrace(PTRACE_SETREGS, thread->tid, NULL, &regs) &&
-		step_call(thread, ret_event) &&
+		!ptrace(PTRACE_SETREGS, thread->tid, NULL, &regs) && step_call(thread, ret_event) &&
 		!ptrace(PTRACE_GETREGS, thread->tid, NULL, &regs))
 		answer = (long)regs.rax;
 	ptrace(PTRACE_SETREGS, thread->tid, NULL, &thread->regs);

@@ -66,8 +66,8 @@ static void fetch(struct reading *r, uint64_t address, size_t bytes)
 	const struct search_memory *memory = r->graph->memory;
 	size_t got = 0;
 	while (got < bytes) {
-		size_t n = memory->read(
-			memory->context, address + got, r->window + got, bytes - got);
+		size_t n =
+			memory->read(memory->context, address + got, r->window + got, bytes - got);
 		got += n < bytes - got ? n : bytes - got;
 		if (got == bytes)
 			break;

@@ -143,8 +143,8 @@ static void group_describe(
 	if (link->holder == SPACE_NONE)
 		return;
 	ret->holder = space_address(&s->space, link->holder);
-	ret->offset = word_offset(s, ret->holder, space_size(&s->space, link->holder),
-		ret->block + ret->into);
+	ret->offset = word_offset(
+		s, ret->holder, space_size(&s->space, link->holder), ret->block + ret->into);
 }
 
 /* The group of a block that is reached now. False: no memory. */
@@ -155,7 +155,9 @@ static bool group_of(struct search *s, const struct link *link, uint32_t block, 
 	struct group_key key = {parent, 0, site, 0};
 	if (link->holder == SPACE_NONE) {
 		key.root = link->root->root;
-		key.root_address = link->root->address;
+		/* Tables of pointers: not each of their words is told apart for ever. */
+		if (s->group_list.len < SEARCH_GROUPS_MAX / 2)
+			key.root_address = link->root->address;
 	} else if (parent == SEARCH_NO_GROUP) {
 		*ret = SEARCH_NO_GROUP;
 		return true;
@@ -172,7 +174,8 @@ static bool group_of(struct search *s, const struct link *link, uint32_t block, 
 		return true;
 	}
 	struct search_group group = {.parent = parent, .root = key.root, .site = site};
-	group.root_address = key.root_address;
+	if (link->root)
+		group.root_address = link->root->address;
 	if (parent != SEARCH_NO_GROUP) {
 		group.root = s->group_list.data[parent].root;
 		group.root_address = s->group_list.data[parent].root_address;
@@ -318,7 +321,8 @@ static uint32_t leader_of(struct search *s, uint32_t block)
 static struct search_record *record_at(struct search *s, struct record_map *map, uint32_t block)
 {
 	enum search_kind kind = s->states[block];
-	bool is_held = kind == SEARCH_REACHABLE || kind == SEARCH_POSSIBLE;
+	bool is_held = (kind == SEARCH_REACHABLE || kind == SEARCH_POSSIBLE) &&
+		       s->records.len < SEARCH_RECORDS_FINE;
 	struct record_key key = {
 		s->sites.data[block], is_held ? s->groups[block] : SEARCH_NO_GROUP, kind};
 	bool is_new;
@@ -373,8 +377,8 @@ static struct error *read_roots(
 	struct error *error = NULL;
 	for (size_t i = 0; !error && i < root_count; i++) {
 		if (roots[i].values)
-			error = graph_take_values(&s->graph, roots[i].values,
-				roots[i].value_count, (uint32_t)i);
+			error = graph_take_values(
+				&s->graph, roots[i].values, roots[i].value_count, (uint32_t)i);
 		else
 			error = graph_read_root(
 				&s->graph, roots[i].start, roots[i].end, (uint32_t)i);
@@ -387,8 +391,8 @@ struct error *search_run(struct search *search, const struct search_memory *memo
 {
 	struct search *s = search;
 	size_t count = space_count(&s->space);
-	s->heuristics = (struct heuristics){memory, s->options.heuristics, s->options.maps,
-		s->options.map_count};
+	s->heuristics = (struct heuristics){
+		memory, s->options.heuristics, s->options.maps, s->options.map_count};
 	graph_init(&s->graph, &s->space, memory, s->options.alignment);
 	s->states = calloc(count + 1, 1);
 	s->groups = malloc((count + 1) * sizeof(*s->groups));

@@ -55,8 +55,8 @@ struct search_root {
 };
 
 struct search_options {
-	unsigned alignment;  /* of words that are looked at: 1, 2, 4 or 8 */
-	unsigned heuristics; /* enum search_heuristic */
+	unsigned alignment;            /* of words that are looked at: 1, 2, 4 or 8 */
+	unsigned heuristics;           /* enum search_heuristic */
 	const struct search_map *maps; /* ascending; for SEARCH_MULTIPLEINHERITANCE */
 	size_t map_count;
 };
@@ -80,6 +80,8 @@ struct search_group {
 #define SEARCH_NO_GROUP UINT32_MAX
 /* Further ways are not told apart: of such blocks it is only known that they are held. */
 #define SEARCH_GROUPS_MAX (1u << 16)
+/* With so many records no further ones are made for groups. */
+#define SEARCH_RECORDS_FINE (1u << 18)
 
 /* Blocks of one site and kind, and group if they are held. */
 struct search_record {

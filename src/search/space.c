@@ -62,9 +62,8 @@ static bool cover(struct space *space, uint64_t address, uint64_t end)
 static bool size_add(struct space *space, uint64_t size)
 {
 	bool huge = size >= UINT32_MAX;
-	uint64_t *place = huge ? space_sizes_insert(
-					 &space->huge, (uint32_t)space->sizes.len, NULL)
-			       : NULL;
+	uint64_t *place =
+		huge ? space_sizes_insert(&space->huge, (uint32_t)space->sizes.len, NULL) : NULL;
 	if (huge && !place)
 		return false;
 	if (huge)

@@ -29,10 +29,10 @@
 #define SPACE_ADDRESS_BITS 47
 
 struct space_region {
-	uint64_t before_end; /* where the last block before this region ends */
-	uint32_t first;      /* number of the first block that begins here, or later */
-	uint32_t count;      /* of blocks that begin here */
-	uint32_t key;        /* address >> SPACE_REGION_BITS */
+	uint64_t before_end;         /* where the last block before this region ends */
+	uint32_t first;              /* number of the first block that begins here, or later */
+	uint32_t count;              /* of blocks that begin here */
+	uint32_t key;                /* address >> SPACE_REGION_BITS */
 	uint16_t pages[SPACE_PAGES]; /* blocks that begin here before each page */
 };
 
@@ -57,11 +57,12 @@ DEFINE_VEC(space_u32, uint32_t)
 DEFINE_MAP(space_sizes, uint32_t, uint64_t, space_hash, space_same)
 
 struct space {
-	uint32_t *top[1u << (SPACE_ADDRESS_BITS - 32)]; /* by address >> 32: numbers of regions + 1 */
-	struct space_regions regions; /* ascending */
-	struct space_larges larges;   /* ascending */
-	struct space_u16 offsets;     /* of each block in its region */
-	struct space_u32 sizes;       /* UINT32_MAX: in `huge` */
+	uint32_t *
+		top[1u << (SPACE_ADDRESS_BITS - 32)]; /* by address >> 32: numbers of regions + 1 */
+	struct space_regions regions;                 /* ascending */
+	struct space_larges larges;                   /* ascending */
+	struct space_u16 offsets;                     /* of each block in its region */
+	struct space_u32 sizes;                       /* UINT32_MAX: in `huge` */
 	struct space_sizes huge;
 	uint64_t low, high; /* all blocks lie in [low, high) */
 };
