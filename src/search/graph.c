@@ -119,6 +119,8 @@ static bool look_up(struct reading *r)
 {
 	const struct space *space = r->graph->space;
 	for (uint32_t i = 0; i < r->count; i++)
+		space_prefetch_region(space, r->values[i]);
+	for (uint32_t i = 0; i < r->count; i++)
 		space_prefetch(space, r->values[i]);
 	for (uint32_t i = 0; i < r->count; i++) {
 		uint64_t distance;

@@ -7,11 +7,33 @@
 #include "search/graph.h"
 #include "search/heuristics.h"
 
-/* A block's state: its kind, or not reached so far. */
-#define UNREACHED SEARCH_DEFINITE
+/* Bits of a node: what is known of a block. A kind of SEARCH_DEFINITE means: not reached so far. */
+#define NODE_SITE_BITS 28
+#define NODE_KIND_BITS 2
+#define NODE_GROUP_SHIFT (NODE_SITE_BITS + NODE_KIND_BITS)
 
-/* Of a lost block `group` is the number of the block that leads it, or its own. */
+static inline uint64_t node_make(uint32_t site, enum search_kind kind, uint32_t group)
+{
+	return site | (uint64_t)kind << NODE_SITE_BITS | (uint64_t)group << NODE_GROUP_SHIFT;
+}
 
+static inline uint32_t node_site(uint64_t node)
+{
+	return (uint32_t)node & ((1u << NODE_SITE_BITS) - 1);
+}
+
+static inline enum search_kind node_kind(uint64_t node)
+{
+	return node >> NODE_SITE_BITS & 3;
+}
+
+/* Of a held block its group, of a lost one the number of the block that leads it. */
+static inline uint32_t node_group(uint64_t node)
+{
+	return (uint32_t)(node >> NODE_GROUP_SHIFT);
+}
+
+DEFINE_VEC(node_vec, uint64_t)
 DEFINE_VEC(search_group_vec, struct search_group)
 DEFINE_VEC(search_record_vec, struct search_record)
 
@@ -47,11 +69,10 @@ DEFINE_MAP(record_map, struct record_key, uint32_t, record_hash, record_equal)
 struct search {
 	struct search_options options;
 	struct space space;
-	struct space_u32 sites;
+	struct node_vec nodes; /* of each block */
+	uint64_t *reached;     /* bit set of blocks: small enough to stay near the processor */
 	struct graph graph;
 	struct heuristics heuristics;
-	uint8_t *states;        /* enum search_kind */
-	uint32_t *groups;       /* of each block */
 	struct space_u32 queue; /* blocks that were reached, in that order */
 	struct search_group_vec group_list;
 	struct group_map group_map;
@@ -75,10 +96,9 @@ void search_destroy(struct search *search)
 	if (!search)
 		return;
 	space_deinit(&search->space);
-	space_u32_deinit(&search->sites);
+	node_vec_deinit(&search->nodes);
 	graph_deinit(&search->graph);
-	free(search->states);
-	free(search->groups);
+	free(search->reached);
 	space_u32_deinit(&search->queue);
 	search_group_vec_deinit(&search->group_list);
 	group_map_deinit(&search->group_map);
@@ -97,7 +117,9 @@ struct error *search_add_block(
 	case SPACE_NO_MEMORY:
 		return error_no_memory();
 	default:
-		return space_u32_push(&search->sites, site) ? NULL : error_no_memory();
+		return node_vec_push(&search->nodes, node_make(site, SEARCH_DEFINITE, 0))
+			       ? NULL
+			       : error_no_memory();
 	}
 }
 
@@ -106,6 +128,7 @@ struct link {
 	uint32_t edge;   /* as in the graph */
 	uint32_t offset; /* how far it points into its block */
 	uint32_t holder; /* SPACE_NONE: a root's */
+	uint32_t holder_group;
 	const struct graph_root *root;
 };
 
@@ -150,8 +173,8 @@ static void group_describe(
 /* The group of a block that is reached now. False: no memory. */
 static bool group_of(struct search *s, const struct link *link, uint32_t block, uint32_t *ret)
 {
-	uint32_t site = s->sites.data[block];
-	uint32_t parent = link->holder == SPACE_NONE ? SEARCH_NO_GROUP : s->groups[link->holder];
+	uint32_t site = node_site(s->nodes.data[block]);
+	uint32_t parent = link->holder == SPACE_NONE ? SEARCH_NO_GROUP : link->holder_group;
 	struct group_key key = {parent, 0, site, 0};
 	if (link->holder == SPACE_NONE) {
 		key.root = link->root->root;
@@ -198,29 +221,36 @@ static bool is_as_start(struct search *s, const struct link *link)
 		       space_size(&s->space, block), link->offset);
 }
 
+static inline bool is_reached(const struct search *s, uint32_t block)
+{
+	return s->reached[block / 64] >> block % 64 & 1;
+}
+
 /*
  * Follows a pointer. Only those to starts, if `kind` is SEARCH_REACHABLE; any, if it is
  * SEARCH_POSSIBLE. False: no memory.
  */
 static bool follow(struct search *s, const struct link *link, enum search_kind kind)
 {
-	uint32_t block = GRAPH_BLOCK(link->edge);
-	if (s->states[block] != UNREACHED)
+	uint32_t block = GRAPH_BLOCK(link->edge), group;
+	if (is_reached(s, block) || (kind == SEARCH_REACHABLE && !is_as_start(s, link)))
 		return true;
-	if (kind == SEARCH_REACHABLE && !is_as_start(s, link))
-		return true;
-	s->states[block] = (uint8_t)kind;
-	return group_of(s, link, block, &s->groups[block]) && space_u32_push(&s->queue, block);
+	s->reached[block / 64] |= 1ull << block % 64;
+	if (!group_of(s, link, block, &group))
+		return false;
+	s->nodes.data[block] = node_make(node_site(s->nodes.data[block]), kind, group);
+	return space_u32_push(&s->queue, block);
 }
 
 static bool follow_block(struct search *s, uint32_t block, enum search_kind kind)
 {
 	const uint32_t *heads = s->graph.heads.data;
+	uint32_t group = node_group(s->nodes.data[block]);
 	for (uint32_t i = heads[block]; i < heads[block + 1]; i++) {
 		uint32_t edge = s->graph.edges.data[i];
-		if (s->states[GRAPH_BLOCK(edge)] != UNREACHED)
+		if (is_reached(s, GRAPH_BLOCK(edge)))
 			continue;
-		struct link link = {edge, 0, block, NULL};
+		struct link link = {.edge = edge, .holder = block, .holder_group = group};
 		if (edge & GRAPH_INTERIOR)
 			link.offset = graph_offset(&s->graph, i);
 		if (!follow(s, &link, kind))
@@ -229,22 +259,27 @@ static bool follow_block(struct search *s, uint32_t block, enum search_kind kind
 	return true;
 }
 
-/* How many blocks ahead their edges are fetched, and half of that, what they point to. */
-#define AHEAD 16u
+/* How many blocks ahead in the queue what is needed of them is fetched, step by step. */
+#define AHEAD_HEAD 24u
+#define AHEAD_EDGES 16u
+#define AHEAD_NODES 8u
 
 static void fetch_ahead(const struct search *s, size_t at)
 {
 	const struct space_u32 *queue = &s->queue;
-	if (at + AHEAD < queue->len)
-		__builtin_prefetch(&s->graph.heads.data[queue->data[at + AHEAD]]);
-	if (at + AHEAD / 2 < queue->len)
-		__builtin_prefetch(
-			&s->graph.edges.data[s->graph.heads.data[queue->data[at + AHEAD / 2]]]);
-	if (at + 1 < queue->len) {
-		uint32_t next = queue->data[at + 1];
-		uint32_t first = s->graph.heads.data[next], end = s->graph.heads.data[next + 1];
-		for (uint32_t i = first; i < end && i < first + 4; i++)
-			__builtin_prefetch(&s->states[GRAPH_BLOCK(s->graph.edges.data[i])]);
+	const uint32_t *heads = s->graph.heads.data, *edges = s->graph.edges.data;
+	if (at + AHEAD_HEAD < queue->len)
+		__builtin_prefetch(&heads[queue->data[at + AHEAD_HEAD]]);
+	if (at + AHEAD_EDGES < queue->len)
+		__builtin_prefetch(&edges[heads[queue->data[at + AHEAD_EDGES]]]);
+	if (at + AHEAD_NODES >= queue->len)
+		return;
+	uint32_t block = queue->data[at + AHEAD_NODES];
+	for (uint32_t i = heads[block], end = heads[block + 1]; i < end && i < heads[block] + 8;
+		i++) {
+		uint32_t target = GRAPH_BLOCK(edges[i]);
+		if (!is_reached(s, target))
+			__builtin_prefetch(&s->nodes.data[target], 1);
 	}
 }
 
@@ -255,7 +290,7 @@ static bool mark(struct search *s, enum search_kind kind)
 	size_t reached = at;
 	for (size_t i = 0; i < s->graph.roots.len; i++) {
 		const struct graph_root *root = &s->graph.roots.data[i];
-		struct link link = {root->edge, root->offset, SPACE_NONE, root};
+		struct link link = {root->edge, root->offset, SPACE_NONE, SEARCH_NO_GROUP, root};
 		if (!follow(s, &link, kind))
 			return false;
 	}
@@ -277,17 +312,19 @@ static bool lead(struct search *s, uint32_t leader)
 {
 	const uint32_t *heads = s->graph.heads.data;
 	space_u32_clear(&s->queue);
-	s->groups[leader] = leader;
+	s->nodes.data[leader] =
+		node_make(node_site(s->nodes.data[leader]), SEARCH_DEFINITE, leader);
 	if (!space_u32_push(&s->queue, leader))
 		return false;
 	while (s->queue.len) {
 		uint32_t block = s->queue.data[--s->queue.len];
 		for (uint32_t i = heads[block]; i < heads[block + 1]; i++) {
 			uint32_t held = GRAPH_BLOCK(s->graph.edges.data[i]);
-			if (s->states[held] != UNREACHED || held == leader)
+			if (is_reached(s, held) || held == leader)
 				continue;
-			s->states[held] = SEARCH_INDIRECT;
-			s->groups[held] = leader;
+			s->reached[held / 64] |= 1ull << held % 64;
+			s->nodes.data[held] =
+				node_make(node_site(s->nodes.data[held]), SEARCH_INDIRECT, leader);
 			if (!space_u32_push(&s->queue, held))
 				return false;
 		}
@@ -298,7 +335,7 @@ static bool lead(struct search *s, uint32_t leader)
 static bool lead_all(struct search *s)
 {
 	for (uint32_t i = 0; i < space_count(&s->space); i++) {
-		if (s->states[i] == UNREACHED && !lead(s, i))
+		if (!is_reached(s, i) && !lead(s, i))
 			return false;
 	}
 	return true;
@@ -307,12 +344,13 @@ static bool lead_all(struct search *s)
 /* The definite block that an indirect one counts with. */
 static uint32_t leader_of(struct search *s, uint32_t block)
 {
-	uint32_t leader = s->groups[block];
-	while (s->states[leader] == SEARCH_INDIRECT)
-		leader = s->groups[leader];
-	while (s->states[block] == SEARCH_INDIRECT) {
-		uint32_t next = s->groups[block];
-		s->groups[block] = leader;
+	uint64_t *nodes = s->nodes.data;
+	uint32_t leader = node_group(nodes[block]);
+	while (node_kind(nodes[leader]) == SEARCH_INDIRECT)
+		leader = node_group(nodes[leader]);
+	while (node_group(nodes[block]) != leader) {
+		uint32_t next = node_group(nodes[block]);
+		nodes[block] = node_make(node_site(nodes[block]), SEARCH_INDIRECT, leader);
 		block = next;
 	}
 	return leader;
@@ -320,11 +358,12 @@ static uint32_t leader_of(struct search *s, uint32_t block)
 
 static struct search_record *record_at(struct search *s, struct record_map *map, uint32_t block)
 {
-	enum search_kind kind = s->states[block];
+	uint64_t node = s->nodes.data[block];
+	enum search_kind kind = node_kind(node);
 	bool is_held = (kind == SEARCH_REACHABLE || kind == SEARCH_POSSIBLE) &&
 		       s->records.len < SEARCH_RECORDS_FINE;
 	struct record_key key = {
-		s->sites.data[block], is_held ? s->groups[block] : SEARCH_NO_GROUP, kind};
+		node_site(node), is_held ? node_group(node) : SEARCH_NO_GROUP, kind};
 	bool is_new;
 	uint32_t *at = record_map_insert(map, key, &is_new);
 	struct search_record fresh = {.site = key.site, .kind = kind, .group = key.group};
@@ -347,9 +386,10 @@ static bool count(struct search *s, struct record_map *map, uint32_t block, uint
 	}
 	record->blocks++;
 	record->bytes += size;
-	s->totals.blocks[s->states[block]]++;
-	s->totals.bytes[s->states[block]] += size;
-	if (s->states[block] != SEARCH_INDIRECT)
+	enum search_kind kind = node_kind(s->nodes.data[block]);
+	s->totals.blocks[kind]++;
+	s->totals.bytes[kind] += size;
+	if (kind != SEARCH_INDIRECT)
 		return true;
 	record = record_at(s, map, leader_of(s, block));
 	if (record) {
@@ -394,9 +434,8 @@ struct error *search_run(struct search *search, const struct search_memory *memo
 	s->heuristics = (struct heuristics){
 		memory, s->options.heuristics, s->options.maps, s->options.map_count};
 	graph_init(&s->graph, &s->space, memory, s->options.alignment);
-	s->states = calloc(count + 1, 1);
-	s->groups = malloc((count + 1) * sizeof(*s->groups));
-	if (!s->states || !s->groups)
+	s->reached = calloc(count / 64 + 1, sizeof(*s->reached));
+	if (!s->reached)
 		return error_no_memory();
 	struct error *error = count ? graph_read_blocks(&s->graph) : NULL;
 	if (!error)
@@ -414,7 +453,7 @@ struct error *search_run(struct search *search, const struct search_memory *memo
 
 enum search_kind search_kind(const struct search *search, uint32_t block)
 {
-	return search->states[block];
+	return node_kind(search->nodes.data[block]);
 }
 
 const struct search_record *search_records(const struct search *search, size_t *ret_count)

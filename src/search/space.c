@@ -154,8 +154,8 @@ uint32_t space_find(const struct space *space, uint64_t address, uint64_t *ret_o
 		return block;
 	}
 	uint32_t distance = offset - space->offsets.data[block];
-	uint32_t size = space->sizes.data[block];
-	if (distance >= size && distance)
+	/* Sizes stand far away: most pointers are to starts. */
+	if (distance && distance >= space->sizes.data[block])
 		return SPACE_NONE;
 	*ret_offset = distance;
 	return block;

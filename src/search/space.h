@@ -101,13 +101,24 @@ static inline const struct space_region *space_region(const struct space *space,
 	return number ? &space->regions.data[number - 1] : NULL;
 }
 
-/* Asks the processor for what space_find() will look at. */
-static inline void space_prefetch(const struct space *space, uint64_t address)
+/* Asks the processor for what space_find() will look at, in two steps. */
+static inline void space_prefetch_region(const struct space *space, uint64_t address)
 {
 	const struct space_region *region = space_region(space, address);
 	if (region)
-		__builtin_prefetch(space->offsets.data + region->first +
-				   region->pages[address >> SPACE_PAGE_BITS & (SPACE_PAGES - 1)]);
+		__builtin_prefetch(region);
+}
+
+static inline void space_prefetch(const struct space *space, uint64_t address)
+{
+	const struct space_region *region = space_region(space, address);
+	if (!region)
+		return;
+	uint32_t page = address >> SPACE_PAGE_BITS & (SPACE_PAGES - 1), begun = region->pages[page];
+	const uint16_t *offsets = space->offsets.data + region->first;
+	__builtin_prefetch(offsets + begun);
+	if (page + 1 < SPACE_PAGES && region->pages[page + 1] > begun + 32)
+		__builtin_prefetch(offsets + begun + 32);
 }
 
 /*
