@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analysis/merge.h"
+#include "analysis/unrecorded.h"
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/util.h"
@@ -335,8 +336,6 @@ static const struct caveat {
 		" of blocks that it had from the process that it was forked from.\n"},
 	{offsetof(struct recording, stacks_full), "event", "events",
 		" without a stack: the table of stacks was full.\n"},
-	{offsetof(struct recording, children_unrecorded), "child process", "child processes",
-		" could not be recorded.\n"},
 };
 
 /* Waiting that a person would notice. */
@@ -366,6 +365,7 @@ void summary_add_notes(
 		add_counted(text, value, caveats[i].one, caveats[i].many);
 		text_add(text, caveats[i].text);
 	}
+	unrecorded_add_sentences(model, text);
 	if (model_inherited(model)->problem)
 		text_printf(text, "%s\n", model_inherited(model)->problem);
 	if (recording->sample_bytes) {

@@ -26,6 +26,10 @@ static void rows_deinit(struct rows *rows)
 	for (size_t i = 0; i < rows->len; i++) {
 		free((char *)rows->data[i].file);
 		free((char *)rows->data[i].command);
+		struct unrecorded_groups *groups = &rows->data[i].unrecorded;
+		for (size_t k = 0; k < groups->len; k++)
+			free((char *)groups->data[k].path);
+		unrecorded_groups_deinit(groups);
 	}
 	free(rows->data);
 }
@@ -50,6 +54,23 @@ static char *command_text(const struct target *target)
 	return text_steal(&text);
 }
 
+/* With names that outlive the model. */
+static struct error *groups_keep(const struct model *model, struct unrecorded_groups *ret)
+{
+	struct error *error = unrecorded_group(model, ret);
+	size_t kept = 0;
+	while (!error && kept < ret->len) {
+		struct unrecorded_group *group = &ret->data[kept];
+		group->path = strdup(group->path);
+		if (!group->path)
+			error = error_no_memory();
+		else
+			kept++;
+	}
+	ret->len = kept;
+	return error;
+}
+
 /* Keeps what the table shows; the model goes, there may be thousands of them. */
 static struct error *rows_add(struct rows *rows, const char *path)
 {
@@ -70,11 +91,15 @@ static struct error *rows_add(struct rows *rows, const char *path)
 		.totals = *model_totals(model),
 		.lost_events = recording->lost_events,
 		.duration_ns = recording->duration_ns,
+		.children_unrecorded = recording->children_unrecorded,
 		.complete = recording->complete,
 		.file = strdup(path),
 		.command = command_text(model_target(model))};
+	error = groups_keep(model, &row.unrecorded);
 	rows->data[rows->len++] = row;
-	return row.file && row.command ? NULL : error_no_memory();
+	if (!error && !(row.file && row.command))
+		error = error_no_memory();
+	return error;
 }
 
 static void rows_read(struct rows *rows, const char *path)

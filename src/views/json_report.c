@@ -106,6 +106,44 @@ static void put_members(
 	}
 }
 
+static void put_unrecorded_processes(
+	struct json *json, const struct model *model, const struct unrecorded_group *group)
+{
+	size_t count;
+	const struct unrecorded_program *programs = model_unrecorded(model, &count);
+	json_key(json, "processes");
+	json_array_begin(json);
+	for (size_t i = 0; i < count; i++) {
+		const struct unrecorded_program *one = &programs[i];
+		if (one->reason != group->reason || strcmp(one->path, group->path) != 0 ||
+			(one->pid == model_target(model)->pid) != group->itself)
+			continue;
+		json_object_begin(json);
+		put_u64(json, "pid", one->pid);
+		put_u64(json, "start_ns", one->start_ns);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void put_unrecorded(
+	struct json *json, const struct model *model, const struct unrecorded_groups *groups)
+{
+	json_key(json, "unrecorded");
+	json_array_begin(json);
+	for (size_t i = 0; i < groups->len; i++) {
+		const struct unrecorded_group *group = &groups->data[i];
+		json_object_begin(json);
+		put_string(json, "program", group->path);
+		put_string(json, "reason", unrecorded_reason_key(group->reason));
+		put_bool(json, "itself", group->itself);
+		put_u64(json, "count", group->count);
+		put_unrecorded_processes(json, model, group);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
 static void put_recording(struct json *json, const struct page *page)
 {
 #define MEMBER(name)                                                                               \
@@ -143,6 +181,7 @@ static void put_recording(struct json *json, const struct page *page)
 	put_bool(json, "own_malloc", recording->own_malloc);
 	put_bool(json, "sandboxed", recording->sandboxed);
 	put_bool(json, "not_attached", recording->not_attached);
+	put_unrecorded(json, page->model, &page->unrecorded);
 	json_key(json, "damage");
 	json_array_begin(json);
 	size_t count;

@@ -21,7 +21,6 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define RING_WAIT_NS 200000000
@@ -87,25 +86,6 @@ static struct rt_frame *frames_of(uint32_t ring)
 uint64_t *rt_process_places(void)
 {
 	return (uint64_t *)((char *)(rt_process + 1) + FRAMES_BYTES);
-}
-
-/*
- * Two descriptors for a moment, also for a program that has taken all it may: its soft limit is
- * raised that long, as far as it goes.
- */
-static int join_with_room(enum hw_hello_reason reason)
-{
-	struct limits {
-		uint64_t soft, hard;
-	} before, raised;
-	bool known = !sys_failed(sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, NULL, &before));
-	raised = (struct limits){before.hard, before.hard};
-	bool changed = known && before.soft < before.hard &&
-		       !sys_failed(sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, &raised, NULL));
-	int memory = rt_session_join(reason);
-	if (changed)
-		sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, &before, NULL);
-	return memory;
 }
 
 static struct hw_shm *map_rings(int memory)
@@ -276,7 +256,7 @@ static bool process_start(void)
 	struct hw_shm *shm = NULL;
 	if (!sys_no_calls()) {
 		uint64_t began = sys_now_ns();
-		int memory = join_with_room(started_before ? HW_HELLO_FORK : HW_HELLO_START);
+		int memory = rt_session_join(started_before ? HW_HELLO_FORK : HW_HELLO_START);
 		started_before = true;
 		if (memory >= 0)
 			shm = map_rings(memory);
