@@ -80,15 +80,12 @@ void summary_add_ending(struct text *text, const struct target *target)
 
 void summary_add_place(struct text *text, const struct shown_frame *frame)
 {
-	if (frame->function)
-		text_add(text, frame->function);
-	else
-		text_printf(text, "0x%" PRIx64, frame->address);
+	shown_frame_add_code(text, frame);
 	if (frame->file) {
 		const char *slash = strrchr(frame->file, '/');
 		text_printf(
 			text, " (%s:%" PRIu32 ")", slash ? slash + 1 : frame->file, frame->line);
-	} else if (frame->module) {
+	} else if (frame->module && frame->function) {
 		text_printf(text, " (%s)", frame->module);
 	}
 }

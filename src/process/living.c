@@ -74,7 +74,11 @@ static struct error *read_exe(struct living *living)
 			(int)living->pid);
 	if (n < 0)
 		return error_errno(ERROR_INPUT, errno,
-			"process %d belongs to somebody else, run this as that user or as root; %s",
+			geteuid() == 0
+				? "process %d can't be looked at, not even by this root "
+				  "(without CAP_SYS_PTRACE, or of another user namespace); %s"
+				: "process %d belongs to somebody else, run this as that user or "
+				  "as root; %s",
 			(int)living->pid, path);
 	exe[n] = '\0';
 	living->exe = strdup(exe);

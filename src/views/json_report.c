@@ -35,6 +35,14 @@ static void put_string(struct json *json, const char *key, const char *value)
 		json_null(json);
 }
 
+/* A string, "0x…"; null if it is not known. */
+static void put_hexadecimal(struct json *json, const char *key, uint64_t value, bool known)
+{
+	char text[2 + 16 + 1];
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	put_string(json, key, known ? text : NULL);
+}
+
 /* An array of the lines of a text. */
 static void put_lines(struct json *json, const char *key, const struct text *text)
 {
@@ -274,9 +282,8 @@ static void put_frame(struct json *json, const struct shown_frame *frame)
 		json_null(json);
 	put_string(json, "module", frame->module_path);
 	put_bool(json, "inlined", frame->inlined);
-	char address[2 + 16 + 1];
-	snprintf(address, sizeof(address), "0x%" PRIx64, frame->address);
-	put_string(json, "address", frame->address ? address : NULL);
+	put_hexadecimal(json, "address", frame->address, frame->address);
+	put_hexadecimal(json, "offset", frame->offset, frame->module);
 	json_object_end(json);
 }
 

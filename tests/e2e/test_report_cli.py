@@ -97,6 +97,61 @@ def helps(folder):
     hw.need(version.status == 0 and version.text.startswith("heapwise "), str(version))
 
 
+def code(report):
+    """(module, offset) of each frame of all stacks."""
+    return [[(Path(frame["module"] or "").name, frame["offset"]) for frame in site["stack"]] for site in report["sites"]]
+
+
+@TESTS.test
+def offsets(folder):
+    """Frames without names are offsets in their files, as addr2line takes them: two runs compare equal"""
+    built = hw.TARGETS / "peak_twice-O2"
+    stripped = folder / "stripped"
+    for tool in ("strip", "addr2line"):
+        hw.need_program(tool)
+    hw.need(hw.run(["strip", "-o", stripped, built]).status == 0, "strip failed")
+    reports = []
+    for name in ("a.hpw", "b.hpw"):
+        hw.record([stripped], folder / name)
+        reports.append(hw.report(folder / name, "--view", "sites"))
+    named = hw.report(recording(folder, "named.hpw"), "--view", "sites")
+    hw.need(code(reports[0]) and code(reports[0]) == code(reports[1]), f"{code(reports[0])}, {code(reports[1])}")
+    sought = [frame["offset"] for site in reports[0]["sites"] for frame in site["stack"]
+              if frame["module"] == str(stripped)]
+    hw.need(sought and not any(f["function"] for s in reports[0]["sites"] for f in s["stack"]
+                               if f["module"] == str(stripped)), "there are names: the test shows nothing")
+    found = hw.run(["addr2line", "-i", "-s", "-e", built, *sought]).text.splitlines()
+    lines = {f"{Path(f['file']).name}:{f['line']}" for s in named["sites"] for f in s["stack"] if f["file"]}
+    ours = {line.split()[0] for line in found if not line.startswith("?")}
+    hw.need(ours and ours <= lines, f"addr2line says {sorted(ours)}, with names it is {sorted(lines)}")
+    text = heapwise("report", folder / "a.hpw").text
+    hw.need(f"\n      stripped+{sought[0]}\n" in text, f"no stripped+{sought[0]} in {text}")
+
+
+def modules_of(folder, program, cwd=None):
+    hw.record([program], folder / "x.hpw", options=("-q", "-f"), cwd=cwd)
+    report = hw.report(folder / "x.hpw", "--view", "sites")
+    return {frame["module"] for site in report["sites"] for frame in site["stack"] if frame["function"] == "main"}
+
+
+@TESTS.test
+def started_by_link(folder):
+    """A program that was started by a link goes by the link's name, and its symbols are found"""
+    target = hw.TARGETS / "peak_twice-O2"
+    (folder / "server").symlink_to(target)
+    hw.need(modules_of(folder, folder / "server") == {str(folder / "server")}, "by the link's path")
+    found = modules_of(folder, "./server", cwd=folder)
+    hw.need({os.path.normpath(path) for path in found} == {str(folder / "server")}, f"relative: {found}")
+    script = folder / "script"
+    script.write_text(f"#!{target}\n")
+    script.chmod(0o700)
+    hw.need(modules_of(folder, script) == {str(target)}, "a script's interpreter goes by its own name")
+    same = folder / "elsewhere"
+    same.mkdir()
+    (same / target.name).symlink_to(target)
+    hw.need(modules_of(folder, same / target.name) == {str(target)}, "by the file's path if the names are the same")
+
+
 @TESTS.test
 def newest_recording(folder):
     """Without FILE the newest recording of the folder is taken, and said"""
