@@ -72,8 +72,8 @@ static void add_group(struct text *text, const struct unrecorded_group *group)
 		text_add_count(text, group->count);
 		text_add(text, " × ");
 	}
-	text_printf(text, "%s (%s)", *group->path ? group->path : "a program without a name",
-		unrecorded_reason_text(group->reason));
+	text_add_shown(text, *group->path ? group->path : "a program without a name", SIZE_MAX);
+	text_printf(text, " (%s)", unrecorded_reason_text(group->reason));
 }
 
 void unrecorded_add_groups(

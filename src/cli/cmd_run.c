@@ -167,8 +167,9 @@ static void add_unrecorded(struct text *text, const struct collector_end *end)
 			text_add_count(text, one->count);
 			text_add(text, " × ");
 		}
-		text_printf(text, "%s (%s)", *one->program ? one->program : "?",
-			unrecorded_reason_text(hpw_unrecorded_reason(one->reason)));
+		text_add_shown(text, *one->program ? one->program : "?", SIZE_MAX);
+		text_printf(
+			text, " (%s)", unrecorded_reason_text(hpw_unrecorded_reason(one->reason)));
 		left -= one->count;
 	}
 	if (left && left < end->unrecorded) {

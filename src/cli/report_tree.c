@@ -39,12 +39,6 @@ static inline void model_cleanup(struct model **model)
 	model_destroy(*model);
 }
 
-static inline void closedir_cleanup(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 static char *command_text(const struct target *target)
 {
 	struct text text;
@@ -109,23 +103,30 @@ static void rows_read(struct rows *rows, const char *path)
 		rows->code = message_error(error);
 }
 
+static int is_recording_name(const struct dirent *entry)
+{
+	return !fnmatch("*.hpw", entry->d_name, FNM_PERIOD);
+}
+
+/* By name, so that what is said of the broken ones has an order. */
 static void rows_read_folder(struct rows *rows, const char *folder)
 {
-	_cleanup_(closedir_cleanup) DIR *dir = opendir(folder);
-	if (!dir)
+	struct dirent **entries = NULL;
+	int count = scandir(folder, &entries, is_recording_name, alphasort);
+	if (count < 0)
 		rows->code = message_error(
 			error_errno(ERROR_INPUT, errno, "cannot list the folder %s", folder));
-	for (struct dirent *entry; dir && (entry = readdir(dir));) {
-		if (fnmatch("*.hpw", entry->d_name, FNM_PERIOD))
-			continue;
+	for (int i = 0; i < count; i++) {
 		_cleanup_free_ char *path = NULL;
-		if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0) {
+		if (asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0) {
 			path = NULL;
 			rows->code = message_error(error_no_memory());
-			return;
+		} else {
+			rows_read(rows, path);
 		}
-		rows_read(rows, path);
+		free(entries[i]);
 	}
+	free(entries);
 }
 
 int report_tree(char *const *paths, size_t count, bool json)

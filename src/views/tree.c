@@ -177,9 +177,9 @@ static void add_row(struct text *out, struct text *cell, const struct tree_row *
 	add_ending(cell, row);
 	add_cell(out, cell, FIGURE_WIDTH, true);
 	const char *slash = strrchr(row->file, '/');
-	size_t length = strlen(row->command);
-	text_printf(out, "%s: %.*s%s", slash ? slash + 1 : row->file, COMMAND_SHOWN, row->command,
-		length > COMMAND_SHOWN ? "…" : "");
+	text_add_shown(out, slash ? slash + 1 : row->file, SIZE_MAX);
+	text_add(out, ": ");
+	text_add_shown(out, row->command, COMMAND_SHOWN);
 	if (row->lost_events)
 		text_add(out, " (events LOST)");
 	text_add_char(out, '\n');

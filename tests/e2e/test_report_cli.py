@@ -4,6 +4,7 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -176,6 +177,57 @@ def bad_files(folder):
         ended = heapwise("report", folder / name)
         hw.need(ended.status == 3, f"{name}: expected status 3: {ended}")
         hw.need(ended.text == "" and len(ended.errors.splitlines()) == 1, f"{name}: {ended}")
+
+
+MANY = 300
+
+
+def little(memory):
+    """For the command: little time of the processor, few descriptors, little memory. (A sanitizer maps terabytes.)"""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
+        if hw.SANITIZERS == "none":
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    return limit
+
+
+@TESTS.test
+def folder_of_many(folder):
+    """A folder of 300 recordings is shown in little time and memory; what is broken in it is named, and stops nothing"""
+    first = recording(folder, "r0.hpw")
+    for number in range(1, MANY):
+        (folder / f"r{number}.hpw").hardlink_to(first)
+    data = first.read_bytes()
+    (folder / "broken0.hpw").write_bytes(b"")
+    (folder / "broken1.hpw").write_bytes(data[:100])
+    (folder / "broken2.hpw").write_bytes(b"text\n")
+    (folder / "broken3.hpw").mkdir()
+    (folder / "broken4.hpw").symlink_to("nowhere")
+    os.mkfifo(folder / "broken5.hpw")
+    (folder / "s.hpw").write_bytes(data[: len(data) // 2])
+    (folder / "none.txt").write_bytes(data)
+    ended = heapwise("report", "--json", folder, preexec_fn=little(128 << 20))
+    hw.need(ended.status == 3, str(ended))
+    named = [line.split(": ")[1] for line in ended.errors.splitlines()]
+    hw.need(named == [str(folder / f"broken{n}.hpw") for n in range(6)], f"{ended.errors}")
+    rows = json.loads(ended.text)["recordings"]
+    hw.need(len(rows) == MANY + 1, f"{len(rows)} are shown")
+    hw.need(sum(row["complete"] for row in rows) == MANY, "the cut one is said to be complete")
+    one = hw.report(first)["totals"]["allocations"]
+    hw.need(sum(row["allocations"] for row in rows if row["complete"]) == MANY * one, "they do not add up")
+
+
+@TESTS.test
+def table_of_strange_arguments(folder):
+    """Arguments with control characters and long ones keep to their line of the table"""
+    program = hw.TARGETS / "peak_twice-O2"
+    hw.record([program, "a\nb\x1b[31m", "ä" * 200], folder / "a.hpw")
+    recording(folder, "b.hpw")
+    ended = heapwise("report", folder)
+    lines = [line for line in ended.text.splitlines() if "a.hpw: " in line]
+    hw.need(ended.status == 0 and len(lines) == 1, f"{ended} {ended.text}")
+    hw.need("\x1b" not in ended.text and "\ufffd" not in ended.text and lines[0].endswith("…"), lines[0])
 
 
 @TESTS.test
