@@ -3,25 +3,38 @@
 
 bool moving_begin(struct moving *moving, struct live *live, uint32_t thread, uint64_t address)
 {
-	struct moving_block *m = moving_push_uninit(moving);
-	if (!m)
+	struct moving_thread *t = moving_insert(moving, thread, NULL);
+	if (!t || t->count == MOVING_DEPTH)
 		return false;
-	*m = (struct moving_block){.block.address = address, .thread = thread};
+	struct moving_block *m = &t->blocks[t->count++];
+	*m = (struct moving_block){.block.address = address};
 	m->known = live_take(live, address, &m->block);
 	return true;
 }
 
 bool moving_end(struct moving *moving, uint32_t thread, uint64_t address, struct moving_block *ret)
 {
-	for (size_t i = moving->len; i-- > 0;) {
-		const struct moving_block *m = &moving->data[i];
-		if (m->thread != thread || (address && m->block.address != address))
+	struct moving_thread *t = moving_find(moving, thread);
+	for (uint32_t i = t ? t->count : 0; i-- > 0;) {
+		if (address && t->blocks[i].block.address != address)
 			continue;
-		*ret = *m;
-		moving->len--;
-		for (; i < moving->len; i++)
-			moving->data[i] = moving->data[i + 1];
+		*ret = t->blocks[i];
+		t->count--;
+		for (; i < t->count; i++)
+			t->blocks[i] = t->blocks[i + 1];
+		if (!t->count)
+			moving_remove(moving, thread);
 		return true;
 	}
 	return false;
+}
+
+bool moving_any(const struct moving *moving, uint32_t *ret_thread)
+{
+	uint32_t at = 0;
+	const uint32_t *thread;
+	if (!moving_next(moving, &at, &thread))
+		return false;
+	*ret_thread = *thread;
+	return true;
 }

@@ -182,7 +182,8 @@ static inline void free_block(struct recorder *r, uint32_t thread, const struct 
 static void on_moving(void *context, uint32_t thread, uint64_t address)
 {
 	struct recorder *r = context;
-	r->blocks_dropped += !moving_begin(&r->moving, &r->live, thread, address);
+	/* Else its end will have to do. */
+	moving_begin(&r->moving, &r->live, thread, address);
 }
 
 /* What became of the thread's latest realloc is that nothing did; or nobody will know: then it did,
@@ -610,8 +611,8 @@ void recorder_finish(
 	 * is no part of this process. */
 	r->in_flight = merge_in_flight(&r->merge);
 	merge_pass(&r->merge, true);
-	while (r->moving.len)
-		moving_return(r, r->moving.data[0].thread, clock_pair_now().tsc);
+	for (uint32_t thread; moving_any(&r->moving, &thread);)
+		moving_return(r, thread, clock_pair_now().tsc);
 	flush(r);
 	keep_error(r, keep_finish(&r->keep, &r->writer));
 	tally_settle(&r->tally);

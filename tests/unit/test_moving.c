@@ -52,6 +52,21 @@ CASE(latest,
 	CHECK_U64(moved.block.address, 0x1000);
 	CHECK(moving_end(&moving, 6, 0x2000, &moved));
 	CHECK_U64(moving.len, 0);
+	uint32_t thread;
+	CHECK(!moving_any(&moving, &thread));
+	teardown();
+}
+
+CASE(deep, "more of one thread's than there is room for stay in the books")
+{
+	setup();
+	uint32_t thread = 0;
+	struct live_block found;
+	for (unsigned i = 0; i < MOVING_DEPTH; i++)
+		CHECK(moving_begin(&moving, &live, 5, 0x1000));
+	CHECK(!moving_begin(&moving, &live, 5, 0x2000));
+	CHECK(live_find(&live, 0x2000, &found));
+	CHECK(moving_any(&moving, &thread) && thread == 5);
 	teardown();
 }
 
