@@ -383,9 +383,10 @@ void footer_rings(const struct hw_shm *shm, struct footer_summary *summary)
 	uint64_t elsewhere = __atomic_load_n(&shm->longest_wait_ns, __ATOMIC_RELAXED);
 	if (elsewhere > summary->longest_wait_ns)
 		summary->longest_wait_ns = elsewhere;
+	for (unsigned why = 0; why < HW_LOST_REASONS; why++)
+		summary->lost += __atomic_load_n(&shm->lost[why], __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < HW_RINGS; i++) {
 		summary->wait_ns += rings[i].wait_ns;
-		summary->lost += rings[i].lost;
 		if (rings[i].longest_wait_ns > summary->longest_wait_ns)
 			summary->longest_wait_ns = rings[i].longest_wait_ns;
 	}
