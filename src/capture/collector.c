@@ -234,7 +234,7 @@ static void turn_away(struct collector *c, struct session_caller *caller)
 	session_answer(caller, -1);
 	if (!roll_turn_away(&c->roll, caller->pid))
 		return;
-	struct subject *parent = find(c, caller->hello.ppid);
+	struct subject *parent = find(c, caller->ppid);
 	if (!parent || !parent->recorder)
 		parent = find(c, c->start->root);
 	if (parent)
@@ -271,16 +271,16 @@ static void record(struct collector *c, struct subject *s, struct session_caller
 					      : subject_file_create(s, c->start->file_name);
 	struct mode mode = next_mode(c);
 	const struct hw_hello *hello = &caller->hello;
-	const char *parent =
-		hello->forked_at ? lineage_find(&c->lineage, hello->forked_from, hello->forked_at)
-				 : NULL;
+	const char *parent = hello->forked_at ? lineage_find(&c->lineage, hello->forked_from,
+							caller->ppid, hello->forked_at)
+					      : NULL;
 	struct error *error =
 		file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", s->file)
 			 : subject_record(s, caller, &mode, c->tsc_hz, parent, file);
 	if (error)
 		roll_complain(&c->roll, error);
 	if (s->recorder)
-		lineage_add(&c->lineage, hello->pid, s->recorder->began.tsc,
+		lineage_add(&c->lineage, hello->pid, caller->pid, s->recorder->began.tsc,
 			subject_base_name(s->file));
 	else
 		turn_away(c, caller);

@@ -152,6 +152,19 @@ void session_mapping(const char *path, char ret[static HW_SESSION_BYTES])
 	snprintf(ret, HW_SESSION_BYTES, "heapwise-rings.%.*s", end ? (int)(end - start) : 0, start);
 }
 
+/* The fourth field of /proc/PID/stat (proc(5): ppid), as this side sees it; 0: none to be seen. */
+static pid_t parent_of(pid_t pid)
+{
+	char path[64], text[512];
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = 0;
+	const char *name_end = strrchr(text, ')');
+	int parent;
+	return name_end && sscanf(name_end, ") %*c %d", &parent) == 1 ? (pid_t)parent : 0;
+}
+
 bool session_take(int taken, struct session_caller *ret)
 {
 	_cleanup_close_ int connection = taken;
@@ -167,7 +180,8 @@ bool session_take(int taken, struct session_caller *ret)
 	if (recv(connection, &hello, sizeof(hello), MSG_DONTWAIT) != (ssize_t)sizeof(hello) ||
 		hello.magic != HW_HELLO_MAGIC || hello.version != HW_SHM_VERSION)
 		return false;
-	*ret = (struct session_caller){connection, peer.pid, NULL, hello};
+	pid_t parent = hello.pid == peer.pid ? hello.ppid : parent_of(peer.pid);
+	*ret = (struct session_caller){connection, peer.pid, parent, NULL, hello};
 	connection = -1;
 	return true;
 }
