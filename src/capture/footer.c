@@ -112,6 +112,10 @@ bool footer_target(struct buf *ret, const struct recorder_start *start)
 	uint64_t since = clock_pair_now().ns - start->began.ns;
 	put_number(ret, HPW_TARGET_PID, (uint64_t)start->target_pid);
 	put_number(ret, HPW_TARGET_PPID, (uint64_t)start->ppid);
+	if (start->pid != start->target_pid) {
+		put_number(ret, HPW_TARGET_OUTER_PID, (uint64_t)start->pid);
+		put_number(ret, HPW_TARGET_OUTER_PPID, (uint64_t)start->outer_ppid);
+	}
 	put_arguments(ret, start->pid);
 	put_link(ret, HPW_TARGET_EXE, start->pid, "exe");
 	put_link(ret, HPW_TARGET_CWD, start->pid, "cwd");

@@ -28,7 +28,7 @@ struct clock_pair {
 struct clock_pair clock_pair_now(void);
 
 struct recorder_start {
-	pid_t pid;               /* as this side sees it */
+	pid_t pid, outer_ppid;   /* as this side sees it and its parent */
 	pid_t target_pid, ppid;  /* as the target sees them */
 	const char *memory_name; /* as it is shown in the target's memory map; NULL: any */
 	bool forked;             /* it began as a copy of another process, with that one's blocks */
