@@ -385,6 +385,12 @@ void summary_add_notes(
 			"The executable defines malloc itself. Calls of that one are not seen: "
 			"nothing loaded later can stand in front of it. Link the program with a "
 			"shared malloc library instead, or with libc's.\n");
+	if (recording->sandboxed)
+		text_add(text,
+			"The program forbade itself system calls or the processor's clock "
+			"(seccomp, "
+			"prctl). Recording goes on without them; children that it forks after "
+			"that are not recorded until they execute a program.\n");
 	if (recording->not_attached)
 		text_add(text,
 			"The recorder could not map its memory (some 350 MiB of address space, "

@@ -272,7 +272,7 @@ static void turn_away(struct collector *c, struct session_caller *caller, enum h
 	subject_program(caller->pid, one.path, sizeof(one.path));
 	session_answer(caller, -1);
 	bool again = !roll_turn_away(&c->roll, caller->pid);
-	note_unrecorded(c, &one, caller->pid, caller->hello.ppid, again);
+	note_unrecorded(c, &one, caller->pid, caller->ppid, again);
 }
 
 static bool is_wanted_by_name(const struct collector *c, const char *command)
@@ -309,7 +309,7 @@ static void on_notice(struct collector *c, const struct session_caller *caller)
 	if (!(itself && caller->pid == c->start->root) &&
 		!is_wanted_by_name(c, subject_base_name(one.path)))
 		one.reason = HW_UNRECORDED_UNWANTED;
-	note_unrecorded(c, &one, caller->pid, n->ppid,
+	note_unrecorded(c, &one, caller->pid, caller->ppid,
 		itself && roll_has_turned_away(&c->roll, caller->pid));
 }
 
@@ -332,16 +332,16 @@ static void record(struct collector *c, struct subject *s, struct session_caller
 					      : subject_file_create(s, c->start->file_name);
 	struct mode mode = next_mode(c);
 	const struct hw_hello *hello = &caller->hello;
-	const char *parent =
-		hello->forked_at ? lineage_find(&c->lineage, hello->forked_from, hello->forked_at)
-				 : NULL;
+	const char *parent = hello->forked_at ? lineage_find(&c->lineage, hello->forked_from,
+							caller->ppid, hello->forked_at)
+					      : NULL;
 	struct error *error =
 		file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", s->file)
 			 : subject_record(s, caller, &mode, c->tsc_hz, parent, file);
 	if (error)
 		roll_complain(&c->roll, error);
 	if (s->recorder)
-		lineage_add(&c->lineage, hello->pid, s->recorder->began.tsc,
+		lineage_add(&c->lineage, hello->pid, caller->pid, s->recorder->began.tsc,
 			subject_base_name(s->file));
 	else
 		turn_away(c, caller, HW_UNRECORDED_FAILED);

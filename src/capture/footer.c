@@ -112,6 +112,10 @@ bool footer_target(struct buf *ret, const struct recorder_start *start)
 	uint64_t since = clock_pair_now().ns - start->began.ns;
 	put_number(ret, HPW_TARGET_PID, (uint64_t)start->target_pid);
 	put_number(ret, HPW_TARGET_PPID, (uint64_t)start->ppid);
+	if (start->pid != start->target_pid) {
+		put_number(ret, HPW_TARGET_OUTER_PID, (uint64_t)start->pid);
+		put_number(ret, HPW_TARGET_OUTER_PPID, (uint64_t)start->outer_ppid);
+	}
 	put_arguments(ret, start->pid);
 	put_link(ret, HPW_TARGET_EXE, start->pid, "exe");
 	put_link(ret, HPW_TARGET_CWD, start->pid, "cwd");
@@ -383,9 +387,10 @@ void footer_rings(const struct hw_shm *shm, struct footer_summary *summary)
 	uint64_t elsewhere = __atomic_load_n(&shm->longest_wait_ns, __ATOMIC_RELAXED);
 	if (elsewhere > summary->longest_wait_ns)
 		summary->longest_wait_ns = elsewhere;
+	for (unsigned why = 0; why < HW_LOST_REASONS; why++)
+		summary->lost += __atomic_load_n(&shm->lost[why], __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < HW_RINGS; i++) {
 		summary->wait_ns += rings[i].wait_ns;
-		summary->lost += rings[i].lost;
 		if (rings[i].longest_wait_ns > summary->longest_wait_ns)
 			summary->longest_wait_ns = rings[i].longest_wait_ns;
 	}

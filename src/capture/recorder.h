@@ -12,6 +12,7 @@
 #include "capture/live.h"
 #include "capture/merge.h"
 #include "capture/mode.h"
+#include "capture/moving.h"
 #include "capture/tally.h"
 #include "capture/unrecorded.h"
 #include "capture/writer.h"
@@ -27,7 +28,7 @@ struct clock_pair {
 struct clock_pair clock_pair_now(void);
 
 struct recorder_start {
-	pid_t pid;               /* as this side sees it */
+	pid_t pid, outer_ppid;   /* as this side sees it and its parent */
 	pid_t target_pid, ppid;  /* as the target sees them */
 	const char *memory_name; /* as it is shown in the target's memory map; NULL: any */
 	bool forked;             /* it began as a copy of another process, with that one's blocks */
@@ -49,6 +50,7 @@ struct recorder {
 	int memory; /* the memfd, to hand to the target; -1 once that is done */
 	struct merge merge;
 	struct live live;
+	struct moving moving;
 	struct tally tally;
 	struct encoder encoder;
 	struct writer writer;
@@ -66,9 +68,10 @@ struct recorder {
 	uint32_t stacks_end;               /* one more than the largest number in the file */
 	uint64_t stacks_bad;               /* numbers that made no sense */
 	uint64_t blocks_dropped; /* no memory for them: the books are not exact any more */
-	uint64_t frees_added;    /* of blocks whose address was given out again */
-	struct error *error;     /* the first that happened; recording goes on without the file */
-	bool outlived;           /* the process may go on for a moment after the end */
+	uint32_t in_flight; /* at the end: events that were begun, and will not be told any more */
+	uint64_t frees_added; /* of blocks whose address was given out again */
+	struct error *error;  /* the first that happened; recording goes on without the file */
+	bool outlived;        /* the process may go on for a moment after the end */
 	bool tids_differ; /* the target is in another PID namespace: thread ids say nothing here */
 };
 

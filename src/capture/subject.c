@@ -162,6 +162,7 @@ struct error *subject_record(struct subject *subject, struct session_caller *cal
 	session_mapping(caller->session ? caller->session : "", memory_name);
 	const struct recorder_start start = {.memory_name = memory_name,
 		.pid = caller->pid,
+		.outer_ppid = caller->ppid,
 		.target_pid = caller->hello.pid,
 		.ppid = caller->hello.ppid,
 		.forked = caller->hello.reason == HW_HELLO_FORK,

@@ -98,6 +98,10 @@ enum hpw_target_key {
 	HPW_TARGET_FORKED = 12, /* 1: it began as a copy of its parent, with the parent's blocks */
 	HPW_TARGET_FORKED_AT = 14,   /* number of the fork's mark in the parent's recording */
 	HPW_TARGET_PARENT_FILE = 15, /* that recording's name, without a folder */
+	/* As the collector sees the process and its parent: only where that differs from
+	 * HPW_TARGET_PID, which is what the process itself sees (pid_namespaces(7)). */
+	HPW_TARGET_OUTER_PID = 16,
+	HPW_TARGET_OUTER_PPID = 17, /* 0: not to be seen from there either */
 };
 
 /* Keys of the SUMMARY chunk: key, value, both varints. */

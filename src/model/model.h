@@ -50,7 +50,8 @@ struct target {
 	const char *exe; /* path; this and the next two are "" if unknown */
 	const char *cwd;
 	const char *host;
-	uint32_t pid, ppid;      /* 0: unknown */
+	uint32_t pid, ppid;             /* as the process itself sees them; 0: unknown */
+	uint32_t outer_pid, outer_ppid; /* as its recorder does: others in a PID namespace */
 	bool forked;             /* it began as a copy of its parent, with the parent's blocks */
 	uint64_t forked_at;      /* number of that fork in the parent's recording; 0: unknown */
 	const char *parent_file; /* base name of that recording; "" if unknown */

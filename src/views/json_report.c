@@ -93,6 +93,8 @@ static void put_target(struct json *json, const struct target *target)
 	put_string(json, "host", target->host);
 	put_u64(json, "pid", target->pid);
 	put_u64(json, "ppid", target->ppid);
+	put_u64(json, "outer_pid", target->outer_pid);
+	put_u64(json, "outer_ppid", target->outer_ppid);
 	put_u64(json, "wall_start_ns", target->wall_start_ns);
 	put_exit(json, target);
 	json_object_end(json);

@@ -16,7 +16,6 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <linux/futex.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -24,11 +23,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define RING_WAIT_NS 200000000
 /* In struct pthread, from the thread pointer on: glibc keeps the kernel's thread id there
  * since 2.10 (nptl/descr.h). Checked before it is believed. */
 #define LIBC_TID_OFFSET 720
-#define RINGS_FULL_NS 100000000
 
 /* For who asks the file whether it belongs to a command: the same text there. */
 static __attribute__((used, section(".heapwise.version"))) const char version[] = HW_VERSION;
@@ -281,12 +278,11 @@ void rt_process_leave(void)
 	}
 }
 
-static void note_wait(struct hw_shm *shm, uint64_t began_ns)
+void rt_process_note_wait(struct hw_shm *shm, uint64_t waited_ns)
 {
-	uint64_t waited = sys_now_ns() - began_ns;
 	uint64_t longest = __atomic_load_n(&shm->longest_wait_ns, __ATOMIC_RELAXED);
-	while (waited > longest && !__atomic_compare_exchange_n(&shm->longest_wait_ns, &longest,
-					   waited, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	while (waited_ns > longest && !__atomic_compare_exchange_n(&shm->longest_wait_ns, &longest,
+					      waited_ns, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 }
 
@@ -316,7 +312,7 @@ static bool process_start(void)
 		if (memory >= 0)
 			shm = map_rings(memory);
 		if (shm)
-			note_wait(shm, began);
+			rt_process_note_wait(shm, sys_now_ns() - began);
 	}
 	if (shm)
 		process_fill(p, shm);
@@ -344,37 +340,31 @@ static struct rt_thread *ring_take(struct rt_process *p, uint32_t tid)
 		t->unwinder = &p->unwinder;
 		rt_ring_attach(t, p->shm, i, tid);
 		/* Few events: order them all, and wait for nothing. */
-		t->stamped = t->impatient = rt_mode == RT_MODE_SAMPLE;
+		t->stamped = rt_mode == RT_MODE_SAMPLE;
+		t->impatient = t->stamped ? HW_LOST_SAMPLED : HW_LOST_STALLED;
 		return t;
 	}
 	return NULL;
 }
 
-/*
- * All rings are taken, perhaps by threads that have ended: asks the collector to look, and waits
- * for its answer, a moment at most. While more than HW_RING_SHARED threads live the answer is no,
- * and is remembered for RINGS_FULL_NS.
- */
-static struct rt_thread *ring_take_patiently(struct rt_process *p)
+static bool rings_are_full(const struct rt_process *p)
 {
-	uint32_t tid = rt_thread_id();
-	struct rt_thread *t = ring_take(p, tid);
-	uint64_t progress = __atomic_load_n(&p->shm->progress, __ATOMIC_RELAXED);
-	if (t || sys_no_calls() || rt_mode == RT_MODE_SAMPLE ||
-		__atomic_load_n(&p->shm->stalled_at, __ATOMIC_RELAXED) == progress + 1)
-		return t;
-	uint64_t began = sys_now_ns(), now = began;
-	if (now < __atomic_load_n(&p->rings_full_until, __ATOMIC_RELAXED))
-		return NULL;
-	for (; !t && now - began < RING_WAIT_NS; now = sys_now_ns()) {
-		__atomic_store_n(&p->shm->ring_wanted, 1, __ATOMIC_SEQ_CST);
-		struct sys_timespec step = {0, RING_WAIT_NS / 4};
-		sys_call4(__NR_futex, &p->shm->ring_wanted, FUTEX_WAIT, 1, &step);
-		t = ring_take(p, tid);
+	return __atomic_load_n(&p->rings_full, __ATOMIC_RELAXED) ==
+	       __atomic_load_n(&p->shm->rings_freed, __ATOMIC_ACQUIRE) + 1;
+}
+
+/*
+ * NULL: all rings are taken, perhaps by threads that have ended: the collector is asked to look.
+ * Nobody waits for its answer: there is the shared ring, and a thread's next event asks again.
+ */
+static struct rt_thread *ring_find(struct rt_process *p)
+{
+	uint32_t freed = __atomic_load_n(&p->shm->rings_freed, __ATOMIC_ACQUIRE);
+	struct rt_thread *t = ring_take(p, rt_thread_id());
+	if (!t) {
+		__atomic_store_n(&p->rings_full, freed + 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&p->shm->ring_wanted, 1, __ATOMIC_RELAXED);
 	}
-	note_wait(p->shm, began);
-	if (!t)
-		__atomic_store_n(&p->rings_full_until, now + RINGS_FULL_NS, __ATOMIC_RELAXED);
 	return t;
 }
 
@@ -384,18 +374,20 @@ struct rt_thread *rt_thread_start(void)
 	uint32_t state = p ? __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) : RT_NONE;
 	if (state == RT_PASSIVE)
 		return NULL;
+	if (state == RT_RECORDING && rings_are_full(p))
+		return &p->shared;
 	bool quiet = sys_no_calls();
 	uint64_t signals = quiet ? 0 : sys_signals_block();
 	struct rt_thread *t = NULL;
 	if (state == RT_RECORDING || process_start()) {
-		t = ring_take_patiently(rt_process);
+		t = ring_find(rt_process);
 		if (t)
 			rt_here.thread = t;
-		else
-			t = &rt_process->shared;
-		if (quiet)
+		if (t && quiet)
 			rt_walk_trust(&t->walk, (uint64_t)__builtin_frame_address(0),
 				sys_thread_pointer());
+		if (!t)
+			t = &rt_process->shared;
 	}
 	if (!quiet)
 		sys_signals_restore(signals);
