@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analysis/merge.h"
+#include "analysis/unrecorded.h"
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/util.h"
@@ -79,15 +80,12 @@ void summary_add_ending(struct text *text, const struct target *target)
 
 void summary_add_place(struct text *text, const struct shown_frame *frame)
 {
-	if (frame->function)
-		text_add(text, frame->function);
-	else
-		text_printf(text, "0x%" PRIx64, frame->address);
+	shown_frame_add_code(text, frame);
 	if (frame->file) {
 		const char *slash = strrchr(frame->file, '/');
 		text_printf(
 			text, " (%s:%" PRIu32 ")", slash ? slash + 1 : frame->file, frame->line);
-	} else if (frame->module) {
+	} else if (frame->module && frame->function) {
 		text_printf(text, " (%s)", frame->module);
 	}
 }
@@ -366,8 +364,6 @@ static const struct caveat {
 		" of blocks that it had from the process that it was forked from.\n"},
 	{offsetof(struct recording, stacks_full), "event", "events",
 		" without a stack: the table of stacks was full.\n"},
-	{offsetof(struct recording, children_unrecorded), "child process", "child processes",
-		" could not be recorded.\n"},
 };
 
 /* Waiting that a person would notice. */
@@ -398,6 +394,7 @@ void summary_add_notes(
 		add_counted(text, value, caveats[i].one, caveats[i].many);
 		text_add(text, caveats[i].text);
 	}
+	unrecorded_add_sentences(model, text);
 	if (model_inherited(model)->problem)
 		text_printf(text, "%s\n", model_inherited(model)->problem);
 	if (recording->sample_bytes) {
@@ -420,6 +417,12 @@ void summary_add_notes(
 			"The executable defines malloc itself. Calls of that one are not seen: "
 			"nothing loaded later can stand in front of it. Link the program with a "
 			"shared malloc library instead, or with libc's.\n");
+	if (recording->sandboxed)
+		text_add(text,
+			"The program forbade itself system calls or the processor's clock "
+			"(seccomp, "
+			"prctl). Recording goes on without them; children that it forks after "
+			"that are not recorded until they execute a program.\n");
 	if (recording->not_attached)
 		text_add(text,
 			"The recorder could not map its memory (some 350 MiB of address space, "

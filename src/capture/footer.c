@@ -112,6 +112,10 @@ bool footer_target(struct buf *ret, const struct recorder_start *start)
 	uint64_t since = clock_pair_now().ns - start->began.ns;
 	put_number(ret, HPW_TARGET_PID, (uint64_t)start->target_pid);
 	put_number(ret, HPW_TARGET_PPID, (uint64_t)start->ppid);
+	if (start->pid != start->target_pid) {
+		put_number(ret, HPW_TARGET_OUTER_PID, (uint64_t)start->pid);
+		put_number(ret, HPW_TARGET_OUTER_PPID, (uint64_t)start->outer_ppid);
+	}
 	put_arguments(ret, start->pid);
 	put_link(ret, HPW_TARGET_EXE, start->pid, "exe");
 	put_link(ret, HPW_TARGET_CWD, start->pid, "cwd");
@@ -311,7 +315,7 @@ static bool put_summary(struct buf *ret, const struct tally *t, const struct foo
 		{HPW_SUM_EXIT_KIND, s->end.kind}, {HPW_SUM_EXIT_VALUE, s->end.value},
 		{HPW_SUM_LONGEST_WAIT_NS, s->longest_wait_ns}, {HPW_SUM_WAIT_NS, s->wait_ns},
 		{HPW_SUM_MISMATCHED, t->mismatched}, {HPW_SUM_STACKS_FULL, s->stacks_full},
-		{HPW_SUM_CHILDREN, s->end.children}, {HPW_SUM_NOTES, s->notes},
+		{HPW_SUM_CHILDREN, s->unrecorded}, {HPW_SUM_NOTES, s->notes},
 		{HPW_SUM_KEPT_FIRST, s->kept.first_step}, {HPW_SUM_KEPT_STEPS, s->kept.steps},
 		{HPW_SUM_KEPT_FROM_TSC, s->kept.from_tsc},
 		{HPW_SUM_KEPT_UNTIL_TSC, s->kept.until_tsc},
@@ -369,6 +373,22 @@ bool footer_code_names(struct buf *ret, const struct code_names *names)
 		columns_add(&c, 1, row->name_len);
 		buf_bytes(&c.column[2], row->name, row->name_len);
 		before = row->address;
+	}
+	return columns_finish(&c, ret);
+}
+
+bool footer_unrecorded(struct buf *ret, struct unrecorded_list *list)
+{
+	struct columns c;
+	columns_init(&c, 5);
+	for (; list->written < list->rows.len; list->written++) {
+		const struct unrecorded *row = &list->rows.data[list->written];
+		size_t length = strlen(row->path);
+		columns_add(&c, 0, row->stamp);
+		columns_add(&c, 1, (uint32_t)row->pid);
+		columns_add(&c, 2, row->reason);
+		columns_add(&c, 3, length);
+		buf_bytes(&c.column[4], row->path, length);
 	}
 	return columns_finish(&c, ret);
 }

@@ -19,6 +19,7 @@ struct footer_summary {
 	uint64_t events, stacks_full, end_tsc, duration_ns;
 	uint64_t longest_wait_ns, wait_ns;
 	uint64_t lost[HPW_LOST_REASONS];
+	uint64_t unrecorded;   /* programs it started, all of them */
 	uint32_t notes;        /* enum hpw_note */
 	struct keep_span kept; /* of the events */
 };
@@ -46,6 +47,9 @@ bool footer_table(struct buf *ret, enum hpw_chunk_type type, struct tally *tally
 bool footer_live(struct buf *ret, const struct live_block *blocks, size_t count);
 
 bool footer_code_names(struct buf *ret, const struct code_names *names);
+
+/* The rows that have not been written yet, and are now. */
+bool footer_unrecorded(struct buf *ret, struct unrecorded_list *list);
 
 /* All of them together. */
 uint64_t footer_lost(const struct footer_summary *summary);

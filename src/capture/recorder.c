@@ -313,11 +313,20 @@ static void flush_events(struct recorder *r, struct clock_pair now)
 	buf_clear(&r->payload);
 }
 
+static void write_unrecorded(struct recorder *r)
+{
+	if (r->unrecorded.written == r->unrecorded.rows.len)
+		return;
+	bool ok = footer_unrecorded(&r->payload, &r->unrecorded);
+	write_chunk(r, HPW_UNRECORDED, ok, true);
+}
+
 /* Everything that happened since the last flush, with what it refers to first. */
 static void flush(struct recorder *r)
 {
 	struct clock_pair now = clock_pair_now();
 	r->flushed_ns = now.ns;
+	write_unrecorded(r);
 	if (!r->encoder.steps)
 		return;
 	while (footer_modules(&r->payload, r->shm, &r->modules_written))
@@ -437,6 +446,7 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	r->modules_written = 1; /* module 0 is "unknown" */
 	r->stacks_end = 1;      /* node 0 is the root */
 	code_names_init(&r->code_names);
+	unrecorded_init(&r->unrecorded);
 	live_init(&r->live);
 	moving_init(&r->moving);
 	tally_init(&r->tally);
@@ -475,6 +485,7 @@ void recorder_destroy(struct recorder *recorder)
 		munmap(recorder->stacks_known, STACKS_KNOWN_BYTES);
 	free(recorder->stacks);
 	code_names_deinit(&recorder->code_names);
+	unrecorded_deinit(&recorder->unrecorded);
 	error_destroy(recorder->error);
 	free(recorder);
 }
@@ -532,7 +543,6 @@ static void fill_totals(
 		.duration_ns = s->duration_ns,
 		.file_bytes = r->writer.offset,
 		.threads = t->thread_count,
-		.children = s->end.children,
 		.memory_bytes = (uint64_t)usage.ru_maxrss * 1024,
 		.connected = 1,
 		.notes = s->notes,
@@ -590,7 +600,7 @@ bool recorder_is_leaving(const struct recorder *recorder, struct recorder_end *r
 	uint32_t status = __atomic_load_n(&shm->leaving_status, __ATOMIC_RELAXED);
 	bool known = status <= 255;
 	*ret = (struct recorder_end){
-		known ? HPW_EXIT_STATUS : HPW_EXIT_UNKNOWN, known ? status : 0, 0};
+		known ? HPW_EXIT_STATUS : HPW_EXIT_UNKNOWN, known ? status : 0};
 	return true;
 }
 
@@ -624,6 +634,8 @@ void recorder_finish(
 			[HPW_LOST_NO_MEMORY] = r->blocks_dropped},
 		.stacks_full = r->shm->stacks_full + r->stacks_bad,
 		.notes = notes_of(r->shm),
+		.unrecorded =
+			r->unrecorded.count + __atomic_load_n(&r->shm->untold, __ATOMIC_RELAXED),
 		.kept = r->keep.span,
 		.end_tsc = now.tsc,
 		.duration_ns = now.ns - r->began.ns};

@@ -150,6 +150,8 @@ struct hw_shm {
 	int32_t awaited; /* the process of this id, as it sees itself, says when it leaves and waits
 			    for the answer a moment; 0: none. Set before the target has the memory
 			  */
+	/* Target: notices (struct hw_notice) that did not get through. */
+	_Alignas(64) uint32_t untold;
 };
 static_assert(sizeof(struct hw_shm) <= 4096, "one page");
 
@@ -277,5 +279,27 @@ struct hw_welcome {
 	char session[HW_SESSION_BYTES]; /* what HEAPWISE_SESSION is for the process's children */
 };
 static_assert(sizeof(struct hw_welcome) == 120, "on a socket");
+
+/*
+ * In place of a hello, without an answer: a program that will say none has been started, or is
+ * about to be. Who forks and execs sends it before the exec, as there is nothing after; if the exec
+ * fails it takes that back by another one, with HW_UNRECORDED_NOT.
+ */
+#define HW_NOTICE_MAGIC 0x65656e6bu
+#define HW_NOTICE_PATH 480 /* bytes, with the NUL */
+
+struct hw_notice {
+	uint32_t magic;
+	uint32_t version;
+	int32_t by;      /* the sender, as it sees itself */
+	int32_t ppid;    /* its parent */
+	int32_t pid;     /* who becomes that program: the sender, or a child that it has started */
+	uint32_t reason; /* enum hw_unrecorded */
+	uint64_t tsc;
+	/* Of the program as it was asked for, or where it was found; "..." and its last part if it
+	 * is longer. */
+	char path[HW_NOTICE_PATH];
+};
+static_assert(sizeof(struct hw_notice) == 512, "on a socket");
 
 #endif

@@ -20,7 +20,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* In struct pthread, from the thread pointer on: glibc keeps the kernel's thread id there
@@ -37,6 +37,10 @@ __thread struct rt_here rt_here __attribute__((tls_model("initial-exec"))) = {.t
 struct rt_process *rt_process;
 
 struct rt_origin rt_origin;
+
+/* What the main program is called if not by its file's name; "": by that. */
+#define PROGRAM_NAME_BYTES 1024
+static char program_name[PROGRAM_NAME_BYTES];
 
 static bool started_before; /* in this process or in one that it was forked from */
 static bool libc_keeps_tid;
@@ -86,25 +90,6 @@ uint64_t *rt_process_places(void)
 	return (uint64_t *)((char *)(rt_process + 1) + FRAMES_BYTES);
 }
 
-/*
- * Two descriptors for a moment, also for a program that has taken all it may: its soft limit is
- * raised that long, as far as it goes.
- */
-static int join_with_room(enum hw_hello_reason reason)
-{
-	struct limits {
-		uint64_t soft, hard;
-	} before, raised;
-	bool known = !sys_failed(sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, NULL, &before));
-	raised = (struct limits){before.hard, before.hard};
-	bool changed = known && before.soft < before.hard &&
-		       !sys_failed(sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, &raised, NULL));
-	int memory = rt_session_join(reason);
-	if (changed)
-		sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, &before, NULL);
-	return memory;
-}
-
 static struct hw_shm *map_rings(int memory)
 {
 	long at = sys_call6(__NR_mmap, 0, (long)HW_SHM_BYTES, PROT_READ | PROT_WRITE,
@@ -123,6 +108,53 @@ static struct hw_shm *map_rings(int memory)
 		return shm;
 	sys_call(__NR_munmap, at, HW_SHM_BYTES, 0);
 	return NULL;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* Whether a path leads to the file that this process executes, and is not the kernel's name for an
+ * open one. (A script's does not: its interpreter is executed.) */
+static bool is_program(const char *path)
+{
+	struct stat named, executed;
+	return strncmp(path, "/proc/", 6) && strncmp(path, "/dev/", 5) &&
+	       !sys_failed(sys_call(__NR_stat, path, &named, 0)) &&
+	       !sys_failed(sys_call(__NR_stat, "/proc/self/exe", &executed, 0)) &&
+	       named.st_ino == executed.st_ino && named.st_dev == executed.st_dev;
+}
+
+/*
+ * A program that was started by a link of another name than its file's goes by the link's
+ * (redis-server, which is redis-check-rdb). Asked when the image starts: later the path may lead
+ * elsewhere.
+ */
+static void name_program(void)
+{
+	const char *given = (const char *)getauxval(AT_EXECFN);
+	char file[PROGRAM_NAME_BYTES];
+	if (!given || !is_program(given))
+		return;
+	long n = sys_call(__NR_readlink, "/proc/self/exe", file, sizeof(file) - 1);
+	file[sys_failed(n) ? 0 : n] = 0;
+	if (sys_failed(n) || !strcmp(last_part(file), last_part(given)))
+		return;
+	size_t bytes = strlen(given) + 1, folder = 0;
+	if (*given != '/') {
+		long got = sys_call(__NR_getcwd, file, sizeof(file), 0);
+		if (sys_failed(got) || *file != '/')
+			return;
+		folder = got > 2 ? (size_t)got : 1; /* "/" ends with one */
+	}
+	if (folder + bytes > sizeof(program_name))
+		return;
+	memcpy(program_name, file, folder);
+	if (folder)
+		program_name[folder - 1] = '/';
+	memcpy(program_name + folder, given, bytes);
 }
 
 /* The range of all parts of the main program. */
@@ -150,14 +182,15 @@ static bool find_object(uint64_t address, struct rt_found *ret)
 	struct dl_find_object found;
 	if (_dl_find_object((void *)address, &found))
 		return false;
+	bool is_main = !*found.dlfo_link_map->l_name;
 	*ret = (struct rt_found){.start = (uint64_t)found.dlfo_map_start,
 		.end = (uint64_t)found.dlfo_map_end,
 		.bias = found.dlfo_link_map->l_addr,
-		.path = found.dlfo_link_map->l_name,
+		.path = is_main ? program_name : found.dlfo_link_map->l_name,
 		.eh_frame_hdr = found.dlfo_eh_frame,
 		.identity = found.dlfo_link_map};
 	uint64_t table = (uint64_t)found.dlfo_eh_frame;
-	if (rt_unlikely(table && table - ret->start >= ret->end - ret->start && !*ret->path))
+	if (rt_unlikely(table && table - ret->start >= ret->end - ret->start && is_main))
 		whole_program(ret->bias, ret);
 	return true;
 }
@@ -272,7 +305,9 @@ static bool process_start(void)
 	struct hw_shm *shm = NULL;
 	if (!sys_no_calls()) {
 		uint64_t began = sys_now_ns();
-		int memory = join_with_room(started_before ? HW_HELLO_FORK : HW_HELLO_START);
+		if (!started_before)
+			name_program();
+		int memory = rt_session_join(started_before ? HW_HELLO_FORK : HW_HELLO_START);
 		started_before = true;
 		if (memory >= 0)
 			shm = map_rings(memory);
