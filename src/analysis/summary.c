@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analysis/merge.h"
+#include "analysis/unrecorded.h"
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/util.h"
@@ -79,15 +80,12 @@ void summary_add_ending(struct text *text, const struct target *target)
 
 void summary_add_place(struct text *text, const struct shown_frame *frame)
 {
-	if (frame->function)
-		text_add(text, frame->function);
-	else
-		text_printf(text, "0x%" PRIx64, frame->address);
+	shown_frame_add_code(text, frame);
 	if (frame->file) {
 		const char *slash = strrchr(frame->file, '/');
 		text_printf(
 			text, " (%s:%" PRIu32 ")", slash ? slash + 1 : frame->file, frame->line);
-	} else if (frame->module) {
+	} else if (frame->module && frame->function) {
 		text_printf(text, " (%s)", frame->module);
 	}
 }
@@ -335,8 +333,6 @@ static const struct caveat {
 		" of blocks that it had from the process that it was forked from.\n"},
 	{offsetof(struct recording, stacks_full), "event", "events",
 		" without a stack: the table of stacks was full.\n"},
-	{offsetof(struct recording, children_unrecorded), "child process", "child processes",
-		" could not be recorded.\n"},
 };
 
 /* Waiting that a person would notice. */
@@ -366,6 +362,7 @@ void summary_add_notes(
 		add_counted(text, value, caveats[i].one, caveats[i].many);
 		text_add(text, caveats[i].text);
 	}
+	unrecorded_add_sentences(model, text);
 	if (model_inherited(model)->problem)
 		text_printf(text, "%s\n", model_inherited(model)->problem);
 	if (recording->sample_bytes) {

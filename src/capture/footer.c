@@ -307,7 +307,7 @@ static bool put_summary(struct buf *ret, const struct tally *t, const struct foo
 		{HPW_SUM_EXIT_KIND, s->end.kind}, {HPW_SUM_EXIT_VALUE, s->end.value},
 		{HPW_SUM_LONGEST_WAIT_NS, s->longest_wait_ns}, {HPW_SUM_WAIT_NS, s->wait_ns},
 		{HPW_SUM_MISMATCHED, t->mismatched}, {HPW_SUM_STACKS_FULL, s->stacks_full},
-		{HPW_SUM_CHILDREN, s->end.children}, {HPW_SUM_NOTES, s->notes},
+		{HPW_SUM_CHILDREN, s->unrecorded}, {HPW_SUM_NOTES, s->notes},
 		{HPW_SUM_KEPT_FIRST, s->kept.first_step}, {HPW_SUM_KEPT_STEPS, s->kept.steps},
 		{HPW_SUM_KEPT_FROM_TSC, s->kept.from_tsc},
 		{HPW_SUM_KEPT_UNTIL_TSC, s->kept.until_tsc},
@@ -365,15 +365,32 @@ bool footer_code_names(struct buf *ret, const struct code_names *names)
 	return columns_finish(&c, ret);
 }
 
+bool footer_unrecorded(struct buf *ret, struct unrecorded_list *list)
+{
+	struct columns c;
+	columns_init(&c, 5);
+	for (; list->written < list->rows.len; list->written++) {
+		const struct unrecorded *row = &list->rows.data[list->written];
+		size_t length = strlen(row->path);
+		columns_add(&c, 0, row->stamp);
+		columns_add(&c, 1, (uint32_t)row->pid);
+		columns_add(&c, 2, row->reason);
+		columns_add(&c, 3, length);
+		buf_bytes(&c.column[4], row->path, length);
+	}
+	return columns_finish(&c, ret);
+}
+
 void footer_rings(const struct hw_shm *shm, struct footer_summary *summary)
 {
 	const struct hw_ring *rings = (const struct hw_ring *)((const char *)shm + HW_SHM_RINGS);
 	uint64_t elsewhere = __atomic_load_n(&shm->longest_wait_ns, __ATOMIC_RELAXED);
 	if (elsewhere > summary->longest_wait_ns)
 		summary->longest_wait_ns = elsewhere;
+	for (unsigned why = 0; why < HW_LOST_REASONS; why++)
+		summary->lost += __atomic_load_n(&shm->lost[why], __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < HW_RINGS; i++) {
 		summary->wait_ns += rings[i].wait_ns;
-		summary->lost += rings[i].lost;
 		if (rings[i].longest_wait_ns > summary->longest_wait_ns)
 			summary->longest_wait_ns = rings[i].longest_wait_ns;
 	}

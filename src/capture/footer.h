@@ -18,6 +18,7 @@ struct footer_summary {
 	struct recorder_end end;
 	uint64_t events, lost, stacks_full, end_tsc, duration_ns;
 	uint64_t longest_wait_ns, wait_ns;
+	uint64_t unrecorded;   /* programs it started, all of them */
 	uint32_t notes;        /* enum hpw_note */
 	struct keep_span kept; /* of the events */
 };
@@ -45,6 +46,9 @@ bool footer_table(struct buf *ret, enum hpw_chunk_type type, struct tally *tally
 bool footer_live(struct buf *ret, const struct live_block *blocks, size_t count);
 
 bool footer_code_names(struct buf *ret, const struct code_names *names);
+
+/* The rows that have not been written yet, and are now. */
+bool footer_unrecorded(struct buf *ret, struct unrecorded_list *list);
 
 /* Adds up the waits and losses of all rings. */
 void footer_rings(const struct hw_shm *shm, struct footer_summary *summary);

@@ -59,8 +59,41 @@ bool roll_turn_away(struct roll *roll, pid_t pid)
 	if (roll->turned_away[at] & bit)
 		return false;
 	roll->turned_away[at] |= bit;
-	roll->end.unrecorded++;
 	return true;
+}
+
+bool roll_has_turned_away(const struct roll *roll, pid_t pid)
+{
+	size_t at = (size_t)pid / 8;
+	return at < roll->turned_away_bytes && roll->turned_away[at] >> pid % 8 & 1;
+}
+
+void roll_unrecorded(struct roll *roll, const struct unrecorded *one)
+{
+	char program[SUBJECT_COMMAND_MAX];
+	snprintf(program, sizeof(program), "%.*s", SUBJECT_COMMAND_MAX - 1,
+		subject_base_name(one->path));
+	roll->end.unrecorded++;
+	roll->latest = NULL;
+	for (unsigned i = 0; i < COLLECTOR_UNRECORDED_MAX && !roll->latest; i++) {
+		struct collector_unrecorded *place = &roll->end.unrecorded_named[i];
+		if (!place->count) {
+			memcpy(place->program, program, sizeof(program));
+			place->reason = one->reason;
+		}
+		if (place->reason == one->reason && !strcmp(place->program, program))
+			roll->latest = place;
+	}
+	if (roll->latest)
+		roll->latest->count++;
+}
+
+void roll_take_back(struct roll *roll)
+{
+	roll->end.unrecorded--;
+	if (roll->latest)
+		roll->latest->count--;
+	roll->latest = NULL;
 }
 
 void roll_complain(struct roll *roll, struct error *error)

@@ -53,6 +53,9 @@ enum hpw_chunk_flag {
 #define HPW_SITES_MAX (1u << 22)
 /* Rows of CODE_NAMES. */
 #define HPW_CODE_NAMES_MAX (1u << 20)
+/* Rows of all UNRECORDED chunks, and bytes of each path. */
+#define HPW_UNRECORDED_MAX 1000u
+#define HPW_UNRECORDED_PATH_MAX 4096u
 
 enum hpw_chunk_type {
 	HPW_TARGET = 1,
@@ -67,6 +70,7 @@ enum hpw_chunk_type {
 	HPW_SUMMARY = 10,
 	HPW_INDEX = 11,
 	HPW_CODE_NAMES = 12,
+	HPW_UNRECORDED = 13,
 };
 
 struct hpw_trailer {
@@ -126,7 +130,7 @@ enum hpw_summary_key {
 	HPW_SUM_WAIT_NS = 22,         /* all threads together */
 	HPW_SUM_MISMATCHED = 23,      /* frees whose kind does not match the allocation's */
 	HPW_SUM_STACKS_FULL = 24,     /* events whose stack did not fit the table of stacks */
-	HPW_SUM_CHILDREN = 25,        /* processes the target started that were not recorded */
+	HPW_SUM_CHILDREN = 25,        /* programs it started or went on as, not recorded */
 	HPW_SUM_INHERITED = 26,       /* reserved */
 	HPW_SUM_NOTES = 27,           /* enum hpw_note, or'ed */
 	HPW_SUM_DROPPED_STEPS = 28,   /* steps that EVENTS have not, as the user wanted it */

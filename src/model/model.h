@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "model/kind.h"
+#include "model/unrecorded.h"
 
 /* Typed numbers, so that a stack cannot be passed where a site is due. */
 struct module_id {
@@ -84,7 +85,7 @@ struct recording {
 	uint64_t inherited_frees;  /* of blocks that the process was forked with */
 	uint64_t mismatched_frees; /* free of a new[], delete of a malloc… */
 	uint64_t stacks_full;      /* events whose stack did not fit the table of stacks */
-	uint64_t children_unrecorded; /* processes the target started */
+	uint64_t children_unrecorded; /* programs it started or went on as, named or not */
 	uint64_t longest_wait_ns;     /* of one thread for room in its ring */
 	uint64_t wait_ns;             /* of all threads together */
 	bool own_malloc;              /* the executable defines malloc: its calls were not seen */
@@ -226,6 +227,8 @@ const struct site *model_inherited_sites(const struct model *model, size_t *ret_
 
 /* Rows by thread index. */
 const struct thread *model_threads(const struct model *model, size_t *ret_count);
+/* Programs without a recording, as they came; children_unrecorded counts also what is not here. */
+const struct unrecorded_program *model_unrecorded(const struct model *model, size_t *ret_count);
 /* Ascending by size. */
 const struct size_count *model_sizes(const struct model *model, size_t *ret_count);
 

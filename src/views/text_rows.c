@@ -119,19 +119,16 @@ static void add_frame(const struct shown_frame *frame, struct text *out)
 		text_printf(out, form, stack_mark_text(frame->mark));
 		return;
 	}
-	if (frame->function)
-		text_add(out, frame->function);
-	else
-		text_printf(out, "0x%" PRIx64, frame->address);
+	shown_frame_add_code(out, frame);
 	if (frame->file) {
 		const char *slash = strrchr(frame->file, '/');
 		text_printf(out, "  %s:%" PRIu32, slash ? slash + 1 : frame->file, frame->line);
 	}
-	if (frame->module)
+	if (frame->module && (frame->function || frame->file))
 		text_printf(out, "  [%s]", frame->module);
-	else if (!frame->function)
+	else if (!frame->module && !frame->function)
 		text_add(out, "  [in no file]");
-	else if (frame->address)
+	else if (!frame->module && frame->address)
 		text_add(out, "  [made at run time]");
 	text_add(out, frame->inlined ? "  (inlined)\n" : "\n");
 }

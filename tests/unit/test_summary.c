@@ -162,7 +162,7 @@ CASE(verdict_incomplete, "damage, loss and repairs are said plainly")
 		"2 frees of blocks whose allocation was not recorded.\n"
 		"1 free of blocks that it had from the process that it was forked from.\n"
 		"3 events without a stack: the table of stacks was full.\n"
-		"1 child process could not be recorded.\n"
+		"1 child process ran unrecorded.\n"
 		"A thread of the program waited up to 250 ms for the recorder.\n");
 }
 
