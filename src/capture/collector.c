@@ -252,12 +252,15 @@ static void note_unrecorded(struct collector *c, const struct unrecorded *one, p
 	pid_t told_parent, bool again)
 {
 	struct recorder *near = recorder_near(c, process, told_parent);
-	if (!again)
+	struct unrecorded before;
+	if (again && near && unrecorded_replace(&near->unrecorded, one, &before)) {
+		roll_take_back(&c->roll, &before);
 		roll_unrecorded(&c->roll, one);
-	if (near && again)
-		unrecorded_replace(&near->unrecorded, one);
-	else if (near)
-		unrecorded_add(&near->unrecorded, one);
+	} else if (!again) {
+		roll_unrecorded(&c->roll, one);
+		if (near)
+			unrecorded_add(&near->unrecorded, one);
+	}
 }
 
 static void turn_away(struct collector *c, struct session_caller *caller, enum hw_unrecorded why)
@@ -294,8 +297,9 @@ static void on_notice(struct collector *c, const struct session_caller *caller)
 	bool itself = n->pid == n->by;
 	if (n->reason == HW_UNRECORDED_NOT) {
 		struct recorder *near = recorder_near(c, caller->pid, caller->ppid);
-		if (near && unrecorded_take_back(&near->unrecorded, n->pid))
-			roll_take_back(&c->roll);
+		struct unrecorded untrue;
+		if (near && unrecorded_take_back(&near->unrecorded, n->pid, &untrue))
+			roll_take_back(&c->roll, &untrue);
 		return;
 	}
 	if (n->reason >= HW_UNRECORDED_REASONS)

@@ -335,7 +335,7 @@ static void lane_look(struct merge *merge, struct merge_lane *lane, uint64_t now
 		lane->head = head;
 		lane_break(merge, lane);
 	}
-	merge->filled |= head - lane->tail + 2 * HW_R_WORDS_MAX >= lane->words;
+	merge->filled |= head - lane->tail + 2ull * HW_R_WORDS_MAX >= lane->words;
 	lane->head = lane->broken ? lane->tail : head;
 	if (lane->broken)
 		lane->tail = lane->head = head;
