@@ -4,25 +4,12 @@
  * same, and both agree on what is malformed. Called as `test_suppress_valgrind leak` it is the
  * program that leaks.
  */
-#include <fcntl.h>
-
 #include "analysis/suppress.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/util.h"
 #include "lib/tap.h"
-
-#define EXIT_LEAKED 9
-#define SECONDS_MAX "100"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED
-#endif
+#include "valgrind.h"
 
 void *suppress_test_leak(size_t size);
 void suppress_test_caller(void);
@@ -41,47 +28,7 @@ __attribute__((noinline)) void suppress_test_caller(void)
 		__asm__ volatile("" : : "r"(suppress_test_leak(size)));
 }
 
-static void need_valgrind(void)
-{
-#ifdef SANITIZED
-	SKIP("Valgrind runs no sanitized programs");
-#endif
-	if (system("valgrind --version >/dev/null 2>&1") != 0)
-		SKIP("no Valgrind here (./dev deps --peers installs it)");
-}
-
-/* A file with that text; the caller frees the name and unlinks it. */
-static char *file_of(const char *text)
-{
-	char *name = NULL;
-	const char *folder = getenv("TMPDIR");
-	CHECK(asprintf(&name, "%s/suppress-XXXXXX", folder ? folder : "/tmp") > 0);
-	int fd = mkstemp(name);
-	CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-	close(fd);
-	return name;
-}
-
-/* Runs Valgrind with a suppression file; its exit status, and its output in `ret`. */
-static int valgrind(const char *supp, const char *program, struct text *ret)
-{
-	_cleanup_free_ char *file = file_of(supp);
-	_cleanup_(text_deinit) struct text command;
-	text_init(&command);
-	text_printf(&command,
-		"timeout -k 5 " SECONDS_MAX " valgrind -s --leak-check=full --num-callers=4 "
-		"--error-exitcode=%d --suppressions=%s %s 2>&1",
-		EXIT_LEAKED, file, program);
-	FILE *output = popen(command.data, "r");
-	CHECK(output);
-	char bytes[4096];
-	size_t got;
-	while ((got = fread(bytes, 1, sizeof(bytes), output)) > 0)
-		text_add_n(ret, bytes, got);
-	int status = pclose(output);
-	unlink(file);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
+#define LEAK_CHECK "-s --leak-check=full --num-callers=4"
 
 static int valgrind_self(const char *supp, struct text *ret)
 {
@@ -89,7 +36,7 @@ static int valgrind_self(const char *supp, struct text *ret)
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 10);
 	CHECK(len > 0);
 	strcpy(self + len, " leak");
-	return valgrind(supp, self, ret);
+	return valgrind(supp, LEAK_CHECK, self, ret);
 }
 
 CASE(written, "an entry that is written here suppresses the leak in Valgrind, and counts alike")
@@ -107,7 +54,7 @@ CASE(written, "an entry that is written here suppresses the leak in Valgrind, an
 	text_init(&used);
 	/* An entry for another stack comes first: it must not hold. */
 	suppress_write(&entry, SUPPRESS_DEFINITE, frames + 1, 3);
-	CHECK_U64(valgrind_self(entry.data, &output), EXIT_LEAKED);
+	CHECK_U64(valgrind_self(entry.data, &output), VALGRIND_EXIT_ERRORS);
 	CHECK_CONTAINS(output.data, "2,331 bytes in 3 blocks are definitely lost");
 	suppress_write(&entry, SUPPRESS_DEFINITE, frames, 4);
 	text_clear(&output);
@@ -131,16 +78,6 @@ CASE(written, "an entry that is written here suppresses the leak in Valgrind, an
 	CHECK_STR(strstr(line, ":11 suppressed"), strstr(used.data, ":11 suppressed"));
 }
 
-CASE(built_in, "Valgrind takes the built-in suppressions")
-{
-	need_valgrind();
-	_cleanup_(text_deinit) struct text output;
-	text_init(&output);
-	int status = valgrind(suppress_built_in_text(), "/bin/true", &output);
-	CHECK(!strstr(output.data, "FATAL"));
-	CHECK_U64(status, 0);
-}
-
 /* What Valgrind says of a text, and we too. */
 static void check_verdicts(const char *const *texts, size_t count, bool well_formed)
 {
@@ -148,7 +85,7 @@ static void check_verdicts(const char *const *texts, size_t count, bool well_for
 	for (size_t i = 0; i < count; i++) {
 		_cleanup_(text_deinit) struct text output;
 		text_init(&output);
-		valgrind(texts[i], "/bin/true", &output);
+		valgrind(texts[i], "", "/bin/true", &output);
 		CHECK_CONTAINS(output.data, "==");
 		bool refused = strstr(output.data, "FATAL: in suppressions file") != NULL;
 		if (refused == well_formed)
