@@ -14,6 +14,7 @@ DEFINE_VEC(thread_vec, struct thread)
 DEFINE_VEC(size_vec, struct size_count)
 DEFINE_VEC(live_vec, struct live_block)
 DEFINE_VEC(code_name_vec, struct code_name)
+DEFINE_VEC(unrecorded_vec, struct unrecorded_program)
 
 /*
  * Stack nodes as columns: a row of a struct would be padded from 14 bytes to 16, and walks outward
@@ -47,6 +48,7 @@ struct model {
 	bool has_live;
 	struct inherited inherited;
 	struct site_vec inherited_sites;
+	struct unrecorded_vec unrecorded;
 	struct code_name_vec code_names; /* ascending by address, each once */
 };
 

@@ -55,7 +55,8 @@ static void list_columns(struct text *text, const struct buf *file, size_t at)
 static void list_chunk(struct text *text, const struct buf *file, size_t at)
 {
 	static const char *const names[] = {"?", "TARGET", "MODULES", "STACKS", "SITES", "EVENTS",
-		"THREADS", "SITE_STATS", "SIZES", "LIVE", "SUMMARY", "INDEX", "CODE_NAMES"};
+		"THREADS", "SITE_STATS", "SIZES", "LIVE", "SUMMARY", "INDEX", "CODE_NAMES",
+		"UNRECORDED"};
 	uint64_t type = little(file, at + 4, 2), stored = little(file, at + 8, 4);
 	builder_must(type < sizeof(names) / sizeof(names[0]));
 	text_printf(text, "\n%s\n", names[type]);

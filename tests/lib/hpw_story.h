@@ -73,6 +73,13 @@ struct story_code_name {
 	const char *name;
 };
 
+struct story_unrecorded {
+	uint64_t stamp;
+	uint32_t pid;
+	uint32_t reason; /* enum hw_unrecorded */
+	const char *path;
+};
+
 struct story {
 	const char *const *arguments; /* ends with NULL */
 	uint64_t forked_at;           /* 0: it was not forked */
@@ -88,6 +95,8 @@ struct story {
 	size_t threads_len;
 	const struct story_code_name *code_names; /* ascending */
 	size_t code_names_len;
+	const struct story_unrecorded *unrecorded;
+	size_t unrecorded_len;
 	const struct story_step *steps;
 	size_t steps_len;
 	size_t chunk_steps; /* an EVENTS chunk ends after so many story steps; 0: only one chunk */
