@@ -113,6 +113,11 @@ CASE(forked, "a recording of a process that was forked, and forks")
 	check_golden("recording-forked", &story_forked, true);
 }
 
+CASE(leaks, "a recording with a search for leaks")
+{
+	check_golden("recording-leaks", &story_leaks, true);
+}
+
 CASE(open, "a recording that was not closed")
 {
 	check_golden("recording-open", &story_full, false);
