@@ -237,7 +237,7 @@ struct leak_search {
 	bool partial; /* blocks that are not known may hold others: leaks may be missed */
 	uint64_t threads, threads_missed, root_bytes, unread_bytes, pointers;
 	uint64_t blocks[LEAK_KINDS], bytes[LEAK_KINDS];
-	const char *problem; /* a sentence, why there was none, or what it lacks; NULL */
+	const char *problem; /* why there was none, or what it lacks; NULL */
 };
 
 enum leak_place {
@@ -279,11 +279,14 @@ struct leak_group {
 struct leak_record {
 	struct site_id site;
 	enum leak_kind kind;
-	uint32_t group; /* LEAK_NO_GROUP: not held, or not known by whom */
+	uint32_t group; /* that it is of; LEAK_NO_GROUP: not held, or not known by whom */
 	uint64_t blocks, bytes;
 	uint64_t indirect_blocks, indirect_bytes; /* of definite ones: lost with them */
-	struct live_block example;                /* the largest */
+	struct live_block example; /* the largest; its thread may be LEAK_NO_THREAD */
+	uint64_t example_ns;       /* when it was allocated, or shortly before; LEAK_NO_TIME */
 };
+#define LEAK_NO_THREAD UINT32_MAX
+#define LEAK_NO_TIME UINT64_MAX
 
 struct model;
 
