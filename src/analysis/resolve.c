@@ -362,6 +362,7 @@ static struct error *add_code(struct resolver *resolver, struct stack_node node,
 		return add_frame(resolver, frame);
 	for (size_t i = 0; i < count; i++) {
 		frame.function = symbols[i].function;
+		frame.raw_name = symbols[i].raw_name;
 		frame.file = symbols[i].file;
 		frame.line = symbols[i].line;
 		frame.inlined = symbols[i].inlined;
@@ -510,6 +511,28 @@ struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, e
 	}
 	if (!resolver->all_frames)
 		hide_allocators(ret);
+	return NULL;
+}
+
+struct error *resolver_data(
+	struct resolver *resolver, struct module_id id, uint64_t address, struct shown_data *ret)
+{
+	const struct module *module = model_module(resolver->model, id);
+	*ret = (struct shown_data){.offset = address - module->bias};
+	if (module->path[0] == '\0')
+		return NULL;
+	ret->module = last_part(module->path);
+	uint32_t number;
+	struct symbol_variable variable = {.name = NULL};
+	struct error *error = symbol_module(resolver, id, &number);
+	if (!error && number != NO_MODULE)
+		error = symbols_variable(resolver->symbols, number, ret->offset, &variable);
+	if (error || !variable.name)
+		return error;
+	ret->name = variable.name;
+	ret->offset = variable.offset;
+	ret->file = variable.file;
+	ret->line = variable.line;
 	return NULL;
 }
 

@@ -17,6 +17,7 @@
 
 struct shown_frame {
 	const char *function; /* NULL: unknown */
+	const char *raw_name; /* as the linker knows the function; NULL: unknown */
 	const char *file;     /* NULL: unknown, and line 0 */
 	const char
 		*module_path; /* NULL: no module known: code made at run time, if it has a name */
@@ -57,6 +58,18 @@ static inline void resolver_cleanup(struct resolver **resolver)
  */
 struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, enum alloc_kind kind,
 	struct frame_vec *ret);
+
+/* Memory of a module: which variable is there. Strings belong to the resolver. */
+struct shown_data {
+	const char *name;   /* NULL: unknown; then the offset is the module's */
+	const char *file;   /* NULL: unknown, and line 0 */
+	const char *module; /* last part of its path; NULL: unknown */
+	uint32_t line;
+	uint64_t offset; /* of the address in the variable */
+};
+
+struct error *resolver_data(struct resolver *resolver, struct module_id module, uint64_t address,
+	struct shown_data *ret) must_check_;
 
 /*
  * Adds to `ret` a sentence for each module that was met so far and whose file is gone or has

@@ -68,6 +68,18 @@ struct error *symbols_add_module(struct symbols *symbols, const char *path, cons
 struct error *symbols_resolve(struct symbols *symbols, uint32_t module, uint64_t address,
 	const struct symbol **ret, size_t *ret_count) must_check_;
 
+/* A variable of static storage, in a function or not; thread-local ones are not told. */
+struct symbol_variable {
+	const char *name; /* demangled; NULL: unknown, and then the next are 0 */
+	uint64_t offset;  /* of the address in it */
+	const char *file; /* NULL: unknown */
+	uint32_t line;
+};
+
+/* The variable that has the address, as the ELF file has it. The only errors are of memory. */
+struct error *symbols_variable(struct symbols *symbols, uint32_t module, uint64_t address,
+	struct symbol_variable *ret) must_check_;
+
 enum symbols_state symbols_module_state(const struct symbols *symbols, uint32_t module);
 
 /* The file that names come from; NULL if none, or not opened yet. */

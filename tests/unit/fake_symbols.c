@@ -8,6 +8,7 @@
 #define CHAIN_MAX 8
 
 const struct fake_symbol *fake_symbols;
+const struct fake_variable *fake_variables;
 const struct fake_file *fake_files;
 
 struct symbols {
@@ -50,6 +51,21 @@ struct error *symbols_resolve(struct symbols *symbols, uint32_t module, uint64_t
 		symbols->chain[count++] = (struct symbol){0};
 	*ret = symbols->chain;
 	*ret_count = count;
+	return NULL;
+}
+
+struct error *symbols_variable(
+	struct symbols *symbols, uint32_t module, uint64_t address, struct symbol_variable *ret)
+{
+	*ret = (struct symbol_variable){.name = NULL};
+	for (const struct fake_variable *row = fake_variables; row && row->path; row++) {
+		if (strcmp(row->path, symbols->paths[module]) != 0 || address < row->start ||
+			address - row->start >= row->size)
+			continue;
+		*ret = (struct symbol_variable){
+			row->name, address - row->start, row->file, row->line};
+		break;
+	}
 	return NULL;
 }
 

@@ -513,6 +513,52 @@ CASE(symbols_real, "a library of the distribution has the names of what it expor
 	close_module();
 }
 
+static long own_numbers[5];
+static const int own_line = __LINE__ - 1;
+
+/* A variable of this program that is known by its name and by the line it stands on. */
+static void check_variable(
+	const char *path, const volatile void *place, size_t offset, const char *name, int line)
+{
+	open_module(path, NULL, 0);
+	uint64_t address = (uint64_t)(uintptr_t)place - (uint64_t)_r_debug.r_map->l_addr;
+	struct symbol_variable variable;
+	CHECK_OK(symbols_variable(symbols, module, address + offset, &variable));
+	CHECK_STR(variable.name, name);
+	CHECK_U64(variable.offset, offset);
+	if (line) {
+		CHECK_CONTAINS(variable.file, "test_symbols.c");
+		CHECK_U64(variable.line, (uint64_t)line);
+	} else {
+		CHECK(!variable.file);
+	}
+	close_module();
+}
+
+CASE(symbols_variables, "variables have names, those of functions too, and lines where DWARF is")
+{
+	static volatile short inner[3];
+	int inner_line = __LINE__ - 1;
+	inner[0] = (short)own_numbers[0];
+	check_variable("/proc/self/exe", own_numbers, 0, "own_numbers", own_line);
+	check_variable(
+		"/proc/self/exe", own_numbers, 5 * sizeof(long) - 1, "own_numbers", own_line);
+	check_variable("/proc/self/exe", inner, 4, "inner", inner_line);
+	make_folder();
+	char bare[PATH_MAX + 16];
+	snprintf(bare, sizeof(bare), "%s/bare", folder);
+	CHECK(run_quietly("strip --strip-debug -o '%s' /proc/%d/exe", bare, (int)getpid()));
+	check_variable(bare, inner, 2, "inner", 0);
+	CHECK(run_quietly("strip -o '%s' /proc/%d/exe", bare, (int)getpid()));
+	open_module(bare, NULL, 0);
+	struct symbol_variable variable;
+	CHECK_OK(symbols_variable(symbols, module,
+		(uint64_t)(uintptr_t)own_numbers - (uint64_t)_r_debug.r_map->l_addr, &variable));
+	CHECK(!variable.name && !variable.file);
+	CHECK_ERROR(symbols_variable(symbols, module + 1, 0, &variable), ERROR_INTERNAL, "module");
+	close_module();
+}
+
 /* The vdso as the dynamic linker sees it: the value of a symbol in it; 0: none. */
 static uint64_t vdso_value(const char *name)
 {
