@@ -237,7 +237,7 @@ bool footer_sites(struct buf *ret, const struct tally *tally, uint32_t first)
 static bool put_threads(struct buf *ret, const struct tally *tally)
 {
 	struct columns c;
-	columns_init(&c, 10);
+	columns_init(&c, 11);
 	for (uint32_t i = 0; i < tally->thread_count; i++) {
 		const struct tally_thread *t = &tally->threads[i];
 		size_t length = strnlen(t->name, sizeof(t->name));
@@ -247,6 +247,7 @@ static bool put_threads(struct buf *ret, const struct tally *tally)
 			columns_add(&c, column, row[column]);
 		buf_bytes(&c.column[8], t->name, length);
 		columns_add(&c, 9, t->ended);
+		columns_add(&c, 10, t->threads - 1);
 	}
 	return columns_finish(&c, ret);
 }
@@ -312,7 +313,7 @@ static bool put_summary(struct buf *ret, const struct tally *t, const struct foo
 		{HPW_SUM_FAILED, t->failed}, {HPW_SUM_LIVE_BLOCKS, t->live_blocks},
 		{HPW_SUM_LIVE_BYTES, t->live_bytes}, {HPW_SUM_TEMPORARY, t->temporary},
 		{HPW_SUM_PEAK_BLOCKS, t->peak_blocks}, {HPW_SUM_PEAK_BYTES, t->peak_bytes},
-		{HPW_SUM_PEAK_TSC, t->peak_stamp}, {HPW_SUM_THREADS, t->thread_count},
+		{HPW_SUM_PEAK_TSC, t->peak_stamp}, {HPW_SUM_THREADS, t->threads_seen},
 		{HPW_SUM_TSC_END, s->end_tsc}, {HPW_SUM_NS_DURATION, s->duration_ns},
 		{HPW_SUM_EXIT_KIND, s->end.kind}, {HPW_SUM_EXIT_VALUE, s->end.value},
 		{HPW_SUM_LONGEST_WAIT_NS, s->longest_wait_ns}, {HPW_SUM_WAIT_NS, s->wait_ns},

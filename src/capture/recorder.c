@@ -122,13 +122,24 @@ static void read_name(const struct recorder *r, struct tally_thread *t)
 	memcpy(t->name, name, (size_t)n < sizeof(t->name) ? (size_t)n : sizeof(t->name) - 1);
 }
 
+/* A row of several threads has the name that all of them had. */
+static void name_row(const struct recorder *r, struct tally_thread *t)
+{
+	char before[sizeof(t->name)];
+	memcpy(before, t->name, sizeof(before));
+	memset(t->name, 0, sizeof(t->name));
+	read_name(r, t);
+	if (t->threads > 1 && memcmp(before, t->name, sizeof(before)) != 0)
+		memset(t->name, 0, sizeof(t->name));
+}
+
 static uint32_t on_thread(void *context, uint32_t tid, uint64_t stamp)
 {
 	struct recorder *r = context;
 	uint32_t thread = tally_thread_new(&r->tally, tid, stamp);
 	if (thread == UINT32_MAX)
 		return MERGE_NO_THREAD;
-	read_name(r, &r->tally.threads[thread]);
+	name_row(r, &r->tally.threads[thread]);
 	encode_thread(&r->encoder, thread, 0, HPW_SP_THREAD_START, stamp);
 	after_step(r);
 	return thread;
@@ -137,7 +148,7 @@ static uint32_t on_thread(void *context, uint32_t tid, uint64_t stamp)
 static void on_thread_end(void *context, uint32_t thread, uint64_t stamp)
 {
 	struct recorder *r = context;
-	r->tally.threads[thread].ended = true;
+	tally_thread_end(&r->tally, thread);
 	encode_thread(&r->encoder, thread, r->tally.threads[thread].allocations, HPW_SP_THREAD_END,
 		stamp);
 	after_step(r);
@@ -172,6 +183,7 @@ static inline void free_block(struct recorder *r, uint32_t thread, const struct 
 				.size = block->size,
 				.stamp = stamp,
 				.temporary = e.owner == thread && e.number + 1 == allocations &&
+					     !r->tally.threads[thread].fresh &&
 					     !hw_free_is_realloc(kind),
 				.same_frame = same_frame});
 	}
@@ -424,9 +436,11 @@ static void flush(struct recorder *r)
 		flush_events(r, now);
 	}
 	/* Events know threads by number only; a recording that is cut off here has their names all
-	 * the same. */
-	if (!checkpoints_needed(r) && r->threads_written != r->tally.thread_count) {
-		r->threads_written = r->tally.thread_count;
+	 * the same, or most of them: the table is written whole each time. */
+	uint64_t seen = r->tally.threads_seen;
+	if (!checkpoints_needed(r) && seen != r->threads_written &&
+		seen >= r->threads_written + r->threads_written / 8) {
+		r->threads_written = seen;
 		bool ok = footer_table(&r->payload, HPW_THREADS, &r->tally, NULL);
 		write_chunk(r, HPW_THREADS, ok, true);
 	}
@@ -628,7 +642,7 @@ static void fill_totals(
 		.peak_bytes = t->peak_bytes,
 		.duration_ns = s->duration_ns,
 		.file_bytes = r->writer.offset,
-		.threads = t->thread_count,
+		.threads = t->threads_seen,
 		.memory_bytes = (uint64_t)usage.ru_maxrss * 1024,
 		.connected = 1,
 		.notes = s->notes,

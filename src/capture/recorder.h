@@ -62,9 +62,10 @@ struct recorder {
 	struct buf payload;   /* reused for each chunk */
 	struct clock_pair began;
 	uint64_t flushed_ns;
-	uint32_t modules_written, sites_written, threads_written;
-	uint8_t *stacks_known; /* bit set of the nodes that are in the file or in `stacks` */
-	uint32_t *stacks;      /* numbers of nodes to write next */
+	uint32_t modules_written, sites_written;
+	uint64_t threads_written; /* as many as there were then */
+	uint8_t *stacks_known;    /* bit set of the nodes that are in the file or in `stacks` */
+	uint32_t *stacks;         /* numbers of nodes to write next */
 	size_t stacks_count, stacks_capacity;
 	struct code_names code_names;
 	struct unrecorded_list unrecorded; /* who sees such programs adds them */

@@ -178,7 +178,8 @@ struct site {
 
 struct thread {
 	uint32_t tid;
-	const char *name;           /* "" if unknown */
+	uint64_t others;  /* ended threads that are in this row too: tid is the last one's */
+	const char *name; /* "" if unknown, or if not all of them had the same */
 	uint64_t first_ns, last_ns; /* of its first and last event */
 	uint64_t allocations, allocated_bytes, frees, temporary;
 	bool ended; /* before the process did */

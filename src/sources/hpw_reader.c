@@ -432,6 +432,7 @@ static struct error *put_thread(struct reader *reader, size_t i, bool replayed)
 		row.first_ns = hpw_clock_ns(clock, tally->first_stamp);
 		row.last_ns = hpw_clock_ns(clock, tally->last_stamp);
 		row.ended = row.ended || tally->ended;
+		row.others = tally->others;
 	}
 	return build_thread(reader->model, &row, name, name_len);
 }

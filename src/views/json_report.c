@@ -443,6 +443,7 @@ void json_threads(const struct page *page, struct json *json)
 		json_object_begin(json);
 		put_u64(json, "tid", row->tid);
 		put_string(json, "name", row->name);
+		put_u64(json, "threads", row->others + 1);
 		put_members(json, members, ARRAY_SIZE(members), row);
 		put_bool(json, "ended", row->ended);
 		json_object_end(json);
