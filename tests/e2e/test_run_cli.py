@@ -444,6 +444,42 @@ def own_malloc(folder):
 
 
 @TESTS.test
+def loaded_apart(folder):
+    """A library with RTLD_DEEPBIND, or in a namespace of its own, finds libc's malloc: the report says that it is not seen"""
+    for number, (target, apart) in enumerate((("stress/deepbind", True), ("stress/second_libc", True), ("dlopen_loop-O2", False))):
+        path = folder / f"{number}.hpw"
+        ended = hw.record([hw.TARGETS / target], path, cwd=hw.TARGETS / Path(target).parent)
+        hw.need(ended.status == 0, f"{target}: {ended}")
+        found = hw.report(path)
+        hw.need(found["recording"]["loaded_apart"] is apart, f"{target}: {found['recording']}")
+        hw.need(any("RTLD_DEEPBIND" in note for note in found["notes"]) is apart, f"{target}: {found['notes']}")
+
+
+@TESTS.test
+def loaded_by_callers_path(folder):
+    """A library that loads another by name finds it where its own search path leads (DT_RUNPATH), deep-bound or not"""
+    compiler = hw.need_program("gcc")
+    (folder / "inner").mkdir()
+    sources = {
+        "inner/libhw_inner.so": ("int inner(void) { return 7; }", []),
+        "libhw_outer.so": ("""#include <dlfcn.h>
+            int outer(int mode) { void *h = dlopen("libhw_inner.so", RTLD_NOW | mode);
+            int (*f)(void) = h ? (int (*)(void))dlsym(h, "inner") : 0; int r = f ? f() : 0; if (h) dlclose(h); return r; }""",
+            ["-D_GNU_SOURCE", "-Wl,--enable-new-dtags,-rpath,$ORIGIN/inner"]),
+        "main": ("#include <dlfcn.h>\nint outer(int); int main(void) { return outer(0) * 10 + outer(RTLD_DEEPBIND); }",
+                 ["-D_GNU_SOURCE", f"-L{folder}", "-lhw_outer", "-Wl,--enable-new-dtags,-rpath,$ORIGIN"]),
+    }
+    for name, (text, options) in sources.items():
+        (folder / "source.c").write_text(text)
+        kind = ["-shared", "-fPIC"] if name.endswith(".so") else []
+        ended = hw.run([compiler, "-o", folder / name, *kind, folder / "source.c", *options])
+        hw.need(ended.status == 0, str(ended))
+    for command in ([], [hw.HEAPWISE, "run", "-q", "-o", folder / "x.hpw", "--"]):
+        ended = hw.run([*command, folder / "main"])
+        hw.need(ended.status == 77, f"{command}: {ended}")
+
+
+@TESTS.test
 def little_address_space(folder):
     """A program with too little address space for the recorder runs; what was not seen is said"""
     hw.need_no_sanitizer("these take terabytes of address space")
