@@ -4,6 +4,7 @@
 and ends exactly what it would without it."""
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -441,6 +442,21 @@ def own_malloc(folder):
     hw.need(found["recording"]["own_malloc"] is True, "the recording does not know")
     text = hw.run([hw.HEAPWISE, "report", folder / "x.hpw"]).text
     hw.need("No allocation was seen" in text and "defines malloc itself" in text, text[:600])
+
+
+@TESTS.test
+def own_malloc_among_many(folder):
+    """Among many processes the one that could not be seen is named, though it has no allocations; the table marks it"""
+    script = f"{hw.TARGETS / 'own_malloc'}; for n in $(seq 20); do ls; done"
+    ended = hw.record(["/bin/sh", "-c", script], folder / "x.hpw", options=())
+    hw.need(ended.status == 0, str(ended))
+    lines = [line for line in ended.errors.splitlines() if "own_malloc" in line]
+    hw.need(len(lines) == 1 and "whose calls are NOT seen" in lines[0], ended.errors)
+    rows = json.loads(hw.run([hw.HEAPWISE, "report", folder, "--json"]).text)["recordings"]
+    unseen = [row["program"] for row in rows if row["unseen"]]
+    hw.need(len(rows) > 20 and unseen == [str(hw.TARGETS / "own_malloc")], f"{unseen}")
+    table = hw.run([hw.HEAPWISE, "report", folder]).text
+    hw.need(table.count("NOT seen") == 1, table)
 
 
 @TESTS.test
