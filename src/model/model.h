@@ -105,6 +105,7 @@ struct recording {
 	uint64_t wait_ns;             /* of all threads together */
 	bool own_malloc;              /* the executable defines malloc: its calls were not seen */
 	bool sandboxed;               /* the program forbade itself system calls or the TSC */
+	bool loaded_apart; /* libraries with RTLD_DEEPBIND, dlmopen: theirs was not seen */
 	bool not_attached; /* the recorder got no memory inside the program: nothing was seen */
 };
 

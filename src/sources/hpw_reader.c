@@ -335,6 +335,7 @@ static void put_summary(struct reader *reader)
 	recording->wait_ns = sum[HPW_SUM_WAIT_NS];
 	recording->own_malloc = sum[HPW_SUM_NOTES] & HPW_NOTE_OWN_MALLOC;
 	recording->sandboxed = sum[HPW_SUM_NOTES] & HPW_NOTE_SANDBOXED;
+	recording->loaded_apart = sum[HPW_SUM_NOTES] & HPW_NOTE_APART;
 	recording->not_attached = sum[HPW_SUM_NOTES] & HPW_NOTE_NOT_ATTACHED;
 	recording->dropped_steps = sum[HPW_SUM_DROPPED_STEPS];
 	recording->kept_steps = sum[HPW_SUM_KEPT_STEPS];

@@ -213,6 +213,7 @@ static void put_recording(struct json *json, const struct page *page)
 	put_lost(json, recording);
 	put_bool(json, "own_malloc", recording->own_malloc);
 	put_bool(json, "sandboxed", recording->sandboxed);
+	put_bool(json, "loaded_apart", recording->loaded_apart);
 	put_bool(json, "not_attached", recording->not_attached);
 	put_unrecorded(json, page->model, &page->unrecorded);
 	json_key(json, "damage");
