@@ -30,8 +30,10 @@ static void add_frame(struct text *text, const struct suppress_frame *frame)
 	const char *function = frame->function ? frame->function : frame->demangled;
 	if (!function && frame->alias_count)
 		function = frame->aliases[0];
-	text_add(text, function && *function ? "   fun:" : "   obj:");
-	if (function && *function)
+	text_add(text, frame->pattern || (function && *function) ? "   fun:" : "   obj:");
+	if (frame->pattern)
+		text_add(text, frame->pattern);
+	else if (function && *function)
 		add_pattern(text, function);
 	else if (frame->object && *frame->object)
 		add_pattern(text, frame->object);
@@ -47,8 +49,13 @@ void suppress_write(struct text *text, enum suppress_kind kind, const struct sup
 		return;
 	text_add(text, "{\n   <insert_a_suppression_name_here>\n   Memcheck:Leak\n");
 	text_printf(text, "   match-leak-kinds: %s\n", suppress_kind_name(kind));
-	for (size_t i = 0; i < count && i < SUPPRESS_WRITTEN_FRAMES_MAX; i++)
+	for (size_t i = 0; i < count && i < SUPPRESS_WRITTEN_FRAMES_MAX; i++) {
 		add_frame(text, &frames[i]);
+		/* Who calls main() is nothing that a program decides; nor does Valgrind write it.
+		 */
+		if (frames[i].function && strcmp(frames[i].function, "main") == 0)
+			break;
+	}
 	text_add(text, "}\n");
 }
 
@@ -113,6 +120,8 @@ size_t suppress_allocation_frames(
 	if (kind == KIND_POSIX_MEMALIGN)
 		ret[count++] = (struct suppress_frame){.function = "memalign", .inlined = true};
 	ret[count++] = allocation_frames[kind];
+	if (kind == KIND_REALLOC)
+		ret[count - 1].pattern = "*alloc";
 	if (kind >= KIND_NEW && kind <= KIND_NEW_ARRAY_ALIGNED_NOTHROW)
 		ret[count - 1].demangled = alloc_kind_name(kind);
 	return count;
