@@ -375,7 +375,6 @@ static struct error *add_code(struct resolver *resolver, struct stack_node node,
 	for (size_t i = 0; i < count; i++) {
 		frame.function = symbols[i].function;
 		frame.raw_name = symbols[i].raw_name;
-		frame.own_name = symbols[i].own_name;
 		frame.file = symbols[i].file;
 		frame.line = symbols[i].line;
 		frame.inlined = symbols[i].inlined;

@@ -17,9 +17,7 @@
 
 struct shown_frame {
 	const char *function; /* NULL: unknown */
-	const char *raw_name; /* as the linker knows it; NULL: unknown, or not one of a file's */
-	const char
-		*own_name; /* as debug information has it: neither mangled nor qualified; or NULL */
+	const char *raw_name; /* as of struct symbol; NULL: unknown, or not one of a file's */
 	/* After resolver_add_aliases(), else NULL and 0: the symbol table's names for the function,
 	 * none if it was inlined; the module's path without links. */
 	const char *const *aliases;

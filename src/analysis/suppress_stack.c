@@ -23,14 +23,6 @@ static const char *best_name(const struct shown_frame *shown)
 	return best ? best : shown->raw_name;
 }
 
-/* Valgrind has the names of inlined functions from debug information alone. */
-static void name_inlined(const struct shown_frame *shown, struct suppress_frame *ret)
-{
-	ret->function = shown->own_name ? shown->own_name : shown->function;
-	ret->aliases = &shown->raw_name;
-	ret->alias_count = shown->raw_name != NULL;
-}
-
 static void name_function(const struct shown_frame *shown, struct suppress_frame *ret)
 {
 	ret->function = best_name(shown);
@@ -46,8 +38,8 @@ static void name_function(const struct shown_frame *shown, struct suppress_frame
 static struct suppress_frame frame_of(const struct shown_frame *shown)
 {
 	struct suppress_frame frame = {.demangled = shown->function};
-	if (shown->inlined)
-		name_inlined(shown, &frame);
+	if (shown->inlined) /* Valgrind has their names from debug information alone */
+		frame.function = shown->raw_name;
 	else
 		name_function(shown, &frame);
 	frame.object = shown->real_path ? shown->real_path : shown->module_path;

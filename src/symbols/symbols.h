@@ -27,12 +27,12 @@ struct symbols;
 /* Strings belong to struct symbols, and equal ones may be told by their address. */
 struct symbol {
 	const char *function; /* demangled, without parameters and return type; NULL: unknown */
-	const char *raw_name; /* as the linker knows it; NULL: unknown */
-	const char
-		*own_name; /* as DWARF has it: not mangled, not qualified; NULL: not from there */
-	const char *file;  /* NULL: unknown */
-	uint32_t line;     /* from 1; 0: unknown */
-	bool inlined;      /* into the symbol that follows */
+	/* As the linker knows it; what was inlined as DWARF has it: not mangled, not qualified.
+	 * NULL: unknown. */
+	const char *raw_name;
+	const char *file; /* NULL: unknown */
+	uint32_t line;    /* from 1; 0: unknown */
+	bool inlined;     /* into the symbol that follows */
 };
 
 enum symbols_state {

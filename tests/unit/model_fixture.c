@@ -108,7 +108,7 @@ enum {
 	{                                                                                          \
 		APP, AT_CALLERS + 16 * (n),                                                        \
 		{                                                                                  \
-			"step", "_step", NULL, "/src/demo/steps.c", 100 + (n), false               \
+			"step", "_step", "/src/demo/steps.c", 100 + (n), false                     \
 		}                                                                                  \
 	}
 #define CALLERS_10(n)                                                                              \
@@ -116,22 +116,22 @@ enum {
 		CALLER(n + 6), CALLER(n + 7), CALLER(n + 8), CALLER(n + 9)
 
 static const struct fake_symbol demo_symbols[] = {
-	{APP, AT_MAIN, {"main", "main", NULL, "/src/demo/main.c", 12, false}},
-	{APP, AT_LOAD, {"load_config", "load_config", NULL, "/src/demo/config.c", 41, false}},
-	{APP, AT_LOAD_AGAIN, {"load_config", "load_config", NULL, "/src/demo/config.c", 41, false}},
-	{APP, AT_XMALLOC, {"xmalloc", "xmalloc", NULL, "/src/demo/util.c", 9, false}},
-	{APP, AT_TABLE, {"table_grow", "table_grow", NULL, "/src/demo/table.c", 77, false}},
-	{APP, AT_TEMP_NAME, {"temp_name", "temp_name", NULL, "/src/demo/name.c", 7, false}},
+	{APP, AT_MAIN, {"main", "main", "/src/demo/main.c", 12, false}},
+	{APP, AT_LOAD, {"load_config", "load_config", "/src/demo/config.c", 41, false}},
+	{APP, AT_LOAD_AGAIN, {"load_config", "load_config", "/src/demo/config.c", 41, false}},
+	{APP, AT_XMALLOC, {"xmalloc", "xmalloc", "/src/demo/util.c", 9, false}},
+	{APP, AT_TABLE, {"table_grow", "table_grow", "/src/demo/table.c", 77, false}},
+	{APP, AT_TEMP_NAME, {"temp_name", "temp_name", "/src/demo/name.c", 7, false}},
 	{APP, AT_PUSH,
-		{"std::__new_allocator<int>::allocate", "_a", NULL,
+		{"std::__new_allocator<int>::allocate", "_a",
 			"/usr/include/c++/12/bits/new_allocator.h", 137, true}},
 	{APP, AT_PUSH,
-		{"std::vector<int>::push_back", "_b", NULL, "/usr/include/c++/12/bits/stl_vector.h",
-			1287, true}},
-	{APP, AT_PUSH, {"Queue::add", "_c", NULL, "/src/demo/queue.cc", 30, false}},
-	{APP, AT_OWN_NEW, {"operator new", "_Znwm", NULL, "/src/demo/new.cc", 5, false}},
-	{APP, AT_HANDLER, {"on_signal", "on_signal", NULL, "/src/demo/signal.c", 20, false}},
-	{CXX, 0x500, {"std::string::reserve", "_d", NULL, NULL, 0, false}},
+		{"std::vector<int>::push_back", "_b", "/usr/include/c++/12/bits/stl_vector.h", 1287,
+			true}},
+	{APP, AT_PUSH, {"Queue::add", "_c", "/src/demo/queue.cc", 30, false}},
+	{APP, AT_OWN_NEW, {"operator new", "_Znwm", "/src/demo/new.cc", 5, false}},
+	{APP, AT_HANDLER, {"on_signal", "on_signal", "/src/demo/signal.c", 20, false}},
+	{CXX, 0x500, {"std::string::reserve", "_d", NULL, 0, false}},
 	CALLERS_10(0),
 	CALLERS_10(10),
 	CALLERS_10(20),
