@@ -390,12 +390,11 @@ static bool stack_fits(const struct suppressions *set, const struct suppress_ent
 		if (lines[line].pattern == SUPPRESS_ELLIPSIS) {
 			ellipsis = line++;
 			ellipsis_frame = frame;
-		} else if (frame >= frames->len) {
-			return false;
-		} else if (frame_fits(set, &frames->data[frame], lines[line])) {
+		} else if (frame < frames->len &&
+			   frame_fits(set, &frames->data[frame], lines[line])) {
 			line++;
 			frame++;
-		} else if (ellipsis != SIZE_MAX) {
+		} else if (frame < frames->len && ellipsis != SIZE_MAX) {
 			line = ellipsis + 1;
 			frame = ++ellipsis_frame;
 		} else {

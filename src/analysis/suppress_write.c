@@ -17,9 +17,11 @@ static void add_pattern(struct text *text, const char *name)
 {
 	size_t len = strlen(name), kept = min(len, (size_t)NAME_BYTES_MAX);
 	for (size_t i = 0; i < kept; i++) {
-		bool blank = (name[i] == ' ' && i + 1 == kept) || (uint8_t)name[i] < ' ' ||
-			     name[i] == 0x7f;
-		text_add_char(text, blank ? '?' : name[i]);
+		bool last_blank = name[i] == ' ' && i + 1 == kept;
+		if (last_blank || (uint8_t)name[i] < ' ' || name[i] == 0x7f)
+			text_add_char(text, '?');
+		else
+			text_add_char(text, name[i]);
 	}
 	if (kept < len)
 		text_add_char(text, '*');
