@@ -402,8 +402,8 @@ void summary_add_notes(
 		text_add_count(text, recording->sample_bytes);
 		text_add(text,
 			" bytes: figures are estimates, the true ones lie within the ranges given "
-			"in 19 of 20 recordings. Temporary allocations, failures and what would "
-			"fit on the stack are not known.\n");
+			"in 19 of 20 recordings. Temporary allocations and what would fit on the "
+			"stack are not known.\n");
 	}
 	if (recording->dropped_steps && recording->kept_steps) {
 		text_add(text, "Single events are kept from ");

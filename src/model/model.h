@@ -111,7 +111,8 @@ struct recording {
 /* Variances of the figures of the same names, when they are estimates of a sampled recording; else
  * 0. */
 struct spread {
-	double allocations, allocated_bytes, live_blocks, live_bytes, peak_blocks, peak_bytes;
+	double allocations, allocated_bytes, live_blocks, live_bytes, peak_blocks, peak_bytes,
+		failed;
 };
 
 struct totals {

@@ -236,6 +236,7 @@ static const struct ranged {
 	{METRIC_LIVE_BYTES, "live_bytes_at_end"},
 	{METRIC_PEAK_BLOCKS, NULL},
 	{METRIC_PEAK_BYTES, NULL},
+	{METRIC_FAILED, NULL},
 };
 
 /* "ranges": {"allocations": [1, 2], …} of a site, or of the totals if it is NULL; null if the

@@ -33,7 +33,7 @@ static void print_pid(pid_t pid)
 
 static void reap(pid_t pid)
 {
-	int status;
+	int status = 0;
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		fail("start");
 	if (status)
