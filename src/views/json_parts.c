@@ -201,6 +201,7 @@ void json_put_recording(
 	put_lost(json, recording);
 	json_put_bool(json, "own_malloc", recording->own_malloc);
 	json_put_bool(json, "sandboxed", recording->sandboxed);
+	json_put_bool(json, "loaded_apart", recording->loaded_apart);
 	json_put_bool(json, "not_attached", recording->not_attached);
 	if (unrecorded)
 		put_unrecorded(json, model, unrecorded);
