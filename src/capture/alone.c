@@ -81,6 +81,7 @@ struct error *alone_record(
 		.file_now = file.now,
 		.children = options->children,
 		.mode = options->mode,
+		.leak_check = options->leak_check,
 		.began = began,
 		.first = &caller,
 		.on_first = on_first};

@@ -132,6 +132,7 @@ static void closed(struct collector *c, struct closing *one)
 /* Completes the recording of the present image, if there is one; a large one meanwhile. */
 static void finish(struct collector *c, struct subject *s, enum hpw_exit_kind kind, uint32_t value)
 {
+	leak_job_cancel(steal_ptr(s->leaks));
 	if (!s->recorder)
 		return;
 	struct recorder_end end = {.kind = kind, .value = value};
@@ -175,6 +176,58 @@ static void on_leaving(struct collector *c, struct subject *s, struct recorder_e
 	recorder_release(s->recorder);
 	recorder_destroy(steal_ptr(s->recorder));
 	s->completed++;
+}
+
+/* Whether the process that says that it ends is to be searched for leaks first. */
+static bool is_to_be_searched(const struct collector *c, const struct subject *s)
+{
+	const struct leak_check *check = &c->start->leak_check;
+	if (recorder_is_at_main_end(s->recorder))
+		return check->at_main_end;
+	return check->at_exit || (check->at_main_end && !s->searched);
+}
+
+/* A process says that it ends: it is searched, or may go, or takes us along. */
+static void look_for_leaving(struct collector *c, struct subject *s)
+{
+	struct recorder_end end;
+	if (!s->recorder || s->leaks || !recorder_is_leaving(s->recorder, &end))
+		return;
+	if (is_to_be_searched(c, s)) {
+		bool main_end = recorder_is_at_main_end(s->recorder);
+		recorder_hold_on(s->recorder);
+		s->leaks = leak_job_start(s->recorder, &c->start->leak_check,
+			main_end ? HPW_LEAK_AT_MAIN_END : HPW_LEAK_AT_EXIT);
+		if (s->leaks)
+			watch(c, s->leaks->pidfd, s->leaks);
+		s->searched = true;
+	}
+	if (s->leaks)
+		return;
+	if (s->takes_along && !recorder_is_at_main_end(s->recorder))
+		on_leaving(c, s, end);
+	else
+		recorder_go_on(s->recorder);
+}
+
+/* The search is over. Whether the tag was of one. */
+static bool on_searched(struct collector *c, const void *tag)
+{
+	for (uint32_t i = 0; i < c->subject_count; i++) {
+		struct subject *s = c->subjects[i];
+		if (!s->leaks || s->leaks != tag)
+			continue;
+		struct recorder_end end;
+		leak_job_finish(steal_ptr(s->leaks), s->recorder);
+		bool leaves = s->takes_along && !recorder_is_at_main_end(s->recorder) &&
+			      recorder_is_leaving(s->recorder, &end);
+		if (leaves)
+			on_leaving(c, s, end);
+		else
+			recorder_go_on(s->recorder);
+		return true;
+	}
+	return false;
 }
 
 static void on_closed(struct collector *c)
@@ -252,12 +305,15 @@ static void note_unrecorded(struct collector *c, const struct unrecorded *one, p
 	pid_t told_parent, bool again)
 {
 	struct recorder *near = recorder_near(c, process, told_parent);
-	if (!again)
+	struct unrecorded before;
+	if (again && near && unrecorded_replace(&near->unrecorded, one, &before)) {
+		roll_take_back(&c->roll, &before);
 		roll_unrecorded(&c->roll, one);
-	if (near && again)
-		unrecorded_replace(&near->unrecorded, one);
-	else if (near)
-		unrecorded_add(&near->unrecorded, one);
+	} else if (!again) {
+		roll_unrecorded(&c->roll, one);
+		if (near)
+			unrecorded_add(&near->unrecorded, one);
+	}
 }
 
 static void turn_away(struct collector *c, struct session_caller *caller, enum hw_unrecorded why)
@@ -269,7 +325,7 @@ static void turn_away(struct collector *c, struct session_caller *caller, enum h
 	subject_program(caller->pid, one.path, sizeof(one.path));
 	session_answer(caller, -1);
 	bool again = !roll_turn_away(&c->roll, caller->pid);
-	note_unrecorded(c, &one, caller->pid, caller->hello.ppid, again);
+	note_unrecorded(c, &one, caller->pid, caller->ppid, again);
 }
 
 static bool is_wanted_by_name(const struct collector *c, const char *command)
@@ -293,9 +349,10 @@ static void on_notice(struct collector *c, const struct session_caller *caller)
 	const struct hw_notice *n = &caller->notice;
 	bool itself = n->pid == n->by;
 	if (n->reason == HW_UNRECORDED_NOT) {
-		struct recorder *near = recorder_near(c, caller->pid, n->ppid);
-		if (near && unrecorded_take_back(&near->unrecorded, n->pid))
-			roll_take_back(&c->roll);
+		struct recorder *near = recorder_near(c, caller->pid, caller->ppid);
+		struct unrecorded untrue;
+		if (near && unrecorded_take_back(&near->unrecorded, n->pid, &untrue))
+			roll_take_back(&c->roll, &untrue);
 		return;
 	}
 	if (n->reason >= HW_UNRECORDED_REASONS)
@@ -305,7 +362,7 @@ static void on_notice(struct collector *c, const struct session_caller *caller)
 	if (!(itself && caller->pid == c->start->root) &&
 		!is_wanted_by_name(c, subject_base_name(one.path)))
 		one.reason = HW_UNRECORDED_UNWANTED;
-	note_unrecorded(c, &one, caller->pid, n->ppid,
+	note_unrecorded(c, &one, caller->pid, caller->ppid,
 		itself && roll_has_turned_away(&c->roll, caller->pid));
 }
 
@@ -326,18 +383,18 @@ static void record(struct collector *c, struct subject *s, struct session_caller
 		c->tsc_hz = estimate_hz(c->start->began);
 	int file = s->is_root && !c->recorded ? root_file(c, s)
 					      : subject_file_create(s, c->start->file_name);
-	struct mode mode = next_mode(c);
+	const struct subject_wishes wishes = {next_mode(c), c->start->leak_check, c->tsc_hz};
 	const struct hw_hello *hello = &caller->hello;
-	const char *parent =
-		hello->forked_at ? lineage_find(&c->lineage, hello->forked_from, hello->forked_at)
-				 : NULL;
+	const char *parent = hello->forked_at ? lineage_find(&c->lineage, hello->forked_from,
+							caller->ppid, hello->forked_at)
+					      : NULL;
 	struct error *error =
 		file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", s->file)
-			 : subject_record(s, caller, &mode, c->tsc_hz, parent, file);
+			 : subject_record(s, caller, &wishes, parent, file);
 	if (error)
 		roll_complain(&c->roll, error);
 	if (s->recorder)
-		lineage_add(&c->lineage, hello->pid, s->recorder->began.tsc,
+		lineage_add(&c->lineage, hello->pid, caller->pid, s->recorder->began.tsc,
 			subject_base_name(s->file));
 	else
 		turn_away(c, caller, HW_UNRECORDED_FAILED);
@@ -448,7 +505,7 @@ static void nap(struct collector *c)
 			on_control(c);
 		else if (tag == &c->closings)
 			on_closed(c);
-		else if (tag != &c->start->session && !c->ends_put_off)
+		else if (tag != &c->start->session && !on_searched(c, tag) && !c->ends_put_off)
 			on_end(c, tag);
 	}
 }
@@ -482,9 +539,7 @@ static void drain(struct collector *c)
 	}
 	for (uint32_t i = 0; i < c->subject_count; i++) {
 		struct subject *s = c->subjects[i];
-		struct recorder_end end;
-		if (s->recorder && recorder_is_leaving(s->recorder, &end))
-			on_leaving(c, s, end);
+		look_for_leaving(c, s);
 		uint64_t moved = drain_one(s, now);
 		most = moved > most ? moved : most;
 	}

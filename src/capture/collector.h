@@ -67,6 +67,7 @@ struct collector_start {
 	const char *file_now;   /* what it is called until that image says hello; else the same */
 	const char *children;   /* COLLECTOR_CHILDREN_*, or a glob(7) of programs' base names */
 	struct mode mode;       /* of all recordings */
+	struct leak_check leak_check;
 	struct clock_pair began;
 	/* Without a launcher: root, which has said hello already, and who is told how that went
 	 * (an empty message: well). Else NULL. */

@@ -161,6 +161,7 @@ static int collector_main(struct launcher *l, int control)
 		.file_now = l->file.now,
 		.children = l->options->children,
 		.mode = l->options->mode,
+		.leak_check = l->options->leak_check,
 		.began = l->began};
 	return collector_run(&start);
 }

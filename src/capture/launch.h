@@ -18,6 +18,7 @@ struct launch_options {
 	const char *file;     /* pattern with %p %n %h %%; NULL: heapwise.%n.%p.hpw */
 	const char *children; /* which other processes are recorded: see collector.h */
 	struct mode mode;
+	struct leak_check leak_check;
 	bool overwrite;
 };
 

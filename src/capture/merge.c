@@ -327,6 +327,8 @@ static void lane_look(struct merge *merge, struct merge_lane *lane, uint64_t now
 		return;
 	uint64_t busy = __atomic_load_n(&lane->ring->busy, __ATOMIC_ACQUIRE);
 	uint64_t head = __atomic_load_n(&lane->ring->head, __ATOMIC_ACQUIRE);
+	if (merge->limits && (int64_t)(head - merge->limits[lane - merge->lanes]) > 0)
+		head = merge->limits[lane - merge->lanes];
 	/* After head: what a new producer has published must not pass for the old one's. */
 	uint32_t generation = __atomic_load_n(&lane->ring->generation, __ATOMIC_ACQUIRE);
 	if (generation != lane->generation)
@@ -335,7 +337,7 @@ static void lane_look(struct merge *merge, struct merge_lane *lane, uint64_t now
 		lane->head = head;
 		lane_break(merge, lane);
 	}
-	merge->filled |= head - lane->tail + 2 * HW_R_WORDS_MAX >= lane->words;
+	merge->filled |= head - lane->tail + 2ull * HW_R_WORDS_MAX >= lane->words;
 	lane->head = lane->broken ? lane->tail : head;
 	if (lane->broken)
 		lane->tail = lane->head = head;
@@ -461,6 +463,13 @@ uint64_t merge_pass(struct merge *merge, bool last)
 		lane_publish(merge, &merge->lanes[i]);
 	lane_publish(merge, &merge->lanes[HW_RING_SHARED]);
 	return merge->moved;
+}
+
+void merge_pass_until(struct merge *merge, const uint64_t heads[HW_RINGS])
+{
+	merge->limits = heads;
+	merge_pass(merge, true);
+	merge->limits = NULL;
 }
 
 uint32_t merge_in_flight(const struct merge *merge)

@@ -132,6 +132,7 @@ struct merge {
 	uint64_t events;              /* records taken; a realloc is one */
 	uint64_t dropped;             /* of these not told, because nobody knows whose they are */
 	struct merge_threads threads; /* by thread id */
+	const uint64_t *limits;       /* of each ring's head, for merge_pass_until(); else NULL */
 	uint64_t moved;               /* words taken in the current pass */
 	bool look_ahead;              /* for merge_run */
 	bool full, filled;            /* a ring was, in the pass before, and is in this one */
@@ -146,6 +147,12 @@ void merge_deinit(struct merge *merge);
  * Wakes threads that wait for room.
  */
 uint64_t merge_pass(struct merge *merge, bool last);
+
+/*
+ * Takes everything up to the given heads of all rings, which were read while the process was
+ * stopped and no ring was busy.
+ */
+void merge_pass_until(struct merge *merge, const uint64_t heads[HW_RINGS]);
 
 /* How many threads are in the middle of an event; of a process that is gone: were. */
 uint32_t merge_in_flight(const struct merge *merge);

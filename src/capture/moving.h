@@ -38,10 +38,9 @@ DEFINE_MAP(moving, uint32_t, struct moving_thread, moving_hash, moving_same)
  * done. */
 bool moving_begin(struct moving *moving, struct live *live, uint32_t thread, uint64_t address);
 
-/* The thread's latest of these, whatever its address (0) or at that address: fills *ret and takes it
- * off the list. False: there is none. */
-bool moving_end(
-	struct moving *moving, uint32_t thread, uint64_t address, struct moving_block *ret);
+/* The thread's latest of these, whatever its address (0) or at that address: fills *ret and takes
+ * it off the list. False: there is none. */
+bool moving_end(struct moving *moving, uint32_t thread, uint64_t address, struct moving_block *ret);
 
 /* Some thread that has any; false: there is none. */
 bool moving_any(const struct moving *moving, uint32_t *ret_thread);

@@ -369,8 +369,9 @@ static uint64_t on_run(void *context, uint32_t thread, struct merge_run *run)
 }
 
 /* The memory that both sides share: sparse, so that its size is a promise, not a cost. */
-static struct error *rings_create(struct recorder *r, const char *name, pid_t awaited)
+static struct error *rings_create(struct recorder *r, const struct recorder_start *start)
 {
+	const char *name = start->memory_name ? start->memory_name : "heapwise";
 	r->memory = shared_memory_create(name, HW_SHM_BYTES, r->writer.name);
 	if (r->memory < 0)
 		return error_errno(
@@ -388,7 +389,8 @@ static struct error *rings_create(struct recorder *r, const char *name, pid_t aw
 	r->shm->sample_seed = r->mode.seed;
 	r->shm->nodes = 1;
 	r->shm->modules = 1;
-	r->shm->awaited = awaited;
+	r->shm->awaited = start->awaited ? start->target_pid : 0;
+	r->shm->awaited_at_main_end = start->awaited_at_main_end;
 	return NULL;
 }
 
@@ -397,8 +399,7 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 	struct error *error = writer_open(&r->writer, start->file, start->file_name);
 	if (error)
 		return error;
-	error = rings_create(r, start->memory_name ? start->memory_name : "heapwise",
-		start->awaited ? start->target_pid : 0);
+	error = rings_create(r, start);
 	if (error)
 		return error;
 	/* Not calloc: that would touch all of it once such a piece was freed before. */
@@ -438,6 +439,7 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	r->folds = start->mode.kind == MODE_AGGREGATE;
 	r->pid = start->pid;
 	r->target_pid = start->target_pid;
+	r->forked = start->forked;
 	r->tids_differ = start->pid != start->target_pid;
 	r->memory = -1;
 	r->writer.fd = -1;
@@ -530,7 +532,7 @@ static void fill_totals(
 	getrusage(RUSAGE_SELF, &usage);
 	const struct tally *t = &r->tally;
 	*ret = (struct recorder_totals){.events = s->events,
-		.lost = s->lost,
+		.lost = footer_lost(s),
 		.repairs = t->repairs,
 		.allocations = t->allocations,
 		.allocated_bytes = t->allocated_bytes,
@@ -595,7 +597,8 @@ static void write_code_names(struct recorder *r)
 bool recorder_is_leaving(const struct recorder *recorder, struct recorder_end *ret)
 {
 	struct hw_shm *shm = recorder->shm;
-	if (__atomic_load_n(&shm->leaving, __ATOMIC_ACQUIRE) != HW_LEAVING_ASKS)
+	uint32_t state = __atomic_load_n(&shm->leaving, __ATOMIC_ACQUIRE);
+	if (state != HW_LEAVING_ASKS && state != HW_LEAVING_HELD)
 		return false;
 	uint32_t status = __atomic_load_n(&shm->leaving_status, __ATOMIC_RELAXED);
 	bool known = status <= 255;
@@ -604,13 +607,41 @@ bool recorder_is_leaving(const struct recorder *recorder, struct recorder_end *r
 	return true;
 }
 
+static void answer_leaving(struct recorder *recorder, enum hw_leaving answer)
+{
+	struct hw_shm *shm = recorder->shm;
+	__atomic_store_n(&shm->leaving, answer, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &shm->leaving, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void recorder_hold_on(struct recorder *recorder)
+{
+	answer_leaving(recorder, HW_LEAVING_HELD);
+}
+
+void recorder_go_on(struct recorder *recorder)
+{
+	answer_leaving(recorder, HW_LEAVING_NOT);
+}
+
+bool recorder_is_at_main_end(const struct recorder *recorder)
+{
+	return __atomic_load_n(&recorder->shm->leaving_main, __ATOMIC_RELAXED);
+}
+
+void recorder_add_chunk(
+	struct recorder *recorder, enum hpw_chunk_type type, const void *payload, size_t bytes)
+{
+	flush(recorder);
+	write_chunk(recorder, type, buf_bytes(&recorder->payload, payload, bytes), true);
+}
+
 void recorder_release(struct recorder *recorder)
 {
 	struct hw_shm *shm = recorder->shm;
 	recorder->outlived = true;
 	__atomic_store_n(&shm->stalled_at, shm->progress + 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&shm->leaving, HW_LEAVING_DONE, __ATOMIC_RELEASE);
-	syscall(SYS_futex, &shm->leaving, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	answer_leaving(recorder, HW_LEAVING_DONE);
 }
 
 void recorder_finish(
@@ -629,8 +660,9 @@ void recorder_finish(
 	struct clock_pair now = clock_pair_now();
 	struct footer_summary s = {.end = *end,
 		.events = r->merge.events - r->merge.dropped + r->frees_added,
-		/* Of a ring that was given up nobody knows more than that it held something. */
-		.lost = r->merge.dropped + r->merge.damaged + r->blocks_dropped,
+		.lost = {[HPW_LOST_OWNERLESS] = r->merge.dropped,
+			[HPW_LOST_DAMAGED] = r->merge.damaged,
+			[HPW_LOST_NO_MEMORY] = r->blocks_dropped},
 		.stacks_full = r->shm->stacks_full + r->stacks_bad,
 		.notes = notes_of(r->shm),
 		.unrecorded =

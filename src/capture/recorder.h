@@ -28,7 +28,7 @@ struct clock_pair {
 struct clock_pair clock_pair_now(void);
 
 struct recorder_start {
-	pid_t pid;               /* as this side sees it */
+	pid_t pid, outer_ppid;   /* as this side sees it and its parent */
 	pid_t target_pid, ppid;  /* as the target sees them */
 	const char *memory_name; /* as it is shown in the target's memory map; NULL: any */
 	bool forked;             /* it began as a copy of another process, with that one's blocks */
@@ -37,13 +37,15 @@ struct recorder_start {
 	uint64_t tsc_hz;
 	struct mode mode;
 	struct clock_pair began;
-	bool awaited;          /* it is to wait at its end until the recording is complete */
-	int file;              /* taken over */
-	const char *file_name; /* borrowed during the call */
+	bool awaited;             /* it is to say when it ends, and wait for the answer */
+	bool awaited_at_main_end; /* and when its main has ended */
+	int file;                 /* taken over */
+	const char *file_name;    /* borrowed during the call */
 };
 
 struct recorder {
 	pid_t pid, target_pid;
+	bool forked;
 	struct mode mode;
 	bool folds; /* events go into the sums alone */
 	struct hw_shm *shm;
@@ -110,6 +112,17 @@ void recorder_tend(struct recorder *recorder);
 /* Whether the process says that it ends now and waits for recorder_release(). The status is
  * HPW_EXIT_UNKNOWN's if it is not known. */
 bool recorder_is_leaving(const struct recorder *recorder, struct recorder_end *ret);
+
+/* The same process waits for an answer that takes long, and may after recorder_go_on() say once
+ * more that it ends. */
+void recorder_hold_on(struct recorder *recorder);
+void recorder_go_on(struct recorder *recorder);
+/* Whether only main of the leaving process has ended. */
+bool recorder_is_at_main_end(const struct recorder *recorder);
+
+/* Writes a chunk with a payload made elsewhere, behind everything it may refer to. */
+void recorder_add_chunk(
+	struct recorder *recorder, enum hpw_chunk_type type, const void *payload, size_t bytes);
 
 /* After recorder_finish(), of a process that still lives: it waits for nothing any more. */
 void recorder_release(struct recorder *recorder);

@@ -68,32 +68,42 @@ bool roll_has_turned_away(const struct roll *roll, pid_t pid)
 	return at < roll->turned_away_bytes && roll->turned_away[at] >> pid % 8 & 1;
 }
 
-void roll_unrecorded(struct roll *roll, const struct unrecorded *one)
+/* Where programs of that name and reason are counted; NULL: nowhere. `add`: if there is room. */
+static struct collector_unrecorded *place_of(
+	struct roll *roll, const struct unrecorded *one, bool add)
 {
 	char program[SUBJECT_COMMAND_MAX];
 	snprintf(program, sizeof(program), "%.*s", SUBJECT_COMMAND_MAX - 1,
 		subject_base_name(one->path));
-	roll->end.unrecorded++;
-	roll->latest = NULL;
-	for (unsigned i = 0; i < COLLECTOR_UNRECORDED_MAX && !roll->latest; i++) {
+	struct collector_unrecorded *room = NULL;
+	for (unsigned i = COLLECTOR_UNRECORDED_MAX; i-- > 0;) {
 		struct collector_unrecorded *place = &roll->end.unrecorded_named[i];
-		if (!place->count) {
-			memcpy(place->program, program, sizeof(program));
-			place->reason = one->reason;
-		}
-		if (place->reason == one->reason && !strcmp(place->program, program))
-			roll->latest = place;
+		if (!place->count)
+			room = place;
+		else if (place->reason == one->reason && !strcmp(place->program, program))
+			return place;
 	}
-	if (roll->latest)
-		roll->latest->count++;
+	if (!add || !room)
+		return NULL;
+	memcpy(room->program, program, sizeof(program));
+	room->reason = one->reason;
+	return room;
 }
 
-void roll_take_back(struct roll *roll)
+void roll_unrecorded(struct roll *roll, const struct unrecorded *one)
 {
+	struct collector_unrecorded *place = place_of(roll, one, true);
+	roll->end.unrecorded++;
+	if (place)
+		place->count++;
+}
+
+void roll_take_back(struct roll *roll, const struct unrecorded *one)
+{
+	struct collector_unrecorded *place = place_of(roll, one, false);
 	roll->end.unrecorded--;
-	if (roll->latest)
-		roll->latest->count--;
-	roll->latest = NULL;
+	if (place)
+		place->count--;
 }
 
 void roll_complain(struct roll *roll, struct error *error)

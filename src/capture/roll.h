@@ -15,7 +15,6 @@ struct roll {
 	uint8_t *turned_away; /* bit set of PIDs, each counted once however many programs it became
 			       */
 	size_t turned_away_bytes;
-	struct collector_unrecorded *latest; /* where the latest unrecorded one is; NULL: nowhere */
 	struct collector_end end;
 };
 
@@ -31,8 +30,8 @@ bool roll_has_turned_away(const struct roll *roll, pid_t pid);
 
 /* A program goes unrecorded; the first ones are named. */
 void roll_unrecorded(struct roll *roll, const struct unrecorded *one);
-/* It was the one before, and has not come about. */
-void roll_take_back(struct roll *roll);
+/* One that was counted has not come about. */
+void roll_take_back(struct roll *roll, const struct unrecorded *one);
 
 /* Keeps a first message for the launcher. Takes `error`. */
 void roll_complain(struct roll *roll, struct error *error);

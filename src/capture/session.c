@@ -2,6 +2,7 @@
 #include "capture/session.h"
 
 #include "base/cleanup.h"
+#include "process/living.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -152,6 +153,7 @@ void session_mapping(const char *path, char ret[static HW_SESSION_BYTES])
 	snprintf(ret, HW_SESSION_BYTES, "heapwise-rings.%.*s", end ? (int)(end - start) : 0, start);
 }
 
+/* What it says of its parent holds here if it sees itself as this side does. */
 static enum session_call what_is_said(
 	const void *said, size_t bytes, pid_t pid, struct session_caller *ret)
 {
@@ -161,12 +163,14 @@ static enum session_call what_is_said(
 	if (bytes == sizeof(*hello) && hello->magic == HW_HELLO_MAGIC &&
 		hello->version == HW_SHM_VERSION) {
 		ret->hello = *hello;
+		ret->ppid = hello->pid == pid ? hello->ppid : process_parent(pid);
 		return SESSION_HELLO;
 	}
 	if (bytes != sizeof(*notice) || notice->magic != HW_NOTICE_MAGIC ||
 		notice->version != HW_SHM_VERSION)
 		return SESSION_STRANGER;
 	ret->notice = *notice;
+	ret->ppid = notice->by == pid ? notice->ppid : process_parent(pid);
 	ret->notice.path[HW_NOTICE_PATH - 1] = 0;
 	return SESSION_NOTICE;
 }

@@ -43,7 +43,7 @@ void session_mapping(const char *path, char ret[static HW_SESSION_BYTES]);
 /* A process that says hello, or something about another. */
 struct session_caller {
 	int connection;      /* -1: it waits for no answer */
-	pid_t pid;           /* as this side sees it */
+	pid_t pid, ppid;     /* as this side sees it; its parent, 0: not to be seen from here */
 	const char *session; /* what the answer names; borrowed */
 	union {
 		struct hw_hello hello;

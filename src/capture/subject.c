@@ -39,6 +39,7 @@ void subject_destroy(struct subject *subject)
 {
 	if (!subject)
 		return;
+	leak_job_cancel(subject->leaks);
 	recorder_destroy(subject->recorder);
 	close(subject->pidfd);
 	free(subject);
@@ -156,21 +157,26 @@ const char *subject_base_name(const char *file)
 }
 
 struct error *subject_record(struct subject *subject, struct session_caller *caller,
-	const struct mode *mode, uint64_t tsc_hz, const char *parent_file, int file)
+	const struct subject_wishes *wishes, const char *parent_file, int file)
 {
+	const struct leak_check *leaks = &wishes->leak_check;
+	subject->takes_along =
+		subject_takes_collector_along(caller, subject->is_root && !subject->has_launcher);
+	subject->searched = false;
 	char memory_name[HW_SESSION_BYTES];
 	session_mapping(caller->session ? caller->session : "", memory_name);
 	const struct recorder_start start = {.memory_name = memory_name,
 		.pid = caller->pid,
+		.outer_ppid = caller->ppid,
 		.target_pid = caller->hello.pid,
 		.ppid = caller->hello.ppid,
 		.forked = caller->hello.reason == HW_HELLO_FORK,
 		.forked_at = caller->hello.forked_at,
 		.parent_file = parent_file,
-		.tsc_hz = tsc_hz,
-		.mode = *mode,
-		.awaited = subject_takes_collector_along(
-			caller, subject->is_root && !subject->has_launcher),
+		.tsc_hz = wishes->tsc_hz,
+		.mode = wishes->mode,
+		.awaited = subject->takes_along || leaks->at_exit || leaks->at_main_end,
+		.awaited_at_main_end = leaks->at_main_end,
 		.began = clock_pair_now(),
 		.file = file,
 		.file_name = subject->file};

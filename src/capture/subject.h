@@ -10,6 +10,7 @@
 #ifndef CAPTURE_SUBJECT_H
 #define CAPTURE_SUBJECT_H
 
+#include "capture/leak_job.h"
 #include "capture/recorder.h"
 #include "capture/session.h"
 
@@ -28,6 +29,9 @@ struct subject {
 	uint64_t tended_ns;
 	uint32_t images;                   /* said hello so far */
 	uint32_t completed;                /* recordings of them */
+	bool takes_along;                  /* the collector dies soon after the present image */
+	bool searched;                     /* the present image's end, for leaks */
+	struct leak_job *leaks;            /* a search in the present image, or NULL */
 	char command[SUBJECT_COMMAND_MAX]; /* base name of the present image's program */
 	char file[SUBJECT_FILE_MAX];       /* of the present image */
 };
@@ -57,13 +61,20 @@ int subject_file_create(struct subject *subject, const char *root_file);
 /* The name of a file without its folders. */
 const char *subject_base_name(const char *file);
 
+/* How an image is to be recorded. */
+struct subject_wishes {
+	struct mode mode;
+	struct leak_check leak_check;
+	uint64_t tsc_hz;
+};
+
 /*
  * Begins to record the image that has just said hello, into `file`, which is taken over, and
  * answers the caller, if there was no error. parent_file: as in recorder_start. A process that has
  * gone meanwhile is no error, but there is no recorder then, and no file.
  */
 struct error *subject_record(struct subject *subject, struct session_caller *caller,
-	const struct mode *mode, uint64_t tsc_hz, const char *parent_file, int file) must_check_;
+	const struct subject_wishes *wishes, const char *parent_file, int file) must_check_;
 
 /*
  * Whether the collector dies soon after a process that has said hello: as the first process of a

@@ -17,7 +17,7 @@ void unrecorded_deinit(struct unrecorded_list *list)
 void unrecorded_add(struct unrecorded_list *list, const struct unrecorded *one)
 {
 	list->count++;
-	list->last = one->pid;
+	list->last = *one;
 	if (list->rows.len < HPW_UNRECORDED_MAX)
 		(void)!unrecorded_vec_push(&list->rows, *one);
 }
@@ -32,23 +32,30 @@ static struct unrecorded *find(const struct unrecorded_list *list, pid_t pid)
 	return NULL;
 }
 
-bool unrecorded_take_back(struct unrecorded_list *list, pid_t pid)
+bool unrecorded_take_back(struct unrecorded_list *list, pid_t pid, struct unrecorded *ret)
 {
 	struct unrecorded *row = find(list, pid);
 	if (row) {
+		*ret = *row;
 		struct unrecorded *end = list->rows.data + list->rows.len--;
 		memmove(row, row + 1, (size_t)(end - row - 1) * sizeof(*row));
-	} else if (list->last != pid) {
+	} else if (list->last.pid == pid) {
+		*ret = list->last;
+	} else {
 		return false;
 	}
-	list->last = 0;
+	list->last.pid = 0;
 	list->count--;
 	return true;
 }
 
-void unrecorded_replace(struct unrecorded_list *list, const struct unrecorded *one)
+bool unrecorded_replace(
+	struct unrecorded_list *list, const struct unrecorded *one, struct unrecorded *ret_before)
 {
 	struct unrecorded *row = find(list, one->pid);
-	if (row)
-		*row = *one;
+	if (!row)
+		return false;
+	*ret_before = *row;
+	*row = *one;
+	return true;
 }

@@ -11,6 +11,7 @@
 #include "format/kinds.h"
 #include "format/shm.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -27,7 +28,7 @@ struct unrecorded_list {
 	struct unrecorded_vec rows; /* at most HPW_UNRECORDED_MAX, in the order they came */
 	size_t written;             /* of these, that are in the file */
 	uint64_t count;             /* all */
-	pid_t last;                 /* added last; 0: taken back */
+	struct unrecorded last;     /* added last; PID 0: none, or taken back */
 };
 
 void unrecorded_init(struct unrecorded_list *list);
@@ -36,11 +37,13 @@ void unrecorded_deinit(struct unrecorded_list *list);
 /* Without memory, or room, it is only counted. */
 void unrecorded_add(struct unrecorded_list *list, const struct unrecorded *one);
 
-/* What was added last for this process has not come about. False: nothing is known of it. */
-bool unrecorded_take_back(struct unrecorded_list *list, pid_t pid);
+/* What was added last for this process has not come about: *ret is what it was, as far as that is
+ * known. False: nothing is known of it. */
+bool unrecorded_take_back(struct unrecorded_list *list, pid_t pid, struct unrecorded *ret);
 
-/* What was added last for one->pid became this program, before it did anything to speak of. Nothing
- * happens if that is in the file already. */
-void unrecorded_replace(struct unrecorded_list *list, const struct unrecorded *one);
+/* What was added last for one->pid has become this program: *ret_before is what it was. False:
+ * there is none, or it is in the file already, and nothing has happened. */
+bool unrecorded_replace(
+	struct unrecorded_list *list, const struct unrecorded *one, struct unrecorded *ret_before);
 
 #endif

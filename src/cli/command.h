@@ -13,9 +13,11 @@
 /* One option; a table of them ends with an empty row. */
 struct option_spec {
 	int id; /* what options_next gives: the short letter, or a number above 255 without one */
-	const char *name;     /* long, without dashes */
-	const char *argument; /* what stands for its argument in the help; NULL: takes none */
-	const char *help;     /* one line */
+	const char *name; /* long, without dashes */
+	/* What stands for its argument in the help, "[=WORD]" if it may be left out; NULL: takes
+	 * none. */
+	const char *argument;
+	const char *help; /* one line */
 };
 
 struct command {

@@ -22,6 +22,19 @@ struct getopt_tables {
 	struct option longs[OPTIONS_MAX + 2];
 };
 
+/* An argument that may be left out: "[=WORD]". */
+static bool is_optional(const struct option_spec *spec)
+{
+	return spec->argument && spec->argument[0] == '[';
+}
+
+static int argument_kind(const struct option_spec *spec)
+{
+	if (is_optional(spec))
+		return optional_argument;
+	return spec->argument ? required_argument : no_argument;
+}
+
 static void make_tables(const struct command *command, struct getopt_tables *tables)
 {
 	char *letter = tables->letters;
@@ -32,8 +45,7 @@ static void make_tables(const struct command *command, struct getopt_tables *tab
 	struct option *row = tables->longs;
 	*row++ = (struct option){"help", no_argument, NULL, 'h'};
 	for (const struct option_spec *spec = command->options; spec && spec->name; spec++) {
-		*row++ = (struct option){spec->name,
-			spec->argument ? required_argument : no_argument, NULL, spec->id};
+		*row++ = (struct option){spec->name, argument_kind(spec), NULL, spec->id};
 		if (spec->id > LETTER_MAX)
 			continue;
 		*letter++ = (char)spec->id;
@@ -130,7 +142,8 @@ static void add_option(struct text *text, const struct option_spec *spec)
 			  ? snprintf(left, sizeof(left), "-%c, --%s", spec->id, spec->name)
 			  : snprintf(left, sizeof(left), "    --%s", spec->name);
 	if (spec->argument && len > 0 && (size_t)len < sizeof(left))
-		snprintf(left + len, sizeof(left) - (size_t)len, " %s", spec->argument);
+		snprintf(left + len, sizeof(left) - (size_t)len, is_optional(spec) ? "%s" : " %s",
+			spec->argument);
 	text_printf(text, "  %-24s  %s\n", left, spec->help);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "capture/keep.h"
 #include "capture/recording_file.h"
 #include "cli/message.h"
@@ -38,6 +39,18 @@ bool recording_options_take(struct recording_options *options, int id, const cha
 		return true;
 	case OPT_SEED:
 		options->seed = argument;
+		return true;
+	case OPT_LEAK_CHECK:
+		options->leak_check = argument ? argument : "full";
+		return true;
+	case OPT_LEAK_CHECK_AT:
+		options->leak_check_at = argument;
+		return true;
+	case OPT_LEAK_CHECK_HEURISTICS:
+		options->leak_heuristics = argument;
+		return true;
+	case OPT_LEAK_CHECK_ALIGNMENT:
+		options->leak_alignment = argument;
 		return true;
 	case 'q':
 		options->quiet = true;
@@ -114,9 +127,65 @@ static struct error *kept_parse(const struct recording_options *options, struct 
 	return NULL;
 }
 
+static const struct {
+	const char *name;
+	unsigned bits;
+} heuristics[] = {
+	{"all", SEARCH_HEURISTICS_ALL},
+	{"none", 0},
+	{"stdstring", SEARCH_STDSTRING},
+	{"length64", SEARCH_LENGTH64},
+	{"newarray", SEARCH_NEWARRAY},
+	{"multipleinheritance", SEARCH_MULTIPLEINHERITANCE},
+};
+
+static struct error *heuristics_parse(const char *text, unsigned *ret)
+{
+	*ret = 0;
+	for (const char *at = text; *at;) {
+		size_t len = strcspn(at, ","), i = 0;
+		while (i < ARRAY_SIZE(heuristics) &&
+			(strlen(heuristics[i].name) != len || strncmp(heuristics[i].name, at, len)))
+			i++;
+		if (i == ARRAY_SIZE(heuristics))
+			return error_create(ERROR_USAGE,
+				"--leak-check-heuristics is all, none, or a list of stdstring, "
+				"length64, newarray and multipleinheritance, not '%s'",
+				text);
+		*ret |= heuristics[i].bits;
+		at += len + (at[len] == ',');
+	}
+	return NULL;
+}
+
+static struct error *leaks_parse(const struct recording_options *options, struct leak_check *ret)
+{
+	const char *what = options->leak_check ? options->leak_check : "no",
+		   *at = options->leak_check_at ? options->leak_check_at : "exit";
+	bool full = !strcmp(what, "full") || !strcmp(what, "yes"),
+	     wanted = full || !strcmp(what, "summary");
+	if (!wanted && strcmp(what, "no"))
+		return error_create(
+			ERROR_USAGE, "--leak-check is full, yes, summary or no, not '%s'", what);
+	if (strcmp(at, "exit") && strcmp(at, "main-end"))
+		return error_create(
+			ERROR_USAGE, "--leak-check-at is exit or main-end, not '%s'", at);
+	ret->at_exit = wanted && !strcmp(at, "exit");
+	ret->at_main_end = wanted && !ret->at_exit;
+	const char *alignment = options->leak_alignment ? options->leak_alignment : "8";
+	if (strlen(alignment) != 1 || !strchr("1248", *alignment))
+		return error_create(
+			ERROR_USAGE, "--leak-check-alignment is 1, 2, 4 or 8, not '%s'", alignment);
+	ret->alignment = (unsigned)(*alignment - '0');
+	return heuristics_parse(
+		options->leak_heuristics ? options->leak_heuristics : "all", &ret->heuristics);
+}
+
 struct error *recording_options_check(struct recording_options *options)
 {
 	struct error *error = kept_parse(options, &options->launch.mode);
+	if (!error)
+		error = leaks_parse(options, &options->launch.leak_check);
 	if (error)
 		return error;
 	if (options->seed && !options_whole(options->seed, &options->launch.mode.seed))

@@ -15,6 +15,10 @@ enum recording_option {
 	OPT_SEED,
 	OPT_RING,
 	OPT_MAX_FILE,
+	OPT_LEAK_CHECK,
+	OPT_LEAK_CHECK_AT,
+	OPT_LEAK_CHECK_HEURISTICS,
+	OPT_LEAK_CHECK_ALIGNMENT,
 	OPT_RECORDING_END, /* ids of a command's further options start here */
 };
 
@@ -36,6 +40,16 @@ enum recording_option {
 			"keep no more events once FILE has SIZE bytes, sums still"},               \
 		{OPT_SEED, "seed", "N",                                                            \
 			"the chance of --mode sample: the same N takes the same samples"},         \
+		{OPT_LEAK_CHECK, "leak-check", "[=WHAT]",                                          \
+			"search for leaks at the end: full (each place), summary, no (default)"},  \
+		{OPT_LEAK_CHECK_AT, "leak-check-at", "WHEN",                                       \
+			"exit (default): after all exit handlers and destructors; main-end: "      \
+			"before them"},                                                            \
+		{OPT_LEAK_CHECK_HEURISTICS, "leak-check-heuristics", "LIST",                       \
+			"interior pointers that hold: all (default), none, or of stdstring, "      \
+			"length64, newarray, multipleinheritance"},                                \
+		{OPT_LEAK_CHECK_ALIGNMENT, "leak-check-alignment", "BYTES",                        \
+			"of pointers: 8 (default), 4, 2 or 1"},                                    \
 	{                                                                                          \
 		'q', "quiet", NULL, "no summary at the end"                                        \
 	}
@@ -43,6 +57,7 @@ enum recording_option {
 struct recording_options {
 	struct launch_options launch; /* borrows from the command line and from `words` */
 	const char *mode, *seed, *ring, *max_file; /* as they were given */
+	const char *leak_check, *leak_check_at, *leak_heuristics, *leak_alignment; /* likewise */
 	bool quiet;
 	char *words; /* of HEAPWISE_OPTIONS; owned */
 };

@@ -71,6 +71,10 @@ enum hpw_chunk_type {
 	HPW_INDEX = 11,
 	HPW_CODE_NAMES = 12,
 	HPW_UNRECORDED = 13,
+	HPW_LEAK_SEARCH = 20,
+	HPW_LEAK_ROOTS = 21,
+	HPW_LEAK_GROUPS = 22,
+	HPW_LEAK_RECORDS = 23,
 };
 
 struct hpw_trailer {
@@ -98,13 +102,17 @@ enum hpw_target_key {
 	HPW_TARGET_FORKED = 12, /* 1: it began as a copy of its parent, with the parent's blocks */
 	HPW_TARGET_FORKED_AT = 14,   /* number of the fork's mark in the parent's recording */
 	HPW_TARGET_PARENT_FILE = 15, /* that recording's name, without a folder */
+	/* As the collector sees the process and its parent: only where that differs from
+	 * HPW_TARGET_PID, which is what the process itself sees (pid_namespaces(7)). */
+	HPW_TARGET_OUTER_PID = 16,
+	HPW_TARGET_OUTER_PPID = 17, /* 0: not to be seen from there either */
 };
 
 /* Keys of the SUMMARY chunk: key, value, both varints. */
 enum hpw_summary_key {
 	HPW_SUM_EVENTS = 1,        /* recorded calls; a realloc is one */
 	HPW_SUM_STEPS = 2,         /* entries of the order columns; a realloc of a block is two */
-	HPW_SUM_LOST = 3,          /* events dropped because the collector made no progress */
+	HPW_SUM_LOST = 3,          /* events dropped: see HPW_SUM_LOST_FIRST */
 	HPW_SUM_REPAIRS = 4,       /* places where alloc and free of an address did not alternate */
 	HPW_SUM_UNKNOWN_FREES = 5, /* frees of blocks no allocation of which was recorded */
 	HPW_SUM_ALLOCATIONS = 6,
@@ -134,6 +142,24 @@ enum hpw_summary_key {
 	HPW_SUM_KEPT_STEPS = 30,      /* how many */
 	HPW_SUM_KEPT_FROM_TSC = 31,   /* stamp of the first */
 	HPW_SUM_KEPT_UNTIL_TSC = 32,  /* and of the last */
+	HPW_SUM_LOST_FIRST = 33,      /* + enum hpw_lost: HPW_SUM_LOST by its causes */
+};
+
+/* Why an event is not in the recording. */
+enum hpw_lost {
+	/* It found no room, and … */
+	HPW_LOST_STALLED = 0,    /* the collector had not moved for long */
+	HPW_LOST_IN_HANDLER = 1, /* it was a signal handler's, which had interrupted another */
+	HPW_LOST_SAMPLED = 2,    /* it was a sample: these never wait for the collector */
+	HPW_LOST_HELD = 3,       /* another thread stood still in the middle of an event */
+	/* A sampled block … */
+	HPW_LOST_REALLOC_FAILED = 4, /* lives on, unseen, since its realloc failed */
+	HPW_LOST_SAMPLER = 5,        /* could not be noted */
+	/* The collector … */
+	HPW_LOST_OWNERLESS = 6, /* could not tell which thread it was of, or number that */
+	HPW_LOST_DAMAGED = 7,   /* could not read it; each ring with such words counts as one */
+	HPW_LOST_NO_MEMORY = 8, /* had no memory for the block */
+	HPW_LOST_REASONS = 9
 };
 
 /* What the runtime found out about the program. */
@@ -142,6 +168,67 @@ enum hpw_note {
 	HPW_NOTE_SANDBOXED = 2,  /* the program forbade itself system calls or the TSC */
 	HPW_NOTE_NOT_ATTACHED = 4, /* the runtime got no memory to record into */
 };
+
+/* Keys of the LEAK_SEARCH chunk: key, value, both varints, but for HPW_LEAK_PROBLEM: key, length,
+ * bytes. */
+enum hpw_leak_key {
+	HPW_LEAK_MOMENT = 1, /* enum hpw_leak_moment */
+	HPW_LEAK_TSC = 2,
+	HPW_LEAK_WAY = 3,       /* enum hpw_leak_way */
+	HPW_LEAK_PAUSE_NS = 4,  /* how long the process was held */
+	HPW_LEAK_SEARCH_NS = 5, /* how long the search took, with that */
+	HPW_LEAK_ALIGNMENT = 6, /* of the words that were looked at, in bytes */
+	HPW_LEAK_HEURISTICS =
+		7,          /* bits: 1 stdstring, 2 length64, 4 newarray, 8 multipleinheritance */
+	HPW_LEAK_NOTES = 8, /* enum hpw_leak_note, or'ed */
+	HPW_LEAK_THREADS = 9,
+	HPW_LEAK_THREADS_MISSED = 10, /* of these could not be stopped */
+	HPW_LEAK_ROOT_BYTES = 11,     /* of roots, read */
+	HPW_LEAK_UNREAD_BYTES = 12,   /* of blocks and roots, that could not be read */
+	HPW_LEAK_POINTERS = 13,       /* found in blocks */
+	HPW_LEAK_BLOCKS = 16,         /* + enum hpw_leak_kind */
+	HPW_LEAK_BYTES = 20,          /* + enum hpw_leak_kind */
+	HPW_LEAK_PROBLEM = 24,        /* why there was no search, or what it lacks: a sentence */
+};
+
+enum hpw_leak_moment {
+	HPW_LEAK_AT_EXIT = 0,     /* after all exit handlers and destructors */
+	HPW_LEAK_AT_MAIN_END = 1, /* before them */
+	HPW_LEAK_ON_DEMAND = 2,
+	HPW_LEAK_ON_DEATH = 3, /* at a fatal signal */
+};
+
+enum hpw_leak_way {
+	HPW_LEAK_NONE = 0,      /* there was none: HPW_LEAK_PROBLEM says why */
+	HPW_LEAK_HELD = 1,      /* the process was held meanwhile */
+	HPW_LEAK_SNAPSHOT = 2,  /* of a copy of its memory */
+	HPW_LEAK_UNSTOPPED = 3, /* its other threads could not be stopped, and ran on */
+};
+
+enum hpw_leak_note {
+	/* Not all blocks are known (forked, sampled, begun late): the rest of the heap was taken to
+	 * hold what it points to, so leaks may be missed, none is false. */
+	HPW_LEAK_NOTE_PARTIAL = 1,
+};
+
+enum hpw_leak_kind {
+	HPW_LEAK_DEFINITE = 0,
+	HPW_LEAK_INDIRECT = 1,
+	HPW_LEAK_POSSIBLE = 2,
+	HPW_LEAK_REACHABLE = 3,
+	HPW_LEAK_KINDS
+};
+
+/* Where a root is. */
+enum hpw_leak_root {
+	HPW_LEAK_ROOT_DATA = 0,      /* writable data of a module */
+	HPW_LEAK_ROOT_STACK = 1,     /* of a thread, its thread-local storage included */
+	HPW_LEAK_ROOT_REGISTERS = 2, /* of a thread */
+	HPW_LEAK_ROOT_MAPPING = 3,   /* other memory */
+};
+
+/* Of each table. */
+#define HPW_LEAK_ROWS_MAX (1u << 22)
 
 enum hpw_exit_kind {
 	HPW_EXIT_UNKNOWN = 0, /* ended, nobody could say how */

@@ -115,6 +115,8 @@ enum hw_lost {
 	HW_LOST_REASONS = 6
 };
 
+#define HW_LEAVING_REGISTERS 6
+
 struct hw_shm {
 	uint64_t magic;
 	uint32_t version;
@@ -144,12 +146,22 @@ struct hw_shm {
 	uint64_t longest_wait_ns;
 	uint32_t leaving;        /* enum hw_leaving (futex); also the collector's, for its answer */
 	uint32_t leaving_status; /* exit status, or HW_LEAVING_UNKNOWN */
+	uint32_t leaving_tid;    /* the thread that says so */
+	uint32_t leaving_main;   /* 1: only main has ended, its exit handlers are still to run */
+	/* The stack pointer of that thread where it called exit or the like, and rbx, rbp, r12 to
+	 * r15; 0: main has returned instead. */
+	uint64_t leaving_sp, leaving_registers[HW_LEAVING_REGISTERS];
+	/* For who looks for pointers in the target's memory: what the runtime keeps for itself, and
+	 * the function that allocates for the program. */
+	uint64_t own_start, own_end, allocator;
 	/* Collector. */
 	_Alignas(64) uint64_t progress; /* grows whenever room was made in any ring */
 	uint32_t rings_freed;           /* grows whenever rings of ended threads were freed */
 	int32_t awaited; /* the process of this id, as it sees itself, says when it leaves and waits
 			    for the answer a moment; 0: none. Set before the target has the memory
 			  */
+	uint32_t awaited_at_main_end; /* 1: it also says when main has ended; set as awaited */
+	uint32_t held;                /* grows while an answer to `leaving` is being worked on */
 	/* Target: notices (struct hw_notice) that did not get through. */
 	_Alignas(64) uint32_t untold;
 };
@@ -159,6 +171,7 @@ enum hw_leaving {
 	HW_LEAVING_NOT = 0,
 	HW_LEAVING_ASKS = 1, /* target: about to end, nothing more of mine comes */
 	HW_LEAVING_DONE = 2, /* collector: the recording is complete */
+	HW_LEAVING_HELD = 3, /* collector: the answer takes long, wait while hw_shm.held grows */
 };
 #define HW_LEAVING_UNKNOWN 0xffffffffu
 

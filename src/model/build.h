@@ -20,6 +20,7 @@
 #define BUILD_STACKS_MAX (1u << 24)
 #define BUILD_SITES_MAX (1u << 22)
 #define BUILD_THREADS_MAX (1u << 20)
+#define BUILD_LEAK_ROWS_MAX (1u << 22) /* of each of the tables of a search */
 
 /* An empty model: no command, mode "exact", incomplete. */
 struct error *build_create(struct model **ret);
@@ -96,6 +97,20 @@ struct error *build_unrecorded(struct model *model, const struct unrecorded_prog
 /* Adds the name of code without a module; addresses ascend, each once. */
 struct error *build_code_name(
 	struct model *model, uint64_t address, const char *name, size_t name_len);
+
+/*
+ * Begins a search for leaks and forgets an earlier one with all of its rows. The search is filled
+ * in place, its `problem` from build_string or static. Roots come before the groups that name them,
+ * sites and groups before records.
+ */
+struct leak_search *build_leak_search(struct model *model);
+/* `name` of the row is ignored, name/name_len are copied. */
+struct error *build_leak_root(
+	struct model *model, const struct leak_root *row, const char *name, size_t name_len);
+struct error *build_leak_group(struct model *model, const struct leak_group *row);
+struct error *build_leak_record(struct model *model, const struct leak_record *row);
+/* Sets when the example of an existing record was allocated. */
+void build_leak_time(struct model *model, size_t record, uint64_t example_ns);
 
 /* Gives back spare memory. After it nothing more is added. */
 void build_finish(struct model *model);

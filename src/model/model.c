@@ -24,6 +24,9 @@ void model_destroy(struct model *model)
 	code_name_vec_deinit(&model->code_names);
 	unrecorded_vec_deinit(&model->unrecorded);
 	site_vec_deinit(&model->inherited_sites);
+	leak_root_vec_deinit(&model->leak_roots);
+	leak_group_vec_deinit(&model->leak_groups);
+	leak_record_vec_deinit(&model->leak_records);
 	arena_deinit(&model->strings);
 	free(model);
 }
@@ -105,6 +108,29 @@ const struct site *model_inherited_sites(const struct model *model, size_t *ret_
 {
 	*ret_count = model->inherited_sites.len;
 	return model->inherited_sites.data;
+}
+
+const struct leak_search *model_leak_search(const struct model *model)
+{
+	return model->has_leak_search ? &model->leak_search : NULL;
+}
+
+const struct leak_record *model_leak_records(const struct model *model, size_t *ret_count)
+{
+	*ret_count = model->leak_records.len;
+	return model->leak_records.data;
+}
+
+const struct leak_group *model_leak_groups(const struct model *model, size_t *ret_count)
+{
+	*ret_count = model->leak_groups.len;
+	return model->leak_groups.data;
+}
+
+const struct leak_root *model_leak_roots(const struct model *model, size_t *ret_count)
+{
+	*ret_count = model->leak_roots.len;
+	return model->leak_roots.data;
 }
 
 const struct thread *model_threads(const struct model *model, size_t *ret_count)

@@ -50,7 +50,8 @@ struct target {
 	const char *exe; /* path; this and the next two are "" if unknown */
 	const char *cwd;
 	const char *host;
-	uint32_t pid, ppid;      /* 0: unknown */
+	uint32_t pid, ppid;             /* as the process itself sees them; 0: unknown */
+	uint32_t outer_pid, outer_ppid; /* as its recorder does: others in a PID namespace */
 	bool forked;             /* it began as a copy of its parent, with the parent's blocks */
 	uint64_t forked_at;      /* number of that fork in the parent's recording; 0: unknown */
 	const char *parent_file; /* base name of that recording; "" if unknown */
@@ -63,6 +64,20 @@ struct target {
 enum read_way {
 	READ_FOOTER,
 	READ_REPLAY,
+};
+
+/* Why an event is not in the recording, of those that should be; see enum hpw_lost. */
+enum lost_reason {
+	LOST_STALLED,
+	LOST_IN_HANDLER,
+	LOST_SAMPLED,
+	LOST_HELD,
+	LOST_REALLOC_FAILED,
+	LOST_SAMPLER,
+	LOST_OWNERLESS,
+	LOST_DAMAGED,
+	LOST_NO_MEMORY,
+	LOST_REASONS
 };
 
 struct recording {
@@ -78,6 +93,7 @@ struct recording {
 	bool complete;   /* it was closed properly and all of it could be read */
 	uint64_t events; /* recorded calls; a realloc is one */
 	uint64_t lost_events;
+	uint64_t lost[LOST_REASONS]; /* of these, where the cause is known */
 	uint64_t duration_ns;
 	uint64_t repairs;          /* places where alloc and free of an address did not alternate */
 	uint64_t unknown_frees;    /* of blocks whose allocation was not recorded */
@@ -95,7 +111,8 @@ struct recording {
 /* Variances of the figures of the same names, when they are estimates of a sampled recording; else
  * 0. */
 struct spread {
-	double allocations, allocated_bytes, live_blocks, live_bytes, peak_blocks, peak_bytes;
+	double allocations, allocated_bytes, live_blocks, live_bytes, peak_blocks, peak_bytes,
+		failed;
 };
 
 struct totals {
@@ -193,6 +210,84 @@ struct inherited {
 	const char *problem;  /* a sentence, why it is not known, or not wholly; NULL: it is */
 };
 
+/* What became of a block that was never freed: docs/leaks.md. */
+enum leak_kind { LEAK_DEFINITE, LEAK_INDIRECT, LEAK_POSSIBLE, LEAK_REACHABLE, LEAK_KINDS };
+
+enum leak_moment {
+	LEAK_AT_EXIT,     /* after all exit handlers and destructors */
+	LEAK_AT_MAIN_END, /* before them */
+	LEAK_ON_DEMAND,
+	LEAK_ON_DEATH, /* at a fatal signal */
+};
+
+enum leak_way {
+	LEAK_WAY_NONE,      /* no search, `problem` says why */
+	LEAK_WAY_HELD,      /* the process was held meanwhile */
+	LEAK_WAY_SNAPSHOT,  /* of a copy of its memory, while it went on */
+	LEAK_WAY_UNSTOPPED, /* its other threads could not be stopped, and ran on */
+};
+
+/* A search for what can still be reached. */
+struct leak_search {
+	enum leak_moment moment;
+	enum leak_way way;
+	uint64_t time_ns; /* of the moment */
+	uint64_t pause_ns, search_ns;
+	unsigned alignment, heuristics; /* as HPW_LEAK_ALIGNMENT and HPW_LEAK_HEURISTICS */
+	bool partial; /* blocks that are not known may hold others: leaks may be missed */
+	uint64_t threads, threads_missed, root_bytes, unread_bytes, pointers;
+	uint64_t blocks[LEAK_KINDS], bytes[LEAK_KINDS];
+	const char *problem; /* why there was none, or what it lacks; NULL */
+};
+
+enum leak_place {
+	LEAK_PLACE_DATA,
+	LEAK_PLACE_STACK, /* thread-local storage included */
+	LEAK_PLACE_REGISTERS,
+	LEAK_PLACE_MAPPING,
+};
+
+/* Memory outside of blocks that holds some. */
+struct leak_root {
+	enum leak_place place;
+	uint64_t start, size;
+	uint32_t tid;            /* of stacks and registers */
+	struct module_id module; /* of data */
+	const char *name;        /* of the mapping; "" */
+};
+
+/* Who holds blocks: a tree whose first level roots hold; parents come first. */
+struct leak_group {
+	uint32_t parent;       /* LEAK_NO_GROUP: held by the root */
+	uint32_t root;         /* of the whole way */
+	uint64_t root_address; /* of the word there; of registers its number: LEAK_REGISTER_NAMES */
+	struct site_id site;
+	bool repeats; /* blocks of this group hold others of it, as in a list */
+	/* One example: the block at `holder` (0: the root) has, at `offset`, a pointer that points
+	 * `into` bytes into the block at `block`. */
+	uint64_t holder, offset, block, into;
+};
+#define LEAK_NO_GROUP UINT32_MAX
+#define LEAK_REGISTER_NAMES                                                                        \
+	{                                                                                          \
+		"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11",  \
+			"r12", "r13", "r14", "r15"                                                 \
+	}
+#define LEAK_REGISTERS 16u
+
+/* Blocks of one site, kind and group. */
+struct leak_record {
+	struct site_id site;
+	enum leak_kind kind;
+	uint32_t group; /* that it is of; LEAK_NO_GROUP: not held, or not known by whom */
+	uint64_t blocks, bytes;
+	uint64_t indirect_blocks, indirect_bytes; /* of definite ones: lost with them */
+	struct live_block example; /* the largest; its thread may be LEAK_NO_THREAD */
+	uint64_t example_ns;       /* when it was allocated, or shortly before; LEAK_NO_TIME */
+};
+#define LEAK_NO_THREAD UINT32_MAX
+#define LEAK_NO_TIME UINT64_MAX
+
 struct model;
 
 void model_destroy(struct model *model);
@@ -223,6 +318,12 @@ const struct site *model_sites(const struct model *model, size_t *ret_count);
  */
 const struct inherited *model_inherited(const struct model *model);
 const struct site *model_inherited_sites(const struct model *model, size_t *ret_count);
+
+/* The search for leaks; NULL: nobody searched. */
+const struct leak_search *model_leak_search(const struct model *model);
+const struct leak_record *model_leak_records(const struct model *model, size_t *ret_count);
+const struct leak_group *model_leak_groups(const struct model *model, size_t *ret_count);
+const struct leak_root *model_leak_roots(const struct model *model, size_t *ret_count);
 
 /* Rows by thread index. */
 const struct thread *model_threads(const struct model *model, size_t *ret_count);

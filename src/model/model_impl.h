@@ -15,6 +15,9 @@ DEFINE_VEC(size_vec, struct size_count)
 DEFINE_VEC(live_vec, struct live_block)
 DEFINE_VEC(code_name_vec, struct code_name)
 DEFINE_VEC(unrecorded_vec, struct unrecorded_program)
+DEFINE_VEC(leak_record_vec, struct leak_record)
+DEFINE_VEC(leak_group_vec, struct leak_group)
+DEFINE_VEC(leak_root_vec, struct leak_root)
 
 /*
  * Stack nodes as columns: a row of a struct would be padded from 14 bytes to 16, and walks outward
@@ -50,6 +53,11 @@ struct model {
 	struct site_vec inherited_sites;
 	struct unrecorded_vec unrecorded;
 	struct code_name_vec code_names; /* ascending by address, each once */
+	bool has_leak_search;
+	struct leak_search leak_search;
+	struct leak_root_vec leak_roots;
+	struct leak_group_vec leak_groups; /* parents have smaller numbers */
+	struct leak_record_vec leak_records;
 };
 
 #endif

@@ -17,6 +17,7 @@
 #include "sources/hpw_file.h"
 #include "sources/hpw_footer.h"
 #include "sources/hpw_inherited.h"
+#include "sources/hpw_leaks.h"
 #include "sources/hpw_replay.h"
 #include "sources/hpw_tables.h"
 #include "sources/source.h"
@@ -30,6 +31,7 @@ struct reader {
 	struct hpw_tables tables;
 	struct hpw_footer footer;
 	struct hpw_replay replay;
+	struct hpw_leaks leaks;
 	bool replayed;
 	size_t good; /* chunks that could be read */
 };
@@ -76,15 +78,21 @@ static struct error *decode_chunk(struct reader *reader, size_t i, decode_fn dec
 	return note_chunk(reader, i, error);
 }
 
-/* Decodes all chunks of some types, in order. */
-static struct error *decode_chunks(
-	struct reader *reader, bool (*wanted)(uint16_t type), decode_fn decode)
+/* Decodes all chunks of some types from a place in the list on, in order. */
+static struct error *decode_chunks_from(
+	struct reader *reader, size_t first, bool (*wanted)(uint16_t type), decode_fn decode)
 {
 	struct error *error = NULL;
-	for (size_t i = 0; !error && i < reader->file.chunks.len; i++)
+	for (size_t i = first; !error && i < reader->file.chunks.len; i++)
 		if (wanted(reader->file.chunks.data[i].type))
 			error = decode_chunk(reader, i, decode);
 	return error;
+}
+
+static struct error *decode_chunks(
+	struct reader *reader, bool (*wanted)(uint16_t type), decode_fn decode)
+{
+	return decode_chunks_from(reader, 0, wanted, decode);
 }
 
 static struct error *into_tables(
@@ -116,6 +124,12 @@ static struct error *into_unrecorded(
 static bool is_unrecorded(uint16_t type)
 {
 	return type == HPW_UNRECORDED;
+}
+
+static struct error *into_leaks(
+	struct reader *reader, uint16_t type, const struct hpw_payload *payload)
+{
+	return hpw_leaks_decode(&reader->leaks, type, payload);
 }
 
 static bool is_live(uint16_t type)
@@ -320,6 +334,9 @@ static void put_summary(struct reader *reader)
 	const uint64_t *sum = reader->footer.summary;
 	struct recording *recording = build_recording(reader->model);
 	recording->lost_events = sum[HPW_SUM_LOST];
+	_Static_assert((int)LOST_REASONS == HPW_LOST_REASONS, "one for one");
+	for (unsigned why = 0; why < LOST_REASONS; why++)
+		recording->lost[why] = sum[HPW_SUM_LOST_FIRST + why];
 	recording->duration_ns = sum[HPW_SUM_NS_DURATION];
 	recording->repairs = sum[HPW_SUM_REPAIRS];
 	recording->stacks_full = sum[HPW_SUM_STACKS_FULL];
@@ -447,6 +464,17 @@ static struct error *put_live(struct reader *reader)
 	return error ? error : decode_chunks(reader, is_live, into_live);
 }
 
+static struct error *put_leaks(struct reader *reader)
+{
+	struct error *error = decode_chunks_from(
+		reader, hpw_leaks_first(&reader->file), hpw_leaks_takes, into_leaks);
+	if (!error)
+		error = hpw_leaks_judge(&reader->leaks, &reader->damage);
+	if (!error && (reader->flags & SOURCE_WITH_LEAK_TIMES))
+		error = hpw_leaks_date(&reader->leaks, &reader->file);
+	return error;
+}
+
 static struct error *put_all(struct reader *reader)
 {
 	set_clock(reader);
@@ -465,6 +493,8 @@ static struct error *put_all(struct reader *reader)
 		error = put_sizes(reader);
 	if (!error && (reader->flags & SOURCE_WITH_LIVE) && reader->footer.has_summary)
 		error = put_live(reader);
+	if (!error)
+		error = put_leaks(reader);
 	return error;
 }
 
@@ -532,6 +562,8 @@ struct error *hpw_open(const struct input *input, unsigned flags, struct model *
 		return error;
 	reader.damage.model = reader.model;
 	reader.tables.model = reader.model;
+	reader.leaks.model = reader.model;
+	reader.leaks.clock = &reader.tables.clock;
 	error = read_all(&reader);
 	if (error)
 		return error;

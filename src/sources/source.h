@@ -19,6 +19,8 @@ enum source_flag {
 	/* Fills model_inherited() of a forked process from its parents' recordings, if these are
 	 * in the same folder. Goes through their events; only for files. */
 	SOURCE_WITH_INHERITED = 4,
+	/* Fills example_ns of leak records, from the events. */
+	SOURCE_WITH_LEAK_TIMES = 8,
 };
 
 /*

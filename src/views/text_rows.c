@@ -212,10 +212,11 @@ void text_heading(const struct page *page, struct text *out)
 		text_add(out, "(unknown program)");
 	if (target->command_len > ARGUMENTS_SHOWN)
 		text_add(out, " …");
+	text_add(out, "\n  ");
 	if (target->pid)
-		text_printf(out, "\n  process %" PRIu32 " ", target->pid);
-	else
-		text_add(out, "\n  ");
+		text_printf(out, "process %" PRIu32 " ", target->pid);
+	if (target->outer_pid && target->outer_pid != target->pid)
+		text_printf(out, "(%" PRIu32 " outside its PID namespace) ", target->outer_pid);
 	summary_add_ending(out, target);
 	text_add(out, ", recorded for ");
 	text_add_duration_ns(out, recording->duration_ns);

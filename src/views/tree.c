@@ -36,23 +36,24 @@ static int compare_beginnings(const void *left, const void *right)
 static void place(struct arrangement *a, uint32_t pid, uint32_t depth)
 {
 	for (size_t i = 0; i < a->count; i++) {
-		if (a->rows[i].target.pid != pid || a->placed[i])
+		if (a->rows[i].target.outer_pid != pid || a->placed[i])
 			continue;
 		a->placed[i] = true;
 		a->ret[a->used] = a->rows[i];
 		a->ret[a->used++].depth = depth;
 	}
 	for (size_t i = 0; depth < DEPTH_MAX && i < a->count; i++) {
-		if (a->rows[i].target.ppid == pid && !a->placed[i])
-			place(a, a->rows[i].target.pid, depth + 1);
+		if (a->rows[i].target.outer_ppid == pid && !a->placed[i])
+			place(a, a->rows[i].target.outer_pid, depth + 1);
 	}
 }
 
 static bool has_parent(const struct arrangement *a, size_t row)
 {
-	uint32_t parent = a->rows[row].target.ppid;
+	uint32_t parent = a->rows[row].target.outer_ppid;
 	for (size_t i = 0; i < a->count; i++) {
-		if (a->rows[i].target.pid == parent && parent != a->rows[row].target.pid)
+		if (a->rows[i].target.outer_pid == parent &&
+			parent != a->rows[row].target.outer_pid)
 			return true;
 	}
 	return false;
@@ -70,7 +71,7 @@ struct error *tree_arrange(struct tree_row *rows, size_t count)
 	for (int orphans = 0; orphans < 2; orphans++) {
 		for (size_t i = 0; i < count; i++) {
 			if (!placed[i] && (orphans || !has_parent(&a, i)))
-				place(&a, sorted[i].target.pid, 0);
+				place(&a, sorted[i].target.outer_pid, 0);
 		}
 	}
 	return NULL;
@@ -80,7 +81,7 @@ static size_t count_processes(const struct tree_row *rows, size_t count)
 {
 	size_t processes = 0;
 	for (size_t i = 0; i < count; i++)
-		processes += !i || rows[i].target.pid != rows[i - 1].target.pid;
+		processes += !i || rows[i].target.outer_pid != rows[i - 1].target.outer_pid;
 	return processes;
 }
 
@@ -170,7 +171,7 @@ static void add_unrecorded(struct text *out, const struct tree_row *row)
 
 static void add_row(struct text *out, struct text *cell, const struct tree_row *row)
 {
-	text_printf(cell, "  %*s%" PRIu32, (int)(2 * row->depth), "", row->target.pid);
+	text_printf(cell, "  %*s%" PRIu32, (int)(2 * row->depth), "", row->target.outer_pid);
 	add_cell(out, cell, PROCESS_WIDTH, true);
 	add_figures(out, cell, &row->totals, true);
 	text_add(out, "  ");
@@ -281,9 +282,10 @@ static void put_row(struct json *json, const struct tree_row *row)
 	const struct {
 		const char *name;
 		uint64_t value;
-	} members[] = {{"pid", row->target.pid}, {"ppid", row->target.ppid}, {"depth", row->depth},
-		{"lost_events", row->lost_events}, {"duration_ns", row->duration_ns},
-		{"peak_bytes", row->totals.peak_bytes},
+	} members[] = {{"pid", row->target.pid}, {"ppid", row->target.ppid},
+		{"outer_pid", row->target.outer_pid}, {"outer_ppid", row->target.outer_ppid},
+		{"depth", row->depth}, {"lost_events", row->lost_events},
+		{"duration_ns", row->duration_ns}, {"peak_bytes", row->totals.peak_bytes},
 		{"children_unrecorded", row->children_unrecorded}};
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		json_key(json, members[i].name);

@@ -80,6 +80,78 @@ const struct story story_forked = {
 	.exit_kind = HPW_EXIT_STATUS,
 };
 
+/* Blocks 0 and 1 are a list, 2 has 3, 4 is pointed into. */
+static const struct story_step leaks_steps[] = {
+	{.op = STORY_START, .thread = 0},
+	{.op = STORY_ALLOC, .thread = 0, .block = 0, .site = 0, .size = 100},
+	{.op = STORY_ALLOC, .thread = 0, .block = 1, .site = 0, .size = 100},
+	{.op = STORY_START, .thread = 1},
+	{.op = STORY_ALLOC, .thread = 1, .block = 2, .site = 3, .size = 24},
+	{.op = STORY_ALLOC, .thread = 0, .block = 3, .site = 2, .size = 7},
+	{.op = STORY_ALLOC, .thread = 1, .block = 4, .site = 2, .size = 4096},
+};
+
+static const uint64_t leaks_search[][2] = {
+	{HPW_LEAK_MOMENT, HPW_LEAK_AT_MAIN_END}, {HPW_LEAK_TSC, BUILDER_TSC_START + 71},
+	{HPW_LEAK_WAY, HPW_LEAK_HELD}, {HPW_LEAK_PAUSE_NS, 15000}, {HPW_LEAK_SEARCH_NS, 20000},
+	{HPW_LEAK_ALIGNMENT, 8}, {HPW_LEAK_HEURISTICS, 15}, {HPW_LEAK_THREADS, 2},
+	{HPW_LEAK_ROOT_BYTES, 8192}, {HPW_LEAK_POINTERS, 2},
+	{HPW_LEAK_BLOCKS + HPW_LEAK_DEFINITE, 1}, {HPW_LEAK_BLOCKS + HPW_LEAK_INDIRECT, 1},
+	{HPW_LEAK_BLOCKS + HPW_LEAK_POSSIBLE, 1}, {HPW_LEAK_BLOCKS + HPW_LEAK_REACHABLE, 2},
+	{HPW_LEAK_BYTES + HPW_LEAK_DEFINITE, 24}, {HPW_LEAK_BYTES + HPW_LEAK_INDIRECT, 7},
+	{HPW_LEAK_BYTES + HPW_LEAK_POSSIBLE, 4096}, {HPW_LEAK_BYTES + HPW_LEAK_REACHABLE, 200},
+	{1000, 1}, /* a key that no version knows */
+};
+
+static const struct story_root leaks_roots[] = {
+	{{HPW_LEAK_ROOT_DATA, 0x404000, 4096, 0, 1}, "/usr/bin/story"},
+	{{HPW_LEAK_ROOT_REGISTERS, 0, 0, 4712, 0}, ""},
+};
+
+static const uint64_t leaks_groups[][9] = {
+	{0, 0, 0x404018, 0, 1, 0, 0, 0x500000, 0},
+	{1, 0, 0x404018, 0, 0, 0x500000, 16, 0x500100, 0},
+	{0, 1, 1, 2, 0, 0, 0, 0x501000, 2048},
+};
+
+static const uint64_t leaks_records[][11] = {
+	{0, HPW_LEAK_REACHABLE, 1, 1, 100, 0, 0, 0x500000, 100, 0, 0},
+	{0, HPW_LEAK_REACHABLE, 2, 1, 100, 0, 0, 0x500100, 100, 0, 1},
+	{2, HPW_LEAK_INDIRECT, 0, 1, 7, 0, 0, 0x500300, 7, 0, 2},
+	{2, HPW_LEAK_POSSIBLE, 3, 1, 4096, 0, 0, 0x501000, 4096, 1, 1},
+	{3, HPW_LEAK_DEFINITE, 0, 1, 24, 1, 7, 0x500200, 24, 1, 0},
+};
+
+const struct story_leaks leaks_small = {
+	.search = leaks_search,
+	.search_len = COUNT(leaks_search),
+	.problem = "one thread was elsewhere",
+	.roots = leaks_roots,
+	.roots_len = COUNT(leaks_roots),
+	.groups = leaks_groups,
+	.groups_len = COUNT(leaks_groups),
+	.records = leaks_records,
+	.records_len = COUNT(leaks_records),
+};
+
+const struct story story_leaks = {
+	.arguments = arguments,
+	.modules = modules,
+	.modules_len = COUNT(modules),
+	.first_stack = 1,
+	.stacks = stacks,
+	.stacks_len = COUNT(stacks),
+	.sites = sites,
+	.sites_len = COUNT(sites),
+	.threads = threads,
+	.threads_len = 2,
+	.leaks = &leaks_small,
+	.steps = leaks_steps,
+	.steps_len = COUNT(leaks_steps),
+	.chunk_steps = 3,
+	.exit_kind = HPW_EXIT_STATUS,
+};
+
 /* 1 main, 2 main → code of no file, 3 other code of no file, called by it. */
 static const struct story_stack code_stacks[] = {
 	{1, 1, 0x401136},

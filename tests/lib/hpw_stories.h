@@ -15,6 +15,10 @@ extern const struct story story_code;
 extern const struct story story_unrecorded;
 /* Of a process that was forked, and forks. */
 extern const struct story story_forked;
+/* Two threads and blocks of each kind of leak: a global holds a list of two, a register points into
+ * a block, one that nothing holds has another one. */
+extern const struct story story_leaks;
+extern const struct story_leaks leaks_small;
 
 /* Random steps of several threads, always the same for a seed. Freed by story_random_free. */
 struct story story_random(uint64_t seed, size_t steps);

@@ -251,6 +251,8 @@ void builder_footer(
 	put_summary(builder, story, truth);
 	put_code_names(builder, story);
 	builder_live(builder, story);
+	if (story->leaks)
+		builder_leaks(builder, story->leaks);
 }
 
 void builder_story(struct builder *builder, const struct story *story, struct story_truth *ret)

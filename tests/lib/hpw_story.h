@@ -80,6 +80,24 @@ struct story_unrecorded {
 	const char *path;
 };
 
+/* A search for leaks, as numbers in the order of FORMAT.md's columns. */
+struct story_root {
+	uint64_t numbers[5];
+	const char *name;
+};
+
+struct story_leaks {
+	const uint64_t (*search)[2]; /* keys and values */
+	size_t search_len;
+	const char *problem; /* NULL: none */
+	const struct story_root *roots;
+	size_t roots_len;
+	const uint64_t (*groups)[9];
+	size_t groups_len;
+	const uint64_t (*records)[11];
+	size_t records_len;
+};
+
 struct story {
 	const char *const *arguments; /* ends with NULL */
 	uint64_t forked_at;           /* 0: it was not forked */
@@ -97,6 +115,7 @@ struct story {
 	size_t code_names_len;
 	const struct story_unrecorded *unrecorded;
 	size_t unrecorded_len;
+	const struct story_leaks *leaks; /* NULL: nobody searched */
 	const struct story_step *steps;
 	size_t steps_len;
 	size_t chunk_steps; /* an EVENTS chunk ends after so many story steps; 0: only one chunk */
@@ -128,6 +147,8 @@ void builder_tables(struct builder *builder, const struct story *story);
 void builder_events(struct builder *builder, const struct story *story, struct story_truth *ret);
 /* LIVE, a part of the footer: what the story leaves. */
 void builder_live(struct builder *builder, const struct story *story);
+/* The chunks of a search. */
+void builder_leaks(struct builder *builder, const struct story_leaks *leaks);
 void builder_footer(
 	struct builder *builder, const struct story *story, const struct story_truth *truth);
 

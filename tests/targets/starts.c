@@ -5,10 +5,12 @@
  * if a child ended otherwise than with 0, or if errno or the result of a failing exec are wrong.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,7 +33,7 @@ static void print_pid(pid_t pid)
 
 static void reap(pid_t pid)
 {
-	int status;
+	int status = 0;
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		fail("start");
 	if (status)
@@ -111,6 +113,52 @@ static void after_failing(void)
 	by_fork();
 }
 
+/* Nobody waits for it. */
+static void by_vfork_alone(void)
+{
+	pid_t pid = vfork();
+	if (!pid) {
+		execl(program, program, (char *)NULL);
+		_exit(96);
+	}
+	print_pid(pid);
+}
+
+/* By a child that does something itself, and so is recorded, and by that one's child. */
+static void by_child(void)
+{
+	pid_t pid = fork();
+	if (!pid) {
+		void *volatile block = malloc(4003);
+		by_fork();
+		by_spawn();
+		free(block);
+		_exit(0);
+	}
+	reap(pid);
+}
+
+/* All descriptors that the program may have are taken. */
+static void without_descriptors(void)
+{
+	int taken[64], count = 0;
+	struct rlimit limit;
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = 32;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	while (count < 64 && (taken[count] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+		count++;
+	if (count == 64 || errno != EMFILE)
+		fail("open");
+	by_fork();
+	by_spawn();
+	while (count)
+		close(taken[--count]);
+	struct rlimit after;
+	if (getrlimit(RLIMIT_NOFILE, &after) || after.rlim_cur != 32)
+		fail("the limit");
+}
+
 /* The collector can't be reached any more. */
 static void by_spawn_alone(void)
 {
@@ -129,6 +177,9 @@ static const struct {
 	{"exec", by_exec},
 	{"failing", after_failing},
 	{"untold", by_spawn_alone},
+	{"unwaited", by_vfork_alone},
+	{"child", by_child},
+	{"full", without_descriptors},
 };
 
 int main(int argc, char **argv)

@@ -140,6 +140,11 @@ CASE(unrecorded, "a recording of a process that started programs without one")
 	builder_deinit(&builder);
 }
 
+CASE(leaks, "a recording with a search for leaks")
+{
+	check_golden("recording-leaks", &story_leaks, true);
+}
+
 CASE(open, "a recording that was not closed")
 {
 	check_golden("recording-open", &story_full, false);

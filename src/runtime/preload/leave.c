@@ -13,79 +13,197 @@
 #include "runtime/preload/real.h"
 
 #include <linux/futex.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PATIENCE_NS 1000000000u
+/* The same without a clock: 10 to 140 cycles each. */
+#define PATIENCE_SPINS 20000000u
 
 static int quick_status = (int)HW_LEAVING_UNKNOWN;
 
-/* How long to sleep still, false: long enough. */
-static bool time_left(uint64_t began_ns, struct sys_timespec *ret)
+/*
+ * What the thread that ends the program had at that call: stack pointer and the registers that are
+ * its own across calls; sp 0: main has returned instead.
+ */
+static struct {
+	uint64_t sp, registers[HW_LEAVING_REGISTERS];
+} at_call;
+
+/*
+ * A vfork child has its parent's memory, and is not meant. Where the kernel may not be asked who
+ * this is, it is whoever exits by the rules: such a child calls no exit handlers.
+ */
+static bool is_awaited(const struct rt_process *p, bool by_handler)
 {
-	uint64_t waited = sys_now_ns() - began_ns;
-	if (waited >= PATIENCE_NS)
-		return false;
-	*ret = (struct sys_timespec){0, (int64_t)(PATIENCE_NS - waited)};
-	if (ret->nanoseconds == PATIENCE_NS)
-		*ret = (struct sys_timespec){1, 0};
-	return true;
+	return p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING &&
+	       p->shm->awaited &&
+	       (sys_no_calls() ? by_handler : p->shm->awaited == sys_call(__NR_getpid, 0, 0, 0));
 }
 
-/* A vfork child has its parent's memory, and is not meant. */
-static bool is_awaited(const struct rt_process *p)
+static bool is_answered(const struct hw_shm *shm)
 {
-	return p && !sys_no_calls() &&
-	       __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING && p->shm->awaited &&
-	       p->shm->awaited == sys_call(__NR_getpid, 0, 0, 0);
+	uint32_t state = __atomic_load_n(&shm->leaving, __ATOMIC_ACQUIRE);
+	return state != HW_LEAVING_ASKS && state != HW_LEAVING_HELD;
 }
 
-static void leave(int status)
+/* Sleeps until the collector has answered, or neither does so nor works on it for PATIENCE_NS. */
+static void wait_for_answer(struct hw_shm *shm)
 {
-	if (!is_awaited(rt_process))
+	uint64_t since = sys_now_ns(), now = since;
+	uint32_t held = 0;
+	for (; !is_answered(shm) && now - since < PATIENCE_NS; now = sys_now_ns()) {
+		uint32_t state = __atomic_load_n(&shm->leaving, __ATOMIC_ACQUIRE);
+		struct sys_timespec step = {0, PATIENCE_NS / 4};
+		if (state == HW_LEAVING_ASKS || state == HW_LEAVING_HELD)
+			sys_call4(__NR_futex, &shm->leaving, FUTEX_WAIT, state, &step);
+		uint32_t seen = __atomic_load_n(&shm->held, __ATOMIC_RELAXED);
+		if (seen != held)
+			since = sys_now_ns();
+		held = seen;
+	}
+}
+
+/* The same where no system call is allowed. */
+static void spin_for_answer(struct hw_shm *shm)
+{
+	uint32_t held = 0;
+	for (uint32_t spins = 0; spins < PATIENCE_SPINS && !is_answered(shm); spins++) {
+		uint32_t seen = __atomic_load_n(&shm->held, __ATOMIC_RELAXED);
+		if (seen != held)
+			spins = 0;
+		held = seen;
+		__builtin_ia32_pause();
+	}
+}
+
+enum leaver {
+	LEAVER_MAIN,    /* main has ended, its exit handlers are still to run */
+	LEAVER_HANDLER, /* the last of them */
+	LEAVER_CALL,    /* of _exit and the like */
+};
+
+static void leave(int status, enum leaver who)
+{
+	if (!is_awaited(rt_process, who == LEAVER_HANDLER))
 		return;
 	struct hw_shm *shm = rt_process->shm;
 	uint32_t stays = HW_LEAVING_NOT;
 	shm->leaving_status = (uint32_t)status;
+	shm->leaving_tid = rt_thread_id();
+	shm->leaving_main = who == LEAVER_MAIN;
+	shm->leaving_sp = at_call.sp;
+	memcpy(shm->leaving_registers, at_call.registers, sizeof(at_call.registers));
 	if (!__atomic_compare_exchange_n(&shm->leaving, &stays, HW_LEAVING_ASKS, false,
 		    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		return;
-	uint64_t began = sys_now_ns();
-	struct sys_timespec rest;
-	while (__atomic_load_n(&shm->leaving, __ATOMIC_ACQUIRE) == HW_LEAVING_ASKS &&
-		time_left(began, &rest))
-		sys_call4(__NR_futex, &shm->leaving, FUTEX_WAIT, HW_LEAVING_ASKS, &rest);
+	if (sys_no_calls())
+		spin_for_answer(shm);
+	else
+		wait_for_answer(shm);
+}
+
+/* Main has returned, or a thread has called exit. */
+static void main_ends(int status)
+{
+	if (rt_process && rt_process->shm && rt_process->shm->awaited_at_main_end)
+		leave(status & 0xff, LEAVER_MAIN);
 }
 
 static void at_exit(int status, __attribute__((unused)) void *context)
 {
-	leave(status & 0xff);
+	leave(status & 0xff, LEAVER_HANDLER);
 }
 
 static void at_quick_exit_last(__attribute__((unused)) void *context)
 {
-	leave(quick_status);
+	leave(quick_status, LEAVER_HANDLER);
 }
 
 /* What at_quick_exit(3) is made of; without an object, so that no object's end removes it. */
 int __cxa_at_quick_exit(void (*handler)(void *), void *object);
 
-void rt_leave_prepare(void)
+static __attribute__((used)) void on_exit_call(int status)
 {
-	on_exit(at_exit, NULL);
-	__cxa_at_quick_exit(at_quick_exit_last, NULL);
+	main_ends(status);
 }
 
+static __attribute__((used)) void on_last_call(int status)
+{
+	leave(status & 0xff, LEAVER_CALL);
+}
+
+static __attribute__((used)) void on_quick_call(int status)
+{
+	quick_status = status & 0xff;
+}
+
+static __attribute__((used)) void resolve(void)
+{
+	if (!rt_real._exit)
+		rt_real_resolve();
+}
+
+/* In assembly, so that no frame of ours stands between the program and its exit handlers. */
 #define DEFINE_EXIT(name, before)                                                                  \
-	HOOK __attribute__((noreturn)) void name(int status);                                      \
-	HOOK __attribute__((noreturn)) void name(int status)                                       \
+	HOOK __attribute__((naked, noreturn)) void name(int status);                               \
+	HOOK __attribute__((naked, noreturn)) void name(__attribute__((unused)) int status)        \
 	{                                                                                          \
-		before;                                                                            \
-		if (!rt_real.name)                                                                 \
-			rt_real_resolve();                                                         \
-		rt_real.name(status);                                                              \
-		__builtin_unreachable();                                                           \
+		__asm__("mov %%rsp, %c0+at_call(%%rip)\n"                                          \
+			"mov %%rbx, %c1+at_call(%%rip)\n"                                          \
+			"mov %%rbp, %c1+8+at_call(%%rip)\n"                                        \
+			"mov %%r12, %c1+16+at_call(%%rip)\n"                                       \
+			"mov %%r13, %c1+24+at_call(%%rip)\n"                                       \
+			"mov %%r14, %c1+32+at_call(%%rip)\n"                                       \
+			"mov %%r15, %c1+40+at_call(%%rip)\n"                                       \
+			"push %%rdi\n"                                                             \
+			"call " #before "\n"                                                       \
+			"sub $8, %%rsp\n"                                                          \
+			"call resolve\n"                                                           \
+			"add $8, %%rsp\n"                                                          \
+			"pop %%rdi\n"                                                              \
+			"jmp *rt_real+%c2(%%rip)\n" ::"i"(0),                                      \
+			"i"(8), "i"(offsetof(struct rt_real, name)));                              \
 	}
 
-DEFINE_EXIT(_exit, leave(status & 0xff))
-DEFINE_EXIT(_Exit, leave(status & 0xff))
-DEFINE_EXIT(quick_exit, quick_status = status & 0xff)
+DEFINE_EXIT(exit, on_exit_call)
+DEFINE_EXIT(_exit, on_last_call)
+DEFINE_EXIT(_Exit, on_last_call)
+DEFINE_EXIT(quick_exit, on_quick_call)
+
+typedef int main_function(int, char **, char **);
+static __attribute__((used)) main_function *program_main;
+
+static __attribute__((used)) int main_and_end(int argc, char **argv, char **environment)
+{
+	int status = program_main(argc, argv, environment);
+	main_ends(status);
+	return status;
+}
+
+static __attribute__((used)) uint32_t tells_main_end;
+
+int __libc_start_main(main_function *function, int argc, char **argv, void (*init)(void),
+	void (*fini)(void), void (*loader_fini)(void), void *stack_end);
+
+/* Nothing stands between main and its caller, but where the end of main is to be told of. */
+HOOK __attribute__((naked)) int __libc_start_main(__attribute__((unused)) main_function *function,
+	__attribute__((unused)) int argc, __attribute__((unused)) char **argv,
+	__attribute__((unused)) void (*init)(void), __attribute__((unused)) void (*fini)(void),
+	__attribute__((unused)) void (*loader_fini)(void), __attribute__((unused)) void *stack_end)
+{
+	__asm__("cmpl $0, tells_main_end(%%rip)\n"
+		"je 1f\n"
+		"mov %%rdi, program_main(%%rip)\n"
+		"lea main_and_end(%%rip), %%rdi\n"
+		"1: jmp *rt_real+%c0(%%rip)\n" ::"i"(offsetof(struct rt_real, __libc_start_main)));
+}
+
+void rt_leave_prepare(void)
+{
+	resolve();
+	on_exit(at_exit, NULL);
+	__cxa_at_quick_exit(at_quick_exit_last, NULL);
+	tells_main_end = is_awaited(rt_process, false) && rt_process->shm->awaited_at_main_end;
+}

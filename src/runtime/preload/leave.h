@@ -5,7 +5,8 @@
  *
  * With the first process of a PID namespace the kernel kills everything in it, a collector there
  * included. So a process that the collector would not outlive (hw_shm.awaited) says that it leaves,
- * and waits until its recording is complete, for a second at most.
+ * and waits until its recording is complete, for a second at most. The same where the collector is
+ * to look for leaks then, or when main has ended: as long as it says that it is at it.
  */
 #ifndef RUNTIME_LEAVE_H
 #define RUNTIME_LEAVE_H

@@ -10,10 +10,12 @@
 #include "runtime/core/sys.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <linux/fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
@@ -166,10 +168,26 @@ static bool interpreter_of(const struct file *f, char ret[static PATH_BYTES])
 	return n;
 }
 
+/* Also for a program that has taken all descriptors it may: its soft limit is raised that long. */
+static long open_file(int folder, const char *path, int flags)
+{
+	struct limits {
+		uint64_t soft, hard;
+	} before;
+	long fd = sys_call4(__NR_openat, folder, path, flags | O_CLOEXEC, 0);
+	if (fd != -EMFILE || sys_failed(sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, NULL, &before)))
+		return fd;
+	struct limits raised = {before.hard, before.hard};
+	if (sys_failed(sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, &raised, NULL)))
+		return fd;
+	fd = sys_call4(__NR_openat, folder, path, flags | O_CLOEXEC, 0);
+	sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, &before, NULL);
+	return fd;
+}
+
 static bool file_map(int folder, const char *path, struct file *ret)
 {
-	long fd = path ? sys_call4(__NR_openat, folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0)
-		       : folder;
+	long fd = path ? open_file(folder, path, O_RDONLY | O_NONBLOCK) : folder;
 	struct stat st;
 	long mapped = -1;
 	if (!sys_failed(fd) && !sys_failed(sys_call(__NR_fstat, fd, &st, 0)) &&
@@ -223,12 +241,13 @@ static bool gets_rights_open(int fd)
 	uid_t real = (uid_t)sys_call(__NR_getuid, 0, 0, 0);
 	uid_t user = (uid_t)sys_call(__NR_geteuid, 0, 0, 0);
 	gid_t group = (gid_t)sys_call(__NR_getegid, 0, 0, 0);
-	bool more = false;
-	if (rights_count(fd)) {
+	bool sets_group = (st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP);
+	bool more = real != 0 && has_capabilities(fd);
+	if ((st.st_mode & S_ISUID || sets_group || more) && rights_count(fd)) {
 		user = st.st_mode & S_ISUID ? st.st_uid : user;
-		if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP))
-			group = st.st_gid;
-		more = real != 0 && has_capabilities(fd);
+		group = sets_group ? st.st_gid : group;
+	} else {
+		more = false;
 	}
 	return user != real || group != (gid_t)sys_call(__NR_getgid, 0, 0, 0) || more;
 }
@@ -238,7 +257,7 @@ static bool gets_rights(int folder, const char *path)
 {
 	if (!path)
 		return gets_rights_open(folder);
-	long fd = sys_call4(__NR_openat, folder, path, O_PATH | O_CLOEXEC, 0);
+	long fd = open_file(folder, path, O_PATH);
 	bool gets = !sys_failed(fd) && gets_rights_open((int)fd);
 	if (!sys_failed(fd))
 		sys_call(__NR_close, fd, 0, 0);

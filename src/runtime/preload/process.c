@@ -216,6 +216,9 @@ static void process_fill(struct rt_process *p, struct hw_shm *shm)
 		.buckets = (uint32_t *)(base + HW_SHM_BUCKETS)};
 	p->unwinder.modules = &p->modules;
 	p->unwinder.rules = &p->rules;
+	shm->own_start = (uint64_t)p;
+	shm->own_end = (uint64_t)p + rt_process_bytes();
+	shm->allocator = (uint64_t)rt_real.malloc;
 	shm->notes |= HW_NOTE_ATTACHED | (own_malloc() ? HW_NOTE_OWN_MALLOC : 0u);
 	rt_sampling_prepare(p);
 	rt_solo_prepare(p);

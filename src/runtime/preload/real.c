@@ -279,6 +279,8 @@ void rt_real_resolve(void)
 		{"__longjmp_chk", offsetof(struct rt_real, __longjmp_chk)},
 		{"system", offsetof(struct rt_real, system)},
 		{"popen", offsetof(struct rt_real, popen)},
+		{"exit", offsetof(struct rt_real, exit)},
+		{"__libc_start_main", offsetof(struct rt_real, __libc_start_main)},
 		{"_exit", offsetof(struct rt_real, _exit)},
 		{"_Exit", offsetof(struct rt_real, _Exit)},
 		{"quick_exit", offsetof(struct rt_real, quick_exit)},

@@ -45,6 +45,9 @@ struct rt_real {
 	void (*__longjmp_chk)(void *, int);
 	int (*system)(const char *);
 	void *(*popen)(const char *, const char *);
+	void (*exit)(int);
+	int (*__libc_start_main)(int (*)(int, char **, char **), int, char **, void (*)(void),
+		void (*)(void), void (*)(void), void *);
 	void (*_exit)(int);
 	void (*_Exit)(int);
 	void (*quick_exit)(int);

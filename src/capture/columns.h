@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Column sets being filled: FORMAT.md, "Columns". */
+#ifndef CAPTURE_COLUMNS_H
+#define CAPTURE_COLUMNS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+#define COLUMNS_MAX 12
+
+struct columns {
+	struct buf column[COLUMNS_MAX];
+	unsigned count;
+};
+
+static inline void columns_init(struct columns *c, unsigned count)
+{
+	c->count = count;
+	for (unsigned i = 0; i < count; i++)
+		buf_init(&c->column[i]);
+}
+
+static inline void columns_add(struct columns *c, unsigned column, uint64_t value)
+{
+	buf_varint(&c->column[column], value);
+}
+
+/* Appends the set to *ret and releases it. */
+static inline bool columns_finish(struct columns *c, struct buf *ret)
+{
+	bool ok = true;
+	buf_varint(ret, c->count);
+	for (unsigned i = 0; i < c->count; i++) {
+		buf_varint(ret, i);
+		buf_varint(ret, c->column[i].len);
+		ok = ok && !c->column[i].failed;
+	}
+	for (unsigned i = 0; i < c->count; i++) {
+		buf_bytes(ret, c->column[i].data, c->column[i].len);
+		buf_deinit(&c->column[i]);
+	}
+	return ok && !ret->failed;
+}
+
+#endif

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/hold.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "process/snapshot.h"
+#include "process/stop.h"
+
+#define ANSWER_MS 10000
+/* A thread that is in the middle of an event is let out of it, so often. */
+#define BUSY_TRIES 200
+#define BUSY_PAUSE_NS 50000
+
+/* What the keeper says, followed by the threads. */
+struct told {
+	uint32_t failed; /* enum error_code; 0: it is held */
+	uint32_t threads;
+	pid_t process;
+	uint32_t is_snapshot;
+	uint64_t pause_ns;
+	uint64_t heads[HW_RINGS];
+	char message[512];
+};
+
+static const struct hw_ring *rings_of(const struct hw_shm *shm)
+{
+	return (const struct hw_ring *)((const char *)shm + HW_SHM_RINGS);
+}
+
+/* Whether a stopped thread is in the middle of an event. */
+static bool is_busy(const struct hw_shm *shm)
+{
+	const struct hw_ring *rings = rings_of(shm);
+	for (uint32_t i = 0; i < HW_RINGS; i++) {
+		if (__atomic_load_n(&rings[i].state, __ATOMIC_RELAXED) == HW_RING_ACTIVE &&
+			__atomic_load_n(&rings[i].busy, __ATOMIC_ACQUIRE))
+			return true;
+	}
+	return false;
+}
+
+/* Stops the process where no thread is in an event; a thread that never comes out of one (it was
+ * left by siglongjmp, or stands in the kernel) is taken as it is. */
+static struct error *stop_outside_events(pid_t pid, const struct hw_shm *shm, struct stopped *ret)
+{
+	for (int tries = 0;; tries++) {
+		struct error *error = stop_process(pid, ret);
+		if (error || tries == BUSY_TRIES || !is_busy(shm))
+			return error;
+		stop_end(ret);
+		nanosleep(&(struct timespec){0, BUSY_PAUSE_NS}, NULL);
+	}
+}
+
+static void send_threads(int channel, const struct stopped_threads *threads)
+{
+	for (size_t i = 0; i < threads->len; i++) {
+		const struct stopped_thread *t = &threads->data[i];
+		struct hold_thread thread = {.tid = t->tid, .stopped = t->stopped, .regs = t->regs};
+		(void)!send(channel, &thread, sizeof(thread), MSG_NOSIGNAL);
+	}
+}
+
+static void tell_error(int channel, struct error *error)
+{
+	struct told told = {.failed = error->code};
+	snprintf(told.message, sizeof(told.message), "%s", error->message);
+	(void)!send(channel, &told, sizeof(told), MSG_NOSIGNAL);
+	error_destroy(error);
+}
+
+/* The keeper's life. */
+static void keep(pid_t pid, const struct hw_shm *shm, enum hold_way way, int channel)
+{
+	struct stopped stopped;
+	struct error *error = stop_outside_events(pid, shm, &stopped);
+	if (error) {
+		tell_error(channel, error);
+		return;
+	}
+	struct told told = {.threads = (uint32_t)stopped.threads.len, .process = pid};
+	for (uint32_t i = 0; i < HW_RINGS; i++)
+		told.heads[i] = __atomic_load_n(&rings_of(shm)[i].head, __ATOMIC_ACQUIRE);
+	struct stopped_threads threads = {NULL, 0, 0};
+	for (size_t i = 0; i < stopped.threads.len; i++)
+		(void)!stopped_threads_push(&threads, stopped.threads.data[i]);
+	if (way != HOLD_STOPPED) {
+		error = snapshot_take(&stopped, &told.process);
+		told.is_snapshot = !error;
+		error_destroy(error);
+	}
+	if (told.is_snapshot)
+		told.pause_ns = stop_end(&stopped);
+	told.threads = (uint32_t)threads.len;
+	(void)!send(channel, &told, sizeof(told), MSG_NOSIGNAL);
+	send_threads(channel, &threads);
+	char any;
+	(void)!recv(channel, &any, 1, 0); /* until the other side is done, or has died */
+	if (told.is_snapshot)
+		snapshot_end(pid, told.process);
+	else
+		stop_end(&stopped);
+}
+
+/* The last number of "NSpid:" in its status: as it sees itself. */
+static pid_t target_tid(pid_t pid, pid_t tid)
+{
+	char path[64], line[256];
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		const char *last = strncmp(line, "NSpid:", 6) ? NULL : strrchr(line, '\t');
+		if (last)
+			return (pid_t)atoi(last + 1);
+	}
+	return tid;
+}
+
+static struct error *receive(struct hold *hold)
+{
+	struct told told;
+	struct pollfd answer = {.fd = hold->channel, .events = POLLIN};
+	if (poll(&answer, 1, ANSWER_MS) <= 0 ||
+		recv(hold->channel, &told, sizeof(told), 0) != (ssize_t)sizeof(told))
+		return error_create(ERROR_ENVIRONMENT,
+			"process %d could not be stopped within %d s", (int)hold->process,
+			ANSWER_MS / 1000);
+	if (told.failed)
+		return error_create((enum error_code)told.failed, "%s", told.message);
+	hold->process = told.process;
+	hold->is_snapshot = told.is_snapshot;
+	hold->pause_ns = told.pause_ns;
+	memcpy(hold->heads, told.heads, sizeof(hold->heads));
+	for (uint32_t i = 0; i < told.threads; i++) {
+		struct hold_thread thread;
+		if (recv(hold->channel, &thread, sizeof(thread), 0) != (ssize_t)sizeof(thread))
+			return error_create(ERROR_ENVIRONMENT, "the tracer has died");
+		if (!hold_threads_push(&hold->threads, thread))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+/* Stack pointer of a thread that is in a system call: /proc/PID/task/TID/syscall. */
+static uint64_t stack_pointer(pid_t pid, pid_t tid)
+{
+	char path[64];
+	uint64_t sp = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	if (file && fscanf(file, "%*d %*x %*x %*x %*x %*x %*x %" SCNx64, &sp) != 1)
+		sp = 0;
+	return sp;
+}
+
+/* It may not be stopped: then its threads are taken as they are. */
+static struct error *look_without_stopping(pid_t pid, const struct hw_shm *shm, struct hold *hold)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *folder = opendir(path);
+	if (!folder)
+		return error_errno(ERROR_INPUT, errno, "process %d has ended", (int)pid);
+	bool ok = true;
+	for (struct dirent *entry; ok && (entry = readdir(folder));) {
+		if (entry->d_name[0] == '.')
+			continue;
+		struct hold_thread thread = {.tid = (pid_t)atoi(entry->d_name)};
+		thread.regs.rsp = stack_pointer(pid, thread.tid);
+		ok = hold_threads_push(&hold->threads, thread);
+	}
+	closedir(folder);
+	for (uint32_t i = 0; i < HW_RINGS; i++)
+		hold->heads[i] = __atomic_load_n(&rings_of(shm)[i].head, __ATOMIC_ACQUIRE);
+	hold->is_unstopped = true;
+	return ok ? NULL : error_no_memory();
+}
+
+static struct error *keeper_start(
+	pid_t pid, const struct hw_shm *shm, enum hold_way way, struct hold *hold)
+{
+	int ends[2];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return error_errno(ERROR_ENVIRONMENT, errno, "can't make a socket pair");
+	pid_t self = getpid();
+	hold->keeper = fork();
+	if (!hold->keeper) {
+		close(ends[0]);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() == self)
+			keep(pid, shm, way, ends[1]);
+		_exit(0);
+	}
+	close(ends[1]);
+	hold->channel = ends[0];
+	if (hold->keeper < 0)
+		return error_errno(ERROR_ENVIRONMENT, errno, "can't start a process that traces");
+	return NULL;
+}
+
+static void let_go(struct hold *hold)
+{
+	if (hold->channel >= 0)
+		close(hold->channel);
+	hold->channel = -1;
+	if (hold->keeper > 0)
+		waitpid(hold->keeper, NULL, 0);
+	hold->keeper = -1;
+}
+
+struct error *hold_begin(pid_t pid, const struct hw_shm *shm, enum hold_way way, struct hold *ret)
+{
+	*ret = (struct hold){.keeper = -1, .channel = -1, .pid = pid, .process = pid};
+	struct error *error = keeper_start(pid, shm, way, ret);
+	if (!error)
+		error = receive(ret);
+	if (error && error->code == ERROR_ENVIRONMENT && way == HOLD_STOPPED) {
+		error_destroy(error);
+		let_go(ret);
+		error = look_without_stopping(pid, shm, ret);
+	}
+	for (size_t i = 0; !error && i < ret->threads.len; i++)
+		ret->threads.data[i].target_tid = target_tid(pid, ret->threads.data[i].tid);
+	if (!error)
+		error = process_maps_read(ret->process, &ret->maps);
+	if (error)
+		hold_end(ret);
+	return error;
+}
+
+void hold_end(struct hold *hold)
+{
+	let_go(hold);
+	hold_threads_deinit(&hold->threads);
+	process_maps_deinit(&hold->maps);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/leak_heaps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* glibc, x86-64: HEAP_MAX_SIZE of malloc/arena.c; where in a heap its arena may stand: behind
+ * heap_info of 4 words (to 2.34) or 6. */
+#define ARENA_HEAP_BYTES (64ull << 20)
+#define ARENA_OFFSET_OLD 0x20u
+#define ARENA_OFFSET 0x30u
+/* malloc/malloc.c: malloc_chunk; struct malloc_state from 2.27 on. */
+#define CHUNK_MMAPPED 2u
+#define CHUNK_NOT_MAIN 4u
+#define CHUNK_FLAGS 7u
+#define BINS 127u
+#define BINS_EMPTY_MIN 40u
+#define ARENA_BEFORE_BINS 0x70u
+#define ARENA_BYTES 0x898u
+#define BOOKS_MAX (16u << 20)
+
+bool leak_heap_like(const struct process_map *map)
+{
+	return map->readable && map->writable && !map->shared && !map->inode &&
+	       (!*map->path || !strcmp(map->path, "[heap]") || !strncmp(map->path, "[anon", 5));
+}
+
+/* Whether a heap of glibc's begins here: it names its arena, which stands in it or another one. */
+static bool is_arena_heap(const struct leak_place *place, uint64_t start, uint64_t *ret_bytes)
+{
+	uint64_t info[4];
+	if (process_memory_read(place->memory, start, info, sizeof(info)) != sizeof(info))
+		return false;
+	uint64_t offset = info[0] % ARENA_HEAP_BYTES;
+	*ret_bytes = info[2];
+	return info[0] && (offset == ARENA_OFFSET || offset == ARENA_OFFSET_OLD) && info[2] &&
+	       info[2] <= ARENA_HEAP_BYTES && info[3] <= ARENA_HEAP_BYTES && !(info[2] % 4096) &&
+	       (info[0] - offset == start || info[1]);
+}
+
+static bool add_arenas(
+	const struct leak_place *place, const struct process_map *map, struct leak_ranges *ret)
+{
+	uint64_t at = (map->start + ARENA_HEAP_BYTES - 1) & ~(ARENA_HEAP_BYTES - 1), bytes;
+	for (; at < map->end; at += ARENA_HEAP_BYTES) {
+		if (is_arena_heap(place, at, &bytes) && !leak_ranges_add(ret, at, at + bytes))
+			return false;
+	}
+	return true;
+}
+
+/* The range around a block that lies in none of the heaps known so far. */
+static struct leak_range around(const struct leak_place *place, uint64_t address)
+{
+	const struct process_map *map = process_maps_find(&place->hold->maps, address);
+	uint64_t header[2];
+	if (!map || !leak_heap_like(map))
+		return (struct leak_range){address, address + 1}; /* the program's own memory */
+	bool known = process_memory_read(place->memory, address - 16, header, sizeof(header)) ==
+		     sizeof(header);
+	uint64_t start = address - 16 - header[0], bytes = (header[1] & ~(uint64_t)CHUNK_FLAGS);
+	if (known && (header[1] & CHUNK_FLAGS) == CHUNK_MMAPPED && start % 4096 == 0 &&
+		start >= map->start && (header[0] + bytes) % 4096 == 0 &&
+		address - 16 + bytes <= map->end)
+		return (struct leak_range){start, address - 16 + bytes};
+	return (struct leak_range){map->start, map->end};
+}
+
+static struct error *add_around_blocks(const struct leak_place *place, struct leak_ranges *ret)
+{
+	struct live_walk walk;
+	_cleanup_free_ struct live_block *blocks = calloc(LIVE_WALK_ROOM, sizeof(*blocks));
+	struct leak_ranges found = {NULL, 0, 0};
+	if (!blocks || !live_walk_begin(place->live, &walk))
+		return error_no_memory();
+	struct leak_range last = {0, 0};
+	bool ok = true;
+	for (size_t n; ok && (n = live_walk_next(&walk, blocks, LIVE_WALK_ROOM));) {
+		for (size_t i = 0; ok && i < n; i++) {
+			uint64_t address = blocks[i].address;
+			if (address >= last.start && address < last.end)
+				continue;
+			const struct leak_range *known = leak_ranges_from(ret, address);
+			last = known && address >= known->start ? *known : around(place, address);
+			if (!known || address < known->start)
+				ok = leak_ranges_add(&found, last.start, last.end);
+		}
+	}
+	live_walk_end(&walk);
+	for (size_t i = 0; ok && i < found.len; i++)
+		ok = leak_ranges_push(ret, found.data[i]);
+	leak_ranges_deinit(&found);
+	return ok ? NULL : error_no_memory();
+}
+
+/* Whether the functions that allocate are libc's. */
+static bool is_libc(const struct process_map *map)
+{
+	const char *base = map ? strrchr(map->path, '/') : NULL;
+	return base && (!strncmp(base, "/libc.so", 8) || !strncmp(base, "/libc-", 6));
+}
+
+struct error *leak_heaps_find(const struct leak_place *place, struct leak_ranges *ret)
+{
+	const struct process_maps *maps = &place->hold->maps;
+	bool libc = is_libc(process_maps_find(maps, place->shm->allocator)), ok = true;
+	for (size_t i = 0; ok && libc && i < maps->maps.len; i++) {
+		const struct process_map *map = &maps->maps.data[i];
+		if (!leak_heap_like(map))
+			continue;
+		if (!strcmp(map->path, "[heap]"))
+			ok = leak_ranges_add(ret, map->start, map->end);
+		else
+			ok = add_arenas(place, map, ret);
+	}
+	leak_ranges_join(ret);
+	struct error *error = ok ? add_around_blocks(place, ret) : error_no_memory();
+	leak_ranges_join(ret);
+	return error;
+}
+
+/* A bin of main_arena: empty, it points at itself; else at free chunks. */
+static bool is_bin(const uint64_t *words, uint64_t address, const struct leak_ranges *heaps,
+	unsigned *ret_empty)
+{
+	uint64_t self = address - 0x10;
+	if (words[0] == self && words[1] == self) {
+		++*ret_empty;
+		return true;
+	}
+	return leak_ranges_has(heaps, words[0]) && leak_ranges_has(heaps, words[1]);
+}
+
+/* The rings of bins in a module's data. */
+static bool add_main_arena(const struct process_map *map, const uint64_t *words,
+	const struct leak_ranges *heaps, struct leak_ranges *ret)
+{
+	uint64_t count = (map->end - map->start) / 8, run = 0;
+	unsigned empty = 0;
+	for (uint64_t i = 0; i + 1 < count;) {
+		uint64_t address = map->start + i * 8;
+		if (is_bin(words + i, address, heaps, &empty)) {
+			run++;
+			i += 2;
+			continue;
+		}
+		if (run >= BINS && empty >= BINS_EMPTY_MIN) {
+			uint64_t bins = address - BINS * 16;
+			return leak_ranges_add(ret, bins - ARENA_BEFORE_BINS,
+				bins - ARENA_BEFORE_BINS + ARENA_BYTES);
+		}
+		i = run ? i - 2 * run + 1 : i + 1;
+		run = empty = 0;
+	}
+	return true;
+}
+
+static struct error *add_libc_books(const struct leak_place *place, const struct process_map *map,
+	const struct leak_ranges *heaps, struct leak_ranges *ret)
+{
+	uint64_t bytes = map->end - map->start;
+	if (bytes > BOOKS_MAX)
+		return NULL;
+	_cleanup_free_ uint64_t *words = calloc(1, bytes);
+	if (!words)
+		return error_no_memory();
+	process_memory_read(place->memory, map->start, words, bytes);
+	return add_main_arena(map, words, heaps, ret) ? NULL : error_no_memory();
+}
+
+/* A library that is an allocator: a program that is linked with one keeps its own data there. */
+static bool is_library(const struct process_map *map)
+{
+	const char *base = map && map->inode ? strrchr(map->path, '/') : NULL;
+	return base && strstr(base, ".so");
+}
+
+struct error *leak_heaps_books(
+	const struct leak_place *place, const struct leak_ranges *heaps, struct leak_ranges *ret)
+{
+	const struct process_maps *maps = &place->hold->maps;
+	const struct process_map *code = process_maps_find(maps, place->shm->allocator);
+	if (!is_library(code))
+		return NULL;
+	struct error *error = NULL;
+	uint64_t before = 0; /* end of its data: what has no file follows */
+	for (size_t i = 0; !error && i < maps->maps.len; i++) {
+		const struct process_map *map = &maps->maps.data[i];
+		bool own = map->inode == code->inode && map->device_major == code->device_major;
+		if (!map->writable || !(own || (map->start == before && !map->inode)))
+			continue;
+		before = own ? map->end : 0;
+		if (is_libc(code))
+			error = own ? add_libc_books(place, map, heaps, ret) : NULL;
+		else if (!leak_ranges_add(ret, map->start, map->end))
+			error = error_no_memory();
+	}
+	return error;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The allocator's memory in a held process: leak_roots.h says how it is told. */
+#ifndef CAPTURE_LEAK_HEAPS_H
+#define CAPTURE_LEAK_HEAPS_H
+
+#include "capture/leak_ranges.h"
+#include "capture/leak_roots.h"
+
+/* Whether a mapping can be an allocator's: private, writable, without a file. */
+bool leak_heap_like(const struct process_map *map);
+
+/* Adds the ranges of all heaps, joined. */
+struct error *leak_heaps_find(const struct leak_place *place, struct leak_ranges *ret) must_check_;
+
+/* Adds what the allocator has among the data of its module. */
+struct error *leak_heaps_books(const struct leak_place *place, const struct leak_ranges *heaps,
+	struct leak_ranges *ret) must_check_;
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/leak_job.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+/* Of a searcher that could not even say what went wrong. */
+#define DIED "the search for leaks has died"
+
+/* What stands before each chunk's payload in the results. */
+struct stored {
+	uint32_t type, bytes;
+};
+
+static void store(int fd, const struct leak_chunk *chunk)
+{
+	struct stored head = {chunk->type, (uint32_t)chunk->payload.len};
+	struct error *error = write_all(fd, "results", &head, sizeof(head));
+	if (!error)
+		error = write_all(fd, "results", chunk->payload.data, chunk->payload.len);
+	error_destroy(error);
+}
+
+static void store_failure(int fd, const struct leak_asked *asked, const char *problem)
+{
+	struct leak_chunk chunk;
+	if (leak_search_failed(asked->moment, asked->tsc, problem, &chunk))
+		store(fd, &chunk);
+	buf_deinit(&chunk.payload);
+}
+
+/* The searcher's life. */
+static void search(const struct leak_asked *asked, int results)
+{
+	struct leak_chunk chunks[LEAK_CHUNKS];
+	struct error *error = leak_search(asked, chunks);
+	for (unsigned i = 0; !error && i < LEAK_CHUNKS; i++)
+		store(results, &chunks[i]);
+	if (error)
+		store_failure(results, asked, error->message);
+}
+
+static bool searcher_start(struct leak_job *job, const struct leak_asked *asked)
+{
+	pid_t self = getpid();
+	job->searcher = fork();
+	if (!job->searcher) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() == self)
+			search(asked, job->results);
+		_exit(0);
+	}
+	if (job->searcher < 0)
+		return false;
+	job->pidfd = (int)syscall(SYS_pidfd_open, job->searcher, 0);
+	return job->pidfd >= 0;
+}
+
+/* Nothing is left to be searched: the answer stands already. */
+static bool settle(struct leak_job *job, const struct leak_asked *asked, struct error *error)
+{
+	store_failure(job->results, asked, error->message);
+	error_destroy(error);
+	job->searcher = fork();
+	if (!job->searcher)
+		_exit(0);
+	job->pidfd = job->searcher > 0 ? (int)syscall(SYS_pidfd_open, job->searcher, 0) : -1;
+	return job->pidfd >= 0;
+}
+
+static bool begin(struct leak_job *job, struct recorder *r, struct leak_asked *asked)
+{
+	bool leaving = asked->moment == HPW_LEAK_AT_EXIT || asked->moment == HPW_LEAK_AT_MAIN_END;
+	struct clock_pair now = clock_pair_now();
+	asked->since_ns = now.ns;
+	asked->tsc = job->tsc = now.tsc;
+	struct error *error =
+		hold_begin(r->pid, r->shm, leaving ? HOLD_STOPPED : HOLD_MUST, &job->hold);
+	if (error)
+		return settle(job, asked, error);
+	merge_pass_until(&r->merge, job->hold.heads);
+	asked->place = (struct leak_place){.hold = &job->hold,
+		.live = &r->live,
+		.shm = r->shm,
+		.is_leaving = leaving,
+		.is_partial = r->forked || r->mode.kind == MODE_SAMPLE};
+	return searcher_start(job, asked);
+}
+
+struct leak_job *leak_job_start(
+	struct recorder *recorder, const struct leak_check *check, enum hpw_leak_moment moment)
+{
+	struct leak_job *job = calloc(1, sizeof(*job));
+	if (!job)
+		return NULL;
+	*job = (struct leak_job){.moment = moment,
+		.searcher = -1,
+		.pidfd = -1,
+		.hold = {.keeper = -1, .channel = -1}};
+	job->results = memfd_create("heapwise-leaks", MFD_CLOEXEC);
+	struct leak_asked asked = {
+		.check = *check, .moment = moment, .heartbeat = &recorder->shm->held};
+	if (job->results >= 0 && begin(job, recorder, &asked))
+		return job;
+	leak_job_cancel(job);
+	return NULL;
+}
+
+static void take_results(struct leak_job *job, struct recorder *recorder)
+{
+	struct stat about;
+	if (fstat(job->results, &about) || about.st_size <= 0)
+		return;
+	size_t bytes = (size_t)about.st_size;
+	uint8_t *data = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, job->results, 0);
+	if (data == MAP_FAILED)
+		return;
+	for (size_t at = 0; at + sizeof(struct stored) <= bytes;) {
+		struct stored head;
+		memcpy(&head, data + at, sizeof(head));
+		at += sizeof(head);
+		if (head.bytes > bytes - at)
+			break;
+		recorder_add_chunk(recorder, (enum hpw_chunk_type)head.type, data + at, head.bytes);
+		at += head.bytes;
+	}
+	munmap(data, bytes);
+}
+
+void leak_job_finish(struct leak_job *job, struct recorder *recorder)
+{
+	int status = 0;
+	if (job->searcher > 0 && waitpid(job->searcher, &status, 0) == job->searcher && status) {
+		struct leak_asked asked = {.moment = job->moment, .tsc = job->tsc};
+		if (!ftruncate(job->results, 0) && !lseek(job->results, 0, SEEK_SET))
+			store_failure(job->results, &asked, DIED);
+	}
+	job->searcher = -1;
+	take_results(job, recorder);
+	leak_job_cancel(job);
+}
+
+void leak_job_cancel(struct leak_job *job)
+{
+	if (!job)
+		return;
+	if (job->searcher > 0) {
+		kill(job->searcher, SIGKILL);
+		waitpid(job->searcher, NULL, 0);
+	}
+	if (job->pidfd >= 0)
+		close(job->pidfd);
+	if (job->results >= 0)
+		close(job->results);
+	hold_end(&job->hold);
+	free(job);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A search for leaks that goes on beside the collector's other work: the process is held, its rings
+ * are taken up to that moment, and a forked copy of the collector, which has the table of live
+ * blocks as of then, searches (docs/decisions/0007).
+ */
+#ifndef CAPTURE_LEAK_JOB_H
+#define CAPTURE_LEAK_JOB_H
+
+#include "capture/leak_search.h"
+#include "capture/recorder.h"
+
+struct leak_job {
+	struct hold hold;
+	enum hpw_leak_moment moment;
+	uint64_t tsc;
+	pid_t searcher;
+	int pidfd;   /* readable when the search is over */
+	int results; /* memfd: the chunks */
+};
+
+/*
+ * Begins one. A process that could not be held or searched gives no error: the result says so.
+ * NULL: no memory, or no process.
+ */
+struct leak_job *leak_job_start(
+	struct recorder *recorder, const struct leak_check *check, enum hpw_leak_moment moment);
+
+/* When pidfd is readable: puts the results into the recording, lets the process go, ends the job.
+ */
+void leak_job_finish(struct leak_job *job, struct recorder *recorder);
+
+/* Ends a job whose process has gone meanwhile. NULL is fine. */
+void leak_job_cancel(struct leak_job *job);
+
+#endif

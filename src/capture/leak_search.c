@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/leak_search.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "capture/columns.h"
+
+#define BEAT_BYTES (32u << 20)
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* The process's memory, and a sign of life while it is read. */
+struct reading {
+	struct process_memory memory;
+	uint32_t *heartbeat;
+	uint64_t bytes;
+};
+
+static void beat(struct reading *r)
+{
+	__atomic_fetch_add(r->heartbeat, 1, __ATOMIC_RELAXED);
+}
+
+static size_t read_memory(void *context, uint64_t address, void *ret, size_t bytes)
+{
+	struct reading *r = context;
+	if (r->bytes / BEAT_BYTES != (r->bytes + bytes + 64) / BEAT_BYTES)
+		beat(r);
+	r->bytes += bytes + 64;
+	return process_memory_read(&r->memory, address, ret, bytes);
+}
+
+static size_t untouched(void *context, uint64_t address, size_t bytes)
+{
+	struct reading *r = context;
+	return process_memory_untouched(&r->memory, address, bytes);
+}
+
+static struct error *add_blocks(
+	struct search *search, const struct live *live, struct reading *reading)
+{
+	struct live_walk walk;
+	size_t room = 4 * LIVE_WALK_ROOM;
+	_cleanup_free_ struct live_block *blocks = calloc(room, sizeof(*blocks));
+	if (!blocks || !live_walk_begin(live, &walk))
+		return error_no_memory();
+	struct error *error = NULL;
+	for (size_t n; !error && (n = live_walk_next(&walk, blocks, room));) {
+		for (size_t i = 0; !error && i < n; i++)
+			error = search_add_block(
+				search, blocks[i].address, blocks[i].size, blocks[i].site);
+		beat(reading);
+	}
+	live_walk_end(&walk);
+	return error;
+}
+
+static struct error *run(const struct leak_asked *asked, const struct leak_roots *roots,
+	struct reading *reading, struct search **ret)
+{
+	const struct search_options options = {
+		.alignment = asked->check.alignment ? asked->check.alignment : 8,
+		.heuristics = asked->check.heuristics,
+		.maps = roots->maps.data,
+		.map_count = roots->maps.len};
+	const struct search_memory memory = {reading, read_memory, untouched};
+	_cleanup_free_ struct search_root *list =
+		calloc(roots->roots.len + 1, sizeof(struct search_root));
+	struct error *error = list ? search_create(&options, ret) : error_no_memory();
+	for (size_t i = 0; !error && i < roots->roots.len; i++) {
+		const struct leak_root *root = &roots->roots.data[i];
+		list[i] = (struct search_root){.start = root->start, .end = root->end};
+		if (root->place != HPW_LEAK_ROOT_REGISTERS)
+			continue;
+		list[i].values = root->values;
+		list[i].value_count = LEAK_ROOT_REGISTERS;
+	}
+	if (!error)
+		error = add_blocks(*ret, asked->place.live, reading);
+	return error ? error : search_run(*ret, &memory, list, roots->roots.len);
+}
+
+static void put_pair(struct buf *buf, uint64_t key, uint64_t value)
+{
+	buf_varint(buf, key);
+	buf_varint(buf, value);
+}
+
+static enum hpw_leak_way way_of(const struct hold *hold)
+{
+	if (hold->is_unstopped)
+		return HPW_LEAK_UNSTOPPED;
+	return hold->is_snapshot ? HPW_LEAK_SNAPSHOT : HPW_LEAK_HELD;
+}
+
+static void put_search(const struct leak_asked *asked, const struct search *search, struct buf *ret)
+{
+	const struct hold *hold = asked->place.hold;
+	const struct search_totals *totals = search_totals(search);
+	uint64_t missed = 0, search_ns = now_ns() - asked->since_ns;
+	for (size_t i = 0; i < hold->threads.len; i++)
+		missed += !hold->threads.data[i].stopped;
+	const uint64_t pairs[][2] = {{HPW_LEAK_MOMENT, asked->moment}, {HPW_LEAK_TSC, asked->tsc},
+		{HPW_LEAK_WAY, way_of(hold)},
+		{HPW_LEAK_PAUSE_NS, hold->pause_ns ? hold->pause_ns : search_ns},
+		{HPW_LEAK_SEARCH_NS, search_ns},
+		{HPW_LEAK_ALIGNMENT, asked->check.alignment ? asked->check.alignment : 8},
+		{HPW_LEAK_HEURISTICS, asked->check.heuristics},
+		{HPW_LEAK_NOTES, asked->place.is_partial ? HPW_LEAK_NOTE_PARTIAL : 0},
+		{HPW_LEAK_THREADS, hold->threads.len}, {HPW_LEAK_THREADS_MISSED, missed},
+		{HPW_LEAK_ROOT_BYTES, totals->root_bytes},
+		{HPW_LEAK_UNREAD_BYTES, totals->unread_bytes},
+		{HPW_LEAK_POINTERS, totals->pointers}};
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		put_pair(ret, pairs[i][0], pairs[i][1]);
+	/* Both number the kinds alike. */
+	for (unsigned i = 0; i < SEARCH_KINDS; i++) {
+		put_pair(ret, HPW_LEAK_BLOCKS + i, totals->blocks[i]);
+		put_pair(ret, HPW_LEAK_BYTES + i, totals->bytes[i]);
+	}
+}
+
+_Static_assert((int)SEARCH_DEFINITE == (int)HPW_LEAK_DEFINITE &&
+		       (int)SEARCH_INDIRECT == (int)HPW_LEAK_INDIRECT &&
+		       (int)SEARCH_POSSIBLE == (int)HPW_LEAK_POSSIBLE &&
+		       (int)SEARCH_REACHABLE == (int)HPW_LEAK_REACHABLE,
+	"kinds");
+
+static bool put_roots(const struct leak_roots *roots, const uint32_t *numbers, struct buf *ret)
+{
+	struct columns c;
+	columns_init(&c, 7);
+	for (size_t i = 0; i < roots->roots.len; i++) {
+		const struct leak_root *root = &roots->roots.data[i];
+		if (!numbers[i])
+			continue;
+		const uint64_t row[] = {root->place, root->start, root->end - root->start,
+			(uint64_t)root->tid, root->module, strlen(root->name)};
+		for (unsigned column = 0; column < 6; column++)
+			columns_add(&c, column, row[column]);
+		buf_bytes(&c.column[6], root->name, strlen(root->name));
+	}
+	return columns_finish(&c, ret);
+}
+
+/* Numbers the roots that hold something from 1 on. */
+static void number_roots(
+	const struct search_group *groups, size_t count, uint32_t *numbers, size_t root_count)
+{
+	for (size_t i = 0; i < count; i++)
+		numbers[groups[i].root] = 1;
+	uint32_t next = 0;
+	for (size_t i = 0; i < root_count; i++)
+		numbers[i] = numbers[i] ? ++next : 0;
+}
+
+static bool put_groups(
+	const struct search_group *groups, size_t count, const uint32_t *numbers, struct buf *ret)
+{
+	struct columns c;
+	columns_init(&c, 9);
+	for (size_t i = 0; i < count; i++) {
+		const struct search_group *g = &groups[i];
+		const uint64_t row[] = {g->parent == SEARCH_NO_GROUP ? 0 : i - g->parent,
+			numbers[g->root] - 1, g->root_address, g->site, g->repeats, g->holder,
+			g->offset, g->block, g->into};
+		for (unsigned column = 0; column < 9; column++)
+			columns_add(&c, column, row[column]);
+	}
+	return columns_finish(&c, ret);
+}
+
+static bool put_records(
+	const struct leak_asked *asked, const struct search *search, struct buf *ret)
+{
+	size_t count;
+	const struct search_record *records = search_records(search, &count);
+	struct columns c;
+	columns_init(&c, 11);
+	for (size_t i = 0; i < count; i++) {
+		const struct search_record *r = &records[i];
+		struct live_block block = {.address = r->example};
+		live_find(asked->place.live, r->example, &block);
+		const uint64_t row[] = {r->site, r->kind,
+			r->group == SEARCH_NO_GROUP ? 0 : r->group + 1ull, r->blocks, r->bytes,
+			r->indirect_blocks, r->indirect_bytes, r->example, r->example_size,
+			block.thread, block.number};
+		for (unsigned column = 0; column < 11; column++)
+			columns_add(&c, column, row[column]);
+	}
+	return columns_finish(&c, ret);
+}
+
+static struct error *put_all(const struct leak_asked *asked, const struct search *search,
+	const struct leak_roots *roots, struct leak_chunk *ret)
+{
+	size_t count;
+	const struct search_group *groups = search_groups(search, &count);
+	_cleanup_free_ uint32_t *numbers = calloc(roots->roots.len + 1, sizeof(*numbers));
+	if (!numbers)
+		return error_no_memory();
+	number_roots(groups, count, numbers, roots->roots.len);
+	put_search(asked, search, &ret[0].payload);
+	if (ret[0].payload.failed || !put_roots(roots, numbers, &ret[1].payload) ||
+		!put_groups(groups, count, numbers, &ret[2].payload) ||
+		!put_records(asked, search, &ret[3].payload))
+		return error_no_memory();
+	return NULL;
+}
+
+static void chunks_init(struct leak_chunk *chunks)
+{
+	static const enum hpw_chunk_type types[LEAK_CHUNKS] = {
+		HPW_LEAK_SEARCH, HPW_LEAK_ROOTS, HPW_LEAK_GROUPS, HPW_LEAK_RECORDS};
+	for (unsigned i = 0; i < LEAK_CHUNKS; i++) {
+		chunks[i].type = types[i];
+		buf_init(&chunks[i].payload);
+	}
+}
+
+struct error *leak_search(const struct leak_asked *asked, struct leak_chunk ret[static LEAK_CHUNKS])
+{
+	struct leak_asked now = *asked;
+	struct reading reading = {.heartbeat = asked->heartbeat};
+	struct leak_roots roots;
+	struct search *search = NULL;
+	chunks_init(ret);
+	struct error *error = process_memory_open(
+		asked->place.hold->process, &asked->place.hold->maps, &reading.memory);
+	if (error)
+		return error;
+	now.place.memory = &reading.memory;
+	error = leak_roots_find(&now.place, &roots);
+	if (!error) {
+		error = run(&now, &roots, &reading, &search);
+		if (!error)
+			error = put_all(&now, search, &roots, ret);
+		search_destroy(search);
+		leak_roots_deinit(&roots);
+	}
+	process_memory_close(&reading.memory);
+	return error;
+}
+
+bool leak_search_failed(
+	enum hpw_leak_moment moment, uint64_t tsc, const char *problem, struct leak_chunk *ret)
+{
+	ret->type = HPW_LEAK_SEARCH;
+	buf_init(&ret->payload);
+	put_pair(&ret->payload, HPW_LEAK_MOMENT, moment);
+	put_pair(&ret->payload, HPW_LEAK_TSC, tsc);
+	put_pair(&ret->payload, HPW_LEAK_WAY, HPW_LEAK_NONE);
+	put_pair(&ret->payload, HPW_LEAK_PROBLEM, strlen(problem));
+	buf_bytes(&ret->payload, problem, strlen(problem));
+	return !ret->payload.failed;
+}

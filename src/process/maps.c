@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "process/maps.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#define MAPS_BYTES_MAX (256u << 20)
+
+static bool parse_line(char *line, struct process_map *ret)
+{
+	char flags[5];
+	int path = 0;
+	*ret = (struct process_map){.path = ""};
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %" SCNx32 ":%*x %" SCNu64 " %n",
+		    &ret->start, &ret->end, flags, &ret->offset, &ret->device_major, &ret->inode,
+		    &path) < 6 ||
+		ret->start >= ret->end || strlen(flags) != 4)
+		return false;
+	ret->readable = flags[0] == 'r';
+	ret->writable = flags[1] == 'w';
+	ret->executable = flags[2] == 'x';
+	ret->shared = flags[3] == 's';
+	if (path)
+		ret->path = line + path;
+	return true;
+}
+
+struct error *process_maps_parse(char *text, struct process_maps *ret)
+{
+	*ret = (struct process_maps){.text = text};
+	for (char *line = text, *end; *line; line = end) {
+		end = strchrnul(line, '\n');
+		if (*end)
+			*end++ = 0;
+		struct process_map map;
+		size_t len = ret->maps.len;
+		if (!parse_line(line, &map) || (len && map.start < ret->maps.data[len - 1].end))
+			continue;
+		if (!process_map_vec_push(&ret->maps, map)) {
+			process_maps_deinit(ret);
+			return error_no_memory();
+		}
+	}
+	return NULL;
+}
+
+struct error *process_maps_read(pid_t pid, struct process_maps *ret)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	*ret = (struct process_maps){.text = NULL};
+	uint8_t *text;
+	size_t len;
+	struct error *error = read_file(path, MAPS_BYTES_MAX, &text, &len);
+	return error ? error : process_maps_parse((char *)text, ret);
+}
+
+void process_maps_deinit(struct process_maps *maps)
+{
+	process_map_vec_deinit(&maps->maps);
+	free(maps->text);
+	maps->text = NULL;
+}
+
+const struct process_map *process_maps_find(const struct process_maps *maps, uint64_t address)
+{
+	size_t low = 0, high = maps->maps.len;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (maps->maps.data[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	const struct process_map *found = maps->maps.data + low;
+	return low < maps->maps.len && address >= found->start ? found : NULL;
+}

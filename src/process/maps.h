@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The mappings of a process: /proc/PID/maps (proc_pid_maps(5)). */
+#ifndef PROCESS_MAPS_H
+#define PROCESS_MAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+
+struct process_map {
+	uint64_t start, end, offset;
+	uint64_t inode; /* 0: no file */
+	uint32_t device_major;
+	bool readable, writable, executable, shared;
+	const char *path; /* "[heap]", a file's, or ""; belongs to the maps */
+};
+
+DEFINE_VEC(process_map_vec, struct process_map)
+
+struct process_maps {
+	struct process_map_vec maps; /* ascending */
+	char *text;
+};
+
+/* ERROR_INPUT: there is no such process; ERROR_ENVIRONMENT: its mappings may not be read. */
+struct error *process_maps_read(pid_t pid, struct process_maps *ret) must_check_;
+/* The same from text, which is taken over; lines that make no sense are left out. */
+struct error *process_maps_parse(char *text, struct process_maps *ret) must_check_;
+void process_maps_deinit(struct process_maps *maps);
+
+/* The mapping that an address lies in; NULL: none. */
+const struct process_map *process_maps_find(const struct process_maps *maps, uint64_t address);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The memory of another process, through /proc/PID/mem: other ways pin pages, which unshares every
+ * page of a snapshot. It needs the right to trace the process, but traces nothing.
+ */
+#ifndef PROCESS_MEMORY_H
+#define PROCESS_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "process/maps.h"
+
+struct process_memory {
+	int memory, pages;               /* descriptors; pages: -1 if nobody may ask */
+	const struct process_maps *maps; /* borrowed; or NULL */
+};
+
+/* maps: of the process, so that pages that were never touched can be told apart; or NULL. */
+struct error *process_memory_open(
+	pid_t pid, const struct process_maps *maps, struct process_memory *ret) must_check_;
+void process_memory_close(struct process_memory *memory);
+
+/* Reads at most `bytes` from address on; returns how many: fewer where nothing can be read. */
+size_t process_memory_read(
+	const struct process_memory *memory, uint64_t address, void *ret, size_t bytes);
+
+/*
+ * How many bytes from address on, at most `bytes`, are pages of private memory that were never
+ * touched (or are as they stand in the file). 0: not one, or nobody knows.
+ */
+size_t process_memory_untouched(
+	const struct process_memory *memory, uint64_t address, size_t bytes);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Holds all threads of a process for a moment, by ptrace(2), so that neither it nor its parent
+ * notices: no signal is sent, a SIGSTOPped process stays so, and a system call that the stop has
+ * interrupted is begun again even where the kernel would not do that by itself (epoll_wait,
+ * semop, sigtimedwait… would return EINTR).
+ *
+ * The caller's thread is the tracer; if it dies, the threads run on. A process that somebody else
+ * traces already (gdb, strace), or that Yama, another user or a container protects, is refused.
+ */
+#ifndef PROCESS_STOP_H
+#define PROCESS_STOP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+
+struct stopped_thread {
+	pid_t tid;
+	bool stopped; /* else it could not be within the time: it is in the kernel, as a thread is
+			 that waits for its vfork child or for a dead disk; regs are unknown */
+	int signal;   /* to be delivered when it goes on; 0: none */
+	struct user_regs_struct regs;
+};
+
+DEFINE_VEC(stopped_threads, struct stopped_thread)
+
+struct stopped {
+	pid_t pid;
+	struct stopped_threads threads;
+	uint64_t since_ns; /* CLOCK_MONOTONIC: before the first was stopped */
+};
+
+/*
+ * Stops all threads, also those that are being made meanwhile. ERROR_ENVIRONMENT: it may not be
+ * traced, and why; ERROR_INPUT: it has gone. Nothing is stopped then.
+ */
+struct error *stop_process(pid_t pid, struct stopped *ret) must_check_;
+
+/* Lets them go on. Returns for how long they were held, in ns. */
+uint64_t stop_end(struct stopped *stopped);
+
+/*
+ * Makes one of the stopped threads do a system call, whatever it was doing; returns what the kernel
+ * answers, or -EINTR if it can't be done. `options` are ptrace options for the time of the call,
+ * *ret_event what PTRACE_GETEVENTMSG says if it made an event of them, else 0. The process must
+ * not be under a seccomp filter.
+ */
+long stop_remote_call(struct stopped *stopped, unsigned long options, const uint64_t call[7],
+	unsigned long *ret_event);
+
+#endif

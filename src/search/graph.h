@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which block holds pointers to which others. */
+#ifndef SEARCH_GRAPH_H
+#define SEARCH_GRAPH_H
+
+#include "base/error.h"
+#include "search/memory.h"
+#include "search/space.h"
+
+/* A pointer's target: the block's number, and whether it points into its interior. */
+#define GRAPH_INTERIOR (1u << 31)
+#define GRAPH_BLOCK(edge) ((edge) & ~GRAPH_INTERIOR)
+
+/* How far the interior pointer `edge` points into its block. */
+struct graph_interior {
+	uint32_t edge;
+	uint32_t offset; /* UINT32_MAX: so far or further */
+};
+DEFINE_VEC(graph_interiors, struct graph_interior)
+
+/* A word of a root that points to a block. */
+struct graph_root {
+	uint64_t address; /* of the word; number of the register */
+	uint32_t edge;
+	uint32_t root;
+	uint32_t offset;
+};
+DEFINE_VEC(graph_roots, struct graph_root)
+
+struct graph {
+	const struct space *space;
+	const struct search_memory *memory;
+	unsigned alignment;
+	struct space_u32 heads; /* of each block: its first edge; one more at the end */
+	struct space_u32 edges;
+	struct graph_interiors interiors; /* ascending by edge */
+	struct graph_roots roots;
+	uint64_t root_bytes, unread_bytes;
+};
+
+void graph_init(struct graph *graph, const struct space *space, const struct search_memory *memory,
+	unsigned alignment);
+void graph_deinit(struct graph *graph);
+
+/* Reads all blocks. */
+struct error *graph_read_blocks(struct graph *graph) must_check_;
+/* Reads a range of memory, number `root`. */
+struct error *graph_read_root(
+	struct graph *graph, uint64_t start, uint64_t end, uint32_t root) must_check_;
+/* Looks at words that are no memory. */
+struct error *graph_take_values(
+	struct graph *graph, const uint64_t *values, size_t count, uint32_t root) must_check_;
+
+/* How far an edge points into its block. */
+uint32_t graph_offset(const struct graph *graph, uint32_t edge_number);
+
+#endif

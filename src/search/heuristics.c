@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "search/heuristics.h"
+
+#define VTABLE_WORDS 20u
+#define VTABLE_ENTRIES_MIN 2u
+
+static bool word_at(const struct heuristics *h, uint64_t address, uint64_t *ret)
+{
+	return h->memory->read(h->memory->context, address, ret, sizeof(*ret)) == sizeof(*ret);
+}
+
+static enum search_map_kind map_kind(const struct heuristics *h, uint64_t address)
+{
+	size_t low = 0, high = h->map_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (h->maps[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < h->map_count && address >= h->maps[low].start ? h->maps[low].kind
+								   : SEARCH_MAP_OTHER;
+}
+
+/* A table in a file's readable part, whose first entries are empty or code of files. */
+static bool is_vtable(const struct heuristics *h, uint64_t address)
+{
+	if (address % 8 || map_kind(h, address) == SEARCH_MAP_OTHER)
+		return false;
+	unsigned entries = 0;
+	for (unsigned i = 0; i < VTABLE_WORDS; i++) {
+		uint64_t entry;
+		if (!word_at(h, address + 8ull * i, &entry))
+			return false;
+		if (!entry)
+			continue;
+		if (map_kind(h, entry) != SEARCH_MAP_FILE_CODE)
+			return false;
+		if (++entries == VTABLE_ENTRIES_MIN)
+			return true;
+	}
+	return false;
+}
+
+static bool is_string(const struct heuristics *h, uint64_t block, uint64_t size)
+{
+	uint64_t length, capacity;
+	return word_at(h, block, &length) && word_at(h, block + 8, &capacity) &&
+	       length <= capacity && size == 3 * sizeof(uint64_t) + capacity + 1;
+}
+
+bool heuristics_explain(const struct heuristics *h, uint64_t block, uint64_t size, uint64_t into)
+{
+	uint64_t first, second;
+	if (!h->enabled || into % 8 || size < 16)
+		return false;
+	if (h->enabled & SEARCH_STDSTRING && into == 24 && is_string(h, block, size))
+		return true;
+	if (into == 8 && h->enabled & (SEARCH_LENGTH64 | SEARCH_NEWARRAY) &&
+		word_at(h, block, &first)) {
+		if (h->enabled & SEARCH_LENGTH64 && first == size - 8)
+			return true;
+		if (h->enabled & SEARCH_NEWARRAY && first && (size - 8) % first == 0)
+			return true;
+	}
+	return h->enabled & SEARCH_MULTIPLEINHERITANCE && into + 8 <= size &&
+	       word_at(h, block + into, &first) && is_vtable(h, first) &&
+	       word_at(h, block, &second) && is_vtable(h, second);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whether an interior pointer is one that a known layout makes as a matter of course. The layouts:
+ * memcheck/mc_leakcheck.c, heuristic_reachedness(); Valgrind's manual, --leak-check-heuristics.
+ */
+#ifndef SEARCH_HEURISTICS_H
+#define SEARCH_HEURISTICS_H
+
+#include "search/search.h"
+
+struct heuristics {
+	const struct search_memory *memory;
+	unsigned enabled; /* enum search_heuristic */
+	const struct search_map *maps;
+	size_t map_count;
+};
+
+/* Whether a pointer `into` bytes into a block of `size` bytes at `block` is as good as one to its
+ * start. */
+bool heuristics_explain(
+	const struct heuristics *heuristics, uint64_t block, uint64_t size, uint64_t into);
+
+#endif

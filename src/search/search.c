@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "search/search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "search/graph.h"
+#include "search/heuristics.h"
+
+/* Bits of a node: what is known of a block. A kind of SEARCH_DEFINITE means: not reached so far. */
+#define NODE_SITE_BITS 28
+#define NODE_KIND_BITS 2
+#define NODE_GROUP_SHIFT (NODE_SITE_BITS + NODE_KIND_BITS)
+
+static inline uint64_t node_make(uint32_t site, enum search_kind kind, uint32_t group)
+{
+	return site | (uint64_t)kind << NODE_SITE_BITS | (uint64_t)group << NODE_GROUP_SHIFT;
+}
+
+static inline uint32_t node_site(uint64_t node)
+{
+	return (uint32_t)node & ((1u << NODE_SITE_BITS) - 1);
+}
+
+static inline enum search_kind node_kind(uint64_t node)
+{
+	return node >> NODE_SITE_BITS & 3;
+}
+
+/* Of a held block its group, of a lost one the number of the block that leads it. */
+static inline uint32_t node_group(uint64_t node)
+{
+	return (uint32_t)(node >> NODE_GROUP_SHIFT);
+}
+
+DEFINE_VEC(node_vec, uint64_t)
+DEFINE_VEC(search_group_vec, struct search_group)
+DEFINE_VEC(search_record_vec, struct search_record)
+
+struct group_key {
+	uint32_t parent, root, site;
+	uint64_t root_address;
+};
+static inline uint64_t group_hash(struct group_key k)
+{
+	return hash_u64(((uint64_t)k.parent << 32 | k.site) + hash_u64(k.root_address + k.root));
+}
+static inline bool group_equal(struct group_key a, struct group_key b)
+{
+	return a.parent == b.parent && a.root == b.root && a.site == b.site &&
+	       a.root_address == b.root_address;
+}
+DEFINE_MAP(group_map, struct group_key, uint32_t, group_hash, group_equal)
+
+struct record_key {
+	uint32_t site, group;
+	uint32_t kind;
+};
+static inline uint64_t record_hash(struct record_key k)
+{
+	return hash_u64(((uint64_t)k.site << 32 | k.group) + k.kind * 0x9e3779b97f4a7c15ull);
+}
+static inline bool record_equal(struct record_key a, struct record_key b)
+{
+	return a.site == b.site && a.group == b.group && a.kind == b.kind;
+}
+DEFINE_MAP(record_map, struct record_key, uint32_t, record_hash, record_equal)
+
+struct search {
+	struct search_options options;
+	struct space space;
+	struct node_vec nodes; /* of each block */
+	uint64_t *reached;     /* bit set of blocks: small enough to stay near the processor */
+	struct graph graph;
+	struct heuristics heuristics;
+	struct space_u32 queue; /* blocks that were reached, in that order */
+	struct search_group_vec group_list;
+	struct group_map group_map;
+	struct search_record_vec records;
+	struct search_totals totals;
+};
+
+struct error *search_create(const struct search_options *options, struct search **ret)
+{
+	struct search *s = calloc(1, sizeof(*s));
+	if (!s)
+		return error_no_memory();
+	s->options = *options;
+	space_init(&s->space);
+	*ret = s;
+	return NULL;
+}
+
+void search_destroy(struct search *search)
+{
+	if (!search)
+		return;
+	space_deinit(&search->space);
+	node_vec_deinit(&search->nodes);
+	graph_deinit(&search->graph);
+	free(search->reached);
+	space_u32_deinit(&search->queue);
+	search_group_vec_deinit(&search->group_list);
+	group_map_deinit(&search->group_map);
+	search_record_vec_deinit(&search->records);
+	free(search);
+}
+
+struct error *search_add_block(
+	struct search *search, uint64_t address, uint64_t size, uint32_t site)
+{
+	switch (space_add(&search->space, address, size)) {
+	case SPACE_REFUSED:
+		return error_create(ERROR_INPUT,
+			"block of %llu bytes at 0x%llx: out of order, or no address",
+			(unsigned long long)size, (unsigned long long)address);
+	case SPACE_NO_MEMORY:
+		return error_no_memory();
+	default:
+		return node_vec_push(&search->nodes, node_make(site, SEARCH_DEFINITE, 0))
+			       ? NULL
+			       : error_no_memory();
+	}
+}
+
+/* A pointer that is followed: from a block's word, or a root's. */
+struct link {
+	uint32_t edge;   /* as in the graph */
+	uint32_t offset; /* how far it points into its block */
+	uint32_t holder; /* SPACE_NONE: a root's */
+	uint32_t holder_group;
+	const struct graph_root *root;
+};
+
+/* The group that stands for the same site further up the way: it holds more of itself. */
+static uint32_t group_above(struct search *s, uint32_t group, uint32_t site)
+{
+	for (; group != SEARCH_NO_GROUP; group = s->group_list.data[group].parent) {
+		if (s->group_list.data[group].site == site)
+			return group;
+	}
+	return SEARCH_NO_GROUP;
+}
+
+/* Where in its holder a pointer to a block stands, as an example. */
+static uint64_t word_offset(struct search *s, uint64_t holder, uint64_t size, uint64_t target)
+{
+	const struct search_memory *memory = s->graph.memory;
+	uint64_t words[512];
+	for (uint64_t at = 0; at + 8 <= size; at += sizeof(words)) {
+		uint64_t bytes = size - at < sizeof(words) ? size - at : sizeof(words);
+		size_t n = memory->read(memory->context, holder + at, words, (size_t)bytes);
+		for (size_t i = 0; i + 1 <= n / 8; i++) {
+			if (words[i] == target)
+				return at + 8 * i;
+		}
+	}
+	return 0;
+}
+
+static void group_describe(
+	struct search *s, const struct link *link, uint32_t block, struct search_group *ret)
+{
+	ret->into = link->offset;
+	ret->block = space_address(&s->space, block);
+	if (link->holder == SPACE_NONE)
+		return;
+	ret->holder = space_address(&s->space, link->holder);
+	ret->offset = word_offset(
+		s, ret->holder, space_size(&s->space, link->holder), ret->block + ret->into);
+}
+
+/* The group of a block that is reached now. False: no memory. */
+static bool group_of(struct search *s, const struct link *link, uint32_t block, uint32_t *ret)
+{
+	uint32_t site = node_site(s->nodes.data[block]);
+	uint32_t parent = link->holder == SPACE_NONE ? SEARCH_NO_GROUP : link->holder_group;
+	struct group_key key = {parent, 0, site, 0};
+	if (link->holder == SPACE_NONE) {
+		key.root = link->root->root;
+		/* Tables of pointers: not each of their words is told apart for ever. */
+		if (s->group_list.len < SEARCH_GROUPS_MAX / 2)
+			key.root_address = link->root->address;
+	} else if (parent == SEARCH_NO_GROUP) {
+		*ret = SEARCH_NO_GROUP;
+		return true;
+	}
+	uint32_t above = group_above(s, parent, site);
+	if (above != SEARCH_NO_GROUP) {
+		s->group_list.data[above].repeats = 1;
+		*ret = above;
+		return true;
+	}
+	uint32_t *known = group_map_find(&s->group_map, key);
+	if (known || s->group_list.len == SEARCH_GROUPS_MAX) {
+		*ret = known ? *known : SEARCH_NO_GROUP;
+		return true;
+	}
+	struct search_group group = {.parent = parent, .root = key.root, .site = site};
+	if (link->root)
+		group.root_address = link->root->address;
+	if (parent != SEARCH_NO_GROUP) {
+		group.root = s->group_list.data[parent].root;
+		group.root_address = s->group_list.data[parent].root_address;
+	}
+	group_describe(s, link, block, &group);
+	known = group_map_insert(&s->group_map, key, NULL);
+	if (!known || !search_group_vec_push(&s->group_list, group))
+		return false;
+	*known = *ret = (uint32_t)s->group_list.len - 1;
+	return true;
+}
+
+static bool is_as_start(struct search *s, const struct link *link)
+{
+	if (!(link->edge & GRAPH_INTERIOR))
+		return true;
+	uint32_t block = GRAPH_BLOCK(link->edge);
+	return s->heuristics.enabled &&
+	       heuristics_explain(&s->heuristics, space_address(&s->space, block),
+		       space_size(&s->space, block), link->offset);
+}
+
+static inline bool is_reached(const struct search *s, uint32_t block)
+{
+	return s->reached[block / 64] >> block % 64 & 1;
+}
+
+/*
+ * Follows a pointer. Only those to starts, if `kind` is SEARCH_REACHABLE; any, if it is
+ * SEARCH_POSSIBLE. False: no memory.
+ */
+static bool follow(struct search *s, const struct link *link, enum search_kind kind)
+{
+	uint32_t block = GRAPH_BLOCK(link->edge), group;
+	if (is_reached(s, block) || (kind == SEARCH_REACHABLE && !is_as_start(s, link)))
+		return true;
+	s->reached[block / 64] |= 1ull << block % 64;
+	if (!group_of(s, link, block, &group))
+		return false;
+	s->nodes.data[block] = node_make(node_site(s->nodes.data[block]), kind, group);
+	return space_u32_push(&s->queue, block);
+}
+
+static bool follow_block(struct search *s, uint32_t block, enum search_kind kind)
+{
+	const uint32_t *heads = s->graph.heads.data;
+	uint32_t group = node_group(s->nodes.data[block]);
+	for (uint32_t i = heads[block]; i < heads[block + 1]; i++) {
+		uint32_t edge = s->graph.edges.data[i];
+		if (is_reached(s, GRAPH_BLOCK(edge)))
+			continue;
+		struct link link = {.edge = edge, .holder = block, .holder_group = group};
+		if (edge & GRAPH_INTERIOR)
+			link.offset = graph_offset(&s->graph, i);
+		if (!follow(s, &link, kind))
+			return false;
+	}
+	return true;
+}
+
+/* How many blocks ahead in the queue what is needed of them is fetched, step by step. */
+#define AHEAD_HEAD 24u
+#define AHEAD_EDGES 16u
+#define AHEAD_NODES 8u
+
+static void fetch_ahead(const struct search *s, size_t at)
+{
+	const struct space_u32 *queue = &s->queue;
+	const uint32_t *heads = s->graph.heads.data, *edges = s->graph.edges.data;
+	if (at + AHEAD_HEAD < queue->len)
+		__builtin_prefetch(&heads[queue->data[at + AHEAD_HEAD]]);
+	if (at + AHEAD_EDGES < queue->len)
+		__builtin_prefetch(&edges[heads[queue->data[at + AHEAD_EDGES]]]);
+	if (at + AHEAD_NODES >= queue->len)
+		return;
+	uint32_t block = queue->data[at + AHEAD_NODES];
+	for (uint32_t i = heads[block], end = heads[block + 1]; i < end && i < heads[block] + 8;
+		i++) {
+		uint32_t target = GRAPH_BLOCK(edges[i]);
+		if (!is_reached(s, target))
+			__builtin_prefetch(&s->nodes.data[target], 1);
+	}
+}
+
+/* Marks what the roots hold, then what those hold, level by level. */
+static bool mark(struct search *s, enum search_kind kind)
+{
+	size_t at = kind == SEARCH_REACHABLE ? 0 : s->queue.len;
+	size_t reached = at;
+	for (size_t i = 0; i < s->graph.roots.len; i++) {
+		const struct graph_root *root = &s->graph.roots.data[i];
+		struct link link = {root->edge, root->offset, SPACE_NONE, SEARCH_NO_GROUP, root};
+		if (!follow(s, &link, kind))
+			return false;
+	}
+	/* Interior pointers of what is reachable. */
+	for (size_t i = 0; kind == SEARCH_POSSIBLE && i < reached && s->graph.interiors.len; i++) {
+		if (!follow_block(s, s->queue.data[i], kind))
+			return false;
+	}
+	for (; at < s->queue.len; at++) {
+		fetch_ahead(s, at);
+		if (!follow_block(s, s->queue.data[at], kind))
+			return false;
+	}
+	return true;
+}
+
+/* The block leads all lost ones that it holds and that nobody led so far, or that led others. */
+static bool lead(struct search *s, uint32_t leader)
+{
+	const uint32_t *heads = s->graph.heads.data;
+	space_u32_clear(&s->queue);
+	s->nodes.data[leader] =
+		node_make(node_site(s->nodes.data[leader]), SEARCH_DEFINITE, leader);
+	if (!space_u32_push(&s->queue, leader))
+		return false;
+	while (s->queue.len) {
+		uint32_t block = s->queue.data[--s->queue.len];
+		for (uint32_t i = heads[block]; i < heads[block + 1]; i++) {
+			uint32_t held = GRAPH_BLOCK(s->graph.edges.data[i]);
+			if (is_reached(s, held) || held == leader)
+				continue;
+			s->reached[held / 64] |= 1ull << held % 64;
+			s->nodes.data[held] =
+				node_make(node_site(s->nodes.data[held]), SEARCH_INDIRECT, leader);
+			if (!space_u32_push(&s->queue, held))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool lead_all(struct search *s)
+{
+	for (uint32_t i = 0; i < space_count(&s->space); i++) {
+		if (!is_reached(s, i) && !lead(s, i))
+			return false;
+	}
+	return true;
+}
+
+/* The definite block that an indirect one counts with. */
+static uint32_t leader_of(struct search *s, uint32_t block)
+{
+	uint64_t *nodes = s->nodes.data;
+	uint32_t leader = node_group(nodes[block]);
+	while (node_kind(nodes[leader]) == SEARCH_INDIRECT)
+		leader = node_group(nodes[leader]);
+	while (node_group(nodes[block]) != leader) {
+		uint32_t next = node_group(nodes[block]);
+		nodes[block] = node_make(node_site(nodes[block]), SEARCH_INDIRECT, leader);
+		block = next;
+	}
+	return leader;
+}
+
+static struct search_record *record_at(struct search *s, struct record_map *map, uint32_t block)
+{
+	uint64_t node = s->nodes.data[block];
+	enum search_kind kind = node_kind(node);
+	bool is_held = (kind == SEARCH_REACHABLE || kind == SEARCH_POSSIBLE) &&
+		       s->records.len < SEARCH_RECORDS_FINE;
+	struct record_key key = {
+		node_site(node), is_held ? node_group(node) : SEARCH_NO_GROUP, kind};
+	bool is_new;
+	uint32_t *at = record_map_insert(map, key, &is_new);
+	struct search_record fresh = {.site = key.site, .kind = kind, .group = key.group};
+	if (!at || (is_new && !search_record_vec_push(&s->records, fresh)))
+		return NULL;
+	if (is_new)
+		*at = (uint32_t)s->records.len - 1;
+	return &s->records.data[*at];
+}
+
+static bool count(struct search *s, struct record_map *map, uint32_t block, uint64_t address)
+{
+	struct search_record *record = record_at(s, map, block);
+	if (!record)
+		return false;
+	uint64_t size = space_size(&s->space, block);
+	if (!record->blocks || size > record->example_size) {
+		record->example = address;
+		record->example_size = size;
+	}
+	record->blocks++;
+	record->bytes += size;
+	enum search_kind kind = node_kind(s->nodes.data[block]);
+	s->totals.blocks[kind]++;
+	s->totals.bytes[kind] += size;
+	if (kind != SEARCH_INDIRECT)
+		return true;
+	record = record_at(s, map, leader_of(s, block));
+	if (record) {
+		record->indirect_blocks++;
+		record->indirect_bytes += size;
+	}
+	return record;
+}
+
+static bool count_all(struct search *s)
+{
+	struct record_map map;
+	record_map_init(&map);
+	struct space_walk walk = {&s->space, 0, 0};
+	bool ok = true;
+	for (; ok && walk.block < space_count(&s->space); walk.block++)
+		ok = count(s, &map, walk.block, space_walk_address(&walk));
+	record_map_deinit(&map);
+	return ok;
+}
+
+static struct error *read_roots(
+	struct search *s, const struct search_root *roots, size_t root_count)
+{
+	struct error *error = NULL;
+	for (size_t i = 0; !error && i < root_count; i++) {
+		if (roots[i].values)
+			error = graph_take_values(
+				&s->graph, roots[i].values, roots[i].value_count, (uint32_t)i);
+		else
+			error = graph_read_root(
+				&s->graph, roots[i].start, roots[i].end, (uint32_t)i);
+	}
+	return error;
+}
+
+struct error *search_run(struct search *search, const struct search_memory *memory,
+	const struct search_root *roots, size_t root_count)
+{
+	struct search *s = search;
+	size_t count = space_count(&s->space);
+	s->heuristics = (struct heuristics){
+		memory, s->options.heuristics, s->options.maps, s->options.map_count};
+	graph_init(&s->graph, &s->space, memory, s->options.alignment);
+	s->reached = calloc(count / 64 + 1, sizeof(*s->reached));
+	if (!s->reached)
+		return error_no_memory();
+	struct error *error = count ? graph_read_blocks(&s->graph) : NULL;
+	if (!error)
+		error = read_roots(s, roots, root_count);
+	if (error)
+		return error;
+	if (count && (!mark(s, SEARCH_REACHABLE) || !mark(s, SEARCH_POSSIBLE) || !lead_all(s)))
+		return error_no_memory();
+	space_u32_deinit(&s->queue);
+	s->totals.pointers = s->graph.edges.len;
+	s->totals.root_bytes = s->graph.root_bytes;
+	s->totals.unread_bytes = s->graph.unread_bytes;
+	return count_all(s) ? NULL : error_no_memory();
+}
+
+enum search_kind search_kind(const struct search *search, uint32_t block)
+{
+	return node_kind(search->nodes.data[block]);
+}
+
+const struct search_record *search_records(const struct search *search, size_t *ret_count)
+{
+	*ret_count = search->records.len;
+	return search->records.data;
+}
+
+const struct search_group *search_groups(const struct search *search, size_t *ret_count)
+{
+	*ret_count = search->group_list.len;
+	return search->group_list.data;
+}
+
+const struct search_totals *search_totals(const struct search *search)
+{
+	return &search->totals;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which blocks of a heap can still be reached, and from where: the kinds of leaks as Valgrind's
+ * memcheck defines them (memcheck/mc_leakcheck.c), over any memory.
+ *
+ * A word points to a block's *start*, or into its *interior*, from its first byte to its last
+ * requested one; a block of no bytes counts as one of one byte. Roots are words outside of blocks.
+ *
+ *   reachable  by start pointers alone, from a root on
+ *   possible   also from a root on, with an interior pointer somewhere on each way
+ *   definite   not from any root, and not from another lost block either
+ *   indirect   only from lost blocks; it counts with one that is definite, the *leader*: of
+ *              blocks that hold each other it is the one that comes last in memory to hold them
+ *
+ * An interior pointer that a heuristic explains counts as a start pointer.
+ *
+ * The heap is read once, in order, by large reads; what points where is kept (4 bytes a pointer, 4
+ * a block), so that marking never reads memory. Beside it a block costs 20 bytes.
+ */
+#ifndef SEARCH_SEARCH_H
+#define SEARCH_SEARCH_H
+
+#include "base/error.h"
+#include "search/memory.h"
+#include "search/space.h"
+
+enum search_kind {
+	SEARCH_DEFINITE = 0,
+	SEARCH_INDIRECT,
+	SEARCH_POSSIBLE,
+	SEARCH_REACHABLE,
+	SEARCH_KINDS
+};
+
+/* Interior pointers that are as good as start pointers; bits. Names as memcheck's
+ * --leak-check-heuristics. */
+enum search_heuristic {
+	/* At 24, behind length, capacity and reference count of libstdc++'s old std::string. */
+	SEARCH_STDSTRING = 1,
+	/* At 8, behind a word that holds the size of the rest. */
+	SEARCH_LENGTH64 = 2,
+	/* At 8, behind the number of elements of a new[] of what has destructors. */
+	SEARCH_NEWARRAY = 4,
+	/* At a vtable pointer of an object that begins with another one. */
+	SEARCH_MULTIPLEINHERITANCE = 8,
+	SEARCH_HEURISTICS_ALL = 15,
+};
+
+/* A range of memory that holds pointers and is not of blocks, or registers of a thread. */
+struct search_root {
+	uint64_t start, end;    /* of memory; unused for registers */
+	const uint64_t *values; /* registers; NULL: memory */
+	size_t value_count;
+	uint32_t tag; /* the caller's, given back */
+};
+
+struct search_options {
+	unsigned alignment;            /* of words that are looked at: 1, 2, 4 or 8 */
+	unsigned heuristics;           /* enum search_heuristic */
+	const struct search_map *maps; /* ascending; for SEARCH_MULTIPLEINHERITANCE */
+	size_t map_count;
+};
+
+/*
+ * Who holds blocks: a tree whose first level are roots. A group stands for all blocks of one site
+ * that were first reached through the same group; what is reached through itself again (a list) is
+ * of the same group.
+ */
+struct search_group {
+	uint32_t parent;       /* group; SEARCH_NO_GROUP: held by a root */
+	uint32_t root;         /* number of the root, of the whole way */
+	uint64_t root_address; /* of the word there; number of the register */
+	uint32_t site;         /* of the blocks */
+	uint32_t repeats;      /* 1: blocks of this group hold others of it */
+	uint64_t holder;       /* example: address of the block that holds; 0: a root does */
+	uint64_t offset;       /* of the word in it */
+	uint64_t block;        /* address of the example that is held */
+	uint64_t into;         /* the word points so far into it */
+};
+#define SEARCH_NO_GROUP UINT32_MAX
+/* Further ways are not told apart: of such blocks it is only known that they are held. */
+#define SEARCH_GROUPS_MAX (1u << 16)
+/* With so many records no further ones are made for groups. */
+#define SEARCH_RECORDS_FINE (1u << 18)
+
+/* Blocks of one site and kind, and group if they are held. */
+struct search_record {
+	uint32_t site;
+	enum search_kind kind;
+	uint32_t group; /* of reachable and possible ones; or SEARCH_NO_GROUP */
+	uint64_t blocks, bytes;
+	/* What is lost with the definite ones: the indirect ones that they lead. */
+	uint64_t indirect_blocks, indirect_bytes;
+	uint64_t example; /* address of one, the largest (of equals the first) */
+	uint64_t example_size;
+};
+
+struct search;
+
+/* The options are copied; the maps are borrowed. */
+struct error *search_create(const struct search_options *options, struct search **ret) must_check_;
+void search_destroy(struct search *search);
+
+/* A block; they come by ascending address. ERROR_INPUT: it overlaps the one before. */
+struct error *search_add_block(
+	struct search *search, uint64_t address, uint64_t size, uint32_t site) must_check_;
+
+/*
+ * All blocks are there: reads them and the roots, then sorts the blocks into kinds. Once. Memory
+ * that cannot be read holds nothing (search_unread_bytes()).
+ */
+struct error *search_run(struct search *search, const struct search_memory *memory,
+	const struct search_root *roots, size_t root_count) must_check_;
+
+enum search_kind search_kind(const struct search *search, uint32_t block);
+
+/* Results live as long as the search. Records: by site, kind and group. */
+const struct search_record *search_records(const struct search *search, size_t *ret_count);
+const struct search_group *search_groups(const struct search *search, size_t *ret_count);
+
+struct search_totals {
+	uint64_t blocks[SEARCH_KINDS], bytes[SEARCH_KINDS];
+	uint64_t pointers;     /* between blocks */
+	uint64_t root_bytes;   /* that were read */
+	uint64_t unread_bytes; /* of blocks and roots, that could not be read */
+};
+const struct search_totals *search_totals(const struct search *search);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "search/space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void space_init(struct space *space)
+{
+	memset(space, 0, sizeof(*space));
+}
+
+void space_deinit(struct space *space)
+{
+	for (size_t i = 0; i < sizeof(space->top) / sizeof(space->top[0]); i++)
+		free(space->top[i]);
+	space_regions_deinit(&space->regions);
+	space_larges_deinit(&space->larges);
+	space_u16_deinit(&space->offsets);
+	space_u32_deinit(&space->sizes);
+	space_sizes_deinit(&space->huge);
+}
+
+static uint64_t end_of(uint64_t address, uint64_t size)
+{
+	return address + (size ? size : 1);
+}
+
+/* Appends the region, if it is not the last one already. */
+static struct space_region *region_add(struct space *space, uint64_t key)
+{
+	struct space_regions *regions = &space->regions;
+	if (regions->len && regions->data[regions->len - 1].key == key)
+		return &regions->data[regions->len - 1];
+	uint32_t **leaf = &space->top[key >> 16];
+	if (!*leaf)
+		*leaf = calloc(1u << 16, sizeof(**leaf));
+	struct space_region *region = *leaf ? space_regions_push_uninit(regions) : NULL;
+	if (!region)
+		return NULL;
+	*region = (struct space_region){.before_end = space->high,
+		.first = (uint32_t)space->sizes.len,
+		.key = (uint32_t)key};
+	(*leaf)[key & 0xffff] = (uint32_t)regions->len;
+	return region;
+}
+
+/* The regions that the last block reaches into. */
+static bool cover(struct space *space, uint64_t address, uint64_t end)
+{
+	uint64_t from = address >> SPACE_REGION_BITS, to = (end - 1) >> SPACE_REGION_BITS;
+	if (end - address >= SPACE_LARGE) {
+		struct space_large large = {address, end, (uint32_t)space->sizes.len - 1};
+		return space_larges_push(&space->larges, large);
+	}
+	for (uint64_t key = from + 1; key <= to; key++) {
+		if (!region_add(space, key))
+			return false;
+	}
+	return true;
+}
+
+static bool size_add(struct space *space, uint64_t size)
+{
+	bool huge = size >= UINT32_MAX;
+	uint64_t *place =
+		huge ? space_sizes_insert(&space->huge, (uint32_t)space->sizes.len, NULL) : NULL;
+	if (huge && !place)
+		return false;
+	if (huge)
+		*place = size;
+	return space_u32_push(&space->sizes, huge ? UINT32_MAX : (uint32_t)size);
+}
+
+enum space_added space_add(struct space *space, uint64_t address, uint64_t size)
+{
+	uint64_t end = end_of(address, size);
+	if (!address || end <= address || end > 1ull << SPACE_ADDRESS_BITS ||
+		(space->sizes.len && address < space->high))
+		return SPACE_REFUSED;
+	if (space->sizes.len == SPACE_BLOCKS_MAX)
+		return SPACE_NO_MEMORY;
+	struct space_region *region = region_add(space, address >> SPACE_REGION_BITS);
+	uint16_t offset = (uint16_t)(address & ((1u << SPACE_REGION_BITS) - 1));
+	if (!region || !space_u16_push(&space->offsets, offset) || !size_add(space, size))
+		return SPACE_NO_MEMORY;
+	region->count++;
+	for (unsigned page = (offset >> SPACE_PAGE_BITS) + 1; page < SPACE_PAGES; page++)
+		region->pages[page]++;
+	if (space->sizes.len == 1)
+		space->low = address;
+	space->high = end;
+	return cover(space, address, end) ? SPACE_ADDED : SPACE_NO_MEMORY;
+}
+
+uint64_t space_address(const struct space *space, uint32_t block)
+{
+	const struct space_region *regions = space->regions.data;
+	size_t low = 0, high = space->regions.len;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+		if (regions[middle].first <= block)
+			low = middle;
+		else
+			high = middle;
+	}
+	return ((uint64_t)regions[low].key << SPACE_REGION_BITS) + space->offsets.data[block];
+}
+
+static uint32_t find_large(const struct space *space, uint64_t address, uint64_t *ret_offset)
+{
+	const struct space_large *larges = space->larges.data;
+	size_t low = 0, high = space->larges.len;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (larges[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == space->larges.len || address < larges[low].start)
+		return SPACE_NONE;
+	*ret_offset = address - larges[low].start;
+	return larges[low].block;
+}
+
+/* How many of the region's blocks begin at or before an offset. */
+static uint32_t begun(const struct space *space, const struct space_region *region, uint32_t offset)
+{
+	uint32_t page = offset >> SPACE_PAGE_BITS, low = region->pages[page];
+	uint32_t high = page + 1 < SPACE_PAGES ? region->pages[page + 1] : region->count;
+	const uint16_t *offsets = space->offsets.data + region->first;
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+		if (offsets[middle] <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint32_t space_find(const struct space *space, uint64_t address, uint64_t *ret_offset)
+{
+	const struct space_region *region = space_region(space, address);
+	if (!region)
+		return space->larges.len ? find_large(space, address, ret_offset) : SPACE_NONE;
+	uint32_t offset = (uint32_t)(address & ((1u << SPACE_REGION_BITS) - 1));
+	uint32_t before = begun(space, region, offset);
+	uint32_t block = region->first + before - 1;
+	if (!before) {
+		if (address >= region->before_end)
+			return SPACE_NONE;
+		*ret_offset = address - space_address(space, block);
+		return block;
+	}
+	uint32_t distance = offset - space->offsets.data[block];
+	/* Sizes stand far away: most pointers are to starts. */
+	if (distance && distance >= space->sizes.data[block])
+		return SPACE_NONE;
+	*ret_offset = distance;
+	return block;
+}

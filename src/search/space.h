@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Blocks by address, for a search that asks of every word of a heap whether it points into one: 10
+ * bytes a block and two or three loads an answer.
+ *
+ * The address space is cut into regions of 64 KiB. A region knows the number of its first block and
+ * how many begin before each of its pages; offsets within regions stand in one array. Blocks from
+ * SPACE_LARGE bytes on cover many regions, of which only their first has to be there: the others
+ * are found among them by bisection.
+ */
+#ifndef SEARCH_SPACE_H
+#define SEARCH_SPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+
+#define SPACE_NONE UINT32_MAX
+#define SPACE_BLOCKS_MAX (1u << 31)
+
+#define SPACE_REGION_BITS 16
+#define SPACE_PAGE_BITS 12
+#define SPACE_PAGES (1u << (SPACE_REGION_BITS - SPACE_PAGE_BITS))
+#define SPACE_LARGE (16u << 20)
+/* User space of x86-64 with four levels of page tables. */
+#define SPACE_ADDRESS_BITS 47
+
+struct space_region {
+	uint64_t before_end;         /* where the last block before this region ends */
+	uint32_t first;              /* number of the first block that begins here, or later */
+	uint32_t count;              /* of blocks that begin here */
+	uint32_t key;                /* address >> SPACE_REGION_BITS */
+	uint16_t pages[SPACE_PAGES]; /* blocks that begin here before each page */
+};
+
+struct space_large {
+	uint64_t start, end;
+	uint32_t block;
+};
+
+static inline bool space_same(uint32_t a, uint32_t b)
+{
+	return a == b;
+}
+static inline uint64_t space_hash(uint32_t key)
+{
+	return hash_u64(key);
+}
+
+DEFINE_VEC(space_regions, struct space_region)
+DEFINE_VEC(space_larges, struct space_large)
+DEFINE_VEC(space_u16, uint16_t)
+DEFINE_VEC(space_u32, uint32_t)
+DEFINE_MAP(space_sizes, uint32_t, uint64_t, space_hash, space_same)
+
+struct space {
+	uint32_t *
+		top[1u << (SPACE_ADDRESS_BITS - 32)]; /* by address >> 32: numbers of regions + 1 */
+	struct space_regions regions;                 /* ascending */
+	struct space_larges larges;                   /* ascending */
+	struct space_u16 offsets;                     /* of each block in its region */
+	struct space_u32 sizes;                       /* UINT32_MAX: in `huge` */
+	struct space_sizes huge;
+	uint64_t low, high; /* all blocks lie in [low, high) */
+};
+
+void space_init(struct space *space);
+void space_deinit(struct space *space);
+
+enum space_added {
+	SPACE_ADDED,
+	SPACE_REFUSED,   /* not above the one before, overlaps it, or is no address */
+	SPACE_NO_MEMORY, /* or more than SPACE_BLOCKS_MAX */
+};
+
+/* Numbers blocks from 0; they come by ascending address. */
+enum space_added space_add(struct space *space, uint64_t address, uint64_t size);
+
+static inline uint32_t space_count(const struct space *space)
+{
+	return (uint32_t)space->sizes.len;
+}
+
+static inline uint64_t space_size(const struct space *space, uint32_t block)
+{
+	uint32_t size = space->sizes.data[block];
+	return size < UINT32_MAX ? size : *space_sizes_find(&space->huge, block);
+}
+
+/* Slow: bisects. */
+uint64_t space_address(const struct space *space, uint32_t block);
+
+/* The region of an address; NULL: no small block is there. */
+static inline const struct space_region *space_region(const struct space *space, uint64_t address)
+{
+	const uint32_t *leaf = space->top[address >> 32];
+	uint32_t number = leaf ? leaf[address >> SPACE_REGION_BITS & 0xffff] : 0;
+	return number ? &space->regions.data[number - 1] : NULL;
+}
+
+/* Asks the processor for what space_find() will look at, in two steps. */
+static inline void space_prefetch_region(const struct space *space, uint64_t address)
+{
+	const struct space_region *region = space_region(space, address);
+	if (region)
+		__builtin_prefetch(region);
+}
+
+static inline void space_prefetch(const struct space *space, uint64_t address)
+{
+	const struct space_region *region = space_region(space, address);
+	if (!region)
+		return;
+	uint32_t page = address >> SPACE_PAGE_BITS & (SPACE_PAGES - 1), begun = region->pages[page];
+	const uint16_t *offsets = space->offsets.data + region->first;
+	__builtin_prefetch(offsets + begun);
+	if (page + 1 < SPACE_PAGES && region->pages[page + 1] > begun + 32)
+		__builtin_prefetch(offsets + begun + 32);
+}
+
+/*
+ * The block that an address in [low, high) points into, with the distance from its start; a block
+ * without bytes counts as one of one byte. SPACE_NONE: into none.
+ */
+uint32_t space_find(const struct space *space, uint64_t address, uint64_t *ret_offset);
+
+/* All blocks in order, from `block` = 0 on; an inner loop's way to their addresses. */
+struct space_walk {
+	const struct space *space;
+	uint32_t region, block;
+};
+static inline uint64_t space_walk_address(struct space_walk *walk)
+{
+	const struct space_region *r = &walk->space->regions.data[walk->region];
+	while (walk->block >= r->first + r->count)
+		r = &walk->space->regions.data[++walk->region];
+	return ((uint64_t)r->key << SPACE_REGION_BITS) + walk->space->offsets.data[walk->block];
+}
+
+#endif
