@@ -371,11 +371,27 @@ static struct error *classify_row(struct building *building, struct suppressions
 	if (!error && suppressions)
 		error = suppressions_match(
 			suppressions, frames->data, frames->len, kind, &row->suppression);
-	if (!error && row->suppression != SUPPRESS_NONE) {
-		row->class = LEAK_CLASS_SUPPRESSED;
-		suppressions_use(suppressions, row->suppression, row->blocks, row->bytes);
+	if (error || row->suppression == SUPPRESS_NONE)
+		return error;
+	/* What these would free is of the kind that it is if nobody wants it told apart. */
+	if (suppressions_get(suppressions, row->suppression)->origin == SUPPRESS_LIBRARY_OWN) {
+		row->suppression = SUPPRESS_NONE;
+		return NULL;
 	}
-	return error;
+	row->class = LEAK_CLASS_SUPPRESSED;
+	suppressions_use(suppressions, row->suppression, row->blocks, row->bytes);
+	return NULL;
+}
+
+static struct error *add_libraries(struct suppressions **ret)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	suppress_built_in_text(&text, SUPPRESS_LIBRARY_OWN);
+	if (text.failed)
+		return error_no_memory();
+	struct error *error = suppressions_create(ret);
+	return error ? error : suppressions_parse(*ret, "built-in", text.data, text.len);
 }
 
 static struct error *classify(struct building *building)
@@ -383,10 +399,7 @@ static struct error *classify(struct building *building)
 	_cleanup_(suppressions_cleanup) struct suppressions *libraries = NULL;
 	struct error *error = NULL;
 	if (building->options->tell_libraries) {
-		error = suppressions_create(&libraries);
-		if (!error)
-			error = suppressions_parse(libraries, "libraries", leak_library_text(),
-				strlen(leak_library_text()));
+		error = add_libraries(&libraries);
 	}
 	_cleanup_(suppress_frame_vec_deinit) struct suppress_frame_vec frames;
 	suppress_frame_vec_init(&frames);

@@ -127,10 +127,4 @@ void leaks_verdict(const struct leaks *leaks, struct text *ret);
 /* When and how the search was made, and what limits it: sentences, each with a newline. */
 void leaks_circumstances(const struct leaks *leaks, struct text *ret);
 
-/*
- * What the libraries would free, as entries of Valgrind's grammar; the name says what it is.
- * Static.
- */
-const char *leak_library_text(void);
-
 #endif

@@ -10,6 +10,7 @@
  */
 #include "analysis/resolve.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -236,13 +237,25 @@ static bool is_wrapper(const struct shown_frame *frame)
 	return false;
 }
 
+void shown_frame_add_code(struct text *text, const struct shown_frame *frame)
+{
+	if (frame->function)
+		text_add(text, frame->function);
+	else if (frame->module)
+		text_printf(text, "%s+0x%" PRIx64, frame->module, frame->offset);
+	else
+		text_printf(text, "0x%" PRIx64, frame->address);
+}
+
 static struct error *find_place(struct resolver *resolver, struct shown_frame *frame)
 {
 	struct place_key key = {
 		.function = frame->function ? frame->function : "",
 		.file = frame->file ? frame->file : "",
 		.module = frame->module_path ? frame->module_path : "",
-		.address = frame->function ? 0 : frame->address,
+		.address = frame->function ? 0
+			   : frame->module ? frame->offset
+					   : frame->address,
 		.line = frame->line,
 		.inlined = frame->inlined,
 	};
@@ -327,6 +340,7 @@ static struct error *add_code(struct resolver *resolver, struct stack_node node,
 	const struct module *module, struct frame_key key)
 {
 	struct shown_frame frame = {.address = node.address};
+	frame.offset = key.module != NO_MODULE ? key.address : 0;
 	if (module->path[0] != '\0') {
 		bool vdso = strcmp(module->path, SYMBOLS_VDSO) == 0;
 		frame.module_path = vdso ? "[vdso]" : module->path;

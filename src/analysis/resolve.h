@@ -23,6 +23,8 @@ struct shown_frame {
 		*module_path; /* NULL: no module known: code made at run time, if it has a name */
 	const char *module;   /* last part of the path; NULL as above */
 	uint64_t address;     /* as in the target's memory; 0 for the allocation function itself */
+	uint64_t offset; /* with a module: of the call, in the file's own addresses, as addr2line(1)
+			    takes it. Equal in all runs; 0 without a module */
 	uint32_t line;
 	uint32_t place; /* equal: reads the same */
 	/* Not MARK_NONE: a remark instead of code, and all above but `place` is unset. MARK_SIGNAL
@@ -74,6 +76,9 @@ struct error *resolver_data(struct resolver *resolver, struct module_id module, 
  * changed since, each with a newline.
  */
 void resolver_notes(const struct resolver *resolver, struct text *ret);
+
+/* Adds the function, or what is known instead: "libfoo.so+0x12ab", "0x7f…" of code in no file. */
+void shown_frame_add_code(struct text *text, const struct shown_frame *frame);
 
 /* How a frame with MARK_SIGNAL is called, as in gdb. */
 #define SIGNAL_FRAME_NAME "<signal handler called>"

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analysis/merge.h"
+#include "analysis/unrecorded.h"
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/util.h"
@@ -79,15 +80,12 @@ void summary_add_ending(struct text *text, const struct target *target)
 
 void summary_add_place(struct text *text, const struct shown_frame *frame)
 {
-	if (frame->function)
-		text_add(text, frame->function);
-	else
-		text_printf(text, "0x%" PRIx64, frame->address);
+	shown_frame_add_code(text, frame);
 	if (frame->file) {
 		const char *slash = strrchr(frame->file, '/');
 		text_printf(
 			text, " (%s:%" PRIu32 ")", slash ? slash + 1 : frame->file, frame->line);
-	} else if (frame->module) {
+	} else if (frame->module && frame->function) {
 		text_printf(text, " (%s)", frame->module);
 	}
 }
@@ -318,15 +316,46 @@ static struct error *(*const verdict_sentences[])(const struct facts *, struct t
 	say_inherited,
 };
 
+static const char *const lost_words[LOST_REASONS] = {
+	[LOST_STALLED] = "because the recorder stood still for more than a second",
+	[LOST_IN_HANDLER] = "in signal handlers, which must not wait for the recorder",
+	[LOST_SAMPLED] = "because a sample found no room and does not wait for it",
+	[LOST_HELD] = "because another thread stopped in the middle of an event",
+	[LOST_REALLOC_FAILED] = "with sampled blocks whose realloc failed",
+	[LOST_SAMPLER] = "because the table of sampled blocks was full or in use",
+	[LOST_OWNERLESS] = "of threads that the recorder could not tell or number",
+	[LOST_DAMAGED] = "at least where the program wrote over the recorder's memory",
+	[LOST_NO_MEMORY] = "because the recorder had no memory for more blocks or stacks",
+};
+
+/* "5 events lost, 3 because … and 2 in …: counts are …" */
+static void add_lost(struct text *text, const struct recording *recording)
+{
+	unsigned causes = 0, said = 0;
+	for (unsigned why = 0; why < LOST_REASONS; why++)
+		causes += recording->lost[why] != 0;
+	if (!recording->lost_events)
+		return;
+	add_counted(text, recording->lost_events, "event", "events");
+	text_add(text, " lost");
+	for (unsigned why = 0; why < LOST_REASONS; why++) {
+		if (!recording->lost[why])
+			continue;
+		text_add(text, !said++ ? causes > 1 ? ", " : " " : said == causes ? " and " : ", ");
+		if (causes > 1) {
+			text_add_count(text, recording->lost[why]);
+			text_add(text, " ");
+		}
+		text_add(text, lost_words[why]);
+	}
+	text_add(text, ": counts are too low, and blocks whose free was lost look never freed.\n");
+}
+
 /* Counters of the recording that are usually 0, and what it means when one is not. */
 static const struct caveat {
 	size_t member;
 	const char *one, *many, *text;
 } caveats[] = {
-	{offsetof(struct recording, lost_events), "event", "events",
-		" lost because the recorder could not keep up: counts are too low, and blocks "
-		"whose "
-		"free was lost look never freed.\n"},
 	{offsetof(struct recording, repairs), "place", "places",
 		" repaired where allocation and free of an address did not alternate.\n"},
 	{offsetof(struct recording, unknown_frees), "free", "frees",
@@ -335,8 +364,6 @@ static const struct caveat {
 		" of blocks that it had from the process that it was forked from.\n"},
 	{offsetof(struct recording, stacks_full), "event", "events",
 		" without a stack: the table of stacks was full.\n"},
-	{offsetof(struct recording, children_unrecorded), "child process", "child processes",
-		" could not be recorded.\n"},
 };
 
 /* Waiting that a person would notice. */
@@ -358,6 +385,7 @@ void summary_add_notes(
 	const char *const *damage = model_damage(model, &count);
 	for (size_t i = 0; i < count; i++)
 		text_printf(text, "%s\n", damage[i]);
+	add_lost(text, recording);
 	for (size_t i = 0; i < ARRAY_SIZE(caveats); i++) {
 		uint64_t value;
 		memcpy(&value, (const char *)recording + caveats[i].member, sizeof(value));
@@ -366,6 +394,7 @@ void summary_add_notes(
 		add_counted(text, value, caveats[i].one, caveats[i].many);
 		text_add(text, caveats[i].text);
 	}
+	unrecorded_add_sentences(model, text);
 	if (model_inherited(model)->problem)
 		text_printf(text, "%s\n", model_inherited(model)->problem);
 	if (recording->sample_bytes) {
@@ -373,8 +402,8 @@ void summary_add_notes(
 		text_add_count(text, recording->sample_bytes);
 		text_add(text,
 			" bytes: figures are estimates, the true ones lie within the ranges given "
-			"in 19 of 20 recordings. Temporary allocations, failures and what would "
-			"fit on the stack are not known.\n");
+			"in 19 of 20 recordings. Temporary allocations and what would fit on the "
+			"stack are not known.\n");
 	}
 	if (recording->dropped_steps && recording->kept_steps) {
 		text_add(text, "Single events are kept from ");
@@ -388,6 +417,12 @@ void summary_add_notes(
 			"The executable defines malloc itself. Calls of that one are not seen: "
 			"nothing loaded later can stand in front of it. Link the program with a "
 			"shared malloc library instead, or with libc's.\n");
+	if (recording->sandboxed)
+		text_add(text,
+			"The program forbade itself system calls or the processor's clock "
+			"(seccomp, "
+			"prctl). Recording goes on without them; children that it forks after "
+			"that are not recorded until they execute a program.\n");
 	if (recording->not_attached)
 		text_add(text,
 			"The recorder could not map its memory (some 350 MiB of address space, "

@@ -58,13 +58,22 @@ struct suppress_frame {
 	bool inlined;       /* into the next frame outward */
 };
 
+enum suppress_origin {
+	SUPPRESS_FROM_FILE,
+	/* Built in: the libraries' way to keep blocks that no search can tell from leaks. */
+	SUPPRESS_FALSE_ALARM,
+	/* Built in: what the libraries would give back if asked, as Valgrind does at exit unless
+	 * --run-libc-freeres=no. Not of interest, but no leak either: it has a line of its own. */
+	SUPPRESS_LIBRARY_OWN,
+};
+
 /* An entry and what it was good for. Strings belong to the set. */
 struct suppression {
 	const char *name; /* an LSan line: its pattern */
 	const char *file; /* as given to suppressions_parse() */
 	uint32_t line;    /* of the name, from 1 */
 	unsigned kinds;   /* that it suppresses: bits 1 << enum suppress_kind */
-	bool built_in;
+	enum suppress_origin origin;
 	uint64_t records, blocks, bytes; /* that suppressions_use() counted */
 };
 
@@ -86,11 +95,13 @@ static inline void suppressions_cleanup(struct suppressions **set)
 struct error *suppressions_parse(
 	struct suppressions *set, const char *file, const char *text, size_t len) must_check_;
 
-/* Those of Debian 12's C and C++ libraries (suppress_built_in_text()), under the file "built-in".
+/*
+ * The entries for Debian 12's C and C++ libraries, under the file "built-in". Added last, they
+ * leave to the files of others what those name.
  */
 struct error *suppressions_add_built_in(struct suppressions *set) must_check_;
-/* In Valgrind's form, with the reason of each entry; static. */
-const char *suppress_built_in_text(void);
+/* Adds those of an origin but SUPPRESS_FROM_FILE in Valgrind's form, with their reasons. */
+void suppress_built_in_text(struct text *text, enum suppress_origin origin);
 
 /*
  * From now on only the first `lines` lines of each entry count, as with Valgrind's --num-callers,

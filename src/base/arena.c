@@ -68,11 +68,12 @@ void *arena_alloc(struct arena *arena, size_t size)
 
 char *arena_strndup(struct arena *arena, const char *string, size_t len)
 {
-	len = strnlen(string, len);
+	len = len ? strnlen(string, len) : 0; /* of no bytes there may be no address either */
 	char *copy = arena_alloc(arena, len + 1);
 	if (!copy)
 		return NULL;
-	memcpy(copy, string, len);
+	if (len)
+		memcpy(copy, string, len);
 	copy[len] = '\0';
 	return copy;
 }

@@ -93,6 +93,21 @@ static void add_formatted(struct text *text, const char *format, va_list args)
 		text->len += (size_t)len;
 }
 
+void text_add_shown(struct text *text, const char *string, size_t most)
+{
+	size_t len = strlen(string), shown = len < most ? len : most;
+	while (shown < len && shown && ((unsigned char)string[shown] & 0xc0) == 0x80)
+		shown--; /* inside a character of UTF-8 */
+	for (size_t i = 0; i < shown; i++) {
+		unsigned char c = (unsigned char)string[i];
+		if (c < ' ' || c == 0x7f)
+			text_add_char(text, '?');
+		else
+			text_add_char(text, string[i]);
+	}
+	text_add(text, shown < len ? "…" : "");
+}
+
 void text_printf(struct text *text, const char *format, ...)
 {
 	va_list args;

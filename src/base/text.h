@@ -27,6 +27,9 @@ char *text_steal(struct text *text);
 void text_add(struct text *text, const char *string);
 void text_add_n(struct text *text, const char *bytes, size_t len);
 void text_add_char(struct text *text, char c);
+/* A string from outside, for a terminal: control characters become "?"; of more than `most` bytes
+ * the first whole characters and "…". */
+void text_add_shown(struct text *text, const char *string, size_t most);
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Three digits in IEC units, exact below 1 KiB: "512 B", "1.23 KiB", "342 MiB". */

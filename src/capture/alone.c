@@ -62,7 +62,7 @@ struct error *alone_record(
 	struct session session;
 	fcntl(connection, F_SETFD, 0); /* not a library's */
 	apart_note(&apart);
-	if (!session_take(connection, &caller))
+	if (session_take(connection, &caller) != SESSION_HELLO)
 		return error_create(
 			ERROR_ENVIRONMENT, "the program to record is of another version, or gone");
 	struct error *error = open_all(options, caller.pid, &file, &session);

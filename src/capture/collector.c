@@ -48,6 +48,10 @@
 #define SUBJECTS_MAX 1024u
 #define DESCRIPTORS_OWN 32u
 #define EVENTS_MAX 64
+/* As many callers can wait. */
+#define ENDS_PUT_OFF_MAX (SOMAXCONN / EVENTS_MAX)
+/* Processes between one that is not recorded and the one above it that is. */
+#define ANCESTORS_MAX 32
 
 struct collector {
 	struct collector_start *start;
@@ -57,6 +61,7 @@ struct collector {
 	uint64_t tsc_hz;
 	uint64_t images; /* recorded so far */
 	uint64_t tended_ns, sleep_ns;
+	uint32_t ends_put_off; /* times in a row */
 	uint64_t root_gone_ns; /* when root was seen to have ended; 0: it lives */
 	struct collector_ended ended;
 	bool launcher_gone, launcher_stops, have_ended, told, first_said;
@@ -130,7 +135,7 @@ static void finish(struct collector *c, struct subject *s, enum hpw_exit_kind ki
 	leak_job_cancel(steal_ptr(s->leaks));
 	if (!s->recorder)
 		return;
-	struct recorder_end end = {.kind = kind, .value = value, .children = s->turned_away};
+	struct recorder_end end = {.kind = kind, .value = value};
 	if (!closings_wants(&c->closings, s) || !closings_start(&c->closings, s, &end)) {
 		conclude(c, s, &end);
 		recorder_destroy(steal_ptr(s->recorder));
@@ -152,14 +157,12 @@ static void on_survivor(void *context, pid_t pid)
 static void on_leaving(struct collector *c, struct subject *s, struct recorder_end end)
 {
 	bool first = s->recorder->target_pid == 1;
-	end.children = s->turned_away;
 	conclude(c, s, &end);
 	for (uint32_t i = 0; first && i < c->subject_count; i++) {
 		struct subject *other = c->subjects[i];
 		if (other == s || !other->recorder)
 			continue;
-		conclude(c, other,
-			&(struct recorder_end){HPW_EXIT_SIGNAL, SIGKILL, other->turned_away});
+		conclude(c, other, &(struct recorder_end){HPW_EXIT_SIGNAL, SIGKILL});
 		recorder_release(other->recorder);
 		recorder_destroy(steal_ptr(other->recorder));
 		other->completed++;
@@ -280,29 +283,87 @@ static void say_first(struct collector *c)
 	c->first_said = true;
 }
 
-static void turn_away(struct collector *c, struct session_caller *caller)
+/* The recording that a program's start belongs to: of the process itself, of the nearest one above
+ * it, or else root's. NULL: there is none any more. */
+static struct recorder *recorder_near(const struct collector *c, pid_t pid, pid_t told_parent)
+{
+	const struct subject *s;
+	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
+		s = find(c, pid);
+		if (s && s->recorder)
+			return s->recorder;
+		pid_t parent = process_parent(pid);
+		pid = parent || i ? parent : told_parent; /* it may have ended */
+	}
+	s = find(c, c->start->root);
+	return s ? s->recorder : NULL;
+}
+
+/* `process` is where it came from, as this side sees it; again: it is counted already, as what the
+ * process was before. */
+static void note_unrecorded(struct collector *c, const struct unrecorded *one, pid_t process,
+	pid_t told_parent, bool again)
+{
+	struct recorder *near = recorder_near(c, process, told_parent);
+	struct unrecorded before;
+	if (again && near && unrecorded_replace(&near->unrecorded, one, &before)) {
+		roll_take_back(&c->roll, &before);
+		roll_unrecorded(&c->roll, one);
+	} else if (!again) {
+		roll_unrecorded(&c->roll, one);
+		if (near)
+			unrecorded_add(&near->unrecorded, one);
+	}
+}
+
+static void turn_away(struct collector *c, struct session_caller *caller, enum hw_unrecorded why)
 {
 	if (caller == c->start->first) /* it may end, and take us along, as soon as it may go on */
 		say_first(c);
+	struct unrecorded one = {
+		.stamp = caller->hello.tsc, .pid = caller->hello.pid, .reason = why};
+	subject_program(caller->pid, one.path, sizeof(one.path));
 	session_answer(caller, -1);
-	if (!roll_turn_away(&c->roll, caller->pid))
-		return;
-	struct subject *parent = find(c, caller->hello.ppid);
-	if (!parent || !parent->recorder)
-		parent = find(c, c->start->root);
-	if (parent)
-		parent->turned_away++;
+	bool again = !roll_turn_away(&c->roll, caller->pid);
+	note_unrecorded(c, &one, caller->pid, caller->ppid, again);
+}
+
+static bool is_wanted_by_name(const struct collector *c, const char *command)
+{
+	const char *children = c->start->children;
+	return !strcmp(children, COLLECTOR_CHILDREN_ALL) ||
+	       (strcmp(children, COLLECTOR_CHILDREN_NO) && !fnmatch(children, command, 0));
 }
 
 /* Whether the image that `pid` is now is to be recorded. */
 static bool is_wanted(const struct collector *c, pid_t pid)
 {
-	const char *children = c->start->children;
-	if (pid == c->start->root || !strcmp(children, COLLECTOR_CHILDREN_ALL))
-		return true;
 	char command[SUBJECT_COMMAND_MAX];
 	subject_command(pid, command);
-	return strcmp(children, COLLECTOR_CHILDREN_NO) && !fnmatch(children, command, 0);
+	return pid == c->start->root || is_wanted_by_name(c, command);
+}
+
+/* A program that will say nothing itself. */
+static void on_notice(struct collector *c, const struct session_caller *caller)
+{
+	const struct hw_notice *n = &caller->notice;
+	bool itself = n->pid == n->by;
+	if (n->reason == HW_UNRECORDED_NOT) {
+		struct recorder *near = recorder_near(c, caller->pid, caller->ppid);
+		struct unrecorded untrue;
+		if (near && unrecorded_take_back(&near->unrecorded, n->pid, &untrue))
+			roll_take_back(&c->roll, &untrue);
+		return;
+	}
+	if (n->reason >= HW_UNRECORDED_REASONS)
+		return;
+	struct unrecorded one = {.stamp = n->tsc, .pid = n->pid, .reason = n->reason};
+	memcpy(one.path, n->path, sizeof(one.path));
+	if (!(itself && caller->pid == c->start->root) &&
+		!is_wanted_by_name(c, subject_base_name(one.path)))
+		one.reason = HW_UNRECORDED_UNWANTED;
+	note_unrecorded(c, &one, caller->pid, caller->ppid,
+		itself && roll_has_turned_away(&c->roll, caller->pid));
 }
 
 /* As the user wants it, with a seed of its own for each image. */
@@ -324,19 +385,19 @@ static void record(struct collector *c, struct subject *s, struct session_caller
 					      : subject_file_create(s, c->start->file_name);
 	const struct subject_wishes wishes = {next_mode(c), c->start->leak_check, c->tsc_hz};
 	const struct hw_hello *hello = &caller->hello;
-	const char *parent =
-		hello->forked_at ? lineage_find(&c->lineage, hello->forked_from, hello->forked_at)
-				 : NULL;
+	const char *parent = hello->forked_at ? lineage_find(&c->lineage, hello->forked_from,
+							caller->ppid, hello->forked_at)
+					      : NULL;
 	struct error *error =
 		file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", s->file)
 			 : subject_record(s, caller, &wishes, parent, file);
 	if (error)
 		roll_complain(&c->roll, error);
 	if (s->recorder)
-		lineage_add(&c->lineage, hello->pid, s->recorder->began.tsc,
+		lineage_add(&c->lineage, hello->pid, caller->pid, s->recorder->began.tsc,
 			subject_base_name(s->file));
 	else
-		turn_away(c, caller);
+		turn_away(c, caller, HW_UNRECORDED_FAILED);
 }
 
 static void on_hello(struct collector *c, struct session_caller *caller)
@@ -352,7 +413,7 @@ static void on_hello(struct collector *c, struct session_caller *caller)
 		if (s && s->images)
 			session_answer(caller, -1); /* it has recordings, of what it was before */
 		else
-			turn_away(c, caller);
+			turn_away(c, caller, HW_UNRECORDED_UNWANTED);
 		return;
 	}
 	if (!s)
@@ -366,7 +427,7 @@ static void on_hello(struct collector *c, struct session_caller *caller)
 						"more than %u processes at a time: some were not "
 						"recorded",
 						c->subject_max));
-	turn_away(c, caller);
+	turn_away(c, caller, HW_UNRECORDED_MANY);
 }
 
 static void on_control(struct collector *c)
@@ -401,7 +462,31 @@ static uint32_t living(const struct collector *c)
 	return count;
 }
 
-/* Sleeps until something happens or the rings are due. Hellos first: the callers wait. */
+/* False: there may be more callers. */
+static bool answer_callers(struct collector *c)
+{
+	struct session_caller caller;
+	for (int i = 0; i < EVENTS_MAX; i++) {
+		switch (session_accept(&c->start->session, &caller)) {
+		case SESSION_HELLO:
+			on_hello(c, &caller);
+			break;
+		case SESSION_NOTICE:
+			on_notice(c, &caller);
+			break;
+		case SESSION_NOBODY:
+			return true;
+		case SESSION_STRANGER:
+			break;
+		}
+	}
+	return false;
+}
+
+/*
+ * Sleeps until something happens or the rings are due. Hellos first: the callers wait. And what a
+ * process told before it ended is heard before its recording is completed.
+ */
 static void nap(struct collector *c)
 {
 	struct pollfd any = {.fd = c->epoll, .events = POLLIN};
@@ -410,9 +495,8 @@ static void nap(struct collector *c)
 		timeout = (struct timespec){0, IDLE_NS};
 	if (ppoll(&any, 1, &timeout, NULL) <= 0)
 		return;
-	struct session_caller caller;
-	for (int i = 0; i < EVENTS_MAX && session_accept(&c->start->session, &caller); i++)
-		on_hello(c, &caller);
+	bool all = answer_callers(c);
+	c->ends_put_off = all || c->ends_put_off == ENDS_PUT_OFF_MAX ? 0 : c->ends_put_off + 1;
 	struct epoll_event events[EVENTS_MAX];
 	int count = epoll_wait(c->epoll, events, EVENTS_MAX, 0);
 	for (int i = 0; i < count; i++) {
@@ -421,7 +505,7 @@ static void nap(struct collector *c)
 			on_control(c);
 		else if (tag == &c->closings)
 			on_closed(c);
-		else if (tag != &c->start->session && !on_searched(c, tag))
+		else if (tag != &c->start->session && !on_searched(c, tag) && !c->ends_put_off)
 			on_end(c, tag);
 	}
 }

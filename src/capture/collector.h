@@ -37,14 +37,24 @@ struct collector_recording {
 	struct recorder_totals totals;
 };
 
+/* Programs that ran unrecorded, by name and reason: the first so many. */
+#define COLLECTOR_UNRECORDED_MAX 4
+
+struct collector_unrecorded {
+	char program[SUBJECT_COMMAND_MAX]; /* base name; "": not known */
+	uint32_t reason;                   /* enum hw_unrecorded */
+	uint64_t count;                    /* 0: there are no more */
+};
+
 struct collector_end {
 	uint32_t is_end;     /* 1 */
 	uint32_t recordings; /* complete ones, also those that were not told */
 	uint64_t processes;  /* that these recordings are of */
-	uint64_t unrecorded; /* processes that were turned away */
+	uint64_t unrecorded; /* programs that ran without being recorded */
 	uint64_t living;     /* processes still being recorded */
 	uint64_t stays;      /* 1: the collector stays, for these or for others yet to come */
 	char message[256];   /* why something could not be recorded; "" */
+	struct collector_unrecorded unrecorded_named[COLLECTOR_UNRECORDED_MAX];
 };
 
 struct collector_start {

@@ -77,6 +77,10 @@ bool footer_target(struct buf *ret, const struct recorder_start *start)
 	uint64_t since = clock_pair_now().ns - start->began.ns;
 	put_number(ret, HPW_TARGET_PID, (uint64_t)start->target_pid);
 	put_number(ret, HPW_TARGET_PPID, (uint64_t)start->ppid);
+	if (start->pid != start->target_pid) {
+		put_number(ret, HPW_TARGET_OUTER_PID, (uint64_t)start->pid);
+		put_number(ret, HPW_TARGET_OUTER_PPID, (uint64_t)start->outer_ppid);
+	}
 	put_arguments(ret, start->pid);
 	put_link(ret, HPW_TARGET_EXE, start->pid, "exe");
 	put_link(ret, HPW_TARGET_CWD, start->pid, "cwd");
@@ -254,10 +258,18 @@ static bool put_sizes(struct buf *ret, struct tally *tally)
 	return columns_finish(&c, ret);
 }
 
+uint64_t footer_lost(const struct footer_summary *summary)
+{
+	uint64_t sum = 0;
+	for (unsigned why = 0; why < HPW_LOST_REASONS; why++)
+		sum += summary->lost[why];
+	return sum;
+}
+
 static bool put_summary(struct buf *ret, const struct tally *t, const struct footer_summary *s)
 {
 	const uint64_t pairs[][2] = {{HPW_SUM_EVENTS, s->events}, {HPW_SUM_STEPS, t->steps},
-		{HPW_SUM_LOST, s->lost}, {HPW_SUM_REPAIRS, t->repairs},
+		{HPW_SUM_LOST, footer_lost(s)}, {HPW_SUM_REPAIRS, t->repairs},
 		{HPW_SUM_UNKNOWN_FREES, t->unknown_frees}, {HPW_SUM_ALLOCATIONS, t->allocations},
 		{HPW_SUM_ALLOCATED_BYTES, t->allocated_bytes}, {HPW_SUM_FREES, t->frees},
 		{HPW_SUM_FAILED, t->failed}, {HPW_SUM_LIVE_BLOCKS, t->live_blocks},
@@ -268,7 +280,7 @@ static bool put_summary(struct buf *ret, const struct tally *t, const struct foo
 		{HPW_SUM_EXIT_KIND, s->end.kind}, {HPW_SUM_EXIT_VALUE, s->end.value},
 		{HPW_SUM_LONGEST_WAIT_NS, s->longest_wait_ns}, {HPW_SUM_WAIT_NS, s->wait_ns},
 		{HPW_SUM_MISMATCHED, t->mismatched}, {HPW_SUM_STACKS_FULL, s->stacks_full},
-		{HPW_SUM_CHILDREN, s->end.children}, {HPW_SUM_NOTES, s->notes},
+		{HPW_SUM_CHILDREN, s->unrecorded}, {HPW_SUM_NOTES, s->notes},
 		{HPW_SUM_KEPT_FIRST, s->kept.first_step}, {HPW_SUM_KEPT_STEPS, s->kept.steps},
 		{HPW_SUM_KEPT_FROM_TSC, s->kept.from_tsc},
 		{HPW_SUM_KEPT_UNTIL_TSC, s->kept.until_tsc},
@@ -276,6 +288,10 @@ static bool put_summary(struct buf *ret, const struct tally *t, const struct foo
 	for (unsigned i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		buf_varint(ret, pairs[i][0]);
 		buf_varint(ret, pairs[i][1]);
+	}
+	for (unsigned why = 0; why < HPW_LOST_REASONS; why++) {
+		buf_varint(ret, HPW_SUM_LOST_FIRST + why);
+		buf_varint(ret, s->lost[why]);
 	}
 	return !ret->failed;
 }
@@ -326,15 +342,42 @@ bool footer_code_names(struct buf *ret, const struct code_names *names)
 	return columns_finish(&c, ret);
 }
 
+bool footer_unrecorded(struct buf *ret, struct unrecorded_list *list)
+{
+	struct columns c;
+	columns_init(&c, 5);
+	for (; list->written < list->rows.len; list->written++) {
+		const struct unrecorded *row = &list->rows.data[list->written];
+		size_t length = strlen(row->path);
+		columns_add(&c, 0, row->stamp);
+		columns_add(&c, 1, (uint32_t)row->pid);
+		columns_add(&c, 2, row->reason);
+		columns_add(&c, 3, length);
+		buf_bytes(&c.column[4], row->path, length);
+	}
+	return columns_finish(&c, ret);
+}
+
+/* The target's own causes come first. */
+_Static_assert((int)HW_LOST_STALLED == HPW_LOST_STALLED &&
+		       (int)HW_LOST_IN_HANDLER == HPW_LOST_IN_HANDLER &&
+		       (int)HW_LOST_SAMPLED == HPW_LOST_SAMPLED &&
+		       (int)HW_LOST_HELD == HPW_LOST_HELD &&
+		       (int)HW_LOST_REALLOC_FAILED == HPW_LOST_REALLOC_FAILED &&
+		       (int)HW_LOST_SAMPLER == HPW_LOST_SAMPLER &&
+		       (int)HW_LOST_REASONS == HPW_LOST_OWNERLESS,
+	"as in hpw.h");
+
 void footer_rings(const struct hw_shm *shm, struct footer_summary *summary)
 {
 	const struct hw_ring *rings = (const struct hw_ring *)((const char *)shm + HW_SHM_RINGS);
 	uint64_t elsewhere = __atomic_load_n(&shm->longest_wait_ns, __ATOMIC_RELAXED);
 	if (elsewhere > summary->longest_wait_ns)
 		summary->longest_wait_ns = elsewhere;
+	for (unsigned why = 0; why < HW_LOST_REASONS; why++)
+		summary->lost[why] += __atomic_load_n(&shm->lost[why], __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < HW_RINGS; i++) {
 		summary->wait_ns += rings[i].wait_ns;
-		summary->lost += rings[i].lost;
 		if (rings[i].longest_wait_ns > summary->longest_wait_ns)
 			summary->longest_wait_ns = rings[i].longest_wait_ns;
 	}

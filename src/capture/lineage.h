@@ -14,7 +14,7 @@
 #define LINEAGE_NAME_MAX 256u
 
 struct lineage_image {
-	pid_t pid;                   /* as the target sees it */
+	pid_t pid, outer_pid;        /* as the target sees it, and as this side does */
 	uint64_t began;              /* stamp */
 	char file[LINEAGE_NAME_MAX]; /* base name */
 };
@@ -28,10 +28,14 @@ void lineage_deinit(struct lineage *lineage);
 
 /* An image begins to be recorded. Without memory for it, it is not known, which costs no more than
  * what its children inherit. */
-void lineage_add(struct lineage *lineage, pid_t pid, uint64_t began, const char *file);
+void lineage_add(
+	struct lineage *lineage, pid_t pid, pid_t outer_pid, uint64_t began, const char *file);
 
 /* Base name of the recording of the image that forked at that stamp; NULL: not known. Good until
- * the next lineage_add(). */
-const char *lineage_find(const struct lineage *lineage, pid_t pid, uint64_t forked_at);
+ * the next lineage_add(). Of several with that `pid`, in PID namespaces of their own, it is the
+ * one whose number here is `outer_pid`, if there is such a one: a child that has lost its parent
+ * has another. */
+const char *lineage_find(
+	const struct lineage *lineage, pid_t pid, pid_t outer_pid, uint64_t forked_at);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/merge.h"
 
-#include <limits.h>
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +9,13 @@
 
 /* Stores of another processor are visible long before this. */
 #define MARGIN_SECONDS (1.0 / 50000)
-/* A busy ring that does not move holds the others up for so long. */
-#define BUSY_SECONDS 0.2
+/*
+ * A busy ring that does not move holds the others up for so long: as long as there is room in them,
+ * and when one is full until shortly before its thread would give up (RT_WAIT_MAX_NS there). Where
+ * hundreds of threads share a processor, one of them may have to wait for it that long.
+ */
+#define BUSY_SECONDS 5.0
+#define BUSY_SECONDS_FULL 0.8
 /* Tell the producer about room every so many words, not only at the end of a pass. */
 #define PUBLISH_WORDS 4096
 
@@ -33,13 +37,14 @@ void merge_init(
 		lane->ring = (struct hw_ring *)((char *)shm + HW_SHM_RINGS) + i;
 		lane->data = (const uint64_t *)((char *)shm + HW_SHM_DATA) + hw_ring_start(i);
 		lane->words = hw_ring_words(i);
-		lane->thread = lane->foreign = MERGE_NO_THREAD;
+		lane->thread = MERGE_NO_THREAD;
+		lane->foreign = MERGE_NO_TID;
 	}
 }
 
 void merge_deinit(struct merge *merge)
 {
-	free(merge->foreign);
+	merge_threads_deinit(&merge->threads);
 }
 
 static inline uint64_t word(const struct merge_lane *lane, uint64_t at)
@@ -97,7 +102,8 @@ static inline struct record record_at(const struct merge_lane *lane, uint64_t at
 		n = 2;
 	} else if (r.op == HW_R_PAD) {
 		n = lane->words - (uint32_t)(at & (lane->words - 1));
-	} else if (r.op != HW_R_LOST && r.op != HW_R_FOREIGN && !(r.op == HW_R_FORK && r.stamped)) {
+	} else if (r.op != HW_R_LOST && r.op != HW_R_FOREIGN &&
+		   !((r.op == HW_R_FORK || r.op == HW_R_MOVING) && r.stamped)) {
 		return r;
 	}
 	if (r.stamped) {
@@ -112,66 +118,55 @@ static inline struct record record_at(const struct merge_lane *lane, uint64_t at
 	return r;
 }
 
-static bool foreign_add(struct merge *merge, uint32_t tid, uint32_t thread)
-{
-	if (merge->foreign_count == merge->foreign_capacity) {
-		uint32_t capacity = merge->foreign_capacity ? merge->foreign_capacity * 2 : 16;
-		void *moved = realloc(merge->foreign, capacity * sizeof(*merge->foreign));
-		if (!moved)
-			return false;
-		merge->foreign = moved;
-		merge->foreign_capacity = capacity;
-	}
-	merge->foreign[merge->foreign_count].tid = tid;
-	merge->foreign[merge->foreign_count++].thread = thread;
-	return true;
-}
-
+/* The thread of a record in the shared ring. */
 static uint32_t foreign_thread(struct merge *merge, uint32_t tid, uint64_t stamp)
 {
-	for (uint32_t i = 0; i < merge->lane_count; i++) {
-		const struct merge_lane *lane = &merge->lanes[i];
-		if (lane->active && lane->tid == tid && lane->thread != MERGE_NO_THREAD)
-			return lane->thread;
-	}
-	for (uint32_t i = merge->foreign_count; i-- > 0;) {
-		if (merge->foreign[i].tid == tid)
-			return merge->foreign[i].thread;
-	}
+	struct merge_thread *known = merge_threads_find(&merge->threads, tid);
+	if (known)
+		return known->thread;
 	uint32_t thread = merge->sink.on_thread(merge->sink.context, tid, stamp);
-	if (thread != MERGE_NO_THREAD && !foreign_add(merge, tid, thread))
+	if (thread == MERGE_NO_THREAD)
+		return thread;
+	known = merge_threads_insert(&merge->threads, tid, NULL);
+	if (!known)
 		return MERGE_NO_THREAD;
+	*known = (struct merge_thread){thread, MERGE_NO_LANE};
 	return thread;
 }
 
-/* The thread that had to use the shared ring first and has one of its own now. */
-static uint32_t foreign_adopt(struct merge *merge, uint32_t tid)
+/* The thread of a lane that has told nothing yet: a new one, or one that had to use the shared ring
+ * first. */
+static uint32_t own_thread(struct merge *merge, const struct merge_lane *lane, uint64_t stamp)
 {
-	for (uint32_t i = 0; i < merge->foreign_count; i++) {
-		uint32_t thread = merge->foreign[i].thread;
-		if (merge->foreign[i].tid != tid)
-			continue;
-		merge->foreign[i] = merge->foreign[--merge->foreign_count];
-		return thread;
+	uint32_t number = (uint32_t)(lane - merge->lanes);
+	struct merge_thread *known = merge_threads_find(&merge->threads, lane->tid);
+	if (known && known->lane == MERGE_NO_LANE) {
+		known->lane = number;
+		return known->thread;
 	}
-	return MERGE_NO_THREAD;
+	uint32_t thread = merge->sink.on_thread(merge->sink.context, lane->tid, stamp);
+	if (thread == MERGE_NO_THREAD)
+		return thread;
+	/* Another thread that had this id has ended, and its lane just does not know yet. */
+	known = merge_threads_insert(&merge->threads, lane->tid, NULL);
+	if (known)
+		*known = (struct merge_thread){thread, number};
+	return thread;
 }
 
 static inline uint32_t lane_thread(struct merge *merge, struct merge_lane *lane, uint64_t stamp)
 {
 	if (lane->ring == merge->lanes[HW_RING_SHARED].ring)
-		return lane->foreign;
-	if (lane->thread == MERGE_NO_THREAD) {
-		lane->thread = foreign_adopt(merge, lane->tid);
-		if (lane->thread == MERGE_NO_THREAD)
-			lane->thread = merge->sink.on_thread(merge->sink.context, lane->tid, stamp);
-	}
+		return lane->foreign == MERGE_NO_TID ? MERGE_NO_THREAD
+						     : foreign_thread(merge, lane->foreign, stamp);
+	if (lane->thread == MERGE_NO_THREAD)
+		lane->thread = own_thread(merge, lane, stamp);
 	return lane->thread;
 }
 
 static inline bool is_call(uint32_t op)
 {
-	return op != HW_R_LOST && op != HW_R_FORK;
+	return op != HW_R_LOST && op != HW_R_FORK && op != HW_R_MOVING;
 }
 
 /* Tells one record. */
@@ -194,6 +189,8 @@ static inline void tell(struct merge *merge, struct merge_lane *lane, const stru
 			r->stamp);
 	else if (r->op == HW_R_LOST)
 		s->on_lost(s->context, thread, r->number, r->stamp);
+	else if (r->op == HW_R_MOVING && s->on_moving)
+		s->on_moving(s->context, thread, r->number);
 	else if (r->op == HW_R_FORK && s->on_fork)
 		s->on_fork(s->context, thread, r->stamp);
 }
@@ -221,11 +218,8 @@ static inline bool lane_peek(struct merge *merge, struct merge_lane *lane, struc
 			return false;
 		}
 		if (ret->op == HW_R_FOREIGN) {
+			lane->foreign = (uint32_t)ret->number;
 			lane->tail += ret->words;
-			if (lane->tail == lane->head)
-				return false;
-			struct record next = record_at(lane, lane->tail);
-			lane->foreign = foreign_thread(merge, (uint32_t)ret->number, next.stamp);
 			continue;
 		}
 		if (ret->op == HW_R_TIME || ret->op == HW_R_PAD) {
@@ -343,6 +337,7 @@ static void lane_look(struct merge *merge, struct merge_lane *lane, uint64_t now
 		lane->head = head;
 		lane_break(merge, lane);
 	}
+	merge->filled |= head - lane->tail + 2ull * HW_R_WORDS_MAX >= lane->words;
 	lane->head = lane->broken ? lane->tail : head;
 	if (lane->broken)
 		lane->tail = lane->head = head;
@@ -361,7 +356,8 @@ static void lane_look(struct merge *merge, struct merge_lane *lane, uint64_t now
 		lane->busy_head = head;
 		lane->busy_since = now;
 	}
-	bool stuck = (double)(now - lane->busy_since) > (double)merge->tsc_hz * BUSY_SECONDS;
+	double seconds = (double)(now - lane->busy_since) / (double)merge->tsc_hz;
+	bool stuck = seconds > (merge->full ? BUSY_SECONDS_FULL : BUSY_SECONDS);
 	lane->bound = stuck ? idle : lane->idle_at;
 }
 
@@ -437,6 +433,8 @@ uint64_t merge_pass(struct merge *merge, bool last)
 	 * looked at can have got one since. */
 	uint64_t now = tsc_now(), safe = last ? UINT64_MAX : merge_idle(merge, now);
 	merge->moved = 0;
+	merge->full = merge->filled;
+	merge->filled = false;
 	merge->heap_count = 0;
 	if (__atomic_load_n(&merge->shm->doorbell, __ATOMIC_RELAXED))
 		__atomic_store_n(&merge->shm->doorbell, 0, __ATOMIC_SEQ_CST);
@@ -474,11 +472,29 @@ void merge_pass_until(struct merge *merge, const uint64_t heads[HW_RINGS])
 	merge->limits = NULL;
 }
 
+uint32_t merge_in_flight(const struct merge *merge)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < HW_RINGS; i++) {
+		const struct hw_ring *ring = merge->lanes[i].ring;
+		count += __atomic_load_n(&ring->busy, __ATOMIC_RELAXED) &&
+			 (i == HW_RING_SHARED || __atomic_load_n(&ring->state, __ATOMIC_RELAXED));
+	}
+	return count;
+}
+
 /* The lane's thread is gone. What it left in the shared ring, it did before. */
 static void lane_free(struct merge *merge, struct merge_lane *lane, bool shared_told)
 {
-	if (lane->thread != MERGE_NO_THREAD &&
-		(shared_told || !foreign_add(merge, lane->tid, lane->thread)))
+	struct merge_thread *known = merge_threads_find(&merge->threads, lane->tid);
+	bool has_told = lane->thread != MERGE_NO_THREAD;
+	if (has_told && known && known->thread == lane->thread) {
+		known->lane = MERGE_NO_LANE;
+		if (shared_told)
+			merge_threads_remove(&merge->threads, lane->tid);
+		has_told = shared_told;
+	}
+	if (has_told)
 		merge->sink.on_thread_end(merge->sink.context, lane->thread, lane->stamp);
 	lane->active = false;
 	lane->thread = MERGE_NO_THREAD;
@@ -491,27 +507,60 @@ static bool all_told(const struct merge_lane *lane)
 	return __atomic_load_n(&lane->ring->head, __ATOMIC_ACQUIRE) == lane->tail;
 }
 
+/* Whether a thread that has ended had a ring in the end, the words of which are still to come. */
+static bool has_ring(const struct merge *merge, uint32_t tid)
+{
+	for (uint32_t i = 0; i < HW_RING_SHARED; i++) {
+		const struct hw_ring *ring = merge->lanes[i].ring;
+		if (__atomic_load_n(&ring->tid, __ATOMIC_RELAXED) == tid &&
+			__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) == HW_RING_ACTIVE)
+			return true;
+	}
+	return false;
+}
+
+#define ENDED_AT_ONCE 64
+
+/* Ends threads that are gone and have no ring; true if there may be more. */
+static bool end_ringless(
+	struct merge *merge, bool (*alive)(void *context, uint32_t tid), void *context)
+{
+	const struct merge_lane *shared = &merge->lanes[HW_RING_SHARED];
+	uint32_t ended[ENDED_AT_ONCE], count = 0, at = 0;
+	const uint32_t *tid;
+	for (const struct merge_thread *t;
+		count < ENDED_AT_ONCE && (t = merge_threads_next(&merge->threads, &at, &tid));) {
+		if (t->lane == MERGE_NO_LANE && !alive(context, *tid) && !has_ring(merge, *tid))
+			ended[count++] = *tid;
+	}
+	if (!all_told(shared))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct merge_thread *t = merge_threads_find(&merge->threads, ended[i]);
+		merge->sink.on_thread_end(merge->sink.context, t->thread, shared->stamp);
+		merge_threads_remove(&merge->threads, ended[i]);
+	}
+	return count == ENDED_AT_ONCE;
+}
+
 void merge_reclaim(struct merge *merge, bool (*alive)(void *context, uint32_t tid), void *context)
 {
 	const struct merge_lane *shared = &merge->lanes[HW_RING_SHARED];
+	uint32_t freed = 0;
+	__atomic_store_n(&merge->shm->ring_wanted, 0, __ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < merge->lane_count; i++) {
 		struct merge_lane *lane = &merge->lanes[i];
 		/* No thread id: taken by a thread that has not said yet who it is. A ring is looked
 		 * at again once its thread is gone: only then it can't move any more. */
 		if (lane->active && lane->tail == lane->head && lane->tid &&
-			!alive(context, lane->tid) && all_told(lane))
+			!alive(context, lane->tid) && all_told(lane)) {
 			lane_free(merge, lane, all_told(shared));
+			freed++;
+		}
 	}
+	if (freed) /* after the states: who sees this looks at them again */
+		__atomic_fetch_add(&merge->shm->rings_freed, 1, __ATOMIC_RELEASE);
 	/* A thread id that is used again is another thread. */
-	for (uint32_t i = 0; i < merge->foreign_count; i++) {
-		if (alive(context, merge->foreign[i].tid) || !all_told(shared))
-			continue;
-		merge->sink.on_thread_end(
-			merge->sink.context, merge->foreign[i].thread, shared->stamp);
-		merge->foreign[i--] = merge->foreign[--merge->foreign_count];
-	}
-	if (merge_ring_wanted(merge)) {
-		__atomic_store_n(&merge->shm->ring_wanted, 0, __ATOMIC_SEQ_CST);
-		syscall(SYS_futex, &merge->shm->ring_wanted, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-	}
+	while (end_ringless(merge, alive, context))
+		;
 }

@@ -19,6 +19,7 @@
 #ifndef CAPTURE_MERGE_H
 #define CAPTURE_MERGE_H
 
+#include "base/map.h"
 #include "format/kinds.h"
 #include "format/shm.h"
 
@@ -61,6 +62,9 @@ struct merge_sink {
 		uint64_t address, uint64_t stamp);
 	void (*on_failed)(void *context, uint32_t thread, enum hw_alloc_kind kind, uint32_t stack,
 		uint64_t size, uint64_t stamp);
+	/* Or NULL. A realloc of the block begins: its place is free for others. What follows of
+	 * that thread first, its end by a realloc or a failed realloc, is of this block. */
+	void (*on_moving)(void *context, uint32_t thread, uint64_t address);
 	void (*on_lost)(void *context, uint32_t thread, uint64_t count, uint64_t stamp);
 	/* Or NULL. The thread forks; the stamp is the fork's number. */
 	void (*on_fork)(void *context, uint32_t thread, uint64_t stamp);
@@ -73,6 +77,7 @@ struct merge_sink {
 };
 
 #define MERGE_NO_THREAD UINT32_MAX
+#define MERGE_NO_TID UINT32_MAX
 
 /* One ring as the collector sees it. */
 struct merge_lane {
@@ -89,11 +94,31 @@ struct merge_lane {
 	uint64_t bound;      /* nothing before this can still come, once tail == head */
 	uint64_t idle_at;    /* last W at which the ring was not busy */
 	uint64_t busy_seen, busy_head, busy_since; /* how long it has been busy without moving */
-	uint32_t foreign; /* shared ring: thread of the record at tail, or MERGE_NO_THREAD */
+	uint32_t foreign; /* shared ring: id of the thread that the record at tail is of, or
+			     MERGE_NO_TID */
 	bool active;
 	bool half; /* the free half of the realloc at tail is done */
 	bool broken;
 };
+
+/* A living thread of which something was told. */
+struct merge_thread {
+	uint32_t thread; /* what on_thread returned */
+	uint32_t lane;   /* of its ring, or MERGE_NO_LANE */
+};
+
+#define MERGE_NO_LANE UINT32_MAX
+
+static inline uint64_t merge_hash_tid(uint32_t tid)
+{
+	return hash_u64(tid);
+}
+
+static inline bool merge_same_tid(uint32_t a, uint32_t b)
+{
+	return a == b;
+}
+DEFINE_MAP(merge_threads, uint32_t, struct merge_thread, merge_hash_tid, merge_same_tid)
 
 struct merge {
 	struct hw_shm *shm;
@@ -103,16 +128,14 @@ struct merge {
 	uint32_t heap_count;
 	uint32_t lane_count; /* lanes that were ever in use */
 	uint64_t tsc_hz;
-	uint64_t damaged; /* rings given up */
-	uint64_t events;  /* records taken; a realloc is one */
-	uint64_t dropped; /* of these not told, because nobody knows whose they are */
-	struct {
-		uint32_t tid, thread;
-	} * foreign; /* threads seen in the shared ring */
-	uint32_t foreign_count, foreign_capacity;
-	const uint64_t *limits; /* of each ring's head, for merge_pass_until(); else NULL */
-	uint64_t moved;         /* words taken in the current pass */
-	bool look_ahead;        /* for merge_run */
+	uint64_t damaged;             /* rings given up */
+	uint64_t events;              /* records taken; a realloc is one */
+	uint64_t dropped;             /* of these not told, because nobody knows whose they are */
+	struct merge_threads threads; /* by thread id */
+	const uint64_t *limits;       /* of each ring's head, for merge_pass_until(); else NULL */
+	uint64_t moved;               /* words taken in the current pass */
+	bool look_ahead;              /* for merge_run */
+	bool full, filled;            /* a ring was, in the pass before, and is in this one */
 };
 
 void merge_init(
@@ -131,8 +154,10 @@ uint64_t merge_pass(struct merge *merge, bool last);
  */
 void merge_pass_until(struct merge *merge, const uint64_t heads[HW_RINGS]);
 
-/* Whether a thread of the process waits for a ring; the answer is due with the next
- * merge_reclaim(). */
+/* How many threads are in the middle of an event; of a process that is gone: were. */
+uint32_t merge_in_flight(const struct merge *merge);
+
+/* Whether a thread of the process has found all rings taken since the last merge_reclaim(). */
 static inline bool merge_ring_wanted(const struct merge *merge)
 {
 	return __atomic_load_n(&merge->shm->ring_wanted, __ATOMIC_RELAXED) != 0;

@@ -179,11 +179,39 @@ static inline void free_block(struct recorder *r, uint32_t thread, const struct 
 	after_step(r);
 }
 
+static void on_moving(void *context, uint32_t thread, uint64_t address)
+{
+	struct recorder *r = context;
+	/* Else its end will have to do. */
+	moving_begin(&r->moving, &r->live, thread, address);
+}
+
+/* What became of the thread's latest realloc is that nothing did; or nobody will know: then it did,
+ * if another block has its place. */
+static void moving_return(struct recorder *r, uint32_t thread, uint64_t stamp)
+{
+	struct moving_block moved;
+	if (!moving_end(&r->moving, thread, 0, &moved) || !moved.known)
+		return;
+	enum live_added added = live_add(&r->live, &moved.block);
+	if (added == LIVE_OCCUPIED) {
+		r->frees_added++;
+		free_block(r, thread, &moved.block, HW_FREE_REALLOC, false, stamp);
+	}
+	r->blocks_dropped += added == LIVE_NO_MEMORY;
+}
+
 static __attribute__((flatten)) void on_free(void *context, uint32_t thread, enum hw_free_kind kind,
 	bool same_frame, uint64_t address, uint64_t stamp)
 {
 	struct recorder *r = context;
 	struct live_block block;
+	struct moving_block moved;
+	if (__builtin_expect(r->moving.len && hw_free_is_realloc(kind), 0) &&
+		moving_end(&r->moving, thread, address, &moved)) {
+		free_block(r, thread, moved.known ? &moved.block : NULL, kind, same_frame, stamp);
+		return;
+	}
 	bool known = live_take(&r->live, address, &block);
 	free_block(r, thread, known ? &block : NULL, kind, same_frame, stamp);
 }
@@ -202,9 +230,13 @@ static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
 		.address = address, .size = size, .thread = thread, .number = number, .site = site};
 	enum live_added added = address ? live_add(&r->live, &block) : LIVE_NO_MEMORY;
 	if (__builtin_expect(added == LIVE_OCCUPIED, 0)) {
-		/* Its free was lost, or came out of order. */
+		/* Its free was lost, or came out of order, or was in a realloc that a kill cut off.
+		 */
 		struct live_block old;
-		r->tally.repairs += !r->tally.lost;
+		if (r->in_flight)
+			r->in_flight--;
+		else
+			r->tally.repairs += !r->tally.lost;
 		r->frees_added++;
 		live_take(&r->live, address, &old);
 		free_block(r, thread, &old, hw_matching_free(r->tally.sites[old.site].kind), false,
@@ -225,6 +257,8 @@ static void on_failed(void *context, uint32_t thread, enum hw_alloc_kind kind, u
 	if (site == UINT32_MAX)
 		return;
 	tally_failed(&r->tally, site);
+	if (kind == HW_REALLOC && r->moving.len)
+		moving_return(r, thread, stamp);
 	encode_failed(&r->encoder, thread, r->tally.threads[thread].allocations, site, size, stamp);
 	after_step(r);
 }
@@ -279,11 +313,20 @@ static void flush_events(struct recorder *r, struct clock_pair now)
 	buf_clear(&r->payload);
 }
 
+static void write_unrecorded(struct recorder *r)
+{
+	if (r->unrecorded.written == r->unrecorded.rows.len)
+		return;
+	bool ok = footer_unrecorded(&r->payload, &r->unrecorded);
+	write_chunk(r, HPW_UNRECORDED, ok, true);
+}
+
 /* Everything that happened since the last flush, with what it refers to first. */
 static void flush(struct recorder *r)
 {
 	struct clock_pair now = clock_pair_now();
 	r->flushed_ns = now.ns;
+	write_unrecorded(r);
 	if (!r->encoder.steps)
 		return;
 	while (footer_modules(&r->payload, r->shm, &r->modules_written))
@@ -371,6 +414,7 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 		.on_alloc = on_alloc,
 		.on_free = on_free,
 		.on_failed = on_failed,
+		.on_moving = on_moving,
 		.on_lost = on_lost,
 		.on_fork = on_fork,
 		.on_run = on_run};
@@ -404,7 +448,9 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	r->modules_written = 1; /* module 0 is "unknown" */
 	r->stacks_end = 1;      /* node 0 is the root */
 	code_names_init(&r->code_names);
+	unrecorded_init(&r->unrecorded);
 	live_init(&r->live);
+	moving_init(&r->moving);
 	tally_init(&r->tally);
 	encoder_init(&r->encoder);
 	buf_init(&r->payload);
@@ -433,6 +479,7 @@ void recorder_destroy(struct recorder *recorder)
 	keep_deinit(&recorder->keep);
 	merge_deinit(&recorder->merge);
 	live_deinit(&recorder->live);
+	moving_deinit(&recorder->moving);
 	tally_deinit(&recorder->tally);
 	encoder_deinit(&recorder->encoder);
 	buf_deinit(&recorder->payload);
@@ -440,6 +487,7 @@ void recorder_destroy(struct recorder *recorder)
 		munmap(recorder->stacks_known, STACKS_KNOWN_BYTES);
 	free(recorder->stacks);
 	code_names_deinit(&recorder->code_names);
+	unrecorded_deinit(&recorder->unrecorded);
 	error_destroy(recorder->error);
 	free(recorder);
 }
@@ -484,7 +532,7 @@ static void fill_totals(
 	getrusage(RUSAGE_SELF, &usage);
 	const struct tally *t = &r->tally;
 	*ret = (struct recorder_totals){.events = s->events,
-		.lost = s->lost,
+		.lost = footer_lost(s),
 		.repairs = t->repairs,
 		.allocations = t->allocations,
 		.allocated_bytes = t->allocated_bytes,
@@ -497,7 +545,6 @@ static void fill_totals(
 		.duration_ns = s->duration_ns,
 		.file_bytes = r->writer.offset,
 		.threads = t->thread_count,
-		.children = s->end.children,
 		.memory_bytes = (uint64_t)usage.ru_maxrss * 1024,
 		.connected = 1,
 		.notes = s->notes,
@@ -556,7 +603,7 @@ bool recorder_is_leaving(const struct recorder *recorder, struct recorder_end *r
 	uint32_t status = __atomic_load_n(&shm->leaving_status, __ATOMIC_RELAXED);
 	bool known = status <= 255;
 	*ret = (struct recorder_end){
-		known ? HPW_EXIT_STATUS : HPW_EXIT_UNKNOWN, known ? status : 0, 0};
+		known ? HPW_EXIT_STATUS : HPW_EXIT_UNKNOWN, known ? status : 0};
 	return true;
 }
 
@@ -603,18 +650,23 @@ void recorder_finish(
 	struct recorder *r = recorder;
 	/* One pass takes all there is. Should somebody else hold the memory and go on writing, that
 	 * is no part of this process. */
+	r->in_flight = merge_in_flight(&r->merge);
 	merge_pass(&r->merge, true);
+	for (uint32_t thread; moving_any(&r->moving, &thread);)
+		moving_return(r, thread, clock_pair_now().tsc);
 	flush(r);
 	keep_error(r, keep_finish(&r->keep, &r->writer));
 	tally_settle(&r->tally);
 	struct clock_pair now = clock_pair_now();
 	struct footer_summary s = {.end = *end,
 		.events = r->merge.events - r->merge.dropped + r->frees_added,
-		/* Of a ring that was given up nobody knows more than that it held something. */
-		.lost = r->shm->lost_without_ring + r->merge.dropped + r->merge.damaged +
-			r->blocks_dropped,
+		.lost = {[HPW_LOST_OWNERLESS] = r->merge.dropped,
+			[HPW_LOST_DAMAGED] = r->merge.damaged,
+			[HPW_LOST_NO_MEMORY] = r->blocks_dropped},
 		.stacks_full = r->shm->stacks_full + r->stacks_bad,
 		.notes = notes_of(r->shm),
+		.unrecorded =
+			r->unrecorded.count + __atomic_load_n(&r->shm->untold, __ATOMIC_RELAXED),
 		.kept = r->keep.span,
 		.end_tsc = now.tsc,
 		.duration_ns = now.ns - r->began.ns};

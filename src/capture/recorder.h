@@ -12,7 +12,9 @@
 #include "capture/live.h"
 #include "capture/merge.h"
 #include "capture/mode.h"
+#include "capture/moving.h"
 #include "capture/tally.h"
+#include "capture/unrecorded.h"
 #include "capture/writer.h"
 #include "format/shm.h"
 
@@ -26,7 +28,7 @@ struct clock_pair {
 struct clock_pair clock_pair_now(void);
 
 struct recorder_start {
-	pid_t pid;               /* as this side sees it */
+	pid_t pid, outer_ppid;   /* as this side sees it and its parent */
 	pid_t target_pid, ppid;  /* as the target sees them */
 	const char *memory_name; /* as it is shown in the target's memory map; NULL: any */
 	bool forked;             /* it began as a copy of another process, with that one's blocks */
@@ -50,6 +52,7 @@ struct recorder {
 	int memory; /* the memfd, to hand to the target; -1 once that is done */
 	struct merge merge;
 	struct live live;
+	struct moving moving;
 	struct tally tally;
 	struct encoder encoder;
 	struct writer writer;
@@ -63,12 +66,14 @@ struct recorder {
 	uint32_t *stacks;      /* numbers of nodes to write next */
 	size_t stacks_count, stacks_capacity;
 	struct code_names code_names;
-	uint32_t stacks_end;     /* one more than the largest number in the file */
-	uint64_t stacks_bad;     /* numbers that made no sense */
+	struct unrecorded_list unrecorded; /* who sees such programs adds them */
+	uint32_t stacks_end;               /* one more than the largest number in the file */
+	uint64_t stacks_bad;               /* numbers that made no sense */
 	uint64_t blocks_dropped; /* no memory for them: the books are not exact any more */
-	uint64_t frees_added;    /* of blocks whose address was given out again */
-	struct error *error;     /* the first that happened; recording goes on without the file */
-	bool outlived;           /* the process may go on for a moment after the end */
+	uint32_t in_flight; /* at the end: events that were begun, and will not be told any more */
+	uint64_t frees_added; /* of blocks whose address was given out again */
+	struct error *error;  /* the first that happened; recording goes on without the file */
+	bool outlived;        /* the process may go on for a moment after the end */
 	bool tids_differ; /* the target is in another PID namespace: thread ids say nothing here */
 };
 
@@ -76,18 +81,17 @@ struct recorder {
 struct recorder_end {
 	enum hpw_exit_kind kind;
 	uint32_t value;
-	uint64_t children; /* not recorded */
 };
 
 /* What is worth saying at the end. */
 struct recorder_totals {
 	uint64_t events, lost, repairs, allocations, allocated_bytes, frees, failed, live_blocks,
 		live_bytes, temporary, peak_bytes, peak_ns, duration_ns, file_bytes, threads;
-	uint64_t children, memory_bytes; /* the collector's largest resident size */
-	uint32_t connected;              /* 1: the program loaded the runtime and answered */
-	uint32_t notes;                  /* enum hpw_note */
-	uint32_t write_error;            /* 1: the file is incomplete; the message says why */
-	uint32_t file_gone;              /* 1: that is because it was removed or replaced */
+	uint64_t memory_bytes; /* the collector's largest resident size */
+	uint32_t connected;    /* 1: the program loaded the runtime and answered */
+	uint32_t notes;        /* enum hpw_note */
+	uint32_t write_error;  /* 1: the file is incomplete; the message says why */
+	uint32_t file_gone;    /* 1: that is because it was removed or replaced */
 	char message[256];
 };
 

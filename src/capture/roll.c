@@ -59,8 +59,51 @@ bool roll_turn_away(struct roll *roll, pid_t pid)
 	if (roll->turned_away[at] & bit)
 		return false;
 	roll->turned_away[at] |= bit;
-	roll->end.unrecorded++;
 	return true;
+}
+
+bool roll_has_turned_away(const struct roll *roll, pid_t pid)
+{
+	size_t at = (size_t)pid / 8;
+	return at < roll->turned_away_bytes && roll->turned_away[at] >> pid % 8 & 1;
+}
+
+/* Where programs of that name and reason are counted; NULL: nowhere. `add`: if there is room. */
+static struct collector_unrecorded *place_of(
+	struct roll *roll, const struct unrecorded *one, bool add)
+{
+	char program[SUBJECT_COMMAND_MAX];
+	snprintf(program, sizeof(program), "%.*s", SUBJECT_COMMAND_MAX - 1,
+		subject_base_name(one->path));
+	struct collector_unrecorded *room = NULL;
+	for (unsigned i = COLLECTOR_UNRECORDED_MAX; i-- > 0;) {
+		struct collector_unrecorded *place = &roll->end.unrecorded_named[i];
+		if (!place->count)
+			room = place;
+		else if (place->reason == one->reason && !strcmp(place->program, program))
+			return place;
+	}
+	if (!add || !room)
+		return NULL;
+	memcpy(room->program, program, sizeof(program));
+	room->reason = one->reason;
+	return room;
+}
+
+void roll_unrecorded(struct roll *roll, const struct unrecorded *one)
+{
+	struct collector_unrecorded *place = place_of(roll, one, true);
+	roll->end.unrecorded++;
+	if (place)
+		place->count++;
+}
+
+void roll_take_back(struct roll *roll, const struct unrecorded *one)
+{
+	struct collector_unrecorded *place = place_of(roll, one, false);
+	roll->end.unrecorded--;
+	if (place)
+		place->count--;
 }
 
 void roll_complain(struct roll *roll, struct error *error)

@@ -24,8 +24,14 @@ void roll_deinit(struct roll *roll);
 void roll_add(
 	struct roll *roll, const struct subject *subject, const struct recorder_totals *totals);
 
-/* True: this process is turned away for the first time. */
+/* True: this process is turned away for the first time. Count it by roll_unrecorded(). */
 bool roll_turn_away(struct roll *roll, pid_t pid);
+bool roll_has_turned_away(const struct roll *roll, pid_t pid);
+
+/* A program goes unrecorded; the first ones are named. */
+void roll_unrecorded(struct roll *roll, const struct unrecorded *one);
+/* One that was counted has not come about. */
+void roll_take_back(struct roll *roll, const struct unrecorded *one);
 
 /* Keeps a first message for the launcher. Takes `error`. */
 void roll_complain(struct roll *roll, struct error *error);

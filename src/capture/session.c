@@ -2,6 +2,7 @@
 #include "capture/session.h"
 
 #include "base/cleanup.h"
+#include "process/living.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -152,33 +153,59 @@ void session_mapping(const char *path, char ret[static HW_SESSION_BYTES])
 	snprintf(ret, HW_SESSION_BYTES, "heapwise-rings.%.*s", end ? (int)(end - start) : 0, start);
 }
 
-bool session_take(int taken, struct session_caller *ret)
+/* What it says of its parent holds here if it sees itself as this side does. */
+static enum session_call what_is_said(
+	const void *said, size_t bytes, pid_t pid, struct session_caller *ret)
+{
+	const struct hw_hello *hello = said;
+	const struct hw_notice *notice = said;
+	*ret = (struct session_caller){.connection = -1, .pid = pid};
+	if (bytes == sizeof(*hello) && hello->magic == HW_HELLO_MAGIC &&
+		hello->version == HW_SHM_VERSION) {
+		ret->hello = *hello;
+		ret->ppid = hello->pid == pid ? hello->ppid : process_parent(pid);
+		return SESSION_HELLO;
+	}
+	if (bytes != sizeof(*notice) || notice->magic != HW_NOTICE_MAGIC ||
+		notice->version != HW_SHM_VERSION)
+		return SESSION_STRANGER;
+	ret->notice = *notice;
+	ret->ppid = notice->by == pid ? notice->ppid : process_parent(pid);
+	ret->notice.path[HW_NOTICE_PATH - 1] = 0;
+	return SESSION_NOTICE;
+}
+
+enum session_call session_take(int taken, struct session_caller *ret)
 {
 	_cleanup_close_ int connection = taken;
 	struct ucred peer;
 	socklen_t bytes = sizeof(peer);
 	if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) ||
 		(peer.uid != geteuid() && geteuid() != 0 && peer.uid != 0))
-		return false;
+		return SESSION_STRANGER;
 	struct pollfd wait = {.fd = connection, .events = POLLIN};
 	if (poll(&wait, 1, HELLO_MS) != 1)
-		return false;
-	struct hw_hello hello;
-	if (recv(connection, &hello, sizeof(hello), MSG_DONTWAIT) != (ssize_t)sizeof(hello) ||
-		hello.magic != HW_HELLO_MAGIC || hello.version != HW_SHM_VERSION)
-		return false;
-	*ret = (struct session_caller){connection, peer.pid, NULL, hello};
-	connection = -1;
-	return true;
+		return SESSION_STRANGER;
+	_Alignas(uint64_t) char said[sizeof(struct hw_notice) + 1];
+	ssize_t n = recv(connection, said, sizeof(said), MSG_DONTWAIT);
+	if (n <= 0)
+		return SESSION_STRANGER;
+	enum session_call call = what_is_said(said, (size_t)n, peer.pid, ret);
+	if (call == SESSION_HELLO) {
+		ret->connection = connection;
+		connection = -1;
+	}
+	return call;
 }
 
-bool session_accept(const struct session *session, struct session_caller *ret)
+enum session_call session_accept(const struct session *session, struct session_caller *ret)
 {
 	int connection = accept4(session->socket, NULL, NULL, SOCK_CLOEXEC);
-	if (connection < 0 || !session_take(connection, ret))
-		return false;
+	if (connection < 0)
+		return errno == EAGAIN ? SESSION_NOBODY : SESSION_STRANGER;
+	enum session_call call = session_take(connection, ret);
 	ret->session = session->path;
-	return true;
+	return call;
 }
 
 bool session_answer(struct session_caller *caller, int memory)

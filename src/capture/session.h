@@ -40,19 +40,29 @@ void session_remove(struct session *session);
  */
 void session_mapping(const char *path, char ret[static HW_SESSION_BYTES]);
 
-/* A process that says hello. */
+/* A process that says hello, or something about another. */
 struct session_caller {
-	int connection;
-	pid_t pid;           /* as this side sees it */
+	int connection;      /* -1: it waits for no answer */
+	pid_t pid, ppid;     /* as this side sees it; its parent, 0: not to be seen from here */
 	const char *session; /* what the answer names; borrowed */
-	struct hw_hello hello;
+	union {
+		struct hw_hello hello;
+		struct hw_notice notice; /* its path ends with a NUL; reason: any number */
+	};
 };
 
-/* Takes the caller at the other end of `connection`, which is taken over; false: none of ours. */
-bool session_take(int connection, struct session_caller *ret);
+enum session_call {
+	SESSION_NOBODY,   /* for now */
+	SESSION_STRANGER, /* none of ours, and gone already */
+	SESSION_HELLO,
+	SESSION_NOTICE,
+};
 
-/* Takes the next caller; false: there is none, or it was not one of ours (and is gone already). */
-bool session_accept(const struct session *session, struct session_caller *ret);
+/* Takes the caller at the other end of `connection`, which is taken over. */
+enum session_call session_take(int connection, struct session_caller *ret);
+
+/* Takes the next caller. */
+enum session_call session_accept(const struct session *session, struct session_caller *ret);
 
 /*
  * Answers and closes the connection. memory: the rings' descriptor; -1: declines. False: the caller

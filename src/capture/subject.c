@@ -105,12 +105,18 @@ enum hpw_exit_kind subject_ending(const struct subject *subject, uint32_t *ret_v
 	return killed ? HPW_EXIT_SIGNAL : HPW_EXIT_STATUS;
 }
 
+void subject_program(pid_t pid, char *ret, size_t bytes)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	ssize_t n = readlink(path, ret, bytes - 1);
+	ret[n > 0 ? n : 0] = 0;
+}
+
 void subject_command(pid_t pid, char ret[static SUBJECT_COMMAND_MAX])
 {
-	char path[64], exe[4096];
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	ssize_t n = readlink(path, exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = 0;
+	char exe[4096];
+	subject_program(pid, exe, sizeof(exe));
 	const char *slash = strrchr(exe, '/');
 	snprintf(
 		ret, SUBJECT_COMMAND_MAX, "%.*s", SUBJECT_COMMAND_MAX - 1, slash ? slash + 1 : exe);
@@ -161,6 +167,7 @@ struct error *subject_record(struct subject *subject, struct session_caller *cal
 	session_mapping(caller->session ? caller->session : "", memory_name);
 	const struct recorder_start start = {.memory_name = memory_name,
 		.pid = caller->pid,
+		.outer_ppid = caller->ppid,
 		.target_pid = caller->hello.pid,
 		.ppid = caller->hello.ppid,
 		.forked = caller->hello.reason == HW_HELLO_FORK,

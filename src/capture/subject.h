@@ -29,7 +29,6 @@ struct subject {
 	uint64_t tended_ns;
 	uint32_t images;                   /* said hello so far */
 	uint32_t completed;                /* recordings of them */
-	uint64_t turned_away;              /* processes it started that are not recorded */
 	bool takes_along;                  /* the collector dies soon after the present image */
 	bool searched;                     /* the present image's end, for leaks */
 	struct leak_job *leaks;            /* a search in the present image, or NULL */
@@ -52,6 +51,9 @@ enum hpw_exit_kind subject_ending(const struct subject *subject, uint32_t *ret_v
 
 /* Base name of the program that a process executes, "" if nobody may know. */
 void subject_command(pid_t pid, char ret[static SUBJECT_COMMAND_MAX]);
+
+/* The path of that program, cut to `bytes` with the NUL. */
+void subject_program(pid_t pid, char *ret, size_t bytes);
 
 /* Creates the file for the next image and says its name in subject->file; -1 with errno set. */
 int subject_file_create(struct subject *subject, const char *root_file);

@@ -18,6 +18,7 @@
 #include "cli/recording_options.h"
 #include "cli/runtime_find.h"
 #include "process/program.h"
+#include "sources/hpw_unrecorded.h"
 
 /* As env(1): our own failures leave the program's range of statuses alone. */
 enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
@@ -153,6 +154,31 @@ static void say_all(const char *file)
 		extension);
 }
 
+/* ": busybox (static), 3 × sudo (set-user-ID) and 2 more" */
+static void add_unrecorded(struct text *text, const struct collector_end *end)
+{
+	uint64_t left = end->unrecorded;
+	for (unsigned i = 0; i < COLLECTOR_UNRECORDED_MAX; i++) {
+		const struct collector_unrecorded *one = &end->unrecorded_named[i];
+		if (!one->count)
+			continue;
+		text_add(text, left == end->unrecorded ? ": " : ", ");
+		if (one->count > 1) {
+			text_add_count(text, one->count);
+			text_add(text, " × ");
+		}
+		text_add_shown(text, *one->program ? one->program : "?", SIZE_MAX);
+		text_printf(
+			text, " (%s)", unrecorded_reason_text(hpw_unrecorded_reason(one->reason)));
+		left -= one->count;
+	}
+	if (left && left < end->unrecorded) {
+		text_add(text, " and ");
+		text_add_count(text, left);
+		text_add(text, " more");
+	}
+}
+
 static void say_others(const struct collector_end *end)
 {
 	_cleanup_(text_deinit) struct text text;
@@ -168,6 +194,7 @@ static void say_others(const struct collector_end *end)
 		add_counted(&text, end->unrecorded, " other process that it started was",
 			" other processes that it started were");
 		text_add(&text, " not recorded");
+		add_unrecorded(&text, end);
 		say_text(&text);
 	}
 }

@@ -59,6 +59,27 @@ static bool lacks_lines(const char *path)
 	return known && !lines;
 }
 
+static void judge_libraries(
+	struct findings *findings, size_t all, size_t lacking, const char *names)
+{
+	const char *id = "library-debug-info";
+	if (!lacking && all == 1)
+		findings_add(findings, FINDING_OK, id, "its one library has debug information");
+	else if (!lacking)
+		findings_add(findings, FINDING_OK, id,
+			"all its %zu libraries have debug information", all);
+	else if (all == 1)
+		findings_add(findings, FINDING_NOTE, id,
+			"its one library has no debug information: %s", names);
+	else
+		findings_add(findings, FINDING_NOTE, id,
+			"%zu of its %zu libraries have no debug information: %s", lacking, all,
+			names);
+	if (lacking)
+		findings_fix(findings,
+			"'heapwise doctor' with the path of a library says which package has it");
+}
+
 /* One finding for all of them: there may be dozens. */
 static void look_at_libraries(struct findings *findings, const char *path)
 {
@@ -75,19 +96,11 @@ static void look_at_libraries(struct findings *findings, const char *path)
 		if (lacks_lines(library))
 			text_printf(&lacking, "%s%s", count++ ? ", " : "", base_name(library));
 	}
-	if (!list) {
+	if (!list)
 		findings_add(findings, FINDING_NOTE, "libraries",
 			"the dynamic linker can't tell the libraries of %s", path);
-	} else if (count) {
-		findings_add(findings, FINDING_NOTE, "library-debug-info",
-			"%zu of its %zu libraries have no debug information: %s", count, all,
-			lacking.data);
-		findings_fix(findings,
-			"'heapwise doctor' with the path of a library says which package has it");
-	} else if (all) {
-		findings_add(findings, FINDING_OK, "library-debug-info",
-			"all its %zu libraries have debug information", all);
-	}
+	else if (all)
+		judge_libraries(findings, all, count, lacking.data);
 }
 
 static bool is_noexec(const char *path)

@@ -26,6 +26,10 @@ static void rows_deinit(struct rows *rows)
 	for (size_t i = 0; i < rows->len; i++) {
 		free((char *)rows->data[i].file);
 		free((char *)rows->data[i].command);
+		struct unrecorded_groups *groups = &rows->data[i].unrecorded;
+		for (size_t k = 0; k < groups->len; k++)
+			free((char *)groups->data[k].path);
+		unrecorded_groups_deinit(groups);
 	}
 	free(rows->data);
 }
@@ -35,12 +39,6 @@ static inline void model_cleanup(struct model **model)
 	model_destroy(*model);
 }
 
-static inline void closedir_cleanup(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 static char *command_text(const struct target *target)
 {
 	struct text text;
@@ -48,6 +46,23 @@ static char *command_text(const struct target *target)
 	for (size_t i = 0; i < target->command_len; i++)
 		text_printf(&text, "%s%s", i ? " " : "", target->command[i]);
 	return text_steal(&text);
+}
+
+/* With names that outlive the model. */
+static struct error *groups_keep(const struct model *model, struct unrecorded_groups *ret)
+{
+	struct error *error = unrecorded_group(model, ret);
+	size_t kept = 0;
+	while (!error && kept < ret->len) {
+		struct unrecorded_group *group = &ret->data[kept];
+		group->path = strdup(group->path);
+		if (!group->path)
+			error = error_no_memory();
+		else
+			kept++;
+	}
+	ret->len = kept;
+	return error;
 }
 
 /* Keeps what the table shows; the model goes, there may be thousands of them. */
@@ -70,11 +85,15 @@ static struct error *rows_add(struct rows *rows, const char *path)
 		.totals = *model_totals(model),
 		.lost_events = recording->lost_events,
 		.duration_ns = recording->duration_ns,
+		.children_unrecorded = recording->children_unrecorded,
 		.complete = recording->complete,
 		.file = strdup(path),
 		.command = command_text(model_target(model))};
+	error = groups_keep(model, &row.unrecorded);
 	rows->data[rows->len++] = row;
-	return row.file && row.command ? NULL : error_no_memory();
+	if (!error && !(row.file && row.command))
+		error = error_no_memory();
+	return error;
 }
 
 static void rows_read(struct rows *rows, const char *path)
@@ -84,23 +103,30 @@ static void rows_read(struct rows *rows, const char *path)
 		rows->code = message_error(error);
 }
 
+static int is_recording_name(const struct dirent *entry)
+{
+	return !fnmatch("*.hpw", entry->d_name, FNM_PERIOD);
+}
+
+/* By name, so that what is said of the broken ones has an order. */
 static void rows_read_folder(struct rows *rows, const char *folder)
 {
-	_cleanup_(closedir_cleanup) DIR *dir = opendir(folder);
-	if (!dir)
+	struct dirent **entries = NULL;
+	int count = scandir(folder, &entries, is_recording_name, alphasort);
+	if (count < 0)
 		rows->code = message_error(
 			error_errno(ERROR_INPUT, errno, "cannot list the folder %s", folder));
-	for (struct dirent *entry; dir && (entry = readdir(dir));) {
-		if (fnmatch("*.hpw", entry->d_name, FNM_PERIOD))
-			continue;
+	for (int i = 0; i < count; i++) {
 		_cleanup_free_ char *path = NULL;
-		if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0) {
+		if (asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0) {
 			path = NULL;
 			rows->code = message_error(error_no_memory());
-			return;
+		} else {
+			rows_read(rows, path);
 		}
-		rows_read(rows, path);
+		free(entries[i]);
 	}
+	free(entries);
 }
 
 int report_tree(char *const *paths, size_t count, bool json)

@@ -53,6 +53,9 @@ enum hpw_chunk_flag {
 #define HPW_SITES_MAX (1u << 22)
 /* Rows of CODE_NAMES. */
 #define HPW_CODE_NAMES_MAX (1u << 20)
+/* Rows of all UNRECORDED chunks, and bytes of each path. */
+#define HPW_UNRECORDED_MAX 1000u
+#define HPW_UNRECORDED_PATH_MAX 4096u
 
 enum hpw_chunk_type {
 	HPW_TARGET = 1,
@@ -67,6 +70,7 @@ enum hpw_chunk_type {
 	HPW_SUMMARY = 10,
 	HPW_INDEX = 11,
 	HPW_CODE_NAMES = 12,
+	HPW_UNRECORDED = 13,
 	HPW_LEAK_SEARCH = 20,
 	HPW_LEAK_ROOTS = 21,
 	HPW_LEAK_GROUPS = 22,
@@ -98,13 +102,17 @@ enum hpw_target_key {
 	HPW_TARGET_FORKED = 12, /* 1: it began as a copy of its parent, with the parent's blocks */
 	HPW_TARGET_FORKED_AT = 14,   /* number of the fork's mark in the parent's recording */
 	HPW_TARGET_PARENT_FILE = 15, /* that recording's name, without a folder */
+	/* As the collector sees the process and its parent: only where that differs from
+	 * HPW_TARGET_PID, which is what the process itself sees (pid_namespaces(7)). */
+	HPW_TARGET_OUTER_PID = 16,
+	HPW_TARGET_OUTER_PPID = 17, /* 0: not to be seen from there either */
 };
 
 /* Keys of the SUMMARY chunk: key, value, both varints. */
 enum hpw_summary_key {
 	HPW_SUM_EVENTS = 1,        /* recorded calls; a realloc is one */
 	HPW_SUM_STEPS = 2,         /* entries of the order columns; a realloc of a block is two */
-	HPW_SUM_LOST = 3,          /* events dropped because the collector made no progress */
+	HPW_SUM_LOST = 3,          /* events dropped: see HPW_SUM_LOST_FIRST */
 	HPW_SUM_REPAIRS = 4,       /* places where alloc and free of an address did not alternate */
 	HPW_SUM_UNKNOWN_FREES = 5, /* frees of blocks no allocation of which was recorded */
 	HPW_SUM_ALLOCATIONS = 6,
@@ -126,7 +134,7 @@ enum hpw_summary_key {
 	HPW_SUM_WAIT_NS = 22,         /* all threads together */
 	HPW_SUM_MISMATCHED = 23,      /* frees whose kind does not match the allocation's */
 	HPW_SUM_STACKS_FULL = 24,     /* events whose stack did not fit the table of stacks */
-	HPW_SUM_CHILDREN = 25,        /* processes the target started that were not recorded */
+	HPW_SUM_CHILDREN = 25,        /* programs it started or went on as, not recorded */
 	HPW_SUM_INHERITED = 26,       /* reserved */
 	HPW_SUM_NOTES = 27,           /* enum hpw_note, or'ed */
 	HPW_SUM_DROPPED_STEPS = 28,   /* steps that EVENTS have not, as the user wanted it */
@@ -134,6 +142,24 @@ enum hpw_summary_key {
 	HPW_SUM_KEPT_STEPS = 30,      /* how many */
 	HPW_SUM_KEPT_FROM_TSC = 31,   /* stamp of the first */
 	HPW_SUM_KEPT_UNTIL_TSC = 32,  /* and of the last */
+	HPW_SUM_LOST_FIRST = 33,      /* + enum hpw_lost: HPW_SUM_LOST by its causes */
+};
+
+/* Why an event is not in the recording. */
+enum hpw_lost {
+	/* It found no room, and … */
+	HPW_LOST_STALLED = 0,    /* the collector had not moved for long */
+	HPW_LOST_IN_HANDLER = 1, /* it was a signal handler's, which had interrupted another */
+	HPW_LOST_SAMPLED = 2,    /* it was a sample: these never wait for the collector */
+	HPW_LOST_HELD = 3,       /* another thread stood still in the middle of an event */
+	/* A sampled block … */
+	HPW_LOST_REALLOC_FAILED = 4, /* lives on, unseen, since its realloc failed */
+	HPW_LOST_SAMPLER = 5,        /* could not be noted */
+	/* The collector … */
+	HPW_LOST_OWNERLESS = 6, /* could not tell which thread it was of, or number that */
+	HPW_LOST_DAMAGED = 7,   /* could not read it; each ring with such words counts as one */
+	HPW_LOST_NO_MEMORY = 8, /* had no memory for the block */
+	HPW_LOST_REASONS = 9
 };
 
 /* What the runtime found out about the program. */

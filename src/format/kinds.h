@@ -38,6 +38,21 @@ enum hw_free_kind {
 	HW_FREE_KINDS = 5
 };
 
+/* Why a program that a recorded process started, or went on as, is not recorded. */
+enum hw_unrecorded {
+	HW_UNRECORDED_NOT = 0,       /* it is, or nothing speaks against it */
+	HW_UNRECORDED_STATIC = 1,    /* it has no loader that could load us */
+	HW_UNRECORDED_SETUID = 2,    /* it starts with other rights: its loader ignores us */
+	HW_UNRECORDED_CLASS = 3,     /* a 32-bit program */
+	HW_UNRECORDED_MACHINE = 4,   /* for another kind of processor */
+	HW_UNRECORDED_SANITIZER = 5, /* a sanitizer stands in our place */
+	HW_UNRECORDED_MUSL = 6,
+	HW_UNRECORDED_UNWANTED = 7, /* --children leaves it out */
+	HW_UNRECORDED_MANY = 8,     /* more processes at a time than the collector takes */
+	HW_UNRECORDED_FAILED = 9,   /* its recording could not be begun */
+	HW_UNRECORDED_REASONS = 10
+};
+
 /* Both kinds that realloc makes: as good as free(), but never the end of a temporary block. */
 static inline int hw_free_is_realloc(int kind)
 {

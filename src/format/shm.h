@@ -9,8 +9,7 @@
  *
  * The target writes everything except what is marked *collector*. The collector trusts nothing it
  * reads here: it fetches each word once and checks it. The target in turn only ever waits for
- * `tail` of its own ring, when all rings are taken for an answer to `ring_wanted`, or at its end
- * for one to `leaving`, and never for long.
+ * `tail` of a ring that it writes to, or at its end for an answer to `leaving`, and never for long.
  *
  * A ring is an array of 64-bit words with a free-running head (words published by its one producer)
  * and tail (words the collector is done with). Word number n stands at index n modulo the size. A
@@ -57,9 +56,8 @@ enum hw_ring_state {
 struct hw_ring {
 	/* Producer's line. */
 	_Alignas(64) uint64_t head; /* release: words before it are complete */
-	uint64_t busy; /* non-zero while an event is between its start and its publication */
-	uint64_t lost; /* events dropped so far, by all producers */
-	uint32_t tid;
+	uint64_t busy;       /* non-zero while an event is between its start and its publication */
+	uint32_t tid;        /* of the shared ring: who writes to it at the moment, or 0 */
 	uint32_t generation; /* grows with each new producer */
 	uint32_t state;      /* enum hw_ring_state */
 	uint32_t waiting;    /* 1: the producer sleeps on the low half of tail (futex) */
@@ -104,6 +102,19 @@ enum hw_mark_frame {
 	HW_MARK_FRAMES = 16
 };
 
+/* Why an event was dropped: it found no room, and could not wait for it because … */
+enum hw_lost {
+	HW_LOST_STALLED = 0,    /* the collector had not moved for long */
+	HW_LOST_IN_HANDLER = 1, /* it was a signal handler's, which had interrupted another event */
+	HW_LOST_SAMPLED = 2,    /* it was a sample: these never wait for the collector */
+	HW_LOST_HELD = 3, /* a thread stood still in the middle of writing to the shared ring */
+	/* Or: a sampled block whose realloc failed lives on, unseen. */
+	HW_LOST_REALLOC_FAILED = 4,
+	HW_LOST_SAMPLER = 5, /* the table of sampled blocks was full, or in use by what a handler
+				interrupted */
+	HW_LOST_REASONS = 6
+};
+
 #define HW_LEAVING_REGISTERS 6
 
 struct hw_shm {
@@ -120,9 +131,9 @@ struct hw_shm {
 	uint32_t modules; /* release: modules before it, and their strings, are complete; module 0
 			     is "unknown" */
 	uint32_t strings; /* bytes used; plain: only the thread that adds a module reads it */
-	uint32_t ring_wanted; /* 1: a thread waits for a ring of an ended one (futex); the collector
-				 clears it */
-	uint64_t lost_without_ring;
+	uint32_t ring_wanted; /* 1: all rings are taken, perhaps by threads that have ended; the
+				 collector clears it, looks, and counts in `rings_freed` */
+	uint64_t lost[HW_LOST_REASONS]; /* events dropped so far */
 	uint64_t stacks_full;
 	uint64_t
 		stalled_at; /* progress + 1 when waiting for the collector was given up; 0: never */
@@ -131,7 +142,7 @@ struct hw_shm {
 		doorbell; /* 1: a ring has filled by a part; the collector clears it, before it
 			   * looks at the rings. It may leave them alone for long while this is 0 */
 	/* The longest that a thread waited for the collector elsewhere than for room in its ring:
-	 * for its answer at the start, or for a ring. */
+	 * for its answer at the start, or for others that waited for room in the shared one. */
 	uint64_t longest_wait_ns;
 	uint32_t leaving;        /* enum hw_leaving (futex); also the collector's, for its answer */
 	uint32_t leaving_status; /* exit status, or HW_LEAVING_UNKNOWN */
@@ -145,11 +156,14 @@ struct hw_shm {
 	uint64_t own_start, own_end, allocator;
 	/* Collector. */
 	_Alignas(64) uint64_t progress; /* grows whenever room was made in any ring */
+	uint32_t rings_freed;           /* grows whenever rings of ended threads were freed */
 	int32_t awaited; /* the process of this id, as it sees itself, says when it leaves and waits
 			    for the answer a moment; 0: none. Set before the target has the memory
 			  */
 	uint32_t awaited_at_main_end; /* 1: it also says when main has ended; set as awaited */
 	uint32_t held;                /* grows while an answer to `leaving` is being worked on */
+	/* Target: notices (struct hw_notice) that did not get through. */
+	_Alignas(64) uint32_t untold;
 };
 static_assert(sizeof(struct hw_shm) <= 4096, "one page");
 
@@ -225,6 +239,9 @@ enum hw_record {
 		0x04,     /* address = new; [stack | size] [old] ; stamps: before, after the call */
 	HW_R_LOST = 0x05, /* number = events dropped at this place */
 	HW_R_FOREIGN = 0x06, /* shared ring only: number = tid; the next record is that thread's */
+	HW_R_MOVING = 0x08,  /* shared ring only, always stamped: address; a realloc of it begins.
+				The thread's next HW_R_REALLOC, HW_R_FAILED or HW_R_FREE of a
+				realloc says what came of it */
 	HW_R_FORK = 0x07,    /* the thread is about to fork; always stamped, and the child says that
 				stamp in its hello */
 
@@ -275,5 +292,27 @@ struct hw_welcome {
 	char session[HW_SESSION_BYTES]; /* what HEAPWISE_SESSION is for the process's children */
 };
 static_assert(sizeof(struct hw_welcome) == 120, "on a socket");
+
+/*
+ * In place of a hello, without an answer: a program that will say none has been started, or is
+ * about to be. Who forks and execs sends it before the exec, as there is nothing after; if the exec
+ * fails it takes that back by another one, with HW_UNRECORDED_NOT.
+ */
+#define HW_NOTICE_MAGIC 0x65656e6bu
+#define HW_NOTICE_PATH 480 /* bytes, with the NUL */
+
+struct hw_notice {
+	uint32_t magic;
+	uint32_t version;
+	int32_t by;      /* the sender, as it sees itself */
+	int32_t ppid;    /* its parent */
+	int32_t pid;     /* who becomes that program: the sender, or a child that it has started */
+	uint32_t reason; /* enum hw_unrecorded */
+	uint64_t tsc;
+	/* Of the program as it was asked for, or where it was found; "..." and its last part if it
+	 * is longer. */
+	char path[HW_NOTICE_PATH];
+};
+static_assert(sizeof(struct hw_notice) == 512, "on a socket");
 
 #endif

@@ -265,6 +265,23 @@ struct error *build_code_name(
 	return code_name_vec_push(&model->code_names, row) ? NULL : error_no_memory();
 }
 
+struct error *build_unrecorded(struct model *model, const struct unrecorded_program *row,
+	const char *path, size_t path_len)
+{
+	if (model->unrecorded.len >= BUILD_UNRECORDED_MAX)
+		return error_create(
+			ERROR_INPUT, "more than %u programs went unrecorded", BUILD_UNRECORDED_MAX);
+	struct unrecorded_program copy = *row;
+	struct error *error = build_string(model, path, path_len, &copy.path);
+	if (error)
+		return error;
+	if (!unrecorded_vec_push(&model->unrecorded, copy))
+		return error_no_memory();
+	if (model->recording.children_unrecorded < model->unrecorded.len)
+		model->recording.children_unrecorded = model->unrecorded.len;
+	return NULL;
+}
+
 struct error *build_live(struct model *model, const struct live_block *rows, size_t count)
 {
 	const struct live_vec *live = &model->live;

@@ -88,6 +88,12 @@ struct error *build_size(struct model *model, uint64_t size, uint64_t allocation
  */
 struct error *build_live(struct model *model, const struct live_block *rows, size_t count);
 
+#define BUILD_UNRECORDED_MAX (1u << 16)
+/* Adds a program without a recording, which counts in children_unrecorded, at least; `path` of the
+ * row is ignored, path/path_len are copied. */
+struct error *build_unrecorded(struct model *model, const struct unrecorded_program *row,
+	const char *path, size_t path_len);
+
 /* Adds the name of code without a module; addresses ascend, each once. */
 struct error *build_code_name(
 	struct model *model, uint64_t address, const char *name, size_t name_len);

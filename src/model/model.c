@@ -22,6 +22,7 @@ void model_destroy(struct model *model)
 	size_vec_deinit(&model->sizes);
 	live_vec_deinit(&model->live);
 	code_name_vec_deinit(&model->code_names);
+	unrecorded_vec_deinit(&model->unrecorded);
 	site_vec_deinit(&model->inherited_sites);
 	leak_root_vec_deinit(&model->leak_roots);
 	leak_group_vec_deinit(&model->leak_groups);
@@ -136,6 +137,12 @@ const struct thread *model_threads(const struct model *model, size_t *ret_count)
 {
 	*ret_count = model->threads.len;
 	return model->threads.data;
+}
+
+const struct unrecorded_program *model_unrecorded(const struct model *model, size_t *ret_count)
+{
+	*ret_count = model->unrecorded.len;
+	return model->unrecorded.data;
 }
 
 const struct size_count *model_sizes(const struct model *model, size_t *ret_count)

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "model/kind.h"
+#include "model/unrecorded.h"
 
 /* Typed numbers, so that a stack cannot be passed where a site is due. */
 struct module_id {
@@ -49,7 +50,8 @@ struct target {
 	const char *exe; /* path; this and the next two are "" if unknown */
 	const char *cwd;
 	const char *host;
-	uint32_t pid, ppid;      /* 0: unknown */
+	uint32_t pid, ppid;             /* as the process itself sees them; 0: unknown */
+	uint32_t outer_pid, outer_ppid; /* as its recorder does: others in a PID namespace */
 	bool forked;             /* it began as a copy of its parent, with the parent's blocks */
 	uint64_t forked_at;      /* number of that fork in the parent's recording; 0: unknown */
 	const char *parent_file; /* base name of that recording; "" if unknown */
@@ -62,6 +64,20 @@ struct target {
 enum read_way {
 	READ_FOOTER,
 	READ_REPLAY,
+};
+
+/* Why an event is not in the recording, of those that should be; see enum hpw_lost. */
+enum lost_reason {
+	LOST_STALLED,
+	LOST_IN_HANDLER,
+	LOST_SAMPLED,
+	LOST_HELD,
+	LOST_REALLOC_FAILED,
+	LOST_SAMPLER,
+	LOST_OWNERLESS,
+	LOST_DAMAGED,
+	LOST_NO_MEMORY,
+	LOST_REASONS
 };
 
 struct recording {
@@ -77,13 +93,14 @@ struct recording {
 	bool complete;   /* it was closed properly and all of it could be read */
 	uint64_t events; /* recorded calls; a realloc is one */
 	uint64_t lost_events;
+	uint64_t lost[LOST_REASONS]; /* of these, where the cause is known */
 	uint64_t duration_ns;
 	uint64_t repairs;          /* places where alloc and free of an address did not alternate */
 	uint64_t unknown_frees;    /* of blocks whose allocation was not recorded */
 	uint64_t inherited_frees;  /* of blocks that the process was forked with */
 	uint64_t mismatched_frees; /* free of a new[], delete of a malloc… */
 	uint64_t stacks_full;      /* events whose stack did not fit the table of stacks */
-	uint64_t children_unrecorded; /* processes the target started */
+	uint64_t children_unrecorded; /* programs it started or went on as, named or not */
 	uint64_t longest_wait_ns;     /* of one thread for room in its ring */
 	uint64_t wait_ns;             /* of all threads together */
 	bool own_malloc;              /* the executable defines malloc: its calls were not seen */
@@ -94,7 +111,8 @@ struct recording {
 /* Variances of the figures of the same names, when they are estimates of a sampled recording; else
  * 0. */
 struct spread {
-	double allocations, allocated_bytes, live_blocks, live_bytes, peak_blocks, peak_bytes;
+	double allocations, allocated_bytes, live_blocks, live_bytes, peak_blocks, peak_bytes,
+		failed;
 };
 
 struct totals {
@@ -309,6 +327,8 @@ const struct leak_root *model_leak_roots(const struct model *model, size_t *ret_
 
 /* Rows by thread index. */
 const struct thread *model_threads(const struct model *model, size_t *ret_count);
+/* Programs without a recording, as they came; children_unrecorded counts also what is not here. */
+const struct unrecorded_program *model_unrecorded(const struct model *model, size_t *ret_count);
 /* Ascending by size. */
 const struct size_count *model_sizes(const struct model *model, size_t *ret_count);
 

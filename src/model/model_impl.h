@@ -14,6 +14,7 @@ DEFINE_VEC(thread_vec, struct thread)
 DEFINE_VEC(size_vec, struct size_count)
 DEFINE_VEC(live_vec, struct live_block)
 DEFINE_VEC(code_name_vec, struct code_name)
+DEFINE_VEC(unrecorded_vec, struct unrecorded_program)
 DEFINE_VEC(leak_record_vec, struct leak_record)
 DEFINE_VEC(leak_group_vec, struct leak_group)
 DEFINE_VEC(leak_root_vec, struct leak_root)
@@ -50,6 +51,7 @@ struct model {
 	bool has_live;
 	struct inherited inherited;
 	struct site_vec inherited_sites;
+	struct unrecorded_vec unrecorded;
 	struct code_name_vec code_names; /* ascending by address, each once */
 	bool has_leak_search;
 	struct leak_search leak_search;

@@ -74,7 +74,11 @@ static struct error *read_exe(struct living *living)
 			(int)living->pid);
 	if (n < 0)
 		return error_errno(ERROR_INPUT, errno,
-			"process %d belongs to somebody else, run this as that user or as root; %s",
+			geteuid() == 0
+				? "process %d can't be looked at, not even by this root "
+				  "(without CAP_SYS_PTRACE, or of another user namespace); %s"
+				: "process %d belongs to somebody else, run this as that user or "
+				  "as root; %s",
 			(int)living->pid, path);
 	exe[n] = '\0';
 	living->exe = strdup(exe);
@@ -108,17 +112,32 @@ struct error *living_open(pid_t pid, struct living *ret)
 }
 
 /* State T in /proc/PID/stat (proc(5)): stopped by a signal. */
-bool process_is_stopped(pid_t pid)
+/* What follows the name in /proc/PID/stat, from its state on (proc(5)); NULL: it is not there. */
+static const char *stat_read(pid_t pid, char *text, size_t bytes)
 {
-	char path[64], text[512];
+	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, bytes - 1);
 	if (n <= 0)
-		return false;
+		return NULL;
 	text[n] = 0;
 	const char *after = strrchr(text, ')');
-	return after && after[1] == ' ' && after[2] == 'T';
+	return after && after[1] == ' ' ? after + 2 : NULL;
+}
+
+bool process_is_stopped(pid_t pid)
+{
+	char text[512];
+	const char *state = stat_read(pid, text, sizeof(text));
+	return state && *state == 'T';
+}
+
+pid_t process_parent(pid_t pid)
+{
+	char text[512];
+	const char *state = stat_read(pid, text, sizeof(text));
+	return state && *state ? atoi(state + 1) : 0;
 }
 
 void living_deinit(struct living *living)

@@ -32,6 +32,9 @@ void living_deinit(struct living *living);
 /* Whether a process is stopped by a signal; false if it is not there. */
 bool process_is_stopped(pid_t pid);
 
+/* The process that started it, or took it over; 0: nobody knows. */
+pid_t process_parent(pid_t pid);
+
 /* The value of a variable in its environment; NULL: it has none. Belongs to the process. */
 const char *living_getenv(const struct living *living, const char *name);
 

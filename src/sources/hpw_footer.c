@@ -7,7 +7,9 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "format/kinds.h"
 #include "sources/hpw_columns.h"
+#include "sources/hpw_unrecorded.h"
 
 #define LIVE_BATCH 1024u
 
@@ -270,4 +272,58 @@ struct error *hpw_footer_live(struct model *model, const struct hpw_payload *pay
 		}
 	}
 	return error ? error : build_live(model, batch, len);
+}
+
+/* The reasons of a recording in the model's words. A number of a newer writer is not known. */
+enum unrecorded_reason hpw_unrecorded_reason(uint64_t stored)
+{
+	static const enum unrecorded_reason reasons[HW_UNRECORDED_REASONS] = {
+		[HW_UNRECORDED_STATIC] = UNRECORDED_STATIC,
+		[HW_UNRECORDED_SETUID] = UNRECORDED_SETUID,
+		[HW_UNRECORDED_CLASS] = UNRECORDED_CLASS,
+		[HW_UNRECORDED_MACHINE] = UNRECORDED_MACHINE,
+		[HW_UNRECORDED_SANITIZER] = UNRECORDED_SANITIZER,
+		[HW_UNRECORDED_MUSL] = UNRECORDED_MUSL,
+		[HW_UNRECORDED_UNWANTED] = UNRECORDED_UNWANTED,
+		[HW_UNRECORDED_MANY] = UNRECORDED_MANY,
+		[HW_UNRECORDED_FAILED] = UNRECORDED_FAILED,
+	};
+	return stored < HW_UNRECORDED_REASONS ? reasons[stored] : UNRECORDED_UNKNOWN;
+}
+
+static struct error *read_unrecorded(
+	struct model *model, const struct hpw_clock *clock, struct hpw_column columns[static 5])
+{
+	uint64_t row[4]; /* stamp, pid, reason, length of the path */
+	const uint8_t *path = NULL;
+	struct error *error = NULL;
+	for (size_t i = 0; !error && i < ARRAY_SIZE(row); i++)
+		error = hpw_column_next(&columns[i], &row[i]);
+	if (!error && row[3] > HPW_UNRECORDED_PATH_MAX)
+		error = error_create(ERROR_INPUT, "a path has %" PRIu64 " bytes", row[3]);
+	if (!error)
+		error = cursor_bytes(&columns[4].cursor, row[3], &path);
+	if (error)
+		return error;
+	const struct unrecorded_program program = {.pid = (uint32_t)row[1],
+		.start_ns = hpw_clock_ns(clock, row[0]),
+		.reason = hpw_unrecorded_reason(row[2])};
+	return build_unrecorded(model, &program, (const char *)path, (size_t)row[3]);
+}
+
+struct error *hpw_footer_unrecorded(
+	struct model *model, const struct hpw_clock *clock, const struct hpw_payload *payload)
+{
+	struct hpw_column columns[5];
+	size_t rows, before;
+	model_unrecorded(model, &before);
+	struct error *error = hpw_columns_open(payload, columns, 5);
+	if (!error)
+		error = hpw_columns_rows(columns, 5, 0xf, &rows);
+	if (!error && rows > HPW_UNRECORDED_MAX - before)
+		error = error_create(ERROR_INPUT, "%zu programs that went unrecorded are too many",
+			before + rows);
+	for (size_t i = 0; !error && i < rows; i++)
+		error = read_unrecorded(model, clock, columns);
+	return error;
 }

@@ -10,10 +10,11 @@
 
 #include "base/vec.h"
 #include "model/build.h"
+#include "sources/hpw_clock.h"
 #include "sources/hpw_file.h"
 
 /* One more than the largest key known. */
-#define HPW_SUM_LIMIT (HPW_SUM_KEPT_UNTIL_TSC + 1)
+#define HPW_SUM_LIMIT (HPW_SUM_LOST_FIRST + HPW_LOST_REASONS)
 
 /* A thread as stored: stamps, not nanoseconds. */
 struct hpw_thread_row {
@@ -41,6 +42,10 @@ void hpw_footer_deinit(struct hpw_footer *footer);
 struct error *hpw_footer_decode(
 	struct hpw_footer *footer, uint16_t type, const struct hpw_payload *payload);
 bool hpw_footer_takes(uint16_t type);
+
+/* Puts one UNRECORDED chunk into a model. */
+struct error *hpw_footer_unrecorded(
+	struct model *model, const struct hpw_clock *clock, const struct hpw_payload *payload);
 
 /* Puts one LIVE chunk into a model that has its sites and threads. */
 struct error *hpw_footer_live(struct model *model, const struct hpw_payload *payload);

@@ -114,6 +114,18 @@ static struct error *into_live(
 	return hpw_footer_live(reader->model, payload);
 }
 
+static struct error *into_unrecorded(
+	struct reader *reader, uint16_t type, const struct hpw_payload *payload)
+{
+	(void)type;
+	return hpw_footer_unrecorded(reader->model, &reader->tables.clock, payload);
+}
+
+static bool is_unrecorded(uint16_t type)
+{
+	return type == HPW_UNRECORDED;
+}
+
 static struct error *into_leaks(
 	struct reader *reader, uint16_t type, const struct hpw_payload *payload)
 {
@@ -322,6 +334,9 @@ static void put_summary(struct reader *reader)
 	const uint64_t *sum = reader->footer.summary;
 	struct recording *recording = build_recording(reader->model);
 	recording->lost_events = sum[HPW_SUM_LOST];
+	_Static_assert((int)LOST_REASONS == HPW_LOST_REASONS, "one for one");
+	for (unsigned why = 0; why < LOST_REASONS; why++)
+		recording->lost[why] = sum[HPW_SUM_LOST_FIRST + why];
 	recording->duration_ns = sum[HPW_SUM_NS_DURATION];
 	recording->repairs = sum[HPW_SUM_REPAIRS];
 	recording->stacks_full = sum[HPW_SUM_STACKS_FULL];
@@ -469,7 +484,9 @@ static struct error *put_all(struct reader *reader)
 		put_totals_summary(reader);
 	put_summary(reader);
 	put_inherited(reader);
-	struct error *error = put_sites(reader);
+	struct error *error = decode_chunks(reader, is_unrecorded, into_unrecorded);
+	if (!error)
+		error = put_sites(reader);
 	if (!error)
 		error = put_threads(reader);
 	if (!error)

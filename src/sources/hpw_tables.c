@@ -22,7 +22,8 @@ enum target_value { VALUE_NUMBER, VALUE_TEXT, VALUE_ARGUMENT };
 
 /* Keys that are numbers; the place of each is taken from the table below. */
 struct target_numbers {
-	uint64_t pid, ppid, wall_start_ns, tsc_start, tsc_hz, forked, sample_bytes, forked_at;
+	uint64_t pid, ppid, outer_pid, outer_ppid, wall_start_ns, tsc_start, tsc_hz, forked,
+		sample_bytes, forked_at;
 };
 
 static const struct {
@@ -33,6 +34,8 @@ static const struct {
 } target_keys[] = {
 	{HPW_TARGET_PID, VALUE_NUMBER, offsetof(struct target_numbers, pid), false},
 	{HPW_TARGET_PPID, VALUE_NUMBER, offsetof(struct target_numbers, ppid), false},
+	{HPW_TARGET_OUTER_PID, VALUE_NUMBER, offsetof(struct target_numbers, outer_pid), false},
+	{HPW_TARGET_OUTER_PPID, VALUE_NUMBER, offsetof(struct target_numbers, outer_ppid), false},
 	{HPW_TARGET_ARG, VALUE_ARGUMENT, 0, false},
 	{HPW_TARGET_EXE, VALUE_TEXT, offsetof(struct target, exe), false},
 	{HPW_TARGET_CWD, VALUE_TEXT, offsetof(struct target, cwd), false},
@@ -99,6 +102,8 @@ static struct error *decode_target(struct hpw_tables *tables, const struct hpw_p
 	struct target *target = build_target(tables->model);
 	target->pid = (uint32_t)numbers.pid;
 	target->ppid = (uint32_t)numbers.ppid;
+	target->outer_pid = (uint32_t)(numbers.outer_pid ? numbers.outer_pid : numbers.pid);
+	target->outer_ppid = (uint32_t)(numbers.outer_pid ? numbers.outer_ppid : numbers.ppid);
 	target->forked = numbers.forked == 1;
 	target->forked_at = numbers.forked_at;
 	build_recording(tables->model)->sample_bytes = numbers.sample_bytes;

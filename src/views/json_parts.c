@@ -29,6 +29,13 @@ void json_put_string(struct json *json, const char *key, const char *value)
 		json_null(json);
 }
 
+void json_put_hexadecimal(struct json *json, const char *key, uint64_t value, bool known)
+{
+	char text[2 + 16 + 1];
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	json_put_string(json, key, known ? text : NULL);
+}
+
 void json_put_lines(struct json *json, const char *key, const struct text *text)
 {
 	json_key(json, key);
@@ -78,6 +85,8 @@ void json_put_target(struct json *json, const struct target *target)
 	json_put_string(json, "host", target->host);
 	json_put_u64(json, "pid", target->pid);
 	json_put_u64(json, "ppid", target->ppid);
+	json_put_u64(json, "outer_pid", target->outer_pid);
+	json_put_u64(json, "outer_ppid", target->outer_ppid);
 	json_put_u64(json, "wall_start_ns", target->wall_start_ns);
 	put_exit(json, target);
 	json_object_end(json);
@@ -93,7 +102,68 @@ void json_put_members(
 	}
 }
 
-void json_put_recording(struct json *json, const struct model *model)
+static void put_unrecorded_processes(
+	struct json *json, const struct model *model, const struct unrecorded_group *group)
+{
+	size_t count;
+	const struct unrecorded_program *programs = model_unrecorded(model, &count);
+	json_key(json, "processes");
+	json_array_begin(json);
+	for (size_t i = 0; i < count; i++) {
+		const struct unrecorded_program *one = &programs[i];
+		if (one->reason != group->reason || strcmp(one->path, group->path) != 0 ||
+			(one->pid == model_target(model)->pid) != group->itself)
+			continue;
+		json_object_begin(json);
+		json_put_u64(json, "pid", one->pid);
+		json_put_u64(json, "start_ns", one->start_ns);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void put_unrecorded(
+	struct json *json, const struct model *model, const struct unrecorded_groups *groups)
+{
+	json_key(json, "unrecorded");
+	json_array_begin(json);
+	for (size_t i = 0; i < groups->len; i++) {
+		const struct unrecorded_group *group = &groups->data[i];
+		json_object_begin(json);
+		json_put_string(json, "program", group->path);
+		json_put_string(json, "reason", unrecorded_reason_key(group->reason));
+		json_put_bool(json, "itself", group->itself);
+		json_put_u64(json, "count", group->count);
+		put_unrecorded_processes(json, model, group);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void put_lost(struct json *json, const struct recording *recording)
+{
+	static const char *const reasons[LOST_REASONS] = {
+		[LOST_STALLED] = "stalled",
+		[LOST_IN_HANDLER] = "in_handler",
+		[LOST_SAMPLED] = "sampled",
+		[LOST_HELD] = "held",
+		[LOST_REALLOC_FAILED] = "realloc_failed",
+		[LOST_SAMPLER] = "sampler",
+		[LOST_OWNERLESS] = "ownerless",
+		[LOST_DAMAGED] = "damaged",
+		[LOST_NO_MEMORY] = "no_memory",
+	};
+	json_key(json, "lost");
+	json_object_begin(json);
+	for (unsigned why = 0; why < LOST_REASONS; why++) {
+		if (recording->lost[why])
+			json_put_u64(json, reasons[why], recording->lost[why]);
+	}
+	json_object_end(json);
+}
+
+void json_put_recording(
+	struct json *json, const struct model *model, const struct unrecorded_groups *unrecorded)
 {
 #define MEMBER(name)                                                                               \
 	{                                                                                          \
@@ -127,9 +197,11 @@ void json_put_recording(struct json *json, const struct model *model)
 	json_put_bool(json, "complete", recording->complete);
 	json_put_string(json, "read", recording->read_way == READ_FOOTER ? "footer" : "replay");
 	json_put_members(json, members, ARRAY_SIZE(members), recording);
+	put_lost(json, recording);
 	json_put_bool(json, "own_malloc", recording->own_malloc);
 	json_put_bool(json, "sandboxed", recording->sandboxed);
 	json_put_bool(json, "not_attached", recording->not_attached);
+	put_unrecorded(json, model, unrecorded);
 	json_key(json, "damage");
 	json_array_begin(json);
 	size_t count;
@@ -153,8 +225,7 @@ void json_put_frame(struct json *json, const struct shown_frame *frame)
 		json_null(json);
 	json_put_string(json, "module", frame->module_path);
 	json_put_bool(json, "inlined", frame->inlined);
-	char address[2 + 16 + 1];
-	snprintf(address, sizeof(address), "0x%" PRIx64, frame->address);
-	json_put_string(json, "address", frame->address ? address : NULL);
+	json_put_hexadecimal(json, "address", frame->address, frame->address);
+	json_put_hexadecimal(json, "offset", frame->offset, frame->module);
 	json_object_end(json);
 }

@@ -4,6 +4,7 @@
 #define VIEWS_JSON_PARTS_H
 
 #include "analysis/resolve.h"
+#include "analysis/unrecorded.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "model/model.h"
@@ -12,6 +13,8 @@ void json_put_u64(struct json *json, const char *key, uint64_t value);
 void json_put_bool(struct json *json, const char *key, bool value);
 /* NULL gives null. */
 void json_put_string(struct json *json, const char *key, const char *value);
+/* A string, "0x…"; null if it is not known. */
+void json_put_hexadecimal(struct json *json, const char *key, uint64_t value, bool known);
 /* An array of the lines of a text. */
 void json_put_lines(struct json *json, const char *key, const struct text *text);
 
@@ -25,7 +28,8 @@ void json_put_members(
 
 /* "target": {…}, "recording": {…} */
 void json_put_target(struct json *json, const struct target *target);
-void json_put_recording(struct json *json, const struct model *model);
+void json_put_recording(
+	struct json *json, const struct model *model, const struct unrecorded_groups *unrecorded);
 
 /* A frame as an object. */
 void json_put_frame(struct json *json, const struct shown_frame *frame);

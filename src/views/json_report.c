@@ -25,6 +25,7 @@ static const struct ranged {
 	{METRIC_LIVE_BYTES, "live_bytes_at_end"},
 	{METRIC_PEAK_BLOCKS, NULL},
 	{METRIC_PEAK_BYTES, NULL},
+	{METRIC_FAILED, NULL},
 };
 
 /* "ranges": {"allocations": [1, 2], …} of a site, or of the totals if it is NULL; null if the
@@ -228,7 +229,7 @@ struct error *json_report(const struct page *page, const struct sink *sink)
 	json_put_string(&json, "schema", "heapwise.report/1");
 	json_put_string(&json, "view", page->view->name);
 	json_put_target(&json, model_target(page->model));
-	json_put_recording(&json, page->model);
+	json_put_recording(&json, page->model, &page->unrecorded);
 	put_totals(&json, page);
 	json_put_lines(&json, "notes", &page->notes);
 	json_put_string(&json, "sorted_by", metric_name(page->sort));

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* "heapwise.leaks/1": docs/schema/leaks-1.md (change both together). */
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "views/json_parts.h"
@@ -10,13 +7,6 @@
 
 /* Holders of one record, largest first; how many there are is said. */
 #define HOLDS_SHOWN 16u
-
-static void put_address(struct json *json, const char *key, uint64_t address)
-{
-	char text[2 + 16 + 1];
-	snprintf(text, sizeof(text), "0x%" PRIx64, address);
-	json_put_string(json, key, text);
-}
 
 static void put_sum(struct json *json, const char *key, const struct leak_sum *sum)
 {
@@ -217,7 +207,7 @@ static void put_example(struct json *json, const struct leaks *leaks, const stru
 		return;
 	}
 	json_object_begin(json);
-	put_address(json, "address", row->example.address);
+	json_put_hexadecimal(json, "address", row->example.address, true);
 	json_put_u64(json, "size", row->example.size);
 	put_thread(json, leaks->model, row->example.thread);
 	bool dated = row->example_ns != LEAK_NO_TIME && row->example_ns <= leaks->search->time_ns;
@@ -328,7 +318,8 @@ static void put_suppressions(struct json *json, const struct suppressions *set)
 		json_array_begin(json);
 		for (uint32_t i = 0; set && i < suppressions_count(set); i++) {
 			const struct suppression *one = suppressions_get(set, i);
-			if (used ? one->records > 0 : !one->records && !one->built_in)
+			if (used ? one->records > 0
+				 : !one->records && one->origin == SUPPRESS_FROM_FILE)
 				put_suppression(json, one);
 		}
 		json_array_end(json);
@@ -364,7 +355,7 @@ struct error *leaks_json(const struct leaks_page *page, const struct sink *sink)
 	json_object_begin(&json);
 	json_put_string(&json, "schema", "heapwise.leaks/1");
 	json_put_target(&json, model_target(page->model));
-	json_put_recording(&json, page->model);
+	json_put_recording(&json, page->model, &page->unrecorded);
 	json_put_lines(&json, "verdict", &page->verdict);
 	json_put_lines(&json, "notes", &page->notes);
 	struct error *error = put_leaks(&json, page);

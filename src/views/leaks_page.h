@@ -4,12 +4,14 @@
 #define VIEWS_LEAKS_PAGE_H
 
 #include "analysis/leaks.h"
+#include "analysis/unrecorded.h"
 #include "views/leaks_view.h"
 
 struct leaks_page {
 	const struct model *model;
 	const struct leaks_view_options *options;
 	struct leaks leaks;
+	struct unrecorded_groups unrecorded;
 	struct text verdict; /* sentences, each with a newline */
 	struct text notes;   /* when and how it was searched, and what limits the figures */
 	size_t limit;

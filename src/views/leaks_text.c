@@ -193,7 +193,7 @@ static void add_suppressions(const struct leaks_page *page, struct text *out)
 	title = "\nSuppressions that fit nothing\n";
 	for (uint32_t i = 0; set && page->leaks.searched && i < suppressions_count(set); i++) {
 		const struct suppression *one = suppressions_get(set, i);
-		if (one->records || one->built_in)
+		if (one->records || one->origin != SUPPRESS_FROM_FILE)
 			continue;
 		text_add(out, title);
 		title = "";

@@ -134,6 +134,7 @@ struct error *leaks_add_suppression(
 static void page_init(struct leaks_page *page)
 {
 	leaks_init(&page->leaks);
+	unrecorded_groups_init(&page->unrecorded);
 	text_init(&page->verdict);
 	text_init(&page->notes);
 }
@@ -141,6 +142,7 @@ static void page_init(struct leaks_page *page)
 static void page_deinit(struct leaks_page *page)
 {
 	leaks_deinit(&page->leaks);
+	unrecorded_groups_deinit(&page->unrecorded);
 	text_deinit(&page->verdict);
 	text_deinit(&page->notes);
 }
@@ -159,6 +161,8 @@ static struct error *fill(struct leaks_page *page, struct resolver *resolver)
 	if (options->suppressions)
 		suppressions_limit_lines(options->suppressions, how.frames);
 	struct error *error = leaks_build(page->model, resolver, &how, &page->leaks);
+	if (!error)
+		error = unrecorded_group(page->model, &page->unrecorded);
 	if (error)
 		return error;
 	leaks_verdict(&page->leaks, &page->verdict);

@@ -6,6 +6,7 @@
 
 #include "analysis/rows.h"
 #include "analysis/summary.h"
+#include "analysis/unrecorded.h"
 #include "views/views.h"
 
 DEFINE_VEC(size_list, struct size_count)
@@ -23,6 +24,7 @@ struct page {
 	struct row_list list;   /* the view's rows, in order, not yet limited */
 	struct summary summary; /* empty in other views */
 	struct text notes;      /* what limits the figures: sentences, each with a newline */
+	struct unrecorded_groups unrecorded;
 	struct size_list sizes; /* in order */
 	struct thread_list threads;
 };

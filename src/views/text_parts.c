@@ -14,19 +14,16 @@ void text_frame(const struct shown_frame *frame, struct text *out)
 		text_printf(out, form, stack_mark_text(frame->mark));
 		return;
 	}
-	if (frame->function)
-		text_add(out, frame->function);
-	else
-		text_printf(out, "0x%" PRIx64, frame->address);
+	shown_frame_add_code(out, frame);
 	if (frame->file) {
 		const char *slash = strrchr(frame->file, '/');
 		text_printf(out, "  %s:%" PRIu32, slash ? slash + 1 : frame->file, frame->line);
 	}
-	if (frame->module)
+	if (frame->module && (frame->function || frame->file))
 		text_printf(out, "  [%s]", frame->module);
-	else if (!frame->function)
+	else if (!frame->module && !frame->function)
 		text_add(out, "  [in no file]");
-	else if (frame->address)
+	else if (!frame->module && frame->address)
 		text_add(out, "  [made at run time]");
 	text_add(out, frame->inlined ? "  (inlined)\n" : "\n");
 }
@@ -67,10 +64,11 @@ void text_heading(const struct model *model, struct text *out)
 		text_add(out, "(unknown program)");
 	if (target->command_len > ARGUMENTS_SHOWN)
 		text_add(out, " …");
+	text_add(out, "\n  ");
 	if (target->pid)
-		text_printf(out, "\n  process %" PRIu32 " ", target->pid);
-	else
-		text_add(out, "\n  ");
+		text_printf(out, "process %" PRIu32 " ", target->pid);
+	if (target->outer_pid && target->outer_pid != target->pid)
+		text_printf(out, "(%" PRIu32 " outside its PID namespace) ", target->outer_pid);
 	summary_add_ending(out, target);
 	text_add(out, ", recorded for ");
 	text_add_duration_ns(out, recording->duration_ns);

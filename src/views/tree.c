@@ -36,23 +36,24 @@ static int compare_beginnings(const void *left, const void *right)
 static void place(struct arrangement *a, uint32_t pid, uint32_t depth)
 {
 	for (size_t i = 0; i < a->count; i++) {
-		if (a->rows[i].target.pid != pid || a->placed[i])
+		if (a->rows[i].target.outer_pid != pid || a->placed[i])
 			continue;
 		a->placed[i] = true;
 		a->ret[a->used] = a->rows[i];
 		a->ret[a->used++].depth = depth;
 	}
 	for (size_t i = 0; depth < DEPTH_MAX && i < a->count; i++) {
-		if (a->rows[i].target.ppid == pid && !a->placed[i])
-			place(a, a->rows[i].target.pid, depth + 1);
+		if (a->rows[i].target.outer_ppid == pid && !a->placed[i])
+			place(a, a->rows[i].target.outer_pid, depth + 1);
 	}
 }
 
 static bool has_parent(const struct arrangement *a, size_t row)
 {
-	uint32_t parent = a->rows[row].target.ppid;
+	uint32_t parent = a->rows[row].target.outer_ppid;
 	for (size_t i = 0; i < a->count; i++) {
-		if (a->rows[i].target.pid == parent && parent != a->rows[row].target.pid)
+		if (a->rows[i].target.outer_pid == parent &&
+			parent != a->rows[row].target.outer_pid)
 			return true;
 	}
 	return false;
@@ -70,7 +71,7 @@ struct error *tree_arrange(struct tree_row *rows, size_t count)
 	for (int orphans = 0; orphans < 2; orphans++) {
 		for (size_t i = 0; i < count; i++) {
 			if (!placed[i] && (orphans || !has_parent(&a, i)))
-				place(&a, sorted[i].target.pid, 0);
+				place(&a, sorted[i].target.outer_pid, 0);
 		}
 	}
 	return NULL;
@@ -80,8 +81,16 @@ static size_t count_processes(const struct tree_row *rows, size_t count)
 {
 	size_t processes = 0;
 	for (size_t i = 0; i < count; i++)
-		processes += !i || rows[i].target.pid != rows[i - 1].target.pid;
+		processes += !i || rows[i].target.outer_pid != rows[i - 1].target.outer_pid;
 	return processes;
+}
+
+static uint64_t count_unrecorded(const struct tree_row *rows, size_t count)
+{
+	uint64_t unrecorded = 0;
+	for (size_t i = 0; i < count; i++)
+		unrecorded += rows[i].children_unrecorded;
+	return unrecorded;
 }
 
 /* Counts and bytes add up; a peak is a moment of one process and does not. */
@@ -142,21 +151,40 @@ static void add_figures(struct text *out, struct text *cell, const struct totals
 	add_cell(out, cell, FIGURE_WIDTH, false);
 }
 
+/* What has no recording, below the process that started it or went on as it. */
+static void add_unrecorded(struct text *out, const struct tree_row *row)
+{
+	uint64_t itself = unrecorded_itself(&row->unrecorded);
+	int indent = (int)(2 * row->depth) + 4;
+	if (itself) {
+		text_printf(out, "%*s= unrecorded: ", indent, "");
+		unrecorded_add_groups(out, &row->unrecorded, true, itself);
+		text_add_char(out, '\n');
+	}
+	if (row->children_unrecorded > itself) {
+		text_printf(out, "%*s+ unrecorded: ", indent, "");
+		unrecorded_add_groups(
+			out, &row->unrecorded, false, row->children_unrecorded - itself);
+		text_add_char(out, '\n');
+	}
+}
+
 static void add_row(struct text *out, struct text *cell, const struct tree_row *row)
 {
-	text_printf(cell, "  %*s%" PRIu32, (int)(2 * row->depth), "", row->target.pid);
+	text_printf(cell, "  %*s%" PRIu32, (int)(2 * row->depth), "", row->target.outer_pid);
 	add_cell(out, cell, PROCESS_WIDTH, true);
 	add_figures(out, cell, &row->totals, true);
 	text_add(out, "  ");
 	add_ending(cell, row);
 	add_cell(out, cell, FIGURE_WIDTH, true);
 	const char *slash = strrchr(row->file, '/');
-	size_t length = strlen(row->command);
-	text_printf(out, "%s: %.*s%s", slash ? slash + 1 : row->file, COMMAND_SHOWN, row->command,
-		length > COMMAND_SHOWN ? "…" : "");
+	text_add_shown(out, slash ? slash + 1 : row->file, SIZE_MAX);
+	text_add(out, ": ");
+	text_add_shown(out, row->command, COMMAND_SHOWN);
 	if (row->lost_events)
 		text_add(out, " (events LOST)");
 	text_add_char(out, '\n');
+	add_unrecorded(out, row);
 }
 
 static struct error *write_text(const struct tree_row *rows, size_t count, const struct sink *sink)
@@ -165,8 +193,16 @@ static struct error *write_text(const struct tree_row *rows, size_t count, const
 	text_init(&out);
 	text_init(&cell);
 	size_t processes = count_processes(rows, count);
-	text_printf(&out, "%zu recording%s of %zu process%s\n\n", count, count == 1 ? "" : "s",
+	text_printf(&out, "%zu recording%s of %zu process%s", count, count == 1 ? "" : "s",
 		processes, processes == 1 ? "" : "es");
+	uint64_t unrecorded = count_unrecorded(rows, count);
+	if (unrecorded) {
+		text_add(&out, "; ");
+		text_add_count(&out, unrecorded);
+		text_add(&out, unrecorded == 1 ? " program" : " programs");
+		text_add(&out, " ran unrecorded");
+	}
+	text_add(&out, "\n\n");
 	text_printf(&out, "%-*s%*s%*s%*s%*s  %-*s%s\n", PROCESS_WIDTH, "  process", FIGURE_WIDTH,
 		"allocations", FIGURE_WIDTH, "allocated", FIGURE_WIDTH, "peak", FIGURE_WIDTH,
 		"never freed", FIGURE_WIDTH, "ended", "recording: program");
@@ -216,6 +252,26 @@ static void put_ending(struct json *json, const struct target *target)
 	json_object_end(json);
 }
 
+static void put_unrecorded(struct json *json, const struct unrecorded_groups *groups)
+{
+	json_key(json, "unrecorded");
+	json_array_begin(json);
+	for (size_t i = 0; i < groups->len; i++) {
+		const struct unrecorded_group *group = &groups->data[i];
+		json_object_begin(json);
+		json_key(json, "program");
+		json_string(json, group->path);
+		json_key(json, "reason");
+		json_string(json, unrecorded_reason_key(group->reason));
+		json_key(json, "itself");
+		json_bool(json, group->itself);
+		json_key(json, "count");
+		json_u64(json, group->count);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
 static void put_row(struct json *json, const struct tree_row *row)
 {
 	json_object_begin(json);
@@ -226,9 +282,11 @@ static void put_row(struct json *json, const struct tree_row *row)
 	const struct {
 		const char *name;
 		uint64_t value;
-	} members[] = {{"pid", row->target.pid}, {"ppid", row->target.ppid}, {"depth", row->depth},
-		{"lost_events", row->lost_events}, {"duration_ns", row->duration_ns},
-		{"peak_bytes", row->totals.peak_bytes}};
+	} members[] = {{"pid", row->target.pid}, {"ppid", row->target.ppid},
+		{"outer_pid", row->target.outer_pid}, {"outer_ppid", row->target.outer_ppid},
+		{"depth", row->depth}, {"lost_events", row->lost_events},
+		{"duration_ns", row->duration_ns}, {"peak_bytes", row->totals.peak_bytes},
+		{"children_unrecorded", row->children_unrecorded}};
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		json_key(json, members[i].name);
 		json_u64(json, members[i].value);
@@ -238,6 +296,7 @@ static void put_row(struct json *json, const struct tree_row *row)
 	json_key(json, "complete");
 	json_bool(json, row->complete);
 	put_totals(json, &row->totals);
+	put_unrecorded(json, &row->unrecorded);
 	put_ending(json, &row->target);
 	json_object_end(json);
 }
@@ -253,6 +312,8 @@ static struct error *write_json(const struct tree_row *rows, size_t count, const
 	json_string(json, "heapwise.tree/1");
 	json_key(json, "processes");
 	json_u64(json, count_processes(rows, count));
+	json_key(json, "children_unrecorded");
+	json_u64(json, count_unrecorded(rows, count));
 	json_key(json, "recordings");
 	json_array_begin(json);
 	for (size_t i = 0; i < count; i++)

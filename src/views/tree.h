@@ -6,6 +6,7 @@
 #ifndef VIEWS_TREE_H
 #define VIEWS_TREE_H
 
+#include "analysis/unrecorded.h"
 #include "views/views.h"
 
 /* One recording; strings are the caller's. */
@@ -15,6 +16,8 @@ struct tree_row {
 	struct target target; /* only its numbers are looked at */
 	struct totals totals;
 	uint64_t lost_events, duration_ns;
+	struct unrecorded_groups unrecorded; /* what it started without a recording */
+	uint64_t children_unrecorded;        /* all of them, those too that are in no group */
 	bool complete;
 	uint32_t depth; /* below a process that no other row has started; set by tree_arrange() */
 };

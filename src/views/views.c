@@ -212,6 +212,7 @@ static void page_init(struct page *page)
 	row_list_init(&page->list);
 	summary_init(&page->summary);
 	text_init(&page->notes);
+	unrecorded_groups_init(&page->unrecorded);
 	size_list_init(&page->sizes);
 	thread_list_init(&page->threads);
 }
@@ -223,6 +224,7 @@ static void page_deinit(struct page *page)
 	row_list_deinit(&page->list);
 	summary_deinit(&page->summary);
 	text_deinit(&page->notes);
+	unrecorded_groups_deinit(&page->unrecorded);
 	size_list_deinit(&page->sizes);
 	thread_list_deinit(&page->threads);
 }
@@ -235,6 +237,9 @@ static struct error *page_fill(struct page *page, struct resolver *resolver)
 		if (error)
 			return error;
 	}
+	struct error *error = unrecorded_group(page->model, &page->unrecorded);
+	if (error)
+		return error;
 	summary_add_notes(page->model, resolver, &page->notes);
 	return page->notes.failed ? error_no_memory() : page->view->fill(page);
 }

@@ -3,6 +3,7 @@
 """Programs in containers: the first process of a PID namespace takes its collector along; what the collector wants
 is forbidden or not there."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -37,6 +38,30 @@ def complete(path):
     hw.need(report["recording"]["complete"], f"{path.name} is incomplete")
     hw.need(report["recording"]["lost_events"] == 0, "events are lost")
     return report
+
+
+@TESTS.test
+def recorded_from_outside(folder):
+    """Processes in PID namespaces, recorded from outside, have their numbers there too: who started whom is known"""
+    inner = "my $pid = fork; my @a = map { 'x' x 500 } 1 .. 50; waitpid $pid, 0 if $pid; print qq($$\n)"
+    script = 'for n in 1 2; do "$@" & done; wait'
+    ended = hw.record(["/bin/sh", "-c", script, "sh", *namespaces(), PERL, "-e", inner], folder / "x.hpw",
+                      env=environment(folder))
+    hw.need(ended.status == 0 and sorted(ended.text.split()) == ["1", "1", "2", "2"], f"{ended} {ended.text}")
+    tree = hw.run([hw.HEAPWISE, "report", folder, "--json"])
+    rows = json.loads(tree.text)["recordings"]
+    by_number = {row["outer_pid"]: row for row in rows}
+    first = [row for row in rows if row["pid"] == 1 and row["program"].startswith(PERL)]
+    children = [row for row in rows if row["pid"] == 2]
+    hw.need(len(first) == len(children) == 2, f"{rows}")
+    for row in first:
+        hw.need(row["outer_pid"] != 1 and by_number[row["outer_ppid"]]["program"].startswith(namespaces()[0]), f"{row}")
+    hw.need({row["outer_ppid"] for row in children} == {row["outer_pid"] for row in first}, f"{children}")
+    for row in children:
+        parent = by_number[row["outer_ppid"]]
+        hw.need(row["forked"] and row["depth"] == parent["depth"] + 1, f"{row}")
+        found = hw.report(row["file"], "--view", "inherited")["inherited"]
+        hw.need(found and found["from"] == Path(parent["file"]).name, f"{found}, not {parent['file']}")
 
 
 @TESTS.test
@@ -103,21 +128,86 @@ def first_process_and_stopped_collector(folder):
     hw.need(not hw.report(folder / "x.hpw")["recording"]["complete"], "by whom was it completed?")
 
 
-# A filter (seccomp(2)) that answers memfd_create, number 319, with an error; then the command.
-WITHOUT_MEMFD = r"""
-my $error = shift;
-my $code = join '', map { pack 'SCCL', @$_ } [0x20, 0, 0, 0], [0x15, 0, 1, 319], [0x06, 0, 0, 0x50000 | $error],
-    [0x06, 0, 0, 0x7fff0000];
-syscall(157, 38, 1, 0, 0, 0) == 0 && syscall(157, 22, 2, pack('S x6 P', 4, $code), 0, 0) == 0 or exit 99;
-exec @ARGV;
+# A filter (seccomp(2)) that answers system calls with an error.
+FORBID = r"""
+sub forbid {
+    my ($error, @calls) = @_;
+    my @code = ([0x20, 0, 0, 0], (map { [0x15, $#calls - $_, $_ < $#calls ? 0 : 1, $calls[$_]] } 0 .. $#calls),
+        [0x06, 0, 0, 0x50000 | $error], [0x06, 0, 0, 0x7fff0000]);
+    my $code = join '', map { pack 'SCCL', @$_ } @code;
+    syscall(157, 38, 1, 0, 0, 0) == 0 && syscall(157, 22, 2, pack('S x6 P', scalar @code, $code), 0, 0) == 0 or exit 99;
+}
 """
+MEMFD_CREATE = 319
+NEW_PROCESSES = (56, 57, 58, 435)  # clone, fork, vfork, clone3
+
+
+def forbidding(error, *calls):
+    """A command that runs what follows it without these calls."""
+    script = f"{FORBID} forbid({error}, {', '.join(map(str, calls))}); exec @ARGV"
+    if hw.run([PERL, "-e", script, "true"]).status != 0:
+        raise hw.Skip("no seccomp filter may be installed here")
+    return [PERL, "-e", script]
 
 
 def without_memfd(error):
-    command = [PERL, "-e", WITHOUT_MEMFD, str(error)]
-    if hw.run([*command, "true"]).status != 0:
-        raise hw.Skip("no seccomp filter may be installed here")
-    return command
+    return forbidding(error, MEMFD_CREATE)
+
+
+@TESTS.test
+def forbidden_after_start(folder):
+    """A program that forbids itself new processes and memfd_create once it runs is recorded to its end"""
+    forbidding(EPERM, *NEW_PROCESSES)
+    for error in (EPERM, ENOSYS):
+        script = f"""{FORBID} forbid({error}, {MEMFD_CREATE}, {", ".join(map(str, NEW_PROCESSES))});
+        my @kept = map {{ 'x' x 3000 }} 1 .. 300; my $pid = fork; print defined $pid ? 'forked' : $! + 0; exit 6"""
+        for name, command, env in (
+            ("alone", [], environment(folder, LD_PRELOAD=LIBRARY, HEAPWISE_OPTIONS=f"-o alone{error}.hpw")),
+            ("run", [hw.HEAPWISE, "run", "-q", "-o", f"run{error}.hpw", "--"], environment(folder)),
+        ):
+            ended = hw.run([*command, PERL, "-e", script], env=env, cwd=folder)
+            hw.need((ended.status, ended.text, ended.errors) == (6, str(error), ""), f"{name}: {ended} {ended.text}")
+            wait_sessions(folder)
+            hw.need(complete(folder / f"{name}{error}.hpw")["totals"]["live_blocks_at_end"] > 300, "blocks are missing")
+
+
+@TESTS.test
+def first_process_forbids_calls(folder):
+    """The first process of a PID namespace forbids itself system calls: its recording is complete when it exits"""
+    forbidding(EPERM, *NEW_PROCESSES)
+    script = f"""{FORBID} forbid({EPERM}, {MEMFD_CREATE}, {", ".join(map(str, NEW_PROCESSES))});
+    my @kept = map {{ 'x' x 3000 }} 1 .. 3000; exit 6"""
+    ended = hw.run([*namespaces(), *preloaded("x.hpw"), PERL, "-e", script], env=environment(folder), cwd=folder)
+    hw.need(ended.status == 6 and not ended.errors, str(ended))
+    report = complete(folder / "x.hpw")
+    hw.need(report["totals"]["peak_blocks"] > 3000, f"{report['totals']}")
+    hw.need(report["target"]["exit"] == {"code": 6}, f"{report['target']['exit']}")
+
+
+@TESTS.test
+def forked_after_forbidding(folder):
+    """What a program forks after it has forbidden itself system calls is not recorded, and its report says so"""
+    forbidding(EPERM, MEMFD_CREATE)
+    script = f"""{FORBID} forbid({EPERM}, {MEMFD_CREATE}); my $pid = fork; my @kept = map {{ 'x' x 3000 }} 1 .. 300;
+    waitpid $pid, 0 if $pid; exit 6 if !$pid || $? >> 8 == 6"""
+    ended = hw.run([*preloaded("x.hpw"), PERL, "-e", script], env=environment(folder), cwd=folder)
+    hw.need(ended.status == 6 and not ended.errors, str(ended))
+    wait_sessions(folder)
+    hw.need([path.name for path in folder.glob("*.hpw")] == ["x.hpw"], "the child is recorded too")
+    notes = complete(folder / "x.hpw")["notes"]
+    hw.need(any("forbade itself system calls" in note and "not recorded" in note for note in notes), f"{notes}")
+
+
+@TESTS.test
+def processes_forbidden(folder):
+    """No process may be started, from the start: one sentence says that nothing is recorded, and the program runs"""
+    for error in (EPERM, ENOSYS):
+        ended = hw.run([*forbidding(error, *NEW_PROCESSES), *preloaded("x.hpw"), PERL, "-e", "print 'ran'; exit 6"],
+                       env=environment(folder), cwd=folder)
+        hw.need((ended.status, ended.text) == (6, "ran"), f"{ended} {ended.text}")
+        lines = ended.errors.splitlines()
+        hw.need(len(lines) == 1 and "can't start a process for the collector; not recorded" in lines[0], str(ended))
+        hw.need(not list(folder.glob("*.hpw")), "recorded")
 
 
 @TESTS.test

@@ -353,6 +353,30 @@ def process_not_recorded(folder):
 
 
 @TESTS.test
+def process_of_other_for_weak_root(folder):
+    """A process that root without CAP_SYS_PTRACE may not look at: root is not told to be root"""
+    weak = ("setpriv", "--bounding-set=-sys_ptrace")
+    if os.geteuid() or hw.run([*weak, "true"]).status:
+        raise hw.Skip("only root can become a weaker one")
+    with process([*AS_NOBODY, "/usr/bin/perl", "-e", WAITS], env=hw.clean_environment(), cwd="/") as (_, pid):
+        ended = hw.run([*weak, hw.HEAPWISE, "doctor", pid.strip()])
+        hw.need("CAP_SYS_PTRACE" in ended.errors and "or as root" not in ended.errors, str(ended))
+
+
+@TESTS.test
+def program_of_one_library(folder):
+    """A program with one library is told so in words for one"""
+    program, source = folder / "one", folder / "one.c"
+    source.write_text("void _start(void) { for (;;) ; }\n")
+    loader = "-l:ld-linux-x86-64.so.2"
+    if hw.run([hw.need_program("gcc"), "-nostdlib", "-fPIE", "-pie", "-o", program, source, "-Wl,--no-as-needed",
+               loader]).status:
+        raise hw.Skip("this compiler can't build it")
+    found = [finding["what"] for finding in Examined(program).document["findings"] if finding["id"] == "library-debug-info"]
+    hw.need(len(found) == 1 and found[0].startswith("its one library has "), f"{found}")
+
+
+@TESTS.test
 def process_recorded(folder):
     """A process under recording is said to be recorded; one whose collector did not answer is not"""
     with process([hw.HEAPWISE, "run", "-q", "-o", folder / "x.hpw", "--", "/usr/bin/perl", "-e", WAITS],

@@ -4,6 +4,7 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -97,6 +98,61 @@ def helps(folder):
     hw.need(version.status == 0 and version.text.startswith("heapwise "), str(version))
 
 
+def code(report):
+    """(module, offset) of each frame of all stacks."""
+    return [[(Path(frame["module"] or "").name, frame["offset"]) for frame in site["stack"]] for site in report["sites"]]
+
+
+@TESTS.test
+def offsets(folder):
+    """Frames without names are offsets in their files, as addr2line takes them: two runs compare equal"""
+    built = hw.TARGETS / "peak_twice-O2"
+    stripped = folder / "stripped"
+    for tool in ("strip", "addr2line"):
+        hw.need_program(tool)
+    hw.need(hw.run(["strip", "-o", stripped, built]).status == 0, "strip failed")
+    reports = []
+    for name in ("a.hpw", "b.hpw"):
+        hw.record([stripped], folder / name)
+        reports.append(hw.report(folder / name, "--view", "sites"))
+    named = hw.report(recording(folder, "named.hpw"), "--view", "sites")
+    hw.need(code(reports[0]) and code(reports[0]) == code(reports[1]), f"{code(reports[0])}, {code(reports[1])}")
+    sought = [frame["offset"] for site in reports[0]["sites"] for frame in site["stack"]
+              if frame["module"] == str(stripped)]
+    hw.need(sought and not any(f["function"] for s in reports[0]["sites"] for f in s["stack"]
+                               if f["module"] == str(stripped)), "there are names: the test shows nothing")
+    found = hw.run(["addr2line", "-i", "-s", "-e", built, *sought]).text.splitlines()
+    lines = {f"{Path(f['file']).name}:{f['line']}" for s in named["sites"] for f in s["stack"] if f["file"]}
+    ours = {line.split()[0] for line in found if not line.startswith("?")}
+    hw.need(ours and ours <= lines, f"addr2line says {sorted(ours)}, with names it is {sorted(lines)}")
+    text = heapwise("report", folder / "a.hpw").text
+    hw.need(f"\n      stripped+{sought[0]}\n" in text, f"no stripped+{sought[0]} in {text}")
+
+
+def modules_of(folder, program, cwd=None):
+    hw.record([program], folder / "x.hpw", options=("-q", "-f"), cwd=cwd)
+    report = hw.report(folder / "x.hpw", "--view", "sites")
+    return {frame["module"] for site in report["sites"] for frame in site["stack"] if frame["function"] == "main"}
+
+
+@TESTS.test
+def started_by_link(folder):
+    """A program that was started by a link goes by the link's name, and its symbols are found"""
+    target = hw.TARGETS / "peak_twice-O2"
+    (folder / "server").symlink_to(target)
+    hw.need(modules_of(folder, folder / "server") == {str(folder / "server")}, "by the link's path")
+    found = modules_of(folder, "./server", cwd=folder)
+    hw.need({os.path.normpath(path) for path in found} == {str(folder / "server")}, f"relative: {found}")
+    script = folder / "script"
+    script.write_text(f"#!{target}\n")
+    script.chmod(0o700)
+    hw.need(modules_of(folder, script) == {str(target)}, "a script's interpreter goes by its own name")
+    same = folder / "elsewhere"
+    same.mkdir()
+    (same / target.name).symlink_to(target)
+    hw.need(modules_of(folder, same / target.name) == {str(target)}, "by the file's path if the names are the same")
+
+
 @TESTS.test
 def newest_recording(folder):
     """Without FILE the newest recording of the folder is taken, and said"""
@@ -121,6 +177,57 @@ def bad_files(folder):
         ended = heapwise("report", folder / name)
         hw.need(ended.status == 3, f"{name}: expected status 3: {ended}")
         hw.need(ended.text == "" and len(ended.errors.splitlines()) == 1, f"{name}: {ended}")
+
+
+MANY = 300
+
+
+def little(memory):
+    """For the command: little time of the processor, few descriptors, little memory. (A sanitizer maps terabytes.)"""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
+        if hw.SANITIZERS == "none":
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    return limit
+
+
+@TESTS.test
+def folder_of_many(folder):
+    """A folder of 300 recordings is shown in little time and memory; what is broken in it is named, and stops nothing"""
+    first = recording(folder, "r0.hpw")
+    for number in range(1, MANY):
+        (folder / f"r{number}.hpw").hardlink_to(first)
+    data = first.read_bytes()
+    (folder / "broken0.hpw").write_bytes(b"")
+    (folder / "broken1.hpw").write_bytes(data[:100])
+    (folder / "broken2.hpw").write_bytes(b"text\n")
+    (folder / "broken3.hpw").mkdir()
+    (folder / "broken4.hpw").symlink_to("nowhere")
+    os.mkfifo(folder / "broken5.hpw")
+    (folder / "s.hpw").write_bytes(data[: len(data) // 2])
+    (folder / "none.txt").write_bytes(data)
+    ended = heapwise("report", "--json", folder, preexec_fn=little(128 << 20))
+    hw.need(ended.status == 3, str(ended))
+    named = [line.split(": ")[1] for line in ended.errors.splitlines()]
+    hw.need(named == [str(folder / f"broken{n}.hpw") for n in range(6)], f"{ended.errors}")
+    rows = json.loads(ended.text)["recordings"]
+    hw.need(len(rows) == MANY + 1, f"{len(rows)} are shown")
+    hw.need(sum(row["complete"] for row in rows) == MANY, "the cut one is said to be complete")
+    one = hw.report(first)["totals"]["allocations"]
+    hw.need(sum(row["allocations"] for row in rows if row["complete"]) == MANY * one, "they do not add up")
+
+
+@TESTS.test
+def table_of_strange_arguments(folder):
+    """Arguments with control characters and long ones keep to their line of the table"""
+    program = hw.TARGETS / "peak_twice-O2"
+    hw.record([program, "a\nb\x1b[31m", "ä" * 200], folder / "a.hpw")
+    recording(folder, "b.hpw")
+    ended = heapwise("report", folder)
+    lines = [line for line in ended.text.splitlines() if "a.hpw: " in line]
+    hw.need(ended.status == 0 and len(lines) == 1, f"{ended} {ended.text}")
+    hw.need("\x1b" not in ended.text and "\ufffd" not in ended.text and lines[0].endswith("…"), lines[0])
 
 
 @TESTS.test

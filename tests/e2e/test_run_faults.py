@@ -18,6 +18,7 @@ from recorded import recorded
 TESTS = hw.Tests()
 PERL = "/usr/bin/perl"
 ONE_BLOCK = hw.TARGETS / "one_block"
+STATIC = hw.TARGETS / "refused_static"
 
 
 def heapwise_run(*arguments, **more):
@@ -253,6 +254,24 @@ def collector_asleep(folder):
             report = hw.report(path)
             hw.need(report["recording"]["complete"], f"{path.name} is incomplete")
             hw.need(not report["recording"]["not_attached"], f"{path.name} is empty")
+
+
+@TESTS.test
+def collector_asleep_static(folder):
+    """A static program started while the collector is stopped is listed when that goes on, once"""
+    with recorded(folder, STARTS_ANOTHER.replace("PROGRAM", str(STATIC))) as one:
+        os.kill(one.collector, signal.SIGSTOP)
+        one.run.stdin.write(b"\n")
+        one.run.stdin.flush()
+        line = one.run.stdout.readline()
+        hw.need(line == b"started\n", f"the program says {line}")
+        os.kill(one.collector, signal.SIGCONT)
+        _, errors = one.run.communicate(b"\n", timeout=hw.TIMEOUT / 2)
+        hw.need(one.run.returncode == 9, hw.describe(one.run.returncode))
+        one.wait(one.collector_end, "the collector")
+        hw.need(b"1 other process that it started was not recorded: refused_static (static)" in errors, errors.decode())
+        groups = hw.report(one.recording)["recording"]["unrecorded"]
+        hw.need([(g["program"], g["reason"], g["count"]) for g in groups] == [(str(STATIC), "static", 1)], f"{groups}")
 
 
 @TESTS.test

@@ -190,6 +190,32 @@ const struct story story_code = {
 	.exit_kind = HPW_EXIT_STATUS,
 };
 
+static const struct story_unrecorded unrecorded[] = {
+	{BUILDER_TSC_START + 5, 4713, HW_UNRECORDED_STATIC, "/bin/busybox"},
+	{BUILDER_TSC_START + 300, 4714, HW_UNRECORDED_SETUID, ""},
+	{BUILDER_TSC_START + 11, 4715, HW_UNRECORDED_STATIC, "/bin/busybox"},
+	{BUILDER_TSC_START + 400, 4716, 200, "a reason of a newer writer"},
+	{BUILDER_TSC_START + 500, 4711, HW_UNRECORDED_MUSL, "./caf\xc3\xa9"},
+};
+
+const struct story story_unrecorded = {
+	.arguments = arguments,
+	.modules = modules,
+	.modules_len = COUNT(modules),
+	.first_stack = 1,
+	.stacks = code_stacks,
+	.stacks_len = COUNT(code_stacks),
+	.sites = code_sites,
+	.sites_len = COUNT(code_sites),
+	.threads = threads,
+	.threads_len = 1,
+	.unrecorded = unrecorded,
+	.unrecorded_len = COUNT(unrecorded),
+	.steps = code_steps,
+	.steps_len = COUNT(code_steps),
+	.exit_kind = HPW_EXIT_STATUS,
+};
+
 static const struct story_step full_steps[] = {
 	{.op = STORY_START, .thread = 0},
 	{.op = STORY_ALLOC, .thread = 0, .block = 0, .site = 0, .size = 101},

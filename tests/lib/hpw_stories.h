@@ -11,6 +11,8 @@ extern const struct story story_small;
 extern const struct story story_full;
 /* Stacks through code of no file, with its names. */
 extern const struct story story_code;
+/* Of a process that starts programs without a recording, and goes on as one. */
+extern const struct story story_unrecorded;
 /* Of a process that was forked, and forks. */
 extern const struct story story_forked;
 /* Two threads and blocks of each kind of leak: a global holds a list of two, a register points into

@@ -199,6 +199,10 @@ static void put_summary(
 		buf_varint(&summary, pairs[i][0]);
 		buf_varint(&summary, pairs[i][1]);
 	}
+	if (story->unrecorded_len) {
+		buf_varint(&summary, HPW_SUM_CHILDREN);
+		buf_varint(&summary, story->unrecorded_len);
+	}
 	builder_chunk(builder, HPW_SUMMARY, &summary);
 	buf_deinit(&summary);
 }
@@ -220,9 +224,27 @@ static void put_code_names(struct builder *builder, const struct story *story)
 	builder_columns(builder, HPW_CODE_NAMES, &columns);
 }
 
+static void put_unrecorded(struct builder *builder, const struct story *story)
+{
+	if (!story->unrecorded_len)
+		return;
+	struct columns columns;
+	columns_init(&columns, 5);
+	for (size_t i = 0; i < story->unrecorded_len; i++) {
+		const struct story_unrecorded *row = &story->unrecorded[i];
+		buf_varint(&columns.column[0], row->stamp);
+		buf_varint(&columns.column[1], row->pid);
+		buf_varint(&columns.column[2], row->reason);
+		buf_varint(&columns.column[3], strlen(row->path));
+		buf_bytes(&columns.column[4], row->path, strlen(row->path));
+	}
+	builder_columns(builder, HPW_UNRECORDED, &columns);
+}
+
 void builder_footer(
 	struct builder *builder, const struct story *story, const struct story_truth *truth)
 {
+	put_unrecorded(builder, story);
 	put_threads(builder, story, truth);
 	put_site_stats(builder, story, truth);
 	put_sizes(builder, story);

@@ -73,6 +73,13 @@ struct story_code_name {
 	const char *name;
 };
 
+struct story_unrecorded {
+	uint64_t stamp;
+	uint32_t pid;
+	uint32_t reason; /* enum hw_unrecorded */
+	const char *path;
+};
+
 /* A search for leaks, as numbers in the order of FORMAT.md's columns. */
 struct story_root {
 	uint64_t numbers[5];
@@ -106,6 +113,8 @@ struct story {
 	size_t threads_len;
 	const struct story_code_name *code_names; /* ascending */
 	size_t code_names_len;
+	const struct story_unrecorded *unrecorded;
+	size_t unrecorded_len;
 	const struct story_leaks *leaks; /* NULL: nobody searched */
 	const struct story_step *steps;
 	size_t steps_len;

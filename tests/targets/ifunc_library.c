@@ -11,7 +11,7 @@ static uint64_t chosen(uint64_t n)
 	return n * 3 + 1;
 }
 
-static uint64_t (*choose(void))(uint64_t)
+__attribute__((used)) static uint64_t (*choose(void))(uint64_t)
 {
 	if (allocate_while_choosing)
 		allocate_while_choosing();

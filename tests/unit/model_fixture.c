@@ -262,6 +262,24 @@ static void add_oddities(struct fixture *fixture, uint32_t main_node)
 	fixture_site(fixture, 0, &one);
 }
 
+/* One program twice, others once, what the process went on as, and one without a name. */
+static void add_unrecorded(struct model *model)
+{
+	static const struct {
+		struct unrecorded_program row;
+		const char *path;
+	} programs[] = {
+		{{.pid = 4720, .reason = UNRECORDED_STATIC, .start_ns = 1000}, "/bin/busybox"},
+		{{.pid = 4721, .reason = UNRECORDED_SETUID, .start_ns = 2000}, "/usr/bin/sudo"},
+		{{.pid = 4722, .reason = UNRECORDED_STATIC, .start_ns = 3000}, "/bin/busybox"},
+		{{.pid = 4711, .reason = UNRECORDED_MUSL, .start_ns = 3200000000}, "./last"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
+		must(build_unrecorded(
+			model, &programs[i].row, programs[i].path, strlen(programs[i].path)));
+	build_recording(model)->children_unrecorded++;
+}
+
 void fixture_demo(struct fixture *fixture)
 {
 	fake_symbols = demo_symbols;
@@ -296,5 +314,6 @@ void fixture_demo(struct fixture *fixture)
 		{4, 2500}, {24, 3}, {48, 30435}, {280, 1000}, {4096, 2500}, {8388608, 1}};
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
 		must(build_size(fixture->model, sizes[i].size, sizes[i].allocations));
+	add_unrecorded(fixture->model);
 	build_finish(fixture->model);
 }

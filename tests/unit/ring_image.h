@@ -71,6 +71,7 @@ static inline void image_put_words(
 #define W_ALLOC(address) ((uint64_t)HW_R_ALLOC | (uint64_t)(address) << 8)
 #define W_FREE(address) ((uint64_t)HW_R_FREE | (uint64_t)(address) << 8)
 #define W_REALLOC(address) ((uint64_t)HW_R_REALLOC | (uint64_t)(address) << 8)
+#define W_MOVING(address) ((uint64_t)HW_R_MOVING | (uint64_t)(address) << 8)
 #define W_FOREIGN(tid) ((uint64_t)HW_R_FOREIGN | (uint64_t)(tid) << 8)
 #define W_LOST(count) ((uint64_t)HW_R_LOST | (uint64_t)(count) << 8)
 /* Second word. */

@@ -113,6 +113,33 @@ CASE(forked, "a recording of a process that was forked, and forks")
 	check_golden("recording-forked", &story_forked, true);
 }
 
+CASE(unrecorded, "a recording of a process that started programs without one")
+{
+	check_golden("recording-unrecorded", &story_unrecorded, true);
+	struct builder builder;
+	struct story_truth truth;
+	builder_init(&builder);
+	builder_story(&builder, &story_unrecorded, &truth);
+	struct model *model = NULL;
+	CHECK_OK(source_open_bytes("file", builder.file.data, builder.file.len, 0, &model));
+	size_t count;
+	const struct unrecorded_program *programs = model_unrecorded(model, &count);
+	CHECK_U64(count, story_unrecorded.unrecorded_len);
+	CHECK_U64(model_recording(model)->children_unrecorded, count);
+	for (size_t i = 0; i < count; i++) {
+		const struct story_unrecorded *told = &story_unrecorded.unrecorded[i];
+		CHECK_STR(programs[i].path, told->path);
+		CHECK_U64(programs[i].pid, told->pid);
+		CHECK_U64(programs[i].start_ns, told->stamp - BUILDER_TSC_START);
+	}
+	CHECK(programs[0].reason == UNRECORDED_STATIC);
+	CHECK(programs[1].reason == UNRECORDED_SETUID);
+	CHECK(programs[3].reason == UNRECORDED_UNKNOWN);
+	CHECK(programs[4].reason == UNRECORDED_MUSL);
+	model_destroy(model);
+	builder_deinit(&builder);
+}
+
 CASE(leaks, "a recording with a search for leaks")
 {
 	check_golden("recording-leaks", &story_leaks, true);

@@ -82,6 +82,35 @@ CASE(huge_counts, "counts of 2^60 are refused, not allocated")
 		"name is longer");
 	check_columns(HPW_CODE_NAMES, (uint64_t[]){16, HUGE_NUMBER, 0}, 3, "bytes are due");
 	check_columns(HPW_CODE_NAMES, (uint64_t[]){0, 0, 0}, 3, "do not ascend");
+	check_columns(HPW_UNRECORDED, (uint64_t[]){1, 2, 3, 5, 0}, 5, "bytes are due");
+	check_columns(HPW_UNRECORDED, (uint64_t[]){1, 2, 3, HUGE_NUMBER, 0}, 5, "a path has");
+}
+
+/* A chunk that says of `rows` processes that they went unrecorded. */
+static void put_unrecorded(struct builder *builder, size_t rows)
+{
+	struct columns columns;
+	columns_init(&columns, 2);
+	for (size_t i = 0; i < rows; i++) {
+		buf_varint(&columns.column[0], i);
+		buf_varint(&columns.column[1], i);
+	}
+	builder_columns(builder, HPW_UNRECORDED, &columns);
+}
+
+CASE(unrecorded_many, "more programs without a recording than are named are refused")
+{
+	struct builder builder;
+	start(&builder);
+	put_unrecorded(&builder, HPW_UNRECORDED_MAX - 1);
+	put_unrecorded(&builder, 1);
+	put_unrecorded(&builder, 1);
+	_cleanup_model_ struct model *model = NULL;
+	CHECK_OK(open_builder(&builder, &model));
+	size_t count;
+	model_unrecorded(model, &count);
+	CHECK_U64(count, HPW_UNRECORDED_MAX);
+	check_damage(&builder, "1001 programs that went unrecorded are too many");
 }
 
 CASE(columns_lie, "column sets that lie about their own size")

@@ -17,7 +17,7 @@ static char path[sizeof(folder) + 16];
 
 static const char *name_of(const char *name)
 {
-	if (folder[sizeof(folder) - 2] == 'X')
+	if (!strcmp(folder + sizeof(folder) - 7, "XXXXXX")) /* a made one may end with an X too */
 		CHECK(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	return path;
@@ -29,10 +29,22 @@ static void file_make(const char *name, const void *bytes, size_t len)
 	CHECK(fd >= 0 && write(fd, bytes, len) == (ssize_t)len && !close(fd));
 }
 
+static char told[HW_NOTICE_PATH];
+
+static bool loadable_at(int at, const char *program)
+{
+	return rt_loadable(rt_unrecorded(at, program, told));
+}
+
+static bool loadable_by_name(const char *name)
+{
+	return rt_loadable(rt_unrecorded_by_name(name, told));
+}
+
 static bool loadable(const void *bytes, size_t len)
 {
 	file_make("program", bytes, len);
-	bool ret = rt_loadable(AT_FDCWD, path);
+	bool ret = loadable_at(AT_FDCWD, path);
 	CHECK(!unlink(path) && !rmdir(folder));
 	strcpy(folder + sizeof(folder) - 7, "XXXXXX");
 	return ret;
@@ -89,8 +101,8 @@ CASE(usual, "a usual program is loadable")
 {
 	struct program p = program_make(GLIBC, "__asan_init_not");
 	CHECK(loadable(&p, sizeof(p)));
-	CHECK(rt_loadable(AT_FDCWD, "/proc/self/exe") == !SANITIZED);
-	CHECK(rt_loadable_by_name("sh"));
+	CHECK(loadable_at(AT_FDCWD, "/proc/self/exe") == !SANITIZED);
+	CHECK(loadable_by_name("sh"));
 }
 
 CASE(foreign, "programs of another class, machine or libc are not")
@@ -123,25 +135,100 @@ CASE(scripts, "a script is as its interpreter, and one that names itself has an 
 	int len = snprintf(text, sizeof(text), "#! %s -x\n", path);
 	strcpy(own, path);
 	file_make("script", text, (size_t)len);
-	CHECK(!rt_loadable(AT_FDCWD, path));
+	CHECK(!loadable_at(AT_FDCWD, path));
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	CHECK(!rt_loadable(fd, NULL));
+	CHECK(!loadable_at(fd, NULL));
 	close(fd);
 	len = snprintf(text, sizeof(text), "#!%s", path);
 	file_make("script", text, (size_t)len);
-	CHECK(rt_loadable(AT_FDCWD, path));
+	CHECK(loadable_at(AT_FDCWD, path));
 	CHECK(!unlink(path) && !unlink(own) && !rmdir(folder));
+	strcpy(folder + sizeof(folder) - 7, "XXXXXX");
+}
+
+static enum hw_unrecorded why(const void *bytes, size_t len)
+{
+	file_make("program", bytes, len);
+	enum hw_unrecorded ret = rt_unrecorded(AT_FDCWD, path, told);
+	CHECK(!ret || !strcmp(told, path));
+	CHECK(!unlink(path) && !rmdir(folder));
+	strcpy(folder + sizeof(folder) - 7, "XXXXXX");
+	return ret;
+}
+
+CASE(reasons, "each program that can't be recorded has its reason")
+{
+	struct program p = program_make(GLIBC, "free");
+	CHECK(why(&p, sizeof(p)) == HW_UNRECORDED_NOT);
+	p.phdrs[1].p_type = PT_NULL;
+	CHECK(why(&p, sizeof(p)) == HW_UNRECORDED_STATIC);
+	p.dynamic[2] = p.dynamic[1];
+	p.dynamic[1] = (Elf64_Dyn){DT_SONAME, {1}};
+	CHECK(why(&p, sizeof(p)) == HW_UNRECORDED_NOT); /* the loader itself */
+	p.header.e_type = ET_EXEC;
+	CHECK(why(&p, sizeof(p)) == HW_UNRECORDED_STATIC);
+	p.header.e_ident[EI_CLASS] = ELFCLASS32;
+	CHECK(why(&p, sizeof(p)) == HW_UNRECORDED_CLASS);
+	p.header.e_machine = EM_386;
+	CHECK(why(&p, sizeof(p)) == HW_UNRECORDED_CLASS);
+	p.header.e_machine = EM_AARCH64;
+	CHECK(why(&p, sizeof(p)) == HW_UNRECORDED_MACHINE);
+	p = program_make("/lib/ld-musl-x86_64.so.1", "free");
+	CHECK(why(&p, sizeof(p)) == HW_UNRECORDED_MUSL);
+	p = program_make(GLIBC, "__tsan_init");
+	CHECK(why(&p, sizeof(p)) == HW_UNRECORDED_SANITIZER);
+}
+
+CASE(names,
+	"a program is named as it was asked for, a long path by its end, an open file by its link")
+{
+	struct program p = program_make(GLIBC, "__asan_init");
+	char text[2 * HW_NOTICE_PATH];
+	file_make("program", &p, sizeof(p));
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK(rt_unrecorded(fd, NULL, told) == HW_UNRECORDED_SANITIZER);
+	CHECK_STR(told, path);
+	close(fd);
+	memset(text, '/', sizeof(text));
+	strcpy(text + sizeof(text) - strlen(path) - 1, path);
+	CHECK(rt_unrecorded(AT_FDCWD, text, told) == HW_UNRECORDED_SANITIZER);
+	CHECK_U64(strlen(told), HW_NOTICE_PATH - 1);
+	CHECK(!strncmp(told, ".../", 4) && !strcmp(told + strlen(told) - strlen(path), path));
+	char *before = strdup(getenv("PATH"));
+	CHECK(before && !setenv("PATH", folder, 1));
+	CHECK(rt_unrecorded_by_name("program", told) == HW_UNRECORDED_SANITIZER);
+	CHECK_STR(told, path);
+	CHECK(!setenv("PATH", before, 1));
+	free(before);
+	CHECK(!unlink(path) && !rmdir(folder));
+	strcpy(folder + sizeof(folder) - 7, "XXXXXX");
+}
+
+CASE(rights, "a program that starts with other rights, readable or not")
+{
+	if (geteuid() != 0)
+		SKIP("only root can give a program to another user");
+	struct program p = program_make(GLIBC, "free");
+	file_make("program", &p, sizeof(p));
+	CHECK(!chmod(path, 04711) && rt_unrecorded(AT_FDCWD, path, told) == HW_UNRECORDED_NOT);
+	CHECK(!chown(path, 65534, 65534) && !chmod(path, 04711));
+	CHECK(rt_unrecorded(AT_FDCWD, path, told) == HW_UNRECORDED_SETUID);
+	CHECK_STR(told, path);
+	CHECK(rt_loadable(HW_UNRECORDED_SETUID));
+	CHECK(!chmod(path, 02711) && rt_unrecorded(AT_FDCWD, path, told) == HW_UNRECORDED_SETUID);
+	CHECK(!chmod(path, 02701) && rt_unrecorded(AT_FDCWD, path, told) == HW_UNRECORDED_NOT);
+	CHECK(!unlink(path) && !rmdir(folder));
 	strcpy(folder + sizeof(folder) - 7, "XXXXXX");
 }
 
 CASE(unknown, "what cannot be looked at is loadable")
 {
-	CHECK(rt_loadable(AT_FDCWD, "/nonexistent"));
-	CHECK(rt_loadable(AT_FDCWD, "/"));
-	CHECK(rt_loadable(AT_FDCWD, (const char *)8));
-	CHECK(rt_loadable(-1, NULL));
-	CHECK(rt_loadable_by_name("no-such-program-anywhere"));
-	CHECK(rt_loadable_by_name(""));
+	CHECK(loadable_at(AT_FDCWD, "/nonexistent"));
+	CHECK(loadable_at(AT_FDCWD, "/"));
+	CHECK(loadable_at(AT_FDCWD, (const char *)8));
+	CHECK(loadable_at(-1, NULL));
+	CHECK(loadable_by_name("no-such-program-anywhere"));
+	CHECK(loadable_by_name(""));
 	CHECK(loadable("echo\n", 5));
 	CHECK(loadable("#!", 2));
 }

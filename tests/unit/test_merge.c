@@ -3,7 +3,7 @@
  * Rings made by hand, and the order in which the merge tells what is in them. A line of steps:
  * T0:100 thread 0 starts, its id is 100; 0+a0:24 it allocates 24 bytes at 0xa0; 0-a0 it frees them;
  * 0!24 its call for 24 bytes fails; 0?3 it lost 3 events; 0<7 it
- * forks at stamp 7; 0. it ends.
+ * forks at stamp 7; 0~a0 it begins to resize a block; 0. it ends.
  */
 #include <stdarg.h>
 #include <unistd.h>
@@ -91,6 +91,12 @@ static void on_lost(void *context, uint32_t thread, uint64_t count, uint64_t sta
 	tell("%u?%" PRIu64, thread, count);
 }
 
+static void on_moving(void *context, uint32_t thread, uint64_t address)
+{
+	CHECK(context == &told && thread < told.threads);
+	tell("%u~%" PRIx64, thread, address);
+}
+
 static void on_fork(void *context, uint32_t thread, uint64_t stamp)
 {
 	CHECK(context == &told && thread < told.threads);
@@ -109,6 +115,7 @@ static void setup(uint64_t hz)
 		.on_alloc = on_alloc,
 		.on_free = on_free,
 		.on_failed = on_failed,
+		.on_moving = on_moving,
 		.on_lost = on_lost,
 		.on_fork = on_fork};
 	memset(&told, 0, sizeof(told));
@@ -352,12 +359,12 @@ CASE(shared, "the shared ring: each record behind the name of its thread")
 	image_put(shm, HW_RING_SHARED, W_FOREIGN(201), W_ALLOC(0xb0) | STAMPED, W_SIZED(1, 2), 30);
 	image_put(shm, HW_RING_SHARED, W_FOREIGN(100), W_ALLOC(0xc0) | STAMPED, W_SIZED(1, 3), 40);
 	image_put(shm, HW_RING_SHARED, W_FOREIGN(200), W_ALLOC(0xd0) | STAMPED, W_SIZED(1, 4), 50);
-	check_pass("T0:200 T1:100 1+a0:1 0-a0 T2:201 2+b0:2 1+c0:3 0+d0:4");
+	check_pass("T0:100 0+a0:1 T1:200 1-a0 T2:201 2+b0:2 0+c0:3 1+d0:4");
 	check_drained(HW_RING_SHARED);
 	/* Then one of them gets a ring of its own, and stays who it is. */
 	image_claim(shm, 1, 200);
 	image_put(shm, 1, W_FREE(0xd0) | STAMPED, 60);
-	check_pass("0-d0");
+	check_pass("1-d0");
 	teardown();
 }
 
@@ -384,7 +391,73 @@ CASE(no_more_threads, "threads beyond the limit are dropped and counted, in any 
 	CHECK_U64(merge.dropped, 2);
 	merge_reclaim(&merge, nobody_lives, NULL);
 	CHECK_STR(told.line, "");
-	CHECK_U64(merge.foreign_count, 0);
+	CHECK_U64(merge.threads.len, 0);
+	teardown();
+}
+
+CASE(ended_unread,
+	"a thread that got a ring late and ended is itself until the ring's words are told")
+{
+	setup(HZ);
+	uint32_t dead = 200;
+	image_put(shm, HW_RING_SHARED, W_FOREIGN(200), W_ALLOC(0xb0) | STAMPED, W_SIZED(1, 2), 30);
+	check_pass("T0:200 0+b0:2");
+	image_claim(shm, 0, 200);
+	image_put(shm, 0, W_FREE(0xb0) | STAMPED, 40);
+	merge_reclaim(&merge, all_but_one_live, &dead);
+	check_pass("0-b0");
+	told.line[0] = '\0';
+	merge_reclaim(&merge, all_but_one_live, &dead);
+	CHECK_STR(told.line, "0.");
+	CHECK_U64(merge.threads.len, 0);
+	teardown();
+}
+
+CASE(same_id, "a thread id that is used again is another thread, though the first one's ring is "
+	      "not free yet")
+{
+	setup(HZ);
+	image_claim(shm, 0, 100);
+	image_put(shm, 0, W_ALLOC(0xa0) | STAMPED, W_SIZED(1, 1), 10);
+	check_pass("T0:100 0+a0:1");
+	image_claim(shm, 1, 100);
+	image_put(shm, 1, W_FREE(0xa0) | STAMPED, 20);
+	image_put(shm, HW_RING_SHARED, W_FOREIGN(100), W_ALLOC(0xb0) | STAMPED, W_SIZED(1, 2), 30);
+	check_pass("T1:100 1-a0 1+b0:2");
+	told.line[0] = '\0';
+	merge_reclaim(&merge, nobody_lives, NULL);
+	CHECK_STR(told.line, "0. 1.");
+	teardown();
+}
+
+CASE(many_ringless, "hundreds of threads without a ring end together")
+{
+	setup(HZ);
+	for (uint32_t i = 0; i < 300; i++)
+		image_put(shm, HW_RING_SHARED, W_FOREIGN(100 + i), W_FREE(0x10) | STAMPED, 1 + i);
+	merge_pass(&merge, false);
+	CHECK_U64(merge.threads.len, 300);
+	told.line[0] = '\0';
+	merge_reclaim(&merge, nobody_lives, NULL);
+	CHECK_U64(merge.threads.len, 0);
+	CHECK(strlen(told.line) > 300 * strlen("0. "));
+	teardown();
+}
+
+CASE(moving, "a realloc in the shared ring: others' events come between its beginning and its end")
+{
+	setup(HZ);
+	image_claim(shm, 0, 100);
+	image_put(shm, 0, W_ALLOC(0xa0) | STAMPED, W_SIZED(1, 1), 10);
+	image_put(shm, HW_RING_SHARED, W_FOREIGN(200), W_MOVING(0xa0) | STAMPED, 20);
+	image_put(shm, 0, W_ALLOC(0xa0) | STAMPED, W_SIZED(1, 3), 30);
+	image_put(shm, HW_RING_SHARED, W_FOREIGN(200), W_REALLOC(0xb0) | STAMPED, W_SIZED(2, 2),
+		0xa0, 40, 40);
+	check_pass("T0:100 0+a0:1 T1:200 1~a0 0+a0:3 1-a0 1+b0:2");
+	CHECK_U64(merge.events, 3);
+	image_put(shm, HW_RING_SHARED, W_FOREIGN(200), W_MOVING(0xb0)); /* never without a stamp */
+	check_pass("");
+	CHECK_U64(merge.damaged, 1);
 	teardown();
 }
 
@@ -495,7 +568,7 @@ CASE(reuse_shared, "an ended thread's ring is free before its words in the share
 	teardown();
 }
 
-CASE(ring_wanted, "threads that wait for a ring get their answer")
+CASE(ring_wanted, "threads that found no ring learn that there is one")
 {
 	setup(HZ);
 	image_claim(shm, 0, 100);
@@ -506,6 +579,9 @@ CASE(ring_wanted, "threads that wait for a ring get their answer")
 	merge_reclaim(&merge, nobody_lives, NULL);
 	CHECK(!merge_ring_wanted(&merge));
 	CHECK_U64(image_ring(shm, 0)->state, HW_RING_FREE);
+	CHECK_U64(shm->rings_freed, 1);
+	merge_reclaim(&merge, nobody_lives, NULL);
+	CHECK_U64(shm->rings_freed, 1);
 	teardown();
 }
 

@@ -40,7 +40,7 @@ static void check_entry(const struct suppressions *set, uint32_t id, const char 
 	CHECK_STR(entry->file, "x.supp");
 	CHECK_U64(entry->line, line);
 	CHECK_U64(entry->kinds, kinds);
-	CHECK(!entry->built_in);
+	CHECK_U64(entry->origin, SUPPRESS_FROM_FILE);
 }
 
 CASE(takes_leaks, "entries of Memcheck:Leak are taken with name, line and kinds")

@@ -65,6 +65,32 @@ static void check_rows(void (*add)(struct text *, uint64_t), const struct row *r
 	}
 }
 
+CASE(text_shown, "strings from outside keep to their line and are cut between characters")
+{
+	static const struct {
+		const char *string;
+		size_t most;
+		const char *shown;
+	} table[] = {
+		{"", 0, ""},
+		{"plain", SIZE_MAX, "plain"},
+		{"plain", 5, "plain"},
+		{"plain", 4, "plai…"},
+		{"plain", 0, "…"},
+		{"a\nb\x1b[0m\x7f\t", SIZE_MAX, "a?b?[0m??"},
+		{"\xc3\xa4\xc3\xa4", 4, "\xc3\xa4\xc3\xa4"},
+		{"\xc3\xa4\xc3\xa4", 3, "\xc3\xa4…"},
+		{"\xc3\xa4\xc3\xa4", 1, "…"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		struct text text;
+		text_init(&text);
+		text_add_shown(&text, table[i].string, table[i].most);
+		CHECK_STR(text.data ? text.data : "", table[i].shown);
+		text_deinit(&text);
+	}
+}
+
 CASE(text_bytes, "sizes have three digits, exact below 1 KiB")
 {
 	static const struct row rows[] = {

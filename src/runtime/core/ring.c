@@ -150,7 +150,7 @@ bool rt_ring_wait(struct rt_thread *t, uint32_t count)
 	if (!look(t, wanted) && !wait_for_room(t, wanted)) {
 		t->lost++;
 		t->limit = t->head; /* whatever comes next has to pass here too */
-		__atomic_store_n(&t->ring->lost, t->ring->lost + 1, __ATOMIC_RELAXED);
+		rt_ring_count_lost(t->shm, t->impatient);
 		return false;
 	}
 	put_before(t, time);
@@ -172,6 +172,14 @@ void rt_ring_recover(struct rt_thread *t)
 	t->time_due = t->head;
 }
 
+void rt_ring_abandon(struct rt_thread *t)
+{
+	rt_walk_forget(&t->walk);
+	rt_ring_recover(t);
+	t->solo = false; /* it may just have been trying */
+	__atomic_store_n(&t->ring->busy, 0, __ATOMIC_RELEASE);
+}
+
 void rt_ring_attach(struct rt_thread *t, struct hw_shm *shm, uint32_t index, uint32_t tid)
 {
 	struct hw_ring *ring = (struct hw_ring *)((char *)shm + HW_SHM_RINGS) + index;
@@ -184,7 +192,7 @@ void rt_ring_attach(struct rt_thread *t, struct hw_shm *shm, uint32_t index, uin
 	t->stamped = t->solo = false;
 	t->solo_words = 0;
 	t->solo_due = t->others_seen = t->solo_began = 0;
-	t->impatient = false;
+	t->impatient = HW_LOST_STALLED;
 	/* The collector may look already. */
 	__atomic_store_n(&ring->busy, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->tid, tid, __ATOMIC_RELAXED);

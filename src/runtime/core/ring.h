@@ -8,6 +8,7 @@
 #ifndef RUNTIME_RING_H
 #define RUNTIME_RING_H
 
+#include "format/kinds.h"
 #include "format/shm.h"
 #include "runtime/core/sys.h"
 #include "runtime/core/unwind.h"
@@ -32,10 +33,10 @@ struct rt_thread {
 	uint32_t size;     /* of the ring in words */
 	uint64_t time_due; /* while events carry no stamps: word from which on an HW_R_TIME goes
 			      first */
-	bool stamped;   /* other threads exist or existed, or a handler's event went to another ring
-			 */
-	bool solo;      /* but no other thread records now; others set it back (preload/solo.h) */
-	bool impatient; /* must not wait now: in a signal handler */
+	bool stamped; /* other threads exist or existed, or a handler's event went to another ring
+		       */
+	bool solo;    /* but no other thread records now; others set it back (preload/solo.h) */
+	uint8_t impatient;    /* enum hw_lost: why it must not wait now; HW_LOST_STALLED: it may */
 	uint64_t told_at;     /* the last time that was told while events carried no stamps */
 	uint64_t solo_due;    /* word from which on it is worth looking whether to go solo */
 	uint64_t others_seen; /* sum of what the other rings had seen at the last such look */
@@ -80,8 +81,39 @@ static inline void rt_ring_publish(struct rt_thread *t, uint32_t count)
 	__atomic_store_n(&t->ring->head, t->head, __ATOMIC_RELEASE);
 }
 
+/* Words of [op | address] [stack | size] [big size]; returns how many. */
+static inline uint32_t rt_put_alloc(
+	uint64_t *w, uint64_t op, uint64_t address, uint32_t stack, size_t size)
+{
+	w[0] = op | address << 8;
+	if (rt_likely(size < HW_R_SIZE_BIG)) {
+		w[1] = stack | (uint64_t)size << 32;
+		return 2;
+	}
+	w[1] = stack | (uint64_t)HW_R_SIZE_BIG << 32;
+	w[2] = size;
+	return 3;
+}
+
+/* Three words. */
+static inline void rt_put_failed(uint64_t *w, enum hw_alloc_kind kind, uint32_t stack, size_t size)
+{
+	w[0] = HW_R_FAILED | (uint64_t)kind << 8;
+	w[1] = stack;
+	w[2] = size;
+}
+
+/* One event more that is dropped. */
+static inline void rt_ring_count_lost(struct hw_shm *shm, enum hw_lost why)
+{
+	__atomic_fetch_add(&shm->lost[why], 1, __ATOMIC_RELAXED);
+}
+
 /* Drops what an event that was left half-done did to its ring. */
 void rt_ring_recover(struct rt_thread *t);
+
+/* The same, and the event is over. */
+void rt_ring_abandon(struct rt_thread *t);
 
 /* Takes over ring number `index` of shm for thread `tid`; the caller has won its state from
  * HW_RING_FREE. */

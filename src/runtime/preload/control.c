@@ -19,6 +19,7 @@
 #include "runtime/preload/hooks.h"
 #include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
+#include "runtime/preload/shared.h"
 
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
@@ -116,12 +117,10 @@ static void cast_adrift(void)
 	p->shm->progress = 1;
 	p->shm->stalled_at = 2;
 	rt_here.thread->limit = 0;
-	p->shared.limit = 0;
 	/* Whoever else held them has stayed behind. */
 	p->modules.lock.holder = 0;
 	p->sampler.lock.holder = 0;
-	if (p->shared_lock.holder != sys_thread_pointer())
-		p->shared_lock.holder = 0;
+	rt_shared_inherit(p);
 	__atomic_store_n(&p->state, RT_ADRIFT, __ATOMIC_RELAXED);
 }
 

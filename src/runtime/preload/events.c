@@ -20,6 +20,7 @@
 #include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
 #include "runtime/preload/sampling.h"
+#include "runtime/preload/shared.h"
 #include "runtime/preload/solo.h"
 
 #include <sys/single_threaded.h>
@@ -40,28 +41,18 @@ static __attribute__((noinline)) bool abandoned(uint64_t sp, uint64_t busy)
 	return true;
 }
 
-static void drop_half_done(struct rt_thread *t)
-{
-	rt_walk_forget(&t->walk);
-	rt_ring_recover(t);
-	t->solo = false; /* it may just have been trying */
-	__atomic_store_n(&t->ring->busy, 0, __ATOMIC_RELEASE);
-}
-
 void rt_event_abandon(void)
 {
 	struct rt_process *p = rt_process;
 	if (rt_here.thread->ring)
-		drop_half_done(rt_here.thread);
+		rt_ring_abandon(rt_here.thread);
 	if (p) {
 		rt_lock_abandon(&p->modules.lock);
 		rt_lock_abandon(&p->solo_trial);
 		rt_lock_abandon(&p->sampler.lock);
 	}
-	if (p && p->shared_lock.holder == sys_thread_pointer()) {
-		drop_half_done(&p->shared);
-		rt_lock_abandon(&p->shared_lock);
-	}
+	if (p)
+		rt_shared_abandon(p);
 	rt_here.busy = 0;
 }
 
@@ -104,70 +95,6 @@ static inline bool stamped(struct rt_process *p, struct rt_thread *t)
 	return rt_stamps(t);
 }
 
-/* Words of [op | address] [stack | size] [big size]; returns how many. */
-static inline uint32_t put_alloc(
-	uint64_t *w, uint64_t op, uint64_t address, uint32_t stack, size_t size)
-{
-	w[0] = op | address << 8;
-	if (rt_likely(size < HW_R_SIZE_BIG)) {
-		w[1] = stack | (uint64_t)size << 32;
-		return 2;
-	}
-	w[1] = stack | (uint64_t)HW_R_SIZE_BIG << 32;
-	w[2] = size;
-	return 3;
-}
-
-static inline void put_failed(uint64_t *w, enum hw_alloc_kind kind, uint32_t stack, size_t size)
-{
-	w[0] = HW_R_FAILED | (uint64_t)kind << 8;
-	w[1] = stack;
-	w[2] = size;
-}
-
-/*
- * An event of the thread is under way while a handler's goes to another ring: from now on stamps
- * must tell which of the two rings' events came first.
- */
-static void interrupted(struct rt_thread *own)
-{
-	if (rt_stamps(own))
-		return;
-	own->told_at = sys_tsc_fenced();
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	own->stamped = true;
-	own->solo = false;
-}
-
-/*
- * Events without a ring of their own: from a signal handler that interrupted an event, or from a
- * thread that came when all rings were taken. They go to the shared ring, each behind a word that
- * names its thread, always stamped. Only the second kind may wait for room.
- */
-static struct rt_thread *shared_begin(struct rt_process *p, uint64_t sp)
-{
-	if (!rt_lock_try(&p->shared_lock)) {
-		__atomic_fetch_add(&p->shm->lost_without_ring, 1, __ATOMIC_RELAXED);
-		return NULL;
-	}
-	struct rt_thread *t = &p->shared;
-	rt_walk_forget(&t->walk);
-	t->walk.readable_low = t->walk.readable_high = 0;
-	/* Never sleep in a handler, nor for a sample. */
-	t->impatient = rt_here.busy != sp || rt_mode == RT_MODE_SAMPLE;
-	if (t->impatient && rt_here.thread->ring)
-		interrupted(rt_here.thread);
-	ring_begin(t, sp);
-	rt_solo_meet(p, NULL);
-	return t;
-}
-
-static void shared_end(struct rt_process *p)
-{
-	__atomic_store_n(&p->shared.ring->busy, 0, __ATOMIC_RELEASE);
-	rt_unlock(&p->shared_lock);
-}
-
 /* The end of an event that went elsewhere than to a ring of its own. */
 static void end_elsewhere(uint64_t sp)
 {
@@ -176,52 +103,6 @@ static void end_elsewhere(uint64_t sp)
 	end();
 	if (rt_process && __atomic_load_n(&rt_process->state, __ATOMIC_RELAXED) == RT_ADRIFT)
 		rt_process_leave();
-}
-
-static uint64_t *shared_reserve(struct rt_thread *t, uint32_t words)
-{
-	uint64_t *w = rt_ring_reserve(t, words + 1);
-	if (!w)
-		return NULL;
-	w[0] = HW_R_FOREIGN | (uint64_t)rt_thread_id() << 8;
-	return w + 1;
-}
-
-static __attribute__((noinline)) void shared_alloc(struct rt_process *p, void *block, size_t size,
-	enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
-{
-	struct rt_thread *t = shared_begin(p, sp);
-	if (!t)
-		return;
-	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, pc, sp, rbp);
-	uint64_t *w = shared_reserve(t, HW_R_WORDS_MAX);
-	if (w) {
-		uint32_t n = 3;
-		if (block)
-			n = put_alloc(w, (HW_R_ALLOC + kind) | HW_R_STAMPED, (uint64_t)block, stack,
-				size);
-		else
-			put_failed(w, kind, stack, size);
-		if (block)
-			w[n++] = sys_tsc_fenced();
-		rt_ring_publish(t, n + 1);
-	}
-	shared_end(p);
-}
-
-static __attribute__((noinline)) void shared_free(
-	struct rt_process *p, void *block, enum hw_free_kind kind, uint64_t sp)
-{
-	struct rt_thread *t = shared_begin(p, sp);
-	if (!t)
-		return;
-	uint64_t *w = shared_reserve(t, 2);
-	if (w) {
-		w[0] = (HW_R_FREE + kind) | HW_R_STAMPED | (uint64_t)block << 8;
-		w[1] = sys_tsc_fenced();
-		rt_ring_publish(t, 3);
-	}
-	shared_end(p);
 }
 
 /*
@@ -288,7 +169,7 @@ static __attribute__((noinline)) void *tell_alloc(
 	struct rt_thread *t = enter(sp, &p);
 	if (rt_unlikely(!t)) {
 		if (p)
-			shared_alloc(p, block, size, kind, pc, sp, rbp);
+			rt_shared_alloc(p, block, size, kind, (struct rt_caller){pc, sp, rbp});
 		end_elsewhere(sp);
 		return block;
 	}
@@ -298,11 +179,11 @@ static __attribute__((noinline)) void *tell_alloc(
 	if (rt_likely(w)) {
 		uint32_t n = 3;
 		if (rt_unlikely(!block)) {
-			put_failed(w, kind, stack, size);
+			rt_put_failed(w, kind, stack, size);
 			t->last_address = 0; /* the memo is this call's now */
 		} else {
 			uint64_t op = HW_R_ALLOC + kind + (with_stamp ? HW_R_STAMPED : 0);
-			n = put_alloc(w, op, (uint64_t)block, stack, size);
+			n = rt_put_alloc(w, op, (uint64_t)block, stack, size);
 			t->last_address = (uint64_t)block;
 			if (with_stamp)
 				w[n++] = sys_tsc_fenced();
@@ -318,8 +199,11 @@ static __attribute__((noinline)) void *tell_alloc(
 static __attribute__((noinline)) void *alloc_slowly(
 	void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
-	if (rt_unlikely(rt_mode != RT_MODE_EXACT) && !rt_sampling_tells(block, size))
+	if (rt_unlikely(rt_mode != RT_MODE_EXACT) && !rt_sampling_tells(block, size)) {
+		if (!block)
+			rt_here.failed = true; /* it had its chance */
 		return block;
+	}
 	return tell_alloc(block, size, kind, pc, sp, rbp);
 }
 
@@ -357,7 +241,7 @@ static __attribute__((noinline)) void tell_free(
 	struct rt_thread *t = enter(sp, &p);
 	if (rt_unlikely(!t)) {
 		if (p)
-			shared_free(p, block, kind, sp);
+			rt_shared_free(p, block, kind, sp);
 		end_elsewhere(sp);
 		return;
 	}
@@ -445,53 +329,55 @@ void rt_event_free(void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp
 	usual_end(here, t, t->head + 1);
 }
 
-/* A realloc through the shared ring. The lock is not held across the real call. */
-static __attribute__((noinline)) void *shared_realloc(
-	struct rt_process *p, void *block, size_t size, struct rt_caller c)
+/* A realloc of a sampled block: does it, and tells of its free half; *ret_early: before it was
+ * known to come true. */
+static __attribute__((noinline)) void *half_realloc(
+	void *block, size_t size, struct rt_caller c, bool *ret_early)
 {
-	uint64_t before = p ? sys_tsc_fenced() : 0;
+	enum hw_free_kind kind = size ? HW_FREE_REALLOC : HW_FREE_REALLOC_ZERO;
+	struct rt_process *p;
+	struct rt_thread *t = enter(c.sp, &p);
+	if (rt_unlikely(!t)) {
+		if (p)
+			rt_shared_free(p, block, kind, c.sp);
+		*ret_early = p;
+		void *moved = rt_real.realloc(block, size);
+		end_elsewhere(c.sp);
+		return moved;
+	}
+	bool with_stamp = stamped(p, t);
+	uint64_t before = with_stamp ? sys_tsc_fenced() : 0;
 	void *moved = rt_real.realloc(block, size);
-	if (!p)
-		return moved;
-	if (!moved && size) {
-		shared_alloc(p, NULL, size, HW_REALLOC, c.pc, c.sp, c.rbp);
-		return NULL;
+	/* As in rt_event_realloc(). */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (rt_unlikely(!with_stamp && rt_stamps(t))) {
+		with_stamp = true;
+		before = t->told_at;
 	}
-	struct rt_thread *t = shared_begin(p, c.sp);
-	if (!t)
-		return moved;
-	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
-	uint64_t *w = shared_reserve(t, HW_R_WORDS_MAX);
-	if (w) {
-		uint32_t n = 1;
-		if (moved) {
-			n = put_alloc(w, HW_R_REALLOC | HW_R_STAMPED, (uint64_t)moved, stack, size);
-			w[n++] = (uint64_t)block;
-			w[n++] = before;
-			w[n++] = sys_tsc_fenced();
-		} else {
-			w[0] = (HW_R_FREE + HW_FREE_REALLOC_ZERO) | HW_R_STAMPED |
-			       (uint64_t)block << 8;
-			w[n++] = before;
-		}
-		rt_ring_publish(t, n + 1);
-	}
-	shared_end(p);
+	uint64_t *w = moved || !size ? rt_ring_reserve(t, 2) : NULL;
+	if (rt_unlikely(!w))
+		return dropped(t, moved);
+	w[0] = (HW_R_FREE + kind) | (with_stamp ? HW_R_STAMPED : 0) | (uint64_t)block << 8;
+	w[1] = before;
+	rt_ring_publish(t, with_stamp ? 2 : 1);
+	ring_end(t);
 	return moved;
 }
 
-/* The two halves of a realloc are sampled one apart from the other. */
+/* The two halves of a realloc are sampled one apart from the other; one in vain is no free. */
 static __attribute__((noinline)) void *sample_realloc(void *block, size_t size, struct rt_caller c)
 {
-	bool told = rt_sampling_tells_free(block);
-	if (told) {
+	bool sampled = rt_sampling_tells_free(block);
+	if (sampled)
 		rt_event_forget_latest();
-		tell_free(block, size ? HW_FREE_REALLOC : HW_FREE_REALLOC_ZERO, c.pc, c.sp, c.rbp);
-	}
-	void *moved = rt_real.realloc(block, size);
-	if (rt_unlikely(!moved && size && told)) /* it lives on, unseen */
-		__atomic_fetch_add(&rt_process->shm->lost_without_ring, 1, __ATOMIC_RELAXED);
-	if (!moved || !rt_sampling_tells(moved, size))
+	bool early = false, failed;
+	void *moved = sampled ? half_realloc(block, size, c, &early) : rt_real.realloc(block, size);
+	failed = !moved && size;
+	if (rt_unlikely(failed && early)) /* it lives on, unseen */
+		rt_ring_count_lost(rt_process->shm, HW_LOST_REALLOC_FAILED);
+	else if (rt_unlikely(failed && sampled))
+		rt_sampling_goes_on(block);
+	if ((!moved && !failed) || !rt_sampling_tells(moved, size))
 		return moved;
 	return tell_alloc(moved, size, HW_REALLOC, c.pc, c.sp, c.rbp);
 }
@@ -503,7 +389,7 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 	struct rt_process *p;
 	struct rt_thread *t = enter(c.sp, &p);
 	if (rt_unlikely(!t)) {
-		void *moved = shared_realloc(p, block, size, c);
+		void *moved = rt_shared_realloc(p, block, size, c);
 		end_elsewhere(c.sp);
 		return moved;
 	}
@@ -523,12 +409,12 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 		uint64_t flag = with_stamp ? HW_R_STAMPED : 0;
 		uint32_t n = 1;
 		if (moved) {
-			n = put_alloc(w, HW_R_REALLOC | flag, (uint64_t)moved, stack, size);
+			n = rt_put_alloc(w, HW_R_REALLOC | flag, (uint64_t)moved, stack, size);
 			w[n++] = (uint64_t)block;
 			if (with_stamp)
 				w[n++] = before;
 		} else if (size) {
-			put_failed(w, HW_REALLOC, stack, size);
+			rt_put_failed(w, HW_REALLOC, stack, size);
 			n = 3;
 			flag = 0;
 		} else {
@@ -553,8 +439,9 @@ uint64_t rt_event_fork(uint64_t sp)
 	struct rt_process *p;
 	struct rt_thread *t = enter(sp, &p);
 	if (!t) {
+		uint64_t told = p ? rt_shared_fork(p, sp) : 0;
 		end_elsewhere(sp);
-		return 0;
+		return told;
 	}
 	stamped(p, t);
 	uint64_t stamp = 0, *w = rt_ring_reserve(t, 2);

@@ -17,6 +17,7 @@
  */
 #include "runtime/preload/hooks.h"
 #include "runtime/preload/loadable.h"
+#include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
 #include "runtime/preload/session.h"
 
@@ -35,8 +36,9 @@
 #define SMALL_BYTES 4096
 
 struct restored {
-	char *const *list; /* to hand over: the program's own, or one of ours */
-	void *mapping;     /* NULL: none */
+	struct hw_notice notice; /* reason 0: there is nothing to tell */
+	char *const *list;       /* to hand over: the program's own, or one of ours */
+	void *mapping;           /* NULL: none */
 	size_t bytes;
 	bool lasting; /* a mapping in any case */
 	char small[SMALL_BYTES] __attribute__((aligned(8)));
@@ -173,17 +175,57 @@ struct program {
 	bool search;
 };
 
+static bool is_ours(char *const *environment)
+{
+	return *rt_session_path() && *rt_library_path() && !sys_no_calls() &&
+	       (!environment || sys_readable((uint64_t)environment));
+}
+
 static void restore(struct restored *r, char *const *environment, struct program program)
 {
 	r->list = environment;
 	r->mapping = NULL;
 	r->lasting = false;
-	if (!*rt_session_path() || !*rt_library_path() || sys_no_calls() ||
-		(environment && !sys_readable((uint64_t)environment)))
+	r->notice.reason = HW_UNRECORDED_NOT;
+	if (!is_ours(environment))
 		return;
-	rewrite(r, environment,
-		program.search ? rt_loadable_by_name(program.path)
-			       : rt_loadable(program.folder, program.path));
+	r->notice.pid = 0;
+	r->notice.reason = program.search
+				   ? rt_unrecorded_by_name(program.path, r->notice.path)
+				   : rt_unrecorded(program.folder, program.path, r->notice.path);
+	rewrite(r, environment, rt_loadable(r->notice.reason));
+}
+
+/* If nobody listens the recording says at least how many there were. */
+static void tell(struct hw_notice *notice)
+{
+	const struct rt_process *p = rt_process;
+	if (!rt_session_tell(notice) && p &&
+		__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING)
+		__atomic_fetch_add(&p->shm->untold, 1, __ATOMIC_RELAXED);
+}
+
+/* Before an exec, of which nobody will be left to tell after. */
+static void tell_ahead(struct restored *r)
+{
+	if (r->notice.reason)
+		tell(&r->notice);
+}
+
+/* It has failed. */
+static void take_word_back(struct restored *r)
+{
+	if (!r->notice.reason)
+		return;
+	r->notice.reason = HW_UNRECORDED_NOT;
+	rt_session_tell(&r->notice);
+}
+
+static void tell_started(struct restored *r, int error, pid_t child)
+{
+	r->notice.pid = child;
+	if (r->notice.reason && !error)
+		tell(&r->notice);
 }
 
 static void restored_end(const struct restored *r)
@@ -196,15 +238,32 @@ static void restored_end(const struct restored *r)
 #define BY_NAME(name) ((struct program){AT_FDCWD, name, true})
 #define OPEN_FILE(fd, path) ((struct program){fd, path, false})
 
-/* Calls a next definition with `restored.list` for the environment; what comes back is an error of
- * exec, or any result of posix_spawn. */
+/* Calls a next definition with `restored.list` for the environment; what comes back is an error. */
 #define WITH_RESTORED(environment, program_, call)                                                 \
 	({                                                                                         \
 		struct restored restored;                                                          \
 		restore(&restored, environment, program_);                                         \
 		if (!rt_real.execve)                                                               \
 			rt_real_resolve();                                                         \
+		tell_ahead(&restored);                                                             \
 		int result_ = (call);                                                              \
+		take_word_back(&restored);                                                         \
+		restored_end(&restored);                                                           \
+		result_;                                                                           \
+	})
+
+/* The same for posix_spawn, with `child` for its result. */
+#define WITH_RESTORED_SPAWN(environment, program_, call)                                           \
+	({                                                                                         \
+		struct restored restored;                                                          \
+		pid_t child = 0;                                                                   \
+		restore(&restored, environment, program_);                                         \
+		if (!rt_real.posix_spawn)                                                          \
+			rt_real_resolve();                                                         \
+		int result_ = (call);                                                              \
+		if (!result_ && ret)                                                               \
+			*ret = child;                                                              \
+		tell_started(&restored, result_, child);                                           \
 		restored_end(&restored);                                                           \
 		result_;                                                                           \
 	})
@@ -245,15 +304,15 @@ HOOK int execveat(int fd, const char *path, char *const argv[], char *const envp
 HOOK int posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *actions,
 	const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
-	return WITH_RESTORED(envp, AT_PATH(path),
-		rt_real.posix_spawn(ret, path, actions, attributes, argv, restored.list));
+	return WITH_RESTORED_SPAWN(envp, AT_PATH(path),
+		rt_real.posix_spawn(&child, path, actions, attributes, argv, restored.list));
 }
 
 HOOK int posix_spawnp(pid_t *ret, const char *file, const posix_spawn_file_actions_t *actions,
 	const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
-	return WITH_RESTORED(envp, BY_NAME(file),
-		rt_real.posix_spawnp(ret, file, actions, attributes, argv, restored.list));
+	return WITH_RESTORED_SPAWN(envp, BY_NAME(file),
+		rt_real.posix_spawnp(&child, file, actions, attributes, argv, restored.list));
 }
 
 /* Arguments from `first` to the NULL behind the last, that included. */
@@ -329,7 +388,7 @@ static char *const *list_to_lend(char *const *own)
 	r.list = own;
 	r.mapping = NULL;
 	r.lasting = true;
-	rewrite(&r, own, rt_loadable(AT_FDCWD, "/bin/sh"));
+	rewrite(&r, own, rt_loadable(rt_unrecorded(AT_FDCWD, "/bin/sh", r.notice.path)));
 	if (r.list == own)
 		return own;
 	char *const *last = __atomic_load_n(&lent, __ATOMIC_ACQUIRE);

@@ -18,6 +18,8 @@
 #include <string.h>
 
 #define PATIENCE_NS 1000000000u
+/* The same without a clock: 10 to 140 cycles each. */
+#define PATIENCE_SPINS 20000000u
 
 static int quick_status = (int)HW_LEAVING_UNKNOWN;
 
@@ -29,25 +31,33 @@ static struct {
 	uint64_t sp, registers[HW_LEAVING_REGISTERS];
 } at_call;
 
-/* A vfork child has its parent's memory, and is not meant. */
-static bool is_awaited(const struct rt_process *p)
+/*
+ * A vfork child has its parent's memory, and is not meant. Where the kernel may not be asked who
+ * this is, it is whoever exits by the rules: such a child calls no exit handlers.
+ */
+static bool is_awaited(const struct rt_process *p, bool by_handler)
 {
-	return p && !sys_no_calls() &&
-	       __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING && p->shm->awaited &&
-	       p->shm->awaited == sys_call(__NR_getpid, 0, 0, 0);
+	return p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING &&
+	       p->shm->awaited &&
+	       (sys_no_calls() ? by_handler : p->shm->awaited == sys_call(__NR_getpid, 0, 0, 0));
+}
+
+static bool is_answered(const struct hw_shm *shm)
+{
+	uint32_t state = __atomic_load_n(&shm->leaving, __ATOMIC_ACQUIRE);
+	return state != HW_LEAVING_ASKS && state != HW_LEAVING_HELD;
 }
 
 /* Sleeps until the collector has answered, or neither does so nor works on it for PATIENCE_NS. */
 static void wait_for_answer(struct hw_shm *shm)
 {
 	uint64_t since = sys_now_ns(), now = since;
-	uint32_t held = 0, state;
-	for (; now - since < PATIENCE_NS; now = sys_now_ns()) {
-		state = __atomic_load_n(&shm->leaving, __ATOMIC_ACQUIRE);
-		if (state != HW_LEAVING_ASKS && state != HW_LEAVING_HELD)
-			return;
+	uint32_t held = 0;
+	for (; !is_answered(shm) && now - since < PATIENCE_NS; now = sys_now_ns()) {
+		uint32_t state = __atomic_load_n(&shm->leaving, __ATOMIC_ACQUIRE);
 		struct sys_timespec step = {0, PATIENCE_NS / 4};
-		sys_call4(__NR_futex, &shm->leaving, FUTEX_WAIT, state, &step);
+		if (state == HW_LEAVING_ASKS || state == HW_LEAVING_HELD)
+			sys_call4(__NR_futex, &shm->leaving, FUTEX_WAIT, state, &step);
 		uint32_t seen = __atomic_load_n(&shm->held, __ATOMIC_RELAXED);
 		if (seen != held)
 			since = sys_now_ns();
@@ -55,37 +65,60 @@ static void wait_for_answer(struct hw_shm *shm)
 	}
 }
 
-static void leave(int status, bool main_only)
+/* The same where no system call is allowed. */
+static void spin_for_answer(struct hw_shm *shm)
 {
-	if (!is_awaited(rt_process))
+	uint32_t held = 0;
+	for (uint32_t spins = 0; spins < PATIENCE_SPINS && !is_answered(shm); spins++) {
+		uint32_t seen = __atomic_load_n(&shm->held, __ATOMIC_RELAXED);
+		if (seen != held)
+			spins = 0;
+		held = seen;
+		__builtin_ia32_pause();
+	}
+}
+
+enum leaver {
+	LEAVER_MAIN,    /* main has ended, its exit handlers are still to run */
+	LEAVER_HANDLER, /* the last of them */
+	LEAVER_CALL,    /* of _exit and the like */
+};
+
+static void leave(int status, enum leaver who)
+{
+	if (!is_awaited(rt_process, who == LEAVER_HANDLER))
 		return;
 	struct hw_shm *shm = rt_process->shm;
 	uint32_t stays = HW_LEAVING_NOT;
 	shm->leaving_status = (uint32_t)status;
 	shm->leaving_tid = rt_thread_id();
-	shm->leaving_main = main_only;
+	shm->leaving_main = who == LEAVER_MAIN;
 	shm->leaving_sp = at_call.sp;
 	memcpy(shm->leaving_registers, at_call.registers, sizeof(at_call.registers));
-	if (__atomic_compare_exchange_n(&shm->leaving, &stays, HW_LEAVING_ASKS, false,
+	if (!__atomic_compare_exchange_n(&shm->leaving, &stays, HW_LEAVING_ASKS, false,
 		    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		return;
+	if (sys_no_calls())
+		spin_for_answer(shm);
+	else
 		wait_for_answer(shm);
 }
 
 /* Main has returned, or a thread has called exit. */
 static void main_ends(int status)
 {
-	if (is_awaited(rt_process) && rt_process->shm->awaited_at_main_end)
-		leave(status & 0xff, true);
+	if (rt_process && rt_process->shm && rt_process->shm->awaited_at_main_end)
+		leave(status & 0xff, LEAVER_MAIN);
 }
 
 static void at_exit(int status, __attribute__((unused)) void *context)
 {
-	leave(status & 0xff, false);
+	leave(status & 0xff, LEAVER_HANDLER);
 }
 
 static void at_quick_exit_last(__attribute__((unused)) void *context)
 {
-	leave(quick_status, false);
+	leave(quick_status, LEAVER_HANDLER);
 }
 
 /* What at_quick_exit(3) is made of; without an object, so that no object's end removes it. */
@@ -98,7 +131,7 @@ static __attribute__((used)) void on_exit_call(int status)
 
 static __attribute__((used)) void on_last_call(int status)
 {
-	leave(status & 0xff, false);
+	leave(status & 0xff, LEAVER_CALL);
 }
 
 static __attribute__((used)) void on_quick_call(int status)
@@ -172,5 +205,5 @@ void rt_leave_prepare(void)
 	resolve();
 	on_exit(at_exit, NULL);
 	__cxa_at_quick_exit(at_quick_exit_last, NULL);
-	tells_main_end = is_awaited(rt_process) && rt_process->shm->awaited_at_main_end;
+	tells_main_end = is_awaited(rt_process, false) && rt_process->shm->awaited_at_main_end;
 }

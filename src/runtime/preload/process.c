@@ -16,19 +16,16 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <linux/futex.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define RING_WAIT_NS 200000000
 /* In struct pthread, from the thread pointer on: glibc keeps the kernel's thread id there
  * since 2.10 (nptl/descr.h). Checked before it is believed. */
 #define LIBC_TID_OFFSET 720
-#define RINGS_FULL_NS 100000000
 
 /* For who asks the file whether it belongs to a command: the same text there. */
 static __attribute__((used, section(".heapwise.version"))) const char version[] = HW_VERSION;
@@ -40,6 +37,10 @@ __thread struct rt_here rt_here __attribute__((tls_model("initial-exec"))) = {.t
 struct rt_process *rt_process;
 
 struct rt_origin rt_origin;
+
+/* What the main program is called if not by its file's name; "": by that. */
+#define PROGRAM_NAME_BYTES 1024
+static char program_name[PROGRAM_NAME_BYTES];
 
 static bool started_before; /* in this process or in one that it was forked from */
 static bool libc_keeps_tid;
@@ -89,25 +90,6 @@ uint64_t *rt_process_places(void)
 	return (uint64_t *)((char *)(rt_process + 1) + FRAMES_BYTES);
 }
 
-/*
- * Two descriptors for a moment, also for a program that has taken all it may: its soft limit is
- * raised that long, as far as it goes.
- */
-static int join_with_room(enum hw_hello_reason reason)
-{
-	struct limits {
-		uint64_t soft, hard;
-	} before, raised;
-	bool known = !sys_failed(sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, NULL, &before));
-	raised = (struct limits){before.hard, before.hard};
-	bool changed = known && before.soft < before.hard &&
-		       !sys_failed(sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, &raised, NULL));
-	int memory = rt_session_join(reason);
-	if (changed)
-		sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, &before, NULL);
-	return memory;
-}
-
 static struct hw_shm *map_rings(int memory)
 {
 	long at = sys_call6(__NR_mmap, 0, (long)HW_SHM_BYTES, PROT_READ | PROT_WRITE,
@@ -126,6 +108,53 @@ static struct hw_shm *map_rings(int memory)
 		return shm;
 	sys_call(__NR_munmap, at, HW_SHM_BYTES, 0);
 	return NULL;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* Whether a path leads to the file that this process executes, and is not the kernel's name for an
+ * open one. (A script's does not: its interpreter is executed.) */
+static bool is_program(const char *path)
+{
+	struct stat named, executed;
+	return strncmp(path, "/proc/", 6) && strncmp(path, "/dev/", 5) &&
+	       !sys_failed(sys_call(__NR_stat, path, &named, 0)) &&
+	       !sys_failed(sys_call(__NR_stat, "/proc/self/exe", &executed, 0)) &&
+	       named.st_ino == executed.st_ino && named.st_dev == executed.st_dev;
+}
+
+/*
+ * A program that was started by a link of another name than its file's goes by the link's
+ * (redis-server, which is redis-check-rdb). Asked when the image starts: later the path may lead
+ * elsewhere.
+ */
+static void name_program(void)
+{
+	const char *given = (const char *)getauxval(AT_EXECFN);
+	char file[PROGRAM_NAME_BYTES];
+	if (!given || !is_program(given))
+		return;
+	long n = sys_call(__NR_readlink, "/proc/self/exe", file, sizeof(file) - 1);
+	file[sys_failed(n) ? 0 : n] = 0;
+	if (sys_failed(n) || !strcmp(last_part(file), last_part(given)))
+		return;
+	size_t bytes = strlen(given) + 1, folder = 0;
+	if (*given != '/') {
+		long got = sys_call(__NR_getcwd, file, sizeof(file), 0);
+		if (sys_failed(got) || *file != '/')
+			return;
+		folder = got > 2 ? (size_t)got : 1; /* "/" ends with one */
+	}
+	if (folder + bytes > sizeof(program_name))
+		return;
+	memcpy(program_name, file, folder);
+	if (folder)
+		program_name[folder - 1] = '/';
+	memcpy(program_name + folder, given, bytes);
 }
 
 /* The range of all parts of the main program. */
@@ -153,14 +182,15 @@ static bool find_object(uint64_t address, struct rt_found *ret)
 	struct dl_find_object found;
 	if (_dl_find_object((void *)address, &found))
 		return false;
+	bool is_main = !*found.dlfo_link_map->l_name;
 	*ret = (struct rt_found){.start = (uint64_t)found.dlfo_map_start,
 		.end = (uint64_t)found.dlfo_map_end,
 		.bias = found.dlfo_link_map->l_addr,
-		.path = found.dlfo_link_map->l_name,
+		.path = is_main ? program_name : found.dlfo_link_map->l_name,
 		.eh_frame_hdr = found.dlfo_eh_frame,
 		.identity = found.dlfo_link_map};
 	uint64_t table = (uint64_t)found.dlfo_eh_frame;
-	if (rt_unlikely(table && table - ret->start >= ret->end - ret->start && !*ret->path))
+	if (rt_unlikely(table && table - ret->start >= ret->end - ret->start && is_main))
 		whole_program(ret->bias, ret);
 	return true;
 }
@@ -251,12 +281,11 @@ void rt_process_leave(void)
 	}
 }
 
-static void note_wait(struct hw_shm *shm, uint64_t began_ns)
+void rt_process_note_wait(struct hw_shm *shm, uint64_t waited_ns)
 {
-	uint64_t waited = sys_now_ns() - began_ns;
 	uint64_t longest = __atomic_load_n(&shm->longest_wait_ns, __ATOMIC_RELAXED);
-	while (waited > longest && !__atomic_compare_exchange_n(&shm->longest_wait_ns, &longest,
-					   waited, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	while (waited_ns > longest && !__atomic_compare_exchange_n(&shm->longest_wait_ns, &longest,
+					      waited_ns, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 }
 
@@ -279,12 +308,14 @@ static bool process_start(void)
 	struct hw_shm *shm = NULL;
 	if (!sys_no_calls()) {
 		uint64_t began = sys_now_ns();
-		int memory = join_with_room(started_before ? HW_HELLO_FORK : HW_HELLO_START);
+		if (!started_before)
+			name_program();
+		int memory = rt_session_join(started_before ? HW_HELLO_FORK : HW_HELLO_START);
 		started_before = true;
 		if (memory >= 0)
 			shm = map_rings(memory);
 		if (shm)
-			note_wait(shm, began);
+			rt_process_note_wait(shm, sys_now_ns() - began);
 	}
 	if (shm)
 		process_fill(p, shm);
@@ -312,37 +343,31 @@ static struct rt_thread *ring_take(struct rt_process *p, uint32_t tid)
 		t->unwinder = &p->unwinder;
 		rt_ring_attach(t, p->shm, i, tid);
 		/* Few events: order them all, and wait for nothing. */
-		t->stamped = t->impatient = rt_mode == RT_MODE_SAMPLE;
+		t->stamped = rt_mode == RT_MODE_SAMPLE;
+		t->impatient = t->stamped ? HW_LOST_SAMPLED : HW_LOST_STALLED;
 		return t;
 	}
 	return NULL;
 }
 
-/*
- * All rings are taken, perhaps by threads that have ended: asks the collector to look, and waits
- * for its answer, a moment at most. While more than HW_RING_SHARED threads live the answer is no,
- * and is remembered for RINGS_FULL_NS.
- */
-static struct rt_thread *ring_take_patiently(struct rt_process *p)
+static bool rings_are_full(const struct rt_process *p)
 {
-	uint32_t tid = rt_thread_id();
-	struct rt_thread *t = ring_take(p, tid);
-	uint64_t progress = __atomic_load_n(&p->shm->progress, __ATOMIC_RELAXED);
-	if (t || sys_no_calls() || rt_mode == RT_MODE_SAMPLE ||
-		__atomic_load_n(&p->shm->stalled_at, __ATOMIC_RELAXED) == progress + 1)
-		return t;
-	uint64_t began = sys_now_ns(), now = began;
-	if (now < __atomic_load_n(&p->rings_full_until, __ATOMIC_RELAXED))
-		return NULL;
-	for (; !t && now - began < RING_WAIT_NS; now = sys_now_ns()) {
-		__atomic_store_n(&p->shm->ring_wanted, 1, __ATOMIC_SEQ_CST);
-		struct sys_timespec step = {0, RING_WAIT_NS / 4};
-		sys_call4(__NR_futex, &p->shm->ring_wanted, FUTEX_WAIT, 1, &step);
-		t = ring_take(p, tid);
+	return __atomic_load_n(&p->rings_full, __ATOMIC_RELAXED) ==
+	       __atomic_load_n(&p->shm->rings_freed, __ATOMIC_ACQUIRE) + 1;
+}
+
+/*
+ * NULL: all rings are taken, perhaps by threads that have ended: the collector is asked to look.
+ * Nobody waits for its answer: there is the shared ring, and a thread's next event asks again.
+ */
+static struct rt_thread *ring_find(struct rt_process *p)
+{
+	uint32_t freed = __atomic_load_n(&p->shm->rings_freed, __ATOMIC_ACQUIRE);
+	struct rt_thread *t = ring_take(p, rt_thread_id());
+	if (!t) {
+		__atomic_store_n(&p->rings_full, freed + 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&p->shm->ring_wanted, 1, __ATOMIC_RELAXED);
 	}
-	note_wait(p->shm, began);
-	if (!t)
-		__atomic_store_n(&p->rings_full_until, now + RINGS_FULL_NS, __ATOMIC_RELAXED);
 	return t;
 }
 
@@ -352,18 +377,20 @@ struct rt_thread *rt_thread_start(void)
 	uint32_t state = p ? __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) : RT_NONE;
 	if (state == RT_PASSIVE)
 		return NULL;
+	if (state == RT_RECORDING && rings_are_full(p))
+		return &p->shared;
 	bool quiet = sys_no_calls();
 	uint64_t signals = quiet ? 0 : sys_signals_block();
 	struct rt_thread *t = NULL;
 	if (state == RT_RECORDING || process_start()) {
-		t = ring_take_patiently(rt_process);
+		t = ring_find(rt_process);
 		if (t)
 			rt_here.thread = t;
-		else
-			t = &rt_process->shared;
-		if (quiet)
+		if (t && quiet)
 			rt_walk_trust(&t->walk, (uint64_t)__builtin_frame_address(0),
 				sys_thread_pointer());
+		if (!t)
+			t = &rt_process->shared;
 	}
 	if (!quiet)
 		sys_signals_restore(signals);

@@ -33,6 +33,16 @@ enum rt_state {
 	RT_ADRIFT = 4,
 };
 
+/* See shared.h. */
+struct rt_shared_lock {
+	uint64_t holder;   /* its thread pointer; 0: free. The low half is a futex */
+	uint32_t tid;      /* the holder's; 0: not said yet */
+	uint32_t sleepers; /* at least so many wait; too many only cost calls */
+	uint32_t woken;    /* one of them is about to look */
+	uint64_t turns;    /* times it was given back */
+	uint64_t given_up; /* the turn for the end of which somebody waited in vain, + 1 */
+};
+
 /* Everything that must not survive into a forked child, in one MADV_WIPEONFORK mapping. */
 struct rt_process {
 	uint32_t state; /* enum rt_state; release: what stands below is complete */
@@ -41,10 +51,11 @@ struct rt_process {
 	struct rt_thread *solo;    /* see solo.h; its `solo` says whether it still is */
 	struct rt_lock solo_trial; /* of the thread that just tries to go solo */
 	bool solo_forbidden;
-	uint32_t rings_used;        /* one more than the largest number of a ring ever taken */
-	uint64_t rings_full_until;  /* CLOCK_MONOTONIC ns: no use asking for a ring before */
-	struct rt_lock shared_lock; /* leaf; guards shared */
-	struct rt_thread shared;    /* writes HW_RING_SHARED */
+	uint32_t rings_used; /* one more than the largest number of a ring ever taken */
+	uint32_t rings_full; /* shm->rings_freed when no ring was free, + 1: no use looking before
+				it has grown */
+	struct rt_shared_lock shared_lock; /* leaf; guards shared */
+	struct rt_thread shared;           /* writes HW_RING_SHARED */
 	struct rt_modules modules;
 	struct rt_sampler sampler;
 	struct rt_rules rules;
@@ -89,6 +100,9 @@ extern struct rt_origin rt_origin;
 
 /* Forgets the recording, as fork does for a child: the next event starts anew. */
 void rt_process_leave(void);
+
+/* A thread waited so long for the collector, or for one that did. */
+void rt_process_note_wait(struct hw_shm *shm, uint64_t waited_ns);
 
 /* Size of what fork() wipes, from rt_process on. */
 size_t rt_process_bytes(void);

@@ -32,11 +32,6 @@ static void draw(struct rt_here *here)
 	here->until = rt_sampler_gap(&here->random, mean_bytes);
 }
 
-static void count_lost(struct rt_process *p)
-{
-	__atomic_fetch_add(&p->shm->lost_without_ring, 1, __ATOMIC_RELAXED);
-}
-
 /*
  * What is done to the sampler is done as in an event: a handler that forks then leaves the child
  * with a copy of it (control.c). True: the event is ours to end.
@@ -71,7 +66,7 @@ static bool add(struct rt_here *here, const void *block)
 	struct rt_process *p = rt_process;
 	if (rt_sampler_add(&p->sampler, (uint64_t)block) == RT_SAMPLER_YES)
 		return true;
-	count_lost(p);
+	rt_ring_count_lost(p->shm, HW_LOST_SAMPLER);
 	return false;
 }
 
@@ -89,7 +84,7 @@ bool rt_sampling_tells(const void *block, size_t size)
 		return false;
 	draw(here);
 	if (!block)
-		return false;
+		return true;
 	bool ours = begin(here, (uint64_t)__builtin_frame_address(0)), added = add(here, block);
 	return end(here, ours) && added;
 }
@@ -101,7 +96,7 @@ static bool take(const void *block)
 		return false;
 	enum rt_sampler_answer answer = rt_sampler_take(&p->sampler, (uint64_t)block);
 	if (answer == RT_SAMPLER_BUSY)
-		count_lost(p);
+		rt_ring_count_lost(p->shm, HW_LOST_SAMPLER);
 	return answer == RT_SAMPLER_YES;
 }
 
@@ -112,4 +107,12 @@ bool rt_sampling_tells_free(const void *block)
 	struct rt_here *here = &rt_here;
 	bool ours = begin(here, (uint64_t)__builtin_frame_address(0)), taken = take(block);
 	return end(here, ours) && taken;
+}
+
+void rt_sampling_goes_on(const void *block)
+{
+	struct rt_here *here = &rt_here;
+	bool ours = begin(here, (uint64_t)__builtin_frame_address(0));
+	add(here, block);
+	end(here, ours);
 }

@@ -12,7 +12,9 @@
 
 #include <linux/fcntl.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -179,11 +181,43 @@ static int start_session(const struct variables *v)
 	return fd;
 }
 
-int rt_session_join(enum hw_hello_reason reason)
+/*
+ * Two descriptors for a moment, also for a program that has taken all it may: its soft limit is
+ * raised that long, as far as it goes.
+ */
+struct room {
+	struct limits {
+		uint64_t soft, hard;
+	} before;
+	bool changed;
+};
+
+static void room_make(struct room *r)
+{
+	r->changed = false;
+	if (sys_failed(sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, NULL, &r->before)) ||
+		r->before.soft >= r->before.hard)
+		return;
+	struct limits raised = {r->before.hard, r->before.hard};
+	r->changed = !sys_failed(sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, &raised, NULL));
+}
+
+static void room_end(const struct room *r)
+{
+	if (r->changed)
+		sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, &r->before, NULL);
+}
+
+static int join(enum hw_hello_reason reason)
 {
 	if (session_path[0] || reason == HW_HELLO_FORK) {
 		int fd = session_path[0] ? connect_session(reason) : -1;
 		return fd < 0 ? -1 : converse(fd, reason);
+	}
+	/* Who started it, and says where the collector is, may have fewer rights than it. */
+	if (getauxval(AT_SECURE)) {
+		rt_alone_say("it runs with other rights than who started it");
+		return -1;
 	}
 	struct variables v;
 	if (!look(&v))
@@ -202,6 +236,36 @@ int rt_session_join(enum hw_hello_reason reason)
 	}
 	forget(&v);
 	return fd < 0 ? -1 : converse(fd, reason);
+}
+
+int rt_session_join(enum hw_hello_reason reason)
+{
+	struct room room;
+	room_make(&room);
+	int memory = join(reason);
+	room_end(&room);
+	return memory;
+}
+
+bool rt_session_tell(struct hw_notice *notice)
+{
+	notice->magic = HW_NOTICE_MAGIC;
+	notice->version = HW_SHM_VERSION;
+	notice->by = (int32_t)sys_call(__NR_getpid, 0, 0, 0);
+	notice->ppid = (int32_t)sys_call(__NR_getppid, 0, 0, 0);
+	notice->pid = notice->pid ? notice->pid : notice->by;
+	notice->tsc = sys_tsc_fenced();
+	uint64_t signals = sys_signals_block();
+	struct room room;
+	room_make(&room);
+	int fd = connect_session(HW_HELLO_FORK);
+	bool told = fd >= 0 && sys_call6(__NR_sendto, fd, (long)notice, sizeof(*notice),
+				       MSG_NOSIGNAL, 0, 0) == (long)sizeof(*notice);
+	if (fd >= 0)
+		sys_call(__NR_close, fd, 0, 0);
+	room_end(&room);
+	sys_signals_restore(signals);
+	return told;
 }
 
 /*

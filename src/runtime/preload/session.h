@@ -11,6 +11,8 @@
 
 #include "format/shm.h"
 
+#include <stdbool.h>
+
 /*
  * Says hello and gives the descriptor of the memory to record into, -1: the process is not
  * recorded. All signals must be blocked.
@@ -22,6 +24,13 @@ int rt_session_join(enum hw_hello_reason reason);
  * starts by itself. Once, before main.
  */
 void rt_session_publish(void);
+
+/*
+ * Tells the collector of a program that will say no hello; what is needed besides `pid`, `reason`
+ * and `path` is filled in. Any thread, a vfork child too. Waits for a moment at most, if the
+ * collector has very much to do. False: it could not be told.
+ */
+bool rt_session_tell(struct hw_notice *notice);
 
 /* Name of the session's socket; "" outside of one. */
 const char *rt_session_path(void);

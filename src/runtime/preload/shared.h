@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: an event has no ring of its own. May touch: the shared ring, the process, futexes.
+ *
+ * The shared ring takes the events of threads that came when all rings were taken, and those of
+ * signal handlers that interrupted an event of their own thread. It has one writer at a time, the
+ * holder of rt_process->shared_lock. Every record stands behind a word that names its thread, and
+ * is stamped.
+ *
+ * Who finds the lock taken sleeps for as long as that is worth it: while the lock changes hands, or
+ * its holder waits for room and the collector moves. When nothing of that has happened for
+ * RT_WAIT_MAX_NS the event is dropped, and others do not wait for the same holder again. A handler
+ * that interrupted the holder on its own thread never waits. A thread that ended inside an event
+ * (cancelled, say) leaves the lock behind: whoever waits finds that out, and takes it over.
+ *
+ * A realloc is told in two parts, because other threads' events come between its beginning, which
+ * makes the old block's place free for others, and the moment when its outcome is known:
+ * HW_R_MOVING before, the outcome after.
+ *
+ * All of these are called between the start and the end of an event; `sp` is the stack pointer that
+ * identifies it (events.c). None of them touches errno.
+ */
+#ifndef RUNTIME_SHARED_H
+#define RUNTIME_SHARED_H
+
+#include "runtime/preload/events.h"
+#include "runtime/preload/process.h"
+
+/* What rt_event_alloc() says of a block, or of a failure (NULL). */
+void rt_shared_alloc(struct rt_process *p, void *block, size_t size, enum hw_alloc_kind kind,
+	struct rt_caller caller);
+
+void rt_shared_free(struct rt_process *p, void *block, enum hw_free_kind kind, uint64_t sp);
+
+/* Does and records a realloc; p NULL: only does it. Returns what the real one did. */
+void *rt_shared_realloc(struct rt_process *p, void *block, size_t size, struct rt_caller caller);
+
+/* The stamp of the record; 0: there was no room. */
+uint64_t rt_shared_fork(struct rt_process *p, uint64_t sp);
+
+/* The event of this thread that holds the lock, if there is one, will not go on. Signals may come.
+ */
+void rt_shared_abandon(struct rt_process *p);
+
+/* In a forked child that has its parent's memory: whoever else held the lock stayed behind. */
+void rt_shared_inherit(struct rt_process *p);
+
+#endif

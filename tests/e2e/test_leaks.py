@@ -1,0 +1,116 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Kinds of leaks: every target of tests/targets/leaks against its own word, searched by heapwise and by Valgrind's
+memcheck, with the options that the target names.
+
+    test_leaks.py heapwise|memcheck NAME…     variants of targets (as `trees-O2`)
+"""
+
+import functools
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+import hw
+import leaks_differences
+import leaktruth
+import memcheck
+
+LEAKS = hw.TARGETS / "leaks"
+# Those of our options that memcheck does not have.
+OURS_ALONE = ("--leak-check-at", "--leak-check-alignment")
+
+
+def told(ended, native):
+    """The sections of a target's output, if it ended as it does natively."""
+    hw.need(ended.status == native.status, f"ended with {ended}; natively with {hw.describe(native.status)}")
+    sections = leaktruth.sections(ended.text)
+    problems = [problem for section in sections for problem in section.problems]
+    hw.need(not problems, f"{ended}: " + "; ".join(problems))
+    return sections
+
+
+def each_section(name, folder, search):
+    """search(program, section, folder) → (how it ended, records, differences), for each section that is meant. The
+    truth is what the searched process itself says."""
+    program = LEAKS / name
+    native = hw.run([program])
+    problems = []
+    for number, section in enumerate(told(native, native)):
+        place = folder / str(number)
+        place.mkdir()
+        found = search(program, section.options, place)
+        if not found:
+            continue
+        ended, records, differences = found
+        same = told(ended, native)[number]
+        words = " ".join(section.options)
+        problems += [f"{words + ': ' if words else ''}{p}" for p in leaktruth.check(same, records, differences)]
+    hw.need(not problems, "\n".join(problems))
+
+
+def check_memcheck(name, folder):
+    why, differences = leaks_differences.of(leaks_differences.MEMCHECK, name)
+
+    def search(program, options, place):
+        if any(option.startswith(OURS_ALONE) for option in options):
+            return None
+        ended, records, others = memcheck.run([program], place, options)
+        hw.need(not others, "; ".join(others))
+        return ended, records, differences
+
+    each_section(name, folder, search)
+    return f"{name}: memcheck differs: {why}" if why else ""
+
+
+@functools.cache
+def knows_leaks():
+    return hw.run([hw.HEAPWISE, "help", "leaks"]).status == 0
+
+
+def our_record(record):
+    frames = [(frame.get("function"), Path(frame.get("module") or "").name) for frame in record["stack"]]
+    return leaktruth.Record(record["kind"], record["blocks"], record["bytes"], record.get("indirect_blocks", 0),
+                            record.get("indirect_bytes", 0), frames)
+
+
+def our_leaks(recording):
+    ended = hw.run([hw.HEAPWISE, "leaks", recording, "--json", "--show-leak-kinds=all", "--run-libc-freeres=yes"])
+    hw.need(ended.status in (0, 1), f"leaks: {ended}")
+    leaks = json.loads(ended.text)["leaks"]
+    records = [our_record(record) for record in leaks["records"]]
+    for kind in leaktruth.KINDS:
+        sums, said = leaktruth.total([r for r in records if r.kind == kind]), leaks["summary"][kind]
+        hw.need((said["blocks"], said["bytes"]) == (sums["blocks"], sums["bytes"]),
+                f"summary.{kind} is {said}, the records' sum {sums}")
+    return records
+
+
+def check_heapwise(name, folder):
+    if not knows_leaks():
+        raise hw.Skip("this command has no leak search")
+    why, differences = leaks_differences.of(leaks_differences.HEAPWISE, name)
+
+    def search(program, options, place):
+        recording = place / "x.hpw"
+        ended = hw.record([program], recording, options=("-q", "--leak-check=full", *options))
+        return ended, our_leaks(recording), differences
+
+    each_section(name, folder, search)
+    return f"{name}: heapwise differs: {why}" if why else ""
+
+
+def main():
+    tests = hw.Tests()
+    searcher, *names = sys.argv[1:]
+    check = {"heapwise": check_heapwise, "memcheck": check_memcheck}[searcher]
+    sys.argv[1:] = []
+    for name in names:
+        tests.add(name, lambda folder, name=name: check(name, folder))
+    tests.main(width=2, needs_command=searcher == "heapwise")
+
+
+if __name__ == "__main__":
+    main()
