@@ -267,3 +267,21 @@ const struct table_symbol *symbol_table_find(const struct symbol_table *table, u
 	const struct table_symbol *last = &symbols[nearest - 1];
 	return last->start == last->end && same_section(table, last, address) ? last : NULL;
 }
+
+size_t symbol_table_names(
+	const struct symbol_table *table, uint64_t address, const char **names, size_t max)
+{
+	const struct table_symbol *best = symbol_table_find(table, address);
+	size_t count = 0;
+	if (!best)
+		return 0;
+	for (const struct table_symbol *symbol = best;; symbol--) {
+		if (symbol->start != best->start || count == max)
+			break;
+		if (symbol->end > address || symbol == best)
+			names[count++] = symbol->name;
+		if (symbol == table->symbols.data)
+			break;
+	}
+	return count;
+}

@@ -190,9 +190,10 @@ struct error *leaks_view_write(const struct model *model, const struct leaks_vie
 	const struct sink *sink, uint64_t *ret_errors)
 {
 	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
-	struct error *error = resolver_create(model, false, &resolver);
+	struct error *error = resolver_create(model, true, &resolver);
 	if (error)
 		return error;
+	resolver_add_aliases(resolver);
 	size_t own_limit = options->form == LEAKS_TEXT ? TEXT_ROWS : VIEW_NO_LIMIT;
 	_cleanup_(page_deinit) struct leaks_page page = {
 		.model = model,

@@ -27,6 +27,12 @@ struct fake_variable {
 	uint32_t line;
 };
 
+struct fake_alias {
+	const char *path;
+	uint64_t address;
+	const char *names[4]; /* ends with NULL; for address 0 the real path */
+};
+
 struct fake_file {
 	const char *path;
 	enum symbols_state state;
@@ -36,5 +42,6 @@ struct fake_file {
 extern const struct fake_symbol *fake_symbols;
 extern const struct fake_variable *fake_variables; /* may be NULL */
 extern const struct fake_file *fake_files;         /* files that are not in order; may be NULL */
+extern const struct fake_alias *fake_aliases;      /* may be NULL */
 
 #endif
