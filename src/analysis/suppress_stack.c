@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "symbols/name.h"
 
 static size_t unversioned_len(const char *name)
 {
@@ -88,4 +89,13 @@ struct error *suppress_stack(struct resolver *resolver, struct stack_id stack, e
 		return error;
 	size_t first = shown.len && is_kind(shown.data[0]);
 	return suppress_shown_stack(shown.data + first, shown.len - first, kind, ret);
+}
+
+void suppress_frame_add_name(struct text *text, const struct suppress_frame *frame)
+{
+	const char *name = frame->function ? frame->function : frame->demangled;
+	if (name)
+		name_add_whole(text, name);
+	else
+		text_add(text, "???");
 }

@@ -334,7 +334,7 @@ static struct error *put_leaks(struct json *json, const struct leaks_page *page)
 	json_object_begin(json);
 	put_summary(json, &page->leaks);
 	put_search(json, page->leaks.search);
-	json_put_u64(json, "errors", leaks_count(&page->leaks, page->options->error_kinds));
+	json_put_u64(json, "errors", leaks_errors(page));
 	struct error *error = NULL;
 	if (page->options->detail == LEAKS_FULL) {
 		error = put_rows(json, page, "records", leaks_shows);

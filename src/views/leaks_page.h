@@ -19,6 +19,8 @@ struct leaks_page {
 
 /* Whether a row is listed: of a kind that is shown, and neither suppressed nor a library's. */
 bool leaks_shows(const struct leaks_page *page, const struct leak_row *row);
+/* Rows that count as errors: as with memcheck none are without --leak-check=full. */
+uint64_t leaks_errors(const struct leaks_page *page);
 static inline const struct leak_stack *leaks_stack(
 	const struct leaks_page *page, const struct leak_row *row)
 {

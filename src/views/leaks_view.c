@@ -40,6 +40,13 @@ bool leaks_shows(const struct leaks_page *page, const struct leak_row *row)
 	       (page->options->show_kinds >> row->kind & 1) != 0;
 }
 
+uint64_t leaks_errors(const struct leaks_page *page)
+{
+	return page->options->detail == LEAKS_FULL
+		       ? leaks_count(&page->leaks, page->options->error_kinds)
+		       : 0;
+}
+
 const char *leaks_function(const struct leak_stack *stack)
 {
 	return stack->kind == KIND_UNKNOWN ? "" : alloc_kind_name(stack->kind);
@@ -204,6 +211,6 @@ struct error *leaks_view_write(const struct model *model, const struct leaks_vie
 	error = fill(&page, resolver);
 	if (!error)
 		error = write_page(&page, sink);
-	*ret_errors = leaks_count(&page.leaks, options->error_kinds);
+	*ret_errors = leaks_errors(&page);
 	return error;
 }
