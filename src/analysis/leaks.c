@@ -110,36 +110,66 @@ size_t leak_frames_until(const struct shown_frame *const *frames, size_t depth, 
 	return i;
 }
 
-/* The same for frames of which the allocation function is the first. */
-static size_t frames_kept(const struct frame_vec *frames, enum alloc_kind kind, unsigned count)
+/* The same of frames that stand behind those of the allocation function, counted with these. */
+static size_t frames_kept(
+	const struct shown_frame *const *frames, size_t depth, enum alloc_kind kind, unsigned count)
 {
 	struct suppress_frame unused[SUPPRESS_ALLOCATION_FRAMES_MAX];
 	size_t before = suppress_allocation_frames(kind, unused);
 	if (count == 0)
-		return frames->len;
-	return count <= before
-		       ? 0
-		       : leak_frames_until(frames->data, frames->len, count - (unsigned)before);
+		return depth;
+	return count <= before ? 0 : leak_frames_until(frames, depth, count - (unsigned)before);
 }
 
 static struct error *add_stack(
-	struct building *building, struct stack_key key, size_t depth, uint32_t *ret)
+	struct building *building, struct leak_stack stack, struct stack_key key, uint32_t *ret)
 {
 	const struct shown_frame **copy =
-		arena_alloc(&building->ret->arena, (depth + 1) * sizeof(*copy));
+		arena_alloc(&building->ret->arena, (stack.all_depth + 1) * sizeof(*copy));
 	if (!copy)
 		return error_no_memory();
-	if (depth)
-		memcpy(copy, key.frames, depth * sizeof(*copy));
+	if (stack.all_depth)
+		memcpy(copy, stack.all, stack.all_depth * sizeof(*copy));
+	size_t hidden = stack.all_depth - stack.depth;
+	key.frames = copy + (key.frames - stack.all);
+	stack.all = copy;
+	stack.frames = copy + hidden;
 	/* Blocks that stay were not freed by the frame that allocated them. */
-	struct row row = {.frames = copy, .depth = depth, .sums = {.allocations = 1}};
+	struct row row = {.frames = stack.frames, .depth = stack.depth, .sums = {.allocations = 1}};
 	row_conclude(&row);
-	struct leak_stack stack = {copy, depth, key.kind, row.place, row.guessed, row.cut};
-	key.frames = copy;
+	stack.place = row.place;
+	stack.guessed = row.guessed;
+	stack.cut = row.cut;
 	uint32_t *number = stack_map_insert(&building->stacks, key, NULL);
 	if (!number || !leak_stack_vec_push(&building->ret->stacks, stack))
 		return error_no_memory();
 	*ret = *number = (uint32_t)building->ret->stacks.len - 1;
+	return NULL;
+}
+
+/* The stack of resolved frames, behind the called function. */
+static struct error *find_stack(struct building *building, const struct shown_frame *const *frames,
+	size_t count, enum alloc_kind kind, uint32_t *ret)
+{
+	const struct leaks_options *options = building->options;
+	size_t depth = frames_kept(frames, count, kind, options->frames);
+	size_t hidden = min(shown_frames_hidden(frames, count), depth);
+	struct leak_stack stack = {.frames = frames + hidden,
+		.depth = depth - hidden,
+		.all = frames,
+		.all_depth = depth,
+		.kind = kind};
+	size_t told = min(depth, frames_kept(frames, count, kind, options->resolution));
+	struct stack_key key = {frames, told, kind, options->by_address};
+	/* What allocators do among themselves makes no difference to people. */
+	if (!options->by_address) {
+		key.frames += min(hidden, told);
+		key.depth -= min(hidden, told);
+	}
+	uint32_t *same = stack_map_find(&building->stacks, key);
+	if (!same)
+		return add_stack(building, stack, key, ret);
+	*ret = *same;
 	return NULL;
 }
 
@@ -154,18 +184,10 @@ static struct error *stack_of_site(struct building *building, struct site_id id,
 	const struct site *site = &model_sites(building->model, &count)[id.value];
 	struct frame_vec *frames = &building->frames;
 	struct error *error = resolver_stack(building->resolver, site->stack, site->kind, frames);
-	if (error)
-		return error;
-	const struct leaks_options *options = building->options;
-	size_t depth = frames_kept(frames, site->kind, options->frames);
-	struct stack_key key = {frames->data,
-		min(depth, frames_kept(frames, site->kind, options->resolution)), site->kind,
-		options->by_address};
-	uint32_t *same = stack_map_find(&building->stacks, key);
-	if (same)
-		*ret = *same;
-	else
-		error = add_stack(building, key, depth, ret);
+	size_t called = site->kind != KIND_UNKNOWN;
+	if (!error)
+		error = find_stack(
+			building, frames->data + called, frames->len - called, site->kind, ret);
 	if (!error)
 		*known = *ret + 1;
 	return error;
@@ -317,28 +339,7 @@ struct error *leaks_suppress_frames(
 	const struct leaks *leaks, const struct leak_row *row, struct suppress_frame_vec *ret)
 {
 	const struct leak_stack *stack = &leaks->stacks.data[row->stack];
-	suppress_frame_vec_clear(ret);
-	struct suppress_frame first[SUPPRESS_ALLOCATION_FRAMES_MAX];
-	size_t before = suppress_allocation_frames(stack->kind, first);
-	for (size_t i = 0; i < before; i++)
-		if (!suppress_frame_vec_push(ret, first[i]))
-			return error_no_memory();
-	for (size_t i = 0; i < stack->depth; i++) {
-		const struct shown_frame *frame = stack->frames[i];
-		if (frame->mark != MARK_NONE)
-			continue;
-		struct suppress_frame out = {
-			.function = frame->raw_name ? frame->raw_name : frame->function,
-			.demangled = frame->function,
-			.object = frame->module_path,
-			.file = frame->file,
-			.line = frame->line,
-			.inlined = frame->inlined,
-		};
-		if (!suppress_frame_vec_push(ret, out))
-			return error_no_memory();
-	}
-	return NULL;
+	return suppress_shown_stack(stack->all, stack->all_depth, stack->kind, ret);
 }
 
 /* Both number the kinds alike. */
@@ -371,11 +372,27 @@ static struct error *classify_row(struct building *building, struct suppressions
 	if (!error && suppressions)
 		error = suppressions_match(
 			suppressions, frames->data, frames->len, kind, &row->suppression);
-	if (!error && row->suppression != SUPPRESS_NONE) {
-		row->class = LEAK_CLASS_SUPPRESSED;
-		suppressions_use(suppressions, row->suppression, row->blocks, row->bytes);
+	if (error || row->suppression == SUPPRESS_NONE)
+		return error;
+	/* What these would free is of the kind that it is if nobody wants it told apart. */
+	if (suppressions_get(suppressions, row->suppression)->origin == SUPPRESS_LIBRARY_OWN) {
+		row->suppression = SUPPRESS_NONE;
+		return NULL;
 	}
-	return error;
+	row->class = LEAK_CLASS_SUPPRESSED;
+	suppressions_use(suppressions, row->suppression, row->blocks, row->bytes);
+	return NULL;
+}
+
+static struct error *add_libraries(struct suppressions **ret)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	suppress_built_in_text(&text, SUPPRESS_LIBRARY_OWN);
+	if (text.failed)
+		return error_no_memory();
+	struct error *error = suppressions_create(ret);
+	return error ? error : suppressions_parse(*ret, "built-in", text.data, text.len);
 }
 
 static struct error *classify(struct building *building)
@@ -383,10 +400,7 @@ static struct error *classify(struct building *building)
 	_cleanup_(suppressions_cleanup) struct suppressions *libraries = NULL;
 	struct error *error = NULL;
 	if (building->options->tell_libraries) {
-		error = suppressions_create(&libraries);
-		if (!error)
-			error = suppressions_parse(libraries, "libraries", leak_library_text(),
-				strlen(leak_library_text()));
+		error = add_libraries(&libraries);
 	}
 	_cleanup_(suppress_frame_vec_deinit) struct suppress_frame_vec frames;
 	suppress_frame_vec_init(&frames);

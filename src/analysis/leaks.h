@@ -12,7 +12,7 @@
 
 #include "analysis/leak_paths.h"
 #include "analysis/resolve.h"
-#include "analysis/suppress.h"
+#include "analysis/suppress_stack.h"
 #include "base/arena.h"
 #include "base/text.h"
 #include "base/vec.h"
@@ -45,8 +45,10 @@ struct leaks_options {
 
 /* A place of allocation. */
 struct leak_stack {
-	const struct shown_frame *const *frames; /* innermost first */
+	const struct shown_frame *const *frames; /* innermost first, without those of allocators */
 	size_t depth;
+	const struct shown_frame *const *all; /* with these, as Valgrind shows it */
+	size_t all_depth;
 	enum alloc_kind kind;
 	const struct shown_frame *place; /* the frame to blame, as in struct row; NULL: none */
 	bool guessed;
@@ -95,7 +97,10 @@ struct leaks {
 void leaks_init(struct leaks *leaks);
 void leaks_deinit(struct leaks *leaks);
 
-/* Fills empty ones; they stay valid as long as the resolver. */
+/*
+ * Fills empty ones; they stay valid as long as the resolver, which shows all frames and their
+ * aliases.
+ */
 struct error *leaks_build(const struct model *model, struct resolver *resolver,
 	const struct leaks_options *options, struct leaks *ret) must_check_;
 
@@ -112,10 +117,9 @@ static inline uint64_t leak_row_retained(const struct leak_row *row)
 uint64_t leaks_count(const struct leaks *leaks, unsigned kinds);
 
 /*
- * The stack of a row as suppressions see it, allocation function first: fills `ret`, which is
- * cleared before; it borrows from `leaks`.
+ * Replaces what is in `ret` by the stack of a row as suppressions see it, allocation function
+ * first; it borrows from `leaks`.
  */
-DEFINE_VEC(suppress_frame_vec, struct suppress_frame)
 struct error *leaks_suppress_frames(const struct leaks *leaks, const struct leak_row *row,
 	struct suppress_frame_vec *ret) must_check_;
 
@@ -126,11 +130,5 @@ size_t leak_frames_until(const struct shown_frame *const *frames, size_t depth, 
 void leaks_verdict(const struct leaks *leaks, struct text *ret);
 /* When and how the search was made, and what limits it: sentences, each with a newline. */
 void leaks_circumstances(const struct leaks *leaks, struct text *ret);
-
-/*
- * What the libraries would free, as entries of Valgrind's grammar; the name says what it is.
- * Static.
- */
-const char *leak_library_text(void);
 
 #endif

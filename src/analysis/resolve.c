@@ -478,13 +478,18 @@ static struct error *kind_frame(
 	return NULL;
 }
 
-/* Cuts the innermost frames that are allocators, unless nothing else is there. */
-static void hide_allocators(struct frame_vec *frames)
+size_t shown_frames_hidden(const struct shown_frame *const *frames, size_t count)
 {
 	size_t hidden = 0;
-	while (hidden < frames->len && is_allocator(frames->data[hidden]))
+	while (hidden < count && is_allocator(frames[hidden]))
 		hidden++;
-	if (hidden == 0 || hidden == frames->len)
+	return hidden == count ? 0 : hidden;
+}
+
+static void hide_allocators(struct frame_vec *frames)
+{
+	size_t hidden = shown_frames_hidden(frames->data, frames->len);
+	if (hidden == 0)
 		return;
 	memmove(frames->data, frames->data + hidden,
 		(frames->len - hidden) * sizeof(*frames->data));

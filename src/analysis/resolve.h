@@ -70,6 +70,12 @@ void resolver_add_aliases(struct resolver *resolver);
 struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, enum alloc_kind kind,
 	struct frame_vec *ret);
 
+/*
+ * How many innermost frames of a stack are an allocator's, which a resolver leaves out that does
+ * not show all frames; 0 if nothing else is there. `frames` begins behind the called function.
+ */
+size_t shown_frames_hidden(const struct shown_frame *const *frames, size_t count);
+
 /* Memory of a module: which variable is there. Strings belong to the resolver. */
 struct shown_data {
 	const char *name;   /* NULL: unknown; then the offset is the module's */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "symbols/name.h"
 
 static size_t unversioned_len(const char *name)
 {
@@ -66,21 +67,35 @@ static struct error *add_allocation(enum alloc_kind kind, struct suppress_frame_
 	return NULL;
 }
 
+struct error *suppress_shown_stack(const struct shown_frame *const *frames, size_t count,
+	enum alloc_kind kind, struct suppress_frame_vec *ret)
+{
+	suppress_frame_vec_clear(ret);
+	struct error *error = add_allocation(kind, ret);
+	for (size_t i = 0; i < count && !error; i++)
+		if (frames[i]->mark == MARK_NONE &&
+			!suppress_frame_vec_push(ret, frame_of(frames[i])))
+			error = error_no_memory();
+	return error;
+}
+
 struct error *suppress_stack(struct resolver *resolver, struct stack_id stack, enum alloc_kind kind,
 	struct suppress_frame_vec *ret)
 {
 	_cleanup_(frame_vec_deinit) struct frame_vec shown;
 	frame_vec_init(&shown);
-	suppress_frame_vec_clear(ret);
 	struct error *error = resolver_stack(resolver, stack, kind, &shown);
-	if (!error)
-		error = add_allocation(kind, ret);
-	for (size_t i = 0; i < shown.len && !error; i++) {
-		const struct shown_frame *frame = shown.data[i];
-		if (frame->mark != MARK_NONE || (i == 0 && is_kind(frame)))
-			continue;
-		if (!suppress_frame_vec_push(ret, frame_of(frame)))
-			error = error_no_memory();
-	}
-	return error;
+	if (error)
+		return error;
+	size_t first = shown.len && is_kind(shown.data[0]);
+	return suppress_shown_stack(shown.data + first, shown.len - first, kind, ret);
+}
+
+void suppress_frame_add_name(struct text *text, const struct suppress_frame *frame)
+{
+	const char *name = frame->function ? frame->function : frame->demangled;
+	if (name)
+		name_add_whole(text, name);
+	else
+		text_add(text, "???");
 }

@@ -17,4 +17,11 @@ DEFINE_VEC(suppress_frame_vec, struct suppress_frame)
 struct error *suppress_stack(struct resolver *resolver, struct stack_id stack, enum alloc_kind kind,
 	struct suppress_frame_vec *ret) must_check_;
 
+/* The same of frames that were resolved so, behind the called function. */
+struct error *suppress_shown_stack(const struct shown_frame *const *frames, size_t count,
+	enum alloc_kind kind, struct suppress_frame_vec *ret) must_check_;
+
+/* Adds a frame's function as Valgrind shows it: with parameters; "???" if it is unknown. */
+void suppress_frame_add_name(struct text *text, const struct suppress_frame *frame);
+
 #endif

@@ -29,6 +29,13 @@ void json_put_string(struct json *json, const char *key, const char *value)
 		json_null(json);
 }
 
+void json_put_hexadecimal(struct json *json, const char *key, uint64_t value, bool known)
+{
+	char text[2 + 16 + 1];
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	json_put_string(json, key, known ? text : NULL);
+}
+
 void json_put_lines(struct json *json, const char *key, const struct text *text)
 {
 	json_key(json, key);

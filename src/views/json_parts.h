@@ -13,6 +13,8 @@ void json_put_u64(struct json *json, const char *key, uint64_t value);
 void json_put_bool(struct json *json, const char *key, bool value);
 /* NULL gives null. */
 void json_put_string(struct json *json, const char *key, const char *value);
+/* A string, "0x…"; null if it is not known. */
+void json_put_hexadecimal(struct json *json, const char *key, uint64_t value, bool known);
 /* An array of the lines of a text. */
 void json_put_lines(struct json *json, const char *key, const struct text *text);
 

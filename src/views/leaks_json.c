@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* "heapwise.leaks/1": docs/schema/leaks-1.md (change both together). */
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "views/json_parts.h"
@@ -10,13 +7,6 @@
 
 /* Holders of one record, largest first; how many there are is said. */
 #define HOLDS_SHOWN 16u
-
-static void put_address(struct json *json, const char *key, uint64_t address)
-{
-	char text[2 + 16 + 1];
-	snprintf(text, sizeof(text), "0x%" PRIx64, address);
-	json_put_string(json, key, text);
-}
 
 static void put_sum(struct json *json, const char *key, const struct leak_sum *sum)
 {
@@ -217,7 +207,7 @@ static void put_example(struct json *json, const struct leaks *leaks, const stru
 		return;
 	}
 	json_object_begin(json);
-	put_address(json, "address", row->example.address);
+	json_put_hexadecimal(json, "address", row->example.address, true);
 	json_put_u64(json, "size", row->example.size);
 	put_thread(json, leaks->model, row->example.thread);
 	bool dated = row->example_ns != LEAK_NO_TIME && row->example_ns <= leaks->search->time_ns;
@@ -344,7 +334,7 @@ static struct error *put_leaks(struct json *json, const struct leaks_page *page)
 	json_object_begin(json);
 	put_summary(json, &page->leaks);
 	put_search(json, page->leaks.search);
-	json_put_u64(json, "errors", leaks_count(&page->leaks, page->options->error_kinds));
+	json_put_u64(json, "errors", leaks_errors(page));
 	struct error *error = NULL;
 	if (page->options->detail == LEAKS_FULL) {
 		error = put_rows(json, page, "records", leaks_shows);

@@ -4,12 +4,14 @@
 #define VIEWS_LEAKS_PAGE_H
 
 #include "analysis/leaks.h"
+#include "analysis/unrecorded.h"
 #include "views/leaks_view.h"
 
 struct leaks_page {
 	const struct model *model;
 	const struct leaks_view_options *options;
 	struct leaks leaks;
+	struct unrecorded_groups unrecorded;
 	struct text verdict; /* sentences, each with a newline */
 	struct text notes;   /* when and how it was searched, and what limits the figures */
 	size_t limit;
@@ -17,6 +19,8 @@ struct leaks_page {
 
 /* Whether a row is listed: of a kind that is shown, and neither suppressed nor a library's. */
 bool leaks_shows(const struct leaks_page *page, const struct leak_row *row);
+/* Rows that count as errors: as with memcheck none are without --leak-check=full. */
+uint64_t leaks_errors(const struct leaks_page *page);
 static inline const struct leak_stack *leaks_stack(
 	const struct leaks_page *page, const struct leak_row *row)
 {

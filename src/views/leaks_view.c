@@ -40,6 +40,13 @@ bool leaks_shows(const struct leaks_page *page, const struct leak_row *row)
 	       (page->options->show_kinds >> row->kind & 1) != 0;
 }
 
+uint64_t leaks_errors(const struct leaks_page *page)
+{
+	return page->options->detail == LEAKS_FULL
+		       ? leaks_count(&page->leaks, page->options->error_kinds)
+		       : 0;
+}
+
 const char *leaks_function(const struct leak_stack *stack)
 {
 	return stack->kind == KIND_UNKNOWN ? "" : alloc_kind_name(stack->kind);
@@ -134,6 +141,7 @@ struct error *leaks_add_suppression(
 static void page_init(struct leaks_page *page)
 {
 	leaks_init(&page->leaks);
+	unrecorded_groups_init(&page->unrecorded);
 	text_init(&page->verdict);
 	text_init(&page->notes);
 }
@@ -141,6 +149,7 @@ static void page_init(struct leaks_page *page)
 static void page_deinit(struct leaks_page *page)
 {
 	leaks_deinit(&page->leaks);
+	unrecorded_groups_deinit(&page->unrecorded);
 	text_deinit(&page->verdict);
 	text_deinit(&page->notes);
 }
@@ -159,6 +168,8 @@ static struct error *fill(struct leaks_page *page, struct resolver *resolver)
 	if (options->suppressions)
 		suppressions_limit_lines(options->suppressions, how.frames);
 	struct error *error = leaks_build(page->model, resolver, &how, &page->leaks);
+	if (!error)
+		error = unrecorded_group(page->model, &page->unrecorded);
 	if (error)
 		return error;
 	leaks_verdict(&page->leaks, &page->verdict);
@@ -186,9 +197,10 @@ struct error *leaks_view_write(const struct model *model, const struct leaks_vie
 	const struct sink *sink, uint64_t *ret_errors)
 {
 	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
-	struct error *error = resolver_create(model, false, &resolver);
+	struct error *error = resolver_create(model, true, &resolver);
 	if (error)
 		return error;
+	resolver_add_aliases(resolver);
 	size_t own_limit = options->form == LEAKS_TEXT ? TEXT_ROWS : VIEW_NO_LIMIT;
 	_cleanup_(page_deinit) struct leaks_page page = {
 		.model = model,
@@ -199,6 +211,6 @@ struct error *leaks_view_write(const struct model *model, const struct leaks_vie
 	error = fill(&page, resolver);
 	if (!error)
 		error = write_page(&page, sink);
-	*ret_errors = leaks_count(&page.leaks, options->error_kinds);
+	*ret_errors = leaks_errors(&page);
 	return error;
 }

@@ -47,8 +47,8 @@ struct leaks_view_options {
 const char *leaks_form_name(enum leaks_form form);
 
 /*
- * Writes it. *ret_errors: how many rows are of error_kinds. NULL also when the sink stopped it: the
- * sink knows.
+ * Writes it. *ret_errors: how many rows are of error_kinds; 0 unless LEAKS_FULL. NULL also when the
+ * sink stopped it: the sink knows.
  */
 struct error *leaks_view_write(const struct model *model, const struct leaks_view_options *options,
 	const struct sink *sink, uint64_t *ret_errors) must_check_;
