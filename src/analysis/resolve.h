@@ -17,7 +17,13 @@
 
 struct shown_frame {
 	const char *function; /* NULL: unknown */
-	const char *file;     /* NULL: unknown, and line 0 */
+	const char *raw_name; /* as of struct symbol; NULL: unknown, or not one of a file's */
+	/* After resolver_add_aliases(), else NULL and 0: the symbol table's names for the function,
+	 * none if it was inlined; the module's path without links. */
+	const char *const *aliases;
+	size_t alias_count;
+	const char *real_path;
+	const char *file; /* NULL: unknown, and line 0 */
 	const char
 		*module_path; /* NULL: no module known: code made at run time, if it has a name */
 	const char *module;   /* last part of the path; NULL as above */
@@ -49,6 +55,12 @@ static inline void resolver_cleanup(struct resolver **resolver)
 {
 	resolver_destroy(*resolver);
 }
+
+/*
+ * From now on frames come with all names that symbol tables have for them, which costs reading
+ * those tables. Before the first stack.
+ */
+void resolver_add_aliases(struct resolver *resolver);
 
 /*
  * Replaces what is in `ret` by the frames of a stack, innermost first, for a block of that kind.

@@ -402,8 +402,8 @@ void summary_add_notes(
 		text_add_count(text, recording->sample_bytes);
 		text_add(text,
 			" bytes: figures are estimates, the true ones lie within the ranges given "
-			"in 19 of 20 recordings. Temporary allocations, failures and what would "
-			"fit on the stack are not known.\n");
+			"in 19 of 20 recordings. Temporary allocations and what would fit on the "
+			"stack are not known.\n");
 	}
 	if (recording->dropped_steps && recording->kept_steps) {
 		text_add(text, "Single events are kept from ");
@@ -417,6 +417,13 @@ void summary_add_notes(
 			"The executable defines malloc itself. Calls of that one are not seen: "
 			"nothing loaded later can stand in front of it. Link the program with a "
 			"shared malloc library instead, or with libc's.\n");
+	if (recording->loaded_apart)
+		text_add(text,
+			"The program loads libraries so that they find libc's malloc themselves "
+			"(RTLD_DEEPBIND, dlmopen): what these allocate and free is not seen. A "
+			"block "
+			"that they free for others looks never freed, until its address comes "
+			"again.\n");
 	if (recording->sandboxed)
 		text_add(text,
 			"The program forbade itself system calls or the processor's clock "

@@ -100,7 +100,10 @@ void text_add_shown(struct text *text, const char *string, size_t most)
 		shown--; /* inside a character of UTF-8 */
 	for (size_t i = 0; i < shown; i++) {
 		unsigned char c = (unsigned char)string[i];
-		text_add_char(text, c < ' ' || c == 0x7f ? '?' : string[i]);
+		if (c < ' ' || c == 0x7f)
+			text_add_char(text, '?');
+		else
+			text_add_char(text, string[i]);
 	}
 	text_add(text, shown < len ? "…" : "");
 }

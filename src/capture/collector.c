@@ -296,7 +296,7 @@ static void on_notice(struct collector *c, const struct session_caller *caller)
 	const struct hw_notice *n = &caller->notice;
 	bool itself = n->pid == n->by;
 	if (n->reason == HW_UNRECORDED_NOT) {
-		struct recorder *near = recorder_near(c, caller->pid, n->ppid);
+		struct recorder *near = recorder_near(c, caller->pid, caller->ppid);
 		struct unrecorded untrue;
 		if (near && unrecorded_take_back(&near->unrecorded, n->pid, &untrue))
 			roll_take_back(&c->roll, &untrue);

@@ -273,23 +273,25 @@ static int by_size(const void *a, const void *b)
 	return (x->size > y->size) - (x->size < y->size);
 }
 
-/* Packs the table of sizes in place: it is not looked up again. */
-static bool put_sizes(struct buf *ret, struct tally *tally)
+static bool put_sizes(struct buf *ret, const struct tally *tally)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < tally->size_capacity; i++) {
+	_cleanup_free_ struct tally_size *sizes = malloc((tally->size_count + 1) * sizeof(*sizes));
+	if (!sizes)
+		return false;
+	for (size_t i = 0; i < tally->size_capacity && n < tally->size_count; i++) {
 		if (tally->sizes[i].allocations)
-			tally->sizes[n++] = tally->sizes[i];
+			sizes[n++] = tally->sizes[i];
 	}
 	if (n)
-		qsort(tally->sizes, n, sizeof(*tally->sizes), by_size);
+		qsort(sizes, n, sizeof(*sizes), by_size);
 	struct columns c;
 	columns_init(&c, 2);
 	uint64_t before = 0;
 	for (size_t i = 0; i < n; i++) {
-		columns_add(&c, 0, tally->sizes[i].size - before);
-		columns_add(&c, 1, tally->sizes[i].allocations);
-		before = tally->sizes[i].size;
+		columns_add(&c, 0, sizes[i].size - before);
+		columns_add(&c, 1, sizes[i].allocations);
+		before = sizes[i].size;
 	}
 	return columns_finish(&c, ret);
 }
@@ -332,7 +334,7 @@ static bool put_summary(struct buf *ret, const struct tally *t, const struct foo
 	return !ret->failed;
 }
 
-bool footer_table(struct buf *ret, enum hpw_chunk_type type, struct tally *tally,
+bool footer_table(struct buf *ret, enum hpw_chunk_type type, const struct tally *tally,
 	const struct footer_summary *summary)
 {
 	switch (type) {

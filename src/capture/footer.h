@@ -18,8 +18,8 @@ struct footer_summary {
 	struct recorder_end end;
 	uint64_t events, stacks_full, end_tsc, duration_ns;
 	uint64_t longest_wait_ns, wait_ns;
+	uint64_t unrecorded; /* programs it started, all of them */
 	uint64_t lost[HPW_LOST_REASONS];
-	uint64_t unrecorded;   /* programs it started, all of them */
 	uint32_t notes;        /* enum hpw_note */
 	struct keep_span kept; /* of the events */
 };
@@ -41,7 +41,7 @@ bool footer_stacks(struct buf *ret, const struct hw_shm *shm, const uint32_t *nu
 bool footer_sites(struct buf *ret, const struct tally *tally, uint32_t first);
 
 /* HPW_THREADS, HPW_SITE_STATS, HPW_SIZES or HPW_SUMMARY. */
-bool footer_table(struct buf *ret, enum hpw_chunk_type type, struct tally *tally,
+bool footer_table(struct buf *ret, enum hpw_chunk_type type, const struct tally *tally,
 	const struct footer_summary *summary);
 
 bool footer_live(struct buf *ret, const struct live_block *blocks, size_t count);

@@ -6,6 +6,7 @@
 #define CAPTURE_RECORDER_H
 
 #include "base/error.h"
+#include "capture/checkpoint.h"
 #include "capture/code_names.h"
 #include "capture/encode.h"
 #include "capture/keep.h"
@@ -55,6 +56,8 @@ struct recorder {
 	struct encoder encoder;
 	struct writer writer;
 	struct keep keep;
+	struct checkpoints checkpoints;
+	struct buf *aside;    /* where chunks go instead of the file; NULL: into the file */
 	uint64_t chunk_steps; /* a chunk of events is closed after so many */
 	struct buf payload;   /* reused for each chunk */
 	struct clock_pair began;
@@ -105,7 +108,7 @@ uint64_t recorder_drain(struct recorder *recorder);
 bool recorder_is_called(const struct recorder *recorder);
 
 /* Housekeeping, a few times a second: rings of ended threads, a chunk if the last one is a second
- * old. */
+ * old, a checkpoint. */
 void recorder_tend(struct recorder *recorder);
 
 /* Whether the process says that it ends now and waits for recorder_release(). The status is

@@ -2,6 +2,7 @@
 #include "capture/session.h"
 
 #include "base/cleanup.h"
+#include "process/living.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -152,19 +153,7 @@ void session_mapping(const char *path, char ret[static HW_SESSION_BYTES])
 	snprintf(ret, HW_SESSION_BYTES, "heapwise-rings.%.*s", end ? (int)(end - start) : 0, start);
 }
 
-/* The fourth field of /proc/PID/stat (proc(5): ppid), as this side sees it; 0: none to be seen. */
-static pid_t parent_of(pid_t pid)
-{
-	char path[64], text[512];
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	text[n > 0 ? n : 0] = 0;
-	const char *name_end = strrchr(text, ')');
-	int parent;
-	return name_end && sscanf(name_end, ") %*c %d", &parent) == 1 ? (pid_t)parent : 0;
-}
-
+/* What it says of its parent holds here if it sees itself as this side does. */
 static enum session_call what_is_said(
 	const void *said, size_t bytes, pid_t pid, struct session_caller *ret)
 {
@@ -174,14 +163,14 @@ static enum session_call what_is_said(
 	if (bytes == sizeof(*hello) && hello->magic == HW_HELLO_MAGIC &&
 		hello->version == HW_SHM_VERSION) {
 		ret->hello = *hello;
-		ret->ppid = hello->pid == pid ? hello->ppid : parent_of(pid);
+		ret->ppid = hello->pid == pid ? hello->ppid : process_parent(pid);
 		return SESSION_HELLO;
 	}
 	if (bytes != sizeof(*notice) || notice->magic != HW_NOTICE_MAGIC ||
 		notice->version != HW_SHM_VERSION)
 		return SESSION_STRANGER;
 	ret->notice = *notice;
-	ret->ppid = notice->by == pid ? notice->ppid : parent_of(pid);
+	ret->ppid = notice->by == pid ? notice->ppid : process_parent(pid);
 	ret->notice.path[HW_NOTICE_PATH - 1] = 0;
 	return SESSION_NOTICE;
 }

@@ -105,13 +105,15 @@ struct recording {
 	uint64_t wait_ns;             /* of all threads together */
 	bool own_malloc;              /* the executable defines malloc: its calls were not seen */
 	bool sandboxed;               /* the program forbade itself system calls or the TSC */
+	bool loaded_apart; /* libraries with RTLD_DEEPBIND, dlmopen: theirs was not seen */
 	bool not_attached; /* the recorder got no memory inside the program: nothing was seen */
 };
 
 /* Variances of the figures of the same names, when they are estimates of a sampled recording; else
  * 0. */
 struct spread {
-	double allocations, allocated_bytes, live_blocks, live_bytes, peak_blocks, peak_bytes;
+	double allocations, allocated_bytes, live_blocks, live_bytes, peak_blocks, peak_bytes,
+		failed;
 };
 
 struct totals {

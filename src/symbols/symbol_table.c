@@ -245,15 +245,40 @@ static bool same_section(
 	return false;
 }
 
-const char *symbol_table_find(const struct symbol_table *table, uint64_t address)
+/* NULL: none. */
+static const struct table_symbol *find_symbol(const struct symbol_table *table, uint64_t address)
 {
 	const struct table_symbol *symbols = table->symbols.data;
 	size_t nearest = symbols_until(&table->symbols, address);
 	for (size_t i = nearest; i > 0 && symbols[i - 1].reach > address; i--)
 		if (symbols[i - 1].end > address)
-			return symbols[i - 1].name;
+			return &symbols[i - 1];
 	if (nearest == 0)
 		return NULL;
 	const struct table_symbol *last = &symbols[nearest - 1];
-	return last->start == last->end && same_section(table, last, address) ? last->name : NULL;
+	return last->start == last->end && same_section(table, last, address) ? last : NULL;
+}
+
+const char *symbol_table_find(const struct symbol_table *table, uint64_t address)
+{
+	const struct table_symbol *symbol = find_symbol(table, address);
+	return symbol ? symbol->name : NULL;
+}
+
+size_t symbol_table_names(
+	const struct symbol_table *table, uint64_t address, const char **names, size_t max)
+{
+	const struct table_symbol *best = find_symbol(table, address);
+	size_t count = 0;
+	if (!best)
+		return 0;
+	for (const struct table_symbol *symbol = best;; symbol--) {
+		if (symbol->start != best->start || count == max)
+			break;
+		if (symbol->end > address || symbol == best)
+			names[count++] = symbol->name;
+		if (symbol == table->symbols.data)
+			break;
+	}
+	return count;
 }

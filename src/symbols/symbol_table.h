@@ -49,4 +49,11 @@ struct error *symbol_table_load(struct symbol_table *table, const struct object 
 /* The name of the function at the address; NULL: unknown. */
 const char *symbol_table_find(const struct symbol_table *table, uint64_t address);
 
+/*
+ * All names of the function at the address, the one that symbol_table_find() returns first; at most
+ * `max` of them. Returns their number.
+ */
+size_t symbol_table_names(
+	const struct symbol_table *table, uint64_t address, const char **names, size_t max);
+
 #endif

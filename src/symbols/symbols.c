@@ -170,16 +170,19 @@ static void module_open(struct symbols *symbols, struct module *module)
 	module->debug_path = source ? source->path : NULL;
 }
 
+static struct error *need_table(struct module *module)
+{
+	if (module->has_table)
+		return NULL;
+	module->has_table = true;
+	return symbol_table_load(&module->table, module->files.main, module->files.separate);
+}
+
 /* Names what DWARF has no name for: `symbol` is that of the code itself, nothing inlined. */
 static struct error *name_by_table(
 	struct symbols *symbols, struct module *module, uint64_t address, struct symbol *symbol)
 {
-	struct error *error = NULL;
-	if (!module->has_table) {
-		module->has_table = true;
-		error = symbol_table_load(
-			&module->table, module->files.main, module->files.separate);
-	}
+	struct error *error = need_table(module);
 	const char *name = error ? NULL : symbol_table_find(&module->table, address);
 	if (!name)
 		return error;
@@ -241,6 +244,47 @@ struct error *symbols_resolve(struct symbols *symbols, uint32_t module_index, ui
 	}
 	*ret = known->symbols;
 	*ret_count = known->count;
+	return NULL;
+}
+
+struct error *symbols_real_path(struct symbols *symbols, uint32_t module_index, const char **ret)
+{
+	if (module_index >= symbols->modules.len)
+		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
+	struct module *module = symbols->modules.data[module_index];
+	if (module->state == SYMBOLS_UNOPENED)
+		module_open(symbols, module);
+	*ret = NULL;
+	if (!module->files.main)
+		return NULL;
+	_cleanup_free_ char *path = realpath(module->path, NULL);
+	return strings_keep(&symbols->strings, path, ret);
+}
+
+#define ALIASES_MAX 16u
+
+struct error *symbols_aliases(struct symbols *symbols, uint32_t module_index, uint64_t address,
+	const char *const **ret, size_t *ret_count)
+{
+	if (module_index >= symbols->modules.len)
+		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
+	struct module *module = symbols->modules.data[module_index];
+	if (module->state == SYMBOLS_UNOPENED)
+		module_open(symbols, module);
+	struct error *error = need_table(module);
+	if (error)
+		return error;
+	const char *names[ALIASES_MAX];
+	size_t count = symbol_table_names(&module->table, address, names, ALIASES_MAX);
+	const char **kept = arena_alloc(&symbols->strings.arena, count * sizeof(*kept));
+	if (!kept)
+		return error_no_memory();
+	for (size_t i = 0; i < count && !error; i++)
+		error = strings_keep(&symbols->strings, names[i], &kept[i]);
+	if (error)
+		return error;
+	*ret = kept;
+	*ret_count = count;
 	return NULL;
 }
 

@@ -116,28 +116,6 @@ static void put_members(
 	}
 }
 
-static void put_lost(struct json *json, const struct recording *recording)
-{
-	static const char *const reasons[LOST_REASONS] = {
-		[LOST_STALLED] = "stalled",
-		[LOST_IN_HANDLER] = "in_handler",
-		[LOST_SAMPLED] = "sampled",
-		[LOST_HELD] = "held",
-		[LOST_REALLOC_FAILED] = "realloc_failed",
-		[LOST_SAMPLER] = "sampler",
-		[LOST_OWNERLESS] = "ownerless",
-		[LOST_DAMAGED] = "damaged",
-		[LOST_NO_MEMORY] = "no_memory",
-	};
-	json_key(json, "lost");
-	json_object_begin(json);
-	for (unsigned why = 0; why < LOST_REASONS; why++) {
-		if (recording->lost[why])
-			put_u64(json, reasons[why], recording->lost[why]);
-	}
-	json_object_end(json);
-}
-
 static void put_unrecorded_processes(
 	struct json *json, const struct model *model, const struct unrecorded_group *group)
 {
@@ -174,6 +152,28 @@ static void put_unrecorded(
 		json_object_end(json);
 	}
 	json_array_end(json);
+}
+
+static void put_lost(struct json *json, const struct recording *recording)
+{
+	static const char *const reasons[LOST_REASONS] = {
+		[LOST_STALLED] = "stalled",
+		[LOST_IN_HANDLER] = "in_handler",
+		[LOST_SAMPLED] = "sampled",
+		[LOST_HELD] = "held",
+		[LOST_REALLOC_FAILED] = "realloc_failed",
+		[LOST_SAMPLER] = "sampler",
+		[LOST_OWNERLESS] = "ownerless",
+		[LOST_DAMAGED] = "damaged",
+		[LOST_NO_MEMORY] = "no_memory",
+	};
+	json_key(json, "lost");
+	json_object_begin(json);
+	for (unsigned why = 0; why < LOST_REASONS; why++) {
+		if (recording->lost[why])
+			put_u64(json, reasons[why], recording->lost[why]);
+	}
+	json_object_end(json);
 }
 
 static void put_recording(struct json *json, const struct page *page)
@@ -213,6 +213,7 @@ static void put_recording(struct json *json, const struct page *page)
 	put_lost(json, recording);
 	put_bool(json, "own_malloc", recording->own_malloc);
 	put_bool(json, "sandboxed", recording->sandboxed);
+	put_bool(json, "loaded_apart", recording->loaded_apart);
 	put_bool(json, "not_attached", recording->not_attached);
 	put_unrecorded(json, page->model, &page->unrecorded);
 	json_key(json, "damage");
@@ -236,6 +237,7 @@ static const struct ranged {
 	{METRIC_LIVE_BYTES, "live_bytes_at_end"},
 	{METRIC_PEAK_BLOCKS, NULL},
 	{METRIC_PEAK_BYTES, NULL},
+	{METRIC_FAILED, NULL},
 };
 
 /* "ranges": {"allocations": [1, 2], …} of a site, or of the totals if it is NULL; null if the

@@ -235,6 +235,36 @@ def write_errors(folder):
         hw.need(not report["recording"]["complete"], f"{error}: taken for complete")
 
 
+def with_quota(folder):
+    """How to mount a file system with a quota of 300 KiB on the folder `small`, for a shell."""
+    types = Path("/proc/filesystems").read_text().split()
+    tmpfs = "mount -t tmpfs -o usrquota,usrquota_block_hardlimit=300k none small"
+    if hw.run(["unshare", "-m", "/bin/sh", "-c", tmpfs], cwd=folder).status == 0:
+        return f"{tmpfs} && chmod 777 small", ["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups"]
+    if "btrfs" not in types or not shutil.which("mkfs.btrfs") or not shutil.which("btrfs"):
+        raise hw.Skip("no file system with quotas here (tmpfs with CONFIG_TMPFS_QUOTA, or btrfs and btrfs-progs)")
+    return ("truncate -s 128M image && mkfs.btrfs -q image && mount -o loop image small && btrfs quota enable small && "
+            "btrfs qgroup limit 300k 0/5 small"), []
+
+
+@TESTS.test
+def quota_reached(folder):
+    """A real quota is reached: the program's status is its own, the loss is said, the rest can be read"""
+    (folder / "small").mkdir()
+    folder.chmod(0o777)
+    mount, user = with_quota(folder)
+    script = f'{mount} || exit 99; "$@"; status=$?; cp small/x.hpw .; exit $status'
+    perl = 'my @a = map { "x" x $_ } 1 .. 30000; my %b; $b{$_ * 7919 % 100003} .= "y" x ($_ % 97) for 1 .. 300000; exit 7'
+    ended = hw.run(["unshare", "-m", "/bin/sh", "-c", script, "sh", *user, hw.HEAPWISE, "run", "-o", "small/x.hpw", "--", PERL, "-e", perl],
+                   cwd=folder)
+    if ended.status == 99:
+        raise hw.Skip(f"no such mount here: {hw.shorten(ended.errors)}")
+    hw.need(ended.status == 7, str(ended))
+    hw.need("can't write past" in ended.errors and "quota exceeded" in ended.errors and "now type" not in ended.errors, str(ended))
+    report = hw.report(folder / "x.hpw")
+    hw.need(not report["recording"]["complete"] and report["recording"]["events"] > 1000, f"{report['recording']}")
+
+
 @TESTS.test
 def read_only(folder):
     """A read-only folder: refused with the reason, the program is not started"""
@@ -296,6 +326,37 @@ def collector_killed_busy(folder):
         errors = finish(one)
         hw.need("the collector was killed" in errors, errors)
         hw.need(not hw.report(one.recording)["recording"]["complete"], "taken for complete")
+
+
+def check_killed_with_less(option, folder):
+    """What is not kept event by event is kept up to date in sums, and the last events are there."""
+    with recorded(folder, WORKER, options=(option,)) as one:
+        for _ in range(16):
+            work(one)
+        # The file while it is being written is what it will be when the collector is killed.
+        wait_for("a state of the sums", lambda: hw.report(one.recording)["totals"]["allocations"] > 320000)
+        os.kill(one.collector, signal.SIGKILL)
+        one.wait(one.collector_end, "the collector")
+        work(one)
+        errors = finish(one)
+        hw.need("the collector was killed" in errors, errors)
+    report = hw.report(one.recording)
+    said = report["recording"]
+    hw.need(not said["complete"] and "was not closed" in said["damage"][0], f"{said}")
+    hw.need("of a moment" in said["damage"][0] and len(said["damage"]) == 1, f"{said['damage']}")
+    hw.need(320000 < report["totals"]["allocations"] < 800000 and report["totals"]["threads"] == 1, f"{report['totals']}")
+    hw.need(sum(site["allocations"] for site in report["sites"]) == report["totals"]["allocations"], "sites and totals differ")
+    hw.need(said["lost_events"] == 0 and said["duration_ns"] > 0, f"{said}")
+    hw.need(bool(said["kept_steps"]) == (option != "--mode=aggregate"), f"{said}")
+    if option.startswith("--ring"):
+        hw.need(said["kept_from_ns"] > 0 and said["kept_steps"] > 5000 and said["dropped_steps"] > 50000, f"{said}")
+    used = one.recording.stat().st_blocks * 512
+    hw.need(used < 2_000_000, f"{used} bytes on the disk")
+
+
+for kept in ("--mode=aggregate", "--ring=64K", "--max-file=64K"):
+    TESTS.add(f"A collector killed with {kept}: the sums are there, and say of when they are",
+              lambda folder, kept=kept: check_killed_with_less(kept, folder))
 
 
 @TESTS.test
@@ -368,7 +429,50 @@ def clock_jumps(folder):
     hw.need(report["recording"]["duration_ns"] < hw.TIMEOUT * 1e9, f"{report['recording']}")
 
 
+@TESTS.test
+def clocks_differ(folder):
+    """The program's clocks are others than the recorder's (a time namespace, as after a checkpoint): complete, times as ever"""
+    offsets = {"ahead": ("--monotonic", "100000", "--boottime", "8000000"), "behind": ("--monotonic", "-3000", "--boottime", "-3000")}
+    for name, offset in offsets.items():
+        (folder / name).mkdir()
+        unshare = [hw.need_program("unshare"), "--time", "--fork", *offset]
+        if hw.run([*unshare, "true"]).status != 0:
+            raise hw.Skip("no time namespaces here")
+        script = f'{WORK} print "$sum\n"; exit 9'
+        before = time.monotonic_ns()
+        ended = hw.record([*unshare, PERL, "-e", script], folder / name / "x.hpw")
+        took = time.monotonic_ns() - before
+        hw.need(ended.status == 9 and ended.text.encode() == SUM, f"{name}: {ended}")
+        reports = [need_complete(path) for path in (folder / name).glob("*.hpw")]
+        hw.need(max(r["totals"]["allocations"] for r in reports) > 20000, f"{name}: not recorded")
+        for report in reports:
+            found = report["recording"]
+            hw.need(found["duration_ns"] <= took and not found["repairs"] and not found["lost_events"], f"{name}: {found}")
+            hw.need(report["totals"]["peak_time_ns"] <= found["duration_ns"], f"{name}: {report['totals']}")
+            hw.need(found["longest_wait_ns"] <= took, f"{name}: {found}")
+
+
 # ---- stops
+
+
+@TESTS.test
+def everything_stopped(folder):
+    """Program, collector and run are stopped at once, as by a suspended machine, and let go in either order: complete"""
+    with recorded(folder, WORKER) as one:
+        work(one)
+        everybody = [one.program, one.collector, one.run.pid]
+        for order in (everybody, everybody[::-1]):
+            one.run.stdin.write(b"\n")
+            one.run.stdin.flush()
+            for pid in order:
+                os.kill(pid, signal.SIGSTOP)
+            wait_for("the stop", lambda: all(state(pid) == "T" for pid in everybody))
+            for pid in order:
+                os.kill(pid, signal.SIGCONT)
+            line = one.run.stdout.readline()
+            hw.need(line == SUM, f"the program says {line}")
+        finish(one)
+        hw.need(need_complete(one.recording)["recording"]["lost_events"] == 0, "events are lost")
 
 
 @TESTS.test

@@ -17,11 +17,14 @@ SAME_EACH_TIME = (
     "aligned calloc deep end_abort end_sigkill failed live_static malloc_free names new_forms "
     "peak_middle peak_realloc peak_twice realloc realloc_moved sizes_large temporary zero_sizes"
 ).split()
-EVENTS, SITE_STATS = 5, 7  # types of chunks
+EVENTS, SITE_STATS, RING = 5, 7, 14  # types of chunks
 DENSE = (
     "aligned calloc exceptions new_forms producer_consumer realloc_moved "
     "siglongjmp signal_handler threads_200 tls_destructor vfork_exec"
 ).split()
+# Of these no block is so small that it could be passed over by one in every byte.
+LARGE = ("failed", "realloc_in_vain")
+SUMS = ("allocations", "allocated_bytes", "frees", "failed", "live_blocks_at_end", "live_bytes_at_end")
 VIEWS = ("summary", "sites", "never-freed", "peak", "temporary", "sizes", "threads")
 # Of one run, not of the program.
 OF_THE_RUN = {
@@ -96,13 +99,18 @@ def chunks(recording):
     return found
 
 
+def on_disk(recording):
+    """What states of the sums took is given back at the end."""
+    return recording.stat().st_blocks * 512
+
+
 def check_bounded(folder):
     """Millions of events, and no chunk of them."""
     recording = Path(folder) / "laps.hpw"
     hw.record([hw.TARGETS / "ring_laps-O2"], recording, options=("-q", "--mode=aggregate"))
-    hw.need(EVENTS not in dict(chunks(recording)), "there are events in it")
+    hw.need(not {EVENTS, RING} & set(dict(chunks(recording))), "there are events in it")
     hw.need(hw.report(recording)["recording"]["events"] > 1_000_000, "too few for a test")
-    hw.need(recording.stat().st_size < 16384, f"{recording.stat().st_size} bytes")
+    hw.need(on_disk(recording) < 16384, f"{on_disk(recording)} bytes")
 
 
 def check_cut(folder):
@@ -174,9 +182,10 @@ def check_dense(name, folder):
     before, after = hw.report(exact), hw.report(dense)
     hw.need(after["recording"]["lost_events"] == 0 and after["recording"]["repairs"] == 0,
             str(after["recording"]))
-    for figure in ("allocations", "allocated_bytes", "frees", "live_blocks_at_end", "live_bytes_at_end"):
+    for figure in SUMS:
         true, found = before["totals"][figure], after["totals"][figure]
-        hw.need(abs(true - found) <= 2 + true // 50, f"{figure}: {true}, and {found} of nearly all")
+        off = 0 if name in LARGE else 2 + true // 50
+        hw.need(abs(true - found) <= off, f"{figure}: {true}, and {found} of nearly all")
 
 
 def check_fork_in_handler(folder):
@@ -217,8 +226,8 @@ def check_kept(option, folder):
     steps = said["kept_steps"] + said["dropped_steps"]
     hw.need(steps >= 3_300_000 and said["dropped_steps"] > 1_000_000, f"{said}")
     hw.need(0 < said["kept_steps"], "no events are kept")
-    events = sum(kind == EVENTS for kind, _ in chunks(recording))
-    hw.need(events > 0 and recording.stat().st_size < 400_000, f"{recording.stat().st_size} bytes")
+    events = sum(kind in (EVENTS, RING) for kind, _ in chunks(recording))
+    hw.need(events > 0 and on_disk(recording) < 400_000, f"{on_disk(recording)} bytes")
     last = option == "--ring"
     hw.need((said["kept_from_ns"] > exact["totals"]["peak_time_ns"] // 20) == last, f"{said}")
     text = hw.run([hw.HEAPWISE, "report", recording]).text
@@ -255,7 +264,7 @@ def main():
     for option in ("--ring", "--max-file"):
         tests.add(f"{option} keeps some events and all sums",
                   lambda folder, option=option: check_kept(option, folder))
-    for name in DENSE:
+    for name in (*DENSE, *LARGE):
         tests.add(f"nearly every block sampled: {name}", lambda folder, name=name: check_dense(name, folder))
     tests.add("forks in handlers while samples are taken", check_fork_in_handler)
     tests.add("a seed takes the same samples again", check_same_seed)

@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+from sessions import environment, wait_sessions
 
 PYTHON = "/usr/bin/python3.11"
 PERL = "/usr/bin/perl"
@@ -39,7 +40,8 @@ TESTS = hw.Tests()
 
 
 def check_recordings(folder):
-    """Every one whole and exact; returns how many."""
+    """Every one whole and exact, once the last process has ended; returns how many."""
+    wait_sessions(folder)
     problems, paths = [], sorted(folder.glob("x*.hpw"))
     for path in paths:
         # A site has its whole stack, and a recursion some thousand frames: not all of them.
@@ -66,7 +68,7 @@ def python_results(path):
             for case in ElementTree.parse(path).iter("testcase")}
 
 
-def python_suite(module, only, **environment):
+def python_suite(module, only, **variables):
     def test(folder):
         if not Path(f"/usr/lib/python3.11/test/{module}.py").exists():
             raise hw.Skip("libpython3.11-testsuite is not installed")
@@ -75,7 +77,7 @@ def python_suite(module, only, **environment):
             command += ["-i", pattern]
         if only:
             command += ["-m", only]
-        env = hw.clean_environment(**environment)
+        env = environment(folder, **variables)
         (folder / "native").mkdir()
         (folder / "recorded").mkdir()
         native = hw.run(command, env=env, cwd=folder / "native", timeout=LONG)
@@ -105,7 +107,7 @@ def jq_file(name):
             raise hw.Skip("HW_JQ_SOURCE is no folder with jq's source (apt-get source jq)")
         command = [jq, "-L", "modules", "--run-tests", f"{name}.test"]
         native = hw.run(command, cwd=source)
-        recorded = hw.record(command, folder / "x.hpw", cwd=source)
+        recorded = hw.record(command, folder / "x.hpw", cwd=source, env=environment(folder))
         passed = re.search(r"^(\d+) of \1 tests passed", native.text, re.MULTILINE)
         hw.need(native.status == 0 and passed, f"natively {native}")
         hw.need(recorded.status == 0 and recorded.text == native.text, f"recorded {recorded}")
@@ -144,8 +146,10 @@ def tap(text):
 def perl_file(tree, folder, name):
     """Runs one file of tests. What is wrong, how many verdicts were compared, how many recordings were made."""
     command = [PERL, name]
-    more = {"cwd": tree, "timeout": LONG}
-    once, again = (hw.run(command, **more) for _ in range(2))
+    # Else the order of hashes, and with it that of some tests, is another each time.
+    more = {"cwd": tree, "timeout": LONG, "env": environment(folder, PERL_HASH_SEED=0)}
+    # A child of somebody, as under recording: setpgrp(2) fails for who leads a session.
+    once, again = (hw.run(["/bin/sh", "-c", '"$@"; exit $?', "sh", *command], **more) for _ in range(2))
     recorded = hw.record(command, folder / "x.hpw", **more)
     first, second, found = (tap(ended.text) for ended in (once, again, recorded))
     steady = {number for number in first.keys() | second.keys() if first.get(number) == second.get(number)}

@@ -8,6 +8,7 @@
 #include <gnu/libc-version.h>
 #include <limits.h>
 #include <link.h>
+#include <locale.h>
 #include <stdarg.h>
 
 #include "base/buf.h"
@@ -489,7 +490,8 @@ CASE(symbols_damaged, "a damaged file gives no crash")
 	damage("cc_clang4", 200);
 }
 
-CASE(symbols_real, "a library of the distribution has the names of what it exports")
+/* Opens the C library as it is in this process; where it begins. */
+static uint64_t open_libc(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
 	char line[TEXT_MAX], *path = NULL;
@@ -505,11 +507,35 @@ CASE(symbols_real, "a library of the distribution has the names of what it expor
 		SKIP("not linked with glibc's libc.so.6");
 	path[strcspn(path, "\n")] = '\0';
 	open_module(path, NULL, 0);
+	return start;
+}
+
+CASE(symbols_real, "a library of the distribution has the names of what it exports")
+{
+	uint64_t address = (uint64_t)(uintptr_t)&gnu_get_libc_version - open_libc() + 1;
 	const struct symbol *chain;
 	size_t count;
-	uint64_t address = (uint64_t)(uintptr_t)&gnu_get_libc_version - start + 1;
 	CHECK_OK(symbols_resolve(symbols, module, address, &chain, &count));
 	CHECK_CONTAINS(chain[count - 1].function, "gnu_get_libc_version");
+	close_module();
+}
+
+CASE(symbols_aliases, "a function has all the names that the symbol table has for it")
+{
+	uint64_t address = (uint64_t)(uintptr_t)&duplocale - open_libc() + 1;
+	const char *const *names = NULL;
+	size_t count = 0, plain = 0, underscored = 0;
+	CHECK_OK(symbols_aliases(symbols, module, address, &names, &count));
+	for (size_t i = 0; i < count; i++) {
+		plain += strcmp(names[i], "duplocale") == 0;
+		underscored += strcmp(names[i], "__duplocale") == 0;
+	}
+	CHECK_U64(plain, 1);
+	CHECK_U64(underscored, 1);
+	CHECK_OK(symbols_aliases(symbols, module, 1, &names, &count));
+	CHECK_U64(count, 0);
+	CHECK_ERROR(symbols_aliases(symbols, module + 1, 1, &names, &count), ERROR_INTERNAL,
+		"no module");
 	close_module();
 }
 

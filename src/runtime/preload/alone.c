@@ -23,7 +23,6 @@
 #include <linux/prctl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -49,7 +48,7 @@ static void append_number(char *to, unsigned long number)
 	append(to, first);
 }
 
-static void say(const char *what)
+void rt_alone_say(const char *what)
 {
 	char line[256];
 	char *end = append(append(append(line, "heapwise: "), what), "; not recorded\n");
@@ -132,7 +131,7 @@ static __attribute__((noreturn)) void become_collector(
 		sys_call(__NR_dup2, socket, COLLECTOR_SOCKET, 0);
 	sys_call(__NR_close_range, COLLECTOR_SOCKET + 1, ~0u, 0);
 	sys_call(__NR_execve, tool, argv, environment);
-	say("can't execute the command that belongs to libheapwise-rt.so");
+	rt_alone_say("can't execute the command that belongs to libheapwise-rt.so");
 	leave();
 }
 
@@ -144,7 +143,7 @@ static __attribute__((noreturn)) void go_between(
 	if (!collector)
 		become_collector(tool, socket, environment);
 	if (sys_failed(collector))
-		say("can't start a process for the collector");
+		rt_alone_say("can't start a process for the collector");
 	if (!stays || sys_failed(collector))
 		leave();
 	sys_call(__NR_close_range, 0, ~0u, 0);
@@ -166,10 +165,8 @@ static bool adopts(void)
 int rt_alone_start(char *const *environment)
 {
 	char tool[PATH_BYTES];
-	if (getauxval(AT_SECURE))
-		return -1;
 	if (!tool_find(tool)) {
-		say("the command is not where it belongs beside libheapwise-rt.so");
+		rt_alone_say("the command is not where it belongs beside libheapwise-rt.so");
 		return -1;
 	}
 	int ends[2];
@@ -177,7 +174,7 @@ int rt_alone_start(char *const *environment)
 		return -1;
 	if (sys_failed(
 		    sys_call4(__NR_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))) {
-		say("can't create a socket pair");
+		rt_alone_say("can't create a socket pair");
 		return -1;
 	}
 	bool stays = adopts();
@@ -191,6 +188,6 @@ int rt_alone_start(char *const *environment)
 		return ends[0];
 	}
 	sys_call(__NR_close, ends[0], 0, 0);
-	say("can't start a process for the collector");
+	rt_alone_say("can't start a process for the collector");
 	return -1;
 }

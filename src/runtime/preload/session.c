@@ -12,6 +12,7 @@
 
 #include <linux/fcntl.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -212,6 +213,11 @@ static int join(enum hw_hello_reason reason)
 	if (session_path[0] || reason == HW_HELLO_FORK) {
 		int fd = session_path[0] ? connect_session(reason) : -1;
 		return fd < 0 ? -1 : converse(fd, reason);
+	}
+	/* Who started it, and says where the collector is, may have fewer rights than it. */
+	if (getauxval(AT_SECURE)) {
+		rt_alone_say("it runs with other rights than who started it");
+		return -1;
 	}
 	struct variables v;
 	if (!look(&v))
