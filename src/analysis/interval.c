@@ -16,6 +16,7 @@ static const size_t places[METRICS] = {
 	[METRIC_LIVE_BLOCKS] = offsetof(struct spread, live_blocks) + 1,
 	[METRIC_PEAK_BYTES] = offsetof(struct spread, peak_bytes) + 1,
 	[METRIC_PEAK_BLOCKS] = offsetof(struct spread, peak_blocks) + 1,
+	[METRIC_FAILED] = offsetof(struct spread, failed) + 1,
 };
 
 static bool interval(const struct recording *recording, enum metric metric,

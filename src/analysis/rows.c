@@ -66,6 +66,7 @@ void site_add(struct site *sums, const struct site *more)
 	sums->spread.live_bytes += more->spread.live_bytes;
 	sums->spread.peak_blocks += more->spread.peak_blocks;
 	sums->spread.peak_bytes += more->spread.peak_bytes;
+	sums->spread.failed += more->spread.failed;
 }
 
 bool row_is_own_doing(const struct row *row)

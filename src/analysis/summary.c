@@ -316,15 +316,46 @@ static struct error *(*const verdict_sentences[])(const struct facts *, struct t
 	say_inherited,
 };
 
+static const char *const lost_words[LOST_REASONS] = {
+	[LOST_STALLED] = "because the recorder stood still for more than a second",
+	[LOST_IN_HANDLER] = "in signal handlers, which must not wait for the recorder",
+	[LOST_SAMPLED] = "because a sample found no room and does not wait for it",
+	[LOST_HELD] = "because another thread stopped in the middle of an event",
+	[LOST_REALLOC_FAILED] = "with sampled blocks whose realloc failed",
+	[LOST_SAMPLER] = "because the table of sampled blocks was full or in use",
+	[LOST_OWNERLESS] = "of threads that the recorder could not tell or number",
+	[LOST_DAMAGED] = "at least where the program wrote over the recorder's memory",
+	[LOST_NO_MEMORY] = "because the recorder had no memory for more blocks or stacks",
+};
+
+/* "5 events lost, 3 because … and 2 in …: counts are …" */
+static void add_lost(struct text *text, const struct recording *recording)
+{
+	unsigned causes = 0, said = 0;
+	for (unsigned why = 0; why < LOST_REASONS; why++)
+		causes += recording->lost[why] != 0;
+	if (!recording->lost_events)
+		return;
+	add_counted(text, recording->lost_events, "event", "events");
+	text_add(text, " lost");
+	for (unsigned why = 0; why < LOST_REASONS; why++) {
+		if (!recording->lost[why])
+			continue;
+		text_add(text, !said++ ? causes > 1 ? ", " : " " : said == causes ? " and " : ", ");
+		if (causes > 1) {
+			text_add_count(text, recording->lost[why]);
+			text_add(text, " ");
+		}
+		text_add(text, lost_words[why]);
+	}
+	text_add(text, ": counts are too low, and blocks whose free was lost look never freed.\n");
+}
+
 /* Counters of the recording that are usually 0, and what it means when one is not. */
 static const struct caveat {
 	size_t member;
 	const char *one, *many, *text;
 } caveats[] = {
-	{offsetof(struct recording, lost_events), "event", "events",
-		" lost because the recorder could not keep up: counts are too low, and blocks "
-		"whose "
-		"free was lost look never freed.\n"},
 	{offsetof(struct recording, repairs), "place", "places",
 		" repaired where allocation and free of an address did not alternate.\n"},
 	{offsetof(struct recording, unknown_frees), "free", "frees",
@@ -354,6 +385,7 @@ void summary_add_notes(
 	const char *const *damage = model_damage(model, &count);
 	for (size_t i = 0; i < count; i++)
 		text_printf(text, "%s\n", damage[i]);
+	add_lost(text, recording);
 	for (size_t i = 0; i < ARRAY_SIZE(caveats); i++) {
 		uint64_t value;
 		memcpy(&value, (const char *)recording + caveats[i].member, sizeof(value));
@@ -370,8 +402,8 @@ void summary_add_notes(
 		text_add_count(text, recording->sample_bytes);
 		text_add(text,
 			" bytes: figures are estimates, the true ones lie within the ranges given "
-			"in 19 of 20 recordings. Temporary allocations, failures and what would "
-			"fit on the stack are not known.\n");
+			"in 19 of 20 recordings. Temporary allocations and what would fit on the "
+			"stack are not known.\n");
 	}
 	if (recording->dropped_steps && recording->kept_steps) {
 		text_add(text, "Single events are kept from ");

@@ -99,10 +99,11 @@ void text_add_shown(struct text *text, const char *string, size_t most)
 	while (shown < len && shown && ((unsigned char)string[shown] & 0xc0) == 0x80)
 		shown--; /* inside a character of UTF-8 */
 	for (size_t i = 0; i < shown; i++) {
-		char c = string[i];
-		if ((unsigned char)c < ' ' || c == 0x7f)
-			c = '?';
-		text_add_char(text, c);
+		unsigned char c = (unsigned char)string[i];
+		if (c < ' ' || c == 0x7f)
+			text_add_char(text, '?');
+		else
+			text_add_char(text, string[i]);
 	}
 	text_add(text, shown < len ? "…" : "");
 }

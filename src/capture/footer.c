@@ -293,10 +293,18 @@ static bool put_sizes(struct buf *ret, struct tally *tally)
 	return columns_finish(&c, ret);
 }
 
+uint64_t footer_lost(const struct footer_summary *summary)
+{
+	uint64_t sum = 0;
+	for (unsigned why = 0; why < HPW_LOST_REASONS; why++)
+		sum += summary->lost[why];
+	return sum;
+}
+
 static bool put_summary(struct buf *ret, const struct tally *t, const struct footer_summary *s)
 {
 	const uint64_t pairs[][2] = {{HPW_SUM_EVENTS, s->events}, {HPW_SUM_STEPS, t->steps},
-		{HPW_SUM_LOST, s->lost}, {HPW_SUM_REPAIRS, t->repairs},
+		{HPW_SUM_LOST, footer_lost(s)}, {HPW_SUM_REPAIRS, t->repairs},
 		{HPW_SUM_UNKNOWN_FREES, t->unknown_frees}, {HPW_SUM_ALLOCATIONS, t->allocations},
 		{HPW_SUM_ALLOCATED_BYTES, t->allocated_bytes}, {HPW_SUM_FREES, t->frees},
 		{HPW_SUM_FAILED, t->failed}, {HPW_SUM_LIVE_BLOCKS, t->live_blocks},
@@ -315,6 +323,10 @@ static bool put_summary(struct buf *ret, const struct tally *t, const struct foo
 	for (unsigned i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		buf_varint(ret, pairs[i][0]);
 		buf_varint(ret, pairs[i][1]);
+	}
+	for (unsigned why = 0; why < HPW_LOST_REASONS; why++) {
+		buf_varint(ret, HPW_SUM_LOST_FIRST + why);
+		buf_varint(ret, s->lost[why]);
 	}
 	return !ret->failed;
 }
@@ -381,6 +393,16 @@ bool footer_unrecorded(struct buf *ret, struct unrecorded_list *list)
 	return columns_finish(&c, ret);
 }
 
+/* The target's own causes come first. */
+_Static_assert((int)HW_LOST_STALLED == HPW_LOST_STALLED &&
+		       (int)HW_LOST_IN_HANDLER == HPW_LOST_IN_HANDLER &&
+		       (int)HW_LOST_SAMPLED == HPW_LOST_SAMPLED &&
+		       (int)HW_LOST_HELD == HPW_LOST_HELD &&
+		       (int)HW_LOST_REALLOC_FAILED == HPW_LOST_REALLOC_FAILED &&
+		       (int)HW_LOST_SAMPLER == HPW_LOST_SAMPLER &&
+		       (int)HW_LOST_REASONS == HPW_LOST_OWNERLESS,
+	"as in hpw.h");
+
 void footer_rings(const struct hw_shm *shm, struct footer_summary *summary)
 {
 	const struct hw_ring *rings = (const struct hw_ring *)((const char *)shm + HW_SHM_RINGS);
@@ -388,7 +410,7 @@ void footer_rings(const struct hw_shm *shm, struct footer_summary *summary)
 	if (elsewhere > summary->longest_wait_ns)
 		summary->longest_wait_ns = elsewhere;
 	for (unsigned why = 0; why < HW_LOST_REASONS; why++)
-		summary->lost += __atomic_load_n(&shm->lost[why], __ATOMIC_RELAXED);
+		summary->lost[why] += __atomic_load_n(&shm->lost[why], __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < HW_RINGS; i++) {
 		summary->wait_ns += rings[i].wait_ns;
 		if (rings[i].longest_wait_ns > summary->longest_wait_ns)

@@ -16,9 +16,10 @@
 
 struct footer_summary {
 	struct recorder_end end;
-	uint64_t events, lost, stacks_full, end_tsc, duration_ns;
+	uint64_t events, stacks_full, end_tsc, duration_ns;
 	uint64_t longest_wait_ns, wait_ns;
-	uint64_t unrecorded;   /* programs it started, all of them */
+	uint64_t unrecorded; /* programs it started, all of them */
+	uint64_t lost[HPW_LOST_REASONS];
 	uint32_t notes;        /* enum hpw_note */
 	struct keep_span kept; /* of the events */
 };
@@ -50,7 +51,10 @@ bool footer_code_names(struct buf *ret, const struct code_names *names);
 /* The rows that have not been written yet, and are now. */
 bool footer_unrecorded(struct buf *ret, struct unrecorded_list *list);
 
-/* Adds up the waits and losses of all rings. */
+/* All of them together. */
+uint64_t footer_lost(const struct footer_summary *summary);
+
+/* Adds up the waits and losses of the process. */
 void footer_rings(const struct hw_shm *shm, struct footer_summary *summary);
 
 #endif

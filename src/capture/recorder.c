@@ -530,7 +530,7 @@ static void fill_totals(
 	getrusage(RUSAGE_SELF, &usage);
 	const struct tally *t = &r->tally;
 	*ret = (struct recorder_totals){.events = s->events,
-		.lost = s->lost,
+		.lost = footer_lost(s),
 		.repairs = t->repairs,
 		.allocations = t->allocations,
 		.allocated_bytes = t->allocated_bytes,
@@ -630,8 +630,9 @@ void recorder_finish(
 	struct clock_pair now = clock_pair_now();
 	struct footer_summary s = {.end = *end,
 		.events = r->merge.events - r->merge.dropped + r->frees_added,
-		/* Of a ring that was given up nobody knows more than that it held something. */
-		.lost = r->merge.dropped + r->merge.damaged + r->blocks_dropped,
+		.lost = {[HPW_LOST_OWNERLESS] = r->merge.dropped,
+			[HPW_LOST_DAMAGED] = r->merge.damaged,
+			[HPW_LOST_NO_MEMORY] = r->blocks_dropped},
 		.stacks_full = r->shm->stacks_full + r->stacks_bad,
 		.notes = notes_of(r->shm),
 		.unrecorded =

@@ -108,7 +108,7 @@ enum hpw_target_key {
 enum hpw_summary_key {
 	HPW_SUM_EVENTS = 1,        /* recorded calls; a realloc is one */
 	HPW_SUM_STEPS = 2,         /* entries of the order columns; a realloc of a block is two */
-	HPW_SUM_LOST = 3,          /* events dropped because the collector made no progress */
+	HPW_SUM_LOST = 3,          /* events dropped: see HPW_SUM_LOST_FIRST */
 	HPW_SUM_REPAIRS = 4,       /* places where alloc and free of an address did not alternate */
 	HPW_SUM_UNKNOWN_FREES = 5, /* frees of blocks no allocation of which was recorded */
 	HPW_SUM_ALLOCATIONS = 6,
@@ -138,6 +138,24 @@ enum hpw_summary_key {
 	HPW_SUM_KEPT_STEPS = 30,      /* how many */
 	HPW_SUM_KEPT_FROM_TSC = 31,   /* stamp of the first */
 	HPW_SUM_KEPT_UNTIL_TSC = 32,  /* and of the last */
+	HPW_SUM_LOST_FIRST = 33,      /* + enum hpw_lost: HPW_SUM_LOST by its causes */
+};
+
+/* Why an event is not in the recording. */
+enum hpw_lost {
+	/* It found no room, and … */
+	HPW_LOST_STALLED = 0,    /* the collector had not moved for long */
+	HPW_LOST_IN_HANDLER = 1, /* it was a signal handler's, which had interrupted another */
+	HPW_LOST_SAMPLED = 2,    /* it was a sample: these never wait for the collector */
+	HPW_LOST_HELD = 3,       /* another thread stood still in the middle of an event */
+	/* A sampled block … */
+	HPW_LOST_REALLOC_FAILED = 4, /* lives on, unseen, since its realloc failed */
+	HPW_LOST_SAMPLER = 5,        /* could not be noted */
+	/* The collector … */
+	HPW_LOST_OWNERLESS = 6, /* could not tell which thread it was of, or number that */
+	HPW_LOST_DAMAGED = 7,   /* could not read it; each ring with such words counts as one */
+	HPW_LOST_NO_MEMORY = 8, /* had no memory for the block */
+	HPW_LOST_REASONS = 9
 };
 
 /* What the runtime found out about the program. */

@@ -66,6 +66,20 @@ enum read_way {
 	READ_REPLAY,
 };
 
+/* Why an event is not in the recording, of those that should be; see enum hpw_lost. */
+enum lost_reason {
+	LOST_STALLED,
+	LOST_IN_HANDLER,
+	LOST_SAMPLED,
+	LOST_HELD,
+	LOST_REALLOC_FAILED,
+	LOST_SAMPLER,
+	LOST_OWNERLESS,
+	LOST_DAMAGED,
+	LOST_NO_MEMORY,
+	LOST_REASONS
+};
+
 struct recording {
 	const char *path;      /* as the user gave it */
 	const char *mode;      /* "exact", "aggregate", "sample" */
@@ -79,6 +93,7 @@ struct recording {
 	bool complete;   /* it was closed properly and all of it could be read */
 	uint64_t events; /* recorded calls; a realloc is one */
 	uint64_t lost_events;
+	uint64_t lost[LOST_REASONS]; /* of these, where the cause is known */
 	uint64_t duration_ns;
 	uint64_t repairs;          /* places where alloc and free of an address did not alternate */
 	uint64_t unknown_frees;    /* of blocks whose allocation was not recorded */
@@ -97,7 +112,8 @@ struct recording {
 /* Variances of the figures of the same names, when they are estimates of a sampled recording; else
  * 0. */
 struct spread {
-	double allocations, allocated_bytes, live_blocks, live_bytes, peak_blocks, peak_bytes;
+	double allocations, allocated_bytes, live_blocks, live_bytes, peak_blocks, peak_bytes,
+		failed;
 };
 
 struct totals {

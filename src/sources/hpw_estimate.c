@@ -67,6 +67,13 @@ void hpw_estimate_free(struct hpw_estimate *estimate, size_t place, uint64_t siz
 	add(&estimate->totals.live, weight, bytes, -1);
 }
 
+void hpw_estimate_failed(struct hpw_estimate *estimate, size_t place, uint64_t size)
+{
+	double weight = hpw_estimate_weight(estimate, size);
+	add(&estimate->sites[place].failed, weight, 0, 1);
+	add(&estimate->totals.failed, weight, 0, 1);
+}
+
 uint64_t hpw_estimate_whole(double value)
 {
 	return value < 0.5 ? 0 : value >= 1e19 ? (uint64_t)1e19 : (uint64_t)(value + 0.5);
@@ -86,6 +93,7 @@ static struct spread spread_of(const struct hpw_estimate_site *s)
 		.live_bytes = positive(s->live.bytes_variance),
 		.peak_blocks = positive(s->peak.blocks_variance),
 		.peak_bytes = positive(s->peak.bytes_variance),
+		.failed = s->failed.blocks_variance,
 	};
 }
 
@@ -99,7 +107,8 @@ void hpw_estimate_put_site(const struct hpw_estimate *estimate, size_t place, st
 	ret->live_bytes = hpw_estimate_whole(site.live.bytes);
 	ret->peak_blocks = hpw_estimate_whole(site.peak.blocks);
 	ret->peak_bytes = hpw_estimate_whole(site.peak.bytes);
-	ret->temporary = ret->same_frame = ret->failed = 0;
+	ret->failed = hpw_estimate_whole(site.failed.blocks);
+	ret->temporary = ret->same_frame = 0;
 	ret->spread = spread_of(&site);
 }
 
@@ -113,6 +122,7 @@ void hpw_estimate_put_totals(const struct hpw_estimate *estimate, struct totals 
 	ret->live_bytes = hpw_estimate_whole(all->live.bytes);
 	ret->peak_blocks = hpw_estimate_whole(all->peak.blocks);
 	ret->peak_bytes = hpw_estimate_whole(all->peak.bytes);
-	ret->temporary = ret->failed = 0;
+	ret->failed = hpw_estimate_whole(all->failed.blocks);
+	ret->temporary = 0;
 	ret->spread = spread_of(all);
 }

@@ -19,7 +19,8 @@ struct hpw_sum {
 
 struct hpw_estimate_site {
 	struct hpw_sum all, live, peak;
-	uint64_t peak_seen; /* number of the peak that `peak` belongs to */
+	struct hpw_sum failed; /* blocks alone: calls */
+	uint64_t peak_seen;    /* number of the peak that `peak` belongs to */
 };
 
 struct hpw_estimate {
@@ -44,6 +45,9 @@ uint64_t hpw_estimate_whole(double value);
 /* A sampled block of site number `place` came, at the time `stamp`; it went. */
 void hpw_estimate_alloc(struct hpw_estimate *estimate, size_t place, uint64_t size, uint64_t stamp);
 void hpw_estimate_free(struct hpw_estimate *estimate, size_t place, uint64_t size);
+
+/* A sampled call for so many bytes failed. */
+void hpw_estimate_failed(struct hpw_estimate *estimate, size_t place, uint64_t size);
 
 /* Results in whole numbers, with their variances; peak_time_ns and what cannot be estimated are
  * left alone. */

@@ -320,6 +320,9 @@ static void put_summary(struct reader *reader)
 	const uint64_t *sum = reader->footer.summary;
 	struct recording *recording = build_recording(reader->model);
 	recording->lost_events = sum[HPW_SUM_LOST];
+	_Static_assert((int)LOST_REASONS == HPW_LOST_REASONS, "one for one");
+	for (unsigned why = 0; why < LOST_REASONS; why++)
+		recording->lost[why] = sum[HPW_SUM_LOST_FIRST + why];
 	recording->duration_ns = sum[HPW_SUM_NS_DURATION];
 	recording->repairs = sum[HPW_SUM_REPAIRS];
 	recording->stacks_full = sum[HPW_SUM_STACKS_FULL];

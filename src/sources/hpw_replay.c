@@ -256,6 +256,9 @@ static struct error *on_step(void *context, const struct hpw_step *step)
 		replay->events++;
 		replay->totals.failed++;
 		replay->sites[site_place(replay, step->site)].failed++;
+		if (is_sampled(replay))
+			hpw_estimate_failed(
+				&replay->estimate, site_place(replay, step->site), step->size);
 		return NULL;
 	case HPW_STEP_THREAD_END:
 		thread->ended = true;

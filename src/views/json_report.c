@@ -154,6 +154,28 @@ static void put_unrecorded(
 	json_array_end(json);
 }
 
+static void put_lost(struct json *json, const struct recording *recording)
+{
+	static const char *const reasons[LOST_REASONS] = {
+		[LOST_STALLED] = "stalled",
+		[LOST_IN_HANDLER] = "in_handler",
+		[LOST_SAMPLED] = "sampled",
+		[LOST_HELD] = "held",
+		[LOST_REALLOC_FAILED] = "realloc_failed",
+		[LOST_SAMPLER] = "sampler",
+		[LOST_OWNERLESS] = "ownerless",
+		[LOST_DAMAGED] = "damaged",
+		[LOST_NO_MEMORY] = "no_memory",
+	};
+	json_key(json, "lost");
+	json_object_begin(json);
+	for (unsigned why = 0; why < LOST_REASONS; why++) {
+		if (recording->lost[why])
+			put_u64(json, reasons[why], recording->lost[why]);
+	}
+	json_object_end(json);
+}
+
 static void put_recording(struct json *json, const struct page *page)
 {
 #define MEMBER(name)                                                                               \
@@ -188,6 +210,7 @@ static void put_recording(struct json *json, const struct page *page)
 	put_bool(json, "complete", recording->complete);
 	put_string(json, "read", recording->read_way == READ_FOOTER ? "footer" : "replay");
 	put_members(json, members, ARRAY_SIZE(members), recording);
+	put_lost(json, recording);
 	put_bool(json, "own_malloc", recording->own_malloc);
 	put_bool(json, "sandboxed", recording->sandboxed);
 	put_bool(json, "loaded_apart", recording->loaded_apart);
@@ -214,6 +237,7 @@ static const struct ranged {
 	{METRIC_LIVE_BYTES, "live_bytes_at_end"},
 	{METRIC_PEAK_BLOCKS, NULL},
 	{METRIC_PEAK_BYTES, NULL},
+	{METRIC_FAILED, NULL},
 };
 
 /* "ranges": {"allocations": [1, 2], …} of a site, or of the totals if it is NULL; null if the

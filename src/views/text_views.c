@@ -44,6 +44,20 @@ static void add_range(
 	text_add(out, "\n");
 }
 
+/* "    95% 3 to 9", of a count alone. */
+static void add_range_of(const struct page *page, enum metric metric, struct text *out)
+{
+	struct interval range;
+	if (!interval_of_totals(
+		    model_recording(page->model), metric, model_totals(page->model), &range))
+		return;
+	text_add(out, "    95% ");
+	text_add_count(out, range.low);
+	text_add(out, " to ");
+	text_add_count(out, range.high);
+	text_add(out, "\n");
+}
+
 static void add_totals(const struct page *page, struct text *out)
 {
 	const struct totals *totals = model_totals(page->model);
@@ -57,8 +71,10 @@ static void add_totals(const struct page *page, struct text *out)
 	add_range(page, METRIC_PEAK_BLOCKS, METRIC_PEAK_BYTES, out);
 	if (!model_recording(page->model)->sample_bytes)
 		add_total(out, "temporary", totals->temporary, "", NULL);
-	if (totals->failed)
+	if (totals->failed) {
 		add_total(out, "failed", totals->failed, "", NULL);
+		add_range_of(page, METRIC_FAILED, out);
+	}
 	add_total(out, "threads", totals->threads, "", NULL);
 }
 

@@ -310,6 +310,7 @@ def collector_stopped_busy(folder):
         whole = hw.report(reference(folder, 64))
         events = lambda r: r["recording"]["events"] + r["recording"]["lost_events"]
         hw.need(report["recording"]["lost_events"] > 0, "nothing was lost: the test shows nothing")
+        hw.need(report["recording"]["lost"] == {"stalled": report["recording"]["lost_events"]}, str(report["recording"]))
         # A free that was lost is made up for when its address is given out again; the blocks were at most so many.
         # Perl's start differs by a few from run to run.
         more = events(report) - events(whole)

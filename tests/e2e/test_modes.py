@@ -22,6 +22,9 @@ DENSE = (
     "aligned calloc exceptions new_forms producer_consumer realloc_moved "
     "siglongjmp signal_handler threads_200 tls_destructor vfork_exec"
 ).split()
+# Of these no block is so small that it could be passed over by one in every byte.
+LARGE = ("failed", "realloc_in_vain")
+SUMS = ("allocations", "allocated_bytes", "frees", "failed", "live_blocks_at_end", "live_bytes_at_end")
 VIEWS = ("summary", "sites", "never-freed", "peak", "temporary", "sizes", "threads")
 # Of one run, not of the program.
 OF_THE_RUN = {
@@ -174,9 +177,10 @@ def check_dense(name, folder):
     before, after = hw.report(exact), hw.report(dense)
     hw.need(after["recording"]["lost_events"] == 0 and after["recording"]["repairs"] == 0,
             str(after["recording"]))
-    for figure in ("allocations", "allocated_bytes", "frees", "live_blocks_at_end", "live_bytes_at_end"):
+    for figure in SUMS:
         true, found = before["totals"][figure], after["totals"][figure]
-        hw.need(abs(true - found) <= 2 + true // 50, f"{figure}: {true}, and {found} of nearly all")
+        off = 0 if name in LARGE else 2 + true // 50
+        hw.need(abs(true - found) <= off, f"{figure}: {true}, and {found} of nearly all")
 
 
 def check_fork_in_handler(folder):
@@ -255,7 +259,7 @@ def main():
     for option in ("--ring", "--max-file"):
         tests.add(f"{option} keeps some events and all sums",
                   lambda folder, option=option: check_kept(option, folder))
-    for name in DENSE:
+    for name in (*DENSE, *LARGE):
         tests.add(f"nearly every block sampled: {name}", lambda folder, name=name: check_dense(name, folder))
     tests.add("forks in handlers while samples are taken", check_fork_in_handler)
     tests.add("a seed takes the same samples again", check_same_seed)

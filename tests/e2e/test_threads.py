@@ -23,6 +23,8 @@ import truth
 
 TESTS = hw.Tests()
 MANY = hw.TARGETS / "threads_many"
+STEPPED = hw.TARGETS / "ringless_stepped"
+WAIT_MAX_NS = 1_000_000_000  # RT_WAIT_MAX_NS of the runtime
 SITES = ("site_of_thread", "site_passed_on", "site_resized")  # as the target counts them
 SEED = int(os.environ.get("HW_SEED") or random.SystemRandom().randrange(1 << 32))
 CHILD_BLOCKS = 50
@@ -68,6 +70,37 @@ def forks(folder):
         inherited = hw.run([hw.HEAPWISE, "report", path, "--view", "inherited"])
         hw.need(inherited.status == 0, f"{path.name}: {inherited}")
     return remark
+
+
+def stepped(what):
+    """Threads without a ring whose events are broken off, one after each so-manieth instruction."""
+
+    def test(folder):
+        hw.need_no_sanitizer("this is about the runtime")
+        ended = hw.record([STEPPED, what], folder / "x.hpw")
+        expectations, problems = truth.parse(ended.text)
+        hw.need(ended.status == 0 and not problems, f"{ended}: {problems}")
+        report = hw.report(folder / "x.hpw", "--view", "sites")
+        problems += truth.check(expectations, report)
+        found = report["recording"]
+        problems += [f"{key} is {found[key]}" for key in ("lost_events", "repairs", "unknown_frees") if found[key]]
+        hw.need(found["complete"] and not problems, f"{found}: {problems}")
+        hw.need(found["longest_wait_ns"] < WAIT_MAX_NS, f"a wait of {found['longest_wait_ns']} ns")
+        rounds = int(ended.text.split("# rounds ")[1].split()[0])
+        hw.need(rounds > 15, f"only {rounds} rounds: are events stepped through?")
+        children = [hw.report(path, "--view", "sites") for path in folder.glob("x.*.hpw")]
+        hw.need(len(children) >= rounds - 1 if what == "forks" else not children, f"{len(children)} children")
+        for child in children:
+            own = truth.total(truth.innermost(child["sites"], "site_of_child"))
+            hw.need(own["allocations"] == 1 and not child["recording"]["lost_events"], str(child["recording"]))
+        return f"{rounds} rounds, longest wait {found['longest_wait_ns'] / 1e6:.0f} ms"
+
+    return test
+
+
+TESTS.add("handlers that jump out of events of threads without a ring leave the shared one free", stepped("jumps"))
+TESTS.add("threads that end inside an event, without a ring, do not take the shared one along", stepped("dies"))
+TESTS.add("handlers that fork in events of threads without a ring: both go on, both are recorded", stepped("forks"))
 
 
 def finished(page):

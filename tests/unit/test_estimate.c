@@ -56,6 +56,24 @@ CASE(sums, "sites and totals: all, live, and the share at the peak, with their v
 	hpw_estimate_deinit(&e);
 }
 
+CASE(failed, "a failed call stands for 1 / p calls for as many bytes, and is no allocation")
+{
+	struct hpw_estimate e;
+	CHECK_OK(hpw_estimate_init(&e, MEAN, 2));
+	hpw_estimate_failed(&e, 0, 100);
+	hpw_estimate_failed(&e, 1, UINT64_MAX - 4096);
+	struct site site = {0};
+	struct totals totals = {0};
+	hpw_estimate_put_site(&e, 0, &site);
+	hpw_estimate_put_totals(&e, &totals);
+	long double a = stands_for(100), p = 1 / a, variance = (1 - p) / (p * p);
+	CHECK_U64(site.failed, (uint64_t)roundl(a));
+	CHECK_U64(totals.failed, (uint64_t)roundl(a + 1));
+	CHECK_U64(totals.allocations, 0);
+	CHECK(fabsl(totals.spread.failed - variance) < 1e-9L * variance);
+	hpw_estimate_deinit(&e);
+}
+
 CASE(absurd, "absurd sample rates and sizes end at what a number holds")
 {
 	static const uint64_t means[] = {1, UINT64_MAX};

@@ -156,14 +156,51 @@ CASE(verdict_incomplete, "damage, loss and repairs are said plainly")
 		"foo (foo.c:12).\n",
 		"The recording is incomplete: figures hold up to where it ends.\n"
 		"Chunk 17 is damaged.\n"
-		"1,234,567 events lost because the recorder could not keep up: counts are too "
-		"low, and blocks whose free was lost look never freed.\n"
+		"1,234,567 events lost: counts are too low, and blocks whose free was lost look "
+		"never freed.\n"
 		"1 place repaired where allocation and free of an address did not alternate.\n"
 		"2 frees of blocks whose allocation was not recorded.\n"
 		"1 free of blocks that it had from the process that it was forked from.\n"
 		"3 events without a stack: the table of stacks was full.\n"
 		"1 child process ran unrecorded.\n"
 		"A thread of the program waited up to 250 ms for the recorder.\n");
+}
+
+/* The sentence about lost events, with so many of each cause. */
+static void check_lost(const uint64_t lost[LOST_REASONS], const char *expected)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	add(&fixture, 0x10, (struct site){.allocations = 1, .allocated_bytes = 5});
+	struct recording *recording = build_recording(fixture.model);
+	memcpy(recording->lost, lost, sizeof(recording->lost));
+	for (unsigned why = 0; why < LOST_REASONS; why++)
+		recording->lost_events += lost[why];
+	recording->complete = true;
+	build_target(fixture.model)->exit_kind = EXIT_KIND_STATUS;
+	check_verdict(&fixture, "Nothing was left: every block was freed.\n", expected);
+}
+
+#define THEN ": counts are too low, and blocks whose free was lost look never freed.\n"
+
+CASE(lost_words, "what was lost is said with its cause, or its causes one by one")
+{
+	check_lost((uint64_t[LOST_REASONS]){[LOST_STALLED] = 1},
+		"1 event lost because the recorder stood still for more than a second" THEN);
+	check_lost((uint64_t[LOST_REASONS]){[LOST_IN_HANDLER] = 7},
+		"7 events lost in signal handlers, which must not wait for the recorder" THEN);
+	check_lost((uint64_t[LOST_REASONS]){[LOST_HELD] = 7, [LOST_NO_MEMORY] = 2000},
+		"2,007 events lost, 7 because another thread stopped in the middle of an event "
+		"and 2,000 because the recorder had no memory for more blocks or stacks" THEN);
+	check_lost((uint64_t[LOST_REASONS]){[LOST_SAMPLED] = 1,
+			   [LOST_REALLOC_FAILED] = 2,
+			   [LOST_SAMPLER] = 3,
+			   [LOST_OWNERLESS] = 4,
+			   [LOST_DAMAGED] = 5},
+		"15 events lost, 1 because a sample found no room and does not wait for it, 2 with "
+		"sampled blocks whose realloc failed, 3 because the table of sampled blocks was "
+		"full or in use, 4 of threads that the recorder could not tell or number and 5 at "
+		"least where the program wrote over the recorder's memory" THEN);
 }
 
 CASE(ending_words, "every ending has words")

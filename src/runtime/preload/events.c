@@ -199,8 +199,11 @@ static __attribute__((noinline)) void *tell_alloc(
 static __attribute__((noinline)) void *alloc_slowly(
 	void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
-	if (rt_unlikely(rt_mode != RT_MODE_EXACT) && !rt_sampling_tells(block, size))
+	if (rt_unlikely(rt_mode != RT_MODE_EXACT) && !rt_sampling_tells(block, size)) {
+		if (!block)
+			rt_here.failed = true; /* it had its chance */
 		return block;
+	}
 	return tell_alloc(block, size, kind, pc, sp, rbp);
 }
 
@@ -326,18 +329,55 @@ void rt_event_free(void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp
 	usual_end(here, t, t->head + 1);
 }
 
-/* The two halves of a realloc are sampled one apart from the other. */
+/* A realloc of a sampled block: does it, and tells of its free half; *ret_early: before it was
+ * known to come true. */
+static __attribute__((noinline)) void *half_realloc(
+	void *block, size_t size, struct rt_caller c, bool *ret_early)
+{
+	enum hw_free_kind kind = size ? HW_FREE_REALLOC : HW_FREE_REALLOC_ZERO;
+	struct rt_process *p;
+	struct rt_thread *t = enter(c.sp, &p);
+	if (rt_unlikely(!t)) {
+		if (p)
+			rt_shared_free(p, block, kind, c.sp);
+		*ret_early = p;
+		void *moved = rt_real.realloc(block, size);
+		end_elsewhere(c.sp);
+		return moved;
+	}
+	bool with_stamp = stamped(p, t);
+	uint64_t before = with_stamp ? sys_tsc_fenced() : 0;
+	void *moved = rt_real.realloc(block, size);
+	/* As in rt_event_realloc(). */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (rt_unlikely(!with_stamp && rt_stamps(t))) {
+		with_stamp = true;
+		before = t->told_at;
+	}
+	uint64_t *w = moved || !size ? rt_ring_reserve(t, 2) : NULL;
+	if (rt_unlikely(!w))
+		return dropped(t, moved);
+	w[0] = (HW_R_FREE + kind) | (with_stamp ? HW_R_STAMPED : 0) | (uint64_t)block << 8;
+	w[1] = before;
+	rt_ring_publish(t, with_stamp ? 2 : 1);
+	ring_end(t);
+	return moved;
+}
+
+/* The two halves of a realloc are sampled one apart from the other; one in vain is no free. */
 static __attribute__((noinline)) void *sample_realloc(void *block, size_t size, struct rt_caller c)
 {
-	bool told = rt_sampling_tells_free(block);
-	if (told) {
+	bool sampled = rt_sampling_tells_free(block);
+	if (sampled)
 		rt_event_forget_latest();
-		tell_free(block, size ? HW_FREE_REALLOC : HW_FREE_REALLOC_ZERO, c.pc, c.sp, c.rbp);
-	}
-	void *moved = rt_real.realloc(block, size);
-	if (rt_unlikely(!moved && size && told)) /* it lives on, unseen */
+	bool early = false, failed;
+	void *moved = sampled ? half_realloc(block, size, c, &early) : rt_real.realloc(block, size);
+	failed = !moved && size;
+	if (rt_unlikely(failed && early)) /* it lives on, unseen */
 		rt_ring_count_lost(rt_process->shm, HW_LOST_REALLOC_FAILED);
-	if (!moved || !rt_sampling_tells(moved, size))
+	else if (rt_unlikely(failed && sampled))
+		rt_sampling_goes_on(block);
+	if ((!moved && !failed) || !rt_sampling_tells(moved, size))
 		return moved;
 	return tell_alloc(moved, size, HW_REALLOC, c.pc, c.sp, c.rbp);
 }

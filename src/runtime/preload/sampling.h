@@ -48,11 +48,15 @@ bool rt_sampling(void);
 
 /*
  * After an allocation that rt_passes() did not pass over, or nobody asked: whether it is to be told
- * in the recording's mode. If it is sampled its free will be told too.
+ * in the recording's mode. If it is sampled its free will be told too. NULL: a call that failed,
+ * which is sampled by what it asked for.
  */
 bool rt_sampling_tells(const void *block, size_t size);
 
 /* Before a free: whether it is to be told. */
 bool rt_sampling_tells_free(const void *block);
+
+/* The block that rt_sampling_tells_free() said yes of was not freed after all. */
+void rt_sampling_goes_on(const void *block);
 
 #endif

@@ -128,14 +128,29 @@ static bool lock_spin(struct rt_process *p, uint64_t self)
 	return taken;
 }
 
+/*
+ * The lock is in the name of this thread's control block: either a handler runs that interrupted
+ * the event that holds it, or it is left over from an ended thread that had this block before.
+ */
+static bool lock_is_own(struct rt_process *p, bool in_handler, uint32_t tid)
+{
+	uint32_t holder = __atomic_load_n(&p->shared_lock.tid, __ATOMIC_RELAXED);
+	if (in_handler && (!holder || holder == tid))
+		return true;
+	rt_ring_abandon(&p->shared);
+	return false;
+}
+
 /* False: it can't be had, and the event is lost. */
-static bool lock(struct rt_process *p)
+static bool lock(struct rt_process *p, bool in_handler, uint32_t tid)
 {
 	uint64_t self = sys_thread_pointer();
 	for (unsigned tries = 0; tries < LOCK_SPINS; tries++) {
 		if (lock_try(&p->shared_lock, self))
 			return true;
 		if (__atomic_load_n(&p->shared_lock.holder, __ATOMIC_RELAXED) == self) {
+			if (!lock_is_own(p, in_handler, tid))
+				return true;
 			rt_ring_count_lost(p->shm, HW_LOST_IN_HANDLER);
 			return false;
 		}
@@ -166,10 +181,10 @@ static void interrupted(struct rt_thread *own)
 static struct rt_thread *shared_begin(struct rt_process *p, uint64_t sp, uint32_t *ret_tid)
 {
 	bool sample = rt_mode == RT_MODE_SAMPLE, in_handler = rt_here.busy != sp;
-	if (!lock(p))
+	*ret_tid = rt_thread_id();
+	if (!lock(p, in_handler, *ret_tid))
 		return NULL;
 	struct rt_thread *t = &p->shared;
-	*ret_tid = rt_thread_id();
 	__atomic_store_n(&p->shared_lock.tid, *ret_tid, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->ring->tid, *ret_tid, __ATOMIC_RELAXED);
 	rt_walk_forget(&t->walk);

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the C and C++ libraries of Debian 12 (glibc 2.36, libstdc++ 6.0.30) keep by design, where a
+ * program has done nothing wrong and can do nothing about it. An entry is here only because a
+ * program shows it to Valgrind; tests/unit/test_suppress_built_in.c has these programs and fails on
+ * an entry that none of them needs.
+ *
+ * Where it can be said by functions that the libraries export it is; the others have their names
+ * from debug information (libc6-dbg), without which they hold for nothing. No entry spans code of
+ * the program's: between the allocation function and the last line all is the libraries' own.
+ */
+#include <assert.h>
+
+#include "analysis/suppress.h"
+#include "analysis/suppress_impl.h"
+#include "base/cleanup.h"
+#include "base/util.h"
+
+#define POSSIBLE (1u << SUPPRESS_POSSIBLE)
+#define REACHABLE (1u << SUPPRESS_REACHABLE)
+/* Nodes of tsearch() have their colour in the lowest bit of a pointer, which misses their start. */
+#define IN_TREE (POSSIBLE | REACHABLE)
+
+/* Ways to the allocation function, with the function outward of them to follow. */
+#define ANY_WAY "fun:*alloc\n...\nfun:"
+#define DIRECT "fun:malloc\nfun:"
+#define IN_LOADER "fun:malloc\nfun:malloc\nfun:" /* through its own inlined one */
+
+static const struct built_in {
+	enum suppress_origin origin;
+	unsigned kinds;
+	const char *name, *lines;
+	const char *reason; /* of this one and those that follow without any */
+} built_ins[] = {
+	{SUPPRESS_FALSE_ALARM, POSSIBLE, "thread-tls-table",
+		"fun:calloc\n...\nfun:_dl_allocate_tls",
+		"threads point behind the first element of the table of their storage"},
+	{SUPPRESS_FALSE_ALARM, IN_TREE, "late-tls-block",
+		"fun:malloc\nobj:*/ld-linux*.so.?\n...\nfun:__tls_get_addr",
+		"thread-local storage of libraries that were loaded late: its aligned part is "
+		"used"},
+
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "exception-pool",
+		"fun:malloc\nobj:*/libstdc++.so*\nobj:*/ld-linux*.so.?",
+		"libstdc++'s reserve for exceptions without memory"},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "stdio-buffer", DIRECT "_IO_*file_doallocate",
+		"buffers of files"},
+	{SUPPRESS_LIBRARY_OWN, IN_TREE, "setenv", ANY_WAY "setenv",
+		"the environment, once it was changed"},
+	{SUPPRESS_LIBRARY_OWN, IN_TREE, "putenv", ANY_WAY "putenv", NULL},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "dlerror-result", DIRECT "_dlerror_run",
+		"the last error of dlopen() and its like"},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "dlerror-text", ANY_WAY "_dl_exception_create*", NULL},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "loader-order", IN_LOADER "_dl_map_object_deps",
+		"the loader's tables for libraries that were loaded late"},
+	{SUPPRESS_LIBRARY_OWN, IN_TREE, "loader-unwind-tables",
+		IN_LOADER "_dlfo_mappings_segment_allocate", NULL},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "unwinder", ANY_WAY "__libc_unwind_link_get",
+		"libgcc, which backtrace() and the end of threads load"},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "setlocale", ANY_WAY "setlocale",
+		"locales, and the names that lead to them"},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "locale-files", ANY_WAY "_nl_find_locale", NULL},
+	{SUPPRESS_LIBRARY_OWN, IN_TREE, "iconv-module", ANY_WAY "__gconv_find_shlib",
+		"what iconv() and functions for multibyte strings convert with"},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "multibyte", ANY_WAY "__wcsmbs_load_conv", NULL},
+	{SUPPRESS_LIBRARY_OWN, IN_TREE, "gettext", ANY_WAY "__dcigettext", "translations"},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "bindtextdomain", ANY_WAY "bindtextdomain", NULL},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "textdomain", ANY_WAY "textdomain", NULL},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "time-zone", ANY_WAY "tzset_internal", "time zones"},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "nss-services", ANY_WAY "nss_database_*",
+		"which services look up users, groups and hosts"},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "getpwnam", DIRECT "getpwnam",
+		"results of functions that keep the last one"},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "getpwuid", DIRECT "getpwuid", NULL},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "getgrnam", DIRECT "getgrnam", NULL},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "getgrgid", DIRECT "getgrgid", NULL},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "getservbyname", DIRECT "getservbyname", NULL},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "getprotobyname", DIRECT "getprotobyname", NULL},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "gethostbyname", DIRECT "gethostbyname", NULL},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "resolver", ANY_WAY "__resolv_context_get",
+		"the resolver, and the addresses of this machine"},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "own-addresses", ANY_WAY "__check_pf", NULL},
+};
+
+void suppress_built_in_text(struct text *text, enum suppress_origin origin)
+{
+	assert(origin == SUPPRESS_FALSE_ALARM || origin == SUPPRESS_LIBRARY_OWN);
+	for (size_t i = 0; i < ARRAY_SIZE(built_ins); i++) {
+		const struct built_in *entry = &built_ins[i];
+		if (entry->origin != origin)
+			continue;
+		if (entry->reason)
+			text_printf(text, "# %s\n", entry->reason);
+		text_printf(text, "{\n%s\nMemcheck:Leak\nmatch-leak-kinds: ", entry->name);
+		for (unsigned kind = 0; kind < SUPPRESS_KINDS; kind++)
+			if (entry->kinds & 1u << kind)
+				text_printf(
+					text, "%s,", suppress_kind_name((enum suppress_kind)kind));
+		text_printf(text, "\n%s\n}\n", entry->lines);
+	}
+}
+
+static struct error *add(struct suppressions *set, enum suppress_origin origin)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	suppress_built_in_text(&text, origin);
+	if (text.failed)
+		return error_no_memory();
+	size_t before = set->entries.len;
+	struct error *error = suppressions_parse(set, "built-in", text.data, text.len);
+	for (size_t i = before; i < set->entries.len && !error; i++)
+		set->entries.data[i].shown.origin = origin;
+	return error;
+}
+
+struct error *suppressions_add_built_in(struct suppressions *set)
+{
+	struct error *error = add(set, SUPPRESS_FALSE_ALARM);
+	return error ? error : add(set, SUPPRESS_LIBRARY_OWN);
+}

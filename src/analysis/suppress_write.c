@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is written in Valgrind's forms: entries, and the list of what was used. */
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "analysis/suppress.h"
+#include "base/util.h"
+
+#define NAME_BYTES_MAX 4000u /* a longer name ends with `*` instead */
+
+/*
+ * A name as a pattern that fits it. `*` and `?` in it fit themselves; what would not survive a line
+ * of text becomes `?`, one for each byte.
+ */
+static void add_pattern(struct text *text, const char *name)
+{
+	size_t len = strlen(name), kept = min(len, (size_t)NAME_BYTES_MAX);
+	for (size_t i = 0; i < kept; i++) {
+		bool blank = (name[i] == ' ' && i + 1 == kept) || (uint8_t)name[i] < ' ' ||
+			     name[i] == 0x7f;
+		text_add_char(text, blank ? '?' : name[i]);
+	}
+	if (kept < len)
+		text_add_char(text, '*');
+}
+
+static void add_frame(struct text *text, const struct suppress_frame *frame)
+{
+	const char *function = frame->function ? frame->function : frame->demangled;
+	if (!function && frame->alias_count)
+		function = frame->aliases[0];
+	text_add(text, function && *function ? "   fun:" : "   obj:");
+	if (function && *function)
+		add_pattern(text, function);
+	else if (frame->object && *frame->object)
+		add_pattern(text, frame->object);
+	else
+		text_add_char(text, '*');
+	text_add_char(text, '\n');
+}
+
+void suppress_write(struct text *text, enum suppress_kind kind, const struct suppress_frame *frames,
+	size_t count)
+{
+	if (count == 0)
+		return;
+	text_add(text, "{\n   <insert_a_suppression_name_here>\n   Memcheck:Leak\n");
+	text_printf(text, "   match-leak-kinds: %s\n", suppress_kind_name(kind));
+	for (size_t i = 0; i < count && i < SUPPRESS_WRITTEN_FRAMES_MAX; i++)
+		add_frame(text, &frames[i]);
+	text_add(text, "}\n");
+}
+
+void suppress_write_used(struct text *text, const struct suppression *suppression)
+{
+	text_printf(text,
+		"used_suppression: %6" PRIu64 " %s %s:%u suppressed: ", suppression->records,
+		suppression->name, suppression->file, suppression->line);
+	text_add_count(text, suppression->bytes);
+	text_add(text, " bytes in ");
+	text_add_count(text, suppression->blocks);
+	text_add(text, " blocks\n");
+}
+
+/*
+ * What Valgrind 3.19 calls them. It shows realloc(NULL, n) as malloc, and serves aligned_alloc and
+ * valloc by a function of its own that is called memalign.
+ */
+static const char *const aligned_names[] = {"aligned_alloc"};
+static const char *const valloc_names[] = {"valloc"};
+static const char *const realloc_names[] = {"malloc"};
+static const char *const all_names[] = {"calloc", "realloc", "memalign", "posix_memalign",
+	"aligned_alloc", "valloc", "pvalloc", "_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t",
+	"_ZnamRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t",
+	"_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t"};
+
+#define PLAIN(name)                                                                                \
+	{                                                                                          \
+		.function = (name)                                                                 \
+	}
+#define WITH_ALIASES(name, others)                                                                 \
+	{                                                                                          \
+		.function = (name), .aliases = (others), .alias_count = ARRAY_SIZE(others)         \
+	}
+
+static const struct suppress_frame allocation_frames[ALLOC_KINDS] = {
+	[KIND_MALLOC] = PLAIN("malloc"),
+	[KIND_CALLOC] = PLAIN("calloc"),
+	[KIND_REALLOC] = WITH_ALIASES("realloc", realloc_names),
+	[KIND_POSIX_MEMALIGN] = PLAIN("posix_memalign"),
+	[KIND_ALIGNED_ALLOC] = WITH_ALIASES("memalign", aligned_names),
+	[KIND_MEMALIGN] = PLAIN("memalign"),
+	[KIND_VALLOC] = WITH_ALIASES("memalign", valloc_names),
+	[KIND_PVALLOC] = PLAIN("pvalloc"),
+	[KIND_NEW] = PLAIN("_Znwm"),
+	[KIND_NEW_ARRAY] = PLAIN("_Znam"),
+	[KIND_NEW_NOTHROW] = PLAIN("_ZnwmRKSt9nothrow_t"),
+	[KIND_NEW_ARRAY_NOTHROW] = PLAIN("_ZnamRKSt9nothrow_t"),
+	[KIND_NEW_ALIGNED] = PLAIN("_ZnwmSt11align_val_t"),
+	[KIND_NEW_ARRAY_ALIGNED] = PLAIN("_ZnamSt11align_val_t"),
+	[KIND_NEW_ALIGNED_NOTHROW] = PLAIN("_ZnwmSt11align_val_tRKSt9nothrow_t"),
+	[KIND_NEW_ARRAY_ALIGNED_NOTHROW] = PLAIN("_ZnamSt11align_val_tRKSt9nothrow_t"),
+	[KIND_UNKNOWN] = WITH_ALIASES("malloc", all_names),
+};
+
+size_t suppress_allocation_frames(
+	enum alloc_kind kind, struct suppress_frame ret[SUPPRESS_ALLOCATION_FRAMES_MAX])
+{
+	assert((unsigned)kind < ALLOC_KINDS);
+	size_t count = 0;
+	/* As if inlined, so that entries that leave it out hold as well. */
+	if (kind == KIND_POSIX_MEMALIGN)
+		ret[count++] = (struct suppress_frame){.function = "memalign", .inlined = true};
+	ret[count++] = allocation_frames[kind];
+	if (kind >= KIND_NEW && kind <= KIND_NEW_ARRAY_ALIGNED_NOTHROW)
+		ret[count - 1].demangled = alloc_kind_name(kind);
+	return count;
+}

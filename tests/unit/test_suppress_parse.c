@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Suppression files: what is taken, what is passed over, what is refused and in which words. */
+#include "analysis/suppress.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "lib/tap.h"
+
+#define DEFINITE (1u << SUPPRESS_DEFINITE)
+#define INDIRECT (1u << SUPPRESS_INDIRECT)
+#define POSSIBLE (1u << SUPPRESS_POSSIBLE)
+#define REACHABLE (1u << SUPPRESS_REACHABLE)
+
+static struct suppressions *created(void)
+{
+	struct suppressions *set = NULL;
+	CHECK_OK(suppressions_create(&set));
+	return set;
+}
+
+/* In a block of its own size, so that a sanitizer sees a read beyond its end. */
+static struct error *parse_bytes(struct suppressions *set, const char *text, size_t len)
+{
+	_cleanup_free_ char *copy = malloc(len ? len : 1);
+	CHECK(copy);
+	memcpy(copy, text, len);
+	return suppressions_parse(set, "x.supp", copy, len);
+}
+
+static struct error *parse(struct suppressions *set, const char *text)
+{
+	return parse_bytes(set, text, strlen(text));
+}
+
+static void check_entry(const struct suppressions *set, uint32_t id, const char *name,
+	uint32_t line, unsigned kinds)
+{
+	CHECK(id < suppressions_count(set));
+	const struct suppression *entry = suppressions_get(set, id);
+	CHECK_STR(entry->name, name);
+	CHECK_STR(entry->file, "x.supp");
+	CHECK_U64(entry->line, line);
+	CHECK_U64(entry->kinds, kinds);
+	CHECK_U64(entry->origin, SUPPRESS_FROM_FILE);
+}
+
+CASE(takes_leaks, "entries of Memcheck:Leak are taken with name, line and kinds")
+{
+	_cleanup_(suppressions_cleanup) struct suppressions *set = created();
+	CHECK_OK(parse(set,
+		"# a comment\n"
+		"\n"
+		"{\n"
+		"   the first one\n"
+		"   Memcheck:Leak\n"
+		"   fun:malloc\n"
+		"}\n"
+		"  {\n"
+		"\t# within\n"
+		"\tsecond # is its name\n"
+		"\tOther,Memcheck:Leak\n"
+		"\n"
+		"\tmatch-leak-kinds:  definite,reachable\n"
+		"\t...\n"
+		"\tobj:/usr/lib/*\n"
+		"\tsrc:a.c:17\n"
+		"}\n"
+		"{\nthird\nMemcheck:Leak\nmatch-leak-kinds:none\nsrc:a.c\n}\n"
+		"{\nfourth\nMemcheck:Leak\nmatch-leak-kinds: all\nfun:a\n}\n"
+		"{\nfifth\nMemcheck:Leak\nmatch-leak-kinds: possible,indirect,\nfun:a\n}"));
+	CHECK_U64(suppressions_count(set), 5);
+	check_entry(set, 0, "the first one", 4, SUPPRESS_KINDS_ALL);
+	check_entry(set, 1, "second # is its name", 10, DEFINITE | REACHABLE);
+	check_entry(set, 2, "third", 19, 0);
+	check_entry(set, 3, "fourth", 25, SUPPRESS_KINDS_ALL);
+	check_entry(set, 4, "fifth", 31, POSSIBLE | INDIRECT);
+	CHECK_U64(suppressions_passed_over(set), 0);
+}
+
+CASE(takes_lsan, "lines of LSan's form may stand between Valgrind's entries")
+{
+	_cleanup_(suppressions_cleanup) struct suppressions *set = created();
+	CHECK_OK(parse(set, "leak:foo_init\n"
+			    "{\na\nMemcheck:Leak\nfun:b\n}\n"
+			    "  leak:^/usr/lib/libx.so*$\t\r\n"
+			    "#leak:no\n"
+			    "leak:std::vector<int>::push_back"));
+	CHECK_U64(suppressions_count(set), 4);
+	check_entry(set, 0, "foo_init", 1, SUPPRESS_KINDS_ALL);
+	check_entry(set, 1, "a", 3, SUPPRESS_KINDS_ALL);
+	check_entry(set, 2, "^/usr/lib/libx.so*$", 7, SUPPRESS_KINDS_ALL);
+	check_entry(set, 3, "std::vector<int>::push_back", 9, SUPPRESS_KINDS_ALL);
+}
+
+CASE(passes_over, "entries of other tools and of other errors are passed over and counted")
+{
+	_cleanup_(suppressions_cleanup) struct suppressions *set = created();
+	CHECK_OK(parse(set, "{\na\nHelgrind:Race\nwhat ever\nit:says\n}\n"
+			    "{\nb\nMemcheck:Cond\n...\nfun:x\n}\n"
+			    "{\nc\nMemcheck:Param\nwrite(buf)\nfun:x\n}\n"
+			    "{\nd\nCoreError:FdNotClosed\nfun:open\n}\n"
+			    "{\ne\nMemcheck:Leak\nfun:x\n}\n"
+			    "{\nf\nNotMemcheck:Leak\nfun:x\n}\n"
+			    "{\ng\nHelgrind, Memcheck:Leak\n}\n"));
+	CHECK_U64(suppressions_count(set), 1);
+	check_entry(set, 0, "e", 25, SUPPRESS_KINDS_ALL);
+	CHECK_U64(suppressions_passed_over(set), 6);
+}
+
+CASE(line_ends, "CRLF, a byte order mark and a missing last newline change nothing")
+{
+	_cleanup_(suppressions_cleanup) struct suppressions *set = created();
+	CHECK_OK(parse(set, "\xef\xbb\xbf{\r\n  a b\r\n  Memcheck:Leak\r\n"
+			    "  match-leak-kinds: definite\r\n  fun:f\r\n}"));
+	CHECK_OK(parse(set, ""));
+	CHECK_OK(parse(set, "\n\r\n  \t\n#\n# end"));
+	CHECK_U64(suppressions_count(set), 1);
+	check_entry(set, 0, "a b", 2, DEFINITE);
+}
+
+static const struct refusal {
+	const char *text, *message;
+} refusals[] = {
+	{"hello\n", "x.supp:1: 'hello' begins no suppression; write an entry"},
+	{"\n\n{ x\n}\n", "x.supp:3: '{ x': a '{' stands alone in its line"},
+	{"race:foo\n", "x.supp:1: 'race:foo' begins no suppression"},
+	{"{\n}\n", "x.supp:2: the entry is empty"},
+	{"{\n", "x.supp:1: the file ends inside of the entry that begins in line 1; add a name"},
+	{"{\na\n", "x.supp:2: the file ends inside of the entry that begins in line 1; add Memch"},
+	{"{\na\nMemcheck:Leak\n", "x.supp:3: the file ends inside of the entry"},
+	{"\n{\na\nMemcheck:Leak\nfun:main}\n", "x.supp:5: the file ends inside of the entry that "
+					       "begins in line 2; add the rest of its stack"},
+	{"{\na\nDRD:Race\nfun:x\n", "x.supp:4: the file ends inside of the entry"},
+	{"{\na\nLeak\nfun:a\n}\n", "x.supp:3: 'Leak' stands where the tool and the kind"},
+	{"{\na\nMemcheck:Leek\nfun:a\n}\n", "x.supp:3: 'Leek' is no kind of error of Memcheck"},
+	{"{\na\nMemcheck: Leak\nfun:a\n}\n", "x.supp:3: ' Leak' is no kind"},
+	{"{\na\nMemcheck:Leak\n}\n", "x.supp:4: the entry has no stack"},
+	{"{\na\nMemcheck:Cond\n\n}\n", "x.supp:5: the entry has no stack"},
+	{"{\na\nMemcheck:Leak\n...\n...\n}\n", "x.supp:6: the entry's stack is nothing but '...'"},
+	{"{\na\nMemcheck:Leak\nfum:a\n}\n", "x.supp:4: 'fum:a' is no line of a stack"},
+	{"{\na\nMemcheck:Leak\nfun:a\nmatch-leak-kinds: all\n}\n",
+		"x.supp:5: 'match-leak-kinds:' is not where it belongs"},
+	{"{\na\nMemcheck:Cond\nmatch-leak-kinds: all\nfun:a\n}\n", "x.supp:4: 'match-leak-kinds:'"},
+	{"{\na\nMemcheck:Leak\nmatch-leak-kinds:\nfun:a\n}\n", "x.supp:4: no kind behind"},
+	{"{\na\nMemcheck:Leak\nmatch-leak-kinds: definite, possible\nfun:a\n}\n",
+		"x.supp:4: ' possible' is no kind of leak"},
+	{"{\na\nMemcheck:Leak\nmatch-leak-kinds: all,definite\nfun:a\n}\n",
+		"x.supp:4: 'all' is no kind of leak"},
+	{"{\na\nMemcheck:Leak\nmatch-leak-kinds: definite,,possible\nfun:a\n}\n",
+		"x.supp:4: '' is no kind of leak"},
+	{"{\na\nMemcheck:Leak\nmatch-leak-kinds: definitely\nfun:a\n}\n", "'definitely'"},
+	{"{\na\nMemcheck:Param\nfun:a\n}\n", "x.supp:4: Memcheck:Param needs a line"},
+	{"{\na\nMemcheck:Leak\nsrc:a.c:\n}\n",
+		"x.supp:4: 'src:a.c:': what follows the file's name"},
+	{"{\na\nMemcheck:Leak\nsrc:a.c:6x\n}\n", "x.supp:4: 'src:a.c:6x'"},
+	{"{\na\nMemcheck:Leak\nsrc:a.c:4294967296\n}\n", "x.supp:4: 'src:a.c:4294967296'"},
+	{"{\na\nMemcheck:Leak\nfun:a\n{\nb\nMemcheck:Leak\nfun:b\n}\n",
+		"x.supp:5: '{' inside of the entry that begins in line 1"},
+	{"{\na\nHelgrind:Race\nfun:a\n{\n", "x.supp:5: '{' inside of the entry"},
+	{"leak:\n", "x.supp:1: nothing follows 'leak:'"},
+	{"\x7f"
+	 "ELF\x02\x01\n",
+		"x.supp:1: '\\x7fELF\\x02\\x01' begins no suppression"},
+	{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+		"'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…' begins"},
+};
+
+CASE(refusals, "each mistake is refused with file, line and what to do, and nothing is added")
+{
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
+		_cleanup_(suppressions_cleanup) struct suppressions *set = created();
+		CHECK_OK(parse(set, "{\nbefore\nMemcheck:Leak\nfun:a\n}\n"));
+		CHECK_ERROR(parse(set, refusals[i].text), ERROR_INPUT, refusals[i].message);
+		CHECK_U64(suppressions_count(set), 1);
+		CHECK_U64(suppressions_passed_over(set), 0);
+	}
+}
+
+CASE(more_errors, "after the first error the lines of the next ones are named")
+{
+	_cleanup_(suppressions_cleanup) struct suppressions *set = created();
+	static const char broken[] = "{\na\nMemcheck:Leek\nfun:a\n}\n"
+				     "{\nfine\nMemcheck:Leak\nfun:a\n}\n"
+				     "{\nb\nMemcheck:Leak\n{\n" /* begins the next one */
+				     "c\nMemcheck:Leak\nfun:c\n}\n"
+				     "what\nis\nthis\n"
+				     "leak:fine\n"
+				     "leak:\n";
+	CHECK_ERROR(parse(set, broken), ERROR_INPUT, "x.supp:3: 'Leek'");
+	CHECK_ERROR(parse(set, broken), ERROR_INPUT, "(3 more: lines 14, 19, 23)");
+	CHECK_ERROR(parse(set, "a\n{\n}\n"), ERROR_INPUT, "(1 more: line 3)");
+	CHECK_ERROR(parse(set, "{\n}\n{\n}\n{\n}\n{\n}\n{\n}\n{\n}\n{\n}\n"), ERROR_INPUT,
+		"(6 more: lines 4, 6, 8, 10, …)");
+	CHECK_U64(suppressions_count(set), 0);
+}
+
+CASE(nul_bytes, "a NUL byte is refused wherever it stands")
+{
+	_cleanup_(suppressions_cleanup) struct suppressions *set = created();
+	CHECK_ERROR(parse_bytes(set, "{\na\nMemcheck:Leak\nfun:a\0b\n}\n", 30), ERROR_INPUT,
+		"x.supp:4: the line holds a NUL byte");
+	CHECK_ERROR(parse_bytes(set, "\0", 1), ERROR_INPUT, "x.supp:1: the line holds a NUL byte");
+	CHECK_ERROR(parse_bytes(set, "{\n\0\nMemcheck:Leak\nfun:a\n}\n", 28), ERROR_INPUT,
+		"x.supp:2: the line holds a NUL byte");
+	CHECK_ERROR(
+		parse_bytes(set, "leak:\0\n", 7), ERROR_INPUT, "x.supp:1: the line holds a NUL");
+	/* But comments are nobody's business. */
+	CHECK_OK(parse_bytes(set, "#\0\n", 3));
+}
+
+static void add_times(struct text *text, const char *what, size_t times)
+{
+	for (size_t i = 0; i < times; i++)
+		text_add(text, what);
+}
+
+CASE(limits, "what exceeds a limit is refused, what reaches it is taken")
+{
+	_cleanup_(suppressions_cleanup) struct suppressions *set = created();
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	text_add(&text, "{\na\nMemcheck:Leak\n");
+	add_times(&text, "fun:f\n", SUPPRESS_FRAMES_MAX);
+	text_add(&text, "}\n");
+	CHECK_OK(parse(set, text.data));
+
+	text_clear(&text);
+	text_add(&text, "{\na\nMemcheck:Leak\n");
+	add_times(&text, "...\n", SUPPRESS_FRAMES_MAX + 1);
+	text_add(&text, "}\n");
+	CHECK_ERROR(parse(set, text.data), ERROR_INPUT, "x.supp:504: the stack has more than 500");
+
+	text_clear(&text);
+	text_add(&text, "leak:");
+	add_times(&text, "x", SUPPRESS_LINE_BYTES_MAX - 5);
+	CHECK_OK(parse(set, text.data));
+	text_add(&text, "x");
+	CHECK_ERROR(parse(set, text.data), ERROR_INPUT, "x.supp:1: the line has 50001 bytes");
+	CHECK_U64(suppressions_count(set), 2);
+
+	text_clear(&text);
+	add_times(&text, "#", SUPPRESS_TEXT_BYTES_MAX);
+	CHECK_OK(parse(set, text.data));
+	text_add(&text, "#");
+	CHECK_ERROR(parse(set, text.data), ERROR_INPUT, "too much for a suppression file");
+}
+
+CASE(entries_limit, "a set takes a million suppressions and no more")
+{
+	_cleanup_(suppressions_cleanup) struct suppressions *set = created();
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	add_times(&text, "leak:a\n", SUPPRESS_ENTRIES_MAX);
+	CHECK_OK(parse(set, text.data));
+	CHECK_U64(suppressions_count(set), SUPPRESS_ENTRIES_MAX);
+	CHECK_ERROR(parse(set, "leak:b\n"), ERROR_INPUT, "more than 1000000 suppressions");
+	CHECK_U64(suppressions_count(set), SUPPRESS_ENTRIES_MAX);
+}
+
+CASE(many, "100,000 entries are read, each line looked at once")
+{
+	_cleanup_(suppressions_cleanup) struct suppressions *set = created();
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	for (unsigned i = 0; i < 100000; i++)
+		text_printf(&text,
+			"{\n   number %u\n   Memcheck:Leak\n   fun:malloc\n   fun:f%u\n}\n", i,
+			i * 7);
+	CHECK_OK(parse(set, text.data));
+	CHECK_U64(suppressions_count(set), 100000);
+	check_entry(set, 99999, "number 99999", 6 * 99999 + 2, SUPPRESS_KINDS_ALL);
+	CHECK(suppressions_effort(set).bytes_scanned <= text.len);
+}
+
+/* Each byte is looked at once however wrong the text is. */
+static void check_hostile(const char *unit, size_t bytes, const char *message)
+{
+	_cleanup_(suppressions_cleanup) struct suppressions *set = created();
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	while (text.len < bytes)
+		text_add(&text, unit);
+	CHECK(!text.failed);
+	CHECK_ERROR(parse(set, text.data), ERROR_INPUT, message);
+	CHECK(suppressions_effort(set).bytes_scanned <= text.len);
+	CHECK_U64(suppressions_count(set), 0);
+}
+
+CASE(hostile, "5 MB of mistakes are refused after one pass")
+{
+	check_hostile("{\n}\n", 5000000, "(1249999 more: lines 4, 6, 8, 10, …)");
+	check_hostile("{\n", 5000000, "x.supp:2: '{' inside of the entry");
+	check_hostile("{\na\nMemcheck:Leak\nfun:a\nfun", 5000000, "x.supp:5: 'fun{' is no line");
+	check_hostile("}\n", 5000000, "x.supp:1: '}' begins no suppression");
+	check_hostile("leak:\n", 5000000, "x.supp:1: nothing follows");
+	check_hostile("x\n", 5000000, "x.supp:1: 'x' begins no suppression");
+	check_hostile("x", 5000000, "x.supp:1: the line has 5000000 bytes");
+	check_hostile("{\na\nMemcheck:Leak\n...\n", 5000000, "'{' inside of the entry");
+	check_hostile("{\na\nDRD:b\nc\n", 5000000, "'{' inside of the entry");
+	check_hostile("{\na\nMemcheck:Leak\nfun:a\n}\n{\na\nMemcheck:Leak\n...\n}\n", 5000000,
+		"nothing but '...'");
+}
+
+TAP_MAIN
