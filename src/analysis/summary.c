@@ -432,8 +432,8 @@ void summary_add_notes(
 			"that are not recorded until they execute a program.\n");
 	if (recording->not_attached)
 		text_add(text,
-			"The recorder could not map its memory (some 350 MiB of address space, "
-			"mostly untouched) inside the program: is there a limit (ulimit -v)?\n");
+			"The recorder found no room inside the program, or left it what little "
+			"there was: is there a limit of less than 80 MiB (ulimit -v)?\n");
 	if (recording->longest_wait_ns >= NOTICEABLE_WAIT_NS) {
 		text_add(text, "A thread of the program waited up to ");
 		text_add_duration_ns(text, recording->longest_wait_ns);

@@ -52,6 +52,14 @@ static struct error *open_all(const struct launch_options *options, pid_t pid,
 	return error;
 }
 
+void alone_decline(int connection, bool heard)
+{
+	struct session_caller caller = {.connection = connection};
+	/* A socket that is closed with something unread takes the answer along. */
+	if (heard || session_take(connection, &caller) == SESSION_HELLO)
+		session_answer(&caller, -1);
+}
+
 struct error *alone_record(
 	const struct launch_options *options, int connection, void (*on_first)(const char *message))
 {

@@ -19,4 +19,9 @@
 struct error *alone_record(const struct launch_options *options, int connection,
 	void (*on_first)(const char *message)) must_check_;
 
+/* Tells the process at the other end of `connection` that it is not recorded, and has been told
+ * why. Without an answer it says itself that there is none.
+ * heard: alone_record() has had its hello. */
+void alone_decline(int connection, bool heard);
+
 #endif

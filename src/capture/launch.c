@@ -315,6 +315,11 @@ uint64_t launch_shared_bytes(void)
 	return HW_SHM_BYTES;
 }
 
+uint64_t launch_address_space(void)
+{
+	return HW_ADDRESS_SPACE_LEAST;
+}
+
 struct error *launch_limits_check(void)
 {
 	return apart_check_limits();

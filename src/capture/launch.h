@@ -56,4 +56,7 @@ struct error *launch_limits_check(void) must_check_;
 /* Bytes of shared memory, sparse, for each recorded process. */
 uint64_t launch_shared_bytes(void);
 
+/* Bytes of address space that a program must be allowed to have. */
+uint64_t launch_address_space(void);
+
 #endif

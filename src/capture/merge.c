@@ -429,8 +429,9 @@ static void lane_publish(struct merge *merge, struct merge_lane *lane)
 	publish_tail(merge, lane);
 }
 
-/* Rings are handed out from the first on, so that after so many unused ones there is none. */
-#define UNUSED_MOST 16
+/* Rings are handed out from the first on, in a process with little address space from the first
+ * small one on: after so many unused ones there is none. */
+#define UNUSED_MOST (HW_RINGS_LARGE + HW_RINGS_MEDIUM + 16)
 
 uint64_t merge_pass(struct merge *merge, bool last)
 {

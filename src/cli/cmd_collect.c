@@ -25,10 +25,16 @@ static int collect(const struct command *command, int argc, char **argv)
 		return options_wrong(command, "this command is started by the runtime only");
 	_cleanup_(recording_options_deinit) struct recording_options options =
 		RECORDING_OPTIONS_DEFAULT;
-	if (!recording_options_from_environment(&options))
+	if (!recording_options_from_environment(&options)) {
+		alone_decline(connection, false);
 		return ERROR_USAGE;
+	}
 	struct error *error = alone_record(&options.launch, connection, on_first);
-	return error ? message_error(error_prefix(error, "not recorded")) : 0;
+	if (!error)
+		return 0;
+	int code = message_error(error_prefix(error, "not recorded"));
+	alone_decline(connection, true);
+	return code;
 }
 
 const struct command command_collect = {

@@ -152,18 +152,15 @@ static void check_folder(struct findings *findings)
 	}
 }
 
-/* Bytes of address space that the runtime takes in each program, roughly. */
-#define ADDRESS_SPACE (launch_shared_bytes() + (192u << 20))
-
 static void check_limits(struct findings *findings)
 {
 	struct rlimit limit;
-	if (!getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur < ADDRESS_SPACE) {
+	if (!getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur < launch_address_space()) {
 		findings_add(findings, FINDING_PROBLEM, "limit-address-space",
-			"address space is limited to %llu MiB, and the runtime takes %llu MiB of "
-			"it (nearly all unused)",
+			"address space is limited to %llu MiB: programs with less than %llu MiB "
+			"are left alone",
 			(unsigned long long)limit.rlim_cur >> 20,
-			(unsigned long long)ADDRESS_SPACE >> 20);
+			(unsigned long long)launch_address_space() >> 20);
 		findings_fix(findings, "ulimit -S -v unlimited");
 	}
 	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_max < 64) {

@@ -206,6 +206,10 @@ enum hw_note {
 #define HW_SHM_BYTES (HW_SHM_DATA + HW_SHM_DATA_WORDS * 8)
 static_assert(HW_SHM_DATA_WORDS * 8 <= 64u << 20, "all rings together at most 64 MiB");
 
+/* A program that may have less address space (RLIMIT_AS) is left what it has, and is not recorded.
+ */
+#define HW_ADDRESS_SPACE_LEAST (80u << 20)
+
 /* Size of ring number `ring` in words. */
 static inline uint32_t hw_ring_words(uint32_t ring)
 {

@@ -18,6 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+import truth
 from recorded import recorded
 
 TESTS = hw.Tests()
@@ -148,6 +149,40 @@ def memory_limits(folder):
         ended = hw.record([PERL, "-e", script, "900"], where / "x.hpw", preexec_fn=limit)
         hw.need(native.status == ended.status == 1 and "Out of memory" in ended.errors, f"{native}; {ended}")
         hw.need(need_complete(where / "x.hpw")["totals"]["failed"] == 1, "the failure is not counted")
+
+
+# Takes the first argument's MiB, says what it has got of its limit, and frees.
+TAKES = "my $n = shift; my $x = 'x' x ($n << 20); print length $x, qq(\\n); undef $x; exit 5"
+
+
+@TESTS.test
+def memory_limits_low(folder):
+    """Programs under low limits of address space or data get most of it, and are recorded"""
+    hw.need_no_sanitizer("little address space")
+    for which, limit, mib, recorded_too in (
+            (resource.RLIMIT_AS, 300_000 << 10, 200, True), (resource.RLIMIT_AS, 100_000 << 10, 40, True),
+            (resource.RLIMIT_AS, 70_000 << 10, 50, False), (resource.RLIMIT_DATA, 100_000 << 10, 80, True),
+            (resource.RLIMIT_DATA, 40_000 << 10, 24, True)):
+        where = folder / f"{which}-{limit}"
+        where.mkdir()
+        low = lambda: resource.setrlimit(which, (limit, resource.RLIM_INFINITY))
+        report, ended = need_same(where, [PERL, "-e", TAKES, str(mib)], status=5, preexec_fn=low)
+        seen = report["totals"]["peak_bytes"] > mib << 20
+        hw.need(seen == recorded_too and report["recording"]["not_attached"] != recorded_too,
+                f"{mib} MiB of {limit >> 20}: {report['totals']} {report['recording']}; {ended}")
+
+
+@TESTS.test
+def memory_limits_threads(folder):
+    """200 threads under a low limit of address space, where there are fewer rings: recorded exactly"""
+    hw.need_no_sanitizer("little address space")
+    low = lambda: resource.setrlimit(resource.RLIMIT_AS, (200_000 << 10, resource.RLIM_INFINITY))
+    ended = hw.record([hw.TARGETS / "threads_many", "200", "100"], folder / "x.hpw", preexec_fn=low,
+                      env=hw.clean_environment(MALLOC_ARENA_MAX=1))
+    expectations, problems = truth.parse(ended.text)
+    report = hw.report(folder / "x.hpw", "--view", "sites")
+    problems += truth.check_itself(report) + truth.check(expectations, report)
+    hw.need(ended.status == 0 and not problems, f"{ended}: {problems[:10]}")
 
 
 @TESTS.test

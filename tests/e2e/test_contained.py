@@ -199,6 +199,20 @@ def forked_after_forbidding(folder):
 
 
 @TESTS.test
+def collector_killed_by_filter(folder):
+    """A filter kills who makes a call that the collector needs and the program does not: one sentence, and the program runs"""
+    command = forbidding(EPERM, MEMFD_CREATE)
+    script = command[-1].replace(f"forbid({EPERM}, {MEMFD_CREATE})", "forbid_to_death(291)").replace(FORBID, "") + ";"
+    kill = FORBID.replace("sub forbid ", "sub forbid_to_death ").replace("my ($error, @calls) = @_;", "my @calls = @_;")
+    kill = kill.replace("0x50000 | $error", "0x80000000")
+    ended = hw.run([PERL, "-e", kill + script, *preloaded("x.hpw"), PERL, "-e", "print 'ran'; exit 6"],
+                   env=environment(folder), cwd=folder)
+    hw.need((ended.status, ended.text) == (6, "ran"), f"{ended} {ended.text}")
+    lines = ended.errors.splitlines()
+    hw.need(len(lines) == 1 and "the collector has ended without an answer; not recorded" in lines[0], str(ended))
+
+
+@TESTS.test
 def processes_forbidden(folder):
     """No process may be started, from the start: one sentence says that nothing is recorded, and the program runs"""
     for error in (EPERM, ENOSYS):

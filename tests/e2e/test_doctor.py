@@ -116,7 +116,7 @@ def machine_limits(folder):
     hw.need_no_sanitizer("little address space")
 
     def little_space():
-        resource.setrlimit(resource.RLIMIT_AS, (200 << 20, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_AS, (70 << 20, resource.RLIM_INFINITY))
 
     def small_files():
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))

@@ -17,7 +17,7 @@ SAME_EACH_TIME = (
     "aligned calloc deep end_abort end_sigkill failed live_static malloc_free names new_forms "
     "peak_middle peak_realloc peak_twice realloc realloc_moved sizes_large temporary zero_sizes"
 ).split()
-EVENTS, SITE_STATS, RING = 5, 7, 14  # types of chunks
+EVENTS, SITE_STATS, RING = 5, 7, 15  # types of chunks
 DENSE = (
     "aligned calloc exceptions new_forms producer_consumer realloc_moved "
     "siglongjmp signal_handler threads_200 tls_destructor vfork_exec"

@@ -87,7 +87,7 @@ static struct rt_thread *ring_take(uint32_t tid)
 			if (!__atomic_compare_exchange_n(&image_ring(shm, i)->state, &state,
 				    HW_RING_ACTIVE, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 				continue;
-			rt_ring_attach(&threads[i], shm, i, tid);
+			rt_ring_attach(&threads[i], shm, i, image_word(shm, i, 0), tid);
 			return &threads[i];
 		}
 	}
@@ -297,8 +297,9 @@ static void start(struct writer *writers)
 {
 	shm = image_create();
 	stacks = (struct rt_stacks){
-		shm, image_nodes(shm), (uint32_t *)((char *)shm + HW_SHM_BUCKETS)};
-	rt_ring_attach(&threads[HW_RING_SHARED], shm, HW_RING_SHARED, 0);
+		shm, image_nodes(shm), HW_NODES_MAX, (uint32_t *)((char *)shm + HW_SHM_BUCKETS)};
+	rt_ring_attach(&threads[HW_RING_SHARED], shm, HW_RING_SHARED,
+		image_word(shm, HW_RING_SHARED, 0), 0);
 	for (uint32_t i = 0; i < WRITERS; i++) {
 		writers[i].random = 0x9e3779b97f4a7c15ull * (i + 1);
 		writers[i].first_tid = 1 + i * LIVES;
@@ -386,7 +387,7 @@ CASE(doorbell, "a collector that looks seldom is called in time: before a ring i
 		struct rt_thread *t = &threads[rings[i]];
 		for (uint32_t before = 0; before <= rings[i]; before++)
 			image_claim(shm, before, 8); /* they are handed out in order */
-		rt_ring_attach(t, shm, rings[i], 7);
+		rt_ring_attach(t, shm, rings[i], image_word(shm, rings[i], 0), 7);
 		for (unsigned round = 0; round < 9; round++) {
 			uint64_t events = 0;
 			while (!merge_is_called(&merge)) {

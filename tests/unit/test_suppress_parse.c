@@ -193,18 +193,19 @@ CASE(more_errors, "after the first error the lines of the next ones are named")
 	CHECK_U64(suppressions_count(set), 0);
 }
 
+#define PARSE_BYTES(set, literal) parse_bytes(set, literal, sizeof(literal) - 1)
+
 CASE(nul_bytes, "a NUL byte is refused wherever it stands")
 {
 	_cleanup_(suppressions_cleanup) struct suppressions *set = created();
-	CHECK_ERROR(parse_bytes(set, "{\na\nMemcheck:Leak\nfun:a\0b\n}\n", 30), ERROR_INPUT,
+	CHECK_ERROR(PARSE_BYTES(set, "{\na\nMemcheck:Leak\nfun:a\0b\n}\n"), ERROR_INPUT,
 		"x.supp:4: the line holds a NUL byte");
-	CHECK_ERROR(parse_bytes(set, "\0", 1), ERROR_INPUT, "x.supp:1: the line holds a NUL byte");
-	CHECK_ERROR(parse_bytes(set, "{\n\0\nMemcheck:Leak\nfun:a\n}\n", 28), ERROR_INPUT,
+	CHECK_ERROR(PARSE_BYTES(set, "\0"), ERROR_INPUT, "x.supp:1: the line holds a NUL byte");
+	CHECK_ERROR(PARSE_BYTES(set, "{\n\0\nMemcheck:Leak\nfun:a\n}\n"), ERROR_INPUT,
 		"x.supp:2: the line holds a NUL byte");
-	CHECK_ERROR(
-		parse_bytes(set, "leak:\0\n", 7), ERROR_INPUT, "x.supp:1: the line holds a NUL");
+	CHECK_ERROR(PARSE_BYTES(set, "leak:\0\n"), ERROR_INPUT, "x.supp:1: the line holds a NUL");
 	/* But comments are nobody's business. */
-	CHECK_OK(parse_bytes(set, "#\0\n", 3));
+	CHECK_OK(PARSE_BYTES(set, "#\0\n"));
 }
 
 static void add_times(struct text *text, const char *what, size_t times)

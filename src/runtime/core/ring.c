@@ -180,10 +180,10 @@ void rt_ring_abandon(struct rt_thread *t)
 	__atomic_store_n(&t->ring->busy, 0, __ATOMIC_RELEASE);
 }
 
-void rt_ring_attach(struct rt_thread *t, struct hw_shm *shm, uint32_t index, uint32_t tid)
+void rt_ring_attach(
+	struct rt_thread *t, struct hw_shm *shm, uint32_t index, uint64_t *data, uint32_t tid)
 {
 	struct hw_ring *ring = (struct hw_ring *)((char *)shm + HW_SHM_RINGS) + index;
-	uint64_t *data = (uint64_t *)((char *)shm + HW_SHM_DATA) + hw_ring_start(index);
 	t->shm = shm;
 	t->size = hw_ring_words(index);
 	t->data = data;

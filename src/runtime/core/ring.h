@@ -115,8 +115,9 @@ void rt_ring_recover(struct rt_thread *t);
 /* The same, and the event is over. */
 void rt_ring_abandon(struct rt_thread *t);
 
-/* Takes over ring number `index` of shm for thread `tid`; the caller has won its state from
- * HW_RING_FREE. */
-void rt_ring_attach(struct rt_thread *t, struct hw_shm *shm, uint32_t index, uint32_t tid);
+/* Takes over ring number `index` of shm, its words at `data`, for thread `tid`; the caller has won
+ * its state from HW_RING_FREE. */
+void rt_ring_attach(
+	struct rt_thread *t, struct hw_shm *shm, uint32_t index, uint64_t *data, uint32_t tid);
 
 #endif

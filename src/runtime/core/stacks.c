@@ -52,11 +52,12 @@ static __attribute__((noinline)) uint32_t table_full(
 static __attribute__((noinline)) uint32_t child_add(const struct rt_stacks *stacks,
 	uint32_t *bucket, uint32_t head, uint32_t parent, uint64_t frame)
 {
-	uint32_t limit = frame < HW_MARK_FRAMES ? HW_NODES_MAX - 1 : HW_NODES_MAX - 1 - NODES_KEPT;
+	uint32_t limit =
+		frame < HW_MARK_FRAMES ? stacks->nodes_max - 1 : stacks->nodes_max - 1 - NODES_KEPT;
 	if (__atomic_load_n(&stacks->shm->nodes, __ATOMIC_RELAXED) >= limit)
 		return UINT32_MAX;
 	uint32_t id = __atomic_fetch_add(&stacks->shm->nodes, 1, __ATOMIC_RELAXED);
-	if (id >= HW_NODES_MAX - 1)
+	if (id >= stacks->nodes_max - 1)
 		return UINT32_MAX;
 	struct hw_node *node = &stacks->nodes[id];
 	node->frame = frame;

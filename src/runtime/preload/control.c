@@ -17,6 +17,7 @@
 
 #include "runtime/preload/events.h"
 #include "runtime/preload/hooks.h"
+#include "runtime/preload/memory.h"
 #include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
 #include "runtime/preload/shared.h"
@@ -88,7 +89,7 @@ static bool before_fork(void)
 	if (rt_likely(!rt_here.busy) || !p || sys_no_calls() ||
 		__atomic_load_n(&p->state, __ATOMIC_RELAXED) != RT_RECORDING)
 		return false;
-	sys_call(__NR_madvise, p, rt_process_bytes(), MADV_KEEPONFORK);
+	rt_memory_advise(MADV_KEEPONFORK);
 	return true;
 }
 
@@ -112,8 +113,7 @@ static void forked(bool child)
 static void cast_adrift(void)
 {
 	struct rt_process *p = rt_process;
-	sys_call6(__NR_mmap, (long)p->shm, (long)HW_SHM_BYTES, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	rt_memory_unshare_in_place(p);
 	p->shm->progress = 1;
 	p->shm->stalled_at = 2;
 	rt_here.thread->limit = 0;
@@ -128,13 +128,13 @@ static void after_fork(bool in_event, bool child)
 {
 	struct rt_process *p = rt_process;
 	if (in_event) {
-		sys_call(__NR_madvise, p, rt_process_bytes(), MADV_WIPEONFORK);
+		rt_memory_advise(MADV_WIPEONFORK);
 		if (child)
 			cast_adrift();
 	} else if (child && p && !sys_no_calls() &&
 		   __atomic_load_n(&p->state, __ATOMIC_RELAXED) != RT_NONE) {
 		/* Another thread's handler was just forking too: nothing was wiped. */
-		sys_call(__NR_madvise, p, rt_process_bytes(), MADV_DONTNEED);
+		rt_memory_advise(MADV_DONTNEED);
 	}
 }
 

@@ -223,8 +223,11 @@ __attribute__((flatten)) void *rt_event_alloc(
 	uint64_t stack = rt_unwind(t->unwinder, &t->walk, pc, sp, rbp);
 	uint64_t head = t->head;
 	t->words[head + 1] |= stack;
+	/* From the record, and before the event ends: a handler that comes then forgets
+	 * last_address. */
+	void *result = (void *)(t->words[head] >> 8);
 	usual_end(&rt_here, t, head + 2);
-	return (void *)t->last_address;
+	return result;
 }
 
 bool rt_event_is_latest(const void *block)

@@ -8,6 +8,7 @@
  * Mappings yet to come are the kernel's affair; none of them will be ours.
  */
 #include "runtime/preload/hooks.h"
+#include "runtime/preload/memory.h"
 #include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
 
@@ -67,20 +68,6 @@ static bool maps_next(struct maps *m)
 	return m->end > m->start && m->end <= USER_END;
 }
 
-static bool is_within(const struct maps *m, const void *start, uint64_t bytes)
-{
-	return m->start >= (uint64_t)start &&
-	       m->end <= (((uint64_t)start + bytes + 4095) & ~4095ull);
-}
-
-/* Our two large mappings: the rings, and the process's state. Neighbours that the kernel has merged
- * with the second are locked with it. */
-static bool is_ours(const struct maps *m)
-{
-	return is_within(m, rt_process->shm, HW_SHM_BYTES) ||
-	       is_within(m, rt_process, rt_process_bytes());
-}
-
 /* Locks all mappings but ours, or only counts their bytes; 0: can't tell. */
 static uint64_t others(bool lock, unsigned how)
 {
@@ -91,7 +78,7 @@ static uint64_t others(bool lock, unsigned how)
 	if (sys_failed(m.fd))
 		return 0;
 	while (maps_next(&m)) {
-		if (is_ours(&m))
+		if (rt_memory_is_ours(m.start, m.end))
 			continue;
 		bytes += m.end - m.start;
 		if (lock)
@@ -125,8 +112,7 @@ HOOK int mlockall(int flags)
 		int failed = rt_real.mlockall(flags | MCL_ONFAULT);
 		if (failed)
 			return failed;
-		sys_call(__NR_munlock, rt_process->shm, HW_SHM_BYTES, 0);
-		sys_call(__NR_munlock, rt_process, rt_process_bytes(), 0);
+		rt_memory_unlock();
 	}
 	others(true, flags & MCL_ONFAULT ? MLOCK_ONFAULT : 0);
 	return flags & MCL_FUTURE ? rt_real.mlockall(flags & ~MCL_CURRENT) : 0;

@@ -9,6 +9,7 @@
 #include "runtime/preload/process.h"
 
 #include "runtime/preload/leave.h"
+#include "runtime/preload/memory.h"
 #include "runtime/preload/real.h"
 #include "runtime/preload/sampling.h"
 #include "runtime/preload/session.h"
@@ -44,70 +45,20 @@ static char program_name[PROGRAM_NAME_BYTES];
 
 static bool started_before; /* in this process or in one that it was forked from */
 static bool libc_keeps_tid;
+static bool declined; /* there is no room for us, nor for a child's recording */
 
-#define FRAMES_BYTES ((size_t)HW_RINGS * 2 * RT_DEPTH_MAX * sizeof(struct rt_frame))
-
-size_t rt_process_bytes(void)
+/* Maps what the collector sent, and has done with the descriptor. */
+static bool share(struct rt_process *p, int memory)
 {
-	return sizeof(struct rt_process) + FRAMES_BYTES + RT_SAMPLER_BYTES;
-}
-
-static void *map_anonymous(size_t bytes)
-{
-	long at = sys_call6(__NR_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return sys_failed(at) ? NULL : (void *)at;
-}
-
-/* The wiped memory: the process, then for each ring its memo and scratch frames, then the sampler's
- * table. Untouched pages
- * cost nothing. */
-static bool process_map(void)
-{
-	if (rt_process)
-		return true;
-	size_t bytes = rt_process_bytes();
-	void *at = map_anonymous(bytes);
-	if (!at)
-		return false;
-	sys_call(__NR_madvise, at, bytes, MADV_NOHUGEPAGE);
-	sys_call(__NR_madvise, at, bytes, MADV_DONTDUMP);
-	if (sys_failed(sys_call(__NR_madvise, at, bytes, MADV_WIPEONFORK))) {
-		sys_call(__NR_munmap, at, bytes, 0);
-		return false;
-	}
-	rt_process = at;
-	return true;
-}
-
-static struct rt_frame *frames_of(uint32_t ring)
-{
-	return (struct rt_frame *)(rt_process + 1) + (size_t)ring * 2 * RT_DEPTH_MAX;
-}
-
-uint64_t *rt_process_places(void)
-{
-	return (uint64_t *)((char *)(rt_process + 1) + FRAMES_BYTES);
-}
-
-static struct hw_shm *map_rings(int memory)
-{
-	long at = sys_call6(__NR_mmap, 0, (long)HW_SHM_BYTES, PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_NORESERVE, memory, 0);
+	bool shared = rt_memory_share(p, memory);
 	/* By this page the collector knows a forked child that has not done anything yet. */
 	sys_call6(__NR_mmap, 0, 4096, PROT_READ, MAP_SHARED, memory, 0);
 	sys_call(__NR_close, memory, 0, 0);
-	if (sys_failed(at))
-		return NULL;
-	/* A child must not even be able to write into its parent's rings. */
-	sys_call(__NR_madvise, at, HW_SHM_BYTES, MADV_DONTFORK);
-	sys_call(__NR_madvise, at, HW_SHM_BYTES, MADV_DONTDUMP);
-	struct hw_shm *shm = (struct hw_shm *)at;
-	if (shm->magic == HW_SHM_MAGIC && shm->version == HW_SHM_VERSION &&
-		shm->total_bytes == HW_SHM_BYTES)
-		return shm;
-	sys_call(__NR_munmap, at, HW_SHM_BYTES, 0);
-	return NULL;
+	if (shared && p->shm->sample_bytes && !rt_memory_places()) {
+		rt_memory_unshare(p);
+		return false;
+	}
+	return shared;
 }
 
 static const char *last_part(const char *path)
@@ -202,18 +153,20 @@ static bool own_malloc(void)
 	return program && rt_real_in(program, "malloc");
 }
 
-static void process_fill(struct rt_process *p, struct hw_shm *shm)
+static uint64_t *ring_words(const struct rt_process *p, uint32_t ring)
 {
+	return p->ring_data + (hw_ring_start(ring) - hw_ring_start(p->first_ring));
+}
+
+static void process_fill(struct rt_process *p)
+{
+	struct hw_shm *shm = p->shm;
 	char *base = (char *)shm;
-	p->shm = shm;
 	p->modules.shm = shm;
 	p->modules.table = (struct hw_module *)(base + HW_SHM_MODULES);
 	p->modules.strings = base + HW_SHM_STRINGS;
 	p->modules.find = find_object;
 	p->rules.modules = &p->modules;
-	p->unwinder.stacks = (struct rt_stacks){.shm = shm,
-		.nodes = (struct hw_node *)(base + HW_SHM_NODES),
-		.buckets = (uint32_t *)(base + HW_SHM_BUCKETS)};
 	p->unwinder.modules = &p->modules;
 	p->unwinder.rules = &p->rules;
 	shm->own_start = (uint64_t)p;
@@ -224,8 +177,8 @@ static void process_fill(struct rt_process *p, struct hw_shm *shm)
 	rt_solo_prepare(p);
 	if (rt_mode == RT_MODE_SAMPLE)
 		p->solo_forbidden = true;
-	rt_ring_attach(&p->shared, shm, HW_RING_SHARED, 0);
-	rt_walk_init(&p->shared.walk, frames_of(HW_RING_SHARED));
+	rt_walk_init(&p->shared.walk, p->shared_frames);
+	rt_ring_attach(&p->shared, shm, HW_RING_SHARED, ring_words(p, HW_RING_SHARED), 0);
 }
 
 static uint32_t tid_of_libc(void)
@@ -261,6 +214,8 @@ void rt_process_confine(uint32_t what)
 		struct rt_thread *t = rt_here.thread->ring ? rt_here.thread : rt_thread_start();
 		if (t && t->ring)
 			rt_walk_reach(&t->walk, (uint64_t)__builtin_frame_address(0));
+		if (t)
+			rt_memory_threads_all();
 	}
 	if (p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING) {
 		__atomic_fetch_or(&p->shm->notes, HW_NOTE_SANDBOXED, __ATOMIC_RELAXED);
@@ -271,10 +226,9 @@ void rt_process_confine(uint32_t what)
 
 void rt_process_leave(void)
 {
-	struct hw_shm *shm = rt_process->shm;
 	if (!sys_no_calls()) {
-		sys_call(__NR_munmap, shm, HW_SHM_BYTES, 0);
-		sys_call(__NR_madvise, rt_process, rt_process_bytes(), MADV_DONTNEED);
+		rt_memory_unshare(rt_process);
+		rt_memory_advise(MADV_DONTNEED);
 	} else {
 		__atomic_store_n(&rt_process->state, RT_PASSIVE, __ATOMIC_RELEASE);
 		rt_here.thread = &no_thread;
@@ -289,10 +243,25 @@ void rt_process_note_wait(struct hw_shm *shm, uint64_t waited_ns)
 		;
 }
 
+/* There is no room for us: the collector is to know why it sees nothing, once. */
+static void decline(void)
+{
+	if (__atomic_exchange_n(&declined, true, __ATOMIC_RELAXED))
+		return;
+	int memory = rt_session_join(HW_HELLO_START);
+	if (memory >= 0)
+		sys_call(__NR_close, memory, 0, 0);
+	rt_mode = RT_MODE_EXACT;
+}
+
 /* One thread starts the recording, others that come at the same time wait for it, within reason. */
 static bool process_start(void)
 {
-	if (!process_map())
+	if (!rt_process && !rt_memory_may_be_had()) {
+		decline();
+		return false;
+	}
+	if (!rt_memory_process())
 		return false;
 	struct rt_process *p = rt_process;
 	uint32_t state = RT_NONE;
@@ -305,43 +274,53 @@ static bool process_start(void)
 		}
 		return state == RT_RECORDING;
 	}
-	struct hw_shm *shm = NULL;
+	bool shared = false;
 	if (!sys_no_calls()) {
 		uint64_t began = sys_now_ns();
 		if (!started_before)
 			name_program();
 		int memory = rt_session_join(started_before ? HW_HELLO_FORK : HW_HELLO_START);
 		started_before = true;
-		if (memory >= 0)
-			shm = map_rings(memory);
-		if (shm)
-			rt_process_note_wait(shm, sys_now_ns() - began);
+		shared = memory >= 0 && share(p, memory);
+		if (shared)
+			rt_process_note_wait(p->shm, sys_now_ns() - began);
 	}
-	if (shm)
-		process_fill(p, shm);
+	if (shared)
+		process_fill(p);
 	else
 		rt_mode = RT_MODE_EXACT;
-	__atomic_store_n(&p->state, shm ? RT_RECORDING : RT_PASSIVE, __ATOMIC_RELEASE);
-	return shm;
+	__atomic_store_n(&p->state, shared ? RT_RECORDING : RT_PASSIVE, __ATOMIC_RELEASE);
+	return shared;
 }
 
+static bool ring_claim(struct rt_process *p, struct hw_ring *ring, uint32_t number)
+{
+	uint32_t free_state = HW_RING_FREE;
+	if (__atomic_load_n(&ring->state, __ATOMIC_RELAXED) != HW_RING_FREE ||
+		!__atomic_compare_exchange_n(&ring->state, &free_state, HW_RING_ACTIVE, false,
+			__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return false;
+	uint32_t used = __atomic_load_n(&p->rings_used, __ATOMIC_RELAXED);
+	while (used <= number && !__atomic_compare_exchange_n(&p->rings_used, &used, number + 1,
+					 false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		;
+	return true;
+}
+
+/* NULL: all are taken, or there is no memory for one more. */
 static struct rt_thread *ring_take(struct rt_process *p, uint32_t tid)
 {
 	struct hw_ring *rings = (struct hw_ring *)((char *)p->shm + HW_SHM_RINGS);
-	for (uint32_t i = 0; i < HW_RING_SHARED; i++) {
-		uint32_t free_state = HW_RING_FREE;
-		if (__atomic_load_n(&rings[i].state, __ATOMIC_RELAXED) != HW_RING_FREE ||
-			!__atomic_compare_exchange_n(&rings[i].state, &free_state, HW_RING_ACTIVE,
-				false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	for (uint32_t i = p->first_ring; i < HW_RING_SHARED; i++) {
+		if (!ring_claim(p, &rings[i], i))
 			continue;
-		uint32_t used = __atomic_load_n(&p->rings_used, __ATOMIC_RELAXED);
-		while (used <= i && !__atomic_compare_exchange_n(&p->rings_used, &used, i + 1,
-					    false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-			;
-		struct rt_thread *t = &p->threads[i];
-		rt_walk_init(&t->walk, frames_of(i));
+		struct rt_thread *t = rt_memory_thread(i);
+		if (!t) {
+			__atomic_store_n(&rings[i].state, HW_RING_FREE, __ATOMIC_RELEASE);
+			return NULL;
+		}
 		t->unwinder = &p->unwinder;
-		rt_ring_attach(t, p->shm, i, tid);
+		rt_ring_attach(t, p->shm, i, ring_words(p, i), tid);
 		/* Few events: order them all, and wait for nothing. */
 		t->stamped = rt_mode == RT_MODE_SAMPLE;
 		t->impatient = t->stamped ? HW_LOST_SAMPLED : HW_LOST_STALLED;
@@ -375,7 +354,7 @@ struct rt_thread *rt_thread_start(void)
 {
 	struct rt_process *p = rt_process;
 	uint32_t state = p ? __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) : RT_NONE;
-	if (state == RT_PASSIVE)
+	if (state == RT_PASSIVE || declined)
 		return NULL;
 	if (state == RT_RECORDING && rings_are_full(p))
 		return &p->shared;

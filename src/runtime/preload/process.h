@@ -43,7 +43,14 @@ struct rt_shared_lock {
 	uint64_t given_up; /* the turn for the end of which somebody waited in vain, + 1 */
 };
 
-/* Everything that must not survive into a forked child, in one MADV_WIPEONFORK mapping. */
+struct rt_range {
+	void *at; /* NULL: nothing */
+	uint64_t bytes;
+};
+#define RT_SHARED_RANGES 2
+
+/* Everything that must not survive into a forked child, in a MADV_WIPEONFORK mapping; the states of
+ * threads are in others (memory.h). */
 struct rt_process {
 	uint32_t state; /* enum rt_state; release: what stands below is complete */
 	struct hw_shm *shm;
@@ -58,8 +65,11 @@ struct rt_process {
 	struct rt_thread shared;           /* writes HW_RING_SHARED */
 	struct rt_modules modules;
 	struct rt_sampler sampler;
+	struct rt_range shared_ranges[RT_SHARED_RANGES]; /* where the shared memory is mapped */
+	uint64_t *ring_data; /* the words of ring number first_ring, behind which the others are */
+	uint32_t first_ring; /* those before it are not mapped */
 	struct rt_rules rules;
-	struct rt_thread threads[HW_RING_SHARED];
+	struct rt_frame shared_frames[2 * RT_DEPTH_MAX];
 };
 
 /* NULL before the first event of the first process. */
@@ -103,12 +113,6 @@ void rt_process_leave(void);
 
 /* A thread waited so long for the collector, or for one that did. */
 void rt_process_note_wait(struct hw_shm *shm, uint64_t waited_ns);
-
-/* Size of what fork() wipes, from rt_process on. */
-size_t rt_process_bytes(void);
-
-/* Where the sampler's table is: zero at first, RT_SAMPLER_BYTES. */
-uint64_t *rt_process_places(void);
 
 /* The calling thread's id, 0 if it can't be known: by system call, or without if those are
  * forbidden. */

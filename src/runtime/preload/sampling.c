@@ -2,6 +2,8 @@
 /* Runs when: see sampling.h. May touch: the same. */
 #include "runtime/preload/sampling.h"
 
+#include "runtime/preload/memory.h"
+
 uint32_t rt_mode;
 uint64_t rt_filter[RT_FILTER_WORDS];
 
@@ -16,7 +18,7 @@ void rt_sampling_prepare(struct rt_process *p)
 	mean_bytes = p->shm->sample_bytes;
 	seed = p->shm->sample_seed;
 	seeds_given = 0;
-	rt_sampler_prepare(&p->sampler, rt_filter, rt_process_places());
+	rt_sampler_prepare(&p->sampler, rt_filter, rt_memory_places());
 	__atomic_store_n(&rt_mode, RT_MODE_SAMPLE, __ATOMIC_RELAXED);
 }
 

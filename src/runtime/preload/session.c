@@ -10,6 +10,7 @@
 #include "runtime/preload/alone.h"
 #include "runtime/preload/process.h"
 
+#include <errno.h>
 #include <linux/fcntl.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -92,7 +93,7 @@ static void forget(const struct variables *v)
 }
 
 /* Receives the welcome and the memfd that comes with it; -1: declined or broken. */
-static int receive_welcome(int fd)
+static int receive_welcome(int fd, bool from_own_collector)
 {
 	struct hw_welcome welcome = {0, 0, 0, ""};
 	union {
@@ -118,6 +119,10 @@ static int receive_welcome(int fd)
 	}
 	if (memory >= 0)
 		sys_call(__NR_close, memory, 0, 0);
+	/* One that declines has said why. */
+	if (from_own_collector && got <= 0)
+		rt_alone_say(got == -EAGAIN ? "the collector does not answer"
+					    : "the collector has ended without an answer");
 	return -1;
 }
 
@@ -138,7 +143,7 @@ static int converse(int fd, enum hw_hello_reason reason)
 	int memory = -1;
 	if (sys_call6(__NR_sendto, fd, (long)&hello, sizeof(hello), MSG_NOSIGNAL, 0, 0) ==
 		(long)sizeof(hello))
-		memory = receive_welcome(fd);
+		memory = receive_welcome(fd, is_alone && reason == HW_HELLO_START);
 	sys_call(__NR_close, fd, 0, 0);
 	return memory;
 }

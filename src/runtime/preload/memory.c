@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Runs when: see memory.h. May touch: the same. */
+#include "runtime/preload/memory.h"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#define PAGE 4096ull
+#define PAGES(bytes) (((uint64_t)(bytes) + PAGE - 1) / PAGE * PAGE)
+
+/* A ring's private part. */
+struct ring_memory {
+	struct rt_thread thread;
+	struct rt_frame frames[2 * RT_DEPTH_MAX];
+};
+#define RING_BYTES PAGES(sizeof(struct ring_memory))
+
+/* Ordinary memory: a forked child keeps these places, wiped. */
+static struct ring_memory *rings[HW_RING_SHARED];
+static uint64_t *places;
+
+static void advise(void *at, uint64_t bytes, int advice)
+{
+	sys_call(__NR_madvise, at, bytes, advice);
+}
+
+static void *map_wiped(uint64_t bytes)
+{
+	long at = sys_call6(__NR_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (sys_failed(at))
+		return NULL;
+	advise((void *)at, bytes, MADV_NOHUGEPAGE);
+	advise((void *)at, bytes, MADV_DONTDUMP);
+	if (!sys_failed(sys_call(__NR_madvise, at, bytes, MADV_WIPEONFORK)))
+		return (void *)at;
+	sys_call(__NR_munmap, at, bytes, 0);
+	return NULL;
+}
+
+bool rt_memory_process(void)
+{
+	if (!rt_process)
+		rt_process = map_wiped(PAGES(sizeof(struct rt_process)));
+	return rt_process;
+}
+
+static struct rt_thread *thread_of(struct ring_memory *memory)
+{
+	rt_walk_init(&memory->thread.walk, memory->frames);
+	return &memory->thread;
+}
+
+struct rt_thread *rt_memory_thread(uint32_t ring)
+{
+	struct ring_memory *memory = __atomic_load_n(&rings[ring], __ATOMIC_ACQUIRE);
+	if (!memory && !sys_no_calls()) {
+		memory = map_wiped(RING_BYTES);
+		__atomic_store_n(&rings[ring], memory, __ATOMIC_RELEASE);
+	}
+	return memory ? thread_of(memory) : NULL;
+}
+
+void rt_memory_threads_all(void)
+{
+	uint32_t missing = 0;
+	for (uint32_t i = 0; i < HW_RING_SHARED; i++)
+		missing += !__atomic_load_n(&rings[i], __ATOMIC_RELAXED);
+	char *at = missing ? map_wiped(missing * RING_BYTES) : NULL;
+	for (uint32_t i = 0; at && missing && i < HW_RING_SHARED; i++) {
+		struct ring_memory *none = NULL;
+		/* What the ring's owner makes at this moment is his; ours is never used then. */
+		if (__atomic_compare_exchange_n(&rings[i], &none, (struct ring_memory *)at, false,
+			    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+			at += RING_BYTES;
+			missing--;
+		}
+	}
+}
+
+uint64_t *rt_memory_places(void)
+{
+	if (!places)
+		places = map_wiped(PAGES(RT_SAMPLER_BYTES));
+	return places;
+}
+
+/* What is wiped, one after the other: *number from 0. */
+static bool next_wiped(uint32_t *number, struct rt_range *ret)
+{
+	uint32_t n = (*number)++;
+	if (n == 0) {
+		*ret = (struct rt_range){rt_process, PAGES(sizeof(struct rt_process))};
+		return true;
+	}
+	if (n == 1) {
+		*ret = (struct rt_range){places, PAGES(RT_SAMPLER_BYTES)};
+		return true;
+	}
+	if (n - 2 >= HW_RING_SHARED)
+		return false;
+	*ret = (struct rt_range){__atomic_load_n(&rings[n - 2], __ATOMIC_ACQUIRE), RING_BYTES};
+	return true;
+}
+
+void rt_memory_advise(int advice)
+{
+	struct rt_range range;
+	for (uint32_t i = 0; next_wiped(&i, &range);) {
+		if (range.at)
+			advise(range.at, range.bytes, advice);
+	}
+}
+
+/*
+ * How much of the shared memory is mapped: all of it in one piece, or its first part up to so many
+ * call stacks, and the rings from `first_ring` on. With the private part that is 212, 68 or 40 MiB.
+ */
+static const struct extent {
+	uint64_t limit; /* of address space, from which on it is fair to take so much */
+	uint32_t nodes, first_ring;
+} extents[] = {
+	{2ull << 30, HW_NODES_MAX, 0},
+	{256u << 20, 1u << 20, HW_RINGS_LARGE},
+	{HW_ADDRESS_SPACE_LEAST, 1u << 17, HW_RINGS_LARGE + HW_RINGS_MEDIUM},
+};
+#define EXTENTS (sizeof(extents) / sizeof(extents[0]))
+
+static uint64_t address_space(void)
+{
+	uint64_t limit[2] = {RLIM_INFINITY, 0};
+	sys_call4(__NR_prlimit64, 0, RLIMIT_AS, NULL, limit);
+	return limit[0];
+}
+
+bool rt_memory_may_be_had(void)
+{
+	return sys_no_calls() || address_space() >= HW_ADDRESS_SPACE_LEAST;
+}
+
+static char *map_shared(int memory, uint64_t offset, uint64_t bytes)
+{
+	long at = sys_call6(__NR_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_NORESERVE, memory, (long)offset);
+	if (sys_failed(at))
+		return NULL;
+	/* A child must not even be able to write into its parent's rings. */
+	advise((void *)at, bytes, MADV_DONTFORK);
+	advise((void *)at, bytes, MADV_DONTDUMP);
+	return (char *)at;
+}
+
+static uint64_t data_offset(uint32_t ring)
+{
+	return HW_SHM_DATA + hw_ring_start(ring) * sizeof(uint64_t);
+}
+
+static bool map_extent(struct rt_process *p, int memory, const struct extent *extent)
+{
+	bool whole = extent->nodes == HW_NODES_MAX;
+	uint64_t first = HW_SHM_NODES + (uint64_t)extent->nodes * sizeof(struct hw_node);
+	uint64_t offset = data_offset(extent->first_ring);
+	p->shared_ranges[0].bytes = whole ? HW_SHM_BYTES : first;
+	p->shared_ranges[1].bytes = whole ? 0 : HW_SHM_BYTES - offset;
+	char *at = map_shared(memory, 0, p->shared_ranges[0].bytes), *data = at;
+	if (at && !whole)
+		data = map_shared(memory, offset, p->shared_ranges[1].bytes);
+	if (at && !data)
+		sys_call(__NR_munmap, at, p->shared_ranges[0].bytes, 0);
+	if (!data)
+		return false;
+	p->shared_ranges[0].at = at;
+	p->shared_ranges[1].at = whole ? NULL : data;
+	p->shm = (struct hw_shm *)at;
+	p->ring_data = (uint64_t *)(whole ? at + offset : data);
+	p->first_ring = extent->first_ring;
+	p->unwinder.stacks = (struct rt_stacks){.shm = p->shm,
+		.nodes = (struct hw_node *)(at + HW_SHM_NODES),
+		.nodes_max = extent->nodes,
+		.buckets = (uint32_t *)(at + HW_SHM_BUCKETS)};
+	return true;
+}
+
+bool rt_memory_share(struct rt_process *p, int memory)
+{
+	uint64_t limit = address_space();
+	bool mapped = false;
+	for (unsigned i = 0; i < EXTENTS && !mapped; i++)
+		mapped = limit >= extents[i].limit && map_extent(p, memory, &extents[i]);
+	const struct hw_shm *shm = p->shm;
+	if (mapped && shm->magic == HW_SHM_MAGIC && shm->version == HW_SHM_VERSION &&
+		shm->total_bytes == HW_SHM_BYTES)
+		return true;
+	if (mapped)
+		rt_memory_unshare(p);
+	return false;
+}
+
+void rt_memory_unshare(struct rt_process *p)
+{
+	for (unsigned i = 0; i < RT_SHARED_RANGES; i++) {
+		if (p->shared_ranges[i].at)
+			sys_call(__NR_munmap, p->shared_ranges[i].at, p->shared_ranges[i].bytes, 0);
+	}
+}
+
+void rt_memory_unshare_in_place(struct rt_process *p)
+{
+	for (unsigned i = 0; i < RT_SHARED_RANGES; i++) {
+		/* Shared with children, if there are any: so it is no data in the kernel's books.
+		 */
+		if (p->shared_ranges[i].at)
+			sys_call6(__NR_mmap, (long)p->shared_ranges[i].at,
+				(long)p->shared_ranges[i].bytes, PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	}
+}
+
+static bool has(const struct rt_range *range, uint64_t address)
+{
+	return range->at && address - (uint64_t)range->at < range->bytes;
+}
+
+static bool is_ours(uint64_t address)
+{
+	struct rt_range range;
+	for (unsigned i = 0; i < RT_SHARED_RANGES; i++) {
+		if (has(&rt_process->shared_ranges[i], address))
+			return true;
+	}
+	for (uint32_t i = 0; next_wiped(&i, &range);) {
+		if (has(&range, address))
+			return true;
+	}
+	return false;
+}
+
+bool rt_memory_is_ours(uint64_t start, uint64_t end)
+{
+	/* The kernel merges neighbours that are alike, and the like of ours is ours. */
+	return is_ours(start) && is_ours(end - 1);
+}
+
+void rt_memory_unlock(void)
+{
+	struct rt_range range;
+	for (unsigned i = 0; i < RT_SHARED_RANGES; i++) {
+		if (rt_process->shared_ranges[i].at)
+			sys_call(__NR_munlock, rt_process->shared_ranges[i].at,
+				rt_process->shared_ranges[i].bytes, 0);
+	}
+	for (uint32_t i = 0; next_wiped(&i, &range);) {
+		if (range.at)
+			sys_call(__NR_munlock, range.at, range.bytes, 0);
+	}
+}
