@@ -36,17 +36,20 @@ static bool take(const struct command *command, struct leak_options *options, in
 	return false;
 }
 
+static int show_newest(struct leak_report *report)
+{
+	_cleanup_free_ char *newest = NULL;
+	struct error *error = recording_newest(&newest);
+	if (error)
+		return message_error(error);
+	message("reading %s, the newest recording here", newest);
+	return leak_report_show(report, newest, STDOUT_FILENO);
+}
+
+/* All are shown, also when one of them cannot be. */
 static int show(struct leak_report *report, char *const *paths, int count)
 {
-	if (count == 0) {
-		_cleanup_free_ char *newest = NULL;
-		struct error *error = recording_newest(&newest);
-		if (error)
-			return message_error(error);
-		message("reading %s, the newest recording here", newest);
-		return leak_report_show(report, newest, STDOUT_FILENO);
-	}
-	int code = 0;
+	int code = count == 0 ? show_newest(report) : 0;
 	for (int i = 0; i < count; i++) {
 		int this = leak_report_show(report, paths[i], STDOUT_FILENO);
 		code = code ? code : this;
@@ -74,7 +77,8 @@ static int run(const struct command *command, int argc, char **argv)
 	}
 	if (error)
 		return message_error(error);
-	return show(report, argv + options.operand, argc - options.operand);
+	code = show(report, argv + options.operand, argc - options.operand);
+	return !code && leak_report_fails(report) ? leaks.error_exitcode : code;
 }
 
 const struct command command_leaks = {
