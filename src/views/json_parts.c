@@ -50,6 +50,14 @@ void json_put_lines(struct json *json, const char *key, const struct text *text)
 	json_array_end(json);
 }
 
+/* A string, "0x…"; null if it is not known. */
+static void put_hexadecimal(struct json *json, const char *key, uint64_t value, bool known)
+{
+	char text[2 + 16 + 1];
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	json_put_string(json, key, known ? text : NULL);
+}
+
 static void put_exit(struct json *json, const struct target *target)
 {
 	json_key(json, "exit");
@@ -200,8 +208,10 @@ void json_put_recording(
 	put_lost(json, recording);
 	json_put_bool(json, "own_malloc", recording->own_malloc);
 	json_put_bool(json, "sandboxed", recording->sandboxed);
+	json_put_bool(json, "loaded_apart", recording->loaded_apart);
 	json_put_bool(json, "not_attached", recording->not_attached);
-	put_unrecorded(json, model, unrecorded);
+	if (unrecorded)
+		put_unrecorded(json, model, unrecorded);
 	json_key(json, "damage");
 	json_array_begin(json);
 	size_t count;
@@ -225,7 +235,7 @@ void json_put_frame(struct json *json, const struct shown_frame *frame)
 		json_null(json);
 	json_put_string(json, "module", frame->module_path);
 	json_put_bool(json, "inlined", frame->inlined);
-	json_put_hexadecimal(json, "address", frame->address, frame->address);
-	json_put_hexadecimal(json, "offset", frame->offset, frame->module);
+	put_hexadecimal(json, "address", frame->address, frame->address);
+	put_hexadecimal(json, "offset", frame->offset, frame->module);
 	json_object_end(json);
 }

@@ -28,6 +28,7 @@ void json_put_members(
 
 /* "target": {…}, "recording": {…} */
 void json_put_target(struct json *json, const struct target *target);
+/* unrecorded: programs without a recording; NULL leaves them out. */
 void json_put_recording(
 	struct json *json, const struct model *model, const struct unrecorded_groups *unrecorded);
 

@@ -240,6 +240,7 @@ void json_threads(const struct page *page, struct json *json)
 		json_object_begin(json);
 		json_put_u64(json, "tid", row->tid);
 		json_put_string(json, "name", row->name);
+		json_put_u64(json, "threads", row->others + 1);
 		json_put_members(json, members, ARRAY_SIZE(members), row);
 		json_put_bool(json, "ended", row->ended);
 		json_object_end(json);

@@ -319,7 +319,7 @@ static void put_suppressions(struct json *json, const struct suppressions *set)
 		for (uint32_t i = 0; set && i < suppressions_count(set); i++) {
 			const struct suppression *one = suppressions_get(set, i);
 			if (used ? one->records > 0
-				 : !one->records && one->origin == SUPPRESS_FROM_FILE)
+				 : !one->records && !one->origin != SUPPRESS_FROM_FILE)
 				put_suppression(json, one);
 		}
 		json_array_end(json);
@@ -355,7 +355,7 @@ struct error *leaks_json(const struct leaks_page *page, const struct sink *sink)
 	json_object_begin(&json);
 	json_put_string(&json, "schema", "heapwise.leaks/1");
 	json_put_target(&json, model_target(page->model));
-	json_put_recording(&json, page->model, &page->unrecorded);
+	json_put_recording(&json, page->model, NULL);
 	json_put_lines(&json, "verdict", &page->verdict);
 	json_put_lines(&json, "notes", &page->notes);
 	struct error *error = put_leaks(&json, page);

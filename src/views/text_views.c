@@ -173,7 +173,14 @@ void text_threads(const struct page *page, struct text *out)
 		"name", "allocations", "allocated", "frees", "temporary");
 	for (size_t i = 0; i < page->threads.len && i < page->limit; i++) {
 		const struct thread *row = page->threads.data[i];
-		text_printf(out, "%10" PRIu32 "  %-16s ", row->tid, row->name);
+		_cleanup_(text_deinit) struct text name;
+		text_init(&name);
+		text_add(&name, row->name);
+		if (row->others) {
+			text_printf(&name, "%s+ ", *row->name ? " " : "");
+			text_add_count(&name, row->others);
+		}
+		text_printf(out, "%10" PRIu32 "  %-16s ", row->tid, name.data ? name.data : "");
 		ADD_CELL(out, 15, text_add_count, row->allocations);
 		text_add_char(out, ' ');
 		ADD_CELL(out, 12, text_add_bytes, row->allocated_bytes);
@@ -183,6 +190,12 @@ void text_threads(const struct page *page, struct text *out)
 		ADD_CELL(out, 15, text_add_count, row->temporary);
 		text_add(out, "\n");
 	}
-	if (page->threads.len > page->limit)
-		text_printf(out, "  … %zu more threads\n", page->threads.len - page->limit);
+	uint64_t more = 0;
+	for (size_t i = page->limit; i < page->threads.len; i++)
+		more += 1 + page->threads.data[i]->others;
+	if (more) {
+		text_add(out, "  … ");
+		text_add_count(out, more);
+		text_add(out, " more threads\n");
+	}
 }

@@ -21,6 +21,8 @@ import memcheck
 LEAKS = hw.TARGETS / "leaks"
 # Those of our options that memcheck does not have.
 OURS_ALONE = ("--leak-check-at", "--leak-check-alignment")
+# Options that do not concern the search but what is shown of it.
+OF_THE_VIEW = ("--run-libc-freeres",)
 
 
 def told(ended, native):
@@ -32,37 +34,37 @@ def told(ended, native):
     return sections
 
 
-def each_section(name, folder, search):
-    """search(program, section, folder) → (how it ended, records, differences), for each section that is meant. The
-    truth is what the searched process itself says."""
+def each_section(name, folder, table, search):
+    """search(program, options, folder) → (how it ended, records), for each section that is meant. The truth is what the
+    searched process itself says; what differs from that is in the table."""
     program = LEAKS / name
     native = hw.run([program])
-    problems = []
+    problems, reasons = [], []
     for number, section in enumerate(told(native, native)):
         place = folder / str(number)
         place.mkdir()
         found = search(program, section.options, place)
         if not found:
             continue
-        ended, records, differences = found
+        ended, records = found
+        why, differences = leaks_differences.of(table, name, section.options)
+        reasons += [f"{name}: differs: {why}"] if why else []
         same = told(ended, native)[number]
         words = " ".join(section.options)
         problems += [f"{words + ': ' if words else ''}{p}" for p in leaktruth.check(same, records, differences)]
     hw.need(not problems, "\n".join(problems))
+    return "\n".join(reasons)
 
 
 def check_memcheck(name, folder):
-    why, differences = leaks_differences.of(leaks_differences.MEMCHECK, name)
-
     def search(program, options, place):
         if any(option.startswith(OURS_ALONE) for option in options):
             return None
         ended, records, others = memcheck.run([program], place, options)
         hw.need(not others, "; ".join(others))
-        return ended, records, differences
+        return ended, records
 
-    each_section(name, folder, search)
-    return f"{name}: memcheck differs: {why}" if why else ""
+    return each_section(name, folder, leaks_differences.MEMCHECK, search)
 
 
 @functools.cache
@@ -76,8 +78,9 @@ def our_record(record):
                             record.get("indirect_bytes", 0), frames)
 
 
-def our_leaks(recording):
-    ended = hw.run([hw.HEAPWISE, "leaks", recording, "--json", "--show-leak-kinds=all", "--run-libc-freeres=yes"])
+def our_leaks(recording, options):
+    """What `heapwise leaks` says of a recording: all of it, so the kinds' sums must be right."""
+    ended = hw.run([hw.HEAPWISE, "leaks", recording, "--json", "--show-leak-kinds=all", *options])
     hw.need(ended.status in (0, 1), f"leaks: {ended}")
     leaks = json.loads(ended.text)["leaks"]
     records = [our_record(record) for record in leaks["records"]]
@@ -91,15 +94,14 @@ def our_leaks(recording):
 def check_heapwise(name, folder):
     if not knows_leaks():
         raise hw.Skip("this command has no leak search")
-    why, differences = leaks_differences.of(leaks_differences.HEAPWISE, name)
-
     def search(program, options, place):
         recording = place / "x.hpw"
-        ended = hw.record([program], recording, options=("-q", "--leak-check=full", *options))
-        return ended, our_leaks(recording), differences
+        view = [option for option in options if option.startswith(OF_THE_VIEW)]
+        search = [option for option in options if option not in view]
+        ended = hw.record([program], recording, options=("-q", "--leak-check=full", *search))
+        return ended, our_leaks(recording, view)
 
-    each_section(name, folder, search)
-    return f"{name}: heapwise differs: {why}" if why else ""
+    return each_section(name, folder, leaks_differences.HEAPWISE, search)
 
 
 def main():

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The layout of libstdc++'s old std::string: length, capacity and a reference count come before the
+ * characters, which are what the program holds. Known to be as good as the start, if the words fit
+ * the block's size. */
+#include "leaks.h"
+
+LEAK_ROLE(held_by_characters)
+LEAK_ROLE(wrong_capacity)
+LEAK_ROLE(wrong_length)
+LEAK_ROLE(held_by_second_character)
+
+enum { HEAD = 24, CAPACITY = 230 };
+
+static void *volatile kept[4];
+
+TRUTH_FRAME static char *string(void *(*role)(size_t), size_t length, size_t capacity)
+{
+	void *block = role(HEAD + CAPACITY + 1);
+	leak_put(block, 0, (void *)length);
+	leak_put(block, 1, (void *)capacity);
+	return leak_inside(block, HEAD);
+}
+
+TRUTH_FRAME static void story(void)
+{
+	kept[0] = string(held_by_characters, 100, CAPACITY);
+	kept[1] = string(wrong_capacity, 100, CAPACITY - 1);
+	kept[2] = string(wrong_length, CAPACITY + 1, CAPACITY);
+	kept[3] = string(held_by_second_character, 100, CAPACITY) + 1;
+}
+
+TRUTH_FRAME static void tell(enum leak_kind kind)
+{
+	LEAKS_ARE(kind, held_by_characters);
+	LEAKS_ARE(LEAK_POSSIBLE, wrong_capacity);
+	LEAKS_ARE(LEAK_POSSIBLE, wrong_length);
+	LEAKS_ARE(LEAK_POSSIBLE, held_by_second_character);
+}
+
+int main(void)
+{
+	story();
+	tell(LEAK_REACHABLE);
+	leaks_with("--leak-check-heuristics=none");
+	tell(LEAK_POSSIBLE);
+	leaks_with("--leak-check-heuristics=stdstring");
+	tell(LEAK_REACHABLE);
+	leaks_with("--leak-check-heuristics=length64,newarray,multipleinheritance");
+	tell(LEAK_POSSIBLE);
+	leaks_end();
+	return 0;
+}
