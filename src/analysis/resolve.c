@@ -116,7 +116,7 @@ struct resolver {
 	uint32_t *by_node;   /* entry of each stack node; 0: not yet */
 	uint32_t *by_module; /* symbol module + 1 of each model module; 0: not yet */
 	const struct shown_frame *kinds[ALLOC_KINDS];
-	bool all_frames;
+	bool all_frames, with_aliases;
 };
 
 /* Functions that hand out memory; as the innermost frames of a stack they only repeat the kind. */
@@ -335,6 +335,18 @@ static struct error *look_up(struct resolver *resolver, struct frame_key key,
 	return NULL;
 }
 
+static struct error *find_aliases(
+	struct resolver *resolver, struct frame_key key, struct shown_frame *frame)
+{
+	if (!resolver->with_aliases || key.module == NO_MODULE)
+		return NULL;
+	struct error *error = symbols_real_path(resolver->symbols, key.module, &frame->real_path);
+	if (error || frame->inlined)
+		return error;
+	return symbols_aliases(
+		resolver->symbols, key.module, key.address, &frame->aliases, &frame->alias_count);
+}
+
 /* Adds the shown frames of one physical frame, innermost first. */
 static struct error *add_code(struct resolver *resolver, struct stack_node node,
 	const struct module *module, struct frame_key key)
@@ -362,10 +374,13 @@ static struct error *add_code(struct resolver *resolver, struct stack_node node,
 		return add_frame(resolver, frame);
 	for (size_t i = 0; i < count; i++) {
 		frame.function = symbols[i].function;
+		frame.raw_name = symbols[i].raw_name;
 		frame.file = symbols[i].file;
 		frame.line = symbols[i].line;
 		frame.inlined = symbols[i].inlined;
-		error = add_frame(resolver, frame);
+		error = find_aliases(resolver, key, &frame);
+		if (!error)
+			error = add_frame(resolver, frame);
 		if (error)
 			return error;
 	}
@@ -463,13 +478,18 @@ static struct error *kind_frame(
 	return NULL;
 }
 
-/* Cuts the innermost frames that are allocators, unless nothing else is there. */
-static void hide_allocators(struct frame_vec *frames)
+size_t shown_frames_hidden(const struct shown_frame *const *frames, size_t count)
 {
 	size_t hidden = 0;
-	while (hidden < frames->len && is_allocator(frames->data[hidden]))
+	while (hidden < count && is_allocator(frames[hidden]))
 		hidden++;
-	if (hidden == 0 || hidden == frames->len)
+	return hidden == count ? 0 : hidden;
+}
+
+static void hide_allocators(struct frame_vec *frames)
+{
+	size_t hidden = shown_frames_hidden(frames->data, frames->len);
+	if (hidden == 0)
 		return;
 	memmove(frames->data, frames->data + hidden,
 		(frames->len - hidden) * sizeof(*frames->data));
@@ -511,6 +531,33 @@ struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, e
 	if (!resolver->all_frames)
 		hide_allocators(ret);
 	return NULL;
+}
+
+struct error *resolver_data(
+	struct resolver *resolver, struct module_id id, uint64_t address, struct shown_data *ret)
+{
+	const struct module *module = model_module(resolver->model, id);
+	*ret = (struct shown_data){.offset = address - module->bias};
+	if (module->path[0] == '\0')
+		return NULL;
+	ret->module = last_part(module->path);
+	uint32_t number;
+	struct symbol_variable variable = {.name = NULL};
+	struct error *error = symbol_module(resolver, id, &number);
+	if (!error && number != NO_MODULE)
+		error = symbols_variable(resolver->symbols, number, ret->offset, &variable);
+	if (error || !variable.name)
+		return error;
+	ret->name = variable.name;
+	ret->offset = variable.offset;
+	ret->file = variable.file;
+	ret->line = variable.line;
+	return NULL;
+}
+
+void resolver_add_aliases(struct resolver *resolver)
+{
+	resolver->with_aliases = true;
 }
 
 /* What to say of a file in that state; NULL: nothing. */

@@ -17,7 +17,13 @@
 
 struct shown_frame {
 	const char *function; /* NULL: unknown */
-	const char *file;     /* NULL: unknown, and line 0 */
+	const char *raw_name; /* as of struct symbol; NULL: unknown, or not one of a file's */
+	/* After resolver_add_aliases(), else NULL and 0: the symbol table's names for the function,
+	 * none if it was inlined; the module's path without links. */
+	const char *const *aliases;
+	size_t alias_count;
+	const char *real_path;
+	const char *file; /* NULL: unknown, and line 0 */
 	const char
 		*module_path; /* NULL: no module known: code made at run time, if it has a name */
 	const char *module;   /* last part of the path; NULL as above */
@@ -51,12 +57,36 @@ static inline void resolver_cleanup(struct resolver **resolver)
 }
 
 /*
+ * From now on frames come with all names that symbol tables have for them, which costs reading
+ * those tables. Before the first stack.
+ */
+void resolver_add_aliases(struct resolver *resolver);
+
+/*
  * Replaces what is in `ret` by the frames of a stack, innermost first, for a block of that kind.
  * Frames belong to the resolver. A module without usable symbols is no error: its frames have no
  * names.
  */
 struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, enum alloc_kind kind,
 	struct frame_vec *ret);
+
+/*
+ * How many innermost frames of a stack are an allocator's, which a resolver leaves out that does
+ * not show all frames; 0 if nothing else is there. `frames` begins behind the called function.
+ */
+size_t shown_frames_hidden(const struct shown_frame *const *frames, size_t count);
+
+/* Memory of a module: which variable is there. Strings belong to the resolver. */
+struct shown_data {
+	const char *name;   /* NULL: unknown; then the offset is the module's */
+	const char *file;   /* NULL: unknown, and line 0 */
+	const char *module; /* last part of its path; NULL: unknown */
+	uint32_t line;
+	uint64_t offset; /* of the address in the variable */
+};
+
+struct error *resolver_data(struct resolver *resolver, struct module_id module, uint64_t address,
+	struct shown_data *ret) must_check_;
 
 /*
  * Adds to `ret` a sentence for each module that was met so far and whose file is gone or has

@@ -417,6 +417,13 @@ void summary_add_notes(
 			"The executable defines malloc itself. Calls of that one are not seen: "
 			"nothing loaded later can stand in front of it. Link the program with a "
 			"shared malloc library instead, or with libc's.\n");
+	if (recording->loaded_apart)
+		text_add(text,
+			"The program loads libraries so that they find libc's malloc themselves "
+			"(RTLD_DEEPBIND, dlmopen): what these allocate and free is not seen. A "
+			"block "
+			"that they free for others looks never freed, until its address comes "
+			"again.\n");
 	if (recording->sandboxed)
 		text_add(text,
 			"The program forbade itself system calls or the processor's clock "

@@ -48,14 +48,16 @@ enum suppress_kind {
 
 /* One frame of a stack; NULL: unknown. Borrowed during a call. */
 struct suppress_frame {
+	const char *pattern;        /* to be written instead of the function's name; NULL: that */
 	const char *function;       /* as the linker knows it: mangled */
 	const char *demangled;      /* as people write it; may be NULL if it is the same */
 	const char *const *aliases; /* other names of the same code (strdup is __strdup, too) */
 	size_t alias_count;
-	const char *object; /* path of the executable or library */
-	const char *file;   /* of the source, whole path or not */
-	uint32_t line;      /* 0: unknown */
-	bool inlined;       /* into the next frame outward */
+	const char *object;       /* path of the executable or library, without links in it */
+	const char *object_alias; /* another one, as the program was given it; or NULL */
+	const char *file;         /* of the source, whole path or not */
+	uint32_t line;            /* 0: unknown */
+	bool inlined;             /* into the next frame outward */
 };
 
 enum suppress_origin {

@@ -64,7 +64,7 @@ struct suppress_run {
 
 /* A frame of the stack at hand: which patterns fit its names. */
 struct suppress_seen {
-	struct suppress_run object, source;
+	struct suppress_run object, object_alias, source;
 	uint32_t first_name, name_count; /* of the function, in runs */
 	uint32_t line;
 	bool has_source;

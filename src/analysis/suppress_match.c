@@ -291,6 +291,8 @@ static struct error *see_frame(struct suppressions *set, const struct suppress_f
 	if (!error)
 		error = run_of_name(
 			set, WHAT_OBJECT, frame->object ? frame->object : UNKNOWN, &seen.object);
+	if (!error && frame->object_alias)
+		error = run_of_name(set, WHAT_OBJECT, frame->object_alias, &seen.object_alias);
 	if (!error && frame->file)
 		error = run_of_name(set, WHAT_SOURCE, frame->file, &seen.source);
 	if (!error && !suppress_seen_vec_push(&set->seen, seen))
@@ -344,6 +346,12 @@ static bool function_fits(
 	return false;
 }
 
+static bool object_fits(
+	const struct suppressions *set, const struct suppress_seen *seen, uint32_t pattern)
+{
+	return run_has(set, seen->object, pattern) || run_has(set, seen->object_alias, pattern);
+}
+
 static bool frame_fits(
 	const struct suppressions *set, const struct suppress_seen *seen, struct suppress_line line)
 {
@@ -352,14 +360,14 @@ static bool frame_fits(
 	case WHAT_FUNCTION:
 		return pattern->everything || function_fits(set, seen, line.pattern);
 	case WHAT_OBJECT:
-		return pattern->everything || run_has(set, seen->object, line.pattern);
+		return pattern->everything || object_fits(set, seen, line.pattern);
 	case WHAT_SOURCE:
 		return seen->has_source && (!line.source_line || line.source_line == seen->line) &&
 		       (pattern->everything || run_has(set, seen->source, line.pattern));
 	case WHAT_ANY:
 		break;
 	}
-	return function_fits(set, seen, line.pattern) || run_has(set, seen->object, line.pattern) ||
+	return function_fits(set, seen, line.pattern) || object_fits(set, seen, line.pattern) ||
 	       (seen->has_source && run_has(set, seen->source, line.pattern));
 }
 
@@ -382,12 +390,11 @@ static bool stack_fits(const struct suppressions *set, const struct suppress_ent
 		if (lines[line].pattern == SUPPRESS_ELLIPSIS) {
 			ellipsis = line++;
 			ellipsis_frame = frame;
-		} else if (frame >= frames->len) {
-			return false;
-		} else if (frame_fits(set, &frames->data[frame], lines[line])) {
+		} else if (frame < frames->len &&
+			   frame_fits(set, &frames->data[frame], lines[line])) {
 			line++;
 			frame++;
-		} else if (ellipsis != SIZE_MAX) {
+		} else if (frame < frames->len && ellipsis != SIZE_MAX) {
 			line = ellipsis + 1;
 			frame = ++ellipsis_frame;
 		} else {
@@ -463,6 +470,7 @@ struct error *suppressions_match(struct suppressions *set, const struct suppress
 			try_run(&search, set->runs.data[i]);
 		for (size_t i = 0; i < set->seen.len; i++) {
 			try_run(&search, set->seen.data[i].object);
+			try_run(&search, set->seen.data[i].object_alias);
 			try_run(&search, set->seen.data[i].source);
 		}
 		try_entries(&search, set->unkeyed.data, set->unkeyed.len);

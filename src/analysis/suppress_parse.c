@@ -24,7 +24,7 @@
 #include "base/util.h"
 
 #define ERRORS_NAMED 5u /* the first in words, the others by their lines */
-#define QUOTED_BYTES_MAX 60u
+#define QUOTED_BYTES_MAX ((size_t)60)
 
 struct slice {
 	const char *data;

@@ -17,9 +17,11 @@ static void add_pattern(struct text *text, const char *name)
 {
 	size_t len = strlen(name), kept = min(len, (size_t)NAME_BYTES_MAX);
 	for (size_t i = 0; i < kept; i++) {
-		bool blank = (name[i] == ' ' && i + 1 == kept) || (uint8_t)name[i] < ' ' ||
-			     name[i] == 0x7f;
-		text_add_char(text, blank ? '?' : name[i]);
+		bool last_blank = name[i] == ' ' && i + 1 == kept;
+		if (last_blank || (uint8_t)name[i] < ' ' || name[i] == 0x7f)
+			text_add_char(text, '?');
+		else
+			text_add_char(text, name[i]);
 	}
 	if (kept < len)
 		text_add_char(text, '*');
@@ -30,8 +32,10 @@ static void add_frame(struct text *text, const struct suppress_frame *frame)
 	const char *function = frame->function ? frame->function : frame->demangled;
 	if (!function && frame->alias_count)
 		function = frame->aliases[0];
-	text_add(text, function && *function ? "   fun:" : "   obj:");
-	if (function && *function)
+	text_add(text, frame->pattern || (function && *function) ? "   fun:" : "   obj:");
+	if (frame->pattern)
+		text_add(text, frame->pattern);
+	else if (function && *function)
 		add_pattern(text, function);
 	else if (frame->object && *frame->object)
 		add_pattern(text, frame->object);
@@ -47,8 +51,13 @@ void suppress_write(struct text *text, enum suppress_kind kind, const struct sup
 		return;
 	text_add(text, "{\n   <insert_a_suppression_name_here>\n   Memcheck:Leak\n");
 	text_printf(text, "   match-leak-kinds: %s\n", suppress_kind_name(kind));
-	for (size_t i = 0; i < count && i < SUPPRESS_WRITTEN_FRAMES_MAX; i++)
+	for (size_t i = 0; i < count && i < SUPPRESS_WRITTEN_FRAMES_MAX; i++) {
 		add_frame(text, &frames[i]);
+		/* Who calls main() is nothing that a program decides; nor does Valgrind write it.
+		 */
+		if (frames[i].function && strcmp(frames[i].function, "main") == 0)
+			break;
+	}
 	text_add(text, "}\n");
 }
 
@@ -113,6 +122,8 @@ size_t suppress_allocation_frames(
 	if (kind == KIND_POSIX_MEMALIGN)
 		ret[count++] = (struct suppress_frame){.function = "memalign", .inlined = true};
 	ret[count++] = allocation_frames[kind];
+	if (kind == KIND_REALLOC)
+		ret[count - 1].pattern = "*alloc";
 	if (kind >= KIND_NEW && kind <= KIND_NEW_ARRAY_ALIGNED_NOTHROW)
 		ret[count - 1].demangled = alloc_kind_name(kind);
 	return count;

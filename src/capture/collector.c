@@ -218,7 +218,10 @@ static bool on_searched(struct collector *c, const void *tag)
 		if (!s->leaks || s->leaks != tag)
 			continue;
 		struct recorder_end end;
-		leak_job_finish(steal_ptr(s->leaks), s->recorder);
+		bool asked = s->leaks->moment == HPW_LEAK_ON_DEMAND;
+		leak_job_finish(steal_ptr(s->leaks), s->recorder, s->file);
+		if (asked)
+			return true;
 		bool leaves = s->takes_along && !recorder_is_at_main_end(s->recorder) &&
 			      recorder_is_leaving(s->recorder, &end);
 		if (leaves)
@@ -462,6 +465,32 @@ static uint32_t living(const struct collector *c)
 	return count;
 }
 
+/* A command wants a running process searched. */
+static void on_request(struct collector *c, const struct session_caller *caller)
+{
+	struct subject *s = NULL;
+	for (uint32_t i = 0; i < c->subject_count; i++) {
+		struct subject *one = c->subjects[i];
+		if (one->recorder &&
+			(one->pid == caller->request.pid ||
+				(!s && one->recorder->target_pid == caller->request.pid)))
+			s = one;
+	}
+	const char *problem = !s         ? "that process is not recorded by this collector"
+			      : s->leaks ? "another search goes on in that process"
+					 : NULL;
+	if (!problem) {
+		s->leaks = leak_job_start(s->recorder, &caller->request.check, HPW_LEAK_ON_DEMAND);
+		problem = s->leaks ? NULL : "no memory, or no process to search with";
+	}
+	if (problem) {
+		leak_job_reply(caller->connection, "", problem);
+		return;
+	}
+	s->leaks->asker = caller->connection;
+	watch(c, s->leaks->pidfd, s->leaks);
+}
+
 /* False: there may be more callers. */
 static bool answer_callers(struct collector *c)
 {
@@ -473,6 +502,9 @@ static bool answer_callers(struct collector *c)
 			break;
 		case SESSION_NOTICE:
 			on_notice(c, &caller);
+			break;
+		case SESSION_REQUEST:
+			on_request(c, &caller);
 			break;
 		case SESSION_NOBODY:
 			return true;

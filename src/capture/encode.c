@@ -28,6 +28,8 @@ static void thread_destroy(struct encode_thread *t)
 	buf_deinit(&t->sizes);
 	buf_deinit(&t->refs);
 	buf_deinit(&t->specials);
+	if (t->memory != t->few)
+		free(t->memory);
 	free(t);
 }
 
@@ -39,6 +41,35 @@ void encoder_deinit(struct encoder *encoder)
 	free(encoder->slots);
 	buf_deinit(&encoder->order);
 	buf_deinit(&encoder->time);
+}
+
+/* Tokens of a chunk after which a larger memory is worth it. */
+#define MORE_TOKENS 64u
+#define MOST_TOKENS 1024u
+
+static struct encode_thread *thread_create(void)
+{
+	struct encode_thread *t = calloc(1, sizeof(*t));
+	if (!t)
+		return NULL;
+	t->memory = t->few;
+	t->memory_mask = ENCODE_MEMORY_FEW - 1;
+	t->memory_grows = MORE_TOKENS;
+	return t;
+}
+
+void encode_remember_more(struct encode_thread *t)
+{
+	bool few = t->memory == t->few;
+	uint32_t entries = few ? ENCODE_MEMORY_MORE : ENCODE_MEMORY_MOST;
+	t->memory_grows = few ? MOST_TOKENS : UINT32_MAX;
+	struct encode_memory *memory = calloc(entries, sizeof(*memory));
+	if (!memory)
+		return;
+	if (!few)
+		free(t->memory);
+	t->memory = memory;
+	t->memory_mask = entries - 1;
 }
 
 static struct encode_thread *thread_make(struct encoder *encoder, uint32_t thread)
@@ -54,8 +85,10 @@ static struct encode_thread *thread_make(struct encoder *encoder, uint32_t threa
 		encoder->threads = moved;
 		encoder->thread_capacity = capacity;
 	}
-	if (!encoder->threads[thread])
-		encoder->threads[thread] = calloc(1, sizeof(struct encode_thread));
+	if (!encoder->threads[thread]) {
+		encoder->threads[thread] = thread_create();
+		encoder->thread_count += encoder->threads[thread] != NULL;
+	}
 	return encoder->threads[thread];
 }
 
@@ -121,6 +154,7 @@ static inline struct encode_thread *step(
 		encoder->last_stamp = now;
 	}
 	encoder->steps++;
+	encode_make_room(t);
 	encoder_turn(encoder, t);
 	encoder->run_length++;
 	return t;
@@ -291,15 +325,29 @@ static void put_columns(struct encoder *encoder, const struct buf *meta, struct 
 	}
 }
 
-/* A program may start ten thousands of threads one after the other. */
-static void forget_ended(struct encoder *encoder)
+/* So many threads keep what they need from chunk to chunk. */
+#define THREADS_KEPT 64u
+/* Of more than that, those that hold no more than this. */
+#define BYTES_KEPT 4096u
+
+static bool is_small(const struct encode_thread *t)
+{
+	return t->memory == t->few &&
+	       t->runs.cap + t->token.cap + t->sizes.cap + t->refs.cap + t->specials.cap <=
+		       BYTES_KEPT;
+}
+
+/* A program may start ten thousands of threads one after the other, or have thousands that work in
+ * turns. */
+static void forget_threads(struct encoder *encoder)
 {
 	for (uint32_t s = 0; s < encoder->slot_count; s++) {
 		struct encode_thread **t = &encoder->threads[encoder->slots[s]];
-		if (!(*t)->ended)
+		if (!(*t)->ended && (encoder->thread_count <= THREADS_KEPT || is_small(*t)))
 			continue;
 		thread_destroy(*t);
 		*t = NULL;
+		encoder->thread_count--;
 	}
 }
 
@@ -321,7 +369,7 @@ void encoder_drop(struct encoder *encoder)
 {
 	encoder->first_step += encoder->steps;
 	encoder->steps = 0;
-	forget_ended(encoder);
+	forget_threads(encoder);
 	encoder->slot_count = 0;
 	encoder->chunk++;
 	buf_clear(&encoder->order);

@@ -16,7 +16,11 @@
 /* A chunk is closed at the latest after so many steps. */
 #define ENCODE_STEPS_MAX (128u << 10)
 
-#define ENCODE_MEMORY 2048 /* entries a thread: power of two */
+/* Entries a thread: powers of two. It grows with what the thread does in a chunk, since most of
+ * thousands of threads do little. */
+#define ENCODE_MEMORY_FEW 16u
+#define ENCODE_MEMORY_MORE 256u
+#define ENCODE_MEMORY_MOST 2048u
 
 /* What is remembered of a site. */
 struct encode_memory {
@@ -32,17 +36,20 @@ struct encode_thread {
 	uint32_t slot;
 	uint64_t first_allocation; /* allocations of the thread before the chunk */
 	uint64_t tokens;
-	uint32_t frees;          /* plain frees since the last token */
-	uint32_t last_site;      /* + 1; 0: none yet */
-	uint32_t first_follower; /* of "none yet" */
+	uint32_t frees;               /* plain frees since the last token */
+	uint32_t last_site;           /* + 1; 0: none yet */
+	uint32_t first_follower;      /* of "none yet" */
+	uint32_t memory_mask;         /* entries - 1 */
+	uint32_t memory_grows;        /* at so many tokens */
+	struct encode_memory *memory; /* `few`, or allocated */
 	struct buf runs, token, sizes, refs, specials;
-	struct encode_memory memory[ENCODE_MEMORY];
+	struct encode_memory few[ENCODE_MEMORY_FEW];
 };
 
 struct encoder {
-	struct encode_thread **threads; /* by thread index; NULL: not seen yet */
-	uint32_t thread_capacity;
-	uint32_t *slots; /* thread index of each slot of this chunk */
+	struct encode_thread **threads;         /* by thread index; NULL: not seen yet */
+	uint32_t thread_capacity, thread_count; /* count: of those that are not NULL */
+	uint32_t *slots;                        /* thread index of each slot of this chunk */
 	uint32_t slot_count, slot_capacity;
 	uint32_t chunk; /* number of this chunk, from 1 */
 	uint64_t first_step, steps;
@@ -91,10 +98,19 @@ static inline void encoder_turn(struct encoder *encoder, const struct encode_thr
 	}
 }
 
+/* Gives a thread that does much a larger memory; what it knew so far is forgotten. Before a run of
+ * steps: it moves. */
+void encode_remember_more(struct encode_thread *t);
+static inline void encode_make_room(struct encode_thread *t)
+{
+	if (__builtin_expect(t->tokens >= t->memory_grows, 0))
+		encode_remember_more(t);
+}
+
 static inline struct encode_memory *encode_remembered(
 	const struct encoder *encoder, struct encode_thread *t, uint32_t site)
 {
-	struct encode_memory *m = &t->memory[site % ENCODE_MEMORY];
+	struct encode_memory *m = &t->memory[site & t->memory_mask];
 	if (m->site != site + 1 || m->chunk != encoder->chunk)
 		*m = (struct encode_memory){site + 1, encoder->chunk, 0, UINT32_MAX};
 	return m;

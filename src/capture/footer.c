@@ -202,7 +202,7 @@ bool footer_sites(struct buf *ret, const struct tally *tally, uint32_t first)
 static bool put_threads(struct buf *ret, const struct tally *tally)
 {
 	struct columns c;
-	columns_init(&c, 10);
+	columns_init(&c, 11);
 	for (uint32_t i = 0; i < tally->thread_count; i++) {
 		const struct tally_thread *t = &tally->threads[i];
 		size_t length = strnlen(t->name, sizeof(t->name));
@@ -212,6 +212,7 @@ static bool put_threads(struct buf *ret, const struct tally *tally)
 			columns_add(&c, column, row[column]);
 		buf_bytes(&c.column[8], t->name, length);
 		columns_add(&c, 9, t->ended);
+		columns_add(&c, 10, t->threads - 1);
 	}
 	return columns_finish(&c, ret);
 }
@@ -237,23 +238,25 @@ static int by_size(const void *a, const void *b)
 	return (x->size > y->size) - (x->size < y->size);
 }
 
-/* Packs the table of sizes in place: it is not looked up again. */
-static bool put_sizes(struct buf *ret, struct tally *tally)
+static bool put_sizes(struct buf *ret, const struct tally *tally)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < tally->size_capacity; i++) {
+	_cleanup_free_ struct tally_size *sizes = malloc((tally->size_count + 1) * sizeof(*sizes));
+	if (!sizes)
+		return false;
+	for (size_t i = 0; i < tally->size_capacity && n < tally->size_count; i++) {
 		if (tally->sizes[i].allocations)
-			tally->sizes[n++] = tally->sizes[i];
+			sizes[n++] = tally->sizes[i];
 	}
 	if (n)
-		qsort(tally->sizes, n, sizeof(*tally->sizes), by_size);
+		qsort(sizes, n, sizeof(*sizes), by_size);
 	struct columns c;
 	columns_init(&c, 2);
 	uint64_t before = 0;
 	for (size_t i = 0; i < n; i++) {
-		columns_add(&c, 0, tally->sizes[i].size - before);
-		columns_add(&c, 1, tally->sizes[i].allocations);
-		before = tally->sizes[i].size;
+		columns_add(&c, 0, sizes[i].size - before);
+		columns_add(&c, 1, sizes[i].allocations);
+		before = sizes[i].size;
 	}
 	return columns_finish(&c, ret);
 }
@@ -275,7 +278,7 @@ static bool put_summary(struct buf *ret, const struct tally *t, const struct foo
 		{HPW_SUM_FAILED, t->failed}, {HPW_SUM_LIVE_BLOCKS, t->live_blocks},
 		{HPW_SUM_LIVE_BYTES, t->live_bytes}, {HPW_SUM_TEMPORARY, t->temporary},
 		{HPW_SUM_PEAK_BLOCKS, t->peak_blocks}, {HPW_SUM_PEAK_BYTES, t->peak_bytes},
-		{HPW_SUM_PEAK_TSC, t->peak_stamp}, {HPW_SUM_THREADS, t->thread_count},
+		{HPW_SUM_PEAK_TSC, t->peak_stamp}, {HPW_SUM_THREADS, t->threads_seen},
 		{HPW_SUM_TSC_END, s->end_tsc}, {HPW_SUM_NS_DURATION, s->duration_ns},
 		{HPW_SUM_EXIT_KIND, s->end.kind}, {HPW_SUM_EXIT_VALUE, s->end.value},
 		{HPW_SUM_LONGEST_WAIT_NS, s->longest_wait_ns}, {HPW_SUM_WAIT_NS, s->wait_ns},
@@ -296,7 +299,7 @@ static bool put_summary(struct buf *ret, const struct tally *t, const struct foo
 	return !ret->failed;
 }
 
-bool footer_table(struct buf *ret, enum hpw_chunk_type type, struct tally *tally,
+bool footer_table(struct buf *ret, enum hpw_chunk_type type, const struct tally *tally,
 	const struct footer_summary *summary)
 {
 	switch (type) {

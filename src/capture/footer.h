@@ -41,7 +41,7 @@ bool footer_stacks(struct buf *ret, const struct hw_shm *shm, const uint32_t *nu
 bool footer_sites(struct buf *ret, const struct tally *tally, uint32_t first);
 
 /* HPW_THREADS, HPW_SITE_STATS, HPW_SIZES or HPW_SUMMARY. */
-bool footer_table(struct buf *ret, enum hpw_chunk_type type, struct tally *tally,
+bool footer_table(struct buf *ret, enum hpw_chunk_type type, const struct tally *tally,
 	const struct footer_summary *summary);
 
 bool footer_live(struct buf *ret, const struct live_block *blocks, size_t count);

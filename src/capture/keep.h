@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which events are kept when not all are to be: the last ones in so many bytes (a ring of whole
- * chunks in memory, written at the end), or the first ones until the file is so large.
+ * Which events are kept when not all are to be: the first ones until the file is so large, or the
+ * last ones in so many bytes. These go into a few segments of the file (format/FORMAT.md, RING),
+ * which are made as they are needed, filled one after the other, and, when there are enough, over
+ * again, the oldest one first. They are in the file at once, as those of an exact recording are.
  */
 #ifndef CAPTURE_KEEP_H
 #define CAPTURE_KEEP_H
@@ -15,6 +17,9 @@
 
 /* The smallest ring that makes sense: some chunks of a thousand events. */
 #define KEEP_RING_MIN (64u << 10)
+/* The largest: a segment's size has to fit its chunk's header. */
+#define KEEP_RING_MAX (16ull << 30)
+#define KEEP_SEGMENTS 8
 
 /* What a chunk of events is about. */
 struct keep_span {
@@ -22,17 +27,18 @@ struct keep_span {
 	uint64_t from_tsc, until_tsc;
 };
 
-struct keep_chunk {
-	struct buf sealed; /* as it goes into the file */
-	struct keep_span span;
+struct keep_segment {
+	uint64_t at; /* of its payload in the file */
+	uint32_t bytes, used;
+	struct keep_span span; /* of what is in it */
 };
 
 struct keep {
 	uint64_t ring_bytes, file_bytes; /* as in struct mode */
-	struct keep_chunk *chunks;       /* of the ring, oldest first */
-	size_t count, capacity;
-	uint64_t bytes;        /* of these chunks */
-	struct keep_span span; /* of all that is kept */
+	struct keep_segment segments[KEEP_SEGMENTS];
+	size_t count, current; /* current: that is being filled */
+	struct buf sealed;     /* reused for each chunk */
+	struct keep_span span; /* of all that is kept, if not in segments */
 };
 
 void keep_init(struct keep *keep, const struct mode *mode);
@@ -44,11 +50,14 @@ uint64_t keep_chunk_steps(const struct keep *keep);
 /* Whether events are kept no longer, now that the file has so many bytes. */
 bool keep_is_full(const struct keep *keep, uint64_t file_bytes);
 
-/* A chunk of events: into the file, or into the ring. */
+/* Whether the next chunk, or a later one, takes the place of older ones. */
+bool keep_drops(const struct keep *keep);
+
+/* A chunk of events goes into the file, or into a segment of it. */
 struct error *keep_events(struct keep *keep, struct writer *writer, const struct buf *payload,
 	const struct keep_span *span) must_check_;
 
-/* Writes what the ring holds. */
-struct error *keep_finish(struct keep *keep, struct writer *writer) must_check_;
+/* What is kept by now: steps without a gap. */
+struct keep_span keep_all(const struct keep *keep);
 
 #endif

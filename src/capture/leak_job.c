@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -14,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "capture/ask.h"
 
 /* Of a searcher that could not even say what went wrong. */
 #define DIED "the search for leaks has died"
@@ -107,6 +110,7 @@ struct leak_job *leak_job_start(
 	*job = (struct leak_job){.moment = moment,
 		.searcher = -1,
 		.pidfd = -1,
+		.asker = -1,
 		.hold = {.keeper = -1, .channel = -1}};
 	job->results = memfd_create("heapwise-leaks", MFD_CLOEXEC);
 	struct leak_asked asked = {
@@ -138,7 +142,18 @@ static void take_results(struct leak_job *job, struct recorder *recorder)
 	munmap(data, bytes);
 }
 
-void leak_job_finish(struct leak_job *job, struct recorder *recorder)
+void leak_job_reply(int asker, const char *file, const char *message)
+{
+	struct ask_reply reply = {.ok = !message};
+	snprintf(reply.file, sizeof(reply.file), "%s", file);
+	snprintf(reply.message, sizeof(reply.message), "%s", message ? message : "");
+	if (asker < 0)
+		return;
+	(void)!send(asker, &reply, sizeof(reply), MSG_NOSIGNAL | MSG_DONTWAIT);
+	close(asker);
+}
+
+void leak_job_finish(struct leak_job *job, struct recorder *recorder, const char *file)
 {
 	int status = 0;
 	if (job->searcher > 0 && waitpid(job->searcher, &status, 0) == job->searcher && status) {
@@ -148,6 +163,8 @@ void leak_job_finish(struct leak_job *job, struct recorder *recorder)
 	}
 	job->searcher = -1;
 	take_results(job, recorder);
+	leak_job_reply(job->asker, file, NULL);
+	job->asker = -1;
 	leak_job_cancel(job);
 }
 
@@ -155,6 +172,7 @@ void leak_job_cancel(struct leak_job *job)
 {
 	if (!job)
 		return;
+	leak_job_reply(job->asker, "", "the process has ended meanwhile");
 	if (job->searcher > 0) {
 		kill(job->searcher, SIGKILL);
 		waitpid(job->searcher, NULL, 0);

@@ -17,6 +17,7 @@ struct leak_job {
 	pid_t searcher;
 	int pidfd;   /* readable when the search is over */
 	int results; /* memfd: the chunks */
+	int asker;   /* waits for a struct ask_reply; -1: nobody does */
 };
 
 /*
@@ -26,9 +27,12 @@ struct leak_job {
 struct leak_job *leak_job_start(
 	struct recorder *recorder, const struct leak_check *check, enum hpw_leak_moment moment);
 
-/* When pidfd is readable: puts the results into the recording, lets the process go, ends the job.
- */
-void leak_job_finish(struct leak_job *job, struct recorder *recorder);
+/* When pidfd is readable: puts the results into the recording `file`, lets the process go, answers
+ * the asker, ends the job. */
+void leak_job_finish(struct leak_job *job, struct recorder *recorder, const char *file);
+
+/* Tells the asker how it went; a message: it failed. Closes the connection. */
+void leak_job_reply(int asker, const char *file, const char *message);
 
 /* Ends a job whose process has gone meanwhile. NULL is fine. */
 void leak_job_cancel(struct leak_job *job);

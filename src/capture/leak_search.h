@@ -4,15 +4,8 @@
 #define CAPTURE_LEAK_SEARCH_H
 
 #include "base/buf.h"
+#include "capture/leak_check.h"
 #include "capture/leak_roots.h"
-
-/* What the user wants to be searched, and when. */
-struct leak_check {
-	bool at_exit;        /* after all exit handlers and destructors */
-	bool at_main_end;    /* before them */
-	unsigned alignment;  /* of words that are looked at: 1, 2, 4 or 8; 0: 8 */
-	unsigned heuristics; /* enum search_heuristic */
-};
 
 /* One chunk: its type and payload. */
 struct leak_chunk {

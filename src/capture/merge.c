@@ -118,20 +118,33 @@ static inline struct record record_at(const struct merge_lane *lane, uint64_t at
 	return r;
 }
 
-/* The thread of a record in the shared ring. */
-static uint32_t foreign_thread(struct merge *merge, uint32_t tid, uint64_t stamp)
+/* A thread of that id begins: another one that had it has ended by then. */
+static uint32_t thread_begin(struct merge *merge, uint32_t tid, uint32_t lane, uint64_t stamp)
 {
 	struct merge_thread *known = merge_threads_find(&merge->threads, tid);
-	if (known)
-		return known->thread;
+	if (known && known->lane == MERGE_NO_LANE)
+		merge->sink.on_thread_end(merge->sink.context, known->thread, stamp);
 	uint32_t thread = merge->sink.on_thread(merge->sink.context, tid, stamp);
-	if (thread == MERGE_NO_THREAD)
+	if (thread == MERGE_NO_THREAD) {
+		if (known && known->lane == MERGE_NO_LANE)
+			merge_threads_remove(&merge->threads, tid);
 		return thread;
+	}
 	known = merge_threads_insert(&merge->threads, tid, NULL);
-	if (!known)
+	if (known)
+		*known = (struct merge_thread){.thread = thread, .lane = lane};
+	else if (lane == MERGE_NO_LANE)
 		return MERGE_NO_THREAD;
-	*known = (struct merge_thread){thread, MERGE_NO_LANE};
 	return thread;
+}
+
+/* The thread of the record at the shared lane's tail. */
+static uint32_t foreign_thread(struct merge *merge, const struct merge_lane *lane, uint64_t stamp)
+{
+	const struct merge_thread *known = merge_threads_find(&merge->threads, lane->foreign);
+	if (known && (!known->gone || lane->tail < known->gone))
+		return known->thread;
+	return thread_begin(merge, lane->foreign, MERGE_NO_LANE, stamp);
 }
 
 /* The thread of a lane that has told nothing yet: a new one, or one that had to use the shared ring
@@ -140,25 +153,17 @@ static uint32_t own_thread(struct merge *merge, const struct merge_lane *lane, u
 {
 	uint32_t number = (uint32_t)(lane - merge->lanes);
 	struct merge_thread *known = merge_threads_find(&merge->threads, lane->tid);
-	if (known && known->lane == MERGE_NO_LANE) {
-		known->lane = number;
-		return known->thread;
-	}
-	uint32_t thread = merge->sink.on_thread(merge->sink.context, lane->tid, stamp);
-	if (thread == MERGE_NO_THREAD)
-		return thread;
-	/* Another thread that had this id has ended, and its lane just does not know yet. */
-	known = merge_threads_insert(&merge->threads, lane->tid, NULL);
-	if (known)
-		*known = (struct merge_thread){thread, number};
-	return thread;
+	if (!known || known->lane != MERGE_NO_LANE || known->gone)
+		return thread_begin(merge, lane->tid, number, stamp);
+	known->lane = number;
+	return known->thread;
 }
 
 static inline uint32_t lane_thread(struct merge *merge, struct merge_lane *lane, uint64_t stamp)
 {
 	if (lane->ring == merge->lanes[HW_RING_SHARED].ring)
 		return lane->foreign == MERGE_NO_TID ? MERGE_NO_THREAD
-						     : foreign_thread(merge, lane->foreign, stamp);
+						     : foreign_thread(merge, lane, stamp);
 	if (lane->thread == MERGE_NO_THREAD)
 		lane->thread = own_thread(merge, lane, stamp);
 	return lane->thread;
@@ -484,18 +489,17 @@ uint32_t merge_in_flight(const struct merge *merge)
 }
 
 /* The lane's thread is gone. What it left in the shared ring, it did before. */
-static void lane_free(struct merge *merge, struct merge_lane *lane, bool shared_told)
+static void lane_free(struct merge *merge, struct merge_lane *lane)
 {
+	const struct merge_lane *shared = &merge->lanes[HW_RING_SHARED];
 	struct merge_thread *known = merge_threads_find(&merge->threads, lane->tid);
 	bool has_told = lane->thread != MERGE_NO_THREAD;
 	if (has_told && known && known->thread == lane->thread) {
 		known->lane = MERGE_NO_LANE;
-		if (shared_told)
-			merge_threads_remove(&merge->threads, lane->tid);
-		has_told = shared_told;
-	}
-	if (has_told)
+		known->gone = __atomic_load_n(&shared->ring->head, __ATOMIC_ACQUIRE) + 1;
+	} else if (has_told) {
 		merge->sink.on_thread_end(merge->sink.context, lane->thread, lane->stamp);
+	}
 	lane->active = false;
 	lane->thread = MERGE_NO_THREAD;
 	lane->tid = 0;
@@ -519,6 +523,18 @@ static bool has_ring(const struct merge *merge, uint32_t tid)
 	return false;
 }
 
+/* Whether nothing of the thread, which had no ring in the end, can still come. */
+static bool has_ended(const struct merge *merge, struct merge_thread *t, uint32_t tid,
+	bool (*alive)(void *context, uint32_t tid), void *context)
+{
+	const struct merge_lane *shared = &merge->lanes[HW_RING_SHARED];
+	if (t->lane != MERGE_NO_LANE)
+		return false;
+	if (!t->gone && !alive(context, tid) && !has_ring(merge, tid))
+		t->gone = __atomic_load_n(&shared->ring->head, __ATOMIC_ACQUIRE) + 1;
+	return t->gone && shared->tail + 1 >= t->gone;
+}
+
 #define ENDED_AT_ONCE 64
 
 /* Ends threads that are gone and have no ring; true if there may be more. */
@@ -528,13 +544,11 @@ static bool end_ringless(
 	const struct merge_lane *shared = &merge->lanes[HW_RING_SHARED];
 	uint32_t ended[ENDED_AT_ONCE], count = 0, at = 0;
 	const uint32_t *tid;
-	for (const struct merge_thread *t;
+	for (struct merge_thread *t;
 		count < ENDED_AT_ONCE && (t = merge_threads_next(&merge->threads, &at, &tid));) {
-		if (t->lane == MERGE_NO_LANE && !alive(context, *tid) && !has_ring(merge, *tid))
+		if (has_ended(merge, t, *tid, alive, context))
 			ended[count++] = *tid;
 	}
-	if (!all_told(shared))
-		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct merge_thread *t = merge_threads_find(&merge->threads, ended[i]);
 		merge->sink.on_thread_end(merge->sink.context, t->thread, shared->stamp);
@@ -545,7 +559,6 @@ static bool end_ringless(
 
 void merge_reclaim(struct merge *merge, bool (*alive)(void *context, uint32_t tid), void *context)
 {
-	const struct merge_lane *shared = &merge->lanes[HW_RING_SHARED];
 	uint32_t freed = 0;
 	__atomic_store_n(&merge->shm->ring_wanted, 0, __ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < merge->lane_count; i++) {
@@ -554,7 +567,7 @@ void merge_reclaim(struct merge *merge, bool (*alive)(void *context, uint32_t ti
 		 * at again once its thread is gone: only then it can't move any more. */
 		if (lane->active && lane->tail == lane->head && lane->tid &&
 			!alive(context, lane->tid) && all_told(lane)) {
-			lane_free(merge, lane, all_told(shared));
+			lane_free(merge, lane);
 			freed++;
 		}
 	}

@@ -101,10 +101,11 @@ struct merge_lane {
 	bool broken;
 };
 
-/* A living thread of which something was told. */
+/* A thread of which something was told, and of which something may still come. */
 struct merge_thread {
 	uint32_t thread; /* what on_thread returned */
 	uint32_t lane;   /* of its ring, or MERGE_NO_LANE */
+	uint64_t gone;   /* it has ended, and is not in the shared ring from this word on; else 0 */
 };
 
 #define MERGE_NO_LANE UINT32_MAX

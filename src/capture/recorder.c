@@ -2,7 +2,7 @@
 /*
  * Steps come from the merge; each goes to the live table, the books and the encoder. Chunks are
  * written when enough steps have come or a second has passed, so that a collector that is killed
- * loses at most that second.
+ * loses at most that second. Where not all steps go into chunks the books do, as often.
  */
 #include "capture/recorder.h"
 
@@ -122,13 +122,24 @@ static void read_name(const struct recorder *r, struct tally_thread *t)
 	memcpy(t->name, name, (size_t)n < sizeof(t->name) ? (size_t)n : sizeof(t->name) - 1);
 }
 
+/* A row of several threads has the name that all of them had. */
+static void name_row(const struct recorder *r, struct tally_thread *t)
+{
+	char before[sizeof(t->name)];
+	memcpy(before, t->name, sizeof(before));
+	memset(t->name, 0, sizeof(t->name));
+	read_name(r, t);
+	if (t->threads > 1 && memcmp(before, t->name, sizeof(before)) != 0)
+		memset(t->name, 0, sizeof(t->name));
+}
+
 static uint32_t on_thread(void *context, uint32_t tid, uint64_t stamp)
 {
 	struct recorder *r = context;
 	uint32_t thread = tally_thread_new(&r->tally, tid, stamp);
 	if (thread == UINT32_MAX)
 		return MERGE_NO_THREAD;
-	read_name(r, &r->tally.threads[thread]);
+	name_row(r, &r->tally.threads[thread]);
 	encode_thread(&r->encoder, thread, 0, HPW_SP_THREAD_START, stamp);
 	after_step(r);
 	return thread;
@@ -137,7 +148,7 @@ static uint32_t on_thread(void *context, uint32_t tid, uint64_t stamp)
 static void on_thread_end(void *context, uint32_t thread, uint64_t stamp)
 {
 	struct recorder *r = context;
-	r->tally.threads[thread].ended = true;
+	tally_thread_end(&r->tally, thread);
 	encode_thread(&r->encoder, thread, r->tally.threads[thread].allocations, HPW_SP_THREAD_END,
 		stamp);
 	after_step(r);
@@ -172,6 +183,7 @@ static inline void free_block(struct recorder *r, uint32_t thread, const struct 
 				.size = block->size,
 				.stamp = stamp,
 				.temporary = e.owner == thread && e.number + 1 == allocations &&
+					     !r->tally.threads[thread].fresh &&
 					     !hw_free_is_realloc(kind),
 				.same_frame = same_frame});
 	}
@@ -286,6 +298,8 @@ static void write_chunk(struct recorder *r, enum hpw_chunk_type type, bool ok, b
 	struct error *error = NULL;
 	if (!ok)
 		error = error_no_memory();
+	else if (r->payload.len <= HPW_CHUNK_RAW_MAX && r->aside)
+		error = writer_seal(&r->writer, type, &r->payload, r->aside);
 	else if (r->payload.len <= HPW_CHUNK_RAW_MAX)
 		error = writer_chunk(&r->writer, type, &r->payload, compress);
 	else if (type == HPW_STACKS || type == HPW_SITES)
@@ -321,6 +335,80 @@ static void write_unrecorded(struct recorder *r)
 	write_chunk(r, HPW_UNRECORDED, ok, true);
 }
 
+static uint32_t notes_of(const struct hw_shm *shm)
+{
+	uint32_t notes = __atomic_load_n(&shm->notes, __ATOMIC_RELAXED);
+	return (notes & HW_NOTE_OWN_MALLOC ? HPW_NOTE_OWN_MALLOC : 0u) |
+	       (notes & HW_NOTE_SANDBOXED ? HPW_NOTE_SANDBOXED : 0u) |
+	       (notes & HW_NOTE_APART ? HPW_NOTE_APART : 0u) |
+	       (notes & HW_NOTE_ATTACHED ? 0u : HPW_NOTE_NOT_ATTACHED);
+}
+
+/* What is live, in chunks. */
+static void write_live(struct recorder *r)
+{
+	if (!r->live.blocks)
+		return;
+	size_t room = r->live.blocks < FOOTER_LIVE_ROWS ? r->live.blocks : FOOTER_LIVE_ROWS;
+	room += LIVE_WALK_ROOM;
+	struct live_walk walk;
+	_cleanup_free_ struct live_block *blocks = malloc(room * sizeof(*blocks));
+	if (!blocks || !live_walk_begin(&r->live, &walk)) {
+		keep_error(r, error_no_memory());
+		return;
+	}
+	for (size_t n; (n = live_walk_next(&walk, blocks, room));) {
+		bool ok = footer_live(&r->payload, blocks, n);
+		write_chunk(r, HPW_LIVE, ok, true);
+	}
+	live_walk_end(&walk);
+}
+
+/* The books as they stand, without the list of what is live. */
+static struct footer_summary write_sums(struct recorder *r, const struct recorder_end *end)
+{
+	tally_settle(&r->tally);
+	struct clock_pair now = clock_pair_now();
+	struct footer_summary s = {.end = *end,
+		.events = r->merge.events - r->merge.dropped + r->frees_added,
+		.lost = {[HPW_LOST_OWNERLESS] = r->merge.dropped,
+			[HPW_LOST_DAMAGED] = r->merge.damaged,
+			[HPW_LOST_NO_MEMORY] = r->blocks_dropped},
+		.stacks_full = r->shm->stacks_full + r->stacks_bad,
+		.notes = notes_of(r->shm),
+		.unrecorded =
+			r->unrecorded.count + __atomic_load_n(&r->shm->untold, __ATOMIC_RELAXED),
+		.kept = keep_all(&r->keep),
+		.end_tsc = now.tsc,
+		.duration_ns = now.ns - r->began.ns};
+	footer_rings(r->shm, &s);
+	static const enum hpw_chunk_type types[] = {
+		HPW_THREADS, HPW_SITE_STATS, HPW_SIZES, HPW_SUMMARY};
+	for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		bool ok = footer_table(&r->payload, types[i], &r->tally, &s);
+		write_chunk(r, types[i], ok, true);
+	}
+	return s;
+}
+
+/* Whether the sums can't be had from the events in the file. */
+static bool checkpoints_needed(const struct recorder *r)
+{
+	return r->folds || keep_drops(&r->keep);
+}
+
+/* All that happened is in the file or in the sums. */
+static void checkpoint(struct recorder *r)
+{
+	struct checkpoints *c = &r->checkpoints;
+	r->aside = checkpoints_begin(c, clock_pair_now().ns);
+	write_sums(r, &(struct recorder_end){.kind = HPW_EXIT_UNKNOWN});
+	if (r->live.blocks <= CHECKPOINT_LIVE_ROWS)
+		write_live(r);
+	r->aside = NULL;
+	keep_error(r, checkpoints_end(c, &r->writer, r->tally.steps, clock_pair_now().ns));
+}
+
 /* Everything that happened since the last flush, with what it refers to first. */
 static void flush(struct recorder *r)
 {
@@ -348,15 +436,21 @@ static void flush(struct recorder *r)
 	} else {
 		flush_events(r, now);
 	}
-	if (keep_is_full(&r->keep, r->writer.offset))
-		r->folds = true;
 	/* Events know threads by number only; a recording that is cut off here has their names all
-	 * the same. */
-	if (r->threads_written != r->tally.thread_count) {
-		r->threads_written = r->tally.thread_count;
+	 * the same, or most of them: the table is written whole each time. */
+	uint64_t seen = r->tally.threads_seen;
+	if (!checkpoints_needed(r) && seen != r->threads_written &&
+		seen >= r->threads_written + r->threads_written / 8) {
+		r->threads_written = seen;
 		bool ok = footer_table(&r->payload, HPW_THREADS, &r->tally, NULL);
 		write_chunk(r, HPW_THREADS, ok, true);
 	}
+	if (keep_is_full(&r->keep, r->writer.offset))
+		r->folds = true;
+	/* Before anything is left out. */
+	if (r->mode.kind == MODE_EXACT && checkpoints_needed(r) && !r->checkpoints.number &&
+		!r->checkpoints.given_up)
+		checkpoint(r);
 }
 
 static uint64_t on_run(void *context, uint32_t thread, struct merge_run *run)
@@ -396,7 +490,8 @@ static struct error *rings_create(struct recorder *r, const struct recorder_star
 
 static struct error *recorder_open(struct recorder *r, const struct recorder_start *start)
 {
-	struct error *error = writer_open(&r->writer, start->file, start->file_name);
+	uint32_t features = start->mode.kind == MODE_SAMPLE ? HPW_FEATURE_SAMPLED : 0;
+	struct error *error = writer_open(&r->writer, start->file, start->file_name, features);
 	if (error)
 		return error;
 	error = rings_create(r, start);
@@ -435,6 +530,7 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	}
 	r->mode = start->mode;
 	keep_init(&r->keep, &r->mode);
+	checkpoints_init(&r->checkpoints, start->began.ns);
 	r->chunk_steps = keep_chunk_steps(&r->keep);
 	r->folds = start->mode.kind == MODE_AGGREGATE;
 	r->pid = start->pid;
@@ -477,6 +573,7 @@ void recorder_destroy(struct recorder *recorder)
 		close(recorder->memory);
 	writer_close(&recorder->writer);
 	keep_deinit(&recorder->keep);
+	checkpoints_deinit(&recorder->checkpoints);
 	merge_deinit(&recorder->merge);
 	live_deinit(&recorder->live);
 	moving_deinit(&recorder->moving);
@@ -516,13 +613,17 @@ void recorder_tend(struct recorder *recorder)
 {
 	merge_reclaim(&recorder->merge, thread_alive, recorder);
 	struct clock_pair now = clock_pair_now();
-	if (now.ns - recorder->flushed_ns < FLUSH_NS)
+	bool due = checkpoints_needed(recorder) &&
+		   checkpoints_due(&recorder->checkpoints, now.ns, recorder->tally.steps);
+	if (!due && now.ns - recorder->flushed_ns < FLUSH_NS)
 		return;
 	for (uint32_t i = 0; i < recorder->tally.thread_count && i < 64; i++) {
 		if (!recorder->tally.threads[i].ended)
 			read_name(recorder, &recorder->tally.threads[i]);
 	}
 	flush(recorder);
+	if (due)
+		checkpoint(recorder);
 }
 
 static void fill_totals(
@@ -544,7 +645,7 @@ static void fill_totals(
 		.peak_bytes = t->peak_bytes,
 		.duration_ns = s->duration_ns,
 		.file_bytes = r->writer.offset,
-		.threads = t->thread_count,
+		.threads = t->threads_seen,
 		.memory_bytes = (uint64_t)usage.ru_maxrss * 1024,
 		.connected = 1,
 		.notes = s->notes,
@@ -555,34 +656,6 @@ static void fill_totals(
 				   (double)(s->end_tsc - r->began.tsc) * (double)s->duration_ns);
 	if (r->error)
 		snprintf(ret->message, sizeof(ret->message), "%s", r->error->message);
-}
-
-static uint32_t notes_of(const struct hw_shm *shm)
-{
-	uint32_t notes = __atomic_load_n(&shm->notes, __ATOMIC_RELAXED);
-	return (notes & HW_NOTE_OWN_MALLOC ? HPW_NOTE_OWN_MALLOC : 0u) |
-	       (notes & HW_NOTE_SANDBOXED ? HPW_NOTE_SANDBOXED : 0u) |
-	       (notes & HW_NOTE_ATTACHED ? 0u : HPW_NOTE_NOT_ATTACHED);
-}
-
-/* What is live, in chunks. */
-static void write_live(struct recorder *r)
-{
-	if (!r->live.blocks)
-		return;
-	size_t room = r->live.blocks < FOOTER_LIVE_ROWS ? r->live.blocks : FOOTER_LIVE_ROWS;
-	room += LIVE_WALK_ROOM;
-	struct live_walk walk;
-	_cleanup_free_ struct live_block *blocks = malloc(room * sizeof(*blocks));
-	if (!blocks || !live_walk_begin(&r->live, &walk)) {
-		keep_error(r, error_no_memory());
-		return;
-	}
-	for (size_t n; (n = live_walk_next(&walk, blocks, room));) {
-		bool ok = footer_live(&r->payload, blocks, n);
-		write_chunk(r, HPW_LIVE, ok, true);
-	}
-	live_walk_end(&walk);
 }
 
 static void write_code_names(struct recorder *r)
@@ -655,31 +728,11 @@ void recorder_finish(
 	for (uint32_t thread; moving_any(&r->moving, &thread);)
 		moving_return(r, thread, clock_pair_now().tsc);
 	flush(r);
-	keep_error(r, keep_finish(&r->keep, &r->writer));
-	tally_settle(&r->tally);
-	struct clock_pair now = clock_pair_now();
-	struct footer_summary s = {.end = *end,
-		.events = r->merge.events - r->merge.dropped + r->frees_added,
-		.lost = {[HPW_LOST_OWNERLESS] = r->merge.dropped,
-			[HPW_LOST_DAMAGED] = r->merge.damaged,
-			[HPW_LOST_NO_MEMORY] = r->blocks_dropped},
-		.stacks_full = r->shm->stacks_full + r->stacks_bad,
-		.notes = notes_of(r->shm),
-		.unrecorded =
-			r->unrecorded.count + __atomic_load_n(&r->shm->untold, __ATOMIC_RELAXED),
-		.kept = r->keep.span,
-		.end_tsc = now.tsc,
-		.duration_ns = now.ns - r->began.ns};
-	footer_rings(r->shm, &s);
-	static const enum hpw_chunk_type types[] = {
-		HPW_THREADS, HPW_SITE_STATS, HPW_SIZES, HPW_SUMMARY};
-	for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		bool ok = footer_table(&r->payload, types[i], &r->tally, &s);
-		write_chunk(r, types[i], ok, true);
-	}
+	struct footer_summary s = write_sums(r, end);
 	write_code_names(r);
 	write_live(r);
 	keep_error(r, writer_finish(&r->writer));
+	checkpoints_finish(&r->checkpoints, &r->writer);
 	bool gone = writer_is_gone(&r->writer);
 	if (gone && !r->error)
 		r->error = error_create(ERROR_ENVIRONMENT,

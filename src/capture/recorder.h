@@ -6,6 +6,7 @@
 #define CAPTURE_RECORDER_H
 
 #include "base/error.h"
+#include "capture/checkpoint.h"
 #include "capture/code_names.h"
 #include "capture/encode.h"
 #include "capture/keep.h"
@@ -57,13 +58,16 @@ struct recorder {
 	struct encoder encoder;
 	struct writer writer;
 	struct keep keep;
+	struct checkpoints checkpoints;
+	struct buf *aside;    /* where chunks go instead of the file; NULL: into the file */
 	uint64_t chunk_steps; /* a chunk of events is closed after so many */
 	struct buf payload;   /* reused for each chunk */
 	struct clock_pair began;
 	uint64_t flushed_ns;
-	uint32_t modules_written, sites_written, threads_written;
-	uint8_t *stacks_known; /* bit set of the nodes that are in the file or in `stacks` */
-	uint32_t *stacks;      /* numbers of nodes to write next */
+	uint32_t modules_written, sites_written;
+	uint64_t threads_written; /* as many as there were then */
+	uint8_t *stacks_known;    /* bit set of the nodes that are in the file or in `stacks` */
+	uint32_t *stacks;         /* numbers of nodes to write next */
 	size_t stacks_count, stacks_capacity;
 	struct code_names code_names;
 	struct unrecorded_list unrecorded; /* who sees such programs adds them */
@@ -106,7 +110,7 @@ uint64_t recorder_drain(struct recorder *recorder);
 bool recorder_is_called(const struct recorder *recorder);
 
 /* Housekeeping, a few times a second: rings of ended threads, a chunk if the last one is a second
- * old. */
+ * old, a checkpoint. */
 void recorder_tend(struct recorder *recorder);
 
 /* Whether the process says that it ends now and waits for recorder_release(). The status is

@@ -14,16 +14,24 @@ void roll_deinit(struct roll *roll)
 	roll->turned_away_bytes = 0;
 }
 
-static struct collector_recording *place_find(struct roll *roll, uint64_t allocations)
+/* By allocations; before all others those that have none because they could not be seen. */
+static uint64_t rank(const struct recorder_totals *totals)
+{
+	return totals->notes & (HPW_NOTE_OWN_MALLOC | HPW_NOTE_NOT_ATTACHED) ? UINT64_MAX
+									     : totals->allocations;
+}
+
+static struct collector_recording *place_find(
+	struct roll *roll, const struct recorder_totals *totals)
 {
 	if (roll->named_count < COLLECTOR_NAMED_MAX)
 		return &roll->named[roll->named_count++];
 	uint32_t least = 0;
 	for (uint32_t i = 1; i < roll->named_count; i++) {
-		if (roll->named[i].totals.allocations < roll->named[least].totals.allocations)
+		if (rank(&roll->named[i].totals) < rank(&roll->named[least].totals))
 			least = i;
 	}
-	if (allocations <= roll->named[least].totals.allocations)
+	if (rank(totals) <= rank(&roll->named[least].totals))
 		return NULL;
 	memmove(&roll->named[least], &roll->named[least + 1],
 		(roll->named_count - least - 1) * sizeof(roll->named[0]));
@@ -35,7 +43,7 @@ void roll_add(
 {
 	roll->end.recordings++;
 	roll->end.processes += !subject->completed;
-	struct collector_recording *place = place_find(roll, totals->allocations);
+	struct collector_recording *place = place_find(roll, totals);
 	if (!place)
 		return;
 	*place = (struct collector_recording){

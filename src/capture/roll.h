@@ -20,7 +20,8 @@ struct roll {
 
 void roll_deinit(struct roll *roll);
 
-/* A recording is complete. Of very many those with the most allocations are kept. */
+/* A recording is complete. Of very many those with the most allocations are kept, and those that
+ * nobody could look into. */
 void roll_add(
 	struct roll *roll, const struct subject *subject, const struct recorder_totals *totals);
 

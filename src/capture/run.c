@@ -36,8 +36,10 @@ static uint64_t steps_free(const struct encoder *encoder, uint32_t thread)
 	const struct encode_thread *t = encoder->threads[thread];
 	if (!t || t->chunk != encoder->chunk)
 		return 0;
-	uint64_t since = encoder->steps % HPW_TIME_STEP;
-	return since ? HPW_TIME_STEP - since : 0;
+	uint64_t since = encoder->steps % HPW_TIME_STEP, until = since ? HPW_TIME_STEP - since : 0;
+	/* Its memory grows with the first step after so many tokens, as of any other step. */
+	uint64_t grows = t->memory_grows > t->tokens ? t->memory_grows - t->tokens : until;
+	return until < grows ? until : grows;
 }
 
 static inline bool room(struct buf *buf, size_t bytes)
@@ -48,11 +50,14 @@ static inline bool room(struct buf *buf, size_t bytes)
 static bool begin(struct run *run, struct recorder *r, uint32_t thread, uint64_t steps)
 {
 	struct encode_thread *t = r->encoder.threads[thread];
+	if (r->tally.threads[thread].fresh)
+		return false;
 	size_t bytes = steps * VARINT_BYTES_MAX;
 	/* A reference can be two numbers. */
 	if (!room(&t->runs, bytes) || !room(&t->token, bytes) || !room(&t->sizes, bytes) ||
 		!room(&t->refs, 2 * bytes))
 		return false;
+	encode_make_room(t);
 	encoder_turn(&r->encoder, t);
 	*run = (struct run){.r = r,
 		.encode = t,
@@ -213,6 +218,8 @@ uint64_t recorder_run(struct recorder *recorder, uint32_t thread, struct merge_r
 	struct run run;
 	uint64_t limit = steps_free(&recorder->encoder, thread), steps = 0, at = 0;
 	uint64_t stamp = given->stamp;
+	if (limit > given->count)
+		limit = given->count;
 	if (!limit || !begin(&run, recorder, thread, limit))
 		return 0;
 	while (steps < limit && at + USUAL_WORDS <= given->count) {

@@ -166,6 +166,12 @@ static enum session_call what_is_said(
 		ret->ppid = hello->pid == pid ? hello->ppid : process_parent(pid);
 		return SESSION_HELLO;
 	}
+	const struct ask_request *request = said;
+	if (bytes == sizeof(*request) && request->magic == ASK_MAGIC &&
+		request->version == HW_SHM_VERSION) {
+		ret->request = *request;
+		return SESSION_REQUEST;
+	}
 	if (bytes != sizeof(*notice) || notice->magic != HW_NOTICE_MAGIC ||
 		notice->version != HW_SHM_VERSION)
 		return SESSION_STRANGER;
@@ -191,7 +197,7 @@ enum session_call session_take(int taken, struct session_caller *ret)
 	if (n <= 0)
 		return SESSION_STRANGER;
 	enum session_call call = what_is_said(said, (size_t)n, peer.pid, ret);
-	if (call == SESSION_HELLO) {
+	if (call == SESSION_HELLO || call == SESSION_REQUEST) {
 		ret->connection = connection;
 		connection = -1;
 	}

@@ -12,6 +12,7 @@
 #define CAPTURE_SESSION_H
 
 #include "base/error.h"
+#include "capture/ask.h"
 #include "format/shm.h"
 
 #include <stdbool.h>
@@ -48,6 +49,7 @@ struct session_caller {
 	union {
 		struct hw_hello hello;
 		struct hw_notice notice; /* its path ends with a NUL; reason: any number */
+		struct ask_request request;
 	};
 };
 
@@ -56,6 +58,7 @@ enum session_call {
 	SESSION_STRANGER, /* none of ours, and gone already */
 	SESSION_HELLO,
 	SESSION_NOTICE,
+	SESSION_REQUEST, /* waits for an answer on `connection` */
 };
 
 /* Takes the caller at the other end of `connection`, which is taken over. */

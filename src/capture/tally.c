@@ -11,6 +11,7 @@
 void tally_init(struct tally *tally)
 {
 	memset(tally, 0, sizeof(*tally));
+	tally->thread_free = TALLY_NO_ROW;
 }
 
 void tally_deinit(struct tally *tally)
@@ -62,15 +63,41 @@ uint32_t tally_site_new(struct tally *tally, uint32_t stack, enum hw_alloc_kind 
 	return site;
 }
 
+static uint32_t thread_again(struct tally *tally, uint32_t tid)
+{
+	uint32_t row = tally->thread_free;
+	struct tally_thread *t = &tally->threads[row];
+	tally->thread_free = t->next_free;
+	tally->threads_seen++;
+	t->tid = tid;
+	t->threads++;
+	t->ended = false;
+	t->fresh = true;
+	return row;
+}
+
 uint32_t tally_thread_new(struct tally *tally, uint32_t tid, uint64_t stamp)
 {
-	if (tally->thread_count == UINT16_MAX ||
+	if (tally->thread_free != TALLY_NO_ROW)
+		return thread_again(tally, tid);
+	if (tally->thread_count == TALLY_ROWS_MAX ||
 		!grow((void **)&tally->threads, &tally->thread_capacity, tally->thread_count + 1,
 			sizeof(struct tally_thread)))
 		return UINT32_MAX;
-	tally->threads[tally->thread_count] =
-		(struct tally_thread){.tid = tid, .first_stamp = stamp, .last_stamp = stamp};
+	tally->threads[tally->thread_count] = (struct tally_thread){
+		.tid = tid, .threads = 1, .first_stamp = stamp, .last_stamp = stamp};
+	tally->threads_seen++;
 	return tally->thread_count++;
+}
+
+void tally_thread_end(struct tally *tally, uint32_t thread)
+{
+	struct tally_thread *t = &tally->threads[thread];
+	t->ended = true;
+	if (thread < TALLY_ROWS_OWN)
+		return;
+	t->next_free = tally->thread_free;
+	tally->thread_free = thread;
 }
 
 static size_t size_place(const struct tally *tally, uint64_t size)
@@ -125,6 +152,7 @@ void tally_alloc(struct tally *tally, uint32_t site, uint32_t thread, uint64_t s
 	s->live_bytes += size;
 	tally_site_size(tally, s, size);
 	struct tally_thread *t = &tally->threads[thread];
+	t->fresh = false;
 	t->allocations++;
 	t->allocated_bytes += size;
 	t->last_stamp = stamp;

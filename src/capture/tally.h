@@ -30,13 +30,25 @@ struct tally_site {
 	uint64_t last_size, last_count; /* allocations of that size that are not in `sizes` yet */
 };
 
+/* A row of the table of threads: one thread, or late in the life of a program that starts very many
+ * several, one after the other. */
 struct tally_thread {
-	uint32_t tid;
+	uint32_t tid;     /* of the latest */
+	uint32_t threads; /* how many */
+	uint32_t next_free;
 	bool ended;
-	char name[16];
+	bool fresh;    /* it has allocated nothing yet: what was allocated last is another's */
+	char name[16]; /* of all of them, or empty */
 	uint64_t first_stamp, last_stamp;
 	uint64_t allocations, allocated_bytes, frees, temporary;
 };
+
+/* So many threads have a row of their own; the later ones take over rows of ended ones among them.
+ */
+#define TALLY_ROWS_OWN (16u << 10)
+/* Numbers of threads have 16 bits in struct live_place. */
+#define TALLY_ROWS_MAX UINT16_MAX
+#define TALLY_NO_ROW UINT32_MAX
 
 struct tally_size {
 	uint64_t size, allocations;
@@ -48,7 +60,9 @@ struct tally {
 	uint32_t *site_of_stack; /* + 1; 0: none */
 	uint32_t stack_capacity;
 	struct tally_thread *threads;
-	uint32_t thread_count, thread_capacity;
+	uint32_t thread_count, thread_capacity; /* of rows */
+	uint32_t thread_free;                   /* a row to be taken over, or TALLY_NO_ROW */
+	uint64_t threads_seen;
 	struct tally_size *sizes; /* open addressing; allocations 0: empty */
 	size_t size_count, size_capacity;
 	uint64_t events, steps, repairs, lost, unknown_frees, mismatched;
@@ -74,8 +88,11 @@ static inline uint32_t tally_site(struct tally *tally, uint32_t stack, enum hw_a
 	return tally_site_new(tally, stack, kind);
 }
 
-/* A new thread's index; UINT32_MAX: no memory or more than 65535 threads. */
+/* A new thread's row; UINT32_MAX: no memory, or more than TALLY_ROWS_MAX threads at once. */
 uint32_t tally_thread_new(struct tally *tally, uint32_t tid, uint64_t stamp);
+
+/* Nothing more of the thread will come: the row may become another's. */
+void tally_thread_end(struct tally *tally, uint32_t thread);
 
 void tally_alloc(
 	struct tally *tally, uint32_t site, uint32_t thread, uint64_t size, uint64_t stamp);

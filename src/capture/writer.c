@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -38,14 +39,9 @@ static int write_parts(int fd, const void *a, size_t a_bytes, const void *b, siz
 	return 0;
 }
 
-static struct error *append(
-	struct writer *w, const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+struct error *writer_stop(struct writer *writer, int failed)
 {
-	int failed = write_parts(w->fd, a, a_bytes, b, b_bytes);
-	if (!failed) {
-		w->offset += a_bytes + b_bytes;
-		return NULL;
-	}
+	struct writer *w = writer;
 	w->stopped = true;
 	/* What is half on disk would only look like damage. */
 	if (ftruncate(w->fd, (off_t)w->offset)) {
@@ -56,7 +52,17 @@ static struct error *append(
 		w->name, (unsigned long long)w->offset);
 }
 
-struct error *writer_open(struct writer *writer, int fd, const char *name)
+static struct error *append(
+	struct writer *w, const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+{
+	int failed = write_parts(w->fd, a, a_bytes, b, b_bytes);
+	if (failed)
+		return writer_stop(w, failed);
+	w->offset += a_bytes + b_bytes;
+	return NULL;
+}
+
+struct error *writer_open(struct writer *writer, int fd, const char *name, uint32_t features)
 {
 	memset(writer, 0, sizeof(*writer));
 	struct stat st;
@@ -68,7 +74,8 @@ struct error *writer_open(struct writer *writer, int fd, const char *name)
 	struct error *error = writer->name ? NULL : error_no_memory();
 	struct hpw_header header = {.magic = HPW_MAGIC,
 		.version_major = HPW_VERSION_MAJOR,
-		.version_minor = HPW_VERSION_MINOR};
+		.version_minor = HPW_VERSION_MINOR,
+		.required_features = features};
 	header.checksum = checksum64(&header, offsetof(struct hpw_header, checksum));
 	if (!error)
 		error = append(writer, &header, sizeof(header), NULL, 0);
@@ -174,6 +181,55 @@ struct error *writer_sealed(
 	if (!remember(writer, (uint16_t)type))
 		return error_no_memory();
 	return append(writer, sealed->data, sealed->len, NULL, 0);
+}
+
+struct error *writer_place(
+	struct writer *writer, enum hpw_chunk_type type, uint32_t bytes, uint64_t *ret)
+{
+	*ret = 0;
+	if (writer->stopped)
+		return NULL;
+	struct hpw_chunk_header h = {.magic = HPW_CHUNK_MAGIC,
+		.type = (uint16_t)type,
+		.stored_bytes = bytes,
+		.raw_bytes = bytes};
+	h.header_checksum = checksum64(&h, offsetof(struct hpw_chunk_header, header_checksum));
+	if (type != HPW_CHECKPOINT && !remember(writer, (uint16_t)type))
+		return error_no_memory();
+	struct error *error = append(writer, &h, sizeof(h), NULL, 0);
+	if (error)
+		return error;
+	uint64_t end = writer->offset + bytes;
+	if (ftruncate(writer->fd, (off_t)end) || lseek(writer->fd, (off_t)end, SEEK_SET) < 0) {
+		int failed = errno;
+		writer->offset -= sizeof(h);
+		return writer_stop(writer, failed);
+	}
+	*ret = writer->offset;
+	writer->offset = end;
+	return NULL;
+}
+
+int writer_put(struct writer *writer, uint64_t at, const void *data, size_t bytes)
+{
+	while (bytes) {
+		ssize_t n = pwrite(writer->fd, data, bytes, (off_t)at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno;
+		data = (const char *)data + n;
+		at += (size_t)n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
+void writer_give_back(const struct writer *writer, uint64_t at, uint64_t bytes)
+{
+	if (!writer->stopped)
+		(void)!fallocate(writer->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at,
+			(off_t)bytes);
 }
 
 struct error *writer_finish(struct writer *writer)

@@ -30,9 +30,9 @@ struct writer {
 	bool stopped; /* a write failed: nothing more is written */
 };
 
-/* Takes over fd, which is empty and writable, and writes the header. On failure fd is closed too.
- */
-struct error *writer_open(struct writer *writer, int fd, const char *name);
+/* Takes over fd, which is empty and writable, and writes the header; features: enum hpw_feature,
+ * or'ed. On failure fd is closed too. */
+struct error *writer_open(struct writer *writer, int fd, const char *name, uint32_t features);
 
 /* Closes the file as it is; a recording without writer_finish() is a readable, incomplete one. */
 void writer_close(struct writer *writer);
@@ -53,6 +53,23 @@ struct error *writer_seal(struct writer *writer, enum hpw_chunk_type type,
 	const struct buf *payload, struct buf *ret);
 struct error *writer_sealed(
 	struct writer *writer, enum hpw_chunk_type type, const struct buf *sealed);
+
+/*
+ * Appends a chunk whose payload of so many bytes, zero at first, is written by writer_put(), again
+ * and again. CHECKPOINT: INDEX will not have it. *ret: where the payload is; 0: the file has failed
+ * before.
+ */
+struct error *writer_place(
+	struct writer *writer, enum hpw_chunk_type type, uint32_t bytes, uint64_t *ret) must_check_;
+
+/* Overwrites a part of such a payload. 0, or an errno value. */
+int writer_put(struct writer *writer, uint64_t at, const void *data, size_t bytes) must_check_;
+
+/* The error of a write that failed with `failed`; nothing more is written. */
+struct error *writer_stop(struct writer *writer, int failed) must_check_;
+
+/* What is there will not be read again: frees its room on the disk, if the file system can. */
+void writer_give_back(const struct writer *writer, uint64_t at, uint64_t bytes);
 
 /* Appends INDEX and trailer. */
 struct error *writer_finish(struct writer *writer);

@@ -89,10 +89,11 @@ static void format_shell(struct text *text, const char *library, const char *wor
 	text_add_char(text, '\n');
 }
 
-/* systemd.exec(5), Environment=: C escapes, and % begins a specifier. */
+/* systemd.exec(5), Environment=: C escapes, and % begins a specifier. Good as a drop-in and at the
+ * end of a unit: sections may come again. */
 static void format_systemd(struct text *text, const char *library, const char *words)
 {
-	text_add(text, "Environment=\"LD_PRELOAD=");
+	text_add(text, "[Service]\nEnvironment=\"LD_PRELOAD=");
 	add_value(text, library, "\"\\", '%');
 	text_add_char(text, '"');
 	if (*words) {
@@ -192,7 +193,7 @@ const struct command command_env = {
 		 "standard error and runs on.\n",
 	.examples =
 		"  eval \"$(heapwise env -o /var/tmp/%n.%p.hpw)\"; ./app\n"
-		"  heapwise env --format=systemd >>/etc/systemd/system/app.service.d/heap.conf\n",
+		"  heapwise env --format=systemd >/etc/systemd/system/app.service.d/heap.conf\n",
 	.options = option_specs,
 	.run = env,
 };

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* heapwise report: a recording, read and shown. */
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +8,7 @@
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/recordings.h"
 #include "cli/report_tree.h"
 #include "model/model.h"
 #include "sources/source.h"
@@ -119,71 +118,9 @@ static bool parse(
 	return *ret_code == 0;
 }
 
-static bool ends_with(const char *name, const char *end)
-{
-	size_t name_len = strlen(name), end_len = strlen(end);
-	return name_len > end_len && strcmp(name + name_len - end_len, end) == 0;
-}
-
-static bool is_newer(const struct stat *a, const struct stat *b)
-{
-	if (a->st_mtim.tv_sec != b->st_mtim.tv_sec)
-		return a->st_mtim.tv_sec > b->st_mtim.tv_sec;
-	return a->st_mtim.tv_nsec > b->st_mtim.tv_nsec;
-}
-
-static inline void closedir_cleanup(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
-/* The newest recording of the current folder; of equally new ones the last by name. */
-static struct error *find_newest(char **ret)
-{
-	_cleanup_(closedir_cleanup) DIR *dir = opendir(".");
-	if (!dir)
-		return error_errno(ERROR_ENVIRONMENT, errno, "cannot list the current folder");
-	_cleanup_free_ char *best = NULL;
-	struct stat best_stat = {0};
-	for (struct dirent *entry; (entry = readdir(dir));) {
-		struct stat stat;
-		if (!ends_with(entry->d_name, ".hpw") ||
-			fstatat(dirfd(dir), entry->d_name, &stat, 0) != 0 || !S_ISREG(stat.st_mode))
-			continue;
-		if (best && !is_newer(&stat, &best_stat) &&
-			(is_newer(&best_stat, &stat) || strcmp(entry->d_name, best) < 0))
-			continue;
-		char *name = strdup(entry->d_name);
-		if (!name)
-			return error_no_memory();
-		free(best);
-		best = name;
-		best_stat = stat;
-	}
-	if (!best)
-		return error_create(ERROR_INPUT, "there is no recording (*.hpw) in this folder; "
-						 "'heapwise run PROGRAM' makes one");
-	*ret = steal_ptr(best);
-	return NULL;
-}
-
 static inline void model_cleanup(struct model **model)
 {
 	model_destroy(*model);
-}
-
-/* What is missing must be said even when stdout goes to a program. */
-static void warn_incomplete(const struct model *model, const char *path)
-{
-	size_t count;
-	const char *const *damage = model_damage(model, &count);
-	if (!model_recording(model)->complete)
-		message("%s is incomplete: figures hold up to where it ends", path);
-	for (size_t i = 0; i < count; i++)
-		message("%s: %s", path, damage[i]);
-	if (model_recording(model)->lost_events)
-		message("%s: events were lost while recording", path);
 }
 
 static int show(const struct request *request, const char *path)
@@ -193,7 +130,7 @@ static int show(const struct request *request, const char *path)
 	struct error *error = source_open_with(path, flags, &model);
 	if (error)
 		return message_error(error);
-	warn_incomplete(model, path);
+	recording_warn(model, path);
 	struct output output;
 	struct sink sink = output_sink(&output);
 	error = view_write(request->view, model, &request->options, &sink);
@@ -213,7 +150,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (request.path_count)
 		return show(&request, request.paths[0]);
 	_cleanup_free_ char *newest = NULL;
-	struct error *error = find_newest(&newest);
+	struct error *error = recording_newest(&newest);
 	if (error)
 		return message_error(error);
 	message("reading %s, the newest recording here", newest);

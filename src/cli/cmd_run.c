@@ -128,7 +128,7 @@ static void say_recordings(const struct launch_result *r)
 	text_add(&text, " of ");
 	add_counted(&text, r->end.processes, " process", " processes");
 	if (r->recording_count < r->end.recordings)
-		text_printf(&text, "; those with the most allocations are");
+		text_printf(&text, "; those that tell most are");
 	text_add(&text, ":");
 	say_text(&text);
 	for (size_t i = 0; i < r->recording_count; i++) {

@@ -41,6 +41,7 @@ extern const struct command command_collect;
 extern const struct command command_doctor;
 extern const struct command command_env;
 extern const struct command command_help;
+extern const struct command command_leaks;
 extern const struct command command_report;
 extern const struct command command_run;
 extern const struct command command_version;

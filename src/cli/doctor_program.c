@@ -96,10 +96,11 @@ static void look_at_libraries(struct findings *findings, const char *path)
 		if (lacks_lines(library))
 			text_printf(&lacking, "%s%s", count++ ? ", " : "", base_name(library));
 	}
-	if (!list)
+	if (!list) {
 		findings_add(findings, FINDING_NOTE, "libraries",
 			"the dynamic linker can't tell the libraries of %s", path);
-	else if (all)
+		findings_fix(findings, "'ldd %s' says which one it does not find", path);
+	} else if (all)
 		judge_libraries(findings, all, count, lacking.data);
 }
 

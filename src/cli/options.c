@@ -13,7 +13,7 @@
 #include "cli/message.h"
 #include "cli/output.h"
 
-#define OPTIONS_MAX 32
+#define OPTIONS_MAX 64
 #define LETTER_MAX 255
 
 /* The tables that getopt_long wants. */

@@ -13,7 +13,7 @@ static bool output_write(void *ctx, const char *data, size_t len)
 {
 	struct output *output = ctx;
 	while (len > 0 && output->error == 0) {
-		ssize_t written = write(STDOUT_FILENO, data, len);
+		ssize_t written = write(output->fd, data, len);
 		if (written < 0) {
 			if (errno != EINTR)
 				output->error = errno;
@@ -27,7 +27,13 @@ static bool output_write(void *ctx, const char *data, size_t len)
 
 struct sink output_sink(struct output *output)
 {
+	return output_sink_to(output, STDOUT_FILENO);
+}
+
+struct sink output_sink_to(struct output *output, int fd)
+{
 	signal(SIGPIPE, SIG_IGN);
+	output->fd = fd;
 	output->error = 0;
 	return (struct sink){.write = output_write, .ctx = output};
 }
@@ -36,7 +42,10 @@ int output_end(const struct output *output)
 {
 	if (output->error == 0 || output->error == EPIPE)
 		return 0;
-	message("cannot write the result to stdout: %s", strerror(output->error));
+	if (output->fd == STDOUT_FILENO)
+		message("cannot write the result to stdout: %s", strerror(output->error));
+	else
+		message("cannot write the result: %s", strerror(output->error));
 	return ERROR_ENVIRONMENT;
 }
 

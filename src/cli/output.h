@@ -10,11 +10,14 @@
 #include "views/views.h"
 
 struct output {
+	int fd;
 	int error; /* errno of the write that failed; 0: none */
 };
 
 /* A sink that writes to stdout. Ignores SIGPIPE from here on. */
 struct sink output_sink(struct output *output);
+/* The same to another descriptor, which stays the caller's. */
+struct sink output_sink_to(struct output *output, int fd);
 
 /* The exit code for how writing went, after saying so if it failed. */
 int output_end(const struct output *output);

@@ -100,13 +100,22 @@ static struct error *mode_parse(const char *text, struct mode *ret)
 	return NULL;
 }
 
-static struct error *bytes_parse(const char *text, const char *name, uint64_t *ret)
+static struct error *ring_parse(const char *text, uint64_t *ret)
+{
+	*ret = 0;
+	if (!text || (size_parse(text, ret) && *ret >= KEEP_RING_MIN && *ret <= KEEP_RING_MAX))
+		return NULL;
+	return error_create(
+		ERROR_USAGE, "--ring wants a size from 64K to 16G (K, M, G), not '%s'", text);
+}
+
+static struct error *max_file_parse(const char *text, uint64_t *ret)
 {
 	*ret = 0;
 	if (!text || (size_parse(text, ret) && *ret >= KEEP_RING_MIN))
 		return NULL;
 	return error_create(
-		ERROR_USAGE, "--%s wants a size from 64K on (K, M, G), not '%s'", name, text);
+		ERROR_USAGE, "--max-file wants a size from 64K on (K, M, G), not '%s'", text);
 }
 
 /* What of all that happens is kept. */
@@ -114,9 +123,9 @@ static struct error *kept_parse(const struct recording_options *options, struct 
 {
 	struct error *error = mode_parse(options->mode, ret);
 	if (!error)
-		error = bytes_parse(options->ring, "ring", &ret->ring_bytes);
+		error = ring_parse(options->ring, &ret->ring_bytes);
 	if (!error)
-		error = bytes_parse(options->max_file, "max-file", &ret->file_bytes);
+		error = max_file_parse(options->max_file, &ret->file_bytes);
 	if (error)
 		return error;
 	if ((ret->ring_bytes || ret->file_bytes) && ret->kind != MODE_EXACT)

@@ -84,6 +84,7 @@ static struct error *rows_add(struct rows *rows, const char *path)
 	struct tree_row row = {.target = *model_target(model),
 		.totals = *model_totals(model),
 		.lost_events = recording->lost_events,
+		.unseen = recording->own_malloc || recording->not_attached,
 		.duration_ns = recording->duration_ns,
 		.children_unrecorded = recording->children_unrecorded,
 		.complete = recording->complete,

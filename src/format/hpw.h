@@ -13,8 +13,11 @@
 #define HPW_MAGIC "HEAPWISE"
 #define HPW_VERSION_MAJOR 1
 #define HPW_VERSION_MINOR 0
-/* Required-feature bits this version understands: none exist yet. */
-#define HPW_FEATURES_KNOWN 0u
+/* Required-feature bits: a reader that does not know one would show wrong figures. */
+enum hpw_feature {
+	HPW_FEATURE_SAMPLED = 1, /* of mode "sample": what is there stands for more */
+};
+#define HPW_FEATURES_KNOWN ((uint32_t)HPW_FEATURE_SAMPLED)
 
 struct hpw_header {
 	char magic[8];
@@ -71,11 +74,23 @@ enum hpw_chunk_type {
 	HPW_INDEX = 11,
 	HPW_CODE_NAMES = 12,
 	HPW_UNRECORDED = 13,
+	HPW_CHECKPOINT = 14,
+	HPW_RING = 15,
 	HPW_LEAK_SEARCH = 20,
 	HPW_LEAK_ROOTS = 21,
 	HPW_LEAK_GROUPS = 22,
 	HPW_LEAK_RECORDS = 23,
 };
+
+/* Before the chunks in a CHECKPOINT. */
+struct hpw_checkpoint_head {
+	uint64_t checksum; /* XXH3-64 of the rest of this head and of the chunks */
+	uint64_t number;   /* the largest one counts */
+	uint64_t bytes;    /* of the chunks */
+};
+static_assert(sizeof(struct hpw_checkpoint_head) == 24, "stored");
+/* No writer makes a larger one, head included. */
+#define HPW_CHECKPOINT_MAX (64u << 20)
 
 struct hpw_trailer {
 	uint64_t index_offset; /* of the INDEX chunk's header in the file */
@@ -167,6 +182,8 @@ enum hpw_note {
 	HPW_NOTE_OWN_MALLOC = 1, /* malloc is defined in the executable: its calls were not seen */
 	HPW_NOTE_SANDBOXED = 2,  /* the program forbade itself system calls or the TSC */
 	HPW_NOTE_NOT_ATTACHED = 4, /* the runtime got no memory to record into */
+	HPW_NOTE_APART =
+		8, /* libraries loaded with RTLD_DEEPBIND or dlmopen: theirs was not seen */
 };
 
 /* Keys of the LEAK_SEARCH chunk: key, value, both varints, but for HPW_LEAK_PROBLEM: key, length,

@@ -183,6 +183,10 @@ enum hw_note {
 	/* The program forbade itself system calls or the TSC: what that leaves out is in FORMAT.md.
 	 */
 	HW_NOTE_SANDBOXED = 2,
+	/* The program loads libraries that find libc's malloc and not ours:
+	 * runtime/preload/apart.c.
+	 */
+	HW_NOTE_APART = 8,
 	/* The runtime has mapped this memory; without it nothing was recorded. */
 	HW_NOTE_ATTACHED = 4,
 };

@@ -105,6 +105,7 @@ struct recording {
 	uint64_t wait_ns;             /* of all threads together */
 	bool own_malloc;              /* the executable defines malloc: its calls were not seen */
 	bool sandboxed;               /* the program forbade itself system calls or the TSC */
+	bool loaded_apart; /* libraries with RTLD_DEEPBIND, dlmopen: theirs was not seen */
 	bool not_attached; /* the recorder got no memory inside the program: nothing was seen */
 };
 
@@ -178,7 +179,8 @@ struct site {
 
 struct thread {
 	uint32_t tid;
-	const char *name;           /* "" if unknown */
+	uint64_t others;  /* ended threads that are in this row too: tid is the last one's */
+	const char *name; /* "" if unknown, or if not all of them had the same */
 	uint64_t first_ns, last_ns; /* of its first and last event */
 	uint64_t allocations, allocated_bytes, frees, temporary;
 	bool ended; /* before the process did */

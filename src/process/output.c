@@ -104,7 +104,11 @@ char *package_of(const char *path)
 
 char *libraries_of(const char *path)
 {
-	char *argv[] = {(char *)LOADER, (char *)"--list", (char *)path, NULL};
+	/* $ORIGIN in its search path is where the file is, not a link to it (ld.so(8)). */
+	_cleanup_free_ char *real = realpath(path, NULL);
+	if (!real)
+		return NULL;
+	char *argv[] = {(char *)LOADER, (char *)"--list", real, NULL};
 	_cleanup_free_ char *said = output_of(argv); /* "	libc.so.6 => /lib/… (0x…)" */
 	if (!said)
 		return NULL;

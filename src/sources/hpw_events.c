@@ -291,9 +291,8 @@ static struct error *read_slot_head(struct decoder *decoder, struct cursor *meta
 				      : NULL;
 }
 
-static struct error *read_meta(struct decoder *decoder, struct hpw_column *column)
+static struct error *read_head(struct cursor *meta, struct hpw_events_head *ret)
 {
-	struct cursor *meta = &column->cursor;
 	uint64_t v[6];
 	for (size_t i = 0; i < 6; i++) {
 		struct error *error = cursor_varint(meta, &v[i]);
@@ -302,11 +301,16 @@ static struct error *read_meta(struct decoder *decoder, struct hpw_column *colum
 	}
 	if (v[1] > HPW_STEPS_MAX || v[5] > HPW_SLOTS_MAX || v[0] > UINT64_MAX - v[1])
 		return error_create(ERROR_INPUT, "its numbers of steps or threads are impossible");
-	decoder->head = (struct hpw_events_head){v[0], v[1], v[2], v[3], v[4], (size_t)v[5]};
-	struct error *error =
-		decoder->visitor->head
-			? decoder->visitor->head(decoder->visitor->context, &decoder->head)
-			: NULL;
+	*ret = (struct hpw_events_head){v[0], v[1], v[2], v[3], v[4], (size_t)v[5]};
+	return NULL;
+}
+
+static struct error *read_meta(struct decoder *decoder, struct hpw_column *column)
+{
+	struct cursor *meta = &column->cursor;
+	struct error *error = read_head(meta, &decoder->head);
+	if (!error && decoder->visitor->head)
+		error = decoder->visitor->head(decoder->visitor->context, &decoder->head);
 	if (error)
 		return error;
 	decoder->slots = calloc(decoder->head.slots + 1, sizeof(*decoder->slots));
@@ -341,6 +345,13 @@ static struct error *check_used_up(const struct decoder *decoder)
 			return error_create(
 				ERROR_INPUT, "a thread has more steps than its order says");
 	return NULL;
+}
+
+struct error *hpw_events_head(const struct hpw_payload *payload, struct hpw_events_head *ret)
+{
+	struct hpw_column meta[HPW_EV_META + 1];
+	struct error *error = hpw_columns_open(payload, meta, HPW_EV_META + 1);
+	return error ? error : read_head(&meta[HPW_EV_META].cursor, ret);
 }
 
 struct error *hpw_events_decode(

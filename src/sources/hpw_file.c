@@ -47,14 +47,14 @@ struct error *hpw_file_has_chunk(
 	return error;
 }
 
-/* The first chunk header at or after `from`, or the end of the file. */
-static struct error *find_chunk(const struct input *input, uint64_t from, uint64_t *ret)
+struct error *hpw_file_find_chunk(
+	const struct input *input, uint64_t from, uint64_t to, uint64_t *ret)
 {
 	_cleanup_free_ uint8_t *window = malloc(SEARCH_BYTES);
 	if (!window)
 		return error_no_memory();
-	while (input->bytes - from >= CHUNK_BYTES) {
-		uint64_t left = input->bytes - from;
+	while (to - from >= CHUNK_BYTES) {
+		uint64_t left = to - from;
 		size_t len = left < SEARCH_BYTES ? (size_t)left : SEARCH_BYTES;
 		struct error *error = input->read(input, from, window, len);
 		if (error)
@@ -73,7 +73,7 @@ static struct error *find_chunk(const struct input *input, uint64_t from, uint64
 		}
 		from += len - (CHUNK_BYTES - 1);
 	}
-	*ret = input->bytes;
+	*ret = to;
 	return NULL;
 }
 
@@ -100,11 +100,12 @@ static struct error *read_header(struct hpw_file *file, struct hpw_damage *damag
 			"use a "
 			"newer heapwise",
 			input->name, major, HPW_VERSION_MAJOR);
-	if (le32toh(header.required_features) & ~HPW_FEATURES_KNOWN)
+	file->features = le32toh(header.required_features);
+	if (file->features & ~HPW_FEATURES_KNOWN)
 		return error_create(ERROR_INPUT,
 			"%s: needs features of a newer heapwise (0x%" PRIx32
 			"); use the version that recorded it",
-			input->name, le32toh(header.required_features) & ~HPW_FEATURES_KNOWN);
+			input->name, file->features & ~HPW_FEATURES_KNOWN);
 	return NULL;
 }
 
@@ -217,7 +218,7 @@ static struct error *list_by_walking(struct hpw_file *file, struct hpw_damage *d
 			return error;
 		if (!there) {
 			uint64_t next = 0;
-			error = find_chunk(input, at, &next);
+			error = hpw_file_find_chunk(input, at, input->bytes, &next);
 			if (!error)
 				error = judge_rest(input, at, next, damage);
 			if (error)

@@ -30,7 +30,9 @@ DEFINE_VEC(hpw_chunk_vec, struct hpw_chunk)
 struct hpw_file {
 	const struct input *input; /* borrowed */
 	struct hpw_chunk_vec chunks;
-	bool closed; /* the list came from the index */
+	bool closed;       /* the list came from the index */
+	bool checkpoint;   /* what stands in for the footer is a checkpoint of before the end */
+	uint32_t features; /* enum hpw_feature, or'ed; 0 if the header is damaged */
 };
 
 /* Bytes of a chunk, unpacked. */
@@ -55,6 +57,10 @@ void hpw_file_deinit(struct hpw_file *file);
 struct error *hpw_file_payload(
 	const struct hpw_file *file, const struct hpw_chunk *chunk, struct hpw_payload *ret);
 void hpw_payload_deinit(struct hpw_payload *payload);
+
+/* The first chunk header from `from` on that lies before `to`; `to` if there is none. */
+struct error *hpw_file_find_chunk(
+	const struct input *input, uint64_t from, uint64_t to, uint64_t *ret);
 
 /* A cursor over all of a payload. */
 static inline struct cursor hpw_payload_cursor(const struct hpw_payload *payload)

@@ -107,7 +107,7 @@ static struct error *decode_sites(struct hpw_footer *footer, const struct hpw_pa
 	return NULL;
 }
 
-enum thread_column { THREAD_NAME_LENGTH = 7, THREAD_NAMES = 8, THREAD_COLUMNS = 10 };
+enum thread_column { THREAD_NAME_LENGTH = 7, THREAD_NAMES = 8, THREAD_COLUMNS = 11 };
 
 /* Values that are not 64 bits wide in the model. */
 struct thread_extra {
@@ -120,6 +120,7 @@ static const struct field thread_fields[] = {
 	{4, offsetof(struct hpw_thread_row, row.allocated_bytes)},
 	{5, offsetof(struct hpw_thread_row, row.frees)},
 	{6, offsetof(struct hpw_thread_row, row.temporary)},
+	{10, offsetof(struct hpw_thread_row, row.others)},
 };
 static const struct field thread_extra_fields[] = {
 	{0, offsetof(struct thread_extra, tid)},

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "sources/hpw_file.h"
 #include "sources/hpw_footer.h"
+#include "sources/hpw_places.h"
 #include "sources/hpw_replay.h"
 #include "sources/hpw_tables.h"
 
@@ -112,6 +113,9 @@ static struct error *parent_read(struct parent *parent, uint64_t forked_at)
 		return error;
 	parent->damage.model = parent->tables.model = parent->model;
 	error = hpw_file_open(&parent->file, &parent->input, &parent->damage);
+	struct hpw_ring ring;
+	if (!error)
+		error = hpw_places_ring(&parent->file, &parent->damage, &ring);
 	if (!error)
 		error = read_tables(parent);
 	if (!error && strcmp(model_recording(parent->model)->mode, "exact") != 0)

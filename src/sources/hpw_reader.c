@@ -18,6 +18,7 @@
 #include "sources/hpw_footer.h"
 #include "sources/hpw_inherited.h"
 #include "sources/hpw_leaks.h"
+#include "sources/hpw_places.h"
 #include "sources/hpw_replay.h"
 #include "sources/hpw_tables.h"
 #include "sources/source.h"
@@ -32,6 +33,7 @@ struct reader {
 	struct hpw_footer footer;
 	struct hpw_replay replay;
 	struct hpw_leaks leaks;
+	struct hpw_ring ring; /* if it was not closed, or all of it is replayed */
 	bool replayed;
 	size_t good; /* chunks that could be read */
 };
@@ -248,6 +250,8 @@ static struct error *replay(struct reader *reader)
 {
 	struct error *error = hpw_replay_init(
 		&reader->replay, reader->model, hpw_replay_blocks_max(reader->input->bytes));
+	if (!error && reader->file.closed)
+		error = hpw_places_ring(&reader->file, &reader->damage, &reader->ring);
 	if (!error)
 		error = replay_all(reader);
 	if (error)
@@ -345,6 +349,7 @@ static void put_summary(struct reader *reader)
 	recording->wait_ns = sum[HPW_SUM_WAIT_NS];
 	recording->own_malloc = sum[HPW_SUM_NOTES] & HPW_NOTE_OWN_MALLOC;
 	recording->sandboxed = sum[HPW_SUM_NOTES] & HPW_NOTE_SANDBOXED;
+	recording->loaded_apart = sum[HPW_SUM_NOTES] & HPW_NOTE_APART;
 	recording->not_attached = sum[HPW_SUM_NOTES] & HPW_NOTE_NOT_ATTACHED;
 	recording->dropped_steps = sum[HPW_SUM_DROPPED_STEPS];
 	recording->kept_steps = sum[HPW_SUM_KEPT_STEPS];
@@ -442,6 +447,7 @@ static struct error *put_thread(struct reader *reader, size_t i, bool replayed)
 		row.first_ns = hpw_clock_ns(clock, tally->first_stamp);
 		row.last_ns = hpw_clock_ns(clock, tally->last_stamp);
 		row.ended = row.ended || tally->ended;
+		row.others = tally->others;
 	}
 	return build_thread(reader->model, &row, name, name_len);
 }
@@ -460,6 +466,11 @@ static struct error *put_threads(struct reader *reader)
 
 static struct error *put_live(struct reader *reader)
 {
+	bool there = false;
+	for (size_t i = 0; i < reader->file.chunks.len; i++)
+		there |= is_live(reader->file.chunks.data[i].type);
+	if (reader->file.checkpoint && !there && reader->footer.summary[HPW_SUM_LIVE_BLOCKS])
+		return NULL; /* they were too many for it */
 	struct error *error = build_live(reader->model, NULL, 0);
 	return error ? error : decode_chunks(reader, is_live, into_live);
 }
@@ -498,6 +509,19 @@ static struct error *put_all(struct reader *reader)
 	return error;
 }
 
+static struct error *judge_checkpoint(struct reader *reader)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	text_add_duration_ns(&text, build_recording(reader->model)->duration_ns);
+	if (text.failed)
+		return error_no_memory();
+	return hpw_damage_add(&reader->damage,
+		"the recording was not closed: its figures are those of a moment %s after its "
+		"beginning, and how the program ended is not known",
+		text.data);
+}
+
 /* What is missing as a whole, in words. */
 static struct error *judge(struct reader *reader)
 {
@@ -505,10 +529,17 @@ static struct error *judge(struct reader *reader)
 	if (!reader->tables.has_target)
 		error = hpw_damage_add(
 			&reader->damage, "which program was recorded cannot be read");
+	if (!error && reader->file.features & HPW_FEATURE_SAMPLED &&
+		!build_recording(reader->model)->sample_bytes)
+		error = hpw_damage_add(&reader->damage,
+			"it was sampled, but how is not known: figures are of the sampled blocks "
+			"alone");
 	if (!error && reader->tables.sites_astray)
 		error = hpw_damage_add(&reader->damage,
 			"the call stacks of %" PRIu64 " places of allocation are missing",
 			reader->tables.sites_astray);
+	if (!error && reader->file.checkpoint && reader->footer.has_summary)
+		error = judge_checkpoint(reader);
 	if (!error && !reader->footer.has_summary)
 		error = hpw_damage_add(&reader->damage,
 			"the recording was not closed or its end is missing: how the program ended "
@@ -523,6 +554,30 @@ static struct error *judge(struct reader *reader)
 	return error;
 }
 
+/* Of a recording that was not closed: what its writer kept up to date in it. A ring that has every
+ * step from the first on says more than the checkpoints. */
+static struct error *open_places(struct reader *reader)
+{
+	struct error *error = hpw_places_ring(&reader->file, &reader->damage, &reader->ring);
+	bool all = reader->ring.steps && !reader->ring.first_step;
+	return error || all ? error : hpw_places_checkpoint(&reader->file, &reader->damage);
+}
+
+/* Which events there are, a checkpoint knows less well than the ring. */
+static void put_ring(struct reader *reader)
+{
+	const struct hpw_ring *ring = &reader->ring;
+	uint64_t *sum = reader->footer.summary, end = ring->first_step + ring->steps;
+	if (!ring->first_step)
+		return;
+	sum[HPW_SUM_KEPT_FIRST] = ring->first_step;
+	sum[HPW_SUM_KEPT_STEPS] = ring->steps;
+	sum[HPW_SUM_KEPT_FROM_TSC] = ring->from_tsc;
+	sum[HPW_SUM_KEPT_UNTIL_TSC] = ring->until_tsc;
+	sum[HPW_SUM_DROPPED_STEPS] =
+		ring->first_step + (sum[HPW_SUM_STEPS] > end ? sum[HPW_SUM_STEPS] - end : 0);
+}
+
 static struct error *read_all(struct reader *reader)
 {
 	struct error *error = build_string(reader->model, reader->input->name,
@@ -530,10 +585,13 @@ static struct error *read_all(struct reader *reader)
 	build_recording(reader->model)->complete = true;
 	if (!error)
 		error = hpw_file_open(&reader->file, reader->input, &reader->damage);
+	if (!error && !reader->file.closed)
+		error = open_places(reader);
 	if (!error)
 		error = decode_chunks(reader, hpw_tables_has, into_tables);
 	if (!error)
 		error = decode_chunks(reader, hpw_footer_takes, into_footer);
+	put_ring(reader);
 	if (build_recording(reader->model)->sample_bytes)
 		reader->flags |= SOURCE_REPLAY; /* the footer sums up the samples alone */
 	if (!has_all_events(reader))

@@ -91,6 +91,7 @@ static void count_alloc(
 	site->allocated_bytes += step->size;
 	site->live_blocks++;
 	site->live_bytes += step->size;
+	thread->fresh = false;
 	thread->allocations++;
 	thread->allocated_bytes += step->size;
 	struct totals *totals = &replay->totals;
@@ -221,7 +222,7 @@ static struct error *on_free(
 		estimate_free(replay, thread, &block);
 	replay->mismatched += is_mismatch(replay, block.site, step->free_kind);
 	if (!hw_free_is_realloc(step->free_kind) && step->owner == step->thread &&
-		step->number + 1 == thread->next) {
+		step->number + 1 == thread->next && !thread->fresh) {
 		site->temporary++;
 		thread->temporary++;
 		replay->totals.temporary++;
@@ -270,6 +271,9 @@ static struct error *on_step(void *context, const struct hpw_step *step)
 		replay->reached = is_until(replay, step);
 		return NULL;
 	case HPW_STEP_THREAD_START:
+		thread->others += thread->ended;
+		thread->ended = false;
+		thread->fresh = true;
 		return NULL;
 	}
 	return NULL;
@@ -345,6 +349,8 @@ void hpw_replay_settle(struct hpw_replay *replay)
 	for (size_t i = 0; i <= replay->sites_len; i++)
 		catch_up(replay, &replay->sites[i]);
 	replay->totals.threads = replay->threads.len;
+	for (size_t i = 0; i < replay->threads.len; i++)
+		replay->totals.threads += replay->threads.data[i].others;
 	if (is_sampled(replay))
 		settle_estimates(replay);
 }

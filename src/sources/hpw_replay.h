@@ -35,6 +35,8 @@ struct hpw_tally_thread {
 	uint64_t allocations, allocated_bytes, frees, temporary;
 	double estimated, estimated_bytes, estimated_frees; /* if sampled */
 	bool seen, ended;
+	bool fresh;      /* it has begun, and allocated nothing yet */
+	uint64_t others; /* threads that had this index before */
 	bool in_realloc; /* its last step freed the old block of a realloc */
 };
 DEFINE_VEC(hpw_tally_thread_vec, struct hpw_tally_thread)

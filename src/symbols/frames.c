@@ -177,7 +177,8 @@ static struct error *set_name(struct unit *unit, Dwarf_Die *die, struct strings 
 	if (!linkage)
 		linkage = attribute_string(die, DW_AT_MIPS_linkage_name);
 	const char *name = attribute_string(die, DW_AT_name);
-	struct error *error = strings_keep(strings, linkage ? linkage : name, &symbol->raw_name);
+	const char *raw = linkage && !(symbol->inlined && name) ? linkage : name;
+	struct error *error = strings_keep(strings, raw, &symbol->raw_name);
 	if (error)
 		return error;
 	if (linkage && (!name || is_mangled(linkage)))

@@ -82,29 +82,39 @@ static void text_cut(struct text *text, size_t len)
 typedef int demangle_fn(const char *mangled, int options, demangle_callbackref add, void *ctx);
 
 /* false: not such a name, and nothing was added. */
-static bool try_demangle(demangle_fn *demangle, struct text *text, const char *mangled)
+static bool try_demangle(demangle_fn *demangle, int options, struct text *text, const char *mangled)
 {
 	struct demangling demangling = {.text = text, .start = text->len};
-	if (setjmp(demangling.too_long) == 0 &&
-		demangle(mangled, DMGL_ANSI, add_part, &demangling) && text->len > demangling.start)
+	if (setjmp(demangling.too_long) == 0 && demangle(mangled, options, add_part, &demangling) &&
+		text->len > demangling.start)
 		return true;
 	/* A demangler may give up half way. */
 	text_cut(text, demangling.start);
 	return false;
 }
 
-void name_add_demangled(struct text *text, const char *linkage_name)
+static void add_name(struct text *text, const char *linkage_name, size_t len, int options)
 {
-	size_t len = plain_len(linkage_name);
 	bool may_be_mangled = len < LINKAGE_NAME_MAX && linkage_name[0] == '_' &&
 			      (linkage_name[1] == 'Z' || linkage_name[1] == 'R');
 	if (may_be_mangled) {
 		char mangled[LINKAGE_NAME_MAX];
 		memcpy(mangled, linkage_name, len);
 		mangled[len] = '\0';
-		if (try_demangle(rust_demangle_callback, text, mangled) ||
-			try_demangle(cplus_demangle_v3_callback, text, mangled))
+		if (try_demangle(rust_demangle_callback, options, text, mangled) ||
+			try_demangle(cplus_demangle_v3_callback, options, text, mangled))
 			return;
 	}
 	text_add_n(text, linkage_name, len);
+}
+
+void name_add_demangled(struct text *text, const char *linkage_name)
+{
+	add_name(text, linkage_name, plain_len(linkage_name), DMGL_ANSI);
+}
+
+void name_add_whole(struct text *text, const char *linkage_name)
+{
+	size_t len = strcspn(linkage_name, "@");
+	add_name(text, linkage_name, len ? len : strlen(linkage_name), DMGL_ANSI | DMGL_PARAMS);
 }

@@ -12,4 +12,7 @@
  */
 void name_add_demangled(struct text *text, const char *linkage_name);
 
+/* The same with parameters and suffixes, as debuggers show it; only a symbol version is cut. */
+void name_add_whole(struct text *text, const char *linkage_name);
+
 #endif

@@ -16,8 +16,9 @@
 
 #include "base/util.h"
 
-void symbol_table_init(struct symbol_table *table)
+void symbol_table_init(struct symbol_table *table, enum table_content content)
 {
+	table->content = content;
 	table_symbol_vec_init(&table->symbols);
 	table_section_vec_init(&table->sections);
 	table->mini = NULL;
@@ -65,12 +66,21 @@ static bool is_code(const struct symbol_table *table, const GElf_Sym *sym, uint3
 	return false;
 }
 
+/* Addresses of thread-local ones are offsets, and what has no size holds nothing. */
+static bool is_wanted(const struct symbol_table *table, const GElf_Sym *sym, uint32_t section)
+{
+	if (table->content == TABLE_FUNCTIONS)
+		return is_code(table, sym, section);
+	unsigned type = GELF_ST_TYPE(sym->st_info);
+	return (type == STT_OBJECT || type == STT_COMMON) && section != SHN_UNDEF && sym->st_size;
+}
+
 static struct error *add_symbol(
 	struct symbol_table *table, const GElf_Sym *sym, uint32_t section, const char *name)
 {
 	/* '$' starts the mapping symbols of some assemblers, '.' local labels. */
 	if (!name || name[0] == '\0' || name[0] == '$' || name[0] == '.' ||
-		!is_code(table, sym, section))
+		!is_wanted(table, sym, section))
 		return NULL;
 	struct table_symbol symbol = {
 		.start = sym->st_value,
@@ -245,15 +255,33 @@ static bool same_section(
 	return false;
 }
 
-const char *symbol_table_find(const struct symbol_table *table, uint64_t address)
+const struct table_symbol *symbol_table_find(const struct symbol_table *table, uint64_t address)
 {
 	const struct table_symbol *symbols = table->symbols.data;
 	size_t nearest = symbols_until(&table->symbols, address);
 	for (size_t i = nearest; i > 0 && symbols[i - 1].reach > address; i--)
 		if (symbols[i - 1].end > address)
-			return symbols[i - 1].name;
+			return &symbols[i - 1];
 	if (nearest == 0)
 		return NULL;
 	const struct table_symbol *last = &symbols[nearest - 1];
-	return last->start == last->end && same_section(table, last, address) ? last->name : NULL;
+	return last->start == last->end && same_section(table, last, address) ? last : NULL;
+}
+
+size_t symbol_table_names(
+	const struct symbol_table *table, uint64_t address, const char **names, size_t max)
+{
+	const struct table_symbol *best = symbol_table_find(table, address);
+	size_t count = 0;
+	if (!best)
+		return 0;
+	for (const struct table_symbol *symbol = best;; symbol--) {
+		if (symbol->start != best->start || count == max)
+			break;
+		if (symbol->end > address || symbol == best)
+			names[count++] = symbol->name;
+		if (symbol == table->symbols.data)
+			break;
+	}
+	return count;
 }

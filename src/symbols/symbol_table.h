@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Function names by address from the symbol tables of ELF files, for code without debug
- * information. Names stay in the files, which must outlive the table.
+ * Names by address from the symbol tables of ELF files: of functions, for code without debug
+ * information, or of variables. Names stay in the files, which must outlive the table.
  */
 #ifndef SYMBOLS_SYMBOL_TABLE_H
 #define SYMBOLS_SYMBOL_TABLE_H
@@ -30,13 +30,16 @@ struct table_section {
 
 DEFINE_VEC(table_section_vec, struct table_section)
 
+enum table_content { TABLE_FUNCTIONS, TABLE_VARIABLES };
+
 struct symbol_table {
+	enum table_content content;
 	struct table_symbol_vec symbols; /* by start, then rank */
 	struct table_section_vec sections;
 	Dwfl *mini; /* holds the names of .gnu_debugdata; NULL: none */
 };
 
-void symbol_table_init(struct symbol_table *table);
+void symbol_table_init(struct symbol_table *table, enum table_content content);
 void symbol_table_deinit(struct symbol_table *table);
 
 /*
@@ -46,7 +49,14 @@ void symbol_table_deinit(struct symbol_table *table);
 struct error *symbol_table_load(struct symbol_table *table, const struct object *main,
 	const struct object *separate) must_check_;
 
-/* The name of the function at the address; NULL: unknown. */
-const char *symbol_table_find(const struct symbol_table *table, uint64_t address);
+/* What stands at the address; NULL: unknown. */
+const struct table_symbol *symbol_table_find(const struct symbol_table *table, uint64_t address);
+
+/*
+ * All names of the function at the address, the one that symbol_table_find() returns first; at most
+ * `max` of them. Returns their number.
+ */
+size_t symbol_table_names(
+	const struct symbol_table *table, uint64_t address, const char **names, size_t max);
 
 #endif

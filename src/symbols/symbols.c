@@ -9,10 +9,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "symbols/debug_file.h"
 #include "symbols/frames.h"
 #include "symbols/strings.h"
 #include "symbols/symbol_table.h"
+#include "symbols/variables.h"
 
 struct answer {
 	const struct symbol *symbols;
@@ -36,6 +38,9 @@ struct module {
 	struct unit_index units; /* if state is SYMBOLS_DWARF */
 	struct symbol_table table;
 	bool has_table; /* it was read: only when a name is needed from it */
+	struct symbol_table data_table;
+	bool has_data_table;
+	struct variables variables;
 	struct answer_map answers;
 };
 
@@ -54,6 +59,8 @@ static void module_destroy(struct module *module)
 		return;
 	answer_map_deinit(&module->answers);
 	symbol_table_deinit(&module->table);
+	symbol_table_deinit(&module->data_table);
+	variables_deinit(&module->variables);
 	unit_index_deinit(&module->units);
 	debug_files_close(&module->files);
 	free(module);
@@ -112,7 +119,9 @@ static struct error *module_create(struct symbols *symbols, const char *path,
 		memcpy(id, build_id, build_id_len);
 	module->build_id = id;
 	module->build_id_len = build_id_len;
-	symbol_table_init(&module->table);
+	symbol_table_init(&module->table, TABLE_FUNCTIONS);
+	symbol_table_init(&module->data_table, TABLE_VARIABLES);
+	variables_init(&module->variables);
 	answer_map_init(&module->answers);
 	*ret = module;
 	return strings_keep(&symbols->strings, path, &module->path);
@@ -170,21 +179,26 @@ static void module_open(struct symbols *symbols, struct module *module)
 	module->debug_path = source ? source->path : NULL;
 }
 
+static struct error *need_table(struct module *module)
+{
+	if (module->has_table)
+		return NULL;
+	module->has_table = true;
+	return symbol_table_load(&module->table, module->files.main, module->files.separate);
+}
+
 /* Names what DWARF has no name for: `symbol` is that of the code itself, nothing inlined. */
 static struct error *name_by_table(
 	struct symbols *symbols, struct module *module, uint64_t address, struct symbol *symbol)
 {
-	struct error *error = NULL;
-	if (!module->has_table) {
-		module->has_table = true;
-		error = symbol_table_load(
-			&module->table, module->files.main, module->files.separate);
-	}
-	const char *name = error ? NULL : symbol_table_find(&module->table, address);
-	if (!name)
+	struct error *error = need_table(module);
+	const struct table_symbol *found =
+		error ? NULL : symbol_table_find(&module->table, address);
+	if (!found)
 		return error;
-	error = strings_keep(&symbols->strings, name, &symbol->raw_name);
-	return error ? error : strings_keep_demangled(&symbols->strings, name, &symbol->function);
+	error = strings_keep(&symbols->strings, found->name, &symbol->raw_name);
+	return error ? error
+		     : strings_keep_demangled(&symbols->strings, found->name, &symbol->function);
 }
 
 static struct error *module_resolve(
@@ -241,6 +255,97 @@ struct error *symbols_resolve(struct symbols *symbols, uint32_t module_index, ui
 	}
 	*ret = known->symbols;
 	*ret_count = known->count;
+	return NULL;
+}
+
+/* Which file a variable is defined in, if there is debug information. */
+static struct error *add_variable_place(struct symbols *symbols, struct module *module,
+	uint64_t start, struct symbol_variable *variable)
+{
+	if (module->state != SYMBOLS_DWARF)
+		return NULL;
+	const char *file;
+	struct error *error = variables_find(
+		&module->variables, module->units.dwarf, start, &file, &variable->line);
+	return error ? error : strings_keep_path(&symbols->strings, file, &variable->file);
+}
+
+/* A static variable of a C function is called name.NUMBER by compilers. */
+static struct error *name_variable(
+	struct symbols *symbols, const char *linkage_name, const char **ret)
+{
+	_cleanup_(text_deinit) struct text name;
+	text_init(&name);
+	const char *dot = strrchr(linkage_name, '.');
+	bool is_numbered = dot && dot[1] && dot[1 + strspn(dot + 1, "0123456789")] == '\0';
+	text_add_n(&name, linkage_name,
+		is_numbered ? (size_t)(dot - linkage_name) : strlen(linkage_name));
+	return name.failed ? error_no_memory()
+			   : strings_keep_demangled(&symbols->strings, name.data, ret);
+}
+
+struct error *symbols_variable(struct symbols *symbols, uint32_t module_index, uint64_t address,
+	struct symbol_variable *ret)
+{
+	if (module_index >= symbols->modules.len)
+		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
+	struct module *module = symbols->modules.data[module_index];
+	*ret = (struct symbol_variable){.name = NULL};
+	if (module->state == SYMBOLS_UNOPENED)
+		module_open(symbols, module);
+	struct error *error = NULL;
+	if (!module->has_data_table) {
+		module->has_data_table = true;
+		error = symbol_table_load(
+			&module->data_table, module->files.main, module->files.separate);
+	}
+	const struct table_symbol *found =
+		error ? NULL : symbol_table_find(&module->data_table, address);
+	if (!found)
+		return error;
+	ret->offset = address - found->start;
+	error = name_variable(symbols, found->name, &ret->name);
+	return error ? error : add_variable_place(symbols, module, found->start, ret);
+}
+
+struct error *symbols_real_path(struct symbols *symbols, uint32_t module_index, const char **ret)
+{
+	if (module_index >= symbols->modules.len)
+		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
+	struct module *module = symbols->modules.data[module_index];
+	if (module->state == SYMBOLS_UNOPENED)
+		module_open(symbols, module);
+	*ret = NULL;
+	if (!module->files.main)
+		return NULL;
+	_cleanup_free_ char *path = realpath(module->path, NULL);
+	return strings_keep(&symbols->strings, path, ret);
+}
+
+#define ALIASES_MAX 16u
+
+struct error *symbols_aliases(struct symbols *symbols, uint32_t module_index, uint64_t address,
+	const char *const **ret, size_t *ret_count)
+{
+	if (module_index >= symbols->modules.len)
+		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
+	struct module *module = symbols->modules.data[module_index];
+	if (module->state == SYMBOLS_UNOPENED)
+		module_open(symbols, module);
+	struct error *error = need_table(module);
+	if (error)
+		return error;
+	const char *names[ALIASES_MAX];
+	size_t count = symbol_table_names(&module->table, address, names, ALIASES_MAX);
+	const char **kept = arena_alloc(&symbols->strings.arena, count * sizeof(*kept));
+	if (!kept)
+		return error_no_memory();
+	for (size_t i = 0; i < count && !error; i++)
+		error = strings_keep(&symbols->strings, names[i], &kept[i]);
+	if (error)
+		return error;
+	*ret = kept;
+	*ret_count = count;
 	return NULL;
 }
 

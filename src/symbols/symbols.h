@@ -27,10 +27,12 @@ struct symbols;
 /* Strings belong to struct symbols, and equal ones may be told by their address. */
 struct symbol {
 	const char *function; /* demangled, without parameters and return type; NULL: unknown */
-	const char *raw_name; /* as the linker knows it; NULL: unknown */
-	const char *file;     /* NULL: unknown */
-	uint32_t line;        /* from 1; 0: unknown */
-	bool inlined;         /* into the symbol that follows */
+	/* As the linker knows it; what was inlined as DWARF has it: not mangled, not qualified.
+	 * NULL: unknown. */
+	const char *raw_name;
+	const char *file; /* NULL: unknown */
+	uint32_t line;    /* from 1; 0: unknown */
+	bool inlined;     /* into the symbol that follows */
 };
 
 enum symbols_state {
@@ -68,7 +70,34 @@ struct error *symbols_add_module(struct symbols *symbols, const char *path, cons
 struct error *symbols_resolve(struct symbols *symbols, uint32_t module, uint64_t address,
 	const struct symbol **ret, size_t *ret_count) must_check_;
 
+/* A variable of static storage, in a function or not; thread-local ones are not told. */
+struct symbol_variable {
+	const char *name; /* demangled; NULL: unknown, and then the next are 0 */
+	uint64_t offset;  /* of the address in it */
+	const char *file; /* NULL: unknown */
+	uint32_t line;
+};
+
+/* The variable that has the address, as the ELF file has it. The only errors are of memory. */
+struct error *symbols_variable(struct symbols *symbols, uint32_t module, uint64_t address,
+	struct symbol_variable *ret) must_check_;
+
+/*
+ * All names that the symbol table has for the code at such an address: strdup is __strdup too. None
+ * of functions that were inlined. They and the array belong to struct symbols, with each call a new
+ * one. The only errors are of memory.
+ */
+struct error *symbols_aliases(struct symbols *symbols, uint32_t module, uint64_t address,
+	const char *const **ret, size_t *ret_count) must_check_;
+
 enum symbols_state symbols_module_state(const struct symbols *symbols, uint32_t module);
+
+/*
+ * The path of a module without links in it (libz.so.1 is libz.so.1.2.13), if the file is there and
+ * the right one; NULL otherwise. It belongs to struct symbols. The only errors are of memory.
+ */
+struct error *symbols_real_path(
+	struct symbols *symbols, uint32_t module, const char **ret) must_check_;
 
 /* The file that names come from; NULL if none, or not opened yet. */
 const char *symbols_module_debug_path(const struct symbols *symbols, uint32_t module);

@@ -11,219 +11,8 @@
 #include "analysis/interval.h"
 #include "base/json.h"
 #include "base/util.h"
+#include "views/json_parts.h"
 #include "views/page.h"
-
-static void put_u64(struct json *json, const char *key, uint64_t value)
-{
-	json_key(json, key);
-	json_u64(json, value);
-}
-
-static void put_bool(struct json *json, const char *key, bool value)
-{
-	json_key(json, key);
-	json_bool(json, value);
-}
-
-/* NULL gives null. */
-static void put_string(struct json *json, const char *key, const char *value)
-{
-	json_key(json, key);
-	if (value)
-		json_string(json, value);
-	else
-		json_null(json);
-}
-
-/* A string, "0x…"; null if it is not known. */
-static void put_hexadecimal(struct json *json, const char *key, uint64_t value, bool known)
-{
-	char text[2 + 16 + 1];
-	snprintf(text, sizeof(text), "0x%" PRIx64, value);
-	put_string(json, key, known ? text : NULL);
-}
-
-/* An array of the lines of a text. */
-static void put_lines(struct json *json, const char *key, const struct text *text)
-{
-	json_key(json, key);
-	json_array_begin(json);
-	for (size_t at = 0; at < text->len;) {
-		const char *line = text->data + at;
-		const char *newline = memchr(line, '\n', text->len - at);
-		size_t len = newline ? (size_t)(newline - line) : text->len - at;
-		json_string_n(json, line, len);
-		at += len + 1;
-	}
-	json_array_end(json);
-}
-
-static void put_exit(struct json *json, const struct target *target)
-{
-	json_key(json, "exit");
-	if (target->exit_kind == EXIT_KIND_UNKNOWN) {
-		json_null(json);
-		return;
-	}
-	json_object_begin(json);
-	switch (target->exit_kind) {
-	case EXIT_KIND_STATUS:
-		put_u64(json, "code", (uint64_t)target->exit_value);
-		break;
-	case EXIT_KIND_SIGNAL:
-		put_u64(json, "signal", (uint64_t)target->exit_value);
-		break;
-	default:
-		put_bool(json, "exec", true);
-	}
-	json_object_end(json);
-}
-
-static void put_target(struct json *json, const struct target *target)
-{
-	json_key(json, "target");
-	json_object_begin(json);
-	json_key(json, "command");
-	json_array_begin(json);
-	for (size_t i = 0; i < target->command_len; i++)
-		json_string(json, target->command[i]);
-	json_array_end(json);
-	put_string(json, "exe", target->exe);
-	put_string(json, "cwd", target->cwd);
-	put_string(json, "host", target->host);
-	put_u64(json, "pid", target->pid);
-	put_u64(json, "ppid", target->ppid);
-	put_u64(json, "outer_pid", target->outer_pid);
-	put_u64(json, "outer_ppid", target->outer_ppid);
-	put_u64(json, "wall_start_ns", target->wall_start_ns);
-	put_exit(json, target);
-	json_object_end(json);
-}
-
-/* Counters by their member's name. */
-struct member {
-	const char *name;
-	size_t offset;
-};
-
-static void put_members(
-	struct json *json, const struct member *members, size_t count, const void *base)
-{
-	for (size_t i = 0; i < count; i++) {
-		uint64_t value;
-		memcpy(&value, (const char *)base + members[i].offset, sizeof(value));
-		put_u64(json, members[i].name, value);
-	}
-}
-
-static void put_unrecorded_processes(
-	struct json *json, const struct model *model, const struct unrecorded_group *group)
-{
-	size_t count;
-	const struct unrecorded_program *programs = model_unrecorded(model, &count);
-	json_key(json, "processes");
-	json_array_begin(json);
-	for (size_t i = 0; i < count; i++) {
-		const struct unrecorded_program *one = &programs[i];
-		if (one->reason != group->reason || strcmp(one->path, group->path) != 0 ||
-			(one->pid == model_target(model)->pid) != group->itself)
-			continue;
-		json_object_begin(json);
-		put_u64(json, "pid", one->pid);
-		put_u64(json, "start_ns", one->start_ns);
-		json_object_end(json);
-	}
-	json_array_end(json);
-}
-
-static void put_unrecorded(
-	struct json *json, const struct model *model, const struct unrecorded_groups *groups)
-{
-	json_key(json, "unrecorded");
-	json_array_begin(json);
-	for (size_t i = 0; i < groups->len; i++) {
-		const struct unrecorded_group *group = &groups->data[i];
-		json_object_begin(json);
-		put_string(json, "program", group->path);
-		put_string(json, "reason", unrecorded_reason_key(group->reason));
-		put_bool(json, "itself", group->itself);
-		put_u64(json, "count", group->count);
-		put_unrecorded_processes(json, model, group);
-		json_object_end(json);
-	}
-	json_array_end(json);
-}
-
-static void put_lost(struct json *json, const struct recording *recording)
-{
-	static const char *const reasons[LOST_REASONS] = {
-		[LOST_STALLED] = "stalled",
-		[LOST_IN_HANDLER] = "in_handler",
-		[LOST_SAMPLED] = "sampled",
-		[LOST_HELD] = "held",
-		[LOST_REALLOC_FAILED] = "realloc_failed",
-		[LOST_SAMPLER] = "sampler",
-		[LOST_OWNERLESS] = "ownerless",
-		[LOST_DAMAGED] = "damaged",
-		[LOST_NO_MEMORY] = "no_memory",
-	};
-	json_key(json, "lost");
-	json_object_begin(json);
-	for (unsigned why = 0; why < LOST_REASONS; why++) {
-		if (recording->lost[why])
-			put_u64(json, reasons[why], recording->lost[why]);
-	}
-	json_object_end(json);
-}
-
-static void put_recording(struct json *json, const struct page *page)
-{
-#define MEMBER(name)                                                                               \
-	{                                                                                          \
-#name, offsetof(struct recording, name)                                            \
-	}
-	static const struct member members[] = {
-		MEMBER(events),
-		MEMBER(lost_events),
-		MEMBER(duration_ns),
-		MEMBER(repairs),
-		MEMBER(unknown_frees),
-		MEMBER(inherited_frees),
-		MEMBER(mismatched_frees),
-		MEMBER(stacks_full),
-		MEMBER(children_unrecorded),
-		MEMBER(longest_wait_ns),
-		MEMBER(wait_ns),
-		MEMBER(dropped_steps),
-		MEMBER(kept_steps),
-		MEMBER(kept_from_ns),
-		MEMBER(kept_until_ns),
-	};
-#undef MEMBER
-	const struct recording *recording = model_recording(page->model);
-	json_key(json, "recording");
-	json_object_begin(json);
-	put_string(json, "file", recording->path);
-	put_string(json, "mode", recording->mode);
-	put_u64(json, "sample_bytes", recording->sample_bytes);
-	put_string(json, "writer", recording->writer);
-	put_bool(json, "complete", recording->complete);
-	put_string(json, "read", recording->read_way == READ_FOOTER ? "footer" : "replay");
-	put_members(json, members, ARRAY_SIZE(members), recording);
-	put_lost(json, recording);
-	put_bool(json, "own_malloc", recording->own_malloc);
-	put_bool(json, "sandboxed", recording->sandboxed);
-	put_bool(json, "not_attached", recording->not_attached);
-	put_unrecorded(json, page->model, &page->unrecorded);
-	json_key(json, "damage");
-	json_array_begin(json);
-	size_t count;
-	const char *const *damage = model_damage(page->model, &count);
-	for (size_t i = 0; i < count; i++)
-		json_string(json, damage[i]);
-	json_array_end(json);
-	json_object_end(json);
-}
 
 /* Estimated figures, and their names in totals if they are others. */
 static const struct ranged {
@@ -274,7 +63,7 @@ static void put_totals(struct json *json, const struct page *page)
 	{                                                                                          \
 		name, offsetof(struct totals, member)                                              \
 	}
-	static const struct member members[] = {
+	static const struct json_member members[] = {
 		MEMBER("allocations", allocations),
 		MEMBER("allocated_bytes", allocated_bytes),
 		MEMBER("frees", frees),
@@ -290,26 +79,8 @@ static void put_totals(struct json *json, const struct page *page)
 #undef MEMBER
 	json_key(json, "totals");
 	json_object_begin(json);
-	put_members(json, members, ARRAY_SIZE(members), model_totals(page->model));
+	json_put_members(json, members, ARRAY_SIZE(members), model_totals(page->model));
 	put_ranges(json, page, NULL);
-	json_object_end(json);
-}
-
-static void put_frame(struct json *json, const struct shown_frame *frame)
-{
-	json_object_begin(json);
-	bool signal = frame->mark == MARK_SIGNAL;
-	put_string(json, "function", signal ? SIGNAL_FRAME_NAME : frame->function);
-	put_string(json, "file", frame->file);
-	json_key(json, "line");
-	if (frame->file)
-		json_u64(json, frame->line);
-	else
-		json_null(json);
-	put_string(json, "module", frame->module_path);
-	put_bool(json, "inlined", frame->inlined);
-	put_hexadecimal(json, "address", frame->address, frame->address);
-	put_hexadecimal(json, "offset", frame->offset, frame->module);
 	json_object_end(json);
 }
 
@@ -319,7 +90,7 @@ static void put_row(struct json *json, const struct page *page, const struct row
 	{                                                                                          \
 #name, offsetof(struct site, name)                                                 \
 	}
-	static const struct member members[] = {
+	static const struct json_member members[] = {
 		MEMBER(allocations),
 		MEMBER(allocated_bytes),
 		MEMBER(live_blocks),
@@ -333,20 +104,20 @@ static void put_row(struct json *json, const struct page *page, const struct row
 	};
 #undef MEMBER
 	json_object_begin(json);
-	put_string(json, "kind", alloc_kind_name(row->sums.kind));
-	put_members(json, members, ARRAY_SIZE(members), &row->sums);
+	json_put_string(json, "kind", alloc_kind_name(row->sums.kind));
+	json_put_members(json, members, ARRAY_SIZE(members), &row->sums);
 	put_ranges(json, page, &row->sums);
-	put_bool(json, "fits_on_stack", row->fits_on_stack);
-	put_u64(json, "merged_stacks", row->stacks);
-	put_bool(json, "partial", row->partial);
-	put_bool(json, "truncated", row->cut != MARK_NONE);
-	put_string(json, "truncated_reason", stack_mark_cut(row->cut));
-	put_bool(json, "guessed", row->guessed);
+	json_put_bool(json, "fits_on_stack", row->fits_on_stack);
+	json_put_u64(json, "merged_stacks", row->stacks);
+	json_put_bool(json, "partial", row->partial);
+	json_put_bool(json, "truncated", row->cut != MARK_NONE);
+	json_put_string(json, "truncated_reason", stack_mark_cut(row->cut));
+	json_put_bool(json, "guessed", row->guessed);
 	json_key(json, "stack");
 	json_array_begin(json);
 	for (size_t i = 0; i < row->depth; i++)
 		if (row->frames[i]->mark == MARK_NONE || row->frames[i]->mark == MARK_SIGNAL)
-			put_frame(json, row->frames[i]);
+			json_put_frame(json, row->frames[i]);
 	json_array_end(json);
 	json_object_end(json);
 }
@@ -373,17 +144,17 @@ static void put_inherited(struct json *json, const struct inherited *inherited)
 		return;
 	}
 	json_object_begin(json);
-	put_string(json, "from", inherited->from);
-	put_u64(json, "blocks", inherited->blocks);
-	put_u64(json, "bytes", inherited->bytes);
-	put_u64(json, "generations", inherited->generations);
-	put_bool(json, "at_most", inherited->at_most);
+	json_put_string(json, "from", inherited->from);
+	json_put_u64(json, "blocks", inherited->blocks);
+	json_put_u64(json, "bytes", inherited->bytes);
+	json_put_u64(json, "generations", inherited->generations);
+	json_put_bool(json, "at_most", inherited->at_most);
 	json_object_end(json);
 }
 
 void json_summary(const struct page *page, struct json *json)
 {
-	put_lines(json, "verdict", &page->summary.verdict);
+	json_put_lines(json, "verdict", &page->summary.verdict);
 	put_inherited(json, model_inherited(page->model));
 	json_key(json, "top");
 	json_object_begin(json);
@@ -396,7 +167,7 @@ void json_summary(const struct page *page, struct json *json)
 
 void json_sites(const struct page *page, struct json *json)
 {
-	put_u64(json, "sites_total", page->list.len);
+	json_put_u64(json, "sites_total", page->list.len);
 	put_rows(json, page, "sites", &page->list, page->limit);
 }
 
@@ -413,9 +184,9 @@ void json_sizes(const struct page *page, struct json *json)
 	for (size_t i = 0; i < page->sizes.len && i < page->limit; i++) {
 		struct size_count row = page->sizes.data[i];
 		json_object_begin(json);
-		put_u64(json, "size", row.size);
-		put_u64(json, "allocations", row.allocations);
-		put_u64(json, "bytes", row.size * row.allocations);
+		json_put_u64(json, "size", row.size);
+		json_put_u64(json, "allocations", row.allocations);
+		json_put_u64(json, "bytes", row.size * row.allocations);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -427,7 +198,7 @@ void json_threads(const struct page *page, struct json *json)
 	{                                                                                          \
 #name, offsetof(struct thread, name)                                               \
 	}
-	static const struct member members[] = {
+	static const struct json_member members[] = {
 		MEMBER(allocations),
 		MEMBER(allocated_bytes),
 		MEMBER(frees),
@@ -441,10 +212,11 @@ void json_threads(const struct page *page, struct json *json)
 	for (size_t i = 0; i < page->threads.len && i < page->limit; i++) {
 		const struct thread *row = page->threads.data[i];
 		json_object_begin(json);
-		put_u64(json, "tid", row->tid);
-		put_string(json, "name", row->name);
-		put_members(json, members, ARRAY_SIZE(members), row);
-		put_bool(json, "ended", row->ended);
+		json_put_u64(json, "tid", row->tid);
+		json_put_string(json, "name", row->name);
+		json_put_u64(json, "threads", row->others + 1);
+		json_put_members(json, members, ARRAY_SIZE(members), row);
+		json_put_bool(json, "ended", row->ended);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -455,13 +227,13 @@ struct error *json_report(const struct page *page, const struct sink *sink)
 	struct json json;
 	json_init(&json, sink->write, sink->ctx);
 	json_object_begin(&json);
-	put_string(&json, "schema", "heapwise.report/1");
-	put_string(&json, "view", page->view->name);
-	put_target(&json, model_target(page->model));
-	put_recording(&json, page);
+	json_put_string(&json, "schema", "heapwise.report/1");
+	json_put_string(&json, "view", page->view->name);
+	json_put_target(&json, model_target(page->model));
+	json_put_recording(&json, page->model, &page->unrecorded);
 	put_totals(&json, page);
-	put_lines(&json, "notes", &page->notes);
-	put_string(&json, "sorted_by", metric_name(page->sort));
+	json_put_lines(&json, "notes", &page->notes);
+	json_put_string(&json, "sorted_by", metric_name(page->sort));
 	page->view->json(page, &json);
 	json_object_end(&json);
 	json_finish(&json);

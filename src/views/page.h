@@ -57,10 +57,6 @@ void text_threads(const struct page *page, struct text *out);
 /* One list of rows under a title; `metric` heads each row. */
 void text_rows(const struct page *page, const char *title, enum metric metric,
 	const struct row_list *list, size_t limit, struct text *out);
-/* Which program, how it ended, how long it ran. */
-void text_heading(const struct page *page, struct text *out);
-/* The notes, each indented; nothing if there are none. */
-void text_notes(const struct page *page, struct text *out);
 
 /* The JSON forms: each adds the members that are a view's own. */
 void json_summary(const struct page *page, struct json *json);

@@ -17,8 +17,9 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "views/page.h"
+#include "views/text_parts.h"
 
-#define INDENT "      "
+#define INDENT TEXT_FRAME_INDENT
 
 /* Deeper stacks end in "… N more frames", unless all frames are asked for. */
 #define FRAMES_SHOWN 40u
@@ -111,35 +112,13 @@ static void add_head(
 		text_printf(out, "  from %s at\n", alloc_kind_name(row->sums.kind));
 }
 
-static void add_frame(const struct shown_frame *frame, struct text *out)
-{
-	text_add(out, INDENT);
-	if (frame->mark != MARK_NONE) {
-		const char *form = frame->mark == MARK_SIGNAL ? "%s\n" : "(%s)\n";
-		text_printf(out, form, stack_mark_text(frame->mark));
-		return;
-	}
-	shown_frame_add_code(out, frame);
-	if (frame->file) {
-		const char *slash = strrchr(frame->file, '/');
-		text_printf(out, "  %s:%" PRIu32, slash ? slash + 1 : frame->file, frame->line);
-	}
-	if (frame->module && (frame->function || frame->file))
-		text_printf(out, "  [%s]", frame->module);
-	else if (!frame->module && !frame->function)
-		text_add(out, "  [in no file]");
-	else if (!frame->module && frame->address)
-		text_add(out, "  [made at run time]");
-	text_add(out, frame->inlined ? "  (inlined)\n" : "\n");
-}
-
 static void add_stack(const struct page *page, const struct row *row, struct text *out)
 {
 	size_t shown = row->depth;
 	if (!page->options->all_frames && shown > FRAMES_SHOWN)
 		shown = FRAMES_SHOWN;
 	for (size_t i = 0; i < shown; i++)
-		add_frame(row->frames[i], out);
+		text_frame(row->frames[i], out);
 	if (shown < row->depth)
 		text_printf(out, INDENT "… %zu more frames (--all-frames shows them)\n",
 			row->depth - shown);
@@ -173,67 +152,5 @@ void text_rows(const struct page *page, const char *title, enum metric metric,
 	for (size_t i = 0; i < shown; i++) {
 		add_head(page, metric, list->data[i], out);
 		add_stack(page, list->data[i], out);
-	}
-}
-
-/* An argument as a shell would need it; control characters would spoil the terminal. */
-static void add_argument(const char *argument, struct text *out)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "_-+=/.,:@%^";
-	bool quote = argument[0] == '\0' || argument[strspn(argument, plain)] != '\0';
-	if (quote)
-		text_add_char(out, '\'');
-	for (const char *c = argument; *c; c++) {
-		if (*c == '\'')
-			text_add(out, "'\\''");
-		else if ((unsigned char)*c < ' ' || *c == 0x7f)
-			text_add_char(out, '?');
-		else
-			text_add_char(out, *c);
-	}
-	if (quote)
-		text_add_char(out, '\'');
-}
-
-/* A command line of a compiler may have thousands of arguments. */
-#define ARGUMENTS_SHOWN 12u
-
-void text_heading(const struct page *page, struct text *out)
-{
-	const struct target *target = model_target(page->model);
-	const struct recording *recording = model_recording(page->model);
-	for (size_t i = 0; i < target->command_len && i < ARGUMENTS_SHOWN; i++) {
-		if (i > 0)
-			text_add_char(out, ' ');
-		add_argument(target->command[i], out);
-	}
-	if (target->command_len == 0)
-		text_add(out, "(unknown program)");
-	if (target->command_len > ARGUMENTS_SHOWN)
-		text_add(out, " …");
-	text_add(out, "\n  ");
-	if (target->pid)
-		text_printf(out, "process %" PRIu32 " ", target->pid);
-	if (target->outer_pid && target->outer_pid != target->pid)
-		text_printf(out, "(%" PRIu32 " outside its PID namespace) ", target->outer_pid);
-	summary_add_ending(out, target);
-	text_add(out, ", recorded for ");
-	text_add_duration_ns(out, recording->duration_ns);
-	text_add(out, recording->complete ? "\n" : ", incomplete\n");
-}
-
-void text_notes(const struct page *page, struct text *out)
-{
-	const struct text *notes = &page->notes;
-	if (notes->len == 0)
-		return;
-	text_add(out, "\nNotes\n");
-	bool at_start = true;
-	for (size_t i = 0; i < notes->len; i++) {
-		if (at_start)
-			text_add(out, "  ");
-		text_add_char(out, notes->data[i]);
-		at_start = notes->data[i] == '\n';
 	}
 }

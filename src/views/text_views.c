@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "views/page.h"
+#include "views/text_parts.h"
 
 /* "  allocations        1,234  12.3 MiB" */
 static void add_total(struct text *out, const char *name, uint64_t count, const char *joint,
@@ -78,19 +79,6 @@ static void add_totals(const struct page *page, struct text *out)
 	add_total(out, "threads", totals->threads, "", NULL);
 }
 
-static void add_verdict(const struct page *page, struct text *out)
-{
-	const struct text *verdict = &page->summary.verdict;
-	text_add(out, "\n");
-	bool at_start = true;
-	for (size_t i = 0; i < verdict->len; i++) {
-		if (at_start)
-			text_add(out, "  ");
-		text_add_char(out, verdict->data[i]);
-		at_start = verdict->data[i] == '\n';
-	}
-}
-
 void text_summary(const struct page *page, struct text *out)
 {
 	static const char *const titles[] = {
@@ -100,9 +88,9 @@ void text_summary(const struct page *page, struct text *out)
 		[SUMMARY_TEMPORARY] = "Most temporary allocations",
 	};
 	static_assert(ARRAY_SIZE(titles) == SUMMARY_LISTS, "each list has a title");
-	text_heading(page, out);
-	add_verdict(page, out);
-	text_notes(page, out);
+	text_heading(page->model, out);
+	text_verdict(&page->summary.verdict, out);
+	text_notes(&page->notes, out);
 	add_totals(page, out);
 	for (int i = 0; i < SUMMARY_LISTS; i++) {
 		if (page->summary.lists[i].len == 0)
@@ -123,8 +111,8 @@ void text_summary(const struct page *page, struct text *out)
 
 void text_sites(const struct page *page, struct text *out)
 {
-	text_heading(page, out);
-	text_notes(page, out);
+	text_heading(page->model, out);
+	text_notes(&page->notes, out);
 	text_add(out, "\n");
 	text_rows(page, page->view->title, page->sort, &page->list, page->limit, out);
 }
@@ -132,8 +120,8 @@ void text_sites(const struct page *page, struct text *out)
 void text_inherited(const struct page *page, struct text *out)
 {
 	const struct inherited *inherited = model_inherited(page->model);
-	text_heading(page, out);
-	text_notes(page, out);
+	text_heading(page->model, out);
+	text_notes(&page->notes, out);
 	if (inherited->from) {
 		text_add(out, "\nBegan with\n");
 		add_total(out, inherited->at_most ? "at most" : "blocks", inherited->blocks,
@@ -160,8 +148,8 @@ static double percent(uint64_t part, uint64_t whole)
 void text_sizes(const struct page *page, struct text *out)
 {
 	const struct totals *totals = model_totals(page->model);
-	text_heading(page, out);
-	text_notes(page, out);
+	text_heading(page->model, out);
+	text_notes(&page->notes, out);
 	text_printf(out, "\n%s\n%16s %16s %9s %12s\n", page->view->title, "size", "allocations", "",
 		"bytes");
 	for (size_t i = 0; i < page->sizes.len && i < page->limit; i++) {
@@ -179,13 +167,20 @@ void text_sizes(const struct page *page, struct text *out)
 
 void text_threads(const struct page *page, struct text *out)
 {
-	text_heading(page, out);
-	text_notes(page, out);
+	text_heading(page->model, out);
+	text_notes(&page->notes, out);
 	text_printf(out, "\n%s\n%10s  %-16s %15s %12s %15s %15s\n", page->view->title, "tid",
 		"name", "allocations", "allocated", "frees", "temporary");
 	for (size_t i = 0; i < page->threads.len && i < page->limit; i++) {
 		const struct thread *row = page->threads.data[i];
-		text_printf(out, "%10" PRIu32 "  %-16s ", row->tid, row->name);
+		_cleanup_(text_deinit) struct text name;
+		text_init(&name);
+		text_add(&name, row->name);
+		if (row->others) {
+			text_printf(&name, "%s+ ", *row->name ? " " : "");
+			text_add_count(&name, row->others);
+		}
+		text_printf(out, "%10" PRIu32 "  %-16s ", row->tid, name.data ? name.data : "");
 		ADD_CELL(out, 15, text_add_count, row->allocations);
 		text_add_char(out, ' ');
 		ADD_CELL(out, 12, text_add_bytes, row->allocated_bytes);
@@ -195,6 +190,12 @@ void text_threads(const struct page *page, struct text *out)
 		ADD_CELL(out, 15, text_add_count, row->temporary);
 		text_add(out, "\n");
 	}
-	if (page->threads.len > page->limit)
-		text_printf(out, "  … %zu more threads\n", page->threads.len - page->limit);
+	uint64_t more = 0;
+	for (size_t i = page->limit; i < page->threads.len; i++)
+		more += 1 + page->threads.data[i]->others;
+	if (more) {
+		text_add(out, "  … ");
+		text_add_count(out, more);
+		text_add(out, " more threads\n");
+	}
 }

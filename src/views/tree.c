@@ -183,6 +183,8 @@ static void add_row(struct text *out, struct text *cell, const struct tree_row *
 	text_add_shown(out, row->command, COMMAND_SHOWN);
 	if (row->lost_events)
 		text_add(out, " (events LOST)");
+	if (row->unseen)
+		text_add(out, " (allocations NOT seen: its report says why)");
 	text_add_char(out, '\n');
 	add_unrecorded(out, row);
 }
@@ -293,6 +295,8 @@ static void put_row(struct json *json, const struct tree_row *row)
 	}
 	json_key(json, "forked");
 	json_bool(json, row->target.forked);
+	json_key(json, "unseen");
+	json_bool(json, row->unseen);
 	json_key(json, "complete");
 	json_bool(json, row->complete);
 	put_totals(json, &row->totals);

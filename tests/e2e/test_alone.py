@@ -137,7 +137,7 @@ def printed_for_shells(folder):
 def printed_for_others(folder):
     """env --format quotes as systemd units and Dockerfiles want it"""
     for format_name, wanted in (
-        ("systemd", f'Environment="LD_PRELOAD={LIBRARY}" "HEAPWISE_OPTIONS=--output=%%n$.hpw"\n'),
+        ("systemd", f'[Service]\nEnvironment="LD_PRELOAD={LIBRARY}" "HEAPWISE_OPTIONS=--output=%%n$.hpw"\n'),
         ("docker", f'ENV LD_PRELOAD="{LIBRARY}" HEAPWISE_OPTIONS="--output=%n\\$.hpw"\n'),
     ):
         ended = hw.run([hw.HEAPWISE, "env", f"--format={format_name}", "-o", "%n$.hpw"])

@@ -293,6 +293,37 @@ def collector_killed_busy(folder):
         hw.need(not hw.report(one.recording)["recording"]["complete"], "taken for complete")
 
 
+def check_killed_with_less(option, folder):
+    """What is not kept event by event is kept up to date in sums, and the last events are there."""
+    with recorded(folder, WORKER, options=(option,)) as one:
+        for _ in range(16):
+            work(one)
+        # The file while it is being written is what it will be when the collector is killed.
+        wait_for("a state of the sums", lambda: hw.report(one.recording)["totals"]["allocations"] > 320000)
+        os.kill(one.collector, signal.SIGKILL)
+        one.wait(one.collector_end, "the collector")
+        work(one)
+        errors = finish(one)
+        hw.need("the collector was killed" in errors, errors)
+    report = hw.report(one.recording)
+    said = report["recording"]
+    hw.need(not said["complete"] and "was not closed" in said["damage"][0], f"{said}")
+    hw.need("of a moment" in said["damage"][0] and len(said["damage"]) == 1, f"{said['damage']}")
+    hw.need(320000 < report["totals"]["allocations"] < 800000 and report["totals"]["threads"] == 1, f"{report['totals']}")
+    hw.need(sum(site["allocations"] for site in report["sites"]) == report["totals"]["allocations"], "sites and totals differ")
+    hw.need(said["lost_events"] == 0 and said["duration_ns"] > 0, f"{said}")
+    hw.need(bool(said["kept_steps"]) == (option != "--mode=aggregate"), f"{said}")
+    if option.startswith("--ring"):
+        hw.need(said["kept_from_ns"] > 0 and said["kept_steps"] > 5000 and said["dropped_steps"] > 50000, f"{said}")
+    used = one.recording.stat().st_blocks * 512
+    hw.need(used < 2_000_000, f"{used} bytes on the disk")
+
+
+for kept in ("--mode=aggregate", "--ring=64K", "--max-file=64K"):
+    TESTS.add(f"A collector killed with {kept}: the sums are there, and say of when they are",
+              lambda folder, kept=kept: check_killed_with_less(kept, folder))
+
+
 @TESTS.test
 def collector_stopped_busy(folder):
     """A collector stopped while the program allocates and let go later: what was lost is counted"""

@@ -377,6 +377,23 @@ def program_of_one_library(folder):
 
 
 @TESTS.test
+def program_by_a_link(folder):
+    """A program behind a link finds its libraries beside itself ($ORIGIN), as /usr/bin/java does; a missing one is asked for"""
+    place = folder / "place"
+    place.mkdir()
+    (folder / "one.c").write_text("int one(void) { return 1; }\n")
+    (folder / "main.c").write_text("int one(void);\nint main(void) { return one() - 1; }\n")
+    library, program = place / "libhw_one.so", place / "main"
+    for command in (["-shared", "-fPIC", "-o", library, folder / "one.c"],
+                    ["-o", program, folder / "main.c", f"-L{place}", "-lhw_one", "-Wl,-rpath,$ORIGIN"]):
+        hw.need(hw.run([hw.need_program("gcc"), *command]).status == 0, f"{command}")
+    (folder / "link").symlink_to(program)
+    Examined(folder / "link").need_none("libraries")
+    library.unlink()
+    Examined(folder / "link").need("note", "libraries", "can't tell", "ldd ")
+
+
+@TESTS.test
 def process_recorded(folder):
     """A process under recording is said to be recorded; one whose collector did not answer is not"""
     with process([hw.HEAPWISE, "run", "-q", "-o", folder / "x.hpw", "--", "/usr/bin/perl", "-e", WAITS],

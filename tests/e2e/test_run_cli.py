@@ -4,6 +4,7 @@
 and ends exactly what it would without it."""
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -441,6 +442,57 @@ def own_malloc(folder):
     hw.need(found["recording"]["own_malloc"] is True, "the recording does not know")
     text = hw.run([hw.HEAPWISE, "report", folder / "x.hpw"]).text
     hw.need("No allocation was seen" in text and "defines malloc itself" in text, text[:600])
+
+
+@TESTS.test
+def own_malloc_among_many(folder):
+    """Among many processes the one that could not be seen is named, though it has no allocations; the table marks it"""
+    script = f"{hw.TARGETS / 'own_malloc'}; for n in $(seq 20); do ls; done"
+    ended = hw.record(["/bin/sh", "-c", script], folder / "x.hpw", options=())
+    hw.need(ended.status == 0, str(ended))
+    lines = [line for line in ended.errors.splitlines() if "own_malloc" in line]
+    hw.need(len(lines) == 1 and "whose calls are NOT seen" in lines[0], ended.errors)
+    rows = json.loads(hw.run([hw.HEAPWISE, "report", folder, "--json"]).text)["recordings"]
+    unseen = [row["program"] for row in rows if row["unseen"]]
+    hw.need(len(rows) > 20 and unseen == [str(hw.TARGETS / "own_malloc")], f"{unseen}")
+    table = hw.run([hw.HEAPWISE, "report", folder]).text
+    hw.need(table.count("NOT seen") == 1, table)
+
+
+@TESTS.test
+def loaded_apart(folder):
+    """A library with RTLD_DEEPBIND, or in a namespace of its own, finds libc's malloc: the report says that it is not seen"""
+    for number, (target, apart) in enumerate((("stress/deepbind", True), ("stress/second_libc", True), ("dlopen_loop-O2", False))):
+        path = folder / f"{number}.hpw"
+        ended = hw.record([hw.TARGETS / target], path, cwd=hw.TARGETS / Path(target).parent)
+        hw.need(ended.status == 0, f"{target}: {ended}")
+        found = hw.report(path)
+        hw.need(found["recording"]["loaded_apart"] is apart, f"{target}: {found['recording']}")
+        hw.need(any("RTLD_DEEPBIND" in note for note in found["notes"]) is apart, f"{target}: {found['notes']}")
+
+
+@TESTS.test
+def loaded_by_callers_path(folder):
+    """A library that loads another by name finds it where its own search path leads (DT_RUNPATH), deep-bound or not"""
+    compiler = hw.need_program("gcc")
+    (folder / "inner").mkdir()
+    sources = {
+        "inner/libhw_inner.so": ("int inner(void) { return 7; }", []),
+        "libhw_outer.so": ("""#include <dlfcn.h>
+            int outer(int mode) { void *h = dlopen("libhw_inner.so", RTLD_NOW | mode);
+            int (*f)(void) = h ? (int (*)(void))dlsym(h, "inner") : 0; int r = f ? f() : 0; if (h) dlclose(h); return r; }""",
+            ["-D_GNU_SOURCE", "-Wl,--enable-new-dtags,-rpath,$ORIGIN/inner"]),
+        "main": ("#include <dlfcn.h>\nint outer(int); int main(void) { return outer(0) * 10 + outer(RTLD_DEEPBIND); }",
+                 ["-D_GNU_SOURCE", f"-L{folder}", "-lhw_outer", "-Wl,--enable-new-dtags,-rpath,$ORIGIN"]),
+    }
+    for name, (text, options) in sources.items():
+        (folder / "source.c").write_text(text)
+        kind = ["-shared", "-fPIC"] if name.endswith(".so") else []
+        ended = hw.run([compiler, "-o", folder / name, *kind, folder / "source.c", *options])
+        hw.need(ended.status == 0, str(ended))
+    for command in ([], [hw.HEAPWISE, "run", "-q", "-o", folder / "x.hpw", "--"]):
+        ended = hw.run([*command, folder / "main"])
+        hw.need(ended.status == 77, f"{command}: {ended}")
 
 
 @TESTS.test

@@ -23,6 +23,7 @@ import truth
 
 TESTS = hw.Tests()
 MANY = hw.TARGETS / "threads_many"
+OVER_TIME = hw.TARGETS / "threads_over_time"
 STEPPED = hw.TARGETS / "ringless_stepped"
 WAIT_MAX_NS = 1_000_000_000  # RT_WAIT_MAX_NS of the runtime
 SITES = ("site_of_thread", "site_passed_on", "site_resized")  # as the target counts them
@@ -70,6 +71,50 @@ def forks(folder):
         inherited = hw.run([hw.HEAPWISE, "report", path, "--view", "inherited"])
         hw.need(inherited.status == 0, f"{path.name}: {inherited}")
     return remark
+
+
+ROWS_OWN = 16384  # TALLY_ROWS_OWN of the collector
+
+
+def chunks(data):
+    """(offset, type) of each chunk of a recording (FORMAT.md)."""
+    at = 32
+    while data[at : at + 4] == b"hwck":
+        kind, _, stored = struct.unpack_from("<HHI", data, at + 4)
+        yield at, kind
+        at += 32 + stored
+
+
+def rows(recording, limit=None):
+    return hw.report(recording, "--view", "threads", *(["--limit", str(limit)] if limit else []))
+
+
+@TESTS.test
+def over_time(folder):
+    """70,000 short threads: each is counted, the first 16,384 by themselves, the others in shared rows"""
+    threads = 70_000 // PART // 7 * 7
+    ended = hw.record([OVER_TIME, str(threads)], folder / "x.hpw")
+    remark = need_exact(hw.report(folder / "x.hpw", "--view", "sites"), ended)
+    report = rows(folder / "x.hpw")
+    found = report["threads"]
+    hw.need(sum(row["threads"] for row in found) == threads + 1, f"{len(found)} rows of {threads} threads")
+    alone = sum(row["threads"] == 1 for row in found)
+    hw.need(alone >= min(ROWS_OWN, threads), f"{alone} rows of one thread")
+    hw.need(len(found) <= max(ROWS_OWN, threads * 3 // 4), f"{len(found)} rows") # more on a busy machine
+    for figure in ("allocations", "allocated_bytes", "frees", "temporary"):
+        total = sum(row[figure] for row in found)
+        hw.need(total == report["totals"][figure], f"{figure}: {total}, {report['totals']}")
+    # Without the sums at the end the same comes of the events.
+    data = (folder / "x.hpw").read_bytes()
+    end = max(at for at, kind in chunks(data) if kind == 6)
+    (folder / "cut.hpw").write_bytes(data[:end])
+    cut = rows(folder / "cut.hpw")
+    hw.need(not cut["recording"]["complete"] and cut["recording"]["read"] == "replay", f"{cut['recording']}")
+    for figure in ("threads", "allocations", "allocated_bytes", "frees", "temporary"):
+        hw.need(cut["totals"][figure] == report["totals"][figure], f"{figure}: {cut['totals']}, {report['totals']}")
+    text = hw.run([hw.HEAPWISE, "report", folder / "x.hpw", "--view", "threads", "--limit", "20"]).text
+    hw.need(len(text.splitlines()) < 40 and "more threads" in text, hw.shorten(text))
+    return f"{len(found)} rows, {remark}"
 
 
 def stepped(what):

@@ -201,6 +201,13 @@ TESTS.add("Started by a program without a free descriptor, -fsanitize=address: r
 
 
 @TESTS.test
+def small_stack(folder):
+    """Started by a thread with the smallest stack there is: listed, and nothing breaks"""
+    ended, reports = record(folder, STARTS, "small", STATIC)
+    need_pids(ended, reports)
+
+
+@TESTS.test
 def kept_few(folder):
     """They are listed too where the events are not kept"""
     for options in (("--ring=64K",), ("--max-file=64K",), ("--mode=aggregate",), ("--mode=sample",)):

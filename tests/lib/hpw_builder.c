@@ -31,7 +31,7 @@ void builder_header(struct builder *builder)
 	buf_bytes(file, HPW_MAGIC, 8);
 	buf_u16(file, HPW_VERSION_MAJOR);
 	buf_u16(file, HPW_VERSION_MINOR);
-	buf_u32(file, 0);
+	buf_u32(file, builder->features);
 	buf_u64(file, 0);
 	buf_u64(file, checksum64(file->data + start, 24));
 }

@@ -22,7 +22,8 @@
 /* A file in the making. */
 struct builder {
 	struct buf file;
-	bool packed; /* payloads as zstd frames */
+	bool packed;       /* payloads as zstd frames */
+	uint32_t features; /* for the header */
 	uint64_t offsets[BUILDER_CHUNKS_MAX];
 	uint16_t types[BUILDER_CHUNKS_MAX];
 	size_t chunks;

@@ -38,7 +38,9 @@ static void put_target(struct builder *builder, const struct story *story)
 		put_number(&target, HPW_TARGET_FORKED_AT, story->forked_at);
 		put_text(&target, HPW_TARGET_PARENT_FILE, story->parent_file);
 	}
-	put_text(&target, HPW_TARGET_MODE, "exact");
+	put_text(&target, HPW_TARGET_MODE, story->sample_bytes ? "sample" : "exact");
+	if (story->sample_bytes)
+		put_number(&target, HPW_TARGET_SAMPLE_BYTES, story->sample_bytes);
 	put_text(&target, HPW_TARGET_WRITER, "builder 1");
 	put_text(&target, 99, "a key that no version knows");
 	builder_chunk(builder, HPW_TARGET, &target);
@@ -257,6 +259,7 @@ void builder_footer(
 
 void builder_story(struct builder *builder, const struct story *story, struct story_truth *ret)
 {
+	builder->features = story->sample_bytes ? HPW_FEATURE_SAMPLED : 0;
 	builder_header(builder);
 	builder_tables(builder, story);
 	builder_events(builder, story, ret);

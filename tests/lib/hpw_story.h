@@ -102,6 +102,7 @@ struct story {
 	const char *const *arguments; /* ends with NULL */
 	uint64_t forked_at;           /* 0: it was not forked */
 	const char *parent_file;
+	uint64_t sample_bytes; /* 0: exact */
 	const struct story_module *modules;
 	size_t modules_len;
 	uint32_t first_stack;

@@ -6,6 +6,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,6 +161,33 @@ static void without_descriptors(void)
 		fail("the limit");
 }
 
+static void *start_by_name(void *unused)
+{
+	char *argv[] = {program, NULL};
+	pid_t pid;
+	errno = posix_spawnp(&pid, program, NULL, NULL, argv, environ);
+	if (errno)
+		fail("posix_spawnp");
+	print_pid(pid);
+	reap(pid);
+	by_vfork();
+	return unused;
+}
+
+/* On the smallest stack that a thread may have. */
+static void by_small_thread(void)
+{
+	pthread_attr_t small;
+	pthread_t thread;
+	pthread_attr_init(&small);
+	errno = pthread_attr_setstacksize(&small, PTHREAD_STACK_MIN);
+	if (!errno)
+		errno = pthread_create(&thread, &small, start_by_name, NULL);
+	if (errno)
+		fail("pthread_create");
+	pthread_join(thread, NULL);
+}
+
 /* The collector can't be reached any more. */
 static void by_spawn_alone(void)
 {
@@ -180,6 +209,7 @@ static const struct {
 	{"unwaited", by_vfork_alone},
 	{"child", by_child},
 	{"full", without_descriptors},
+	{"small", by_small_thread},
 };
 
 int main(int argc, char **argv)

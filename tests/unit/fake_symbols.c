@@ -8,7 +8,9 @@
 #define CHAIN_MAX 8
 
 const struct fake_symbol *fake_symbols;
+const struct fake_variable *fake_variables;
 const struct fake_file *fake_files;
+const struct fake_alias *fake_aliases;
 
 struct symbols {
 	const char *paths[FILES_MAX];
@@ -50,6 +52,42 @@ struct error *symbols_resolve(struct symbols *symbols, uint32_t module, uint64_t
 		symbols->chain[count++] = (struct symbol){0};
 	*ret = symbols->chain;
 	*ret_count = count;
+	return NULL;
+}
+
+struct error *symbols_variable(
+	struct symbols *symbols, uint32_t module, uint64_t address, struct symbol_variable *ret)
+{
+	*ret = (struct symbol_variable){.name = NULL};
+	for (const struct fake_variable *row = fake_variables; row && row->path; row++) {
+		if (strcmp(row->path, symbols->paths[module]) != 0 || address < row->start ||
+			address - row->start >= row->size)
+			continue;
+		*ret = (struct symbol_variable){
+			row->name, address - row->start, row->file, row->line};
+		break;
+	}
+	return NULL;
+}
+
+struct error *symbols_aliases(struct symbols *symbols, uint32_t module, uint64_t address,
+	const char *const **ret, size_t *ret_count)
+{
+	*ret = NULL;
+	*ret_count = 0;
+	for (const struct fake_alias *row = fake_aliases; row && row->path; row++)
+		if (row->address == address && strcmp(row->path, symbols->paths[module]) == 0)
+			for (*ret = row->names; (*ret)[*ret_count];)
+				++*ret_count;
+	return NULL;
+}
+
+struct error *symbols_real_path(struct symbols *symbols, uint32_t module, const char **ret)
+{
+	*ret = NULL;
+	for (const struct fake_alias *row = fake_aliases; row && row->path; row++)
+		if (row->address == 0 && strcmp(row->path, symbols->paths[module]) == 0)
+			*ret = row->names[0];
 	return NULL;
 }
 

@@ -19,13 +19,29 @@ struct fake_symbol {
 	struct symbol symbol;
 };
 
+/* The first that holds an address counts. */
+struct fake_variable {
+	const char *path;
+	uint64_t start, size;
+	const char *name, *file;
+	uint32_t line;
+};
+
+struct fake_alias {
+	const char *path;
+	uint64_t address;
+	const char *names[4]; /* ends with NULL; for address 0 the real path */
+};
+
 struct fake_file {
 	const char *path;
 	enum symbols_state state;
 };
 
-/* Both end with a row without a path. A test sets them before it resolves anything. */
+/* All end with a row without a path. A test sets them before it resolves anything. */
 extern const struct fake_symbol *fake_symbols;
-extern const struct fake_file *fake_files; /* files that are not in order; may be NULL */
+extern const struct fake_variable *fake_variables; /* may be NULL */
+extern const struct fake_file *fake_files;         /* files that are not in order; may be NULL */
+extern const struct fake_alias *fake_aliases; /* may be NULL */
 
 #endif

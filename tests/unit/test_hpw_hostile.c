@@ -445,7 +445,8 @@ static void check_version(size_t at, uint8_t value, const char *part)
 CASE(newer, "a newer format is refused with what to do")
 {
 	check_version(8, 2, "use a newer heapwise");
-	check_version(12, 1, "needs features of a newer heapwise");
+	check_version(12, 2, "needs features of a newer heapwise (0x2); use the version");
+	check_version(12, 3, "needs features of a newer heapwise (0x2)");
 	check_version(15, 0x80, "needs features of a newer heapwise");
 }
 

@@ -167,7 +167,8 @@ static bool same_encoders(const struct encoder *a, const struct encoder *b)
 		       s->last_site == t->last_site && same_buf(&s->runs, &t->runs) &&
 		       same_buf(&s->token, &t->token) && same_buf(&s->sizes, &t->sizes) &&
 		       same_buf(&s->refs, &t->refs) && same_buf(&s->specials, &t->specials) &&
-		       !memcmp(s->memory, t->memory, sizeof(s->memory));
+		       s->memory_mask == t->memory_mask &&
+		       !memcmp(s->memory, t->memory, (s->memory_mask + 1) * sizeof(*s->memory));
 	}
 	return same;
 }

@@ -114,6 +114,17 @@ CASE(wildcards, "stars and question marks work in all three kinds of lines")
 	HOLDS_NOT("fun:*.so*", stack);
 }
 
+CASE(links, "a library is known by both its paths")
+{
+	const struct suppress_frame stack[] = {
+		{.object = "/usr/lib/libz.so.1.2", .object_alias = "/lib/libz.so.1"}};
+	HOLDS("obj:/usr/lib/libz.so.1.2", stack);
+	HOLDS("obj:/lib/libz.so.1", stack);
+	HOLDS("obj:/lib/libz.*", stack);
+	HOLDS_NOT("obj:/lib/libz.so.1.2", stack);
+	LSAN_HOLDS("^/lib/libz", stack);
+}
+
 CASE(source, "src: compares the file, by path or last part, and the line")
 {
 	const struct suppress_frame stack[] = {

@@ -35,7 +35,7 @@ CASE(allocation, "the allocation function is written as Valgrind calls it")
 		enum alloc_kind kind;
 		const char *lines;
 	} ways[] = {
-		{KIND_REALLOC, "   fun:realloc\n}\n"},
+		{KIND_REALLOC, "   fun:*alloc\n}\n"},
 		{KIND_POSIX_MEMALIGN, "   fun:memalign\n   fun:posix_memalign\n}\n"},
 		{KIND_ALIGNED_ALLOC, "   fun:memalign\n}\n"},
 		{KIND_NEW_ARRAY_NOTHROW, "   fun:_ZnamRKSt9nothrow_t\n}\n"},

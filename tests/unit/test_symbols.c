@@ -8,6 +8,7 @@
 #include <gnu/libc-version.h>
 #include <limits.h>
 #include <link.h>
+#include <locale.h>
 #include <stdarg.h>
 
 #include "base/buf.h"
@@ -489,7 +490,8 @@ CASE(symbols_damaged, "a damaged file gives no crash")
 	damage("cc_clang4", 200);
 }
 
-CASE(symbols_real, "a library of the distribution has the names of what it exports")
+/* Opens the C library as it is in this process; where it begins. */
+static uint64_t open_libc(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
 	char line[TEXT_MAX], *path = NULL;
@@ -505,11 +507,81 @@ CASE(symbols_real, "a library of the distribution has the names of what it expor
 		SKIP("not linked with glibc's libc.so.6");
 	path[strcspn(path, "\n")] = '\0';
 	open_module(path, NULL, 0);
+	return start;
+}
+
+CASE(symbols_real, "a library of the distribution has the names of what it exports")
+{
+	uint64_t address = (uint64_t)(uintptr_t)&gnu_get_libc_version - open_libc() + 1;
 	const struct symbol *chain;
 	size_t count;
-	uint64_t address = (uint64_t)(uintptr_t)&gnu_get_libc_version - start + 1;
 	CHECK_OK(symbols_resolve(symbols, module, address, &chain, &count));
 	CHECK_CONTAINS(chain[count - 1].function, "gnu_get_libc_version");
+	close_module();
+}
+
+static long own_numbers[5];
+static const int own_line = __LINE__ - 1;
+
+/* A variable of this program that is known by its name and by the line it stands on. */
+static void check_variable(
+	const char *path, const volatile void *place, size_t offset, const char *name, int line)
+{
+	open_module(path, NULL, 0);
+	uint64_t address = (uint64_t)(uintptr_t)place - (uint64_t)_r_debug.r_map->l_addr;
+	struct symbol_variable variable;
+	CHECK_OK(symbols_variable(symbols, module, address + offset, &variable));
+	CHECK_STR(variable.name, name);
+	CHECK_U64(variable.offset, offset);
+	if (line) {
+		CHECK_CONTAINS(variable.file, "test_symbols.c");
+		CHECK_U64(variable.line, (uint64_t)line);
+	} else {
+		CHECK(!variable.file);
+	}
+	close_module();
+}
+
+CASE(symbols_variables, "variables have names, those of functions too, and lines where DWARF is")
+{
+	static volatile short inner[3];
+	int inner_line = __LINE__ - 1;
+	inner[0] = (short)own_numbers[0];
+	check_variable("/proc/self/exe", own_numbers, 0, "own_numbers", own_line);
+	check_variable(
+		"/proc/self/exe", own_numbers, 5 * sizeof(long) - 1, "own_numbers", own_line);
+	check_variable("/proc/self/exe", inner, 4, "inner", inner_line);
+	make_folder();
+	char bare[PATH_MAX + 16];
+	snprintf(bare, sizeof(bare), "%s/bare", folder);
+	CHECK(run_quietly("strip --strip-debug -o '%s' /proc/%d/exe", bare, (int)getpid()));
+	check_variable(bare, inner, 2, "inner", 0);
+	CHECK(run_quietly("strip -o '%s' /proc/%d/exe", bare, (int)getpid()));
+	open_module(bare, NULL, 0);
+	struct symbol_variable variable;
+	CHECK_OK(symbols_variable(symbols, module,
+		(uint64_t)(uintptr_t)own_numbers - (uint64_t)_r_debug.r_map->l_addr, &variable));
+	CHECK(!variable.name && !variable.file);
+	CHECK_ERROR(symbols_variable(symbols, module + 1, 0, &variable), ERROR_INTERNAL, "module");
+	close_module();
+}
+
+CASE(symbols_aliases, "a function has all the names that the symbol table has for it")
+{
+	uint64_t address = (uint64_t)(uintptr_t)&duplocale - open_libc() + 1;
+	const char *const *names = NULL;
+	size_t count = 0, plain = 0, underscored = 0;
+	CHECK_OK(symbols_aliases(symbols, module, address, &names, &count));
+	for (size_t i = 0; i < count; i++) {
+		plain += strcmp(names[i], "duplocale") == 0;
+		underscored += strcmp(names[i], "__duplocale") == 0;
+	}
+	CHECK_U64(plain, 1);
+	CHECK_U64(underscored, 1);
+	CHECK_OK(symbols_aliases(symbols, module, 1, &names, &count));
+	CHECK_U64(count, 0);
+	CHECK_ERROR(symbols_aliases(symbols, module + 1, 1, &names, &count), ERROR_INTERNAL,
+		"no module");
 	close_module();
 }
 

@@ -231,4 +231,29 @@ CASE(threads, "no more threads than a block can name")
 	tally_deinit(&tally);
 }
 
+CASE(threads_in_turn,
+	"late threads share rows of ended ones, whose figures go on; early ones never do")
+{
+	struct tally tally;
+	tally_init(&tally);
+	uint32_t site = tally_site(&tally, 1, HW_MALLOC);
+	for (uint32_t i = 0; i < TALLY_ROWS_OWN; i++) {
+		CHECK_U64(tally_thread_new(&tally, i, 1), i);
+		tally_thread_end(&tally, i);
+	}
+	CHECK_U64(tally_thread_new(&tally, 7, 1), TALLY_ROWS_OWN);
+	CHECK_U64(tally_thread_new(&tally, 8, 1), TALLY_ROWS_OWN + 1);
+	tally_alloc(&tally, site, TALLY_ROWS_OWN, 24, 2);
+	tally_thread_end(&tally, TALLY_ROWS_OWN);
+	CHECK_U64(tally_thread_new(&tally, 9, 3), TALLY_ROWS_OWN);
+	struct tally_thread *row = &tally.threads[TALLY_ROWS_OWN];
+	CHECK(row->tid == 9 && row->threads == 2 && !row->ended && row->fresh);
+	CHECK_U64(row->first_stamp, 1);
+	tally_alloc(&tally, site, TALLY_ROWS_OWN, 24, 4);
+	CHECK(row->allocations == 2 && !row->fresh);
+	CHECK_U64(tally.threads_seen, TALLY_ROWS_OWN + 3);
+	CHECK_U64(tally.thread_count, TALLY_ROWS_OWN + 2);
+	tally_deinit(&tally);
+}
+
 TAP_MAIN

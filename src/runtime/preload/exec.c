@@ -11,6 +11,9 @@
  * is long: nothing is allocated and no memory of the program is written, since the parent of a
  * vfork child goes on with it. (Such a child leaves that mapping to its parent.)
  *
+ * The collector is told of a program that can't be recorded, since that will not say hello itself:
+ * before an exec, which is taken back if the exec fails, or after a posix_spawn.
+ *
  * system() and popen() start their shell inside libc with the process's own environment. If that
  * lacks the two, the process has a list with them while libc does so. Other threads may read that
  * list at any time later, so it stays; the next call uses it again.

@@ -132,8 +132,7 @@ HOOK void *pvalloc(size_t size)
 	return TELL(rt_real.pvalloc(size), size, HW_PVALLOC);
 }
 
-/* The caller of dlclose does not matter to it (unlike dlopen's, which is why dlopen is left alone).
- */
+/* The caller of dlclose does not matter to it (unlike dlopen's, see apart.c). */
 HOOK int dlclose(void *handle)
 {
 	int result = rt_real.dlclose(handle);

@@ -23,6 +23,9 @@
 
 #define SCRIPTS_MAX 4
 #define PATH_BYTES 4096
+/* Of a first line, more than the kernel looks at (binfmts.h: BINPRM_BUF_SIZE). All of this stands
+ * on the stack, which may be small. */
+#define LINE_BYTES 512
 #define DEFAULT_PATH "/bin:/usr/bin"
 
 struct file {
@@ -157,9 +160,9 @@ static enum hw_unrecorded elf_unrecorded(const struct file *f)
 }
 
 /* Copies the interpreter's path out of a first line. */
-static bool interpreter_of(const struct file *f, char ret[static PATH_BYTES])
+static bool interpreter_of(const struct file *f, char ret[static LINE_BYTES])
 {
-	uint64_t i = 2, n = 0, end = f->bytes < 512 ? f->bytes : 512;
+	uint64_t i = 2, n = 0, end = f->bytes < LINE_BYTES ? f->bytes : LINE_BYTES;
 	while (i < end && (f->data[i] == ' ' || f->data[i] == '\t'))
 		i++;
 	for (; i < end && f->data[i] != ' ' && f->data[i] != '\t' && f->data[i] != '\n'; i++)
@@ -266,7 +269,7 @@ static bool gets_rights(int folder, const char *path)
 
 static enum hw_unrecorded unrecorded(int folder, const char *path)
 {
-	char interpreter[PATH_BYTES];
+	char interpreter[LINE_BYTES];
 	enum hw_unrecorded why = HW_UNRECORDED_NOT;
 	for (int scripts = 0; scripts < SCRIPTS_MAX; scripts++) {
 		struct file f;

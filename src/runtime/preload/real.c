@@ -262,6 +262,8 @@ void rt_real_resolve(void)
 		{"free_sized", offsetof(struct rt_real, free_sized)},
 		{"free_aligned_sized", offsetof(struct rt_real, free_aligned_sized)},
 		{"dlclose", offsetof(struct rt_real, dlclose)},
+		{"dlopen", offsetof(struct rt_real, dlopen)},
+		{"dlmopen", offsetof(struct rt_real, dlmopen)},
 		{"execve", offsetof(struct rt_real, execve)},
 		{"execvpe", offsetof(struct rt_real, execvpe)},
 		{"fexecve", offsetof(struct rt_real, fexecve)},

@@ -26,6 +26,8 @@ struct rt_real {
 	void (*free_sized)(void *, size_t);                 /* NULL before C23's libc */
 	void (*free_aligned_sized)(void *, size_t, size_t); /* NULL before C23's libc */
 	int (*dlclose)(void *);
+	void *(*dlopen)(const char *, int);
+	void *(*dlmopen)(long, const char *, int);
 	int (*execve)(const char *, char *const *, char *const *);
 	int (*execvpe)(const char *, char *const *, char *const *);
 	int (*fexecve)(int, char *const *, char *const *);

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a search for leaks comes to, in sentences. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "analysis/leaks.h"
+#include "base/util.h"
+
+/* "1 block (24 B) is", "1,204 blocks (3.4 KiB) are" */
+static void add_blocks(
+	struct text *text, const struct leak_sum *sum, const char *one, const char *many)
+{
+	text_add_count(text, sum->blocks);
+	text_add(text, sum->blocks == 1 ? " block (" : " blocks (");
+	text_add_bytes(text, sum->bytes);
+	text_printf(text, ") %s", sum->blocks == 1 ? one : many);
+}
+
+static void add_places(struct text *text, uint64_t rows)
+{
+	text_add(text, ", from ");
+	text_add_count(text, rows);
+	text_add(text, rows == 1 ? " place" : " places");
+}
+
+static void say_lost(const struct leaks *leaks, struct text *text)
+{
+	const struct leak_sum *definite = &leaks->sums[LEAK_CLASS_DEFINITE],
+			      *indirect = &leaks->sums[LEAK_CLASS_INDIRECT];
+	if (!definite->blocks) {
+		text_add(text, "Nothing is definitely lost.\n");
+	} else {
+		add_blocks(text, definite, "is definitely lost", "are definitely lost");
+		add_places(text, definite->rows);
+	}
+	if (!indirect->blocks) {
+		text_add(text, definite->blocks ? ".\n" : "");
+		return;
+	}
+	text_add(text, definite->blocks ? "; " : "");
+	add_blocks(text, indirect, "is", "are");
+	text_add(text, definite->blocks ? " lost with them, held by nothing else.\n"
+					: " lost with blocks that are suppressed.\n");
+}
+
+static void say_others(const struct leaks *leaks, struct text *text)
+{
+	const struct leak_sum *possible = &leaks->sums[LEAK_CLASS_POSSIBLE],
+			      *reachable = &leaks->sums[LEAK_CLASS_REACHABLE];
+	if (possible->blocks) {
+		add_blocks(text, possible, "is possibly lost", "are possibly lost");
+		add_places(text, possible->rows);
+		text_add(text, ": only pointers into the middle are left.\n");
+	}
+	if (reachable->blocks) {
+		add_blocks(text, reachable, "is still reachable", "are still reachable");
+		add_places(text, reachable->rows);
+		text_add(text, ".\n");
+	}
+	const struct leak_sum *suppressed = &leaks->sums[LEAK_CLASS_SUPPRESSED];
+	if (suppressed->blocks) {
+		add_blocks(text, suppressed, "is suppressed.\n", "are suppressed.\n");
+	}
+}
+
+/* "stdio buffers, C++ exceptions" */
+static void say_libraries(const struct leaks *leaks, struct text *text)
+{
+	if (!leaks->sums[LEAK_CLASS_LIBRARY].blocks)
+		return;
+	add_blocks(text, &leaks->sums[LEAK_CLASS_LIBRARY], "is", "are");
+	text_add(text, " kept by the C and C++ libraries for themselves: ");
+	const char *before = NULL;
+	for (size_t i = 0; i < leaks->rows.len; i++) {
+		const struct leak_row *row = &leaks->rows.data[i];
+		bool named = false;
+		for (size_t k = 0; k < i && row->library; k++)
+			named |= leaks->rows.data[k].library &&
+				 !strcmp(leaks->rows.data[k].library, row->library);
+		if (!row->library || named)
+			continue;
+		text_printf(text, "%s%s", before ? ", " : "", row->library);
+		before = row->library;
+	}
+	text_add(text, ".\n");
+}
+
+/* A clause as it came, without a full stop. */
+static void add_clause(struct text *text, const char *clause)
+{
+	size_t len = strlen(clause);
+	text_add_n(text, clause, len && clause[len - 1] == '.' ? len - 1 : len);
+}
+
+static void say_unsearched(const struct leaks *leaks, struct text *text)
+{
+	const struct leak_sum *left = &leaks->sums[LEAK_CLASS_NEVER_FREED];
+	if (!left->blocks) {
+		text_add(text, model_totals(leaks->model)->allocations
+				       ? "Every block was freed.\n"
+				       : "No allocation was recorded.\n");
+		return;
+	}
+	add_blocks(text, left, "was never freed", "were never freed");
+	add_places(text, left->rows);
+	text_add(text, ".\nOnly that is known: ");
+	if (leaks->search) {
+		text_add(text, "there was no search for leaks");
+		if (leaks->search->problem) {
+			text_add(text, " (");
+			add_clause(text, leaks->search->problem);
+			text_add(text, ")");
+		}
+		text_add(text, ".\n");
+		return;
+	}
+	if (model_target(leaks->model)->exit_kind == EXIT_KIND_SIGNAL)
+		text_add(text, "the program was killed, and its memory was gone before anybody "
+			       "searched it. --leak-check-on-death searches at a fatal signal.\n");
+	else
+		text_add(text, "nobody searched the program's memory for what still holds them. "
+			       "'heapwise run --leak-check=full PROGRAM' does.\n");
+}
+
+void leaks_verdict(const struct leaks *leaks, struct text *ret)
+{
+	if (!leaks->searched) {
+		say_unsearched(leaks, ret);
+		return;
+	}
+	uint64_t blocks = 0;
+	for (unsigned i = 0; i < LEAK_CLASSES; i++)
+		blocks += leaks->sums[i].blocks;
+	if (!blocks) {
+		text_add(ret, "All blocks were freed: no leaks are possible.\n");
+		return;
+	}
+	say_lost(leaks, ret);
+	say_others(leaks, ret);
+	say_libraries(leaks, ret);
+}
+
+static void say_moment(const struct leak_search *search, struct text *text)
+{
+	static const char *const moments[] = {
+		[LEAK_AT_EXIT] = "at exit, after all exit handlers and destructors",
+		[LEAK_AT_MAIN_END] = "when main had ended, before exit handlers and destructors",
+		[LEAK_ON_DEMAND] = "while the program ran",
+		[LEAK_ON_DEATH] = "at the fatal signal",
+	};
+	text_printf(text, "Searched %s, in ", moments[search->moment]);
+	text_add_duration_ns(text, search->search_ns);
+	if (search->way == LEAK_WAY_SNAPSHOT)
+		text_add(text, ", in a copy of its memory");
+	text_add(text, "; the program was held for ");
+	text_add_duration_ns(text, search->pause_ns);
+	text_add(text, ".\n");
+}
+
+void leaks_circumstances(const struct leaks *leaks, struct text *ret)
+{
+	const struct leak_search *search = leaks->search;
+	if (!leaks->searched)
+		return;
+	say_moment(search, ret);
+	if (search->way == LEAK_WAY_UNSTOPPED)
+		text_add(ret, "Other threads could not be stopped and went on meanwhile: what they "
+			      "moved may have been missed.\n");
+	else if (search->threads_missed)
+		text_printf(ret,
+			"%" PRIu64 " of %" PRIu64 " threads could not be stopped: their "
+			"registers were not searched.\n",
+			search->threads_missed, search->threads);
+	if (search->unread_bytes) {
+		text_add_bytes(ret, search->unread_bytes);
+		text_add(ret, " could not be read: what only they hold counts as lost.\n");
+	}
+	if (search->partial)
+		text_add(ret, "Not all blocks are known, so the rest of the heap was taken to hold "
+			      "what it points to: leaks may be missed, none is false.\n");
+	if (model_recording(leaks->model)->sample_bytes)
+		text_add(ret, "The recording is sampled: only the blocks it has were searched for, "
+			      "and figures are theirs alone.\n");
+	if (search->problem) {
+		text_add(ret, "The search: ");
+		add_clause(ret, search->problem);
+		text_add(ret, ".\n");
+	}
+}

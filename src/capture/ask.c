@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/ask.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "capture/session.h"
+#include "process/living.h"
+#include "process/maps.h"
+
+#define ANSWER_MS 300000
+
+/* The name of the session's folder, as the process's rings are called after it; "": none. */
+static void find_folder(const struct process_maps *maps, char *ret, size_t room)
+{
+	static const char prefix[] = "heapwise-rings.";
+	*ret = 0;
+	for (size_t i = 0; i < maps->maps.len && !*ret; i++) {
+		const char *at = strstr(maps->maps.data[i].path, prefix);
+		if (at)
+			snprintf(ret, room, "%.*s", (int)strcspn(at + strlen(prefix), " "),
+				at + strlen(prefix));
+	}
+}
+
+static int try_socket(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	if (strlen(path) >= sizeof(address.sun_path))
+		return -1;
+	strcpy(address.sun_path, path);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && !connect(fd, (struct sockaddr *)&address, sizeof(address)))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* Connects to the session, from here or through the process's own file system. -1: not found. */
+static int connect_to(pid_t pid, const char *folder)
+{
+	const char *const places[] = {
+		getenv("XDG_RUNTIME_DIR"), "/tmp", "/dev/shm", "/run", "/var/tmp"};
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		char path[HW_SESSION_BYTES];
+		if (!places[i])
+			continue;
+		snprintf(path, sizeof(path), "%s/%s/session", places[i], folder);
+		int fd = try_socket(path);
+		if (fd >= 0)
+			return fd;
+		snprintf(path, sizeof(path), "/proc/%d/root%s/%s/session", (int)pid, places[i],
+			folder);
+		fd = try_socket(path);
+		if (fd >= 0)
+			return fd;
+	}
+	return -1;
+}
+
+static struct error *find_session(pid_t pid, int *ret)
+{
+	struct living living;
+	struct process_maps maps;
+	char folder[64];
+	struct error *error = living_open(pid, &living);
+	const char *path = error ? NULL : living_getenv(&living, HW_SESSION_ENV);
+	*ret = path ? try_socket(path) : -1;
+	living_deinit(&living);
+	if (error || *ret >= 0)
+		return error;
+	error = process_maps_read(pid, &maps);
+	if (error)
+		return error;
+	find_folder(&maps, folder, sizeof(folder));
+	process_maps_deinit(&maps);
+	if (!*folder)
+		return error_create(ERROR_INPUT,
+			"process %d is not recorded: start it with heapwise run, or with the line "
+			"that heapwise env prints",
+			(int)pid);
+	*ret = connect_to(pid, folder);
+	return *ret >= 0 ? NULL
+			 : error_create(ERROR_ENVIRONMENT,
+				   "process %d is recorded, but its collector can't be reached: it "
+				   "has died, or belongs to another user",
+				   (int)pid);
+}
+
+struct error *ask_for_leaks(pid_t pid, const struct leak_check *check, struct ask_reply *ret)
+{
+	_cleanup_close_ int fd = -1;
+	struct error *error = find_session(pid, &fd);
+	if (error)
+		return error;
+	const struct ask_request request = {
+		.magic = ASK_MAGIC, .version = HW_SHM_VERSION, .pid = pid, .check = *check};
+	struct pollfd answer = {.fd = fd, .events = POLLIN};
+	if (send(fd, &request, sizeof(request), MSG_NOSIGNAL) != (ssize_t)sizeof(request) ||
+		poll(&answer, 1, ANSWER_MS) != 1 ||
+		recv(fd, ret, sizeof(*ret), 0) != (ssize_t)sizeof(*ret))
+		return error_create(ERROR_ENVIRONMENT,
+			"the collector of process %d does not answer (is it of another version?)",
+			(int)pid);
+	ret->file[ASK_FILE_MAX - 1] = ret->message[sizeof(ret->message) - 1] = 0;
+	return ret->ok ? NULL : error_create(ERROR_ENVIRONMENT, "%s", ret->message);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/recordings.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "cli/message.h"
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t name_len = strlen(name), end_len = strlen(end);
+	return name_len > end_len && strcmp(name + name_len - end_len, end) == 0;
+}
+
+static bool is_newer(const struct stat *a, const struct stat *b)
+{
+	if (a->st_mtim.tv_sec != b->st_mtim.tv_sec)
+		return a->st_mtim.tv_sec > b->st_mtim.tv_sec;
+	return a->st_mtim.tv_nsec > b->st_mtim.tv_nsec;
+}
+
+static inline void closedir_cleanup(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+struct error *recording_newest(char **ret)
+{
+	_cleanup_(closedir_cleanup) DIR *dir = opendir(".");
+	if (!dir)
+		return error_errno(ERROR_ENVIRONMENT, errno, "cannot list the current folder");
+	_cleanup_free_ char *best = NULL;
+	struct stat best_stat = {0};
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		struct stat stat;
+		if (!ends_with(entry->d_name, ".hpw") ||
+			fstatat(dirfd(dir), entry->d_name, &stat, 0) != 0 || !S_ISREG(stat.st_mode))
+			continue;
+		if (best && !is_newer(&stat, &best_stat) &&
+			(is_newer(&best_stat, &stat) || strcmp(entry->d_name, best) < 0))
+			continue;
+		char *name = strdup(entry->d_name);
+		if (!name)
+			return error_no_memory();
+		free(best);
+		best = name;
+		best_stat = stat;
+	}
+	if (!best)
+		return error_create(ERROR_INPUT, "there is no recording (*.hpw) in this folder; "
+						 "'heapwise run PROGRAM' makes one");
+	*ret = steal_ptr(best);
+	return NULL;
+}
+
+void recording_warn(const struct model *model, const char *path)
+{
+	size_t count;
+	const char *const *damage = model_damage(model, &count);
+	if (!model_recording(model)->complete)
+		message("%s is incomplete: figures hold up to where it ends", path);
+	for (size_t i = 0; i < count; i++)
+		message("%s: %s", path, damage[i]);
+	if (model_recording(model)->lost_events)
+		message("%s: events were lost while recording", path);
+}

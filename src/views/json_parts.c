@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "views/json_parts.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/util.h"
+
+void json_put_u64(struct json *json, const char *key, uint64_t value)
+{
+	json_key(json, key);
+	json_u64(json, value);
+}
+
+void json_put_bool(struct json *json, const char *key, bool value)
+{
+	json_key(json, key);
+	json_bool(json, value);
+}
+
+void json_put_string(struct json *json, const char *key, const char *value)
+{
+	json_key(json, key);
+	if (value)
+		json_string(json, value);
+	else
+		json_null(json);
+}
+
+void json_put_hexadecimal(struct json *json, const char *key, uint64_t value, bool known)
+{
+	char text[2 + 16 + 1];
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	json_put_string(json, key, known ? text : NULL);
+}
+
+void json_put_lines(struct json *json, const char *key, const struct text *text)
+{
+	json_key(json, key);
+	json_array_begin(json);
+	for (size_t at = 0; at < text->len;) {
+		const char *line = text->data + at;
+		const char *newline = memchr(line, '\n', text->len - at);
+		size_t len = newline ? (size_t)(newline - line) : text->len - at;
+		json_string_n(json, line, len);
+		at += len + 1;
+	}
+	json_array_end(json);
+}
+
+/* A string, "0x…"; null if it is not known. */
+static void put_hexadecimal(struct json *json, const char *key, uint64_t value, bool known)
+{
+	char text[2 + 16 + 1];
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	json_put_string(json, key, known ? text : NULL);
+}
+
+static void put_exit(struct json *json, const struct target *target)
+{
+	json_key(json, "exit");
+	if (target->exit_kind == EXIT_KIND_UNKNOWN) {
+		json_null(json);
+		return;
+	}
+	json_object_begin(json);
+	switch (target->exit_kind) {
+	case EXIT_KIND_STATUS:
+		json_put_u64(json, "code", (uint64_t)target->exit_value);
+		break;
+	case EXIT_KIND_SIGNAL:
+		json_put_u64(json, "signal", (uint64_t)target->exit_value);
+		break;
+	default:
+		json_put_bool(json, "exec", true);
+	}
+	json_object_end(json);
+}
+
+void json_put_target(struct json *json, const struct target *target)
+{
+	json_key(json, "target");
+	json_object_begin(json);
+	json_key(json, "command");
+	json_array_begin(json);
+	for (size_t i = 0; i < target->command_len; i++)
+		json_string(json, target->command[i]);
+	json_array_end(json);
+	json_put_string(json, "exe", target->exe);
+	json_put_string(json, "cwd", target->cwd);
+	json_put_string(json, "host", target->host);
+	json_put_u64(json, "pid", target->pid);
+	json_put_u64(json, "ppid", target->ppid);
+	json_put_u64(json, "outer_pid", target->outer_pid);
+	json_put_u64(json, "outer_ppid", target->outer_ppid);
+	json_put_u64(json, "wall_start_ns", target->wall_start_ns);
+	put_exit(json, target);
+	json_object_end(json);
+}
+
+void json_put_members(
+	struct json *json, const struct json_member *members, size_t count, const void *base)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t value;
+		memcpy(&value, (const char *)base + members[i].offset, sizeof(value));
+		json_put_u64(json, members[i].name, value);
+	}
+}
+
+static void put_unrecorded_processes(
+	struct json *json, const struct model *model, const struct unrecorded_group *group)
+{
+	size_t count;
+	const struct unrecorded_program *programs = model_unrecorded(model, &count);
+	json_key(json, "processes");
+	json_array_begin(json);
+	for (size_t i = 0; i < count; i++) {
+		const struct unrecorded_program *one = &programs[i];
+		if (one->reason != group->reason || strcmp(one->path, group->path) != 0 ||
+			(one->pid == model_target(model)->pid) != group->itself)
+			continue;
+		json_object_begin(json);
+		json_put_u64(json, "pid", one->pid);
+		json_put_u64(json, "start_ns", one->start_ns);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void put_unrecorded(
+	struct json *json, const struct model *model, const struct unrecorded_groups *groups)
+{
+	json_key(json, "unrecorded");
+	json_array_begin(json);
+	for (size_t i = 0; i < groups->len; i++) {
+		const struct unrecorded_group *group = &groups->data[i];
+		json_object_begin(json);
+		json_put_string(json, "program", group->path);
+		json_put_string(json, "reason", unrecorded_reason_key(group->reason));
+		json_put_bool(json, "itself", group->itself);
+		json_put_u64(json, "count", group->count);
+		put_unrecorded_processes(json, model, group);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void put_lost(struct json *json, const struct recording *recording)
+{
+	static const char *const reasons[LOST_REASONS] = {
+		[LOST_STALLED] = "stalled",
+		[LOST_IN_HANDLER] = "in_handler",
+		[LOST_SAMPLED] = "sampled",
+		[LOST_HELD] = "held",
+		[LOST_REALLOC_FAILED] = "realloc_failed",
+		[LOST_SAMPLER] = "sampler",
+		[LOST_OWNERLESS] = "ownerless",
+		[LOST_DAMAGED] = "damaged",
+		[LOST_NO_MEMORY] = "no_memory",
+	};
+	json_key(json, "lost");
+	json_object_begin(json);
+	for (unsigned why = 0; why < LOST_REASONS; why++) {
+		if (recording->lost[why])
+			json_put_u64(json, reasons[why], recording->lost[why]);
+	}
+	json_object_end(json);
+}
+
+void json_put_recording(
+	struct json *json, const struct model *model, const struct unrecorded_groups *unrecorded)
+{
+#define MEMBER(name)                                                                               \
+	{                                                                                          \
+#name, offsetof(struct recording, name)                                            \
+	}
+	static const struct json_member members[] = {
+		MEMBER(events),
+		MEMBER(lost_events),
+		MEMBER(duration_ns),
+		MEMBER(repairs),
+		MEMBER(unknown_frees),
+		MEMBER(inherited_frees),
+		MEMBER(mismatched_frees),
+		MEMBER(stacks_full),
+		MEMBER(children_unrecorded),
+		MEMBER(longest_wait_ns),
+		MEMBER(wait_ns),
+		MEMBER(dropped_steps),
+		MEMBER(kept_steps),
+		MEMBER(kept_from_ns),
+		MEMBER(kept_until_ns),
+	};
+#undef MEMBER
+	const struct recording *recording = model_recording(model);
+	json_key(json, "recording");
+	json_object_begin(json);
+	json_put_string(json, "file", recording->path);
+	json_put_string(json, "mode", recording->mode);
+	json_put_u64(json, "sample_bytes", recording->sample_bytes);
+	json_put_string(json, "writer", recording->writer);
+	json_put_bool(json, "complete", recording->complete);
+	json_put_string(json, "read", recording->read_way == READ_FOOTER ? "footer" : "replay");
+	json_put_members(json, members, ARRAY_SIZE(members), recording);
+	put_lost(json, recording);
+	json_put_bool(json, "own_malloc", recording->own_malloc);
+	json_put_bool(json, "sandboxed", recording->sandboxed);
+	json_put_bool(json, "loaded_apart", recording->loaded_apart);
+	json_put_bool(json, "not_attached", recording->not_attached);
+	if (unrecorded)
+		put_unrecorded(json, model, unrecorded);
+	json_key(json, "damage");
+	json_array_begin(json);
+	size_t count;
+	const char *const *damage = model_damage(model, &count);
+	for (size_t i = 0; i < count; i++)
+		json_string(json, damage[i]);
+	json_array_end(json);
+	json_object_end(json);
+}
+
+void json_put_frame(struct json *json, const struct shown_frame *frame)
+{
+	json_object_begin(json);
+	bool signal = frame->mark == MARK_SIGNAL;
+	json_put_string(json, "function", signal ? SIGNAL_FRAME_NAME : frame->function);
+	json_put_string(json, "file", frame->file);
+	json_key(json, "line");
+	if (frame->file)
+		json_u64(json, frame->line);
+	else
+		json_null(json);
+	json_put_string(json, "module", frame->module_path);
+	json_put_bool(json, "inlined", frame->inlined);
+	put_hexadecimal(json, "address", frame->address, frame->address);
+	put_hexadecimal(json, "offset", frame->offset, frame->module);
+	json_object_end(json);
+}

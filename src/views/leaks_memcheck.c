@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Leaks as Valgrind 3.19's memcheck prints them (memcheck/mc_leakcheck.c, mc_errors.c): what reads
+ * its output reads this. Records are numbered by their size, hidden and suppressed ones too. Of the
+ * allocation function only the name is known, no address: 0x0.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "views/leaks_page.h"
+
+DEFINE_VEC(record_list, const struct leak_row *)
+
+static const char *const kind_words[LEAK_KINDS] = {
+	[LEAK_DEFINITE] = "definitely lost",
+	[LEAK_INDIRECT] = "indirectly lost",
+	[LEAK_POSSIBLE] = "possibly lost",
+	[LEAK_REACHABLE] = "still reachable",
+};
+
+/* A line of memcheck's, behind "==PID== ". */
+static void begin(const struct leaks_page *page, struct text *out)
+{
+	text_printf(out, "==%" PRIu32 "== ", model_target(page->model)->pid);
+}
+
+static void add_line(const struct leaks_page *page, const char *line, struct text *out)
+{
+	begin(page, out);
+	text_printf(out, "%s\n", line);
+}
+
+/* "1,234 bytes in 5 blocks" */
+static void add_amount(struct text *out, uint64_t bytes, uint64_t blocks)
+{
+	text_add_count(out, bytes);
+	text_add(out, " bytes in ");
+	text_add_count(out, blocks);
+	text_add(out, " blocks");
+}
+
+static void add_heap_summary(const struct leaks_page *page, struct text *out)
+{
+	const struct totals *totals = model_totals(page->model);
+	/* memcheck asks the libraries to free what they keep, and counts that. */
+	struct leak_sum freed = page->leaks.sums[LEAK_CLASS_LIBRARY], left = {0};
+	for (unsigned i = 0; i < LEAK_CLASSES; i++) {
+		left.blocks += page->leaks.sums[i].blocks;
+		left.bytes += page->leaks.sums[i].bytes;
+	}
+	add_line(page, "", out);
+	add_line(page, "HEAP SUMMARY:", out);
+	begin(page, out);
+	text_add(out, "    in use at exit: ");
+	add_amount(out, left.bytes - freed.bytes, left.blocks - freed.blocks);
+	text_add(out, "\n");
+	begin(page, out);
+	text_add(out, "  total heap usage: ");
+	text_add_count(out, totals->allocations);
+	text_add(out, " allocs, ");
+	text_add_count(out, totals->frees + freed.blocks);
+	text_add(out, " frees, ");
+	text_add_count(out, totals->allocated_bytes);
+	text_add(out, " bytes allocated\n");
+	add_line(page, "", out);
+}
+
+static int compare_records(const void *left, const void *right)
+{
+	const struct leak_row *a = *(const struct leak_row *const *)left;
+	const struct leak_row *b = *(const struct leak_row *const *)right;
+	uint64_t x = leak_row_retained(a), y = leak_row_retained(b);
+	if (x != y)
+		return x < y ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	if (a->blocks != b->blocks)
+		return a->blocks < b->blocks ? -1 : 1;
+	return a->stack < b->stack ? -1 : a->stack > b->stack;
+}
+
+/* All but those of libraries, as memcheck numbers them. */
+static struct error *list_records(const struct leaks_page *page, struct record_list *ret)
+{
+	for (size_t i = 0; i < page->leaks.rows.len; i++) {
+		const struct leak_row *row = &page->leaks.rows.data[i];
+		if (row->class <= LEAK_CLASS_SUPPRESSED && !record_list_push(ret, row))
+			return error_no_memory();
+	}
+	if (ret->len)
+		qsort(ret->data, ret->len, sizeof(*ret->data), compare_records);
+	return NULL;
+}
+
+static void add_frame(const struct leaks_page *page, const struct suppress_frame *frame,
+	uint64_t address, bool first, struct text *out)
+{
+	begin(page, out);
+	text_printf(out, "   %s 0x%" PRIX64 ": ", first ? "at" : "by", address);
+	suppress_frame_add_name(out, frame);
+	if (frame->file && frame->line) {
+		const char *slash = strrchr(frame->file, '/');
+		text_printf(out, " (%s:%" PRIu32 ")", slash ? slash + 1 : frame->file, frame->line);
+	} else if (frame->object) {
+		text_printf(out, " (in %s)", frame->object);
+	}
+	text_add(out, "\n");
+}
+
+/* Who calls main() is not shown. */
+static bool is_last(const struct suppress_frame *frame)
+{
+	static const char *const names[] = {
+		"main", "(below main)", "__libc_start_main", "__libc_start_call_main"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (frame->function && strcmp(frame->function, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static struct error *add_stack(
+	const struct leaks_page *page, const struct leak_row *row, struct text *out)
+{
+	const struct leak_stack *stack = leaks_stack(page, row);
+	_cleanup_(suppress_frame_vec_deinit) struct suppress_frame_vec frames;
+	suppress_frame_vec_init(&frames);
+	struct error *error = leaks_suppress_frames(&page->leaks, row, &frames);
+	if (error)
+		return error;
+	struct suppress_frame unused[SUPPRESS_ALLOCATION_FRAMES_MAX];
+	size_t i = 0, before = suppress_allocation_frames(stack->kind, unused);
+	for (; i < before && i < frames.len; i++)
+		add_frame(page, &frames.data[i], 0, i == 0, out);
+	for (size_t k = 0; k < stack->all_depth && i < frames.len; k++) {
+		if (stack->all[k]->mark != MARK_NONE)
+			continue;
+		/* Inside the call instruction, as memcheck has it. */
+		add_frame(page, &frames.data[i], stack->all[k]->address - 1, i == 0, out);
+		if (is_last(&frames.data[i++]) && !stack->all[k]->inlined)
+			break;
+	}
+	return NULL;
+}
+
+static struct error *add_record(const struct leaks_page *page, const struct leak_row *row,
+	size_t number, size_t count, struct text *out)
+{
+	begin(page, out);
+	if (row->indirect_blocks) {
+		text_add_count(out, leak_row_retained(row));
+		text_add(out, " (");
+		text_add_count(out, row->bytes);
+		text_add(out, " direct, ");
+		text_add_count(out, row->indirect_bytes);
+		text_add(out, " indirect) bytes in ");
+		text_add_count(out, row->blocks);
+		text_add(out, " blocks");
+	} else {
+		add_amount(out, row->bytes, row->blocks);
+	}
+	text_printf(out, " are %s in loss record ", kind_words[row->kind]);
+	text_add_count(out, number);
+	text_add(out, " of ");
+	text_add_count(out, count);
+	text_add(out, "\n");
+	struct error *error = add_stack(page, row, out);
+	add_line(page, "", out);
+	if (!error && page->options->write_suppressions)
+		error = leaks_add_suppression(page, row, out);
+	return error;
+}
+
+static struct error *add_records(
+	const struct leaks_page *page, const struct record_list *records, struct text *out)
+{
+	struct error *error = NULL;
+	size_t shown = 0;
+	for (size_t i = 0; i < records->len && shown < page->limit && !error; i++) {
+		if (!leaks_shows(page, records->data[i]))
+			continue;
+		error = add_record(page, records->data[i], i + 1, records->len, out);
+		shown++;
+	}
+	return error;
+}
+
+static void add_leak_summary(const struct leaks_page *page, struct text *out)
+{
+	static const char *const lines[] = {
+		[LEAK_CLASS_DEFINITE] = "   definitely lost: ",
+		[LEAK_CLASS_INDIRECT] = "   indirectly lost: ",
+		[LEAK_CLASS_POSSIBLE] = "     possibly lost: ",
+		[LEAK_CLASS_REACHABLE] = "   still reachable: ",
+		[LEAK_CLASS_SUPPRESSED] = "        suppressed: ",
+	};
+	const struct leak_sum *sums = page->leaks.sums;
+	bool full = page->options->detail == LEAKS_FULL, any = false;
+	add_line(page, "LEAK SUMMARY:", out);
+	for (unsigned i = 0; i <= LEAK_CLASS_SUPPRESSED; i++) {
+		begin(page, out);
+		text_add(out, lines[i]);
+		add_amount(out, sums[i].bytes, sums[i].blocks);
+		text_add(out, "\n");
+		any = any || (i < LEAK_KINDS && sums[i].blocks);
+	}
+	if (!full && any)
+		add_line(page, "Rerun with --leak-check=full to see details of leaked memory", out);
+	if (full && sums[LEAK_CLASS_REACHABLE].blocks &&
+		!(page->options->show_kinds >> LEAK_REACHABLE & 1)) {
+		add_line(page,
+			"Reachable blocks (those to which a pointer was found) are not shown.",
+			out);
+		add_line(page, "To see them, rerun with: --leak-check=full --show-leak-kinds=all",
+			out);
+	}
+	add_line(page, "", out);
+}
+
+static void add_error_summary(const struct leaks_page *page, struct text *out)
+{
+	uint64_t errors = leaks_errors(page), hidden = page->leaks.sums[LEAK_CLASS_SUPPRESSED].rows;
+	begin(page, out);
+	text_printf(out,
+		"ERROR SUMMARY: %" PRIu64 " errors from %" PRIu64 " contexts (suppressed: %" PRIu64
+		" from %" PRIu64 ")\n",
+		errors, errors, hidden, hidden);
+}
+
+/* -s: what suppressions were good for, most used first, as memcheck lists them. */
+static void add_used_suppressions(const struct leaks_page *page, struct text *out)
+{
+	const struct suppressions *set = page->options->suppressions;
+	uint32_t pid = model_target(page->model)->pid;
+	bool any = false;
+	for (uint32_t i = 0; set && i < suppressions_count(set); i++) {
+		const struct suppression *one = suppressions_get(set, i);
+		if (!one->records)
+			continue;
+		if (!any)
+			text_printf(out, "--%" PRIu32 "-- \n", pid);
+		any = true;
+		text_printf(out, "--%" PRIu32 "-- ", pid);
+		suppress_write_used(out, one);
+	}
+	if (any)
+		add_line(page, "", out);
+	add_error_summary(page, out);
+}
+
+/* Without a search memcheck's words would say too much: what is known stands in its summary. */
+static void add_unsearched(const struct leaks_page *page, struct text *out)
+{
+	const char *at = page->verdict.data ? page->verdict.data : "";
+	while (*at) {
+		size_t len = strcspn(at, "\n");
+		begin(page, out);
+		text_add_n(out, at, len);
+		text_add(out, "\n");
+		at += len + (at[len] == '\n');
+	}
+	add_line(page, "", out);
+}
+
+static struct error *add_kinds(const struct leaks_page *page, struct text *out)
+{
+	_cleanup_(record_list_deinit) struct record_list records;
+	record_list_init(&records);
+	struct error *error = list_records(page, &records);
+	if (!error && page->options->detail == LEAKS_FULL)
+		error = add_records(page, &records, out);
+	if (!error && records.len == 0 && !page->options->quiet) {
+		add_line(page, "All heap blocks were freed -- no leaks are possible", out);
+		add_line(page, "", out);
+	} else if (!error && !page->options->quiet) {
+		add_leak_summary(page, out);
+	}
+	return error;
+}
+
+struct error *leaks_memcheck(const struct leaks_page *page, struct text *out)
+{
+	const struct leaks_view_options *options = page->options;
+	struct error *error = NULL;
+	if (!options->quiet)
+		add_heap_summary(page, out);
+	if (!page->leaks.searched)
+		add_unsearched(page, out);
+	else if (options->detail != LEAKS_NOTHING)
+		error = add_kinds(page, out);
+	else if (!options->quiet) {
+		add_line(page, "For a detailed leak analysis, rerun with: --leak-check=full", out);
+		add_line(page, "", out);
+	}
+	if (error || options->quiet)
+		return error;
+	if (!options->list_suppressed)
+		add_line(page, "For lists of detected and suppressed errors, rerun with: -s", out);
+	add_error_summary(page, out);
+	if (options->list_suppressed)
+		add_used_suppressions(page, out);
+	return NULL;
+}

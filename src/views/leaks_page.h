@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the forms of the leaks view share. Inside views/ only. */
+#ifndef VIEWS_LEAKS_PAGE_H
+#define VIEWS_LEAKS_PAGE_H
+
+#include "analysis/leaks.h"
+#include "analysis/unrecorded.h"
+#include "views/leaks_view.h"
+
+struct leaks_page {
+	const struct model *model;
+	const struct leaks_view_options *options;
+	struct leaks leaks;
+	struct unrecorded_groups unrecorded;
+	struct text verdict; /* sentences, each with a newline */
+	struct text notes;   /* when and how it was searched, and what limits the figures */
+	size_t limit;
+};
+
+/* Whether a row is listed: of a kind that is shown, and neither suppressed nor a library's. */
+bool leaks_shows(const struct leaks_page *page, const struct leak_row *row);
+/* Rows that count as errors: as with memcheck none are without --leak-check=full. */
+uint64_t leaks_errors(const struct leaks_page *page);
+static inline const struct leak_stack *leaks_stack(
+	const struct leaks_page *page, const struct leak_row *row)
+{
+	return &page->leaks.stacks.data[row->stack];
+}
+
+/* Adds a whole path: "global g_cache (cache.c:12) → +0x18 → block of 4096 B allocated at …". */
+void leaks_add_path(const struct leaks *leaks, uint32_t path, struct text *out);
+/* Adds an entry of a suppression file that fits the row. */
+struct error *leaks_add_suppression(
+	const struct leaks_page *page, const struct leak_row *row, struct text *out) must_check_;
+/* "malloc", or "" for a stack that begins with no known function. */
+const char *leaks_function(const struct leak_stack *stack);
+
+/* The forms. Text ones add to a text, JSON ones write to the sink. */
+struct error *leaks_text(const struct leaks_page *page, struct text *out) must_check_;
+struct error *leaks_memcheck(const struct leaks_page *page, struct text *out) must_check_;
+struct error *leaks_junit(const struct leaks_page *page, struct text *out) must_check_;
+struct error *leaks_github(const struct leaks_page *page, struct text *out) must_check_;
+struct error *leaks_json(const struct leaks_page *page, const struct sink *sink) must_check_;
+struct error *leaks_sarif(const struct leaks_page *page, const struct sink *sink) must_check_;
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A search for leaks, shown: as text for people, as JSON "heapwise.leaks/1"
+ * (docs/schema/leaks-1.md), as memcheck prints it, and in the forms that CI systems read. Equal
+ * input gives equal bytes.
+ */
+#ifndef VIEWS_LEAKS_VIEW_H
+#define VIEWS_LEAKS_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/suppress.h"
+#include "base/error.h"
+#include "model/model.h"
+#include "views/views.h"
+
+enum leaks_form {
+	LEAKS_TEXT,
+	LEAKS_JSON,
+	LEAKS_MEMCHECK,
+	LEAKS_SARIF,  /* 2.1.0 */
+	LEAKS_JUNIT,  /* XML */
+	LEAKS_GITHUB, /* workflow commands that annotate lines */
+	LEAKS_FORMS
+};
+
+/* As Valgrind's --leak-check. */
+enum leaks_detail { LEAKS_NOTHING, LEAKS_SUMMARY, LEAKS_FULL };
+
+struct leaks_view_options {
+	enum leaks_form form;
+	enum leaks_detail detail;
+	unsigned show_kinds, error_kinds; /* bits 1 << enum leak_kind */
+	/* Valgrind's --num-callers; 0: all frames, of LEAKS_MEMCHECK 12. */
+	unsigned frames;
+	unsigned resolution; /* frames that make a stack another one; 0: all of these */
+	bool tell_libraries; /* --run-libc-freeres */
+	bool write_suppressions;
+	bool list_suppressed; /* -s */
+	bool verbose, quiet;
+	size_t limit; /* rows to show; VIEW_DEFAULT_LIMIT */
+	struct suppressions *suppressions;
+};
+
+/* NULL if there is no form of that name. */
+const char *leaks_form_name(enum leaks_form form);
+
+/*
+ * Writes it. *ret_errors: how many rows are of error_kinds; 0 unless LEAKS_FULL. NULL also when the
+ * sink stopped it: the sink knows.
+ */
+struct error *leaks_view_write(const struct model *model, const struct leaks_view_options *options,
+	const struct sink *sink, uint64_t *ret_errors) must_check_;
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "views/text_parts.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "analysis/summary.h"
+
+void text_frame(const struct shown_frame *frame, struct text *out)
+{
+	text_add(out, TEXT_FRAME_INDENT);
+	if (frame->mark != MARK_NONE) {
+		const char *form = frame->mark == MARK_SIGNAL ? "%s\n" : "(%s)\n";
+		text_printf(out, form, stack_mark_text(frame->mark));
+		return;
+	}
+	shown_frame_add_code(out, frame);
+	if (frame->file) {
+		const char *slash = strrchr(frame->file, '/');
+		text_printf(out, "  %s:%" PRIu32, slash ? slash + 1 : frame->file, frame->line);
+	}
+	if (frame->module && (frame->function || frame->file))
+		text_printf(out, "  [%s]", frame->module);
+	else if (!frame->module && !frame->function)
+		text_add(out, "  [in no file]");
+	else if (!frame->module && frame->address)
+		text_add(out, "  [made at run time]");
+	text_add(out, frame->inlined ? "  (inlined)\n" : "\n");
+}
+
+/* An argument as a shell would need it; control characters would spoil the terminal. */
+static void add_argument(const char *argument, struct text *out)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_-+=/.,:@%^";
+	bool quote = argument[0] == '\0' || argument[strspn(argument, plain)] != '\0';
+	if (quote)
+		text_add_char(out, '\'');
+	for (const char *c = argument; *c; c++) {
+		if (*c == '\'')
+			text_add(out, "'\\''");
+		else if ((unsigned char)*c < ' ' || *c == 0x7f)
+			text_add_char(out, '?');
+		else
+			text_add_char(out, *c);
+	}
+	if (quote)
+		text_add_char(out, '\'');
+}
+
+/* A command line of a compiler may have thousands of arguments. */
+#define ARGUMENTS_SHOWN 12u
+
+void text_heading(const struct model *model, struct text *out)
+{
+	const struct target *target = model_target(model);
+	const struct recording *recording = model_recording(model);
+	for (size_t i = 0; i < target->command_len && i < ARGUMENTS_SHOWN; i++) {
+		if (i > 0)
+			text_add_char(out, ' ');
+		add_argument(target->command[i], out);
+	}
+	if (target->command_len == 0)
+		text_add(out, "(unknown program)");
+	if (target->command_len > ARGUMENTS_SHOWN)
+		text_add(out, " …");
+	text_add(out, "\n  ");
+	if (target->pid)
+		text_printf(out, "process %" PRIu32 " ", target->pid);
+	if (target->outer_pid && target->outer_pid != target->pid)
+		text_printf(out, "(%" PRIu32 " outside its PID namespace) ", target->outer_pid);
+	summary_add_ending(out, target);
+	text_add(out, ", recorded for ");
+	text_add_duration_ns(out, recording->duration_ns);
+	text_add(out, recording->complete ? "\n" : ", incomplete\n");
+}
+
+/* Each line of a text, indented. */
+static void add_lines(const struct text *lines, struct text *out)
+{
+	bool at_start = true;
+	for (size_t i = 0; i < lines->len; i++) {
+		if (at_start)
+			text_add(out, "  ");
+		text_add_char(out, lines->data[i]);
+		at_start = lines->data[i] == '\n';
+	}
+}
+
+void text_notes(const struct text *notes, struct text *out)
+{
+	if (notes->len == 0)
+		return;
+	text_add(out, "\nNotes\n");
+	add_lines(notes, out);
+}
+
+void text_verdict(const struct text *verdict, struct text *out)
+{
+	text_add(out, "\n");
+	add_lines(verdict, out);
+}

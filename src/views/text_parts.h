@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the text forms share. */
+#ifndef VIEWS_TEXT_PARTS_H
+#define VIEWS_TEXT_PARTS_H
+
+#include "analysis/resolve.h"
+#include "base/text.h"
+#include "model/model.h"
+
+#define TEXT_FRAME_INDENT "      "
+
+/* One frame, as a line. */
+void text_frame(const struct shown_frame *frame, struct text *out);
+/* Which program, how it ended, how long it ran. */
+void text_heading(const struct model *model, struct text *out);
+/* The lines of a verdict, indented, behind an empty one. */
+void text_verdict(const struct text *verdict, struct text *out);
+/* The same under a title; nothing if there are none. */
+void text_notes(const struct text *notes, struct text *out);
+
+#endif
