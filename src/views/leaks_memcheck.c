@@ -132,8 +132,10 @@ static struct error *add_stack(
 		return error;
 	struct suppress_frame unused[SUPPRESS_ALLOCATION_FRAMES_MAX];
 	size_t i = 0, before = suppress_allocation_frames(stack->kind, unused);
-	for (; i < before && i < frames.len; i++)
+	for (; i < before && i < frames.len; i++) {
+		frames.data[i].object = "libheapwise-rt.so";
 		add_frame(page, &frames.data[i], 0, i == 0, out);
+	}
 	for (size_t k = 0; k < stack->all_depth && i < frames.len; k++) {
 		if (stack->all[k]->mark != MARK_NONE)
 			continue;
