@@ -164,7 +164,7 @@ static inline void model_cleanup(struct model **model)
 	model_destroy(*model);
 }
 
-int leak_report_show(struct leak_report *report, const char *path, int fd)
+int leak_report_show(struct leak_report *report, const char *path, int fd, bool living)
 {
 	_cleanup_(model_cleanup) struct model *model = NULL;
 	_cleanup_(suppressions_cleanup) struct suppressions *suppressions = NULL;
@@ -177,7 +177,8 @@ int leak_report_show(struct leak_report *report, const char *path, int fd)
 		error = open_log(report, model, &log);
 	if (error)
 		return message_error(error);
-	recording_warn(model, path);
+	if (!living)
+		recording_warn(model, path);
 	struct leaks_view_options view = report->view;
 	view.suppressions = suppressions;
 	struct output output;
