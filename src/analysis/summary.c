@@ -185,6 +185,7 @@ struct facts {
 	const struct totals *totals;
 	const struct rows *rows;
 	const struct inherited *inherited;
+	const struct leak_search *leaks; /* NULL: no search, or an attempt alone */
 };
 
 static struct error *say_nothing_allocated(const struct facts *facts, struct text *text)
@@ -231,6 +232,32 @@ static struct error *say_never_freed(const struct facts *facts, struct text *tex
 		add_top_place(facts->rows, metric, metric_of_totals(metric, totals), "it", text);
 	text_add(text, ".\n");
 	return error;
+}
+
+/* What became of the blocks that were never freed, where somebody searched. */
+static struct error *say_leaks(const struct facts *facts, struct text *text)
+{
+	static const char *const words[LEAK_KINDS] = {
+		[LEAK_DEFINITE] = "definitely lost",
+		[LEAK_INDIRECT] = "lost with them",
+		[LEAK_POSSIBLE] = "possibly lost",
+		[LEAK_REACHABLE] = "still reachable",
+	};
+	const char *before = "of these, ";
+	for (unsigned kind = 0; facts->leaks && kind < LEAK_KINDS; kind++) {
+		if (!facts->leaks->blocks[kind])
+			continue;
+		text_add(text, before);
+		text_add_bytes(text, facts->leaks->bytes[kind]);
+		text_add(text, " in ");
+		add_counted(text, facts->leaks->blocks[kind], "block", "blocks");
+		text_printf(text, " %s %s", plural(facts->leaks->blocks[kind], "is", "are"),
+			words[kind]);
+		before = ", ";
+	}
+	if (before[0] == ',')
+		text_add(text, " ('heapwise leaks' tells which).\n");
+	return NULL;
 }
 
 static struct error *say_peak(const struct facts *facts, struct text *text)
@@ -309,6 +336,7 @@ static struct error *say_inherited(const struct facts *facts, struct text *text)
 static struct error *(*const verdict_sentences[])(const struct facts *, struct text *) = {
 	say_nothing_allocated,
 	say_never_freed,
+	say_leaks,
 	say_peak,
 	say_temporary,
 	say_failed,
@@ -474,7 +502,9 @@ static struct error *build_lists(const struct rows *rows, struct summary *summar
 struct error *summary_build(const struct model *model, const struct rows *rows, struct summary *ret)
 {
 	struct facts facts = {model_target(model), model_recording(model), model_totals(model),
-		rows, model_inherited(model)};
+		rows, model_inherited(model), model_leak_search(model)};
+	if (facts.leaks && facts.leaks->way == LEAK_WAY_NONE)
+		facts.leaks = NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(verdict_sentences); i++) {
 		size_t start = ret->verdict.len;
 		struct error *error = verdict_sentences[i](&facts, &ret->verdict);

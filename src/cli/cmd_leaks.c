@@ -1,98 +1,146 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* heapwise leaks: what a recorded search for leaks has found. */
+/* heapwise leaks: what a search for leaks has found, recorded or made now in a running process. */
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "capture/ask.h"
 #include "cli/leak_report.h"
 #include "cli/message.h"
-#include "cli/options.h"
+#include "cli/recording_options.h"
 #include "cli/recordings.h"
 
-enum { OPT_DETAIL = 256 };
-
 static const struct option_spec option_specs[] = {
-	{OPT_DETAIL, "leak-check", "[=WHAT]",
+	{OPT_LEAK_CHECK, "leak-check", "[=WHAT]",
 		"full (default): each place; summary: the kinds alone; no: only what is left"},
 	LEAK_OPTIONS,
+	{OPT_LEAK_CHECK_HEURISTICS, "leak-check-heuristics", "LIST",
+		"of a search in PID: as for run"},
+	{OPT_LEAK_CHECK_ALIGNMENT, "leak-check-alignment", "BYTES",
+		"of a search in PID: as for run"},
 	{'q', "quiet", NULL, "only places, nothing if there are none"},
 	{0},
 };
 
-/* False: leave with *ret_code, all is said. */
-static bool take(const struct command *command, struct leak_options *options, int id,
-	const char *argument, int *ret_code)
+struct request {
+	struct leak_options view;
+	struct recording_options search; /* of these only what is about the search */
+	struct leak_check check;
+	struct leak_report *report;
+};
+
+static void request_deinit(struct request *request)
 {
-	bool taken = false;
-	if (id == OPT_DETAIL)
-		options->detail = argument ? argument : "full";
-	else if (id == 'q')
-		options->quiet = true;
-	struct error *error = leak_options_take(options, id, argument, &taken);
-	if (!error)
-		return true;
-	*ret_code = options_wrong(command, "%s", error->message);
-	error_destroy(error);
-	return false;
+	leak_report_destroy(request->report);
+	leak_options_deinit(&request->view);
+	recording_options_deinit(&request->search);
 }
 
-static int show(struct leak_report *report, char *const *paths, int count)
+static struct error *take(struct request *request, int id, const char *argument)
 {
-	if (count == 0) {
-		_cleanup_free_ char *newest = NULL;
-		struct error *error = recording_newest(&newest);
-		if (error)
-			return message_error(error);
-		message("reading %s, the newest recording here", newest);
-		return leak_report_show(report, newest, STDOUT_FILENO);
-	}
-	int code = 0;
+	bool taken;
+	struct error *error = leak_options_take(&request->view, id, argument, &taken);
+	if (!error && !taken)
+		recording_options_take(&request->search, id, argument);
+	return error;
+}
+
+static struct error *check(struct request *request)
+{
+	if (request->search.leak_check)
+		request->view.detail = request->search.leak_check;
+	request->view.quiet = request->search.quiet;
+	struct error *error = recording_options_leak_check(&request->search, &request->check);
+	return error ? error : leak_report_create(&request->view, &request->report);
+}
+
+/* A process, unless a file is called so. */
+static bool is_process(const char *word, pid_t *ret)
+{
+	uint64_t number;
+	if (!options_whole(word, &number) || number > INT_MAX || access(word, F_OK) == 0)
+		return false;
+	*ret = (pid_t)number;
+	return true;
+}
+
+static int show(struct request *request, const char *word)
+{
+	pid_t pid;
+	if (!is_process(word, &pid))
+		return leak_report_show(request->report, word, STDOUT_FILENO, false);
+	struct ask_reply reply;
+	struct error *error = ask_for_leaks(pid, &request->check, &reply);
+	if (error)
+		return message_error(error);
+	return leak_report_show(request->report, reply.file, STDOUT_FILENO, true);
+}
+
+static int show_newest(struct request *request)
+{
+	_cleanup_free_ char *newest = NULL;
+	struct error *error = recording_newest(&newest);
+	if (error)
+		return message_error(error);
+	message("reading %s, the newest recording here", newest);
+	return leak_report_show(request->report, newest, STDOUT_FILENO, false);
+}
+
+/* All are shown, also when one of them cannot be. */
+static int show_all(struct request *request, char *const *words, int count)
+{
+	int code = count == 0 ? show_newest(request) : 0;
 	for (int i = 0; i < count; i++) {
-		int this = leak_report_show(report, paths[i], STDOUT_FILENO);
+		int this = show(request, words[i]);
 		code = code ? code : this;
 	}
-	return code;
+	return !code && leak_report_fails(request->report) ? request->view.error_exitcode : code;
 }
 
 static int run(const struct command *command, int argc, char **argv)
 {
-	_cleanup_(leak_options_deinit) struct leak_options leaks;
-	leak_options_init(&leaks);
+	_cleanup_(request_deinit) struct request request = {.search = RECORDING_OPTIONS_DEFAULT};
+	leak_options_init(&request.view);
 	struct options options = {.command = command, .argc = argc, .argv = argv};
-	int id, code;
-	while ((id = options_next(&options)) > 0)
-		if (!take(command, &leaks, id, options.argument, &code))
-			return code;
-	if (id < 0)
+	struct error *error = NULL;
+	int id;
+	while (!error && (id = options_next(&options)) > 0)
+		error = take(&request, id, options.argument);
+	if (!error && id < 0)
 		return options.exit_code;
-	_cleanup_(leak_report_cleanup) struct leak_report *report = NULL;
-	struct error *error = leak_report_create(&leaks, &report);
+	if (!error)
+		error = check(&request);
 	if (error && error->code == ERROR_USAGE) {
-		code = options_wrong(command, "%s", error->message);
+		options_wrong(command, "%s", error->message);
 		error_destroy(error);
-		return code;
+		return ERROR_USAGE;
 	}
 	if (error)
 		return message_error(error);
-	return show(report, argv + options.operand, argc - options.operand);
+	return show_all(&request, argv + options.operand, argc - options.operand);
 }
 
 const struct command command_leaks = {
 	.name = "leaks",
-	.synopsis = "[FILE…] [--show-leak-kinds LIST] [--suppressions FILE] [--format FORM] "
+	.synopsis = "[FILE…|PID…] [--show-leak-kinds LIST] [--suppressions FILE] [--format FORM] "
 		    "[OPTION…]",
 	.what = "Says what of a program's memory was lost, and who holds the rest.",
-	.about = "Without FILE: the newest recording (*.hpw) in the current folder. Kinds are "
-		 "known of a\n"
-		 "recording that was made with 'heapwise run --leak-check=full'; of another one "
-		 "what was never\n"
-		 "freed is shown. Options are called as Valgrind's that mean the same. The exit "
-		 "status is 0 unless\n"
-		 "--error-exitcode is given and there are errors.\n",
+	.about = "PID: a process that is being recorded; it is searched now and goes on. FILE: what "
+		 "was found when\n"
+		 "it was recorded with 'heapwise run --leak-check=full'; of another recording what "
+		 "was never freed\n"
+		 "is shown. Without either: the newest recording (*.hpw) in the current folder.\n"
+		 "\n"
+		 "Options are called as Valgrind's that mean the same. The exit status is 0 unless "
+		 "--error-exitcode\n"
+		 "is given and there are errors.\n",
 	.examples = "  heapwise leaks app.hpw                            what was lost\n"
 		    "  heapwise leaks --show-leak-kinds=all app.hpw      and who holds the rest\n"
 		    "  heapwise leaks --format=memcheck app.hpw          as Valgrind would say it\n"
-		    "  heapwise leaks --error-exitcode=1 -q --suppressions=known.supp app.hpw\n",
+		    "  heapwise leaks --error-exitcode=1 -q --suppressions=known.supp app.hpw\n"
+		    "  heapwise leaks 4711                               of a running process\n",
 	.options = option_specs,
 	.run = run,
 };

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "capture/launch.h"
+#include "cli/leak_report.h"
 #include "cli/message.h"
 #include "cli/recording_options.h"
 #include "cli/runtime_find.h"
@@ -23,30 +24,68 @@
 /* As env(1): our own failures leave the program's range of statuses alone. */
 enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
-static const struct option_spec option_specs[] = {RECORDING_OPTIONS, {0}};
+static const struct option_spec option_specs[] = {RECORDING_OPTIONS, LEAK_OPTIONS, {0}};
 
-static int parse(
-	const struct command *command, int argc, char **argv, struct recording_options *ret)
+struct request {
+	struct recording_options recording;
+	struct leak_options leaks;
+	struct leak_report *report; /* NULL: nobody wants a search for leaks */
+};
+
+static void request_deinit(struct request *request)
 {
-	if (!recording_options_from_environment(ret))
+	leak_report_destroy(request->report);
+	leak_options_deinit(&request->leaks);
+	recording_options_deinit(&request->recording);
+}
+
+static int wrong(const struct command *command, struct error *error)
+{
+	if (error->code == ERROR_USAGE) {
+		options_wrong(command, "%s", error->message);
+		error_destroy(error);
+	} else {
+		message_error(error);
+	}
+	return EXIT_OURS;
+}
+
+/* What is asked of the search is checked before anything runs. */
+static struct error *check(struct request *request)
+{
+	struct error *error = recording_options_check(&request->recording);
+	const struct leak_check *search = &request->recording.launch.leak_check;
+	if (error || (!search->at_exit && !search->at_main_end))
+		return error;
+	request->leaks.detail = request->recording.leak_check;
+	request->leaks.quiet = request->recording.quiet;
+	return leak_report_create(&request->leaks, &request->report);
+}
+
+static int parse(const struct command *command, int argc, char **argv, struct request *ret)
+{
+	if (!recording_options_from_environment(&ret->recording))
 		return EXIT_OURS;
 	struct options options = {.command = command, .argc = argc, .argv = argv};
+	struct error *error = NULL;
 	int id;
-	while ((id = options_next(&options)) > 0)
-		recording_options_take(ret, id, options.argument);
+	while (!error && (id = options_next(&options)) > 0) {
+		bool taken = recording_options_take(&ret->recording, id, options.argument);
+		if (!taken)
+			error = leak_options_take(&ret->leaks, id, options.argument, &taken);
+	}
+	if (error)
+		return wrong(command, error);
 	if (id < 0)
 		return options.exit_code ? EXIT_OURS : 0;
 	if (options.operand >= argc) {
 		options_wrong(command, "a program is missing");
 		return EXIT_OURS;
 	}
-	struct error *error = recording_options_check(ret);
-	if (error) {
-		options_wrong(command, "%s", error->message);
-		error_destroy(error);
-		return EXIT_OURS;
-	}
-	ret->launch.argv = argv + options.operand;
+	error = check(ret);
+	if (error)
+		return wrong(command, error);
+	ret->recording.launch.argv = argv + options.operand;
 	return -1;
 }
 
@@ -286,17 +325,43 @@ static int say_not_executed(const char *name, int why)
 	return why == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
+/* What the searches have found, on stderr: stdout is the program's. */
+static void say_leaks(const struct launch_result *r, struct leak_report *report)
+{
+	if (r->collector != LAUNCH_COLLECTOR_TOLD)
+		return;
+	for (size_t i = 0; i < r->recording_count; i++)
+		if (!r->recordings[i].totals.file_gone)
+			leak_report_show(
+				report, r->recordings[i].file, STDERR_FILENO, false);
+}
+
+/* The exit status of a program that could not be executed, of leaks, or -1: the program's own. */
+static int conclude(const struct request *request, const struct launch_result *result)
+{
+	const struct recording_options *recording = &request->recording;
+	if (result->exec_errno)
+		return say_not_executed(recording->launch.argv[0], result->exec_errno);
+	say_end(result, recording->quiet);
+	fflush(stderr);
+	if (!request->report)
+		return -1;
+	say_leaks(result, request->report);
+	return leak_report_fails(request->report) ? request->leaks.error_exitcode : -1;
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
 	hold_standard_streams();
-	_cleanup_(recording_options_deinit) struct recording_options request =
-		RECORDING_OPTIONS_DEFAULT;
+	_cleanup_(request_deinit) struct request request = {.recording = RECORDING_OPTIONS_DEFAULT};
+	leak_options_init(&request.leaks);
 	int code = parse(command, argc, argv, &request);
 	if (code >= 0)
 		return code;
+	struct launch_options *options = &request.recording.launch;
 	_cleanup_free_ char *program = NULL;
 	enum program_state state;
-	struct error *error = program_find(request.launch.argv[0], &program, &state);
+	struct error *error = program_find(options->argv[0], &program, &state);
 	if (error)
 		return refuse(error, state);
 	_cleanup_free_ char *runtime = runtime_find();
@@ -305,18 +370,15 @@ static int run(const struct command *command, int argc, char **argv)
 			"install again");
 		return EXIT_OURS;
 	}
-	request.launch.program = program;
-	request.launch.runtime = runtime;
+	options->program = program;
+	options->runtime = runtime;
 	struct launch_result result;
-	error = launch(&request.launch, &result);
+	error = launch(options, &result);
 	if (error) {
 		message_error(error);
 		return EXIT_OURS;
 	}
-	if (result.exec_errno)
-		code = say_not_executed(request.launch.argv[0], result.exec_errno);
-	else
-		say_end(&result, request.quiet);
+	code = conclude(&request, &result);
 	fflush(stderr);
 	int status = result.status;
 	launch_result_deinit(&result);
@@ -340,10 +402,15 @@ const struct command command_run = {
 		 "returns when the program ends; a collector stays for processes that live on, "
 		 "and completes\n"
 		 "their recordings. --children 'cc*' records only processes of programs whose "
-		 "file name matches.\n",
+		 "file name matches.\n"
+		 "\n"
+		 "With --leak-check each recorded process is searched for leaks at its end, and "
+		 "what was found\n"
+		 "stands on stderr; 'heapwise leaks' shows it again, in other forms.\n",
 	.examples = "  heapwise run ./app --fast input.txt\n"
 		    "  heapwise run -o before.hpw -- jq . big.json\n"
-		    "  heapwise run --children=cc1 -o build.hpw -- make\n",
+		    "  heapwise run --children=cc1 -o build.hpw -- make\n"
+		    "  heapwise run -q --leak-check=full --error-exitcode=1 ./app\n",
 	.options = option_specs,
 	.stops_at_operand = true,
 	.run = run,

@@ -20,6 +20,7 @@ struct leak_report {
 	const struct leak_options *options;
 	struct leaks_view_options view; /* without suppressions: each recording uses fresh ones */
 	unsigned shown;                 /* recordings, for %n */
+	uint64_t errors;                /* in these */
 };
 
 static struct error *find_form(const char *name, enum leaks_form *ret)
@@ -80,6 +81,7 @@ struct error *leak_report_create(const struct leak_options *options, struct leak
 		.list_suppressed = options->show_error_list,
 		.verbose = options->verbose,
 		.quiet = options->quiet,
+		.version = HW_VERSION,
 		.limit = options->limit ? options->limit : VIEW_DEFAULT_LIMIT,
 	};
 	_cleanup_(suppressions_cleanup) struct suppressions *checked = NULL;
@@ -162,7 +164,7 @@ static inline void model_cleanup(struct model **model)
 	model_destroy(*model);
 }
 
-int leak_report_show(struct leak_report *report, const char *path, int fd)
+int leak_report_show(struct leak_report *report, const char *path, int fd, bool living)
 {
 	_cleanup_(model_cleanup) struct model *model = NULL;
 	_cleanup_(suppressions_cleanup) struct suppressions *suppressions = NULL;
@@ -175,7 +177,8 @@ int leak_report_show(struct leak_report *report, const char *path, int fd)
 		error = open_log(report, model, &log);
 	if (error)
 		return message_error(error);
-	recording_warn(model, path);
+	if (!living)
+		recording_warn(model, path);
 	struct leaks_view_options view = report->view;
 	view.suppressions = suppressions;
 	struct output output;
@@ -184,8 +187,11 @@ int leak_report_show(struct leak_report *report, const char *path, int fd)
 	error = leaks_view_write(model, &view, &sink, &errors);
 	if (error)
 		return message_error(error);
-	int code = output_end(&output);
-	if (!code && errors && report->options->error_exitcode != LEAK_NO_EXITCODE)
-		code = report->options->error_exitcode;
-	return code;
+	report->errors += errors;
+	return output_end(&output);
+}
+
+bool leak_report_fails(const struct leak_report *report)
+{
+	return report->errors && report->options->error_exitcode != LEAK_NO_EXITCODE;
 }

@@ -21,9 +21,12 @@ static inline void leak_report_cleanup(struct leak_report **report)
 }
 
 /*
- * Shows one recording on `fd`, or in --log-file. Returns the exit code: 0, --error-exitcode if
- * there are errors, or that of our own failure, after saying so.
+ * Shows one recording on `fd`, or in --log-file; of a process that is `living` it is not complete,
+ * of course. Returns 0, or the exit code of our own failure, after saying so.
  */
-int leak_report_show(struct leak_report *report, const char *path, int fd);
+int leak_report_show(struct leak_report *report, const char *path, int fd, bool living);
+
+/* Whether there were errors in what was shown so far, for which --error-exitcode is given. */
+bool leak_report_fails(const struct leak_report *report);
 
 #endif

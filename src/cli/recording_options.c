@@ -167,7 +167,8 @@ static struct error *heuristics_parse(const char *text, unsigned *ret)
 	return NULL;
 }
 
-static struct error *leaks_parse(const struct recording_options *options, struct leak_check *ret)
+struct error *recording_options_leak_check(
+	const struct recording_options *options, struct leak_check *ret)
 {
 	const char *what = options->leak_check ? options->leak_check : "no",
 		   *at = options->leak_check_at ? options->leak_check_at : "exit";
@@ -194,7 +195,7 @@ struct error *recording_options_check(struct recording_options *options)
 {
 	struct error *error = kept_parse(options, &options->launch.mode);
 	if (!error)
-		error = leaks_parse(options, &options->launch.leak_check);
+		error = recording_options_leak_check(options, &options->launch.leak_check);
 	if (error)
 		return error;
 	if (options->seed && !options_whole(options->seed, &options->launch.mode.seed))

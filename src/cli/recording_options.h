@@ -79,6 +79,10 @@ bool recording_options_from_environment(struct recording_options *options);
 /* Whether the values make sense, and completes `launch`; the error is one sentence. */
 struct error *recording_options_check(struct recording_options *options) must_check_;
 
+/* What of them is about the search for leaks; the error is one sentence. */
+struct error *recording_options_leak_check(
+	const struct recording_options *options, struct leak_check *ret) must_check_;
+
 void recording_options_deinit(struct recording_options *options);
 
 /*

@@ -152,10 +152,36 @@ static void put_inherited(struct json *json, const struct inherited *inherited)
 	json_object_end(json);
 }
 
+/* "leaks": {…}; null where nobody searched. Without suppressions: those are of `leaks`. */
+static void put_leaks(struct json *json, const struct leak_search *search)
+{
+	static const char *const names[LEAK_KINDS] = {
+		[LEAK_DEFINITE] = "definite",
+		[LEAK_INDIRECT] = "indirect",
+		[LEAK_POSSIBLE] = "possible",
+		[LEAK_REACHABLE] = "reachable",
+	};
+	json_key(json, "leaks");
+	if (!search || search->way == LEAK_WAY_NONE) {
+		json_null(json);
+		return;
+	}
+	json_object_begin(json);
+	for (unsigned kind = 0; kind < LEAK_KINDS; kind++) {
+		json_key(json, names[kind]);
+		json_object_begin(json);
+		json_put_u64(json, "blocks", search->blocks[kind]);
+		json_put_u64(json, "bytes", search->bytes[kind]);
+		json_object_end(json);
+	}
+	json_object_end(json);
+}
+
 void json_summary(const struct page *page, struct json *json)
 {
 	json_put_lines(json, "verdict", &page->summary.verdict);
 	put_inherited(json, model_inherited(page->model));
+	put_leaks(json, model_leak_search(page->model));
 	json_key(json, "top");
 	json_object_begin(json);
 	for (int i = 0; i < SUMMARY_LISTS; i++)

@@ -13,13 +13,6 @@
 
 DEFINE_VEC(record_list, const struct leak_row *)
 
-static const char *const kind_words[LEAK_KINDS] = {
-	[LEAK_DEFINITE] = "definitely lost",
-	[LEAK_INDIRECT] = "indirectly lost",
-	[LEAK_POSSIBLE] = "possibly lost",
-	[LEAK_REACHABLE] = "still reachable",
-};
-
 /* A line of memcheck's, behind "==PID== ". */
 static void begin(const struct leaks_page *page, struct text *out)
 {
@@ -94,12 +87,31 @@ static struct error *list_records(const struct leaks_page *page, struct record_l
 	return NULL;
 }
 
+/* Who calls main() is not shown, but by this name where main() itself is not known. */
+static bool is_below_main(const struct suppress_frame *frame)
+{
+	static const char *const names[] = {
+		"(below main)", "__libc_start_main", "__libc_start_call_main"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (frame->function && strcmp(frame->function, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool is_main(const struct suppress_frame *frame)
+{
+	return frame->function && strcmp(frame->function, "main") == 0;
+}
+
 static void add_frame(const struct leaks_page *page, const struct suppress_frame *frame,
 	uint64_t address, bool first, struct text *out)
 {
 	begin(page, out);
 	text_printf(out, "   %s 0x%" PRIX64 ": ", first ? "at" : "by", address);
-	suppress_frame_add_name(out, frame);
+	if (is_below_main(frame))
+		text_add(out, "(below main)");
+	else
+		suppress_frame_add_name(out, frame);
 	if (frame->file && frame->line) {
 		const char *slash = strrchr(frame->file, '/');
 		text_printf(out, " (%s:%" PRIu32 ")", slash ? slash + 1 : frame->file, frame->line);
@@ -107,17 +119,6 @@ static void add_frame(const struct leaks_page *page, const struct suppress_frame
 		text_printf(out, " (in %s)", frame->object);
 	}
 	text_add(out, "\n");
-}
-
-/* Who calls main() is not shown. */
-static bool is_last(const struct suppress_frame *frame)
-{
-	static const char *const names[] = {
-		"main", "(below main)", "__libc_start_main", "__libc_start_call_main"};
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (frame->function && strcmp(frame->function, names[i]) == 0)
-			return true;
-	return false;
 }
 
 static struct error *add_stack(
@@ -131,14 +132,17 @@ static struct error *add_stack(
 		return error;
 	struct suppress_frame unused[SUPPRESS_ALLOCATION_FRAMES_MAX];
 	size_t i = 0, before = suppress_allocation_frames(stack->kind, unused);
-	for (; i < before && i < frames.len; i++)
+	for (; i < before && i < frames.len; i++) {
+		frames.data[i].object = "libheapwise-rt.so";
 		add_frame(page, &frames.data[i], 0, i == 0, out);
+	}
 	for (size_t k = 0; k < stack->all_depth && i < frames.len; k++) {
 		if (stack->all[k]->mark != MARK_NONE)
 			continue;
 		/* Inside the call instruction, as memcheck has it. */
-		add_frame(page, &frames.data[i], stack->all[k]->address - 1, i == 0, out);
-		if (is_last(&frames.data[i++]) && !stack->all[k]->inlined)
+		const struct suppress_frame *frame = &frames.data[i++];
+		add_frame(page, frame, stack->all[k]->address - 1, false, out);
+		if (is_main(frame) || is_below_main(frame))
 			break;
 	}
 	return NULL;
@@ -160,7 +164,7 @@ static struct error *add_record(const struct leaks_page *page, const struct leak
 	} else {
 		add_amount(out, row->bytes, row->blocks);
 	}
-	text_printf(out, " are %s in loss record ", kind_words[row->kind]);
+	text_printf(out, " are %s in loss record ", leaks_kind_words(row));
 	text_add_count(out, number);
 	text_add(out, " of ");
 	text_add_count(out, count);

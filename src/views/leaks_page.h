@@ -35,6 +35,19 @@ struct error *leaks_add_suppression(
 /* "malloc", or "" for a stack that begins with no known function. */
 const char *leaks_function(const struct leak_stack *stack);
 
+/* "definitely lost" */
+const char *leaks_kind_words(const struct leak_row *row);
+/* "3.4 KiB in 12 blocks" */
+void leaks_add_quantity(struct text *out, uint64_t bytes, uint64_t blocks);
+/* A row in one sentence without a full stop. */
+void leaks_add_message(const struct leaks_page *page, const struct leak_row *row, struct text *out);
+/* Whether a row counts as an error. */
+bool leaks_is_error(const struct leaks_page *page, const struct leak_row *row);
+/* A frame's source file, relative if it is in the folder where the program was started; or NULL. */
+const char *leaks_file(const struct leaks_page *page, const struct shown_frame *frame);
+/* What stays of a row when lines move: of its kind and functions. False: no memory. */
+bool leaks_fingerprint(const struct leaks_page *page, const struct leak_row *row, uint64_t *ret);
+
 /* The forms. Text ones add to a text, JSON ones write to the sink. */
 struct error *leaks_text(const struct leaks_page *page, struct text *out) must_check_;
 struct error *leaks_memcheck(const struct leaks_page *page, struct text *out) must_check_;

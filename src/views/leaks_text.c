@@ -19,36 +19,18 @@
 /* Holders of one row, unless all are asked for (-v). */
 #define HOLDS_SHOWN 3u
 
-static const char *const class_words[LEAK_CLASSES] = {
-	[LEAK_CLASS_DEFINITE] = "definitely lost",
-	[LEAK_CLASS_INDIRECT] = "indirectly lost",
-	[LEAK_CLASS_POSSIBLE] = "possibly lost",
-	[LEAK_CLASS_REACHABLE] = "still reachable",
-	[LEAK_CLASS_SUPPRESSED] = "suppressed",
-	[LEAK_CLASS_LIBRARY] = "kept by libraries",
-	[LEAK_CLASS_NEVER_FREED] = "never freed",
-};
-
-/* "3.4 KiB in 12 blocks" */
-static void add_quantity(struct text *out, uint64_t bytes, uint64_t blocks)
-{
-	text_add_bytes(out, bytes);
-	text_add(out, " in ");
-	text_add_count(out, blocks);
-	text_add(out, blocks == 1 ? " block" : " blocks");
-}
-
 static void add_totals(const struct leaks *leaks, struct text *out)
 {
 	text_add(out, "\nKinds\n");
 	for (unsigned i = 0; i < LEAK_CLASS_NEVER_FREED; i++) {
+		struct leak_row any = {.class = (enum leak_class)i};
 		const struct leak_sum *sum = &leaks->sums[i];
 		if (!sum->blocks && i >= LEAK_KINDS)
 			continue;
 		_cleanup_(text_deinit) struct text count;
 		text_init(&count);
 		text_add_count(&count, sum->blocks);
-		text_printf(out, "  %-17s  %12s %-6s  ", class_words[i],
+		text_printf(out, "  %-17s  %12s %-6s  ", leaks_kind_words(&any),
 			count.data ? count.data : "", sum->blocks == 1 ? "block" : "blocks");
 		text_add_bytes(out, sum->bytes);
 		text_add(out, "\n");
@@ -58,11 +40,11 @@ static void add_totals(const struct leaks *leaks, struct text *out)
 static void add_head(const struct leaks_page *page, const struct leak_row *row, struct text *out)
 {
 	const struct leak_stack *stack = leaks_stack(page, row);
-	text_printf(out, "  %s  ", class_words[row->class]);
-	add_quantity(out, row->bytes, row->blocks);
+	text_printf(out, "  %s  ", leaks_kind_words(row));
+	leaks_add_quantity(out, row->bytes, row->blocks);
 	if (row->indirect_blocks) {
 		text_add(out, ", and with them ");
-		add_quantity(out, row->indirect_bytes, row->indirect_blocks);
+		leaks_add_quantity(out, row->indirect_bytes, row->indirect_blocks);
 	}
 	if (stack->kind == KIND_UNKNOWN)
 		text_add(out, "  from\n");
@@ -105,7 +87,7 @@ static void add_holds(const struct leaks_page *page, const struct leak_row *row,
 		const struct leak_hold *hold = &page->leaks.holds.data[row->first_hold + i];
 		text_add(out, INDENT);
 		if (row->hold_count > 1) {
-			add_quantity(out, hold->bytes, hold->blocks);
+			leaks_add_quantity(out, hold->bytes, hold->blocks);
 			text_add(out, " ");
 		}
 		text_add(out, "held by ");
@@ -159,9 +141,10 @@ static void add_hidden(const struct leaks_page *page, struct text *out)
 	text_add(out, "\n  Places of what is ");
 	const char *before = "";
 	for (unsigned i = 0; i < LEAK_KINDS; i++) {
+		struct leak_row any = {.class = (enum leak_class)i};
 		if (!(hidden >> i & 1))
 			continue;
-		text_printf(out, "%s%s", before, class_words[i]);
+		text_printf(out, "%s%s", before, leaks_kind_words(&any));
 		before = ", ";
 	}
 	text_add(out, ": --show-leak-kinds=all\n");
@@ -172,7 +155,7 @@ static void add_suppression(const struct suppression *one, struct text *out)
 	text_printf(out, "  %s  (%s:%" PRIu32 ")", one->name, one->file, one->line);
 	if (one->records) {
 		text_add(out, "  ");
-		add_quantity(out, one->bytes, one->blocks);
+		leaks_add_quantity(out, one->bytes, one->blocks);
 	}
 	text_add(out, "\n");
 }

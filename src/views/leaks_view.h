@@ -41,6 +41,7 @@ struct leaks_view_options {
 	bool verbose, quiet;
 	size_t limit; /* rows to show; VIEW_DEFAULT_LIMIT */
 	struct suppressions *suppressions;
+	const char *version; /* of the tool, for LEAKS_SARIF; may be NULL */
 };
 
 /* NULL if there is no form of that name. */

@@ -6,8 +6,6 @@ memcheck, with the options that the target names.
     test_leaks.py heapwise|memcheck NAME…     variants of targets (as `trees-O2`)
 """
 
-import functools
-import json
 import sys
 from pathlib import Path
 
@@ -16,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 import hw
 import leaks_differences
 import leaktruth
+import ourleaks
 import memcheck
 
 LEAKS = hw.TARGETS / "leaks"
@@ -67,39 +66,14 @@ def check_memcheck(name, folder):
     return each_section(name, folder, leaks_differences.MEMCHECK, search)
 
 
-@functools.cache
-def knows_leaks():
-    return hw.run([hw.HEAPWISE, "help", "leaks"]).status == 0
-
-
-def our_record(record):
-    frames = [(frame.get("function"), Path(frame.get("module") or "").name) for frame in record["stack"]]
-    return leaktruth.Record(record["kind"], record["blocks"], record["bytes"], record.get("indirect_blocks", 0),
-                            record.get("indirect_bytes", 0), frames)
-
-
-def our_leaks(recording, options):
-    """What `heapwise leaks` says of a recording: all of it, so the kinds' sums must be right."""
-    ended = hw.run([hw.HEAPWISE, "leaks", recording, "--json", "--show-leak-kinds=all", *options])
-    hw.need(ended.status in (0, 1), f"leaks: {ended}")
-    leaks = json.loads(ended.text)["leaks"]
-    records = [our_record(record) for record in leaks["records"]]
-    for kind in leaktruth.KINDS:
-        sums, said = leaktruth.total([r for r in records if r.kind == kind]), leaks["summary"][kind]
-        hw.need((said["blocks"], said["bytes"]) == (sums["blocks"], sums["bytes"]),
-                f"summary.{kind} is {said}, the records' sum {sums}")
-    return records
-
-
 def check_heapwise(name, folder):
-    if not knows_leaks():
-        raise hw.Skip("this command has no leak search")
+    ourleaks.need_search()
     def search(program, options, place):
         recording = place / "x.hpw"
         view = [option for option in options if option.startswith(OF_THE_VIEW)]
         search = [option for option in options if option not in view]
         ended = hw.record([program], recording, options=("-q", "--leak-check=full", *search))
-        return ended, our_leaks(recording, view)
+        return ended, ourleaks.records(recording, *view)
 
     return each_section(name, folder, leaks_differences.HEAPWISE, search)
 

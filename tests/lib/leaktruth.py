@@ -11,8 +11,11 @@ import truth
 KINDS = ("definite", "indirect", "possible", "reachable")
 OPTIONS = "# leak-options: "
 
-# Blocks of one stack and kind. frames: (function, module), innermost first, the allocation function left
-# out. indirect_blocks is None where the searcher does not tell.
+# function, and the file name of a module, or None; place: the last three digits of the address, which are the
+# same wherever the module is loaded.
+Frame = namedtuple("Frame", "function module place")
+
+# Blocks of one stack and kind. frames: innermost first, the allocation function left out. indirect_blocks is None where the searcher does not tell.
 Record = namedtuple("Record", "kind blocks bytes indirect_blocks indirect_bytes frames")
 
 # Expected of one function and kind. Keys of figures that are not known are left out.
@@ -65,8 +68,18 @@ def sections(output):
 
 
 def is_of(record, names):
-    """Whether a record is of a function: of the role that allocated, or of libc's function that did."""
-    return any(truth.is_named(function, names) for function, _ in record.frames)
+    """Whether a record is of a function: of the role that allocated, or of libc's function that did, whose name may
+    carry a version, or more underscores."""
+    return any(truth.is_named(plain_name(frame.function), names) for frame in record.frames)
+
+
+def names(frames):
+    return " < ".join(frame.function or f"{frame.module}+…{frame.place:03x}" for frame in frames)
+
+
+def plain_name(function):
+    name = (function or "").partition("@")[0]
+    return "__" + name.lstrip("_") if name.startswith("___") else name
 
 
 def total(records):
@@ -126,7 +139,7 @@ def led(wanted, change):
 def check(section, records, differences=()):
     """What of the records is not as the target says, differences granted, as sentences."""
     wanted, totals, beside = section.wanted(), section.totals(), section.beside()
-    records = [r for r in records if not r.frames or r.frames[0][1] not in beside]
+    records = [r for r in records if not r.frames or r.frames[0].module not in beside]
     for difference in differences:
         if isinstance(difference, Moved):
             wanted, totals = moved(wanted, totals, difference)
@@ -150,7 +163,7 @@ def check(section, records, differences=()):
     if problems:
         roles = "|".join(w.site for w in wanted)
         problems += [
-            f"unexpected: {r.kind}, {r.blocks} blocks, {r.bytes} bytes: {' < '.join(str(f) for f, _ in r.frames[:9])}"
+            f"unexpected: {r.kind}, {r.blocks} blocks, {r.bytes} bytes: {names(r.frames[:9])}"
             for r in records
             if not roles or not is_of(r, roles)
         ]

@@ -6,7 +6,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 import hw
-from leaktruth import Record
+from leaktruth import Frame, Record
 
 KINDS = {
     "Leak_DefinitelyLost": "definite",
@@ -27,8 +27,8 @@ def need_valgrind():
 
 
 def frame(element):
-    """(function, module) of a frame; a name that is not known is None."""
-    return element.findtext("fn"), os.path.basename(element.findtext("obj") or "")
+    place = int(element.findtext("ip"), 16) & 0xFFF
+    return Frame(element.findtext("fn"), os.path.basename(element.findtext("obj") or ""), place)
 
 
 def record(error):
@@ -37,7 +37,7 @@ def record(error):
     parts = PARTS.match(what.findtext("text"))
     indirect = int(parts[3].replace(",", "")) if parts else 0
     frames = [frame(f) for f in error.find("stack").iter("frame")]
-    while frames and frames[0][1].startswith("vgpreload_"):
+    while frames and frames[0].module.startswith("vgpreload_"):
         frames = frames[1:]
     return Record(KINDS[error.findtext("kind")], blocks, total - indirect, None, indirect, frames)
 
@@ -53,11 +53,16 @@ def records(path):
     return found, others
 
 
+def command(path, *options):
+    """What a program is started with, to be searched into an XML file; children that it starts are not."""
+    return [need_valgrind(), "-q", "--xml=yes", f"--xml-file={path}", "--num-callers=40", "--leak-check=full",
+            "--show-leak-kinds=all", "--run-libc-freeres=yes", "--leak-resolution=high",
+            "--default-suppressions=no", "--child-silent-after-fork=yes", *options]
+
+
 def run(arguments, folder, options=(), **more):
     """Runs a program under memcheck: how it ended, its leaks, other errors."""
     path = folder / "memcheck.xml"
-    ended = hw.run([need_valgrind(), "-q", "--xml=yes", f"--xml-file={path}", "--num-callers=40",
-                    "--leak-check=full", "--show-leak-kinds=all", "--run-libc-freeres=yes",
-                    "--leak-resolution=high", "--child-silent-after-fork=yes", *options, *arguments], **more)
+    ended = hw.run([*command(path, *options), *arguments], **more)
     hw.need(path.exists(), f"memcheck says nothing: {ended}")
     return ended, *records(path)
