@@ -43,3 +43,16 @@ def of(table, name, options):
     stem = name.rpartition("-")[0]
     words = " ".join(["", *options])
     return table.get(name + words) or table.get(stem + words) or ("", [])
+
+
+# Real programs: (program or "", words that stand in the names of the stack, why). A rule explains places where the two
+# searchers call blocks otherwise.
+REAL = []
+
+
+def real(program, names, ours, theirs):
+    """The explanation of a place: the names of its stack, blocks by kind. "": there is none."""
+    for rule_program, words, why in REAL:
+        if rule_program in ("", program) and words in names:
+            return why
+    return ""
