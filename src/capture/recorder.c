@@ -140,7 +140,9 @@ static uint32_t on_thread(void *context, uint32_t tid, uint64_t stamp)
 	if (thread == UINT32_MAX)
 		return MERGE_NO_THREAD;
 	name_row(r, &r->tally.threads[thread]);
-	encode_thread(&r->encoder, thread, 0, HPW_SP_THREAD_START, stamp);
+	/* A row that was another thread's goes on counting. */
+	encode_thread(&r->encoder, thread, r->tally.threads[thread].allocations,
+		HPW_SP_THREAD_START, stamp);
 	after_step(r);
 	return thread;
 }
