@@ -289,10 +289,26 @@ static bool add_maps(struct finding *f)
 	return true;
 }
 
-static bool find_all(struct finding *f)
+/* What the runtime keeps for itself: of rings that nobody uses it is empty. */
+static bool skip_own(struct finding *f)
 {
 	const struct hw_shm *shm = f->place->shm;
-	if (!leak_ranges_add(&f->skipped, shm->own_start, shm->own_end))
+	bool ok = true;
+	for (uint32_t i = 0; ok && i < HW_OWN; i++)
+		ok = leak_ranges_add(&f->skipped, shm->own[i].start, shm->own[i].end);
+	for (uint32_t i = 0; ok && i < HW_RINGS; i++) {
+		const struct hw_ring *ring =
+			(const struct hw_ring *)((const char *)shm + HW_SHM_RINGS) + i;
+		if (ring->own)
+			ok = leak_ranges_add(
+				&f->skipped, ring->own, ring->own + shm->own_ring_bytes);
+	}
+	return ok;
+}
+
+static bool find_all(struct finding *f)
+{
+	if (!skip_own(f))
 		return false;
 	for (size_t i = 0; i < f->place->hold->threads.len; i++) {
 		if (!add_thread(f, &f->place->hold->threads.data[i]))

@@ -127,15 +127,16 @@ const struct command command_leaks = {
 	.synopsis = "[FILE…|PID…] [--show-leak-kinds LIST] [--suppressions FILE] [--format FORM] "
 		    "[OPTION…]",
 	.what = "Says what of a program's memory was lost, and who holds the rest.",
-	.about = "PID: a process that is being recorded; it is searched now and goes on. FILE: what "
-		 "was found when\n"
-		 "it was recorded with 'heapwise run --leak-check=full'; of another recording what "
-		 "was never freed\n"
-		 "is shown. Without either: the newest recording (*.hpw) in the current folder.\n"
-		 "\n"
-		 "Options are called as Valgrind's that mean the same. The exit status is 0 unless "
-		 "--error-exitcode\n"
-		 "is given and there are errors.\n",
+	.about =
+		"PID: a process that is being recorded; it is searched now and goes on. FILE: what "
+		"was found when\n"
+		"it was recorded with 'heapwise run --leak-check=full'; of another recording what "
+		"was never freed\n"
+		"is shown. Without either: the newest recording (*.hpw) in the current folder.\n"
+		"\n"
+		"Options are called as Valgrind's that mean the same. The exit status is 0 unless "
+		"--error-exitcode\n"
+		"is given and there are errors.\n",
 	.examples = "  heapwise leaks app.hpw                            what was lost\n"
 		    "  heapwise leaks --show-leak-kinds=all app.hpw      and who holds the rest\n"
 		    "  heapwise leaks --format=memcheck app.hpw          as Valgrind would say it\n"

@@ -332,8 +332,7 @@ static void say_leaks(const struct launch_result *r, struct leak_report *report)
 		return;
 	for (size_t i = 0; i < r->recording_count; i++)
 		if (!r->recordings[i].totals.file_gone)
-			leak_report_show(
-				report, r->recordings[i].file, STDERR_FILENO, false);
+			leak_report_show(report, r->recordings[i].file, STDERR_FILENO, false);
 }
 
 /* The exit status of a program that could not be executed, of leaks, or -1: the program's own. */

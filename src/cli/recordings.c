@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "model/model.h"
 #include "cli/message.h"
 
 static bool ends_with(const char *name, const char *end)

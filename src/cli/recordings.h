@@ -4,7 +4,8 @@
 #define CLI_RECORDINGS_H
 
 #include "base/error.h"
-#include "model/model.h"
+
+struct model;
 
 /*
  * The newest recording of the current folder, of equally new ones the last by name; the caller

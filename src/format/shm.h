@@ -63,11 +63,18 @@ struct hw_ring {
 	uint32_t waiting;    /* 1: the producer sleeps on the low half of tail (futex) */
 	uint64_t longest_wait_ns;
 	uint64_t wait_ns;
+	uint64_t own; /* where the runtime keeps what the ring's thread needs; see own_ring_bytes */
 	/* Collector's line. */
 	_Alignas(64) uint64_t tail;
 };
 static_assert(sizeof(struct hw_ring) == 128, "shared");
 static_assert(offsetof(struct hw_ring, tail) == 64, "shared");
+
+/* A part of the target's address space; empty: 0, 0. */
+struct hw_span {
+	uint64_t start, end;
+};
+#define HW_OWN 2
 
 struct hw_module {
 	uint64_t start;
@@ -151,9 +158,11 @@ struct hw_shm {
 	/* The stack pointer of that thread where it called exit or the like, and rbx, rbp, r12 to
 	 * r15; 0: main has returned instead. */
 	uint64_t leaving_sp, leaving_registers[HW_LEAVING_REGISTERS];
-	/* For who looks for pointers in the target's memory: what the runtime keeps for itself, and
-	 * the function that allocates for the program. */
-	uint64_t own_start, own_end, allocator;
+	/* For who looks for pointers in the target's memory: what the runtime keeps for itself
+	 * beside its library's data, and the function that allocates for the program. */
+	struct hw_span own[HW_OWN];
+	uint64_t own_ring_bytes; /* of each ring's `own` */
+	uint64_t allocator;
 	/* Collector. */
 	_Alignas(64) uint64_t progress; /* grows whenever room was made in any ring */
 	uint32_t rings_freed;           /* grows whenever rings of ended threads were freed */

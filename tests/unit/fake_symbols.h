@@ -42,6 +42,6 @@ struct fake_file {
 extern const struct fake_symbol *fake_symbols;
 extern const struct fake_variable *fake_variables; /* may be NULL */
 extern const struct fake_file *fake_files;         /* files that are not in order; may be NULL */
-extern const struct fake_alias *fake_aliases; /* may be NULL */
+extern const struct fake_alias *fake_aliases;      /* may be NULL */
 
 #endif

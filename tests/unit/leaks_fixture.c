@@ -31,8 +31,7 @@ static const struct fake_symbol symbols[] = {
 	{APP, AT_BUFFER, {"main", "main", "/src/demo/main.c", 30, false}},
 	{APP, AT_STDIO, {"_IO_file_doallocate", "_IO_file_doallocate", NULL, 0, false}},
 	{APP, AT_QUEUE,
-		{"std::__new_allocator<int>::allocate",
-			"_ZNSt15__new_allocatorIiE8allocateEmPKv",
+		{"std::__new_allocator<int>::allocate", "_ZNSt15__new_allocatorIiE8allocateEmPKv",
 			"/usr/include/c++/12/bits/new_allocator.h", 137, true}},
 	{APP, AT_QUEUE,
 		{"Queue::add", "_ZN5Queue3addEi", "/home/user/src/queue & co.cc", 30, false}},
@@ -82,9 +81,9 @@ static void add_sites(struct fixture *fixture)
 	};
 	uint32_t main_node = fixture_stack(fixture, 0, MODULE_APP, AT_MAIN);
 	for (size_t i = 0; i < LEAKS_SITES; i++) {
-		uint32_t stack = sites[i].at ? fixture_stack(fixture, main_node, MODULE_APP,
-						       sites[i].at)
-					     : fixture_stack(fixture, 0, MODULE_APP, AT_BUFFER);
+		uint32_t stack =
+			sites[i].at ? fixture_stack(fixture, main_node, MODULE_APP, sites[i].at)
+				    : fixture_stack(fixture, 0, MODULE_APP, AT_BUFFER);
 		fixture_site(fixture, stack, &(struct site){.kind = sites[i].kind});
 	}
 }
@@ -128,8 +127,8 @@ uint32_t leaks_root(struct fixture *fixture, const struct leak_root *root, const
 	return (uint32_t)number;
 }
 
-uint32_t leaks_group(
-	struct fixture *fixture, uint32_t parent, uint32_t root, uint64_t word, enum leaks_site site)
+uint32_t leaks_group(struct fixture *fixture, uint32_t parent, uint32_t root, uint64_t word,
+	enum leaks_site site)
 {
 	size_t number;
 	model_leak_groups(fixture->model, &number);
@@ -185,8 +184,8 @@ static void add_held(struct fixture *fixture)
 	uint32_t rest = leaks_group(fixture, list, root, 0x460000, SITE_NODE);
 	leaks_record(fixture, SITE_NODE, LEAK_REACHABLE, rest, 9, 64);
 	for (uint64_t word = 0; word < 64; word++) {
-		uint32_t bucket = leaks_group(
-			fixture, LEAK_NO_GROUP, root, 0x460100 + 8 * word, SITE_BUCKET);
+		uint32_t bucket =
+			leaks_group(fixture, LEAK_NO_GROUP, root, 0x460100 + 8 * word, SITE_BUCKET);
 		leaks_record(fixture, SITE_BUCKET, LEAK_REACHABLE, bucket, 1, 32 + (word == 3));
 	}
 	leaks_record(fixture, SITE_STDIO, LEAK_REACHABLE, LEAK_NO_GROUP, 1, 4096);

@@ -30,8 +30,8 @@ void leaks_fixture_demo(struct fixture *fixture);
 
 uint32_t leaks_root(struct fixture *fixture, const struct leak_root *root, const char *name);
 /* Held by a root's word, or, with a parent, by a block of that group. */
-uint32_t leaks_group(
-	struct fixture *fixture, uint32_t parent, uint32_t root, uint64_t word, enum leaks_site site);
+uint32_t leaks_group(struct fixture *fixture, uint32_t parent, uint32_t root, uint64_t word,
+	enum leaks_site site);
 /* Blocks of `size` bytes each; `group` may be LEAK_NO_GROUP. */
 void leaks_record(struct fixture *fixture, enum leaks_site site, enum leak_kind kind,
 	uint32_t group, uint64_t blocks, uint64_t size);

@@ -138,7 +138,8 @@ CASE(suppressed, "rows that an entry fits are suppressed, each kind for itself")
 {
 	leaks_fixture_demo(&fixture);
 	_cleanup_(suppressions_cleanup) struct suppressions *set = suppressions_of(
-		"{\nlost\nMemcheck:Leak\nmatch-leak-kinds: definite\nfun:malloc\nfun:load_config\n}\n"
+		"{\nlost\nMemcheck:Leak\nmatch-leak-kinds: "
+		"definite\nfun:malloc\nfun:load_config\n}\n"
 		"{\nnodes\nMemcheck:Leak\nmatch-leak-kinds: reachable\nfun:calloc\nfun:node\n}\n"
 		"{\nunused\nMemcheck:Leak\nfun:nothing\n}\n");
 	build((struct leaks_options){.suppressions = set});
@@ -165,13 +166,12 @@ CASE(suppressed_by_class, "a written entry fits its own row, inlined functions a
 		_cleanup_(text_deinit) struct text text;
 		text_init(&text);
 		CHECK_OK(leaks_suppress_frames(&leaks, row, &frames));
-		suppress_write(
-			&text, (enum suppress_kind)row->kind, frames.data, frames.len);
+		suppress_write(&text, (enum suppress_kind)row->kind, frames.data, frames.len);
 		_cleanup_(suppressions_cleanup) struct suppressions *set =
 			suppressions_of(text.data);
 		uint32_t id;
-		CHECK_OK(suppressions_match(set, frames.data, frames.len,
-			(enum suppress_kind)row->kind, &id));
+		CHECK_OK(suppressions_match(
+			set, frames.data, frames.len, (enum suppress_kind)row->kind, &id));
 		CHECK_U64(id, 0);
 	}
 	finish();
@@ -219,8 +219,8 @@ CASE(held, "words of one variable are one path, a list is a path that goes on")
 	check_holder(path_of(list, 0), "global g_list (list.c:5)");
 	check_holder(path_of(row_of(LEAK_CLASS_REACHABLE, 0), 0),
 		"stack or thread-local storage of the main thread");
-	check_holder(path_of(row_of(LEAK_CLASS_POSSIBLE, 0), 0),
-		"register rbx of thread 4712 (worker)");
+	check_holder(
+		path_of(row_of(LEAK_CLASS_POSSIBLE, 0), 0), "register rbx of thread 4712 (worker)");
 	finish();
 }
 
@@ -279,8 +279,8 @@ CASE(held_far, "of a long path the first and the last blocks are shown")
 	build((struct leaks_options){.frames = 0});
 	const struct leak_row *row = row_of(LEAK_CLASS_REACHABLE, 0);
 	uint32_t steps[LEAK_STEPS_MAX], skipped;
-	CHECK_U64(leak_path_steps(&leaks.paths, leaks.holds.data[row->first_hold].path, steps,
-			  &skipped),
+	CHECK_U64(leak_path_steps(
+			  &leaks.paths, leaks.holds.data[row->first_hold].path, steps, &skipped),
 		LEAK_STEPS_MAX);
 	CHECK_U64(skipped, 1000 - LEAK_STEPS_MAX);
 	CHECK_U64(leaks.paths.paths.data[steps[0]].depth, 1);

@@ -10,7 +10,7 @@
 
 /* A ring's private part. */
 struct ring_memory {
-	struct rt_thread thread;
+	struct rt_thread thread; /* first: where it is the rest is */
 	struct rt_frame frames[2 * RT_DEPTH_MAX];
 };
 #define RING_BYTES PAGES(sizeof(struct ring_memory))
@@ -214,6 +214,16 @@ void rt_memory_unshare_in_place(struct rt_process *p)
 				(long)p->shared_ranges[i].bytes, PROT_READ | PROT_WRITE,
 				MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	}
+}
+
+void rt_memory_tell(struct hw_shm *shm)
+{
+	struct rt_range range;
+	for (uint32_t i = 0; i < HW_OWN && next_wiped(&i, &range);) {
+		uint64_t at = (uint64_t)range.at;
+		shm->own[i - 1] = (struct hw_span){at, at ? at + range.bytes : 0};
+	}
+	shm->own_ring_bytes = RING_BYTES;
 }
 
 static bool has(const struct rt_range *range, uint64_t address)

@@ -44,6 +44,9 @@ void rt_memory_unshare_in_place(struct rt_process *p);
  */
 uint64_t *rt_memory_places(void);
 
+/* Says in *shm where the private part is, but for rings that come later. */
+void rt_memory_tell(struct hw_shm *shm);
+
 /* Whether all of [start, end), a mapping of this process, is ours. */
 bool rt_memory_is_ours(uint64_t start, uint64_t end);
 /* munlock of all that is ours. */

@@ -169,8 +169,7 @@ static void process_fill(struct rt_process *p)
 	p->rules.modules = &p->modules;
 	p->unwinder.modules = &p->modules;
 	p->unwinder.rules = &p->rules;
-	shm->own_start = (uint64_t)p;
-	shm->own_end = (uint64_t)p + rt_process_bytes();
+	rt_memory_tell(shm);
 	shm->allocator = (uint64_t)rt_real.malloc;
 	shm->notes |= HW_NOTE_ATTACHED | (own_malloc() ? HW_NOTE_OWN_MALLOC : 0u);
 	rt_sampling_prepare(p);
@@ -320,6 +319,7 @@ static struct rt_thread *ring_take(struct rt_process *p, uint32_t tid)
 			return NULL;
 		}
 		t->unwinder = &p->unwinder;
+		rings[i].own = (uint64_t)t; /* its memory begins with it */
 		rt_ring_attach(t, p->shm, i, ring_words(p, i), tid);
 		/* Few events: order them all, and wait for nothing. */
 		t->stamped = rt_mode == RT_MODE_SAMPLE;

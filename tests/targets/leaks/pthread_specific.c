@@ -38,9 +38,7 @@ int main(void)
 	LEAKS_ARE(LEAK_REACHABLE, first_keys);
 	LEAKS_ARE(LEAK_REACHABLE, later_keys);
 	LEAKS_ARE(LEAK_REACHABLE, behind_key);
-	leak_tell_kept(LEAK_REACHABLE,
-		"pthread_setspecific|__pthread_setspecific", 4,
-		4 * BOOK);
+	leak_tell_kept(LEAK_REACHABLE, "pthread_setspecific|__pthread_setspecific", 4, 4 * BOOK);
 	leaks_end();
 	return 0;
 }
