@@ -47,7 +47,9 @@ static char thread_state(pid_t pid, pid_t tid)
 	size_t n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
 	text[n] = 0;
 	const char *after = strrchr(text, ')');
-	return after && after[1] ? after[2] : 0;
+	if (!after || !after[1])
+		return 0;
+	return after[2];
 }
 
 static bool is_dead(pid_t pid, pid_t tid)
