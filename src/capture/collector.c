@@ -155,7 +155,7 @@ static void nap(struct collector *c)
 		else if (tag == &c->closings)
 			collector_on_closed(c);
 		else if (tag != &c->start->session && !collector_on_searched(c, tag) &&
-			 !c->ends_put_off)
+			 !collector_on_dying(c, tag) && !c->ends_put_off)
 			collector_on_end(c, tag);
 	}
 }

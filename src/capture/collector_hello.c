@@ -145,6 +145,7 @@ static void record(struct collector *c, struct subject *s, struct session_caller
 		c->tsc_hz = estimate_hz(c->start->began);
 	int file = s->is_root && !c->recorded ? root_file(c, s)
 					      : subject_file_create(s, c->start->file_name);
+	collector_watch_for_death(c, s);
 	const struct subject_wishes wishes = {next_mode(c), c->start->leak_check, c->tsc_hz};
 	const struct hw_hello *hello = &caller->hello;
 	const char *parent = hello->forked_at ? lineage_find(&c->lineage, hello->forked_from,

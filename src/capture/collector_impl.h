@@ -62,6 +62,10 @@ bool collector_has_work(struct collector *c);
 void collector_look_for_leaving(struct collector *c, struct subject *s);
 /* A search is over. Whether the tag was of one. */
 bool collector_on_searched(struct collector *c, const void *tag);
+/* Has the process watched for a fatal signal, if the user wants that and it is not yet. */
+void collector_watch_for_death(struct collector *c, struct subject *s);
+/* A watched process is dying, or has ended. Whether the tag was of one. */
+bool collector_on_dying(struct collector *c, const void *tag);
 /* A command wants a running process searched. */
 void collector_on_request(struct collector *c, const struct session_caller *caller);
 
