@@ -170,15 +170,15 @@ int leak_report_show(struct leak_report *report, const char *path, int fd, bool 
 	_cleanup_(suppressions_cleanup) struct suppressions *suppressions = NULL;
 	_cleanup_close_ int log = -1;
 	report->shown++;
-	struct error *error = source_open_with(path, SOURCE_WITH_LEAK_TIMES, &model);
+	unsigned flags = SOURCE_WITH_LEAK_TIMES | (living ? SOURCE_OF_RUNNING : 0u);
+	struct error *error = source_open_with(path, flags, &model);
 	if (!error)
 		error = read_suppressions(report->options, &suppressions);
 	if (!error && report->options->log_file)
 		error = open_log(report, model, &log);
 	if (error)
 		return message_error(error);
-	if (!living)
-		recording_warn(model, path);
+	recording_warn(model, path);
 	struct leaks_view_options view = report->view;
 	view.suppressions = suppressions;
 	struct output output;
