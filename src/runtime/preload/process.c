@@ -170,6 +170,7 @@ static void process_fill(struct rt_process *p)
 	p->unwinder.modules = &p->modules;
 	p->unwinder.rules = &p->rules;
 	rt_memory_tell(shm);
+	rt_real_resolve();
 	shm->allocator = (uint64_t)rt_real.malloc;
 	shm->notes |= HW_NOTE_ATTACHED | (own_malloc() ? HW_NOTE_OWN_MALLOC : 0u);
 	rt_sampling_prepare(p);
