@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -24,6 +23,8 @@
 /* A thread that is in the middle of an event is let out of it, so often. */
 #define BUSY_TRIES 200
 #define BUSY_PAUSE_NS 50000
+/* How often is looked for threads that stop only when the process goes on already. */
+#define LATE_MS 5
 
 /* What the keeper says, followed by the threads. */
 struct told {
@@ -55,13 +56,13 @@ static bool is_busy(const struct hw_shm *shm)
 
 /* Stops the process where no thread is in an event; a thread that never comes out of one (it was
  * left by siglongjmp, or stands in the kernel) is taken as it is. */
-static struct error *stop_outside_events(pid_t pid, const struct hw_shm *shm, struct stopped *ret)
+static struct error *stop_outside_events(const struct hw_shm *shm, struct stopped *stopped)
 {
 	for (int tries = 0;; tries++) {
-		struct error *error = stop_process(pid, ret);
+		struct error *error = stop_process(stopped);
 		if (error || tries == BUSY_TRIES || !is_busy(shm))
 			return error;
-		stop_end(ret);
+		stop_end(stopped);
 		nanosleep(&(struct timespec){0, BUSY_PAUSE_NS}, NULL);
 	}
 }
@@ -83,37 +84,60 @@ static void tell_error(int channel, struct error *error)
 	error_destroy(error);
 }
 
-/* The keeper's life. */
-static void keep(pid_t pid, const struct hw_shm *shm, enum hold_way way, int channel)
+/* Until the other side is done, or has died. */
+static void wait_for_end(int channel, struct stopped *stopped)
 {
-	struct stopped stopped;
-	struct error *error = stop_outside_events(pid, shm, &stopped);
-	if (error) {
-		tell_error(channel, error);
-		return;
+	struct pollfd fd = {.fd = channel, .events = POLLIN};
+	while (!poll(&fd, 1, stopped->late.len ? LATE_MS : -1) || (fd.revents & POLLIN) == 0) {
+		if (fd.revents)
+			break;
+		stop_late(stopped);
 	}
-	struct told told = {.threads = (uint32_t)stopped.threads.len, .process = pid};
-	for (uint32_t i = 0; i < HW_RINGS; i++)
-		told.heads[i] = __atomic_load_n(&rings_of(shm)[i].head, __ATOMIC_ACQUIRE);
+}
+
+static void keep_stopped(const struct hw_shm *shm, enum hold_way way, int channel,
+	struct stopped *stopped, struct told *told)
+{
 	struct stopped_threads threads = {NULL, 0, 0};
-	for (size_t i = 0; i < stopped.threads.len; i++)
-		(void)!stopped_threads_push(&threads, stopped.threads.data[i]);
+	struct snapshot snapshot;
+	for (uint32_t i = 0; i < HW_RINGS; i++)
+		told->heads[i] = __atomic_load_n(&rings_of(shm)[i].head, __ATOMIC_ACQUIRE);
+	for (size_t i = 0; i < stopped->threads.len; i++)
+		(void)!stopped_threads_push(&threads, stopped->threads.data[i]);
+	told->threads = (uint32_t)threads.len;
 	if (way != HOLD_STOPPED) {
-		error = snapshot_take(&stopped, &told.process);
-		told.is_snapshot = !error;
+		struct error *error = snapshot_take(stopped, &snapshot);
+		told->is_snapshot = !error;
 		error_destroy(error);
 	}
-	if (told.is_snapshot)
-		told.pause_ns = stop_end(&stopped);
-	told.threads = (uint32_t)threads.len;
-	(void)!send(channel, &told, sizeof(told), MSG_NOSIGNAL);
+	if (told->is_snapshot) {
+		told->process = snapshot.pid;
+		told->pause_ns = stop_end(stopped);
+		snapshot_close_files(&snapshot);
+	}
+	(void)!send(channel, told, sizeof(*told), MSG_NOSIGNAL);
 	send_threads(channel, &threads);
-	char any;
-	(void)!recv(channel, &any, 1, 0); /* until the other side is done, or has died */
-	if (told.is_snapshot)
-		snapshot_end(pid, told.process);
+	wait_for_end(channel, stopped);
+	if (told->is_snapshot)
+		snapshot_end(stopped, &snapshot);
+	stopped_threads_deinit(&threads);
+}
+
+/*
+ * The keeper's life. It is not killed with the collector, because a process must not be left alone
+ * in the middle of being copied; but then sees the end of the channel.
+ */
+static void keep(pid_t pid, const struct hw_shm *shm, enum hold_way way, int channel)
+{
+	struct told told = {.process = pid};
+	struct stopped stopped;
+	stop_init(&stopped, pid);
+	struct error *error = stop_outside_events(shm, &stopped);
+	if (error)
+		tell_error(channel, error);
 	else
-		stop_end(&stopped);
+		keep_stopped(shm, way, channel, &stopped, &told);
+	stop_deinit(&stopped);
 }
 
 /* The last number of "NSpid:" in its status: as it sees itself. */
@@ -196,13 +220,10 @@ static struct error *keeper_start(
 	int ends[2];
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return error_errno(ERROR_ENVIRONMENT, errno, "can't make a socket pair");
-	pid_t self = getpid();
 	hold->keeper = fork();
 	if (!hold->keeper) {
 		close(ends[0]);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() == self)
-			keep(pid, shm, way, ends[1]);
+		keep(pid, shm, way, ends[1]);
 		_exit(0);
 	}
 	close(ends[1]);
@@ -214,8 +235,11 @@ static struct error *keeper_start(
 
 static void let_go(struct hold *hold)
 {
-	if (hold->channel >= 0)
+	/* Other children of ours may have the channel too: it is not enough to close it. */
+	if (hold->channel >= 0) {
+		shutdown(hold->channel, SHUT_RDWR);
 		close(hold->channel);
+	}
 	hold->channel = -1;
 	if (hold->keeper > 0)
 		waitpid(hold->keeper, NULL, 0);

@@ -78,7 +78,8 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-__attribute__((format(printf, 2, 3))) static void broken(struct wait_state *w, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void broken(
+	struct wait_state *w, const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
@@ -94,7 +95,8 @@ static void need(struct wait_state *w, long is, long should, int reason)
 	if (is == -1 && (failed == ENOSYS || failed == EPERM))
 		w->verdict = SKIPPED;
 	else if (is != should || (is == -1 && failed != reason))
-		broken(w, "returned %ld (%s), not %ld", is, is == -1 ? strerror(failed) : "", should);
+		broken(w, "returned %ld (%s), not %ld", is, is == -1 ? strerror(failed) : "",
+			should);
 }
 
 static struct timespec span(void)
@@ -110,7 +112,8 @@ static struct timespec deadline(clockid_t clock)
 	return at;
 }
 
-/* --- what has a deadline ----------------------------------------------------------------------- */
+/* --- what has a deadline -----------------------------------------------------------------------
+ */
 
 static void make_pipe(struct wait_state *w)
 {
@@ -291,7 +294,8 @@ static void wait_aio(struct wait_state *w)
 		need(w, syscall(SYS_io_getevents, w->block, 1, 1, &event, &time), 0, 0);
 }
 
-/* --- what the first thread ends ---------------------------------------------------------------- */
+/* --- what the first thread ends ----------------------------------------------------------------
+ */
 
 static void write_one(struct wait_state *w)
 {
