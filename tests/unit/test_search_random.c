@@ -399,7 +399,8 @@ static void check_worlds(uint64_t seed, unsigned worlds)
 	static struct world w;
 	for (unsigned i = 0; i < worlds; i++) {
 		w.random = (seed + i) * 0x9e3779b97f4a7c15ull | 1;
-		printf("# world %" PRIu64 "\r", seed + i); /* the last one is of interest */
+		if (i % 1000 == 0) /* where to look when one fails */
+			printf("# from world %" PRIu64 " on\n", seed + i);
 		make_world(&w);
 		check_world(&w);
 	}
