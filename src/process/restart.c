@@ -183,7 +183,7 @@ void restart_survey(pid_t pid, struct restart_waits *ret)
 static uint64_t waited_ns(const struct restart_waits *waits, pid_t pid, pid_t tid, uint64_t number)
 {
 	uint64_t at, sleeps, now = now_ns();
-	for (size_t i = 0; i < waits->len; i++) {
+	for (size_t i = 0; waits && i < waits->len; i++) {
 		const struct restart_wait *wait = &waits->data[i];
 		if (wait->tid != tid || wait->number != number)
 			continue;

@@ -33,7 +33,8 @@ DEFINE_VEC(restart_waits, struct restart_wait)
 void restart_survey(pid_t pid, struct restart_waits *ret);
 
 /* Has a stopped thread, whose registers these are, begin its system call again, if it would return
- * EINTR. Not for a thread that is about to be given a signal. */
+ * EINTR. Not for a thread that is about to be given a signal. Without waits, with its whole time.
+ */
 void restart_call(const struct restart_waits *waits, pid_t pid, pid_t tid,
 	const struct user_regs_struct *regs);
 

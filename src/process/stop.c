@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,14 +22,14 @@
 #define PAUSE_NS 20000
 #define ROUNDS_MAX 100
 
-static uint64_t now_ns(void)
+uint64_t stop_now_ns(void)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static struct stopped_thread *find(struct stopped *stopped, pid_t tid)
+struct stopped_thread *stop_find(struct stopped *stopped, pid_t tid)
 {
 	for (size_t i = 0; i < stopped->threads.len; i++) {
 		if (stopped->threads.data[i].tid == tid)
@@ -46,7 +47,9 @@ static char thread_state(pid_t pid, pid_t tid)
 	size_t n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
 	text[n] = 0;
 	const char *after = strrchr(text, ')');
-	return after && after[1] ? after[2] : 0;
+	if (!after || !after[1])
+		return 0;
+	return after[2];
 }
 
 static bool is_dead(pid_t pid, pid_t tid)
@@ -55,7 +58,8 @@ static bool is_dead(pid_t pid, pid_t tid)
 	return !state || state == 'Z' || state == 'X';
 }
 
-static struct error *refused(pid_t pid, pid_t tid, int reason)
+/* 0: nobody. */
+static pid_t tracer_of(pid_t pid)
 {
 	char path[64], text[4096];
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
@@ -63,11 +67,21 @@ static struct error *refused(pid_t pid, pid_t tid, int reason)
 	size_t n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
 	text[n] = 0;
 	const char *tracer = strstr(text, "TracerPid:");
-	int by = tracer ? atoi(tracer + strlen("TracerPid:")) : 0;
+	return tracer ? (pid_t)atoi(tracer + strlen("TracerPid:")) : 0;
+}
+
+bool stop_is_tracer(pid_t tid)
+{
+	return tracer_of(tid) == (pid_t)syscall(SYS_gettid);
+}
+
+struct error *stop_refused(pid_t pid, pid_t tid, int reason)
+{
+	pid_t by = tracer_of(pid);
 	if (by)
 		return error_create(ERROR_ENVIRONMENT,
 			"can't stop process %d: process %d (a debugger, strace?) traces it already",
-			(int)pid, by);
+			(int)pid, (int)by);
 	return error_errno(ERROR_ENVIRONMENT, reason,
 		"can't stop process %d (thread %d): the system does not let us trace it; run as "
 		"root or its user, look at /proc/sys/kernel/yama/ptrace_scope, in a container "
@@ -90,12 +104,12 @@ static bool take_late(struct stopped *stopped, pid_t tid)
 /* Begins to stop a thread. True: it is new, or has gone at once; *ret_error if it is refused. */
 static bool seize(struct stopped *stopped, pid_t tid, struct error **ret_error)
 {
-	if (find(stopped, tid))
+	if (stop_find(stopped, tid))
 		return false;
 	if (!take_late(stopped, tid) && ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
 		int reason = errno;
 		if (reason != ESRCH && !is_dead(stopped->pid, tid))
-			*ret_error = refused(stopped->pid, tid, reason);
+			*ret_error = stop_refused(stopped->pid, tid, reason);
 		return false;
 	}
 	struct stopped_thread thread = {.tid = tid};
@@ -148,16 +162,16 @@ static bool is_coming(const struct stopped *stopped, pid_t tid, uint64_t waited_
 	       (waited_ns < PATIENCE_RUNNING_NS && thread_state(stopped->pid, tid) != 'D');
 }
 
-static void wait_all(struct stopped *stopped)
+void stop_wait_all(struct stopped *stopped)
 {
-	uint64_t since = now_ns();
+	uint64_t since = stop_now_ns();
 	for (size_t i = 0; i < stopped->threads.len;) {
 		struct stopped_thread *thread = &stopped->threads.data[i];
 		if (thread->stopped) {
 			i++;
 		} else if (!has_stopped(stopped, thread)) {
 			struct timespec pause = {0, PAUSE_NS};
-			if (is_coming(stopped, thread->tid, now_ns() - since))
+			if (is_coming(stopped, thread->tid, stop_now_ns() - since))
 				nanosleep(&pause, NULL);
 			else
 				i++;
@@ -189,7 +203,7 @@ void stop_deinit(struct stopped *stopped)
 struct error *stop_process(struct stopped *stopped)
 {
 	restart_survey(stopped->pid, &stopped->waits);
-	stopped->since_ns = now_ns();
+	stopped->since_ns = stop_now_ns();
 	int priority = priority_raise();
 	struct error *error = NULL;
 	bool found = true;
@@ -197,7 +211,7 @@ struct error *stop_process(struct stopped *stopped)
 		found = false;
 		error = seize_all(stopped, &found);
 		if (!error)
-			wait_all(stopped);
+			stop_wait_all(stopped);
 	}
 	setpriority(PRIO_PROCESS, 0, priority);
 	if (!error && !stopped->threads.len)
@@ -205,6 +219,11 @@ struct error *stop_process(struct stopped *stopped)
 	if (error)
 		stop_end(stopped);
 	return error;
+}
+
+void stop_repair(pid_t tid, const struct user_regs_struct *regs)
+{
+	restart_call(NULL, 0, tid, regs);
 }
 
 /* Lets a stopped thread go; a system call that returned EINTR because of us alone is done again. */
@@ -225,7 +244,7 @@ uint64_t stop_end(struct stopped *stopped)
 			(void)!stopped_tids_push(&stopped->late, thread->tid);
 	}
 	stopped_threads_clear(&stopped->threads);
-	return now_ns() - stopped->since_ns;
+	return stop_now_ns() - stopped->since_ns;
 }
 
 bool stop_late(struct stopped *stopped)
