@@ -155,6 +155,19 @@ static struct error *receive(struct hold *hold)
 	return NULL;
 }
 
+/* What has memory is the process's first thread, or, when that has left by pthread_exit, another.
+ */
+static pid_t with_memory(const struct hold *hold)
+{
+	pid_t other = hold->pid;
+	for (size_t i = 0; i < hold->threads.len; i++) {
+		if (hold->threads.data[i].tid == hold->pid)
+			return hold->pid;
+		other = hold->threads.data[i].tid;
+	}
+	return other;
+}
+
 /* Stack pointer of a thread that is in a system call: /proc/PID/task/TID/syscall. */
 static uint64_t stack_pointer(pid_t pid, pid_t tid)
 {
@@ -177,9 +190,9 @@ static struct error *look_without_stopping(pid_t pid, const struct hw_shm *shm, 
 		return error_errno(ERROR_INPUT, errno, "process %d has ended", (int)pid);
 	bool ok = true;
 	for (struct dirent *entry; ok && (entry = readdir(folder));) {
-		if (entry->d_name[0] == '.')
-			continue;
 		struct hold_thread thread = {.tid = (pid_t)atoi(entry->d_name)};
+		if (entry->d_name[0] == '.' || thread_is_dead(pid, thread.tid))
+			continue;
 		thread.regs.rsp = stack_pointer(pid, thread.tid);
 		ok = hold_threads_push(&hold->threads, thread);
 	}
@@ -235,6 +248,8 @@ struct error *hold_begin(pid_t pid, const struct hw_shm *shm, enum hold_way way,
 	}
 	for (size_t i = 0; !error && i < ret->threads.len; i++)
 		ret->threads.data[i].target_tid = target_tid(pid, ret->threads.data[i].tid);
+	if (!error && !ret->is_snapshot)
+		ret->process = with_memory(ret);
 	if (!error)
 		error = process_maps_read(ret->process, &ret->maps);
 	if (error)

@@ -50,7 +50,7 @@ static char thread_state(pid_t pid, pid_t tid)
 	return after && after[1] ? after[2] : 0;
 }
 
-static bool is_dead(pid_t pid, pid_t tid)
+bool thread_is_dead(pid_t pid, pid_t tid)
 {
 	char state = thread_state(pid, tid);
 	return !state || state == 'Z' || state == 'X';
@@ -83,7 +83,7 @@ static bool seize(struct stopped *stopped, pid_t tid, struct error **ret_error)
 		return false;
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
 		int reason = errno;
-		if (reason != ESRCH && !is_dead(stopped->pid, tid))
+		if (reason != ESRCH && !thread_is_dead(stopped->pid, tid))
 			*ret_error = refused(stopped->pid, tid, reason);
 		return false;
 	}
@@ -212,17 +212,17 @@ uint64_t stop_end(struct stopped *stopped)
 }
 
 /* Where in the process there is a system call instruction: the kernel's own code has some. */
-static uint64_t find_instruction(pid_t pid)
+static uint64_t find_instruction(pid_t tid)
 {
 	struct process_maps maps;
 	char path[64];
-	struct error *error = process_maps_read(pid, &maps);
+	struct error *error = process_maps_read(tid, &maps);
 	if (error) {
 		error_destroy(error);
 		return 0;
 	}
 	uint64_t found = 0;
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)tid);
 	_cleanup_fclose_ FILE *memory = fopen(path, "re");
 	for (size_t i = 0; memory && !found && i < maps.maps.len; i++) {
 		const struct process_map *map = &maps.maps.data[i];
@@ -270,7 +270,7 @@ long stop_remote_call(struct stopped *stopped, unsigned long options, const uint
 			thread = &stopped->threads.data[i];
 	}
 	*ret_event = 0;
-	uint64_t at = thread ? find_instruction(stopped->pid) : 0;
+	uint64_t at = thread ? find_instruction(thread->tid) : 0;
 	if (!at)
 		return -EINTR;
 	struct user_regs_struct regs = thread->regs;

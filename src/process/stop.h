@@ -42,6 +42,9 @@ struct stopped {
  */
 struct error *stop_process(pid_t pid, struct stopped *ret) must_check_;
 
+/* Whether a thread has ended, or is gone. */
+bool thread_is_dead(pid_t pid, pid_t tid);
+
 /* Lets them go on. Returns for how long they were held, in ns. */
 uint64_t stop_end(struct stopped *stopped);
 

@@ -78,6 +78,7 @@ struct search {
 	struct group_map group_map;
 	struct search_record_vec records;
 	struct search_totals totals;
+	bool led_twice; /* a lost block is held by another one than it counts with, too */
 };
 
 struct error *search_create(const struct search_options *options, struct search **ret)
@@ -307,6 +308,11 @@ static bool mark(struct search *s, enum search_kind kind)
 	return true;
 }
 
+static inline bool is_lost(const struct search *s, uint32_t block)
+{
+	return node_kind(s->nodes.data[block]) <= SEARCH_INDIRECT;
+}
+
 /* The block leads all lost ones that it holds and that nobody led so far, or that led others. */
 static bool lead(struct search *s, uint32_t leader)
 {
@@ -320,8 +326,11 @@ static bool lead(struct search *s, uint32_t leader)
 		uint32_t block = s->queue.data[--s->queue.len];
 		for (uint32_t i = heads[block]; i < heads[block + 1]; i++) {
 			uint32_t held = GRAPH_BLOCK(s->graph.edges.data[i]);
-			if (is_reached(s, held) || held == leader)
+			if (is_reached(s, held) || held == leader) {
+				s->led_twice |= is_lost(s, held) && held != leader &&
+						node_group(s->nodes.data[held]) != leader;
 				continue;
+			}
 			s->reached[held / 64] |= 1ull << held % 64;
 			s->nodes.data[held] =
 				node_make(node_site(s->nodes.data[held]), SEARCH_INDIRECT, leader);
@@ -332,13 +341,56 @@ static bool lead(struct search *s, uint32_t leader)
 	return true;
 }
 
+/* What `leader` leads of the leaders before it, by whatever way. */
+static bool lead_leaders(struct search *s, uint32_t leader, uint64_t *seen)
+{
+	const uint32_t *heads = s->graph.heads.data;
+	space_u32_clear(&s->queue);
+	if (!space_u32_push(&s->queue, leader))
+		return false;
+	while (s->queue.len) {
+		uint32_t block = s->queue.data[--s->queue.len];
+		for (uint32_t i = heads[block]; i < heads[block + 1]; i++) {
+			uint32_t held = GRAPH_BLOCK(s->graph.edges.data[i]);
+			if (held == leader || seen[held / 64] >> held % 64 & 1 || !is_lost(s, held))
+				continue;
+			seen[held / 64] |= 1ull << held % 64;
+			if (node_kind(s->nodes.data[held]) == SEARCH_DEFINITE)
+				s->nodes.data[held] = node_make(
+					node_site(s->nodes.data[held]), SEARCH_INDIRECT, leader);
+			if (!space_u32_push(&s->queue, held))
+				return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * A leader may be held by a later one after all, by way of blocks that it leads itself (a ring that
+ * is held at another link than its first). Whatever leads a leader comes behind it, so that from
+ * the last one on backwards, who has not been met is led by nobody. (Kosaraju's way to find
+ * strongly connected components, of which only the sources matter here.)
+ */
+static bool settle_leaders(struct search *s)
+{
+	uint32_t count = space_count(&s->space);
+	uint64_t *seen = calloc(count / 64 + 1, sizeof(*seen));
+	bool ok = seen;
+	for (uint32_t i = count; ok && i-- > 0;) {
+		if (!is_reached(s, i) && node_kind(s->nodes.data[i]) == SEARCH_DEFINITE)
+			ok = lead_leaders(s, i, seen);
+	}
+	free(seen);
+	return ok;
+}
+
 static bool lead_all(struct search *s)
 {
 	for (uint32_t i = 0; i < space_count(&s->space); i++) {
 		if (!is_reached(s, i) && !lead(s, i))
 			return false;
 	}
-	return true;
+	return !s->led_twice || settle_leaders(s);
 }
 
 /* The definite block that an indirect one counts with. */
