@@ -19,6 +19,7 @@
 #include "base/io.h"
 #include "process/snapshot.h"
 #include "process/stop.h"
+#include "process/watch.h"
 
 #define ANSWER_MS 10000
 /* A thread that is in the middle of an event is let out of it, so often. */
@@ -203,36 +204,125 @@ static struct error *look_without_stopping(pid_t pid, const struct hw_shm *shm, 
 	return ok ? NULL : error_no_memory();
 }
 
-static struct error *keeper_start(
-	pid_t pid, const struct hw_shm *shm, enum hold_way way, struct hold *hold)
+/* Forks a process that traces, and leaves it in *ret_pid, 0 in itself, with its end of the channel.
+ */
+static struct error *fork_tracer(pid_t *ret_pid, int *ret_channel)
 {
 	int ends[2];
+	*ret_pid = *ret_channel = -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return error_errno(ERROR_ENVIRONMENT, errno, "can't make a socket pair");
 	pid_t self = getpid();
-	hold->keeper = fork();
-	if (!hold->keeper) {
-		close(ends[0]);
+	*ret_pid = fork();
+	bool child = !*ret_pid;
+	close(ends[!child]);
+	*ret_channel = ends[child];
+	if (child) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() == self)
-			keep(pid, shm, way, ends[1]);
-		_exit(0);
+		if (getppid() != self)
+			_exit(0);
+		/* Other tracers know by the ends of their channels that all is over. */
+		*ret_channel = dup2(*ret_channel, STDERR_FILENO + 1);
+		close_range(STDERR_FILENO + 2, ~0u, 0);
 	}
-	close(ends[1]);
-	hold->channel = ends[0];
-	if (hold->keeper < 0)
+	if (*ret_pid < 0)
 		return error_errno(ERROR_ENVIRONMENT, errno, "can't start a process that traces");
 	return NULL;
 }
 
+static struct error *keeper_start(
+	pid_t pid, const struct hw_shm *shm, enum hold_way way, struct hold *hold)
+{
+	struct error *error = fork_tracer(&hold->keeper, &hold->channel);
+	if (hold->keeper)
+		return error;
+	keep(pid, shm, way, hold->channel);
+	_exit(0);
+}
+
+static void end_tracer(pid_t *keeper, int *channel)
+{
+	if (*channel >= 0)
+		close(*channel);
+	*channel = -1;
+	if (*keeper > 0)
+		waitpid(*keeper, NULL, 0);
+	*keeper = -1;
+}
+
 static void let_go(struct hold *hold)
 {
-	if (hold->channel >= 0)
-		close(hold->channel);
-	hold->channel = -1;
-	if (hold->keeper > 0)
-		waitpid(hold->keeper, NULL, 0);
-	hold->keeper = -1;
+	end_tracer(&hold->keeper, &hold->channel);
+}
+
+static void tell_ready(void *context)
+{
+	struct told told = {.failed = 0};
+	(void)!send(*(int *)context, &told, sizeof(told), MSG_NOSIGNAL);
+}
+
+static void hold_dying(void *context, const struct stopped *stopped)
+{
+	int channel = *(int *)context;
+	struct told told = {.threads = (uint32_t)stopped->threads.len, .process = stopped->pid};
+	(void)!send(channel, &told, sizeof(told), MSG_NOSIGNAL);
+	send_threads(channel, &stopped->threads);
+	char any;
+	(void)!recv(channel, &any, 1, 0); /* until the other side is done, or has died */
+}
+
+struct error *hold_watch_start(pid_t pid, struct hold_watch *ret)
+{
+	*ret = HOLD_NO_WATCH;
+	struct error *error = fork_tracer(&ret->keeper, &ret->channel);
+	if (!error && !ret->keeper) {
+		const struct watch_calls calls = {&ret->channel, tell_ready, hold_dying};
+		error = watch_process(pid, &calls);
+		if (error)
+			tell_error(ret->channel, error);
+		_exit(0);
+	}
+	struct hold ready = {.keeper = -1, .channel = ret->channel, .process = pid};
+	if (!error)
+		error = receive(&ready);
+	if (error)
+		hold_watch_end(ret);
+	return error;
+}
+
+void hold_watch_end(struct hold_watch *watch)
+{
+	if (watch->keeper > 0)
+		kill(watch->keeper, SIGKILL);
+	end_tracer(&watch->keeper, &watch->channel);
+}
+
+/* What the tracer has not told. */
+static struct error *complete(struct hold *hold)
+{
+	for (size_t i = 0; i < hold->threads.len; i++)
+		hold->threads.data[i].target_tid = target_tid(hold->pid, hold->threads.data[i].tid);
+	if (!hold->is_snapshot)
+		hold->process = with_memory(hold);
+	return process_maps_read(hold->process, &hold->maps);
+}
+
+bool hold_begin_dying(
+	pid_t pid, const struct hw_shm *shm, struct hold_watch *watch, struct hold *ret)
+{
+	*ret = (struct hold){
+		.keeper = watch->keeper, .channel = watch->channel, .pid = pid, .process = pid};
+	*watch = HOLD_NO_WATCH;
+	struct error *error = receive(ret);
+	for (uint32_t i = 0; i < HW_RINGS; i++)
+		ret->heads[i] = __atomic_load_n(&rings_of(shm)[i].head, __ATOMIC_ACQUIRE);
+	if (!error)
+		error = complete(ret);
+	if (error)
+		hold_end(ret);
+	bool ok = !error;
+	error_destroy(error);
+	return ok;
 }
 
 struct error *hold_begin(pid_t pid, const struct hw_shm *shm, enum hold_way way, struct hold *ret)
@@ -246,12 +336,8 @@ struct error *hold_begin(pid_t pid, const struct hw_shm *shm, enum hold_way way,
 		let_go(ret);
 		error = look_without_stopping(pid, shm, ret);
 	}
-	for (size_t i = 0; !error && i < ret->threads.len; i++)
-		ret->threads.data[i].target_tid = target_tid(pid, ret->threads.data[i].tid);
-	if (!error && !ret->is_snapshot)
-		ret->process = with_memory(ret);
 	if (!error)
-		error = process_maps_read(ret->process, &ret->maps);
+		error = complete(ret);
 	if (error)
 		hold_end(ret);
 	return error;

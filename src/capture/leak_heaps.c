@@ -149,7 +149,7 @@ static bool add_main_arena(const struct process_map *map, const uint64_t *words,
 			continue;
 		}
 		if (run >= BINS && empty >= BINS_EMPTY_MIN) {
-			uint64_t bins = address - BINS * 16;
+			uint64_t bins = address - BINS * 16ul;
 			return leak_ranges_add(ret, bins - ARENA_BEFORE_BINS,
 				bins - ARENA_BEFORE_BINS + ARENA_BYTES);
 		}

@@ -262,13 +262,13 @@ static bool add_dead_stack(struct finding *f, uint64_t start, uint64_t descripto
  */
 static bool add_dead_stacks(struct finding *f, const struct process_map *map)
 {
-	enum { WORDS = 8192 };
-	_cleanup_free_ uint64_t *words = malloc(WORDS * sizeof(*words));
+	const uint64_t portion = 64ul << 10;
+	_cleanup_free_ uint64_t *words = malloc(portion);
 	uint64_t start = map->start;
 	if (!words)
 		return false;
-	for (uint64_t at = map->start; at < map->end; at += WORDS * 8) {
-		size_t bytes = map->end - at < WORDS * 8 ? (size_t)(map->end - at) : WORDS * 8;
+	for (uint64_t at = map->start; at < map->end; at += portion) {
+		size_t bytes = map->end - at < portion ? map->end - at : portion;
 		if (process_memory_untouched(f->place->memory, at, bytes) >= bytes)
 			continue;
 		size_t n = process_memory_read(f->place->memory, at, words, bytes) / 8;

@@ -48,7 +48,7 @@ static struct error *add_blocks(
 	struct search *search, const struct live *live, struct reading *reading)
 {
 	struct live_walk walk;
-	size_t room = 4 * LIVE_WALK_ROOM;
+	size_t room = (size_t)4 * LIVE_WALK_ROOM;
 	_cleanup_free_ struct live_block *blocks = calloc(room, sizeof(*blocks));
 	if (!blocks || !live_walk_begin(live, &walk))
 		return error_no_memory();

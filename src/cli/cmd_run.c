@@ -55,9 +55,11 @@ static struct error *check(struct request *request)
 {
 	struct error *error = recording_options_check(&request->recording);
 	const struct leak_check *search = &request->recording.launch.leak_check;
-	if (error || (!search->at_exit && !search->at_main_end))
+	bool at_end = search->at_exit || search->at_main_end;
+	if (error || (!at_end && !search->on_death))
 		return error;
-	request->leaks.detail = request->recording.leak_check;
+	const char *detail = at_end ? request->recording.leak_check : NULL;
+	request->leaks.detail = detail ? detail : "full";
 	request->leaks.quiet = request->recording.quiet;
 	return leak_report_create(&request->leaks, &request->report);
 }

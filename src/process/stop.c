@@ -22,14 +22,14 @@
 #define PAUSE_NS 20000
 #define ROUNDS_MAX 100
 
-static uint64_t now_ns(void)
+uint64_t stop_now_ns(void)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static struct stopped_thread *find(struct stopped *stopped, pid_t tid)
+struct stopped_thread *stop_find(struct stopped *stopped, pid_t tid)
 {
 	for (size_t i = 0; i < stopped->threads.len; i++) {
 		if (stopped->threads.data[i].tid == tid)
@@ -47,7 +47,9 @@ static char thread_state(pid_t pid, pid_t tid)
 	size_t n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
 	text[n] = 0;
 	const char *after = strrchr(text, ')');
-	return after && after[1] ? after[2] : 0;
+	if (!after || !after[1])
+		return 0;
+	return after[2];
 }
 
 bool thread_is_dead(pid_t pid, pid_t tid)
@@ -56,7 +58,8 @@ bool thread_is_dead(pid_t pid, pid_t tid)
 	return !state || state == 'Z' || state == 'X';
 }
 
-static struct error *refused(pid_t pid, pid_t tid, int reason)
+/* 0: nobody. */
+static pid_t tracer_of(pid_t pid)
 {
 	char path[64], text[4096];
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
@@ -64,11 +67,21 @@ static struct error *refused(pid_t pid, pid_t tid, int reason)
 	size_t n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
 	text[n] = 0;
 	const char *tracer = strstr(text, "TracerPid:");
-	int by = tracer ? atoi(tracer + strlen("TracerPid:")) : 0;
+	return tracer ? (pid_t)atoi(tracer + strlen("TracerPid:")) : 0;
+}
+
+bool stop_is_tracer(pid_t tid)
+{
+	return tracer_of(tid) == (pid_t)syscall(SYS_gettid);
+}
+
+struct error *stop_refused(pid_t pid, pid_t tid, int reason)
+{
+	pid_t by = tracer_of(pid);
 	if (by)
 		return error_create(ERROR_ENVIRONMENT,
 			"can't stop process %d: process %d (a debugger, strace?) traces it already",
-			(int)pid, by);
+			(int)pid, (int)by);
 	return error_errno(ERROR_ENVIRONMENT, reason,
 		"can't stop process %d (thread %d): the system does not let us trace it; run as "
 		"root or its user, look at /proc/sys/kernel/yama/ptrace_scope, in a container "
@@ -79,12 +92,12 @@ static struct error *refused(pid_t pid, pid_t tid, int reason)
 /* Begins to stop a thread. True: it is new, or has gone at once; *ret_error if it is refused. */
 static bool seize(struct stopped *stopped, pid_t tid, struct error **ret_error)
 {
-	if (find(stopped, tid))
+	if (stop_find(stopped, tid))
 		return false;
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
 		int reason = errno;
 		if (reason != ESRCH && !thread_is_dead(stopped->pid, tid))
-			*ret_error = refused(stopped->pid, tid, reason);
+			*ret_error = stop_refused(stopped->pid, tid, reason);
 		return false;
 	}
 	struct stopped_thread thread = {.tid = tid};
@@ -130,12 +143,12 @@ static bool has_stopped(struct stopped *stopped, struct stopped_thread *thread)
 	return true;
 }
 
-static void wait_all(struct stopped *stopped)
+void stop_wait_all(struct stopped *stopped)
 {
-	uint64_t until = now_ns() + PATIENCE_NS;
+	uint64_t until = stop_now_ns() + PATIENCE_NS;
 	for (size_t i = 0; i < stopped->threads.len;) {
 		struct stopped_thread *thread = &stopped->threads.data[i];
-		if (thread->stopped || now_ns() > until) {
+		if (thread->stopped || stop_now_ns() > until) {
 			i++;
 		} else if (!has_stopped(stopped, thread)) {
 			struct timespec pause = {0, PAUSE_NS};
@@ -154,7 +167,7 @@ static int priority_raise(void)
 
 struct error *stop_process(pid_t pid, struct stopped *ret)
 {
-	*ret = (struct stopped){.pid = pid, .since_ns = now_ns()};
+	*ret = (struct stopped){.pid = pid, .since_ns = stop_now_ns()};
 	int priority = priority_raise();
 	struct error *error = NULL;
 	bool found = true;
@@ -162,7 +175,7 @@ struct error *stop_process(pid_t pid, struct stopped *ret)
 		found = false;
 		error = seize_all(ret, &found);
 		if (!error)
-			wait_all(ret);
+			stop_wait_all(ret);
 	}
 	setpriority(PRIO_PROCESS, 0, priority);
 	if (!error && !ret->threads.len)
@@ -172,26 +185,26 @@ struct error *stop_process(pid_t pid, struct stopped *ret)
 	return error;
 }
 
-/* A system call that returned EINTR because of us alone is done again. */
-static void repair(const struct stopped_thread *thread)
+void stop_repair(pid_t tid, const struct user_regs_struct *regs)
 {
-	struct user_regs_struct regs = thread->regs;
-	if (thread->signal || (int64_t)regs.orig_rax < 0 || (int64_t)regs.rax != -EINTR)
+	struct user_regs_struct again = *regs;
+	if ((int64_t)again.orig_rax < 0 || (int64_t)again.rax != -EINTR)
 		return;
 	errno = 0;
-	long code = ptrace(PTRACE_PEEKTEXT, thread->tid, (void *)(regs.rip - 2), NULL);
+	long code = ptrace(PTRACE_PEEKTEXT, tid, (void *)(again.rip - 2), NULL);
 	if (errno || (code & 0xffff) != 0x050f)
 		return;
-	regs.rip -= 2;
-	regs.rax = regs.orig_rax;
-	regs.orig_rax = (unsigned long)-1;
-	ptrace(PTRACE_SETREGS, thread->tid, NULL, &regs);
+	again.rip -= 2;
+	again.rax = again.orig_rax;
+	again.orig_rax = (unsigned long)-1;
+	ptrace(PTRACE_SETREGS, tid, NULL, &again);
 }
 
 static void let_go(const struct stopped_thread *thread)
 {
 	if (thread->stopped) {
-		repair(thread);
+		if (!thread->signal)
+			stop_repair(thread->tid, &thread->regs);
 		ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(long)thread->signal);
 		return;
 	}
@@ -208,7 +221,7 @@ uint64_t stop_end(struct stopped *stopped)
 	for (size_t i = 0; i < stopped->threads.len; i++)
 		let_go(&stopped->threads.data[i]);
 	stopped_threads_deinit(&stopped->threads);
-	return now_ns() - stopped->since_ns;
+	return stop_now_ns() - stopped->since_ns;
 }
 
 /* Where in the process there is a system call instruction: the kernel's own code has some. */

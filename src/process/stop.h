@@ -57,4 +57,20 @@ uint64_t stop_end(struct stopped *stopped);
 long stop_remote_call(struct stopped *stopped, unsigned long options, const uint64_t call[7],
 	unsigned long *ret_event);
 
+/* The parts, for a tracer that knows its threads already (watch.h). */
+
+/* NULL: it is not on the list. */
+struct stopped_thread *stop_find(struct stopped *stopped, pid_t tid);
+/* Whether the calling thread traces it. */
+bool stop_is_tracer(pid_t tid);
+/* Why the system does not let us trace it. */
+struct error *stop_refused(pid_t pid, pid_t tid, int reason) must_check_;
+/* Waits a while for those that have been told to stop. */
+void stop_wait_all(struct stopped *stopped);
+/* A system call that returned EINTR because of a stop, or of a signal that the thread will never
+ * see, is done again when it goes on. */
+void stop_repair(pid_t tid, const struct user_regs_struct *regs);
+/* CLOCK_MONOTONIC. */
+uint64_t stop_now_ns(void);
+
 #endif
