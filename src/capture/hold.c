@@ -195,6 +195,19 @@ static struct error *receive(struct hold *hold)
 	return NULL;
 }
 
+/* What has memory is the process's first thread, or, when that has left by pthread_exit, another.
+ */
+static pid_t with_memory(const struct hold *hold)
+{
+	pid_t other = hold->pid;
+	for (size_t i = 0; i < hold->threads.len; i++) {
+		if (hold->threads.data[i].tid == hold->pid)
+			return hold->pid;
+		other = hold->threads.data[i].tid;
+	}
+	return other;
+}
+
 /* Stack pointer of a thread that is in a system call: /proc/PID/task/TID/syscall. */
 static uint64_t stack_pointer(pid_t pid, pid_t tid)
 {
@@ -217,9 +230,9 @@ static struct error *look_without_stopping(pid_t pid, const struct hw_shm *shm, 
 		return error_errno(ERROR_INPUT, errno, "process %d has ended", (int)pid);
 	bool ok = true;
 	for (struct dirent *entry; ok && (entry = readdir(folder));) {
-		if (entry->d_name[0] == '.')
-			continue;
 		struct hold_thread thread = {.tid = (pid_t)atoi(entry->d_name)};
+		if (entry->d_name[0] == '.' || thread_is_dead(pid, thread.tid))
+			continue;
 		thread.regs.rsp = stack_pointer(pid, thread.tid);
 		ok = hold_threads_push(&hold->threads, thread);
 	}
@@ -345,6 +358,8 @@ static struct error *complete(struct hold *hold)
 {
 	for (size_t i = 0; i < hold->threads.len; i++)
 		hold->threads.data[i].target_tid = target_tid(hold->pid, hold->threads.data[i].tid);
+	if (!hold->is_snapshot)
+		hold->process = with_memory(hold);
 	return process_maps_read(hold->process, &hold->maps);
 }
 

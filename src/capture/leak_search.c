@@ -78,10 +78,9 @@ static struct error *run(const struct leak_asked *asked, const struct leak_roots
 	for (size_t i = 0; !error && i < roots->roots.len; i++) {
 		const struct leak_root *root = &roots->roots.data[i];
 		list[i] = (struct search_root){.start = root->start, .end = root->end};
-		if (root->place != HPW_LEAK_ROOT_REGISTERS)
-			continue;
-		list[i].values = root->values;
-		list[i].value_count = LEAK_ROOT_REGISTERS;
+		if (root->value_count)
+			list[i].values = root->values;
+		list[i].value_count = root->value_count;
 	}
 	if (!error)
 		error = add_blocks(*ret, asked->place.live, reading);
@@ -162,16 +161,24 @@ static void number_roots(
 		numbers[i] = numbers[i] ? ++next : 0;
 }
 
-static bool put_groups(
-	const struct search_group *groups, size_t count, const uint32_t *numbers, struct buf *ret)
+/* Of a word that stands for one in memory, that one's. */
+static uint64_t root_address(const struct leak_roots *roots, const struct search_group *g)
+{
+	const struct leak_root *root = &roots->roots.data[g->root];
+	bool stands_for = root->value_count && root->place != HPW_LEAK_ROOT_REGISTERS;
+	return stands_for ? root->start : g->root_address;
+}
+
+static bool put_groups(const struct search_group *groups, size_t count,
+	const struct leak_roots *roots, const uint32_t *numbers, struct buf *ret)
 {
 	struct columns c;
 	columns_init(&c, 9);
 	for (size_t i = 0; i < count; i++) {
 		const struct search_group *g = &groups[i];
 		const uint64_t row[] = {g->parent == SEARCH_NO_GROUP ? 0 : i - g->parent,
-			numbers[g->root] - 1, g->root_address, g->site, g->repeats, g->holder,
-			g->offset, g->block, g->into};
+			numbers[g->root] - 1, root_address(roots, g), g->site, g->repeats,
+			g->holder, g->offset, g->block, g->into};
 		for (unsigned column = 0; column < 9; column++)
 			columns_add(&c, column, row[column]);
 	}
@@ -210,7 +217,7 @@ static struct error *put_all(const struct leak_asked *asked, const struct search
 	number_roots(groups, count, numbers, roots->roots.len);
 	put_search(asked, search, &ret[0].payload);
 	if (ret[0].payload.failed || !put_roots(roots, numbers, &ret[1].payload) ||
-		!put_groups(groups, count, numbers, &ret[2].payload) ||
+		!put_groups(groups, count, roots, numbers, &ret[2].payload) ||
 		!put_records(asked, search, &ret[3].payload))
 		return error_no_memory();
 	return NULL;
