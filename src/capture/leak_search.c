@@ -78,10 +78,13 @@ static struct error *run(const struct leak_asked *asked, const struct leak_roots
 	for (size_t i = 0; !error && i < roots->roots.len; i++) {
 		const struct leak_root *root = &roots->roots.data[i];
 		list[i] = (struct search_root){.start = root->start, .end = root->end};
-		if (root->place != HPW_LEAK_ROOT_REGISTERS)
-			continue;
-		list[i].values = root->values;
-		list[i].value_count = LEAK_ROOT_REGISTERS;
+		if (root->place == HPW_LEAK_ROOT_IGNORED) {
+			list[i].values = roots->ignored.data;
+			list[i].value_count = roots->ignored.len;
+		} else if (root->place == HPW_LEAK_ROOT_REGISTERS) {
+			list[i].values = root->values;
+			list[i].value_count = LEAK_ROOT_REGISTERS;
+		}
 	}
 	if (!error)
 		error = add_blocks(*ret, asked->place.live, reading);

@@ -14,6 +14,7 @@
 #include "capture/merge.h"
 #include "capture/mode.h"
 #include "capture/moving.h"
+#include "capture/spared.h"
 #include "capture/tally.h"
 #include "capture/unrecorded.h"
 #include "capture/writer.h"
@@ -54,6 +55,7 @@ struct recorder {
 	struct merge merge;
 	struct live live;
 	struct moving moving;
+	struct spared spared;
 	struct tally tally;
 	struct encoder encoder;
 	struct writer writer;

@@ -18,11 +18,15 @@
 #include "cli/message.h"
 #include "cli/recording_options.h"
 #include "cli/runtime_find.h"
+#include "process/needed.h"
 #include "process/program.h"
 #include "sources/hpw_unrecorded.h"
 
 /* As env(1): our own failures leave the program's range of statuses alone. */
 enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
+
+/* What the functions are called that programs have for LeakSanitizer, and it for them. */
+#define LSAN_PREFIX "__lsan_"
 
 static const struct option_spec option_specs[] = {RECORDING_OPTIONS, LEAK_OPTIONS, {0}};
 
@@ -358,9 +362,9 @@ static int run(const struct command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	struct launch_options *options = &request.recording.launch;
-	_cleanup_free_ char *program = NULL;
+	_cleanup_free_ char *program = NULL, *image = NULL, *lsan = NULL;
 	enum program_state state;
-	struct error *error = program_find(options->argv[0], &program, &state);
+	struct error *error = program_find(options->argv[0], &program, &image, &state);
 	if (error)
 		return refuse(error, state);
 	_cleanup_free_ char *runtime = runtime_find();
@@ -371,6 +375,8 @@ static int run(const struct command *command, int argc, char **argv)
 	}
 	options->program = program;
 	options->runtime = runtime;
+	if (needed_mention(image, LSAN_PREFIX))
+		options->beside = lsan = runtime_find_lsan(runtime);
 	struct launch_result result;
 	error = launch(options, &result);
 	if (error) {

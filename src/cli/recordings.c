@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "model/model.h"
 #include "cli/message.h"
+#include "model/model.h"
 
 static bool ends_with(const char *name, const char *end)
 {

@@ -242,6 +242,8 @@ enum hpw_leak_root {
 	HPW_LEAK_ROOT_STACK = 1,     /* of a thread, its thread-local storage included */
 	HPW_LEAK_ROOT_REGISTERS = 2, /* of a thread */
 	HPW_LEAK_ROOT_MAPPING = 3,   /* other memory */
+	HPW_LEAK_ROOT_REGION = 4,    /* memory that the program says to be one */
+	HPW_LEAK_ROOT_IGNORED = 5,   /* none: blocks that the program says to ignore */
 };
 
 /* Of each table. */

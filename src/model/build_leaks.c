@@ -27,7 +27,7 @@ struct error *build_leak_root(
 	size_t number = model->leak_roots.len;
 	if (number >= BUILD_LEAK_ROWS_MAX)
 		return too_many("roots");
-	if ((unsigned)row->place > LEAK_PLACE_MAPPING || row->size > UINT64_MAX - row->start)
+	if ((unsigned)row->place > LEAK_PLACE_IGNORED || row->size > UINT64_MAX - row->start)
 		return error_create(ERROR_INPUT, "root %zu is impossible", number);
 	if (row->module.value >= model->modules.len)
 		return error_create(ERROR_INPUT,

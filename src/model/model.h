@@ -247,6 +247,8 @@ enum leak_place {
 	LEAK_PLACE_STACK, /* thread-local storage included */
 	LEAK_PLACE_REGISTERS,
 	LEAK_PLACE_MAPPING,
+	LEAK_PLACE_REGION,  /* memory that the program says to be a root */
+	LEAK_PLACE_IGNORED, /* nowhere: the program says that the blocks are to be ignored */
 };
 
 /* Memory outside of blocks that holds some. */

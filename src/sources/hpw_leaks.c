@@ -35,6 +35,8 @@ static const enum leak_place places[] = {
 	[HPW_LEAK_ROOT_STACK] = LEAK_PLACE_STACK,
 	[HPW_LEAK_ROOT_REGISTERS] = LEAK_PLACE_REGISTERS,
 	[HPW_LEAK_ROOT_MAPPING] = LEAK_PLACE_MAPPING,
+	[HPW_LEAK_ROOT_REGION] = LEAK_PLACE_REGION,
+	[HPW_LEAK_ROOT_IGNORED] = LEAK_PLACE_IGNORED,
 };
 
 /* What a search says of itself, as stored. */

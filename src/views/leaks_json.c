@@ -110,6 +110,8 @@ static void put_holder(struct json *json, const struct leak_holder *holder)
 		[LEAK_PLACE_STACK] = "stack",
 		[LEAK_PLACE_REGISTERS] = "register",
 		[LEAK_PLACE_MAPPING] = "mapping",
+		[LEAK_PLACE_REGION] = "region",
+		[LEAK_PLACE_IGNORED] = "ignored",
 	};
 	bool data = holder->place == LEAK_PLACE_DATA;
 	bool thread = holder->place == LEAK_PLACE_STACK || holder->place == LEAK_PLACE_REGISTERS;
