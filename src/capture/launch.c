@@ -163,6 +163,8 @@ static int collector_main(struct launcher *l, int control)
 		.children = l->options->children,
 		.mode = l->options->mode,
 		.leak_check = l->options->leak_check,
+		.judge = l->options->judge,
+		.judge_context = l->options->judge_context,
 		.began = l->began};
 	return collector_run(&start);
 }

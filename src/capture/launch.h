@@ -20,6 +20,8 @@ struct launch_options {
 	const char *children; /* which other processes are recorded: see collector.h */
 	struct mode mode;
 	struct leak_check leak_check;
+	judge_function *judge; /* see collector.h */
+	const void *judge_context;
 	bool overwrite;
 };
 

@@ -29,6 +29,8 @@ struct stored {
 static void store(int fd, const struct leak_chunk *chunk)
 {
 	struct stored head = {chunk->type, (uint32_t)chunk->payload.len};
+	if (chunk->type == HPW_LEAK_SAID && !chunk->payload.len)
+		return;
 	struct error *error = write_all(fd, "results", &head, sizeof(head));
 	if (!error)
 		error = write_all(fd, "results", chunk->payload.data, chunk->payload.len);
@@ -84,7 +86,8 @@ static bool settle(struct leak_job *job, const struct leak_asked *asked, struct 
 
 static bool begin(struct leak_job *job, struct recorder *r, struct leak_asked *asked)
 {
-	bool leaving = asked->moment == HPW_LEAK_AT_EXIT || asked->moment == HPW_LEAK_AT_MAIN_END;
+	bool leaving = asked->moment == HPW_LEAK_AT_EXIT || asked->moment == HPW_LEAK_AT_MAIN_END ||
+		       asked->moment == HPW_LEAK_BY_PROGRAM;
 	struct clock_pair now = clock_pair_now();
 	asked->since_ns = now.ns;
 	asked->tsc = job->tsc = now.tsc;

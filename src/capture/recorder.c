@@ -496,6 +496,7 @@ static struct error *rings_create(struct recorder *r, const struct recorder_star
 	r->shm->modules = 1;
 	r->shm->awaited = start->awaited ? start->target_pid : 0;
 	r->shm->awaited_at_main_end = start->awaited_at_main_end;
+	r->shm->as_lsan = start->as_lsan;
 	return NULL;
 }
 
@@ -711,9 +712,26 @@ void recorder_go_on(struct recorder *recorder)
 	answer_leaving(recorder, HW_LEAVING_NOT);
 }
 
-bool recorder_is_at_main_end(const struct recorder *recorder)
+enum hw_leaving_what recorder_leaving_what(const struct recorder *recorder)
 {
-	return __atomic_load_n(&recorder->shm->leaving_what, __ATOMIC_RELAXED) == HW_LEAVES_MAIN;
+	return (enum hw_leaving_what)__atomic_load_n(
+		&recorder->shm->leaving_what, __ATOMIC_RELAXED);
+}
+
+bool recorder_is_unsearched(const struct recorder *recorder)
+{
+	return __atomic_load_n(&recorder->shm->leaving_unsearched, __ATOMIC_RELAXED) != 0;
+}
+
+void recorder_tell_found(struct recorder *recorder, enum hw_found found, uint32_t status)
+{
+	recorder->shm->found = found;
+	recorder->shm->found_status = status;
+}
+
+void recorder_beat(struct recorder *recorder)
+{
+	__atomic_fetch_add(&recorder->shm->held, 1, __ATOMIC_RELAXED);
 }
 
 void recorder_add_chunk(

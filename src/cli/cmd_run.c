@@ -14,7 +14,9 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "capture/launch.h"
+#include "cli/leak_judge.h"
 #include "cli/leak_report.h"
+#include "cli/lsan_options.h"
 #include "cli/message.h"
 #include "cli/recording_options.h"
 #include "cli/runtime_find.h"
@@ -34,6 +36,7 @@ struct request {
 	struct recording_options recording;
 	struct leak_options leaks;
 	struct leak_report *report; /* NULL: nobody wants a search for leaks */
+	struct leak_judge judge;
 };
 
 static void request_deinit(struct request *request)
@@ -59,10 +62,18 @@ static struct error *check(struct request *request)
 {
 	struct error *error = recording_options_check(&request->recording);
 	const struct leak_check *search = &request->recording.launch.leak_check;
-	if (error || (!search->at_exit && !search->at_main_end))
+	if (error)
 		return error;
-	request->leaks.detail = request->recording.leak_check;
+	if (request->recording.leak_check)
+		request->leaks.detail = request->recording.leak_check;
 	request->leaks.quiet = request->recording.quiet;
+	if (search->as_lsan)
+		leak_options_as_lsan(&request->leaks);
+	leak_judge_init(&request->judge, &request->leaks);
+	request->recording.launch.judge = leak_judge;
+	request->recording.launch.judge_context = &request->judge;
+	if (!search->at_exit && !search->at_main_end)
+		return NULL;
 	return leak_report_create(&request->leaks, &request->report);
 }
 
@@ -350,7 +361,7 @@ static int conclude(const struct request *request, const struct launch_result *r
 	if (!request->report)
 		return -1;
 	say_leaks(result, request->report);
-	return leak_report_fails(request->report) ? request->leaks.error_exitcode : -1;
+	return leak_report_fails(request->report) ? leak_report_exitcode(request->report) : -1;
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -375,8 +386,10 @@ static int run(const struct command *command, int argc, char **argv)
 	}
 	options->program = program;
 	options->runtime = runtime;
-	if (needed_mention(image, LSAN_PREFIX))
+	if (options->leak_check.as_lsan || needed_mention(image, LSAN_PREFIX)) {
 		options->beside = lsan = runtime_find_lsan(runtime);
+		lsan_options_warn();
+	}
 	struct launch_result result;
 	error = launch(options, &result);
 	if (error) {

@@ -19,6 +19,7 @@ enum recording_option {
 	OPT_LEAK_CHECK_AT,
 	OPT_LEAK_CHECK_HEURISTICS,
 	OPT_LEAK_CHECK_ALIGNMENT,
+	OPT_AS,
 	OPT_RECORDING_END, /* ids of a command's further options start here */
 };
 
@@ -50,6 +51,9 @@ enum recording_option {
 			"length64, newarray, multipleinheritance"},                                \
 		{OPT_LEAK_CHECK_ALIGNMENT, "leak-check-alignment", "BYTES",                        \
 			"of pointers: 8 (default), 4, 2 or 1"},                                    \
+		{OPT_AS, "as", "TOOL",                                                             \
+			"lsan: search where LeakSanitizer would, with its exit status (23) and "   \
+			"LSAN_OPTIONS"},                                                           \
 	{                                                                                          \
 		'q', "quiet", NULL, "no summary at the end"                                        \
 	}
@@ -58,6 +62,7 @@ struct recording_options {
 	struct launch_options launch; /* borrows from the command line and from `words` */
 	const char *mode, *seed, *ring, *max_file; /* as they were given */
 	const char *leak_check, *leak_check_at, *leak_heuristics, *leak_alignment; /* likewise */
+	const char *as;
 	bool quiet;
 	char *words; /* of HEAPWISE_OPTIONS; owned */
 };

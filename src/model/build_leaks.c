@@ -16,6 +16,12 @@ struct leak_search *build_leak_search(struct model *model)
 	return &model->leak_search;
 }
 
+struct leak_search *build_leak_search_more(struct model *model)
+{
+	assert(model->has_leak_search);
+	return &model->leak_search;
+}
+
 static struct error *too_many(const char *rows)
 {
 	return error_create(ERROR_INPUT, "more than %u %s", BUILD_LEAK_ROWS_MAX, rows);

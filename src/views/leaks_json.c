@@ -55,6 +55,7 @@ static void put_search(struct json *json, const struct leak_search *search)
 		[LEAK_AT_MAIN_END] = "main-end",
 		[LEAK_ON_DEMAND] = "demand",
 		[LEAK_ON_DEATH] = "death",
+		[LEAK_BY_PROGRAM] = "program",
 	};
 	static const char *const ways[] = {
 		[LEAK_WAY_NONE] = "none",
