@@ -20,7 +20,8 @@
 #define THREAD_WORDS 256u
 /* A dtv is known by its second entry of 16 bytes. */
 #define TABLE_OFFSET 16u
-#define RUNTIME_LIBRARY "/libheapwise-rt.so"
+/* Both libraries of ours: the runtime, and what speaks for LeakSanitizer. */
+#define RUNTIME_LIBRARY "/libheapwise-"
 
 /* What is being put together. */
 struct finding {
@@ -35,6 +36,7 @@ void leak_roots_deinit(struct leak_roots *roots)
 {
 	leak_root_vec_deinit(&roots->roots);
 	leak_map_vec_deinit(&roots->maps);
+	spared_addresses_deinit(&roots->ignored);
 }
 
 static uint32_t module_of(const struct hw_shm *shm, uint64_t address)
@@ -414,6 +416,26 @@ static bool skip_own(struct finding *f)
 	return ok;
 }
 
+/* What the program says that it is: beside the same memory by another name, or in a block. */
+static bool add_regions(struct finding *f)
+{
+	const struct spared_roots *regions = &f->place->spared->roots;
+	bool ok = true;
+	for (size_t i = 0; ok && i < regions->len; i++) {
+		uint64_t start = (regions->data[i].start + 7) & ~7ull;
+		ok = add_root(f, HPW_LEAK_ROOT_REGION, start, regions->data[i].end, 0, "");
+	}
+	return ok;
+}
+
+/* The last root: what another one holds is told as that one's. */
+static bool add_ignored(struct finding *f)
+{
+	struct leak_root root = {.place = HPW_LEAK_ROOT_IGNORED, .name = ""};
+	return spared_find(f->place->spared, f->place->live, &f->roots->ignored) &&
+	       (!f->roots->ignored.len || leak_root_vec_push(&f->roots->roots, root));
+}
+
 static bool find_all(struct finding *f)
 {
 	if (!skip_own(f))
@@ -425,12 +447,12 @@ static bool find_all(struct finding *f)
 	leak_ranges_join(&f->stacks);
 	leak_ranges_join(&f->skipped);
 	return find_dead_stacks(f) && (!f->place->is_partial || skip_blocks(f)) &&
-	       add_mappings(f) && add_maps(f);
+	       add_mappings(f) && add_regions(f) && add_maps(f) && add_ignored(f);
 }
 
 struct error *leak_roots_find(const struct leak_place *place, struct leak_roots *ret)
 {
-	*ret = (struct leak_roots){{NULL, 0, 0}, {NULL, 0, 0}};
+	*ret = (struct leak_roots){{NULL, 0, 0}, {NULL, 0, 0}, {NULL, 0, 0}};
 	struct finding f = {.place = place, .roots = ret};
 	struct error *error = leak_heaps_find(place, &f.heaps);
 	if (!error)
