@@ -15,7 +15,7 @@
 /* In it, in 8 bytes: a pointer to itself, the thread's table of thread-local memory (dtv), itself
  * again (sysdeps/x86_64/nptl/tls.h: tcbhead_t); its id, which the kernel makes 0 when it ends, and
  * pthread_join -1 (nptl/descr.h: struct pthread). */
-#define THREAD_TABLE 1u
+#define THREAD_TABLE 1ul
 #define THREAD_ID_OFFSET 0x2d0u
 #define THREAD_WORDS 256u
 /* A dtv is known by its second entry of 16 bytes. */
@@ -143,11 +143,11 @@ static uint64_t stack_bottom(pid_t pid)
  */
 static uint64_t thread_bottom(struct finding *f, const struct hold_thread *thread)
 {
-	enum { WORDS = 8192 };
+	const uint64_t bytes_max = 64ul << 10;
 	const struct process_maps *maps = &f->place->hold->maps;
 	uint64_t end = thread->regs.fs_base, found = 0, sp = thread->regs.rsp;
-	uint64_t start = end - sp < WORDS * 8 ? sp & ~7ull : end - WORDS * 8;
-	_cleanup_free_ uint64_t *words = malloc(WORDS * sizeof(*words));
+	uint64_t start = end - sp < bytes_max ? sp & ~7ull : end - bytes_max;
+	_cleanup_free_ uint64_t *words = malloc(bytes_max);
 	size_t n = words && end > sp ? process_memory_read(f->place->memory, start, words,
 					       (size_t)(end - start)) /
 					       8
