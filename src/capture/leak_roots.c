@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "capture/leak_heaps.h"
+#include "capture/leak_own.h"
 
 /* System V ABI, x86-64, 3.2.2: a leaf function may keep data so far below its stack pointer. */
 #define RED_ZONE 128u
@@ -15,7 +16,7 @@
 /* In it, in 8 bytes: a pointer to itself, the thread's table of thread-local memory (dtv), itself
  * again (sysdeps/x86_64/nptl/tls.h: tcbhead_t); its id, which the kernel makes 0 when it ends, and
  * pthread_join -1 (nptl/descr.h: struct pthread). */
-#define THREAD_TABLE 1u
+#define THREAD_TABLE_OFFSET 8u
 #define THREAD_ID_OFFSET 0x2d0u
 #define THREAD_WORDS 256u
 /* A dtv is known by its second entry of 16 bytes. */
@@ -89,7 +90,7 @@ static bool add_leaving_registers(struct finding *f, const struct hold_thread *t
  */
 static bool add_table(struct finding *f, pid_t tid, uint64_t thread_pointer)
 {
-	uint64_t at = thread_pointer + THREAD_TABLE * 8, table;
+	uint64_t at = thread_pointer + THREAD_TABLE_OFFSET, table;
 	if (!thread_pointer ||
 		process_memory_read(f->place->memory, at, &table, sizeof(table)) != sizeof(table))
 		return true;
@@ -141,11 +142,11 @@ static uint64_t stack_bottom(pid_t pid)
  */
 static uint64_t thread_bottom(struct finding *f, const struct hold_thread *thread)
 {
-	enum { WORDS = 8192 };
+	const size_t bytes = 65536;
 	const struct process_maps *maps = &f->place->hold->maps;
 	uint64_t end = thread->regs.fs_base, found = 0, sp = thread->regs.rsp;
-	uint64_t start = end - sp < WORDS * 8 ? sp & ~7ull : end - WORDS * 8;
-	_cleanup_free_ uint64_t *words = malloc(WORDS * sizeof(*words));
+	uint64_t start = end - sp < bytes ? sp & ~7ull : end - bytes;
+	_cleanup_free_ uint64_t *words = malloc(bytes);
 	size_t n = words && end > sp ? process_memory_read(f->place->memory, start, words,
 					       (size_t)(end - start)) /
 					       8
@@ -437,6 +438,8 @@ struct error *leak_roots_find(const struct leak_place *place, struct leak_roots 
 		error = leak_heaps_books(place, &f.heaps, &f.skipped);
 	if (!error && !find_all(&f))
 		error = error_no_memory();
+	if (!error)
+		error = leak_own_find(place, module_of(place->shm, place->shm->allocator), ret);
 	leak_ranges_deinit(&f.heaps);
 	leak_ranges_deinit(&f.skipped);
 	leak_ranges_deinit(&f.stacks);

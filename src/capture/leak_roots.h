@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "capture/hold.h"
 #include "capture/live.h"
+#include "capture/tally.h"
 #include "format/hpw.h"
 #include "process/memory.h"
 #include "search/search.h"
@@ -46,6 +47,7 @@ struct leak_place {
 	const struct hold *hold;
 	const struct process_memory *memory;
 	const struct live *live;
+	const struct tally *tally;
 	const struct hw_shm *shm;
 	bool is_leaving; /* a thread waits for us where it ends the process */
 	bool is_partial; /* not all blocks are known: the rest of the heap is a root */
