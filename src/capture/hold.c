@@ -22,9 +22,12 @@
 #include "process/watch.h"
 
 #define ANSWER_MS 10000
+#define END_MS 10000
 /* A thread that is in the middle of an event is let out of it, so often. */
 #define BUSY_TRIES 200
 #define BUSY_PAUSE_NS 50000
+/* How often is looked for threads that stop only when the process goes on already. */
+#define LATE_MS 5
 
 /* What the keeper says, followed by the threads. */
 struct told {
@@ -56,13 +59,13 @@ static bool is_busy(const struct hw_shm *shm)
 
 /* Stops the process where no thread is in an event; a thread that never comes out of one (it was
  * left by siglongjmp, or stands in the kernel) is taken as it is. */
-static struct error *stop_outside_events(pid_t pid, const struct hw_shm *shm, struct stopped *ret)
+static struct error *stop_outside_events(const struct hw_shm *shm, struct stopped *stopped)
 {
 	for (int tries = 0;; tries++) {
-		struct error *error = stop_process(pid, ret);
+		struct error *error = stop_process(stopped);
 		if (error || tries == BUSY_TRIES || !is_busy(shm))
 			return error;
-		stop_end(ret);
+		stop_end(stopped);
 		nanosleep(&(struct timespec){0, BUSY_PAUSE_NS}, NULL);
 	}
 }
@@ -84,37 +87,73 @@ static void tell_error(int channel, struct error *error)
 	error_destroy(error);
 }
 
-/* The keeper's life. */
-static void keep(pid_t pid, const struct hw_shm *shm, enum hold_way way, int channel)
+/* Until the other side is done, or has died. */
+static void wait_for_end(int channel, struct stopped *stopped)
 {
-	struct stopped stopped;
-	struct error *error = stop_outside_events(pid, shm, &stopped);
-	if (error) {
-		tell_error(channel, error);
-		return;
+	struct pollfd fd = {.fd = channel, .events = POLLIN};
+	for (;;) {
+		int n = poll(&fd, 1, stopped->late.len ? LATE_MS : -1);
+		if (n > 0 || (n < 0 && errno != EINTR))
+			return;
+		stop_late(stopped);
 	}
-	struct told told = {.threads = (uint32_t)stopped.threads.len, .process = pid};
-	for (uint32_t i = 0; i < HW_RINGS; i++)
-		told.heads[i] = __atomic_load_n(&rings_of(shm)[i].head, __ATOMIC_ACQUIRE);
+}
+
+static bool has_thread(const struct stopped *stopped, pid_t tid)
+{
+	for (size_t i = 0; i < stopped->threads.len; i++) {
+		if (stopped->threads.data[i].tid == tid)
+			return true;
+	}
+	return false;
+}
+
+static void keep_stopped(const struct hw_shm *shm, enum hold_way way, int channel,
+	struct stopped *stopped, struct told *told)
+{
 	struct stopped_threads threads = {NULL, 0, 0};
-	for (size_t i = 0; i < stopped.threads.len; i++)
-		(void)!stopped_threads_push(&threads, stopped.threads.data[i]);
+	struct snapshot snapshot;
+	for (uint32_t i = 0; i < HW_RINGS; i++)
+		told->heads[i] = __atomic_load_n(&rings_of(shm)[i].head, __ATOMIC_ACQUIRE);
+	for (size_t i = 0; i < stopped->threads.len; i++)
+		(void)!stopped_threads_push(&threads, stopped->threads.data[i]);
+	told->threads = (uint32_t)threads.len;
+	/* Where the first thread has ended, its number leads to no memory. */
+	if (stopped->threads.len && !has_thread(stopped, stopped->pid))
+		told->process = stopped->threads.data[0].tid;
 	if (way != HOLD_STOPPED) {
-		error = snapshot_take(&stopped, &told.process);
-		told.is_snapshot = !error;
+		struct error *error = snapshot_take(stopped, &snapshot);
+		told->is_snapshot = !error;
 		error_destroy(error);
 	}
-	if (told.is_snapshot)
-		told.pause_ns = stop_end(&stopped);
-	told.threads = (uint32_t)threads.len;
-	(void)!send(channel, &told, sizeof(told), MSG_NOSIGNAL);
+	if (told->is_snapshot) {
+		told->process = snapshot.pid;
+		told->pause_ns = stop_end(stopped);
+		snapshot_close_files(&snapshot);
+	}
+	(void)!send(channel, told, sizeof(*told), MSG_NOSIGNAL);
 	send_threads(channel, &threads);
-	char any;
-	(void)!recv(channel, &any, 1, 0); /* until the other side is done, or has died */
-	if (told.is_snapshot)
-		snapshot_end(pid, told.process);
+	wait_for_end(channel, stopped);
+	if (told->is_snapshot)
+		snapshot_end(stopped, &snapshot);
+	stopped_threads_deinit(&threads);
+}
+
+/*
+ * The keeper's life. It is not killed with the collector, because a process must not be left alone
+ * in the middle of being copied; but then sees the end of the channel.
+ */
+static void keep(pid_t pid, const struct hw_shm *shm, enum hold_way way, int channel)
+{
+	struct told told = {.process = pid};
+	struct stopped stopped;
+	stop_init(&stopped, pid);
+	struct error *error = stop_outside_events(shm, &stopped);
+	if (error)
+		tell_error(channel, error);
 	else
-		stop_end(&stopped);
+		keep_stopped(shm, way, channel, &stopped, &told);
+	stop_deinit(&stopped);
 }
 
 /* The last number of "NSpid:" in its status: as it sees itself. */
@@ -204,9 +243,11 @@ static struct error *look_without_stopping(pid_t pid, const struct hw_shm *shm, 
 	return ok ? NULL : error_no_memory();
 }
 
-/* Forks a process that traces, and leaves it in *ret_pid, 0 in itself, with its end of the channel.
+/*
+ * Forks a process that traces, and leaves it in *ret_pid, 0 in itself, with its end of the channel.
+ * It is sent `signal` when we die; 0: it sees the end of the channel itself.
  */
-static struct error *fork_tracer(pid_t *ret_pid, int *ret_channel)
+static struct error *fork_tracer(int signal, pid_t *ret_pid, int *ret_channel)
 {
 	int ends[2];
 	*ret_pid = *ret_channel = -1;
@@ -218,7 +259,7 @@ static struct error *fork_tracer(pid_t *ret_pid, int *ret_channel)
 	close(ends[!child]);
 	*ret_channel = ends[child];
 	if (child) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prctl(PR_SET_PDEATHSIG, signal);
 		if (getppid() != self)
 			_exit(0);
 		/* Other tracers know by the ends of their channels that all is over. */
@@ -233,20 +274,35 @@ static struct error *fork_tracer(pid_t *ret_pid, int *ret_channel)
 static struct error *keeper_start(
 	pid_t pid, const struct hw_shm *shm, enum hold_way way, struct hold *hold)
 {
-	struct error *error = fork_tracer(&hold->keeper, &hold->channel);
+	struct error *error = fork_tracer(0, &hold->keeper, &hold->channel);
 	if (hold->keeper)
 		return error;
 	keep(pid, shm, way, hold->channel);
 	_exit(0);
 }
 
+/* It ends at once, unless the process that it traces hangs in what it was made to do. */
+static void reap_tracer(pid_t keeper)
+{
+	for (unsigned ms = 0; ms < END_MS; ms++) {
+		if (waitpid(keeper, NULL, WNOHANG))
+			return;
+		nanosleep(&(struct timespec){0, 1000000}, NULL);
+	}
+	kill(keeper, SIGKILL);
+	waitpid(keeper, NULL, 0);
+}
+
 static void end_tracer(pid_t *keeper, int *channel)
 {
-	if (*channel >= 0)
+	/* The searcher may have the channel too: it is not enough to close it. */
+	if (*channel >= 0) {
+		shutdown(*channel, SHUT_RDWR);
 		close(*channel);
+	}
 	*channel = -1;
 	if (*keeper > 0)
-		waitpid(*keeper, NULL, 0);
+		reap_tracer(*keeper);
 	*keeper = -1;
 }
 
@@ -274,7 +330,7 @@ static void hold_dying(void *context, const struct stopped *stopped)
 struct error *hold_watch_start(pid_t pid, struct hold_watch *ret)
 {
 	*ret = HOLD_NO_WATCH;
-	struct error *error = fork_tracer(&ret->keeper, &ret->channel);
+	struct error *error = fork_tracer(SIGKILL, &ret->keeper, &ret->channel);
 	if (!error && !ret->keeper) {
 		const struct watch_calls calls = {&ret->channel, tell_ready, hold_dying};
 		error = watch_process(pid, &calls);

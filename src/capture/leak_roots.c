@@ -16,12 +16,13 @@
 /* In it, in 8 bytes: a pointer to itself, the thread's table of thread-local memory (dtv), itself
  * again (sysdeps/x86_64/nptl/tls.h: tcbhead_t); its id, which the kernel makes 0 when it ends, and
  * pthread_join -1 (nptl/descr.h: struct pthread). */
-#define THREAD_TABLE_OFFSET 8u
+#define THREAD_TABLE 1ul
 #define THREAD_ID_OFFSET 0x2d0u
 #define THREAD_WORDS 256u
 /* A dtv is known by its second entry of 16 bytes. */
 #define TABLE_OFFSET 16u
-#define RUNTIME_LIBRARY "/libheapwise-rt.so"
+/* Both libraries of ours: the runtime, and what speaks for LeakSanitizer. */
+#define RUNTIME_LIBRARY "/libheapwise-"
 
 /* What is being put together. */
 struct finding {
@@ -36,6 +37,7 @@ void leak_roots_deinit(struct leak_roots *roots)
 {
 	leak_root_vec_deinit(&roots->roots);
 	leak_map_vec_deinit(&roots->maps);
+	spared_addresses_deinit(&roots->ignored);
 }
 
 static uint32_t module_of(const struct hw_shm *shm, uint64_t address)
@@ -90,7 +92,7 @@ static bool add_leaving_registers(struct finding *f, const struct hold_thread *t
  */
 static bool add_table(struct finding *f, pid_t tid, uint64_t thread_pointer)
 {
-	uint64_t at = thread_pointer + THREAD_TABLE_OFFSET, table;
+	uint64_t at = thread_pointer + THREAD_TABLE * 8, table;
 	if (!thread_pointer ||
 		process_memory_read(f->place->memory, at, &table, sizeof(table)) != sizeof(table))
 		return true;
@@ -142,11 +144,11 @@ static uint64_t stack_bottom(pid_t pid)
  */
 static uint64_t thread_bottom(struct finding *f, const struct hold_thread *thread)
 {
-	const size_t bytes = 65536;
+	const uint64_t bytes_max = 64ul << 10;
 	const struct process_maps *maps = &f->place->hold->maps;
 	uint64_t end = thread->regs.fs_base, found = 0, sp = thread->regs.rsp;
-	uint64_t start = end - sp < bytes ? sp & ~7ull : end - bytes;
-	_cleanup_free_ uint64_t *words = malloc(bytes);
+	uint64_t start = end - sp < bytes_max ? sp & ~7ull : end - bytes_max;
+	_cleanup_free_ uint64_t *words = malloc(bytes_max);
 	size_t n = words && end > sp ? process_memory_read(f->place->memory, start, words,
 					       (size_t)(end - start)) /
 					       8
@@ -415,6 +417,26 @@ static bool skip_own(struct finding *f)
 	return ok;
 }
 
+/* What the program says that it is: beside the same memory by another name, or in a block. */
+static bool add_regions(struct finding *f)
+{
+	const struct spared_roots *regions = &f->place->spared->roots;
+	bool ok = true;
+	for (size_t i = 0; ok && i < regions->len; i++) {
+		uint64_t start = (regions->data[i].start + 7) & ~7ull;
+		ok = add_root(f, HPW_LEAK_ROOT_REGION, start, regions->data[i].end, 0, "");
+	}
+	return ok;
+}
+
+/* The last root: what another one holds is told as that one's. */
+static bool add_ignored(struct finding *f)
+{
+	struct leak_root root = {.place = HPW_LEAK_ROOT_IGNORED, .name = ""};
+	return spared_find(f->place->spared, f->place->live, &f->roots->ignored) &&
+	       (!f->roots->ignored.len || leak_root_vec_push(&f->roots->roots, root));
+}
+
 static bool find_all(struct finding *f)
 {
 	if (!skip_own(f))
@@ -426,12 +448,12 @@ static bool find_all(struct finding *f)
 	leak_ranges_join(&f->stacks);
 	leak_ranges_join(&f->skipped);
 	return find_dead_stacks(f) && (!f->place->is_partial || skip_blocks(f)) &&
-	       add_mappings(f) && add_maps(f);
+	       add_mappings(f) && add_regions(f) && add_maps(f) && add_ignored(f);
 }
 
 struct error *leak_roots_find(const struct leak_place *place, struct leak_roots *ret)
 {
-	*ret = (struct leak_roots){{NULL, 0, 0}, {NULL, 0, 0}};
+	*ret = (struct leak_roots){{NULL, 0, 0}, {NULL, 0, 0}, {NULL, 0, 0}};
 	struct finding f = {.place = place, .roots = ret};
 	struct error *error = leak_heaps_find(place, &f.heaps);
 	if (!error)

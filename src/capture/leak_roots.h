@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "capture/hold.h"
 #include "capture/live.h"
+#include "capture/spared.h"
 #include "capture/tally.h"
 #include "format/hpw.h"
 #include "process/memory.h"
@@ -41,6 +42,7 @@ DEFINE_VEC(leak_map_vec, struct search_map)
 struct leak_roots {
 	struct leak_root_vec roots;
 	struct leak_map_vec maps;
+	struct spared_addresses ignored; /* what HPW_LEAK_ROOT_IGNORED holds */
 };
 
 struct leak_place {
@@ -48,8 +50,9 @@ struct leak_place {
 	const struct process_memory *memory;
 	const struct live *live;
 	const struct tally *tally;
+	const struct spared *spared;
 	const struct hw_shm *shm;
-	bool is_leaving; /* a thread waits for us where it ends the process */
+	bool is_leaving; /* a thread waits for us where it ends the process, or wants a search */
 	bool is_partial; /* not all blocks are known: the rest of the heap is a root */
 };
 

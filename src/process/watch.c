@@ -178,10 +178,11 @@ static struct stopped_thread *known(struct stopped *watched, pid_t tid)
 
 struct error *watch_process(pid_t pid, const struct watch_calls *calls)
 {
-	struct stopped watched = {.pid = pid};
+	struct stopped watched;
+	stop_init(&watched, pid);
 	struct error *error = seize_all(&watched);
 	if (error) {
-		stop_end(&watched);
+		stop_deinit(&watched);
 		return error;
 	}
 	calls->on_ready(calls->context);
@@ -196,9 +197,9 @@ struct error *watch_process(pid_t pid, const struct watch_calls *calls)
 		struct stopped_thread *thread = known(&watched, tid);
 		if (thread && on_stop(&watched, thread, status)) {
 			die(&watched, calls);
-			return NULL;
+			break;
 		}
 	}
-	stopped_threads_deinit(&watched.threads);
+	stop_deinit(&watched);
 	return NULL;
 }

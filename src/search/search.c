@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "search/graph.h"
 #include "search/heuristics.h"
 
@@ -78,7 +79,6 @@ struct search {
 	struct group_map group_map;
 	struct search_record_vec records;
 	struct search_totals totals;
-	bool led_twice; /* a lost block is held by another one than it counts with, too */
 };
 
 struct error *search_create(const struct search_options *options, struct search **ret)
@@ -143,22 +143,6 @@ static uint32_t group_above(struct search *s, uint32_t group, uint32_t site)
 	return SEARCH_NO_GROUP;
 }
 
-/* Where in its holder a pointer to a block stands, as an example. */
-static uint64_t word_offset(struct search *s, uint64_t holder, uint64_t size, uint64_t target)
-{
-	const struct search_memory *memory = s->graph.memory;
-	uint64_t words[512];
-	for (uint64_t at = 0; at + 8 <= size; at += sizeof(words)) {
-		uint64_t bytes = size - at < sizeof(words) ? size - at : sizeof(words);
-		size_t n = memory->read(memory->context, holder + at, words, (size_t)bytes);
-		for (size_t i = 0; i + 1 <= n / 8; i++) {
-			if (words[i] == target)
-				return at + 8 * i;
-		}
-	}
-	return 0;
-}
-
 static void group_describe(
 	struct search *s, const struct link *link, uint32_t block, struct search_group *ret)
 {
@@ -167,8 +151,8 @@ static void group_describe(
 	if (link->holder == SPACE_NONE)
 		return;
 	ret->holder = space_address(&s->space, link->holder);
-	ret->offset = word_offset(
-		s, ret->holder, space_size(&s->space, link->holder), ret->block + ret->into);
+	ret->offset = graph_word_offset(&s->graph, ret->holder, space_size(&s->space, link->holder),
+		ret->block + ret->into);
 }
 
 /* The group of a block that is reached now. False: no memory. */
@@ -308,11 +292,6 @@ static bool mark(struct search *s, enum search_kind kind)
 	return true;
 }
 
-static inline bool is_lost(const struct search *s, uint32_t block)
-{
-	return node_kind(s->nodes.data[block]) <= SEARCH_INDIRECT;
-}
-
 /* The block leads all lost ones that it holds and that nobody led so far, or that led others. */
 static bool lead(struct search *s, uint32_t leader)
 {
@@ -326,11 +305,8 @@ static bool lead(struct search *s, uint32_t leader)
 		uint32_t block = s->queue.data[--s->queue.len];
 		for (uint32_t i = heads[block]; i < heads[block + 1]; i++) {
 			uint32_t held = GRAPH_BLOCK(s->graph.edges.data[i]);
-			if (is_reached(s, held) || held == leader) {
-				s->led_twice |= is_lost(s, held) && held != leader &&
-						node_group(s->nodes.data[held]) != leader;
+			if (is_reached(s, held) || held == leader)
 				continue;
-			}
 			s->reached[held / 64] |= 1ull << held % 64;
 			s->nodes.data[held] =
 				node_make(node_site(s->nodes.data[held]), SEARCH_INDIRECT, leader);
@@ -341,8 +317,8 @@ static bool lead(struct search *s, uint32_t leader)
 	return true;
 }
 
-/* What `leader` leads of the leaders before it, by whatever way. */
-static bool lead_leaders(struct search *s, uint32_t leader, uint64_t *seen)
+/* Marks all that a leader holds; other leaders among it are led by it from now on. */
+static bool mark_held(struct search *s, uint32_t leader, uint64_t *marked)
 {
 	const uint32_t *heads = s->graph.heads.data;
 	space_u32_clear(&s->queue);
@@ -352,12 +328,12 @@ static bool lead_leaders(struct search *s, uint32_t leader, uint64_t *seen)
 		uint32_t block = s->queue.data[--s->queue.len];
 		for (uint32_t i = heads[block]; i < heads[block + 1]; i++) {
 			uint32_t held = GRAPH_BLOCK(s->graph.edges.data[i]);
-			if (held == leader || seen[held / 64] >> held % 64 & 1 || !is_lost(s, held))
+			if (marked[held / 64] >> held % 64 & 1)
 				continue;
-			seen[held / 64] |= 1ull << held % 64;
-			if (node_kind(s->nodes.data[held]) == SEARCH_DEFINITE)
-				s->nodes.data[held] = node_make(
-					node_site(s->nodes.data[held]), SEARCH_INDIRECT, leader);
+			marked[held / 64] |= 1ull << held % 64;
+			uint64_t *node = &s->nodes.data[held];
+			if (node_kind(*node) == SEARCH_DEFINITE && held != leader)
+				*node = node_make(node_site(*node), SEARCH_INDIRECT, leader);
 			if (!space_u32_push(&s->queue, held))
 				return false;
 		}
@@ -366,31 +342,32 @@ static bool lead_leaders(struct search *s, uint32_t leader, uint64_t *seen)
 }
 
 /*
- * A leader may be held by a later one after all, by way of blocks that it leads itself (a ring that
- * is held at another link than its first). Whatever leads a leader comes behind it, so that from
- * the last one on backwards, who has not been met is led by nobody. (Kosaraju's way to find
- * strongly connected components, of which only the sources matter here.)
+ * A leader may hold an earlier one by a block that this one led already. So what each of them holds
+ * is gone through once more, the last first: no leader holds a later one, or it would have led it.
  */
-static bool settle_leaders(struct search *s)
+static bool lead_leaders(struct search *s, uint64_t *marked)
 {
-	uint32_t count = space_count(&s->space);
-	uint64_t *seen = calloc(count / 64 + 1, sizeof(*seen));
-	bool ok = seen;
-	for (uint32_t i = count; ok && i-- > 0;) {
-		if (!is_reached(s, i) && node_kind(s->nodes.data[i]) == SEARCH_DEFINITE)
-			ok = lead_leaders(s, i, seen);
+	for (uint32_t i = space_count(&s->space); i-- > 0;) {
+		bool leads = !(marked[i / 64] >> i % 64 & 1) &&
+			     node_kind(s->nodes.data[i]) == SEARCH_DEFINITE;
+		if (leads && !mark_held(s, i, marked))
+			return false;
 	}
-	free(seen);
-	return ok;
+	return true;
 }
 
 static bool lead_all(struct search *s)
 {
+	size_t bytes = (space_count(&s->space) / 64 + 1) * sizeof(*s->reached);
+	_cleanup_free_ uint64_t *marked = malloc(bytes);
+	if (!marked)
+		return false;
+	memcpy(marked, s->reached, bytes);
 	for (uint32_t i = 0; i < space_count(&s->space); i++) {
 		if (!is_reached(s, i) && !lead(s, i))
 			return false;
 	}
-	return !s->led_twice || settle_leaders(s);
+	return !memcmp(marked, s->reached, bytes) || lead_leaders(s, marked);
 }
 
 /* The definite block that an indirect one counts with. */
