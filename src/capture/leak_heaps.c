@@ -23,6 +23,22 @@
 #define BOOKS_MAX (16u << 20)
 #define PAGE_BYTES 4096ull
 
+static const struct hw_module *modules_of(const struct hw_shm *shm)
+{
+	return (const struct hw_module *)((const char *)shm + HW_SHM_MODULES);
+}
+
+uint32_t leak_module_of(const struct hw_shm *shm, uint64_t address)
+{
+	const struct hw_module *modules = modules_of(shm);
+	uint32_t count = __atomic_load_n(&shm->modules, __ATOMIC_ACQUIRE);
+	for (uint32_t i = count < HW_MODULES_MAX ? count : HW_MODULES_MAX; i-- > 1;) {
+		if (address >= modules[i].start && address < modules[i].end)
+			return i;
+	}
+	return 0;
+}
+
 bool leak_heap_like(const struct process_map *map)
 {
 	return map->readable && map->writable && !map->shared && !map->inode &&
@@ -216,7 +232,11 @@ struct error *leak_heaps_books(
 	if (!is_library(code))
 		return NULL;
 	struct error *error = NULL;
-	uint64_t before = 0; /* end of its data: what has no file follows */
+	/* What of its data has no file follows the rest, and perhaps somebody else's behind. */
+	uint64_t before = 0,
+		 end = modules_of(place->shm)[leak_module_of(place->shm, place->shm->allocator)]
+			       .end;
+	end = (end + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 	for (size_t i = 0; !error && i < maps->maps.len; i++) {
 		const struct process_map *map = &maps->maps.data[i];
 		bool own = map->inode == code->inode && map->device_major == code->device_major;
@@ -225,7 +245,7 @@ struct error *leak_heaps_books(
 		before = own ? map->end : 0;
 		if (leak_map_is_libc(code))
 			error = own ? add_libc_books(place, map, heaps, ret) : NULL;
-		else if (!leak_ranges_add(ret, map->start, map->end))
+		else if (!leak_ranges_add(ret, map->start, map->end < end ? map->end : end))
 			error = error_no_memory();
 	}
 	return error;
