@@ -12,6 +12,8 @@
 #define RED_ZONE 128u
 /* glibc's struct pthread stands at the thread pointer, at the end of the thread's stack. */
 #define THREAD_BYTES 4096u
+/* tcbhead_t: its table of thread-local storage, which the next thread on that stack gets. */
+#define DTV_OFFSET 8u
 #define RUNTIME_LIBRARY "/libheapwise-rt.so"
 
 /* What is being put together. */
@@ -143,7 +145,8 @@ static bool add_thread(struct finding *f, const struct hold_thread *thread)
 /*
  * Stacks of threads that have ended are kept for the next ones. They are told by their thread
  * descriptor, which points at itself twice (glibc's nptl/descr.h: tcbhead_t), and that no thread
- * has; and by the page below that nobody may touch.
+ * has; and by the page below that nobody may touch. Of one there is one root: its table of
+ * thread-local storage.
  */
 static bool add_dead_stacks(struct finding *f, const struct process_map *map)
 {
@@ -163,7 +166,9 @@ static bool add_dead_stacks(struct finding *f, const struct process_map *map)
 				continue;
 			uint64_t end = (address + THREAD_BYTES - 1) & ~4095ull;
 			if (!leak_ranges_has(&f->stacks, address) &&
-				!leak_ranges_add(&f->skipped, start, end))
+				!(leak_ranges_add(&f->skipped, start, end) &&
+					add_root(f, HPW_LEAK_ROOT_MAPPING, address + DTV_OFFSET,
+						address + DTV_OFFSET + 8, 0, map->path)))
 				return false;
 			start = end;
 		}
@@ -289,26 +294,9 @@ static bool add_maps(struct finding *f)
 	return true;
 }
 
-/* What the runtime keeps for itself: of rings that nobody uses it is empty. */
-static bool skip_own(struct finding *f)
-{
-	const struct hw_shm *shm = f->place->shm;
-	bool ok = true;
-	for (uint32_t i = 0; ok && i < HW_OWN; i++)
-		ok = leak_ranges_add(&f->skipped, shm->own[i].start, shm->own[i].end);
-	for (uint32_t i = 0; ok && i < HW_RINGS; i++) {
-		const struct hw_ring *ring =
-			(const struct hw_ring *)((const char *)shm + HW_SHM_RINGS) + i;
-		if (ring->own)
-			ok = leak_ranges_add(
-				&f->skipped, ring->own, ring->own + shm->own_ring_bytes);
-	}
-	return ok;
-}
-
 static bool find_all(struct finding *f)
 {
-	if (!skip_own(f))
+	if (!leak_ranges_add_own(&f->skipped, f->place->shm))
 		return false;
 	for (size_t i = 0; i < f->place->hold->threads.len; i++) {
 		if (!add_thread(f, &f->place->hold->threads.data[i]))

@@ -97,5 +97,75 @@ def waits_undisturbed(folder):
         return f"{searches} searches" + (f"; not here: {' '.join(skipped)}" if skipped else "")
 
 
+def children(pid):
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            found += (task / "children").read_text().split()
+        except FileNotFoundError:
+            continue
+    return found
+
+
+def need_untouched(program, kept="SRD"):
+    """As if nothing had happened to it."""
+    hw.need(status_line(program.pid, "TracerPid") == "0", "it is still traced")
+    left = [child for child in children(program.pid) if child not in program.children]
+    hw.need(not left, f"it has children that it did not make: {left}")
+    # While it is being let go it may still be found in between.
+    until = time.monotonic() + 10
+    while state(program.pid) not in kept:
+        hw.need(time.monotonic() < until, f"its state is {state(program.pid)}")
+        time.sleep(0.01)
+
+
+def searched(folder, *arguments, times=20, ways=("snapshot",), lost=1234, status=7, said="x", kept="SRD", **more):
+    """Searches a program some times, then has it end; its own checks must hold. Returns the last search."""
+    with Recorded(folder, [STOPS / "searched", *map(str, arguments)], **more) as program:
+        program.children = children(program.pid)
+        for _ in range(times):
+            search = program.search()
+            hw.need(search["way"] in ways, f"searched by {search}")
+            need_untouched(program, kept)
+        if lost is not None:
+            need_lost(program, lost)
+        ended = program.end(said)
+        hw.need(ended.status == status and "broken" not in ended.text, f"{ended} {ended.text}")
+        return search
+
+
+def need_lost(program, size):
+    """The newest search has found one block that is lost, of this size."""
+    ended = hw.run([hw.HEAPWISE, "leaks", "--json", "--show-leak-kinds=all", str(program.pid)], env=program.environment)
+    hw.need(ended.status == 0, str(ended))
+    leaks = json.loads(ended.text)["leaks"]
+    found = [(record["blocks"], record["bytes"]) for record in leaks["records"] if record["kind"] == "definite"]
+    hw.need(found == [(1, size)], f"lost: {found} of {leaks['summary']}")
+
+
+for NAME, ARGUMENTS, WHAT in (
+        ("idle", {}, "a program that waits"),
+        ("threads", {"arguments": (500,), "times": 10, "lost": None}, "500 threads"),
+        ("churn", {}, "threads that begin and end all the while"),
+        ("busy", {}, "a thread that never enters the kernel"),
+        ("compute", {}, "a program that computes, with all its registers"),
+        ("leaderless", {"kept": "Z"}, "a program whose first thread has ended"),
+        ("handlers", {}, "handlers of signals: none is run, none is lost"),
+        ("ignored", {}, "ignored signals stay so"),
+        ("blocked", {}, "blocked signals stay so, and none is pending"),
+        ("signals", {}, "queued signals: all come, in order, with who sent them"),
+        ("parent", {"lost": None}, "a parent that waits for stops of its child"),
+        ("confined", {"ways": ("held",)}, "a seccomp filter that kills"),
+        ("undumpable", {}, "a program that may not be dumped"),
+        ("unforked", {"ways": ("held",)}, "pages that fork leaves out hold what they hold"),
+        ("reserved", {}, "4 GiB of untouched memory, private and shared, stay untouched"),
+        ("faulty", {"lost": None}, "memory that can't be read")):
+    def story(folder, name=NAME, more=ARGUMENTS):
+        more = dict(more)
+        search = searched(folder, name, *more.pop("arguments", ()), **more)
+        return f"{name}: held for {search['pause_ns'] / 1e6:.2f} ms, {search['threads']} threads"
+    TESTS.add(f"searched unharmed: {WHAT}", story)
+
+
 if __name__ == "__main__":
     TESTS.main(width=2)
