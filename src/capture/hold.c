@@ -28,8 +28,9 @@
 
 #define ANSWER_MS 10000
 #define END_MS 10000
-/* A thread that is in the middle of an event is let out of it, so often. */
+/* A thread that is in the middle of an event is let out of it, so often, and for so long. */
 #define BUSY_TRIES 200
+#define BUSY_NS 1000000000u
 #define BUSY_PAUSE_NS 50000
 /* How often is looked for threads that stop only when the process goes on already. */
 #define LATE_MS 5
@@ -66,9 +67,10 @@ static bool is_busy(const struct hw_shm *shm)
  * left by siglongjmp, or stands in the kernel) is taken as it is. */
 static struct error *stop_outside_events(const struct hw_shm *shm, struct stopped *stopped)
 {
+	uint64_t until = stop_now_ns() + BUSY_NS;
 	for (int tries = 0;; tries++) {
 		struct error *error = stop_process(stopped);
-		if (error || tries == BUSY_TRIES || !is_busy(shm))
+		if (error || tries == BUSY_TRIES || !is_busy(shm) || stop_now_ns() > until)
 			return error;
 		stop_end(stopped);
 		nanosleep(&(struct timespec){0, BUSY_PAUSE_NS}, NULL);
