@@ -202,6 +202,7 @@ void leak_job_finish(struct leak_job *job, struct recorder *recorder, const char
 	}
 	job->searcher = -1;
 	take_results(job, recorder);
+	hold_end(&job->hold); /* the asker finds the process as it was */
 	leak_job_reply(job->asker, file, NULL);
 	job->asker = -1;
 	leak_job_cancel(job);

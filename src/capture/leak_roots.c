@@ -249,7 +249,8 @@ static bool add_dead_stack(struct finding *f, uint64_t start, uint64_t descripto
 /*
  * Stacks of threads that have ended are kept for the next ones. They are told by their thread
  * descriptor, which points at itself twice (glibc's nptl/descr.h: tcbhead_t), and that no thread
- * has; and by the page below that nobody may touch.
+ * has; and by the page below that nobody may touch. Of one there is one root: its table of
+ * thread-local storage.
  */
 static bool add_dead_stacks(struct finding *f, const struct process_map *map)
 {
@@ -388,23 +389,6 @@ static bool add_maps(struct finding *f)
 	return true;
 }
 
-/* What the runtime keeps for itself: of rings that nobody uses it is empty. */
-static bool skip_own(struct finding *f)
-{
-	const struct hw_shm *shm = f->place->shm;
-	bool ok = true;
-	for (uint32_t i = 0; ok && i < HW_OWN; i++)
-		ok = leak_ranges_add(&f->skipped, shm->own[i].start, shm->own[i].end);
-	for (uint32_t i = 0; ok && i < HW_RINGS; i++) {
-		const struct hw_ring *ring =
-			(const struct hw_ring *)((const char *)shm + HW_SHM_RINGS) + i;
-		if (ring->own)
-			ok = leak_ranges_add(
-				&f->skipped, ring->own, ring->own + shm->own_ring_bytes);
-	}
-	return ok;
-}
-
 /* What the program says that it is: beside the same memory by another name, or in a block. */
 static bool add_regions(struct finding *f)
 {
@@ -427,7 +411,7 @@ static bool add_ignored(struct finding *f)
 
 static bool find_all(struct finding *f)
 {
-	if (!skip_own(f))
+	if (!leak_ranges_add_own(&f->skipped, f->place->shm))
 		return false;
 	for (size_t i = 0; i < f->place->hold->threads.len; i++) {
 		if (!add_thread(f, &f->place->hold->threads.data[i]))
