@@ -15,6 +15,8 @@
 /* Both libraries of ours: the runtime, and what speaks for LeakSanitizer. */
 #define RUNTIME_LIBRARY "/libheapwise-"
 
+#define KEPT_STACK "the stack of a thread that has ended"
+
 /* What is being put together. */
 struct finding {
 	const struct leak_place *place;
@@ -145,7 +147,8 @@ static bool add_thread(struct finding *f, const struct hold_thread *thread)
 /*
  * Stacks of threads that have ended are kept for the next ones. They are told by their thread
  * descriptor, which points at itself twice (glibc's nptl/descr.h: tcbhead_t), and that no thread
- * has; and by the page below that nobody may touch.
+ * has; and by the page below that nobody may touch. Of all that stands there one word is kept for
+ * the next one: the table of thread-local storage (tcbhead_t.dtv).
  */
 static bool add_dead_stacks(struct finding *f, const struct process_map *map)
 {
@@ -165,7 +168,9 @@ static bool add_dead_stacks(struct finding *f, const struct process_map *map)
 				continue;
 			uint64_t end = (address + THREAD_BYTES - 1) & ~4095ull;
 			if (!leak_ranges_has(&f->stacks, address) &&
-				!leak_ranges_add(&f->skipped, start, end))
+				(!leak_ranges_add(&f->skipped, start, end) ||
+					!add_root(f, HPW_LEAK_ROOT_MAPPING, address + 8,
+						address + 16, 0, KEPT_STACK)))
 				return false;
 			start = end;
 		}

@@ -388,6 +388,7 @@ static int run(const struct command *command, int argc, char **argv)
 	options->runtime = runtime;
 	if (options->leak_check.as_lsan || needed_mention(image, LSAN_PREFIX)) {
 		options->beside = lsan = runtime_find_lsan(runtime);
+		lsan_program_find(image, &options->leak_check.program);
 		lsan_options_warn();
 	}
 	struct launch_result result;

@@ -13,6 +13,7 @@
 #include "runtime/preload/real.h"
 #include "runtime/preload/told.h"
 
+#include <link.h>
 #include <linux/futex.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -180,7 +181,26 @@ static void leave(int status, enum leaver who)
 
 HOOK void heapwise_rt_lsan_tell(enum hw_told what, const void *address, size_t bytes)
 {
+	if (what == HW_TOLD_DISABLE || what == HW_TOLD_ENABLE)
+		rt_here.disabled = what == HW_TOLD_DISABLE;
 	rt_event_told(what, (uint64_t)address, bytes, RT_CALLER().sp);
+}
+
+/* Of this image: a forked child's collector need not know them. */
+static uint64_t lsan_functions[HW_LSAN_FUNCTIONS];
+
+void rt_leave_learn(const struct hw_shm *shm)
+{
+	const struct link_map *program = _r_debug.r_map;
+	for (int i = 0; program && i < (int)HW_LSAN_FUNCTIONS; i++) {
+		if (shm->lsan_functions[i])
+			lsan_functions[i] = program->l_addr + shm->lsan_functions[i];
+	}
+}
+
+HOOK void *heapwise_rt_lsan_function(enum hw_lsan_function which)
+{
+	return (void *)lsan_functions[which];
 }
 
 HOOK void heapwise_rt_lsan_join(rt_lsan_ask *ask)
