@@ -116,7 +116,7 @@ static void say_unsearched(const struct leaks *leaks, struct text *text)
 	}
 	if (model_target(leaks->model)->exit_kind == EXIT_KIND_SIGNAL)
 		text_add(text, "the program was killed, and its memory was gone before anybody "
-			       "searched it.\n");
+			       "searched it. --leak-check-on-death searches at a fatal signal.\n");
 	else
 		text_add(text, "nobody searched the program's memory for what still holds them. "
 			       "'heapwise run --leak-check=full PROGRAM' does.\n");

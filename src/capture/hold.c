@@ -19,11 +19,15 @@
 #include "base/io.h"
 #include "process/snapshot.h"
 #include "process/stop.h"
+#include "process/watch.h"
 
 #define ANSWER_MS 10000
+#define END_MS 10000
 /* A thread that is in the middle of an event is let out of it, so often. */
 #define BUSY_TRIES 200
 #define BUSY_PAUSE_NS 50000
+/* How often is looked for threads that stop only when the process goes on already. */
+#define LATE_MS 5
 
 /* What the keeper says, followed by the threads. */
 struct told {
@@ -55,13 +59,13 @@ static bool is_busy(const struct hw_shm *shm)
 
 /* Stops the process where no thread is in an event; a thread that never comes out of one (it was
  * left by siglongjmp, or stands in the kernel) is taken as it is. */
-static struct error *stop_outside_events(pid_t pid, const struct hw_shm *shm, struct stopped *ret)
+static struct error *stop_outside_events(const struct hw_shm *shm, struct stopped *stopped)
 {
 	for (int tries = 0;; tries++) {
-		struct error *error = stop_process(pid, ret);
+		struct error *error = stop_process(stopped);
 		if (error || tries == BUSY_TRIES || !is_busy(shm))
 			return error;
-		stop_end(ret);
+		stop_end(stopped);
 		nanosleep(&(struct timespec){0, BUSY_PAUSE_NS}, NULL);
 	}
 }
@@ -83,37 +87,73 @@ static void tell_error(int channel, struct error *error)
 	error_destroy(error);
 }
 
-/* The keeper's life. */
-static void keep(pid_t pid, const struct hw_shm *shm, enum hold_way way, int channel)
+/* Until the other side is done, or has died. */
+static void wait_for_end(int channel, struct stopped *stopped)
 {
-	struct stopped stopped;
-	struct error *error = stop_outside_events(pid, shm, &stopped);
-	if (error) {
-		tell_error(channel, error);
-		return;
+	struct pollfd fd = {.fd = channel, .events = POLLIN};
+	for (;;) {
+		int n = poll(&fd, 1, stopped->late.len ? LATE_MS : -1);
+		if (n > 0 || (n < 0 && errno != EINTR))
+			return;
+		stop_late(stopped);
 	}
-	struct told told = {.threads = (uint32_t)stopped.threads.len, .process = pid};
-	for (uint32_t i = 0; i < HW_RINGS; i++)
-		told.heads[i] = __atomic_load_n(&rings_of(shm)[i].head, __ATOMIC_ACQUIRE);
+}
+
+static bool has_thread(const struct stopped *stopped, pid_t tid)
+{
+	for (size_t i = 0; i < stopped->threads.len; i++) {
+		if (stopped->threads.data[i].tid == tid)
+			return true;
+	}
+	return false;
+}
+
+static void keep_stopped(const struct hw_shm *shm, enum hold_way way, int channel,
+	struct stopped *stopped, struct told *told)
+{
 	struct stopped_threads threads = {NULL, 0, 0};
-	for (size_t i = 0; i < stopped.threads.len; i++)
-		(void)!stopped_threads_push(&threads, stopped.threads.data[i]);
+	struct snapshot snapshot;
+	for (uint32_t i = 0; i < HW_RINGS; i++)
+		told->heads[i] = __atomic_load_n(&rings_of(shm)[i].head, __ATOMIC_ACQUIRE);
+	for (size_t i = 0; i < stopped->threads.len; i++)
+		(void)!stopped_threads_push(&threads, stopped->threads.data[i]);
+	told->threads = (uint32_t)threads.len;
+	/* Where the first thread has ended, its number leads to no memory. */
+	if (stopped->threads.len && !has_thread(stopped, stopped->pid))
+		told->process = stopped->threads.data[0].tid;
 	if (way != HOLD_STOPPED) {
-		error = snapshot_take(&stopped, &told.process);
-		told.is_snapshot = !error;
+		struct error *error = snapshot_take(stopped, &snapshot);
+		told->is_snapshot = !error;
 		error_destroy(error);
 	}
-	if (told.is_snapshot)
-		told.pause_ns = stop_end(&stopped);
-	told.threads = (uint32_t)threads.len;
-	(void)!send(channel, &told, sizeof(told), MSG_NOSIGNAL);
+	if (told->is_snapshot) {
+		told->process = snapshot.pid;
+		told->pause_ns = stop_end(stopped);
+		snapshot_close_files(&snapshot);
+	}
+	(void)!send(channel, told, sizeof(*told), MSG_NOSIGNAL);
 	send_threads(channel, &threads);
-	char any;
-	(void)!recv(channel, &any, 1, 0); /* until the other side is done, or has died */
-	if (told.is_snapshot)
-		snapshot_end(pid, told.process);
+	wait_for_end(channel, stopped);
+	if (told->is_snapshot)
+		snapshot_end(stopped, &snapshot);
+	stopped_threads_deinit(&threads);
+}
+
+/*
+ * The keeper's life. It is not killed with the collector, because a process must not be left alone
+ * in the middle of being copied; but then sees the end of the channel.
+ */
+static void keep(pid_t pid, const struct hw_shm *shm, enum hold_way way, int channel)
+{
+	struct told told = {.process = pid};
+	struct stopped stopped;
+	stop_init(&stopped, pid);
+	struct error *error = stop_outside_events(shm, &stopped);
+	if (error)
+		tell_error(channel, error);
 	else
-		stop_end(&stopped);
+		keep_stopped(shm, way, channel, &stopped, &told);
+	stop_deinit(&stopped);
 }
 
 /* The last number of "NSpid:" in its status: as it sees itself. */
@@ -155,6 +195,19 @@ static struct error *receive(struct hold *hold)
 	return NULL;
 }
 
+/* What has memory is the process's first thread, or, when that has left by pthread_exit, another.
+ */
+static pid_t with_memory(const struct hold *hold)
+{
+	pid_t other = hold->pid;
+	for (size_t i = 0; i < hold->threads.len; i++) {
+		if (hold->threads.data[i].tid == hold->pid)
+			return hold->pid;
+		other = hold->threads.data[i].tid;
+	}
+	return other;
+}
+
 /* Stack pointer of a thread that is in a system call: /proc/PID/task/TID/syscall. */
 static uint64_t stack_pointer(pid_t pid, pid_t tid)
 {
@@ -177,9 +230,9 @@ static struct error *look_without_stopping(pid_t pid, const struct hw_shm *shm, 
 		return error_errno(ERROR_INPUT, errno, "process %d has ended", (int)pid);
 	bool ok = true;
 	for (struct dirent *entry; ok && (entry = readdir(folder));) {
-		if (entry->d_name[0] == '.')
-			continue;
 		struct hold_thread thread = {.tid = (pid_t)atoi(entry->d_name)};
+		if (entry->d_name[0] == '.' || thread_is_dead(pid, thread.tid))
+			continue;
 		thread.regs.rsp = stack_pointer(pid, thread.tid);
 		ok = hold_threads_push(&hold->threads, thread);
 	}
@@ -190,36 +243,142 @@ static struct error *look_without_stopping(pid_t pid, const struct hw_shm *shm, 
 	return ok ? NULL : error_no_memory();
 }
 
-static struct error *keeper_start(
-	pid_t pid, const struct hw_shm *shm, enum hold_way way, struct hold *hold)
+/*
+ * Forks a process that traces, and leaves it in *ret_pid, 0 in itself, with its end of the channel.
+ * It is sent `signal` when we die; 0: it sees the end of the channel itself.
+ */
+static struct error *fork_tracer(int signal, pid_t *ret_pid, int *ret_channel)
 {
 	int ends[2];
+	*ret_pid = *ret_channel = -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return error_errno(ERROR_ENVIRONMENT, errno, "can't make a socket pair");
 	pid_t self = getpid();
-	hold->keeper = fork();
-	if (!hold->keeper) {
-		close(ends[0]);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() == self)
-			keep(pid, shm, way, ends[1]);
-		_exit(0);
+	*ret_pid = fork();
+	bool child = !*ret_pid;
+	close(ends[!child]);
+	*ret_channel = ends[child];
+	if (child) {
+		prctl(PR_SET_PDEATHSIG, signal);
+		if (getppid() != self)
+			_exit(0);
+		/* Other tracers know by the ends of their channels that all is over. */
+		*ret_channel = dup2(*ret_channel, STDERR_FILENO + 1);
+		close_range(STDERR_FILENO + 2, ~0u, 0);
 	}
-	close(ends[1]);
-	hold->channel = ends[0];
-	if (hold->keeper < 0)
+	if (*ret_pid < 0)
 		return error_errno(ERROR_ENVIRONMENT, errno, "can't start a process that traces");
 	return NULL;
 }
 
+static struct error *keeper_start(
+	pid_t pid, const struct hw_shm *shm, enum hold_way way, struct hold *hold)
+{
+	struct error *error = fork_tracer(0, &hold->keeper, &hold->channel);
+	if (hold->keeper)
+		return error;
+	keep(pid, shm, way, hold->channel);
+	_exit(0);
+}
+
+/* It ends at once, unless the process that it traces hangs in what it was made to do. */
+static void reap_tracer(pid_t keeper)
+{
+	for (unsigned ms = 0; ms < END_MS; ms++) {
+		if (waitpid(keeper, NULL, WNOHANG))
+			return;
+		nanosleep(&(struct timespec){0, 1000000}, NULL);
+	}
+	kill(keeper, SIGKILL);
+	waitpid(keeper, NULL, 0);
+}
+
+static void end_tracer(pid_t *keeper, int *channel)
+{
+	/* The searcher may have the channel too: it is not enough to close it. */
+	if (*channel >= 0) {
+		shutdown(*channel, SHUT_RDWR);
+		close(*channel);
+	}
+	*channel = -1;
+	if (*keeper > 0)
+		reap_tracer(*keeper);
+	*keeper = -1;
+}
+
 static void let_go(struct hold *hold)
 {
-	if (hold->channel >= 0)
-		close(hold->channel);
-	hold->channel = -1;
-	if (hold->keeper > 0)
-		waitpid(hold->keeper, NULL, 0);
-	hold->keeper = -1;
+	end_tracer(&hold->keeper, &hold->channel);
+}
+
+static void tell_ready(void *context)
+{
+	struct told told = {.failed = 0};
+	(void)!send(*(int *)context, &told, sizeof(told), MSG_NOSIGNAL);
+}
+
+static void hold_dying(void *context, const struct stopped *stopped)
+{
+	int channel = *(int *)context;
+	struct told told = {.threads = (uint32_t)stopped->threads.len, .process = stopped->pid};
+	(void)!send(channel, &told, sizeof(told), MSG_NOSIGNAL);
+	send_threads(channel, &stopped->threads);
+	char any;
+	(void)!recv(channel, &any, 1, 0); /* until the other side is done, or has died */
+}
+
+struct error *hold_watch_start(pid_t pid, struct hold_watch *ret)
+{
+	*ret = HOLD_NO_WATCH;
+	struct error *error = fork_tracer(SIGKILL, &ret->keeper, &ret->channel);
+	if (!error && !ret->keeper) {
+		const struct watch_calls calls = {&ret->channel, tell_ready, hold_dying};
+		error = watch_process(pid, &calls);
+		if (error)
+			tell_error(ret->channel, error);
+		_exit(0);
+	}
+	struct hold ready = {.keeper = -1, .channel = ret->channel, .process = pid};
+	if (!error)
+		error = receive(&ready);
+	if (error)
+		hold_watch_end(ret);
+	return error;
+}
+
+void hold_watch_end(struct hold_watch *watch)
+{
+	if (watch->keeper > 0)
+		kill(watch->keeper, SIGKILL);
+	end_tracer(&watch->keeper, &watch->channel);
+}
+
+/* What the tracer has not told. */
+static struct error *complete(struct hold *hold)
+{
+	for (size_t i = 0; i < hold->threads.len; i++)
+		hold->threads.data[i].target_tid = target_tid(hold->pid, hold->threads.data[i].tid);
+	if (!hold->is_snapshot)
+		hold->process = with_memory(hold);
+	return process_maps_read(hold->process, &hold->maps);
+}
+
+bool hold_begin_dying(
+	pid_t pid, const struct hw_shm *shm, struct hold_watch *watch, struct hold *ret)
+{
+	*ret = (struct hold){
+		.keeper = watch->keeper, .channel = watch->channel, .pid = pid, .process = pid};
+	*watch = HOLD_NO_WATCH;
+	struct error *error = receive(ret);
+	for (uint32_t i = 0; i < HW_RINGS; i++)
+		ret->heads[i] = __atomic_load_n(&rings_of(shm)[i].head, __ATOMIC_ACQUIRE);
+	if (!error)
+		error = complete(ret);
+	if (error)
+		hold_end(ret);
+	bool ok = !error;
+	error_destroy(error);
+	return ok;
 }
 
 struct error *hold_begin(pid_t pid, const struct hw_shm *shm, enum hold_way way, struct hold *ret)
@@ -233,10 +392,8 @@ struct error *hold_begin(pid_t pid, const struct hw_shm *shm, enum hold_way way,
 		let_go(ret);
 		error = look_without_stopping(pid, shm, ret);
 	}
-	for (size_t i = 0; !error && i < ret->threads.len; i++)
-		ret->threads.data[i].target_tid = target_tid(pid, ret->threads.data[i].tid);
 	if (!error)
-		error = process_maps_read(ret->process, &ret->maps);
+		error = complete(ret);
 	if (error)
 		hold_end(ret);
 	return error;

@@ -27,7 +27,7 @@ struct hold {
 	pid_t keeper; /* our child */
 	int channel;
 	pid_t pid;
-	pid_t process; /* whose memory is to be read: it, or its snapshot */
+	pid_t process; /* whose memory is to be read: it (one of its threads), or its snapshot */
 	bool is_snapshot, is_unstopped;
 	uint64_t pause_ns; /* how long the process stood still; 0: it still does */
 	struct hold_threads threads;
@@ -44,6 +44,25 @@ enum hold_way {
 /* Within a second or so. The process must not be drained between this and merge_pass_until(). */
 struct error *hold_begin(
 	pid_t pid, const struct hw_shm *shm, enum hold_way way, struct hold *ret) must_check_;
+
+/* A child of ours that traces the process for life, and holds it when a signal ends it. */
+struct hold_watch {
+	pid_t keeper; /* -1: there is none */
+	int channel;  /* readable: the process is being held, or nobody watches it any more */
+};
+
+#define HOLD_NO_WATCH ((struct hold_watch){-1, -1})
+
+/* Within a second or so; as soon as it returns the process is watched. */
+struct error *hold_watch_start(pid_t pid, struct hold_watch *ret) must_check_;
+
+/* The process goes on unwatched. HOLD_NO_WATCH is fine. */
+void hold_watch_end(struct hold_watch *watch);
+
+/* When the channel is readable: false: the process has ended otherwise, or its watcher has. Else as
+ * hold_begin(), for the moment when it dies; hold_end() lets it. Ends the watch in any case. */
+bool hold_begin_dying(
+	pid_t pid, const struct hw_shm *shm, struct hold_watch *watch, struct hold *ret);
 
 /* Lets it go, and gives back everything. */
 void hold_end(struct hold *hold);

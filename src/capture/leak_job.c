@@ -84,29 +84,25 @@ static bool settle(struct leak_job *job, const struct leak_asked *asked, struct 
 	return job->pidfd >= 0;
 }
 
+static bool is_leaving(enum hpw_leak_moment moment)
+{
+	return moment == HPW_LEAK_AT_EXIT || moment == HPW_LEAK_AT_MAIN_END ||
+	       moment == HPW_LEAK_BY_PROGRAM;
+}
+
 static bool begin(struct leak_job *job, struct recorder *r, struct leak_asked *asked)
 {
-	bool leaving = asked->moment == HPW_LEAK_AT_EXIT || asked->moment == HPW_LEAK_AT_MAIN_END ||
-		       asked->moment == HPW_LEAK_BY_PROGRAM;
-	struct clock_pair now = clock_pair_now();
-	asked->since_ns = now.ns;
-	asked->tsc = job->tsc = now.tsc;
-	struct error *error =
-		hold_begin(r->pid, r->shm, leaving ? HOLD_STOPPED : HOLD_MUST, &job->hold);
-	if (error)
-		return settle(job, asked, error);
 	merge_pass_until(&r->merge, job->hold.heads);
 	asked->place = (struct leak_place){.hold = &job->hold,
 		.live = &r->live,
 		.spared = &r->spared,
 		.shm = r->shm,
-		.is_leaving = leaving,
+		.is_leaving = is_leaving(asked->moment),
 		.is_partial = r->forked || r->mode.kind == MODE_SAMPLE};
 	return searcher_start(job, asked);
 }
 
-struct leak_job *leak_job_start(
-	struct recorder *recorder, const struct leak_check *check, enum hpw_leak_moment moment)
+static struct leak_job *create(enum hpw_leak_moment moment)
 {
 	struct leak_job *job = calloc(1, sizeof(*job));
 	if (!job)
@@ -117,9 +113,47 @@ struct leak_job *leak_job_start(
 		.asker = -1,
 		.hold = {.keeper = -1, .channel = -1}};
 	job->results = memfd_create("heapwise-leaks", MFD_CLOEXEC);
-	struct leak_asked asked = {
-		.check = *check, .moment = moment, .heartbeat = &recorder->shm->held};
-	if (job->results >= 0 && begin(job, recorder, &asked))
+	return job;
+}
+
+static struct leak_asked asked_now(
+	struct leak_job *job, struct recorder *recorder, const struct leak_check *check)
+{
+	struct clock_pair now = clock_pair_now();
+	job->tsc = now.tsc;
+	return (struct leak_asked){.check = *check,
+		.moment = job->moment,
+		.heartbeat = &recorder->shm->held,
+		.since_ns = now.ns,
+		.tsc = now.tsc};
+}
+
+struct leak_job *leak_job_start(
+	struct recorder *recorder, const struct leak_check *check, enum hpw_leak_moment moment)
+{
+	struct leak_job *job = create(moment);
+	if (!job)
+		return NULL;
+	struct leak_asked asked = asked_now(job, recorder, check);
+	struct error *error = hold_begin(recorder->pid, recorder->shm,
+		is_leaving(moment) ? HOLD_STOPPED : HOLD_MUST, &job->hold);
+	if (job->results >= 0 &&
+		(error ? settle(job, &asked, error) : begin(job, recorder, &asked)))
+		return job;
+	leak_job_cancel(job);
+	return NULL;
+}
+
+struct leak_job *leak_job_start_dying(
+	struct recorder *recorder, const struct leak_check *check, struct hold_watch *watch)
+{
+	struct leak_job *job = create(HPW_LEAK_ON_DEATH);
+	if (!job)
+		return NULL;
+	struct leak_asked asked = asked_now(job, recorder, check);
+	if (job->results >= 0 &&
+		hold_begin_dying(recorder->pid, recorder->shm, watch, &job->hold) &&
+		begin(job, recorder, &asked))
 		return job;
 	leak_job_cancel(job);
 	return NULL;

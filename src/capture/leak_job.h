@@ -27,6 +27,10 @@ struct leak_job {
 struct leak_job *leak_job_start(
 	struct recorder *recorder, const struct leak_check *check, enum hpw_leak_moment moment);
 
+/* The same of a process that a signal is about to end. NULL also: it has ended otherwise. */
+struct leak_job *leak_job_start_dying(
+	struct recorder *recorder, const struct leak_check *check, struct hold_watch *watch);
+
 /* When pidfd is readable: puts the results into the recording `file`, lets the process go, answers
  * the asker, ends the job. */
 void leak_job_finish(struct leak_job *job, struct recorder *recorder, const char *file);

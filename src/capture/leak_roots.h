@@ -27,10 +27,12 @@
 struct leak_root {
 	enum hpw_leak_root place;
 	uint64_t start, end;
-	pid_t tid;                            /* as the process sees it; of stacks and registers */
-	uint32_t module;                      /* of data; 0: unknown */
-	const char *name;                     /* of the mapping; belongs to the hold */
-	uint64_t values[LEAK_ROOT_REGISTERS]; /* of registers, in the order of FORMAT.md */
+	pid_t tid;        /* as the process sees it; of stacks and registers */
+	uint32_t module;  /* of data; 0: unknown */
+	const char *name; /* of the mapping; belongs to the hold */
+	/* Words that stand for what is at `start`; of registers, in the order of FORMAT.md. */
+	size_t value_count;
+	uint64_t values[LEAK_ROOT_REGISTERS];
 };
 
 DEFINE_VEC(leak_root_vec, struct leak_root)

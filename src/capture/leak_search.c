@@ -48,7 +48,7 @@ static struct error *add_blocks(
 	struct search *search, const struct live *live, struct reading *reading)
 {
 	struct live_walk walk;
-	size_t room = 4 * LIVE_WALK_ROOM;
+	size_t room = (size_t)4 * LIVE_WALK_ROOM;
 	_cleanup_free_ struct live_block *blocks = calloc(room, sizeof(*blocks));
 	if (!blocks || !live_walk_begin(live, &walk))
 		return error_no_memory();
@@ -81,9 +81,9 @@ static struct error *run(const struct leak_asked *asked, const struct leak_roots
 		if (root->place == HPW_LEAK_ROOT_IGNORED) {
 			list[i].values = roots->ignored.data;
 			list[i].value_count = roots->ignored.len;
-		} else if (root->place == HPW_LEAK_ROOT_REGISTERS) {
+		} else if (root->value_count) {
 			list[i].values = root->values;
-			list[i].value_count = LEAK_ROOT_REGISTERS;
+			list[i].value_count = root->value_count;
 		}
 	}
 	if (!error)
@@ -165,16 +165,24 @@ static void number_roots(
 		numbers[i] = numbers[i] ? ++next : 0;
 }
 
-static bool put_groups(
-	const struct search_group *groups, size_t count, const uint32_t *numbers, struct buf *ret)
+/* Of a word that stands for one in memory, that one's. */
+static uint64_t root_address(const struct leak_roots *roots, const struct search_group *g)
+{
+	const struct leak_root *root = &roots->roots.data[g->root];
+	bool stands_for = root->value_count && root->place != HPW_LEAK_ROOT_REGISTERS;
+	return stands_for ? root->start : g->root_address;
+}
+
+static bool put_groups(const struct search_group *groups, size_t count,
+	const struct leak_roots *roots, const uint32_t *numbers, struct buf *ret)
 {
 	struct columns c;
 	columns_init(&c, 9);
 	for (size_t i = 0; i < count; i++) {
 		const struct search_group *g = &groups[i];
 		const uint64_t row[] = {g->parent == SEARCH_NO_GROUP ? 0 : i - g->parent,
-			numbers[g->root] - 1, g->root_address, g->site, g->repeats, g->holder,
-			g->offset, g->block, g->into};
+			numbers[g->root] - 1, root_address(roots, g), g->site, g->repeats,
+			g->holder, g->offset, g->block, g->into};
 		for (unsigned column = 0; column < 9; column++)
 			columns_add(&c, column, row[column]);
 	}
@@ -230,7 +238,7 @@ static struct error *put_all(const struct leak_asked *asked, const struct search
 	number_roots(groups, count, numbers, roots->roots.len);
 	put_search(asked, search, &ret[0].payload);
 	if (ret[0].payload.failed || !put_roots(roots, numbers, &ret[1].payload) ||
-		!put_groups(groups, count, numbers, &ret[2].payload) ||
+		!put_groups(groups, count, roots, numbers, &ret[2].payload) ||
 		!put_records(asked, search, &ret[3].payload))
 		return error_no_memory();
 	put_said(&asked->place, &ret[4].payload);

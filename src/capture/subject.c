@@ -27,6 +27,7 @@ struct subject *subject_create(pid_t pid)
 	if (!s)
 		return NULL;
 	s->pid = pid;
+	s->watch = HOLD_NO_WATCH;
 	s->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (s->pidfd < 0) {
 		free(s);
@@ -40,6 +41,7 @@ void subject_destroy(struct subject *subject)
 	if (!subject)
 		return;
 	leak_job_cancel(subject->leaks);
+	hold_watch_end(&subject->watch);
 	judge_cancel(subject->judge);
 	recorder_destroy(subject->recorder);
 	close(subject->pidfd);

@@ -33,6 +33,7 @@ struct subject {
 	bool takes_along;                  /* the collector dies soon after the present image */
 	bool searched;                     /* the present image's end, for leaks */
 	struct leak_job *leaks;            /* a search in the present image, or NULL */
+	struct hold_watch watch;           /* for a fatal signal, if it is to be searched then */
 	struct judge *judge;               /* of one that the program asked for, or NULL */
 	char command[SUBJECT_COMMAND_MAX]; /* base name of the present image's program */
 	char file[SUBJECT_FILE_MAX];       /* of the present image */

@@ -62,9 +62,10 @@ static struct error *check(struct request *request)
 {
 	struct error *error = recording_options_check(&request->recording);
 	const struct leak_check *search = &request->recording.launch.leak_check;
+	bool at_end = search->at_exit || search->at_main_end;
 	if (error)
 		return error;
-	if (request->recording.leak_check)
+	if (at_end && request->recording.leak_check)
 		request->leaks.detail = request->recording.leak_check;
 	request->leaks.quiet = request->recording.quiet;
 	if (search->as_lsan)
@@ -72,7 +73,7 @@ static struct error *check(struct request *request)
 	leak_judge_init(&request->judge, &request->leaks);
 	request->recording.launch.judge = leak_judge;
 	request->recording.launch.judge_context = &request->judge;
-	if (!search->at_exit && !search->at_main_end)
+	if (!at_end && !search->on_death)
 		return NULL;
 	return leak_report_create(&request->leaks, &request->report);
 }

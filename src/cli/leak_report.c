@@ -292,7 +292,8 @@ int leak_report_show(struct leak_report *report, const char *path, int fd, bool 
 	_cleanup_(model_cleanup) struct model *model = NULL;
 	_cleanup_(suppressions_cleanup) struct suppressions *suppressions = NULL;
 	report->shown++;
-	struct error *error = source_open_with(path, SOURCE_WITH_LEAK_TIMES, &model);
+	unsigned flags = SOURCE_WITH_LEAK_TIMES | (living ? SOURCE_OF_RUNNING : 0u);
+	struct error *error = source_open_with(path, flags, &model);
 	if (error)
 		return message_error(error);
 	_cleanup_(lsan_wishes_deinit) struct lsan_wishes lsan;
@@ -300,8 +301,7 @@ int leak_report_show(struct leak_report *report, const char *path, int fd, bool 
 	error = gather_suppressions(report, model, &lsan, &suppressions);
 	if (error)
 		return message_error(error);
-	if (!living)
-		recording_warn(model, path);
+	recording_warn(model, path);
 	return is_shown(report, model, living, &lsan) ? show(report, model, suppressions, &lsan, fd)
 						      : 0;
 }

@@ -21,7 +21,7 @@ static inline void leak_report_cleanup(struct leak_report **report)
 }
 
 /*
- * Shows one recording on `fd`, or in --log-file; of a process that is `living` it is not complete,
+ * Shows one recording on `fd`, or in --log-file; of a process that is `living` it has no end,
  * of course. Returns 0, or the exit code of our own failure, after saying so.
  */
 int leak_report_show(struct leak_report *report, const char *path, int fd, bool living);

@@ -63,7 +63,9 @@ void lsan_options_take(struct lsan_options *options, const char *text)
 		size_t len = strcspn(at, "=" BLANKS);
 		_cleanup_free_ char *name = strndup(at, len);
 		at += len + (at[len] == '=');
-		char quote = *at == '\'' || *at == '"' ? *at : 0;
+		char quote = *at;
+		if (quote != '\'' && quote != '"')
+			quote = 0;
 		const char ends[] = {quote, 0};
 		at += quote != 0;
 		len = strcspn(at, quote ? ends : BLANKS);

@@ -46,6 +46,9 @@ bool recording_options_take(struct recording_options *options, int id, const cha
 	case OPT_LEAK_CHECK_AT:
 		options->leak_check_at = argument;
 		return true;
+	case OPT_LEAK_CHECK_ON_DEATH:
+		options->leak_on_death = true;
+		return true;
 	case OPT_LEAK_CHECK_HEURISTICS:
 		options->leak_heuristics = argument;
 		return true;
@@ -176,9 +179,8 @@ struct error *recording_options_leak_check(
 	if (options->as && strcmp(options->as, "lsan"))
 		return error_create(ERROR_USAGE, "--as is lsan, not '%s'", options->as);
 	ret->as_lsan = options->as;
-	const char *what = options->leak_check ? options->leak_check
-			   : options->as       ? "full"
-					       : "no",
+	const char *unasked = options->as || options->leak_on_death ? "full" : "no",
+		   *what = options->leak_check ? options->leak_check : unasked,
 		   *at = options->leak_check_at ? options->leak_check_at : "exit";
 	bool full = !strcmp(what, "full") || !strcmp(what, "yes"),
 	     wanted = full || !strcmp(what, "summary");
@@ -190,6 +192,7 @@ struct error *recording_options_leak_check(
 			ERROR_USAGE, "--leak-check-at is exit or main-end, not '%s'", at);
 	ret->at_exit = wanted && !strcmp(at, "exit");
 	ret->at_main_end = wanted && !ret->at_exit;
+	ret->on_death = options->leak_on_death;
 	const char *alignment = options->leak_alignment ? options->leak_alignment : "8";
 	if (strlen(alignment) != 1 || !strchr("1248", *alignment))
 		return error_create(

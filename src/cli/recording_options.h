@@ -17,6 +17,7 @@ enum recording_option {
 	OPT_MAX_FILE,
 	OPT_LEAK_CHECK,
 	OPT_LEAK_CHECK_AT,
+	OPT_LEAK_CHECK_ON_DEATH,
 	OPT_LEAK_CHECK_HEURISTICS,
 	OPT_LEAK_CHECK_ALIGNMENT,
 	OPT_AS,
@@ -46,6 +47,8 @@ enum recording_option {
 		{OPT_LEAK_CHECK_AT, "leak-check-at", "WHEN",                                       \
 			"exit (default): after all exit handlers and destructors; main-end: "      \
 			"before them"},                                                            \
+		{OPT_LEAK_CHECK_ON_DEATH, "leak-check-on-death", NULL,                             \
+			"also when a signal ends the program: it is traced for life"},             \
 		{OPT_LEAK_CHECK_HEURISTICS, "leak-check-heuristics", "LIST",                       \
 			"interior pointers that hold: all (default), none, or of stdstring, "      \
 			"length64, newarray, multipleinheritance"},                                \
@@ -63,7 +66,7 @@ struct recording_options {
 	const char *mode, *seed, *ring, *max_file; /* as they were given */
 	const char *leak_check, *leak_check_at, *leak_heuristics, *leak_alignment; /* likewise */
 	const char *as;
-	bool quiet;
+	bool quiet, leak_on_death;
 	char *words; /* of HEAPWISE_OPTIONS; owned */
 };
 

@@ -41,7 +41,8 @@ enum exit_kind {
 	EXIT_KIND_UNKNOWN,
 	EXIT_KIND_STATUS,
 	EXIT_KIND_SIGNAL,
-	EXIT_KIND_EXEC, /* the process went on as another program */
+	EXIT_KIND_EXEC,    /* the process went on as another program */
+	EXIT_KIND_RUNNING, /* it has not ended */
 };
 
 struct target {

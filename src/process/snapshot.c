@@ -2,62 +2,75 @@
 #include "process/snapshot.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <stdio.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "base/cleanup.h"
+#include "process/remote.h"
 
-/* 0: free, 1: strict, 2: filtered; -1: nobody says. */
-static int seccomp_mode(pid_t pid)
-{
-	char path[64], line[256];
-	int mode = -1;
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
-	while (file && mode < 0 && fgets(line, sizeof(line), file))
-		(void)!sscanf(line, "Seccomp: %d", &mode);
-	return mode;
-}
+/* How often its process is stopped to reap the copy, until one of its threads can do it. */
+#define REAP_TRIES 20
 
-struct error *snapshot_take(struct stopped *stopped, pid_t *ret)
+struct error *snapshot_take(struct stopped *stopped, struct snapshot *ret)
 {
-	if (seccomp_mode(stopped->pid) != 0)
+	struct stopped_thread *thread = remote_thread(stopped);
+	if (!thread)
 		return error_create(ERROR_ENVIRONMENT,
-			"process %d has confined itself (seccomp): it can't be made to fork",
+			"process %d has confined itself (seccomp), or stands in the kernel: it "
+			"can't be made to fork",
 			(int)stopped->pid);
 	/* No signal at its end, so that the process's own waits don't see it (clone(2)). */
-	const uint64_t call[7] = {SYS_clone, 0};
-	unsigned long event;
-	long answer =
-		stop_remote_call(stopped, PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK, call, &event);
-	if (answer < 0 || !event)
-		return error_errno(ERROR_ENVIRONMENT, answer < 0 ? (int)-answer : ECHILD,
+	struct remote_call call = {.number = SYS_clone,
+		.options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK,
+		.instruction = remote_instruction(thread->tid)};
+	struct remote_answer answer;
+	bool done = remote_do(thread, &call, &answer);
+	if (!done || answer.result < 0 || !answer.event)
+		return error_errno(ERROR_ENVIRONMENT,
+			done && answer.result < 0 ? (int)-answer.result : ECHILD,
 			"process %d can't be made to fork", (int)stopped->pid);
-	*ret = (pid_t)event;
+	*ret = (struct snapshot){(pid_t)answer.event, (pid_t)answer.result, call.instruction};
 	int status;
-	waitpid(*ret, &status, __WALL);
-	ptrace(PTRACE_SETOPTIONS, *ret, NULL, (void *)PTRACE_O_EXITKILL);
+	waitpid(ret->pid, &status, __WALL);
+	ptrace(PTRACE_SETOPTIONS, ret->pid, NULL, (void *)PTRACE_O_EXITKILL);
 	return NULL;
 }
 
-void snapshot_end(pid_t process, pid_t snapshot)
+void snapshot_close_files(const struct snapshot *snapshot)
+{
+	struct stopped_thread copy = {.tid = snapshot->pid, .stopped = true};
+	struct remote_call call = {.number = SYS_close_range,
+		.arguments = {0, UINT_MAX, 0},
+		.options = PTRACE_O_EXITKILL,
+		.options_after = PTRACE_O_EXITKILL,
+		.instruction = snapshot->instruction};
+	struct remote_answer answer;
+	if (!ptrace(PTRACE_GETREGS, copy.tid, NULL, &copy.regs))
+		(void)!remote_do(&copy, &call, &answer);
+}
+
+void snapshot_end(struct stopped *stopped, const struct snapshot *snapshot)
 {
 	int status;
-	kill(snapshot, SIGKILL);
-	while (waitpid(snapshot, &status, __WALL) == snapshot && WIFSTOPPED(status))
-		ptrace(PTRACE_CONT, snapshot, NULL, NULL);
-	struct stopped stopped;
-	struct error *error = stop_process(process, &stopped);
-	if (error) {
-		error_destroy(error);
-		return;
+	kill(snapshot->pid, SIGKILL);
+	while (waitpid(snapshot->pid, &status, __WALL) == snapshot->pid && WIFSTOPPED(status))
+		ptrace(PTRACE_CONT, snapshot->pid, NULL, NULL);
+	const struct remote_call call = {.number = SYS_wait4,
+		.arguments = {(uint64_t)snapshot->inner, 0, __WALL | WNOHANG, 0},
+		.instruction = snapshot->instruction};
+	for (int tries = 0; tries < REAP_TRIES; tries++) {
+		struct error *error = stop_process(stopped);
+		if (error) {
+			error_destroy(error);
+			return;
+		}
+		struct remote_answer answer;
+		struct stopped_thread *thread = remote_thread(stopped);
+		bool done = thread && remote_do(thread, &call, &answer);
+		stop_end(stopped);
+		if (done)
+			return;
 	}
-	const uint64_t call[7] = {SYS_wait4, (uint64_t)snapshot, 0, __WALL | WNOHANG, 0};
-	unsigned long event;
-	stop_remote_call(&stopped, 0, call, &event);
-	stop_end(&stopped);
 }

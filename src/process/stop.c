@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,21 +14,22 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "process/maps.h"
 
-/* A thread that does not stop within this time is in the kernel for long. */
+/* A thread that is in the kernel, and can't be interrupted there, for longer is left alone. */
 #define PATIENCE_NS 20000000u
+/* The others stop as soon as they are given a processor. */
+#define PATIENCE_RUNNING_NS 2000000000u
 #define PAUSE_NS 20000
 #define ROUNDS_MAX 100
 
-static uint64_t now_ns(void)
+uint64_t stop_now_ns(void)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static struct stopped_thread *find(struct stopped *stopped, pid_t tid)
+struct stopped_thread *stop_find(struct stopped *stopped, pid_t tid)
 {
 	for (size_t i = 0; i < stopped->threads.len; i++) {
 		if (stopped->threads.data[i].tid == tid)
@@ -47,16 +47,19 @@ static char thread_state(pid_t pid, pid_t tid)
 	size_t n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
 	text[n] = 0;
 	const char *after = strrchr(text, ')');
-	return after && after[1] ? after[2] : 0;
+	if (!after || !after[1])
+		return 0;
+	return after[2];
 }
 
-static bool is_dead(pid_t pid, pid_t tid)
+bool thread_is_dead(pid_t pid, pid_t tid)
 {
 	char state = thread_state(pid, tid);
 	return !state || state == 'Z' || state == 'X';
 }
 
-static struct error *refused(pid_t pid, pid_t tid, int reason)
+/* 0: nobody. */
+static pid_t tracer_of(pid_t pid)
 {
 	char path[64], text[4096];
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
@@ -64,11 +67,21 @@ static struct error *refused(pid_t pid, pid_t tid, int reason)
 	size_t n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
 	text[n] = 0;
 	const char *tracer = strstr(text, "TracerPid:");
-	int by = tracer ? atoi(tracer + strlen("TracerPid:")) : 0;
+	return tracer ? (pid_t)atoi(tracer + strlen("TracerPid:")) : 0;
+}
+
+bool stop_is_tracer(pid_t tid)
+{
+	return tracer_of(tid) == (pid_t)syscall(SYS_gettid);
+}
+
+struct error *stop_refused(pid_t pid, pid_t tid, int reason)
+{
+	pid_t by = tracer_of(pid);
 	if (by)
 		return error_create(ERROR_ENVIRONMENT,
 			"can't stop process %d: process %d (a debugger, strace?) traces it already",
-			(int)pid, by);
+			(int)pid, (int)by);
 	return error_errno(ERROR_ENVIRONMENT, reason,
 		"can't stop process %d (thread %d): the system does not let us trace it; run as "
 		"root or its user, look at /proc/sys/kernel/yama/ptrace_scope, in a container "
@@ -76,15 +89,27 @@ static struct error *refused(pid_t pid, pid_t tid, int reason)
 		(int)pid, (int)tid);
 }
 
+/* Whether it is seized since an earlier stop. Takes it off the list of those. */
+static bool take_late(struct stopped *stopped, pid_t tid)
+{
+	for (size_t i = 0; i < stopped->late.len; i++) {
+		if (stopped->late.data[i] == tid) {
+			stopped->late.data[i] = stopped->late.data[--stopped->late.len];
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Begins to stop a thread. True: it is new, or has gone at once; *ret_error if it is refused. */
 static bool seize(struct stopped *stopped, pid_t tid, struct error **ret_error)
 {
-	if (find(stopped, tid))
+	if (stop_find(stopped, tid))
 		return false;
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
+	if (!take_late(stopped, tid) && ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
 		int reason = errno;
-		if (reason != ESRCH && !is_dead(stopped->pid, tid))
-			*ret_error = refused(stopped->pid, tid, reason);
+		if (reason != ESRCH && !thread_is_dead(stopped->pid, tid))
+			*ret_error = stop_refused(stopped->pid, tid, reason);
 		return false;
 	}
 	struct stopped_thread thread = {.tid = tid};
@@ -130,16 +155,26 @@ static bool has_stopped(struct stopped *stopped, struct stopped_thread *thread)
 	return true;
 }
 
-static void wait_all(struct stopped *stopped)
+/* Whether a thread that does not stop may be expected to. */
+static bool is_coming(const struct stopped *stopped, pid_t tid, uint64_t waited_ns)
 {
-	uint64_t until = now_ns() + PATIENCE_NS;
+	return waited_ns < PATIENCE_NS ||
+	       (waited_ns < PATIENCE_RUNNING_NS && thread_state(stopped->pid, tid) != 'D');
+}
+
+void stop_wait_all(struct stopped *stopped)
+{
+	uint64_t since = stop_now_ns();
 	for (size_t i = 0; i < stopped->threads.len;) {
 		struct stopped_thread *thread = &stopped->threads.data[i];
-		if (thread->stopped || now_ns() > until) {
+		if (thread->stopped) {
 			i++;
 		} else if (!has_stopped(stopped, thread)) {
 			struct timespec pause = {0, PAUSE_NS};
-			nanosleep(&pause, NULL);
+			if (is_coming(stopped, thread->tid, stop_now_ns() - since))
+				nanosleep(&pause, NULL);
+			else
+				i++;
 		}
 	}
 }
@@ -152,143 +187,83 @@ static int priority_raise(void)
 	return before;
 }
 
-struct error *stop_process(pid_t pid, struct stopped *ret)
+void stop_init(struct stopped *stopped, pid_t pid)
 {
-	*ret = (struct stopped){.pid = pid, .since_ns = now_ns()};
+	*stopped = (struct stopped){.pid = pid};
+}
+
+void stop_deinit(struct stopped *stopped)
+{
+	stop_end(stopped);
+	stopped_threads_deinit(&stopped->threads);
+	stopped_tids_deinit(&stopped->late);
+	restart_waits_deinit(&stopped->waits);
+}
+
+struct error *stop_process(struct stopped *stopped)
+{
+	restart_survey(stopped->pid, &stopped->waits);
+	stopped->since_ns = stop_now_ns();
 	int priority = priority_raise();
 	struct error *error = NULL;
 	bool found = true;
 	for (int round = 0; found && !error && round < ROUNDS_MAX; round++) {
 		found = false;
-		error = seize_all(ret, &found);
+		error = seize_all(stopped, &found);
 		if (!error)
-			wait_all(ret);
+			stop_wait_all(stopped);
 	}
 	setpriority(PRIO_PROCESS, 0, priority);
-	if (!error && !ret->threads.len)
-		error = error_create(ERROR_INPUT, "process %d has ended", (int)pid);
+	if (!error && !stopped->threads.len)
+		error = error_create(ERROR_INPUT, "process %d has ended", (int)stopped->pid);
 	if (error)
-		stop_end(ret);
+		stop_end(stopped);
 	return error;
 }
 
-/* A system call that returned EINTR because of us alone is done again. */
-static void repair(const struct stopped_thread *thread)
+void stop_repair(pid_t tid, const struct user_regs_struct *regs)
 {
-	struct user_regs_struct regs = thread->regs;
-	if (thread->signal || (int64_t)regs.orig_rax < 0 || (int64_t)regs.rax != -EINTR)
-		return;
-	errno = 0;
-	long code = ptrace(PTRACE_PEEKTEXT, thread->tid, (void *)(regs.rip - 2), NULL);
-	if (errno || (code & 0xffff) != 0x050f)
-		return;
-	regs.rip -= 2;
-	regs.rax = regs.orig_rax;
-	regs.orig_rax = (unsigned long)-1;
-	ptrace(PTRACE_SETREGS, thread->tid, NULL, &regs);
+	restart_call(NULL, 0, tid, regs);
 }
 
-static void let_go(const struct stopped_thread *thread)
+/* Lets a stopped thread go; a system call that returned EINTR because of us alone is done again. */
+static void let_go(const struct stopped *stopped, const struct stopped_thread *thread)
 {
-	if (thread->stopped) {
-		repair(thread);
-		ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(long)thread->signal);
-		return;
-	}
-	/* Only a stopped thread can be let go: it does that as soon as it comes out. */
-	int status;
-	if (waitpid(thread->tid, &status, __WALL | WNOHANG) == thread->tid && WIFSTOPPED(status)) {
-		int signal = status >> 16 == PTRACE_EVENT_STOP ? 0 : WSTOPSIG(status);
-		ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(long)signal);
-	}
+	if (!thread->signal)
+		restart_call(&stopped->waits, stopped->pid, thread->tid, &thread->regs);
+	ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(long)thread->signal);
 }
 
 uint64_t stop_end(struct stopped *stopped)
 {
-	for (size_t i = 0; i < stopped->threads.len; i++)
-		let_go(&stopped->threads.data[i]);
-	stopped_threads_deinit(&stopped->threads);
-	return now_ns() - stopped->since_ns;
+	for (size_t i = 0; i < stopped->threads.len; i++) {
+		const struct stopped_thread *thread = &stopped->threads.data[i];
+		if (thread->stopped)
+			let_go(stopped, thread);
+		else
+			(void)!stopped_tids_push(&stopped->late, thread->tid);
+	}
+	stopped_threads_clear(&stopped->threads);
+	return stop_now_ns() - stopped->since_ns;
 }
 
-/* Where in the process there is a system call instruction: the kernel's own code has some. */
-static uint64_t find_instruction(pid_t pid)
+bool stop_late(struct stopped *stopped)
 {
-	struct process_maps maps;
-	char path[64];
-	struct error *error = process_maps_read(pid, &maps);
-	if (error) {
-		error_destroy(error);
-		return 0;
-	}
-	uint64_t found = 0;
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	_cleanup_fclose_ FILE *memory = fopen(path, "re");
-	for (size_t i = 0; memory && !found && i < maps.maps.len; i++) {
-		const struct process_map *map = &maps.maps.data[i];
-		if (strcmp(map->path, "[vdso]"))
+	for (size_t i = 0; i < stopped->late.len;) {
+		pid_t tid = stopped->late.data[i];
+		struct stopped_thread thread = {.tid = tid};
+		int status;
+		pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
+		if (!got) {
+			i++;
 			continue;
-		uint64_t bytes = map->end - map->start;
-		_cleanup_free_ uint8_t *code = malloc(bytes);
-		if (!code || fseeko(memory, (off_t)map->start, SEEK_SET) ||
-			fread(code, 1, bytes, memory) != bytes)
-			break;
-		const uint8_t *at = memmem(code, bytes, "\x0f\x05", 2);
-		found = at ? map->start + (uint64_t)(at - code) : 0;
+		}
+		stopped->late.data[i] = stopped->late.data[--stopped->late.len];
+		if (got < 0 || !WIFSTOPPED(status) ||
+			ptrace(PTRACE_GETREGS, tid, NULL, &thread.regs))
+			continue;
+		thread.signal = status >> 16 == PTRACE_EVENT_STOP ? 0 : WSTOPSIG(status);
+		let_go(stopped, &thread);
 	}
-	process_maps_deinit(&maps);
-	return found;
-}
-
-static bool step(pid_t tid, int *ret_status)
-{
-	return !ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) &&
-	       waitpid(tid, ret_status, __WALL) == tid && WIFSTOPPED(*ret_status);
-}
-
-/* Steps over the system call; a signal that comes between is kept for later. */
-static bool step_call(struct stopped_thread *thread, unsigned long *ret_event)
-{
-	int status;
-	for (int tries = 0; tries < 64 && step(thread->tid, &status); tries++) {
-		if (status >> 16 == PTRACE_EVENT_CLONE || status >> 16 == PTRACE_EVENT_FORK)
-			ptrace(PTRACE_GETEVENTMSG, thread->tid, NULL, ret_event);
-		else if (WSTOPSIG(status) == SIGTRAP && !(status >> 16))
-			return true;
-		else if (!(status >> 16))
-			thread->signal = WSTOPSIG(status);
-	}
-	return false;
-}
-
-long stop_remote_call(struct stopped *stopped, unsigned long options, const uint64_t call[7],
-	unsigned long *ret_event)
-{
-	struct stopped_thread *thread = NULL;
-	for (size_t i = 0; !thread && i < stopped->threads.len; i++) {
-		if (stopped->threads.data[i].stopped)
-			thread = &stopped->threads.data[i];
-	}
-	*ret_event = 0;
-	uint64_t at = thread ? find_instruction(stopped->pid) : 0;
-	if (!at)
-		return -EINTR;
-	struct user_regs_struct regs = thread->regs;
-	regs.rip = at;
-	regs.rax = call[0];
-	regs.rdi = call[1];
-	regs.rsi = call[2];
-	regs.rdx = call[3];
-	regs.r10 = call[4];
-	regs.r8 = call[5];
-	regs.r9 = call[6];
-	regs.orig_rax = (unsigned long)-1;
-	long answer = -EINTR;
-	if (!ptrace(PTRACE_SETOPTIONS, thread->tid, NULL, (void *)options) &&
-		!ptrace(PTRACE_SETREGS, thread->tid, NULL, &regs) && step_call(thread, ret_event) &&
-		!ptrace(PTRACE_GETREGS, thread->tid, NULL, &regs))
-		answer = (long)regs.rax;
-	ptrace(PTRACE_SETREGS, thread->tid, NULL, &thread->regs);
-	ptrace(PTRACE_SETOPTIONS, thread->tid, NULL, NULL);
-	return answer;
+	return stopped->late.len;
 }

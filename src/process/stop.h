@@ -2,15 +2,18 @@
 /*
  * Holds all threads of a process for a moment, by ptrace(2), so that neither it nor its parent
  * notices: no signal is sent, a SIGSTOPped process stays so, and a system call that the stop has
- * interrupted is begun again even where the kernel would not do that by itself (epoll_wait,
- * semop, sigtimedwait… would return EINTR).
+ * interrupted is begun again even where the kernel would not do that by itself (restart.h).
  *
  * The caller's thread is the tracer; if it dies, the threads run on. A process that somebody else
  * traces already (gdb, strace), or that Yama, another user or a container protects, is refused.
+ *
+ * A thread that does not come out of the kernel (it waits for its vfork child, or for a dead disk)
+ * stays seized, and stops later, whenever it comes out: stop_late() lets it go then.
  */
 #ifndef PROCESS_STOP_H
 #define PROCESS_STOP_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,39 +22,60 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "process/restart.h"
 
 struct stopped_thread {
 	pid_t tid;
-	bool stopped; /* else it could not be within the time: it is in the kernel, as a thread is
-			 that waits for its vfork child or for a dead disk; regs are unknown */
+	bool stopped; /* else it is in the kernel for long; regs are unknown */
 	int signal;   /* to be delivered when it goes on; 0: none */
 	struct user_regs_struct regs;
 };
 
 DEFINE_VEC(stopped_threads, struct stopped_thread)
+DEFINE_VEC(stopped_tids, pid_t)
 
 struct stopped {
 	pid_t pid;
-	struct stopped_threads threads;
+	struct stopped_threads threads; /* none: it goes on */
+	struct stopped_tids late;       /* are still seized, although it goes on */
+	struct restart_waits waits;
 	uint64_t since_ns; /* CLOCK_MONOTONIC: before the first was stopped */
 };
 
+void stop_init(struct stopped *stopped, pid_t pid);
+/* Lets all go that have stopped; the others when the caller ends. */
+void stop_deinit(struct stopped *stopped);
+
 /*
  * Stops all threads, also those that are being made meanwhile. ERROR_ENVIRONMENT: it may not be
- * traced, and why; ERROR_INPUT: it has gone. Nothing is stopped then.
+ * traced, and why; ERROR_INPUT: it has gone. Nothing is stopped then. May be done again after
+ * stop_end().
  */
-struct error *stop_process(pid_t pid, struct stopped *ret) must_check_;
+struct error *stop_process(struct stopped *stopped) must_check_;
+
+/* Whether a thread has ended, or is gone. */
+bool thread_is_dead(pid_t pid, pid_t tid);
 
 /* Lets them go on. Returns for how long they were held, in ns. */
 uint64_t stop_end(struct stopped *stopped);
 
-/*
- * Makes one of the stopped threads do a system call, whatever it was doing; returns what the kernel
- * answers, or -EINTR if it can't be done. `options` are ptrace options for the time of the call,
- * *ret_event what PTRACE_GETEVENTMSG says if it made an event of them, else 0. The process must
- * not be under a seccomp filter.
- */
-long stop_remote_call(struct stopped *stopped, unsigned long options, const uint64_t call[7],
-	unsigned long *ret_event);
+/* After stop_end(): lets those go that have stopped only since. False: there are none any more. */
+bool stop_late(struct stopped *stopped);
+
+/* The parts, for a tracer that knows its threads already (watch.h). */
+
+/* NULL: it is not on the list. */
+struct stopped_thread *stop_find(struct stopped *stopped, pid_t tid);
+/* Whether the calling thread traces it. */
+bool stop_is_tracer(pid_t tid);
+/* Why the system does not let us trace it. */
+struct error *stop_refused(pid_t pid, pid_t tid, int reason) must_check_;
+/* Waits a while for those that have been told to stop. */
+void stop_wait_all(struct stopped *stopped);
+/* A system call that returned EINTR because of a stop, or of a signal that the thread will never
+ * see, is done again when it goes on. */
+void stop_repair(pid_t tid, const struct user_regs_struct *regs);
+/* CLOCK_MONOTONIC. */
+uint64_t stop_now_ns(void);
 
 #endif

@@ -275,3 +275,25 @@ uint32_t graph_offset(const struct graph *graph, uint32_t edge_number)
 	}
 	return interiors[low].offset;
 }
+
+uint64_t graph_word_offset(const struct graph *graph, uint64_t block, uint64_t size, uint64_t value)
+{
+	const struct search_memory *memory = graph->memory;
+	unsigned step = graph->alignment;
+	uint8_t bytes[PAGE_BYTES];
+	uint64_t at = -block & (step - 1);
+	while (at + 8 <= size) {
+		size_t wanted = size - at < sizeof(bytes) ? (size_t)(size - at) : sizeof(bytes);
+		size_t n = memory->read(memory->context, block + at, bytes, wanted), i = 0;
+		for (; i + 8 <= n; i += step) {
+			uint64_t word;
+			memcpy(&word, bytes + i, 8);
+			if (word == value)
+				return at + i;
+		}
+		if (n < wanted) /* what can't be read holds nothing */
+			i = PAGE_BYTES - (size_t)((block + at + n) % PAGE_BYTES) + n;
+		at += (i + step - 1) / step * step;
+	}
+	return 0;
+}

@@ -54,4 +54,8 @@ struct error *graph_take_values(
 /* How far an edge points into its block. */
 uint32_t graph_offset(const struct graph *graph, uint32_t edge_number);
 
+/* Where in a block of `size` bytes the first word stands that is `value`; 0: nowhere. */
+uint64_t graph_word_offset(
+	const struct graph *graph, uint64_t block, uint64_t size, uint64_t value);
+
 #endif

@@ -53,7 +53,7 @@ static bool is_string(const struct heuristics *h, uint64_t block, uint64_t size)
 bool heuristics_explain(const struct heuristics *h, uint64_t block, uint64_t size, uint64_t into)
 {
 	uint64_t first, second;
-	if (!h->enabled || into % 8 || size < 16)
+	if (!h->enabled || into % 8 || into >= size)
 		return false;
 	if (h->enabled & SEARCH_STDSTRING && into == 24 && is_string(h, block, size))
 		return true;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "search/graph.h"
 #include "search/heuristics.h"
 
@@ -142,22 +143,6 @@ static uint32_t group_above(struct search *s, uint32_t group, uint32_t site)
 	return SEARCH_NO_GROUP;
 }
 
-/* Where in its holder a pointer to a block stands, as an example. */
-static uint64_t word_offset(struct search *s, uint64_t holder, uint64_t size, uint64_t target)
-{
-	const struct search_memory *memory = s->graph.memory;
-	uint64_t words[512];
-	for (uint64_t at = 0; at + 8 <= size; at += sizeof(words)) {
-		uint64_t bytes = size - at < sizeof(words) ? size - at : sizeof(words);
-		size_t n = memory->read(memory->context, holder + at, words, (size_t)bytes);
-		for (size_t i = 0; i + 1 <= n / 8; i++) {
-			if (words[i] == target)
-				return at + 8 * i;
-		}
-	}
-	return 0;
-}
-
 static void group_describe(
 	struct search *s, const struct link *link, uint32_t block, struct search_group *ret)
 {
@@ -166,8 +151,8 @@ static void group_describe(
 	if (link->holder == SPACE_NONE)
 		return;
 	ret->holder = space_address(&s->space, link->holder);
-	ret->offset = word_offset(
-		s, ret->holder, space_size(&s->space, link->holder), ret->block + ret->into);
+	ret->offset = graph_word_offset(&s->graph, ret->holder, space_size(&s->space, link->holder),
+		ret->block + ret->into);
 }
 
 /* The group of a block that is reached now. False: no memory. */
@@ -332,13 +317,57 @@ static bool lead(struct search *s, uint32_t leader)
 	return true;
 }
 
+/* Marks all that a leader holds; other leaders among it are led by it from now on. */
+static bool mark_held(struct search *s, uint32_t leader, uint64_t *marked)
+{
+	const uint32_t *heads = s->graph.heads.data;
+	space_u32_clear(&s->queue);
+	if (!space_u32_push(&s->queue, leader))
+		return false;
+	while (s->queue.len) {
+		uint32_t block = s->queue.data[--s->queue.len];
+		for (uint32_t i = heads[block]; i < heads[block + 1]; i++) {
+			uint32_t held = GRAPH_BLOCK(s->graph.edges.data[i]);
+			if (marked[held / 64] >> held % 64 & 1)
+				continue;
+			marked[held / 64] |= 1ull << held % 64;
+			uint64_t *node = &s->nodes.data[held];
+			if (node_kind(*node) == SEARCH_DEFINITE && held != leader)
+				*node = node_make(node_site(*node), SEARCH_INDIRECT, leader);
+			if (!space_u32_push(&s->queue, held))
+				return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * A leader may hold an earlier one by a block that this one led already. So what each of them holds
+ * is gone through once more, the last first: no leader holds a later one, or it would have led it.
+ */
+static bool lead_leaders(struct search *s, uint64_t *marked)
+{
+	for (uint32_t i = space_count(&s->space); i-- > 0;) {
+		bool leads = !(marked[i / 64] >> i % 64 & 1) &&
+			     node_kind(s->nodes.data[i]) == SEARCH_DEFINITE;
+		if (leads && !mark_held(s, i, marked))
+			return false;
+	}
+	return true;
+}
+
 static bool lead_all(struct search *s)
 {
+	size_t bytes = (space_count(&s->space) / 64 + 1) * sizeof(*s->reached);
+	_cleanup_free_ uint64_t *marked = malloc(bytes);
+	if (!marked)
+		return false;
+	memcpy(marked, s->reached, bytes);
 	for (uint32_t i = 0; i < space_count(&s->space); i++) {
 		if (!is_reached(s, i) && !lead(s, i))
 			return false;
 	}
-	return true;
+	return !memcmp(marked, s->reached, bytes) || lead_leaders(s, marked);
 }
 
 /* The definite block that an indirect one counts with. */

@@ -322,7 +322,7 @@ static void put_suppressions(struct json *json, const struct suppressions *set)
 		for (uint32_t i = 0; set && i < suppressions_count(set); i++) {
 			const struct suppression *one = suppressions_get(set, i);
 			if (used ? one->records > 0
-				 : !one->records && !one->origin != SUPPRESS_FROM_FILE)
+				 : !one->records && one->origin == SUPPRESS_FROM_FILE)
 				put_suppression(json, one);
 		}
 		json_array_end(json);

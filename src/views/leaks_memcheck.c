@@ -248,8 +248,9 @@ static void add_used_suppressions(const struct leaks_page *page, struct text *ou
 		text_printf(out, "--%" PRIu32 "-- ", pid);
 		suppress_write_used(out, one);
 	}
-	if (any)
-		add_line(page, "", out);
+	if (!any)
+		return;
+	add_line(page, "", out);
 	add_error_summary(page, out);
 }
 

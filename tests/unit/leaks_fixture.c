@@ -33,8 +33,7 @@ static const struct fake_symbol symbols[] = {
 	{APP, AT_QUEUE,
 		{"std::__new_allocator<int>::allocate", "_ZNSt15__new_allocatorIiE8allocateEmPKv",
 			"/usr/include/c++/12/bits/new_allocator.h", 137, true}},
-	{APP, AT_QUEUE,
-		{"Queue::add", "_ZN5Queue3addEi", "/home/user/src/queue & co.cc", 30, false}},
+	{APP, AT_QUEUE, {"Queue::add", "_ZN5Queue3addEi", "/srv/src/queue & co.cc", 30, false}},
 	{0},
 };
 
@@ -98,7 +97,7 @@ void leaks_fixture_init(struct fixture *fixture)
 	must(build_argument(fixture->model, "demo", 4));
 	struct target *target = build_target(fixture->model);
 	target->pid = 4711;
-	target->cwd = "/home/user/src";
+	target->cwd = "/srv/src";
 	target->exe = target->host = "";
 	build_recording(fixture->model)->duration_ns = 3210000000;
 	add_sites(fixture);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The ends of processes, and of the collector's work. */
+#include "capture/collector_impl.h"
+
+#include "base/cleanup.h"
+#include "capture/survivors.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+/* The launcher tells how its program ended; if it does not within this time it has died too. */
+#define ENDED_NS 2000000000u
+
+static void conclude(struct collector *c, struct subject *s, const struct recorder_end *end)
+{
+	struct recorder_totals totals;
+	recorder_finish(s->recorder, end, &totals);
+	roll_add(&c->roll, s, &totals);
+}
+
+static void closed(struct collector *c, struct closing *one)
+{
+	roll_add(&c->roll, &one->about, &one->totals);
+	closing_destroy(one);
+}
+
+void collector_finish(
+	struct collector *c, struct subject *s, enum hpw_exit_kind kind, uint32_t value)
+{
+	leak_job_cancel(steal_ptr(s->leaks));
+	judge_cancel(steal_ptr(s->judge));
+	if (!s->recorder)
+		return;
+	struct recorder_end end = {.kind = kind, .value = value};
+	if (!closings_wants(&c->closings, s) || !closings_start(&c->closings, s, &end)) {
+		conclude(c, s, &end);
+		recorder_destroy(steal_ptr(s->recorder));
+	}
+	s->completed++;
+}
+
+static void on_survivor(void *context, pid_t pid)
+{
+	struct collector *c = context;
+	if (pid != getpid() && !collector_find(c, pid))
+		collector_add(c, pid);
+}
+
+void collector_take_leave(struct collector *c, struct subject *s, struct recorder_end end)
+{
+	bool first = s->recorder->target_pid == 1;
+	conclude(c, s, &end);
+	for (uint32_t i = 0; first && i < c->subject_count; i++) {
+		struct subject *other = c->subjects[i];
+		if (other == s || !other->recorder)
+			continue;
+		conclude(c, other, &(struct recorder_end){HPW_EXIT_SIGNAL, SIGKILL});
+		recorder_release(other->recorder);
+		recorder_destroy(steal_ptr(other->recorder));
+		other->completed++;
+	}
+	for (struct closing *one; first && (one = closings_next(&c->closings, true));)
+		closed(c, one);
+	if (!first)
+		survivors_each(c->start->session.path, on_survivor, c);
+	if (first || c->subject_count == 1) /* there may be no time for it later */
+		session_remove(&c->start->session);
+	recorder_release(s->recorder);
+	recorder_destroy(steal_ptr(s->recorder));
+	s->completed++;
+}
+
+void collector_on_closed(struct collector *c)
+{
+	for (struct closing *one; (one = closings_next(&c->closings, false));)
+		closed(c, one);
+}
+
+static struct collector_ended ending(const struct subject *s)
+{
+	uint32_t value;
+	enum hpw_exit_kind kind = subject_ending(s, &value);
+	return (struct collector_ended){kind, value};
+}
+
+void collector_on_end(struct collector *c, struct subject *s)
+{
+	const struct collector_ended ended = ending(s);
+	if (s->is_root) { /* how, is the launcher's to say: see root_finish() */
+		if (!c->root_gone_ns)
+			c->root_gone_ns = clock_pair_now().ns;
+		if (c->start->control < 0) { /* nobody else will */
+			c->ended = ended;
+			c->have_ended = true;
+		}
+		epoll_ctl(c->epoll, EPOLL_CTL_DEL, s->pidfd, NULL);
+		return;
+	}
+	collector_finish(c, s, ended.kind, ended.value);
+	collector_drop(c, s);
+}
+
+void collector_root_finish(struct collector *c)
+{
+	if (!c->have_ended && !c->launcher_gone && clock_pair_now().ns - c->root_gone_ns < ENDED_NS)
+		return;
+	struct subject *root = collector_find(c, c->start->root);
+	if (root) {
+		collector_finish(
+			c, root, c->have_ended ? c->ended.kind : HPW_EXIT_UNKNOWN, c->ended.value);
+		collector_drop(c, root);
+	}
+	if (c->closings.count) /* of these something is to be told too */
+		return;
+	c->roll.end.stays = collector_has_work(c);
+	c->roll.end.living = collector_living(c);
+	if (!c->roll.end.stays)
+		session_remove(&c->start->session);
+	if (c->start->control >= 0)
+		roll_tell(&c->roll, c->start->control);
+	c->told = true;
+}
+
+bool collector_has_work(struct collector *c)
+{
+	if (c->closings.count)
+		return true;
+	if (!c->subject_count && strcmp(c->start->children, COLLECTOR_CHILDREN_NO))
+		survivors_each(c->start->session.path, on_survivor, c);
+	return c->subject_count;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Searches for leaks: at the ends of processes, and when a command asks for one. */
+#include "capture/collector_impl.h"
+
+#include "base/cleanup.h"
+
+#include <sys/epoll.h>
+
+static void end_watch(struct collector *c, struct subject *s)
+{
+	if (s->watch.channel >= 0)
+		epoll_ctl(c->epoll, EPOLL_CTL_DEL, s->watch.channel, NULL);
+	hold_watch_end(&s->watch);
+}
+
+void collector_watch_for_death(struct collector *c, struct subject *s)
+{
+	if (!c->start->leak_check.on_death || s->watch.keeper > 0)
+		return;
+	struct error *error = hold_watch_start(s->pid, &s->watch);
+	if (error)
+		roll_complain(&c->roll, error);
+	else
+		collector_watch(c, s->watch.channel, &s->watch);
+}
+
+/* NULL: there is none. */
+static struct leak_job *begun(struct collector *c, struct subject *s, struct leak_job *job)
+{
+	s->leaks = job;
+	if (job)
+		collector_watch(c, job->pidfd, job);
+	return job;
+}
+
+static struct leak_job *begin(struct collector *c, struct subject *s,
+	const struct leak_check *check, enum hpw_leak_moment moment)
+{
+	end_watch(c, s); /* a thread has one tracer */
+	return begun(c, s, leak_job_start(s->recorder, check, moment));
+}
+
+bool collector_on_dying(struct collector *c, const void *tag)
+{
+	for (uint32_t i = 0; i < c->subject_count; i++) {
+		struct subject *s = c->subjects[i];
+		if (tag != &s->watch)
+			continue;
+		epoll_ctl(c->epoll, EPOLL_CTL_DEL, s->watch.channel, NULL);
+		if (s->recorder && !s->leaks)
+			begun(c, s,
+				leak_job_start_dying(
+					s->recorder, &c->start->leak_check, &s->watch));
+		hold_watch_end(&s->watch);
+		return true;
+	}
+	return false;
+}
+
+/* Whether the process that says that it ends, or asks for it, is to be searched for leaks first. */
+static bool is_to_be_searched(
+	const struct collector *c, const struct subject *s, enum hpw_leak_moment *ret)
+{
+	const struct leak_check *check = &c->start->leak_check;
+	switch (recorder_leaving_what(s->recorder)) {
+	case HW_LEAVES_NOT:
+		*ret = HPW_LEAK_BY_PROGRAM;
+		return c->start->judge;
+	case HW_LEAVES_MAIN:
+		*ret = HPW_LEAK_AT_MAIN_END;
+		return check->at_main_end && !recorder_is_unsearched(s->recorder);
+	case HW_LEAVES:
+		break;
+	}
+	*ret = HPW_LEAK_AT_EXIT;
+	return (check->at_exit || (check->at_main_end && !s->searched)) &&
+	       !recorder_is_unsearched(s->recorder);
+}
+
+/* Its question is answered: it goes on, or takes us along. */
+static void let_go(struct collector *c, struct subject *s)
+{
+	struct recorder_end end;
+	if (s->takes_along && recorder_leaving_what(s->recorder) == HW_LEAVES &&
+		recorder_is_leaving(s->recorder, &end))
+		collector_take_leave(c, s, end);
+	else
+		recorder_go_on(s->recorder);
+}
+
+void collector_look_for_leaving(struct collector *c, struct subject *s)
+{
+	struct recorder_end end;
+	enum hpw_leak_moment moment;
+	if (s->judge)
+		recorder_beat(s->recorder);
+	if (!s->recorder || s->leaks || s->judge || !recorder_is_leaving(s->recorder, &end))
+		return;
+	if (is_to_be_searched(c, s, &moment)) {
+		recorder_hold_on(s->recorder);
+		s->searched |= moment != HPW_LEAK_BY_PROGRAM;
+		begin(c, s, &c->start->leak_check, moment);
+	}
+	if (!s->leaks)
+		let_go(c, s);
+}
+
+/* The program waits for what its search has come to. */
+static void judge(struct collector *c, struct subject *s)
+{
+	recorder_tell_found(s->recorder, HW_FOUND_UNKNOWN, 0);
+	s->judge = judge_start(c->start->judge, c->start->judge_context, s->file, s->pidfd, s->pid);
+	if (s->judge)
+		collector_watch(c, s->judge->pidfd, s->judge);
+	else
+		recorder_go_on(s->recorder);
+}
+
+static void on_judged(struct subject *s)
+{
+	struct judge_verdict verdict = judge_finish(steal_ptr(s->judge));
+	recorder_tell_found(s->recorder, verdict.found, verdict.status);
+	recorder_go_on(s->recorder);
+}
+
+static void on_found(struct collector *c, struct subject *s)
+{
+	enum hpw_leak_moment moment = s->leaks->moment;
+	leak_job_finish(steal_ptr(s->leaks), s->recorder, s->file);
+	if (moment != HPW_LEAK_AT_EXIT && moment != HPW_LEAK_ON_DEATH)
+		collector_watch_for_death(c, s);
+	if (moment == HPW_LEAK_BY_PROGRAM)
+		judge(c, s);
+	else if (moment == HPW_LEAK_AT_EXIT || moment == HPW_LEAK_AT_MAIN_END)
+		let_go(c, s);
+}
+
+bool collector_on_searched(struct collector *c, const void *tag)
+{
+	for (uint32_t i = 0; i < c->subject_count; i++) {
+		struct subject *s = c->subjects[i];
+		bool found = s->leaks && s->leaks == tag, judged = s->judge && s->judge == tag;
+		if (found)
+			on_found(c, s);
+		else if (judged)
+			on_judged(s);
+		if (found || judged)
+			return true;
+	}
+	return false;
+}
+
+/* The recorded process that a command means; NULL: there is none. */
+static struct subject *asked_for(const struct collector *c, pid_t pid)
+{
+	struct subject *s = NULL;
+	for (uint32_t i = 0; i < c->subject_count; i++) {
+		struct subject *one = c->subjects[i];
+		if (one->recorder && (one->pid == pid || (!s && one->recorder->target_pid == pid)))
+			s = one;
+	}
+	return s;
+}
+
+void collector_on_request(struct collector *c, const struct session_caller *caller)
+{
+	struct subject *s = asked_for(c, caller->request.pid);
+	const char *problem = NULL;
+	if (!s)
+		problem = "that process is not recorded by this collector";
+	else if (s->leaks)
+		problem = "another search goes on in that process";
+	else if (!begin(c, s, &caller->request.check, HPW_LEAK_ON_DEMAND))
+		problem = "no memory, or no process to search with";
+	if (problem)
+		leak_job_reply(caller->connection, "", problem);
+	else
+		s->leaks->asker = caller->connection;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "process/remote.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "process/maps.h"
+
+#define CALL_STOP (SIGTRAP | 0x80) /* PTRACE_O_TRACESYSGOOD */
+#define STOPS_MAX 64
+/* As ptrace and rt_sigaction(2) take it: the kernel's sigset_t. */
+#define SIGNAL_SET_BYTES 8u
+/* linux/ptrace.h and linux/rseq.h, which Debian 12's libc does not go along with. */
+#define GET_RSEQ_CONFIGURATION 0x420f
+#define RSEQ_CS_OFFSET 8u
+
+uint64_t remote_instruction(pid_t pid)
+{
+	struct process_maps maps;
+	char path[64];
+	struct error *error = process_maps_read(pid, &maps);
+	if (error) {
+		error_destroy(error);
+		return 0;
+	}
+	uint64_t found = 0;
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	_cleanup_fclose_ FILE *memory = fopen(path, "re");
+	for (size_t i = 0; memory && !found && i < maps.maps.len; i++) {
+		const struct process_map *map = &maps.maps.data[i];
+		if (strcmp(map->path, "[vdso]"))
+			continue;
+		uint64_t bytes = map->end - map->start;
+		_cleanup_free_ uint8_t *code = malloc(bytes);
+		if (!code || fseeko(memory, (off_t)map->start, SEEK_SET) ||
+			fread(code, 1, bytes, memory) != bytes)
+			break;
+		const uint8_t *at = memmem(code, bytes, "\x0f\x05", 2);
+		found = at ? map->start + (uint64_t)(at - code) : 0;
+	}
+	process_maps_deinit(&maps);
+	return found;
+}
+
+/* Whether a thread is under a seccomp filter, or nobody says. */
+static bool is_confined(pid_t tid)
+{
+	char path[64], line[256];
+	int mode = -1;
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	while (file && mode < 0 && fgets(line, sizeof(line), file))
+		(void)!sscanf(line, "Seccomp: %d", &mode);
+	return mode;
+}
+
+struct stopped_thread *remote_thread(struct stopped *stopped)
+{
+	struct stopped_thread *found = NULL;
+	for (size_t i = 0; i < stopped->threads.len; i++) {
+		struct stopped_thread *thread = &stopped->threads.data[i];
+		bool in_call = (int64_t)thread->regs.orig_rax >= 0;
+		if (!thread->stopped || thread->signal || (found && !in_call) ||
+			is_confined(thread->tid))
+			continue;
+		found = thread;
+		if (in_call)
+			break;
+	}
+	return found;
+}
+
+/* A signal that nobody can block has come, and was not delivered: it comes again later. */
+static void keep_signal(pid_t tid, int signal)
+{
+	syscall(SYS_tkill, tid, signal);
+}
+
+/* Lets the thread run to the next stop of a system call. */
+static bool run_to_call(pid_t tid, int *ret_signal, struct remote_answer *answer)
+{
+	for (int tries = 0; tries < STOPS_MAX; tries++) {
+		int status;
+		if (ptrace(PTRACE_SYSCALL, tid, NULL, NULL) ||
+			waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
+			return false;
+		int event = status >> 16;
+		if (WSTOPSIG(status) == CALL_STOP && !event)
+			return true;
+		if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK)
+			ptrace(PTRACE_GETEVENTMSG, tid, NULL, &answer->event);
+		else if (!event)
+			*ret_signal = WSTOPSIG(status);
+	}
+	return false;
+}
+
+/* Stops the thread where it would go on as it was, so that the kernel begins a call again that it
+ * was in. */
+static void stand_still(pid_t tid, int *ret_signal)
+{
+	int status;
+	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	for (int tries = 0; tries < STOPS_MAX; tries++) {
+		if (ptrace(PTRACE_CONT, tid, NULL, NULL) || waitpid(tid, &status, __WALL) != tid ||
+			!WIFSTOPPED(status) || status >> 16 == PTRACE_EVENT_STOP)
+			return;
+		if (!(status >> 16))
+			*ret_signal = WSTOPSIG(status);
+	}
+}
+
+/* The thread's word for the kernel that says which restartable sequence it is in (rseq(2)): going
+ * elsewhere clears it. */
+struct sequence {
+	uint64_t address, value;
+};
+
+static struct sequence sequence_get(pid_t tid)
+{
+	struct { /* linux/ptrace.h */
+		uint64_t pointer;
+		uint32_t bytes, signature, flags, pad;
+	} about;
+	if (ptrace(GET_RSEQ_CONFIGURATION, tid, sizeof(about), &about) != sizeof(about) ||
+		!about.pointer)
+		return (struct sequence){0, 0};
+	uint64_t address = about.pointer + RSEQ_CS_OFFSET;
+	errno = 0;
+	uint64_t value = (uint64_t)ptrace(PTRACE_PEEKDATA, tid, (void *)address, NULL);
+	return (struct sequence){address, errno ? 0 : value};
+}
+
+static void set_call(const struct remote_call *call, struct user_regs_struct *regs)
+{
+	regs->rip = call->instruction;
+	regs->rax = call->number;
+	regs->rdi = call->arguments[0];
+	regs->rsi = call->arguments[1];
+	regs->rdx = call->arguments[2];
+	regs->r10 = call->arguments[3];
+	regs->r8 = call->arguments[4];
+	regs->r9 = call->arguments[5];
+	regs->orig_rax = (unsigned long)-1;
+}
+
+bool remote_do(
+	struct stopped_thread *thread, const struct remote_call *call, struct remote_answer *ret)
+{
+	pid_t tid = thread->tid;
+	uint64_t all = ~0ull, mask;
+	int signal = 0;
+	struct user_regs_struct regs = thread->regs;
+	*ret = (struct remote_answer){0, 0};
+	set_call(call, &regs);
+	if (!call->instruction || ptrace(PTRACE_GETSIGMASK, tid, SIGNAL_SET_BYTES, &mask) ||
+		ptrace(PTRACE_SETSIGMASK, tid, SIGNAL_SET_BYTES, &all))
+		return false;
+	struct sequence sequence = sequence_get(tid);
+	long options = (long)(call->options | PTRACE_O_TRACESYSGOOD);
+	bool done = !ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)options) &&
+		    !ptrace(PTRACE_SETREGS, tid, NULL, &regs) && run_to_call(tid, &signal, ret) &&
+		    run_to_call(tid, &signal, ret) && !ptrace(PTRACE_GETREGS, tid, NULL, &regs);
+	ret->result = (long)regs.rax;
+	ptrace(PTRACE_SETREGS, tid, NULL, &thread->regs);
+	ptrace(PTRACE_SETSIGMASK, tid, SIGNAL_SET_BYTES, &mask);
+	ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)call->options_after);
+	stand_still(tid, &signal);
+	if (sequence.value)
+		ptrace(PTRACE_POKEDATA, tid, (void *)sequence.address, (void *)sequence.value);
+	if (signal)
+		keep_signal(tid, signal);
+	return done;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * System calls that end early because a tracer has stopped their thread, begun again.
+ *
+ * Most of them the kernel begins again itself, and keeps their deadlines (signal(7), "Interruption
+ * of system calls and library functions by stop signals"). Some return EINTR: they are done again
+ * here. Of those with a relative time what is left of it has to be found: when the thread went to
+ * sleep stands in /proc/PID/task/TID/sched, by its processor's own clock.
+ */
+#ifndef PROCESS_RESTART_H
+#define PROCESS_RESTART_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+#include "base/vec.h"
+
+/* A thread that waits for a relative time in a call that returns EINTR. */
+struct restart_wait {
+	pid_t tid;
+	int processor;     /* where it went to sleep */
+	uint64_t number;   /* of the system call */
+	uint64_t since_ns; /* CLOCK_MONOTONIC: when it went to sleep; 0: unknown */
+	uint64_t sleeps;   /* how often it has slept, this time too */
+};
+
+DEFINE_VEC(restart_waits, struct restart_wait)
+
+/* Finds the threads of a process that wait so; before they are stopped. What it can't find is left
+ * out. Moves the caller from processor to processor for a moment. */
+void restart_survey(pid_t pid, struct restart_waits *ret);
+
+/* Has a stopped thread, whose registers these are, begin its system call again, if it would return
+ * EINTR. Not for a thread that is about to be given a signal. Without waits, with its whole time.
+ */
+void restart_call(const struct restart_waits *waits, pid_t pid, pid_t tid,
+	const struct user_regs_struct *regs);
+
+#endif
