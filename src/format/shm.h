@@ -128,6 +128,8 @@ enum hw_leaving_what {
 	HW_LEAVES = 0,      /* the process ends */
 	HW_LEAVES_MAIN = 1, /* only main has ended, its exit handlers are still to run */
 	HW_LEAVES_NOT = 2,  /* the program wants to be searched for leaks, and goes on */
+	HW_LEAVES_TOLD =
+		3, /* the process ends, once it has been searched and told what was found */
 };
 
 enum hw_found {
@@ -199,7 +201,7 @@ struct hw_shm {
 	uint32_t awaited_at_main_end; /* 1: it also says when main has ended; set as awaited */
 	uint32_t held;                /* grows while an answer to `leaving` is being worked on */
 	uint32_t as_lsan;      /* 1: ends are searched where LeakSanitizer would; set as awaited */
-	uint32_t found;        /* enum hw_found: the answer to HW_LEAVES_NOT, before DONE */
+	uint32_t found;        /* enum hw_found: the answer to HW_LEAVES_NOT and _TOLD */
 	uint32_t found_status; /* exit status for leaks; 0: go on */
 	/* Where the executable has those that it does not export, as linked; 0: nowhere. Set as
 	 * awaited. */

@@ -145,12 +145,38 @@ def sampled_and_aggregate(folder):
 
 
 @TESTS.test
+def output_kept(folder):
+    """What stands in buffers of streams is written out, though leaks end the program (LeakSanitizer loses it)"""
+    source = folder / "buffered.c"
+    source.write_text("#include <stdio.h>\n#include <stdlib.h>\n"
+                      "static __attribute__((noinline)) void lose(void) { char *volatile p = malloc(1001); p = NULL; }\n"
+                      "int main(void) { lose(); volatile char room[9999]; for (int i = 0; i < 9999; i++) room[i] = 0;\n"
+                      "printf(\"buffered\\n\"); return 0; }\n")
+    built = hw.run(["gcc", "-O0", "-o", folder / "buffered", source])
+    hw.need(built.status == 0, str(built))
+    ended = run(folder, folder / "buffered")
+    hw.need(ended.status == 23 and ended.text == "buffered\n" and shown(ended) == 1, f"{ended.text!r} {ended}")
+
+
+@TESTS.test
+def forms_and_files(folder):
+    """The form, the file and the limit that are asked for hold for what the program is shown"""
+    ended = run(folder, SPEAKS, "one_lost", options=("--as=lsan", "--format=json", "--log-file=log.%p"), cwd=folder)
+    logs = list(folder.glob("log.*"))
+    hw.need(ended.status == 23 and len(logs) == 1 and shown(ended) == 0, f"{logs} {ended}")
+    records = json.loads(logs[0].read_text())["leaks"]["records"]
+    hw.need([r["bytes"] for r in records] == [1001], str(records))
+
+
+@TESTS.test
 def by_environment(folder):
     """heapwise env --as=lsan: a program that is started by something else checks itself"""
-    printed = hw.run([hw.HEAPWISE, "env", "--as=lsan", "-o", folder / "b.hpw"])
+    printed = hw.run([hw.HEAPWISE, "env", "--as=lsan", "-f", "-o", folder / "b.hpw"])
     hw.need(printed.status == 0 and SHIM in printed.text, str(printed))
     ended = hw.run(["/bin/sh", "-c", f'{printed.text.strip()}; exec "$@"', "sh", LSAN / "speaks-exports", "checked_with_leak"])
     hw.need(ended.status == 23 and "1001 B in 1 block" in ended.errors, str(ended))
+    ended = hw.run(["/bin/sh", "-c", f'{printed.text.strip()}; exec "$@"', "sh", LSAN / "speaks-exports", "one_lost"])
+    hw.need(ended.status == 23 and "1001 B in 1 block" in ended.errors, f"at the end: {ended}")
 
 
 def main():

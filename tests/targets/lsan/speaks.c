@@ -318,6 +318,19 @@ static void child_checks(void)
 	in_child(one_lost);
 }
 
+static void child_loses_and_exits(void)
+{
+	pid_t child = fork();
+	if (!child) {
+		lose(LOST_BYTES);
+		scrub();
+		exit(0);
+	}
+	int status = 0;
+	waitpid(child, &status, 0);
+	printf("child's status %d\n", WEXITSTATUS(status));
+}
+
 static void child_is_disabled_too(void)
 {
 	IF_THERE(__lsan_disable);
@@ -354,6 +367,20 @@ static void ends_with_status_3(void)
 	exit(3);
 }
 
+static void *thread_exits(void *argument)
+{
+	lose(LOST_BYTES);
+	scrub();
+	exit(argument ? 1 : 4);
+}
+
+static void another_thread_exits(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, thread_exits, NULL);
+	pthread_join(thread, NULL);
+}
+
 static void without_leak_ends_with_status_3(void)
 {
 	exit(3);
@@ -373,9 +400,9 @@ static const struct target_case cases[] = {CASE(one_lost), CASE(nothing_lost),
 	CASE(recoverable), CASE(recoverable_before_and_after), CASE(recoverable_suppressed),
 	CASE(recoverable_turned_off), CASE(checked_with_leak), CASE(checked_before_leak),
 	CASE(checked_by_two_threads), CASE(checked_with_block_in_register), CASE(child_checks),
-	CASE(child_is_disabled_too), CASE(lost_by_exit_handler), CASE(ends_by__exit),
-	CASE(ends_by_quick_exit), CASE(ends_with_status_3), CASE(without_leak_ends_with_status_3),
-	{NULL, NULL}};
+	CASE(child_loses_and_exits), CASE(child_is_disabled_too), CASE(lost_by_exit_handler),
+	CASE(ends_by__exit), CASE(ends_by_quick_exit), CASE(ends_with_status_3),
+	CASE(another_thread_exits), CASE(without_leak_ends_with_status_3), {NULL, NULL}};
 
 int main(int argc, char **argv)
 {
