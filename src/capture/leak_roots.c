@@ -389,15 +389,27 @@ static bool add_maps(struct finding *f)
 	return true;
 }
 
-/* What the program says that it is: beside the same memory by another name, or in a block. */
+/* What of a region there is: beside the same memory by another name, or in a block. */
+static bool add_region(struct finding *f, const struct spared_root *region)
+{
+	const struct process_maps *maps = &f->place->hold->maps;
+	bool ok = true;
+	for (size_t i = 0; ok && i < maps->maps.len; i++) {
+		const struct process_map *map = &maps->maps.data[i];
+		uint64_t start = region->start > map->start ? region->start : map->start,
+			 end = region->end < map->end ? region->end : map->end;
+		if (map->readable && start < end)
+			ok = add_root(f, HPW_LEAK_ROOT_REGION, (start + 7) & ~7ull, end, 0, "");
+	}
+	return ok;
+}
+
 static bool add_regions(struct finding *f)
 {
 	const struct spared_roots *regions = &f->place->spared->roots;
 	bool ok = true;
-	for (size_t i = 0; ok && i < regions->len; i++) {
-		uint64_t start = (regions->data[i].start + 7) & ~7ull;
-		ok = add_root(f, HPW_LEAK_ROOT_REGION, start, regions->data[i].end, 0, "");
-	}
+	for (size_t i = 0; ok && i < regions->len; i++)
+		ok = add_region(f, &regions->data[i]);
 	return ok;
 }
 
