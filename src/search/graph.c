@@ -10,6 +10,9 @@
 #define UNTOUCHED_ASK (128u << 10)
 /* Words are looked up in batches, so that the processor waits for many at once. */
 #define BATCH 1024u
+/* So far ahead what is needed of them is fetched: as much as a processor can fetch at a time. */
+#define AHEAD_REGION 32u
+#define AHEAD 16u
 
 /* What was read last, and the words in it that may point to blocks. */
 struct reading {
@@ -118,11 +121,11 @@ static bool add_edge(struct reading *r, uint32_t source, uint32_t edge, uint32_t
 static bool look_up(struct reading *r)
 {
 	const struct space *space = r->graph->space;
-	for (uint32_t i = 0; i < r->count; i++)
-		space_prefetch_region(space, r->values[i]);
-	for (uint32_t i = 0; i < r->count; i++)
-		space_prefetch(space, r->values[i]);
 	for (uint32_t i = 0; i < r->count; i++) {
+		if (i + AHEAD_REGION < r->count)
+			space_prefetch_region(space, r->values[i + AHEAD_REGION]);
+		if (i + AHEAD < r->count)
+			space_prefetch(space, r->values[i + AHEAD]);
 		uint64_t distance;
 		uint32_t block = space_find(space, r->values[i], &distance);
 		if (block == SPACE_NONE)

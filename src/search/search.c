@@ -254,9 +254,9 @@ static void fetch_ahead(const struct search *s, size_t at)
 	const struct space_u32 *queue = &s->queue;
 	const uint32_t *heads = s->graph.heads.data, *edges = s->graph.edges.data;
 	if (at + AHEAD_HEAD < queue->len)
-		__builtin_prefetch(&heads[queue->data[at + AHEAD_HEAD]]);
+		prefetch(&heads[queue->data[at + AHEAD_HEAD]]);
 	if (at + AHEAD_EDGES < queue->len)
-		__builtin_prefetch(&edges[heads[queue->data[at + AHEAD_EDGES]]]);
+		prefetch(&edges[heads[queue->data[at + AHEAD_EDGES]]]);
 	if (at + AHEAD_NODES >= queue->len)
 		return;
 	uint32_t block = queue->data[at + AHEAD_NODES];
@@ -264,7 +264,7 @@ static void fetch_ahead(const struct search *s, size_t at)
 		i++) {
 		uint32_t target = GRAPH_BLOCK(edges[i]);
 		if (!is_reached(s, target))
-			__builtin_prefetch(&s->nodes.data[target], 1);
+			prefetch(&s->nodes.data[target]);
 	}
 }
 

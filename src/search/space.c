@@ -129,14 +129,11 @@ static uint32_t begun(const struct space *space, const struct space_region *regi
 	uint32_t page = offset >> SPACE_PAGE_BITS, low = region->pages[page];
 	uint32_t high = page + 1 < SPACE_PAGES ? region->pages[page + 1] : region->count;
 	const uint16_t *offsets = space->offsets.data + region->first;
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-		if (offsets[middle] <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	/* Without branches, which nobody could predict. */
+	uint32_t length = high - low;
+	for (; length > 1; length -= length / 2)
+		low += offsets[low + length / 2 - 1] <= offset ? length / 2 : 0;
+	return low + (length && offsets[low] <= offset);
 }
 
 uint32_t space_find(const struct space *space, uint64_t address, uint64_t *ret_offset)

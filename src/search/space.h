@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "base/util.h"
 #include "base/vec.h"
 
 #define SPACE_NONE UINT32_MAX
@@ -106,7 +107,7 @@ static inline void space_prefetch_region(const struct space *space, uint64_t add
 {
 	const struct space_region *region = space_region(space, address);
 	if (region)
-		__builtin_prefetch(region);
+		prefetch(region);
 }
 
 static inline void space_prefetch(const struct space *space, uint64_t address)
@@ -116,9 +117,9 @@ static inline void space_prefetch(const struct space *space, uint64_t address)
 		return;
 	uint32_t page = address >> SPACE_PAGE_BITS & (SPACE_PAGES - 1), begun = region->pages[page];
 	const uint16_t *offsets = space->offsets.data + region->first;
-	__builtin_prefetch(offsets + begun);
+	prefetch(offsets + begun);
 	if (page + 1 < SPACE_PAGES && region->pages[page + 1] > begun + 32)
-		__builtin_prefetch(offsets + begun + 32);
+		prefetch(offsets + begun + 32);
 }
 
 /*
