@@ -66,8 +66,9 @@ static int connect_to(pid_t pid, const char *folder)
 	return -1;
 }
 
-static struct error *find_session(pid_t pid, int *ret)
+static struct error *find_session(pid_t process, int *ret)
 {
+	pid_t pid = process_living_thread(process);
 	struct living living;
 	struct process_maps maps;
 	char folder[64];

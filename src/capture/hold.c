@@ -17,14 +17,20 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "capture/leak_ranges.h"
 #include "process/snapshot.h"
 #include "process/stop.h"
+#include "process/unforked.h"
 #include "process/watch.h"
+
+/* What the mappings of rings are called: session.h. */
+#define RINGS "/memfd:heapwise-rings."
 
 #define ANSWER_MS 10000
 #define END_MS 10000
-/* A thread that is in the middle of an event is let out of it, so often. */
+/* A thread that is in the middle of an event is let out of it, so often, and for so long. */
 #define BUSY_TRIES 200
+#define BUSY_NS 1000000000u
 #define BUSY_PAUSE_NS 50000
 /* How often is looked for threads that stop only when the process goes on already. */
 #define LATE_MS 5
@@ -33,7 +39,7 @@
 struct told {
 	uint32_t failed; /* enum error_code; 0: it is held */
 	uint32_t threads;
-	pid_t process;
+	pid_t process, owner;
 	uint32_t is_snapshot;
 	uint64_t pause_ns;
 	uint64_t heads[HW_RINGS];
@@ -61,9 +67,10 @@ static bool is_busy(const struct hw_shm *shm)
  * left by siglongjmp, or stands in the kernel) is taken as it is. */
 static struct error *stop_outside_events(const struct hw_shm *shm, struct stopped *stopped)
 {
+	uint64_t until = stop_now_ns() + BUSY_NS;
 	for (int tries = 0;; tries++) {
 		struct error *error = stop_process(stopped);
-		if (error || tries == BUSY_TRIES || !is_busy(shm))
+		if (error || tries == BUSY_TRIES || !is_busy(shm) || stop_now_ns() > until)
 			return error;
 		stop_end(stopped);
 		nanosleep(&(struct timespec){0, BUSY_PAUSE_NS}, NULL);
@@ -120,7 +127,7 @@ static void keep_stopped(const struct hw_shm *shm, enum hold_way way, int channe
 	told->threads = (uint32_t)threads.len;
 	/* Where the first thread has ended, its number leads to no memory. */
 	if (stopped->threads.len && !has_thread(stopped, stopped->pid))
-		told->process = stopped->threads.data[0].tid;
+		told->process = told->owner = stopped->threads.data[0].tid;
 	if (way != HOLD_STOPPED) {
 		struct error *error = snapshot_take(stopped, &snapshot);
 		told->is_snapshot = !error;
@@ -139,14 +146,35 @@ static void keep_stopped(const struct hw_shm *shm, enum hold_way way, int channe
 	stopped_threads_deinit(&threads);
 }
 
+static bool is_own(const void *context, uint64_t start, uint64_t end, const char *path)
+{
+	const struct leak_range *own = leak_ranges_from(context, start);
+	return !strncmp(path, RINGS, sizeof(RINGS) - 1) ||
+	       (own && start >= own->start && end <= own->end);
+}
+
+/* Whether a copy would lack something of the program's: what is the runtime's own it does lack. */
+static bool lacks_in_copy(pid_t pid, const struct hw_shm *shm)
+{
+	struct leak_ranges own = {NULL, 0, 0};
+	const struct unforked_known known = {is_own, &own};
+	bool lacks = !leak_ranges_add_own(&own, shm);
+	leak_ranges_join(&own);
+	lacks = lacks || process_has_unforked(pid, &known);
+	leak_ranges_deinit(&own);
+	return lacks;
+}
+
 /*
  * The keeper's life. It is not killed with the collector, because a process must not be left alone
  * in the middle of being copied; but then sees the end of the channel.
  */
 static void keep(pid_t pid, const struct hw_shm *shm, enum hold_way way, int channel)
 {
-	struct told told = {.process = pid};
+	struct told told = {.process = pid, .owner = pid};
 	struct stopped stopped;
+	if (way != HOLD_STOPPED && lacks_in_copy(pid, shm))
+		way = HOLD_STOPPED; /* whether it may be stopped is the other side's to know */
 	stop_init(&stopped, pid);
 	struct error *error = stop_outside_events(shm, &stopped);
 	if (error)
@@ -182,6 +210,7 @@ static struct error *receive(struct hold *hold)
 	if (told.failed)
 		return error_create((enum error_code)told.failed, "%s", told.message);
 	hold->process = told.process;
+	hold->owner = told.owner;
 	hold->is_snapshot = told.is_snapshot;
 	hold->pause_ns = told.pause_ns;
 	memcpy(hold->heads, told.heads, sizeof(hold->heads));
@@ -320,7 +349,9 @@ static void tell_ready(void *context)
 static void hold_dying(void *context, const struct stopped *stopped)
 {
 	int channel = *(int *)context;
-	struct told told = {.threads = (uint32_t)stopped->threads.len, .process = stopped->pid};
+	struct told told = {.threads = (uint32_t)stopped->threads.len,
+		.process = stopped->pid,
+		.owner = stopped->pid};
 	(void)!send(channel, &told, sizeof(told), MSG_NOSIGNAL);
 	send_threads(channel, &stopped->threads);
 	char any;
@@ -366,8 +397,11 @@ static struct error *complete(struct hold *hold)
 bool hold_begin_dying(
 	pid_t pid, const struct hw_shm *shm, struct hold_watch *watch, struct hold *ret)
 {
-	*ret = (struct hold){
-		.keeper = watch->keeper, .channel = watch->channel, .pid = pid, .process = pid};
+	*ret = (struct hold){.keeper = watch->keeper,
+		.channel = watch->channel,
+		.pid = pid,
+		.process = pid,
+		.owner = pid};
 	*watch = HOLD_NO_WATCH;
 	struct error *error = receive(ret);
 	for (uint32_t i = 0; i < HW_RINGS; i++)
@@ -383,7 +417,7 @@ bool hold_begin_dying(
 
 struct error *hold_begin(pid_t pid, const struct hw_shm *shm, enum hold_way way, struct hold *ret)
 {
-	*ret = (struct hold){.keeper = -1, .channel = -1, .pid = pid, .process = pid};
+	*ret = (struct hold){.keeper = -1, .channel = -1, .pid = pid, .process = pid, .owner = pid};
 	struct error *error = keeper_start(pid, shm, way, ret);
 	if (!error)
 		error = receive(ret);

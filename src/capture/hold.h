@@ -27,7 +27,8 @@ struct hold {
 	pid_t keeper; /* our child */
 	int channel;
 	pid_t pid;
-	pid_t process; /* whose memory is to be read: it (one of its threads), or its snapshot */
+	pid_t process; /* whose memory is to be read: it, a thread of it, or its snapshot */
+	pid_t owner;   /* it, or a thread of it that lives */
 	bool is_snapshot, is_unstopped;
 	uint64_t pause_ns; /* how long the process stood still; 0: it still does */
 	struct hold_threads threads;

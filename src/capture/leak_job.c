@@ -95,6 +95,7 @@ static bool begin(struct leak_job *job, struct recorder *r, struct leak_asked *a
 	merge_pass_until(&r->merge, job->hold.heads);
 	asked->place = (struct leak_place){.hold = &job->hold,
 		.live = &r->live,
+		.tally = &r->tally,
 		.spared = &r->spared,
 		.shm = r->shm,
 		.is_leaving = is_leaving(asked->moment),
@@ -201,6 +202,7 @@ void leak_job_finish(struct leak_job *job, struct recorder *recorder, const char
 	}
 	job->searcher = -1;
 	take_results(job, recorder);
+	hold_end(&job->hold); /* the asker finds the process as it was */
 	leak_job_reply(job->asker, file, NULL);
 	job->asker = -1;
 	leak_job_cancel(job);

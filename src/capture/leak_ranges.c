@@ -8,6 +8,20 @@ bool leak_ranges_add(struct leak_ranges *ranges, uint64_t start, uint64_t end)
 	return start >= end || leak_ranges_push(ranges, (struct leak_range){start, end});
 }
 
+bool leak_ranges_add_own(struct leak_ranges *ranges, const struct hw_shm *shm)
+{
+	bool ok = true;
+	for (uint32_t i = 0; ok && i < HW_OWN; i++)
+		ok = leak_ranges_add(ranges, shm->own[i].start, shm->own[i].end);
+	for (uint32_t i = 0; ok && i < HW_RINGS; i++) {
+		const struct hw_ring *ring =
+			(const struct hw_ring *)((const char *)shm + HW_SHM_RINGS) + i;
+		if (ring->own)
+			ok = leak_ranges_add(ranges, ring->own, ring->own + shm->own_ring_bytes);
+	}
+	return ok;
+}
+
 static int by_start(const void *a, const void *b)
 {
 	const struct leak_range *x = a, *y = b;

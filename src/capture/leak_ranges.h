@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "format/shm.h"
 
 struct leak_range {
 	uint64_t start, end;
@@ -15,6 +16,9 @@ DEFINE_VEC(leak_ranges, struct leak_range)
 
 /* Empty ranges are left out. False: no memory. */
 bool leak_ranges_add(struct leak_ranges *ranges, uint64_t start, uint64_t end);
+
+/* Adds what the runtime keeps for itself, the rings apart: nothing for rings that nobody uses. */
+bool leak_ranges_add_own(struct leak_ranges *ranges, const struct hw_shm *shm);
 
 /* Sorts, and joins what overlaps or touches. */
 void leak_ranges_join(struct leak_ranges *ranges);

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "capture/leak_heaps.h"
+#include "capture/leak_own.h"
 
 /* System V ABI, x86-64, 3.2.2: a leaf function may keep data so far below its stack pointer. */
 #define RED_ZONE 128u
@@ -39,25 +40,13 @@ void leak_roots_deinit(struct leak_roots *roots)
 	spared_addresses_deinit(&roots->ignored);
 }
 
-static uint32_t module_of(const struct hw_shm *shm, uint64_t address)
-{
-	const struct hw_module *modules =
-		(const struct hw_module *)((const char *)shm + HW_SHM_MODULES);
-	uint32_t count = __atomic_load_n(&shm->modules, __ATOMIC_ACQUIRE);
-	for (uint32_t i = count < HW_MODULES_MAX ? count : HW_MODULES_MAX; i-- > 1;) {
-		if (address >= modules[i].start && address < modules[i].end)
-			return i;
-	}
-	return 0;
-}
-
 static bool add_root(struct finding *f, enum hpw_leak_root place, uint64_t start, uint64_t end,
 	pid_t tid, const char *name)
 {
 	struct leak_root root = {
 		.place = place, .start = start, .end = end, .tid = tid, .name = name};
 	if (place == HPW_LEAK_ROOT_DATA)
-		root.module = module_of(f->place->shm, start);
+		root.module = leak_module_of(f->place->shm, start);
 	return start >= end || leak_root_vec_push(&f->roots->roots, root);
 }
 
@@ -260,7 +249,8 @@ static bool add_dead_stack(struct finding *f, uint64_t start, uint64_t descripto
 /*
  * Stacks of threads that have ended are kept for the next ones. They are told by their thread
  * descriptor, which points at itself twice (glibc's nptl/descr.h: tcbhead_t), and that no thread
- * has; and by the page below that nobody may touch.
+ * has; and by the page below that nobody may touch. Of one there is one root: its table of
+ * thread-local storage.
  */
 static bool add_dead_stacks(struct finding *f, const struct process_map *map)
 {
@@ -355,7 +345,7 @@ static bool add_mappings(struct finding *f)
 	bool ok = true;
 	for (size_t i = 0; ok && i < maps->maps.len; i++) {
 		const struct process_map *map = &maps->maps.data[i];
-		bool data = module_of(f->place->shm, map->start) ||
+		bool data = leak_module_of(f->place->shm, map->start) ||
 			    (map->start == data_end && !map->inode && !*map->path) ||
 			    (map->inode && !map->shared);
 		data_end = map->inode && data ? map->end : 0;
@@ -401,23 +391,6 @@ static bool add_maps(struct finding *f)
 	return true;
 }
 
-/* What the runtime keeps for itself: of rings that nobody uses it is empty. */
-static bool skip_own(struct finding *f)
-{
-	const struct hw_shm *shm = f->place->shm;
-	bool ok = true;
-	for (uint32_t i = 0; ok && i < HW_OWN; i++)
-		ok = leak_ranges_add(&f->skipped, shm->own[i].start, shm->own[i].end);
-	for (uint32_t i = 0; ok && i < HW_RINGS; i++) {
-		const struct hw_ring *ring =
-			(const struct hw_ring *)((const char *)shm + HW_SHM_RINGS) + i;
-		if (ring->own)
-			ok = leak_ranges_add(
-				&f->skipped, ring->own, ring->own + shm->own_ring_bytes);
-	}
-	return ok;
-}
-
 /* What of a region there is: beside the same memory by another name, or in a block. */
 static bool add_region(struct finding *f, const struct spared_root *region)
 {
@@ -452,7 +425,7 @@ static bool add_ignored(struct finding *f)
 
 static bool find_all(struct finding *f)
 {
-	if (!skip_own(f))
+	if (!leak_ranges_add_own(&f->skipped, f->place->shm))
 		return false;
 	for (size_t i = 0; i < f->place->hold->threads.len; i++) {
 		if (!add_thread(f, &f->place->hold->threads.data[i]))
@@ -473,6 +446,9 @@ struct error *leak_roots_find(const struct leak_place *place, struct leak_roots 
 		error = leak_heaps_books(place, &f.heaps, &f.skipped);
 	if (!error && !find_all(&f))
 		error = error_no_memory();
+	if (!error)
+		error = leak_own_find(
+			place, leak_module_of(place->shm, place->shm->allocator), ret);
 	leak_ranges_deinit(&f.heaps);
 	leak_ranges_deinit(&f.skipped);
 	leak_ranges_deinit(&f.stacks);

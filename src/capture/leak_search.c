@@ -262,8 +262,8 @@ struct error *leak_search(const struct leak_asked *asked, struct leak_chunk ret[
 	struct leak_roots roots;
 	struct search *search = NULL;
 	chunks_init(ret);
-	struct error *error = process_memory_open(
-		asked->place.hold->process, &asked->place.hold->maps, &reading.memory);
+	struct error *error = process_memory_open(asked->place.hold->process,
+		asked->place.hold->owner, &asked->place.hold->maps, &reading.memory);
 	if (error)
 		return error;
 	now.place.memory = &reading.memory;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "process/living.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -138,6 +139,23 @@ pid_t process_parent(pid_t pid)
 	char text[512];
 	const char *state = stat_read(pid, text, sizeof(text));
 	return state && *state ? atoi(state + 1) : 0;
+}
+
+pid_t process_living_thread(pid_t pid)
+{
+	char path[64], text[512];
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *folder = opendir(path);
+	pid_t found = 0;
+	for (struct dirent *entry; folder && !found && (entry = readdir(folder));) {
+		pid_t tid = (pid_t)atoi(entry->d_name);
+		const char *state = tid > 0 ? stat_read(tid, text, sizeof(text)) : NULL;
+		if (state && *state != 'Z' && *state != 'X')
+			found = tid;
+	}
+	if (folder)
+		closedir(folder);
+	return found ? found : pid;
 }
 
 void living_deinit(struct living *living)

@@ -32,6 +32,10 @@ void living_deinit(struct living *living);
 /* Whether a process is stopped by a signal, or by who traces it; false if it is not there. */
 bool process_is_stopped(pid_t pid);
 
+/* A thread of the process that has not ended, the first if it may be; else `pid` itself. Where the
+ * first has ended, its number leads to no memory. */
+pid_t process_living_thread(pid_t pid);
+
 /* The process that started it, or took it over; 0: nobody knows. */
 pid_t process_parent(pid_t pid);
 

@@ -15,12 +15,17 @@
 
 struct process_memory {
 	int memory, pages;               /* descriptors; pages: -1 if nobody may ask */
+	int shared_pages;                /* of the process that shared memory is mapped by */
 	const struct process_maps *maps; /* borrowed; or NULL */
 };
 
-/* maps: of the process, so that pages that were never touched can be told apart; or NULL. */
-struct error *process_memory_open(
-	pid_t pid, const struct process_maps *maps, struct process_memory *ret) must_check_;
+/*
+ * maps: of the process, so that pages that were never touched can be told apart; or NULL. owner: of
+ * a snapshot the process that it was made of, whose page tables alone tell that of shared memory:
+ * what it has not touched there reads as zeros, because to read it would make it.
+ */
+struct error *process_memory_open(pid_t pid, pid_t owner, const struct process_maps *maps,
+	struct process_memory *ret) must_check_;
 void process_memory_close(struct process_memory *memory);
 
 /* Reads at most `bytes` from address on; returns how many: fewer where nothing can be read. */

@@ -77,10 +77,27 @@ struct stopped_thread *remote_thread(struct stopped *stopped)
 	return found;
 }
 
-/* A signal that nobody can block has come, and was not delivered: it comes again later. */
-static void keep_signal(pid_t tid, int signal)
+/* What a thread brings on itself: to block these would have the kernel forget their handlers. */
+static uint64_t blockable(void)
 {
-	syscall(SYS_tkill, tid, signal);
+	static const int own[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+	uint64_t mask = ~0ull;
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		mask &= ~(1ull << (own[i] - 1));
+	return mask;
+}
+
+/*
+ * The thread has stopped because of a signal, which is not delivered now. False: it was the call
+ * that brought it. Else it was sent by somebody, and comes again later.
+ */
+static bool keep_signal(pid_t tid, int signal, int *ret_signal)
+{
+	siginfo_t info;
+	if (!ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) && info.si_code > 0)
+		return false;
+	*ret_signal = signal;
+	return true;
 }
 
 /* Lets the thread run to the next stop of a system call. */
@@ -96,8 +113,8 @@ static bool run_to_call(pid_t tid, int *ret_signal, struct remote_answer *answer
 			return true;
 		if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK)
 			ptrace(PTRACE_GETEVENTMSG, tid, NULL, &answer->event);
-		else if (!event)
-			*ret_signal = WSTOPSIG(status);
+		else if (!event && !keep_signal(tid, WSTOPSIG(status), ret_signal))
+			return false;
 	}
 	return false;
 }
@@ -113,7 +130,7 @@ static void stand_still(pid_t tid, int *ret_signal)
 			!WIFSTOPPED(status) || status >> 16 == PTRACE_EVENT_STOP)
 			return;
 		if (!(status >> 16))
-			*ret_signal = WSTOPSIG(status);
+			(void)!keep_signal(tid, WSTOPSIG(status), ret_signal);
 	}
 }
 
@@ -155,7 +172,7 @@ bool remote_do(
 	struct stopped_thread *thread, const struct remote_call *call, struct remote_answer *ret)
 {
 	pid_t tid = thread->tid;
-	uint64_t all = ~0ull, mask;
+	uint64_t all = blockable(), mask;
 	int signal = 0;
 	struct user_regs_struct regs = thread->regs;
 	*ret = (struct remote_answer){0, 0};
@@ -176,6 +193,6 @@ bool remote_do(
 	if (sequence.value)
 		ptrace(PTRACE_POKEDATA, tid, (void *)sequence.address, (void *)sequence.value);
 	if (signal)
-		keep_signal(tid, signal);
+		syscall(SYS_tkill, tid, signal);
 	return done;
 }

@@ -57,9 +57,8 @@ void snapshot_end(struct stopped *stopped, const struct snapshot *snapshot)
 	kill(snapshot->pid, SIGKILL);
 	while (waitpid(snapshot->pid, &status, __WALL) == snapshot->pid && WIFSTOPPED(status))
 		ptrace(PTRACE_CONT, snapshot->pid, NULL, NULL);
-	const struct remote_call call = {.number = SYS_wait4,
-		.arguments = {(uint64_t)snapshot->inner, 0, __WALL | WNOHANG, 0},
-		.instruction = snapshot->instruction};
+	struct remote_call call = {.number = SYS_wait4,
+		.arguments = {(uint64_t)snapshot->inner, 0, __WALL | WNOHANG, 0}};
 	for (int tries = 0; tries < REAP_TRIES; tries++) {
 		struct error *error = stop_process(stopped);
 		if (error) {
@@ -68,6 +67,8 @@ void snapshot_end(struct stopped *stopped, const struct snapshot *snapshot)
 		}
 		struct remote_answer answer;
 		struct stopped_thread *thread = remote_thread(stopped);
+		/* Not where it was for the copy: the process may be another program by now. */
+		call.instruction = thread ? remote_instruction(thread->tid) : 0;
 		bool done = thread && remote_do(thread, &call, &answer);
 		stop_end(stopped);
 		if (done)

@@ -106,13 +106,14 @@ static bool seize(struct stopped *stopped, pid_t tid, struct error **ret_error)
 {
 	if (stop_find(stopped, tid))
 		return false;
-	if (!take_late(stopped, tid) && ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
+	bool late = take_late(stopped, tid);
+	if (!late && ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
 		int reason = errno;
 		if (reason != ESRCH && !thread_is_dead(stopped->pid, tid))
 			*ret_error = stop_refused(stopped->pid, tid, reason);
 		return false;
 	}
-	struct stopped_thread thread = {.tid = tid};
+	struct stopped_thread thread = {.tid = tid, .late = late};
 	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 	if (!stopped_threads_push(&stopped->threads, thread)) {
 		ptrace(PTRACE_DETACH, tid, NULL, NULL);
@@ -156,10 +157,13 @@ static bool has_stopped(struct stopped *stopped, struct stopped_thread *thread)
 }
 
 /* Whether a thread that does not stop may be expected to. */
-static bool is_coming(const struct stopped *stopped, pid_t tid, uint64_t waited_ns)
+static bool is_coming(
+	const struct stopped *stopped, const struct stopped_thread *thread, uint64_t waited_ns)
 {
-	return waited_ns < PATIENCE_NS ||
-	       (waited_ns < PATIENCE_RUNNING_NS && thread_state(stopped->pid, tid) != 'D');
+	if (waited_ns > PATIENCE_RUNNING_NS)
+		return false;
+	return (waited_ns < PATIENCE_NS && !thread->late) ||
+	       thread_state(stopped->pid, thread->tid) != 'D';
 }
 
 void stop_wait_all(struct stopped *stopped)
@@ -171,7 +175,7 @@ void stop_wait_all(struct stopped *stopped)
 			i++;
 		} else if (!has_stopped(stopped, thread)) {
 			struct timespec pause = {0, PAUSE_NS};
-			if (is_coming(stopped, thread->tid, stop_now_ns() - since))
+			if (is_coming(stopped, thread, stop_now_ns() - since))
 				nanosleep(&pause, NULL);
 			else
 				i++;

@@ -27,6 +27,7 @@
 struct stopped_thread {
 	pid_t tid;
 	bool stopped; /* else it is in the kernel for long; regs are unknown */
+	bool late;    /* it did not stop the last time either */
 	int signal;   /* to be delivered when it goes on; 0: none */
 	struct user_regs_struct regs;
 };

@@ -23,12 +23,12 @@ SECONDS = 3
 class Recorded:
     """A program under `heapwise run` that has said "ready PID"."""
 
-    def __init__(self, folder, arguments, options=("-q",), **more):
-        self.folder = folder
+    def __init__(self, folder, arguments, options=("-q",), prefix=(), **more):
+        self.folder, self.arguments = folder, arguments
         self.environment = sessions.environment(folder)
         self.recording = folder / "a.hpw"
         self.runner = subprocess.Popen(
-            [hw.HEAPWISE, "run", *options, "-o", self.recording, "--", *arguments],
+            [*prefix, hw.HEAPWISE, "run", *options, "-o", self.recording, "--", *arguments],
             env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True, start_new_session=True, **more)
         self.pid = None
@@ -46,9 +46,9 @@ class Recorded:
         for stream in (self.runner.stdin, self.runner.stdout, self.runner.stderr):
             stream.close()
 
-    def leaks(self, *options, **more):
+    def leaks(self, *options, prefix=(), **more):
         """How `heapwise leaks PID` ended, and what it says of the search."""
-        ended = hw.run([hw.HEAPWISE, "leaks", "--json", *options, str(self.pid)], env=self.environment, **more)
+        ended = hw.run([*prefix, hw.HEAPWISE, "leaks", "--json", *options, str(self.pid)], env=self.environment, **more)
         return ended, json.loads(ended.text)["leaks"]["search"] if ended.status == 0 else None
 
     def search(self, *options):
@@ -95,6 +95,334 @@ def waits_undisturbed(folder):
         skipped = [line.split()[0] for line in ended.text.splitlines() if line.endswith("skipped")]
         hw.need(searches >= 3, f"only {searches} searches")
         return f"{searches} searches" + (f"; not here: {' '.join(skipped)}" if skipped else "")
+
+
+def children(pid):
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            found += (task / "children").read_text().split()
+        except FileNotFoundError:
+            continue
+    return found
+
+
+def need_untouched(program, kept="SRD"):
+    """As if nothing had happened to it."""
+    hw.need(status_line(program.pid, "TracerPid") == "0", "it is still traced")
+    left = [child for child in children(program.pid) if child not in program.children]
+    hw.need(not left, f"it has children that it did not make: {left}")
+    # While it is being let go it may still be found in between.
+    until = time.monotonic() + 10
+    while state(program.pid) not in kept:
+        hw.need(time.monotonic() < until, f"its state is {state(program.pid)}")
+        time.sleep(0.01)
+
+
+def searched(folder, *arguments, times=20, ways=("snapshot",), lost=1234, status=7, said="x", kept="SRD", **more):
+    """Searches a program some times, then has it end; its own checks must hold. Returns the last search."""
+    with Recorded(folder, [STOPS / "searched", *map(str, arguments)], **more) as program:
+        program.children = children(program.pid)
+        for _ in range(times):
+            search = program.search()
+            hw.need(search["way"] in ways, f"searched by {search}")
+            need_untouched(program, kept)
+        if lost is not None:
+            need_lost(program, lost)
+        ended = program.end(said)
+        hw.need(ended.status == status and "broken" not in ended.text, f"{ended} {ended.text}")
+        return search
+
+
+def need_lost(program, size):
+    """The newest search has found one block that is lost, of this size."""
+    ended = hw.run([hw.HEAPWISE, "leaks", "--json", "--show-leak-kinds=all", str(program.pid)], env=program.environment)
+    hw.need(ended.status == 0, str(ended))
+    leaks = json.loads(ended.text)["leaks"]
+    found = [(record["blocks"], record["bytes"]) for record in leaks["records"] if record["kind"] == "definite"]
+    hw.need(found == [(1, size)], f"lost: {found} of {leaks['summary']}")
+
+
+for NAME, ARGUMENTS, WHAT in (
+        ("idle", {}, "a program that waits"),
+        ("threads", {"arguments": (500,), "times": 10, "lost": None}, "500 threads"),
+        ("churn", {}, "threads that begin and end all the while"),
+        ("busy", {}, "a thread that never enters the kernel"),
+        ("compute", {}, "a program that computes, with all its registers"),
+        ("leaderless", {"kept": "Z"}, "a program whose first thread has ended"),
+        ("handlers", {}, "handlers of signals: none is run, none is lost"),
+        ("ignored", {}, "ignored signals stay so"),
+        ("blocked", {}, "blocked signals stay so, and none is pending"),
+        ("signals", {}, "queued signals: all come, in order, with who sent them"),
+        ("parent", {"lost": None}, "a parent that waits for stops of its child"),
+        ("confined", {"ways": ("held",)}, "a seccomp filter that kills"),
+        ("undumpable", {}, "a program that may not be dumped"),
+        ("unforked", {"ways": ("held",)}, "pages that fork leaves out hold what they hold"),
+        ("reserved", {}, "4 GiB of untouched memory, private and shared, stay untouched"),
+        ("faulty", {"lost": None}, "memory that can't be read")):
+    def story(folder, name=NAME, more=ARGUMENTS):
+        more = dict(more)
+        search = searched(folder, name, *more.pop("arguments", ()), **more)
+        return f"{name}: held for {search['pause_ns'] / 1e6:.2f} ms, {search['threads']} threads"
+    TESTS.add(f"searched unharmed: {WHAT}", story)
+
+
+def wait_until(holds, what):
+    until = time.monotonic() + hw.TIMEOUT / 2
+    while not holds():
+        hw.need(time.monotonic() < until, what)
+        time.sleep(0.005)
+
+
+def program(folder, *arguments, **more):
+    return Recorded(folder, [STOPS / "searched", *map(str, arguments)], **more)
+
+
+def need_end(running, status=7, said="x"):
+    ended = running.end(said)
+    hw.need(ended.status == status and "broken" not in ended.text, f"{running.arguments}: {ended} {ended.text}")
+    return ended
+
+
+def collector_of(pid):
+    """The process that holds the other end of its rings and has started no program."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "cmdline").read_bytes().split(b"\0")[1:2] == [b"run"] or not os.path.samefile(
+                    process / "exe", hw.HEAPWISE):
+                continue
+            for fd in (process / "fd").iterdir():
+                if str(pid) and "heapwise-rings" in os.readlink(fd):
+                    yield int(process.name)
+                    break
+        except OSError:
+            continue
+
+
+@TESTS.test
+def stopped_stays_stopped(folder):
+    """A program that was stopped by a signal is searched and stays stopped"""
+    with program(folder, "idle") as running:
+        running.children = []
+        os.kill(running.pid, signal.SIGSTOP)
+        wait_until(lambda: state(running.pid) == "T", "it does not stop")
+        for _ in range(10):
+            hw.need(running.search()["way"] == "snapshot", "no snapshot")
+            need_untouched(running, "T")
+        need_lost(running, 1234)
+        os.kill(running.pid, signal.SIGCONT)
+        wait_until(lambda: state(running.pid) == "S", "it does not go on")
+        need_end(running)
+
+
+@TESTS.test
+def in_vfork(folder):
+    """A program that waits for its vfork child is searched, and goes on when the child has ended"""
+    with program(folder, "vfork") as running:
+        wait_until(lambda: state(running.pid) == "D", "it does not wait for its child")
+        for _ in range(5):
+            search = running.search()
+            hw.need(search["threads_missed"] == 1, f"{search}")
+        need_end(running)
+
+
+@TESTS.test
+def files_closed(folder):
+    """What a program closes while a copy of it is searched is closed"""
+    with program(folder, "closes", 64) as running:
+        asking = subprocess.Popen([hw.HEAPWISE, "leaks", "-q", str(running.pid)], env=running.environment,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        need_end(running)
+        asking.communicate(timeout=hw.TIMEOUT)
+
+
+@TESTS.test
+def traced_by_gdb(folder):
+    """What a debugger holds is left alone, and the answer says so"""
+    gdb = hw.need_program("gdb")
+    with program(folder, "idle", options=("-q", "--leak-check=full", "--show-leak-kinds=none")) as running:
+        debugger = subprocess.Popen([gdb, "-q", "-nx", "-batch", "-p", str(running.pid), "-ex", "shell echo attached",
+                                     "-ex", "shell read line", "-ex", "info threads", "-ex", "detach"],
+                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        line = ""
+        while "attached" not in line:
+            line = debugger.stdout.readline()
+            hw.need(line, "gdb does not attach")
+        ended, search = running.leaks()
+        said = ended.errors + str(search)
+        hw.need("traces it already" in said, f"{ended} {search}")
+        text, _ = debugger.communicate("\n", timeout=hw.TIMEOUT)
+        hw.need("searched" in text and "detached" in text, f"gdb: {text}")
+        running.children = []
+        need_untouched(running)
+        hw.need(running.search()["way"] == "snapshot", "no snapshot after gdb has gone")
+        need_end(running)
+
+
+@TESTS.test
+def run_under_strace(folder):
+    """A program that strace runs is searched at its end as it is, and its exit status is its own"""
+    strace = hw.need_program("strace")
+    recording = folder / "a.hpw"
+    ended = hw.run([hw.HEAPWISE, "run", "-q", "-o", recording, "--leak-check=full", "--show-leak-kinds=none", "--",
+                    strace, "-f", "-o", folder / "log", STOPS / "searched", "idle"], stdin=b"x",
+                   env=sessions.environment(folder))
+    hw.need(ended.status == 7 and "broken" not in ended.text, f"{ended}")
+    sessions.wait_sessions(folder)
+    found = [path for path in folder.glob("*.hpw") if "searched" in hw.report(path)["target"]["command"][0]]
+    shown = json.loads(hw.run([hw.HEAPWISE, "leaks", "--json", found[0]]).text)["leaks"]
+    hw.need(shown["search"]["way"] == "unstopped", f"{shown['search']}")
+    hw.need(shown["summary"]["definite"]["blocks"] == 1, f"{shown['summary']}")
+
+
+@TESTS.test
+def killed_while_searched(folder):
+    """A program that is killed while it is searched is dead at once, and nothing of it is left"""
+    for number in range(10):
+        place = folder / str(number)
+        place.mkdir()
+        with program(place, "large", 200) as running:
+            asking = subprocess.Popen([hw.HEAPWISE, "leaks", "-q", str(running.pid)], env=running.environment,
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            time.sleep(0.01 * number)
+            os.kill(running.pid, signal.SIGKILL)
+            ended = running.end()
+            hw.need(ended.status == -signal.SIGKILL, f"{ended}")
+            _, errors = asking.communicate(timeout=hw.TIMEOUT)
+            hw.need(asking.returncode in (0, 3, 4), f"leaks: {asking.returncode} {errors}")
+
+
+@TESTS.test
+def collector_killed_at_exit(folder):
+    """A program whose collector is killed while it searches ends within seconds, as it would have"""
+    for number in range(8):
+        place = folder / str(number)
+        place.mkdir()
+        options = ("-q", "--leak-check=full", "--show-leak-kinds=none")
+        with program(place, "large", 200, options=options) as running:
+            before = set(collector_of(running.pid))
+            running.runner.stdin.write("x")
+            running.runner.stdin.flush()
+            time.sleep(0.03 * number)
+            for pid in before:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            since = time.monotonic()
+            wait_until(lambda: not running.is_running(), "it does not end")
+            took = time.monotonic() - since
+            hw.need(took < 10, f"it ended only after {took:.1f} s")
+            stdout, _ = running.runner.communicate(timeout=hw.TIMEOUT)
+            hw.need(running.runner.returncode == 7 and "broken" not in stdout,
+                    f"status {running.runner.returncode} {stdout}")
+
+
+@TESTS.test
+def collector_killed_on_demand(folder):
+    """A program whose collector is killed while it is searched goes on, and no copy of it is left running"""
+    for number in range(8):
+        place = folder / str(number)
+        place.mkdir()
+        with program(place, "large", 200) as running:
+            asking = subprocess.Popen([hw.HEAPWISE, "leaks", "-q", str(running.pid)], env=running.environment,
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            time.sleep(0.02 * number)
+            for pid in collector_of(running.pid):
+                os.kill(pid, signal.SIGKILL)
+            _, errors = asking.communicate(timeout=hw.TIMEOUT)
+            hw.need(asking.returncode in (0, 3, 4), f"leaks: {asking.returncode} {errors}")
+            wait_until(lambda: status_line(running.pid, "TracerPid") == "0", "it is still traced")
+            wait_until(lambda: all(state(child) == "Z" for child in children(running.pid)), "a copy of it is left")
+            stdout, _ = running.runner.communicate("x", timeout=hw.TIMEOUT)
+            hw.need(running.runner.returncode == 7 and "broken" not in stdout,
+                    f"status {running.runner.returncode} {stdout}")
+
+
+@TESTS.test
+def exits_while_searched(folder):
+    """A program that ends in any way at the moment of a search ends so"""
+    ends = {"idle": 7, "thread_exits": 7, "execs": 7, "aborts": -signal.SIGABRT, "killed": -signal.SIGKILL,
+            "churn": 7}
+    for number in range(48):
+        place = folder / str(number)
+        place.mkdir()
+        name = list(ends)[number % len(ends)]
+        more = {"options": ("-q", "--leak-check=full", "--show-leak-kinds=none")} if number % 2 else {}
+        with program(place, name, **more) as running:
+            asking = subprocess.Popen([hw.HEAPWISE, "leaks", "-q", str(running.pid)], env=running.environment,
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            time.sleep(0.0015 * (number // len(ends)))
+            need_end(running, ends[name])
+            _, errors = asking.communicate(timeout=hw.TIMEOUT)
+            hw.need(asking.returncode in (0, 3, 4), f"leaks: {asking.returncode} {errors}")
+
+
+@TESTS.test
+def many_at_once(folder):
+    """Processes of one session are searched at the same time, and again while a search goes on"""
+    with program(folder, "large", 100) as running:
+        asking = [subprocess.Popen([hw.HEAPWISE, "leaks", "-q", str(running.pid)], env=running.environment,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+        for one in asking:
+            _, errors = one.communicate(timeout=hw.TIMEOUT)
+            hw.need(one.returncode == 0 or "another search" in errors, f"{one.returncode} {errors}")
+        running.children = []
+        need_untouched(running)
+        need_end(running)
+    shell = f"for i in 1 2 3 4 5 6; do {STOPS}/searched large 40 < /dev/null & done; wait"
+    ended = hw.run([hw.HEAPWISE, "run", "-q", "-o", folder / "b.hpw", "--leak-check=full", "--show-leak-kinds=none",
+                    "--", "/bin/sh", "-c", shell], env=sessions.environment(folder))
+    hw.need(ended.status == 0, f"{ended}")
+
+
+@TESTS.test
+def without_rights(folder):
+    """As another user, without rights, where no process may be made: held instead, or said why not"""
+    if os.geteuid() != 0:
+        raise hw.Skip("not root")
+    folder.chmod(0o777)
+    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs"]
+    with Recorded(folder, [STOPS / "searched", "alone"], prefix=user) as running:
+        refused, _ = running.leaks(prefix=["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups"])
+        hw.need(refused.status in (3, 4) and refused.errors, f"another user: {refused}")
+        hw.need(running.search()["way"] == "held", "it was copied")
+        running.children = []
+        need_untouched(running)
+        need_end(running)
+
+
+def in_namespace(folder, *unshare):
+    ended = hw.run(["unshare", *unshare, "--", hw.HEAPWISE, "run", "-q", "-o", folder / "a.hpw", "--leak-check=full",
+                    "--show-leak-kinds=none", "--", STOPS / "searched", "idle"], stdin=b"x",
+                   env=sessions.environment(folder))
+    if "unshare" in ended.errors and "denied" in ended.errors + "permitted":
+        raise hw.Skip(ended.errors)
+    hw.need(ended.status == 7, str(ended))
+    shown = json.loads(hw.run([hw.HEAPWISE, "leaks", "--json", folder / "a.hpw"]).text)["leaks"]
+    hw.need(shown["search"]["way"] == "held" and shown["summary"]["definite"]["blocks"] == 1, f"{shown}")
+
+
+TESTS.add("searched at its end in a user namespace of its own", lambda folder: in_namespace(folder, "--user"))
+TESTS.add("searched at its end in a PID namespace of its own",
+          lambda folder: in_namespace(folder, "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"))
+
+
+@TESTS.test
+def in_pid_namespace(folder):
+    """A program in a PID namespace of its own is searched from outside of it, and no child is left there"""
+    inside = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if hw.run([*inside, "/bin/true"]).status:
+        raise hw.Skip("no PID namespace can be made")
+    with Recorded(folder, [*inside, STOPS / "searched", "idle"]) as running:
+        # It says its number as it sees itself.
+        hw.need(running.pid < 100, f"{running.pid}")
+        running.pid = int(hw.run(["pgrep", "-n", "-x", "searched"]).text)
+        running.children = []
+        for _ in range(5):
+            hw.need(running.search()["way"] == "snapshot", "no snapshot")
+            need_untouched(running)
+        need_end(running)
 
 
 if __name__ == "__main__":
