@@ -294,6 +294,8 @@ static bool find_dead_stacks(struct finding *f)
 static bool is_ours(const struct process_map *map)
 {
 	const char *base = strrchr(map->path, '/');
+	if (!strncmp(map->path, "/memfd:heapwise", 15))
+		return true;
 	return base && !strncmp(base, RUNTIME_LIBRARY, strlen(RUNTIME_LIBRARY));
 }
 
@@ -302,7 +304,7 @@ static bool is_searched(const struct process_map *map)
 {
 	if (!map->readable || !map->writable || is_main_stack(map) || is_ours(map))
 		return false;
-	if (!strcmp(map->path, "[vvar]") || !strncmp(map->path, "/memfd:heapwise", 15))
+	if (!strcmp(map->path, "[vvar]"))
 		return false;
 	return strncmp(map->path, "/dev/", 5) || !strncmp(map->path, "/dev/zero", 9) ||
 	       !strncmp(map->path, "/dev/shm/", 9);
@@ -398,7 +400,7 @@ static bool add_region(struct finding *f, const struct spared_root *region)
 		const struct process_map *map = &maps->maps.data[i];
 		uint64_t start = region->start > map->start ? region->start : map->start,
 			 end = region->end < map->end ? region->end : map->end;
-		if (map->readable && start < end)
+		if (map->readable && !is_ours(map) && start < end)
 			ok = add_root(f, HPW_LEAK_ROOT_REGION, (start + 7) & ~7ull, end, 0, "");
 	}
 	return ok;

@@ -169,6 +169,15 @@ def forms_and_files(folder):
 
 
 @TESTS.test
+def child_with_the_real_one(folder):
+    """A child that is built with LeakSanitizer has the real one, and only that"""
+    script = '"$1" disabled; echo $?; "$1" one_lost 2>/dev/null; echo $?; exec "$1" checked_with_leak'
+    ended = run(folder, "/bin/sh", "-c", script, "sh", LSAN / "speaks-lsan")
+    hw.need(ended.status == 23 and ended.text.split() == "main ends 0 main ends 23".split(), f"{ended.text!r} {ended}")
+    hw.need("Direct leak of 1001" in ended.errors, ended.errors)
+
+
+@TESTS.test
 def by_environment(folder):
     """heapwise env --as=lsan: a program that is started by something else checks itself"""
     printed = hw.run([hw.HEAPWISE, "env", "--as=lsan", "-f", "-o", folder / "b.hpw"])

@@ -291,6 +291,49 @@ CASE(astray, "tables of leaks without a search are passed over")
 	CHECK(model_recording(model)->complete);
 }
 
+static void add_said(struct builder *builder, uint64_t key, uint64_t len, const char *text)
+{
+	struct buf payload;
+	buf_init(&payload);
+	buf_varint(&payload, key);
+	buf_varint(&payload, len);
+	buf_bytes(&payload, text, strlen(text));
+	builder_chunk(builder, HPW_LEAK_SAID, &payload);
+	buf_deinit(&payload);
+}
+
+CASE(said,
+	"what the program says to LeakSanitizer comes with its search, of several the last one's")
+{
+	struct builder builder = start();
+	add_said(&builder, HPW_LEAK_OPTIONS, 1, "x"); /* of no search */
+	builder_leaks(&builder, &leaks_small);
+	add_said(&builder, HPW_LEAK_OPTIONS, 10, "exitcode=7");
+	builder_leaks(&builder, &leaks_small);
+	add_said(&builder, HPW_LEAK_SUPPRESSIONS, 7, "leak:me");
+	add_said(&builder, 77, 2, "ab"); /* of a later version */
+	_cleanup_model_ struct model *model = finish(&builder);
+	const struct leak_search *search = model_leak_search(model);
+	CHECK(search && model_recording(model)->complete);
+	CHECK_STR(search->own_suppressions, "leak:me");
+	CHECK(!search->own_options);
+}
+
+CASE(said_impossible, "words of the program that cannot be are refused, and say so")
+{
+	static const struct {
+		uint64_t len;
+		const char *part;
+	} words[] = {{HUGE_NUMBER, "the program's words have"},
+		{HPW_LEAK_SAID_MAX + 1, "words have"}, {3, ""}};
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		struct builder builder = start();
+		builder_leaks(&builder, &leaks_small);
+		add_said(&builder, HPW_LEAK_SUPPRESSIONS, words[i].len, "le");
+		check_damage(&builder, words[i].part);
+	}
+}
+
 /* Each lookup finds the first of a million. */
 CASE(times_bounded, "many records of one block are dated once")
 {

@@ -66,6 +66,16 @@ static bool is_entry(const char *entry, size_t bytes, const char *path)
 	return strlen(path) == bytes && !strncmp(entry, path, bytes);
 }
 
+#define BESIDE "libheapwise-lsan.so"
+
+/* The library that stands beside this one. */
+static bool is_beside(const char *entry, size_t bytes, const char *library)
+{
+	size_t folder = (size_t)(strrchr(library, '/') + 1 - library), name = sizeof(BESIDE) - 1;
+	return bytes == folder + name && !strncmp(entry, library, folder) &&
+	       !strncmp(entry + folder, BESIDE, name);
+}
+
 static bool lists(const char *list, const char *path)
 {
 	for (const char *p = list; *p;) {
@@ -103,12 +113,14 @@ static char *append(char *to, const char *string)
 	return to + bytes;
 }
 
-/* The libraries of a list but this one, each with `*separator` before it, which becomes ":". */
-static char *append_others(char *to, const char *list, const char *library, const char *separator)
+/* The libraries of a list but this one (without us also the one beside it, which would be in a real
+ * LeakSanitizer's way), each with `*separator` before it, which becomes ":". */
+static char *append_others(
+	char *to, const char *list, const char *library, const char *separator, bool with)
 {
 	for (const char *p = list; *p;) {
 		size_t n = entry_bytes(p);
-		if (n && !is_entry(p, n, library)) {
+		if (n && !is_entry(p, n, library) && (with || !is_beside(p, n, library))) {
 			to = append(to, separator);
 			memcpy(to, p, n);
 			to += n;
@@ -139,7 +151,7 @@ static size_t ours(char **list, char *at, const struct found *found, bool with)
 	size_t n = 0;
 	list[n] = at;
 	at = append(append(at, PRELOAD), with ? library : "");
-	char *end = append_others(at, found->preload, library, with ? ":" : "");
+	char *end = append_others(at, found->preload, library, with ? ":" : "", with);
 	if (with || end != at)
 		n++;
 	if (with && !found->session) {
