@@ -301,8 +301,8 @@ static struct error *add_books(const struct leak_place *place, bool *alone,
 	return error;
 }
 
-struct error *leak_heaps_find(
-	const struct leak_place *place, struct leak_ranges *ret, struct leak_ranges *ret_books)
+struct error *leak_heaps_find(const struct leak_place *place, struct leak_ranges *ret_heaps,
+	struct leak_ranges *ret_books)
 {
 	const struct process_maps *maps = &place->hold->maps;
 	bool libc = leak_map_is_libc(process_maps_find(maps, place->shm->allocator)), ok = true;
@@ -312,20 +312,20 @@ struct error *leak_heaps_find(
 		if (!leak_heap_like(map))
 			continue;
 		if (!strcmp(map->path, "[heap]"))
-			error = leak_break_find(place, map, ret);
+			error = leak_break_find(place, map, ret_heaps);
 		else
-			ok = add_arenas(place, map, ret);
+			ok = add_arenas(place, map, ret_heaps);
 	}
-	leak_ranges_join(ret);
+	leak_ranges_join(ret_heaps);
 	_cleanup_free_ bool *alone = libc ? NULL : calloc(maps->maps.len + 1, sizeof(*alone));
 	if (!error && (!ok || (!libc && !alone)))
 		error = error_no_memory();
 	if (!error && alone)
 		error = process_maps_no_reserve(place->hold->process, maps, alone);
 	if (!error)
-		error = add_around_blocks(place, alone, ret);
-	leak_ranges_join(ret);
+		error = add_around_blocks(place, alone, ret_heaps);
+	leak_ranges_join(ret_heaps);
 	if (!error)
-		error = add_books(place, alone, ret, ret_books);
+		error = add_books(place, alone, ret_heaps, ret_books);
 	return error;
 }

@@ -19,7 +19,7 @@ uint32_t leak_module_of(const struct hw_shm *shm, uint64_t address);
  * Adds the ranges of all heaps, joined, and those of what the allocator keeps for itself elsewhere:
  * in the data of its module, and what these point to.
  */
-struct error *leak_heaps_find(const struct leak_place *place, struct leak_ranges *ret,
+struct error *leak_heaps_find(const struct leak_place *place, struct leak_ranges *ret_heaps,
 	struct leak_ranges *ret_books) must_check_;
 
 #endif
