@@ -106,7 +106,7 @@ struct error *leak_break_find(
 			uint64_t chunk = blocks[i].address - HEADER_BYTES;
 			if (blocks[i].address < map->start + HEADER_BYTES || chunk >= map->end)
 				continue;
-			if (chunk - behind >= GAP_MIN || behind == map->start)
+			if (chunk >= behind + GAP_MIN || behind == map->start)
 				ok = go_on(&c, chunk);
 			c.at = chunk;
 			behind = blocks[i].address + blocks[i].size;
