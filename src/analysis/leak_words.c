@@ -132,7 +132,9 @@ void leaks_verdict(const struct leaks *leaks, struct text *ret)
 	for (unsigned i = 0; i < LEAK_CLASSES; i++)
 		blocks += leaks->sums[i].blocks;
 	if (!blocks) {
-		text_add(ret, "All blocks were freed: no leaks are possible.\n");
+		text_add(ret, leaks->search && leaks->search->partial
+				      ? "Of the blocks that are known none is left.\n"
+				      : "All blocks were freed: no leaks are possible.\n");
 		return;
 	}
 	say_lost(leaks, ret);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/leak_heaps.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,8 @@
 #define BINS_EMPTY_MIN 40u
 #define ARENA_BEFORE_BINS 0x70u
 #define ARENA_BYTES 0x898u
-#define BOOKS_MAX (16u << 20)
+#define BOOKS_MAX (256u << 20)
+#define PART_BYTES (256u << 10)
 #define PAGE_BYTES 4096ull
 
 static const struct hw_module *modules_of(const struct hw_shm *shm)
@@ -142,32 +144,6 @@ bool leak_map_is_libc(const struct process_map *map)
 	return base && (!strncmp(base, "/libc.so", 8) || !strncmp(base, "/libc-", 6));
 }
 
-struct error *leak_heaps_find(const struct leak_place *place, struct leak_ranges *ret)
-{
-	const struct process_maps *maps = &place->hold->maps;
-	bool libc = leak_map_is_libc(process_maps_find(maps, place->shm->allocator)), ok = true;
-	struct error *error = NULL;
-	for (size_t i = 0; ok && !error && libc && i < maps->maps.len; i++) {
-		const struct process_map *map = &maps->maps.data[i];
-		if (!leak_heap_like(map))
-			continue;
-		if (!strcmp(map->path, "[heap]"))
-			error = leak_break_find(place, map, ret);
-		else
-			ok = add_arenas(place, map, ret);
-	}
-	leak_ranges_join(ret);
-	_cleanup_free_ bool *alone = libc ? NULL : calloc(maps->maps.len + 1, sizeof(*alone));
-	if (!error && (!ok || (!libc && !alone)))
-		error = error_no_memory();
-	if (!error && alone)
-		error = process_maps_no_reserve(place->hold->process, maps, alone);
-	if (!error)
-		error = add_around_blocks(place, alone, ret);
-	leak_ranges_join(ret);
-	return error;
-}
-
 /* A bin of main_arena: empty, it points at itself; else at free chunks. */
 static bool is_bin(const uint64_t *words, uint64_t address, const struct leak_ranges *heaps,
 	unsigned *ret_empty)
@@ -224,8 +200,84 @@ static bool is_library(const struct process_map *map)
 	return base && strstr(base, ".so");
 }
 
-struct error *leak_heaps_books(
-	const struct leak_place *place, const struct leak_ranges *heaps, struct leak_ranges *ret)
+/* Adds the mappings that a word points into, if it is the allocator's alone and not there yet. */
+static bool add_pointed(
+	const struct leak_place *place, bool *alone, uint64_t word, struct leak_ranges *ret)
+{
+	const struct process_maps *maps = &place->hold->maps;
+	const struct process_map *map = process_maps_find(maps, word);
+	if (!map || !alone[map - maps->maps.data] || !leak_heap_like(map))
+		return true;
+	alone[map - maps->maps.data] = false;
+	return leak_ranges_add(ret, map->start, map->end);
+}
+
+/* The same for all words of a range that are multiples of `aligned`. */
+static struct error *add_all_pointed(const struct leak_place *place, bool *alone,
+	struct leak_range from, uint64_t aligned, struct leak_ranges *ret)
+{
+	if (from.end - from.start > BOOKS_MAX)
+		return NULL;
+	_cleanup_free_ uint64_t *words = malloc(PART_BYTES);
+	bool ok = words;
+	for (uint64_t at = from.start; ok && at < from.end; at += PART_BYTES) {
+		uint64_t bytes = from.end - at < PART_BYTES ? from.end - at : PART_BYTES;
+		if (process_memory_untouched(place->memory, at, bytes) >= bytes)
+			continue;
+		uint64_t n = process_memory_read(place->memory, at, words, bytes) / 8;
+		for (uint64_t i = 0; ok && i < n; i++) {
+			if (words[i] && words[i] % aligned == 0)
+				ok = add_pointed(place, alone, words[i], ret);
+		}
+	}
+	return ok ? NULL : error_no_memory();
+}
+
+/*
+ * What an allocator keeps beside its data: mappings of its alone that these point into, and those
+ * in turn, whose pointers to mappings are to pages. (In jemalloc's data are its arenas, there what
+ * they have mapped, and in one of that its threads' lists of free blocks, in which each block stays
+ * that has been given out again.)
+ */
+static struct error *add_other_books(const struct leak_place *place, bool *alone,
+	struct leak_range data, struct leak_ranges *ret)
+{
+	size_t next = ret->len + 1;
+	if (data.start >= data.end)
+		return NULL;
+	if (!leak_ranges_add(ret, data.start, data.end))
+		return error_no_memory();
+	struct error *error = add_all_pointed(place, alone, data, sizeof(uint64_t), ret);
+	for (; !error && next < ret->len; next++)
+		error = add_all_pointed(place, alone, ret->data[next], PAGE_BYTES, ret);
+	return error;
+}
+
+/* Where the memory of a library ends, by its program headers (System V ABI, 5.1); 0: unknown. */
+static uint64_t library_end(const struct leak_place *place, const struct process_map *code)
+{
+	const struct process_map *first = place->hold->maps.maps.data, *map = code;
+	while (map > first && map[-1].inode == code->inode && map->offset)
+		map--;
+	Elf64_Ehdr header;
+	uint64_t end = 0;
+	if (process_memory_read(place->memory, map->start, &header, sizeof(header)) !=
+			sizeof(header) ||
+		memcmp(header.e_ident, ELFMAG, SELFMAG))
+		return 0;
+	for (unsigned i = 0; i < header.e_phnum; i++) {
+		Elf64_Phdr part;
+		uint64_t at = map->start + header.e_phoff + i * sizeof(part);
+		if (process_memory_read(place->memory, at, &part, sizeof(part)) == sizeof(part) &&
+			part.p_type == PT_LOAD && part.p_vaddr + part.p_memsz > end)
+			end = part.p_vaddr + part.p_memsz;
+	}
+	return (map->start + end + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+}
+
+/* alone: of each mapping; false afterwards if it is added. NULL: the allocator is libc's. */
+static struct error *add_books(const struct leak_place *place, bool *alone,
+	const struct leak_ranges *heaps, struct leak_ranges *ret)
 {
 	const struct process_maps *maps = &place->hold->maps;
 	const struct process_map *code = process_maps_find(maps, place->shm->allocator);
@@ -233,20 +285,47 @@ struct error *leak_heaps_books(
 		return NULL;
 	struct error *error = NULL;
 	/* What of its data has no file follows the rest, and perhaps somebody else's behind. */
-	uint64_t before = 0,
-		 end = modules_of(place->shm)[leak_module_of(place->shm, place->shm->allocator)]
-			       .end;
-	end = (end + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+	uint64_t before = 0, end = library_end(place, code);
 	for (size_t i = 0; !error && i < maps->maps.len; i++) {
 		const struct process_map *map = &maps->maps.data[i];
 		bool own = map->inode == code->inode && map->device_major == code->device_major;
 		if (!map->writable || !(own || (map->start == before && !map->inode)))
 			continue;
 		before = own ? map->end : 0;
-		if (leak_map_is_libc(code))
-			error = own ? add_libc_books(place, map, heaps, ret) : NULL;
-		else if (!leak_ranges_add(ret, map->start, map->end < end ? map->end : end))
-			error = error_no_memory();
+		struct leak_range data = {map->start, map->end < end ? map->end : end};
+		if (alone)
+			error = add_other_books(place, alone, data, ret);
+		else if (own)
+			error = add_libc_books(place, map, heaps, ret);
 	}
+	return error;
+}
+
+struct error *leak_heaps_find(const struct leak_place *place, struct leak_ranges *ret_heaps,
+	struct leak_ranges *ret_books)
+{
+	const struct process_maps *maps = &place->hold->maps;
+	bool libc = leak_map_is_libc(process_maps_find(maps, place->shm->allocator)), ok = true;
+	struct error *error = NULL;
+	for (size_t i = 0; ok && !error && libc && i < maps->maps.len; i++) {
+		const struct process_map *map = &maps->maps.data[i];
+		if (!leak_heap_like(map))
+			continue;
+		if (!strcmp(map->path, "[heap]"))
+			error = leak_break_find(place, map, ret_heaps);
+		else
+			ok = add_arenas(place, map, ret_heaps);
+	}
+	leak_ranges_join(ret_heaps);
+	_cleanup_free_ bool *alone = libc ? NULL : calloc(maps->maps.len + 1, sizeof(*alone));
+	if (!error && (!ok || (!libc && !alone)))
+		error = error_no_memory();
+	if (!error && alone)
+		error = process_maps_no_reserve(place->hold->process, maps, alone);
+	if (!error)
+		error = add_around_blocks(place, alone, ret_heaps);
+	leak_ranges_join(ret_heaps);
+	if (!error)
+		error = add_books(place, alone, ret_heaps, ret_books);
 	return error;
 }

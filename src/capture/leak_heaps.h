@@ -15,11 +15,11 @@ bool leak_map_is_libc(const struct process_map *map);
 /* The module, as the runtime numbers them, that an address is in; 0: none. */
 uint32_t leak_module_of(const struct hw_shm *shm, uint64_t address);
 
-/* Adds the ranges of all heaps, joined. */
-struct error *leak_heaps_find(const struct leak_place *place, struct leak_ranges *ret) must_check_;
-
-/* Adds what the allocator has among the data of its module. */
-struct error *leak_heaps_books(const struct leak_place *place, const struct leak_ranges *heaps,
-	struct leak_ranges *ret) must_check_;
+/*
+ * Adds the ranges of all heaps, joined, and those of what the allocator keeps for itself elsewhere:
+ * in the data of its module, and what these point to.
+ */
+struct error *leak_heaps_find(const struct leak_place *place, struct leak_ranges *ret_heaps,
+	struct leak_ranges *ret_books) must_check_;
 
 #endif

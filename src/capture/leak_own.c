@@ -36,7 +36,7 @@ static bool is_loader(const struct hw_shm *shm, uint32_t module)
 static bool is_own(const struct hw_shm *shm, uint32_t allocator, uint32_t stack)
 {
 	const struct hw_node *node = node_of(shm, stack);
-	if (!node || module_of_node(node) != allocator)
+	if (!node || !allocator || module_of_node(node) != allocator)
 		return false;
 	while (node && module_of_node(node) == allocator)
 		node = node_of(shm, node->parent);

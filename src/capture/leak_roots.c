@@ -441,9 +441,7 @@ struct error *leak_roots_find(const struct leak_place *place, struct leak_roots 
 {
 	*ret = (struct leak_roots){{NULL, 0, 0}, {NULL, 0, 0}, {NULL, 0, 0}};
 	struct finding f = {.place = place, .roots = ret};
-	struct error *error = leak_heaps_find(place, &f.heaps);
-	if (!error)
-		error = leak_heaps_books(place, &f.heaps, &f.skipped);
+	struct error *error = leak_heaps_find(place, &f.heaps, &f.skipped);
 	if (!error && !find_all(&f))
 		error = error_no_memory();
 	if (!error)
