@@ -119,10 +119,11 @@ static struct error *find_holder(struct building *building, const struct leak_gr
 	/* Words of nameless data are apart: they may be of different variables. */
 	if (holder.place == LEAK_PLACE_DATA && !variable)
 		key.start = group->root_address;
-	*ret_offset = holder.place == LEAK_PLACE_REGISTERS ? 0
-		      : variable                           ? holder.data.offset
-		      : holder.place == LEAK_PLACE_DATA    ? 0
-							   : group->root_address - holder.start;
+	bool numbered = holder.place == LEAK_PLACE_REGISTERS || holder.place == LEAK_PLACE_IGNORED;
+	*ret_offset = numbered                          ? 0
+		      : variable                        ? holder.data.offset
+		      : holder.place == LEAK_PLACE_DATA ? 0
+							: group->root_address - holder.start;
 	bool is_new;
 	uint32_t *number = holder_map_insert(&building->holders, key, &is_new);
 	if (!number)
@@ -285,6 +286,12 @@ void leak_holder_describe(struct text *text, const struct leak_holder *holder)
 			text_printf(text, "mapping of %s", holder->name);
 		else
 			text_printf(text, "memory mapped at 0x%" PRIx64, holder->start);
+		break;
+	case LEAK_PLACE_REGION:
+		text_printf(text, "root region at 0x%" PRIx64, holder->start);
+		break;
+	case LEAK_PLACE_IGNORED:
+		text_add(text, "the program's __lsan_ignore_object or __lsan_disable");
 		break;
 	}
 }

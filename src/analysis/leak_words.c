@@ -147,6 +147,7 @@ static void say_moment(const struct leak_search *search, struct text *text)
 		[LEAK_AT_MAIN_END] = "when main had ended, before exit handlers and destructors",
 		[LEAK_ON_DEMAND] = "while the program ran",
 		[LEAK_ON_DEATH] = "at the fatal signal",
+		[LEAK_BY_PROGRAM] = "when the program asked for it",
 	};
 	text_printf(text, "Searched %s, in ", moments[search->moment]);
 	text_add_duration_ns(text, search->search_ns);

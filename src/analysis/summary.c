@@ -72,6 +72,9 @@ void summary_add_ending(struct text *text, const struct target *target)
 	case EXIT_KIND_EXEC:
 		text_add(text, "went on as another program (exec)");
 		return;
+	case EXIT_KIND_RUNNING:
+		text_add(text, "is running");
+		return;
 	case EXIT_KIND_UNKNOWN:
 		text_add(text, "ended in a way that was not recorded");
 		return;

@@ -90,6 +90,8 @@ struct error *alone_record(
 		.children = options->children,
 		.mode = options->mode,
 		.leak_check = options->leak_check,
+		.judge = options->judge,
+		.judge_context = options->judge_context,
 		.began = began,
 		.first = &caller,
 		.on_first = on_first};

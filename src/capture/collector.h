@@ -68,6 +68,10 @@ struct collector_start {
 	const char *children;   /* COLLECTOR_CHILDREN_*, or a glob(7) of programs' base names */
 	struct mode mode;       /* of all recordings */
 	struct leak_check leak_check;
+	/* What a program is told that asks for a search itself; NULL: nothing. The context lives as
+	 * long as this process. */
+	judge_function *judge;
+	const void *judge_context;
 	struct clock_pair began;
 	/* Without a launcher: root, which has said hello already, and who is told how that went
 	 * (an empty message: well). Else NULL. */

@@ -30,6 +30,7 @@ void collector_finish(
 	struct collector *c, struct subject *s, enum hpw_exit_kind kind, uint32_t value)
 {
 	leak_job_cancel(steal_ptr(s->leaks));
+	judge_cancel(steal_ptr(s->judge));
 	if (!s->recorder)
 		return;
 	struct recorder_end end = {.kind = kind, .value = value};

@@ -58,9 +58,10 @@ void collector_root_finish(struct collector *c);
 /* False: nothing is left to be recorded. */
 bool collector_has_work(struct collector *c);
 
-/* A process says that it ends: it is searched, or may go, or takes us along. */
+/* A process says that it ends, or asks for a search: it is searched, or may go, or takes us along.
+ */
 void collector_look_for_leaving(struct collector *c, struct subject *s);
-/* A search is over. Whether the tag was of one. */
+/* A search, or what became of one, is over. Whether the tag was of one. */
 bool collector_on_searched(struct collector *c, const void *tag);
 /* Has the process watched for a fatal signal, if the user wants that and it is not yet. */
 void collector_watch_for_death(struct collector *c, struct subject *s);

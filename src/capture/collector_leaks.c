@@ -57,59 +57,95 @@ bool collector_on_dying(struct collector *c, const void *tag)
 	return false;
 }
 
-/* Whether the process that says that it ends is to be searched for leaks first. */
-static bool is_to_be_searched(const struct collector *c, const struct subject *s)
+/* Whether the process that says that it ends, or asks for it, is to be searched for leaks first. */
+static bool is_to_be_searched(
+	const struct collector *c, const struct subject *s, enum hpw_leak_moment *ret)
 {
 	const struct leak_check *check = &c->start->leak_check;
-	if (recorder_is_at_main_end(s->recorder))
-		return check->at_main_end;
-	return check->at_exit || (check->at_main_end && !s->searched);
+	switch (recorder_leaving_what(s->recorder)) {
+	case HW_LEAVES_NOT:
+		*ret = HPW_LEAK_BY_PROGRAM;
+		return c->start->judge;
+	case HW_LEAVES_MAIN:
+		*ret = HPW_LEAK_AT_MAIN_END;
+		return check->at_main_end && !recorder_is_unsearched(s->recorder);
+	case HW_LEAVES:
+		break;
+	}
+	*ret = HPW_LEAK_AT_EXIT;
+	return (check->at_exit || (check->at_main_end && !s->searched)) &&
+	       !recorder_is_unsearched(s->recorder);
+}
+
+/* Its question is answered: it goes on, or takes us along. */
+static void let_go(struct collector *c, struct subject *s)
+{
+	struct recorder_end end;
+	if (s->takes_along && recorder_leaving_what(s->recorder) == HW_LEAVES &&
+		recorder_is_leaving(s->recorder, &end))
+		collector_take_leave(c, s, end);
+	else
+		recorder_go_on(s->recorder);
 }
 
 void collector_look_for_leaving(struct collector *c, struct subject *s)
 {
 	struct recorder_end end;
-	if (!s->recorder || s->leaks || !recorder_is_leaving(s->recorder, &end))
+	enum hpw_leak_moment moment;
+	if (s->judge)
+		recorder_beat(s->recorder);
+	if (!s->recorder || s->leaks || s->judge || !recorder_is_leaving(s->recorder, &end))
 		return;
-	if (is_to_be_searched(c, s)) {
-		bool main_end = recorder_is_at_main_end(s->recorder);
+	if (is_to_be_searched(c, s, &moment)) {
 		recorder_hold_on(s->recorder);
-		s->searched = true;
-		if (begin(c, s, &c->start->leak_check,
-			    main_end ? HPW_LEAK_AT_MAIN_END : HPW_LEAK_AT_EXIT))
-			return;
+		s->searched |= moment != HPW_LEAK_BY_PROGRAM;
+		begin(c, s, &c->start->leak_check, moment);
 	}
-	if (s->takes_along && !recorder_is_at_main_end(s->recorder))
-		collector_take_leave(c, s, end);
+	if (!s->leaks)
+		let_go(c, s);
+}
+
+/* The program waits for what its search has come to. */
+static void judge(struct collector *c, struct subject *s)
+{
+	recorder_tell_found(s->recorder, HW_FOUND_UNKNOWN, 0);
+	s->judge = judge_start(c->start->judge, c->start->judge_context, s->file, s->pidfd, s->pid);
+	if (s->judge)
+		collector_watch(c, s->judge->pidfd, s->judge);
 	else
 		recorder_go_on(s->recorder);
 }
 
-/* The process, which was held at its end, goes on. */
-static void let_leave(struct collector *c, struct subject *s)
+static void on_judged(struct subject *s)
 {
-	struct recorder_end end;
-	bool leaves = s->takes_along && !recorder_is_at_main_end(s->recorder) &&
-		      recorder_is_leaving(s->recorder, &end);
-	if (leaves)
-		collector_take_leave(c, s, end);
-	else
-		recorder_go_on(s->recorder);
+	struct judge_verdict verdict = judge_finish(steal_ptr(s->judge));
+	recorder_tell_found(s->recorder, verdict.found, verdict.status);
+	recorder_go_on(s->recorder);
+}
+
+static void on_found(struct collector *c, struct subject *s)
+{
+	enum hpw_leak_moment moment = s->leaks->moment;
+	leak_job_finish(steal_ptr(s->leaks), s->recorder, s->file);
+	if (moment != HPW_LEAK_AT_EXIT && moment != HPW_LEAK_ON_DEATH)
+		collector_watch_for_death(c, s);
+	if (moment == HPW_LEAK_BY_PROGRAM)
+		judge(c, s);
+	else if (moment == HPW_LEAK_AT_EXIT || moment == HPW_LEAK_AT_MAIN_END)
+		let_go(c, s);
 }
 
 bool collector_on_searched(struct collector *c, const void *tag)
 {
 	for (uint32_t i = 0; i < c->subject_count; i++) {
 		struct subject *s = c->subjects[i];
-		if (!s->leaks || s->leaks != tag)
-			continue;
-		enum hpw_leak_moment moment = s->leaks->moment;
-		leak_job_finish(steal_ptr(s->leaks), s->recorder, s->file);
-		if (moment == HPW_LEAK_ON_DEMAND || moment == HPW_LEAK_AT_MAIN_END)
-			collector_watch_for_death(c, s);
-		if (moment == HPW_LEAK_AT_EXIT || moment == HPW_LEAK_AT_MAIN_END)
-			let_leave(c, s);
-		return true;
+		bool found = s->leaks && s->leaks == tag, judged = s->judge && s->judge == tag;
+		if (found)
+			on_found(c, s);
+		else if (judged)
+			on_judged(s);
+		if (found || judged)
+			return true;
 	}
 	return false;
 }

@@ -56,8 +56,9 @@ static char **environment_make(const struct launcher *l)
 		return NULL;
 	const char *preload = getenv("LD_PRELOAD");
 	bool others = preload && *preload;
-	if (asprintf(&env[n], "LD_PRELOAD=%s%s%s", l->options->runtime, others ? ":" : "",
-		    others ? preload : "") < 0 ||
+	const char *beside = l->options->beside;
+	if (asprintf(&env[n], "LD_PRELOAD=%s%s%s%s%s", l->options->runtime, beside ? ":" : "",
+		    beside ? beside : "", others ? ":" : "", others ? preload : "") < 0 ||
 		asprintf(&env[n + 1], HW_SESSION_ENV "=%s", l->session.path) < 0)
 		return NULL; /* the process is about to give up */
 	n += 2;
@@ -162,6 +163,8 @@ static int collector_main(struct launcher *l, int control)
 		.children = l->options->children,
 		.mode = l->options->mode,
 		.leak_check = l->options->leak_check,
+		.judge = l->options->judge,
+		.judge_context = l->options->judge_context,
 		.began = l->began};
 	return collector_run(&start);
 }

@@ -15,10 +15,13 @@ struct launch_options {
 	const char *program;  /* path to execute */
 	char *const *argv;    /* argv[0] as typed */
 	const char *runtime;  /* path of libheapwise-rt.so */
+	const char *beside;   /* another library to load behind it; NULL: none */
 	const char *file;     /* pattern with %p %n %h %%; NULL: heapwise.%n.%p.hpw */
 	const char *children; /* which other processes are recorded: see collector.h */
 	struct mode mode;
 	struct leak_check leak_check;
+	judge_function *judge; /* see collector.h */
+	const void *judge_context;
 	bool overwrite;
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "capture/leak_break.h"
 
 /* glibc, x86-64: HEAP_MAX_SIZE of malloc/arena.c; where in a heap its arena may stand: behind
  * heap_info of 4 words (to 2.34) or 6. */
@@ -95,8 +96,7 @@ static struct error *add_around_blocks(const struct leak_place *place, struct le
 	return ok ? NULL : error_no_memory();
 }
 
-/* Whether the functions that allocate are libc's. */
-static bool is_libc(const struct process_map *map)
+bool leak_map_is_libc(const struct process_map *map)
 {
 	const char *base = map ? strrchr(map->path, '/') : NULL;
 	return base && (!strncmp(base, "/libc.so", 8) || !strncmp(base, "/libc-", 6));
@@ -105,18 +105,20 @@ static bool is_libc(const struct process_map *map)
 struct error *leak_heaps_find(const struct leak_place *place, struct leak_ranges *ret)
 {
 	const struct process_maps *maps = &place->hold->maps;
-	bool libc = is_libc(process_maps_find(maps, place->shm->allocator)), ok = true;
-	for (size_t i = 0; ok && libc && i < maps->maps.len; i++) {
+	bool libc = leak_map_is_libc(process_maps_find(maps, place->shm->allocator)), ok = true;
+	struct error *error = NULL;
+	for (size_t i = 0; ok && !error && libc && i < maps->maps.len; i++) {
 		const struct process_map *map = &maps->maps.data[i];
 		if (!leak_heap_like(map))
 			continue;
 		if (!strcmp(map->path, "[heap]"))
-			ok = leak_ranges_add(ret, map->start, map->end);
+			error = leak_break_find(place, map, ret);
 		else
 			ok = add_arenas(place, map, ret);
 	}
 	leak_ranges_join(ret);
-	struct error *error = ok ? add_around_blocks(place, ret) : error_no_memory();
+	if (!error)
+		error = ok ? add_around_blocks(place, ret) : error_no_memory();
 	leak_ranges_join(ret);
 	return error;
 }
@@ -192,7 +194,7 @@ struct error *leak_heaps_books(
 		if (!map->writable || !(own || (map->start == before && !map->inode)))
 			continue;
 		before = own ? map->end : 0;
-		if (is_libc(code))
+		if (leak_map_is_libc(code))
 			error = own ? add_libc_books(place, map, heaps, ret) : NULL;
 		else if (!leak_ranges_add(ret, map->start, map->end))
 			error = error_no_memory();

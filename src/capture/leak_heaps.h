@@ -9,6 +9,9 @@
 /* Whether a mapping can be an allocator's: private, writable, without a file. */
 bool leak_heap_like(const struct process_map *map);
 
+/* Whether a mapping is libc's, by its name. */
+bool leak_map_is_libc(const struct process_map *map);
+
 /* Adds the ranges of all heaps, joined. */
 struct error *leak_heaps_find(const struct leak_place *place, struct leak_ranges *ret) must_check_;
 

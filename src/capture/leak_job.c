@@ -29,6 +29,8 @@ struct stored {
 static void store(int fd, const struct leak_chunk *chunk)
 {
 	struct stored head = {chunk->type, (uint32_t)chunk->payload.len};
+	if (chunk->type == HPW_LEAK_SAID && !chunk->payload.len)
+		return;
 	struct error *error = write_all(fd, "results", &head, sizeof(head));
 	if (!error)
 		error = write_all(fd, "results", chunk->payload.data, chunk->payload.len);
@@ -84,7 +86,8 @@ static bool settle(struct leak_job *job, const struct leak_asked *asked, struct 
 
 static bool is_leaving(enum hpw_leak_moment moment)
 {
-	return moment == HPW_LEAK_AT_EXIT || moment == HPW_LEAK_AT_MAIN_END;
+	return moment == HPW_LEAK_AT_EXIT || moment == HPW_LEAK_AT_MAIN_END ||
+	       moment == HPW_LEAK_BY_PROGRAM;
 }
 
 static bool begin(struct leak_job *job, struct recorder *r, struct leak_asked *asked)
@@ -92,6 +95,7 @@ static bool begin(struct leak_job *job, struct recorder *r, struct leak_asked *a
 	merge_pass_until(&r->merge, job->hold.heads);
 	asked->place = (struct leak_place){.hold = &job->hold,
 		.live = &r->live,
+		.spared = &r->spared,
 		.shm = r->shm,
 		.is_leaving = is_leaving(asked->moment),
 		.is_partial = r->forked || r->mode.kind == MODE_SAMPLE};

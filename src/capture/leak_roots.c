@@ -12,9 +12,16 @@
 #define RED_ZONE 128u
 /* glibc's struct pthread stands at the thread pointer, at the end of the thread's stack. */
 #define THREAD_BYTES 4096u
-/* tcbhead_t: its table of thread-local storage, which the next thread on that stack gets. */
-#define DTV_OFFSET 8u
-#define RUNTIME_LIBRARY "/libheapwise-rt.so"
+/* In it, in 8 bytes: a pointer to itself, the thread's table of thread-local memory (dtv), itself
+ * again (sysdeps/x86_64/nptl/tls.h: tcbhead_t); its id, which the kernel makes 0 when it ends, and
+ * pthread_join -1 (nptl/descr.h: struct pthread). */
+#define THREAD_TABLE 1ul
+#define THREAD_ID_OFFSET 0x2d0u
+#define THREAD_WORDS 256u
+/* A dtv is known by its second entry of 16 bytes. */
+#define TABLE_OFFSET 16u
+/* Both libraries of ours: the runtime, and what speaks for LeakSanitizer. */
+#define RUNTIME_LIBRARY "/libheapwise-"
 
 /* What is being put together. */
 struct finding {
@@ -29,6 +36,7 @@ void leak_roots_deinit(struct leak_roots *roots)
 {
 	leak_root_vec_deinit(&roots->roots);
 	leak_map_vec_deinit(&roots->maps);
+	spared_addresses_deinit(&roots->ignored);
 }
 
 static uint32_t module_of(const struct hw_shm *shm, uint64_t address)
@@ -59,6 +67,7 @@ static bool add_registers(struct finding *f, const struct hold_thread *thread)
 	struct leak_root root = {.place = HPW_LEAK_ROOT_REGISTERS,
 		.tid = thread->target_tid,
 		.name = "",
+		.value_count = LEAK_ROOT_REGISTERS,
 		.values = {r->rax, r->rbx, r->rcx, r->rdx, r->rsi, r->rdi, r->rbp, r->rsp, r->r8,
 			r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15}};
 	return leak_root_vec_push(&f->roots->roots, root);
@@ -71,7 +80,28 @@ static bool add_leaving_registers(struct finding *f, const struct hold_thread *t
 	struct leak_root root = {.place = HPW_LEAK_ROOT_REGISTERS,
 		.tid = thread->target_tid,
 		.name = "",
+		.value_count = LEAK_ROOT_REGISTERS,
 		.values = {0, r[0], 0, 0, 0, 0, r[1], 0, 0, 0, 0, 0, r[2], r[3], r[4], r[5]}};
+	return leak_root_vec_push(&f->roots->roots, root);
+}
+
+/*
+ * Thread-local memory of libraries that came later: blocks of the loader's, which the thread's
+ * table holds; the table itself is such a block, which the thread holds in the middle.
+ */
+static bool add_table(struct finding *f, pid_t tid, uint64_t thread_pointer)
+{
+	uint64_t at = thread_pointer + THREAD_TABLE * 8, table;
+	if (!thread_pointer ||
+		process_memory_read(f->place->memory, at, &table, sizeof(table)) != sizeof(table))
+		return true;
+	struct leak_root root = {.place = HPW_LEAK_ROOT_STACK,
+		.start = at,
+		.end = at + sizeof(table),
+		.tid = tid,
+		.name = "",
+		.value_count = 1,
+		.values = {table - TABLE_OFFSET}};
 	return leak_root_vec_push(&f->roots->roots, root);
 }
 
@@ -106,47 +136,131 @@ static uint64_t stack_bottom(pid_t pid)
 	return bottom;
 }
 
-/* The thread's stack is told apart from its sp on; what lies below is of the past. */
+/*
+ * The same of another thread than the first: the last one has returned from its function, and ends
+ * the process. Of return addresses into libc the highest leads out of the thread's first function
+ * there, and the next one into that, from what has ended. 0: they are not there.
+ */
+static uint64_t thread_bottom(struct finding *f, const struct hold_thread *thread)
+{
+	const uint64_t bytes_max = 64ul << 10;
+	const struct process_maps *maps = &f->place->hold->maps;
+	uint64_t end = thread->regs.fs_base, found = 0, sp = thread->regs.rsp;
+	uint64_t start = end - sp < bytes_max ? sp & ~7ull : end - bytes_max;
+	_cleanup_free_ uint64_t *words = malloc(bytes_max);
+	size_t n = words && end > sp ? process_memory_read(f->place->memory, start, words,
+					       (size_t)(end - start)) /
+					       8
+				     : 0;
+	while (n-- > 0) {
+		const struct process_map *map = process_maps_find(maps, words[n]);
+		if (!map || !map->executable || !leak_map_is_libc(map))
+			continue;
+		if (found)
+			return start + 8 * n;
+		found = words[n];
+	}
+	return 0;
+}
+
+/* Threads' stacks have a page below that nobody may touch. */
+static bool has_guard(const struct process_maps *maps, const struct process_map *map)
+{
+	return map != maps->maps.data && map[-1].end == map->start && !map[-1].readable &&
+	       !map[-1].writable;
+}
+
+/* The first thread's, or the one that its thread descriptor is in. */
+static const struct process_map *usual_stack(struct finding *f, const struct hold_thread *thread)
+{
+	const struct process_maps *maps = &f->place->hold->maps;
+	uint64_t pointer = thread->stopped ? thread->regs.fs_base : 0;
+	const struct process_map *home = process_maps_find(maps, pointer);
+	if (thread->tid != f->place->hold->pid)
+		return home && leak_heap_like(home) && !leak_ranges_has(&f->heaps, pointer) ? home
+											    : NULL;
+	for (size_t i = maps->maps.len; i-- > 0;) {
+		if (is_main_stack(&maps->maps.data[i]))
+			return &maps->maps.data[i];
+	}
+	return NULL;
+}
+
+/*
+ * The thread's stack is told from its sp on; what lies below is of the past. But not where that
+ * may be of something else: on a stack of the program's making (a coroutine's, a signal's). Then
+ * the thread's usual one is taken whole, since nobody knows where it was left.
+ */
 static bool add_stack(struct finding *f, const struct hold_thread *thread, uint64_t sp)
 {
 	const struct process_maps *maps = &f->place->hold->maps;
 	uint64_t pointer = thread->stopped ? thread->regs.fs_base : 0;
 	const struct process_map *map = process_maps_find(maps, sp),
-				 *home = process_maps_find(maps, pointer);
-	if (map && !leak_ranges_has(&f->heaps, sp)) {
+				 *usual = usual_stack(f, thread);
+	if (map && (is_main_stack(map) || has_guard(maps, map)) &&
+		!leak_ranges_has(&f->heaps, sp)) {
 		uint64_t end = stack_end(map, sp, pointer);
 		uint64_t from = sp - map->start > RED_ZONE ? sp - RED_ZONE : map->start;
 		if (!add_root(f, HPW_LEAK_ROOT_STACK, from & ~7ull, end, thread->target_tid, "") ||
 			!leak_ranges_add(&f->stacks, map->start, end))
 			return false;
 	}
-	/* On a stack of its own making (a coroutine, a signal's): its usual one is taken whole. */
-	if (!home || home == map || thread->tid == f->place->hold->pid || !leak_heap_like(home) ||
-		leak_ranges_has(&f->heaps, pointer))
+	if (!usual || usual == map)
 		return true;
-	uint64_t end = stack_end(home, home->start, pointer);
-	return add_root(f, HPW_LEAK_ROOT_STACK, home->start, end, thread->target_tid, "") &&
-	       leak_ranges_add(&f->stacks, home->start, end);
+	uint64_t end = stack_end(usual, usual->start, pointer);
+	return add_root(f, HPW_LEAK_ROOT_STACK, usual->start, end, thread->target_tid, "") &&
+	       leak_ranges_add(&f->stacks, usual->start, end);
 }
 
 static bool add_thread(struct finding *f, const struct hold_thread *thread)
 {
 	const struct hw_shm *shm = f->place->shm;
 	bool leaves = f->place->is_leaving && (uint32_t)thread->target_tid == shm->leaving_tid;
+	if (thread->stopped && !add_table(f, thread->target_tid, thread->regs.fs_base))
+		return false;
 	if (leaves && shm->leaving_sp)
 		return add_leaving_registers(f, thread) && add_stack(f, thread, shm->leaving_sp);
-	if (leaves)
-		return add_stack(f, thread, stack_bottom(thread->tid));
+	if (leaves) {
+		uint64_t bottom = thread->tid == f->place->hold->pid ? stack_bottom(thread->tid)
+								     : thread_bottom(f, thread);
+		return add_stack(f, thread, bottom ? bottom : thread->regs.rsp);
+	}
 	if (thread->stopped && !add_registers(f, thread))
 		return false;
 	return !thread->regs.rsp || add_stack(f, thread, thread->regs.rsp);
 }
 
+/* Whether nobody has yet asked for the result of a thread that has ended. Of one that nobody can
+ * ask (it is detached) a word further on says itself (struct pthread: joinid). */
+static bool is_result_kept(struct finding *f, uint64_t descriptor)
+{
+	uint64_t words[THREAD_WORDS];
+	uint32_t tid;
+	if (process_memory_read(f->place->memory, descriptor, words, sizeof(words)) !=
+		sizeof(words))
+		return false;
+	memcpy(&tid, (const char *)words + THREAD_ID_OFFSET, sizeof(tid));
+	for (size_t i = 3; i < THREAD_WORDS; i++) {
+		if (words[i] == descriptor)
+			return false;
+	}
+	return tid == 0;
+}
+
+/* The stack from `start` on, up to the thread descriptor at its end, holds nothing any more, apart
+ * from the result. */
+static bool add_dead_stack(struct finding *f, uint64_t start, uint64_t descriptor)
+{
+	uint64_t end = (descriptor + THREAD_BYTES - 1) & ~4095ull;
+	if (is_result_kept(f, descriptor))
+		end = descriptor;
+	return add_table(f, 0, descriptor) && leak_ranges_add(&f->skipped, start, end);
+}
+
 /*
  * Stacks of threads that have ended are kept for the next ones. They are told by their thread
  * descriptor, which points at itself twice (glibc's nptl/descr.h: tcbhead_t), and that no thread
- * has; and by the page below that nobody may touch. Of one there is one root: its table of
- * thread-local storage.
+ * has; and by the page below that nobody may touch.
  */
 static bool add_dead_stacks(struct finding *f, const struct process_map *map)
 {
@@ -164,22 +278,13 @@ static bool add_dead_stacks(struct finding *f, const struct process_map *map)
 			uint64_t address = at + 8 * i;
 			if (words[i] != address || words[i + 2] != address)
 				continue;
-			uint64_t end = (address + THREAD_BYTES - 1) & ~4095ull;
 			if (!leak_ranges_has(&f->stacks, address) &&
-				!(leak_ranges_add(&f->skipped, start, end) &&
-					add_root(f, HPW_LEAK_ROOT_MAPPING, address + DTV_OFFSET,
-						address + DTV_OFFSET + 8, 0, map->path)))
+				!add_dead_stack(f, start, address))
 				return false;
-			start = end;
+			start = (address + THREAD_BYTES - 1) & ~4095ull;
 		}
 	}
 	return true;
-}
-
-static bool has_guard(const struct process_maps *maps, size_t i)
-{
-	const struct process_map *map = &maps->maps.data[i];
-	return i && map[-1].end == map->start && !map[-1].readable && !map[-1].writable;
 }
 
 static bool find_dead_stacks(struct finding *f)
@@ -188,7 +293,7 @@ static bool find_dead_stacks(struct finding *f)
 	bool ok = true;
 	for (size_t i = 0; ok && i < maps->maps.len; i++) {
 		const struct process_map *map = &maps->maps.data[i];
-		if (leak_heap_like(map) && has_guard(maps, i) &&
+		if (leak_heap_like(map) && has_guard(maps, map) &&
 			!leak_ranges_has(&f->heaps, map->start))
 			ok = add_dead_stacks(f, map);
 	}
@@ -294,6 +399,26 @@ static bool add_maps(struct finding *f)
 	return true;
 }
 
+/* What the program says that it is: beside the same memory by another name, or in a block. */
+static bool add_regions(struct finding *f)
+{
+	const struct spared_roots *regions = &f->place->spared->roots;
+	bool ok = true;
+	for (size_t i = 0; ok && i < regions->len; i++) {
+		uint64_t start = (regions->data[i].start + 7) & ~7ull;
+		ok = add_root(f, HPW_LEAK_ROOT_REGION, start, regions->data[i].end, 0, "");
+	}
+	return ok;
+}
+
+/* The last root: what another one holds is told as that one's. */
+static bool add_ignored(struct finding *f)
+{
+	struct leak_root root = {.place = HPW_LEAK_ROOT_IGNORED, .name = ""};
+	return spared_find(f->place->spared, f->place->live, &f->roots->ignored) &&
+	       (!f->roots->ignored.len || leak_root_vec_push(&f->roots->roots, root));
+}
+
 static bool find_all(struct finding *f)
 {
 	if (!leak_ranges_add_own(&f->skipped, f->place->shm))
@@ -305,12 +430,12 @@ static bool find_all(struct finding *f)
 	leak_ranges_join(&f->stacks);
 	leak_ranges_join(&f->skipped);
 	return find_dead_stacks(f) && (!f->place->is_partial || skip_blocks(f)) &&
-	       add_mappings(f) && add_maps(f);
+	       add_mappings(f) && add_regions(f) && add_maps(f) && add_ignored(f);
 }
 
 struct error *leak_roots_find(const struct leak_place *place, struct leak_roots *ret)
 {
-	*ret = (struct leak_roots){{NULL, 0, 0}, {NULL, 0, 0}};
+	*ret = (struct leak_roots){{NULL, 0, 0}, {NULL, 0, 0}, {NULL, 0, 0}};
 	struct finding f = {.place = place, .roots = ret};
 	struct error *error = leak_heaps_find(place, &f.heaps);
 	if (!error)

@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "capture/hold.h"
 #include "capture/live.h"
+#include "capture/spared.h"
 #include "format/hpw.h"
 #include "process/memory.h"
 #include "search/search.h"
@@ -26,10 +27,12 @@
 struct leak_root {
 	enum hpw_leak_root place;
 	uint64_t start, end;
-	pid_t tid;                            /* as the process sees it; of stacks and registers */
-	uint32_t module;                      /* of data; 0: unknown */
-	const char *name;                     /* of the mapping; belongs to the hold */
-	uint64_t values[LEAK_ROOT_REGISTERS]; /* of registers, in the order of FORMAT.md */
+	pid_t tid;        /* as the process sees it; of stacks and registers */
+	uint32_t module;  /* of data; 0: unknown */
+	const char *name; /* of the mapping; belongs to the hold */
+	/* Words that stand for what is at `start`; of registers, in the order of FORMAT.md. */
+	size_t value_count;
+	uint64_t values[LEAK_ROOT_REGISTERS];
 };
 
 DEFINE_VEC(leak_root_vec, struct leak_root)
@@ -38,14 +41,16 @@ DEFINE_VEC(leak_map_vec, struct search_map)
 struct leak_roots {
 	struct leak_root_vec roots;
 	struct leak_map_vec maps;
+	struct spared_addresses ignored; /* what HPW_LEAK_ROOT_IGNORED holds */
 };
 
 struct leak_place {
 	const struct hold *hold;
 	const struct process_memory *memory;
 	const struct live *live;
+	const struct spared *spared;
 	const struct hw_shm *shm;
-	bool is_leaving; /* a thread waits for us where it ends the process */
+	bool is_leaving; /* a thread waits for us where it ends the process, or wants a search */
 	bool is_partial; /* not all blocks are known: the rest of the heap is a root */
 };
 

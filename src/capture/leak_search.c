@@ -78,10 +78,13 @@ static struct error *run(const struct leak_asked *asked, const struct leak_roots
 	for (size_t i = 0; !error && i < roots->roots.len; i++) {
 		const struct leak_root *root = &roots->roots.data[i];
 		list[i] = (struct search_root){.start = root->start, .end = root->end};
-		if (root->place != HPW_LEAK_ROOT_REGISTERS)
-			continue;
-		list[i].values = root->values;
-		list[i].value_count = LEAK_ROOT_REGISTERS;
+		if (root->place == HPW_LEAK_ROOT_IGNORED) {
+			list[i].values = roots->ignored.data;
+			list[i].value_count = roots->ignored.len;
+		} else if (root->value_count) {
+			list[i].values = root->values;
+			list[i].value_count = root->value_count;
+		}
 	}
 	if (!error)
 		error = add_blocks(*ret, asked->place.live, reading);
@@ -162,16 +165,24 @@ static void number_roots(
 		numbers[i] = numbers[i] ? ++next : 0;
 }
 
-static bool put_groups(
-	const struct search_group *groups, size_t count, const uint32_t *numbers, struct buf *ret)
+/* Of a word that stands for one in memory, that one's. */
+static uint64_t root_address(const struct leak_roots *roots, const struct search_group *g)
+{
+	const struct leak_root *root = &roots->roots.data[g->root];
+	bool stands_for = root->value_count && root->place != HPW_LEAK_ROOT_REGISTERS;
+	return stands_for ? root->start : g->root_address;
+}
+
+static bool put_groups(const struct search_group *groups, size_t count,
+	const struct leak_roots *roots, const uint32_t *numbers, struct buf *ret)
 {
 	struct columns c;
 	columns_init(&c, 9);
 	for (size_t i = 0; i < count; i++) {
 		const struct search_group *g = &groups[i];
 		const uint64_t row[] = {g->parent == SEARCH_NO_GROUP ? 0 : i - g->parent,
-			numbers[g->root] - 1, g->root_address, g->site, g->repeats, g->holder,
-			g->offset, g->block, g->into};
+			numbers[g->root] - 1, root_address(roots, g), g->site, g->repeats,
+			g->holder, g->offset, g->block, g->into};
 		for (unsigned column = 0; column < 9; column++)
 			columns_add(&c, column, row[column]);
 	}
@@ -199,6 +210,23 @@ static bool put_records(
 	return columns_finish(&c, ret);
 }
 
+/* The program's own words: what can't be read is as if it said nothing. */
+static void put_said(const struct leak_place *place, struct buf *ret)
+{
+	for (uint32_t i = 0; i < HW_LSAN_TEXTS; i++) {
+		struct hw_span span = place->shm->lsan_texts[i];
+		uint64_t bytes = span.end - span.start;
+		if (span.end <= span.start || bytes > HPW_LEAK_SAID_MAX)
+			continue;
+		_cleanup_free_ uint8_t *text = malloc(bytes);
+		if (!text || process_memory_read(place->memory, span.start, text, bytes) != bytes)
+			continue;
+		put_pair(ret, i == HW_LSAN_OPTIONS ? HPW_LEAK_OPTIONS : HPW_LEAK_SUPPRESSIONS,
+			bytes);
+		buf_bytes(ret, text, bytes);
+	}
+}
+
 static struct error *put_all(const struct leak_asked *asked, const struct search *search,
 	const struct leak_roots *roots, struct leak_chunk *ret)
 {
@@ -210,16 +238,17 @@ static struct error *put_all(const struct leak_asked *asked, const struct search
 	number_roots(groups, count, numbers, roots->roots.len);
 	put_search(asked, search, &ret[0].payload);
 	if (ret[0].payload.failed || !put_roots(roots, numbers, &ret[1].payload) ||
-		!put_groups(groups, count, numbers, &ret[2].payload) ||
+		!put_groups(groups, count, roots, numbers, &ret[2].payload) ||
 		!put_records(asked, search, &ret[3].payload))
 		return error_no_memory();
-	return NULL;
+	put_said(&asked->place, &ret[4].payload);
+	return ret[4].payload.failed ? error_no_memory() : NULL;
 }
 
 static void chunks_init(struct leak_chunk *chunks)
 {
 	static const enum hpw_chunk_type types[LEAK_CHUNKS] = {
-		HPW_LEAK_SEARCH, HPW_LEAK_ROOTS, HPW_LEAK_GROUPS, HPW_LEAK_RECORDS};
+		HPW_LEAK_SEARCH, HPW_LEAK_ROOTS, HPW_LEAK_GROUPS, HPW_LEAK_RECORDS, HPW_LEAK_SAID};
 	for (unsigned i = 0; i < LEAK_CHUNKS; i++) {
 		chunks[i].type = types[i];
 		buf_init(&chunks[i].payload);

@@ -12,7 +12,7 @@ struct leak_chunk {
 	enum hpw_chunk_type type;
 	struct buf payload;
 };
-#define LEAK_CHUNKS 4u
+#define LEAK_CHUNKS 5u
 
 struct leak_asked {
 	struct leak_place place; /* `memory` is ours to set */

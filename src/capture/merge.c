@@ -97,6 +97,9 @@ static inline struct record record_at(const struct merge_lane *lane, uint64_t at
 		r.stack = (uint32_t)word(lane, at + 1);
 		r.size = word(lane, at + 2);
 		n = 3;
+	} else if (r.op == HW_R_TOLD) {
+		r.stack = (uint32_t)word(lane, at + 1) & 0xff;
+		r.size = word(lane, at + n++) >> 8;
 	} else if (r.op == HW_R_TIME) {
 		r.stamp = word(lane, at + 1);
 		n = 2;
@@ -171,7 +174,7 @@ static inline uint32_t lane_thread(struct merge *merge, struct merge_lane *lane,
 
 static inline bool is_call(uint32_t op)
 {
-	return op != HW_R_LOST && op != HW_R_FORK && op != HW_R_MOVING;
+	return op != HW_R_LOST && op != HW_R_FORK && op != HW_R_MOVING && op != HW_R_TOLD;
 }
 
 /* Tells one record. */
@@ -196,6 +199,8 @@ static inline void tell(struct merge *merge, struct merge_lane *lane, const stru
 		s->on_lost(s->context, thread, r->number, r->stamp);
 	else if (r->op == HW_R_MOVING && s->on_moving)
 		s->on_moving(s->context, thread, r->number);
+	else if (r->op == HW_R_TOLD && s->on_told)
+		s->on_told(s->context, thread, r->stack, r->number, r->size);
 	else if (r->op == HW_R_FORK && s->on_fork)
 		s->on_fork(s->context, thread, r->stamp);
 }

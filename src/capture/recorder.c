@@ -150,6 +150,7 @@ static uint32_t on_thread(void *context, uint32_t tid, uint64_t stamp)
 static void on_thread_end(void *context, uint32_t thread, uint64_t stamp)
 {
 	struct recorder *r = context;
+	spared_thread_end(&r->spared, thread, r->tally.threads[thread].allocations);
 	tally_thread_end(&r->tally, thread);
 	encode_thread(&r->encoder, thread, r->tally.threads[thread].allocations, HPW_SP_THREAD_END,
 		stamp);
@@ -283,6 +284,14 @@ static void on_lost(void *context, uint32_t thread, uint64_t count, uint64_t sta
 	r->tally.lost += count;
 	encode_lost(&r->encoder, thread, r->tally.threads[thread].allocations, count, stamp);
 	after_step(r);
+}
+
+static void on_told(void *context, uint32_t thread, uint32_t what, uint64_t address, uint64_t bytes)
+{
+	struct recorder *r = context;
+	if (!spared_tell(&r->spared, &r->live, thread, r->tally.threads[thread].allocations,
+		    (enum hw_told)what, address, bytes))
+		keep_error(r, error_no_memory());
 }
 
 static void on_fork(void *context, uint32_t thread, uint64_t stamp)
@@ -487,6 +496,7 @@ static struct error *rings_create(struct recorder *r, const struct recorder_star
 	r->shm->modules = 1;
 	r->shm->awaited = start->awaited ? start->target_pid : 0;
 	r->shm->awaited_at_main_end = start->awaited_at_main_end;
+	r->shm->as_lsan = start->as_lsan;
 	return NULL;
 }
 
@@ -512,6 +522,7 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 		.on_free = on_free,
 		.on_failed = on_failed,
 		.on_moving = on_moving,
+		.on_told = on_told,
 		.on_lost = on_lost,
 		.on_fork = on_fork,
 		.on_run = on_run};
@@ -549,6 +560,7 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	unrecorded_init(&r->unrecorded);
 	live_init(&r->live);
 	moving_init(&r->moving);
+	spared_init(&r->spared);
 	tally_init(&r->tally);
 	encoder_init(&r->encoder);
 	buf_init(&r->payload);
@@ -579,6 +591,7 @@ void recorder_destroy(struct recorder *recorder)
 	merge_deinit(&recorder->merge);
 	live_deinit(&recorder->live);
 	moving_deinit(&recorder->moving);
+	spared_deinit(&recorder->spared);
 	tally_deinit(&recorder->tally);
 	encoder_deinit(&recorder->encoder);
 	buf_deinit(&recorder->payload);
@@ -699,9 +712,26 @@ void recorder_go_on(struct recorder *recorder)
 	answer_leaving(recorder, HW_LEAVING_NOT);
 }
 
-bool recorder_is_at_main_end(const struct recorder *recorder)
+enum hw_leaving_what recorder_leaving_what(const struct recorder *recorder)
 {
-	return __atomic_load_n(&recorder->shm->leaving_main, __ATOMIC_RELAXED);
+	return (enum hw_leaving_what)__atomic_load_n(
+		&recorder->shm->leaving_what, __ATOMIC_RELAXED);
+}
+
+bool recorder_is_unsearched(const struct recorder *recorder)
+{
+	return __atomic_load_n(&recorder->shm->leaving_unsearched, __ATOMIC_RELAXED) != 0;
+}
+
+void recorder_tell_found(struct recorder *recorder, enum hw_found found, uint32_t status)
+{
+	recorder->shm->found = found;
+	recorder->shm->found_status = status;
+}
+
+void recorder_beat(struct recorder *recorder)
+{
+	__atomic_fetch_add(&recorder->shm->held, 1, __ATOMIC_RELAXED);
 }
 
 void recorder_add_chunk(

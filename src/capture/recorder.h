@@ -14,6 +14,7 @@
 #include "capture/merge.h"
 #include "capture/mode.h"
 #include "capture/moving.h"
+#include "capture/spared.h"
 #include "capture/tally.h"
 #include "capture/unrecorded.h"
 #include "capture/writer.h"
@@ -40,6 +41,7 @@ struct recorder_start {
 	struct clock_pair began;
 	bool awaited;             /* it is to say when it ends, and wait for the answer */
 	bool awaited_at_main_end; /* and when its main has ended */
+	bool as_lsan;             /* see struct leak_check */
 	int file;                 /* taken over */
 	const char *file_name;    /* borrowed during the call */
 };
@@ -54,6 +56,7 @@ struct recorder {
 	struct merge merge;
 	struct live live;
 	struct moving moving;
+	struct spared spared;
 	struct tally tally;
 	struct encoder encoder;
 	struct writer writer;
@@ -121,8 +124,14 @@ bool recorder_is_leaving(const struct recorder *recorder, struct recorder_end *r
  * more that it ends. */
 void recorder_hold_on(struct recorder *recorder);
 void recorder_go_on(struct recorder *recorder);
-/* Whether only main of the leaving process has ended. */
-bool recorder_is_at_main_end(const struct recorder *recorder);
+/* What the process has come to that says so; only HW_LEAVES is its end. */
+enum hw_leaving_what recorder_leaving_what(const struct recorder *recorder);
+/* Whether the process says that there is nothing to search. */
+bool recorder_is_unsearched(const struct recorder *recorder);
+/* The search that it has asked for came to this: goes before recorder_go_on(). */
+void recorder_tell_found(struct recorder *recorder, enum hw_found found, uint32_t status);
+/* The answer is still being worked on. */
+void recorder_beat(struct recorder *recorder);
 
 /* Writes a chunk with a payload made elsewhere, behind everything it may refer to. */
 void recorder_add_chunk(

@@ -42,6 +42,7 @@ void subject_destroy(struct subject *subject)
 		return;
 	leak_job_cancel(subject->leaks);
 	hold_watch_end(&subject->watch);
+	judge_cancel(subject->judge);
 	recorder_destroy(subject->recorder);
 	close(subject->pidfd);
 	free(subject);
@@ -179,6 +180,7 @@ struct error *subject_record(struct subject *subject, struct session_caller *cal
 		.mode = wishes->mode,
 		.awaited = subject->takes_along || leaks->at_exit || leaks->at_main_end,
 		.awaited_at_main_end = leaks->at_main_end,
+		.as_lsan = leaks->as_lsan,
 		.began = clock_pair_now(),
 		.file = file,
 		.file_name = subject->file};

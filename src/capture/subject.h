@@ -10,6 +10,7 @@
 #ifndef CAPTURE_SUBJECT_H
 #define CAPTURE_SUBJECT_H
 
+#include "capture/judge.h"
 #include "capture/leak_job.h"
 #include "capture/recorder.h"
 #include "capture/session.h"
@@ -33,6 +34,7 @@ struct subject {
 	bool searched;                     /* the present image's end, for leaks */
 	struct leak_job *leaks;            /* a search in the present image, or NULL */
 	struct hold_watch watch;           /* for a fatal signal, if it is to be searched then */
+	struct judge *judge;               /* of one that the program asked for, or NULL */
 	char command[SUBJECT_COMMAND_MAX]; /* base name of the present image's program */
 	char file[SUBJECT_FILE_MAX];       /* of the present image */
 };

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "capture/alone.h"
 #include "capture/apart.h"
+#include "cli/leak_judge.h"
 #include "cli/message.h"
 #include "cli/recording_options.h"
 
@@ -29,6 +30,12 @@ static int collect(const struct command *command, int argc, char **argv)
 		alone_decline(connection, false);
 		return ERROR_USAGE;
 	}
+	_cleanup_(leak_options_deinit) struct leak_options leaks;
+	struct leak_judge judge;
+	leak_options_init(&leaks);
+	leak_judge_init(&judge, &leaks);
+	options.launch.judge = leak_judge;
+	options.launch.judge_context = &judge;
 	struct error *error = alone_record(&options.launch, connection, on_first);
 	if (!error)
 		return 0;

@@ -141,9 +141,15 @@ static int print(const struct command *command, const struct request *request)
 			"install again");
 		return ERROR_ENVIRONMENT;
 	}
-	_cleanup_(text_deinit) struct text text;
+	_cleanup_(text_deinit) struct text text, libraries;
 	text_init(&text);
-	format->write(&text, library, request->words.data ? request->words.data : "");
+	text_init(&libraries);
+	_cleanup_free_ char *lsan =
+		request->recording.launch.leak_check.as_lsan ? runtime_find_lsan(library) : NULL;
+	text_printf(&libraries, "%s%s%s", library, lsan ? ":" : "", lsan ? lsan : "");
+	if (libraries.failed)
+		return message_error(error_no_memory());
+	format->write(&text, libraries.data, request->words.data ? request->words.data : "");
 	if (text.failed || request->words.failed)
 		return message_error(error_no_memory());
 	if (fputs(text.data, stdout) < 0 || fflush(stdout))

@@ -96,7 +96,8 @@ static int show_all(struct request *request, char *const *words, int count)
 		int this = show(request, words[i]);
 		code = code ? code : this;
 	}
-	return !code && leak_report_fails(request->report) ? request->view.error_exitcode : code;
+	return !code && leak_report_fails(request->report) ? leak_report_exitcode(request->report)
+							   : code;
 }
 
 static int run(const struct command *command, int argc, char **argv)

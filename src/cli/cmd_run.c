@@ -14,15 +14,21 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "capture/launch.h"
+#include "cli/leak_judge.h"
 #include "cli/leak_report.h"
+#include "cli/lsan_options.h"
 #include "cli/message.h"
 #include "cli/recording_options.h"
 #include "cli/runtime_find.h"
+#include "process/needed.h"
 #include "process/program.h"
 #include "sources/hpw_unrecorded.h"
 
 /* As env(1): our own failures leave the program's range of statuses alone. */
 enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
+
+/* What the functions are called that programs have for LeakSanitizer, and it for them. */
+#define LSAN_PREFIX "__lsan_"
 
 static const struct option_spec option_specs[] = {RECORDING_OPTIONS, LEAK_OPTIONS, {0}};
 
@@ -30,6 +36,7 @@ struct request {
 	struct recording_options recording;
 	struct leak_options leaks;
 	struct leak_report *report; /* NULL: nobody wants a search for leaks */
+	struct leak_judge judge;
 };
 
 static void request_deinit(struct request *request)
@@ -56,11 +63,18 @@ static struct error *check(struct request *request)
 	struct error *error = recording_options_check(&request->recording);
 	const struct leak_check *search = &request->recording.launch.leak_check;
 	bool at_end = search->at_exit || search->at_main_end;
-	if (error || (!at_end && !search->on_death))
+	if (error)
 		return error;
-	const char *detail = at_end ? request->recording.leak_check : NULL;
-	request->leaks.detail = detail ? detail : "full";
+	if (at_end && request->recording.leak_check)
+		request->leaks.detail = request->recording.leak_check;
 	request->leaks.quiet = request->recording.quiet;
+	if (search->as_lsan)
+		leak_options_as_lsan(&request->leaks);
+	leak_judge_init(&request->judge, &request->leaks);
+	request->recording.launch.judge = leak_judge;
+	request->recording.launch.judge_context = &request->judge;
+	if (!at_end && !search->on_death)
+		return NULL;
 	return leak_report_create(&request->leaks, &request->report);
 }
 
@@ -348,7 +362,7 @@ static int conclude(const struct request *request, const struct launch_result *r
 	if (!request->report)
 		return -1;
 	say_leaks(result, request->report);
-	return leak_report_fails(request->report) ? request->leaks.error_exitcode : -1;
+	return leak_report_fails(request->report) ? leak_report_exitcode(request->report) : -1;
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -360,9 +374,9 @@ static int run(const struct command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	struct launch_options *options = &request.recording.launch;
-	_cleanup_free_ char *program = NULL;
+	_cleanup_free_ char *program = NULL, *image = NULL, *lsan = NULL;
 	enum program_state state;
-	struct error *error = program_find(options->argv[0], &program, &state);
+	struct error *error = program_find(options->argv[0], &program, &image, &state);
 	if (error)
 		return refuse(error, state);
 	_cleanup_free_ char *runtime = runtime_find();
@@ -373,6 +387,10 @@ static int run(const struct command *command, int argc, char **argv)
 	}
 	options->program = program;
 	options->runtime = runtime;
+	if (options->leak_check.as_lsan || needed_mention(image, LSAN_PREFIX)) {
+		options->beside = lsan = runtime_find_lsan(runtime);
+		lsan_options_warn();
+	}
 	struct launch_result result;
 	error = launch(options, &result);
 	if (error) {

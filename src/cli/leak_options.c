@@ -33,6 +33,15 @@ void leak_options_deinit(struct leak_options *options)
 	suppression_files_deinit(&options->suppressions);
 }
 
+void leak_options_as_lsan(struct leak_options *options)
+{
+	options->as_lsan = true;
+	if (!options->show_kinds_given)
+		options->show_kinds = DEFINITE | INDIRECT;
+	if (!options->error_kinds_given)
+		options->error_kinds = DEFINITE | INDIRECT;
+}
+
 static struct error *wrong(const char *name, const char *what, const char *argument)
 {
 	return error_create(ERROR_USAGE, "--%s is %s, not '%s'", name, what, argument);
@@ -174,6 +183,9 @@ struct error *leak_options_take(
 	struct leak_options *options, int id, const char *argument, bool *ret_taken)
 {
 	*ret_taken = true;
+	options->error_kinds_given |= id == OPT_ERRORS_FOR_LEAK_KINDS;
+	options->show_kinds_given |= id == OPT_SHOW_LEAK_KINDS || id == OPT_SHOW_REACHABLE ||
+				     id == OPT_SHOW_POSSIBLY_LOST;
 	switch (id) {
 	case 's':
 		options->show_error_list = true;

@@ -85,10 +85,16 @@ struct leak_options {
 	unsigned resolution;  /* 0: high */
 	size_t limit;         /* 0: not given */
 	bool show_error_list, verbose, quiet;
+	bool as_lsan; /* what LeakSanitizer's options say counts, and only leaks are shown */
+	bool show_kinds_given, error_kinds_given;
 };
 
 void leak_options_init(struct leak_options *options);
 void leak_options_deinit(struct leak_options *options);
+
+/* As LeakSanitizer does it, where the user has said nothing else: what is definitely and indirectly
+ * lost is an error, and LSAN_OPTIONS count. After all options were taken. */
+void leak_options_as_lsan(struct leak_options *options);
 
 /*
  * Takes the option that options_next() has just given. *ret_taken: it is one of these. The error

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "cli/lsan_options.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/recordings.h"
@@ -21,6 +22,14 @@ struct leak_report {
 	struct leaks_view_options view; /* without suppressions: each recording uses fresh ones */
 	unsigned shown;                 /* recordings, for %n */
 	uint64_t errors;                /* in these */
+	int exitcode;                   /* for errors; LEAK_NO_EXITCODE */
+	bool searched;                  /* the last one */
+};
+
+/* What LeakSanitizer's options say about one recording: none if they don't count. */
+struct lsan_wishes {
+	bool counts;
+	struct lsan_options options;
 };
 
 static struct error *find_form(const char *name, enum leaks_form *ret)
@@ -45,24 +54,45 @@ static struct error *find_detail(const char *name, enum leaks_detail *ret)
 	return NULL;
 }
 
+static struct error *read_suppression_file(struct suppressions *set, const char *path)
+{
+	_cleanup_free_ uint8_t *text = NULL;
+	size_t len;
+	struct error *error = read_file(path, SUPPRESS_TEXT_BYTES_MAX, &text, &len);
+	return error ? error : suppressions_parse(set, path, (const char *)text, len);
+}
+
 static struct error *read_suppressions(
 	const struct leak_options *options, struct suppressions **ret)
 {
 	_cleanup_(suppressions_cleanup) struct suppressions *set = NULL;
 	struct error *error = suppressions_create(&set);
-	for (size_t i = 0; i < options->suppressions.len && !error; i++) {
-		const char *path = options->suppressions.data[i];
-		_cleanup_free_ uint8_t *text = NULL;
-		size_t len;
-		error = read_file(path, SUPPRESS_TEXT_BYTES_MAX, &text, &len);
-		if (!error)
-			error = suppressions_parse(set, path, (const char *)text, len);
-	}
+	for (size_t i = 0; i < options->suppressions.len && !error; i++)
+		error = read_suppression_file(set, options->suppressions.data[i]);
 	if (!error && options->default_suppressions)
 		error = suppressions_add_built_in(set);
 	if (!error)
 		*ret = steal_ptr(set);
 	return error;
+}
+
+/* The same, and what the program itself brings, and LSAN_OPTIONS. What is wrong with the program's
+ * is said; the others count. */
+static struct error *gather_suppressions(const struct leak_report *report,
+	const struct model *model, const struct lsan_wishes *lsan, struct suppressions **ret)
+{
+	const struct leak_search *search = model_leak_search(model);
+	const char *own = search ? search->own_suppressions : NULL,
+		   *file = lsan->counts ? lsan->options.suppressions : NULL;
+	struct error *error = read_suppressions(report->options, ret);
+	if (!error && file)
+		error = read_suppression_file(*ret, file);
+	if (error || !own || !report->options->default_suppressions)
+		return error;
+	error = suppressions_parse(*ret, "__lsan_default_suppressions", own, strlen(own));
+	if (error)
+		message_error(error);
+	return NULL;
 }
 
 struct error *leak_report_create(const struct leak_options *options, struct leak_report **ret)
@@ -71,6 +101,7 @@ struct error *leak_report_create(const struct leak_options *options, struct leak
 	if (!report)
 		return error_no_memory();
 	report->options = options;
+	report->exitcode = options->error_exitcode;
 	report->view = (struct leaks_view_options){
 		.show_kinds = options->show_kinds,
 		.error_kinds = options->error_kinds,
@@ -145,12 +176,16 @@ static struct error *log_name(
 	return ret->failed ? error_no_memory() : NULL;
 }
 
-static struct error *open_log(
-	const struct leak_report *report, const struct model *model, int *ret_fd)
+static struct error *open_log(const struct leak_report *report, const struct model *model,
+	const char *lsan_path, int *ret_fd)
 {
 	_cleanup_(text_deinit) struct text name;
 	text_init(&name);
-	struct error *error = log_name(report, model, &name);
+	struct error *error = NULL;
+	if (report->options->log_file)
+		error = log_name(report, model, &name);
+	else
+		text_printf(&name, "%s.%" PRIu32, lsan_path, model_target(model)->pid);
 	if (error)
 		return error;
 	*ret_fd = open(name.data ? name.data : "", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -164,34 +199,129 @@ static inline void model_cleanup(struct model **model)
 	model_destroy(*model);
 }
 
-int leak_report_show(struct leak_report *report, const char *path, int fd, bool living)
+/* The program's own wishes, and before them those of who started it. */
+static void lsan_wishes_find(
+	const struct leak_report *report, const struct model *model, struct lsan_wishes *ret)
 {
-	_cleanup_(model_cleanup) struct model *model = NULL;
-	_cleanup_(suppressions_cleanup) struct suppressions *suppressions = NULL;
+	const struct leak_search *search = model_leak_search(model);
+	ret->counts = report->options->as_lsan;
+	lsan_options_init(&ret->options);
+	if (!ret->counts)
+		return;
+	if (search)
+		lsan_options_take(&ret->options, search->own_options);
+	lsan_options_take(&ret->options, getenv("LSAN_OPTIONS"));
+}
+
+static void lsan_wishes_deinit(struct lsan_wishes *wishes)
+{
+	lsan_options_deinit(&wishes->options);
+}
+
+static bool add_to_text(void *context, const char *data, size_t len)
+{
+	text_add_n(context, data, len);
+	return true;
+}
+
+/* Where only leaks are to be shown, whether there are any is known at the end. */
+static struct error *write_view(const struct leak_report *report, const struct model *model,
+	const struct leaks_view_options *view, const struct sink *sink, uint64_t *ret_errors)
+{
+	if (!report->options->as_lsan || view->form != LEAKS_TEXT)
+		return leaks_view_write(model, view, sink, ret_errors);
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	const struct sink held = {add_to_text, &text};
+	struct error *error = leaks_view_write(model, view, &held, ret_errors);
+	if (!error && text.failed)
+		error = error_no_memory();
+	if (!error && *ret_errors)
+		sink->write(sink->ctx, text.data, text.len);
+	return error;
+}
+
+/* Shows it, with what has been read for that. Returns the exit code. */
+static int show(struct leak_report *report, const struct model *model,
+	struct suppressions *suppressions, const struct lsan_wishes *lsan, int fd)
+{
+	const struct lsan_options *wishes = &lsan->options;
+	const char *lsan_path = lsan->counts ? wishes->log_path : NULL;
 	_cleanup_close_ int log = -1;
-	report->shown++;
-	struct error *error = source_open_with(path, SOURCE_WITH_LEAK_TIMES, &model);
-	if (!error)
-		error = read_suppressions(report->options, &suppressions);
-	if (!error && report->options->log_file)
-		error = open_log(report, model, &log);
+	struct error *error = NULL;
+	if (report->options->log_file || lsan_path)
+		error = open_log(report, model, lsan_path, &log);
 	if (error)
 		return message_error(error);
-	if (!living)
-		recording_warn(model, path);
 	struct leaks_view_options view = report->view;
 	view.suppressions = suppressions;
+	if (lsan->counts && !report->options->limit && wishes->max_leaks)
+		view.limit = wishes->max_leaks;
 	struct output output;
 	struct sink sink = output_sink_to(&output, log >= 0 ? log : fd);
 	uint64_t errors = 0;
-	error = leaks_view_write(model, &view, &sink, &errors);
+	error = write_view(report, model, &view, &sink, &errors);
 	if (error)
 		return message_error(error);
 	report->errors += errors;
 	return output_end(&output);
 }
 
+/* What became of a search that was asked for like LeakSanitizer's. False: there is nothing to
+ * show. */
+static bool is_shown(struct leak_report *report, const struct model *model, bool living,
+	const struct lsan_wishes *lsan)
+{
+	const struct leak_search *search = model_leak_search(model);
+	const struct leak_options *options = report->options;
+	report->searched = search && search->way != LEAK_WAY_NONE;
+	if (!lsan->counts)
+		return true;
+	report->exitcode = options->error_exitcode;
+	if (report->exitcode == LEAK_NO_EXITCODE && lsan->options.exitcode)
+		report->exitcode = lsan->options.exitcode;
+	if (search && !report->searched)
+		message("not searched for leaks: %s", search->problem);
+	/* What the program itself asked for has been shown then. */
+	return report->searched && lsan->options.detect_leaks &&
+	       (living || search->moment != LEAK_BY_PROGRAM);
+}
+
+int leak_report_show(struct leak_report *report, const char *path, int fd, bool living)
+{
+	_cleanup_(model_cleanup) struct model *model = NULL;
+	_cleanup_(suppressions_cleanup) struct suppressions *suppressions = NULL;
+	report->shown++;
+	unsigned flags = SOURCE_WITH_LEAK_TIMES | (living ? SOURCE_OF_RUNNING : 0u);
+	struct error *error = source_open_with(path, flags, &model);
+	if (error)
+		return message_error(error);
+	_cleanup_(lsan_wishes_deinit) struct lsan_wishes lsan;
+	lsan_wishes_find(report, model, &lsan);
+	error = gather_suppressions(report, model, &lsan, &suppressions);
+	if (error)
+		return message_error(error);
+	recording_warn(model, path);
+	return is_shown(report, model, living, &lsan) ? show(report, model, suppressions, &lsan, fd)
+						      : 0;
+}
+
+uint64_t leak_report_errors(const struct leak_report *report)
+{
+	return report->errors;
+}
+
+bool leak_report_searched(const struct leak_report *report)
+{
+	return report->searched;
+}
+
+int leak_report_exitcode(const struct leak_report *report)
+{
+	return report->exitcode;
+}
+
 bool leak_report_fails(const struct leak_report *report)
 {
-	return report->errors && report->options->error_exitcode != LEAK_NO_EXITCODE;
+	return report->errors && report->exitcode != LEAK_NO_EXITCODE;
 }

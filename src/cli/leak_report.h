@@ -21,12 +21,22 @@ static inline void leak_report_cleanup(struct leak_report **report)
 }
 
 /*
- * Shows one recording on `fd`, or in --log-file; of a process that is `living` it is not complete,
+ * Shows one recording on `fd`, or in --log-file; of a process that is `living` it has no end,
  * of course. Returns 0, or the exit code of our own failure, after saying so.
  */
 int leak_report_show(struct leak_report *report, const char *path, int fd, bool living);
 
-/* Whether there were errors in what was shown so far, for which --error-exitcode is given. */
+/* How many errors there were in what was shown so far. */
+uint64_t leak_report_errors(const struct leak_report *report);
+
+/* Whether the last one shown was searched at all. */
+bool leak_report_searched(const struct leak_report *report);
+
+/* The exit status that is for errors, or LEAK_NO_EXITCODE: --error-exitcode, or LeakSanitizer's as
+ * the last one shown wants it. */
+int leak_report_exitcode(const struct leak_report *report);
+
+/* Whether there were errors for which there is such a status. */
 bool leak_report_fails(const struct leak_report *report);
 
 #endif

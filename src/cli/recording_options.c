@@ -55,6 +55,9 @@ bool recording_options_take(struct recording_options *options, int id, const cha
 	case OPT_LEAK_CHECK_ALIGNMENT:
 		options->leak_alignment = argument;
 		return true;
+	case OPT_AS:
+		options->as = argument;
+		return true;
 	case 'q':
 		options->quiet = true;
 		return true;
@@ -173,7 +176,10 @@ static struct error *heuristics_parse(const char *text, unsigned *ret)
 struct error *recording_options_leak_check(
 	const struct recording_options *options, struct leak_check *ret)
 {
-	const char *unasked = options->leak_on_death ? "full" : "no",
+	if (options->as && strcmp(options->as, "lsan"))
+		return error_create(ERROR_USAGE, "--as is lsan, not '%s'", options->as);
+	ret->as_lsan = options->as;
+	const char *unasked = options->as || options->leak_on_death ? "full" : "no",
 		   *what = options->leak_check ? options->leak_check : unasked,
 		   *at = options->leak_check_at ? options->leak_check_at : "exit";
 	bool full = !strcmp(what, "full") || !strcmp(what, "yes"),

@@ -20,6 +20,7 @@ enum recording_option {
 	OPT_LEAK_CHECK_ON_DEATH,
 	OPT_LEAK_CHECK_HEURISTICS,
 	OPT_LEAK_CHECK_ALIGNMENT,
+	OPT_AS,
 	OPT_RECORDING_END, /* ids of a command's further options start here */
 };
 
@@ -53,6 +54,9 @@ enum recording_option {
 			"length64, newarray, multipleinheritance"},                                \
 		{OPT_LEAK_CHECK_ALIGNMENT, "leak-check-alignment", "BYTES",                        \
 			"of pointers: 8 (default), 4, 2 or 1"},                                    \
+		{OPT_AS, "as", "TOOL",                                                             \
+			"lsan: search where LeakSanitizer would, with its exit status (23) and "   \
+			"LSAN_OPTIONS"},                                                           \
 	{                                                                                          \
 		'q', "quiet", NULL, "no summary at the end"                                        \
 	}
@@ -61,6 +65,7 @@ struct recording_options {
 	struct launch_options launch; /* borrows from the command line and from `words` */
 	const char *mode, *seed, *ring, *max_file; /* as they were given */
 	const char *leak_check, *leak_check_at, *leak_heuristics, *leak_alignment; /* likewise */
+	const char *as;
 	bool quiet, leak_on_death;
 	char *words; /* of HEAPWISE_OPTIONS; owned */
 };

@@ -29,3 +29,15 @@ char *runtime_find(void)
 	}
 	return NULL;
 }
+
+char *runtime_find_lsan(const char *runtime)
+{
+	char *path = NULL;
+	int folder = (int)(strrchr(runtime, '/') - runtime);
+	if (asprintf(&path, "%.*s/libheapwise-lsan.so", folder, runtime) < 0)
+		return NULL;
+	if (!access(path, R_OK))
+		return path;
+	free(path);
+	return NULL;
+}

@@ -80,6 +80,7 @@ enum hpw_chunk_type {
 	HPW_LEAK_ROOTS = 21,
 	HPW_LEAK_GROUPS = 22,
 	HPW_LEAK_RECORDS = 23,
+	HPW_LEAK_SAID = 24,
 };
 
 /* Before the chunks in a CHECKPOINT. */
@@ -212,7 +213,8 @@ enum hpw_leak_moment {
 	HPW_LEAK_AT_EXIT = 0,     /* after all exit handlers and destructors */
 	HPW_LEAK_AT_MAIN_END = 1, /* before them */
 	HPW_LEAK_ON_DEMAND = 2,
-	HPW_LEAK_ON_DEATH = 3, /* at a fatal signal */
+	HPW_LEAK_ON_DEATH = 3,   /* at a fatal signal */
+	HPW_LEAK_BY_PROGRAM = 4, /* when the program asked for it */
 };
 
 enum hpw_leak_way {
@@ -242,7 +244,16 @@ enum hpw_leak_root {
 	HPW_LEAK_ROOT_STACK = 1,     /* of a thread, its thread-local storage included */
 	HPW_LEAK_ROOT_REGISTERS = 2, /* of a thread */
 	HPW_LEAK_ROOT_MAPPING = 3,   /* other memory */
+	HPW_LEAK_ROOT_REGION = 4,    /* memory that the program says to be one */
+	HPW_LEAK_ROOT_IGNORED = 5,   /* none: blocks that the program says to ignore */
 };
+
+/* What the program says to LeakSanitizer. Keys of the LEAK_SAID chunk: key, length, bytes. */
+enum hpw_leak_said {
+	HPW_LEAK_SUPPRESSIONS = 1, /* of __lsan_default_suppressions */
+	HPW_LEAK_OPTIONS = 2,      /* of __lsan_default_options */
+};
+#define HPW_LEAK_SAID_MAX (1u << 20) /* bytes of each; a longer one is left out */
 
 /* Of each table. */
 #define HPW_LEAK_ROWS_MAX (1u << 22)

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define HW_SHM_MAGIC 0x31676e6972776868ull /* "hhwring1" */
-#define HW_SHM_VERSION 4u
+#define HW_SHM_VERSION 5u
 
 /* Rings by size: few large ones for the threads that come first, many small ones. 61 MiB in all,
  * sparse. */
@@ -124,6 +124,20 @@ enum hw_lost {
 
 #define HW_LEAVING_REGISTERS 6
 
+enum hw_leaving_what {
+	HW_LEAVES = 0,      /* the process ends */
+	HW_LEAVES_MAIN = 1, /* only main has ended, its exit handlers are still to run */
+	HW_LEAVES_NOT = 2,  /* the program wants to be searched for leaks, and goes on */
+};
+
+enum hw_found {
+	HW_FOUND_UNKNOWN = 0, /* nobody could search, or say what that means */
+	HW_FOUND_NOTHING = 1,
+	HW_FOUND_LEAKS = 2,
+};
+
+enum hw_lsan_text { HW_LSAN_SUPPRESSIONS = 0, HW_LSAN_OPTIONS = 1, HW_LSAN_TEXTS = 2 };
+
 struct hw_shm {
 	uint64_t magic;
 	uint32_t version;
@@ -154,10 +168,15 @@ struct hw_shm {
 	uint32_t leaving;        /* enum hw_leaving (futex); also the collector's, for its answer */
 	uint32_t leaving_status; /* exit status, or HW_LEAVING_UNKNOWN */
 	uint32_t leaving_tid;    /* the thread that says so */
-	uint32_t leaving_main;   /* 1: only main has ended, its exit handlers are still to run */
+	uint32_t leaving_what;   /* enum hw_leaving_what */
 	/* The stack pointer of that thread where it called exit or the like, and rbx, rbp, r12 to
 	 * r15; 0: main has returned instead. */
 	uint64_t leaving_sp, leaving_registers[HW_LEAVING_REGISTERS];
+	uint32_t asker;              /* id of the thread whose words these are; 0: nobody's */
+	uint32_t leaving_unsearched; /* 1: what it says to LeakSanitizer leaves nothing to search */
+	/* What the program tells LeakSanitizer (its own memory, without a NUL): suppressions and
+	 * options. Set before it asks. */
+	struct hw_span lsan_texts[HW_LSAN_TEXTS];
 	/* For who looks for pointers in the target's memory: what the runtime keeps for itself
 	 * beside its library's data, and the function that allocates for the program. */
 	struct hw_span own[HW_OWN];
@@ -171,6 +190,9 @@ struct hw_shm {
 			  */
 	uint32_t awaited_at_main_end; /* 1: it also says when main has ended; set as awaited */
 	uint32_t held;                /* grows while an answer to `leaving` is being worked on */
+	uint32_t as_lsan;      /* 1: ends are searched where LeakSanitizer would; set as awaited */
+	uint32_t found;        /* enum hw_found: the answer to HW_LEAVES_NOT, before DONE */
+	uint32_t found_status; /* exit status for leaks; 0: go on */
 	/* Target: notices (struct hw_notice) that did not get through. */
 	_Alignas(64) uint32_t untold;
 };
@@ -262,11 +284,23 @@ enum hw_record {
 	HW_R_FORK = 0x07,    /* the thread is about to fork; always stamped, and the child says that
 				stamp in its hello */
 
+	HW_R_TOLD = 0x09, /* address; [enum hw_told | size << 8]: the program says so of it */
+
 	HW_R_FREE = 0x10,            /* + enum hw_free_kind; address */
 	HW_R_FREE_SAME_FRAME = 0x18, /* + enum hw_free_kind: freed by the frame that allocated */
 	HW_R_ALLOC = 0x20,           /* + enum hw_alloc_kind; address; [stack | size] */
 	HW_R_STAMPED = 0x80,
 };
+
+/* What a program says about its memory to who looks for leaks. */
+enum hw_told {
+	HW_TOLD_IGNORE = 1,   /* the block that the address is in is to be kept */
+	HW_TOLD_DISABLE = 2,  /* as is what this thread allocates from here on … */
+	HW_TOLD_ENABLE = 3,   /* … to here */
+	HW_TOLD_ROOT = 4,     /* the memory may hold blocks */
+	HW_TOLD_ROOT_END = 5, /* no longer, as often as it was said */
+};
+
 /* [stack | size] = stack in the low half, size in the high half; this value: a further word has the
  * size. */
 #define HW_R_SIZE_BIG 0xffffffffu

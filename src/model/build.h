@@ -104,6 +104,8 @@ struct error *build_code_name(
  * sites and groups before records.
  */
 struct leak_search *build_leak_search(struct model *model);
+/* The same search, to be filled in further. Precondition: it was begun. */
+struct leak_search *build_leak_search_more(struct model *model);
 /* `name` of the row is ignored, name/name_len are copied. */
 struct error *build_leak_root(
 	struct model *model, const struct leak_root *row, const char *name, size_t name_len);

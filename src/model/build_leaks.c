@@ -16,6 +16,12 @@ struct leak_search *build_leak_search(struct model *model)
 	return &model->leak_search;
 }
 
+struct leak_search *build_leak_search_more(struct model *model)
+{
+	assert(model->has_leak_search);
+	return &model->leak_search;
+}
+
 static struct error *too_many(const char *rows)
 {
 	return error_create(ERROR_INPUT, "more than %u %s", BUILD_LEAK_ROWS_MAX, rows);
@@ -27,7 +33,7 @@ struct error *build_leak_root(
 	size_t number = model->leak_roots.len;
 	if (number >= BUILD_LEAK_ROWS_MAX)
 		return too_many("roots");
-	if ((unsigned)row->place > LEAK_PLACE_MAPPING || row->size > UINT64_MAX - row->start)
+	if ((unsigned)row->place > LEAK_PLACE_IGNORED || row->size > UINT64_MAX - row->start)
 		return error_create(ERROR_INPUT, "root %zu is impossible", number);
 	if (row->module.value >= model->modules.len)
 		return error_create(ERROR_INPUT,

@@ -41,7 +41,8 @@ enum exit_kind {
 	EXIT_KIND_UNKNOWN,
 	EXIT_KIND_STATUS,
 	EXIT_KIND_SIGNAL,
-	EXIT_KIND_EXEC, /* the process went on as another program */
+	EXIT_KIND_EXEC,    /* the process went on as another program */
+	EXIT_KIND_RUNNING, /* it has not ended */
 };
 
 struct target {
@@ -219,7 +220,8 @@ enum leak_moment {
 	LEAK_AT_EXIT,     /* after all exit handlers and destructors */
 	LEAK_AT_MAIN_END, /* before them */
 	LEAK_ON_DEMAND,
-	LEAK_ON_DEATH, /* at a fatal signal */
+	LEAK_ON_DEATH,   /* at a fatal signal */
+	LEAK_BY_PROGRAM, /* when the program asked for it */
 };
 
 enum leak_way {
@@ -240,6 +242,8 @@ struct leak_search {
 	uint64_t threads, threads_missed, root_bytes, unread_bytes, pointers;
 	uint64_t blocks[LEAK_KINDS], bytes[LEAK_KINDS];
 	const char *problem; /* why there was none, or what it lacks; NULL */
+	/* What the program says to LeakSanitizer: suppressions, options. NULL: nothing. */
+	const char *own_suppressions, *own_options;
 };
 
 enum leak_place {
@@ -247,6 +251,8 @@ enum leak_place {
 	LEAK_PLACE_STACK, /* thread-local storage included */
 	LEAK_PLACE_REGISTERS,
 	LEAK_PLACE_MAPPING,
+	LEAK_PLACE_REGION,  /* memory that the program says to be a root */
+	LEAK_PLACE_IGNORED, /* nowhere: the program says that the blocks are to be ignored */
 };
 
 /* Memory outside of blocks that holds some. */

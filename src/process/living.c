@@ -131,7 +131,7 @@ bool process_is_stopped(pid_t pid)
 {
 	char text[512];
 	const char *state = stat_read(pid, text, sizeof(text));
-	return state && *state == 'T';
+	return state && (*state == 'T' || *state == 't');
 }
 
 pid_t process_parent(pid_t pid)

@@ -29,7 +29,7 @@ struct living {
 struct error *living_open(pid_t pid, struct living *ret) must_check_;
 void living_deinit(struct living *living);
 
-/* Whether a process is stopped by a signal; false if it is not there. */
+/* Whether a process is stopped by a signal, or by who traces it; false if it is not there. */
 bool process_is_stopped(pid_t pid);
 
 /* A thread of the process that has not ended, the first if it may be; else `pid` itself. Where the

@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "process/elf_image.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -69,67 +69,8 @@ static struct error *find_in_path(struct program *p, const char *name)
 		      : refuse(p, PROGRAM_NOT_FOUND, NULL, "no such program in $PATH");
 }
 
-/* A file's bytes as an ELF image with checked access. */
-struct image {
-	const uint8_t *data;
-	size_t bytes;
-};
-
-static const void *at(const struct image *image, uint64_t offset, uint64_t bytes)
-{
-	if (offset > image->bytes || bytes > image->bytes - offset)
-		return NULL;
-	return image->data + offset;
-}
-
-static const Elf64_Phdr *phdr_of(const struct image *image, uint32_t type)
-{
-	const Elf64_Ehdr *e = at(image, 0, sizeof(*e));
-	if (!e || e->e_phentsize != sizeof(Elf64_Phdr))
-		return NULL;
-	const Elf64_Phdr *p = at(image, e->e_phoff, (uint64_t)e->e_phnum * sizeof(*p));
-	for (unsigned i = 0; p && i < e->e_phnum; i++) {
-		Elf64_Phdr copy;
-		memcpy(&copy, &p[i], sizeof(copy));
-		if (copy.p_type == type)
-			return &p[i];
-	}
-	return NULL;
-}
-
-static uint64_t offset_of(const struct image *image, uint64_t address)
-{
-	const Elf64_Ehdr *e = at(image, 0, sizeof(*e));
-	const Elf64_Phdr *p = at(image, e->e_phoff, (uint64_t)e->e_phnum * sizeof(*p));
-	for (unsigned i = 0; p && i < e->e_phnum; i++) {
-		if (p[i].p_type == PT_LOAD && address - p[i].p_vaddr < p[i].p_filesz)
-			return p[i].p_offset + (address - p[i].p_vaddr);
-	}
-	return UINT64_MAX;
-}
-
-/* The dynamic string table: every name that the program defines, needs or asks for. */
-static struct image dynamic_strings(const struct image *image)
-{
-	const Elf64_Phdr *dynamic = phdr_of(image, PT_DYNAMIC);
-	struct image none = {NULL, 0};
-	if (!dynamic)
-		return none;
-	const Elf64_Dyn *d = at(image, dynamic->p_offset, dynamic->p_filesz);
-	uint64_t address = 0, bytes = 0;
-	for (uint64_t i = 0; d && i < dynamic->p_filesz / sizeof(*d) && d[i].d_tag != DT_NULL;
-		i++) {
-		if (d[i].d_tag == DT_STRTAB)
-			address = d[i].d_un.d_ptr;
-		else if (d[i].d_tag == DT_STRSZ)
-			bytes = d[i].d_un.d_val;
-	}
-	const uint8_t *strings = address ? at(image, offset_of(image, address), bytes) : NULL;
-	return strings ? (struct image){strings, bytes} : none;
-}
-
 /* What no recorder can share a process with, by a name that only it has. */
-static const char *sanitizer_in(const struct image *strings)
+static const char *sanitizer_in(const struct elf_image *strings)
 {
 	static const struct {
 		const char *symbol, *name;
@@ -145,7 +86,7 @@ static const char *sanitizer_in(const struct image *strings)
 }
 
 /* Both classes have type and machine at the same place, in the byte order that they name. */
-static uint16_t header_field(const struct image *image, size_t offset)
+static uint16_t header_field(const struct elf_image *image, size_t offset)
 {
 	const uint8_t *b = image->data + offset;
 	bool big = image->data[EI_DATA] == ELFDATA2MSB;
@@ -154,22 +95,22 @@ static uint16_t header_field(const struct image *image, size_t offset)
 
 /* Whether the executable comes before every library in the search for malloc. A file without
  * section headers says nothing here; the runtime finds out. */
-static bool defines_malloc(const struct image *image, const struct image *strings)
+static bool defines_malloc(const struct elf_image *image, const struct elf_image *strings)
 {
-	const Elf64_Ehdr *e = at(image, 0, sizeof(*e));
+	const Elf64_Ehdr *e = elf_at(image, 0, sizeof(*e));
 	const Elf64_Shdr *s = e->e_shentsize == sizeof(*s)
-				      ? at(image, e->e_shoff, (uint64_t)e->e_shnum * sizeof(*s))
+				      ? elf_at(image, e->e_shoff, (uint64_t)e->e_shnum * sizeof(*s))
 				      : NULL;
 	for (unsigned i = 0; s && strings->data && i < e->e_shnum; i++) {
 		Elf64_Shdr table;
 		memcpy(&table, &s[i], sizeof(table));
 		const uint8_t *symbols = table.sh_type == SHT_DYNSYM
-						 ? at(image, table.sh_offset, table.sh_size)
+						 ? elf_at(image, table.sh_offset, table.sh_size)
 						 : NULL;
 		for (uint64_t n = 0; symbols && n < table.sh_size / sizeof(Elf64_Sym); n++) {
 			Elf64_Sym symbol;
 			memcpy(&symbol, symbols + n * sizeof(symbol), sizeof(symbol));
-			const char *name = at(strings, symbol.st_name, sizeof("malloc"));
+			const char *name = elf_at(strings, symbol.st_name, sizeof("malloc"));
 			if (name && symbol.st_shndx != SHN_UNDEF &&
 				!memcmp(name, "malloc", sizeof("malloc")))
 				return true;
@@ -181,7 +122,7 @@ static bool defines_malloc(const struct image *image, const struct image *string
 #define BUILD_FOR_X86_64 "build it for x86-64"
 
 /* The class, the type, the machine: junk behind the magic is no program of any kind. */
-static struct error *check_header(struct program *p, const struct image *image)
+static struct error *check_header(struct program *p, const struct elf_image *image)
 {
 	bool narrow = image->bytes > EI_CLASS && image->data[EI_CLASS] == ELFCLASS32;
 	bool known = narrow || (image->bytes > EI_CLASS && image->data[EI_CLASS] == ELFCLASS64);
@@ -203,20 +144,20 @@ static struct error *check_header(struct program *p, const struct image *image)
 	return NULL;
 }
 
-static struct error *check_elf(struct program *p, const struct image *image)
+static struct error *check_elf(struct program *p, const struct elf_image *image)
 {
 	struct error *error = check_header(p, image);
 	if (error || p->state != PROGRAM_OK)
 		return error;
-	const Elf64_Phdr *interp = phdr_of(image, PT_INTERP);
+	const Elf64_Phdr *interp = elf_program_header(image, PT_INTERP);
 	if (!interp)
 		return refuse(p, PROGRAM_CANNOT_RECORD, "link it dynamically",
 			"it is linked statically, so no library can be loaded into it");
-	const char *loader = at(image, interp->p_offset, interp->p_filesz);
+	const char *loader = elf_at(image, interp->p_offset, interp->p_filesz);
 	if (loader && interp->p_filesz && memmem(loader, interp->p_filesz, "ld-musl", 7))
 		return refuse(p, PROGRAM_CANNOT_RECORD, "build it with glibc",
 			"it uses musl; only glibc programs can be recorded");
-	struct image strings = dynamic_strings(image);
+	struct elf_image strings = elf_dynamic_strings(image);
 	const char *sanitizer = sanitizer_in(&strings);
 	if (sanitizer)
 		return refuse(p, PROGRAM_CANNOT_RECORD, "build it without",
@@ -244,7 +185,7 @@ static struct error *check_rights(struct program *p, const struct stat *st)
 }
 
 /* The interpreter of a script that begins with #!; NULL: none is named. */
-static struct error *interpreter_of(const struct image *image, char **ret)
+static struct error *interpreter_of(const struct elf_image *image, char **ret)
 {
 	size_t limit = image->bytes < 512 ? image->bytes : 512, start = 2;
 	while (start < limit && (image->data[start] == ' ' || image->data[start] == '\t'))
@@ -274,7 +215,7 @@ static struct error *check_file(struct program *p)
 		error_destroy(error);
 		return NULL;
 	}
-	struct image image = {map.data, map.len};
+	struct elf_image image = {map.data, map.len};
 	char *interpreter = NULL;
 	if (image.bytes >= 4 && !memcmp(image.data, ELFMAG, SELFMAG))
 		error = check_elf(p, &image);
@@ -311,7 +252,8 @@ void program_deinit(struct program *program)
 	*program = (struct program){.path = NULL};
 }
 
-struct error *program_find(const char *name, char **ret_path, enum program_state *ret_state)
+struct error *program_find(
+	const char *name, char **ret_path, char **ret_image, enum program_state *ret_state)
 {
 	_cleanup_(program_deinit) struct program p;
 	struct error *error = program_examine(name, &p);
@@ -325,5 +267,6 @@ struct error *program_find(const char *name, char **ret_path, enum program_state
 	if (p.state != PROGRAM_OK)
 		return error_create(ERROR_ENVIRONMENT, "%s: %s", at_fault, p.why);
 	*ret_path = steal_ptr(p.path);
+	*ret_image = steal_ptr(p.image);
 	return NULL;
 }

@@ -39,10 +39,12 @@ struct error *program_examine(const char *name, struct program *ret) must_check_
 void program_deinit(struct program *program);
 
 /*
- * The same for who only wants to start it. On PROGRAM_OK *ret_path is the file to execute (caller
- * frees) and NULL is returned. Otherwise an error whose message is one sentence with the reason and
- * the way out, and *ret_state says which kind.
+ * The same for who only wants to start it. On PROGRAM_OK *ret_path is the file to execute,
+ * *ret_image what the process is made of (caller frees both), and NULL is returned. Otherwise an
+ * error whose message is one sentence with the reason and the way out, and *ret_state says which
+ * kind.
  */
-struct error *program_find(const char *name, char **ret_path, enum program_state *ret_state);
+struct error *program_find(
+	const char *name, char **ret_path, char **ret_image, enum program_state *ret_state);
 
 #endif

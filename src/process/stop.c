@@ -52,7 +52,7 @@ static char thread_state(pid_t pid, pid_t tid)
 	return after[2];
 }
 
-static bool is_dead(pid_t pid, pid_t tid)
+bool thread_is_dead(pid_t pid, pid_t tid)
 {
 	char state = thread_state(pid, tid);
 	return !state || state == 'Z' || state == 'X';
@@ -109,7 +109,7 @@ static bool seize(struct stopped *stopped, pid_t tid, struct error **ret_error)
 	bool late = take_late(stopped, tid);
 	if (!late && ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
 		int reason = errno;
-		if (reason != ESRCH && !is_dead(stopped->pid, tid))
+		if (reason != ESRCH && !thread_is_dead(stopped->pid, tid))
 			*ret_error = stop_refused(stopped->pid, tid, reason);
 		return false;
 	}

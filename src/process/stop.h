@@ -54,6 +54,9 @@ void stop_deinit(struct stopped *stopped);
  */
 struct error *stop_process(struct stopped *stopped) must_check_;
 
+/* Whether a thread has ended, or is gone. */
+bool thread_is_dead(pid_t pid, pid_t tid);
+
 /* Lets them go on. Returns for how long they were held, in ns. */
 uint64_t stop_end(struct stopped *stopped);
 

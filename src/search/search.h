@@ -9,8 +9,8 @@
  *   reachable  by start pointers alone, from a root on
  *   possible   also from a root on, with an interior pointer somewhere on each way
  *   definite   not from any root, and not from another lost block either
- *   indirect   only from lost blocks; it counts with one that is definite, the *leader*: of
- *              blocks that hold each other it is the one that comes last in memory to hold them
+ *   indirect   only from lost blocks; it counts with one that is definite, the *leader*; of a ring
+ *              that nothing else holds, the first in memory leads
  *
  * An interior pointer that a heuristic explains counts as a start pointer.
  *

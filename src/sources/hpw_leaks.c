@@ -23,6 +23,7 @@ static const enum leak_moment moments[] = {
 	[HPW_LEAK_AT_MAIN_END] = LEAK_AT_MAIN_END,
 	[HPW_LEAK_ON_DEMAND] = LEAK_ON_DEMAND,
 	[HPW_LEAK_ON_DEATH] = LEAK_ON_DEATH,
+	[HPW_LEAK_BY_PROGRAM] = LEAK_BY_PROGRAM,
 };
 static const enum leak_kind kinds[HPW_LEAK_KINDS] = {
 	[HPW_LEAK_DEFINITE] = LEAK_DEFINITE,
@@ -35,6 +36,8 @@ static const enum leak_place places[] = {
 	[HPW_LEAK_ROOT_STACK] = LEAK_PLACE_STACK,
 	[HPW_LEAK_ROOT_REGISTERS] = LEAK_PLACE_REGISTERS,
 	[HPW_LEAK_ROOT_MAPPING] = LEAK_PLACE_MAPPING,
+	[HPW_LEAK_ROOT_REGION] = LEAK_PLACE_REGION,
+	[HPW_LEAK_ROOT_IGNORED] = LEAK_PLACE_IGNORED,
 };
 
 /* What a search says of itself, as stored. */
@@ -234,12 +237,40 @@ static const struct {
 	{HPW_LEAK_RECORDS, {11, 0x7ff, add_record, 0}},
 };
 
+/* The search is in the model already. */
+static struct error *decode_said(struct model *model, const struct hpw_payload *payload)
+{
+	struct leak_search *search = build_leak_search_more(model);
+	struct cursor c = hpw_payload_cursor(payload);
+	while (cursor_left(&c)) {
+		uint64_t key, len;
+		const uint8_t *text;
+		struct error *error = cursor_varint(&c, &key);
+		if (!error)
+			error = cursor_varint(&c, &len);
+		if (!error && len > HPW_LEAK_SAID_MAX)
+			error = error_create(
+				ERROR_INPUT, "the program's words have %" PRIu64 " bytes", len);
+		if (!error)
+			error = cursor_bytes(&c, len, &text);
+		if (!error && key == HPW_LEAK_SUPPRESSIONS)
+			error = build_string(
+				model, (const char *)text, (size_t)len, &search->own_suppressions);
+		else if (!error && key == HPW_LEAK_OPTIONS)
+			error = build_string(
+				model, (const char *)text, (size_t)len, &search->own_options);
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
 bool hpw_leaks_takes(uint16_t type)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
 		if (tables[i].type == type)
 			return true;
-	return type == HPW_LEAK_SEARCH;
+	return type == HPW_LEAK_SEARCH || type == HPW_LEAK_SAID;
 }
 
 size_t hpw_leaks_first(const struct hpw_file *file)
@@ -257,6 +288,8 @@ struct error *hpw_leaks_decode(
 		return decode_search(leaks, payload);
 	if (!model_leak_search(leaks->model))
 		return NULL; /* of a search that is damaged */
+	if (type == HPW_LEAK_SAID)
+		return decode_said(leaks->model, payload);
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
 		if (tables[i].type == type)
 			return decode_table(leaks, payload, &tables[i].table);

@@ -522,6 +522,26 @@ static struct error *judge_checkpoint(struct reader *reader)
 		text.data);
 }
 
+/* What is missing because the recording was not closed, in words. */
+static struct error *judge_end(struct reader *reader)
+{
+	if (reader->flags & SOURCE_OF_RUNNING && !reader->file.closed) {
+		build_target(reader->model)->exit_kind = EXIT_KIND_RUNNING;
+		return NULL;
+	}
+	struct error *error = NULL;
+	if (reader->file.checkpoint && reader->footer.has_summary)
+		error = judge_checkpoint(reader);
+	if (!error && !reader->footer.has_summary)
+		error = hpw_damage_add(&reader->damage,
+			"the recording was not closed or its end is missing: how the program ended "
+			"is not known");
+	if (!error && reader->footer.has_summary && !reader->file.closed && !reader->damage.count)
+		error = hpw_damage_add(
+			&reader->damage, "the end of the file is missing, behind its totals");
+	return error;
+}
+
 /* What is missing as a whole, in words. */
 static struct error *judge(struct reader *reader)
 {
@@ -538,20 +558,11 @@ static struct error *judge(struct reader *reader)
 		error = hpw_damage_add(&reader->damage,
 			"the call stacks of %" PRIu64 " places of allocation are missing",
 			reader->tables.sites_astray);
-	if (!error && reader->file.checkpoint && reader->footer.has_summary)
-		error = judge_checkpoint(reader);
-	if (!error && !reader->footer.has_summary)
-		error = hpw_damage_add(&reader->damage,
-			"the recording was not closed or its end is missing: how the program ended "
-			"is not known");
 	if (!error && reader->replayed && !has_all_events(reader))
 		error = hpw_damage_add(&reader->damage,
 			"an aggregate recording holds no events that could stand in for the sums "
 			"that are missing");
-	if (!error && reader->footer.has_summary && !reader->file.closed && !reader->damage.count)
-		error = hpw_damage_add(
-			&reader->damage, "the end of the file is missing, behind its totals");
-	return error;
+	return error ? error : judge_end(reader);
 }
 
 /* Of a recording that was not closed: what its writer kept up to date in it. A ring that has every

@@ -21,6 +21,8 @@ enum source_flag {
 	SOURCE_WITH_INHERITED = 4,
 	/* Fills example_ns of leak records, from the events. */
 	SOURCE_WITH_LEAK_TIMES = 8,
+	/* The process is being recorded: that the end is missing is no damage. */
+	SOURCE_OF_RUNNING = 16,
 };
 
 /*

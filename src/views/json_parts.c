@@ -73,6 +73,9 @@ static void put_exit(struct json *json, const struct target *target)
 	case EXIT_KIND_SIGNAL:
 		json_put_u64(json, "signal", (uint64_t)target->exit_value);
 		break;
+	case EXIT_KIND_RUNNING:
+		json_put_bool(json, "running", true);
+		break;
 	default:
 		json_put_bool(json, "exec", true);
 	}

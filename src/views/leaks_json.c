@@ -55,6 +55,7 @@ static void put_search(struct json *json, const struct leak_search *search)
 		[LEAK_AT_MAIN_END] = "main-end",
 		[LEAK_ON_DEMAND] = "demand",
 		[LEAK_ON_DEATH] = "death",
+		[LEAK_BY_PROGRAM] = "program",
 	};
 	static const char *const ways[] = {
 		[LEAK_WAY_NONE] = "none",
@@ -110,6 +111,8 @@ static void put_holder(struct json *json, const struct leak_holder *holder)
 		[LEAK_PLACE_STACK] = "stack",
 		[LEAK_PLACE_REGISTERS] = "register",
 		[LEAK_PLACE_MAPPING] = "mapping",
+		[LEAK_PLACE_REGION] = "region",
+		[LEAK_PLACE_IGNORED] = "ignored",
 	};
 	bool data = holder->place == LEAK_PLACE_DATA;
 	bool thread = holder->place == LEAK_PLACE_STACK || holder->place == LEAK_PLACE_REGISTERS;

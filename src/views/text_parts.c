@@ -70,8 +70,10 @@ void text_heading(const struct model *model, struct text *out)
 	if (target->outer_pid && target->outer_pid != target->pid)
 		text_printf(out, "(%" PRIu32 " outside its PID namespace) ", target->outer_pid);
 	summary_add_ending(out, target);
-	text_add(out, ", recorded for ");
-	text_add_duration_ns(out, recording->duration_ns);
+	if (target->exit_kind != EXIT_KIND_RUNNING) {
+		text_add(out, ", recorded for ");
+		text_add_duration_ns(out, recording->duration_ns);
+	}
 	text_add(out, recording->complete ? "\n" : ", incomplete\n");
 }
 

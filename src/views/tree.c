@@ -132,6 +132,9 @@ static void add_ending(struct text *cell, const struct tree_row *row)
 	case EXIT_KIND_EXEC:
 		text_add(cell, "exec");
 		return;
+	case EXIT_KIND_RUNNING:
+		text_add(cell, "runs");
+		return;
 	case EXIT_KIND_UNKNOWN:
 		text_add(cell, row->complete ? "?" : "incomplete");
 		return;
@@ -239,7 +242,8 @@ static void put_ending(struct json *json, const struct target *target)
 {
 	static const char *const names[] = {[EXIT_KIND_STATUS] = "code",
 		[EXIT_KIND_SIGNAL] = "signal",
-		[EXIT_KIND_EXEC] = "exec"};
+		[EXIT_KIND_EXEC] = "exec",
+		[EXIT_KIND_RUNNING] = "running"};
 	json_key(json, "exit");
 	if (target->exit_kind == EXIT_KIND_UNKNOWN) {
 		json_null(json);
@@ -247,7 +251,7 @@ static void put_ending(struct json *json, const struct target *target)
 	}
 	json_object_begin(json);
 	json_key(json, names[target->exit_kind]);
-	if (target->exit_kind == EXIT_KIND_EXEC)
+	if (target->exit_kind == EXIT_KIND_EXEC || target->exit_kind == EXIT_KIND_RUNNING)
 		json_bool(json, true);
 	else
 		json_i64(json, target->exit_value);

@@ -33,6 +33,10 @@ LOST = ("definite", "indirect", "possible")
 DEPTH = 6
 # What stands below main.
 BELOW = ("(below main)", "__libc_start_call_main", "__libc_start_main", "start_thread", "clone")
+# memcheck's own come first, then those that another library has called by a name of its own.
+ALLOCATORS = ("malloc", "calloc", "realloc")
+# The same functions of libc by the names that each searcher prefers.
+SAME = {"__pthread_create_2_1": "pthread_create"}
 PERL, PYTHON = "/usr/bin/perl", "/usr/bin/python3"
 
 
@@ -45,7 +49,7 @@ class Program:
 
     def run(self, before, folder):
         """Runs it with `before` in front: all processes that it was are of interest."""
-        arguments = [argument.format(folder=folder) for argument in self.arguments]
+        arguments = filled(self.arguments, folder=folder)
         program = need_installed(arguments[0])
         environment = hw.clean_environment(HOME=folder, **self.environment)
         ended = hw.run([*before, program, *arguments[1:]], stdin=self.stdin, cwd=folder, env=environment,
@@ -64,7 +68,7 @@ class Server(Program):
         port = free_port()
         if self.prepare_for_port:
             self.prepare_for_port(folder, port)
-        arguments = [argument.format(folder=folder, port=port) for argument in self.arguments]
+        arguments = filled(self.arguments, folder=folder, port=port)
         program = need_installed(arguments[0])
         with open(folder / "output", "wb") as output:
             process = subprocess.Popen([*before, program, *arguments[1:]], cwd=folder, stdin=subprocess.DEVNULL,
@@ -82,6 +86,13 @@ class Server(Program):
         hw.need(status == 0, f"ended with {hw.describe(status)}; {hw.shorten((folder / 'output').read_text())}")
 
     prepare_for_port = None
+
+
+def filled(arguments, **values):
+    """The arguments with the values in the place of {NAME}; other braces are programs'."""
+    for name, value in values.items():
+        arguments = [argument.replace("{" + name + "}", str(value)) for argument in arguments]
+    return arguments
 
 
 def need_installed(name):
@@ -236,13 +247,18 @@ PROGRAMS = {
 
 
 def key(record):
-    """The innermost calls of a stack. Inlined frames share the address of the call that they are in."""
+    """The innermost calls of a stack: names of functions, where there are any. Inlined frames share the address of the
+    call that they are in."""
     calls = []
     for frame in record.frames:
-        if (frame.function or "").startswith(BELOW):
+        name = leaktruth.plain_name(frame.function)
+        if name.startswith(BELOW):
             break
-        if not calls or (frame.module, frame.place) != calls[-1]:
-            calls.append((frame.module, frame.place))
+        if not calls and name in ALLOCATORS:
+            continue
+        name = SAME.get(name, name) or (frame.module, frame.place)
+        if not calls or name != calls[-1]:
+            calls.append(name)
     return tuple(calls[:DEPTH])
 
 

@@ -270,7 +270,7 @@ CASE(impossible, "rows that cannot be are refused, and say so")
 		add_row(&builder, rows[i].type, rows[i].row, rows[i].count);
 		check_damage(&builder, rows[i].part);
 	}
-	const uint64_t searches[][2] = {{HPW_LEAK_MOMENT, 4}, {HPW_LEAK_WAY, HUGE_NUMBER},
+	const uint64_t searches[][2] = {{HPW_LEAK_MOMENT, 5}, {HPW_LEAK_WAY, HUGE_NUMBER},
 		{HPW_LEAK_PROBLEM, HUGE_NUMBER}, {HPW_LEAK_PROBLEM, 1}};
 	static const char *const parts[] = {"of a kind that is not known",
 		"of a kind that is not known", "its problem has", ""};

@@ -103,6 +103,16 @@ static inline void rt_put_failed(uint64_t *w, enum hw_alloc_kind kind, uint32_t 
 	w[2] = size;
 }
 
+/* Two words, or three; returns how many. */
+static inline uint32_t rt_put_told(
+	uint64_t *w, bool with_stamp, enum hw_told what, uint64_t address, uint64_t bytes)
+{
+	w[0] = HW_R_TOLD | (with_stamp ? HW_R_STAMPED : 0) | address << 8;
+	w[1] = what | bytes << 8;
+	w[2] = with_stamp ? sys_tsc_fenced() : 0;
+	return with_stamp ? 3 : 2;
+}
+
 /* One event more that is dropped. */
 static inline void rt_ring_count_lost(struct hw_shm *shm, enum hw_lost why)
 {

@@ -460,3 +460,24 @@ uint64_t rt_event_fork(uint64_t sp)
 	ring_end(t);
 	return stamp;
 }
+
+void rt_event_told(enum hw_told what, uint64_t address, uint64_t bytes, uint64_t sp)
+{
+	struct rt_process *p;
+	struct rt_thread *t = enter(sp, &p);
+	if (!t) {
+		if (p)
+			rt_shared_told(p, what, address, bytes, sp);
+		end_elsewhere(sp);
+		return;
+	}
+	bool with_stamp = stamped(p, t);
+	uint64_t *w = rt_ring_reserve(t, 3);
+	if (!w) {
+		dropped(t, NULL);
+		return;
+	}
+	uint32_t n = rt_put_told(w, with_stamp, what, address, bytes);
+	rt_ring_publish(t, n);
+	ring_end(t);
+}

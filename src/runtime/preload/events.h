@@ -10,6 +10,7 @@
 #define RUNTIME_EVENTS_H
 
 #include "format/kinds.h"
+#include "format/shm.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,6 +60,9 @@ void rt_event_ended(void);
  * (nothing is recorded, not event by event, or there is no room). Async-signal-safe.
  */
 uint64_t rt_event_fork(uint64_t sp);
+
+/* What the program says of its memory: see enum hw_told. */
+void rt_event_told(enum hw_told what, uint64_t address, uint64_t bytes, uint64_t sp);
 
 /* Does and records a realloc of a block that is not NULL. */
 void *rt_event_realloc(void *block, size_t size, struct rt_caller caller);

@@ -11,6 +11,7 @@
 #include "runtime/preload/hooks.h"
 #include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
+#include "runtime/preload/told.h"
 
 #include <linux/futex.h>
 #include <stddef.h>
@@ -81,27 +82,134 @@ static void spin_for_answer(struct hw_shm *shm)
 enum leaver {
 	LEAVER_MAIN,    /* main has ended, its exit handlers are still to run */
 	LEAVER_HANDLER, /* the last of them */
+	LEAVER_QUICK,   /* the last of those of quick_exit */
 	LEAVER_CALL,    /* of _exit and the like */
 };
 
-static void leave(int status, enum leaver who)
+/*
+ * One thread asks at a time. Another one's check may take as long as the search does; a thread that
+ * a signal handler ends in the middle of its own does not wait for itself. False: in vain.
+ */
+static bool asking_begin(struct hw_shm *shm, uint32_t tid)
 {
-	if (!is_awaited(rt_process, who == LEAVER_HANDLER))
-		return;
-	struct hw_shm *shm = rt_process->shm;
+	bool quiet = sys_no_calls();
+	uint64_t since = quiet ? 0 : sys_now_ns();
+	uint32_t held = 0, holder = 0;
+	for (uint32_t spins = 0; !__atomic_compare_exchange_n(
+		     &shm->asker, &holder, tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+		spins++, holder = 0) {
+		struct sys_timespec step = {0, PATIENCE_NS / 1000};
+		uint32_t seen = __atomic_load_n(&shm->held, __ATOMIC_RELAXED);
+		uint64_t now = quiet ? 0 : sys_now_ns();
+		if (seen != held) {
+			since = now;
+			spins = 0;
+		}
+		held = seen;
+		if (holder == tid || now - since > PATIENCE_NS || spins > PATIENCE_SPINS)
+			return false;
+		if (quiet)
+			__builtin_ia32_pause();
+		else
+			sys_call(__NR_nanosleep, &step, 0, 0);
+	}
+	return true;
+}
+
+static void asking_end(struct hw_shm *shm)
+{
+	__atomic_store_n(&shm->asker, 0, __ATOMIC_RELEASE);
+}
+
+/* What the fields of the shared memory say is what is asked. False: somebody has the answer
+ * already. */
+static bool ask_and_wait(struct hw_shm *shm)
+{
 	uint32_t stays = HW_LEAVING_NOT;
-	shm->leaving_status = (uint32_t)status;
-	shm->leaving_tid = rt_thread_id();
-	shm->leaving_main = who == LEAVER_MAIN;
-	shm->leaving_sp = at_call.sp;
-	memcpy(shm->leaving_registers, at_call.registers, sizeof(at_call.registers));
 	if (!__atomic_compare_exchange_n(&shm->leaving, &stays, HW_LEAVING_ASKS, false,
 		    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-		return;
+		return false;
 	if (sys_no_calls())
 		spin_for_answer(shm);
 	else
 		wait_for_answer(shm);
+	return true;
+}
+
+static rt_lsan_ask *lsan_ask; /* NULL: the program does not speak to LeakSanitizer */
+
+/* Gives the collector what the program has to say. */
+static enum rt_lsan_over consult(struct hw_shm *shm)
+{
+	struct rt_lsan_said said = {{NULL}, RT_LSAN_OPEN};
+	if (lsan_ask)
+		lsan_ask(&said);
+	for (int i = 0; i < (int)HW_LSAN_TEXTS; i++) {
+		uint64_t at = (uint64_t)said.texts[i];
+		shm->lsan_texts[i] = (struct hw_span){at, at ? at + strlen(said.texts[i]) : 0};
+	}
+	return said.over;
+}
+
+/* Whether an end is one at which there is nothing to search: LeakSanitizer searches after the exit
+ * handlers of exit(3) and nowhere else. */
+static bool is_unsearched(const struct hw_shm *shm, enum leaver who)
+{
+	enum rt_lsan_over over = consult((struct hw_shm *)shm);
+	return over == RT_LSAN_ENDS ||
+	       (shm->as_lsan && (over || who == LEAVER_CALL || who == LEAVER_QUICK));
+}
+
+static void leave(int status, enum leaver who)
+{
+	uint32_t tid = rt_thread_id();
+	if (!is_awaited(rt_process, who == LEAVER_HANDLER || who == LEAVER_QUICK))
+		return;
+	struct hw_shm *shm = rt_process->shm;
+	if (!asking_begin(shm, tid))
+		return;
+	shm->leaving_unsearched = is_unsearched(shm, who);
+	shm->leaving_status = (uint32_t)status;
+	shm->leaving_tid = tid;
+	shm->leaving_what = who == LEAVER_MAIN ? HW_LEAVES_MAIN : HW_LEAVES;
+	shm->leaving_sp = at_call.sp;
+	memcpy(shm->leaving_registers, at_call.registers, sizeof(at_call.registers));
+	ask_and_wait(shm);
+	asking_end(shm);
+}
+
+HOOK void heapwise_rt_lsan_tell(enum hw_told what, const void *address, size_t bytes)
+{
+	rt_event_told(what, (uint64_t)address, bytes, RT_CALLER().sp);
+}
+
+HOOK void heapwise_rt_lsan_join(rt_lsan_ask *ask)
+{
+	lsan_ask = ask;
+}
+
+HOOK enum hw_found heapwise_rt_lsan_check(const struct rt_lsan_caller *caller, uint32_t *ret_status)
+{
+	struct rt_process *p = rt_process;
+	uint32_t tid = rt_thread_id();
+	*ret_status = 0;
+	if (!p || __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != RT_RECORDING ||
+		!asking_begin(p->shm, tid))
+		return HW_FOUND_UNKNOWN;
+	struct hw_shm *shm = p->shm;
+	consult(shm);
+	shm->leaving_tid = tid;
+	shm->leaving_what = HW_LEAVES_NOT;
+	shm->leaving_sp = (uint64_t)caller->sp;
+	memcpy(shm->leaving_registers, caller->registers, sizeof(caller->registers));
+	shm->found = HW_FOUND_UNKNOWN;
+	enum hw_found found = HW_FOUND_UNKNOWN;
+	if (ask_and_wait(shm) && is_answered(shm)) {
+		found = (enum hw_found)shm->found;
+		*ret_status = shm->found_status & 0xff;
+	}
+	asking_end(shm);
+	return found;
 }
 
 /* Main has returned, or a thread has called exit. */
@@ -118,7 +226,7 @@ static void at_exit(int status, __attribute__((unused)) void *context)
 
 static void at_quick_exit_last(__attribute__((unused)) void *context)
 {
-	leave(quick_status, LEAVER_HANDLER);
+	leave(quick_status, LEAVER_QUICK);
 }
 
 /* What at_quick_exit(3) is made of; without an object, so that no object's end removes it. */

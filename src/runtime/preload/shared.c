@@ -267,6 +267,19 @@ uint64_t rt_shared_fork(struct rt_process *p, uint64_t sp)
 	return shared_word(p, HW_R_FORK, NULL, sp);
 }
 
+void rt_shared_told(
+	struct rt_process *p, enum hw_told what, uint64_t address, uint64_t bytes, uint64_t sp)
+{
+	uint32_t tid;
+	struct rt_thread *t = shared_begin(p, sp, &tid);
+	if (!t)
+		return;
+	uint64_t *w = shared_reserve(t, 3, tid);
+	if (w)
+		rt_ring_publish(t, 1 + rt_put_told(w, true, what, address, bytes));
+	shared_end(p);
+}
+
 static void shared_moved(
 	struct rt_process *p, void *old, void *moved, size_t size, struct rt_caller c)
 {

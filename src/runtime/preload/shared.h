@@ -38,6 +38,10 @@ void *rt_shared_realloc(struct rt_process *p, void *block, size_t size, struct r
 /* The stamp of the record; 0: there was no room. */
 uint64_t rt_shared_fork(struct rt_process *p, uint64_t sp);
 
+/* What rt_event_told() says. */
+void rt_shared_told(
+	struct rt_process *p, enum hw_told what, uint64_t address, uint64_t bytes, uint64_t sp);
+
 /* The event of this thread that holds the lock, if there is one, will not go on. Signals may come.
  */
 void rt_shared_abandon(struct rt_process *p);

@@ -29,6 +29,7 @@ TRUTH_FRAME static void story(void)
 	pthread_attr_init(&attributes);
 	truth_need(!pthread_attr_setstacksize(&attributes, STACK), "pthread_attr_setstacksize");
 	pthread_t one;
+	leak_loader_allocates = 1;
 	truth_need(
 		!pthread_create(&one, &attributes, thread, ended_argument(344)), "pthread_create");
 	truth_need(!pthread_join(one, NULL), "pthread_join");

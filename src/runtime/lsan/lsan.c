@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: the program calls a function of sanitizer/lsan_interface.h, forks, or is about to be
+ * searched for leaks. May touch: the program's own words to LeakSanitizer, which it calls; stderr;
+ * the runtime, by what told.h declares.
+ *
+ * The functions that LeakSanitizer has for programs, for programs that heapwise records. They say
+ * what they are told to the runtime, which passes it on: the search is the tool's. A library apart
+ * from the runtime, so that programs that do not know LeakSanitizer don't find it: many refer to
+ * these functions weakly, and take their being there for running under it.
+ */
+#include "runtime/preload/told.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#define API __attribute__((visibility("default")))
+
+/* As sanitizer/lsan_interface.h declares them. */
+void __lsan_disable(void);
+void __lsan_enable(void);
+void __lsan_ignore_object(const void *p);
+void __lsan_register_root_region(const void *p, size_t size);
+void __lsan_unregister_root_region(const void *p, size_t size);
+void __lsan_do_leak_check(void);
+int __lsan_do_recoverable_leak_check(void);
+/* The program's, if it has them. */
+extern int __lsan_is_turned_off(void) __attribute__((weak));
+extern const char *__lsan_default_suppressions(void) __attribute__((weak));
+extern const char *__lsan_default_options(void) __attribute__((weak));
+
+static __thread unsigned disabled __attribute__((tls_model("initial-exec")));
+/* Of this process and those that it was forked from; a check without leaks leaves its end as it is
+ * where LeakSanitizer would. */
+static enum rt_lsan_over over;
+
+static void tell(enum hw_told what, const void *address, size_t bytes)
+{
+	if (heapwise_rt_lsan_tell)
+		heapwise_rt_lsan_tell(what, address, bytes);
+}
+
+API void __lsan_disable(void)
+{
+	if (!disabled++)
+		tell(HW_TOLD_DISABLE, NULL, 0);
+}
+
+/* LeakSanitizer ends a program that enables more often than it disables; natively it would run. */
+API void __lsan_enable(void)
+{
+	if (disabled && !--disabled)
+		tell(HW_TOLD_ENABLE, NULL, 0);
+}
+
+API void __lsan_ignore_object(const void *p)
+{
+	tell(HW_TOLD_IGNORE, p, 0);
+}
+
+API void __lsan_register_root_region(const void *p, size_t size)
+{
+	tell(HW_TOLD_ROOT, p, size);
+}
+
+API void __lsan_unregister_root_region(const void *p, size_t size)
+{
+	tell(HW_TOLD_ROOT_END, p, size);
+}
+
+static bool is_turned_off(void)
+{
+	return __lsan_is_turned_off && __lsan_is_turned_off();
+}
+
+static void say(struct rt_lsan_said *ret)
+{
+	if (__lsan_default_suppressions)
+		ret->texts[HW_LSAN_SUPPRESSIONS] = __lsan_default_suppressions();
+	if (__lsan_default_options)
+		ret->texts[HW_LSAN_OPTIONS] = __lsan_default_options();
+	ret->over = __atomic_load_n(&over, __ATOMIC_RELAXED);
+	if (!ret->over && is_turned_off())
+		ret->over = RT_LSAN_OVER;
+}
+
+static __attribute__((used)) int check(const struct rt_lsan_caller *caller)
+{
+	uint32_t status;
+	return heapwise_rt_lsan_check && !is_turned_off() &&
+	       heapwise_rt_lsan_check(caller, &status) == HW_FOUND_LEAKS;
+}
+
+static __attribute__((used)) void check_once(const struct rt_lsan_caller *caller)
+{
+	uint32_t status;
+	enum rt_lsan_over open = RT_LSAN_OPEN;
+	if (!heapwise_rt_lsan_check ||
+		!__atomic_compare_exchange_n(
+			&over, &open, RT_LSAN_OVER, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED) ||
+		is_turned_off() || heapwise_rt_lsan_check(caller, &status) != HW_FOUND_LEAKS ||
+		!status)
+		return;
+	__atomic_store_n(&over, RT_LSAN_ENDS, __ATOMIC_RELAXED);
+	_exit((int)status);
+}
+
+/*
+ * In assembly, so that what the caller has in its registers, and where its stack begins, is known:
+ * no words that we leave there are taken for the program's.
+ */
+#define DEFINE_CHECK(type, name, function)                                                         \
+	API __attribute__((naked)) type name(void)                                                 \
+	{                                                                                          \
+		__asm__("push %r15\n"                                                              \
+			"push %r14\n"                                                              \
+			"push %r13\n"                                                              \
+			"push %r12\n"                                                              \
+			"push %rbp\n"                                                              \
+			"push %rbx\n"                                                              \
+			"mov %rsp, %rdi\n"                                                         \
+			"sub $8, %rsp\n"                                                           \
+			"call " #function "\n"                                                     \
+			"add $56, %rsp\n"                                                          \
+			"ret\n");                                                                  \
+	}
+
+DEFINE_CHECK(int, __lsan_do_recoverable_leak_check, check)
+DEFINE_CHECK(void, __lsan_do_leak_check, check_once)
+
+/* The child's recording is another one, which has not heard of it yet. */
+static void in_child(void)
+{
+	if (disabled)
+		tell(HW_TOLD_DISABLE, NULL, 0);
+}
+
+static __attribute__((constructor)) void at_load(void)
+{
+	if (!heapwise_rt_lsan_join)
+		return;
+	heapwise_rt_lsan_join(say);
+	pthread_atfork(NULL, NULL, in_child);
+}
