@@ -38,6 +38,8 @@ class Recorded:
 
     def __enter__(self):
         line = self.runner.stdout.readline().split()
+        if line == ["skipped"]:
+            raise hw.Skip("the kernel does not let us")
         hw.need(len(line) == 2 and line[0] == "ready", f"not ready: {line} {self.runner.poll()}")
         self.pid = int(line[1])
         return self
@@ -162,6 +164,7 @@ for NAME, ARGUMENTS, WHAT in (
         ("undumpable", {}, "a program that may not be dumped"),
         ("unforked", {"ways": ("held",)}, "pages that fork leaves out hold what they hold"),
         ("reserved", {}, "4 GiB of untouched memory, private and shared, stay untouched"),
+        ("unfaulted", {"ways": ("held",), "times": 3}, "memory that somebody else has to provide (userfaultfd)"),
         ("faulty", {"lost": None}, "memory that can't be read")):
     def story(folder, name=NAME, more=ARGUMENTS):
         more = dict(more)
