@@ -67,6 +67,9 @@ static bool is_to_be_searched(
 	case HW_LEAVES_NOT:
 		*ret = HPW_LEAK_BY_PROGRAM;
 		return c->start->judge;
+	case HW_LEAVES_TOLD:
+		*ret = HPW_LEAK_AT_EXIT;
+		return check->at_exit && c->start->judge;
 	case HW_LEAVES_MAIN:
 		*ret = HPW_LEAK_AT_MAIN_END;
 		return check->at_main_end && !recorder_is_unsearched(s->recorder);
@@ -130,7 +133,8 @@ static void on_found(struct collector *c, struct subject *s)
 	leak_job_finish(steal_ptr(s->leaks), s->recorder, s->file);
 	if (moment != HPW_LEAK_AT_EXIT && moment != HPW_LEAK_ON_DEATH)
 		collector_watch_for_death(c, s);
-	if (moment == HPW_LEAK_BY_PROGRAM)
+	bool waits = recorder_leaving_what(s->recorder) == HW_LEAVES_TOLD;
+	if (moment == HPW_LEAK_BY_PROGRAM || (moment == HPW_LEAK_AT_EXIT && waits))
 		judge(c, s);
 	else if (moment == HPW_LEAK_AT_EXIT || moment == HPW_LEAK_AT_MAIN_END)
 		let_go(c, s);
@@ -168,7 +172,7 @@ static bool is_valid(const struct leak_check *check)
 {
 	unsigned bytes = check->alignment;
 	return bytes <= 8 && !(bytes & (bytes - 1)) &&
-	       !(check->heuristics & ~SEARCH_HEURISTICS_ALL);
+	       !(check->heuristics & ~(unsigned)SEARCH_HEURISTICS_ALL);
 }
 
 void collector_on_request(struct collector *c, const struct session_caller *caller)

@@ -4,6 +4,23 @@
 #define CAPTURE_LEAK_CHECK_H
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "format/shm.h"
+
+/* Of an executable: what LeakSanitizer would ask for there. */
+struct lsan_program {
+	dev_t device; /* the file; inode 0: nothing is known */
+	ino_t inode;
+	uint64_t functions[HW_LSAN_FUNCTIONS]; /* as linked; 0: it has none, or exports it */
+};
+
+/* In an ELF file: those of its functions that it does not export. */
+void lsan_program_find(const char *image, struct lsan_program *ret);
+
+/* Whether a process executes that file. */
+bool lsan_program_is(const struct lsan_program *program, pid_t pid);
 
 struct leak_check {
 	bool at_exit;        /* after all exit handlers and destructors */
@@ -12,6 +29,7 @@ struct leak_check {
 	bool as_lsan;        /* only where LeakSanitizer would */
 	unsigned alignment;  /* of words that are looked at: 1, 2, 4 or 8; 0: 8 */
 	unsigned heuristics; /* enum search_heuristic */
+	struct lsan_program program;
 };
 
 #endif

@@ -21,6 +21,23 @@
 #define ARENA_BEFORE_BINS 0x70u
 #define ARENA_BYTES 0x898u
 #define BOOKS_MAX (16u << 20)
+#define PAGE_BYTES 4096ull
+
+static const struct hw_module *modules_of(const struct hw_shm *shm)
+{
+	return (const struct hw_module *)((const char *)shm + HW_SHM_MODULES);
+}
+
+uint32_t leak_module_of(const struct hw_shm *shm, uint64_t address)
+{
+	const struct hw_module *modules = modules_of(shm);
+	uint32_t count = __atomic_load_n(&shm->modules, __ATOMIC_ACQUIRE);
+	for (uint32_t i = count < HW_MODULES_MAX ? count : HW_MODULES_MAX; i-- > 1;) {
+		if (address >= modules[i].start && address < modules[i].end)
+			return i;
+	}
+	return 0;
+}
 
 bool leak_heap_like(const struct process_map *map)
 {
@@ -52,13 +69,33 @@ static bool add_arenas(
 	return true;
 }
 
-/* The range around a block that lies in none of the heaps known so far. */
-static struct leak_range around(const struct leak_place *place, uint64_t address)
+/*
+ * Another allocator's heap, around a block: the whole mapping, if that is of the allocator alone.
+ * The kernel may have joined it with what the program mapped beside it, unless they are unlike: it
+ * is the program break, or has no memory set aside, as allocators like it. Else it is the block's
+ * pages, and what else is there is a root: better a leak less than a false one.
+ */
+static struct leak_range around_other(
+	const struct process_map *map, bool is_alone, const struct live_block *block)
 {
+	if (is_alone || !strcmp(map->path, "[heap]"))
+		return (struct leak_range){map->start, map->end};
+	uint64_t end = (block->address + block->size + PAGE_BYTES) & ~(PAGE_BYTES - 1);
+	return (struct leak_range){
+		block->address & ~(PAGE_BYTES - 1), end < map->end ? end : map->end};
+}
+
+/* The range around a block that lies in none of the heaps known so far. */
+static struct leak_range around(
+	const struct leak_place *place, const bool *alone, const struct live_block *block)
+{
+	uint64_t address = block->address;
 	const struct process_map *map = process_maps_find(&place->hold->maps, address);
 	uint64_t header[2];
 	if (!map || !leak_heap_like(map))
 		return (struct leak_range){address, address + 1}; /* the program's own memory */
+	if (alone)
+		return around_other(map, alone[map - place->hold->maps.maps.data], block);
 	bool known = process_memory_read(place->memory, address - 16, header, sizeof(header)) ==
 		     sizeof(header);
 	uint64_t start = address - 16 - header[0], bytes = (header[1] & ~(uint64_t)CHUNK_FLAGS);
@@ -69,7 +106,9 @@ static struct leak_range around(const struct leak_place *place, uint64_t address
 	return (struct leak_range){map->start, map->end};
 }
 
-static struct error *add_around_blocks(const struct leak_place *place, struct leak_ranges *ret)
+/* alone: of each mapping, whether it is of one maker; NULL: the allocator is libc's. */
+static struct error *add_around_blocks(
+	const struct leak_place *place, const bool *alone, struct leak_ranges *ret)
 {
 	struct live_walk walk;
 	_cleanup_free_ struct live_block *blocks = calloc(LIVE_WALK_ROOM, sizeof(*blocks));
@@ -84,7 +123,8 @@ static struct error *add_around_blocks(const struct leak_place *place, struct le
 			if (address >= last.start && address < last.end)
 				continue;
 			const struct leak_range *known = leak_ranges_from(ret, address);
-			last = known && address >= known->start ? *known : around(place, address);
+			last = known && address >= known->start ? *known
+								: around(place, alone, &blocks[i]);
 			if (!known || address < known->start)
 				ok = leak_ranges_add(&found, last.start, last.end);
 		}
@@ -117,8 +157,13 @@ struct error *leak_heaps_find(const struct leak_place *place, struct leak_ranges
 			ok = add_arenas(place, map, ret);
 	}
 	leak_ranges_join(ret);
+	_cleanup_free_ bool *alone = libc ? NULL : calloc(maps->maps.len + 1, sizeof(*alone));
+	if (!error && (!ok || (!libc && !alone)))
+		error = error_no_memory();
+	if (!error && alone)
+		error = process_maps_no_reserve(place->hold->process, maps, alone);
 	if (!error)
-		error = ok ? add_around_blocks(place, ret) : error_no_memory();
+		error = add_around_blocks(place, alone, ret);
 	leak_ranges_join(ret);
 	return error;
 }
@@ -187,7 +232,11 @@ struct error *leak_heaps_books(
 	if (!is_library(code))
 		return NULL;
 	struct error *error = NULL;
-	uint64_t before = 0; /* end of its data: what has no file follows */
+	/* What of its data has no file follows the rest, and perhaps somebody else's behind. */
+	uint64_t before = 0,
+		 end = modules_of(place->shm)[leak_module_of(place->shm, place->shm->allocator)]
+			       .end;
+	end = (end + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 	for (size_t i = 0; !error && i < maps->maps.len; i++) {
 		const struct process_map *map = &maps->maps.data[i];
 		bool own = map->inode == code->inode && map->device_major == code->device_major;
@@ -196,7 +245,7 @@ struct error *leak_heaps_books(
 		before = own ? map->end : 0;
 		if (leak_map_is_libc(code))
 			error = own ? add_libc_books(place, map, heaps, ret) : NULL;
-		else if (!leak_ranges_add(ret, map->start, map->end))
+		else if (!leak_ranges_add(ret, map->start, map->end < end ? map->end : end))
 			error = error_no_memory();
 	}
 	return error;

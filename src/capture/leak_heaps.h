@@ -12,6 +12,9 @@ bool leak_heap_like(const struct process_map *map);
 /* Whether a mapping is libc's, by its name. */
 bool leak_map_is_libc(const struct process_map *map);
 
+/* The module, as the runtime numbers them, that an address is in; 0: none. */
+uint32_t leak_module_of(const struct hw_shm *shm, uint64_t address);
+
 /* Adds the ranges of all heaps, joined. */
 struct error *leak_heaps_find(const struct leak_place *place, struct leak_ranges *ret) must_check_;
 

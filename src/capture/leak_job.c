@@ -95,6 +95,7 @@ static bool begin(struct leak_job *job, struct recorder *r, struct leak_asked *a
 	merge_pass_until(&r->merge, job->hold.heads);
 	asked->place = (struct leak_place){.hold = &job->hold,
 		.live = &r->live,
+		.tally = &r->tally,
 		.spared = &r->spared,
 		.shm = r->shm,
 		.is_leaving = is_leaving(asked->moment),

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "capture/leak_heaps.h"
+#include "capture/leak_own.h"
 
 /* System V ABI, x86-64, 3.2.2: a leaf function may keep data so far below its stack pointer. */
 #define RED_ZONE 128u
@@ -39,25 +40,13 @@ void leak_roots_deinit(struct leak_roots *roots)
 	spared_addresses_deinit(&roots->ignored);
 }
 
-static uint32_t module_of(const struct hw_shm *shm, uint64_t address)
-{
-	const struct hw_module *modules =
-		(const struct hw_module *)((const char *)shm + HW_SHM_MODULES);
-	uint32_t count = __atomic_load_n(&shm->modules, __ATOMIC_ACQUIRE);
-	for (uint32_t i = count < HW_MODULES_MAX ? count : HW_MODULES_MAX; i-- > 1;) {
-		if (address >= modules[i].start && address < modules[i].end)
-			return i;
-	}
-	return 0;
-}
-
 static bool add_root(struct finding *f, enum hpw_leak_root place, uint64_t start, uint64_t end,
 	pid_t tid, const char *name)
 {
 	struct leak_root root = {
 		.place = place, .start = start, .end = end, .tid = tid, .name = name};
 	if (place == HPW_LEAK_ROOT_DATA)
-		root.module = module_of(f->place->shm, start);
+		root.module = leak_module_of(f->place->shm, start);
 	return start >= end || leak_root_vec_push(&f->roots->roots, root);
 }
 
@@ -353,7 +342,7 @@ static bool add_mappings(struct finding *f)
 	bool ok = true;
 	for (size_t i = 0; ok && i < maps->maps.len; i++) {
 		const struct process_map *map = &maps->maps.data[i];
-		bool data = module_of(f->place->shm, map->start) ||
+		bool data = leak_module_of(f->place->shm, map->start) ||
 			    (map->start == data_end && !map->inode && !*map->path) ||
 			    (map->inode && !map->shared);
 		data_end = map->inode && data ? map->end : 0;
@@ -399,15 +388,27 @@ static bool add_maps(struct finding *f)
 	return true;
 }
 
-/* What the program says that it is: beside the same memory by another name, or in a block. */
+/* What of a region there is: beside the same memory by another name, or in a block. */
+static bool add_region(struct finding *f, const struct spared_root *region)
+{
+	const struct process_maps *maps = &f->place->hold->maps;
+	bool ok = true;
+	for (size_t i = 0; ok && i < maps->maps.len; i++) {
+		const struct process_map *map = &maps->maps.data[i];
+		uint64_t start = region->start > map->start ? region->start : map->start,
+			 end = region->end < map->end ? region->end : map->end;
+		if (map->readable && start < end)
+			ok = add_root(f, HPW_LEAK_ROOT_REGION, (start + 7) & ~7ull, end, 0, "");
+	}
+	return ok;
+}
+
 static bool add_regions(struct finding *f)
 {
 	const struct spared_roots *regions = &f->place->spared->roots;
 	bool ok = true;
-	for (size_t i = 0; ok && i < regions->len; i++) {
-		uint64_t start = (regions->data[i].start + 7) & ~7ull;
-		ok = add_root(f, HPW_LEAK_ROOT_REGION, start, regions->data[i].end, 0, "");
-	}
+	for (size_t i = 0; ok && i < regions->len; i++)
+		ok = add_region(f, &regions->data[i]);
 	return ok;
 }
 
@@ -442,6 +443,9 @@ struct error *leak_roots_find(const struct leak_place *place, struct leak_roots 
 		error = leak_heaps_books(place, &f.heaps, &f.skipped);
 	if (!error && !find_all(&f))
 		error = error_no_memory();
+	if (!error)
+		error = leak_own_find(
+			place, leak_module_of(place->shm, place->shm->allocator), ret);
 	leak_ranges_deinit(&f.heaps);
 	leak_ranges_deinit(&f.skipped);
 	leak_ranges_deinit(&f.stacks);

@@ -7,8 +7,8 @@
  * An allocator's memory is told by evidence, never by version. glibc's: the heap of the program
  * break, arenas of 64 MiB (malloc/arena.c: heap_info names its arena), mappings of single blocks
  * (malloc/malloc.c: IS_MMAPPED), main_arena in libc's data, by its rings of bins. Another
- * allocator's: each private mapping without a file that a block lies in, and the data of its
- * module.
+ * allocator's: each private mapping without a file that a block lies in and that is not joined with
+ * others, and the data of its module.
  */
 #ifndef CAPTURE_LEAK_ROOTS_H
 #define CAPTURE_LEAK_ROOTS_H
@@ -18,6 +18,7 @@
 #include "capture/hold.h"
 #include "capture/live.h"
 #include "capture/spared.h"
+#include "capture/tally.h"
 #include "format/hpw.h"
 #include "process/memory.h"
 #include "search/search.h"
@@ -48,6 +49,7 @@ struct leak_place {
 	const struct hold *hold;
 	const struct process_memory *memory;
 	const struct live *live;
+	const struct tally *tally;
 	const struct spared *spared;
 	const struct hw_shm *shm;
 	bool is_leaving; /* a thread waits for us where it ends the process, or wants a search */

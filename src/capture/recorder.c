@@ -497,6 +497,9 @@ static struct error *rings_create(struct recorder *r, const struct recorder_star
 	r->shm->awaited = start->awaited ? start->target_pid : 0;
 	r->shm->awaited_at_main_end = start->awaited_at_main_end;
 	r->shm->as_lsan = start->as_lsan;
+	if (start->lsan_functions)
+		memcpy(r->shm->lsan_functions, start->lsan_functions,
+			sizeof(r->shm->lsan_functions));
 	return NULL;
 }
 

@@ -7,6 +7,8 @@
 #include "base/cleanup.h"
 
 #define REVIEW_LEAST 1024u
+/* Further ones are no memory of a program's. */
+#define ROOTS_MAX (1u << 16)
 
 void spared_init(struct spared *spared)
 {
@@ -17,6 +19,7 @@ void spared_deinit(struct spared *spared)
 {
 	spared_blocks_deinit(&spared->blocks);
 	spared_spans_deinit(&spared->spans);
+	spared_threads_deinit(&spared->threads);
 	spared_roots_deinit(&spared->roots);
 }
 
@@ -74,31 +77,26 @@ static bool spare_block(struct spared *spared, const struct live *live, uint64_t
 
 static bool begin(struct spared *spared, uint32_t thread, uint64_t allocations)
 {
+	size_t *last = spared_threads_find(&spared->threads, thread);
 	/* What was ended before with nothing allocated since goes on. */
-	for (size_t i = spared->spans.len; i-- > 0;) {
-		struct spared_span *span = &spared->spans.data[i];
-		if (span->thread != thread)
-			continue;
-		if (span->end != UINT64_MAX && span->end != allocations)
-			break;
+	struct spared_span *span = last ? &spared->spans.data[*last] : NULL;
+	if (span && (span->end == UINT64_MAX || span->end == allocations)) {
 		span->end = UINT64_MAX;
 		return true;
 	}
-	return spared_spans_push(
-		&spared->spans, (struct spared_span){allocations, UINT64_MAX, thread});
+	struct spared_span fresh = {allocations, UINT64_MAX, thread};
+	last = spared_threads_insert(&spared->threads, thread, NULL);
+	if (!last || !spared_spans_push(&spared->spans, fresh))
+		return false;
+	*last = spared->spans.len - 1;
+	return true;
 }
 
 static void end(struct spared *spared, uint32_t thread, uint64_t allocations)
 {
-	for (size_t i = spared->spans.len; i-- > 0;) {
-		struct spared_span *span = &spared->spans.data[i];
-		if (span->thread != thread || span->end != UINT64_MAX)
-			continue;
-		span->end = allocations;
-		if (span->from == span->end) /* it allocated nothing */
-			*span = spared->spans.data[--spared->spans.len];
-		return;
-	}
+	const size_t *last = spared_threads_find(&spared->threads, thread);
+	if (last && spared->spans.data[*last].end == UINT64_MAX)
+		spared->spans.data[*last].end = allocations;
 }
 
 static void root_end(struct spared *spared, uint64_t start, uint64_t stop)
@@ -125,7 +123,7 @@ bool spared_tell(struct spared *spared, const struct live *live, uint32_t thread
 		end(spared, thread, allocations);
 		return true;
 	case HW_TOLD_ROOT:
-		return address == stop ||
+		return address == stop || spared->roots.len >= ROOTS_MAX ||
 		       spared_roots_push(&spared->roots, (struct spared_root){address, stop});
 	case HW_TOLD_ROOT_END:
 		root_end(spared, address, stop);

@@ -7,6 +7,7 @@
 #ifndef CAPTURE_SPARED_H
 #define CAPTURE_SPARED_H
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "capture/live.h"
 #include "format/shm.h"
@@ -24,6 +25,18 @@ struct spared_span {
 };
 DEFINE_VEC(spared_spans, struct spared_span)
 
+static inline uint64_t spared_hash_thread(uint32_t thread)
+{
+	return hash_u64(thread);
+}
+
+static inline bool spared_same_thread(uint32_t a, uint32_t b)
+{
+	return a == b;
+}
+/* The last span of a thread. */
+DEFINE_MAP(spared_threads, uint32_t, size_t, spared_hash_thread, spared_same_thread)
+
 struct spared_root {
 	uint64_t start, end;
 };
@@ -31,7 +44,8 @@ DEFINE_VEC(spared_roots, struct spared_root)
 
 struct spared {
 	struct spared_blocks blocks;
-	struct spared_spans spans; /* the open ones are the last */
+	struct spared_spans spans;
+	struct spared_threads threads;
 	struct spared_roots roots;
 	size_t review; /* so many blocks, and those that are gone are dropped */
 };

@@ -389,6 +389,7 @@ static int run(const struct command *command, int argc, char **argv)
 	options->runtime = runtime;
 	if (options->leak_check.as_lsan || needed_mention(image, LSAN_PREFIX)) {
 		options->beside = lsan = runtime_find_lsan(runtime);
+		lsan_program_find(image, &options->leak_check.program);
 		lsan_options_warn();
 	}
 	struct launch_result result;
@@ -408,28 +409,35 @@ const struct command command_run = {
 	.name = "run",
 	.synopsis = "[-o FILE] [-f] [-q] [--children WHICH] [--] PROGRAM [ARGUMENT…]",
 	.what = "Starts a program and records where its heap goes.",
-	.about = "The program's streams, folder, signals and ending are its own: the exit status "
-		 "is its status,\n"
-		 "or the same signal. Failures of this command are 125, 126 (not executable) and "
-		 "127 (not\n"
-		 "found), as for env(1).\n"
-		 "\n"
-		 "Processes that the program starts are recorded too. The program gets FILE, x.hpw "
-		 "say; another\n"
-		 "process x.PID.hpw; a program that a process goes on as (exec) x.PID.N.hpw, N "
-		 "from 1. The command\n"
-		 "returns when the program ends; a collector stays for processes that live on, "
-		 "and completes\n"
-		 "their recordings. --children 'cc*' records only processes of programs whose "
-		 "file name matches.\n"
-		 "\n"
-		 "With --leak-check each recorded process is searched for leaks at its end, and "
-		 "what was found\n"
-		 "stands on stderr; 'heapwise leaks' shows it again, in other forms.\n",
+	.about =
+		"The program's streams, folder, signals and ending are its own: the exit status "
+		"is its status,\n"
+		"or the same signal. Failures of this command are 125, 126 (not executable) and "
+		"127 (not\n"
+		"found), as for env(1).\n"
+		"\n"
+		"Processes that the program starts are recorded too. The program gets FILE, x.hpw "
+		"say; another\n"
+		"process x.PID.hpw; a program that a process goes on as (exec) x.PID.N.hpw, N "
+		"from 1. The command\n"
+		"returns when the program ends; a collector stays for processes that live on, "
+		"and completes\n"
+		"their recordings. --children 'cc*' records only processes of programs whose "
+		"file name matches.\n"
+		"\n"
+		"With --leak-check each recorded process is searched for leaks at its end, and "
+		"what was found\n"
+		"stands on stderr; 'heapwise leaks' shows it again, in other forms. A program that "
+		"calls functions\n"
+		"of LeakSanitizer (__lsan_do_leak_check and others) is answered as by that; "
+		"--as=lsan "
+		"has it searched\n"
+		"at its end as well, with exit status 23 if there are leaks.\n",
 	.examples = "  heapwise run ./app --fast input.txt\n"
 		    "  heapwise run -o before.hpw -- jq . big.json\n"
 		    "  heapwise run --children=cc1 -o build.hpw -- make\n"
-		    "  heapwise run -q --leak-check=full --error-exitcode=1 ./app\n",
+		    "  heapwise run -q --leak-check=full --error-exitcode=1 ./app\n"
+		    "  heapwise run -q --as=lsan ./app\n",
 	.options = option_specs,
 	.stops_at_operand = true,
 	.run = run,

@@ -280,11 +280,12 @@ static bool is_shown(struct leak_report *report, const struct model *model, bool
 	report->exitcode = options->error_exitcode;
 	if (report->exitcode == LEAK_NO_EXITCODE && lsan->options.exitcode)
 		report->exitcode = lsan->options.exitcode;
+	/* The others were judged, and shown, while the program waited. */
+	if (!living && search && search->moment != LEAK_AT_MAIN_END)
+		return false;
 	if (search && !report->searched)
 		message("not searched for leaks: %s", search->problem);
-	/* What the program itself asked for has been shown then. */
-	return report->searched && lsan->options.detect_leaks &&
-	       (living || search->moment != LEAK_BY_PROGRAM);
+	return report->searched && lsan->options.detect_leaks;
 }
 
 int leak_report_show(struct leak_report *report, const char *path, int fd, bool living)

@@ -128,12 +128,22 @@ enum hw_leaving_what {
 	HW_LEAVES = 0,      /* the process ends */
 	HW_LEAVES_MAIN = 1, /* only main has ended, its exit handlers are still to run */
 	HW_LEAVES_NOT = 2,  /* the program wants to be searched for leaks, and goes on */
+	HW_LEAVES_TOLD =
+		3, /* the process ends, once it has been searched and told what was found */
 };
 
 enum hw_found {
 	HW_FOUND_UNKNOWN = 0, /* nobody could search, or say what that means */
 	HW_FOUND_NOTHING = 1,
 	HW_FOUND_LEAKS = 2,
+};
+
+/* Functions that a program may have for LeakSanitizer. */
+enum hw_lsan_function {
+	HW_LSAN_DEFAULT_SUPPRESSIONS = 0,
+	HW_LSAN_DEFAULT_OPTIONS = 1,
+	HW_LSAN_IS_TURNED_OFF = 2,
+	HW_LSAN_FUNCTIONS = 3
 };
 
 enum hw_lsan_text { HW_LSAN_SUPPRESSIONS = 0, HW_LSAN_OPTIONS = 1, HW_LSAN_TEXTS = 2 };
@@ -191,8 +201,11 @@ struct hw_shm {
 	uint32_t awaited_at_main_end; /* 1: it also says when main has ended; set as awaited */
 	uint32_t held;                /* grows while an answer to `leaving` is being worked on */
 	uint32_t as_lsan;      /* 1: ends are searched where LeakSanitizer would; set as awaited */
-	uint32_t found;        /* enum hw_found: the answer to HW_LEAVES_NOT, before DONE */
+	uint32_t found;        /* enum hw_found: the answer to HW_LEAVES_NOT and _TOLD */
 	uint32_t found_status; /* exit status for leaks; 0: go on */
+	/* Where the executable has those that it does not export, as linked; 0: nowhere. Set as
+	 * awaited. */
+	uint64_t lsan_functions[HW_LSAN_FUNCTIONS];
 	/* Target: notices (struct hw_notice) that did not get through. */
 	_Alignas(64) uint32_t untold;
 };

@@ -60,6 +60,31 @@ struct error *process_maps_read(pid_t pid, struct process_maps *ret)
 	return error ? error : process_maps_parse((char *)text, ret);
 }
 
+struct error *process_maps_no_reserve(pid_t pid, const struct process_maps *maps, bool *ret)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/smaps", (int)pid);
+	uint8_t *text;
+	size_t len;
+	struct error *error = read_file(path, MAPS_BYTES_MAX, &text, &len);
+	if (error)
+		return error;
+	const struct process_map *map = NULL;
+	for (char *line = (char *)text, *end; *line; line = end) {
+		end = strchrnul(line, '\n');
+		if (*end)
+			*end++ = 0;
+		uint64_t start;
+		char dash;
+		if (sscanf(line, "%" SCNx64 "%c", &start, &dash) == 2 && dash == '-')
+			map = process_maps_find(maps, start);
+		else if (map && !strncmp(line, "VmFlags:", 8))
+			ret[map - maps->maps.data] = strstr(line, " nr");
+	}
+	free(text);
+	return NULL;
+}
+
 void process_maps_deinit(struct process_maps *maps)
 {
 	process_map_vec_deinit(&maps->maps);

@@ -127,34 +127,45 @@ static void find(struct needed *n, const struct elf_image *image, const struct e
 	find_in(n, USUAL_FOLDERS, name, origin);
 }
 
-/* The table of the names that a file has for debuggers and linkers. */
-static struct elf_image all_strings(const struct elf_image *image)
+/* The table of symbols that a file has for debuggers and linkers, and their names; NULL data: it
+ * has none. */
+struct symbols {
+	struct elf_image table, names;
+};
+
+static struct symbols find_symbols(const struct elf_image *image)
 {
+	struct symbols ret = {{NULL, 0}, {NULL, 0}};
 	Elf64_Ehdr e;
 	const void *start = elf_at(image, 0, sizeof(e));
 	if (!start)
-		return (struct elf_image){NULL, 0};
+		return ret;
 	memcpy(&e, start, sizeof(e));
-	const uint8_t *sections =
-		e.e_shentsize == sizeof(Elf64_Shdr)
-			? elf_at(image, e.e_shoff, (uint64_t)e.e_shnum * sizeof(Elf64_Shdr))
-			: NULL;
+	uint64_t bytes = (uint64_t)e.e_shnum * sizeof(Elf64_Shdr);
+	bool usual = e.e_shentsize == sizeof(Elf64_Shdr);
+	const uint8_t *sections = usual ? elf_at(image, e.e_shoff, bytes) : NULL;
 	for (unsigned i = 0; sections && i < e.e_shnum; i++) {
-		Elf64_Shdr table;
-		memcpy(&table, sections + i * sizeof(table), sizeof(table));
-		if (table.sh_type != SHT_SYMTAB || table.sh_link >= e.e_shnum)
+		Elf64_Shdr s;
+		memcpy(&s, sections + i * sizeof(s), sizeof(s));
+		if (s.sh_type != SHT_SYMTAB || s.sh_link >= e.e_shnum)
 			continue;
-		memcpy(&table, sections + table.sh_link * sizeof(table), sizeof(table));
-		const uint8_t *data = elf_at(image, table.sh_offset, table.sh_size);
-		if (data)
-			return (struct elf_image){data, table.sh_size};
+		ret.table = (struct elf_image){elf_at(image, s.sh_offset, s.sh_size), s.sh_size};
+		memcpy(&s, sections + s.sh_link * sizeof(s), sizeof(s));
+		ret.names = (struct elf_image){elf_at(image, s.sh_offset, s.sh_size), s.sh_size};
+		break;
 	}
-	return (struct elf_image){NULL, 0};
+	return ret;
 }
 
 static bool has(const struct elf_image *strings, const char *text)
 {
 	return strings->data && memmem(strings->data, strings->bytes, text, strlen(text));
+}
+
+static bool is_elf(const struct file_map *map)
+{
+	return map->len > SELFMAG && !memcmp(map->data, ELFMAG, SELFMAG) &&
+	       map->data[EI_CLASS] == ELFCLASS64;
 }
 
 static bool mentions(struct needed *n, size_t number, const char *text)
@@ -167,13 +178,11 @@ static bool mentions(struct needed *n, size_t number, const char *text)
 		return false;
 	}
 	const struct elf_image image = {map.data, map.len};
-	bool is_elf = map.len > SELFMAG && !memcmp(map.data, ELFMAG, SELFMAG) &&
-		      map.data[EI_CLASS] == ELFCLASS64;
 	struct elf_image strings = {NULL, 0}, others = {NULL, 0};
-	if (is_elf)
+	if (is_elf(&map))
 		strings = elf_dynamic_strings(&image);
-	if (is_elf && !number)
-		others = all_strings(&image);
+	if (is_elf(&map) && !number)
+		others = find_symbols(&image).names;
 	bool found = has(&strings, text) || has(&others, text);
 	uint64_t at;
 	for (unsigned i = 0; strings.data && !found && (at = elf_dynamic_nth(&image, DT_NEEDED, i));
@@ -204,4 +213,45 @@ bool needed_mention(const char *program, const char *text)
 	needed_paths_deinit(&n.paths);
 	file_map_deinit(&n.cache);
 	return found;
+}
+
+/* The function's place among the names; count: it is none of them. */
+static size_t place_of(const Elf64_Sym *symbol, const struct elf_image *strings,
+	const char *const *names, size_t count)
+{
+	bool fits = ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
+		    ELF64_ST_BIND(symbol->st_info) != STB_LOCAL && symbol->st_shndx != SHN_UNDEF;
+	for (size_t i = 0; fits && i < count; i++) {
+		size_t bytes = strlen(names[i]) + 1;
+		const char *name = elf_at(strings, symbol->st_name, bytes);
+		if (name && !memcmp(name, names[i], bytes))
+			return i;
+	}
+	return count;
+}
+
+void program_functions(
+	const char *program, const char *const *names, size_t count, uint64_t *ret_addresses)
+{
+	struct file_map map;
+	memset(ret_addresses, 0, count * sizeof(*ret_addresses));
+	struct error *error = file_map_open(program, &map);
+	if (error) {
+		error_destroy(error);
+		return;
+	}
+	const struct elf_image image = {map.data, map.len};
+	struct symbols symbols = {{NULL, 0}, {NULL, 0}};
+	if (is_elf(&map))
+		symbols = find_symbols(&image);
+	for (size_t at = 0; symbols.table.data && symbols.names.data &&
+			    at + sizeof(Elf64_Sym) <= symbols.table.bytes;
+		at += sizeof(Elf64_Sym)) {
+		Elf64_Sym symbol;
+		memcpy(&symbol, symbols.table.data + at, sizeof(symbol));
+		size_t i = place_of(&symbol, &symbols.names, names, count);
+		if (i < count)
+			ret_addresses[i] = symbol.st_value;
+	}
+	file_map_deinit(&map);
 }

@@ -69,8 +69,13 @@ void text_heading(const struct model *model, struct text *out)
 		text_printf(out, "process %" PRIu32 " ", target->pid);
 	if (target->outer_pid && target->outer_pid != target->pid)
 		text_printf(out, "(%" PRIu32 " outside its PID namespace) ", target->outer_pid);
-	summary_add_ending(out, target);
-	if (target->exit_kind != EXIT_KIND_RUNNING) {
+	const struct leak_search *search = model_leak_search(model);
+	bool running = target->exit_kind == EXIT_KIND_RUNNING;
+	if (running && search && search->moment == LEAK_AT_EXIT)
+		text_add(out, "is about to end");
+	else
+		summary_add_ending(out, target);
+	if (!running) {
 		text_add(out, ", recorded for ");
 		text_add_duration_ns(out, recording->duration_ns);
 	}

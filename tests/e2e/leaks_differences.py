@@ -51,14 +51,43 @@ def of(table, name, options):
     return table.get(name + words) or table.get(stem + words) or ("", [])
 
 
-# Real programs: (program or "", words that stand in the names of the stack, why). A rule explains places where the two
-# searchers call blocks otherwise.
-REAL = []
+# Real programs: (program or "", words that stand in the names of the stack, whether we call more lost there, why).
+REAL = [
+    (
+        "",
+        "allocate_dtv",
+        False,
+        "the loader's table of a thread's local memory: the thread holds it in the middle, which memcheck does not know",
+    ),
+    (
+        "perl",
+        "Perl_more_sv",
+        True,
+        "scalars come by the hundred: the one who finds none left asks for more, and how many there are depends on the "
+        "environment, in which each tool has put its own variables",
+    ),
+    ("nginx", "ngx_set_environment", False, "memcheck has libc forget the environment before it searches"),
+    (
+        "nginx",
+        "ngx_crc32_table_init",
+        False,
+        "a table that nginx aligns itself: natively its start is aligned already, and the pointer to it no interior one",
+    ),
+    ("gcc", "gcc+", False, "strings that were given to putenv: memcheck has libc forget the environment"),
+    (
+        "redis-server",
+        "_sdsnewlen",
+        False,
+        "strings are held behind their header alone, thus possible; a pointer that the program keeps to what it has "
+        "freed may point to the start of one, since memory is used again at once",
+    ),
+]
 
 
-def real(program, names, ours, theirs):
-    """The explanation of a place: the names of its stack, blocks by kind. "": there is none."""
-    for rule_program, words, why in REAL:
-        if rule_program in ("", program) and words in names:
+def real(program, names, more):
+    """The explanation of a place: the names of its stack; whether we call more of its blocks lost. "": there is
+    none."""
+    for rule_program, words, rule_more, why in REAL:
+        if program.startswith(rule_program) and words in names and rule_more >= more:
             return why
     return ""

@@ -4,6 +4,7 @@
 memcheck, with the options that the target names.
 
     test_leaks.py heapwise|memcheck NAME…     variants of targets (as `trees-O2`)
+    test_leaks.py allocators NAME…            heapwise, with each other allocator preloaded, or linked
 """
 
 import sys
@@ -18,6 +19,19 @@ import ourleaks
 import memcheck
 
 LEAKS = hw.TARGETS / "leaks"
+LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
+# Allocators, as other tests know them, and how they are told to use huge pages.
+ALLOCATORS = {
+    "jemalloc": ("libjemalloc.so.2", {}),
+    "jemalloc with huge pages": ("libjemalloc.so.2", {"MALLOC_CONF": "thp:always,metadata_thp:always,narenas:1"}),
+    "tcmalloc (minimal)": ("libtcmalloc_minimal.so.4", {}),
+    "tcmalloc": ("libtcmalloc.so.4", {}),
+    "tcmalloc by mmap": ("libtcmalloc_minimal.so.4", {"TCMALLOC_SKIP_SBRK": "1"}),
+    "mimalloc": ("libmimalloc.so.2.0", {}),
+    "mimalloc with huge pages": ("libmimalloc.so.2.0", {"MIMALLOC_ALLOW_LARGE_OS_PAGES": "1", "MIMALLOC_LARGE_OS_PAGES": "1"}),
+}
+# Targets that are also linked with each.
+LINKED = ("list_single.c", "freed_blocks.c", "trees.c")
 # Those of our options that memcheck does not have.
 OURS_ALONE = ("--leak-check-at", "--leak-check-alignment")
 # Options that do not concern the search but what is shown of it.
@@ -33,11 +47,11 @@ def told(ended, native):
     return sections
 
 
-def each_section(name, folder, table, search):
+def each_section(name, folder, table, search, program=None, env=None):
     """search(program, options, folder) → (how it ended, records), for each section that is meant. The truth is what the
     searched process itself says; what differs from that is in the table."""
-    program = LEAKS / name
-    native = hw.run([program])
+    program = program or LEAKS / name
+    native = hw.run([program], env=env)
     problems, reasons = [], []
     for number, section in enumerate(told(native, native)):
         place = folder / str(number)
@@ -78,9 +92,65 @@ def check_heapwise(name, folder):
     return each_section(name, folder, leaks_differences.HEAPWISE, search)
 
 
+def check_with(allocator, name, folder, program=None):
+    """With another allocator. What its library and the C++ one that it brings keep for themselves must be reachable."""
+    ourleaks.need_search()
+    file, variables = ALLOCATORS[allocator]
+    env = hw.clean_environment(**variables, **({} if program else {"LD_PRELOAD": LIBRARIES / file}))
+
+    def search(program, options, place):
+        ended = hw.record([program], place / "x.hpw", options=("-q", "--leak-check=full", *options), env=env)
+        records = ourleaks.records(place / "x.hpw")
+        brought = [r for r in records if any(frame.function == "call_init" for frame in r.frames)]
+        hw.need(all(r.kind == "reachable" for r in brought), f"lost by a library: {brought}")
+        return ended, [r for r in records if r not in brought]
+
+    return each_section(name, folder, leaks_differences.HEAPWISE, search, program, env)
+
+
+def need_library(allocator):
+    path = LIBRARIES / ALLOCATORS[allocator][0]
+    if not path.exists():
+        raise hw.Skip(f"{path.name} is not installed")
+    return path
+
+
+def preloaded(allocator, name):
+    def test(folder):
+        need_library(allocator)
+        return check_with(allocator, name, folder)
+
+    return test
+
+
+def linked(allocator, source):
+    def test(folder):
+        library = need_library(allocator)
+        program = folder / source.partition(".")[0]
+        built = hw.run([hw.need_program("gcc"), "-std=gnu11", "-O2", "-g", "-D_GNU_SOURCE", "-w", "-pthread",
+                        f"-I{hw.SOURCE}/tests/targets", "-o", program, hw.SOURCE / "tests/targets/leaks" / source,
+                        "-Wl,--no-as-needed", library])
+        hw.need(built.status == 0, str(built))
+        return check_with(allocator, source.partition(".")[0] + "-O2", folder, program)
+
+    return test
+
+
+def add_allocators(tests, names):
+    for allocator in ALLOCATORS:
+        for name in names:
+            tests.add(f"{allocator}: {name}", preloaded(allocator, name))
+        for source in LINKED:
+            tests.add(f"{allocator}, linked: {source}", linked(allocator, source))
+
+
 def main():
     tests = hw.Tests()
     searcher, *names = sys.argv[1:]
+    if searcher == "allocators":
+        sys.argv[1:] = []
+        add_allocators(tests, names)
+        tests.main(width=2)
     check = {"heapwise": check_heapwise, "memcheck": check_memcheck}[searcher]
     sys.argv[1:] = []
     for name in names:

@@ -5,8 +5,7 @@
     test_leaks_real.py NAME…     of the programs below
 
 What we call definite, indirect or possible, memcheck must call so too, or a rule of leaks_differences.py says why not;
-and the other way round. Blocks are compared by kind and by the innermost part of their stacks: these are known by module
-and by the last digits of the address, for want of names.
+and the other way round. Children that a program forks and that do not exec are compared by what they have allocated. Blocks are compared by kind and by the innermost part of their stacks.
 """
 
 import os
@@ -32,11 +31,11 @@ LOST = ("definite", "indirect", "possible")
 # So many calls of a stack tell blocks apart; memcheck and we end stacks differently.
 DEPTH = 6
 # What stands below main.
-BELOW = ("(below main)", "__libc_start_call_main", "__libc_start_main", "start_thread", "clone")
+BELOW = ("(below main)", "libc_start_call_main", "libc_start_main", "start_thread", "clone")
 # memcheck's own come first, then those that another library has called by a name of its own.
 ALLOCATORS = ("malloc", "calloc", "realloc")
 # The same functions of libc by the names that each searcher prefers.
-SAME = {"__pthread_create_2_1": "pthread_create"}
+SAME = {"pthread_create_2_1": "pthread_create"}
 PERL, PYTHON = "/usr/bin/perl", "/usr/bin/python3"
 
 
@@ -232,6 +231,8 @@ PROGRAMS = {
     "sqlite3": Program(["sqlite3", "-batch", "{folder}/file.db"], stdin=SQL),
     "git": Program(["git", "--no-pager", "log", "--stat", "-p", "-M"], prepare=git_repository, GIT_CONFIG_NOSYSTEM=1),
     "perl": Program([PERL, "-e", PERL_SCRIPT], PERL_HASH_SEED=0, PERL_PERTURB_KEYS=0),
+    "perl-e": Program([PERL, "-e", "print 1"], PERL_HASH_SEED=0, PERL_PERTURB_KEYS=0),
+    "gcc": Program(["gcc", "-print-search-dirs"]),
     "python3": Program([PYTHON, "-S", "-c", PYTHON_SCRIPT], PYTHONHASHSEED=0, PYTHONDONTWRITEBYTECODE=1),
     "python3-malloc": Program([PYTHON, "-c", PYTHON_SCRIPT], PYTHONHASHSEED=0, PYTHONDONTWRITEBYTECODE=1,
                               PYTHONMALLOC="malloc"),
@@ -246,19 +247,26 @@ PROGRAMS = {
 # --- comparing ----------------------------------------------------------------------------------
 
 
+def function(frame):
+    """A function's name, whatever libc's version of it, or the compiler's part."""
+    name = leaktruth.plain_name(frame.function).lstrip("_").partition(".")[0]
+    return SAME.get(name, name)
+
+
 def key(record):
-    """The innermost calls of a stack: names of functions, where there are any. Inlined frames share the address of the
-    call that they are in."""
-    calls = []
+    """The innermost calls of a stack: function and line as far as they are known, else places. Inlined functions,
+    which stand at the place of the function that they are in, count with that."""
+    calls, before = [], None
     for frame in record.frames:
-        name = leaktruth.plain_name(frame.function)
+        name = function(frame)
         if name.startswith(BELOW):
             break
         if not calls and name in ALLOCATORS:
             continue
-        name = SAME.get(name, name) or (frame.module, frame.place)
-        if not calls or name != calls[-1]:
-            calls.append(name)
+        if frame.line is not None and before == frame.place:
+            calls.pop()
+        before = frame.place
+        calls.append((name, frame.line) if name else frame.place)
     return tuple(calls[:DEPTH])
 
 
@@ -284,7 +292,10 @@ def lost(kinds):
     return sum(kinds[kind] for kind in LOST)
 
 
-def compare(name, ours, theirs):
+FORKED = "of a forked child we know the blocks that it has allocated itself, and what else is in its heap is a root"
+
+
+def compare(name, ours, theirs, is_forked):
     """Sentences on each place where the kinds differ and no rule explains it; and what rules have explained. Where
     the searchers have seen other numbers of blocks, since the program did other things, only whether any are lost
     is compared."""
@@ -295,10 +306,11 @@ def compare(name, ours, theirs):
         if dict(mine) == dict(other) or (not same_number and bool(lost(mine)) == bool(lost(other))):
             continue
         names = ours.names.get(place) or theirs.names.get(place)
-        why = leaks_differences.real(name, names, dict(mine), dict(other))
+        more = lost(mine) > lost(other)
+        why = leaks_differences.real(name, names, more) or (FORKED if is_forked and not more else "")
         if why:
             explained[why] += 1
-        elif lost(mine) > lost(other):
+        elif more:
             problems.append(f"lost by our word alone: {dict(mine)}, memcheck {dict(other)}: {names}")
         else:
             problems.append(f"ours {dict(mine)}, memcheck {dict(other)}: {names}")
@@ -336,8 +348,8 @@ def check(name, folder):
     theirs, ours = found
     hw.need(len(ours) == len(theirs), f"{len(ours)} processes, under memcheck {len(theirs)}")
     problems, remarks = [], []
-    for mine, other in zip(ours, theirs):
-        unexplained, explained = compare(name, mine, other)
+    for number, (mine, other) in enumerate(zip(ours, theirs)):
+        unexplained, explained = compare(name, mine, other, is_forked=number > 0)
         problems += unexplained
         remarks += [f"{name}: heapwise {mine}", f"{name}: memcheck {other}"]
         remarks += [f"{name}: {places} places differ: {why}" for why, places in explained.items()]

@@ -12,8 +12,8 @@ KINDS = ("definite", "indirect", "possible", "reachable")
 OPTIONS = "# leak-options: "
 
 # function, and the file name of a module, or None; place: the last three digits of the address, which are the
-# same wherever the module is loaded.
-Frame = namedtuple("Frame", "function module place")
+# same wherever the module is loaded; line: of the source, or None.
+Frame = namedtuple("Frame", "function module place line", defaults=(None,))
 
 # Blocks of one stack and kind. frames: innermost first, the allocation function left out. indirect_blocks is None where the searcher does not tell.
 Record = namedtuple("Record", "kind blocks bytes indirect_blocks indirect_bytes frames")

@@ -28,7 +28,8 @@ def need_valgrind():
 
 def frame(element):
     place = int(element.findtext("ip"), 16) & 0xFFF
-    return Frame(element.findtext("fn"), os.path.basename(element.findtext("obj") or ""), place)
+    line = element.findtext("line")
+    return Frame(element.findtext("fn"), os.path.basename(element.findtext("obj") or ""), place, line and int(line))
 
 
 def record(error):

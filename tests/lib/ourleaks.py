@@ -22,7 +22,7 @@ def need_search():
 def frame(element):
     # As far as an address says where a call is: before where it returns to.
     place = int(element["offset"], 16) & 0xFFF if element.get("offset") else 0
-    return leaktruth.Frame(element.get("function"), Path(element.get("module") or "").name, place)
+    return leaktruth.Frame(element.get("function"), Path(element.get("module") or "").name, place, element.get("line"))
 
 
 def record(element):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Runs when: the program calls a function of sanitizer/lsan_interface.h, forks, or is about to be
+ * Runs when: the program calls a function of sanitizer/lsan_interface.h, or is about to be
  * searched for leaks. May touch: the program's own words to LeakSanitizer, which it calls; stderr;
  * the runtime, by what told.h declares.
  *
@@ -11,7 +11,6 @@
  */
 #include "runtime/preload/told.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -69,17 +68,31 @@ API void __lsan_unregister_root_region(const void *p, size_t size)
 	tell(HW_TOLD_ROOT_END, p, size);
 }
 
+/* The program's function: the one that its exports name, or else one that only the tool knows. */
+static void *find(void *exported, enum hw_lsan_function which)
+{
+	return exported || !heapwise_rt_lsan_function ? exported : heapwise_rt_lsan_function(which);
+}
+
 static bool is_turned_off(void)
 {
-	return __lsan_is_turned_off && __lsan_is_turned_off();
+	int (*function)(void) =
+		(int (*)(void))find((void *)__lsan_is_turned_off, HW_LSAN_IS_TURNED_OFF);
+	return function && function();
+}
+
+static const char *text_of(void *exported, enum hw_lsan_function which)
+{
+	const char *(*function)(void) = (const char *(*)(void))find(exported, which);
+	return function ? function() : NULL;
 }
 
 static void say(struct rt_lsan_said *ret)
 {
-	if (__lsan_default_suppressions)
-		ret->texts[HW_LSAN_SUPPRESSIONS] = __lsan_default_suppressions();
-	if (__lsan_default_options)
-		ret->texts[HW_LSAN_OPTIONS] = __lsan_default_options();
+	ret->texts[HW_LSAN_SUPPRESSIONS] =
+		text_of((void *)__lsan_default_suppressions, HW_LSAN_DEFAULT_SUPPRESSIONS);
+	ret->texts[HW_LSAN_OPTIONS] =
+		text_of((void *)__lsan_default_options, HW_LSAN_DEFAULT_OPTIONS);
 	ret->over = __atomic_load_n(&over, __ATOMIC_RELAXED);
 	if (!ret->over && is_turned_off())
 		ret->over = RT_LSAN_OVER;
@@ -129,17 +142,8 @@ static __attribute__((used)) void check_once(const struct rt_lsan_caller *caller
 DEFINE_CHECK(int, __lsan_do_recoverable_leak_check, check)
 DEFINE_CHECK(void, __lsan_do_leak_check, check_once)
 
-/* The child's recording is another one, which has not heard of it yet. */
-static void in_child(void)
-{
-	if (disabled)
-		tell(HW_TOLD_DISABLE, NULL, 0);
-}
-
 static __attribute__((constructor)) void at_load(void)
 {
-	if (!heapwise_rt_lsan_join)
-		return;
-	heapwise_rt_lsan_join(say);
-	pthread_atfork(NULL, NULL, in_child);
+	if (heapwise_rt_lsan_join)
+		heapwise_rt_lsan_join(say);
 }

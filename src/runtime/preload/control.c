@@ -136,6 +136,9 @@ static void after_fork(bool in_event, bool child)
 		/* Another thread's handler was just forking too: nothing was wiped. */
 		rt_memory_advise(MADV_DONTNEED);
 	}
+	/* Its recording is another one, which has not heard of it. */
+	if (child && rt_unlikely(rt_here.disabled))
+		rt_event_told(HW_TOLD_DISABLE, 0, 0, (uint64_t)__builtin_frame_address(0) + 16);
 }
 
 HOOK int fork(void);

@@ -13,6 +13,7 @@
 #include "runtime/preload/real.h"
 #include "runtime/preload/told.h"
 
+#include <link.h>
 #include <linux/futex.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -160,27 +161,73 @@ static bool is_unsearched(const struct hw_shm *shm, enum leaver who)
 	       (shm->as_lsan && (over || who == LEAVER_CALL || who == LEAVER_QUICK));
 }
 
-static void leave(int status, enum leaver who)
+/* Has what the shared memory says searched, and waits for what that comes to. */
+static enum hw_found ask_what_is_found(struct hw_shm *shm, uint32_t *ret_status)
+{
+	shm->found = HW_FOUND_UNKNOWN;
+	if (!ask_and_wait(shm) || !is_answered(shm))
+		return HW_FOUND_UNKNOWN;
+	*ret_status = shm->found_status & 0xff;
+	return (enum hw_found)shm->found;
+}
+
+/* As LeakSanitizer does it: the status that the process is to end with. */
+static int ask_for_status(struct hw_shm *shm, int status)
+{
+	uint32_t other = 0;
+	shm->leaving_what = HW_LEAVES_TOLD;
+	enum hw_found found = ask_what_is_found(shm, &other);
+	return found == HW_FOUND_LEAKS && other ? (int)other : status;
+}
+
+/* Returns the status to end with: another one only at the last exit handler. */
+static int leave(int status, enum leaver who)
 {
 	uint32_t tid = rt_thread_id();
 	if (!is_awaited(rt_process, who == LEAVER_HANDLER || who == LEAVER_QUICK))
-		return;
+		return status;
 	struct hw_shm *shm = rt_process->shm;
 	if (!asking_begin(shm, tid))
-		return;
-	shm->leaving_unsearched = is_unsearched(shm, who);
-	shm->leaving_status = (uint32_t)status;
+		return status;
+	bool unsearched = is_unsearched(shm, who);
 	shm->leaving_tid = tid;
-	shm->leaving_what = who == LEAVER_MAIN ? HW_LEAVES_MAIN : HW_LEAVES;
 	shm->leaving_sp = at_call.sp;
 	memcpy(shm->leaving_registers, at_call.registers, sizeof(at_call.registers));
+	if (shm->as_lsan && who == LEAVER_HANDLER) {
+		if (!unsearched)
+			status = ask_for_status(shm, status);
+		unsearched = true;
+	}
+	shm->leaving_unsearched = unsearched;
+	shm->leaving_status = (uint32_t)status;
+	shm->leaving_what = who == LEAVER_MAIN ? HW_LEAVES_MAIN : HW_LEAVES;
 	ask_and_wait(shm);
 	asking_end(shm);
+	return status;
 }
 
 HOOK void heapwise_rt_lsan_tell(enum hw_told what, const void *address, size_t bytes)
 {
+	if (what == HW_TOLD_DISABLE || what == HW_TOLD_ENABLE)
+		rt_here.disabled = what == HW_TOLD_DISABLE;
 	rt_event_told(what, (uint64_t)address, bytes, RT_CALLER().sp);
+}
+
+/* Of this image: a forked child's collector need not know them. */
+static uint64_t lsan_functions[HW_LSAN_FUNCTIONS];
+
+void rt_leave_learn(const struct hw_shm *shm)
+{
+	const struct link_map *program = _r_debug.r_map;
+	for (int i = 0; program && i < (int)HW_LSAN_FUNCTIONS; i++) {
+		if (shm->lsan_functions[i])
+			lsan_functions[i] = program->l_addr + shm->lsan_functions[i];
+	}
+}
+
+HOOK void *heapwise_rt_lsan_function(enum hw_lsan_function which)
+{
+	return (void *)lsan_functions[which];
 }
 
 HOOK void heapwise_rt_lsan_join(rt_lsan_ask *ask)
@@ -202,12 +249,7 @@ HOOK enum hw_found heapwise_rt_lsan_check(const struct rt_lsan_caller *caller, u
 	shm->leaving_what = HW_LEAVES_NOT;
 	shm->leaving_sp = (uint64_t)caller->sp;
 	memcpy(shm->leaving_registers, caller->registers, sizeof(caller->registers));
-	shm->found = HW_FOUND_UNKNOWN;
-	enum hw_found found = HW_FOUND_UNKNOWN;
-	if (ask_and_wait(shm) && is_answered(shm)) {
-		found = (enum hw_found)shm->found;
-		*ret_status = shm->found_status & 0xff;
-	}
+	enum hw_found found = ask_what_is_found(shm, ret_status);
 	asking_end(shm);
 	return found;
 }
@@ -219,9 +261,12 @@ static void main_ends(int status)
 		leave(status & 0xff, LEAVER_MAIN);
 }
 
+/* exit(3), from the last exit handler, goes on with what is still to do: writing streams out. */
 static void at_exit(int status, __attribute__((unused)) void *context)
 {
-	leave(status & 0xff, LEAVER_HANDLER);
+	int end = leave(status & 0xff, LEAVER_HANDLER);
+	if (end != (status & 0xff))
+		rt_real.exit(end);
 }
 
 static void at_quick_exit_last(__attribute__((unused)) void *context)

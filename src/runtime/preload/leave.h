@@ -11,7 +11,12 @@
 #ifndef RUNTIME_LEAVE_H
 #define RUNTIME_LEAVE_H
 
+#include "format/shm.h"
+
 /* To be called by the library's constructor: before main, and before libc makes its own list. */
 void rt_leave_prepare(void);
+
+/* What the collector knows of the executable: when the recording begins. */
+void rt_leave_learn(const struct hw_shm *shm);
 
 #endif

@@ -173,6 +173,7 @@ static void process_fill(struct rt_process *p)
 	rt_real_resolve();
 	shm->allocator = (uint64_t)rt_real.malloc;
 	shm->notes |= HW_NOTE_ATTACHED | (own_malloc() ? HW_NOTE_OWN_MALLOC : 0u);
+	rt_leave_learn(shm);
 	rt_sampling_prepare(p);
 	rt_solo_prepare(p);
 	if (rt_mode == RT_MODE_SAMPLE)

@@ -90,6 +90,7 @@ struct rt_here {
 	uint64_t until_before; /* see rt_event_forget_latest() */
 	/* An allocation was told as failed: see rt_event_has_failed(). */
 	bool failed;
+	bool disabled;    /* what it allocates is to be ignored, it says: see enum hw_told */
 	uint64_t forking; /* stamp of the fork that this thread is in, else 0 */
 };
 extern __thread struct rt_here rt_here __attribute__((tls_model("initial-exec")));

@@ -39,6 +39,10 @@ void heapwise_rt_lsan_join(rt_lsan_ask *ask) __attribute__((weak));
 void heapwise_rt_lsan_tell(enum hw_told what, const void *address, size_t bytes)
 	__attribute__((weak));
 
+/* A function of the program's that it does not export, so that no reference finds it; NULL: it has
+ * none. The type is the name's. */
+void *heapwise_rt_lsan_function(enum hw_lsan_function which) __attribute__((weak));
+
 /* As a call has found them: rbx, rbp, r12 to r15, and where its return address stands. */
 struct rt_lsan_caller {
 	uint64_t registers[HW_LEAVING_REGISTERS], sp[];
