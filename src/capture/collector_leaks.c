@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Searches for leaks: at the ends of processes, and when a command asks for one. */
 #include "capture/collector_impl.h"
+#include "search/search.h"
 
 #include "base/cleanup.h"
 
@@ -166,6 +167,14 @@ static struct subject *asked_for(const struct collector *c, pid_t pid)
 	return s;
 }
 
+/* It comes from outside. */
+static bool is_valid(const struct leak_check *check)
+{
+	unsigned bytes = check->alignment;
+	return bytes <= 8 && !(bytes & (bytes - 1)) &&
+	       !(check->heuristics & ~(unsigned)SEARCH_HEURISTICS_ALL);
+}
+
 void collector_on_request(struct collector *c, const struct session_caller *caller)
 {
 	struct subject *s = asked_for(c, caller->request.pid);
@@ -174,6 +183,8 @@ void collector_on_request(struct collector *c, const struct session_caller *call
 		problem = "that process is not recorded by this collector";
 	else if (s->leaks)
 		problem = "another search goes on in that process";
+	else if (!is_valid(&caller->request.check))
+		problem = "what it asks for makes no sense";
 	else if (!begin(c, s, &caller->request.check, HPW_LEAK_ON_DEMAND))
 		problem = "no memory, or no process to search with";
 	if (problem)

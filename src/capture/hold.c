@@ -39,7 +39,7 @@
 struct told {
 	uint32_t failed; /* enum error_code; 0: it is held */
 	uint32_t threads;
-	pid_t process, owner;
+	pid_t process;
 	uint32_t is_snapshot;
 	uint64_t pause_ns;
 	uint64_t heads[HW_RINGS];
@@ -106,15 +106,6 @@ static void wait_for_end(int channel, struct stopped *stopped)
 	}
 }
 
-static bool has_thread(const struct stopped *stopped, pid_t tid)
-{
-	for (size_t i = 0; i < stopped->threads.len; i++) {
-		if (stopped->threads.data[i].tid == tid)
-			return true;
-	}
-	return false;
-}
-
 static void keep_stopped(const struct hw_shm *shm, enum hold_way way, int channel,
 	struct stopped *stopped, struct told *told)
 {
@@ -125,9 +116,6 @@ static void keep_stopped(const struct hw_shm *shm, enum hold_way way, int channe
 	for (size_t i = 0; i < stopped->threads.len; i++)
 		(void)!stopped_threads_push(&threads, stopped->threads.data[i]);
 	told->threads = (uint32_t)threads.len;
-	/* Where the first thread has ended, its number leads to no memory. */
-	if (stopped->threads.len && !has_thread(stopped, stopped->pid))
-		told->process = told->owner = stopped->threads.data[0].tid;
 	if (way != HOLD_STOPPED) {
 		struct error *error = snapshot_take(stopped, &snapshot);
 		told->is_snapshot = !error;
@@ -171,7 +159,7 @@ static bool lacks_in_copy(pid_t pid, const struct hw_shm *shm)
  */
 static void keep(pid_t pid, const struct hw_shm *shm, enum hold_way way, int channel)
 {
-	struct told told = {.process = pid, .owner = pid};
+	struct told told = {.process = pid};
 	struct stopped stopped;
 	if (way != HOLD_STOPPED && lacks_in_copy(pid, shm))
 		way = HOLD_STOPPED; /* whether it may be stopped is the other side's to know */
@@ -210,7 +198,6 @@ static struct error *receive(struct hold *hold)
 	if (told.failed)
 		return error_create((enum error_code)told.failed, "%s", told.message);
 	hold->process = told.process;
-	hold->owner = told.owner;
 	hold->is_snapshot = told.is_snapshot;
 	hold->pause_ns = told.pause_ns;
 	memcpy(hold->heads, told.heads, sizeof(hold->heads));
@@ -349,9 +336,7 @@ static void tell_ready(void *context)
 static void hold_dying(void *context, const struct stopped *stopped)
 {
 	int channel = *(int *)context;
-	struct told told = {.threads = (uint32_t)stopped->threads.len,
-		.process = stopped->pid,
-		.owner = stopped->pid};
+	struct told told = {.threads = (uint32_t)stopped->threads.len, .process = stopped->pid};
 	(void)!send(channel, &told, sizeof(told), MSG_NOSIGNAL);
 	send_threads(channel, &stopped->threads);
 	char any;
@@ -389,8 +374,9 @@ static struct error *complete(struct hold *hold)
 {
 	for (size_t i = 0; i < hold->threads.len; i++)
 		hold->threads.data[i].target_tid = target_tid(hold->pid, hold->threads.data[i].tid);
+	hold->owner = with_memory(hold);
 	if (!hold->is_snapshot)
-		hold->process = with_memory(hold);
+		hold->process = hold->owner;
 	return process_maps_read(hold->process, &hold->maps);
 }
 

@@ -249,8 +249,7 @@ static bool add_dead_stack(struct finding *f, uint64_t start, uint64_t descripto
 /*
  * Stacks of threads that have ended are kept for the next ones. They are told by their thread
  * descriptor, which points at itself twice (glibc's nptl/descr.h: tcbhead_t), and that no thread
- * has; and by the page below that nobody may touch. Of one there is one root: its table of
- * thread-local storage.
+ * has; and by the page below that nobody may touch.
  */
 static bool add_dead_stacks(struct finding *f, const struct process_map *map)
 {

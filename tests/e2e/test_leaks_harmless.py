@@ -4,7 +4,10 @@
 
 import json
 import os
+import re
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -35,6 +38,8 @@ class Recorded:
 
     def __enter__(self):
         line = self.runner.stdout.readline().split()
+        if line == ["skipped"]:
+            raise hw.Skip("the kernel does not let us")
         hw.need(len(line) == 2 and line[0] == "ready", f"not ready: {line} {self.runner.poll()}")
         self.pid = int(line[1])
         return self
@@ -159,6 +164,7 @@ for NAME, ARGUMENTS, WHAT in (
         ("undumpable", {}, "a program that may not be dumped"),
         ("unforked", {"ways": ("held",)}, "pages that fork leaves out hold what they hold"),
         ("reserved", {}, "4 GiB of untouched memory, private and shared, stay untouched"),
+        ("unfaulted", {"ways": ("held",), "times": 3}, "memory that somebody else has to provide (userfaultfd)"),
         ("faulty", {"lost": None}, "memory that can't be read")):
     def story(folder, name=NAME, more=ARGUMENTS):
         more = dict(more)
@@ -423,6 +429,80 @@ def in_pid_namespace(folder):
             hw.need(running.search()["way"] == "snapshot", "no snapshot")
             need_untouched(running)
         need_end(running)
+
+
+MAGIC, VERSION = 0x6B736177, int(re.search(r"HW_SHM_VERSION (\d+)u", (hw.SOURCE / "src/format/shm.h").read_text())[1])
+
+
+def request(pid, alignment=8, heuristics=15, magic=MAGIC, version=VERSION):
+    """struct ask_request of src/capture/ask.h."""
+    return struct.pack("<IIi4xII", magic, version, pid, alignment, heuristics)
+
+
+def ask(path, message, wait):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asker:
+        asker.settimeout(hw.TIMEOUT)
+        asker.connect(os.fspath(path))
+        if message is not None:
+            asker.send(message)
+        return asker.recv(65536) if wait else None
+
+
+@TESTS.test
+def malformed_requests(folder):
+    """A collector answers or drops what makes no sense, and goes on; so does the program"""
+    with program(folder, "idle") as running:
+        path, = (folder / "sessions").glob("*/session")
+        good = request(running.pid)
+        for message in (None, b"x", good[:-1], good + b"x", request(running.pid, magic=1),
+                        request(running.pid, version=VERSION + 1), os.urandom(len(good)), b"\0" * 5000):
+            answer = ask(path, message, wait=message is not None)
+            hw.need(not answer, f"{message}: {answer}")
+        for message in (request(0), request(-1), request(1), request(0x7FFFFFFF), request(running.pid, alignment=3),
+                        request(running.pid, alignment=16), request(running.pid, alignment=0x80000000),
+                        request(running.pid, heuristics=16), request(running.pid, heuristics=0xFFFFFFFF)):
+            answer = ask(path, message, wait=True)
+            hw.need(answer[:4] == b"\0\0\0\0" and answer[-512:].strip(b"\0"), f"{message}: {answer[:4]}")
+        ask(path, good, wait=False)  # somebody who does not wait for the answer
+        wait_until(lambda: running.leaks()[0].status == 0, "the collector does not answer any more")
+        running.children = []
+        need_lost(running, 1234)
+        need_untouched(running)
+        need_end(running)
+
+
+def need_refusal(listener, pid, env, answer):
+    asking = subprocess.Popen([hw.HEAPWISE, "leaks", str(pid)], env=env, text=True, errors="replace",
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    connection, _ = listener.accept()
+    with connection:
+        connection.settimeout(hw.TIMEOUT)
+        hw.need(len(connection.recv(65536)) == len(request(1)), "the request has another form")
+        if answer:
+            connection.send(answer)
+    _, errors = asking.communicate(timeout=hw.TIMEOUT)
+    hw.need(asking.returncode in (3, 4) and errors.startswith("heapwise: "),
+            f"{answer[:8]}: {asking.returncode} {errors}")
+
+
+@TESTS.test
+def malformed_replies(folder):
+    """A collector that answers nonsense makes `leaks PID` fail, and say so"""
+    path = folder / "session"
+    size = 4 + 4200 + 512
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(os.fspath(path))
+        listener.listen()
+        listener.settimeout(hw.TIMEOUT)
+        env = sessions.environment(folder, HEAPWISE_SESSION=path)
+        sleeper = subprocess.Popen(["sleep", "600"], env=env)
+        try:
+            for answer in (b"", b"x", b"\1\0\0\0", b"\1" * (size - 1), b"\0" * size, b"\xff" * size,
+                           b"\1\0\0\0" + b"/nowhere\0".ljust(size - 4, b"x"), b"\1" + b"\0" * (size - 1)):
+                need_refusal(listener, sleeper.pid, env, answer)
+        finally:
+            sleeper.kill()
+            sleeper.wait()
 
 
 if __name__ == "__main__":

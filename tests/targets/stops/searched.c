@@ -12,6 +12,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -476,6 +478,23 @@ static void faulty(void)
 	idle();
 }
 
+/* Pages that come only when somebody gives them: who would is held, too. */
+static void unfaulted(void)
+{
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+	struct uffdio_api api = {.api = UFFD_API};
+	size_t bytes = 1 << 20;
+	char *at = map(bytes, MAP_PRIVATE | MAP_ANONYMOUS);
+	at[4096 * 3] = 1;
+	struct uffdio_register range = {
+		.range = {(uint64_t)at, bytes}, .mode = UFFDIO_REGISTER_MODE_MISSING};
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range)) {
+		printf("skipped\n");
+		exit(7);
+	}
+	idle();
+}
+
 /* --- ends --------------------------------------------------------------------------------------
  */
 
@@ -535,9 +554,9 @@ static const struct {
 	{"compute", compute}, {"leaderless", leaderless}, {"handlers", handlers},
 	{"ignored", ignored}, {"blocked", blocked}, {"signals", signals}, {"parent", parent},
 	{"vfork", in_vfork}, {"closes", closes}, {"confined", confined}, {"undumpable", undumpable},
-	{"alone", alone}, {"unforked", unforked}, {"reserved", reserved}, {"faulty", faulty},
-	{"aborts", aborts}, {"killed", killed}, {"execs", execs}, {"large", large},
-	{"thread_exits", thread_exits}};
+	{"alone", alone}, {"unforked", unforked}, {"reserved", reserved}, {"unfaulted", unfaulted},
+	{"faulty", faulty}, {"aborts", aborts}, {"killed", killed}, {"execs", execs},
+	{"large", large}, {"thread_exits", thread_exits}};
 
 __attribute__((noinline)) static void lose(void)
 {

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The search for leaks on heaps made by hand: what random ones (test_search_random.c) do not show.
+ */
+#include "search/search.h"
+
+#include "lib/tap.h"
+#include "search/space.h"
+
+#define HEAP 0x10000000ull
+#define ROOTS 0x20000000ull
+
+struct picture {
+	uint64_t *heap, *roots;
+	size_t heap_words, root_words;
+};
+
+static size_t read_picture(void *context, uint64_t address, void *ret, size_t bytes)
+{
+	const struct picture *p = context;
+	bool heap = address < ROOTS;
+	uint64_t start = heap ? HEAP : ROOTS, size = 8 * (heap ? p->heap_words : p->root_words);
+	if (address < start || address >= start + size)
+		return 0;
+	size_t left = (size_t)(start + size - address), n = bytes < left ? bytes : left;
+	memcpy(ret, (const char *)(heap ? p->heap : p->roots) + (address - start), n);
+	return n;
+}
+
+static struct search *new_search(unsigned alignment)
+{
+	const struct search_options options = {.alignment = alignment};
+	struct search *search;
+	CHECK_OK(search_create(&options, &search));
+	return search;
+}
+
+static void run(struct search *search, struct picture *picture)
+{
+	const struct search_memory memory = {picture, read_picture, NULL};
+	const struct search_root root = {.start = ROOTS, .end = ROOTS + 8 * picture->root_words};
+	CHECK_OK(search_run(search, &memory, &root, 1));
+}
+
+CASE(refused, "blocks that overlap, go back or are no addresses are refused")
+{
+	struct search *search = new_search(8);
+	CHECK_OK(search_add_block(search, HEAP, 32, 0));
+	CHECK_ERROR(search_add_block(search, HEAP + 31, 8, 0), ERROR_INPUT, "out of order");
+	CHECK_ERROR(search_add_block(search, HEAP - 64, 8, 0), ERROR_INPUT, "out of order");
+	CHECK_ERROR(search_add_block(search, 0, 8, 0), ERROR_INPUT, "no address");
+	CHECK_ERROR(search_add_block(search, UINT64_MAX - 3, 8, 0), ERROR_INPUT, "no address");
+	CHECK_ERROR(search_add_block(search, HEAP + 64, UINT64_MAX, 0), ERROR_INPUT, "no address");
+	CHECK_ERROR(search_add_block(search, 1ull << 47, 8, 0), ERROR_INPUT, "no address");
+	CHECK_OK(search_add_block(search, HEAP + 32, 0, 0));
+	CHECK_ERROR(search_add_block(search, HEAP + 32, 8, 0), ERROR_INPUT, "out of order");
+	CHECK_OK(search_add_block(search, (1ull << 47) - 16, 16, 0));
+	search_destroy(search);
+}
+
+CASE(nothing, "no blocks, no roots and no memory are searched, too")
+{
+	struct picture picture = {NULL, NULL, 0, 0};
+	struct search *search = new_search(8);
+	run(search, &picture);
+	CHECK_U64(search_totals(search)->blocks[SEARCH_DEFINITE], 0);
+	search_destroy(search);
+	search = new_search(1);
+	CHECK_OK(search_add_block(search, HEAP, 4096, 3));
+	run(search, &picture);
+	CHECK_U64(search_totals(search)->bytes[SEARCH_DEFINITE], 4096);
+	CHECK_U64(search_totals(search)->unread_bytes, 4096);
+	search_destroy(search);
+	search_destroy(NULL);
+}
+
+/* A list of blocks of 16 bytes, of one site, each holding the next. */
+static struct search *search_list(
+	size_t blocks, bool is_held, bool is_ring, struct picture *picture)
+{
+	picture->heap_words = 2 * blocks;
+	picture->root_words = 1;
+	picture->heap = calloc(picture->heap_words, 8);
+	picture->roots = calloc(1, 8);
+	CHECK(picture->heap && picture->roots);
+	struct search *search = new_search(8);
+	for (size_t i = 0; i < blocks; i++) {
+		CHECK_OK(search_add_block(search, HEAP + 16 * i, 16, 5));
+		picture->heap[2 * i] = i + 1 < blocks ? HEAP + 16 * (i + 1) : is_ring ? HEAP : 0;
+	}
+	picture->roots[0] = is_held ? HEAP : 0;
+	run(search, picture);
+	free(picture->heap);
+	free(picture->roots);
+	return search;
+}
+
+CASE(long_list, "a list of a million blocks needs no deep stack, and is one group")
+{
+	enum { BLOCKS = 1000000 };
+	struct picture picture;
+	struct search *search = search_list(BLOCKS, true, false, &picture);
+	size_t records, groups;
+	const struct search_record *record = search_records(search, &records);
+	const struct search_group *group = search_groups(search, &groups);
+	CHECK(records == 1 && groups == 1 && group->repeats == 1 && !group->holder);
+	CHECK(record->kind == SEARCH_REACHABLE && record->blocks == BLOCKS);
+	CHECK_U64(group->root_address, ROOTS);
+	CHECK_U64(group->block, HEAP);
+	search_destroy(search);
+}
+
+CASE(lost_list, "the first of a lost list leads all others, and so does one of a lost ring")
+{
+	enum { BLOCKS = 300000 };
+	for (int is_ring = 0; is_ring < 2; is_ring++) {
+		struct picture picture;
+		struct search *search = search_list(BLOCKS, false, is_ring, &picture);
+		size_t records;
+		const struct search_record *record = search_records(search, &records);
+		CHECK_U64(records, 2);
+		record += record->kind != SEARCH_DEFINITE;
+		CHECK(record->blocks == 1 && record->indirect_blocks == BLOCKS - 1);
+		CHECK_U64(record->indirect_bytes, 16 * (BLOCKS - 1));
+		CHECK_U64(record->example, HEAP);
+		search_destroy(search);
+	}
+}
+
+CASE(backwards, "a list that was lost from its last block in memory on has one leader")
+{
+	enum { BLOCKS = 1000 };
+	struct picture picture = {calloc(2 * BLOCKS, 8), calloc(1, 8), 2 * BLOCKS, 1};
+	struct search *search = new_search(8);
+	for (size_t i = 0; i < BLOCKS; i++) {
+		CHECK_OK(search_add_block(search, HEAP + 16 * i, 16, 1));
+		picture.heap[2 * i] = i ? HEAP + 16 * (i - 1) : 0;
+	}
+	run(search, &picture);
+	CHECK(search_kind(search, BLOCKS - 1) == SEARCH_DEFINITE);
+	CHECK_U64(search_totals(search)->blocks[SEARCH_INDIRECT], BLOCKS - 1);
+	search_destroy(search);
+	free(picture.heap);
+	free(picture.roots);
+}
+
+CASE(alignment, "words at odd addresses are seen only when they are asked for")
+{
+	uint64_t roots[4] = {0}, heap[8] = {0};
+	static const unsigned places[] = {8, 4, 2, 1};
+	for (unsigned i = 0; i < 4; i++) {
+		memset(roots, 0, sizeof(roots));
+		memcpy((char *)roots + places[i], &(uint64_t){HEAP}, 8);
+		for (unsigned alignment = 1; alignment <= 8; alignment *= 2) {
+			struct picture picture = {heap, roots, 8, 4};
+			struct search *search = new_search(alignment);
+			CHECK_OK(search_add_block(search, HEAP, 64, 0));
+			run(search, &picture);
+			bool seen = places[i] % alignment == 0;
+			CHECK(search_kind(search, 0) ==
+				(seen ? SEARCH_REACHABLE : SEARCH_DEFINITE));
+			search_destroy(search);
+		}
+	}
+}
+
+CASE(large_blocks, "pointers into blocks of many regions, and of more than 4 GiB, are found")
+{
+	static const uint64_t sizes[] = {
+		16, 70000, (16ull << 20) - 1, 16ull << 20, 5ull << 30, 1, 0};
+	enum { COUNT = sizeof(sizes) / sizeof(sizes[0]) };
+	uint64_t at = 0x7f0000001000, address[COUNT];
+	static struct space space;
+	space_init(&space);
+	for (unsigned i = 0; i < COUNT; i++) {
+		address[i] = at;
+		CHECK(space_add(&space, at, sizes[i]) == SPACE_ADDED);
+		at += sizes[i] + (i % 2 ? 8 : 0) + (sizes[i] ? 0 : 8);
+	}
+	for (unsigned i = 0; i < COUNT; i++) {
+		uint64_t offset, last = sizes[i] ? sizes[i] - 1 : 0;
+		const uint64_t into[] = {0, last / 2, last / 3 * 2, last};
+		CHECK_U64(space_size(&space, i), sizes[i]);
+		CHECK_U64(space_address(&space, i), address[i]);
+		for (unsigned j = 0; j < 4; j++) {
+			CHECK_U64(space_find(&space, address[i] + into[j], &offset), i);
+			CHECK_U64(offset, into[j]);
+		}
+		if (i % 2)
+			CHECK_U64(space_find(&space, address[i] + last + 1, &offset), SPACE_NONE);
+	}
+	space_deinit(&space);
+}
+
+TAP_MAIN
