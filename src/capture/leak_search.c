@@ -32,9 +32,9 @@ static void beat(struct reading *r)
 static size_t read_memory(void *context, uint64_t address, void *ret, size_t bytes)
 {
 	struct reading *r = context;
-	if (r->bytes / BEAT_BYTES != (r->bytes + bytes + 64) / BEAT_BYTES)
+	uint64_t before = __atomic_fetch_add(&r->bytes, bytes + 64, __ATOMIC_RELAXED);
+	if (before / BEAT_BYTES != (before + bytes + 64) / BEAT_BYTES)
 		beat(r);
-	r->bytes += bytes + 64;
 	return process_memory_read(&r->memory, address, ret, bytes);
 }
 

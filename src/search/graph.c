@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "search/graph.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +20,15 @@ struct reading {
 	struct graph *graph;
 	uint8_t *window;
 	uint64_t start, end; /* what is in the window */
+	uint64_t unread_bytes;
 	bool is_root;
 	uint32_t root;
-	uint32_t heads; /* blocks whose first edge is known */
+	uint32_t block,
+		block_end; /* whose memory is read; the first edges of those before are known */
+	struct space_u32 edges;
+	uint32_t first_edge; /* number of edges.data[0] */
+	struct graph_interiors interiors;
+	bool is_lent; /* edges.data is another's, and has room for all there can be */
 	uint32_t count;
 	uint64_t values[BATCH];
 	uint64_t places[BATCH]; /* a block's number, or the address of a root's word */
@@ -58,9 +65,14 @@ static struct error *reading_begin(struct graph *graph, struct reading **ret)
 
 static void reading_cleanup(struct reading **reading)
 {
-	if (*reading)
-		free((*reading)->window);
-	free(*reading);
+	struct reading *r = *reading;
+	if (!r)
+		return;
+	free(r->window);
+	if (!r->is_lent)
+		space_u32_deinit(&r->edges);
+	graph_interiors_deinit(&r->interiors);
+	free(r);
 }
 
 /* Fills the window; what can't be read is zero, and counted. */
@@ -77,21 +89,23 @@ static void fetch(struct reading *r, uint64_t address, size_t bytes)
 		size_t hole = PAGE_BYTES - (size_t)((address + got) % PAGE_BYTES);
 		hole = hole < bytes - got ? hole : bytes - got;
 		memset(r->window + got, 0, hole);
-		r->graph->unread_bytes += hole;
+		r->unread_bytes += hole;
 		got += hole;
 	}
 	r->start = address;
 	r->end = address + bytes;
 }
 
-static bool heads_up_to(struct reading *r, uint32_t block)
+static uint32_t next_edge(const struct reading *r)
 {
-	struct graph *g = r->graph;
-	for (; r->heads <= block; r->heads++) {
-		if (!space_u32_push(&g->heads, (uint32_t)g->edges.len))
-			return false;
-	}
-	return true;
+	return r->first_edge + (uint32_t)r->edges.len;
+}
+
+static void heads_up_to(struct reading *r, uint32_t block)
+{
+	uint32_t *heads = r->graph->heads.data;
+	for (; r->block <= block; r->block++)
+		heads[r->block] = next_edge(r);
 }
 
 static bool add_root(struct reading *r, uint64_t place, uint32_t edge, uint32_t offset)
@@ -102,19 +116,18 @@ static bool add_root(struct reading *r, uint64_t place, uint32_t edge, uint32_t 
 
 static bool add_edge(struct reading *r, uint32_t source, uint32_t edge, uint32_t offset)
 {
-	struct graph *g = r->graph;
-	if (!heads_up_to(r, source))
-		return false;
+	heads_up_to(r, source);
 	if (GRAPH_BLOCK(edge) == source)
 		return true;
-	uint32_t first = g->heads.data[source];
-	if (g->edges.len > first && g->edges.data[g->edges.len - 1] == edge && !offset)
+	uint32_t number = next_edge(r);
+	if (number > r->graph->heads.data[source] && r->edges.data[r->edges.len - 1] == edge &&
+		!offset)
 		return true;
-	if (g->edges.len == UINT32_MAX)
+	if (number == UINT32_MAX)
 		return false;
-	struct graph_interior interior = {(uint32_t)g->edges.len, offset};
-	return space_u32_push(&g->edges, edge) &&
-	       (!offset || graph_interiors_push(&g->interiors, interior));
+	struct graph_interior interior = {number, offset};
+	return space_u32_push(&r->edges, edge) &&
+	       (!offset || graph_interiors_push(&r->interiors, interior));
 }
 
 /* Looks the batch up. False: no memory. */
@@ -211,26 +224,128 @@ static uint64_t readable_until(const struct space_walk *walk, uint64_t address)
 	       space_size(space, last);
 }
 
-struct error *graph_read_blocks(struct graph *graph)
+/* Reads the blocks of one part. */
+static struct error *read_part(struct reading *r)
 {
-	__attribute__((cleanup(reading_cleanup))) struct reading *r = NULL;
-	struct error *error = reading_begin(graph, &r);
-	if (error)
-		return error;
-	const struct space *space = graph->space;
-	struct space_walk walk = {space, 0, 0};
-	if (!space_u32_reserve(&graph->heads, (size_t)space_count(space) + 1))
-		return error_no_memory();
-	for (; walk.block < space_count(space); walk.block++) {
+	const struct space *space = r->graph->space;
+	struct space_walk walk = {space, 0, r->block};
+	walk.region = space_region_of(space, r->block);
+	for (; walk.block < r->block_end; walk.block++) {
 		uint64_t address = space_walk_address(&walk);
 		uint64_t end = address + space_size(space, walk.block);
 		uint64_t readable = end > r->end ? readable_until(&walk, address) : end;
 		if (!take_memory(r, address, end, readable, walk.block))
 			return error_no_memory();
 	}
-	if (!look_up(r) || !heads_up_to(r, space_count(space)))
+	if (!look_up(r))
 		return error_no_memory();
+	heads_up_to(r, r->block_end - 1);
 	return NULL;
+}
+
+/* A thread's work, and what came of it. */
+struct part {
+	struct reading *reading;
+	struct error *error;
+};
+
+static void *read_beside(void *context)
+{
+	struct part *part = context;
+	part->error = read_part(part->reading);
+	return NULL;
+}
+
+/* Where the second half of the blocks' bytes begins, and how many words there are before. */
+static uint32_t middle(const struct space *space, uint64_t *ret_bytes, uint64_t *ret_before)
+{
+	uint64_t all = 0, before = 0;
+	uint32_t count = space_count(space), block = 0;
+	for (uint32_t i = 0; i < count; i++)
+		all += space_size(space, i);
+	for (; block + 1 < count && before < all / 2; block++)
+		before += space_size(space, block);
+	*ret_bytes = all;
+	*ret_before = before;
+	return block;
+}
+
+/* From so many bytes on a second thread is worth it. */
+#define BESIDE_BYTES (2ull << 20)
+
+/*
+ * Two parts, if there is enough to read: then the second one's edges stand where there is room for
+ * the most that the first can have, in memory of which only what is used is ever there.
+ */
+static void split(struct graph *graph, struct reading *first, struct reading *second)
+{
+	uint64_t bytes, before;
+	uint32_t block = middle(graph->space, &bytes, &before);
+	uint64_t words = bytes / graph->alignment + 1, room = before / graph->alignment + 1;
+	if (bytes < (graph->beside_bytes ? graph->beside_bytes : BESIDE_BYTES) || !block ||
+		words + 1 >= UINT32_MAX || !space_u32_reserve(&graph->edges, words + 1))
+		return;
+	graph->split = first->block_end = second->block = block;
+	first->edges = (struct space_u32){graph->edges.data, 0, room};
+	second->edges = (struct space_u32){graph->edges.data + room, 0, words + 1 - room};
+	second->first_edge = (uint32_t)room;
+	first->is_lent = second->is_lent = true;
+}
+
+/* Puts together what the parts have found. */
+static struct error *join(struct graph *graph, struct reading *first, struct reading *second)
+{
+	graph->edge_count = first->edges.len + second->edges.len;
+	graph->unread_bytes += first->unread_bytes + second->unread_bytes;
+	graph->split_end = next_edge(first);
+	const struct reading *last = graph->split ? second : first;
+	graph->heads.data[space_count(graph->space)] = next_edge(last);
+	graph->heads.len = (size_t)space_count(graph->space) + 1;
+	if (!graph->split) {
+		graph->edges = first->edges;
+		first->is_lent = true;
+	} else {
+		graph->edges.len = next_edge(second);
+	}
+	graph->interiors = first->interiors;
+	first->interiors = (struct graph_interiors){NULL, 0, 0};
+	size_t more = second->interiors.len;
+	if (!graph_interiors_reserve(&graph->interiors, graph->interiors.len + more))
+		return error_no_memory();
+	if (more)
+		memcpy(graph->interiors.data + graph->interiors.len, second->interiors.data,
+			more * sizeof(*second->interiors.data));
+	graph->interiors.len += more;
+	return NULL;
+}
+
+struct error *graph_read_blocks(struct graph *graph)
+{
+	__attribute__((cleanup(reading_cleanup))) struct reading *first = NULL;
+	__attribute__((cleanup(reading_cleanup))) struct reading *second = NULL;
+	struct error *error = reading_begin(graph, &first);
+	if (!error)
+		error = reading_begin(graph, &second);
+	if (error)
+		return error;
+	uint32_t count = space_count(graph->space);
+	if (!space_u32_reserve(&graph->heads, (size_t)count + 1))
+		return error_no_memory();
+	first->block_end = second->block_end = count;
+	split(graph, first, second);
+	struct part beside = {second, NULL};
+	pthread_t thread;
+	bool is_beside = graph->split && !pthread_create(&thread, NULL, read_beside, &beside);
+	error = read_part(first);
+	if (is_beside)
+		pthread_join(thread, NULL);
+	else if (graph->split)
+		read_beside(&beside);
+	if (error)
+		error_destroy(beside.error);
+	else
+		error = beside.error;
+	return error ? error : join(graph, first, second);
 }
 
 struct error *graph_read_root(struct graph *graph, uint64_t start, uint64_t end, uint32_t root)
@@ -242,9 +357,9 @@ struct error *graph_read_root(struct graph *graph, uint64_t start, uint64_t end,
 	r->is_root = true;
 	r->root = root;
 	graph->root_bytes += end - start;
-	if (!take_memory(r, start, end, end, 0) || !look_up(r))
-		return error_no_memory();
-	return NULL;
+	bool ok = take_memory(r, start, end, end, 0) && look_up(r);
+	graph->unread_bytes += r->unread_bytes;
+	return ok ? NULL : error_no_memory();
 }
 
 struct error *graph_take_values(

@@ -31,8 +31,13 @@ struct graph {
 	const struct space *space;
 	const struct search_memory *memory;
 	unsigned alignment;
+	uint64_t beside_bytes;  /* as in search_options */
 	struct space_u32 heads; /* of each block: its first edge; one more at the end */
 	struct space_u32 edges;
+	/* Two threads read a large heap, each its part of the blocks: the first one's edges end
+	 * before those of the block `split` begin. 0: there is one part. */
+	uint32_t split, split_end;
+	uint64_t edge_count;
 	struct graph_interiors interiors; /* ascending by edge */
 	struct graph_roots roots;
 	uint64_t root_bytes, unread_bytes;
@@ -42,8 +47,15 @@ void graph_init(struct graph *graph, const struct space *space, const struct sea
 	unsigned alignment);
 void graph_deinit(struct graph *graph);
 
-/* Reads all blocks. */
+/* Reads all blocks, once. */
 struct error *graph_read_blocks(struct graph *graph) must_check_;
+
+/* Where the block's edges end, from heads[block] on. */
+static inline uint32_t graph_edges_end(const struct graph *graph, uint32_t block)
+{
+	return block + 1 == graph->split ? graph->split_end : graph->heads.data[block + 1];
+}
+
 /* Reads a range of memory, number `root`. */
 struct error *graph_read_root(
 	struct graph *graph, uint64_t start, uint64_t end, uint32_t root) must_check_;

@@ -9,7 +9,9 @@
 
 struct search_memory {
 	void *context;
-	/* Reads from address on, at most `bytes`; returns how many that were: fewer where nothing
+	/* Both may be called by two threads at a time.
+	 *
+	 * Reads from address on, at most `bytes`; returns how many that were: fewer where nothing
 	 * is mapped. */
 	size_t (*read)(void *context, uint64_t address, void *ret, size_t bytes);
 	/* Or NULL. How many bytes from address on, at most `bytes`, were never touched and are

@@ -231,7 +231,7 @@ static bool follow_block(struct search *s, uint32_t block, enum search_kind kind
 {
 	const uint32_t *heads = s->graph.heads.data;
 	uint32_t group = node_group(s->nodes.data[block]);
-	for (uint32_t i = heads[block]; i < heads[block + 1]; i++) {
+	for (uint32_t i = heads[block], end = graph_edges_end(&s->graph, block); i < end; i++) {
 		uint32_t edge = s->graph.edges.data[i];
 		if (is_reached(s, GRAPH_BLOCK(edge)))
 			continue;
@@ -260,8 +260,8 @@ static void fetch_ahead(const struct search *s, size_t at)
 	if (at + AHEAD_NODES >= queue->len)
 		return;
 	uint32_t block = queue->data[at + AHEAD_NODES];
-	for (uint32_t i = heads[block], end = heads[block + 1]; i < end && i < heads[block] + 8;
-		i++) {
+	for (uint32_t i = heads[block], end = graph_edges_end(&s->graph, block);
+		i < end && i < heads[block] + 8; i++) {
 		uint32_t target = GRAPH_BLOCK(edges[i]);
 		if (!is_reached(s, target))
 			prefetch(&s->nodes.data[target]);
@@ -303,7 +303,8 @@ static bool lead(struct search *s, uint32_t leader)
 		return false;
 	while (s->queue.len) {
 		uint32_t block = s->queue.data[--s->queue.len];
-		for (uint32_t i = heads[block]; i < heads[block + 1]; i++) {
+		for (uint32_t i = heads[block], end = graph_edges_end(&s->graph, block); i < end;
+			i++) {
 			uint32_t held = GRAPH_BLOCK(s->graph.edges.data[i]);
 			if (is_reached(s, held) || held == leader)
 				continue;
@@ -326,7 +327,8 @@ static bool mark_held(struct search *s, uint32_t leader, uint64_t *marked)
 		return false;
 	while (s->queue.len) {
 		uint32_t block = s->queue.data[--s->queue.len];
-		for (uint32_t i = heads[block]; i < heads[block + 1]; i++) {
+		for (uint32_t i = heads[block], end = graph_edges_end(&s->graph, block); i < end;
+			i++) {
 			uint32_t held = GRAPH_BLOCK(s->graph.edges.data[i]);
 			if (marked[held / 64] >> held % 64 & 1)
 				continue;
@@ -463,6 +465,7 @@ struct error *search_run(struct search *search, const struct search_memory *memo
 	s->heuristics = (struct heuristics){
 		memory, s->options.heuristics, s->options.maps, s->options.map_count};
 	graph_init(&s->graph, &s->space, memory, s->options.alignment);
+	s->graph.beside_bytes = s->options.beside_bytes;
 	s->reached = calloc(count / 64 + 1, sizeof(*s->reached));
 	if (!s->reached)
 		return error_no_memory();
@@ -474,7 +477,7 @@ struct error *search_run(struct search *search, const struct search_memory *memo
 	if (count && (!mark(s, SEARCH_REACHABLE) || !mark(s, SEARCH_POSSIBLE) || !lead_all(s)))
 		return error_no_memory();
 	space_u32_deinit(&s->queue);
-	s->totals.pointers = s->graph.edges.len;
+	s->totals.pointers = s->graph.edge_count;
 	s->totals.root_bytes = s->graph.root_bytes;
 	s->totals.unread_bytes = s->graph.unread_bytes;
 	return count_all(s) ? NULL : error_no_memory();

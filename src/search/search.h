@@ -59,6 +59,7 @@ struct search_options {
 	unsigned heuristics;           /* enum search_heuristic */
 	const struct search_map *maps; /* ascending; for SEARCH_MULTIPLEINHERITANCE */
 	size_t map_count;
+	uint64_t beside_bytes; /* of blocks, from which on a second thread reads; 0: 2 MiB */
 };
 
 /*

@@ -92,7 +92,7 @@ enum space_added space_add(struct space *space, uint64_t address, uint64_t size)
 	return cover(space, address, end) ? SPACE_ADDED : SPACE_NO_MEMORY;
 }
 
-uint64_t space_address(const struct space *space, uint32_t block)
+uint32_t space_region_of(const struct space *space, uint32_t block)
 {
 	const struct space_region *regions = space->regions.data;
 	size_t low = 0, high = space->regions.len;
@@ -103,7 +103,13 @@ uint64_t space_address(const struct space *space, uint32_t block)
 		else
 			high = middle;
 	}
-	return ((uint64_t)regions[low].key << SPACE_REGION_BITS) + space->offsets.data[block];
+	return (uint32_t)low;
+}
+
+uint64_t space_address(const struct space *space, uint32_t block)
+{
+	const struct space_region *region = &space->regions.data[space_region_of(space, block)];
+	return ((uint64_t)region->key << SPACE_REGION_BITS) + space->offsets.data[block];
 }
 
 static uint32_t find_large(const struct space *space, uint64_t address, uint64_t *ret_offset)

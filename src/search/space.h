@@ -133,6 +133,8 @@ struct space_walk {
 	const struct space *space;
 	uint32_t region, block;
 };
+/* The number of the region that the block begins in. */
+uint32_t space_region_of(const struct space *space, uint32_t block);
 static inline uint64_t space_walk_address(struct space_walk *walk)
 {
 	const struct space_region *r = &walk->space->regions.data[walk->region];
