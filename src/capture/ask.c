@@ -102,8 +102,11 @@ struct error *ask_for_leaks(pid_t pid, const struct leak_check *check, struct as
 	struct error *error = find_session(pid, &fd);
 	if (error)
 		return error;
-	const struct ask_request request = {
-		.magic = ASK_MAGIC, .version = HW_SHM_VERSION, .pid = pid, .check = *check};
+	const struct ask_request request = {.magic = ASK_MAGIC,
+		.version = HW_SHM_VERSION,
+		.pid = pid,
+		.alignment = check->alignment,
+		.heuristics = check->heuristics};
 	struct pollfd answer = {.fd = fd, .events = POLLIN};
 	if (send(fd, &request, sizeof(request), MSG_NOSIGNAL) != (ssize_t)sizeof(request) ||
 		poll(&answer, 1, ANSWER_MS) != 1 ||

@@ -13,9 +13,9 @@
 #define ASK_FILE_MAX 4200
 
 struct ask_request {
-	uint32_t magic, version; /* ASK_MAGIC, HW_SHM_VERSION */
-	pid_t pid;               /* as the asking side sees it */
-	struct leak_check check;
+	uint32_t magic, version;        /* ASK_MAGIC, HW_SHM_VERSION */
+	pid_t pid;                      /* as the asking side sees it */
+	uint32_t alignment, heuristics; /* as in struct leak_check */
 };
 
 struct ask_reply {

@@ -168,24 +168,28 @@ static struct subject *asked_for(const struct collector *c, pid_t pid)
 }
 
 /* It comes from outside. */
-static bool is_valid(const struct leak_check *check)
+static bool is_valid(const struct ask_request *request)
 {
-	unsigned bytes = check->alignment;
+	uint32_t bytes = request->alignment;
 	return bytes <= 8 && !(bytes & (bytes - 1)) &&
-	       !(check->heuristics & ~(unsigned)SEARCH_HEURISTICS_ALL);
+	       !(request->heuristics & ~(uint32_t)SEARCH_HEURISTICS_ALL);
 }
 
 void collector_on_request(struct collector *c, const struct session_caller *caller)
 {
-	struct subject *s = asked_for(c, caller->request.pid);
+	const struct ask_request *request = &caller->request;
+	struct subject *s = asked_for(c, request->pid);
+	struct leak_check check = c->start->leak_check;
+	check.alignment = request->alignment;
+	check.heuristics = request->heuristics;
 	const char *problem = NULL;
 	if (!s)
 		problem = "that process is not recorded by this collector";
 	else if (s->leaks)
 		problem = "another search goes on in that process";
-	else if (!is_valid(&caller->request.check))
+	else if (!is_valid(request))
 		problem = "what it asks for makes no sense";
-	else if (!begin(c, s, &caller->request.check, HPW_LEAK_ON_DEMAND))
+	else if (!begin(c, s, &check, HPW_LEAK_ON_DEMAND))
 		problem = "no memory, or no process to search with";
 	if (problem)
 		leak_job_reply(caller->connection, "", problem);

@@ -436,7 +436,7 @@ MAGIC, VERSION = 0x6B736177, int(re.search(r"HW_SHM_VERSION (\d+)u", (hw.SOURCE 
 
 def request(pid, alignment=8, heuristics=15, magic=MAGIC, version=VERSION):
     """struct ask_request of src/capture/ask.h."""
-    return struct.pack("<IIi4xII", magic, version, pid, alignment, heuristics)
+    return struct.pack("<IIiII", magic, version, pid, alignment, heuristics)
 
 
 def ask(path, message, wait):
