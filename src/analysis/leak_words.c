@@ -166,10 +166,11 @@ void leaks_circumstances(const struct leaks *leaks, struct text *ret)
 	if (!leaks->searched)
 		return;
 	say_moment(search, ret);
-	if (search->way == LEAK_WAY_UNSTOPPED)
+	if (search->way == LEAK_WAY_UNSTOPPED && search->threads > 1)
 		text_add(ret, "Other threads could not be stopped and went on meanwhile: what they "
-			      "moved may have been missed.\n");
-	else if (search->threads_missed)
+			      "moved may have been missed, and what only their registers held "
+			      "counts as lost.\n");
+	else if (search->way != LEAK_WAY_UNSTOPPED && search->threads_missed)
 		text_printf(ret,
 			"%" PRIu64 " of %" PRIu64 " threads could not be stopped: their "
 			"registers were not searched.\n",

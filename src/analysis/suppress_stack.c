@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "symbols/name.h"
 
 static size_t unversioned_len(const char *name)
@@ -24,13 +25,23 @@ static const char *best_name(const struct shown_frame *shown)
 	return best ? best : shown->raw_name;
 }
 
+static bool is_below_main(const char *function)
+{
+	static const char *const names[] = {"_start", "__libc_start_main", "__libc_start_main_impl",
+		"__libc_start_call_main", "generic_start_main"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(function, names[i]) == 0)
+			return true;
+	return false;
+}
+
 static void name_function(const struct shown_frame *shown, struct suppress_frame *ret)
 {
 	ret->function = best_name(shown);
 	ret->aliases = shown->aliases;
 	ret->alias_count = shown->alias_count;
 	/* Valgrind's words for where programs begin; the loader's label is no function to it. */
-	if (ret->function && strcmp(ret->function, "_start") == 0)
+	if (ret->function && is_below_main(ret->function))
 		ret->function = "(below main)";
 	else if (ret->function && strcmp(ret->function, "_dl_start_user") == 0)
 		*ret = (struct suppress_frame){0};

@@ -99,9 +99,15 @@ void apart_go(const struct apart *apart, const int *kept, size_t count)
 	signals_ignore();
 }
 
-void apart_close_streams(int count)
+int apart_open_nothing(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	return null >= 0 ? null : open("/", O_PATH | O_CLOEXEC);
+}
+
+void apart_close_streams(int count)
+{
+	int null = apart_open_nothing();
 	for (int fd = 0; fd < count; fd++) {
 		if (fd == null)
 			continue;

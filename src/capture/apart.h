@@ -31,7 +31,12 @@ struct error *apart_check_limits(void) must_check_;
 /* Leaves everything but the standard streams and `kept` (at most 8; -1 is none). For good. */
 void apart_go(const struct apart *apart, const int *kept, size_t count);
 
-/* The first `count` standard streams are /dev/null from now on, or closed where there is none. */
+/* A descriptor that takes the place of a stream: /dev/null; where there is none, one that can be
+ * neither read nor written. */
+int apart_open_nothing(void);
+
+/* The first `count` standard streams are such from now on. Never closed: what is opened next would
+ * get their numbers. */
 void apart_close_streams(int count);
 
 #endif

@@ -61,6 +61,21 @@ static struct recorder *recorder_near(const struct collector *c, pid_t pid, pid_
 	return s ? s->recorder : NULL;
 }
 
+bool collector_knows(const struct collector *c, const struct session_caller *caller, bool is_hello)
+{
+	const struct hw_hello *hello = &caller->hello;
+	if (is_hello && hello->forked_at &&
+		lineage_find(&c->lineage, hello->forked_from, caller->ppid, hello->forked_at))
+		return true;
+	pid_t pid = caller->pid;
+	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
+		if (collector_find(c, pid))
+			return true;
+		pid = process_parent(pid);
+	}
+	return false;
+}
+
 /* `process` is where it came from, as this side sees it; again: it is counted already, as what the
  * process was before. */
 static void note_unrecorded(struct collector *c, const struct unrecorded *one, pid_t process,

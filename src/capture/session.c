@@ -82,6 +82,13 @@ static void reap_all(const char *parent)
 		reap(dirfd(dir), entry->d_name);
 }
 
+/* What root starts may become another user, and goes on to be recorded. Who is none of those is
+ * turned away: see session_caller.is_other. */
+static bool open_to_others(const struct session *s)
+{
+	return geteuid() != 0 || (!chmod(s->folder, 0711) && !chmod(s->path, 0666));
+}
+
 static struct error *session_listen(struct session *s)
 {
 	snprintf(s->path, sizeof(s->path), "%s/" SOCKET_NAME, s->folder);
@@ -89,9 +96,16 @@ static struct error *session_listen(struct session *s)
 	strcpy(address.sun_path, s->path);
 	s->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s->socket < 0 || bind(s->socket, (struct sockaddr *)&address, sizeof(address)) ||
-		listen(s->socket, SOMAXCONN))
+		!open_to_others(s) || listen(s->socket, SOMAXCONN))
 		return error_errno(ERROR_ENVIRONMENT, errno, "can't listen on %s", s->path);
 	return NULL;
+}
+
+/* By those who are to reach the session. */
+static bool may_be_entered(const char *folder)
+{
+	struct stat st;
+	return geteuid() != 0 || (!stat(folder, &st) && st.st_mode & S_IXOTH);
 }
 
 /* The places for a session's folder, best first; the last is the caller's. */
@@ -100,7 +114,7 @@ static const char *place(int i, const char *last)
 	static const char *const usual[] = {"/tmp", "/dev/shm", "/run", "/var/tmp"};
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
 	if (i == 0)
-		return runtime && *runtime == '/' ? runtime : usual[0];
+		return runtime && *runtime == '/' && may_be_entered(runtime) ? runtime : usual[0];
 	return i <= 4 ? usual[i - 1] : i == 5 ? last : NULL;
 }
 
@@ -197,6 +211,7 @@ enum session_call session_take(int taken, struct session_caller *ret)
 	if (n <= 0)
 		return SESSION_STRANGER;
 	enum session_call call = what_is_said(said, (size_t)n, peer.pid, ret);
+	ret->is_other = peer.uid != geteuid() && peer.uid != 0;
 	if (call == SESSION_HELLO || call == SESSION_REQUEST) {
 		ret->connection = connection;
 		connection = -1;

@@ -46,6 +46,7 @@ struct session_caller {
 	int connection;      /* -1: it waits for no answer */
 	pid_t pid, ppid;     /* as this side sees it; its parent, 0: not to be seen from here */
 	const char *session; /* what the answer names; borrowed */
+	bool is_other; /* another user than root and ours: to be believed only if it is known */
 	union {
 		struct hw_hello hello;
 		struct hw_notice notice; /* its path ends with a NUL; reason: any number */

@@ -362,6 +362,8 @@ static int conclude(const struct request *request, const struct launch_result *r
 	if (!request->report)
 		return -1;
 	say_leaks(result, request->report);
+	if (WIFSIGNALED(result->status)) /* which is worse */
+		return -1;
 	return leak_report_fails(request->report) ? leak_report_exitcode(request->report) : -1;
 }
 

@@ -21,6 +21,7 @@ struct leak_report {
 	const struct leak_options *options;
 	struct leaks_view_options view; /* without suppressions: each recording uses fresh ones */
 	unsigned shown;                 /* recordings, for %n */
+	bool logged;                    /* --log-file was written to */
 	uint64_t errors;                /* in these */
 	int exitcode;                   /* for errors; LEAK_NO_EXITCODE */
 	bool searched;                  /* the last one */
@@ -188,7 +189,11 @@ static struct error *open_log(const struct leak_report *report, const struct mod
 		text_printf(&name, "%s.%" PRIu32, lsan_path, model_target(model)->pid);
 	if (error)
 		return error;
-	*ret_fd = open(name.data ? name.data : "", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	/* One file of several processes has what is said of each. */
+	bool again = report->logged && !lsan_path && !strstr(report->options->log_file, "%p") &&
+		     !strstr(report->options->log_file, "%n");
+	int how = O_WRONLY | O_CREAT | O_CLOEXEC | (again ? O_APPEND : O_TRUNC);
+	*ret_fd = open(name.data ? name.data : "", how, 0644);
 	return *ret_fd >= 0 ? NULL
 			    : error_errno(ERROR_ENVIRONMENT, errno, "cannot write %s",
 				      name.data ? name.data : "--log-file");
@@ -241,6 +246,17 @@ static struct error *write_view(const struct leak_report *report, const struct m
 	return error;
 }
 
+/* Whether what is called lost is: registers of threads that went on meanwhile are not known. */
+static bool is_sure(const struct model *model)
+{
+	const struct leak_search *search = model_leak_search(model);
+	bool unsure = search && search->way == LEAK_WAY_UNSTOPPED && search->threads > 1;
+	if (unsure)
+		message("other threads could not be stopped for the search: what they alone hold "
+			"may be called lost, and the exit status does not tell");
+	return !unsure;
+}
+
 /* Shows it, with what has been read for that. Returns the exit code. */
 static int show(struct leak_report *report, const struct model *model,
 	struct suppressions *suppressions, const struct lsan_wishes *lsan, int fd)
@@ -249,10 +265,12 @@ static int show(struct leak_report *report, const struct model *model,
 	const char *lsan_path = lsan->counts ? wishes->log_path : NULL;
 	_cleanup_close_ int log = -1;
 	struct error *error = NULL;
+	int code = 0;
 	if (report->options->log_file || lsan_path)
 		error = open_log(report, model, lsan_path, &log);
-	if (error)
-		return message_error(error);
+	if (error) /* it is shown here, then, and leaks count all the same */
+		code = message_error(error);
+	report->logged |= log >= 0;
 	struct leaks_view_options view = report->view;
 	view.suppressions = suppressions;
 	if (lsan->counts && !report->options->limit && wishes->max_leaks)
@@ -263,8 +281,11 @@ static int show(struct leak_report *report, const struct model *model,
 	error = write_view(report, model, &view, &sink, &errors);
 	if (error)
 		return message_error(error);
-	report->errors += errors;
-	return output_end(&output);
+	report->errors += is_sure(model) ? errors : 0;
+	if (model_leak_search(model) && model_leak_search(model)->damaged)
+		code = ERROR_INPUT;
+	int ended = output_end(&output);
+	return code ? code : ended;
 }
 
 /* What became of a search that was asked for like LeakSanitizer's. False: there is nothing to

@@ -9,13 +9,12 @@
 #include "cli/message.h"
 
 /* LeakSanitizer's own default (compiler-rt, lsan/lsan.cpp). */
-#define EXITCODE 23
 /* As sanitizer_common/sanitizer_flag_parser.cpp. */
 #define BLANKS " ,:\n\t\r"
 
 void lsan_options_init(struct lsan_options *options)
 {
-	*options = (struct lsan_options){.exitcode = EXITCODE, .detect_leaks = true};
+	*options = (struct lsan_options){.exitcode = LSAN_EXITCODE, .detect_leaks = true};
 	text_init(&options->passed);
 }
 

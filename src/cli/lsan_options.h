@@ -11,6 +11,9 @@
 
 #include "base/text.h"
 
+/* LeakSanitizer's exit status for leaks, unless its options say otherwise. */
+#define LSAN_EXITCODE 23
+
 struct lsan_options {
 	int exitcode;     /* for leaks; 0: none */
 	size_t max_leaks; /* places to list; 0: all */

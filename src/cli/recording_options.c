@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "capture/apart.h"
 #include "capture/keep.h"
 #include "capture/recording_file.h"
 #include "cli/message.h"
@@ -290,7 +291,7 @@ void recording_options_deinit(struct recording_options *options)
 void hold_standard_streams(void)
 {
 	for (int fd = 0; fd < 3; fd++) {
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) != fd)
+		if (fcntl(fd, F_GETFD) < 0 && apart_open_nothing() != fd)
 			return;
 	}
 }

@@ -242,6 +242,7 @@ struct leak_search {
 	uint64_t threads, threads_missed, root_bytes, unread_bytes, pointers;
 	uint64_t blocks[LEAK_KINDS], bytes[LEAK_KINDS];
 	const char *problem; /* why there was none, or what it lacks; NULL */
+	bool damaged;        /* its result can't be read: there is none then */
 	/* What the program says to LeakSanitizer: suppressions, options. NULL: nothing. */
 	const char *own_suppressions, *own_options;
 };

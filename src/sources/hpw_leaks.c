@@ -307,9 +307,15 @@ struct error *hpw_leaks_judge(const struct hpw_leaks *leaks, struct hpw_damage *
 	for (size_t i = 0; i < count; i++)
 		blocks[records[i].kind] += records[i].blocks;
 	struct error *error = NULL;
-	if (memcmp(blocks, search->blocks, sizeof(blocks)) != 0)
+	if (memcmp(blocks, search->blocks, sizeof(blocks)) != 0) {
 		error = hpw_damage_add(
 			damage, "not all that the search for leaks has found is there");
+		struct leak_search judged = *search;
+		judged.damaged = true;
+		judged.way = LEAK_WAY_NONE;
+		judged.problem = "its result in the recording is damaged";
+		*build_leak_search(leaks->model) = judged;
+	}
 	if (!error && leaks->ways_lost)
 		error = hpw_damage_add(damage,
 			"who holds the blocks of %" PRIu64 " records of leaks is missing",

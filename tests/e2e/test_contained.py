@@ -65,6 +65,18 @@ def recorded_from_outside(folder):
 
 
 @TESTS.test
+def without_devices(folder):
+    """Where there is no /dev/null the collector does its work and ends, with LD_PRELOAD alone too"""
+    for name, first in (("alone.hpw", preloaded("alone.hpw")), ("run.hpw", [hw.HEAPWISE, "run", "-q", "-o", "run.hpw"])):
+        ended = hw.run([*namespaces(), "/bin/sh", "-c", 'mount -t tmpfs none /dev && exec "$@"', "sh", *first,
+                        hw.TARGETS / "end_exit-O2"], env=environment(folder), cwd=folder)
+        hw.need(ended.status == 24, f"{name}: {ended}")
+        wait_sessions(folder)
+        report = complete(folder / name)
+        hw.need(report["target"]["exit"] == {"code": 24}, f"{name}: {report['target']['exit']}")
+
+
+@TESTS.test
 def first_process_ends(folder):
     """The first process of a PID namespace has a complete recording, however it exits"""
     contained = namespaces()

@@ -305,6 +305,39 @@ def after_run(folder):
 
 
 @TESTS.test
+def gate_holds(folder):
+    """A log that can't be written, a damaged result: leaks fail all the same, or the command does; a crash stays one"""
+    gate = ("run", "-q", "-f", "-o", folder / "a.hpw", "--leak-check=full", "--error-exitcode=9")
+    ended = heapwise(*gate, f"--log-file={folder / 'missing' / 'x'}", "--", LEAKY)
+    hw.need(ended.status == 9 and "missing/x" in ended.errors and "definitely lost" in ended.errors, str(ended))
+    data = bytearray((folder / "a.hpw").read_bytes())
+    at = 32
+    while data[at:at + 4] == b"hwck" and int.from_bytes(data[at + 4:at + 6], "little") != 23:  # LEAK_RECORDS
+        at += 32 + int.from_bytes(data[at + 8:at + 12], "little")
+    data[at + 40] ^= 0xFF
+    (folder / "damaged.hpw").write_bytes(data)
+    for form in FORMS:
+        ended = heapwise("leaks", f"--format={form}", "--error-exitcode=9", folder / "damaged.hpw")
+        hw.need(ended.status == 3, f"{form}: {ended}")
+        hw.need("no leaks are possible" not in ended.text, f"{form}: {ended.text}")
+    ended = heapwise(*gate, "--leak-check-on-death", "--", hw.TARGETS / "leak_moments", stdin=b"a")
+    hw.need(ended.status == -6, str(ended))
+
+
+@TESTS.test
+def one_log(folder):
+    """A log of several processes has what is said of each"""
+    log = folder / "log"
+    ended = heapwise("run", "-q", "-o", folder / "x.hpw", "--leak-check=full", f"--log-file={log}", "--",
+                     "/bin/sh", "-c", f"{LEAKY}; {LEAKS / 'trees-O2'}; exit 0")
+    hw.need(ended.status == 0 and not ended.errors, str(ended))
+    text = log.read_text()
+    hw.need("list_single" in text and "trees" in text, text)
+    heapwise("leaks", f"--log-file={log}", *sorted(folder.glob("x*.hpw")))
+    hw.need(sorted(log.read_text().splitlines()) == sorted(text.splitlines()), "`leaks` writes another log")
+
+
+@TESTS.test
 def named_in_report(folder):
     """The report's verdict names the kinds"""
     path = recording(folder)

@@ -5,6 +5,7 @@
 import os
 import shutil
 import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -96,6 +97,43 @@ def namespaces_without_rights(folder):
         wait_sessions(folder)
         found = [complete(path) for path in folder.glob(name)]
         hw.need(found and max(report["totals"]["peak_blocks"] for report in found) > 300, f"{name}: {len(found)}")
+
+
+@TESTS.test
+def other_user_from_now_on(folder):
+    """A program of root's that becomes another user goes on to be recorded: what it executes, and what that forks"""
+    user = as_user()
+    env = open_to_all(folder)
+    for name, program in (("executes", [ONE_BLOCK]), ("forks", ["/bin/sh", "-c", f"{ONE_BLOCK}; {ONE_BLOCK}; exit 3"])):
+        place = folder / name
+        place.mkdir()
+        ended = hw.run([hw.HEAPWISE, "run", "-q", "-o", place / "x.hpw", *user, *program], env=env, cwd=folder)
+        hw.need(ended.status == (0 if name == "executes" else 3) and not ended.errors, f"{name}: {ended}")
+        wait_sessions(folder)
+        found = [hw.report(path) for path in place.glob("*.hpw")]
+        blocks = [report for report in found if report["target"]["command"][0] == str(ONE_BLOCK)]
+        hw.need(len(blocks) == (1 if name == "executes" else 2), f"{name}: {len(blocks)} of {len(found)} recordings")
+        hw.need(all(report["recording"]["complete"] for report in found), f"{name}: incomplete")
+        hw.need(all(report["totals"]["allocations"] == 1 for report in blocks), f"{name}: {blocks}")
+
+
+@TESTS.test
+def strangers(folder):
+    """Another user's process that knows a session of root's has itself recorded by nobody"""
+    user = as_user()
+    env = open_to_all(folder)
+    script = '$| = 1; print "$ENV{HEAPWISE_SESSION}\n"; <STDIN>'
+    with subprocess.Popen([hw.HEAPWISE, "run", "-q", "-o", folder / "x.hpw", PERL, "-e", script], env=env, text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as recorded:
+        session = recorded.stdout.readline().strip()
+        hw.need(Path(session).is_socket(), f"no session: {session!r}")
+        stranger = [*user, "env", f"HEAPWISE_SESSION={session}", f"LD_PRELOAD={LIBRARY}", ONE_BLOCK]
+        ended = hw.run(stranger, env=env, cwd=folder)
+        hw.need(ended.status == 0, str(ended))
+        recorded.communicate("\n", timeout=hw.TIMEOUT)
+    wait_sessions(folder)
+    names = [path.name for path in folder.glob("x*.hpw")]
+    hw.need(names == ["x.hpw"], f"{names}")
 
 
 def with_capability(path):

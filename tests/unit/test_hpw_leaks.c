@@ -229,6 +229,9 @@ CASE(records_lost, "records that are missing are missed")
 	_cleanup_model_ struct model *model = without(HPW_LEAK_RECORDS);
 	CHECK(has_damage(model, "not all that the search for leaks has found"));
 	CHECK_U64(model_leak_search(model)->blocks[LEAK_REACHABLE], 2);
+	/* What is left of them is no answer: none of it may pass for all. */
+	CHECK(model_leak_search(model)->damaged);
+	CHECK_U64(model_leak_search(model)->way, LEAK_WAY_NONE);
 }
 
 CASE(sites_lost, "without the table of sites, leaks are from an unknown place")

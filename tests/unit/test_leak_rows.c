@@ -323,6 +323,7 @@ CASE(limits_said, "what limits a search is said")
 	leaks_fixture_init(&fixture);
 	struct leak_search *search = build_leak_search(fixture.model);
 	search->way = LEAK_WAY_UNSTOPPED;
+	search->threads = 2;
 	search->unread_bytes = 4096;
 	search->partial = true;
 	search->problem = "no time.";
