@@ -145,6 +145,16 @@ static bool answer_callers(struct collector *c)
 	return false;
 }
 
+/* What the tag of an event is of may have gone with an event before it. */
+static bool is_subject(const struct collector *c, const void *tag)
+{
+	for (uint32_t i = 0; i < c->subject_count; i++) {
+		if (c->subjects[i] == tag)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Sleeps until something happens or the rings are due. Hellos first: the callers wait. And what a
  * process told before it ended is heard before its recording is completed.
@@ -167,8 +177,8 @@ static void nap(struct collector *c)
 			on_control(c);
 		else if (tag == &c->closings)
 			collector_on_closed(c);
-		else if (tag != &c->start->session && !collector_on_searched(c, tag) &&
-			 !collector_on_dying(c, tag) && !c->ends_put_off)
+		else if (!collector_on_searched(c, tag) && !collector_on_dying(c, tag) &&
+			 is_subject(c, tag) && !c->ends_put_off)
 			collector_on_end(c, tag);
 	}
 }
