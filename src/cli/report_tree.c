@@ -88,6 +88,7 @@ static struct error *rows_add(struct rows *rows, const char *path)
 		.duration_ns = recording->duration_ns,
 		.children_unrecorded = recording->children_unrecorded,
 		.complete = recording->complete,
+		.sampled = recording->sample_bytes,
 		.file = strdup(path),
 		.command = command_text(model_target(model))};
 	error = groups_keep(model, &row.unrecorded);

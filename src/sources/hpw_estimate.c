@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
+
 struct error *hpw_estimate_init(struct hpw_estimate *estimate, uint64_t mean_bytes, size_t sites)
 {
 	*estimate = (struct hpw_estimate){.mean_bytes = (double)mean_bytes, .sites_len = sites + 1};
@@ -19,9 +21,14 @@ void hpw_estimate_deinit(struct hpw_estimate *estimate)
 	estimate->sites = NULL;
 }
 
+static double weight_at(double mean_bytes, uint64_t size)
+{
+	return -1 / expm1(-((double)size + 1) / mean_bytes);
+}
+
 double hpw_estimate_weight(const struct hpw_estimate *estimate, uint64_t size)
 {
-	return -1 / expm1(-((double)size + 1) / estimate->mean_bytes);
+	return weight_at(estimate->mean_bytes, size);
 }
 
 static void add(struct hpw_sum *sum, double weight, double size, double sign)
@@ -33,38 +40,93 @@ static void add(struct hpw_sum *sum, double weight, double size, double sign)
 	sum->bytes_variance += sign * variance * size * size;
 }
 
-/* As in hpw_replay.h: what it has now is its share of every peak since its last change. */
+/* As in hpw_replay.h: what it has now is its share of every reading since its last change. */
 static void catch_up(const struct hpw_estimate *estimate, struct hpw_estimate_site *site)
 {
-	if (site->peak_seen != estimate->peak_number) {
-		site->peak_seen = estimate->peak_number;
-		site->peak = site->live;
+	for (int half = 0; half < HPW_HALVES; half++)
+		if (site->read_seen[half] != estimate->number[half]) {
+			site->read_seen[half] = estimate->number[half];
+			site->read[half] = site->halves[!half];
+		}
+}
+
+/* Which halves a block is in, and how many it stands for there. */
+struct dealt {
+	bool in[HPW_HALVES];
+	double weight;
+};
+
+static struct dealt deal(
+	const struct hpw_estimate *estimate, const struct hpw_estimate_block *block)
+{
+	struct dealt ret = {.weight = weight_at(2 * estimate->mean_bytes, block->size)};
+	double q = 1 / ret.weight;
+	double chance = ldexp((double)(hash_u64(block->identity) >> 11), -53) * (2 - q);
+	ret.in[0] = chance < 1;
+	ret.in[1] = chance < q || chance >= 1;
+	return ret;
+}
+
+static void add_live(struct hpw_estimate *estimate, struct hpw_estimate_site *site,
+	const struct hpw_estimate_block *block, double sign)
+{
+	struct dealt dealt = deal(estimate, block);
+	double weight = hpw_estimate_weight(estimate, block->size), bytes = (double)block->size;
+	struct hpw_estimate_site *both[] = {site, &estimate->totals};
+	for (int i = 0; i < 2; i++) {
+		add(&both[i]->live, weight, bytes, sign);
+		for (int half = 0; half < HPW_HALVES; half++)
+			if (dealt.in[half])
+				add(&both[i]->halves[half], dealt.weight, bytes, sign);
 	}
 }
 
-void hpw_estimate_alloc(struct hpw_estimate *estimate, size_t place, uint64_t size, uint64_t stamp)
+/* The other half is read, of all sites. */
+static void read_other(struct hpw_estimate *estimate, int half)
 {
-	struct hpw_estimate_site *site = &estimate->sites[place], *totals = &estimate->totals;
-	double weight = hpw_estimate_weight(estimate, size), bytes = (double)size;
+	estimate->number[half]++;
+	estimate->totals.read[half] = estimate->totals.halves[!half];
+}
+
+void hpw_estimate_alloc(
+	struct hpw_estimate *estimate, const struct hpw_estimate_block *block, uint64_t stamp)
+{
+	struct hpw_estimate_site *site = &estimate->sites[block->place];
+	double weight = hpw_estimate_weight(estimate, block->size), bytes = (double)block->size;
 	catch_up(estimate, site);
 	add(&site->all, weight, bytes, 1);
-	add(&site->live, weight, bytes, 1);
-	add(&totals->all, weight, bytes, 1);
-	add(&totals->live, weight, bytes, 1);
-	if (totals->live.bytes > totals->peak.bytes) {
-		totals->peak = totals->live;
-		estimate->peak_stamp = stamp;
-		estimate->peak_number++;
-	}
+	add(&estimate->totals.all, weight, bytes, 1);
+	add_live(estimate, site, block, 1);
+	for (int half = 0; half < HPW_HALVES; half++)
+		if (estimate->totals.halves[half].bytes > estimate->highest[half]) {
+			estimate->highest[half] = estimate->totals.halves[half].bytes;
+			estimate->stamp[half] = stamp;
+			read_other(estimate, half);
+		}
 }
 
-void hpw_estimate_free(struct hpw_estimate *estimate, size_t place, uint64_t size)
+void hpw_estimate_free(struct hpw_estimate *estimate, const struct hpw_estimate_block *block)
 {
-	struct hpw_estimate_site *site = &estimate->sites[place];
-	double weight = hpw_estimate_weight(estimate, size), bytes = (double)size;
+	struct hpw_estimate_site *site = &estimate->sites[block->place];
 	catch_up(estimate, site);
-	add(&site->live, weight, bytes, -1);
-	add(&estimate->totals.live, weight, bytes, -1);
+	add_live(estimate, site, block, -1);
+}
+
+void hpw_estimate_settle(struct hpw_estimate *estimate)
+{
+	int at_end = 0;
+	for (int half = 0; half < HPW_HALVES; half++)
+		if (estimate->totals.halves[half].bytes >= estimate->highest[half]) {
+			read_other(estimate, half);
+			at_end++;
+		}
+	estimate->at_end = at_end == HPW_HALVES;
+}
+
+uint64_t hpw_estimate_peak_stamp(const struct hpw_estimate *estimate)
+{
+	const struct hpw_sum *read = estimate->totals.read;
+	return estimate->stamp[read[1].bytes > read[0].bytes];
 }
 
 void hpw_estimate_failed(struct hpw_estimate *estimate, size_t place, uint64_t size)
@@ -84,15 +146,42 @@ static double positive(double value)
 	return value > 0 ? value : 0;
 }
 
-static struct spread spread_of(const struct hpw_estimate_site *s)
+/* The mean of both readings, which are independent; at the end all samples say what is live. */
+static struct hpw_sum peak_of(
+	const struct hpw_estimate *estimate, const struct hpw_estimate_site *site)
+{
+	const struct hpw_sum *a = &site->read[0], *b = &site->read[1];
+	if (estimate->at_end)
+		return site->live;
+	return (struct hpw_sum){
+		.blocks = (a->blocks + b->blocks) / 2,
+		.bytes = (a->bytes + b->bytes) / 2,
+		.blocks_variance = (a->blocks_variance + b->blocks_variance) / 4,
+		.bytes_variance = (a->bytes_variance + b->bytes_variance) / 4,
+	};
+}
+
+/*
+ * The variance of how many blocks are live at a moment. Small ones stand for so many each that a
+ * few of them make most of it, and where all of those few were missed, it does not show. In what
+ * was allocated all the time they do show: the larger one of the variance by itself, and that of
+ * as large a part of everything allocated.
+ */
+static double blocks_variance(const struct hpw_sum *part, const struct hpw_sum *all)
+{
+	double step = all->blocks > 0 ? all->blocks_variance / all->blocks : 0;
+	return positive(fmax(part->blocks_variance, part->blocks * step));
+}
+
+static struct spread spread_of(const struct hpw_estimate_site *s, const struct hpw_sum *peak)
 {
 	return (struct spread){
 		.allocations = s->all.blocks_variance,
 		.allocated_bytes = s->all.bytes_variance,
-		.live_blocks = positive(s->live.blocks_variance),
+		.live_blocks = blocks_variance(&s->live, &s->all),
 		.live_bytes = positive(s->live.bytes_variance),
-		.peak_blocks = positive(s->peak.blocks_variance),
-		.peak_bytes = positive(s->peak.bytes_variance),
+		.peak_blocks = blocks_variance(peak, &s->all),
+		.peak_bytes = positive(peak->bytes_variance),
 		.failed = s->failed.blocks_variance,
 	};
 }
@@ -101,28 +190,30 @@ void hpw_estimate_put_site(const struct hpw_estimate *estimate, size_t place, st
 {
 	struct hpw_estimate_site site = estimate->sites[place];
 	catch_up(estimate, &site);
+	struct hpw_sum peak = peak_of(estimate, &site);
 	ret->allocations = hpw_estimate_whole(site.all.blocks);
 	ret->allocated_bytes = hpw_estimate_whole(site.all.bytes);
 	ret->live_blocks = hpw_estimate_whole(site.live.blocks);
 	ret->live_bytes = hpw_estimate_whole(site.live.bytes);
-	ret->peak_blocks = hpw_estimate_whole(site.peak.blocks);
-	ret->peak_bytes = hpw_estimate_whole(site.peak.bytes);
+	ret->peak_blocks = hpw_estimate_whole(peak.blocks);
+	ret->peak_bytes = hpw_estimate_whole(peak.bytes);
 	ret->failed = hpw_estimate_whole(site.failed.blocks);
 	ret->temporary = ret->same_frame = 0;
-	ret->spread = spread_of(&site);
+	ret->spread = spread_of(&site, &peak);
 }
 
 void hpw_estimate_put_totals(const struct hpw_estimate *estimate, struct totals *ret)
 {
 	const struct hpw_estimate_site *all = &estimate->totals;
+	struct hpw_sum peak = peak_of(estimate, all);
 	ret->allocations = hpw_estimate_whole(all->all.blocks);
 	ret->allocated_bytes = hpw_estimate_whole(all->all.bytes);
 	ret->frees = hpw_estimate_whole(all->all.blocks - all->live.blocks);
 	ret->live_blocks = hpw_estimate_whole(all->live.blocks);
 	ret->live_bytes = hpw_estimate_whole(all->live.bytes);
-	ret->peak_blocks = hpw_estimate_whole(all->peak.blocks);
-	ret->peak_bytes = hpw_estimate_whole(all->peak.bytes);
+	ret->peak_blocks = hpw_estimate_whole(peak.blocks);
+	ret->peak_bytes = hpw_estimate_whole(peak.bytes);
 	ret->failed = hpw_estimate_whole(all->failed.blocks);
 	ret->temporary = 0;
-	ret->spread = spread_of(all);
+	ret->spread = spread_of(all, &peak);
 }

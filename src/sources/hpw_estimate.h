@@ -5,9 +5,23 @@
  * generalization of sampling without replacement", 1952): sums of these are unbiased, whatever the
  * program does. The variance of such a sum of x / p is estimated, unbiased too, by the sum of
  * x^2 (1 - p) / p^2.
+ *
+ * The highest of such sums over time is no estimate of the highest truth: it is where luck was
+ * best. So samples are dealt to two halves that know nothing of each other, as if each had been
+ * taken on its own, with the probability q = 1 - exp(-(n + 1) / (2 mean)): since 1 - p = (1 - q)^2,
+ * a sampled block is in both with the probability q / (2 - q), else in either. Each half chooses
+ * the moment at which it is highest, the other says how much that was:
+ *
+ *     half 0   ──╱╲──╱╲___╱╲_    highest here: half 1 is read
+ *     half 1   __╱╲──╱──╲_╱╲_    and the other way round; the peak is the mean of both readings
+ *
+ * A reading is an unbiased estimate of the truth at a moment that is a little below the peak, if
+ * at all. A site's share of it comes as in hpw_replay.h, O(1) a step.
  */
 #ifndef SOURCES_HPW_ESTIMATE_H
 #define SOURCES_HPW_ESTIMATE_H
+
+#include <stdbool.h>
 
 #include "base/error.h"
 #include "model/model.h"
@@ -17,10 +31,21 @@ struct hpw_sum {
 	double blocks, bytes, blocks_variance, bytes_variance;
 };
 
+#define HPW_HALVES 2
+
 struct hpw_estimate_site {
-	struct hpw_sum all, live, peak;
-	struct hpw_sum failed; /* blocks alone: calls */
-	uint64_t peak_seen;    /* number of the peak that `peak` belongs to */
+	struct hpw_sum all, live;
+	struct hpw_sum failed;             /* blocks alone: calls */
+	struct hpw_sum halves[HPW_HALVES]; /* live, by one half of the samples */
+	struct hpw_sum read[HPW_HALVES];   /* by the other half, at this one's highest */
+	uint64_t read_seen[HPW_HALVES];    /* number of the highest that `read` belongs to */
+};
+
+/* A block that was sampled. */
+struct hpw_estimate_block {
+	size_t place; /* number of its site */
+	uint64_t size;
+	uint64_t identity; /* no other's: decides which half it is in */
 };
 
 struct hpw_estimate {
@@ -28,7 +53,9 @@ struct hpw_estimate {
 	struct hpw_estimate_site *sites;
 	struct hpw_estimate_site totals;
 	size_t sites_len;
-	uint64_t peak_number, peak_stamp;
+	double highest[HPW_HALVES]; /* bytes */
+	uint64_t number[HPW_HALVES], stamp[HPW_HALVES];
+	bool at_end; /* the peak is the last moment */
 };
 
 /* One block more than `sites` sites, for what belongs to no known one. */
@@ -42,12 +69,20 @@ double hpw_estimate_weight(const struct hpw_estimate *estimate, uint64_t size);
  */
 uint64_t hpw_estimate_whole(double value);
 
-/* A sampled block of site number `place` came, at the time `stamp`; it went. */
-void hpw_estimate_alloc(struct hpw_estimate *estimate, size_t place, uint64_t size, uint64_t stamp);
-void hpw_estimate_free(struct hpw_estimate *estimate, size_t place, uint64_t size);
+/* A sampled block came, at the time `stamp`; it went. */
+void hpw_estimate_alloc(
+	struct hpw_estimate *estimate, const struct hpw_estimate_block *block, uint64_t stamp);
+void hpw_estimate_free(struct hpw_estimate *estimate, const struct hpw_estimate_block *block);
 
 /* A sampled call for so many bytes failed. */
 void hpw_estimate_failed(struct hpw_estimate *estimate, size_t place, uint64_t size);
+
+/* After the last block, before results are taken. Where a half is still at its highest, and so
+ * cannot tell the moments since, it is read at the last one. */
+void hpw_estimate_settle(struct hpw_estimate *estimate);
+
+/* When the peak was: of the two moments the one at which more was read. */
+uint64_t hpw_estimate_peak_stamp(const struct hpw_estimate *estimate);
 
 /* Results in whole numbers, with their variances; peak_time_ns and what cannot be estimated are
  * left alone. */

@@ -119,14 +119,18 @@ static void estimate_alloc(
 	double weight = hpw_estimate_weight(estimate, step->size);
 	thread->estimated += weight;
 	thread->estimated_bytes += weight * (double)step->size;
-	hpw_estimate_alloc(estimate, site_place(replay, step->site), step->size, replay->stamp);
+	const struct hpw_estimate_block block = {site_place(replay, step->site), step->size,
+		hpw_block_key(step->thread, step->number)};
+	hpw_estimate_alloc(estimate, &block, replay->stamp);
 }
 
 static void estimate_free(
 	struct hpw_replay *replay, struct hpw_tally_thread *thread, const struct hpw_block *block)
 {
 	thread->estimated_frees += hpw_estimate_weight(&replay->estimate, block->size);
-	hpw_estimate_free(&replay->estimate, site_place(replay, block->site), block->size);
+	const struct hpw_estimate_block freed = {
+		site_place(replay, block->site), block->size, block->key};
+	hpw_estimate_free(&replay->estimate, &freed);
 }
 
 /* Whether an allocation there can be the second half of a realloc, which is one call. */
@@ -332,7 +336,8 @@ struct error *hpw_replay_chunk(
 /* What was counted makes place for what it stands for. What has no weight is not known. */
 static void settle_estimates(struct hpw_replay *replay)
 {
-	replay->peak_stamp = replay->estimate.peak_stamp;
+	hpw_estimate_settle(&replay->estimate);
+	replay->peak_stamp = hpw_estimate_peak_stamp(&replay->estimate);
 	replay->unknown_frees = replay->mismatched = 0;
 	hpw_estimate_put_totals(&replay->estimate, &replay->totals);
 	for (size_t i = 0; i < replay->threads.len; i++) {

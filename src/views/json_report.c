@@ -57,6 +57,30 @@ static void put_ranges(struct json *json, const struct page *page, const struct 
 	json_object_end(json);
 }
 
+/* Temporary allocations of a sampled recording are not known. */
+static void put_figures(struct json *json, const struct page *page,
+	const struct json_member *members, size_t count, const void *base)
+{
+	bool sampled = model_recording(page->model)->sample_bytes;
+	for (size_t i = 0; i < count; i++) {
+		if (!sampled || strcmp(members[i].name, "temporary") != 0) {
+			json_put_members(json, &members[i], 1, base);
+			continue;
+		}
+		json_key(json, members[i].name);
+		json_null(json);
+	}
+}
+
+static void put_fits_on_stack(struct json *json, const struct page *page, const struct row *row)
+{
+	json_key(json, "fits_on_stack");
+	if (model_recording(page->model)->sample_bytes)
+		json_null(json);
+	else
+		json_bool(json, row->fits_on_stack);
+}
+
 static void put_totals(struct json *json, const struct page *page)
 {
 #define MEMBER(name, member)                                                                       \
@@ -79,7 +103,7 @@ static void put_totals(struct json *json, const struct page *page)
 #undef MEMBER
 	json_key(json, "totals");
 	json_object_begin(json);
-	json_put_members(json, members, ARRAY_SIZE(members), model_totals(page->model));
+	put_figures(json, page, members, ARRAY_SIZE(members), model_totals(page->model));
 	put_ranges(json, page, NULL);
 	json_object_end(json);
 }
@@ -105,9 +129,9 @@ static void put_row(struct json *json, const struct page *page, const struct row
 #undef MEMBER
 	json_object_begin(json);
 	json_put_string(json, "kind", alloc_kind_name(row->sums.kind));
-	json_put_members(json, members, ARRAY_SIZE(members), &row->sums);
+	put_figures(json, page, members, ARRAY_SIZE(members), &row->sums);
 	put_ranges(json, page, &row->sums);
-	json_put_bool(json, "fits_on_stack", row->fits_on_stack);
+	put_fits_on_stack(json, page, row);
 	json_put_u64(json, "merged_stacks", row->stacks);
 	json_put_bool(json, "partial", row->partial);
 	json_put_bool(json, "truncated", row->cut != MARK_NONE);
@@ -241,7 +265,7 @@ void json_threads(const struct page *page, struct json *json)
 		json_put_u64(json, "tid", row->tid);
 		json_put_string(json, "name", row->name);
 		json_put_u64(json, "threads", row->others + 1);
-		json_put_members(json, members, ARRAY_SIZE(members), row);
+		put_figures(json, page, members, ARRAY_SIZE(members), row);
 		json_put_bool(json, "ended", row->ended);
 		json_object_end(json);
 	}

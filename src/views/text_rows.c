@@ -140,6 +140,10 @@ void text_rows(const struct page *page, const char *title, enum metric metric,
 	const struct row_list *list, size_t limit, struct text *out)
 {
 	size_t shown = list->len < limit ? list->len : limit;
+	if (metric == METRIC_TEMPORARY && model_recording(page->model)->sample_bytes) {
+		text_printf(out, "%s\n  not known of a sample\n", title);
+		return;
+	}
 	text_printf(out, "%s", title);
 	if (shown < list->len) {
 		text_printf(out, " (%zu of ", shown);

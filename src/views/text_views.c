@@ -187,7 +187,10 @@ void text_threads(const struct page *page, struct text *out)
 		text_add_char(out, ' ');
 		ADD_CELL(out, 15, text_add_count, row->frees);
 		text_add_char(out, ' ');
-		ADD_CELL(out, 15, text_add_count, row->temporary);
+		if (model_recording(page->model)->sample_bytes)
+			text_printf(out, "%15s", "not known");
+		else
+			ADD_CELL(out, 15, text_add_count, row->temporary);
 		text_add(out, "\n");
 	}
 	uint64_t more = 0;

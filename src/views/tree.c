@@ -224,7 +224,7 @@ static struct error *write_text(const struct tree_row *rows, size_t count, const
 	return NULL;
 }
 
-static void put_totals(struct json *json, const struct totals *t)
+static void put_totals(struct json *json, const struct totals *t, bool sampled)
 {
 	const struct {
 		const char *name;
@@ -234,7 +234,10 @@ static void put_totals(struct json *json, const struct totals *t)
 		{"live_blocks_at_end", t->live_blocks}, {"live_bytes_at_end", t->live_bytes}};
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		json_key(json, members[i].name);
-		json_u64(json, members[i].value);
+		if (sampled && strcmp(members[i].name, "temporary") == 0)
+			json_null(json);
+		else
+			json_u64(json, members[i].value);
 	}
 }
 
@@ -303,10 +306,18 @@ static void put_row(struct json *json, const struct tree_row *row)
 	json_bool(json, row->unseen);
 	json_key(json, "complete");
 	json_bool(json, row->complete);
-	put_totals(json, &row->totals);
+	put_totals(json, &row->totals, row->sampled);
 	put_unrecorded(json, &row->unrecorded);
 	put_ending(json, &row->target);
 	json_object_end(json);
+}
+
+static bool any_sampled(const struct tree_row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].sampled)
+			return true;
+	return false;
 }
 
 static struct error *write_json(const struct tree_row *rows, size_t count, const struct sink *sink)
@@ -330,7 +341,7 @@ static struct error *write_json(const struct tree_row *rows, size_t count, const
 	struct totals sums = sum(rows, count);
 	json_key(json, "totals");
 	json_object_begin(json);
-	put_totals(json, &sums);
+	put_totals(json, &sums, any_sampled(rows, count));
 	json_object_end(json);
 	json_object_end(json);
 	json_finish(json);

@@ -2,6 +2,10 @@
 /* Sums of sampled blocks against the formulas, in long double and the other way round. */
 #include <math.h>
 
+#include <stdlib.h>
+
+#include "analysis/interval.h"
+#include "base/hash.h"
 #include "lib/tap.h"
 #include "sources/hpw_estimate.h"
 
@@ -25,34 +29,79 @@ CASE(weights, "a sampled block stands for 1 / p blocks")
 	hpw_estimate_deinit(&e);
 }
 
-CASE(sums, "sites and totals: all, live, and the share at the peak, with their variances")
+static struct totals totals_of(struct hpw_estimate *e)
+{
+	struct totals ret = {0};
+	hpw_estimate_settle(e);
+	hpw_estimate_put_totals(e, &ret);
+	return ret;
+}
+
+static struct site site_of(const struct hpw_estimate *e, size_t place)
+{
+	struct site ret = {0};
+	hpw_estimate_put_site(e, place, &ret);
+	return ret;
+}
+
+CASE(sums, "sites and totals: all and live, with their variances")
 {
 	struct hpw_estimate e;
 	CHECK_OK(hpw_estimate_init(&e, MEAN, 2));
-	hpw_estimate_alloc(&e, 0, 100, 10);
-	hpw_estimate_alloc(&e, 1, 5000, 20); /* the peak */
-	hpw_estimate_free(&e, 0, 100);
-	hpw_estimate_alloc(&e, 1, 10, 30);
-	struct site first = {0}, second = {0};
-	struct totals totals = {0};
-	hpw_estimate_put_site(&e, 0, &first);
-	hpw_estimate_put_site(&e, 1, &second);
-	hpw_estimate_put_totals(&e, &totals);
+	const struct hpw_estimate_block blocks[] = {{0, 100, 1}, {1, 5000, 2}, {1, 10, 3}};
+	hpw_estimate_alloc(&e, &blocks[0], 10);
+	hpw_estimate_alloc(&e, &blocks[1], 20);
+	hpw_estimate_free(&e, &blocks[0]);
+	hpw_estimate_alloc(&e, &blocks[2], 30);
+	struct totals totals = totals_of(&e);
+	struct site first = site_of(&e, 0), second = site_of(&e, 1);
 	long double a = stands_for(100), b = stands_for(5000), c = stands_for(10);
 	CHECK_U64(first.allocations, (uint64_t)roundl(a));
 	CHECK_U64(first.allocated_bytes, (uint64_t)roundl(100 * a));
 	CHECK_U64(first.live_bytes, 0);
 	CHECK_U64(second.live_bytes, (uint64_t)roundl(5000 * b + 10 * c));
-	CHECK_U64(first.peak_bytes, (uint64_t)roundl(100 * a));
-	CHECK_U64(second.peak_bytes, (uint64_t)roundl(5000 * b));
-	CHECK_U64(totals.peak_bytes, (uint64_t)roundl(100 * a + 5000 * b));
 	CHECK_U64(totals.allocations, (uint64_t)roundl(a + b + c));
 	CHECK_U64(totals.frees, (uint64_t)roundl(a));
-	CHECK_U64(e.peak_stamp, 20);
 	/* Of one block with the probability p: x^2 (1 - p) / p^2. */
 	long double p = 1 / a, variance = 100.0L * 100 * (1 - p) / (p * p);
 	CHECK(fabsl(first.spread.allocated_bytes - variance) < 1e-9L * variance);
 	CHECK(first.spread.live_bytes >= 0 && first.spread.live_bytes < 1e-6);
+	hpw_estimate_deinit(&e);
+}
+
+CASE(shares, "far larger blocks than the mean are exact at the peak, and shares of sites its sum")
+{
+	struct hpw_estimate e;
+	CHECK_OK(hpw_estimate_init(&e, 8, 3));
+	for (uint64_t i = 0; i < 9; i++)
+		hpw_estimate_alloc(&e, &(struct hpw_estimate_block){i % 3, 1000 + i, i}, i);
+	for (uint64_t i = 0; i < 6; i++)
+		hpw_estimate_free(&e, &(struct hpw_estimate_block){i % 3, 1000 + i, i});
+	hpw_estimate_alloc(&e, &(struct hpw_estimate_block){0, 2000, 9}, 20);
+	struct totals totals = totals_of(&e);
+	CHECK_U64(totals.peak_bytes, 9036);
+	CHECK_U64(totals.peak_blocks, 9);
+	CHECK_U64(hpw_estimate_peak_stamp(&e), 8);
+	CHECK_U64(totals.live_bytes, 5021);
+	for (size_t i = 0; i < 3; i++) {
+		CHECK_U64(site_of(&e, i).peak_bytes, 3009 + 3 * i);
+		CHECK_U64(site_of(&e, i).peak_blocks, 3);
+	}
+	hpw_estimate_deinit(&e);
+}
+
+CASE(at_end, "a heap that only grows peaks with what is live at the end")
+{
+	struct hpw_estimate e;
+	CHECK_OK(hpw_estimate_init(&e, MEAN, 2));
+	for (uint64_t i = 0; i < 100; i++)
+		hpw_estimate_alloc(&e, &(struct hpw_estimate_block){i % 2, 100 * i, i}, i);
+	struct totals totals = totals_of(&e);
+	CHECK_U64(totals.peak_bytes, totals.live_bytes);
+	CHECK_U64(totals.peak_blocks, totals.live_blocks);
+	CHECK(totals.spread.peak_bytes == totals.spread.live_bytes);
+	for (size_t i = 0; i < 2; i++)
+		CHECK_U64(site_of(&e, i).peak_bytes, site_of(&e, i).live_bytes);
 	hpw_estimate_deinit(&e);
 }
 
@@ -80,16 +129,190 @@ CASE(absurd, "absurd sample rates and sizes end at what a number holds")
 	for (int i = 0; i < 2; i++) {
 		struct hpw_estimate e;
 		CHECK_OK(hpw_estimate_init(&e, means[i], 1));
-		for (int n = 0; n < 10; n++)
-			hpw_estimate_alloc(&e, 0, UINT64_MAX - 1, 1);
-		hpw_estimate_alloc(&e, 0, 0, 2);
-		struct totals totals = {0};
-		hpw_estimate_put_totals(&e, &totals);
+		for (uint64_t n = 0; n < 10; n++)
+			hpw_estimate_alloc(
+				&e, &(struct hpw_estimate_block){0, UINT64_MAX - 1, n}, 1);
+		hpw_estimate_alloc(&e, &(struct hpw_estimate_block){0, 0, 10}, 2);
+		struct totals totals = totals_of(&e);
 		CHECK_U64(totals.allocated_bytes, (uint64_t)1e19);
 		CHECK(totals.allocations >= 11);
 		CHECK(isfinite(totals.spread.allocated_bytes));
 		CHECK(totals.spread.allocated_bytes >= 0);
 		hpw_estimate_deinit(&e);
+	}
+}
+
+/* A program whose every step is known, and what a sampled recording would say of it. */
+struct program {
+	struct hpw_estimate estimate;
+	uint64_t random, identity;
+	struct totals truth;
+	struct site site_truth[2], live[2];
+	struct hpw_estimate_block slots[4096];
+	bool used[4096], sampled[4096];
+};
+
+static double chance(struct program *program)
+{
+	return ldexp((double)(hash_u64(program->random += 0x9e3779b97f4a7c15u) >> 11), -53);
+}
+
+static void take_away(struct program *program, size_t slot)
+{
+	const struct hpw_estimate_block *block = &program->slots[slot];
+	if (!program->used[slot])
+		return;
+	program->used[slot] = false;
+	program->truth.live_bytes -= block->size;
+	program->truth.live_blocks--;
+	program->live[block->place].live_bytes -= block->size;
+	if (program->sampled[slot])
+		hpw_estimate_free(&program->estimate, block);
+}
+
+static void put(struct program *program, size_t slot, uint64_t size)
+{
+	struct totals *truth = &program->truth;
+	take_away(program, slot);
+	size_t place = chance(program) < 0.25;
+	program->slots[slot] = (struct hpw_estimate_block){place, size, ++program->identity};
+	program->used[slot] = true;
+	truth->live_bytes += size;
+	truth->live_blocks++;
+	program->live[place].live_bytes += size;
+	if (truth->live_bytes > truth->peak_bytes) {
+		truth->peak_bytes = truth->live_bytes;
+		truth->peak_blocks = truth->live_blocks;
+		for (int i = 0; i < 2; i++)
+			program->site_truth[i].peak_bytes = program->live[i].live_bytes;
+	}
+	program->sampled[slot] =
+		chance(program) * hpw_estimate_weight(&program->estimate, size) < 1;
+	if (program->sampled[slot])
+		hpw_estimate_alloc(&program->estimate, &program->slots[slot], program->identity);
+}
+
+/* 1,024 blocks of 1 KiB, replaced in turn. */
+static void run_plateau(struct program *program)
+{
+	for (size_t i = 0; i < 30000; i++)
+		put(program, i % 1024, 1024);
+}
+
+/* Up to 1 MiB and at once down again, then a twentieth of that for the rest of the time. */
+static void run_sharp_peak(struct program *program)
+{
+	for (size_t i = 0; i < 4096; i++)
+		put(program, i, 256);
+	for (size_t i = 4096; i-- > 0;)
+		take_away(program, i);
+	for (size_t i = 0; i < 20000; i++)
+		put(program, i % 200, 256);
+}
+
+/* 8 B to 8 MiB, as many of each magnitude. */
+static void run_mix(struct program *program)
+{
+	for (size_t i = 0; i < 10000; i++)
+		put(program, (size_t)(chance(program) * 400),
+			(uint64_t)(8 * exp2(20 * chance(program))));
+}
+
+#define RUNS 200
+
+struct tried {
+	double peak_bytes, peak_blocks, share; /* mean ratios to the truth */
+	int bytes_held, blocks_held, share_held;
+};
+
+static void try_once(struct program *program, const struct recording *recording, struct tried *ret)
+{
+	struct interval bytes = {0}, blocks = {0}, share = {0};
+	const struct totals found = totals_of(&program->estimate), *truth = &program->truth;
+	const struct site site = site_of(&program->estimate, 0),
+			  other = site_of(&program->estimate, 1);
+	CHECK(interval_of_totals(recording, METRIC_PEAK_BYTES, &found, &bytes));
+	CHECK(interval_of_totals(recording, METRIC_PEAK_BLOCKS, &found, &blocks));
+	CHECK(interval_of_site(recording, METRIC_PEAK_BYTES, &site, &share));
+	CHECK(llabs((long long)(site.peak_bytes + other.peak_bytes - found.peak_bytes)) <= 1);
+	uint64_t true_share = program->site_truth[0].peak_bytes;
+	ret->peak_bytes += (double)found.peak_bytes / (double)truth->peak_bytes / RUNS;
+	ret->peak_blocks += (double)found.peak_blocks / (double)truth->peak_blocks / RUNS;
+	ret->share += (double)site.peak_bytes / (double)true_share / RUNS;
+	ret->bytes_held += bytes.low <= truth->peak_bytes && truth->peak_bytes <= bytes.high;
+	ret->blocks_held += blocks.low <= truth->peak_blocks && truth->peak_blocks <= blocks.high;
+	ret->share_held += share.low <= true_share && true_share <= share.high;
+}
+
+static struct tried try_runs(void (*run)(struct program *), uint64_t mean)
+{
+	const struct recording recording = {.sample_bytes = mean};
+	struct tried ret = {0};
+	for (uint64_t seed = 0; seed < RUNS; seed++) {
+		struct program *program = calloc(1, sizeof(*program));
+		CHECK(program && !hpw_estimate_init(&program->estimate, mean, 2));
+		program->random = hash_u64(seed + 1);
+		program->identity = seed << 32;
+		run(program);
+		try_once(program, &recording, &ret);
+		hpw_estimate_deinit(&program->estimate);
+		free(program);
+	}
+	printf("# means: bytes %.3f, blocks %.3f, share %.3f; held: %d, %d, %d of %d\n",
+		ret.peak_bytes, ret.peak_blocks, ret.share, ret.bytes_held, ret.blocks_held,
+		ret.share_held, RUNS);
+	return ret;
+}
+
+static bool is_about(double value, double low, double high)
+{
+	return value >= low && value <= high;
+}
+
+/* Nine of ten at least, of each. */
+static bool held(const struct tried *tried)
+{
+	const int enough = RUNS * 9 / 10;
+	return tried->bytes_held >= enough && tried->blocks_held >= enough &&
+	       tried->share_held >= enough;
+}
+
+CASE(plateau, "the peak of a plateau is its height, not the best luck of the samples")
+{
+	static const struct {
+		uint64_t mean;
+		double off; /* three deviations of the mean of so many runs */
+	} tries[] = {{1 << 14, 0.03}, {1 << 16, 0.06}, {1 << 19, 0.16}};
+	for (size_t i = 0; i < 3; i++) {
+		struct tried tried = try_runs(run_plateau, tries[i].mean);
+		double off = tries[i].off;
+		CHECK(is_about(tried.peak_bytes, 1 - off, 1 + off));
+		CHECK(is_about(tried.peak_blocks, 1 - off, 1 + off));
+		CHECK(is_about(tried.share, 1 - 1.2 * off, 1 + 1.2 * off));
+		CHECK(held(&tried));
+	}
+}
+
+CASE(sharp, "a sharp peak is too low by less than twice the mean distance of samples")
+{
+	for (uint64_t mean = 1 << 10; mean <= 1 << 15; mean <<= 1) {
+		struct tried tried = try_runs(run_sharp_peak, mean);
+		double low = 1 - 2.0 * (double)mean / (1 << 20) - 0.02;
+		CHECK(is_about(tried.peak_bytes, low, 1.02));
+		CHECK(is_about(tried.peak_blocks, low, 1.02));
+		CHECK(is_about(tried.share, low - 0.01, 1.03));
+		CHECK(held(&tried));
+	}
+}
+
+CASE(mix, "the peak of sizes from 8 B to 8 MiB, and the blocks in it")
+{
+	for (uint64_t mean = 1 << 12; mean <= 1 << 16; mean <<= 2) {
+		struct tried tried = try_runs(run_mix, mean);
+		CHECK(is_about(tried.peak_bytes, 0.995, 1.005));
+		CHECK(is_about(tried.share, 0.995, 1.005));
+		CHECK(is_about(tried.peak_blocks, 0.75, 1.25));
+		CHECK(held(&tried));
 	}
 }
 
