@@ -350,6 +350,7 @@ static uint32_t notes_of(const struct hw_shm *shm)
 {
 	uint32_t notes = __atomic_load_n(&shm->notes, __ATOMIC_RELAXED);
 	return (notes & HW_NOTE_OWN_MALLOC ? HPW_NOTE_OWN_MALLOC : 0u) |
+	       (notes & HW_NOTE_IN_FRONT ? HPW_NOTE_IN_FRONT : 0u) |
 	       (notes & HW_NOTE_SANDBOXED ? HPW_NOTE_SANDBOXED : 0u) |
 	       (notes & HW_NOTE_APART ? HPW_NOTE_APART : 0u) |
 	       (notes & HW_NOTE_ATTACHED ? 0u : HPW_NOTE_NOT_ATTACHED);

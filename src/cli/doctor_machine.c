@@ -228,5 +228,6 @@ void doctor_machine(struct findings *findings)
 	check_folder(findings);
 	check_limits(findings);
 	check_tracing(findings);
+	doctor_preload_order(findings);
 	check_names(findings);
 }

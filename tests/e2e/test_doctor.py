@@ -237,6 +237,22 @@ def program_own_malloc(folder):
 
 
 @TESTS.test
+def malloc_in_front(folder):
+    """An allocator that LD_PRELOAD names before the recorder's library is a problem, behind it none"""
+    hw.need_no_sanitizer("libraries in front")
+    runtime = hw.BUILD / "src/runtime/libheapwise-rt.so"
+    (folder / "front.c").write_text("#include <stddef.h>\nextern void *__libc_malloc(size_t);\n"
+                                    "void *malloc(size_t n) { return __libc_malloc(n); }\n")
+    tool("gcc", "-shared", "-fPIC", folder / "front.c", "-o", folder / "front.so")
+    for order, wrong in (((folder / "front.so", runtime), True), ((runtime, folder / "front.so"), False)):
+        found = Examined(env=hw.clean_environment(LD_PRELOAD=":".join(map(str, order))))
+        if wrong:
+            found.need("problem", "malloc-in-front", "front.so", "first")
+        else:
+            found.need_none("malloc-in-front")
+
+
+@TESTS.test
 def scripts(folder):
     """A script is as its interpreter: named, refused for it, and missed if it is not there"""
     good = executable(folder / "good", f"#!{ONE_BLOCK}\n".encode())
