@@ -195,8 +195,12 @@ static struct error *say_nothing_allocated(const struct facts *facts, struct tex
 {
 	if (facts->totals->allocations != 0)
 		return NULL;
-	if (facts->recording->own_malloc || facts->recording->sample_bytes ||
-		facts->recording->not_attached || !facts->recording->complete)
+	if (!facts->recording->complete && !facts->recording->events &&
+		!facts->recording->own_malloc && !facts->recording->not_attached)
+		text_add(text, "Nothing is known of what the program allocated: the recording ends "
+			       "before any of it.\n");
+	else if (facts->recording->own_malloc || facts->recording->sample_bytes ||
+		 facts->recording->not_attached || !facts->recording->complete)
 		text_add(text, "No allocation was seen.\n");
 	else
 		text_add(text, "The program allocated nothing.\n");
