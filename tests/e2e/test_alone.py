@@ -135,10 +135,11 @@ def printed_for_shells(folder):
 
 @TESTS.test
 def printed_for_others(folder):
-    """env --format quotes as systemd units and Dockerfiles want it"""
+    """env --format quotes as systemd units and Dockerfiles want it; what an image preloads stays, a unit's is named"""
     for format_name, wanted in (
-        ("systemd", f'[Service]\nEnvironment="LD_PRELOAD={LIBRARY}" "HEAPWISE_OPTIONS=--output=%%n$.hpw"\n'),
-        ("docker", f'ENV LD_PRELOAD="{LIBRARY}" HEAPWISE_OPTIONS="--output=%n\\$.hpw"\n'),
+        ("systemd", f"[Service]\n# This replaces an LD_PRELOAD that the unit has: if it has one, append it, after a colon.\n"
+         f'Environment="LD_PRELOAD={LIBRARY}" "HEAPWISE_OPTIONS=--output=%%n$.hpw"\n'),
+        ("docker", f'ENV LD_PRELOAD="{LIBRARY}${{LD_PRELOAD:+:${{LD_PRELOAD}}}}" HEAPWISE_OPTIONS="--output=%n\\$.hpw"\n'),
     ):
         ended = hw.run([hw.HEAPWISE, "env", f"--format={format_name}", "-o", "%n$.hpw"])
         hw.need(ended.text.replace("'", "") == wanted and ended.status == 0, f"{ended.text} {ended}")
