@@ -80,7 +80,7 @@ static struct error *check(struct request *request)
 
 static int parse(const struct command *command, int argc, char **argv, struct request *ret)
 {
-	if (!recording_options_from_environment(&ret->recording))
+	if (!recording_options_from_environment(&ret->recording, &ret->leaks))
 		return EXIT_OURS;
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	struct error *error = NULL;
