@@ -197,8 +197,9 @@ static struct error *say_nothing_allocated(const struct facts *facts, struct tex
 		return NULL;
 	if (!facts->recording->complete && !facts->recording->events &&
 		!facts->recording->own_malloc && !facts->recording->not_attached)
-		text_add(text, "Nothing is known of what the program allocated: the recording ends "
-			       "before any of it.\n");
+		text_add(text,
+			"Nothing is known of what the program allocated: no event of it can be "
+			"read.\n");
 	else if (facts->recording->own_malloc || facts->recording->sample_bytes ||
 		 facts->recording->not_attached || !facts->recording->complete)
 		text_add(text, "No allocation was seen.\n");

@@ -53,14 +53,13 @@ CASE(verdict_nothing, "no allocation at all")
 	check_verdict(&fixture, "The program allocated nothing.\n", "");
 }
 
-CASE(verdict_head_alone, "a recording that ends before any event says nothing of the program")
+CASE(verdict_head_alone, "without any event an incomplete recording says nothing of the program")
 {
 	struct fixture fixture;
 	fixture_init(&fixture);
 	build_recording(fixture.model)->complete = false;
 	check_verdict(&fixture,
-		"Nothing is known of what the program allocated: the recording ends before any of "
-		"it.\n",
+		"Nothing is known of what the program allocated: no event of it can be read.\n",
 		"The recording is incomplete: figures hold up to where it ends.\n");
 }
 
