@@ -38,18 +38,19 @@ static void look_at_failure(struct findings *findings, const struct living *p, b
 	}
 }
 
-/* Where a preloaded library is that LD_PRELOAD names without a folder: as it is mapped. */
+/* Where a preloaded library is that LD_PRELOAD names without a folder: as it is mapped, which is
+ * the file that a link leads to (libx.so.4.5 for libx.so.4). */
 static char *mapped_path(const struct living *p, const char *name)
 {
 	_cleanup_free_ char *tail = NULL;
-	if (asprintf(&tail, "/%s\n", name) < 0) {
+	if (asprintf(&tail, "/%s", name) < 0) {
 		tail = NULL;
 		return NULL;
 	}
 	const char *found = strstr(p->maps, tail), *start = found;
 	while (start && start > p->maps && start[-1] != ' ' && start[-1] != '\n')
 		start--;
-	return found ? strndup(start, (size_t)(found - start) + strlen(tail) - 1) : NULL;
+	return found ? strndup(start, strcspn(start, "\n")) : NULL;
 }
 
 static bool library_defines_malloc(const struct living *p, const char *name)
