@@ -195,8 +195,13 @@ static struct error *say_nothing_allocated(const struct facts *facts, struct tex
 {
 	if (facts->totals->allocations != 0)
 		return NULL;
-	if (facts->recording->own_malloc || facts->recording->sample_bytes ||
-		facts->recording->not_attached || !facts->recording->complete)
+	if (!facts->recording->complete && !facts->recording->events &&
+		!facts->recording->own_malloc && !facts->recording->not_attached)
+		text_add(text,
+			"Nothing is known of what the program allocated: no event of it can be "
+			"read.\n");
+	else if (facts->recording->own_malloc || facts->recording->sample_bytes ||
+		 facts->recording->not_attached || !facts->recording->complete)
 		text_add(text, "No allocation was seen.\n");
 	else
 		text_add(text, "The program allocated nothing.\n");
@@ -443,7 +448,12 @@ void summary_add_notes(
 		text_add_duration_ns(text, recording->kept_until_ns);
 		text_add(text, " only; all figures here are of the whole time.\n");
 	}
-	if (recording->own_malloc)
+	if (recording->malloc_in_front)
+		text_add(text,
+			"A library that is loaded before the recorder's (LD_PRELOAD) defines "
+			"malloc. Calls of that one are not seen. Put libheapwise-rt.so first: "
+			"LD_PRELOAD=…/libheapwise-rt.so:LIBRARY, or use 'heapwise run'.\n");
+	else if (recording->own_malloc)
 		text_add(text,
 			"The executable defines malloc itself. Calls of that one are not seen: "
 			"nothing loaded later can stand in front of it. Link the program with a "

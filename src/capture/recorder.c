@@ -350,6 +350,7 @@ static uint32_t notes_of(const struct hw_shm *shm)
 {
 	uint32_t notes = __atomic_load_n(&shm->notes, __ATOMIC_RELAXED);
 	return (notes & HW_NOTE_OWN_MALLOC ? HPW_NOTE_OWN_MALLOC : 0u) |
+	       (notes & HW_NOTE_IN_FRONT ? HPW_NOTE_IN_FRONT : 0u) |
 	       (notes & HW_NOTE_SANDBOXED ? HPW_NOTE_SANDBOXED : 0u) |
 	       (notes & HW_NOTE_APART ? HPW_NOTE_APART : 0u) |
 	       (notes & HW_NOTE_ATTACHED ? 0u : HPW_NOTE_NOT_ATTACHED);
@@ -473,6 +474,22 @@ static uint64_t on_run(void *context, uint32_t thread, struct merge_run *run)
 	return taken;
 }
 
+/* The collector has raised its own limit as far as it may. */
+static struct error *rings_refused(int why)
+{
+	unsigned long long mib = HW_SHM_BYTES >> 20;
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return error_errno(ERROR_ENVIRONMENT, why,
+			"no room to record: can't map %llu MiB for the rings", mib);
+	return error_create(ERROR_ENVIRONMENT,
+		"no room to record: the hard limit of address space (ulimit -H -v) is %llu MiB, "
+		"and the "
+		"collector needs %llu MiB for each process at a time; raise it, or set the soft "
+		"limit alone (ulimit -S -v)",
+		(unsigned long long)limit.rlim_cur >> 20, mib);
+}
+
 /* The memory that both sides share: sparse, so that its size is a promise, not a cost. */
 static struct error *rings_create(struct recorder *r, const struct recorder_start *start)
 {
@@ -484,8 +501,7 @@ static struct error *rings_create(struct recorder *r, const struct recorder_star
 	void *at = mmap(NULL, HW_SHM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
 		r->memory, 0);
 	if (at == MAP_FAILED)
-		return error_errno(ERROR_ENVIRONMENT, errno, "can't map %llu MiB for the rings",
-			(unsigned long long)(HW_SHM_BYTES >> 20));
+		return rings_refused(errno);
 	r->shm = at;
 	r->shm->magic = HW_SHM_MAGIC;
 	r->shm->version = HW_SHM_VERSION;

@@ -189,8 +189,10 @@ struct error *subject_record(struct subject *subject, struct session_caller *cal
 		.file_name = subject->file};
 	struct error *error = recorder_create(&start, &subject->recorder);
 	subject_command(subject->pid, subject->command);
-	if (error)
+	if (error) {
+		unlink(subject->file); /* there is nothing in it */
 		return error;
+	}
 	if (!session_answer(caller, subject->recorder->memory)) {
 		recorder_destroy(steal_ptr(subject->recorder));
 		unlink(subject->file);

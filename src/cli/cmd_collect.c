@@ -26,13 +26,15 @@ static int collect(const struct command *command, int argc, char **argv)
 		return options_wrong(command, "this command is started by the runtime only");
 	_cleanup_(recording_options_deinit) struct recording_options options =
 		RECORDING_OPTIONS_DEFAULT;
-	if (!recording_options_from_environment(&options)) {
+	/* How leaks are shown matters to who shows them, which is not us. */
+	_cleanup_(leak_options_deinit) struct leak_options shown, leaks;
+	leak_options_init(&shown);
+	leak_options_init(&leaks);
+	if (!recording_options_from_environment(&options, &shown)) {
 		alone_decline(connection, false);
 		return ERROR_USAGE;
 	}
-	_cleanup_(leak_options_deinit) struct leak_options leaks;
 	struct leak_judge judge;
-	leak_options_init(&leaks);
 	leak_judge_init(&judge, &leaks);
 	options.launch.judge = leak_judge;
 	options.launch.judge_context = &judge;

@@ -93,7 +93,8 @@ static void format_shell(struct text *text, const char *library, const char *wor
  * end of a unit: sections may come again. */
 static void format_systemd(struct text *text, const char *library, const char *words)
 {
-	text_add(text, "[Service]\nEnvironment=\"LD_PRELOAD=");
+	text_add(text, "[Service]\n# This replaces an LD_PRELOAD that the unit has: if it has one, "
+		       "append it, after a colon.\nEnvironment=\"LD_PRELOAD=");
 	add_value(text, library, "\"\\", '%');
 	text_add_char(text, '"');
 	if (*words) {
@@ -108,7 +109,7 @@ static void format_docker(struct text *text, const char *library, const char *wo
 {
 	text_add(text, "ENV LD_PRELOAD=\"");
 	add_value(text, library, "\"\\$", 0);
-	text_add_char(text, '"');
+	text_add(text, "${LD_PRELOAD:+:${LD_PRELOAD}}\"");
 	if (*words) {
 		text_add(text, " HEAPWISE_OPTIONS=\"");
 		add_value(text, words, "\"\\$", 0);
@@ -194,7 +195,9 @@ const struct command command_env = {
 	.about = "For what is started by something else: services, containers, cron jobs. The "
 		 "options are those\n"
 		 "of run; a FILE without a slash in front is made in the folder where the program "
-		 "starts. When\n"
+		 "starts. An\n"
+		 "LD_PRELOAD that is there already is kept behind ours; a systemd unit's has to be "
+		 "appended by hand. When\n"
 		 "something keeps it from being recorded, it says so in one sentence on its "
 		 "standard error and runs on.\n",
 	.examples =

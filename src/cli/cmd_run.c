@@ -80,7 +80,7 @@ static struct error *check(struct request *request)
 
 static int parse(const struct command *command, int argc, char **argv, struct request *ret)
 {
-	if (!recording_options_from_environment(&ret->recording))
+	if (!recording_options_from_environment(&ret->recording, &ret->leaks))
 		return EXIT_OURS;
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	struct error *error = NULL;
@@ -122,6 +122,10 @@ static void add_unfreed(struct text *text, const struct recorder_totals *t)
 	} else if (t->notes & HPW_NOTE_NOT_ATTACHED) {
 		text_add(text, "NOTHING was seen: no room for the recorder inside the program "
 			       "(ulimit -v?)");
+	} else if (t->notes & HPW_NOTE_IN_FRONT) {
+		text_add(text, "a library that is loaded before the recorder's defines malloc, "
+			       "whose calls are NOT seen: put libheapwise-rt.so first in "
+			       "LD_PRELOAD");
 	} else if (t->notes & HPW_NOTE_OWN_MALLOC) {
 		text_add(text, "the executable defines malloc itself, whose calls are NOT seen");
 	} else {

@@ -20,6 +20,10 @@ struct error *doctor_program(struct findings *findings, const char *name) must_c
 /* The same for a process that runs. An error (ERROR_INPUT): it is not there, or not ours to see. */
 struct error *doctor_process(struct findings *findings, pid_t pid) must_check_;
 
+/* Whether LD_PRELOAD, as this command was given it, names a malloc before the recorder's library.
+ */
+void doctor_preload_order(struct findings *findings);
+
 /*
  * What is known of the names and lines of an ELF file. main: it is the program itself, whose lines
  * one wants; else a library, where it is only noted.

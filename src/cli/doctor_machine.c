@@ -152,10 +152,35 @@ static void check_folder(struct findings *findings)
 	}
 }
 
-static void check_limits(struct findings *findings)
+/* Whether the collector, which raises its limit as far as it may, can map the shared memory. */
+static bool address_space_try(void)
 {
 	struct rlimit limit;
-	if (!getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur < launch_address_space()) {
+	getrlimit(RLIMIT_AS, &limit);
+	if (setrlimit(RLIMIT_AS, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY}))
+		setrlimit(RLIMIT_AS, &(struct rlimit){limit.rlim_max, limit.rlim_max});
+	uint64_t bytes = launch_shared_bytes();
+	void *at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at != MAP_FAILED)
+		munmap(at, bytes);
+	setrlimit(RLIMIT_AS, &limit);
+	return at != MAP_FAILED;
+}
+
+static void check_address_space(struct findings *findings)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_AS, &limit))
+		return;
+	if (!address_space_try()) {
+		findings_add(findings, FINDING_PROBLEM, "limit-address-space",
+			"the hard limit of address space is %llu MiB, which holds for the "
+			"collector too: it needs %llu MiB beside its own for each process, and "
+			"nothing can be recorded",
+			(unsigned long long)limit.rlim_max >> 20,
+			(unsigned long long)launch_shared_bytes() >> 20);
+		findings_fix(findings, "ulimit -S -v in place of ulimit -v");
+	} else if (limit.rlim_cur < launch_address_space()) {
 		findings_add(findings, FINDING_PROBLEM, "limit-address-space",
 			"address space is limited to %llu MiB: programs with less than %llu MiB "
 			"are left alone",
@@ -163,6 +188,12 @@ static void check_limits(struct findings *findings)
 			(unsigned long long)launch_address_space() >> 20);
 		findings_fix(findings, "ulimit -S -v unlimited");
 	}
+}
+
+static void check_limits(struct findings *findings)
+{
+	struct rlimit limit;
+	check_address_space(findings);
 	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_max < 64) {
 		findings_add(findings, FINDING_NOTE, "limit-files",
 			"only %llu files may be open: few processes can be recorded at a time",
@@ -228,5 +259,6 @@ void doctor_machine(struct findings *findings)
 	check_folder(findings);
 	check_limits(findings);
 	check_tracing(findings);
+	doctor_preload_order(findings);
 	check_names(findings);
 }

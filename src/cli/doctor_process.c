@@ -9,8 +9,10 @@
 #include "cli/doctor.h"
 #include "cli/runtime_find.h"
 #include "process/living.h"
+#include "process/program.h"
 
 #define LIBRARY "libheapwise-rt.so"
+#define LIBRARIES "libheapwise-" /* that one, and those beside it */
 #define RINGS "heapwise-rings."
 
 /* The library was asked for, but did not come, or came and found nobody. */
@@ -34,6 +36,79 @@ static void look_at_failure(struct findings *findings, const struct living *p, b
 		findings_fix(findings,
 			"what follows may tell; else LD_DEBUG=libs in its environment does");
 	}
+}
+
+/* Where a preloaded library is that LD_PRELOAD names without a folder: as it is mapped, which is
+ * the file that a link leads to (libx.so.4.5 for libx.so.4). */
+static char *mapped_path(const struct living *p, const char *name)
+{
+	_cleanup_free_ char *tail = NULL;
+	if (asprintf(&tail, "/%s", name) < 0) {
+		tail = NULL;
+		return NULL;
+	}
+	const char *found = strstr(p->maps, tail), *start = found;
+	while (start && start > p->maps && start[-1] != ' ' && start[-1] != '\n')
+		start--;
+	return found ? strndup(start, strcspn(start, "\n")) : NULL;
+}
+
+static bool library_defines_malloc(const struct living *p, const char *name)
+{
+	_cleanup_free_ char *mapped = strchr(name, '/') ? strdup(name) : mapped_path(p, name);
+	char path[PATH_MAX + 32];
+	if (!mapped)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)p->pid, mapped);
+	return program_defines_malloc(p->other_mounts ? path : mapped);
+}
+
+/* Libraries that LD_PRELOAD names before ours: whether one has a malloc, which then is called. */
+static void look_at_order(struct findings *findings, const struct living *p)
+{
+	const char *preload = living_getenv(p, "LD_PRELOAD");
+	_cleanup_free_ char *names = strdup(preload && strstr(preload, LIBRARY) ? preload : "");
+	char *rest = NULL, *name = names ? strtok_r(names, ": ", &rest) : NULL;
+	for (; name && !strstr(name, LIBRARY); name = strtok_r(NULL, ": ", &rest)) {
+		if (!library_defines_malloc(p, name))
+			continue;
+		findings_add(findings, FINDING_PROBLEM, "malloc-in-front",
+			"LD_PRELOAD names %s before " LIBRARY
+			", and it defines malloc: its calls can't be seen",
+			name);
+		findings_fix(findings, "put " LIBRARY " first, or use 'heapwise run'");
+	}
+}
+
+/* systemd sets that for the first process of a service alone; children inherit it. */
+static void look_at_service(struct findings *findings, const struct living *p)
+{
+	const char *of = living_getenv(p, "SYSTEMD_EXEC_PID");
+	const char *preload = living_getenv(p, "LD_PRELOAD");
+	_cleanup_free_ char *names =
+		of && atoi(of) == (int)p->pid && preload ? strdup(preload) : NULL;
+	char *rest = NULL;
+	bool ours = false;
+	for (char *name = names ? strtok_r(names, ": ", &rest) : NULL; name;
+		name = strtok_r(NULL, ": ", &rest)) {
+		if (!strstr(name, LIBRARIES))
+			return;
+		ours = true;
+	}
+	if (!ours)
+		return;
+	findings_add(findings, FINDING_NOTE, "preload-replaced",
+		"nothing but the recorder is preloaded into this service: if its unit has an "
+		"LD_PRELOAD of its own (an allocator, say), the recorder's has replaced it");
+	findings_fix(findings, "append the unit's own to LD_PRELOAD in the drop-in, after a colon");
+}
+
+void doctor_preload_order(struct findings *findings)
+{
+	_cleanup_(living_deinit) struct living p;
+	_cleanup_error_ struct error *error = living_open(getpid(), &p);
+	if (!error)
+		look_at_order(findings, &p);
 }
 
 static void look_at_recording(struct findings *findings, const struct living *p)
@@ -99,6 +174,8 @@ struct error *doctor_process(struct findings *findings, pid_t pid)
 	if (error)
 		return error;
 	look_at_recording(findings, &p);
+	look_at_order(findings, &p);
+	look_at_service(findings, &p);
 	look_at_confinement(findings, &p);
 	return look_at_program(findings, &p);
 }

@@ -55,6 +55,12 @@ static struct error *find_detail(const char *name, enum leaks_detail *ret)
 	return NULL;
 }
 
+struct error *leak_report_check(const struct leak_options *options)
+{
+	enum leaks_form form;
+	return find_form(options->format, &form);
+}
+
 static struct error *read_suppression_file(struct suppressions *set, const char *path)
 {
 	_cleanup_free_ uint8_t *text = NULL;

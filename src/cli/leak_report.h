@@ -20,6 +20,9 @@ static inline void leak_report_cleanup(struct leak_report **report)
 	leak_report_destroy(*report);
 }
 
+/* Whether the form is one that there is, without reading anything. */
+struct error *leak_report_check(const struct leak_options *options) must_check_;
+
 /*
  * Shows one recording on `fd`, or in --log-file; of a process that is `living` it has no end,
  * of course. Returns 0, or the exit code of our own failure, after saying so.

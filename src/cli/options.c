@@ -67,7 +67,7 @@ static int wrong_option(struct options *options, const char *problem)
 {
 	const char *word = options->argv[optind - 1];
 	if (options->origin) {
-		message("%s: %s '%s'", options->origin, problem, word);
+		message("%s: %s '%s'; nothing is recorded", options->origin, problem, word);
 		return stop(options, ERROR_USAGE);
 	}
 	if (optopt > 0 && optopt <= LETTER_MAX && strncmp(word, "--", 2) != 0)

@@ -11,9 +11,13 @@
 #include "capture/apart.h"
 #include "capture/keep.h"
 #include "capture/recording_file.h"
+#include "cli/leak_options.h"
+#include "cli/leak_report.h"
 #include "cli/message.h"
 
-static const struct option_spec option_specs[] = {RECORDING_OPTIONS, {0}};
+#define NOTHING "; nothing is recorded"
+
+static const struct option_spec option_specs[] = {RECORDING_OPTIONS, LEAK_OPTIONS, {0}};
 /* So that HEAPWISE_OPTIONS is read by the same parser. */
 static const struct command in_environment = {.name = "run", .options = option_specs};
 
@@ -240,26 +244,39 @@ static char *word_next(char **at)
 	return quote ? NULL : word;
 }
 
-static bool take_words(struct recording_options *ret, int count, char **words)
+static struct error *take_option(
+	struct recording_options *ret, struct leak_options *leaks, int id, const char *argument)
+{
+	bool taken = recording_options_take(ret, id, argument);
+	return taken ? NULL : leak_options_take(leaks, id, argument, &taken);
+}
+
+static bool take_words(
+	struct recording_options *ret, struct leak_options *leaks, int count, char **words)
 {
 	struct options options = {
 		.command = &in_environment, .argc = count, .argv = words, .origin = HW_OPTIONS_ENV};
-	int id;
-	while ((id = options_next(&options)) > 0)
-		recording_options_take(ret, id, options.argument);
-	if (id < 0)
+	struct error *error = NULL;
+	int id = 0;
+	while (!error && (id = options_next(&options)) > 0)
+		error = take_option(ret, leaks, id, options.argument);
+	if (!error && id < 0)
 		return false;
-	if (options.operand < count) {
-		message(HW_OPTIONS_ENV ": '%s' is no option", words[options.operand]);
-		return false;
-	}
-	struct error *error = recording_options_check(ret);
-	if (error)
-		message_error(error_prefix(error, HW_OPTIONS_ENV));
-	return !error;
+	if (!error && options.operand < count)
+		error = error_create(ERROR_USAGE, "'%s' is no option", words[options.operand]);
+	if (!error)
+		error = recording_options_check(ret);
+	if (!error)
+		error = leak_report_check(leaks);
+	if (!error)
+		return true;
+	message(HW_OPTIONS_ENV ": %s" NOTHING, error->message);
+	error_destroy(error);
+	return false;
 }
 
-bool recording_options_from_environment(struct recording_options *options)
+bool recording_options_from_environment(
+	struct recording_options *options, struct leak_options *leaks)
 {
 	const char *text = getenv(HW_OPTIONS_ENV);
 	if (!text)
@@ -276,10 +293,10 @@ bool recording_options_from_environment(struct recording_options *options)
 	while ((words[count] = word_next(&at)))
 		count++;
 	if (!at) {
-		message(HW_OPTIONS_ENV ": a quote is not closed");
+		message(HW_OPTIONS_ENV ": a quote is not closed" NOTHING);
 		return false;
 	}
-	return take_words(options, count, words);
+	return take_words(options, leaks, count, words);
 }
 
 void recording_options_deinit(struct recording_options *options)

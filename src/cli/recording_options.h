@@ -61,6 +61,8 @@ enum recording_option {
 		'q', "quiet", NULL, "no summary at the end"                                        \
 	}
 
+struct leak_options;
+
 struct recording_options {
 	struct launch_options launch; /* borrows from the command line and from `words` */
 	const char *mode, *seed, *ring, *max_file; /* as they were given */
@@ -79,10 +81,12 @@ bool recording_options_take(struct recording_options *options, int id, const cha
 
 /*
  * Takes what HEAPWISE_OPTIONS says, if it says anything: words as a shell splits them, with quotes
- * and backslashes but no expansions. To be called first: what is taken later wins. False, after
- * saying in one sentence what is wrong.
+ * and backslashes but no expansions. What is of the report of leaks goes to `leaks`, which borrows
+ * from `options`. To be called first: what is taken later wins. False, after saying in one sentence
+ * what is wrong.
  */
-bool recording_options_from_environment(struct recording_options *options);
+bool recording_options_from_environment(
+	struct recording_options *options, struct leak_options *leaks);
 
 /* Whether the values make sense, and completes `launch`; the error is one sentence. */
 struct error *recording_options_check(struct recording_options *options) must_check_;

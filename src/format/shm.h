@@ -224,6 +224,8 @@ enum hw_note {
 	/* The executable defines malloc itself: its calls, and those of its libraries, pass us by.
 	 */
 	HW_NOTE_OWN_MALLOC = 1,
+	/* With that: not the executable does, but a library that is loaded before the runtime. */
+	HW_NOTE_IN_FRONT = 16,
 	/* The program forbade itself system calls or the TSC: what that leaves out is in FORMAT.md.
 	 */
 	HW_NOTE_SANDBOXED = 2,

@@ -105,9 +105,11 @@ struct recording {
 	uint64_t longest_wait_ns;     /* of one thread for room in its ring */
 	uint64_t wait_ns;             /* of all threads together */
 	bool own_malloc;              /* the executable defines malloc: its calls were not seen */
-	bool sandboxed;               /* the program forbade itself system calls or the TSC */
-	bool loaded_apart; /* libraries with RTLD_DEEPBIND, dlmopen: theirs was not seen */
-	bool not_attached; /* the recorder got no memory inside the program: nothing was seen */
+	bool malloc_in_front; /* with that: a library before the recorder's does, not the executable
+			       */
+	bool sandboxed;       /* the program forbade itself system calls or the TSC */
+	bool loaded_apart;    /* libraries with RTLD_DEEPBIND, dlmopen: theirs was not seen */
+	bool not_attached;    /* the recorder got no memory inside the program: nothing was seen */
 };
 
 /* Variances of the figures of the same names, when they are estimates of a sampled recording; else

@@ -119,6 +119,25 @@ static bool defines_malloc(const struct elf_image *image, const struct elf_image
 	return false;
 }
 
+bool program_defines_malloc(const char *path)
+{
+	struct file_map map;
+	struct error *error = file_map_open(path, &map);
+	if (error) {
+		error_destroy(error);
+		return false;
+	}
+	struct elf_image image = {map.data, map.len};
+	const Elf64_Ehdr *header = elf_at(&image, 0, sizeof(*header));
+	bool defines = false;
+	if (header && !memcmp(image.data, ELFMAG, SELFMAG) && image.data[EI_CLASS] == ELFCLASS64) {
+		struct elf_image strings = elf_dynamic_strings(&image);
+		defines = defines_malloc(&image, &strings);
+	}
+	file_map_deinit(&map);
+	return defines;
+}
+
 #define BUILD_FOR_X86_64 "build it for x86-64"
 
 /* The class, the type, the machine: junk behind the magic is no program of any kind. */

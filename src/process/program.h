@@ -38,6 +38,10 @@ struct program {
 struct error *program_examine(const char *name, struct program *ret) must_check_;
 void program_deinit(struct program *program);
 
+/* Whether the ELF file at `path` defines malloc for others to find; false too if it can't be read.
+ */
+bool program_defines_malloc(const char *path);
+
 /*
  * The same for who only wants to start it. On PROGRAM_OK *ret_path is the file to execute,
  * *ret_image what the process is made of (caller frees both), and NULL is returned. Otherwise an

@@ -348,6 +348,7 @@ static void put_summary(struct reader *reader)
 	recording->longest_wait_ns = sum[HPW_SUM_LONGEST_WAIT_NS];
 	recording->wait_ns = sum[HPW_SUM_WAIT_NS];
 	recording->own_malloc = sum[HPW_SUM_NOTES] & HPW_NOTE_OWN_MALLOC;
+	recording->malloc_in_front = sum[HPW_SUM_NOTES] & HPW_NOTE_IN_FRONT;
 	recording->sandboxed = sum[HPW_SUM_NOTES] & HPW_NOTE_SANDBOXED;
 	recording->loaded_apart = sum[HPW_SUM_NOTES] & HPW_NOTE_APART;
 	recording->not_attached = sum[HPW_SUM_NOTES] & HPW_NOTE_NOT_ATTACHED;

@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
 import truth
+from sessions import environment, wait_sessions
 
 LIBRARIES = {
     "jemalloc": "libjemalloc.so.2",
@@ -20,6 +21,7 @@ LIBRARIES = {
     "tcmalloc": "libtcmalloc.so.4",
     "mimalloc": "libmimalloc.so.2.0",
 }
+RUNTIME = hw.BUILD / "src/runtime/libheapwise-rt.so"
 FOLDER = Path("/usr/lib/x86_64-linux-gnu")
 # Those that promise nothing which only libc's malloc keeps (errno, usable sizes).
 PROGRAMS = sys.argv[1:]
@@ -147,8 +149,87 @@ def static_allocator(folder):
     hw.need("malloc" in ended.errors, f"not a word of it: {ended}")
 
 
+LACKED = """
+#include <stdlib.h>
+int main(void)
+{
+	void *p = reallocarray(0, 10, 10), *q = malloc(10);
+	if (!p || !q)
+		return 1;
+	p = reallocarray(p, 20, 20);
+	q = reallocarray(q, 30, 30);
+	free(p);
+	free(q);
+	return reallocarray(0, (size_t)-1, 2) != 0;
+}
+"""
+
+
+def in_front(library):
+    def test(folder):
+        path = FOLDER / LIBRARIES[library]
+        if not path.exists():
+            raise hw.Skip(f"{path.name} is not installed")
+        source, program = folder / "lacked.c", folder / "lacked"
+        source.write_text(LACKED)
+        built = hw.run([hw.need_program("gcc"), "-D_GNU_SOURCE", "-O0", "-w", "-o", program, source])
+        hw.need(built.status == 0, str(built))
+        for number, command in enumerate(([program], [hw.TARGETS / "new_forms-O2"], [hw.TARGETS / "aligned-O2"])):
+            native = hw.run(command, env=hw.clean_environment(LD_PRELOAD=path))
+            name = folder / f"{number}.hpw"
+            ended = hw.run(command, env=environment(folder, LD_PRELOAD=f"{path}:{RUNTIME}",
+                                                    HEAPWISE_OPTIONS=f"-o {name}"))
+            wait_sessions(folder)
+            hw.need(ended.status == native.status and not ended.errors, f"{command}: {ended}, natively {native}")
+            report = hw.report(name)
+            hw.need(report["totals"]["allocations"] == 0 and report["recording"]["own_malloc"], f"{report['totals']}")
+            text = hw.run([hw.HEAPWISE, "report", name]).text
+            hw.need("Put libheapwise-rt.so first" in text and "No allocation was seen" in text, text)
+
+    return test
+
+
+@TESTS.test
+def wrapper_in_front(folder):
+    """A malloc in front that asks for the next one gets it, and is not called in a circle"""
+    source, library = folder / "wraps.c", folder / "wraps.so"
+    source.write_text(WRAPS)
+    built = hw.run([hw.need_program("gcc"), "-w", "-O1", "-fPIC", "-shared", "-o", library, source])
+    hw.need(built.status == 0, str(built))
+    for target in ("malloc_free-O2", "reallocarray-O2", "new_forms-O2"):
+        name = folder / f"{target}.hpw"
+        ended = hw.run([hw.TARGETS / target], env=environment(folder, LD_PRELOAD=f"{library}:{RUNTIME}",
+                                                              HEAPWISE_OPTIONS=f"-o {name}"))
+        wait_sessions(folder)
+        hw.need(ended.status == 0 and not ended.errors, f"{target}: {ended}")
+        hw.need(hw.report(name)["recording"]["own_malloc"], f"{target}: not said")
+
+
+WRAPS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stddef.h>
+void *malloc(size_t size)
+{
+	static void *(*next)(size_t);
+	if (!next)
+		next = dlsym(RTLD_NEXT, "malloc");
+	return next(size);
+}
+void free(void *block)
+{
+	static void (*next)(void *);
+	if (!next)
+		next = dlsym(RTLD_NEXT, "free");
+	next(block);
+}
+"""
+
+
 LINKED = ("malloc_free.c", "peak_realloc.c", "realloc_moved.c", "new_forms.cc", "containers.cc", "exceptions.cc",
           "std_thread.cc", "thread_local.cc", "tls_destructor.c")
+for library in LIBRARIES:
+    TESTS.add(f"{library} in front of the recorder: its own blocks alone, and nothing is recorded", in_front(library))
 for library in LIBRARIES:
     TESTS.add(f"{library}, linked, stays the program's allocator", left_in_place(library))
     for source in LINKED:

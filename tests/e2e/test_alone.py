@@ -109,11 +109,13 @@ def first_process(folder):
 def wrong_options(folder):
     """Wrong HEAPWISE_OPTIONS: one sentence, and the program runs unrecorded"""
     for options, reason in (("--colour", "--colour"), ("-o '", "quote"), ("-o x%z", "%z"),
-                            ("--mode fast", "fast"), ("word", "word"), ("-h", "-h")):
+                            ("--mode fast", "fast"), ("word", "word"), ("-h", "-h"),
+                            ("--format=pdf", "pdf"), ("--show-leak-kinds=all,many", "many")):
         ended = alone(folder, ONE_BLOCK, options=options)
         hw.need(ended.status == 0, str(ended))
         lines = ended.errors.splitlines()
         hw.need(len(lines) == 1 and "HEAPWISE_OPTIONS" in lines[0] and reason in lines[0], f"{options}: {ended}")
+        hw.need(lines[0].endswith("; nothing is recorded"), f"{options}: {ended}")
         hw.need(not list(folder.glob("*.hpw")), f"{options}: recorded")
         ended = hw.run([hw.HEAPWISE, "run", ONE_BLOCK], cwd=folder,
                        env=environment(folder, HEAPWISE_OPTIONS=options))
@@ -135,10 +137,11 @@ def printed_for_shells(folder):
 
 @TESTS.test
 def printed_for_others(folder):
-    """env --format quotes as systemd units and Dockerfiles want it"""
+    """env --format quotes as systemd units and Dockerfiles want it; what an image preloads stays, a unit's is named"""
     for format_name, wanted in (
-        ("systemd", f'[Service]\nEnvironment="LD_PRELOAD={LIBRARY}" "HEAPWISE_OPTIONS=--output=%%n$.hpw"\n'),
-        ("docker", f'ENV LD_PRELOAD="{LIBRARY}" HEAPWISE_OPTIONS="--output=%n\\$.hpw"\n'),
+        ("systemd", f"[Service]\n# This replaces an LD_PRELOAD that the unit has: if it has one, append it, after a colon.\n"
+         f'Environment="LD_PRELOAD={LIBRARY}" "HEAPWISE_OPTIONS=--output=%%n$.hpw"\n'),
+        ("docker", f'ENV LD_PRELOAD="{LIBRARY}${{LD_PRELOAD:+:${{LD_PRELOAD}}}}" HEAPWISE_OPTIONS="--output=%n\\$.hpw"\n'),
     ):
         ended = hw.run([hw.HEAPWISE, "env", f"--format={format_name}", "-o", "%n$.hpw"])
         hw.need(ended.text.replace("'", "") == wanted and ended.status == 0, f"{ended.text} {ended}")
@@ -166,6 +169,28 @@ def options_of_run(folder):
         ended = hw.run([hw.HEAPWISE, "run", *more, ONE_BLOCK], cwd=folder, env=env)
         hw.need(ended.status == 0 and not ended.errors, str(ended))
         hw.need((folder / name).exists(), f"no {name}")
+
+
+OF_LEAKS = ("--leak-check=full --show-leak-kinds=all --errors-for-leak-kinds=all --error-exitcode=44 --suppressions=none.supp "
+            "--default-suppressions=no --gen-suppressions=all --num-callers=7 --leak-resolution=med --run-libc-freeres=no "
+            "--format=json --json --log-file=leaks.%p --limit=5 --show-reachable=yes --show-possibly-lost=yes -s -v -q")
+
+
+@TESTS.test
+def leak_report_options(folder):
+    """HEAPWISE_OPTIONS carry the options of the leak report too: run goes by them, LD_PRELOAD alone records with them"""
+    ended = alone(folder, ONE_BLOCK, options=f"{OF_LEAKS} -o alone.hpw")
+    hw.need(ended.status == 0 and not ended.errors, str(ended))
+    only_report(folder, "alone.hpw")
+    hw.need(not list(folder.glob("leaks.*")), "shown by nobody")
+    (folder / "none.supp").write_text("")
+    leaky = [PERL, "-e", "exit 3"]
+    env = environment(folder, HEAPWISE_OPTIONS=f"{OF_LEAKS} -f -o run.hpw")
+    ended = hw.run([hw.HEAPWISE, "run", *leaky], cwd=folder, env=env)
+    shown = list(folder.glob("leaks.*"))
+    hw.need(ended.status == 44 and len(shown) == 1 and "heapwise.leaks/1" in shown[0].read_text(), f"{ended} {shown}")
+    ended = hw.run([hw.HEAPWISE, "run", "--error-exitcode=45", *leaky], cwd=folder, env=env)
+    hw.need(ended.status == 45, f"the command line does not win: {ended}")
 
 
 @TESTS.test

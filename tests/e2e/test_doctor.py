@@ -237,6 +237,22 @@ def program_own_malloc(folder):
 
 
 @TESTS.test
+def malloc_in_front(folder):
+    """An allocator that LD_PRELOAD names before the recorder's library is a problem, behind it none"""
+    hw.need_no_sanitizer("libraries in front")
+    runtime = hw.BUILD / "src/runtime/libheapwise-rt.so"
+    (folder / "front.c").write_text("#include <stddef.h>\nextern void *__libc_malloc(size_t);\n"
+                                    "void *malloc(size_t n) { return __libc_malloc(n); }\n")
+    tool("gcc", "-shared", "-fPIC", folder / "front.c", "-o", folder / "front.so")
+    for order, wrong in (((folder / "front.so", runtime), True), ((runtime, folder / "front.so"), False)):
+        found = Examined(env=hw.clean_environment(LD_PRELOAD=":".join(map(str, order))))
+        if wrong:
+            found.need("problem", "malloc-in-front", "front.so", "first")
+        else:
+            found.need_none("malloc-in-front")
+
+
+@TESTS.test
 def scripts(folder):
     """A script is as its interpreter: named, refused for it, and missed if it is not there"""
     good = executable(folder / "good", f"#!{ONE_BLOCK}\n".encode())
@@ -403,6 +419,38 @@ def process_recorded(folder):
     environment = hw.clean_environment(LD_PRELOAD=library, HEAPWISE_SESSION=folder / "nowhere")
     with process(["/usr/bin/perl", "-e", WAITS], env=environment) as (_, pid):
         Examined(pid.strip()).need("problem", "recorded", "no collector answered")
+
+
+@TESTS.test
+def process_malloc_in_front(folder):
+    """A process with an allocator before the recorder's library is told which, though LD_PRELOAD has no folder for it"""
+    library = hw.BUILD / "src/runtime/libheapwise-rt.so"
+    allocator = "libtcmalloc_minimal.so.4"
+    if not Path("/usr/lib/x86_64-linux-gnu", allocator).exists():
+        raise hw.Skip(f"{allocator} is not installed")
+    for preload, wrong in ((f"{allocator}:{library}", True), (f"{library}:{allocator}", False)):
+        environment = hw.clean_environment(LD_PRELOAD=preload, HEAPWISE_SESSION=folder / "nowhere")
+        with process(["/usr/bin/perl", "-e", WAITS], env=environment) as (_, pid):
+            found = Examined(pid.strip())
+        if wrong:
+            found.need("problem", "malloc-in-front", allocator, "first")
+        else:
+            found.need_none("malloc-in-front")
+
+
+@TESTS.test
+def process_service(folder):
+    """A systemd service that has the recorder preloaded alone: its unit's LD_PRELOAD may have been replaced"""
+    library = hw.BUILD / "src/runtime/libheapwise-rt.so"
+    environment = hw.clean_environment(HEAPWISE_SESSION=folder / "nowhere")
+    script = 'LD_PRELOAD=$1 SYSTEMD_EXEC_PID=$2 exec /usr/bin/perl -e "$3"'
+    for preload, which, noted in ((library, "$$", True), (library, "1", False), (f"{library}:libm.so.6", "$$", False)):
+        with process(["/bin/sh", "-c", script.replace("$2", which), "sh", preload, "", WAITS], env=environment) as (_, pid):
+            found = Examined(pid.strip())
+        if noted:
+            found.need("note", "preload-replaced", "append")
+        else:
+            found.need_none("preload-replaced")
 
 
 @TESTS.test

@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
 from recorded import recorded
+from sessions import environment, wait_sessions
 
 TESTS = hw.Tests()
 PERL = "/usr/bin/perl"
@@ -180,6 +181,30 @@ def hard_file_size(folder):
     hw.need(ended.status == 125 and not ended.text, str(ended))
     hw.need("ulimit" in ended.errors and "1024 KiB" in ended.errors, str(ended))
     hw.need(not list(folder.iterdir()), "a file is left")
+
+
+@TESTS.test
+def hard_address_space(folder):
+    """A hard limit of address space that leaves the collector no room: the program runs, no file is left, it is said"""
+    hw.need_no_sanitizer("little address space")
+    library = hw.BUILD / "src/runtime/libheapwise-rt.so"
+    bound = ["setpriv", "--bounding-set=-sys_resource", "--inh-caps=-sys_resource"]
+    if hw.run([*bound, "true"]).status:
+        bound = []  # who may not drop the right does not have it
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (150 << 20, 150 << 20))
+
+    env = environment(folder, LD_PRELOAD=library, HEAPWISE_OPTIONS="-o alone.hpw")
+    for ended in (hw.run([*bound, hw.HEAPWISE, "run", "-o", folder / "x.hpw", "--", "/bin/echo", "it ran"], preexec_fn=limit),
+                  hw.run([*bound, "env", *[f"{k}={env[k]}" for k in ("LD_PRELOAD", "HEAPWISE_OPTIONS")], "/bin/echo", "it ran"],
+                         cwd=folder, preexec_fn=limit)):
+        hw.need((ended.status, ended.text) == (0, "it ran\n"), str(ended))
+        hw.need("no room to record" in ended.errors and "150 MiB" in ended.errors and "ulimit -S -v" in ended.errors, str(ended))
+        wait_sessions(folder)
+        hw.need(not list(folder.glob("**/*.hpw")), "a file is left")
+    ended = hw.run([*bound, hw.HEAPWISE, "doctor"], preexec_fn=limit)
+    hw.need(ended.status == 1 and "nothing can be recorded" in ended.text and "150 MiB" in ended.text, ended.text)
 
 
 @TESTS.test

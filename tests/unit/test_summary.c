@@ -53,6 +53,28 @@ CASE(verdict_nothing, "no allocation at all")
 	check_verdict(&fixture, "The program allocated nothing.\n", "");
 }
 
+CASE(verdict_head_alone, "without any event an incomplete recording says nothing of the program")
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	build_recording(fixture.model)->complete = false;
+	check_verdict(&fixture,
+		"Nothing is known of what the program allocated: no event of it can be read.\n",
+		"The recording is incomplete: figures hold up to where it ends.\n");
+}
+
+CASE(verdict_front, "a malloc in front of the recorder's: where it is, and what to do")
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	build_recording(fixture.model)->own_malloc = true;
+	build_recording(fixture.model)->malloc_in_front = true;
+	check_verdict(&fixture, "No allocation was seen.\n",
+		"A library that is loaded before the recorder's (LD_PRELOAD) defines malloc. Calls "
+		"of that one are not seen. Put libheapwise-rt.so first: "
+		"LD_PRELOAD=…/libheapwise-rt.so:LIBRARY, or use 'heapwise run'.\n");
+}
+
 CASE(verdict_all_freed, "every block was freed")
 {
 	struct fixture fixture;

@@ -113,7 +113,7 @@ static inline struct rt_thread *enter(uint64_t sp, struct rt_process **ret_proce
 {
 	uint64_t busy = rt_here.busy;
 	if (rt_unlikely(busy) && !abandoned(sp, busy)) {
-		*ret_process = rt_process;
+		*ret_process = rt_real.front ? NULL : rt_process;
 		return NULL;
 	}
 	rt_here.busy = sp;

@@ -7,6 +7,10 @@
  * errno, and tells events.h. Built with frame pointers, so that the caller's registers can be read
  * without assembly; calls in tail position are jumps, so that nothing of ours is on the stack while
  * the real free or operator delete runs.
+ *
+ * When an object in front of us has malloc, what comes here is what it lacks of the family, and
+ * what it asks us for itself (RTLD_NEXT). The latter goes on to the next definition as ever. What
+ * would do the former with the next realloc or free has to do it with that object's.
  */
 #include "runtime/preload/hooks.h"
 #include "runtime/preload/process.h"
@@ -54,6 +58,8 @@ HOOK void *realloc(void *block, size_t size)
 HOOK void *reallocarray(void *block, size_t count, size_t size)
 {
 	size_t bytes = product(count, size);
+	if (rt_unlikely(rt_real_has_front()) && bytes != SIZE_MAX)
+		return rt_real.public_realloc(block, bytes);
 	if (rt_passes_free(block) && rt_passes(bytes))
 		return rt_real.realloc(block, bytes);
 	if (bytes == SIZE_MAX)
@@ -81,6 +87,8 @@ HOOK void free_sized(void *block, size_t size)
 		TELL_FREE(block, HW_FREE);
 	if (rt_real.free_sized)
 		rt_real.free_sized(block, size);
+	else if (rt_real_has_front())
+		rt_real.public_free(block);
 	else
 		rt_real.free(block);
 }
@@ -91,6 +99,8 @@ HOOK void free_aligned_sized(void *block, size_t alignment, size_t size)
 		TELL_FREE(block, HW_FREE);
 	if (rt_real.free_aligned_sized)
 		rt_real.free_aligned_sized(block, alignment, size);
+	else if (rt_real_has_front())
+		rt_real.public_free(block);
 	else
 		rt_real.free(block);
 }

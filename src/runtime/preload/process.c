@@ -146,11 +146,12 @@ static bool find_object(uint64_t address, struct rt_found *ret)
 	return true;
 }
 
-/* Whether the executable comes before us in every search for malloc. */
-static bool own_malloc(void)
+/* Who comes before us in every search for malloc. */
+static uint32_t malloc_notes(void)
 {
-	const struct link_map *program = _r_debug.r_map;
-	return program && rt_real_in(program, "malloc");
+	if (!rt_real.front)
+		return 0;
+	return HW_NOTE_OWN_MALLOC | (rt_real.front == _r_debug.r_map ? 0 : HW_NOTE_IN_FRONT);
 }
 
 static uint64_t *ring_words(const struct rt_process *p, uint32_t ring)
@@ -172,7 +173,7 @@ static void process_fill(struct rt_process *p)
 	rt_memory_tell(shm);
 	rt_real_resolve();
 	shm->allocator = (uint64_t)rt_real.malloc;
-	shm->notes |= HW_NOTE_ATTACHED | (own_malloc() ? HW_NOTE_OWN_MALLOC : 0u);
+	shm->notes |= HW_NOTE_ATTACHED | malloc_notes();
 	rt_leave_learn(shm);
 	rt_sampling_prepare(p);
 	rt_solo_prepare(p);
@@ -356,7 +357,7 @@ struct rt_thread *rt_thread_start(void)
 {
 	struct rt_process *p = rt_process;
 	uint32_t state = p ? __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) : RT_NONE;
-	if (state == RT_PASSIVE || declined)
+	if (state == RT_PASSIVE || declined || (state == RT_RECORDING && rt_real.front))
 		return NULL;
 	if (state == RT_RECORDING && rings_are_full(p))
 		return &p->shared;
@@ -364,13 +365,14 @@ struct rt_thread *rt_thread_start(void)
 	uint64_t signals = quiet ? 0 : sys_signals_block();
 	struct rt_thread *t = NULL;
 	if (state == RT_RECORDING || process_start()) {
-		t = ring_find(rt_process);
+		/* Of a heap that we do not stand before, nothing rather than something. */
+		t = rt_real.front ? NULL : ring_find(rt_process);
 		if (t)
 			rt_here.thread = t;
 		if (t && quiet)
 			rt_walk_trust(&t->walk, (uint64_t)__builtin_frame_address(0),
 				sys_thread_pointer());
-		if (!t)
+		if (!t && !rt_real.front)
 			t = &rt_process->shared;
 	}
 	if (!quiet)

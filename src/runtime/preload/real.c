@@ -218,6 +218,37 @@ void *rt_real_next(const char *name, const char **ret_object)
 	return NULL;
 }
 
+/* The first object before this library that has malloc. */
+static const struct link_map *find_front(void)
+{
+	const struct link_map *own = own_map(), *map = own ? _r_debug.r_map : NULL;
+	uint32_t hash = gnu_hash("malloc");
+	while (map && map != own && !symbol_in(map, "malloc", hash))
+		map = map->l_next;
+	return map == own ? NULL : map;
+}
+
+/* The definition that comes first of all, ours left out. */
+static void *find_public(const char *name)
+{
+	const struct link_map *own = own_map();
+	uint32_t hash = gnu_hash(name);
+	for (const struct link_map *map = _r_debug.r_map; map && map != own; map = map->l_next) {
+		void *found = symbol_in(map, name, hash);
+		if (found)
+			return found;
+	}
+	return rt_real_next(name, NULL);
+}
+
+static void resolve_front(struct rt_real *r)
+{
+	void *public_realloc = find_public("realloc"), *public_free = find_public("free");
+	memcpy(&r->public_realloc, &public_realloc, sizeof(public_realloc));
+	memcpy(&r->public_free, &public_free, sizeof(public_free));
+	r->front = find_front();
+}
+
 static bool named(const char *path, const char *start)
 {
 	const char *slash = strrchr(path, '/');
@@ -293,6 +324,7 @@ void rt_real_resolve(void)
 	}
 	if (!r.malloc || !r.calloc || !r.realloc || !r.free)
 		__builtin_trap();
-	r.cxx_is_plain = cxx_is_plain();
+	resolve_front(&r);
+	r.cxx_is_plain = !r.front && cxx_is_plain();
 	rt_real = r;
 }

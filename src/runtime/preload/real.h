@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct link_map;
+
 struct rt_real {
 	void *(*malloc)(size_t);
 	void *(*calloc)(size_t, size_t);
@@ -54,8 +56,17 @@ struct rt_real {
 	void (*_Exit)(int);
 	void (*quick_exit)(int);
 	/*
+	 * An object that every search for malloc finds before us: the executable, or a library that
+	 * is preloaded in front; NULL: there is none. What it lacks of the family comes to us, with
+	 * its blocks: the two functions below are those that the program's own calls find then.
+	 */
+	const struct link_map *front;
+	void *(*public_realloc)(void *, size_t);
+	void (*public_free)(void *);
+	/*
 	 * True if operator new and delete are the C++ library's own, which call malloc and free;
-	 * false if an allocator brings its own, which then are called as they are.
+	 * false if an allocator brings its own, which then are called as they are, and so are the
+	 * C++ library's if somebody in front of us has malloc.
 	 */
 	bool cxx_is_plain;
 };
@@ -66,6 +77,14 @@ extern struct rt_real rt_real;
 /* Idempotent; any number of threads may run it at the same time. Aborts only if libc has no malloc.
  */
 void rt_real_resolve(void);
+
+/* Whether somebody in front of us has malloc: nothing of it is recorded. Resolves if need be. */
+static inline bool rt_real_has_front(void)
+{
+	if (!rt_real.public_free)
+		rt_real_resolve();
+	return rt_real.front;
+}
 
 /*
  * The next definition of a symbol after this library in load order, of its default version; NULL if
@@ -81,7 +100,6 @@ bool rt_real_is_cxx_library(const char *object);
 const char *rt_library_path(void);
 
 /* The object's own definition of a function, or NULL. */
-struct link_map;
 void *rt_real_in(const struct link_map *object, const char *name);
 
 #endif
