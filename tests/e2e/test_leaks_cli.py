@@ -333,8 +333,10 @@ def one_log(folder):
     hw.need(ended.status == 0 and not ended.errors, str(ended))
     text = log.read_text()
     hw.need("list_single" in text and "trees" in text, text)
+    log.unlink()
     heapwise("leaks", f"--log-file={log}", *sorted(folder.glob("x*.hpw")))
-    hw.need(sorted(log.read_text().splitlines()) == sorted(text.splitlines()), "`leaks` writes another log")
+    text = log.read_text()
+    hw.need("list_single" in text and "trees" in text, text)
 
 
 @TESTS.test
