@@ -8,6 +8,8 @@
 /* A segment holds about so many chunks of this many bytes a step, which is more than most need. */
 #define SEGMENT_CHUNKS 2
 #define STEP_BYTES 4
+/* A file that is to have no more than so many bytes is exceeded by about one chunk. */
+#define FILE_CHUNKS 16
 
 void keep_init(struct keep *keep, const struct mode *mode)
 {
@@ -22,8 +24,11 @@ void keep_deinit(struct keep *keep)
 
 uint64_t keep_chunk_steps(const struct keep *keep)
 {
-	uint64_t steps = keep->ring_bytes / ((uint64_t)KEEP_SEGMENTS * SEGMENT_CHUNKS * STEP_BYTES);
-	return keep->ring_bytes && steps < ENCODE_STEPS_MAX ? steps : ENCODE_STEPS_MAX;
+	uint64_t bytes = keep->file_bytes / FILE_CHUNKS;
+	if (keep->ring_bytes)
+		bytes = keep->ring_bytes / ((uint64_t)KEEP_SEGMENTS * SEGMENT_CHUNKS);
+	uint64_t steps = bytes / STEP_BYTES;
+	return steps && steps < ENCODE_STEPS_MAX ? steps : ENCODE_STEPS_MAX;
 }
 
 bool keep_is_full(const struct keep *keep, uint64_t file_bytes)

@@ -63,6 +63,13 @@ static struct error *add_blocks(
 	return error;
 }
 
+/* The how-manieth of its thread: threads are taken to have allocated side by side. */
+static uint64_t age_of(void *context, uint64_t address)
+{
+	struct live_block block;
+	return live_find(context, address, &block) ? block.number << 16 | block.thread : UINT64_MAX;
+}
+
 static struct error *run(const struct leak_asked *asked, const struct leak_roots *roots,
 	struct reading *reading, struct search **ret)
 {
@@ -70,7 +77,9 @@ static struct error *run(const struct leak_asked *asked, const struct leak_roots
 		.alignment = asked->check.alignment ? asked->check.alignment : 8,
 		.heuristics = asked->check.heuristics,
 		.maps = roots->maps.data,
-		.map_count = roots->maps.len};
+		.map_count = roots->maps.len,
+		.age = age_of,
+		.age_context = (void *)asked->place.live};
 	const struct search_memory memory = {reading, read_memory, untouched};
 	_cleanup_free_ struct search_root *list =
 		calloc(roots->roots.len + 1, sizeof(struct search_root));

@@ -67,6 +67,15 @@ static inline bool record_equal(struct record_key a, struct record_key b)
 }
 DEFINE_MAP(record_map, struct record_key, uint32_t, record_hash, record_equal)
 
+/* A block that is lost. */
+struct lost {
+	uint64_t age;
+	uint32_t block;
+};
+DEFINE_VEC(lost_vec, struct lost)
+/* So many are asked for their age. */
+#define LOST_AGED_MAX (1u << 20)
+
 struct search {
 	struct search_options options;
 	struct space space;
@@ -347,29 +356,58 @@ static bool mark_held(struct search *s, uint32_t leader, uint64_t *marked)
  * A leader may hold an earlier one by a block that this one led already. So what each of them holds
  * is gone through once more, the last first: no leader holds a later one, or it would have led it.
  */
-static bool lead_leaders(struct search *s, uint64_t *marked)
+static bool lead_leaders(struct search *s, const struct lost_vec *order, uint64_t *marked)
 {
-	for (uint32_t i = space_count(&s->space); i-- > 0;) {
-		bool leads = !(marked[i / 64] >> i % 64 & 1) &&
-			     node_kind(s->nodes.data[i]) == SEARCH_DEFINITE;
-		if (leads && !mark_held(s, i, marked))
+	for (size_t i = order->len; i-- > 0;) {
+		uint32_t block = order->data[i].block;
+		bool leads = !(marked[block / 64] >> block % 64 & 1) &&
+			     node_kind(s->nodes.data[block]) == SEARCH_DEFINITE;
+		if (leads && !mark_held(s, block, marked))
 			return false;
 	}
 	return true;
 }
 
-static bool lead_all(struct search *s)
+static int by_age(const void *a, const void *b)
 {
-	size_t bytes = (space_count(&s->space) / 64 + 1) * sizeof(*s->reached);
-	_cleanup_free_ uint64_t *marked = malloc(bytes);
-	if (!marked)
-		return false;
-	memcpy(marked, s->reached, bytes);
-	for (uint32_t i = 0; i < space_count(&s->space); i++) {
-		if (!is_reached(s, i) && !lead(s, i))
+	const struct lost *x = a, *y = b;
+	if (x->age != y->age)
+		return x->age < y->age ? -1 : 1;
+	return (x->block > y->block) - (x->block < y->block);
+}
+
+/* All that nobody holds from outside, the oldest first. */
+static bool list_lost(struct search *s, struct lost_vec *ret)
+{
+	struct space_walk walk = {&s->space, 0, 0};
+	for (; walk.block < space_count(&s->space); walk.block++) {
+		uint64_t address = space_walk_address(&walk);
+		if (is_reached(s, walk.block))
+			continue;
+		bool aged = s->options.age && ret->len < LOST_AGED_MAX;
+		uint64_t age = aged ? s->options.age(s->options.age_context, address) : UINT64_MAX;
+		if (!lost_vec_push(ret, (struct lost){age, walk.block}))
 			return false;
 	}
-	return !memcmp(marked, s->reached, bytes) || lead_leaders(s, marked);
+	if (s->options.age && ret->len)
+		qsort(ret->data, ret->len, sizeof(*ret->data), by_age);
+	return true;
+}
+
+static bool lead_all(struct search *s)
+{
+	struct lost_vec order;
+	lost_vec_init(&order);
+	size_t bytes = (space_count(&s->space) / 64 + 1) * sizeof(*s->reached);
+	_cleanup_free_ uint64_t *marked = malloc(bytes);
+	bool ok = marked && list_lost(s, &order);
+	if (ok)
+		memcpy(marked, s->reached, bytes);
+	for (size_t i = 0; ok && i < order.len; i++)
+		ok = is_reached(s, order.data[i].block) || lead(s, order.data[i].block);
+	ok = ok && (!memcmp(marked, s->reached, bytes) || lead_leaders(s, &order, marked));
+	lost_vec_deinit(&order);
+	return ok;
 }
 
 /* The definite block that an indirect one counts with. */

@@ -10,7 +10,7 @@
  *   possible   also from a root on, with an interior pointer somewhere on each way
  *   definite   not from any root, and not from another lost block either
  *   indirect   only from lost blocks; it counts with one that is definite, the *leader*; of a ring
- *              that nothing else holds, the first in memory leads
+ *              that nothing else holds, the oldest leads
  *
  * An interior pointer that a heuristic explains counts as a start pointer.
  *
@@ -59,6 +59,11 @@ struct search_options {
 	unsigned heuristics;           /* enum search_heuristic */
 	const struct search_map *maps; /* ascending; for SEARCH_MULTIPLEINHERITANCE */
 	size_t map_count;
+	/* How old a block is, or NULL: of two the one with the smaller number was there first. Of
+	 * blocks that hold each other the oldest leads: the map rather than one of its nodes.
+	 * Without it, and among very many, the first in memory. */
+	uint64_t (*age)(void *context, uint64_t address);
+	void *age_context;
 	uint64_t beside_bytes; /* of blocks, from which on a second thread reads; 0: 2 MiB */
 };
 

@@ -143,6 +143,28 @@ CASE(backwards, "a list that was lost from its last block in memory on has one l
 	free(picture.roots);
 }
 
+static uint64_t latest_first(void *context, uint64_t address)
+{
+	(void)context;
+	return UINT64_MAX - address;
+}
+
+CASE(oldest_leads, "of a lost ring the block leads that was allocated first, wherever it stands")
+{
+	uint64_t heap[] = {HEAP + 16, 0, HEAP + 32, 0, HEAP, 0};
+	struct picture picture = {heap, NULL, 6, 0};
+	const struct search_options options = {.alignment = 8, .age = latest_first};
+	struct search *search;
+	CHECK_OK(search_create(&options, &search));
+	for (uint32_t i = 0; i < 3; i++)
+		CHECK_OK(search_add_block(search, HEAP + 16 * i, 16, i));
+	run(search, &picture);
+	CHECK_U64(search_kind(search, 0), SEARCH_INDIRECT);
+	CHECK_U64(search_kind(search, 1), SEARCH_INDIRECT);
+	CHECK_U64(search_kind(search, 2), SEARCH_DEFINITE);
+	search_destroy(search);
+}
+
 CASE(alignment, "words at odd addresses are seen only when they are asked for")
 {
 	uint64_t roots[4] = {0}, heap[8] = {0};
