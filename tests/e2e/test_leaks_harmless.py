@@ -151,7 +151,7 @@ def need_lost(program, size):
 for NAME, ARGUMENTS, WHAT in (
         ("idle", {}, "a program that waits"),
         ("threads", {"arguments": (500,), "times": 10, "lost": None}, "500 threads"),
-        ("churn", {}, "threads that begin and end all the while"),
+        ("churn", {"ways": ("snapshot", "held")}, "threads that begin and end all the while"),
         ("busy", {}, "a thread that never enters the kernel"),
         ("compute", {}, "a program that computes, with all its registers"),
         ("leaderless", {"kept": "Z"}, "a program whose first thread has ended"),
@@ -414,6 +414,16 @@ TESTS.add("searched at its end in a PID namespace of its own",
           lambda folder: in_namespace(folder, "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"))
 
 
+def number_outside(ancestor, number):
+    """Of the process below `ancestor` that has this number in a PID namespace of its own."""
+    for child in children(ancestor):
+        numbers = re.search(r"^NSpid:(.*)$", Path(f"/proc/{child}/status").read_text(), re.MULTILINE)[1].split()
+        found = int(child) if len(numbers) > 1 and int(numbers[-1]) == number else number_outside(child, number)
+        if found:
+            return found
+    return 0
+
+
 @TESTS.test
 def in_pid_namespace(folder):
     """A program in a PID namespace of its own is searched from outside of it, and no child is left there"""
@@ -423,7 +433,7 @@ def in_pid_namespace(folder):
     with Recorded(folder, [*inside, STOPS / "searched", "idle"]) as running:
         # It says its number as it sees itself.
         hw.need(running.pid < 100, f"{running.pid}")
-        running.pid = int(hw.run(["pgrep", "-n", "-x", "searched"]).text)
+        running.pid = number_outside(running.runner.pid, running.pid)
         running.children = []
         for _ in range(5):
             hw.need(running.search()["way"] == "snapshot", "no snapshot")
