@@ -422,12 +422,12 @@ static void check_worlds(uint64_t seed, unsigned worlds, uint64_t beside_bytes)
 
 CASE(worlds, "kinds, leaders and ways of random heaps are those of the definitions")
 {
-	check_worlds(1, 50000, 0);
+	check_worlds(1, 20000, 0);
 }
 
 CASE(more_worlds, "… and of others, which two threads read")
 {
-	check_worlds(1000000, 50000, 1);
+	check_worlds(1000000, 5000, 1); /* a thread each */
 }
 
 TAP_MAIN
