@@ -108,25 +108,13 @@ uint32_t collector_living(const struct collector *c)
 	return count;
 }
 
-/* Other users' processes have nothing to say, unless they have become that while recorded. */
-static enum session_call next_caller(struct collector *c, struct session_caller *ret)
-{
-	enum session_call call = session_accept(&c->start->session, ret);
-	bool speaks = call == SESSION_HELLO || call == SESSION_NOTICE || call == SESSION_REQUEST;
-	if (!speaks || !ret->is_other ||
-		(call != SESSION_REQUEST && collector_knows(c, ret, call == SESSION_HELLO)))
-		return call;
-	if (ret->connection >= 0)
-		close(ret->connection);
-	return SESSION_STRANGER;
-}
-
 /* False: there may be more callers. */
 static bool answer_callers(struct collector *c)
 {
 	struct session_caller caller;
+	const struct session_gate gate = {collector_knows, c};
 	for (int i = 0; i < EVENTS_MAX; i++) {
-		switch (next_caller(c, &caller)) {
+		switch (session_accept(&c->start->session, &gate, &caller)) {
 		case SESSION_HELLO:
 			collector_on_hello(c, &caller);
 			break;

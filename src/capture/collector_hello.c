@@ -61,13 +61,9 @@ static struct recorder *recorder_near(const struct collector *c, pid_t pid, pid_
 	return s ? s->recorder : NULL;
 }
 
-bool collector_knows(const struct collector *c, const struct session_caller *caller, bool is_hello)
+bool collector_knows(void *collector, pid_t pid)
 {
-	const struct hw_hello *hello = &caller->hello;
-	if (is_hello && hello->forked_at &&
-		lineage_find(&c->lineage, hello->forked_from, caller->ppid, hello->forked_at))
-		return true;
-	pid_t pid = caller->pid;
+	const struct collector *c = collector;
 	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
 		if (collector_find(c, pid))
 			return true;

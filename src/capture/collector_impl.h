@@ -37,8 +37,8 @@ void collector_drop(struct collector *c, struct subject *s);
 /* How many are being recorded. */
 uint32_t collector_living(const struct collector *c);
 
-/* Whether a caller is, or comes from, a process that is or was recorded. */
-bool collector_knows(const struct collector *c, const struct session_caller *caller, bool is_hello);
+/* Whether a process is, or comes from, one of the session's: a struct session_gate's. */
+bool collector_knows(void *collector, pid_t pid);
 void collector_on_hello(struct collector *c, struct session_caller *caller);
 void collector_on_notice(struct collector *c, const struct session_caller *caller);
 /* Tells who waits for it how the first program's start went; once. */

@@ -183,7 +183,9 @@ void collector_on_request(struct collector *c, const struct session_caller *call
 	check.alignment = request->alignment;
 	check.heuristics = request->heuristics;
 	const char *problem = NULL;
-	if (!s)
+	if (caller->is_other)
+		problem = "it is recorded by another user";
+	else if (!s)
 		problem = "that process is not recorded by this collector";
 	else if (s->leaks)
 		problem = "another search goes on in that process";

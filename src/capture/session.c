@@ -195,13 +195,29 @@ static enum session_call what_is_said(
 	return SESSION_NOTICE;
 }
 
-enum session_call session_take(int taken, struct session_caller *ret)
+static bool is_other_user(const struct ucred *peer)
+{
+	return peer->uid != geteuid() && peer->uid != 0;
+}
+
+/* Who is at the other end, and whether to listen to him: not even for the moment that a hello takes
+ * to come is anybody waited for who has no business here. */
+static bool is_admitted(int connection, const struct session_gate *gate, struct ucred *ret)
+{
+	socklen_t bytes = sizeof(*ret);
+	if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, ret, &bytes))
+		return false;
+	if (!is_other_user(ret))
+		return true;
+	return geteuid() == 0 && gate && gate->knows(gate->context, ret->pid);
+}
+
+static enum session_call take(
+	int taken, const struct session_gate *gate, struct session_caller *ret)
 {
 	_cleanup_close_ int connection = taken;
 	struct ucred peer;
-	socklen_t bytes = sizeof(peer);
-	if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) ||
-		(peer.uid != geteuid() && geteuid() != 0 && peer.uid != 0))
+	if (!is_admitted(connection, gate, &peer))
 		return SESSION_STRANGER;
 	struct pollfd wait = {.fd = connection, .events = POLLIN};
 	if (poll(&wait, 1, HELLO_MS) != 1)
@@ -211,7 +227,7 @@ enum session_call session_take(int taken, struct session_caller *ret)
 	if (n <= 0)
 		return SESSION_STRANGER;
 	enum session_call call = what_is_said(said, (size_t)n, peer.pid, ret);
-	ret->is_other = peer.uid != geteuid() && peer.uid != 0;
+	ret->is_other = is_other_user(&peer);
 	if (call == SESSION_HELLO || call == SESSION_REQUEST) {
 		ret->connection = connection;
 		connection = -1;
@@ -219,12 +235,18 @@ enum session_call session_take(int taken, struct session_caller *ret)
 	return call;
 }
 
-enum session_call session_accept(const struct session *session, struct session_caller *ret)
+enum session_call session_take(int connection, struct session_caller *ret)
+{
+	return take(connection, NULL, ret);
+}
+
+enum session_call session_accept(
+	const struct session *session, const struct session_gate *gate, struct session_caller *ret)
 {
 	int connection = accept4(session->socket, NULL, NULL, SOCK_CLOEXEC);
 	if (connection < 0)
 		return errno == EAGAIN ? SESSION_NOBODY : SESSION_STRANGER;
-	enum session_call call = session_take(connection, ret);
+	enum session_call call = take(connection, gate, ret);
 	ret->session = session->path;
 	return call;
 }

@@ -46,7 +46,7 @@ struct session_caller {
 	int connection;      /* -1: it waits for no answer */
 	pid_t pid, ppid;     /* as this side sees it; its parent, 0: not to be seen from here */
 	const char *session; /* what the answer names; borrowed */
-	bool is_other; /* another user than root and ours: to be believed only if it is known */
+	bool is_other;       /* of another user than root and ours */
 	union {
 		struct hw_hello hello;
 		struct hw_notice notice; /* its path ends with a NUL; reason: any number */
@@ -62,11 +62,18 @@ enum session_call {
 	SESSION_REQUEST, /* waits for an answer on `connection` */
 };
 
+/* Root's sessions can be reached by processes of all users: which of these are heard. */
+struct session_gate {
+	bool (*knows)(void *context, pid_t pid); /* as this side sees it */
+	void *context;
+};
+
 /* Takes the caller at the other end of `connection`, which is taken over. */
 enum session_call session_take(int connection, struct session_caller *ret);
 
 /* Takes the next caller. */
-enum session_call session_accept(const struct session *session, struct session_caller *ret);
+enum session_call session_accept(
+	const struct session *session, const struct session_gate *gate, struct session_caller *ret);
 
 /*
  * Answers and closes the connection. memory: the rings' descriptor; -1: declines. False: the caller
