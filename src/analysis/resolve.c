@@ -496,6 +496,17 @@ static void hide_allocators(struct frame_vec *frames)
 	frames->len -= hidden;
 }
 
+/* Where the end of main is told of, the runtime calls main: that is nothing of the program's. */
+static void drop_wrapper(struct frame_vec *frames)
+{
+	static const char *const runtime[] = {"libheapwise-rt.so"};
+	size_t kept = shown_frames_hidden(frames->data, frames->len);
+	for (size_t i = kept; i < frames->len; i++)
+		if (!begins_with_any(frames->data[i]->module, runtime, ARRAY_SIZE(runtime)))
+			frames->data[kept++] = frames->data[i];
+	frames->len = kept;
+}
+
 struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, enum alloc_kind kind,
 	struct frame_vec *ret)
 {
@@ -528,6 +539,7 @@ struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, e
 			if (!frame_vec_push(ret, resolver->shown.data[entry.first + i]))
 				return error_no_memory();
 	}
+	drop_wrapper(ret);
 	if (!resolver->all_frames)
 		hide_allocators(ret);
 	return NULL;

@@ -325,6 +325,18 @@ def gate_holds(folder):
 
 
 @TESTS.test
+def no_frames_of_ours(folder):
+    """What the recorder does to see main end stands in no stack: reports and suppressions are as without it"""
+    frames = {}
+    for at in ("exit", "main-end"):
+        path = recording(folder, name=f"{at}.hpw", options=("--leak-check=full", f"--leak-check-at={at}"))
+        frames[at] = [[f["function"] for f in record["stack"]] for record in lost(path)]
+        text = heapwise("report", path, "--view", "never-freed", "--all-frames").text
+        hw.need("libheapwise" not in text and "main" in text, text)
+    hw.need(frames["exit"] == frames["main-end"], f"{frames}")
+
+
+@TESTS.test
 def one_log(folder):
     """A log of several processes has what is said of each"""
     log = folder / "log"
