@@ -11,23 +11,12 @@ import sys
 import xml.etree.ElementTree
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+from documented import undocumented
+
 KINDS = ("definite", "indirect", "possible", "reachable")
 LEVELS = ("none", "note", "warning", "error")
-
-
-def members(value):
-    """Every key anywhere in a document."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield key
-            yield from members(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from members(inner)
-
-
-def undocumented(found, documented):
-    return sorted(set(members(found)) - documented)
 
 
 def wrong_sums(found):

@@ -9,23 +9,12 @@ import re
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+from documented import undocumented
+
 COUNTERS = ("allocations", "allocated_bytes", "live_blocks", "live_bytes", "peak_blocks", "peak_bytes", "failed")
 TOTAL_OF = {"live_blocks": "live_blocks_at_end", "live_bytes": "live_bytes_at_end"}
-
-
-def members(value):
-    """Every key anywhere in a document."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield key
-            yield from members(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from members(inner)
-
-
-def undocumented(report, documented):
-    return sorted(set(members(report)) - documented)
 
 
 def missing(report):

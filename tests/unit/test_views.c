@@ -4,9 +4,9 @@
  * HEAPWISE_GOLDEN=update writes these files anew.
  */
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "lib/tap.h"
 #include "unit/fake_symbols.h"
+#include "unit/golden.h"
 #include "unit/model_fixture.h"
 #include "views/views.h"
 
@@ -26,23 +26,11 @@ static char *render(const struct model *model, const char *view, struct view_opt
 	return text_steal(&text);
 }
 
-static void check_golden(const char *name, const char *is)
+static void check_report(const char *name, const char *is)
 {
-	const char *root = getenv("HW_SOURCE_DIR");
-	char path[4096];
-	snprintf(path, sizeof(path), "%s/tests/data/golden/report/%s", root ? root : ".", name);
-	const char *golden = getenv("HEAPWISE_GOLDEN");
-	if (golden && strcmp(golden, "update") == 0) {
-		_cleanup_fclose_ FILE *file = fopen(path, "w");
-		CHECK(file && fputs(is, file) >= 0);
-		return;
-	}
-	_cleanup_free_ uint8_t *expected = NULL;
-	size_t len;
-	CHECK_OK(read_file(path, 1 << 20, &expected, &len));
-	if (strcmp((const char *)expected, is) != 0)
-		tap_fail("%s differs (HEAPWISE_GOLDEN=update rewrites it); it is now:\n%s", path,
-			is);
+	char path[256];
+	snprintf(path, sizeof(path), "report/%s", name);
+	check_golden(path, is);
 }
 
 static void check_view(const char *view)
@@ -54,7 +42,7 @@ static void check_view(const char *view)
 		_cleanup_free_ char *is = render(fixture.model, view, options);
 		char name[64];
 		snprintf(name, sizeof(name), "%s.%s", view, json ? "json" : "txt");
-		check_golden(name, is);
+		check_report(name, is);
 	}
 	fixture_deinit(&fixture);
 }
@@ -95,7 +83,7 @@ CASE(view_inherited, "inherited: apart from what the process itself did")
 	for (int json = 0; json < 2; json++) {
 		struct view_options options = {.sort = METRICS, .json = json};
 		_cleanup_free_ char *is = render(fixture.model, "inherited", options);
-		check_golden(json ? "inherited.json" : "inherited.txt", is);
+		check_report(json ? "inherited.json" : "inherited.txt", is);
 	}
 	_cleanup_free_ char *summary =
 		render(fixture.model, "summary", (struct view_options){.sort = METRICS});
