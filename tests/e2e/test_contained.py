@@ -22,7 +22,12 @@ EPERM, ENOSYS = 1, 38
 
 def namespaces(*more):
     """A command that runs what follows it in a PID and mount namespace of its own."""
-    unshare = [hw.need_program("unshare"), "--pid", "--mount", "--fork", "--mount-proc", *more]
+    return mount_namespace("--pid", "--fork", "--mount-proc", *more)
+
+
+def mount_namespace(*more):
+    """A command that runs what follows it in a mount namespace of its own."""
+    unshare = [hw.need_program("unshare"), "--mount", *more]
     for user in ([], ["--map-root-user"]):
         if hw.run([*unshare, *user, "true"]).status == 0:
             return [*unshare, *user]
@@ -67,13 +72,19 @@ def recorded_from_outside(folder):
 @TESTS.test
 def without_devices(folder):
     """Where there is no /dev/null the collector does its work and ends, with LD_PRELOAD alone too"""
-    for name, first in (("alone.hpw", preloaded("alone.hpw")), ("run.hpw", [hw.HEAPWISE, "run", "-q", "-o", "run.hpw"])):
-        ended = hw.run([*namespaces(), "/bin/sh", "-c", 'mount -t tmpfs none /dev && exec "$@"', "sh", *first,
-                        hw.TARGETS / "end_exit-O2"], env=environment(folder), cwd=folder)
-        hw.need(ended.status == 24, f"{name}: {ended}")
-        wait_sessions(folder)
-        report = complete(folder / name)
-        hw.need(report["target"]["exit"] == {"code": 24}, f"{name}: {report['target']['exit']}")
+    def started(name):
+        return {"alone": preloaded(name), "run": [hw.HEAPWISE, "run", "-q", "-o", name]}
+
+    # Collectors end in other ways in a PID namespace of their own.
+    for kind, contained in (("pid", namespaces()), ("mount", mount_namespace())):
+        for way in started(""):
+            name = f"{way}-{kind}.hpw"
+            ended = hw.run([*contained, "/bin/sh", "-c", 'mount -t tmpfs none /dev && exec "$@"', "sh",
+                            *started(name)[way], hw.TARGETS / "end_exit-O2"], env=environment(folder), cwd=folder)
+            hw.need(ended.status == 24, f"{name}: {ended}")
+            wait_sessions(folder)
+            report = complete(folder / name)
+            hw.need(report["target"]["exit"] == {"code": 24}, f"{name}: {report['target']['exit']}")
 
 
 @TESTS.test
