@@ -17,6 +17,8 @@ static const struct metric_info {
 	[METRIC_ALLOCATED_BYTES] = METRIC(allocated_bytes),
 	[METRIC_LIVE_BYTES] = METRIC(live_bytes),
 	[METRIC_LIVE_BLOCKS] = METRIC(live_blocks),
+	[METRIC_KEPT_BYTES] = METRIC(kept_bytes),
+	[METRIC_KEPT_BLOCKS] = METRIC(kept_blocks),
 	[METRIC_PEAK_BYTES] = METRIC(peak_bytes),
 	[METRIC_PEAK_BLOCKS] = METRIC(peak_blocks),
 	[METRIC_TEMPORARY] = METRIC(temporary),

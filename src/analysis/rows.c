@@ -41,6 +41,11 @@ void rows_deinit(struct rows *rows)
 	arena_deinit(&rows->arena);
 }
 
+int64_t row_value(const struct row *row, enum metric metric)
+{
+	return (int64_t)(metric_of_site(metric, &row->sums) - metric_of_site(metric, &row->base));
+}
+
 void site_add(struct site *sums, const struct site *more)
 {
 	if (more->allocations) {
@@ -55,6 +60,8 @@ void site_add(struct site *sums, const struct site *more)
 	sums->allocated_bytes += more->allocated_bytes;
 	sums->live_blocks += more->live_blocks;
 	sums->live_bytes += more->live_bytes;
+	sums->kept_blocks += more->kept_blocks;
+	sums->kept_bytes += more->kept_bytes;
 	sums->peak_blocks += more->peak_blocks;
 	sums->peak_bytes += more->peak_bytes;
 	sums->temporary += more->temporary;
@@ -119,7 +126,8 @@ void row_conclude(struct row *row)
 
 static bool has_counts(const struct site *site)
 {
-	return site->allocations || site->failed || site->live_blocks || site->peak_blocks;
+	return site->allocations || site->failed || site->live_blocks || site->peak_blocks ||
+	       site->temporary;
 }
 
 /* The row for a stack, added if there is none; `frames` is copied then. */

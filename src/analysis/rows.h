@@ -15,6 +15,7 @@ struct row {
 	const struct shown_frame *const *frames; /* innermost first */
 	size_t depth;
 	struct site sums; /* stack: the smallest of those merged; min and max over all */
+	struct site base; /* the same of what this is compared with; all 0: with nothing */
 	/*
 	 * The frame to blame: the innermost of the program's own code that is no wrapper (unless
 	 * the wrapper freed the blocks itself), else the innermost that is code at all; NULL if
@@ -59,6 +60,9 @@ struct error *rows_build_inherited(
  */
 struct error *rows_select(
 	const struct rows *rows, enum metric filter, enum metric sort, struct row_list *ret);
+
+/* A row's figure: how much more than what it is compared with. */
+int64_t row_value(const struct row *row, enum metric metric);
 
 /* Adds one site's counters to those of a row. */
 void site_add(struct site *sums, const struct site *more);

@@ -28,8 +28,10 @@ static const struct list_info {
 };
 static_assert(ARRAY_SIZE(lists) == SUMMARY_LISTS, "each list has a row");
 
-enum metric summary_metric(enum summary_list list)
+enum metric summary_metric(const struct range *range, enum summary_list list)
 {
+	if (list == SUMMARY_NEVER_FREED && range->from_step)
+		return METRIC_KEPT_BYTES;
 	return lists[list].metric;
 }
 
@@ -193,7 +195,7 @@ struct facts {
 
 static struct error *say_nothing_allocated(const struct facts *facts, struct text *text)
 {
-	if (facts->totals->allocations != 0)
+	if (facts->totals->allocations != 0 || facts->recording->range.part)
 		return NULL;
 	if (!facts->recording->complete && !facts->recording->events &&
 		!facts->recording->own_malloc && !facts->recording->not_attached)
@@ -208,9 +210,35 @@ static struct error *say_nothing_allocated(const struct facts *facts, struct tex
 	return NULL;
 }
 
+/* "3 MiB in 5 blocks were live then; 1 MiB in 2 blocks of these were allocated in the range, …" */
+static struct error *say_live_then(const struct facts *facts, struct text *text)
+{
+	const struct totals *totals = facts->totals;
+	bool from_start = !facts->recording->range.from_step;
+	text_add_bytes(text, totals->live_bytes);
+	text_add(text, " in ");
+	add_counted(text, totals->live_blocks, "block", "blocks");
+	text_printf(text, " %s live then", plural(totals->live_blocks, "was", "were"));
+	if (!from_start) {
+		text_add(text, "; of these ");
+		text_add_bytes(text, totals->kept_bytes);
+		text_add(text, " in ");
+		add_counted(text, totals->kept_blocks, "block", "blocks");
+		text_printf(text, " %s allocated in the range",
+			plural(totals->kept_blocks, "was", "were"));
+	}
+	enum metric metric = from_start ? METRIC_LIVE_BYTES : METRIC_KEPT_BYTES;
+	uint64_t total = metric_of_totals(metric, totals);
+	struct error *error = total ? add_top_place(facts->rows, metric, total, "it", text) : NULL;
+	text_add(text, ".\n");
+	return error;
+}
+
 static struct error *say_never_freed(const struct facts *facts, struct text *text)
 {
 	const struct totals *totals = facts->totals;
+	if (facts->recording->range.part)
+		return say_live_then(facts, text);
 	if (totals->allocations == 0)
 		return NULL;
 	if (totals->live_blocks == 0 && facts->recording->sample_bytes) {
@@ -483,20 +511,22 @@ void summary_add_notes(
 	resolver_notes(resolver, text);
 }
 
-static struct error *build_lists(const struct rows *rows, struct summary *summary)
+static struct error *build_lists(
+	const struct range *range, const struct rows *rows, struct summary *summary)
 {
 	const struct {
 		enum summary_list list;
 		struct rows *merged; /* NULL: as they are */
 		enum metric filter;
 	} plan[] = {
-		{SUMMARY_NEVER_FREED, NULL, METRIC_LIVE_BLOCKS},
+		{SUMMARY_NEVER_FREED, NULL,
+			range->from_step ? METRIC_KEPT_BLOCKS : METRIC_LIVE_BLOCKS},
 		{SUMMARY_PEAK, NULL, METRIC_PEAK_BLOCKS},
 		{SUMMARY_CALLS, &summary->calls, METRIC_ALLOCATIONS},
 		{SUMMARY_TEMPORARY, &summary->temporary, METRIC_TEMPORARY},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(plan); i++) {
-		enum metric metric = summary_metric(plan[i].list);
+		enum metric metric = summary_metric(range, plan[i].list);
 		const struct rows *from = rows;
 		struct error *error = NULL;
 		if (plan[i].merged) {
@@ -527,7 +557,7 @@ struct error *summary_build(const struct model *model, const struct rows *rows, 
 		if (start < ret->verdict.len)
 			ret->verdict.data[start] = (char)toupper(ret->verdict.data[start]);
 	}
-	struct error *error = build_lists(rows, ret);
+	struct error *error = build_lists(&facts.recording->range, rows, ret);
 	if (error)
 		return error;
 	return ret->verdict.failed ? error_no_memory() : NULL;

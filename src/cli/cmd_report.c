@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "cli/message.h"
+#include "cli/moments.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/recordings.h"
@@ -20,6 +21,9 @@ enum {
 	OPT_LIMIT,
 	OPT_JSON,
 	OPT_ALL_FRAMES,
+	OPT_AT,
+	OPT_FROM,
+	OPT_TO,
 };
 
 static const struct option_spec option_specs[] = {
@@ -30,6 +34,11 @@ static const struct option_spec option_specs[] = {
 		"allocations, allocated_bytes, live_bytes, live_blocks, peak_bytes, …"},
 	{OPT_LIMIT, "limit", "N", "show at most N rows (default: 20, in the summary 5)"},
 	{OPT_JSON, "json", NULL, "write JSON, schema heapwise.report/1; complete unless limited"},
+	{OPT_AT, "at", "MOMENT",
+		"as things stood then: start, end, peak, a time (3.2s, 150ms, 2min) or "
+		"mark:NAME (mark:NAME#2: the second of that name)"},
+	{OPT_FROM, "from", "MOMENT", "leave out what came before; see the view kept"},
+	{OPT_TO, "to", "MOMENT", "leave out what came after, as --at"},
 	{OPT_ALL_FRAMES, "all-frames", NULL, "show frames of allocators too, and whole stacks"},
 	{0},
 };
@@ -37,6 +46,7 @@ static const struct option_spec option_specs[] = {
 struct request {
 	const struct view *view;
 	struct view_options options;
+	struct moments moments;
 	char *const *paths; /* none: the newest recording here */
 	size_t path_count;
 };
@@ -99,6 +109,17 @@ static bool parse(
 		case OPT_ALL_FRAMES:
 			ret->options.all_frames = true;
 			break;
+		case OPT_AT:
+		case OPT_TO:
+			*ret_code = ERROR_USAGE;
+			if (!moments_take(&options, &ret->moments, false))
+				return false;
+			break;
+		case OPT_FROM:
+			*ret_code = ERROR_USAGE;
+			if (!moments_take(&options, &ret->moments, true))
+				return false;
+			break;
 		}
 	}
 	*ret_code = options.exit_code;
@@ -112,7 +133,8 @@ static bool parse(
 		*ret_code = wrong_metric(command, ret->view, sort);
 	ret->paths = argv + options.operand;
 	ret->path_count = (size_t)(argc - options.operand);
-	if (*ret_code == 0 && is_tree(ret) && (strcmp(view, "summary") != 0 || sort))
+	if (*ret_code == 0 && is_tree(ret) &&
+		(strcmp(view, "summary") != 0 || sort || moments_query(&ret->moments)))
 		*ret_code = options_wrong(
 			command, "several recordings make one table; a view is of one of them");
 	return *ret_code == 0;
@@ -127,7 +149,8 @@ static int show(const struct request *request, const char *path)
 {
 	_cleanup_(model_cleanup) struct model *model = NULL;
 	unsigned flags = view_tells_inherited(request->view) ? SOURCE_WITH_INHERITED : 0;
-	struct error *error = source_open_with(path, flags, &model);
+	const struct source_query *query = moments_query(&request->moments);
+	struct error *error = source_open_query(path, flags, query, &model);
 	if (error)
 		return message_error(error);
 	recording_warn(model, path);
@@ -139,22 +162,28 @@ static int show(const struct request *request, const char *path)
 	return output_end(&output);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int answer(const struct request *request)
 {
-	struct request request = {.options = {.sort = METRICS, .limit = VIEW_DEFAULT_LIMIT}};
-	int code;
-	if (!parse(command, argc, argv, &request, &code))
-		return code;
-	if (is_tree(&request))
-		return report_tree(request.paths, request.path_count, request.options.json);
-	if (request.path_count)
-		return show(&request, request.paths[0]);
+	if (is_tree(request))
+		return report_tree(request->paths, request->path_count, request->options.json);
+	if (request->path_count)
+		return show(request, request->paths[0]);
 	_cleanup_free_ char *newest = NULL;
 	struct error *error = recording_newest(&newest);
 	if (error)
 		return message_error(error);
 	message("reading %s, the newest recording here", newest);
-	return show(&request, newest);
+	return show(request, newest);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct request request = {.options = {.sort = METRICS, .limit = VIEW_DEFAULT_LIMIT}};
+	int code;
+	if (parse(command, argc, argv, &request, &code))
+		code = answer(&request);
+	moments_deinit(&request.moments);
+	return code;
 }
 
 const struct command command_report = {

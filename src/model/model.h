@@ -81,6 +81,18 @@ enum lost_reason {
 	LOST_REASONS
 };
 
+/*
+ * Which part of a recording figures are of, if not of all of it. Then "at the end" is the end of
+ * the range; the peak is the highest moment inside it, both ends included; all counts are of calls
+ * inside it.
+ */
+struct range {
+	bool part;                   /* of a part; else nothing below is set */
+	const char *from, *to;       /* as they were asked for: "mark:loaded", "peak"… */
+	uint64_t from_ns, to_ns;     /* since the recording began */
+	uint64_t from_step, to_step; /* so many steps of the recording come before */
+};
+
 struct recording {
 	const char *path;      /* as the user gave it */
 	const char *mode;      /* "exact", "aggregate", "sample" */
@@ -90,6 +102,7 @@ struct recording {
 	 * those that it has, with the time from the first to the last. */
 	uint64_t dropped_steps, kept_steps;
 	uint64_t kept_from_ns, kept_until_ns;
+	struct range range;
 	enum read_way read_way;
 	bool complete;   /* it was closed properly and all of it could be read */
 	uint64_t events; /* recorded calls; a realloc is one */
@@ -124,6 +137,7 @@ struct totals {
 	uint64_t frees; /* of recorded and unknown blocks */
 	uint64_t failed;
 	uint64_t live_blocks, live_bytes; /* at the end: never freed */
+	uint64_t kept_blocks, kept_bytes; /* of these, allocated in the range: see struct range */
 	uint64_t temporary;
 	uint64_t peak_bytes, peak_blocks, peak_time_ns;
 	uint64_t threads;
@@ -172,6 +186,7 @@ struct site {
 	enum alloc_kind kind;
 	uint64_t allocations, allocated_bytes;
 	uint64_t live_blocks, live_bytes; /* at the end */
+	uint64_t kept_blocks, kept_bytes; /* of these, allocated in the range: see struct range */
 	uint64_t peak_blocks, peak_bytes; /* its share at the process's peak */
 	uint64_t temporary;
 	uint64_t same_frame; /* blocks freed by the frame that allocated them */

@@ -8,9 +8,12 @@
 #include "base/error.h"
 #include "model/model.h"
 #include "sources/input.h"
+#include "sources/source.h"
 
 /* True for a recording's header, and for one that is damaged but has a whole chunk behind it. */
 struct error *hpw_recognise(const struct input *input, bool *ret);
-struct error *hpw_open(const struct input *input, unsigned flags, struct model **ret);
+/* query: NULL, or as for source_open_query(). */
+struct error *hpw_open(const struct input *input, unsigned flags, const struct source_query *query,
+	struct model **ret);
 
 #endif

@@ -75,6 +75,8 @@ static void add_live(struct hpw_estimate *estimate, struct hpw_estimate_site *si
 	struct hpw_estimate_site *both[] = {site, &estimate->totals};
 	for (int i = 0; i < 2; i++) {
 		add(&both[i]->live, weight, bytes, sign);
+		if (block->in_range)
+			add(&both[i]->kept, weight, bytes, sign);
 		for (int half = 0; half < HPW_HALVES; half++)
 			if (dealt.in[half])
 				add(&both[i]->halves[half], dealt.weight, bytes, sign);
@@ -109,7 +111,22 @@ void hpw_estimate_free(struct hpw_estimate *estimate, const struct hpw_estimate_
 {
 	struct hpw_estimate_site *site = &estimate->sites[block->place];
 	catch_up(estimate, site);
+	add(&estimate->totals.freed, hpw_estimate_weight(estimate, block->size), 0, 1);
 	add_live(estimate, site, block, -1);
+}
+
+void hpw_estimate_begin_range(struct hpw_estimate *estimate, uint64_t stamp)
+{
+	for (size_t i = 0; i <= estimate->sites_len; i++) {
+		bool is_total = i == estimate->sites_len;
+		struct hpw_estimate_site *site = is_total ? &estimate->totals : &estimate->sites[i];
+		site->all = site->kept = site->failed = site->freed = (struct hpw_sum){0};
+	}
+	for (int half = 0; half < HPW_HALVES; half++) {
+		estimate->highest[half] = estimate->totals.halves[half].bytes;
+		estimate->stamp[half] = stamp;
+		read_other(estimate, half);
+	}
 }
 
 void hpw_estimate_settle(struct hpw_estimate *estimate)
@@ -195,6 +212,8 @@ void hpw_estimate_put_site(const struct hpw_estimate *estimate, size_t place, st
 	ret->allocated_bytes = hpw_estimate_whole(site.all.bytes);
 	ret->live_blocks = hpw_estimate_whole(site.live.blocks);
 	ret->live_bytes = hpw_estimate_whole(site.live.bytes);
+	ret->kept_blocks = hpw_estimate_whole(site.kept.blocks);
+	ret->kept_bytes = hpw_estimate_whole(site.kept.bytes);
 	ret->peak_blocks = hpw_estimate_whole(peak.blocks);
 	ret->peak_bytes = hpw_estimate_whole(peak.bytes);
 	ret->failed = hpw_estimate_whole(site.failed.blocks);
@@ -208,9 +227,11 @@ void hpw_estimate_put_totals(const struct hpw_estimate *estimate, struct totals 
 	struct hpw_sum peak = peak_of(estimate, all);
 	ret->allocations = hpw_estimate_whole(all->all.blocks);
 	ret->allocated_bytes = hpw_estimate_whole(all->all.bytes);
-	ret->frees = hpw_estimate_whole(all->all.blocks - all->live.blocks);
+	ret->frees = hpw_estimate_whole(all->freed.blocks);
 	ret->live_blocks = hpw_estimate_whole(all->live.blocks);
 	ret->live_bytes = hpw_estimate_whole(all->live.bytes);
+	ret->kept_blocks = hpw_estimate_whole(all->kept.blocks);
+	ret->kept_bytes = hpw_estimate_whole(all->kept.bytes);
 	ret->peak_blocks = hpw_estimate_whole(peak.blocks);
 	ret->peak_bytes = hpw_estimate_whole(peak.bytes);
 	ret->failed = hpw_estimate_whole(all->failed.blocks);

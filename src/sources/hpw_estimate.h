@@ -35,6 +35,7 @@ struct hpw_sum {
 
 struct hpw_estimate_site {
 	struct hpw_sum all, live;
+	struct hpw_sum kept, freed;        /* of `live`: in the range; blocks that went */
 	struct hpw_sum failed;             /* blocks alone: calls */
 	struct hpw_sum halves[HPW_HALVES]; /* live, by one half of the samples */
 	struct hpw_sum read[HPW_HALVES];   /* by the other half, at this one's highest */
@@ -46,6 +47,7 @@ struct hpw_estimate_block {
 	size_t place; /* number of its site */
 	uint64_t size;
 	uint64_t identity; /* no other's: decides which half it is in */
+	bool in_range;     /* it was allocated since hpw_estimate_begin_range() */
 };
 
 struct hpw_estimate {
@@ -73,6 +75,9 @@ uint64_t hpw_estimate_whole(double value);
 void hpw_estimate_alloc(
 	struct hpw_estimate *estimate, const struct hpw_estimate_block *block, uint64_t stamp);
 void hpw_estimate_free(struct hpw_estimate *estimate, const struct hpw_estimate_block *block);
+
+/* Sums of what happens begin anew; what is live stays, and is the highest so far. */
+void hpw_estimate_begin_range(struct hpw_estimate *estimate, uint64_t stamp);
 
 /* A sampled call for so many bytes failed. */
 void hpw_estimate_failed(struct hpw_estimate *estimate, size_t place, uint64_t size);

@@ -18,6 +18,7 @@
 #include "sources/hpw_footer.h"
 #include "sources/hpw_inherited.h"
 #include "sources/hpw_leaks.h"
+#include "sources/hpw_moments.h"
 #include "sources/hpw_places.h"
 #include "sources/hpw_replay.h"
 #include "sources/hpw_tables.h"
@@ -26,6 +27,8 @@
 struct reader {
 	const struct input *input;
 	unsigned flags;
+	const struct source_query *query; /* NULL: all of it */
+	struct hpw_span span;
 	struct model *model;
 	struct hpw_damage damage;
 	struct hpw_file file;
@@ -250,8 +253,12 @@ static struct error *replay(struct reader *reader)
 {
 	struct error *error = hpw_replay_init(
 		&reader->replay, reader->model, hpw_replay_blocks_max(reader->input->bytes));
-	if (!error && reader->file.closed)
+	if (!error && reader->file.closed && !reader->ring.steps)
 		error = hpw_places_ring(&reader->file, &reader->damage, &reader->ring);
+	if (!error && reader->query) {
+		reader->replay.from_step = reader->span.from_step;
+		reader->replay.to_step = reader->span.to_step;
+	}
 	if (!error)
 		error = replay_all(reader);
 	if (error)
@@ -274,7 +281,7 @@ static void set_clock(struct reader *reader)
 	if (sum[HPW_SUM_TSC_END] > clock->tsc_start && sum[HPW_SUM_NS_DURATION]) {
 		clock->span_tsc = sum[HPW_SUM_TSC_END] - clock->tsc_start;
 		clock->span_ns = sum[HPW_SUM_NS_DURATION];
-	} else if (reader->replayed && reader->replay.pair_tsc[1] > reader->replay.pair_tsc[0] &&
+	} else if (reader->replay.pair_tsc[1] > reader->replay.pair_tsc[0] &&
 		   reader->replay.pair_ns[1] > reader->replay.pair_ns[0]) {
 		clock->span_tsc = reader->replay.pair_tsc[1] - reader->replay.pair_tsc[0];
 		clock->span_ns = reader->replay.pair_ns[1] - reader->replay.pair_ns[0];
@@ -292,6 +299,8 @@ static void put_totals_summary(struct reader *reader)
 		.failed = sum[HPW_SUM_FAILED],
 		.live_blocks = sum[HPW_SUM_LIVE_BLOCKS],
 		.live_bytes = sum[HPW_SUM_LIVE_BYTES],
+		.kept_blocks = sum[HPW_SUM_LIVE_BLOCKS],
+		.kept_bytes = sum[HPW_SUM_LIVE_BYTES],
 		.temporary = sum[HPW_SUM_TEMPORARY],
 		.peak_bytes = sum[HPW_SUM_PEAK_BYTES],
 		.peak_blocks = sum[HPW_SUM_PEAK_BLOCKS],
@@ -387,6 +396,8 @@ static struct error *put_astray(struct reader *reader, size_t known)
 		all->allocated_bytes += row->allocated_bytes;
 		all->live_blocks += row->live_blocks;
 		all->live_bytes += row->live_bytes;
+		all->kept_blocks += row->live_blocks;
+		all->kept_bytes += row->live_bytes;
 		all->peak_blocks += row->peak_blocks;
 		all->peak_bytes += row->peak_bytes;
 		all->temporary += row->temporary;
@@ -406,6 +417,8 @@ static struct error *put_sites(struct reader *reader)
 	for (size_t i = 0; !error && i < known && i < reader->footer.sites.len; i++) {
 		struct site *site = build_site_at(reader->model, (struct site_id){(uint32_t)i});
 		struct site row = reader->footer.sites.data[i];
+		row.kept_blocks = row.live_blocks;
+		row.kept_bytes = row.live_bytes;
 		row.stack = site->stack;
 		row.kind = site->kind;
 		*site = row;
@@ -445,6 +458,8 @@ static struct error *put_thread(struct reader *reader, size_t i, bool replayed)
 		row.allocated_bytes = tally->allocated_bytes;
 		row.frees = tally->frees;
 		row.temporary = tally->temporary;
+		if (reader->query && reader->footer.has_threads)
+			return build_thread(reader->model, &row, name, name_len);
 		row.first_ns = hpw_clock_ns(clock, tally->first_stamp);
 		row.last_ns = hpw_clock_ns(clock, tally->last_stamp);
 		row.ended = row.ended || tally->ended;
@@ -487,6 +502,24 @@ static struct error *put_leaks(struct reader *reader)
 	return error;
 }
 
+static struct error *put_range(struct reader *reader)
+{
+	const struct source_query *query = reader->query;
+	const struct hpw_clock *clock = &reader->tables.clock;
+	struct range *range = &build_recording(reader->model)->range;
+	range->part = true;
+	range->from_step = reader->span.from_step;
+	range->to_step = reader->span.to_step;
+	range->from_ns = hpw_clock_ns(clock, reader->span.from_stamp);
+	range->to_ns = reader->span.to_step == UINT64_MAX
+			       ? build_recording(reader->model)->duration_ns
+			       : hpw_clock_ns(clock, reader->span.to_stamp);
+	const char *from = query->from_text ? query->from_text : "start";
+	const char *to = query->to_text ? query->to_text : "end";
+	struct error *error = build_string(reader->model, from, strlen(from), &range->from);
+	return error ? error : build_string(reader->model, to, strlen(to), &range->to);
+}
+
 static struct error *put_all(struct reader *reader)
 {
 	set_clock(reader);
@@ -503,10 +536,13 @@ static struct error *put_all(struct reader *reader)
 		error = put_threads(reader);
 	if (!error)
 		error = put_sizes(reader);
-	if (!error && (reader->flags & SOURCE_WITH_LIVE) && reader->footer.has_summary)
+	if (!error && (reader->flags & SOURCE_WITH_LIVE) && reader->footer.has_summary &&
+		!reader->query)
 		error = put_live(reader);
-	if (!error)
+	if (!error && (!reader->query || reader->span.to_step == UINT64_MAX))
 		error = put_leaks(reader);
+	if (!error && reader->query)
+		error = put_range(reader);
 	return error;
 }
 
@@ -590,6 +626,60 @@ static void put_ring(struct reader *reader)
 		ring->first_step + (sum[HPW_SUM_STEPS] > end ? sum[HPW_SUM_STEPS] - end : 0);
 }
 
+static bool is_part(const struct source_query *query)
+{
+	return query && (query->from.kind != SOURCE_START || query->to.kind != SOURCE_END);
+}
+
+/* The pairs of clocks of the first and the last chunk of events, if no summary has one. */
+static struct error *read_clock(struct reader *reader)
+{
+	const struct hpw_chunk_vec *chunks = &reader->file.chunks;
+	struct hpw_events_head heads[2] = {{0}};
+	for (int last = 0; last < 2; last++)
+		for (size_t n = 0; n < chunks->len; n++) {
+			const struct hpw_chunk *chunk =
+				&chunks->data[last ? chunks->len - 1 - n : n];
+			if (chunk->type != HPW_EVENTS)
+				continue;
+			_cleanup_(hpw_payload_deinit) struct hpw_payload payload = {0};
+			struct error *error = hpw_file_payload(&reader->file, chunk, &payload);
+			if (!error)
+				error = hpw_events_head(&payload, &heads[last]);
+			if (!error && heads[last].closed_tsc && heads[last].closed_ns)
+				break;
+			if (error && error->code != ERROR_INPUT)
+				return error;
+			error_destroy(error);
+		}
+	reader->replay.pair_tsc[0] = heads[0].closed_tsc;
+	reader->replay.pair_ns[0] = heads[0].closed_ns;
+	reader->replay.pair_tsc[1] = heads[1].closed_tsc;
+	reader->replay.pair_ns[1] = heads[1].closed_ns;
+	return NULL;
+}
+
+/* Finds the moments that were asked for. */
+static struct error *find_span(struct reader *reader)
+{
+	const char *name = reader->input->name;
+	if (!has_all_events(reader))
+		return error_create(ERROR_INPUT,
+			"%s: holds sums, not what happened when (it was recorded with --mode "
+			"aggregate, --ring or --max-file): only its end is known",
+			name);
+	struct error *error = reader->footer.has_summary ? NULL : read_clock(reader);
+	if (!error && reader->file.closed)
+		error = hpw_places_ring(&reader->file, &reader->damage, &reader->ring);
+	if (error)
+		return error;
+	set_clock(reader);
+	const struct hpw_moments moments = {&reader->file, reader->model, &reader->tables.clock};
+	build_recording(reader->model)->duration_ns = reader->footer.summary[HPW_SUM_NS_DURATION];
+	error = hpw_moments_find(&moments, reader->query, &reader->span);
+	return error ? error_prefix(error, "%s", name) : NULL;
+}
+
 static struct error *read_all(struct reader *reader)
 {
 	struct error *error = build_string(reader->model, reader->input->name,
@@ -606,6 +696,11 @@ static struct error *read_all(struct reader *reader)
 	put_ring(reader);
 	if (build_recording(reader->model)->sample_bytes)
 		reader->flags |= SOURCE_REPLAY; /* the footer sums up the samples alone */
+	if (reader->query) {
+		reader->flags |= SOURCE_REPLAY;
+		if (!error)
+			error = find_span(reader);
+	}
 	if (!has_all_events(reader))
 		reader->flags &= ~(unsigned)SOURCE_REPLAY;
 	if (!error && needs_replay(reader))
@@ -623,9 +718,11 @@ static struct error *read_all(struct reader *reader)
 	return error ? error : hpw_damage_finish(&reader->damage);
 }
 
-struct error *hpw_open(const struct input *input, unsigned flags, struct model **ret)
+struct error *hpw_open(const struct input *input, unsigned flags, const struct source_query *query,
+	struct model **ret)
 {
-	_cleanup_(reader_deinit) struct reader reader = {.input = input, .flags = flags};
+	_cleanup_(reader_deinit) struct reader reader = {
+		.input = input, .flags = flags, .query = is_part(query) ? query : NULL};
 	hpw_footer_init(&reader.footer);
 	struct error *error = build_create(&reader.model);
 	if (error)

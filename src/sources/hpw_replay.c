@@ -23,7 +23,8 @@ uint64_t hpw_replay_blocks_max(uint64_t file_bytes)
 struct error *hpw_replay_init(
 	struct hpw_replay *replay, const struct model *model, uint64_t blocks_max)
 {
-	*replay = (struct hpw_replay){.model = model, .blocks_max = blocks_max};
+	*replay = (struct hpw_replay){
+		.model = model, .blocks_max = blocks_max, .to_step = UINT64_MAX};
 	hpw_tally_thread_vec_init(&replay->threads);
 	hpw_size_map_init(&replay->sizes);
 	hpw_blocks_init(&replay->blocks);
@@ -91,6 +92,8 @@ static void count_alloc(
 	site->allocated_bytes += step->size;
 	site->live_blocks++;
 	site->live_bytes += step->size;
+	site->kept_blocks++;
+	site->kept_bytes += step->size;
 	thread->fresh = false;
 	thread->allocations++;
 	thread->allocated_bytes += step->size;
@@ -99,10 +102,13 @@ static void count_alloc(
 	totals->allocated_bytes += step->size;
 	totals->live_blocks++;
 	totals->live_bytes += step->size;
+	totals->kept_blocks++;
+	totals->kept_bytes += step->size;
 	if (totals->live_bytes > totals->peak_bytes) {
 		totals->peak_bytes = totals->live_bytes;
 		totals->peak_blocks = totals->live_blocks;
 		replay->peak_stamp = replay->stamp;
+		replay->peak_step = replay->step + 1;
 		replay->peak_number++;
 	}
 }
@@ -119,17 +125,25 @@ static void estimate_alloc(
 	double weight = hpw_estimate_weight(estimate, step->size);
 	thread->estimated += weight;
 	thread->estimated_bytes += weight * (double)step->size;
-	const struct hpw_estimate_block block = {site_place(replay, step->site), step->size,
-		hpw_block_key(step->thread, step->number)};
+	const struct hpw_estimate_block block = {
+		.place = site_place(replay, step->site),
+		.size = step->size,
+		.identity = hpw_block_key(step->thread, step->number),
+		.in_range = true,
+	};
 	hpw_estimate_alloc(estimate, &block, replay->stamp);
 }
 
-static void estimate_free(
-	struct hpw_replay *replay, struct hpw_tally_thread *thread, const struct hpw_block *block)
+static void estimate_free(struct hpw_replay *replay, struct hpw_tally_thread *thread,
+	const struct hpw_block *block, bool in_range)
 {
 	thread->estimated_frees += hpw_estimate_weight(&replay->estimate, block->size);
 	const struct hpw_estimate_block freed = {
-		site_place(replay, block->site), block->size, block->key};
+		.place = site_place(replay, block->site),
+		.size = block->size,
+		.identity = block->key,
+		.in_range = in_range,
+	};
 	hpw_estimate_free(&replay->estimate, &freed);
 }
 
@@ -216,14 +230,19 @@ static struct error *on_free(
 		return NULL;
 	}
 	struct hpw_tally_site *site = &replay->sites[site_place(replay, block.site)];
+	bool in_range = step->number >= replay->threads.data[step->owner].from;
 	catch_up(replay, site);
 	site->live_blocks--;
 	site->live_bytes -= block.size;
+	site->kept_blocks -= in_range;
+	site->kept_bytes -= in_range ? block.size : 0;
 	site->same_frame += step->same_frame;
 	replay->totals.live_blocks--;
 	replay->totals.live_bytes -= block.size;
+	replay->totals.kept_blocks -= in_range;
+	replay->totals.kept_bytes -= in_range ? block.size : 0;
 	if (is_sampled(replay))
-		estimate_free(replay, thread, &block);
+		estimate_free(replay, thread, &block, in_range);
 	replay->mismatched += is_mismatch(replay, block.site, step->free_kind);
 	if (!hw_free_is_realloc(step->free_kind) && step->owner == step->thread &&
 		step->number + 1 == thread->next && !thread->fresh) {
@@ -240,11 +259,59 @@ static bool is_until(const struct hpw_replay *replay, const struct hpw_step *ste
 	       !memcmp(replay->until, step->bytes, (size_t)step->size);
 }
 
+/* The range begins: what counts calls starts anew, what is live stays, and is the first peak. */
+static void begin_range(struct hpw_replay *replay)
+{
+	struct totals *totals = &replay->totals;
+	replay->begun = true;
+	if (!replay->from_step)
+		return;
+	*totals = (struct totals){
+		.live_blocks = totals->live_blocks,
+		.live_bytes = totals->live_bytes,
+		.peak_blocks = totals->live_blocks,
+		.peak_bytes = totals->live_bytes,
+	};
+	replay->peak_stamp = replay->stamp;
+	replay->peak_step = replay->from_step;
+	replay->peak_number++;
+	for (size_t i = 0; i <= replay->sites_len; i++) {
+		struct hpw_tally_site *site = &replay->sites[i];
+		*site = (struct hpw_tally_site){
+			.live_blocks = site->live_blocks,
+			.live_bytes = site->live_bytes,
+		};
+	}
+	for (size_t i = 0; i < replay->threads.len; i++) {
+		struct hpw_tally_thread *thread = &replay->threads.data[i];
+		thread->from = thread->next;
+		thread->allocations = thread->allocated_bytes = 0;
+		thread->frees = thread->temporary = 0;
+		thread->estimated = thread->estimated_bytes = thread->estimated_frees = 0;
+	}
+	memset(replay->sizes_small, 0, HPW_SIZES_SMALL * sizeof(*replay->sizes_small));
+	hpw_size_map_deinit(&replay->sizes);
+	hpw_size_map_init(&replay->sizes);
+	replay->events = replay->lost = replay->unknown_frees = replay->mismatched = 0;
+	if (is_sampled(replay))
+		hpw_estimate_begin_range(&replay->estimate, replay->stamp);
+}
+
+static struct error *do_step(struct hpw_replay *replay, const struct hpw_step *step);
+
 static struct error *on_step(void *context, const struct hpw_step *step)
 {
 	struct hpw_replay *replay = context;
-	if (replay->reached)
-		return NULL;
+	if (__builtin_expect(!replay->begun, 0) && replay->step >= replay->from_step)
+		begin_range(replay);
+	replay->reached = replay->reached || replay->step >= replay->to_step;
+	struct error *error = replay->reached ? NULL : do_step(replay, step);
+	replay->step++;
+	return error;
+}
+
+static struct error *do_step(struct hpw_replay *replay, const struct hpw_step *step)
+{
 	struct hpw_tally_thread *thread = &replay->threads.data[step->thread];
 	if (!thread->seen) {
 		thread->seen = true;
@@ -304,6 +371,7 @@ static struct error *on_head(void *context, const struct hpw_events_head *head)
 			head->first_step);
 	replay->missing = head->first_step - replay->next_step;
 	replay->next_step = head->first_step + head->steps;
+	replay->step = head->first_step;
 	if (head->closed_tsc && head->closed_ns) {
 		int which = replay->pair_tsc[0] != 0;
 		replay->pair_tsc[which] = head->closed_tsc;
@@ -351,6 +419,8 @@ static void settle_estimates(struct hpw_replay *replay)
 
 void hpw_replay_settle(struct hpw_replay *replay)
 {
+	if (!replay->begun)
+		begin_range(replay);
 	for (size_t i = 0; i <= replay->sites_len; i++)
 		catch_up(replay, &replay->sites[i]);
 	replay->totals.threads = replay->threads.len;
@@ -366,6 +436,8 @@ static void put_site(const struct hpw_tally_site *tally, struct site *site)
 	site->allocated_bytes = tally->allocated_bytes;
 	site->live_blocks = tally->live_blocks;
 	site->live_bytes = tally->live_bytes;
+	site->kept_blocks = tally->kept_blocks;
+	site->kept_bytes = tally->kept_bytes;
 	site->peak_blocks = tally->peak_blocks;
 	site->peak_bytes = tally->peak_bytes;
 	site->temporary = tally->temporary;
@@ -389,6 +461,8 @@ struct error *hpw_replay_put_sites(const struct hpw_replay *replay, struct model
 	for (size_t i = 0; i < count; i++) {
 		struct site *site = build_site_at(model, (struct site_id){(uint32_t)i});
 		put_site(&replay->sites[i], site);
+		if (replay->from_step)
+			site->same_frame = 0; /* some of these blocks came earlier */
 		if (is_sampled(replay))
 			hpw_estimate_put_site(&replay->estimate, i, site);
 	}

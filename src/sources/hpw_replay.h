@@ -21,7 +21,7 @@
 #include "sources/hpw_events.h"
 
 struct hpw_tally_site {
-	uint64_t live_blocks, live_bytes;
+	uint64_t live_blocks, live_bytes, kept_blocks, kept_bytes;
 	uint64_t peak_seen; /* number of the peak that the next two belong to */
 	uint64_t peak_blocks, peak_bytes;
 	uint64_t allocations, allocated_bytes;
@@ -31,6 +31,7 @@ struct hpw_tally_site {
 
 struct hpw_tally_thread {
 	uint64_t next; /* number of its next allocation */
+	uint64_t from; /* the same where the range begins */
 	uint64_t first_stamp, last_stamp;
 	uint64_t allocations, allocated_bytes, frees, temporary;
 	double estimated, estimated_bytes, estimated_frees; /* if sampled */
@@ -65,9 +66,14 @@ struct hpw_replay {
 	uint64_t events, lost, unknown_frees, mismatched;
 	uint64_t stamp; /* of the current steps */
 	uint64_t next_step;
-	const char *until; /* NULL, or a mark's name: what comes after it is left out */
-	bool reached;      /* that mark has come */
-	uint64_t missing;  /* steps before the current chunk that no chunk had */
+	uint64_t step;               /* number of the current step */
+	uint64_t peak_step;          /* so many steps lead to the peak */
+	uint64_t from_step, to_step; /* figures are of the steps between these; 0, UINT64_MAX: all
+				      */
+	bool begun;                  /* from_step has been reached */
+	const char *until;           /* NULL, or a mark's name: what comes after it is left out */
+	bool reached;                /* that mark has come */
+	uint64_t missing;            /* steps before the current chunk that no chunk had */
 	/* First and last pair of TSC and ns that chunks gave. */
 	uint64_t pair_tsc[2], pair_ns[2];
 };

@@ -13,7 +13,8 @@
 static const struct source {
 	const char *name;
 	struct error *(*recognise)(const struct input *input, bool *ret);
-	struct error *(*open)(const struct input *input, unsigned flags, struct model **ret);
+	struct error *(*open)(const struct input *input, unsigned flags,
+		const struct source_query *query, struct model **ret);
 } sources[] = {
 	{"recording", hpw_recognise, hpw_open},
 };
@@ -53,7 +54,8 @@ static struct error *refuse(const struct input *input)
 	return error_create(ERROR_INPUT, "%s: is not a heapwise recording", input->name);
 }
 
-static struct error *open_input(const struct input *input, unsigned flags, struct model **ret)
+static struct error *open_input(const struct input *input, unsigned flags,
+	const struct source_query *query, struct model **ret)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
 		bool mine = false;
@@ -61,12 +63,13 @@ static struct error *open_input(const struct input *input, unsigned flags, struc
 		if (error)
 			return error;
 		if (mine)
-			return sources[i].open(input, flags, ret);
+			return sources[i].open(input, flags, query, ret);
 	}
 	return refuse(input);
 }
 
-struct error *source_open_with(const char *path, unsigned flags, struct model **ret)
+struct error *source_open_query(
+	const char *path, unsigned flags, const struct source_query *query, struct model **ret)
 {
 	_cleanup_(input_close) struct input input;
 	struct error *error = input_open_file(&input, path);
@@ -74,7 +77,12 @@ struct error *source_open_with(const char *path, unsigned flags, struct model **
 		input.fd = -1;
 		return error;
 	}
-	return open_input(&input, flags, ret);
+	return open_input(&input, flags, query, ret);
+}
+
+struct error *source_open_with(const char *path, unsigned flags, struct model **ret)
+{
+	return source_open_query(path, flags, NULL, ret);
 }
 
 struct error *source_open(const char *path, struct model **ret)
@@ -82,10 +90,16 @@ struct error *source_open(const char *path, struct model **ret)
 	return source_open_with(path, 0, ret);
 }
 
-struct error *source_open_bytes(
-	const char *name, const void *data, size_t len, unsigned flags, struct model **ret)
+struct error *source_open_bytes_query(const char *name, const void *data, size_t len,
+	unsigned flags, const struct source_query *query, struct model **ret)
 {
 	struct input input;
 	input_of_buffer(&input, name, data, len);
-	return open_input(&input, flags, ret);
+	return open_input(&input, flags, query, ret);
+}
+
+struct error *source_open_bytes(
+	const char *name, const void *data, size_t len, unsigned flags, struct model **ret)
+{
+	return source_open_bytes_query(name, data, len, flags, NULL, ret);
 }

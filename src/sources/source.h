@@ -25,6 +25,28 @@ enum source_flag {
 	SOURCE_OF_RUNNING = 16,
 };
 
+enum source_moment_kind {
+	SOURCE_START, /* before the first event */
+	SOURCE_END,   /* after the last one */
+	SOURCE_PEAK,  /* the first moment of the highest sum of live bytes */
+	SOURCE_TIME,
+	SOURCE_MARK, /* a mark that the program, or somebody outside, has set */
+};
+
+/* A moment: all that happened up to it, itself included, and nothing later. */
+struct source_moment {
+	enum source_moment_kind kind;
+	uint64_t time_ns; /* SOURCE_TIME: since the recording began */
+	const char *mark; /* SOURCE_MARK: its name */
+	uint64_t nth;     /* of the marks of that name, from 1; 0: the first */
+};
+
+/* What a model is to be about: see struct range. */
+struct source_query {
+	struct source_moment from, to;
+	const char *from_text, *to_text; /* as the user says them */
+};
+
 /*
  * Opens what stands at path; the caller destroys the model. What can be read of a damaged recording
  * is read, and model_damage() says what is missing. ERROR_INPUT if nothing can.
@@ -32,8 +54,16 @@ enum source_flag {
 struct error *source_open(const char *path, struct model **ret);
 /* The same; flags: enum source_flag. */
 struct error *source_open_with(const char *path, unsigned flags, struct model **ret);
+/*
+ * The same of a part of it; query NULL: of all. ERROR_INPUT if there is no such moment in it, or if
+ * it does not say what happened when.
+ */
+struct error *source_open_query(
+	const char *path, unsigned flags, const struct source_query *query, struct model **ret);
 /* The same, from memory; `name` stands in messages and for the path. */
 struct error *source_open_bytes(
 	const char *name, const void *data, size_t len, unsigned flags, struct model **ret);
+struct error *source_open_bytes_query(const char *name, const void *data, size_t len,
+	unsigned flags, const struct source_query *query, struct model **ret);
 
 #endif

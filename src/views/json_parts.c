@@ -173,6 +173,22 @@ static void put_lost(struct json *json, const struct recording *recording)
 	json_object_end(json);
 }
 
+/* "range": {…}; null: all of it */
+static void put_range(struct json *json, const struct range *range)
+{
+	json_key(json, "range");
+	if (!range->part) {
+		json_null(json);
+		return;
+	}
+	json_object_begin(json);
+	json_put_string(json, "from", range->from);
+	json_put_string(json, "to", range->to);
+	json_put_u64(json, "from_ns", range->from_ns);
+	json_put_u64(json, "to_ns", range->to_ns);
+	json_object_end(json);
+}
+
 void json_put_recording(
 	struct json *json, const struct model *model, const struct unrecorded_groups *unrecorded)
 {
@@ -208,6 +224,7 @@ void json_put_recording(
 	json_put_bool(json, "complete", recording->complete);
 	json_put_string(json, "read", recording->read_way == READ_FOOTER ? "footer" : "replay");
 	json_put_members(json, members, ARRAY_SIZE(members), recording);
+	put_range(json, &recording->range);
 	put_lost(json, recording);
 	json_put_bool(json, "own_malloc", recording->own_malloc);
 	json_put_bool(json, "sandboxed", recording->sandboxed);

@@ -51,6 +51,25 @@ static void add_argument(const char *argument, struct text *out)
 /* A command line of a compiler may have thousands of arguments. */
 #define ARGUMENTS_SHOWN 12u
 
+static void add_moment(const char *name, uint64_t ns, struct text *out)
+{
+	text_add_shown(out, name, 80);
+	text_add(out, " (after ");
+	text_add_duration_ns(out, ns);
+	text_add(out, ")");
+}
+
+static void add_range(const struct range *range, struct text *out)
+{
+	text_add(out, range->from_step ? "  from " : "  as of ");
+	if (range->from_step) {
+		add_moment(range->from, range->from_ns, out);
+		text_add(out, " to ");
+	}
+	add_moment(range->to, range->to_ns, out);
+	text_add(out, "\n");
+}
+
 void text_heading(const struct model *model, struct text *out)
 {
 	const struct target *target = model_target(model);
@@ -80,6 +99,8 @@ void text_heading(const struct model *model, struct text *out)
 		text_add_duration_ns(out, recording->duration_ns);
 	}
 	text_add(out, recording->complete ? "\n" : ", incomplete\n");
+	if (recording->range.part)
+		add_range(&recording->range, out);
 }
 
 /* Each line of a text, indented. */

@@ -34,6 +34,8 @@ static const struct head {
 	[METRIC_ALLOCATED_BYTES] = {NULL, METRIC_ALLOCATIONS, "in ", "call", "calls"},
 	[METRIC_LIVE_BYTES] = {NULL, METRIC_LIVE_BLOCKS, "in ", "block", "blocks"},
 	[METRIC_LIVE_BLOCKS] = {"blocks", METRIC_LIVE_BYTES, "with ", NULL, NULL},
+	[METRIC_KEPT_BYTES] = {NULL, METRIC_KEPT_BLOCKS, "in ", "block", "blocks"},
+	[METRIC_KEPT_BLOCKS] = {"blocks", METRIC_KEPT_BYTES, "with ", NULL, NULL},
 	[METRIC_PEAK_BYTES] = {NULL, METRIC_PEAK_BLOCKS, "in ", "block", "blocks"},
 	[METRIC_PEAK_BLOCKS] = {"blocks", METRIC_PEAK_BYTES, "with ", NULL, NULL},
 	[METRIC_TEMPORARY] = {"temporary", METRIC_ALLOCATIONS, "of ", "call", "calls"},

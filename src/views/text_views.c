@@ -66,8 +66,12 @@ static void add_totals(const struct page *page, struct text *out)
 	add_total(out, "allocations", totals->allocations, "  of ", &totals->allocated_bytes);
 	add_range(page, METRIC_ALLOCATIONS, METRIC_ALLOCATED_BYTES, out);
 	add_total(out, "frees", totals->frees, "", NULL);
-	add_total(out, "never freed", totals->live_blocks, "  with ", &totals->live_bytes);
+	const struct range *range = &model_recording(page->model)->range;
+	add_total(out, range->part ? "live then" : "never freed", totals->live_blocks, "  with ",
+		&totals->live_bytes);
 	add_range(page, METRIC_LIVE_BLOCKS, METRIC_LIVE_BYTES, out);
+	if (range->from_step)
+		add_total(out, "new of these", totals->kept_blocks, "  with ", &totals->kept_bytes);
 	add_total(out, "at the peak", totals->peak_blocks, "  with ", &totals->peak_bytes);
 	add_range(page, METRIC_PEAK_BLOCKS, METRIC_PEAK_BYTES, out);
 	if (!model_recording(page->model)->sample_bytes)
@@ -88,6 +92,7 @@ void text_summary(const struct page *page, struct text *out)
 		[SUMMARY_TEMPORARY] = "Most temporary allocations",
 	};
 	static_assert(ARRAY_SIZE(titles) == SUMMARY_LISTS, "each list has a title");
+	const struct range *range = &model_recording(page->model)->range;
 	text_heading(page->model, out);
 	text_verdict(&page->summary.verdict, out);
 	text_notes(&page->notes, out);
@@ -95,8 +100,12 @@ void text_summary(const struct page *page, struct text *out)
 	for (int i = 0; i < SUMMARY_LISTS; i++) {
 		if (page->summary.lists[i].len == 0)
 			continue;
+		const char *title = titles[i];
+		if (i == SUMMARY_NEVER_FREED && range->part)
+			title = range->from_step ? "Allocated in the range and live at its end"
+						 : "Live then";
 		text_add(out, "\n");
-		text_rows(page, titles[i], summary_metric((enum summary_list)i),
+		text_rows(page, title, summary_metric(range, (enum summary_list)i),
 			&page->summary.lists[i], page->limit, out);
 	}
 	if (page->options->sort != METRICS) {

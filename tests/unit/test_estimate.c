@@ -48,7 +48,8 @@ CASE(sums, "sites and totals: all and live, with their variances")
 {
 	struct hpw_estimate e;
 	CHECK_OK(hpw_estimate_init(&e, MEAN, 2));
-	const struct hpw_estimate_block blocks[] = {{0, 100, 1}, {1, 5000, 2}, {1, 10, 3}};
+	const struct hpw_estimate_block blocks[] = {
+		{0, 100, 1, true}, {1, 5000, 2, true}, {1, 10, 3, true}};
 	hpw_estimate_alloc(&e, &blocks[0], 10);
 	hpw_estimate_alloc(&e, &blocks[1], 20);
 	hpw_estimate_free(&e, &blocks[0]);
@@ -74,10 +75,10 @@ CASE(shares, "far larger blocks than the mean are exact at the peak, and shares 
 	struct hpw_estimate e;
 	CHECK_OK(hpw_estimate_init(&e, 8, 3));
 	for (uint64_t i = 0; i < 9; i++)
-		hpw_estimate_alloc(&e, &(struct hpw_estimate_block){i % 3, 1000 + i, i}, i);
+		hpw_estimate_alloc(&e, &(struct hpw_estimate_block){i % 3, 1000 + i, i, true}, i);
 	for (uint64_t i = 0; i < 6; i++)
-		hpw_estimate_free(&e, &(struct hpw_estimate_block){i % 3, 1000 + i, i});
-	hpw_estimate_alloc(&e, &(struct hpw_estimate_block){0, 2000, 9}, 20);
+		hpw_estimate_free(&e, &(struct hpw_estimate_block){i % 3, 1000 + i, i, true});
+	hpw_estimate_alloc(&e, &(struct hpw_estimate_block){0, 2000, 9, true}, 20);
 	struct totals totals = totals_of(&e);
 	CHECK_U64(totals.peak_bytes, 9036);
 	CHECK_U64(totals.peak_blocks, 9);
@@ -95,7 +96,7 @@ CASE(at_end, "a heap that only grows peaks with what is live at the end")
 	struct hpw_estimate e;
 	CHECK_OK(hpw_estimate_init(&e, MEAN, 2));
 	for (uint64_t i = 0; i < 100; i++)
-		hpw_estimate_alloc(&e, &(struct hpw_estimate_block){i % 2, 100 * i, i}, i);
+		hpw_estimate_alloc(&e, &(struct hpw_estimate_block){i % 2, 100 * i, i, true}, i);
 	struct totals totals = totals_of(&e);
 	CHECK_U64(totals.peak_bytes, totals.live_bytes);
 	CHECK_U64(totals.peak_blocks, totals.live_blocks);
@@ -131,8 +132,8 @@ CASE(absurd, "absurd sample rates and sizes end at what a number holds")
 		CHECK_OK(hpw_estimate_init(&e, means[i], 1));
 		for (uint64_t n = 0; n < 10; n++)
 			hpw_estimate_alloc(
-				&e, &(struct hpw_estimate_block){0, UINT64_MAX - 1, n}, 1);
-		hpw_estimate_alloc(&e, &(struct hpw_estimate_block){0, 0, 10}, 2);
+				&e, &(struct hpw_estimate_block){0, UINT64_MAX - 1, n, true}, 1);
+		hpw_estimate_alloc(&e, &(struct hpw_estimate_block){0, 0, 10, true}, 2);
 		struct totals totals = totals_of(&e);
 		CHECK_U64(totals.allocated_bytes, (uint64_t)1e19);
 		CHECK(totals.allocations >= 11);
@@ -175,7 +176,7 @@ static void put(struct program *program, size_t slot, uint64_t size)
 	struct totals *truth = &program->truth;
 	take_away(program, slot);
 	size_t place = chance(program) < 0.25;
-	program->slots[slot] = (struct hpw_estimate_block){place, size, ++program->identity};
+	program->slots[slot] = (struct hpw_estimate_block){place, size, ++program->identity, true};
 	program->used[slot] = true;
 	truth->live_bytes += size;
 	truth->live_blocks++;

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * See hpw_moments.h. Goes through the events once for times and marks, and once more, with all
+ * books, for the peak.
+ */
+#include "sources/hpw_moments.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "base/util.h"
+#include "sources/hpw_events.h"
+#include "sources/hpw_replay.h"
+
+/* So many names of marks are listed in a message. */
+#define NAMED_MAX 8u
+
+/* One moment that is being looked for. */
+struct sought {
+	const struct source_moment *moment;
+	uint64_t seen; /* marks of that name */
+	bool found;
+	uint64_t step, stamp;
+};
+
+struct search {
+	const struct hpw_moments *moments;
+	struct sought sought[2];
+	uint64_t step, stamp, last_ns;
+	struct text marks; /* names, for messages */
+	size_t named;
+};
+
+static void found_at(struct search *search, struct sought *sought, uint64_t step)
+{
+	sought->found = true;
+	sought->step = step;
+	sought->stamp = search->stamp;
+}
+
+static void on_time(void *context, uint64_t stamp)
+{
+	struct search *search = context;
+	uint64_t ns = hpw_clock_ns(search->moments->clock, stamp);
+	for (size_t i = 0; i < ARRAY_SIZE(search->sought); i++) {
+		struct sought *sought = &search->sought[i];
+		if (sought->moment->kind == SOURCE_TIME && !sought->found &&
+			ns > sought->moment->time_ns)
+			found_at(search, sought, search->step);
+	}
+	search->stamp = stamp;
+	search->last_ns = ns;
+}
+
+static bool is_users(const struct hpw_step *step)
+{
+	size_t own = strlen(HPW_MARK_FORK);
+	return step->size < own || memcmp(step->bytes, HPW_MARK_FORK, own) != 0;
+}
+
+static void on_mark(struct search *search, const struct hpw_step *step)
+{
+	if (is_users(step) && search->named++ < NAMED_MAX) {
+		text_add(&search->marks, search->marks.len ? ", '" : "'");
+		_cleanup_free_ char *name = strndup((const char *)step->bytes, (size_t)step->size);
+		text_add_shown(&search->marks, name ? name : "", 64);
+		text_add(&search->marks, "'");
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(search->sought); i++) {
+		struct sought *sought = &search->sought[i];
+		const struct source_moment *moment = sought->moment;
+		if (moment->kind == SOURCE_MARK && !sought->found &&
+			strlen(moment->mark) == step->size &&
+			!memcmp(moment->mark, step->bytes, (size_t)step->size) &&
+			++sought->seen >= moment->nth)
+			found_at(search, sought, search->step + 1);
+	}
+}
+
+static struct error *on_step(void *context, const struct hpw_step *step)
+{
+	struct search *search = context;
+	if (step->kind == HPW_STEP_MARK)
+		on_mark(search, step);
+	search->step++;
+	return NULL;
+}
+
+static struct error *on_head(void *context, const struct hpw_events_head *head)
+{
+	((struct search *)context)->step = head->first_step;
+	return NULL;
+}
+
+/* Calls decode for each EVENTS chunk; what is damaged is passed over: the replay says so. */
+static struct error *each_chunk(const struct hpw_file *file,
+	struct error *(*decode)(void *context, const struct hpw_payload *payload), void *context)
+{
+	struct error *error = NULL;
+	for (size_t i = 0; !error && i < file->chunks.len; i++) {
+		if (file->chunks.data[i].type != HPW_EVENTS)
+			continue;
+		_cleanup_(hpw_payload_deinit) struct hpw_payload payload = {0};
+		error = hpw_file_payload(file, &file->chunks.data[i], &payload);
+		if (!error)
+			error = decode(context, &payload);
+		if (error && error->code == ERROR_INPUT) {
+			error_destroy(error);
+			error = NULL;
+		}
+	}
+	return error;
+}
+
+static struct error *search_chunk(void *context, const struct hpw_payload *payload)
+{
+	const struct hpw_visitor visitor = {
+		.context = context, .head = on_head, .time = on_time, .step = on_step};
+	return hpw_events_decode(payload, &visitor);
+}
+
+static struct error *replay_chunk(void *context, const struct hpw_payload *payload)
+{
+	uint64_t missing;
+	return hpw_replay_chunk(context, payload, &missing);
+}
+
+static void replay_cleanup(struct hpw_replay *replay)
+{
+	hpw_replay_deinit(replay);
+}
+
+static struct error *find_peak(const struct hpw_moments *moments, struct sought *sought)
+{
+	_cleanup_(replay_cleanup) struct hpw_replay replay;
+	struct error *error = hpw_replay_init(
+		&replay, moments->model, hpw_replay_blocks_max(moments->file->input->bytes));
+	if (!error)
+		error = each_chunk(moments->file, replay_chunk, &replay);
+	if (error)
+		return error;
+	hpw_replay_settle(&replay);
+	sought->found = true;
+	sought->step = replay.peak_step;
+	sought->stamp = replay.peak_stamp;
+	return NULL;
+}
+
+/* The peak that samples point to is a time, not one of their steps. */
+static struct error *find_estimated_peak(struct search *search, struct sought *sought)
+{
+	struct error *error = find_peak(search->moments, sought);
+	if (error || !model_recording(search->moments->model)->sample_bytes)
+		return error;
+	const struct source_moment start = {SOURCE_START, 0, NULL, 0},
+				   at = {
+					   .kind = SOURCE_TIME,
+					   .time_ns = hpw_clock_ns(
+						   search->moments->clock, sought->stamp),
+				   };
+	struct search again = {
+		.moments = search->moments, .sought = {{.moment = &at}, {.moment = &start}}};
+	error = each_chunk(search->moments->file, search_chunk, &again);
+	sought->step = again.sought[0].found ? again.sought[0].step : UINT64_MAX;
+	text_deinit(&again.marks);
+	return error;
+}
+
+static struct error *missing_mark(const struct search *search, const struct sought *sought)
+{
+	if (sought->seen)
+		return error_create(ERROR_INPUT,
+			"it has %" PRIu64 " marks named '%s', not %" PRIu64, sought->seen,
+			sought->moment->mark, sought->moment->nth);
+	if (!search->named)
+		return error_create(ERROR_INPUT,
+			"it has no mark '%s', nor any other: heapwise_mark() and heapwise mark set "
+			"them",
+			sought->moment->mark);
+	return error_create(ERROR_INPUT, "it has no mark '%s'; it has %s%s", sought->moment->mark,
+		search->marks.data ? search->marks.data : "",
+		search->named > NAMED_MAX ? " and others" : "");
+}
+
+static struct error *missing_time(const struct search *search, const struct sought *sought)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	text_add(&text, "it has nothing as late as ");
+	text_add_duration_ns(&text, sought->moment->time_ns);
+	text_add(&text, ": its last event came after ");
+	text_add_duration_ns(&text, search->last_ns);
+	return text.failed ? error_no_memory() : error_create(ERROR_INPUT, "%s", text.data);
+}
+
+/* What the events have not shown. */
+static struct error *conclude(struct search *search, struct sought *sought)
+{
+	switch (sought->moment->kind) {
+	case SOURCE_START:
+		found_at(search, sought, 0);
+		sought->stamp = search->moments->clock->tsc_start;
+		return NULL;
+	case SOURCE_END:
+		found_at(search, sought, UINT64_MAX);
+		return NULL;
+	case SOURCE_PEAK:
+		return find_estimated_peak(search, sought);
+	case SOURCE_TIME: {
+		uint64_t duration = model_recording(search->moments->model)->duration_ns;
+		uint64_t end = duration > search->last_ns ? duration : search->last_ns;
+		if (!sought->found && sought->moment->time_ns > end)
+			return missing_time(search, sought);
+		if (!sought->found)
+			found_at(search, sought, UINT64_MAX);
+		return NULL;
+	}
+	case SOURCE_MARK:
+		return sought->found ? NULL : missing_mark(search, sought);
+	}
+	return NULL;
+}
+
+static bool needs_events(const struct source_moment *moment)
+{
+	return moment->kind == SOURCE_TIME || moment->kind == SOURCE_MARK;
+}
+
+static void search_deinit(struct search *search)
+{
+	text_deinit(&search->marks);
+}
+
+struct error *hpw_moments_find(
+	const struct hpw_moments *moments, const struct source_query *query, struct hpw_span *ret)
+{
+	_cleanup_(search_deinit) struct search search = {
+		.moments = moments, .sought = {{.moment = &query->from}, {.moment = &query->to}}};
+	text_init(&search.marks);
+	struct error *error = NULL;
+	if (needs_events(&query->from) || needs_events(&query->to))
+		error = each_chunk(moments->file, search_chunk, &search);
+	for (size_t i = 0; !error && i < ARRAY_SIZE(search.sought); i++)
+		error = conclude(&search, &search.sought[i]);
+	if (error)
+		return error;
+	const struct sought *from = &search.sought[0], *to = &search.sought[1];
+	if (from->step > to->step)
+		return error_create(ERROR_INPUT, "%s comes after %s",
+			query->from_text ? query->from_text : "the beginning",
+			query->to_text ? query->to_text : "the end");
+	*ret = (struct hpw_span){from->step, to->step, from->stamp, to->stamp};
+	return NULL;
+}

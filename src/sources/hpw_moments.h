@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where in the order of a recording's steps a moment is. A place p is the state after all steps
+ * whose number is less than p. Steps have no stamps of their own: those between two stamps of TIME
+ * (FORMAT.md) belong to the earlier one, so a time falls between two groups of HPW_TIME_STEP steps.
+ */
+#ifndef SOURCES_HPW_MOMENTS_H
+#define SOURCES_HPW_MOMENTS_H
+
+#include "base/error.h"
+#include "model/model.h"
+#include "sources/hpw_clock.h"
+#include "sources/hpw_file.h"
+#include "sources/source.h"
+
+/* From a place to another; stamps are those of the moments as near as they are known. */
+struct hpw_span {
+	uint64_t from_step, to_step; /* to_step UINT64_MAX: the end */
+	uint64_t from_stamp, to_stamp;
+};
+
+struct hpw_moments {
+	const struct hpw_file *file;   /* borrowed; events that are in RING chunks are listed */
+	const struct model *model;     /* borrowed; its sites are known */
+	const struct hpw_clock *clock; /* borrowed */
+};
+
+/* ERROR_INPUT: there is no such moment, or the later one comes first; the message says what there
+ * is. */
+struct error *hpw_moments_find(const struct hpw_moments *moments, const struct source_query *query,
+	struct hpw_span *ret) must_check_;
+
+#endif
