@@ -17,6 +17,8 @@ void encoder_init(struct encoder *encoder)
 	encoder->chunk = 1;
 	buf_init(&encoder->order);
 	buf_init(&encoder->time);
+	buf_init(&encoder->gaps);
+	buf_init(&encoder->marks);
 }
 
 static void thread_destroy(struct encode_thread *t)
@@ -28,6 +30,7 @@ static void thread_destroy(struct encode_thread *t)
 	buf_deinit(&t->sizes);
 	buf_deinit(&t->refs);
 	buf_deinit(&t->specials);
+	buf_deinit(&t->deaths.rows);
 	if (t->memory != t->few)
 		free(t->memory);
 	free(t);
@@ -41,6 +44,9 @@ void encoder_deinit(struct encoder *encoder)
 	free(encoder->slots);
 	buf_deinit(&encoder->order);
 	buf_deinit(&encoder->time);
+	buf_deinit(&encoder->gaps);
+	buf_deinit(&encoder->marks);
+	births_deinit(&encoder->births);
 }
 
 /* Tokens of a chunk after which a larger memory is worth it. */
@@ -122,6 +128,11 @@ static struct encode_thread *thread_enter(
 	buf_clear(&t->sizes);
 	buf_clear(&t->refs);
 	buf_clear(&t->specials);
+	buf_clear(&t->deaths.rows);
+	t->deaths.site = t->deaths.birth = 0;
+	t->deaths.size = 0;
+	if (encoder->with_deaths)
+		births_enter(&encoder->births, thread, encoder->chunk, allocations);
 	return t;
 }
 
@@ -146,6 +157,8 @@ static inline struct encode_thread *step(
 			return NULL;
 	}
 	if (encoder->steps % HPW_TIME_STEP == 0) {
+		if (stamp < encoder->not_before)
+			stamp = encoder->not_before;
 		if (!encoder->steps)
 			encoder->first_stamp = encoder->last_stamp = stamp;
 		/* Stamps never go back in the file; a repaired order must not make them. */
@@ -158,6 +171,53 @@ static inline struct encode_thread *step(
 	encoder_turn(encoder, t);
 	encoder->run_length++;
 	return t;
+}
+
+static void write_gap(struct encoder *encoder)
+{
+	if (!encoder->gap_open)
+		return;
+	encoder->gap_open = false;
+	uint64_t before = encoder->gap_stamp_written;
+	if (encoder->last_stamp > before)
+		before = encoder->last_stamp;
+	if (encoder->gap_step == encoder->steps || encoder->gap_stamp < before ||
+		encoder->gap_stamp - before < encoder->gap_least)
+		return;
+	buf_varint(&encoder->gaps, encoder->gap_step - encoder->gap_written);
+	buf_varint(&encoder->gaps, encoder->gap_stamp - encoder->first_stamp);
+	encoder->gap_written = encoder->gap_step;
+	encoder->gap_stamp_written = encoder->gap_stamp;
+}
+
+void encoder_idle(struct encoder *encoder, uint64_t stamp)
+{
+	encoder->not_before = stamp;
+	if (encoder->gap_open && encoder->gap_step != encoder->steps)
+		write_gap(encoder);
+	encoder->gap_open = encoder->steps % HPW_TIME_STEP != 0;
+	encoder->gap_step = encoder->steps;
+	encoder->gap_stamp = stamp;
+}
+
+void encode_death(
+	struct encoder *encoder, struct encode_thread *t, const struct encode_block *block)
+{
+	struct encode_deaths *deaths = &t->deaths;
+	uint32_t birth = births_find(&encoder->births, block->owner, block->number);
+	unsigned changed = (block->site != deaths->site ? HPW_DEATH_SITE : 0u) |
+			   (block->size != deaths->size ? HPW_DEATH_SIZE : 0u) |
+			   (birth != deaths->birth ? HPW_DEATH_BIRTH : 0u);
+	buf_varint(&deaths->rows, changed);
+	if (changed & HPW_DEATH_SITE)
+		buf_varint(&deaths->rows, block->site);
+	if (changed & HPW_DEATH_SIZE)
+		buf_varint(&deaths->rows, block->size);
+	if (changed & HPW_DEATH_BIRTH)
+		buf_varint(&deaths->rows, birth - 1);
+	deaths->site = block->site;
+	deaths->size = block->size;
+	deaths->birth = birth;
 }
 
 static void token(struct encode_thread *t, uint64_t value)
@@ -215,6 +275,11 @@ void encode_free(struct encoder *encoder, const struct encode_free *freed)
 		buf_varint(&t->specials, (uint64_t)freed->special_kind);
 	}
 	reference(t, freed);
+	if (encoder->with_deaths && freed->known &&
+		encode_is_death(encoder, freed->owner, freed->number))
+		encode_death(encoder, t,
+			&(struct encode_block){
+				freed->owner, freed->site, freed->number, freed->size});
 }
 
 void encode_failed(struct encoder *encoder, uint32_t thread, uint64_t allocations, uint32_t site,
@@ -250,6 +315,9 @@ void encode_mark(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 	buf_varint(&t->specials, HPW_SP_MARK);
 	buf_varint(&t->specials, bytes);
 	buf_bytes(&t->specials, name, bytes);
+	buf_varint(&encoder->marks, encoder->steps - 1);
+	buf_varint(&encoder->marks, bytes);
+	buf_bytes(&encoder->marks, name, bytes);
 }
 
 void encode_thread(struct encoder *encoder, uint32_t thread, uint64_t allocations,
@@ -304,7 +372,8 @@ static void add(struct encoder *encoder, const struct buf *column, struct buf *r
 
 static void put_columns(struct encoder *encoder, const struct buf *meta, struct buf *ret)
 {
-	buf_varint(ret, 3 + (uint64_t)HPW_SLOT_COLUMNS * encoder->slot_count);
+	buf_varint(ret,
+		3 + (uint64_t)HPW_SLOT_COLUMNS * encoder->slot_count + (encoder->gaps.len > 0));
 	const struct buf *const first[3] = {meta, &encoder->order, &encoder->time};
 	for (uint32_t c = 0; c < 3; c++) {
 		buf_varint(ret, c);
@@ -317,12 +386,17 @@ static void put_columns(struct encoder *encoder, const struct buf *meta, struct 
 			buf_varint(ret, slot_column(encoder, s, c)->len);
 		}
 	}
+	if (encoder->gaps.len) {
+		buf_varint(ret, HPW_EV_GAPS);
+		buf_varint(ret, encoder->gaps.len);
+	}
 	for (uint32_t c = 0; c < 3; c++)
 		add(encoder, first[c], ret);
 	for (uint32_t s = 0; s < encoder->slot_count; s++) {
 		for (int c = 0; c < HPW_SLOT_COLUMNS; c++)
 			add(encoder, slot_column(encoder, s, c), ret);
 	}
+	add(encoder, &encoder->gaps, ret);
 }
 
 /* So many threads keep what they need from chunk to chunk. */
@@ -332,9 +406,9 @@ static void put_columns(struct encoder *encoder, const struct buf *meta, struct 
 
 static bool is_small(const struct encode_thread *t)
 {
-	return t->memory == t->few &&
-	       t->runs.cap + t->token.cap + t->sizes.cap + t->refs.cap + t->specials.cap <=
-		       BYTES_KEPT;
+	return t->memory == t->few && t->runs.cap + t->token.cap + t->sizes.cap + t->refs.cap +
+						      t->specials.cap + t->deaths.rows.cap <=
+					      BYTES_KEPT;
 }
 
 /* A program may start ten thousands of threads one after the other, or have thousands that work in
@@ -355,6 +429,7 @@ bool encoder_finish(struct encoder *encoder, uint64_t now_tsc, uint64_t now_ns, 
 {
 	encoder_close_turn(encoder);
 	close_threads(encoder);
+	write_gap(encoder);
 	struct buf meta;
 	buf_init(&meta);
 	put_meta(encoder, &meta, now_tsc, now_ns);
@@ -374,6 +449,10 @@ void encoder_drop(struct encoder *encoder)
 	encoder->chunk++;
 	buf_clear(&encoder->order);
 	buf_clear(&encoder->time);
+	buf_clear(&encoder->gaps);
+	buf_clear(&encoder->marks);
+	encoder->gap_open = false;
+	encoder->gap_written = encoder->gap_stamp_written = 0;
 	encoder->run_slot = 0;
 	encoder->run_length = 0;
 	encoder->failed = false;

@@ -8,6 +8,7 @@
 #define CAPTURE_ENCODE_H
 
 #include "base/buf.h"
+#include "capture/births.h"
 #include "format/hpw.h"
 
 #include <stdbool.h>
@@ -30,6 +31,18 @@ struct encode_memory {
 	uint32_t size;     /* UINT32_MAX: unknown */
 };
 
+struct encode_block {
+	uint32_t owner, site; /* owner: thread that allocated it */
+	uint64_t number, size;
+};
+
+/* Blocks of earlier chunks that a thread frees in this one: FORMAT.md, DEATHS. */
+struct encode_deaths {
+	struct buf rows;
+	uint32_t site, birth; /* of the row before */
+	uint64_t size;
+};
+
 struct encode_thread {
 	bool ended;     /* goes when the chunk is closed */
 	uint32_t chunk; /* the fields below are of this chunk, or stale */
@@ -43,6 +56,7 @@ struct encode_thread {
 	uint32_t memory_grows;        /* at so many tokens */
 	struct encode_memory *memory; /* `few`, or allocated */
 	struct buf runs, token, sizes, refs, specials;
+	struct encode_deaths deaths;
 	struct encode_memory few[ENCODE_MEMORY_FEW];
 };
 
@@ -55,6 +69,17 @@ struct encoder {
 	uint64_t first_step, steps;
 	uint64_t first_stamp, last_stamp;
 	struct buf order, time;
+	/* Times at which all that had happened so far had been told: FORMAT.md, GAPS. */
+	struct buf gaps;
+	uint64_t gap_written, gap_stamp_written; /* step and stamp of the last one in `gaps` */
+	bool gap_open;                           /* another one, which may still be moved */
+	uint64_t gap_step, gap_stamp;
+	uint64_t not_before; /* stamp of the next step, at least */
+	uint64_t gap_least;  /* shorter ones are left out */
+	/* For what goes with the chunk into its sums. */
+	bool with_deaths; /* from the first chunk on */
+	struct births births;
+	struct buf marks;
 	uint32_t run_slot, run_length;
 	bool failed; /* out of memory at some point */
 };
@@ -72,6 +97,8 @@ struct encode_free {
 	bool known;
 	uint32_t owner;  /* thread that allocated */
 	uint64_t number; /* of the block there */
+	uint32_t site;   /* of the block */
+	uint64_t size;
 	bool same_frame;
 	int special_kind; /* enum hw_free_kind; -1: the one that matches the allocation */
 	uint64_t stamp;
@@ -87,6 +114,21 @@ void encode_mark(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 	size_t bytes, uint64_t stamp);
 void encode_thread(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 	enum hpw_special start_or_end, uint64_t stamp);
+
+/* All that happened before this stamp has been told. */
+void encoder_idle(struct encoder *encoder, uint64_t stamp);
+
+/* Whether a block of the thread was allocated in an earlier chunk. */
+static inline bool encode_is_death(const struct encoder *encoder, uint32_t owner, uint64_t number)
+{
+	const struct encode_thread *t =
+		owner < encoder->thread_capacity ? encoder->threads[owner] : NULL;
+	return !t || t->chunk != encoder->chunk || number < t->first_allocation;
+}
+
+/* Notes that thread t freed such a block. */
+void encode_death(
+	struct encoder *encoder, struct encode_thread *t, const struct encode_block *block);
 
 /* What comes next is of this thread. */
 void encoder_close_turn(struct encoder *encoder);

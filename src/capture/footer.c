@@ -238,27 +238,33 @@ static int by_size(const void *a, const void *b)
 	return (x->size > y->size) - (x->size < y->size);
 }
 
-static bool put_sizes(struct buf *ret, const struct tally *tally)
+bool footer_sizes(struct columns *c, unsigned first, const struct tally_sizes *from)
 {
 	size_t n = 0;
-	_cleanup_free_ struct tally_size *sizes = malloc((tally->size_count + 1) * sizeof(*sizes));
+	_cleanup_free_ struct tally_size *sizes = malloc((from->count + 1) * sizeof(*sizes));
 	if (!sizes)
 		return false;
-	for (size_t i = 0; i < tally->size_capacity && n < tally->size_count; i++) {
-		if (tally->sizes[i].allocations)
-			sizes[n++] = tally->sizes[i];
+	for (size_t i = 0; i < from->capacity && n < from->count; i++) {
+		if (from->places[i].allocations)
+			sizes[n++] = from->places[i];
 	}
 	if (n)
 		qsort(sizes, n, sizeof(*sizes), by_size);
-	struct columns c;
-	columns_init(&c, 2);
 	uint64_t before = 0;
 	for (size_t i = 0; i < n; i++) {
-		columns_add(&c, 0, sizes[i].size - before);
-		columns_add(&c, 1, sizes[i].allocations);
+		columns_add(c, first, sizes[i].size - before);
+		columns_add(c, first + 1, sizes[i].allocations);
 		before = sizes[i].size;
 	}
-	return columns_finish(&c, ret);
+	return true;
+}
+
+static bool put_sizes(struct buf *ret, const struct tally *tally)
+{
+	struct columns c;
+	columns_init(&c, 2);
+	bool ok = footer_sizes(&c, 0, &tally->sizes);
+	return columns_finish(&c, ret) && ok;
 }
 
 uint64_t footer_lost(const struct footer_summary *summary)

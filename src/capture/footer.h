@@ -8,6 +8,7 @@
 #define CAPTURE_FOOTER_H
 
 #include "base/buf.h"
+#include "capture/columns.h"
 #include "capture/recorder.h"
 
 #include <stddef.h>
@@ -39,6 +40,9 @@ bool footer_stacks(struct buf *ret, const struct hw_shm *shm, const uint32_t *nu
 	uint32_t *end, size_t *ret_taken);
 
 bool footer_sites(struct buf *ret, const struct tally *tally, uint32_t first);
+
+/* Sizes, ascending, into the columns `first` and the next one. */
+bool footer_sizes(struct columns *c, unsigned first, const struct tally_sizes *from);
 
 /* HPW_THREADS, HPW_SITE_STATS, HPW_SIZES or HPW_SUMMARY. */
 bool footer_table(struct buf *ret, enum hpw_chunk_type type, const struct tally *tally,

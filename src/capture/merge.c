@@ -473,7 +473,24 @@ uint64_t merge_pass(struct merge *merge, bool last)
 	for (uint32_t i = 0; i < merge->lane_count; i++)
 		lane_publish(merge, &merge->lanes[i]);
 	lane_publish(merge, &merge->lanes[HW_RING_SHARED]);
+	merge->idle_since = merge->moved || merge->heap_count || last ? 0 : safe;
 	return merge->moved;
+}
+
+static void lane_pass_time(struct merge_lane *lane, uint64_t stamp)
+{
+	if (lane->active && lane->stamp < stamp)
+		lane->stamp = stamp;
+}
+
+uint64_t merge_idle_since(struct merge *merge)
+{
+	if (!merge->idle_since)
+		return 0;
+	for (uint32_t i = 0; i < merge->lane_count; i++)
+		lane_pass_time(&merge->lanes[i], merge->idle_since);
+	lane_pass_time(&merge->lanes[HW_RING_SHARED], merge->idle_since);
+	return merge->idle_since;
 }
 
 void merge_pass_until(struct merge *merge, const uint64_t heads[HW_RINGS])

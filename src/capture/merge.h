@@ -137,6 +137,7 @@ struct merge {
 	uint64_t dropped;             /* of these not told, because nobody knows whose they are */
 	struct merge_threads threads; /* by thread id */
 	const uint64_t *limits;       /* of each ring's head, for merge_pass_until(); else NULL */
+	uint64_t idle_since;          /* see merge_idle_since() */
 	uint64_t moved;               /* words taken in the current pass */
 	bool look_ahead;              /* for merge_run */
 	bool full, filled;            /* a ring was, in the pass before, and is in this one */
@@ -157,6 +158,12 @@ uint64_t merge_pass(struct merge *merge, bool last);
  * stopped and no ring was busy.
  */
 void merge_pass_until(struct merge *merge, const uint64_t heads[HW_RINGS]);
+
+/*
+ * After a pass that moved nothing: if all that was told so far is all that can be seen, a stamp
+ * that what comes later is not earlier than, which it gets if it has none of its own; else 0.
+ */
+uint64_t merge_idle_since(struct merge *merge);
 
 /* How many threads are in the middle of an event; of a process that is gone: were. */
 uint32_t merge_in_flight(const struct merge *merge);

@@ -30,6 +30,8 @@ _Static_assert(
 	HW_NODES_MAX * 16ull < LIVE_SITES_MAX && HW_ALLOC_KINDS <= 16, "a block knows its site");
 
 #define FLUSH_NS 1000000000ull
+/* How well the time of events is known that come now and then. */
+#define GAPS_A_SECOND 200u
 #define STACKS_KNOWN_BYTES (HW_NODES_MAX / 8)
 
 struct clock_pair clock_pair_now(void)
@@ -180,6 +182,8 @@ static inline void free_block(struct recorder *r, uint32_t thread, const struct 
 		e.known = true;
 		e.owner = block->thread;
 		e.number = block->number;
+		e.site = block->site;
+		e.size = block->size;
 		tally_free(&r->tally,
 			&(struct tally_free){.site = block->site,
 				.thread = thread,
@@ -190,6 +194,8 @@ static inline void free_block(struct recorder *r, uint32_t thread, const struct 
 					     !hw_free_is_realloc(kind),
 				.same_frame = same_frame});
 	}
+	r->sums.calls++;
+	r->tally.threads[thread].in_realloc = kind == HW_FREE_REALLOC;
 	encode_free(&r->encoder, &e);
 	after_step(r);
 }
@@ -259,6 +265,9 @@ static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
 		added = live_add(&r->live, &block);
 	}
 	r->blocks_dropped += added != LIVE_ADDED;
+	bool *in_realloc = &r->tally.threads[thread].in_realloc;
+	r->sums.calls += !(*in_realloc && kind == HW_REALLOC);
+	*in_realloc = false;
 	encode_alloc(&r->encoder, thread, number, site, size, stamp);
 	tally_alloc(&r->tally, site, thread, size, stamp);
 	after_step(r);
@@ -272,6 +281,8 @@ static void on_failed(void *context, uint32_t thread, enum hw_alloc_kind kind, u
 	if (site == UINT32_MAX)
 		return;
 	tally_failed(&r->tally, site);
+	r->sums.calls++;
+	r->tally.threads[thread].in_realloc = false;
 	if (kind == HW_REALLOC && r->moving.len)
 		moving_return(r, thread, stamp);
 	encode_failed(&r->encoder, thread, r->tally.threads[thread].allocations, site, size, stamp);
@@ -321,8 +332,23 @@ static void write_chunk(struct recorder *r, enum hpw_chunk_type type, bool ok, b
 	buf_clear(&r->payload);
 }
 
+/* What goes with the events, before them: sums without their events are passed over, events
+ * without their sums would be in the way. */
+static void write_moment(struct recorder *r)
+{
+	if (sums_put_deaths(&r->sums, &r->encoder, &r->payload)) {
+		if (r->payload.len)
+			write_chunk(r, HPW_DEATHS, true, true);
+		if (sums_put(&r->sums, &r->tally, &r->encoder, &r->payload))
+			write_chunk(r, HPW_SUMS, true, true);
+	}
+	buf_clear(&r->payload);
+	sums_next(&r->sums, &r->tally, &r->encoder);
+}
+
 static void flush_events(struct recorder *r, struct clock_pair now)
 {
+	write_moment(r);
 	const struct keep_span span = {r->encoder.first_step, r->encoder.steps,
 		r->encoder.first_stamp, r->encoder.last_stamp};
 	bool ok = encoder_finish(&r->encoder, now.tsc, now.ns, &r->payload);
@@ -377,7 +403,7 @@ static void write_live(struct recorder *r)
 }
 
 /* The books as they stand, without the list of what is live. */
-static struct footer_summary write_sums(struct recorder *r, const struct recorder_end *end)
+static struct footer_summary write_books(struct recorder *r, const struct recorder_end *end)
 {
 	tally_settle(&r->tally);
 	struct clock_pair now = clock_pair_now();
@@ -414,7 +440,7 @@ static void checkpoint(struct recorder *r)
 {
 	struct checkpoints *c = &r->checkpoints;
 	r->aside = checkpoints_begin(c, clock_pair_now().ns);
-	write_sums(r, &(struct recorder_end){.kind = HPW_EXIT_UNKNOWN});
+	write_books(r, &(struct recorder_end){.kind = HPW_EXIT_UNKNOWN});
 	if (r->live.blocks <= CHECKPOINT_LIVE_ROWS)
 		write_live(r);
 	r->aside = NULL;
@@ -457,8 +483,10 @@ static void flush(struct recorder *r)
 		bool ok = footer_table(&r->payload, HPW_THREADS, &r->tally, NULL);
 		write_chunk(r, HPW_THREADS, ok, true);
 	}
-	if (keep_is_full(&r->keep, r->writer.offset))
+	if (keep_is_full(&r->keep, r->writer.offset)) {
 		r->folds = true;
+		sums_end(&r->sums, &r->tally, &r->encoder);
+	}
 	/* Before anything is left out. */
 	if (r->mode.kind == MODE_EXACT && checkpoints_needed(r) && !r->checkpoints.number &&
 		!r->checkpoints.given_up)
@@ -582,6 +610,9 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	spared_init(&r->spared);
 	tally_init(&r->tally);
 	encoder_init(&r->encoder);
+	r->encoder.gap_least = start->tsc_hz / GAPS_A_SECOND;
+	if (start->mode.kind == MODE_EXACT && !start->mode.ring_bytes)
+		sums_begin(&r->sums, &r->tally, &r->encoder);
 	buf_init(&r->payload);
 	struct error *error = recorder_open(r, start);
 	if (error) {
@@ -612,6 +643,7 @@ void recorder_destroy(struct recorder *recorder)
 	moving_deinit(&recorder->moving);
 	spared_deinit(&recorder->spared);
 	tally_deinit(&recorder->tally);
+	sums_deinit(&recorder->sums);
 	encoder_deinit(&recorder->encoder);
 	buf_deinit(&recorder->payload);
 	if (recorder->stacks_known)
@@ -632,7 +664,9 @@ static bool thread_alive(void *context, uint32_t tid)
 uint64_t recorder_drain(struct recorder *recorder)
 {
 	recorder->merge.look_ahead = recorder->live.blocks >= LIVE_PREFETCH_BLOCKS;
-	uint64_t moved = merge_pass(&recorder->merge, false);
+	uint64_t moved = merge_pass(&recorder->merge, false), idle;
+	if (!moved && (idle = merge_idle_since(&recorder->merge)))
+		encoder_idle(&recorder->encoder, idle);
 	if (merge_ring_wanted(&recorder->merge))
 		merge_reclaim(&recorder->merge, thread_alive, recorder);
 	return moved;
@@ -779,7 +813,7 @@ void recorder_finish(
 	for (uint32_t thread; moving_any(&r->moving, &thread);)
 		moving_return(r, thread, clock_pair_now().tsc);
 	flush(r);
-	struct footer_summary s = write_sums(r, end);
+	struct footer_summary s = write_books(r, end);
 	write_code_names(r);
 	write_live(r);
 	keep_error(r, writer_finish(&r->writer));

@@ -15,6 +15,7 @@
 #include "capture/mode.h"
 #include "capture/moving.h"
 #include "capture/spared.h"
+#include "capture/sums.h"
 #include "capture/tally.h"
 #include "capture/unrecorded.h"
 #include "capture/writer.h"
@@ -64,6 +65,7 @@ struct recorder {
 	struct writer writer;
 	struct keep keep;
 	struct checkpoints checkpoints;
+	struct sums sums;
 	struct buf *aside;    /* where chunks go instead of the file; NULL: into the file */
 	uint64_t chunk_steps; /* a chunk of events is closed after so many */
 	struct buf payload;   /* reused for each chunk */

@@ -90,8 +90,11 @@ static void end(const struct run *run, uint64_t steps, uint64_t stamp)
 	books->allocated_bytes += run->allocated_bytes;
 	books->frees += run->frees;
 	books->temporary += run->temporary;
-	if (steps)
+	if (steps) {
 		books->last_stamp = stamp;
+		books->in_realloc = false;
+		r->sums.calls += steps;
+	}
 }
 
 static inline void encode(struct run *run, uint32_t site, uint32_t size)
@@ -185,6 +188,11 @@ static inline bool take_free(struct run *run, uint64_t w0)
 		run->refs = put(run->refs, number);
 	}
 	run->encode->frees++;
+	bool of_chunk = own ? number >= run->encode->first_allocation
+			    : !encode_is_death(&r->encoder, owner, number);
+	if (!of_chunk && r->encoder.with_deaths)
+		encode_death(&r->encoder, run->encode,
+			&(struct encode_block){owner, live_site(place), number, size});
 	tally_catch_up(tally, s);
 	s->live_blocks--;
 	s->live_bytes -= size;

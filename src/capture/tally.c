@@ -19,7 +19,9 @@ void tally_deinit(struct tally *tally)
 	free(tally->sites);
 	free(tally->site_of_stack);
 	free(tally->threads);
-	free(tally->sizes);
+	free(tally->sizes.places);
+	free(tally->part_sizes.places);
+	free(tally->before);
 	tally_init(tally);
 }
 
@@ -100,46 +102,161 @@ void tally_thread_end(struct tally *tally, uint32_t thread)
 	tally->thread_free = thread;
 }
 
-static size_t size_place(const struct tally *tally, uint64_t size)
+static size_t size_place(const struct tally_sizes *sizes, uint64_t size)
 {
 	uint64_t h = size * 0x9e3779b97f4a7c15ull;
-	size_t mask = tally->size_capacity - 1, i = (h >> 32) & mask;
-	while (tally->sizes[i].allocations && tally->sizes[i].size != size)
+	size_t mask = sizes->capacity - 1, i = (h >> 32) & mask;
+	while (sizes->places[i].allocations && sizes->places[i].size != size)
 		i = (i + 1) & mask;
 	return i;
 }
 
-static bool sizes_grow(struct tally *tally)
+static bool sizes_grow(struct tally_sizes *sizes)
 {
-	struct tally_size *old = tally->sizes;
-	size_t old_capacity = tally->size_capacity;
-	size_t capacity = old_capacity ? old_capacity * 2 : 1024;
-	tally->sizes = calloc(capacity, sizeof(*tally->sizes));
-	if (!tally->sizes) {
-		tally->sizes = old;
+	struct tally_sizes old = *sizes;
+	sizes->capacity = old.capacity ? old.capacity * 2 : 1024;
+	sizes->places = calloc(sizes->capacity, sizeof(*sizes->places));
+	if (!sizes->places) {
+		*sizes = old;
 		return false;
 	}
-	tally->size_capacity = capacity;
-	for (size_t i = 0; i < old_capacity; i++) {
-		if (old[i].allocations)
-			tally->sizes[size_place(tally, old[i].size)] = old[i];
+	for (size_t i = 0; i < old.capacity; i++) {
+		if (old.places[i].allocations)
+			sizes->places[size_place(sizes, old.places[i].size)] = old.places[i];
 	}
-	free(old);
+	free(old.places);
+	return true;
+}
+
+static bool sizes_add(struct tally_sizes *sizes, uint64_t size, uint64_t allocations)
+{
+	if (sizes->count * 2 >= sizes->capacity && !sizes_grow(sizes))
+		return false;
+	struct tally_size *s = &sizes->places[size_place(sizes, size)];
+	if (!s->allocations) {
+		s->size = size;
+		sizes->count++;
+	}
+	s->allocations += allocations;
 	return true;
 }
 
 void tally_count_sizes(struct tally *tally, struct tally_site *site)
 {
-	if (!site->last_count ||
-		(tally->size_count * 2 >= tally->size_capacity && !sizes_grow(tally)))
+	if (!site->last_count)
 		return;
-	struct tally_size *s = &tally->sizes[size_place(tally, site->last_size)];
-	if (!s->allocations) {
-		s->size = site->last_size;
-		tally->size_count++;
+	struct tally_sizes *sizes = tally->parts ? &tally->part_sizes : &tally->sizes;
+	if (sizes_add(sizes, site->last_size, site->last_count))
+		site->last_count = 0;
+	else
+		tally->part_failed = true;
+}
+
+static void note_before(struct tally *tally, struct tally_site *s)
+{
+	if (tally->before_count == tally->before_capacity) {
+		size_t capacity = tally->before_capacity ? tally->before_capacity * 2 : 256;
+		struct tally_before *moved =
+			realloc(tally->before, capacity * sizeof(*tally->before));
+		if (!moved) {
+			tally->part_failed = true;
+			return;
+		}
+		tally->before = moved;
+		tally->before_capacity = capacity;
 	}
-	s->allocations += site->last_count;
-	site->last_count = 0;
+	tally->before[tally->before_count++] = (struct tally_before){
+		.site = (uint32_t)(s - tally->sites),
+		.allocations = s->allocations,
+		.allocated_bytes = s->allocated_bytes,
+		.live_blocks = s->live_blocks,
+		.live_bytes = s->live_bytes,
+		.temporary = s->temporary,
+		.same_frame = s->same_frame,
+		.failed = s->failed,
+		.min_size = s->min_size,
+		.max_size = s->max_size,
+	};
+	s->min_size = UINT64_MAX;
+	s->max_size = 0;
+}
+
+static inline void catch_up_peak(const struct tally *tally, struct tally_site *s)
+{
+	if (s->seen < tally->peak_epoch) {
+		s->peak_blocks = s->live_blocks;
+		s->peak_bytes = s->live_bytes;
+	}
+}
+
+void tally_catch_up_now(struct tally *tally, struct tally_site *s)
+{
+	catch_up_peak(tally, s);
+	if (tally->parts && s->seen < tally->part_epoch) {
+		tally_count_sizes(tally, s);
+		note_before(tally, s);
+	}
+	s->seen = tally->epoch;
+}
+
+void tally_higher(struct tally *tally, uint64_t stamp)
+{
+	tally->highest_bytes = tally->live_bytes;
+	if (tally->live_bytes <= tally->peak_bytes)
+		return;
+	tally->peak_bytes = tally->live_bytes;
+	tally->peak_blocks = tally->live_blocks;
+	tally->peak_stamp = stamp;
+	tally->peak_epoch = ++tally->epoch;
+}
+
+void tally_settle_sizes(struct tally *tally)
+{
+	/* Those that have not changed in this part have been counted. */
+	for (size_t i = 0; tally->parts && i < tally->before_count; i++)
+		tally_count_sizes(tally, &tally->sites[tally->before[i].site]);
+	for (uint32_t i = 0; !tally->parts && i < tally->site_count; i++)
+		tally_count_sizes(tally, &tally->sites[i]);
+}
+
+/* The sites of the part are as all others again. */
+static void end_part(struct tally *tally)
+{
+	for (size_t i = 0; i < tally->before_count; i++) {
+		const struct tally_before *before = &tally->before[i];
+		struct tally_site *s = &tally->sites[before->site];
+		if (before->min_size < s->min_size)
+			s->min_size = before->min_size;
+		if (before->max_size > s->max_size)
+			s->max_size = before->max_size;
+	}
+	tally->before_count = 0;
+	struct tally_sizes *part = &tally->part_sizes;
+	for (size_t i = 0; i < part->capacity; i++) {
+		struct tally_size *size = &part->places[i];
+		if (size->allocations)
+			sizes_add(&tally->sizes, size->size, size->allocations);
+		size->allocations = 0;
+	}
+	part->count = 0;
+	tally->part_failed = false;
+}
+
+void tally_parts_end(struct tally *tally)
+{
+	tally_settle_sizes(tally);
+	end_part(tally);
+	tally->parts = false;
+	tally->highest_bytes = tally->peak_bytes;
+}
+
+void tally_part(struct tally *tally)
+{
+	tally_settle_sizes(tally);
+	end_part(tally);
+	tally->parts = true;
+	tally->part_epoch = ++tally->epoch;
+	tally->highest_bytes = tally->live_bytes;
 }
 
 void tally_alloc(struct tally *tally, uint32_t site, uint32_t thread, uint64_t size, uint64_t stamp)
@@ -177,16 +294,18 @@ void tally_free(struct tally *tally, const struct tally_free *freed)
 
 void tally_failed(struct tally *tally, uint32_t site)
 {
-	tally->sites[site].failed++;
+	struct tally_site *s = &tally->sites[site];
+	tally_catch_up(tally, s);
+	s->failed++;
 	tally->failed++;
 }
 
 void tally_settle(struct tally *tally)
 {
-	for (uint32_t i = 0; i < tally->site_count; i++) {
-		tally_catch_up(tally, &tally->sites[i]);
-		tally_count_sizes(tally, &tally->sites[i]);
-	}
+	tally_settle_sizes(tally);
+	end_part(tally);
+	for (uint32_t i = 0; i < tally->site_count; i++)
+		catch_up_peak(tally, &tally->sites[i]);
 	tally->allocations = tally->allocated_bytes = tally->frees = tally->temporary = 0;
 	for (uint32_t i = 0; i < tally->thread_count; i++) {
 		const struct tally_thread *t = &tally->threads[i];

@@ -3,10 +3,14 @@
  * The books: totals of the process, of each site and of each thread, kept up to the event, so that
  * a report needs no replay. Quantities are defined in docs/quantities.md.
  *
- * A site's share of the process's peak is known without a snapshot at each new peak: peaks are
- * numbered, a site remembers up to which number its peak figures are right, and catches up before
- * its next change: its live figures have not moved since, so they are its share of the latest peak.
- * O(1) an event, exact.
+ * A site's share of the process's peak is known without a snapshot at each new peak: the time from
+ * one peak to the next is an epoch. A site remembers the epoch of its last change and, before its
+ * first change in a later one, catches up: its live figures have not moved since, so they are its
+ * share of the latest peak. O(1) an event, exact.
+ *
+ * What came about since the last tally_part() is known in the same way, and as cheaply: a part
+ * begins an epoch too, and a site that catches up for the first time in it leaves its figures of
+ * before in a list.
  */
 #ifndef CAPTURE_TALLY_H
 #define CAPTURE_TALLY_H
@@ -24,9 +28,9 @@ struct tally_site {
 	uint64_t allocations, allocated_bytes;
 	uint64_t live_blocks, live_bytes;
 	uint64_t peak_blocks, peak_bytes;
-	uint64_t peak_seen; /* number of the peak that the two above belong to */
+	uint64_t seen; /* epoch of the last change */
 	uint64_t temporary, same_frame, failed;
-	uint64_t min_size, max_size;
+	uint64_t min_size, max_size;    /* of this part, if it changed in it: see tally_before */
 	uint64_t last_size, last_count; /* allocations of that size that are not in `sizes` yet */
 };
 
@@ -37,8 +41,9 @@ struct tally_thread {
 	uint32_t threads; /* how many */
 	uint32_t next_free;
 	bool ended;
-	bool fresh;    /* it has allocated nothing yet: what was allocated last is another's */
-	char name[16]; /* of all of them, or empty */
+	bool in_realloc; /* its last step freed the old block of a realloc */
+	bool fresh;      /* it has allocated nothing yet: what was allocated last is another's */
+	char name[16];   /* of all of them, or empty */
 	uint64_t first_stamp, last_stamp;
 	uint64_t allocations, allocated_bytes, frees, temporary;
 };
@@ -54,6 +59,19 @@ struct tally_size {
 	uint64_t size, allocations;
 };
 
+/* What a site had when the part began. */
+struct tally_before {
+	uint32_t site;
+	uint64_t allocations, allocated_bytes, live_blocks, live_bytes;
+	uint64_t temporary, same_frame, failed, min_size, max_size;
+};
+
+/* How often each size was asked for: open addressing; allocations 0: empty. */
+struct tally_sizes {
+	struct tally_size *places;
+	size_t count, capacity;
+};
+
 struct tally {
 	struct tally_site *sites;
 	uint32_t site_count, site_capacity;
@@ -63,14 +81,22 @@ struct tally {
 	uint32_t thread_count, thread_capacity; /* of rows */
 	uint32_t thread_free;                   /* a row to be taken over, or TALLY_NO_ROW */
 	uint64_t threads_seen;
-	struct tally_size *sizes; /* open addressing; allocations 0: empty */
-	size_t size_count, size_capacity;
+	struct tally_sizes sizes;
 	uint64_t events, steps, repairs, lost, unknown_frees, mismatched;
 	uint64_t failed;
 	/* Sums over the threads; filled by tally_settle(). */
 	uint64_t allocations, allocated_bytes, frees, temporary;
 	uint64_t live_blocks, live_bytes;
-	uint64_t peak_bytes, peak_blocks, peak_stamp, peak_number;
+	uint64_t peak_bytes, peak_blocks, peak_stamp;
+	uint64_t epoch, peak_epoch; /* the latest, and that which began with the latest peak */
+	/* Since tally_part(). */
+	bool parts;             /* it has been called */
+	uint64_t part_epoch;    /* that which began with the part */
+	uint64_t highest_bytes; /* of live bytes in this part; without parts the peak */
+	struct tally_before *before;
+	size_t before_count, before_capacity;
+	struct tally_sizes part_sizes;
+	bool part_failed; /* no memory: `before` and `part_sizes` lack something */
 };
 
 void tally_init(struct tally *tally);
@@ -104,14 +130,14 @@ struct tally_free {
 };
 void tally_free(struct tally *tally, const struct tally_free *freed);
 
-/* The site is about to change: what it has now is its share of every peak since its last change. */
-static inline void tally_catch_up(const struct tally *tally, struct tally_site *s)
+/* The first change of a site in an epoch. */
+void tally_catch_up_now(struct tally *tally, struct tally_site *s);
+
+/* The site is about to change. */
+static inline void tally_catch_up(struct tally *tally, struct tally_site *s)
 {
-	if (s->peak_seen != tally->peak_number) {
-		s->peak_seen = tally->peak_number;
-		s->peak_blocks = s->live_blocks;
-		s->peak_bytes = s->live_bytes;
-	}
+	if (__builtin_expect(s->seen != tally->epoch, 0))
+		tally_catch_up_now(tally, s);
 }
 
 /* A site mostly asks for the same size again and again: it keeps count until another one comes,
@@ -132,22 +158,35 @@ static inline void tally_site_size(struct tally *tally, struct tally_site *s, ui
 	s->last_count++;
 }
 
+/* More is live than ever before in this part, and maybe at all. */
+void tally_higher(struct tally *tally, uint64_t stamp);
+
 /* An allocation's share in the process's totals. */
 static inline void tally_more(struct tally *tally, uint64_t size, uint64_t stamp)
 {
 	tally->live_blocks++;
 	tally->live_bytes += size;
-	if (tally->live_bytes > tally->peak_bytes) {
-		tally->peak_bytes = tally->live_bytes;
-		tally->peak_blocks = tally->live_blocks;
-		tally->peak_stamp = stamp;
-		tally->peak_number++;
-	}
+	if (tally->live_bytes > tally->highest_bytes)
+		tally_higher(tally, stamp);
 }
+
+/*
+ * Begins a part. From then on `before` lists what the sites that changed in it had, each once,
+ * part_sizes its allocations, and highest_bytes is its own. What the part before had is
+ * forgotten: min_size and max_size of its sites are those of all parts again.
+ */
+void tally_part(struct tally *tally);
+
+/* No more parts. */
+void tally_parts_end(struct tally *tally);
+
+/* Puts the sizes asked for into part_sizes (without parts into sizes). */
+void tally_settle_sizes(struct tally *tally);
 
 void tally_failed(struct tally *tally, uint32_t site);
 
-/* Brings sums, sizes and every site's peak figures up to date; call before they are read. */
+/* Brings sums, sizes and every site's peak figures up to date; call before they are read. Ends a
+ * part. */
 void tally_settle(struct tally *tally);
 
 #endif

@@ -76,6 +76,8 @@ enum hpw_chunk_type {
 	HPW_UNRECORDED = 13,
 	HPW_CHECKPOINT = 14,
 	HPW_RING = 15,
+	HPW_SUMS = 16,
+	HPW_DEATHS = 17,
 	HPW_LEAK_SEARCH = 20,
 	HPW_LEAK_ROOTS = 21,
 	HPW_LEAK_GROUPS = 22,
@@ -272,6 +274,7 @@ enum hpw_events_column {
 	HPW_EV_ORDER = 1,
 	HPW_EV_TIME = 2,
 	HPW_EV_FIRST_SLOT = 3,
+	HPW_EV_GAPS = 1 << 20, /* behind those of all slots */
 };
 enum hpw_slot_column {
 	HPW_SLOT_RUNS = 0,
@@ -280,6 +283,55 @@ enum hpw_slot_column {
 	HPW_SLOT_FREES = 3,
 	HPW_SLOT_SPECIALS = 4,
 	HPW_SLOT_COLUMNS = 5
+};
+
+/* Columns of a SUMS chunk. */
+enum hpw_sums_column {
+	HPW_SUMS_HEAD = 0, /* enum hpw_sums_head, in that order */
+	/* One row a site that changed. */
+	HPW_SUMS_SITE = 1,
+	HPW_SUMS_SITE_ALLOCATIONS,
+	HPW_SUMS_SITE_ALLOCATED,
+	HPW_SUMS_SITE_FREES,
+	HPW_SUMS_SITE_FREED,
+	HPW_SUMS_SITE_TEMPORARY,
+	HPW_SUMS_SITE_SAME_FRAME,
+	HPW_SUMS_SITE_FAILED,
+	HPW_SUMS_SITE_MIN,
+	HPW_SUMS_SITE_MAX,
+	/* One row a slot of the EVENTS. */
+	HPW_SUMS_THREAD,
+	HPW_SUMS_THREAD_NUMBER, /* of its first allocation there */
+	HPW_SUMS_THREAD_ALLOCATIONS,
+	HPW_SUMS_THREAD_ALLOCATED,
+	HPW_SUMS_THREAD_FREES,
+	HPW_SUMS_THREAD_TEMPORARY,
+	/* One row a size. */
+	HPW_SUMS_SIZE,
+	HPW_SUMS_SIZE_ALLOCATIONS,
+	/* Marks: (varint step in the chunk, varint length, name)*. */
+	HPW_SUMS_MARKS,
+	HPW_SUMS_COLUMNS
+};
+enum hpw_sums_head {
+	HPW_SUMS_FIRST_STEP,
+	HPW_SUMS_STEPS,
+	HPW_SUMS_STAMP,       /* of the first step */
+	HPW_SUMS_LIVE_BLOCKS, /* before the first step */
+	HPW_SUMS_LIVE_BYTES,
+	HPW_SUMS_HIGHEST_BYTES, /* live at any moment from there to the last step */
+	HPW_SUMS_CALLS,
+	HPW_SUMS_LOST,
+	HPW_SUMS_UNKNOWN_FREES,
+	HPW_SUMS_MISMATCHED,
+	HPW_SUMS_HEADS
+};
+
+/* What changes from one block of a DEATHS column to the next; varints follow in this order. */
+enum hpw_death {
+	HPW_DEATH_SITE = 1,
+	HPW_DEATH_SIZE = 2,
+	HPW_DEATH_BIRTH = 4, /* number of the chunk of EVENTS in which it was allocated, from 0 */
 };
 
 /* One time stamp every so many steps. */

@@ -167,10 +167,16 @@ static bool same_encoders(const struct encoder *a, const struct encoder *b)
 		       s->last_site == t->last_site && same_buf(&s->runs, &t->runs) &&
 		       same_buf(&s->token, &t->token) && same_buf(&s->sizes, &t->sizes) &&
 		       same_buf(&s->refs, &t->refs) && same_buf(&s->specials, &t->specials) &&
+		       same_buf(&s->deaths.rows, &t->deaths.rows) &&
 		       s->memory_mask == t->memory_mask &&
 		       !memcmp(s->memory, t->memory, (s->memory_mask + 1) * sizeof(*s->memory));
 	}
 	return same;
+}
+
+static bool same_sizes(const struct tally_sizes *a, const struct tally_sizes *b)
+{
+	return !a->capacity || !memcmp(a->places, b->places, a->capacity * sizeof(*a->places));
 }
 
 static bool same_tallies(const struct tally *a, const struct tally *b)
@@ -179,7 +185,9 @@ static bool same_tallies(const struct tally *a, const struct tally *b)
 	x.sites = y.sites = NULL;
 	x.site_of_stack = y.site_of_stack = NULL;
 	x.threads = y.threads = NULL;
-	x.sizes = y.sizes = NULL;
+	x.sizes.places = y.sizes.places = NULL;
+	x.part_sizes.places = y.part_sizes.places = NULL;
+	x.before = y.before = NULL;
 	if (memcmp(&x, &y, sizeof(x)) != 0 ||
 		memcmp(a->sites, b->sites, a->site_count * sizeof(*a->sites)) != 0)
 		return false;
@@ -190,8 +198,9 @@ static bool same_tallies(const struct tally *a, const struct tally *b)
 			s.last_stamp != t.last_stamp)
 			return false;
 	}
-	return !a->size_capacity ||
-	       !memcmp(a->sizes, b->sizes, a->size_capacity * sizeof(*a->sizes));
+	return same_sizes(&a->sizes, &b->sizes) && same_sizes(&a->part_sizes, &b->part_sizes) &&
+	       (!a->before_count ||
+		       !memcmp(a->before, b->before, a->before_count * sizeof(*a->before)));
 }
 
 /* All blocks by address, in memory of the caller's. */
@@ -217,6 +226,26 @@ static bool same_live(const struct live *a, const struct live *b)
 	return same;
 }
 
+/* What goes with the last chunk. */
+static bool same_sums(struct recorder *a, struct recorder *b)
+{
+	struct recorder *both[] = {a, b};
+	struct buf sums[2], deaths[2];
+	for (int i = 0; i < 2; i++) {
+		buf_init(&sums[i]);
+		buf_init(&deaths[i]);
+		CHECK(sums_put_deaths(&both[i]->sums, &both[i]->encoder, &deaths[i]));
+		CHECK(sums_put(&both[i]->sums, &both[i]->tally, &both[i]->encoder, &sums[i]));
+	}
+	bool same =
+		same_buf(&sums[0], &sums[1]) && same_buf(&deaths[0], &deaths[1]) && sums[0].len > 0;
+	for (int i = 0; i < 2; i++) {
+		buf_deinit(&sums[i]);
+		buf_deinit(&deaths[i]);
+	}
+	return same;
+}
+
 static void compare(unsigned odd, bool stamped, unsigned lanes, uint64_t seed)
 {
 	random_state = seed;
@@ -229,6 +258,8 @@ static void compare(unsigned odd, bool stamped, unsigned lanes, uint64_t seed)
 	CHECK(files[0] && files[1]);
 	struct recorder *fast = recorder_make(files[0]), *slow = recorder_make(files[1]);
 	slow->merge.sink.on_run = NULL;
+	/* So that blocks outlive the chunks that they were allocated in. */
+	fast->chunk_steps = slow->chunk_steps = 28 * HPW_TIME_STEP;
 	uint64_t began = feed.head[0];
 	for (unsigned round = 0; round < 40; round++) {
 		unsigned lane = 0;
@@ -246,10 +277,11 @@ static void compare(unsigned odd, bool stamped, unsigned lanes, uint64_t seed)
 	}
 	CHECK(feed.head[0] > began + 10000);
 	CHECK(fast->merge.events == slow->merge.events && fast->merge.damaged == 0);
-	CHECK(fast->encoder.steps > 5000);
+	CHECK(fast->tally.steps > 5000);
 	CHECK(same_encoders(&fast->encoder, &slow->encoder));
 	CHECK(same_tallies(&fast->tally, &slow->tally));
 	CHECK(same_live(&fast->live, &slow->live));
+	CHECK(same_sums(fast, slow));
 	recorder_destroy(fast);
 	recorder_destroy(slow);
 	fclose(files[0]);

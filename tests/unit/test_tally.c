@@ -91,14 +91,15 @@ static void check_same(const struct tally *tally, const struct simple *s)
 static void check_sizes(const struct tally *tally, const uint64_t *allocations, size_t count)
 {
 	size_t seen = 0;
-	for (size_t i = 0; i < tally->size_capacity; i++) {
-		if (!tally->sizes[i].allocations)
+	for (size_t i = 0; i < tally->sizes.capacity; i++) {
+		if (!tally->sizes.places[i].allocations)
 			continue;
-		CHECK(tally->sizes[i].size < count);
-		CHECK_U64(tally->sizes[i].allocations, allocations[tally->sizes[i].size]);
+		CHECK(tally->sizes.places[i].size < count);
+		CHECK_U64(tally->sizes.places[i].allocations,
+			allocations[tally->sizes.places[i].size]);
 		seen++;
 	}
-	CHECK_U64(seen, tally->size_count);
+	CHECK_U64(seen, tally->sizes.count);
 	for (size_t i = 0; i < count; i++)
 		seen -= allocations[i] != 0;
 	CHECK_U64(seen, 0);
@@ -179,7 +180,7 @@ CASE(empty_blocks, "blocks of no bytes make no peak")
 	struct tally tally;
 	sites_make(&tally);
 	tally_alloc(&tally, 0, 0, 0, 1);
-	CHECK_U64(tally.peak_number, 0);
+	CHECK_U64(tally.peak_epoch, 0);
 	tally_alloc(&tally, 0, 0, 1, 2);
 	tally_alloc(&tally, 1, 0, 0, 3);
 	tally_settle(&tally);
