@@ -178,9 +178,9 @@ static void write_gap(struct encoder *encoder)
 	if (!encoder->gap_open)
 		return;
 	encoder->gap_open = false;
-	uint64_t before = encoder->gap_stamp_written;
-	if (encoder->last_stamp > before)
-		before = encoder->last_stamp;
+	uint64_t before = encoder->gap_after;
+	if (encoder->gap_stamp_written > before)
+		before = encoder->gap_stamp_written;
 	if (encoder->gap_step == encoder->steps || encoder->gap_stamp < before ||
 		encoder->gap_stamp - before < encoder->gap_least)
 		return;
@@ -197,6 +197,7 @@ void encoder_idle(struct encoder *encoder, uint64_t stamp)
 		write_gap(encoder);
 	encoder->gap_open = encoder->steps % HPW_TIME_STEP != 0;
 	encoder->gap_step = encoder->steps;
+	encoder->gap_after = encoder->last_stamp;
 	encoder->gap_stamp = stamp;
 }
 

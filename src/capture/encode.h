@@ -73,9 +73,9 @@ struct encoder {
 	struct buf gaps;
 	uint64_t gap_written, gap_stamp_written; /* step and stamp of the last one in `gaps` */
 	bool gap_open;                           /* another one, which may still be moved */
-	uint64_t gap_step, gap_stamp;
-	uint64_t not_before; /* stamp of the next step, at least */
-	uint64_t gap_least;  /* shorter ones are left out */
+	uint64_t gap_step, gap_stamp, gap_after; /* after: the last stamp before it */
+	uint64_t not_before;                     /* stamp of the next step, at least */
+	uint64_t gap_least;                      /* shorter ones are left out */
 	/* For what goes with the chunk into its sums. */
 	bool with_deaths; /* from the first chunk on */
 	struct births births;

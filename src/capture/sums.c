@@ -84,7 +84,7 @@ static void put_threads(const struct sums *sums, const struct tally *tally,
 		struct sums_thread b = {0};
 		if (thread < sums->thread_capacity)
 			b = sums->threads[thread];
-		const uint64_t row[] = {thread, encoder->threads[thread]->first_allocation,
+		const uint64_t row[] = {thread, b.state, encoder->threads[thread]->first_allocation,
 			t->allocations - b.allocations, t->allocated_bytes - b.allocated_bytes,
 			t->frees - b.frees, t->temporary - b.temporary};
 		for (unsigned column = 0; column < sizeof(row) / sizeof(row[0]); column++)
@@ -159,8 +159,10 @@ static bool note_threads(
 	}
 	for (uint32_t s = 0; s < encoder->slot_count; s++) {
 		const struct tally_thread *t = &tally->threads[encoder->slots[s]];
-		sums->threads[encoder->slots[s]] = (struct sums_thread){
-			t->allocations, t->allocated_bytes, t->frees, t->temporary};
+		sums->threads[encoder->slots[s]] = (struct sums_thread){t->allocations,
+			t->allocated_bytes, t->frees, t->temporary,
+			(t->in_realloc ? HPW_SUMS_IN_REALLOC : 0u) |
+				(t->fresh ? HPW_SUMS_FRESH : 0u)};
 	}
 	return true;
 }

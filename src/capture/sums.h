@@ -17,6 +17,7 @@
 /* The books when the chunk began. */
 struct sums_thread {
 	uint64_t allocations, allocated_bytes, frees, temporary;
+	uint32_t state; /* enum hpw_sums_state */
 };
 
 struct sums {

@@ -301,6 +301,7 @@ enum hpw_sums_column {
 	HPW_SUMS_SITE_MAX,
 	/* One row a slot of the EVENTS. */
 	HPW_SUMS_THREAD,
+	HPW_SUMS_THREAD_STATE,  /* enum hpw_sums_state, or'ed: before its first step there */
 	HPW_SUMS_THREAD_NUMBER, /* of its first allocation there */
 	HPW_SUMS_THREAD_ALLOCATIONS,
 	HPW_SUMS_THREAD_ALLOCATED,
@@ -325,6 +326,11 @@ enum hpw_sums_head {
 	HPW_SUMS_UNKNOWN_FREES,
 	HPW_SUMS_MISMATCHED,
 	HPW_SUMS_HEADS
+};
+
+enum hpw_sums_state {
+	HPW_SUMS_IN_REALLOC = 1, /* its last step was a free of kind HW_FREE_REALLOC */
+	HPW_SUMS_FRESH = 2,      /* it has begun, and allocated nothing yet */
 };
 
 /* What changes from one block of a DEATHS column to the next; varints follow in this order. */

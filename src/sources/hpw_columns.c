@@ -4,8 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-struct error *hpw_columns_open(
-	const struct hpw_payload *payload, struct hpw_column *columns, size_t limit)
+/* Columns first … first + limit - 1. */
+static struct error *open_from(
+	const struct hpw_payload *payload, uint64_t first, struct hpw_column *columns, size_t limit)
 {
 	for (size_t i = 0; i < limit; i++)
 		columns[i] = (struct hpw_column){.present = false};
@@ -33,15 +34,28 @@ struct error *hpw_columns_open(
 		error = cursor_bytes(&data, bytes, &start);
 		if (error)
 			return error;
-		if (number >= limit)
+		if (number < first || number - first >= limit)
 			continue;
-		if (columns[number].present)
+		struct hpw_column *column = &columns[number - first];
+		if (column->present)
 			return error_create(
 				ERROR_INPUT, "column %" PRIu64 " is there twice", number);
-		cursor_init(&columns[number].cursor, "column", start, (size_t)bytes, offset);
-		columns[number].present = true;
+		cursor_init(&column->cursor, "column", start, (size_t)bytes, offset);
+		column->present = true;
 	}
 	return NULL;
+}
+
+struct error *hpw_columns_open(
+	const struct hpw_payload *payload, struct hpw_column *columns, size_t limit)
+{
+	return open_from(payload, 0, columns, limit);
+}
+
+struct error *hpw_columns_find(
+	const struct hpw_payload *payload, uint64_t number, struct hpw_column *ret)
+{
+	return open_from(payload, number, ret, 1);
 }
 
 /* Each varint has one byte without the continuation bit. */

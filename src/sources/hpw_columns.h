@@ -20,6 +20,10 @@ struct hpw_column {
 struct error *hpw_columns_open(
 	const struct hpw_payload *payload, struct hpw_column *columns, size_t limit);
 
+/* One column alone; not present: *ret says so. */
+struct error *hpw_columns_find(
+	const struct hpw_payload *payload, uint64_t number, struct hpw_column *ret);
+
 /*
  * Number of rows, after checking that the columns in `mask` (bit = number) that are present have
  * equally many varints. 0 if none is.

@@ -237,22 +237,66 @@ static inline struct error *slot_step(struct decoder *decoder, struct slot *slot
 	return error;
 }
 
-static struct error *read_times(struct decoder *decoder, struct hpw_column *times, uint64_t *stamp)
+/* Which stamp holds from which step of the chunk on. */
+struct times {
+	struct hpw_column *regular; /* one every HPW_TIME_STEP steps */
+	struct hpw_column gaps;     /* and between them */
+	uint64_t stamp, regular_stamp;
+	uint64_t gap_step, gap_stamp; /* the next one; UINT64_MAX: none */
+	uint64_t due;                 /* step before which one of them comes */
+};
+
+static struct error *read_gap(const struct decoder *decoder, struct times *times)
 {
-	uint64_t step;
-	struct error *error = hpw_column_next(times, &step);
-	if (error)
-		return error;
-	*stamp += step;
-	if (decoder->visitor->time)
-		decoder->visitor->time(decoder->visitor->context, *stamp);
+	uint64_t step, stamp, before = times->gap_step;
+	times->gap_step = UINT64_MAX;
+	if (!times->gaps.present || !cursor_left(&times->gaps.cursor))
+		return NULL;
+	if (!cursor_try_varint(&times->gaps.cursor, &step) ||
+		!cursor_try_varint(&times->gaps.cursor, &stamp) || step > HPW_STEPS_MAX)
+		return column_ends("gaps");
+	times->gap_step = before + step;
+	times->gap_stamp = decoder->head.first_stamp + stamp;
 	return NULL;
 }
 
-static struct error *decode_steps(
-	struct decoder *decoder, struct hpw_column *order, struct hpw_column *times)
+static struct error *open_times(const struct decoder *decoder, const struct hpw_payload *payload,
+	struct hpw_column *regular, struct times *ret)
 {
-	uint64_t stamp = decoder->head.first_stamp;
+	uint64_t first = decoder->head.first_stamp;
+	*ret = (struct times){.regular = regular, .stamp = first, .regular_stamp = first};
+	struct error *error = hpw_columns_find(payload, HPW_EV_GAPS, &ret->gaps);
+	return error ? error : read_gap(decoder, ret);
+}
+
+/* The stamps that are due before a step. */
+static struct error *read_times(const struct decoder *decoder, struct times *times, uint64_t done)
+{
+	uint64_t step;
+	struct error *error = NULL;
+	if (done % HPW_TIME_STEP == 0) {
+		error = hpw_column_next(times->regular, &step);
+		if (error)
+			return error;
+		times->regular_stamp += step;
+		if (times->regular_stamp > times->stamp)
+			times->stamp = times->regular_stamp;
+	}
+	while (!error && times->gap_step <= done) {
+		if (times->gap_stamp > times->stamp)
+			times->stamp = times->gap_stamp;
+		error = read_gap(decoder, times);
+	}
+	uint64_t next = done - done % HPW_TIME_STEP + HPW_TIME_STEP;
+	times->due = times->gap_step < next ? times->gap_step : next;
+	if (!error && decoder->visitor->time)
+		decoder->visitor->time(decoder->visitor->context, times->stamp);
+	return error;
+}
+
+static struct error *decode_steps(
+	struct decoder *decoder, struct hpw_column *order, struct times *times)
+{
 	for (uint64_t done = 0; done < decoder->head.steps;) {
 		uint64_t slot, n;
 		if (!cursor_try_varint(&order->cursor, &slot) ||
@@ -262,8 +306,8 @@ static struct error *decode_steps(
 			return error_create(ERROR_INPUT, "its order is impossible");
 		for (n++; n; n--, done++) {
 			struct error *error = NULL;
-			if (done % HPW_TIME_STEP == 0)
-				error = read_times(decoder, times, &stamp);
+			if (done >= times->due)
+				error = read_times(decoder, times, done);
 			if (!error)
 				error = slot_step(decoder, &decoder->slots[slot]);
 			if (error)
@@ -372,7 +416,10 @@ struct error *hpw_events_decode(
 	error = hpw_columns_open(payload, columns, limit);
 	if (!error)
 		error = open_slots(&decoder, columns);
+	struct times times;
 	if (!error)
-		error = decode_steps(&decoder, &columns[HPW_EV_ORDER], &columns[HPW_EV_TIME]);
+		error = open_times(&decoder, payload, &columns[HPW_EV_TIME], &times);
+	if (!error)
+		error = decode_steps(&decoder, &columns[HPW_EV_ORDER], &times);
 	return error ? error : check_used_up(&decoder);
 }
