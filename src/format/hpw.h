@@ -334,7 +334,7 @@ enum hpw_sums_state {
 };
 
 /* What changes from one block of a DEATHS column to the next; varints follow in this order. */
-enum hpw_death {
+enum hpw_death_change {
 	HPW_DEATH_SITE = 1,
 	HPW_DEATH_SIZE = 2,
 	HPW_DEATH_BIRTH = 4, /* number of the chunk of EVENTS in which it was allocated, from 0 */

@@ -65,6 +65,7 @@ struct target {
 enum read_way {
 	READ_FOOTER,
 	READ_REPLAY,
+	READ_SUMS, /* of a part: from what the writer summed up now and then */
 };
 
 /* Why an event is not in the recording, of those that should be; see enum hpw_lost. */

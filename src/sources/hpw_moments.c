@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * See hpw_moments.h. Goes through the events once for times and marks, and once more, with all
- * books, for the peak.
+ * See hpw_moments.h. The sums of chunks say which of them has a moment, and that one is gone
+ * through. Without sums all of them are, once for times and marks, and once more, with all books,
+ * for the peak.
  */
 #include "sources/hpw_moments.h"
 
@@ -29,6 +30,7 @@ struct sought {
 struct search {
 	const struct hpw_moments *moments;
 	struct sought sought[2];
+	const struct sought *alone; /* times of others do not count now; NULL: all do */
 	uint64_t step, stamp, last_ns;
 	struct text marks; /* names, for messages */
 	size_t named;
@@ -47,6 +49,8 @@ static void on_time(void *context, uint64_t stamp)
 	uint64_t ns = hpw_clock_ns(search->moments->clock, stamp);
 	for (size_t i = 0; i < ARRAY_SIZE(search->sought); i++) {
 		struct sought *sought = &search->sought[i];
+		if (search->alone && search->alone != sought)
+			continue;
 		if (sought->moment->kind == SOURCE_TIME && !sought->found &&
 			ns > sought->moment->time_ns)
 			found_at(search, sought, search->step);
@@ -55,27 +59,24 @@ static void on_time(void *context, uint64_t stamp)
 	search->last_ns = ns;
 }
 
-static bool is_users(const struct hpw_step *step)
+static bool is_users(const char *name)
 {
-	size_t own = strlen(HPW_MARK_FORK);
-	return step->size < own || memcmp(step->bytes, HPW_MARK_FORK, own) != 0;
+	return strncmp(name, HPW_MARK_FORK, strlen(HPW_MARK_FORK)) != 0;
 }
 
-static void on_mark(struct search *search, const struct hpw_step *step)
+/* A mark at the current step. */
+static void on_mark(struct search *search, const char *name)
 {
-	if (is_users(step) && search->named++ < NAMED_MAX) {
+	if (is_users(name) && search->named++ < NAMED_MAX) {
 		text_add(&search->marks, search->marks.len ? ", '" : "'");
-		_cleanup_free_ char *name = strndup((const char *)step->bytes, (size_t)step->size);
-		text_add_shown(&search->marks, name ? name : "", 64);
+		text_add_shown(&search->marks, name, 64);
 		text_add(&search->marks, "'");
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(search->sought); i++) {
 		struct sought *sought = &search->sought[i];
 		const struct source_moment *moment = sought->moment;
 		if (moment->kind == SOURCE_MARK && !sought->found &&
-			strlen(moment->mark) == step->size &&
-			!memcmp(moment->mark, step->bytes, (size_t)step->size) &&
-			++sought->seen >= moment->nth)
+			strcmp(moment->mark, name) == 0 && ++sought->seen >= moment->nth)
 			found_at(search, sought, search->step + 1);
 	}
 }
@@ -83,9 +84,21 @@ static void on_mark(struct search *search, const struct hpw_step *step)
 static struct error *on_step(void *context, const struct hpw_step *step)
 {
 	struct search *search = context;
-	if (step->kind == HPW_STEP_MARK)
-		on_mark(search, step);
+	if (step->kind == HPW_STEP_MARK) {
+		_cleanup_free_ char *name = strndup((const char *)step->bytes, (size_t)step->size);
+		if (!name)
+			return error_no_memory();
+		on_mark(search, name);
+	}
 	search->step++;
+	return NULL;
+}
+
+/* Marks have been found by the sums. */
+static struct error *on_step_only(void *context, const struct hpw_step *step)
+{
+	(void)step;
+	((struct search *)context)->step++;
 	return NULL;
 }
 
@@ -122,6 +135,87 @@ static struct error *search_chunk(void *context, const struct hpw_payload *paylo
 	return hpw_events_decode(payload, &visitor);
 }
 
+/* When a step was. */
+struct stamped {
+	uint64_t step, sought, stamp;
+};
+
+static void stamp_time(void *context, uint64_t stamp)
+{
+	struct stamped *stamped = context;
+	if (stamped->step < stamped->sought)
+		stamped->stamp = stamp;
+}
+
+static struct error *stamp_step(void *context, const struct hpw_step *step)
+{
+	(void)step;
+	((struct stamped *)context)->step++;
+	return NULL;
+}
+
+static struct error *seek_stamp(const struct search *search, struct sought *sought)
+{
+	const struct hpw_parts *parts = search->moments->parts;
+	size_t chunk = hpw_parts_chunk(parts, sought->step - 1);
+	struct stamped stamped = {.step = parts->chunks.data[chunk].head[HPW_SUMS_FIRST_STEP],
+		.sought = sought->step};
+	const struct hpw_visitor visitor = {
+		.context = &stamped, .time = stamp_time, .step = stamp_step};
+	struct error *error = hpw_parts_visit(parts, chunk, &visitor);
+	sought->stamp = stamped.stamp;
+	return error;
+}
+
+static uint64_t ns_of(const struct search *search, size_t chunk)
+{
+	return hpw_clock_ns(search->moments->clock,
+		search->moments->parts->chunks.data[chunk].head[HPW_SUMS_STAMP]);
+}
+
+/* Looks at the chunk in which the time is, and at the first stamp of the next one. */
+static struct error *seek_time(struct search *search, const struct sought *sought)
+{
+	uint64_t time_ns = sought->moment->time_ns;
+	search->alone = sought;
+	const struct hpw_parts *parts = search->moments->parts;
+	size_t low = 0, high = parts->chunks.len;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+		if (ns_of(search, middle) <= time_ns)
+			low = middle;
+		else
+			high = middle;
+	}
+	const struct hpw_visitor visitor = {
+		.context = search, .head = on_head, .time = on_time, .step = on_step_only};
+	struct error *error = hpw_parts_visit(parts, low, &visitor);
+	if (!error && low + 1 < parts->chunks.len) {
+		search->step = parts->chunks.data[low + 1].head[HPW_SUMS_FIRST_STEP];
+		on_time(search, parts->chunks.data[low + 1].head[HPW_SUMS_STAMP]);
+	}
+	return error;
+}
+
+/* Looks for marks and times by sums. */
+static struct error *seek(struct search *search)
+{
+	const struct hpw_parts *parts = search->moments->parts;
+	struct error *error = NULL;
+	for (size_t i = 0; i < parts->marks.len; i++) {
+		search->step = parts->marks.data[i].step;
+		on_mark(search, parts->marks.data[i].name);
+	}
+	for (size_t i = 0; !error && i < ARRAY_SIZE(search->sought); i++) {
+		struct sought *sought = &search->sought[i];
+		if (sought->moment->kind == SOURCE_TIME)
+			error = seek_time(search, sought);
+		else if (sought->moment->kind == SOURCE_MARK && sought->found)
+			error = seek_stamp(search, sought);
+	}
+	return error;
+}
+
 static struct error *replay_chunk(void *context, const struct hpw_payload *payload)
 {
 	uint64_t missing;
@@ -135,6 +229,9 @@ static void replay_cleanup(struct hpw_replay *replay)
 
 static struct error *find_peak(const struct hpw_moments *moments, struct sought *sought)
 {
+	sought->found = true;
+	if (moments->parts)
+		return hpw_parts_peak(moments->parts, &sought->step, &sought->stamp);
 	_cleanup_(replay_cleanup) struct hpw_replay replay;
 	struct error *error = hpw_replay_init(
 		&replay, moments->model, hpw_replay_blocks_max(moments->file->input->bytes));
@@ -143,7 +240,6 @@ static struct error *find_peak(const struct hpw_moments *moments, struct sought 
 	if (error)
 		return error;
 	hpw_replay_settle(&replay);
-	sought->found = true;
 	sought->step = replay.peak_step;
 	sought->stamp = replay.peak_stamp;
 	return NULL;
@@ -242,7 +338,8 @@ struct error *hpw_moments_find(
 	text_init(&search.marks);
 	struct error *error = NULL;
 	if (needs_events(&query->from) || needs_events(&query->to))
-		error = each_chunk(moments->file, search_chunk, &search);
+		error = moments->parts ? seek(&search)
+				       : each_chunk(moments->file, search_chunk, &search);
 	for (size_t i = 0; !error && i < ARRAY_SIZE(search.sought); i++)
 		error = conclude(&search, &search.sought[i]);
 	if (error)

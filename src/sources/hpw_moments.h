@@ -11,6 +11,7 @@
 #include "model/model.h"
 #include "sources/hpw_clock.h"
 #include "sources/hpw_file.h"
+#include "sources/hpw_part.h"
 #include "sources/source.h"
 
 /* From a place to another; stamps are those of the moments as near as they are known. */
@@ -23,6 +24,7 @@ struct hpw_moments {
 	const struct hpw_file *file;   /* borrowed; events that are in RING chunks are listed */
 	const struct model *model;     /* borrowed; its sites are known */
 	const struct hpw_clock *clock; /* borrowed */
+	const struct hpw_parts *parts; /* borrowed; NULL: all events have to be looked at */
 };
 
 /* ERROR_INPUT: there is no such moment, or the later one comes first; the message says what there

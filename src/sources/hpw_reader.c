@@ -19,6 +19,7 @@
 #include "sources/hpw_inherited.h"
 #include "sources/hpw_leaks.h"
 #include "sources/hpw_moments.h"
+#include "sources/hpw_part.h"
 #include "sources/hpw_places.h"
 #include "sources/hpw_replay.h"
 #include "sources/hpw_tables.h"
@@ -29,6 +30,8 @@ struct reader {
 	unsigned flags;
 	const struct source_query *query; /* NULL: all of it */
 	struct hpw_span span;
+	struct hpw_parts parts;
+	bool has_parts;
 	struct model *model;
 	struct hpw_damage damage;
 	struct hpw_file file;
@@ -46,6 +49,7 @@ static void reader_deinit(struct reader *reader)
 	hpw_file_deinit(&reader->file);
 	hpw_footer_deinit(&reader->footer);
 	hpw_replay_deinit(&reader->replay);
+	hpw_parts_deinit(&reader->parts);
 	model_destroy(reader->model);
 }
 
@@ -249,16 +253,42 @@ static bool needs_replay(const struct reader *reader)
 	       !footer->has_threads || !footer->has_sizes;
 }
 
-static struct error *replay(struct reader *reader)
+static struct error *replay_begin(struct reader *reader)
 {
 	struct error *error = hpw_replay_init(
 		&reader->replay, reader->model, hpw_replay_blocks_max(reader->input->bytes));
-	if (!error && reader->file.closed && !reader->ring.steps)
-		error = hpw_places_ring(&reader->file, &reader->damage, &reader->ring);
 	if (!error && reader->query) {
 		reader->replay.from_step = reader->span.from_step;
 		reader->replay.to_step = reader->span.to_step;
 	}
+	return error;
+}
+
+/* A part's figures from the sums; *ret: it could be done. */
+static struct error *sum_up(struct reader *reader, bool *ret)
+{
+	struct error *error = replay_begin(reader);
+	if (!error)
+		error = hpw_parts_fill(&reader->parts, &reader->replay);
+	*ret = !error;
+	if (!error || error->code != ERROR_INPUT)
+		return error;
+	error_destroy(error);
+	hpw_replay_deinit(&reader->replay);
+	return NULL;
+}
+
+static struct error *replay(struct reader *reader)
+{
+	if (reader->has_parts) {
+		struct error *error = sum_up(reader, &reader->replayed);
+		reader->has_parts = reader->replayed;
+		if (error || reader->replayed)
+			return error;
+	}
+	struct error *error = replay_begin(reader);
+	if (!error && reader->file.closed && !reader->ring.steps)
+		error = hpw_places_ring(&reader->file, &reader->damage, &reader->ring);
 	if (!error)
 		error = replay_all(reader);
 	if (error)
@@ -510,10 +540,14 @@ static struct error *put_range(struct reader *reader)
 	range->part = true;
 	range->from_step = reader->span.from_step;
 	range->to_step = reader->span.to_step;
-	range->from_ns = hpw_clock_ns(clock, reader->span.from_stamp);
-	range->to_ns = reader->span.to_step == UINT64_MAX
-			       ? build_recording(reader->model)->duration_ns
-			       : hpw_clock_ns(clock, reader->span.to_stamp);
+	range->from_ns = query->from.kind == SOURCE_TIME
+				 ? query->from.time_ns
+				 : hpw_clock_ns(clock, reader->span.from_stamp);
+	range->to_ns = query->to.kind == SOURCE_TIME  ? query->to.time_ns
+		       : query->to.kind == SOURCE_END ? build_recording(reader->model)->duration_ns
+						      : hpw_clock_ns(clock, reader->span.to_stamp);
+	if (range->from_step && reader->replay.peak_step == range->from_step)
+		build_totals(reader->model)->peak_time_ns = range->from_ns;
 	const char *from = query->from_text ? query->from_text : "start";
 	const char *to = query->to_text ? query->to_text : "end";
 	struct error *error = build_string(reader->model, from, strlen(from), &range->from);
@@ -659,6 +693,19 @@ static struct error *read_clock(struct reader *reader)
 	return NULL;
 }
 
+static struct error *open_parts(struct reader *reader)
+{
+	uint64_t steps = reader->footer.summary[HPW_SUM_STEPS];
+	if (reader->flags & SOURCE_REPLAY)
+		return NULL;
+	struct error *error = hpw_parts_open(&reader->file, reader->model, &reader->parts);
+	reader->has_parts = !error && (!reader->footer.has_summary || reader->parts.steps == steps);
+	if (!error || error->code != ERROR_INPUT)
+		return error;
+	error_destroy(error);
+	return NULL;
+}
+
 /* Finds the moments that were asked for. */
 static struct error *find_span(struct reader *reader)
 {
@@ -674,7 +721,11 @@ static struct error *find_span(struct reader *reader)
 	if (error)
 		return error;
 	set_clock(reader);
-	const struct hpw_moments moments = {&reader->file, reader->model, &reader->tables.clock};
+	error = open_parts(reader);
+	if (error)
+		return error;
+	const struct hpw_moments moments = {&reader->file, reader->model, &reader->tables.clock,
+		reader->has_parts ? &reader->parts : NULL};
 	build_recording(reader->model)->duration_ns = reader->footer.summary[HPW_SUM_NS_DURATION];
 	error = hpw_moments_find(&moments, reader->query, &reader->span);
 	return error ? error_prefix(error, "%s", name) : NULL;
@@ -697,9 +748,9 @@ static struct error *read_all(struct reader *reader)
 	if (build_recording(reader->model)->sample_bytes)
 		reader->flags |= SOURCE_REPLAY; /* the footer sums up the samples alone */
 	if (reader->query) {
-		reader->flags |= SOURCE_REPLAY;
 		if (!error)
 			error = find_span(reader);
+		reader->flags |= SOURCE_REPLAY;
 	}
 	if (!has_all_events(reader))
 		reader->flags &= ~(unsigned)SOURCE_REPLAY;
@@ -734,7 +785,9 @@ struct error *hpw_open(const struct input *input, unsigned flags, const struct s
 	error = read_all(&reader);
 	if (error)
 		return error;
-	build_recording(reader.model)->read_way = reader.replayed ? READ_REPLAY : READ_FOOTER;
+	build_recording(reader.model)->read_way = reader.has_parts  ? READ_SUMS
+						  : reader.replayed ? READ_REPLAY
+								    : READ_FOOTER;
 	build_finish(reader.model);
 	*ret = steal_ptr(reader.model);
 	return NULL;

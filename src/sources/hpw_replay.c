@@ -56,7 +56,6 @@ static inline size_t site_place(const struct hpw_replay *replay, uint32_t site)
 	return site < replay->sites_len ? site : replay->sites_len;
 }
 
-/* What the site has now is its share of every peak since its last change. */
 static inline void catch_up(const struct hpw_replay *replay, struct hpw_tally_site *site)
 {
 	if (site->peak_seen != replay->peak_number) {
@@ -66,16 +65,21 @@ static inline void catch_up(const struct hpw_replay *replay, struct hpw_tally_si
 	}
 }
 
-static struct error *count_size(struct hpw_replay *replay, uint64_t size)
+void hpw_replay_catch_up(const struct hpw_replay *replay, struct hpw_tally_site *site)
+{
+	catch_up(replay, site);
+}
+
+struct error *hpw_replay_count_size(struct hpw_replay *replay, uint64_t size, uint64_t allocations)
 {
 	if (size < HPW_SIZES_SMALL) {
-		replay->sizes_small[size]++;
+		replay->sizes_small[size] += allocations;
 		return NULL;
 	}
 	uint64_t *count = hpw_size_map_insert(&replay->sizes, size ^ replay->blocks.seed, NULL);
 	if (!count)
 		return error_no_memory();
-	(*count)++;
+	*count += allocations;
 	return NULL;
 }
 
@@ -175,7 +179,7 @@ static struct error *on_alloc(
 	count_alloc(replay, thread, step);
 	if (is_sampled(replay))
 		estimate_alloc(replay, thread, step);
-	return count_size(replay, step->size);
+	return hpw_replay_count_size(replay, step->size, 1);
 }
 
 /* free, and realloc's half of it, suit what malloc and its like gave. */

@@ -94,6 +94,11 @@ void hpw_replay_deinit(struct hpw_replay *replay);
 struct error *hpw_replay_chunk(
 	struct hpw_replay *replay, const struct hpw_payload *payload, uint64_t *ret_missing);
 
+/* Before a site changes: what it has now is its share of every peak since its last change. */
+void hpw_replay_catch_up(const struct hpw_replay *replay, struct hpw_tally_site *site);
+/* So many allocations more of that size. */
+struct error *hpw_replay_count_size(struct hpw_replay *replay, uint64_t size, uint64_t allocations);
+
 /* Brings peak figures up to date; after the last chunk, before results are taken. */
 void hpw_replay_settle(struct hpw_replay *replay);
 

@@ -222,7 +222,9 @@ void json_put_recording(
 	json_put_u64(json, "sample_bytes", recording->sample_bytes);
 	json_put_string(json, "writer", recording->writer);
 	json_put_bool(json, "complete", recording->complete);
-	json_put_string(json, "read", recording->read_way == READ_FOOTER ? "footer" : "replay");
+	static const char *const ways[] = {
+		[READ_FOOTER] = "footer", [READ_REPLAY] = "replay", [READ_SUMS] = "sums"};
+	json_put_string(json, "read", ways[recording->read_way]);
 	json_put_members(json, members, ARRAY_SIZE(members), recording);
 	put_range(json, &recording->range);
 	put_lost(json, recording);

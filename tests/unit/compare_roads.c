@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * compare_roads FILE: reads a recording by its footer and by replay. Exit status 0 if both give the
- * same figures and nothing is missing, else 1 and a line for each difference.
+ * compare_roads FILE [PARTS]: reads a recording by its footer and by replay, and so many parts of
+ * it (20 if not said otherwise) by its sums and by replay. Exit status 0 if both give the same
+ * figures and nothing is missing, else 1 and a line for each difference.
  *
  * Not compared: times (a replay knows them to the last entry of TIME) and the number of events,
  * where a repair of the writer's or a realloc(p, 0) right before a realloc(NULL, n) may count
@@ -10,19 +11,21 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sources/source.h"
 
 static unsigned differences;
+static char part[120] = "all";
 
 static void compare(const char *what, size_t row, uint64_t footer, uint64_t replay)
 {
 	if (footer == replay)
 		return;
 	differences++;
-	printf("%s (row %zu): %" PRIu64 " in the footer, %" PRIu64 " by replay\n", what, row,
-		footer, replay);
+	printf("%s: %s (row %zu): %" PRIu64 " as summed up, %" PRIu64 " by replay\n", part, what,
+		row, footer, replay);
 }
 
 #define COMPARE(field) compare(#field, 0, a->field, b->field)
@@ -36,20 +39,23 @@ static void compare_totals(const struct totals *a, const struct totals *b)
 	COMPARE(failed);
 	COMPARE(live_blocks);
 	COMPARE(live_bytes);
+	COMPARE(kept_blocks);
+	COMPARE(kept_bytes);
 	COMPARE(temporary);
 	COMPARE(peak_blocks);
 	COMPARE(peak_bytes);
 	COMPARE(threads);
 }
 
-static void compare_recordings(const struct recording *a, const struct recording *b)
+static void compare_recordings(
+	const struct recording *a, const struct recording *b, enum read_way way)
 {
 	COMPARE(unknown_frees);
 	COMPARE(inherited_frees);
 	COMPARE(mismatched_frees);
 	compare("footer: complete", 0, a->complete, true);
 	compare("replay: complete", 0, b->complete, true);
-	compare("footer: way", 0, a->read_way, READ_FOOTER);
+	compare("footer: way", 0, a->read_way, way);
 	compare("replay: way", 0, b->read_way, READ_REPLAY);
 }
 
@@ -63,6 +69,8 @@ static void compare_sites(const struct model *footer, const struct model *replay
 		COMPARE_ROW(allocated_bytes);
 		COMPARE_ROW(live_blocks);
 		COMPARE_ROW(live_bytes);
+		COMPARE_ROW(kept_blocks);
+		COMPARE_ROW(kept_bytes);
 		COMPARE_ROW(peak_blocks);
 		COMPARE_ROW(peak_bytes);
 		COMPARE_ROW(temporary);
@@ -98,31 +106,117 @@ static void compare_sizes(const struct model *footer, const struct model *replay
 	}
 }
 
-static struct model *open_road(const char *path, unsigned flags)
+static struct model *open_road(const char *path, unsigned flags, const struct source_query *query)
 {
 	struct model *model = NULL;
-	struct error *error = source_open_with(path, flags, &model);
+	struct error *error = source_open_query(path, flags, query, &model);
 	if (error) {
-		printf("%s\n", error->message);
+		printf("%s: %s\n", part, error->message);
 		error_destroy(error);
 	}
 	return model;
 }
 
-int main(int argc, char **argv)
+static void compare_part(const char *path, const struct source_query *query, enum read_way way)
 {
-	if (argc != 2)
-		return 2;
-	struct model *footer = open_road(argv[1], 0);
-	struct model *replay = open_road(argv[1], SOURCE_REPLAY);
-	if (!footer || !replay)
-		return 1;
-	compare_totals(model_totals(footer), model_totals(replay));
-	compare_recordings(model_recording(footer), model_recording(replay));
-	compare_sites(footer, replay);
-	compare_threads(footer, replay);
-	compare_sizes(footer, replay);
+	struct model *footer = open_road(path, 0, query);
+	struct model *replay = open_road(path, SOURCE_REPLAY, query);
+	if (!footer || !replay) {
+		differences++;
+	} else {
+		const struct recording *a = model_recording(footer), *b = model_recording(replay);
+		compare_totals(model_totals(footer), model_totals(replay));
+		compare_recordings(a, b, way);
+		COMPARE(range.from_step);
+		COMPARE(range.to_step);
+		COMPARE(range.from_ns);
+		COMPARE(range.to_ns);
+		if (query) {
+			COMPARE(events);
+			COMPARE(lost_events);
+			compare("peak_time_ns", 0, model_totals(footer)->peak_time_ns,
+				model_totals(replay)->peak_time_ns);
+		}
+		compare_sites(footer, replay);
+		compare_threads(footer, replay);
+		compare_sizes(footer, replay);
+	}
 	model_destroy(footer);
 	model_destroy(replay);
+}
+
+static uint64_t random_state = 88172645463325252u;
+
+static uint64_t random_below(uint64_t limit)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return limit ? random_state % limit : 0;
+}
+
+static struct source_moment random_moment(uint64_t duration_ns)
+{
+	static const enum source_moment_kind kinds[] = {SOURCE_START, SOURCE_END, SOURCE_PEAK};
+	uint64_t n = random_below(12);
+	if (n < 3)
+		return (struct source_moment){.kind = kinds[n]};
+	return (struct source_moment){.kind = SOURCE_TIME, .time_ns = random_below(duration_ns)};
+}
+
+/* In order, as far as that can be seen. */
+static void swap_times(struct source_query *query)
+{
+	struct source_moment from = query->from, to = query->to;
+	if (from.kind == SOURCE_TIME && to.kind == SOURCE_TIME && from.time_ns > to.time_ns) {
+		query->from = to;
+		query->to = from;
+	}
+}
+
+static bool is_whole(const struct source_query *query)
+{
+	return query->from.kind == SOURCE_START && query->to.kind == SOURCE_END;
+}
+
+/* Parts of which one moment turns out to come after the other are no parts. */
+static bool is_part(const char *path, const struct source_query *query)
+{
+	struct model *model = NULL;
+	struct error *error = source_open_query(path, 0, query, &model);
+	bool no_part = error && strstr(error->message, " comes after ");
+	error_destroy(error);
+	model_destroy(model);
+	return !no_part && !is_whole(query);
+}
+
+static void compare_parts(const char *path, unsigned count, uint64_t duration_ns)
+{
+	for (unsigned i = 0; i < count; i++) {
+		struct source_query query = {
+			.from = random_moment(duration_ns), .to = random_moment(duration_ns)};
+		if (random_below(3) == 0)
+			query.from.kind = SOURCE_START;
+		swap_times(&query);
+		snprintf(part, sizeof(part), "part %u from %d/%" PRIu64 " to %d/%" PRIu64, i,
+			query.from.kind, query.from.time_ns, query.to.kind, query.to.time_ns);
+		if (is_part(path, &query))
+			compare_part(path, &query, READ_SUMS);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return 2;
+	compare_part(argv[1], NULL, READ_FOOTER);
+	struct model *model = open_road(argv[1], 0, NULL);
+	if (!model)
+		return 1;
+	unsigned parts = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 20;
+	const struct recording *recording = model_recording(model);
+	if (strcmp(recording->mode, "exact") == 0 && !recording->dropped_steps && recording->events)
+		compare_parts(argv[1], parts, recording->duration_ns);
+	model_destroy(model);
 	return differences ? 1 : 0;
 }
