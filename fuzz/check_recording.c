@@ -5,10 +5,11 @@
 
 #define SAME(a, b, field) NEED((a)->field == (b)->field)
 
-static struct model *read_back(const void *bytes, size_t size, unsigned flags)
+static struct model *read_back(
+	const void *bytes, size_t size, unsigned flags, const struct source_query *part)
 {
 	struct model *model = NULL;
-	struct error *error = source_open_bytes("rings", bytes, size, flags, &model);
+	struct error *error = source_open_bytes_query("rings", bytes, size, flags, part, &model);
 	if (error)
 		fprintf(stderr, "%s\n", error->message);
 	NEED(!error);
@@ -99,10 +100,26 @@ static void check_live(const struct model *footer)
 	NEED(bytes == model_totals(footer)->live_bytes);
 }
 
+/* From the peak on: by sums as by replay. */
+static void check_part(const void *bytes, size_t size)
+{
+	static const struct source_query part = {
+		.from = {.kind = SOURCE_PEAK}, .to = {.kind = SOURCE_END}};
+	struct model *sums = read_back(bytes, size, 0, &part);
+	struct model *replay = read_back(bytes, size, SOURCE_REPLAY, &part);
+	check_totals(sums, replay);
+	check_sites(sums, replay);
+	check_threads(sums, replay);
+	check_sizes(sums, replay);
+	SAME(model_totals(sums), model_totals(replay), kept_bytes);
+	model_destroy(sums);
+	model_destroy(replay);
+}
+
 void check_recording(const void *bytes, size_t size)
 {
-	struct model *footer = read_back(bytes, size, SOURCE_WITH_LIVE);
-	struct model *replay = read_back(bytes, size, SOURCE_REPLAY);
+	struct model *footer = read_back(bytes, size, SOURCE_WITH_LIVE, NULL);
+	struct model *replay = read_back(bytes, size, SOURCE_REPLAY, NULL);
 	NEED(model_recording(footer)->read_way == READ_FOOTER);
 	check_totals(footer, replay);
 	check_sites(footer, replay);
@@ -111,4 +128,5 @@ void check_recording(const void *bytes, size_t size)
 	check_live(footer);
 	model_destroy(footer);
 	model_destroy(replay);
+	check_part(bytes, size);
 }
