@@ -200,8 +200,7 @@ static inline bool take_free(struct run *run, uint64_t w0)
 	s->same_frame += same_frame;
 	run->frees++;
 	run->temporary += temporary;
-	tally->live_blocks--;
-	tally->live_bytes -= size;
+	tally_less(tally, size);
 	live_close(&r->live, page, place);
 	return true;
 }

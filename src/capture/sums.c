@@ -44,6 +44,7 @@ static void put_head(const struct sums *sums, const struct tally *tally,
 		[HPW_SUMS_CALLS] = sums->calls - sums->calls_before,
 		[HPW_SUMS_LOST] = tally->lost - sums->lost,
 		[HPW_SUMS_UNKNOWN_FREES] = tally->unknown_frees - sums->unknown_frees,
+		[HPW_SUMS_PADDING] = sums->live_padding,
 		[HPW_SUMS_MISMATCHED] = tally->mismatched - sums->mismatched,
 	};
 	for (unsigned i = 0; i < HPW_SUMS_HEADS; i++)
@@ -178,6 +179,7 @@ void sums_next(struct sums *sums, struct tally *tally, struct encoder *encoder)
 	tally_part(tally);
 	sums->live_blocks = tally->live_blocks;
 	sums->live_bytes = tally->live_bytes;
+	sums->live_padding = tally->live_padding;
 	sums->lost = tally->lost;
 	sums->unknown_frees = tally->unknown_frees;
 	sums->mismatched = tally->mismatched;

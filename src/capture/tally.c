@@ -288,8 +288,7 @@ void tally_free(struct tally *tally, const struct tally_free *freed)
 	t->frees++;
 	t->temporary += freed->temporary;
 	t->last_stamp = freed->stamp;
-	tally->live_blocks--;
-	tally->live_bytes -= freed->size;
+	tally_less(tally, freed->size);
 }
 
 void tally_failed(struct tally *tally, uint32_t site)

@@ -15,6 +15,7 @@
 #ifndef CAPTURE_TALLY_H
 #define CAPTURE_TALLY_H
 
+#include "format/hpw.h"
 #include "format/kinds.h"
 
 #include <stdbool.h>
@@ -87,6 +88,7 @@ struct tally {
 	/* Sums over the threads; filled by tally_settle(). */
 	uint64_t allocations, allocated_bytes, frees, temporary;
 	uint64_t live_blocks, live_bytes;
+	uint64_t live_padding; /* what live blocks lack to whole HPW_PADDED bytes */
 	uint64_t peak_bytes, peak_blocks, peak_stamp;
 	uint64_t epoch, peak_epoch; /* the latest, and that which began with the latest peak */
 	/* Since tally_part(). */
@@ -161,13 +163,27 @@ static inline void tally_site_size(struct tally *tally, struct tally_site *s, ui
 /* More is live than ever before in this part, and maybe at all. */
 void tally_higher(struct tally *tally, uint64_t stamp);
 
+static inline uint64_t tally_padding(uint64_t size)
+{
+	return (0 - size) % HPW_PADDED;
+}
+
 /* An allocation's share in the process's totals. */
 static inline void tally_more(struct tally *tally, uint64_t size, uint64_t stamp)
 {
 	tally->live_blocks++;
 	tally->live_bytes += size;
+	tally->live_padding += tally_padding(size);
 	if (tally->live_bytes > tally->highest_bytes)
 		tally_higher(tally, stamp);
+}
+
+/* The same of a free. */
+static inline void tally_less(struct tally *tally, uint64_t size)
+{
+	tally->live_blocks--;
+	tally->live_bytes -= size;
+	tally->live_padding -= tally_padding(size);
 }
 
 /*

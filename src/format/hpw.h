@@ -325,8 +325,12 @@ enum hpw_sums_head {
 	HPW_SUMS_LOST,
 	HPW_SUMS_UNKNOWN_FREES,
 	HPW_SUMS_MISMATCHED,
+	HPW_SUMS_PADDING, /* before the first step: what lacks to whole HPW_PADDED bytes, of all
+			     live */
 	HPW_SUMS_HEADS
 };
+
+#define HPW_PADDED 16u
 
 enum hpw_sums_state {
 	HPW_SUMS_IN_REALLOC = 1, /* its last step was a free of kind HW_FREE_REALLOC */

@@ -305,6 +305,26 @@ struct error *build_live(struct model *model, const struct live_block *rows, siz
 	return NULL;
 }
 
+struct error *build_series_row(struct model *model, const struct series_row *row,
+	const struct series_site *sites, size_t count)
+{
+	const struct series_row_vec *series = &model->series;
+	if (series->len && row->step < series->data[series->len - 1].step)
+		return error_create(ERROR_INPUT, "moments do not ascend");
+	struct series_row copy = *row;
+	copy.first_site = model->series_sites.len;
+	copy.site_count = count;
+	for (size_t i = 0; i < count; i++) {
+		if (sites[i].site.value >= model->sites.len ||
+			(i && sites[i].site.value <= sites[i - 1].site.value))
+			return error_create(
+				ERROR_INPUT, "sites of a moment do not ascend, or are not known");
+		if (!series_site_vec_push(&model->series_sites, sites[i]))
+			return error_no_memory();
+	}
+	return series_row_vec_push(&model->series, copy) ? NULL : error_no_memory();
+}
+
 /* realloc to a smaller size may only fail by keeping the block as it is. */
 static void *trimmed(void *data, size_t bytes)
 {

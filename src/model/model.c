@@ -23,6 +23,8 @@ void model_destroy(struct model *model)
 	live_vec_deinit(&model->live);
 	code_name_vec_deinit(&model->code_names);
 	unrecorded_vec_deinit(&model->unrecorded);
+	series_row_vec_deinit(&model->series);
+	series_site_vec_deinit(&model->series_sites);
 	site_vec_deinit(&model->inherited_sites);
 	leak_root_vec_deinit(&model->leak_roots);
 	leak_group_vec_deinit(&model->leak_groups);
@@ -97,6 +99,18 @@ const struct site *model_sites(const struct model *model, size_t *ret_count)
 {
 	*ret_count = model->sites.len;
 	return model->sites.data;
+}
+
+const struct series_row *model_series(const struct model *model, size_t *ret_count)
+{
+	*ret_count = model->series.len;
+	return model->series.data;
+}
+
+const struct series_site *model_series_sites(const struct model *model, size_t *ret_count)
+{
+	*ret_count = model->series_sites.len;
+	return model->series_sites.data;
 }
 
 const struct inherited *model_inherited(const struct model *model)

@@ -209,6 +209,21 @@ struct size_count {
 	uint64_t size, allocations;
 };
 
+/* What was live at one of the moments of a series. */
+struct series_row {
+	uint64_t step, time_ns;
+	uint64_t allocated_bytes, freed_bytes; /* since the recording began */
+	uint64_t live_blocks, live_bytes;
+	uint64_t padding; /* what the live blocks lack to multiples of 16 bytes; 0 of a sample */
+	bool peak;        /* the moment of the process's peak */
+	size_t first_site, site_count; /* of model_series_sites() */
+};
+
+struct series_site {
+	struct site_id site;
+	uint64_t live_blocks, live_bytes;
+};
+
 struct live_block {
 	uint64_t address, size;
 	struct site_id site;
@@ -354,6 +369,10 @@ const struct leak_root *model_leak_roots(const struct model *model, size_t *ret_
 
 /* Rows by thread index. */
 const struct thread *model_threads(const struct model *model, size_t *ret_count);
+/* Moments all along the recording, in their order; none unless they were asked for. */
+const struct series_row *model_series(const struct model *model, size_t *ret_count);
+/* Of all of them, those with something live, by site. */
+const struct series_site *model_series_sites(const struct model *model, size_t *ret_count);
 /* Programs without a recording, as they came; children_unrecorded counts also what is not here. */
 const struct unrecorded_program *model_unrecorded(const struct model *model, size_t *ret_count);
 /* Ascending by size. */

@@ -15,6 +15,8 @@ DEFINE_VEC(size_vec, struct size_count)
 DEFINE_VEC(live_vec, struct live_block)
 DEFINE_VEC(code_name_vec, struct code_name)
 DEFINE_VEC(unrecorded_vec, struct unrecorded_program)
+DEFINE_VEC(series_row_vec, struct series_row)
+DEFINE_VEC(series_site_vec, struct series_site)
 DEFINE_VEC(leak_record_vec, struct leak_record)
 DEFINE_VEC(leak_group_vec, struct leak_group)
 DEFINE_VEC(leak_root_vec, struct leak_root)
@@ -53,6 +55,8 @@ struct model {
 	struct site_vec inherited_sites;
 	struct unrecorded_vec unrecorded;
 	struct code_name_vec code_names; /* ascending by address, each once */
+	struct series_row_vec series;
+	struct series_site_vec series_sites;
 	bool has_leak_search;
 	struct leak_search leak_search;
 	struct leak_root_vec leak_roots;

@@ -91,6 +91,11 @@ static struct error *on_step(void *context, const struct hpw_step *step)
 		on_mark(search, name);
 	}
 	search->step++;
+	for (size_t i = 0; i < ARRAY_SIZE(search->sought); i++) {
+		struct sought *sought = &search->sought[i];
+		if (sought->moment->kind == SOURCE_STEP && sought->moment->step == search->step)
+			found_at(search, sought, search->step);
+	}
 	return NULL;
 }
 
@@ -210,7 +215,9 @@ static struct error *seek(struct search *search)
 		struct sought *sought = &search->sought[i];
 		if (sought->moment->kind == SOURCE_TIME)
 			error = seek_time(search, sought);
-		else if (sought->moment->kind == SOURCE_MARK && sought->found)
+		else if (sought->moment->kind == SOURCE_STEP && sought->moment->step)
+			found_at(search, sought, sought->moment->step);
+		if (!error && sought->found && sought->moment->kind != SOURCE_TIME)
 			error = seek_stamp(search, sought);
 	}
 	return error;
@@ -251,7 +258,7 @@ static struct error *find_estimated_peak(struct search *search, struct sought *s
 	struct error *error = find_peak(search->moments, sought);
 	if (error || !model_recording(search->moments->model)->sample_bytes)
 		return error;
-	const struct source_moment start = {SOURCE_START, 0, NULL, 0},
+	const struct source_moment start = {.kind = SOURCE_START},
 				   at = {
 					   .kind = SOURCE_TIME,
 					   .time_ns = hpw_clock_ns(
@@ -316,13 +323,18 @@ static struct error *conclude(struct search *search, struct sought *sought)
 	}
 	case SOURCE_MARK:
 		return sought->found ? NULL : missing_mark(search, sought);
+	case SOURCE_STEP:
+		if (!sought->found)
+			found_at(search, sought, sought->moment->step);
+		return NULL;
 	}
 	return NULL;
 }
 
 static bool needs_events(const struct source_moment *moment)
 {
-	return moment->kind == SOURCE_TIME || moment->kind == SOURCE_MARK;
+	return moment->kind == SOURCE_TIME || moment->kind == SOURCE_MARK ||
+	       moment->kind == SOURCE_STEP;
 }
 
 static void search_deinit(struct search *search)

@@ -272,6 +272,7 @@ static struct error *replay_chunk(struct filling *filling, size_t number)
 		error = pair(filling->parts, number, &pairing);
 	const struct hpw_part_chunk *chunk = &filling->parts->chunks.data[number];
 	replay->next_step = chunk->head[HPW_SUMS_FIRST_STEP];
+	replay->padding = chunk->head[HPW_SUMS_PADDING];
 	uint64_t missing;
 	if (!error)
 		error = payload_of(filling->parts, chunk->events, &events);
@@ -465,7 +466,7 @@ static void replay_cleanup(struct hpw_replay *replay)
 	hpw_replay_deinit(replay);
 }
 
-static struct error *replay_one(
+struct error *hpw_parts_replay_one(
 	const struct hpw_parts *parts, size_t number, struct hpw_replay *ret)
 {
 	struct filling filling = {.parts = parts, .replay = ret, .first = number};
@@ -485,7 +486,7 @@ static struct error *fill_peak(struct filling *filling)
 {
 	struct hpw_replay *replay = filling->replay;
 	_cleanup_(replay_cleanup) struct hpw_replay one = {0};
-	struct error *error = replay_one(filling->parts, filling->peak_chunk, &one);
+	struct error *error = hpw_parts_replay_one(filling->parts, filling->peak_chunk, &one);
 	if (error)
 		return error;
 	if (one.totals.peak_bytes != replay->totals.peak_bytes)
@@ -550,8 +551,24 @@ struct error *hpw_parts_peak(const struct hpw_parts *parts, uint64_t *ret_step, 
 			parts->chunks.data[highest].head[HPW_SUMS_HIGHEST_BYTES])
 			highest = i;
 	_cleanup_(replay_cleanup) struct hpw_replay one = {0};
-	struct error *error = replay_one(parts, highest, &one);
+	struct error *error = hpw_parts_replay_one(parts, highest, &one);
 	*ret_step = one.peak_step;
 	*ret_stamp = one.peak_stamp;
+	return error;
+}
+
+struct error *hpw_parts_each(const struct hpw_parts *parts,
+	void (*before)(void *context, size_t chunk, struct hpw_replay *replay), void *context,
+	struct hpw_replay *replay)
+{
+	struct filling filling = {.parts = parts, .replay = replay, .peak_chunk = SIZE_MAX};
+	struct error *error = hpw_replay_init(
+		replay, parts->model, hpw_replay_blocks_max(parts->file->input->bytes));
+	replay->begun = true;
+	for (size_t i = 0; !error && i < parts->chunks.len; i++) {
+		before(context, i, replay);
+		error = i + 1 < parts->chunks.len ? add_before(&filling, i)
+						  : replay_chunk(&filling, i);
+	}
 	return error;
 }

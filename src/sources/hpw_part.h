@@ -57,6 +57,18 @@ struct error *hpw_parts_visit(
 struct error *hpw_parts_peak(
 	const struct hpw_parts *parts, uint64_t *ret_step, uint64_t *ret_stamp);
 
+/*
+ * Fills an empty replay chunk by chunk, and tells before each one: sites and totals, but for peaks,
+ * are those of that moment. The last chunk is gone through event by event.
+ */
+struct error *hpw_parts_each(const struct hpw_parts *parts,
+	void (*before)(void *context, size_t chunk, struct hpw_replay *replay), void *context,
+	struct hpw_replay *replay);
+
+/* Fills an empty replay as of the part that one chunk is, and settles it. */
+struct error *hpw_parts_replay_one(
+	const struct hpw_parts *parts, size_t number, struct hpw_replay *ret);
+
 /* Fills a new replay with from_step and to_step set as if it had gone through everything and was
  * settled. ERROR_INPUT: the sums do not fit the events. */
 struct error *hpw_parts_fill(const struct hpw_parts *parts, struct hpw_replay *replay);

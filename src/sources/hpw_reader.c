@@ -22,6 +22,7 @@
 #include "sources/hpw_part.h"
 #include "sources/hpw_places.h"
 #include "sources/hpw_replay.h"
+#include "sources/hpw_series.h"
 #include "sources/hpw_tables.h"
 #include "sources/source.h"
 
@@ -32,6 +33,8 @@ struct reader {
 	struct hpw_span span;
 	struct hpw_parts parts;
 	bool has_parts;
+	const struct source_series *wanted_series; /* NULL: none */
+	struct hpw_series series;
 	struct model *model;
 	struct hpw_damage damage;
 	struct hpw_file file;
@@ -50,6 +53,7 @@ static void reader_deinit(struct reader *reader)
 	hpw_footer_deinit(&reader->footer);
 	hpw_replay_deinit(&reader->replay);
 	hpw_parts_deinit(&reader->parts);
+	hpw_series_deinit(&reader->series);
 	model_destroy(reader->model);
 }
 
@@ -235,9 +239,13 @@ static struct error *replay_all(struct reader *reader)
 {
 	_cleanup_(hole_deinit) struct hole hole = {0};
 	struct error *error = NULL;
-	for (size_t i = 0; !error && i < reader->file.chunks.len && !replay_is_full(reader); i++)
+	for (size_t i = 0; !error && i < reader->file.chunks.len && !replay_is_full(reader) &&
+			   !reader->replay.reached;
+		i++)
 		if (reader->file.chunks.data[i].type == HPW_EVENTS)
 			error = replay_chunk(reader, i, &hole);
+	if (!error && reader->replay.reached)
+		return hole_report(reader, &hole, 0);
 	uint64_t steps = reader->footer.summary[HPW_SUM_STEPS], missing = 0;
 	if (steps > reader->replay.next_step && !replay_is_full(reader) && has_all_events(reader))
 		missing = steps - reader->replay.next_step;
@@ -280,7 +288,7 @@ static struct error *sum_up(struct reader *reader, bool *ret)
 
 static struct error *replay(struct reader *reader)
 {
-	if (reader->has_parts) {
+	if (reader->query && reader->has_parts) {
 		struct error *error = sum_up(reader, &reader->replayed);
 		reader->has_parts = reader->replayed;
 		if (error || reader->replayed)
@@ -343,10 +351,21 @@ static void put_totals_summary(struct reader *reader)
 	recording->mismatched_frees = sum[HPW_SUM_MISMATCHED];
 }
 
+/* Threads that did something in a part. */
+static uint64_t count_busy(const struct hpw_tally_thread_vec *threads)
+{
+	uint64_t count = 0;
+	for (size_t i = 0; i < threads->len; i++)
+		count += threads->data[i].allocations || threads->data[i].frees;
+	return count;
+}
+
 static void put_totals_replay(struct reader *reader)
 {
 	struct totals *totals = build_totals(reader->model);
 	*totals = reader->replay.totals;
+	if (reader->query)
+		totals->threads = count_busy(&reader->replay.threads);
 	totals->peak_time_ns = hpw_clock_ns(&reader->tables.clock, reader->replay.peak_stamp);
 	struct recording *recording = build_recording(reader->model);
 	recording->events = reader->replay.events;
@@ -482,6 +501,8 @@ static struct error *put_thread(struct reader *reader, size_t i, bool replayed)
 		name = reader->footer.names + stored->name_offset;
 		name_len = stored->name_len;
 	}
+	if (reader->query)
+		row.allocations = row.allocated_bytes = row.frees = row.temporary = 0;
 	if (replayed && i < reader->replay.threads.len) {
 		const struct hpw_tally_thread *tally = &reader->replay.threads.data[i];
 		row.allocations = tally->allocations;
@@ -727,8 +748,69 @@ static struct error *find_span(struct reader *reader)
 	const struct hpw_moments moments = {&reader->file, reader->model, &reader->tables.clock,
 		reader->has_parts ? &reader->parts : NULL};
 	build_recording(reader->model)->duration_ns = reader->footer.summary[HPW_SUM_NS_DURATION];
-	error = hpw_moments_find(&moments, reader->query, &reader->span);
+	if (reader->query)
+		error = hpw_moments_find(&moments, reader->query, &reader->span);
 	return error ? error_prefix(error, "%s", name) : NULL;
+}
+
+static bool in_part(const struct reader *reader, const struct series_row *row)
+{
+	return !reader->query ||
+	       (row->step >= reader->span.from_step && row->step <= reader->span.to_step);
+}
+
+static struct error *series_of_events(struct reader *reader)
+{
+	struct hpw_replay replay = {.model = NULL};
+	struct error *error = hpw_replay_init(
+		&replay, reader->model, hpw_replay_blocks_max(reader->input->bytes));
+	hpw_series_watch(&reader->series, &replay);
+	for (size_t i = 0; !error && i < reader->file.chunks.len; i++) {
+		_cleanup_(hpw_payload_deinit) struct hpw_payload payload = {0};
+		uint64_t missing;
+		if (reader->file.chunks.data[i].type != HPW_EVENTS)
+			continue;
+		error = hpw_file_payload(&reader->file, &reader->file.chunks.data[i], &payload);
+		if (!error)
+			error = hpw_replay_chunk(&replay, &payload, &missing);
+		/* The figures' own replay says what is damaged. */
+		if (error && error->code == ERROR_INPUT) {
+			error_destroy(error);
+			error = NULL;
+		}
+	}
+	if (!error)
+		hpw_replay_settle(&replay);
+	if (!error)
+		error = hpw_series_conclude(&reader->series, &replay);
+	hpw_replay_deinit(&replay);
+	return error;
+}
+
+static struct error *make_series(struct reader *reader)
+{
+	hpw_series_init(&reader->series, reader->wanted_series, &reader->tables.clock);
+	if (!reader->has_parts || !hpw_series_suits(&reader->series, &reader->parts))
+		return series_of_events(reader);
+	struct error *error = hpw_series_sum_up(&reader->series, &reader->parts);
+	if (!error || error->code != ERROR_INPUT)
+		return error;
+	error_destroy(error);
+	hpw_series_deinit(&reader->series);
+	hpw_series_init(&reader->series, reader->wanted_series, &reader->tables.clock);
+	return series_of_events(reader);
+}
+
+static struct error *put_series(struct reader *reader)
+{
+	struct error *error = NULL;
+	for (size_t i = 0; !error && i < reader->series.rows.len; i++) {
+		const struct hpw_series_row *row = &reader->series.rows.data[i];
+		if (in_part(reader, &row->row))
+			error = build_series_row(
+				reader->model, &row->row, row->sites, row->sites_len);
+	}
+	return error;
 }
 
 static struct error *read_all(struct reader *reader)
@@ -747,11 +829,12 @@ static struct error *read_all(struct reader *reader)
 	put_ring(reader);
 	if (build_recording(reader->model)->sample_bytes)
 		reader->flags |= SOURCE_REPLAY; /* the footer sums up the samples alone */
-	if (reader->query) {
-		if (!error)
-			error = find_span(reader);
+	if (!error && (reader->query || reader->wanted_series))
+		error = find_span(reader);
+	if (!error && reader->wanted_series)
+		error = make_series(reader);
+	if (reader->query)
 		reader->flags |= SOURCE_REPLAY;
-	}
 	if (!has_all_events(reader))
 		reader->flags &= ~(unsigned)SOURCE_REPLAY;
 	if (!error && needs_replay(reader))
@@ -762,6 +845,8 @@ static struct error *read_all(struct reader *reader)
 			reader->file.chunks.len ? "all of it is damaged" : "it is cut or damaged");
 	if (!error)
 		error = put_all(reader);
+	if (!error)
+		error = put_series(reader);
 	if (!error && (reader->flags & SOURCE_WITH_INHERITED))
 		error = hpw_inherited_put(reader->model, reader->input);
 	if (!error)
@@ -772,8 +857,10 @@ static struct error *read_all(struct reader *reader)
 struct error *hpw_open(const struct input *input, unsigned flags, const struct source_query *query,
 	struct model **ret)
 {
-	_cleanup_(reader_deinit) struct reader reader = {
-		.input = input, .flags = flags, .query = is_part(query) ? query : NULL};
+	_cleanup_(reader_deinit) struct reader reader = {.input = input,
+		.flags = flags,
+		.query = is_part(query) ? query : NULL,
+		.wanted_series = query ? query->series : NULL};
 	hpw_footer_init(&reader.footer);
 	struct error *error = build_create(&reader.model);
 	if (error)
@@ -785,9 +872,9 @@ struct error *hpw_open(const struct input *input, unsigned flags, const struct s
 	error = read_all(&reader);
 	if (error)
 		return error;
-	build_recording(reader.model)->read_way = reader.has_parts  ? READ_SUMS
-						  : reader.replayed ? READ_REPLAY
-								    : READ_FOOTER;
+	build_recording(reader.model)->read_way = reader.query && reader.has_parts ? READ_SUMS
+						  : reader.replayed                ? READ_REPLAY
+										   : READ_FOOTER;
 	build_finish(reader.model);
 	*ret = steal_ptr(reader.model);
 	return NULL;

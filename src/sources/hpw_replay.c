@@ -108,11 +108,14 @@ static void count_alloc(
 	totals->live_bytes += step->size;
 	totals->kept_blocks++;
 	totals->kept_bytes += step->size;
+	replay->padding += (0 - step->size) % HPW_PADDED;
 	if (totals->live_bytes > totals->peak_bytes) {
 		totals->peak_bytes = totals->live_bytes;
 		totals->peak_blocks = totals->live_blocks;
 		replay->peak_stamp = replay->stamp;
 		replay->peak_step = replay->step + 1;
+		replay->peak_allocated = totals->allocated_bytes;
+		replay->peak_padding = replay->padding;
 		replay->peak_number++;
 	}
 }
@@ -243,6 +246,7 @@ static struct error *on_free(
 	site->same_frame += step->same_frame;
 	replay->totals.live_blocks--;
 	replay->totals.live_bytes -= block.size;
+	replay->padding -= (0 - block.size) % HPW_PADDED;
 	replay->totals.kept_blocks -= in_range;
 	replay->totals.kept_bytes -= in_range ? block.size : 0;
 	if (is_sampled(replay))
@@ -278,6 +282,8 @@ static void begin_range(struct hpw_replay *replay)
 	};
 	replay->peak_stamp = replay->stamp;
 	replay->peak_step = replay->from_step;
+	replay->peak_padding = replay->padding;
+	replay->peak_allocated = 0;
 	replay->peak_number++;
 	for (size_t i = 0; i <= replay->sites_len; i++) {
 		struct hpw_tally_site *site = &replay->sites[i];
@@ -309,6 +315,8 @@ static struct error *on_step(void *context, const struct hpw_step *step)
 	if (__builtin_expect(!replay->begun, 0) && replay->step >= replay->from_step)
 		begin_range(replay);
 	replay->reached = replay->reached || replay->step >= replay->to_step;
+	if (__builtin_expect(replay->step >= replay->watch_step, 0) && replay->watch)
+		replay->watch(replay->watch_context, replay);
 	struct error *error = replay->reached ? NULL : do_step(replay, step);
 	replay->step++;
 	return error;

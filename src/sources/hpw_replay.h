@@ -71,9 +71,15 @@ struct hpw_replay {
 	uint64_t from_step, to_step; /* figures are of the steps between these; 0, UINT64_MAX: all
 				      */
 	bool begun;                  /* from_step has been reached */
-	const char *until;           /* NULL, or a mark's name: what comes after it is left out */
-	bool reached;                /* that mark has come */
-	uint64_t missing;            /* steps before the current chunk that no chunk had */
+	uint64_t padding;            /* what live blocks lack to whole HPW_PADDED bytes */
+	uint64_t peak_allocated, peak_padding; /* at the peak: bytes allocated so far; padding */
+	/* Called before the first step from watch_step on, which it sets anew; or NULL. */
+	void (*watch)(void *context, struct hpw_replay *replay);
+	void *watch_context;
+	uint64_t watch_step;
+	const char *until; /* NULL, or a mark's name: what comes after it is left out */
+	bool reached;      /* that mark has come */
+	uint64_t missing;  /* steps before the current chunk that no chunk had */
 	/* First and last pair of TSC and ns that chunks gave. */
 	uint64_t pair_tsc[2], pair_ns[2];
 };

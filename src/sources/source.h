@@ -31,6 +31,7 @@ enum source_moment_kind {
 	SOURCE_PEAK,  /* the first moment of the highest sum of live bytes */
 	SOURCE_TIME,
 	SOURCE_MARK, /* a mark that the program, or somebody outside, has set */
+	SOURCE_STEP, /* after so many steps: see struct series_row */
 };
 
 /* A moment: all that happened up to it, itself included, and nothing later. */
@@ -39,12 +40,24 @@ struct source_moment {
 	uint64_t time_ns; /* SOURCE_TIME: since the recording began */
 	const char *mark; /* SOURCE_MARK: its name */
 	uint64_t nth;     /* of the marks of that name, from 1; 0: the first */
+	uint64_t step;    /* SOURCE_STEP */
+};
+
+enum source_axis { SOURCE_BY_TIME, SOURCE_BY_BYTES, SOURCE_BY_STEPS };
+
+/* Moments all along the recording: model_series(). */
+struct source_series {
+	size_t rows;           /* at most, and the end and the peak */
+	enum source_axis axis; /* along which they are about as far from each other; bytes:
+				  allocated and freed */
+	bool with_sites;
 };
 
 /* What a model is to be about: see struct range. */
 struct source_query {
 	struct source_moment from, to;
-	const char *from_text, *to_text; /* as the user says them */
+	const char *from_text, *to_text;    /* as the user says them */
+	const struct source_series *series; /* NULL: none; of a part those that are in it */
 };
 
 /*

@@ -155,12 +155,14 @@ static uint64_t random_below(uint64_t limit)
 	return limit ? random_state % limit : 0;
 }
 
-static struct source_moment random_moment(uint64_t duration_ns)
+static struct source_moment random_moment(uint64_t duration_ns, uint64_t steps)
 {
 	static const enum source_moment_kind kinds[] = {SOURCE_START, SOURCE_END, SOURCE_PEAK};
 	uint64_t n = random_below(12);
 	if (n < 3)
 		return (struct source_moment){.kind = kinds[n]};
+	if (n < 8)
+		return (struct source_moment){.kind = SOURCE_STEP, .step = random_below(steps)};
 	return (struct source_moment){.kind = SOURCE_TIME, .time_ns = random_below(duration_ns)};
 }
 
@@ -168,7 +170,7 @@ static struct source_moment random_moment(uint64_t duration_ns)
 static void swap_times(struct source_query *query)
 {
 	struct source_moment from = query->from, to = query->to;
-	if (from.kind == SOURCE_TIME && to.kind == SOURCE_TIME && from.time_ns > to.time_ns) {
+	if (from.kind == to.kind && (from.time_ns > to.time_ns || from.step > to.step)) {
 		query->from = to;
 		query->to = from;
 	}
@@ -190,19 +192,79 @@ static bool is_part(const char *path, const struct source_query *query)
 	return !no_part && !is_whole(query);
 }
 
-static void compare_parts(const char *path, unsigned count, uint64_t duration_ns)
+static void compare_parts(const char *path, unsigned count, uint64_t duration_ns, uint64_t steps)
 {
 	for (unsigned i = 0; i < count; i++) {
-		struct source_query query = {
-			.from = random_moment(duration_ns), .to = random_moment(duration_ns)};
+		struct source_query query = {.from = random_moment(duration_ns, steps),
+			.to = random_moment(duration_ns, steps)};
 		if (random_below(3) == 0)
 			query.from.kind = SOURCE_START;
 		swap_times(&query);
 		snprintf(part, sizeof(part), "part %u from %d/%" PRIu64 " to %d/%" PRIu64, i,
-			query.from.kind, query.from.time_ns, query.to.kind, query.to.time_ns);
+			query.from.kind, query.from.time_ns + query.from.step, query.to.kind,
+			query.to.time_ns + query.to.step);
 		if (is_part(path, &query))
 			compare_part(path, &query, READ_SUMS);
 	}
+}
+
+static void compare_moment(const char *path, const struct model *series,
+	const struct series_row *row, const struct series_site *sites)
+{
+	const struct source_query query = {
+		.from = {.kind = SOURCE_START}, .to = {.kind = SOURCE_STEP, .step = row->step}};
+	struct model *model = open_road(path, 0, &query);
+	if (!model) {
+		differences++;
+		return;
+	}
+	const struct totals *totals = model_totals(model);
+	compare("live_bytes", 0, row->live_bytes, totals->live_bytes);
+	compare("live_blocks", 0, row->live_blocks, totals->live_blocks);
+	compare("allocated_bytes", 0, row->allocated_bytes, totals->allocated_bytes);
+	compare("freed_bytes", 0, row->freed_bytes, totals->allocated_bytes - totals->live_bytes);
+	size_t count, next = 0;
+	const struct site *all = model_sites(model, &count);
+	for (size_t i = 0; i < count; i++) {
+		struct series_site site = {0};
+		if (next < row->site_count && sites[row->first_site + next].site.value == i)
+			site = sites[row->first_site + next++];
+		compare("live bytes of a site", i, site.live_bytes, all[i].live_bytes);
+		compare("live blocks of a site", i, site.live_blocks, all[i].live_blocks);
+	}
+	compare("all sites", 0, next, row->site_count);
+	if (row->peak)
+		compare("peak", 0, row->live_bytes, model_totals(series)->peak_bytes);
+	model_destroy(model);
+}
+
+/* A series says at each moment what a report of that moment says. Returns the last step. */
+static uint64_t compare_series(const char *path, size_t rows, enum source_axis axis)
+{
+	const struct source_series wanted = {.rows = rows, .axis = axis, .with_sites = true};
+	const struct source_query query = {
+		.from = {.kind = SOURCE_START}, .to = {.kind = SOURCE_END}, .series = &wanted};
+	struct model *model = open_road(path, 0, &query);
+	size_t count = 0, sites_count;
+	const struct series_row *series = model ? model_series(model, &count) : NULL;
+	const struct series_site *sites = model ? model_series_sites(model, &sites_count) : NULL;
+	unsigned peaks = 0;
+	if (!count || count > rows + 2)
+		compare("moments", rows, count, 1);
+	for (size_t i = 0; i < count; i++) {
+		snprintf(part, sizeof(part), "moment %zu of %zu, step %" PRIu64, i, count,
+			series[i].step);
+		peaks += series[i].peak;
+		if (i && series[i].step <= series[i - 1].step)
+			compare("steps", i, series[i].step, 0);
+		if (i % 5 == 0 || series[i].peak)
+			compare_moment(path, model, &series[i], sites);
+	}
+	if (model)
+		compare("peaks", 0, peaks, model_totals(model)->peak_bytes > 0);
+	uint64_t last = count ? series[count - 1].step : 0;
+	model_destroy(model);
+	return last;
 }
 
 int main(int argc, char **argv)
@@ -215,8 +277,13 @@ int main(int argc, char **argv)
 		return 1;
 	unsigned parts = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 20;
 	const struct recording *recording = model_recording(model);
-	if (strcmp(recording->mode, "exact") == 0 && !recording->dropped_steps && recording->events)
-		compare_parts(argv[1], parts, recording->duration_ns);
+	if (strcmp(recording->mode, "exact") == 0 && !recording->dropped_steps &&
+		recording->events) {
+		uint64_t steps = compare_series(argv[1], 30, SOURCE_BY_STEPS);
+		compare_series(argv[1], 8, SOURCE_BY_TIME);
+		compare_series(argv[1], 60, SOURCE_BY_BYTES);
+		compare_parts(argv[1], parts, recording->duration_ns, steps);
+	}
 	model_destroy(model);
 	return differences ? 1 : 0;
 }

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What was live at moments all along a recording. Which moments: as many as fit, evenly by time,
+ * bytes or events, found without knowing how much there will be: when there are too many every
+ * other one goes, and the distance doubles. So there are at last between half of what was asked for
+ * and all of it, and the peak, and the end.
+ */
+#ifndef SOURCES_HPW_SERIES_H
+#define SOURCES_HPW_SERIES_H
+
+#include "base/error.h"
+#include "base/vec.h"
+#include "model/build.h"
+#include "sources/hpw_clock.h"
+#include "sources/hpw_part.h"
+#include "sources/hpw_replay.h"
+#include "sources/source.h"
+
+struct hpw_series_row {
+	struct series_row row; /* first_site and site_count unset */
+	struct series_site *sites;
+	size_t sites_len;
+};
+DEFINE_VEC(hpw_series_rows, struct hpw_series_row)
+
+struct hpw_series {
+	const struct source_series *wanted;
+	const struct hpw_clock *clock; /* borrowed; is right from the first event on */
+	struct hpw_series_rows rows;
+	uint64_t interval, due; /* on the axis */
+	bool no_memory;
+};
+
+void hpw_series_init(struct hpw_series *series, const struct source_series *wanted,
+	const struct hpw_clock *clock);
+void hpw_series_deinit(struct hpw_series *series);
+
+/* Watches a replay that is about to begin. */
+void hpw_series_watch(struct hpw_series *series, struct hpw_replay *replay);
+/* After it is settled: the end and the peak. */
+struct error *hpw_series_conclude(struct hpw_series *series, const struct hpw_replay *replay);
+
+/* Fills it from the sums, for a recording of many chunks. ERROR_INPUT: they do not fit. */
+struct error *hpw_series_sum_up(struct hpw_series *series, const struct hpw_parts *parts);
+/* Whether there are enough chunks for that. */
+bool hpw_series_suits(const struct hpw_series *series, const struct hpw_parts *parts);
+
+#endif
