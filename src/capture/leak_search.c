@@ -52,7 +52,7 @@ static struct error *add_blocks(
 	_cleanup_free_ struct live_block *blocks = calloc(room, sizeof(*blocks));
 	if (!blocks || !live_walk_begin(live, &walk))
 		return error_no_memory();
-	struct error *error = NULL;
+	struct error *error = search_reserve(search, live->blocks);
 	for (size_t n; !error && (n = live_walk_next(&walk, blocks, room));) {
 		for (size_t i = 0; !error && i < n; i++)
 			error = search_add_block(

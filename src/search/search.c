@@ -116,6 +116,14 @@ void search_destroy(struct search *search)
 	free(search);
 }
 
+struct error *search_reserve(struct search *search, uint64_t blocks)
+{
+	bool ok = blocks <= SPACE_BLOCKS_MAX && space_reserve(&search->space, (uint32_t)blocks) &&
+		  node_vec_reserve(&search->nodes, blocks) &&
+		  space_u32_reserve(&search->queue, blocks);
+	return ok ? NULL : error_no_memory();
+}
+
 struct error *search_add_block(
 	struct search *search, uint64_t address, uint64_t size, uint32_t site)
 {
@@ -277,28 +285,77 @@ static void fetch_ahead(const struct search *s, size_t at)
 	}
 }
 
-/* Marks what the roots hold, then what those hold, level by level. */
-static bool mark(struct search *s, enum search_kind kind)
+/* Follows all pointers of what was reached from the queue's place `at` on, level by level. */
+static bool mark_from(struct search *s, size_t at, enum search_kind kind)
 {
-	size_t at = kind == SEARCH_REACHABLE ? 0 : s->queue.len;
-	size_t reached = at;
-	for (size_t i = 0; i < s->graph.roots.len; i++) {
-		const struct graph_root *root = &s->graph.roots.data[i];
-		struct link link = {root->edge, root->offset, SPACE_NONE, SEARCH_NO_GROUP, root};
-		if (!follow(s, &link, kind))
-			return false;
-	}
-	/* Interior pointers of what is reachable. */
-	for (size_t i = 0; kind == SEARCH_POSSIBLE && i < reached && s->graph.interiors.len; i++) {
-		if (!follow_block(s, s->queue.data[i], kind))
-			return false;
-	}
 	for (; at < s->queue.len; at++) {
 		fetch_ahead(s, at);
 		if (!follow_block(s, s->queue.data[at], kind))
 			return false;
 	}
 	return true;
+}
+
+static bool mark_roots(struct search *s, enum search_kind kind)
+{
+	for (size_t i = 0; i < s->graph.roots.len; i++) {
+		const struct graph_root *root = &s->graph.roots.data[i];
+		struct link link = {root->edge, root->offset, SPACE_NONE, SEARCH_NO_GROUP, root};
+		if (!follow(s, &link, kind))
+			return false;
+	}
+	return true;
+}
+
+/* The reached blocks with an interior pointer to one that is not. Returns how many there are. */
+static uint32_t find_open(const struct search *s, uint64_t *ret_open)
+{
+	const struct graph_interiors *interiors = &s->graph.interiors;
+	uint32_t block = 0, found = 0;
+	for (size_t i = 0; i < interiors->len; i++) {
+		uint32_t edge = interiors->data[i].edge;
+		if (is_reached(s, GRAPH_BLOCK(s->graph.edges.data[edge])))
+			continue;
+		while (graph_edges_end(&s->graph, block) <= edge)
+			block++;
+		if (!is_reached(s, block))
+			continue;
+		found += !(ret_open[block / 64] >> block % 64 & 1);
+		ret_open[block / 64] |= 1ull << block % 64;
+	}
+	return found;
+}
+
+/*
+ * Follows the interior pointers of what is reachable by start pointers alone, in the order in which
+ * it was reached. Most heaps have few that lead anywhere new: those are found in the list of
+ * interior pointers, without another look at all blocks.
+ */
+static bool mark_interiors(struct search *s)
+{
+	_cleanup_free_ uint64_t *open =
+		calloc(space_count(&s->space) / 64 + 1, sizeof(*s->reached));
+	if (!open)
+		return false;
+	uint32_t left = find_open(s, open);
+	for (size_t i = 0, end = s->queue.len; left && i < end; i++) {
+		uint32_t block = s->queue.data[i];
+		if (!(open[block / 64] >> block % 64 & 1))
+			continue;
+		left--;
+		if (!follow_block(s, block, SEARCH_POSSIBLE))
+			return false;
+	}
+	return true;
+}
+
+static bool mark(struct search *s)
+{
+	if (!mark_roots(s, SEARCH_REACHABLE) || !mark_from(s, 0, SEARCH_REACHABLE))
+		return false;
+	size_t reachable = s->queue.len;
+	return mark_roots(s, SEARCH_POSSIBLE) && mark_interiors(s) &&
+	       mark_from(s, reachable, SEARCH_POSSIBLE);
 }
 
 /* The block leads all lost ones that it holds and that nobody led so far, or that led others. */
@@ -512,7 +569,7 @@ struct error *search_run(struct search *search, const struct search_memory *memo
 		error = read_roots(s, roots, root_count);
 	if (error)
 		return error;
-	if (count && (!mark(s, SEARCH_REACHABLE) || !mark(s, SEARCH_POSSIBLE) || !lead_all(s)))
+	if (count && (!mark(s) || !lead_all(s)))
 		return error_no_memory();
 	space_u32_deinit(&s->queue);
 	s->totals.pointers = s->graph.edge_count;

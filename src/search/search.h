@@ -107,6 +107,9 @@ struct search;
 struct error *search_create(const struct search_options *options, struct search **ret) must_check_;
 void search_destroy(struct search *search);
 
+/* Makes room for so many blocks in all, where that is known: tables that grow are moved. */
+struct error *search_reserve(struct search *search, uint64_t blocks) must_check_;
+
 /* A block; they come by ascending address. ERROR_INPUT: it overlaps the one before. */
 struct error *search_add_block(
 	struct search *search, uint64_t address, uint64_t size, uint32_t site) must_check_;
