@@ -114,7 +114,13 @@ static void say_unsearched(const struct leaks *leaks, struct text *text)
 		text_add(text, ".\n");
 		return;
 	}
-	if (model_target(leaks->model)->exit_kind == EXIT_KIND_SIGNAL)
+	enum exit_kind ended = model_target(leaks->model)->exit_kind;
+	if (ended == EXIT_KIND_EXEC)
+		text_add(text,
+			"the process went on as another program (exec), which took its "
+			"memory away before anybody searched it; what it had then is no leak "
+			"by that alone.\n");
+	else if (ended == EXIT_KIND_SIGNAL)
 		text_add(text, "the program was killed, and its memory was gone before anybody "
 			       "searched it. --leak-check-on-death searches at a fatal signal.\n");
 	else

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import sys
 import xml.etree.ElementTree
 from pathlib import Path
@@ -227,6 +228,34 @@ def log_file(folder):
         hw.need(ended.status == 2 and word in ended.errors, f"{name}: {ended}")
     ended = heapwise("leaks", f"--log-file={folder}/no/such/folder", path)
     hw.need(ended.status == 4 and "no/such/folder" in ended.errors, str(ended))
+
+
+@TESTS.test
+def checked_before(folder):
+    """What can't be read or written is said before the program starts"""
+    started = folder / "started"
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    for option, word in (("--log-file=%x", "behind %"), ("--log-file=%q{NO_SUCH_VARIABLE}", "NO_SUCH_VARIABLE"),
+                         ("--log-file=%q{HOME", "in braces"), ("--log-file=", "a name is missing"),
+                         (f"--suppressions={pipe}", "is a pipe"), (f"--suppressions={folder}", "is a folder")):
+        ended = heapwise("run", "-q", "-o", folder / "no.hpw", "--leak-check=full", option, "--", "touch", started)
+        usage_error(ended, word, status=125)
+        hw.need(not started.exists(), f"{option}: the program was started")
+
+
+@TESTS.test
+def unsearched_gate(folder):
+    """A gate that nobody could search for says so; an image that went on by exec is no such case"""
+    gate = ("run", "-q", "-o", folder / "%p.hpw", "--leak-check=full", "--error-exitcode=9", "--")
+    ended = heapwise(*gate, "sh", "-c", "exec true")
+    hw.need(ended.status == 0 and ended.errors == "", f"exec: {ended}")
+    ended = heapwise(*gate, "sh", "-c", "kill -9 $$")
+    hw.need(ended.status == -signal.SIGKILL and "was not searched for leaks" in ended.errors, f"killed: {ended}")
+    path = folder / "image.hpw"
+    heapwise("run", "-q", "-o", path, "--", "sh", "-c", "exec true")
+    ended = heapwise("leaks", path)
+    hw.need("went on as another program (exec)" in ended.text, f"{ended}")
 
 
 @TESTS.test
