@@ -148,7 +148,7 @@ void leaks_verdict(const struct leaks *leaks, struct text *ret)
 	say_libraries(leaks, ret);
 }
 
-static void say_moment(const struct leak_search *search, struct text *text)
+const char *leak_moment_words(enum leak_moment moment)
 {
 	static const char *const moments[] = {
 		[LEAK_AT_EXIT] = "at exit, after all exit handlers and destructors",
@@ -157,7 +157,12 @@ static void say_moment(const struct leak_search *search, struct text *text)
 		[LEAK_ON_DEATH] = "at the fatal signal",
 		[LEAK_BY_PROGRAM] = "when the program asked for it",
 	};
-	text_printf(text, "Searched %s, in ", moments[search->moment]);
+	return moments[moment];
+}
+
+static void say_moment(const struct leak_search *search, struct text *text)
+{
+	text_printf(text, "Searched %s, in ", leak_moment_words(search->moment));
 	text_add_duration_ns(text, search->search_ns);
 	if (search->way == LEAK_WAY_SNAPSHOT)
 		text_add(text, ", in a copy of its memory");

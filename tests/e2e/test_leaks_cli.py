@@ -381,6 +381,19 @@ def one_log(folder):
 
 
 @TESTS.test
+def memcheck_of_moment(folder):
+    """As memcheck, of another moment than the exit: all figures are of that moment, and it is named"""
+    path = recording(folder, LEAKS / "freed_at_exit-O2", options=("--leak-check=full", "--leak-check-at=main-end"))
+    text = heapwise("leaks", "--format=memcheck", path).text
+    hw.need("Searched when main had ended" in text, text)
+    numbers = [int(n.replace(",", "")) for n in re.findall(r"([\d,]+) (?:bytes|blocks|allocs|frees)", text)]
+    left, allocations, frees = numbers[1:4]
+    hw.need(allocations - frees == left > 0, text)
+    totals = hw.report(path)["totals"]
+    hw.need(totals["allocations"] - totals["frees"] < left, f"{totals}")
+
+
+@TESTS.test
 def named_in_report(folder):
     """The report's verdict names the kinds"""
     path = recording(folder)
@@ -431,6 +444,10 @@ def main():
             ("trees", "--show-leak-kinds=all", "--num-callers=3"),
             ("cycles_joined", "--show-leak-kinds=all"),
             ("interior_only", "--leak-check=summary"),
+            ("heuristic_stdstring", "--show-leak-kinds=all"),
+            ("heuristic_length64", "--show-leak-kinds=all"),
+            ("heuristic_newarray", "--show-leak-kinds=all"),
+            ("heuristic_inheritance", "--leak-check=summary"),
             ("size_zero", "--leak-check=no", "--show-leak-kinds=all")):
         TESTS.add(f"as memcheck: {name} {' '.join(options)}", beside_valgrind(LEAKS / f"{name}-O2", *options))
     TESTS.add("as memcheck: nothing left", beside_valgrind(hw.TARGETS / "no_allocation-O2"))
