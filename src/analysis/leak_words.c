@@ -160,6 +160,22 @@ const char *leak_moment_words(enum leak_moment moment)
 	return moments[moment];
 }
 
+const char *leak_uncopied_words(const struct leak_search *search)
+{
+	const char *words;
+	switch (search->uncopied) {
+	case 0:
+		return NULL;
+	case LEAK_UNCOPIED_LACKS:
+		return "it would have lacked memory that fork leaves out";
+	case LEAK_UNCOPIED_CONFINED:
+		return "no thread of it could be made to fork";
+	default:
+		words = strerrordesc_np((int)search->uncopied);
+		return words ? words : "its fork failed";
+	}
+}
+
 static void say_moment(const struct leak_search *search, struct text *text)
 {
 	text_printf(text, "Searched %s, in ", leak_moment_words(search->moment));
@@ -169,6 +185,9 @@ static void say_moment(const struct leak_search *search, struct text *text)
 	text_add(text, "; the program was held for ");
 	text_add_duration_ns(text, search->pause_ns);
 	text_add(text, ".\n");
+	if (search->uncopied)
+		text_printf(text, "It was held all the while: no copy of it could be made (%s).\n",
+			leak_uncopied_words(search));
 }
 
 void leaks_circumstances(const struct leaks *leaks, struct text *ret)

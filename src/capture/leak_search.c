@@ -144,7 +144,7 @@ static void put_search(const struct leak_asked *asked, const struct search *sear
 		{HPW_LEAK_THREADS, hold->threads.len}, {HPW_LEAK_THREADS_MISSED, missed},
 		{HPW_LEAK_ROOT_BYTES, totals->root_bytes},
 		{HPW_LEAK_UNREAD_BYTES, totals->unread_bytes},
-		{HPW_LEAK_POINTERS, totals->pointers}};
+		{HPW_LEAK_POINTERS, totals->pointers}, {HPW_LEAK_UNCOPIED, hold->uncopied}};
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
 		put_pair(ret, pairs[i][0], pairs[i][1]);
 	put_until_then(asked->place.tally, ret);

@@ -214,7 +214,14 @@ enum hpw_leak_key {
 	HPW_LEAK_HEURISTIC_BLOCKS = 28, /* + number of the bit in HPW_LEAK_HEURISTICS: reachable by
 					   that alone */
 	HPW_LEAK_HEURISTIC_BYTES = 32,  /* + the same */
-	HPW_LEAK_KEYS = 36,
+	HPW_LEAK_UNCOPIED = 36,         /* why no copy was searched that should have been: enum
+					   hpw_leak_uncopied */
+	HPW_LEAK_KEYS = 37,
+};
+/* Below 4096: the errno that fork gave (Linux). */
+enum hpw_leak_uncopied {
+	HPW_LEAK_UNCOPIED_LACKS = 4096,    /* it would have lacked memory that fork leaves out */
+	HPW_LEAK_UNCOPIED_CONFINED = 4097, /* no thread could be made to fork */
 };
 #define HPW_LEAK_HEURISTIC_COUNT 4
 

@@ -248,7 +248,9 @@ enum leak_way {
 	LEAK_WAY_UNSTOPPED, /* its other threads could not be stopped, and ran on */
 };
 
-#define LEAK_HEURISTICS 4 /* stdstring, length64, newarray, multipleinheritance */
+#define LEAK_UNCOPIED_LACKS 4096u    /* it would have lacked memory that fork leaves out */
+#define LEAK_UNCOPIED_CONFINED 4097u /* no thread could be made to fork */
+#define LEAK_HEURISTICS 4            /* stdstring, length64, newarray, multipleinheritance */
 
 /* A search for what can still be reached. */
 struct leak_search {
@@ -257,6 +259,9 @@ struct leak_search {
 	uint64_t time_ns; /* of the moment */
 	uint64_t pause_ns, search_ns;
 	unsigned alignment, heuristics; /* as HPW_LEAK_ALIGNMENT and HPW_LEAK_HEURISTICS */
+	/* Why no copy was searched that should have been: errno of fork, or one of these. 0: all is
+	 * well. */
+	uint32_t uncopied;
 	bool partial; /* blocks that are not known may hold others: leaks may be missed */
 	uint64_t threads, threads_missed, root_bytes, unread_bytes, pointers;
 	uint64_t blocks[LEAK_KINDS], bytes[LEAK_KINDS];

@@ -92,6 +92,9 @@ static struct error *decode_search(struct hpw_leaks *leaks, const struct hpw_pay
 		.search_ns = v[HPW_LEAK_SEARCH_NS],
 		.alignment = (unsigned)v[HPW_LEAK_ALIGNMENT],
 		.heuristics = (unsigned)v[HPW_LEAK_HEURISTICS],
+		.uncopied = v[HPW_LEAK_UNCOPIED] <= LEAK_UNCOPIED_CONFINED
+				    ? (uint32_t)v[HPW_LEAK_UNCOPIED]
+				    : LEAK_UNCOPIED_CONFINED,
 		.partial = (v[HPW_LEAK_NOTES] & HPW_LEAK_NOTE_PARTIAL) != 0,
 		.threads = v[HPW_LEAK_THREADS],
 		.threads_missed = v[HPW_LEAK_THREADS_MISSED],

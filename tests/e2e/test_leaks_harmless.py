@@ -165,12 +165,29 @@ for NAME, ARGUMENTS, WHAT in (
         ("unforked", {"ways": ("held",)}, "pages that fork leaves out hold what they hold"),
         ("reserved", {}, "4 GiB of untouched memory, private and shared, stay untouched"),
         ("unfaulted", {"ways": ("held",), "times": 3}, "memory that somebody else has to provide (userfaultfd)"),
+        ("hugetlb", {"ways": ("snapshot", "held")}, "huge pages"),
+        ("io_uring", {}, "a read that io_uring waits for"),
+        ("unforkable", {"ways": ("held",)}, "where no process can be made"),
         ("faulty", {"lost": None}, "memory that can't be read")):
     def story(folder, name=NAME, more=ARGUMENTS):
         more = dict(more)
         search = searched(folder, name, *more.pop("arguments", ()), **more)
+        hw.need((search["way"] == "held") == bool(search["uncopied"]), f"{search}")
         return f"{name}: held for {search['pause_ns'] / 1e6:.2f} ms, {search['threads']} threads"
     TESTS.add(f"searched unharmed: {WHAT}", story)
+
+
+@TESTS.test
+def held_why(folder):
+    """Why a program was held, and not copied, is said"""
+    for name, why in (("unforkable", "Cannot allocate memory"), ("unforked", "fork leaves out"),
+                      ("confined", "made to fork")):
+        place = folder / name
+        place.mkdir()
+        with program(place, name) as running:
+            text = hw.run([hw.HEAPWISE, "leaks", str(running.pid)], env=running.environment).text
+            hw.need("no copy of it could be made" in text and why in text, f"{name}: {text}")
+            need_end(running)
 
 
 def wait_until(holds, what):
@@ -398,6 +415,23 @@ def without_rights(folder):
         running.children = []
         need_untouched(running)
         need_end(running)
+
+
+@TESTS.test
+def under_yama(folder):
+    """Where only ancestors may trace, a program is searched at its end all the same; on demand, or it is said why not"""
+    scope = Path("/proc/sys/kernel/yama/ptrace_scope")
+    if not scope.exists() or int(scope.read_text()) not in (1, 2) or os.geteuid() != 0:
+        raise hw.Skip("ptrace_scope is not 1 or 2, or not root")
+    folder.chmod(0o777)
+    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs"]
+    with Recorded(folder, [STOPS / "searched", "idle"], ("-q", "--leak-check=full", "--show-leak-kinds=none"),
+                  user) as running:
+        ended, search = running.leaks(prefix=user)
+        hw.need(search or "ptrace_scope" in ended.errors, f"{ended}")
+        need_end(running)
+    shown = json.loads(hw.run([hw.HEAPWISE, "leaks", "--json", running.recording]).text)["leaks"]
+    hw.need(shown["search"]["way"] in ("held", "unstopped") and shown["summary"]["definite"]["blocks"] == 1, f"{shown}")
 
 
 def in_namespace(folder, *unshare):
