@@ -271,7 +271,9 @@ static bool add_dead_stacks(struct finding *f, const struct process_map *map)
 			if (!leak_ranges_has(&f->stacks, address) &&
 				!add_dead_stack(f, start, address))
 				return false;
+			/* A page has one at most. */
 			start = (address + THREAD_BYTES) & ~4095ull;
+			i = (start - at) / 8 - 2;
 		}
 	}
 	return true;

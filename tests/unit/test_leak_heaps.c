@@ -137,6 +137,22 @@ CASE(broken_chain, "where chunks don't lead on, all of the break is heap")
 	}
 }
 
+CASE(endless_chains, "memory that looks like chunks everywhere is not gone through for ever")
+{
+	const uint64_t bytes = 64 * MIB;
+	place_init();
+	make_break();
+	hold.maps.maps.len = 0;
+	add_map(0, 0x3000 + bytes, "[heap]");
+	add_libc(200 * MIB, 4096);
+	for (uint64_t at = 0x1000; at < 0x1000 + bytes; at += 8)
+		*words(at) = 0x20 | 1;
+	find(); /* which takes no minute */
+	CHECK(heaps.len > 0 && heaps.data[0].start == base);
+	forget();
+	place_deinit();
+}
+
 CASE(elsewhere, "a block in no mapping, or in a file's, makes nothing else heap")
 {
 	place_init();

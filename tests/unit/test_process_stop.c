@@ -111,8 +111,8 @@ CASE(stops, "all threads stand still until they are let go, as often as one like
 	stop_init(&stopped, pid);
 	for (int i = 0; i < 20; i++) {
 		stop_or_skip(&stopped);
-		CHECK_U64(stopped.threads.len, THREADS);
-		for (size_t k = 0; k < THREADS; k++) {
+		CHECK(stopped.threads.len >= THREADS); /* sanitizers have some of their own */
+		for (size_t k = 0; k < stopped.threads.len; k++) {
 			const struct stopped_thread *t = &stopped.threads.data[k];
 			CHECK(t->stopped && t->regs.rsp && stop_find(&stopped, t->tid) == t);
 		}
