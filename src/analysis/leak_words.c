@@ -114,7 +114,13 @@ static void say_unsearched(const struct leaks *leaks, struct text *text)
 		text_add(text, ".\n");
 		return;
 	}
-	if (model_target(leaks->model)->exit_kind == EXIT_KIND_SIGNAL)
+	enum exit_kind ended = model_target(leaks->model)->exit_kind;
+	if (ended == EXIT_KIND_EXEC)
+		text_add(text,
+			"the process went on as another program (exec), which took its "
+			"memory away before anybody searched it; what it had then is no leak "
+			"by that alone.\n");
+	else if (ended == EXIT_KIND_SIGNAL)
 		text_add(text, "the program was killed, and its memory was gone before anybody "
 			       "searched it. --leak-check-on-death searches at a fatal signal.\n");
 	else
@@ -142,7 +148,7 @@ void leaks_verdict(const struct leaks *leaks, struct text *ret)
 	say_libraries(leaks, ret);
 }
 
-static void say_moment(const struct leak_search *search, struct text *text)
+const char *leak_moment_words(enum leak_moment moment)
 {
 	static const char *const moments[] = {
 		[LEAK_AT_EXIT] = "at exit, after all exit handlers and destructors",
@@ -151,13 +157,37 @@ static void say_moment(const struct leak_search *search, struct text *text)
 		[LEAK_ON_DEATH] = "at the fatal signal",
 		[LEAK_BY_PROGRAM] = "when the program asked for it",
 	};
-	text_printf(text, "Searched %s, in ", moments[search->moment]);
+	return moments[moment];
+}
+
+const char *leak_uncopied_words(const struct leak_search *search)
+{
+	const char *words;
+	switch (search->uncopied) {
+	case 0:
+		return NULL;
+	case LEAK_UNCOPIED_LACKS:
+		return "it would have lacked memory that fork leaves out";
+	case LEAK_UNCOPIED_CONFINED:
+		return "no thread of it could be made to fork";
+	default:
+		words = strerrordesc_np((int)search->uncopied);
+		return words ? words : "its fork failed";
+	}
+}
+
+static void say_moment(const struct leak_search *search, struct text *text)
+{
+	text_printf(text, "Searched %s, in ", leak_moment_words(search->moment));
 	text_add_duration_ns(text, search->search_ns);
 	if (search->way == LEAK_WAY_SNAPSHOT)
 		text_add(text, ", in a copy of its memory");
 	text_add(text, "; the program was held for ");
 	text_add_duration_ns(text, search->pause_ns);
 	text_add(text, ".\n");
+	if (search->uncopied)
+		text_printf(text, "It was held all the while: no copy of it could be made (%s).\n",
+			leak_uncopied_words(search));
 }
 
 void leaks_circumstances(const struct leaks *leaks, struct text *ret)

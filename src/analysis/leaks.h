@@ -126,6 +126,12 @@ struct error *leaks_suppress_frames(const struct leaks *leaks, const struct leak
 /* How many shown frames the first `count` physical ones are. */
 size_t leak_frames_until(const struct shown_frame *const *frames, size_t depth, unsigned count);
 
+/* "while the program ran" */
+const char *leak_moment_words(enum leak_moment moment);
+
+/* "Cannot allocate memory": why there is no copy; NULL: nobody wanted one, or it was searched. */
+const char *leak_uncopied_words(const struct leak_search *search);
+
 /* The answer in sentences, each with a newline; the first one weighs most. */
 void leaks_verdict(const struct leaks *leaks, struct text *ret);
 /* When and how the search was made, and what limits it: sentences, each with a newline. */

@@ -42,21 +42,48 @@ static struct error *read_to_end(int fd, const char *path, size_t max, struct bu
 	}
 }
 
-struct error *read_file(const char *path, size_t max, uint8_t **ret_data, size_t *ret_len)
+static struct error *read_whole(
+	int fd, const char *path, size_t max, uint8_t **ret_data, size_t *ret_len)
 {
-	_cleanup_close_ int fd = -1;
-	struct error *error = open_read(path, 0, &fd);
-	if (error)
-		return error;
 	_cleanup_(buf_deinit) struct buf data;
 	buf_init(&data);
-	error = read_to_end(fd, path, min(max, SIZE_MAX / 2), &data);
+	struct error *error = read_to_end(fd, path, min(max, SIZE_MAX / 2), &data);
 	if (error)
 		return error;
 	data.data[data.len] = '\0';
 	*ret_len = data.len;
 	*ret_data = steal_ptr(data.data);
 	return NULL;
+}
+
+struct error *read_file(const char *path, size_t max, uint8_t **ret_data, size_t *ret_len)
+{
+	_cleanup_close_ int fd = -1;
+	struct error *error = open_read(path, 0, &fd);
+	return error ? error : read_whole(fd, path, max, ret_data, ret_len);
+}
+
+static struct error *check_stored(int fd, const char *path)
+{
+	struct stat status;
+	if (fstat(fd, &status) < 0)
+		return error_errno(ERROR_INPUT, errno, "cannot examine %s", path);
+	const char *what = S_ISDIR(status.st_mode)    ? "a folder"
+			   : S_ISFIFO(status.st_mode) ? "a pipe"
+			   : isatty(fd)               ? "a terminal"
+						      : NULL;
+	return what ? error_create(ERROR_INPUT, "%s is %s; a file that stays there is needed", path,
+			      what)
+		    : NULL;
+}
+
+struct error *read_stored_file(const char *path, size_t max, uint8_t **ret_data, size_t *ret_len)
+{
+	_cleanup_close_ int fd = -1;
+	struct error *error = open_read(path, O_NONBLOCK, &fd);
+	if (!error)
+		error = check_stored(fd, path);
+	return error ? error : read_whole(fd, path, max, ret_data, ret_len);
 }
 
 struct error *write_all(int fd, const char *name, const void *data, size_t len)

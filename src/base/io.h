@@ -16,6 +16,13 @@
 struct error *read_file(
 	const char *path, size_t max, uint8_t **ret_data, size_t *ret_len) must_check_;
 
+/*
+ * The same of a file that can be read again and that ends: a pipe, a socket and a terminal are
+ * refused, where opening or reading would wait.
+ */
+struct error *read_stored_file(
+	const char *path, size_t max, uint8_t **ret_data, size_t *ret_len) must_check_;
+
 /* Writes everything, across signals and short writes. `name` is for the message. */
 struct error *write_all(int fd, const char *name, const void *data, size_t len) must_check_;
 

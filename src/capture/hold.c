@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "capture/leak_ranges.h"
+#include "format/hpw.h"
 #include "process/snapshot.h"
 #include "process/stop.h"
 #include "process/unforked.h"
@@ -40,7 +41,7 @@ struct told {
 	uint32_t failed; /* enum error_code; 0: it is held */
 	uint32_t threads;
 	pid_t process;
-	uint32_t is_snapshot;
+	uint32_t is_snapshot, uncopied; /* enum hpw_leak_uncopied */
 	uint64_t pause_ns;
 	uint64_t heads[HW_RINGS];
 	char message[512];
@@ -117,8 +118,11 @@ static void keep_stopped(const struct hw_shm *shm, enum hold_way way, int channe
 		(void)!stopped_threads_push(&threads, stopped->threads.data[i]);
 	told->threads = (uint32_t)threads.len;
 	if (way != HOLD_STOPPED) {
-		struct error *error = snapshot_take(stopped, &snapshot);
+		int reason;
+		struct error *error = snapshot_take(stopped, &snapshot, &reason);
 		told->is_snapshot = !error;
+		if (error)
+			told->uncopied = reason ? (uint32_t)reason : HPW_LEAK_UNCOPIED_CONFINED;
 		error_destroy(error);
 	}
 	if (told->is_snapshot) {
@@ -134,11 +138,12 @@ static void keep_stopped(const struct hw_shm *shm, enum hold_way way, int channe
 	stopped_threads_deinit(&threads);
 }
 
+/* In a program that confines itself the runtime maps more than it uses. The kernel joins that with
+ * none of the program's: nobody else's is wiped on fork, and neither dumped, huge nor reserved. */
 static bool is_own(const void *context, uint64_t start, uint64_t end, const char *path)
 {
 	const struct leak_range *own = leak_ranges_from(context, start);
-	return !strncmp(path, RINGS, sizeof(RINGS) - 1) ||
-	       (own && start >= own->start && end <= own->end);
+	return !strncmp(path, RINGS, sizeof(RINGS) - 1) || (own && own->start < end);
 }
 
 /* Whether a copy would lack something of the program's: what is the runtime's own it does lack. */
@@ -161,8 +166,10 @@ static void keep(pid_t pid, const struct hw_shm *shm, enum hold_way way, int cha
 {
 	struct told told = {.process = pid};
 	struct stopped stopped;
-	if (way != HOLD_STOPPED && lacks_in_copy(pid, shm))
+	if (way != HOLD_STOPPED && lacks_in_copy(pid, shm)) {
 		way = HOLD_STOPPED; /* whether it may be stopped is the other side's to know */
+		told.uncopied = HPW_LEAK_UNCOPIED_LACKS;
+	}
 	stop_init(&stopped, pid);
 	struct error *error = stop_outside_events(shm, &stopped);
 	if (error)
@@ -199,6 +206,7 @@ static struct error *receive(struct hold *hold)
 		return error_create((enum error_code)told.failed, "%s", told.message);
 	hold->process = told.process;
 	hold->is_snapshot = told.is_snapshot;
+	hold->uncopied = told.uncopied;
 	hold->pause_ns = told.pause_ns;
 	memcpy(hold->heads, told.heads, sizeof(hold->heads));
 	for (uint32_t i = 0; i < told.threads; i++) {

@@ -30,6 +30,8 @@ struct hold {
 	pid_t process; /* whose memory is to be read: it, a thread of it, or its snapshot */
 	pid_t owner;   /* it, or a thread of it that lives */
 	bool is_snapshot, is_unstopped;
+	uint32_t
+		uncopied; /* enum hpw_leak_uncopied: why there is no snapshot; 0: none was wanted */
 	uint64_t pause_ns; /* how long the process stood still; 0: it still does */
 	struct hold_threads threads;
 	struct process_maps maps;

@@ -15,6 +15,9 @@
 /* Who takes memory himself takes pages. In smaller gaps between blocks nobody looks for it. */
 #define GAP_MIN PAGE_BYTES
 #define CHAIN_MAX (1u << 20)
+/* Of all chains: memory that looks like chunks from each page on would be gone through again and
+ * again. */
+#define STEPS_MAX (16u << 20)
 
 struct chain {
 	const struct leak_place *place;
@@ -22,7 +25,24 @@ struct chain {
 	struct leak_ranges *found;
 	uint64_t begun; /* the part of glibc's heap that `at` is in */
 	uint64_t at;    /* a chunk */
+	uint64_t steps;
+	uint64_t page; /* what is in `words`; 0: nothing */
+	uint64_t words[PAGE_BYTES / 8];
 };
+
+/* A word at a multiple of eight. */
+static bool read_word(struct chain *c, uint64_t address, uint64_t *ret)
+{
+	uint64_t page = address & ~(uint64_t)(PAGE_BYTES - 1);
+	if (page != c->page) {
+		c->page = 0;
+		if (process_memory_read(c->place->memory, page, c->words, PAGE_BYTES) != PAGE_BYTES)
+			return false;
+		c->page = page;
+	}
+	*ret = c->words[address % PAGE_BYTES / 8];
+	return true;
+}
 
 enum chain_end {
 	CHAIN_ARRIVED,
@@ -35,15 +55,14 @@ enum chain_end {
  * the top one does; ret_end: where the chain ends, behind its fences.
  */
 static enum chain_end follow(
-	const struct chain *c, uint64_t from, uint64_t to, uint64_t *ret_page, uint64_t *ret_end)
+	struct chain *c, uint64_t from, uint64_t to, uint64_t *ret_page, uint64_t *ret_end)
 {
 	uint64_t at = from;
 	*ret_page = 0;
 	for (unsigned i = 0; i < CHAIN_MAX && at < to; i++) {
 		uint64_t size;
 		*ret_end = at;
-		if (process_memory_read(c->place->memory, at + 8, &size, sizeof(size)) !=
-			sizeof(size))
+		if (at % 8 || c->steps++ >= STEPS_MAX || !read_word(c, at + 8, &size))
 			return CHAIN_BROKEN;
 		size &= ~(uint64_t)CHUNK_FLAGS;
 		*ret_end = at + FENCES_BYTES;
@@ -60,11 +79,11 @@ static enum chain_end follow(
 }
 
 /* The first page in [from, to) from which chunks lead to `to`; to: there is none. */
-static uint64_t next_part(const struct chain *c, uint64_t from, uint64_t to)
+static uint64_t next_part(struct chain *c, uint64_t from, uint64_t to)
 {
 	uint64_t page, end;
-	for (uint64_t at = (from + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1); at < to;
-		at += PAGE_BYTES) {
+	for (uint64_t at = (from + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+		at < to && c->steps < STEPS_MAX; at += PAGE_BYTES) {
 		if (follow(c, at, to, &page, &end) == CHAIN_ARRIVED)
 			return at;
 	}
@@ -98,7 +117,8 @@ struct error *leak_break_find(
 	_cleanup_free_ struct live_block *blocks = calloc(LIVE_WALK_ROOM, sizeof(*blocks));
 	if (!blocks || !live_walk_begin(place->live, &walk))
 		return error_no_memory();
-	struct chain c = {place, map, ret, map->start, map->start};
+	struct chain c = {
+		.place = place, .map = map, .found = ret, .begun = map->start, .at = map->start};
 	uint64_t behind = map->start; /* the last block, as far as it says itself */
 	bool ok = true;
 	for (size_t n; ok && (n = live_walk_next(&walk, blocks, LIVE_WALK_ROOM));) {

@@ -11,7 +11,8 @@
 
 /* System V ABI, x86-64, 3.2.2: a leaf function may keep data so far below its stack pointer. */
 #define RED_ZONE 128u
-/* glibc's struct pthread stands at the thread pointer, at the end of the thread's stack. */
+/* glibc's struct pthread stands at the thread pointer, in the last page of the thread's stack: at
+ * its beginning if thread-local memory is aligned to pages. */
 #define THREAD_BYTES 4096u
 /* In it, in 8 bytes: a pointer to itself, the thread's table of thread-local memory (dtv), itself
  * again (sysdeps/x86_64/nptl/tls.h: tcbhead_t); its id, which the kernel makes 0 when it ends, and
@@ -104,7 +105,7 @@ static uint64_t stack_end(const struct process_map *map, uint64_t sp, uint64_t t
 {
 	if (is_main_stack(map) || thread_pointer < sp || thread_pointer >= map->end)
 		return map->end;
-	uint64_t end = (thread_pointer + THREAD_BYTES - 1) & ~4095ull;
+	uint64_t end = (thread_pointer + THREAD_BYTES) & ~4095ull;
 	return end < map->end ? end : map->end;
 }
 
@@ -240,7 +241,7 @@ static bool is_result_kept(struct finding *f, uint64_t descriptor)
  * from the result. */
 static bool add_dead_stack(struct finding *f, uint64_t start, uint64_t descriptor)
 {
-	uint64_t end = (descriptor + THREAD_BYTES - 1) & ~4095ull;
+	uint64_t end = (descriptor + THREAD_BYTES) & ~4095ull;
 	if (is_result_kept(f, descriptor))
 		end = descriptor;
 	return add_table(f, 0, descriptor) && leak_ranges_add(&f->skipped, start, end);
@@ -270,7 +271,9 @@ static bool add_dead_stacks(struct finding *f, const struct process_map *map)
 			if (!leak_ranges_has(&f->stacks, address) &&
 				!add_dead_stack(f, start, address))
 				return false;
-			start = (address + THREAD_BYTES - 1) & ~4095ull;
+			/* A page has one at most. */
+			start = (address + THREAD_BYTES) & ~4095ull;
+			i = (start - at) / 8 - 2;
 		}
 	}
 	return true;

@@ -52,7 +52,7 @@ static struct error *add_blocks(
 	_cleanup_free_ struct live_block *blocks = calloc(room, sizeof(*blocks));
 	if (!blocks || !live_walk_begin(live, &walk))
 		return error_no_memory();
-	struct error *error = NULL;
+	struct error *error = search_reserve(search, live->blocks);
 	for (size_t n; !error && (n = live_walk_next(&walk, blocks, room));) {
 		for (size_t i = 0; !error && i < n; i++)
 			error = search_add_block(
@@ -113,6 +113,20 @@ static enum hpw_leak_way way_of(const struct hold *hold)
 	return hold->is_snapshot ? HPW_LEAK_SNAPSHOT : HPW_LEAK_HELD;
 }
 
+/* What the program had called by that moment. */
+static void put_until_then(const struct tally *tally, struct buf *ret)
+{
+	uint64_t allocations = 0, frees = 0, bytes = 0;
+	for (uint32_t i = 0; i < tally->thread_count; i++) {
+		allocations += tally->threads[i].allocations;
+		frees += tally->threads[i].frees;
+		bytes += tally->threads[i].allocated_bytes;
+	}
+	put_pair(ret, HPW_LEAK_ALLOCATIONS, allocations);
+	put_pair(ret, HPW_LEAK_FREES, frees);
+	put_pair(ret, HPW_LEAK_ALLOCATED_BYTES, bytes);
+}
+
 static void put_search(const struct leak_asked *asked, const struct search *search, struct buf *ret)
 {
 	const struct hold *hold = asked->place.hold;
@@ -130,13 +144,18 @@ static void put_search(const struct leak_asked *asked, const struct search *sear
 		{HPW_LEAK_THREADS, hold->threads.len}, {HPW_LEAK_THREADS_MISSED, missed},
 		{HPW_LEAK_ROOT_BYTES, totals->root_bytes},
 		{HPW_LEAK_UNREAD_BYTES, totals->unread_bytes},
-		{HPW_LEAK_POINTERS, totals->pointers}};
+		{HPW_LEAK_POINTERS, totals->pointers}, {HPW_LEAK_UNCOPIED, hold->uncopied}};
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
 		put_pair(ret, pairs[i][0], pairs[i][1]);
-	/* Both number the kinds alike. */
+	put_until_then(asked->place.tally, ret);
+	/* Both number kinds and heuristics alike. */
 	for (unsigned i = 0; i < SEARCH_KINDS; i++) {
 		put_pair(ret, HPW_LEAK_BLOCKS + i, totals->blocks[i]);
 		put_pair(ret, HPW_LEAK_BYTES + i, totals->bytes[i]);
+	}
+	for (unsigned i = 0; i < SEARCH_HEURISTIC_COUNT; i++) {
+		put_pair(ret, HPW_LEAK_HEURISTIC_BLOCKS + i, totals->heuristic_blocks[i]);
+		put_pair(ret, HPW_LEAK_HEURISTIC_BYTES + i, totals->heuristic_bytes[i]);
 	}
 }
 
@@ -145,6 +164,7 @@ _Static_assert((int)SEARCH_DEFINITE == (int)HPW_LEAK_DEFINITE &&
 		       (int)SEARCH_POSSIBLE == (int)HPW_LEAK_POSSIBLE &&
 		       (int)SEARCH_REACHABLE == (int)HPW_LEAK_REACHABLE,
 	"kinds");
+_Static_assert(SEARCH_HEURISTIC_COUNT == HPW_LEAK_HEURISTIC_COUNT, "heuristics");
 
 static bool put_roots(const struct leak_roots *roots, const uint32_t *numbers, struct buf *ret)
 {

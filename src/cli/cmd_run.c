@@ -68,6 +68,7 @@ static struct error *check(struct request *request)
 	if (at_end && request->recording.leak_check)
 		request->leaks.detail = request->recording.leak_check;
 	request->leaks.quiet = request->recording.quiet;
+	request->leaks.of_run = true;
 	if (search->as_lsan)
 		leak_options_as_lsan(&request->leaks);
 	leak_judge_init(&request->judge, &request->leaks);
@@ -348,6 +349,13 @@ static int say_not_executed(const char *name, int why)
 /* What the searches have found, on stderr: stdout is the program's. */
 static void say_leaks(const struct launch_result *r, struct leak_report *report)
 {
+	if (r->collector == LAUNCH_COLLECTOR_DIED)
+		message("the search for leaks is lost with it: the exit status tells nothing of "
+			"leaks");
+	else if (r->collector == LAUNCH_COLLECTOR_STOPPED)
+		message("what it finds of leaks is not shown here, nor told by the exit status: "
+			"then type heapwise leaks %s",
+			short_name(r->file));
 	if (r->collector != LAUNCH_COLLECTOR_TOLD)
 		return;
 	for (size_t i = 0; i < r->recording_count; i++)

@@ -85,6 +85,7 @@ struct leak_options {
 	unsigned resolution;  /* 0: high */
 	size_t limit;         /* 0: not given */
 	bool show_error_list, verbose, quiet;
+	bool of_run;  /* at a run's end: of an image that went on by exec no places are listed */
 	bool as_lsan; /* what LeakSanitizer's options say counts, and only leaks are shown */
 	bool show_kinds_given, error_kinds_given;
 };

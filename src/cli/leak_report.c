@@ -55,17 +55,73 @@ static struct error *find_detail(const char *name, enum leaks_detail *ret)
 	return NULL;
 }
 
+/* Adds the value of %q{NAME}; `at` stands behind the q. */
+static struct error *add_environment(const char **at, struct text *name)
+{
+	const char *end = **at == '{' ? strchr(*at, '}') : NULL;
+	_cleanup_free_ char *variable = end ? strndup(*at + 1, (size_t)(end - *at - 1)) : NULL;
+	const char *value = variable ? getenv(variable) : NULL;
+	if (!end)
+		return error_create(
+			ERROR_USAGE, "--log-file: %%q wants the name of a variable in braces");
+	if (!value)
+		return error_create(ERROR_USAGE, "--log-file: the variable %s is not set",
+			variable ? variable : "");
+	text_add(name, value);
+	*at = end + 1;
+	return NULL;
+}
+
+/* Adds what the pattern of --log-file stands for. */
+static struct error *log_name(const char *pattern, uint32_t pid, unsigned number, struct text *ret)
+{
+	for (const char *at = pattern; *at;) {
+		if (*at != '%') {
+			text_add_char(ret, *at++);
+			continue;
+		}
+		char what = at[1];
+		at += what ? 2 : 1;
+		struct error *error = NULL;
+		if (what == 'p')
+			text_printf(ret, "%" PRIu32, pid);
+		else if (what == 'n')
+			text_printf(ret, "%u", number);
+		else if (what == '%')
+			text_add_char(ret, '%');
+		else if (what == 'q')
+			error = add_environment(&at, ret);
+		else
+			error = error_create(
+				ERROR_USAGE, "--log-file: behind %% stands p, q{NAME}, n or %%");
+		if (error)
+			return error;
+	}
+	return ret->failed ? error_no_memory() : NULL;
+}
+
+static struct error *check_log(const struct leak_options *options)
+{
+	_cleanup_(text_deinit) struct text name;
+	text_init(&name);
+	struct error *error = options->log_file ? log_name(options->log_file, 1, 1, &name) : NULL;
+	if (!error && options->log_file && !name.len)
+		error = error_create(ERROR_USAGE, "--log-file: a name is missing");
+	return error;
+}
+
 struct error *leak_report_check(const struct leak_options *options)
 {
 	enum leaks_form form;
-	return find_form(options->format, &form);
+	struct error *error = find_form(options->format, &form);
+	return error ? error : check_log(options);
 }
 
 static struct error *read_suppression_file(struct suppressions *set, const char *path)
 {
 	_cleanup_free_ uint8_t *text = NULL;
 	size_t len;
-	struct error *error = read_file(path, SUPPRESS_TEXT_BYTES_MAX, &text, &len);
+	struct error *error = read_stored_file(path, SUPPRESS_TEXT_BYTES_MAX, &text, &len);
 	return error ? error : suppressions_parse(set, path, (const char *)text, len);
 }
 
@@ -127,6 +183,8 @@ struct error *leak_report_create(const struct leak_options *options, struct leak
 	if (!error)
 		error = find_detail(options->detail, &report->view.detail);
 	if (!error)
+		error = check_log(options);
+	if (!error)
 		error = read_suppressions(options, &checked);
 	if (!error)
 		*ret = steal_ptr(report);
@@ -138,51 +196,6 @@ void leak_report_destroy(struct leak_report *report)
 	free(report);
 }
 
-/* Adds the value of %q{NAME}; `at` stands behind the q. */
-static struct error *add_environment(const char **at, struct text *name)
-{
-	const char *end = **at == '{' ? strchr(*at, '}') : NULL;
-	_cleanup_free_ char *variable = end ? strndup(*at + 1, (size_t)(end - *at - 1)) : NULL;
-	const char *value = variable ? getenv(variable) : NULL;
-	if (!end)
-		return error_create(
-			ERROR_USAGE, "--log-file: %%q wants the name of a variable in braces");
-	if (!value)
-		return error_create(ERROR_USAGE, "--log-file: the variable %s is not set",
-			variable ? variable : "");
-	text_add(name, value);
-	*at = end + 1;
-	return NULL;
-}
-
-static struct error *log_name(
-	const struct leak_report *report, const struct model *model, struct text *ret)
-{
-	for (const char *at = report->options->log_file; *at;) {
-		if (*at != '%') {
-			text_add_char(ret, *at++);
-			continue;
-		}
-		char what = at[1];
-		at += what ? 2 : 1;
-		struct error *error = NULL;
-		if (what == 'p')
-			text_printf(ret, "%" PRIu32, model_target(model)->pid);
-		else if (what == 'n')
-			text_printf(ret, "%u", report->shown);
-		else if (what == '%')
-			text_add_char(ret, '%');
-		else if (what == 'q')
-			error = add_environment(&at, ret);
-		else
-			error = error_create(
-				ERROR_USAGE, "--log-file: behind %% stands p, q{NAME}, n or %%");
-		if (error)
-			return error;
-	}
-	return ret->failed ? error_no_memory() : NULL;
-}
-
 static struct error *open_log(const struct leak_report *report, const struct model *model,
 	const char *lsan_path, int *ret_fd)
 {
@@ -190,7 +203,8 @@ static struct error *open_log(const struct leak_report *report, const struct mod
 	text_init(&name);
 	struct error *error = NULL;
 	if (report->options->log_file)
-		error = log_name(report, model, &name);
+		error = log_name(
+			report->options->log_file, model_target(model)->pid, report->shown, &name);
 	else
 		text_printf(&name, "%s.%" PRIu32, lsan_path, model_target(model)->pid);
 	if (error)
@@ -252,10 +266,26 @@ static struct error *write_view(const struct leak_report *report, const struct m
 	return error;
 }
 
-/* Whether what is called lost is: registers of threads that went on meanwhile are not known. */
-static bool is_sure(const struct model *model)
+/* An image that went on as another program (exec) has lost nothing that a gate should hear of. */
+static void say_unsearched(const struct leak_report *report, const struct model *model)
 {
 	const struct leak_search *search = model_leak_search(model);
+	bool searched = search && search->way != LEAK_WAY_NONE;
+	if (searched || report->exitcode == LEAK_NO_EXITCODE ||
+		model_target(model)->exit_kind == EXIT_KIND_EXEC)
+		return;
+	message("%s (%" PRIu32 ") was not searched for leaks%s%s; the exit status tells nothing "
+		"of them",
+		model_target(model)->command_len ? model_target(model)->command[0] : "?",
+		model_target(model)->pid, search && search->problem ? ": " : "",
+		search && search->problem ? search->problem : "");
+}
+
+/* Whether what is called lost is: registers of threads that went on meanwhile are not known. */
+static bool is_sure(const struct leak_report *report, const struct model *model)
+{
+	const struct leak_search *search = model_leak_search(model);
+	say_unsearched(report, model);
 	bool unsure = search && search->way == LEAK_WAY_UNSTOPPED && search->threads > 1;
 	if (unsure)
 		message("other threads could not be stopped for the search: what they alone hold "
@@ -279,6 +309,9 @@ static int show(struct leak_report *report, const struct model *model,
 	report->logged |= log >= 0;
 	struct leaks_view_options view = report->view;
 	view.suppressions = suppressions;
+	if (report->options->of_run && model_target(model)->exit_kind == EXIT_KIND_EXEC &&
+		view.detail == LEAKS_FULL)
+		view.detail = LEAKS_SUMMARY;
 	if (lsan->counts && !report->options->limit && wishes->max_leaks)
 		view.limit = wishes->max_leaks;
 	struct output output;
@@ -287,7 +320,7 @@ static int show(struct leak_report *report, const struct model *model,
 	error = write_view(report, model, &view, &sink, &errors);
 	if (error)
 		return message_error(error);
-	report->errors += is_sure(model) ? errors : 0;
+	report->errors += is_sure(report, model) ? errors : 0;
 	if (model_leak_search(model) && model_leak_search(model)->damaged)
 		code = ERROR_INPUT;
 	int ended = output_end(&output);

@@ -210,7 +210,22 @@ enum hpw_leak_key {
 	HPW_LEAK_BLOCKS = 16,         /* + enum hpw_leak_kind */
 	HPW_LEAK_BYTES = 20,          /* + enum hpw_leak_kind */
 	HPW_LEAK_PROBLEM = 24,        /* why there was no search, or what it lacks: a sentence */
+	HPW_LEAK_ALLOCATIONS = 25,    /* calls until that moment; 0: unknown, like the next two */
+	HPW_LEAK_FREES = 26,
+	HPW_LEAK_ALLOCATED_BYTES = 27,
+	HPW_LEAK_HEURISTIC_BLOCKS = 28, /* + number of the bit in HPW_LEAK_HEURISTICS: reachable by
+					   that alone */
+	HPW_LEAK_HEURISTIC_BYTES = 32,  /* + the same */
+	HPW_LEAK_UNCOPIED = 36,         /* why no copy was searched that should have been: enum
+					   hpw_leak_uncopied */
+	HPW_LEAK_KEYS = 37,
 };
+/* Below 4096: the errno that fork gave (Linux). */
+enum hpw_leak_uncopied {
+	HPW_LEAK_UNCOPIED_LACKS = 4096,    /* it would have lacked memory that fork leaves out */
+	HPW_LEAK_UNCOPIED_CONFINED = 4097, /* no thread could be made to fork */
+};
+#define HPW_LEAK_HEURISTIC_COUNT 4
 
 enum hpw_leak_moment {
 	HPW_LEAK_AT_EXIT = 0,     /* after all exit handlers and destructors */

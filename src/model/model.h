@@ -264,6 +264,10 @@ enum leak_way {
 	LEAK_WAY_UNSTOPPED, /* its other threads could not be stopped, and ran on */
 };
 
+#define LEAK_UNCOPIED_LACKS 4096u    /* it would have lacked memory that fork leaves out */
+#define LEAK_UNCOPIED_CONFINED 4097u /* no thread could be made to fork */
+#define LEAK_HEURISTICS 4            /* stdstring, length64, newarray, multipleinheritance */
+
 /* A search for what can still be reached. */
 struct leak_search {
 	enum leak_moment moment;
@@ -271,9 +275,15 @@ struct leak_search {
 	uint64_t time_ns; /* of the moment */
 	uint64_t pause_ns, search_ns;
 	unsigned alignment, heuristics; /* as HPW_LEAK_ALIGNMENT and HPW_LEAK_HEURISTICS */
+	/* Why no copy was searched that should have been: errno of fork, or one of these. 0: all is
+	 * well. */
+	uint32_t uncopied;
 	bool partial; /* blocks that are not known may hold others: leaks may be missed */
 	uint64_t threads, threads_missed, root_bytes, unread_bytes, pointers;
 	uint64_t blocks[LEAK_KINDS], bytes[LEAK_KINDS];
+	uint64_t allocations, frees, allocated_bytes; /* until then; 0, 0, 0: unknown */
+	/* By number of the bit in `heuristics`: blocks that are reachable by that alone. */
+	uint64_t heuristic_blocks[LEAK_HEURISTICS], heuristic_bytes[LEAK_HEURISTICS];
 	const char *problem; /* why there was none, or what it lacks; NULL */
 	bool damaged;        /* its result can't be read: there is none then */
 	/* What the program says to LeakSanitizer: suppressions, options. NULL: nothing. */

@@ -13,8 +13,9 @@
 /* How often its process is stopped to reap the copy, until one of its threads can do it. */
 #define REAP_TRIES 20
 
-struct error *snapshot_take(struct stopped *stopped, struct snapshot *ret)
+struct error *snapshot_take(struct stopped *stopped, struct snapshot *ret, int *ret_errno)
 {
+	*ret_errno = 0;
 	struct stopped_thread *thread = remote_thread(stopped);
 	if (!thread)
 		return error_create(ERROR_ENVIRONMENT,
@@ -27,9 +28,10 @@ struct error *snapshot_take(struct stopped *stopped, struct snapshot *ret)
 		.instruction = remote_instruction(thread->tid)};
 	struct remote_answer answer;
 	bool done = remote_do(thread, &call, &answer);
+	if (done && answer.result < 0)
+		*ret_errno = (int)-answer.result;
 	if (!done || answer.result < 0 || !answer.event)
-		return error_errno(ERROR_ENVIRONMENT,
-			done && answer.result < 0 ? (int)-answer.result : ECHILD,
+		return error_errno(ERROR_ENVIRONMENT, *ret_errno ? *ret_errno : ECHILD,
 			"process %d can't be made to fork", (int)stopped->pid);
 	*ret = (struct snapshot){(pid_t)answer.event, (pid_t)answer.result, call.instruction};
 	int status;

@@ -19,8 +19,10 @@ struct snapshot {
 	uint64_t instruction; /* as in struct remote_call */
 };
 
-/* ERROR_ENVIRONMENT: the process can't be copied, and why. */
-struct error *snapshot_take(struct stopped *stopped, struct snapshot *ret) must_check_;
+/* ERROR_ENVIRONMENT: the process can't be copied, and why. *ret_errno: what its fork gave; 0: it
+ * could not be made to fork at all. */
+struct error *snapshot_take(
+	struct stopped *stopped, struct snapshot *ret, int *ret_errno) must_check_;
 
 /* When the process goes on: makes the copy close the files that it has been born with. */
 void snapshot_close_files(const struct snapshot *snapshot);

@@ -50,21 +50,23 @@ static bool is_string(const struct heuristics *h, uint64_t block, uint64_t size)
 	       length <= capacity && size == 3 * sizeof(uint64_t) + capacity + 1;
 }
 
-bool heuristics_explain(const struct heuristics *h, uint64_t block, uint64_t size, uint64_t into)
+enum search_heuristic heuristics_explain(
+	const struct heuristics *h, uint64_t block, uint64_t size, uint64_t into)
 {
 	uint64_t first, second;
 	if (!h->enabled || into % 8 || into >= size)
-		return false;
+		return 0;
 	if (h->enabled & SEARCH_STDSTRING && into == 24 && is_string(h, block, size))
-		return true;
+		return SEARCH_STDSTRING;
 	if (into == 8 && h->enabled & (SEARCH_LENGTH64 | SEARCH_NEWARRAY) &&
 		word_at(h, block, &first)) {
 		if (h->enabled & SEARCH_LENGTH64 && first == size - 8)
-			return true;
+			return SEARCH_LENGTH64;
 		if (h->enabled & SEARCH_NEWARRAY && first && (size - 8) % first == 0)
-			return true;
+			return SEARCH_NEWARRAY;
 	}
-	return h->enabled & SEARCH_MULTIPLEINHERITANCE && into + 8 <= size &&
-	       word_at(h, block + into, &first) && is_vtable(h, first) &&
-	       word_at(h, block, &second) && is_vtable(h, second);
+	bool is_base = h->enabled & SEARCH_MULTIPLEINHERITANCE && into + 8 <= size &&
+		       word_at(h, block + into, &first) && is_vtable(h, first) &&
+		       word_at(h, block, &second) && is_vtable(h, second);
+	return is_base ? SEARCH_MULTIPLEINHERITANCE : 0;
 }

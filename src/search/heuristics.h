@@ -15,9 +15,9 @@ struct heuristics {
 	size_t map_count;
 };
 
-/* Whether a pointer `into` bytes into a block of `size` bytes at `block` is as good as one to its
- * start. */
-bool heuristics_explain(
+/* The heuristic by which a pointer `into` bytes into a block of `size` bytes at `block` is as good
+ * as one to its start; 0: none. */
+enum search_heuristic heuristics_explain(
 	const struct heuristics *heuristics, uint64_t block, uint64_t size, uint64_t into);
 
 #endif

@@ -76,6 +76,13 @@ DEFINE_VEC(lost_vec, struct lost)
 /* So many are asked for their age. */
 #define LOST_AGED_MAX (1u << 20)
 
+/* A block that was reached by an interior pointer that a heuristic explains. */
+struct explained {
+	uint32_t block;
+	enum search_heuristic by;
+};
+DEFINE_VEC(explained_vec, struct explained)
+
 struct search {
 	struct search_options options;
 	struct space space;
@@ -84,6 +91,7 @@ struct search {
 	struct graph graph;
 	struct heuristics heuristics;
 	struct space_u32 queue; /* blocks that were reached, in that order */
+	struct explained_vec explained;
 	struct search_group_vec group_list;
 	struct group_map group_map;
 	struct search_record_vec records;
@@ -110,10 +118,19 @@ void search_destroy(struct search *search)
 	graph_deinit(&search->graph);
 	free(search->reached);
 	space_u32_deinit(&search->queue);
+	explained_vec_deinit(&search->explained);
 	search_group_vec_deinit(&search->group_list);
 	group_map_deinit(&search->group_map);
 	search_record_vec_deinit(&search->records);
 	free(search);
+}
+
+struct error *search_reserve(struct search *search, uint64_t blocks)
+{
+	bool ok = blocks <= SPACE_BLOCKS_MAX && space_reserve(&search->space, (uint32_t)blocks) &&
+		  node_vec_reserve(&search->nodes, blocks) &&
+		  space_u32_reserve(&search->queue, blocks);
+	return ok ? NULL : error_no_memory();
 }
 
 struct error *search_add_block(
@@ -205,14 +222,14 @@ static bool group_of(struct search *s, const struct link *link, uint32_t block, 
 	return true;
 }
 
-static bool is_as_start(struct search *s, const struct link *link)
+/* What explains an interior pointer; 0: nothing. */
+static enum search_heuristic explain(const struct search *s, const struct link *link)
 {
-	if (!(link->edge & GRAPH_INTERIOR))
-		return true;
 	uint32_t block = GRAPH_BLOCK(link->edge);
-	return s->heuristics.enabled &&
-	       heuristics_explain(&s->heuristics, space_address(&s->space, block),
-		       space_size(&s->space, block), link->offset);
+	if (!s->heuristics.enabled)
+		return 0;
+	return heuristics_explain(&s->heuristics, space_address(&s->space, block),
+		space_size(&s->space, block), link->offset);
 }
 
 static inline bool is_reached(const struct search *s, uint32_t block)
@@ -227,8 +244,15 @@ static inline bool is_reached(const struct search *s, uint32_t block)
 static bool follow(struct search *s, const struct link *link, enum search_kind kind)
 {
 	uint32_t block = GRAPH_BLOCK(link->edge), group;
-	if (is_reached(s, block) || (kind == SEARCH_REACHABLE && !is_as_start(s, link)))
+	if (is_reached(s, block))
 		return true;
+	if (kind == SEARCH_REACHABLE && link->edge & GRAPH_INTERIOR) {
+		enum search_heuristic by = explain(s, link);
+		if (!by)
+			return true;
+		if (!explained_vec_push(&s->explained, (struct explained){block, by}))
+			return false;
+	}
 	s->reached[block / 64] |= 1ull << block % 64;
 	if (!group_of(s, link, block, &group))
 		return false;
@@ -277,26 +301,117 @@ static void fetch_ahead(const struct search *s, size_t at)
 	}
 }
 
-/* Marks what the roots hold, then what those hold, level by level. */
-static bool mark(struct search *s, enum search_kind kind)
+/* Follows all pointers of what was reached from the queue's place `at` on, level by level. */
+static bool mark_from(struct search *s, size_t at, enum search_kind kind)
 {
-	size_t at = kind == SEARCH_REACHABLE ? 0 : s->queue.len;
-	size_t reached = at;
+	for (; at < s->queue.len; at++) {
+		fetch_ahead(s, at);
+		if (!follow_block(s, s->queue.data[at], kind))
+			return false;
+	}
+	return true;
+}
+
+static bool mark_roots(struct search *s, enum search_kind kind)
+{
 	for (size_t i = 0; i < s->graph.roots.len; i++) {
 		const struct graph_root *root = &s->graph.roots.data[i];
 		struct link link = {root->edge, root->offset, SPACE_NONE, SEARCH_NO_GROUP, root};
 		if (!follow(s, &link, kind))
 			return false;
 	}
-	/* Interior pointers of what is reachable. */
-	for (size_t i = 0; kind == SEARCH_POSSIBLE && i < reached && s->graph.interiors.len; i++) {
-		if (!follow_block(s, s->queue.data[i], kind))
+	return true;
+}
+
+/* The reached blocks with an interior pointer to one that is not. Returns how many there are. */
+static uint32_t find_open(const struct search *s, uint64_t *ret_open)
+{
+	const struct graph_interiors *interiors = &s->graph.interiors;
+	uint32_t block = 0, found = 0;
+	for (size_t i = 0; i < interiors->len; i++) {
+		uint32_t edge = interiors->data[i].edge;
+		if (is_reached(s, GRAPH_BLOCK(s->graph.edges.data[edge])))
+			continue;
+		while (graph_edges_end(&s->graph, block) <= edge)
+			block++;
+		if (!is_reached(s, block))
+			continue;
+		found += !(ret_open[block / 64] >> block % 64 & 1);
+		ret_open[block / 64] |= 1ull << block % 64;
+	}
+	return found;
+}
+
+/*
+ * Follows the interior pointers of what is reachable by start pointers alone, in the order in which
+ * it was reached. Most heaps have few that lead anywhere new: those are found in the list of
+ * interior pointers, without another look at all blocks.
+ */
+static bool mark_interiors(struct search *s)
+{
+	_cleanup_free_ uint64_t *open =
+		calloc(space_count(&s->space) / 64 + 1, sizeof(*s->reached));
+	if (!open)
+		return false;
+	uint32_t left = find_open(s, open);
+	for (size_t i = 0, end = s->queue.len; left && i < end; i++) {
+		uint32_t block = s->queue.data[i];
+		if (!(open[block / 64] >> block % 64 & 1))
+			continue;
+		left--;
+		if (!follow_block(s, block, SEARCH_POSSIBLE))
 			return false;
 	}
-	for (; at < s->queue.len; at++) {
-		fetch_ahead(s, at);
-		if (!follow_block(s, s->queue.data[at], kind))
-			return false;
+	return true;
+}
+
+static bool mark(struct search *s)
+{
+	if (!mark_roots(s, SEARCH_REACHABLE) || !mark_from(s, 0, SEARCH_REACHABLE))
+		return false;
+	size_t reachable = s->queue.len;
+	return mark_roots(s, SEARCH_POSSIBLE) && mark_interiors(s) &&
+	       mark_from(s, reachable, SEARCH_POSSIBLE);
+}
+
+/* Takes out what a pointer to a start leads to as well, from a root or from what is reached. */
+static void forget_plain(const struct search *s, uint64_t *explained)
+{
+	const uint32_t *heads = s->graph.heads.data, *edges = s->graph.edges.data;
+	for (size_t i = 0; i < s->graph.roots.len; i++) {
+		uint32_t edge = s->graph.roots.data[i].edge;
+		if (!(edge & GRAPH_INTERIOR))
+			explained[edge / 64] &= ~(1ull << edge % 64);
+	}
+	for (uint32_t block = 0; block < space_count(&s->space); block++) {
+		uint32_t end = is_reached(s, block) ? graph_edges_end(&s->graph, block) : 0;
+		for (uint32_t i = heads[block]; i < end; i++)
+			if (!(edges[i] & GRAPH_INTERIOR))
+				explained[edges[i] / 64] &= ~(1ull << edges[i] % 64);
+	}
+}
+
+/* Sums up what is reachable by heuristics alone, as memcheck does. False: no memory. */
+static bool count_explained(struct search *s)
+{
+	if (!s->explained.len)
+		return true;
+	_cleanup_free_ uint64_t *explained =
+		calloc(space_count(&s->space) / 64 + 1, sizeof(*explained));
+	if (!explained)
+		return false;
+	for (size_t i = 0; i < s->explained.len; i++) {
+		uint32_t block = s->explained.data[i].block;
+		explained[block / 64] |= 1ull << block % 64;
+	}
+	forget_plain(s, explained);
+	for (size_t i = 0; i < s->explained.len; i++) {
+		const struct explained *one = &s->explained.data[i];
+		if (!(explained[one->block / 64] >> one->block % 64 & 1))
+			continue;
+		unsigned number = (unsigned)__builtin_ctz(one->by);
+		s->totals.heuristic_blocks[number]++;
+		s->totals.heuristic_bytes[number] += space_size(&s->space, one->block);
 	}
 	return true;
 }
@@ -512,7 +627,7 @@ struct error *search_run(struct search *search, const struct search_memory *memo
 		error = read_roots(s, roots, root_count);
 	if (error)
 		return error;
-	if (count && (!mark(s, SEARCH_REACHABLE) || !mark(s, SEARCH_POSSIBLE) || !lead_all(s)))
+	if (count && (!mark(s) || !count_explained(s) || !lead_all(s)))
 		return error_no_memory();
 	space_u32_deinit(&s->queue);
 	s->totals.pointers = s->graph.edge_count;

@@ -45,6 +45,7 @@ enum search_heuristic {
 	SEARCH_MULTIPLEINHERITANCE = 8,
 	SEARCH_HEURISTICS_ALL = 15,
 };
+#define SEARCH_HEURISTIC_COUNT 4 /* bits */
 
 /* A range of memory that holds pointers and is not of blocks, or registers of a thread. */
 struct search_root {
@@ -107,6 +108,9 @@ struct search;
 struct error *search_create(const struct search_options *options, struct search **ret) must_check_;
 void search_destroy(struct search *search);
 
+/* Makes room for so many blocks in all, where that is known: tables that grow are moved. */
+struct error *search_reserve(struct search *search, uint64_t blocks) must_check_;
+
 /* A block; they come by ascending address. ERROR_INPUT: it overlaps the one before. */
 struct error *search_add_block(
 	struct search *search, uint64_t address, uint64_t size, uint32_t site) must_check_;
@@ -126,6 +130,10 @@ const struct search_group *search_groups(const struct search *search, size_t *re
 
 struct search_totals {
 	uint64_t blocks[SEARCH_KINDS], bytes[SEARCH_KINDS];
+	/* Of the reachable ones, by number of the bit: those to which an interior pointer leads
+	 * that a heuristic explains, and none to their start. */
+	uint64_t heuristic_blocks[SEARCH_HEURISTIC_COUNT];
+	uint64_t heuristic_bytes[SEARCH_HEURISTIC_COUNT];
 	uint64_t pointers;     /* between blocks */
 	uint64_t root_bytes;   /* that were read */
 	uint64_t unread_bytes; /* of blocks and roots, that could not be read */

@@ -20,6 +20,12 @@ void space_deinit(struct space *space)
 	space_sizes_deinit(&space->huge);
 }
 
+bool space_reserve(struct space *space, uint32_t blocks)
+{
+	return space_u16_reserve(&space->offsets, blocks) &&
+	       space_u32_reserve(&space->sizes, blocks);
+}
+
 static uint64_t end_of(uint64_t address, uint64_t size)
 {
 	return address + (size ? size : 1);

@@ -71,6 +71,9 @@ struct space {
 void space_init(struct space *space);
 void space_deinit(struct space *space);
 
+/* Makes room for so many blocks. False: no memory. */
+bool space_reserve(struct space *space, uint32_t blocks);
+
 enum space_added {
 	SPACE_ADDED,
 	SPACE_REFUSED,   /* not above the one before, overlaps it, or is no address */

@@ -7,8 +7,6 @@
 #include "base/util.h"
 #include "sources/hpw_columns.h"
 
-/* One more than the largest key known. */
-#define KEYS (HPW_LEAK_PROBLEM + 1)
 /* Longer ones are no sentence. */
 #define PROBLEM_BYTES_MAX 4096u
 
@@ -42,7 +40,7 @@ static const enum leak_place places[] = {
 
 /* What a search says of itself, as stored. */
 struct said {
-	uint64_t values[KEYS];
+	uint64_t values[HPW_LEAK_KEYS];
 	const uint8_t *problem;
 	uint64_t problem_len;
 };
@@ -65,7 +63,7 @@ static struct error *read_search(const struct hpw_payload *payload, struct said 
 			error = cursor_bytes(&c, value, &ret->problem);
 			if (error)
 				return error;
-		} else if (key < KEYS) {
+		} else if (key < HPW_LEAK_KEYS) {
 			ret->values[key] = value;
 		}
 	}
@@ -94,17 +92,27 @@ static struct error *decode_search(struct hpw_leaks *leaks, const struct hpw_pay
 		.search_ns = v[HPW_LEAK_SEARCH_NS],
 		.alignment = (unsigned)v[HPW_LEAK_ALIGNMENT],
 		.heuristics = (unsigned)v[HPW_LEAK_HEURISTICS],
+		.uncopied = v[HPW_LEAK_UNCOPIED] <= LEAK_UNCOPIED_CONFINED
+				    ? (uint32_t)v[HPW_LEAK_UNCOPIED]
+				    : LEAK_UNCOPIED_CONFINED,
 		.partial = (v[HPW_LEAK_NOTES] & HPW_LEAK_NOTE_PARTIAL) != 0,
 		.threads = v[HPW_LEAK_THREADS],
 		.threads_missed = v[HPW_LEAK_THREADS_MISSED],
 		.root_bytes = v[HPW_LEAK_ROOT_BYTES],
 		.unread_bytes = v[HPW_LEAK_UNREAD_BYTES],
 		.pointers = v[HPW_LEAK_POINTERS],
+		.allocations = v[HPW_LEAK_ALLOCATIONS],
+		.frees = v[HPW_LEAK_FREES],
+		.allocated_bytes = v[HPW_LEAK_ALLOCATED_BYTES],
 		.problem = problem,
 	};
 	for (unsigned i = 0; i < HPW_LEAK_KINDS; i++) {
 		search->blocks[kinds[i]] = v[HPW_LEAK_BLOCKS + i];
 		search->bytes[kinds[i]] = v[HPW_LEAK_BYTES + i];
+	}
+	for (unsigned i = 0; i < LEAK_HEURISTICS; i++) {
+		search->heuristic_blocks[i] = v[HPW_LEAK_HEURISTIC_BLOCKS + i];
+		search->heuristic_bytes[i] = v[HPW_LEAK_HEURISTIC_BYTES + i];
 	}
 	return NULL;
 }

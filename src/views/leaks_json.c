@@ -36,16 +36,43 @@ static void put_summary(struct json *json, const struct leaks *leaks)
 	json_object_end(json);
 }
 
-static void put_heuristics(struct json *json, unsigned heuristics)
+static void put_heuristics(struct json *json, const struct leak_search *search)
 {
-	static const char *const names[] = {
-		"stdstring", "length64", "newarray", "multipleinheritance"};
 	json_key(json, "heuristics");
 	json_array_begin(json);
-	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
-		if (heuristics >> i & 1)
-			json_string(json, names[i]);
+	for (unsigned i = 0; i < LEAK_HEURISTICS; i++)
+		if (search->heuristics >> i & 1)
+			json_string(json, leaks_heuristic_name(i));
 	json_array_end(json);
+	json_key(json, "reachable_by");
+	json_object_begin(json);
+	for (unsigned i = 0; i < LEAK_HEURISTICS; i++) {
+		if (!(search->heuristics >> i & 1))
+			continue;
+		json_key(json, leaks_heuristic_name(i));
+		json_object_begin(json);
+		json_put_u64(json, "blocks", search->heuristic_blocks[i]);
+		json_put_u64(json, "bytes", search->heuristic_bytes[i]);
+		json_object_end(json);
+	}
+	json_object_end(json);
+}
+
+/* What the program had called until the search. */
+static void put_until_then(struct json *json, const struct leak_search *search)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} members[] = {{"allocations", search->allocations}, {"frees", search->frees},
+		{"allocated_bytes", search->allocated_bytes}};
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+		json_key(json, members[i].name);
+		if (search->allocations)
+			json_u64(json, members[i].value);
+		else
+			json_null(json);
+	}
 }
 
 static void put_search(struct json *json, const struct leak_search *search)
@@ -88,8 +115,10 @@ static void put_search(struct json *json, const struct leak_search *search)
 	json_put_string(json, "way", ways[search->way]);
 	json_put_members(json, members, ARRAY_SIZE(members), search);
 	json_put_u64(json, "alignment", search->alignment);
-	put_heuristics(json, search->heuristics);
+	put_heuristics(json, search);
+	put_until_then(json, search);
 	json_put_bool(json, "partial", search->partial);
+	json_put_string(json, "uncopied", leak_uncopied_words(search));
 	json_put_string(json, "problem", search->problem);
 	json_object_end(json);
 }

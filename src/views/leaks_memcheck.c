@@ -34,9 +34,33 @@ static void add_amount(struct text *out, uint64_t bytes, uint64_t blocks)
 	text_add(out, " blocks");
 }
 
+/* What the program had called: until the search, if it went on after it. */
+static struct totals totals_until(const struct leaks_page *page)
+{
+	struct totals totals = *model_totals(page->model);
+	const struct leak_search *search = page->leaks.searched ? page->leaks.search : NULL;
+	if (search && search->moment != LEAK_AT_EXIT && search->allocations) {
+		totals.allocations = search->allocations;
+		totals.frees = search->frees;
+		totals.allocated_bytes = search->allocated_bytes;
+	}
+	return totals;
+}
+
+/* memcheck only looks at exit, or when it is asked; it has no words for other moments. */
+static void add_moment(const struct leaks_page *page, struct text *out)
+{
+	const struct leak_search *search = page->leaks.search;
+	if (!page->leaks.searched || search->moment == LEAK_AT_EXIT)
+		return;
+	begin(page, out);
+	text_printf(out, "Searched %s: \"at exit\" stands for that moment.\n",
+		leak_moment_words(search->moment));
+}
+
 static void add_heap_summary(const struct leaks_page *page, struct text *out)
 {
-	const struct totals *totals = model_totals(page->model);
+	const struct totals all = totals_until(page), *totals = &all;
 	/* memcheck asks the libraries to free what they keep, and counts that. */
 	struct leak_sum freed = page->leaks.sums[LEAK_CLASS_LIBRARY], left = {0};
 	for (unsigned i = 0; i < LEAK_CLASSES; i++) {
@@ -44,6 +68,7 @@ static void add_heap_summary(const struct leaks_page *page, struct text *out)
 		left.bytes += page->leaks.sums[i].bytes;
 	}
 	add_line(page, "", out);
+	add_moment(page, out);
 	add_line(page, "HEAP SUMMARY:", out);
 	begin(page, out);
 	text_add(out, "    in use at exit: ");
@@ -67,8 +92,8 @@ static int compare_records(const void *left, const void *right)
 	uint64_t x = leak_row_retained(a), y = leak_row_retained(b);
 	if (x != y)
 		return x < y ? -1 : 1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
+	if (a->kind != b->kind) /* the reachable ones first */
+		return a->kind > b->kind ? -1 : 1;
 	if (a->blocks != b->blocks)
 		return a->blocks < b->blocks ? -1 : 1;
 	return a->stack < b->stack ? -1 : a->stack > b->stack;
@@ -190,6 +215,24 @@ static struct error *add_records(
 	return error;
 }
 
+static void add_heuristics(const struct leaks_page *page, struct text *out)
+{
+	const struct leak_search *search = page->leaks.search;
+	bool any = false;
+	for (unsigned i = 0; i < LEAK_HEURISTICS; i++) {
+		if (!search->heuristic_blocks[i])
+			continue;
+		if (!any)
+			add_line(page,
+				"                      of which reachable via heuristic:", out);
+		any = true;
+		begin(page, out);
+		text_printf(out, "                        %-19s: ", leaks_heuristic_name(i));
+		add_amount(out, search->heuristic_bytes[i], search->heuristic_blocks[i]);
+		text_add(out, "\n");
+	}
+}
+
 static void add_leak_summary(const struct leaks_page *page, struct text *out)
 {
 	static const char *const lines[] = {
@@ -207,6 +250,8 @@ static void add_leak_summary(const struct leaks_page *page, struct text *out)
 		text_add(out, lines[i]);
 		add_amount(out, sums[i].bytes, sums[i].blocks);
 		text_add(out, "\n");
+		if (i == LEAK_CLASS_REACHABLE)
+			add_heuristics(page, out);
 		any = any || (i < LEAK_KINDS && sums[i].blocks);
 	}
 	if (!full && any)

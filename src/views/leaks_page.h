@@ -37,6 +37,8 @@ const char *leaks_function(const struct leak_stack *stack);
 
 /* "definitely lost" */
 const char *leaks_kind_words(const struct leak_row *row);
+/* "stdstring": the names of --leak-check-heuristics, by the number of the bit. */
+const char *leaks_heuristic_name(unsigned number);
 /* "3.4 KiB in 12 blocks" */
 void leaks_add_quantity(struct text *out, uint64_t bytes, uint64_t blocks);
 /* A row in one sentence without a full stop. */

@@ -22,6 +22,13 @@ const char *leaks_kind_words(const struct leak_row *row)
 	return words[row->class];
 }
 
+const char *leaks_heuristic_name(unsigned number)
+{
+	static const char *const names[LEAK_HEURISTICS] = {
+		"stdstring", "length64", "newarray", "multipleinheritance"};
+	return names[number];
+}
+
 void leaks_add_quantity(struct text *out, uint64_t bytes, uint64_t blocks)
 {
 	text_add_bytes(out, bytes);

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import sys
 import xml.etree.ElementTree
 from pathlib import Path
@@ -230,6 +231,34 @@ def log_file(folder):
 
 
 @TESTS.test
+def checked_before(folder):
+    """What can't be read or written is said before the program starts"""
+    started = folder / "started"
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    for option, word in (("--log-file=%x", "behind %"), ("--log-file=%q{NO_SUCH_VARIABLE}", "NO_SUCH_VARIABLE"),
+                         ("--log-file=%q{HOME", "in braces"), ("--log-file=", "a name is missing"),
+                         (f"--suppressions={pipe}", "is a pipe"), (f"--suppressions={folder}", "is a folder")):
+        ended = heapwise("run", "-q", "-o", folder / "no.hpw", "--leak-check=full", option, "--", "touch", started)
+        usage_error(ended, word, status=125)
+        hw.need(not started.exists(), f"{option}: the program was started")
+
+
+@TESTS.test
+def unsearched_gate(folder):
+    """A gate that nobody could search for says so; an image that went on by exec is no such case"""
+    gate = ("run", "-q", "-o", folder / "%p.hpw", "--leak-check=full", "--error-exitcode=9", "--")
+    ended = heapwise(*gate, "sh", "-c", "exec true")
+    hw.need(ended.status == 0 and ended.errors == "", f"exec: {ended}")
+    ended = heapwise(*gate, "sh", "-c", "kill -9 $$")
+    hw.need(ended.status == -signal.SIGKILL and "was not searched for leaks" in ended.errors, f"killed: {ended}")
+    path = folder / "image.hpw"
+    heapwise("run", "-q", "-o", path, "--", "sh", "-c", "exec true")
+    ended = heapwise("leaks", path)
+    hw.need("went on as another program (exec)" in ended.text, f"{ended}")
+
+
+@TESTS.test
 def not_searched(folder):
     """Without a search never freed is shown, and how to learn more"""
     path = recording(folder, options=())
@@ -352,6 +381,19 @@ def one_log(folder):
 
 
 @TESTS.test
+def memcheck_of_moment(folder):
+    """As memcheck, of another moment than the exit: all figures are of that moment, and it is named"""
+    path = recording(folder, LEAKS / "freed_at_exit-O2", options=("--leak-check=full", "--leak-check-at=main-end"))
+    text = heapwise("leaks", "--format=memcheck", path).text
+    hw.need("Searched when main had ended" in text, text)
+    numbers = [int(n.replace(",", "")) for n in re.findall(r"([\d,]+) (?:bytes|blocks|allocs|frees)", text)]
+    left, allocations, frees = numbers[1:4]
+    hw.need(allocations - frees == left > 0, text)
+    totals = hw.report(path)["totals"]
+    hw.need(totals["allocations"] - totals["frees"] < left, f"{totals}")
+
+
+@TESTS.test
 def named_in_report(folder):
     """The report's verdict names the kinds"""
     path = recording(folder)
@@ -402,6 +444,10 @@ def main():
             ("trees", "--show-leak-kinds=all", "--num-callers=3"),
             ("cycles_joined", "--show-leak-kinds=all"),
             ("interior_only", "--leak-check=summary"),
+            ("heuristic_stdstring", "--show-leak-kinds=all"),
+            ("heuristic_length64", "--show-leak-kinds=all"),
+            ("heuristic_newarray", "--show-leak-kinds=all"),
+            ("heuristic_inheritance", "--leak-check=summary"),
             ("size_zero", "--leak-check=no", "--show-leak-kinds=all")):
         TESTS.add(f"as memcheck: {name} {' '.join(options)}", beside_valgrind(LEAKS / f"{name}-O2", *options))
     TESTS.add("as memcheck: nothing left", beside_valgrind(hw.TARGETS / "no_allocation-O2"))

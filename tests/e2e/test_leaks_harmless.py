@@ -165,12 +165,29 @@ for NAME, ARGUMENTS, WHAT in (
         ("unforked", {"ways": ("held",)}, "pages that fork leaves out hold what they hold"),
         ("reserved", {}, "4 GiB of untouched memory, private and shared, stay untouched"),
         ("unfaulted", {"ways": ("held",), "times": 3}, "memory that somebody else has to provide (userfaultfd)"),
+        ("hugetlb", {"ways": ("snapshot", "held")}, "huge pages"),
+        ("io_uring", {}, "a read that io_uring waits for"),
+        ("unforkable", {"ways": ("held",)}, "where no process can be made"),
         ("faulty", {"lost": None}, "memory that can't be read")):
     def story(folder, name=NAME, more=ARGUMENTS):
         more = dict(more)
         search = searched(folder, name, *more.pop("arguments", ()), **more)
+        hw.need((search["way"] == "held") == bool(search["uncopied"]), f"{search}")
         return f"{name}: held for {search['pause_ns'] / 1e6:.2f} ms, {search['threads']} threads"
     TESTS.add(f"searched unharmed: {WHAT}", story)
+
+
+@TESTS.test
+def held_why(folder):
+    """Why a program was held, and not copied, is said"""
+    for name, why in (("unforkable", "Cannot allocate memory"), ("unforked", "fork leaves out"),
+                      ("confined", "made to fork")):
+        place = folder / name
+        place.mkdir()
+        with program(place, name) as running:
+            text = hw.run([hw.HEAPWISE, "leaks", str(running.pid)], env=running.environment).text
+            hw.need("no copy of it could be made" in text and why in text, f"{name}: {text}")
+            need_end(running)
 
 
 def wait_until(holds, what):
@@ -190,19 +207,21 @@ def need_end(running, status=7, said="x"):
     return ended
 
 
-def collector_of(pid):
-    """The process that holds the other end of its rings and has started no program."""
+def collector_of(running):
+    """Its process's number. (Forked from `run`, it is called so too; what it forks has what it has.)"""
+    parents = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if (process / "cmdline").read_bytes().split(b"\0")[1:2] == [b"run"] or not os.path.samefile(
-                    process / "exe", hw.HEAPWISE):
+            if not os.path.samefile(process / "exe", hw.HEAPWISE):
                 continue
-            for fd in (process / "fd").iterdir():
-                if str(pid) and "heapwise-rings" in os.readlink(fd):
-                    yield int(process.name)
-                    break
+            held = " ".join(os.readlink(fd) for fd in (process / "fd").iterdir())
+            if "[eventpoll]" in held and str(running.folder) in held:
+                parents[int(process.name)] = int((process / "stat").read_text().rpartition(")")[2].split()[1])
         except OSError:
             continue
+    found = [pid for pid, parent in parents.items() if parent not in parents and pid != running.runner.pid]
+    hw.need(len(found) == 1, f"{len(found)} collectors")
+    return found[0]
 
 
 @TESTS.test
@@ -306,22 +325,22 @@ def collector_killed_at_exit(folder):
         place.mkdir()
         options = ("-q", "--leak-check=full", "--show-leak-kinds=none")
         with program(place, "large", 200, options=options) as running:
-            before = set(collector_of(running.pid))
+            collector = collector_of(running)
             running.runner.stdin.write("x")
             running.runner.stdin.flush()
             time.sleep(0.03 * number)
-            for pid in before:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
+            try:
+                os.kill(collector, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
             since = time.monotonic()
             wait_until(lambda: not running.is_running(), "it does not end")
             took = time.monotonic() - since
             hw.need(took < 10, f"it ended only after {took:.1f} s")
-            stdout, _ = running.runner.communicate(timeout=hw.TIMEOUT)
+            stdout, errors = running.runner.communicate(timeout=hw.TIMEOUT)
             hw.need(running.runner.returncode == 7 and "broken" not in stdout,
                     f"status {running.runner.returncode} {stdout}")
+            hw.need(number or "search for leaks is lost" in errors, f"it does not say what is lost: {errors}")
 
 
 @TESTS.test
@@ -331,11 +350,11 @@ def collector_killed_on_demand(folder):
         place = folder / str(number)
         place.mkdir()
         with program(place, "large", 200) as running:
+            collector = collector_of(running)
             asking = subprocess.Popen([hw.HEAPWISE, "leaks", "-q", str(running.pid)], env=running.environment,
                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
             time.sleep(0.02 * number)
-            for pid in collector_of(running.pid):
-                os.kill(pid, signal.SIGKILL)
+            os.kill(collector, signal.SIGKILL)
             _, errors = asking.communicate(timeout=hw.TIMEOUT)
             hw.need(asking.returncode in (0, 3, 4), f"leaks: {asking.returncode} {errors}")
             wait_until(lambda: status_line(running.pid, "TracerPid") == "0", "it is still traced")
@@ -396,6 +415,23 @@ def without_rights(folder):
         running.children = []
         need_untouched(running)
         need_end(running)
+
+
+@TESTS.test
+def under_yama(folder):
+    """Where only ancestors may trace, a program is searched at its end all the same; on demand, or it is said why not"""
+    scope = Path("/proc/sys/kernel/yama/ptrace_scope")
+    if not scope.exists() or int(scope.read_text()) not in (1, 2) or os.geteuid() != 0:
+        raise hw.Skip("ptrace_scope is not 1 or 2, or not root")
+    folder.chmod(0o777)
+    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs"]
+    with Recorded(folder, [STOPS / "searched", "idle"], ("-q", "--leak-check=full", "--show-leak-kinds=none"),
+                  user) as running:
+        ended, search = running.leaks(prefix=user)
+        hw.need(search or "ptrace_scope" in ended.errors, f"{ended}")
+        need_end(running)
+    shown = json.loads(hw.run([hw.HEAPWISE, "leaks", "--json", running.recording]).text)["leaks"]
+    hw.need(shown["search"]["way"] in ("held", "unstopped") and shown["summary"]["definite"]["blocks"] == 1, f"{shown}")
 
 
 def in_namespace(folder, *unshare):

@@ -115,6 +115,11 @@ void leaks_fixture_init(struct fixture *fixture)
 		.threads = 2,
 		.root_bytes = 65536,
 		.pointers = 99,
+		.allocations = 1234,
+		.frees = 1149,
+		.allocated_bytes = 9876543,
+		.heuristic_blocks = {[1] = 2},
+		.heuristic_bytes = {[1] = 48},
 	};
 }
 

@@ -116,6 +116,31 @@ CASE(whole, "a search comes into the model as it is stored")
 	CHECK_U64(records[4].example.thread.value, 1);
 }
 
+CASE(until_then, "what the program had called, and what heuristics explain, may be missing")
+{
+	static const uint64_t pairs[][2] = {{HPW_LEAK_WAY, HPW_LEAK_HELD},
+		{HPW_LEAK_ALLOCATIONS, 77}, {HPW_LEAK_FREES, 66}, {HPW_LEAK_ALLOCATED_BYTES, 5555},
+		{HPW_LEAK_HEURISTIC_BLOCKS, 4}, {HPW_LEAK_HEURISTIC_BLOCKS + 3, 3},
+		{HPW_LEAK_HEURISTIC_BYTES, 44}, {HPW_LEAK_HEURISTIC_BYTES + 3, 33},
+		{HPW_LEAK_KEYS, 9}, {UINT64_MAX, UINT64_MAX}};
+	for (size_t count = 1; count <= ARRAY_SIZE(pairs); count += ARRAY_SIZE(pairs) - 1) {
+		const struct story_leaks leaks = {.search = pairs, .search_len = count};
+		struct builder builder = start();
+		builder_leaks(&builder, &leaks);
+		_cleanup_model_ struct model *model = finish(&builder);
+		const struct leak_search *search = model_leak_search(model);
+		bool more = count > 1;
+		CHECK_U64(search->allocations, more ? 77 : 0);
+		CHECK_U64(search->frees, more ? 66 : 0);
+		CHECK_U64(search->allocated_bytes, more ? 5555 : 0);
+		CHECK_U64(search->heuristic_blocks[0], more ? 4 : 0);
+		CHECK_U64(search->heuristic_blocks[1], 0);
+		CHECK_U64(search->heuristic_blocks[3], more ? 3 : 0);
+		CHECK_U64(search->heuristic_bytes[0], more ? 44 : 0);
+		CHECK_U64(search->heuristic_bytes[3], more ? 33 : 0);
+	}
+}
+
 CASE(none, "without a search there is none, and one that could not be says why")
 {
 	struct builder builder = start();

@@ -48,6 +48,22 @@ CASE(io_proc, "files without a size are read to their end")
 	CHECK(len > 100 && strstr((char *)data, "test_io"));
 }
 
+CASE(io_stored, "what could wait, or end early, is no file to be read again")
+{
+	make_file("0123", 4);
+	_cleanup_free_ uint8_t *data = NULL;
+	uint8_t *none = NULL;
+	size_t len;
+	CHECK_OK(read_stored_file(path, 4, &data, &len));
+	CHECK_MEM(data, "0123", 5);
+	CHECK_ERROR(read_stored_file(path, 3, &none, &len), ERROR_INPUT, "longer than 3 bytes");
+	CHECK_ERROR(read_stored_file(folder, 9, &none, &len), ERROR_INPUT, "is a folder");
+	CHECK_ERROR(read_stored_file("/dev/zero", 9, &none, &len), ERROR_INPUT, "longer than");
+	CHECK(unlink(path) == 0 && mkfifo(path, 0600) == 0);
+	CHECK_ERROR(read_stored_file(path, 9, &none, &len), ERROR_INPUT, "is a pipe");
+	CHECK(!none);
+}
+
 CASE(io_maps, "a mapped file shows its bytes, also none")
 {
 	make_file("0123", 4);

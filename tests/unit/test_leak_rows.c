@@ -376,6 +376,11 @@ CASE(never_freed, "without a search only never freed is known, and how to know m
 	check_words(leaks_verdict, "the program was killed");
 	finish();
 	unsearched();
+	build_target(fixture.model)->exit_kind = EXIT_KIND_EXEC;
+	build((struct leaks_options){.tell_libraries = true});
+	check_words(leaks_verdict, "went on as another program (exec)");
+	finish();
+	unsearched();
 	build_leak_search(fixture.model)->problem = "it is traced by gdb";
 	build((struct leaks_options){.tell_libraries = true});
 	CHECK(!leaks.searched);

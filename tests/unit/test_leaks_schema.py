@@ -84,7 +84,7 @@ def wrong_junit(suites):
 
 def checks(root):
     schema = "".join((root / "docs/schema" / name).read_text(encoding="utf-8") for name in ("leaks-1.md", "report-1.md"))
-    documented = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`([^`]*)`", schema))))
+    documented = set(re.findall(r"[a-z_0-9]+", " ".join(re.findall(r"`([^`]*)`", schema))))
     folder = root / "tests/data/golden/leaks"
     for path in sorted(folder.glob("*.json")):
         found = json.loads(path.read_text(encoding="utf-8"))

@@ -126,6 +126,48 @@ CASE(lost_list, "the first of a lost list leads all others, and so does one of a
 	}
 }
 
+CASE(reserved, "room that was made is no promise: fewer blocks may come, or more")
+{
+	struct picture picture = {calloc(8, 8), calloc(1, 8), 8, 1};
+	for (unsigned room = 0; room < 5; room += 4) {
+		struct search *search = new_search(8);
+		CHECK_OK(search_reserve(search, room));
+		CHECK_OK(search_add_block(search, HEAP, 8, 1));
+		CHECK_OK(search_add_block(search, HEAP + 16, 8, 1));
+		run(search, &picture);
+		CHECK_U64(search_totals(search)->blocks[SEARCH_DEFINITE], 2);
+		CHECK_ERROR(search_reserve(search, UINT64_MAX), ERROR_ENVIRONMENT, "memory");
+		search_destroy(search);
+	}
+	free(picture.heap);
+	free(picture.roots);
+}
+
+CASE(explained, "what a heuristic alone explains is counted, until a pointer to its start is found")
+{
+	for (unsigned plain = 0; plain < 2; plain++) {
+		struct picture picture = {calloc(8, 8), calloc(2, 8), 8, 2};
+		const struct search_options options = {
+			.alignment = 8, .heuristics = SEARCH_LENGTH64};
+		struct search *search;
+		CHECK_OK(search_create(&options, &search));
+		CHECK_OK(search_add_block(search, HEAP, 24, 1));
+		CHECK_OK(search_add_block(search, HEAP + 32, 16, 2));
+		picture.heap[0] = 16; /* the size of the rest */
+		picture.heap[4] = plain ? HEAP : 0;
+		picture.roots[0] = HEAP + 8;
+		picture.roots[1] = HEAP + 32;
+		run(search, &picture);
+		const struct search_totals *totals = search_totals(search);
+		CHECK_U64(totals->blocks[SEARCH_REACHABLE], 2);
+		CHECK_U64(totals->heuristic_blocks[1], plain ? 0 : 1);
+		CHECK_U64(totals->heuristic_bytes[1], plain ? 0 : 24);
+		search_destroy(search);
+		free(picture.heap);
+		free(picture.roots);
+	}
+}
+
 CASE(backwards, "a list that was lost from its last block in memory on has one leader")
 {
 	enum { BLOCKS = 1000 };

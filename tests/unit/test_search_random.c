@@ -389,6 +389,45 @@ static void check_records(struct world *w, const struct search *search, const bo
 	CHECK_U64(led, indirect);
 }
 
+/* Whether what is reached, or a root, points to the start of a block. */
+static bool is_plainly_held(struct world *w, unsigned block, const bool *any)
+{
+	uint64_t step = w->alignment, word;
+	for (uint64_t at = 0; at + 8 <= 8 * ROOT_WORDS; at += step)
+		if (word_at(w, OUTSIDE_START + at, &word) && word == w->address[block])
+			return true;
+	for (unsigned i = 0; i < REGISTERS; i++)
+		if (w->registers[i] == w->address[block])
+			return true;
+	for (unsigned i = 0; i < w->count; i++) {
+		uint64_t end = w->address[i] + w->size[i];
+		for (uint64_t at = (w->address[i] + step - 1) / step * step;
+			any[i] && i != block && at + 8 <= end; at += step)
+			if (word_at(w, at, &word) && word == w->address[block])
+				return true;
+	}
+	return false;
+}
+
+static void check_explained(
+	struct world *w, const struct search *search, const bool *reachable, const bool *any)
+{
+	const struct search_totals *totals = search_totals(search);
+	uint64_t blocks = 0, bytes = 0, found_blocks = 0, found_bytes = 0;
+	for (unsigned i = 0; i < w->count; i++) {
+		bool counts = reachable[i] && !is_plainly_held(w, i, any);
+		blocks += counts;
+		bytes += counts ? w->size[i] : 0;
+	}
+	for (unsigned i = 0; i < SEARCH_HEURISTIC_COUNT; i++) {
+		found_blocks += totals->heuristic_blocks[i];
+		found_bytes += totals->heuristic_bytes[i];
+		CHECK(w->heuristics >> i & 1 || !totals->heuristic_blocks[i]);
+	}
+	CHECK_U64(found_blocks, blocks);
+	CHECK_U64(found_bytes, bytes);
+}
+
 static void check_world(struct world *w)
 {
 	bool reachable[BLOCKS_MAX] = {false}, any[BLOCKS_MAX] = {false};
@@ -403,6 +442,7 @@ static void check_world(struct world *w)
 				any[i], reachable[i]);
 	}
 	check_lost(w, search, any);
+	check_explained(w, search, reachable, any);
 	check_records(w, search, reachable);
 	search_destroy(search);
 }

@@ -11,10 +11,12 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/io_uring.h>
 #include <linux/seccomp.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,6 +52,12 @@ static void ready(void)
 {
 	printf("ready %d\n", (int)getpid());
 	fflush(stdout);
+}
+
+__attribute__((noreturn)) static void skip(void)
+{
+	printf("skipped\n");
+	exit(7);
 }
 
 static void use_heap(size_t bytes)
@@ -395,6 +403,19 @@ static void alone(void)
 	idle();
 }
 
+/* Its children would be of a namespace whose first process has ended: fork(2) gives ENOMEM. */
+static void unforkable(void)
+{
+	if (unshare(CLONE_NEWPID))
+		skip();
+	pid_t first = fork();
+	if (!first)
+		_exit(0);
+	need(waitpid(first, NULL, 0) == first, "waitpid");
+	need(fork() < 0 && errno == ENOMEM, "fork is possible");
+	idle();
+}
+
 /* --- memory ------------------------------------------------------------------------------------
  */
 
@@ -491,11 +512,65 @@ static void unfaulted(void)
 	at[4096 * 3] = 1;
 	struct uffdio_register range = {
 		.range = {(uint64_t)at, bytes}, .mode = UFFDIO_REGISTER_MODE_MISSING};
-	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range)) {
-		printf("skipped\n");
-		exit(7);
-	}
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range))
+		skip();
 	idle();
+}
+
+/* Huge pages of their own file system hold blocks, before and after. */
+static void hugetlb(void)
+{
+	size_t bytes = (size_t)2 << 20;
+	void **at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	if (at == MAP_FAILED)
+		skip();
+	at[7] = malloc(1001);
+	at[bytes / sizeof(*at) - 1] = malloc(1003);
+	idle();
+	need(at[7] && at[bytes / sizeof(*at) - 1], "memory is lost");
+}
+
+static void *map_ring(int ring, size_t bytes, off_t what)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring, what);
+	need(at != MAP_FAILED, "mmap of a ring");
+	return at;
+}
+
+/* A read that was asked for by io_uring ends as it would have; the block that it reads into is held
+ * by what was asked for alone. */
+static void ring(void)
+{
+	struct io_uring_params about = {.flags = 0};
+	int fd = (int)syscall(SYS_io_uring_setup, 4, &about), ends[2];
+	if (fd < 0)
+		skip();
+	char *asked = map_ring(
+		fd, about.sq_off.array + about.sq_entries * sizeof(uint32_t), IORING_OFF_SQ_RING);
+	char *done =
+		map_ring(fd, about.cq_off.cqes + about.cq_entries * sizeof(struct io_uring_cqe),
+			IORING_OFF_CQ_RING);
+	struct io_uring_sqe *entry =
+		map_ring(fd, about.sq_entries * sizeof(*entry), IORING_OFF_SQES);
+	need(!pipe(ends), "pipe");
+	char *volatile into = malloc(1001);
+	*entry = (struct io_uring_sqe){.opcode = IORING_OP_READ,
+		.fd = ends[0],
+		.addr = (uint64_t)into,
+		.len = 1,
+		.user_data = 77};
+	into = NULL;
+	((uint32_t *)(asked + about.sq_off.array))[0] = 0;
+	__atomic_store_n((uint32_t *)(asked + about.sq_off.tail), 1, __ATOMIC_RELEASE);
+	need(syscall(SYS_io_uring_enter, fd, 1, 0, 0, NULL, 0) == 1, "io_uring_enter");
+	idle();
+	need(write(ends[1], "y", 1) == 1, "write");
+	need(syscall(SYS_io_uring_enter, fd, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0) == 0,
+		"io_uring_enter");
+	const struct io_uring_cqe *answer = (struct io_uring_cqe *)(done + about.cq_off.cqes);
+	need(answer->user_data == 77 && answer->res == 1 && *(char *)entry->addr == 'y',
+		"the read has another end");
 }
 
 /* --- ends --------------------------------------------------------------------------------------
@@ -559,7 +634,8 @@ static const struct {
 	{"vfork", in_vfork}, {"closes", closes}, {"confined", confined}, {"undumpable", undumpable},
 	{"alone", alone}, {"unforked", unforked}, {"reserved", reserved}, {"unfaulted", unfaulted},
 	{"faulty", faulty}, {"aborts", aborts}, {"killed", killed}, {"execs", execs},
-	{"large", large}, {"thread_exits", thread_exits}};
+	{"unforkable", unforkable}, {"hugetlb", hugetlb}, {"io_uring", ring}, {"large", large},
+	{"thread_exits", thread_exits}};
 
 __attribute__((noinline)) static void lose(void)
 {
