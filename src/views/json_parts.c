@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/util.h"
 
 void json_put_u64(struct json *json, const char *key, uint64_t value)
@@ -240,6 +241,15 @@ void json_put_recording(
 		json_string(json, damage[i]);
 	json_array_end(json);
 	json_object_end(json);
+}
+
+void json_put_filter(struct json *json, const struct filter *filter)
+{
+	_cleanup_(text_deinit) struct text options;
+	text_init(&options);
+	if (filter_is_given(filter))
+		filter_add_options(filter, &options);
+	json_put_string(json, "filter", options.data);
 }
 
 void json_put_frame(struct json *json, const struct shown_frame *frame)

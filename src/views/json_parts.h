@@ -3,6 +3,7 @@
 #ifndef VIEWS_JSON_PARTS_H
 #define VIEWS_JSON_PARTS_H
 
+#include "analysis/filter.h"
 #include "analysis/resolve.h"
 #include "analysis/unrecorded.h"
 #include "base/json.h"
@@ -31,6 +32,9 @@ void json_put_target(struct json *json, const struct target *target);
 /* unrecorded: programs without a recording; NULL leaves them out. */
 void json_put_recording(
 	struct json *json, const struct model *model, const struct unrecorded_groups *unrecorded);
+
+/* "filter": as options of a command line; null without one (or NULL). */
+void json_put_filter(struct json *json, const struct filter *filter);
 
 /* A frame as an object. */
 void json_put_frame(struct json *json, const struct shown_frame *frame);

@@ -287,6 +287,7 @@ struct error *json_report(const struct page *page, const struct sink *sink)
 	json_put_recording(&json, page->model, &page->unrecorded);
 	put_totals(&json, page);
 	json_put_lines(&json, "notes", &page->notes);
+	json_put_filter(&json, view_can_filter(page->view) ? page->options->filter : NULL);
 	json_put_string(&json, "sorted_by", metric_name(page->sort));
 	page->view->json(page, &json);
 	json_object_end(&json);

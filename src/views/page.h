@@ -19,11 +19,13 @@ struct page {
 	enum metric sort;
 	size_t limit; /* rows to show */
 
-	struct rows all;        /* every row of the model */
-	struct rows merged;     /* the view's own, if it merges */
-	struct row_list list;   /* the view's rows, in order, not yet limited */
-	struct summary summary; /* empty in other views */
-	struct text notes;      /* what limits the figures: sentences, each with a newline */
+	struct rows all;         /* every row of the model */
+	struct rows left;        /* of these, what a filter leaves */
+	const struct rows *rows; /* one of these two */
+	struct rows merged;      /* the view's own, if it merges */
+	struct row_list list;    /* the view's rows, in order, not yet limited */
+	struct summary summary;  /* empty in other views */
+	struct text notes;       /* what limits the figures: sentences, each with a newline */
 	struct unrecorded_groups unrecorded;
 	struct size_list sizes; /* in order */
 	struct thread_list threads;

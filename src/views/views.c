@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/filter.h"
 #include "analysis/merge.h"
 #include "base/cleanup.h"
 #include "base/util.h"
@@ -15,7 +16,7 @@
 
 static struct error *fill_sites(struct page *page)
 {
-	const struct rows *from = &page->all;
+	const struct rows *from = page->rows;
 	struct error *error = NULL;
 	if (page->view->merges) {
 		error = rows_merge(from, page->view->filter, &page->merged);
@@ -26,7 +27,7 @@ static struct error *fill_sites(struct page *page)
 
 static struct error *fill_summary(struct page *page)
 {
-	struct error *error = summary_build(page->model, &page->all, &page->summary);
+	struct error *error = summary_build(page->model, page->rows, &page->summary);
 	return error ? error : fill_sites(page);
 }
 
@@ -195,6 +196,12 @@ bool view_tells_inherited(const struct view *view)
 	return view->inherited || view->fill == fill_summary;
 }
 
+bool view_can_filter(const struct view *view)
+{
+	/* A verdict is on all of a recording. */
+	return view->has_sites && view->fill != fill_summary;
+}
+
 bool view_can_sort(const struct view *view, enum metric metric)
 {
 	return metric < METRICS && (view->metrics & BIT(metric)) != 0;
@@ -214,6 +221,7 @@ void view_add_metrics(struct text *text, const struct view *view)
 static void page_init(struct page *page)
 {
 	rows_init(&page->all);
+	rows_init(&page->left);
 	rows_init(&page->merged);
 	row_list_init(&page->list);
 	summary_init(&page->summary);
@@ -226,6 +234,7 @@ static void page_init(struct page *page)
 static void page_deinit(struct page *page)
 {
 	rows_deinit(&page->all);
+	rows_deinit(&page->left);
 	rows_deinit(&page->merged);
 	row_list_deinit(&page->list);
 	summary_deinit(&page->summary);
@@ -247,6 +256,13 @@ static struct error *page_fill(struct page *page, struct resolver *resolver)
 	if (error)
 		return error;
 	summary_add_notes(page->model, resolver, &page->notes);
+	page->rows = &page->all;
+	if (view_can_filter(page->view) && filter_is_given(page->options->filter)) {
+		error = filter_apply(page->options->filter, &page->all, &page->left, &page->notes);
+		page->rows = &page->left;
+	}
+	if (error)
+		return error;
 	return page->notes.failed ? error_no_memory() : page->view->fill(page);
 }
 

@@ -167,7 +167,8 @@ CASE(view_metrics, "each view names what it can be sorted by")
 	text_init(&names);
 	view_add_names(&names);
 	CHECK_STR(names.data,
-		"summary, sites, never-freed, peak, inherited, temporary, sizes, threads");
+		"summary, sites, never-freed, kept, peak, inherited, temporary, sizes, "
+		"threads");
 	_cleanup_(text_deinit) struct text metrics;
 	text_init(&metrics);
 	view_add_metrics(&metrics, view_find("threads"));
