@@ -20,8 +20,9 @@ enum {
 
 static const struct option_spec option_specs[] = {
 	{OPT_VIEW, "view", "VIEW",
-		"summary (default), sites, never-freed, peak, inherited, temporary, sizes or "
-		"threads"},
+		"summary (default), sites, never-freed, peak, inherited, temporary, kept, "
+		"functions, "
+		"files, modules, sizes or threads"},
 	VIEW_SPEC_SORT{VIEW_OPT_LIMIT, "limit", "N",
 		"show at most N rows (default: 20, in the summary 5)"},
 	{VIEW_OPT_JSON, "json", NULL,

@@ -44,6 +44,7 @@ extern const struct command command_help;
 extern const struct command command_leaks;
 extern const struct command command_report;
 extern const struct command command_run;
+extern const struct command command_tree;
 extern const struct command command_version;
 
 #endif

@@ -12,6 +12,7 @@ const struct command *const commands[] = {
 	&command_run,
 	&command_env,
 	&command_report,
+	&command_tree,
 	&command_leaks,
 	&command_doctor,
 	&command_help,

@@ -5,6 +5,7 @@
 #define VIEWS_PAGE_H
 
 #include "analysis/rows.h"
+#include "analysis/spot_totals.h"
 #include "analysis/summary.h"
 #include "analysis/unrecorded.h"
 #include "views/views.h"
@@ -29,6 +30,8 @@ struct page {
 	struct unrecorded_groups unrecorded;
 	struct size_list sizes; /* in order */
 	struct thread_list threads;
+	struct spots *spots; /* NULL in views of other things */
+	struct spot_total_vec spot_totals;
 };
 
 struct json;
@@ -45,14 +48,16 @@ struct view {
 	struct error *(*fill)(struct page *page);
 	void (*text)(const struct page *page, struct text *out);
 	void (*json)(const struct page *page, struct json *json);
-	bool has_sites; /* needs stacks with names */
-	bool inherited; /* these are of what the process was forked with */
+	bool has_sites;   /* needs stacks with names */
+	enum grain grain; /* what spots are told apart by */
+	bool inherited;   /* these are of what the process was forked with */
 };
 
 /* The text forms. */
 void text_summary(const struct page *page, struct text *out);
 void text_sites(const struct page *page, struct text *out);
 void text_inherited(const struct page *page, struct text *out);
+void text_spots(const struct page *page, struct text *out);
 void text_sizes(const struct page *page, struct text *out);
 void text_threads(const struct page *page, struct text *out);
 
@@ -64,6 +69,7 @@ void text_rows(const struct page *page, const char *title, enum metric metric,
 void json_summary(const struct page *page, struct json *json);
 void json_sites(const struct page *page, struct json *json);
 void json_inherited(const struct page *page, struct json *json);
+void json_spots(const struct page *page, struct json *json);
 void json_sizes(const struct page *page, struct json *json);
 void json_threads(const struct page *page, struct json *json);
 

@@ -31,6 +31,13 @@ static struct error *fill_summary(struct page *page)
 	return error ? error : fill_sites(page);
 }
 
+static struct error *fill_spots(struct page *page)
+{
+	struct error *error = spots_create(page->view->grain, &page->spots);
+	return error ? error
+		     : spot_totals_build(page->rows, page->spots, page->sort, &page->spot_totals);
+}
+
 static uint64_t size_value(const struct page *page, const struct size_count *row)
 {
 	return page->sort == METRIC_ALLOCATED_BYTES ? row->size * row->allocations
@@ -103,6 +110,12 @@ static struct error *fill_threads(struct page *page)
 	.metrics = ALL_METRICS, .fill = fill_sites, .text = text_sites, .json = json_sites,        \
 	.has_sites = true
 
+/* What all tables of flat and cum have in common. */
+#define SHOWS_SPOTS                                                                                \
+	.filter = METRICS, .sort = METRIC_ALLOCATED_BYTES, .metrics = ALL_METRICS,                 \
+	.text_limit = TEXT_ROWS, .fill = fill_spots, .text = text_spots, .json = json_spots,       \
+	.has_sites = true
+
 static const struct view views[] = {
 	{.name = "summary",
 		.title = "Sites",
@@ -156,6 +169,9 @@ static const struct view views[] = {
 		.merges = true,
 		.text_limit = TEXT_ROWS,
 		SHOWS_SITES},
+	{.name = "functions", .title = "Functions", .grain = GRAIN_FUNCTIONS, SHOWS_SPOTS},
+	{.name = "files", .title = "Source files", .grain = GRAIN_FILES, SHOWS_SPOTS},
+	{.name = "modules", .title = "Modules", .grain = GRAIN_MODULES, SHOWS_SPOTS},
 	{.name = "sizes",
 		.title = "Sizes",
 		.filter = METRICS,
@@ -229,6 +245,7 @@ static void page_init(struct page *page)
 	unrecorded_groups_init(&page->unrecorded);
 	size_list_init(&page->sizes);
 	thread_list_init(&page->threads);
+	spot_total_vec_init(&page->spot_totals);
 }
 
 static void page_deinit(struct page *page)
@@ -242,6 +259,8 @@ static void page_deinit(struct page *page)
 	unrecorded_groups_deinit(&page->unrecorded);
 	size_list_deinit(&page->sizes);
 	thread_list_deinit(&page->threads);
+	spot_total_vec_deinit(&page->spot_totals);
+	spots_destroy(page->spots);
 }
 
 static struct error *page_fill(struct page *page, struct resolver *resolver)
