@@ -13,6 +13,7 @@ const struct command *const commands[] = {
 	&command_env,
 	&command_report,
 	&command_tree,
+	&command_diff,
 	&command_leaks,
 	&command_doctor,
 	&command_help,
