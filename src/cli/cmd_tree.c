@@ -25,7 +25,8 @@ static const struct option_spec option_specs[] = {
 	{OPT_THRESHOLD, "threshold", "PERCENT",
 		"sum up what has less of the whole (default: 0.5, in JSON 0)"},
 	VIEW_SPEC_METRIC{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.calltree/1"},
-	VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_ALL_FRAMES{0},
+	VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES{
+		0},
 };
 
 #define TEXT_THRESHOLD 0.5
@@ -118,12 +119,9 @@ static bool parse(
 		*ret_code = options.exit_code;
 		return false;
 	}
-	if (argc - options.operand > 1) {
-		options_wrong(
-			command, "a tree is of one recording, not of %d", argc - options.operand);
+	if (!view_request_files(command, &ret->shown, argv + options.operand,
+		    (size_t)(argc - options.operand), &ret->path))
 		return false;
-	}
-	ret->path = argv[options.operand];
 	return check(command, ret);
 }
 
