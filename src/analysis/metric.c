@@ -6,23 +6,24 @@
 #include <string.h>
 
 static const struct metric_info {
-	const char *name;
+	const char *name, *title;
 	size_t in_site, in_totals;
 } metrics[] = {
-#define METRIC(member)                                                                             \
+#define METRIC(member, title)                                                                      \
 	{                                                                                          \
-#member, offsetof(struct site, member), offsetof(struct totals, member)            \
+#member, title, offsetof(struct site, member), offsetof(struct totals, member)     \
 	}
-	[METRIC_ALLOCATIONS] = METRIC(allocations),
-	[METRIC_ALLOCATED_BYTES] = METRIC(allocated_bytes),
-	[METRIC_LIVE_BYTES] = METRIC(live_bytes),
-	[METRIC_LIVE_BLOCKS] = METRIC(live_blocks),
-	[METRIC_KEPT_BYTES] = METRIC(kept_bytes),
-	[METRIC_KEPT_BLOCKS] = METRIC(kept_blocks),
-	[METRIC_PEAK_BYTES] = METRIC(peak_bytes),
-	[METRIC_PEAK_BLOCKS] = METRIC(peak_blocks),
-	[METRIC_TEMPORARY] = METRIC(temporary),
-	[METRIC_FAILED] = METRIC(failed),
+	[METRIC_ALLOCATIONS] = METRIC(allocations, "Allocations"),
+	[METRIC_ALLOCATED_BYTES] = METRIC(allocated_bytes, "Allocated"),
+	[METRIC_LIVE_BYTES] = METRIC(live_bytes, "Live at the end"),
+	[METRIC_LIVE_BLOCKS] = METRIC(live_blocks, "Blocks live at the end"),
+	[METRIC_KEPT_BYTES] = METRIC(kept_bytes, "Allocated in the range and live at its end"),
+	[METRIC_KEPT_BLOCKS] =
+		METRIC(kept_blocks, "Blocks allocated in the range and live at its end"),
+	[METRIC_PEAK_BYTES] = METRIC(peak_bytes, "Live at the peak"),
+	[METRIC_PEAK_BLOCKS] = METRIC(peak_blocks, "Blocks live at the peak"),
+	[METRIC_TEMPORARY] = METRIC(temporary, "Temporary allocations"),
+	[METRIC_FAILED] = METRIC(failed, "Failed allocations"),
 #undef METRIC
 };
 static_assert(sizeof(metrics) / sizeof(metrics[0]) == METRICS, "each metric has a row");
@@ -30,6 +31,17 @@ static_assert(sizeof(metrics) / sizeof(metrics[0]) == METRICS, "each metric has 
 const char *metric_name(enum metric metric)
 {
 	return metrics[metric].name;
+}
+
+const char *metric_title(enum metric metric)
+{
+	return metrics[metric].title;
+}
+
+bool metric_is_bytes(enum metric metric)
+{
+	const char *end = strrchr(metrics[metric].name, '_');
+	return end && strcmp(end, "_bytes") == 0;
 }
 
 bool metric_find(const char *name, enum metric *ret)

@@ -27,6 +27,11 @@ const char *metric_name(enum metric metric);
 /* False if there is none of that name. */
 bool metric_find(const char *name, enum metric *ret);
 
+/* As a heading: "Live at the peak"… */
+const char *metric_title(enum metric metric);
+/* Else it counts. */
+bool metric_is_bytes(enum metric metric);
+
 uint64_t metric_of_site(enum metric metric, const struct site *site);
 /* The same figure for the whole process. */
 uint64_t metric_of_totals(enum metric metric, const struct totals *totals);

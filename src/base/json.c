@@ -10,12 +10,11 @@
 
 void json_init(struct json *json, json_write_fn *write, void *ctx)
 {
-	/* The buffer needs no clearing. */
+	/* The buffer and closed levels need no clearing. */
 	json->write = write;
 	json->ctx = ctx;
 	json->failed = json->has_key = false;
 	json->depth = 0;
-	json->is_object = json->is_filled = 0;
 	json->len = 0;
 }
 
@@ -47,27 +46,30 @@ static void put_char(struct json *json, char c)
 
 static bool in_object(const struct json *json)
 {
-	return json->depth && json->is_object >> (json->depth - 1) & 1;
+	return json->depth && json->levels[json->depth - 1].is_object;
 }
+
+/* Of deep trees the lines would be mostly spaces. */
+#define INDENT_MAX 16u
 
 static void put_line(struct json *json)
 {
 	put_char(json, '\n');
-	for (unsigned i = 0; i < json->depth; i++)
+	for (unsigned i = 0; i < json->depth && i < INDENT_MAX; i++)
 		put_char(json, ' ');
 }
 
 /* What separates a member from the one before it. */
 static void next_member(struct json *json, bool on_new_line)
 {
-	uint64_t level = 1ull << (json->depth - 1);
-	if (json->is_filled & level)
+	bool is_filled = json->levels[json->depth - 1].is_filled;
+	if (is_filled)
 		put_char(json, ',');
 	if (on_new_line)
 		put_line(json);
-	else if (json->is_filled & level)
+	else if (is_filled)
 		put_char(json, ' ');
-	json->is_filled |= level;
+	json->levels[json->depth - 1].is_filled = true;
 }
 
 void json_key(struct json *json, const char *key)
@@ -92,9 +94,7 @@ static void open_level(struct json *json, char bracket, bool is_object)
 {
 	value_begin(json, is_object);
 	assert(json->depth < JSON_DEPTH_MAX);
-	uint64_t level = 1ull << json->depth++;
-	json->is_filled &= ~level;
-	json->is_object = is_object ? json->is_object | level : json->is_object & ~level;
+	json->levels[json->depth++] = (struct json_level){.is_object = is_object};
 	put_char(json, bracket);
 }
 

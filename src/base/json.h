@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JSON_DEPTH_MAX 64u
+#define JSON_DEPTH_MAX 1024u
 #define JSON_BUFFER_BYTES ((size_t)64 << 10)
 
 /* Returns false to stop: nothing is written any more. */
@@ -23,10 +23,12 @@ typedef bool json_write_fn(void *ctx, const char *data, size_t len);
 struct json {
 	json_write_fn *write;
 	void *ctx;
-	bool failed;                   /* write said stop */
-	bool has_key;                  /* the next value belongs to it */
-	unsigned depth;                /* of open objects and arrays */
-	uint64_t is_object, is_filled; /* one bit for each open level, the outermost lowest */
+	bool failed;    /* write said stop */
+	bool has_key;   /* the next value belongs to it */
+	unsigned depth; /* of open objects and arrays */
+	struct json_level {
+		bool is_object, is_filled;
+	} levels[JSON_DEPTH_MAX]; /* the open ones, the outermost first */
 	size_t len;
 	char buffer[JSON_BUFFER_BYTES];
 };

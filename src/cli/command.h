@@ -38,12 +38,14 @@ extern const struct command *const commands[];
 const struct command *command_find(const char *name);
 
 extern const struct command command_collect;
+extern const struct command command_diff;
 extern const struct command command_doctor;
 extern const struct command command_env;
 extern const struct command command_help;
 extern const struct command command_leaks;
 extern const struct command command_report;
 extern const struct command command_run;
+extern const struct command command_tree;
 extern const struct command command_version;
 
 #endif

@@ -12,6 +12,8 @@ const struct command *const commands[] = {
 	&command_run,
 	&command_env,
 	&command_report,
+	&command_tree,
+	&command_diff,
 	&command_leaks,
 	&command_doctor,
 	&command_help,

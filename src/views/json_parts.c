@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/util.h"
 
 void json_put_u64(struct json *json, const char *key, uint64_t value)
@@ -218,6 +219,7 @@ void json_put_recording(
 	json_key(json, "recording");
 	json_object_begin(json);
 	json_put_string(json, "file", recording->path);
+	json_put_u64(json, "merged", recording->merged);
 	json_put_string(json, "mode", recording->mode);
 	json_put_u64(json, "sample_bytes", recording->sample_bytes);
 	json_put_string(json, "writer", recording->writer);
@@ -242,6 +244,30 @@ void json_put_recording(
 		json_string(json, damage[i]);
 	json_array_end(json);
 	json_object_end(json);
+}
+
+void json_put_filter(struct json *json, const struct filter *filter)
+{
+	_cleanup_(text_deinit) struct text options;
+	text_init(&options);
+	if (filter_is_given(filter))
+		filter_add_options(filter, &options);
+	json_put_string(json, "filter", options.data);
+}
+
+void json_put_stack(struct json *json, const struct row *row)
+{
+	json_put_u64(json, "merged_stacks", row->stacks);
+	json_put_bool(json, "partial", row->partial);
+	json_put_bool(json, "truncated", row->cut != MARK_NONE);
+	json_put_string(json, "truncated_reason", stack_mark_cut(row->cut));
+	json_put_bool(json, "guessed", row->guessed);
+	json_key(json, "stack");
+	json_array_begin(json);
+	for (size_t i = 0; i < row->depth; i++)
+		if (row->frames[i]->mark == MARK_NONE || row->frames[i]->mark == MARK_SIGNAL)
+			json_put_frame(json, row->frames[i]);
+	json_array_end(json);
 }
 
 void json_put_frame(struct json *json, const struct shown_frame *frame)

@@ -3,7 +3,8 @@
 #ifndef VIEWS_JSON_PARTS_H
 #define VIEWS_JSON_PARTS_H
 
-#include "analysis/resolve.h"
+#include "analysis/filter.h"
+#include "analysis/rows.h"
 #include "analysis/unrecorded.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -31,6 +32,12 @@ void json_put_target(struct json *json, const struct target *target);
 /* unrecorded: programs without a recording; NULL leaves them out. */
 void json_put_recording(
 	struct json *json, const struct model *model, const struct unrecorded_groups *unrecorded);
+
+/* "filter": as options of a command line; null without one (or NULL). */
+void json_put_filter(struct json *json, const struct filter *filter);
+
+/* A row's "stack": [ … ], and before it what is to be said of it. */
+void json_put_stack(struct json *json, const struct row *row);
 
 /* A frame as an object. */
 void json_put_frame(struct json *json, const struct shown_frame *frame);

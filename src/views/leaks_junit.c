@@ -4,62 +4,11 @@
  * and one for each row, which has failed if its kind is an error.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/cleanup.h"
+#include "views/ci_parts.h"
 #include "views/leaks_page.h"
 #include "views/text_parts.h"
-
-/* The length of the UTF-8 character at `at` if XML 1.0 may have it, 0: it may not. */
-static size_t character_len(const char *at)
-{
-	const unsigned char *c = (const unsigned char *)at;
-	if (c[0] < 0x80)
-		return c[0] >= ' ' || c[0] == '\n' || c[0] == '\t' ? 1 : 0;
-	size_t len = c[0] >= 0xf0 ? 4 : c[0] >= 0xe0 ? 3 : 2;
-	uint32_t value = c[0] & (0x7fu >> len);
-	for (size_t i = 1; i < len; i++) {
-		if ((c[i] & 0xc0) != 0x80)
-			return 0;
-		value = value << 6 | (c[i] & 0x3f);
-	}
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	bool ok = c[0] >= 0xc0 && value >= least[len] && value < 0x110000 &&
-		  (value < 0xd800 || value > 0xdfff) && value != 0xfffe && value != 0xffff;
-	return ok ? len : 0;
-}
-
-/* Text or an attribute's value; what XML cannot hold becomes '?'. */
-static void add_xml(struct text *out, const char *text)
-{
-	while (*text) {
-		size_t len = character_len(text);
-		switch (*text) {
-		case '<':
-			text_add(out, "&lt;");
-			break;
-		case '>':
-			text_add(out, "&gt;");
-			break;
-		case '&':
-			text_add(out, "&amp;");
-			break;
-		case '"':
-			text_add(out, "&quot;");
-			break;
-		default:
-			text_add_n(out, len ? text : "?", len ? len : 1);
-		}
-		text += len ? len : 1;
-	}
-}
-
-static void add_attribute(struct text *out, const char *name, const char *value)
-{
-	text_printf(out, " %s=\"", name);
-	add_xml(out, value);
-	text_add(out, "\"");
-}
 
 static void add_body(const struct leaks_page *page, const struct leak_row *row, struct text *out)
 {
@@ -69,7 +18,7 @@ static void add_body(const struct leaks_page *page, const struct leak_row *row, 
 	for (size_t i = 0; i < stack->depth; i++)
 		text_frame(stack->frames[i], &frames);
 	if (frames.data)
-		add_xml(out, frames.data);
+		ci_add_xml(out, frames.data);
 }
 
 /* The same from run to run: no sizes and no lines. */
@@ -86,7 +35,7 @@ static void add_case_name(
 		leaks_function(stack),
 		place && place->function ? place->function : "an unknown function",
 		(uint32_t)(fingerprint >> 32));
-	add_attribute(out, "name", name.data ? name.data : "");
+	ci_add_attribute(out, "name", name.data ? name.data : "");
 }
 
 static void add_case(const struct leaks_page *page, const struct leak_row *row, struct text *out)
@@ -97,13 +46,13 @@ static void add_case(const struct leaks_page *page, const struct leak_row *row, 
 	const char *words = message.data ? message.data : "";
 	bool error = leaks_is_error(page, row);
 	text_add(out, "    <testcase");
-	add_attribute(out, "classname", "heapwise.leaks");
+	ci_add_attribute(out, "classname", "heapwise.leaks");
 	add_case_name(page, row, out);
 	text_add(out, ">\n      ");
 	text_add(out, error ? "<failure" : "<system-out>");
 	if (error) {
-		add_attribute(out, "type", leak_class_name((enum leak_class)row->kind));
-		add_attribute(out, "message", words);
+		ci_add_attribute(out, "type", leak_class_name((enum leak_class)row->kind));
+		ci_add_attribute(out, "message", words);
 		text_add(out, ">");
 	}
 	add_body(page, row, out);
@@ -128,7 +77,7 @@ static void add_cases(const struct leaks_page *page, struct text *out)
 		if (!is_clean(page, kind))
 			continue;
 		text_add(out, "    <testcase");
-		add_attribute(out, "classname", "heapwise.leaks");
+		ci_add_attribute(out, "classname", "heapwise.leaks");
 		text_printf(out, " name=\"no leaks of kind %s\"/>\n",
 			leak_class_name((enum leak_class)kind));
 	}
@@ -142,7 +91,7 @@ static void add_cases(const struct leaks_page *page, struct text *out)
 		return;
 	text_add(out, "    <testcase classname=\"heapwise.leaks\" name=\"search for leaks\">\n"
 		      "      <error");
-	add_attribute(out, "message", page->verdict.data ? page->verdict.data : "");
+	ci_add_attribute(out, "message", page->verdict.data ? page->verdict.data : "");
 	text_add(out, "/>\n    </testcase>\n");
 }
 
@@ -171,16 +120,16 @@ struct error *leaks_junit(const struct leaks_page *page, struct text *out)
 	for (size_t i = 0; i < target->command_len; i++)
 		text_printf(&name, " %s", target->command[i]);
 	text_add(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite");
-	add_attribute(out, "name", name.data ? name.data : "");
+	ci_add_attribute(out, "name", name.data ? name.data : "");
 	text_printf(out,
 		" tests=\"%" PRIu64 "\" failures=\"%" PRIu64 "\" errors=\"%d\" skipped=\"0\">\n",
 		cases, failures, !page->leaks.searched);
 	add_cases(page, out);
 	text_add(out, "    <system-out>");
 	if (page->verdict.data)
-		add_xml(out, page->verdict.data);
+		ci_add_xml(out, page->verdict.data);
 	if (page->notes.data)
-		add_xml(out, page->notes.data);
+		ci_add_xml(out, page->notes.data);
 	text_add(out, "</system-out>\n  </testsuite>\n</testsuites>\n");
 	return NULL;
 }

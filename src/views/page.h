@@ -5,6 +5,7 @@
 #define VIEWS_PAGE_H
 
 #include "analysis/rows.h"
+#include "analysis/spot_totals.h"
 #include "analysis/summary.h"
 #include "analysis/unrecorded.h"
 #include "views/views.h"
@@ -19,14 +20,18 @@ struct page {
 	enum metric sort;
 	size_t limit; /* rows to show */
 
-	struct rows all;        /* every row of the model */
-	struct rows merged;     /* the view's own, if it merges */
-	struct row_list list;   /* the view's rows, in order, not yet limited */
-	struct summary summary; /* empty in other views */
-	struct text notes;      /* what limits the figures: sentences, each with a newline */
+	struct rows all;         /* every row of the model */
+	struct rows left;        /* of these, what a filter leaves */
+	const struct rows *rows; /* one of these two */
+	struct rows merged;      /* the view's own, if it merges */
+	struct row_list list;    /* the view's rows, in order, not yet limited */
+	struct summary summary;  /* empty in other views */
+	struct text notes;       /* what limits the figures: sentences, each with a newline */
 	struct unrecorded_groups unrecorded;
 	struct size_list sizes; /* in order */
 	struct thread_list threads;
+	struct spots *spots; /* NULL in views of other things */
+	struct spot_total_vec spot_totals;
 };
 
 struct json;
@@ -43,14 +48,16 @@ struct view {
 	struct error *(*fill)(struct page *page);
 	void (*text)(const struct page *page, struct text *out);
 	void (*json)(const struct page *page, struct json *json);
-	bool has_sites; /* needs stacks with names */
-	bool inherited; /* these are of what the process was forked with */
+	bool has_sites;   /* needs stacks with names */
+	enum grain grain; /* what spots are told apart by */
+	bool inherited;   /* these are of what the process was forked with */
 };
 
 /* The text forms. */
 void text_summary(const struct page *page, struct text *out);
 void text_sites(const struct page *page, struct text *out);
 void text_inherited(const struct page *page, struct text *out);
+void text_spots(const struct page *page, struct text *out);
 void text_sizes(const struct page *page, struct text *out);
 void text_threads(const struct page *page, struct text *out);
 
@@ -62,6 +69,7 @@ void text_rows(const struct page *page, const char *title, enum metric metric,
 void json_summary(const struct page *page, struct json *json);
 void json_sites(const struct page *page, struct json *json);
 void json_inherited(const struct page *page, struct json *json);
+void json_spots(const struct page *page, struct json *json);
 void json_sizes(const struct page *page, struct json *json);
 void json_threads(const struct page *page, struct json *json);
 

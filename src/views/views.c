@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/filter.h"
 #include "analysis/merge.h"
 #include "base/cleanup.h"
 #include "base/util.h"
@@ -15,7 +16,7 @@
 
 static struct error *fill_sites(struct page *page)
 {
-	const struct rows *from = &page->all;
+	const struct rows *from = page->rows;
 	struct error *error = NULL;
 	if (page->view->merges) {
 		error = rows_merge(from, page->view->filter, &page->merged);
@@ -26,8 +27,15 @@ static struct error *fill_sites(struct page *page)
 
 static struct error *fill_summary(struct page *page)
 {
-	struct error *error = summary_build(page->model, &page->all, &page->summary);
+	struct error *error = summary_build(page->model, page->rows, &page->summary);
 	return error ? error : fill_sites(page);
+}
+
+static struct error *fill_spots(struct page *page)
+{
+	struct error *error = spots_create(page->view->grain, &page->spots);
+	return error ? error
+		     : spot_totals_build(page->rows, page->spots, page->sort, &page->spot_totals);
 }
 
 static uint64_t size_value(const struct page *page, const struct size_count *row)
@@ -102,6 +110,12 @@ static struct error *fill_threads(struct page *page)
 	.metrics = ALL_METRICS, .fill = fill_sites, .text = text_sites, .json = json_sites,        \
 	.has_sites = true
 
+/* What all tables of flat and cum have in common. */
+#define SHOWS_SPOTS                                                                                \
+	.filter = METRICS, .sort = METRIC_ALLOCATED_BYTES, .metrics = ALL_METRICS,                 \
+	.text_limit = TEXT_ROWS, .fill = fill_spots, .text = text_spots, .json = json_spots,       \
+	.has_sites = true
+
 static const struct view views[] = {
 	{.name = "summary",
 		.title = "Sites",
@@ -155,6 +169,9 @@ static const struct view views[] = {
 		.merges = true,
 		.text_limit = TEXT_ROWS,
 		SHOWS_SITES},
+	{.name = "functions", .title = "Functions", .grain = GRAIN_FUNCTIONS, SHOWS_SPOTS},
+	{.name = "files", .title = "Source files", .grain = GRAIN_FILES, SHOWS_SPOTS},
+	{.name = "modules", .title = "Modules", .grain = GRAIN_MODULES, SHOWS_SPOTS},
 	{.name = "sizes",
 		.title = "Sizes",
 		.filter = METRICS,
@@ -195,6 +212,12 @@ bool view_tells_inherited(const struct view *view)
 	return view->inherited || view->fill == fill_summary;
 }
 
+bool view_can_filter(const struct view *view)
+{
+	/* A verdict is on all of a recording. */
+	return view->has_sites && view->fill != fill_summary;
+}
+
 bool view_can_sort(const struct view *view, enum metric metric)
 {
 	return metric < METRICS && (view->metrics & BIT(metric)) != 0;
@@ -214,6 +237,7 @@ void view_add_metrics(struct text *text, const struct view *view)
 static void page_init(struct page *page)
 {
 	rows_init(&page->all);
+	rows_init(&page->left);
 	rows_init(&page->merged);
 	row_list_init(&page->list);
 	summary_init(&page->summary);
@@ -221,11 +245,13 @@ static void page_init(struct page *page)
 	unrecorded_groups_init(&page->unrecorded);
 	size_list_init(&page->sizes);
 	thread_list_init(&page->threads);
+	spot_total_vec_init(&page->spot_totals);
 }
 
 static void page_deinit(struct page *page)
 {
 	rows_deinit(&page->all);
+	rows_deinit(&page->left);
 	rows_deinit(&page->merged);
 	row_list_deinit(&page->list);
 	summary_deinit(&page->summary);
@@ -233,6 +259,8 @@ static void page_deinit(struct page *page)
 	unrecorded_groups_deinit(&page->unrecorded);
 	size_list_deinit(&page->sizes);
 	thread_list_deinit(&page->threads);
+	spot_total_vec_deinit(&page->spot_totals);
+	spots_destroy(page->spots);
 }
 
 static struct error *page_fill(struct page *page, struct resolver *resolver)
@@ -247,6 +275,13 @@ static struct error *page_fill(struct page *page, struct resolver *resolver)
 	if (error)
 		return error;
 	summary_add_notes(page->model, resolver, &page->notes);
+	page->rows = &page->all;
+	if (view_can_filter(page->view) && filter_is_given(page->options->filter)) {
+		error = filter_apply(page->options->filter, &page->all, &page->left, &page->notes);
+		page->rows = &page->left;
+	}
+	if (error)
+		return error;
 	return page->notes.failed ? error_no_memory() : page->view->fill(page);
 }
 

@@ -14,6 +14,7 @@
 #include "model/model.h"
 
 struct view;
+struct filter;
 
 /* Where a view's bytes go. write returns false to stop (it keeps the reason itself). */
 struct sink {
@@ -30,6 +31,7 @@ struct view_options {
 	size_t limit;
 	bool json;
 	bool all_frames;
+	const struct filter *filter; /* NULL: everything */
 };
 
 /* NULL if there is none of that name. */
@@ -40,6 +42,8 @@ void view_add_names(struct text *text);
 void view_add_metrics(struct text *text, const struct view *view);
 /* Whether it shows model_inherited(). */
 bool view_tells_inherited(const struct view *view);
+/* Whether it shows stacks that can be filtered. */
+bool view_can_filter(const struct view *view);
 bool view_can_sort(const struct view *view, enum metric metric);
 
 /* Writes the whole view. NULL also when the sink stopped it: the sink knows. */

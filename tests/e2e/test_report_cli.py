@@ -83,6 +83,28 @@ def wrong_options(folder):
 
 
 @TESTS.test
+def filters(folder):
+    """Stacks and frames are chosen by patterns, as in pprof; what is wrong with one is said, and where"""
+    path = recording(folder)
+    whole = hw.report(path, "--view", "sites")
+    first = hw.report(path, "--focus", "first_peak")
+    rest = hw.report(path, "--ignore", "first_peak")
+    hw.need(first["view"] == "sites" and first["filter"] == "--focus 'first_peak'", f"{first['view']}, {first['filter']}")
+    hw.need(0 < first["sites_total"] < whole["sites_total"], "focus keeps all or nothing")
+    for metric in METRICS:
+        parts = [sum(site[metric] for site in report["sites"]) for report in (first, rest, whole)]
+        hw.need(parts[0] + parts[1] == parts[2], f"{metric}: {parts}")
+    cut = hw.report(path, "--show-from", "^main$", "--hide", "^main$")
+    hw.need(not cut["sites"], "main is hidden, yet stacks are shown from there")
+    cut = hw.report(path, "--show-from", "^main$")
+    hw.need({site["stack"][-1]["function"] for site in cut["sites"]} == {"main"}, "not from main on")
+    hw.need(not hw.report(path, "--kind", "calloc")["sites"], "the program calls malloc alone")
+    usage_error(heapwise("report", path, "--focus", "ma(in"), "--focus", "'ma(in'", "at byte 6")
+    usage_error(heapwise("report", path, "--kind", "mallo"), "'mallo'", "malloc, calloc")
+    usage_error(heapwise("report", path, "--view", "threads", "--kind", "malloc"), "threads", "--view sites")
+
+
+@TESTS.test
 def helps(folder):
     """Each command tells about itself"""
     listing = heapwise("help")

@@ -100,6 +100,21 @@ CASE(view_temporary, "temporary")
 	check_view("temporary");
 }
 
+CASE(view_functions, "functions")
+{
+	check_view("functions");
+}
+
+CASE(view_files, "files")
+{
+	check_view("files");
+}
+
+CASE(view_modules, "modules")
+{
+	check_view("modules");
+}
+
 CASE(view_sizes, "sizes")
 {
 	check_view("sizes");
@@ -167,7 +182,8 @@ CASE(view_metrics, "each view names what it can be sorted by")
 	text_init(&names);
 	view_add_names(&names);
 	CHECK_STR(names.data,
-		"summary, sites, never-freed, peak, inherited, temporary, sizes, threads");
+		"summary, sites, never-freed, kept, peak, inherited, temporary, functions, files, "
+		"modules, sizes, threads");
 	_cleanup_(text_deinit) struct text metrics;
 	text_init(&metrics);
 	view_add_metrics(&metrics, view_find("threads"));

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names as people type them: which of many is meant, and which are near if none is. */
+#ifndef ANALYSIS_NAMES_H
+#define ANALYSIS_NAMES_H
+
+#include "analysis/grain.h"
+
+/*
+ * Sets ret[i] for spots with that name. The first of these that finds any decides: the whole name;
+ * its end behind "::" or "/"; the text as a regular expression for a part of it. ret has room for
+ * all spots. No spot is no error: *ret_count is 0 then. ERROR_USAGE: none has the name, and it is
+ * no regular expression either.
+ */
+struct error *names_find(
+	const struct spots *spots, const char *sought, bool *ret, size_t *ret_count) must_check_;
+
+/* Adds up to five names that are like it, the nearest first: "'parse', 'parse_all'". */
+struct error *names_add_near(
+	const struct spots *spots, const char *sought, struct text *text) must_check_;
+
+#endif

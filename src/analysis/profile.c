@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/profile.h"
+
+#include "analysis/summary.h"
+
+void profile_init(struct profile *profile)
+{
+	*profile = (struct profile){.model = NULL};
+	rows_init(&profile->all);
+	rows_init(&profile->left);
+	text_init(&profile->notes);
+}
+
+void profile_deinit(struct profile *profile)
+{
+	rows_deinit(&profile->all);
+	rows_deinit(&profile->left);
+	text_deinit(&profile->notes);
+	resolver_destroy(profile->resolver);
+}
+
+struct error *profile_filter(struct profile *profile, const struct filter *filter)
+{
+	if (!filter_is_given(filter))
+		return NULL;
+	profile->filter = filter;
+	struct error *error = filter_apply(filter, &profile->all, &profile->left, &profile->notes);
+	return !error && profile->notes.failed ? error_no_memory() : error;
+}
+
+struct error *profile_build(const struct model *model, bool all_frames, const struct filter *filter,
+	struct profile *ret)
+{
+	ret->model = model;
+	struct error *error = resolver_create(model, all_frames, &ret->resolver);
+	if (!error)
+		error = rows_build(model, ret->resolver, &ret->all);
+	if (error)
+		return error;
+	summary_add_notes(model, ret->resolver, &ret->notes);
+	return ret->notes.failed ? error_no_memory() : profile_filter(ret, filter);
+}
+
+const struct rows *profile_rows(const struct profile *profile)
+{
+	return profile->filter ? &profile->left : &profile->all;
+}
+
+uint64_t profile_whole(const struct profile *profile, enum metric metric)
+{
+	return metric_of_totals(
+		metric, model_totals(profile->base ? profile->base : profile->model));
+}

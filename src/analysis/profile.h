@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What every view of stacks begins with: the rows of a model as they are to be shown, what their
+ * figures are shares of, and what limits them.
+ */
+#ifndef ANALYSIS_PROFILE_H
+#define ANALYSIS_PROFILE_H
+
+#include "analysis/filter.h"
+
+struct profile {
+	const struct model *model;
+	const struct model *base;    /* what it is compared with; NULL: with nothing */
+	const struct filter *filter; /* NULL: none */
+	struct resolver *resolver;   /* owned; NULL while `all` is empty */
+	struct rows all;             /* of the model, with figures of the base in them */
+	struct rows left;            /* of these, what a filter leaves; empty without one */
+	struct text notes;           /* sentences, each with a newline */
+};
+
+void profile_init(struct profile *profile);
+void profile_deinit(struct profile *profile);
+
+/* Fills one that was initialised. The filter (NULL: none) and the model must outlive it. */
+struct error *profile_build(const struct model *model, bool all_frames, const struct filter *filter,
+	struct profile *ret) must_check_;
+
+/* Sets `left` and notes from what is in `all`, for those who fill that themselves. */
+struct error *profile_filter(struct profile *profile, const struct filter *filter) must_check_;
+
+/* Rows to show. */
+const struct rows *profile_rows(const struct profile *profile);
+
+/* The whole process's figure, or that of the one it is compared with: what shares are of. */
+uint64_t profile_whole(const struct profile *profile, enum metric metric);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/spot_totals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+DEFINE_VEC(row_numbers, uint32_t)
+
+struct summing {
+	struct spots *spots;
+	struct spot_total_vec *totals; /* by spot id */
+	struct row_numbers last;       /* row that was last added to its cum, from 1 */
+	struct spot_vec stack;
+};
+
+static void add(struct row *sums, const struct row *row)
+{
+	site_add(&sums->sums, &row->sums);
+	site_add(&sums->base, &row->base);
+	sums->stacks += row->stacks;
+}
+
+/* Room for all spots that are there by now. */
+static struct error *grow(struct summing *at)
+{
+	while (at->totals->len < spots_count(at->spots)) {
+		struct spot_total total = {.spot = spots_at(at->spots, at->totals->len)};
+		if (!spot_total_vec_push(at->totals, total) || !row_numbers_push(&at->last, 0))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+static struct error *add_row(struct summing *at, const struct row *row, uint32_t number)
+{
+	struct error *error = spots_stack(at->spots, row->frames, row->depth, &at->stack);
+	if (!error)
+		error = grow(at);
+	if (error)
+		return error;
+	for (size_t i = 0; i < at->stack.len; i++) {
+		uint32_t id = at->stack.data[i]->id;
+		if (i == 0)
+			add(&at->totals->data[id].flat, row);
+		if (at->last.data[id] == number)
+			continue;
+		at->last.data[id] = number;
+		add(&at->totals->data[id].cum, row);
+	}
+	return NULL;
+}
+
+static uint64_t amount(int64_t value)
+{
+	return value < 0 ? -(uint64_t)value : (uint64_t)value;
+}
+
+static int compare(const void *left, const void *right, void *ctx)
+{
+	const struct spot_total *a = left, *b = right;
+	enum metric metric = *(const enum metric *)ctx;
+	uint64_t x = amount(row_value(&a->flat, metric)), y = amount(row_value(&b->flat, metric));
+	if (x == y) {
+		x = amount(row_value(&a->cum, metric));
+		y = amount(row_value(&b->cum, metric));
+	}
+	if (x != y)
+		return x > y ? -1 : 1;
+	int names = strcmp(a->spot->name, b->spot->name);
+	return names ? names : a->spot->id < b->spot->id ? -1 : 1;
+}
+
+struct error *spot_totals_build(
+	const struct rows *rows, struct spots *spots, enum metric sort, struct spot_total_vec *ret)
+{
+	struct summing at = {.spots = spots, .totals = ret};
+	row_numbers_init(&at.last);
+	spot_vec_init(&at.stack);
+	struct error *error = NULL;
+	for (size_t i = 0; !error && i < rows->rows.len; i++)
+		error = add_row(&at, &rows->rows.data[i], (uint32_t)i + 1);
+	row_numbers_deinit(&at.last);
+	spot_vec_deinit(&at.stack);
+	if (!error && ret->len)
+		qsort_r(ret->data, ret->len, sizeof(*ret->data), compare, &sort);
+	return error;
+}

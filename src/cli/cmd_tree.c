@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise tree: who called whom to allocate how much. */
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "cli/stack_view.h"
+#include "views/calltree.h"
+
+enum {
+	OPT_BOTTOM_UP = 256,
+	OPT_CALLERS,
+	OPT_CALLEES,
+	OPT_DEPTH,
+	OPT_THRESHOLD,
+};
+
+static const struct option_spec option_specs[] = {
+	{OPT_BOTTOM_UP, "bottom-up", NULL, "from the functions that allocate outward to main"},
+	{OPT_CALLERS, "callers", "FUNC",
+		"the ways to a function (its name, the end of it, or a pattern)"},
+	{OPT_CALLEES, "callees", "FUNC", "what was allocated below a function"},
+	{OPT_DEPTH, "depth", "N", "at most N levels (JSON: 100 unless given)"},
+	{OPT_THRESHOLD, "threshold", "PERCENT",
+		"sum up what has less of the whole (default: 0.5, in JSON 0)"},
+	VIEW_SPEC_METRIC{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.calltree/1"},
+	VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES{
+		0},
+};
+
+#define TEXT_THRESHOLD 0.5
+#define THRESHOLD_UNSET (-1.0)
+
+struct request {
+	struct view_request shown;
+	struct calltree_options tree;
+	enum calltree_way way;
+	const char *path; /* NULL: the newest recording here */
+};
+
+static bool take_depth(const struct options *options, struct request *request)
+{
+	uint64_t number;
+	if (!options_number(options, options->argument, "depth", &number))
+		return false;
+	request->tree.depth = number;
+	return true;
+}
+
+static bool take_threshold(const struct options *options, struct request *request)
+{
+	if (stack_view_number(options->argument, 100, &request->tree.threshold))
+		return true;
+	options_wrong(options->command, "--threshold wants percents from 0 to 100, not '%s'",
+		options->argument);
+	return false;
+}
+
+static bool take_way(const struct options *options, enum calltree_way way, struct request *request)
+{
+	if (request->way != CALLTREE_DOWN) {
+		options_wrong(options->command,
+			"only one of --bottom-up, --callers and --callees can be shown at a time");
+		return false;
+	}
+	request->way = way;
+	request->tree.sought = options->argument;
+	return true;
+}
+
+static bool take(const struct options *options, int id, struct request *request)
+{
+	switch (id) {
+	case OPT_BOTTOM_UP:
+		return take_way(options, CALLTREE_UP, request);
+	case OPT_CALLERS:
+		return take_way(options, CALLTREE_CALLERS, request);
+	case OPT_CALLEES:
+		return take_way(options, CALLTREE_CALLEES, request);
+	case OPT_DEPTH:
+		return take_depth(options, request);
+	case OPT_THRESHOLD:
+		return take_threshold(options, request);
+	default:
+		return view_options_take(options, id, &request->shown);
+	}
+}
+
+/* Says what is wrong with options that are right one by one. */
+static bool check(const struct command *command, struct request *request)
+{
+	struct calltree_options *tree = &request->tree;
+	if (!view_request_metric(command, &request->shown, METRIC_PEAK_BYTES))
+		return false;
+	tree->metric = request->shown.options.sort;
+	tree->json = request->shown.options.json;
+	if (tree->threshold < 0)
+		tree->threshold = tree->json ? 0 : TEXT_THRESHOLD;
+	if (tree->json && tree->depth != VIEW_NO_LIMIT && tree->depth > CALLTREE_JSON_DEPTH_MAX) {
+		options_wrong(command, "JSON has at most %u levels: --depth %zu is more",
+			CALLTREE_JSON_DEPTH_MAX, tree->depth);
+		return false;
+	}
+	return true;
+}
+
+/* False: leave with *ret_code, all is said. */
+static bool parse(
+	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
+{
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	int id;
+	*ret_code = ERROR_USAGE;
+	while ((id = options_next(&options)) > 0)
+		if (!take(&options, id, ret))
+			return false;
+	if (id < 0) {
+		*ret_code = options.exit_code;
+		return false;
+	}
+	if (!view_request_files(command, &ret->shown, argv + options.operand,
+		    (size_t)(argc - options.operand), &ret->path))
+		return false;
+	return check(command, ret);
+}
+
+static int write_tree(struct request *request, struct stack_view *view, const bool *is_chosen,
+	struct spots **spots)
+{
+	struct calltree tree;
+	calltree_init(&tree);
+	struct output output;
+	struct sink sink = output_sink(&output);
+	struct error *error = calltree_build(profile_rows(&view->profile), request->tree.metric,
+		request->way, is_chosen, steal_ptr(*spots), &tree);
+	if (!error)
+		error = calltree_write(&view->profile, &tree, &request->tree, &sink);
+	calltree_deinit(&tree);
+	return error ? message_error(error) : output_end(&output);
+}
+
+static int show(struct request *request, struct stack_view *view)
+{
+	_cleanup_(spots_cleanup) struct spots *spots = NULL;
+	_cleanup_free_ bool *is_chosen = NULL;
+	int code = stack_view_open(view, &request->shown, request->path);
+	if (code)
+		return code;
+	struct error *error = spots_create(request->shown.grain, &spots);
+	if (error)
+		return message_error(error);
+	if (request->tree.sought)
+		code = stack_view_find(view, spots, request->tree.sought, &is_chosen);
+	return code ? code : write_tree(request, view, is_chosen, &spots);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct request request = {
+		.shown = VIEW_REQUEST_DEFAULT,
+		.tree = {.threshold = THRESHOLD_UNSET, .depth = VIEW_NO_LIMIT},
+	};
+	int code;
+	if (parse(command, argc, argv, &request, &code)) {
+		struct stack_view view;
+		stack_view_init(&view);
+		code = show(&request, &view);
+		stack_view_deinit(&view);
+	}
+	view_request_deinit(&request.shown);
+	return code;
+}
+
+const struct command command_tree = {
+	.name = "tree",
+	.synopsis =
+		"[FILE] [--bottom-up|--callers FUNC|--callees FUNC] [--metric METRIC] [OPTION…]",
+	.what = "Shows who called whom to allocate how much, as a tree.",
+	.about = "Without FILE: the newest recording (*.hpw) in the current folder. total is what "
+		 "was "
+		 "allocated in\na function and below it, self what it allocated itself; of "
+		 "--callers, what "
+		 "FUNC did along\nthat way. FUNC is a name, the end of one behind '::', or else a "
+		 "regular "
+		 "expression.\n",
+	.examples = "  heapwise tree                                  from main, at the peak\n"
+		    "  heapwise tree --bottom-up --metric live_bytes  who keeps, and from where\n"
+		    "  heapwise tree --callers Parser::read app.hpw   the ways to a function\n"
+		    "  heapwise tree --modules --threshold 5          libraries alone, the large "
+		    "ones\n",
+	.options = option_specs,
+	.run = run,
+};

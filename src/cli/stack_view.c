@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/stack_view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/names.h"
+#include "base/cleanup.h"
+#include "cli/message.h"
+
+#define NOTHING_FOUND 1
+
+void stack_view_init(struct stack_view *view)
+{
+	view->model = NULL;
+	profile_init(&view->profile);
+}
+
+void stack_view_deinit(struct stack_view *view)
+{
+	profile_deinit(&view->profile);
+	model_destroy(view->model);
+}
+
+int stack_view_open(struct stack_view *view, struct view_request *request, const char *path)
+{
+	int code = view_request_open(request, path, 0, &view->model);
+	if (code)
+		return code;
+	if (request->options.sort == METRIC_TEMPORARY &&
+		model_recording(view->model)->sample_bytes) {
+		message("%s is a sample: which allocations were temporary is not known; "
+			"--metric allocations is",
+			model_recording(view->model)->path);
+		return ERROR_INPUT;
+	}
+	struct error *error = profile_build(
+		view->model, request->options.all_frames, &request->filter, &view->profile);
+	return error ? message_error(error) : 0;
+}
+
+/* Makes all spots of the rows known. */
+static struct error *meet_spots(const struct stack_view *view, struct spots *spots)
+{
+	const struct rows *rows = profile_rows(&view->profile);
+	struct error *error = NULL;
+	for (size_t i = 0; !error && i < rows->rows.len; i++)
+		for (size_t k = 0; !error && k < rows->rows.data[i].depth; k++) {
+			const struct spot *spot;
+			error = spots_find(spots, rows->rows.data[i].frames[k], &spot);
+		}
+	return error;
+}
+
+static int say_unknown(const struct spots *spots, const char *name)
+{
+	_cleanup_(text_deinit) struct text near;
+	text_init(&near);
+	struct error *error = names_add_near(spots, name, &near);
+	if (error)
+		return message_error(error);
+	if (near.len)
+		message("nothing in these stacks is called '%s'; like it are %s", name, near.data);
+	else
+		message("nothing in these stacks is called '%s', or nearly so", name);
+	return NOTHING_FOUND;
+}
+
+int stack_view_find(
+	const struct stack_view *view, struct spots *spots, const char *name, bool **ret)
+{
+	struct error *error = meet_spots(view, spots);
+	_cleanup_free_ bool *found = calloc(spots_count(spots) + 1, sizeof(*found));
+	size_t count = 0;
+	if (!error && !found)
+		error = error_no_memory();
+	if (!error)
+		error = names_find(spots, name, found, &count);
+	if (error)
+		return message_error(error);
+	if (!count)
+		return say_unknown(spots, name);
+	*ret = steal_ptr(found);
+	return 0;
+}
+
+bool stack_view_number(const char *text, double most, double *ret)
+{
+	char *end;
+	errno = 0;
+	double number = strtod(text, &end);
+	if (end == text || *end || errno == ERANGE || !(number >= 0 && number <= most))
+		return false;
+	*ret = number;
+	return true;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the commands share that show stacks in one form or another: tree, flame, graph, list. */
+#ifndef CLI_STACK_VIEW_H
+#define CLI_STACK_VIEW_H
+
+#include "analysis/profile.h"
+#include "cli/view_options.h"
+
+/* A recording as such a command looks at it. */
+struct stack_view {
+	struct model *model;
+	struct profile profile;
+};
+
+void stack_view_init(struct stack_view *view);
+void stack_view_deinit(struct stack_view *view);
+
+/*
+ * Opens the recording (path NULL: the newest one here) and builds its profile. Returns 0, or the
+ * exit code after saying why.
+ */
+int stack_view_open(struct stack_view *view, struct view_request *request, const char *path);
+
+/*
+ * Sets ret[id] for all spots that `name` stands for (names.h); the caller frees it. `spots` get all
+ * spots of the rows. Returns 0, or the exit code after saying why: 1 if there is none, with near
+ * ones.
+ */
+int stack_view_find(
+	const struct stack_view *view, struct spots *spots, const char *name, bool **ret);
+
+/* "12.5" percent or a fraction; false: it is no number from 0 to `most`. */
+bool stack_view_number(const char *text, double most, double *ret);
+
+#endif

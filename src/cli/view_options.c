@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/view_options.h"
+
+#include "base/cleanup.h"
+#include "cli/message.h"
+#include "cli/recordings.h"
+#include "model/model.h"
+#include "sources/merge.h"
+#include "sources/source.h"
+
+void view_request_deinit(struct view_request *request)
+{
+	moments_deinit(&request->moments);
+	filter_deinit(&request->filter);
+}
+
+static bool take_pattern(
+	const struct options *options, enum filter_part part, struct view_request *request)
+{
+	_cleanup_error_ struct error *error = filter_set(&request->filter, part, options->argument);
+	if (error)
+		options_wrong(options->command, "%s", error->message);
+	return !error;
+}
+
+static bool take_kind(const struct options *options, struct view_request *request)
+{
+	if (filter_add_kind(&request->filter, options->argument))
+		return true;
+	_cleanup_(text_deinit) struct text names;
+	text_init(&names);
+	filter_add_kind_names(&names);
+	options_wrong(options->command, "nothing is allocated by '%s'; there are %s",
+		options->argument, names.data ? names.data : "");
+	return false;
+}
+
+static bool take_limit(const struct options *options, struct view_request *request)
+{
+	uint64_t number;
+	if (!options_number(options, options->argument, "limit", &number))
+		return false;
+	request->options.limit = number;
+	return true;
+}
+
+bool view_options_take(const struct options *options, int id, struct view_request *request)
+{
+	switch ((enum view_option)id) {
+	case VIEW_OPT_METRIC:
+		request->metric_name = options->argument;
+		return true;
+	case VIEW_OPT_LIMIT:
+		return take_limit(options, request);
+	case VIEW_OPT_JSON:
+		request->options.json = true;
+		return true;
+	case VIEW_OPT_ALL_FRAMES:
+		request->options.all_frames = true;
+		return true;
+	case VIEW_OPT_AT:
+	case VIEW_OPT_TO:
+		return moments_take(options, &request->moments, false);
+	case VIEW_OPT_FROM:
+		return moments_take(options, &request->moments, true);
+	case VIEW_OPT_FOCUS:
+	case VIEW_OPT_IGNORE:
+	case VIEW_OPT_HIDE:
+	case VIEW_OPT_SHOW:
+	case VIEW_OPT_SHOW_FROM:
+		return take_pattern(
+			options, (enum filter_part)(FILTER_FOCUS + (id - VIEW_OPT_FOCUS)), request);
+	case VIEW_OPT_KIND:
+		return take_kind(options, request);
+	case VIEW_OPT_FUNCTIONS:
+	case VIEW_OPT_LINES:
+	case VIEW_OPT_FILES:
+	case VIEW_OPT_ADDRESSES:
+	case VIEW_OPT_MODULES:
+		request->grain = (enum grain)(GRAIN_FUNCTIONS + (id - VIEW_OPT_FUNCTIONS));
+		return true;
+	case VIEW_OPT_MERGE:
+		request->merge = true;
+		return true;
+	}
+	return true;
+}
+
+bool view_request_metric(
+	const struct command *command, struct view_request *request, enum metric other)
+{
+	request->options.sort = other;
+	if (!request->metric_name || metric_find(request->metric_name, &request->options.sort))
+		return true;
+	_cleanup_(text_deinit) struct text names;
+	text_init(&names);
+	for (int i = 0; i < METRICS; i++)
+		text_printf(&names, "%s%s", i ? ", " : "", metric_name((enum metric)i));
+	options_wrong(command, "there is no metric '%s'; there are %s", request->metric_name,
+		names.data ? names.data : "");
+	return false;
+}
+
+bool view_request_files(const struct command *command, struct view_request *request,
+	char *const *words, size_t count, const char **ret_path)
+{
+	*ret_path = count ? words[0] : NULL;
+	if (count > 1 && !request->merge) {
+		options_wrong(command,
+			"%s is of one recording, not of %zu; --merge adds several up",
+			command->name, count);
+		return false;
+	}
+	if (count > MERGE_MODELS_MAX) {
+		options_wrong(command, "--merge takes %u recordings at most, not %zu",
+			MERGE_MODELS_MAX, count);
+		return false;
+	}
+	request->more = words + 1;
+	request->more_count = count ? count - 1 : 0;
+	return true;
+}
+
+static struct error *open_one(
+	const struct view_request *request, const char *path, unsigned flags, struct model **ret)
+{
+	struct error *error = source_open_query(path, flags, moments_query(&request->moments), ret);
+	if (!error)
+		recording_warn(*ret, path);
+	return error;
+}
+
+/* Replaces a model by the sum of it and all others. */
+static struct error *add_up(
+	const struct view_request *request, unsigned flags, struct model **model)
+{
+	struct model *models[MERGE_MODELS_MAX] = {*model};
+	size_t count = 1;
+	struct error *error = NULL;
+	for (; count <= request->more_count && !error; count++)
+		error = open_one(request, request->more[count - 1], flags, &models[count]);
+	*model = NULL;
+	if (!error)
+		error = merge_models((const struct model *const *)models, count, model);
+	for (size_t i = 0; i < count; i++)
+		model_destroy(models[i]);
+	return error;
+}
+
+int view_request_open(
+	struct view_request *request, const char *path, unsigned flags, struct model **ret)
+{
+	_cleanup_free_ char *newest = NULL;
+	request->options.filter = &request->filter;
+	if (!path) {
+		struct error *error = recording_newest(&newest);
+		if (error)
+			return message_error(error);
+		message("reading %s, the newest recording here", newest);
+		path = newest;
+	}
+	struct error *error = open_one(request, path, flags, ret);
+	if (!error && request->more_count)
+		error = add_up(request, flags, ret);
+	return error ? message_error(error) : 0;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Options that the commands share which show what is in a recording. A command puts the rows of
+ * those that it takes into its table, hands on what is not its own, and opens the recording:
+ *
+ *	static const struct option_spec option_specs[] = {
+ *		{OPT_DEPTH, "depth", "N", "…"}, // its own: ids from 256 to 511
+ *		VIEW_SPEC_METRIC VIEW_SPECS_OUTPUT VIEW_SPECS_MOMENTS VIEW_SPECS_FILTER
+ *		{0},
+ *	};
+ *	…
+ *	struct view_request request = VIEW_REQUEST_DEFAULT;
+ *	while ((id = options_next(&options)) > 0)
+ *		switch (id) {
+ *		case OPT_DEPTH: …
+ *		default:
+ *			if (!view_options_take(&options, id, &request))
+ *				return ERROR_USAGE; // all is said
+ *		}
+ *	…
+ *	code = view_request_open(&request, path, 0, &model);
+ *	…
+ *	view_request_deinit(&request);
+ */
+#ifndef CLI_VIEW_OPTIONS_H
+#define CLI_VIEW_OPTIONS_H
+
+#include "analysis/filter.h"
+#include "analysis/grain.h"
+#include "cli/moments.h"
+#include "cli/options.h"
+#include "views/views.h"
+
+enum view_option {
+	VIEW_OPT_METRIC = 512,
+	VIEW_OPT_LIMIT,
+	VIEW_OPT_JSON,
+	VIEW_OPT_ALL_FRAMES,
+	VIEW_OPT_AT,
+	VIEW_OPT_FROM,
+	VIEW_OPT_TO,
+	VIEW_OPT_FOCUS,
+	VIEW_OPT_IGNORE,
+	VIEW_OPT_HIDE,
+	VIEW_OPT_SHOW,
+	VIEW_OPT_SHOW_FROM,
+	VIEW_OPT_KIND,
+	VIEW_OPT_FUNCTIONS,
+	VIEW_OPT_LINES,
+	VIEW_OPT_FILES,
+	VIEW_OPT_ADDRESSES,
+	VIEW_OPT_MODULES,
+	VIEW_OPT_MERGE,
+};
+
+#define VIEW_METRIC_HELP "allocations, allocated_bytes, live_bytes, live_blocks, peak_bytes, …"
+#define VIEW_SPEC_SORT {VIEW_OPT_METRIC, "sort", "METRIC", VIEW_METRIC_HELP},
+#define VIEW_SPEC_METRIC                                                                           \
+	{VIEW_OPT_METRIC, "metric", "METRIC",                                                      \
+		"what is shown: allocations, allocated_bytes, live_bytes, live_blocks, "           \
+		"kept_bytes, "                                                                     \
+		"peak_bytes (default), …"},
+#define VIEW_SPEC_ALL_FRAMES                                                                       \
+	{VIEW_OPT_ALL_FRAMES, "all-frames", NULL,                                                  \
+		"show frames of allocators too, and whole stacks"},
+#define VIEW_SPECS_MOMENTS                                                                         \
+	{VIEW_OPT_AT, "at", "MOMENT",                                                              \
+		"as things stood then: start, end, peak, a time (3.2s, 150ms, 2min) or "           \
+		"mark:NAME (mark:NAME#2: the second of that name)"},                               \
+		{VIEW_OPT_FROM, "from", "MOMENT",                                                  \
+			"leave out what came before; see the view kept"},                          \
+		{VIEW_OPT_TO, "to", "MOMENT", "leave out what came after, as --at"},
+#define VIEW_SPECS_FILTER                                                                          \
+	{VIEW_OPT_FOCUS, "focus", "REGEX",                                                         \
+		"only stacks with a frame whose function, file or module fits"},                   \
+		{VIEW_OPT_IGNORE, "ignore", "REGEX", "no stacks with such a frame"},               \
+		{VIEW_OPT_HIDE, "hide", "REGEX", "stacks without such frames"},                    \
+		{VIEW_OPT_SHOW, "show", "REGEX", "stacks with such frames alone"},                 \
+		{VIEW_OPT_SHOW_FROM, "show-from", "REGEX",                                         \
+			"stacks from the outermost such frame inward"},                            \
+		{VIEW_OPT_KIND, "kind", "FUNC",                                                    \
+			"only blocks from malloc, calloc, 'operator new'…; may be repeated"},
+#define VIEW_SPECS_GRAIN                                                                           \
+	{VIEW_OPT_FUNCTIONS, "functions", NULL, "tell frames apart by function (default)"},        \
+		{VIEW_OPT_LINES, "lines", NULL, "… by source line"},                               \
+		{VIEW_OPT_FILES, "files", NULL, "… by source file"},                               \
+		{VIEW_OPT_ADDRESSES, "addresses", NULL, "… by address"},                           \
+		{VIEW_OPT_MODULES, "modules", NULL, "… by executable and library"},
+
+#define VIEW_SPEC_MERGE {VIEW_OPT_MERGE, "merge", NULL, "add all recordings given up to one"},
+
+struct view_request {
+	struct view_options options; /* its filter is set by view_request_open() */
+	enum grain grain;
+	struct moments moments;
+	struct filter filter;
+	const char *metric_name; /* as given; NULL: not */
+	bool merge;
+	char *const *more; /* files that are added up with the one that is opened */
+	size_t more_count;
+};
+#define VIEW_REQUEST_DEFAULT                                                                       \
+	{                                                                                          \
+		.options = {.sort = METRICS, .limit = VIEW_DEFAULT_LIMIT }                         \
+	}
+
+void view_request_deinit(struct view_request *request);
+
+/* Takes one of the options above. False, after saying so: its argument is wrong. */
+bool view_options_take(const struct options *options, int id, struct view_request *request);
+
+/* Sets the metric to what was given, else to that one; false, after saying so: there is none of
+ * that name. For commands that show any metric. */
+bool view_request_metric(
+	const struct command *command, struct view_request *request, enum metric other);
+
+/*
+ * Takes the operands: one file, none (*ret_path is NULL then), or several with --merge. False,
+ * after saying so: there are too many.
+ */
+bool view_request_files(const struct command *command, struct view_request *request,
+	char *const *words, size_t count, const char **ret_path);
+
+/*
+ * Opens the recording at `path` (NULL: the newest one here, and says which), at the moments that
+ * were asked for, with those that are added up with it. flags: enum source_flag. Returns 0, or the
+ * exit code after saying why.
+ */
+int view_request_open(
+	struct view_request *request, const char *path, unsigned flags, struct model **ret);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What each function, file or module allocated, as a table and as JSON. */
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "views/figures.h"
+#include "views/json_parts.h"
+#include "views/page.h"
+#include "views/text_parts.h"
+
+#define FIGURE_WIDTH 12
+
+static void add_cells(const struct page *page, const struct row *sums, struct text *out)
+{
+	int64_t value = row_value(sums, page->sort);
+	text_add_figure_cell(out, page->sort, value, false, FIGURE_WIDTH);
+	text_add_percent(out, value, metric_of_totals(page->sort, model_totals(page->model)));
+}
+
+void text_spots(const struct page *page, struct text *out)
+{
+	const struct spot_total_vec *totals = &page->spot_totals;
+	text_heading(page->model, out);
+	text_notes(&page->notes, out);
+	text_printf(out, "\n%s by %s\n", page->view->title, metric_name(page->sort));
+	text_printf(out, "%*s        %*s\n", FIGURE_WIDTH, "flat", FIGURE_WIDTH, "cum");
+	if (page->sort == METRIC_TEMPORARY && model_recording(page->model)->sample_bytes) {
+		text_add(out, "  not known of a sample\n");
+		return;
+	}
+	size_t known = totals->len;
+	while (known && !row_value(&totals->data[known - 1].cum, page->sort))
+		known--;
+	for (size_t i = 0; i < known && i < page->limit; i++) {
+		add_cells(page, &totals->data[i].flat, out);
+		add_cells(page, &totals->data[i].cum, out);
+		text_add(out, "  ");
+		spot_add_line(out, page->view->grain, totals->data[i].spot);
+		text_add_char(out, '\n');
+	}
+	if (!known)
+		text_add(out, "  nothing\n");
+	if (known > page->limit)
+		text_printf(out, "  … %zu more %s\n", known - page->limit,
+			grain_name(page->view->grain));
+}
+
+static void put_sums(
+	struct json *json, const struct page *page, const char *key, const struct row *sums)
+{
+	bool sampled = model_recording(page->model)->sample_bytes;
+	json_key(json, key);
+	json_object_begin(json);
+	for (int i = 0; i < METRICS; i++) {
+		json_key(json, metric_name((enum metric)i));
+		if (i == METRIC_TEMPORARY && sampled)
+			json_null(json);
+		else
+			json_i64(json, row_value(sums, (enum metric)i));
+	}
+	json_object_end(json);
+}
+
+void json_spots(const struct page *page, struct json *json)
+{
+	const struct spot_total_vec *totals = &page->spot_totals;
+	json_put_string(json, "by", grain_name(page->view->grain));
+	json_put_u64(json, "spots_total", totals->len);
+	json_key(json, "spots");
+	json_array_begin(json);
+	for (size_t i = 0; i < totals->len && i < page->limit; i++) {
+		json_object_begin(json);
+		json_put_spot(json, page->view->grain, totals->data[i].spot);
+		put_sums(json, page, "flat", &totals->data[i].flat);
+		put_sums(json, page, "cum", &totals->data[i].cum);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
