@@ -13,6 +13,7 @@ const struct command *const commands[] = {
 	&command_env,
 	&command_report,
 	&command_tree,
+	&command_flame,
 	&command_leaks,
 	&command_doctor,
 	&command_help,

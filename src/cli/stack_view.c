@@ -84,13 +84,27 @@ int stack_view_find(
 	return 0;
 }
 
-bool stack_view_number(const char *text, double most, double *ret)
+bool stack_view_percent(const struct options *options, const char *name, double *ret)
 {
 	char *end;
 	errno = 0;
-	double number = strtod(text, &end);
-	if (end == text || *end || errno == ERANGE || !(number >= 0 && number <= most))
+	double number = strtod(options->argument, &end);
+	if (end != options->argument && !*end && !errno && number >= 0 && number <= 100) {
+		*ret = number;
+		return true;
+	}
+	options_wrong(options->command, "--%s wants percents from 0 to 100, not '%s'", name,
+		options->argument);
+	return false;
+}
+
+bool stack_view_operand(const struct options *options, const char *what, const char **ret)
+{
+	int count = options->argc - options->operand;
+	if (count > 1) {
+		options_wrong(options->command, "%s is of one recording, not of %d", what, count);
 		return false;
-	*ret = number;
+	}
+	*ret = options->argv[options->operand];
 	return true;
 }

@@ -29,7 +29,11 @@ int stack_view_open(struct stack_view *view, struct view_request *request, const
 int stack_view_find(
 	const struct stack_view *view, struct spots *spots, const char *name, bool **ret);
 
-/* "12.5" percent or a fraction; false: it is no number from 0 to `most`. */
-bool stack_view_number(const char *text, double most, double *ret);
+/* Takes an option's argument as percents from 0 to 100; false, after saying so: it is none. */
+bool stack_view_percent(const struct options *options, const char *name, double *ret);
+
+/* Takes the one recording that is left behind the options, NULL: none. False, after saying so:
+ * there are more; `what` is "a tree". */
+bool stack_view_operand(const struct options *options, const char *what, const char **ret);
 
 #endif

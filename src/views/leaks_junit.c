@@ -10,54 +10,10 @@
 #include "views/leaks_page.h"
 #include "views/text_parts.h"
 
-/* The length of the UTF-8 character at `at` if XML 1.0 may have it, 0: it may not. */
-static size_t character_len(const char *at)
-{
-	const unsigned char *c = (const unsigned char *)at;
-	if (c[0] < 0x80)
-		return c[0] >= ' ' || c[0] == '\n' || c[0] == '\t' ? 1 : 0;
-	size_t len = c[0] >= 0xf0 ? 4 : c[0] >= 0xe0 ? 3 : 2;
-	uint32_t value = c[0] & (0x7fu >> len);
-	for (size_t i = 1; i < len; i++) {
-		if ((c[i] & 0xc0) != 0x80)
-			return 0;
-		value = value << 6 | (c[i] & 0x3f);
-	}
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	bool ok = c[0] >= 0xc0 && value >= least[len] && value < 0x110000 &&
-		  (value < 0xd800 || value > 0xdfff) && value != 0xfffe && value != 0xffff;
-	return ok ? len : 0;
-}
-
-/* Text or an attribute's value; what XML cannot hold becomes '?'. */
-static void add_xml(struct text *out, const char *text)
-{
-	while (*text) {
-		size_t len = character_len(text);
-		switch (*text) {
-		case '<':
-			text_add(out, "&lt;");
-			break;
-		case '>':
-			text_add(out, "&gt;");
-			break;
-		case '&':
-			text_add(out, "&amp;");
-			break;
-		case '"':
-			text_add(out, "&quot;");
-			break;
-		default:
-			text_add_n(out, len ? text : "?", len ? len : 1);
-		}
-		text += len ? len : 1;
-	}
-}
-
 static void add_attribute(struct text *out, const char *name, const char *value)
 {
 	text_printf(out, " %s=\"", name);
-	add_xml(out, value);
+	text_add_xml(out, value);
 	text_add(out, "\"");
 }
 
@@ -69,7 +25,7 @@ static void add_body(const struct leaks_page *page, const struct leak_row *row, 
 	for (size_t i = 0; i < stack->depth; i++)
 		text_frame(stack->frames[i], &frames);
 	if (frames.data)
-		add_xml(out, frames.data);
+		text_add_xml(out, frames.data);
 }
 
 /* The same from run to run: no sizes and no lines. */
@@ -178,9 +134,9 @@ struct error *leaks_junit(const struct leaks_page *page, struct text *out)
 	add_cases(page, out);
 	text_add(out, "    <system-out>");
 	if (page->verdict.data)
-		add_xml(out, page->verdict.data);
+		text_add_xml(out, page->verdict.data);
 	if (page->notes.data)
-		add_xml(out, page->notes.data);
+		text_add_xml(out, page->notes.data);
 	text_add(out, "</system-out>\n  </testsuite>\n</testsuites>\n");
 	return NULL;
 }

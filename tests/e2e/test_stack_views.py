@@ -3,7 +3,9 @@
 """Views of stacks (tree…) of a recorded program: figures equal to the report's, and what they refuse."""
 
 import json
+import shutil
 import sys
+import xml.etree.ElementTree
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
@@ -106,6 +108,77 @@ def tree_refuses(folder):
     refused(heapwise("tree", path, "--depth", "401", "--json"), 2, "--depth")
     refused(heapwise("tree", path, path), 2, "one recording")
     refused(heapwise("tree", folder / "none.hpw"), 3, "none.hpw")
+
+
+def folded_sum(text):
+    return sum(int(line.rsplit(" ", 1)[1]) for line in text.splitlines())
+
+
+@TESTS.test
+def flame_totals(folder):
+    """Folded stacks add up to the report's total, by each metric and grain; JSON is the tree's"""
+    path = recording(folder)
+    totals = hw.report(path)["totals"]
+    for metric, total in TOTALS.items():
+        for grain in GRAINS:
+            ended = heapwise("flame", path, "--folded", "--metric", metric, f"--{grain}")
+            hw.need(ended.status == 0 and folded_sum(ended.text) == totals[total], f"{metric} by {grain}: {ended}")
+    hw.need(read_json("flame", path) == read_json("tree", path), "not the tree's JSON")
+
+
+@TESTS.test
+def flame_terminal(folder):
+    """Colours and characters are those that the terminal has; NO_COLOR and --color decide"""
+    path = recording(folder)
+    plain = heapwise("flame", path, "--width", "60")
+    hw.need(plain.status == 0 and "\033" not in plain.text and "─" in plain.text, str(plain))
+    lines = plain.text[plain.text.index("\n[all") + 1:].splitlines()
+    hw.need(len(lines[0]) == 60 and max(map(len, lines)) == 60, plain.text)
+    narrow = heapwise("flame", path, env=hw.clean_environment(COLUMNS="33", LC_ALL="C"))
+    graph = narrow.text[narrow.text.index("\n[all") + 1:]
+    hw.need(graph.isascii() and len(graph.splitlines()[0]) == 33, narrow.text)
+    coloured = heapwise("flame", path, "--color", "always", env=hw.clean_environment(NO_COLOR="1"))
+    hw.need("\033[30;48;5;" in coloured.text, coloured.text)
+    refused(heapwise("flame", path, "--color", "sometimes"), 2, "sometimes", "always")
+    refused(heapwise("flame", path, "--width", "3"), 2, "--width")
+    refused(heapwise("flame", path, "--svg", "-", "--folded"), 2, "--svg")
+
+
+@TESTS.test
+def flame_picture(folder):
+    """The picture is well-formed, is refused where it can't be written, and reads in a browser"""
+    path, picture = recording(folder), folder / "out.svg"
+    ended = heapwise("flame", path, "--svg", picture)
+    hw.need(ended.status == 0 and ended.text == "", str(ended))
+    root = xml.etree.ElementTree.parse(picture).getroot()
+    names = [g.get("data-name") for g in root.iter("{http://www.w3.org/2000/svg}g")]
+    hw.need("main" in names and "all" in names, f"{names[:20]}")
+    hw.need(heapwise("flame", path, "--svg", "-").stdout == picture.read_bytes(), "stdout differs from the file")
+    refused(heapwise("flame", path, "--svg", folder / "no/out.svg"), 4, "no/out.svg", "No such file")
+
+
+@TESTS.test
+def flame_browser(folder):
+    """In Chromium: search counts what fits, a click makes a frame as wide as the picture"""
+    path, picture, page = recording(folder), folder / "out.svg", folder / "page.html"
+    chromium = shutil.which("chromium")
+    if not chromium:
+        raise hw.Skip("chromium is not installed")
+    heapwise("flame", path, "--svg", picture)
+
+    def dump(url):
+        return hw.run([chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
+                       "--dump-dom", url], env=hw.clean_environment(HOME=folder)).text
+
+    hw.need(">^main$: " in dump(f"file://{picture}?s=^main$"), "nothing was searched for")
+    svg = picture.read_text(encoding="utf-8").split("?>", 1)[1]
+    click = ('<script>[...document.querySelectorAll("#flame g")].filter((g) => g.dataset.name === "main")[0]'
+             '.dispatchEvent(new MouseEvent("click"))</script>')
+    page.write_text(f"<!doctype html><meta charset=utf-8>{svg}{click}", encoding="utf-8")
+    found = dump(f"file://{page}")
+    main = found[found.index('data-name="main"'):]
+    hw.need('width="1200"' in main[:main.index("</rect>")], main[:400])
+    hw.need('class="outer"' in found and 'display: none' in found, "nothing is zoomed")
 
 
 @TESTS.test
