@@ -43,6 +43,7 @@ extern const struct command command_env;
 extern const struct command command_flame;
 extern const struct command command_help;
 extern const struct command command_leaks;
+extern const struct command command_list;
 extern const struct command command_report;
 extern const struct command command_run;
 extern const struct command command_tree;

@@ -14,6 +14,7 @@ const struct command *const commands[] = {
 	&command_report,
 	&command_tree,
 	&command_flame,
+	&command_list,
 	&command_leaks,
 	&command_doctor,
 	&command_help,

@@ -182,6 +182,72 @@ def flame_browser(folder):
 
 
 @TESTS.test
+def list_totals(folder):
+    """A listing's figures are those of its function in the report, of a file those of the file"""
+    path = recording(folder)
+    for spot in hw.report(path, "--view", "functions")["spots"]:
+        if not spot["file"] or not spot["function"]:
+            continue
+        parts = read_json("list", spot["function"], path)["parts"]
+        for which in ("flat", "cum"):
+            mine = [part[which] for part in parts if part["function"] == spot["function"]]
+            if which == "flat" or len(mine) == 1:
+                found = sum(part["allocated_bytes"] for part in mine)
+                hw.need(found >= spot[which]["allocated_bytes"], f"{which} of {spot['function']}: {found}")
+        for part in parts:
+            lines = sum(line["flat"]["allocated_bytes"] for line in part["lines"] if line["flat"])
+            hw.need(lines == part["flat"]["allocated_bytes"], f"lines of {part['function']}: {lines}")
+    for spot in hw.report(path, "--view", "files")["spots"]:
+        if not spot["file"]:
+            continue
+        part, = read_json("list", spot["file"], path)["parts"]
+        hw.need(part["flat"] == spot["flat"] and part["cum"] == spot["cum"], f"{part['file']}: {part['flat']}")
+
+
+@TESTS.test
+def list_sources(folder):
+    """A listing says where its source was found, or was looked for, and whether it has changed since"""
+    path = recording(folder)
+    text = heapwise("list", "main", path).text
+    hw.need("fill_list(list, 5003)" in text and "  source: " in text and "lines may have" not in text, text)
+    # The same program, compiled from a file that is gone.
+    hw.need_program("gcc")
+    gone, program = folder / "gone.c", folder / "gone"
+    gone.write_text("#include <stdlib.h>\n\nint main(void)\n{\n\tchar *p = malloc(4711);\n\treturn p == NULL;\n}\n")
+    hw.need(hw.run(["gcc", "-g", "-O0", "-o", program, gone]).status == 0, "gcc failed")
+    hw.record([program], folder / "gone.hpw")
+    text = heapwise("list", "main", folder / "gone.hpw").text
+    hw.need("4.60 KiB" in text and "malloc(4711)" in text, text)
+    gone.touch()
+    text = heapwise("list", "gone.c:5", folder / "gone.hpw").text
+    hw.need("it was changed after the recording began" in text, text)
+    kept = folder / "kept" / "gone.c"
+    kept.parent.mkdir()
+    gone.rename(kept)
+    ended = heapwise("list", "main", folder / "gone.hpw")
+    hw.need("not found; looked for\n    " + str(gone) in ended.text and "--source-path" in ended.text, str(ended.text))
+    hw.need("malloc(4711)" not in ended.text and "4.60 KiB" in ended.text, ended.text)
+    ended = heapwise("list", "main", folder / "gone.hpw", "--source-path", "/nowhere", "--source-path", kept.parent)
+    hw.need(f"  source: {kept}\n" in ended.text and "malloc(4711)" in ended.text, ended.text)
+
+
+@TESTS.test
+def list_refuses(folder):
+    """What is not there is not listed, and what is like it is named"""
+    path = recording(folder)
+    refused(heapwise("list"), 2, "which function")
+    refused(heapwise("list", "mian", path), 1, "'mian'", "'main'")
+    refused(heapwise("list", "containres.cc:3", path), 1, "'containres.cc'", "containers.cc'")
+    refused(heapwise("list", "ma(in", path), 2, "'ma(in'", "at byte 6")
+    refused(heapwise("list", "main", path, path), 2, "one recording")
+    stripped = folder / "stripped"
+    hw.need_program("strip")
+    hw.run(["strip", "-g", "-o", stripped, hw.TARGETS / "peak_twice-O2"])
+    hw.record([stripped], folder / "stripped.hpw")
+    refused(heapwise("list", "main", folder / "stripped.hpw"), 1, "no lines are known of 'main'", "debug information")
+
+
+@TESTS.test
 def tables(folder):
     """Functions, files and modules: flat adds up to the total, cum is at most that"""
     path = recording(folder)
