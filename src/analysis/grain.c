@@ -245,16 +245,30 @@ struct error *spots_stack(struct spots *spots, const struct shown_frame *const *
 	return NULL;
 }
 
-void spot_add_line(struct text *text, enum grain grain, const struct spot *spot)
+static void add_place(
+	struct text *text, enum grain grain, const struct spot *spot, const char *joint)
 {
 	const struct shown_frame *frame = spot->frame;
 	text_add_shown(text, spot->name, SIZE_MAX);
-	if (frame->mark != MARK_NONE || grain == GRAIN_FILES || grain == GRAIN_MODULES)
+	if (frame->mark != MARK_NONE || (grain != GRAIN_LINES && grain != GRAIN_ADDRESSES))
 		return;
-	if ((grain == GRAIN_LINES || grain == GRAIN_ADDRESSES) && frame->file)
-		text_printf(text, "  %s:%" PRIu32, base_name(frame->file), frame->line);
+	if (frame->file)
+		text_printf(text, "%s%s:%" PRIu32, joint, base_name(frame->file), frame->line);
 	if (grain == GRAIN_ADDRESSES && frame->function && (frame->offset || frame->address))
-		text_printf(text, "  0x%" PRIx64, frame->module ? frame->offset : frame->address);
-	if (frame->module && (frame->function || frame->file))
+		text_printf(text, "%s0x%" PRIx64, joint,
+			frame->module ? frame->offset : frame->address);
+}
+
+void spot_add_label(struct text *text, enum grain grain, const struct spot *spot)
+{
+	add_place(text, grain, spot, " ");
+}
+
+void spot_add_line(struct text *text, enum grain grain, const struct spot *spot)
+{
+	const struct shown_frame *frame = spot->frame;
+	add_place(text, grain, spot, "  ");
+	if (grain != GRAIN_FILES && grain != GRAIN_MODULES && frame->module &&
+		(frame->function || frame->file))
 		text_printf(text, "  [%s]", frame->module);
 }

@@ -57,6 +57,8 @@ DEFINE_VEC(spot_vec, const struct spot *)
 struct error *spots_stack(struct spots *spots, const struct shown_frame *const *frames,
 	size_t count, struct spot_vec *ret) must_check_;
 
+/* Adds "read_line", for lines "read_line input.c:41", for addresses with that behind it. */
+void spot_add_label(struct text *text, enum grain grain, const struct spot *spot);
 /* Adds "read_line  [app]", or for lines "read_line  input.c:41  [app]". */
 void spot_add_line(struct text *text, enum grain grain, const struct spot *spot);
 

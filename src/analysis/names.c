@@ -41,12 +41,16 @@ static size_t find_by(const struct spots *spots, const char *sought,
 	return count;
 }
 
+size_t names_find_plain(const struct spots *spots, const char *sought, bool *ret)
+{
+	size_t count = find_by(spots, sought, is_whole, ret);
+	return count ? count : find_by(spots, sought, is_end, ret);
+}
+
 struct error *names_find(
 	const struct spots *spots, const char *sought, bool *ret, size_t *ret_count)
 {
-	*ret_count = find_by(spots, sought, is_whole, ret);
-	if (!*ret_count)
-		*ret_count = find_by(spots, sought, is_end, ret);
+	*ret_count = names_find_plain(spots, sought, ret);
 	if (*ret_count)
 		return NULL;
 	_cleanup_(pattern_cleanup) struct pattern *pattern = NULL;

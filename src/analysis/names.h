@@ -5,11 +5,15 @@
 
 #include "analysis/grain.h"
 
+/* Sets ret[i] for spots with that name, or if there is none, for those whose name ends with it
+ * behind
+ * "::" or "/". Returns how many. */
+size_t names_find_plain(const struct spots *spots, const char *sought, bool *ret);
+
 /*
- * Sets ret[i] for spots with that name. The first of these that finds any decides: the whole name;
- * its end behind "::" or "/"; the text as a regular expression for a part of it. ret has room for
- * all spots. No spot is no error: *ret_count is 0 then. ERROR_USAGE: none has the name, and it is
- * no regular expression either.
+ * Sets ret[i] for spots with that name. As above, or else the text as a regular expression for a
+ * part of it. ret has room for all spots. No spot is no error: *ret_count is 0 then. ERROR_USAGE:
+ * none has the name, and it is no regular expression either.
  */
 struct error *names_find(
 	const struct spots *spots, const char *sought, bool *ret, size_t *ret_count) must_check_;

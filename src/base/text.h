@@ -30,6 +30,8 @@ void text_add_char(struct text *text, char c);
 /* A string from outside, for a terminal: control characters become "?"; of more than `most` bytes
  * the first whole characters and "…". */
 void text_add_shown(struct text *text, const char *string, size_t most);
+/* As text or an attribute's value of XML; what XML 1.0 cannot hold becomes '?'. */
+void text_add_xml(struct text *text, const char *string);
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Three digits in IEC units, exact below 1 KiB: "512 B", "1.23 KiB", "342 MiB". */

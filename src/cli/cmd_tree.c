@@ -48,15 +48,6 @@ static bool take_depth(const struct options *options, struct request *request)
 	return true;
 }
 
-static bool take_threshold(const struct options *options, struct request *request)
-{
-	if (stack_view_number(options->argument, 100, &request->tree.threshold))
-		return true;
-	options_wrong(options->command, "--threshold wants percents from 0 to 100, not '%s'",
-		options->argument);
-	return false;
-}
-
 static bool take_way(const struct options *options, enum calltree_way way, struct request *request)
 {
 	if (request->way != CALLTREE_DOWN) {
@@ -81,7 +72,7 @@ static bool take(const struct options *options, int id, struct request *request)
 	case OPT_DEPTH:
 		return take_depth(options, request);
 	case OPT_THRESHOLD:
-		return take_threshold(options, request);
+		return stack_view_percent(options, "threshold", &request->tree.threshold);
 	default:
 		return view_options_take(options, id, &request->shown);
 	}

@@ -14,6 +14,8 @@ const struct command *const commands[] = {
 	&command_report,
 	&command_tree,
 	&command_diff,
+	&command_flame,
+	&command_list,
 	&command_leaks,
 	&command_doctor,
 	&command_help,

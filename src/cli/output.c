@@ -2,6 +2,7 @@
 #include "cli/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,6 +37,21 @@ struct sink output_sink_to(struct output *output, int fd)
 	output->fd = fd;
 	output->error = 0;
 	return (struct sink){.write = output_write, .ctx = output};
+}
+
+int output_open(struct output *output, struct sink *ret_sink, const char *path, int *ret_fd)
+{
+	*ret_fd = -1;
+	if (!path || strcmp(path, "-") == 0) {
+		*ret_sink = output_sink(output);
+		return 0;
+	}
+	*ret_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (*ret_fd < 0)
+		return message_error(
+			error_errno(ERROR_ENVIRONMENT, errno, "cannot write to %s", path));
+	*ret_sink = output_sink_to(output, *ret_fd);
+	return 0;
 }
 
 int output_end(const struct output *output)

@@ -19,6 +19,12 @@ struct sink output_sink(struct output *output);
 /* The same to another descriptor, which stays the caller's. */
 struct sink output_sink_to(struct output *output, int fd);
 
+/*
+ * A sink that writes to a file, made anew; NULL or "-": to stdout. *ret_fd is the caller's to close
+ * if it is not -1. Returns 0, or the exit code after saying why.
+ */
+int output_open(struct output *output, struct sink *ret_sink, const char *path, int *ret_fd);
+
 /* The exit code for how writing went, after saying so if it failed. */
 int output_end(const struct output *output);
 

@@ -8,8 +8,6 @@
 #include "base/cleanup.h"
 #include "cli/message.h"
 
-#define NOTHING_FOUND 1
-
 void stack_view_init(struct stack_view *view)
 {
 	view->model = NULL;
@@ -39,8 +37,7 @@ int stack_view_open(struct stack_view *view, struct view_request *request, const
 	return error ? message_error(error) : 0;
 }
 
-/* Makes all spots of the rows known. */
-static struct error *meet_spots(const struct stack_view *view, struct spots *spots)
+struct error *stack_view_meet(const struct stack_view *view, struct spots *spots)
 {
 	const struct rows *rows = profile_rows(&view->profile);
 	struct error *error = NULL;
@@ -52,7 +49,7 @@ static struct error *meet_spots(const struct stack_view *view, struct spots *spo
 	return error;
 }
 
-static int say_unknown(const struct spots *spots, const char *name)
+int stack_view_unknown(const struct spots *spots, const char *name)
 {
 	_cleanup_(text_deinit) struct text near;
 	text_init(&near);
@@ -63,13 +60,13 @@ static int say_unknown(const struct spots *spots, const char *name)
 		message("nothing in these stacks is called '%s'; like it are %s", name, near.data);
 	else
 		message("nothing in these stacks is called '%s', or nearly so", name);
-	return NOTHING_FOUND;
+	return STACK_VIEW_NOTHING;
 }
 
 int stack_view_find(
 	const struct stack_view *view, struct spots *spots, const char *name, bool **ret)
 {
-	struct error *error = meet_spots(view, spots);
+	struct error *error = stack_view_meet(view, spots);
 	_cleanup_free_ bool *found = calloc(spots_count(spots) + 1, sizeof(*found));
 	size_t count = 0;
 	if (!error && !found)
@@ -79,18 +76,21 @@ int stack_view_find(
 	if (error)
 		return message_error(error);
 	if (!count)
-		return say_unknown(spots, name);
+		return stack_view_unknown(spots, name);
 	*ret = steal_ptr(found);
 	return 0;
 }
 
-bool stack_view_number(const char *text, double most, double *ret)
+bool stack_view_percent(const struct options *options, const char *name, double *ret)
 {
 	char *end;
 	errno = 0;
-	double number = strtod(text, &end);
-	if (end == text || *end || errno == ERANGE || !(number >= 0 && number <= most))
-		return false;
-	*ret = number;
-	return true;
+	double number = strtod(options->argument, &end);
+	if (end != options->argument && !*end && !errno && number >= 0 && number <= 100) {
+		*ret = number;
+		return true;
+	}
+	options_wrong(options->command, "--%s wants percents from 0 to 100, not '%s'", name,
+		options->argument);
+	return false;
 }

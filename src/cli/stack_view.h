@@ -21,6 +21,15 @@ void stack_view_deinit(struct stack_view *view);
  */
 int stack_view_open(struct stack_view *view, struct view_request *request, const char *path);
 
+/* The exit code where what is asked about is not there. */
+#define STACK_VIEW_NOTHING 1
+
+/* Makes all frames of the rows known to the spots. */
+struct error *stack_view_meet(const struct stack_view *view, struct spots *spots) must_check_;
+
+/* Says that no spot has the name, and which are like it; returns the exit code. */
+int stack_view_unknown(const struct spots *spots, const char *name);
+
 /*
  * Sets ret[id] for all spots that `name` stands for (names.h); the caller frees it. `spots` get all
  * spots of the rows. Returns 0, or the exit code after saying why: 1 if there is none, with near
@@ -29,7 +38,7 @@ int stack_view_open(struct stack_view *view, struct view_request *request, const
 int stack_view_find(
 	const struct stack_view *view, struct spots *spots, const char *name, bool **ret);
 
-/* "12.5" percent or a fraction; false: it is no number from 0 to `most`. */
-bool stack_view_number(const char *text, double most, double *ret);
+/* Takes an option's argument as percents from 0 to 100; false, after saying so: it is none. */
+bool stack_view_percent(const struct options *options, const char *name, double *ret);
 
 #endif

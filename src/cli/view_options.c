@@ -44,6 +44,15 @@ static bool take_limit(const struct options *options, struct view_request *reque
 	return true;
 }
 
+static bool take_colour(const struct options *options, struct view_request *request)
+{
+	if (colour_when_parse(options->argument, &request->colour))
+		return true;
+	options_wrong(options->command, "--color wants auto, always or never, not '%s'",
+		options->argument);
+	return false;
+}
+
 bool view_options_take(const struct options *options, int id, struct view_request *request)
 {
 	switch ((enum view_option)id) {
@@ -82,6 +91,8 @@ bool view_options_take(const struct options *options, int id, struct view_reques
 	case VIEW_OPT_MERGE:
 		request->merge = true;
 		return true;
+	case VIEW_OPT_COLOUR:
+		return take_colour(options, request);
 	}
 	return true;
 }

@@ -29,6 +29,7 @@
 #include "analysis/grain.h"
 #include "cli/moments.h"
 #include "cli/options.h"
+#include "cli/terminal.h"
 #include "views/views.h"
 
 enum view_option {
@@ -51,6 +52,7 @@ enum view_option {
 	VIEW_OPT_ADDRESSES,
 	VIEW_OPT_MODULES,
 	VIEW_OPT_MERGE,
+	VIEW_OPT_COLOUR,
 };
 
 #define VIEW_METRIC_HELP "allocations, allocated_bytes, live_bytes, live_blocks, peak_bytes, …"
@@ -63,6 +65,8 @@ enum view_option {
 #define VIEW_SPEC_ALL_FRAMES                                                                       \
 	{VIEW_OPT_ALL_FRAMES, "all-frames", NULL,                                                  \
 		"show frames of allocators too, and whole stacks"},
+#define VIEW_SPEC_COLOUR                                                                           \
+	{VIEW_OPT_COLOUR, "color", "WHEN", "auto (default: on terminals), always or never"},
 #define VIEW_SPECS_MOMENTS                                                                         \
 	{VIEW_OPT_AT, "at", "MOMENT",                                                              \
 		"as things stood then: start, end, peak, a time (3.2s, 150ms, 2min) or "           \
@@ -92,6 +96,7 @@ enum view_option {
 struct view_request {
 	struct view_options options; /* its filter is set by view_request_open() */
 	enum grain grain;
+	enum colour_when colour;
 	struct moments moments;
 	struct filter filter;
 	const char *metric_name; /* as given; NULL: not */

@@ -36,53 +36,10 @@ bool ci_fingerprint(const char *class, enum alloc_kind kind,
 	return !text.failed;
 }
 
-/* The length of the UTF-8 character at `at` if XML 1.0 may have it, 0: it may not. */
-static size_t character_len(const char *at)
-{
-	const unsigned char *c = (const unsigned char *)at;
-	if (c[0] < 0x80)
-		return c[0] >= ' ' || c[0] == '\n' || c[0] == '\t' ? 1 : 0;
-	size_t len = c[0] >= 0xf0 ? 4 : c[0] >= 0xe0 ? 3 : 2;
-	uint32_t value = c[0] & (0x7fu >> len);
-	for (size_t i = 1; i < len; i++) {
-		if ((c[i] & 0xc0) != 0x80)
-			return 0;
-		value = value << 6 | (c[i] & 0x3f);
-	}
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	bool ok = c[0] >= 0xc0 && value >= least[len] && value < 0x110000 &&
-		  (value < 0xd800 || value > 0xdfff) && value != 0xfffe && value != 0xffff;
-	return ok ? len : 0;
-}
-
-void ci_add_xml(struct text *out, const char *text)
-{
-	while (*text) {
-		size_t len = character_len(text);
-		switch (*text) {
-		case '<':
-			text_add(out, "&lt;");
-			break;
-		case '>':
-			text_add(out, "&gt;");
-			break;
-		case '&':
-			text_add(out, "&amp;");
-			break;
-		case '"':
-			text_add(out, "&quot;");
-			break;
-		default:
-			text_add_n(out, len ? text : "?", len ? len : 1);
-		}
-		text += len ? len : 1;
-	}
-}
-
 void ci_add_attribute(struct text *out, const char *name, const char *value)
 {
 	text_printf(out, " %s=\"", name);
-	ci_add_xml(out, value);
+	text_add_xml(out, value);
 	text_add(out, "\"");
 }
 

@@ -18,8 +18,6 @@ const char *ci_file(const struct model *model, const struct shown_frame *frame);
 bool ci_fingerprint(const char *class, enum alloc_kind kind,
 	const struct shown_frame *const *frames, size_t depth, uint64_t *ret);
 
-/* Text or an attribute's value of XML 1.0; what that cannot hold becomes '?'. */
-void ci_add_xml(struct text *out, const char *text);
 /* " name="value"" */
 void ci_add_attribute(struct text *out, const char *name, const char *value);
 /* As the runners of GitHub and Gitea unescape it; more is escaped in properties. */

@@ -44,6 +44,24 @@ void json_put_profile(struct json *json, const struct profile *profile, enum met
 	json_put_u64(json, "whole", profile_whole(profile, metric));
 }
 
+void json_put_sums(struct json *json, const char *key, const struct row *sums, bool sampled)
+{
+	json_key(json, key);
+	if (!sums) {
+		json_null(json);
+		return;
+	}
+	json_object_begin(json);
+	for (int i = 0; i < METRICS; i++) {
+		json_key(json, metric_name((enum metric)i));
+		if (i == METRIC_TEMPORARY && sampled)
+			json_null(json);
+		else
+			json_i64(json, row_value(sums, (enum metric)i));
+	}
+	json_object_end(json);
+}
+
 void json_put_spot(struct json *json, enum grain grain, const struct spot *spot)
 {
 	json_put_string(json, "name", spot ? spot->name : NULL);

@@ -18,7 +18,7 @@ static void add_body(const struct leaks_page *page, const struct leak_row *row, 
 	for (size_t i = 0; i < stack->depth; i++)
 		text_frame(stack->frames[i], &frames);
 	if (frames.data)
-		ci_add_xml(out, frames.data);
+		text_add_xml(out, frames.data);
 }
 
 /* The same from run to run: no sizes and no lines. */
@@ -127,9 +127,9 @@ struct error *leaks_junit(const struct leaks_page *page, struct text *out)
 	add_cases(page, out);
 	text_add(out, "    <system-out>");
 	if (page->verdict.data)
-		ci_add_xml(out, page->verdict.data);
+		text_add_xml(out, page->verdict.data);
 	if (page->notes.data)
-		ci_add_xml(out, page->notes.data);
+		text_add_xml(out, page->notes.data);
 	text_add(out, "</system-out>\n  </testsuite>\n</testsuites>\n");
 	return NULL;
 }

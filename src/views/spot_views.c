@@ -44,25 +44,10 @@ void text_spots(const struct page *page, struct text *out)
 			grain_name(page->view->grain));
 }
 
-static void put_sums(
-	struct json *json, const struct page *page, const char *key, const struct row *sums)
-{
-	bool sampled = model_recording(page->model)->sample_bytes;
-	json_key(json, key);
-	json_object_begin(json);
-	for (int i = 0; i < METRICS; i++) {
-		json_key(json, metric_name((enum metric)i));
-		if (i == METRIC_TEMPORARY && sampled)
-			json_null(json);
-		else
-			json_i64(json, row_value(sums, (enum metric)i));
-	}
-	json_object_end(json);
-}
-
 void json_spots(const struct page *page, struct json *json)
 {
 	const struct spot_total_vec *totals = &page->spot_totals;
+	bool sampled = model_recording(page->model)->sample_bytes;
 	json_put_string(json, "by", grain_name(page->view->grain));
 	json_put_u64(json, "spots_total", totals->len);
 	json_key(json, "spots");
@@ -70,8 +55,8 @@ void json_spots(const struct page *page, struct json *json)
 	for (size_t i = 0; i < totals->len && i < page->limit; i++) {
 		json_object_begin(json);
 		json_put_spot(json, page->view->grain, totals->data[i].spot);
-		put_sums(json, page, "flat", &totals->data[i].flat);
-		put_sums(json, page, "cum", &totals->data[i].cum);
+		json_put_sums(json, "flat", &totals->data[i].flat, sampled);
+		json_put_sums(json, "cum", &totals->data[i].cum, sampled);
 		json_object_end(json);
 	}
 	json_array_end(json);

@@ -3,7 +3,9 @@
 """Views of stacks (tree…) of a recorded program: figures equal to the report's, and what they refuse."""
 
 import json
+import shutil
 import sys
+import xml.etree.ElementTree
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
@@ -106,6 +108,143 @@ def tree_refuses(folder):
     refused(heapwise("tree", path, "--depth", "401", "--json"), 2, "--depth")
     refused(heapwise("tree", path, path), 2, "one recording")
     refused(heapwise("tree", folder / "none.hpw"), 3, "none.hpw")
+
+
+def folded_sum(text):
+    return sum(int(line.rsplit(" ", 1)[1]) for line in text.splitlines())
+
+
+@TESTS.test
+def flame_totals(folder):
+    """Folded stacks add up to the report's total, by each metric and grain; JSON is the tree's"""
+    path = recording(folder)
+    totals = hw.report(path)["totals"]
+    for metric, total in TOTALS.items():
+        for grain in GRAINS:
+            ended = heapwise("flame", path, "--folded", "--metric", metric, f"--{grain}")
+            hw.need(ended.status == 0 and folded_sum(ended.text) == totals[total], f"{metric} by {grain}: {ended}")
+    hw.need(read_json("flame", path) == read_json("tree", path), "not the tree's JSON")
+
+
+@TESTS.test
+def flame_terminal(folder):
+    """Colours and characters are those that the terminal has; NO_COLOR and --color decide"""
+    path = recording(folder)
+    plain = heapwise("flame", path, "--width", "60")
+    hw.need(plain.status == 0 and "\033" not in plain.text and "─" in plain.text, str(plain))
+    lines = plain.text[plain.text.index("\n[all") + 1:].splitlines()
+    hw.need(len(lines[0]) == 60 and max(map(len, lines)) == 60, plain.text)
+    narrow = heapwise("flame", path, env=hw.clean_environment(COLUMNS="33", LC_ALL="C"))
+    graph = narrow.text[narrow.text.index("\n[all") + 1:]
+    hw.need(graph.isascii() and len(graph.splitlines()[0]) == 33, narrow.text)
+    coloured = heapwise("flame", path, "--color", "always", env=hw.clean_environment(NO_COLOR="1"))
+    hw.need("\033[30;48;5;" in coloured.text, coloured.text)
+    refused(heapwise("flame", path, "--color", "sometimes"), 2, "sometimes", "always")
+    refused(heapwise("flame", path, "--width", "3"), 2, "--width")
+    refused(heapwise("flame", path, "--svg", "-", "--folded"), 2, "--svg")
+
+
+@TESTS.test
+def flame_picture(folder):
+    """The picture is well-formed, is refused where it can't be written, and reads in a browser"""
+    path, picture = recording(folder), folder / "out.svg"
+    ended = heapwise("flame", path, "--svg", picture)
+    hw.need(ended.status == 0 and ended.text == "", str(ended))
+    root = xml.etree.ElementTree.parse(picture).getroot()
+    names = [g.get("data-name") for g in root.iter("{http://www.w3.org/2000/svg}g")]
+    hw.need("main" in names and "all" in names, f"{names[:20]}")
+    hw.need(heapwise("flame", path, "--svg", "-").stdout == picture.read_bytes(), "stdout differs from the file")
+    refused(heapwise("flame", path, "--svg", folder / "no/out.svg"), 4, "no/out.svg", "No such file")
+
+
+@TESTS.test
+def flame_browser(folder):
+    """In Chromium: search counts what fits, a click makes a frame as wide as the picture"""
+    path, picture, page = recording(folder), folder / "out.svg", folder / "page.html"
+    chromium = shutil.which("chromium")
+    if not chromium:
+        raise hw.Skip("chromium is not installed")
+    heapwise("flame", path, "--svg", picture)
+
+    def dump(url):
+        return hw.run([chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
+                       "--dump-dom", url], env=hw.clean_environment(HOME=folder)).text
+
+    hw.need(">^main$: " in dump(f"file://{picture}?s=^main$"), "nothing was searched for")
+    svg = picture.read_text(encoding="utf-8").split("?>", 1)[1]
+    click = ('<script>[...document.querySelectorAll("#flame g")].filter((g) => g.dataset.name === "main")[0]'
+             '.dispatchEvent(new MouseEvent("click"))</script>')
+    page.write_text(f"<!doctype html><meta charset=utf-8>{svg}{click}", encoding="utf-8")
+    found = dump(f"file://{page}")
+    main = found[found.index('data-name="main"'):]
+    hw.need('width="1200"' in main[:main.index("</rect>")], main[:400])
+    hw.need('class="outer"' in found and 'display: none' in found, "nothing is zoomed")
+
+
+@TESTS.test
+def list_totals(folder):
+    """A listing's figures are those of its function in the report, of a file those of the file"""
+    path = recording(folder)
+    for spot in hw.report(path, "--view", "functions")["spots"]:
+        if not spot["file"] or not spot["function"]:
+            continue
+        parts = read_json("list", spot["function"], path)["parts"]
+        for which in ("flat", "cum"):
+            mine = [part[which] for part in parts if part["function"] == spot["function"]]
+            if which == "flat" or len(mine) == 1:
+                found = sum(part["allocated_bytes"] for part in mine)
+                hw.need(found >= spot[which]["allocated_bytes"], f"{which} of {spot['function']}: {found}")
+        for part in parts:
+            lines = sum(line["flat"]["allocated_bytes"] for line in part["lines"] if line["flat"])
+            hw.need(lines == part["flat"]["allocated_bytes"], f"lines of {part['function']}: {lines}")
+    for spot in hw.report(path, "--view", "files")["spots"]:
+        if not spot["file"]:
+            continue
+        part, = read_json("list", spot["file"], path)["parts"]
+        hw.need(part["flat"] == spot["flat"] and part["cum"] == spot["cum"], f"{part['file']}: {part['flat']}")
+
+
+@TESTS.test
+def list_sources(folder):
+    """A listing says where its source was found, or was looked for, and whether it has changed since"""
+    path = recording(folder)
+    text = heapwise("list", "main", path).text
+    hw.need("fill_list(list, 5003)" in text and "  source: " in text and "lines may have" not in text, text)
+    # The same program, compiled from a file that is gone.
+    hw.need_program("gcc")
+    gone, program = folder / "gone.c", folder / "gone"
+    gone.write_text("#include <stdlib.h>\n\nint main(void)\n{\n\tchar *p = malloc(4711);\n\treturn p == NULL;\n}\n")
+    hw.need(hw.run(["gcc", "-g", "-O0", "-o", program, gone]).status == 0, "gcc failed")
+    hw.record([program], folder / "gone.hpw")
+    text = heapwise("list", "main", folder / "gone.hpw").text
+    hw.need("4.60 KiB" in text and "malloc(4711)" in text, text)
+    gone.touch()
+    text = heapwise("list", "gone.c:5", folder / "gone.hpw").text
+    hw.need("it was changed after the recording began" in text, text)
+    kept = folder / "kept" / "gone.c"
+    kept.parent.mkdir()
+    gone.rename(kept)
+    ended = heapwise("list", "main", folder / "gone.hpw")
+    hw.need("not found; looked for\n    " + str(gone) in ended.text and "--source-path" in ended.text, str(ended.text))
+    hw.need("malloc(4711)" not in ended.text and "4.60 KiB" in ended.text, ended.text)
+    ended = heapwise("list", "main", folder / "gone.hpw", "--source-path", "/nowhere", "--source-path", kept.parent)
+    hw.need(f"  source: {kept}\n" in ended.text and "malloc(4711)" in ended.text, ended.text)
+
+
+@TESTS.test
+def list_refuses(folder):
+    """What is not there is not listed, and what is like it is named"""
+    path = recording(folder)
+    refused(heapwise("list"), 2, "which function")
+    refused(heapwise("list", "mian", path), 1, "'mian'", "'main'")
+    refused(heapwise("list", "containres.cc:3", path), 1, "'containres.cc'", "containers.cc'")
+    refused(heapwise("list", "ma(in", path), 2, "'ma(in'", "at byte 6")
+    refused(heapwise("list", "main", path, path), 2, "one recording")
+    stripped = folder / "stripped"
+    hw.need_program("strip")
+    hw.run(["strip", "-g", "-o", stripped, hw.TARGETS / "peak_twice-O2"])
+    hw.record([stripped], folder / "stripped.hpw")
+    refused(heapwise("list", "main", folder / "stripped.hpw"), 1, "no lines are known of 'main'", "debug information")
 
 
 @TESTS.test

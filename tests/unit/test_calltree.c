@@ -8,29 +8,8 @@
 #include "lib/tap.h"
 #include "unit/fake_symbols.h"
 #include "unit/golden.h"
-#include "unit/model_fixture.h"
+#include "unit/stack_setting.h"
 #include "views/calltree.h"
-
-struct setting {
-	struct fixture fixture;
-	struct profile profile;
-	struct calltree tree;
-};
-
-static void set_up(struct setting *s)
-{
-	fixture_demo(&s->fixture);
-	profile_init(&s->profile);
-	calltree_init(&s->tree);
-	CHECK_OK(profile_build(s->fixture.model, false, NULL, &s->profile));
-}
-
-static void tear_down(struct setting *s)
-{
-	calltree_deinit(&s->tree);
-	profile_deinit(&s->profile);
-	fixture_deinit(&s->fixture);
-}
 
 /* Spots that know all frames, and which of them are meant; `sought` NULL: all. */
 static bool *choose(struct setting *s, struct spots *spots, const char *sought)
@@ -57,12 +36,6 @@ static void build(struct setting *s, enum metric metric, enum calltree_way way, 
 	CHECK_OK(spots_create(grain, &spots));
 	_cleanup_free_ bool *chosen = sought ? choose(s, spots, sought) : NULL;
 	CHECK_OK(calltree_build(profile_rows(&s->profile), metric, way, chosen, spots, &s->tree));
-}
-
-static bool collect(void *ctx, const char *data, size_t len)
-{
-	text_add_n(ctx, data, len);
-	return true;
 }
 
 static char *render(const struct setting *s, struct calltree_options options)
@@ -190,9 +163,7 @@ CASE(tree_signs, "of a comparison figures have signs, the largest change first")
 {
 	struct setting s;
 	set_up(&s);
-	for (size_t i = 0; i < s.profile.all.rows.len; i++)
-		s.profile.all.rows.data[i].base.allocated_bytes = 1000000;
-	s.profile.base = s.fixture.model;
+	compare_with(&s, 1000000);
 	build(&s, METRIC_ALLOCATED_BYTES, CALLTREE_DOWN, GRAIN_FUNCTIONS, NULL);
 	_cleanup_free_ char *text =
 		render(&s, (struct calltree_options){.metric = METRIC_ALLOCATED_BYTES, .depth = 2});

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/listing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+
+struct part_key {
+	uint32_t spot;
+	const char *file;
+};
+
+static uint64_t hash_part(struct part_key key)
+{
+	return hash_bytes(key.file, strlen(key.file)) ^ hash_u64(key.spot);
+}
+
+static bool same_part(struct part_key a, struct part_key b)
+{
+	return a.spot == b.spot && strcmp(a.file, b.file) == 0;
+}
+
+static uint64_t hash_number(uint64_t number)
+{
+	return hash_u64(number);
+}
+
+static bool same_number(uint64_t a, uint64_t b)
+{
+	return a == b;
+}
+
+/* Where a line stands in its part, and the row that was last added to its cum, from 1. */
+struct line_place {
+	uint32_t index, last_row;
+};
+
+DEFINE_MAP(part_map, struct part_key, uint32_t, hash_part, same_part)
+DEFINE_MAP(line_map, uint64_t, struct line_place, hash_number, same_number)
+DEFINE_VEC(row_numbers, uint32_t)
+
+struct listing_building {
+	struct spots *spots;
+	const bool *is_chosen;
+	struct part_map parts;
+	struct line_map lines;        /* (part, line) */
+	struct row_numbers last_rows; /* of each part, as of a line */
+	struct listing *ret;
+};
+
+void listing_init(struct listing *listing)
+{
+	listing_parts_init(&listing->parts);
+	listing->without_lines = 0;
+}
+
+void listing_deinit(struct listing *listing)
+{
+	for (size_t i = 0; i < listing->parts.len; i++)
+		listing_lines_deinit(&listing->parts.data[i].lines);
+	listing_parts_deinit(&listing->parts);
+}
+
+static void add(struct row *sums, const struct row *row)
+{
+	site_add(&sums->sums, &row->sums);
+	site_add(&sums->base, &row->base);
+	sums->stacks += row->stacks;
+}
+
+static struct error *find_part(
+	struct listing_building *at, const struct spot *spot, const char *file, uint32_t *ret)
+{
+	bool is_new;
+	uint32_t *known = part_map_insert(&at->parts, (struct part_key){spot->id, file}, &is_new);
+	if (!known)
+		return error_no_memory();
+	if (is_new) {
+		bool of_file = spots_grain(at->spots) == GRAIN_FILES;
+		struct listing_part part = {
+			.function = of_file ? NULL : spot->name,
+			.file = file,
+			.module_path = spot->frame->module_path,
+		};
+		*known = (uint32_t)at->ret->parts.len;
+		if (!listing_parts_push(&at->ret->parts, part) ||
+			!row_numbers_push(&at->last_rows, 0))
+			return error_no_memory();
+	}
+	*ret = *known;
+	return NULL;
+}
+
+static struct error *find_line(
+	struct listing_building *at, uint32_t part, uint32_t line, struct line_place **ret)
+{
+	bool is_new;
+	struct line_place *known =
+		line_map_insert(&at->lines, (uint64_t)part << 32 | line, &is_new);
+	if (!known)
+		return error_no_memory();
+	if (is_new) {
+		struct listing_lines *lines = &at->ret->parts.data[part].lines;
+		*known = (struct line_place){.index = (uint32_t)lines->len};
+		if (!listing_lines_push(lines, (struct listing_line){.line = line}))
+			return error_no_memory();
+	}
+	*ret = known;
+	return NULL;
+}
+
+static struct error *add_frame(struct listing_building *at, const struct row *row, uint32_t number,
+	size_t depth, const struct spot *spot)
+{
+	const struct shown_frame *frame = row->frames[depth];
+	uint32_t index = 0;
+	struct error *error = find_part(at, spot, frame->file, &index);
+	struct line_place *place = NULL;
+	if (!error)
+		error = find_line(at, index, frame->line, &place);
+	if (error)
+		return error;
+	struct listing_part *part = &at->ret->parts.data[index];
+	struct listing_line *line = &part->lines.data[place->index];
+	if (depth == 0) {
+		add(&line->flat, row);
+		add(&part->flat, row);
+	}
+	if (place->last_row != number)
+		add(&line->cum, row);
+	if (at->last_rows.data[index] != number)
+		add(&part->cum, row);
+	place->last_row = at->last_rows.data[index] = number;
+	return NULL;
+}
+
+static struct error *add_row(struct listing_building *at, const struct row *row, uint32_t number)
+{
+	for (size_t i = 0; i < row->depth; i++) {
+		const struct spot *spot;
+		struct error *error = spots_find(at->spots, row->frames[i], &spot);
+		if (!error && spot && at->is_chosen[spot->id]) {
+			if (row->frames[i]->file)
+				error = add_frame(at, row, number, i, spot);
+			else
+				at->ret->without_lines++;
+		}
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+static int compare_lines(const void *left, const void *right)
+{
+	const struct listing_line *a = left, *b = right;
+	return a->line < b->line ? -1 : a->line > b->line;
+}
+
+static int compare_parts(const void *left, const void *right)
+{
+	const struct listing_part *a = left, *b = right;
+	uint64_t x = a->cum.sums.allocated_bytes, y = b->cum.sums.allocated_bytes;
+	if (x != y)
+		return x > y ? -1 : 1;
+	int order = strcmp(a->file, b->file);
+	return order ? order
+		     : strcmp(a->function ? a->function : "", b->function ? b->function : "");
+}
+
+struct error *listing_build(
+	const struct rows *rows, struct spots *spots, const bool *is_chosen, struct listing *ret)
+{
+	struct listing_building at = {.spots = spots, .is_chosen = is_chosen, .ret = ret};
+	part_map_init(&at.parts);
+	line_map_init(&at.lines);
+	row_numbers_init(&at.last_rows);
+	struct error *error = NULL;
+	for (size_t i = 0; !error && i < rows->rows.len; i++)
+		error = add_row(&at, &rows->rows.data[i], (uint32_t)i + 1);
+	part_map_deinit(&at.parts);
+	line_map_deinit(&at.lines);
+	row_numbers_deinit(&at.last_rows);
+	for (size_t i = 0; i < ret->parts.len; i++)
+		qsort(ret->parts.data[i].lines.data, ret->parts.data[i].lines.len,
+			sizeof(struct listing_line), compare_lines);
+	if (ret->parts.len)
+		qsort(ret->parts.data, ret->parts.len, sizeof(*ret->parts.data), compare_parts);
+	return error;
+}

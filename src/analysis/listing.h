@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Figures line by line: of functions, each in its file, or of whole files. *flat* is what a line
+ * allocated itself, *cum* what was allocated below it as well; a stack counts once for a line and
+ * once for its part, however often it comes by.
+ */
+#ifndef ANALYSIS_LISTING_H
+#define ANALYSIS_LISTING_H
+
+#include "analysis/grain.h"
+#include "analysis/rows.h"
+
+struct listing_line {
+	uint32_t line;
+	struct row flat, cum; /* without frames: sums and base alone, for row_value() */
+};
+
+DEFINE_VEC(listing_lines, struct listing_line)
+
+struct listing_part {
+	const char *function; /* NULL: all of the file */
+	const char *file, *module_path;
+	struct row flat, cum;
+	struct listing_lines lines; /* ascending */
+};
+
+DEFINE_VEC(listing_parts, struct listing_part)
+
+struct listing {
+	struct listing_parts parts; /* the largest cum of allocated bytes first */
+	size_t without_lines;       /* frames that were meant, but whose lines are not known */
+};
+
+void listing_init(struct listing *listing);
+void listing_deinit(struct listing *listing);
+
+/*
+ * Fills an empty listing with the frames whose spot is chosen: of functions a part for each
+ * function and file, of files one for each file. `spots` know all frames of the rows
+ * and must outlive the listing.
+ */
+struct error *listing_build(const struct rows *rows, struct spots *spots, const bool *is_chosen,
+	struct listing *ret) must_check_;
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise flame: a tree of calls as a flame graph, on the terminal or as SVG. */
+#include "views/flame.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "cli/stack_view.h"
+#include "cli/terminal.h"
+#include "views/calltree.h"
+
+enum {
+	OPT_SVG = 256,
+	OPT_FOLDED,
+	OPT_WIDTH,
+	OPT_BOTTOM_UP,
+	OPT_THRESHOLD,
+};
+
+static const struct option_spec option_specs[] = {
+	{OPT_SVG, "svg", "FILE",
+		"write a picture for browsers, with zoom and search, that needs no other file "
+		"(-: to stdout)"},
+	{OPT_FOLDED, "folded", NULL, "write lines 'main;read;malloc 1234', for other tools"},
+	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.calltree/1"},
+	{OPT_BOTTOM_UP, "bottom-up", NULL,
+		"the functions that allocate on top, their callers below"},
+	{OPT_WIDTH, "width", "N", "columns (default: those of the terminal)"},
+	{OPT_THRESHOLD, "threshold", "PERCENT",
+		"leave out of the SVG what is narrower (default: 0.01)"},
+	VIEW_SPEC_METRIC VIEW_SPEC_COLOUR VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS
+		VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES{0},
+};
+
+#define SVG_THRESHOLD 0.01
+
+enum form { FORM_TEXT, FORM_SVG, FORM_FOLDED, FORM_JSON };
+
+struct request {
+	struct view_request shown;
+	struct flame_options flame;
+	enum calltree_way way;
+	enum form form;
+	const char *svg;  /* where to */
+	const char *path; /* NULL: the newest recording here */
+};
+
+static bool take_form(const struct options *options, enum form form, struct request *request)
+{
+	if (request->form != FORM_TEXT && request->form != form) {
+		options_wrong(options->command,
+			"only one of --svg, --folded and --json can be written at a time");
+		return false;
+	}
+	request->form = form;
+	return true;
+}
+
+static bool take_width(const struct options *options, struct request *request)
+{
+	uint64_t number;
+	if (!options_number(options, options->argument, "width", &number))
+		return false;
+	if (number < FLAME_WIDTH_MIN || number > FLAME_WIDTH_MAX) {
+		options_wrong(options->command, "--width wants a number from %u to %u, not %s",
+			FLAME_WIDTH_MIN, FLAME_WIDTH_MAX, options->argument);
+		return false;
+	}
+	request->flame.width = number;
+	return true;
+}
+
+static bool take(const struct options *options, int id, struct request *request)
+{
+	switch (id) {
+	case OPT_SVG:
+		request->svg = options->argument;
+		return take_form(options, FORM_SVG, request);
+	case OPT_FOLDED:
+		return take_form(options, FORM_FOLDED, request);
+	case VIEW_OPT_JSON:
+		return take_form(options, FORM_JSON, request);
+	case OPT_BOTTOM_UP:
+		request->way = CALLTREE_UP;
+		return true;
+	case OPT_WIDTH:
+		return take_width(options, request);
+	case OPT_THRESHOLD:
+		return stack_view_percent(options, "threshold", &request->flame.threshold);
+	default:
+		return view_options_take(options, id, &request->shown);
+	}
+}
+
+/* False: leave with *ret_code, all is said. */
+static bool parse(
+	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
+{
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	int id;
+	*ret_code = ERROR_USAGE;
+	while ((id = options_next(&options)) > 0)
+		if (!take(&options, id, ret))
+			return false;
+	if (id < 0) {
+		*ret_code = options.exit_code;
+		return false;
+	}
+	if (!view_request_metric(command, &ret->shown, METRIC_PEAK_BYTES))
+		return false;
+	ret->flame.metric = ret->shown.options.sort;
+	return view_request_files(command, &ret->shown, argv + options.operand,
+		(size_t)(argc - options.operand), &ret->path);
+}
+
+static struct error *write_form(struct request *request, const struct profile *profile,
+	const struct calltree *tree, const struct sink *sink)
+{
+	struct flame_options *flame = &request->flame;
+	struct calltree_options nested = {
+		.metric = flame->metric, .depth = VIEW_NO_LIMIT, .json = true};
+	switch (request->form) {
+	case FORM_JSON:
+		return calltree_write(profile, tree, &nested, sink);
+	case FORM_FOLDED:
+		return flame_write_folded(profile, tree, sink);
+	case FORM_SVG:
+		return flame_write_svg(profile, tree, flame, sink);
+	default:
+		break;
+	}
+	if (!flame->width)
+		flame->width = max(terminal_width(), (size_t)FLAME_WIDTH_MIN);
+	flame->colour = terminal_has_colour(request->shown.colour);
+	flame->utf8 = terminal_is_utf8();
+	return flame_write_text(profile, tree, flame, sink);
+}
+
+static int write_to(
+	struct request *request, const struct profile *profile, const struct calltree *tree)
+{
+	struct output output;
+	struct sink sink;
+	_cleanup_close_ int fd = -1;
+	int code = output_open(&output, &sink, request->svg, &fd);
+	if (code)
+		return code;
+	struct error *error = write_form(request, profile, tree, &sink);
+	return error ? message_error(error) : output_end(&output);
+}
+
+static int show(struct request *request, struct stack_view *view)
+{
+	int code = stack_view_open(view, &request->shown, request->path);
+	if (code)
+		return code;
+	struct spots *spots;
+	struct error *error = spots_create(request->shown.grain, &spots);
+	if (error)
+		return message_error(error);
+	struct calltree tree;
+	calltree_init(&tree);
+	error = calltree_build(profile_rows(&view->profile), request->flame.metric, request->way,
+		NULL, spots, &tree);
+	code = error ? message_error(error) : write_to(request, &view->profile, &tree);
+	calltree_deinit(&tree);
+	return code;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct request request = {
+		.shown = VIEW_REQUEST_DEFAULT,
+		.flame = {.threshold = SVG_THRESHOLD},
+	};
+	int code;
+	if (parse(command, argc, argv, &request, &code)) {
+		struct stack_view view;
+		stack_view_init(&view);
+		code = show(&request, &view);
+		stack_view_deinit(&view);
+	}
+	view_request_deinit(&request.shown);
+	return code;
+}
+
+const struct command command_flame = {
+	.name = "flame",
+	.synopsis = "[FILE] [--svg OUT.svg|--folded|--json] [--metric METRIC] [OPTION…]",
+	.what = "Draws who called whom to allocate how much, as a flame graph.",
+	.about = "Without FILE: the newest recording (*.hpw) in the current folder. The wider a "
+		 "function, the more\nwas allocated in it and below it; main is on top.\n",
+	.examples =
+		"  heapwise flame                                  at the peak, on the terminal\n"
+		"  heapwise flame --svg out.svg app.hpw            for a browser\n"
+		"  heapwise flame --metric allocations --folded | flamegraph.pl > calls.svg\n",
+	.options = option_specs,
+	.run = run,
+};

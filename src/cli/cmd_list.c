@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise list: source lines with what they allocated. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/names.h"
+#include "base/cleanup.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "cli/source_files.h"
+#include "cli/stack_view.h"
+
+enum {
+	OPT_SOURCE_PATH = 256,
+};
+
+static const struct option_spec option_specs[] = {
+	{OPT_SOURCE_PATH, "source-path", "FOLDER",
+		"where sources are, if not where they were compiled; may be repeated"},
+	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.list/1"},
+	VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES{0},
+};
+
+struct request {
+	struct view_request shown;
+	struct listing_options list;
+	const char *path; /* NULL: the newest recording here */
+	char **folders;   /* of sources; the strings are of the command line */
+	size_t folder_count;
+};
+
+/* False: leave with *ret_code, all is said. */
+static bool parse(
+	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
+{
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	int id;
+	*ret_code = ERROR_USAGE;
+	while ((id = options_next(&options)) > 0) {
+		if (id == OPT_SOURCE_PATH)
+			ret->folders[ret->folder_count++] = (char *)options.argument;
+		else if (!view_options_take(&options, id, &ret->shown))
+			return false;
+	}
+	if (id < 0) {
+		*ret_code = options.exit_code;
+		return false;
+	}
+	if (options.operand == argc) {
+		options_wrong(command, "which function or file is to be listed?");
+		return false;
+	}
+	ret->list.sought = argv[options.operand++];
+	ret->list.json = ret->shown.options.json;
+	return view_request_files(command, &ret->shown, argv + options.operand,
+		(size_t)(argc - options.operand), &ret->path);
+}
+
+/* "table.c:41": the length of the name, and the line; all of it and 0 if there is none. */
+static size_t split_line(const char *sought, uint32_t *ret_line)
+{
+	const char *colon = strrchr(sought, ':');
+	uint64_t line;
+	*ret_line = 0;
+	if (!colon || colon == sought || !options_whole(colon + 1, &line) || line > UINT32_MAX)
+		return strlen(sought);
+	*ret_line = (uint32_t)line;
+	return (size_t)(colon - sought);
+}
+
+/* What is listed: spots that are chosen. */
+struct choice {
+	struct spots *spots;
+	bool *is_chosen;
+};
+
+static void choice_deinit(struct choice *choice)
+{
+	spots_destroy(choice->spots);
+	free(choice->is_chosen);
+}
+
+/* *ret_found: whether files of that name are in the stacks. */
+static int choose_files(
+	const struct stack_view *view, struct request *request, struct choice *ret, bool *ret_found)
+{
+	uint32_t line;
+	_cleanup_free_ char *name =
+		strndup(request->list.sought, split_line(request->list.sought, &line));
+	struct error *error = name ? spots_create(GRAIN_FILES, &ret->spots) : error_no_memory();
+	if (!error)
+		error = stack_view_meet(view, ret->spots);
+	if (!error) {
+		ret->is_chosen = calloc(spots_count(ret->spots) + 1, sizeof(bool));
+		error = ret->is_chosen ? NULL : error_no_memory();
+	}
+	if (error)
+		return message_error(error);
+	*ret_found = names_find_plain(ret->spots, name, ret->is_chosen) > 0;
+	if (*ret_found)
+		request->list.line = line;
+	/* No function is called so. */
+	return line && !*ret_found ? stack_view_unknown(ret->spots, name) : 0;
+}
+
+static int choose(const struct stack_view *view, struct request *request, struct choice *ret)
+{
+	bool found;
+	int code = choose_files(view, request, ret, &found);
+	if (code || found)
+		return code;
+	choice_deinit(ret);
+	*ret = (struct choice){.spots = NULL};
+	struct error *error = spots_create(GRAIN_FUNCTIONS, &ret->spots);
+	if (error)
+		return message_error(error);
+	return stack_view_find(view, ret->spots, request->list.sought, &ret->is_chosen);
+}
+
+static struct error *write_list(const struct request *request, const struct stack_view *view,
+	const struct listing *listing, const struct sink *sink)
+{
+	const struct target *target = model_target(view->model);
+	size_t count = listing->parts.len, found = 0;
+	_cleanup_free_ struct listing_source *sources = calloc(count + 1, sizeof(*sources));
+	struct error *error = sources ? NULL : error_no_memory();
+	while (!error && found < count) {
+		error = source_file_find(listing->parts.data[found].file, target->cwd,
+			request->folders, request->folder_count, target->wall_start_ns,
+			&sources[found]);
+		found++;
+	}
+	if (!error)
+		error = listing_write(&view->profile, listing, sources, &request->list, sink);
+	for (size_t i = 0; i < found; i++)
+		source_file_deinit(&sources[i]);
+	return error;
+}
+
+static int list(
+	const struct request *request, const struct stack_view *view, const struct choice *choice)
+{
+	_cleanup_(listing_deinit) struct listing listing;
+	listing_init(&listing);
+	struct output output;
+	struct sink sink = output_sink(&output);
+	struct error *error = listing_build(
+		profile_rows(&view->profile), choice->spots, choice->is_chosen, &listing);
+	if (!error && !listing.parts.len) {
+		message("no lines are known of '%s': its module has no debug information here "
+			"(heapwise doctor FILE says why)",
+			request->list.sought);
+		return STACK_VIEW_NOTHING;
+	}
+	if (!error)
+		error = write_list(request, view, &listing, &sink);
+	return error ? message_error(error) : output_end(&output);
+}
+
+static int show(struct request *request, struct stack_view *view)
+{
+	int code = stack_view_open(view, &request->shown, request->path);
+	if (code)
+		return code;
+	_cleanup_(choice_deinit) struct choice choice = {.spots = NULL};
+	code = choose(view, request, &choice);
+	return code ? code : list(request, view, &choice);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	_cleanup_free_ char **folders = calloc((size_t)argc + 1, sizeof(*folders));
+	if (!folders)
+		return message_error(error_no_memory());
+	struct request request = {.shown = VIEW_REQUEST_DEFAULT, .folders = folders};
+	int code;
+	if (parse(command, argc, argv, &request, &code)) {
+		struct stack_view view;
+		stack_view_init(&view);
+		code = show(&request, &view);
+		stack_view_deinit(&view);
+	}
+	view_request_deinit(&request.shown);
+	return code;
+}
+
+const struct command command_list = {
+	.name = "list",
+	.synopsis = "FUNC|SOURCE[:LINE] [FILE] [--source-path FOLDER] [OPTION…]",
+	.what = "Shows source lines with what they allocated.",
+	.about =
+		"FUNC is a function's name, the end of one behind '::', or else a regular "
+		"expression; SOURCE "
+		"a\nsource file's path or the end of it. Without FILE: the newest recording "
+		"(*.hpw) in "
+		"the current\nfolder. flat is what a line allocated itself, cum what was allocated "
+		"below it as well.\n",
+	.examples = "  heapwise list read_line                     a function, wherever it is\n"
+		    "  heapwise list input.c:42 app.hpw            around a line\n"
+		    "  heapwise list parse --source-path ~/src/app its sources have moved\n",
+	.options = option_specs,
+	.run = run,
+};

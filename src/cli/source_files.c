@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/source_files.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#define NS_PER_S 1000000000ull
+
+void source_file_deinit(struct listing_source *source)
+{
+	for (size_t i = 0; i < source->tried_count; i++)
+		free((char *)source->tried[i]);
+	free((void *)source->tried);
+	free((char *)source->text);
+	*source = (struct listing_source){.found = NULL};
+}
+
+/* Takes `path`. */
+static struct error *add_tried(struct listing_source *source, char *path)
+{
+	const char **grown =
+		path ? realloc((void *)source->tried, (source->tried_count + 1) * sizeof(*grown))
+		     : NULL;
+	if (!grown) {
+		free(path);
+		return error_no_memory();
+	}
+	grown[source->tried_count++] = path;
+	source->tried = grown;
+	return NULL;
+}
+
+/* Whether it is there and could be read; then all is set. */
+static struct error *try_path(
+	struct listing_source *source, char *path, uint64_t recorded_ns, bool *ret_found)
+{
+	struct stat st;
+	struct error *error = add_tried(source, path);
+	if (error)
+		return error;
+	*ret_found = false;
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return NULL;
+	uint8_t *data;
+	_cleanup_error_ struct error *unread =
+		read_file(path, SOURCE_BYTES_MAX, &data, &source->len);
+	if (unread)
+		return NULL;
+	source->text = (const char *)data;
+	source->found = path;
+	uint64_t changed_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
+	source->newer = recorded_ns && changed_ns > recorded_ns;
+	*ret_found = true;
+	return NULL;
+}
+
+static char *join(const char *folder, const char *file)
+{
+	char *path;
+	return asprintf(&path, "%s/%s", folder, file) < 0 ? NULL : path;
+}
+
+/* FOLDER/src/demo/util.c, FOLDER/demo/util.c, FOLDER/util.c */
+static struct error *try_folder(struct listing_source *source, const char *folder, const char *file,
+	uint64_t recorded_ns, bool *ret_found)
+{
+	struct error *error = NULL;
+	while (!error && !*ret_found && file) {
+		while (*file == '/')
+			file++;
+		error = try_path(source, join(folder, file), recorded_ns, ret_found);
+		file = strchr(file, '/');
+	}
+	return error;
+}
+
+struct error *source_file_find(const char *file, const char *cwd, char *const *folders,
+	size_t folder_count, uint64_t recorded_ns, struct listing_source *ret)
+{
+	bool found = false;
+	*ret = (struct listing_source){.found = NULL};
+	char *own = file[0] == '/' ? strdup(file) : join(cwd[0] ? cwd : ".", file);
+	struct error *error = try_path(ret, own, recorded_ns, &found);
+	for (size_t i = 0; !error && !found && i < folder_count; i++)
+		error = try_folder(ret, folders[i], file, recorded_ns, &found);
+	return error;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Source files of a recorded program, wherever they are on this machine. */
+#ifndef CLI_SOURCE_FILES_H
+#define CLI_SOURCE_FILES_H
+
+#include "views/listing.h"
+
+/* Larger ones are none that people wrote. */
+#define SOURCE_BYTES_MAX ((size_t)64 << 20)
+
+/*
+ * Looks for `file` (as the debug information calls it): at its own place, or from `cwd` on if it is
+ * relative; then below each folder, with as many of its last parts as are there. recorded_ns: when
+ * recording began, CLOCK_REALTIME; 0: unknown. Not found is no error. The caller deinits *ret.
+ */
+struct error *source_file_find(const char *file, const char *cwd, char *const *folders,
+	size_t folder_count, uint64_t recorded_ns, struct listing_source *ret) must_check_;
+void source_file_deinit(struct listing_source *source);
+
+#endif
