@@ -59,7 +59,7 @@ static int by_site(const void *a, const void *b)
 
 static void put_sites(const struct tally *tally, struct columns *c)
 {
-	uint32_t last = 0;
+	uint64_t last = 0;
 	for (size_t i = 0; i < tally->before_count; i++) {
 		const struct tally_before *b = &tally->before[i];
 		const struct tally_site *s = &tally->sites[b->site];

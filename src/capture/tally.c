@@ -166,7 +166,7 @@ static void note_before(struct tally *tally, struct tally_site *s)
 		tally->before_capacity = capacity;
 	}
 	tally->before[tally->before_count++] = (struct tally_before){
-		.site = (uint32_t)(s - tally->sites),
+		.site = (uint64_t)(s - tally->sites),
 		.allocations = s->allocations,
 		.allocated_bytes = s->allocated_bytes,
 		.live_blocks = s->live_blocks,

@@ -62,7 +62,7 @@ struct tally_size {
 
 /* What a site had when the part began. */
 struct tally_before {
-	uint32_t site;
+	uint64_t site;
 	uint64_t allocations, allocated_bytes, live_blocks, live_bytes;
 	uint64_t temporary, same_frame, failed, min_size, max_size;
 };

@@ -326,6 +326,8 @@ static struct error *conclude(struct search *search, struct sought *sought)
 	case SOURCE_STEP:
 		if (!sought->found)
 			found_at(search, sought, sought->moment->step);
+		if (!sought->moment->step)
+			sought->stamp = search->moments->clock->tsc_start;
 		return NULL;
 	}
 	return NULL;

@@ -160,7 +160,8 @@ static void add_source_line(struct text *out, struct source_line line)
 			column += 8 - column % 8;
 			continue;
 		}
-		text_add_char(out, c < ' ' || c == 0x7f ? '?' : line.text[i]);
+		char shown = c < ' ' || c == 0x7f ? '?' : line.text[i];
+		text_add_char(out, shown);
 		column += (c & 0xc0) != 0x80;
 	}
 }
