@@ -160,8 +160,8 @@ static void add_source_line(struct text *out, struct source_line line)
 			column += 8 - column % 8;
 			continue;
 		}
-		char shown = c < ' ' || c == 0x7f ? '?' : line.text[i];
-		text_add_char(out, shown);
+		bool control = c < ' ' || c == 0x7f;
+		text_add_n(out, control ? "?" : &line.text[i], 1);
 		column += (c & 0xc0) != 0x80;
 	}
 }
