@@ -241,6 +241,10 @@ static struct error *say_never_freed(const struct facts *facts, struct text *tex
 		return say_live_then(facts, text);
 	if (totals->allocations == 0)
 		return NULL;
+	if (totals->live_blocks == 0 && facts->recording->blocks) {
+		text_add(text, "None of these blocks was left.\n");
+		return NULL;
+	}
 	if (totals->live_blocks == 0 && facts->recording->sample_bytes) {
 		text_add(text, "No block that was sampled was left.\n");
 		return NULL;

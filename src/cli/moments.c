@@ -26,7 +26,7 @@ static const struct unit {
 /* Longer than any recording. */
 #define TIME_NS_MAX 1e18
 
-static bool parse_time(const char *text, struct source_moment *ret)
+bool duration_parse(const char *text, uint64_t *ret_ns)
 {
 	if (!isdigit((unsigned char)text[0]) && text[0] != '.')
 		return false;
@@ -37,13 +37,16 @@ static bool parse_time(const char *text, struct source_moment *ret)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
 		if (strcmp(end, units[i].name) == 0 && number * units[i].ns <= TIME_NS_MAX) {
-			*ret = (struct source_moment){
-				.kind = SOURCE_TIME,
-				.time_ns = (uint64_t)(number * units[i].ns + 0.5),
-			};
+			*ret_ns = (uint64_t)(number * units[i].ns + 0.5);
 			return true;
 		}
 	return false;
+}
+
+static bool parse_time(const char *text, struct source_moment *ret)
+{
+	*ret = (struct source_moment){.kind = SOURCE_TIME};
+	return duration_parse(text, &ret->time_ns);
 }
 
 /* "NAME" or "NAME#2". */

@@ -15,6 +15,9 @@
  */
 bool moment_parse(const char *text, struct source_moment *ret, char **storage);
 
+/* "3.2s", "150ms"; in s, ms, us, ns, min or h, without a unit in seconds. False: it is none. */
+bool duration_parse(const char *text, uint64_t *ret_ns);
+
 /* "FILE@MOMENT" or "FILE": where a moment begins; NULL if there is none. A file whose name has an @
  * in it and exists is a file. */
 const char *moment_behind(const char *argument);

@@ -53,6 +53,54 @@ static bool take_colour(const struct options *options, struct view_request *requ
 	return false;
 }
 
+static bool take_size(const struct options *options, uint64_t *ret)
+{
+	if (options_size(options->argument, ret))
+		return true;
+	options_wrong(options->command, "'%s' is no size; 100, 4K or 1.5M are", options->argument);
+	return false;
+}
+
+/* Lifetimes, and ages of blocks that are live at the end, are measured alike. */
+static bool take_life(
+	const struct options *options, bool live_only, uint64_t *ret, struct source_blocks *blocks)
+{
+	if (!duration_parse(options->argument, ret)) {
+		options_wrong(options->command, "'%s' is no time; 1s, 20ms or 2min are",
+			options->argument);
+		return false;
+	}
+	if (blocks->by_life && blocks->live_only != live_only) {
+		options_wrong(options->command, "lifetimes and ages can't both be chosen by");
+		return false;
+	}
+	blocks->by_life = true;
+	blocks->live_only = live_only;
+	return true;
+}
+
+static bool take_blocks(
+	const struct options *options, enum view_option id, struct source_blocks *blocks)
+{
+	switch (id) {
+	case VIEW_OPT_MIN_SIZE:
+		return take_size(options, &blocks->min_size);
+	case VIEW_OPT_MAX_SIZE:
+		return take_size(options, &blocks->max_size);
+	case VIEW_OPT_MIN_LIFETIME:
+		return take_life(options, false, &blocks->min_life_ns, blocks);
+	case VIEW_OPT_MAX_LIFETIME:
+		return take_life(options, false, &blocks->max_life_ns, blocks);
+	case VIEW_OPT_MIN_AGE:
+		return take_life(options, true, &blocks->min_life_ns, blocks);
+	case VIEW_OPT_MAX_AGE:
+		return take_life(options, true, &blocks->max_life_ns, blocks);
+	default:
+		blocks->thread = options->argument;
+		return true;
+	}
+}
+
 bool view_options_take(const struct options *options, int id, struct view_request *request)
 {
 	switch ((enum view_option)id) {
@@ -88,6 +136,14 @@ bool view_options_take(const struct options *options, int id, struct view_reques
 	case VIEW_OPT_MODULES:
 		request->grain = (enum grain)(GRAIN_FUNCTIONS + (id - VIEW_OPT_FUNCTIONS));
 		return true;
+	case VIEW_OPT_MIN_SIZE:
+	case VIEW_OPT_MAX_SIZE:
+	case VIEW_OPT_THREAD:
+	case VIEW_OPT_MIN_LIFETIME:
+	case VIEW_OPT_MAX_LIFETIME:
+	case VIEW_OPT_MIN_AGE:
+	case VIEW_OPT_MAX_AGE:
+		return take_blocks(options, (enum view_option)id, &request->blocks);
 	case VIEW_OPT_MERGE:
 		request->merge = true;
 		return true;
@@ -135,7 +191,14 @@ bool view_request_files(const struct command *command, struct view_request *requ
 static struct error *open_one(
 	const struct view_request *request, const char *path, unsigned flags, struct model **ret)
 {
-	struct error *error = source_open_query(path, flags, moments_query(&request->moments), ret);
+	const struct source_query *moments = moments_query(&request->moments);
+	struct source_query query = {.from = {.kind = SOURCE_START}, .to = {.kind = SOURCE_END}};
+	if (moments)
+		query = *moments;
+	const struct source_blocks *blocks = &request->blocks;
+	if (blocks->min_size || blocks->max_size || blocks->thread || blocks->by_life)
+		query.blocks = blocks;
+	struct error *error = source_open_query(path, flags, &query, ret);
 	if (!error)
 		recording_warn(*ret, path);
 	return error;

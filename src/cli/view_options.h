@@ -52,6 +52,13 @@ enum view_option {
 	VIEW_OPT_ADDRESSES,
 	VIEW_OPT_MODULES,
 	VIEW_OPT_MERGE,
+	VIEW_OPT_MIN_SIZE,
+	VIEW_OPT_MAX_SIZE,
+	VIEW_OPT_THREAD,
+	VIEW_OPT_MIN_LIFETIME,
+	VIEW_OPT_MAX_LIFETIME,
+	VIEW_OPT_MIN_AGE,
+	VIEW_OPT_MAX_AGE,
 	VIEW_OPT_COLOUR,
 };
 
@@ -83,7 +90,16 @@ enum view_option {
 		{VIEW_OPT_SHOW_FROM, "show-from", "REGEX",                                         \
 			"stacks from the outermost such frame inward"},                            \
 		{VIEW_OPT_KIND, "kind", "FUNC",                                                    \
-			"only blocks from malloc, calloc, 'operator new'…; may be repeated"},
+			"only blocks from malloc, calloc, 'operator new'…; may be repeated"},      \
+		{VIEW_OPT_MIN_SIZE, "min-size", "SIZE", "only blocks of so many bytes and more"},  \
+		{VIEW_OPT_MAX_SIZE, "max-size", "SIZE", "only blocks of so many bytes and less"},  \
+		{VIEW_OPT_THREAD, "thread", "TID|NAME", "only blocks that this thread allocated"}, \
+		{VIEW_OPT_MIN_LIFETIME, "min-lifetime", "TIME",                                    \
+			"only blocks that live so long and longer (1s, 20ms)"},                    \
+		{VIEW_OPT_MAX_LIFETIME, "max-lifetime", "TIME", "… and shorter"},                  \
+		{VIEW_OPT_MIN_AGE, "min-age", "TIME",                                              \
+			"only blocks that are live at the end, and then so old and older"},        \
+		{VIEW_OPT_MAX_AGE, "max-age", "TIME", "… and younger"},
 #define VIEW_SPECS_GRAIN                                                                           \
 	{VIEW_OPT_FUNCTIONS, "functions", NULL, "tell frames apart by function (default)"},        \
 		{VIEW_OPT_LINES, "lines", NULL, "… by source line"},                               \
@@ -99,7 +115,8 @@ struct view_request {
 	enum colour_when colour;
 	struct moments moments;
 	struct filter filter;
-	const char *metric_name; /* as given; NULL: not */
+	struct source_blocks blocks; /* all 0: all */
+	const char *metric_name;     /* as given; NULL: not */
 	bool merge;
 	char *const *more; /* files that are added up with the one that is opened */
 	size_t more_count;

@@ -105,6 +105,7 @@ struct recording {
 	uint64_t dropped_steps, kept_steps;
 	uint64_t kept_from_ns, kept_until_ns;
 	struct range range;
+	const char *blocks; /* which blocks figures are of: "of 1 KiB and more"; NULL: all */
 	enum read_way read_way;
 	bool complete;   /* it was closed properly and all of it could be read */
 	uint64_t events; /* recorded calls; a realloc is one */

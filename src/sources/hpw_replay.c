@@ -169,6 +169,13 @@ static struct error *on_alloc(
 {
 	if (step->number >= HPW_BLOCK_NUMBERS - 1)
 		return error_create(ERROR_INPUT, "a block's number is impossible");
+	uint64_t allocation = replay->allocation++;
+	if (replay->choice &&
+		!hpw_choice_has(replay->choice, allocation, step->thread, step->size)) {
+		thread->next = step->number + 1;
+		thread->in_realloc = thread->fresh = false;
+		return NULL;
+	}
 	if (replay->blocks.len >= replay->blocks_max)
 		return error_create(ERROR_INPUT,
 			"more than %" PRIu64 " blocks are live, too many for a file of this size",
@@ -227,12 +234,15 @@ static bool take_block(
 static struct error *on_free(
 	struct hpw_replay *replay, struct hpw_tally_thread *thread, const struct hpw_step *step)
 {
-	replay->events++;
+	struct hpw_block block;
+	bool found = take_block(replay, step, &block);
 	thread->in_realloc = step->free_kind == HW_FREE_REALLOC;
+	if (!found && replay->choice)
+		return NULL;
+	replay->events++;
 	replay->totals.frees++;
 	thread->frees++;
-	struct hpw_block block;
-	if (!take_block(replay, step, &block)) {
+	if (!found) {
 		replay->unknown_frees++;
 		return NULL;
 	}
@@ -322,6 +332,12 @@ static struct error *on_step(void *context, const struct hpw_step *step)
 	return error;
 }
 
+/* A call that failed has no life. */
+static bool has_failed_call(const struct hpw_choice *choice, const struct hpw_step *step)
+{
+	return !choice->bits && hpw_choice_has(choice, 0, step->thread, step->size);
+}
+
 static struct error *do_step(struct hpw_replay *replay, const struct hpw_step *step)
 {
 	struct hpw_tally_thread *thread = &replay->threads.data[step->thread];
@@ -337,6 +353,8 @@ static struct error *do_step(struct hpw_replay *replay, const struct hpw_step *s
 		return on_free(replay, thread, step);
 	case HPW_STEP_FAILED:
 		thread->in_realloc = false;
+		if (replay->choice && !has_failed_call(replay->choice, step))
+			return NULL;
 		replay->events++;
 		replay->totals.failed++;
 		replay->sites[site_place(replay, step->site)].failed++;

@@ -16,6 +16,7 @@
 #include "base/vec.h"
 #include "model/build.h"
 #include "sources/hpw_blocks.h"
+#include "sources/hpw_choice.h"
 #include "sources/hpw_damage.h"
 #include "sources/hpw_estimate.h"
 #include "sources/hpw_events.h"
@@ -73,6 +74,8 @@ struct hpw_replay {
 	bool begun;                  /* from_step has been reached */
 	uint64_t padding;            /* what live blocks lack to whole HPW_PADDED bytes */
 	uint64_t peak_allocated, peak_padding; /* at the peak: bytes allocated so far; padding */
+	const struct hpw_choice *choice;       /* which blocks count; NULL: all */
+	uint64_t allocation; /* number of the next one, whether it counts or not */
 	/* Called before the first step from watch_step on, which it sets anew; or NULL. */
 	void (*watch)(void *context, struct hpw_replay *replay);
 	void *watch_context;

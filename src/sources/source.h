@@ -53,10 +53,21 @@ struct source_series {
 	bool with_sites;
 };
 
+/* Which blocks count. All 0: all do. */
+struct source_blocks {
+	uint64_t min_size, max_size; /* requested bytes; max 0: no limit */
+	const char *thread;          /* that allocates: its number, or its name; NULL: any */
+	bool by_life;                /* the next three count */
+	/* How long a block lives; if it is live at the end, so far. max 0: no limit. */
+	uint64_t min_life_ns, max_life_ns;
+	bool live_only; /* only blocks that are live at the end */
+};
+
 /* What a model is to be about: see struct range. */
 struct source_query {
 	struct source_moment from, to;
 	const char *from_text, *to_text;    /* as the user says them */
+	const struct source_blocks *blocks; /* NULL: all */
 	const struct source_series *series; /* NULL: none; of a part those that are in it */
 };
 

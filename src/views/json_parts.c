@@ -229,6 +229,7 @@ void json_put_recording(
 	json_put_string(json, "read", ways[recording->read_way]);
 	json_put_members(json, members, ARRAY_SIZE(members), recording);
 	put_range(json, &recording->range);
+	json_put_string(json, "blocks", recording->blocks);
 	put_lost(json, recording);
 	json_put_bool(json, "own_malloc", recording->own_malloc);
 	json_put_bool(json, "sandboxed", recording->sandboxed);

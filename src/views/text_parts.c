@@ -129,6 +129,8 @@ void text_heading(const struct model *model, struct text *out)
 	text_add(out, recording->complete ? "\n" : ", incomplete\n");
 	if (recording->range.part)
 		add_range(&recording->range, out);
+	if (recording->blocks)
+		text_printf(out, "  only blocks %s\n", recording->blocks);
 }
 
 /* Each line of a text, indented. */

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sources/hpw_choice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sources/hpw_lives.h"
+
+struct by_life {
+	struct hpw_choice *choice;
+	const struct hpw_clock *clock;
+	bool no_memory;
+};
+
+void hpw_choice_deinit(struct hpw_choice *choice)
+{
+	free(choice->threads);
+	free(choice->bits);
+	*choice = (struct hpw_choice){.wanted = NULL};
+}
+
+static void set_bit(struct by_life *by, uint64_t number)
+{
+	struct hpw_choice *choice = by->choice;
+	if (number / 8 >= choice->bits_len) {
+		size_t len = (size_t)(number / 8 + 1) * 2;
+		uint8_t *moved = realloc(choice->bits, len);
+		if (!moved) {
+			by->no_memory = true;
+			return;
+		}
+		memset(moved + choice->bits_len, 0, len - choice->bits_len);
+		choice->bits = moved;
+		choice->bits_len = len;
+	}
+	choice->bits[number / 8] |= (uint8_t)(1u << number % 8);
+}
+
+static void judge(struct by_life *by, const struct hpw_life *life, uint64_t stamp)
+{
+	const struct source_blocks *wanted = by->choice->wanted;
+	uint64_t ns = hpw_clock_ns(by->clock, stamp) - hpw_clock_ns(by->clock, life->stamp);
+	if (ns >= wanted->min_life_ns && (!wanted->max_life_ns || ns <= wanted->max_life_ns))
+		set_bit(by, life->number);
+}
+
+static void on_died(void *context, const struct hpw_life *life, uint64_t step, uint64_t stamp)
+{
+	(void)step;
+	struct by_life *by = context;
+	if (!by->choice->wanted->live_only)
+		judge(by, life, stamp);
+}
+
+static void on_stayed(void *context, const struct hpw_life *life, uint64_t stamp)
+{
+	judge(context, life, stamp);
+}
+
+struct error *hpw_choice_by_life(struct hpw_choice *choice, const struct hpw_file *file,
+	const struct hpw_clock *clock, uint64_t to_step)
+{
+	struct by_life by = {.choice = choice, .clock = clock};
+	const struct hpw_lives_sink sink = {.context = &by, .died = on_died, .stayed = on_stayed};
+	choice->bits_len = 1;
+	choice->bits = calloc(1, 1);
+	if (!choice->bits)
+		return error_no_memory();
+	struct error *error = hpw_lives_read(file, to_step, &sink);
+	return !error && by.no_memory ? error_no_memory() : error;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which blocks count, if not all do: by size, by thread, by how long they live. The last of these
+ * is not known when a block is allocated: then all events are gone through once before, and each
+ * allocation gets a bit.
+ */
+#ifndef SOURCES_HPW_CHOICE_H
+#define SOURCES_HPW_CHOICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "sources/hpw_clock.h"
+#include "sources/hpw_file.h"
+#include "sources/source.h"
+
+struct hpw_choice {
+	const struct source_blocks *wanted; /* borrowed */
+	bool *threads;                      /* by index; NULL: all */
+	size_t threads_len;
+	uint8_t *bits; /* by number of the allocation; NULL: all */
+	size_t bits_len;
+};
+
+void hpw_choice_deinit(struct hpw_choice *choice);
+
+/* How long blocks live, up to that step. `clock` is right from the first event on. */
+struct error *hpw_choice_by_life(struct hpw_choice *choice, const struct hpw_file *file,
+	const struct hpw_clock *clock, uint64_t to_step) must_check_;
+
+/* number: of the allocation in the recording, from 0. */
+static inline bool hpw_choice_has(
+	const struct hpw_choice *choice, uint64_t number, uint32_t thread, uint64_t size)
+{
+	const struct source_blocks *wanted = choice->wanted;
+	if (size < wanted->min_size || (wanted->max_size && size > wanted->max_size))
+		return false;
+	if (choice->threads && (thread >= choice->threads_len || !choice->threads[thread]))
+		return false;
+	return !choice->bits ||
+	       (number / 8 < choice->bits_len && choice->bits[number / 8] >> number % 8 & 1);
+}
+
+#endif

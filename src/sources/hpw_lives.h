@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The lives of all blocks of a recording, one by one: from which step to which, how long, and
+ * whether a block is what a realloc made of another one. Goes through all events; memory follows
+ * the number of blocks that live at once.
+ */
+#ifndef SOURCES_HPW_LIVES_H
+#define SOURCES_HPW_LIVES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "sources/hpw_file.h"
+
+struct hpw_life {
+	uint64_t number; /* of the allocation in the recording, from 0 */
+	uint64_t stamp, step;
+	uint64_t size;
+	uint32_t site;
+	uint32_t grown; /* so many reallocs made it what it is, the one it came from included */
+};
+
+/* Each may be NULL. Stamps are those of the last entry of TIME, or of GAPS. */
+struct hpw_lives_sink {
+	void *context;
+	/* Its last moment; step and stamp are those of the free. */
+	void (*died)(void *context, const struct hpw_life *life, uint64_t step, uint64_t stamp);
+	/* A realloc made the second of the first, which has died just now. */
+	void (*grew)(void *context, const struct hpw_life *from, const struct hpw_life *to);
+	/* It is live after the last step that counts. */
+	void (*stayed)(void *context, const struct hpw_life *life, uint64_t stamp);
+};
+
+/* Up to, and without, that step. What is damaged is passed over. */
+struct error *hpw_lives_read(const struct hpw_file *file, uint64_t to_step,
+	const struct hpw_lives_sink *sink) must_check_;
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which part of a recording, which of its blocks, and which moments all along it. */
+#include "sources/hpw_reader_impl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+/* The pairs of clocks of the first and the last chunk of events, if no summary has one. */
+static struct error *read_clock(struct reader *reader)
+{
+	const struct hpw_chunk_vec *chunks = &reader->file.chunks;
+	struct hpw_events_head heads[2] = {{0}};
+	for (int last = 0; last < 2; last++)
+		for (size_t n = 0; n < chunks->len; n++) {
+			const struct hpw_chunk *chunk =
+				&chunks->data[last ? chunks->len - 1 - n : n];
+			if (chunk->type != HPW_EVENTS)
+				continue;
+			_cleanup_(hpw_payload_deinit) struct hpw_payload payload = {0};
+			struct error *error = hpw_file_payload(&reader->file, chunk, &payload);
+			if (!error)
+				error = hpw_events_head(&payload, &heads[last]);
+			if (!error && heads[last].closed_tsc && heads[last].closed_ns)
+				break;
+			if (error && error->code != ERROR_INPUT)
+				return error;
+			error_destroy(error);
+		}
+	reader->replay.pair_tsc[0] = heads[0].closed_tsc;
+	reader->replay.pair_ns[0] = heads[0].closed_ns;
+	reader->replay.pair_tsc[1] = heads[1].closed_tsc;
+	reader->replay.pair_ns[1] = heads[1].closed_ns;
+	return NULL;
+}
+
+static struct error *open_parts(struct reader *reader)
+{
+	uint64_t steps = reader->footer.summary[HPW_SUM_STEPS];
+	if (reader->flags & SOURCE_REPLAY || reader->choice.wanted)
+		return NULL;
+	struct error *error = hpw_parts_open(&reader->file, reader->model, &reader->parts);
+	reader->has_parts = !error && (!reader->footer.has_summary || reader->parts.steps == steps);
+	if (!error || error->code != ERROR_INPUT)
+		return error;
+	error_destroy(error);
+	return NULL;
+}
+
+/* Finds the moments that were asked for. */
+struct error *hpw_reader_find_span(struct reader *reader)
+{
+	const char *name = reader->input->name;
+	if (!hpw_reader_has_all_events(reader))
+		return error_create(ERROR_INPUT,
+			"%s: holds sums, not what happened when (it was recorded with --mode "
+			"aggregate, --ring or --max-file): only its end is known",
+			name);
+	struct error *error = reader->footer.has_summary ? NULL : read_clock(reader);
+	if (!error && reader->file.closed)
+		error = hpw_places_ring(&reader->file, &reader->damage, &reader->ring);
+	if (error)
+		return error;
+	hpw_reader_set_clock(reader);
+	error = open_parts(reader);
+	if (error)
+		return error;
+	const struct hpw_moments moments = {&reader->file, reader->model, &reader->tables.clock,
+		reader->has_parts ? &reader->parts : NULL};
+	build_recording(reader->model)->duration_ns = reader->footer.summary[HPW_SUM_NS_DURATION];
+	if (reader->query)
+		error = hpw_moments_find(&moments, reader->query, &reader->span);
+	return error ? error_prefix(error, "%s", name) : NULL;
+}
+
+/* Whether the thread in a row is the one that is meant. */
+static bool is_thread(const struct hpw_footer *footer, size_t i, const char *wanted)
+{
+	const struct hpw_thread_row *row = &footer->threads.data[i];
+	char number[16];
+	snprintf(number, sizeof(number), "%" PRIu32, row->row.tid);
+	return strcmp(number, wanted) == 0 ||
+	       (strlen(wanted) == row->name_len &&
+		       !memcmp(footer->names + row->name_offset, wanted, row->name_len));
+}
+
+static struct error *choose_threads(struct reader *reader)
+{
+	struct hpw_choice *choice = &reader->choice;
+	const struct hpw_footer *footer = &reader->footer;
+	const char *wanted = choice->wanted->thread;
+	bool any = false;
+	if (!wanted)
+		return NULL;
+	choice->threads_len = footer->has_threads ? footer->threads.len : 0;
+	choice->threads = calloc(choice->threads_len + 1, sizeof(*choice->threads));
+	if (!choice->threads)
+		return error_no_memory();
+	for (size_t i = 0; i < choice->threads_len; i++)
+		any |= choice->threads[i] = is_thread(footer, i, wanted);
+	return any ? NULL
+		   : error_create(ERROR_INPUT,
+			     "%s: has no thread with the number or name '%s' (report --view "
+			     "threads lists them)",
+			     reader->input->name, wanted);
+}
+
+static void add_limits(struct text *text, const char *least, const char *most, uint64_t min,
+	uint64_t max, void (*add)(struct text *text, uint64_t value))
+{
+	if (min) {
+		text_add(text, least);
+		add(text, min);
+	}
+	if (max) {
+		text_add(text, most);
+		add(text, max);
+	}
+}
+
+/* Which ones, in words. */
+static struct error *describe_blocks(struct reader *reader)
+{
+	const struct source_blocks *wanted = reader->choice.wanted;
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	if (wanted->by_life && wanted->live_only)
+		text_add(&text, ", live at the end");
+	add_limits(&text, ", of at least ", ", of at most ", wanted->min_size, wanted->max_size,
+		text_add_bytes);
+	if (wanted->thread)
+		text_printf(&text, ", of thread %s", wanted->thread);
+	if (wanted->by_life)
+		add_limits(&text,
+			wanted->live_only ? ", at least as old as " : ", that live at least ",
+			wanted->live_only ? ", at most as old as " : ", that live at most ",
+			wanted->min_life_ns, wanted->max_life_ns, text_add_duration_ns);
+	if (text.failed)
+		return error_no_memory();
+	const char *words = text.data ? text.data + 2 : "all";
+	return build_string(
+		reader->model, words, strlen(words), &build_recording(reader->model)->blocks);
+}
+
+struct error *hpw_reader_choose_blocks(struct reader *reader)
+{
+	struct error *error = choose_threads(reader);
+	if (!error && reader->choice.wanted->by_life)
+		error = hpw_choice_by_life(&reader->choice, &reader->file, &reader->tables.clock,
+			reader->span.to_step);
+	return error ? error : describe_blocks(reader);
+}
+
+static bool in_part(const struct reader *reader, const struct series_row *row)
+{
+	return !reader->query ||
+	       (row->step >= reader->span.from_step && row->step <= reader->span.to_step);
+}
+
+static struct error *series_of_events(struct reader *reader)
+{
+	struct hpw_replay replay = {.model = NULL};
+	struct error *error = hpw_replay_init(
+		&replay, reader->model, hpw_replay_blocks_max(reader->input->bytes));
+	hpw_series_watch(&reader->series, &replay);
+	for (size_t i = 0; !error && i < reader->file.chunks.len; i++) {
+		_cleanup_(hpw_payload_deinit) struct hpw_payload payload = {0};
+		uint64_t missing;
+		if (reader->file.chunks.data[i].type != HPW_EVENTS)
+			continue;
+		error = hpw_file_payload(&reader->file, &reader->file.chunks.data[i], &payload);
+		if (!error)
+			error = hpw_replay_chunk(&replay, &payload, &missing);
+		/* The figures' own replay says what is damaged. */
+		if (error && error->code == ERROR_INPUT) {
+			error_destroy(error);
+			error = NULL;
+		}
+	}
+	if (!error)
+		hpw_replay_settle(&replay);
+	if (!error)
+		error = hpw_series_conclude(&reader->series, &replay);
+	hpw_replay_deinit(&replay);
+	return error;
+}
+
+struct error *hpw_reader_make_series(struct reader *reader)
+{
+	hpw_series_init(&reader->series, reader->wanted_series, &reader->tables.clock);
+	if (!reader->has_parts || !hpw_series_suits(&reader->series, &reader->parts))
+		return series_of_events(reader);
+	struct error *error = hpw_series_sum_up(&reader->series, &reader->parts);
+	if (!error || error->code != ERROR_INPUT)
+		return error;
+	error_destroy(error);
+	hpw_series_deinit(&reader->series);
+	hpw_series_init(&reader->series, reader->wanted_series, &reader->tables.clock);
+	return series_of_events(reader);
+}
+
+struct error *hpw_reader_put_series(struct reader *reader)
+{
+	struct error *error = NULL;
+	for (size_t i = 0; !error && i < reader->series.rows.len; i++) {
+		const struct hpw_series_row *row = &reader->series.rows.data[i];
+		if (in_part(reader, &row->row))
+			error = build_series_row(
+				reader->model, &row->row, row->sites, row->sites_len);
+	}
+	return error;
+}
