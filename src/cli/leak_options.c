@@ -12,7 +12,7 @@
 #define POSSIBLE 4u
 #define REACHABLE 8u
 
-#define CALLERS_MAX 500u
+#define CALLERS_MAX 500u /* the message below says so */
 
 void leak_options_init(struct leak_options *options)
 {
@@ -128,7 +128,9 @@ static struct error *take_number(
 {
 	if (options_whole(argument, ret) && *ret <= most)
 		return NULL;
-	return wrong(name, "a whole number from 1 on", argument);
+	return wrong(name,
+		most == CALLERS_MAX ? "a whole number from 1 to 500" : "a whole number from 1 on",
+		argument);
 }
 
 /* The two older options for what is shown. */
@@ -203,6 +205,8 @@ struct error *leak_options_take(
 		options->log_file = argument;
 		return NULL;
 	case OPT_SUPPRESSIONS:
+		if (!*argument)
+			return error_create(ERROR_USAGE, "--suppressions: a name is missing");
 		return suppression_files_push(&options->suppressions, argument) ? NULL
 										: error_no_memory();
 	default:

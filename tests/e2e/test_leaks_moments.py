@@ -65,10 +65,14 @@ def program(folder, *options):
         one.process.wait()
 
 
+def state(pid):
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
 def wait_for_rest(pid):
     """It has said something, but is perhaps still at it, with frames that have old words in them."""
     until = time.monotonic() + 1
-    while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "R" and time.monotonic() < until:
+    while state(pid) == "R" and time.monotonic() < until:
         time.sleep(0.001)
 
 
@@ -91,10 +95,6 @@ def need_kinds(found, lost=1, of_thread=1):
                                  ("site_of_thread", "reachable", of_thread)):
         got = blocks(found, site, kind)
         hw.need(got == expected, f"{site}: {got} {kind}, expected {expected}: {found['leaks']['summary']}")
-
-
-def state(pid):
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def tracer(pid):
