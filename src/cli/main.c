@@ -15,6 +15,7 @@ const struct command *const commands[] = {
 	&command_tree,
 	&command_flame,
 	&command_list,
+	&command_graph,
 	&command_leaks,
 	&command_doctor,
 	&command_help,

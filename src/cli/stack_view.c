@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/stack_view.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "analysis/names.h"
@@ -81,15 +80,20 @@ int stack_view_find(
 	return 0;
 }
 
-bool stack_view_percent(const struct options *options, const char *name, double *ret)
+bool stack_view_number(const char *text, double most, double *ret)
 {
 	char *end;
-	errno = 0;
-	double number = strtod(options->argument, &end);
-	if (end != options->argument && !*end && !errno && number >= 0 && number <= 100) {
-		*ret = number;
+	double number = strtod(text, &end);
+	if (end == text || *end || !(number >= 0 && number <= most))
+		return false;
+	*ret = number;
+	return true;
+}
+
+bool stack_view_percent(const struct options *options, const char *name, double *ret)
+{
+	if (stack_view_number(options->argument, 100, ret))
 		return true;
-	}
 	options_wrong(options->command, "--%s wants percents from 0 to 100, not '%s'", name,
 		options->argument);
 	return false;

@@ -160,7 +160,10 @@ static void add_source_line(struct text *out, struct source_line line)
 			column += 8 - column % 8;
 			continue;
 		}
-		text_add_char(out, c < ' ' || c == 0x7f ? '?' : line.text[i]);
+		if (c < ' ' || c == 0x7f)
+			text_add_char(out, '?');
+		else
+			text_add_char(out, line.text[i]);
 		column += (c & 0xc0) != 0x80;
 	}
 }
