@@ -13,6 +13,8 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/util.h"
+#include "cli/pager.h"
+#include "cli/progress.h"
 
 extern char **environ;
 
@@ -24,21 +26,6 @@ const char *graphviz_format(const char *path)
 		if (strcasecmp(end + 1, formats[i]) == 0)
 			return formats[i];
 	return NULL;
-}
-
-/* Looked for before the file is made, so that nothing empty is left behind. */
-static bool is_in_path(const char *program)
-{
-	const char *folders = getenv("PATH");
-	while (folders && *folders) {
-		size_t len = strcspn(folders, ":");
-		char path[4096];
-		int written = snprintf(path, sizeof(path), "%.*s/%s", (int)len, folders, program);
-		if (written > 0 && (size_t)written < sizeof(path) && access(path, X_OK) == 0)
-			return true;
-		folders += len + (folders[len] == ':');
-	}
-	return false;
 }
 
 /* dot, reading from `in` and writing to `out`. */
@@ -72,7 +59,8 @@ static struct error *wait_for(pid_t pid, const char *path)
 
 struct error *graphviz_draw(const char *format, const char *path, const struct text *graph)
 {
-	if (!is_in_path("dot"))
+	/* Looked for before the file is made, so that nothing empty is left behind. */
+	if (!program_in_path("dot"))
 		return error_create(ERROR_ENVIRONMENT,
 			"drawing %s takes Graphviz' program dot, which is not in PATH (Debian: apt "
 			"install "
@@ -92,8 +80,11 @@ struct error *graphviz_draw(const char *format, const char *path, const struct t
 		close(ends[1]);
 		return error;
 	}
+	progress_begin("drawing %s", path);
 	/* That it stopped reading, its status says better. */
 	error_destroy(write_all(ends[1], "dot", graph->data, graph->len));
 	close(ends[1]);
-	return wait_for(pid, path);
+	error = wait_for(pid, path);
+	progress_end();
+	return error;
 }

@@ -6,6 +6,7 @@
 #include "analysis/names.h"
 #include "base/cleanup.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 
 void stack_view_init(struct stack_view *view)
 {
@@ -31,8 +32,10 @@ int stack_view_open(struct stack_view *view, struct view_request *request, const
 			model_recording(view->model)->path);
 		return ERROR_INPUT;
 	}
+	progress_begin("looking up names");
 	struct error *error = profile_build(
 		view->model, request->options.all_frames, &request->filter, &view->profile);
+	progress_end();
 	return error ? message_error(error) : 0;
 }
 

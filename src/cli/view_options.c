@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 #include "cli/recordings.h"
 #include "model/model.h"
 #include "sources/source.h"
@@ -89,6 +90,9 @@ bool view_options_take(const struct options *options, int id, struct view_reques
 		return true;
 	case VIEW_OPT_COLOUR:
 		return take_colour(options, request);
+	case VIEW_OPT_NO_PAGER:
+		request->no_pager = true;
+		return true;
 	}
 	return true;
 }
@@ -108,6 +112,12 @@ bool view_request_metric(
 	return false;
 }
 
+struct sink view_request_sink(struct view_request *request, struct output *output)
+{
+	request->options.colour = !request->options.json && terminal_has_colour(request->colour);
+	return output_sink_paged(output, !request->no_pager);
+}
+
 int view_request_open(
 	struct view_request *request, const char *path, unsigned flags, struct model **ret)
 {
@@ -120,7 +130,9 @@ int view_request_open(
 		message("reading %s, the newest recording here", newest);
 		path = newest;
 	}
+	progress_begin("reading %s", path);
 	struct error *error = source_open_query(path, flags, moments_query(&request->moments), ret);
+	progress_end();
 	if (error)
 		return message_error(error);
 	recording_warn(*ret, path);
