@@ -76,7 +76,7 @@ enum view_option {
 		"as things stood then: start, end, peak, a time (3.2s, 150ms, 2min) or "           \
 		"mark:NAME (mark:NAME#2: the second of that name)"},                               \
 		{VIEW_OPT_FROM, "from", "MOMENT",                                                  \
-			"leave out what came before; see the view kept"},                          \
+			"leave out what came before; kept_bytes is what came since and is live"},  \
 		{VIEW_OPT_TO, "to", "MOMENT", "leave out what came after, as --at"},
 #define VIEW_SPECS_FILTER                                                                          \
 	{VIEW_OPT_FOCUS, "focus", "REGEX",                                                         \
