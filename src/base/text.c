@@ -210,3 +210,13 @@ void text_add_xml(struct text *out, const char *text)
 		text += len ? len : 1;
 	}
 }
+
+void text_add_plain(struct text *out, const char *text)
+{
+	while (*text) {
+		size_t len = character_len(text);
+		bool control = (unsigned char)*text < ' ' || *text == 0x7f;
+		text_add_n(out, len && !control ? text : "?", len && !control ? len : 1);
+		text += len ? len : 1;
+	}
+}

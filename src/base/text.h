@@ -30,6 +30,9 @@ void text_add_char(struct text *text, char c);
 /* A string from outside, for a terminal: control characters become "?"; of more than `most` bytes
  * the first whole characters and "…". */
 void text_add_shown(struct text *text, const char *string, size_t most);
+/* A string from outside for programs that want UTF-8: what is none, and control characters, become
+ * '?'. */
+void text_add_plain(struct text *text, const char *string);
 /* As text or an attribute's value of XML; what XML 1.0 cannot hold becomes '?'. */
 void text_add_xml(struct text *text, const char *string);
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));

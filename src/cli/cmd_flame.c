@@ -31,8 +31,8 @@ static const struct option_spec option_specs[] = {
 	{OPT_WIDTH, "width", "N", "columns (default: those of the terminal)"},
 	{OPT_THRESHOLD, "threshold", "PERCENT",
 		"leave out of the SVG what is narrower (default: 0.01)"},
-	VIEW_SPEC_METRIC VIEW_SPEC_COLOUR VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS
-		VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES{0},
+	VIEW_SPEC_METRIC VIEW_SPECS_TERMINAL VIEW_SPEC_MERGE VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS
+		VIEW_SPEC_ALL_FRAMES{0},
 };
 
 #define SVG_THRESHOLD 0.01
@@ -134,7 +134,7 @@ static struct error *write_form(struct request *request, const struct profile *p
 	}
 	if (!flame->width)
 		flame->width = max(terminal_width(), (size_t)FLAME_WIDTH_MIN);
-	flame->colour = terminal_has_colour(request->shown.colour);
+	flame->colour = request->shown.options.colour;
 	flame->utf8 = terminal_is_utf8();
 	return flame_write_text(profile, tree, flame, sink);
 }
@@ -145,9 +145,13 @@ static int write_to(
 	struct output output;
 	struct sink sink;
 	_cleanup_close_ int fd = -1;
-	int code = output_open(&output, &sink, request->svg, &fd);
-	if (code)
-		return code;
+	if (request->form == FORM_TEXT) {
+		sink = view_request_sink(&request->shown, &output);
+	} else {
+		int code = output_open(&output, &sink, request->svg, &fd);
+		if (code)
+			return code;
+	}
 	struct error *error = write_form(request, profile, tree, &sink);
 	return error ? message_error(error) : output_end(&output);
 }

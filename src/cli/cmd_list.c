@@ -19,7 +19,7 @@ static const struct option_spec option_specs[] = {
 	{OPT_SOURCE_PATH, "source-path", "FOLDER",
 		"where sources are, if not where they were compiled; may be repeated"},
 	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.list/1"},
-	VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES{0},
+	VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPECS_TERMINAL VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES{0},
 };
 
 struct request {
@@ -138,13 +138,13 @@ static struct error *write_list(const struct request *request, const struct stac
 	return error;
 }
 
-static int list(
-	const struct request *request, const struct stack_view *view, const struct choice *choice)
+static int list(struct request *request, const struct stack_view *view, const struct choice *choice)
 {
 	_cleanup_(listing_deinit) struct listing listing;
 	listing_init(&listing);
 	struct output output;
-	struct sink sink = output_sink(&output);
+	struct sink sink = view_request_sink(&request->shown, &output);
+	request->list.colour = request->shown.options.colour;
 	struct error *error = listing_build(
 		profile_rows(&view->profile), choice->spots, choice->is_chosen, &listing);
 	if (!error && !listing.parts.len) {

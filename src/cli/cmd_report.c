@@ -8,6 +8,7 @@
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/report_tree.h"
 #include "cli/view_options.h"
 #include "model/model.h"
@@ -27,7 +28,7 @@ static const struct option_spec option_specs[] = {
 		"show at most N rows (default: 20, in the summary 5)"},
 	{VIEW_OPT_JSON, "json", NULL,
 		"write JSON, schema heapwise.report/1; complete unless limited"},
-	VIEW_SPECS_MOMENTS VIEW_SPECS_FILTER VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES{0},
+	VIEW_SPECS_MOMENTS VIEW_SPECS_FILTER VIEW_SPECS_TERMINAL VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES{0},
 };
 
 struct request {
@@ -134,8 +135,10 @@ static int show(const struct command *command, struct request *request)
 	if (code)
 		return code;
 	struct output output;
-	struct sink sink = output_sink(&output);
+	struct sink sink = view_request_sink(&request->shown, &output);
+	progress_begin("looking up names");
 	struct error *error = view_write(request->view, model, &request->shown.options, &sink);
+	progress_end();
 	if (error)
 		return message_error(error);
 	return output_end(&output);

@@ -25,8 +25,8 @@ static const struct option_spec option_specs[] = {
 	{OPT_THRESHOLD, "threshold", "PERCENT",
 		"sum up what has less of the whole (default: 0.5, in JSON 0)"},
 	VIEW_SPEC_METRIC{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.calltree/1"},
-	VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES{
-		0},
+	VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPECS_TERMINAL VIEW_SPEC_MERGE
+		VIEW_SPEC_ALL_FRAMES{0},
 };
 
 #define TEXT_THRESHOLD 0.5
@@ -122,7 +122,8 @@ static int write_tree(struct request *request, struct stack_view *view, const bo
 	struct calltree tree;
 	calltree_init(&tree);
 	struct output output;
-	struct sink sink = output_sink(&output);
+	struct sink sink = view_request_sink(&request->shown, &output);
+	request->tree.colour = request->shown.options.colour;
 	struct error *error = calltree_build(profile_rows(&view->profile), request->tree.metric,
 		request->way, is_chosen, steal_ptr(*spots), &tree);
 	if (!error)

@@ -3,8 +3,11 @@
 
 #include <stdio.h>
 
+#include "cli/progress.h"
+
 void message_v(const char *format, va_list args)
 {
+	progress_hide();
 	flockfile(stderr);
 	fputs("heapwise: ", stderr);
 	vfprintf(stderr, format, args);

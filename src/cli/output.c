@@ -9,10 +9,16 @@
 
 #include "base/error.h"
 #include "cli/message.h"
+#include "cli/pager.h"
+#include "cli/progress.h"
 
 static bool output_write(void *ctx, const char *data, size_t len)
 {
 	struct output *output = ctx;
+	progress_end();
+	if (output->paged)
+		pager_start();
+	output->paged = false;
 	while (len > 0 && output->error == 0) {
 		ssize_t written = write(output->fd, data, len);
 		if (written < 0) {
@@ -31,11 +37,19 @@ struct sink output_sink(struct output *output)
 	return output_sink_to(output, STDOUT_FILENO);
 }
 
+struct sink output_sink_paged(struct output *output, bool wanted)
+{
+	struct sink sink = output_sink(output);
+	output->paged = wanted;
+	return sink;
+}
+
 struct sink output_sink_to(struct output *output, int fd)
 {
 	signal(SIGPIPE, SIG_IGN);
 	output->fd = fd;
 	output->error = 0;
+	output->paged = false;
 	return (struct sink){.write = output_write, .ctx = output};
 }
 
@@ -56,6 +70,7 @@ int output_open(struct output *output, struct sink *ret_sink, const char *path, 
 
 int output_end(const struct output *output)
 {
+	pager_end();
 	if (output->error == 0 || output->error == EPIPE)
 		return 0;
 	if (output->fd == STDOUT_FILENO)

@@ -11,11 +11,14 @@
 
 struct output {
 	int fd;
-	int error; /* errno of the write that failed; 0: none */
+	int error;  /* errno of the write that failed; 0: none */
+	bool paged; /* the first write starts the pager */
 };
 
 /* A sink that writes to stdout. Ignores SIGPIPE from here on. */
 struct sink output_sink(struct output *output);
+/* The same through a pager, if that is wanted and stdout is a terminal: see pager.h. */
+struct sink output_sink_paged(struct output *output, bool wanted);
 /* The same to another descriptor, which stays the caller's. */
 struct sink output_sink_to(struct output *output, int fd);
 
@@ -25,7 +28,7 @@ struct sink output_sink_to(struct output *output, int fd);
  */
 int output_open(struct output *output, struct sink *ret_sink, const char *path, int *ret_fd);
 
-/* The exit code for how writing went, after saying so if it failed. */
+/* The exit code for how writing went, after saying so if it failed, and once a pager is left. */
 int output_end(const struct output *output);
 
 /* Writes a text, frees it, and returns the exit code. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/stack_view.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "analysis/names.h"
 #include "base/cleanup.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 
 void stack_view_init(struct stack_view *view)
 {
@@ -32,8 +32,10 @@ int stack_view_open(struct stack_view *view, struct view_request *request, const
 			model_recording(view->model)->path);
 		return ERROR_INPUT;
 	}
+	progress_begin("looking up names");
 	struct error *error = profile_build(
 		view->model, request->options.all_frames, &request->filter, &view->profile);
+	progress_end();
 	return error ? message_error(error) : 0;
 }
 
@@ -81,15 +83,20 @@ int stack_view_find(
 	return 0;
 }
 
-bool stack_view_percent(const struct options *options, const char *name, double *ret)
+bool stack_view_number(const char *text, double most, double *ret)
 {
 	char *end;
-	errno = 0;
-	double number = strtod(options->argument, &end);
-	if (end != options->argument && !*end && !errno && number >= 0 && number <= 100) {
-		*ret = number;
+	double number = strtod(text, &end);
+	if (end == text || *end || !(number >= 0 && number <= most))
+		return false;
+	*ret = number;
+	return true;
+}
+
+bool stack_view_percent(const struct options *options, const char *name, double *ret)
+{
+	if (stack_view_number(options->argument, 100, ret))
 		return true;
-	}
 	options_wrong(options->command, "--%s wants percents from 0 to 100, not '%s'", name,
 		options->argument);
 	return false;

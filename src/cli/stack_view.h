@@ -38,6 +38,8 @@ int stack_view_unknown(const struct spots *spots, const char *name);
 int stack_view_find(
 	const struct stack_view *view, struct spots *spots, const char *name, bool **ret);
 
+/* A number from 0 to `most`, "1e-10" too; false: it is none. */
+bool stack_view_number(const char *text, double most, double *ret);
 /* Takes an option's argument as percents from 0 to 100; false, after saying so: it is none. */
 bool stack_view_percent(const struct options *options, const char *name, double *ret);
 

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 #include "cli/recordings.h"
 #include "model/model.h"
 #include "sources/merge.h"
@@ -149,6 +150,9 @@ bool view_options_take(const struct options *options, int id, struct view_reques
 		return true;
 	case VIEW_OPT_COLOUR:
 		return take_colour(options, request);
+	case VIEW_OPT_NO_PAGER:
+		request->no_pager = true;
+		return true;
 	}
 	return true;
 }
@@ -221,6 +225,12 @@ static struct error *add_up(
 	return error;
 }
 
+struct sink view_request_sink(struct view_request *request, struct output *output)
+{
+	request->options.colour = !request->options.json && terminal_has_colour(request->colour);
+	return output_sink_paged(output, !request->no_pager);
+}
+
 int view_request_open(
 	struct view_request *request, const char *path, unsigned flags, struct model **ret)
 {
@@ -233,8 +243,10 @@ int view_request_open(
 		message("reading %s, the newest recording here", newest);
 		path = newest;
 	}
+	progress_begin("reading %s", path);
 	struct error *error = open_one(request, path, flags, ret);
 	if (!error && request->more_count)
 		error = add_up(request, flags, ret);
+	progress_end();
 	return error ? message_error(error) : 0;
 }

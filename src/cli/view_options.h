@@ -29,6 +29,7 @@
 #include "analysis/grain.h"
 #include "cli/moments.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "views/views.h"
 
@@ -60,6 +61,7 @@ enum view_option {
 	VIEW_OPT_MIN_AGE,
 	VIEW_OPT_MAX_AGE,
 	VIEW_OPT_COLOUR,
+	VIEW_OPT_NO_PAGER,
 };
 
 #define VIEW_METRIC_HELP "allocations, allocated_bytes, live_bytes, live_blocks, peak_bytes, …"
@@ -72,14 +74,17 @@ enum view_option {
 #define VIEW_SPEC_ALL_FRAMES                                                                       \
 	{VIEW_OPT_ALL_FRAMES, "all-frames", NULL,                                                  \
 		"show frames of allocators too, and whole stacks"},
-#define VIEW_SPEC_COLOUR                                                                           \
-	{VIEW_OPT_COLOUR, "color", "WHEN", "auto (default: on terminals), always or never"},
+#define VIEW_SPECS_TERMINAL                                                                        \
+	{VIEW_OPT_COLOUR, "color", "WHEN", "auto (default: on terminals), always or never"},       \
+		{VIEW_OPT_NO_PAGER, "no-pager", NULL,                                              \
+			"write to the terminal itself, not through $HEAPWISE_PAGER, $PAGER or "    \
+			"less"},
 #define VIEW_SPECS_MOMENTS                                                                         \
 	{VIEW_OPT_AT, "at", "MOMENT",                                                              \
 		"as things stood then: start, end, peak, a time (3.2s, 150ms, 2min) or "           \
 		"mark:NAME (mark:NAME#2: the second of that name)"},                               \
 		{VIEW_OPT_FROM, "from", "MOMENT",                                                  \
-			"leave out what came before; see the view kept"},                          \
+			"leave out what came before; kept_bytes is what came since and is live"},  \
 		{VIEW_OPT_TO, "to", "MOMENT", "leave out what came after, as --at"},
 #define VIEW_SPECS_FILTER                                                                          \
 	{VIEW_OPT_FOCUS, "focus", "REGEX",                                                         \
@@ -113,6 +118,7 @@ struct view_request {
 	struct view_options options; /* its filter is set by view_request_open() */
 	enum grain grain;
 	enum colour_when colour;
+	bool no_pager;
 	struct moments moments;
 	struct filter filter;
 	struct source_blocks blocks; /* all 0: all */
@@ -135,6 +141,10 @@ bool view_options_take(const struct options *options, int id, struct view_reques
  * that name. For commands that show any metric. */
 bool view_request_metric(
 	const struct command *command, struct view_request *request, enum metric other);
+
+/* Where a view is written to: stdout, through a pager unless that is not wanted. Sets what of the
+ * options depends on the terminal, so it comes before the view is made. */
+struct sink view_request_sink(struct view_request *request, struct output *output);
 
 /*
  * Takes the operands: one file, none (*ret_path is NULL then), or several with --merge. False,

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "views/figures.h"
 #include "views/json_parts.h"
+#include "views/paint.h"
 #include "views/text_parts.h"
 
 #define FIGURE_WIDTH 12
@@ -91,9 +92,12 @@ static void add_figures(struct writing *at, const struct figure *total, const st
 				text_printf(at->out, "%*s", FIGURE_WIDTH + 8, "");
 			continue;
 		}
+		enum paint paint = paint_of(share(*figures[i], whole) / 100);
+		paint_begin(at->out, at->options->colour, paint);
 		text_add_figure_cell(at->out, at->options->metric, figure_value(*figures[i]),
 			at->profile->base, FIGURE_WIDTH);
 		text_add_percent(at->out, figure_value(*figures[i]), whole);
+		paint_end(at->out, at->options->colour, paint);
 	}
 	text_add(at->out, "  ");
 }
@@ -167,7 +171,9 @@ static void add_title(struct writing *at)
 	const struct calltree_options *options = at->options;
 	struct figure total = at->tree->nodes.data[0].total;
 	uint64_t whole = profile_whole(at->profile, options->metric);
-	text_printf(at->out, "\n%s, ", metric_title(options->metric));
+	text_add_char(at->out, '\n');
+	paint_begin(at->out, options->colour, PAINT_TITLE);
+	text_printf(at->out, "%s, ", metric_title(options->metric));
 	if (options->sought) {
 		text_printf(at->out, "%s of ", calltree_way_name(at->tree->way));
 		text_add_shown(at->out, options->sought, SIZE_MAX);
@@ -179,6 +185,7 @@ static void add_title(struct writing *at)
 	text_add_figure(at->out, options->metric, figure_value(total), at->profile->base);
 	text_add(at->out, " of ");
 	text_add_figure(at->out, options->metric, (int64_t)whole, false);
+	paint_end(at->out, options->colour, PAINT_TITLE);
 	text_printf(at->out, "\n%*s        ", FIGURE_WIDTH, "total");
 	if (at->tree->way != CALLTREE_UP)
 		text_printf(at->out, "%*s", FIGURE_WIDTH, "self");

@@ -20,6 +20,7 @@ struct calltree_options {
 	double threshold;   /* percent of the process's figure; what has less is summed up */
 	size_t depth;       /* levels below the root; VIEW_NO_LIMIT: all, in JSON as above */
 	bool json;
+	bool colour; /* of text */
 };
 
 /* Writes the tree. NULL also when the sink stopped it: the sink knows. */

@@ -18,6 +18,7 @@
 #include "base/util.h"
 #include "views/figures.h"
 #include "views/json_parts.h"
+#include "views/paint.h"
 #include "views/text_parts.h"
 
 /* Lines shown before the first and behind the last one of a function, and around a line. */
@@ -184,7 +185,10 @@ static void put_line(struct listing_writing *at, const struct listing_line *figu
 static void add_line(struct listing_writing *at, const struct listing_line *figures, uint32_t line,
 	struct source_line text)
 {
+	enum paint paint = figures ? PAINT_NONE : PAINT_SMALL;
+	paint_begin(at->out, at->options->colour, paint);
 	add_figures(at, figures ? &figures->flat : NULL, figures ? &figures->cum : NULL);
+	paint_end(at->out, at->options->colour, paint);
 	text_printf(at->out, "%7" PRIu32 "  ", line);
 	add_source_line(at->out, text);
 	while (at->out->len && !at->out->failed && at->out->data[at->out->len - 1] == ' ')
@@ -236,11 +240,13 @@ static void add_part(struct listing_writing *at, const struct listing_part *part
 	const struct listing_source *source)
 {
 	text_add_char(at->out, '\n');
+	paint_begin(at->out, at->options->colour, PAINT_TITLE);
 	if (part->function) {
 		text_add_shown(at->out, part->function, SIZE_MAX);
 		text_add(at->out, " in ");
 	}
 	text_add_shown(at->out, part->file, SIZE_MAX);
+	paint_end(at->out, at->options->colour, PAINT_TITLE);
 	text_add_char(at->out, '\n');
 	add_source_notes(at, source);
 	add_header(at);

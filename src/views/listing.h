@@ -24,6 +24,7 @@ struct listing_options {
 	const char *sought; /* as given */
 	uint32_t line;      /* of files: only around this one; 0: all of it */
 	bool json;
+	bool colour; /* of text */
 };
 
 /* Writes the listing; a source for each part. NULL also when the sink stopped it: the sink knows.

@@ -5,6 +5,7 @@
 #include "views/figures.h"
 #include "views/json_parts.h"
 #include "views/page.h"
+#include "views/paint.h"
 #include "views/text_parts.h"
 
 #define FIGURE_WIDTH 12
@@ -12,8 +13,12 @@
 static void add_cells(const struct page *page, const struct row *sums, struct text *out)
 {
 	int64_t value = row_value(sums, page->sort);
+	uint64_t whole = metric_of_totals(page->sort, model_totals(page->model));
+	enum paint paint = paint_of(whole ? (double)value / (double)whole : 0);
+	paint_begin(out, page->options->colour, paint);
 	text_add_figure_cell(out, page->sort, value, false, FIGURE_WIDTH);
-	text_add_percent(out, value, metric_of_totals(page->sort, model_totals(page->model)));
+	text_add_percent(out, value, whole);
+	paint_end(out, page->options->colour, paint);
 }
 
 void text_spots(const struct page *page, struct text *out)

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "views/page.h"
+#include "views/paint.h"
 #include "views/text_parts.h"
 
 #define INDENT TEXT_FRAME_INDENT
@@ -96,10 +97,13 @@ static void add_head(
 {
 	uint64_t value = metric_of_site(metric, &row->sums);
 	uint64_t whole = whole_of(page, metric);
+	enum paint paint = paint_of(whole ? (double)value / (double)whole : 0);
 	text_add(out, "  ");
+	paint_begin(out, page->options->colour, paint);
 	add_quantity(out, value, singular(heads[metric].unit), heads[metric].unit);
 	if (whole)
 		add_share(out, value, whole);
+	paint_end(out, page->options->colour, paint);
 	add_range(page, metric, row, out);
 	const struct head *head = &heads[metric];
 	text_printf(out, "  %s", head->joint);
@@ -129,7 +133,9 @@ void text_rows(const struct page *page, const char *title, enum metric metric,
 		text_printf(out, "%s\n  not known of a sample\n", title);
 		return;
 	}
-	text_printf(out, "%s", title);
+	paint_begin(out, page->options->colour, PAINT_TITLE);
+	text_add(out, title);
+	paint_end(out, page->options->colour, PAINT_TITLE);
 	if (shown < list->len) {
 		text_printf(out, " (%zu of ", shown);
 		text_add_count(out, list->len);

@@ -31,6 +31,7 @@ struct view_options {
 	size_t limit;
 	bool json;
 	bool all_frames;
+	bool colour;                 /* text for a terminal that has some */
 	const struct filter *filter; /* NULL: everything */
 };
 

@@ -248,6 +248,75 @@ def list_refuses(folder):
 
 
 @TESTS.test
+def graph_totals(folder):
+    """Without limits flat adds up to the report's total; nodes have the figures of its tables"""
+    path = recording(folder)
+    totals = hw.report(path)["totals"]
+    everything = ("--nodecount", "0", "--nodefraction", "1e-10", "--edgefraction", "0")
+    for metric, total in TOTALS.items():
+        for grain in GRAINS:
+            found = read_json("graph", path, *everything, "--metric", metric, f"--{grain}")
+            flat = sum(node["flat"] for node in found["nodes"])
+            hw.need(flat == found["shown"] == totals[total], f"{metric} by {grain}: {flat}, not {totals[total]}")
+    for view in ("functions", "files", "modules"):
+        table = [(spot["name"], spot["flat"]["peak_bytes"], spot["cum"]["peak_bytes"])
+                 for spot in hw.report(path, "--view", view)["spots"] if spot["cum"]["peak_bytes"]]
+        nodes = [(node["name"], node["flat"], node["cum"])
+                 for node in read_json("graph", path, *everything, f"--{view}")["nodes"]]
+        hw.need(sorted(table) == sorted(nodes), f"{view}: {set(table) ^ set(nodes)}")
+
+
+@TESTS.test
+def graph_dot(folder):
+    """dot reads the graph: all nodes and edges, with names of C++ templates in them"""
+    hw.need_program("dot")
+    path = recording(folder)
+    for options in ((), ("--lines",), ("--addresses", "--nodecount", "0", "--nodefraction", "0", "--edgefraction", "0"),
+                    ("--files", "--show_bytes"), ("--modules", "--unit", "MiB", "--all-frames")):
+        text = heapwise("graph", path, *options).text
+        plain = hw.run(["dot", "-Tplain"], stdin=text.encode())
+        hw.need(plain.status == 0 and plain.errors == "", f"{options}: {plain}")
+        found = read_json("graph", path, *[option for option in options if option != "--show_bytes"])
+        drawn = [line.split(" ", 1)[0] for line in plain.text.splitlines()]
+        hw.need(drawn.count("node") == len(found["nodes"]) + 1, f"{options}: nodes and the legend: {drawn.count('node')}")
+        hw.need(drawn.count("edge") == len(found["edges"]), f"{options}: edges: {drawn.count('edge')}")
+
+
+@TESTS.test
+def graph_pictures(folder):
+    """Pictures are what their names say"""
+    hw.need_program("dot")
+    path = recording(folder)
+    begins = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG", "gif": b"GIF8", "dot": b"digraph", "PNG": b"\x89PNG"}
+    for form, begin in begins.items():
+        ended = heapwise("graph", path, "-o", folder / f"out.{form}")
+        hw.need(ended.status == 0 and ended.errors == "", f"{form}: {ended}")
+        hw.need((folder / f"out.{form}").read_bytes().startswith(begin), f"{form}: something else")
+
+
+@TESTS.test
+def graph_refuses(folder):
+    """Without dot only DOT is written, and that is said; what is wrong is said"""
+    path = recording(folder)
+    empty = folder / "empty"
+    empty.mkdir()
+    without = {"env": hw.clean_environment(PATH=empty)}
+    refused(heapwise("graph", path, "-o", folder / "x.svg", **without), 4, "dot", "graphviz", "-o FILE.dot")
+    hw.need(not (folder / "x.svg").exists(), "an empty picture is left behind")
+    ended = heapwise("graph", path, "-o", folder / "x.dot", **without)
+    hw.need(ended.status == 0 and (folder / "x.dot").stat().st_size, str(ended))
+    broken = empty / "dot"
+    broken.write_text("#!/bin/sh\nexit 3\n")
+    broken.chmod(0o700)
+    refused(heapwise("graph", path, "-o", folder / "x.png", **without), 4, "dot could not draw", "status 3")
+    refused(heapwise("graph", path, "-o", folder / "x.bmp"), 2, "x.bmp", ".svg")
+    refused(heapwise("graph", path, "-o", folder / "no/x.dot"), 4, "no/x.dot")
+    refused(heapwise("graph", path, "--nodefraction", "2"), 2, "--nodefraction")
+    refused(heapwise("graph", path, "--nodecount", "-1"), 2, "--nodecount")
+    refused(heapwise("graph", path, "--unit", "seconds"), 2, "seconds", "KiB")
+
+
+@TESTS.test
 def tables(folder):
     """Functions, files and modules: flat adds up to the total, cum is at most that"""
     path = recording(folder)

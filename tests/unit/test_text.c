@@ -91,6 +91,19 @@ CASE(text_shown, "strings from outside keep to their line and are cut between ch
 	}
 }
 
+CASE(text_plain, "what is no UTF-8, and control characters, become question marks")
+{
+	struct text text;
+	text_init(&text);
+	text_add_plain(&text, "a\tb\xff\xc3\xa4\xc3"
+			      "c\x7f<&>");
+	CHECK_STR(text.data, "a?b?\xc3\xa4?c?<&>");
+	text_clear(&text);
+	text_add_xml(&text, "a\tb\xff<&>\"\x01");
+	CHECK_STR(text.data, "a\tb?&lt;&amp;&gt;&quot;?");
+	text_deinit(&text);
+}
+
 CASE(text_bytes, "sizes have three digits, exact below 1 KiB")
 {
 	static const struct row rows[] = {

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise graph: who called whom to allocate how much, as a graph that Graphviz draws. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/graphviz.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "cli/stack_view.h"
+#include "views/callgraph.h"
+
+enum {
+	OPT_NODE_FRACTION = 256,
+	OPT_EDGE_FRACTION,
+	OPT_NODE_COUNT,
+	OPT_UNIT,
+	OPT_SHOW_BYTES,
+};
+
+static const struct option_spec option_specs[] = {
+	{'o', "output", "FILE",
+		"NAME.svg, .pdf, .png or .gif, drawn by Graphviz; NAME.dot (default: that, to "
+		"stdout)"},
+	{OPT_NODE_FRACTION, "nodefraction", "F",
+		"leave out functions with less of the whole (default: 0.005)"},
+	{OPT_EDGE_FRACTION, "edgefraction", "F", "leave out arrows with less (default: 0.001)"},
+	{OPT_NODE_COUNT, "nodecount", "N", "at most N functions, 0: all (default: 80)"},
+	{OPT_UNIT, "unit", "UNIT", "bytes in auto (default), B, KiB, MiB or GiB"},
+	{OPT_SHOW_BYTES, "show_bytes", NULL, "the same as --unit B"},
+	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.graph/1"},
+	VIEW_SPEC_METRIC VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_ALL_FRAMES{
+		0},
+};
+
+struct request {
+	struct view_request shown;
+	struct callgraph_limits limits;
+	struct callgraph_options graph;
+	const char *output; /* NULL: stdout */
+	const char *format; /* of it */
+	const char *path;   /* NULL: the newest recording here */
+};
+
+static bool take_output(const struct options *options, struct request *request)
+{
+	request->output = options->argument;
+	request->format = graphviz_format(options->argument);
+	if (request->format)
+		return true;
+	options_wrong(options->command,
+		"-o wants a name that ends in .dot, .svg, .pdf, .png or .gif, not '%s'",
+		options->argument);
+	return false;
+}
+
+static bool take_fraction(const struct options *options, const char *name, double *ret)
+{
+	if (stack_view_number(options->argument, 1, ret))
+		return true;
+	options_wrong(options->command, "--%s wants a fraction from 0 to 1, not '%s'", name,
+		options->argument);
+	return false;
+}
+
+static bool take_count(const struct options *options, struct request *request)
+{
+	uint64_t number = 0;
+	bool none = options->argument[0] == '0' && !options->argument[1];
+	if (!none && !options_whole(options->argument, &number)) {
+		options_wrong(options->command,
+			"--nodecount wants a whole number, 0: all; not '%s'", options->argument);
+		return false;
+	}
+	request->limits.node_count = number;
+	return true;
+}
+
+static bool take_unit(const struct options *options, struct request *request)
+{
+	if (byte_unit_parse(options->argument, &request->graph.unit))
+		return true;
+	options_wrong(options->command, "--unit wants auto, B, KiB, MiB or GiB, not '%s'",
+		options->argument);
+	return false;
+}
+
+static bool take(const struct options *options, int id, struct request *request)
+{
+	switch (id) {
+	case 'o':
+		return take_output(options, request);
+	case OPT_NODE_FRACTION:
+		return take_fraction(options, "nodefraction", &request->limits.node_fraction);
+	case OPT_EDGE_FRACTION:
+		return take_fraction(options, "edgefraction", &request->limits.edge_fraction);
+	case OPT_NODE_COUNT:
+		return take_count(options, request);
+	case OPT_UNIT:
+		return take_unit(options, request);
+	case OPT_SHOW_BYTES:
+		request->graph.unit = UNIT_B;
+		return true;
+	default:
+		return view_options_take(options, id, &request->shown);
+	}
+}
+
+/* False: leave with *ret_code, all is said. */
+static bool parse(
+	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
+{
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	int id;
+	*ret_code = ERROR_USAGE;
+	while ((id = options_next(&options)) > 0)
+		if (!take(&options, id, ret))
+			return false;
+	if (id < 0) {
+		*ret_code = options.exit_code;
+		return false;
+	}
+	if (!view_request_metric(command, &ret->shown, METRIC_PEAK_BYTES))
+		return false;
+	ret->graph.metric = ret->shown.options.sort;
+	ret->graph.json = ret->shown.options.json;
+	if (ret->graph.json && ret->output) {
+		options_wrong(command, "--json goes to stdout; -o is of pictures");
+		return false;
+	}
+	return stack_view_operand(&options, "a graph", &ret->path);
+}
+
+static bool keep(void *ctx, const char *data, size_t len)
+{
+	text_add_n(ctx, data, len);
+	return true;
+}
+
+static int draw(const struct request *request, const struct stack_view *view,
+	const struct callgraph *graph, struct spots *spots)
+{
+	_cleanup_(text_deinit) struct text dot;
+	text_init(&dot);
+	struct sink sink = {keep, &dot};
+	struct error *error = callgraph_write(&view->profile, graph, spots, &request->graph, &sink);
+	if (!error && dot.failed)
+		error = error_no_memory();
+	if (!error)
+		error = graphviz_draw(request->format, request->output, &dot);
+	return error ? message_error(error) : 0;
+}
+
+static int write_graph(const struct request *request, const struct stack_view *view,
+	const struct callgraph *graph, struct spots *spots)
+{
+	if (request->output && strcmp(request->format, "dot") != 0)
+		return draw(request, view, graph, spots);
+	struct output output;
+	struct sink sink;
+	_cleanup_close_ int fd = -1;
+	int code = output_open(&output, &sink, request->output, &fd);
+	if (code)
+		return code;
+	struct error *error = callgraph_write(&view->profile, graph, spots, &request->graph, &sink);
+	return error ? message_error(error) : output_end(&output);
+}
+
+static int show(struct request *request, struct stack_view *view)
+{
+	int code = stack_view_open(view, &request->shown, request->path);
+	if (code)
+		return code;
+	_cleanup_(spots_cleanup) struct spots *spots = NULL;
+	_cleanup_(callgraph_deinit) struct callgraph graph;
+	callgraph_init(&graph);
+	struct error *error = spots_create(request->shown.grain, &spots);
+	if (!error)
+		error = callgraph_build(profile_rows(&view->profile), request->graph.metric, spots,
+			&request->limits, &graph);
+	return error ? message_error(error) : write_graph(request, view, &graph, spots);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct request request = {
+		.shown = VIEW_REQUEST_DEFAULT,
+		.limits = {CALLGRAPH_NODE_FRACTION, CALLGRAPH_EDGE_FRACTION, CALLGRAPH_NODE_COUNT},
+	};
+	int code;
+	if (parse(command, argc, argv, &request, &code)) {
+		struct stack_view view;
+		stack_view_init(&view);
+		code = show(&request, &view);
+		stack_view_deinit(&view);
+	}
+	view_request_deinit(&request.shown);
+	return code;
+}
+
+const struct command command_graph = {
+	.name = "graph",
+	.synopsis = "[FILE] [-o OUT.svg|pdf|png|gif|dot] [--metric METRIC] [OPTION…]",
+	.what = "Draws who called whom to allocate how much, as a graph.",
+	.about = "Without FILE: the newest recording (*.hpw) in the current folder. Pictures look "
+		 "as "
+		 "pprof's: a box\nhas what the function allocated itself, of what was allocated in "
+		 "it and "
+		 "below it. They are drawn\nby Graphviz' program dot.\n",
+	.examples =
+		"  heapwise graph -o out.svg app.hpw             at the peak\n"
+		"  heapwise graph --metric live_bytes --focus parse -o out.pdf\n"
+		"  heapwise graph --nodecount 0 --nodefraction 0 --edgefraction 0 | dot -Tx11\n",
+	.options = option_specs,
+	.run = run,
+};

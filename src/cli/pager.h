@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Long results, a screen at a time: when stdout is a terminal, what is written to it goes through
+ * $HEAPWISE_PAGER, else $PAGER, else less (which goes by itself where one screen is enough). An
+ * empty value or "cat" means none.
+ */
+#ifndef CLI_PAGER_H
+#define CLI_PAGER_H
+
+#include <stdbool.h>
+
+/*
+ * From now on stdout leads to the pager, if it is a terminal and there is a pager; else nothing
+ * happens. To be called once, when there is something to show: whoever asks later what stdout is,
+ * hears of a pipe. At exit the pager is waited for.
+ */
+void pager_start(void);
+
+/* Whether a folder of PATH has it, and it may be executed. */
+bool program_in_path(const char *name);
+
+/* Ends the pager's input and waits until the user has left it. Nothing if there is none. */
+void pager_end(void);
+
+#endif
