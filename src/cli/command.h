@@ -38,6 +38,7 @@ extern const struct command *const commands[];
 const struct command *command_find(const char *name);
 
 extern const struct command command_collect;
+extern const struct command command_diff;
 extern const struct command command_doctor;
 extern const struct command command_env;
 extern const struct command command_flame;

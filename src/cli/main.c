@@ -16,6 +16,7 @@ const struct command *const commands[] = {
 	&command_flame,
 	&command_list,
 	&command_graph,
+	&command_diff,
 	&command_leaks,
 	&command_doctor,
 	&command_help,

@@ -115,6 +115,22 @@ bool options_whole(const char *text, uint64_t *ret)
 	return true;
 }
 
+bool options_size(const char *text, uint64_t *ret)
+{
+	char *end;
+	errno = 0;
+	unsigned long long value = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || errno)
+		return false;
+	static const char units[] = "KMG";
+	const char *unit = *end ? strchr(units, *end) : NULL;
+	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+	if ((*end && (!unit || end[1])) || value > UINT64_MAX >> shift)
+		return false;
+	*ret = (uint64_t)value << shift;
+	return true;
+}
+
 bool options_number(
 	const struct options *options, const char *text, const char *name, uint64_t *ret)
 {

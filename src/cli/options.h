@@ -36,6 +36,9 @@ int options_next(struct options *options);
 /* A whole number from 1 on; false: the text is none. */
 bool options_whole(const char *text, uint64_t *ret);
 
+/* "524288", "512K", "3M", "1G"; false: it is none of these. */
+bool options_size(const char *text, uint64_t *ret);
+
 /* A whole number from 1 on. False, after saying so, if `text` is none. */
 bool options_number(
 	const struct options *options, const char *text, const char *name, uint64_t *ret);

@@ -73,21 +73,10 @@ bool recording_options_take(struct recording_options *options, int id, const cha
 
 #define SAMPLE_BYTES_MAX (64ull << 30)
 
-/* "524288", "512K", "3M", "1G"; false: it is none of these. Never 0. */
+/* A size that is not 0. */
 static bool size_parse(const char *text, uint64_t *ret)
 {
-	char *end;
-	errno = 0;
-	unsigned long long value = strtoull(text, &end, 10);
-	if (*text < '0' || *text > '9' || errno || !value)
-		return false;
-	static const char units[] = "KMG";
-	const char *unit = *end ? strchr(units, *end) : NULL;
-	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-	if ((*end && (!unit || end[1])) || value > UINT64_MAX >> shift)
-		return false;
-	*ret = (uint64_t)value << shift;
-	return true;
+	return options_size(text, ret) && *ret;
 }
 
 static struct error *mode_parse(const char *text, struct mode *ret)

@@ -43,8 +43,7 @@ static size_t suffix_len(const char *dot)
 	return 0;
 }
 
-/* The length without suffixes at the end, of which there may be several, and symbol versions. */
-static size_t plain_len(const char *name)
+size_t name_plain_len(const char *name)
 {
 	size_t whole = strcspn(name, "@");
 	for (const char *dot = strchr(name, '.'); dot; dot = strchr(dot + 1, '.')) {
@@ -110,7 +109,7 @@ static void add_name(struct text *text, const char *linkage_name, size_t len, in
 
 void name_add_demangled(struct text *text, const char *linkage_name)
 {
-	add_name(text, linkage_name, plain_len(linkage_name), DMGL_ANSI);
+	add_name(text, linkage_name, name_plain_len(linkage_name), DMGL_ANSI);
 }
 
 void name_add_whole(struct text *text, const char *linkage_name)

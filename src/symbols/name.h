@@ -12,7 +12,12 @@
  */
 void name_add_demangled(struct text *text, const char *linkage_name);
 
-/* The same with parameters and suffixes, as debuggers show it; only a symbol version is cut. */
+/* The length of a name without such suffixes at its end, of which there may be several, and without
+ * a symbol version. */
+size_t name_plain_len(const char *name);
+
+/* As name_add_demangled(), with parameters and suffixes, as debuggers show it; only a symbol
+ * version is cut. */
 void name_add_whole(struct text *text, const char *linkage_name);
 
 #endif

@@ -252,6 +252,21 @@ void json_put_filter(struct json *json, const struct filter *filter)
 	json_put_string(json, "filter", options.data);
 }
 
+void json_put_stack(struct json *json, const struct row *row)
+{
+	json_put_u64(json, "merged_stacks", row->stacks);
+	json_put_bool(json, "partial", row->partial);
+	json_put_bool(json, "truncated", row->cut != MARK_NONE);
+	json_put_string(json, "truncated_reason", stack_mark_cut(row->cut));
+	json_put_bool(json, "guessed", row->guessed);
+	json_key(json, "stack");
+	json_array_begin(json);
+	for (size_t i = 0; i < row->depth; i++)
+		if (row->frames[i]->mark == MARK_NONE || row->frames[i]->mark == MARK_SIGNAL)
+			json_put_frame(json, row->frames[i]);
+	json_array_end(json);
+}
+
 void json_put_frame(struct json *json, const struct shown_frame *frame)
 {
 	json_object_begin(json);

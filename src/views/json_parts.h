@@ -4,7 +4,7 @@
 #define VIEWS_JSON_PARTS_H
 
 #include "analysis/filter.h"
-#include "analysis/resolve.h"
+#include "analysis/rows.h"
 #include "analysis/unrecorded.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -35,6 +35,9 @@ void json_put_recording(
 
 /* "filter": as options of a command line; null without one (or NULL). */
 void json_put_filter(struct json *json, const struct filter *filter);
+
+/* A row's "stack": [ … ], and before it what is to be said of it. */
+void json_put_stack(struct json *json, const struct row *row);
 
 /* A frame as an object. */
 void json_put_frame(struct json *json, const struct shown_frame *frame);

@@ -136,17 +136,7 @@ static void put_row(struct json *json, const struct page *page, const struct row
 	put_figures(json, page, members, ARRAY_SIZE(members), &row->sums);
 	put_ranges(json, page, &row->sums);
 	put_fits_on_stack(json, page, row);
-	json_put_u64(json, "merged_stacks", row->stacks);
-	json_put_bool(json, "partial", row->partial);
-	json_put_bool(json, "truncated", row->cut != MARK_NONE);
-	json_put_string(json, "truncated_reason", stack_mark_cut(row->cut));
-	json_put_bool(json, "guessed", row->guessed);
-	json_key(json, "stack");
-	json_array_begin(json);
-	for (size_t i = 0; i < row->depth; i++)
-		if (row->frames[i]->mark == MARK_NONE || row->frames[i]->mark == MARK_SIGNAL)
-			json_put_frame(json, row->frames[i]);
-	json_array_end(json);
+	json_put_stack(json, row);
 	json_object_end(json);
 }
 

@@ -28,6 +28,28 @@ void text_frame(const struct shown_frame *frame, struct text *out)
 	text_add(out, frame->inlined ? "  (inlined)\n" : "\n");
 }
 
+/* Deeper stacks end in "… N more frames". */
+#define FRAMES_SHOWN 40u
+
+void text_row_stack(const struct row *row, bool all_frames, struct text *out)
+{
+	size_t shown = row->depth;
+	if (!all_frames && shown > FRAMES_SHOWN)
+		shown = FRAMES_SHOWN;
+	for (size_t i = 0; i < shown; i++)
+		text_frame(row->frames[i], out);
+	if (shown < row->depth)
+		text_printf(out, TEXT_FRAME_INDENT "… %zu more frames (--all-frames shows them)\n",
+			row->depth - shown);
+	if (row->depth == 0)
+		text_add(out, TEXT_FRAME_INDENT "(no stack was recorded)\n");
+	if (row->partial) {
+		text_add(out, TEXT_FRAME_INDENT "… called along different ways: ");
+		text_add_count(out, row->stacks);
+		text_add(out, " stacks merged\n");
+	}
+}
+
 /* An argument as a shell would need it; control characters would spoil the terminal. */
 static void add_argument(const char *argument, struct text *out)
 {

@@ -3,7 +3,7 @@
 #ifndef VIEWS_TEXT_PARTS_H
 #define VIEWS_TEXT_PARTS_H
 
-#include "analysis/resolve.h"
+#include "analysis/rows.h"
 #include "base/text.h"
 #include "model/model.h"
 
@@ -11,6 +11,8 @@
 
 /* One frame, as a line. */
 void text_frame(const struct shown_frame *frame, struct text *out);
+/* A row's stack, a line a frame; of deep ones, unless all frames are wanted, the innermost. */
+void text_row_stack(const struct row *row, bool all_frames, struct text *out);
 /* Which program, how it ended, how long it ran. */
 void text_heading(const struct model *model, struct text *out);
 /* The lines of a verdict, indented, behind an empty one. */

@@ -21,9 +21,6 @@
 
 #define INDENT TEXT_FRAME_INDENT
 
-/* Deeper stacks end in "… N more frames", unless all frames are asked for. */
-#define FRAMES_SHOWN 40u
-
 /* How the figure of a metric reads, and what stands behind it for scale. */
 static const struct head {
 	const char *unit;                           /* NULL: bytes */
@@ -116,21 +113,7 @@ static void add_head(
 
 static void add_stack(const struct page *page, const struct row *row, struct text *out)
 {
-	size_t shown = row->depth;
-	if (!page->options->all_frames && shown > FRAMES_SHOWN)
-		shown = FRAMES_SHOWN;
-	for (size_t i = 0; i < shown; i++)
-		text_frame(row->frames[i], out);
-	if (shown < row->depth)
-		text_printf(out, INDENT "… %zu more frames (--all-frames shows them)\n",
-			row->depth - shown);
-	if (row->depth == 0)
-		text_add(out, INDENT "(no stack was recorded)\n");
-	if (row->partial) {
-		text_add(out, INDENT "… called along different ways: ");
-		text_add_count(out, row->stacks);
-		text_add(out, " stacks merged\n");
-	}
+	text_row_stack(row, page->options->all_frames, out);
 	if (row->fits_on_stack)
 		text_printf(out,
 			INDENT "fits on the stack: always %" PRIu64

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/diff.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+
+void diff_init(struct diff *diff)
+{
+	*diff = (struct diff){.match = NULL};
+	rows_init(&diff->rows);
+	text_init(&diff->verdict);
+	text_init(&diff->top);
+	text_init(&diff->notes);
+}
+
+void diff_deinit(struct diff *diff)
+{
+	match_destroy(diff->match);
+	rows_deinit(&diff->rows);
+	for (int i = 0; i < DIFF_STATUSES; i++)
+		row_list_deinit(&diff->lists[i]);
+	text_deinit(&diff->verdict);
+	text_deinit(&diff->top);
+	text_deinit(&diff->notes);
+}
+
+void diff_add_value(struct text *text, enum metric metric, uint64_t value)
+{
+	(metric_is_bytes(metric) ? text_add_bytes : text_add_count)(text, value);
+}
+
+void diff_add_change(struct text *text, enum metric metric, int64_t change)
+{
+	text_add(text, change > 0 ? "+" : change < 0 ? "-" : "±");
+	diff_add_value(text, metric, change < 0 ? -(uint64_t)change : (uint64_t)change);
+}
+
+const char *diff_status_name(enum diff_status status)
+{
+	static const char *const names[DIFF_STATUSES] = {
+		[DIFF_NEW] = "new",
+		[DIFF_GROWN] = "grown",
+		[DIFF_SHRUNK] = "shrunk",
+		[DIFF_GONE] = "gone",
+		[DIFF_SAME] = "same",
+	};
+	return names[status];
+}
+
+enum diff_status diff_status(const struct diff *diff, const struct row *row)
+{
+	uint64_t base = metric_of_site(diff->options.metric, &row->base);
+	uint64_t value = metric_of_site(diff->options.metric, &row->sums);
+	if (base == value)
+		return DIFF_SAME;
+	if (base == 0)
+		return DIFF_NEW;
+	if (value == 0)
+		return DIFF_GONE;
+	return value > base ? DIFF_GROWN : DIFF_SHRUNK;
+}
+
+/*
+ * The interval of a difference from those of its terms, without assuming that these are symmetric:
+ * the method of variance estimates recovery (Zou and Donner, "Construction of confidence limits
+ * about effect measures", 2008).
+ */
+static void compare_intervals(
+	struct diff_figure *figure, struct interval base, struct interval value)
+{
+	double a = (double)figure->base, b = (double)figure->value;
+	double low = hypot(b - (double)value.low, (double)base.high - a);
+	double high = hypot((double)value.high - b, a - (double)base.low);
+	figure->estimated = true;
+	figure->low = (int64_t)floor(fmax(b - a - low, -9e18));
+	figure->high = (int64_t)ceil(fmin(b - a + high, 9e18));
+	figure->within_error = base.low <= value.high && value.low <= base.high;
+}
+
+static void begin_figure(struct diff_figure *figure, uint64_t base, uint64_t value)
+{
+	*figure = (struct diff_figure){
+		.base = base, .value = value, .change = (int64_t)(value - base)};
+}
+
+void diff_of_row(
+	const struct diff *diff, const struct row *row, enum metric metric, struct diff_figure *ret)
+{
+	begin_figure(ret, metric_of_site(metric, &row->base), metric_of_site(metric, &row->sums));
+	struct interval base = {ret->base, ret->base}, value = {ret->value, ret->value};
+	bool a = interval_of_site(model_recording(diff->sides[0].model), metric, &row->base, &base);
+	bool b =
+		interval_of_site(model_recording(diff->sides[1].model), metric, &row->sums, &value);
+	if (a || b)
+		compare_intervals(ret, base, value);
+}
+
+void diff_of_totals(const struct diff *diff, enum metric metric, struct diff_figure *ret)
+{
+	const struct model *older = diff->sides[0].model, *newer = diff->sides[1].model;
+	const struct totals *totals = model_totals(newer);
+	begin_figure(ret, metric_of_totals(metric, &diff->base), metric_of_totals(metric, totals));
+	struct interval base = {ret->base, ret->base}, value = {ret->value, ret->value};
+	bool a = interval_of_totals(model_recording(older), metric, &diff->base, &base);
+	bool b = interval_of_totals(model_recording(newer), metric, totals, &value);
+	if (a || b)
+		compare_intervals(ret, base, value);
+}
+
+bool diff_is_news(enum metric metric, const struct diff_figure *figure)
+{
+	uint64_t change = figure->change < 0 ? -(uint64_t)figure->change : (uint64_t)figure->change;
+	uint64_t least = metric_is_bytes(metric) ? DIFF_NEWS_BYTES : DIFF_NEWS_COUNT;
+	uint64_t base = figure->base;
+	return change && !figure->within_error && change >= base / (100 / DIFF_NEWS_PERCENT) &&
+	       (change >= least || change >= base / (100 / DIFF_NEWS_SMALL_PERCENT));
+}
+
+/* Rows by the size of their changes, those within the error last, equals by their order. */
+struct ranked {
+	bool certain;
+	uint64_t change;
+	const struct row *row;
+};
+
+static int compare_ranked(const void *left, const void *right)
+{
+	const struct ranked *a = left, *b = right;
+	if (a->certain != b->certain)
+		return a->certain ? -1 : 1;
+	if (a->change != b->change)
+		return a->change > b->change ? -1 : 1;
+	return a->row < b->row ? -1 : a->row > b->row;
+}
+
+static bool has_counts(const struct site *site)
+{
+	return site->allocations || site->failed || site->live_blocks || site->peak_blocks;
+}
+
+static struct error *make_list(struct diff *diff, enum diff_status status, struct ranked *ranked)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < diff->rows.rows.len; i++) {
+		const struct row *row = &diff->rows.rows.data[i];
+		if (diff_status(diff, row) != status ||
+			(!has_counts(&row->sums) && !has_counts(&row->base)))
+			continue;
+		struct diff_figure figure;
+		diff_of_row(diff, row, diff->options.metric, &figure);
+		diff->sums[status] += figure.change;
+		ranked[count++] = (struct ranked){!figure.within_error,
+			figure.change < 0 ? -(uint64_t)figure.change : (uint64_t)figure.change,
+			row};
+	}
+	qsort(ranked, count, sizeof(*ranked), compare_ranked);
+	if (!row_list_reserve(&diff->lists[status], count))
+		return error_no_memory();
+	for (size_t i = 0; i < count; i++)
+		if (!row_list_push(&diff->lists[status], ranked[i].row))
+			return error_no_memory();
+	return NULL;
+}
+
+static struct error *make_lists(struct diff *diff)
+{
+	_cleanup_free_ struct ranked *ranked = calloc(diff->rows.rows.len + 1, sizeof(*ranked));
+	if (!ranked)
+		return error_no_memory();
+	for (int status = 0; status < DIFF_STATUSES; status++) {
+		struct error *error = make_list(diff, (enum diff_status)status, ranked);
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+static uint64_t scaled(uint64_t value, uint64_t to, uint64_t from)
+{
+	return from ? (uint64_t)((long double)value * to / from + 0.5L) : value;
+}
+
+static void scale_variance(double *variance, uint64_t to, uint64_t from)
+{
+	double factor = from ? (double)to / (double)from : 1;
+	*variance *= factor * factor;
+}
+
+/* Each figure by the ratio of its own totals. */
+static void normalize(struct diff *diff)
+{
+	struct totals was = diff->base;
+	const struct totals *is = model_totals(diff->sides[1].model);
+#define SCALE(member)                                                                              \
+	diff->base.member = scaled(was.member, is->member, was.member);                            \
+	for (size_t i = 0; i < diff->rows.rows.len; i++) {                                         \
+		struct site *site = &diff->rows.rows.data[i].base;                                 \
+		site->member = scaled(site->member, is->member, was.member);                       \
+	}
+#define SCALE_ESTIMATE(member)                                                                     \
+	SCALE(member)                                                                              \
+	scale_variance(&diff->base.spread.member, is->member, was.member);                         \
+	for (size_t i = 0; i < diff->rows.rows.len; i++)                                           \
+		scale_variance(&diff->rows.rows.data[i].base.spread.member, is->member, was.member);
+	SCALE_ESTIMATE(allocations)
+	SCALE_ESTIMATE(allocated_bytes)
+	SCALE_ESTIMATE(live_blocks)
+	SCALE_ESTIMATE(live_bytes)
+	SCALE(kept_blocks)
+	SCALE(kept_bytes)
+	SCALE_ESTIMATE(peak_blocks)
+	SCALE_ESTIMATE(peak_bytes)
+	SCALE(temporary)
+	SCALE_ESTIMATE(failed)
+#undef SCALE_ESTIMATE
+#undef SCALE
+}
+
+struct error *diff_build(const struct match_side *older, const struct match_side *newer,
+	const struct diff_options *options, struct diff *ret)
+{
+	ret->options = *options;
+	ret->sides[0] = *older;
+	ret->sides[1] = *newer;
+	ret->base = *model_totals(older->model);
+	struct error *error = match_create(ret->sides, 2, options->same_recording, &ret->match);
+	if (!error)
+		error = match_rows(ret->match, 1, &ret->rows);
+	if (!error && options->normalize)
+		normalize(ret);
+	if (!error)
+		error = make_lists(ret);
+	return error ? error : diff_say(ret);
+}

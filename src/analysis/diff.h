@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Two models compared: what grew, by how much, in words and as rows with `base` (the older one) and
+ * `sums` (the newer one). Places are matched as match.h says.
+ */
+#ifndef ANALYSIS_DIFF_H
+#define ANALYSIS_DIFF_H
+
+#include "analysis/interval.h"
+#include "analysis/match.h"
+#include "base/text.h"
+
+enum diff_status { DIFF_NEW, DIFF_GROWN, DIFF_SHRUNK, DIFF_GONE, DIFF_SAME, DIFF_STATUSES };
+
+/*
+ * A change of a total is no news below DIFF_NEWS_PERCENT of the older one; nor if it is below
+ * DIFF_NEWS_BYTES (of counts DIFF_NEWS_COUNT) and below DIFF_NEWS_SMALL_PERCENT: docs/diff.md.
+ */
+#define DIFF_NEWS_PERCENT 1u
+#define DIFF_NEWS_SMALL_PERCENT 10u
+#define DIFF_NEWS_BYTES 1024u
+#define DIFF_NEWS_COUNT 10u
+
+/* A figure in both, and how far they differ. */
+struct diff_figure {
+	uint64_t base, value;
+	int64_t change;
+	bool estimated;    /* of a sampled recording: then the next two are set */
+	int64_t low, high; /* in 19 of 20 comparisons the true change lies between them */
+	bool within_error; /* the ranges of both overlap: it may be no change at all */
+};
+
+struct diff_options {
+	enum metric metric;  /* what rows and verdict are about; usually METRIC_LIVE_BYTES */
+	bool same_recording; /* two moments of one */
+	bool normalize;      /* the older figures are scaled so that totals agree */
+};
+
+struct diff {
+	struct diff_options options;
+	struct match_side sides[2]; /* older, newer */
+	struct match *match;
+	struct rows rows;
+	struct totals base;                   /* the older totals, scaled if that is wanted */
+	struct row_list lists[DIFF_STATUSES]; /* by metric, largest change first */
+	int64_t sums[DIFF_STATUSES];          /* of the changes in each */
+	struct text verdict; /* sentences, each with a newline; the first one weighs most */
+	struct text top;     /* of these the one that says what grew most; may be empty */
+	struct text notes;   /* what limits the comparison */
+};
+
+void diff_init(struct diff *diff);
+void diff_deinit(struct diff *diff);
+
+/* Fills a fresh one; models, rows and resolvers must outlive it. */
+struct error *diff_build(const struct match_side *older, const struct match_side *newer,
+	const struct diff_options *options, struct diff *ret) must_check_;
+
+/* A row's figure, and one of the totals. */
+void diff_of_row(const struct diff *diff, const struct row *row, enum metric metric,
+	struct diff_figure *ret);
+void diff_of_totals(const struct diff *diff, enum metric metric, struct diff_figure *ret);
+enum diff_status diff_status(const struct diff *diff, const struct row *row);
+/* "new", "grown"… */
+const char *diff_status_name(enum diff_status status);
+
+/* Whether a change of a total is worth a sentence. */
+bool diff_is_news(enum metric metric, const struct diff_figure *figure);
+
+/* Adds "3 MiB" or "1,234". */
+void diff_add_value(struct text *text, enum metric metric, uint64_t value);
+/* Adds "+3 MiB", "-12", "±0". */
+void diff_add_change(struct text *text, enum metric metric, int64_t change);
+
+/* Adds the sentences; used by diff_build(). */
+struct error *diff_say(struct diff *diff) must_check_;
+
+#endif

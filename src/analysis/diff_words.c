@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A comparison in words. One sentence for each total, what grew most first; then renames. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/diff.h"
+#include "analysis/summary.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/util.h"
+
+#define RENAMES_SAID 5u
+#define PLACES_SAID 3u
+
+/* What a total is called at the beginning of a sentence. */
+static const char *const subjects[] = {
+	[METRIC_ALLOCATIONS] = "The number of allocations",
+	[METRIC_ALLOCATED_BYTES] = "Memory allocated in all",
+	[METRIC_LIVE_BYTES] = "Live memory",
+	[METRIC_LIVE_BLOCKS] = "The number of live blocks",
+	[METRIC_KEPT_BYTES] = "Memory that was allocated in the range and is live",
+	[METRIC_KEPT_BLOCKS] = "The number of blocks that were allocated in the range and are live",
+	[METRIC_PEAK_BYTES] = "The peak",
+	[METRIC_PEAK_BLOCKS] = "The number of blocks at the peak",
+	[METRIC_TEMPORARY] = "The number of temporary allocations",
+	[METRIC_FAILED] = "The number of failed allocations",
+};
+static_assert(ARRAY_SIZE(subjects) == METRICS, "each metric has a subject");
+
+static void add_percent(struct text *out, const struct diff_figure *figure)
+{
+	if (!figure->base)
+		return;
+	double percent = 100.0 * (double)figure->change / (double)figure->base;
+	text_printf(out, percent < 10 && percent > -10 ? " (%+.1f%%)" : " (%+.0f%%)", percent);
+}
+
+/* "Live memory grew by 3 MiB: from 12 MiB to 15 MiB (+25%)." */
+static void say_total(const struct diff *diff, enum metric metric, struct text *out)
+{
+	struct diff_figure figure;
+	diff_of_totals(diff, metric, &figure);
+	uint64_t change = figure.change < 0 ? -(uint64_t)figure.change : (uint64_t)figure.change;
+	text_add(out, subjects[metric]);
+	if (!figure.change) {
+		text_add(out, " is the same: ");
+		diff_add_value(out, metric, figure.value);
+	} else if (figure.within_error) {
+		text_add(out, " differs by no more than the error of sampling: ");
+		diff_add_value(out, metric, figure.base);
+		text_add(out, " and ");
+		diff_add_value(out, metric, figure.value);
+	} else if (!diff_is_news(metric, &figure)) {
+		text_add(out, " is about the same: ");
+		diff_add_value(out, metric, figure.value);
+		text_add(out, ", ");
+		diff_add_change(out, metric, figure.change);
+	} else {
+		text_add(out, figure.change > 0 ? " grew by " : " shrank by ");
+		diff_add_value(out, metric, change);
+		text_add(out, ": from ");
+		diff_add_value(out, metric, figure.base);
+		text_add(out, " to ");
+		diff_add_value(out, metric, figure.value);
+		add_percent(out, &figure);
+	}
+	text_add(out, ".\n");
+}
+
+struct place_change {
+	int64_t change;
+	const struct shown_frame *frame;
+	uint32_t first; /* row, for the order of equals */
+};
+
+static inline uint64_t place_hash(uint32_t place)
+{
+	return hash_u64(place);
+}
+
+static inline bool place_equal(uint32_t a, uint32_t b)
+{
+	return a == b;
+}
+
+DEFINE_MAP(place_map, uint32_t, struct place_change, place_hash, place_equal)
+
+static bool is_more(const struct place_change *a, const struct place_change *b)
+{
+	return a->change != b->change ? a->change > b->change : a->first < b->first;
+}
+
+/* The places that grew most, largest first; returns how many. */
+static size_t pick_top(const struct place_map *places, struct place_change top[static PLACES_SAID])
+{
+	size_t count = 0;
+	const struct place_change *place;
+	for (uint32_t at = 0; (place = place_map_next(places, &at, NULL));) {
+		if (place->change <= 0)
+			continue;
+		size_t to = count < PLACES_SAID ? count++ : PLACES_SAID;
+		for (; to > 0 && is_more(place, &top[to - 1]); to--)
+			if (to < PLACES_SAID)
+				top[to] = top[to - 1];
+		if (to < PLACES_SAID)
+			top[to] = *place;
+	}
+	return count;
+}
+
+/* "What grew most: parse (conf.c:12), +3 MiB; main (app.c:40), +12 KiB." */
+static struct error *say_top(const struct diff *diff, struct text *out)
+{
+	enum metric metric = diff->options.metric;
+	_cleanup_(place_map_deinit) struct place_map places;
+	place_map_init(&places);
+	for (uint32_t i = 0; i < diff->rows.rows.len; i++) {
+		const struct row *row = &diff->rows.rows.data[i];
+		struct diff_figure figure;
+		diff_of_row(diff, row, metric, &figure);
+		if (!row->place || !figure.change || figure.within_error)
+			continue;
+		bool is_new;
+		struct place_change *place = place_map_insert(&places, row->place->place, &is_new);
+		if (!place)
+			return error_no_memory();
+		if (is_new)
+			*place = (struct place_change){.frame = row->place, .first = i};
+		place->change += figure.change;
+	}
+	struct place_change top[PLACES_SAID];
+	size_t count = pick_top(&places, top);
+	for (size_t i = 0; i < count; i++) {
+		text_add(out, i ? "; " : "What grew most: ");
+		summary_add_place(out, top[i].frame);
+		text_add(out, ", ");
+		diff_add_change(out, metric, top[i].change);
+	}
+	text_add(out, count ? ".\n" : "");
+	return out->failed ? error_no_memory() : NULL;
+}
+
+/* How many rows of a list differ by more than the error. */
+static size_t count_certain(const struct diff *diff, enum diff_status status)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < diff->lists[status].len; i++) {
+		struct diff_figure figure;
+		diff_of_row(diff, diff->lists[status].data[i], diff->options.metric, &figure);
+		count += !figure.within_error;
+	}
+	return count;
+}
+
+static void add_places(struct text *out, size_t count, const char *one, const char *many, bool *any)
+{
+	if (!count)
+		return;
+	text_add(out, *any ? ", " : "Of all places, ");
+	text_add_count(out, count);
+	text_printf(out, " %s", count == 1 ? one : many);
+	*any = true;
+}
+
+/* "Of all places, 2 are new, 1 grew, 1 is gone." */
+static void say_counts(const struct diff *diff, struct text *out)
+{
+	static const char *const words[DIFF_SAME][2] = {
+		[DIFF_NEW] = {"is new", "are new"},
+		[DIFF_GROWN] = {"grew", "grew"},
+		[DIFF_SHRUNK] = {"shrank", "shrank"},
+		[DIFF_GONE] = {"is gone", "are gone"},
+	};
+	size_t certain[DIFF_SAME], unsure = 0;
+	for (int i = 0; i < DIFF_SAME; i++) {
+		certain[i] = count_certain(diff, (enum diff_status)i);
+		unsure += diff->lists[i].len - certain[i];
+	}
+	bool any = false;
+	if (!certain[DIFF_NEW] && !certain[DIFF_GROWN] &&
+		(certain[DIFF_SHRUNK] || certain[DIFF_GONE] || unsure))
+		text_add(out, "Nothing grew.\n");
+	for (int i = 0; i < DIFF_SAME; i++)
+		add_places(out, certain[i], words[i][0], words[i][1], &any);
+	add_places(out, unsure, "differs within the error", "differ within the error", &any);
+	if (any)
+		text_add(out, ".\n");
+	else
+		text_printf(out, "Nothing changed: each place has as much of %s as before.\n",
+			metric_name(diff->options.metric));
+}
+
+static void say_renames(const struct diff *diff, struct text *out)
+{
+	const struct rename_vec *renames = &diff->match->renames;
+	for (size_t i = 0; i < renames->len && i < RENAMES_SAID; i++) {
+		const struct rename *rename = &renames->data[i];
+		const char *from = rename->from->file, *to = rename->to->file;
+		if (rename->moved) {
+			const char *a = from ? strrchr(from, '/') : NULL;
+			const char *b = to ? strrchr(to, '/') : NULL;
+			text_printf(out, "moved: %s: %s → %s\n", rename->to->function,
+				a ? a + 1 : from, b ? b + 1 : to);
+		} else {
+			text_printf(out, "renamed: %s → %s\n", rename->from->function,
+				rename->to->function);
+		}
+	}
+	if (renames->len > RENAMES_SAID) {
+		text_add(out, "and ");
+		text_add_count(out, renames->len - RENAMES_SAID);
+		text_add(out, " more renamed or moved functions\n");
+	}
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void note_differences(const struct diff *diff, struct text *out)
+{
+	const struct model *older = diff->sides[0].model, *newer = diff->sides[1].model;
+	const struct recording *a = model_recording(older), *b = model_recording(newer);
+	const char *x = last_part(model_target(older)->exe);
+	const char *y = last_part(model_target(newer)->exe);
+	if (x[0] && y[0] && strcmp(x, y) != 0)
+		text_printf(out, "These are recordings of two programs: %s and %s.\n", x, y);
+	if (!a->sample_bytes != !b->sample_bytes)
+		text_printf(out, "The %s recording is a sample, the other is exact.\n",
+			a->sample_bytes ? "older" : "newer");
+	if (diff->options.normalize)
+		text_add(out, "The older figures are scaled to the newer totals.\n");
+	bool estimates = a->sample_bytes || b->sample_bytes;
+	if (estimates)
+		text_add(out, "Figures are estimates; a change is called within the error where "
+			      "their ranges overlap.\n");
+}
+
+struct error *diff_say(struct diff *diff)
+{
+	static const enum metric others[] = {
+		METRIC_LIVE_BYTES, METRIC_PEAK_BYTES, METRIC_ALLOCATIONS, METRIC_TEMPORARY};
+	struct text *out = &diff->verdict;
+	enum metric metric = diff->options.metric;
+	say_total(diff, metric, out);
+	struct error *error = say_top(diff, &diff->top);
+	if (error)
+		return error;
+	text_add_n(out, diff->top.data ? diff->top.data : "", diff->top.len);
+	say_counts(diff, out);
+	bool sampled = model_recording(diff->sides[0].model)->sample_bytes ||
+		       model_recording(diff->sides[1].model)->sample_bytes;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (others[i] != metric && !(sampled && others[i] == METRIC_TEMPORARY))
+			say_total(diff, others[i], out);
+	say_renames(diff, out);
+	note_differences(diff, &diff->notes);
+	return out->failed || diff->notes.failed ? error_no_memory() : NULL;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * See identities.h. Names are found by place first (an array for each model), so that the text of a
+ * frame is looked at once.
+ */
+#include "analysis/identities.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "symbols/name.h"
+
+static inline uint64_t identity_hash(struct identity name)
+{
+	uint64_t hash = hash_bytes(name.function, strlen(name.function));
+	hash = hash_u64(hash ^ hash_bytes(name.file, strlen(name.file)));
+	hash = hash_u64(hash ^ hash_bytes(name.module, strlen(name.module)));
+	return hash_u64(hash ^ name.offset ^ (uint64_t)name.line << 32 ^ (uint64_t)name.mark << 60);
+}
+
+static inline bool identity_equal(struct identity a, struct identity b)
+{
+	return a.line == b.line && a.offset == b.offset && a.mark == b.mark &&
+	       strcmp(a.function, b.function) == 0 && strcmp(a.file, b.file) == 0 &&
+	       strcmp(a.module, b.module) == 0;
+}
+
+DEFINE_MAP(identity_map, struct identity, uint32_t, identity_hash, identity_equal)
+
+/* Whether all files that a module's name stands for are one. */
+struct module_facts {
+	const uint8_t *build_id; /* NULL: some file has none */
+	size_t len;
+	bool differ;
+};
+
+static inline uint64_t string_hash(const char *string)
+{
+	return hash_bytes(string, strlen(string));
+}
+
+static inline bool string_equal(const char *a, const char *b)
+{
+	return strcmp(a, b) == 0;
+}
+
+DEFINE_MAP(module_map, const char *, struct module_facts, string_hash, string_equal)
+DEFINE_VEC(number_vec, uint32_t)
+
+struct side {
+	const struct model *model;
+	struct number_vec by_place; /* 0: not yet */
+};
+
+struct identities {
+	struct arena arena;
+	struct identity_vec names; /* 0 is unused */
+	struct identity_map map;
+	struct module_map modules;
+	struct side sides[IDENTITIES_SIDES_MAX];
+	size_t side_count;
+	bool same_recording;
+	struct text text; /* to make names in */
+};
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* "-1.2", "-2.0", or the eight digits that wheels have: "-f650aae0". */
+static bool is_version(const char *dash, size_t len)
+{
+	if (len < 2 || dash[0] != '-')
+		return false;
+	if (isdigit((unsigned char)dash[1])) {
+		for (size_t i = 1; i < len; i++)
+			if (!isdigit((unsigned char)dash[i]) && dash[i] != '.')
+				return len == 9;
+		return true;
+	}
+	for (size_t i = 1; i < len; i++)
+		if (!isxdigit((unsigned char)dash[i]) || isupper((unsigned char)dash[i]))
+			return false;
+	return len == 9;
+}
+
+/* "libz.so.1.2.13" and "libz-1.3.so" are "libz.so". */
+static void add_module(struct text *text, const char *path)
+{
+	const char *name = last_part(path);
+	const char *so = strstr(name, ".so");
+	if (so && so[3] && so[3] != '.')
+		so = NULL;
+	size_t stem = so ? (size_t)(so - name) : strlen(name);
+	size_t len = stem;
+	while (len > 0 && name[len - 1] != '-')
+		len--;
+	if (len > 1 && is_version(name + len - 1, stem - (len - 1)))
+		text_add_n(text, name, len - 1);
+	else
+		text_add_n(text, name, stem);
+	if (so)
+		text_add(text, ".so");
+}
+
+static bool is_executable(const struct side *side, const char *path)
+{
+	const char *exe = model_target(side->model)->exe;
+	return exe[0] && (strcmp(exe, path) == 0 || strcmp(last_part(exe), last_part(path)) == 0);
+}
+
+static const char *keep(struct identities *names, const struct text *text)
+{
+	return text->failed ? NULL
+			    : arena_strndup(&names->arena, text->data ? text->data : "", text->len);
+}
+
+/* NULL: no memory. */
+static const char *module_name(struct identities *names, const struct side *side, const char *path)
+{
+	if (is_executable(side, path))
+		return IDENTITIES_EXECUTABLE;
+	text_clear(&names->text);
+	add_module(&names->text, path);
+	return keep(names, &names->text);
+}
+
+/* Ways to write the namespace without a name. */
+static const char *const anonymous[] = {
+	"{anonymous}", "_GLOBAL__N_1", "(anonymous namespace)", "{{anonymous}}", "<anonymous>"};
+
+/* The length of one at `at`; 0: none is there. */
+static size_t anonymous_len(const char *at)
+{
+	if (!strchr("{_(<", *at))
+		return 0;
+	for (size_t i = 0; i < sizeof(anonymous) / sizeof(anonymous[0]); i++)
+		if (strncmp(at, anonymous[i], strlen(anonymous[i])) == 0)
+			return strlen(anonymous[i]);
+	return 0;
+}
+
+/* The length of a remark that says nothing of the function: " [clone .cold]", "[abi:cxx11]". */
+static size_t remark_len(const char *at)
+{
+	static const char *const remarks[] = {" [clone ", "[abi:"};
+	for (size_t i = 0; i < sizeof(remarks) / sizeof(remarks[0]); i++) {
+		const char *end = strchr(at, ']');
+		if (strncmp(at, remarks[i], strlen(remarks[i])) == 0 && end)
+			return (size_t)(end - at) + 1;
+	}
+	return 0;
+}
+
+static void add_function(struct text *text, const char *function)
+{
+	const char *end = function + name_plain_len(function);
+	for (const char *at = function; at < end;) {
+		size_t len = remark_len(at);
+		if (len) {
+			at += len;
+		} else if ((len = anonymous_len(at)) > 0) {
+			text_add(text, "(anonymous namespace)");
+			at += len;
+		} else {
+			text_add_char(text, *at++);
+		}
+	}
+}
+
+static bool is_same_file(const struct identities *names, const char *module)
+{
+	if (names->same_recording)
+		return true;
+	const struct module_facts *facts = module_map_find(&names->modules, module);
+	return facts && facts->build_id && !facts->differ;
+}
+
+static struct error *describe(struct identities *names, const struct side *side,
+	const struct shown_frame *frame, struct identity *ret)
+{
+	*ret = (struct identity){.function = "", .file = "", .module = "", .mark = frame->mark};
+	if (frame->mark != MARK_NONE)
+		return NULL;
+	if (frame->module_path)
+		ret->module = module_name(names, side, frame->module_path);
+	if (!ret->module)
+		return error_no_memory();
+	bool same = frame->module_path && is_same_file(names, ret->module);
+	if (!frame->function) {
+		ret->offset = same                                           ? frame->offset + 1
+			      : !frame->module_path && names->same_recording ? frame->address
+									     : 0;
+		return NULL;
+	}
+	text_clear(&names->text);
+	add_function(&names->text, frame->function);
+	ret->function = keep(names, &names->text);
+	ret->file = frame->file ? last_part(frame->file) : "";
+	ret->line = same ? frame->line : 0;
+	return ret->function ? NULL : error_no_memory();
+}
+
+static struct error *insert(struct identities *names, const struct side *side,
+	const struct shown_frame *frame, uint32_t *ret)
+{
+	struct identity name;
+	struct error *error = describe(names, side, frame, &name);
+	if (error)
+		return error;
+	bool is_new;
+	uint32_t *number = identity_map_insert(&names->map, name, &is_new);
+	if (!number)
+		return error_no_memory();
+	if (is_new) {
+		*number = (uint32_t)names->names.len;
+		name.example = frame;
+		if (!identity_vec_push(&names->names, name))
+			return error_no_memory();
+	}
+	*ret = *number;
+	return NULL;
+}
+
+struct error *identities_add(
+	struct identities *names, unsigned side, const struct shown_frame *frame, uint32_t *ret)
+{
+	assert(side < names->side_count);
+	struct number_vec *by_place = &names->sides[side].by_place;
+	while (by_place->len <= frame->place)
+		if (!number_vec_push(by_place, 0))
+			return error_no_memory();
+	uint32_t *known = &by_place->data[frame->place];
+	if (!*known) {
+		struct error *error = insert(names, &names->sides[side], frame, known);
+		if (error)
+			return error;
+		names->names.data[*known].sides |= UINT64_C(1) << side;
+	}
+	*ret = *known;
+	return NULL;
+}
+
+const struct identity *identities_get(const struct identities *names, uint32_t number)
+{
+	return &names->names.data[number];
+}
+
+size_t identities_limit(const struct identities *names)
+{
+	return names->names.len;
+}
+
+size_t identities_depth(const struct shown_frame *const *frames, size_t depth)
+{
+	size_t last = 0;
+	for (size_t i = 0; i < depth; i++) {
+		if (!frames[i]->is_program)
+			continue;
+		last = i + 1;
+		if (frames[i]->function && strcmp(frames[i]->function, "main") == 0)
+			return last;
+	}
+	return last ? last : depth;
+}
+
+static struct error *note_modules(struct identities *names, const struct side *side)
+{
+	for (uint32_t id = 1; id < model_module_limit(side->model); id++) {
+		const struct module *module = model_module(side->model, (struct module_id){id});
+		if (!module->path[0])
+			continue;
+		const char *name = module_name(names, side, module->path);
+		if (!name)
+			return error_no_memory();
+		bool is_new;
+		struct module_facts *facts = module_map_insert(&names->modules, name, &is_new);
+		if (!facts)
+			return error_no_memory();
+		bool known = module->build_id && module->build_id_len;
+		if (is_new && known)
+			*facts = (struct module_facts){
+				.build_id = module->build_id, .len = module->build_id_len};
+		else if (!known || !facts->build_id || facts->len != module->build_id_len ||
+			 memcmp(facts->build_id, module->build_id, facts->len) != 0)
+			facts->differ = true;
+	}
+	return NULL;
+}
+
+struct error *identities_create(const struct model *const *models, size_t count,
+	bool same_recording, struct identities **ret)
+{
+	assert(count <= IDENTITIES_SIDES_MAX);
+	_cleanup_(identities_cleanup) struct identities *names = calloc(1, sizeof(*names));
+	if (!names)
+		return error_no_memory();
+	arena_init(&names->arena);
+	text_init(&names->text);
+	names->same_recording = same_recording;
+	names->side_count = count;
+	if (!identity_vec_push(
+		    &names->names, (struct identity){.function = "", .file = "", .module = ""}))
+		return error_no_memory();
+	for (size_t i = 0; i < count; i++) {
+		names->sides[i].model = models[i];
+		struct error *error = note_modules(names, &names->sides[i]);
+		if (error)
+			return error;
+	}
+	*ret = steal_ptr(names);
+	return NULL;
+}
+
+void identities_destroy(struct identities *names)
+{
+	if (!names)
+		return;
+	for (size_t i = 0; i < names->side_count; i++)
+		number_vec_deinit(&names->sides[i].by_place);
+	arena_deinit(&names->arena);
+	identity_vec_deinit(&names->names);
+	identity_map_deinit(&names->map);
+	module_map_deinit(&names->modules);
+	text_deinit(&names->text);
+	free(names);
+}

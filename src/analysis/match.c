@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See match.h. Names first, then one hash of names for each row finds its group. */
+#include "analysis/match.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+
+/* Names of a row, each replaced by what stands for it. */
+struct group_key {
+	const uint32_t *names, *same_as;
+	uint32_t len;
+	enum alloc_kind kind;
+};
+
+static inline uint64_t group_key_hash(struct group_key key)
+{
+	uint64_t hash = key.kind;
+	for (uint32_t i = 0; i < key.len; i++)
+		hash = hash_u64(hash ^ key.same_as[key.names[i]]) + i;
+	return hash;
+}
+
+static inline bool group_key_equal(struct group_key a, struct group_key b)
+{
+	if (a.len != b.len || a.kind != b.kind)
+		return false;
+	for (uint32_t i = 0; i < a.len; i++)
+		if (a.same_as[a.names[i]] != b.same_as[b.names[i]])
+			return false;
+	return true;
+}
+
+DEFINE_MAP(group_map, struct group_key, uint32_t, group_key_hash, group_key_equal)
+
+static struct error *add_member(struct match *match, unsigned side, const struct row *row)
+{
+	uint32_t *names = arena_alloc(&match->arena, (row->depth + 1) * sizeof(*names));
+	if (!names)
+		return error_no_memory();
+	for (size_t i = 0; i < row->depth; i++) {
+		struct error *error = identities_add(match->names, side, row->frames[i], &names[i]);
+		if (error)
+			return error;
+	}
+	struct match_member member = {
+		.row = row,
+		.names = names,
+		.len = (uint32_t)identities_depth(row->frames, row->depth),
+		.side = side,
+	};
+	return match_member_vec_push(&match->members, member) ? NULL : error_no_memory();
+}
+
+static struct error *add_side(struct match *match, unsigned side, const struct rows *rows)
+{
+	if (!match_member_vec_reserve(&match->members, match->members.len + rows->rows.len))
+		return error_no_memory();
+	for (size_t i = 0; i < rows->rows.len; i++) {
+		struct error *error = add_member(match, side, &rows->rows.data[i]);
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+/* Every name stands for itself. */
+static struct error *begin_names(struct match *match)
+{
+	for (uint32_t i = 0; i < identities_limit(match->names); i++)
+		if (!match_number_vec_push(&match->same_as, i))
+			return error_no_memory();
+	return NULL;
+}
+
+static bool is_better_example(const struct match_member *a, const struct match_member *b)
+{
+	if (a->side != b->side)
+		return a->side > b->side;
+	return a->row->sums.allocated_bytes > b->row->sums.allocated_bytes;
+}
+
+static struct error *put_into_group(struct match *match, struct group_map *map, uint32_t index)
+{
+	struct match_member *member = &match->members.data[index];
+	struct group_key key = {
+		member->names, match->same_as.data, member->len, member->row->sums.kind};
+	bool is_new;
+	uint32_t *group = group_map_insert(map, key, &is_new);
+	if (!group)
+		return error_no_memory();
+	if (is_new) {
+		*group = (uint32_t)match->examples.len;
+		if (!match_number_vec_push(&match->examples, index))
+			return error_no_memory();
+	}
+	member->group = *group;
+	uint32_t *example = &match->examples.data[*group];
+	if (is_better_example(member, &match->members.data[*example]))
+		*example = index;
+	return NULL;
+}
+
+static struct error *make_groups(struct match *match)
+{
+	_cleanup_(group_map_deinit) struct group_map map;
+	group_map_init(&map);
+	match_number_vec_clear(&match->examples);
+	for (uint32_t i = 0; i < match->members.len; i++) {
+		struct error *error = put_into_group(match, &map, i);
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+static struct error *fill(
+	struct match *match, const struct match_side *sides, size_t count, bool same_recording)
+{
+	for (size_t i = count; i-- > 0;) {
+		struct error *error = add_side(match, (unsigned)i, sides[i].rows);
+		if (error)
+			return error;
+	}
+	struct error *error = begin_names(match);
+	if (!error)
+		error = make_groups(match);
+	if (error || count != 2 || same_recording)
+		return error;
+	error = match_find_renames(match);
+	return error || !match->renames.len ? error : make_groups(match);
+}
+
+struct error *match_create(
+	const struct match_side *sides, size_t count, bool same_recording, struct match **ret)
+{
+	_cleanup_(match_cleanup) struct match *match = calloc(1, sizeof(*match));
+	if (!match)
+		return error_no_memory();
+	arena_init(&match->arena);
+	const struct model *models[IDENTITIES_SIDES_MAX];
+	for (size_t i = 0; i < count; i++)
+		models[i] = sides[i].model;
+	struct error *error = identities_create(models, count, same_recording, &match->names);
+	if (!error)
+		error = fill(match, sides, count, same_recording);
+	if (!error)
+		*ret = steal_ptr(match);
+	return error;
+}
+
+void match_destroy(struct match *match)
+{
+	if (!match)
+		return;
+	identities_destroy(match->names);
+	arena_deinit(&match->arena);
+	match_member_vec_deinit(&match->members);
+	match_number_vec_deinit(&match->same_as);
+	match_number_vec_deinit(&match->examples);
+	rename_vec_deinit(&match->renames);
+	free(match);
+}
+
+/* Frames with place numbers of the match, by those that they have in their models. */
+DEFINE_VEC(copy_vec, const struct shown_frame *)
+
+struct copies {
+	struct copy_vec of_side[IDENTITIES_SIDES_MAX];
+};
+
+static void copies_deinit(struct copies *copies)
+{
+	for (size_t i = 0; i < IDENTITIES_SIDES_MAX; i++)
+		copy_vec_deinit(&copies->of_side[i]);
+}
+
+/* NULL: no memory. */
+static const struct shown_frame *copy_frame(
+	struct rows *rows, struct copy_vec *copies, const struct shown_frame *frame, uint32_t place)
+{
+	while (copies->len <= frame->place)
+		if (!copy_vec_push(copies, NULL))
+			return NULL;
+	if (copies->data[frame->place])
+		return copies->data[frame->place];
+	struct shown_frame *copy = arena_alloc(&rows->arena, sizeof(*copy));
+	if (!copy)
+		return NULL;
+	*copy = *frame;
+	copy->place = place;
+	copies->data[frame->place] = copy;
+	return copy;
+}
+
+static struct error *begin_row(
+	struct match *match, uint32_t group, struct rows *rows, struct copies *copies)
+{
+	const struct match_member *example = &match->members.data[match->examples.data[group]];
+	const struct row *from = example->row;
+	const struct shown_frame **frames =
+		arena_alloc(&rows->arena, (from->depth + 1) * sizeof(*frames));
+	if (!frames)
+		return error_no_memory();
+	for (size_t i = 0; i < from->depth; i++) {
+		frames[i] = copy_frame(rows, &copies->of_side[example->side], from->frames[i],
+			match->same_as.data[example->names[i]]);
+		if (!frames[i])
+			return error_no_memory();
+	}
+	struct site none = {.stack = from->sums.stack, .kind = from->sums.kind};
+	struct row row = {
+		.frames = frames,
+		.depth = from->depth,
+		.sums = none,
+		.base = none,
+		.partial = from->partial,
+		.guessed = from->guessed,
+		.cut = from->cut,
+		.fits_on_stack = from->fits_on_stack,
+	};
+	for (size_t i = 0; i < from->depth; i++)
+		if (from->frames[i] == from->place)
+			row.place = frames[i];
+	return row_vec_push(&rows->rows, row) ? NULL : error_no_memory();
+}
+
+struct error *match_rows(struct match *match, unsigned from, struct rows *ret)
+{
+	_cleanup_(copies_deinit) struct copies copies = {0};
+	if (!row_vec_reserve(&ret->rows, match_groups(match)))
+		return error_no_memory();
+	for (uint32_t i = 0; i < match_groups(match); i++) {
+		struct error *error = begin_row(match, i, ret, &copies);
+		if (error)
+			return error;
+	}
+	for (size_t i = 0; i < match->members.len; i++) {
+		const struct match_member *member = &match->members.data[i];
+		struct row *row = &ret->rows.data[member->group];
+		const struct match_member *example =
+			&match->members.data[match->examples.data[member->group]];
+		struct stack_id stack = row->sums.stack;
+		site_add(member->side >= from ? &row->sums : &row->base, &member->row->sums);
+		row->sums.stack = row->base.stack = stack;
+		if (member->side == example->side)
+			row->stacks += member->row->stacks;
+	}
+	return NULL;
+}

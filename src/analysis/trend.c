@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/trend.h"
+
+#include <stdlib.h>
+
+#include "analysis/diff.h"
+#include "base/cleanup.h"
+
+void trend_init(struct trend *trend)
+{
+	*trend = (struct trend){.match = NULL};
+	rows_init(&trend->rows);
+	text_init(&trend->verdict);
+}
+
+void trend_deinit(struct trend *trend)
+{
+	match_destroy(trend->match);
+	rows_deinit(&trend->rows);
+	trend_row_vec_deinit(&trend->growing);
+	text_deinit(&trend->verdict);
+	free(trend->values);
+}
+
+static bool grows_steadily(const uint64_t *values, size_t count)
+{
+	size_t grown = 0;
+	for (size_t i = 1; i < count; i++) {
+		if (values[i] < values[i - 1])
+			return false;
+		grown += values[i] > values[i - 1];
+	}
+	return grown * 2 > count - 1;
+}
+
+static struct error *fill_values(struct trend *trend)
+{
+	const struct match *match = trend->match;
+	trend->values = calloc(match_groups(match) * trend->count + 1, sizeof(*trend->values));
+	if (!trend->values)
+		return error_no_memory();
+	for (size_t i = 0; i < match->members.len; i++) {
+		const struct match_member *member = &match->members.data[i];
+		trend->values[member->group * trend->count + member->side] +=
+			metric_of_site(trend->metric, &member->row->sums);
+	}
+	return NULL;
+}
+
+static uint64_t growth(const struct trend_row *row, size_t count)
+{
+	return row->values[count - 1] - row->values[0];
+}
+
+static int compare_rows(const void *left, const void *right, void *ctx)
+{
+	const struct trend_row *a = left, *b = right;
+	const size_t *count = ctx;
+	if (growth(a, *count) != growth(b, *count))
+		return growth(a, *count) > growth(b, *count) ? -1 : 1;
+	return a->row < b->row ? -1 : a->row > b->row;
+}
+
+static struct error *pick_growing(struct trend *trend)
+{
+	for (size_t i = 0; i < trend->rows.rows.len; i++) {
+		struct trend_row row = {
+			&trend->rows.rows.data[i], &trend->values[i * trend->count]};
+		if (grows_steadily(row.values, trend->count) &&
+			!trend_row_vec_push(&trend->growing, row))
+			return error_no_memory();
+	}
+	if (trend->growing.len)
+		qsort_r(trend->growing.data, trend->growing.len, sizeof(*trend->growing.data),
+			compare_rows, &trend->count);
+	return NULL;
+}
+
+/* "live_bytes grows steadily: 1 MiB, 2 MiB, 3 MiB." */
+static void say(struct trend *trend)
+{
+	struct text *out = &trend->verdict;
+	text_printf(out, "%s %s: ", metric_name(trend->metric),
+		trend->total_grows ? "grows steadily" : "does not grow steadily");
+	for (size_t i = 0; i < trend->count; i++) {
+		text_add(out, i ? " → " : "");
+		diff_add_value(out, trend->metric, trend->totals[i]);
+	}
+	text_add(out, ".\n");
+	uint64_t sum = 0;
+	for (size_t i = 0; i < trend->growing.len; i++)
+		sum += growth(&trend->growing.data[i], trend->count);
+	if (!trend->growing.len) {
+		text_add(out, "No place grows steadily.\n");
+		return;
+	}
+	text_add_count(out, trend->growing.len);
+	text_add(out, trend->growing.len == 1 ? " place grows steadily, by "
+					      : " places grow steadily, together by ");
+	diff_add_value(out, trend->metric, sum);
+	text_add(out, ".\n");
+}
+
+struct error *trend_build(const struct match_side *sides, size_t count, enum metric metric,
+	bool same_recording, struct trend *ret)
+{
+	ret->metric = metric;
+	ret->count = count;
+	for (size_t i = 0; i < count; i++)
+		ret->totals[i] = metric_of_totals(metric, model_totals(sides[i].model));
+	ret->total_grows = grows_steadily(ret->totals, count);
+	struct error *error = match_create(sides, count, same_recording, &ret->match);
+	if (!error)
+		error = match_rows(ret->match, 0, &ret->rows);
+	if (!error)
+		error = fill_values(ret);
+	if (!error)
+		error = pick_growing(ret);
+	if (error)
+		return error;
+	say(ret);
+	return ret->verdict.failed ? error_no_memory() : NULL;
+}

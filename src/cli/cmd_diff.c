@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise diff: two recordings, or two moments of one, compared. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "cli/limits.h"
+#include "cli/message.h"
+#include "cli/operands.h"
+#include "cli/output.h"
+#include "cli/view_options.h"
+#include "views/diff_view.h"
+#include "views/trend_view.h"
+
+enum {
+	OPT_NORMALIZE = 256,
+	OPT_FAIL_ON_GROWTH,
+	OPT_TREND,
+};
+
+static const struct option_spec option_specs[] = {
+	{VIEW_OPT_METRIC, "metric", "METRIC",
+		"what is compared: live_bytes (default), live_blocks, peak_bytes, allocations, "
+		"allocated_bytes, temporary, …"},
+	{VIEW_OPT_LIMIT, "limit", "N", "show at most N places of each list (default: 10)"},
+	{VIEW_OPT_JSON, "json", NULL,
+		"write JSON, schema heapwise.diff/1; complete unless limited"},
+	{OPT_NORMALIZE, "normalize", NULL, "scale the older figures so that the totals agree"},
+	{OPT_FAIL_ON_GROWTH, "fail-on-growth", "LIMIT",
+		"exit 1 if the metric grew by more: a size (64K, 1M), a number or a share (5%)"},
+	{OPT_TREND, "trend", NULL,
+		"two recordings or more, the oldest first: what grows steadily, step by step"},
+	VIEW_SPECS_FILTER VIEW_SPEC_ALL_FRAMES{0},
+};
+
+struct request {
+	struct view_request shown;
+	struct diff_options diff;
+	bool trend;
+	struct limit growth;
+	const char *growth_text; /* NULL: none */
+};
+
+static bool take(const struct options *options, int id, struct request *request)
+{
+	switch (id) {
+	case OPT_NORMALIZE:
+		request->diff.normalize = true;
+		return true;
+	case OPT_TREND:
+		request->trend = true;
+		return true;
+	case OPT_FAIL_ON_GROWTH:
+		request->growth_text = options->argument;
+		return limit_take(options, "fail-on-growth", LIMIT_SHARE, &request->growth);
+	default:
+		return view_options_take(options, id, &request->shown);
+	}
+}
+
+/* Says what grew too much; returns the exit code. */
+static int judge(const struct request *request, const struct diff_outcome *outcome)
+{
+	const struct diff_figure *total = &outcome->total;
+	/* Of estimates, what is certain. */
+	int64_t change = total->estimated ? total->low : total->change;
+	if (!request->growth_text || change <= 0 ||
+		!limit_exceeded(&request->growth, (uint64_t)change, total->base))
+		return 0;
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	text_printf(&text, "%s grew by ", metric_name(request->diff.metric));
+	diff_add_value(&text, request->diff.metric, (uint64_t)total->change);
+	text_printf(&text, ", more than %s. %s", request->growth_text,
+		outcome->top.data ? outcome->top.data : "");
+	message("%.*s", (int)strcspn(text.data ? text.data : "", "\n"), text.data);
+	return 1;
+}
+
+static int compare(struct request *request, const struct operand operands[2])
+{
+	struct diff_view_options options = {
+		.diff = request->diff,
+		.view = request->shown.options,
+		.labels = {operands[0].text, operands[1].text},
+	};
+	options.view.filter = &request->shown.filter;
+	struct diff_outcome outcome = {.total = {0}};
+	struct output output;
+	struct sink sink = output_sink(&output);
+	struct error *error =
+		diff_view_write(operands[0].model, operands[1].model, &options, &sink, &outcome);
+	int code = error ? message_error(error) : output_end(&output);
+	if (!code)
+		code = judge(request, &outcome);
+	text_deinit(&outcome.top);
+	return code;
+}
+
+static int show_trend(struct request *request, const struct operand *operands, size_t count)
+{
+	const struct model *models[TREND_MODELS_MAX];
+	const char *labels[TREND_MODELS_MAX];
+	bool same = true;
+	for (size_t i = 0; i < count; i++) {
+		models[i] = operands[i].model;
+		labels[i] = operands[i].text;
+		same &= operand_same_file(&operands[0], &operands[i]);
+	}
+	request->shown.options.filter = &request->shown.filter;
+	struct output output;
+	struct sink sink = output_sink(&output);
+	struct error *error =
+		trend_view_write(models, labels, count, same, &request->shown.options, &sink);
+	return error ? message_error(error) : output_end(&output);
+}
+
+/* What cannot be asked for; 0: all can. */
+static int check(const struct command *command, struct request *request, int count)
+{
+	if (request->trend && (request->diff.normalize || request->growth_text))
+		return options_wrong(command, "--%s is not for --trend",
+			request->growth_text ? "fail-on-growth" : "normalize");
+	if (request->trend && (count < 2 || count > (int)TREND_MODELS_MAX))
+		return options_wrong(command,
+			"--trend wants from 2 to %u recordings, FILE or FILE@MOMENT; %d %s given",
+			TREND_MODELS_MAX, count, count == 1 ? "is" : "are");
+	if (!request->trend && count != 2)
+		return options_wrong(command,
+			"two recordings are compared, FILE or FILE@MOMENT; %d %s given%s", count,
+			count == 1 ? "is" : "are", count > 2 ? " (--trend takes more)" : "");
+	return view_request_metric(command, &request->shown, METRIC_LIVE_BYTES) ? 0 : ERROR_USAGE;
+}
+
+static int answer(const struct command *command, struct request *request, char **words, int count)
+{
+	int code = check(command, request, count);
+	if (code)
+		return code;
+	request->diff.metric = request->shown.options.sort;
+	struct operand operands[TREND_MODELS_MAX] = {{.model = NULL}};
+	for (int i = 0; i < count && !code; i++)
+		code = operand_open(command, words[i], &operands[i]);
+	request->diff.same_recording = !code && operand_same_file(&operands[0], &operands[1]);
+	if (!code)
+		code = request->trend ? show_trend(request, operands, (size_t)count)
+				      : compare(request, operands);
+	for (int i = 0; i < count; i++)
+		operand_deinit(&operands[i]);
+	return code;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	int id, code = 0;
+	while (!code && (id = options_next(&options)) > 0)
+		code = take(&options, id, &request) ? 0 : ERROR_USAGE;
+	if (!code)
+		code = options.exit_code;
+	if (!code && id == 0)
+		code = answer(command, &request, argv + options.operand, argc - options.operand);
+	view_request_deinit(&request.shown);
+	return code;
+}
+
+const struct command command_diff = {
+	.name = "diff",
+	.synopsis =
+		"OLDER NEWER [--metric METRIC] [--fail-on-growth LIMIT] [OPTION…] | --trend FILE…",
+	.what = "Says what grew between two recordings, or two moments of one.",
+	.about =
+		"OLDER and NEWER: FILE, or FILE@MOMENT (3.2s, peak, start, end, mark:NAME); "
+		"without a "
+		"moment all of\n"
+		"a recording. Places are the same if their functions, source files and modules "
+		"are, "
+		"whatever their\n"
+		"addresses and lines: runs and builds can be compared. docs/diff.md has the rules. "
+		"The exit status is\n"
+		"1 if --fail-on-growth is given and exceeded.\n",
+	.examples = "  heapwise diff old.hpw new.hpw                     two runs, two builds\n"
+		    "  heapwise diff app.hpw@10s app.hpw@60s             what piled up meanwhile\n"
+		    "  heapwise diff --metric peak_bytes old.hpw new.hpw\n"
+		    "  heapwise diff --trend app.hpw@1min app.hpw@2min app.hpw@3min\n"
+		    "  heapwise diff --fail-on-growth 5% main.hpw change.hpw\n",
+	.options = option_specs,
+	.run = run,
+};

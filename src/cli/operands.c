@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/operands.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/message.h"
+#include "cli/recordings.h"
+#include "sources/source.h"
+
+int operand_open(const struct command *command, const char *text, struct operand *ret)
+{
+	ret->text = text;
+	const char *moment = moment_behind(text);
+	ret->path = moment ? strndup(text, (size_t)(moment - text) - 1) : strdup(text);
+	if (!ret->path)
+		return message_error(error_no_memory());
+	if (moment && !moments_take_text(command, moment, &ret->moments, false))
+		return ERROR_USAGE;
+	struct stat st;
+	if (stat(ret->path, &st) == 0) {
+		ret->device = st.st_dev;
+		ret->inode = st.st_ino;
+	}
+	struct error *error =
+		source_open_query(ret->path, 0, moments_query(&ret->moments), &ret->model);
+	if (error)
+		return message_error(error);
+	recording_warn(ret->model, ret->path);
+	return 0;
+}
+
+void operand_deinit(struct operand *operand)
+{
+	model_destroy(operand->model);
+	moments_deinit(&operand->moments);
+	free(operand->path);
+	*operand = (struct operand){.model = NULL};
+}
+
+bool operand_same_file(const struct operand *a, const struct operand *b)
+{
+	return a->inode && a->inode == b->inode && a->device == b->device;
+}

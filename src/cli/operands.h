@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Recordings that are named on a command line: FILE, or FILE@MOMENT. */
+#ifndef CLI_OPERANDS_H
+#define CLI_OPERANDS_H
+
+#include <sys/types.h>
+
+#include "cli/moments.h"
+#include "model/model.h"
+
+/* All 0 before it is opened. */
+struct operand {
+	const char *text; /* as it was given */
+	struct model *model;
+	struct moments moments;
+	char *path;
+	dev_t device;
+	ino_t inode;
+};
+
+/* Opens it and says what is missing from it. Returns 0, or the exit code after saying why. The text
+ * must outlive it; operand_deinit() in either case. */
+int operand_open(const struct command *command, const char *text, struct operand *ret);
+void operand_deinit(struct operand *operand);
+
+/* Whether both are of one recording. */
+bool operand_same_file(const struct operand *a, const struct operand *b);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "views/diff_view.h"
+
+#include <string.h>
+
+#include "analysis/filter.h"
+#include "analysis/profile.h"
+#include "base/cleanup.h"
+#include "views/diff_page.h"
+
+#define TEXT_ROWS 10u
+
+/* Adds the lines of a text, each with what it is about before it. */
+static void add_notes(const char *label, const struct text *notes, struct text *out)
+{
+	for (size_t at = 0; at < notes->len;) {
+		const char *line = notes->data + at;
+		const char *end = memchr(line, '\n', notes->len - at);
+		size_t len = end ? (size_t)(end - line) + 1 : notes->len - at;
+		text_printf(out, "%s: ", label);
+		text_add_n(out, line, len);
+		at += len;
+	}
+}
+
+static struct error *write_page(const struct diff_page *page, const struct sink *sink)
+{
+	if (page->options->view.json)
+		return diff_json(page, sink);
+	_cleanup_(text_deinit) struct text out;
+	text_init(&out);
+	diff_text(page, &out);
+	if (out.failed)
+		return error_no_memory();
+	sink->write(sink->ctx, out.data, out.len);
+	return NULL;
+}
+
+static struct error *show(const struct profile profiles[2], const struct diff *diff,
+	const struct diff_view_options *options, const struct sink *sink)
+{
+	size_t own_limit = options->view.json ? VIEW_NO_LIMIT : TEXT_ROWS;
+	_cleanup_(text_deinit) struct text all;
+	text_init(&all);
+	text_add_n(&all, diff->notes.data ? diff->notes.data : "", diff->notes.len);
+	for (int i = 0; i < 2; i++)
+		add_notes(options->labels[i], &profiles[i].notes, &all);
+	if (all.failed)
+		return error_no_memory();
+	struct diff_page page = {
+		.models = {profiles[0].model, profiles[1].model},
+		.options = options,
+		.diff = diff,
+		.notes = all,
+		.limit =
+			options->view.limit == VIEW_DEFAULT_LIMIT ? own_limit : options->view.limit,
+	};
+	return write_page(&page, sink);
+}
+
+static void outcome_of(const struct diff *diff, struct diff_outcome *ret)
+{
+	text_init(&ret->top);
+	diff_of_totals(diff, diff->options.metric, &ret->total);
+	if (diff->top.len)
+		text_add_n(&ret->top, diff->top.data, diff->top.len);
+}
+
+struct error *diff_view_write(const struct model *older, const struct model *newer,
+	const struct diff_view_options *options, const struct sink *sink, struct diff_outcome *ret)
+{
+	_cleanup_(profile_deinit) struct profile a;
+	_cleanup_(profile_deinit) struct profile b;
+	_cleanup_(diff_deinit) struct diff diff;
+	profile_init(&a);
+	profile_init(&b);
+	diff_init(&diff);
+	const struct view_options *view = &options->view;
+	struct error *error = profile_build(older, view->all_frames, view->filter, &a);
+	if (!error)
+		error = profile_build(newer, view->all_frames, view->filter, &b);
+	if (error)
+		return error;
+	struct match_side sides[] = {{older, profile_rows(&a)}, {newer, profile_rows(&b)}};
+	error = diff_build(&sides[0], &sides[1], &options->diff, &diff);
+	if (error)
+		return error;
+	outcome_of(&diff, ret);
+	const struct profile profiles[] = {a, b};
+	return show(profiles, &diff, options, sink);
+}
