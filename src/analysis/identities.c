@@ -62,6 +62,7 @@ struct identities {
 	struct identity_vec names; /* 0 is unused */
 	struct identity_map map;
 	struct module_map modules;
+	struct module_map executables; /* by path; those that models say are some */
 	struct side sides[IDENTITIES_SIDES_MAX];
 	size_t side_count;
 	bool same_recording;
@@ -110,9 +111,11 @@ static void add_module(struct text *text, const char *path)
 		text_add(text, ".so");
 }
 
-static bool is_executable(const struct side *side, const char *path)
+static bool is_executable(const struct identities *names, const struct side *side, const char *path)
 {
 	const char *exe = model_target(side->model)->exe;
+	if (module_map_find(&names->executables, path))
+		return true;
 	return exe[0] && (strcmp(exe, path) == 0 || strcmp(last_part(exe), last_part(path)) == 0);
 }
 
@@ -125,7 +128,7 @@ static const char *keep(struct identities *names, const struct text *text)
 /* NULL: no memory. */
 static const char *module_name(struct identities *names, const struct side *side, const char *path)
 {
-	if (is_executable(side, path))
+	if (is_executable(names, side, path))
 		return IDENTITIES_EXECUTABLE;
 	text_clear(&names->text);
 	add_module(&names->text, path);
@@ -271,6 +274,17 @@ size_t identities_depth(const struct shown_frame *const *frames, size_t depth)
 	return last ? last : depth;
 }
 
+static struct error *note_executables(struct identities *names, const struct model *model)
+{
+	for (uint32_t id = 1; id < model_module_limit(model); id++) {
+		const struct module *module = model_module(model, (struct module_id){id});
+		if (module->executable &&
+			!module_map_insert(&names->executables, module->path, NULL))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
 static struct error *note_modules(struct identities *names, const struct side *side)
 {
 	for (uint32_t id = 1; id < model_module_limit(side->model); id++) {
@@ -311,7 +325,9 @@ struct error *identities_create(const struct model *const *models, size_t count,
 		return error_no_memory();
 	for (size_t i = 0; i < count; i++) {
 		names->sides[i].model = models[i];
-		struct error *error = note_modules(names, &names->sides[i]);
+		struct error *error = note_executables(names, models[i]);
+		if (!error)
+			error = note_modules(names, &names->sides[i]);
 		if (error)
 			return error;
 	}
@@ -329,6 +345,7 @@ void identities_destroy(struct identities *names)
 	identity_vec_deinit(&names->names);
 	identity_map_deinit(&names->map);
 	module_map_deinit(&names->modules);
+	module_map_deinit(&names->executables);
 	text_deinit(&names->text);
 	free(names);
 }

@@ -250,3 +250,22 @@ struct error *match_rows(struct match *match, unsigned from, struct rows *ret)
 	}
 	return NULL;
 }
+
+struct error *match_fold(const struct model *model, struct rows *rows)
+{
+	struct match_side side = {model, rows};
+	_cleanup_(match_cleanup) struct match *match = NULL;
+	_cleanup_(rows_deinit) struct rows folded;
+	rows_init(&folded);
+	struct error *error = match_create(&side, 1, false, &match);
+	if (!error)
+		error = match_rows(match, 0, &folded);
+	if (error)
+		return error;
+	for (size_t i = 0; i < folded.rows.len; i++)
+		row_conclude(&folded.rows.data[i]);
+	struct rows before = *rows;
+	*rows = folded;
+	folded = before;
+	return NULL;
+}

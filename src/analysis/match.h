@@ -77,6 +77,9 @@ static inline size_t match_groups(const struct match *match)
  */
 struct error *match_rows(struct match *match, unsigned from, struct rows *ret) must_check_;
 
+/* Makes one row of those rows of a model that are the same place. */
+struct error *match_fold(const struct model *model, struct rows *rows) must_check_;
+
 /* Renames; used by match_create() for two models. */
 struct error *match_find_renames(struct match *match) must_check_;
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/match.h"
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/util.h"
@@ -204,7 +205,10 @@ struct error *rows_build(const struct model *model, struct resolver *resolver, s
 {
 	struct site_range range;
 	range.sites = model_sites(model, &range.count);
-	return build(range, resolver, ret);
+	struct error *error = build(range, resolver, ret);
+	if (error || !model_recording(model)->merged)
+		return error;
+	return match_fold(model, ret);
 }
 
 struct error *rows_build_inherited(

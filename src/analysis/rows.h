@@ -47,7 +47,7 @@ void rows_init(struct rows *rows);
 void rows_deinit(struct rows *rows);
 
 /* Fills empty rows with all sites of the model that have counts; stays valid as long as the
- * resolver. */
+ * resolver. Of several recordings that were added up, rows are one as match.h says. */
 struct error *rows_build(const struct model *model, struct resolver *resolver, struct rows *ret);
 
 /* The same of what the process was forked with. */

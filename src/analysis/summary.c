@@ -301,10 +301,13 @@ static struct error *say_peak(const struct facts *facts, struct text *text)
 	const struct totals *totals = facts->totals;
 	if (totals->peak_bytes == 0)
 		return NULL;
-	text_add(text, "Peak ");
+	bool merged = facts->recording->merged;
+	text_add(text, merged ? "Peaks, each at its own moment, are together " : "Peak ");
 	text_add_bytes(text, totals->peak_bytes);
-	text_add(text, " after ");
-	text_add_duration_ns(text, totals->peak_time_ns);
+	if (!merged) {
+		text_add(text, " after ");
+		text_add_duration_ns(text, totals->peak_time_ns);
+	}
 	struct error *error =
 		add_top_place(facts->rows, METRIC_PEAK_BYTES, totals->peak_bytes, "it", text);
 	text_add(text, ".\n");

@@ -27,7 +27,7 @@ static const struct option_spec option_specs[] = {
 		"show at most N rows (default: 20, in the summary 5)"},
 	{VIEW_OPT_JSON, "json", NULL,
 		"write JSON, schema heapwise.report/1; complete unless limited"},
-	VIEW_SPECS_MOMENTS VIEW_SPECS_FILTER VIEW_SPEC_ALL_FRAMES{0},
+	VIEW_SPECS_MOMENTS VIEW_SPECS_FILTER VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES{0},
 };
 
 struct request {
@@ -45,8 +45,9 @@ static bool is_folder(const char *path)
 
 static bool is_tree(const struct request *request)
 {
-	return request->path_count > 1 ||
-	       (request->path_count == 1 && is_folder(request->paths[0]));
+	return !request->shown.merge &&
+	       (request->path_count > 1 ||
+		       (request->path_count == 1 && is_folder(request->paths[0])));
 }
 
 static int wrong_view(const struct command *command, const char *name)
@@ -86,8 +87,9 @@ static int check(const struct command *command, struct request *request, const c
 			view);
 	bool summary = !view || strcmp(view, "summary") == 0;
 	if (is_tree(request) && (!summary || sort || filtered || moments_query(&shown->moments)))
-		return options_wrong(
-			command, "several recordings make one table; a view is of one of them");
+		return options_wrong(command,
+			"several recordings make one table; a view is of one of them, or of their "
+			"sum: --merge");
 	return 0;
 }
 
@@ -120,11 +122,14 @@ static inline void model_cleanup(struct model **model)
 	model_destroy(*model);
 }
 
-static int show(struct request *request)
+static int show(const struct command *command, struct request *request)
 {
 	_cleanup_(model_cleanup) struct model *model = NULL;
 	unsigned flags = view_tells_inherited(request->view) ? SOURCE_WITH_INHERITED : 0;
-	const char *path = request->path_count ? request->paths[0] : NULL;
+	const char *path;
+	if (!view_request_files(command, &request->shown, "a report", request->paths,
+		    request->path_count, &path))
+		return ERROR_USAGE;
 	int code = view_request_open(&request->shown, path, flags, &model);
 	if (code)
 		return code;
@@ -143,7 +148,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (parse(command, argc, argv, &request, &code))
 		code = is_tree(&request) ? report_tree(request.paths, request.path_count,
 						   request.shown.options.json)
-					 : show(&request);
+					 : show(command, &request);
 	view_request_deinit(&request.shown);
 	return code;
 }
@@ -164,7 +169,8 @@ const struct command command_report = {
 		"  heapwise report --view sites --sort allocations --json app.hpw\n"
 		"  heapwise report --focus '^parse_' --ignore libstdc  stacks with such a frame\n"
 		"  heapwise report build*.hpw                      who started whom, and each "
-		"one's figures\n",
+		"one's figures\n"
+		"  heapwise report --merge one.hpw two.hpw        added up, as if it were one\n",
 	.options = option_specs,
 	.run = run,
 };

@@ -25,7 +25,8 @@ static const struct option_spec option_specs[] = {
 	{OPT_THRESHOLD, "threshold", "PERCENT",
 		"sum up what has less of the whole (default: 0.5, in JSON 0)"},
 	VIEW_SPEC_METRIC{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.calltree/1"},
-	VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_ALL_FRAMES{0},
+	VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES{
+		0},
 };
 
 #define TEXT_THRESHOLD 0.5
@@ -109,7 +110,8 @@ static bool parse(
 		*ret_code = options.exit_code;
 		return false;
 	}
-	return stack_view_operand(&options, "a tree", &ret->path) && check(command, ret);
+	return stack_view_operand(&options, "a tree", &ret->shown, &ret->path) &&
+	       check(command, ret);
 }
 
 static int write_tree(struct request *request, struct stack_view *view, const bool *is_chosen,

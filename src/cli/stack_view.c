@@ -99,13 +99,9 @@ bool stack_view_percent(const struct options *options, const char *name, double 
 	return false;
 }
 
-bool stack_view_operand(const struct options *options, const char *what, const char **ret)
+bool stack_view_operand(const struct options *options, const char *what,
+	struct view_request *request, const char **ret)
 {
-	int count = options->argc - options->operand;
-	if (count > 1) {
-		options_wrong(options->command, "%s is of one recording, not of %d", what, count);
-		return false;
-	}
-	*ret = options->argv[options->operand];
-	return true;
+	return view_request_files(options->command, request, what, options->argv + options->operand,
+		(size_t)(options->argc - options->operand), ret);
 }

@@ -5,6 +5,7 @@
 #include "cli/message.h"
 #include "cli/recordings.h"
 #include "model/model.h"
+#include "sources/merge.h"
 #include "sources/source.h"
 
 void view_request_deinit(struct view_request *request)
@@ -89,6 +90,9 @@ bool view_options_take(const struct options *options, int id, struct view_reques
 		return true;
 	case VIEW_OPT_COLOUR:
 		return take_colour(options, request);
+	case VIEW_OPT_MERGE:
+		request->merge = true;
+		return true;
 	}
 	return true;
 }
@@ -108,6 +112,51 @@ bool view_request_metric(
 	return false;
 }
 
+bool view_request_files(const struct command *command, struct view_request *request,
+	const char *what, char *const *words, size_t count, const char **ret_path)
+{
+	*ret_path = count ? words[0] : NULL;
+	if (count > 1 && !request->merge) {
+		options_wrong(command,
+			"%s is of one recording, not of %zu; --merge adds several up", what, count);
+		return false;
+	}
+	if (count > MERGE_MODELS_MAX) {
+		options_wrong(command, "--merge takes %u recordings at most, not %zu",
+			MERGE_MODELS_MAX, count);
+		return false;
+	}
+	request->more = words + 1;
+	request->more_count = count ? count - 1 : 0;
+	return true;
+}
+
+static struct error *open_one(
+	const struct view_request *request, const char *path, unsigned flags, struct model **ret)
+{
+	struct error *error = source_open_query(path, flags, moments_query(&request->moments), ret);
+	if (!error)
+		recording_warn(*ret, path);
+	return error;
+}
+
+/* Replaces a model by the sum of it and all others. */
+static struct error *add_up(
+	const struct view_request *request, unsigned flags, struct model **model)
+{
+	struct model *models[MERGE_MODELS_MAX] = {*model};
+	size_t count = 1;
+	struct error *error = NULL;
+	for (; count <= request->more_count && !error; count++)
+		error = open_one(request, request->more[count - 1], flags, &models[count]);
+	*model = NULL;
+	if (!error)
+		error = merge_models((const struct model *const *)models, count, model);
+	for (size_t i = 0; i < count; i++)
+		model_destroy(models[i]);
+	return error;
+}
+
 int view_request_open(
 	struct view_request *request, const char *path, unsigned flags, struct model **ret)
 {
@@ -120,9 +169,8 @@ int view_request_open(
 		message("reading %s, the newest recording here", newest);
 		path = newest;
 	}
-	struct error *error = source_open_query(path, flags, moments_query(&request->moments), ret);
-	if (error)
-		return message_error(error);
-	recording_warn(*ret, path);
-	return 0;
+	struct error *error = open_one(request, path, flags, ret);
+	if (!error && request->more_count)
+		error = add_up(request, flags, ret);
+	return error ? message_error(error) : 0;
 }

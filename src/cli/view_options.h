@@ -52,6 +52,7 @@ enum view_option {
 	VIEW_OPT_ADDRESSES,
 	VIEW_OPT_MODULES,
 	VIEW_OPT_COLOUR,
+	VIEW_OPT_MERGE,
 };
 
 #define VIEW_METRIC_HELP "allocations, allocated_bytes, live_bytes, live_blocks, peak_bytes, …"
@@ -90,6 +91,8 @@ enum view_option {
 		{VIEW_OPT_ADDRESSES, "addresses", NULL, "… by address"},                           \
 		{VIEW_OPT_MODULES, "modules", NULL, "… by executable and library"},
 
+#define VIEW_SPEC_MERGE {VIEW_OPT_MERGE, "merge", NULL, "add all recordings given up to one"},
+
 struct view_request {
 	struct view_options options; /* its filter is set by view_request_open() */
 	enum grain grain;
@@ -97,6 +100,9 @@ struct view_request {
 	struct moments moments;
 	struct filter filter;
 	const char *metric_name; /* as given; NULL: not */
+	bool merge;
+	char *const *more; /* files that are added up with the one that is opened */
+	size_t more_count;
 };
 #define VIEW_REQUEST_DEFAULT                                                                       \
 	{                                                                                          \
@@ -114,8 +120,16 @@ bool view_request_metric(
 	const struct command *command, struct view_request *request, enum metric other);
 
 /*
+ * Takes the operands: one file, none (*ret_path is NULL then), or several with --merge. False,
+ * after saying so: there are too many; `what` is "a tree".
+ */
+bool view_request_files(const struct command *command, struct view_request *request,
+	const char *what, char *const *words, size_t count, const char **ret_path);
+
+/*
  * Opens the recording at `path` (NULL: the newest one here, and says which), at the moments that
- * were asked for. flags: enum source_flag. Returns 0, or the exit code after saying why.
+ * were asked for, with those that are added up with it. flags: enum source_flag. Returns 0, or the
+ * exit code after saying why.
  */
 int view_request_open(
 	struct view_request *request, const char *path, unsigned flags, struct model **ret);

@@ -78,6 +78,12 @@ struct stack_node model_stack(const struct model *model, struct stack_id id)
 	};
 }
 
+const struct code_name *model_code_names(const struct model *model, size_t *ret_count)
+{
+	*ret_count = model->code_names.len;
+	return model->code_names.data;
+}
+
 const char *model_code_name(const struct model *model, uint64_t address)
 {
 	const struct code_name_vec *names = &model->code_names;

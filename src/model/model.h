@@ -95,6 +95,7 @@ struct range {
 
 struct recording {
 	const char *path;      /* as the user gave it */
+	size_t merged;         /* so many recordings were added up; 0: it is one */
 	const char *mode;      /* "exact", "aggregate", "sample" */
 	uint64_t sample_bytes; /* "sample": mean distance of samples; figures are estimates */
 	const char *writer;    /* "heapwise 0.1.0"; "" if unknown */
@@ -150,6 +151,7 @@ struct module {
 	size_t build_id_len;
 	uint64_t start, end; /* mapped range */
 	uint64_t bias;       /* address - bias = the ELF file's own address */
+	bool executable;     /* of several recordings that were added up: one's program */
 };
 
 /*
@@ -335,6 +337,8 @@ struct stack_node model_stack(const struct model *model, struct stack_id id);
 
 /* The name of the code that a frame without a module returns to; NULL if the program gave none. */
 const char *model_code_name(const struct model *model, uint64_t address);
+/* All of them, ascending by address. */
+const struct code_name *model_code_names(const struct model *model, size_t *ret_count);
 
 /* Rows by site id. A site that was lost with a damaged part has KIND_UNKNOWN and no counts. */
 const struct site *model_sites(const struct model *model, size_t *ret_count);

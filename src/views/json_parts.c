@@ -219,6 +219,7 @@ void json_put_recording(
 	json_key(json, "recording");
 	json_object_begin(json);
 	json_put_string(json, "file", recording->path);
+	json_put_u64(json, "merged", recording->merged);
 	json_put_string(json, "mode", recording->mode);
 	json_put_u64(json, "sample_bytes", recording->sample_bytes);
 	json_put_string(json, "writer", recording->writer);

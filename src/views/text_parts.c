@@ -106,6 +106,12 @@ void text_heading(const struct model *model, struct text *out)
 	if (target->command_len > ARGUMENTS_SHOWN)
 		text_add(out, " …");
 	text_add(out, "\n  ");
+	if (recording->merged) {
+		text_printf(out, "%zu recordings added up: ", recording->merged);
+		text_add_shown(out, recording->path, 400);
+		text_add(out, recording->complete ? "\n" : ", incomplete\n");
+		return;
+	}
 	if (target->pid)
 		text_printf(out, "process %" PRIu32 " ", target->pid);
 	if (target->outer_pid && target->outer_pid != target->pid)

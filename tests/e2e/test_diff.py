@@ -193,6 +193,30 @@ def trend(folder):
 
 
 @TESTS.test
+def merged(folder):
+    """--merge adds recordings up: totals are sums, one place of several builds is one row, in every view"""
+    old, new = recording(folder, DIFF / "diff_old-O0"), recording(folder, DIFF / "diff_new-O2")
+    parts, whole = [hw.report(path) for path in (old, new)], hw.report(old, "--merge", new)
+    hw.need(whole["recording"]["merged"] == 2, "it is not said")
+    for name in ("allocations", "allocated_bytes", "frees", "live_bytes_at_end", "threads"):
+        hw.need(whole["totals"][name] == sum(part["totals"][name] for part in parts), f"{name}: {whole['totals']}")
+    grows = [site for site in whole["sites"] if any(frame["function"] == "grows" for frame in site["stack"])]
+    hw.need([site["live_bytes"] for site in grows] == [30 * 307], f"{[site['live_bytes'] for site in grows]}")
+    sizes = {row["size"]: row["allocations"] for row in hw.report(old, "--merge", new, "--view", "sizes")["sizes"]}
+    hw.need(sizes[307] == 30 and list(sizes.values()) and sizes[101] == 20, f"{sizes}")
+    hw.need(len(hw.report(old, "--merge", new, old, "--view", "threads")["threads"]) == 3, "threads are missing")
+    tree = heapwise("tree", "--merge", "--metric", "live_bytes", old, new)
+    hw.need(tree.status == 0 and tree.text.count("grows") == 1, str(tree))
+    text = heapwise("report", "--merge", old, new).text
+    hw.need("2 recordings added up" in text and "each at its own moment" in text, text)
+    one = hw.report(old, "--merge")
+    hw.need(one["totals"] == parts[0]["totals"] and one["recording"]["merged"] == 0, "one alone is another")
+    for arguments, status in ((("report", "--merge", old, folder / "none"), 3), (("tree", old, new), 2)):
+        ended = heapwise(*arguments)
+        hw.need(ended.status == status and ended.text == "", f"{arguments}: {ended}")
+
+
+@TESTS.test
 def refused(folder):
     """Wrong use is refused and says what would be right"""
     path = recording(folder, DIFF / "diff_old-O0")

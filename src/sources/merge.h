@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Several models added up to one, as if one process had done all of it: stacks, sites, threads,
+ * sizes and totals. Peaks were at moments of their own; their sum is an upper bound. Searches for
+ * leaks, live blocks and what processes were forked with are left out.
+ */
+#ifndef SOURCES_MERGE_H
+#define SOURCES_MERGE_H
+
+#include "base/error.h"
+#include "model/model.h"
+
+#define MERGE_MODELS_MAX 64u
+
+/*
+ * A new model, of the first one's program; the caller destroys it. The models may be destroyed
+ * then. ERROR_INPUT: they are too large together. Precondition: 0 < count <= MERGE_MODELS_MAX.
+ */
+struct error *merge_models(
+	const struct model *const *models, size_t count, struct model **ret) must_check_;
+
+#endif
