@@ -4,18 +4,11 @@
  * and one for each row, which has failed if its kind is an error.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/cleanup.h"
+#include "views/ci_parts.h"
 #include "views/leaks_page.h"
 #include "views/text_parts.h"
-
-static void add_attribute(struct text *out, const char *name, const char *value)
-{
-	text_printf(out, " %s=\"", name);
-	text_add_xml(out, value);
-	text_add(out, "\"");
-}
 
 static void add_body(const struct leaks_page *page, const struct leak_row *row, struct text *out)
 {
@@ -42,7 +35,7 @@ static void add_case_name(
 		leaks_function(stack),
 		place && place->function ? place->function : "an unknown function",
 		(uint32_t)(fingerprint >> 32));
-	add_attribute(out, "name", name.data ? name.data : "");
+	ci_add_attribute(out, "name", name.data ? name.data : "");
 }
 
 static void add_case(const struct leaks_page *page, const struct leak_row *row, struct text *out)
@@ -53,13 +46,13 @@ static void add_case(const struct leaks_page *page, const struct leak_row *row, 
 	const char *words = message.data ? message.data : "";
 	bool error = leaks_is_error(page, row);
 	text_add(out, "    <testcase");
-	add_attribute(out, "classname", "heapwise.leaks");
+	ci_add_attribute(out, "classname", "heapwise.leaks");
 	add_case_name(page, row, out);
 	text_add(out, ">\n      ");
 	text_add(out, error ? "<failure" : "<system-out>");
 	if (error) {
-		add_attribute(out, "type", leak_class_name((enum leak_class)row->kind));
-		add_attribute(out, "message", words);
+		ci_add_attribute(out, "type", leak_class_name((enum leak_class)row->kind));
+		ci_add_attribute(out, "message", words);
 		text_add(out, ">");
 	}
 	add_body(page, row, out);
@@ -84,7 +77,7 @@ static void add_cases(const struct leaks_page *page, struct text *out)
 		if (!is_clean(page, kind))
 			continue;
 		text_add(out, "    <testcase");
-		add_attribute(out, "classname", "heapwise.leaks");
+		ci_add_attribute(out, "classname", "heapwise.leaks");
 		text_printf(out, " name=\"no leaks of kind %s\"/>\n",
 			leak_class_name((enum leak_class)kind));
 	}
@@ -98,7 +91,7 @@ static void add_cases(const struct leaks_page *page, struct text *out)
 		return;
 	text_add(out, "    <testcase classname=\"heapwise.leaks\" name=\"search for leaks\">\n"
 		      "      <error");
-	add_attribute(out, "message", page->verdict.data ? page->verdict.data : "");
+	ci_add_attribute(out, "message", page->verdict.data ? page->verdict.data : "");
 	text_add(out, "/>\n    </testcase>\n");
 }
 
@@ -127,7 +120,7 @@ struct error *leaks_junit(const struct leaks_page *page, struct text *out)
 	for (size_t i = 0; i < target->command_len; i++)
 		text_printf(&name, " %s", target->command[i]);
 	text_add(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite");
-	add_attribute(out, "name", name.data ? name.data : "");
+	ci_add_attribute(out, "name", name.data ? name.data : "");
 	text_printf(out,
 		" tests=\"%" PRIu64 "\" failures=\"%" PRIu64 "\" errors=\"%d\" skipped=\"0\">\n",
 		cases, failures, !page->leaks.searched);

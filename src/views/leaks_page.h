@@ -43,8 +43,6 @@ void leaks_add_quantity(struct text *out, uint64_t bytes, uint64_t blocks);
 void leaks_add_message(const struct leaks_page *page, const struct leak_row *row, struct text *out);
 /* Whether a row counts as an error. */
 bool leaks_is_error(const struct leaks_page *page, const struct leak_row *row);
-/* A frame's source file, relative if it is in the folder where the program was started; or NULL. */
-const char *leaks_file(const struct leaks_page *page, const struct shown_frame *frame);
 /* What stays of a row when lines move: of its kind and functions. False: no memory. */
 bool leaks_fingerprint(const struct leaks_page *page, const struct leak_row *row, uint64_t *ret);
 

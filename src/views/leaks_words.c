@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the forms for CI systems share: one sentence, one place and one fingerprint a row. */
-#include <inttypes.h>
-#include <string.h>
-
 #include "analysis/summary.h"
-#include "base/checksum.h"
-#include "base/cleanup.h"
+#include "views/ci_parts.h"
 #include "views/leaks_page.h"
 
 const char *leaks_kind_words(const struct leak_row *row)
@@ -54,30 +50,9 @@ bool leaks_is_error(const struct leaks_page *page, const struct leak_row *row)
 	       (page->options->error_kinds >> row->kind & 1) != 0;
 }
 
-const char *leaks_file(const struct leaks_page *page, const struct shown_frame *frame)
-{
-	const char *cwd = model_target(page->model)->cwd;
-	size_t len = strlen(cwd);
-	if (!frame || !frame->file)
-		return NULL;
-	if (len > 1 && strncmp(frame->file, cwd, len) == 0 && frame->file[len] == '/')
-		return frame->file + len + 1;
-	return frame->file;
-}
-
 bool leaks_fingerprint(const struct leaks_page *page, const struct leak_row *row, uint64_t *ret)
 {
 	const struct leak_stack *stack = leaks_stack(page, row);
-	_cleanup_(text_deinit) struct text text;
-	text_init(&text);
-	text_printf(&text, "%s\n%s\n", leak_class_name((enum leak_class)row->kind),
-		alloc_kind_name(stack->kind));
-	for (size_t i = 0; i < stack->depth; i++) {
-		const struct shown_frame *frame = stack->frames[i];
-		if (frame->mark == MARK_NONE)
-			text_printf(&text, "%s\t%s\n", frame->function ? frame->function : "",
-				frame->module ? frame->module : "");
-	}
-	*ret = text.data ? checksum64(text.data, text.len) : 0;
-	return !text.failed;
+	return ci_fingerprint(leak_class_name((enum leak_class)row->kind), stack->kind,
+		stack->frames, stack->depth, ret);
 }
