@@ -17,6 +17,7 @@ const struct command *const commands[] = {
 	&command_list,
 	&command_graph,
 	&command_diff,
+	&command_budget,
 	&command_leaks,
 	&command_doctor,
 	&command_help,
