@@ -19,7 +19,8 @@ static const struct option_spec option_specs[] = {
 	{OPT_SOURCE_PATH, "source-path", "FOLDER",
 		"where sources are, if not where they were compiled; may be repeated"},
 	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.list/1"},
-	VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPECS_TERMINAL VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES{0},
+	VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPECS_TERMINAL VIEW_SPEC_MERGE
+		VIEW_SPEC_ALL_FRAMES{0},
 };
 
 struct request {
@@ -53,8 +54,7 @@ static bool parse(
 	}
 	ret->list.sought = argv[options.operand++];
 	ret->list.json = ret->shown.options.json;
-	return view_request_files(command, &ret->shown, argv + options.operand,
-		(size_t)(argc - options.operand), &ret->path);
+	return stack_view_operand(&options, "a listing", &ret->shown, &ret->path);
 }
 
 /* "table.c:41": the length of the name, and the line; all of it and 0 if there is none. */

@@ -28,7 +28,8 @@ static const struct option_spec option_specs[] = {
 		"show at most N rows (default: 20, in the summary 5)"},
 	{VIEW_OPT_JSON, "json", NULL,
 		"write JSON, schema heapwise.report/1; complete unless limited"},
-	VIEW_SPECS_MOMENTS VIEW_SPECS_FILTER VIEW_SPECS_TERMINAL VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES{0},
+	VIEW_SPECS_MOMENTS VIEW_SPECS_FILTER VIEW_SPECS_TERMINAL VIEW_SPEC_MERGE
+		VIEW_SPEC_ALL_FRAMES{0},
 };
 
 struct request {
@@ -128,8 +129,8 @@ static int show(const struct command *command, struct request *request)
 	_cleanup_(model_cleanup) struct model *model = NULL;
 	unsigned flags = view_tells_inherited(request->view) ? SOURCE_WITH_INHERITED : 0;
 	const char *path;
-	if (!view_request_files(
-		    command, &request->shown, request->paths, request->path_count, &path))
+	if (!view_request_files(command, &request->shown, "a report", request->paths,
+		    request->path_count, &path))
 		return ERROR_USAGE;
 	int code = view_request_open(&request->shown, path, flags, &model);
 	if (code)

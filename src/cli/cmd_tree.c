@@ -110,10 +110,8 @@ static bool parse(
 		*ret_code = options.exit_code;
 		return false;
 	}
-	if (!view_request_files(command, &ret->shown, argv + options.operand,
-		    (size_t)(argc - options.operand), &ret->path))
-		return false;
-	return check(command, ret);
+	return stack_view_operand(&options, "a tree", &ret->shown, &ret->path) &&
+	       check(command, ret);
 }
 
 static int write_tree(struct request *request, struct stack_view *view, const bool *is_chosen,

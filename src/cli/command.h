@@ -37,6 +37,7 @@ struct command {
 extern const struct command *const commands[];
 const struct command *command_find(const char *name);
 
+extern const struct command command_budget;
 extern const struct command command_collect;
 extern const struct command command_diff;
 extern const struct command command_doctor;

@@ -47,7 +47,7 @@ static struct error *wrong(const char *name, const char *what, const char *argum
 	return error_create(ERROR_USAGE, "--%s is %s, not '%s'", name, what, argument);
 }
 
-static struct error *take_kinds(const char *name, const char *argument, unsigned *ret)
+struct error *leak_options_kinds(const char *name, const char *argument, unsigned *ret)
 {
 	static const struct {
 		const char *name;
@@ -165,9 +165,9 @@ static struct error *take_listed(struct leak_options *options, int id, const cha
 		return take_older("show-possibly-lost", argument, DEFINITE | POSSIBLE, DEFINITE,
 			&options->show_kinds);
 	case OPT_SHOW_LEAK_KINDS:
-		return take_kinds("show-leak-kinds", argument, &options->show_kinds);
+		return leak_options_kinds("show-leak-kinds", argument, &options->show_kinds);
 	case OPT_ERRORS_FOR_LEAK_KINDS:
-		return take_kinds("errors-for-leak-kinds", argument, &options->error_kinds);
+		return leak_options_kinds("errors-for-leak-kinds", argument, &options->error_kinds);
 	case OPT_DEFAULT_SUPPRESSIONS:
 		return take_yes("default-suppressions", argument, &options->default_suppressions);
 	case OPT_RUN_LIBC_FREERES:

@@ -97,6 +97,10 @@ void leak_options_deinit(struct leak_options *options);
  * lost is an error, and LSAN_OPTIONS count. After all options were taken. */
 void leak_options_as_lsan(struct leak_options *options);
 
+/* Reads a list of kinds, "definite,possible", as bits 1 << enum leak_kind; `name` is the option's.
+ */
+struct error *leak_options_kinds(const char *name, const char *argument, unsigned *ret) must_check_;
+
 /*
  * Takes the option that options_next() has just given. *ret_taken: it is one of these. The error
  * is one sentence.

@@ -125,7 +125,7 @@ static struct error *read_suppression_file(struct suppressions *set, const char 
 	return error ? error : suppressions_parse(set, path, (const char *)text, len);
 }
 
-static struct error *read_suppressions(
+struct error *leak_report_suppressions(
 	const struct leak_options *options, struct suppressions **ret)
 {
 	_cleanup_(suppressions_cleanup) struct suppressions *set = NULL;
@@ -147,7 +147,7 @@ static struct error *gather_suppressions(const struct leak_report *report,
 	const struct leak_search *search = model_leak_search(model);
 	const char *own = search ? search->own_suppressions : NULL,
 		   *file = lsan->counts ? lsan->options.suppressions : NULL;
-	struct error *error = read_suppressions(report->options, ret);
+	struct error *error = leak_report_suppressions(report->options, ret);
 	if (!error && file)
 		error = read_suppression_file(*ret, file);
 	if (error || !own || !report->options->default_suppressions)
@@ -185,7 +185,7 @@ struct error *leak_report_create(const struct leak_options *options, struct leak
 	if (!error)
 		error = check_log(options);
 	if (!error)
-		error = read_suppressions(options, &checked);
+		error = leak_report_suppressions(options, &checked);
 	if (!error)
 		*ret = steal_ptr(report);
 	return error;

@@ -3,6 +3,7 @@
 #ifndef CLI_LEAK_REPORT_H
 #define CLI_LEAK_REPORT_H
 
+#include "analysis/suppress.h"
 #include "cli/leak_options.h"
 
 struct leak_report;
@@ -22,6 +23,11 @@ static inline void leak_report_cleanup(struct leak_report **report)
 
 /* Whether the form is one that there is, without reading anything. */
 struct error *leak_report_check(const struct leak_options *options) must_check_;
+
+/* The suppressions that options name, and the built-in ones unless they say no; the caller destroys
+ * them. */
+struct error *leak_report_suppressions(
+	const struct leak_options *options, struct suppressions **ret) must_check_;
 
 /*
  * Shows one recording on `fd`, or in --log-file; of a process that is `living` it has no end,

@@ -30,10 +30,3 @@ bool limit_take(
 		kind == LIMIT_SHARE ? " or percents" : "", text);
 	return false;
 }
-
-bool limit_exceeded(const struct limit *limit, uint64_t figure, uint64_t whole)
-{
-	if (limit->percent < 0)
-		return figure > limit->value;
-	return (long double)figure * 100 > (long double)whole * limit->percent;
-}

@@ -3,9 +3,7 @@
 #ifndef CLI_LIMITS_H
 #define CLI_LIMITS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
+#include "analysis/limit.h"
 #include "cli/options.h"
 
 enum limit_kind {
@@ -13,16 +11,8 @@ enum limit_kind {
 	LIMIT_SHARE, /* or percents of another figure */
 };
 
-struct limit {
-	uint64_t value;
-	double percent; /* below 0: `value` counts */
-};
-
 /* Takes an option's argument. False, after saying so: it is no limit. */
 bool limit_take(
 	const struct options *options, const char *name, enum limit_kind kind, struct limit *ret);
-
-/* Whether a figure is more than the limit; `whole` is what percents are of. */
-bool limit_exceeded(const struct limit *limit, uint64_t figure, uint64_t whole);
 
 #endif

@@ -17,6 +17,8 @@ const struct command *const commands[] = {
 	&command_flame,
 	&command_list,
 	&command_graph,
+	&command_diff,
+	&command_budget,
 	&command_leaks,
 	&command_doctor,
 	&command_help,

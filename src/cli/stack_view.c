@@ -101,3 +101,10 @@ bool stack_view_percent(const struct options *options, const char *name, double 
 		options->argument);
 	return false;
 }
+
+bool stack_view_operand(const struct options *options, const char *what,
+	struct view_request *request, const char **ret)
+{
+	return view_request_files(options->command, request, what, options->argv + options->operand,
+		(size_t)(options->argc - options->operand), ret);
+}

@@ -43,4 +43,9 @@ bool stack_view_number(const char *text, double most, double *ret);
 /* Takes an option's argument as percents from 0 to 100; false, after saying so: it is none. */
 bool stack_view_percent(const struct options *options, const char *name, double *ret);
 
+/* Takes the recording that is left behind the options, NULL: none; with --merge several. False,
+ * after saying so: there are more; `what` is "a tree". */
+bool stack_view_operand(const struct options *options, const char *what,
+	struct view_request *request, const char **ret);
+
 #endif

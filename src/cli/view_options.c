@@ -173,13 +173,12 @@ bool view_request_metric(
 }
 
 bool view_request_files(const struct command *command, struct view_request *request,
-	char *const *words, size_t count, const char **ret_path)
+	const char *what, char *const *words, size_t count, const char **ret_path)
 {
 	*ret_path = count ? words[0] : NULL;
 	if (count > 1 && !request->merge) {
 		options_wrong(command,
-			"%s is of one recording, not of %zu; --merge adds several up",
-			command->name, count);
+			"%s is of one recording, not of %zu; --merge adds several up", what, count);
 		return false;
 	}
 	if (count > MERGE_MODELS_MAX) {

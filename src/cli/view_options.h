@@ -148,10 +148,10 @@ struct sink view_request_sink(struct view_request *request, struct output *outpu
 
 /*
  * Takes the operands: one file, none (*ret_path is NULL then), or several with --merge. False,
- * after saying so: there are too many.
+ * after saying so: there are too many; `what` is "a tree".
  */
 bool view_request_files(const struct command *command, struct view_request *request,
-	char *const *words, size_t count, const char **ret_path);
+	const char *what, char *const *words, size_t count, const char **ret_path);
 
 /*
  * Opens the recording at `path` (NULL: the newest one here, and says which), at the moments that

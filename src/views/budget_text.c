@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A budget for people: as text, and as Markdown for the page of a job or a merge request. */
+#include "base/cleanup.h"
+#include "views/budget_page.h"
+#include "views/text_parts.h"
+
+static const char *state_of(const struct budget_check *check)
+{
+	return check->unknown ? "unknown" : check->exceeded ? "EXCEEDED" : "kept";
+}
+
+static void add_more(const struct budget_page *page, const struct budget_check *check,
+	const char *indent, struct text *out)
+{
+	size_t more = check->count - budget_shown(page, check);
+	if (more)
+		text_printf(out, "%s… %zu more %s\n", indent, more, more == 1 ? "stack" : "stacks");
+}
+
+static void add_check(
+	const struct budget_page *page, const struct budget_check *check, struct text *out)
+{
+	text_printf(out, "  %-8s  ", state_of(check));
+	budget_add_check(out, check);
+	text_add(out, "\n");
+	for (size_t i = 0; i < budget_shown(page, check); i++) {
+		const struct budget_finding *finding = budget_finding_at(page, check, i);
+		text_add(out, "    ");
+		budget_add_finding(out, check, finding);
+		if (finding->kind == KIND_UNKNOWN)
+			text_add(out, "  from\n");
+		else
+			text_printf(out, "  from %s at\n", alloc_kind_name(finding->kind));
+		for (size_t k = 0; k < finding->depth; k++)
+			text_frame(finding->frames[k], out);
+	}
+	add_more(page, check, "    ", out);
+}
+
+void budget_text(const struct budget_page *page, struct text *out)
+{
+	const struct budget *budget = page->budget;
+	text_heading(page->model, out);
+	text_verdict(&budget->verdict, out);
+	text_notes(&page->notes, out);
+	text_add(out, "\nLimits\n");
+	for (size_t i = 0; i < budget->checks.len; i++)
+		add_check(page, &budget->checks.data[i], out);
+}
+
+/* A cell of a table, or code: what would end it is left out. */
+static void add_plain(struct text *out, const char *text)
+{
+	for (; *text; text++) {
+		bool plain = *text != '|' && *text != '`' && (unsigned char)*text >= ' ';
+		text_add_char(out, plain ? *text : ' ');
+	}
+}
+
+static void add_table(const struct budget_page *page, struct text *out)
+{
+	text_add(out, "| limit | | |\n|---|---|---|\n");
+	for (size_t i = 0; i < page->budget->checks.len; i++) {
+		const struct budget_check *check = &page->budget->checks.data[i];
+		_cleanup_(text_deinit) struct text words;
+		text_init(&words);
+		budget_add_check(&words, check);
+		text_printf(out, "| `--%s` | %s | ", budget_rule_info(check->rule)->option,
+			check->unknown    ? "❔ unknown"
+			: check->exceeded ? "❌ exceeded"
+					  : "✅ kept");
+		add_plain(out, words.data ? words.data : "");
+		text_add(out, " |\n");
+	}
+}
+
+static void add_stacks(
+	const struct budget_page *page, const struct budget_check *check, struct text *out)
+{
+	for (size_t i = 0; i < budget_shown(page, check); i++) {
+		const struct budget_finding *finding = budget_finding_at(page, check, i);
+		_cleanup_(text_deinit) struct text frames;
+		_cleanup_(text_deinit) struct text words;
+		text_init(&frames);
+		text_init(&words);
+		budget_add_message(&words, check, finding);
+		for (size_t k = 0; k < finding->depth; k++)
+			text_frame(finding->frames[k], &frames);
+		text_add(out, "\n- ");
+		add_plain(out, words.data ? words.data : "");
+		/* Indented by as much as the item: a fence could be closed by a name. */
+		text_printf(out, "\n\n%s", frames.data ? frames.data : "");
+	}
+	if (check->count > budget_shown(page, check))
+		text_add(out, "\n");
+	add_more(page, check, "- ", out);
+}
+
+void budget_markdown(const struct budget_page *page, struct text *out)
+{
+	const struct budget *budget = page->budget;
+	text_add(out, "### Memory of `");
+	const struct target *target = model_target(page->model);
+	for (size_t i = 0; i < target->command_len; i++) {
+		text_add(out, i ? " " : "");
+		add_plain(out, target->command[i]);
+	}
+	text_add(out, "`\n\n");
+	text_add_n(out, budget->verdict.data ? budget->verdict.data : "", budget->verdict.len);
+	text_add(out, "\n");
+	add_table(page, out);
+	for (size_t i = 0; i < budget->checks.len; i++) {
+		const struct budget_check *check = &budget->checks.data[i];
+		if (!check->count)
+			continue;
+		text_printf(out, "\n#### --%s\n", budget_rule_info(check->rule)->option);
+		add_stacks(page, check, out);
+	}
+}
