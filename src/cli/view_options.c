@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/view_options.h"
 
+#include <stdlib.h>
+
 #include "base/cleanup.h"
 #include "cli/message.h"
 #include "cli/progress.h"
@@ -102,6 +104,21 @@ static bool take_blocks(
 	}
 }
 
+static bool take_tail(const struct options *options, unsigned *ret)
+{
+	char *end;
+	unsigned long percent = strtoul(options->argument, &end, 10);
+	if (*end == '%')
+		end++;
+	if (end == options->argument || *end || options->argument[0] == '-' || percent > 90) {
+		options_wrong(options->command,
+			"--tail wants percents of the time up to 90, not '%s'", options->argument);
+		return false;
+	}
+	*ret = (unsigned)percent;
+	return true;
+}
+
 bool view_options_take(const struct options *options, int id, struct view_request *request)
 {
 	switch ((enum view_option)id) {
@@ -150,6 +167,8 @@ bool view_options_take(const struct options *options, int id, struct view_reques
 		return true;
 	case VIEW_OPT_COLOUR:
 		return take_colour(options, request);
+	case VIEW_OPT_TAIL:
+		return take_tail(options, &request->options.tail_percent);
 	case VIEW_OPT_NO_PAGER:
 		request->no_pager = true;
 		return true;
@@ -201,6 +220,10 @@ static struct error *open_one(
 	const struct source_blocks *blocks = &request->blocks;
 	if (blocks->min_size || blocks->max_size || blocks->thread || blocks->by_life)
 		query.blocks = blocks;
+	const struct source_series series = {
+		.rows = request->moments_wanted, .axis = SOURCE_BY_TIME, .with_sites = true};
+	if (series.rows)
+		query.series = &series;
 	struct error *error = source_open_query(path, flags, &query, ret);
 	if (!error)
 		recording_warn(*ret, path);

@@ -62,6 +62,7 @@ enum view_option {
 	VIEW_OPT_MAX_AGE,
 	VIEW_OPT_COLOUR,
 	VIEW_OPT_NO_PAGER,
+	VIEW_OPT_TAIL,
 };
 
 #define VIEW_METRIC_HELP "allocations, allocated_bytes, live_bytes, live_blocks, peak_bytes, …"
@@ -126,10 +127,11 @@ struct view_request {
 	bool merge;
 	char *const *more; /* files that are added up with the one that is opened */
 	size_t more_count;
+	size_t moments_wanted; /* of a series with sites; 0: none */
 };
 #define VIEW_REQUEST_DEFAULT                                                                       \
 	{                                                                                          \
-		.options = {.sort = METRICS, .limit = VIEW_DEFAULT_LIMIT }                         \
+		.options = {.sort = METRICS, .limit = VIEW_DEFAULT_LIMIT, .tail_percent = 10 }     \
 	}
 
 void view_request_deinit(struct view_request *request);

@@ -53,7 +53,7 @@ static void add_plain(struct text *out, const char *text)
 {
 	for (; *text; text++) {
 		bool plain = *text != '|' && *text != '`' && (unsigned char)*text >= ' ';
-		text_add_char(out, plain ? *text : ' ');
+		text_add_n(out, plain ? text : " ", 1);
 	}
 }
 

@@ -110,7 +110,7 @@ static void put_totals(struct json *json, const struct page *page)
 	json_object_end(json);
 }
 
-static void put_row(struct json *json, const struct page *page, const struct row *row)
+void json_row_members(const struct page *page, const struct row *row, struct json *json)
 {
 #define MEMBER(name)                                                                               \
 	{                                                                                          \
@@ -131,12 +131,17 @@ static void put_row(struct json *json, const struct page *page, const struct row
 		MEMBER(max_size),
 	};
 #undef MEMBER
-	json_object_begin(json);
 	json_put_string(json, "kind", alloc_kind_name(row->sums.kind));
 	put_figures(json, page, members, ARRAY_SIZE(members), &row->sums);
 	put_ranges(json, page, &row->sums);
 	put_fits_on_stack(json, page, row);
 	json_put_stack(json, row);
+}
+
+static void put_row(struct json *json, const struct page *page, const struct row *row)
+{
+	json_object_begin(json);
+	json_row_members(page, row, json);
 	json_object_end(json);
 }
 

@@ -4,6 +4,7 @@
 #ifndef VIEWS_PAGE_H
 #define VIEWS_PAGE_H
 
+#include "analysis/growth.h"
 #include "analysis/rows.h"
 #include "analysis/spot_totals.h"
 #include "analysis/summary.h"
@@ -17,6 +18,7 @@ struct page {
 	const struct model *model;
 	const struct view *view;
 	const struct view_options *options;
+	struct resolver *resolver;
 	enum metric sort;
 	size_t limit; /* rows to show */
 
@@ -30,7 +32,8 @@ struct page {
 	struct unrecorded_groups unrecorded;
 	struct size_list sizes; /* in order */
 	struct thread_list threads;
-	struct spots *spots; /* NULL in views of other things */
+	struct growth growth; /* empty in other views */
+	struct spots *spots;  /* NULL in views of other things */
 	struct spot_total_vec spot_totals;
 };
 
@@ -48,15 +51,17 @@ struct view {
 	struct error *(*fill)(struct page *page);
 	void (*text)(const struct page *page, struct text *out);
 	void (*json)(const struct page *page, struct json *json);
-	bool has_sites;   /* needs stacks with names */
-	enum grain grain; /* what spots are told apart by */
-	bool inherited;   /* these are of what the process was forked with */
+	bool has_sites;    /* needs stacks with names */
+	enum grain grain;  /* what spots are told apart by */
+	bool needs_series; /* model_series(), with sites */
+	bool inherited;    /* these are of what the process was forked with */
 };
 
 /* The text forms. */
 void text_summary(const struct page *page, struct text *out);
 void text_sites(const struct page *page, struct text *out);
 void text_inherited(const struct page *page, struct text *out);
+void text_growth(const struct page *page, struct text *out);
 void text_spots(const struct page *page, struct text *out);
 void text_sizes(const struct page *page, struct text *out);
 void text_threads(const struct page *page, struct text *out);
@@ -69,9 +74,13 @@ void text_rows(const struct page *page, const char *title, enum metric metric,
 void json_summary(const struct page *page, struct json *json);
 void json_sites(const struct page *page, struct json *json);
 void json_inherited(const struct page *page, struct json *json);
+void json_growth(const struct page *page, struct json *json);
 void json_spots(const struct page *page, struct json *json);
 void json_sizes(const struct page *page, struct json *json);
 void json_threads(const struct page *page, struct json *json);
+
+/* The members of a row, into an object that is open. */
+void json_row_members(const struct page *page, const struct row *row, struct json *json);
 
 /* A whole report of any view. */
 struct error *json_report(const struct page *page, const struct sink *sink);

@@ -101,6 +101,12 @@ static struct error *fill_threads(struct page *page)
 	return NULL;
 }
 
+static struct error *fill_growth(struct page *page)
+{
+	return growth_build(page->model, page->resolver, page->rows, page->options->tail_percent,
+		&page->growth);
+}
+
 #define BIT(metric) (1u << (metric))
 #define ALL_METRICS (BIT(METRICS) - 1)
 #define TEXT_ROWS 20u
@@ -172,6 +178,16 @@ static const struct view views[] = {
 	{.name = "functions", .title = "Functions", .grain = GRAIN_FUNCTIONS, SHOWS_SPOTS},
 	{.name = "files", .title = "Source files", .grain = GRAIN_FILES, SHOWS_SPOTS},
 	{.name = "modules", .title = "Modules", .grain = GRAIN_MODULES, SHOWS_SPOTS},
+	{.name = "growth",
+		.title = "Growth",
+		.filter = METRICS,
+		.sort = METRIC_LIVE_BYTES,
+		.text_limit = TEXT_ROWS,
+		.fill = fill_growth,
+		.text = text_growth,
+		.json = json_growth,
+		.has_sites = true,
+		.needs_series = true},
 	{.name = "sizes",
 		.title = "Sizes",
 		.filter = METRICS,
@@ -212,10 +228,15 @@ bool view_tells_inherited(const struct view *view)
 	return view->inherited || view->fill == fill_summary;
 }
 
+size_t view_needs_moments(const struct view *view)
+{
+	return view->needs_series ? GROWTH_MOMENTS : 0;
+}
+
 bool view_can_filter(const struct view *view)
 {
 	/* A verdict is on all of a recording. */
-	return view->has_sites && view->fill != fill_summary;
+	return view->has_sites && view->fill != fill_summary && !view->needs_series;
 }
 
 bool view_can_sort(const struct view *view, enum metric metric)
@@ -246,6 +267,7 @@ static void page_init(struct page *page)
 	size_list_init(&page->sizes);
 	thread_list_init(&page->threads);
 	spot_total_vec_init(&page->spot_totals);
+	growth_init(&page->growth);
 }
 
 static void page_deinit(struct page *page)
@@ -260,6 +282,7 @@ static void page_deinit(struct page *page)
 	size_list_deinit(&page->sizes);
 	thread_list_deinit(&page->threads);
 	spot_total_vec_deinit(&page->spot_totals);
+	growth_deinit(&page->growth);
 	spots_destroy(page->spots);
 }
 
@@ -308,6 +331,7 @@ struct error *view_write(const struct view *view, const struct model *model,
 		.model = model,
 		.view = view,
 		.options = options,
+		.resolver = resolver,
 		.sort = options->sort == METRICS ? view->sort : options->sort,
 		.limit = options->limit == VIEW_DEFAULT_LIMIT ? own_limit : options->limit,
 	};

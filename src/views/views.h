@@ -33,6 +33,7 @@ struct view_options {
 	bool all_frames;
 	bool colour;                 /* text for a terminal that has some */
 	const struct filter *filter; /* NULL: everything */
+	unsigned tail_percent;       /* of time that growth is not judged by, at the end */
 };
 
 /* NULL if there is none of that name. */
@@ -43,6 +44,8 @@ void view_add_names(struct text *text);
 void view_add_metrics(struct text *text, const struct view *view);
 /* Whether it shows model_inherited(). */
 bool view_tells_inherited(const struct view *view);
+/* Of how many moments it needs a series with sites; 0: none. */
+size_t view_needs_moments(const struct view *view);
 /* Whether it shows stacks that can be filtered. */
 bool view_can_filter(const struct view *view);
 bool view_can_sort(const struct view *view, enum metric metric);

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/growth.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/summary.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+
+#define PAIRS (GROWTH_WINDOWS * (GROWTH_WINDOWS - 1) / 2)
+/* A floor has to rise in so large a part of all pairs of windows, less those in which it falls. */
+#define TAU_LEAST 0.6
+/* What it rises by has to be so many times what it strays. */
+#define STRAY_FACTOR 4.0
+/* … and such a part of what is there, and of the program's peak. */
+#define OWN_PART 0.02
+#define PEAK_PART 0.001
+/* Of the line's slope the last windows have to have so much. */
+#define LATE_PART 0.25
+#define LATE_WINDOWS 5u
+/* Less than that of the highest is left: it was a burst. */
+#define BURST_PART 0.25
+/* And no more of the windows had half of the highest. */
+#define BURST_WINDOWS 4u
+/* So much of the last floor was there in the second window: it was there from the start. */
+#define STARTUP_PART 0.9
+/* No more than so much: it rose. */
+#define ROSE_PART 0.7
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+static double median(double *values, size_t count)
+{
+	if (!count)
+		return 0;
+	qsort(values, count, sizeof(*values), compare_doubles);
+	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+/* The median of the slopes between any two of the windows from `first` on, a window being 1. */
+static double slope_of(const uint64_t *floors, size_t first, double *ret_tau)
+{
+	double slopes[PAIRS];
+	size_t count = 0, ups = 0, downs = 0;
+	for (size_t i = first; i < GROWTH_WINDOWS; i++)
+		for (size_t j = i + 1; j < GROWTH_WINDOWS; j++) {
+			double difference = (double)floors[j] - (double)floors[i];
+			ups += difference > 0;
+			downs += difference < 0;
+			slopes[count++] = difference / (double)(j - i);
+		}
+	if (ret_tau)
+		*ret_tau = count ? ((double)ups - (double)downs) / (double)count : 0;
+	return median(slopes, count);
+}
+
+/* How far the floors are from the line, in the middle. */
+static double stray_of(const uint64_t *floors, size_t first, double slope)
+{
+	double levels[GROWTH_WINDOWS], strays[GROWTH_WINDOWS];
+	size_t count = 0;
+	for (size_t i = first; i < GROWTH_WINDOWS; i++)
+		levels[count++] = (double)floors[i] - slope * (double)(i - first);
+	double level = median(levels, count);
+	count = 0;
+	for (size_t i = first; i < GROWTH_WINDOWS; i++)
+		strays[count++] = fabs((double)floors[i] - level - slope * (double)(i - first));
+	return median(strays, count);
+}
+
+/* What is live stays so until the next moment: a window has at least the moment before it. */
+static void put_floors(
+	const uint64_t *times_ns, const uint64_t *bytes, size_t count, struct growth_row *ret)
+{
+	uint64_t start = times_ns[0], span = times_ns[count - 1] - start;
+	size_t i = 0;
+	for (size_t window = 0; window < GROWTH_WINDOWS; window++) {
+		uint64_t end =
+			start + (uint64_t)((double)span * (double)(window + 1) / GROWTH_WINDOWS);
+		uint64_t floor = i ? bytes[i - 1] : bytes[0], top = floor;
+		bool is_last = window + 1 == GROWTH_WINDOWS;
+		for (; i < count && (is_last || times_ns[i] < end); i++) {
+			if (bytes[i] < floor)
+				floor = bytes[i];
+			if (bytes[i] > top)
+				top = bytes[i];
+		}
+		ret->floors[window] = floor;
+		ret->tops[window] = top;
+		if (top > ret->highest)
+			ret->highest = top;
+	}
+}
+
+static bool keeps_growing(const struct growth_row *row, size_t first, double slope, double tau)
+{
+	double growth = slope * (double)(GROWTH_WINDOWS - 1 - first);
+	double late = slope_of(row->floors, GROWTH_WINDOWS - LATE_WINDOWS, NULL);
+	/* What grows ever more slowly levels off, though the median of its slopes is low too. */
+	double mean = ((double)row->floors[GROWTH_WINDOWS - 1] - (double)row->floors[first]) /
+		      (double)(GROWTH_WINDOWS - 1 - first);
+	return tau >= TAU_LEAST && growth > 0 &&
+	       growth >= STRAY_FACTOR * stray_of(row->floors, first, slope) &&
+	       growth >= OWN_PART * (double)row->floors[GROWTH_WINDOWS - 1] &&
+	       late >= LATE_PART * slope && late >= LATE_PART * mean;
+}
+
+static bool is_short(const struct growth_row *row)
+{
+	unsigned high = 0;
+	for (size_t i = 0; i < GROWTH_WINDOWS; i++)
+		high += row->tops[i] >= row->highest / 2;
+	return high <= BURST_WINDOWS;
+}
+
+void growth_judge(
+	const uint64_t *times_ns, const uint64_t *bytes, size_t count, struct growth_row *ret)
+{
+	ret->verdict = GROWTH_NONE;
+	memset(ret->floors, 0, sizeof(ret->floors));
+	memset(ret->tops, 0, sizeof(ret->tops));
+	ret->highest = 0;
+	if (count < GROWTH_WINDOWS)
+		return;
+	put_floors(times_ns, bytes, count, ret);
+	ret->live_bytes = bytes[count - 1];
+	size_t first = 0;
+	while (first + 1 < GROWTH_WINDOWS && !ret->floors[first])
+		first++;
+	/* What came first in the window before is a part of the rise. */
+	first -= first > 0;
+	double tau, slope = slope_of(ret->floors, first, &tau);
+	double window_s = (double)(times_ns[count - 1] - times_ns[0]) / 1e9 / GROWTH_WINDOWS;
+	uint64_t last = ret->floors[GROWTH_WINDOWS - 1];
+	ret->grown_bytes = (int64_t)(slope * (double)(GROWTH_WINDOWS - 1 - first));
+	ret->bytes_per_s = window_s > 0 ? slope / window_s : 0;
+	if (!ret->highest)
+		return;
+	if (GROWTH_WINDOWS - first > LATE_WINDOWS && keeps_growing(ret, first, slope, tau))
+		ret->verdict = GROWTH_LEAK;
+	else if ((double)last < BURST_PART * (double)ret->highest)
+		ret->verdict = is_short(ret) ? GROWTH_BURST : GROWTH_STEADY;
+	else if ((double)ret->floors[1] <= ROSE_PART * (double)last)
+		ret->verdict = GROWTH_CACHE;
+	else if ((double)ret->highest <= (double)last / STARTUP_PART)
+		ret->verdict = GROWTH_STARTUP;
+	else
+		ret->verdict = GROWTH_STEADY;
+}
+
+void growth_init(struct growth *growth)
+{
+	*growth = (struct growth){.moments = 0};
+	growth_rows_init(&growth->rows);
+	text_init(&growth->verdict);
+}
+
+void growth_deinit(struct growth *growth)
+{
+	growth_rows_deinit(&growth->rows);
+	text_deinit(&growth->verdict);
+}
+
+DEFINE_MAP(growth_map, struct row_key, uint32_t, row_key_hash, row_key_equal)
+
+#define NO_ROW UINT32_MAX
+
+/* Which row each site is in. */
+static struct error *rows_of_sites(const struct model *model, struct resolver *resolver,
+	const struct rows *rows, uint32_t **ret)
+{
+	_cleanup_(growth_map_deinit) struct growth_map map;
+	growth_map_init(&map);
+	_cleanup_(frame_vec_deinit) struct frame_vec frames;
+	frame_vec_init(&frames);
+	size_t count;
+	const struct site *sites = model_sites(model, &count);
+	uint32_t *numbers = *ret = malloc((count + 1) * sizeof(*numbers));
+	for (size_t i = 0; numbers && i < rows->rows.len; i++) {
+		const struct row *row = &rows->rows.data[i];
+		uint32_t *number = growth_map_insert(
+			&map, (struct row_key){row->frames, row->depth, row->sums.kind}, NULL);
+		if (!number)
+			return error_no_memory();
+		*number = (uint32_t)i;
+	}
+	for (size_t i = 0; numbers && i < count; i++) {
+		struct error *error =
+			resolver_stack(resolver, sites[i].stack, sites[i].kind, &frames);
+		if (error)
+			return error;
+		uint32_t *number = growth_map_find(
+			&map, (struct row_key){frames.data, frames.len, sites[i].kind});
+		numbers[i] = number ? *number : NO_ROW;
+	}
+	return numbers ? NULL : error_no_memory();
+}
+
+/* All series as a table: bytes of each row at each moment. */
+struct table {
+	uint64_t *bytes; /* [row × moments + moment] */
+	uint64_t *times;
+	uint64_t *blocks,
+		*end_bytes; /* [row]: at the last moment judged; when the recording ends */
+	size_t moments;     /* judged ones */
+};
+
+static void table_deinit(struct table *table)
+{
+	free(table->bytes);
+	free(table->times);
+	free(table->blocks);
+	free(table->end_bytes);
+}
+
+static struct error *fill_table(
+	const struct model *model, const uint32_t *row_of_site, size_t rows, struct table *table)
+{
+	size_t count, sites_count;
+	const struct series_row *series = model_series(model, &count);
+	const struct series_site *sites = model_series_sites(model, &sites_count);
+	table->bytes = calloc(rows * table->moments + 1, sizeof(*table->bytes));
+	table->times = calloc(count + 1, sizeof(*table->times));
+	table->blocks = calloc(rows + 1, sizeof(*table->blocks));
+	table->end_bytes = calloc(rows + 1, sizeof(*table->end_bytes));
+	if (!table->bytes || !table->times || !table->blocks || !table->end_bytes)
+		return error_no_memory();
+	for (size_t i = 0; i < count; i++) {
+		table->times[i] = series[i].time_ns;
+		for (size_t n = 0; n < series[i].site_count; n++) {
+			const struct series_site *site = &sites[series[i].first_site + n];
+			uint32_t row = row_of_site[site->site.value];
+			if (row == NO_ROW)
+				continue;
+			if (i < table->moments)
+				table->bytes[row * table->moments + i] += site->live_bytes;
+			if (i + 1 == table->moments)
+				table->blocks[row] += site->live_blocks;
+			if (i + 1 == count)
+				table->end_bytes[row] += site->live_bytes;
+		}
+	}
+	return NULL;
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+	const struct growth_row *a = left, *b = right;
+	bool suspect_a = a->verdict == GROWTH_LEAK, suspect_b = b->verdict == GROWTH_LEAK;
+	if (suspect_a != suspect_b)
+		return suspect_a ? -1 : 1;
+	int64_t x = suspect_a ? a->grown_bytes : (int64_t)a->live_bytes;
+	int64_t y = suspect_a ? b->grown_bytes : (int64_t)b->live_bytes;
+	if (x != y)
+		return x > y ? -1 : 1;
+	if (a->highest != b->highest)
+		return a->highest > b->highest ? -1 : 1;
+	return a->row < b->row ? -1 : a->row > b->row;
+}
+
+static void say_suspect(const struct growth_row *row, uint64_t until_ns, struct text *text)
+{
+	if (row->row->place)
+		summary_add_place(text, row->row->place);
+	else
+		text_add(text, "A place without a name");
+	text_add(text, " keeps growing: by ");
+	text_add_bytes(text, (uint64_t)row->grown_bytes);
+	if (row->bytes_per_s >= 1) {
+		text_add(text, ", ");
+		text_add_bytes(text, (uint64_t)row->bytes_per_s);
+		text_add(text, " a second");
+	}
+	text_add(text, ", to ");
+	text_add_bytes(text, row->live_bytes);
+	text_add(text, " after ");
+	text_add_duration_ns(text, until_ns);
+	if (row->end_bytes < row->live_bytes / 2)
+		text_add(text, "; it was freed before the end, so that a leak check sees nothing");
+	text_add(text, ".\n");
+}
+
+#define SUSPECTS_SAID 3u
+
+static void say(struct growth *growth)
+{
+	struct text *text = &growth->verdict;
+	size_t suspects = 0;
+	for (; suspects < growth->rows.len && growth->rows.data[suspects].verdict == GROWTH_LEAK;
+		suspects++)
+		if (suspects < SUSPECTS_SAID)
+			say_suspect(&growth->rows.data[suspects], growth->until_ns, text);
+	if (suspects > SUSPECTS_SAID)
+		text_printf(text, "%zu more places keep growing.\n", suspects - SUSPECTS_SAID);
+	if (growth->moments < GROWTH_WINDOWS)
+		text_add(text, "Too few moments are known to tell growth from chance.\n");
+	else if (!suspects)
+		text_add(text, "Nothing keeps growing.\n");
+}
+
+/* How many moments come before the tail, which the end and what is freed there are in. */
+static size_t judged_moments(const struct model *model, unsigned tail_percent)
+{
+	size_t count;
+	const struct series_row *series = model_series(model, &count);
+	if (!count)
+		return 0;
+	uint64_t first = series[0].time_ns, last = series[count - 1].time_ns;
+	uint64_t tail = (last - first) / 100 * tail_percent;
+	while (count && series[count - 1].time_ns > last - tail)
+		count--;
+	return count;
+}
+
+struct error *growth_build(const struct model *model, struct resolver *resolver,
+	const struct rows *rows, unsigned tail_percent, struct growth *ret)
+{
+	_cleanup_free_ uint32_t *row_of_site = NULL;
+	_cleanup_(table_deinit) struct table table = {
+		.moments = judged_moments(model, tail_percent)};
+	struct error *error = rows_of_sites(model, resolver, rows, &row_of_site);
+	if (!error)
+		error = fill_table(model, row_of_site, rows->rows.len, &table);
+	if (error)
+		return error;
+	ret->moments = table.moments;
+	ret->from_ns = table.times[0];
+	ret->until_ns = table.moments ? table.times[table.moments - 1] : table.times[0];
+	uint64_t peak = model_totals(model)->peak_bytes;
+	for (size_t i = 0; i < rows->rows.len; i++) {
+		struct growth_row row = {.row = &rows->rows.data[i]};
+		growth_judge(table.times, table.bytes + i * table.moments, table.moments, &row);
+		row.live_blocks = table.blocks[i];
+		row.end_bytes = table.end_bytes[i];
+		if (row.verdict == GROWTH_LEAK &&
+			(double)row.grown_bytes < PEAK_PART * (double)peak)
+			row.verdict = GROWTH_STEADY;
+		if (row.verdict != GROWTH_NONE && !growth_rows_push(&ret->rows, row))
+			return error_no_memory();
+	}
+	if (ret->rows.len)
+		qsort(ret->rows.data, ret->rows.len, sizeof(*ret->rows.data), compare_rows);
+	say(ret);
+	return ret->verdict.failed ? error_no_memory() : NULL;
+}
+
+const char *growth_verdict_name(enum growth_verdict verdict)
+{
+	static const char *const names[GROWTH_VERDICTS] = {
+		[GROWTH_LEAK] = "leak-suspect",
+		[GROWTH_CACHE] = "cache",
+		[GROWTH_BURST] = "burst",
+		[GROWTH_STARTUP] = "start-up",
+		[GROWTH_STEADY] = "steady",
+		[GROWTH_NONE] = "unknown",
+	};
+	return names[verdict];
+}
+
+const char *growth_verdict_text(enum growth_verdict verdict)
+{
+	static const char *const texts[GROWTH_VERDICTS] = {
+		[GROWTH_LEAK] = "leak suspect: keeps growing",
+		[GROWTH_CACHE] = "cache: grew, and has levelled off",
+		[GROWTH_BURST] = "burst: came and went",
+		[GROWTH_STARTUP] = "start-up: there from the beginning",
+		[GROWTH_STEADY] = "steady: goes up and down",
+		[GROWTH_NONE] = "unknown",
+	};
+	return texts[verdict];
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What becomes of the memory that a place holds, over time: does it keep growing, has it levelled
+ * off, did it come and go? So a leak is found that is freed at exit, or that is still held, in one
+ * recording and without choosing two moments.
+ *
+ * Judged are the moments of model_series(), but for the tail: what was allocated at the very end is
+ * young, and what is freed there is tidying up. They are dealt to GROWTH_WINDOWS equal stretches of
+ * time, and of each the least that was live counts: a cache that is emptied now and then, or blocks
+ * that come and go, have a floor that does not rise, a leak has one that does, whatever comes and
+ * goes above it. A line is laid through the floors (Theil, "A rank-invariant method of linear and
+ * polynomial regression analysis", 1950; Sen 1968): the median of the slopes between any two, which
+ * a few outliers do not turn.
+ *
+ *	leak suspect   the floor rises nearly all the time (Kendall's tau), by much more than it
+ *	               strays from the line, and still does at the end
+ *	cache          it rose and has levelled off
+ *	burst          the end has little of what was live once, in a short time
+ *	start-up       it was there from the beginning, or nearly, and stays
+ *	steady         none of these: it goes up and down
+ */
+#ifndef ANALYSIS_GROWTH_H
+#define ANALYSIS_GROWTH_H
+
+#include "analysis/rows.h"
+#include "base/text.h"
+
+#define GROWTH_WINDOWS 12u
+/* Moments that are good for it: some in each window. */
+#define GROWTH_MOMENTS 144u
+
+enum growth_verdict {
+	GROWTH_LEAK,
+	GROWTH_CACHE,
+	GROWTH_BURST,
+	GROWTH_STARTUP,
+	GROWTH_STEADY,
+	GROWTH_NONE, /* too little is known, or was there, to say */
+	GROWTH_VERDICTS
+};
+
+struct growth_row {
+	const struct row *row;
+	enum growth_verdict verdict;
+	uint64_t floors[GROWTH_WINDOWS], tops[GROWTH_WINDOWS]; /* least and most in each window */
+	uint64_t highest;                                      /* of all moments before the tail */
+	uint64_t live_bytes;                                   /* at the last moment before it */
+	uint64_t live_blocks;
+	uint64_t end_bytes;  /* when the recording ends */
+	int64_t grown_bytes; /* by the line, from the first window with something to the last */
+	double bytes_per_s;  /* its slope */
+};
+DEFINE_VEC(growth_rows, struct growth_row)
+
+struct growth {
+	struct growth_rows
+		rows; /* leak suspects first, by how much they grew; others by what is live */
+	struct text verdict;        /* sentences, each with a newline */
+	uint64_t from_ns, until_ns; /* what was judged */
+	size_t moments;
+};
+
+void growth_init(struct growth *growth);
+void growth_deinit(struct growth *growth);
+
+/* One series by itself; times ascend. Sets all but row, live_blocks and end_bytes. */
+void growth_judge(
+	const uint64_t *times_ns, const uint64_t *bytes, size_t count, struct growth_row *ret);
+
+/*
+ * Judges all rows of the model, which has a series with sites. tail_percent: of the judged time,
+ * from its end, is left out. `rows` must outlive it.
+ */
+struct error *growth_build(const struct model *model, struct resolver *resolver,
+	const struct rows *rows, unsigned tail_percent, struct growth *ret);
+
+/* "leak-suspect", "cache", "burst", "start-up", "steady", "unknown" */
+const char *growth_verdict_name(enum growth_verdict verdict);
+/* "leak suspect: keeps growing"… */
+const char *growth_verdict_text(enum growth_verdict verdict);
+
+#endif
