@@ -252,8 +252,11 @@ static void add_place(
 	text_add_shown(text, spot->name, SIZE_MAX);
 	if (frame->mark != MARK_NONE || (grain != GRAIN_LINES && grain != GRAIN_ADDRESSES))
 		return;
-	if (frame->file)
-		text_printf(text, "%s%s:%" PRIu32, joint, base_name(frame->file), frame->line);
+	if (frame->file) {
+		text_add(text, joint);
+		text_add_shown(text, base_name(frame->file), SIZE_MAX);
+		text_printf(text, ":%" PRIu32, frame->line);
+	}
 	if (grain == GRAIN_ADDRESSES && frame->function && (frame->offset || frame->address))
 		text_printf(text, "%s0x%" PRIx64, joint,
 			frame->module ? frame->offset : frame->address);
@@ -268,7 +271,10 @@ void spot_add_line(struct text *text, enum grain grain, const struct spot *spot)
 {
 	const struct shown_frame *frame = spot->frame;
 	add_place(text, grain, spot, "  ");
-	if (grain != GRAIN_FILES && grain != GRAIN_MODULES && frame->module &&
-		(frame->function || frame->file))
-		text_printf(text, "  [%s]", frame->module);
+	if (grain == GRAIN_FILES || grain == GRAIN_MODULES || !frame->module ||
+		!(frame->function || frame->file))
+		return;
+	text_add(text, "  [");
+	text_add_shown(text, frame->module, SIZE_MAX);
+	text_add_char(text, ']');
 }

@@ -114,6 +114,13 @@ static int compare_near(const void *left, const void *right)
 	return x != y ? (x < y ? -1 : 1) : strcmp(a->name, b->name);
 }
 
+static void add_quoted(struct text *text, bool behind_others, const char *name)
+{
+	text_add(text, behind_others ? ", '" : "'");
+	text_add_shown(text, name, NAME_BYTES_MAX);
+	text_add_char(text, '\'');
+}
+
 struct error *names_add_near(const struct spots *spots, const char *sought, struct text *text)
 {
 	size_t count = spots_count(spots), enough = strlen(sought) / 2 + 1;
@@ -127,6 +134,6 @@ struct error *names_add_near(const struct spots *spots, const char *sought, stru
 	}
 	qsort(near, count, sizeof(*near), compare_near);
 	for (size_t i = 0; i < count && i < NEAR_MAX && near[i].distance <= enough; i++)
-		text_printf(text, "%s'%s'", i ? ", " : "", near[i].name);
+		add_quoted(text, i > 0, near[i].name);
 	return NULL;
 }

@@ -156,9 +156,10 @@ static int run(const struct command *command, int argc, char **argv)
 	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
 	int code;
 	if (parse(command, argc, argv, &request, &code))
-		code = is_tree(&request) ? report_tree(request.paths, request.path_count,
-						   request.shown.options.json)
-					 : show(command, &request);
+		code = is_tree(&request)
+			       ? report_tree(request.paths, request.path_count,
+					 request.shown.options.json, !request.shown.no_pager)
+			       : show(command, &request);
 	view_request_deinit(&request.shown);
 	return code;
 }

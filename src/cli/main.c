@@ -17,7 +17,6 @@ const struct command *const commands[] = {
 	&command_flame,
 	&command_list,
 	&command_graph,
-	&command_diff,
 	&command_budget,
 	&command_leaks,
 	&command_doctor,

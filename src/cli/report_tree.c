@@ -131,7 +131,7 @@ static void rows_read_folder(struct rows *rows, const char *folder)
 	free(entries);
 }
 
-int report_tree(char *const *paths, size_t count, bool json)
+int report_tree(char *const *paths, size_t count, bool json, bool paged)
 {
 	_cleanup_(rows_deinit) struct rows rows = {NULL, 0, 0, 0};
 	for (size_t i = 0; i < count; i++) {
@@ -147,7 +147,7 @@ int report_tree(char *const *paths, size_t count, bool json)
 		return rows.code ? rows.code : ERROR_INPUT;
 	}
 	struct output output;
-	struct sink sink = output_sink(&output);
+	struct sink sink = output_sink_paged(&output, paged);
 	struct error *error = tree_arrange(rows.data, rows.len);
 	if (!error)
 		error = tree_write(rows.data, rows.len, json, &sink);

@@ -8,8 +8,8 @@
 
 /*
  * Reads the recordings, and those of folders (*.hpw), says on stderr what can't be read, and writes
- * the table. Returns the exit code.
+ * the table, through a pager if that is wanted. Returns the exit code.
  */
-int report_tree(char *const *paths, size_t count, bool json);
+int report_tree(char *const *paths, size_t count, bool json, bool paged);
 
 #endif

@@ -221,16 +221,23 @@ static void add_lines(struct listing_writing *at, const struct listing_part *par
 	}
 }
 
+static void add_path(struct text *out, const char *before, const char *path)
+{
+	text_add(out, before);
+	text_add_shown(out, path, SIZE_MAX);
+	text_add_char(out, '\n');
+}
+
 static void add_source_notes(struct listing_writing *at, const struct listing_source *source)
 {
 	if (!source->found) {
 		text_add(at->out, "  its source was not found; looked for\n");
 		for (size_t i = 0; i < source->tried_count; i++)
-			text_printf(at->out, "    %s\n", source->tried[i]);
+			add_path(at->out, "    ", source->tried[i]);
 		text_add(at->out, "  --source-path FOLDER says where sources are\n");
 		return;
 	}
-	text_printf(at->out, "  source: %s\n", source->found);
+	add_path(at->out, "  source: ", source->found);
 	if (source->newer)
 		text_add(at->out, "  it was changed after the recording began: lines may have "
 				  "moved\n");

@@ -110,6 +110,8 @@ def helps(folder):
     listing = heapwise("help")
     hw.need(listing.status == 0, str(listing))
     hw.need(heapwise("--help").text == listing.text, "--help and help differ")
+    names = [line.split()[0] for line in listing.text.splitlines() if line.startswith("  ")]
+    hw.need(len(set(names)) == len(names) > 8, f"listed twice: {names}")
     for command in ("run", "report", "version", "help"):
         hw.need(f"  {command}" in listing.text, f"{command} is not listed")
         for words in ((command, "--help"), ("help", command)):

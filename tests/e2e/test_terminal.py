@@ -72,7 +72,7 @@ def pager(folder):
     """$HEAPWISE_PAGER, $PAGER or less, on a terminal alone; --no-pager does without"""
     path = recording(folder)
     mark = "sed s/^/PAGED/"
-    for command in (("report",), ("tree",), ("flame",), ("list", "main")):
+    for command in (("report",), ("report", folder), ("tree",), ("flame",), ("list", "main")):
         status, text = on_terminal(*command, path, TERM="xterm", HEAPWISE_PAGER=mark, PAGER="false")
         hw.need(status == 0 and text.startswith("PAGED"), f"{command}: {text}")
     status, text = on_terminal("tree", path, TERM="xterm", PAGER=mark)
