@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Moments and parts of recordings, growth, and the choice of blocks, of a program that says itself what it did when."""
+
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+import hw
+
+TESTS = hw.Tests()
+PHASES = hw.TARGETS / "phases"
+
+
+def recorded(folder, *options):
+    """The recording, and the middle of the pause before each phase, as a moment."""
+    path = folder / "x.hpw"
+    ended = hw.record([PHASES], path, options=("-q", *options))
+    hw.need(ended.status == 0, str(ended))
+    began = hw.report(path)["target"]["wall_start_ns"]
+    told = [line.split()[1:] for line in ended.text.splitlines()]
+    return path, {name: f"{int(when) - began}ns" for name, when in told}
+
+
+def total(path, *arguments):
+    return hw.report(path, *arguments)["totals"]
+
+
+@TESTS.test
+def live_at_a_moment(folder):
+    """What is live at a moment is what the program had then, to the byte, though nothing was stamped near it"""
+    path, at = recorded(folder)
+    for phase, blocks, size in (("first", 0, 0), ("freed", 1000, 100_000), ("second", 400, 40_000),
+                                ("end", 400 + 500, 40_000 + 25_000)):
+        found = total(path, "--at", at[phase], "--view", "sites")
+        hw.need((found["live_blocks_at_end"], found["live_bytes_at_end"]) == (blocks, size), f"{phase}: {found}")
+
+
+@TESTS.test
+def meanings_of_a_range(folder):
+    """Of a range: calls in it, what was live at its end, what of that was allocated in it, the peak inside"""
+    path, at = recorded(folder)
+    found = total(path, "--from", at["freed"], "--to", at["end"], "--view", "sites")
+    hw.need(found["allocations"] == 500 and found["allocated_bytes"] == 25_000, f"{found}")
+    hw.need(found["frees"] == 600, f"{found}")
+    hw.need(found["live_bytes_at_end"] == 65_000, f"{found}")
+    hw.need(found["kept_blocks"] == 500 and found["kept_bytes"] == 25_000, f"{found}")
+    # When the range begins everything of the first phase is live: nothing later is as much.
+    hw.need(found["peak_bytes"] == 100_000 and found["peak_blocks"] == 1000, f"{found}")
+    later = total(path, "--from", at["second"], "--view", "peak")
+    hw.need(later["peak_bytes"] == 65_000, f"{later}")
+
+
+@TESTS.test
+def range_of_the_peak(folder):
+    """The peak is a moment too"""
+    path, at = recorded(folder)
+    found = hw.report(path, "--at", "peak", "--view", "sites")
+    hw.need(found["totals"]["live_bytes_at_end"] == found["totals"]["peak_bytes"] == 100_000, f"{found['totals']}")
+    after = total(path, "--from", "peak", "--view", "sites")
+    hw.need(after["allocations"] == 500 and after["frees"] == 1500, f"{after}")
+
+
+@TESTS.test
+def what_is_no_moment(folder):
+    """What is no moment, or is not in the recording, is said with what there is"""
+    path, at = recorded(folder)
+    for moment, status, words in (("soon", 2, "is no moment"), ("1000s", 3, "nothing as late as"),
+                                  ("mark:x", 3, "no mark 'x'"), ("3.2parsec", 2, "is no moment")):
+        ended = hw.run([hw.HEAPWISE, "report", path, "--at", moment])
+        hw.need(ended.status == status and words in ended.errors, f"{moment}: {ended}")
+    ended = hw.run([hw.HEAPWISE, "report", path, "--from", at["end"], "--to", at["freed"]])
+    hw.need(ended.status == 3 and "comes after" in ended.errors, str(ended))
+
+
+@TESTS.test
+def sums_have_no_moments(folder):
+    """A recording of sums says that it has no moments"""
+    path, _ = recorded(folder, "--mode", "aggregate")
+    ended = hw.run([hw.HEAPWISE, "report", path, "--at", "peak"])
+    hw.need(ended.status == 3 and "not what happened when" in ended.errors, str(ended))
+
+
+@TESTS.test
+def chosen_blocks(folder):
+    """Blocks are chosen by size, age and thread"""
+    path, _ = recorded(folder)
+    small = hw.report(path, "--max-size", "60", "--view", "sites")
+    hw.need(small["totals"]["allocations"] == 500 and small["recording"]["blocks"] == "of at most 60 B", f"{small}")
+    large = total(path, "--min-size", "61", "--view", "sites")
+    hw.need(large["allocations"] == 1000 and large["peak_bytes"] == 100_000, f"{large}")
+    nobody = hw.run([hw.HEAPWISE, "report", path, "--thread", "nobody"])
+    hw.need(nobody.status == 3 and "no thread" in nobody.errors, str(nobody))
+    main = total(path, "--thread", "phases", "--view", "sites")
+    hw.need(main["allocations"] == 1500, f"{main}")
+    young = total(path, "--max-lifetime", "1ns", "--view", "sites")
+    hw.need(young["allocations"] <= 1500 and young["live_bytes_at_end"] == 0, f"{young}")
+
+
+@TESTS.test
+def growth_without_a_leak(folder):
+    """A leak that is freed at exit is found, and caches, bursts and churn are told from it"""
+    ended = hw.record([hw.TARGETS / "grows"], folder / "g.hpw")
+    hw.need(ended.status == 0, str(ended))
+    report = hw.report(folder / "g.hpw", "--view", "growth")
+    verdicts = {}
+    for place in report["growth"]["places"]:
+        function = next(frame["function"] for frame in place["stack"] if frame["function"])
+        verdicts[function] = place["verdict"]
+    wanted = {"leaks": "leak-suspect", "caches": "cache", "bursts": "burst", "churns": "steady", "starts": "start-up"}
+    hw.need({name: verdicts.get(name) for name in wanted} == wanted, f"{verdicts}")
+    hw.need([name for name, verdict in verdicts.items() if verdict == "leak-suspect"] == ["leaks"], f"{verdicts}")
+    hw.need("leaks" in report["verdict"][0] and "freed before the end" in report["verdict"][0], f"{report['verdict']}")
+    hw.need(report["totals"]["live_bytes_at_end"] == 0, f"{report['totals']}")
+
+
+TESTS.main()
