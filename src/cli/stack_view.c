@@ -49,7 +49,9 @@ static int compare(struct stack_view *view, const struct view_request *request, 
 		return message_error(error_no_memory());
 	comparison_init(view->compared);
 	struct diff_options options = {
-		.metric = request->options.sort,
+		/* Views of all metrics sort by none. */
+		.metric = request->options.sort == METRICS ? METRIC_LIVE_BYTES
+							   : request->options.sort,
 		.same_recording = path && operand_is_file(&view->base, path),
 	};
 	progress_begin("looking up names");
