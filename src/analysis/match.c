@@ -177,9 +177,9 @@ static void copies_deinit(struct copies *copies)
 		copy_vec_deinit(&copies->of_side[i]);
 }
 
-/* NULL: no memory. */
-static const struct shown_frame *copy_frame(
-	struct rows *rows, struct copy_vec *copies, const struct shown_frame *frame, uint32_t place)
+/* A frame as the newest model calls it, at its own line. NULL: no memory. */
+static const struct shown_frame *copy_frame(struct rows *rows, const struct match *match,
+	struct copy_vec *copies, const struct shown_frame *frame, uint32_t name)
 {
 	while (copies->len <= frame->place)
 		if (!copy_vec_push(copies, NULL))
@@ -189,8 +189,17 @@ static const struct shown_frame *copy_frame(
 	struct shown_frame *copy = arena_alloc(&rows->arena, sizeof(*copy));
 	if (!copy)
 		return NULL;
+	uint32_t place = match->same_as.data[name];
 	*copy = *frame;
 	copy->place = place;
+	/* Of code without a name only the module is known to be the same. */
+	const struct shown_frame *newest = identities_get(match->names, place)->example;
+	copy->module = newest->module;
+	copy->module_path = newest->module_path;
+	if (newest->function && newest->file && frame->file) {
+		copy->function = newest->function;
+		copy->file = newest->file;
+	}
 	copies->data[frame->place] = copy;
 	return copy;
 }
@@ -205,8 +214,8 @@ static struct error *begin_row(
 	if (!frames)
 		return error_no_memory();
 	for (size_t i = 0; i < from->depth; i++) {
-		frames[i] = copy_frame(rows, &copies->of_side[example->side], from->frames[i],
-			match->same_as.data[example->names[i]]);
+		frames[i] = copy_frame(rows, match, &copies->of_side[example->side],
+			from->frames[i], example->names[i]);
 		if (!frames[i])
 			return error_no_memory();
 	}

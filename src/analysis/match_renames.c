@@ -164,7 +164,7 @@ static struct error *fill_holes(struct search *search, struct hole_map *holes)
 	for (size_t i = 0; i < search->loose.len; i++) {
 		const struct match_member *member =
 			&search->match->members.data[search->loose.data[i]];
-		struct hole_key key;
+		struct hole_key key = {.name = 0};
 		struct error *error = make_pattern(search, member, &key.pattern);
 		if (error)
 			return error;

@@ -48,6 +48,6 @@ const struct rows *profile_rows(const struct profile *profile)
 
 uint64_t profile_whole(const struct profile *profile, enum metric metric)
 {
-	return metric_of_totals(
-		metric, model_totals(profile->base ? profile->base : profile->model));
+	uint64_t base = profile->base ? metric_of_totals(metric, model_totals(profile->base)) : 0;
+	return base ? base : metric_of_totals(metric, model_totals(profile->model));
 }

@@ -31,7 +31,8 @@ struct error *profile_filter(struct profile *profile, const struct filter *filte
 /* Rows to show. */
 const struct rows *profile_rows(const struct profile *profile);
 
-/* The whole process's figure, or that of the one it is compared with: what shares are of. */
+/* The whole process's figure, or that of the one it is compared with unless that is 0: what shares
+ * are of. */
 uint64_t profile_whole(const struct profile *profile, enum metric metric);
 
 #endif

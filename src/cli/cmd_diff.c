@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "cli/limits.h"
 #include "cli/message.h"
 #include "cli/operands.h"
@@ -17,6 +18,7 @@ enum {
 	OPT_NORMALIZE = 256,
 	OPT_FAIL_ON_GROWTH,
 	OPT_TREND,
+	OPT_VIEW,
 };
 
 static const struct option_spec option_specs[] = {
@@ -31,6 +33,11 @@ static const struct option_spec option_specs[] = {
 		"exit 1 if the metric grew by more: a size (64K, 1M), a number or a share (5%)"},
 	{OPT_TREND, "trend", NULL,
 		"two recordings or more, the oldest first: what grows steadily, step by step"},
+	{OPT_VIEW, "view", "VIEW",
+		"lists (default), tree, flame or graph: as these commands show it with --base "
+		"OLDER"},
+	{VIEW_OPT_NO_PAGER, "no-pager", NULL,
+		"write to the terminal itself, not through $HEAPWISE_PAGER, $PAGER or less"},
 	VIEW_SPECS_FILTER VIEW_SPEC_ALL_FRAMES{0},
 };
 
@@ -38,9 +45,27 @@ struct request {
 	struct view_request shown;
 	struct diff_options diff;
 	bool trend;
+	const struct command *view; /* that shows it; NULL: lists */
 	struct limit growth;
 	const char *growth_text; /* NULL: none */
 };
+
+static bool take_view(const struct options *options, struct request *request)
+{
+	static const char *const names[] = {"tree", "flame", "graph"};
+	request->view = NULL;
+	if (strcmp(options->argument, "lists") == 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(names[i], options->argument) == 0)
+			request->view = command_find(names[i]);
+	if (!request->view)
+		options_wrong(options->command,
+			"there is no view '%s' of two recordings; there are lists, tree, flame and "
+			"graph",
+			options->argument);
+	return request->view;
+}
 
 static bool take(const struct options *options, int id, struct request *request)
 {
@@ -48,6 +73,8 @@ static bool take(const struct options *options, int id, struct request *request)
 	case OPT_NORMALIZE:
 		request->diff.normalize = true;
 		return true;
+	case OPT_VIEW:
+		return take_view(options, request);
 	case OPT_TREND:
 		request->trend = true;
 		return true;
@@ -88,7 +115,7 @@ static int compare(struct request *request, const struct operand operands[2])
 	options.view.filter = &request->shown.filter;
 	struct diff_outcome outcome = {.total = {0}};
 	struct output output;
-	struct sink sink = output_sink(&output);
+	struct sink sink = view_request_sink(&request->shown, &output);
 	struct error *error =
 		diff_view_write(operands[0].model, operands[1].model, &options, &sink, &outcome);
 	int code = error ? message_error(error) : output_end(&output);
@@ -110,7 +137,7 @@ static int show_trend(struct request *request, const struct operand *operands, s
 	}
 	request->shown.options.filter = &request->shown.filter;
 	struct output output;
-	struct sink sink = output_sink(&output);
+	struct sink sink = view_request_sink(&request->shown, &output);
 	struct error *error =
 		trend_view_write(models, labels, count, same, &request->shown.options, &sink);
 	return error ? message_error(error) : output_end(&output);
@@ -122,6 +149,12 @@ static int check(const struct command *command, struct request *request, int cou
 	if (request->trend && (request->diff.normalize || request->growth_text))
 		return options_wrong(command, "--%s is not for --trend",
 			request->growth_text ? "fail-on-growth" : "normalize");
+	if (request->view && (request->trend || request->diff.normalize || request->growth_text))
+		return options_wrong(command, "--%s is for lists, not for --view %s",
+			request->trend            ? "trend"
+			: request->diff.normalize ? "normalize"
+						  : "fail-on-growth",
+			request->view->name);
 	if (request->trend && (count < 2 || count > (int)TREND_MODELS_MAX))
 		return options_wrong(command,
 			"--trend wants from 2 to %u recordings, FILE or FILE@MOMENT; %d %s given",
@@ -130,18 +163,52 @@ static int check(const struct command *command, struct request *request, int cou
 		return options_wrong(command,
 			"two recordings are compared, FILE or FILE@MOMENT; %d %s given%s", count,
 			count == 1 ? "is" : "are", count > 2 ? " (--trend takes more)" : "");
-	return view_request_metric(command, &request->shown, METRIC_LIVE_BYTES) ? 0 : ERROR_USAGE;
+	if (!view_request_metric(command, &request->shown, METRIC_LIVE_BYTES))
+		return ERROR_USAGE;
+	request->diff.metric = request->shown.options.sort;
+	return 0;
 }
 
-static int answer(const struct command *command, struct request *request, char **words, int count)
+/* Hands over to the command that shows one recording, with the older one as its base: options of
+ * the command line but --view, which getopt has put before the operands. */
+static int hand_over(const struct request *request, char **argv, int operand)
 {
+	char base[] = "--base", metric[] = "--metric";
+	_cleanup_free_ char *name = strdup(metric_name(request->diff.metric));
+	_cleanup_free_ char *view = strdup(request->view->name);
+	_cleanup_free_ char **words = calloc((size_t)operand + 8, sizeof(*words));
+	if (!name || !view || !words)
+		return message_error(error_no_memory());
+	int count = 0;
+	words[count++] = view;
+	words[count++] = base;
+	words[count++] = argv[operand];
+	words[count++] = metric;
+	words[count++] = name;
+	/* It may be shortened, and no other begins alike. */
+	for (int i = 1; i < operand && strcmp(argv[i], "--") != 0; i++)
+		if (strncmp(argv[i], "--v", strlen("--v")) != 0)
+			words[count++] = argv[i];
+		else if (!strchr(argv[i], '='))
+			i++;
+	words[count++] = argv[operand + 1];
+	return request->view->run(request->view, count, words);
+}
+
+static int answer(struct request *request, const struct command *command, char **argv,
+	struct options *options)
+{
+	int count = options->argc - options->operand;
+	char **words = argv + options->operand;
 	int code = check(command, request, count);
 	if (code)
 		return code;
-	request->diff.metric = request->shown.options.sort;
+	if (request->view)
+		return hand_over(request, argv, options->operand);
 	struct operand operands[TREND_MODELS_MAX] = {{.model = NULL}};
 	for (int i = 0; i < count && !code; i++)
-		code = operand_open(command, words[i], &operands[i]);
+		code = operand_open(
+			command, words[i], view_request_blocks(&request->shown), &operands[i]);
 	request->diff.same_recording = !code && operand_same_file(&operands[0], &operands[1]);
 	if (!code)
 		code = request->trend ? show_trend(request, operands, (size_t)count)
@@ -161,7 +228,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (!code)
 		code = options.exit_code;
 	if (!code && id == 0)
-		code = answer(command, &request, argv + options.operand, argc - options.operand);
+		code = answer(&request, command, argv, &options);
 	view_request_deinit(&request.shown);
 	return code;
 }
@@ -184,6 +251,7 @@ const struct command command_diff = {
 	.examples = "  heapwise diff old.hpw new.hpw                     two runs, two builds\n"
 		    "  heapwise diff app.hpw@10s app.hpw@60s             what piled up meanwhile\n"
 		    "  heapwise diff --metric peak_bytes old.hpw new.hpw\n"
+		    "  heapwise diff --view tree old.hpw new.hpw         by callers\n"
 		    "  heapwise diff --trend app.hpw@1min app.hpw@2min app.hpw@3min\n"
 		    "  heapwise diff --fail-on-growth 5% main.hpw change.hpw\n",
 	.options = option_specs,

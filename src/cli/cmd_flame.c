@@ -31,8 +31,8 @@ static const struct option_spec option_specs[] = {
 	{OPT_WIDTH, "width", "N", "columns (default: those of the terminal)"},
 	{OPT_THRESHOLD, "threshold", "PERCENT",
 		"leave out of the SVG what is narrower (default: 0.01)"},
-	VIEW_SPEC_METRIC VIEW_SPECS_TERMINAL VIEW_SPEC_MERGE VIEW_SPECS_GRAIN VIEW_SPECS_FILTER
-		VIEW_SPECS_MOMENTS VIEW_SPEC_ALL_FRAMES{0},
+	VIEW_SPEC_METRIC VIEW_SPECS_TERMINAL VIEW_SPEC_BASE VIEW_SPEC_MERGE VIEW_SPECS_GRAIN
+		VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_ALL_FRAMES{0},
 };
 
 #define SVG_THRESHOLD 0.01

@@ -19,7 +19,7 @@ static const struct option_spec option_specs[] = {
 	{OPT_SOURCE_PATH, "source-path", "FOLDER",
 		"where sources are, if not where they were compiled; may be repeated"},
 	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.list/1"},
-	VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPECS_TERMINAL VIEW_SPEC_MERGE
+	VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPECS_TERMINAL VIEW_SPEC_BASE VIEW_SPEC_MERGE
 		VIEW_SPEC_ALL_FRAMES{0},
 };
 

@@ -9,7 +9,8 @@
 #include "cli/recordings.h"
 #include "sources/source.h"
 
-int operand_open(const struct command *command, const char *text, struct operand *ret)
+int operand_open(const struct command *command, const char *text,
+	const struct source_blocks *blocks, struct operand *ret)
 {
 	ret->text = text;
 	const char *moment = moment_behind(text);
@@ -23,8 +24,12 @@ int operand_open(const struct command *command, const char *text, struct operand
 		ret->device = st.st_dev;
 		ret->inode = st.st_ino;
 	}
-	struct error *error =
-		source_open_query(ret->path, 0, moments_query(&ret->moments), &ret->model);
+	const struct source_query *moments = moments_query(&ret->moments);
+	struct source_query query = {.from = {.kind = SOURCE_START}, .to = {.kind = SOURCE_END}};
+	if (moments)
+		query = *moments;
+	query.blocks = blocks;
+	struct error *error = source_open_query(ret->path, 0, &query, &ret->model);
 	if (error)
 		return message_error(error);
 	recording_warn(ret->model, ret->path);
@@ -42,4 +47,11 @@ void operand_deinit(struct operand *operand)
 bool operand_same_file(const struct operand *a, const struct operand *b)
 {
 	return a->inode && a->inode == b->inode && a->device == b->device;
+}
+
+bool operand_is_file(const struct operand *operand, const char *path)
+{
+	struct stat st;
+	return operand->inode && stat(path, &st) == 0 && st.st_ino == operand->inode &&
+	       st.st_dev == operand->device;
 }

@@ -18,12 +18,16 @@ struct operand {
 	ino_t inode;
 };
 
-/* Opens it and says what is missing from it. Returns 0, or the exit code after saying why. The text
- * must outlive it; operand_deinit() in either case. */
-int operand_open(const struct command *command, const char *text, struct operand *ret);
+/* Opens it and says what is missing from it; blocks (NULL: all) as of struct source_query. Returns
+ * 0, or the exit code after saying why. The text must outlive it; operand_deinit() in either case.
+ */
+int operand_open(const struct command *command, const char *text,
+	const struct source_blocks *blocks, struct operand *ret);
 void operand_deinit(struct operand *operand);
 
 /* Whether both are of one recording. */
 bool operand_same_file(const struct operand *a, const struct operand *b);
+/* Whether it is of that file. */
+bool operand_is_file(const struct operand *operand, const char *path);
 
 #endif

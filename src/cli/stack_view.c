@@ -10,14 +10,56 @@
 
 void stack_view_init(struct stack_view *view)
 {
-	view->model = NULL;
+	*view = (struct stack_view){.model = NULL};
 	profile_init(&view->profile);
 }
 
 void stack_view_deinit(struct stack_view *view)
 {
-	profile_deinit(&view->profile);
+	if (view->compared)
+		comparison_deinit(view->compared);
+	else
+		profile_deinit(&view->profile);
+	free(view->compared);
+	operand_deinit(&view->base);
 	model_destroy(view->model);
+}
+
+static bool is_known(const struct model *model, enum metric metric)
+{
+	if (metric != METRIC_TEMPORARY || !model_recording(model)->sample_bytes)
+		return true;
+	message("%s is a sample: which allocations were temporary is not known; "
+		"--metric allocations is",
+		model_recording(model)->path);
+	return false;
+}
+
+/* Builds the profile of both, once the recording itself is open. */
+static int compare(struct stack_view *view, const struct view_request *request, const char *path)
+{
+	int code = operand_open(
+		request->command, request->base, view_request_blocks(request), &view->base);
+	if (code)
+		return code;
+	if (!is_known(view->base.model, request->options.sort))
+		return ERROR_INPUT;
+	view->compared = malloc(sizeof(*view->compared));
+	if (!view->compared)
+		return message_error(error_no_memory());
+	comparison_init(view->compared);
+	struct diff_options options = {
+		/* Views of all metrics sort by none. */
+		.metric = request->options.sort == METRICS ? METRIC_LIVE_BYTES
+							   : request->options.sort,
+		.same_recording = path && operand_is_file(&view->base, path),
+	};
+	progress_begin("looking up names");
+	struct error *error = comparison_build(view->base.model, view->model, &options,
+		request->options.all_frames, &request->filter, view->compared);
+	progress_end();
+	view->profile = view->compared->both;
+	return error ? message_error(error) : 0;
 }
 
 int stack_view_open(struct stack_view *view, struct view_request *request, const char *path)
@@ -25,13 +67,10 @@ int stack_view_open(struct stack_view *view, struct view_request *request, const
 	int code = view_request_open(request, path, 0, &view->model);
 	if (code)
 		return code;
-	if (request->options.sort == METRIC_TEMPORARY &&
-		model_recording(view->model)->sample_bytes) {
-		message("%s is a sample: which allocations were temporary is not known; "
-			"--metric allocations is",
-			model_recording(view->model)->path);
+	if (!is_known(view->model, request->options.sort))
 		return ERROR_INPUT;
-	}
+	if (request->base)
+		return compare(view, request, path);
 	progress_begin("looking up names");
 	struct error *error = profile_build(
 		view->model, request->options.all_frames, &request->filter, &view->profile);

@@ -3,21 +3,24 @@
 #ifndef CLI_STACK_VIEW_H
 #define CLI_STACK_VIEW_H
 
-#include "analysis/profile.h"
+#include "analysis/comparison.h"
+#include "cli/operands.h"
 #include "cli/view_options.h"
 
 /* A recording as such a command looks at it. */
 struct stack_view {
 	struct model *model;
-	struct profile profile;
+	struct profile profile; /* with a base that of `compared`, not owned */
+	struct operand base;
+	struct comparison *compared; /* NULL: there is no base */
 };
 
 void stack_view_init(struct stack_view *view);
 void stack_view_deinit(struct stack_view *view);
 
 /*
- * Opens the recording (path NULL: the newest one here) and builds its profile. Returns 0, or the
- * exit code after saying why.
+ * Opens the recording (path NULL: the newest one here; FILE@MOMENT too) and what it is compared
+ * with, and builds the profile. Returns 0, or the exit code after saying why.
  */
 int stack_view_open(struct stack_view *view, struct view_request *request, const char *path);
 

@@ -2,6 +2,7 @@
 #include "cli/view_options.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "cli/message.h"
@@ -15,6 +16,7 @@ void view_request_deinit(struct view_request *request)
 {
 	moments_deinit(&request->moments);
 	filter_deinit(&request->filter);
+	free(request->path);
 }
 
 static bool take_pattern(
@@ -162,6 +164,9 @@ bool view_options_take(const struct options *options, int id, struct view_reques
 	case VIEW_OPT_MIN_AGE:
 	case VIEW_OPT_MAX_AGE:
 		return take_blocks(options, (enum view_option)id, &request->blocks);
+	case VIEW_OPT_BASE:
+		request->base = options->argument;
+		return true;
 	case VIEW_OPT_MERGE:
 		request->merge = true;
 		return true;
@@ -191,6 +196,21 @@ bool view_request_metric(
 	return false;
 }
 
+/* Splits FILE@MOMENT. */
+static bool take_moment(struct view_request *request, const char **path)
+{
+	const char *moment = *path ? moment_behind(*path) : NULL;
+	if (!moment)
+		return true;
+	request->path = strndup(*path, (size_t)(moment - *path) - 1);
+	if (!request->path) {
+		message_error(error_no_memory());
+		return false;
+	}
+	*path = request->path;
+	return moments_take_text(request->command, moment, &request->moments, false);
+}
+
 bool view_request_files(const struct command *command, struct view_request *request,
 	const char *what, char *const *words, size_t count, const char **ret_path)
 {
@@ -207,7 +227,15 @@ bool view_request_files(const struct command *command, struct view_request *requ
 	}
 	request->more = words + 1;
 	request->more_count = count ? count - 1 : 0;
-	return true;
+	request->command = command;
+	return take_moment(request, ret_path);
+}
+
+const struct source_blocks *view_request_blocks(const struct view_request *request)
+{
+	const struct source_blocks *blocks = &request->blocks;
+	bool given = blocks->min_size || blocks->max_size || blocks->thread || blocks->by_life;
+	return given ? blocks : NULL;
 }
 
 static struct error *open_one(
@@ -217,13 +245,11 @@ static struct error *open_one(
 	struct source_query query = {.from = {.kind = SOURCE_START}, .to = {.kind = SOURCE_END}};
 	if (moments)
 		query = *moments;
-	const struct source_blocks *blocks = &request->blocks;
-	if (blocks->min_size || blocks->max_size || blocks->thread || blocks->by_life)
-		query.blocks = blocks;
 	const struct source_series series = {
 		.rows = request->moments_wanted, .axis = SOURCE_BY_TIME, .with_sites = true};
 	if (series.rows)
 		query.series = &series;
+	query.blocks = view_request_blocks(request);
 	struct error *error = source_open_query(path, flags, &query, ret);
 	if (!error)
 		recording_warn(*ret, path);

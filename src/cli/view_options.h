@@ -63,6 +63,7 @@ enum view_option {
 	VIEW_OPT_COLOUR,
 	VIEW_OPT_NO_PAGER,
 	VIEW_OPT_TAIL,
+	VIEW_OPT_BASE,
 };
 
 #define VIEW_METRIC_HELP "allocations, allocated_bytes, live_bytes, live_blocks, peak_bytes, …"
@@ -115,6 +116,10 @@ enum view_option {
 
 #define VIEW_SPEC_MERGE {VIEW_OPT_MERGE, "merge", NULL, "add all recordings given up to one"},
 
+#define VIEW_SPEC_BASE                                                                             \
+	{VIEW_OPT_BASE, "base", "OLD",                                                             \
+		"show the difference to that recording: FILE, or FILE@MOMENT"},
+
 struct view_request {
 	struct view_options options; /* its filter is set by view_request_open() */
 	enum grain grain;
@@ -122,8 +127,11 @@ struct view_request {
 	bool no_pager;
 	struct moments moments;
 	struct filter filter;
-	struct source_blocks blocks; /* all 0: all */
-	const char *metric_name;     /* as given; NULL: not */
+	struct source_blocks blocks;   /* all 0: all */
+	const char *metric_name;       /* as given; NULL: not */
+	const char *base;              /* NULL: none */
+	const struct command *command; /* set by view_request_files() */
+	char *path;                    /* of FILE@MOMENT the file; NULL: as it was given */
 	bool merge;
 	char *const *more; /* files that are added up with the one that is opened */
 	size_t more_count;
@@ -150,10 +158,13 @@ struct sink view_request_sink(struct view_request *request, struct output *outpu
 
 /*
  * Takes the operands: one file, none (*ret_path is NULL then), or several with --merge. False,
- * after saying so: there are too many; `what` is "a tree".
+ * after saying so: there are too many; `what` is "a tree". FILE@MOMENT is FILE with --at MOMENT.
  */
 bool view_request_files(const struct command *command, struct view_request *request,
 	const char *what, char *const *words, size_t count, const char **ret_path);
+
+/* Which blocks are chosen; NULL: all. */
+const struct source_blocks *view_request_blocks(const struct view_request *request);
 
 /*
  * Opens the recording at `path` (NULL: the newest one here, and says which), at the moments that

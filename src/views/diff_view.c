@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#include "analysis/filter.h"
-#include "analysis/profile.h"
+#include "analysis/comparison.h"
 #include "base/cleanup.h"
 #include "views/diff_page.h"
 
@@ -36,19 +35,20 @@ static struct error *write_page(const struct diff_page *page, const struct sink 
 	return NULL;
 }
 
-static struct error *show(const struct profile profiles[2], const struct diff *diff,
+static struct error *show(const struct comparison *comparison,
 	const struct diff_view_options *options, const struct sink *sink)
 {
+	const struct diff *diff = &comparison->diff;
 	size_t own_limit = options->view.json ? VIEW_NO_LIMIT : TEXT_ROWS;
 	_cleanup_(text_deinit) struct text all;
 	text_init(&all);
 	text_add_n(&all, diff->notes.data ? diff->notes.data : "", diff->notes.len);
 	for (int i = 0; i < 2; i++)
-		add_notes(options->labels[i], &profiles[i].notes, &all);
+		add_notes(options->labels[i], &comparison->sides[i].notes, &all);
 	if (all.failed)
 		return error_no_memory();
 	struct diff_page page = {
-		.models = {profiles[0].model, profiles[1].model},
+		.models = {comparison->sides[0].model, comparison->sides[1].model},
 		.options = options,
 		.diff = diff,
 		.notes = all,
@@ -69,23 +69,12 @@ static void outcome_of(const struct diff *diff, struct diff_outcome *ret)
 struct error *diff_view_write(const struct model *older, const struct model *newer,
 	const struct diff_view_options *options, const struct sink *sink, struct diff_outcome *ret)
 {
-	_cleanup_(profile_deinit) struct profile a;
-	_cleanup_(profile_deinit) struct profile b;
-	_cleanup_(diff_deinit) struct diff diff;
-	profile_init(&a);
-	profile_init(&b);
-	diff_init(&diff);
-	const struct view_options *view = &options->view;
-	struct error *error = profile_build(older, view->all_frames, view->filter, &a);
-	if (!error)
-		error = profile_build(newer, view->all_frames, view->filter, &b);
+	_cleanup_(comparison_deinit) struct comparison comparison;
+	comparison_init(&comparison);
+	struct error *error = comparison_build(older, newer, &options->diff,
+		options->view.all_frames, options->view.filter, &comparison);
 	if (error)
 		return error;
-	struct match_side sides[] = {{older, profile_rows(&a)}, {newer, profile_rows(&b)}};
-	error = diff_build(&sides[0], &sides[1], &options->diff, &diff);
-	if (error)
-		return error;
-	outcome_of(&diff, ret);
-	const struct profile profiles[] = {a, b};
-	return show(profiles, &diff, options, sink);
+	outcome_of(&comparison.diff, ret);
+	return show(&comparison, options, sink);
 }

@@ -217,6 +217,38 @@ def merged(folder):
 
 
 @TESTS.test
+def views(folder):
+    """Other views show the differences: as --view, and with --base as their own commands"""
+    old, new = recording(folder, DIFF / "diff_old-O0"), recording(folder, DIFF / "diff_new-O2")
+    text = heapwise("diff", "--view", "tree", old, new)
+    hw.need(text.status == 0 and text.errors == "" and "stale" in text.text and "-316 B" in text.text, str(text))
+    direct = heapwise("tree", "--base", old, "--metric", "live_bytes", new)
+    hw.need(direct.text == text.text, f"tree --base shows something else: {direct.text}")
+    folded = heapwise("flame", "--folded", "--metric", "live_bytes", "--base", old, new).text
+    figures = {line.rpartition(";")[0].rpartition(";")[2]: tuple(map(int, line.split()[-2:]))
+               for line in folded.splitlines()}
+    hw.need(figures["grows"] == (5 * 307, 25 * 307) and figures["stale"] == (4 * 79, 0), f"{figures}")
+    hw.need(folded.count(";main;") == len(folded.splitlines()), "old and new stacks do not meet in main")
+    focused = heapwise("diff", "--view=tree", "--focus", "grows", "--limit", "3", old, new)
+    hw.need(focused.status == 2, "options that a tree has not are taken")
+    focused = heapwise("diff", "--view=tree", "--focus", "grows", old, new)
+    hw.need("grows" in focused.text and "stale" not in focused.text, str(focused))
+    listed = heapwise("list", "--base", old, "grows", new)
+    hw.need(listed.status == 0 and "+6.00 KiB" in listed.text, str(listed))
+    drawn = heapwise("graph", "--metric", "live_bytes", "--base", old, new)
+    hw.need(drawn.status == 0 and "stale" in drawn.text, str(drawn))
+    path = recording(folder, hw.TARGETS / "peak_twice-O2")
+    moments = heapwise("diff", "--view", "tree", f"{path}@start", f"{path}@peak")
+    hw.need(moments.status == 0 and "first_peak" in moments.text, str(moments))
+    for arguments, status, word in ((("diff", "--view", "pie", old, new), 2, "flame"),
+                                    (("diff", "--view", "tree", "--normalize", old, new), 2, "--normalize"),
+                                    (("tree", "--base", folder / "none.hpw", new), 3, "none.hpw"),
+                                    (("tree", "--base", f"{old}@never", new), 2, "no moment")):
+        ended = heapwise(*arguments)
+        hw.need(ended.status == status and word in ended.errors and not ended.text, f"{arguments}: {ended}")
+
+
+@TESTS.test
 def refused(folder):
     """Wrong use is refused and says what would be right"""
     path = recording(folder, DIFF / "diff_old-O0")

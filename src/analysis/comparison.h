@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Two models looked at together: what views of one are made from, of both. */
+#ifndef ANALYSIS_COMPARISON_H
+#define ANALYSIS_COMPARISON_H
+
+#include "analysis/diff.h"
+#include "analysis/profile.h"
+
+struct comparison {
+	struct profile sides[2]; /* the older, the newer one */
+	struct diff diff;
+	/* The newer model's, with `base` set and rows of both: those of `diff`, which it borrows.
+	 */
+	struct profile both;
+};
+
+void comparison_init(struct comparison *comparison);
+void comparison_deinit(struct comparison *comparison);
+
+/* Fills one that was initialised. Models and filter (NULL: none) must outlive it. */
+struct error *comparison_build(const struct model *older, const struct model *newer,
+	const struct diff_options *options, bool all_frames, const struct filter *filter,
+	struct comparison *ret) must_check_;
+
+#endif
