@@ -372,6 +372,18 @@ static struct error *take_back_paired(
 	return NULL;
 }
 
+/* Whether some were allocated in the chunk in which the part begins. */
+static bool is_unclear(const struct filling *filling, const struct hpw_deaths *deaths)
+{
+	struct hpw_death death;
+	for (size_t i = 0; i < deaths->count; i++)
+		for (struct hpw_deaths_slot slot = deaths->slots[i];
+			hpw_deaths_next(&slot, &death);)
+			if (death.birth == filling->first)
+				return true;
+	return false;
+}
+
 /*
  * Of the blocks that die in a chunk those that are older than the part. Which chunk they were
  * allocated in says so, except for that in which the part begins: then the events say.
@@ -382,31 +394,23 @@ static struct error *take_back_older(
 	const struct hpw_parts *parts = filling->parts;
 	const struct hpw_part_chunk *chunk = &parts->chunks.data[number];
 	_cleanup_(hpw_payload_deinit) struct hpw_payload payload = {0};
-	_cleanup_(pairing_deinit) struct pairing pairing = {
-		.found = take_back_paired, .context = filling};
-	struct hpw_deaths *deaths = &pairing.deaths;
+	_cleanup_(hpw_deaths_deinit) struct hpw_deaths deaths = {0};
 	if (chunk->deaths == SIZE_MAX || !filling->replay->from_step)
 		return NULL;
-	struct error *error = open_deaths(parts, chunk, sums->threads.len, &payload, deaths);
+	struct error *error = open_deaths(parts, chunk, sums->threads.len, &payload, &deaths);
 	if (error)
 		return error;
-	bool unclear = false;
-	struct hpw_death death;
-	for (int pass = 0; pass < 2 && !unclear; pass++) {
-		struct hpw_deaths again = *deaths;
-		for (size_t i = 0; i < deaths->count; i++) {
-			struct hpw_deaths_slot slot = again.slots[i];
-			while (!unclear && hpw_deaths_next(&slot, &death)) {
-				unclear = !pass && death.birth == filling->first;
-				if (pass && death.birth < filling->first)
-					take_back(filling->replay, &death);
-			}
-		}
+	if (is_unclear(filling, &deaths)) {
+		_cleanup_(pairing_deinit) struct pairing pairing = {
+			.found = take_back_paired, .context = filling};
+		return pair(parts, number, &pairing);
 	}
-	if (!unclear)
-		return NULL;
-	hpw_deaths_deinit(deaths);
-	return pair(parts, number, &pairing);
+	struct hpw_death death;
+	for (size_t i = 0; i < deaths.count; i++)
+		while (hpw_deaths_next(&deaths.slots[i], &death))
+			if (death.birth < filling->first)
+				take_back(filling->replay, &death);
+	return NULL;
 }
 
 /* A chunk that lies inside the part as a whole. */
