@@ -18,6 +18,8 @@
 
 #define BUILDER_BLOCKS_MAX (1u << 14)
 #define BUILDER_SITES_MAX 64u
+/* Different sizes in one chunk. */
+#define BUILDER_SIZES_MAX 4096u
 
 #define BUILDER_TSC_START 1000000ull
 #define BUILDER_TSC_STEP 10u
@@ -119,6 +121,7 @@ struct story {
 	const struct story_leaks *leaks; /* NULL: nobody searched */
 	const struct story_step *steps;
 	size_t steps_len;
+	bool with_sums;     /* SUMS and DEATHS stand before each EVENTS */
 	size_t chunk_steps; /* an EVENTS chunk ends after so many story steps; 0: only one chunk */
 	enum hpw_exit_kind exit_kind;
 	uint64_t exit_value;

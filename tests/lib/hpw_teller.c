@@ -11,6 +11,7 @@ struct told_block {
 	bool live;
 	uint32_t thread, site;
 	uint64_t number, size;
+	uint64_t chunk; /* of EVENTS, from 0 */
 };
 
 /* One thread's part of the chunk being told. */
@@ -23,6 +24,11 @@ struct told_slot {
 	int64_t follower[BUILDER_SITES_MAX + 1];
 	int64_t size[BUILDER_SITES_MAX];
 	size_t last; /* site + 1; 0: none yet */
+	struct buf deaths;
+};
+
+struct told_size {
+	uint64_t size, allocations;
 };
 
 struct teller {
@@ -38,6 +44,15 @@ struct teller {
 	uint64_t stamp;       /* of the last entry of TIME */
 	uint64_t now;
 	struct buf order, time;
+	uint64_t chunk;            /* number of the chunk, from 0 */
+	struct story_truth before; /* when the chunk began */
+	uint64_t padding, padding_before, highest;
+	bool in_realloc[BUILDER_THREADS_MAX], fresh[BUILDER_THREADS_MAX];
+	bool was_in_realloc[BUILDER_THREADS_MAX], was_fresh[BUILDER_THREADS_MAX];
+	struct told_size sizes[BUILDER_SIZES_MAX]; /* of the chunk, ascending */
+	size_t sizes_len;
+	struct buf marks;
+	uint64_t min_size[BUILDER_SITES_MAX], max_size[BUILDER_SITES_MAX]; /* in the chunk */
 };
 
 static void told_slot_enter(struct teller *teller, uint32_t thread)
@@ -106,6 +121,21 @@ static void check_peak(struct story_truth *truth, uint64_t stamp)
 	}
 }
 
+static void count_size(struct teller *teller, uint64_t size)
+{
+	struct told_size *sizes = teller->sizes;
+	size_t at = 0;
+	while (at < teller->sizes_len && sizes[at].size < size)
+		at++;
+	if (at == teller->sizes_len || sizes[at].size != size) {
+		builder_must(teller->sizes_len < BUILDER_SIZES_MAX);
+		memmove(&sizes[at + 1], &sizes[at], (teller->sizes_len - at) * sizeof(*sizes));
+		sizes[at] = (struct told_size){size, 0};
+		teller->sizes_len++;
+	}
+	sizes[at].allocations++;
+}
+
 static void count_alloc(struct teller *teller, const struct story_step *step)
 {
 	struct story_truth *truth = teller->truth;
@@ -114,6 +144,11 @@ static void count_alloc(struct teller *teller, const struct story_step *step)
 		site->min_size = step->size;
 	if (step->size > site->max_size)
 		site->max_size = step->size;
+	const struct story_site_truth *was = &teller->before.sites[step->site];
+	if (site->allocations == was->allocations || step->size < teller->min_size[step->site])
+		teller->min_size[step->site] = step->size;
+	if (step->size > teller->max_size[step->site])
+		teller->max_size[step->site] = step->size;
 	site->allocations++;
 	site->allocated_bytes += step->size;
 	site->live_blocks++;
@@ -122,6 +157,11 @@ static void count_alloc(struct teller *teller, const struct story_step *step)
 	truth->allocated_bytes += step->size;
 	truth->live_blocks++;
 	truth->live_bytes += step->size;
+	teller->padding += (16 - step->size % 16) % 16;
+	if (truth->live_bytes > teller->highest)
+		teller->highest = truth->live_bytes;
+	count_size(teller, step->size);
+	teller->fresh[step->thread] = teller->in_realloc[step->thread] = false;
 	truth->threads[step->thread].allocations++;
 	truth->threads[step->thread].allocated_bytes += step->size;
 	check_peak(truth, teller->stamp);
@@ -144,8 +184,8 @@ static void tell_alloc(struct teller *teller, const struct story_step *step)
 	slot->size[step->site] = size;
 	struct told_block *block = &teller->blocks[step->block];
 	builder_must(!block->live);
-	*block = (struct told_block){
-		true, step->thread, step->site, teller->numbers[step->thread]++, step->size};
+	*block = (struct told_block){true, step->thread, step->site,
+		teller->numbers[step->thread]++, step->size, teller->chunk};
 	count_alloc(teller, step);
 }
 
@@ -169,6 +209,15 @@ static void count_free(
 	struct story_truth *truth = teller->truth;
 	struct story_site_truth *site = &truth->sites[block->site];
 	block->live = false;
+	struct told_slot *slot = &teller->slots[step->thread];
+	if (block->chunk != teller->chunk) {
+		/* Each row in full, as a writer may. */
+		buf_varint(&slot->deaths, HPW_DEATH_SITE | HPW_DEATH_SIZE | HPW_DEATH_BIRTH);
+		buf_varint(&slot->deaths, block->site);
+		buf_varint(&slot->deaths, block->size);
+		buf_varint(&slot->deaths, block->chunk);
+	}
+	teller->padding -= (16 - block->size % 16) % 16;
 	site->live_blocks--;
 	site->live_bytes -= block->size;
 	site->same_frame += step->same_frame;
@@ -199,6 +248,7 @@ static void tell_free(
 	tell_ref(teller, slot, step->thread, block, step->same_frame);
 	teller->truth->frees++;
 	teller->truth->threads[step->thread].frees++;
+	teller->in_realloc[step->thread] = kind == HW_FREE_REALLOC;
 	if (!block)
 		teller->truth->unknown_frees++;
 	else
@@ -233,6 +283,7 @@ static void tell(struct teller *teller, const struct story_step *step)
 		truth->events++;
 		truth->failed++;
 		truth->sites[step->site].failed++;
+		teller->in_realloc[step->thread] = false;
 		slot = tell_step(teller, step->thread);
 		tell_special(slot, HPW_SP_FAILED);
 		buf_varint(&slot->specials, step->site);
@@ -240,6 +291,7 @@ static void tell(struct teller *teller, const struct story_step *step)
 		return;
 	case STORY_START:
 		tell_special(tell_step(teller, step->thread), HPW_SP_THREAD_START);
+		teller->fresh[step->thread] = true;
 		return;
 	case STORY_END:
 		tell_special(tell_step(teller, step->thread), HPW_SP_THREAD_END);
@@ -250,6 +302,9 @@ static void tell(struct teller *teller, const struct story_step *step)
 		tell_special(slot, HPW_SP_MARK);
 		buf_varint(&slot->specials, strlen(step->name));
 		buf_bytes(&slot->specials, step->name, strlen(step->name));
+		buf_varint(&teller->marks, truth->steps - 1 - teller->first_step);
+		buf_varint(&teller->marks, strlen(step->name));
+		buf_bytes(&teller->marks, step->name, strlen(step->name));
 		return;
 	case STORY_LOST:
 		slot = tell_step(teller, step->thread);
@@ -266,10 +321,111 @@ static void move(struct buf *from, struct buf *to)
 	buf_init(from);
 }
 
+static void put_deaths(struct builder *builder, struct teller *teller)
+{
+	struct columns columns;
+	size_t bytes = 0;
+	columns_init(&columns, 1 + teller->slot_count);
+	buf_varint(&columns.column[0], teller->first_step);
+	for (size_t i = 0; i < teller->slot_count; i++) {
+		struct told_slot *slot = &teller->slots[teller->slot_threads[i]];
+		bytes += slot->deaths.len;
+		move(&slot->deaths, &columns.column[1 + i]);
+	}
+	if (bytes) {
+		builder_columns(builder, HPW_DEATHS, &columns);
+		return;
+	}
+	struct buf unused;
+	buf_init(&unused);
+	columns_finish(&columns, &unused);
+	buf_deinit(&unused);
+}
+
+static void put_sums_sites(const struct teller *teller, struct buf *first)
+{
+	uint64_t last = 0;
+	for (size_t i = 0; i < BUILDER_SITES_MAX; i++) {
+		const struct story_site_truth *now = &teller->truth->sites[i],
+					      *was = &teller->before.sites[i];
+		uint64_t allocations = now->allocations - was->allocations,
+			 bytes = now->allocated_bytes - was->allocated_bytes,
+			 frees = allocations - (now->live_blocks - was->live_blocks);
+		if (!allocations && !frees && now->failed == was->failed)
+			continue;
+		const uint64_t row[] = {i - last, allocations, bytes, frees,
+			bytes - (now->live_bytes - was->live_bytes),
+			now->temporary - was->temporary, now->same_frame - was->same_frame,
+			now->failed - was->failed, teller->min_size[i], teller->max_size[i]};
+		for (size_t c = 0; c < sizeof(row) / sizeof(row[0]); c++)
+			buf_varint(&first[c], row[c]);
+		last = i;
+	}
+}
+
+static void put_sums_threads(const struct teller *teller, struct buf *first)
+{
+	for (size_t i = 0; i < teller->slot_count; i++) {
+		uint32_t thread = teller->slot_threads[i];
+		const struct story_thread_truth *now = &teller->truth->threads[thread],
+						*was = &teller->before.threads[thread];
+		const uint64_t row[] = {thread,
+			(teller->was_in_realloc[thread] ? HPW_SUMS_IN_REALLOC : 0u) |
+				(teller->was_fresh[thread] ? HPW_SUMS_FRESH : 0u),
+			teller->slots[thread].first_number, now->allocations - was->allocations,
+			now->allocated_bytes - was->allocated_bytes, now->frees - was->frees,
+			now->temporary - was->temporary};
+		for (size_t c = 0; c < sizeof(row) / sizeof(row[0]); c++)
+			buf_varint(&first[c], row[c]);
+	}
+}
+
+static void put_sums(struct builder *builder, struct teller *teller)
+{
+	struct columns columns;
+	columns_init(&columns, HPW_SUMS_COLUMNS);
+	const struct story_truth *now = teller->truth, *was = &teller->before;
+	const uint64_t head[] = {teller->first_step, now->steps - teller->first_step,
+		teller->first_stamp, was->live_blocks, was->live_bytes, teller->highest,
+		now->events - was->events, now->lost - was->lost,
+		now->unknown_frees - was->unknown_frees, now->mismatched - was->mismatched,
+		teller->padding_before};
+	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
+		buf_varint(&columns.column[HPW_SUMS_HEAD], head[i]);
+	put_sums_sites(teller, &columns.column[HPW_SUMS_SITE]);
+	put_sums_threads(teller, &columns.column[HPW_SUMS_THREAD]);
+	uint64_t last = 0;
+	for (size_t i = 0; i < teller->sizes_len; i++) {
+		buf_varint(&columns.column[HPW_SUMS_SIZE], teller->sizes[i].size - last);
+		buf_varint(
+			&columns.column[HPW_SUMS_SIZE_ALLOCATIONS], teller->sizes[i].allocations);
+		last = teller->sizes[i].size;
+	}
+	move(&teller->marks, &columns.column[HPW_SUMS_MARKS]);
+	builder_columns(builder, HPW_SUMS, &columns);
+}
+
+static void begin_chunk(struct teller *teller)
+{
+	teller->chunk++;
+	teller->before = *teller->truth;
+	teller->padding_before = teller->padding;
+	teller->highest = teller->truth->live_bytes;
+	memset(teller->min_size, 0, sizeof(teller->min_size));
+	memset(teller->max_size, 0, sizeof(teller->max_size));
+	memcpy(teller->was_in_realloc, teller->in_realloc, sizeof(teller->in_realloc));
+	memcpy(teller->was_fresh, teller->fresh, sizeof(teller->fresh));
+	teller->sizes_len = 0;
+}
+
 /* Closes the chunk that was told so far. */
 static void put_events(struct builder *builder, struct teller *teller)
 {
 	struct columns columns;
+	if (teller->story->with_sums) {
+		put_deaths(builder, teller);
+		put_sums(builder, teller);
+	}
 	columns_init(&columns, HPW_EV_FIRST_SLOT + HPW_SLOT_COLUMNS * teller->slot_count);
 	struct buf *meta = &columns.column[HPW_EV_META];
 	buf_varint(meta, teller->first_step);
@@ -293,11 +449,14 @@ static void put_events(struct builder *builder, struct teller *teller)
 		move(&slot->sizes, &first[HPW_SLOT_SIZES]);
 		move(&slot->frees, &first[HPW_SLOT_FREES]);
 		move(&slot->specials, &first[HPW_SLOT_SPECIALS]);
+		buf_deinit(&slot->deaths);
 		slot->used = false;
 	}
+	buf_deinit(&teller->marks);
 	builder_columns(builder, HPW_EVENTS, &columns);
 	teller->slot_count = 0;
 	teller->first_step = teller->truth->steps;
+	begin_chunk(teller);
 }
 
 /* Blocks live at the end, ascending by address: as far apart as their names. */

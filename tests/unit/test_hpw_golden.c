@@ -103,6 +103,13 @@ CASE(full, "a recording with every kind of step")
 	check_golden("recording-full", &story_full, true);
 }
 
+CASE(sums, "a recording with the sums of its chunks")
+{
+	struct story story = story_full;
+	story.with_sums = true;
+	check_golden("recording-sums", &story, true);
+}
+
 CASE(code, "a recording with names of code made at run time")
 {
 	check_golden("recording-code", &story_code, true);
