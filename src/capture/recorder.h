@@ -120,6 +120,13 @@ bool recorder_is_called(const struct recorder *recorder);
  * old, a checkpoint. */
 void recorder_tend(struct recorder *recorder);
 
+/*
+ * Marks the present moment: what has happened by now is before the mark, unless a thread is held up
+ * in the middle of telling it. name: 1 to HW_MARK_NAME_MAX bytes; *ret_ns: since the recording
+ * began. NULL, or why it can't be done.
+ */
+const char *recorder_mark(struct recorder *recorder, const char *name, uint64_t *ret_ns);
+
 /* Whether the process says that it ends now and waits for recorder_release(). The status is
  * HPW_EXIT_UNKNOWN's if it is not known. */
 bool recorder_is_leaving(const struct recorder *recorder, struct recorder_end *ret);
