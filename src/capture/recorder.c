@@ -317,7 +317,12 @@ static bool is_mark_of_fork(const char *name, size_t bytes)
 static void put_mark(
 	struct recorder *r, uint32_t thread, const char *name, size_t bytes, uint64_t stamp)
 {
-	encode_mark(&r->encoder, thread, r->tally.threads[thread].allocations, name, bytes, stamp);
+	const struct encode_mark mark = {.name = name,
+		.name_bytes = bytes,
+		.live_blocks = r->tally.live_blocks,
+		.live_bytes = r->tally.live_bytes};
+	encode_mark(&r->encoder, thread, r->tally.threads[thread].allocations, &mark, stamp);
+	r->marks += !r->folds && !is_mark_of_fork(name, bytes);
 	after_step(r);
 }
 
@@ -437,6 +442,7 @@ static struct footer_summary write_books(struct recorder *r, const struct record
 		.unrecorded =
 			r->unrecorded.count + __atomic_load_n(&r->shm->untold, __ATOMIC_RELAXED),
 		.kept = keep_all(&r->keep),
+		.marks = r->marks,
 		.end_tsc = now.tsc,
 		.duration_ns = now.ns - r->began.ns};
 	footer_rings(r->shm, &s);

@@ -115,6 +115,52 @@ def processes(folder):
 
 
 @TESTS.test
+def listed(folder):
+    """The view of marks has each of them, when it was, and what was live as --at says, by sums and by events"""
+    _, file = recorded(folder)
+    report = hw.report(file, "--view", "marks")
+    marks = report["marks"]
+    need_same("marks", (report["marks_total"], len(marks), report["recording"]["marks"]), (64 + 2 * 16 + 4,) * 3)
+    times = [m["time_ns"] for m in marks]
+    hw.need(times == sorted(times) and 0 < times[0] < times[-1] <= report["recording"]["duration_ns"], f"{times}")
+    hw.need(len(set(times)) > 60, "marks have no times of their own")
+    need_same("changes", [m["change_bytes"] for m in marks][1:], [b["live_bytes"] - a["live_bytes"] for a, b in zip(marks, marks[1:])])
+    for row in random.Random(3).sample(marks, 10):
+        at = hw.report(file, "--at", f"mark:{row['name']}#{row['nth']}")
+        need_same(f"{row}", (row["live_bytes"], row["live_blocks"], row["time_ns"]),
+                  (at["totals"]["live_bytes_at_end"], at["totals"]["live_blocks_at_end"], at["recording"]["range"]["to_ns"]))
+    part = hw.report(file, "--view", "marks", "--from", "mark:mark 5", "--to", "mark:mark 6")["marks"]
+    need_same("marks in a range", {m["name"] for m in part} - {"handler", "inner"}, {"mark 5", "mark 6"})
+
+
+@TESTS.test
+def listed_by_events(folder):
+    """The same list, but for times, of a recording that has events alone"""
+    _, file = recorded(folder, "--ring", "64M")
+    marks = hw.report(file, "--view", "marks")["marks"]
+    hw.need(len(marks) == 64 + 2 * 16 + 4, f"{len(marks)} marks")
+    for row in random.Random(4).sample(marks, 10):
+        at = hw.report(file, "--at", f"mark:{row['name']}#{row['nth']}")["totals"]
+        need_same(f"{row}", (row["live_bytes"], row["live_blocks"]), (at["live_bytes_at_end"], at["live_blocks_at_end"]))
+
+
+@TESTS.test
+def listed_as_text(folder):
+    """As text the list has names as --at takes them; without marks it says who sets them; a summary says how many there are"""
+    _, file = recorded(folder)
+    ended = hw.run([hw.HEAPWISE, "report", "--view", "marks", "--limit", "6", file])
+    lines = ended.text.splitlines()
+    hw.need(ended.status == 0 and lines[-1] == "  … 94 more marks" and lines[-2].endswith("  mark 3"), ended.text)
+    hw.need(lines[-3].endswith("  inner") and re.search(r"after +live +change +blocks +mark$", ended.text, re.MULTILINE), ended.text)
+    hw.need("It has 100 marks (report --view marks)." in hw.run([hw.HEAPWISE, "report", file]).text, "the summary")
+    for options in (("--sort", "live_bytes"), ("--merge",)):
+        ended = hw.run([hw.HEAPWISE, "report", "--view", "marks", *options, file])
+        hw.need(ended.status == 2 and "marks " in ended.errors, str(ended))
+    hw.record(["true"], folder / "none.hpw")
+    hw.need("No marks: heapwise_mark()" in hw.run([hw.HEAPWISE, "report", "--view", "marks", folder / "none.hpw"]).text, "no marks")
+
+
+@TESTS.test
 def modes(folder):
     """Samples have marks too; sums alone have none, and say so"""
     _, file = recorded(folder, "--mode", "sample")
