@@ -182,6 +182,29 @@ def unrecorded(folder):
 
 
 @TESTS.test
+def documented(folder):
+    """The program and the commands that docs/moments.md shows do what it says"""
+    text = (hw.SOURCE / "docs/moments.md").read_text()
+    source = re.search(r"```c file=app.c\n(.*?)```", text, re.DOTALL).group(1)
+    (folder / "app.c").write_text(source)
+    commands = re.search(r"```sh\n(gcc .*?)```", text, re.DOTALL).group(1).splitlines()
+    hw.need_program("gcc")
+    for line in commands:
+        words = line.split()
+        words[0] = str(hw.HEAPWISE) if words[0] == "heapwise" else words[0]
+        more = [f"-I{hw.SOURCE / 'include'}"] if words[0] == "gcc" else []
+        ended = hw.run(words + more, cwd=folder)
+        hw.need(ended.status == 0, f"{line}: {ended}")
+    file = folder / "app.hpw"
+    marks = hw.report(file, "--view", "marks")["marks"]
+    need_same("marks", [(m["name"], m["nth"], m["live_bytes"]) for m in marks],
+              [("request", 1, 0), ("request", 2, 1000), ("request", 3, 2000), ("served", 1, 3000)])
+    totals = hw.report(file, "--from", "mark:request#2", "--to", "mark:served")["totals"]
+    found = [totals[f] for f in ("allocations", "live_bytes_at_end", "kept_bytes", "peak_bytes")]
+    need_same("allocated twice, live, kept, the peak", found, [4, 3000, 2000, 3000 + 5000])
+
+
+@TESTS.test
 def exports(folder):
     """The runtime exports what programs and the library beside it call, and nothing else of its own"""
     ended = hw.run([hw.need_program("nm"), "-D", "--defined-only", LIBRARY])
