@@ -78,11 +78,16 @@ static void put_pad(struct script *s)
 }
 
 /* A record does not wrap. */
-static void make_room(struct script *s)
+static void make_room_for(struct script *s, uint32_t count)
 {
 	uint32_t words = hw_ring_words(s->ring);
-	if ((s->head & (words - 1)) + HW_R_WORDS_MAX > words)
+	if ((s->head & (words - 1)) + count > words)
 		put_pad(s);
+}
+
+static void make_room(struct script *s)
+{
+	make_room_for(s, HW_R_WORDS_MAX);
 }
 
 static uint64_t stamp(struct script *s)
@@ -177,6 +182,17 @@ static void put_other(struct script *s)
 		put(s, stamp(s));
 }
 
+/* A mark, the name of which is as long as it says, or is not. */
+static void put_mark(struct script *s)
+{
+	uint64_t claimed = number(s), there = byte(s) % HW_MARK_NAME_WORDS;
+	make_room_for(s, HW_R_WORDS_LONGEST);
+	put(s, HW_R_MARK | HW_R_STAMPED | claimed << 8);
+	for (uint64_t i = 0; i < there; i++)
+		put(s, number(s));
+	put(s, stamp(s));
+}
+
 static void put_raw(struct script *s)
 {
 	put(s, number(s));
@@ -250,7 +266,7 @@ static void tend(struct script *s)
 
 static void (*const commands[])(struct script *s) = {choose_ring, claim, publish, put_alloc,
 	put_free, put_realloc, put_failed, put_other, put_raw, skip_lap, set_head, set_ring,
-	set_header, set_node, set_module, set_string, drain, tend};
+	set_header, set_node, set_module, set_string, drain, tend, put_mark};
 
 static void check_file(int fd)
 {

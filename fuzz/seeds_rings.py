@@ -7,7 +7,8 @@
 import os
 
 COMMANDS = ["ring", "claim", "publish", "alloc", "free", "realloc", "failed", "other", "raw", "lap",
-            "head", "set_ring", "set_header", "node", "module", "string", "drain", "tend"]
+            "head", "set_ring", "set_header", "node", "module", "string", "drain", "tend",
+            "mark"]
 STAMPED, SAME_FRAME = 0x80, 0x40
 TIME, LOST, FOREIGN, NAME = range(4)
 SHARED = 10
@@ -52,6 +53,11 @@ def other(what, value, *more):
     return ["other", bytes([what]), value] + list(more)
 
 
+def mark(name, claimed=None, stamp=0):
+    words = [int.from_bytes(name[i:i + 8].encode(), "little") for i in range(0, len(name), 8)]
+    return ["mark", len(name) if claimed is None else claimed, bytes([len(words)])] + words + [stamp]
+
+
 TREE = [["node", 1, 0, 0, 0x4010], ["node", 2, 1, 1, 0x4020], ["node", 3, 2, 1, 0x4030],
         ["string", 16, bytes([4]), b"/bin"], ["module", 1, 0x4000, 0x5000, 0x4000, 16, 4, 20]]
 
@@ -85,6 +91,11 @@ SEEDS = {
         ["set_ring", b"\x00", "-1"], "drain", ["set_ring", b"\x08", 77], "drain",
         ["module", 0, 1, 2, 3, "2^32-1", 9, 99], ["module", 1, 1, 2, 3, "strings", 8193, 32],
         ["set_header", b"\x11", "2^32-1"], "ring 1", "claim 0", ["raw", "-1"], "publish", "drain"),
+    "marks": script(
+        5, *TREE, "ring 0", "claim 100", alloc(16, 3, 24, stamp=5), mark("loaded", stamp=1), "publish", "drain",
+        mark("fork:7", stamp=1), mark("", stamp=1), mark("a longer name", claimed=255, stamp=1), "publish", "drain",
+        "ring %d" % SHARED, other(FOREIGN, 7), mark("handler", stamp=2), mark("name", claimed="2^56", stamp=2),
+        "publish", "drain", "tend", "ring 1", "claim 8", mark("b" * 200, claimed=4, stamp=1), "publish", "drain"),
     "busy": script(
         2, "ring 0", "claim 5", ["set_ring", b"\x01", 77], "ring 1", "claim 6",
         alloc(16, 0, 5, stamp=1), "publish", "drain", "drain", "ring 0", free(16, stamp=1),

@@ -376,6 +376,18 @@ static struct error *say_inherited(const struct facts *facts, struct text *text)
 	return NULL;
 }
 
+/* "It has 12 marks (report --view marks)." */
+static struct error *say_marks(const struct facts *facts, struct text *text)
+{
+	uint64_t count = facts->recording->marks;
+	if (count) {
+		text_add(text, "It has ");
+		add_counted(text, count, "mark", "marks");
+		text_add(text, " (report --view marks).\n");
+	}
+	return NULL;
+}
+
 static struct error *(*const verdict_sentences[])(const struct facts *, struct text *) = {
 	say_nothing_allocated,
 	say_never_freed,
@@ -385,6 +397,7 @@ static struct error *(*const verdict_sentences[])(const struct facts *, struct t
 	say_failed,
 	say_mismatched,
 	say_inherited,
+	say_marks,
 };
 
 static const char *const lost_words[LOST_REASONS] = {

@@ -96,24 +96,53 @@ static struct error *find_session(pid_t process, int *ret)
 				   (int)pid);
 }
 
-struct error *ask_for_leaks(pid_t pid, const struct leak_check *check, struct ask_reply *ret)
+/* Fills in the rest of the request. */
+static struct error *ask(pid_t pid, struct ask_request *request, struct ask_reply *ret)
 {
 	_cleanup_close_ int fd = -1;
 	struct error *error = find_session(pid, &fd);
 	if (error)
 		return error;
-	const struct ask_request request = {.magic = ASK_MAGIC,
-		.version = HW_SHM_VERSION,
-		.pid = pid,
-		.alignment = check->alignment,
-		.heuristics = check->heuristics};
+	request->magic = ASK_MAGIC;
+	request->version = HW_SHM_VERSION;
+	request->pid = pid;
 	struct pollfd answer = {.fd = fd, .events = POLLIN};
-	if (send(fd, &request, sizeof(request), MSG_NOSIGNAL) != (ssize_t)sizeof(request) ||
+	if (send(fd, request, sizeof(*request), MSG_NOSIGNAL) != (ssize_t)sizeof(*request) ||
 		poll(&answer, 1, ANSWER_MS) != 1 ||
 		recv(fd, ret, sizeof(*ret), 0) != (ssize_t)sizeof(*ret))
 		return error_create(ERROR_ENVIRONMENT,
 			"the collector of process %d does not answer (is it of another version?)",
 			(int)pid);
 	ret->file[ASK_FILE_MAX - 1] = ret->message[sizeof(ret->message) - 1] = 0;
-	return ret->ok ? NULL : error_create(ERROR_ENVIRONMENT, "%s", ret->message);
+	if (ret->ok)
+		return NULL;
+	return request->what == ASK_MARK
+		       ? error_create(ERROR_ENVIRONMENT, "can't set a mark in process %d: %s",
+				 (int)pid, ret->message)
+		       : error_create(ERROR_ENVIRONMENT, "%s", ret->message);
+}
+
+struct error *ask_for_leaks(pid_t pid, const struct leak_check *check, struct ask_reply *ret)
+{
+	struct ask_request request = {
+		.what = ASK_LEAKS, .alignment = check->alignment, .heuristics = check->heuristics};
+	return ask(pid, &request, ret);
+}
+
+struct error *ask_for_mark(pid_t pid, const char *name, struct ask_reply *ret)
+{
+	struct ask_request request = {.what = ASK_MARK};
+	snprintf(request.name, sizeof(request.name), "%s", name);
+	return ask(pid, &request, ret);
+}
+
+void ask_reply_send(int asker, const struct ask_reply *reply, const char *problem)
+{
+	struct ask_reply said = *reply;
+	if (asker < 0)
+		return;
+	said.ok = !problem;
+	snprintf(said.message, sizeof(said.message), "%s", problem ? problem : "");
+	(void)!send(asker, &said, sizeof(said), MSG_NOSIGNAL | MSG_DONTWAIT);
+	close(asker);
 }

@@ -8,18 +8,27 @@
 
 #include "base/error.h"
 #include "capture/leak_check.h"
+#include "format/shm.h"
 
 #define ASK_MAGIC 0x6b736177u
 #define ASK_FILE_MAX 4200
 
+enum ask_what {
+	ASK_LEAKS = 0, /* a search for leaks */
+	ASK_MARK = 1,
+};
+
 struct ask_request {
-	uint32_t magic, version;        /* ASK_MAGIC, HW_SHM_VERSION */
-	pid_t pid;                      /* as the asking side sees it */
-	uint32_t alignment, heuristics; /* as in struct leak_check */
+	uint32_t magic, version;         /* ASK_MAGIC, HW_SHM_VERSION */
+	pid_t pid;                       /* as the asking side sees it */
+	uint32_t what;                   /* enum ask_what */
+	uint32_t alignment, heuristics;  /* of a search: as in struct leak_check */
+	char name[HW_MARK_NAME_MAX + 1]; /* of a mark */
 };
 
 struct ask_reply {
 	uint32_t ok;
+	uint64_t time_ns;        /* of a mark: since the recording began */
 	char file[ASK_FILE_MAX]; /* the recording, whose last search this is; as the collector sees
 				    it */
 	char message[512];       /* why not */
@@ -32,5 +41,13 @@ struct ask_reply {
  */
 struct error *ask_for_leaks(
 	pid_t pid, const struct leak_check *check, struct ask_reply *ret) must_check_;
+
+/* Has the present moment of such a process marked. name: 1 to HW_MARK_NAME_MAX bytes. Errors: the
+ * same. */
+struct error *ask_for_mark(pid_t pid, const char *name, struct ask_reply *ret) must_check_;
+
+/* The collector's side: answers, and closes the connection. asker -1: nobody waits; problem: why it
+ * was not done, NULL: it was. */
+void ask_reply_send(int asker, const struct ask_reply *reply, const char *problem);
 
 #endif

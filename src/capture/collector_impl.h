@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the collector's files share: collector.c (its loop), _hello, _ends, _leaks. */
+/* What the collector's files share: collector.c (its loop), _asked, _hello, _ends, _leaks. */
 #ifndef CAPTURE_COLLECTOR_IMPL_H
 #define CAPTURE_COLLECTOR_IMPL_H
 
@@ -69,7 +69,9 @@ bool collector_on_searched(struct collector *c, const void *tag);
 void collector_watch_for_death(struct collector *c, struct subject *s);
 /* A watched process is dying, or has ended. Whether the tag was of one. */
 bool collector_on_dying(struct collector *c, const void *tag);
-/* A command wants a running process searched. */
+/* A command wants a running process searched; it is answered. */
+void collector_search(struct collector *c, struct subject *s, const struct session_caller *caller);
+/* A command wants something of a running process. */
 void collector_on_request(struct collector *c, const struct session_caller *caller);
 
 #endif

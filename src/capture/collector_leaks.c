@@ -155,18 +155,6 @@ bool collector_on_searched(struct collector *c, const void *tag)
 	return false;
 }
 
-/* The recorded process that a command means; NULL: there is none. */
-static struct subject *asked_for(const struct collector *c, pid_t pid)
-{
-	struct subject *s = NULL;
-	for (uint32_t i = 0; i < c->subject_count; i++) {
-		struct subject *one = c->subjects[i];
-		if (one->recorder && (one->pid == pid || (!s && one->recorder->target_pid == pid)))
-			s = one;
-	}
-	return s;
-}
-
 /* It comes from outside. */
 static bool is_valid(const struct ask_request *request)
 {
@@ -175,26 +163,21 @@ static bool is_valid(const struct ask_request *request)
 	       !(request->heuristics & ~(uint32_t)SEARCH_HEURISTICS_ALL);
 }
 
-void collector_on_request(struct collector *c, const struct session_caller *caller)
+void collector_search(struct collector *c, struct subject *s, const struct session_caller *caller)
 {
 	const struct ask_request *request = &caller->request;
-	struct subject *s = asked_for(c, request->pid);
 	struct leak_check check = c->start->leak_check;
 	check.alignment = request->alignment;
 	check.heuristics = request->heuristics;
 	const char *problem = NULL;
-	if (caller->is_other)
-		problem = "it is recorded by another user";
-	else if (!s)
-		problem = "that process is not recorded by this collector";
-	else if (s->leaks)
+	if (s->leaks)
 		problem = "another search goes on in that process";
 	else if (!is_valid(request))
 		problem = "what it asks for makes no sense";
 	else if (!begin(c, s, &check, HPW_LEAK_ON_DEMAND))
 		problem = "no memory, or no process to search with";
 	if (problem)
-		leak_job_reply(caller->connection, "", problem);
+		ask_reply_send(caller->connection, &(struct ask_reply){.ok = 0}, problem);
 	else
 		s->leaks->asker = caller->connection;
 }

@@ -19,6 +19,9 @@ void encoder_init(struct encoder *encoder)
 	buf_init(&encoder->time);
 	buf_init(&encoder->gaps);
 	buf_init(&encoder->marks);
+	buf_init(&encoder->mark_stamps);
+	buf_init(&encoder->mark_blocks);
+	buf_init(&encoder->mark_bytes);
 }
 
 static void thread_destroy(struct encode_thread *t)
@@ -46,6 +49,9 @@ void encoder_deinit(struct encoder *encoder)
 	buf_deinit(&encoder->time);
 	buf_deinit(&encoder->gaps);
 	buf_deinit(&encoder->marks);
+	buf_deinit(&encoder->mark_stamps);
+	buf_deinit(&encoder->mark_blocks);
+	buf_deinit(&encoder->mark_bytes);
 	births_deinit(&encoder->births);
 }
 
@@ -306,19 +312,23 @@ void encode_lost(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 	buf_varint(&t->specials, count);
 }
 
-void encode_mark(struct encoder *encoder, uint32_t thread, uint64_t allocations, const char *name,
-	size_t bytes, uint64_t stamp)
+void encode_mark(struct encoder *encoder, uint32_t thread, uint64_t allocations,
+	const struct encode_mark *mark, uint64_t stamp)
 {
 	struct encode_thread *t = step(encoder, thread, allocations, stamp);
 	if (!t)
 		return;
 	token(t, HPW_TOKEN_SPECIAL);
 	buf_varint(&t->specials, HPW_SP_MARK);
-	buf_varint(&t->specials, bytes);
-	buf_bytes(&t->specials, name, bytes);
+	buf_varint(&t->specials, mark->name_bytes);
+	buf_bytes(&t->specials, mark->name, mark->name_bytes);
 	buf_varint(&encoder->marks, encoder->steps - 1);
-	buf_varint(&encoder->marks, bytes);
-	buf_bytes(&encoder->marks, name, bytes);
+	buf_varint(&encoder->marks, mark->name_bytes);
+	buf_bytes(&encoder->marks, mark->name, mark->name_bytes);
+	buf_varint(
+		&encoder->mark_stamps, stamp > encoder->last_stamp ? stamp : encoder->last_stamp);
+	buf_varint(&encoder->mark_blocks, mark->live_blocks);
+	buf_varint(&encoder->mark_bytes, mark->live_bytes);
 }
 
 void encode_thread(struct encoder *encoder, uint32_t thread, uint64_t allocations,
@@ -452,6 +462,9 @@ void encoder_drop(struct encoder *encoder)
 	buf_clear(&encoder->time);
 	buf_clear(&encoder->gaps);
 	buf_clear(&encoder->marks);
+	buf_clear(&encoder->mark_stamps);
+	buf_clear(&encoder->mark_blocks);
+	buf_clear(&encoder->mark_bytes);
 	encoder->gap_open = false;
 	encoder->gap_written = encoder->gap_stamp_written = 0;
 	encoder->run_slot = 0;

@@ -79,7 +79,7 @@ struct encoder {
 	/* For what goes with the chunk into its sums. */
 	bool with_deaths; /* from the first chunk on */
 	struct births births;
-	struct buf marks;
+	struct buf marks, mark_stamps, mark_blocks, mark_bytes; /* rows */
 	uint32_t run_slot, run_length;
 	bool failed; /* out of memory at some point */
 };
@@ -109,9 +109,13 @@ void encode_failed(struct encoder *encoder, uint32_t thread, uint64_t allocation
 	uint64_t size, uint64_t stamp);
 void encode_lost(struct encoder *encoder, uint32_t thread, uint64_t allocations, uint64_t count,
 	uint64_t stamp);
-/* bytes: of the mark's name. */
-void encode_mark(struct encoder *encoder, uint32_t thread, uint64_t allocations, const char *name,
-	size_t bytes, uint64_t stamp);
+struct encode_mark {
+	const char *name;
+	size_t name_bytes;
+	uint64_t live_blocks, live_bytes; /* at that moment */
+};
+void encode_mark(struct encoder *encoder, uint32_t thread, uint64_t allocations,
+	const struct encode_mark *mark, uint64_t stamp);
 void encode_thread(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 	enum hpw_special start_or_end, uint64_t stamp);
 

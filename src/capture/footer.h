@@ -21,6 +21,7 @@ struct footer_summary {
 	uint64_t longest_wait_ns, wait_ns;
 	uint64_t unrecorded; /* programs it started, all of them */
 	uint64_t lost[HPW_LOST_REASONS];
+	uint64_t marks;
 	uint32_t notes;        /* enum hpw_note */
 	struct keep_span kept; /* of the events */
 };

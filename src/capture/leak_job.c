@@ -181,15 +181,11 @@ static void take_results(struct leak_job *job, struct recorder *recorder)
 	munmap(data, bytes);
 }
 
-void leak_job_reply(int asker, const char *file, const char *message)
+static void answer(const struct leak_job *job, const char *file, const char *problem)
 {
-	struct ask_reply reply = {.ok = !message};
+	struct ask_reply reply = {.ok = 1};
 	snprintf(reply.file, sizeof(reply.file), "%s", file);
-	snprintf(reply.message, sizeof(reply.message), "%s", message ? message : "");
-	if (asker < 0)
-		return;
-	(void)!send(asker, &reply, sizeof(reply), MSG_NOSIGNAL | MSG_DONTWAIT);
-	close(asker);
+	ask_reply_send(job->asker, &reply, problem);
 }
 
 void leak_job_finish(struct leak_job *job, struct recorder *recorder, const char *file)
@@ -203,7 +199,7 @@ void leak_job_finish(struct leak_job *job, struct recorder *recorder, const char
 	job->searcher = -1;
 	take_results(job, recorder);
 	hold_end(&job->hold); /* the asker finds the process as it was */
-	leak_job_reply(job->asker, file, NULL);
+	answer(job, file, NULL);
 	job->asker = -1;
 	leak_job_cancel(job);
 }
@@ -212,7 +208,7 @@ void leak_job_cancel(struct leak_job *job)
 {
 	if (!job)
 		return;
-	leak_job_reply(job->asker, "", "the process has ended meanwhile");
+	answer(job, "", "the process has ended meanwhile");
 	if (job->searcher > 0) {
 		kill(job->searcher, SIGKILL);
 		waitpid(job->searcher, NULL, 0);

@@ -35,9 +35,6 @@ struct leak_job *leak_job_start_dying(
  * the asker, ends the job. */
 void leak_job_finish(struct leak_job *job, struct recorder *recorder, const char *file);
 
-/* Tells the asker how it went; a message: it failed. Closes the connection. */
-void leak_job_reply(int asker, const char *file, const char *message);
-
 /* Ends a job whose process has gone meanwhile. NULL is fine. */
 void leak_job_cancel(struct leak_job *job);
 

@@ -103,6 +103,10 @@ static inline struct record record_at(const struct merge_lane *lane, uint64_t at
 	} else if (r.op == HW_R_TIME) {
 		r.stamp = word(lane, at + 1);
 		n = 2;
+	} else if (r.op == HW_R_MARK) {
+		if (!r.number || r.number > HW_MARK_NAME_MAX || !r.stamped)
+			return r;
+		n += (uint32_t)(r.number + 7) / 8;
 	} else if (r.op == HW_R_PAD) {
 		n = lane->words - (uint32_t)(at & (lane->words - 1));
 	} else if (r.op != HW_R_LOST && r.op != HW_R_FOREIGN &&
@@ -174,7 +178,21 @@ static inline uint32_t lane_thread(struct merge *merge, struct merge_lane *lane,
 
 static inline bool is_call(uint32_t op)
 {
-	return op != HW_R_LOST && op != HW_R_FORK && op != HW_R_MOVING && op != HW_R_TOLD;
+	return op != HW_R_LOST && op != HW_R_FORK && op != HW_R_MOVING && op != HW_R_TOLD &&
+	       op != HW_R_MARK;
+}
+
+/* Of a mark that the program has set. Whoever wrote the name, it ends where a NUL is. */
+static void tell_mark(const struct merge *merge, const struct merge_lane *lane, uint32_t thread,
+	const struct record *r)
+{
+	uint64_t name[HW_MARK_NAME_WORDS];
+	for (uint64_t i = 0; i * 8 < r->number; i++)
+		name[i] = word(lane, lane->tail + 1 + i);
+	size_t bytes = strnlen((const char *)name, r->number);
+	if (bytes)
+		merge->sink.on_mark(
+			merge->sink.context, thread, (const char *)name, bytes, r->stamp);
 }
 
 /* Tells one record. */
@@ -201,6 +219,8 @@ static inline void tell(struct merge *merge, struct merge_lane *lane, const stru
 		s->on_moving(s->context, thread, r->number);
 	else if (r->op == HW_R_TOLD && s->on_told)
 		s->on_told(s->context, thread, r->stack, r->number, r->size);
+	else if (r->op == HW_R_MARK && s->on_mark)
+		tell_mark(merge, lane, thread, r);
 	else if (r->op == HW_R_FORK && s->on_fork)
 		s->on_fork(s->context, thread, r->stamp);
 }
@@ -347,7 +367,7 @@ static void lane_look(struct merge *merge, struct merge_lane *lane, uint64_t now
 		lane->head = head;
 		lane_break(merge, lane);
 	}
-	merge->filled |= head - lane->tail + 2ull * HW_R_WORDS_MAX >= lane->words;
+	merge->filled |= head - lane->tail + 2ull * HW_R_WORDS_LONGEST >= lane->words;
 	lane->head = lane->broken ? lane->tail : head;
 	if (lane->broken)
 		lane->tail = lane->head = head;
@@ -473,6 +493,7 @@ uint64_t merge_pass(struct merge *merge, bool last)
 	for (uint32_t i = 0; i < merge->lane_count; i++)
 		lane_publish(merge, &merge->lanes[i]);
 	lane_publish(merge, &merge->lanes[HW_RING_SHARED]);
+	merge->told = safe;
 	merge->idle_since = merge->moved || merge->heap_count || last ? 0 : safe;
 	return merge->moved;
 }

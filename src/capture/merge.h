@@ -69,6 +69,10 @@ struct merge_sink {
 	void (*on_told)(
 		void *context, uint32_t thread, uint32_t what, uint64_t address, uint64_t bytes);
 	void (*on_lost)(void *context, uint32_t thread, uint64_t count, uint64_t stamp);
+	/* Or NULL. The thread marks this moment; the name has no NUL in it, and 1 to
+	 * HW_MARK_NAME_MAX bytes. */
+	void (*on_mark)(
+		void *context, uint32_t thread, const char *name, size_t bytes, uint64_t stamp);
 	/* Or NULL. The thread forks; the stamp is the fork's number. */
 	void (*on_fork)(void *context, uint32_t thread, uint64_t stamp);
 	/*
@@ -138,9 +142,10 @@ struct merge {
 	struct merge_threads threads; /* by thread id */
 	const uint64_t *limits;       /* of each ring's head, for merge_pass_until(); else NULL */
 	uint64_t idle_since;          /* see merge_idle_since() */
-	uint64_t moved;               /* words taken in the current pass */
-	bool look_ahead;              /* for merge_run */
-	bool full, filled;            /* a ring was, in the pass before, and is in this one */
+	uint64_t told;     /* all with a stamp up to this one has been, as of the latest pass */
+	uint64_t moved;    /* words taken in the current pass */
+	bool look_ahead;   /* for merge_run */
+	bool full, filled; /* a ring was, in the pass before, and is in this one */
 };
 
 void merge_init(

@@ -32,6 +32,8 @@ _Static_assert(
 #define FLUSH_NS 1000000000ull
 /* How well the time of events is known that come now and then. */
 #define GAPS_A_SECOND 200u
+/* Nobody else is served while one mark is being set. */
+#define MARK_WAIT_NS 20000000ull
 #define STACKS_KNOWN_BYTES (HW_NODES_MAX / 8)
 
 struct clock_pair clock_pair_now(void)
@@ -305,14 +307,37 @@ static void on_told(void *context, uint32_t thread, uint32_t what, uint64_t addr
 		keep_error(r, error_no_memory());
 }
 
+/* Names that begin so are ours. */
+static bool is_mark_of_fork(const char *name, size_t bytes)
+{
+	size_t prefix = strlen(HPW_MARK_FORK);
+	return bytes >= prefix && memcmp(name, HPW_MARK_FORK, prefix) == 0;
+}
+
+static void put_mark(
+	struct recorder *r, uint32_t thread, const char *name, size_t bytes, uint64_t stamp)
+{
+	const struct encode_mark mark = {.name = name,
+		.name_bytes = bytes,
+		.live_blocks = r->tally.live_blocks,
+		.live_bytes = r->tally.live_bytes};
+	encode_mark(&r->encoder, thread, r->tally.threads[thread].allocations, &mark, stamp);
+	r->marks += !r->folds && !is_mark_of_fork(name, bytes);
+	after_step(r);
+}
+
+static void on_mark(void *context, uint32_t thread, const char *name, size_t bytes, uint64_t stamp)
+{
+	if (!is_mark_of_fork(name, bytes))
+		put_mark(context, thread, name, bytes, stamp);
+}
+
 static void on_fork(void *context, uint32_t thread, uint64_t stamp)
 {
 	struct recorder *r = context;
 	char name[HPW_MARK_FORK_BYTES];
 	int n = snprintf(name, sizeof(name), HPW_MARK_FORK "%" PRIx64, stamp);
-	encode_mark(
-		&r->encoder, thread, r->tally.threads[thread].allocations, name, (size_t)n, stamp);
-	after_step(r);
+	put_mark(r, thread, name, (size_t)n, stamp);
 }
 
 static void write_chunk(struct recorder *r, enum hpw_chunk_type type, bool ok, bool compress)
@@ -417,6 +442,7 @@ static struct footer_summary write_books(struct recorder *r, const struct record
 		.unrecorded =
 			r->unrecorded.count + __atomic_load_n(&r->shm->untold, __ATOMIC_RELAXED),
 		.kept = keep_all(&r->keep),
+		.marks = r->marks,
 		.end_tsc = now.tsc,
 		.duration_ns = now.ns - r->began.ns};
 	footer_rings(r->shm, &s);
@@ -571,6 +597,7 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 		.on_moving = on_moving,
 		.on_told = on_told,
 		.on_lost = on_lost,
+		.on_mark = on_mark,
 		.on_fork = on_fork,
 		.on_run = on_run};
 	merge_init(&r->merge, r->shm, start->tsc_hz, &sink);
@@ -670,6 +697,41 @@ uint64_t recorder_drain(struct recorder *recorder)
 	if (merge_ring_wanted(&recorder->merge))
 		merge_reclaim(&recorder->merge, thread_alive, recorder);
 	return moved;
+}
+
+/* Takes all that happened before the stamp, or what can be had of it in a short while. */
+static void drain_until(struct recorder *r, uint64_t stamp)
+{
+	uint64_t began = clock_pair_now().ns;
+	do
+		recorder_drain(r);
+	while (r->merge.told < stamp && clock_pair_now().ns - began < MARK_WAIT_NS);
+}
+
+/* One that lives, if there is one. */
+static uint32_t any_thread(const struct recorder *r)
+{
+	uint32_t thread = 0;
+	while (thread < r->tally.thread_count && r->tally.threads[thread].ended)
+		thread++;
+	return thread < r->tally.thread_count ? thread : 0;
+}
+
+const char *recorder_mark(struct recorder *recorder, const char *name, uint64_t *ret_ns)
+{
+	struct recorder *r = recorder;
+	struct clock_pair now = clock_pair_now();
+	drain_until(r, now.tsc);
+	if (is_mark_of_fork(name, strlen(name)))
+		return "names that begin with '" HPW_MARK_FORK "' are heapwise's own";
+	if (r->folds)
+		return "its recording has no events, in which the mark could stand";
+	if (!r->tally.thread_count)
+		return "it has not allocated anything yet";
+	put_mark(r, any_thread(r), name, strlen(name),
+		r->merge.told > now.tsc ? r->merge.told : now.tsc);
+	*ret_ns = now.ns - r->began.ns;
+	return NULL;
 }
 
 bool recorder_is_called(const struct recorder *recorder)

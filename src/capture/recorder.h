@@ -82,6 +82,7 @@ struct recorder {
 	uint64_t stacks_bad;               /* numbers that made no sense */
 	uint64_t blocks_dropped; /* no memory for them: the books are not exact any more */
 	uint32_t in_flight; /* at the end: events that were begun, and will not be told any more */
+	uint64_t marks;     /* set by the program or from outside, among the steps that are kept */
 	uint64_t frees_added; /* of blocks whose address was given out again */
 	struct error *error;  /* the first that happened; recording goes on without the file */
 	bool outlived;        /* the process may go on for a moment after the end */
@@ -119,6 +120,13 @@ bool recorder_is_called(const struct recorder *recorder);
 /* Housekeeping, a few times a second: rings of ended threads, a chunk if the last one is a second
  * old, a checkpoint. */
 void recorder_tend(struct recorder *recorder);
+
+/*
+ * Marks the present moment: what has happened by now is before the mark, unless a thread is held up
+ * in the middle of telling it. name: 1 to HW_MARK_NAME_MAX bytes; *ret_ns: since the recording
+ * began. NULL, or why it can't be done.
+ */
+const char *recorder_mark(struct recorder *recorder, const char *name, uint64_t *ret_ns);
 
 /* Whether the process says that it ends now and waits for recorder_release(). The status is
  * HPW_EXIT_UNKNOWN's if it is not known. */

@@ -184,6 +184,7 @@ static enum session_call what_is_said(
 	if (bytes == sizeof(*request) && request->magic == ASK_MAGIC &&
 		request->version == HW_SHM_VERSION) {
 		ret->request = *request;
+		ret->request.name[HW_MARK_NAME_MAX] = 0;
 		return SESSION_REQUEST;
 	}
 	if (bytes != sizeof(*notice) || notice->magic != HW_NOTICE_MAGIC ||

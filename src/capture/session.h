@@ -49,8 +49,8 @@ struct session_caller {
 	bool is_other;       /* of another user than root and ours */
 	union {
 		struct hw_hello hello;
-		struct hw_notice notice; /* its path ends with a NUL; reason: any number */
-		struct ask_request request;
+		struct hw_notice notice;    /* its path ends with a NUL; reason: any number */
+		struct ask_request request; /* its name ends with a NUL */
 	};
 };
 

@@ -93,6 +93,18 @@ static void put_threads(const struct sums *sums, const struct tally *tally,
 	}
 }
 
+static bool put_marks(const struct encoder *encoder, struct columns *c)
+{
+	const struct buf *rows[] = {&encoder->marks, &encoder->mark_stamps, &encoder->mark_blocks,
+		&encoder->mark_bytes};
+	bool ok = true;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		buf_bytes(&c->column[HPW_SUMS_MARKS + i], rows[i]->data, rows[i]->len);
+		ok = ok && !rows[i]->failed;
+	}
+	return ok;
+}
+
 bool sums_put(struct sums *sums, struct tally *tally, struct encoder *encoder, struct buf *ret)
 {
 	tally_settle_sizes(tally);
@@ -106,8 +118,7 @@ bool sums_put(struct sums *sums, struct tally *tally, struct encoder *encoder, s
 	put_sites(tally, &c);
 	put_threads(sums, tally, encoder, &c);
 	bool ok = footer_sizes(&c, HPW_SUMS_SIZE, &tally->part_sizes);
-	buf_bytes(&c.column[HPW_SUMS_MARKS], encoder->marks.data, encoder->marks.len);
-	ok = ok && !encoder->marks.failed;
+	ok = put_marks(encoder, &c) && ok;
 	return columns_finish(&c, ret) && ok;
 }
 

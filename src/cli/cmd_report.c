@@ -23,7 +23,7 @@ static const struct option_spec option_specs[] = {
 	{OPT_VIEW, "view", "VIEW",
 		"summary (default), sites, never-freed, peak, inherited, temporary, kept, "
 		"functions, "
-		"files, modules, growth, sizes or threads"},
+		"files, modules, growth, sizes, threads or marks"},
 	VIEW_SPEC_SORT{VIEW_OPT_LIMIT, "limit", "N",
 		"show at most N rows (default: 20, in the summary 5)"},
 	{VIEW_OPT_JSON, "json", NULL,
@@ -81,6 +81,10 @@ static int check(const struct command *command, struct request *request, const c
 	if (!request->view)
 		return wrong_view(command, view);
 	const char *sort = shown->metric_name;
+	if (sort && view_needs_marks(request->view))
+		return options_wrong(command, "marks come in the order of time, not by '%s'", sort);
+	if (shown->merge && view_needs_marks(request->view))
+		return options_wrong(command, "marks are of one recording, not of a sum (--merge)");
 	if (sort && (!metric_find(sort, &shown->options.sort) ||
 			    !view_can_sort(request->view, shown->options.sort)))
 		return wrong_metric(command, request->view, sort);
@@ -130,6 +134,7 @@ static int show(const struct command *command, struct request *request)
 {
 	_cleanup_(model_cleanup) struct model *model = NULL;
 	unsigned flags = view_tells_inherited(request->view) ? SOURCE_WITH_INHERITED : 0;
+	flags |= view_needs_marks(request->view) ? SOURCE_WITH_MARKS : 0;
 	const char *path;
 	request->shown.moments_wanted = view_needs_moments(request->view);
 	if (request->shown.moments_wanted && request->shown.merge)

@@ -47,6 +47,7 @@ extern const struct command command_graph;
 extern const struct command command_help;
 extern const struct command command_leaks;
 extern const struct command command_list;
+extern const struct command command_mark;
 extern const struct command command_report;
 extern const struct command command_run;
 extern const struct command command_tree;

@@ -19,6 +19,7 @@ const struct command *const commands[] = {
 	&command_diff,
 	&command_budget,
 	&command_leaks,
+	&command_mark,
 	&command_doctor,
 	&command_help,
 	&command_version,

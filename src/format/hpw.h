@@ -161,6 +161,8 @@ enum hpw_summary_key {
 	HPW_SUM_KEPT_FROM_TSC = 31,   /* stamp of the first */
 	HPW_SUM_KEPT_UNTIL_TSC = 32,  /* and of the last */
 	HPW_SUM_LOST_FIRST = 33,      /* + enum hpw_lost: HPW_SUM_LOST by its causes */
+	/* Marks that the program or its users have set, in steps that the file has or had. */
+	HPW_SUM_MARKS = 64,
 };
 
 /* Why an event is not in the recording. */
@@ -327,6 +329,10 @@ enum hpw_sums_column {
 	HPW_SUMS_SIZE_ALLOCATIONS,
 	/* Marks: (varint step in the chunk, varint length, name)*. */
 	HPW_SUMS_MARKS,
+	/* One row a mark: its stamp, and what lives then. */
+	HPW_SUMS_MARK_STAMP,
+	HPW_SUMS_MARK_BLOCKS,
+	HPW_SUMS_MARK_BYTES,
 	HPW_SUMS_COLUMNS
 };
 enum hpw_sums_head {

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define HW_SHM_MAGIC 0x31676e6972776868ull /* "hhwring1" */
-#define HW_SHM_VERSION 5u
+#define HW_SHM_VERSION 6u
 
 /* Rings by size: few large ones for the threads that come first, many small ones. 61 MiB in all,
  * sparse. */
@@ -301,6 +301,9 @@ enum hw_record {
 
 	HW_R_TOLD = 0x09, /* address; [enum hw_told | size << 8]: the program says so of it */
 
+	HW_R_MARK = 0x0a, /* number = bytes of a name, 1 to HW_MARK_NAME_MAX; [name, 8 bytes a word,
+			     zeros behind]…: the program marks this moment; always stamped */
+
 	HW_R_FREE = 0x10,            /* + enum hw_free_kind; address */
 	HW_R_FREE_SAME_FRAME = 0x18, /* + enum hw_free_kind: freed by the frame that allocated */
 	HW_R_ALLOC = 0x20,           /* + enum hw_alloc_kind; address; [stack | size] */
@@ -319,8 +322,16 @@ enum hw_told {
 /* [stack | size] = stack in the low half, size in the high half; this value: a further word has the
  * size. */
 #define HW_R_SIZE_BIG 0xffffffffu
-/* The longest record in words: realloc with a big size, stamped. */
+/* The longest record of a call in words: realloc with a big size, stamped. */
 #define HW_R_WORDS_MAX 6
+
+/* Of a mark's name, without a NUL. */
+#define HW_MARK_NAME_MAX 255u
+#define HW_MARK_NAME_WORDS 32u
+/* The longest record of all: a mark. */
+#define HW_R_WORDS_LONGEST (HW_MARK_NAME_WORDS + 2u)
+static_assert(HW_MARK_NAME_WORDS * 8 > HW_MARK_NAME_MAX, "in whole words");
+static_assert(HW_RING_WORDS_SMALL / 4 > HW_R_WORDS_LONGEST + 8, "it fits the smallest part of one");
 
 /*
  * The conversation on the session's socket: the runtime says hello, the collector answers with the

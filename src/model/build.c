@@ -325,6 +325,18 @@ struct error *build_series_row(struct model *model, const struct series_row *row
 	return series_row_vec_push(&model->series, copy) ? NULL : error_no_memory();
 }
 
+struct error *build_mark(struct model *model, const struct mark *row, const char *name, size_t len)
+{
+	const struct mark_vec *marks = &model->marks;
+	if (marks->len && row->step < marks->data[marks->len - 1].step)
+		return error_create(ERROR_INPUT, "marks do not ascend");
+	struct mark copy = *row;
+	struct error *error = build_string(model, name, len, &copy.name);
+	if (error)
+		return error;
+	return mark_vec_push(&model->marks, copy) ? NULL : error_no_memory();
+}
+
 /* realloc to a smaller size may only fail by keeping the block as it is. */
 static void *trimmed(void *data, size_t bytes)
 {

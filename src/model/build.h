@@ -93,6 +93,9 @@ struct error *build_live(struct model *model, const struct live_block *rows, siz
 struct error *build_series_row(struct model *model, const struct series_row *row,
 	const struct series_site *sites, size_t count);
 
+/* Adds a mark; `name` of the row is ignored, name/len are copied. Steps ascend. */
+struct error *build_mark(struct model *model, const struct mark *row, const char *name, size_t len);
+
 #define BUILD_UNRECORDED_MAX (1u << 16)
 /* Adds a program without a recording, which counts in children_unrecorded, at least; `path` of the
  * row is ignored, path/path_len are copied. */

@@ -25,6 +25,7 @@ void model_destroy(struct model *model)
 	unrecorded_vec_deinit(&model->unrecorded);
 	series_row_vec_deinit(&model->series);
 	series_site_vec_deinit(&model->series_sites);
+	mark_vec_deinit(&model->marks);
 	site_vec_deinit(&model->inherited_sites);
 	leak_root_vec_deinit(&model->leak_roots);
 	leak_group_vec_deinit(&model->leak_groups);
@@ -111,6 +112,12 @@ const struct series_row *model_series(const struct model *model, size_t *ret_cou
 {
 	*ret_count = model->series.len;
 	return model->series.data;
+}
+
+const struct mark *model_marks(const struct model *model, size_t *ret_count)
+{
+	*ret_count = model->marks.len;
+	return model->marks.data;
 }
 
 const struct series_site *model_series_sites(const struct model *model, size_t *ret_count)

@@ -117,6 +117,7 @@ struct recording {
 	uint64_t inherited_frees;  /* of blocks that the process was forked with */
 	uint64_t mismatched_frees; /* free of a new[], delete of a malloc… */
 	uint64_t stacks_full;      /* events whose stack did not fit the table of stacks */
+	uint64_t marks;            /* that the program, or somebody outside, has set */
 	uint64_t children_unrecorded; /* programs it started or went on as, named or not */
 	uint64_t longest_wait_ns;     /* of one thread for room in its ring */
 	uint64_t wait_ns;             /* of all threads together */
@@ -220,6 +221,14 @@ struct series_row {
 	uint64_t padding; /* what the live blocks lack to multiples of 16 bytes; 0 of a sample */
 	bool peak;        /* the moment of the process's peak */
 	size_t first_site, site_count; /* of model_series_sites() */
+};
+
+/* A moment that the program, or somebody outside, has given a name. */
+struct mark {
+	const char *name;
+	uint64_t nth; /* of the marks of that name, from 1 */
+	uint64_t step, time_ns;
+	uint64_t live_blocks, live_bytes; /* then */
 };
 
 struct series_site {
@@ -388,6 +397,8 @@ const struct thread *model_threads(const struct model *model, size_t *ret_count)
 const struct series_row *model_series(const struct model *model, size_t *ret_count);
 /* Of all of them, those with something live, by site. */
 const struct series_site *model_series_sites(const struct model *model, size_t *ret_count);
+/* In their order; none unless they were asked for. recording.marks says how many there are. */
+const struct mark *model_marks(const struct model *model, size_t *ret_count);
 /* Programs without a recording, as they came; children_unrecorded counts also what is not here. */
 const struct unrecorded_program *model_unrecorded(const struct model *model, size_t *ret_count);
 /* Ascending by size. */

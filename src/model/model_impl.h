@@ -17,6 +17,7 @@ DEFINE_VEC(code_name_vec, struct code_name)
 DEFINE_VEC(unrecorded_vec, struct unrecorded_program)
 DEFINE_VEC(series_row_vec, struct series_row)
 DEFINE_VEC(series_site_vec, struct series_site)
+DEFINE_VEC(mark_vec, struct mark)
 DEFINE_VEC(leak_record_vec, struct leak_record)
 DEFINE_VEC(leak_group_vec, struct leak_group)
 DEFINE_VEC(leak_root_vec, struct leak_root)
@@ -57,6 +58,7 @@ struct model {
 	struct code_name_vec code_names; /* ascending by address, each once */
 	struct series_row_vec series;
 	struct series_site_vec series_sites;
+	struct mark_vec marks;
 	bool has_leak_search;
 	struct leak_search leak_search;
 	struct leak_root_vec leak_roots;

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "sources/hpw_events.h"
+#include "sources/hpw_marks.h"
 #include "sources/hpw_replay.h"
 
 /* So many names of marks are listed in a message. */
@@ -59,15 +60,10 @@ static void on_time(void *context, uint64_t stamp)
 	search->last_ns = ns;
 }
 
-static bool is_users(const char *name)
-{
-	return strncmp(name, HPW_MARK_FORK, strlen(HPW_MARK_FORK)) != 0;
-}
-
 /* A mark at the current step. */
 static void on_mark(struct search *search, const char *name)
 {
-	if (is_users(name) && search->named++ < NAMED_MAX) {
+	if (hpw_mark_is_users(name, strlen(name)) && search->named++ < NAMED_MAX) {
 		text_add(&search->marks, search->marks.len ? ", '" : "'");
 		text_add_shown(&search->marks, name, 64);
 		text_add(&search->marks, "'");
@@ -209,15 +205,18 @@ static struct error *seek(struct search *search)
 	struct error *error = NULL;
 	for (size_t i = 0; i < parts->marks.len; i++) {
 		search->step = parts->marks.data[i].step;
+		search->stamp = parts->marks.data[i].stamp;
 		on_mark(search, parts->marks.data[i].name);
 	}
+	search->stamp = 0;
 	for (size_t i = 0; !error && i < ARRAY_SIZE(search->sought); i++) {
 		struct sought *sought = &search->sought[i];
 		if (sought->moment->kind == SOURCE_TIME)
 			error = seek_time(search, sought);
 		else if (sought->moment->kind == SOURCE_STEP && sought->moment->step)
 			found_at(search, sought, sought->moment->step);
-		if (!error && sought->found && sought->moment->kind != SOURCE_TIME)
+		if (!error && sought->found && sought->moment->kind != SOURCE_TIME &&
+			!sought->stamp)
 			error = seek_stamp(search, sought);
 	}
 	return error;

@@ -27,8 +27,12 @@ static struct error *add_marks(
 {
 	struct hpw_mark mark;
 	while (hpw_sums_mark(sums, &mark)) {
-		struct hpw_part_mark row = {
-			chunk->head[HPW_SUMS_FIRST_STEP] + mark.step, strndup(mark.name, mark.len)};
+		struct hpw_part_mark row = {.step = chunk->head[HPW_SUMS_FIRST_STEP] + mark.step,
+			.name = strndup(mark.name, mark.len),
+			.has_figures = mark.has_figures,
+			.stamp = mark.stamp,
+			.live_blocks = mark.live_blocks,
+			.live_bytes = mark.live_bytes};
 		if (!row.name || !hpw_part_marks_push(&parts->marks, row)) {
 			free(row.name);
 			return error_no_memory();

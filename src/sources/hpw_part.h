@@ -30,6 +30,8 @@ DEFINE_VEC(hpw_part_chunks, struct hpw_part_chunk)
 struct hpw_part_mark {
 	uint64_t step;
 	char *name;
+	bool has_figures; /* the next three are known */
+	uint64_t stamp, live_blocks, live_bytes;
 };
 DEFINE_VEC(hpw_part_marks, struct hpw_part_mark)
 

@@ -27,6 +27,7 @@ static void reader_deinit(struct reader *reader)
 	hpw_replay_deinit(&reader->replay);
 	hpw_parts_deinit(&reader->parts);
 	hpw_series_deinit(&reader->series);
+	hpw_marks_deinit(&reader->marks);
 	hpw_choice_deinit(&reader->choice);
 	model_destroy(reader->model);
 }
@@ -351,12 +352,16 @@ static struct error *read_all(struct reader *reader)
 	put_ring(reader);
 	if (build_recording(reader->model)->sample_bytes)
 		reader->flags |= SOURCE_REPLAY; /* the footer sums up the samples alone */
-	if (!error && (reader->query || reader->wanted_series || reader->choice.wanted))
+	bool with_marks = reader->flags & SOURCE_WITH_MARKS;
+	if (!error &&
+		(reader->query || reader->wanted_series || reader->choice.wanted || with_marks))
 		error = hpw_reader_find_span(reader);
 	if (!error && reader->choice.wanted)
 		error = hpw_reader_choose_blocks(reader);
 	if (!error && reader->wanted_series)
 		error = hpw_reader_make_series(reader);
+	if (!error && with_marks)
+		error = hpw_reader_find_marks(reader);
 	if (reader->query || reader->choice.wanted)
 		reader->flags |= SOURCE_REPLAY;
 	if (!hpw_reader_has_all_events(reader))
@@ -371,6 +376,8 @@ static struct error *read_all(struct reader *reader)
 		error = hpw_reader_put(reader);
 	if (!error)
 		error = hpw_reader_put_series(reader);
+	if (!error && with_marks)
+		error = hpw_reader_put_marks(reader);
 	if (!error && (reader->flags & SOURCE_WITH_INHERITED))
 		error = hpw_inherited_put(reader->model, reader->input);
 	if (!error)

@@ -11,6 +11,7 @@
 #include "sources/hpw_file.h"
 #include "sources/hpw_footer.h"
 #include "sources/hpw_leaks.h"
+#include "sources/hpw_marks.h"
 #include "sources/hpw_moments.h"
 #include "sources/hpw_part.h"
 #include "sources/hpw_places.h"
@@ -29,6 +30,7 @@ struct reader {
 	struct hpw_choice choice;                  /* wanted NULL: all blocks */
 	const struct source_series *wanted_series; /* NULL: none */
 	struct hpw_series series;
+	struct hpw_marks marks;
 	struct model *model;
 	struct hpw_damage damage;
 	struct hpw_file file;
@@ -65,6 +67,10 @@ struct error *hpw_reader_choose_blocks(struct reader *reader);
 /* The series that was asked for; into the model once that has its sites. */
 struct error *hpw_reader_make_series(struct reader *reader);
 struct error *hpw_reader_put_series(struct reader *reader);
+
+/* The same of the marks. */
+struct error *hpw_reader_find_marks(struct reader *reader);
+struct error *hpw_reader_put_marks(struct reader *reader);
 
 /* All else into the model. */
 struct error *hpw_reader_put(struct reader *reader);

@@ -161,12 +161,10 @@ static bool in_part(const struct reader *reader, const struct series_row *row)
 	       (row->step >= reader->span.from_step && row->step <= reader->span.to_step);
 }
 
-static struct error *series_of_events(struct reader *reader)
+/* Goes through all events, for who watches that. */
+static struct error *replay_all(struct reader *reader, struct hpw_replay *replay)
 {
-	struct hpw_replay replay = {.model = NULL};
-	struct error *error = hpw_replay_init(
-		&replay, reader->model, hpw_replay_blocks_max(reader->input->bytes));
-	hpw_series_watch(&reader->series, &replay);
+	struct error *error = NULL;
 	for (size_t i = 0; !error && i < reader->file.chunks.len; i++) {
 		_cleanup_(hpw_payload_deinit) struct hpw_payload payload = {0};
 		uint64_t missing;
@@ -174,7 +172,7 @@ static struct error *series_of_events(struct reader *reader)
 			continue;
 		error = hpw_file_payload(&reader->file, &reader->file.chunks.data[i], &payload);
 		if (!error)
-			error = hpw_replay_chunk(&replay, &payload, &missing);
+			error = hpw_replay_chunk(replay, &payload, &missing);
 		/* The figures' own replay says what is damaged. */
 		if (error && error->code == ERROR_INPUT) {
 			error_destroy(error);
@@ -182,7 +180,18 @@ static struct error *series_of_events(struct reader *reader)
 		}
 	}
 	if (!error)
-		hpw_replay_settle(&replay);
+		hpw_replay_settle(replay);
+	return error;
+}
+
+static struct error *series_of_events(struct reader *reader)
+{
+	struct hpw_replay replay = {.model = NULL};
+	struct error *error = hpw_replay_init(
+		&replay, reader->model, hpw_replay_blocks_max(reader->input->bytes));
+	hpw_series_watch(&reader->series, &replay);
+	if (!error)
+		error = replay_all(reader, &replay);
 	if (!error)
 		error = hpw_series_conclude(&reader->series, &replay);
 	hpw_replay_deinit(&replay);
@@ -213,4 +222,27 @@ struct error *hpw_reader_put_series(struct reader *reader)
 				reader->model, &row->row, row->sites, row->sites_len);
 	}
 	return error;
+}
+
+struct error *hpw_reader_find_marks(struct reader *reader)
+{
+	hpw_marks_init(&reader->marks, &reader->tables.clock);
+	if (reader->has_parts && hpw_marks_suit(&reader->parts))
+		return hpw_marks_sum_up(&reader->marks, &reader->parts);
+	struct hpw_replay replay = {.model = NULL};
+	struct error *error = hpw_replay_init(
+		&replay, reader->model, hpw_replay_blocks_max(reader->input->bytes));
+	hpw_marks_watch(&reader->marks, &replay);
+	if (reader->choice.wanted)
+		replay.choice = &reader->choice;
+	if (!error)
+		error = replay_all(reader, &replay);
+	hpw_replay_deinit(&replay);
+	return error;
+}
+
+struct error *hpw_reader_put_marks(struct reader *reader)
+{
+	return hpw_marks_put(&reader->marks, reader->model, reader->span.from_step,
+		reader->query ? reader->span.to_step : UINT64_MAX);
 }

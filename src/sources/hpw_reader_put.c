@@ -141,6 +141,7 @@ static void put_summary(struct reader *reader)
 	recording->sandboxed = sum[HPW_SUM_NOTES] & HPW_NOTE_SANDBOXED;
 	recording->loaded_apart = sum[HPW_SUM_NOTES] & HPW_NOTE_APART;
 	recording->not_attached = sum[HPW_SUM_NOTES] & HPW_NOTE_NOT_ATTACHED;
+	recording->marks = reader->footer.has_summary ? sum[HPW_SUM_MARKS] : reader->replay.marks;
 	recording->dropped_steps = sum[HPW_SUM_DROPPED_STEPS];
 	recording->kept_steps = sum[HPW_SUM_KEPT_STEPS];
 	recording->kept_from_ns = hpw_clock_ns(&reader->tables.clock, sum[HPW_SUM_KEPT_FROM_TSC]);

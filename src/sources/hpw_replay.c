@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sources/hpw_replay.h"
 
+#include "sources/hpw_marks.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -370,7 +372,10 @@ static struct error *do_step(struct hpw_replay *replay, const struct hpw_step *s
 		return NULL;
 	case HPW_STEP_MARK:
 		replay->reached = is_until(replay, step);
-		return NULL;
+		replay->marks += hpw_mark_is_users((const char *)step->bytes, (size_t)step->size);
+		return replay->on_mark ? replay->on_mark(replay->watch_context, replay,
+						 (const char *)step->bytes, (size_t)step->size)
+				       : NULL;
 	case HPW_STEP_THREAD_START:
 		thread->others += thread->ended;
 		thread->ended = false;

@@ -78,8 +78,12 @@ struct hpw_replay {
 	uint64_t allocation; /* number of the next one, whether it counts or not */
 	/* Called before the first step from watch_step on, which it sets anew; or NULL. */
 	void (*watch)(void *context, struct hpw_replay *replay);
-	void *watch_context;
+	void *watch_context; /* on_mark's too */
 	uint64_t watch_step;
+	/* Called at each mark, which is all that happens at that step; or NULL. */
+	struct error *(*on_mark)(
+		void *context, const struct hpw_replay *replay, const char *name, size_t len);
+	uint64_t marks;    /* those of users */
 	const char *until; /* NULL, or a mark's name: what comes after it is left out */
 	bool reached;      /* that mark has come */
 	uint64_t missing;  /* steps before the current chunk that no chunk had */

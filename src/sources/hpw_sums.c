@@ -7,6 +7,7 @@
 #include "format/hpw.h"
 
 #define SITE_COLUMNS (HPW_SUMS_SITE_MAX - HPW_SUMS_SITE + 1)
+#define MARK_FIGURES (HPW_SUMS_MARK_BYTES - HPW_SUMS_MARK_STAMP + 1)
 #define THREAD_COLUMNS (HPW_SUMS_THREAD_TEMPORARY - HPW_SUMS_THREAD + 1)
 
 static struct error *malformed(const char *what)
@@ -118,6 +119,8 @@ struct error *hpw_sums_decode(const struct hpw_payload *payload, struct hpw_sums
 	if (!error)
 		error = read_sizes(&columns[HPW_SUMS_SIZE], ret);
 	ret->marks = columns[HPW_SUMS_MARKS];
+	for (unsigned i = 0; i < MARK_FIGURES; i++)
+		ret->mark_figures[i] = columns[HPW_SUMS_MARK_STAMP + i];
 	if (error)
 		hpw_sums_deinit(ret);
 	return error;
@@ -142,6 +145,11 @@ bool hpw_sums_mark(struct hpw_sums *sums, struct hpw_mark *ret)
 	error_destroy(error);
 	ret->name = (const char *)name;
 	ret->len = (size_t)len;
+	uint64_t v[MARK_FIGURES] = {0};
+	ret->has_figures = read_row(sums->mark_figures, MARK_FIGURES, v);
+	ret->stamp = v[0];
+	ret->live_blocks = v[1];
+	ret->live_bytes = v[2];
 	return !error;
 }
 

@@ -37,6 +37,7 @@ struct hpw_sums {
 	struct hpw_sums_threads threads; /* as the slots of the events */
 	struct hpw_sums_sizes sizes;     /* ascending */
 	struct hpw_column marks;         /* in the payload */
+	struct hpw_column mark_figures[3];
 };
 
 /* All of a chunk; it stays valid as long as the payload. ERROR_INPUT: it is malformed. */
@@ -49,6 +50,8 @@ struct hpw_mark {
 	uint64_t step; /* in the chunk */
 	const char *name;
 	size_t len;
+	bool has_figures; /* the next three are known */
+	uint64_t stamp, live_blocks, live_bytes;
 };
 /* The next mark; false: there is none. */
 bool hpw_sums_mark(struct hpw_sums *sums, struct hpw_mark *ret);

@@ -23,6 +23,8 @@ enum source_flag {
 	SOURCE_WITH_LEAK_TIMES = 8,
 	/* The process is being recorded: that the end is missing is no damage. */
 	SOURCE_OF_RUNNING = 16,
+	/* Fills model_marks(); goes through the events where their sums don't say it. */
+	SOURCE_WITH_MARKS = 32,
 };
 
 enum source_moment_kind {

@@ -207,6 +207,7 @@ void json_put_recording(
 		MEMBER(mismatched_frees),
 		MEMBER(stacks_full),
 		MEMBER(children_unrecorded),
+		MEMBER(marks),
 		MEMBER(longest_wait_ns),
 		MEMBER(wait_ns),
 		MEMBER(dropped_steps),

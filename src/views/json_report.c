@@ -271,6 +271,32 @@ void json_threads(const struct page *page, struct json *json)
 	json_array_end(json);
 }
 
+static void put_change(struct json *json, const struct mark *row, const struct mark *before)
+{
+	uint64_t from = before ? before->live_bytes : 0;
+	json_key(json, "change_bytes");
+	json_i64(json, (int64_t)(row->live_bytes - from));
+}
+
+void json_marks(const struct page *page, struct json *json)
+{
+	json_put_u64(json, "marks_total", page->mark_count);
+	json_key(json, "marks");
+	json_array_begin(json);
+	for (size_t i = 0; i < page->mark_count && i < page->limit; i++) {
+		const struct mark *row = &page->marks[i];
+		json_object_begin(json);
+		json_put_string(json, "name", row->name);
+		json_put_u64(json, "nth", row->nth);
+		json_put_u64(json, "time_ns", row->time_ns);
+		json_put_u64(json, "live_blocks", row->live_blocks);
+		json_put_u64(json, "live_bytes", row->live_bytes);
+		put_change(json, row, i ? row - 1 : NULL);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
 struct error *json_report(const struct page *page, const struct sink *sink)
 {
 	struct json json;
@@ -283,7 +309,8 @@ struct error *json_report(const struct page *page, const struct sink *sink)
 	put_totals(&json, page);
 	json_put_lines(&json, "notes", &page->notes);
 	json_put_filter(&json, view_can_filter(page->view) ? page->options->filter : NULL);
-	json_put_string(&json, "sorted_by", metric_name(page->sort));
+	json_put_string(
+		&json, "sorted_by", page->sort < METRICS ? metric_name(page->sort) : "time_ns");
 	page->view->json(page, &json);
 	json_object_end(&json);
 	json_finish(&json);

@@ -32,6 +32,8 @@ struct page {
 	struct unrecorded_groups unrecorded;
 	struct size_list sizes; /* in order */
 	struct thread_list threads;
+	const struct mark *marks; /* in the order of time */
+	size_t mark_count;
 	struct growth growth; /* empty in other views */
 	struct spots *spots;  /* NULL in views of other things */
 	struct spot_total_vec spot_totals;
@@ -54,6 +56,7 @@ struct view {
 	bool has_sites;    /* needs stacks with names */
 	enum grain grain;  /* what spots are told apart by */
 	bool needs_series; /* model_series(), with sites */
+	bool needs_marks;  /* model_marks() */
 	bool inherited;    /* these are of what the process was forked with */
 };
 
@@ -65,6 +68,7 @@ void text_growth(const struct page *page, struct text *out);
 void text_spots(const struct page *page, struct text *out);
 void text_sizes(const struct page *page, struct text *out);
 void text_threads(const struct page *page, struct text *out);
+void text_marks(const struct page *page, struct text *out);
 
 /* One list of rows under a title; `metric` heads each row. */
 void text_rows(const struct page *page, const char *title, enum metric metric,
@@ -78,6 +82,7 @@ void json_growth(const struct page *page, struct json *json);
 void json_spots(const struct page *page, struct json *json);
 void json_sizes(const struct page *page, struct json *json);
 void json_threads(const struct page *page, struct json *json);
+void json_marks(const struct page *page, struct json *json);
 
 /* The members of a row, into an object that is open. */
 void json_row_members(const struct page *page, const struct row *row, struct json *json);

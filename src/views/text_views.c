@@ -211,3 +211,50 @@ void text_threads(const struct page *page, struct text *out)
 		text_add(out, " more threads\n");
 	}
 }
+
+/* "+12.3 KiB"; since the mark before. */
+static void add_change(struct text *out, const struct mark *row, const struct mark *before)
+{
+	uint64_t from = before ? before->live_bytes : 0;
+	bool less = row->live_bytes < from;
+	text_add_char(out, less ? '-' : '+');
+	text_add_bytes(out, less ? from - row->live_bytes : row->live_bytes - from);
+}
+
+/* As --at takes it behind "mark:". */
+static void add_mark_name(struct text *out, const struct mark *row)
+{
+	text_add_shown(out, row->name, 200);
+	if (row->nth > 1)
+		text_printf(out, "#%" PRIu64, row->nth);
+}
+
+void text_marks(const struct page *page, struct text *out)
+{
+	text_heading(page->model, out);
+	text_notes(&page->notes, out);
+	if (!page->mark_count) {
+		text_add(out, "\nNo marks: heapwise_mark() and heapwise mark set them.\n");
+		return;
+	}
+	text_printf(out, "\n%s\n%12s %12s %13s %13s  %s\n", page->view->title, "after", "live",
+		"change", "blocks", "mark");
+	for (size_t i = 0; i < page->mark_count && i < page->limit; i++) {
+		const struct mark *row = &page->marks[i];
+		ADD_CELL(out, 12, text_add_duration_ns, row->time_ns);
+		text_add_char(out, ' ');
+		ADD_CELL(out, 12, text_add_bytes, row->live_bytes);
+		text_add_char(out, ' ');
+		ADD_CELL(out, 13, add_change, row, i ? row - 1 : NULL);
+		text_add_char(out, ' ');
+		ADD_CELL(out, 13, text_add_count, row->live_blocks);
+		text_add(out, "  ");
+		add_mark_name(out, row);
+		text_add(out, "\n");
+	}
+	if (page->mark_count > page->limit) {
+		text_add(out, "  … ");
+		text_add_count(out, page->mark_count - page->limit);
+		text_add(out, " more marks\n");
+	}
+}

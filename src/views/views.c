@@ -101,6 +101,12 @@ static struct error *fill_threads(struct page *page)
 	return NULL;
 }
 
+static struct error *fill_marks(struct page *page)
+{
+	page->marks = model_marks(page->model, &page->mark_count);
+	return NULL;
+}
+
 static struct error *fill_growth(struct page *page)
 {
 	return growth_build(page->model, page->resolver, page->rows, page->options->tail_percent,
@@ -111,6 +117,7 @@ static struct error *fill_growth(struct page *page)
 #define ALL_METRICS (BIT(METRICS) - 1)
 #define TEXT_ROWS 20u
 #define TEXT_TOP 5u
+#define MARKS_LIMIT 1000u
 /* What all lists of sites have in common. */
 #define SHOWS_SITES                                                                                \
 	.metrics = ALL_METRICS, .fill = fill_sites, .text = text_sites, .json = json_sites,        \
@@ -207,6 +214,15 @@ static const struct view views[] = {
 		.fill = fill_threads,
 		.text = text_threads,
 		.json = json_threads},
+	{.name = "marks",
+		.title = "Marks",
+		.filter = METRICS,
+		.sort = METRICS,
+		.text_limit = MARKS_LIMIT,
+		.fill = fill_marks,
+		.text = text_marks,
+		.json = json_marks,
+		.needs_marks = true},
 };
 
 const struct view *view_find(const char *name)
@@ -226,6 +242,11 @@ void view_add_names(struct text *text)
 bool view_tells_inherited(const struct view *view)
 {
 	return view->inherited || view->fill == fill_summary;
+}
+
+bool view_needs_marks(const struct view *view)
+{
+	return view->needs_marks;
 }
 
 size_t view_needs_moments(const struct view *view)

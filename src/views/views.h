@@ -46,6 +46,8 @@ void view_add_metrics(struct text *text, const struct view *view);
 bool view_tells_inherited(const struct view *view);
 /* Of how many moments it needs a series with sites; 0: none. */
 size_t view_needs_moments(const struct view *view);
+/* Whether it shows model_marks(). */
+bool view_needs_marks(const struct view *view);
 /* Whether it shows stacks that can be filtered. */
 bool view_can_filter(const struct view *view);
 bool view_can_sort(const struct view *view, enum metric metric);

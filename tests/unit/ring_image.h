@@ -74,6 +74,7 @@ static inline void image_put_words(
 #define W_MOVING(address) ((uint64_t)HW_R_MOVING | (uint64_t)(address) << 8)
 #define W_FOREIGN(tid) ((uint64_t)HW_R_FOREIGN | (uint64_t)(tid) << 8)
 #define W_LOST(count) ((uint64_t)HW_R_LOST | (uint64_t)(count) << 8)
+#define W_MARK(bytes) ((uint64_t)HW_R_MARK | (uint64_t)(bytes) << 8)
 /* Second word. */
 #define W_SIZED(stack, size) ((uint64_t)(stack) | (uint64_t)(size) << 32)
 

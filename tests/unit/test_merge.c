@@ -3,7 +3,7 @@
  * Rings made by hand, and the order in which the merge tells what is in them. A line of steps:
  * T0:100 thread 0 starts, its id is 100; 0+a0:24 it allocates 24 bytes at 0xa0; 0-a0 it frees them;
  * 0!24 its call for 24 bytes fails; 0?3 it lost 3 events; 0<7 it
- * forks at stamp 7; 0~a0 it begins to resize a block; 0. it ends.
+ * forks at stamp 7; 0@load it marks that moment; 0~a0 it begins to resize a block; 0. it ends.
  */
 #include <stdarg.h>
 #include <unistd.h>
@@ -104,6 +104,13 @@ static void on_fork(void *context, uint32_t thread, uint64_t stamp)
 	tell("%u<%" PRIu64, thread, stamp);
 }
 
+static void on_mark(void *context, uint32_t thread, const char *name, size_t bytes, uint64_t stamp)
+{
+	CHECK(context == &told && thread < told.threads && bytes && bytes <= HW_MARK_NAME_MAX);
+	told.stamp = stamp;
+	tell("%u@%.*s", thread, (int)bytes, name);
+}
+
 static struct merge merge;
 static struct hw_shm *shm;
 
@@ -117,7 +124,8 @@ static void setup(uint64_t hz)
 		.on_failed = on_failed,
 		.on_moving = on_moving,
 		.on_lost = on_lost,
-		.on_fork = on_fork};
+		.on_fork = on_fork,
+		.on_mark = on_mark};
 	memset(&told, 0, sizeof(told));
 	shm = image_create();
 	merge_init(&merge, shm, hz, &sink);
@@ -172,6 +180,67 @@ CASE(forks, "a fork is told at its stamp, is no event, and what follows is no ea
 	check_pass("");
 	CHECK_U64(merge.damaged, 1);
 	teardown();
+}
+
+/* The words of a mark with that name, as long as is claimed; the last one is the stamp. */
+static size_t mark_words(uint64_t *words, const char *name, uint64_t claimed, uint64_t stamp)
+{
+	size_t count = (size_t)(claimed + 7) / 8;
+	memset(words, 0, (count + 2) * sizeof(*words));
+	words[0] = W_MARK(claimed) | STAMPED;
+	memcpy(words + 1, name, strlen(name) < claimed ? strlen(name) : claimed);
+	words[count + 1] = stamp;
+	return count + 2;
+}
+
+CASE(marks, "marks of all lengths stand where they were set, are no events, and end at a NUL")
+{
+	char name[HW_MARK_NAME_MAX + 1] = "", expected[2 * HW_MARK_NAME_MAX];
+	setup(HZ);
+	image_claim(shm, 0, 100);
+	for (size_t bytes = 1; bytes <= HW_MARK_NAME_MAX; bytes++) {
+		uint64_t words[HW_R_WORDS_LONGEST], stamp = 1000 + bytes;
+		name[bytes - 1] = (char)('a' + bytes % 26);
+		image_put(shm, 0, W_ALLOC(0xa0 + bytes), W_SIZED(7, bytes));
+		image_put_words(shm, 0, words, mark_words(words, name, bytes, stamp));
+		snprintf(expected, sizeof(expected), "%s0+%zx:%zu 0@%s",
+			bytes == 1 ? "T0:100 " : "", 0xa0 + bytes, bytes, name);
+		check_pass(expected);
+		CHECK_U64(told.stamp, stamp);
+		check_drained(0);
+	}
+	CHECK_U64(merge.events, HW_MARK_NAME_MAX);
+	uint64_t words[HW_R_WORDS_LONGEST];
+	image_put_words(shm, 0, words, mark_words(words, "", 200, 2000)); /* of zeros: no name */
+	image_put_words(shm, 0, words, mark_words(words, "two", 200, 2000));
+	check_pass("0@two");
+	CHECK_U64(merge.damaged, 0);
+	teardown();
+}
+
+CASE(marks_shared, "a mark in the shared ring is of the thread that is named before it")
+{
+	uint64_t words[HW_R_WORDS_LONGEST];
+	setup(HZ);
+	image_put(shm, HW_RING_SHARED, W_FOREIGN(200));
+	image_put_words(shm, HW_RING_SHARED, words, mark_words(words, "handler's", 9, 30));
+	image_put(shm, HW_RING_SHARED, W_FOREIGN(201), W_ALLOC(0xb0) | STAMPED, W_SIZED(1, 2), 40);
+	check_pass("T0:200 0@handler's T1:201 1+b0:2");
+	teardown();
+}
+
+CASE(marks_cut, "a mark that is not all there ends its ring")
+{
+	uint64_t words[HW_R_WORDS_LONGEST];
+	size_t count = mark_words(words, "name", HW_MARK_NAME_MAX, 9);
+	for (size_t there = 1; there < count; there++) {
+		setup(HZ);
+		image_claim(shm, 0, 100);
+		image_put_words(shm, 0, words, there);
+		check_pass("");
+		CHECK_U64(merge.damaged, 1);
+		teardown();
+	}
 }
 
 CASE(one_thread, "one thread without stamps: the order of its ring")
@@ -602,8 +671,9 @@ CASE(progress, "room is given back during a long pass, and progress says so")
 
 CASE(nonsense, "nonsense ends its ring, not the others")
 {
-	static const uint64_t nonsense[] = {
-		0, 0x08, 0x15, 0x1d, 0x30, 0x7f, 0xff, 0x07, W_ALLOC(0), W_REALLOC(0), UINT64_MAX};
+	static const uint64_t nonsense[] = {0, 0x08, 0x15, 0x1d, 0x30, 0x7f, 0xff, 0x07, W_ALLOC(0),
+		W_REALLOC(0), UINT64_MAX, W_MARK(5), W_MARK(0) | STAMPED, W_MARK(256) | STAMPED,
+		W_MARK(1ull << 55) | STAMPED, W_MARK(255) | STAMPED};
 	for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
 		setup(HZ);
 		image_claim(shm, 0, 100);

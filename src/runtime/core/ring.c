@@ -59,12 +59,12 @@ static bool look(struct rt_thread *t, uint32_t count)
 	return t->head + count <= t->limit;
 }
 
-static void sleep_on_tail(struct rt_thread *t)
+static void sleep_on_tail(struct rt_thread *t, uint32_t count)
 {
 	struct hw_ring *ring = t->ring;
 	uint32_t seen = (uint32_t)__atomic_load_n(&ring->tail, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->waiting, 1, __ATOMIC_SEQ_CST);
-	if (tail_of(t) + t->size < t->head + HW_R_WORDS_MAX + 2) {
+	if (tail_of(t) + t->size < t->head + count) {
 		struct sys_timespec step = {0, WAIT_STEP_NS};
 		sys_call4(__NR_futex, &ring->tail, FUTEX_WAIT, seen, &step);
 	}
@@ -104,7 +104,7 @@ static bool wait_for_room(struct rt_thread *t, uint32_t count)
 	uint64_t began = sys_now_ns(), moved = began, now = began;
 	bool room = false;
 	while (!(room = look(t, count))) {
-		sleep_on_tail(t);
+		sleep_on_tail(t, count);
 		now = sys_now_ns();
 		uint64_t seen = progress_of(t);
 		if (seen != progress) {

@@ -60,8 +60,8 @@ static inline bool rt_stamps(const struct rt_thread *t)
 }
 
 /*
- * Room for `count` words (at most HW_R_WORDS_MAX + 1), waiting for the collector if need be. False:
- * the event is dropped and counted. Precondition: t->ring->busy is set.
+ * Room for `count` words (at most HW_R_WORDS_LONGEST + 1), waiting for the collector if need be.
+ * False: the event is dropped and counted. Precondition: t->ring->busy is set.
  */
 bool rt_ring_wait(struct rt_thread *t, uint32_t count);
 
@@ -111,6 +111,18 @@ static inline uint32_t rt_put_told(
 	w[1] = what | bytes << 8;
 	w[2] = with_stamp ? sys_tsc_fenced() : 0;
 	return with_stamp ? 3 : 2;
+}
+
+/* Of a mark: bytes of its name, and these in words. At most HW_R_WORDS_LONGEST words; returns how
+ * many. Stamped in any case: what follows without a stamp is later than this one. */
+static inline uint32_t rt_put_mark(uint64_t *w, uint32_t bytes, const uint64_t *name)
+{
+	uint32_t n = 1;
+	w[0] = HW_R_MARK | HW_R_STAMPED | (uint64_t)bytes << 8;
+	for (uint32_t i = 0; i < bytes; i += 8)
+		w[n++] = name[i / 8];
+	w[n++] = sys_tsc_fenced();
+	return n;
 }
 
 /* One event more that is dropped. */

@@ -481,3 +481,23 @@ void rt_event_told(enum hw_told what, uint64_t address, uint64_t bytes, uint64_t
 	rt_ring_publish(t, n);
 	ring_end(t);
 }
+
+void rt_event_mark(uint32_t bytes, const uint64_t *name, uint64_t sp)
+{
+	struct rt_process *p;
+	struct rt_thread *t = enter(sp, &p);
+	if (!t) {
+		if (p)
+			rt_shared_mark(p, bytes, name, sp);
+		end_elsewhere(sp);
+		return;
+	}
+	stamped(p, t);
+	uint64_t *w = rt_ring_reserve(t, HW_R_WORDS_LONGEST);
+	if (!w) {
+		dropped(t, NULL);
+		return;
+	}
+	rt_ring_publish(t, rt_put_mark(w, bytes, name));
+	ring_end(t);
+}

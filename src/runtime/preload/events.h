@@ -64,6 +64,9 @@ uint64_t rt_event_fork(uint64_t sp);
 /* What the program says of its memory: see enum hw_told. */
 void rt_event_told(enum hw_told what, uint64_t address, uint64_t bytes, uint64_t sp);
 
+/* The program marks this moment: see rt_put_mark(). Async-signal-safe. */
+void rt_event_mark(uint32_t bytes, const uint64_t *name, uint64_t sp);
+
 /* Does and records a realloc of a block that is not NULL. */
 void *rt_event_realloc(void *block, size_t size, struct rt_caller caller);
 

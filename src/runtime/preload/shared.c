@@ -280,6 +280,18 @@ void rt_shared_told(
 	shared_end(p);
 }
 
+void rt_shared_mark(struct rt_process *p, uint32_t bytes, const uint64_t *name, uint64_t sp)
+{
+	uint32_t tid;
+	struct rt_thread *t = shared_begin(p, sp, &tid);
+	if (!t)
+		return;
+	uint64_t *w = shared_reserve(t, HW_R_WORDS_LONGEST, tid);
+	if (w)
+		rt_ring_publish(t, 1 + rt_put_mark(w, bytes, name));
+	shared_end(p);
+}
+
 static void shared_moved(
 	struct rt_process *p, void *old, void *moved, size_t size, struct rt_caller c)
 {

@@ -42,6 +42,9 @@ uint64_t rt_shared_fork(struct rt_process *p, uint64_t sp);
 void rt_shared_told(
 	struct rt_process *p, enum hw_told what, uint64_t address, uint64_t bytes, uint64_t sp);
 
+/* What rt_event_mark() marks. */
+void rt_shared_mark(struct rt_process *p, uint32_t bytes, const uint64_t *name, uint64_t sp);
+
 /* The event of this thread that holds the lock, if there is one, will not go on. Signals may come.
  */
 void rt_shared_abandon(struct rt_process *p);
