@@ -23,11 +23,12 @@ static const struct option_spec option_specs[] = {
 	{OPT_VIEW, "view", "VIEW",
 		"summary (default), sites, never-freed, peak, inherited, temporary, kept, "
 		"functions, "
-		"files, modules, growth, sizes, threads or marks"},
+		"files, modules, growth, timeline, sizes, threads or marks"},
 	VIEW_SPEC_SORT{VIEW_OPT_LIMIT, "limit", "N",
 		"show at most N rows (default: 20, in the summary 5)"},
 	{VIEW_OPT_JSON, "json", NULL,
-		"write JSON, schema heapwise.report/1; complete unless limited"},
+		"write JSON, schema heapwise.report/1; complete unless limited (of the view "
+		"timeline: heapwise.timeline/1)"},
 	{VIEW_OPT_TAIL, "tail", "PERCENT",
 		"of the time that growth is not judged by, at the end (default: 10)"},
 	VIEW_SPECS_MOMENTS VIEW_SPECS_FILTER VIEW_SPECS_TERMINAL VIEW_SPEC_MERGE
@@ -136,10 +137,10 @@ static int show(const struct command *command, struct request *request)
 	unsigned flags = view_tells_inherited(request->view) ? SOURCE_WITH_INHERITED : 0;
 	flags |= view_needs_marks(request->view) ? SOURCE_WITH_MARKS : 0;
 	const char *path;
-	request->shown.moments_wanted = view_needs_moments(request->view);
+	request->shown.moments_wanted = view_needs_moments(request->view, &request->shown.options);
 	if (request->shown.moments_wanted && request->shown.merge)
 		return options_wrong(
-			command, "growth is of one recording: sums of several have no time");
+			command, "this view is of one recording: sums of several have no time");
 	if (!view_request_files(command, &request->shown, "a report", request->paths,
 		    request->path_count, &path))
 		return ERROR_USAGE;

@@ -13,6 +13,7 @@ const struct command *const commands[] = {
 	&command_env,
 	&command_report,
 	&command_tree,
+	&command_timeline,
 	&command_flame,
 	&command_list,
 	&command_graph,

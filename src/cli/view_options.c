@@ -234,7 +234,8 @@ bool view_request_files(const struct command *command, struct view_request *requ
 const struct source_blocks *view_request_blocks(const struct view_request *request)
 {
 	const struct source_blocks *blocks = &request->blocks;
-	bool given = blocks->min_size || blocks->max_size || blocks->thread || blocks->by_life;
+	bool given = blocks->min_size || blocks->max_size || blocks->thread || blocks->by_life ||
+		     blocks->left_out;
 	return given ? blocks : NULL;
 }
 
@@ -245,8 +246,9 @@ static struct error *open_one(
 	struct source_query query = {.from = {.kind = SOURCE_START}, .to = {.kind = SOURCE_END}};
 	if (moments)
 		query = *moments;
-	const struct source_series series = {
-		.rows = request->moments_wanted, .axis = SOURCE_BY_TIME, .with_sites = true};
+	const struct source_series series = {.rows = request->moments_wanted,
+		.axis = request->moments_by_bytes ? SOURCE_BY_BYTES : SOURCE_BY_TIME,
+		.with_sites = true};
 	if (series.rows)
 		query.series = &series;
 	query.blocks = view_request_blocks(request);

@@ -136,10 +136,16 @@ struct view_request {
 	char *const *more; /* files that are added up with the one that is opened */
 	size_t more_count;
 	size_t moments_wanted; /* of a series with sites; 0: none */
+	bool moments_by_bytes; /* allocated and freed, not by time */
 };
 #define VIEW_REQUEST_DEFAULT                                                                       \
 	{                                                                                          \
-		.options = {.sort = METRICS, .limit = VIEW_DEFAULT_LIMIT, .tail_percent = 10 }     \
+		.options = {                                                                       \
+			.sort = METRICS,                                                           \
+			.limit = VIEW_DEFAULT_LIMIT,                                               \
+			.tail_percent = 10,                                                        \
+			.timeline = TIMELINE_DEFAULT                                               \
+		}                                                                                  \
 	}
 
 void view_request_deinit(struct view_request *request);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which blocks count, if not all do: by size, by thread, by how long they live. The last of these
- * is not known when a block is allocated: then all events are gone through once before, and each
- * allocation gets a bit.
+ * Which blocks count, if not all do: by size, thread, site, by how long they live. The last of
+ * these is not known when a block is allocated: then all events are gone through once before, and
+ * each allocation gets a bit.
  */
 #ifndef SOURCES_HPW_CHOICE_H
 #define SOURCES_HPW_CHOICE_H
@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "sources/hpw_clock.h"
+#include "sources/hpw_events.h"
 #include "sources/hpw_file.h"
 #include "sources/source.h"
 
@@ -31,12 +32,14 @@ struct error *hpw_choice_by_life(struct hpw_choice *choice, const struct hpw_fil
 
 /* number: of the allocation in the recording, from 0. */
 static inline bool hpw_choice_has(
-	const struct hpw_choice *choice, uint64_t number, uint32_t thread, uint64_t size)
+	const struct hpw_choice *choice, uint64_t number, const struct hpw_step *step)
 {
 	const struct source_blocks *wanted = choice->wanted;
-	if (size < wanted->min_size || (wanted->max_size && size > wanted->max_size))
+	if (step->size < wanted->min_size || (wanted->max_size && step->size > wanted->max_size) ||
+		(step->site < wanted->left_out_len && wanted->left_out[step->site]))
 		return false;
-	if (choice->threads && (thread >= choice->threads_len || !choice->threads[thread]))
+	if (choice->threads &&
+		(step->thread >= choice->threads_len || !choice->threads[step->thread]))
 		return false;
 	return !choice->bits ||
 	       (number / 8 < choice->bits_len && choice->bits[number / 8] >> number % 8 & 1);

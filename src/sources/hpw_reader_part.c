@@ -139,6 +139,8 @@ static struct error *describe_blocks(struct reader *reader)
 			wanted->live_only ? ", at least as old as " : ", that live at least ",
 			wanted->live_only ? ", at most as old as " : ", that live at most ",
 			wanted->min_life_ns, wanted->max_life_ns, text_add_duration_ns);
+	if (wanted->left_out)
+		text_add(&text, ", except those of functions that are left out");
 	if (text.failed)
 		return error_no_memory();
 	const char *words = text.data ? text.data + 2 : "all";
@@ -155,17 +157,11 @@ struct error *hpw_reader_choose_blocks(struct reader *reader)
 	return error ? error : describe_blocks(reader);
 }
 
-static bool in_part(const struct reader *reader, const struct series_row *row)
-{
-	return !reader->query ||
-	       (row->step >= reader->span.from_step && row->step <= reader->span.to_step);
-}
-
 /* Goes through all events, for who watches that. */
 static struct error *replay_all(struct reader *reader, struct hpw_replay *replay)
 {
 	struct error *error = NULL;
-	for (size_t i = 0; !error && i < reader->file.chunks.len; i++) {
+	for (size_t i = 0; !error && !reader->series.ended && i < reader->file.chunks.len; i++) {
 		_cleanup_(hpw_payload_deinit) struct hpw_payload payload = {0};
 		uint64_t missing;
 		if (reader->file.chunks.data[i].type != HPW_EVENTS)
@@ -189,6 +185,12 @@ static struct error *series_of_events(struct reader *reader)
 	struct hpw_replay replay = {.model = NULL};
 	struct error *error = hpw_replay_init(
 		&replay, reader->model, hpw_replay_blocks_max(reader->input->bytes));
+	if (reader->query) {
+		replay.from_step = reader->span.from_step;
+		replay.to_step = reader->span.to_step;
+	}
+	if (reader->choice.wanted)
+		replay.choice = &reader->choice;
 	hpw_series_watch(&reader->series, &replay);
 	if (!error)
 		error = replay_all(reader, &replay);
@@ -201,7 +203,8 @@ static struct error *series_of_events(struct reader *reader)
 struct error *hpw_reader_make_series(struct reader *reader)
 {
 	hpw_series_init(&reader->series, reader->wanted_series, &reader->tables.clock);
-	if (!reader->has_parts || !hpw_series_suits(&reader->series, &reader->parts))
+	if (reader->query || !reader->has_parts ||
+		!hpw_series_suits(&reader->series, &reader->parts))
 		return series_of_events(reader);
 	struct error *error = hpw_series_sum_up(&reader->series, &reader->parts);
 	if (!error || error->code != ERROR_INPUT)
@@ -217,9 +220,7 @@ struct error *hpw_reader_put_series(struct reader *reader)
 	struct error *error = NULL;
 	for (size_t i = 0; !error && i < reader->series.rows.len; i++) {
 		const struct hpw_series_row *row = &reader->series.rows.data[i];
-		if (in_part(reader, &row->row))
-			error = build_series_row(
-				reader->model, &row->row, row->sites, row->sites_len);
+		error = build_series_row(reader->model, &row->row, row->sites, row->sites_len);
 	}
 	return error;
 }

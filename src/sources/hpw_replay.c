@@ -172,8 +172,7 @@ static struct error *on_alloc(
 	if (step->number >= HPW_BLOCK_NUMBERS - 1)
 		return error_create(ERROR_INPUT, "a block's number is impossible");
 	uint64_t allocation = replay->allocation++;
-	if (replay->choice &&
-		!hpw_choice_has(replay->choice, allocation, step->thread, step->size)) {
+	if (replay->choice && !hpw_choice_has(replay->choice, allocation, step)) {
 		thread->next = step->number + 1;
 		thread->in_realloc = thread->fresh = false;
 		return NULL;
@@ -286,6 +285,7 @@ static void begin_range(struct hpw_replay *replay)
 	replay->begun = true;
 	if (!replay->from_step)
 		return;
+	replay->before_bytes = totals->allocated_bytes;
 	*totals = (struct totals){
 		.live_blocks = totals->live_blocks,
 		.live_bytes = totals->live_bytes,
@@ -337,7 +337,7 @@ static struct error *on_step(void *context, const struct hpw_step *step)
 /* A call that failed has no life. */
 static bool has_failed_call(const struct hpw_choice *choice, const struct hpw_step *step)
 {
-	return !choice->bits && hpw_choice_has(choice, 0, step->thread, step->size);
+	return !choice->bits && hpw_choice_has(choice, 0, step);
 }
 
 static struct error *do_step(struct hpw_replay *replay, const struct hpw_step *step)

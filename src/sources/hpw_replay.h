@@ -72,6 +72,7 @@ struct hpw_replay {
 	uint64_t from_step, to_step; /* figures are of the steps between these; 0, UINT64_MAX: all
 				      */
 	bool begun;                  /* from_step has been reached */
+	uint64_t before_bytes;       /* allocated before from_step */
 	uint64_t padding;            /* what live blocks lack to whole HPW_PADDED bytes */
 	uint64_t peak_allocated, peak_padding; /* at the peak: bytes allocated so far; padding */
 	const struct hpw_choice *choice;       /* which blocks count; NULL: all */

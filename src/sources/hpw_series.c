@@ -101,12 +101,12 @@ static struct series_row row_now(const struct hpw_series *series, const struct h
 	struct series_row row = {
 		.step = replay->step,
 		.time_ns = hpw_clock_ns(series->clock, replay->stamp),
-		.allocated_bytes = totals->allocated_bytes,
-		.freed_bytes = totals->allocated_bytes - totals->live_bytes,
+		.allocated_bytes = replay->before_bytes + totals->allocated_bytes,
 		.live_blocks = totals->live_blocks,
 		.live_bytes = totals->live_bytes,
 		.padding = replay->padding,
 	};
+	row.freed_bytes = row.allocated_bytes - row.live_bytes;
 	if (replay->estimate.mean_bytes > 0) {
 		const struct hpw_estimate_site *all = &replay->estimate.totals;
 		row.allocated_bytes = hpw_estimate_whole(all->all.bytes);
@@ -127,25 +127,6 @@ static void take(
 	if (series->wanted->with_sites)
 		taken.sites = copy_sites(replay, false, &taken.sites_len, &series->no_memory);
 	add(series, taken);
-}
-
-static void on_watch(void *context, struct hpw_replay *replay)
-{
-	struct hpw_series *series = context;
-	struct series_row row = row_now(series, replay);
-	if (axis_of(series, &row) >= series->due)
-		take(series, replay, &row);
-	uint64_t stride = series->interval < STRIDE_MAX ? series->interval : STRIDE_MAX;
-	if (series->wanted->axis != SOURCE_BY_STEPS)
-		stride = replay->step < series->wanted->rows * 16 ? 1 : STRIDE_MAX / 4;
-	replay->watch_step = replay->step + stride;
-}
-
-void hpw_series_watch(struct hpw_series *series, struct hpw_replay *replay)
-{
-	replay->watch = on_watch;
-	replay->watch_context = series;
-	replay->watch_step = 0;
 }
 
 static struct error *insert(struct hpw_series *series, struct hpw_series_row row)
@@ -170,6 +151,41 @@ static struct error *insert(struct hpw_series *series, struct hpw_series_row row
 	return NULL;
 }
 
+static struct error *insert_end(struct hpw_series *series, const struct hpw_replay *replay)
+{
+	struct hpw_series_row end = {.row = row_now(series, replay)};
+	if (series->wanted->with_sites)
+		end.sites = copy_sites(replay, false, &end.sites_len, &series->no_memory);
+	return insert(series, end);
+}
+
+static void on_watch(void *context, struct hpw_replay *replay)
+{
+	struct hpw_series *series = context;
+	struct series_row row = row_now(series, replay);
+	if (replay->step >= replay->to_step) {
+		replay->watch_step = UINT64_MAX;
+		series->ended = true;
+		struct error *error = insert_end(series, replay);
+		series->no_memory |= error != NULL;
+		error_destroy(error);
+		return;
+	}
+	if (axis_of(series, &row) >= series->due)
+		take(series, replay, &row);
+	uint64_t stride = series->interval < STRIDE_MAX ? series->interval : STRIDE_MAX;
+	if (series->wanted->axis != SOURCE_BY_STEPS)
+		stride = replay->step < series->wanted->rows * 16 ? 1 : STRIDE_MAX / 4;
+	replay->watch_step = min(replay->step + stride, replay->to_step);
+}
+
+void hpw_series_watch(struct hpw_series *series, struct hpw_replay *replay)
+{
+	replay->watch = on_watch;
+	replay->watch_context = series;
+	replay->watch_step = replay->from_step;
+}
+
 /* `before`: allocated before the replay's books begin. */
 static struct error *insert_peak(
 	struct hpw_series *series, const struct hpw_replay *replay, uint64_t before)
@@ -192,20 +208,12 @@ static struct error *insert_peak(
 	return insert(series, peak);
 }
 
-static struct error *insert_end(struct hpw_series *series, const struct hpw_replay *replay)
-{
-	struct hpw_series_row end = {.row = row_now(series, replay)};
-	if (series->wanted->with_sites)
-		end.sites = copy_sites(replay, false, &end.sites_len, &series->no_memory);
-	return insert(series, end);
-}
-
 struct error *hpw_series_conclude(struct hpw_series *series, const struct hpw_replay *replay)
 {
-	struct error *error = insert_end(series, replay);
+	struct error *error = series->ended ? NULL : insert_end(series, replay);
 	/* The peak of samples is no moment of theirs. */
 	if (!error && replay->totals.peak_bytes && !(replay->estimate.mean_bytes > 0))
-		error = insert_peak(series, replay, 0);
+		error = insert_peak(series, replay, replay->before_bytes);
 	if (!error && series->no_memory)
 		error = error_no_memory();
 	return error;

@@ -28,6 +28,7 @@ struct hpw_series {
 	const struct hpw_clock *clock; /* borrowed; is right from the first event on */
 	struct hpw_series_rows rows;
 	uint64_t interval, due; /* on the axis */
+	bool ended;             /* the last row is there */
 	bool no_memory;
 };
 
@@ -35,7 +36,8 @@ void hpw_series_init(struct hpw_series *series, const struct source_series *want
 	const struct hpw_clock *clock);
 void hpw_series_deinit(struct hpw_series *series);
 
-/* Watches a replay that is about to begin. */
+/* Watches a replay that is about to begin, of a part if it is set to one: then the moments are in
+ * it, and the peak is the part's. */
 void hpw_series_watch(struct hpw_series *series, struct hpw_replay *replay);
 /* After it is settled: the end and the peak. */
 struct error *hpw_series_conclude(struct hpw_series *series, const struct hpw_replay *replay);

@@ -62,7 +62,9 @@ struct source_blocks {
 	bool by_life;                /* the next three count */
 	/* How long a block lives; if it is live at the end, so far. max 0: no limit. */
 	uint64_t min_life_ns, max_life_ns;
-	bool live_only; /* only blocks that are live at the end */
+	bool live_only;       /* only blocks that are live at the end */
+	const bool *left_out; /* by site id: blocks from there don't count; NULL: they do */
+	size_t left_out_len;
 };
 
 /* What a model is to be about: see struct range. */

@@ -302,7 +302,8 @@ struct error *json_report(const struct page *page, const struct sink *sink)
 	struct json json;
 	json_init(&json, sink->write, sink->ctx);
 	json_object_begin(&json);
-	json_put_string(&json, "schema", "heapwise.report/1");
+	json_put_string(
+		&json, "schema", page->view->schema ? page->view->schema : "heapwise.report/1");
 	json_put_string(&json, "view", page->view->name);
 	json_put_target(&json, model_target(page->model));
 	json_put_recording(&json, page->model, &page->unrecorded);

@@ -8,6 +8,7 @@
 #include "analysis/rows.h"
 #include "analysis/spot_totals.h"
 #include "analysis/summary.h"
+#include "analysis/timeline.h"
 #include "analysis/unrecorded.h"
 #include "views/views.h"
 
@@ -34,8 +35,9 @@ struct page {
 	struct thread_list threads;
 	const struct mark *marks; /* in the order of time */
 	size_t mark_count;
-	struct growth growth; /* empty in other views */
-	struct spots *spots;  /* NULL in views of other things */
+	struct growth growth;     /* empty in other views */
+	struct timeline timeline; /* likewise */
+	struct spots *spots;      /* NULL in views of other things */
 	struct spot_total_vec spot_totals;
 };
 
@@ -53,11 +55,12 @@ struct view {
 	struct error *(*fill)(struct page *page);
 	void (*text)(const struct page *page, struct text *out);
 	void (*json)(const struct page *page, struct json *json);
-	bool has_sites;    /* needs stacks with names */
-	enum grain grain;  /* what spots are told apart by */
-	bool needs_series; /* model_series(), with sites */
-	bool needs_marks;  /* model_marks() */
-	bool inherited;    /* these are of what the process was forked with */
+	bool has_sites;                                        /* needs stacks with names */
+	enum grain grain;                                      /* what spots are told apart by */
+	size_t (*moments)(const struct view_options *options); /* of model_series(), with sites */
+	const char *schema;                                    /* NULL: heapwise.report/1 */
+	bool needs_marks;                                      /* model_marks() */
+	bool inherited; /* these are of what the process was forked with */
 };
 
 /* The text forms. */
@@ -65,6 +68,7 @@ void text_summary(const struct page *page, struct text *out);
 void text_sites(const struct page *page, struct text *out);
 void text_inherited(const struct page *page, struct text *out);
 void text_growth(const struct page *page, struct text *out);
+void text_timeline(const struct page *page, struct text *out);
 void text_spots(const struct page *page, struct text *out);
 void text_sizes(const struct page *page, struct text *out);
 void text_threads(const struct page *page, struct text *out);
@@ -79,6 +83,7 @@ void json_summary(const struct page *page, struct json *json);
 void json_sites(const struct page *page, struct json *json);
 void json_inherited(const struct page *page, struct json *json);
 void json_growth(const struct page *page, struct json *json);
+void json_timeline(const struct page *page, struct json *json);
 void json_spots(const struct page *page, struct json *json);
 void json_sizes(const struct page *page, struct json *json);
 void json_threads(const struct page *page, struct json *json);

@@ -113,6 +113,35 @@ static struct error *fill_growth(struct page *page)
 		&page->growth);
 }
 
+static size_t growth_moments(const struct view_options *options)
+{
+	(void)options;
+	return GROWTH_MOMENTS;
+}
+
+static struct error *fill_timeline(struct page *page)
+{
+	struct error *error = timeline_build(
+		page->model, page->resolver, &page->options->timeline, &page->timeline);
+	if (error)
+		return error;
+	if (model_recording(page->model)->sample_bytes)
+		text_add(&page->notes,
+			"extra-heap is without what blocks are rounded up by: of a sample that is "
+			"not known.\n");
+	if (page->timeline.peak_is_highest)
+		text_add(&page->notes,
+			"The peak is the highest of the snapshots: no other is known.\n");
+	text_add(&page->notes, "stacks(B) is 0: sizes of stacks are not recorded.\n");
+	return page->notes.failed ? error_no_memory() : NULL;
+}
+
+/* The peak and the end may come on top. */
+static size_t timeline_moments(const struct view_options *options)
+{
+	return options->timeline.max_snapshots - 1;
+}
+
 #define BIT(metric) (1u << (metric))
 #define ALL_METRICS (BIT(METRICS) - 1)
 #define TEXT_ROWS 20u
@@ -194,7 +223,16 @@ static const struct view views[] = {
 		.text = text_growth,
 		.json = json_growth,
 		.has_sites = true,
-		.needs_series = true},
+		.moments = growth_moments},
+	{.name = "timeline",
+		.title = "Timeline",
+		.filter = METRICS,
+		.sort = METRIC_LIVE_BYTES,
+		.fill = fill_timeline,
+		.text = text_timeline,
+		.json = json_timeline,
+		.moments = timeline_moments,
+		.schema = "heapwise.timeline/1"},
 	{.name = "sizes",
 		.title = "Sizes",
 		.filter = METRICS,
@@ -249,15 +287,15 @@ bool view_needs_marks(const struct view *view)
 	return view->needs_marks;
 }
 
-size_t view_needs_moments(const struct view *view)
+size_t view_needs_moments(const struct view *view, const struct view_options *options)
 {
-	return view->needs_series ? GROWTH_MOMENTS : 0;
+	return view->moments ? view->moments(options) : 0;
 }
 
 bool view_can_filter(const struct view *view)
 {
 	/* A verdict is on all of a recording. */
-	return view->has_sites && view->fill != fill_summary && !view->needs_series;
+	return view->has_sites && view->fill != fill_summary && !view->moments;
 }
 
 bool view_can_sort(const struct view *view, enum metric metric)
@@ -289,6 +327,7 @@ static void page_init(struct page *page)
 	thread_list_init(&page->threads);
 	spot_total_vec_init(&page->spot_totals);
 	growth_init(&page->growth);
+	timeline_init(&page->timeline);
 }
 
 static void page_deinit(struct page *page)
@@ -304,6 +343,7 @@ static void page_deinit(struct page *page)
 	thread_list_deinit(&page->threads);
 	spot_total_vec_deinit(&page->spot_totals);
 	growth_deinit(&page->growth);
+	timeline_deinit(&page->timeline);
 	spots_destroy(page->spots);
 }
 

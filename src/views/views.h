@@ -3,12 +3,13 @@
  * Answers as text for people and as JSON for programs: a table of views, each with both forms.
  * Views print nothing: bytes go to a sink. Equal input gives equal bytes.
  *
- * JSON is "heapwise.report/1", described in docs/schema/report-1.md.
+ * JSON is "heapwise.report/1", described in docs/schema/report-1.md, or the view's own.
  */
 #ifndef VIEWS_VIEWS_H
 #define VIEWS_VIEWS_H
 
 #include "analysis/metric.h"
+#include "analysis/timeline.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "model/model.h"
@@ -34,6 +35,7 @@ struct view_options {
 	bool colour;                 /* text for a terminal that has some */
 	const struct filter *filter; /* NULL: everything */
 	unsigned tail_percent;       /* of time that growth is not judged by, at the end */
+	struct timeline_options timeline;
 };
 
 /* NULL if there is none of that name. */
@@ -45,7 +47,7 @@ void view_add_metrics(struct text *text, const struct view *view);
 /* Whether it shows model_inherited(). */
 bool view_tells_inherited(const struct view *view);
 /* Of how many moments it needs a series with sites; 0: none. */
-size_t view_needs_moments(const struct view *view);
+size_t view_needs_moments(const struct view *view, const struct view_options *options);
 /* Whether it shows model_marks(). */
 bool view_needs_marks(const struct view *view);
 /* Whether it shows stacks that can be filtered. */

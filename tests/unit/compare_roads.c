@@ -239,11 +239,12 @@ static void compare_moment(const char *path, const struct model *series,
 }
 
 /* A series says at each moment what a report of that moment says. Returns the last step. */
-static uint64_t compare_series(const char *path, size_t rows, enum source_axis axis)
+static uint64_t compare_series(
+	const char *path, size_t rows, enum source_axis axis, const struct source_query *of)
 {
 	const struct source_series wanted = {.rows = rows, .axis = axis, .with_sites = true};
-	const struct source_query query = {
-		.from = {.kind = SOURCE_START}, .to = {.kind = SOURCE_END}, .series = &wanted};
+	struct source_query query = *of;
+	query.series = &wanted;
 	struct model *model = open_road(path, 0, &query);
 	size_t count = 0, sites_count;
 	const struct series_row *series = model ? model_series(model, &count) : NULL;
@@ -263,6 +264,10 @@ static uint64_t compare_series(const char *path, size_t rows, enum source_axis a
 	if (model)
 		compare("peaks", 0, peaks, model_totals(model)->peak_bytes > 0);
 	uint64_t last = count ? series[count - 1].step : 0;
+	if (count && of->from.kind == SOURCE_STEP)
+		compare("first step", 0, series[0].step, of->from.step);
+	if (count && of->to.kind == SOURCE_STEP)
+		compare("last step", 0, last, of->to.step);
 	model_destroy(model);
 	return last;
 }
@@ -279,9 +284,15 @@ int main(int argc, char **argv)
 	const struct recording *recording = model_recording(model);
 	if (strcmp(recording->mode, "exact") == 0 && !recording->dropped_steps &&
 		recording->events) {
-		uint64_t steps = compare_series(argv[1], 30, SOURCE_BY_STEPS);
-		compare_series(argv[1], 8, SOURCE_BY_TIME);
-		compare_series(argv[1], 60, SOURCE_BY_BYTES);
+		const struct source_query all = {
+			.from = {.kind = SOURCE_START}, .to = {.kind = SOURCE_END}};
+		uint64_t steps = compare_series(argv[1], 30, SOURCE_BY_STEPS, &all);
+		compare_series(argv[1], 8, SOURCE_BY_TIME, &all);
+		compare_series(argv[1], 60, SOURCE_BY_BYTES, &all);
+		const struct source_query middle = {
+			.from = {.kind = SOURCE_STEP, .step = steps / 3},
+			.to = {.kind = SOURCE_STEP, .step = steps - steps / 4}};
+		compare_series(argv[1], 20, SOURCE_BY_BYTES, &middle);
 		compare_parts(argv[1], parts, recording->duration_ns, steps);
 	}
 	model_destroy(model);

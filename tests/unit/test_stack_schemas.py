@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 from documented import undocumented
 
-PAGES = ("calltree", "graph", "list")
+PAGES = ("calltree", "graph", "list", "timeline")
 
 
 def words(page):

@@ -183,7 +183,7 @@ CASE(view_metrics, "each view names what it can be sorted by")
 	view_add_names(&names);
 	CHECK_STR(names.data,
 		"summary, sites, never-freed, kept, peak, inherited, temporary, functions, files, "
-		"modules, growth, sizes, threads, marks");
+		"modules, growth, timeline, sizes, threads, marks");
 	_cleanup_(text_deinit) struct text metrics;
 	text_init(&metrics);
 	view_add_metrics(&metrics, view_find("threads"));

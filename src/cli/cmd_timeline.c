@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise timeline: how the heap grew and shrank, as Massif and ms_print show it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/timeline.h"
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/recordings.h"
+#include "cli/stack_view.h"
+
+enum {
+	OPT_TIME_UNIT = 256,
+	OPT_DETAILED_FREQ,
+	OPT_DEPTH,
+	OPT_MAX_SNAPSHOTS,
+	OPT_THRESHOLD,
+	OPT_ALLOC_FN,
+	OPT_IGNORE_FN,
+	OPT_HEAP_ADMIN,
+	OPT_ALIGNMENT,
+	OPT_WIDTH,
+	OPT_HEIGHT,
+};
+
+static const struct option_spec option_specs[] = {
+	{OPT_TIME_UNIT, "time-unit", "UNIT",
+		"ms (default), or B: bytes allocated and freed so far (i: instructions, of "
+		"recordings that count them)"},
+	{OPT_DETAILED_FREQ, "detailed-freq", "N",
+		"every so many snapshots one has a tree (default: 10)"},
+	{OPT_DEPTH, "depth", "N", "at most N levels of trees, up to 200 (default: 30)"},
+	{OPT_MAX_SNAPSHOTS, "max-snapshots", "N", "at most N, from 10 to 1000 (default: 100)"},
+	{OPT_THRESHOLD, "threshold", "PERCENT", "sum up what has less of the total (default: 1.0)"},
+	{OPT_ALLOC_FN, "alloc-fn", "FUNC",
+		"a function that allocates for others: its callers are shown; may be repeated"},
+	{OPT_IGNORE_FN, "ignore-fn", "FUNC",
+		"leave out what this function allocates; may be repeated"},
+	{OPT_HEAP_ADMIN, "heap-admin", "BYTES",
+		"what an allocator needs for each block, in extra-heap (default: 8)"},
+	{OPT_ALIGNMENT, "alignment", "BYTES",
+		"to which sizes are rounded up, in extra-heap: 16 (default), or 1: not at all"},
+	{OPT_WIDTH, "width", "N", "of the graph, from 4 to 1000 (default: 72)"},
+	{OPT_HEIGHT, "height", "N", "likewise (default: 20)"},
+	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.timeline/1"},
+	VIEW_SPECS_MOMENTS VIEW_SPECS_TERMINAL VIEW_SPEC_ALL_FRAMES{0},
+};
+
+DEFINE_VEC(name_vec, const char *)
+
+struct request {
+	struct view_request shown;
+	struct name_vec alloc_fns, ignore_fns;
+	const char *path; /* NULL: the newest recording here */
+	bool by_instructions;
+	char *newest;
+};
+
+static bool take_between(const struct options *options, const char *name, uint64_t least,
+	uint64_t most, uint64_t *ret)
+{
+	char *end;
+	unsigned long long number = strtoull(options->argument, &end, 10);
+	if (*options->argument >= '0' && *options->argument <= '9' && !*end && number >= least &&
+		number <= most) {
+		*ret = number;
+		return true;
+	}
+	options_wrong(options->command, "--%s wants a number from %llu to %llu, not '%s'", name,
+		(unsigned long long)least, (unsigned long long)most, options->argument);
+	return false;
+}
+
+static bool take_unit(const struct options *options, struct request *request)
+{
+	const char *unit = options->argument;
+	request->by_instructions = strcmp(unit, "i") == 0;
+	request->shown.options.timeline.unit =
+		strcmp(unit, "B") == 0 ? TIMELINE_BYTES : TIMELINE_MS;
+	if (request->by_instructions || strcmp(unit, "ms") == 0 || strcmp(unit, "B") == 0)
+		return true;
+	options_wrong(options->command, "--time-unit is i, ms or B, not '%s'", unit);
+	return false;
+}
+
+static bool take_alignment(const struct options *options, struct timeline_options *timeline)
+{
+	timeline->alignment = strcmp(options->argument, "1") == 0 ? 1 : TIMELINE_ALIGNMENT;
+	if (timeline->alignment == 1 || strcmp(options->argument, "16") == 0)
+		return true;
+	options_wrong(options->command,
+		"--alignment is 16 or 1, not '%s': how far sizes are from other multiples is not "
+		"summed up",
+		options->argument);
+	return false;
+}
+
+static bool take_name(const struct options *options, struct name_vec *names)
+{
+	if (name_vec_push(names, options->argument))
+		return true;
+	message_error(error_no_memory());
+	return false;
+}
+
+static bool take_number(const struct options *options, int id, struct timeline_options *timeline)
+{
+	uint64_t number;
+	bool taken = false;
+	switch (id) {
+	case OPT_DETAILED_FREQ:
+		taken = take_between(options, "detailed-freq", 1, 1000000, &number);
+		timeline->detailed_freq = taken ? number : 1;
+		break;
+	case OPT_DEPTH:
+		taken = take_between(options, "depth", 1, TIMELINE_DEPTH_MOST, &number);
+		timeline->depth = taken ? number : 1;
+		break;
+	case OPT_MAX_SNAPSHOTS:
+		taken = take_between(options, "max-snapshots", 10, 1000, &number);
+		timeline->max_snapshots = taken ? number : 10;
+		break;
+	case OPT_HEAP_ADMIN:
+		taken = take_between(options, "heap-admin", 0, 1024, &timeline->heap_admin);
+		break;
+	case OPT_WIDTH:
+		taken = take_between(
+			options, "width", TIMELINE_SIDE_LEAST, TIMELINE_SIDE_MOST, &number);
+		timeline->width = taken ? (unsigned)number : TIMELINE_SIDE_LEAST;
+		break;
+	default:
+		taken = take_between(
+			options, "height", TIMELINE_SIDE_LEAST, TIMELINE_SIDE_MOST, &number);
+		timeline->height = taken ? (unsigned)number : TIMELINE_SIDE_LEAST;
+	}
+	return taken;
+}
+
+static bool take(const struct options *options, int id, struct request *request)
+{
+	struct timeline_options *timeline = &request->shown.options.timeline;
+	switch (id) {
+	case OPT_TIME_UNIT:
+		return take_unit(options, request);
+	case OPT_THRESHOLD:
+		return stack_view_percent(options, "threshold", &timeline->threshold);
+	case OPT_ALIGNMENT:
+		return take_alignment(options, timeline);
+	case OPT_ALLOC_FN:
+		return take_name(options, &request->alloc_fns);
+	case OPT_IGNORE_FN:
+		return take_name(options, &request->ignore_fns);
+	case OPT_DETAILED_FREQ:
+	case OPT_DEPTH:
+	case OPT_MAX_SNAPSHOTS:
+	case OPT_HEAP_ADMIN:
+	case OPT_WIDTH:
+	case OPT_HEIGHT:
+		return take_number(options, id, timeline);
+	default:
+		return view_options_take(options, id, &request->shown);
+	}
+}
+
+/* False: leave with *ret_code, all is said. */
+static bool parse(
+	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
+{
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	int id;
+	*ret_code = ERROR_USAGE;
+	while ((id = options_next(&options)) > 0)
+		if (!take(&options, id, ret))
+			return false;
+	if (id < 0) {
+		*ret_code = options.exit_code;
+		return false;
+	}
+	struct timeline_options *timeline = &ret->shown.options.timeline;
+	timeline->alloc_fns = ret->alloc_fns.data;
+	timeline->alloc_fn_count = ret->alloc_fns.len;
+	ret->shown.moments_by_bytes = timeline->unit == TIMELINE_BYTES;
+	return stack_view_operand(&options, "a timeline", &ret->shown, &ret->path);
+}
+
+static inline void model_cleanup(struct model **model)
+{
+	model_destroy(*model);
+}
+
+/* Which sites --ignore-fn means; the whole recording is read again without them. */
+static struct error *find_left_out(struct request *request, bool **ret)
+{
+	_cleanup_(model_cleanup) struct model *model = NULL;
+	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
+	struct source_blocks *blocks = &request->shown.blocks;
+	const struct view_options *options = &request->shown.options;
+	size_t found = 0;
+	struct error *error = source_open(request->path, &model);
+	if (!error)
+		error = resolver_create(model, options->all_frames, &resolver);
+	if (!error)
+		error = timeline_find_sites(model, resolver, &options->timeline,
+			request->ignore_fns.data, request->ignore_fns.len, ret, &found);
+	if (error)
+		return error;
+	if (!found)
+		message("nothing was allocated by the functions of --ignore-fn");
+	model_sites(model, &blocks->left_out_len);
+	blocks->left_out = found ? *ret : NULL;
+	return NULL;
+}
+
+static int find_file(struct request *request)
+{
+	if (!request->path) {
+		struct error *error = recording_newest(&request->newest);
+		if (error)
+			return message_error(error);
+		message("reading %s, the newest recording here", request->newest);
+		request->path = request->newest;
+	}
+	if (!request->by_instructions)
+		return 0;
+	message("%s: this recording has no instruction counts; --time-unit=ms and B go without",
+		request->path);
+	return ERROR_INPUT;
+}
+
+static int show(struct request *request)
+{
+	_cleanup_free_ bool *left_out = NULL;
+	_cleanup_(model_cleanup) struct model *model = NULL;
+	struct view_request *shown = &request->shown;
+	const struct view *view = view_find("timeline");
+	int code = find_file(request);
+	if (code)
+		return code;
+	if (request->ignore_fns.len) {
+		struct error *error = find_left_out(request, &left_out);
+		if (error)
+			return message_error(error);
+	}
+	shown->moments_wanted = view_needs_moments(view, &shown->options);
+	code = view_request_open(shown, request->path, 0, &model);
+	if (code)
+		return code;
+	struct output output;
+	struct sink sink = view_request_sink(shown, &output);
+	progress_begin("looking up names");
+	struct error *error = view_write(view, model, &shown->options, &sink);
+	progress_end();
+	return error ? message_error(error) : output_end(&output);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
+	int code;
+	if (parse(command, argc, argv, &request, &code))
+		code = show(&request);
+	name_vec_deinit(&request.alloc_fns);
+	name_vec_deinit(&request.ignore_fns);
+	free(request.newest);
+	view_request_deinit(&request.shown);
+	return code;
+}
+
+const struct command command_timeline = {
+	.name = "timeline",
+	.synopsis = "[FILE] [--time-unit UNIT] [--max-snapshots N] [--threshold PERCENT] [OPTION…]",
+	.what = "Shows how the heap grew and shrank, as Massif and ms_print do.",
+	.about = "Without FILE: the newest recording (*.hpw) in the current folder. A graph, then "
+		 "snapshots all\nalong the recording: useful-heap is what was asked for, "
+		 "extra-heap what an allocator needs beside\nthat. Some have a tree of who "
+		 "allocated what was live (@ in the graph), the peak (#) always.\n",
+	.examples = "  heapwise timeline                             graph, table, trees\n"
+		    "  heapwise timeline --time-unit=B app.hpw       the same for each run of a "
+		    "program\n"
+		    "  heapwise timeline --alloc-fn=xmalloc app.hpw  who called it\n",
+	.options = option_specs,
+	.run = run,
+};
