@@ -9,7 +9,6 @@
 #include "capture/ask.h"
 #include "cli/message.h"
 #include "cli/options.h"
-#include "format/hpw.h"
 
 static const struct option_spec option_specs[] = {{0}};
 
@@ -20,8 +19,8 @@ static const char *problem_of(const char *name)
 		return "a mark needs a name";
 	if (strlen(name) > HW_MARK_NAME_MAX)
 		return "a mark's name has at most 255 bytes";
-	if (strncmp(name, HPW_MARK_FORK, strlen(HPW_MARK_FORK)) == 0)
-		return "names that begin with '" HPW_MARK_FORK
+	if (strncmp(name, ASK_MARK_OWN, strlen(ASK_MARK_OWN)) == 0)
+		return "names that begin with '" ASK_MARK_OWN
 		       "' are heapwise's own; choose another one";
 	return NULL;
 }

@@ -78,7 +78,11 @@ static unsigned height_of(const struct graph *graph, uint64_t bytes)
 
 static char letter_of(const struct timeline_snapshot *snapshot)
 {
-	return snapshot->peak ? PEAK : is_detailed(snapshot) ? DETAILED : NORMAL;
+	if (snapshot->peak)
+		return PEAK;
+	if (is_detailed(snapshot))
+		return DETAILED;
+	return NORMAL;
 }
 
 /* What is detailed covers what is not, and the peak all. */
