@@ -8,7 +8,7 @@ enum { ROUNDS = 4096, SIZE = 1024 };
 
 static unsigned use(int round)
 {
-	char *page = malloc(SIZE);
+	char *volatile page = malloc(SIZE); /* volatile: else clang sees through it */
 
 	if (!page)
 		abort();
