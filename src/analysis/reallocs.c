@@ -62,7 +62,7 @@ static void conclude(struct realloc_row *row)
 	row->factor = sums->grown ? exp2(sums->log2_factors / (double)sums->grown) : 0;
 	row->doublings = doublings_between(sums->longest_from, sums->longest_to);
 	row->stepwise = sums->longest >= CHAIN_LEAST && sums->grown >= CHAIN_LEAST &&
-			row->factor < FACTOR_MOST && row->doublings * 2 < sums->longest;
+			row->factor < FACTOR_MOST && row->doublings < sums->longest / 2;
 }
 
 static int compare_rows(const void *left, const void *right)
