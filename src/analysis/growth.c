@@ -7,7 +7,6 @@
 
 #include "analysis/summary.h"
 #include "base/cleanup.h"
-#include "base/map.h"
 
 #define PAIRS (GROWTH_WINDOWS * (GROWTH_WINDOWS - 1) / 2)
 /* A floor has to rise in so large a part of all pairs of windows, less those in which it falls. */
@@ -167,41 +166,6 @@ void growth_deinit(struct growth *growth)
 	text_deinit(&growth->verdict);
 }
 
-DEFINE_MAP(growth_map, struct row_key, uint32_t, row_key_hash, row_key_equal)
-
-#define NO_ROW UINT32_MAX
-
-/* Which row each site is in. */
-static struct error *rows_of_sites(const struct model *model, struct resolver *resolver,
-	const struct rows *rows, uint32_t **ret)
-{
-	_cleanup_(growth_map_deinit) struct growth_map map;
-	growth_map_init(&map);
-	_cleanup_(frame_vec_deinit) struct frame_vec frames;
-	frame_vec_init(&frames);
-	size_t count;
-	const struct site *sites = model_sites(model, &count);
-	uint32_t *numbers = *ret = malloc((count + 1) * sizeof(*numbers));
-	for (size_t i = 0; numbers && i < rows->rows.len; i++) {
-		const struct row *row = &rows->rows.data[i];
-		uint32_t *number = growth_map_insert(
-			&map, (struct row_key){row->frames, row->depth, row->sums.kind}, NULL);
-		if (!number)
-			return error_no_memory();
-		*number = (uint32_t)i;
-	}
-	for (size_t i = 0; numbers && i < count; i++) {
-		struct error *error =
-			resolver_stack(resolver, sites[i].stack, sites[i].kind, &frames);
-		if (error)
-			return error;
-		uint32_t *number = growth_map_find(
-			&map, (struct row_key){frames.data, frames.len, sites[i].kind});
-		numbers[i] = number ? *number : NO_ROW;
-	}
-	return numbers ? NULL : error_no_memory();
-}
-
 /* All series as a table: bytes of each row at each moment. */
 struct table {
 	uint64_t *bytes; /* [row × moments + moment] */
@@ -236,7 +200,7 @@ static struct error *fill_table(
 		for (size_t n = 0; n < series[i].site_count; n++) {
 			const struct series_site *site = &sites[series[i].first_site + n];
 			uint32_t row = row_of_site[site->site.value];
-			if (row == NO_ROW)
+			if (row == ROWS_NONE)
 				continue;
 			if (i < table->moments)
 				table->bytes[row * table->moments + i] += site->live_bytes;

@@ -255,3 +255,40 @@ struct error *rows_select(
 			return error_no_memory();
 	return NULL;
 }
+
+static struct error *number_rows(const struct rows *rows, struct row_map *ret)
+{
+	for (size_t i = 0; i < rows->rows.len; i++) {
+		const struct row *row = &rows->rows.data[i];
+		uint32_t *number = row_map_insert(
+			ret, (struct row_key){row->frames, row->depth, row->sums.kind}, NULL);
+		if (!number)
+			return error_no_memory();
+		*number = (uint32_t)i;
+	}
+	return NULL;
+}
+
+struct error *rows_of_sites(const struct model *model, struct resolver *resolver,
+	const struct rows *rows, uint32_t **ret)
+{
+	_cleanup_(row_map_deinit) struct row_map map;
+	row_map_init(&map);
+	_cleanup_(frame_vec_deinit) struct frame_vec frames;
+	frame_vec_init(&frames);
+	size_t count;
+	const struct site *sites = model_sites(model, &count);
+	_cleanup_free_ uint32_t *numbers = malloc((count + 1) * sizeof(*numbers));
+	struct error *error = numbers ? number_rows(rows, &map) : error_no_memory();
+	for (size_t i = 0; !error && i < count; i++) {
+		error = resolver_stack(resolver, sites[i].stack, sites[i].kind, &frames);
+		if (error)
+			break;
+		uint32_t *number = row_map_find(
+			&map, (struct row_key){frames.data, frames.len, sites[i].kind});
+		numbers[i] = number ? *number : ROWS_NONE;
+	}
+	if (!error)
+		*ret = steal_ptr(numbers);
+	return error;
+}

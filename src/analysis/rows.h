@@ -54,6 +54,12 @@ struct error *rows_build(const struct model *model, struct resolver *resolver, s
 struct error *rows_build_inherited(
 	const struct model *model, struct resolver *resolver, struct rows *ret);
 
+#define ROWS_NONE UINT32_MAX
+/* Sets ret[site id] to the number of the row that each site of the model is in, or ROWS_NONE; the
+ * caller frees it. The rows are those of rows_build(). */
+struct error *rows_of_sites(const struct model *model, struct resolver *resolver,
+	const struct rows *rows, uint32_t **ret) must_check_;
+
 /*
  * Fills the empty list with the rows that have any `filter` (all rows if it is METRICS), largest
  * `sort` first, equals by stack and kind.

@@ -36,9 +36,7 @@ static const struct option_spec option_specs[] = {
 	{OPT_VIEW, "view", "VIEW",
 		"lists (default), tree, flame or graph: as these commands show it with --base "
 		"OLDER"},
-	{VIEW_OPT_NO_PAGER, "no-pager", NULL,
-		"write to the terminal itself, not through $HEAPWISE_PAGER, $PAGER or less"},
-	VIEW_SPECS_FILTER VIEW_SPEC_ALL_FRAMES{0},
+	VIEW_SPECS_TERMINAL VIEW_SPECS_FILTER VIEW_SPEC_ALL_FRAMES{0},
 };
 
 struct request {
@@ -107,6 +105,8 @@ static int judge(const struct request *request, const struct diff_outcome *outco
 
 static int compare(struct request *request, const struct operand operands[2])
 {
+	struct output output;
+	struct sink sink = view_request_sink(&request->shown, &output);
 	struct diff_view_options options = {
 		.diff = request->diff,
 		.view = request->shown.options,
@@ -114,8 +114,6 @@ static int compare(struct request *request, const struct operand operands[2])
 	};
 	options.view.filter = &request->shown.filter;
 	struct diff_outcome outcome = {.total = {0}};
-	struct output output;
-	struct sink sink = view_request_sink(&request->shown, &output);
 	struct error *error =
 		diff_view_write(operands[0].model, operands[1].model, &options, &sink, &outcome);
 	int code = error ? message_error(error) : output_end(&output);

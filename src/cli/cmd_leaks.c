@@ -16,6 +16,7 @@ static const struct option_spec option_specs[] = {
 	{OPT_LEAK_CHECK, "leak-check", "[=WHAT]",
 		"full (default): each place; summary: the kinds alone; no: only what is left"},
 	LEAK_OPTIONS,
+	LEAK_SPECS_TERMINAL,
 	{OPT_LEAK_CHECK_HEURISTICS, "leak-check-heuristics", "LIST",
 		"of a search in PID: as for run"},
 	{OPT_LEAK_CHECK_ALIGNMENT, "leak-check-alignment", "BYTES",
@@ -120,6 +121,9 @@ static int run(const struct command *command, int argc, char **argv)
 	}
 	if (error)
 		return message_error(error);
+	/* A pager has one input, which ends with the first. */
+	if (argc - options.operand > 1)
+		request.view.no_pager = true;
 	return show_all(&request, argv + options.operand, argc - options.operand);
 }
 

@@ -23,7 +23,8 @@ static const struct option_spec option_specs[] = {
 	{OPT_VIEW, "view", "VIEW",
 		"summary (default), sites, never-freed, peak, inherited, temporary, kept, "
 		"functions, "
-		"files, modules, growth, timeline, sizes, threads or marks"},
+		"files, modules, growth, timeline, lifetimes, realloc, sizes, threads "
+		"or marks"},
 	VIEW_SPEC_SORT{VIEW_OPT_LIMIT, "limit", "N",
 		"show at most N rows (default: 20, in the summary 5)"},
 	{VIEW_OPT_JSON, "json", NULL,
@@ -138,9 +139,16 @@ static int show(const struct command *command, struct request *request)
 	flags |= view_needs_marks(request->view) ? SOURCE_WITH_MARKS : 0;
 	const char *path;
 	request->shown.moments_wanted = view_needs_moments(request->view, &request->shown.options);
-	if (request->shown.moments_wanted && request->shown.merge)
+	if (view_needs_lives(request->view))
+		flags |= SOURCE_WITH_LIVES;
+	if ((request->shown.moments_wanted || view_needs_lives(request->view)) &&
+		request->shown.merge)
 		return options_wrong(
 			command, "this view is of one recording: sums of several have no time");
+	if (view_needs_lives(request->view) && view_request_blocks(&request->shown))
+		return options_wrong(command,
+			"this view is of all blocks: --min-size, --thread, --min-lifetime… are for "
+			"others");
 	if (!view_request_files(command, &request->shown, "a report", request->paths,
 		    request->path_count, &path))
 		return ERROR_USAGE;

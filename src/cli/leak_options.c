@@ -204,6 +204,14 @@ struct error *leak_options_take(
 	case OPT_LOG_FILE:
 		options->log_file = argument;
 		return NULL;
+	case OPT_LEAK_NO_PAGER:
+		options->no_pager = true;
+		return NULL;
+	case OPT_LEAK_COLOUR:
+		return colour_when_parse(argument, &options->colour)
+			       ? NULL
+			       : error_create(ERROR_USAGE,
+					 "--color wants auto, always or never, not '%s'", argument);
 	case OPT_SUPPRESSIONS:
 		if (!*argument)
 			return error_create(ERROR_USAGE, "--suppressions: a name is missing");

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "cli/terminal.h"
 
 enum leak_option {
 	OPT_LEAK_FIRST = 512, /* beyond those of the commands themselves */
@@ -29,6 +30,9 @@ enum leak_option {
 	OPT_FORMAT,
 	OPT_LEAK_JSON,
 	OPT_LEAK_LIMIT,
+	/* Of `leaks` alone: LEAK_SPECS_TERMINAL. */
+	OPT_LEAK_COLOUR,
+	OPT_LEAK_NO_PAGER,
 };
 
 /* Rows for the options table of a command that takes them. */
@@ -68,6 +72,15 @@ enum leak_option {
 		'v', "verbose", NULL, "more: all holders, used suppressions"                       \
 	}
 
+/* As VIEW_SPECS_TERMINAL. */
+#define LEAK_SPECS_TERMINAL                                                                        \
+	{OPT_LEAK_COLOUR, "color", "WHEN", "auto (default: on terminals), always or never"},       \
+	{                                                                                          \
+		OPT_LEAK_NO_PAGER, "no-pager", NULL,                                               \
+			"write to the terminal itself, not through $HEAPWISE_PAGER, $PAGER or "    \
+			"less"                                                                     \
+	}
+
 DEFINE_VEC(suppression_files, const char *)
 
 enum leak_list_errors { LEAK_NO_EXITCODE = -1 };
@@ -85,6 +98,8 @@ struct leak_options {
 	unsigned resolution;  /* 0: high */
 	size_t limit;         /* 0: not given */
 	bool show_error_list, verbose, quiet;
+	enum colour_when colour; /* of text on stdout */
+	bool no_pager;
 	bool of_run;  /* at a run's end: of an image that went on by exec no places are listed */
 	bool as_lsan; /* what LeakSanitizer's options say counts, and only leaks are shown */
 	bool show_kinds_given, error_kinds_given;

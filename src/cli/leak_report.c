@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -315,7 +316,10 @@ static int show(struct leak_report *report, const struct model *model,
 	if (lsan->counts && !report->options->limit && wishes->max_leaks)
 		view.limit = wishes->max_leaks;
 	struct output output;
-	struct sink sink = output_sink_to(&output, log >= 0 ? log : fd);
+	bool to_stdout = log < 0 && fd == STDOUT_FILENO;
+	struct sink sink = to_stdout ? output_sink_paged(&output, !report->options->no_pager)
+				     : output_sink_to(&output, log >= 0 ? log : fd);
+	view.colour = to_stdout && terminal_has_colour(report->options->colour);
 	uint64_t errors = 0;
 	error = write_view(report, model, &view, &sink, &errors);
 	if (error)

@@ -337,6 +337,21 @@ struct error *build_mark(struct model *model, const struct mark *row, const char
 	return mark_vec_push(&model->marks, copy) ? NULL : error_no_memory();
 }
 
+struct lifetimes *build_lifetimes(struct model *model)
+{
+	return &model->lifetimes;
+}
+
+struct error *build_realloc_site(struct model *model, const struct realloc_site *row)
+{
+	const struct realloc_vec *rows = &model->reallocs;
+	if (row->site >= model->sites.len ||
+		(rows->len && row->site <= rows->data[rows->len - 1].site))
+		return error_create(
+			ERROR_INPUT, "sites of reallocs do not ascend, or are not known");
+	return realloc_vec_push(&model->reallocs, *row) ? NULL : error_no_memory();
+}
+
 /* realloc to a smaller size may only fail by keeping the block as it is. */
 static void *trimmed(void *data, size_t bytes)
 {

@@ -96,6 +96,11 @@ struct error *build_series_row(struct model *model, const struct series_row *row
 /* Adds a mark; `name` of the row is ignored, name/len are copied. Steps ascend. */
 struct error *build_mark(struct model *model, const struct mark *row, const char *name, size_t len);
 
+/* Filled in place. */
+struct lifetimes *build_lifetimes(struct model *model);
+/* Adds reallocs of a site; sites ascend and are known. */
+struct error *build_realloc_site(struct model *model, const struct realloc_site *row);
+
 #define BUILD_UNRECORDED_MAX (1u << 16)
 /* Adds a program without a recording, which counts in children_unrecorded, at least; `path` of the
  * row is ignored, path/path_len are copied. */

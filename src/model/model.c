@@ -26,6 +26,7 @@ void model_destroy(struct model *model)
 	series_row_vec_deinit(&model->series);
 	series_site_vec_deinit(&model->series_sites);
 	mark_vec_deinit(&model->marks);
+	realloc_vec_deinit(&model->reallocs);
 	site_vec_deinit(&model->inherited_sites);
 	leak_root_vec_deinit(&model->leak_roots);
 	leak_group_vec_deinit(&model->leak_groups);

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "model/kind.h"
+#include "model/lives.h"
 #include "model/unrecorded.h"
 
 /* Typed numbers, so that a stack cannot be passed where a site is due. */

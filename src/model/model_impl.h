@@ -18,6 +18,7 @@ DEFINE_VEC(unrecorded_vec, struct unrecorded_program)
 DEFINE_VEC(series_row_vec, struct series_row)
 DEFINE_VEC(series_site_vec, struct series_site)
 DEFINE_VEC(mark_vec, struct mark)
+DEFINE_VEC(realloc_vec, struct realloc_site)
 DEFINE_VEC(leak_record_vec, struct leak_record)
 DEFINE_VEC(leak_group_vec, struct leak_group)
 DEFINE_VEC(leak_root_vec, struct leak_root)
@@ -59,6 +60,8 @@ struct model {
 	struct series_row_vec series;
 	struct series_site_vec series_sites;
 	struct mark_vec marks;
+	struct lifetimes lifetimes;
+	struct realloc_vec reallocs;
 	bool has_leak_search;
 	struct leak_search leak_search;
 	struct leak_root_vec leak_roots;

@@ -44,17 +44,16 @@ static void judge(struct by_life *by, const struct hpw_life *life, uint64_t stam
 		set_bit(by, life->number);
 }
 
-static void on_died(void *context, const struct hpw_life *life, uint64_t step, uint64_t stamp)
+static void on_died(void *context, const struct hpw_life *life, const struct hpw_life_end *end)
 {
-	(void)step;
 	struct by_life *by = context;
 	if (!by->choice->wanted->live_only)
-		judge(by, life, stamp);
+		judge(by, life, end->stamp);
 }
 
-static void on_stayed(void *context, const struct hpw_life *life, uint64_t stamp)
+static void on_stayed(void *context, const struct hpw_life *life, const struct hpw_life_end *end)
 {
-	judge(context, life, stamp);
+	judge(context, life, end->stamp);
 }
 
 struct error *hpw_choice_by_life(struct hpw_choice *choice, const struct hpw_file *file,

@@ -53,7 +53,8 @@ static struct error *begin(struct lives *lives, const struct hpw_step *step, str
 		.step = lives->step,
 		.size = step->size,
 		.site = step->site,
-		.grown = half->is ? half->from.grown + 1 : 0};
+		.grown = half->is ? half->from.grown + 1 : 0,
+		.first_size = half->is ? half->from.first_size : step->size};
 	if (half->is && lives->sink->grew)
 		lives->sink->grew(lives->sink->context, &half->from, &life);
 	half->is = false;
@@ -82,8 +83,9 @@ static struct error *end(struct lives *lives, const struct hpw_step *step, struc
 	struct hpw_life life = lives->lives.data[block.size];
 	if (!place_vec_push(&lives->free, block.size))
 		return error_no_memory();
+	const struct hpw_life_end last = {lives->step, lives->stamp, lives->allocations};
 	if (lives->sink->died)
-		lives->sink->died(lives->sink->context, &life, lives->step, lives->stamp);
+		lives->sink->died(lives->sink->context, &life, &last);
 	*half = (struct half){step->free_kind == HW_FREE_REALLOC, life};
 	return NULL;
 }
@@ -144,11 +146,12 @@ static struct error *read_chunks(struct lives *lives, const struct hpw_file *fil
 /* Those that have died are in the table no longer. */
 static struct error *tell_stayed(struct lives *lives)
 {
+	const struct hpw_life_end last = {lives->step, lives->stamp, lives->allocations};
 	for (size_t i = 0; lives->sink->stayed && i < lives->blocks.cap; i++) {
 		const struct hpw_block *block = &lives->blocks.places[i];
 		if (block->key)
-			lives->sink->stayed(lives->sink->context, &lives->lives.data[block->size],
-				lives->stamp);
+			lives->sink->stayed(
+				lives->sink->context, &lives->lives.data[block->size], &last);
 	}
 	return NULL;
 }

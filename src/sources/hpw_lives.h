@@ -19,17 +19,23 @@ struct hpw_life {
 	uint64_t size;
 	uint32_t site;
 	uint32_t grown; /* so many reallocs made it what it is, the one it came from included */
+	uint64_t first_size; /* of the block that the first of these was of; else size */
+};
+
+/* Its last moment: that of the free, or of the last step that counts. */
+struct hpw_life_end {
+	uint64_t step, stamp;
+	uint64_t allocations; /* in the recording until then */
 };
 
 /* Each may be NULL. Stamps are those of the last entry of TIME, or of GAPS. */
 struct hpw_lives_sink {
 	void *context;
-	/* Its last moment; step and stamp are those of the free. */
-	void (*died)(void *context, const struct hpw_life *life, uint64_t step, uint64_t stamp);
+	void (*died)(void *context, const struct hpw_life *life, const struct hpw_life_end *end);
 	/* A realloc made the second of the first, which has died just now. */
 	void (*grew)(void *context, const struct hpw_life *from, const struct hpw_life *to);
 	/* It is live after the last step that counts. */
-	void (*stayed)(void *context, const struct hpw_life *life, uint64_t stamp);
+	void (*stayed)(void *context, const struct hpw_life *life, const struct hpw_life_end *end);
 };
 
 /* Up to, and without, that step. What is damaged is passed over. */

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "sources/hpw_inherited.h"
+#include "sources/hpw_life_sums.h"
 #include "sources/hpw_reader_impl.h"
 #include "sources/source.h"
 
@@ -353,8 +354,8 @@ static struct error *read_all(struct reader *reader)
 	if (build_recording(reader->model)->sample_bytes)
 		reader->flags |= SOURCE_REPLAY; /* the footer sums up the samples alone */
 	bool with_marks = reader->flags & SOURCE_WITH_MARKS;
-	if (!error &&
-		(reader->query || reader->wanted_series || reader->choice.wanted || with_marks))
+	if (!error && (reader->query || reader->wanted_series || reader->choice.wanted ||
+			      with_marks || (reader->flags & SOURCE_WITH_LIVES)))
 		error = hpw_reader_find_span(reader);
 	if (!error && reader->choice.wanted)
 		error = hpw_reader_choose_blocks(reader);
@@ -378,6 +379,9 @@ static struct error *read_all(struct reader *reader)
 		error = hpw_reader_put_series(reader);
 	if (!error && with_marks)
 		error = hpw_reader_put_marks(reader);
+	if (!error && (reader->flags & SOURCE_WITH_LIVES))
+		error = hpw_life_sums_put(&reader->file, &reader->tables.clock,
+			reader->span.from_step, reader->span.to_step, reader->model);
 	if (!error && (reader->flags & SOURCE_WITH_INHERITED))
 		error = hpw_inherited_put(reader->model, reader->input);
 	if (!error)

@@ -25,6 +25,9 @@ enum source_flag {
 	SOURCE_OF_RUNNING = 16,
 	/* Fills model_marks(); goes through the events where their sums don't say it. */
 	SOURCE_WITH_MARKS = 32,
+	/* Fills model_lifetimes() and model_reallocs(), from the events; of a part those of the
+	 * blocks that are allocated in it. */
+	SOURCE_WITH_LIVES = 64,
 };
 
 enum source_moment_kind {

@@ -12,6 +12,7 @@
 
 #include "base/util.h"
 #include "views/diff_page.h"
+#include "views/paint.h"
 #include "views/text_parts.h"
 
 /* The figure that stands beside a metric's, and what each counts. */
@@ -51,15 +52,28 @@ static void add_unit(enum metric metric, int64_t change, struct text *out)
 			change == 1 || change == -1 ? pairs[metric].one : pairs[metric].many);
 }
 
+/* How much a change is of all that there was, or of all that there is if that is more. */
+static double share_of(const struct diff_page *page, const struct diff_figure *figure)
+{
+	struct diff_figure total;
+	diff_of_totals(page->diff, page->diff->options.metric, &total);
+	uint64_t whole = max(total.base, total.value);
+	return whole ? (double)figure->change / (double)whole : 0;
+}
+
 /* "+4 KiB  from 1.5 KiB to 5.5 KiB" */
 static void add_figure(const struct diff_page *page, const struct row *row, enum metric metric,
 	const char *joint, struct text *out)
 {
 	struct diff_figure figure;
 	diff_of_row(page->diff, row, metric, &figure);
+	bool colour = page->options->view.colour && metric == page->diff->options.metric;
+	enum paint paint = paint_of(share_of(page, &figure));
 	text_add(out, "  ");
+	paint_begin(out, colour, paint);
 	diff_add_change(out, metric, figure.change);
 	add_unit(metric, figure.change, out);
+	paint_end(out, colour, paint);
 	text_printf(out, "%sfrom ", joint);
 	diff_add_value(out, metric, figure.base);
 	text_add(out, " to ");
@@ -111,13 +125,18 @@ static void add_list(const struct diff_page *page, enum diff_status status, stru
 	const struct row_list *list = &page->diff->lists[status];
 	if (!list->len)
 		return;
-	text_printf(out, "\n%s (", titles[status]);
+	bool colour = page->options->view.colour;
+	text_add_char(out, '\n');
+	paint_begin(out, colour, PAINT_TITLE);
+	text_printf(out, "%s (", titles[status]);
 	if (list->len > page->limit)
 		text_printf(out, "%zu of ", page->limit);
 	text_add_count(out, list->len);
 	text_add(out, list->len == 1 ? " place, " : " places, ");
 	diff_add_change(out, page->diff->options.metric, page->diff->sums[status]);
-	text_add(out, ")\n");
+	text_add(out, ")");
+	paint_end(out, colour, PAINT_TITLE);
+	text_add(out, "\n");
 	for (size_t i = 0; i < list->len && i < page->limit; i++)
 		add_row(page, list->data[i], out);
 }

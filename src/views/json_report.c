@@ -228,6 +228,7 @@ void json_inherited(const struct page *page, struct json *json)
 
 void json_sizes(const struct page *page, struct json *json)
 {
+	json_size_classes(page, json);
 	json_key(json, "sizes");
 	json_array_begin(json);
 	for (size_t i = 0; i < page->sizes.len && i < page->limit; i++) {

@@ -13,15 +13,26 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "views/leaks_page.h"
+#include "views/paint.h"
 #include "views/text_parts.h"
 
 #define INDENT "    "
 /* Holders of one row, unless all are asked for (-v). */
 #define HOLDS_SHOWN 3u
 
-static void add_totals(const struct leaks *leaks, struct text *out)
+static void add_title(const struct leaks_page *page, const char *title, struct text *out)
 {
-	text_add(out, "\nKinds\n");
+	text_add_char(out, '\n');
+	paint_begin(out, page->options->colour, PAINT_TITLE);
+	text_add(out, title);
+	paint_end(out, page->options->colour, PAINT_TITLE);
+	text_add_char(out, '\n');
+}
+
+static void add_totals(const struct leaks_page *page, struct text *out)
+{
+	const struct leaks *leaks = &page->leaks;
+	add_title(page, "Kinds", out);
 	for (unsigned i = 0; i < LEAK_CLASS_NEVER_FREED; i++) {
 		struct leak_row any = {.class = (enum leak_class)i};
 		const struct leak_sum *sum = &leaks->sums[i];
@@ -40,8 +51,12 @@ static void add_totals(const struct leaks *leaks, struct text *out)
 static void add_head(const struct leaks_page *page, const struct leak_row *row, struct text *out)
 {
 	const struct leak_stack *stack = leaks_stack(page, row);
-	text_printf(out, "  %s  ", leaks_kind_words(row));
+	bool colour = page->options->colour && row->class == LEAK_CLASS_DEFINITE;
+	text_add(out, "  ");
+	paint_begin(out, colour, PAINT_LARGE);
+	text_printf(out, "%s  ", leaks_kind_words(row));
 	leaks_add_quantity(out, row->bytes, row->blocks);
+	paint_end(out, colour, PAINT_LARGE);
 	if (row->indirect_blocks) {
 		text_add(out, ", and with them ");
 		leaks_add_quantity(out, row->indirect_bytes, row->indirect_blocks);
@@ -118,7 +133,10 @@ static struct error *add_rows(const struct leaks_page *page, struct text *out)
 		const struct leak_row *row = &page->leaks.rows.data[i];
 		if (!leaks_shows(page, row) || total++ >= page->limit)
 			continue;
-		text_add(out, shown++ ? "\n" : page->options->quiet ? "" : "\nPlaces\n");
+		if (shown++)
+			text_add(out, "\n");
+		else if (!page->options->quiet)
+			add_title(page, "Places", out);
 		error = add_row(page, row, out);
 	}
 	if (shown < total) {
@@ -192,7 +210,7 @@ struct error *leaks_text(const struct leaks_page *page, struct text *out)
 		text_verdict(&page->verdict, out);
 		text_notes(&page->notes, out);
 		if (page->leaks.searched)
-			add_totals(&page->leaks, out);
+			add_totals(page, out);
 	}
 	struct error *error = options->detail == LEAKS_FULL ? add_rows(page, out) : NULL;
 	if (error || options->quiet)

@@ -39,6 +39,7 @@ struct leaks_view_options {
 	bool write_suppressions;
 	bool list_suppressed; /* -s */
 	bool verbose, quiet;
+	bool colour;  /* of LEAKS_TEXT */
 	size_t limit; /* rows to show; VIEW_DEFAULT_LIMIT */
 	struct suppressions *suppressions;
 	const char *version; /* of the tool, for LEAKS_SARIF; may be NULL */

@@ -5,6 +5,7 @@
 #define VIEWS_PAGE_H
 
 #include "analysis/growth.h"
+#include "analysis/reallocs.h"
 #include "analysis/rows.h"
 #include "analysis/spot_totals.h"
 #include "analysis/summary.h"
@@ -37,6 +38,7 @@ struct page {
 	size_t mark_count;
 	struct growth growth;     /* empty in other views */
 	struct timeline timeline; /* likewise */
+	struct reallocs reallocs; /* likewise */
 	struct spots *spots;      /* NULL in views of other things */
 	struct spot_total_vec spot_totals;
 };
@@ -60,7 +62,8 @@ struct view {
 	size_t (*moments)(const struct view_options *options); /* of model_series(), with sites */
 	const char *schema;                                    /* NULL: heapwise.report/1 */
 	bool needs_marks;                                      /* model_marks() */
-	bool inherited; /* these are of what the process was forked with */
+	bool needs_lives; /* model_lifetimes(), model_reallocs() */
+	bool inherited;   /* these are of what the process was forked with */
 };
 
 /* The text forms. */
@@ -70,9 +73,15 @@ void text_inherited(const struct page *page, struct text *out);
 void text_growth(const struct page *page, struct text *out);
 void text_timeline(const struct page *page, struct text *out);
 void text_spots(const struct page *page, struct text *out);
+void text_lifetimes(const struct page *page, struct text *out);
+void text_reallocs(const struct page *page, struct text *out);
 void text_sizes(const struct page *page, struct text *out);
 void text_threads(const struct page *page, struct text *out);
 void text_marks(const struct page *page, struct text *out);
+
+/* A part of those of sizes. */
+void text_size_classes(const struct page *page, struct text *out);
+void json_size_classes(const struct page *page, struct json *json);
 
 /* One list of rows under a title; `metric` heads each row. */
 void text_rows(const struct page *page, const char *title, enum metric metric,
@@ -85,6 +94,8 @@ void json_inherited(const struct page *page, struct json *json);
 void json_growth(const struct page *page, struct json *json);
 void json_timeline(const struct page *page, struct json *json);
 void json_spots(const struct page *page, struct json *json);
+void json_lifetimes(const struct page *page, struct json *json);
+void json_reallocs(const struct page *page, struct json *json);
 void json_sizes(const struct page *page, struct json *json);
 void json_threads(const struct page *page, struct json *json);
 void json_marks(const struct page *page, struct json *json);

@@ -159,8 +159,10 @@ void text_sizes(const struct page *page, struct text *out)
 	const struct totals *totals = model_totals(page->model);
 	text_heading(page->model, out);
 	text_notes(&page->notes, out);
-	text_printf(out, "\n%s\n%16s %16s %9s %12s\n", page->view->title, "size", "allocations", "",
-		"bytes");
+	text_printf(out, "\n%s\n%16s %16s  %24s%13s\n", page->view->title, "up to", "allocations",
+		"", "bytes");
+	text_size_classes(page, out);
+	text_printf(out, "\n%16s %16s %9s %12s\n", "size", "allocations", "", "bytes");
 	for (size_t i = 0; i < page->sizes.len && i < page->limit; i++) {
 		struct size_count row = page->sizes.data[i];
 		ADD_CELL(out, 14, text_add_count, row.size);

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "views/json_parts.h"
+#include "views/paint.h"
 #include "views/text_parts.h"
 
 #define TEXT_ROWS 10u
@@ -64,11 +65,15 @@ static void add_text(const struct trend_page *page, struct text *out)
 	text_verdict(&trend->verdict, out);
 	if (!trend->growing.len)
 		return;
-	text_add(out, "\nGrowing steadily (");
+	text_add_char(out, '\n');
+	paint_begin(out, page->options->colour, PAINT_TITLE);
+	text_add(out, "Growing steadily (");
 	if (trend->growing.len > page->limit)
 		text_printf(out, "%zu of ", page->limit);
 	text_add_count(out, trend->growing.len);
-	text_add(out, trend->growing.len == 1 ? " place)\n" : " places)\n");
+	text_add(out, trend->growing.len == 1 ? " place)" : " places)");
+	paint_end(out, page->options->colour, PAINT_TITLE);
+	text_add(out, "\n");
 	for (size_t i = 0; i < trend->growing.len && i < page->limit; i++)
 		add_row(page, &trend->growing.data[i], out);
 }

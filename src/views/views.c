@@ -142,6 +142,31 @@ static size_t timeline_moments(const struct view_options *options)
 	return options->timeline.max_snapshots - 1;
 }
 
+static void add_sample_note(struct page *page)
+{
+	if (model_recording(page->model)->sample_bytes)
+		text_add(&page->notes,
+			"These are figures of the sampled blocks alone, no estimates for all.\n");
+}
+
+static struct error *fill_lifetimes(struct page *page)
+{
+	add_sample_note(page);
+	text_add(&page->notes,
+		"\"too short\" is shorter than the recording can tell: all of a group of up to 256 "
+		"calls has one time.\n"
+		"A realloc ends the life of a block, and begins that of another one.\n");
+	return page->notes.failed ? error_no_memory() : NULL;
+}
+
+static struct error *fill_reallocs(struct page *page)
+{
+	add_sample_note(page);
+	if (page->notes.failed)
+		return error_no_memory();
+	return reallocs_build(page->model, page->resolver, page->rows, &page->reallocs);
+}
+
 #define BIT(metric) (1u << (metric))
 #define ALL_METRICS (BIT(METRICS) - 1)
 #define TEXT_ROWS 20u
@@ -233,6 +258,24 @@ static const struct view views[] = {
 		.json = json_timeline,
 		.moments = timeline_moments,
 		.schema = "heapwise.timeline/1"},
+	{.name = "lifetimes",
+		.title = "Lifetimes",
+		.filter = METRICS,
+		.sort = METRIC_ALLOCATIONS,
+		.fill = fill_lifetimes,
+		.text = text_lifetimes,
+		.json = json_lifetimes,
+		.needs_lives = true},
+	{.name = "realloc",
+		.title = "Reallocs",
+		.filter = METRICS,
+		.sort = METRIC_ALLOCATED_BYTES,
+		.text_limit = TEXT_ROWS,
+		.fill = fill_reallocs,
+		.text = text_reallocs,
+		.json = json_reallocs,
+		.has_sites = true,
+		.needs_lives = true},
 	{.name = "sizes",
 		.title = "Sizes",
 		.filter = METRICS,
@@ -292,10 +335,16 @@ size_t view_needs_moments(const struct view *view, const struct view_options *op
 	return view->moments ? view->moments(options) : 0;
 }
 
+bool view_needs_lives(const struct view *view)
+{
+	return view->needs_lives;
+}
+
 bool view_can_filter(const struct view *view)
 {
 	/* A verdict is on all of a recording. */
-	return view->has_sites && view->fill != fill_summary && !view->moments;
+	return view->has_sites && view->fill != fill_summary && !view->moments &&
+	       !view->needs_lives;
 }
 
 bool view_can_sort(const struct view *view, enum metric metric)
@@ -328,6 +377,7 @@ static void page_init(struct page *page)
 	spot_total_vec_init(&page->spot_totals);
 	growth_init(&page->growth);
 	timeline_init(&page->timeline);
+	reallocs_init(&page->reallocs);
 }
 
 static void page_deinit(struct page *page)
@@ -344,6 +394,7 @@ static void page_deinit(struct page *page)
 	spot_total_vec_deinit(&page->spot_totals);
 	growth_deinit(&page->growth);
 	timeline_deinit(&page->timeline);
+	reallocs_deinit(&page->reallocs);
 	spots_destroy(page->spots);
 }
 

@@ -50,6 +50,8 @@ bool view_tells_inherited(const struct view *view);
 size_t view_needs_moments(const struct view *view, const struct view_options *options);
 /* Whether it shows model_marks(). */
 bool view_needs_marks(const struct view *view);
+/* Whether it needs model_lifetimes() and model_reallocs(). */
+bool view_needs_lives(const struct view *view);
 /* Whether it shows stacks that can be filtered. */
 bool view_can_filter(const struct view *view);
 bool view_can_sort(const struct view *view, enum metric metric);

@@ -63,6 +63,21 @@ def colours(folder):
         if command[0] != "flame":  # which is drawn otherwise
             bare = "".join(part.split("m", 1)[-1] if i else part for i, part in enumerate(always.split("\033[")))
             hw.need(bare == plain, f"{command}: colours change the text")
+    searched = folder / "searched.hpw"
+    hw.record([hw.TARGETS / "phases"], searched, options=("-q", "--leak-check=full"))
+    of_calls = ("--metric", "allocations", f"{path}@start", path)
+    for command in (("diff", *of_calls), ("diff", "--trend", *of_calls), ("leaks", searched), ("timeline", path)):
+        plain = hw.run([hw.HEAPWISE, *command]).text
+        hw.need(plain and "\033" not in plain, f"{command}: colours in a pipe: {plain}")
+        status, text = on_terminal(*command, **DIRECT)
+        hw.need(status == 0 and "\033[" in text, f"{command}: no colours: {text}")
+        always = hw.run([hw.HEAPWISE, *command, "--color=always"]).text
+        bare = "".join(part.split("m", 1)[-1] if i else part for i, part in enumerate(always.split("\033[")))
+        hw.need(bare == plain != always, f"{command}: colours change the text")
+        status, text = on_terminal(*command, TERM="xterm", HEAPWISE_PAGER="sed s/^/PAGED/")
+        hw.need(status == 0 and text.startswith("PAGED"), f"{command}: no pager: {text}")
+        status, text = on_terminal(*command, "--no-pager", TERM="xterm", HEAPWISE_PAGER="sed s/^/PAGED/")
+        hw.need(status == 0 and "PAGED" not in text, f"{command}: a pager: {text}")
     text = hw.run([hw.HEAPWISE, "report", path, "--json", "--color=always"]).text
     hw.need("\033" not in text, "colours in JSON")
 

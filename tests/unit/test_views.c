@@ -115,6 +115,82 @@ CASE(view_modules, "modules")
 	check_view("modules");
 }
 
+/* Lives as no program had them: some of all kinds. */
+static void add_lives(struct model *model)
+{
+	struct lifetimes *lifetimes = build_lifetimes(model);
+	lifetimes->known = true;
+	for (unsigned i = 0; i < LIFE_BUCKETS; i += i ? 1 : 13) {
+		uint64_t blocks = i < 30 ? (i % 7) * 1001 : i + 1 == LIFE_BUCKETS;
+		lifetimes->by_time[i] =
+			(struct life_count){blocks + 3, blocks * 48, i % 3, i % 3 * 100};
+		lifetimes->by_others[i] = (struct life_count){i % 3, i % 3 * 48, 0, 0};
+	}
+	static const struct realloc_site sites[] = {
+		{.site = 0,
+			.calls = 65535,
+			.grown = 65535,
+			.grown_bytes = 1048560,
+			.copied_bytes = 34359214080,
+			.chains = 1,
+			.longest = 65535,
+			.longest_from = 16,
+			.longest_to = 1048576,
+			.step_bytes = 16,
+			.step_count = 65535,
+			.log2_factors = 16},
+		{.site = 1,
+			.calls = 3,
+			.grown = 3,
+			.grown_bytes = 48,
+			.copied_bytes = 96,
+			.longest = 3,
+			.longest_from = 16,
+			.longest_to = 64,
+			.step_bytes = 16,
+			.step_count = 3,
+			.log2_factors = 2},
+		{.site = 2,
+			.calls = 17,
+			.grown = 17,
+			.grown_bytes = 1048568,
+			.copied_bytes = 1048568,
+			.chains = 1,
+			.longest = 17,
+			.longest_from = 8,
+			.longest_to = 1048576,
+			.step_bytes = 8,
+			.step_count = 1,
+			.log2_factors = 17},
+		{.site = 3,
+			.calls = 2,
+			.shrunk = 2,
+			.copied_bytes = 96,
+			.longest = 1,
+			.longest_from = 640,
+			.longest_to = 48},
+	};
+	for (size_t i = 0; i < sizeof(sites) / sizeof(*sites); i++)
+		CHECK_OK(build_realloc_site(model, &sites[i]));
+	CHECK_ERROR(build_realloc_site(model, &sites[0]), ERROR_INPUT, "ascend");
+}
+
+CASE(view_lives, "lifetimes, realloc")
+{
+	static const char *const names[] = {"lifetimes", "realloc"};
+	struct fixture fixture;
+	fixture_demo(&fixture);
+	add_lives(fixture.model);
+	for (int i = 0; i < 4; i++) {
+		struct view_options options = {.sort = METRICS, .json = i % 2};
+		_cleanup_free_ char *is = render(fixture.model, names[i / 2], options);
+		char name[64];
+		snprintf(name, sizeof(name), "%s.%s", names[i / 2], i % 2 ? "json" : "txt");
+		check_report(name, is);
+	}
+	fixture_deinit(&fixture);
+}
+
 CASE(view_sizes, "sizes")
 {
 	check_view("sizes");
@@ -183,7 +259,8 @@ CASE(view_metrics, "each view names what it can be sorted by")
 	view_add_names(&names);
 	CHECK_STR(names.data,
 		"summary, sites, never-freed, kept, peak, inherited, temporary, functions, files, "
-		"modules, growth, timeline, sizes, threads, marks");
+		"modules, growth, timeline, lifetimes, "
+		"realloc, sizes, threads, marks");
 	_cleanup_(text_deinit) struct text metrics;
 	text_init(&metrics);
 	view_add_metrics(&metrics, view_find("threads"));

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The lives of all blocks of a recording → model/lives.h. */
+#ifndef SOURCES_HPW_LIFE_SUMS_H
+#define SOURCES_HPW_LIFE_SUMS_H
+
+#include "base/error.h"
+#include "sources/hpw_clock.h"
+#include "sources/hpw_file.h"
+
+struct model;
+
+/*
+ * Of blocks that are allocated, or reallocated, from one step on, up to and without another. The
+ * model has all sites; `clock` is right from the first event on. Goes through all events.
+ */
+struct error *hpw_life_sums_put(const struct hpw_file *file, const struct hpw_clock *clock,
+	uint64_t from_step, uint64_t to_step, struct model *model) must_check_;
+
+#endif

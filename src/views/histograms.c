@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The view lifetimes, and the classes of the view sizes: histograms with bars. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/util.h"
+#include "views/json_parts.h"
+#include "views/page.h"
+#include "views/text_parts.h"
+
+#define BAR_WIDTH 24u
+#define BAR_PARTS 8u
+
+/* As long as value is of the most, in eighths of a character, then blanks. */
+static void add_bar(struct text *out, uint64_t value, uint64_t most)
+{
+	static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+	unsigned eighths =
+		most ? (unsigned)((double)value / (double)most * BAR_WIDTH * BAR_PARTS + 0.5) : 0;
+	if (value && !eighths)
+		eighths = 1;
+	unsigned width = (eighths + BAR_PARTS - 1) / BAR_PARTS;
+	for (unsigned i = 0; i < eighths / BAR_PARTS; i++)
+		text_add(out, "█");
+	text_add(out, parts[eighths % BAR_PARTS]);
+	text_printf(out, "%*s", (int)(BAR_WIDTH - width), "");
+}
+
+static void add_cell(
+	struct text *out, void (*add)(struct text *text, uint64_t value), uint64_t value, int width)
+{
+	_cleanup_(text_deinit) struct text cell;
+	text_init(&cell);
+	add(&cell, value);
+	/* "µ" is one character of two bytes. */
+	int bytes = cell.data && strstr(cell.data, "µ") ? 1 : 0;
+	text_printf(out, "%*s", width + bytes, cell.data ? cell.data : "");
+}
+
+/* The buckets from the first to the last that has something. */
+static void bounds_of(const struct life_count *counts, unsigned *ret_first, unsigned *ret_end)
+{
+	*ret_first = *ret_end = 0;
+	for (unsigned i = 0; i < LIFE_BUCKETS; i++) {
+		if (!counts[i].freed_blocks && !counts[i].live_blocks)
+			continue;
+		if (!*ret_end)
+			*ret_first = i;
+		*ret_end = i + 1;
+	}
+}
+
+/* How values of a histogram are written. */
+struct axis {
+	const char *title, *least; /* of the column, and of the bucket of 0 */
+	void (*add)(struct text *text, uint64_t value);
+};
+
+static void add_bound(const struct axis *axis, unsigned bucket, struct text *out)
+{
+	bool last = bucket + 1 == LIFE_BUCKETS;
+	_cleanup_(text_deinit) struct text cell;
+	text_init(&cell);
+	if (bucket == 0) {
+		text_add(&cell, axis->least);
+	} else {
+		text_add(&cell, last ? "> " : "≤ ");
+		axis->add(&cell, life_bucket_most(last ? bucket - 1 : bucket));
+	}
+	size_t shown = 0;
+	for (size_t i = 0; i < cell.len; i++)
+		shown += (cell.data[i] & 0xc0) != 0x80;
+	text_printf(
+		out, "%*s%s", shown < 16 ? (int)(16 - shown) : 0, "", cell.data ? cell.data : "");
+}
+
+static void add_histogram(
+	const struct life_count *counts, const struct axis *axis, struct text *out)
+{
+	unsigned first, end;
+	uint64_t most = 0;
+	bounds_of(counts, &first, &end);
+	for (unsigned i = first; i < end; i++) {
+		most = max(most, counts[i].freed_blocks);
+		most = max(most, counts[i].live_blocks);
+	}
+	text_printf(out, "\n%16s%14s%13s  %-*s%14s%13s\n", axis->title, "freed", "bytes",
+		(int)BAR_WIDTH, "", "never freed", "bytes");
+	bool any = false;
+	for (unsigned i = first; i < end; i++) {
+		const struct life_count *count = &counts[i];
+		/* Between what is too short to tell and the shortest that is not lies nothing. */
+		any |= i && (count->freed_blocks || count->live_blocks);
+		if (i && !any)
+			continue;
+		add_bound(axis, i, out);
+		add_cell(out, text_add_count, count->freed_blocks, 14);
+		add_cell(out, text_add_bytes, count->freed_bytes, 13);
+		text_add(out, "  ");
+		add_bar(out, count->freed_blocks, most);
+		add_cell(out, text_add_count, count->live_blocks, 14);
+		add_cell(out, text_add_bytes, count->live_bytes, 13);
+		text_add(out, "\n");
+	}
+	if (first == end)
+		text_add(out, "  no blocks\n");
+}
+
+void text_lifetimes(const struct page *page, struct text *out)
+{
+	static const struct axis by_time = {"lived", "too short", text_add_duration_ns},
+				 by_others = {"allocations", "none", text_add_count};
+	const struct lifetimes *lifetimes = model_lifetimes(page->model);
+	text_heading(page->model, out);
+	text_notes(&page->notes, out);
+	text_printf(out, "\n%s, by time\n", page->view->title);
+	add_histogram(lifetimes->by_time, &by_time, out);
+	text_printf(out, "\n%s, by allocations of the process in between\n", page->view->title);
+	add_histogram(lifetimes->by_others, &by_others, out);
+}
+
+static void put_histogram(
+	struct json *json, const char *key, const char *bound, const struct life_count *counts)
+{
+	unsigned first, end;
+	bounds_of(counts, &first, &end);
+	json_key(json, key);
+	json_array_begin(json);
+	for (unsigned i = first; i < end; i++) {
+		json_object_begin(json);
+		json_key(json, bound);
+		if (i + 1 == LIFE_BUCKETS)
+			json_null(json);
+		else
+			json_u64(json, life_bucket_most(i));
+		json_put_u64(json, "freed_blocks", counts[i].freed_blocks);
+		json_put_u64(json, "freed_bytes", counts[i].freed_bytes);
+		json_put_u64(json, "live_blocks", counts[i].live_blocks);
+		json_put_u64(json, "live_bytes", counts[i].live_bytes);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+void json_lifetimes(const struct page *page, struct json *json)
+{
+	const struct lifetimes *lifetimes = model_lifetimes(page->model);
+	json_key(json, "lifetimes");
+	json_object_begin(json);
+	put_histogram(json, "by_time", "up_to_ns", lifetimes->by_time);
+	put_histogram(json, "by_allocations", "up_to", lifetimes->by_others);
+	json_object_end(json);
+}
+
+#define SIZE_CLASSES 65u
+
+/* Sizes up to 1, 2, 4, 8… bytes. */
+struct size_classes {
+	struct size_class {
+		uint64_t allocations, bytes;
+	} classes[SIZE_CLASSES];
+	unsigned first, end; /* of those that have some */
+	uint64_t highest;    /* of allocations */
+};
+
+static uint64_t class_most(unsigned class)
+{
+	return class < 64 ? (uint64_t)1 << class : UINT64_MAX;
+}
+
+static void fill_size_classes(const struct model *model, struct size_classes *ret)
+{
+	size_t count;
+	const struct size_count *sizes = model_sizes(model, &count);
+	*ret = (struct size_classes){.first = SIZE_CLASSES};
+	for (size_t i = 0; i < count; i++) {
+		uint64_t size = sizes[i].size;
+		unsigned number = size > 1 ? 64 - (unsigned)__builtin_clzll(size - 1) : 0;
+		struct size_class *class = &ret->classes[number];
+		class->allocations += sizes[i].allocations;
+		class->bytes += size * sizes[i].allocations;
+		ret->first = min(ret->first, number);
+		ret->end = max(ret->end, number + 1);
+		ret->highest = max(ret->highest, class->allocations);
+	}
+}
+
+void text_size_classes(const struct page *page, struct text *out)
+{
+	struct size_classes classes;
+	fill_size_classes(page->model, &classes);
+	for (unsigned i = classes.first; i < classes.end; i++) {
+		text_printf(out, "%*s≤ ", 4, "");
+		add_cell(out, text_add_bytes, class_most(i), 10);
+		add_cell(out, text_add_count, classes.classes[i].allocations, 17);
+		text_add(out, "  ");
+		add_bar(out, classes.classes[i].allocations, classes.highest);
+		add_cell(out, text_add_bytes, classes.classes[i].bytes, 13);
+		text_add(out, "\n");
+	}
+}
+
+void json_size_classes(const struct page *page, struct json *json)
+{
+	struct size_classes classes;
+	fill_size_classes(page->model, &classes);
+	json_key(json, "size_classes");
+	json_array_begin(json);
+	for (unsigned i = classes.first; i < classes.end; i++) {
+		json_object_begin(json);
+		json_put_u64(json, "up_to", class_most(i));
+		json_put_u64(json, "allocations", classes.classes[i].allocations);
+		json_put_u64(json, "bytes", classes.classes[i].bytes);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
