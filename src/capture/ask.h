@@ -18,9 +18,6 @@ enum ask_what {
 	ASK_MARK = 1,
 };
 
-/* Marks of names that begin so are the recorder's own. */
-#define ASK_MARK_OWN "fork:"
-
 struct ask_request {
 	uint32_t magic, version;         /* ASK_MAGIC, HW_SHM_VERSION */
 	pid_t pid;                       /* as the asking side sees it */
@@ -45,8 +42,10 @@ struct ask_reply {
 struct error *ask_for_leaks(
 	pid_t pid, const struct leak_check *check, struct ask_reply *ret) must_check_;
 
-/* Has the present moment of such a process marked. name: 1 to HW_MARK_NAME_MAX bytes. Errors: the
- * same. */
+/* What is wrong with a mark's name, NULL: nothing. */
+const char *ask_mark_problem(const char *name);
+
+/* Has the present moment of such a process marked. The name is right. Errors: the same. */
 struct error *ask_for_mark(pid_t pid, const char *name, struct ask_reply *ret) must_check_;
 
 /* The collector's side: answers, and closes the connection. asker -1: nobody waits; problem: why it
