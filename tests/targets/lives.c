@@ -15,7 +15,7 @@
 #define STEPS 500
 #define DOUBLINGS 15
 #define TRIMS 20
-#define PAUSE_MS 60
+#define PAUSE_MS 200
 
 static void *volatile later_blocks[LATER], *volatile kept[STAYS];
 

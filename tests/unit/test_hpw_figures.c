@@ -250,4 +250,59 @@ CASE(without_footer, "a recording without its end: the same figures by replay, a
 	builder_deinit(&builder);
 }
 
+static const struct story_step lives_steps[] = {
+	{.op = STORY_START, .thread = 0},
+	{.op = STORY_ALLOC, .thread = 0, .block = 0, .site = 0, .size = 16},
+	{.op = STORY_REALLOC, .thread = 0, .old = 0, .block = 1, .site = 1, .size = 32},
+	{.op = STORY_REALLOC, .thread = 0, .old = 1, .block = 2, .site = 1, .size = 48},
+	{.op = STORY_REALLOC, .thread = 0, .old = 2, .block = 3, .site = 1, .size = 64},
+	{.op = STORY_REALLOC, .thread = 0, .old = 3, .block = 4, .site = 1, .size = 8},
+	{.op = STORY_ALLOC, .thread = 0, .block = 5, .site = 0, .size = 100},
+	{.op = STORY_ALLOC, .thread = 0, .block = 6, .site = 0, .size = 1000},
+	{.op = STORY_FREE, .thread = 0, .block = 4, .free_kind = -1},
+};
+
+CASE(lives, "lives and chains of reallocs, counted by hand; only where they are asked for")
+{
+	struct story story = story_small;
+	story.steps = lives_steps;
+	story.steps_len = sizeof(lives_steps) / sizeof(*lives_steps);
+	struct builder builder;
+	builder_init(&builder);
+	struct story_truth truth;
+	builder_story(&builder, &story, &truth);
+	_cleanup_model_ struct model *model = NULL, *without = NULL;
+	CHECK_OK(source_open_bytes("story", builder.file.data, builder.file.len, 0, &without));
+	CHECK(!model_lifetimes(without)->known);
+	CHECK_OK(source_open_bytes(
+		"story", builder.file.data, builder.file.len, SOURCE_WITH_LIVES, &model));
+	const struct lifetimes *lifetimes = model_lifetimes(model);
+	CHECK(lifetimes->known);
+	/* All of it is one group of steps. */
+	CHECK_U64(lifetimes->by_time[0].freed_blocks, 5);
+	CHECK_U64(lifetimes->by_time[0].live_bytes, 1100);
+	/* Two came between the last realloc and the free; one after the first that stays. */
+	CHECK_U64(lifetimes->by_others[0].freed_blocks, 4);
+	CHECK_U64(lifetimes->by_others[life_bucket_of(2)].freed_bytes, 8);
+	CHECK_U64(lifetimes->by_others[0].live_bytes, 1000);
+	CHECK_U64(lifetimes->by_others[life_bucket_of(1)].live_bytes, 100);
+	size_t count;
+	const struct realloc_site *row = model_reallocs(model, &count);
+	CHECK_U64(count, 1);
+	CHECK_U64(row->site, 1);
+	CHECK_U64(row->calls, 4);
+	CHECK_U64(row->grown, 3);
+	CHECK_U64(row->shrunk, 1);
+	CHECK_U64(row->grown_bytes, 48);
+	CHECK_U64(row->copied_bytes, 16 + 32 + 48 + 8);
+	CHECK_U64(row->chains, 1);
+	CHECK_U64(row->longest, 4);
+	CHECK_U64(row->longest_from, 16);
+	CHECK_U64(row->longest_to, 8);
+	CHECK_U64(row->step_bytes, 16);
+	CHECK_U64(row->step_count, 3);
+	CHECK(row->log2_factors > 1.999 && row->log2_factors < 2.001);
+	builder_deinit(&builder);
+}
+
 TAP_MAIN
