@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "capture/session.h"
+#include "format/hpw.h"
 #include "process/living.h"
 #include "process/maps.h"
 
@@ -145,4 +146,16 @@ void ask_reply_send(int asker, const struct ask_reply *reply, const char *proble
 	snprintf(said.message, sizeof(said.message), "%s", problem ? problem : "");
 	(void)!send(asker, &said, sizeof(said), MSG_NOSIGNAL | MSG_DONTWAIT);
 	close(asker);
+}
+
+const char *ask_mark_problem(const char *name)
+{
+	if (!*name)
+		return "a mark needs a name";
+	if (strlen(name) > HW_MARK_NAME_MAX)
+		return "a mark's name has at most 255 bytes";
+	if (strncmp(name, HPW_MARK_FORK, strlen(HPW_MARK_FORK)) == 0)
+		return "names that begin with '" HPW_MARK_FORK
+		       "' are heapwise's own; choose another one";
+	return NULL;
 }

@@ -45,8 +45,10 @@ struct ask_reply {
 struct error *ask_for_leaks(
 	pid_t pid, const struct leak_check *check, struct ask_reply *ret) must_check_;
 
-/* Has the present moment of such a process marked. name: 1 to HW_MARK_NAME_MAX bytes. Errors: the
- * same. */
+/* What is wrong with a mark's name, NULL: nothing. */
+const char *ask_mark_problem(const char *name);
+
+/* Has the present moment of such a process marked. The name is right. Errors: the same. */
 struct error *ask_for_mark(pid_t pid, const char *name, struct ask_reply *ret) must_check_;
 
 /* The collector's side: answers, and closes the connection. asker -1: nobody waits; problem: why it

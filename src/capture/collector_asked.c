@@ -19,8 +19,8 @@ static struct subject *asked_for(const struct collector *c, pid_t pid)
 static void mark(struct subject *s, const struct session_caller *caller)
 {
 	struct ask_reply reply = {.ok = 1};
-	const char *name = caller->request.name, *problem = "a mark needs a name";
-	if (*name)
+	const char *name = caller->request.name, *problem = ask_mark_problem(name);
+	if (!problem)
 		problem = recorder_mark(s->recorder, name, &reply.time_ns);
 	snprintf(reply.file, sizeof(reply.file), "%s", s->file);
 	ask_reply_send(caller->connection, &reply, problem);

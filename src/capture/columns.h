@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 
-#define COLUMNS_MAX 24
+#define COLUMNS_MAX 32
 
 struct columns {
 	struct buf column[COLUMNS_MAX];

@@ -521,6 +521,23 @@ void merge_pass_until(struct merge *merge, const uint64_t heads[HW_RINGS])
 	merge->limits = NULL;
 }
 
+/* Nobody has a larger one that heapwise can measure. */
+#define STACK_MAX (1ull << 30)
+
+void merge_each_stack(struct merge *merge,
+	void (*found)(void *context, uint32_t thread, uint64_t bytes), void *context)
+{
+	for (uint32_t i = 0; i < merge->lane_count; i++) {
+		struct merge_lane *lane = &merge->lanes[i];
+		if (!lane->active || lane->thread == MERGE_NO_THREAD)
+			continue;
+		uint64_t low = __atomic_exchange_n(&lane->ring->stack_low, 0, __ATOMIC_RELAXED);
+		uint64_t top = __atomic_load_n(&lane->ring->stack_top, __ATOMIC_RELAXED);
+		if (low && low < top && top - low <= STACK_MAX)
+			found(context, lane->thread, top - low);
+	}
+}
+
 uint32_t merge_in_flight(const struct merge *merge)
 {
 	uint32_t count = 0;

@@ -170,6 +170,10 @@ void merge_pass_until(struct merge *merge, const uint64_t heads[HW_RINGS]);
  */
 uint64_t merge_idle_since(struct merge *merge);
 
+/* Tells how large stacks have been at events of their threads since the last such call. */
+void merge_each_stack(struct merge *merge,
+	void (*found)(void *context, uint32_t thread, uint64_t bytes), void *context);
+
 /* How many threads are in the middle of an event; of a process that is gone: were. */
 uint32_t merge_in_flight(const struct merge *merge);
 

@@ -144,6 +144,7 @@ static uint32_t on_thread(void *context, uint32_t tid, uint64_t stamp)
 	if (thread == UINT32_MAX)
 		return MERGE_NO_THREAD;
 	name_row(r, &r->tally.threads[thread]);
+	r->tally.threads[thread].stack_bytes = 0;
 	/* A row that was another thread's goes on counting. */
 	encode_thread(&r->encoder, thread, r->tally.threads[thread].allocations,
 		HPW_SP_THREAD_START, stamp);
@@ -357,10 +358,18 @@ static void write_chunk(struct recorder *r, enum hpw_chunk_type type, bool ok, b
 	buf_clear(&r->payload);
 }
 
+static void note_stack(void *context, uint32_t thread, uint64_t bytes)
+{
+	struct recorder *r = context;
+	r->tally.threads[thread].stack_bytes = bytes;
+}
+
 /* What goes with the events, before them: sums without their events are passed over, events
  * without their sums would be in the way. */
 static void write_moment(struct recorder *r)
 {
+	if (r->sums.on)
+		merge_each_stack(&r->merge, note_stack, r);
 	if (sums_put_deaths(&r->sums, &r->encoder, &r->payload)) {
 		if (r->payload.len)
 			write_chunk(r, HPW_DEATHS, true, true);
@@ -722,8 +731,6 @@ const char *recorder_mark(struct recorder *recorder, const char *name, uint64_t 
 	struct recorder *r = recorder;
 	struct clock_pair now = clock_pair_now();
 	drain_until(r, now.tsc);
-	if (is_mark_of_fork(name, strlen(name)))
-		return "names that begin with '" HPW_MARK_FORK "' are heapwise's own";
 	if (r->folds)
 		return "its recording has no events, in which the mark could stand";
 	if (!r->tally.thread_count)

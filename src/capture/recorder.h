@@ -124,7 +124,7 @@ void recorder_tend(struct recorder *recorder);
 /*
  * Marks the present moment: what has happened by now is before the mark, unless a thread is held up
  * in the middle of telling it. name: 1 to HW_MARK_NAME_MAX bytes; *ret_ns: since the recording
- * began. NULL, or why it can't be done.
+ * began. The name is right (ask_mark_problem()). NULL, or why it can't be done.
  */
 const char *recorder_mark(struct recorder *recorder, const char *name, uint64_t *ret_ns);
 

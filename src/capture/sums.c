@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(HPW_SUMS_COLUMNS <= COLUMNS_MAX, "there is room");
+
 void sums_begin(struct sums *sums, struct tally *tally, struct encoder *encoder)
 {
 	sums->on = true;
@@ -90,6 +92,7 @@ static void put_threads(const struct sums *sums, const struct tally *tally,
 			t->frees - b.frees, t->temporary - b.temporary};
 		for (unsigned column = 0; column < sizeof(row) / sizeof(row[0]); column++)
 			columns_add(c, HPW_SUMS_THREAD + column, row[column]);
+		columns_add(c, HPW_SUMS_THREAD_STACK, t->stack_bytes);
 	}
 }
 

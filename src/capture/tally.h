@@ -47,6 +47,7 @@ struct tally_thread {
 	char name[16];   /* of all of them, or empty */
 	uint64_t first_stamp, last_stamp;
 	uint64_t allocations, allocated_bytes, frees, temporary;
+	uint64_t stack_bytes; /* largest size when it was last seen; 0: not known */
 };
 
 /* So many threads have a row of their own; the later ones take over rows of ended ones among them.

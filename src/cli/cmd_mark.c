@@ -12,25 +12,12 @@
 
 static const struct option_spec option_specs[] = {{0}};
 
-/* What is wrong with the name; NULL: nothing. */
-static const char *problem_of(const char *name)
-{
-	if (!*name)
-		return "a mark needs a name";
-	if (strlen(name) > HW_MARK_NAME_MAX)
-		return "a mark's name has at most 255 bytes";
-	if (strncmp(name, ASK_MARK_OWN, strlen(ASK_MARK_OWN)) == 0)
-		return "names that begin with '" ASK_MARK_OWN
-		       "' are heapwise's own; choose another one";
-	return NULL;
-}
-
 static int show(const char *name, const struct ask_reply *reply)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
 	text_add(&text, "marked '");
-	text_add_shown(&text, name, HW_MARK_NAME_MAX);
+	text_add_shown(&text, name, strlen(name));
 	text_add(&text, "' after ");
 	text_add_duration_ns(&text, reply->time_ns);
 	text_add(&text, " of ");
@@ -54,7 +41,7 @@ static int run(const struct command *command, int argc, char **argv)
 		return options_wrong(command, "it needs a process and a name for the mark");
 	if (!options_whole(words[0], &pid) || pid > INT_MAX)
 		return options_wrong(command, "'%s' is no process number", words[0]);
-	const char *problem = problem_of(words[1]);
+	const char *problem = ask_mark_problem(words[1]);
 	if (problem)
 		return options_wrong(command, "%s", problem);
 	struct ask_reply reply;

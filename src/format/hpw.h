@@ -333,6 +333,9 @@ enum hpw_sums_column {
 	HPW_SUMS_MARK_STAMP,
 	HPW_SUMS_MARK_BLOCKS,
 	HPW_SUMS_MARK_BYTES,
+	/* One row a slot of the EVENTS: the largest size of its stack that was seen there, or
+	 * before if none was, in bytes; 0: not known. */
+	HPW_SUMS_THREAD_STACK,
 	HPW_SUMS_COLUMNS
 };
 enum hpw_sums_head {

@@ -64,8 +64,12 @@ struct hw_ring {
 	uint64_t longest_wait_ns;
 	uint64_t wait_ns;
 	uint64_t own; /* where the runtime keeps what the ring's thread needs; see own_ring_bytes */
+	/* Lowest stack pointer of the thread's events since the collector has set it to 0; 0: none.
+	 */
+	uint64_t stack_low;
 	/* Collector's line. */
 	_Alignas(64) uint64_t tail;
+	uint64_t stack_top; /* producer, once: where the thread's stack begins; 0: not known */
 };
 static_assert(sizeof(struct hw_ring) == 128, "shared");
 static_assert(offsetof(struct hw_ring, tail) == 64, "shared");

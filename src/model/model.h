@@ -218,6 +218,8 @@ struct series_row {
 	uint64_t step, time_ns;
 	uint64_t allocated_bytes, freed_bytes; /* since the recording began */
 	uint64_t live_blocks, live_bytes;
+	/* Of all threads that live then: largest sizes that were seen about then; 0: not known. */
+	uint64_t stack_bytes;
 	uint64_t padding; /* what the live blocks lack to multiples of 16 bytes; 0 of a sample */
 	bool peak;        /* the moment of the process's peak */
 	size_t first_site, site_count; /* of model_series_sites() */

@@ -245,7 +245,7 @@ static struct error *make_threads(struct hpw_replay *replay, const struct hpw_su
 	return NULL;
 }
 
-static struct error *sums_of(const struct hpw_parts *parts, size_t number,
+struct error *hpw_parts_sums(const struct hpw_parts *parts, size_t number,
 	struct hpw_payload *payload, struct hpw_sums *ret)
 {
 	struct error *error = payload_of(parts, parts->chunks.data[number].sums, payload);
@@ -259,7 +259,7 @@ static struct error *replay_chunk(struct filling *filling, size_t number)
 	_cleanup_(pairing_deinit) struct pairing pairing = {.found = know_block, .context = replay};
 	_cleanup_(hpw_payload_deinit) struct hpw_payload payload = {0}, events = {0};
 	struct hpw_sums sums;
-	struct error *error = sums_of(filling->parts, number, &payload, &sums);
+	struct error *error = hpw_parts_sums(filling->parts, number, &payload, &sums);
 	if (error)
 		return error;
 	error = make_threads(replay, &sums);
@@ -423,7 +423,7 @@ static struct error *add_inside(struct filling *filling, size_t number)
 	struct hpw_replay *replay = filling->replay;
 	_cleanup_(hpw_payload_deinit) struct hpw_payload payload = {0};
 	struct hpw_sums sums;
-	struct error *error = sums_of(filling->parts, number, &payload, &sums);
+	struct error *error = hpw_parts_sums(filling->parts, number, &payload, &sums);
 	if (error)
 		return error;
 	error = add_sums(filling, &sums);
@@ -441,7 +441,7 @@ static struct error *add_before(struct filling *filling, size_t number)
 {
 	_cleanup_(hpw_payload_deinit) struct hpw_payload payload = {0};
 	struct hpw_sums sums;
-	struct error *error = sums_of(filling->parts, number, &payload, &sums);
+	struct error *error = hpw_parts_sums(filling->parts, number, &payload, &sums);
 	if (error)
 		return error;
 	error = add_sums(filling, &sums);

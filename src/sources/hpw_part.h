@@ -55,6 +55,10 @@ size_t hpw_parts_chunk(const struct hpw_parts *parts, uint64_t step);
 struct error *hpw_parts_visit(
 	const struct hpw_parts *parts, size_t chunk, const struct hpw_visitor *visitor);
 
+/* The sums of one chunk; they stay valid as long as the payload, which the caller gives back. */
+struct error *hpw_parts_sums(const struct hpw_parts *parts, size_t number,
+	struct hpw_payload *payload, struct hpw_sums *ret);
+
 /* The step after which the process's peak is reached, and its stamp. */
 struct error *hpw_parts_peak(
 	const struct hpw_parts *parts, uint64_t *ret_step, uint64_t *ret_stamp);

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "sources/hpw_measures.h"
 
 /* The pairs of clocks of the first and the last chunk of events, if no summary has one. */
 static struct error *read_clock(struct reader *reader)
@@ -200,7 +201,7 @@ static struct error *series_of_events(struct reader *reader)
 	return error;
 }
 
-struct error *hpw_reader_make_series(struct reader *reader)
+static struct error *make_series(struct reader *reader)
 {
 	hpw_series_init(&reader->series, reader->wanted_series, &reader->tables.clock);
 	if (reader->query || !reader->has_parts ||
@@ -213,6 +214,14 @@ struct error *hpw_reader_make_series(struct reader *reader)
 	hpw_series_deinit(&reader->series);
 	hpw_series_init(&reader->series, reader->wanted_series, &reader->tables.clock);
 	return series_of_events(reader);
+}
+
+struct error *hpw_reader_make_series(struct reader *reader)
+{
+	struct error *error = make_series(reader);
+	if (!error && reader->has_parts)
+		error = hpw_measures_fill(&reader->series, &reader->parts, &reader->footer);
+	return error;
 }
 
 struct error *hpw_reader_put_series(struct reader *reader)

@@ -69,11 +69,15 @@ static struct error *read_sites(struct hpw_column *columns, struct hpw_sums *sum
 	return NULL;
 }
 
-static struct error *read_threads(struct hpw_column *columns, struct hpw_sums *sums)
+static struct error *read_threads(
+	struct hpw_column *columns, struct hpw_column *stacks, struct hpw_sums *sums)
 {
 	uint64_t v[THREAD_COLUMNS];
 	while (has_rows(&columns[0])) {
+		uint64_t stack = 0;
 		if (!read_row(columns, THREAD_COLUMNS, v) || v[0] > UINT32_MAX)
+			return malformed("threads");
+		if (has_rows(stacks) && !read_row(stacks, 1, &stack))
 			return malformed("threads");
 		const struct hpw_sums_thread row = {.thread = (uint32_t)v[0],
 			.in_realloc = v[1] & HPW_SUMS_IN_REALLOC,
@@ -82,7 +86,8 @@ static struct error *read_threads(struct hpw_column *columns, struct hpw_sums *s
 			.allocations = v[3],
 			.allocated_bytes = v[4],
 			.frees = v[5],
-			.temporary = v[6]};
+			.temporary = v[6],
+			.stack_bytes = stack};
 		if (!hpw_sums_threads_push(&sums->threads, row))
 			return error_no_memory();
 	}
@@ -115,7 +120,8 @@ struct error *hpw_sums_decode(const struct hpw_payload *payload, struct hpw_sums
 	if (!error)
 		error = read_sites(&columns[HPW_SUMS_SITE], ret);
 	if (!error)
-		error = read_threads(&columns[HPW_SUMS_THREAD], ret);
+		error = read_threads(
+			&columns[HPW_SUMS_THREAD], &columns[HPW_SUMS_THREAD_STACK], ret);
 	if (!error)
 		error = read_sizes(&columns[HPW_SUMS_SIZE], ret);
 	ret->marks = columns[HPW_SUMS_MARKS];

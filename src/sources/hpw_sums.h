@@ -27,6 +27,7 @@ struct hpw_sums_thread {
 	bool in_realloc, fresh; /* before the chunk: as in struct hpw_tally_thread */
 	uint64_t number;        /* of its first allocation in the chunk */
 	uint64_t allocations, allocated_bytes, frees, temporary;
+	uint64_t stack_bytes; /* largest size of its stack; 0: not known */
 };
 DEFINE_VEC(hpw_sums_threads, struct hpw_sums_thread)
 DEFINE_VEC(hpw_sums_sizes, struct size_count)

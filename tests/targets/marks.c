@@ -11,7 +11,7 @@
  */
 #include "truth.h"
 
-#include "heapwise/client.h"
+#include <heapwise/client.h>
 
 #include <pthread.h>
 #include <sched.h>

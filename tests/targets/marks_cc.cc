@@ -2,7 +2,7 @@
 // marks_cc: C++ code at a fixed address sets marks in two threads that know nothing of one another,
 // thousands of them, of all lengths that a name can have; and waits for a line on its standard
 // input between two.
-#include "heapwise/client.h"
+#include <heapwise/client.h>
 
 #include <cstdio>
 #include <memory>

@@ -8,6 +8,8 @@
  */
 #include "runtime/core/ring.h"
 
+#include "runtime/core/extent.h"
+
 #include <linux/futex.h>
 
 #define WAIT_STEP_NS 50000000
@@ -145,6 +147,7 @@ static void put_before(struct rt_thread *t, bool time)
 
 bool rt_ring_wait(struct rt_thread *t, uint32_t count)
 {
+	rt_extent_renew(t);
 	bool unstamped = !rt_stamps(t), time = unstamped && t->head >= t->time_due;
 	uint32_t wanted = count + words_before(t, time);
 	if (!look(t, wanted) && !wait_for_room(t, wanted)) {
@@ -193,6 +196,9 @@ void rt_ring_attach(
 	t->solo_words = 0;
 	t->solo_due = t->others_seen = t->solo_began = 0;
 	t->impatient = HW_LOST_STALLED;
+	t->stack_top = t->stack_below = t->stack_room = 0;
+	__atomic_store_n(&ring->stack_top, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->stack_low, 0, __ATOMIC_RELAXED);
 	/* The collector may look already. */
 	__atomic_store_n(&ring->busy, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->tid, tid, __ATOMIC_RELAXED);

@@ -42,6 +42,10 @@ struct rt_thread {
 	uint64_t others_seen; /* sum of what the other rings had seen at the last such look */
 	uint64_t solo_began;  /* word at which the latest solo did */
 	uint32_t solo_words;  /* between two such looks */
+	/* The thread's stack, see extent.h: where it begins, 0: not known; what it can't go below;
+	 * from where on it has been looked at; and what is below all stack pointers so far. */
+	uint64_t stack_top, stack_end, stack_known, stack_below;
+	uint64_t stack_room; /* from the last to the end; 0: nothing would be news */
 	const struct rt_unwinder *unwinder;
 	struct rt_walk walk;
 };

@@ -16,6 +16,7 @@
  */
 #include "runtime/preload/events.h"
 
+#include "runtime/core/extent.h"
 #include "runtime/preload/control.h"
 #include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
@@ -24,6 +25,8 @@
 #include "runtime/preload/solo.h"
 
 #include <sys/single_threaded.h>
+
+extern void *__libc_stack_end; /* of ld.so */
 
 /* Further away than this it is not the same stack. */
 #define SAME_STACK (8u << 20)
@@ -131,6 +134,13 @@ static inline struct rt_thread *enter(uint64_t sp, struct rt_process **ret_proce
 	return t;
 }
 
+/* How large the stack is, allocations say: frees need not. */
+static inline void look_at_stack(struct rt_thread *t, uint64_t sp)
+{
+	if (rt_unlikely(rt_extent_wanted(t, sp)))
+		rt_extent_note(t, sp, (uint64_t)__libc_stack_end, sys_thread_pointer());
+}
+
 /*
  * The usual event: the program has one thread, which has a ring with room and is in no other event.
  * It needs no stamp, and nobody but a signal handler of the same thread can come between: the word
@@ -139,14 +149,16 @@ static inline struct rt_thread *enter(uint64_t sp, struct rt_process **ret_proce
  * Begins one; NULL: it is not usual. Everything is read after the beginning: before it, a handler
  * that forks would leave the child with what is the parent's.
  */
-static inline struct rt_thread *usual_begin(struct rt_here *here, uint64_t sp, uint32_t words)
+static inline __attribute__((always_inline)) struct rt_thread *usual_begin(
+	struct rt_here *here, uint64_t sp, uint32_t words, bool looks_at_stack)
 {
 	if (rt_unlikely(here->busy))
 		return NULL;
 	here->busy = sp;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	struct rt_thread *t = here->thread;
-	if (rt_likely(t->head + words <= t->limit && __libc_single_threaded && !t->stamped))
+	if (rt_likely(t->head + words <= t->limit && __libc_single_threaded && !t->stamped &&
+		      !(looks_at_stack && rt_extent_grows(t, sp))))
 		return t;
 	here->busy = 0;
 	return NULL;
@@ -173,6 +185,7 @@ static __attribute__((noinline)) void *tell_alloc(
 		end_elsewhere(sp);
 		return block;
 	}
+	look_at_stack(t, sp);
 	bool with_stamp = stamped(p, t);
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, pc, sp, rbp);
 	uint64_t *w = rt_ring_reserve(t, HW_R_WORDS_MAX);
@@ -212,7 +225,7 @@ __attribute__((flatten)) void *rt_event_alloc(
 {
 	struct rt_thread *t = NULL;
 	if (rt_likely(block && size < HW_R_SIZE_BIG))
-		t = usual_begin(&rt_here, sp, 2);
+		t = usual_begin(&rt_here, sp, 2, true);
 	if (rt_unlikely(!t))
 		return alloc_slowly(block, size, kind, pc, sp, rbp);
 	/* Nothing but t is to be kept over the walk, which can do with every register. */
@@ -319,7 +332,7 @@ void rt_event_ended(void)
 void rt_event_free(void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
 	struct rt_here *here = &rt_here;
-	struct rt_thread *t = usual_begin(here, sp, 1);
+	struct rt_thread *t = usual_begin(here, sp, 1, false);
 	if (rt_unlikely(t && t->last_address == (uint64_t)block)) {
 		here->busy = 0;
 		t = NULL;
@@ -396,6 +409,7 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 		end_elsewhere(c.sp);
 		return moved;
 	}
+	look_at_stack(t, c.sp);
 	bool with_stamp = stamped(p, t);
 	uint64_t before = with_stamp ? sys_tsc_fenced() : 0;
 	void *moved = rt_real.realloc(block, size);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sources/hpw_measures.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "sources/hpw_blocks.h"
+
+/* Larger than any that was measured. */
+#define STACK_MAX (1ull << 30)
+
+struct filling {
+	struct hpw_series *series;
+	const struct hpw_footer *footer;
+	uint64_t *bytes; /* by thread, as of the current chunk */
+	size_t threads;  /* so many may have any */
+	size_t row;      /* the next one to be filled */
+};
+
+static bool has_ended(const struct filling *filling, size_t thread, uint64_t time_ns)
+{
+	const struct hpw_footer *footer = filling->footer;
+	if (!footer->has_threads || thread >= footer->threads.len)
+		return false;
+	const struct hpw_thread_row *row = &footer->threads.data[thread];
+	return row->row.ended && hpw_clock_ns(filling->series->clock, row->last_tsc) < time_ns;
+}
+
+static uint64_t sum(const struct filling *filling, uint64_t time_ns)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < filling->threads; i++)
+		if (filling->bytes[i] && !has_ended(filling, i, time_ns))
+			sum += filling->bytes[i];
+	return sum;
+}
+
+static struct error *enter_chunk(
+	struct filling *filling, const struct hpw_parts *parts, size_t chunk)
+{
+	_cleanup_(hpw_payload_deinit) struct hpw_payload payload = {0};
+	struct hpw_sums sums;
+	struct error *error = hpw_parts_sums(parts, chunk, &payload, &sums);
+	if (error)
+		return error;
+	for (size_t i = 0; i < sums.threads.len; i++) {
+		const struct hpw_sums_thread *row = &sums.threads.data[i];
+		if (row->thread >= HPW_BLOCK_THREADS)
+			continue;
+		filling->bytes[row->thread] = row->stack_bytes <= STACK_MAX ? row->stack_bytes : 0;
+		if (row->thread >= filling->threads)
+			filling->threads = row->thread + 1u;
+	}
+	hpw_sums_deinit(&sums);
+	return NULL;
+}
+
+struct error *hpw_measures_fill(
+	struct hpw_series *series, const struct hpw_parts *parts, const struct hpw_footer *footer)
+{
+	_cleanup_free_ uint64_t *bytes = calloc(HPW_BLOCK_THREADS, sizeof(*bytes));
+	struct filling filling = {.series = series, .footer = footer, .bytes = bytes};
+	struct error *error = bytes ? NULL : error_no_memory();
+	for (size_t i = 0; !error && i < parts->chunks.len; i++) {
+		error = enter_chunk(&filling, parts, i);
+		bool last = i + 1 == parts->chunks.len;
+		uint64_t end =
+			last ? UINT64_MAX : parts->chunks.data[i + 1].head[HPW_SUMS_FIRST_STEP];
+		for (; !error && filling.row < series->rows.len; filling.row++) {
+			struct series_row *row = &series->rows.data[filling.row].row;
+			if (row->step >= end)
+				break;
+			row->stack_bytes = sum(&filling, row->time_ns);
+		}
+	}
+	return error;
+}
