@@ -103,6 +103,12 @@ bool footer_target(struct buf *ret, const struct recorder_start *start)
 	return !ret->failed;
 }
 
+bool footer_target_instructions(struct buf *ret, const char *counted_or_why)
+{
+	put_text(ret, HPW_TARGET_INSTRUCTIONS, counted_or_why);
+	return !ret->failed;
+}
+
 bool footer_modules(struct buf *ret, const struct hw_shm *shm, uint32_t *next)
 {
 	uint32_t count = __atomic_load_n(&shm->modules, __ATOMIC_ACQUIRE);
@@ -293,7 +299,8 @@ static bool put_summary(struct buf *ret, const struct tally *t, const struct foo
 		{HPW_SUM_KEPT_FIRST, s->kept.first_step}, {HPW_SUM_KEPT_STEPS, s->kept.steps},
 		{HPW_SUM_KEPT_FROM_TSC, s->kept.from_tsc},
 		{HPW_SUM_KEPT_UNTIL_TSC, s->kept.until_tsc},
-		{HPW_SUM_DROPPED_STEPS, t->steps - s->kept.steps}, {HPW_SUM_MARKS, s->marks}};
+		{HPW_SUM_DROPPED_STEPS, t->steps - s->kept.steps}, {HPW_SUM_MARKS, s->marks},
+		{HPW_SUM_INSTRUCTIONS, s->instructions}};
 	for (unsigned i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		buf_varint(ret, pairs[i][0]);
 		buf_varint(ret, pairs[i][1]);

@@ -21,12 +21,15 @@ struct footer_summary {
 	uint64_t longest_wait_ns, wait_ns;
 	uint64_t unrecorded; /* programs it started, all of them */
 	uint64_t lost[HPW_LOST_REASONS];
-	uint64_t marks;
+	uint64_t marks, instructions;
 	uint32_t notes;        /* enum hpw_note */
 	struct keep_span kept; /* of the events */
 };
 
 bool footer_target(struct buf *ret, const struct recorder_start *start);
+
+/* What is known after the start; goes behind that. */
+bool footer_target_instructions(struct buf *ret, const char *counted_or_why);
 
 /* Modules from *next on; false: there are none, or no memory. Moves *next. */
 bool footer_modules(struct buf *ret, const struct hw_shm *shm, uint32_t *next);

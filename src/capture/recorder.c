@@ -8,14 +8,13 @@
 
 #include "base/cleanup.h"
 #include "capture/footer.h"
+#include "capture/instructions.h"
 #include "capture/run.h"
 #include "capture/shared_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -378,6 +377,7 @@ static void write_moment(struct recorder *r)
 	}
 	buf_clear(&r->payload);
 	sums_next(&r->sums, &r->tally, &r->encoder);
+	r->sums.instructions = instructions_read(r->instructions);
 }
 
 static void flush_events(struct recorder *r, struct clock_pair now)
@@ -452,6 +452,7 @@ static struct footer_summary write_books(struct recorder *r, const struct record
 			r->unrecorded.count + __atomic_load_n(&r->shm->untold, __ATOMIC_RELAXED),
 		.kept = keep_all(&r->keep),
 		.marks = r->marks,
+		.instructions = instructions_read(r->instructions),
 		.end_tsc = now.tsc,
 		.duration_ns = now.ns - r->began.ns};
 	footer_rings(r->shm, &s);
@@ -610,7 +611,12 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 		.on_fork = on_fork,
 		.on_run = on_run};
 	merge_init(&r->merge, r->shm, start->tsc_hz, &sink);
-	if (!footer_target(&r->payload, start))
+	const char *why = NULL;
+	if (r->sums.on)
+		r->instructions = instructions_open(r->pid, &why);
+	if (!footer_target(&r->payload, start) ||
+		(r->sums.on && !footer_target_instructions(
+				       &r->payload, r->instructions >= 0 ? HPW_COUNTED : why)))
 		return error_no_memory();
 	error = writer_chunk(&r->writer, HPW_TARGET, &r->payload, false);
 	r->payload.len = 0;
@@ -634,6 +640,7 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	r->forked = start->forked;
 	r->tids_differ = start->pid != start->target_pid;
 	r->memory = -1;
+	r->instructions = -1;
 	r->writer.fd = -1;
 	r->began = start->began;
 	r->flushed_ns = start->began.ns;
@@ -671,6 +678,8 @@ void recorder_destroy(struct recorder *recorder)
 	}
 	if (recorder->memory >= 0)
 		close(recorder->memory);
+	if (recorder->instructions >= 0)
+		close(recorder->instructions);
 	writer_close(&recorder->writer);
 	keep_deinit(&recorder->keep);
 	checkpoints_deinit(&recorder->checkpoints);
@@ -804,71 +813,11 @@ static void write_code_names(struct recorder *r)
 	write_chunk(r, HPW_CODE_NAMES, ok, true);
 }
 
-bool recorder_is_leaving(const struct recorder *recorder, struct recorder_end *ret)
-{
-	struct hw_shm *shm = recorder->shm;
-	uint32_t state = __atomic_load_n(&shm->leaving, __ATOMIC_ACQUIRE);
-	if (state != HW_LEAVING_ASKS && state != HW_LEAVING_HELD)
-		return false;
-	uint32_t status = __atomic_load_n(&shm->leaving_status, __ATOMIC_RELAXED);
-	bool known = status <= 255;
-	*ret = (struct recorder_end){
-		known ? HPW_EXIT_STATUS : HPW_EXIT_UNKNOWN, known ? status : 0};
-	return true;
-}
-
-static void answer_leaving(struct recorder *recorder, enum hw_leaving answer)
-{
-	struct hw_shm *shm = recorder->shm;
-	__atomic_store_n(&shm->leaving, answer, __ATOMIC_RELEASE);
-	syscall(SYS_futex, &shm->leaving, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
-void recorder_hold_on(struct recorder *recorder)
-{
-	answer_leaving(recorder, HW_LEAVING_HELD);
-}
-
-void recorder_go_on(struct recorder *recorder)
-{
-	answer_leaving(recorder, HW_LEAVING_NOT);
-}
-
-enum hw_leaving_what recorder_leaving_what(const struct recorder *recorder)
-{
-	return (enum hw_leaving_what)__atomic_load_n(
-		&recorder->shm->leaving_what, __ATOMIC_RELAXED);
-}
-
-bool recorder_is_unsearched(const struct recorder *recorder)
-{
-	return __atomic_load_n(&recorder->shm->leaving_unsearched, __ATOMIC_RELAXED) != 0;
-}
-
-void recorder_tell_found(struct recorder *recorder, enum hw_found found, uint32_t status)
-{
-	recorder->shm->found = found;
-	recorder->shm->found_status = status;
-}
-
-void recorder_beat(struct recorder *recorder)
-{
-	__atomic_fetch_add(&recorder->shm->held, 1, __ATOMIC_RELAXED);
-}
-
 void recorder_add_chunk(
 	struct recorder *recorder, enum hpw_chunk_type type, const void *payload, size_t bytes)
 {
 	flush(recorder);
 	write_chunk(recorder, type, buf_bytes(&recorder->payload, payload, bytes), true);
-}
-
-void recorder_release(struct recorder *recorder)
-{
-	struct hw_shm *shm = recorder->shm;
-	recorder->outlived = true;
-	__atomic_store_n(&shm->stalled_at, shm->progress + 1, __ATOMIC_RELAXED);
-	answer_leaving(recorder, HW_LEAVING_DONE);
 }
 
 void recorder_finish(

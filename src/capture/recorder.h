@@ -82,6 +82,7 @@ struct recorder {
 	uint64_t stacks_bad;               /* numbers that made no sense */
 	uint64_t blocks_dropped; /* no memory for them: the books are not exact any more */
 	uint32_t in_flight; /* at the end: events that were begun, and will not be told any more */
+	int instructions;   /* see instructions.h; -1: not counted */
 	uint64_t marks;     /* set by the program or from outside, among the steps that are kept */
 	uint64_t frees_added; /* of blocks whose address was given out again */
 	struct error *error;  /* the first that happened; recording goes on without the file */

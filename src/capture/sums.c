@@ -47,6 +47,7 @@ static void put_head(const struct sums *sums, const struct tally *tally,
 		[HPW_SUMS_LOST] = tally->lost - sums->lost,
 		[HPW_SUMS_UNKNOWN_FREES] = tally->unknown_frees - sums->unknown_frees,
 		[HPW_SUMS_PADDING] = sums->live_padding,
+		[HPW_SUMS_INSTRUCTIONS] = sums->instructions,
 		[HPW_SUMS_MISMATCHED] = tally->mismatched - sums->mismatched,
 	};
 	for (unsigned i = 0; i < HPW_SUMS_HEADS; i++)

@@ -25,6 +25,7 @@ struct sums {
 	struct sums_thread *threads; /* by row of the tally */
 	uint32_t thread_capacity;
 	uint64_t live_blocks, live_bytes, live_padding, lost, unknown_frees, mismatched;
+	uint64_t instructions;        /* when the chunk began */
 	uint64_t calls, calls_before; /* calls: so far; a realloc is one */
 };
 

@@ -124,7 +124,11 @@ enum hpw_target_key {
 	 * HPW_TARGET_PID, which is what the process itself sees (pid_namespaces(7)). */
 	HPW_TARGET_OUTER_PID = 16,
 	HPW_TARGET_OUTER_PPID = 17, /* 0: not to be seen from there either */
+	/* HPW_COUNTED, or why instructions are not: the name of an errno. Missing: nobody tried. */
+	HPW_TARGET_INSTRUCTIONS = 18,
 };
+
+#define HPW_COUNTED "counted"
 
 /* Keys of the SUMMARY chunk: key, value, both varints. */
 enum hpw_summary_key {
@@ -163,6 +167,7 @@ enum hpw_summary_key {
 	HPW_SUM_LOST_FIRST = 33,      /* + enum hpw_lost: HPW_SUM_LOST by its causes */
 	/* Marks that the program or its users have set, in steps that the file has or had. */
 	HPW_SUM_MARKS = 64,
+	HPW_SUM_INSTRUCTIONS = 65, /* executed by all threads; see HPW_TARGET_INSTRUCTIONS */
 };
 
 /* Why an event is not in the recording. */
@@ -351,6 +356,7 @@ enum hpw_sums_head {
 	HPW_SUMS_MISMATCHED,
 	HPW_SUMS_PADDING, /* before the first step: what lacks to whole HPW_PADDED bytes, of all
 			     live */
+	HPW_SUMS_INSTRUCTIONS, /* executed about then, before the first step; may be missing */
 	HPW_SUMS_HEADS
 };
 

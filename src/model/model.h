@@ -119,6 +119,8 @@ struct recording {
 	uint64_t mismatched_frees; /* free of a new[], delete of a malloc… */
 	uint64_t stacks_full;      /* events whose stack did not fit the table of stacks */
 	uint64_t marks;            /* that the program, or somebody outside, has set */
+	/* "counted", or why they are not, as the name of an errno; NULL: nobody tried. */
+	const char *instructions;
 	uint64_t children_unrecorded; /* programs it started or went on as, named or not */
 	uint64_t longest_wait_ns;     /* of one thread for room in its ring */
 	uint64_t wait_ns;             /* of all threads together */
@@ -221,6 +223,7 @@ struct series_row {
 	uint64_t live_blocks, live_bytes;
 	/* Of all threads that live then: largest sizes that were seen about then; 0: not known. */
 	uint64_t stack_bytes;
+	uint64_t instructions; /* executed by then, about; 0 unless they are counted */
 	uint64_t padding; /* what the live blocks lack to multiples of 16 bytes; 0 of a sample */
 	bool peak;        /* the moment of the process's peak */
 	size_t first_site, site_count; /* of model_series_sites() */

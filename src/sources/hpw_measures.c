@@ -35,6 +35,28 @@ static uint64_t sum(const struct filling *filling, uint64_t time_ns)
 	return sum;
 }
 
+/* What the process had executed before the chunk; of the one behind the last: in all. */
+static uint64_t executed(const struct filling *filling, const struct hpw_parts *parts, size_t chunk)
+{
+	if (chunk < parts->chunks.len)
+		return parts->chunks.data[chunk].head[HPW_SUMS_INSTRUCTIONS];
+	return filling->footer->summary[HPW_SUM_INSTRUCTIONS];
+}
+
+/* In between, as if each step took as many. */
+static uint64_t executed_at(
+	const struct filling *filling, const struct hpw_parts *parts, size_t chunk, uint64_t step)
+{
+	const uint64_t *head = parts->chunks.data[chunk].head;
+	uint64_t before = executed(filling, parts, chunk);
+	uint64_t after = executed(filling, parts, chunk + 1);
+	uint64_t done = step - head[HPW_SUMS_FIRST_STEP], steps = head[HPW_SUMS_STEPS];
+	if (after <= before || !steps)
+		return before;
+	double part = done < steps ? (double)done / (double)steps : 1;
+	return before + (uint64_t)((double)(after - before) * part);
+}
+
 static struct error *enter_chunk(
 	struct filling *filling, const struct hpw_parts *parts, size_t chunk)
 {
@@ -71,6 +93,7 @@ struct error *hpw_measures_fill(
 			if (row->step >= end)
 				break;
 			row->stack_bytes = sum(&filling, row->time_ns);
+			row->instructions = executed_at(&filling, parts, i, row->step);
 		}
 	}
 	return error;

@@ -15,9 +15,17 @@ static struct error *malformed(const char *what)
 	return error_create(ERROR_INPUT, "its table of %s is malformed", what);
 }
 
+static bool has_rows(const struct hpw_column *column)
+{
+	return column->present && cursor_left(&column->cursor);
+}
+
 static struct error *read_head(struct hpw_column *column, uint64_t ret[HPW_SUMS_HEADS])
 {
 	for (unsigned i = 0; i < HPW_SUMS_HEADS; i++) {
+		ret[i] = 0;
+		if (i >= HPW_SUMS_INSTRUCTIONS && !has_rows(column))
+			continue;
 		struct error *error = hpw_column_next(column, &ret[i]);
 		if (error)
 			return error;
@@ -39,11 +47,6 @@ static bool read_row(struct hpw_column *columns, unsigned count, uint64_t *ret)
 		if (!columns[i].present || !cursor_try_varint(&columns[i].cursor, &ret[i]))
 			return false;
 	return true;
-}
-
-static bool has_rows(const struct hpw_column *column)
-{
-	return column->present && cursor_left(&column->cursor);
 }
 
 static struct error *read_sites(struct hpw_column *columns, struct hpw_sums *sums)

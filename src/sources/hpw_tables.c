@@ -51,6 +51,7 @@ static const struct {
 	{HPW_TARGET_PARENT_FILE, VALUE_TEXT, offsetof(struct target, parent_file), false},
 	{HPW_TARGET_MODE, VALUE_TEXT, offsetof(struct recording, mode), true},
 	{HPW_TARGET_WRITER, VALUE_TEXT, offsetof(struct recording, writer), true},
+	{HPW_TARGET_INSTRUCTIONS, VALUE_TEXT, offsetof(struct recording, instructions), true},
 };
 
 static struct error *target_value(struct model *model, struct target_numbers *numbers, uint64_t key,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* series_rows FILE: a recording's series, one row a line: step, nanoseconds, live bytes, bytes of
- * stacks, instructions; then the instructions' problem, if there are none. */
+ * stacks, instructions; then whether these are counted. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -20,8 +20,11 @@ int main(int argc, char **argv)
 	size_t count;
 	const struct series_row *rows = model_series(model, &count);
 	for (size_t i = 0; i < count; i++)
-		printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", rows[i].step,
-			rows[i].time_ns, rows[i].live_bytes, rows[i].stack_bytes);
+		printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+			rows[i].step, rows[i].time_ns, rows[i].live_bytes, rows[i].stack_bytes,
+			rows[i].instructions);
+	const char *instructions = model_recording(model)->instructions;
+	printf("instructions: %s\n", instructions ? instructions : "unknown");
 	model_destroy(model);
 	return 0;
 }
