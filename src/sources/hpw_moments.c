@@ -208,9 +208,10 @@ static struct error *seek(struct search *search)
 		search->stamp = parts->marks.data[i].stamp;
 		on_mark(search, parts->marks.data[i].name);
 	}
-	search->stamp = 0;
 	for (size_t i = 0; !error && i < ARRAY_SIZE(search->sought); i++) {
 		struct sought *sought = &search->sought[i];
+		/* That of another moment says nothing of this one. */
+		search->stamp = 0;
 		if (sought->moment->kind == SOURCE_TIME)
 			error = seek_time(search, sought);
 		else if (sought->moment->kind == SOURCE_STEP && sought->moment->step) {
