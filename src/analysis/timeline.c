@@ -14,7 +14,7 @@
 
 const char *timeline_unit_name(enum timeline_unit unit)
 {
-	return unit == TIMELINE_MS ? "ms" : "B";
+	return unit == TIMELINE_MS ? "ms" : unit == TIMELINE_BYTES ? "B" : "i";
 }
 
 void timeline_init(struct timeline *timeline)
@@ -195,13 +195,25 @@ static struct error *add_tree(struct building *at, struct timeline_snapshot *sna
 	return error;
 }
 
+static uint64_t time_of(const struct series_row *row, enum timeline_unit unit)
+{
+	switch (unit) {
+	case TIMELINE_BYTES:
+		return row->allocated_bytes + row->freed_bytes;
+	case TIMELINE_INSTRUCTIONS:
+		return row->instructions;
+	default:
+		return row->time_ns;
+	}
+}
+
 static struct timeline_snapshot snapshot_of(
 	const struct series_row *row, const struct timeline_options *options)
 {
 	struct timeline_snapshot ret = {
 		.row = row,
-		.time = options->unit == TIMELINE_MS ? row->time_ns
-						     : row->allocated_bytes + row->freed_bytes,
+		.time = time_of(row, options->unit),
+		.stacks = options->stacks ? row->stack_bytes : 0,
 		.useful = row->live_bytes,
 		.extra = options->heap_admin * row->live_blocks +
 			 (options->alignment == TIMELINE_ALIGNMENT ? row->padding : 0),

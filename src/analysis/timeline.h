@@ -15,11 +15,12 @@
 #include "base/vec.h"
 
 enum timeline_unit {
-	TIMELINE_MS,    /* milliseconds since the recording began */
-	TIMELINE_BYTES, /* bytes allocated and freed since then */
+	TIMELINE_MS,           /* milliseconds since the recording began */
+	TIMELINE_BYTES,        /* bytes allocated and freed since then */
+	TIMELINE_INSTRUCTIONS, /* executed since then */
 };
 
-/* "ms", "B" */
+/* "ms", "B", "i" */
 const char *timeline_unit_name(enum timeline_unit unit);
 
 #define TIMELINE_ALIGNMENT 16u
@@ -34,6 +35,7 @@ struct timeline_options {
 	size_t detailed_freq;         /* every so many snapshots one has a tree; from 1 on */
 	size_t depth;                 /* frames of a stack in a tree; up to TIMELINE_DEPTH_MOST */
 	double threshold;             /* percent of the total: what has less is summed up */
+	bool stacks;                  /* sizes of stacks are in the total too */
 	uint64_t heap_admin;          /* bytes for each block */
 	unsigned alignment;           /* TIMELINE_ALIGNMENT, or 1: blocks are not rounded up */
 	unsigned width, height;       /* of the graph, in characters */

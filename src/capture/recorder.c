@@ -35,13 +35,34 @@ _Static_assert(
 #define MARK_WAIT_NS 20000000ull
 #define STACKS_KNOWN_BYTES (HW_NODES_MAX / 8)
 
+/* Both clocks are read within so many ticks of one of them, unless that is too much to ask. */
+#define PAIR_TICKS 5000u
+#define PAIR_TRIES 8u
+
+static uint64_t tsc_now(void)
+{
+	__builtin_ia32_lfence();
+	return __builtin_ia32_rdtsc();
+}
+
 struct clock_pair clock_pair_now(void)
 {
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	__builtin_ia32_lfence();
-	return (struct clock_pair){
-		__builtin_ia32_rdtsc(), (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec};
+	struct clock_pair best = {0, 0};
+	uint64_t least = UINT64_MAX;
+	/* Whoever is interrupted between the two has a pair that is wrong by as long as that was.
+	 */
+	for (unsigned i = 0; i < PAIR_TRIES && least > PAIR_TICKS; i++) {
+		struct timespec ts;
+		uint64_t before = tsc_now();
+		clock_gettime(CLOCK_MONOTONIC, &ts);
+		uint64_t after = tsc_now();
+		if (after - before >= least)
+			continue;
+		least = after - before;
+		best.tsc = before + least / 2;
+		best.ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	}
+	return best;
 }
 
 static void keep_error(struct recorder *r, struct error *error)

@@ -5,6 +5,7 @@
 
 #include "analysis/timeline.h"
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "base/vec.h"
 #include "cli/message.h"
 #include "cli/output.h"
@@ -24,12 +25,14 @@ enum {
 	OPT_ALIGNMENT,
 	OPT_WIDTH,
 	OPT_HEIGHT,
+	OPT_STACKS,
 };
 
 static const struct option_spec option_specs[] = {
 	{OPT_TIME_UNIT, "time-unit", "UNIT",
-		"ms (default), or B: bytes allocated and freed so far (i: instructions, of "
-		"recordings that count them)"},
+		"ms (default), B: bytes allocated and freed so far, or i: instructions, where "
+		"the processor could count them"},
+	{OPT_STACKS, "stacks", "yes|no", "sizes of stacks are in the total too (default: no)"},
 	{OPT_DETAILED_FREQ, "detailed-freq", "N",
 		"every so many snapshots one has a tree (default: 10)"},
 	{OPT_DEPTH, "depth", "N", "at most N levels of trees, up to 200 (default: 30)"},
@@ -55,7 +58,6 @@ struct request {
 	struct view_request shown;
 	struct name_vec alloc_fns, ignore_fns;
 	const char *path; /* NULL: the newest recording here */
-	bool by_instructions;
 	char *newest;
 };
 
@@ -77,12 +79,23 @@ static bool take_between(const struct options *options, const char *name, uint64
 static bool take_unit(const struct options *options, struct request *request)
 {
 	const char *unit = options->argument;
-	request->by_instructions = strcmp(unit, "i") == 0;
-	request->shown.options.timeline.unit =
-		strcmp(unit, "B") == 0 ? TIMELINE_BYTES : TIMELINE_MS;
-	if (request->by_instructions || strcmp(unit, "ms") == 0 || strcmp(unit, "B") == 0)
-		return true;
+	static const enum timeline_unit units[] = {
+		TIMELINE_MS, TIMELINE_BYTES, TIMELINE_INSTRUCTIONS};
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (strcmp(unit, timeline_unit_name(units[i])) == 0) {
+			request->shown.options.timeline.unit = units[i];
+			return true;
+		}
 	options_wrong(options->command, "--time-unit is i, ms or B, not '%s'", unit);
+	return false;
+}
+
+static bool take_stacks(const struct options *options, struct timeline_options *timeline)
+{
+	timeline->stacks = strcmp(options->argument, "yes") == 0;
+	if (timeline->stacks || strcmp(options->argument, "no") == 0)
+		return true;
+	options_wrong(options->command, "--stacks is yes or no, not '%s'", options->argument);
 	return false;
 }
 
@@ -149,6 +162,8 @@ static bool take(const struct options *options, int id, struct request *request)
 		return stack_view_percent(options, "threshold", &timeline->threshold);
 	case OPT_ALIGNMENT:
 		return take_alignment(options, timeline);
+	case OPT_STACKS:
+		return take_stacks(options, timeline);
 	case OPT_ALLOC_FN:
 		return take_name(options, &request->alloc_fns);
 	case OPT_IGNORE_FN:
@@ -223,11 +238,20 @@ static int find_file(struct request *request)
 		message("reading %s, the newest recording here", request->newest);
 		request->path = request->newest;
 	}
-	if (!request->by_instructions)
-		return 0;
-	message("%s: this recording has no instruction counts; --time-unit=ms and B go without",
-		request->path);
-	return ERROR_INPUT;
+	return 0;
+}
+
+/* Whether time can be told in the unit that was asked for; else says why not. */
+static bool has_unit(const struct request *request, const struct model *model)
+{
+	const char *counted = model_recording(model)->instructions;
+	if (request->shown.options.timeline.unit != TIMELINE_INSTRUCTIONS ||
+		(counted && strcmp(counted, "counted") == 0))
+		return true;
+	message("%s: this recording has no instruction counts (%s); --time-unit=ms and B go "
+		"without",
+		request->path, counted ? counted : "nobody tried to count them");
+	return false;
 }
 
 static int show(struct request *request)
@@ -248,6 +272,8 @@ static int show(struct request *request)
 	code = view_request_open(shown, request->path, 0, &model);
 	if (code)
 		return code;
+	if (!has_unit(request, model))
+		return ERROR_INPUT;
 	struct output output;
 	struct sink sink = view_request_sink(shown, &output);
 	progress_begin("looking up names");

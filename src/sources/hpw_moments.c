@@ -214,10 +214,8 @@ static struct error *seek(struct search *search)
 		search->stamp = 0;
 		if (sought->moment->kind == SOURCE_TIME)
 			error = seek_time(search, sought);
-		else if (sought->moment->kind == SOURCE_STEP && sought->moment->step) {
+		else if (sought->moment->kind == SOURCE_STEP && sought->moment->step)
 			found_at(search, sought, sought->moment->step);
-			sought->stamp = 0; /* it is to be looked for */
-		}
 		if (!error && sought->found && sought->moment->kind != SOURCE_TIME &&
 			!sought->stamp)
 			error = seek_stamp(search, sought);

@@ -147,6 +147,28 @@ static struct label label_of_time(uint64_t ns)
 			      : label_of(seconds / 3600, "h", false);
 }
 
+static struct label label_of_instructions(uint64_t count)
+{
+	static const char *const units[] = {"i", "ki", "Mi", "Gi", "Ti", "Pi"};
+	double value = (double)count;
+	size_t i = 0;
+	for (; value >= 1000 && i + 1 < ARRAY_SIZE(units); i++)
+		value /= 1000;
+	return label_of(value, units[i], i == 0);
+}
+
+static struct label label_of_axis(uint64_t value, enum timeline_unit unit)
+{
+	switch (unit) {
+	case TIMELINE_BYTES:
+		return label_of_bytes(value);
+	case TIMELINE_INSTRUCTIONS:
+		return label_of_instructions(value);
+	default:
+		return label_of_time(value);
+	}
+}
+
 static void add_cells(const struct graph *graph, unsigned y, bool colour, struct text *out)
 {
 	const char *cells = cell(graph, 0, y), *end = cells + graph->width + 1;
@@ -175,8 +197,7 @@ static void add_graph(const struct page *page, struct text *out)
 	draw_axes(&graph);
 	draw_snapshots(&graph);
 	struct label y_label = label_of_bytes(timeline->highest ? timeline->highest : 1);
-	struct label x_label = options->unit == TIMELINE_MS ? label_of_time(timeline->end_time)
-							    : label_of_bytes(timeline->end_time);
+	struct label x_label = label_of_axis(timeline->end_time, options->unit);
 	text_printf(out, "    %2s\n", y_label.unit);
 	for (unsigned y = graph.height + 1; y-- > 0;) {
 		text_add(out, y == graph.height ? y_label.number : y ? "     " : "   0 ");
@@ -204,10 +225,11 @@ static void add_numbers(const struct page *page, struct text *out)
 
 static void add_table_head(const struct page *page, struct text *out)
 {
-	bool ms = page->options->timeline.unit == TIMELINE_MS;
+	char time[16];
+	snprintf(time, sizeof(time), "time(%s)", timeline_unit_name(page->options->timeline.unit));
 	text_add(out, RULER);
-	text_printf(out, COLUMNS, "n", ms ? "time(ms)" : "time(B)", "total(B)", "useful-heap(B)",
-		"extra-heap(B)", "stacks(B)");
+	text_printf(out, COLUMNS, "n", time, "total(B)", "useful-heap(B)", "extra-heap(B)",
+		"stacks(B)");
 	text_add(out, RULER);
 }
 

@@ -119,6 +119,14 @@ static size_t growth_moments(const struct view_options *options)
 	return GROWTH_MOMENTS;
 }
 
+static bool has_stacks(const struct timeline *timeline)
+{
+	for (size_t i = 0; i < timeline->snapshots.len; i++)
+		if (timeline->snapshots.data[i].stacks)
+			return true;
+	return false;
+}
+
 static struct error *fill_timeline(struct page *page)
 {
 	struct error *error = timeline_build(
@@ -132,7 +140,11 @@ static struct error *fill_timeline(struct page *page)
 	if (page->timeline.peak_is_highest)
 		text_add(&page->notes,
 			"The peak is the highest of the snapshots: no other is known.\n");
-	text_add(&page->notes, "stacks(B) is 0: sizes of stacks are not recorded.\n");
+	if (!page->options->timeline.stacks)
+		text_add(&page->notes, "stacks(B) is left out, as --stacks=no is the default.\n");
+	else if (!has_stacks(&page->timeline))
+		text_add(&page->notes,
+			"stacks(B) is 0: this recording does not say how large stacks were.\n");
 	return page->notes.failed ? error_no_memory() : NULL;
 }
 
