@@ -18,9 +18,6 @@ enum ask_what {
 	ASK_MARK = 1,
 };
 
-/* Marks of names that begin so are the recorder's own. */
-#define ASK_MARK_OWN "fork:"
-
 struct ask_request {
 	uint32_t magic, version;         /* ASK_MAGIC, HW_SHM_VERSION */
 	pid_t pid;                       /* as the asking side sees it */
