@@ -252,6 +252,30 @@ static void say_suspect(const struct growth_row *row, uint64_t until_ns, struct 
 
 #define SUSPECTS_SAID 3u
 
+/* What the stacks of all threads take together is judged like a place. */
+static struct error *say_stacks(const struct model *model, struct growth *growth)
+{
+	size_t count;
+	const struct series_row *series = model_series(model, &count);
+	_cleanup_free_ uint64_t *times = calloc(growth->moments + 1, sizeof(*times));
+	_cleanup_free_ uint64_t *bytes = calloc(growth->moments + 1, sizeof(*bytes));
+	if (!times || !bytes)
+		return error_no_memory();
+	for (size_t i = 0; i < growth->moments; i++) {
+		times[i] = series[i].time_ns;
+		bytes[i] = series[i].stack_bytes;
+	}
+	growth_judge(times, bytes, growth->moments, &growth->stacks);
+	if (growth->stacks.verdict != GROWTH_LEAK)
+		return NULL;
+	text_add(&growth->verdict, "The stacks of threads keep growing: by ");
+	text_add_bytes(&growth->verdict, (uint64_t)growth->stacks.grown_bytes);
+	text_add(&growth->verdict, ", to ");
+	text_add_bytes(&growth->verdict, growth->stacks.live_bytes);
+	text_add(&growth->verdict, ".\n");
+	return NULL;
+}
+
 static void say(struct growth *growth)
 {
 	struct text *text = &growth->verdict;
@@ -311,6 +335,9 @@ struct error *growth_build(const struct model *model, struct resolver *resolver,
 	if (ret->rows.len)
 		qsort(ret->rows.data, ret->rows.len, sizeof(*ret->rows.data), compare_rows);
 	say(ret);
+	error = say_stacks(model, ret);
+	if (error)
+		return error;
 	return ret->verdict.failed ? error_no_memory() : NULL;
 }
 

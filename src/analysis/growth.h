@@ -56,6 +56,7 @@ struct growth {
 	struct growth_rows
 		rows; /* leak suspects first, by how much they grew; others by what is live */
 	struct text verdict;        /* sentences, each with a newline */
+	struct growth_row stacks;   /* what the stacks of threads take together; without a row */
 	uint64_t from_ns, until_ns; /* what was judged */
 	size_t moments;
 };

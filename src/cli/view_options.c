@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/view_options.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,16 +29,22 @@ static bool take_pattern(
 	return !error;
 }
 
-static bool take_kind(const struct options *options, struct view_request *request)
+static bool take_kind_named(
+	const struct options *options, const char *name, struct view_request *request)
 {
-	if (filter_add_kind(&request->filter, options->argument))
+	if (filter_add_kind(&request->filter, name))
 		return true;
 	_cleanup_(text_deinit) struct text names;
 	text_init(&names);
 	filter_add_kind_names(&names);
-	options_wrong(options->command, "nothing is allocated by '%s'; there are %s",
-		options->argument, names.data ? names.data : "");
+	options_wrong(options->command, "nothing is allocated by '%s'; there are %s", name,
+		names.data ? names.data : "");
 	return false;
+}
+
+static bool take_kind(const struct options *options, struct view_request *request)
+{
+	return take_kind_named(options, options->argument, request);
 }
 
 static bool take_limit(const struct options *options, struct view_request *request)
@@ -121,6 +128,56 @@ static bool take_tail(const struct options *options, unsigned *ret)
 	return true;
 }
 
+/* A size as pprof writes it, "64", "1kb"; nothing of it is no size. */
+static bool tag_size(const char *text, size_t len, uint64_t *ret)
+{
+	_cleanup_free_ char *size = strndup(text, len);
+	if (!size || !len)
+		return false;
+	for (char *c = size; *c; c++)
+		*c = (char)toupper((unsigned char)*c);
+	if (len > 1 && size[len - 1] == 'B')
+		size[len - 1] = 0;
+	return options_size(size, ret);
+}
+
+/* "64:1kb", "1mb:", ":64", or one size. */
+static bool tag_sizes(const char *text, struct source_blocks *blocks)
+{
+	const char *colon = strchr(text, ':');
+	if (!colon)
+		return tag_size(text, strlen(text), &blocks->min_size) &&
+		       (blocks->max_size = blocks->min_size, true);
+	bool ok = colon[1] || colon > text;
+	if (colon > text)
+		ok = ok && tag_size(text, (size_t)(colon - text), &blocks->min_size);
+	if (colon[1])
+		ok = ok && tag_size(colon + 1, strlen(colon + 1), &blocks->max_size);
+	return ok;
+}
+
+/* The tags that a recording has, in pprof's words. */
+static bool take_tag(const struct options *options, struct view_request *request)
+{
+	static const char bytes[] = "bytes=", thread[] = "thread=", kind[] = "kind=";
+	const char *text = options->argument;
+	if (strncmp(text, thread, strlen(thread)) == 0) {
+		request->blocks.thread = text + strlen(thread);
+		return true;
+	}
+	if (strncmp(text, kind, strlen(kind)) == 0)
+		return take_kind_named(options, text + strlen(kind), request);
+	if (strncmp(text, bytes, strlen(bytes)) == 0)
+		text += strlen(bytes);
+	if (tag_sizes(text, &request->blocks))
+		return true;
+	options_wrong(options->command,
+		"'%s' is no tag; there are sizes (64:1kb, 1mb:, bytes=64), thread=NAME and "
+		"kind=FUNC",
+		options->argument);
+	return false;
+}
+
 bool view_options_take(const struct options *options, int id, struct view_request *request)
 {
 	switch ((enum view_option)id) {
@@ -164,6 +221,8 @@ bool view_options_take(const struct options *options, int id, struct view_reques
 	case VIEW_OPT_MIN_AGE:
 	case VIEW_OPT_MAX_AGE:
 		return take_blocks(options, (enum view_option)id, &request->blocks);
+	case VIEW_OPT_TAGFOCUS:
+		return take_tag(options, request);
 	case VIEW_OPT_BASE:
 		request->base = options->argument;
 		return true;

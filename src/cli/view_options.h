@@ -60,6 +60,7 @@ enum view_option {
 	VIEW_OPT_MAX_LIFETIME,
 	VIEW_OPT_MIN_AGE,
 	VIEW_OPT_MAX_AGE,
+	VIEW_OPT_TAGFOCUS,
 	VIEW_OPT_COLOUR,
 	VIEW_OPT_NO_PAGER,
 	VIEW_OPT_TAIL,
@@ -106,7 +107,10 @@ enum view_option {
 		{VIEW_OPT_MAX_LIFETIME, "max-lifetime", "TIME", "… and shorter"},                  \
 		{VIEW_OPT_MIN_AGE, "min-age", "TIME",                                              \
 			"only blocks that are live at the end, and then so old and older"},        \
-		{VIEW_OPT_MAX_AGE, "max-age", "TIME", "… and younger"},
+		{VIEW_OPT_MAX_AGE, "max-age", "TIME", "… and younger"},                            \
+		{VIEW_OPT_TAGFOCUS, "tagfocus", "TAG",                                             \
+			"only blocks with such a tag: sizes (64:1kb, 1mb:, bytes=64), "            \
+			"thread=NAME or kind=FUNC"},
 #define VIEW_SPECS_GRAIN                                                                           \
 	{VIEW_OPT_FUNCTIONS, "functions", NULL, "tell frames apart by function (default)"},        \
 		{VIEW_OPT_LINES, "lines", NULL, "… by source line"},                               \

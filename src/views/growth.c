@@ -107,6 +107,12 @@ void json_growth(const struct page *page, struct json *json)
 	json_put_u64(json, "from_ns", growth->from_ns);
 	json_put_u64(json, "until_ns", growth->until_ns);
 	json_put_u64(json, "moments", growth->moments);
+	json_key(json, "stacks");
+	json_object_begin(json);
+	json_put_string(json, "verdict", growth_verdict_name(growth->stacks.verdict));
+	json_put_u64(json, "highest_bytes", growth->stacks.highest);
+	json_put_u64(json, "bytes", growth->stacks.live_bytes);
+	json_object_end(json);
 	json_put_u64(json, "places_total", growth->rows.len);
 	json_key(json, "places");
 	json_array_begin(json);

@@ -91,6 +91,12 @@ def chosen_blocks(folder):
     hw.need(small["totals"]["allocations"] == 500 and small["recording"]["blocks"] == "of at most 60 B", f"{small}")
     large = total(path, "--min-size", "61", "--view", "sites")
     hw.need(large["allocations"] == 1000 and large["peak_bytes"] == 100_000, f"{large}")
+    for tag, allocations in (("60:200", 1000), ("bytes=50", 500), ("1kb:", 0), (":60B", 500), ("kind=malloc", 1500),
+                             ("thread=phases", 1500)):
+        rows = hw.report(path, "--tagfocus", tag, "--view", "sites")["sites"]
+        hw.need(sum(row["allocations"] for row in rows) == allocations, f"{tag}: {rows}")
+    wrong = hw.run([hw.HEAPWISE, "report", path, "--tagfocus", "colour=red"])
+    hw.need(wrong.status == 2 and "is no tag" in wrong.errors, str(wrong))
     nobody = hw.run([hw.HEAPWISE, "report", path, "--thread", "nobody"])
     hw.need(nobody.status == 3 and "no thread" in nobody.errors, str(nobody))
     main = total(path, "--thread", "phases", "--view", "sites")
