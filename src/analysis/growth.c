@@ -16,6 +16,9 @@
 /* … and such a part of what is there, and of the program's peak. */
 #define OWN_PART 0.02
 #define PEAK_PART 0.001
+/* Stacks that grow by less than this, or a hundredth of the peak, are no threads that nobody ends.
+ */
+#define STACKS_LEAST (1u << 20)
 /* Of the line's slope the last windows have to have so much. */
 #define LATE_PART 0.25
 #define LATE_WINDOWS 5u
@@ -266,6 +269,11 @@ static struct error *say_stacks(const struct model *model, struct growth *growth
 		bytes[i] = series[i].stack_bytes;
 	}
 	growth_judge(times, bytes, growth->moments, &growth->stacks);
+	uint64_t least = model_totals(model)->peak_bytes / 100;
+	if (least < STACKS_LEAST)
+		least = STACKS_LEAST;
+	if (growth->stacks.verdict == GROWTH_LEAK && growth->stacks.grown_bytes < (int64_t)least)
+		growth->stacks.verdict = GROWTH_STEADY;
 	if (growth->stacks.verdict != GROWTH_LEAK)
 		return NULL;
 	text_add(&growth->verdict, "The stacks of threads keep growing: by ");
@@ -289,7 +297,7 @@ static void say(struct growth *growth)
 	if (growth->moments < GROWTH_WINDOWS)
 		text_add(text, "Too few moments are known to tell growth from chance.\n");
 	else if (!suspects)
-		text_add(text, "Nothing keeps growing.\n");
+		text_add(text, "No place keeps growing.\n");
 }
 
 /* How many moments come before the tail, which the end and what is freed there are in. */
