@@ -6,10 +6,10 @@ import contextlib
 import os
 import random
 import re
+import select
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
@@ -316,8 +316,12 @@ def collector_gone(folder):
         collectors = [path.parent.name for path in Path("/proc").glob("[0-9]*/cmdline")
                       if is_collector_of(path, folder)]
         hw.need(len(collectors) == 1, f"{collectors}")
-        os.kill(int(collectors[0]), signal.SIGKILL)
-        time.sleep(0.2)
+        handle = os.pidfd_open(int(collectors[0]))
+        try:
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+            hw.need(select.select([handle], [], [], hw.TIMEOUT)[0], "the collector is not gone")
+        finally:
+            os.close(handle)
         ended = mark(pid, "x")
         hw.need(ended.status == 4 and "collector can't be reached" in ended.errors, str(ended))
 
