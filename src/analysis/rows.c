@@ -68,13 +68,7 @@ void site_add(struct site *sums, const struct site *more)
 	sums->temporary += more->temporary;
 	sums->same_frame += more->same_frame;
 	sums->failed += more->failed;
-	sums->spread.allocations += more->spread.allocations;
-	sums->spread.allocated_bytes += more->spread.allocated_bytes;
-	sums->spread.live_blocks += more->spread.live_blocks;
-	sums->spread.live_bytes += more->spread.live_bytes;
-	sums->spread.peak_blocks += more->spread.peak_blocks;
-	sums->spread.peak_bytes += more->spread.peak_bytes;
-	sums->spread.failed += more->spread.failed;
+	spread_add(&sums->spread, &more->spread);
 }
 
 bool row_is_own_doing(const struct row *row)

@@ -188,9 +188,9 @@ static inline bool take_free(struct run *run, uint64_t w0)
 		run->refs = put(run->refs, number);
 	}
 	run->encode->frees++;
-	bool of_chunk = own ? number >= run->encode->first_allocation
-			    : !encode_is_death(&r->encoder, owner, number);
-	if (!of_chunk && r->encoder.with_deaths)
+	bool older = own ? number < run->encode->first_allocation
+			 : encode_is_death(&r->encoder, owner, number);
+	if (older && r->encoder.with_deaths)
 		encode_death(&r->encoder, run->encode,
 			&(struct encode_block){owner, live_site(place), number, size});
 	tally_catch_up(tally, s);

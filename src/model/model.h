@@ -139,6 +139,18 @@ struct spread {
 		failed;
 };
 
+/* Of estimates that know nothing of each other variances add up. */
+static inline void spread_add(struct spread *sums, const struct spread *more)
+{
+	sums->allocations += more->allocations;
+	sums->allocated_bytes += more->allocated_bytes;
+	sums->live_blocks += more->live_blocks;
+	sums->live_bytes += more->live_bytes;
+	sums->peak_blocks += more->peak_blocks;
+	sums->peak_bytes += more->peak_bytes;
+	sums->failed += more->failed;
+}
+
 struct totals {
 	uint64_t allocations, allocated_bytes;
 	uint64_t frees; /* of recorded and unknown blocks */

@@ -208,13 +208,7 @@ static void add_totals(struct merge *merge, const struct model *from)
 	sums->peak_bytes += more->peak_bytes;
 	sums->peak_blocks += more->peak_blocks;
 	sums->threads += more->threads;
-	sums->spread.allocations += more->spread.allocations;
-	sums->spread.allocated_bytes += more->spread.allocated_bytes;
-	sums->spread.live_blocks += more->spread.live_blocks;
-	sums->spread.live_bytes += more->spread.live_bytes;
-	sums->spread.peak_blocks += more->spread.peak_blocks;
-	sums->spread.peak_bytes += more->spread.peak_bytes;
-	sums->spread.failed += more->spread.failed;
+	spread_add(&sums->spread, &more->spread);
 }
 
 static void add_recording(struct merge *merge, const struct model *from)
