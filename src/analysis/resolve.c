@@ -15,6 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analysis/pattern.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/map.h"
@@ -23,6 +24,7 @@
 
 #define NO_MODULE UINT32_MAX /* code without a file */
 #define MARKS_MODULE (UINT32_MAX - 1)
+#define GIVEN_MODULE (UINT32_MAX - 2) /* what the source says itself, by number */
 
 #define NOTHING_SHOWN 1u /* an entry */
 
@@ -117,6 +119,7 @@ struct resolver {
 	uint32_t *by_module; /* symbol module + 1 of each model module; 0: not yet */
 	const struct shown_frame *kinds[ALLOC_KINDS];
 	bool all_frames, with_aliases;
+	struct pattern *drop, *keep; /* of whole functions; NULL: none */
 };
 
 /* Functions that hand out memory; as the innermost frames of a stack they only repeat the kind. */
@@ -347,17 +350,32 @@ static struct error *find_aliases(
 		resolver->symbols, key.module, key.address, &frame->aliases, &frame->alias_count);
 }
 
+/*
+ * A return address belongs to the call before it, so it is looked up at address - 1; a frame that a
+ * signal interrupted (the node outward of it says so) stands at its exact address.
+ */
+static uint64_t lookup_address(const struct resolver *resolver, struct stack_node node)
+{
+	struct stack_node outer = model_stack(resolver->model, node.parent);
+	return node.address - (stack_node_mark(outer) == MARK_SIGNAL ? 0 : 1);
+}
+
+static void add_module(struct shown_frame *frame, const struct module *module)
+{
+	if (module->path[0] == '\0')
+		return;
+	bool vdso = strcmp(module->path, SYMBOLS_VDSO) == 0;
+	frame->module_path = vdso ? "[vdso]" : module->path;
+	frame->module = vdso ? "vdso" : last_part(module->path);
+}
+
 /* Adds the shown frames of one physical frame, innermost first. */
 static struct error *add_code(struct resolver *resolver, struct stack_node node,
 	const struct module *module, struct frame_key key)
 {
 	struct shown_frame frame = {.address = node.address};
 	frame.offset = key.module != NO_MODULE ? key.address : 0;
-	if (module->path[0] != '\0') {
-		bool vdso = strcmp(module->path, SYMBOLS_VDSO) == 0;
-		frame.module_path = vdso ? "[vdso]" : module->path;
-		frame.module = vdso ? "vdso" : last_part(module->path);
-	}
+	add_module(&frame, module);
 	if (key.module == NO_MODULE)
 		frame.function = model_code_name(resolver->model, node.address);
 	const struct symbol *symbols = NULL;
@@ -387,30 +405,44 @@ static struct error *add_code(struct resolver *resolver, struct stack_node node,
 	return NULL;
 }
 
+/* The same of code that the source names itself. */
+static struct error *add_given(struct resolver *resolver, struct stack_node node,
+	const struct module *module, const struct given_run *run)
+{
+	struct shown_frame frame = {.address = run->no_address ? 0 : node.address};
+	add_module(&frame, module);
+	if (frame.module && !run->no_address)
+		frame.offset = lookup_address(resolver, node) - module->bias;
+	for (uint32_t i = 0; i < run->count; i++) {
+		const struct given_frame *given = &run->frames[i];
+		frame.function = given->function;
+		frame.raw_name = given->raw_name;
+		frame.file = given->file;
+		frame.line = given->line;
+		frame.inlined = given->inlined;
+		struct error *error = add_frame(resolver, frame);
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
 /* Makes the entry of a frame that no table knows yet. */
 static struct error *add_entry(struct resolver *resolver, struct stack_node node,
-	const struct module *module, struct frame_key key, uint32_t *ret)
+	const struct given_run *given, struct frame_key key, uint32_t *ret)
 {
 	struct entry entry = {.first = (uint32_t)resolver->shown.len};
 	enum stack_mark mark = stack_node_mark(node);
+	const struct module *module = model_module(resolver->model, node.module);
 	struct error *error = mark != MARK_NONE
 				      ? add_frame(resolver, (struct shown_frame){.mark = mark})
+			      : given ? add_given(resolver, node, module, given)
 				      : add_code(resolver, node, module, key);
 	if (error)
 		return error;
 	entry.count = (uint32_t)resolver->shown.len - entry.first;
 	*ret = (uint32_t)resolver->entries.len;
 	return entry_vec_push(&resolver->entries, entry) ? NULL : error_no_memory();
-}
-
-/*
- * A return address belongs to the call before it, so it is looked up at address - 1; a frame that a
- * signal interrupted (the node outward of it says so) stands at its exact address.
- */
-static uint64_t lookup_address(const struct resolver *resolver, struct stack_node node)
-{
-	struct stack_node outer = model_stack(resolver->model, node.parent);
-	return node.address - (stack_node_mark(outer) == MARK_SIGNAL ? 0 : 1);
 }
 
 /*
@@ -437,22 +469,25 @@ static struct error *find_entry(struct resolver *resolver, struct stack_id id, u
 	}
 	if (is_trampoline(resolver, node))
 		node = (struct stack_node){.address = MARK_SIGNAL};
-	const struct module *module = model_module(resolver->model, node.module);
+	const struct given_run *given = model_given(resolver->model, node.module, node.address);
 	struct frame_key key = {.module = MARKS_MODULE, .address = node.address};
-	if (stack_node_mark(node) == MARK_NONE) {
+	if (given) {
+		key = (struct frame_key){.module = GIVEN_MODULE,
+			.address = model_given_number(resolver->model, given)};
+	} else if (stack_node_mark(node) == MARK_NONE) {
 		struct error *error = symbol_module(resolver, node.module, &key.module);
 		if (error)
 			return error;
 		key.address = lookup_address(resolver, node);
 		if (key.module != NO_MODULE)
-			key.address -= module->bias;
+			key.address -= model_module(resolver->model, node.module)->bias;
 	}
 	uint32_t *known = frame_map_find(&resolver->frames, key);
 	if (known) {
 		*ret = *known;
 		return NULL;
 	}
-	struct error *error = add_entry(resolver, node, module, key, ret);
+	struct error *error = add_entry(resolver, node, given, key, ret);
 	if (error)
 		return error;
 	bool is_new;
@@ -494,6 +529,73 @@ static void hide_allocators(struct frame_vec *frames)
 	memmove(frames->data, frames->data + hidden,
 		(frames->len - hidden) * sizeof(*frames->data));
 	frames->len -= hidden;
+}
+
+/* Without arguments, as pprof compares it. */
+static bool is_dropped(const struct resolver *resolver, const struct shown_frame *frame)
+{
+	static const char *const reserved[] = {"(anonymous namespace)", "operator()"};
+	const char *name = frame->function;
+	char plain[512];
+	if (!name)
+		return false;
+	for (const char *at = name; (at = strchr(at, '(')); at++) {
+		bool is_reserved = false;
+		for (size_t i = 0; i < ARRAY_SIZE(reserved); i++) {
+			size_t lead = (size_t)(strchr(reserved[i], '(') - reserved[i]);
+			is_reserved |= (size_t)(at - name) >= lead &&
+				       strncmp(at - lead, reserved[i], strlen(reserved[i])) == 0;
+		}
+		if (is_reserved || (size_t)(at - name) >= sizeof(plain))
+			continue;
+		memcpy(plain, name, (size_t)(at - name));
+		plain[at - name] = '\0';
+		name = plain;
+		break;
+	}
+	return pattern_match(resolver->drop, name) &&
+	       !(resolver->keep && pattern_match(resolver->keep, name));
+}
+
+/* Leaves out the outermost frame that is to be dropped and all inward of it, but never all. */
+static void drop_frames(const struct resolver *resolver, struct frame_vec *frames)
+{
+	size_t kept = 0;
+	while (kept < frames->len) {
+		bool dropped = is_dropped(resolver, frames->data[frames->len - 1 - kept]);
+		if (dropped && kept)
+			break;
+		kept++;
+	}
+	memmove(frames->data, frames->data + (frames->len - kept), kept * sizeof(*frames->data));
+	frames->len = kept;
+}
+
+static struct error *whole_pattern(const char *text, struct pattern **ret)
+{
+	_cleanup_(text_deinit) struct text whole;
+	text_init(&whole);
+	text_printf(&whole, "^(?:%s)$", text);
+	if (whole.failed)
+		return error_no_memory();
+	/* What a file says wrongly it has not said. */
+	struct error *error = pattern_create(whole.data, ret);
+	if (error && error->code == ERROR_USAGE) {
+		error_destroy(error);
+		error = NULL;
+	}
+	return error;
+}
+
+static struct error *take_dropped(struct resolver *resolver)
+{
+	const struct recording *recording = model_recording(resolver->model);
+	if (resolver->all_frames || !recording->drop_frames)
+		return NULL;
+	struct error *error = whole_pattern(recording->drop_frames, &resolver->drop);
+	if (!error && recording->keep_frames)
+		error = whole_pattern(recording->keep_frames, &resolver->keep);
+	return error;
 }
 
 /* Where the end of main is told of, the runtime calls main: that is nothing of the program's. */
@@ -540,7 +642,9 @@ struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, e
 				return error_no_memory();
 	}
 	drop_wrapper(ret);
-	if (!resolver->all_frames)
+	if (resolver->drop)
+		drop_frames(resolver, ret);
+	if (!resolver->all_frames && !model_recording(resolver->model)->whole_stacks)
 		hide_allocators(ret);
 	return NULL;
 }
@@ -616,7 +720,9 @@ struct error *resolver_create(const struct model *model, bool all_frames, struct
 		!entry_vec_push(&resolver->entries, (struct entry){0}) ||
 		!entry_vec_push(&resolver->entries, (struct entry){0}))
 		return error_no_memory();
-	struct error *error = symbols_create(&resolver->symbols);
+	struct error *error = take_dropped(resolver);
+	if (!error)
+		error = symbols_create(&resolver->symbols);
 	if (error)
 		return error;
 	*ret = steal_ptr(resolver);
@@ -628,6 +734,8 @@ void resolver_destroy(struct resolver *resolver)
 	if (!resolver)
 		return;
 	symbols_destroy(resolver->symbols);
+	pattern_destroy(resolver->drop);
+	pattern_destroy(resolver->keep);
 	free(resolver->by_node);
 	free(resolver->by_module);
 	frame_map_deinit(&resolver->frames);

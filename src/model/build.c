@@ -74,6 +74,7 @@ struct error *build_create(struct model **ret)
 	model->target.parent_file = "";
 	model->recording.path = model->recording.writer = "";
 	model->recording.mode = "exact";
+	model->recording.source = "recording";
 	if (!string_vec_push(&model->argv, NULL) ||
 		!module_vec_push(&model->modules, (struct module){.path = ""}) ||
 		!stack_table_extend(&model->stacks, 1))
@@ -263,6 +264,32 @@ struct error *build_code_name(
 	if (error)
 		return error;
 	return code_name_vec_push(&model->code_names, row) ? NULL : error_no_memory();
+}
+
+struct error *build_given(
+	struct model *model, struct module_id module, uint64_t address, const struct given_run *run)
+{
+	if (module.value >= model->modules.len || run->count == 0)
+		return error_create(ERROR_INPUT, "code of module %" PRIu32 ", which is not known",
+			module.value);
+	struct given_run copy = *run;
+	struct given_frame *frames =
+		arena_alloc(&model->strings, run->count * sizeof(*run->frames));
+	if (!frames)
+		return error_no_memory();
+	memcpy(frames, run->frames, run->count * sizeof(*run->frames));
+	copy.frames = frames;
+	bool is_new;
+	struct code_place place = {.module = module.value, .address = address};
+	uint32_t *number = given_map_insert(&model->given_of, place, &is_new);
+	if (!number)
+		return error_no_memory();
+	if (!is_new)
+		return error_create(ERROR_INPUT,
+			"code at 0x%" PRIx64 " of module %" PRIu32 " is given twice", address,
+			module.value);
+	*number = (uint32_t)model->given.len;
+	return given_vec_push(&model->given, copy) ? NULL : error_no_memory();
 }
 
 struct error *build_unrecorded(struct model *model, const struct unrecorded_program *row,

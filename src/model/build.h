@@ -112,6 +112,13 @@ struct error *build_code_name(
 	struct model *model, uint64_t address, const char *name, size_t name_len);
 
 /*
+ * Says what code stands at an address of a module, innermost function first; strings live as long
+ * as the model (build_string) or forever. Once for each address.
+ */
+struct error *build_given(struct model *model, struct module_id module, uint64_t address,
+	const struct given_run *run);
+
+/*
  * Begins a search for leaks and forgets an earlier one with all of its rows. The search is filled
  * in place, its `problem` from build_string or static. Roots come before the groups that name them,
  * sites and groups before records.

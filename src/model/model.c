@@ -22,6 +22,8 @@ void model_destroy(struct model *model)
 	size_vec_deinit(&model->sizes);
 	live_vec_deinit(&model->live);
 	code_name_vec_deinit(&model->code_names);
+	given_vec_deinit(&model->given);
+	given_map_deinit(&model->given_of);
 	unrecorded_vec_deinit(&model->unrecorded);
 	series_row_vec_deinit(&model->series);
 	series_site_vec_deinit(&model->series_sites);
@@ -101,6 +103,19 @@ const char *model_code_name(const struct model *model, uint64_t address)
 	}
 	return low < names->len && names->data[low].address == address ? names->data[low].name
 								       : NULL;
+}
+
+const struct given_run *model_given(
+	const struct model *model, struct module_id module, uint64_t address)
+{
+	struct code_place place = {.module = module.value, .address = address};
+	const uint32_t *number = given_map_find(&model->given_of, place);
+	return number ? &model->given.data[*number] : NULL;
+}
+
+size_t model_given_number(const struct model *model, const struct given_run *run)
+{
+	return (size_t)(run - model->given.data);
 }
 
 const struct site *model_sites(const struct model *model, size_t *ret_count)

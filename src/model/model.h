@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/given.h"
 #include "model/kind.h"
 #include "model/lives.h"
 #include "model/unrecorded.h"
@@ -95,8 +96,33 @@ struct range {
 	uint64_t from_step, to_step; /* so many steps of the recording come before */
 };
 
+/* What a source does not know: figures that are 0 for that reason. Bits of recording.unknown. */
+enum unknown_figure {
+	UNKNOWN_ALLOCATIONS = 1,
+	UNKNOWN_ALLOCATED_BYTES = 2,
+	UNKNOWN_LIVE_BLOCKS = 4,
+	UNKNOWN_LIVE_BYTES = 8,
+	UNKNOWN_PEAK_BLOCKS = 16,
+	UNKNOWN_PEAK_BYTES = 32,
+	UNKNOWN_TEMPORARY = 64,
+	UNKNOWN_FAILED = 128,
+	UNKNOWN_FREES = 256,
+	UNKNOWN_THREADS = 512,    /* model_threads() */
+	UNKNOWN_SIZES = 1024,     /* model_sizes() */
+	UNKNOWN_TIMES = 2048,     /* when anything was, and how long it took */
+	UNKNOWN_SERIES = 4096,    /* model_series(), and moments */
+	UNKNOWN_LIVES = 8192,     /* model_lifetimes(), model_reallocs() */
+	UNKNOWN_EXTREMES = 16384, /* smallest and largest size of a site */
+};
+
 struct recording {
-	const char *path;      /* as the user gave it */
+	const char *path;   /* as the user gave it */
+	const char *source; /* what kind of file it is: "recording", "pprof"… */
+	uint32_t unknown;   /* of enum unknown_figure */
+	/* Frames that are not to be shown unless all are, as regular expressions on functions, as
+	 * pprof says it; NULL: none. An allocator's are hidden anyway, unless whole_stacks. */
+	const char *drop_frames, *keep_frames;
+	bool whole_stacks;     /* stacks are as their maker wanted them to be read */
 	size_t merged;         /* so many recordings were added up; 0: it is one */
 	const char *mode;      /* "exact", "aggregate", "sample" */
 	uint64_t sample_bytes; /* "sample": mean distance of samples; figures are estimates */
@@ -393,6 +419,12 @@ struct stack_node model_stack(const struct model *model, struct stack_id id);
 const char *model_code_name(const struct model *model, uint64_t address);
 /* All of them, ascending by address. */
 const struct code_name *model_code_names(const struct model *model, size_t *ret_count);
+
+/* What the source itself says of the code of a node; NULL: nothing, symbols are to be looked up. */
+const struct given_run *model_given(
+	const struct model *model, struct module_id module, uint64_t address);
+/* Tells runs apart: from 0, in the order in which they came. */
+size_t model_given_number(const struct model *model, const struct given_run *run);
 
 /* Rows by site id. A site that was lost with a damaged part has KIND_UNKNOWN and no counts. */
 const struct site *model_sites(const struct model *model, size_t *ret_count);

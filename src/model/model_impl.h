@@ -4,6 +4,7 @@
 #define MODEL_MODEL_IMPL_H
 
 #include "base/arena.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "model/model.h"
 
@@ -22,6 +23,26 @@ DEFINE_VEC(realloc_vec, struct realloc_site)
 DEFINE_VEC(leak_record_vec, struct leak_record)
 DEFINE_VEC(leak_group_vec, struct leak_group)
 DEFINE_VEC(leak_root_vec, struct leak_root)
+
+DEFINE_VEC(given_vec, struct given_run)
+
+/* Where in a program: what a node of a stack says. */
+struct code_place {
+	uint32_t module;
+	uint64_t address;
+};
+
+static inline uint64_t code_place_hash(struct code_place place)
+{
+	return hash_u64(place.address ^ hash_u64(place.module));
+}
+
+static inline bool code_place_equal(struct code_place a, struct code_place b)
+{
+	return a.module == b.module && a.address == b.address;
+}
+
+DEFINE_MAP(given_map, struct code_place, uint32_t, code_place_hash, code_place_equal)
 
 /*
  * Stack nodes as columns: a row of a struct would be padded from 14 bytes to 16, and walks outward
@@ -57,6 +78,8 @@ struct model {
 	struct site_vec inherited_sites;
 	struct unrecorded_vec unrecorded;
 	struct code_name_vec code_names; /* ascending by address, each once */
+	struct given_vec given;
+	struct given_map given_of; /* → number in given */
 	struct series_row_vec series;
 	struct series_site_vec series_sites;
 	struct mark_vec marks;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One row a kind of source: who knows it by its first bytes, and who reads it. */
+/* Who knows a file by its first bytes, and who reads it. */
 #include "sources/source.h"
 
 #include <stdbool.h>
@@ -9,14 +9,18 @@
 #include "base/util.h"
 #include "sources/hpw.h"
 #include "sources/input.h"
+#include "sources/pprof.h"
+#include "sources/stream.h"
 
-static const struct source {
+/* Formats of others, which may be packed; the order counts: the last ones take what nothing in
+ * them forbids. */
+static const struct foreign_source {
 	const char *name;
-	struct error *(*recognise)(const struct input *input, bool *ret);
+	bool (*recognise)(const uint8_t *head, size_t len); /* of the unpacked file */
 	struct error *(*open)(const struct input *input, unsigned flags,
 		const struct source_query *query, struct model **ret);
-} sources[] = {
-	{"recording", hpw_recognise, hpw_open},
+} foreign_sources[] = {
+	{"pprof", pprof_recognise, pprof_open},
 };
 
 /* What people give by mistake, by magic number. */
@@ -33,7 +37,6 @@ static const struct {
 	{"\xfd"
 	 "7zXZ",
 		5, "compressed by xz"},
-	{"heaptrack", 9, "a heaptrack file"},
 	{"#!", 2, "a script"},
 };
 
@@ -54,18 +57,40 @@ static struct error *refuse(const struct input *input)
 	return error_create(ERROR_INPUT, "%s: is not a heapwise recording", input->name);
 }
 
+#define HEAD_BYTES 4096u
+
+/* The reader of a foreign file; NULL: none knows it. */
+static struct error *find_foreign(const struct input *input, const struct foreign_source **ret)
+{
+	*ret = NULL;
+	_cleanup_(stream_close) struct stream stream;
+	struct error *error = stream_open(&stream, input, stream_whole_limit(input));
+	const uint8_t *head;
+	size_t len;
+	if (!error)
+		error = stream_peek(&stream, HEAD_BYTES, &head, &len);
+	if (error)
+		return error;
+	for (size_t i = 0; i < ARRAY_SIZE(foreign_sources) && !*ret; i++)
+		if (foreign_sources[i].recognise(head, len))
+			*ret = &foreign_sources[i];
+	return NULL;
+}
+
 static struct error *open_input(const struct input *input, unsigned flags,
 	const struct source_query *query, struct model **ret)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
-		bool mine = false;
-		struct error *error = sources[i].recognise(input, &mine);
-		if (error)
-			return error;
-		if (mine)
-			return sources[i].open(input, flags, query, ret);
-	}
-	return refuse(input);
+	bool mine = false;
+	struct error *error = hpw_recognise(input, &mine);
+	if (error)
+		return error;
+	if (mine)
+		return hpw_open(input, flags, query, ret);
+	const struct foreign_source *source;
+	error = find_foreign(input, &source);
+	if (error)
+		return error;
+	return source ? source->open(input, flags, query, ret) : refuse(input);
 }
 
 struct error *source_open_query(
