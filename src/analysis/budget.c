@@ -104,8 +104,11 @@ static struct error *judge_total(struct judging *judging)
 	enum metric metric = infos[judging->check.rule].metric;
 	const struct recording *recording = model_recording(judging->input->model);
 	const struct totals *totals = model_totals(judging->input->model);
-	if (metric == METRIC_TEMPORARY && recording->sample_bytes) {
-		judging->check.unknown = "which allocations are temporary is not known of a sample";
+	if (!metric_is_known(metric, recording)) {
+		judging->check.unknown =
+			metric == METRIC_TEMPORARY && recording->sample_bytes
+				? "which allocations are temporary is not known of a sample"
+				: "a file of this kind does not say it";
 		return NULL;
 	}
 	struct interval range;

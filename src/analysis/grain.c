@@ -135,7 +135,8 @@ static void add_name(struct text *text, enum grain grain, const struct shown_fra
 static void add_key(struct text *text, enum grain grain, const struct shown_frame *frame)
 {
 	add_name(text, grain, frame);
-	text_printf(text, "\n%s\n", frame->module ? frame->module : "");
+	bool by_name = frame->by_name && frame->function;
+	text_printf(text, "\n%s\n", frame->module && !by_name ? frame->module : "");
 	if (frame->mark != MARK_NONE || grain == GRAIN_FILES || grain == GRAIN_MODULES)
 		return;
 	if (grain == GRAIN_LINES || grain == GRAIN_ADDRESSES)

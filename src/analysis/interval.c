@@ -22,7 +22,7 @@ static const size_t places[METRICS] = {
 static bool interval(const struct recording *recording, enum metric metric,
 	const struct spread *spread, uint64_t estimate, struct interval *ret)
 {
-	if (!recording->sample_bytes || !places[metric])
+	if (!recording->sample_bytes || !places[metric] || !metric_is_known(metric, recording))
 		return false;
 	double variance, value = (double)estimate, z2 = DEVIATIONS * DEVIATIONS;
 	memcpy(&variance, (const char *)spread + places[metric] - 1, sizeof(variance));

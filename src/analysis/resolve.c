@@ -409,7 +409,10 @@ static struct error *add_code(struct resolver *resolver, struct stack_node node,
 static struct error *add_given(struct resolver *resolver, struct stack_node node,
 	const struct module *module, const struct given_run *run)
 {
-	struct shown_frame frame = {.address = run->no_address ? 0 : node.address};
+	struct shown_frame frame = {
+		.address = run->no_address ? 0 : node.address,
+		.by_name = model_recording(resolver->model)->whole_stacks,
+	};
 	add_module(&frame, module);
 	if (frame.module && !run->no_address)
 		frame.offset = lookup_address(resolver, node) - module->bias;

@@ -195,7 +195,8 @@ struct facts {
 
 static struct error *say_nothing_allocated(const struct facts *facts, struct text *text)
 {
-	if (facts->totals->allocations != 0 || facts->recording->range.part)
+	if (facts->totals->allocations != 0 || facts->recording->range.part ||
+		!metric_is_known(METRIC_ALLOCATIONS, facts->recording))
 		return NULL;
 	if (!facts->recording->complete && !facts->recording->events &&
 		!facts->recording->own_malloc && !facts->recording->not_attached)
@@ -215,10 +216,14 @@ static struct error *say_live_then(const struct facts *facts, struct text *text)
 {
 	const struct totals *totals = facts->totals;
 	bool from_start = !facts->recording->range.from_step;
+	bool counted = metric_is_known(METRIC_LIVE_BLOCKS, facts->recording);
 	text_add_bytes(text, totals->live_bytes);
-	text_add(text, " in ");
-	add_counted(text, totals->live_blocks, "block", "blocks");
-	text_printf(text, " %s live then", plural(totals->live_blocks, "was", "were"));
+	if (counted) {
+		text_add(text, " in ");
+		add_counted(text, totals->live_blocks, "block", "blocks");
+	}
+	text_printf(
+		text, " %s live then", plural(counted ? totals->live_blocks : 2, "was", "were"));
 	if (!from_start) {
 		text_add(text, "; of these ");
 		text_add_bytes(text, totals->kept_bytes);
@@ -237,9 +242,11 @@ static struct error *say_live_then(const struct facts *facts, struct text *text)
 static struct error *say_never_freed(const struct facts *facts, struct text *text)
 {
 	const struct totals *totals = facts->totals;
-	if (facts->recording->range.part)
+	if (!metric_is_known(METRIC_LIVE_BYTES, facts->recording))
+		return NULL;
+	if (facts->recording->range.part || facts->recording->snapshot)
 		return say_live_then(facts, text);
-	if (totals->allocations == 0)
+	if (totals->allocations == 0 && metric_is_known(METRIC_ALLOCATIONS, facts->recording))
 		return NULL;
 	if (totals->live_blocks == 0 && facts->recording->blocks) {
 		text_add(text, "None of these blocks was left.\n");
@@ -308,7 +315,7 @@ static struct error *say_peak(const struct facts *facts, struct text *text)
 	bool merged = facts->recording->merged;
 	text_add(text, merged ? "Peaks, each at its own moment, are together " : "Peak ");
 	text_add_bytes(text, totals->peak_bytes);
-	if (!merged) {
+	if (!merged && !(facts->recording->unknown & UNKNOWN_TIMES)) {
 		text_add(text, " after ");
 		text_add_duration_ns(text, totals->peak_time_ns);
 	}
@@ -486,8 +493,11 @@ void summary_add_notes(
 		text_add_count(text, recording->sample_bytes);
 		text_add(text,
 			" bytes: figures are estimates, the true ones lie within the ranges given "
-			"in 19 of 20 recordings. Temporary allocations and what would fit on the "
-			"stack are not known.\n");
+			"in 19 of 20 recordings.");
+		text_add(text, strcmp(recording->source, "recording") == 0
+				       ? " Temporary allocations and what would fit on the stack "
+					 "are not known.\n"
+				       : "\n");
 	}
 	if (recording->dropped_steps && recording->kept_steps) {
 		text_add(text, "Single events are kept from ");

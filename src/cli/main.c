@@ -11,6 +11,7 @@
 const struct command *const commands[] = {
 	&command_run,
 	&command_env,
+	&command_export,
 	&command_report,
 	&command_tree,
 	&command_timeline,

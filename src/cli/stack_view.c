@@ -27,11 +27,17 @@ void stack_view_deinit(struct stack_view *view)
 
 static bool is_known(const struct model *model, enum metric metric)
 {
-	if (metric != METRIC_TEMPORARY || !model_recording(model)->sample_bytes)
+	const struct recording *recording = model_recording(model);
+	if (metric == METRICS || metric_is_known(metric, recording))
 		return true;
-	message("%s is a sample: which allocations were temporary is not known; "
-		"--metric allocations is",
-		model_recording(model)->path);
+	if (metric == METRIC_TEMPORARY && recording->sample_bytes)
+		message("%s is a sample: which allocations were temporary is not known; "
+			"--metric allocations is",
+			recording->path);
+	else
+		message("%s, read as %s, does not say %s; --metric %s is known", recording->path,
+			recording->source, metric_name(metric),
+			metric_name(metric_or_known(metric, recording)));
 	return false;
 }
 
@@ -67,7 +73,11 @@ int stack_view_open(struct stack_view *view, struct view_request *request, const
 	int code = view_request_open(request, path, 0, &view->model);
 	if (code)
 		return code;
-	if (!is_known(view->model, request->options.sort))
+	/* What is shown unless something else is asked for may not be known. */
+	enum metric *metric = &request->options.sort;
+	if (!request->metric_name && *metric != METRICS)
+		*metric = metric_or_known(*metric, model_recording(view->model));
+	if (!is_known(view->model, *metric))
 		return ERROR_INPUT;
 	if (request->base)
 		return compare(view, request, path);

@@ -117,14 +117,15 @@ enum unknown_figure {
 
 struct recording {
 	const char *path;   /* as the user gave it */
-	const char *source; /* what kind of file it is: "recording", "pprof"… */
+	const char *source; /* static; what kind of file it is: "recording", "pprof"… */
 	uint32_t unknown;   /* of enum unknown_figure */
 	/* Frames that are not to be shown unless all are, as regular expressions on functions, as
 	 * pprof says it; NULL: none. An allocator's are hidden anyway, unless whole_stacks. */
 	const char *drop_frames, *keep_frames;
-	bool whole_stacks;     /* stacks are as their maker wanted them to be read */
-	size_t merged;         /* so many recordings were added up; 0: it is one */
-	const char *mode;      /* "exact", "aggregate", "sample" */
+	bool snapshot;     /* of a program that went on: what is live was not necessarily left */
+	bool whole_stacks; /* stacks are as their maker wanted them to be read */
+	size_t merged;     /* so many recordings were added up; 0: it is one */
+	const char *mode;  /* "exact", "aggregate", "sample" */
 	uint64_t sample_bytes; /* "sample": mean distance of samples; figures are estimates */
 	const char *writer;    /* "heapwise 0.1.0"; "" if unknown */
 	/* Events that the file has not, as the user wanted it, in steps (a realloc is two); and

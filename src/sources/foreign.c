@@ -8,8 +8,8 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 
-/* Where the kernel's half of addresses begins: no frame of a program is there. */
-#define INVENTED_FIRST (UINT64_C(1) << 63)
+/* Behind the addresses of programs, before the bits that sums of models use (merge.c). */
+#define INVENTED_FIRST (UINT64_C(1) << 57)
 /* No compiler inlines deeper, and no reader would follow. */
 #define LINES_MAX 1024u
 

@@ -108,6 +108,8 @@ static struct error *decode_target(struct hpw_tables *tables, const struct hpw_p
 	target->forked = numbers.forked == 1;
 	target->forked_at = numbers.forked_at;
 	build_recording(tables->model)->sample_bytes = numbers.sample_bytes;
+	if (numbers.sample_bytes)
+		build_recording(tables->model)->unknown |= UNKNOWN_TEMPORARY;
 	target->wall_start_ns = numbers.wall_start_ns;
 	tables->clock.tsc_start = numbers.tsc_start;
 	tables->clock.hz = numbers.tsc_hz;

@@ -50,6 +50,13 @@ static struct error *copy_target(struct merge *merge, const struct model *from)
 	recording->mode = model_recording(from)->mode;
 	recording->writer = model_recording(from)->writer;
 	recording->complete = true;
+	recording->source = model_recording(from)->source;
+	recording->drop_frames = model_recording(from)->drop_frames;
+	recording->keep_frames = model_recording(from)->keep_frames;
+	if (!error && recording->drop_frames)
+		error = copy_string(merge, &recording->drop_frames);
+	if (!error && recording->keep_frames)
+		error = copy_string(merge, &recording->keep_frames);
 	if (!error)
 		error = copy_string(merge, &recording->mode);
 	return error ? error : copy_string(merge, &recording->writer);
@@ -90,6 +97,44 @@ static void columns_deinit(struct columns *columns)
 	free(columns->address);
 }
 
+static struct error *copy_run(
+	struct merge *merge, struct module_id module, uint64_t address, const struct given_run *run)
+{
+	_cleanup_free_ struct given_frame *frames = calloc(run->count, sizeof(*frames));
+	if (!frames)
+		return error_no_memory();
+	struct error *error = NULL;
+	for (uint32_t i = 0; i < run->count && !error; i++) {
+		frames[i] = run->frames[i];
+		const char **strings[] = {
+			&frames[i].function, &frames[i].raw_name, &frames[i].file};
+		for (size_t k = 0; k < ARRAY_SIZE(strings) && !error; k++)
+			if (*strings[k])
+				error = copy_string(merge, strings[k]);
+	}
+	const struct given_run copy = {
+		.frames = frames, .count = run->count, .no_address = run->no_address};
+	return error ? error : build_given(merge->ret, module, address, &copy);
+}
+
+/* What a foreign file says of the code of its stacks. */
+static struct error *add_given(struct merge *merge, const struct model *from,
+	const uint16_t *modules, const uint64_t *addresses)
+{
+	size_t count = model_stack_limit(from) - 1;
+	for (uint32_t i = 0; i < count; i++) {
+		struct stack_node node = model_stack(from, (struct stack_id){i + 1});
+		const struct given_run *run = model_given(from, node.module, node.address);
+		struct module_id module = {modules[i]};
+		if (!run || model_given(merge->ret, module, addresses[i]))
+			continue;
+		struct error *error = copy_run(merge, module, addresses[i], run);
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
 static struct error *add_stacks(struct merge *merge, const struct model *from)
 {
 	size_t count = model_stack_limit(from) - 1;
@@ -110,7 +155,9 @@ static struct error *add_stacks(struct merge *merge, const struct model *from)
 			columns.address[i] = own_address(merge, node.address);
 	}
 	struct stack_columns rows = {columns.parent, columns.module, columns.address};
-	return build_stacks(merge->ret, (struct stack_id){merge->stacks + 1}, &rows, count);
+	struct error *error =
+		build_stacks(merge->ret, (struct stack_id){merge->stacks + 1}, &rows, count);
+	return error ? error : add_given(merge, from, columns.module, columns.address);
 }
 
 static struct error *add_sites(struct merge *merge, const struct model *from)
@@ -215,6 +262,9 @@ static void add_recording(struct merge *merge, const struct model *from)
 {
 	const struct recording *more = model_recording(from);
 	struct recording *sums = build_recording(merge->ret);
+	sums->unknown |= more->unknown;
+	sums->snapshot |= more->snapshot;
+	sums->whole_stacks |= more->whole_stacks;
 	sums->sample_bytes = max(sums->sample_bytes, more->sample_bytes);
 	sums->duration_ns = max(sums->duration_ns, more->duration_ns);
 	sums->longest_wait_ns = max(sums->longest_wait_ns, more->longest_wait_ns);

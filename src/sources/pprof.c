@@ -280,18 +280,26 @@ static struct error *find_frame(
 	return NULL;
 }
 
-/* The size that a label says its blocks to have; 0: none does. */
-static struct error *labelled_size(const struct reading *reading, uint64_t *ret)
+/* What labels say of a sample's blocks: their size (0: nothing) and the function that was called.
+ */
+static struct error *read_labels(
+	const struct reading *reading, uint64_t *ret, enum alloc_kind *ret_kind)
 {
 	*ret = 0;
+	*ret_kind = KIND_UNKNOWN;
 	for (size_t i = 0; i < reading->sample.labels.len; i++) {
 		const struct pprof_label *label = &reading->sample.labels.data[i];
-		struct foreign_text key;
+		struct foreign_text key, text;
 		struct error *error = pprof_text(&reading->profile, label->key, &key);
+		if (!error)
+			error = pprof_text(&reading->profile, label->text, &text);
 		if (error)
 			return error;
 		if (text_is(key, "bytes") && label->number > 0)
 			*ret = (uint64_t)label->number;
+		for (int kind = 0; text.len && text_is(key, "kind") && kind < KIND_UNKNOWN; kind++)
+			if (text_is(text, alloc_kind_name((enum alloc_kind)kind)))
+				*ret_kind = (enum alloc_kind)kind;
 	}
 	return NULL;
 }
@@ -362,8 +370,9 @@ static struct error *add_sample(struct reading *reading, size_t index)
 {
 	struct error *error = pprof_read_sample(&reading->profile, index, &reading->sample);
 	uint64_t size = 0;
+	enum alloc_kind called = KIND_UNKNOWN;
 	if (!error)
-		error = labelled_size(reading, &size);
+		error = read_labels(reading, &size, &called);
 	if (error || !is_wanted(reading, size))
 		return error;
 	struct stack_id stack = {0};
@@ -375,7 +384,7 @@ static struct error *add_sample(struct reading *reading, size_t index)
 	}
 	struct site_id id;
 	if (!error)
-		error = foreign_site(&reading->foreign, stack, KIND_UNKNOWN, &id);
+		error = foreign_site(&reading->foreign, stack, called, &id);
 	if (!error)
 		error = add_values(reading, index, build_site_at(reading->foreign.model, id));
 	return error ? error : add_size(reading, size);
@@ -436,7 +445,7 @@ static struct error *set_facts(struct reading *reading)
 		recording->duration_ns = (uint64_t)profile->duration_ns;
 		recording->unknown &= ~(uint32_t)UNKNOWN_TIMES;
 	}
-	recording->whole_stacks = true;
+	recording->whole_stacks = recording->snapshot = true;
 	struct error *error = pprof_text(profile, profile->drop_frames, &drop);
 	if (!error)
 		error = pprof_text(profile, profile->keep_frames, &keep);

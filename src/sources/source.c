@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "base/util.h"
 #include "sources/hpw.h"
 #include "sources/input.h"
@@ -32,8 +33,6 @@ static const struct {
 	{"\x7f"
 	 "ELF",
 		4, "an ELF file (a program, library or core)"},
-	{"\x1f\x8b", 2, "compressed by gzip"},
-	{"\x28\xb5\x2f\xfd", 4, "compressed by zstd"},
 	{"\xfd"
 	 "7zXZ",
 		5, "compressed by xz"},
@@ -48,13 +47,19 @@ static struct error *refuse(const struct input *input)
 	if (error)
 		return error;
 	if (!len)
-		return error_create(
-			ERROR_INPUT, "%s: is empty, not a heapwise recording", input->name);
+		return error_create(ERROR_INPUT, "%s: is empty, not a recording", input->name);
 	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++)
 		if (len >= foreign[i].len && !memcmp(head, foreign[i].magic, foreign[i].len))
-			return error_create(ERROR_INPUT, "%s: is %s, not a heapwise recording",
-				input->name, foreign[i].what);
-	return error_create(ERROR_INPUT, "%s: is not a heapwise recording", input->name);
+			return error_create(ERROR_INPUT,
+				"%s: is %s, not a recording or profile of a heap", input->name,
+				foreign[i].what);
+	_cleanup_(text_deinit) struct text known;
+	text_init(&known);
+	for (size_t i = 0; i < ARRAY_SIZE(foreign_sources); i++)
+		text_printf(&known, ", %s", foreign_sources[i].name);
+	return error_create(ERROR_INPUT,
+		"%s: is of no kind that is known; there are heapwise recordings (.hpw)%s",
+		input->name, known.data ? known.data : "");
 }
 
 #define HEAD_BYTES 4096u

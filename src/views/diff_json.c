@@ -7,9 +7,8 @@
 
 static bool is_known(const struct diff_page *page, enum metric metric)
 {
-	return metric != METRIC_TEMPORARY ||
-	       (!model_recording(page->models[0])->sample_bytes &&
-		       !model_recording(page->models[1])->sample_bytes);
+	return metric_is_known(metric, model_recording(page->models[0])) &&
+	       metric_is_known(metric, model_recording(page->models[1]));
 }
 
 /* "change": {"older": 1, "newer": 2, "change": 1, "range": null, "within_error": false} */

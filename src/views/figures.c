@@ -44,7 +44,8 @@ void json_put_profile(struct json *json, const struct profile *profile, enum met
 	json_put_u64(json, "whole", profile_whole(profile, metric));
 }
 
-void json_put_sums(struct json *json, const char *key, const struct row *sums, bool sampled)
+void json_put_sums(struct json *json, const char *key, const struct row *sums,
+	const struct recording *recording)
 {
 	json_key(json, key);
 	if (!sums) {
@@ -54,7 +55,7 @@ void json_put_sums(struct json *json, const char *key, const struct row *sums, b
 	json_object_begin(json);
 	for (int i = 0; i < METRICS; i++) {
 		json_key(json, metric_name((enum metric)i));
-		if (i == METRIC_TEMPORARY && sampled)
+		if (!metric_is_known((enum metric)i, recording))
 			json_null(json);
 		else
 			json_i64(json, row_value(sums, (enum metric)i));

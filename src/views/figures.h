@@ -21,8 +21,9 @@ void text_add_percent(struct text *out, int64_t value, uint64_t whole);
 /* What all documents of stacks have: target, recording, notes, filter, metric, whole. */
 void json_put_profile(struct json *json, const struct profile *profile, enum metric metric);
 
-/* An object with all metrics; NULL: null. sampled: temporary is null. */
-void json_put_sums(struct json *json, const char *key, const struct row *sums, bool sampled);
+/* An object with all metrics; NULL: null. Those that the recording does not know are null. */
+void json_put_sums(struct json *json, const char *key, const struct row *sums,
+	const struct recording *recording);
 
 /* Members of an object: name, function, file, line, module, offset. NULL: no stack was recorded. */
 void json_put_spot(struct json *json, enum grain grain, const struct spot *spot);

@@ -220,6 +220,8 @@ void json_put_recording(
 	json_key(json, "recording");
 	json_object_begin(json);
 	json_put_string(json, "file", recording->path);
+	json_put_string(json, "source", recording->source);
+	json_put_bool(json, "snapshot", recording->snapshot);
 	json_put_u64(json, "merged", recording->merged);
 	json_put_string(json, "mode", recording->mode);
 	json_put_u64(json, "sample_bytes", recording->sample_bytes);

@@ -57,13 +57,36 @@ static void put_ranges(struct json *json, const struct page *page, const struct 
 	json_object_end(json);
 }
 
-/* Temporary allocations of a sampled recording are not known. */
+/* Whether the source says the figure of that name. */
+static bool is_known(const struct recording *recording, const char *name)
+{
+	static const struct {
+		const char *name;
+		uint32_t unknown;
+	} others[] = {
+		{"frees", UNKNOWN_FREES},
+		{"live_blocks_at_end", UNKNOWN_LIVE_BLOCKS},
+		{"live_bytes_at_end", UNKNOWN_LIVE_BYTES},
+		{"peak_time_ns", UNKNOWN_TIMES},
+		{"threads", UNKNOWN_THREADS},
+		{"min_size", UNKNOWN_EXTREMES},
+		{"max_size", UNKNOWN_EXTREMES},
+	};
+	enum metric metric;
+	if (metric_find(name, &metric))
+		return metric_is_known(metric, recording);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (strcmp(others[i].name, name) == 0)
+			return !(recording->unknown & others[i].unknown);
+	return true;
+}
+
+/* Figures by their names; null: the source does not say it. */
 static void put_figures(struct json *json, const struct page *page,
 	const struct json_member *members, size_t count, const void *base)
 {
-	bool sampled = model_recording(page->model)->sample_bytes;
 	for (size_t i = 0; i < count; i++) {
-		if (!sampled || strcmp(members[i].name, "temporary") != 0) {
+		if (is_known(model_recording(page->model), members[i].name)) {
 			json_put_members(json, &members[i], 1, base);
 			continue;
 		}
@@ -75,7 +98,7 @@ static void put_figures(struct json *json, const struct page *page,
 static void put_fits_on_stack(struct json *json, const struct page *page, const struct row *row)
 {
 	json_key(json, "fits_on_stack");
-	if (model_recording(page->model)->sample_bytes)
+	if (!metric_is_known(METRIC_TEMPORARY, model_recording(page->model)))
 		json_null(json);
 	else
 		json_bool(json, row->fits_on_stack);

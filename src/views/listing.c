@@ -42,12 +42,12 @@ struct listing_writing {
 	const struct listing_options *options;
 	struct text *out;
 	struct json *json;
-	bool sampled; /* temporary allocations are not known */
+	const struct recording *recording; /* says what is known */
 };
 
 static bool is_known(const struct listing_writing *at, const struct column *column)
 {
-	return !at->sampled || column->metric != METRIC_TEMPORARY;
+	return metric_is_known(column->metric, at->recording);
 }
 
 static int width_of(const struct column *column)
@@ -177,8 +177,8 @@ static void put_line(struct listing_writing *at, const struct listing_line *figu
 		json_string_n(at->json, text.text, text.len);
 	else
 		json_null(at->json);
-	json_put_sums(at->json, "flat", figures ? &figures->flat : NULL, at->sampled);
-	json_put_sums(at->json, "cum", figures ? &figures->cum : NULL, at->sampled);
+	json_put_sums(at->json, "flat", figures ? &figures->flat : NULL, at->recording);
+	json_put_sums(at->json, "cum", figures ? &figures->cum : NULL, at->recording);
 	json_object_end(at->json);
 }
 
@@ -284,8 +284,8 @@ static void put_part(struct listing_writing *at, const struct listing_part *part
 	json_put_string(at->json, "file", part->file);
 	json_put_string(at->json, "module", part->module_path);
 	put_source(at->json, source);
-	json_put_sums(at->json, "flat", &part->flat, at->sampled);
-	json_put_sums(at->json, "cum", &part->cum, at->sampled);
+	json_put_sums(at->json, "flat", &part->flat, at->recording);
+	json_put_sums(at->json, "cum", &part->cum, at->recording);
 	json_key(at->json, "lines");
 	json_array_begin(at->json);
 	add_lines(at, part, source);
@@ -335,7 +335,7 @@ struct error *listing_write(const struct profile *profile, const struct listing 
 		.profile = profile,
 		.options = options,
 		.out = &out,
-		.sampled = model_recording(profile->model)->sample_bytes,
+		.recording = model_recording(profile->model),
 	};
 	if (!options->json)
 		return write_text(&at, listing, sources, sink);

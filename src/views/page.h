@@ -61,7 +61,8 @@ struct view {
 	enum grain grain;                                      /* what spots are told apart by */
 	size_t (*moments)(const struct view_options *options); /* of model_series(), with sites */
 	const char *schema;                                    /* NULL: heapwise.report/1 */
-	bool needs_marks;                                      /* model_marks() */
+	uint32_t needs;   /* of recording.unknown: without it there is nothing to show */
+	bool needs_marks; /* model_marks() */
 	bool needs_lives; /* model_lifetimes(), model_reallocs() */
 	bool inherited;   /* these are of what the process was forked with */
 };

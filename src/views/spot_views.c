@@ -28,8 +28,9 @@ void text_spots(const struct page *page, struct text *out)
 	text_notes(&page->notes, out);
 	text_printf(out, "\n%s by %s\n", page->view->title, metric_name(page->sort));
 	text_printf(out, "%*s        %*s\n", FIGURE_WIDTH, "flat", FIGURE_WIDTH, "cum");
-	if (page->sort == METRIC_TEMPORARY && model_recording(page->model)->sample_bytes) {
-		text_add(out, "  not known of a sample\n");
+	if (!metric_is_known(page->sort, model_recording(page->model))) {
+		text_printf(out, "  not known of %s\n",
+			model_recording(page->model)->sample_bytes ? "a sample" : "this file");
 		return;
 	}
 	size_t known = totals->len;
@@ -52,7 +53,7 @@ void text_spots(const struct page *page, struct text *out)
 void json_spots(const struct page *page, struct json *json)
 {
 	const struct spot_total_vec *totals = &page->spot_totals;
-	bool sampled = model_recording(page->model)->sample_bytes;
+	const struct recording *recording = model_recording(page->model);
 	json_put_string(json, "by", grain_name(page->view->grain));
 	json_put_u64(json, "spots_total", totals->len);
 	json_key(json, "spots");
@@ -60,8 +61,8 @@ void json_spots(const struct page *page, struct json *json)
 	for (size_t i = 0; i < totals->len && i < page->limit; i++) {
 		json_object_begin(json);
 		json_put_spot(json, page->view->grain, totals->data[i].spot);
-		json_put_sums(json, "flat", &totals->data[i].flat, sampled);
-		json_put_sums(json, "cum", &totals->data[i].cum, sampled);
+		json_put_sums(json, "flat", &totals->data[i].flat, recording);
+		json_put_sums(json, "cum", &totals->data[i].cum, recording);
 		json_object_end(json);
 	}
 	json_array_end(json);

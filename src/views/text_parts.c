@@ -92,6 +92,22 @@ static void add_range(const struct range *range, struct text *out)
 	text_add(out, "\n");
 }
 
+/* "  app.pb.gz, a file of pprof, of 12 s" */
+static void add_foreign(const struct recording *recording, struct text *out)
+{
+	text_add_shown(out, recording->path, 400);
+	text_printf(out, ": read as %s", recording->source);
+	if (!(recording->unknown & UNKNOWN_TIMES)) {
+		text_add(out, ", of ");
+		text_add_duration_ns(out, recording->duration_ns);
+	}
+	text_add(out, recording->complete ? "\n" : ", incomplete\n");
+	if (recording->range.part)
+		add_range(&recording->range, out);
+	if (recording->blocks)
+		text_printf(out, "  only blocks %s\n", recording->blocks);
+}
+
 void text_heading(const struct model *model, struct text *out)
 {
 	const struct target *target = model_target(model);
@@ -110,6 +126,10 @@ void text_heading(const struct model *model, struct text *out)
 		text_printf(out, "%zu recordings added up: ", recording->merged);
 		text_add_shown(out, recording->path, 400);
 		text_add(out, recording->complete ? "\n" : ", incomplete\n");
+		return;
+	}
+	if (strcmp(recording->source, "recording") != 0) {
+		add_foreign(recording, out);
 		return;
 	}
 	if (target->pid)

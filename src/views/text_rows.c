@@ -129,8 +129,9 @@ void text_rows(const struct page *page, const char *title, enum metric metric,
 	const struct row_list *list, size_t limit, struct text *out)
 {
 	size_t shown = list->len < limit ? list->len : limit;
-	if (metric == METRIC_TEMPORARY && model_recording(page->model)->sample_bytes) {
-		text_printf(out, "%s\n  not known of a sample\n", title);
+	if (!metric_is_known(metric, model_recording(page->model))) {
+		text_printf(out, "%s\n  not known of %s\n", title,
+			model_recording(page->model)->sample_bytes ? "a sample" : "this file");
 		return;
 	}
 	paint_begin(out, page->options->colour, PAINT_TITLE);

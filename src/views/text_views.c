@@ -59,28 +59,48 @@ static void add_range_of(const struct page *page, enum metric metric, struct tex
 	text_add(out, "\n");
 }
 
+/* Blocks and bytes, or that of both which is known, with what they may be if they are estimates. */
+static void add_pair(const struct page *page, const char *name, enum metric count,
+	const char *joint, enum metric bytes, struct text *out)
+{
+	const struct recording *recording = model_recording(page->model);
+	uint64_t size = metric_of_totals(bytes, model_totals(page->model));
+	if (metric_is_known(count, recording)) {
+		bool sized = metric_is_known(bytes, recording);
+		add_total(out, name, metric_of_totals(count, model_totals(page->model)), joint,
+			sized ? &size : NULL);
+	} else if (metric_is_known(bytes, recording)) {
+		text_printf(out, "  %-12s ", name);
+		text_add_bytes(out, size);
+		text_add(out, "\n");
+	} else {
+		return;
+	}
+	add_range(page, count, bytes, out);
+}
+
 static void add_totals(const struct page *page, struct text *out)
 {
 	const struct totals *totals = model_totals(page->model);
+	const struct recording *recording = model_recording(page->model);
+	const struct range *range = &recording->range;
 	text_add(out, "\nTotals\n");
-	add_total(out, "allocations", totals->allocations, "  of ", &totals->allocated_bytes);
-	add_range(page, METRIC_ALLOCATIONS, METRIC_ALLOCATED_BYTES, out);
-	add_total(out, "frees", totals->frees, "", NULL);
-	const struct range *range = &model_recording(page->model)->range;
-	add_total(out, range->part ? "live then" : "never freed", totals->live_blocks, "  with ",
-		&totals->live_bytes);
-	add_range(page, METRIC_LIVE_BLOCKS, METRIC_LIVE_BYTES, out);
+	add_pair(page, "allocations", METRIC_ALLOCATIONS, "  of ", METRIC_ALLOCATED_BYTES, out);
+	if (!(recording->unknown & UNKNOWN_FREES))
+		add_total(out, "frees", totals->frees, "", NULL);
+	add_pair(page, range->part || recording->snapshot ? "live then" : "never freed",
+		METRIC_LIVE_BLOCKS, "  with ", METRIC_LIVE_BYTES, out);
 	if (range->from_step)
 		add_total(out, "new of these", totals->kept_blocks, "  with ", &totals->kept_bytes);
-	add_total(out, "at the peak", totals->peak_blocks, "  with ", &totals->peak_bytes);
-	add_range(page, METRIC_PEAK_BLOCKS, METRIC_PEAK_BYTES, out);
-	if (!model_recording(page->model)->sample_bytes)
+	add_pair(page, "at the peak", METRIC_PEAK_BLOCKS, "  with ", METRIC_PEAK_BYTES, out);
+	if (metric_is_known(METRIC_TEMPORARY, recording))
 		add_total(out, "temporary", totals->temporary, "", NULL);
 	if (totals->failed) {
 		add_total(out, "failed", totals->failed, "", NULL);
 		add_range_of(page, METRIC_FAILED, out);
 	}
-	add_total(out, "threads", totals->threads, "", NULL);
+	if (!(recording->unknown & UNKNOWN_THREADS))
+		add_total(out, "threads", totals->threads, "", NULL);
 }
 
 void text_summary(const struct page *page, struct text *out)
@@ -101,7 +121,8 @@ void text_summary(const struct page *page, struct text *out)
 		if (page->summary.lists[i].len == 0)
 			continue;
 		const char *title = titles[i];
-		if (i == SUMMARY_NEVER_FREED && range->part)
+		if (i == SUMMARY_NEVER_FREED &&
+			(range->part || model_recording(page->model)->snapshot))
 			title = range->from_step ? "Allocated in the range and live at its end"
 						 : "Live then";
 		text_add(out, "\n");

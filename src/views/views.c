@@ -259,6 +259,7 @@ static const struct view views[] = {
 		.fill = fill_growth,
 		.text = text_growth,
 		.json = json_growth,
+		.needs = UNKNOWN_SERIES,
 		.has_sites = true,
 		.moments = growth_moments},
 	{.name = "timeline",
@@ -268,6 +269,7 @@ static const struct view views[] = {
 		.fill = fill_timeline,
 		.text = text_timeline,
 		.json = json_timeline,
+		.needs = UNKNOWN_SERIES,
 		.moments = timeline_moments,
 		.schema = "heapwise.timeline/1"},
 	{.name = "lifetimes",
@@ -277,6 +279,7 @@ static const struct view views[] = {
 		.fill = fill_lifetimes,
 		.text = text_lifetimes,
 		.json = json_lifetimes,
+		.needs = UNKNOWN_LIVES,
 		.needs_lives = true},
 	{.name = "realloc",
 		.title = "Reallocs",
@@ -286,6 +289,7 @@ static const struct view views[] = {
 		.fill = fill_reallocs,
 		.text = text_reallocs,
 		.json = json_reallocs,
+		.needs = UNKNOWN_LIVES,
 		.has_sites = true,
 		.needs_lives = true},
 	{.name = "sizes",
@@ -296,7 +300,8 @@ static const struct view views[] = {
 		.text_limit = TEXT_ROWS,
 		.fill = fill_sizes,
 		.text = text_sizes,
-		.json = json_sizes},
+		.json = json_sizes,
+		.needs = UNKNOWN_SIZES},
 	{.name = "threads",
 		.title = "Threads",
 		.filter = METRICS,
@@ -306,7 +311,8 @@ static const struct view views[] = {
 		.text_limit = TEXT_ROWS,
 		.fill = fill_threads,
 		.text = text_threads,
-		.json = json_threads},
+		.json = json_threads,
+		.needs = UNKNOWN_THREADS},
 	{.name = "marks",
 		.title = "Marks",
 		.filter = METRICS,
@@ -443,11 +449,32 @@ static struct error *write_text(const struct page *page, const struct sink *sink
 	return NULL;
 }
 
+static enum metric sort_of(
+	const struct view *view, const struct model *model, const struct view_options *options)
+{
+	if (options->sort != METRICS || view->sort == METRICS)
+		return options->sort;
+	return metric_or_known(view->sort, model_recording(model));
+}
+
+/* What the view is about may be more than a foreign file says. */
+static struct error *check_known(const struct view *view, const struct model *model)
+{
+	const struct recording *recording = model_recording(model);
+	return recording->unknown & view->needs
+		       ? error_create(ERROR_INPUT,
+				 "%s: is read as %s, which does not say what the view %s shows",
+				 recording->path, recording->source, view->name)
+		       : NULL;
+}
+
 struct error *view_write(const struct view *view, const struct model *model,
 	const struct view_options *options, const struct sink *sink)
 {
 	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
-	struct error *error = resolver_create(model, options->all_frames, &resolver);
+	struct error *error = check_known(view, model);
+	if (!error)
+		error = resolver_create(model, options->all_frames, &resolver);
 	if (error)
 		return error;
 	size_t own_limit = options->json ? VIEW_NO_LIMIT : view->text_limit;
@@ -456,7 +483,7 @@ struct error *view_write(const struct view *view, const struct model *model,
 		.view = view,
 		.options = options,
 		.resolver = resolver,
-		.sort = options->sort == METRICS ? view->sort : options->sort,
+		.sort = sort_of(view, model, options),
 		.limit = options->limit == VIEW_DEFAULT_LIMIT ? own_limit : options->limit,
 	};
 	page_init(&page);

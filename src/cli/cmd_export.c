@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise export: what is in a file, in the format of another tool. */
+#include "views/export.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "cli/stack_view.h"
+
+enum {
+	OPT_FORMAT = 256,
+	OPT_OUTPUT = 'o',
+};
+
+static const struct option_spec option_specs[] = {
+	{OPT_FORMAT, "format", "FORMAT", "pprof or folded"},
+	{OPT_OUTPUT, "output", "FILE", "write there (default, and -: to stdout)"},
+	VIEW_SPEC_METRIC VIEW_SPEC_MERGE VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_ALL_FRAMES{
+		0},
+};
+
+struct request {
+	struct view_request shown;
+	const struct export_format *format;
+	const char *output;
+	const char *path; /* NULL: the newest recording here */
+};
+
+static bool take_format(const struct options *options, struct request *request)
+{
+	request->format = export_find(options->argument);
+	if (request->format)
+		return true;
+	_cleanup_(text_deinit) struct text names;
+	text_init(&names);
+	export_add_names(&names);
+	options_wrong(options->command, "there is no format '%s'; there are %s", options->argument,
+		names.data ? names.data : "");
+	return false;
+}
+
+static bool take(const struct options *options, int id, struct request *request)
+{
+	switch (id) {
+	case OPT_FORMAT:
+		return take_format(options, request);
+	case OPT_OUTPUT:
+		request->output = options->argument;
+		return true;
+	default:
+		return view_options_take(options, id, &request->shown);
+	}
+}
+
+static bool check(const struct command *command, struct request *request)
+{
+	if (!request->format) {
+		options_wrong(command, "--format says what to write");
+		return false;
+	}
+	if (request->shown.metric_name && !request->format->one_figure) {
+		options_wrong(command,
+			"--metric is for formats with one figure a stack; %s has several",
+			request->format->name);
+		return false;
+	}
+	return view_request_metric(command, &request->shown, METRIC_PEAK_BYTES);
+}
+
+/* False: leave with *ret_code, all is said. */
+static bool parse(
+	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
+{
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	int id;
+	*ret_code = ERROR_USAGE;
+	while ((id = options_next(&options)) > 0)
+		if (!take(&options, id, ret))
+			return false;
+	if (id < 0) {
+		*ret_code = options.exit_code;
+		return false;
+	}
+	return stack_view_operand(&options, "an export", &ret->shown, &ret->path) &&
+	       check(command, ret);
+}
+
+static void say_lost(const struct text *lost)
+{
+	for (const char *line = lost->data; line && *line;) {
+		const char *end = strchr(line, '\n');
+		message("%.*s", (int)(end - line), line);
+		line = end + 1;
+	}
+}
+
+static int write_it(const struct request *request, const struct stack_view *view)
+{
+	struct output output;
+	struct sink sink;
+	_cleanup_close_ int fd = -1;
+	_cleanup_(text_deinit) struct text lost;
+	text_init(&lost);
+	int code = output_open(&output, &sink, request->output, &fd);
+	if (code)
+		return code;
+	const struct exported from = {
+		.profile = &view->profile, .metric = request->shown.options.sort, .lost = &lost};
+	struct error *error = export_write(request->format, &from, &sink);
+	if (error)
+		return message_error(error);
+	code = output_end(&output);
+	if (!code)
+		say_lost(&lost);
+	return code;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
+	int code;
+	if (parse(command, argc, argv, &request, &code)) {
+		struct stack_view view;
+		stack_view_init(&view);
+		code = stack_view_open(&view, &request.shown, request.path);
+		if (!code)
+			code = write_it(&request, &view);
+		stack_view_deinit(&view);
+	}
+	view_request_deinit(&request.shown);
+	return code;
+}
+
+const struct command command_export = {
+	.name = "export",
+	.synopsis = "[FILE] --format FORMAT [-o OUT] [OPTION…]",
+	.what = "Writes what is in a file in the format of another tool.",
+	.about =
+		"Without FILE: the newest recording (*.hpw) in the current folder. What the format "
+		"cannot hold is\nsaid on stderr. docs/formats.md has what becomes of what.\n",
+	.examples = "  heapwise export --format pprof -o app.pb.gz app.hpw   then: go tool pprof "
+		    "app.pb.gz\n"
+		    "  heapwise export --format folded --metric live_bytes | flamegraph.pl > "
+		    "live.svg\n",
+	.options = option_specs,
+	.run = run,
+};

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "views/export.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "views/flame.h"
+
+static const struct export_format formats[] = {
+	{.name = "pprof",
+		.what = "pprof's profile.proto: go tool pprof, Pyroscope, Parca",
+		.packing = PACKING_GZIP,
+		.write = export_pprof},
+	{.name = "folded",
+		.what = "a line a stack: flamegraph.pl, speedscope",
+		.one_figure = true,
+		.write = export_folded},
+};
+
+const struct export_format *export_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
+		if (strcmp(formats[i].name, name) == 0)
+			return &formats[i];
+	return NULL;
+}
+
+void export_add_names(struct text *text)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
+		text_printf(text, "%s%s", i ? ", " : "", formats[i].name);
+}
+
+struct error *export_folded(const struct exported *from, const struct sink *sink)
+{
+	struct spots *spots;
+	struct error *error = spots_create(GRAIN_FUNCTIONS, &spots);
+	if (error)
+		return error;
+	struct calltree tree;
+	calltree_init(&tree);
+	error = calltree_build(
+		profile_rows(from->profile), from->metric, CALLTREE_DOWN, NULL, spots, &tree);
+	if (!error)
+		error = flame_write_folded(from->profile, &tree, sink);
+	calltree_deinit(&tree);
+	return error;
+}
+
+struct packed_sink {
+	struct packer *packer;
+	const struct sink *to;
+	struct error *error;
+	bool stopped;
+};
+
+static void write_packed(void *ctx, const char *data, size_t len)
+{
+	struct packed_sink *sink = ctx;
+	if (!sink->stopped)
+		sink->stopped = !sink->to->write(sink->to->ctx, data, len);
+}
+
+static bool pack(void *ctx, const char *data, size_t len)
+{
+	struct packed_sink *sink = ctx;
+	if (!sink->error)
+		sink->error = packer_run(sink->packer, data, len, false, write_packed, sink);
+	return !sink->error && !sink->stopped;
+}
+
+struct error *export_write(
+	const struct export_format *format, const struct exported *from, const struct sink *sink)
+{
+	_cleanup_(packer_cleanup) struct packer *packer = NULL;
+	struct error *error = packer_create(format->packing, &packer);
+	if (error)
+		return error;
+	struct packed_sink packed = {.packer = packer, .to = sink};
+	const struct sink unpacked = {.write = pack, .ctx = &packed};
+	error = format->write(from, &unpacked);
+	if (error) {
+		error_destroy(packed.error);
+		return error;
+	}
+	if (packed.error)
+		return packed.error;
+	return packer_run(packer, NULL, 0, true, write_packed, &packed);
+}

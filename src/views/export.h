@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is in a model in the formats of other tools. Each row of the table writes one; what a format
+ * has no place for is said, never left out in silence.
+ */
+#ifndef VIEWS_EXPORT_H
+#define VIEWS_EXPORT_H
+
+#include "analysis/profile.h"
+#include "base/packing.h"
+#include "views/views.h"
+
+/* What is handed to a writer. */
+struct exported {
+	const struct profile *profile;
+	enum metric metric; /* for formats that have one figure a stack */
+	struct text *lost;  /* sentences, each with a newline: what the format cannot hold */
+};
+
+struct export_format {
+	const char *name;
+	const char *what; /* whose it is, for the help */
+	enum packing packing;
+	bool one_figure; /* --metric chooses it */
+	struct error *(*write)(const struct exported *from, const struct sink *sink);
+};
+
+/* NULL: there is none of that name. */
+const struct export_format *export_find(const char *name);
+/* Adds "pprof, folded, …". */
+void export_add_names(struct text *text);
+
+/* Writes all of it, packed as the format wants it. NULL also when the sink stopped it. */
+struct error *export_write(const struct export_format *format, const struct exported *from,
+	const struct sink *sink) must_check_;
+
+/* The writers. */
+struct error *export_pprof(const struct exported *from, const struct sink *sink) must_check_;
+struct error *export_folded(const struct exported *from, const struct sink *sink) must_check_;
+
+#endif
