@@ -251,6 +251,33 @@ static int compare_edges(const void *left, const void *right, void *ctx)
 	return a->from != b->from ? (a->from < b->from ? -1 : 1) : a->to < b->to ? -1 : 1;
 }
 
+/* Largest figure first, then by name, as pprof's texts are. */
+static int compare_figures(const void *left, const void *right, bool by_cum)
+{
+	const struct callgraph_node *a = left, *b = right;
+	uint64_t x = amount(by_cum ? a->cum : a->flat), y = amount(by_cum ? b->cum : b->flat);
+	if (x != y)
+		return x > y ? -1 : 1;
+	int names = strcmp(a->spot->name, b->spot->name);
+	if (names)
+		return names;
+	x = amount(by_cum ? a->flat : a->cum);
+	y = amount(by_cum ? b->flat : b->cum);
+	if (x != y)
+		return x > y ? -1 : 1;
+	return a->spot->id < b->spot->id ? -1 : 1;
+}
+
+static int compare_flat(const void *left, const void *right)
+{
+	return compare_figures(left, right, false);
+}
+
+static int compare_cum(const void *left, const void *right)
+{
+	return compare_figures(left, right, true);
+}
+
 /* The heaviest first, those that are left out last. */
 static struct error *sort_edges(struct callgraph *graph)
 {
@@ -261,8 +288,13 @@ static struct error *sort_edges(struct callgraph *graph)
 }
 
 /* Puts nodes into their order; edges follow. */
-static struct error *sort_nodes(struct callgraph *graph)
+static struct error *sort_nodes(struct callgraph *graph, enum callgraph_order order)
 {
+	int (*const compare[])(const void *left, const void *right) = {
+		[CALLGRAPH_TELLING] = compare_nodes,
+		[CALLGRAPH_FLAT] = compare_flat,
+		[CALLGRAPH_CUM] = compare_cum,
+	};
 	size_t count = graph->nodes.len;
 	score_nodes(graph);
 	_cleanup_free_ uint32_t *moved = calloc(count + 1, sizeof(*moved));
@@ -272,7 +304,7 @@ static struct error *sort_nodes(struct callgraph *graph)
 	for (uint32_t i = 0; i < count; i++)
 		graph->nodes.data[i].first_in = i;
 	if (count)
-		qsort(graph->nodes.data, count, sizeof(*graph->nodes.data), compare_nodes);
+		qsort(graph->nodes.data, count, sizeof(*graph->nodes.data), compare[order]);
 	for (uint32_t i = 0; i < count; i++)
 		moved[graph->nodes.data[i].first_in] = i;
 	for (size_t i = 0; i < graph->edges.len; i++) {
@@ -417,18 +449,19 @@ static struct error *trim(struct graphing *at, const struct callgraph_limits *li
 	struct error *error = kept < all ? build(at, is_kept) : NULL;
 	size_t most = limits->node_count;
 	if (!error)
-		error = sort_nodes(graph);
+		error = sort_nodes(graph, limits->order);
 	if (!error && most && kept > most) {
 		choose(graph, most, is_kept, spots);
 		graph->node_limit = most;
 		error = build(at, is_kept);
 		if (!error)
-			error = sort_nodes(graph);
+			error = sort_nodes(graph, limits->order);
 	}
 	if (error)
 		return error;
 	graph->dropped_edges = trim_edges(graph);
-	error = drop_redundant(graph);
+	if (limits->order == CALLGRAPH_TELLING)
+		error = drop_redundant(graph);
 	return error ? error : sort_edges(graph);
 }
 

@@ -30,7 +30,7 @@ DEFINE_VEC(callgraph_nodes, struct callgraph_node)
 DEFINE_VEC(callgraph_edges, struct callgraph_edge)
 
 struct callgraph {
-	struct callgraph_nodes nodes; /* those that tell most first */
+	struct callgraph_nodes nodes; /* in the order that was asked for */
 	struct callgraph_edges edges; /* the heaviest first */
 	uint32_t *in, *out;           /* edges of each node, one behind the other */
 	size_t dropped_nodes, dropped_edges;
@@ -38,8 +38,16 @@ struct callgraph {
 	size_t node_limit;                 /* 0: none was reached */
 };
 
+/* Which functions come first, and stay where there are too many. */
+enum callgraph_order {
+	CALLGRAPH_TELLING, /* for pictures: calls that others stand for are left out too */
+	CALLGRAPH_FLAT,
+	CALLGRAPH_CUM,
+};
+
 /* pprof's --nodefraction, --edgefraction, --nodecount; 0: all. */
 struct callgraph_limits {
+	enum callgraph_order order;
 	double node_fraction, edge_fraction; /* of the sum of what is shown */
 	size_t node_count;
 };

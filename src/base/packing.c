@@ -118,7 +118,9 @@ static struct error *run_zstd(struct unpacker *unpacker, const uint8_t **data, s
 	*data += from.pos;
 	*len -= from.pos;
 	*ret_len = to.pos;
-	unpacker->inside = code != 0;
+	/* Asked with nothing to go on it answers how a next frame would begin. */
+	if (from.pos || to.pos)
+		unpacker->inside = code != 0;
 	return NULL;
 }
 

@@ -111,7 +111,6 @@ static bool parse(
 	}
 	if (!view_request_metric(command, &ret->shown, METRIC_PEAK_BYTES))
 		return false;
-	ret->flame.metric = ret->shown.options.sort;
 	return stack_view_operand(&options, "a flame graph", &ret->shown, &ret->path);
 }
 
@@ -160,6 +159,7 @@ static int show(struct request *request, struct stack_view *view)
 	int code = stack_view_open(view, &request->shown, request->path);
 	if (code)
 		return code;
+	request->flame.metric = request->shown.options.sort;
 	struct spots *spots;
 	struct error *error = spots_create(request->shown.grain, &spots);
 	if (error)

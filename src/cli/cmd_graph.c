@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "cli/graph_limits.h"
 #include "cli/graphviz.h"
 #include "cli/message.h"
 #include "cli/output.h"
@@ -11,10 +12,7 @@
 #include "views/callgraph.h"
 
 enum {
-	OPT_NODE_FRACTION = 256,
-	OPT_EDGE_FRACTION,
-	OPT_NODE_COUNT,
-	OPT_UNIT,
+	OPT_UNIT = 256,
 	OPT_SHOW_BYTES,
 };
 
@@ -22,11 +20,7 @@ static const struct option_spec option_specs[] = {
 	{'o', "output", "FILE",
 		"NAME.svg, .pdf, .png or .gif, drawn by Graphviz; NAME.dot (default: that, to "
 		"stdout)"},
-	{OPT_NODE_FRACTION, "nodefraction", "F",
-		"leave out functions with less of the whole (default: 0.005)"},
-	{OPT_EDGE_FRACTION, "edgefraction", "F", "leave out arrows with less (default: 0.001)"},
-	{OPT_NODE_COUNT, "nodecount", "N", "at most N functions, 0: all (default: 80)"},
-	{OPT_UNIT, "unit", "UNIT", "bytes in auto (default), B, KiB, MiB or GiB"},
+	GRAPH_LIMIT_SPECS{OPT_UNIT, "unit", "UNIT", "bytes in auto (default), B, KiB, MiB or GiB"},
 	{OPT_SHOW_BYTES, "show_bytes", NULL, "the same as --unit B"},
 	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.graph/1"},
 	VIEW_SPEC_METRIC VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_BASE
@@ -54,28 +48,6 @@ static bool take_output(const struct options *options, struct request *request)
 	return false;
 }
 
-static bool take_fraction(const struct options *options, const char *name, double *ret)
-{
-	if (stack_view_number(options->argument, 1, ret))
-		return true;
-	options_wrong(options->command, "--%s wants a fraction from 0 to 1, not '%s'", name,
-		options->argument);
-	return false;
-}
-
-static bool take_count(const struct options *options, struct request *request)
-{
-	uint64_t number = 0;
-	bool none = options->argument[0] == '0' && !options->argument[1];
-	if (!none && !options_whole(options->argument, &number)) {
-		options_wrong(options->command,
-			"--nodecount wants a whole number, 0: all; not '%s'", options->argument);
-		return false;
-	}
-	request->limits.node_count = number;
-	return true;
-}
-
 static bool take_unit(const struct options *options, struct request *request)
 {
 	if (byte_unit_parse(options->argument, &request->graph.unit))
@@ -90,18 +62,14 @@ static bool take(const struct options *options, int id, struct request *request)
 	switch (id) {
 	case 'o':
 		return take_output(options, request);
-	case OPT_NODE_FRACTION:
-		return take_fraction(options, "nodefraction", &request->limits.node_fraction);
-	case OPT_EDGE_FRACTION:
-		return take_fraction(options, "edgefraction", &request->limits.edge_fraction);
-	case OPT_NODE_COUNT:
-		return take_count(options, request);
 	case OPT_UNIT:
 		return take_unit(options, request);
 	case OPT_SHOW_BYTES:
 		request->graph.unit = UNIT_B;
 		return true;
 	default:
+		if (graph_limits_have(id))
+			return graph_limits_take(options, id, &request->limits);
 		return view_options_take(options, id, &request->shown);
 	}
 }
@@ -122,7 +90,6 @@ static bool parse(
 	}
 	if (!view_request_metric(command, &ret->shown, METRIC_PEAK_BYTES))
 		return false;
-	ret->graph.metric = ret->shown.options.sort;
 	ret->graph.json = ret->shown.options.json;
 	if (ret->graph.json && ret->output) {
 		options_wrong(command, "--json goes to stdout; -o is of pictures");
@@ -171,6 +138,7 @@ static int show(struct request *request, struct stack_view *view)
 	int code = stack_view_open(view, &request->shown, request->path);
 	if (code)
 		return code;
+	request->graph.metric = request->shown.options.sort;
 	_cleanup_(spots_cleanup) struct spots *spots = NULL;
 	_cleanup_(callgraph_deinit) struct callgraph graph;
 	callgraph_init(&graph);
@@ -185,7 +153,8 @@ static int run(const struct command *command, int argc, char **argv)
 {
 	struct request request = {
 		.shown = VIEW_REQUEST_DEFAULT,
-		.limits = {CALLGRAPH_NODE_FRACTION, CALLGRAPH_EDGE_FRACTION, CALLGRAPH_NODE_COUNT},
+		.limits = {CALLGRAPH_TELLING, CALLGRAPH_NODE_FRACTION, CALLGRAPH_EDGE_FRACTION,
+			CALLGRAPH_NODE_COUNT},
 	};
 	int code;
 	if (parse(command, argc, argv, &request, &code)) {

@@ -84,7 +84,6 @@ static bool check(const struct command *command, struct request *request)
 	struct calltree_options *tree = &request->tree;
 	if (!view_request_metric(command, &request->shown, METRIC_PEAK_BYTES))
 		return false;
-	tree->metric = request->shown.options.sort;
 	tree->json = request->shown.options.json;
 	if (tree->threshold < 0)
 		tree->threshold = tree->json ? 0 : TEXT_THRESHOLD;
@@ -137,6 +136,7 @@ static int show(struct request *request, struct stack_view *view)
 	int code = stack_view_open(view, &request->shown, request->path);
 	if (code)
 		return code;
+	request->tree.metric = request->shown.options.sort;
 	struct error *error = spots_create(request->shown.grain, &spots);
 	if (error)
 		return message_error(error);
