@@ -5,10 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "cli/message.h"
 #include "cli/options.h"
-#include "cli/output.h"
-#include "cli/progress.h"
 #include "cli/report_tree.h"
 #include "cli/view_options.h"
 #include "model/model.h"
@@ -155,14 +152,7 @@ static int show(const struct command *command, struct request *request)
 	int code = view_request_open(&request->shown, path, flags, &model);
 	if (code)
 		return code;
-	struct output output;
-	struct sink sink = view_request_sink(&request->shown, &output);
-	progress_begin("looking up names");
-	struct error *error = view_write(request->view, model, &request->shown.options, &sink);
-	progress_end();
-	if (error)
-		return message_error(error);
-	return output_end(&output);
+	return view_request_show(&request->shown, request->view, model);
 }
 
 static int run(const struct command *command, int argc, char **argv)
