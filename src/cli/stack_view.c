@@ -36,10 +36,10 @@ static bool is_known(const struct model *model, enum metric metric)
 }
 
 /* Builds the profile of both, once the recording itself is open. */
-static int compare(struct stack_view *view, const struct view_request *request, const char *path)
+static int compare(struct stack_view *view, const struct view_request *request)
 {
-	int code = operand_open(
-		request->command, request->base, view_request_blocks(request), &view->base);
+	const struct operand_wanted wanted = {.blocks = view_request_blocks(request)};
+	int code = operand_open(request->command, request->base, &wanted, &view->base);
 	if (code)
 		return code;
 	if (!is_known(view->base.model, request->options.sort))
@@ -52,9 +52,7 @@ static int compare(struct stack_view *view, const struct view_request *request, 
 		/* Views of all metrics sort by none. */
 		.metric = request->options.sort == METRICS ? METRIC_LIVE_BYTES
 							   : request->options.sort,
-		/* A sum is of other files too. */
-		.same_recording =
-			path && !request->more_count && operand_is_file(&view->base, path),
+		.same_recording = operand_is_of(&view->base, view->model),
 	};
 	progress_begin("looking up names");
 	struct error *error = comparison_build(view->base.model, view->model, &options,
@@ -76,7 +74,7 @@ static int stack_view_open(struct stack_view *view, struct view_request *request
 	if (!is_known(view->model, *metric))
 		return ERROR_INPUT;
 	if (request->base)
-		return compare(view, request, path);
+		return compare(view, request);
 	progress_begin("looking up names");
 	struct error *error = profile_build(
 		view->model, request->options.all_frames, &request->filter, &view->profile);
