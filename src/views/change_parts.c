@@ -37,6 +37,17 @@ static const struct pair {
 };
 static_assert(ARRAY_SIZE(pairs) == METRICS, "each metric heads rows");
 
+enum metric change_other(enum metric metric)
+{
+	return pairs[metric].other;
+}
+
+const char *change_unit(enum metric metric)
+{
+	enum metric other = pairs[metric].other;
+	return metric_is_bytes(other) ? "bytes" : pairs[other].many;
+}
+
 static void add_unit(enum metric metric, int64_t change, struct text *out)
 {
 	if (metric == METRIC_TEMPORARY || metric == METRIC_FAILED)

@@ -18,6 +18,10 @@ struct change_look {
 void text_change_row(const struct change_look *look, const struct row *row, const char *remark,
 	struct text *out);
 
+/* The metric that stands beside it, and what that counts: "calls". */
+enum metric change_other(enum metric metric);
+const char *change_unit(enum metric metric);
+
 /* Which two are compared, the older one first. */
 void text_change_sides(
 	const struct model *const models[2], const char *const labels[2], struct text *out);
