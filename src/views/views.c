@@ -503,6 +503,8 @@ static enum metric sort_of(
 {
 	if (options->sort != METRICS || view->sort == METRICS)
 		return options->sort;
+	if (view->sort == view->filter) /* it is about nothing else */
+		return view->sort;
 	bool summary = view->fill == fill_summary;
 	struct recording all = {.unknown = model_recording(model)->unknown};
 	if (options->base)
