@@ -91,6 +91,14 @@ bool diff_knows(const struct diff *diff, enum metric metric)
 	       metric_is_known(metric, model_recording(diff->sides[1].model));
 }
 
+const char *diff_ignorant(const struct diff *diff)
+{
+	return model_recording(diff->sides[0].model)->sample_bytes ||
+			       model_recording(diff->sides[1].model)->sample_bytes
+		       ? "a sample"
+		       : "one of these files";
+}
+
 static void begin_figure(struct diff_figure *figure, uint64_t base, uint64_t value)
 {
 	*figure = (struct diff_figure){

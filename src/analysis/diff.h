@@ -69,6 +69,8 @@ struct error *diff_build(const struct match_side *older, const struct match_side
 
 /* Whether both sources say it: of a sample nobody knows which allocations were temporary. */
 bool diff_knows(const struct diff *diff, enum metric metric);
+/* Who does not, where one doesn't: "a sample". */
+const char *diff_ignorant(const struct diff *diff);
 /* A row's figure, and one of the totals. */
 void diff_of_row(const struct diff *diff, const struct row *row, enum metric metric,
 	struct diff_figure *ret);

@@ -51,7 +51,9 @@ static void say_total(const struct diff *diff, enum metric metric, struct text *
 	diff_of_totals(diff, metric, &figure);
 	uint64_t change = figure.change < 0 ? -(uint64_t)figure.change : (uint64_t)figure.change;
 	text_add(out, subject_of(diff, metric));
-	if (!figure.change) {
+	if (!diff_knows(diff, metric)) {
+		text_printf(out, " is not known of %s", diff_ignorant(diff));
+	} else if (!figure.change) {
 		text_add(out, " is the same: ");
 		diff_add_value(out, metric, figure.value);
 	} else if (figure.within_error) {
@@ -255,11 +257,13 @@ struct error *diff_say(struct diff *diff)
 	enum metric metric = diff->options.metric;
 	say_total(diff, metric, &diff->total);
 	text_add_n(out, diff->total.data ? diff->total.data : "", diff->total.len);
-	struct error *error = say_top(diff, &diff->top);
+	bool known = diff_knows(diff, metric);
+	struct error *error = known ? say_top(diff, &diff->top) : NULL;
 	if (error)
 		return error;
 	text_add_n(out, diff->top.data ? diff->top.data : "", diff->top.len);
-	say_counts(diff, out);
+	if (known)
+		say_counts(diff, out);
 	bool inherited = diff->options.scope == DIFF_INHERITED;
 	for (size_t i = 0; !inherited && i < ARRAY_SIZE(others); i++)
 		if (others[i] != metric && diff_knows(diff, others[i]))

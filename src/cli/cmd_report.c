@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "cli/message.h"
 #include "cli/operands.h"
 #include "cli/options.h"
 #include "cli/report_tree.h"
@@ -152,6 +153,20 @@ static inline void model_cleanup(struct model **model)
 	model_destroy(*model);
 }
 
+/* Lives and reallocs of a sample are those of its blocks alone, not estimates for all. */
+static bool lives_compare(
+	const struct request *request, const struct model *older, const struct model *newer)
+{
+	const struct recording *a = model_recording(older), *b = model_recording(newer);
+	if (!view_needs_lives(request->view) || a->sample_bytes == b->sample_bytes)
+		return true;
+	message("%s and %s cannot be compared in this view: of a sample it knows the sampled "
+		"blocks alone, and the recordings are not samples of one rate; --view sites "
+		"compares them",
+		a->path, b->path);
+	return false;
+}
+
 /* Shows it as it is other than the older one. */
 static int compare(const struct command *command, struct request *request, unsigned flags,
 	const struct model *model)
@@ -162,6 +177,8 @@ static int compare(const struct command *command, struct request *request, unsig
 	int code = operand_open(command, shown->base, &wanted, &older);
 	if (code)
 		return code;
+	if (!lives_compare(request, older.model, model))
+		return ERROR_INPUT;
 	const struct view_base base = {
 		.model = older.model,
 		.label = shown->base,

@@ -110,11 +110,13 @@ static void put_within_error(const struct page *page, const struct row *row, str
 	json_put_bool(json, "within_error", figure.within_error);
 }
 
-void json_change_row(const struct page *page, const struct row *row,
+void json_change_row(const struct page *page, const struct row *row, const char *status,
 	const struct change_members *more, struct json *json)
 {
 	const struct diff *diff = &page->compared.diff;
-	json_put_string(json, "status", diff_status_name(diff_status(diff, row)));
+	if (!status)
+		status = diff_status_name(diff_status(diff, row));
+	json_put_string(json, "status", status);
 	put_within_error(page, row, json);
 	json_key(json, "base");
 	json_object_begin(json);

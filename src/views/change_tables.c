@@ -244,6 +244,14 @@ void text_change_threads(const struct page *page, struct text *out)
 	text_change_rest(shown, changed, rows->len, "thread", "threads", out);
 }
 
+/* One that is there now is new, though it only freed. */
+static const char *status_of(const struct thread_change *row)
+{
+	if (row->older && row->newer)
+		return change_status(row->base.allocations, row->value.allocations);
+	return diff_status_name(row->newer ? DIFF_NEW : DIFF_GONE);
+}
+
 void json_change_threads(const struct page *page, struct json *json)
 {
 	json_key(json, "threads");
@@ -259,8 +267,7 @@ void json_change_threads(const struct page *page, struct json *json)
 			&row->value, !diff_knows(&page->compared.diff, METRIC_TEMPORARY)};
 		json_object_begin(json);
 		json_thread_members(page, &shown, json);
-		json_change_members(json,
-			change_status(row->base.allocations, row->value.allocations), &members);
+		json_change_members(json, status_of(row), &members);
 		json_object_end(json);
 	}
 	json_array_end(json);

@@ -75,7 +75,7 @@ static bool is_known(const struct page *page, struct text *out)
 {
 	if (diff_knows(&page->compared.diff, page->sort))
 		return true;
-	text_add(out, "  not known of a sample\n");
+	text_printf(out, "  not known of %s\n", diff_ignorant(&page->compared.diff));
 	return false;
 }
 

@@ -143,6 +143,7 @@ struct error *fill_change_threads(struct page *page)
 
 struct error *fill_change_reallocs(struct page *page)
 {
+	page_add_sample_note(page);
 	struct error *error = realloc_changes_build(&page->compared, &page->realloc_changes);
 	if (!error)
 		error = add_verdict(page, &page->realloc_changes.verdict);

@@ -61,8 +61,8 @@ struct change_members {
 /* "status": …, "base": {…}, "change": {…} */
 void json_change_members(
 	struct json *json, const char *status, const struct change_members *members);
-/* The same of a place: all metrics; and `more` (NULL: none). */
-void json_change_row(const struct page *page, const struct row *row,
+/* The same of a place: all metrics; and `more` (NULL: none). status NULL: by the page's metric. */
+void json_change_row(const struct page *page, const struct row *row, const char *status,
 	const struct change_members *more, struct json *json);
 /* The same of a function, file or module: "flat" and "cum" in each. */
 void json_change_spot(const struct page *page, const struct spot_total *total, struct json *json);

@@ -165,7 +165,7 @@ static void put_row(struct json *json, const struct page *page, const struct row
 	json_object_begin(json);
 	json_row_members(page, row, json);
 	if (page->options->base)
-		json_change_row(page, row, NULL, json);
+		json_change_row(page, row, NULL, NULL, json);
 	json_object_end(json);
 }
 

@@ -83,6 +83,9 @@ struct view {
 	const char *no_base; /* why it takes none; NULL: it does */
 };
 
+/* Adds to the notes that figures are of the sampled blocks alone, of a sample. */
+void page_add_sample_note(struct page *page);
+
 /* The text forms. */
 void text_summary(const struct page *page, struct text *out);
 void text_sites(const struct page *page, struct text *out);

@@ -106,7 +106,7 @@ static void add_chains(const struct realloc_change *row, struct text *out)
 	const struct realloc_site *base = &row->base.sums, *value = &row->value.sums;
 	text_add(out, "\n    the longest chain of ");
 	text_add_count(out, value->longest);
-	text_add(out, ", before of ");
+	text_add(out, " reallocs, before of ");
 	text_add_count(out, base->longest);
 	text_add(out, "; ");
 	diff_add_change(out, METRIC_ALLOCATIONS, (int64_t)(value->chains - base->chains));
@@ -187,7 +187,8 @@ static void put_realloc_change(
 	put_members(&row->value, json);
 	json_row_members(page, row->row, json);
 	json_put_bool(json, "was_stepwise", row->base.stepwise);
-	json_change_row(page, row->row, &members, json);
+	json_change_row(page, row->row, change_status(row->base.sums.calls, row->value.sums.calls),
+		&members, json);
 	json_object_end(json);
 }
 

@@ -154,7 +154,7 @@ static size_t timeline_moments(const struct view_options *options)
 	return options->timeline.max_snapshots - 1;
 }
 
-static void add_sample_note(struct page *page)
+void page_add_sample_note(struct page *page)
 {
 	if (model_recording(page->model)->sample_bytes)
 		text_add(&page->notes,
@@ -163,7 +163,7 @@ static void add_sample_note(struct page *page)
 
 static struct error *fill_lifetimes(struct page *page)
 {
-	add_sample_note(page);
+	page_add_sample_note(page);
 	text_add(&page->notes,
 		"\"too short\" is shorter than the recording can tell: all of a group of up to 256 "
 		"calls has one time.\n"
@@ -173,7 +173,7 @@ static struct error *fill_lifetimes(struct page *page)
 
 static struct error *fill_reallocs(struct page *page)
 {
-	add_sample_note(page);
+	page_add_sample_note(page);
 	if (page->notes.failed)
 		return error_no_memory();
 	return reallocs_build(page->model, page->resolver, page->rows, &page->reallocs);
