@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "cli/graph_limits.h"
 #include "cli/message.h"
-#include "cli/output.h"
 #include "cli/stack_view.h"
 
 enum { OPT_CUM = 256 };
@@ -24,8 +23,9 @@ static const struct option_spec option_specs[] = {
 struct request {
 	struct view_request shown;
 	struct callgraph_limits limits;
-	struct peek_options peek;
 	struct pattern *sought;
+	struct spots *spots;
+	bool *is_chosen; /* by spot id */
 	const char *path; /* NULL: the newest recording here */
 };
 
@@ -77,51 +77,41 @@ static bool parse(
 	       view_request_metric(command, &ret->shown, METRIC_PEAK_BYTES);
 }
 
-/* Spots whose name fits, by id; NULL: no memory. */
-static bool *choose(const struct request *request, const struct spots *spots, size_t *ret_count)
+/* Chooses the spots whose name fits. */
+static int choose(const struct stack_view *view, void *ctx)
 {
-	size_t count = spots_count(spots);
-	bool *is_chosen = calloc(count + 1, sizeof(*is_chosen));
-	*ret_count = 0;
-	for (size_t i = 0; is_chosen && i < count; i++) {
-		is_chosen[i] = pattern_match(request->sought, spots_at(spots, i)->name);
-		*ret_count += is_chosen[i];
-	}
-	return is_chosen;
-}
-
-static int write_it(struct request *request, const struct stack_view *view,
-	const struct callgraph *graph, struct spots *spots)
-{
-	size_t count;
-	_cleanup_free_ bool *is_chosen = choose(request, spots, &count);
-	if (!is_chosen)
+	struct request *request = ctx;
+	struct error *error = spots_create(request->shown.grain, &request->spots);
+	if (!error)
+		error = stack_view_meet(view, request->spots);
+	if (error)
+		return message_error(error);
+	size_t count = spots_count(request->spots);
+	request->is_chosen = calloc(count + 1, sizeof(*request->is_chosen));
+	if (!request->is_chosen)
 		return message_error(error_no_memory());
-	if (!count)
-		return stack_view_unknown(spots, pattern_text(request->sought));
-	struct output output;
-	struct sink sink = view_request_sink(&request->shown, &output);
-	request->peek.metric = request->shown.options.sort;
-	request->peek.json = request->shown.options.json;
-	request->peek.colour = request->shown.options.colour;
-	struct error *error =
-		peek_write(&view->profile, graph, spots, is_chosen, &request->peek, &sink);
-	return error ? message_error(error) : output_end(&output);
+	bool any = false;
+	for (size_t i = 0; i < count; i++) {
+		request->is_chosen[i] =
+			pattern_match(request->sought, spots_at(request->spots, i)->name);
+		any |= request->is_chosen[i];
+	}
+	return any ? 0 : stack_view_unknown(request->spots, pattern_text(request->sought));
 }
 
-static int show(struct request *request, struct stack_view *view)
+static struct error *write_peek(const struct stack_view *view, void *ctx, const struct sink *sink)
 {
-	int code = stack_view_open(view, &request->shown, request->path);
-	if (code)
-		return code;
-	_cleanup_(spots_cleanup) struct spots *spots = NULL;
+	struct request *request = ctx;
+	const struct view_options *options = &request->shown.options;
+	const struct peek_options peek = {
+		.metric = options->sort, .json = options->json, .colour = options->colour};
 	_cleanup_(callgraph_deinit) struct callgraph graph;
 	callgraph_init(&graph);
-	struct error *error = spots_create(request->shown.grain, &spots);
-	if (!error)
-		error = callgraph_build(profile_rows(&view->profile), request->shown.options.sort,
-			spots, &request->limits, &graph);
-	return error ? message_error(error) : write_it(request, view, &graph, spots);
+	struct error *error = callgraph_build(profile_rows(&view->profile), peek.metric,
+		request->spots, &request->limits, &graph);
+	return error ? error
+		     : peek_write(&view->profile, &graph, request->spots, request->is_chosen, &peek,
+			       sink);
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -129,12 +119,11 @@ static int run(const struct command *command, int argc, char **argv)
 	struct request request = {
 		.shown = VIEW_REQUEST_DEFAULT, .limits = {.order = CALLGRAPH_FLAT}};
 	int code;
-	if (parse(command, argc, argv, &request, &code)) {
-		struct stack_view view;
-		stack_view_init(&view);
-		code = show(&request, &view);
-		stack_view_deinit(&view);
-	}
+	const struct stack_view_form form = {.choose = choose, .write = write_peek};
+	if (parse(command, argc, argv, &request, &code))
+		code = stack_view_show(&request.shown, request.path, &form, &request);
+	spots_destroy(request.spots);
+	free(request.is_chosen);
 	pattern_destroy(request.sought);
 	view_request_deinit(&request.shown);
 	return code;

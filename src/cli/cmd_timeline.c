@@ -8,8 +8,6 @@
 #include "base/util.h"
 #include "base/vec.h"
 #include "cli/message.h"
-#include "cli/output.h"
-#include "cli/progress.h"
 #include "cli/recordings.h"
 #include "cli/stack_view.h"
 
@@ -274,12 +272,7 @@ static int show(struct request *request)
 		return code;
 	if (!has_unit(request, model))
 		return ERROR_INPUT;
-	struct output output;
-	struct sink sink = view_request_sink(shown, &output);
-	progress_begin("looking up names");
-	struct error *error = view_write(view, model, &shown->options, &sink);
-	progress_end();
-	return error ? message_error(error) : output_end(&output);
+	return view_request_show(shown, view, model);
 }
 
 static int run(const struct command *command, int argc, char **argv)

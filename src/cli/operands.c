@@ -7,10 +7,9 @@
 
 #include "cli/message.h"
 #include "cli/recordings.h"
-#include "sources/source.h"
 
 int operand_open(const struct command *command, const char *text,
-	const struct source_blocks *blocks, struct operand *ret)
+	const struct operand_wanted *wanted, struct operand *ret)
 {
 	ret->text = text;
 	const char *moment = moment_behind(text);
@@ -28,8 +27,8 @@ int operand_open(const struct command *command, const char *text,
 	struct source_query query = {.from = {.kind = SOURCE_START}, .to = {.kind = SOURCE_END}};
 	if (moments)
 		query = *moments;
-	query.blocks = blocks;
-	struct error *error = source_open_query(ret->path, 0, &query, &ret->model);
+	query.blocks = wanted->blocks;
+	struct error *error = source_open_query(ret->path, wanted->flags, &query, &ret->model);
 	if (error)
 		return message_error(error);
 	recording_warn(ret->model, ret->path);
@@ -49,9 +48,10 @@ bool operand_same_file(const struct operand *a, const struct operand *b)
 	return a->inode && a->inode == b->inode && a->device == b->device;
 }
 
-bool operand_is_file(const struct operand *operand, const char *path)
+bool operand_is_of(const struct operand *operand, const struct model *model)
 {
+	const struct recording *recording = model_recording(model);
 	struct stat st;
-	return operand->inode && stat(path, &st) == 0 && st.st_ino == operand->inode &&
-	       st.st_dev == operand->device;
+	return operand->inode && !recording->merged && stat(recording->path, &st) == 0 &&
+	       st.st_ino == operand->inode && st.st_dev == operand->device;
 }

@@ -340,6 +340,44 @@ struct sink view_request_sink(struct view_request *request, struct output *outpu
 	return output_sink_paged(output, !request->no_pager);
 }
 
+int view_request_write(
+	struct view_request *request, const char *file, view_writer *write, void *ctx)
+{
+	struct output output;
+	struct sink sink;
+	_cleanup_close_ int fd = -1;
+	if (file) {
+		int code = output_open(&output, &sink, file, &fd);
+		if (code)
+			return code;
+	} else {
+		sink = view_request_sink(request, &output);
+	}
+	progress_begin("looking up names");
+	struct error *error = write(ctx, &sink);
+	progress_end();
+	return error ? message_error(error) : output_end(&output);
+}
+
+struct shown_view {
+	const struct view *view;
+	const struct model *model;
+	const struct view_options *options;
+};
+
+static struct error *write_view(void *ctx, const struct sink *sink)
+{
+	const struct shown_view *shown = ctx;
+	return view_write(shown->view, shown->model, shown->options, sink);
+}
+
+int view_request_show(
+	struct view_request *request, const struct view *view, const struct model *model)
+{
+	struct shown_view shown = {view, model, &request->options};
+	return view_request_write(request, NULL, write_view, &shown);
+}
+
 int view_request_open(
 	struct view_request *request, const char *path, unsigned flags, struct model **ret)
 {

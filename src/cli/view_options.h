@@ -166,6 +166,20 @@ bool view_request_metric(
  * options depends on the terminal, so it comes before the view is made. */
 struct sink view_request_sink(struct view_request *request, struct output *output);
 
+/* Writes something of a request to a sink. */
+typedef struct error *view_writer(void *ctx, const struct sink *sink);
+
+/*
+ * Has it written: to stdout through a pager, as view_request_sink() says; `file` not NULL: to that
+ * file, made anew, or to stdout itself (OUTPUT_STDOUT). Returns 0, or the exit code after saying
+ * why.
+ */
+int view_request_write(
+	struct view_request *request, const char *file, view_writer *write, void *ctx);
+/* The same of a view of a model. */
+int view_request_show(
+	struct view_request *request, const struct view *view, const struct model *model);
+
 /*
  * Takes the operands: one file, none (*ret_path is NULL then), or several with --merge. False,
  * after saying so: there are too many; `what` is "a tree". FILE@MOMENT is FILE with --at MOMENT.

@@ -12,7 +12,7 @@
 #include "analysis/merge.h"
 #include "base/cleanup.h"
 #include "base/util.h"
-#include "views/page.h"
+#include "views/change_view.h"
 
 static struct error *fill_sites(struct page *page)
 {
@@ -154,7 +154,7 @@ static size_t timeline_moments(const struct view_options *options)
 	return options->timeline.max_snapshots - 1;
 }
 
-static void add_sample_note(struct page *page)
+void page_add_sample_note(struct page *page)
 {
 	if (model_recording(page->model)->sample_bytes)
 		text_add(&page->notes,
@@ -163,7 +163,7 @@ static void add_sample_note(struct page *page)
 
 static struct error *fill_lifetimes(struct page *page)
 {
-	add_sample_note(page);
+	page_add_sample_note(page);
 	text_add(&page->notes,
 		"\"too short\" is shorter than the recording can tell: all of a group of up to 256 "
 		"calls has one time.\n"
@@ -173,7 +173,7 @@ static struct error *fill_lifetimes(struct page *page)
 
 static struct error *fill_reallocs(struct page *page)
 {
-	add_sample_note(page);
+	page_add_sample_note(page);
 	if (page->notes.failed)
 		return error_no_memory();
 	return reallocs_build(page->model, page->resolver, page->rows, &page->reallocs);
@@ -187,13 +187,13 @@ static struct error *fill_reallocs(struct page *page)
 /* What all lists of sites have in common. */
 #define SHOWS_SITES                                                                                \
 	.metrics = ALL_METRICS, .fill = fill_sites, .text = text_sites, .json = json_sites,        \
-	.has_sites = true
+	.fill_change = fill_change_sites, .text_change = text_change_sites, .has_sites = true
 
 /* What all tables of flat and cum have in common. */
 #define SHOWS_SPOTS                                                                                \
 	.filter = METRICS, .sort = METRIC_ALLOCATED_BYTES, .metrics = ALL_METRICS,                 \
 	.text_limit = TEXT_ROWS, .fill = fill_spots, .text = text_spots, .json = json_spots,       \
-	.has_sites = true
+	.fill_change = fill_change_spots, .text_change = text_change_spots, .has_sites = true
 
 static const struct view views[] = {
 	{.name = "summary",
@@ -205,6 +205,8 @@ static const struct view views[] = {
 		.fill = fill_summary,
 		.text = text_summary,
 		.json = json_summary,
+		.fill_change = fill_change_summary,
+		.text_change = text_change_summary,
 		.has_sites = true},
 	{.name = "sites",
 		.title = "Sites",
@@ -219,6 +221,9 @@ static const struct view views[] = {
 		.text_limit = TEXT_ROWS,
 		SHOWS_SITES},
 	{.name = "kept",
+		.no_base = "what is kept is of a range of one recording, and the older one has "
+			   "none: compare what is live at two moments, --view never-freed --base "
+			   "OLD@MOMENT NEW@MOMENT",
 		.title = "Allocated in the range and live at its end",
 		.filter = METRIC_KEPT_BLOCKS,
 		.sort = METRIC_KEPT_BYTES,
@@ -239,6 +244,8 @@ static const struct view views[] = {
 		.fill = fill_sites,
 		.text = text_inherited,
 		.json = json_inherited,
+		.fill_change = fill_change_inherited,
+		.text_change = text_change_sites,
 		.has_sites = true,
 		.inherited = true},
 	{.name = "temporary",
@@ -252,6 +259,7 @@ static const struct view views[] = {
 	{.name = "files", .title = "Source files", .grain = GRAIN_FILES, SHOWS_SPOTS},
 	{.name = "modules", .title = "Modules", .grain = GRAIN_MODULES, SHOWS_SPOTS},
 	{.name = "growth",
+		.no_base = "growth is of the time of one recording",
 		.title = "Growth",
 		.filter = METRICS,
 		.sort = METRIC_LIVE_BYTES,
@@ -263,6 +271,7 @@ static const struct view views[] = {
 		.has_sites = true,
 		.moments = growth_moments},
 	{.name = "timeline",
+		.no_base = "the timeline is of one recording",
 		.title = "Timeline",
 		.filter = METRICS,
 		.sort = METRIC_LIVE_BYTES,
@@ -280,6 +289,9 @@ static const struct view views[] = {
 		.text = text_lifetimes,
 		.json = json_lifetimes,
 		.needs = UNKNOWN_LIVES,
+		.fill_change = fill_change_lifetimes,
+		.text_change = text_change_lifetimes,
+		.json_change = json_change_lifetimes,
 		.needs_lives = true},
 	{.name = "realloc",
 		.title = "Reallocs",
@@ -290,6 +302,9 @@ static const struct view views[] = {
 		.text = text_reallocs,
 		.json = json_reallocs,
 		.needs = UNKNOWN_LIVES,
+		.fill_change = fill_change_reallocs,
+		.text_change = text_change_reallocs,
+		.json_change = json_change_reallocs,
 		.has_sites = true,
 		.needs_lives = true},
 	{.name = "sizes",
@@ -301,7 +316,10 @@ static const struct view views[] = {
 		.fill = fill_sizes,
 		.text = text_sizes,
 		.json = json_sizes,
-		.needs = UNKNOWN_SIZES},
+		.needs = UNKNOWN_SIZES,
+		.fill_change = fill_change_sizes,
+		.text_change = text_change_sizes,
+		.json_change = json_change_sizes},
 	{.name = "threads",
 		.title = "Threads",
 		.filter = METRICS,
@@ -312,8 +330,13 @@ static const struct view views[] = {
 		.fill = fill_threads,
 		.text = text_threads,
 		.json = json_threads,
-		.needs = UNKNOWN_THREADS},
+		.needs = UNKNOWN_THREADS,
+		.fill_change = fill_change_threads,
+		.text_change = text_change_threads,
+		.json_change = json_change_threads},
 	{.name = "marks",
+		.no_base = "marks are moments of one recording. What was live at them can be "
+			   "compared: --view never-freed --base OLD@mark:NAME NEW@mark:NAME",
 		.title = "Marks",
 		.filter = METRICS,
 		.sort = METRICS,
@@ -358,6 +381,11 @@ bool view_needs_lives(const struct view *view)
 	return view->needs_lives;
 }
 
+const char *view_no_base(const struct view *view)
+{
+	return view->no_base;
+}
+
 bool view_can_filter(const struct view *view)
 {
 	/* A verdict is on all of a recording. */
@@ -396,6 +424,11 @@ static void page_init(struct page *page)
 	growth_init(&page->growth);
 	timeline_init(&page->timeline);
 	reallocs_init(&page->reallocs);
+	comparison_init(&page->compared);
+	text_init(&page->verdict);
+	size_changes_init(&page->size_changes);
+	thread_change_vec_init(&page->thread_changes);
+	realloc_changes_init(&page->realloc_changes);
 }
 
 static void page_deinit(struct page *page)
@@ -413,11 +446,26 @@ static void page_deinit(struct page *page)
 	growth_deinit(&page->growth);
 	timeline_deinit(&page->timeline);
 	reallocs_deinit(&page->reallocs);
+	realloc_changes_deinit(&page->realloc_changes);
+	thread_change_vec_deinit(&page->thread_changes);
+	size_changes_deinit(&page->size_changes);
+	text_deinit(&page->verdict);
+	comparison_deinit(&page->compared);
 	spots_destroy(page->spots);
+}
+
+static struct error *fill_change(struct page *page)
+{
+	struct error *error = unrecorded_group(page->model, &page->unrecorded);
+	if (!error)
+		error = change_page_begin(page);
+	return error ? error : page->view->fill_change(page);
 }
 
 static struct error *page_fill(struct page *page, struct resolver *resolver)
 {
+	if (page->options->base)
+		return fill_change(page);
 	if (page->view->has_sites) {
 		struct error *error = (page->view->inherited ? rows_build_inherited : rows_build)(
 			page->model, resolver, &page->all);
@@ -442,19 +490,26 @@ static struct error *write_text(const struct page *page, const struct sink *sink
 {
 	_cleanup_(text_deinit) struct text out;
 	text_init(&out);
-	page->view->text(page, &out);
+	(page->options->base ? page->view->text_change : page->view->text)(page, &out);
 	if (out.failed)
 		return error_no_memory();
 	sink->write(sink->ctx, out.data, out.len);
 	return NULL;
 }
 
+/* The view's own order, of what all sources say. A verdict on what changed is as that of diff. */
 static enum metric sort_of(
 	const struct view *view, const struct model *model, const struct view_options *options)
 {
 	if (options->sort != METRICS || view->sort == METRICS)
 		return options->sort;
-	return metric_or_known(view->sort, model_recording(model));
+	if (view->sort == view->filter) /* it is about nothing else */
+		return view->sort;
+	bool summary = view->fill == fill_summary;
+	struct recording all = {.unknown = model_recording(model)->unknown};
+	if (options->base)
+		all.unknown |= model_recording(options->base->model)->unknown;
+	return metric_or_known(options->base && summary ? METRIC_LIVE_BYTES : view->sort, &all);
 }
 
 /* What the view is about may be more than a foreign file says. */
@@ -473,6 +528,8 @@ struct error *view_write(const struct view *view, const struct model *model,
 {
 	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
 	struct error *error = check_known(view, model);
+	if (!error && options->base)
+		error = check_known(view, options->base->model);
 	if (!error)
 		error = resolver_create(model, options->all_frames, &resolver);
 	if (error)
