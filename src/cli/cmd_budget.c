@@ -163,10 +163,11 @@ static int judge(const struct request *request, const struct operand *recording)
 static int open_all(const struct command *command, struct request *request, const char *file,
 	struct operand operands[2])
 {
-	int code = operand_open(command, file, NULL, &operands[1]);
+	const struct operand_wanted wanted = {.flags = 0};
+	int code = operand_open(command, file, &wanted, &operands[1]);
 	if (code || !request->baseline)
 		return code;
-	code = operand_open(command, request->baseline, NULL, &operands[0]);
+	code = operand_open(command, request->baseline, &wanted, &operands[0]);
 	request->view.baseline = operands[0].model;
 	request->view.same_recording = operand_same_file(&operands[0], &operands[1]);
 	request->view.labels[0] = request->baseline;

@@ -7,10 +7,9 @@
 
 #include "cli/message.h"
 #include "cli/recordings.h"
-#include "sources/source.h"
 
 int operand_open(const struct command *command, const char *text,
-	const struct source_blocks *blocks, struct operand *ret)
+	const struct operand_wanted *wanted, struct operand *ret)
 {
 	ret->text = text;
 	const char *moment = moment_behind(text);
@@ -28,8 +27,9 @@ int operand_open(const struct command *command, const char *text,
 	struct source_query query = {.from = {.kind = SOURCE_START}, .to = {.kind = SOURCE_END}};
 	if (moments)
 		query = *moments;
-	query.blocks = blocks;
-	struct error *error = source_open_query(ret->path, 0, &query, &ret->model);
+	query.blocks = wanted->blocks;
+	query.series = wanted->series;
+	struct error *error = source_open_query(ret->path, wanted->flags, &query, &ret->model);
 	if (error)
 		return message_error(error);
 	recording_warn(ret->model, ret->path);

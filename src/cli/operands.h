@@ -7,6 +7,7 @@
 
 #include "cli/moments.h"
 #include "model/model.h"
+#include "sources/source.h"
 
 /* All 0 before it is opened. */
 struct operand {
@@ -18,11 +19,17 @@ struct operand {
 	ino_t inode;
 };
 
-/* Opens it and says what is missing from it; blocks (NULL: all) as of struct source_query. Returns
- * 0, or the exit code after saying why. The text must outlive it; operand_deinit() in either case.
- */
+/* What is to be known of one; all 0: what every recording says. */
+struct operand_wanted {
+	unsigned flags;                     /* enum source_flag */
+	const struct source_blocks *blocks; /* as of struct source_query */
+	const struct source_series *series; /* likewise */
+};
+
+/* Opens it and says what is missing from it. Returns 0, or the exit code after saying why. The text
+ * must outlive it; operand_deinit() in either case. */
 int operand_open(const struct command *command, const char *text,
-	const struct source_blocks *blocks, struct operand *ret);
+	const struct operand_wanted *wanted, struct operand *ret);
 void operand_deinit(struct operand *operand);
 
 /* Whether both are of one recording. */
