@@ -33,7 +33,7 @@ static const struct option_spec option_specs[] = {
 	{VIEW_OPT_TAIL, "tail", "PERCENT",
 		"of the time that growth is not judged by, at the end (default: 10)"},
 	VIEW_SPECS_MOMENTS VIEW_SPECS_FILTER VIEW_SPECS_TERMINAL VIEW_SPEC_MERGE
-		VIEW_SPEC_ALL_FRAMES{0},
+		VIEW_SPEC_ALL_FRAMES VIEW_SPEC_BASE{0},
 };
 
 struct request {
@@ -95,6 +95,10 @@ static int check(const struct command *command, struct request *request, const c
 			"the view %s is of all that was recorded, stacks can be chosen in others: "
 			"--view sites",
 			view);
+	if (shown->base && !view_can_compare(request->view))
+		return options_wrong(command, "--base is for the views growth and timeline; "
+					      "heapwise diff, tree, flame and "
+					      "graph compare others");
 	bool summary = !view || strcmp(view, "summary") == 0;
 	if (is_tree(request) && (!summary || sort || filtered || moments_query(&shown->moments)))
 		return options_wrong(command,
@@ -132,9 +136,20 @@ static inline void model_cleanup(struct model **model)
 	model_destroy(*model);
 }
 
+static int write_view(struct request *request, const struct model *model)
+{
+	struct output output;
+	struct sink sink = view_request_sink(&request->shown, &output);
+	progress_begin("looking up names");
+	struct error *error = view_write(request->view, model, &request->shown.options, &sink);
+	progress_end();
+	return error ? message_error(error) : output_end(&output);
+}
+
 static int show(const struct command *command, struct request *request)
 {
 	_cleanup_(model_cleanup) struct model *model = NULL;
+	_cleanup_(operand_deinit) struct operand base = {.model = NULL};
 	unsigned flags = view_tells_inherited(request->view) ? SOURCE_WITH_INHERITED : 0;
 	flags |= view_needs_marks(request->view) ? SOURCE_WITH_MARKS : 0;
 	const char *path;
@@ -153,16 +168,9 @@ static int show(const struct command *command, struct request *request)
 		    request->path_count, &path))
 		return ERROR_USAGE;
 	int code = view_request_open(&request->shown, path, flags, &model);
-	if (code)
-		return code;
-	struct output output;
-	struct sink sink = view_request_sink(&request->shown, &output);
-	progress_begin("looking up names");
-	struct error *error = view_write(request->view, model, &request->shown.options, &sink);
-	progress_end();
-	if (error)
-		return message_error(error);
-	return output_end(&output);
+	if (!code)
+		code = view_request_open_base(&request->shown, path, flags, &base);
+	return code ? code : write_view(request, model);
 }
 
 static int run(const struct command *command, int argc, char **argv)

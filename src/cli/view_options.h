@@ -28,6 +28,7 @@
 #include "analysis/filter.h"
 #include "analysis/grain.h"
 #include "cli/moments.h"
+#include "cli/operands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -183,5 +184,13 @@ const struct source_blocks *view_request_blocks(const struct view_request *reque
  */
 int view_request_open(
 	struct view_request *request, const char *path, unsigned flags, struct model **ret);
+
+/*
+ * Opens what that recording (`path` NULL: the newest one here) is compared with, if anything is,
+ * with the flags, blocks and moments that were asked for there, and tells the view. `ret` is all 0
+ * before; operand_deinit() in either case. Returns 0, or the exit code after saying why.
+ */
+int view_request_open_base(
+	struct view_request *request, const char *path, unsigned flags, struct operand *ret);
 
 #endif

@@ -321,6 +321,13 @@ void json_marks(const struct page *page, struct json *json)
 	json_array_end(json);
 }
 
+void json_put_older(const struct page *page, struct json *json)
+{
+	json_put_string(json, "label", page->options->base_label);
+	json_put_target(json, model_target(page->options->base));
+	json_put_recording(json, page->options->base, NULL);
+}
+
 struct error *json_report(const struct page *page, const struct sink *sink)
 {
 	struct json json;

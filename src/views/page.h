@@ -4,7 +4,8 @@
 #ifndef VIEWS_PAGE_H
 #define VIEWS_PAGE_H
 
-#include "analysis/growth.h"
+#include "analysis/filter.h"
+#include "analysis/growth_change.h"
 #include "analysis/reallocs.h"
 #include "analysis/rows.h"
 #include "analysis/spot_totals.h"
@@ -25,7 +26,7 @@ struct page {
 	size_t limit; /* rows to show */
 
 	struct rows all;         /* every row of the model */
-	struct rows left;        /* of these, what a filter leaves */
+	struct filtered left;    /* of these, what a filter leaves */
 	const struct rows *rows; /* one of these two */
 	struct rows merged;      /* the view's own, if it merges */
 	struct row_list list;    /* the view's rows, in order, not yet limited */
@@ -36,10 +37,12 @@ struct page {
 	struct thread_list threads;
 	const struct mark *marks; /* in the order of time */
 	size_t mark_count;
-	struct growth growth;     /* empty in other views */
-	struct timeline timeline; /* likewise */
-	struct reallocs reallocs; /* likewise */
-	struct spots *spots;      /* NULL in views of other things */
+	struct growth growth;               /* empty in other views */
+	struct growth_change growth_change; /* likewise, and without a base */
+	struct timeline timeline;           /* empty in other views */
+	struct timeline older_timeline;     /* that of the base */
+	struct reallocs reallocs;           /* likewise */
+	struct spots *spots;                /* NULL in views of other things */
 	struct spot_total_vec spot_totals;
 };
 
@@ -65,6 +68,7 @@ struct view {
 	bool needs_marks; /* model_marks() */
 	bool needs_lives; /* model_lifetimes(), model_reallocs() */
 	bool inherited;   /* these are of what the process was forked with */
+	bool compares;    /* with a base, whose stacks `fill` looks up itself */
 };
 
 /* The text forms. */
@@ -103,6 +107,9 @@ void json_marks(const struct page *page, struct json *json);
 
 /* The members of a row, into an object that is open. */
 void json_row_members(const struct page *page, const struct row *row, struct json *json);
+
+/* What the base is: label, target, recording, into an object that is open. */
+void json_put_older(const struct page *page, struct json *json);
 
 /* A whole report of any view. */
 struct error *json_report(const struct page *page, const struct sink *sink);

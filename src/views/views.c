@@ -107,10 +107,38 @@ static struct error *fill_marks(struct page *page)
 	return NULL;
 }
 
+static struct error *compare_growth(struct page *page)
+{
+	const struct growth_change_options options = {
+		.same_recording = page->options->same_recording,
+		.all_frames = page->options->all_frames,
+		.filter = page->options->filter,
+		.tail_percent = page->options->tail_percent,
+		.older_label = page->options->base_label,
+	};
+	struct growth_change *change = &page->growth_change;
+	struct error *error =
+		growth_change_build(page->options->base, page->model, &options, change);
+	if (error)
+		return error;
+	if (change->notes.len)
+		text_add_n(&page->notes, change->notes.data, change->notes.len);
+	return page->notes.failed ? error_no_memory() : NULL;
+}
+
 static struct error *fill_growth(struct page *page)
 {
-	return growth_build(page->model, page->resolver, page->rows, page->options->tail_percent,
-		&page->growth);
+	if (page->options->base)
+		return compare_growth(page);
+	bool filtered = page->rows == &page->left.rows;
+	const struct growth_places places = {
+		.all = &page->all,
+		.shown = page->rows,
+		.shown_of = filtered ? page->left.row_of : NULL,
+		.chosen = filtered || model_recording(page->model)->blocks,
+	};
+	return growth_build(
+		page->model, page->resolver, &places, page->options->tail_percent, &page->growth);
 }
 
 static size_t growth_moments(const struct view_options *options)
@@ -261,6 +289,7 @@ static const struct view views[] = {
 		.json = json_growth,
 		.needs = UNKNOWN_SERIES,
 		.has_sites = true,
+		.compares = true,
 		.moments = growth_moments},
 	{.name = "timeline",
 		.title = "Timeline",
@@ -270,6 +299,7 @@ static const struct view views[] = {
 		.text = text_timeline,
 		.json = json_timeline,
 		.needs = UNKNOWN_SERIES,
+		.compares = true,
 		.moments = timeline_moments,
 		.schema = "heapwise.timeline/1"},
 	{.name = "lifetimes",
@@ -358,11 +388,15 @@ bool view_needs_lives(const struct view *view)
 	return view->needs_lives;
 }
 
+bool view_can_compare(const struct view *view)
+{
+	return view->compares;
+}
+
 bool view_can_filter(const struct view *view)
 {
-	/* A verdict is on all of a recording. */
-	return view->has_sites && view->fill != fill_summary && !view->moments &&
-	       !view->needs_lives;
+	/* A summary's verdict is on all of a recording. */
+	return view->has_sites && view->fill != fill_summary && !view->needs_lives;
 }
 
 bool view_can_sort(const struct view *view, enum metric metric)
@@ -384,7 +418,7 @@ void view_add_metrics(struct text *text, const struct view *view)
 static void page_init(struct page *page)
 {
 	rows_init(&page->all);
-	rows_init(&page->left);
+	filtered_init(&page->left);
 	rows_init(&page->merged);
 	row_list_init(&page->list);
 	summary_init(&page->summary);
@@ -394,14 +428,16 @@ static void page_init(struct page *page)
 	thread_list_init(&page->threads);
 	spot_total_vec_init(&page->spot_totals);
 	growth_init(&page->growth);
+	growth_change_init(&page->growth_change);
 	timeline_init(&page->timeline);
+	timeline_init(&page->older_timeline);
 	reallocs_init(&page->reallocs);
 }
 
 static void page_deinit(struct page *page)
 {
 	rows_deinit(&page->all);
-	rows_deinit(&page->left);
+	filtered_deinit(&page->left);
 	rows_deinit(&page->merged);
 	row_list_deinit(&page->list);
 	summary_deinit(&page->summary);
@@ -411,28 +447,38 @@ static void page_deinit(struct page *page)
 	thread_list_deinit(&page->threads);
 	spot_total_vec_deinit(&page->spot_totals);
 	growth_deinit(&page->growth);
+	growth_change_deinit(&page->growth_change);
 	timeline_deinit(&page->timeline);
+	timeline_deinit(&page->older_timeline);
 	reallocs_deinit(&page->reallocs);
 	spots_destroy(page->spots);
 }
 
-static struct error *page_fill(struct page *page, struct resolver *resolver)
+/* The model's stacks, what limits their figures, and what a filter leaves. */
+static struct error *fill_rows(struct page *page, struct resolver *resolver)
 {
-	if (page->view->has_sites) {
-		struct error *error = (page->view->inherited ? rows_build_inherited : rows_build)(
+	struct error *error = NULL;
+	page->rows = &page->all;
+	if (page->view->has_sites)
+		error = (page->view->inherited ? rows_build_inherited : rows_build)(
 			page->model, resolver, &page->all);
-		if (error)
-			return error;
-	}
-	struct error *error = unrecorded_group(page->model, &page->unrecorded);
 	if (error)
 		return error;
 	summary_add_notes(page->model, resolver, &page->notes);
-	page->rows = &page->all;
-	if (view_can_filter(page->view) && filter_is_given(page->options->filter)) {
-		error = filter_apply(page->options->filter, &page->all, &page->left, &page->notes);
-		page->rows = &page->left;
-	}
+	if (!view_can_filter(page->view) || !filter_is_given(page->options->filter))
+		return NULL;
+	page->rows = &page->left.rows;
+	return filter_apply(page->options->filter, &page->all, &page->left, &page->notes);
+}
+
+static struct error *page_fill(struct page *page, struct resolver *resolver)
+{
+	struct error *error = unrecorded_group(page->model, &page->unrecorded);
+	if (error)
+		return error;
+	/* A comparison of stacks looks them up, and says what limits them. */
+	if (!page->options->base || !page->view->has_sites)
+		error = fill_rows(page, resolver);
 	if (error)
 		return error;
 	return page->notes.failed ? error_no_memory() : page->view->fill(page);
@@ -473,6 +519,8 @@ struct error *view_write(const struct view *view, const struct model *model,
 {
 	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
 	struct error *error = check_known(view, model);
+	if (!error && options->base)
+		error = check_known(view, options->base);
 	if (!error)
 		error = resolver_create(model, options->all_frames, &resolver);
 	if (error)

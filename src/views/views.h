@@ -36,6 +36,9 @@ struct view_options {
 	const struct filter *filter; /* NULL: everything */
 	unsigned tail_percent;       /* of time that growth is not judged by, at the end */
 	struct timeline_options timeline;
+	const struct model *base; /* what it is compared with; NULL: with nothing */
+	const char *base_label;   /* what that is called: "old.hpw@3s" */
+	bool same_recording;      /* they are two moments of one */
 };
 
 /* NULL if there is none of that name. */
@@ -52,6 +55,8 @@ size_t view_needs_moments(const struct view *view, const struct view_options *op
 bool view_needs_marks(const struct view *view);
 /* Whether it needs model_lifetimes() and model_reallocs(). */
 bool view_needs_lives(const struct view *view);
+/* Whether it can be compared with another model; that needs what this one does. */
+bool view_can_compare(const struct view *view);
 /* Whether it shows stacks that can be filtered. */
 bool view_can_filter(const struct view *view);
 bool view_can_sort(const struct view *view, enum metric metric);
