@@ -155,8 +155,39 @@ static bool has_stacks(const struct timeline *timeline)
 	return false;
 }
 
+/* How moments of both are matched, and what their totals differ in. */
+static void note_older_timeline(struct page *page)
+{
+	const char *label = page->options->base_label;
+	const struct timeline_options *options = &page->options->timeline;
+	struct text *notes = &page->notes;
+	text_add(notes, "older(B) and the line of o are the total of ");
+	text_add_shown(notes, label, 400);
+	text_printf(notes,
+		", when the same part of its run had passed, by %s: as of its latest snapshot "
+		"then.\n",
+		options->unit == TIMELINE_MS      ? "time"
+		: options->unit == TIMELINE_BYTES ? "bytes allocated and freed"
+						  : "instructions");
+	if (options->stacks && has_stacks(&page->timeline) && !has_stacks(&page->older_timeline))
+		text_add(notes,
+			"older(B) is without stacks: that recording does not say how large they "
+			"were.\n");
+	if (!model_recording(page->model)->sample_bytes !=
+		!model_recording(page->options->base)->sample_bytes)
+		text_add(notes,
+			"One of the two recordings is a sample: its totals are without what "
+			"blocks are rounded up by.\n");
+}
+
 static struct error *fill_timeline(struct page *page)
 {
+	if (page->options->base) {
+		struct error *error = timeline_build_curve(
+			page->options->base, &page->options->timeline, &page->older_timeline);
+		if (error)
+			return error;
+	}
 	struct error *error = timeline_build(
 		page->model, page->resolver, &page->options->timeline, &page->timeline);
 	if (error)
@@ -173,6 +204,8 @@ static struct error *fill_timeline(struct page *page)
 	else if (!has_stacks(&page->timeline))
 		text_add(&page->notes,
 			"stacks(B) is 0: this recording does not say how large stacks were.\n");
+	if (page->options->base)
+		note_older_timeline(page);
 	return page->notes.failed ? error_no_memory() : NULL;
 }
 
