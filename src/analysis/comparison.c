@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "analysis/summary.h"
+
 void comparison_init(struct comparison *comparison)
 {
 	for (int i = 0; i < 2; i++)
@@ -61,13 +63,29 @@ static struct error *make_both(struct comparison *comparison)
 	return both->notes.failed ? error_no_memory() : NULL;
 }
 
+/* As profile_build() does, of what is compared. */
+static struct error *build_side(const struct model *model, enum diff_scope scope, bool all_frames,
+	const struct filter *filter, struct profile *ret)
+{
+	if (scope == DIFF_STACKS)
+		return profile_build(model, all_frames, filter, ret);
+	ret->model = model;
+	struct error *error = resolver_create(model, all_frames, &ret->resolver);
+	if (!error && scope == DIFF_INHERITED)
+		error = rows_build_inherited(model, ret->resolver, &ret->all);
+	if (error)
+		return error;
+	summary_add_notes(model, ret->resolver, &ret->notes);
+	return ret->notes.failed ? error_no_memory() : profile_filter(ret, filter);
+}
+
 struct error *comparison_build(const struct model *older, const struct model *newer,
 	const struct diff_options *options, bool all_frames, const struct filter *filter,
 	struct comparison *ret)
 {
-	struct error *error = profile_build(older, all_frames, filter, &ret->sides[0]);
+	struct error *error = build_side(older, options->scope, all_frames, filter, &ret->sides[0]);
 	if (!error)
-		error = profile_build(newer, all_frames, filter, &ret->sides[1]);
+		error = build_side(newer, options->scope, all_frames, filter, &ret->sides[1]);
 	if (error)
 		return error;
 	struct match_side sides[] = {

@@ -17,7 +17,8 @@ struct comparison {
 void comparison_init(struct comparison *comparison);
 void comparison_deinit(struct comparison *comparison);
 
-/* Fills one that was initialised. Models and filter (NULL: none) must outlive it. */
+/* Fills one that was initialised, with rows of what options->scope says. Models and filter (NULL:
+ * none) must outlive it. */
 struct error *comparison_build(const struct model *older, const struct model *newer,
 	const struct diff_options *options, bool all_frames, const struct filter *filter,
 	struct comparison *ret) must_check_;

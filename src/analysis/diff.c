@@ -15,6 +15,8 @@ void diff_init(struct diff *diff)
 	stack_sizes_init(&diff->stacks);
 	text_init(&diff->verdict);
 	text_init(&diff->top);
+	text_init(&diff->total);
+	text_init(&diff->renamed);
 	text_init(&diff->notes);
 }
 
@@ -27,6 +29,8 @@ void diff_deinit(struct diff *diff)
 		row_list_deinit(&diff->lists[i]);
 	text_deinit(&diff->verdict);
 	text_deinit(&diff->top);
+	text_deinit(&diff->total);
+	text_deinit(&diff->renamed);
 	text_deinit(&diff->notes);
 }
 
@@ -83,6 +87,20 @@ static void compare_intervals(
 	figure->within_error = base.low <= value.high && value.low <= base.high;
 }
 
+bool diff_knows(const struct diff *diff, enum metric metric)
+{
+	return metric_is_known(metric, model_recording(diff->sides[0].model)) &&
+	       metric_is_known(metric, model_recording(diff->sides[1].model));
+}
+
+const char *diff_ignorant(const struct diff *diff)
+{
+	return model_recording(diff->sides[0].model)->sample_bytes ||
+			       model_recording(diff->sides[1].model)->sample_bytes
+		       ? "a sample"
+		       : "one of these files";
+}
+
 static void begin_figure(struct diff_figure *figure, uint64_t base, uint64_t value)
 {
 	*figure = (struct diff_figure){
@@ -104,7 +122,7 @@ void diff_of_row(
 void diff_of_totals(const struct diff *diff, enum metric metric, struct diff_figure *ret)
 {
 	const struct model *older = diff->sides[0].model, *newer = diff->sides[1].model;
-	const struct totals *totals = model_totals(newer);
+	const struct totals *totals = &diff->value;
 	begin_figure(ret, metric_of_totals(metric, &diff->base), metric_of_totals(metric, totals));
 	struct interval base = {ret->base, ret->base}, value = {ret->value, ret->value};
 	bool a = interval_of_totals(model_recording(older), metric, &diff->base, &base);
@@ -144,6 +162,48 @@ static bool has_counts(const struct site *site)
 	return site->allocations || site->failed || site->live_blocks || site->peak_blocks;
 }
 
+static void rank(const struct diff *diff, const struct row *row, struct ranked *ret)
+{
+	struct diff_figure figure;
+	diff_of_row(diff, row, diff->options.metric, &figure);
+	*ret = (struct ranked){!figure.within_error,
+		figure.change < 0 ? -(uint64_t)figure.change : (uint64_t)figure.change, row};
+}
+
+static struct error *take_ranked(struct ranked *ranked, size_t count, struct row_list *ret)
+{
+	qsort(ranked, count, sizeof(*ranked), compare_ranked);
+	if (!row_list_reserve(ret, count))
+		return error_no_memory();
+	for (size_t i = 0; i < count; i++)
+		if (!row_list_push(ret, ranked[i].row))
+			return error_no_memory();
+	return NULL;
+}
+
+static bool has_any(const struct row *row, enum metric filter)
+{
+	if (filter == METRICS)
+		return has_counts(&row->sums) || has_counts(&row->base);
+	return metric_of_site(filter, &row->sums) || metric_of_site(filter, &row->base);
+}
+
+struct error *diff_select(
+	const struct diff *diff, const struct rows *rows, enum metric filter, struct row_list *ret)
+{
+	_cleanup_free_ struct ranked *ranked = calloc(rows->rows.len + 1, sizeof(*ranked));
+	size_t count = 0;
+	if (!ranked)
+		return error_no_memory();
+	for (size_t i = 0; i < rows->rows.len; i++)
+		if (has_any(&rows->rows.data[i], filter))
+			rank(diff, &rows->rows.data[i], &ranked[count++]);
+	/* What did not change is within the error too. */
+	for (size_t i = 0; i < count; i++)
+		ranked[i].certain &= ranked[i].change != 0;
+	return take_ranked(ranked, count, ret);
+}
+
 static struct error *make_list(struct diff *diff, enum diff_status status, struct ranked *ranked)
 {
 	size_t count = 0;
@@ -152,20 +212,10 @@ static struct error *make_list(struct diff *diff, enum diff_status status, struc
 		if (diff_status(diff, row) != status ||
 			(!has_counts(&row->sums) && !has_counts(&row->base)))
 			continue;
-		struct diff_figure figure;
-		diff_of_row(diff, row, diff->options.metric, &figure);
-		diff->sums[status] += figure.change;
-		ranked[count++] = (struct ranked){!figure.within_error,
-			figure.change < 0 ? -(uint64_t)figure.change : (uint64_t)figure.change,
-			row};
+		rank(diff, row, &ranked[count++]);
+		diff->sums[status] += row_value(row, diff->options.metric);
 	}
-	qsort(ranked, count, sizeof(*ranked), compare_ranked);
-	if (!row_list_reserve(&diff->lists[status], count))
-		return error_no_memory();
-	for (size_t i = 0; i < count; i++)
-		if (!row_list_push(&diff->lists[status], ranked[i].row))
-			return error_no_memory();
-	return NULL;
+	return take_ranked(ranked, count, &diff->lists[status]);
 }
 
 static struct error *make_lists(struct diff *diff)
@@ -181,7 +231,7 @@ static struct error *make_lists(struct diff *diff)
 	return NULL;
 }
 
-static uint64_t scaled(uint64_t value, uint64_t to, uint64_t from)
+uint64_t diff_scaled(uint64_t value, uint64_t to, uint64_t from)
 {
 	return from ? (uint64_t)((long double)value * to / from + 0.5L) : value;
 }
@@ -196,12 +246,12 @@ static void scale_variance(double *variance, uint64_t to, uint64_t from)
 static void normalize(struct diff *diff)
 {
 	struct totals was = diff->base;
-	const struct totals *is = model_totals(diff->sides[1].model);
+	const struct totals *is = &diff->value;
 #define SCALE(member)                                                                              \
-	diff->base.member = scaled(was.member, is->member, was.member);                            \
+	diff->base.member = diff_scaled(was.member, is->member, was.member);                       \
 	for (size_t i = 0; i < diff->rows.rows.len; i++) {                                         \
 		struct site *site = &diff->rows.rows.data[i].base;                                 \
-		site->member = scaled(site->member, is->member, was.member);                       \
+		site->member = diff_scaled(site->member, is->member, was.member);                  \
 	}
 #define SCALE_ESTIMATE(member)                                                                     \
 	SCALE(member)                                                                              \
@@ -222,13 +272,23 @@ static void normalize(struct diff *diff)
 #undef SCALE
 }
 
+static struct totals totals_of(const struct model *model, enum diff_scope scope)
+{
+	const struct inherited *inherited = model_inherited(model);
+	if (scope == DIFF_INHERITED)
+		return (struct totals){
+			.live_blocks = inherited->blocks, .live_bytes = inherited->bytes};
+	return *model_totals(model);
+}
+
 struct error *diff_build(const struct match_side *older, const struct match_side *newer,
 	const struct diff_options *options, struct diff *ret)
 {
 	ret->options = *options;
 	ret->sides[0] = *older;
 	ret->sides[1] = *newer;
-	ret->base = *model_totals(older->model);
+	ret->base = totals_of(older->model, options->scope);
+	ret->value = totals_of(newer->model, options->scope);
 	struct error *error = match_create(ret->sides, 2, options->same_recording, &ret->match);
 	if (!error)
 		error = match_rows(ret->match, 1, &ret->rows);

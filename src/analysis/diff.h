@@ -33,7 +33,15 @@ struct diff_figure {
 	bool within_error; /* the ranges of both overlap: it may be no change at all */
 };
 
+/* What of the models is compared. */
+enum diff_scope {
+	DIFF_STACKS,
+	DIFF_INHERITED, /* what the processes were forked with */
+	DIFF_TOTALS,    /* no places: rows are left out */
+};
+
 struct diff_options {
+	enum diff_scope scope;
 	enum metric metric;  /* what rows and verdict are about; usually METRIC_LIVE_BYTES */
 	bool same_recording; /* two moments of one */
 	bool normalize;      /* the older figures are scaled so that totals agree */
@@ -46,10 +54,13 @@ struct diff {
 	struct rows rows;
 	struct stack_sizes stacks;            /* of threads, at the end of each side */
 	struct totals base;                   /* the older totals, scaled if that is wanted */
+	struct totals value;                  /* the newer ones */
 	struct row_list lists[DIFF_STATUSES]; /* by metric, largest change first */
 	int64_t sums[DIFF_STATUSES];          /* of the changes in each */
 	struct text verdict; /* sentences, each with a newline; the first one weighs most */
 	struct text top;     /* of these the one that says what grew most; may be empty */
+	struct text total;   /* of these the one on the metric's total */
+	struct text renamed; /* of these those on renamed and moved functions; may be empty */
 	struct text notes;   /* what limits the comparison */
 };
 
@@ -60,6 +71,10 @@ void diff_deinit(struct diff *diff);
 struct error *diff_build(const struct match_side *older, const struct match_side *newer,
 	const struct diff_options *options, struct diff *ret) must_check_;
 
+/* Whether both sources say it: of a sample nobody knows which allocations were temporary. */
+bool diff_knows(const struct diff *diff, enum metric metric);
+/* Who does not, where one doesn't: "a sample". */
+const char *diff_ignorant(const struct diff *diff);
 /* A row's figure, and one of the totals. */
 void diff_of_row(const struct diff *diff, const struct row *row, enum metric metric,
 	struct diff_figure *ret);
@@ -67,6 +82,17 @@ void diff_of_totals(const struct diff *diff, enum metric metric, struct diff_fig
 enum diff_status diff_status(const struct diff *diff, const struct row *row);
 /* "new", "grown"… */
 const char *diff_status_name(enum diff_status status);
+
+/*
+ * Fills the empty list with those of the rows that either model has any `filter` of (METRICS: all),
+ * the largest change of the comparison's metric first, those within the error behind these, and
+ * those that did not change last. The rows are those of the comparison, or made of these.
+ */
+struct error *diff_select(const struct diff *diff, const struct rows *rows, enum metric filter,
+	struct row_list *ret) must_check_;
+
+/* An older figure as --normalize scales it, of totals that were `from` and are `to`. */
+uint64_t diff_scaled(uint64_t value, uint64_t to, uint64_t from);
 
 /* Whether a change of a total is worth a sentence. */
 bool diff_is_news(enum metric metric, const struct diff_figure *figure);

@@ -28,6 +28,14 @@ static const char *const subjects[] = {
 };
 static_assert(ARRAY_SIZE(subjects) == METRICS, "each metric has a subject");
 
+static const char *subject_of(const struct diff *diff, enum metric metric)
+{
+	if (diff->options.scope != DIFF_INHERITED)
+		return subjects[metric];
+	return metric == METRIC_LIVE_BYTES ? "Memory that was there at the fork"
+					   : "The number of blocks that were there at the fork";
+}
+
 static void add_percent(struct text *out, const struct diff_figure *figure)
 {
 	if (!figure->base)
@@ -42,8 +50,10 @@ static void say_total(const struct diff *diff, enum metric metric, struct text *
 	struct diff_figure figure;
 	diff_of_totals(diff, metric, &figure);
 	uint64_t change = figure.change < 0 ? -(uint64_t)figure.change : (uint64_t)figure.change;
-	text_add(out, subjects[metric]);
-	if (!figure.change) {
+	text_add(out, subject_of(diff, metric));
+	if (!diff_knows(diff, metric)) {
+		text_printf(out, " is not known of %s", diff_ignorant(diff));
+	} else if (!figure.change) {
 		text_add(out, " is the same: ");
 		diff_add_value(out, metric, figure.value);
 	} else if (figure.within_error) {
@@ -85,7 +95,7 @@ static void say_stacks(const struct diff *diff, struct text *out)
 	text_add_bytes(out, stacks->older);
 	text_add(out, " to ");
 	text_add_bytes(out, stacks->newer);
-	const struct stack_size *most = stacks->rows.len > 1 ? stacks->rows.data : NULL;
+	const struct thread_pair *most = stacks->rows.len > 1 ? stacks->rows.data : NULL;
 	if (most && most->newer && stack_size_change(most) > 0) {
 		text_add(out, "; most in ");
 		stack_size_add_name(most, out);
@@ -273,18 +283,23 @@ struct error *diff_say(struct diff *diff)
 	struct text *out = &diff->verdict;
 	enum metric metric = diff->options.metric;
 	say_stacks(diff, out);
-	say_total(diff, metric, out);
-	struct error *error = say_top(diff, &diff->top);
+	say_total(diff, metric, &diff->total);
+	text_add_n(out, diff->total.data ? diff->total.data : "", diff->total.len);
+	bool known = diff_knows(diff, metric);
+	struct error *error = known ? say_top(diff, &diff->top) : NULL;
 	if (error)
 		return error;
 	text_add_n(out, diff->top.data ? diff->top.data : "", diff->top.len);
-	say_counts(diff, out);
-	bool sampled = model_recording(diff->sides[0].model)->sample_bytes ||
-		       model_recording(diff->sides[1].model)->sample_bytes;
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		if (others[i] != metric && !(sampled && others[i] == METRIC_TEMPORARY))
+	if (known)
+		say_counts(diff, out);
+	bool inherited = diff->options.scope == DIFF_INHERITED;
+	for (size_t i = 0; !inherited && i < ARRAY_SIZE(others); i++)
+		if (others[i] != metric && diff_knows(diff, others[i]))
 			say_total(diff, others[i], out);
-	say_renames(diff, out);
+	say_renames(diff, &diff->renamed);
+	text_add_n(out, diff->renamed.data ? diff->renamed.data : "", diff->renamed.len);
 	note_differences(diff, &diff->notes);
-	return out->failed || diff->notes.failed ? error_no_memory() : NULL;
+	return out->failed || diff->total.failed || diff->renamed.failed || diff->notes.failed
+		       ? error_no_memory()
+		       : NULL;
 }

@@ -228,6 +228,22 @@ struct error *spots_find(
 	return NULL;
 }
 
+struct error *spots_join(
+	struct spots *spots, const struct shown_frame *frame, const struct shown_frame *with)
+{
+	const struct spot *spot;
+	bool is_new;
+	struct error *error = spots_find(spots, with, &spot);
+	if (error || !spot)
+		return error;
+	const struct spot **known = frame_spots_insert(&spots->by_frame, frame, &is_new);
+	if (!known)
+		return error_no_memory();
+	if (is_new)
+		*known = spot;
+	return NULL;
+}
+
 struct error *spots_stack(struct spots *spots, const struct shown_frame *const *frames,
 	size_t count, struct spot_vec *ret)
 {

@@ -50,6 +50,9 @@ const struct spot *spots_at(const struct spots *spots, size_t id);
 
 DEFINE_VEC(spot_vec, const struct spot *)
 
+/* Makes a frame one of the spot of another, unless it has one. */
+struct error *spots_join(struct spots *spots, const struct shown_frame *frame,
+	const struct shown_frame *with) must_check_;
 /*
  * Replaces `ret` by the spots of a stack, innermost first. Of files and modules neighbours that are
  * the same become one.

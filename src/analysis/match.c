@@ -164,6 +164,14 @@ void match_destroy(struct match *match)
 	free(match);
 }
 
+const struct match_member *match_members_of(const struct match *match, unsigned side)
+{
+	size_t first = 0;
+	while (first < match->members.len && match->members.data[first].side != side)
+		first++;
+	return match->members.data + first;
+}
+
 /* Frames with place numbers of the match, by those that they have in their models. */
 DEFINE_VEC(copy_vec, const struct shown_frame *)
 

@@ -69,6 +69,9 @@ static inline size_t match_groups(const struct match *match)
 	return match->examples.len;
 }
 
+/* Those of a model's rows, in the order of these. */
+const struct match_member *match_members_of(const struct match *match, unsigned side);
+
 /*
  * Adds one row a group to empty rows, in order of groups, with the frames of the newest model that
  * has it (of its row that allocated most). Frames that are one function have one `place`, whatever

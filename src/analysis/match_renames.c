@@ -22,6 +22,18 @@ enum { OLD, NEW };
 #define ROUNDS 16u
 #define MANY UINT32_MAX
 
+/* How often a place allocated; what was inherited had been allocated elsewhere: what lives of it.
+ */
+static uint64_t calls_of(const struct site *site)
+{
+	return site->allocations ? site->allocations : site->live_blocks;
+}
+
+static uint64_t bytes_of(const struct site *site)
+{
+	return site->allocations ? site->allocated_bytes : site->live_bytes;
+}
+
 struct pattern_key {
 	const uint32_t *names; /* 0: a hole */
 	uint32_t len;
@@ -177,7 +189,7 @@ static struct error *fill_holes(struct search *search, struct hole_map *holes)
 				return error_no_memory();
 			uint32_t *known = &hole->name[member->side];
 			*known = *known && *known != name ? MANY : name;
-			hole->allocations[member->side] += member->row->sums.allocations;
+			hole->allocations[member->side] += calls_of(&member->row->sums);
 		}
 	}
 	return NULL;
@@ -290,7 +302,7 @@ static struct error *propose_by_figures(struct search *search, const struct patt
 		const char *file = identities_get(search->match->names, a)->file;
 		bool same_file =
 			file[0] && same_string(file, identities_get(search->match->names, b)->file);
-		if (!same_file && old->row->sums.allocations < 2)
+		if (!same_file && calls_of(&old->row->sums) < 2)
 			continue;
 		struct error *error = propose(search, a, b);
 		if (error)
@@ -311,8 +323,8 @@ static struct error *find_by_figures(struct search *search)
 		struct error *error = make_pattern(search, member, &key);
 		if (error)
 			return error;
-		key.allocations = sums->allocations;
-		key.bytes = sums->allocated_bytes;
+		key.allocations = calls_of(sums);
+		key.bytes = bytes_of(sums);
 		key.min_size = sums->min_size;
 		key.max_size = sums->max_size;
 		struct pattern *pattern = pattern_map_insert(&patterns, key, NULL);

@@ -61,6 +61,13 @@ static struct error *grouping_init(struct grouping *grouping, size_t rows)
 	return NULL;
 }
 
+/* Of both, where two models are compared. */
+static uint64_t weight_of(const struct merge *merge, const struct row *row)
+{
+	return metric_of_site(merge->weight, &row->sums) +
+	       metric_of_site(merge->weight, &row->base);
+}
+
 /* Puts a row into its group by so many frames. */
 static struct error *grouping_add(
 	struct grouping *grouping, const struct merge *merge, size_t index, unsigned frames)
@@ -77,7 +84,7 @@ static struct error *grouping_add(
 		if (!group_vec_push(&grouping->groups, (struct group){.row = NO_GROUP}))
 			return error_no_memory();
 	}
-	grouping->groups.data[*group].weight += metric_of_site(merge->weight, &row->sums);
+	grouping->groups.data[*group].weight += weight_of(merge, row);
 	grouping->of_row[index] = *group;
 	return NULL;
 }
@@ -94,6 +101,7 @@ static void merge_member(struct row *group, const struct row *member)
 	group->depth = common;
 	group->stacks += member->stacks;
 	site_add(&group->sums, &member->sums);
+	site_add(&group->base, &member->base);
 }
 
 /* Moves the rows of groups that weigh enough to the result. */
@@ -140,7 +148,7 @@ static struct error *merge_rounds(struct merge *merge, struct grouping *coarse)
 {
 	uint64_t total = 0;
 	for (size_t i = 0; i < merge->from->rows.len; i++) {
-		uint64_t weight = metric_of_site(merge->weight, &merge->from->rows.data[i].sums);
+		uint64_t weight = weight_of(merge, &merge->from->rows.data[i]);
 		total += weight;
 		if (weight == 0)
 			continue;

@@ -26,7 +26,7 @@ void reallocs_deinit(struct reallocs *reallocs)
 	text_deinit(&reallocs->verdict);
 }
 
-static void add(struct realloc_site *sums, const struct realloc_site *site)
+void realloc_site_add(struct realloc_site *sums, const struct realloc_site *site)
 {
 	sums->calls += site->calls;
 	sums->grown += site->grown;
@@ -56,7 +56,7 @@ static unsigned doublings_between(uint64_t from, uint64_t to)
 	return count;
 }
 
-static void conclude(struct realloc_row *row)
+void realloc_row_conclude(struct realloc_row *row)
 {
 	const struct realloc_site *sums = &row->sums;
 	row->factor = sums->grown ? exp2(sums->log2_factors / (double)sums->grown) : 0;
@@ -134,7 +134,7 @@ static struct error *add_sites(const struct model *model, const uint32_t *row_of
 		if (number == ROWS_NONE)
 			continue;
 		if (places[number]) {
-			add(&ret->rows.data[places[number] - 1].sums, &sites[i]);
+			realloc_site_add(&ret->rows.data[places[number] - 1].sums, &sites[i]);
 			continue;
 		}
 		struct realloc_row row = {.row = &rows->rows.data[number], .sums = sites[i]};
@@ -155,7 +155,7 @@ struct error *reallocs_build(const struct model *model, struct resolver *resolve
 	if (error)
 		return error;
 	for (size_t i = 0; i < ret->rows.len; i++)
-		conclude(&ret->rows.data[i]);
+		realloc_row_conclude(&ret->rows.data[i]);
 	if (ret->rows.len)
 		qsort(ret->rows.data, ret->rows.len, sizeof(*ret->rows.data), compare_rows);
 	say(ret);

@@ -31,4 +31,10 @@ void reallocs_deinit(struct reallocs *reallocs);
 struct error *reallocs_build(const struct model *model, struct resolver *resolver,
 	const struct rows *rows, struct reallocs *ret) must_check_;
 
+/* Adds a site's sums to those of another; of the longest chain and the usual step the larger one.
+ */
+void realloc_site_add(struct realloc_site *sums, const struct realloc_site *more);
+/* Sets what follows from the sums: factor, doublings, stepwise. */
+void realloc_row_conclude(struct realloc_row *row);
+
 #endif

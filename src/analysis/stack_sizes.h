@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * How large the stacks of threads were at two moments, and which threads are the same. Of one
- * recording these are those of one number. Of two the first threads are, and others of one name, in
- * the order in which they began: the third "worker" is the third one.
- */
+/* How large the stacks of threads were at two moments, and which threads are the same
+ * (thread_pairs.h). */
 #ifndef ANALYSIS_STACK_SIZES_H
 #define ANALYSIS_STACK_SIZES_H
 
+#include "analysis/thread_pairs.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "base/vec.h"
 #include "model/model.h"
 
-/* A thread in both; NULL: it had no stack there that is known. */
-struct stack_size {
-	const struct thread *older, *newer;
-};
-DEFINE_VEC(stack_size_vec, struct stack_size)
-
 struct stack_sizes {
-	uint64_t older, newer;      /* bytes of all threads; 0: not known */
-	struct stack_size_vec rows; /* the largest change first */
+	uint64_t older, newer; /* bytes of all threads; 0: not known */
+	struct thread_pair_vec
+		rows; /* that have a stack which is known; the largest change first */
 };
 
 void stack_sizes_init(struct stack_sizes *sizes);
@@ -31,10 +23,10 @@ struct error *stack_sizes_build(const struct model *older, const struct model *n
 	bool same_recording, struct stack_sizes *ret) must_check_;
 
 /* By how much a row's stack grew. */
-int64_t stack_size_change(const struct stack_size *row);
+int64_t stack_size_change(const struct thread_pair *row);
 
 /* Adds the thread's name, or "thread 4711" if it has none. */
-void stack_size_add_name(const struct stack_size *row, struct text *out);
+void stack_size_add_name(const struct thread_pair *row, struct text *out);
 
 /* Both are known. */
 static inline bool stack_sizes_known(const struct stack_sizes *sizes)

@@ -26,6 +26,7 @@ struct request {
 	const struct export_format *format;
 	const char *output;
 	const char *path; /* NULL: the newest recording here */
+	struct text lost; /* what the format cannot hold: sentences, each with a newline */
 };
 
 static bool take_format(const struct options *options, struct request *request)
@@ -96,39 +97,30 @@ static void say_lost(const struct text *lost)
 	}
 }
 
-static int write_it(const struct request *request, const struct stack_view *view)
+static struct error *write_export(const struct stack_view *view, void *ctx, const struct sink *sink)
 {
-	struct output output;
-	struct sink sink;
-	_cleanup_close_ int fd = -1;
-	_cleanup_(text_deinit) struct text lost;
-	text_init(&lost);
-	int code = output_open(&output, &sink, request->output, &fd);
-	if (code)
-		return code;
-	const struct exported from = {
-		.profile = &view->profile, .metric = request->shown.options.sort, .lost = &lost};
-	struct error *error = export_write(request->format, &from, &sink);
-	if (error)
-		return message_error(error);
-	code = output_end(&output);
-	if (!code)
-		say_lost(&lost);
-	return code;
+	struct request *request = ctx;
+	const struct exported from = {.profile = &view->profile,
+		.metric = request->shown.options.sort,
+		.lost = &request->lost};
+	return export_write(request->format, &from, sink);
 }
 
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
 	int code;
+	text_init(&request.lost);
 	if (parse(command, argc, argv, &request, &code)) {
-		struct stack_view view;
-		stack_view_init(&view);
-		code = stack_view_open(&view, &request.shown, request.path);
+		const struct stack_view_form form = {
+			.write = write_export,
+			.file = request.output ? request.output : OUTPUT_STDOUT,
+		};
+		code = stack_view_show(&request.shown, request.path, &form, &request);
 		if (!code)
-			code = write_it(&request, &view);
-		stack_view_deinit(&view);
+			say_lost(&request.lost);
 	}
+	text_deinit(&request.lost);
 	view_request_deinit(&request.shown);
 	return code;
 }

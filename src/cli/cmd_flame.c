@@ -2,11 +2,7 @@
 /* heapwise flame: a tree of calls as a flame graph, on the terminal or as SVG. */
 #include "views/flame.h"
 
-#include <stdlib.h>
-
-#include "base/cleanup.h"
 #include "base/util.h"
-#include "cli/message.h"
 #include "cli/output.h"
 #include "cli/stack_view.h"
 #include "cli/terminal.h"
@@ -138,39 +134,32 @@ static struct error *write_form(struct request *request, const struct profile *p
 	return flame_write_text(profile, tree, flame, sink);
 }
 
-static int write_to(
-	struct request *request, const struct profile *profile, const struct calltree *tree)
+static struct error *write_flame(const struct stack_view *view, void *ctx, const struct sink *sink)
 {
-	struct output output;
-	struct sink sink;
-	_cleanup_close_ int fd = -1;
-	if (request->form == FORM_TEXT) {
-		sink = view_request_sink(&request->shown, &output);
-	} else {
-		int code = output_open(&output, &sink, request->svg, &fd);
-		if (code)
-			return code;
-	}
-	struct error *error = write_form(request, profile, tree, &sink);
-	return error ? message_error(error) : output_end(&output);
-}
-
-static int show(struct request *request, struct stack_view *view)
-{
-	int code = stack_view_open(view, &request->shown, request->path);
-	if (code)
-		return code;
+	struct request *request = ctx;
 	struct spots *spots;
 	struct error *error = spots_create(request->shown.grain, &spots);
 	if (error)
-		return message_error(error);
+		return error;
 	struct calltree tree;
 	calltree_init(&tree);
 	error = calltree_build(profile_rows(&view->profile), request->flame.metric, request->way,
 		NULL, spots, &tree);
-	code = error ? message_error(error) : write_to(request, &view->profile, &tree);
+	if (!error)
+		error = write_form(request, &view->profile, &tree, sink);
 	calltree_deinit(&tree);
-	return code;
+	return error;
+}
+
+static int show(struct request *request)
+{
+	const struct stack_view_form form = {
+		.write = write_flame,
+		.file = request->form == FORM_TEXT ? NULL
+			: request->svg             ? request->svg
+						   : OUTPUT_STDOUT,
+	};
+	return stack_view_show(&request->shown, request->path, &form, request);
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -180,12 +169,8 @@ static int run(const struct command *command, int argc, char **argv)
 		.flame = {.threshold = SVG_THRESHOLD},
 	};
 	int code;
-	if (parse(command, argc, argv, &request, &code)) {
-		struct stack_view view;
-		stack_view_init(&view);
-		code = show(&request, &view);
-		stack_view_deinit(&view);
-	}
+	if (parse(command, argc, argv, &request, &code))
+		code = show(&request);
 	view_request_deinit(&request.shown);
 	return code;
 }

@@ -5,7 +5,6 @@
 
 #include "base/cleanup.h"
 #include "cli/graphviz.h"
-#include "cli/message.h"
 #include "cli/output.h"
 #include "cli/stack_view.h"
 #include "views/callgraph.h"
@@ -137,7 +136,7 @@ static bool keep(void *ctx, const char *data, size_t len)
 	return true;
 }
 
-static int draw(const struct request *request, const struct stack_view *view,
+static struct error *draw(const struct request *request, const struct stack_view *view,
 	const struct callgraph *graph, struct spots *spots)
 {
 	_cleanup_(text_deinit) struct text dot;
@@ -146,31 +145,18 @@ static int draw(const struct request *request, const struct stack_view *view,
 	struct error *error = callgraph_write(&view->profile, graph, spots, &request->graph, &sink);
 	if (!error && dot.failed)
 		error = error_no_memory();
-	if (!error)
-		error = graphviz_draw(request->format, request->output, &dot);
-	return error ? message_error(error) : 0;
+	return error ? error : graphviz_draw(request->format, request->output, &dot);
 }
 
-static int write_graph(const struct request *request, const struct stack_view *view,
-	const struct callgraph *graph, struct spots *spots)
+/* Else it is written as it is. */
+static bool is_drawn(const struct request *request)
 {
-	if (request->output && strcmp(request->format, "dot") != 0)
-		return draw(request, view, graph, spots);
-	struct output output;
-	struct sink sink;
-	_cleanup_close_ int fd = -1;
-	int code = output_open(&output, &sink, request->output, &fd);
-	if (code)
-		return code;
-	struct error *error = callgraph_write(&view->profile, graph, spots, &request->graph, &sink);
-	return error ? message_error(error) : output_end(&output);
+	return request->output && strcmp(request->format, "dot") != 0;
 }
 
-static int show(struct request *request, struct stack_view *view)
+static struct error *write_graph(const struct stack_view *view, void *ctx, const struct sink *sink)
 {
-	int code = stack_view_open(view, &request->shown, request->path);
-	if (code)
-		return code;
+	const struct request *request = ctx;
 	_cleanup_(spots_cleanup) struct spots *spots = NULL;
 	_cleanup_(callgraph_deinit) struct callgraph graph;
 	callgraph_init(&graph);
@@ -178,7 +164,20 @@ static int show(struct request *request, struct stack_view *view)
 	if (!error)
 		error = callgraph_build(profile_rows(&view->profile), request->graph.metric, spots,
 			&request->limits, &graph);
-	return error ? message_error(error) : write_graph(request, view, &graph, spots);
+	if (error)
+		return error;
+	return is_drawn(request)
+		       ? draw(request, view, &graph, spots)
+		       : callgraph_write(&view->profile, &graph, spots, &request->graph, sink);
+}
+
+static int show(struct request *request)
+{
+	const struct stack_view_form form = {
+		.write = write_graph,
+		.file = request->output && !is_drawn(request) ? request->output : OUTPUT_STDOUT,
+	};
+	return stack_view_show(&request->shown, request->path, &form, request);
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -188,12 +187,8 @@ static int run(const struct command *command, int argc, char **argv)
 		.limits = {CALLGRAPH_NODE_FRACTION, CALLGRAPH_EDGE_FRACTION, CALLGRAPH_NODE_COUNT},
 	};
 	int code;
-	if (parse(command, argc, argv, &request, &code)) {
-		struct stack_view view;
-		stack_view_init(&view);
-		code = show(&request, &view);
-		stack_view_deinit(&view);
-	}
+	if (parse(command, argc, argv, &request, &code))
+		code = show(&request);
 	view_request_deinit(&request.shown);
 	return code;
 }

@@ -7,7 +7,6 @@
 #include "analysis/names.h"
 #include "base/cleanup.h"
 #include "cli/message.h"
-#include "cli/output.h"
 #include "cli/source_files.h"
 #include "cli/stack_view.h"
 
@@ -29,6 +28,9 @@ struct request {
 	const char *path; /* NULL: the newest recording here */
 	char **folders;   /* of sources; the strings are of the command line */
 	size_t folder_count;
+	struct spots *spots;
+	bool *is_chosen; /* spots that are listed */
+	struct listing listing;
 };
 
 /* False: leave with *ret_code, all is said. */
@@ -69,62 +71,76 @@ static size_t split_line(const char *sought, uint32_t *ret_line)
 	return (size_t)(colon - sought);
 }
 
-/* What is listed: spots that are chosen. */
-struct choice {
-	struct spots *spots;
-	bool *is_chosen;
-};
-
-static void choice_deinit(struct choice *choice)
+static void drop_choice(struct request *request)
 {
-	spots_destroy(choice->spots);
-	free(choice->is_chosen);
+	spots_destroy(request->spots);
+	free(request->is_chosen);
+	request->spots = NULL;
+	request->is_chosen = NULL;
 }
 
 /* *ret_found: whether files of that name are in the stacks. */
-static int choose_files(
-	const struct stack_view *view, struct request *request, struct choice *ret, bool *ret_found)
+static int choose_files(const struct stack_view *view, struct request *request, bool *ret_found)
 {
 	uint32_t line;
 	_cleanup_free_ char *name =
 		strndup(request->list.sought, split_line(request->list.sought, &line));
-	struct error *error = name ? spots_create(GRAIN_FILES, &ret->spots) : error_no_memory();
+	struct error *error = name ? spots_create(GRAIN_FILES, &request->spots) : error_no_memory();
 	if (!error)
-		error = stack_view_meet(view, ret->spots);
+		error = stack_view_meet(view, request->spots);
 	if (!error) {
-		ret->is_chosen = calloc(spots_count(ret->spots) + 1, sizeof(bool));
-		error = ret->is_chosen ? NULL : error_no_memory();
+		request->is_chosen = calloc(spots_count(request->spots) + 1, sizeof(bool));
+		error = request->is_chosen ? NULL : error_no_memory();
 	}
 	if (error)
 		return message_error(error);
-	*ret_found = names_find_plain(ret->spots, name, ret->is_chosen) > 0;
+	*ret_found = names_find_plain(request->spots, name, request->is_chosen) > 0;
 	if (*ret_found)
 		request->list.line = line;
 	/* No function is called so. */
-	return line && !*ret_found ? stack_view_unknown(ret->spots, name) : 0;
+	return line && !*ret_found ? stack_view_unknown(request->spots, name) : 0;
 }
 
-static int choose(const struct stack_view *view, struct request *request, struct choice *ret)
+static int choose_spots(const struct stack_view *view, struct request *request)
 {
 	bool found;
-	int code = choose_files(view, request, ret, &found);
+	int code = choose_files(view, request, &found);
 	if (code || found)
 		return code;
-	choice_deinit(ret);
-	*ret = (struct choice){.spots = NULL};
-	struct error *error = spots_create(GRAIN_FUNCTIONS, &ret->spots);
+	drop_choice(request);
+	struct error *error = spots_create(GRAIN_FUNCTIONS, &request->spots);
 	if (error)
 		return message_error(error);
-	return stack_view_find(view, ret->spots, request->list.sought, &ret->is_chosen);
+	return stack_view_find(view, request->spots, request->list.sought, &request->is_chosen);
 }
 
-static struct error *write_list(const struct request *request, const struct stack_view *view,
-	const struct listing *listing, const struct sink *sink)
+static int choose(const struct stack_view *view, void *ctx)
 {
+	struct request *request = ctx;
+	int code = choose_spots(view, request);
+	if (code)
+		return code;
+	struct error *error = listing_build(profile_rows(&view->profile), request->spots,
+		request->is_chosen, &request->listing);
+	if (error)
+		return message_error(error);
+	if (request->listing.parts.len)
+		return 0;
+	message("no lines are known of '%s': its module has no debug information here "
+		"(heapwise doctor FILE says why)",
+		request->list.sought);
+	return STACK_VIEW_NOTHING;
+}
+
+static struct error *write_list(const struct stack_view *view, void *ctx, const struct sink *sink)
+{
+	struct request *request = ctx;
 	const struct target *target = model_target(view->model);
+	const struct listing *listing = &request->listing;
 	size_t count = listing->parts.len, found = 0;
 	_cleanup_free_ struct listing_source *sources = calloc(count + 1, sizeof(*sources));
 	struct error *error = sources ? NULL : error_no_memory();
+	request->list.colour = request->shown.options.colour;
 	while (!error && found < count) {
 		error = source_file_find(listing->parts.data[found].file, target->cwd,
 			request->folders, request->folder_count, target->wall_start_ns,
@@ -138,34 +154,14 @@ static struct error *write_list(const struct request *request, const struct stac
 	return error;
 }
 
-static int list(struct request *request, const struct stack_view *view, const struct choice *choice)
+static int show(struct request *request)
 {
-	_cleanup_(listing_deinit) struct listing listing;
-	listing_init(&listing);
-	struct output output;
-	struct sink sink = view_request_sink(&request->shown, &output);
-	request->list.colour = request->shown.options.colour;
-	struct error *error = listing_build(
-		profile_rows(&view->profile), choice->spots, choice->is_chosen, &listing);
-	if (!error && !listing.parts.len) {
-		message("no lines are known of '%s': its module has no debug information here "
-			"(heapwise doctor FILE says why)",
-			request->list.sought);
-		return STACK_VIEW_NOTHING;
-	}
-	if (!error)
-		error = write_list(request, view, &listing, &sink);
-	return error ? message_error(error) : output_end(&output);
-}
-
-static int show(struct request *request, struct stack_view *view)
-{
-	int code = stack_view_open(view, &request->shown, request->path);
-	if (code)
-		return code;
-	_cleanup_(choice_deinit) struct choice choice = {.spots = NULL};
-	code = choose(view, request, &choice);
-	return code ? code : list(request, view, &choice);
+	const struct stack_view_form form = {.choose = choose, .write = write_list};
+	listing_init(&request->listing);
+	int code = stack_view_show(&request->shown, request->path, &form, request);
+	listing_deinit(&request->listing);
+	drop_choice(request);
+	return code;
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -175,12 +171,8 @@ static int run(const struct command *command, int argc, char **argv)
 		return message_error(error_no_memory());
 	struct request request = {.shown = VIEW_REQUEST_DEFAULT, .folders = folders};
 	int code;
-	if (parse(command, argc, argv, &request, &code)) {
-		struct stack_view view;
-		stack_view_init(&view);
-		code = show(&request, &view);
-		stack_view_deinit(&view);
-	}
+	if (parse(command, argc, argv, &request, &code))
+		code = show(&request);
 	view_request_deinit(&request.shown);
 	return code;
 }

@@ -6,9 +6,8 @@
 
 #include "base/cleanup.h"
 #include "cli/message.h"
+#include "cli/operands.h"
 #include "cli/options.h"
-#include "cli/output.h"
-#include "cli/progress.h"
 #include "cli/report_tree.h"
 #include "cli/view_options.h"
 #include "model/model.h"
@@ -17,6 +16,7 @@
 
 enum {
 	OPT_VIEW = 256,
+	OPT_NORMALIZE,
 };
 
 static const struct option_spec option_specs[] = {
@@ -32,13 +32,16 @@ static const struct option_spec option_specs[] = {
 		"timeline: heapwise.timeline/1)"},
 	{VIEW_OPT_TAIL, "tail", "PERCENT",
 		"of the time that growth is not judged by, at the end (default: 10)"},
+	VIEW_SPEC_BASE{OPT_NORMALIZE, "normalize", NULL,
+		"with --base: scale the older figures so that the totals agree"},
 	VIEW_SPECS_MOMENTS VIEW_SPECS_FILTER VIEW_SPECS_TERMINAL VIEW_SPEC_MERGE
-		VIEW_SPEC_ALL_FRAMES VIEW_SPEC_BASE{0},
+		VIEW_SPEC_ALL_FRAMES{0},
 };
 
 struct request {
 	const struct view *view;
 	struct view_request shown;
+	bool normalize;
 	char *const *paths; /* none: the newest recording here */
 	size_t path_count;
 };
@@ -74,6 +77,25 @@ static int wrong_metric(const struct command *command, const struct view *view, 
 		names.data ? names.data : "");
 }
 
+/* Of what is compared; 0: all is right. */
+static int check_base(const struct command *command, const struct request *request)
+{
+	const char *reason = view_no_base(request->view);
+	if (!request->shown.base && request->normalize)
+		return options_wrong(
+			command, "--normalize scales what --base names; there is no --base");
+	if (request->normalize && view_needs_moments(request->view, &request->shown.options))
+		return options_wrong(command,
+			"--normalize scales totals, and this view shows how each recording went");
+	if (request->shown.base && reason)
+		return options_wrong(command, "this view takes no --base: %s", reason);
+	if (request->shown.base && is_tree(request))
+		return options_wrong(command,
+			"several recordings make one table, which takes no --base; their sum does: "
+			"--merge");
+	return 0;
+}
+
 /* What cannot be asked of the view; 0: all can. */
 static int check(const struct command *command, struct request *request, const char *view)
 {
@@ -95,16 +117,12 @@ static int check(const struct command *command, struct request *request, const c
 			"the view %s is of all that was recorded, stacks can be chosen in others: "
 			"--view sites",
 			view);
-	if (shown->base && !view_can_compare(request->view))
-		return options_wrong(command, "--base is for the views growth and timeline; "
-					      "heapwise diff, tree, flame and "
-					      "graph compare others");
 	bool summary = !view || strcmp(view, "summary") == 0;
 	if (is_tree(request) && (!summary || sort || filtered || moments_query(&shown->moments)))
 		return options_wrong(command,
 			"several recordings make one table; a view is of one of them, or of their "
 			"sum: --merge");
-	return 0;
+	return check_base(command, request);
 }
 
 /* False: leave with *ret_code, all is said. */
@@ -117,6 +135,8 @@ static bool parse(
 	while ((id = options_next(&options)) > 0) {
 		if (id == OPT_VIEW) {
 			view = options.argument;
+		} else if (id == OPT_NORMALIZE) {
+			ret->normalize = true;
 		} else if (!view_options_take(&options, id, &ret->shown)) {
 			*ret_code = ERROR_USAGE;
 			return false;
@@ -136,20 +156,45 @@ static inline void model_cleanup(struct model **model)
 	model_destroy(*model);
 }
 
-static int write_view(struct request *request, const struct model *model)
+/* Lives and reallocs of a sample are those of its blocks alone, not estimates for all. */
+static bool lives_compare(
+	const struct request *request, const struct model *older, const struct model *newer)
 {
-	struct output output;
-	struct sink sink = view_request_sink(&request->shown, &output);
-	progress_begin("looking up names");
-	struct error *error = view_write(request->view, model, &request->shown.options, &sink);
-	progress_end();
-	return error ? message_error(error) : output_end(&output);
+	const struct recording *a = model_recording(older), *b = model_recording(newer);
+	if (!view_needs_lives(request->view) || a->sample_bytes == b->sample_bytes)
+		return true;
+	message("%s and %s cannot be compared in this view: of a sample it knows the sampled "
+		"blocks alone, and the recordings are not samples of one rate; --view sites "
+		"compares them",
+		a->path, b->path);
+	return false;
+}
+
+/* Shows it as it is other than the older one. */
+static int compare(struct request *request, unsigned flags, const struct model *model)
+{
+	struct view_request *shown = &request->shown;
+	_cleanup_(operand_deinit) struct operand older = {.model = NULL};
+	int code = view_request_open_base(shown, flags, &older);
+	if (code)
+		return code;
+	if (!lives_compare(request, older.model, model))
+		return ERROR_INPUT;
+	const struct view_base base = {
+		.model = older.model,
+		.label = shown->base,
+		.same_recording = operand_is_of(&older, model),
+		.normalize = request->normalize,
+	};
+	shown->options.base = &base;
+	code = view_request_show(shown, request->view, model);
+	shown->options.base = NULL;
+	return code;
 }
 
 static int show(const struct command *command, struct request *request)
 {
 	_cleanup_(model_cleanup) struct model *model = NULL;
-	_cleanup_(operand_deinit) struct operand base = {.model = NULL};
 	unsigned flags = view_tells_inherited(request->view) ? SOURCE_WITH_INHERITED : 0;
 	flags |= view_needs_marks(request->view) ? SOURCE_WITH_MARKS : 0;
 	const char *path;
@@ -168,9 +213,10 @@ static int show(const struct command *command, struct request *request)
 		    request->path_count, &path))
 		return ERROR_USAGE;
 	int code = view_request_open(&request->shown, path, flags, &model);
-	if (!code)
-		code = view_request_open_base(&request->shown, path, flags, &base);
-	return code ? code : write_view(request, model);
+	if (code)
+		return code;
+	return request->shown.base ? compare(request, flags, model)
+				   : view_request_show(&request->shown, request->view, model);
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -188,8 +234,8 @@ static int run(const struct command *command, int argc, char **argv)
 
 const struct command command_report = {
 	.name = "report",
-	.synopsis =
-		"[FILE…|FOLDER] [--view VIEW] [--sort METRIC] [--limit N] [--focus REGEX] [--json]",
+	.synopsis = "[FILE…|FOLDER] [--view VIEW] [--sort METRIC] [--limit N] [--base OLD] "
+		    "[--focus REGEX] [--json]",
 	.what = "Says where the memory of a recorded program went.",
 	.about = "Without FILE: the newest recording (*.hpw) in the current folder. A recording "
 		 "that was\n"
@@ -203,7 +249,8 @@ const struct command command_report = {
 		"  heapwise report --focus '^parse_' --ignore libstdc  stacks with such a frame\n"
 		"  heapwise report build*.hpw                      who started whom, and each "
 		"one's figures\n"
-		"  heapwise report --merge one.hpw two.hpw        added up, as if it were one\n",
+		"  heapwise report --merge one.hpw two.hpw        added up, as if it were one\n"
+		"  heapwise report --view threads --base old.hpw new.hpw  what each does more\n",
 	.options = option_specs,
 	.run = run,
 };

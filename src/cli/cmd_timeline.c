@@ -8,8 +8,6 @@
 #include "base/util.h"
 #include "base/vec.h"
 #include "cli/message.h"
-#include "cli/output.h"
-#include "cli/progress.h"
 #include "cli/recordings.h"
 #include "cli/stack_view.h"
 
@@ -283,26 +281,15 @@ static int open_older(struct request *request, struct operand *ret)
 	struct error *error = path ? leave_out(request, path, &left_out) : error_no_memory();
 	if (error)
 		return message_error(error);
-	int code = view_request_open_base(&request->shown, request->path, 0, ret);
+	int code = view_request_open_base(&request->shown, 0, ret);
 	request->shown.blocks.left_out = NULL;
 	return !code && !has_unit(request, path, ret->model) ? ERROR_INPUT : code;
-}
-
-static int write_timeline(
-	struct view_request *shown, const struct view *view, const struct model *model)
-{
-	struct output output;
-	struct sink sink = view_request_sink(shown, &output);
-	progress_begin("looking up names");
-	struct error *error = view_write(view, model, &shown->options, &sink);
-	progress_end();
-	return error ? message_error(error) : output_end(&output);
 }
 
 static int show(struct request *request)
 {
 	_cleanup_(model_cleanup) struct model *model = NULL;
-	_cleanup_(operand_deinit) struct operand base = {.model = NULL};
+	_cleanup_(operand_deinit) struct operand older = {.model = NULL};
 	struct view_request *shown = &request->shown;
 	const struct view *view = view_find("timeline");
 	int code = find_file(request);
@@ -311,8 +298,14 @@ static int show(struct request *request)
 	shown->moments_wanted = view_needs_moments(view, &shown->options);
 	code = open_newer(request, &model);
 	if (!code)
-		code = open_older(request, &base);
-	return code ? code : write_timeline(shown, view, model);
+		code = open_older(request, &older);
+	if (code)
+		return code;
+	const struct view_base base = {.model = older.model, .label = shown->base};
+	shown->options.base = older.model ? &base : NULL;
+	code = view_request_show(shown, view, model);
+	shown->options.base = NULL;
+	return code;
 }
 
 static int run(const struct command *command, int argc, char **argv)

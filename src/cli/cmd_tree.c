@@ -4,7 +4,6 @@
 
 #include "base/cleanup.h"
 #include "cli/message.h"
-#include "cli/output.h"
 #include "cli/stack_view.h"
 #include "views/calltree.h"
 
@@ -37,6 +36,8 @@ struct request {
 	struct calltree_options tree;
 	enum calltree_way way;
 	const char *path; /* NULL: the newest recording here */
+	struct spots *spots;
+	bool *is_chosen; /* of spots, by the function sought; NULL: none is */
 };
 
 static bool take_depth(const struct options *options, struct request *request)
@@ -114,35 +115,38 @@ static bool parse(
 	       check(command, ret);
 }
 
-static int write_tree(struct request *request, struct stack_view *view, const bool *is_chosen,
-	struct spots **spots)
+static int choose(const struct stack_view *view, void *ctx)
 {
-	struct calltree tree;
-	calltree_init(&tree);
-	struct output output;
-	struct sink sink = view_request_sink(&request->shown, &output);
-	request->tree.colour = request->shown.options.colour;
-	struct error *error = calltree_build(profile_rows(&view->profile), request->tree.metric,
-		request->way, is_chosen, steal_ptr(*spots), &tree);
-	if (!error)
-		error = calltree_write(&view->profile, &tree, &request->tree, &sink);
-	calltree_deinit(&tree);
-	return error ? message_error(error) : output_end(&output);
-}
-
-static int show(struct request *request, struct stack_view *view)
-{
-	_cleanup_(spots_cleanup) struct spots *spots = NULL;
-	_cleanup_free_ bool *is_chosen = NULL;
-	int code = stack_view_open(view, &request->shown, request->path);
-	if (code)
-		return code;
-	struct error *error = spots_create(request->shown.grain, &spots);
+	struct request *request = ctx;
+	struct error *error = spots_create(request->shown.grain, &request->spots);
 	if (error)
 		return message_error(error);
-	if (request->tree.sought)
-		code = stack_view_find(view, spots, request->tree.sought, &is_chosen);
-	return code ? code : write_tree(request, view, is_chosen, &spots);
+	return request->tree.sought ? stack_view_find(view, request->spots, request->tree.sought,
+					      &request->is_chosen)
+				    : 0;
+}
+
+static struct error *write_tree(const struct stack_view *view, void *ctx, const struct sink *sink)
+{
+	struct request *request = ctx;
+	struct calltree tree;
+	calltree_init(&tree);
+	request->tree.colour = request->shown.options.colour;
+	struct error *error = calltree_build(profile_rows(&view->profile), request->tree.metric,
+		request->way, request->is_chosen, steal_ptr(request->spots), &tree);
+	if (!error)
+		error = calltree_write(&view->profile, &tree, &request->tree, sink);
+	calltree_deinit(&tree);
+	return error;
+}
+
+static int show(struct request *request)
+{
+	const struct stack_view_form form = {.choose = choose, .write = write_tree};
+	int code = stack_view_show(&request->shown, request->path, &form, request);
+	spots_destroy(request->spots);
+	free(request->is_chosen);
+	return code;
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -152,12 +156,8 @@ static int run(const struct command *command, int argc, char **argv)
 		.tree = {.threshold = THRESHOLD_UNSET, .depth = VIEW_NO_LIMIT},
 	};
 	int code;
-	if (parse(command, argc, argv, &request, &code)) {
-		struct stack_view view;
-		stack_view_init(&view);
-		code = show(&request, &view);
-		stack_view_deinit(&view);
-	}
+	if (parse(command, argc, argv, &request, &code))
+		code = show(&request);
 	view_request_deinit(&request.shown);
 	return code;
 }

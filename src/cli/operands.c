@@ -49,9 +49,10 @@ bool operand_same_file(const struct operand *a, const struct operand *b)
 	return a->inode && a->inode == b->inode && a->device == b->device;
 }
 
-bool operand_is_file(const struct operand *operand, const char *path)
+bool operand_is_of(const struct operand *operand, const struct model *model)
 {
+	const struct recording *recording = model_recording(model);
 	struct stat st;
-	return operand->inode && stat(path, &st) == 0 && st.st_ino == operand->inode &&
-	       st.st_dev == operand->device;
+	return operand->inode && !recording->merged && stat(recording->path, &st) == 0 &&
+	       st.st_ino == operand->inode && st.st_dev == operand->device;
 }

@@ -34,7 +34,7 @@ void operand_deinit(struct operand *operand);
 
 /* Whether both are of one recording. */
 bool operand_same_file(const struct operand *a, const struct operand *b);
-/* Whether it is of that file. */
-bool operand_is_file(const struct operand *operand, const char *path);
+/* Whether the model is of that recording, and of no other. */
+bool operand_is_of(const struct operand *operand, const struct model *model);
 
 #endif

@@ -56,7 +56,7 @@ struct sink output_sink_to(struct output *output, int fd)
 int output_open(struct output *output, struct sink *ret_sink, const char *path, int *ret_fd)
 {
 	*ret_fd = -1;
-	if (!path || strcmp(path, "-") == 0) {
+	if (!path || strcmp(path, OUTPUT_STDOUT) == 0) {
 		*ret_sink = output_sink(output);
 		return 0;
 	}

@@ -22,9 +22,12 @@ struct sink output_sink_paged(struct output *output, bool wanted);
 /* The same to another descriptor, which stays the caller's. */
 struct sink output_sink_to(struct output *output, int fd);
 
+/* The name that stands for stdout. */
+#define OUTPUT_STDOUT "-"
+
 /*
- * A sink that writes to a file, made anew; NULL or "-": to stdout. *ret_fd is the caller's to close
- * if it is not -1. Returns 0, or the exit code after saying why.
+ * A sink that writes to a file, made anew; NULL or OUTPUT_STDOUT: to stdout. *ret_fd is the
+ * caller's to close if it is not -1. Returns 0, or the exit code after saying why.
  */
 int output_open(struct output *output, struct sink *ret_sink, const char *path, int *ret_fd);
 

@@ -8,13 +8,7 @@
 #include "cli/message.h"
 #include "cli/progress.h"
 
-void stack_view_init(struct stack_view *view)
-{
-	*view = (struct stack_view){.model = NULL};
-	profile_init(&view->profile);
-}
-
-void stack_view_deinit(struct stack_view *view)
+static void stack_view_deinit(struct stack_view *view)
 {
 	if (view->compared)
 		comparison_deinit(view->compared);
@@ -42,7 +36,7 @@ static bool is_known(const struct model *model, enum metric metric)
 }
 
 /* Builds the profile of both, once the recording itself is open. */
-static int compare(struct stack_view *view, const struct view_request *request, const char *path)
+static int compare(struct stack_view *view, const struct view_request *request)
 {
 	const struct operand_wanted wanted = {.blocks = view_request_blocks(request)};
 	int code = operand_open(request->command, request->base, &wanted, &view->base);
@@ -58,7 +52,7 @@ static int compare(struct stack_view *view, const struct view_request *request, 
 		/* Views of all metrics sort by none. */
 		.metric = request->options.sort == METRICS ? METRIC_LIVE_BYTES
 							   : request->options.sort,
-		.same_recording = path && operand_is_file(&view->base, path),
+		.same_recording = operand_is_of(&view->base, view->model),
 	};
 	progress_begin("looking up names");
 	struct error *error = comparison_build(view->base.model, view->model, &options,
@@ -68,7 +62,7 @@ static int compare(struct stack_view *view, const struct view_request *request, 
 	return error ? message_error(error) : 0;
 }
 
-int stack_view_open(struct stack_view *view, struct view_request *request, const char *path)
+static int stack_view_open(struct stack_view *view, struct view_request *request, const char *path)
 {
 	int code = view_request_open(request, path, 0, &view->model);
 	if (code)
@@ -80,12 +74,36 @@ int stack_view_open(struct stack_view *view, struct view_request *request, const
 	if (!is_known(view->model, *metric))
 		return ERROR_INPUT;
 	if (request->base)
-		return compare(view, request, path);
+		return compare(view, request);
 	progress_begin("looking up names");
 	struct error *error = profile_build(
 		view->model, request->options.all_frames, &request->filter, &view->profile);
 	progress_end();
 	return error ? message_error(error) : 0;
+}
+
+struct writing {
+	const struct stack_view *view;
+	const struct stack_view_form *form;
+	void *ctx;
+};
+
+static struct error *write_form(void *ctx, const struct sink *sink)
+{
+	const struct writing *writing = ctx;
+	return writing->form->write(writing->view, writing->ctx, sink);
+}
+
+int stack_view_show(struct view_request *request, const char *path,
+	const struct stack_view_form *form, void *ctx)
+{
+	_cleanup_(stack_view_deinit) struct stack_view view = {.model = NULL};
+	profile_init(&view.profile);
+	struct writing writing = {&view, form, ctx};
+	int code = stack_view_open(&view, request, path);
+	if (!code && form->choose)
+		code = form->choose(&view, ctx);
+	return code ? code : view_request_write(request, form->file, write_form, &writing);
 }
 
 struct error *stack_view_meet(const struct stack_view *view, struct spots *spots)

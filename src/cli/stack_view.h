@@ -15,14 +15,21 @@ struct stack_view {
 	struct comparison *compared; /* NULL: there is no base */
 };
 
-void stack_view_init(struct stack_view *view);
-void stack_view_deinit(struct stack_view *view);
+/* What a command makes of it. */
+struct stack_view_form {
+	/* Looks for what was asked about. Returns 0, or the exit code after saying why; NULL: there
+	 * is nothing to look for. */
+	int (*choose)(const struct stack_view *view, void *ctx);
+	struct error *(*write)(const struct stack_view *view, void *ctx, const struct sink *sink);
+	const char *file; /* where to: as of view_request_write() */
+};
 
 /*
  * Opens the recording (path NULL: the newest one here; FILE@MOMENT too) and what it is compared
- * with, and builds the profile. Returns 0, or the exit code after saying why.
+ * with, builds the profile, chooses and writes. Returns 0, or the exit code after saying why.
  */
-int stack_view_open(struct stack_view *view, struct view_request *request, const char *path);
+int stack_view_show(struct view_request *request, const char *path,
+	const struct stack_view_form *form, void *ctx);
 
 /* The exit code where what is asked about is not there. */
 #define STACK_VIEW_NOTHING 1

@@ -346,6 +346,44 @@ struct sink view_request_sink(struct view_request *request, struct output *outpu
 	return output_sink_paged(output, !request->no_pager);
 }
 
+int view_request_write(
+	struct view_request *request, const char *file, view_writer *write, void *ctx)
+{
+	struct output output;
+	struct sink sink;
+	_cleanup_close_ int fd = -1;
+	if (file) {
+		int code = output_open(&output, &sink, file, &fd);
+		if (code)
+			return code;
+	} else {
+		sink = view_request_sink(request, &output);
+	}
+	progress_begin("looking up names");
+	struct error *error = write(ctx, &sink);
+	progress_end();
+	return error ? message_error(error) : output_end(&output);
+}
+
+struct shown_view {
+	const struct view *view;
+	const struct model *model;
+	const struct view_options *options;
+};
+
+static struct error *write_view(void *ctx, const struct sink *sink)
+{
+	const struct shown_view *shown = ctx;
+	return view_write(shown->view, shown->model, shown->options, sink);
+}
+
+int view_request_show(
+	struct view_request *request, const struct view *view, const struct model *model)
+{
+	struct shown_view shown = {view, model, &request->options};
+	return view_request_write(request, NULL, write_view, &shown);
+}
+
 int view_request_open(
 	struct view_request *request, const char *path, unsigned flags, struct model **ret)
 {
@@ -366,22 +404,14 @@ int view_request_open(
 	return error ? message_error(error) : 0;
 }
 
-int view_request_open_base(
-	struct view_request *request, const char *path, unsigned flags, struct operand *ret)
+int view_request_open_base(struct view_request *request, unsigned flags, struct operand *ret)
 {
 	const struct source_series series = series_of(request);
 	const struct operand_wanted wanted = {.flags = flags,
 		.blocks = view_request_blocks(request),
 		.series = series.rows ? &series : NULL};
-	if (!request->base)
-		return 0;
 	progress_begin("reading %s", request->base);
 	int code = operand_open(request->command, request->base, &wanted, ret);
 	progress_end();
-	if (code)
-		return code;
-	request->options.base = ret->model;
-	request->options.base_label = request->base;
-	request->options.same_recording = path && operand_is_file(ret, path);
-	return 0;
+	return code;
 }

@@ -167,6 +167,20 @@ bool view_request_metric(
  * options depends on the terminal, so it comes before the view is made. */
 struct sink view_request_sink(struct view_request *request, struct output *output);
 
+/* Writes something of a request to a sink. */
+typedef struct error *view_writer(void *ctx, const struct sink *sink);
+
+/*
+ * Has it written: to stdout through a pager, as view_request_sink() says; `file` not NULL: to that
+ * file, made anew, or to stdout itself (OUTPUT_STDOUT). Returns 0, or the exit code after saying
+ * why.
+ */
+int view_request_write(
+	struct view_request *request, const char *file, view_writer *write, void *ctx);
+/* The same of a view of a model. */
+int view_request_show(
+	struct view_request *request, const struct view *view, const struct model *model);
+
 /*
  * Takes the operands: one file, none (*ret_path is NULL then), or several with --merge. False,
  * after saying so: there are too many; `what` is "a tree". FILE@MOMENT is FILE with --at MOMENT.
@@ -186,11 +200,10 @@ int view_request_open(
 	struct view_request *request, const char *path, unsigned flags, struct model **ret);
 
 /*
- * Opens what that recording (`path` NULL: the newest one here) is compared with, if anything is,
- * with the flags, blocks and moments that were asked for there, and tells the view. `ret` is all 0
- * before; operand_deinit() in either case. Returns 0, or the exit code after saying why.
+ * Opens what the recording is compared with, with the flags, and the blocks and moments that were
+ * asked for there. `ret` is all 0 before; operand_deinit() in either case. Returns 0, or the exit
+ * code after saying why.
  */
-int view_request_open_base(
-	struct view_request *request, const char *path, unsigned flags, struct operand *ret);
+int view_request_open_base(struct view_request *request, unsigned flags, struct operand *ret);
 
 #endif

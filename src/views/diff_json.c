@@ -1,55 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A comparison as JSON, schema "heapwise.diff/1" (docs/schema/diff-1.md: change both together).
  * Members are only ever added. */
-#include "base/json.h"
+#include "views/change_parts.h"
 #include "views/diff_page.h"
 #include "views/json_parts.h"
-
-static bool is_known(const struct diff_page *page, enum metric metric)
-{
-	return metric_is_known(metric, model_recording(page->models[0])) &&
-	       metric_is_known(metric, model_recording(page->models[1]));
-}
-
-/* "change": {"older": 1, "newer": 2, "change": 1, "range": null, "within_error": false} */
-static void put_figure(struct json *json, const char *key, const struct diff_figure *figure)
-{
-	json_key(json, key);
-	json_object_begin(json);
-	json_put_u64(json, "older", figure->base);
-	json_put_u64(json, "newer", figure->value);
-	json_key(json, "change");
-	json_i64(json, figure->change);
-	json_key(json, "range");
-	if (figure->estimated) {
-		json_array_begin(json);
-		json_i64(json, figure->low);
-		json_i64(json, figure->high);
-		json_array_end(json);
-	} else {
-		json_null(json);
-	}
-	json_put_bool(json, "within_error", figure->within_error);
-	json_object_end(json);
-}
-
-static void put_figures(struct json *json, const struct diff_page *page, const struct row *row)
-{
-	for (int i = 0; i < METRICS; i++) {
-		enum metric metric = (enum metric)i;
-		struct diff_figure figure;
-		if (!is_known(page, metric)) {
-			json_key(json, metric_name(metric));
-			json_null(json);
-			continue;
-		}
-		if (row)
-			diff_of_row(page->diff, row, metric, &figure);
-		else
-			diff_of_totals(page->diff, metric, &figure);
-		put_figure(json, metric_name(metric), &figure);
-	}
-}
 
 static void put_sides(struct json *json, const struct diff_page *page)
 {
@@ -74,7 +28,7 @@ static void put_size(struct json *json, const char *key, bool known, uint64_t by
 		json_null(json);
 }
 
-static void put_stack(struct json *json, const struct stack_size *row)
+static void put_stack(struct json *json, const struct thread_pair *row)
 {
 	const struct thread *thread = row->newer ? row->newer : row->older;
 	json_object_begin(json);
@@ -112,7 +66,7 @@ static void put_totals(struct json *json, const struct diff_page *page)
 {
 	json_key(json, "totals");
 	json_object_begin(json);
-	put_figures(json, page, NULL);
+	json_change_figures(json, page->diff, NULL);
 	json_object_end(json);
 	put_stacks(json, page);
 	json_key(json, "places");
@@ -128,29 +82,12 @@ static void put_totals(struct json *json, const struct diff_page *page)
 	json_object_end(json);
 }
 
-static void put_renames(struct json *json, const struct diff_page *page)
-{
-	const struct rename_vec *renames = &page->diff->match->renames;
-	json_key(json, "renames");
-	json_array_begin(json);
-	for (size_t i = 0; i < renames->len; i++) {
-		json_object_begin(json);
-		json_put_bool(json, "moved", renames->data[i].moved);
-		json_key(json, "from");
-		json_put_frame(json, renames->data[i].from);
-		json_key(json, "to");
-		json_put_frame(json, renames->data[i].to);
-		json_object_end(json);
-	}
-	json_array_end(json);
-}
-
 static void put_row(struct json *json, const struct diff_page *page, const struct row *row)
 {
 	json_object_begin(json);
 	json_put_string(json, "status", diff_status_name(diff_status(page->diff, row)));
 	json_put_string(json, "kind", alloc_kind_name(row->sums.kind));
-	put_figures(json, page, row);
+	json_change_figures(json, page->diff, row);
 	json_put_stack(json, row);
 	json_object_end(json);
 }
@@ -170,7 +107,7 @@ struct error *diff_json(const struct diff_page *page, const struct sink *sink)
 	json_put_lines(&json, "verdict", &diff->verdict);
 	json_put_lines(&json, "notes", &page->notes);
 	put_totals(&json, page);
-	put_renames(&json, page);
+	json_change_renames(&json, diff);
 	json_key(&json, "rows");
 	json_array_begin(&json);
 	for (int status = 0; status < DIFF_SAME; status++)

@@ -1,26 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "views/diff_view.h"
 
-#include <string.h>
-
-#include "analysis/comparison.h"
 #include "base/cleanup.h"
+#include "views/change_parts.h"
 #include "views/diff_page.h"
 
 #define TEXT_ROWS 10u
-
-/* Adds the lines of a text, each with what it is about before it. */
-static void add_notes(const char *label, const struct text *notes, struct text *out)
-{
-	for (size_t at = 0; at < notes->len;) {
-		const char *line = notes->data + at;
-		const char *end = memchr(line, '\n', notes->len - at);
-		size_t len = end ? (size_t)(end - line) + 1 : notes->len - at;
-		text_printf(out, "%s: ", label);
-		text_add_n(out, line, len);
-		at += len;
-	}
-}
 
 static struct error *write_page(const struct diff_page *page, const struct sink *sink)
 {
@@ -42,9 +27,7 @@ static struct error *show(const struct comparison *comparison,
 	size_t own_limit = options->view.json ? VIEW_NO_LIMIT : TEXT_ROWS;
 	_cleanup_(text_deinit) struct text all;
 	text_init(&all);
-	text_add_n(&all, diff->notes.data ? diff->notes.data : "", diff->notes.len);
-	for (int i = 0; i < 2; i++)
-		add_notes(options->labels[i], &comparison->sides[i].notes, &all);
+	change_add_notes(comparison, options->labels, &all);
 	if (all.failed)
 		return error_no_memory();
 	struct diff_page page = {

@@ -142,9 +142,9 @@ static void text_compared(const struct page *page, struct text *out)
 	size_t left = page->limit;
 	text_heading(page->model, out);
 	text_add(out, "Compared with ");
-	text_add_shown(out, page->options->base_label, 400);
+	text_add_shown(out, page->options->base->label, 400);
 	text_add(out, "\n  ");
-	text_heading(page->options->base, out);
+	text_heading(page->options->base->model, out);
 	text_verdict(&change->verdict, out);
 	text_notes(&page->notes, out);
 	add_title(page, &change->judged[1], out);

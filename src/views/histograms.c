@@ -2,10 +2,11 @@
 /* The view lifetimes, and the classes of the view sizes: histograms with bars. */
 #include <string.h>
 
+#include "analysis/size_classes.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/util.h"
-#include "views/json_parts.h"
+#include "views/histogram_axis.h"
 #include "views/page.h"
 #include "views/text_parts.h"
 
@@ -38,8 +39,7 @@ static void add_cell(
 	text_printf(out, "%*s", width + bytes, cell.data ? cell.data : "");
 }
 
-/* The buckets from the first to the last that has something. */
-static void bounds_of(const struct life_count *counts, unsigned *ret_first, unsigned *ret_end)
+void life_bounds(const struct life_count *counts, unsigned *ret_first, unsigned *ret_end)
 {
 	*ret_first = *ret_end = 0;
 	for (unsigned i = 0; i < LIFE_BUCKETS; i++) {
@@ -51,13 +51,10 @@ static void bounds_of(const struct life_count *counts, unsigned *ret_first, unsi
 	}
 }
 
-/* How values of a histogram are written. */
-struct axis {
-	const char *title, *least; /* of the column, and of the bucket of 0 */
-	void (*add)(struct text *text, uint64_t value);
-};
+const struct life_axis life_by_time = {"lived", "too short", text_add_duration_ns};
+const struct life_axis life_by_others = {"allocations", "none", text_add_count};
 
-static void add_bound(const struct axis *axis, unsigned bucket, struct text *out)
+void life_add_bound(const struct life_axis *axis, unsigned bucket, struct text *out)
 {
 	bool last = bucket + 1 == LIFE_BUCKETS;
 	_cleanup_(text_deinit) struct text cell;
@@ -76,11 +73,11 @@ static void add_bound(const struct axis *axis, unsigned bucket, struct text *out
 }
 
 static void add_histogram(
-	const struct life_count *counts, const struct axis *axis, struct text *out)
+	const struct life_count *counts, const struct life_axis *axis, struct text *out)
 {
 	unsigned first, end;
 	uint64_t most = 0;
-	bounds_of(counts, &first, &end);
+	life_bounds(counts, &first, &end);
 	for (unsigned i = first; i < end; i++) {
 		most = max(most, counts[i].freed_blocks);
 		most = max(most, counts[i].live_blocks);
@@ -94,7 +91,7 @@ static void add_histogram(
 		any |= i && (count->freed_blocks || count->live_blocks);
 		if (i && !any)
 			continue;
-		add_bound(axis, i, out);
+		life_add_bound(axis, i, out);
 		add_cell(out, text_add_count, count->freed_blocks, 14);
 		add_cell(out, text_add_bytes, count->freed_bytes, 13);
 		text_add(out, "  ");
@@ -109,35 +106,48 @@ static void add_histogram(
 
 void text_lifetimes(const struct page *page, struct text *out)
 {
-	static const struct axis by_time = {"lived", "too short", text_add_duration_ns},
-				 by_others = {"allocations", "none", text_add_count};
 	const struct lifetimes *lifetimes = model_lifetimes(page->model);
 	text_heading(page->model, out);
 	text_notes(&page->notes, out);
 	text_printf(out, "\n%s, by time\n", page->view->title);
-	add_histogram(lifetimes->by_time, &by_time, out);
+	add_histogram(lifetimes->by_time, &life_by_time, out);
 	text_printf(out, "\n%s, by allocations of the process in between\n", page->view->title);
-	add_histogram(lifetimes->by_others, &by_others, out);
+	add_histogram(lifetimes->by_others, &life_by_others, out);
+}
+
+#define MEMBER(name)                                                                               \
+	{                                                                                          \
+#name, offsetof(struct life_count, name)                                           \
+	}
+const struct json_member life_members[LIFE_MEMBERS] = {
+	MEMBER(freed_blocks),
+	MEMBER(freed_bytes),
+	MEMBER(live_blocks),
+	MEMBER(live_bytes),
+};
+#undef MEMBER
+
+void json_put_life(
+	struct json *json, const char *bound, unsigned bucket, const struct life_count *count)
+{
+	json_key(json, bound);
+	if (bucket + 1 == LIFE_BUCKETS)
+		json_null(json);
+	else
+		json_u64(json, life_bucket_most(bucket));
+	json_put_members(json, life_members, LIFE_MEMBERS, count);
 }
 
 static void put_histogram(
 	struct json *json, const char *key, const char *bound, const struct life_count *counts)
 {
 	unsigned first, end;
-	bounds_of(counts, &first, &end);
+	life_bounds(counts, &first, &end);
 	json_key(json, key);
 	json_array_begin(json);
 	for (unsigned i = first; i < end; i++) {
 		json_object_begin(json);
-		json_key(json, bound);
-		if (i + 1 == LIFE_BUCKETS)
-			json_null(json);
-		else
-			json_u64(json, life_bucket_most(i));
-		json_put_u64(json, "freed_blocks", counts[i].freed_blocks);
-		json_put_u64(json, "freed_bytes", counts[i].freed_bytes);
-		json_put_u64(json, "live_blocks", counts[i].live_blocks);
-		json_put_u64(json, "live_bytes", counts[i].live_bytes);
+		json_put_life(json, bound, i, &counts[i]);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -153,46 +163,13 @@ void json_lifetimes(const struct page *page, struct json *json)
 	json_object_end(json);
 }
 
-#define SIZE_CLASSES 65u
-
-/* Sizes up to 1, 2, 4, 8… bytes. */
-struct size_classes {
-	struct size_class {
-		uint64_t allocations, bytes;
-	} classes[SIZE_CLASSES];
-	unsigned first, end; /* of those that have some */
-	uint64_t highest;    /* of allocations */
-};
-
-static uint64_t class_most(unsigned class)
-{
-	return class < 64 ? (uint64_t)1 << class : UINT64_MAX;
-}
-
-static void fill_size_classes(const struct model *model, struct size_classes *ret)
-{
-	size_t count;
-	const struct size_count *sizes = model_sizes(model, &count);
-	*ret = (struct size_classes){.first = SIZE_CLASSES};
-	for (size_t i = 0; i < count; i++) {
-		uint64_t size = sizes[i].size;
-		unsigned number = size > 1 ? 64 - (unsigned)__builtin_clzll(size - 1) : 0;
-		struct size_class *class = &ret->classes[number];
-		class->allocations += sizes[i].allocations;
-		class->bytes += size * sizes[i].allocations;
-		ret->first = min(ret->first, number);
-		ret->end = max(ret->end, number + 1);
-		ret->highest = max(ret->highest, class->allocations);
-	}
-}
-
 void text_size_classes(const struct page *page, struct text *out)
 {
 	struct size_classes classes;
-	fill_size_classes(page->model, &classes);
+	size_classes_fill(page->model, &classes);
 	for (unsigned i = classes.first; i < classes.end; i++) {
 		text_printf(out, "%*s≤ ", 4, "");
-		add_cell(out, text_add_bytes, class_most(i), 10);
+		add_cell(out, text_add_bytes, size_class_most(i), 10);
 		add_cell(out, text_add_count, classes.classes[i].allocations, 17);
 		text_add(out, "  ");
 		add_bar(out, classes.classes[i].allocations, classes.highest);
@@ -204,12 +181,12 @@ void text_size_classes(const struct page *page, struct text *out)
 void json_size_classes(const struct page *page, struct json *json)
 {
 	struct size_classes classes;
-	fill_size_classes(page->model, &classes);
+	size_classes_fill(page->model, &classes);
 	json_key(json, "size_classes");
 	json_array_begin(json);
 	for (unsigned i = classes.first; i < classes.end; i++) {
 		json_object_begin(json);
-		json_put_u64(json, "up_to", class_most(i));
+		json_put_u64(json, "up_to", size_class_most(i));
 		json_put_u64(json, "allocations", classes.classes[i].allocations);
 		json_put_u64(json, "bytes", classes.classes[i].bytes);
 		json_object_end(json);

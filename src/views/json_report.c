@@ -11,8 +11,7 @@
 #include "analysis/interval.h"
 #include "base/json.h"
 #include "base/util.h"
-#include "views/json_parts.h"
-#include "views/page.h"
+#include "views/change_view.h"
 
 /* Estimated figures, and their names in totals if they are others. */
 static const struct ranged {
@@ -165,6 +164,8 @@ static void put_row(struct json *json, const struct page *page, const struct row
 {
 	json_object_begin(json);
 	json_row_members(page, row, json);
+	if (page->options->base)
+		json_change_row(page, row, NULL, NULL, json);
 	json_object_end(json);
 }
 
@@ -265,31 +266,36 @@ void json_sizes(const struct page *page, struct json *json)
 	json_array_end(json);
 }
 
-void json_threads(const struct page *page, struct json *json)
-{
 #define MEMBER(name)                                                                               \
 	{                                                                                          \
 #name, offsetof(struct thread, name)                                               \
 	}
-	static const struct json_member members[] = {
-		MEMBER(allocations),
-		MEMBER(allocated_bytes),
-		MEMBER(frees),
-		MEMBER(temporary),
-		MEMBER(first_ns),
-		MEMBER(last_ns),
-	};
+const struct json_member thread_members[THREAD_MEMBERS] = {
+	MEMBER(allocations),
+	MEMBER(allocated_bytes),
+	MEMBER(frees),
+	MEMBER(temporary),
+	MEMBER(first_ns),
+	MEMBER(last_ns),
+};
 #undef MEMBER
+
+void json_thread_members(const struct page *page, const struct thread *row, struct json *json)
+{
+	json_put_u64(json, "tid", row->tid);
+	json_put_string(json, "name", row->name);
+	json_put_u64(json, "threads", row->others + 1);
+	put_figures(json, page, thread_members, THREAD_MEMBERS, row);
+	json_put_bool(json, "ended", row->ended);
+}
+
+void json_threads(const struct page *page, struct json *json)
+{
 	json_key(json, "threads");
 	json_array_begin(json);
 	for (size_t i = 0; i < page->threads.len && i < page->limit; i++) {
-		const struct thread *row = page->threads.data[i];
 		json_object_begin(json);
-		json_put_u64(json, "tid", row->tid);
-		json_put_string(json, "name", row->name);
-		json_put_u64(json, "threads", row->others + 1);
-		put_figures(json, page, members, ARRAY_SIZE(members), row);
-		json_put_bool(json, "ended", row->ended);
+		json_thread_members(page, page->threads.data[i], json);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -323,9 +329,9 @@ void json_marks(const struct page *page, struct json *json)
 
 void json_put_older(const struct page *page, struct json *json)
 {
-	json_put_string(json, "label", page->options->base_label);
-	json_put_target(json, model_target(page->options->base));
-	json_put_recording(json, page->options->base, NULL);
+	json_put_string(json, "label", page->options->base->label);
+	json_put_target(json, model_target(page->options->base->model));
+	json_put_recording(json, page->options->base->model, NULL);
 }
 
 struct error *json_report(const struct page *page, const struct sink *sink)
@@ -339,11 +345,16 @@ struct error *json_report(const struct page *page, const struct sink *sink)
 	json_put_target(&json, model_target(page->model));
 	json_put_recording(&json, page->model, &page->unrecorded);
 	put_totals(&json, page);
+	if (page->options->base && !page->view->own_change)
+		json_change_report(page, &json);
 	json_put_lines(&json, "notes", &page->notes);
 	json_put_filter(&json, view_can_filter(page->view) ? page->options->filter : NULL);
 	json_put_string(
 		&json, "sorted_by", page->sort < METRICS ? metric_name(page->sort) : "time_ns");
-	page->view->json(page, &json);
+	if (page->options->base && page->view->json_change)
+		page->view->json_change(page, &json);
+	else
+		page->view->json(page, &json);
 	json_object_end(&json);
 	json_finish(&json);
 	return NULL;

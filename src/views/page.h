@@ -4,14 +4,17 @@
 #ifndef VIEWS_PAGE_H
 #define VIEWS_PAGE_H
 
+#include "analysis/comparison.h"
 #include "analysis/filter.h"
 #include "analysis/growth_change.h"
-#include "analysis/reallocs.h"
-#include "analysis/rows.h"
+#include "analysis/realloc_changes.h"
+#include "analysis/size_classes.h"
 #include "analysis/spot_totals.h"
 #include "analysis/summary.h"
+#include "analysis/thread_changes.h"
 #include "analysis/timeline.h"
 #include "analysis/unrecorded.h"
+#include "views/json_parts.h"
 #include "views/views.h"
 
 DEFINE_VEC(size_list, struct size_count)
@@ -44,6 +47,14 @@ struct page {
 	struct reallocs reallocs;           /* likewise */
 	struct spots *spots;                /* NULL in views of other things */
 	struct spot_total_vec spot_totals;
+
+	/* Empty unless options->base is set. */
+	struct comparison compared;
+	struct text verdict; /* on what changed: sentences, each with a newline */
+	struct size_changes size_changes;
+	struct lifetimes base_lifetimes;
+	struct thread_change_vec thread_changes;
+	struct realloc_changes realloc_changes;
 };
 
 struct json;
@@ -68,8 +79,16 @@ struct view {
 	bool needs_marks; /* model_marks() */
 	bool needs_lives; /* model_lifetimes(), model_reallocs() */
 	bool inherited;   /* these are of what the process was forked with */
-	bool compares;    /* with a base, whose stacks `fill` looks up itself */
+	/* With a base, in place of those above; json NULL: the same one. */
+	struct error *(*fill_change)(struct page *page);
+	void (*text_change)(const struct page *page, struct text *out);
+	void (*json_change)(const struct page *page, struct json *json);
+	const char *no_base; /* why it takes none; NULL: it does */
+	bool own_change;     /* these say all of a change themselves: no comparison of totals */
 };
+
+/* Adds to the notes that figures are of the sampled blocks alone, of a sample. */
+void page_add_sample_note(struct page *page);
 
 /* The text forms. */
 void text_summary(const struct page *page, struct text *out);
@@ -83,6 +102,9 @@ void text_reallocs(const struct page *page, struct text *out);
 void text_sizes(const struct page *page, struct text *out);
 void text_threads(const struct page *page, struct text *out);
 void text_marks(const struct page *page, struct text *out);
+
+/* A thread's tid and name, as the first two columns. */
+void text_thread_name(const struct thread *thread, struct text *out);
 
 /* A part of those of sizes. */
 void text_size_classes(const struct page *page, struct text *out);
@@ -105,8 +127,14 @@ void json_sizes(const struct page *page, struct json *json);
 void json_threads(const struct page *page, struct json *json);
 void json_marks(const struct page *page, struct json *json);
 
-/* The members of a row, into an object that is open. */
+/* The members of a row, and of a thread, into an object that is open. */
 void json_row_members(const struct page *page, const struct row *row, struct json *json);
+void json_thread_members(const struct page *page, const struct thread *row, struct json *json);
+
+/* The first THREAD_FIGURES can be compared. */
+#define THREAD_FIGURES 4u
+#define THREAD_MEMBERS 6u
+extern const struct json_member thread_members[THREAD_MEMBERS];
 
 /* What the base is: label, target, recording, into an object that is open. */
 void json_put_older(const struct page *page, struct json *json);

@@ -2,6 +2,7 @@
 /* What each function, file or module allocated, as a table and as JSON. */
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "views/change_view.h"
 #include "views/figures.h"
 #include "views/json_parts.h"
 #include "views/page.h"
@@ -50,6 +51,15 @@ void text_spots(const struct page *page, struct text *out)
 			grain_name(page->view->grain));
 }
 
+/* Without what it is compared with. */
+static void put_value(struct json *json, const char *key, const struct row *sums,
+	const struct recording *recording)
+{
+	struct row value = *sums;
+	value.base = (struct site){.allocations = 0};
+	json_put_sums(json, key, &value, recording);
+}
+
 void json_spots(const struct page *page, struct json *json)
 {
 	const struct spot_total_vec *totals = &page->spot_totals;
@@ -61,8 +71,10 @@ void json_spots(const struct page *page, struct json *json)
 	for (size_t i = 0; i < totals->len && i < page->limit; i++) {
 		json_object_begin(json);
 		json_put_spot(json, page->view->grain, totals->data[i].spot);
-		json_put_sums(json, "flat", &totals->data[i].flat, recording);
-		json_put_sums(json, "cum", &totals->data[i].cum, recording);
+		put_value(json, "flat", &totals->data[i].flat, recording);
+		put_value(json, "cum", &totals->data[i].cum, recording);
+		if (page->options->base)
+			json_change_spot(page, &totals->data[i], json);
 		json_object_end(json);
 	}
 	json_array_end(json);

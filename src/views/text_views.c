@@ -197,6 +197,18 @@ void text_sizes(const struct page *page, struct text *out)
 		text_printf(out, "  … %zu more sizes\n", page->sizes.len - page->limit);
 }
 
+void text_thread_name(const struct thread *thread, struct text *out)
+{
+	_cleanup_(text_deinit) struct text name;
+	text_init(&name);
+	text_add(&name, thread->name);
+	if (thread->others) {
+		text_printf(&name, "%s+ ", *thread->name ? " " : "");
+		text_add_count(&name, thread->others);
+	}
+	text_printf(out, "%10" PRIu32 "  %-16s ", thread->tid, name.data ? name.data : "");
+}
+
 void text_threads(const struct page *page, struct text *out)
 {
 	text_heading(page->model, out);
@@ -205,14 +217,7 @@ void text_threads(const struct page *page, struct text *out)
 		"name", "allocations", "allocated", "frees", "temporary");
 	for (size_t i = 0; i < page->threads.len && i < page->limit; i++) {
 		const struct thread *row = page->threads.data[i];
-		_cleanup_(text_deinit) struct text name;
-		text_init(&name);
-		text_add(&name, row->name);
-		if (row->others) {
-			text_printf(&name, "%s+ ", *row->name ? " " : "");
-			text_add_count(&name, row->others);
-		}
-		text_printf(out, "%10" PRIu32 "  %-16s ", row->tid, name.data ? name.data : "");
+		text_thread_name(row, out);
 		ADD_CELL(out, 15, text_add_count, row->allocations);
 		text_add_char(out, ' ');
 		ADD_CELL(out, 12, text_add_bytes, row->allocated_bytes);

@@ -247,7 +247,7 @@ static void add_graph(const struct page *page, struct text *out)
 	text_printf(out, "     0%*s%5s\n\n", (int)graph.width - 5, "", x_label.number);
 	if (older) {
 		text_printf(out, "%c: ", OLDER);
-		text_add_shown(out, page->options->base_label, 400);
+		text_add_shown(out, page->options->base->label, 400);
 		text_add(out, "\n\n");
 	}
 }

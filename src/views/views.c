@@ -12,7 +12,7 @@
 #include "analysis/merge.h"
 #include "base/cleanup.h"
 #include "base/util.h"
-#include "views/page.h"
+#include "views/change_view.h"
 
 static struct error *fill_sites(struct page *page)
 {
@@ -110,15 +110,15 @@ static struct error *fill_marks(struct page *page)
 static struct error *compare_growth(struct page *page)
 {
 	const struct growth_change_options options = {
-		.same_recording = page->options->same_recording,
+		.same_recording = page->options->base->same_recording,
 		.all_frames = page->options->all_frames,
 		.filter = page->options->filter,
 		.tail_percent = page->options->tail_percent,
-		.older_label = page->options->base_label,
+		.older_label = page->options->base->label,
 	};
 	struct growth_change *change = &page->growth_change;
 	struct error *error =
-		growth_change_build(page->options->base, page->model, &options, change);
+		growth_change_build(page->options->base->model, page->model, &options, change);
 	if (error)
 		return error;
 	if (change->notes.len)
@@ -128,8 +128,6 @@ static struct error *compare_growth(struct page *page)
 
 static struct error *fill_growth(struct page *page)
 {
-	if (page->options->base)
-		return compare_growth(page);
 	bool filtered = page->rows == &page->left.rows;
 	const struct growth_places places = {
 		.all = &page->all,
@@ -158,7 +156,7 @@ static bool has_stacks(const struct timeline *timeline)
 /* How moments of both are matched, and what their totals differ in. */
 static void note_older_timeline(struct page *page)
 {
-	const char *label = page->options->base_label;
+	const char *label = page->options->base->label;
 	const struct timeline_options *options = &page->options->timeline;
 	struct text *notes = &page->notes;
 	text_add(notes, "older(B) and the line of o are the total of ");
@@ -174,7 +172,7 @@ static void note_older_timeline(struct page *page)
 			"older(B) is without stacks: that recording does not say how large they "
 			"were.\n");
 	if (!model_recording(page->model)->sample_bytes !=
-		!model_recording(page->options->base)->sample_bytes)
+		!model_recording(page->options->base->model)->sample_bytes)
 		text_add(notes,
 			"One of the two recordings is a sample: its totals are without what "
 			"blocks are rounded up by.\n");
@@ -183,8 +181,8 @@ static void note_older_timeline(struct page *page)
 static struct error *fill_timeline(struct page *page)
 {
 	if (page->options->base) {
-		struct error *error = timeline_build_curve(
-			page->options->base, &page->options->timeline, &page->older_timeline);
+		struct error *error = timeline_build_curve(page->options->base->model,
+			&page->options->timeline, &page->older_timeline);
 		if (error)
 			return error;
 	}
@@ -209,13 +207,19 @@ static struct error *fill_timeline(struct page *page)
 	return page->notes.failed ? error_no_memory() : NULL;
 }
 
+static struct error *compare_timeline(struct page *page)
+{
+	summary_add_notes(page->model, page->resolver, &page->notes);
+	return fill_timeline(page);
+}
+
 /* The peak and the end may come on top. */
 static size_t timeline_moments(const struct view_options *options)
 {
 	return options->timeline.max_snapshots - 1;
 }
 
-static void add_sample_note(struct page *page)
+void page_add_sample_note(struct page *page)
 {
 	if (model_recording(page->model)->sample_bytes)
 		text_add(&page->notes,
@@ -224,7 +228,7 @@ static void add_sample_note(struct page *page)
 
 static struct error *fill_lifetimes(struct page *page)
 {
-	add_sample_note(page);
+	page_add_sample_note(page);
 	text_add(&page->notes,
 		"\"too short\" is shorter than the recording can tell: all of a group of up to 256 "
 		"calls has one time.\n"
@@ -234,7 +238,7 @@ static struct error *fill_lifetimes(struct page *page)
 
 static struct error *fill_reallocs(struct page *page)
 {
-	add_sample_note(page);
+	page_add_sample_note(page);
 	if (page->notes.failed)
 		return error_no_memory();
 	return reallocs_build(page->model, page->resolver, page->rows, &page->reallocs);
@@ -248,13 +252,13 @@ static struct error *fill_reallocs(struct page *page)
 /* What all lists of sites have in common. */
 #define SHOWS_SITES                                                                                \
 	.metrics = ALL_METRICS, .fill = fill_sites, .text = text_sites, .json = json_sites,        \
-	.has_sites = true
+	.fill_change = fill_change_sites, .text_change = text_change_sites, .has_sites = true
 
 /* What all tables of flat and cum have in common. */
 #define SHOWS_SPOTS                                                                                \
 	.filter = METRICS, .sort = METRIC_ALLOCATED_BYTES, .metrics = ALL_METRICS,                 \
 	.text_limit = TEXT_ROWS, .fill = fill_spots, .text = text_spots, .json = json_spots,       \
-	.has_sites = true
+	.fill_change = fill_change_spots, .text_change = text_change_spots, .has_sites = true
 
 static const struct view views[] = {
 	{.name = "summary",
@@ -266,6 +270,8 @@ static const struct view views[] = {
 		.fill = fill_summary,
 		.text = text_summary,
 		.json = json_summary,
+		.fill_change = fill_change_summary,
+		.text_change = text_change_summary,
 		.has_sites = true},
 	{.name = "sites",
 		.title = "Sites",
@@ -280,6 +286,9 @@ static const struct view views[] = {
 		.text_limit = TEXT_ROWS,
 		SHOWS_SITES},
 	{.name = "kept",
+		.no_base = "what is kept is of a range of one recording, and the older one has "
+			   "none: compare what is live at two moments, --view never-freed --base "
+			   "OLD@MOMENT NEW@MOMENT",
 		.title = "Allocated in the range and live at its end",
 		.filter = METRIC_KEPT_BLOCKS,
 		.sort = METRIC_KEPT_BYTES,
@@ -300,6 +309,8 @@ static const struct view views[] = {
 		.fill = fill_sites,
 		.text = text_inherited,
 		.json = json_inherited,
+		.fill_change = fill_change_inherited,
+		.text_change = text_change_sites,
 		.has_sites = true,
 		.inherited = true},
 	{.name = "temporary",
@@ -320,9 +331,12 @@ static const struct view views[] = {
 		.fill = fill_growth,
 		.text = text_growth,
 		.json = json_growth,
+		.fill_change = compare_growth,
+		.text_change = text_growth,
+		.json_change = json_growth,
+		.own_change = true,
 		.needs = UNKNOWN_SERIES,
 		.has_sites = true,
-		.compares = true,
 		.moments = growth_moments},
 	{.name = "timeline",
 		.title = "Timeline",
@@ -331,8 +345,11 @@ static const struct view views[] = {
 		.fill = fill_timeline,
 		.text = text_timeline,
 		.json = json_timeline,
+		.fill_change = compare_timeline,
+		.text_change = text_timeline,
+		.json_change = json_timeline,
+		.own_change = true,
 		.needs = UNKNOWN_SERIES,
-		.compares = true,
 		.moments = timeline_moments,
 		.schema = "heapwise.timeline/1"},
 	{.name = "lifetimes",
@@ -343,6 +360,9 @@ static const struct view views[] = {
 		.text = text_lifetimes,
 		.json = json_lifetimes,
 		.needs = UNKNOWN_LIVES,
+		.fill_change = fill_change_lifetimes,
+		.text_change = text_change_lifetimes,
+		.json_change = json_change_lifetimes,
 		.needs_lives = true},
 	{.name = "realloc",
 		.title = "Reallocs",
@@ -353,6 +373,9 @@ static const struct view views[] = {
 		.text = text_reallocs,
 		.json = json_reallocs,
 		.needs = UNKNOWN_LIVES,
+		.fill_change = fill_change_reallocs,
+		.text_change = text_change_reallocs,
+		.json_change = json_change_reallocs,
 		.has_sites = true,
 		.needs_lives = true},
 	{.name = "sizes",
@@ -364,7 +387,10 @@ static const struct view views[] = {
 		.fill = fill_sizes,
 		.text = text_sizes,
 		.json = json_sizes,
-		.needs = UNKNOWN_SIZES},
+		.needs = UNKNOWN_SIZES,
+		.fill_change = fill_change_sizes,
+		.text_change = text_change_sizes,
+		.json_change = json_change_sizes},
 	{.name = "threads",
 		.title = "Threads",
 		.filter = METRICS,
@@ -375,8 +401,13 @@ static const struct view views[] = {
 		.fill = fill_threads,
 		.text = text_threads,
 		.json = json_threads,
-		.needs = UNKNOWN_THREADS},
+		.needs = UNKNOWN_THREADS,
+		.fill_change = fill_change_threads,
+		.text_change = text_change_threads,
+		.json_change = json_change_threads},
 	{.name = "marks",
+		.no_base = "marks are moments of one recording. What was live at them can be "
+			   "compared: --view never-freed --base OLD@mark:NAME NEW@mark:NAME",
 		.title = "Marks",
 		.filter = METRICS,
 		.sort = METRICS,
@@ -421,9 +452,9 @@ bool view_needs_lives(const struct view *view)
 	return view->needs_lives;
 }
 
-bool view_can_compare(const struct view *view)
+const char *view_no_base(const struct view *view)
 {
-	return view->compares;
+	return view->no_base;
 }
 
 bool view_can_filter(const struct view *view)
@@ -465,6 +496,11 @@ static void page_init(struct page *page)
 	timeline_init(&page->timeline);
 	timeline_init(&page->older_timeline);
 	reallocs_init(&page->reallocs);
+	comparison_init(&page->compared);
+	text_init(&page->verdict);
+	size_changes_init(&page->size_changes);
+	thread_change_vec_init(&page->thread_changes);
+	realloc_changes_init(&page->realloc_changes);
 }
 
 static void page_deinit(struct page *page)
@@ -484,6 +520,11 @@ static void page_deinit(struct page *page)
 	timeline_deinit(&page->timeline);
 	timeline_deinit(&page->older_timeline);
 	reallocs_deinit(&page->reallocs);
+	realloc_changes_deinit(&page->realloc_changes);
+	thread_change_vec_deinit(&page->thread_changes);
+	size_changes_deinit(&page->size_changes);
+	text_deinit(&page->verdict);
+	comparison_deinit(&page->compared);
 	spots_destroy(page->spots);
 }
 
@@ -504,13 +545,18 @@ static struct error *fill_rows(struct page *page, struct resolver *resolver)
 	return filter_apply(page->options->filter, &page->all, &page->left, &page->notes);
 }
 
+static struct error *fill_change(struct page *page)
+{
+	struct error *error = page->view->own_change ? NULL : change_page_begin(page);
+	return error ? error : page->view->fill_change(page);
+}
+
 static struct error *page_fill(struct page *page, struct resolver *resolver)
 {
 	struct error *error = unrecorded_group(page->model, &page->unrecorded);
-	if (error)
-		return error;
-	/* A comparison of stacks looks them up, and says what limits them. */
-	if (!page->options->base || !page->view->has_sites)
+	if (!error && page->options->base)
+		return fill_change(page);
+	if (!error)
 		error = fill_rows(page, resolver);
 	if (error)
 		return error;
@@ -521,19 +567,26 @@ static struct error *write_text(const struct page *page, const struct sink *sink
 {
 	_cleanup_(text_deinit) struct text out;
 	text_init(&out);
-	page->view->text(page, &out);
+	(page->options->base ? page->view->text_change : page->view->text)(page, &out);
 	if (out.failed)
 		return error_no_memory();
 	sink->write(sink->ctx, out.data, out.len);
 	return NULL;
 }
 
+/* The view's own order, of what all sources say. A verdict on what changed is as that of diff. */
 static enum metric sort_of(
 	const struct view *view, const struct model *model, const struct view_options *options)
 {
 	if (options->sort != METRICS || view->sort == METRICS)
 		return options->sort;
-	return metric_or_known(view->sort, model_recording(model));
+	if (view->sort == view->filter) /* it is about nothing else */
+		return view->sort;
+	bool summary = view->fill == fill_summary;
+	struct recording all = {.unknown = model_recording(model)->unknown};
+	if (options->base)
+		all.unknown |= model_recording(options->base->model)->unknown;
+	return metric_or_known(options->base && summary ? METRIC_LIVE_BYTES : view->sort, &all);
 }
 
 /* What the view is about may be more than a foreign file says. */
@@ -553,7 +606,7 @@ struct error *view_write(const struct view *view, const struct model *model,
 	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
 	struct error *error = check_known(view, model);
 	if (!error && options->base)
-		error = check_known(view, options->base);
+		error = check_known(view, options->base->model);
 	if (!error)
 		error = resolver_create(model, options->all_frames, &resolver);
 	if (error)

@@ -27,6 +27,14 @@ struct sink {
 /* The view's own choice: 20 rows (5 for each list of the summary) as text, all as JSON. */
 #define VIEW_DEFAULT_LIMIT 0
 
+/* What a view is compared with. */
+struct view_base {
+	const struct model *model; /* with what the view needs, as the one that is shown */
+	const char *label;         /* "old.hpw@3s" */
+	bool same_recording;       /* both are moments of one */
+	bool normalize;            /* its figures are scaled so that totals agree */
+};
+
 struct view_options {
 	enum metric sort; /* METRICS: the view's own choice */
 	size_t limit;
@@ -36,9 +44,7 @@ struct view_options {
 	const struct filter *filter; /* NULL: everything */
 	unsigned tail_percent;       /* of time that growth is not judged by, at the end */
 	struct timeline_options timeline;
-	const struct model *base; /* what it is compared with; NULL: with nothing */
-	const char *base_label;   /* what that is called: "old.hpw@3s" */
-	bool same_recording;      /* they are two moments of one */
+	const struct view_base *base; /* NULL: none */
 };
 
 /* NULL if there is none of that name. */
@@ -55,10 +61,10 @@ size_t view_needs_moments(const struct view *view, const struct view_options *op
 bool view_needs_marks(const struct view *view);
 /* Whether it needs model_lifetimes() and model_reallocs(). */
 bool view_needs_lives(const struct view *view);
-/* Whether it can be compared with another model; that needs what this one does. */
-bool view_can_compare(const struct view *view);
 /* Whether it shows stacks that can be filtered. */
 bool view_can_filter(const struct view *view);
+/* Why it can't be compared with another recording; NULL: it can. */
+const char *view_no_base(const struct view *view);
 bool view_can_sort(const struct view *view, enum metric metric);
 
 /* Writes the whole view. NULL also when the sink stopped it: the sink knows. */

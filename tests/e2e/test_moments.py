@@ -173,7 +173,7 @@ def growth_of_some(folder):
     hw.need(not judged("--kind", "calloc"), "kind")
     both = hw.report(path, "--view", "growth", "--base", path, "--max-size", "800")
     hw.need(set(suspects(both)["before"]) == {"drips"}, f"{both['growth']}")
-    for options, words in ((("--view", "sites", "--base", path), "--base is for the views growth and timeline"),
+    for options, words in ((("--view", "growth", "--base", path, "--normalize"), "how each recording went"),
                            (("--view", "timeline", "--focus", "x"), "stacks can be chosen in others"),
                            (("--view", "growth", "--base", path, "--merge", path), "of one recording"),
                            (("--view", "growth", "--sort", "live_bytes"), "cannot be sorted")):

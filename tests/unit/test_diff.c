@@ -509,7 +509,7 @@ static const char *stacks_of(const struct setting *setting)
 	size_t len = 0;
 	text[0] = '\0';
 	for (size_t i = 0; i < setting->diff.stacks.rows.len; i++) {
-		const struct stack_size *row = &setting->diff.stacks.rows.data[i];
+		const struct thread_pair *row = &setting->diff.stacks.rows.data[i];
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s %llu→%llu",
 			len ? ", " : "", (row->newer ? row->newer : row->older)->name,
 			(unsigned long long)(row->older ? row->older->stack_bytes : 0),

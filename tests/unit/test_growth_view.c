@@ -179,12 +179,12 @@ enum form { TEXT, JSON };
 /* The newer one, beside the older one or alone; the caller frees it. */
 static char *render(struct story *story, enum form form, bool beside)
 {
+	const struct view_base base = {.model = story->fixtures[0].model, .label = "old.hpw@peak"};
 	struct view_options options = {.sort = METRICS,
 		.json = form == JSON,
 		.tail_percent = 10,
 		.filter = &story->filter,
-		.base = beside ? story->fixtures[0].model : NULL,
-		.base_label = "old.hpw@peak",
+		.base = beside ? &base : NULL,
 		.timeline = TIMELINE_DEFAULT};
 	struct text text;
 	text_init(&text);

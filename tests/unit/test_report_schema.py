@@ -57,8 +57,34 @@ def wrong_sums(report):
     return [name for name, is_ in sums.items() if is_ != report["totals"][TOTAL_OF.get(name, name)]]
 
 
+def pairs(row):
+    """Each figure of a row that is compared: now, before, and the difference."""
+    base, change = row["base"], row["change"]
+    for name in base:
+        if isinstance(base[name], dict):
+            yield from ((row[name][part], base[name][part], change[name][part]) for part in base[name])
+        else:
+            yield row[name], base[name], change[name]
+
+
+def wrong_changes(report):
+    """What is compared has a base and a change for each figure, which add up, and totals that agree."""
+    rows = [(part, row) for part in ("sites", "spots", "sizes", "size_classes", "threads", "reallocs")
+            for row in report.get(part, [])]
+    rows += [(part, row) for part, list_ in report.get("lifetimes", {}).items() for row in list_]
+    if "base" not in report:
+        return [part for part, row in rows if "base" in row or "change" in row]
+    wrong = [f"{part}: {row['status']}" for part, row in rows for now, before, change in pairs(row)
+             if now - before != change]
+    if report["view"] in ("summary", "sites"):
+        wrong += [name for name, figure in report["change"]["totals"].items()
+                  if sum(site["base"][name] for site in report["sites"]) != figure["older"]]
+    return wrong
+
+
 def unsorted(report):
-    values = [site[report["sorted_by"]] for site in report.get("sites", [])]
+    sites, metric = report.get("sites", []), report["sorted_by"]
+    values = [abs(site["change"][metric]) if "base" in report else site[metric] for site in sites]
     return [] if values == sorted(values, reverse=True) else [report["sorted_by"]]
 
 
@@ -71,6 +97,7 @@ def main():
         "no promised member is missing": missing,
         "sites add up to the totals": wrong_sums,
         "sites are sorted": unsorted,
+        "changes are what is between both": wrong_changes,
     }
     number, failed = 0, 0
     for path in sorted((root / "tests/data/golden/report").glob("*.json")):

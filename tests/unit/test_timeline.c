@@ -92,8 +92,8 @@ CASE(beside, "an older run: its outline and its totals, where the same part of i
 	fixture_demo(&fixture);
 	add_moments(&fixture, true);
 	struct view_options options = defaults();
-	options.base = older.model;
-	options.base_label = "old.hpw";
+	struct view_base base = {.model = older.model, .label = "old.hpw"};
+	options.base = &base;
 	_cleanup_free_ char *text = render(fixture.model, options);
 	check_golden("timeline/base.txt", text);
 	options.json = true;
@@ -131,11 +131,11 @@ CASE(beside_nothing, "a recording of nothing beside another, on either side")
 	fixture_demo(&older);
 	add_older_moments(&older);
 	struct view_options options = defaults();
-	options.base = older.model;
-	options.base_label = "old.hpw";
+	struct view_base base = {.model = older.model, .label = "old.hpw"};
+	options.base = &base;
 	_cleanup_free_ char *text = render(fixture.model, options);
 	CHECK_CONTAINS(text, "Number of snapshots: 0\n");
-	options.base = fixture.model;
+	base.model = fixture.model;
 	_cleanup_free_ char *other = render(older.model, options);
 	CHECK_CONTAINS(other, "o: old.hpw\n");
 	CHECK_CONTAINS(other, "older(B)\n");
