@@ -58,7 +58,7 @@ static struct error *make_both(struct comparison *comparison)
 	both->model = newer->model;
 	both->base = comparison->sides[0].model;
 	both->filter = newer->filter;
-	*(both->filter ? &both->left : &both->all) = comparison->diff.rows;
+	*(both->filter ? &both->left.rows : &both->all) = comparison->diff.rows;
 	add_notes(comparison, &both->notes);
 	return both->notes.failed ? error_no_memory() : NULL;
 }

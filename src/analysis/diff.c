@@ -12,6 +12,7 @@ void diff_init(struct diff *diff)
 {
 	*diff = (struct diff){.match = NULL};
 	rows_init(&diff->rows);
+	stack_sizes_init(&diff->stacks);
 	text_init(&diff->verdict);
 	text_init(&diff->top);
 	text_init(&diff->total);
@@ -23,6 +24,7 @@ void diff_deinit(struct diff *diff)
 {
 	match_destroy(diff->match);
 	rows_deinit(&diff->rows);
+	stack_sizes_deinit(&diff->stacks);
 	for (int i = 0; i < DIFF_STATUSES; i++)
 		row_list_deinit(&diff->lists[i]);
 	text_deinit(&diff->verdict);
@@ -294,5 +296,8 @@ struct error *diff_build(const struct match_side *older, const struct match_side
 		normalize(ret);
 	if (!error)
 		error = make_lists(ret);
+	if (!error)
+		error = stack_sizes_build(
+			older->model, newer->model, options->same_recording, &ret->stacks);
 	return error ? error : diff_say(ret);
 }

@@ -8,6 +8,7 @@
 
 #include "analysis/interval.h"
 #include "analysis/match.h"
+#include "analysis/stack_sizes.h"
 #include "base/text.h"
 
 enum diff_status { DIFF_NEW, DIFF_GROWN, DIFF_SHRUNK, DIFF_GONE, DIFF_SAME, DIFF_STATUSES };
@@ -20,6 +21,8 @@ enum diff_status { DIFF_NEW, DIFF_GROWN, DIFF_SHRUNK, DIFF_GONE, DIFF_SAME, DIFF
 #define DIFF_NEWS_SMALL_PERCENT 10u
 #define DIFF_NEWS_BYTES 1024u
 #define DIFF_NEWS_COUNT 10u
+/* Stacks of threads are no news unless they grew by more than this, and by more than the heap. */
+#define DIFF_STACKS_LEAST (1u << 20)
 
 /* A figure in both, and how far they differ. */
 struct diff_figure {
@@ -49,6 +52,7 @@ struct diff {
 	struct match_side sides[2]; /* older, newer */
 	struct match *match;
 	struct rows rows;
+	struct stack_sizes stacks;            /* of threads, at the end of each side */
 	struct totals base;                   /* the older totals, scaled if that is wanted */
 	struct totals value;                  /* the newer ones */
 	struct row_list lists[DIFF_STATUSES]; /* by metric, largest change first */

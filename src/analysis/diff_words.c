@@ -78,6 +78,33 @@ static void say_total(const struct diff *diff, enum metric metric, struct text *
 	text_add(out, ".\n");
 }
 
+/* "The stacks of threads grew by 8 MiB, more than the heap: from 24 KiB to 8.02 MiB; most in
+ * worker, +8 MiB." */
+static void say_stacks(const struct diff *diff, struct text *out)
+{
+	const struct stack_sizes *stacks = &diff->stacks;
+	int64_t change = (int64_t)(stacks->newer - stacks->older);
+	struct diff_figure heap;
+	diff_of_totals(diff, METRIC_LIVE_BYTES, &heap);
+	if (!stack_sizes_known(stacks) || change <= (int64_t)DIFF_STACKS_LEAST ||
+		change <= heap.change)
+		return;
+	text_add(out, "The stacks of threads grew by ");
+	text_add_bytes(out, (uint64_t)change);
+	text_add(out, ", more than the heap: from ");
+	text_add_bytes(out, stacks->older);
+	text_add(out, " to ");
+	text_add_bytes(out, stacks->newer);
+	const struct thread_pair *most = stacks->rows.len > 1 ? stacks->rows.data : NULL;
+	if (most && most->newer && stack_size_change(most) > 0) {
+		text_add(out, "; most in ");
+		stack_size_add_name(most, out);
+		text_add(out, ", ");
+		diff_add_change(out, METRIC_LIVE_BYTES, stack_size_change(most));
+	}
+	text_add(out, ".\n");
+}
+
 struct place_change {
 	int64_t change;
 	const struct shown_frame *frame;
@@ -255,6 +282,7 @@ struct error *diff_say(struct diff *diff)
 		METRIC_LIVE_BYTES, METRIC_PEAK_BYTES, METRIC_ALLOCATIONS, METRIC_TEMPORARY};
 	struct text *out = &diff->verdict;
 	enum metric metric = diff->options.metric;
+	say_stacks(diff, out);
 	say_total(diff, metric, &diff->total);
 	text_add_n(out, diff->total.data ? diff->total.data : "", diff->total.len);
 	bool known = diff_knows(diff, metric);

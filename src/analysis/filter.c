@@ -6,6 +6,7 @@
 #include "analysis/filter.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -121,6 +122,19 @@ struct filtering {
 	struct rows *ret;
 };
 
+void filtered_init(struct filtered *filtered)
+{
+	rows_init(&filtered->rows);
+	filtered->row_of = NULL;
+}
+
+void filtered_deinit(struct filtered *filtered)
+{
+	rows_deinit(&filtered->rows);
+	free(filtered->row_of);
+	filtered->row_of = NULL;
+}
+
 static unsigned find_fits(const struct filter *filter, const struct shown_frame *frame)
 {
 	unsigned fits = 0;
@@ -198,7 +212,7 @@ static struct error *cut_stack(struct filtering *at, const struct row *row, bool
 	return NULL;
 }
 
-static struct error *add_row(struct filtering *at, const struct row *row)
+static struct error *add_row(struct filtering *at, const struct row *row, uint32_t *ret_number)
 {
 	struct row_key key = {at->left.data, at->left.len, row->sums.kind};
 	uint32_t *known = row_map_find(&at->map, key);
@@ -208,6 +222,7 @@ static struct error *add_row(struct filtering *at, const struct row *row)
 		site_add(&group->base, &row->base);
 		group->stacks += row->stacks;
 		group->partial |= row->partial;
+		*ret_number = *known;
 		return NULL;
 	}
 	const struct shown_frame **frames =
@@ -223,20 +238,21 @@ static struct error *add_row(struct filtering *at, const struct row *row)
 	known = row_map_insert(&at->map, key, &is_new);
 	if (!known || !row_vec_push(&at->ret->rows, copy))
 		return error_no_memory();
-	*known = (uint32_t)at->ret->rows.len - 1;
+	*ret_number = *known = (uint32_t)at->ret->rows.len - 1;
 	return NULL;
 }
 
-static struct error *filter_rows(struct filtering *at, const struct rows *from)
+static struct error *filter_rows(struct filtering *at, const struct rows *from, uint32_t *row_of)
 {
 	for (size_t i = 0; i < from->rows.len; i++) {
 		const struct row *row = &from->rows.data[i];
+		row_of[i] = ROWS_NONE;
 		if (at->filter->by_kind && !at->filter->kinds[row->sums.kind])
 			continue;
 		bool kept = false;
 		struct error *error = cut_stack(at, row, &kept);
 		if (!error && kept)
-			error = add_row(at, row);
+			error = add_row(at, row, &row_of[i]);
 		if (error)
 			return error;
 	}
@@ -261,14 +277,17 @@ static void add_note(const struct filtering *at, const struct rows *from, struct
 				pattern_text(at->filter->patterns[i]));
 }
 
-struct error *filter_apply(
-	const struct filter *filter, const struct rows *from, struct rows *ret, struct text *notes)
+struct error *filter_apply(const struct filter *filter, const struct rows *from,
+	struct filtered *ret, struct text *notes)
 {
-	struct filtering at = {.filter = filter, .ret = ret};
+	struct filtering at = {.filter = filter, .ret = &ret->rows};
+	ret->row_of = malloc((from->rows.len + 1) * sizeof(*ret->row_of));
+	if (!ret->row_of)
+		return error_no_memory();
 	fits_map_init(&at.fits);
 	row_map_init(&at.map);
 	frame_vec_init(&at.left);
-	struct error *error = filter_rows(&at, from);
+	struct error *error = filter_rows(&at, from, ret->row_of);
 	if (!error)
 		add_note(&at, from, notes);
 	fits_map_deinit(&at.fits);

@@ -54,12 +54,21 @@ void filter_add_options(const struct filter *filter, struct text *text);
 /* NULL and what is all 0: false. */
 bool filter_is_given(const struct filter *filter);
 
+/* What a filter leaves. */
+struct filtered {
+	struct rows rows;
+	uint32_t *row_of; /* by number of the row that it was: of the one it is in, or ROWS_NONE */
+};
+
+void filtered_init(struct filtered *filtered);
+void filtered_deinit(struct filtered *filtered);
+
 /*
- * Fills empty rows with what is left of `from`, which must outlive them. Stacks that read the same
+ * Fills an empty one with what is left of `from`, which must outlive it. Stacks that read the same
  * then are one row. Adds to `notes` what is shown, and which
  * patterns fit nothing: sentences, each with a newline.
  */
-struct error *filter_apply(const struct filter *filter, const struct rows *from, struct rows *ret,
-	struct text *notes) must_check_;
+struct error *filter_apply(const struct filter *filter, const struct rows *from,
+	struct filtered *ret, struct text *notes) must_check_;
 
 #endif

@@ -158,7 +158,7 @@ void growth_judge(
 
 void growth_init(struct growth *growth)
 {
-	*growth = (struct growth){.moments = 0};
+	*growth = (struct growth){.stacks.verdict = GROWTH_NONE};
 	growth_rows_init(&growth->rows);
 	text_init(&growth->verdict);
 }
@@ -284,7 +284,7 @@ static struct error *say_stacks(const struct model *model, struct growth *growth
 	return NULL;
 }
 
-static void say(struct growth *growth)
+static void say(struct growth *growth, bool chosen)
 {
 	struct text *text = &growth->verdict;
 	size_t suspects = 0;
@@ -293,11 +293,13 @@ static void say(struct growth *growth)
 		if (suspects < SUSPECTS_SAID)
 			say_suspect(&growth->rows.data[suspects], growth->until_ns, text);
 	if (suspects > SUSPECTS_SAID)
-		text_printf(text, "%zu more places keep growing.\n", suspects - SUSPECTS_SAID);
+		text_printf(text, "%zu more %s growing.\n", suspects - SUSPECTS_SAID,
+			suspects - SUSPECTS_SAID == 1 ? "place keeps" : "places keep");
 	if (growth->moments < GROWTH_WINDOWS)
 		text_add(text, "Too few moments are known to tell growth from chance.\n");
 	else if (!suspects)
-		text_add(text, "No place keeps growing.\n");
+		text_printf(text, "No place%s keeps growing.\n",
+			chosen ? ", of those that are shown," : "");
 }
 
 /* How many moments come before the tail, which the end and what is freed there are in. */
@@ -314,13 +316,27 @@ static size_t judged_moments(const struct model *model, unsigned tail_percent)
 	return count;
 }
 
-struct error *growth_build(const struct model *model, struct resolver *resolver,
-	const struct rows *rows, unsigned tail_percent, struct growth *ret)
+/* Sets ret[site] to the place that it is in. */
+static struct error *find_places(const struct model *model, struct resolver *resolver,
+	const struct growth_places *places, uint32_t **ret)
 {
+	struct error *error = rows_of_sites(model, resolver, places->all, ret);
+	size_t count;
+	model_sites(model, &count);
+	for (size_t i = 0; !error && places->shown_of && i < count; i++)
+		if ((*ret)[i] != ROWS_NONE)
+			(*ret)[i] = places->shown_of[(*ret)[i]];
+	return error;
+}
+
+struct error *growth_build(const struct model *model, struct resolver *resolver,
+	const struct growth_places *places, unsigned tail_percent, struct growth *ret)
+{
+	const struct rows *rows = places->shown;
 	_cleanup_free_ uint32_t *row_of_site = NULL;
 	_cleanup_(table_deinit) struct table table = {
 		.moments = judged_moments(model, tail_percent)};
-	struct error *error = rows_of_sites(model, resolver, rows, &row_of_site);
+	struct error *error = find_places(model, resolver, places, &row_of_site);
 	if (!error)
 		error = fill_table(model, row_of_site, rows->rows.len, &table);
 	if (error)
@@ -342,8 +358,9 @@ struct error *growth_build(const struct model *model, struct resolver *resolver,
 	}
 	if (ret->rows.len)
 		qsort(ret->rows.data, ret->rows.len, sizeof(*ret->rows.data), compare_rows);
-	say(ret);
-	error = say_stacks(model, ret);
+	say(ret, places->chosen);
+	if (!places->chosen)
+		error = say_stacks(model, ret);
 	if (error)
 		return error;
 	return ret->verdict.failed ? error_no_memory() : NULL;

@@ -68,12 +68,22 @@ void growth_deinit(struct growth *growth);
 void growth_judge(
 	const uint64_t *times_ns, const uint64_t *bytes, size_t count, struct growth_row *ret);
 
+/* The places that are judged: a model's rows, or what was made of them. */
+struct growth_places {
+	const struct rows *all;   /* of rows_build() */
+	const struct rows *shown; /* what is judged */
+	/* By number of the row in `all`: of the one it is in, or ROWS_NONE; NULL: they are the
+	 * same. */
+	const uint32_t *shown_of;
+	bool chosen; /* they are not of all that was recorded: stacks of threads are not judged */
+};
+
 /*
- * Judges all rows of the model, which has a series with sites. tail_percent: of the judged time,
- * from its end, is left out. `rows` must outlive it.
+ * Judges the places of the model, which has a series with sites. tail_percent: of the judged time,
+ * from its end, is left out. `places->shown` must outlive it.
  */
 struct error *growth_build(const struct model *model, struct resolver *resolver,
-	const struct rows *rows, unsigned tail_percent, struct growth *ret);
+	const struct growth_places *places, unsigned tail_percent, struct growth *ret) must_check_;
 
 /* "leak-suspect", "cache", "burst", "start-up", "steady", "unknown" */
 const char *growth_verdict_name(enum growth_verdict verdict);

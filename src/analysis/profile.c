@@ -7,14 +7,14 @@ void profile_init(struct profile *profile)
 {
 	*profile = (struct profile){.model = NULL};
 	rows_init(&profile->all);
-	rows_init(&profile->left);
+	filtered_init(&profile->left);
 	text_init(&profile->notes);
 }
 
 void profile_deinit(struct profile *profile)
 {
 	rows_deinit(&profile->all);
-	rows_deinit(&profile->left);
+	filtered_deinit(&profile->left);
 	text_deinit(&profile->notes);
 	resolver_destroy(profile->resolver);
 }
@@ -43,7 +43,7 @@ struct error *profile_build(const struct model *model, bool all_frames, const st
 
 const struct rows *profile_rows(const struct profile *profile)
 {
-	return profile->filter ? &profile->left : &profile->all;
+	return profile->filter ? &profile->left.rows : &profile->all;
 }
 
 uint64_t profile_whole(const struct profile *profile, enum metric metric)

@@ -14,7 +14,7 @@ struct profile {
 	const struct filter *filter; /* NULL: none */
 	struct resolver *resolver;   /* owned; NULL while `all` is empty */
 	struct rows all;             /* of the model, with figures of the base in them */
-	struct rows left;            /* of these, what a filter leaves; empty without one */
+	struct filtered left;        /* of these, what a filter leaves; empty without one */
 	struct text notes;           /* sentences, each with a newline */
 };
 

@@ -1,95 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Both lists of threads are sorted by what threads are known by, and gone through together. */
 #include "analysis/thread_changes.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/diff.h"
+#include "analysis/thread_pairs.h"
 #include "base/cleanup.h"
-
-/* A thread with what it is found by. */
-struct known {
-	const struct thread *thread;
-	size_t number; /* its place in the model */
-	bool first;
-	const char *name;
-	size_t nth; /* of those of its name; of one recording its number */
-};
-
-struct side {
-	struct known *known;
-	size_t count;
-};
-
-static void side_deinit(struct side *side)
-{
-	free(side->known);
-}
-
-static int compare_names(const struct known *a, const struct known *b)
-{
-	return a->first != b->first ? a->first ? -1 : 1 : strcmp(a->name, b->name);
-}
-
-static int compare_known(const void *left, const void *right)
-{
-	const struct known *a = left, *b = right;
-	int order = compare_names(a, b);
-	return order ? order : (a->number > b->number) - (a->number < b->number);
-}
-
-static struct error *list_side(const struct model *model, bool by_number, struct side *ret)
-{
-	size_t count;
-	const struct thread *threads = model_threads(model, &count);
-	ret->known = calloc(count + 1, sizeof(*ret->known));
-	if (!ret->known)
-		return error_no_memory();
-	for (size_t i = 0; i < count; i++)
-		if (threads[i].allocations || threads[i].frees)
-			ret->known[ret->count++] = (struct known){.thread = &threads[i],
-				.number = i,
-				.first = !i,
-				.name = by_number || !i ? "" : threads[i].name,
-				.nth = by_number ? i : 0};
-	qsort(ret->known, ret->count, sizeof(*ret->known), compare_known);
-	for (size_t i = 1; !by_number && i < ret->count; i++)
-		if (!compare_names(&ret->known[i - 1], &ret->known[i]))
-			ret->known[i].nth = ret->known[i - 1].nth + 1;
-	return NULL;
-}
-
-static int compare_sides(const struct known *a, const struct known *b)
-{
-	int order = compare_names(a, b);
-	return order ? order : (a->nth > b->nth) - (a->nth < b->nth);
-}
-
-static struct error *pair(
-	const struct side *older, const struct side *newer, struct thread_change_vec *ret)
-{
-	size_t i = 0, k = 0;
-	while (i < older->count || k < newer->count) {
-		int order = 0;
-		if (i < older->count && k < newer->count)
-			order = compare_sides(&older->known[i], &newer->known[k]);
-		struct thread_change row = {.older = NULL};
-		if (k >= newer->count || (i < older->count && order <= 0))
-			row.older = older->known[i].thread;
-		if (i >= older->count || (k < newer->count && order >= 0))
-			row.newer = newer->known[k].thread;
-		i += row.older != NULL;
-		k += row.newer != NULL;
-		if (row.older)
-			row.base = *row.older;
-		if (row.newer)
-			row.value = *row.newer;
-		if (!thread_change_vec_push(ret, row))
-			return error_no_memory();
-	}
-	return NULL;
-}
 
 static void add(struct thread *sums, const struct thread *thread)
 {
@@ -150,16 +66,34 @@ static int compare_rows(const void *left, const void *right, void *ctx)
 	return c < d ? -1 : c > d;
 }
 
+static bool has_calls(const struct thread *thread)
+{
+	return thread->allocations || thread->frees;
+}
+
+static struct error *pair(const struct model *older, const struct model *newer, bool same_recording,
+	struct thread_change_vec *ret)
+{
+	_cleanup_(thread_pair_vec_deinit) struct thread_pair_vec pairs;
+	thread_pair_vec_init(&pairs);
+	struct error *error = thread_pairs_build(older, newer, same_recording, has_calls, &pairs);
+	for (size_t i = 0; !error && i < pairs.len; i++) {
+		struct thread_change row = {
+			.older = pairs.data[i].older, .newer = pairs.data[i].newer};
+		if (row.older)
+			row.base = *row.older;
+		if (row.newer)
+			row.value = *row.newer;
+		if (!thread_change_vec_push(ret, row))
+			error = error_no_memory();
+	}
+	return error;
+}
+
 struct error *thread_changes_build(const struct model *older, const struct model *newer,
 	bool same_recording, enum metric sort, bool normalized, struct thread_change_vec *ret)
 {
-	_cleanup_(side_deinit) struct side a = {NULL, 0};
-	_cleanup_(side_deinit) struct side b = {NULL, 0};
-	struct error *error = list_side(older, same_recording, &a);
-	if (!error)
-		error = list_side(newer, same_recording, &b);
-	if (!error)
-		error = pair(&a, &b, ret);
+	struct error *error = pair(older, newer, same_recording, ret);
 	if (error)
 		return error;
 	if (normalized)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Which threads of two models are the same, and what they allocated. Of one recording these are
- * those of one number. Of two the first threads are, whatever the programs are called, and others
- * of one name in the order in which they began: the third "worker" is the third one.
- */
+/* What the threads of two models allocated, each beside the same one (thread_pairs.h). */
 #ifndef ANALYSIS_THREAD_CHANGES_H
 #define ANALYSIS_THREAD_CHANGES_H
 

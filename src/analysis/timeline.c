@@ -239,8 +239,8 @@ static void choose_peak(struct timeline *timeline)
 		highest->peak = true;
 }
 
-struct error *timeline_build(const struct model *model, struct resolver *resolver,
-	const struct timeline_options *options, struct timeline *ret)
+struct error *timeline_build_curve(
+	const struct model *model, const struct timeline_options *options, struct timeline *ret)
 {
 	size_t count;
 	const struct series_row *rows = model_series(model, &count);
@@ -253,9 +253,46 @@ struct error *timeline_build(const struct model *model, struct resolver *resolve
 			ret->highest = snapshot.total;
 	}
 	choose_peak(ret);
+	return NULL;
+}
+
+double timeline_part(const struct timeline *timeline, uint64_t time)
+{
+	uint64_t first = timeline->snapshots.len ? timeline->snapshots.data[0].time : 0;
+	if (time <= first)
+		return 0;
+	return timeline->end_time > time
+		       ? (double)(time - first) / (double)(timeline->end_time - first)
+		       : 1;
+}
+
+const struct timeline_snapshot *timeline_at(const struct timeline *timeline, double part)
+{
+	const struct timeline_snapshots *all = &timeline->snapshots;
+	if (!all->len)
+		return NULL;
+	double most = part * (double)(timeline->end_time - all->data[0].time);
+	size_t low = 0, high = all->len;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+		/* Times are whole numbers, and a part of them is not exact. */
+		if ((double)(all->data[middle].time - all->data[0].time) <= most + 0.5)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &all->data[low];
+}
+
+struct error *timeline_build(const struct model *model, struct resolver *resolver,
+	const struct timeline_options *options, struct timeline *ret)
+{
+	struct error *error = timeline_build_curve(model, options, ret);
+	if (error)
+		return error;
 	_cleanup_(building_deinit) struct building at = {
 		.model = model, .resolver = resolver, .options = options};
-	struct error *error = building_begin(&at);
+	error = building_begin(&at);
 	for (size_t i = 0; !error && i < ret->snapshots.len; i++) {
 		struct timeline_snapshot *snapshot = &ret->snapshots.data[i];
 		if (snapshot->peak || (i + 1) % options->detailed_freq == 0)

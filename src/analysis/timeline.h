@@ -81,6 +81,15 @@ void timeline_deinit(struct timeline *timeline);
 struct error *timeline_build(const struct model *model, struct resolver *resolver,
 	const struct timeline_options *options, struct timeline *ret) must_check_;
 
+/* The same without trees. */
+struct error *timeline_build_curve(const struct model *model,
+	const struct timeline_options *options, struct timeline *ret) must_check_;
+
+/* Which part of the run, from its first snapshot to its last one, had passed at a time: 0 to 1. */
+double timeline_part(const struct timeline *timeline, uint64_t time);
+/* The latest snapshot up to where that part of the run had passed; NULL: there is none at all. */
+const struct timeline_snapshot *timeline_at(const struct timeline *timeline, double part);
+
 /*
  * Sets ret[site id] for sites whose innermost function, allocation functions left out, is one of
  * `names`; the caller frees it. *ret_count: how many they are.

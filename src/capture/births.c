@@ -4,12 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+void births_init(struct births *births, uint64_t rows_max)
+{
+	*births = (struct births){.rows_max = rows_max};
+}
+
 void births_deinit(struct births *births)
 {
 	for (uint32_t i = 0; i < births->capacity; i++)
 		free(births->threads[i].rows);
 	free(births->threads);
-	*births = (struct births){.given_up = births->given_up};
+	*births = (struct births){.rows_max = births->rows_max, .given_up = births->given_up};
 }
 
 static void give_up(struct births *births)
@@ -49,7 +54,7 @@ void births_enter(struct births *births, uint32_t thread, uint32_t chunk, uint64
 {
 	if (births->given_up)
 		return;
-	if (births->rows == BIRTHS_ROWS_MAX || !make_thread(births, thread)) {
+	if (births->rows == births->rows_max || !make_thread(births, thread)) {
 		give_up(births);
 		return;
 	}

@@ -24,13 +24,16 @@ struct births_of {
 struct births {
 	struct births_of *threads;
 	uint32_t capacity;
-	uint64_t rows; /* of all threads */
+	uint64_t rows;     /* of all threads */
+	uint64_t rows_max; /* no more than so many */
 	bool given_up; /* there were too many, or there was no memory: nothing is known any more */
 };
 
 /* 64 MiB: a recording of 10^10 events of ten threads. */
 #define BIRTHS_ROWS_MAX (4u << 20)
 
+/* rows_max: usually BIRTHS_ROWS_MAX. */
+void births_init(struct births *births, uint64_t rows_max);
 void births_deinit(struct births *births);
 
 /* The thread has its first step in the chunk, and has allocated so many blocks before. */

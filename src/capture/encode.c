@@ -22,6 +22,7 @@ void encoder_init(struct encoder *encoder)
 	buf_init(&encoder->mark_stamps);
 	buf_init(&encoder->mark_blocks);
 	buf_init(&encoder->mark_bytes);
+	births_init(&encoder->births, BIRTHS_ROWS_MAX);
 }
 
 static void thread_destroy(struct encode_thread *t)

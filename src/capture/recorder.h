@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "capture/checkpoint.h"
+#include "capture/clock_pair.h"
 #include "capture/code_names.h"
 #include "capture/encode.h"
 #include "capture/keep.h"
@@ -23,12 +24,6 @@
 
 #include <stdint.h>
 #include <sys/types.h>
-
-/* Two clocks read together. */
-struct clock_pair {
-	uint64_t tsc, ns; /* CLOCK_MONOTONIC */
-};
-struct clock_pair clock_pair_now(void);
 
 struct recorder_start {
 	pid_t pid, outer_ppid;   /* as this side sees it and its parent */

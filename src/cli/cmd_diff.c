@@ -204,7 +204,10 @@ static int answer(struct request *request, const struct command *command, char *
 	if (request->view)
 		return hand_over(request, argv, options->operand);
 	struct operand operands[TREND_MODELS_MAX] = {{.model = NULL}};
-	const struct operand_wanted wanted = {.blocks = view_request_blocks(&request->shown)};
+	const struct operand_wanted wanted = {
+		.flags = request->trend ? 0 : SOURCE_WITH_STACKS,
+		.blocks = view_request_blocks(&request->shown),
+	};
 	for (int i = 0; i < count && !code; i++)
 		code = operand_open(command, words[i], &wanted, &operands[i]);
 	request->diff.same_recording = !code && operand_same_file(&operands[0], &operands[1]);

@@ -84,6 +84,9 @@ static int check_base(const struct command *command, const struct request *reque
 	if (!request->shown.base && request->normalize)
 		return options_wrong(
 			command, "--normalize scales what --base names; there is no --base");
+	if (request->normalize && view_needs_moments(request->view, &request->shown.options))
+		return options_wrong(command,
+			"--normalize scales totals, and this view shows how each recording went");
 	if (request->shown.base && reason)
 		return options_wrong(command, "this view takes no --base: %s", reason);
 	if (request->shown.base && is_tree(request))
@@ -168,13 +171,11 @@ static bool lives_compare(
 }
 
 /* Shows it as it is other than the older one. */
-static int compare(const struct command *command, struct request *request, unsigned flags,
-	const struct model *model)
+static int compare(struct request *request, unsigned flags, const struct model *model)
 {
 	struct view_request *shown = &request->shown;
 	_cleanup_(operand_deinit) struct operand older = {.model = NULL};
-	const struct operand_wanted wanted = {.flags = flags, .blocks = view_request_blocks(shown)};
-	int code = operand_open(command, shown->base, &wanted, &older);
+	int code = view_request_open_base(shown, flags, &older);
 	if (code)
 		return code;
 	if (!lives_compare(request, older.model, model))
@@ -214,7 +215,7 @@ static int show(const struct command *command, struct request *request)
 	int code = view_request_open(&request->shown, path, flags, &model);
 	if (code)
 		return code;
-	return request->shown.base ? compare(command, request, flags, model)
+	return request->shown.base ? compare(request, flags, model)
 				   : view_request_show(&request->shown, request->view, model);
 }
 

@@ -47,6 +47,9 @@ static const struct option_spec option_specs[] = {
 	{OPT_WIDTH, "width", "N", "of the graph, from 4 to 1000 (default: 72)"},
 	{OPT_HEIGHT, "height", "N", "likewise (default: 20)"},
 	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.timeline/1"},
+	{VIEW_OPT_BASE, "base", "OLD",
+		"show the outline and the totals of that recording too, FILE or FILE@MOMENT, at "
+		"the same part of its run"},
 	VIEW_SPECS_MOMENTS VIEW_SPECS_TERMINAL VIEW_SPEC_ALL_FRAMES{0},
 };
 
@@ -204,15 +207,19 @@ static inline void model_cleanup(struct model **model)
 	model_destroy(*model);
 }
 
-/* Which sites --ignore-fn means; the whole recording is read again without them. */
-static struct error *find_left_out(struct request *request, bool **ret)
+/* Leaves out, of the recording that is opened next, the sites that --ignore-fn means; all of it is
+ * read for that. `ret`: which they are, as long as blocks are chosen so. */
+static struct error *leave_out(struct request *request, const char *path, bool **ret)
 {
 	_cleanup_(model_cleanup) struct model *model = NULL;
 	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
 	struct source_blocks *blocks = &request->shown.blocks;
 	const struct view_options *options = &request->shown.options;
 	size_t found = 0;
-	struct error *error = source_open(request->path, &model);
+	blocks->left_out = NULL;
+	if (!request->ignore_fns.len)
+		return NULL;
+	struct error *error = source_open(path, &model);
 	if (!error)
 		error = resolver_create(model, options->all_frames, &resolver);
 	if (!error)
@@ -221,7 +228,7 @@ static struct error *find_left_out(struct request *request, bool **ret)
 	if (error)
 		return error;
 	if (!found)
-		message("nothing was allocated by the functions of --ignore-fn");
+		message("%s: nothing was allocated by the functions of --ignore-fn", path);
 	model_sites(model, &blocks->left_out_len);
 	blocks->left_out = found ? *ret : NULL;
 	return NULL;
@@ -240,7 +247,7 @@ static int find_file(struct request *request)
 }
 
 /* Whether time can be told in the unit that was asked for; else says why not. */
-static bool has_unit(const struct request *request, const struct model *model)
+static bool has_unit(const struct request *request, const char *path, const struct model *model)
 {
 	const char *counted = model_recording(model)->instructions;
 	if (request->shown.options.timeline.unit != TIMELINE_INSTRUCTIONS ||
@@ -248,31 +255,57 @@ static bool has_unit(const struct request *request, const struct model *model)
 		return true;
 	message("%s: this recording has no instruction counts (%s); --time-unit=ms and B go "
 		"without",
-		request->path, counted ? counted : "nobody tried to count them");
+		path, counted ? counted : "nobody tried to count them");
 	return false;
+}
+
+static int open_newer(struct request *request, struct model **ret)
+{
+	_cleanup_free_ bool *left_out = NULL;
+	struct error *error = leave_out(request, request->path, &left_out);
+	if (error)
+		return message_error(error);
+	int code = view_request_open(&request->shown, request->path, 0, ret);
+	request->shown.blocks.left_out = NULL;
+	return !code && !has_unit(request, request->path, *ret) ? ERROR_INPUT : code;
+}
+
+static int open_older(struct request *request, struct operand *ret)
+{
+	_cleanup_free_ bool *left_out = NULL;
+	const char *base = request->shown.base, *moment = base ? moment_behind(base) : NULL;
+	if (!base)
+		return 0;
+	_cleanup_free_ char *path =
+		moment ? strndup(base, (size_t)(moment - base) - 1) : strdup(base);
+	struct error *error = path ? leave_out(request, path, &left_out) : error_no_memory();
+	if (error)
+		return message_error(error);
+	int code = view_request_open_base(&request->shown, 0, ret);
+	request->shown.blocks.left_out = NULL;
+	return !code && !has_unit(request, path, ret->model) ? ERROR_INPUT : code;
 }
 
 static int show(struct request *request)
 {
-	_cleanup_free_ bool *left_out = NULL;
 	_cleanup_(model_cleanup) struct model *model = NULL;
+	_cleanup_(operand_deinit) struct operand older = {.model = NULL};
 	struct view_request *shown = &request->shown;
 	const struct view *view = view_find("timeline");
 	int code = find_file(request);
 	if (code)
 		return code;
-	if (request->ignore_fns.len) {
-		struct error *error = find_left_out(request, &left_out);
-		if (error)
-			return message_error(error);
-	}
 	shown->moments_wanted = view_needs_moments(view, &shown->options);
-	code = view_request_open(shown, request->path, 0, &model);
+	code = open_newer(request, &model);
+	if (!code)
+		code = open_older(request, &older);
 	if (code)
 		return code;
-	if (!has_unit(request, model))
-		return ERROR_INPUT;
-	return view_request_show(shown, view, model);
+	const struct view_base base = {.model = older.model, .label = shown->base};
+	shown->options.base = older.model ? &base : NULL;
+	code = view_request_show(shown, view, model);
+	shown->options.base = NULL;
+	return code;
 }
 
 static int run(const struct command *command, int argc, char **argv)

@@ -28,6 +28,7 @@ int operand_open(const struct command *command, const char *text,
 	if (moments)
 		query = *moments;
 	query.blocks = wanted->blocks;
+	query.series = wanted->series;
 	struct error *error = source_open_query(ret->path, wanted->flags, &query, &ret->model);
 	if (error)
 		return message_error(error);

@@ -23,6 +23,7 @@ struct operand {
 struct operand_wanted {
 	unsigned flags;                     /* enum source_flag */
 	const struct source_blocks *blocks; /* as of struct source_query */
+	const struct source_series *series; /* likewise */
 };
 
 /* Opens it and says what is missing from it. Returns 0, or the exit code after saying why. The text

@@ -298,6 +298,14 @@ const struct source_blocks *view_request_blocks(const struct view_request *reque
 	return given ? blocks : NULL;
 }
 
+/* Which moments the view wants. */
+static struct source_series series_of(const struct view_request *request)
+{
+	return (struct source_series){.rows = request->moments_wanted,
+		.axis = request->moments_by_bytes ? SOURCE_BY_BYTES : SOURCE_BY_TIME,
+		.with_sites = true};
+}
+
 static struct error *open_one(
 	const struct view_request *request, const char *path, unsigned flags, struct model **ret)
 {
@@ -305,9 +313,7 @@ static struct error *open_one(
 	struct source_query query = {.from = {.kind = SOURCE_START}, .to = {.kind = SOURCE_END}};
 	if (moments)
 		query = *moments;
-	const struct source_series series = {.rows = request->moments_wanted,
-		.axis = request->moments_by_bytes ? SOURCE_BY_BYTES : SOURCE_BY_TIME,
-		.with_sites = true};
+	const struct source_series series = series_of(request);
 	if (series.rows)
 		query.series = &series;
 	query.blocks = view_request_blocks(request);
@@ -396,4 +402,16 @@ int view_request_open(
 		error = add_up(request, flags, ret);
 	progress_end();
 	return error ? message_error(error) : 0;
+}
+
+int view_request_open_base(struct view_request *request, unsigned flags, struct operand *ret)
+{
+	const struct source_series series = series_of(request);
+	const struct operand_wanted wanted = {.flags = flags,
+		.blocks = view_request_blocks(request),
+		.series = series.rows ? &series : NULL};
+	progress_begin("reading %s", request->base);
+	int code = operand_open(request->command, request->base, &wanted, ret);
+	progress_end();
+	return code;
 }

@@ -28,6 +28,7 @@
 #include "analysis/filter.h"
 #include "analysis/grain.h"
 #include "cli/moments.h"
+#include "cli/operands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -197,5 +198,12 @@ const struct source_blocks *view_request_blocks(const struct view_request *reque
  */
 int view_request_open(
 	struct view_request *request, const char *path, unsigned flags, struct model **ret);
+
+/*
+ * Opens what the recording is compared with, with the flags, and the blocks and moments that were
+ * asked for there. `ret` is all 0 before; operand_deinit() in either case. Returns 0, or the exit
+ * code after saying why.
+ */
+int view_request_open_base(struct view_request *request, unsigned flags, struct operand *ret);
 
 #endif

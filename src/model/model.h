@@ -146,6 +146,9 @@ struct recording {
 	uint64_t mismatched_frees; /* free of a new[], delete of a malloc… */
 	uint64_t stacks_full;      /* events whose stack did not fit the table of stacks */
 	uint64_t marks;            /* that the program, or somebody outside, has set */
+	/* Of all threads that live at the end, or at that of the range: as of struct series_row.
+	 * 0: not known, or nobody asked. */
+	uint64_t stack_bytes;
 	/* "counted", or why they are not, as the name of an errno; NULL: nobody tried. */
 	const char *instructions;
 	uint64_t children_unrecorded; /* programs it started or went on as, named or not */
@@ -248,7 +251,8 @@ struct thread {
 	const char *name; /* "" if unknown, or if not all of them had the same */
 	uint64_t first_ns, last_ns; /* of its first and last event */
 	uint64_t allocations, allocated_bytes, frees, temporary;
-	bool ended; /* before the process did */
+	uint64_t stack_bytes; /* its part of the recording's; 0 also of one that had ended */
+	bool ended;           /* before the process did */
 };
 
 struct size_count {

@@ -11,6 +11,7 @@
 
 struct filling {
 	struct hpw_series *series;
+	const struct hpw_clock *clock;
 	const struct hpw_footer *footer;
 	uint64_t *bytes; /* by thread, as of the current chunk */
 	size_t threads;  /* so many may have any */
@@ -23,7 +24,7 @@ static bool has_ended(const struct filling *filling, size_t thread, uint64_t tim
 	if (!footer->has_threads || thread >= footer->threads.len)
 		return false;
 	const struct hpw_thread_row *row = &footer->threads.data[thread];
-	return row->row.ended && hpw_clock_ns(filling->series->clock, row->last_tsc) < time_ns;
+	return row->row.ended && hpw_clock_ns(filling->clock, row->last_tsc) < time_ns;
 }
 
 static uint64_t sum(const struct filling *filling, uint64_t time_ns)
@@ -81,7 +82,8 @@ struct error *hpw_measures_fill(
 	struct hpw_series *series, const struct hpw_parts *parts, const struct hpw_footer *footer)
 {
 	_cleanup_free_ uint64_t *bytes = calloc(HPW_BLOCK_THREADS, sizeof(*bytes));
-	struct filling filling = {.series = series, .footer = footer, .bytes = bytes};
+	struct filling filling = {
+		.series = series, .clock = series->clock, .footer = footer, .bytes = bytes};
 	struct error *error = bytes ? NULL : error_no_memory();
 	for (size_t i = 0; !error && i < parts->chunks.len; i++) {
 		error = enter_chunk(&filling, parts, i);
@@ -97,4 +99,25 @@ struct error *hpw_measures_fill(
 		}
 	}
 	return error;
+}
+
+struct error *hpw_measures_stacks(const struct hpw_parts *parts, const struct hpw_clock *clock,
+	const struct hpw_footer *footer, const struct hpw_measures_moment *moment,
+	uint64_t *ret_bytes, size_t count, uint64_t *ret_sum)
+{
+	_cleanup_free_ uint64_t *bytes = calloc(HPW_BLOCK_THREADS, sizeof(*bytes));
+	struct filling filling = {.clock = clock, .footer = footer, .bytes = bytes};
+	uint64_t time_ns = moment->step == UINT64_MAX ? UINT64_MAX : moment->time_ns;
+	struct error *error = bytes ? NULL : error_no_memory();
+	for (size_t i = 0; !error && i < parts->chunks.len &&
+			   parts->chunks.data[i].head[HPW_SUMS_FIRST_STEP] < moment->step;
+		i++)
+		error = enter_chunk(&filling, parts, i);
+	if (error)
+		return error;
+	for (size_t i = 0; i < count; i++)
+		ret_bytes[i] =
+			i < filling.threads && !has_ended(&filling, i, time_ns) ? bytes[i] : 0;
+	*ret_sum = sum(&filling, time_ns);
+	return NULL;
 }

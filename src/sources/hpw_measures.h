@@ -14,4 +14,16 @@
 struct error *hpw_measures_fill(
 	struct hpw_series *series, const struct hpw_parts *parts, const struct hpw_footer *footer);
 
+/* A moment at which stacks are measured. */
+struct hpw_measures_moment {
+	uint64_t step;    /* so many steps come before; UINT64_MAX: the end */
+	uint64_t time_ns; /* threads that ended before do not count; not used of the end */
+};
+
+/* Sets ret_bytes[thread] of the threads below `count` as they were then, 0: not known; and the sum
+ * of all threads. ERROR_INPUT: the sums are malformed. */
+struct error *hpw_measures_stacks(const struct hpw_parts *parts, const struct hpw_clock *clock,
+	const struct hpw_footer *footer, const struct hpw_measures_moment *moment,
+	uint64_t *ret_bytes, size_t count, uint64_t *ret_sum) must_check_;
+
 #endif

@@ -30,6 +30,7 @@ static void reader_deinit(struct reader *reader)
 	hpw_series_deinit(&reader->series);
 	hpw_marks_deinit(&reader->marks);
 	hpw_choice_deinit(&reader->choice);
+	free(reader->stacks);
 	model_destroy(reader->model);
 }
 
@@ -373,6 +374,8 @@ static struct error *read_all(struct reader *reader)
 		error = error_create(ERROR_INPUT,
 			"%s: is a recording in which nothing can be read: %s", reader->input->name,
 			reader->file.chunks.len ? "all of it is damaged" : "it is cut or damaged");
+	if (!error && (reader->flags & SOURCE_WITH_STACKS))
+		error = hpw_reader_measure_stacks(reader);
 	if (!error)
 		error = hpw_reader_put(reader);
 	if (!error)

@@ -31,6 +31,8 @@ struct reader {
 	const struct source_series *wanted_series; /* NULL: none */
 	struct hpw_series series;
 	struct hpw_marks marks;
+	uint64_t *stacks; /* by thread, in bytes; NULL: not known */
+	size_t stacks_len;
 	struct model *model;
 	struct hpw_damage damage;
 	struct hpw_file file;
@@ -67,6 +69,10 @@ struct error *hpw_reader_choose_blocks(struct reader *reader);
 /* The series that was asked for; into the model once that has its sites. */
 struct error *hpw_reader_make_series(struct reader *reader);
 struct error *hpw_reader_put_series(struct reader *reader);
+
+/* How large the stacks of threads were at the end of the part; after a replay that there may be,
+ * before hpw_reader_put(). */
+struct error *hpw_reader_measure_stacks(struct reader *reader);
 
 /* The same of the marks. */
 struct error *hpw_reader_find_marks(struct reader *reader);

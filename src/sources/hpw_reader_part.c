@@ -224,6 +224,45 @@ struct error *hpw_reader_make_series(struct reader *reader)
 	return error;
 }
 
+static struct error *measure_stacks(struct reader *reader, const struct hpw_parts *parts)
+{
+	const struct hpw_footer *footer = &reader->footer;
+	const struct source_query *query = reader->query;
+	const struct hpw_measures_moment moment = {.step = reader->span.to_step,
+		.time_ns = query && query->to.kind == SOURCE_TIME
+				   ? query->to.time_ns
+				   : hpw_clock_ns(&reader->tables.clock, reader->span.to_stamp)};
+	reader->stacks_len = footer->threads.len;
+	reader->stacks = calloc(reader->stacks_len + 1, sizeof(*reader->stacks));
+	if (!reader->stacks)
+		return error_no_memory();
+	return hpw_measures_stacks(parts, &reader->tables.clock, footer, &moment, reader->stacks,
+		reader->stacks_len, &build_recording(reader->model)->stack_bytes);
+}
+
+struct error *hpw_reader_measure_stacks(struct reader *reader)
+{
+	/* Without the list of threads nobody knows which of them have ended. */
+	if (!hpw_reader_has_all_events(reader) || !reader->footer.has_threads ||
+		build_recording(reader->model)->sample_bytes)
+		return NULL;
+	struct hpw_parts own = {.file = NULL};
+	hpw_reader_set_clock(reader);
+	struct error *error =
+		reader->has_parts ? NULL : hpw_parts_open(&reader->file, reader->model, &own);
+	if (!error)
+		error = measure_stacks(reader, reader->has_parts ? &reader->parts : &own);
+	hpw_parts_deinit(&own);
+	if (!error || error->code != ERROR_INPUT)
+		return error;
+	/* It is not known then. */
+	error_destroy(error);
+	free(reader->stacks);
+	reader->stacks = NULL;
+	reader->stacks_len = 0;
+	return NULL;
+}
+
 struct error *hpw_reader_put_series(struct reader *reader)
 {
 	struct error *error = NULL;

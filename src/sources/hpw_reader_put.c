@@ -233,6 +233,7 @@ static struct error *put_thread(struct reader *reader, size_t i, bool replayed)
 		name = reader->footer.names + stored->name_offset;
 		name_len = stored->name_len;
 	}
+	row.stack_bytes = i < reader->stacks_len ? reader->stacks[i] : 0;
 	if (reader->query)
 		row.allocations = row.allocated_bytes = row.frees = row.temporary = 0;
 	if (replayed && i < reader->replay.threads.len) {

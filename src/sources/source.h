@@ -28,6 +28,8 @@ enum source_flag {
 	/* Fills model_lifetimes() and model_reallocs(), from the events; of a part those of the
 	 * blocks that are allocated in it. */
 	SOURCE_WITH_LIVES = 64,
+	/* Fills stack_bytes of recording and threads; reads the sums of all chunks. */
+	SOURCE_WITH_STACKS = 128,
 };
 
 enum source_moment_kind {

@@ -9,12 +9,9 @@
 void json_change_report(const struct page *page, struct json *json)
 {
 	const struct diff *diff = &page->compared.diff;
-	const struct view_base *base = page->options->base;
 	json_key(json, "base");
 	json_object_begin(json);
-	json_put_string(json, "label", base->label);
-	json_put_target(json, model_target(base->model));
-	json_put_recording(json, base->model, NULL);
+	json_put_older(page, json);
 	json_object_end(json);
 	json_key(json, "change");
 	json_object_begin(json);

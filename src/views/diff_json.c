@@ -18,12 +18,57 @@ static void put_sides(struct json *json, const struct diff_page *page)
 	}
 }
 
+/* null: not known; of a thread also that it was not there. */
+static void put_size(struct json *json, const char *key, bool known, uint64_t bytes)
+{
+	json_key(json, key);
+	if (known)
+		json_u64(json, bytes);
+	else
+		json_null(json);
+}
+
+static void put_stack(struct json *json, const struct thread_pair *row)
+{
+	const struct thread *thread = row->newer ? row->newer : row->older;
+	json_object_begin(json);
+	json_put_string(json, "name", thread->name);
+	json_put_u64(json, "tid", thread->tid);
+	put_size(json, "older", row->older, row->older ? row->older->stack_bytes : 0);
+	put_size(json, "newer", row->newer, row->newer ? row->newer->stack_bytes : 0);
+	json_key(json, "change");
+	json_i64(json, stack_size_change(row));
+	json_object_end(json);
+}
+
+static void put_stacks(struct json *json, const struct diff_page *page)
+{
+	const struct stack_sizes *stacks = &page->diff->stacks;
+	json_key(json, "stacks");
+	json_object_begin(json);
+	put_size(json, "older", stacks->older, stacks->older);
+	put_size(json, "newer", stacks->newer, stacks->newer);
+	json_key(json, "change");
+	if (stack_sizes_known(stacks))
+		json_i64(json, (int64_t)(stacks->newer - stacks->older));
+	else
+		json_null(json);
+	json_key(json, "threads");
+	json_array_begin(json);
+	if (stack_sizes_known(stacks))
+		for (size_t i = 0; i < stacks->rows.len; i++)
+			put_stack(json, &stacks->rows.data[i]);
+	json_array_end(json);
+	json_object_end(json);
+}
+
 static void put_totals(struct json *json, const struct diff_page *page)
 {
 	json_key(json, "totals");
 	json_object_begin(json);
 	json_change_figures(json, page->diff, NULL);
 	json_object_end(json);
+	put_stacks(json, page);
 	json_key(json, "places");
 	json_object_begin(json);
 	for (int i = 0; i < DIFF_STATUSES; i++) {

@@ -327,6 +327,13 @@ void json_marks(const struct page *page, struct json *json)
 	json_array_end(json);
 }
 
+void json_put_older(const struct page *page, struct json *json)
+{
+	json_put_string(json, "label", page->options->base->label);
+	json_put_target(json, model_target(page->options->base->model));
+	json_put_recording(json, page->options->base->model, NULL);
+}
+
 struct error *json_report(const struct page *page, const struct sink *sink)
 {
 	struct json json;
@@ -338,7 +345,7 @@ struct error *json_report(const struct page *page, const struct sink *sink)
 	json_put_target(&json, model_target(page->model));
 	json_put_recording(&json, page->model, &page->unrecorded);
 	put_totals(&json, page);
-	if (page->options->base)
+	if (page->options->base && !page->view->own_change)
 		json_change_report(page, &json);
 	json_put_lines(&json, "notes", &page->notes);
 	json_put_filter(&json, view_can_filter(page->view) ? page->options->filter : NULL);

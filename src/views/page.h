@@ -5,7 +5,8 @@
 #define VIEWS_PAGE_H
 
 #include "analysis/comparison.h"
-#include "analysis/growth.h"
+#include "analysis/filter.h"
+#include "analysis/growth_change.h"
 #include "analysis/realloc_changes.h"
 #include "analysis/size_classes.h"
 #include "analysis/spot_totals.h"
@@ -28,7 +29,7 @@ struct page {
 	size_t limit; /* rows to show */
 
 	struct rows all;         /* every row of the model */
-	struct rows left;        /* of these, what a filter leaves */
+	struct filtered left;    /* of these, what a filter leaves */
 	const struct rows *rows; /* one of these two */
 	struct rows merged;      /* the view's own, if it merges */
 	struct row_list list;    /* the view's rows, in order, not yet limited */
@@ -39,10 +40,12 @@ struct page {
 	struct thread_list threads;
 	const struct mark *marks; /* in the order of time */
 	size_t mark_count;
-	struct growth growth;     /* empty in other views */
-	struct timeline timeline; /* likewise */
-	struct reallocs reallocs; /* likewise */
-	struct spots *spots;      /* NULL in views of other things */
+	struct growth growth;               /* empty in other views */
+	struct growth_change growth_change; /* likewise, and without a base */
+	struct timeline timeline;           /* empty in other views */
+	struct timeline older_timeline;     /* that of the base */
+	struct reallocs reallocs;           /* likewise */
+	struct spots *spots;                /* NULL in views of other things */
 	struct spot_total_vec spot_totals;
 
 	/* Empty unless options->base is set. */
@@ -81,6 +84,7 @@ struct view {
 	void (*text_change)(const struct page *page, struct text *out);
 	void (*json_change)(const struct page *page, struct json *json);
 	const char *no_base; /* why it takes none; NULL: it does */
+	bool own_change;     /* these say all of a change themselves: no comparison of totals */
 };
 
 /* Adds to the notes that figures are of the sampled blocks alone, of a sample. */
@@ -131,6 +135,9 @@ void json_thread_members(const struct page *page, const struct thread *row, stru
 #define THREAD_FIGURES 4u
 #define THREAD_MEMBERS 6u
 extern const struct json_member thread_members[THREAD_MEMBERS];
+
+/* What the base is: label, target, recording, into an object that is open. */
+void json_put_older(const struct page *page, struct json *json);
 
 /* A whole report of any view. */
 struct error *json_report(const struct page *page, const struct sink *sink);

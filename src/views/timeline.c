@@ -10,6 +10,9 @@
  *	     |                                                                @:::: :#
  *	   0 +----------------------------------------------------------------------->ms
  *	     0                                                                   713.4
+ *
+ * With an older recording beside it, its outline (o) is in the graph and its total in a column of
+ * the table, each moment where the same part of its run had passed.
  */
 #include "analysis/timeline.h"
 
@@ -30,6 +33,7 @@
 #define PEAK '#'
 #define DETAILED '@'
 #define NORMAL ':'
+#define OLDER 'o'
 
 static bool is_detailed(const struct timeline_snapshot *snapshot)
 {
@@ -44,6 +48,7 @@ static double percent_of(uint64_t part, uint64_t whole)
 /* Rows and columns from 1 on; row 0 and column 0 are the axes. */
 struct graph {
 	const struct timeline *timeline;
+	uint64_t highest; /* of all that is drawn */
 	unsigned width, height;
 	char *cells;
 };
@@ -72,8 +77,9 @@ static unsigned column_of(const struct graph *graph, uint64_t time)
 
 static unsigned height_of(const struct graph *graph, uint64_t bytes)
 {
-	uint64_t highest = graph->timeline->highest;
-	return highest ? (unsigned)((double)bytes * graph->height / (double)highest + 1e-9) : 0;
+	return graph->highest
+		       ? (unsigned)((double)bytes * graph->height / (double)graph->highest + 1e-9)
+		       : 0;
 }
 
 static char letter_of(const struct timeline_snapshot *snapshot)
@@ -110,6 +116,35 @@ static void draw_snapshots(const struct graph *graph)
 		previous_x = x;
 		previous_y = top;
 		previous = letter;
+	}
+}
+
+/* The other one as a line, stretched or shrunk to the same width; of a column the highest. What is
+ * less than one row is left out. */
+static void draw_outline(const struct graph *graph, const struct timeline *older)
+{
+	const struct timeline *newer = graph->timeline;
+	uint64_t first = newer->snapshots.len ? newer->snapshots.data[0].time : 0;
+	uint64_t span = newer->end_time - first;
+	unsigned previous_x = 0, level = 0, highest = 0;
+	for (size_t i = 0; i <= older->snapshots.len; i++) {
+		unsigned x = graph->width + 1;
+		const struct timeline_snapshot *at =
+			i < older->snapshots.len ? &older->snapshots.data[i] : NULL;
+		if (at)
+			x = column_of(graph,
+				first + (uint64_t)(timeline_part(older, at->time) * (double)span));
+		if (previous_x && x != previous_x) {
+			if (highest)
+				*cell(graph, previous_x, highest) = OLDER;
+			for (unsigned gap = previous_x + 1; level && gap < x; gap++)
+				*cell(graph, gap, level) = OLDER;
+			highest = 0;
+		}
+		level = at ? height_of(graph, at->total) : 0;
+		if (level > highest)
+			highest = level;
+		previous_x = x;
 	}
 }
 
@@ -187,7 +222,10 @@ static void add_graph(const struct page *page, struct text *out)
 {
 	const struct timeline *timeline = &page->timeline;
 	const struct timeline_options *options = &page->options->timeline;
-	struct graph graph = {timeline, options->width, options->height, NULL};
+	const struct timeline *older = page->options->base ? &page->older_timeline : NULL;
+	uint64_t highest =
+		older && older->highest > timeline->highest ? older->highest : timeline->highest;
+	struct graph graph = {timeline, highest, options->width, options->height, NULL};
 	_cleanup_free_ char *cells = malloc((size_t)(graph.width + 1) * (graph.height + 1));
 	if (!cells) {
 		out->failed = true;
@@ -196,7 +234,9 @@ static void add_graph(const struct page *page, struct text *out)
 	graph.cells = cells;
 	draw_axes(&graph);
 	draw_snapshots(&graph);
-	struct label y_label = label_of_bytes(timeline->highest ? timeline->highest : 1);
+	if (older)
+		draw_outline(&graph, older);
+	struct label y_label = label_of_bytes(highest ? highest : 1);
 	struct label x_label = label_of_axis(timeline->end_time, options->unit);
 	text_printf(out, "    %2s\n", y_label.unit);
 	for (unsigned y = graph.height + 1; y-- > 0;) {
@@ -205,6 +245,11 @@ static void add_graph(const struct page *page, struct text *out)
 		text_printf(out, "%s\n", y ? "" : x_label.unit);
 	}
 	text_printf(out, "     0%*s%5s\n\n", (int)graph.width - 5, "", x_label.number);
+	if (older) {
+		text_printf(out, "%c: ", OLDER);
+		text_add_shown(out, page->options->base->label, 400);
+		text_add(out, "\n\n");
+	}
 }
 
 static void add_numbers(const struct page *page, struct text *out)
@@ -221,7 +266,7 @@ static void add_numbers(const struct page *page, struct text *out)
 	text_add(out, "]\n\n");
 }
 
-#define COLUMNS "%3s %14s %16s %16s %13s %12s\n"
+#define COLUMNS "%3s %14s %16s %16s %13s %12s"
 
 static void add_table_head(const struct page *page, struct text *out)
 {
@@ -230,7 +275,9 @@ static void add_table_head(const struct page *page, struct text *out)
 	text_add(out, RULER);
 	text_printf(out, COLUMNS, "n", time, "total(B)", "useful-heap(B)", "extra-heap(B)",
 		"stacks(B)");
-	text_add(out, RULER);
+	if (page->options->base)
+		text_printf(out, " %16s", "older(B)");
+	text_add(out, "\n" RULER);
 }
 
 static void add_count_cell(uint64_t count, int width, struct text *out)
@@ -239,6 +286,14 @@ static void add_count_cell(uint64_t count, int width, struct text *out)
 	text_init(&cell);
 	text_add_count(&cell, count);
 	text_printf(out, " %*s", width, cell.data ? cell.data : "");
+}
+
+/* What the older one had then. */
+static uint64_t older_total(const struct page *page, const struct timeline_snapshot *snapshot)
+{
+	double part = timeline_part(&page->timeline, snapshot->time);
+	const struct timeline_snapshot *older = timeline_at(&page->older_timeline, part);
+	return older ? older->total : 0;
 }
 
 static void add_snapshot(const struct page *page, size_t i, struct text *out)
@@ -251,6 +306,8 @@ static void add_snapshot(const struct page *page, size_t i, struct text *out)
 	add_count_cell(snapshot->useful, 16, out);
 	add_count_cell(snapshot->extra, 13, out);
 	add_count_cell(snapshot->stacks, 12, out);
+	if (page->options->base)
+		add_count_cell(older_total(page, snapshot), 16, out);
 	text_add_char(out, '\n');
 }
 
@@ -385,7 +442,9 @@ static void put_node(struct json *json, const struct timeline_node **next)
 	json_object_end(json);
 }
 
-static void put_snapshot(struct json *json, const struct timeline_snapshot *snapshot)
+/* page: whose base the snapshot is matched with; NULL: it is itself the base's. */
+static void put_snapshot(
+	const struct page *page, struct json *json, const struct timeline_snapshot *snapshot)
 {
 	json_object_begin(json);
 	json_put_u64(json, "step", snapshot->row->step);
@@ -397,6 +456,8 @@ static void put_snapshot(struct json *json, const struct timeline_snapshot *snap
 	json_put_u64(json, "useful_bytes", snapshot->useful);
 	json_put_u64(json, "extra_bytes", snapshot->extra);
 	json_put_u64(json, "stacks_bytes", snapshot->stacks);
+	if (page && page->options->base)
+		json_put_u64(json, "older_total_bytes", older_total(page, snapshot));
 	json_put_bool(json, "peak", snapshot->peak);
 	json_key(json, "tree");
 	const struct timeline_node *next = snapshot->tree.data;
@@ -407,6 +468,16 @@ static void put_snapshot(struct json *json, const struct timeline_snapshot *snap
 	json_object_end(json);
 }
 
+static void put_snapshots(
+	const struct page *page, struct json *json, const struct timeline *timeline)
+{
+	json_key(json, "snapshots");
+	json_array_begin(json);
+	for (size_t i = 0; i < timeline->snapshots.len; i++)
+		put_snapshot(page, json, &timeline->snapshots.data[i]);
+	json_array_end(json);
+}
+
 void json_timeline(const struct page *page, struct json *json)
 {
 	const struct timeline_options *options = &page->options->timeline;
@@ -415,9 +486,12 @@ void json_timeline(const struct page *page, struct json *json)
 	json_put_u64(json, "alignment", options->alignment);
 	json_key(json, "threshold");
 	json_double(json, options->threshold);
-	json_key(json, "snapshots");
-	json_array_begin(json);
-	for (size_t i = 0; i < page->timeline.snapshots.len; i++)
-		put_snapshot(json, &page->timeline.snapshots.data[i]);
-	json_array_end(json);
+	put_snapshots(page, json, &page->timeline);
+	if (!page->options->base)
+		return;
+	json_key(json, "older");
+	json_object_begin(json);
+	json_put_older(page, json);
+	put_snapshots(NULL, json, &page->older_timeline);
+	json_object_end(json);
 }

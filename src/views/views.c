@@ -107,10 +107,36 @@ static struct error *fill_marks(struct page *page)
 	return NULL;
 }
 
+static struct error *compare_growth(struct page *page)
+{
+	const struct growth_change_options options = {
+		.same_recording = page->options->base->same_recording,
+		.all_frames = page->options->all_frames,
+		.filter = page->options->filter,
+		.tail_percent = page->options->tail_percent,
+		.older_label = page->options->base->label,
+	};
+	struct growth_change *change = &page->growth_change;
+	struct error *error =
+		growth_change_build(page->options->base->model, page->model, &options, change);
+	if (error)
+		return error;
+	if (change->notes.len)
+		text_add_n(&page->notes, change->notes.data, change->notes.len);
+	return page->notes.failed ? error_no_memory() : NULL;
+}
+
 static struct error *fill_growth(struct page *page)
 {
-	return growth_build(page->model, page->resolver, page->rows, page->options->tail_percent,
-		&page->growth);
+	bool filtered = page->rows == &page->left.rows;
+	const struct growth_places places = {
+		.all = &page->all,
+		.shown = page->rows,
+		.shown_of = filtered ? page->left.row_of : NULL,
+		.chosen = filtered || model_recording(page->model)->blocks,
+	};
+	return growth_build(
+		page->model, page->resolver, &places, page->options->tail_percent, &page->growth);
 }
 
 static size_t growth_moments(const struct view_options *options)
@@ -127,8 +153,39 @@ static bool has_stacks(const struct timeline *timeline)
 	return false;
 }
 
+/* How moments of both are matched, and what their totals differ in. */
+static void note_older_timeline(struct page *page)
+{
+	const char *label = page->options->base->label;
+	const struct timeline_options *options = &page->options->timeline;
+	struct text *notes = &page->notes;
+	text_add(notes, "older(B) and the line of o are the total of ");
+	text_add_shown(notes, label, 400);
+	text_printf(notes,
+		", when the same part of its run had passed, by %s: as of its latest snapshot "
+		"then.\n",
+		options->unit == TIMELINE_MS      ? "time"
+		: options->unit == TIMELINE_BYTES ? "bytes allocated and freed"
+						  : "instructions");
+	if (options->stacks && has_stacks(&page->timeline) && !has_stacks(&page->older_timeline))
+		text_add(notes,
+			"older(B) is without stacks: that recording does not say how large they "
+			"were.\n");
+	if (!model_recording(page->model)->sample_bytes !=
+		!model_recording(page->options->base->model)->sample_bytes)
+		text_add(notes,
+			"One of the two recordings is a sample: its totals are without what "
+			"blocks are rounded up by.\n");
+}
+
 static struct error *fill_timeline(struct page *page)
 {
+	if (page->options->base) {
+		struct error *error = timeline_build_curve(page->options->base->model,
+			&page->options->timeline, &page->older_timeline);
+		if (error)
+			return error;
+	}
 	struct error *error = timeline_build(
 		page->model, page->resolver, &page->options->timeline, &page->timeline);
 	if (error)
@@ -145,7 +202,15 @@ static struct error *fill_timeline(struct page *page)
 	else if (!has_stacks(&page->timeline))
 		text_add(&page->notes,
 			"stacks(B) is 0: this recording does not say how large stacks were.\n");
+	if (page->options->base)
+		note_older_timeline(page);
 	return page->notes.failed ? error_no_memory() : NULL;
+}
+
+static struct error *compare_timeline(struct page *page)
+{
+	summary_add_notes(page->model, page->resolver, &page->notes);
+	return fill_timeline(page);
 }
 
 /* The peak and the end may come on top. */
@@ -259,7 +324,6 @@ static const struct view views[] = {
 	{.name = "files", .title = "Source files", .grain = GRAIN_FILES, SHOWS_SPOTS},
 	{.name = "modules", .title = "Modules", .grain = GRAIN_MODULES, SHOWS_SPOTS},
 	{.name = "growth",
-		.no_base = "growth is of the time of one recording",
 		.title = "Growth",
 		.filter = METRICS,
 		.sort = METRIC_LIVE_BYTES,
@@ -267,17 +331,24 @@ static const struct view views[] = {
 		.fill = fill_growth,
 		.text = text_growth,
 		.json = json_growth,
+		.fill_change = compare_growth,
+		.text_change = text_growth,
+		.json_change = json_growth,
+		.own_change = true,
 		.needs = UNKNOWN_SERIES,
 		.has_sites = true,
 		.moments = growth_moments},
 	{.name = "timeline",
-		.no_base = "the timeline is of one recording",
 		.title = "Timeline",
 		.filter = METRICS,
 		.sort = METRIC_LIVE_BYTES,
 		.fill = fill_timeline,
 		.text = text_timeline,
 		.json = json_timeline,
+		.fill_change = compare_timeline,
+		.text_change = text_timeline,
+		.json_change = json_timeline,
+		.own_change = true,
 		.needs = UNKNOWN_SERIES,
 		.moments = timeline_moments,
 		.schema = "heapwise.timeline/1"},
@@ -388,9 +459,8 @@ const char *view_no_base(const struct view *view)
 
 bool view_can_filter(const struct view *view)
 {
-	/* A verdict is on all of a recording. */
-	return view->has_sites && view->fill != fill_summary && !view->moments &&
-	       !view->needs_lives;
+	/* A summary's verdict is on all of a recording. */
+	return view->has_sites && view->fill != fill_summary && !view->needs_lives;
 }
 
 bool view_can_sort(const struct view *view, enum metric metric)
@@ -412,7 +482,7 @@ void view_add_metrics(struct text *text, const struct view *view)
 static void page_init(struct page *page)
 {
 	rows_init(&page->all);
-	rows_init(&page->left);
+	filtered_init(&page->left);
 	rows_init(&page->merged);
 	row_list_init(&page->list);
 	summary_init(&page->summary);
@@ -422,7 +492,9 @@ static void page_init(struct page *page)
 	thread_list_init(&page->threads);
 	spot_total_vec_init(&page->spot_totals);
 	growth_init(&page->growth);
+	growth_change_init(&page->growth_change);
 	timeline_init(&page->timeline);
+	timeline_init(&page->older_timeline);
 	reallocs_init(&page->reallocs);
 	comparison_init(&page->compared);
 	text_init(&page->verdict);
@@ -434,7 +506,7 @@ static void page_init(struct page *page)
 static void page_deinit(struct page *page)
 {
 	rows_deinit(&page->all);
-	rows_deinit(&page->left);
+	filtered_deinit(&page->left);
 	rows_deinit(&page->merged);
 	row_list_deinit(&page->list);
 	summary_deinit(&page->summary);
@@ -444,7 +516,9 @@ static void page_deinit(struct page *page)
 	thread_list_deinit(&page->threads);
 	spot_total_vec_deinit(&page->spot_totals);
 	growth_deinit(&page->growth);
+	growth_change_deinit(&page->growth_change);
 	timeline_deinit(&page->timeline);
+	timeline_deinit(&page->older_timeline);
 	reallocs_deinit(&page->reallocs);
 	realloc_changes_deinit(&page->realloc_changes);
 	thread_change_vec_deinit(&page->thread_changes);
@@ -454,33 +528,36 @@ static void page_deinit(struct page *page)
 	spots_destroy(page->spots);
 }
 
+/* The model's stacks, what limits their figures, and what a filter leaves. */
+static struct error *fill_rows(struct page *page, struct resolver *resolver)
+{
+	struct error *error = NULL;
+	page->rows = &page->all;
+	if (page->view->has_sites)
+		error = (page->view->inherited ? rows_build_inherited : rows_build)(
+			page->model, resolver, &page->all);
+	if (error)
+		return error;
+	summary_add_notes(page->model, resolver, &page->notes);
+	if (!view_can_filter(page->view) || !filter_is_given(page->options->filter))
+		return NULL;
+	page->rows = &page->left.rows;
+	return filter_apply(page->options->filter, &page->all, &page->left, &page->notes);
+}
+
 static struct error *fill_change(struct page *page)
 {
-	struct error *error = unrecorded_group(page->model, &page->unrecorded);
-	if (!error)
-		error = change_page_begin(page);
+	struct error *error = page->view->own_change ? NULL : change_page_begin(page);
 	return error ? error : page->view->fill_change(page);
 }
 
 static struct error *page_fill(struct page *page, struct resolver *resolver)
 {
-	if (page->options->base)
-		return fill_change(page);
-	if (page->view->has_sites) {
-		struct error *error = (page->view->inherited ? rows_build_inherited : rows_build)(
-			page->model, resolver, &page->all);
-		if (error)
-			return error;
-	}
 	struct error *error = unrecorded_group(page->model, &page->unrecorded);
-	if (error)
-		return error;
-	summary_add_notes(page->model, resolver, &page->notes);
-	page->rows = &page->all;
-	if (view_can_filter(page->view) && filter_is_given(page->options->filter)) {
-		error = filter_apply(page->options->filter, &page->all, &page->left, &page->notes);
-		page->rows = &page->left;
-	}
+	if (!error && page->options->base)
+		return fill_change(page);
+	if (!error)
+		error = fill_rows(page, resolver);
 	if (error)
 		return error;
 	return page->notes.failed ? error_no_memory() : page->view->fill(page);

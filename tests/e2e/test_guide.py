@@ -35,6 +35,7 @@ OF_A_RUN = (
     # What a libc calls its inner functions, and whether its lines are known, differs between machines.
     (re.compile(r"(?m)(^ +\S.*\[libc\.so\.6\](  \(inlined\))?\n)+"), "      LIBC\n"),
     (re.compile(r"(?m)^ *\[(_|strdup ).*\n"), ""),
+    (re.compile(r"(?m)^(Stacks of threads): .*"), r"\1: SIZES"),
     # Compilers differ in what they inline.
     (re.compile(r"  \(inlined\)"), ""),
 )

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is measured beside allocations, as series have it: sizes of stacks, instructions."""
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -50,6 +51,39 @@ def instructions(folder):
         hw.need(re.fullmatch("E[A-Z]+", counted) and not any(found), f"{counted}: {found}")
     hw.record(["true"], folder / "y.hpw", options=("-q", "--ring", "1M"))
     hw.need(series(folder / "y.hpw")[1] == "unknown", "nobody has tried")
+
+
+def compared(older, newer):
+    """What diff says of the stacks of both: text, and `stacks`."""
+    lists = hw.run([hw.HEAPWISE, "diff", older, newer])
+    whole = hw.run([hw.HEAPWISE, "diff", "--json", older, newer])
+    hw.need(lists.status == 0 and whole.status == 0, f"{lists} {whole}")
+    return lists.text, json.loads(whole.text)["stacks"]
+
+
+@TESTS.test
+def differences(folder):
+    """diff says how large stacks were at both of its moments, by thread, and that they grew more than the heap; or that it is not known"""
+    file = folder / "x.hpw"
+    ended = hw.record([hw.TARGETS / "stack_sizes"], file)
+    hw.need(ended.status == 0, str(ended))
+    rows = series(file)[0]
+    deep = [row for row in rows if row[3] > 1 << 20]
+    flat = [row for row in rows if row[1] < deep[0][1] and row[3]]
+    older, newer = flat[len(flat) // 2], deep[len(deep) // 2]
+    text, sizes = compared(f"{file}@{older[1]}ns", f"{file}@{newer[1]}ns")
+    hw.need((sizes["older"], sizes["newer"]) == (older[3], newer[3]), f"{sizes} of {older} {newer}")
+    hw.need(sizes["change"] == newer[3] - older[3] and len(sizes["threads"]) == 1, f"{sizes}")
+    hw.need(sizes["threads"][0]["name"] == "stack_sizes", f"{sizes}")
+    hw.need("The stacks of threads grew by 1.0" in text and "Stacks of threads: from " in text, text)
+    threads = [row for row in rows if row[1] > deep[-1][1] and row[3] > 300 << 10]
+    _, sizes = compared(f"{file}@{older[1]}ns", f"{file}@{threads[len(threads) // 2][1]}ns")
+    found = sorted((row["older"] is None, row["newer"] > 300 << 10) for row in sizes["threads"])
+    hw.need(found == [(False, False), (True, True)], f"{sizes}")
+    hw.record(["true"], folder / "sample.hpw", options=("-q", "--mode", "sample"))
+    text, sizes = compared(folder / "sample.hpw", f"{file}@{newer[1]}ns")
+    hw.need(sizes["older"] is None and sizes["newer"] == newer[3], f"{sizes}")
+    hw.need("not known in the older" in text and "stacks of threads grew" not in text, text)
 
 
 TESTS.main(width=2)

@@ -115,11 +115,70 @@ def growth_without_a_leak(folder):
     for place in report["growth"]["places"]:
         function = next(frame["function"] for frame in place["stack"] if frame["function"])
         verdicts[function] = place["verdict"]
-    wanted = {"leaks": "leak-suspect", "caches": "cache", "bursts": "burst", "churns": "steady", "starts": "start-up"}
+    wanted = {"leaks": "leak-suspect", "drips": "leak-suspect", "caches": "cache", "bursts": "burst", "churns": "steady", "starts": "start-up"}
     hw.need({name: verdicts.get(name) for name in wanted} == wanted, f"{verdicts}")
-    hw.need([name for name, verdict in verdicts.items() if verdict == "leak-suspect"] == ["leaks"], f"{verdicts}")
+    hw.need([name for name, verdict in verdicts.items() if verdict == "leak-suspect"] == ["leaks", "drips"], f"{verdicts}")
     hw.need("leaks" in report["verdict"][0] and "freed before the end" in report["verdict"][0], f"{report['verdict']}")
     hw.need(report["totals"]["live_bytes_at_end"] == 0, f"{report['totals']}")
+
+
+def suspects(report):
+    """{"new": {"caches"}, …}, by innermost function."""
+    found = {}
+    for place in report["growth"]["places"]:
+        function = next(frame["function"] for frame in place["stack"] if frame["function"])
+        found.setdefault(place["suspect"], {})[function] = place
+    return found
+
+
+@TESTS.test
+def growth_beside_an_older_build(folder):
+    """Beside an older build growth says which suspects are new, which there were, with both rates, and which are gone"""
+    for name in ("grows", "grows_next"):
+        ended = hw.record([hw.TARGETS / name], folder / f"{name}.hpw")
+        hw.need(ended.status == 0, str(ended))
+    older, newer = folder / "grows.hpw", folder / "grows_next.hpw"
+    report = hw.report(newer, "--view", "growth", "--base", older)
+    found = suspects(report)
+    hw.need({name: set(found.get(name, {})) for name in ("new", "before", "gone")} ==
+            {"new": {"caches"}, "before": {"leaks"}, "gone": {"drips"}}, f"{found}")
+    leaks = found["before"]["leaks"]
+    rates = leaks["bytes_per_second"] / leaks["older"]["bytes_per_second"]
+    hw.need(1.5 < rates < 2.7, f"the rate is {rates} times the older one")
+    words = " ".join(report["verdict"])
+    hw.need("did not before" in words and "as it did before" in words and "not keep growing any more" in words, words)
+    same = suspects(hw.report(older, "--view", "growth", "--base", older))
+    hw.need(set(same.get("before", {})) == {"leaks", "drips"} and not {"new", "gone"} & set(same), f"{same}")
+
+
+@TESTS.test
+def growth_of_some(folder):
+    """Growth of stacks and of blocks that are chosen, also beside an older recording; what makes no sense is refused"""
+    path = folder / "g.hpw"
+    ended = hw.record([hw.TARGETS / "grows"], path)
+    hw.need(ended.status == 0, str(ended))
+
+    def judged(*options):
+        places = hw.report(path, "--view", "growth", *options)["growth"]["places"]
+        return {next(frame["function"] for frame in place["stack"] if frame["function"]): place["verdict"]
+                for place in places}
+
+    hw.need(judged("--focus", "^leaks$|^starts$") == {"leaks": "leak-suspect", "starts": "start-up"}, "focus")
+    hw.need("leaks" not in judged("--ignore", "^leaks$"), "ignore")
+    hw.need(set(judged("--hide", "^(leaks|drips|caches)$", "--focus", "^(leaks|drips)$")) == {"main"}, "hide")
+    hw.need(set(judged("--show-from", "^caches$")) == {"caches"}, "show-from")
+    hw.need(judged("--min-size", "900", "--max-size", "1100") == {"leaks": "leak-suspect"}, "sizes")
+    hw.need(judged("--thread", "grows") == judged(), "thread")
+    hw.need(judged("--min-lifetime", "400ms").get("leaks") and "bursts" not in judged("--min-lifetime", "400ms"), "life")
+    hw.need(not judged("--kind", "calloc"), "kind")
+    both = hw.report(path, "--view", "growth", "--base", path, "--max-size", "800")
+    hw.need(set(suspects(both)["before"]) == {"drips"}, f"{both['growth']}")
+    for options, words in ((("--view", "growth", "--base", path, "--normalize"), "how each recording went"),
+                           (("--view", "timeline", "--focus", "x"), "stacks can be chosen in others"),
+                           (("--view", "growth", "--base", path, "--merge", path), "of one recording"),
+                           (("--view", "growth", "--sort", "live_bytes"), "cannot be sorted")):
+        ended = hw.run([hw.HEAPWISE, "report", path, *options])
+        hw.need(ended.status == 2 and words in ended.errors, str(ended))
 
 
 TESTS.main()

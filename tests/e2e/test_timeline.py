@@ -171,4 +171,35 @@ def refuses(folder):
     hw.need(text.text == timeline(path), "the view is not the command's")
 
 
+@TESTS.test
+def beside_an_older_run(folder):
+    """--base: the older run's outline and its totals at the same part of the run, the same in JSON; other units, and what is left out, go for both"""
+    path = recording(folder)
+    older = folder / "older.hpw"
+    hw.record([hw.TARGETS / "peak_twice-O2"], older)
+    hw.need(older.exists(), "no older recording")
+    for base, options in ((older, ()), (f"{older}@peak", ("--time-unit=B",)), (path, ("--time-unit=B",))):
+        text = timeline(path, "--base", base, *options)
+        found = read_json(path, "--base", base, *options)
+        hw.need(f"\no: {base}\n" in text and "stacks(B)         older(B)\n" in text, text)
+        hw.need(found["older"]["label"] == str(base), f"{found['older']['label']}")
+        totals = [row["total_bytes"] for row in found["older"]["snapshots"]]
+        hw.need(all(row["older_total_bytes"] in totals for row in found["snapshots"]), "totals of no moment")
+        hw.need(found["snapshots"][-1]["older_total_bytes"] == totals[-1], "the ends differ")
+        if base == path:
+            hw.need(all(row["older_total_bytes"] == row["total_bytes"] for row in found["snapshots"]), f"{found}")
+    whole = read_json(path)
+    without = read_json(path, "--base", path, "--ignore-fn=site_at_peak")
+    peaks = [max(row["useful_bytes"] for row in rows)
+             for rows in (whole["snapshots"], without["snapshots"], without["older"]["snapshots"])]
+    hw.need(peaks[1] == peaks[2] < peaks[0], f"{peaks}")
+    same = json.loads(heapwise("report", path, "--view", "timeline", "--base", older, "--json").text)
+    hw.need(same["older"]["label"] == str(older), "report --view timeline")
+    sums = folder / "sums.hpw"
+    hw.record([hw.TARGETS / PROGRAM], sums, options=("-q", "--mode", "aggregate"))
+    for base, status in ((sums, 3), (folder / "none.hpw", 3), (f"{older}@soon", 2)):
+        ended = heapwise("timeline", path, "--base", base)
+        hw.need(ended.status == status and str(base).split("@")[0] in ended.errors + str(older), str(ended))
+
+
 TESTS.main()

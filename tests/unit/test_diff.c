@@ -490,6 +490,147 @@ static bool collect(void *ctx, const char *data, size_t len)
 	return true;
 }
 
+/* A thread whose stack is as large at the end; the recording's sum is that of all of them. */
+static void tell_stack(struct setting *setting, int side, const char *name, uint64_t bytes)
+{
+	struct model *model = setting->fixtures[side].model;
+	size_t count;
+	model_threads(model, &count);
+	const struct thread row = {
+		.tid = (uint32_t)(side ? 200 + count : 100 + count), .stack_bytes = bytes};
+	CHECK_OK(build_thread(model, &row, name, strlen(name)));
+	build_recording(model)->stack_bytes += bytes;
+}
+
+/* "worker 4096→8192, …", by change. */
+static const char *stacks_of(const struct setting *setting)
+{
+	static char text[512];
+	size_t len = 0;
+	text[0] = '\0';
+	for (size_t i = 0; i < setting->diff.stacks.rows.len; i++) {
+		const struct thread_pair *row = &setting->diff.stacks.rows.data[i];
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s %llu→%llu",
+			len ? ", " : "", (row->newer ? row->newer : row->older)->name,
+			(unsigned long long)(row->older ? row->older->stack_bytes : 0),
+			(unsigned long long)(row->newer ? row->newer->stack_bytes : 0));
+	}
+	return text;
+}
+
+static void check_stacks(const struct setting *setting, const char *expected)
+{
+	if (strcmp(stacks_of(setting), expected) != 0)
+		tap_fail("they are '%s', not '%s'", stacks_of(setting), expected);
+}
+
+CASE(stacks_matched, "stacks are those of the first threads, and of others by name and order")
+{
+	struct setting setting;
+	setting_init(&setting);
+	tell_stack(&setting, 0, "app-1.0", 5000);
+	tell_stack(&setting, 0, "worker", 100);
+	tell_stack(&setting, 0, "ended", 0);
+	tell_stack(&setting, 0, "worker", 200);
+	tell_stack(&setting, 0, "old", 7);
+	tell_stack(&setting, 1, "app-1.1", 5000);
+	tell_stack(&setting, 1, "new", 1 << 20);
+	tell_stack(&setting, 1, "worker", 102);
+	tell_stack(&setting, 1, "worker", 1200);
+	tell_stack(&setting, 1, "worker", 300);
+	compare(&setting);
+	check_stacks(&setting,
+		"new 0→1048576, worker 200→1200, worker 0→300, old 7→0, worker 100→102, "
+		"app-1.1 5000→5000");
+	setting_deinit(&setting);
+}
+
+CASE(stacks_of_one, "stacks of one recording are those of the same threads, whatever their names")
+{
+	struct setting setting;
+	setting_init(&setting);
+	tell_stack(&setting, 0, "app", 10);
+	tell_stack(&setting, 0, "worker", 0);
+	tell_stack(&setting, 0, "worker", 20);
+	tell_stack(&setting, 1, "app", 10);
+	tell_stack(&setting, 1, "worker", 1000);
+	tell_stack(&setting, 1, "busy", 50);
+	compare_with(&setting,
+		(struct diff_options){.metric = METRIC_LIVE_BYTES, .same_recording = true});
+	check_stacks(&setting, "worker 0→1000, busy 20→50, app 10→10");
+	setting_deinit(&setting);
+}
+
+CASE(stacks_news, "stacks are news if they grew by more than a mebibyte and than the heap")
+{
+	static const struct {
+		uint64_t older, newer, heap;
+		bool news;
+	} cases[] = {
+		{1 << 14, (1 << 14) + (1 << 20), 0, false},
+		{1 << 14, (1 << 14) + (1 << 20) + 1, 0, true},
+		{1 << 14, 4 << 20, (4 << 20) - (1 << 14), false},
+		{1 << 14, 4 << 20, 3 << 20, true},
+		{4 << 20, 1 << 14, 0, false},
+		{0, 4 << 20, 0, false}, /* what was before is not known */
+		{4 << 20, 0, 0, false},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct setting setting;
+		setting_init(&setting);
+		tell_stack(&setting, 0, "app", cases[i].older);
+		tell_stack(&setting, 1, "app", cases[i].newer);
+		if (cases[i].heap)
+			TELL(&setting, 1, 1, cases[i].heap, MAIN);
+		compare(&setting);
+		if (says(&setting.diff.verdict, "The stacks of threads grew") != cases[i].news)
+			tap_fail("row %zu is %snews", i, cases[i].news ? "no " : "");
+		setting_deinit(&setting);
+	}
+}
+
+/* Writes one form, and deinitialises the setting; returns the change of live bytes. */
+static int64_t check_forms(struct setting *setting, bool json, const char *name)
+{
+	for (int i = 0; i < 2; i++)
+		build_finish(setting->fixtures[i].model);
+	struct diff_view_options options = {
+		.diff = {.metric = METRIC_LIVE_BYTES},
+		.view = {.json = json},
+		.labels = {"old.hpw", "new.hpw@3s"},
+	};
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	struct sink sink = {collect, &text};
+	struct diff_outcome outcome = {.total = {0}};
+	CHECK_OK(diff_view_write(
+		setting->fixtures[0].model, setting->fixtures[1].model, &options, &sink, &outcome));
+	text_deinit(&outcome.top);
+	check_golden(name, text.data);
+	setting_deinit(setting);
+	return outcome.total.change;
+}
+
+CASE(golden_stacks, "sizes of stacks as text and as JSON, and which of them are not known")
+{
+	for (int json = 0; json < 2; json++) {
+		struct setting setting;
+		setting_init(&setting);
+		tell_stack(&setting, 0, "app", 12000);
+		tell_stack(&setting, 0, "writer", 9000);
+		tell_stack(&setting, 1, "app", 12000);
+		tell_stack(&setting, 1, "worker", 8 << 20);
+		tell_stack(&setting, 1, "", 5000);
+		TELL_BOTH(&setting, 9, 70, MAIN, CONF);
+		check_forms(&setting, json, json ? "diff/stacks.json" : "diff/stacks.txt");
+	}
+	struct setting setting;
+	setting_init(&setting);
+	tell_stack(&setting, 1, "app", 12000);
+	TELL_BOTH(&setting, 9, 70, MAIN, CONF);
+	check_forms(&setting, false, "diff/stacks_unknown.txt");
+}
+
 CASE(golden, "as text and as JSON")
 {
 	for (int json = 0; json < 2; json++) {
@@ -503,23 +644,8 @@ CASE(golden, "as text and as JSON")
 		TELL(&setting, 0, 4, 50, MAIN, FIRST);
 		TELL(&setting, 1, 6, 1000, MAIN, CACHE);
 		TELL_BOTH(&setting, 1, 24, MAIN, HELPER);
-		for (int i = 0; i < 2; i++)
-			build_finish(setting.fixtures[i].model);
-		struct diff_view_options options = {
-			.diff = {.metric = METRIC_LIVE_BYTES},
-			.view = {.json = json},
-			.labels = {"old.hpw", "new.hpw@3s"},
-		};
-		_cleanup_(text_deinit) struct text text;
-		text_init(&text);
-		struct sink sink = {collect, &text};
-		struct diff_outcome outcome;
-		CHECK_OK(diff_view_write(setting.fixtures[0].model, setting.fixtures[1].model,
-			&options, &sink, &outcome));
-		CHECK(outcome.total.change == 8000 - 300 - 490 - 200 + 6000);
-		text_deinit(&outcome.top);
-		check_golden(json ? "diff/four.json" : "diff/four.txt", text.data);
-		setting_deinit(&setting);
+		CHECK(check_forms(&setting, json, json ? "diff/four.json" : "diff/four.txt") ==
+			8000 - 300 - 490 - 200 + 6000);
 	}
 }
 

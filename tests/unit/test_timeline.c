@@ -67,6 +67,82 @@ CASE(forms, "both forms of a rise and a fall")
 	fixture_deinit(&fixture);
 }
 
+/* An older run that took twice as long, had less at its peak, and kept all of it. */
+static void add_older_moments(struct fixture *fixture)
+{
+	struct series_row row = {.step = 0};
+	for (uint32_t i = 0; i < 2 * MOMENTS; i++) {
+		uint64_t blocks = i < 20 ? i : 20;
+		const struct series_site sites[] = {{{0}, blocks, blocks * 4001}};
+		row.step = 2 * i;
+		row.time_ns = i * 71300000u;
+		row.allocated_bytes = row.live_bytes = blocks * 4001;
+		row.live_blocks = blocks;
+		row.padding = blocks * 15;
+		row.peak = i == 20;
+		CHECK_OK(build_series_row(fixture->model, &row, sites, 1));
+	}
+}
+
+CASE(beside, "an older run: its outline and its totals, where the same part of it had passed")
+{
+	struct fixture fixture, older;
+	fixture_demo(&older);
+	add_older_moments(&older);
+	fixture_demo(&fixture);
+	add_moments(&fixture, true);
+	struct view_options options = defaults();
+	struct view_base base = {.model = older.model, .label = "old.hpw"};
+	options.base = &base;
+	_cleanup_free_ char *text = render(fixture.model, options);
+	check_golden("timeline/base.txt", text);
+	options.json = true;
+	_cleanup_free_ char *json = render(fixture.model, options);
+	check_golden("timeline/base.json", json);
+	fixture_deinit(&fixture);
+	fixture_deinit(&older);
+}
+
+CASE(beside_itself, "beside itself a run has its own totals, at every moment, by time and by bytes")
+{
+	struct fixture fixture;
+	fixture_demo(&fixture);
+	add_moments(&fixture, true);
+	for (int unit = TIMELINE_MS; unit <= TIMELINE_BYTES; unit++) {
+		struct timeline_options options = TIMELINE_DEFAULT;
+		options.unit = (enum timeline_unit)unit;
+		struct timeline timeline;
+		timeline_init(&timeline);
+		CHECK_OK(timeline_build_curve(fixture.model, &options, &timeline));
+		for (size_t i = 0; i < timeline.snapshots.len; i++) {
+			const struct timeline_snapshot *snapshot = &timeline.snapshots.data[i];
+			double part = timeline_part(&timeline, snapshot->time);
+			CHECK_U64(timeline_at(&timeline, part)->total, snapshot->total);
+		}
+		timeline_deinit(&timeline);
+	}
+	fixture_deinit(&fixture);
+}
+
+CASE(beside_nothing, "a recording of nothing beside another, on either side")
+{
+	struct fixture fixture, older;
+	fixture_init(&fixture);
+	fixture_demo(&older);
+	add_older_moments(&older);
+	struct view_options options = defaults();
+	struct view_base base = {.model = older.model, .label = "old.hpw"};
+	options.base = &base;
+	_cleanup_free_ char *text = render(fixture.model, options);
+	CHECK_CONTAINS(text, "Number of snapshots: 0\n");
+	base.model = fixture.model;
+	_cleanup_free_ char *other = render(older.model, options);
+	CHECK_CONTAINS(other, "o: old.hpw\n");
+	CHECK_CONTAINS(other, "older(B)\n");
+	fixture_deinit(&fixture);
+	fixture_deinit(&older);
+}
+
 CASE(bytes, "by bytes, another admin, a small graph; what is below the threshold is summed up")
 {
 	struct fixture fixture;

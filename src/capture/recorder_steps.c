@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the merge tells, step by step: each goes to the live table, the books and the encoder. */
+#include "capture/recorder_impl.h"
+#include "capture/run.h"
+
+#include "base/cleanup.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+_Static_assert(
+	HW_NODES_MAX * 16ull < LIVE_SITES_MAX && HW_ALLOC_KINDS <= 16, "a block knows its site");
+
+/* Puts a node and its ancestors on the list of what the file has to define. Parents are smaller, so
+ * this ends. */
+static uint32_t stack_want(struct recorder *r, uint32_t stack)
+{
+	const struct hw_node *nodes = (const struct hw_node *)((char *)r->shm + HW_SHM_NODES);
+	if (stack >= HW_NODES_MAX) {
+		r->stacks_bad++;
+		return 0;
+	}
+	for (uint32_t id = stack; id && !(r->stacks_known[id / 8] >> (id % 8) & 1);) {
+		if (r->stacks_count == r->stacks_capacity) {
+			size_t capacity = r->stacks_capacity ? r->stacks_capacity * 2 : 1024;
+			uint32_t *moved = realloc(r->stacks, capacity * sizeof(*moved));
+			if (!moved)
+				return 0;
+			r->stacks = moved;
+			r->stacks_capacity = capacity;
+		}
+		r->stacks_known[id / 8] |= (uint8_t)(1 << (id % 8));
+		r->stacks[r->stacks_count++] = id;
+		uint64_t frame = __atomic_load_n(&nodes[id].frame, __ATOMIC_RELAXED);
+		if (frame >= HW_MARK_FRAMES && frame <= HW_FRAME_ADDRESS_MASK)
+			code_names_note(&r->code_names, r->pid, frame);
+		uint32_t parent = __atomic_load_n(&nodes[id].parent, __ATOMIC_RELAXED);
+		if (parent >= id) {
+			r->stacks_bad++;
+			break;
+		}
+		id = parent;
+	}
+	return stack;
+}
+
+static inline uint32_t site_of(struct recorder *r, uint32_t stack, enum hw_alloc_kind kind)
+{
+	uint32_t before = r->tally.site_count;
+	if (stack >= HW_NODES_MAX)
+		stack = stack_want(r, stack);
+	uint32_t site = tally_site(&r->tally, stack, kind);
+	if (__builtin_expect(site == UINT32_MAX && stack, 0)) {
+		r->stacks_bad++;
+		stack = 0;
+		site = tally_site(&r->tally, stack, kind);
+	}
+	if (r->tally.site_count != before)
+		stack_want(r, stack);
+	return site;
+}
+
+static inline void after_step(struct recorder *r)
+{
+	r->tally.steps++;
+	if (__builtin_expect(r->encoder.steps >= r->chunk_steps, 0))
+		recorder_flush(r);
+}
+
+void recorder_read_name(const struct recorder *r, struct tally_thread *t)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task/%u/comm", (int)r->pid, t->tid);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char name[sizeof(t->name) + 1] = "";
+	ssize_t n = fd < 0 ? -1 : read(fd, name, sizeof(t->name));
+	if (n <= 0)
+		return;
+	if (name[n - 1] == '\n')
+		n--;
+	memset(t->name, 0, sizeof(t->name));
+	memcpy(t->name, name, (size_t)n < sizeof(t->name) ? (size_t)n : sizeof(t->name) - 1);
+}
+
+/* A row of several threads has the name that all of them had. */
+static void name_row(const struct recorder *r, struct tally_thread *t)
+{
+	char before[sizeof(t->name)];
+	memcpy(before, t->name, sizeof(before));
+	memset(t->name, 0, sizeof(t->name));
+	recorder_read_name(r, t);
+	if (t->threads > 1 && memcmp(before, t->name, sizeof(before)) != 0)
+		memset(t->name, 0, sizeof(t->name));
+}
+
+static uint32_t on_thread(void *context, uint32_t tid, uint64_t stamp)
+{
+	struct recorder *r = context;
+	uint32_t thread = tally_thread_new(&r->tally, tid, stamp);
+	if (thread == UINT32_MAX)
+		return MERGE_NO_THREAD;
+	name_row(r, &r->tally.threads[thread]);
+	r->tally.threads[thread].stack_bytes = 0;
+	/* A row that was another thread's goes on counting. */
+	encode_thread(&r->encoder, thread, r->tally.threads[thread].allocations,
+		HPW_SP_THREAD_START, stamp);
+	after_step(r);
+	return thread;
+}
+
+static void on_thread_end(void *context, uint32_t thread, uint64_t stamp)
+{
+	struct recorder *r = context;
+	spared_thread_end(&r->spared, thread, r->tally.threads[thread].allocations);
+	tally_thread_end(&r->tally, thread);
+	encode_thread(&r->encoder, thread, r->tally.threads[thread].allocations, HPW_SP_THREAD_END,
+		stamp);
+	after_step(r);
+}
+
+/* `block` (NULL: none known at that address) has been given back and is no longer in the table. */
+static inline void free_block(struct recorder *r, uint32_t thread, const struct live_block *block,
+	enum hw_free_kind kind, bool same_frame, uint64_t stamp)
+{
+	uint64_t allocations = r->tally.threads[thread].allocations;
+	struct encode_free e = {.thread = thread,
+		.allocations = allocations,
+		.same_frame = same_frame,
+		.special_kind = -1,
+		.stamp = stamp};
+	if (!block) {
+		r->tally.unknown_frees++;
+		r->tally.threads[thread].frees++;
+		e.special_kind = kind == HW_FREE ? -1 : (int)kind;
+	} else {
+		enum hw_free_kind expected = hw_matching_free(r->tally.sites[block->site].kind);
+		if (__builtin_expect(kind != expected, 0)) {
+			e.special_kind = (int)kind;
+			r->tally.mismatched += !hw_free_is_realloc(kind) || expected != HW_FREE;
+		}
+		e.known = true;
+		e.owner = block->thread;
+		e.number = block->number;
+		e.site = block->site;
+		e.size = block->size;
+		tally_free(&r->tally,
+			&(struct tally_free){.site = block->site,
+				.thread = thread,
+				.size = block->size,
+				.stamp = stamp,
+				.temporary = e.owner == thread && e.number + 1 == allocations &&
+					     !r->tally.threads[thread].fresh &&
+					     !hw_free_is_realloc(kind),
+				.same_frame = same_frame});
+	}
+	r->sums.calls++;
+	r->tally.threads[thread].in_realloc = kind == HW_FREE_REALLOC;
+	encode_free(&r->encoder, &e);
+	after_step(r);
+}
+
+static void on_moving(void *context, uint32_t thread, uint64_t address)
+{
+	struct recorder *r = context;
+	/* Else its end will have to do. */
+	moving_begin(&r->moving, &r->live, thread, address);
+}
+
+/* What became of the thread's latest realloc is that nothing did; or nobody will know: then it did,
+ * if another block has its place. */
+void recorder_moving_return(struct recorder *r, uint32_t thread, uint64_t stamp)
+{
+	struct moving_block moved;
+	if (!moving_end(&r->moving, thread, 0, &moved) || !moved.known)
+		return;
+	enum live_added added = live_add(&r->live, &moved.block);
+	if (added == LIVE_OCCUPIED) {
+		r->frees_added++;
+		free_block(r, thread, &moved.block, HW_FREE_REALLOC, false, stamp);
+	}
+	r->blocks_dropped += added == LIVE_NO_MEMORY;
+}
+
+static __attribute__((flatten)) void on_free(void *context, uint32_t thread, enum hw_free_kind kind,
+	bool same_frame, uint64_t address, uint64_t stamp)
+{
+	struct recorder *r = context;
+	struct live_block block;
+	struct moving_block moved;
+	if (__builtin_expect(r->moving.len && hw_free_is_realloc(kind), 0) &&
+		moving_end(&r->moving, thread, address, &moved)) {
+		free_block(r, thread, moved.known ? &moved.block : NULL, kind, same_frame, stamp);
+		return;
+	}
+	bool known = live_take(&r->live, address, &block);
+	free_block(r, thread, known ? &block : NULL, kind, same_frame, stamp);
+}
+
+static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
+	enum hw_alloc_kind kind, uint64_t address, uint32_t stack, uint64_t size, uint64_t stamp)
+{
+	struct recorder *r = context;
+	uint32_t site = site_of(r, stack, kind);
+	if (__builtin_expect(site == UINT32_MAX, 0)) {
+		r->blocks_dropped++;
+		return;
+	}
+	uint64_t number = r->tally.threads[thread].allocations;
+	const struct live_block block = {
+		.address = address, .size = size, .thread = thread, .number = number, .site = site};
+	enum live_added added = address ? live_add(&r->live, &block) : LIVE_NO_MEMORY;
+	if (__builtin_expect(added == LIVE_OCCUPIED, 0)) {
+		/* Its free was lost, or came out of order, or was in a realloc that a kill cut off.
+		 */
+		struct live_block old;
+		if (r->in_flight)
+			r->in_flight--;
+		else
+			r->tally.repairs += !r->tally.lost;
+		r->frees_added++;
+		live_take(&r->live, address, &old);
+		free_block(r, thread, &old, hw_matching_free(r->tally.sites[old.site].kind), false,
+			stamp);
+		added = live_add(&r->live, &block);
+	}
+	r->blocks_dropped += added != LIVE_ADDED;
+	bool *in_realloc = &r->tally.threads[thread].in_realloc;
+	r->sums.calls += !(*in_realloc && kind == HW_REALLOC);
+	*in_realloc = false;
+	encode_alloc(&r->encoder, thread, number, site, size, stamp);
+	tally_alloc(&r->tally, site, thread, size, stamp);
+	after_step(r);
+}
+
+static void on_failed(void *context, uint32_t thread, enum hw_alloc_kind kind, uint32_t stack,
+	uint64_t size, uint64_t stamp)
+{
+	struct recorder *r = context;
+	uint32_t site = site_of(r, stack, kind);
+	if (site == UINT32_MAX)
+		return;
+	tally_failed(&r->tally, site);
+	r->sums.calls++;
+	r->tally.threads[thread].in_realloc = false;
+	if (kind == HW_REALLOC && r->moving.len)
+		recorder_moving_return(r, thread, stamp);
+	encode_failed(&r->encoder, thread, r->tally.threads[thread].allocations, site, size, stamp);
+	after_step(r);
+}
+
+static void on_lost(void *context, uint32_t thread, uint64_t count, uint64_t stamp)
+{
+	struct recorder *r = context;
+	r->tally.lost += count;
+	encode_lost(&r->encoder, thread, r->tally.threads[thread].allocations, count, stamp);
+	after_step(r);
+}
+
+static void on_told(void *context, uint32_t thread, uint32_t what, uint64_t address, uint64_t bytes)
+{
+	struct recorder *r = context;
+	if (!spared_tell(&r->spared, &r->live, thread, r->tally.threads[thread].allocations,
+		    (enum hw_told)what, address, bytes))
+		recorder_keep_error(r, error_no_memory());
+}
+
+/* Names that begin so are ours. */
+static bool is_mark_of_fork(const char *name, size_t bytes)
+{
+	size_t prefix = strlen(HPW_MARK_FORK);
+	return bytes >= prefix && memcmp(name, HPW_MARK_FORK, prefix) == 0;
+}
+
+void recorder_put_mark(
+	struct recorder *r, uint32_t thread, const char *name, size_t bytes, uint64_t stamp)
+{
+	const struct encode_mark mark = {.name = name,
+		.name_bytes = bytes,
+		.live_blocks = r->tally.live_blocks,
+		.live_bytes = r->tally.live_bytes};
+	encode_mark(&r->encoder, thread, r->tally.threads[thread].allocations, &mark, stamp);
+	r->marks += !r->folds && !is_mark_of_fork(name, bytes);
+	after_step(r);
+}
+
+static void on_mark(void *context, uint32_t thread, const char *name, size_t bytes, uint64_t stamp)
+{
+	if (!is_mark_of_fork(name, bytes))
+		recorder_put_mark(context, thread, name, bytes, stamp);
+}
+
+static void on_fork(void *context, uint32_t thread, uint64_t stamp)
+{
+	struct recorder *r = context;
+	char name[HPW_MARK_FORK_BYTES];
+	int n = snprintf(name, sizeof(name), HPW_MARK_FORK "%" PRIx64, stamp);
+	recorder_put_mark(r, thread, name, (size_t)n, stamp);
+}
+
+static uint64_t on_run(void *context, uint32_t thread, struct merge_run *run)
+{
+	struct recorder *r = context;
+	uint64_t taken = recorder_run(r, thread, run);
+	if (r->encoder.steps >= r->chunk_steps)
+		recorder_flush(r);
+	return taken;
+}
+
+void recorder_steps_init(struct recorder *r, uint64_t tsc_hz)
+{
+	const struct merge_sink sink = {.context = r,
+		.on_thread = on_thread,
+		.on_thread_end = on_thread_end,
+		.on_alloc = on_alloc,
+		.on_free = on_free,
+		.on_failed = on_failed,
+		.on_moving = on_moving,
+		.on_told = on_told,
+		.on_lost = on_lost,
+		.on_mark = on_mark,
+		.on_fork = on_fork,
+		.on_run = on_run};
+	merge_init(&r->merge, r->shm, tsc_hz, &sink);
+}
