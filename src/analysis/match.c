@@ -204,6 +204,7 @@ static const struct shown_frame *copy_frame(struct rows *rows, const struct matc
 	const struct shown_frame *newest = identities_get(match->names, place)->example;
 	copy->module = newest->module;
 	copy->module_path = newest->module_path;
+	copy->by_name = newest->by_name;
 	if (newest->function && newest->file && frame->file) {
 		copy->function = newest->function;
 		copy->file = newest->file;

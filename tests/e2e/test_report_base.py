@@ -199,6 +199,22 @@ def moments(folder):
 
 
 @TESTS.test
+def profiles(folder):
+    """The older one may be another tool's profile: functions meet, and what it does not say is not made up"""
+    old, new = recordings(folder)
+    profile = folder / "old.pb.gz"
+    hw.need(heapwise("export", "--format", "pprof", "-o", profile, old).status == 0, "nothing was exported")
+    spots_ = compared("functions", profile, new)["spots"]
+    names = [spot["name"] for spot in spots_]
+    hw.need(len(names) == len(set(names)), f"a function stands twice: {names}")
+    found = {spot["name"]: spot for spot in spots_}
+    hw.need(found["churns"]["base"]["flat"]["allocations"] == 40, f"{found['churns']}")
+    hw.need(found["churns"]["change"]["flat"]["temporary"] is None, "temporary allocations are made up")
+    ended = heapwise("report", "--view", "threads", "--base", profile, new)
+    hw.need(ended.status == 3 and "pprof" in ended.errors and not ended.text, str(ended))
+
+
+@TESTS.test
 def refused(folder):
     """What can't be compared is refused, with the reason"""
     old, new = recordings(folder)
