@@ -25,7 +25,7 @@ struct request {
 	struct callgraph_limits limits;
 	struct pattern *sought;
 	struct spots *spots;
-	bool *is_chosen; /* by spot id */
+	bool *is_chosen;  /* by spot id */
 	const char *path; /* NULL: the newest recording here */
 };
 
