@@ -57,14 +57,21 @@ static uint64_t amount(int64_t value)
 	return value < 0 ? -(uint64_t)value : (uint64_t)value;
 }
 
+struct spot_order {
+	enum metric metric;
+	bool by_cum;
+};
+
 static int compare(const void *left, const void *right, void *ctx)
 {
 	const struct spot_total *a = left, *b = right;
-	enum metric metric = *(const enum metric *)ctx;
-	uint64_t x = amount(row_value(&a->flat, metric)), y = amount(row_value(&b->flat, metric));
+	const struct spot_order *order = ctx;
+	bool by_cum = order->by_cum;
+	uint64_t x = amount(row_value(by_cum ? &a->cum : &a->flat, order->metric));
+	uint64_t y = amount(row_value(by_cum ? &b->cum : &b->flat, order->metric));
 	if (x == y) {
-		x = amount(row_value(&a->cum, metric));
-		y = amount(row_value(&b->cum, metric));
+		x = amount(row_value(by_cum ? &a->flat : &a->cum, order->metric));
+		y = amount(row_value(by_cum ? &b->flat : &b->cum, order->metric));
 	}
 	if (x != y)
 		return x > y ? -1 : 1;
@@ -72,9 +79,10 @@ static int compare(const void *left, const void *right, void *ctx)
 	return names ? names : a->spot->id < b->spot->id ? -1 : 1;
 }
 
-struct error *spot_totals_build(
-	const struct rows *rows, struct spots *spots, enum metric sort, struct spot_total_vec *ret)
+struct error *spot_totals_build(const struct rows *rows, struct spots *spots, enum metric sort,
+	bool by_cum, struct spot_total_vec *ret)
 {
+	struct spot_order order = {.metric = sort, .by_cum = by_cum};
 	struct summing at = {.spots = spots, .totals = ret};
 	row_numbers_init(&at.last);
 	spot_vec_init(&at.stack);
@@ -84,6 +92,6 @@ struct error *spot_totals_build(
 	row_numbers_deinit(&at.last);
 	spot_vec_deinit(&at.stack);
 	if (!error && ret->len)
-		qsort_r(ret->data, ret->len, sizeof(*ret->data), compare, &sort);
+		qsort_r(ret->data, ret->len, sizeof(*ret->data), compare, &order);
 	return error;
 }

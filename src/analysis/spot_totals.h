@@ -17,9 +17,9 @@ struct spot_total {
 
 DEFINE_VEC(spot_total_vec, struct spot_total)
 
-/* Fills an empty list, by the metric: flat of the largest amount first, equals by cum, then by
- * name. */
+/* Fills an empty list, by the metric: flat (or cum) of the largest amount first, equals by the
+ * other one, then by name. */
 struct error *spot_totals_build(const struct rows *rows, struct spots *spots, enum metric sort,
-	struct spot_total_vec *ret) must_check_;
+	bool by_cum, struct spot_total_vec *ret) must_check_;
 
 #endif

@@ -17,16 +17,19 @@
 enum {
 	OPT_VIEW = 256,
 	OPT_NORMALIZE,
+	OPT_CUM,
 };
 
 static const struct option_spec option_specs[] = {
 	{OPT_VIEW, "view", "VIEW",
 		"summary (default), sites, never-freed, peak, inherited, temporary, kept, "
-		"functions, "
-		"files, modules, growth, timeline, lifetimes, realloc, sizes, threads "
+		"functions, lines, addresses, files, modules, growth, timeline, lifetimes, "
+		"realloc, sizes, threads "
 		"or marks"},
 	VIEW_SPEC_SORT{VIEW_OPT_LIMIT, "limit", "N",
 		"show at most N rows (default: 20, in the summary 5)"},
+	{OPT_CUM, "cum", NULL,
+		"functions, lines, files…: those first that have most below them too"},
 	{VIEW_OPT_JSON, "json", NULL,
 		"write JSON, schema heapwise.report/1; complete unless limited (of the view "
 		"timeline: heapwise.timeline/1)"},
@@ -117,6 +120,9 @@ static int check(const struct command *command, struct request *request, const c
 			"the view %s is of all that was recorded, stacks can be chosen in others: "
 			"--view sites",
 			view);
+	if (shown->options.by_cum && !view_has_cum(request->view))
+		return options_wrong(command,
+			"--cum is for the views functions, lines, addresses, files and modules");
 	bool summary = !view || strcmp(view, "summary") == 0;
 	if (is_tree(request) && (!summary || sort || filtered || moments_query(&shown->moments)))
 		return options_wrong(command,
@@ -137,6 +143,8 @@ static bool parse(
 			view = options.argument;
 		} else if (id == OPT_NORMALIZE) {
 			ret->normalize = true;
+		} else if (id == OPT_CUM) {
+			ret->shown.options.by_cum = true;
 		} else if (!view_options_take(&options, id, &ret->shown)) {
 			*ret_code = ERROR_USAGE;
 			return false;

@@ -50,6 +50,7 @@ extern const struct command command_leaks;
 extern const struct command command_list;
 extern const struct command command_mark;
 extern const struct command command_peek;
+extern const struct command command_prompt;
 extern const struct command command_report;
 extern const struct command command_run;
 extern const struct command command_timeline;

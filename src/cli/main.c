@@ -2,6 +2,8 @@
 /* The command line: finds the command by its name in a table and hands over. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/util.h"
@@ -22,6 +24,7 @@ const struct command *const commands[] = {
 	&command_diff,
 	&command_budget,
 	&command_leaks,
+	&command_prompt,
 	&command_mark,
 	&command_doctor,
 	&command_help,
@@ -56,6 +59,21 @@ static const char *command_name(const char *word)
 	return word;
 }
 
+static bool is_file(const char *word)
+{
+	struct stat st;
+	return stat(word, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* A file alone: on a terminal a prompt, else the report. */
+static int look_at(char **argv)
+{
+	bool on_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	const struct command *command = on_terminal ? &command_prompt : &command_report;
+	char *words[] = {(char *)command->name, argv[1], NULL};
+	return command->run(command, 2, words);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2) {
@@ -63,9 +81,10 @@ int main(int argc, char **argv)
 		return ERROR_USAGE;
 	}
 	const struct command *command = command_find(command_name(argv[1]));
-	if (!command) {
-		message("there is no command '%s'; 'heapwise help' lists them", argv[1]);
-		return ERROR_USAGE;
-	}
-	return command->run(command, argc - 1, argv + 1);
+	if (command)
+		return command->run(command, argc - 1, argv + 1);
+	if (argc == 2 && is_file(argv[1]))
+		return look_at(argv);
+	message("there is no command '%s'; 'heapwise help' lists them", argv[1]);
+	return ERROR_USAGE;
 }

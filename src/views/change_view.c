@@ -76,7 +76,8 @@ struct error *fill_change_spots(struct page *page)
 	if (!error)
 		error = change_spots_create(&page->compared, page->view->grain, &page->spots);
 	return error ? error
-		     : spot_totals_build(page->rows, page->spots, page->sort, &page->spot_totals);
+		     : spot_totals_build(page->rows, page->spots, page->sort, page->options->by_cum,
+			       &page->spot_totals);
 }
 
 struct error *fill_change_inherited(struct page *page)

@@ -35,7 +35,8 @@ static struct error *fill_spots(struct page *page)
 {
 	struct error *error = spots_create(page->view->grain, &page->spots);
 	return error ? error
-		     : spot_totals_build(page->rows, page->spots, page->sort, &page->spot_totals);
+		     : spot_totals_build(page->rows, page->spots, page->sort, page->options->by_cum,
+			       &page->spot_totals);
 }
 
 static uint64_t size_value(const struct page *page, const struct size_count *row)
@@ -321,6 +322,8 @@ static const struct view views[] = {
 		.text_limit = TEXT_ROWS,
 		SHOWS_SITES},
 	{.name = "functions", .title = "Functions", .grain = GRAIN_FUNCTIONS, SHOWS_SPOTS},
+	{.name = "lines", .title = "Source lines", .grain = GRAIN_LINES, SHOWS_SPOTS},
+	{.name = "addresses", .title = "Addresses", .grain = GRAIN_ADDRESSES, SHOWS_SPOTS},
 	{.name = "files", .title = "Source files", .grain = GRAIN_FILES, SHOWS_SPOTS},
 	{.name = "modules", .title = "Modules", .grain = GRAIN_MODULES, SHOWS_SPOTS},
 	{.name = "growth",
@@ -435,6 +438,11 @@ void view_add_names(struct text *text)
 bool view_tells_inherited(const struct view *view)
 {
 	return view->inherited || view->fill == fill_summary;
+}
+
+bool view_has_cum(const struct view *view)
+{
+	return view->fill == fill_spots;
 }
 
 bool view_needs_marks(const struct view *view)
@@ -586,7 +594,9 @@ static enum metric sort_of(
 	struct recording all = {.unknown = model_recording(model)->unknown};
 	if (options->base)
 		all.unknown |= model_recording(options->base->model)->unknown;
-	return metric_or_known(options->base && summary ? METRIC_LIVE_BYTES : view->sort, &all);
+	/* A state that somebody wrote down is about what is in use then, as pprof shows it. */
+	bool live = (options->base && summary) || model_recording(model)->snapshot;
+	return metric_or_known(live ? METRIC_LIVE_BYTES : view->sort, &all);
 }
 
 /* What the view is about may be more than a foreign file says. */

@@ -40,6 +40,7 @@ struct view_options {
 	size_t limit;
 	bool json;
 	bool all_frames;
+	bool by_cum;                 /* tables of flat and cum in the order of cum */
 	bool colour;                 /* text for a terminal that has some */
 	const struct filter *filter; /* NULL: everything */
 	unsigned tail_percent;       /* of time that growth is not judged by, at the end */
@@ -57,6 +58,8 @@ void view_add_metrics(struct text *text, const struct view *view);
 bool view_tells_inherited(const struct view *view);
 /* Of how many moments it needs a series with sites; 0: none. */
 size_t view_needs_moments(const struct view *view, const struct view_options *options);
+/* Whether it has figures of flat and cum. */
+bool view_has_cum(const struct view *view);
 /* Whether it shows model_marks(). */
 bool view_needs_marks(const struct view *view);
 /* Whether it needs model_lifetimes() and model_reallocs(). */
