@@ -1,0 +1,134 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Files of other tools, written by the tools themselves: their figures are those of their own reports."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+import hw
+
+TESTS = hw.Tests()
+LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
+# Live blocks at the end, from several functions; and a program of the distribution.
+TARGET = hw.TARGETS / "live_static-O0"
+JSON_TEXT = json.dumps([{"name": f"n{i}", "values": list(range(i % 7))} for i in range(300)])
+
+
+def need_library(name):
+    if not (LIBRARIES / name).exists():
+        raise hw.Skip(f"{name} is not installed")
+    return LIBRARIES / name
+
+
+def workloads(folder):
+    """(name, arguments): a small target, and jq on some JSON."""
+    (folder / "in.json").write_text(JSON_TEXT)
+    return [("target", [TARGET]), ("jq", [hw.need_program("jq"), "map(.values|add)", folder / "in.json"])]
+
+
+def functions(file, metric, *options):
+    """Function → (flat, cum), as we read the file."""
+    found = hw.report(file, "--view", "functions", "--sort", metric, *options)
+    by_name = {}
+    for spot in found["spots"]:
+        flat, cum = by_name.get(spot["name"], (0, 0))
+        by_name[spot["name"]] = (flat + spot["flat"][metric], cum + spot["cum"][metric])
+    return found["totals"], by_name
+
+
+def pprof_text(tool, program, dump, *options):
+    """Total and function → (flat, cum), as jeprof and google-pprof print them."""
+    ended = hw.run([hw.need_program(tool), "--text", "--show_bytes", *options, program, dump])
+    total = re.search(r"^Total: (\d+)( B| objects)$", ended.text, re.M)
+    hw.need(ended.status == 0 and (total or not ended.text), f"{tool}: {ended} {ended.text}")
+    if not total:
+        return 0, {}
+    rows = {}
+    for line in ended.text.splitlines():
+        row = re.match(r"\s*(\d+)\s+[\d.]+%\s+[\d.]+%\s+(\d+)\s+[\d.]+% (.*)", line)
+        if row:
+            rows[row[3].split("@@")[0]] = (int(row[1]), int(row[2]))
+    return int(total[1]), rows
+
+
+def need_same(ours, theirs, slack, what):
+    """Of each function that both name (libc's have several names) flat and cum agree."""
+    both = [name for name in ours if name in theirs]
+    hw.need(len(both) >= min(len(theirs), 3), f"{what}: only {both} of {list(theirs)[:20]}")
+    for name in both:
+        for mine, other in zip(ours[name], theirs[name]):
+            hw.need(abs(mine - other) <= slack, f"{what}: {name}: {ours[name]}, there {theirs[name]}")
+    return len(both)
+
+
+def compare_dump(tool, program, dump, metrics, slack):
+    for metric, total_name, option in metrics:
+        totals, ours = functions(dump, metric)
+        total, theirs = pprof_text(tool, program, dump, option)
+        hw.need(abs(totals[total_name] - total) <= slack, f"{metric}: {totals[total_name]}, {tool}: {total}")
+        # Where a program has few symbols, theirs gives an address to whatever symbol is before it.
+        if program == TARGET:
+            need_same(ours, theirs, slack, f"{Path(program).name}, {metric}")
+
+
+@TESTS.test
+def jemalloc(folder):
+    """jemalloc's dumps have the totals and functions that jeprof finds in them"""
+    library = need_library("libjemalloc.so.2")
+    for name, arguments in workloads(folder):
+        options = f"prof:true,prof_final:true,prof_accum:true,lg_prof_sample:8,prof_prefix:{folder}/{name}"
+        ended = hw.run(arguments, env=hw.clean_environment(LD_PRELOAD=library, MALLOC_CONF=options))
+        dumps = list(folder.glob(f"{name}.*.heap"))
+        if not dumps:
+            raise hw.Skip(f"this jemalloc cannot profile: {ended}")
+        compare_dump("jeprof", arguments[0], dumps[0], (
+            ("live_bytes", "live_bytes_at_end", "--inuse_space"),
+            ("allocated_bytes", "allocated_bytes", "--alloc_space"),
+            ("allocations", "allocations", "--alloc_objects"),
+        ), slack=20)
+        found = hw.report(dumps[0])["recording"]
+        hw.need(found["source"] == "jemalloc" and found["mode"] == "sample" and found["complete"], f"{found}")
+
+
+@TESTS.test
+def changed(folder):
+    """A program that was built again after the dump was written is told"""
+    library = need_library("libjemalloc.so.2")
+    program = folder / "program"
+    program.write_bytes(TARGET.read_bytes())
+    program.chmod(0o755)
+    options = f"prof:true,prof_final:true,lg_prof_sample:8,prof_prefix:{folder}/x"
+    hw.run([program], env=hw.clean_environment(LD_PRELOAD=library, MALLOC_CONF=options))
+    dumps = list(folder.glob("x.*.heap"))
+    if not dumps:
+        raise hw.Skip("this jemalloc cannot profile")
+    hw.need(not hw.report(dumps[0])["recording"]["damage"], "damage before")
+    program.write_bytes(TARGET.read_bytes())
+    damage = hw.report(dumps[0], "--view", "functions")["recording"]["damage"]
+    hw.need(len(damage) == 1 and f"{program} was changed after" in damage[0], f"{damage}")
+
+
+@TESTS.test
+def gperftools(folder):
+    """gperftools' heap profiles have the totals and functions that google-pprof finds in them"""
+    library = need_library("libtcmalloc.so.4")
+    for name, arguments in workloads(folder):
+        ended = hw.run(arguments, env=hw.clean_environment(LD_PRELOAD=library, HEAPPROFILE=folder / name))
+        dumps = sorted(folder.glob(f"{name}.*.heap"))
+        hw.need(dumps, f"no dump: {ended}")
+        compare_dump("google-pprof", arguments[0], dumps[-1], (
+            ("live_bytes", "live_bytes_at_end", "--inuse_space"),
+            ("allocated_bytes", "allocated_bytes", "--alloc_space"),
+        ), slack=0)
+        # The same as a sample: what the tool's reader scales, ours does.
+        text = dumps[-1].read_text().replace("@ heapprofile", "@ heap_v2/512", 1)
+        (folder / "sampled").write_text(text)
+        compare_dump("google-pprof", arguments[0], folder / "sampled", (
+            ("live_bytes", "live_bytes_at_end", "--inuse_space"),), slack=text.count("@ 0x"))
+
+
+TESTS.main(width=2)
