@@ -252,13 +252,17 @@ struct error *timeline_build(const struct model *model, struct resolver *resolve
 		if (snapshot.total > ret->highest)
 			ret->highest = snapshot.total;
 	}
-	choose_peak(ret);
+	/* Some sources have trees of some moments alone, and say which one is the peak. */
+	bool all_sites = !(model_recording(model)->unknown & UNKNOWN_SERIES_SITES);
+	if (all_sites)
+		choose_peak(ret);
 	_cleanup_(building_deinit) struct building at = {
 		.model = model, .resolver = resolver, .options = options};
 	struct error *error = building_begin(&at);
 	for (size_t i = 0; !error && i < ret->snapshots.len; i++) {
 		struct timeline_snapshot *snapshot = &ret->snapshots.data[i];
-		if (snapshot->peak || (i + 1) % options->detailed_freq == 0)
+		if (all_sites ? snapshot->peak || (i + 1) % options->detailed_freq == 0
+			      : snapshot->row->site_count > 0)
 			error = add_tree(&at, snapshot);
 	}
 	return error;

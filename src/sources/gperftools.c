@@ -209,6 +209,7 @@ struct error *gperftools_open(const struct input *input, unsigned flags,
 	if (!reading.kind->sampled)
 		recording->mode = "exact";
 	if (reading.kind->growth)
-		recording->blocks = "that the allocator took from the system";
+		recording->remark =
+			"What is live is memory that the allocator took from the system.";
 	return heap_dump_finish(&reading.dump, ret);
 }

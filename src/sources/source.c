@@ -12,6 +12,7 @@
 #include "sources/hpw.h"
 #include "sources/input.h"
 #include "sources/jemalloc.h"
+#include "sources/massif.h"
 #include "sources/pprof.h"
 #include "sources/stream.h"
 
@@ -25,6 +26,7 @@ static const struct foreign_source {
 } foreign_sources[] = {
 	{"jemalloc", jemalloc_recognise, jemalloc_open},
 	{"gperftools", gperftools_recognise, gperftools_open},
+	{"massif", massif_recognise, massif_open},
 	{"pprof", pprof_recognise, pprof_open},
 };
 

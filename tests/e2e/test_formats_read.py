@@ -131,4 +131,36 @@ def gperftools(folder):
             ("live_bytes", "live_bytes_at_end", "--inuse_space"),), slack=text.count("@ 0x"))
 
 
+def massif_table(text):
+    """Rows of numbers and nodes of trees, as ms_print and timelines show them."""
+    rows = re.findall(r"^ *(\d+) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+)$", text, re.M)
+    nodes = re.findall(r"->(\d+\.\d+% \([\d,]+B\) 0x.*)", text)
+    return rows, nodes
+
+
+@TESTS.test
+def massif(folder):
+    """A timeline of a file of Massif has the rows and trees of ms_print, in each unit of time"""
+    valgrind, printer = hw.need_program("valgrind"), hw.need_program("ms_print")
+    for name, arguments in workloads(folder):
+        for unit in ("i", "ms", "B"):
+            file = folder / f"{name}-{unit}"
+            hw.run([valgrind, "--tool=massif", f"--massif-out-file={file}", f"--time-unit={unit}",
+                    "--detailed-freq=4", "--stacks=" + ("yes" if unit == "B" else "no"), *arguments])
+            theirs = hw.run([printer, file]).text
+            ours = hw.run([hw.HEAPWISE, "timeline", file]).text
+            their_rows, their_nodes = massif_table(theirs)
+            our_rows, our_nodes = massif_table(ours)
+            hw.need(their_rows and our_rows == their_rows, f"{file.name}: {set(our_rows) ^ set(their_rows)}")
+            # Of trees of nothing the file has only the root.
+            hw.need(their_nodes and sorted(our_nodes) == sorted(their_nodes),
+                    f"{file.name}: {sorted(set(our_nodes) ^ set(their_nodes))[:6]}")
+            hw.need(f"time({unit})" in ours, f"{file.name}: no time({unit})")
+            peak = re.search(r"(?s)snapshot=\d+\n#-+\ntime=\d+\nmem_heap_B=(\d+)\n[^#]*heap_tree=peak", file.read_text())
+            totals = hw.report(file)["totals"]
+            hw.need(totals["peak_bytes"] == int(peak[1]), f"{file.name}: peak {totals}, {peak[1]}")
+    graph = ours.split("\n\n")[1:]
+    hw.need("#" in ours and "B\n" in ours and graph, "no graph")
+
+
 TESTS.main(width=2)

@@ -128,7 +128,7 @@ CASE(growth, "growthz has what the allocator took from the system, and says so")
 	_cleanup_model_ struct model *model =
 		open_good("heap profile: 3: 500 [ 6: 1100] @ growthz\n" ROWS MAPS);
 	CHECK_U64(model_totals(model)->live_bytes, 500);
-	CHECK_CONTAINS(model_recording(model)->blocks, "from the system");
+	CHECK_CONTAINS(model_recording(model)->remark, "from the system");
 	CHECK(model_recording(model)->unknown & UNKNOWN_ALLOCATIONS);
 }
 
