@@ -97,9 +97,10 @@ const struct spot *spots_at(const struct spots *spots, size_t id)
 
 static const char *module_name(const struct shown_frame *frame)
 {
-	return frame->module     ? frame->module
-	       : frame->function ? "[made at run time]"
-				 : "[in no file]";
+	return frame->module                     ? frame->module
+	       : frame->function && frame->given ? "[not in the file]"
+	       : frame->function                 ? "[made at run time]"
+						 : "[in no file]";
 }
 
 static const char *base_name(const char *path)

@@ -28,6 +28,7 @@
 #include "sources/foreign_query.h"
 #include "sources/foreign_scan.h"
 #include "sources/massif_tree.h"
+#include "sources/valgrind_text.h"
 
 #define BEGINNING "desc: "
 #define LONGEST_LINE (1u << 16)
@@ -92,14 +93,9 @@ static struct error *read_command(struct reading *reading)
 {
 	struct foreign_scan scan;
 	struct error *error = expect(reading, "cmd: ", &scan);
-	/* Words were put together with blanks; nothing tells where they were apart. */
-	while (!error && !foreign_scan_at_end(&scan)) {
-		const char *word = scan.at;
-		while (scan.at < scan.end && *scan.at != ' ')
-			scan.at++;
-		error = build_argument(reading->foreign.model, word, (size_t)(scan.at - word));
-	}
-	return error;
+	return error ? error
+		     : valgrind_command(
+			       reading->foreign.model, scan.at, (size_t)(scan.end - scan.at));
 }
 
 static struct error *read_header(struct reading *reading)

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/util.h"
+#include "sources/dhat.h"
 #include "sources/gperftools.h"
 #include "sources/hpw.h"
 #include "sources/input.h"
@@ -26,6 +27,7 @@ static const struct foreign_source {
 } foreign_sources[] = {
 	{"jemalloc", jemalloc_recognise, jemalloc_open},
 	{"gperftools", gperftools_recognise, gperftools_open},
+	{"dhat", dhat_recognise, dhat_open},
 	{"massif", massif_recognise, massif_open},
 	{"pprof", pprof_recognise, pprof_open},
 };

@@ -37,6 +37,16 @@ static bool take_place(const char *place, size_t len, struct valgrind_frame *ret
 	scan = foreign_scan_of(colon + 1, (size_t)(place + len - colon - 1));
 	if (!foreign_scan_u64(&scan, &number) || !foreign_scan_at_end(&scan))
 		return false;
+	/* The crate dhat of Rust has a column behind the line. */
+	const char *other = memrchr(place, ':', (size_t)(colon - place));
+	struct foreign_scan line = foreign_scan_of(place, 0);
+	uint64_t before;
+	if (other)
+		line = foreign_scan_of(other + 1, (size_t)(colon - other - 1));
+	if (foreign_scan_u64(&line, &before) && foreign_scan_at_end(&line) && other > place) {
+		number = before;
+		colon = other;
+	}
 	ret->line.file = (struct foreign_text){place, (size_t)(colon - place)};
 	ret->line.line = number < UINT32_MAX ? (uint32_t)number : 0;
 	return true;
@@ -76,4 +86,29 @@ struct error *valgrind_frame_make(struct foreign *foreign, const struct valgrind
 	return error ? error
 		     : foreign_frame(
 			       foreign, module, functions[0].address, true, lines, count, ret);
+}
+
+enum alloc_kind valgrind_kind_of(struct foreign_text function)
+{
+	const char *end = function.len ? memchr(function.data, '(', function.len) : NULL;
+	size_t len = end ? (size_t)(end - function.data) : function.len;
+	for (int kind = 0; kind < KIND_UNKNOWN; kind++) {
+		const char *name = alloc_kind_name((enum alloc_kind)kind);
+		if (strlen(name) == len && memcmp(name, function.data, len) == 0)
+			return (enum alloc_kind)kind;
+	}
+	return KIND_UNKNOWN;
+}
+
+struct error *valgrind_command(struct model *model, const char *text, size_t len)
+{
+	struct foreign_scan scan = foreign_scan_of(text, len);
+	struct error *error = NULL;
+	while (!error && !foreign_scan_at_end(&scan)) {
+		const char *word = scan.at;
+		while (scan.at < scan.end && *scan.at != ' ')
+			scan.at++;
+		error = build_argument(model, word, (size_t)(scan.at - word));
+	}
+	return error;
 }

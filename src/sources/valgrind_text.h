@@ -21,4 +21,10 @@ struct valgrind_frame valgrind_frame_of(const char *text, size_t len);
 struct error *valgrind_frame_make(struct foreign *foreign, const struct valgrind_frame *functions,
 	size_t count, struct foreign_frame *ret) must_check_;
 
+/* Which function of an allocator it is; KIND_UNKNOWN: none. */
+enum alloc_kind valgrind_kind_of(struct foreign_text function);
+
+/* The target's command: words that were put together with blanks. */
+struct error *valgrind_command(struct model *model, const char *text, size_t len) must_check_;
+
 #endif

@@ -163,4 +163,44 @@ def massif(folder):
     hw.need("#" in ours and "B\n" in ours and graph, "no graph")
 
 
+def dhat_sums(profile, keys):
+    """Function → sums over all stacks that have it, once each, as dh_view adds them up."""
+    names = [re.sub(r"^0x[0-9A-F]+: | \((in )?[^()]*\)$", "", frame) for frame in profile["ftbl"]]
+    sums = {}
+    for point in profile["pps"]:
+        for name in {names[frame] for frame in point["fs"]}:
+            found = sums.setdefault(name.split("(")[0], dict.fromkeys(keys, 0))
+            for key in keys:
+                found[key] += point[key]
+    return sums
+
+
+@TESTS.test
+def dhat(folder):
+    """DHAT's profiles have DHAT's own totals, and the sums of each function that its viewer shows"""
+    valgrind = hw.need_program("valgrind")
+    for name, arguments in workloads(folder):
+        file = folder / name
+        ended = hw.run([valgrind, "--tool=dhat", f"--dhat-out-file={file}", *arguments])
+        said = re.findall(r"== (Total|At t-gmax|At t-end): +([\d,]+) bytes in ([\d,]+) blocks", ended.errors)
+        numbers = [int(number.replace(",", "")) for row in said for number in row[1:]]
+        totals = hw.report(file)["totals"]
+        ours = [totals[key] for key in ("allocated_bytes", "allocations", "peak_bytes", "peak_blocks",
+                                        "live_bytes_at_end", "live_blocks_at_end")]
+        hw.need(ours == numbers, f"{name}: {ours}, DHAT: {numbers}")
+        metrics = {"tb": "allocated_bytes", "tbk": "allocations", "gb": "peak_bytes", "gbk": "peak_blocks",
+                   "eb": "live_bytes", "ebk": "live_blocks"}
+        theirs = dhat_sums(json.loads(file.read_text()), metrics)
+        ours = {key: functions(file, metric)[1] for key, metric in metrics.items()}
+        names = [other for other in theirs if other in ours["tb"] and other not in ("???", "malloc", "calloc", "realloc")]
+        hw.need(len(names) >= 3, f"{name}: only {names}")
+        for function in names:
+            found = {key: ours[key][function][1] for key in metrics}
+            hw.need(found == theirs[function], f"{function}: {found}, there {theirs[function]}")
+    for mode in ("copy", "ad-hoc"):
+        hw.run([valgrind, "--tool=dhat", f"--mode={mode}", f"--dhat-out-file={folder}/{mode}", TARGET])
+        ended = hw.run([hw.HEAPWISE, "report", folder / mode])
+        hw.need(ended.status == 3 and f"mode {mode}" in ended.errors, f"{mode}: {ended}")
+
+
 TESTS.main(width=2)
