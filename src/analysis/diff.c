@@ -159,7 +159,8 @@ static int compare_ranked(const void *left, const void *right)
 
 static bool has_counts(const struct site *site)
 {
-	return site->allocations || site->failed || site->live_blocks || site->peak_blocks;
+	return site->allocations || site->failed || site->live_blocks || site->peak_blocks ||
+	       site->allocated_bytes || site->live_bytes || site->peak_bytes;
 }
 
 static void rank(const struct diff *diff, const struct row *row, struct ranked *ret)

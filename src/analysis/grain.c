@@ -41,18 +41,25 @@ struct spots {
 	struct spot_vec all;
 };
 
-static const char *const grain_names[] = {
-	[GRAIN_FUNCTIONS] = "functions",
-	[GRAIN_LINES] = "lines",
-	[GRAIN_FILES] = "files",
-	[GRAIN_ADDRESSES] = "addresses",
-	[GRAIN_MODULES] = "modules",
+static const struct {
+	const char *many, *one;
+} grain_names[] = {
+	[GRAIN_FUNCTIONS] = {"functions", "function"},
+	[GRAIN_LINES] = {"lines", "line"},
+	[GRAIN_FILES] = {"files", "file"},
+	[GRAIN_ADDRESSES] = {"addresses", "address"},
+	[GRAIN_MODULES] = {"modules", "module"},
 };
 static_assert(ARRAY_SIZE(grain_names) == GRAINS, "each grain has a name");
 
 const char *grain_name(enum grain grain)
 {
-	return grain_names[grain];
+	return grain_names[grain].many;
+}
+
+const char *grain_one(enum grain grain)
+{
+	return grain_names[grain].one;
 }
 
 struct error *spots_create(enum grain grain, struct spots **ret)
@@ -97,9 +104,10 @@ const struct spot *spots_at(const struct spots *spots, size_t id)
 
 static const char *module_name(const struct shown_frame *frame)
 {
-	return frame->module     ? frame->module
-	       : frame->function ? "[made at run time]"
-				 : "[in no file]";
+	return frame->module                     ? frame->module
+	       : frame->function && frame->given ? "[not in the file]"
+	       : frame->function                 ? "[made at run time]"
+						 : "[in no file]";
 }
 
 static const char *base_name(const char *path)

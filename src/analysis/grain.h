@@ -21,6 +21,8 @@ enum grain {
 
 /* "functions"… */
 const char *grain_name(enum grain grain);
+/* "function"… */
+const char *grain_one(enum grain grain);
 
 struct spot {
 	uint32_t id;                     /* from 0, in the order in which they were met */

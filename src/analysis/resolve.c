@@ -411,6 +411,7 @@ static struct error *add_given(struct resolver *resolver, struct stack_node node
 {
 	struct shown_frame frame = {
 		.address = run->no_address ? 0 : node.address,
+		.given = true,
 		.by_name = model_recording(resolver->model)->whole_stacks,
 	};
 	add_module(&frame, module);

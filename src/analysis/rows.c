@@ -122,7 +122,7 @@ void row_conclude(struct row *row)
 static bool has_counts(const struct site *site)
 {
 	return site->allocations || site->failed || site->live_blocks || site->peak_blocks ||
-	       site->temporary;
+	       site->allocated_bytes || site->live_bytes || site->peak_bytes || site->temporary;
 }
 
 /* The row for a stack, added if there is none; `frames` is copied then. */

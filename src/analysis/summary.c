@@ -476,6 +476,8 @@ void summary_add_notes(
 	const char *const *damage = model_damage(model, &count);
 	for (size_t i = 0; i < count; i++)
 		text_printf(text, "%s\n", damage[i]);
+	if (recording->remark)
+		text_printf(text, "%s\n", recording->remark);
 	add_lost(text, recording);
 	for (size_t i = 0; i < ARRAY_SIZE(caveats); i++) {
 		uint64_t value;

@@ -239,6 +239,11 @@ static void choose_peak(struct timeline *timeline)
 		highest->peak = true;
 }
 
+static bool has_all_sites(const struct model *model)
+{
+	return !(model_recording(model)->unknown & UNKNOWN_SERIES_SITES);
+}
+
 struct error *timeline_build_curve(
 	const struct model *model, const struct timeline_options *options, struct timeline *ret)
 {
@@ -252,7 +257,9 @@ struct error *timeline_build_curve(
 		if (snapshot.total > ret->highest)
 			ret->highest = snapshot.total;
 	}
-	choose_peak(ret);
+	/* Some sources have trees of some moments alone, and say which one is the peak. */
+	if (has_all_sites(model))
+		choose_peak(ret);
 	return NULL;
 }
 
@@ -290,12 +297,14 @@ struct error *timeline_build(const struct model *model, struct resolver *resolve
 	struct error *error = timeline_build_curve(model, options, ret);
 	if (error)
 		return error;
+	bool all_sites = has_all_sites(model);
 	_cleanup_(building_deinit) struct building at = {
 		.model = model, .resolver = resolver, .options = options};
 	error = building_begin(&at);
 	for (size_t i = 0; !error && i < ret->snapshots.len; i++) {
 		struct timeline_snapshot *snapshot = &ret->snapshots.data[i];
-		if (snapshot->peak || (i + 1) % options->detailed_freq == 0)
+		if (all_sites ? snapshot->peak || (i + 1) % options->detailed_freq == 0
+			      : snapshot->row->site_count > 0)
 			error = add_tree(&at, snapshot);
 	}
 	return error;

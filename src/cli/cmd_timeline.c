@@ -60,6 +60,7 @@ struct request {
 	struct name_vec alloc_fns, ignore_fns;
 	const char *path; /* NULL: the newest recording here */
 	char *newest;
+	const char *unit, *stacks; /* as they were asked for; NULL: they were not */
 };
 
 static bool take_between(const struct options *options, const char *name, uint64_t least,
@@ -79,7 +80,7 @@ static bool take_between(const struct options *options, const char *name, uint64
 
 static bool take_unit(const struct options *options, struct request *request)
 {
-	const char *unit = options->argument;
+	const char *unit = request->unit = options->argument;
 	static const enum timeline_unit units[] = {
 		TIMELINE_MS, TIMELINE_BYTES, TIMELINE_INSTRUCTIONS};
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
@@ -164,6 +165,7 @@ static bool take(const struct options *options, int id, struct request *request)
 	case OPT_ALIGNMENT:
 		return take_alignment(options, timeline);
 	case OPT_STACKS:
+		request->stacks = options->argument;
 		return take_stacks(options, timeline);
 	case OPT_ALLOC_FN:
 		return take_name(options, &request->alloc_fns);
@@ -249,6 +251,12 @@ static int find_file(struct request *request)
 /* Whether time can be told in the unit that was asked for; else says why not. */
 static bool has_unit(const struct request *request, const char *path, const struct model *model)
 {
+	const char *only = model_recording(model)->time_unit;
+	if (only && request->unit && strcmp(only, request->unit) != 0)
+		message("%s: its snapshots have times in %s alone, not in %s", request->path, only,
+			request->unit);
+	if (only)
+		return !request->unit || strcmp(only, request->unit) == 0;
 	const char *counted = model_recording(model)->instructions;
 	if (request->shown.options.timeline.unit != TIMELINE_INSTRUCTIONS ||
 		(counted && strcmp(counted, "counted") == 0))
@@ -301,6 +309,8 @@ static int show(struct request *request)
 		code = open_older(request, &older);
 	if (code)
 		return code;
+	if (request->stacks)
+		shown->options.timeline.stacks = strcmp(request->stacks, "yes") == 0;
 	const struct view_base base = {.model = older.model, .label = shown->base};
 	shown->options.base = older.model ? &base : NULL;
 	code = view_request_show(shown, view, model);

@@ -384,6 +384,19 @@ int view_request_show(
 	return view_request_write(request, NULL, write_view, &shown);
 }
 
+/* Series of other tools tell time in one unit, and stacks are in their totals. */
+static void take_unit_of_file(struct view_request *request, const struct model *model)
+{
+	struct timeline_options *timeline = &request->options.timeline;
+	const char *unit = model_recording(model)->time_unit;
+	if (!unit)
+		return;
+	timeline->stacks = true;
+	for (timeline->unit = TIMELINE_MS; timeline->unit < TIMELINE_INSTRUCTIONS; timeline->unit++)
+		if (strcmp(timeline_unit_name(timeline->unit), unit) == 0)
+			break;
+}
+
 int view_request_open(
 	struct view_request *request, const char *path, unsigned flags, struct model **ret)
 {
@@ -400,6 +413,8 @@ int view_request_open(
 	struct error *error = open_one(request, path, flags, ret);
 	if (!error && request->more_count)
 		error = add_up(request, flags, ret);
+	if (!error)
+		take_unit_of_file(request, *ret);
 	progress_end();
 	return error ? message_error(error) : 0;
 }

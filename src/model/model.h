@@ -107,12 +107,13 @@ enum unknown_figure {
 	UNKNOWN_TEMPORARY = 64,
 	UNKNOWN_FAILED = 128,
 	UNKNOWN_FREES = 256,
-	UNKNOWN_THREADS = 512,    /* model_threads() */
-	UNKNOWN_SIZES = 1024,     /* model_sizes() */
-	UNKNOWN_TIMES = 2048,     /* when anything was, and how long it took */
-	UNKNOWN_SERIES = 4096,    /* model_series(), and moments */
-	UNKNOWN_LIVES = 8192,     /* model_lifetimes(), model_reallocs() */
-	UNKNOWN_EXTREMES = 16384, /* smallest and largest size of a site */
+	UNKNOWN_THREADS = 512,        /* model_threads() */
+	UNKNOWN_SIZES = 1024,         /* model_sizes() */
+	UNKNOWN_TIMES = 2048,         /* when anything was, and how long it took */
+	UNKNOWN_SERIES = 4096,        /* model_series(), and moments */
+	UNKNOWN_LIVES = 8192,         /* model_lifetimes(), model_reallocs() */
+	UNKNOWN_EXTREMES = 16384,     /* smallest and largest size of a site */
+	UNKNOWN_SERIES_SITES = 32768, /* of each moment of the series; some may have them */
 };
 
 struct recording {
@@ -134,6 +135,9 @@ struct recording {
 	uint64_t kept_from_ns, kept_until_ns;
 	struct range range;
 	const char *blocks; /* which blocks figures are of: "of 1 KiB and more"; NULL: all */
+	const char *remark; /* a sentence on what the source's figures are of; NULL: none is due */
+	/* "ms", "B" or "i": the only one that times of the series are known in. NULL: all are. */
+	const char *time_unit;
 	enum read_way read_way;
 	bool complete;   /* it was closed properly and all of it could be read */
 	uint64_t events; /* recorded calls; a realloc is one */
@@ -267,8 +271,10 @@ struct series_row {
 	/* Of all threads that live then: largest sizes that were seen about then; 0: not known. */
 	uint64_t stack_bytes;
 	uint64_t instructions; /* executed by then, about; 0 unless they are counted */
-	uint64_t padding; /* what the live blocks lack to multiples of 16 bytes; 0 of a sample */
-	bool peak;        /* the moment of the process's peak */
+	/* What the live blocks lack to multiples of 16 bytes; 0 of a sample. Of sources that do not
+	 * count blocks: all that their allocator needs beside what was asked for. */
+	uint64_t padding;
+	bool peak;                     /* the moment of the process's peak */
 	size_t first_site, site_count; /* of model_series_sites() */
 };
 

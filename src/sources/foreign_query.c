@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 
@@ -92,4 +93,16 @@ uint64_t foreign_bias(struct foreign_text path, uint64_t start, uint64_t offset)
 	bias -= segment_shift(&input, offset);
 	input_close(&input);
 	return bias;
+}
+
+bool foreign_is_newer(struct foreign_text path, const struct input *input)
+{
+	_cleanup_free_ char *copy = strndup(path.data, path.len);
+	struct stat code, dump;
+	if (!copy || copy[0] != '/' || input->fd < 0 || stat(copy, &code) < 0 ||
+		fstat(input->fd, &dump) < 0)
+		return false;
+	return code.st_mtim.tv_sec != dump.st_mtim.tv_sec
+		       ? code.st_mtim.tv_sec > dump.st_mtim.tv_sec
+		       : code.st_mtim.tv_nsec > dump.st_mtim.tv_nsec;
 }

@@ -26,4 +26,7 @@ struct error *foreign_refuse(const struct input *input, const struct source_quer
  */
 uint64_t foreign_bias(struct foreign_text path, uint64_t start, uint64_t offset);
 
+/* True: the file at path was changed after the input was. False also if either is no file. */
+bool foreign_is_newer(struct foreign_text path, const struct input *input);
+
 #endif

@@ -8,8 +8,12 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/util.h"
+#include "sources/dhat.h"
+#include "sources/gperftools.h"
 #include "sources/hpw.h"
 #include "sources/input.h"
+#include "sources/jemalloc.h"
+#include "sources/massif.h"
 #include "sources/pprof.h"
 #include "sources/stream.h"
 
@@ -21,6 +25,10 @@ static const struct foreign_source {
 	struct error *(*open)(const struct input *input, unsigned flags,
 		const struct source_query *query, struct model **ret);
 } foreign_sources[] = {
+	{"jemalloc", jemalloc_recognise, jemalloc_open},
+	{"gperftools", gperftools_recognise, gperftools_open},
+	{"dhat", dhat_recognise, dhat_open},
+	{"massif", massif_recognise, massif_open},
 	{"pprof", pprof_recognise, pprof_open},
 };
 

@@ -178,7 +178,6 @@ void text_change_spots(const struct page *page, struct text *out)
 		FIGURE_WIDTH + 2, "±");
 	for (size_t i = 0; i < shown; i++)
 		add_spot(page, &page->spot_totals.data[i], out);
-	/* "functions", one is a "function". */
-	_cleanup_free_ char *one = strndup(names, strlen(names) - 1);
-	text_change_rest(shown, changed, page->spot_totals.len, one ? one : names, names, out);
+	text_change_rest(
+		shown, changed, page->spot_totals.len, grain_one(page->view->grain), names, out);
 }

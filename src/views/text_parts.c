@@ -23,7 +23,7 @@ void text_frame(const struct shown_frame *frame, struct text *out)
 		text_printf(out, "  [%s]", frame->module);
 	else if (!frame->module && !frame->function)
 		text_add(out, "  [in no file]");
-	else if (!frame->module && frame->address)
+	else if (!frame->module && frame->address && !frame->given)
 		text_add(out, "  [made at run time]");
 	text_add(out, frame->inlined ? "  (inlined)\n" : "\n");
 }

@@ -279,7 +279,8 @@ static char *render(
 }
 
 static const char *const names[] = {"summary", "sites", "never-freed", "peak", "inherited",
-	"temporary", "functions", "files", "modules", "lifetimes", "realloc", "sizes", "threads"};
+	"temporary", "functions", "lines", "addresses", "files", "modules", "lifetimes", "realloc",
+	"sizes", "threads"};
 
 CASE(golden, "each view as text and as JSON")
 {

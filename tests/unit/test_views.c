@@ -257,10 +257,10 @@ CASE(view_metrics, "each view names what it can be sorted by")
 	_cleanup_(text_deinit) struct text names;
 	text_init(&names);
 	view_add_names(&names);
-	CHECK_STR(names.data,
-		"summary, sites, never-freed, kept, peak, inherited, temporary, functions, files, "
-		"modules, growth, timeline, lifetimes, "
-		"realloc, sizes, threads, marks");
+	CHECK_STR(names.data, "summary, sites, never-freed, kept, peak, inherited, temporary, "
+			      "functions, lines, addresses, "
+			      "files, modules, growth, timeline, lifetimes, "
+			      "realloc, sizes, threads, marks");
 	_cleanup_(text_deinit) struct text metrics;
 	text_init(&metrics);
 	view_add_metrics(&metrics, view_find("threads"));

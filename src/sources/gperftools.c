@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sources/gperftools.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "base/util.h"
+#include "sources/foreign_query.h"
+#include "sources/heap_dump.h"
+
+#define BEGINNING "heap profile:"
+
+/* What stands behind the @ of the first line. */
+static const struct kind {
+	const char *name;
+	bool sampled, growth;
+	uint64_t divisor; /* of its number: the period */
+} kinds[] = {
+	{"heapprofile", .divisor = 1},
+	{"heap_v2", .sampled = true, .divisor = 1},
+	{"heapz_v2", .sampled = true, .divisor = 1},
+	{"heap", .sampled = true, .divisor = 2},
+	{"growth", .growth = true, .divisor = 1},
+	{"growthz", .growth = true, .divisor = 1},
+};
+
+struct reading {
+	struct heap_dump dump;
+	const struct kind *kind;
+	struct heap_dump_figures header, sum;
+};
+
+static void reading_deinit(struct reading *reading)
+{
+	heap_dump_close(&reading->dump);
+}
+
+bool gperftools_recognise(const uint8_t *head, size_t len)
+{
+	return len >= strlen(BEGINNING) && memcmp(head, BEGINNING, strlen(BEGINNING)) == 0;
+}
+
+static const struct kind *find_kind(const char *name, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (strlen(kinds[i].name) == len && memcmp(kinds[i].name, name, len) == 0)
+			return &kinds[i];
+	return NULL;
+}
+
+static struct error *wrong_kind(const struct reading *reading, const char *name, size_t len)
+{
+	_cleanup_(text_deinit) struct text word;
+	text_init(&word);
+	text_add_n(&word, name, len);
+	return stream_error(&reading->dump.stream,
+		"is of the kind '%.60s'; there are heapprofile, heap_v2/N, heapz_v2/N, heap/N, "
+		"growth and growthz",
+		word.data ? word.data : "");
+}
+
+/* "heap_v2/524288" */
+static struct error *read_kind(struct reading *reading, struct foreign_scan *scan)
+{
+	const char *name = scan->at;
+	while (scan->at<scan->end && * scan->at> ' ' && *scan->at != '/')
+		scan->at++;
+	reading->kind = find_kind(name, (size_t)(scan->at - name));
+	if (!reading->kind)
+		return wrong_kind(reading, name, (size_t)(scan->at - name));
+	uint64_t number = 0;
+	if (foreign_scan_text(scan, "/") && !foreign_scan_at_end(scan) &&
+		!foreign_scan_u64(scan, &number))
+		return stream_error(&reading->dump.stream, "has no number behind the '/'");
+	if (!foreign_scan_at_end(scan))
+		return stream_error(&reading->dump.stream, "goes on behind the kind of profile");
+	number /= reading->kind->divisor;
+	if (reading->kind->sampled && number > 1)
+		reading->dump.period = number;
+	return NULL;
+}
+
+/* Samplers repeat what is in use where there is nothing of what was allocated. */
+static bool has_allocations(const struct reading *reading)
+{
+	const struct heap_dump_figures *header = &reading->header;
+	if (reading->kind->growth)
+		return false;
+	if (!reading->kind->sampled)
+		return true;
+	return (header->allocations && header->allocations != header->live_blocks) ||
+	       (header->allocated_bytes && header->allocated_bytes != header->live_bytes);
+}
+
+static struct error *read_header(struct reading *reading)
+{
+	char *line;
+	size_t len;
+	struct error *error = stream_line(&reading->dump.stream, STREAM_LINE_MAX, &line, &len);
+	if (error)
+		return error;
+	struct foreign_scan scan = foreign_scan_of(line, line ? len : 0);
+	bool scanned = foreign_scan_text(&scan, BEGINNING) &&
+		       heap_dump_scan_figures(&scan, &reading->header);
+	foreign_scan_blanks(&scan);
+	if (!scanned || !foreign_scan_text(&scan, "@"))
+		return stream_error(&reading->dump.stream,
+			"is not 'heap profile: BLOCKS: BYTES [BLOCKS: BYTES] @ KIND'");
+	foreign_scan_blanks(&scan);
+	return read_kind(reading, &scan);
+}
+
+static bool add_figures(struct heap_dump_figures *sum, const struct heap_dump_figures *more)
+{
+	return !__builtin_add_overflow(sum->live_blocks, more->live_blocks, &sum->live_blocks) &&
+	       !__builtin_add_overflow(sum->live_bytes, more->live_bytes, &sum->live_bytes) &&
+	       !__builtin_add_overflow(sum->allocations, more->allocations, &sum->allocations) &&
+	       !__builtin_add_overflow(
+		       sum->allocated_bytes, more->allocated_bytes, &sum->allocated_bytes);
+}
+
+/* "  2: 34 [ 5: 67] @ 0x12 0x34" */
+static struct error *read_row(struct reading *reading, const char *line, size_t len)
+{
+	struct heap_dump *dump = &reading->dump;
+	struct heap_dump_figures figures;
+	struct foreign_scan scan = foreign_scan_of(line, len);
+	bool scanned = heap_dump_scan_figures(&scan, &figures);
+	foreign_scan_blanks(&scan);
+	if (!scanned || !foreign_scan_text(&scan, "@"))
+		return stream_error(
+			&dump->stream, "is not 'BLOCKS: BYTES [BLOCKS: BYTES] @ ADDRESSES'");
+	if (!add_figures(&reading->sum, &figures))
+		return stream_error(&dump->stream, "makes the sums more than 2^64");
+	struct error *error = heap_dump_scan_row(dump, &scan);
+	if (!error && !has_allocations(reading))
+		figures.allocations = figures.allocated_bytes = 0;
+	if (!error)
+		error = heap_dump_unsample(dump, &figures);
+	if (!error)
+		dump->rows.data[dump->rows.len - 1].figures = figures;
+	return error;
+}
+
+static bool is_blank(const char *line, size_t len)
+{
+	struct foreign_scan scan = foreign_scan_of(line, len);
+	return foreign_scan_at_end(&scan) || line[0] == '#';
+}
+
+static struct error *read_lines(struct reading *reading)
+{
+	struct heap_dump *dump = &reading->dump;
+	struct error *error = NULL;
+	while (!error) {
+		char *line;
+		size_t len;
+		error = stream_line(&dump->stream, STREAM_LINE_MAX, &line, &len);
+		if (error || !line)
+			return error;
+		if (dump->maps.any)
+			error = foreign_maps_line(&dump->maps, line, len);
+		else if (!is_blank(line, len) && !foreign_maps_begin(&dump->maps, line, len))
+			error = read_row(reading, line, len);
+	}
+	return error;
+}
+
+/* Its profiler writes into a buffer of 1 MiB, and what does not fit is not there. */
+static struct error *check_sums(struct reading *reading)
+{
+	const struct heap_dump_figures *header = &reading->header, *sum = &reading->sum;
+	if (reading->kind->sampled || reading->kind->growth ||
+		(header->live_bytes <= sum->live_bytes &&
+			header->allocated_bytes <= sum->allocated_bytes))
+		return NULL;
+	char sentence[200];
+	snprintf(sentence, sizeof(sentence),
+		"the dump's first line has %" PRIu64 " live bytes and %" PRIu64
+		" allocated ones, its stacks have %" PRIu64 " and %" PRIu64
+		": some stacks are missing",
+		header->live_bytes, header->allocated_bytes, sum->live_bytes, sum->allocated_bytes);
+	return build_damage(reading->dump.foreign.model, sentence);
+}
+
+struct error *gperftools_open(const struct input *input, unsigned flags,
+	const struct source_query *query, struct model **ret)
+{
+	(void)flags;
+	struct error *error = foreign_refuse(input, query, 0, "a heap profile of gperftools");
+	if (error)
+		return error;
+	_cleanup_(reading_deinit) struct reading reading = {.kind = NULL};
+	error = heap_dump_open(&reading.dump, input, "gperftools");
+	if (!error)
+		error = read_header(&reading);
+	if (!error)
+		error = read_lines(&reading);
+	if (!error)
+		error = check_sums(&reading);
+	if (error)
+		return error;
+	struct recording *recording = build_recording(reading.dump.foreign.model);
+	if (has_allocations(&reading))
+		recording->unknown &= ~(uint32_t)(UNKNOWN_ALLOCATIONS | UNKNOWN_ALLOCATED_BYTES);
+	if (!reading.kind->sampled)
+		recording->mode = "exact";
+	if (reading.kind->growth)
+		recording->remark =
+			"What is live is memory that the allocator took from the system.";
+	return heap_dump_finish(&reading.dump, ret);
+}

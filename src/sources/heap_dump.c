@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sources/heap_dump.h"
+
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+
+/* No unwinder of theirs goes further: jemalloc's stops at 128, gperftools' at 254. */
+#define DEPTH_MAX 4096u
+
+/* Of allocators that are linked into the program, in which no name of a library tells them. */
+#define ALLOCATOR_FRAMES                                                                           \
+	"(_rjem_)?je_.*|_rjem_.*|prof_backtrace.*|tc_(malloc|calloc|realloc|free|new|newarray|"    \
+	"memalign|valloc|pvalloc|posix_memalign|aligned_alloc)(_.*)?|tcmalloc::.*|"                \
+	"MallocHook::.*|DumpHeap.*"
+
+struct error *heap_dump_open(struct heap_dump *dump, const struct input *input, const char *source)
+{
+	*dump = (struct heap_dump){.input = input};
+	foreign_maps_init(&dump->maps);
+	struct error *error = foreign_create(&dump->foreign, source, input->name);
+	return error ? error : stream_open(&dump->stream, input, stream_whole_limit(input));
+}
+
+void heap_dump_close(struct heap_dump *dump)
+{
+	stream_close(&dump->stream);
+	foreign_deinit(&dump->foreign);
+	foreign_maps_deinit(&dump->maps);
+	heap_dump_rows_deinit(&dump->rows);
+	heap_dump_addresses_deinit(&dump->addresses);
+}
+
+bool heap_dump_scan_figures(struct foreign_scan *scan, struct heap_dump_figures *ret)
+{
+	if (!foreign_scan_u64(scan, &ret->live_blocks) || !foreign_scan_text(scan, ":") ||
+		!foreign_scan_u64(scan, &ret->live_bytes))
+		return false;
+	foreign_scan_blanks(scan);
+	if (!foreign_scan_text(scan, "[") || !foreign_scan_u64(scan, &ret->allocations) ||
+		!foreign_scan_text(scan, ":") || !foreign_scan_u64(scan, &ret->allocated_bytes))
+		return false;
+	foreign_scan_blanks(scan);
+	return foreign_scan_text(scan, "]");
+}
+
+struct error *heap_dump_scan_row(struct heap_dump *dump, struct foreign_scan *scan)
+{
+	struct heap_dump_row row = {.first = dump->addresses.len};
+	while (!foreign_scan_at_end(scan)) {
+		uint64_t address;
+		if (!foreign_scan_text(scan, "0x") || !foreign_scan_hex(scan, &address))
+			return stream_error(
+				&dump->stream, "has something that is no address (0x…) in a stack");
+		if (row.count++ == DEPTH_MAX)
+			return stream_error(&dump->stream, "has more than %u addresses", DEPTH_MAX);
+		if (!heap_dump_addresses_push(&dump->addresses, address))
+			return error_no_memory();
+	}
+	return heap_dump_rows_push(&dump->rows, row) ? NULL : error_no_memory();
+}
+
+static bool scale(uint64_t period, uint64_t *blocks, uint64_t *bytes)
+{
+	if (!*blocks || !*bytes)
+		return true;
+	double size = (double)*bytes / (double)*blocks;
+	double factor = 1 / -expm1(-size / (double)period);
+	double most = 0x1p63;
+	if ((double)*blocks * factor >= most || (double)*bytes * factor >= most)
+		return false;
+	*blocks = (uint64_t)llround((double)*blocks * factor);
+	*bytes = (uint64_t)llround((double)*bytes * factor);
+	return true;
+}
+
+struct error *heap_dump_unsample(const struct heap_dump *dump, struct heap_dump_figures *figures)
+{
+	if (!dump->period ||
+		(scale(dump->period, &figures->live_blocks, &figures->live_bytes) &&
+			scale(dump->period, &figures->allocations, &figures->allocated_bytes)))
+		return NULL;
+	return stream_error(&dump->stream, "stands for 2^63 blocks or bytes, or more");
+}
+
+static struct error *add_frame(struct heap_dump *dump, uint64_t address, struct stack_id *stack)
+{
+	struct module_id module;
+	struct foreign_frame frame;
+	struct error *error =
+		foreign_maps_module(&dump->maps, &dump->foreign, dump->input, address, &module);
+	if (!error)
+		error = foreign_frame(&dump->foreign, module, address, false, NULL, 0, &frame);
+	return error ? error : foreign_push(&dump->foreign, *stack, frame, stack);
+}
+
+static struct error *add_row(struct heap_dump *dump, const struct heap_dump_row *row)
+{
+	struct stack_id stack = {0};
+	struct error *error = NULL;
+	for (size_t i = row->count; i > 0 && !error; i--)
+		error = add_frame(dump, dump->addresses.data[row->first + i - 1], &stack);
+	struct site_id id;
+	if (!error)
+		error = foreign_site(&dump->foreign, stack, KIND_UNKNOWN, &id);
+	if (error)
+		return error;
+	struct site *site = build_site_at(dump->foreign.model, id);
+	const struct heap_dump_figures *more = &row->figures;
+	if (__builtin_add_overflow(site->live_blocks, more->live_blocks, &site->live_blocks) ||
+		__builtin_add_overflow(site->live_bytes, more->live_bytes, &site->live_bytes) ||
+		__builtin_add_overflow(site->allocations, more->allocations, &site->allocations) ||
+		__builtin_add_overflow(
+			site->allocated_bytes, more->allocated_bytes, &site->allocated_bytes))
+		return error_create(ERROR_INPUT,
+			"%s: figures of one stack add up to more than 2^64", dump->input->name);
+	return NULL;
+}
+
+static void set_estimates(struct heap_dump *dump)
+{
+	struct recording *recording = build_recording(dump->foreign.model);
+	if (!dump->period)
+		return;
+	recording->mode = "sample";
+	recording->sample_bytes = dump->period;
+	for (uint32_t i = 0; i < dump->foreign.site_count; i++)
+		foreign_estimate(
+			build_site_at(dump->foreign.model, (struct site_id){i}), dump->period);
+}
+
+struct error *heap_dump_finish(struct heap_dump *dump, struct model **ret)
+{
+	struct model *model = dump->foreign.model;
+	struct recording *recording = build_recording(model);
+	recording->snapshot = true;
+	recording->drop_frames = ALLOCATOR_FRAMES;
+	recording->unknown &= ~(uint32_t)(UNKNOWN_LIVE_BLOCKS | UNKNOWN_LIVE_BYTES);
+	struct error *error = foreign_maps_program(&dump->maps, &dump->foreign);
+	if (!error && !dump->maps.any)
+		error = build_damage(model,
+			"the end of the dump is missing: it has no MAPPED_LIBRARIES, so addresses "
+			"have no names, and stacks may be missing");
+	for (size_t i = 0; i < dump->rows.len && !error; i++)
+		error = add_row(dump, &dump->rows.data[i]);
+	if (error)
+		return error;
+	set_estimates(dump);
+	error = foreign_total(&dump->foreign);
+	if (error)
+		return error_prefix(error, "%s", dump->input->name);
+	build_finish(model);
+	*ret = steal_ptr(dump->foreign.model);
+	return NULL;
+}

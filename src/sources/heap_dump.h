@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the heap dumps of jemalloc and gperftools have in common: stacks of return addresses with
+ * four figures each, then MAPPED_LIBRARIES. Addresses are kept as numbers until that part tells
+ * where they lie.
+ */
+#ifndef SOURCES_HEAP_DUMP_H
+#define SOURCES_HEAP_DUMP_H
+
+#include "sources/foreign.h"
+#include "sources/foreign_maps.h"
+#include "sources/foreign_scan.h"
+#include "sources/stream.h"
+
+struct heap_dump_figures {
+	uint64_t live_blocks, live_bytes, allocations, allocated_bytes;
+};
+
+struct heap_dump_row {
+	size_t first, count; /* of its addresses, innermost first */
+	struct heap_dump_figures figures;
+};
+
+DEFINE_VEC(heap_dump_rows, struct heap_dump_row)
+DEFINE_VEC(heap_dump_addresses, uint64_t)
+
+struct heap_dump {
+	const struct input *input;
+	struct stream stream;
+	struct foreign foreign;
+	struct foreign_maps maps;
+	struct heap_dump_rows rows;
+	struct heap_dump_addresses addresses;
+	uint64_t period; /* mean distance of samples in bytes; 0: every block counts */
+};
+
+struct error *heap_dump_open(
+	struct heap_dump *dump, const struct input *input, const char *source) must_check_;
+void heap_dump_close(struct heap_dump *dump);
+
+/* "12: 345 [67: 890]" */
+bool heap_dump_scan_figures(struct foreign_scan *scan, struct heap_dump_figures *ret);
+
+/* A new row without figures, of addresses "0x12 0x34" up to the end of the line. */
+struct error *heap_dump_scan_row(struct heap_dump *dump, struct foreign_scan *scan) must_check_;
+
+/*
+ * Makes estimates of what was sampled: each block of n bytes was taken with the probability
+ * 1 - exp(-n / period), as jeprof and pprof count it, from the mean size.
+ */
+struct error *heap_dump_unsample(
+	const struct heap_dump *dump, struct heap_dump_figures *figures) must_check_;
+
+/* Makes the model of all rows, whose figures are unsampled. */
+struct error *heap_dump_finish(struct heap_dump *dump, struct model **ret) must_check_;
+
+#endif

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A file, as ms_main.c writes it:
+ *
+ *	desc: --time-unit=B
+ *	cmd: ./app file
+ *	time_unit: B
+ *	#-----------
+ *	snapshot=0
+ *	#-----------
+ *	time=0
+ *	mem_heap_B=0
+ *	mem_heap_extra_B=0
+ *	mem_stacks_B=0
+ *	heap_tree=empty                 or detailed, or peak, and a tree follows
+ *
+ * Each snapshot is a moment of the series. The tree of the peak gives the figures of the peak, the
+ * last tree what was live.
+ */
+#include "sources/massif.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "sources/foreign_query.h"
+#include "sources/foreign_scan.h"
+#include "sources/massif_tree.h"
+#include "sources/valgrind_text.h"
+
+#define BEGINNING "desc: "
+#define LONGEST_LINE (1u << 16)
+#define NS_OF_MS 1000000u
+
+enum member { MEMBER_TIME, MEMBER_HEAP, MEMBER_EXTRA, MEMBER_STACKS, MEMBERS };
+
+static const char *const member_names[MEMBERS] = {
+	[MEMBER_TIME] = "time=",
+	[MEMBER_HEAP] = "mem_heap_B=",
+	[MEMBER_EXTRA] = "mem_heap_extra_B=",
+	[MEMBER_STACKS] = "mem_stacks_B=",
+};
+
+struct reading {
+	struct stream stream;
+	struct foreign foreign;
+	struct massif_tree tree, last; /* of this snapshot; of the last one that had one */
+	uint64_t number, last_number, last_time, snapshots;
+	uint64_t values[MEMBERS];
+	bool peak_known;
+	char *line;
+	size_t len;
+};
+
+static void reading_deinit(struct reading *reading)
+{
+	stream_close(&reading->stream);
+	foreign_deinit(&reading->foreign);
+	massif_tree_deinit(&reading->tree);
+	massif_tree_deinit(&reading->last);
+}
+
+bool massif_recognise(const uint8_t *head, size_t len)
+{
+	static const char second[] = "\ncmd: ";
+	return len >= strlen(BEGINNING) && memcmp(head, BEGINNING, strlen(BEGINNING)) == 0 &&
+	       memmem(head, len, second, strlen(second));
+}
+
+static struct error *next(struct reading *reading)
+{
+	return stream_line(&reading->stream, LONGEST_LINE, &reading->line, &reading->len);
+}
+
+/* The line that begins so, without that; it is due here. */
+static struct error *expect(struct reading *reading, const char *name, struct foreign_scan *ret)
+{
+	struct error *error = next(reading);
+	if (error)
+		return error;
+	if (!reading->line)
+		return stream_error(&reading->stream,
+			"is the last one: the file is cut off where '%s' is due", name);
+	*ret = foreign_scan_of(reading->line, reading->len);
+	return foreign_scan_text(ret, name)
+		       ? NULL
+		       : stream_error(&reading->stream, "does not begin with '%s'", name);
+}
+
+static struct error *read_command(struct reading *reading)
+{
+	struct foreign_scan scan;
+	struct error *error = expect(reading, "cmd: ", &scan);
+	return error ? error
+		     : valgrind_command(
+			       reading->foreign.model, scan.at, (size_t)(scan.end - scan.at));
+}
+
+static struct error *read_header(struct reading *reading)
+{
+	static const char *const units[] = {"ms", "B", "i"};
+	struct recording *recording = build_recording(reading->foreign.model);
+	struct foreign_scan scan;
+	struct error *error = expect(reading, BEGINNING, &scan);
+	if (!error)
+		error = read_command(reading);
+	if (!error)
+		error = expect(reading, "time_unit: ", &scan);
+	if (error)
+		return error;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (foreign_scan_text(&scan, units[i]) && foreign_scan_at_end(&scan))
+			recording->time_unit = units[i];
+	if (!recording->time_unit)
+		return stream_error(&reading->stream, "has another unit than ms, B and i");
+	recording->mode = "exact";
+	recording->whole_stacks = recording->snapshot = true;
+	return NULL;
+}
+
+static struct error *read_number(struct reading *reading, const char *name, uint64_t *ret)
+{
+	struct foreign_scan scan;
+	struct error *error = expect(reading, name, &scan);
+	if (!error && (!foreign_scan_u64(&scan, ret) || !foreign_scan_at_end(&scan)))
+		return stream_error(&reading->stream, "has no number behind '%s'", name);
+	return error;
+}
+
+static struct error *read_tree(struct reading *reading)
+{
+	struct error *error = NULL;
+	massif_tree_clear(&reading->tree);
+	while (!error && !massif_tree_is_whole(&reading->tree)) {
+		error = next(reading);
+		if (!error && !reading->line)
+			return stream_error(&reading->stream,
+				"is the last one: the file is cut off inside a tree");
+		if (!error)
+			error = massif_tree_line(&reading->tree, &reading->foreign,
+				&reading->stream, reading->line, reading->len);
+	}
+	massif_tree_end(&reading->tree);
+	return error;
+}
+
+static void set_peak(struct reading *reading, uint64_t time_ns)
+{
+	struct model *model = reading->foreign.model;
+	for (uint32_t i = 0; i < reading->foreign.site_count; i++)
+		build_site_at(model, (struct site_id){i})->peak_bytes = 0;
+	for (size_t i = 0; i < reading->tree.sites.len; i++) {
+		const struct series_site *share = &reading->tree.sites.data[i];
+		build_site_at(model, share->site)->peak_bytes = share->live_bytes;
+	}
+	build_totals(model)->peak_time_ns = time_ns;
+	reading->peak_known = true;
+}
+
+static struct error *add_row(struct reading *reading, bool peak)
+{
+	const uint64_t *values = reading->values;
+	const char *unit = build_recording(reading->foreign.model)->time_unit;
+	uint64_t sum;
+	struct series_row row = {.step = reading->number,
+		.live_bytes = values[MEMBER_HEAP],
+		.padding = values[MEMBER_EXTRA],
+		.stack_bytes = values[MEMBER_STACKS],
+		.peak = peak};
+	if (__builtin_add_overflow(row.live_bytes, row.padding, &sum) ||
+		__builtin_add_overflow(sum, row.stack_bytes, &sum))
+		return stream_error(
+			&reading->stream, "ends a snapshot whose figures add up to more than 2^64");
+	if (strcmp(unit, "i") == 0)
+		row.instructions = values[MEMBER_TIME];
+	else if (strcmp(unit, "B") == 0)
+		row.allocated_bytes = values[MEMBER_TIME];
+	else if (__builtin_mul_overflow(values[MEMBER_TIME], NS_OF_MS, &row.time_ns))
+		return stream_error(&reading->stream, "ends a snapshot at an impossible time");
+	if (peak)
+		set_peak(reading, row.time_ns);
+	build_recording(reading->foreign.model)->duration_ns = row.time_ns;
+	return build_series_row(
+		reading->foreign.model, &row, reading->tree.sites.data, reading->tree.sites.len);
+}
+
+static void keep_tree(struct reading *reading)
+{
+	struct massif_tree kept = reading->last;
+	reading->last = reading->tree;
+	reading->tree = kept;
+	reading->last_number = reading->number;
+}
+
+/* What stands behind "heap_tree=". */
+static struct error *read_kind(struct reading *reading)
+{
+	struct foreign_scan scan;
+	struct error *error = expect(reading, "heap_tree=", &scan);
+	if (error)
+		return error;
+	bool peak = foreign_scan_text(&scan, "peak");
+	bool detailed = peak || foreign_scan_text(&scan, "detailed");
+	if ((!detailed && !foreign_scan_text(&scan, "empty")) || !foreign_scan_at_end(&scan))
+		return stream_error(
+			&reading->stream, "is neither of heap_tree=empty, detailed and peak");
+	massif_tree_clear(&reading->tree);
+	if (detailed)
+		error = read_tree(reading);
+	if (!error)
+		error = add_row(reading, peak);
+	if (!error && detailed)
+		keep_tree(reading);
+	return error;
+}
+
+/* From the ruler above the number on; *ret_end: there is none. */
+static struct error *read_snapshot(struct reading *reading, bool *ret_end)
+{
+	struct foreign_scan scan;
+	struct error *error = next(reading);
+	*ret_end = !error && !reading->line;
+	if (error || *ret_end)
+		return error;
+	if (reading->line[0] != '#')
+		return stream_error(&reading->stream, "stands where a ruler (#---) is due");
+	uint64_t before = reading->number;
+	error = read_number(reading, "snapshot=", &reading->number);
+	if (!error && reading->snapshots && reading->number <= before)
+		return stream_error(&reading->stream, "is not above the number before");
+	if (!error)
+		error = expect(reading, "#", &scan);
+	for (int i = 0; i < MEMBERS && !error; i++) {
+		error = read_number(reading, member_names[i], &reading->values[i]);
+		if (!error && i == MEMBER_TIME) {
+			if (reading->values[i] < reading->last_time)
+				return stream_error(&reading->stream,
+					"is before the time of the last snapshot");
+			reading->last_time = reading->values[i];
+		}
+	}
+	if (!error)
+		error = read_kind(reading);
+	reading->snapshots += !error;
+	return error;
+}
+
+/* Whether an error is about the last line, or about what should stand behind it. */
+static bool is_at_end(struct reading *reading)
+{
+	if (!reading->line)
+		return true;
+	struct error *error = next(reading);
+	bool ret = !error && !reading->line;
+	error_destroy(error);
+	return ret;
+}
+
+/* A file whose end is missing shows the snapshots that are whole. */
+static struct error *note_cut(struct reading *reading, struct error *error)
+{
+	if (!error || error->code != ERROR_INPUT || !reading->snapshots || !is_at_end(reading))
+		return error;
+	char sentence[120];
+	snprintf(sentence, sizeof(sentence),
+		"the file is cut off in line %" PRIu64 ": later snapshots are missing",
+		reading->stream.line);
+	error_destroy(error);
+	return build_damage(reading->foreign.model, sentence);
+}
+
+/* What the figures are of. */
+static struct error *set_live(struct reading *reading)
+{
+	struct model *model = reading->foreign.model;
+	struct recording *recording = build_recording(model);
+	for (size_t i = 0; i < reading->last.sites.len; i++) {
+		const struct series_site *share = &reading->last.sites.data[i];
+		build_site_at(model, share->site)->live_bytes = share->live_bytes;
+	}
+	recording->unknown &= ~(uint32_t)UNKNOWN_SERIES;
+	if (reading->last.begun)
+		recording->unknown &= ~(uint32_t)UNKNOWN_LIVE_BYTES;
+	if (reading->peak_known)
+		recording->unknown &= ~(uint32_t)UNKNOWN_PEAK_BYTES;
+	if (strcmp(recording->time_unit, "ms") == 0)
+		recording->unknown &= ~(uint32_t)UNKNOWN_TIMES;
+	char remark[300];
+	int len = snprintf(remark, sizeof(remark),
+		reading->last.begun ? "What is live is of snapshot %" PRIu64 " of %" PRIu64
+				      ", the last one for which Massif wrote who allocated it."
+				    : "Massif wrote no tree: who allocated what is not known.",
+		reading->last_number, reading->snapshots);
+	return build_string(model, remark, (size_t)len, &recording->remark);
+}
+
+static struct error *read_all(struct reading *reading)
+{
+	struct error *error = read_header(reading);
+	bool end = false;
+	while (!error && !end) {
+		error = read_snapshot(reading, &end);
+		end |= error != NULL;
+		error = note_cut(reading, error);
+	}
+	if (!error)
+		error = set_live(reading);
+	return error ? error : foreign_total(&reading->foreign);
+}
+
+struct error *massif_open(const struct input *input, unsigned flags,
+	const struct source_query *query, struct model **ret)
+{
+	(void)flags;
+	struct error *error = foreign_refuse(input, query, FOREIGN_SERIES, "a file of Massif");
+	if (error)
+		return error;
+	_cleanup_(reading_deinit) struct reading reading = {.number = 0};
+	massif_tree_init(&reading.tree);
+	massif_tree_init(&reading.last);
+	error = foreign_create(&reading.foreign, "massif", input->name);
+	if (!error)
+		error = stream_open(&reading.stream, input, stream_whole_limit(input));
+	if (!error)
+		error = read_all(&reading);
+	if (error)
+		return error;
+	build_finish(reading.foreign.model);
+	*ret = steal_ptr(reading.foreign.model);
+	return NULL;
+}

@@ -1,0 +1,206 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Files of other tools, written by the tools themselves: their figures are those of their own reports."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+import hw
+
+TESTS = hw.Tests()
+LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
+# Live blocks at the end, from several functions; and a program of the distribution.
+TARGET = hw.TARGETS / "live_static-O0"
+JSON_TEXT = json.dumps([{"name": f"n{i}", "values": list(range(i % 7))} for i in range(300)])
+
+
+def need_library(name):
+    if not (LIBRARIES / name).exists():
+        raise hw.Skip(f"{name} is not installed")
+    return LIBRARIES / name
+
+
+def workloads(folder):
+    """(name, arguments): a small target, and jq on some JSON."""
+    (folder / "in.json").write_text(JSON_TEXT)
+    return [("target", [TARGET]), ("jq", [hw.need_program("jq"), "map(.values|add)", folder / "in.json"])]
+
+
+def functions(file, metric, *options):
+    """Function → (flat, cum), as we read the file."""
+    found = hw.report(file, "--view", "functions", "--sort", metric, *options)
+    by_name = {}
+    for spot in found["spots"]:
+        flat, cum = by_name.get(spot["name"], (0, 0))
+        by_name[spot["name"]] = (flat + spot["flat"][metric], cum + spot["cum"][metric])
+    return found["totals"], by_name
+
+
+def pprof_text(tool, program, dump, *options):
+    """Total and function → (flat, cum), as jeprof and google-pprof print them."""
+    ended = hw.run([hw.need_program(tool), "--text", "--show_bytes", *options, program, dump])
+    total = re.search(r"^Total: (\d+)( B| objects)$", ended.text, re.M)
+    hw.need(ended.status == 0 and (total or not ended.text), f"{tool}: {ended} {ended.text}")
+    if not total:
+        return 0, {}
+    rows = {}
+    for line in ended.text.splitlines():
+        row = re.match(r"\s*(\d+)\s+[\d.]+%\s+[\d.]+%\s+(\d+)\s+[\d.]+% (.*)", line)
+        if row:
+            rows[row[3].split("@@")[0]] = (int(row[1]), int(row[2]))
+    return int(total[1]), rows
+
+
+def need_same(ours, theirs, slack, what):
+    """Of each function that both name (libc's have several names) flat and cum agree."""
+    both = [name for name in ours if name in theirs]
+    hw.need(len(both) >= min(len(theirs), 3), f"{what}: only {both} of {list(theirs)[:20]}")
+    for name in both:
+        for mine, other in zip(ours[name], theirs[name]):
+            hw.need(abs(mine - other) <= slack, f"{what}: {name}: {ours[name]}, there {theirs[name]}")
+    return len(both)
+
+
+def compare_dump(tool, program, dump, metrics, slack):
+    for metric, total_name, option in metrics:
+        totals, ours = functions(dump, metric)
+        total, theirs = pprof_text(tool, program, dump, option)
+        hw.need(abs(totals[total_name] - total) <= slack, f"{metric}: {totals[total_name]}, {tool}: {total}")
+        # Where a program has few symbols, theirs gives an address to whatever symbol is before it.
+        if program == TARGET:
+            need_same(ours, theirs, slack, f"{Path(program).name}, {metric}")
+
+
+@TESTS.test
+def jemalloc(folder):
+    """jemalloc's dumps have the totals and functions that jeprof finds in them"""
+    library = need_library("libjemalloc.so.2")
+    for name, arguments in workloads(folder):
+        options = f"prof:true,prof_final:true,prof_accum:true,lg_prof_sample:8,prof_prefix:{folder}/{name}"
+        ended = hw.run(arguments, env=hw.clean_environment(LD_PRELOAD=library, MALLOC_CONF=options))
+        dumps = list(folder.glob(f"{name}.*.heap"))
+        if not dumps:
+            raise hw.Skip(f"this jemalloc cannot profile: {ended}")
+        compare_dump("jeprof", arguments[0], dumps[0], (
+            ("live_bytes", "live_bytes_at_end", "--inuse_space"),
+            ("allocated_bytes", "allocated_bytes", "--alloc_space"),
+            ("allocations", "allocations", "--alloc_objects"),
+        ), slack=20)
+        found = hw.report(dumps[0])["recording"]
+        hw.need(found["source"] == "jemalloc" and found["mode"] == "sample" and found["complete"], f"{found}")
+
+
+@TESTS.test
+def changed(folder):
+    """A program that was built again after the dump was written is told"""
+    library = need_library("libjemalloc.so.2")
+    program = folder / "program"
+    program.write_bytes(TARGET.read_bytes())
+    program.chmod(0o755)
+    options = f"prof:true,prof_final:true,lg_prof_sample:8,prof_prefix:{folder}/x"
+    hw.run([program], env=hw.clean_environment(LD_PRELOAD=library, MALLOC_CONF=options))
+    dumps = list(folder.glob("x.*.heap"))
+    if not dumps:
+        raise hw.Skip("this jemalloc cannot profile")
+    hw.need(not hw.report(dumps[0])["recording"]["damage"], "damage before")
+    program.write_bytes(TARGET.read_bytes())
+    damage = hw.report(dumps[0], "--view", "functions")["recording"]["damage"]
+    hw.need(len(damage) == 1 and f"{program} was changed after" in damage[0], f"{damage}")
+
+
+@TESTS.test
+def gperftools(folder):
+    """gperftools' heap profiles have the totals and functions that google-pprof finds in them"""
+    library = need_library("libtcmalloc.so.4")
+    for name, arguments in workloads(folder):
+        ended = hw.run(arguments, env=hw.clean_environment(LD_PRELOAD=library, HEAPPROFILE=folder / name))
+        dumps = sorted(folder.glob(f"{name}.*.heap"))
+        hw.need(dumps, f"no dump: {ended}")
+        compare_dump("google-pprof", arguments[0], dumps[-1], (
+            ("live_bytes", "live_bytes_at_end", "--inuse_space"),
+            ("allocated_bytes", "allocated_bytes", "--alloc_space"),
+        ), slack=0)
+        # The same as a sample: what the tool's reader scales, ours does.
+        text = dumps[-1].read_text().replace("@ heapprofile", "@ heap_v2/512", 1)
+        (folder / "sampled").write_text(text)
+        compare_dump("google-pprof", arguments[0], folder / "sampled", (
+            ("live_bytes", "live_bytes_at_end", "--inuse_space"),), slack=text.count("@ 0x"))
+
+
+def massif_table(text):
+    """Rows of numbers and nodes of trees, as ms_print and timelines show them."""
+    rows = re.findall(r"^ *(\d+) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+)$", text, re.M)
+    nodes = re.findall(r"->(\d+\.\d+% \([\d,]+B\) 0x.*)", text)
+    return rows, nodes
+
+
+@TESTS.test
+def massif(folder):
+    """A timeline of a file of Massif has the rows and trees of ms_print, in each unit of time"""
+    valgrind, printer = hw.need_program("valgrind"), hw.need_program("ms_print")
+    for name, arguments in workloads(folder):
+        for unit in ("i", "ms", "B"):
+            file = folder / f"{name}-{unit}"
+            hw.run([valgrind, "--tool=massif", f"--massif-out-file={file}", f"--time-unit={unit}",
+                    "--detailed-freq=4", "--stacks=" + ("yes" if unit == "B" else "no"), *arguments])
+            theirs = hw.run([printer, file]).text
+            ours = hw.run([hw.HEAPWISE, "timeline", file]).text
+            their_rows, their_nodes = massif_table(theirs)
+            our_rows, our_nodes = massif_table(ours)
+            hw.need(their_rows and our_rows == their_rows, f"{file.name}: {set(our_rows) ^ set(their_rows)}")
+            # Of trees of nothing the file has only the root.
+            hw.need(their_nodes and sorted(our_nodes) == sorted(their_nodes),
+                    f"{file.name}: {sorted(set(our_nodes) ^ set(their_nodes))[:6]}")
+            hw.need(f"time({unit})" in ours, f"{file.name}: no time({unit})")
+            peak = re.search(r"(?s)snapshot=\d+\n#-+\ntime=\d+\nmem_heap_B=(\d+)\n[^#]*heap_tree=peak", file.read_text())
+            totals = hw.report(file)["totals"]
+            hw.need(totals["peak_bytes"] == int(peak[1]), f"{file.name}: peak {totals}, {peak[1]}")
+    graph = ours.split("\n\n")[1:]
+    hw.need("#" in ours and "B\n" in ours and graph, "no graph")
+
+
+def dhat_sums(profile, keys):
+    """Function → sums over all stacks that have it, once each, as dh_view adds them up."""
+    names = [re.sub(r"^0x[0-9A-F]+: | \((in )?[^()]*\)$", "", frame) for frame in profile["ftbl"]]
+    sums = {}
+    for point in profile["pps"]:
+        for name in {names[frame] for frame in point["fs"]}:
+            found = sums.setdefault(name.split("(")[0], dict.fromkeys(keys, 0))
+            for key in keys:
+                found[key] += point[key]
+    return sums
+
+
+@TESTS.test
+def dhat(folder):
+    """DHAT's profiles have DHAT's own totals, and the sums of each function that its viewer shows"""
+    valgrind = hw.need_program("valgrind")
+    for name, arguments in workloads(folder):
+        file = folder / name
+        ended = hw.run([valgrind, "--tool=dhat", f"--dhat-out-file={file}", *arguments])
+        said = re.findall(r"== (Total|At t-gmax|At t-end): +([\d,]+) bytes in ([\d,]+) blocks", ended.errors)
+        numbers = [int(number.replace(",", "")) for row in said for number in row[1:]]
+        totals = hw.report(file)["totals"]
+        ours = [totals[key] for key in ("allocated_bytes", "allocations", "peak_bytes", "peak_blocks",
+                                        "live_bytes_at_end", "live_blocks_at_end")]
+        hw.need(ours == numbers, f"{name}: {ours}, DHAT: {numbers}")
+        metrics = {"tb": "allocated_bytes", "tbk": "allocations", "gb": "peak_bytes", "gbk": "peak_blocks",
+                   "eb": "live_bytes", "ebk": "live_blocks"}
+        theirs = dhat_sums(json.loads(file.read_text()), metrics)
+        ours = {key: functions(file, metric)[1] for key, metric in metrics.items()}
+        names = [other for other in theirs if other in ours["tb"] and other not in ("???", "malloc", "calloc", "realloc")]
+        hw.need(len(names) >= 3, f"{name}: only {names}")
+        for function in names:
+            found = {key: ours[key][function][1] for key in metrics}
+            hw.need(found == theirs[function], f"{function}: {found}, there {theirs[function]}")
+    for mode in ("copy", "ad-hoc"):
+        hw.run([valgrind, "--tool=dhat", f"--mode={mode}", f"--dhat-out-file={folder}/{mode}", TARGET])
+        ended = hw.run([hw.HEAPWISE, "report", folder / mode])
+        hw.need(ended.status == 3 and f"mode {mode}" in ended.errors, f"{mode}: {ended}")
+
+
+TESTS.main(width=2)

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Files of other tools that tests write down themselves. */
+#ifndef TESTS_UNIT_FOREIGN_FILES_H
+#define TESTS_UNIT_FOREIGN_FILES_H
+
+#include <sys/resource.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "lib/tap.h"
+#include "sources/source.h"
+
+static inline void foreign_model_cleanup(struct model **model)
+{
+	model_destroy(*model);
+}
+#define _cleanup_model_ __attribute__((cleanup(foreign_model_cleanup), unused))
+
+static inline struct model *open_good(const char *text)
+{
+	struct model *model = NULL;
+	CHECK_OK(source_open_bytes("file", text, strlen(text), 0, &model));
+	return model;
+}
+
+/* The file is refused, by a message that has `part` in it. */
+static inline void check_refused_bytes(const void *data, size_t len, const char *part)
+{
+	struct model *model = NULL;
+	CHECK_ERROR(source_open_bytes("file", data, len, 0, &model), ERROR_INPUT, part);
+}
+
+static inline void check_refused(const char *text, const char *part)
+{
+	check_refused_bytes(text, strlen(text), part);
+}
+
+/* Opens, with a sentence of damage that has `part`. */
+static inline void check_incomplete(const char *text, const char *part)
+{
+	_cleanup_model_ struct model *model = open_good(text);
+	size_t count;
+	const char *const *damage = model_damage(model, &count);
+	CHECK(count > 0 && !model_recording(model)->complete);
+	CHECK_CONTAINS(damage[0], part);
+}
+
+/* Cut anywhere, it is refused by name or read as far as it goes. */
+static inline void check_cut_anywhere(const char *text)
+{
+	for (size_t len = 0; len < strlen(text); len++) {
+		struct model *model = NULL;
+		struct error *error = source_open_bytes("file", text, len, 0, &model);
+		CHECK(!error != !model);
+		if (error) {
+			CHECK(error->code == ERROR_INPUT);
+			CHECK_CONTAINS(error->message, "file: ");
+		}
+		error_destroy(error);
+		model_destroy(model);
+	}
+}
+
+/* Changed anywhere to any of some bytes, likewise. */
+static inline void check_changed_anywhere(const char *text)
+{
+	size_t len = strlen(text);
+	char *copy = malloc(len + 1);
+	CHECK(copy);
+	for (size_t at = 0; at < len * 8; at++) {
+		memcpy(copy, text, len + 1);
+		copy[at / 8] = "\0\n -9[<\xff"[at % 8];
+		struct model *model = NULL;
+		struct error *error = source_open_bytes("file", copy, len, 0, &model);
+		CHECK(!error != !model && (!error || error->code == ERROR_INPUT));
+		error_destroy(error);
+		model_destroy(model);
+	}
+	free(copy);
+}
+
+/* So many kilobytes of zstd that unpack to 10 GB: `text`, then blocks of one character. */
+static inline void check_bomb(const char *text, char fill)
+{
+	struct buf file;
+	buf_init(&file);
+	/* Magic, no options, a window of 128 KiB; see RFC 8878. */
+	buf_bytes(&file, "\x28\xb5\x2f\xfd\x00\x38", 6);
+	uint32_t raw = (uint32_t)strlen(text) << 3;
+	buf_bytes(&file, &raw, 3);
+	buf_bytes(&file, text, strlen(text));
+	for (unsigned blocks = 80000; blocks > 0; blocks--) {
+		uint32_t repeat = 131072u << 3 | 1 << 1 | (blocks == 1);
+		buf_bytes(&file, &repeat, 3);
+		buf_bytes(&file, &fill, 1);
+	}
+	CHECK(!file.failed && file.len < 400000);
+#ifndef __SANITIZE_ADDRESS__
+	struct rlimit limit = {UINT64_C(3) << 30, UINT64_C(3) << 30};
+	CHECK(!setrlimit(RLIMIT_AS, &limit));
+#endif
+	check_refused_bytes(file.data, file.len, "file: ");
+	CHECK(clock() < 60 * CLOCKS_PER_SEC);
+	buf_deinit(&file);
+}
+
+/* The site whose innermost frame the file names so, or that has this return address. */
+static inline const struct site *site_at(const struct model *model, uint64_t address)
+{
+	size_t count;
+	const struct site *sites = model_sites(model, &count);
+	for (size_t i = 0; i < count; i++)
+		if (model_stack(model, sites[i].stack).address == address)
+			return &sites[i];
+	tap_fail("no site at 0x%" PRIx64, address);
+	return NULL;
+}
+
+static inline const char *innermost_function(const struct model *model, const struct site *site)
+{
+	struct stack_node node = model_stack(model, site->stack);
+	const struct given_run *run = model_given(model, node.module, node.address);
+	return run && run->frames[0].function ? run->frames[0].function : "";
+}
+
+static inline const struct site *site_of(const struct model *model, const char *function)
+{
+	size_t count;
+	const struct site *sites = model_sites(model, &count);
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(innermost_function(model, &sites[i]), function) == 0)
+			return &sites[i];
+	tap_fail("no site in %s", function);
+	return NULL;
+}
+
+#endif
