@@ -725,7 +725,7 @@ struct error *resolver_create(const struct model *model, bool all_frames, struct
 		return error_no_memory();
 	struct error *error = take_dropped(resolver);
 	if (!error)
-		error = symbols_create(&resolver->symbols);
+		error = symbols_create(model_names_from(model), &resolver->symbols);
 	if (error)
 		return error;
 	*ret = steal_ptr(resolver);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "symbols/debug_file.h"
-#include "symbols/symbols.h"
 
 #ifndef ELFCOMPRESS_ZSTD
 #define ELFCOMPRESS_ZSTD 2
@@ -85,8 +85,13 @@ static void look(struct debug_files *files, struct inspection *ret)
 bool inspection_make(const char *path, struct inspection *ret)
 {
 	*ret = (struct inspection){.separate = NULL};
-	static const char *const folders[] = {SYMBOLS_DEBUG_FOLDER};
-	const struct debug_query query = {.path = path, .folders = folders, .folder_count = 1};
+	_cleanup_(symbols_settings_cleanup) struct symbols_settings *settings = NULL;
+	struct error *error = symbols_settings_create(&settings);
+	if (error) {
+		error_destroy(error);
+		return false;
+	}
+	const struct debug_query query = {.path = path, .settings = settings};
 	struct debug_files files;
 	elf_version(EV_CURRENT);
 	debug_files_open(&files, &query);

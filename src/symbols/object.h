@@ -29,6 +29,11 @@ static inline void object_cleanup(struct object **object)
 	object_close(*object);
 }
 
+/* Whether the file is as long as its header, its sections and their table say. */
+bool object_is_whole(const struct object *object);
+/* Whether it is a program or library with its code, not what was split off from one. */
+bool object_has_code(const struct object *object);
+
 bool object_has_build_id(const struct object *object, const uint8_t *build_id, size_t len);
 
 /* The first section of that name that has content in the file; NULL: none. */

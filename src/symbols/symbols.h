@@ -15,14 +15,12 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "symbols/settings.h"
 
 struct symbols;
 
 /* The path that the dynamic linker gives to the kernel's own code in each process. */
 #define SYMBOLS_VDSO "linux-vdso.so.1"
-
-/* Where distributions put separate debug files. */
-#define SYMBOLS_DEBUG_FOLDER "/usr/lib/debug"
 
 /* Strings belong to struct symbols, and equal ones may be told by their address. */
 struct symbol {
@@ -44,16 +42,15 @@ enum symbols_state {
 	SYMBOLS_CHANGED,  /* the file at the path is another one than was recorded */
 };
 
-struct error *symbols_create(struct symbols **ret) must_check_;
+/* The settings (NULL: none of the user's) must outlive it. */
+struct error *symbols_create(
+	const struct symbols_settings *settings, struct symbols **ret) must_check_;
 void symbols_destroy(struct symbols *symbols);
 
 static inline void symbols_cleanup(struct symbols **symbols)
 {
 	symbols_destroy(*symbols);
 }
-
-/* A further folder that is laid out as /usr/lib/debug and searched before it. Before any lookup. */
-struct error *symbols_add_debug_folder(struct symbols *symbols, const char *folder) must_check_;
 
 /*
  * Opens nothing. `path` as the process saw it; build_id_len 0 if none was recorded. *ret_module

@@ -18,8 +18,9 @@ struct symbols {
 	struct symbol chain[CHAIN_MAX];
 };
 
-struct error *symbols_create(struct symbols **ret)
+struct error *symbols_create(const struct symbols_settings *settings, struct symbols **ret)
 {
+	(void)settings;
 	*ret = calloc(1, sizeof(**ret));
 	return *ret ? NULL : error_no_memory();
 }
