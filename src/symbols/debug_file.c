@@ -2,6 +2,7 @@
 #include "symbols/debug_file.h"
 
 #include <dirent.h>
+#include <elfutils/libdwelf.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,13 +267,128 @@ static void open_main(struct search *search)
 	}
 }
 
-static void set_hex(struct search *search)
+static void set_hex(const uint8_t *id, size_t len, char ret[HEX_MAX])
 {
-	size_t len = search->build_id_len;
-	if (len < 2 || 2 * len >= sizeof(search->hex))
+	ret[0] = '\0';
+	for (size_t i = 0; i < len && len > 1 && 2 * len < HEX_MAX; i++)
+		snprintf(ret + 2 * i, 3, "%02x", id[i]);
+}
+
+/* The shared file of debug information that a debug file names. */
+struct alt {
+	const char *name;
+	const uint8_t *build_id;
+	size_t build_id_len;
+	char hex[HEX_MAX];
+};
+
+__attribute__((format(printf, 3, 4))) static void look_for_alt(
+	struct search *search, const struct alt *alt, const char *format, ...)
+{
+	char *path;
+	va_list args;
+	va_start(args, format);
+	int len = search->files->alt ? -1 : vasprintf(&path, format, args);
+	va_end(args);
+	if (len < 0)
 		return;
-	for (size_t i = 0; i < len; i++)
-		snprintf(search->hex + 2 * i, 3, "%02x", search->build_id[i]);
+	struct object *object = object_open(path);
+	enum debug_trial trial =
+		!object ? (access(path, F_OK) == 0 ? TRIAL_UNREADABLE : TRIAL_ABSENT)
+		: !object_is_whole(object)                                       ? TRIAL_CUT_SHORT
+		: !object_has_build_id(object, alt->build_id, alt->build_id_len) ? TRIAL_OTHER
+		: !object_dwarf(object)                                          ? TRIAL_EMPTY
+										 : TRIAL_USED;
+	if (trial == TRIAL_USED)
+		search->files->alt = object;
+	else
+		object_close(object);
+	note(search, path, trial);
+	free(path);
+}
+
+/* As the debug file names it: from its own folder on, or from the root. */
+static void look_for_alt_by_name(
+	struct search *search, const struct alt *alt, const struct object *debug)
+{
+	const char *sysroot = search->settings->sysroot;
+	_cleanup_free_ char *real = realpath(debug->path, NULL);
+	_cleanup_free_ char *real_root = sysroot ? realpath(sysroot, NULL) : NULL;
+	if (!real || (sysroot && !real_root))
+		return;
+	size_t root_len = real_root ? strlen(real_root) : 0;
+	bool below = root_len && strncmp(real, real_root, root_len) == 0 && real[root_len] == '/';
+	char *slash = strrchr(real, '/');
+	*slash = '\0';
+	_cleanup_(text_deinit) struct text name;
+	text_init(&name);
+	if (alt->name[0] != '/')
+		text_printf(&name, "%s/", real + (below ? root_len : 0));
+	text_add(&name, alt->name);
+	bool is_here = alt->name[0] != '/' && !below;
+	_cleanup_free_ char *located =
+		name.failed ? NULL
+		: is_here   ? strdup(name.data)
+			    : symbols_settings_locate(search->settings, name.data);
+	if (located)
+		look_for_alt(search, alt, "%s", located);
+}
+
+static void look_for_alt_in_folders(struct search *search, const struct alt *alt)
+{
+	const struct folder_vec *paths = &search->settings->paths;
+	const char *slash = strrchr(alt->name, '/'), *name = slash ? slash + 1 : alt->name;
+	for (size_t i = 0; i < paths->len; i++) {
+		const char *folder = paths->data[i];
+		look_for_alt(
+			search, alt, "%s/.build-id/%.2s/%s.debug", folder, alt->hex, alt->hex + 2);
+		look_for_alt(search, alt, "%s/%s/%s", folder, alt->hex, name);
+		look_for_alt(search, alt, "%s/.dwz/%s", folder, name);
+		look_for_alt(search, alt, "%s/%s", folder, name);
+	}
+	for (size_t i = 0; i < search->settings->debug.len; i++) {
+		_cleanup_free_ char *folder = debug_folder(search, i);
+		if (folder)
+			look_for_alt(search, alt, "%s/.build-id/%.2s/%s.debug", folder, alt->hex,
+				alt->hex + 2);
+	}
+}
+
+/*
+ * libdw would look for it too, and take what it finds at the path without asking for its build-id:
+ * an empty one keeps it from that.
+ */
+static void keep_from_looking(struct debug_files *files, Dwarf *dwarf)
+{
+	static const uint8_t nothing[4];
+	if (!files->no_alt.dwarf) {
+		image_init(&files->no_alt);
+		image_add(&files->no_alt, ".debug_info", nothing, sizeof(nothing));
+		image_add(&files->no_alt, ".debug_str", nothing, 1);
+		image_dwarf(&files->no_alt);
+	}
+	dwarf_setalt(dwarf, files->no_alt.dwarf);
+}
+
+/* Opens debug information with the file that it shares with others. */
+static void open_dwarf(struct search *search, struct object *object)
+{
+	Dwarf *dwarf = object ? object_dwarf(object) : NULL;
+	struct alt alt = {.name = NULL};
+	const void *build_id;
+	ssize_t len = dwarf ? dwelf_dwarf_gnu_debugaltlink(dwarf, &alt.name, &build_id) : 0;
+	if (len <= 0)
+		return;
+	alt.build_id = build_id;
+	alt.build_id_len = (size_t)len;
+	set_hex(alt.build_id, alt.build_id_len, alt.hex);
+	look_for_alt_by_name(search, &alt, object);
+	look_for_alt_in_folders(search, &alt);
+	object->alt_missing = !search->files->alt;
+	if (search->files->alt)
+		dwarf_setalt(dwarf, search->files->alt->dwarf);
+	else
+		keep_from_looking(search->files, dwarf);
 }
 
 void debug_files_open(struct debug_files *ret, const struct debug_query *query)
@@ -288,17 +404,22 @@ void debug_files_open(struct debug_files *ret, const struct debug_query *query)
 		.files = ret,
 	};
 	open_main(&search);
-	set_hex(&search);
+	set_hex(search.build_id, search.build_id_len, search.hex);
 	look_by_build_id(&search);
 	GElf_Shdr header;
 	if (ret->main && !ret->separate && !object_section(ret->main, ".debug_info", &header))
 		look_by_links(&search);
+	open_dwarf(&search, ret->separate);
+	if (!ret->separate || !ret->separate->dwarf)
+		open_dwarf(&search, ret->main);
 }
 
 void debug_files_close(struct debug_files *files)
 {
 	object_close(files->main);
 	object_close(files->separate);
+	object_close(files->alt);
+	image_deinit(&files->no_alt);
 	for (size_t i = 0; i < files->tried.len; i++)
 		free(files->tried.data[i].path);
 	tried_vec_deinit(&files->tried);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "symbols/image.h"
 #include "symbols/object.h"
 #include "symbols/settings.h"
 
@@ -40,15 +41,18 @@ struct debug_query {
 struct debug_files {
 	struct object *main;     /* the module itself; NULL if it is gone or another one */
 	struct object *separate; /* its separate debug file; NULL if there is none */
-	bool changed;            /* another file is at the path */
-	struct tried_vec tried;  /* in the order of the search */
+	struct object *alt;  /* what the debug information shares with others (dwz); NULL: none */
+	struct image no_alt; /* stands for one that is missing */
+	bool changed;        /* another file is at the path */
+	struct tried_vec tried; /* in the order of the search */
 };
 
 /*
  * In this order: the path itself; the build-id, then the file's name, in the folders that the user
  * names; the build-id in the debug folders; the file that its .gnu_debuglink names (beside it, in
  * .debug beside it, in the debug folders and the user's). Every file is checked by build-id, or by
- * the link's CRC where it has none.
+ * the link's CRC where it has none. The shared file of the debug information is looked for as it
+ * names it, then by build-id in the same folders.
  */
 void debug_files_open(struct debug_files *ret, const struct debug_query *query);
 void debug_files_close(struct debug_files *files);

@@ -2,6 +2,7 @@
 #include "symbols/object.h"
 
 #include <elfutils/libdwelf.h>
+#include <elfutils/version.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,12 @@
 
 #include "base/cleanup.h"
 #include "symbols/symbols.h"
+
+#ifndef ELFCOMPRESS_ZSTD
+#define ELFCOMPRESS_ZSTD 2
+#endif
+/* elfutils from this version on reads zstd. */
+#define ZSTD_SINCE 189
 
 static bool open_elf(struct object *object)
 {
@@ -150,11 +157,21 @@ Elf_Scn *object_section_of_type(const struct object *object, uint32_t type, GElf
 	return NULL;
 }
 
+bool object_is_unreadable(const struct object *object)
+{
+	GElf_Shdr header;
+	GElf_Chdr compressed;
+	Elf_Scn *section = object_section(object, ".debug_info", &header);
+	return !_ELFUTILS_PREREQ(0, ZSTD_SINCE) && section && header.sh_flags & SHF_COMPRESSED &&
+	       gelf_getchdr(section, &compressed) && compressed.ch_type == ELFCOMPRESS_ZSTD;
+}
+
 Dwarf *object_dwarf(struct object *object)
 {
 	GElf_Shdr header;
-	if (!object->dwarf && (object_section(object, ".debug_info", &header) ||
-				      object_section(object, ".zdebug_info", &header)))
+	if (!object->dwarf && !object_is_unreadable(object) &&
+		(object_section(object, ".debug_info", &header) ||
+			object_section(object, ".zdebug_info", &header)))
 		object->dwarf = dwarf_begin_elf(object->elf, DWARF_C_READ, NULL);
 	return object->dwarf;
 }

@@ -150,7 +150,9 @@ static void module_open(struct symbols *symbols, struct module *module)
 	struct object *source = separate && object_dwarf(separate) ? separate : main;
 	GElf_Shdr header;
 	if (source && object_dwarf(source)) {
-		unit_index_init(&module->units, source->dwarf);
+		struct split_files split;
+		split_files_init(&split, symbols->settings, source, module->path);
+		unit_index_init(&module->units, source->dwarf, &split);
 		module->state = SYMBOLS_DWARF;
 	} else if (has_names(separate) || has_names(main)) {
 		source = has_names(separate) ? separate : main;
@@ -351,4 +353,28 @@ enum symbols_state symbols_module_state(const struct symbols *symbols, uint32_t 
 const char *symbols_module_debug_path(const struct symbols *symbols, uint32_t module)
 {
 	return module < symbols->modules.len ? symbols->modules.data[module]->debug_path : NULL;
+}
+
+static bool is_unreadable(const struct object *object)
+{
+	return object && object_is_unreadable(object);
+}
+
+unsigned symbols_module_lacks(const struct symbols *symbols, uint32_t index)
+{
+	const struct module *module =
+		index < symbols->modules.len ? symbols->modules.data[index] : NULL;
+	if (!module)
+		return 0;
+	const struct debug_files *files = &module->files;
+	unsigned lacks = 0;
+	if (module->state != SYMBOLS_DWARF &&
+		(is_unreadable(files->main) || is_unreadable(files->separate)))
+		lacks |= SYMBOLS_LACK_ZSTD;
+	if ((files->main && files->main->alt_missing) ||
+		(files->separate && files->separate->alt_missing))
+		lacks |= SYMBOLS_LACK_SHARED;
+	if (module->units.split.missing)
+		lacks |= SYMBOLS_LACK_SPLIT;
+	return lacks;
 }

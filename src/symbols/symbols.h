@@ -87,6 +87,16 @@ struct error *symbols_variable(struct symbols *symbols, uint32_t module, uint64_
 struct error *symbols_aliases(struct symbols *symbols, uint32_t module, uint64_t address,
 	const char *const **ret, size_t *ret_count) must_check_;
 
+/* What is missing of a module's debug information, which is then less than it could be. */
+enum symbols_lack {
+	SYMBOLS_LACK_ZSTD = 1,   /* it is packed by zstd, which elfutils can't read here */
+	SYMBOLS_LACK_SHARED = 2, /* the file that it shares with others (dwz) */
+	SYMBOLS_LACK_SPLIT = 4,  /* split files (.dwo, .dwp) of units that were asked for */
+};
+
+/* Of enum symbols_lack. */
+unsigned symbols_module_lacks(const struct symbols *symbols, uint32_t module);
+
 enum symbols_state symbols_module_state(const struct symbols *symbols, uint32_t module);
 
 /*

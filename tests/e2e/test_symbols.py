@@ -18,6 +18,7 @@ PLACES = """
 #include <cstdio>
 #include <cstdlib>
 
+char *second_unit(int n);
 namespace shop {
 template <typename T> struct Shelf {
 	T *put(int n) { T *made = fill(n); made[0] = 1; return made; }
@@ -44,13 +45,36 @@ int main()
 	shop::Shelf<double> shelf;
 	volatile double *d = shelf.put(7001);
 	char *c = order(7003);
-	std::printf("%p%p\\n", (void *)d, (void *)c);
+	char *e = second_unit(7011);
+	std::printf("%p%p%p\\n", (void *)d, (void *)c, (void *)e);
 	return 0;
 }
 """
+SECOND = """
+#include <cstdlib>
+char *second_unit(int n);
+namespace {
+inline __attribute__((always_inline)) char *box(int n)
+{
+	char *made = static_cast<char *>(std::malloc(static_cast<unsigned>(n)));
+	made[0] = 3;
+	return made;
+}
+}
+__attribute__((noinline)) char *second_unit(int n)
+{
+	char *made = box(n);
+	if (n < 0)
+		std::abort();
+	made[1] = 4;
+	return made;
+}
+"""
 # Sites by their sizes.
-SIZES = (7001 * 8, 7003)
-OURS = ["shop::Shelf<double>::fill", "shop::Shelf<double>::put", "main", "take", "order", "main"]
+SIZES = (7001 * 8, 7003, 7011)
+OURS = ["shop::Shelf<double>::fill", "shop::Shelf<double>::put", "main", "take", "order", "main",
+        "(anonymous namespace)::box", "second_unit", "main"]
+INLINED = [False, True, False, True, False, False, True, False, False]
 
 
 def shell(folder, *commands):
@@ -61,13 +85,15 @@ def shell(folder, *commands):
 
 def write_source(folder):
     (folder / "places.cc").write_text(PLACES)
+    (folder / "second.cc").write_text(SECOND)
 
 
 def build(folder, compiler="g++", flags=""):
     """The program with debug information, at folder/places."""
     hw.need_program(compiler)
     write_source(folder)
-    shell(folder, f"{compiler} -g -O2 {flags} places.cc -o places")
+    shell(folder, f"{compiler} -g -O2 {flags} -c places.cc", f"{compiler} -g -O2 {flags} -c second.cc",
+          f"{compiler} {flags} second.o places.o -o places")
     return folder / "places"
 
 
@@ -99,8 +125,8 @@ def whole(folder, path):
     """The frames with all that is known, which is what the source says."""
     found = frames(path)
     hw.need(functions(found) == OURS, f"{functions(found)}")
-    hw.need(all(frame[1].endswith("places.cc") and frame[2] for frame in found), f"{found}")
-    hw.need([frame[3] for frame in found] == [False, True, False, True, False, False], f"{found}")
+    hw.need(all(frame[1].endswith((".cc")) and frame[2] for frame in found), f"{found}")
+    hw.need([frame[3] for frame in found] == INLINED, f"{found}")
     return found
 
 
@@ -236,7 +262,7 @@ def other_builds(folder):
     path = recorded(folder, program)
     found = whole(folder, path)
     identity = build_id(program)
-    shell(folder, "mv places whole", "sed s/order/other/ places.cc > second.cc", "g++ -g -O2 second.cc -o second",
+    shell(folder, "mv places whole", "sed s/order/other/ places.cc > other.cc", "g++ -g -O2 other.cc second.cc -o second",
           "objcopy --only-keep-debug whole good.debug", "objcopy --only-keep-debug second second.debug",
           "head -c 4000 good.debug > cut.debug", "head -c 100000 /dev/zero > zero.debug",
           "objcopy --remove-section .note.gnu.build-id good.debug unknown.debug")
@@ -303,6 +329,210 @@ def folders_that_are_none(folder):
             hw.need("no folder" in refused(command, option, "/nowhere", folder / "a.hpw"), f"{command} {option}")
         (folder / "file").write_text("")
         hw.need("no folder" in refused("report", option, folder / "file", folder / "a.hpw"), option)
+
+
+COMPILERS = ("g++", "clang++")
+
+
+def notes(path, *options):
+    return "\n".join(hw.report(path, "--view", "sites", *options)["notes"])
+
+
+def fewer(path, found, *options):
+    """Names may be missing, but none is wrong; no inlined function is known."""
+    less = frames(path, *options)
+    right = {(frame[0], frame[1]) for frame in found}
+    wrong = [frame for frame in less if frame[0] and (frame[0], frame[1]) not in right
+             and (frame[1] or frame[0] not in functions(found))]
+    hw.need(not wrong, f"wrong names: {wrong}")
+    hw.need(not any(frame[3] for frame in less), f"inlined functions from nowhere: {less}")
+    return less
+
+
+@TESTS.test
+def stripped(folder):
+    """Debug information that was split off, found by link and by build-id, is as good as the program's own"""
+    for compiler in COMPILERS:
+        program = build(folder, compiler, "-Wl,--build-id")
+        path = recorded(folder, program, f"{compiler}.hpw")
+        found = whole(folder, path)
+        identity = build_id(program)
+        shell(folder, "objcopy --only-keep-debug places places.debug", "strip places",
+              "objcopy --add-gnu-debuglink=places.debug places")
+        hw.need(frames(path) == found, f"{compiler}: by link beside: {frames(path)}")
+        shell(folder, "mkdir -p .debug", "mv places.debug .debug/")
+        hw.need(frames(path) == found, f"{compiler}: by link in .debug: {frames(path)}")
+        shell(folder, f"mkdir -p store/.build-id/{identity[:2]}",
+              f"mv .debug/places.debug store/.build-id/{identity[:2]}/{identity[2:]}.debug")
+        hw.need(frames(path, "--debug-file-directory", folder / "store") == found, f"{compiler}: by build-id")
+        fewer(path, found)
+
+
+@TESTS.test
+def mini_debug_information(folder):
+    """.gnu_debugdata names functions that are not exported, of a stripped program"""
+    hw.need_program("xz")
+    program = build(folder)
+    path = recorded(folder, program)
+    found = whole(folder, path)
+    shell(folder, "objcopy --only-keep-debug --strip-debug places mini", "xz -k mini", "strip places",
+          "objcopy --add-section .gnu_debugdata=mini.xz places")
+    less = fewer(path, found)
+    hw.need(functions(less) == [name for name, inlined in zip(OURS, INLINED) if not inlined], f"{functions(less)}")
+
+
+@TESTS.test
+def packed_sections(folder):
+    """Sections packed by zlib in both forms read as others do; by zstd too, or it is said that they can't be"""
+    program = build(folder)
+    path = recorded(folder, program)
+    found = whole(folder, path)
+    shell(folder, "cp places plain")
+    for form in ("zlib-gabi", "zlib-gnu"):
+        shell(folder, f"objcopy --compress-debug-sections={form} plain places")
+        sections = hw.run(["readelf", "-SW", program]).text
+        hw.need(".zdebug_info" in sections if form == "zlib-gnu" else " C " in sections, f"{form}: not packed")
+        hw.need(frames(path) == found, f"{form}: {frames(path)}")
+    if hw.run(["objcopy", "--compress-debug-sections=zstd", "plain", "places"], cwd=folder).status == 0:
+        if frames(path) != found:
+            hw.need("zstd" in notes(path), notes(path))
+            less = fewer(path, found)
+            hw.need(functions(less) == [name for name, inlined in zip(OURS, INLINED) if not inlined], f"{less}")
+
+
+@TESTS.test
+def shared_debug_information(folder):
+    """dwz: what debug files share is found as they name it and by build-id; never another file"""
+    hw.need_program("dwz")
+    program = build(folder, flags="-gdwarf-4")
+    path = recorded(folder, program)
+    found = whole(folder, path)
+    identity = build_id(program)
+    shell(folder, "objcopy --only-keep-debug places one.debug", "cp places plain",
+          "g++ -g -gdwarf-4 -O2 -DTWICE places.cc second.cc -o twin", "objcopy --only-keep-debug twin two.debug",
+          "mkdir -p debug/.build-id debug/.dwz",
+          "dwz -m debug/.dwz/common -M ../../../debug/.dwz/common one.debug two.debug",
+          "strip places", f"mkdir -p debug/.build-id/{identity[:2]}",
+          f"mv one.debug debug/.build-id/{identity[:2]}/{identity[2:]}.debug")
+    common = folder / "debug/.dwz/common"
+    options = ("--debug-file-directory", folder / "debug")
+    hw.need(".gnu_debugaltlink" in hw.run(["readelf", "-SW", folder / f"debug/.build-id/{identity[:2]}/{identity[2:]}.debug"]).text,
+            "dwz shared nothing")
+    hw.need(frames(path, *options) == found, f"{frames(path, *options)}")
+    shared = build_id(common)
+    by_id = folder / f"debug/.build-id/{shared[:2]}"
+    shell(folder, f"mkdir -p {by_id}", f"mv {common} {by_id}/{shared[2:]}.debug")
+    hw.need(frames(path, *options) == found, f"by build-id: {frames(path, *options)}")
+    # Below another root.
+    shell(folder, "mkdir -p root/usr/lib", "mv debug root/usr/lib/debug")
+    hw.need(frames(path, "--sysroot", folder / "root") == found, "below --sysroot")
+    shell(folder, f"mv root/usr/lib/debug/.build-id/{shared[:2]}/{shared[2:]}.debug common", "mv root/usr/lib/debug debug")
+    for kind in ("missing", "twin", "cut"):
+        if kind == "twin":
+            shell(folder, f"cp two.debug {common}")
+        if kind == "cut":
+            shell(folder, f"head -c 3000 common > {common}")
+        less = fewer_or_equal(path, found, *options)
+        hw.need(less != found and "dwz" in notes(path, *options), f"{kind}: {less}, {notes(path, *options)}")
+    shell(folder, "mkdir store", "cp common store/common")
+    hw.need(frames(path, *options, "--symbol-path", folder / "store") == found, "--symbol-path")
+
+
+def fewer_or_equal(path, found, *options):
+    less = frames(path, *options)
+    known = set(functions(found)) | {None}
+    hw.need(all(frame[0] in known for frame in less), f"wrong names: {less}")
+    return less
+
+
+@TESTS.test
+def split_units(folder):
+    """-gsplit-dwarf: .dwo files beside the program, where they were compiled, in other folders and below another root"""
+    for compiler in COMPILERS:
+        for version in (5, 4):
+            place = folder / f"{compiler}{version}"
+            place.mkdir()
+            program = build(place, compiler, f"-gdwarf-{version} -gsplit-dwarf")
+            hw.need(list(place.glob("*.dwo")), "no .dwo files")
+            path = recorded(place, program)
+            found = whole(place, path)
+            told = f"{compiler}, DWARF {version}"
+            # The unsplit build says the same.
+            (place / "unsplit").mkdir()
+            unsplit = build(place / "unsplit", compiler, f"-gdwarf-{version}")
+            same = whole(place, recorded(place / "unsplit", unsplit))
+            hw.need([(f[0], Path(f[1]).name, *f[2:]) for f in same] == [(f[0], Path(f[1]).name, *f[2:]) for f in found],
+                    f"{told}: {same}, split: {found}")
+            # The program went elsewhere; the .dwo files are where they were compiled.
+            shell(place, "mkdir away", "mv places away/places")
+            hw.need(frames(path, "--symbol-path", place / "away") == found, f"{told}: compiled there")
+            # … and are beside it.
+            shell(place, "mv *.dwo away/")
+            hw.need(frames(path, "--symbol-path", place / "away") == found, f"{told}: beside it")
+            if version == 5:
+                shell(place, "mkdir store", "mv away/*.dwo store/")
+                options = ("--symbol-path", f"{place}/away:{place}/store")
+                hw.need(frames(path, *options) == found, f"{told}: in a folder: {frames(path, *options)}")
+                root = place / "root"
+                inside = root / str(place).lstrip("/")
+                shell(place, f"mkdir -p {inside}", f"mv store/*.dwo {inside}", f"cp away/places {inside}")
+                hw.need(frames(path, "--sysroot", root) == found, f"{told}: below --sysroot")
+                shell(place, f"mv {inside}/*.dwo store/")
+            else:
+                shell(place, "mkdir store", "mv away/*.dwo store/")
+            # Gone, then those of another build.
+            shell(place, "mv away/places places")
+            less = fewer(path, found)
+            hw.need(functions(less) == [name for name, inlined in zip(OURS, INLINED) if not inlined], f"{told}: {less}")
+            hw.need("split debug information" in notes(path), notes(path))
+            shell(place, "mkdir stale", "sed 's/take/taken/g' places.cc > stale/places.cc",
+                  "sed 's/box/boxed/g' second.cc > stale/second.cc",
+                  f"cd stale && {compiler} -g -O2 -gdwarf-{version} -gsplit-dwarf -c places.cc second.cc",
+                  "cp stale/*.dwo .")
+            fewer(path, found)
+            hw.need("split debug information" in notes(path), notes(path))
+            for file in store_files(place / "store"):
+                (place / file.name).write_bytes(file.read_bytes()[:500])
+            fewer(path, found)
+
+
+def store_files(folder):
+    return sorted(folder.glob("*.dwo"))
+
+
+@TESTS.test
+def split_packages(folder):
+    """.dwp: all .dwo files in one, beside the program, in a folder or below another root; only the right one"""
+    hw.need_program("llvm-dwp")
+    # llvm-dwp 14 never ends with GCC's files, and GNU dwp knows no DWARF 5.
+    compiler = "clang++"
+    place = folder
+    program = build(place, compiler, "-gdwarf-5 -gsplit-dwarf")
+    path = recorded(place, program)
+    found = whole(place, path)
+    shell(place, "llvm-dwp *.dwo -o places.dwp", "mkdir dwo", "mv *.dwo dwo/")
+    hw.need(frames(path) == found, f"{compiler}: beside it: {frames(path)}")
+    shell(place, "mkdir store", "mv places.dwp store/")
+    fewer(path, found)
+    hw.need(frames(path, "--symbol-path", place / "store") == found, f"{compiler}: in a folder")
+    root = place / "root"
+    inside = root / str(place).lstrip("/")
+    shell(place, f"mkdir -p {inside}", f"cp places store/places.dwp {inside}/")
+    hw.need(frames(path, "--sysroot", root) == found, f"{compiler}: below --sysroot")
+    shell(place, "mkdir stale", "sed 's/take/taken/g' places.cc > stale/places.cc",
+          "sed 's/box/boxed/g' second.cc > stale/second.cc",
+          f"cd stale && {compiler} -g -O2 -gdwarf-5 -gsplit-dwarf -c places.cc second.cc && llvm-dwp *.dwo -o ../places.dwp")
+    fewer(path, found)
+    whole_package = (place / "store/places.dwp").read_bytes()
+    for cut in range(64, len(whole_package), max(1, len(whole_package) // 40)):
+        (place / "places.dwp").write_bytes(whole_package[:cut])
+        fewer(path, found)
+    # Damaged inside: whatever is said, it is said, and no crash.
+    for at in range(64, len(whole_package), max(1, len(whole_package) // 60)):
+        damaged = bytearray(whole_package)
+        damaged[at:at + 4] = b"\xff" * 4
+        (place / "places.dwp").write_bytes(damaged)
+        frames(path)
 
 
 TESTS.main()

@@ -99,3 +99,9 @@ enum symbols_state symbols_module_state(const struct symbols *symbols, uint32_t 
 			return file->state;
 	return SYMBOLS_DWARF;
 }
+
+unsigned symbols_module_lacks(const struct symbols *symbols, uint32_t module)
+{
+	(void)symbols, (void)module;
+	return 0;
+}
