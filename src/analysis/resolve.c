@@ -693,6 +693,24 @@ static const char *state_note(enum symbols_state state)
 	}
 }
 
+static void add_lacks(struct text *text, const char *path, unsigned lacks)
+{
+	static const struct {
+		enum symbols_lack lack;
+		const char *words;
+	} rows[] = {
+		{SYMBOLS_LACK_ZSTD, "its debug information is packed by zstd, which elfutils can't "
+				    "read here (objcopy --decompress-debug-sections): no lines"},
+		{SYMBOLS_LACK_SHARED, "the file that its debug information shares with others "
+				      "(dwz) is missing or another one: some names are missing"},
+		{SYMBOLS_LACK_SPLIT, "split debug information (.dwo, .dwp) is missing or of "
+				     "another build: no inlined functions where it is"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (lacks & rows[i].lack)
+			text_printf(text, "%s: %s.\n", path, rows[i].words);
+}
+
 void resolver_notes(const struct resolver *resolver, struct text *ret)
 {
 	for (size_t i = 0; i < resolver->met.len; i++) {
@@ -701,6 +719,7 @@ void resolver_notes(const struct resolver *resolver, struct text *ret)
 		/* The vdso never was a file. */
 		if (note && file.path[0] == '/')
 			text_printf(ret, "%s %s.\n", file.path, note);
+		add_lacks(ret, file.path, symbols_module_lacks(resolver->symbols, file.module));
 	}
 }
 
@@ -726,7 +745,7 @@ struct error *resolver_create(const struct model *model, bool all_frames, struct
 		return error_no_memory();
 	struct error *error = take_dropped(resolver);
 	if (!error)
-		error = symbols_create(&resolver->symbols);
+		error = symbols_create(model_names_from(model), &resolver->symbols);
 	if (error)
 		return error;
 	*ret = steal_ptr(resolver);

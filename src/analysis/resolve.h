@@ -47,8 +47,9 @@ DEFINE_VEC(frame_vec, const struct shown_frame *)
 struct resolver;
 
 /*
- * `model` must outlive the resolver. all_frames shows allocator frames as well: those of a
- * program's own malloc or operator new, and the called function itself as the innermost frame.
+ * `model`, and its model_names_from(), must outlive the resolver. all_frames shows allocator frames
+ * as well: those of a program's own malloc or operator new, and the called function itself as the
+ * innermost frame.
  */
 struct error *resolver_create(const struct model *model, bool all_frames, struct resolver **ret);
 void resolver_destroy(struct resolver *resolver);

@@ -50,12 +50,12 @@ static const struct option_spec option_specs[] = {
 	{OPT_BUDGET_JSON, "json", NULL, "as --format json: schema heapwise.budget/1"},
 	{OPT_BUDGET_LIMIT, "limit", "N",
 		"name at most N stacks for each limit (default: 10, for programs all)"},
-	{0},
+	SYMBOL_SPECS{0},
 };
 
 struct request {
 	struct budget_view_options view;
-	struct leak_options leaks; /* of these the suppressions */
+	struct leak_options leaks; /* of these the suppressions, and how names are found */
 	const char *baseline;      /* NULL: none */
 	bool kinds_given;
 };
@@ -116,6 +116,9 @@ static bool take(const struct options *options, int id, struct request *request)
 		return true;
 	case OPT_SUPPRESSIONS:
 	case OPT_DEFAULT_SUPPRESSIONS:
+	case SYMBOL_OPT_SYSROOT:
+	case SYMBOL_OPT_PATH:
+	case SYMBOL_OPT_DEBUG_FOLDERS:
 		return is_taken(
 			options, leak_options_take(&request->leaks, id, options->argument, &taken));
 	default:
@@ -160,6 +163,13 @@ static int judge(const struct request *request, const struct operand *recording)
 	return code ? code : exceeded ? EXCEEDED : unknown ? ERROR_INPUT : 0;
 }
 
+/* The model may be NULL. */
+static int find_names(struct request *request, struct model *model)
+{
+	struct error *error = model ? symbol_options_apply(&request->leaks.symbols, model) : NULL;
+	return error ? message_error(error) : 0;
+}
+
 static int open_all(const struct command *command, struct request *request, const char *file,
 	struct operand operands[2])
 {
@@ -193,6 +203,8 @@ static int answer(const struct command *command, struct request *request, char *
 	request->view.suppressions = suppressions;
 	struct operand operands[2] = {{.model = NULL}};
 	int code = open_all(command, request, file, operands);
+	for (size_t i = 0; i < 2 && !code; i++)
+		code = find_names(request, operands[i].model);
 	if (!code)
 		code = judge(request, &operands[1]);
 	operand_deinit(&operands[0]);

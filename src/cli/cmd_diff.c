@@ -208,8 +208,11 @@ static int answer(struct request *request, const struct command *command, char *
 		.flags = request->trend ? 0 : SOURCE_WITH_STACKS,
 		.blocks = view_request_blocks(&request->shown),
 	};
-	for (int i = 0; i < count && !code; i++)
+	for (int i = 0; i < count && !code; i++) {
 		code = operand_open(command, words[i], &wanted, &operands[i]);
+		if (!code)
+			code = view_request_names(&request->shown, operands[i].model);
+	}
 	request->diff.same_recording = !code && operand_same_file(&operands[0], &operands[1]);
 	if (!code)
 		code = request->trend ? show_trend(request, operands, (size_t)count)

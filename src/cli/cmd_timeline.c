@@ -223,6 +223,8 @@ static struct error *leave_out(struct request *request, const char *path, bool *
 		return NULL;
 	struct error *error = source_open(path, &model);
 	if (!error)
+		error = symbol_options_apply(&request->shown.symbols, model);
+	if (!error)
 		error = resolver_create(model, options->all_frames, &resolver);
 	if (!error)
 		error = timeline_find_sites(model, resolver, &options->timeline,

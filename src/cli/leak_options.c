@@ -31,6 +31,7 @@ void leak_options_init(struct leak_options *options)
 void leak_options_deinit(struct leak_options *options)
 {
 	suppression_files_deinit(&options->suppressions);
+	symbol_options_deinit(&options->symbols);
 }
 
 void leak_options_as_lsan(struct leak_options *options)
@@ -184,6 +185,9 @@ static struct error *take_listed(struct leak_options *options, int id, const cha
 struct error *leak_options_take(
 	struct leak_options *options, int id, const char *argument, bool *ret_taken)
 {
+	struct error *error = symbol_options_take(&options->symbols, id, argument, ret_taken);
+	if (error || *ret_taken)
+		return error;
 	*ret_taken = true;
 	options->error_kinds_given |= id == OPT_ERRORS_FOR_LEAK_KINDS;
 	options->show_kinds_given |= id == OPT_SHOW_LEAK_KINDS || id == OPT_SHOW_REACHABLE ||

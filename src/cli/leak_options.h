@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "cli/symbol_options.h"
 #include "cli/terminal.h"
 
 enum leak_option {
@@ -67,7 +68,7 @@ enum leak_option {
 			"older name: --show-leak-kinds=all, or definite,possible"},                \
 		{OPT_SHOW_POSSIBLY_LOST, "show-possibly-lost", "yes|no",                           \
 			"older name: --show-leak-kinds=definite,possible, or definite"},           \
-		{'s', "show-error-list", NULL, "list suppressions that were used"},                \
+		SYMBOL_SPECS{'s', "show-error-list", NULL, "list suppressions that were used"},    \
 	{                                                                                          \
 		'v', "verbose", NULL, "more: all holders, used suppressions"                       \
 	}
@@ -90,6 +91,7 @@ struct leak_options {
 	const char *detail;               /* full, yes, summary, no */
 	unsigned show_kinds, error_kinds; /* bits 1 << enum leak_kind */
 	struct suppression_files suppressions;
+	struct symbol_options symbols;
 	bool default_suppressions, gen_suppressions, libc_freeres;
 	int error_exitcode; /* LEAK_NO_EXITCODE */
 	const char *log_file;

@@ -26,6 +26,7 @@ struct leak_report {
 	uint64_t errors;                /* in these */
 	int exitcode;                   /* for errors; LEAK_NO_EXITCODE */
 	bool searched;                  /* the last one */
+	struct symbol_options symbols;  /* the options' own settings if they have some */
 };
 
 /* What LeakSanitizer's options say about one recording: none if they don't count. */
@@ -166,6 +167,7 @@ struct error *leak_report_create(const struct leak_options *options, struct leak
 		return error_no_memory();
 	report->options = options;
 	report->exitcode = options->error_exitcode;
+	report->symbols = options->symbols;
 	report->view = (struct leaks_view_options){
 		.show_kinds = options->show_kinds,
 		.error_kinds = options->error_kinds,
@@ -194,6 +196,8 @@ struct error *leak_report_create(const struct leak_options *options, struct leak
 
 void leak_report_destroy(struct leak_report *report)
 {
+	if (report && report->symbols.settings != report->options->symbols.settings)
+		symbol_options_deinit(&report->symbols);
 	free(report);
 }
 
@@ -359,6 +363,9 @@ int leak_report_show(struct leak_report *report, const char *path, int fd, bool 
 	report->shown++;
 	unsigned flags = SOURCE_WITH_LEAK_TIMES | (living ? SOURCE_OF_RUNNING : 0u);
 	struct error *error = source_open_with(path, flags, &model);
+	if (error)
+		return message_error(error);
+	error = symbol_options_apply(&report->symbols, model);
 	if (error)
 		return message_error(error);
 	_cleanup_(lsan_wishes_deinit) struct lsan_wishes lsan;

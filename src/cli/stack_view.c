@@ -36,10 +36,12 @@ static bool is_known(const struct model *model, enum metric metric)
 }
 
 /* Builds the profile of both, once the recording itself is open. */
-static int compare(struct stack_view *view, const struct view_request *request)
+static int compare(struct stack_view *view, struct view_request *request)
 {
 	const struct operand_wanted wanted = {.blocks = view_request_blocks(request)};
 	int code = operand_open(request->command, request->base, &wanted, &view->base);
+	if (!code)
+		code = view_request_names(request, view->base.model);
 	if (code)
 		return code;
 	if (!is_known(view->base.model, request->options.sort))

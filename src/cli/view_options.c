@@ -17,6 +17,7 @@ void view_request_deinit(struct view_request *request)
 {
 	moments_deinit(&request->moments);
 	filter_deinit(&request->filter);
+	symbol_options_deinit(&request->symbols);
 	free(request->path);
 }
 
@@ -178,8 +179,24 @@ static bool take_tag(const struct options *options, struct view_request *request
 	return false;
 }
 
+/* Whether it is an option of these; *ret_ok: it was taken. */
+static bool take_symbols(
+	const struct options *options, int id, struct view_request *request, bool *ret_ok)
+{
+	bool taken;
+	_cleanup_error_ struct error *error =
+		symbol_options_take(&request->symbols, id, options->argument, &taken);
+	if (error)
+		options_wrong(options->command, "%s", error->message);
+	*ret_ok = !error;
+	return taken;
+}
+
 bool view_options_take(const struct options *options, int id, struct view_request *request)
 {
+	bool ok;
+	if (take_symbols(options, id, request, &ok))
+		return ok;
 	switch ((enum view_option)id) {
 	case VIEW_OPT_METRIC:
 		request->metric_name = options->argument;
@@ -397,6 +414,12 @@ static void take_unit_of_file(struct view_request *request, const struct model *
 			break;
 }
 
+int view_request_names(struct view_request *request, struct model *model)
+{
+	struct error *error = symbol_options_apply(&request->symbols, model);
+	return error ? message_error(error) : 0;
+}
+
 int view_request_open(
 	struct view_request *request, const char *path, unsigned flags, struct model **ret)
 {
@@ -416,7 +439,7 @@ int view_request_open(
 	if (!error)
 		take_unit_of_file(request, *ret);
 	progress_end();
-	return error ? message_error(error) : 0;
+	return error ? message_error(error) : view_request_names(request, *ret);
 }
 
 int view_request_open_base(struct view_request *request, unsigned flags, struct operand *ret)
@@ -428,5 +451,5 @@ int view_request_open_base(struct view_request *request, unsigned flags, struct 
 	progress_begin("reading %s", request->base);
 	int code = operand_open(request->command, request->base, &wanted, ret);
 	progress_end();
-	return code;
+	return code ? code : view_request_names(request, ret->model);
 }

@@ -31,6 +31,7 @@
 #include "cli/operands.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/symbol_options.h"
 #include "cli/terminal.h"
 #include "views/views.h"
 
@@ -75,9 +76,11 @@ enum view_option {
 		"what is shown: allocations, allocated_bytes, live_bytes, live_blocks, "           \
 		"kept_bytes, "                                                                     \
 		"peak_bytes (default), …"},
+/* And what else is about frames. */
 #define VIEW_SPEC_ALL_FRAMES                                                                       \
 	{VIEW_OPT_ALL_FRAMES, "all-frames", NULL,                                                  \
-		"show frames of allocators too, and whole stacks"},
+		"show frames of allocators too, and whole stacks"},                                \
+		SYMBOL_SPECS
 #define VIEW_SPECS_TERMINAL                                                                        \
 	{VIEW_OPT_COLOUR, "color", "WHEN", "auto (default: on terminals), always or never"},       \
 		{VIEW_OPT_NO_PAGER, "no-pager", NULL,                                              \
@@ -132,6 +135,7 @@ struct view_request {
 	bool no_pager;
 	struct moments moments;
 	struct filter filter;
+	struct symbol_options symbols;
 	struct source_blocks blocks;   /* all 0: all */
 	const char *metric_name;       /* as given; NULL: not */
 	const char *base;              /* NULL: none */
@@ -187,6 +191,10 @@ int view_request_show(
  */
 bool view_request_files(const struct command *command, struct view_request *request,
 	const char *what, char *const *words, size_t count, const char **ret_path);
+
+/* Has names found as the request says, in a model that was opened otherwise than by
+ * view_request_open(). Returns 0, or the exit code after saying why. */
+int view_request_names(struct view_request *request, struct model *model);
 
 /* Which blocks are chosen; NULL: all. */
 const struct source_blocks *view_request_blocks(const struct view_request *request);

@@ -42,6 +42,16 @@ const struct target *model_target(const struct model *model)
 	return &model->target;
 }
 
+void model_set_names_from(struct model *model, const struct symbols_settings *settings)
+{
+	model->names_from = settings;
+}
+
+const struct symbols_settings *model_names_from(const struct model *model)
+{
+	return model->names_from;
+}
+
 const struct recording *model_recording(const struct model *model)
 {
 	return &model->recording;

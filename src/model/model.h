@@ -411,6 +411,14 @@ struct model;
 
 void model_destroy(struct model *model);
 
+/*
+ * How names of the code in it are looked up (symbols/settings.h): a wish of the reader that the
+ * model only carries, NULL unless set. Borrowed: the settings must outlive those who look names up.
+ */
+struct symbols_settings;
+void model_set_names_from(struct model *model, const struct symbols_settings *settings);
+const struct symbols_settings *model_names_from(const struct model *model);
+
 const struct target *model_target(const struct model *model);
 const struct recording *model_recording(const struct model *model);
 const struct totals *model_totals(const struct model *model);

@@ -62,6 +62,7 @@ struct stack_table {
  */
 struct model {
 	struct arena strings;
+	const struct symbols_settings *names_from; /* borrowed */
 	struct target target;
 	struct recording recording;
 	struct totals totals;

@@ -7,27 +7,52 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
+#include "symbols/image.h"
 #include "symbols/object.h"
+#include "symbols/settings.h"
+
+/* What became of a file that was looked at. */
+enum debug_trial {
+	TRIAL_ABSENT,
+	TRIAL_UNREADABLE, /* no right to read it, no plain file, no ELF file */
+	TRIAL_CUT_SHORT,  /* it ends before its sections do */
+	TRIAL_OTHER,      /* another build-id, or another CRC than the link has */
+	TRIAL_UNSURE,     /* nothing tells whether it is the one */
+	TRIAL_EMPTY,      /* neither names nor debug information in it */
+	TRIAL_USED,
+};
+
+struct debug_tried {
+	char *path;
+	enum debug_trial trial;
+};
+
+DEFINE_VEC(tried_vec, struct debug_tried)
 
 /* What is looked for, and where. */
 struct debug_query {
 	const char *path;
 	const uint8_t *build_id;
-	size_t build_id_len;        /* 0: unknown */
-	const char *const *folders; /* as /usr/lib/debug */
-	size_t folder_count;
+	size_t build_id_len; /* 0: unknown */
+	const struct symbols_settings *settings;
 };
 
 struct debug_files {
 	struct object *main;     /* the module itself; NULL if it is gone or another one */
 	struct object *separate; /* its separate debug file; NULL if there is none */
-	bool changed;            /* another file is at the path */
+	struct object *alt;  /* what the debug information shares with others (dwz); NULL: none */
+	struct image no_alt; /* stands for one that is missing */
+	bool changed;        /* another file is at the path */
+	struct tried_vec tried; /* in the order of the search */
 };
 
 /*
- * In this order: the build-id in the folders, the path itself, the file that its .gnu_debuglink
- * names (beside it, in .debug beside it, in the folders). Every file is checked by build-id, or by
- * the link's CRC where it has none.
+ * In this order: the path itself; the build-id, then the file's name, in the folders that the user
+ * names; the build-id in the debug folders; the file that its .gnu_debuglink names (beside it, in
+ * .debug beside it, in the debug folders and the user's). Every file is checked by build-id, or by
+ * the link's CRC where it has none. The shared file of the debug information is looked for as it
+ * names it, then by build-id in the same folders.
  */
 void debug_files_open(struct debug_files *ret, const struct debug_query *query);
 void debug_files_close(struct debug_files *files);

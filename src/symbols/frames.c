@@ -239,7 +239,9 @@ static struct error *set_call(
 	if (attribute_number(inlined, DW_AT_call_line, &number) && number <= INT32_MAX)
 		symbol->line = (uint32_t)number;
 	if (!attribute_number(inlined, DW_AT_call_file, &file) ||
-		dwarf_getsrcfiles(&unit->die, &files, &count) != 0 || file >= count)
+		(dwarf_getsrcfiles(&unit->die, &files, &count) != 0 &&
+			dwarf_getsrcfiles(&unit->skeleton, &files, &count) != 0) ||
+		file >= count)
 		return NULL;
 	return set_file(unit, dwarf_filesrc(files, file, NULL, NULL), strings, symbol);
 }

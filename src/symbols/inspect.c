@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbols/inspect.h"
 
-#include <elfutils/version.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "symbols/debug_file.h"
-#include "symbols/symbols.h"
-
-#ifndef ELFCOMPRESS_ZSTD
-#define ELFCOMPRESS_ZSTD 2
-#endif
-/* elfutils from this version on reads zstd. */
-#define ZSTD_SINCE 189
 
 static bool has(const struct object *object, const char *section)
 {
@@ -21,27 +14,17 @@ static bool has(const struct object *object, const char *section)
 	return object && object_section(object, section, &header);
 }
 
-static bool is_zstd(const struct object *object)
-{
-	GElf_Shdr header;
-	GElf_Chdr compressed;
-	Elf_Scn *section = object ? object_section(object, ".debug_info", &header) : NULL;
-	return section && header.sh_flags & SHF_COMPRESSED && gelf_getchdr(section, &compressed) &&
-	       compressed.ch_type == ELFCOMPRESS_ZSTD;
-}
-
 static void look_at_lines(struct object *object, bool *ret_lines, struct inspection *ret)
 {
 	if (!object || !(has(object, ".debug_info") || has(object, ".zdebug_info")))
 		return;
-	if (is_zstd(object) && !_ELFUTILS_PREREQ(0, ZSTD_SINCE)) {
+	if (object_is_unreadable(object)) {
 		ret->zstd_unreadable = true;
 		return;
 	}
 	Dwarf *dwarf = object_dwarf(object);
 	*ret_lines = dwarf && (has(object, ".debug_line") || has(object, ".zdebug_line"));
-	if (dwarf && has(object, ".gnu_debugaltlink") && !dwarf_getalt(dwarf))
-		ret->alt_missing = true;
+	ret->alt_missing |= object->alt_missing;
 }
 
 static bool defines_malloc(const struct object *object, uint32_t type)
@@ -85,8 +68,13 @@ static void look(struct debug_files *files, struct inspection *ret)
 bool inspection_make(const char *path, struct inspection *ret)
 {
 	*ret = (struct inspection){.separate = NULL};
-	static const char *const folders[] = {SYMBOLS_DEBUG_FOLDER};
-	const struct debug_query query = {.path = path, .folders = folders, .folder_count = 1};
+	_cleanup_(symbols_settings_cleanup) struct symbols_settings *settings = NULL;
+	struct error *error = symbols_settings_create(&settings);
+	if (error) {
+		error_destroy(error);
+		return false;
+	}
+	const struct debug_query query = {.path = path, .settings = settings};
 	struct debug_files files;
 	elf_version(EV_CURRENT);
 	debug_files_open(&files, &query);

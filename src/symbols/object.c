@@ -2,6 +2,7 @@
 #include "symbols/object.h"
 
 #include <elfutils/libdwelf.h>
+#include <elfutils/version.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,12 @@
 
 #include "base/cleanup.h"
 #include "symbols/symbols.h"
+
+#ifndef ELFCOMPRESS_ZSTD
+#define ELFCOMPRESS_ZSTD 2
+#endif
+/* elfutils from this version on reads zstd. */
+#define ZSTD_SINCE 189
 
 static bool open_elf(struct object *object)
 {
@@ -85,6 +92,41 @@ bool object_has_build_id(const struct object *object, const uint8_t *build_id, s
 	       memcmp(object->build_id, build_id, len) == 0;
 }
 
+bool object_is_whole(const struct object *object)
+{
+	GElf_Ehdr header;
+	size_t len, sections;
+	if (!elf_rawfile(object->elf, &len) || !gelf_getehdr(object->elf, &header) ||
+		elf_getshdrnum(object->elf, &sections) < 0)
+		return false;
+	uint64_t table_end;
+	if (__builtin_add_overflow(
+		    header.e_shoff, (uint64_t)sections * header.e_shentsize, &table_end) ||
+		table_end > len)
+		return false;
+	for (Elf_Scn *section = NULL; (section = elf_nextscn(object->elf, section));) {
+		GElf_Shdr shdr;
+		uint64_t end;
+		if (!gelf_getshdr(section, &shdr))
+			return false;
+		if (shdr.sh_type != SHT_NOBITS && shdr.sh_type != SHT_NULL &&
+			(__builtin_add_overflow(shdr.sh_offset, shdr.sh_size, &end) || end > len))
+			return false;
+	}
+	return true;
+}
+
+bool object_has_code(const struct object *object)
+{
+	for (Elf_Scn *section = NULL; (section = elf_nextscn(object->elf, section));) {
+		GElf_Shdr header;
+		if (gelf_getshdr(section, &header) && header.sh_flags & SHF_EXECINSTR &&
+			header.sh_type == SHT_PROGBITS)
+			return true;
+	}
+	return false;
+}
+
 Elf_Scn *object_section(const struct object *object, const char *name, GElf_Shdr *ret)
 {
 	size_t names;
@@ -115,11 +157,21 @@ Elf_Scn *object_section_of_type(const struct object *object, uint32_t type, GElf
 	return NULL;
 }
 
+bool object_is_unreadable(const struct object *object)
+{
+	GElf_Shdr header;
+	GElf_Chdr compressed;
+	Elf_Scn *section = object_section(object, ".debug_info", &header);
+	return !_ELFUTILS_PREREQ(0, ZSTD_SINCE) && section && header.sh_flags & SHF_COMPRESSED &&
+	       gelf_getchdr(section, &compressed) && compressed.ch_type == ELFCOMPRESS_ZSTD;
+}
+
 Dwarf *object_dwarf(struct object *object)
 {
 	GElf_Shdr header;
-	if (!object->dwarf && (object_section(object, ".debug_info", &header) ||
-				      object_section(object, ".zdebug_info", &header)))
+	if (!object->dwarf && !object_is_unreadable(object) &&
+		(object_section(object, ".debug_info", &header) ||
+			object_section(object, ".zdebug_info", &header)))
 		object->dwarf = dwarf_begin_elf(object->elf, DWARF_C_READ, NULL);
 	return object->dwarf;
 }

@@ -16,6 +16,8 @@ struct object {
 	char *path;
 	const uint8_t *build_id; /* in elf; NULL if it has none */
 	size_t build_id_len;
+	bool alt_missing; /* the debug information refers to a shared file (dwz) that is not there
+			   */
 };
 
 /* NULL: no such file, not ELF, damaged, or no memory. */
@@ -29,6 +31,11 @@ static inline void object_cleanup(struct object **object)
 	object_close(*object);
 }
 
+/* Whether the file is as long as its header, its sections and their table say. */
+bool object_is_whole(const struct object *object);
+/* Whether it is a program or library with its code, not what was split off from one. */
+bool object_has_code(const struct object *object);
+
 bool object_has_build_id(const struct object *object, const uint8_t *build_id, size_t len);
 
 /* The first section of that name that has content in the file; NULL: none. */
@@ -36,7 +43,10 @@ Elf_Scn *object_section(const struct object *object, const char *name, GElf_Shdr
 /* The first section of that type with content. */
 Elf_Scn *object_section_of_type(const struct object *object, uint32_t type, GElf_Shdr *ret);
 
-/* Debug information; NULL: none. */
+/* Whether its debug information is packed as this build of elfutils can't read it: by zstd. */
+bool object_is_unreadable(const struct object *object);
+
+/* Debug information; NULL: none, or unreadable. */
 Dwarf *object_dwarf(struct object *object);
 
 /* The file that .gnu_debuglink names, without folder, and its CRC-32; NULL: none. */

@@ -45,12 +45,12 @@ struct module {
 };
 
 DEFINE_VEC(module_vec, struct module *)
-DEFINE_VEC(folder_vec, const char *)
 
 struct symbols {
 	struct strings strings;
 	struct module_vec modules;
-	struct folder_vec folders; /* the last added first asked */
+	const struct symbols_settings *settings; /* `own`, or the user's */
+	struct symbols_settings *own;
 };
 
 static void module_destroy(struct module *module)
@@ -66,7 +66,7 @@ static void module_destroy(struct module *module)
 	free(module);
 }
 
-struct error *symbols_create(struct symbols **ret)
+struct error *symbols_create(const struct symbols_settings *settings, struct symbols **ret)
 {
 	_cleanup_(symbols_cleanup) struct symbols *symbols = calloc(1, sizeof(*symbols));
 	if (!symbols)
@@ -74,9 +74,10 @@ struct error *symbols_create(struct symbols **ret)
 	strings_init(&symbols->strings);
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return error_create(ERROR_ENVIRONMENT, "libelf is of another version");
-	struct error *error = symbols_add_debug_folder(symbols, SYMBOLS_DEBUG_FOLDER);
+	struct error *error = settings ? NULL : symbols_settings_create(&symbols->own);
 	if (error)
 		return error;
+	symbols->settings = settings ? settings : symbols->own;
 	*ret = steal_ptr(symbols);
 	return NULL;
 }
@@ -88,23 +89,9 @@ void symbols_destroy(struct symbols *symbols)
 	for (size_t i = 0; i < symbols->modules.len; i++)
 		module_destroy(symbols->modules.data[i]);
 	module_vec_deinit(&symbols->modules);
-	folder_vec_deinit(&symbols->folders);
+	symbols_settings_destroy(symbols->own);
 	strings_deinit(&symbols->strings);
 	free(symbols);
-}
-
-struct error *symbols_add_debug_folder(struct symbols *symbols, const char *folder)
-{
-	const char *kept;
-	struct error *error = strings_keep(&symbols->strings, folder, &kept);
-	if (error)
-		return error;
-	if (!folder_vec_push(&symbols->folders, kept))
-		return error_no_memory();
-	const char **folders = symbols->folders.data;
-	memmove(folders + 1, folders, (symbols->folders.len - 1) * sizeof(*folders));
-	folders[0] = kept;
-	return NULL;
 }
 
 static struct error *module_create(struct symbols *symbols, const char *path,
@@ -156,15 +143,16 @@ static void module_open(struct symbols *symbols, struct module *module)
 		.path = module->path,
 		.build_id = module->build_id,
 		.build_id_len = module->build_id_len,
-		.folders = symbols->folders.data,
-		.folder_count = symbols->folders.len,
+		.settings = symbols->settings,
 	};
 	debug_files_open(&module->files, &query);
 	struct object *main = module->files.main, *separate = module->files.separate;
 	struct object *source = separate && object_dwarf(separate) ? separate : main;
 	GElf_Shdr header;
 	if (source && object_dwarf(source)) {
-		unit_index_init(&module->units, source->dwarf);
+		struct split_files split;
+		split_files_init(&split, symbols->settings, source, module->path);
+		unit_index_init(&module->units, source->dwarf, &split);
 		module->state = SYMBOLS_DWARF;
 	} else if (has_names(separate) || has_names(main)) {
 		source = has_names(separate) ? separate : main;
@@ -316,9 +304,16 @@ struct error *symbols_real_path(struct symbols *symbols, uint32_t module_index, 
 	if (module->state == SYMBOLS_UNOPENED)
 		module_open(symbols, module);
 	*ret = NULL;
-	if (!module->files.main)
+	const struct symbols_settings *settings = symbols->settings;
+	const char *found = module->files.main ? module->files.main->path : NULL;
+	_cleanup_free_ char *located =
+		found ? symbols_settings_locate(settings, module->path) : NULL;
+	/* A copy elsewhere tells nothing of links where it was recorded. */
+	if (!located || strcmp(located, found) != 0)
 		return NULL;
-	_cleanup_free_ char *path = realpath(module->path, NULL);
+	if (settings->sysroot)
+		return strings_keep(&symbols->strings, located + strlen(settings->sysroot), ret);
+	_cleanup_free_ char *path = realpath(located, NULL);
 	return strings_keep(&symbols->strings, path, ret);
 }
 
@@ -358,4 +353,28 @@ enum symbols_state symbols_module_state(const struct symbols *symbols, uint32_t 
 const char *symbols_module_debug_path(const struct symbols *symbols, uint32_t module)
 {
 	return module < symbols->modules.len ? symbols->modules.data[module]->debug_path : NULL;
+}
+
+static bool is_unreadable(const struct object *object)
+{
+	return object && object_is_unreadable(object);
+}
+
+unsigned symbols_module_lacks(const struct symbols *symbols, uint32_t index)
+{
+	const struct module *module =
+		index < symbols->modules.len ? symbols->modules.data[index] : NULL;
+	if (!module)
+		return 0;
+	const struct debug_files *files = &module->files;
+	unsigned lacks = 0;
+	if (module->state != SYMBOLS_DWARF &&
+		(is_unreadable(files->main) || is_unreadable(files->separate)))
+		lacks |= SYMBOLS_LACK_ZSTD;
+	if ((files->main && files->main->alt_missing) ||
+		(files->separate && files->separate->alt_missing))
+		lacks |= SYMBOLS_LACK_SHARED;
+	if (module->units.split.missing)
+		lacks |= SYMBOLS_LACK_SPLIT;
+	return lacks;
 }

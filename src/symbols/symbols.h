@@ -15,14 +15,12 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "symbols/settings.h"
 
 struct symbols;
 
 /* The path that the dynamic linker gives to the kernel's own code in each process. */
 #define SYMBOLS_VDSO "linux-vdso.so.1"
-
-/* Where distributions put separate debug files. */
-#define SYMBOLS_DEBUG_FOLDER "/usr/lib/debug"
 
 /* Strings belong to struct symbols, and equal ones may be told by their address. */
 struct symbol {
@@ -44,16 +42,15 @@ enum symbols_state {
 	SYMBOLS_CHANGED,  /* the file at the path is another one than was recorded */
 };
 
-struct error *symbols_create(struct symbols **ret) must_check_;
+/* The settings (NULL: none of the user's) must outlive it. */
+struct error *symbols_create(
+	const struct symbols_settings *settings, struct symbols **ret) must_check_;
 void symbols_destroy(struct symbols *symbols);
 
 static inline void symbols_cleanup(struct symbols **symbols)
 {
 	symbols_destroy(*symbols);
 }
-
-/* A further folder that is laid out as /usr/lib/debug and searched before it. Before any lookup. */
-struct error *symbols_add_debug_folder(struct symbols *symbols, const char *folder) must_check_;
 
 /*
  * Opens nothing. `path` as the process saw it; build_id_len 0 if none was recorded. *ret_module
@@ -89,6 +86,16 @@ struct error *symbols_variable(struct symbols *symbols, uint32_t module, uint64_
  */
 struct error *symbols_aliases(struct symbols *symbols, uint32_t module, uint64_t address,
 	const char *const **ret, size_t *ret_count) must_check_;
+
+/* What is missing of a module's debug information, which is then less than it could be. */
+enum symbols_lack {
+	SYMBOLS_LACK_ZSTD = 1,   /* it is packed by zstd, which elfutils can't read here */
+	SYMBOLS_LACK_SHARED = 2, /* the file that it shares with others (dwz) */
+	SYMBOLS_LACK_SPLIT = 4,  /* split files (.dwo, .dwp) of units that were asked for */
+};
+
+/* Of enum symbols_lack. */
+unsigned symbols_module_lacks(const struct symbols *symbols, uint32_t module);
 
 enum symbols_state symbols_module_state(const struct symbols *symbols, uint32_t module);
 

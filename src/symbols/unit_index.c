@@ -32,9 +32,9 @@ bool die_next(Dwarf_Die *die)
 	return true;
 }
 
-void unit_index_init(struct unit_index *index, Dwarf *dwarf)
+void unit_index_init(struct unit_index *index, Dwarf *dwarf, const struct split_files *split)
 {
-	*index = (struct unit_index){.dwarf = dwarf};
+	*index = (struct unit_index){.dwarf = dwarf, .split = *split};
 	unit_map_init(&index->units);
 	die_range_vec_init(&index->ranges);
 	size_t count;
@@ -46,12 +46,16 @@ void unit_index_deinit(struct unit_index *index)
 {
 	uint32_t position = 0;
 	for (struct unit **unit; (unit = unit_map_next(&index->units, &position, NULL));) {
-		if (*unit)
+		if (*unit) {
 			die_range_vec_deinit(&(*unit)->functions);
+			image_deinit(&(*unit)->image);
+		}
 		free(*unit);
 	}
 	unit_map_deinit(&index->units);
 	die_range_vec_deinit(&index->ranges);
+	if (index->dwarf)
+		split_files_deinit(&index->split);
 }
 
 /* Adds the code of a DIE. What was dropped at link time often remains as ranges from 0. */
@@ -103,6 +107,26 @@ static struct die_range *find_range(const struct die_range_vec *ranges, uint64_t
 	return NULL;
 }
 
+/* libdw goes by the paths in the file, which are another machine's below a system root. */
+static bool split_by_libdw(const struct unit_index *index, Dwarf_Die *root, Dwarf_Die *ret)
+{
+	return !index->split.settings->sysroot &&
+	       dwarf_cu_info(root->cu, NULL, NULL, NULL, ret, NULL, NULL, NULL) == 0 && ret->addr;
+}
+
+/* Finds what a skeleton stands for. */
+static void find_split(struct unit_index *index, struct unit *unit, Dwarf_Half version, uint64_t id)
+{
+	Dwarf_Die die = {.addr = NULL};
+	bool found = split_by_libdw(index, &unit->skeleton, &die) ||
+		     (version >= 5 &&
+			     split_open(&index->split, &unit->skeleton, id, &unit->image, &die));
+	index->split.found += found;
+	index->split.missing += !found;
+	if (found)
+		unit->die = die;
+}
+
 /* The unit with that root DIE; NULL in *ret if it holds no code. */
 static struct error *open_unit(struct unit_index *index, Dwarf_Die *root, struct unit **ret)
 {
@@ -111,17 +135,17 @@ static struct error *open_unit(struct unit_index *index, Dwarf_Die *root, struct
 	if (!unit)
 		return error_no_memory();
 	Dwarf_Half version;
-	uint8_t type, address_bytes, offset_bytes;
-	Dwarf_Die die, split;
+	uint8_t type;
+	uint64_t id = 0;
 	if (is_new && root->cu &&
-		dwarf_cu_info(root->cu, &version, &type, &die, &split, NULL, &address_bytes,
-			&offset_bytes) == 0) {
+		dwarf_cu_info(root->cu, &version, &type, NULL, NULL, &id, NULL, NULL) == 0) {
 		*unit = calloc(1, sizeof(**unit));
 		if (!*unit)
 			return error_no_memory();
-		bool is_split = type == DW_UT_skeleton && split.addr;
-		**unit = (struct unit){.die = is_split ? split : *root, .skeleton = *root};
+		**unit = (struct unit){.die = *root, .skeleton = *root};
 		die_range_vec_init(&(*unit)->functions);
+		if (type == DW_UT_skeleton)
+			find_split(index, *unit, version, id);
 	}
 	*ret = *unit;
 	return NULL;

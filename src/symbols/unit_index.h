@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "symbols/split.h"
 
 struct die_range {
 	uint64_t low, high;
@@ -27,6 +28,7 @@ struct unit {
 	Dwarf_Die skeleton; /* where its lines are; the same unless split */
 	struct die_range_vec functions;
 	enum unit_depth depth;
+	struct image image; /* holds `die` if it was found by split_open() */
 };
 
 static inline bool unit_offset_equal(uint64_t a, uint64_t b)
@@ -42,9 +44,11 @@ struct unit_index {
 	struct unit_map units;       /* by offset of the unit's DIE */
 	struct die_range_vec ranges; /* of all units; filled when aranges do not know an address */
 	bool scanned;
+	struct split_files split;
 };
 
-void unit_index_init(struct unit_index *index, Dwarf *dwarf);
+/* `split` finds units that lie elsewhere; it becomes the index's. */
+void unit_index_init(struct unit_index *index, Dwarf *dwarf, const struct split_files *split);
 void unit_index_deinit(struct unit_index *index);
 
 /* The unit whose code holds the address; NULL in *ret: none. It belongs to the index. */

@@ -18,8 +18,9 @@ struct symbols {
 	struct symbol chain[CHAIN_MAX];
 };
 
-struct error *symbols_create(struct symbols **ret)
+struct error *symbols_create(const struct symbols_settings *settings, struct symbols **ret)
 {
+	(void)settings;
 	*ret = calloc(1, sizeof(**ret));
 	return *ret ? NULL : error_no_memory();
 }
@@ -97,4 +98,10 @@ enum symbols_state symbols_module_state(const struct symbols *symbols, uint32_t 
 		if (strcmp(file->path, symbols->paths[module]) == 0)
 			return file->state;
 	return SYMBOLS_DWARF;
+}
+
+unsigned symbols_module_lacks(const struct symbols *symbols, uint32_t module)
+{
+	(void)symbols, (void)module;
+	return 0;
 }

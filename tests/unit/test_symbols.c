@@ -95,12 +95,14 @@ static void copy_sample(const char *name)
 	CHECK(run_quietly("cp '%s' '%s'", path, copy));
 }
 
+static struct symbols_settings *settings;
 static struct symbols *symbols;
 static uint32_t module;
 
 static void open_module(const char *path, const uint8_t *build_id, size_t build_id_len)
 {
-	CHECK_OK(symbols_create(&symbols));
+	CHECK_OK(symbols_settings_create(&settings));
+	CHECK_OK(symbols_create(settings, &symbols));
 	CHECK_OK(symbols_add_module(symbols, path, build_id, build_id_len, &module));
 	CHECK(symbols_module_state(symbols, module) == SYMBOLS_UNOPENED);
 }
@@ -109,6 +111,8 @@ static void close_module(void)
 {
 	symbols_destroy(symbols);
 	symbols = NULL;
+	symbols_settings_destroy(settings);
+	settings = NULL;
 }
 
 /* "NAME:LINE NAME:LINE…" with ? for a name that is not known. */
@@ -283,7 +287,7 @@ CASE(symbols_link_folder, "a debug file is found by its link in a debug folder")
 	char debug[PATH_MAX + 16];
 	snprintf(debug, sizeof(debug), "%s/debug", folder);
 	open_module(copy, NULL, 0);
-	CHECK_OK(symbols_add_debug_folder(symbols, debug));
+	CHECK_OK(symbols_settings_debug_folders(settings, debug));
 	check_places(SYMBOLS_DWARF);
 	close_module();
 }
@@ -348,7 +352,7 @@ CASE(symbols_build_id, "a debug file is found by build-id, also when the program
 	split_by_build_id(debug, sizeof(debug));
 	for (int round = 0; round < 2; round++) {
 		open_module(copy, build_id, build_id_len);
-		CHECK_OK(symbols_add_debug_folder(symbols, debug));
+		CHECK_OK(symbols_settings_debug_folders(settings, debug));
 		check_places(SYMBOLS_DWARF);
 		CHECK_CONTAINS(symbols_module_debug_path(symbols, module), "/.build-id/");
 		close_module();
@@ -361,7 +365,7 @@ CASE(symbols_own_build_id, "without a recorded build-id the file's own is used")
 	char debug[PATH_MAX + 16];
 	split_by_build_id(debug, sizeof(debug));
 	open_module(copy, NULL, 0);
-	CHECK_OK(symbols_add_debug_folder(symbols, debug));
+	CHECK_OK(symbols_settings_debug_folders(settings, debug));
 	check_places(SYMBOLS_DWARF);
 	close_module();
 }

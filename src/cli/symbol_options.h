@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How names of functions are found: options of all commands that show stacks. They are in
+ * VIEW_SPECS_* and LEAK_OPTIONS, or SYMBOL_SPECS stands in a command's own table. PPROF_BINARY_PATH
+ * counts as --symbol-path does, behind it.
+ */
+#ifndef CLI_SYMBOL_OPTIONS_H
+#define CLI_SYMBOL_OPTIONS_H
+
+#include "symbols/settings.h"
+
+struct model;
+
+enum symbol_option {
+	SYMBOL_OPT_FIRST = 800, /* beyond those of all that take them */
+	SYMBOL_OPT_SYSROOT,
+	SYMBOL_OPT_PATH,
+	SYMBOL_OPT_DEBUG_FOLDERS,
+	SYMBOL_OPT_LAST,
+};
+
+#define SYMBOL_SPECS                                                                               \
+	{SYMBOL_OPT_SYSROOT, "sysroot", "DIR",                                                     \
+		"where the recorded machine's files lie here: its paths are looked up below DIR"}, \
+		{SYMBOL_OPT_PATH, "symbol-path", "DIR[:DIR]",                                      \
+			"find programs, libraries and debug files there, by build-id"},            \
+		{SYMBOL_OPT_DEBUG_FOLDERS, "debug-file-directory", "DIR[:DIR]",                    \
+			"instead of /usr/lib/debug"},
+
+/* All 0 before the first. */
+struct symbol_options {
+	struct symbols_settings *settings; /* NULL: nothing was said yet */
+	bool environment;                  /* it was read */
+};
+
+/* Takes an option if it is one of these; *ret_taken says whether. The error is one sentence. */
+struct error *symbol_options_take(
+	struct symbol_options *options, int id, const char *argument, bool *ret_taken) must_check_;
+void symbol_options_deinit(struct symbol_options *options);
+
+/* Has names of a model's code found as the options say; they must outlive its use. */
+struct error *symbol_options_apply(struct symbol_options *options, struct model *model) must_check_;
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where the files of a recorded program are looked for. Made once by whoever knows what the user
+ * wants, then only read: any number of struct symbols may share one.
+ *
+ * With a system root, paths that recordings and files name are paths below it, links in them
+ * included, and nothing outside is read for them. Folders that are named here are taken as they
+ * are.
+ */
+#ifndef SYMBOLS_SETTINGS_H
+#define SYMBOLS_SETTINGS_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+
+/* Where distributions put separate debug files. */
+#define SYMBOLS_DEBUG_FOLDER "/usr/lib/debug"
+
+DEFINE_VEC(folder_vec, char *)
+
+struct symbols_settings {
+	char *sysroot;           /* NULL: paths are this machine's own */
+	struct folder_vec paths; /* searched by build-id, then by the name of the file */
+	struct folder_vec debug; /* laid out as /usr/lib/debug, in the order of the search */
+	bool default_debug;      /* `debug` is SYMBOLS_DEBUG_FOLDER, below the system root */
+};
+
+/* As without any wish: only /usr/lib/debug is searched. */
+struct error *symbols_settings_create(struct symbols_settings **ret) must_check_;
+void symbols_settings_destroy(struct symbols_settings *settings);
+
+static inline void symbols_settings_cleanup(struct symbols_settings **settings)
+{
+	symbols_settings_destroy(*settings);
+}
+
+/* ERROR_USAGE: it is no folder. */
+struct error *symbols_settings_sysroot(
+	struct symbols_settings *settings, const char *folder) must_check_;
+
+/* Adds folders, parted by colons. ERROR_USAGE: one is no folder; `lenient`: such are left out. */
+struct error *symbols_settings_add_paths(
+	struct symbols_settings *settings, const char *folders, bool lenient) must_check_;
+
+/* Instead of /usr/lib/debug: folders, parted by colons. ERROR_USAGE as above. */
+struct error *symbols_settings_debug_folders(
+	struct symbols_settings *settings, const char *folders) must_check_;
+
+/*
+ * The path on this machine of what the recorded one calls `path`; with a system root its links are
+ * followed inside that. The caller frees; NULL: nothing can be there, or no memory.
+ */
+char *symbols_settings_locate(const struct symbols_settings *settings, const char *path);
+
+#endif
