@@ -51,5 +51,6 @@ const struct command command_collect = {
 	.synopsis = "CONNECTION",
 	.what = "Records a program that was started with LD_PRELOAD alone. Started by its runtime.",
 	.hidden = true,
+	.no_files = true,
 	.run = collect,
 };

@@ -133,5 +133,6 @@ const struct command command_doctor = {
 		    "  heapwise doctor ./app\n"
 		    "  heapwise doctor $(pidof -s app)\n",
 	.options = option_specs,
+	.no_files = true,
 	.run = run,
 };

@@ -204,5 +204,6 @@ const struct command command_env = {
 		"  eval \"$(heapwise env -o /var/tmp/%n.%p.hpw)\"; ./app\n"
 		"  heapwise env --format=systemd >/etc/systemd/system/app.service.d/heap.conf\n",
 	.options = option_specs,
+	.no_files = true,
 	.run = env,
 };

@@ -35,5 +35,6 @@ const struct command command_help = {
 	.name = "help",
 	.synopsis = "[COMMAND]",
 	.what = "Lists the commands, or tells about one.",
+	.no_files = true,
 	.run = run,
 };

@@ -61,5 +61,6 @@ const struct command command_mark = {
 	.examples = "  heapwise mark 4711 loaded\n"
 		    "  heapwise report --from mark:loaded app.hpw   what was allocated since\n",
 	.options = option_specs,
+	.no_files = true,
 	.run = run,
 };

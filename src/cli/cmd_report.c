@@ -178,22 +178,24 @@ static bool lives_compare(
 	return false;
 }
 
-/* Shows it as it is other than the older one. */
+/* Shows it as it is other than the older one, or than what a difference subtracts. */
 static int compare(struct request *request, unsigned flags, const struct model *model)
 {
 	struct view_request *shown = &request->shown;
 	_cleanup_(operand_deinit) struct operand older = {.model = NULL};
-	int code = view_request_open_base(shown, flags, &older);
+	struct view_base base = {.model = model_subtracted(model), .label = "what it subtracts"};
+	int code = shown->base ? view_request_open_base(shown, flags, &older) : 0;
 	if (code)
 		return code;
-	if (!lives_compare(request, older.model, model))
+	if (shown->base)
+		base = (struct view_base){
+			.model = older.model,
+			.label = shown->base,
+			.same_recording = operand_is_of(&older, model),
+			.normalize = request->normalize,
+		};
+	if (!lives_compare(request, base.model, model))
 		return ERROR_INPUT;
-	const struct view_base base = {
-		.model = older.model,
-		.label = shown->base,
-		.same_recording = operand_is_of(&older, model),
-		.normalize = request->normalize,
-	};
 	shown->options.base = &base;
 	code = view_request_show(shown, request->view, model);
 	shown->options.base = NULL;
@@ -223,8 +225,9 @@ static int show(const struct command *command, struct request *request)
 	int code = view_request_open(&request->shown, path, flags, &model);
 	if (code)
 		return code;
-	return request->shown.base ? compare(request, flags, model)
-				   : view_request_show(&request->shown, request->view, model);
+	return request->shown.base || model_subtracted(model)
+		       ? compare(request, flags, model)
+		       : view_request_show(&request->shown, request->view, model);
 }
 
 static int run(const struct command *command, int argc, char **argv)

@@ -454,5 +454,6 @@ const struct command command_run = {
 		    "  heapwise run -q --as=lsan ./app\n",
 	.options = option_specs,
 	.stops_at_operand = true,
+	.no_files = true,
 	.run = run,
 };

@@ -19,5 +19,6 @@ const struct command command_version = {
 	.name = "version",
 	.synopsis = "",
 	.what = "Shows the version.",
+	.no_files = true,
 	.run = run,
 };

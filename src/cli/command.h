@@ -29,6 +29,7 @@ struct command {
 	const struct option_spec *options;
 	bool stops_at_operand; /* options after the first operand belong to somebody else */
 	bool hidden;           /* not in the list of commands */
+	bool no_files;         /* its words are no files that are looked at: URLs stay */
 	/* argv[0] is the command's name. Returns the exit code. */
 	int (*run)(const struct command *command, int argc, char **argv);
 };

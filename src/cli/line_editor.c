@@ -6,13 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analysis/grain.h"
 #include "analysis/profile.h"
 #include "base/cleanup.h"
-#include "base/text.h"
+#include "cli/state_folder.h"
 #include "sources/source.h"
 
 #define PROMPT_TEXT "(heapwise) "
@@ -30,29 +29,11 @@ struct line_editor {
 /* What the library calls back has no argument of ours. */
 static struct line_editor *current;
 
-/* Where states are kept: the XDG Base Directory Specification. */
 static char *history_file(void)
 {
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	_cleanup_(text_deinit) struct text path;
-	text_init(&path);
-	if (state && state[0] == '/')
-		text_add(&path, state);
-	else if (home && home[0] == '/')
-		text_printf(&path, "%s/.local/state", home);
-	else
-		return NULL;
-	text_add(&path, "/heapwise");
-	if (path.failed)
-		return NULL;
-	for (char *slash = path.data + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		mkdir(path.data, 0700);
-		*slash = '/';
-	}
-	mkdir(path.data, 0700);
-	text_add(&path, "/history");
-	return path.failed ? NULL : text_steal(&path);
+	_cleanup_free_ char *folder = state_folder(NULL);
+	char *path = NULL;
+	return folder && asprintf(&path, "%shistory", folder) >= 0 ? path : NULL;
 }
 
 static inline void model_cleanup(struct model **model)

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/util.h"
 #include "cli/command.h"
+#include "cli/fetch.h"
 #include "cli/message.h"
 
 const struct command *const commands[] = {
@@ -81,9 +82,15 @@ int main(int argc, char **argv)
 		return ERROR_USAGE;
 	}
 	const struct command *command = command_find(command_name(argv[1]));
+	bool alone = !command && argc == 2 && (is_file(argv[1]) || fetch_is_url(argv[1]));
+	int code = 0;
+	if (alone || (command && !command->no_files))
+		code = fetch_words(argc, argv);
+	if (code)
+		return code;
 	if (command)
 		return command->run(command, argc - 1, argv + 1);
-	if (argc == 2 && is_file(argv[1]))
+	if (alone)
 		return look_at(argv);
 	message("there is no command '%s'; 'heapwise help' lists them", argv[1]);
 	return ERROR_USAGE;

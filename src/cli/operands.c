@@ -33,7 +33,10 @@ int operand_open(const struct command *command, const char *text,
 	if (error)
 		return message_error(error);
 	recording_warn(ret->model, ret->path);
-	return 0;
+	if (!model_subtracted(ret->model))
+		return 0;
+	message("%s is a difference of two states already: 'heapwise report' shows it", ret->path);
+	return ERROR_INPUT;
 }
 
 void operand_deinit(struct operand *operand)

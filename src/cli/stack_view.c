@@ -35,8 +35,8 @@ static bool is_known(const struct model *model, enum metric metric)
 	return false;
 }
 
-/* Builds the profile of both, once the recording itself is open. */
-static int compare(struct stack_view *view, struct view_request *request)
+/* Opens what --base names. */
+static int open_base(struct stack_view *view, struct view_request *request)
 {
 	const struct operand_wanted wanted = {.blocks = view_request_blocks(request)};
 	int code = operand_open(request->command, request->base, &wanted, &view->base);
@@ -44,8 +44,13 @@ static int compare(struct stack_view *view, struct view_request *request)
 		code = view_request_names(request, view->base.model);
 	if (code)
 		return code;
-	if (!is_known(view->base.model, request->options.sort))
-		return ERROR_INPUT;
+	return is_known(view->base.model, request->options.sort) ? 0 : ERROR_INPUT;
+}
+
+/* Builds the profile of both. */
+static int compare(
+	struct stack_view *view, const struct view_request *request, const struct model *base)
+{
 	view->compared = malloc(sizeof(*view->compared));
 	if (!view->compared)
 		return message_error(error_no_memory());
@@ -54,10 +59,10 @@ static int compare(struct stack_view *view, struct view_request *request)
 		/* Views of all metrics sort by none. */
 		.metric = request->options.sort == METRICS ? METRIC_LIVE_BYTES
 							   : request->options.sort,
-		.same_recording = operand_is_of(&view->base, view->model),
+		.same_recording = view->base.model && operand_is_of(&view->base, view->model),
 	};
 	progress_begin("looking up names");
-	struct error *error = comparison_build(view->base.model, view->model, &options,
+	struct error *error = comparison_build(base, view->model, &options,
 		request->options.all_frames, &request->filter, view->compared);
 	progress_end();
 	view->profile = view->compared->both;
@@ -75,8 +80,12 @@ static int stack_view_open(struct stack_view *view, struct view_request *request
 		*metric = metric_or_known(*metric, model_recording(view->model));
 	if (!is_known(view->model, *metric))
 		return ERROR_INPUT;
-	if (request->base)
-		return compare(view, request);
+	if (request->base) {
+		code = open_base(view, request);
+		return code ? code : compare(view, request, view->base.model);
+	}
+	if (model_subtracted(view->model))
+		return compare(view, request, model_subtracted(view->model));
 	progress_begin("looking up names");
 	struct error *error = profile_build(
 		view->model, request->options.all_frames, &request->filter, &view->profile);

@@ -420,6 +420,17 @@ int view_request_names(struct view_request *request, struct model *model)
 	return error ? message_error(error) : 0;
 }
 
+/* Where a difference makes no sense; says so. */
+static bool is_refused_difference(const struct view_request *request, const struct model *model)
+{
+	bool combined = request->base || request->more_count;
+	if (!combined || !model_subtracted(model))
+		return false;
+	message("%s is a difference of two states, which cannot be %s; give the states themselves",
+		model_recording(model)->path, request->base ? "compared" : "added up");
+	return true;
+}
+
 int view_request_open(
 	struct view_request *request, const char *path, unsigned flags, struct model **ret)
 {
@@ -434,11 +445,14 @@ int view_request_open(
 	}
 	progress_begin("reading %s", path);
 	struct error *error = open_one(request, path, flags, ret);
-	if (!error && request->more_count)
+	bool refused = !error && is_refused_difference(request, *ret);
+	if (!error && !refused && request->more_count)
 		error = add_up(request, flags, ret);
 	if (!error)
 		take_unit_of_file(request, *ret);
 	progress_end();
+	if (refused)
+		return ERROR_INPUT;
 	return error ? message_error(error) : view_request_names(request, *ret);
 }
 

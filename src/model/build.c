@@ -386,6 +386,11 @@ static void *trimmed(void *data, size_t bytes)
 	return less ? less : data;
 }
 
+void build_subtracted(struct model *model, struct model *subtracted)
+{
+	model->subtracted = subtracted;
+}
+
 void build_finish(struct model *model)
 {
 	struct stack_table *table = &model->stacks;

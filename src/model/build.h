@@ -134,6 +134,9 @@ struct error *build_leak_record(struct model *model, const struct leak_record *r
 /* Sets when the example of an existing record was allocated. */
 void build_leak_time(struct model *model, size_t record, uint64_t example_ns);
 
+/* Takes the model of what is below 0 in a difference. Once. */
+void build_subtracted(struct model *model, struct model *subtracted);
+
 /* Gives back spare memory. After it nothing more is added. */
 void build_finish(struct model *model);
 

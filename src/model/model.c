@@ -33,8 +33,14 @@ void model_destroy(struct model *model)
 	leak_root_vec_deinit(&model->leak_roots);
 	leak_group_vec_deinit(&model->leak_groups);
 	leak_record_vec_deinit(&model->leak_records);
+	model_destroy(model->subtracted);
 	arena_deinit(&model->strings);
 	free(model);
+}
+
+const struct model *model_subtracted(const struct model *model)
+{
+	return model->subtracted;
 }
 
 const struct target *model_target(const struct model *model)

@@ -419,6 +419,12 @@ struct symbols_settings;
 void model_set_names_from(struct model *model, const struct symbols_settings *settings);
 const struct symbols_settings *model_names_from(const struct model *model);
 
+/*
+ * What is to be subtracted from all figures, of a file that is a difference of two states: what of
+ * it is below 0. NULL: the figures are what they are.
+ */
+const struct model *model_subtracted(const struct model *model);
+
 const struct target *model_target(const struct model *model);
 const struct recording *model_recording(const struct model *model);
 const struct totals *model_totals(const struct model *model);

@@ -79,6 +79,7 @@ struct model {
 	struct site_vec inherited_sites;
 	struct unrecorded_vec unrecorded;
 	struct code_name_vec code_names; /* ascending by address, each once */
+	struct model *subtracted;        /* NULL: none */
 	struct given_vec given;
 	struct given_map given_of; /* → number in given */
 	struct series_row_vec series;

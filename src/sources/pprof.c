@@ -65,6 +65,8 @@ struct reading {
 	struct frame_numbers frames;   /* by location; 0: not yet */
 	struct module_numbers modules; /* by mapping */
 	struct size_rows sizes;
+	bool below;     /* of a difference: what is below 0 is read now */
+	bool has_below; /* there is such */
 	bool all_sizes; /* every sample says how large its blocks are */
 };
 
@@ -332,21 +334,21 @@ static bool is_wanted(const struct reading *reading, uint64_t size)
 	return size >= blocks->min_size && (!blocks->max_size || size <= blocks->max_size);
 }
 
-static struct error *refuse_negative(const struct reading *reading, size_t index)
+/* Of a difference what is above 0 makes one model, and what is below makes another. */
+static uint64_t amount_of(struct reading *reading, enum value value)
 {
-	return error_create(ERROR_INPUT,
-		"%s: offset %zu: a sample has a value below 0: the file is a difference of two "
-		"profiles; give both to 'heapwise diff'",
-		reading->profile.name,
-		(size_t)(reading->profile.samples.data[index].data - reading->profile.start));
+	uint64_t amount = value_of(reading, value);
+	bool is_below = amount >> 63;
+	reading->has_below |= is_below;
+	if (is_below != reading->below)
+		return 0;
+	return is_below ? -amount : amount;
 }
 
-static struct error *add_values(struct reading *reading, size_t index, struct site *site)
+static struct error *add_values(struct reading *reading, struct site *site)
 {
 	for (int value = 0; value < VALUES; value++) {
-		uint64_t more = value_of(reading, (enum value)value), *sum;
-		if (more >> 63)
-			return refuse_negative(reading, index);
+		uint64_t more = amount_of(reading, (enum value)value), *sum;
 		sum = (uint64_t *)(void *)((char *)site + value_facts[value].member);
 		if (__builtin_add_overflow(*sum, more, sum))
 			return error_create(ERROR_INPUT,
@@ -358,7 +360,8 @@ static struct error *add_values(struct reading *reading, size_t index, struct si
 
 static struct error *add_size(struct reading *reading, uint64_t size)
 {
-	struct size_count row = {.size = size, .allocations = value_of(reading, VALUE_ALLOCATIONS)};
+	struct size_count row = {
+		.size = size, .allocations = amount_of(reading, VALUE_ALLOCATIONS)};
 	if (!size)
 		reading->all_sizes = false;
 	if (!size || !row.allocations)
@@ -386,7 +389,7 @@ static struct error *add_sample(struct reading *reading, size_t index)
 	if (!error)
 		error = foreign_site(&reading->foreign, stack, called, &id);
 	if (!error)
-		error = add_values(reading, index, build_site_at(reading->foreign.model, id));
+		error = add_values(reading, build_site_at(reading->foreign.model, id));
 	return error ? error : add_size(reading, size);
 }
 
@@ -493,6 +496,34 @@ static struct error *read_bytes(const struct input *input, struct buf *ret)
 	return error ? error : stream_rest(&stream, ret);
 }
 
+static struct error *read_part(const struct input *input, const struct buf *bytes,
+	struct reading *reading, struct model **ret)
+{
+	pprof_profile_init(&reading->profile);
+	struct error *error = foreign_create(&reading->foreign, "pprof", input->name);
+	if (!error)
+		error = pprof_read(&reading->profile, input->name, bytes->data, bytes->len);
+	if (!error)
+		error = read_model(reading);
+	if (error)
+		return error;
+	build_finish(reading->foreign.model);
+	*ret = steal_ptr(reading->foreign.model);
+	return NULL;
+}
+
+/* What is below 0, into the model of the rest. */
+static struct error *read_below(const struct input *input, const struct buf *bytes,
+	const struct source_blocks *blocks, struct model *model)
+{
+	_cleanup_(reading_deinit) struct reading reading = {.blocks = blocks, .below = true};
+	struct model *below = NULL;
+	struct error *error = read_part(input, bytes, &reading, &below);
+	if (!error)
+		build_subtracted(model, below);
+	return error;
+}
+
 struct error *pprof_open(const struct input *input, unsigned flags,
 	const struct source_query *query, struct model **ret)
 {
@@ -505,16 +536,16 @@ struct error *pprof_open(const struct input *input, unsigned flags,
 	error = read_bytes(input, &bytes);
 	if (error)
 		return error;
-	_cleanup_(reading_deinit) struct reading reading = {.blocks = query ? query->blocks : NULL};
-	pprof_profile_init(&reading.profile);
-	error = foreign_create(&reading.foreign, "pprof", input->name);
-	if (!error)
-		error = pprof_read(&reading.profile, input->name, bytes.data, bytes.len);
-	if (!error)
-		error = read_model(&reading);
-	if (error)
+	const struct source_blocks *blocks = query ? query->blocks : NULL;
+	_cleanup_(reading_deinit) struct reading reading = {.blocks = blocks};
+	struct model *model = NULL;
+	error = read_part(input, &bytes, &reading, &model);
+	if (!error && reading.has_below)
+		error = read_below(input, &bytes, blocks, model);
+	if (error) {
+		model_destroy(model);
 		return error;
-	build_finish(reading.foreign.model);
-	*ret = steal_ptr(reading.foreign.model);
+	}
+	*ret = model;
 	return NULL;
 }

@@ -112,7 +112,7 @@ void text_change_summary(const struct page *page, struct text *out)
 	const struct recording *recording = model_recording(page->model);
 	text_change_heading(page, out);
 	text_add(out, "\nWhere it changed: heapwise ");
-	if (recording->merged || recording->range.from_step) {
+	if (recording->merged || recording->range.from_step || model_subtracted(page->model)) {
 		text_printf(out, "report --view sites, with the same options\n");
 		return;
 	}

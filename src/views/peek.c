@@ -100,7 +100,7 @@ static struct error *write_text(const struct peeking *at, const struct sink *sin
 	text_printf(out, "\n%s by %s: ", metric_title(at->options->metric), grain_name(at->grain));
 	text_add_figure(out, at->options->metric, (int64_t)at->whole, false);
 	text_add(out, "\n");
-	if (at->graph->dropped_nodes) {
+	if (at->graph->dropped_nodes && at->graph->node_cutoff) {
 		text_printf(out, "  %zu left out, which have less than ", at->graph->dropped_nodes);
 		text_add_figure(out, at->options->metric, (int64_t)at->graph->node_cutoff, false);
 		text_add(out, "\n");

@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -275,6 +276,55 @@ def written(folder):
     for key in ("allocations", "allocated_bytes", "live_blocks_at_end", "live_bytes_at_end"):
         hw.need(again[key] == totals[key], f"{key}: {again[key]} was {totals[key]}")
     hw.need(again["peak_bytes"] is None and again["temporary"] is None, "what the file does not say is said")
+
+
+@TESTS.test
+def differences(folder):
+    """A difference that pprof wrote: what is above 0 less what is below, in every view; refused where it makes no sense"""
+    older, newer = go_profile(folder, "older.pb.gz", 20000), go_profile(folder, "newer.pb.gz")
+    path = folder / "difference.pb.gz"
+    if not GO:
+        raise hw.Skip("golang-go is not installed")
+    ended = hw.run([GO, "tool", "pprof", "-proto", f"-base={older}", newer], env=go_environment(folder))
+    path.write_bytes(ended.stdout)
+    theirs = {name: figures for name, figures in top_of(pprof(folder, "-top", "-unit=B", *ALL, path)).items()
+              if figures != (0, 0)}
+    hw.need(any(figures[0] < 0 for figures in theirs.values()), "nothing is below 0")
+    ours = {name: figures for name, figures in own_top(path, "live_bytes").items() if figures != (0, 0)}
+    need_equal(ours, theirs, "peek")
+    spots = ask_json("report", path, "--view", "functions", "--sort", "live_bytes")["spots"]
+    need_equal({row["name"]: (row["change"]["flat"]["live_bytes"], row["change"]["cum"]["live_bytes"]) for row in spots
+                if row["change"]["flat"]["live_bytes"] or row["change"]["cum"]["live_bytes"]}, theirs, "report")
+    for command in (("diff", path, newer), ("report", path, "--base", older), ("report", "--merge", path, newer)):
+        refused = heapwise(*command)
+        hw.need(refused.status == 3 and "difference of two states" in refused.errors, f"{command}: {refused}")
+
+
+@TESTS.test
+def fetched(folder):
+    """From a program that serves its profiles: one state, a difference over a second, and what goes wrong"""
+    server = subprocess.Popen([build(folder), "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        base = f"http://{server.stdout.readline().decode().strip()}/debug/pprof"
+        environment = hw.clean_environment(XDG_STATE_HOME=folder / "state")
+        fetch = lambda *words: hw.run([hw.HEAPWISE, *words], env=environment)
+        ended = fetch("report", f"{base}/heap", "--view", "functions", "--json")
+        hw.need(ended.status == 0, f"{ended}")
+        names = {row["name"] for row in json.loads(ended.text)["spots"]}
+        hw.need("main.shapes.func1" in names or "main.shapes" in names, f"{names}")
+        kept = list((folder / "state/heapwise/profiles").iterdir())
+        hw.need(len(kept) == 1 and str(kept[0]) in ended.errors, f"{kept}: {ended.errors}")
+        ended = fetch("peek", ".", f"{base}/heap?seconds=1", "--json", "--metric", "allocated_bytes")
+        hw.need(ended.status == 0, f"{ended}")
+        flat = {row["name"]: row["flat"]["value"] for row in json.loads(ended.text)["functions"]}
+        hw.need(flat.get("main.grow", 0) > 0, f"{flat}")
+        for words, what in (((f"{base}/nothing",), "404"), (("http://127.0.0.1:1/x",), "cannot fetch"),
+                            ((f"{base}/goroutine?debug=1",), "of no kind that is known")):
+            ended = fetch("report", *words)
+            hw.need(ended.status == 3 and what in ended.errors, f"{words}: {ended}")
+    finally:
+        server.stdin.close()
+        server.wait(hw.TIMEOUT)
 
 
 @TESTS.test

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // heap FILE [MORE]: a heap profile of itself, with functions that keep, churn and call themselves; MORE
-// blocks more in one of them. With the file "cpu" a profile of CPU time instead, to stdout.
+// blocks more in one of them. With the file "cpu" a profile of CPU time instead, to stdout; with "serve"
+// it hands its profiles out over HTTP, says where, and keeps more and less meanwhile, until stdin ends.
 package main
 
 import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	_ "net/http/pprof"
 	"os"
 	"runtime"
 	"runtime/pprof"
 	"strconv"
+	"time"
 )
 
 type node struct {
@@ -66,9 +73,36 @@ func profileCPU() {
 	pprof.StopCPUProfile()
 }
 
+// Memory that comes and goes: profiles of two moments differ in both directions.
+func serve() {
+	runtime.MemProfileRate = 1
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(listener.Addr())
+	go http.Serve(listener, nil)
+	old := shapes(3000)
+	go func() {
+		time.Sleep(300 * time.Millisecond)
+		old = nil
+		for {
+			keep = append(keep, grow(100))
+			time.Sleep(10 * time.Millisecond)
+			runtime.GC()
+		}
+	}()
+	io.Copy(io.Discard, os.Stdin)
+	runtime.KeepAlive(old)
+}
+
 func main() {
 	if os.Args[1] == "cpu" {
 		profileCPU()
+		return
+	}
+	if os.Args[1] == "serve" {
+		serve()
 		return
 	}
 	more := 0

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/fetch.h"
+
+#include <ctype.h>
+#include <curl/curl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/message.h"
+#include "cli/progress.h"
+#include "cli/state_folder.h"
+
+/* Larger ones are no profiles. */
+#define PROFILE_MAX (UINT64_C(1) << 30)
+#define CONNECT_SECONDS 10L
+/* Beyond what the URL asks to be waited for (?seconds=30). */
+#define ANSWER_SECONDS 60L
+#define WAIT_MAX 86400L
+#define REDIRECTS_MAX 5L
+
+bool fetch_is_url(const char *word)
+{
+	return strncmp(word, "http://", 7) == 0 || strncmp(word, "https://", 8) == 0;
+}
+
+struct receiving {
+	int fd;
+	uint64_t bytes;
+	int error;  /* errno of a write that failed; 0: none */
+	bool large; /* it is more than PROFILE_MAX */
+};
+
+static size_t receive(char *data, size_t size, size_t count, void *ctx)
+{
+	struct receiving *at = ctx;
+	size_t len = size * count;
+	at->bytes += len;
+	at->large = at->bytes > PROFILE_MAX;
+	for (size_t done = 0; !at->large && done < len;) {
+		ssize_t some = write(at->fd, data + done, len - done);
+		if (some < 0 && errno == EINTR)
+			continue;
+		if (some < 0) {
+			at->error = errno;
+			return 0;
+		}
+		done += (size_t)some;
+	}
+	return at->large ? 0 : len;
+}
+
+/* What the server is asked to wait before it answers. */
+static long seconds_of(const char *url)
+{
+	const char *query = strchr(url, '?');
+	const char *wait = query ? strstr(query, "seconds=") : NULL;
+	long seconds = wait ? strtol(wait + strlen("seconds="), NULL, 10) : 0;
+	return seconds > 0 && seconds < WAIT_MAX ? seconds : 0;
+}
+
+static void set_options(CURL *curl, const char *url, struct receiving *at, char *why)
+{
+	curl_easy_setopt(curl, CURLOPT_URL, url);
+	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, at);
+	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
+	curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
+	curl_easy_setopt(curl, CURLOPT_MAXREDIRS, REDIRECTS_MAX);
+	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT, ANSWER_SECONDS + seconds_of(url));
+	curl_easy_setopt(curl, CURLOPT_USERAGENT, "heapwise");
+}
+
+static struct error *download(const char *url, int fd)
+{
+	char why[CURL_ERROR_SIZE] = "";
+	struct receiving at = {.fd = fd};
+	CURL *curl = curl_easy_init();
+	if (!curl)
+		return error_no_memory();
+	set_options(curl, url, &at, why);
+	CURLcode code = curl_easy_perform(curl);
+	curl_easy_cleanup(curl);
+	if (code == CURLE_OK)
+		return NULL;
+	if (at.error)
+		return error_errno(ERROR_ENVIRONMENT, at.error, "%s: cannot keep it", url);
+	if (at.large)
+		return error_create(ERROR_INPUT, "%s: is larger than 1 GiB: no profile", url);
+	return error_create(
+		ERROR_INPUT, "%s: cannot fetch: %s", url, why[0] ? why : curl_easy_strerror(code));
+}
+
+/* "localhost-6060-debug-pprof-heap-20261121-221530.1234": what it is of, and when it was fetched.
+ */
+static char *name_of(const char *url)
+{
+	_cleanup_(text_deinit) struct text name;
+	text_init(&name);
+	char when[32];
+	time_t now = time(NULL);
+	struct tm parts;
+	const char *place = strstr(url, "://") + 3, *user = strchr(place, '@');
+	size_t host = strcspn(place, "/");
+	if (user && (size_t)(user - place) < host)
+		place = user + 1; /* a password is nothing for a name */
+	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", localtime_r(&now, &parts));
+	for (const char *c = place; *c && *c != '?' && name.len < 80; c++)
+		text_add_char(&name, isalnum((unsigned char)*c) || *c == '.' ? *c : '-');
+	text_printf(&name, "-%s.%d", when, (int)getpid());
+	return name.failed ? NULL : text_steal(&name);
+}
+
+static struct error *open_file(const char *url, char **ret_path, int *ret_fd)
+{
+	_cleanup_free_ char *folder = state_folder("profiles"), *name = name_of(url);
+	char *path = NULL;
+	if (!name)
+		return error_no_memory();
+	if (asprintf(&path, "%s%s", folder ? folder : "/tmp/", name) < 0)
+		return error_no_memory();
+	*ret_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (*ret_fd < 0) {
+		struct error *error =
+			error_errno(ERROR_ENVIRONMENT, errno, "%s: cannot make it", path);
+		free(path);
+		return error;
+	}
+	*ret_path = path;
+	return NULL;
+}
+
+/* `ret` is for good: words of a command line live as long. */
+static struct error *fetch(const char *url, char **ret)
+{
+	_cleanup_close_ int fd = -1;
+	struct error *error = open_file(url, ret, &fd);
+	if (error)
+		return error;
+	progress_begin("fetching %s", url);
+	error = download(url, fd);
+	progress_end();
+	if (!error)
+		return NULL;
+	unlink(*ret);
+	free(*ret);
+	*ret = NULL;
+	return error;
+}
+
+int fetch_words(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (!fetch_is_url(argv[i]))
+			continue;
+		char *path = NULL;
+		struct error *error = fetch(argv[i], &path);
+		if (error)
+			return message_error(error);
+		message("%s: saved as %s", argv[i], path);
+		argv[i] = path;
+	}
+	return 0;
+}
