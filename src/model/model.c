@@ -33,6 +33,9 @@ void model_destroy(struct model *model)
 	leak_root_vec_deinit(&model->leak_roots);
 	leak_group_vec_deinit(&model->leak_groups);
 	leak_record_vec_deinit(&model->leak_records);
+	program_error_vec_deinit(&model->errors);
+	error_stack_vec_deinit(&model->error_stacks);
+	error_suppression_vec_deinit(&model->error_suppressions);
 	arena_deinit(&model->strings);
 	free(model);
 }
