@@ -178,6 +178,11 @@ const char *leak_uncopied_words(const struct leak_search *search)
 
 static void say_moment(const struct leak_search *search, struct text *text)
 {
+	/* Other tools do not tell how long it took. */
+	if (!search->search_ns && !search->pause_ns) {
+		text_printf(text, "Searched %s.\n", leak_moment_words(search->moment));
+		return;
+	}
 	text_printf(text, "Searched %s, in ", leak_moment_words(search->moment));
 	text_add_duration_ns(text, search->search_ns);
 	if (search->way == LEAK_WAY_SNAPSHOT)

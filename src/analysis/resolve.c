@@ -415,7 +415,8 @@ static struct error *add_given(struct resolver *resolver, struct stack_node node
 		.by_name = model_recording(resolver->model)->whole_stacks,
 	};
 	add_module(&frame, module);
-	if (frame.module && !run->no_address)
+	/* Without its range nothing is known of where in the file that is. */
+	if (frame.module && module->end && !run->no_address)
 		frame.offset = lookup_address(resolver, node) - module->bias;
 	for (uint32_t i = 0; i < run->count; i++) {
 		const struct given_frame *given = &run->frames[i];

@@ -190,7 +190,9 @@ struct facts {
 	const struct totals *totals;
 	const struct rows *rows;
 	const struct inherited *inherited;
-	const struct leak_search *leaks; /* NULL: no search, or an attempt alone */
+	const struct leak_search *leaks;    /* NULL: no search, or an attempt alone */
+	const struct program_error *errors; /* that a checker found */
+	size_t error_count;
 };
 
 static struct error *say_nothing_allocated(const struct facts *facts, struct text *text)
@@ -383,6 +385,25 @@ static struct error *say_inherited(const struct facts *facts, struct text *text)
 	return NULL;
 }
 
+/* "5 errors were found, 12 times in all (report --view errors)." */
+static struct error *say_errors(const struct facts *facts, struct text *text)
+{
+	uint64_t times = 0;
+	for (size_t i = 0; i < facts->error_count; i++)
+		times += facts->errors[i].count;
+	if (!facts->error_count)
+		return NULL;
+	add_counted(text, facts->error_count, "error", "errors");
+	text_printf(text, " %s found", plural(facts->error_count, "was", "were"));
+	if (times > facts->error_count) {
+		text_add(text, ", ");
+		add_counted(text, times, "time", "times");
+		text_add(text, " in all");
+	}
+	text_add(text, " (report --view errors).\n");
+	return NULL;
+}
+
 /* "It has 12 marks (report --view marks)." */
 static struct error *say_marks(const struct facts *facts, struct text *text)
 {
@@ -399,6 +420,7 @@ static struct error *(*const verdict_sentences[])(const struct facts *, struct t
 	say_nothing_allocated,
 	say_never_freed,
 	say_leaks,
+	say_errors,
 	say_peak,
 	say_temporary,
 	say_failed,
@@ -577,7 +599,8 @@ static struct error *build_lists(
 struct error *summary_build(const struct model *model, const struct rows *rows, struct summary *ret)
 {
 	struct facts facts = {model_target(model), model_recording(model), model_totals(model),
-		rows, model_inherited(model), model_leak_search(model)};
+		rows, model_inherited(model), model_leak_search(model), NULL, 0};
+	facts.errors = model_errors(model, &facts.error_count);
 	if (facts.leaks && facts.leaks->way == LEAK_WAY_NONE)
 		facts.leaks = NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(verdict_sentences); i++) {

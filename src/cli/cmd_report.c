@@ -24,8 +24,8 @@ static const struct option_spec option_specs[] = {
 	{OPT_VIEW, "view", "VIEW",
 		"summary (default), sites, never-freed, peak, inherited, temporary, kept, "
 		"functions, lines, addresses, files, modules, growth, timeline, lifetimes, "
-		"realloc, sizes, threads "
-		"or marks"},
+		"realloc, sizes, threads, "
+		"marks or errors"},
 	VIEW_SPEC_SORT{VIEW_OPT_LIMIT, "limit", "N",
 		"show at most N rows (default: 20, in the summary 5)"},
 	{OPT_CUM, "cum", NULL,

@@ -136,6 +136,15 @@ void build_leak_time(struct model *model, size_t record, uint64_t example_ns);
 
 /* Takes the model of what is below 0 in a difference. Once. */
 void build_subtracted(struct model *model, struct model *subtracted);
+/* Says that the source looks for errors: none is known of then, until they are added. */
+void build_errors(struct model *model);
+/* Adds an error; strings are copied, first_stack and stack_count of the row are ignored. Stacks are
+ * known. */
+struct error *build_program_error(struct model *model, const struct program_error *row,
+	const struct error_stack *stacks, size_t count);
+/* How often error `number` came, which only the end of a file may tell. */
+void build_program_error_count(struct model *model, size_t number, uint64_t count);
+struct error *build_error_suppression(struct model *model, const char *name, uint64_t count);
 
 /* Gives back spare memory. After it nothing more is added. */
 void build_finish(struct model *model);

@@ -34,6 +34,9 @@ void model_destroy(struct model *model)
 	leak_group_vec_deinit(&model->leak_groups);
 	leak_record_vec_deinit(&model->leak_records);
 	model_destroy(model->subtracted);
+	program_error_vec_deinit(&model->errors);
+	error_stack_vec_deinit(&model->error_stacks);
+	error_suppression_vec_deinit(&model->error_suppressions);
 	arena_deinit(&model->strings);
 	free(model);
 }

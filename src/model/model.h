@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/errors.h"
 #include "model/given.h"
 #include "model/kind.h"
 #include "model/lives.h"

@@ -23,6 +23,9 @@ DEFINE_VEC(realloc_vec, struct realloc_site)
 DEFINE_VEC(leak_record_vec, struct leak_record)
 DEFINE_VEC(leak_group_vec, struct leak_group)
 DEFINE_VEC(leak_root_vec, struct leak_root)
+DEFINE_VEC(program_error_vec, struct program_error)
+DEFINE_VEC(error_stack_vec, struct error_stack)
+DEFINE_VEC(error_suppression_vec, struct error_suppression)
 
 DEFINE_VEC(given_vec, struct given_run)
 
@@ -92,6 +95,10 @@ struct model {
 	struct leak_root_vec leak_roots;
 	struct leak_group_vec leak_groups; /* parents have smaller numbers */
 	struct leak_record_vec leak_records;
+	bool knows_errors;
+	struct program_error_vec errors;
+	struct error_stack_vec error_stacks;
+	struct error_suppression_vec error_suppressions;
 };
 
 #endif

@@ -16,6 +16,7 @@
 #include "sources/massif.h"
 #include "sources/pprof.h"
 #include "sources/stream.h"
+#include "sources/valgrind_xml.h"
 
 /* Formats of others, which may be packed; the order counts: the last ones take what nothing in
  * them forbids. */
@@ -29,6 +30,7 @@ static const struct foreign_source {
 	{"gperftools", gperftools_recognise, gperftools_open},
 	{"dhat", dhat_recognise, dhat_open},
 	{"massif", massif_recognise, massif_open},
+	{"valgrind", valgrind_xml_recognise, valgrind_xml_open},
 	{"pprof", pprof_recognise, pprof_open},
 };
 

@@ -75,10 +75,11 @@ struct view {
 	enum grain grain;                                      /* what spots are told apart by */
 	size_t (*moments)(const struct view_options *options); /* of model_series(), with sites */
 	const char *schema;                                    /* NULL: heapwise.report/1 */
-	uint32_t needs;   /* of recording.unknown: without it there is nothing to show */
-	bool needs_marks; /* model_marks() */
-	bool needs_lives; /* model_lifetimes(), model_reallocs() */
-	bool inherited;   /* these are of what the process was forked with */
+	uint32_t needs;    /* of recording.unknown: without it there is nothing to show */
+	bool needs_marks;  /* model_marks() */
+	bool needs_errors; /* model_errors() */
+	bool needs_lives;  /* model_lifetimes(), model_reallocs() */
+	bool inherited;    /* these are of what the process was forked with */
 	/* With a base, in place of those above; json NULL: the same one. */
 	struct error *(*fill_change)(struct page *page);
 	void (*text_change)(const struct page *page, struct text *out);
@@ -102,6 +103,7 @@ void text_reallocs(const struct page *page, struct text *out);
 void text_sizes(const struct page *page, struct text *out);
 void text_threads(const struct page *page, struct text *out);
 void text_marks(const struct page *page, struct text *out);
+void text_errors(const struct page *page, struct text *out);
 
 /* A thread's tid and name, as the first two columns. */
 void text_thread_name(const struct thread *thread, struct text *out);
@@ -126,6 +128,7 @@ void json_reallocs(const struct page *page, struct json *json);
 void json_sizes(const struct page *page, struct json *json);
 void json_threads(const struct page *page, struct json *json);
 void json_marks(const struct page *page, struct json *json);
+void json_errors(const struct page *page, struct json *json);
 
 /* The members of a row, and of a thread, into an object that is open. */
 void json_row_members(const struct page *page, const struct row *row, struct json *json);

@@ -108,6 +108,12 @@ static struct error *fill_marks(struct page *page)
 	return NULL;
 }
 
+static struct error *fill_errors(struct page *page)
+{
+	(void)page; /* they are shown as they come */
+	return NULL;
+}
+
 static struct error *compare_growth(struct page *page)
 {
 	const struct growth_change_options options = {
@@ -419,6 +425,16 @@ static const struct view views[] = {
 		.text = text_marks,
 		.json = json_marks,
 		.needs_marks = true},
+	{.name = "errors",
+		.title = "Errors",
+		.filter = METRICS,
+		.sort = METRICS,
+		.text_limit = TEXT_ROWS,
+		.fill = fill_errors,
+		.text = text_errors,
+		.json = json_errors,
+		.no_base = "errors are not compared: 'heapwise diff' compares what was allocated",
+		.needs_errors = true},
 };
 
 const struct view *view_find(const char *name)
@@ -603,8 +619,10 @@ static enum metric sort_of(
 static struct error *check_known(const struct view *view, const struct model *model)
 {
 	const struct recording *recording = model_recording(model);
-	return recording->unknown & view->needs
-		       ? error_create(ERROR_INPUT,
+	size_t count;
+	bool unknown = (recording->unknown & view->needs) ||
+		       (view->needs_errors && !model_errors(model, &count));
+	return unknown ? error_create(ERROR_INPUT,
 				 "%s: is read as %s, which does not say what the view %s shows",
 				 recording->path, recording->source, view->name)
 		       : NULL;

@@ -203,4 +203,70 @@ def dhat(folder):
         hw.need(ended.status == 3 and f"mode {mode}" in ended.errors, f"{mode}: {ended}")
 
 
+MEMCHECK_KINDS = {"definitely lost": "definite", "indirectly lost": "indirect", "possibly lost": "possible",
+                  "still reachable": "reachable"}
+
+
+def memcheck(folder, program, *options):
+    """A file of XML of a run, and what memcheck itself says: its summary of leaks, kinds of errors → how many."""
+    valgrind = hw.need_program("valgrind")
+    file = folder / "checked.xml"
+    common = [valgrind, "--leak-check=full", "--show-leak-kinds=all", *options]
+    hw.run([*common, "--xml=yes", f"--xml-file={file}", *program])
+    said = hw.run([*common, *program]).errors
+    summary = {}
+    for words, kind in MEMCHECK_KINDS.items():
+        found = re.search(rf"{words}: ([\d,]+) bytes in ([\d,]+) blocks", said)
+        summary[kind] = tuple(int(n.replace(",", "")) for n in found.groups()) if found else (0, 0)
+    return file, summary, said
+
+
+@TESTS.test
+def valgrind_leaks(folder):
+    """Leaks in XML of memcheck have the sums and kinds of its own summary"""
+    targets = hw.TARGETS / "leaks"
+    for name in ("trees-O2", "list_single-O2", "interior_only-O2", "cycles-O2"):
+        if not (targets / name).exists():
+            raise hw.Skip(f"{name} is not built")
+        file, summary, _ = memcheck(folder, [targets / name])
+        ended = hw.run([hw.HEAPWISE, "leaks", "--json", file])
+        kinds = json.loads(ended.text)["leaks"]["summary"]
+        ours = {kind: (kinds[kind]["bytes"], kinds[kind]["blocks"]) for kind in summary}
+        hw.need(ours == summary, f"{name}: {ours}, memcheck: {summary}")
+
+
+@TESTS.test
+def valgrind_errors(folder):
+    """Other errors in XML of memcheck are counted as it counts them; a file that was cut off says so"""
+    source = folder / "wrong.c"
+    source.write_text("""#include <stdlib.h>
+        static int *volatile kept;
+        int main(void) {
+            int *p = malloc(40), sum = 0;
+            for (int i = 0; i < 5; i++) p[10] = i;
+            free(p);
+            for (int i = 0; i < 3; i++) sum += p[i];
+            kept = malloc(8);
+            if (*kept) sum++;
+            free(p);
+            return sum == 12345;
+        }""")
+    built = hw.run([hw.need_program("gcc"), "-g", "-O0", "-w", source, "-o", folder / "wrong"])
+    hw.need(built.status == 0, str(built))
+    file, _, said = memcheck(folder, [folder / "wrong"])
+    counts = re.search(r"ERROR SUMMARY: (\d+) errors from (\d+) contexts", said)
+    found = hw.report(file, "--view", "errors")
+    leaks = len(re.findall("<kind>Leak_Def", file.read_text()))
+    ours = found["error_count"] + leaks, found["errors_total"] + leaks
+    hw.need(ours == tuple(map(int, counts.groups())), f"{ours}, memcheck: {counts[0]}")
+    kinds = {error["kind"] for error in found["errors"]}
+    hw.need({"InvalidRead", "InvalidWrite", "InvalidFree"} <= kinds, f"{kinds}")
+    for error in found["errors"]:
+        hw.need(error["stacks"][0]["stack"][-1]["function"] == "main", f"{error}")
+    whole = file.read_bytes()
+    (folder / "cut.xml").write_bytes(whole[: whole.index(b"<kind>InvalidFree") + 9])
+    cut = hw.report(folder / "cut.xml", "--view", "errors")
+    hw.need(not cut["recording"]["complete"] and 0 < cut["errors_total"] < found["errors_total"], f"{cut}")
+
+
 TESTS.main(width=2)

@@ -260,7 +260,7 @@ CASE(view_metrics, "each view names what it can be sorted by")
 	CHECK_STR(names.data, "summary, sites, never-freed, kept, peak, inherited, temporary, "
 			      "functions, lines, addresses, "
 			      "files, modules, growth, timeline, lifetimes, "
-			      "realloc, sizes, threads, marks");
+			      "realloc, sizes, threads, marks, errors");
 	_cleanup_(text_deinit) struct text metrics;
 	text_init(&metrics);
 	view_add_metrics(&metrics, view_find("threads"));

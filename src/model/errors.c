@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Errors that a checker found: see errors.h and build.h. */
+#include "model/errors.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "model/build.h"
+#include "model/model_impl.h"
+
+#define ROWS_MAX (1u << 20)
+
+const struct program_error *model_errors(const struct model *model, size_t *ret_count)
+{
+	static const struct program_error none;
+	*ret_count = model->errors.len;
+	return model->errors.len ? model->errors.data : model->knows_errors ? &none : NULL;
+}
+
+const struct error_stack *model_error_stacks(const struct model *model, size_t *ret_count)
+{
+	*ret_count = model->error_stacks.len;
+	return model->error_stacks.data;
+}
+
+const struct error_suppression *model_error_suppressions(
+	const struct model *model, size_t *ret_count)
+{
+	*ret_count = model->error_suppressions.len;
+	return model->error_suppressions.data;
+}
+
+void build_errors(struct model *model)
+{
+	model->knows_errors = true;
+}
+
+static struct error *copy_string(struct model *model, const char **string)
+{
+	return build_string(model, *string, strlen(*string), string);
+}
+
+static struct error *add_stack(struct model *model, const struct error_stack *row)
+{
+	struct error_stack copy = *row;
+	if (row->stack >= model_stack_limit(model))
+		return error_create(ERROR_INPUT,
+			"an error names stack %" PRIu32 ", which is not known", row->stack);
+	struct error *error = copy_string(model, &copy.what);
+	if (error)
+		return error;
+	return error_stack_vec_push(&model->error_stacks, copy) ? NULL : error_no_memory();
+}
+
+struct error *build_program_error(struct model *model, const struct program_error *row,
+	const struct error_stack *stacks, size_t count)
+{
+	struct program_error copy = *row;
+	if (model->errors.len >= ROWS_MAX)
+		return error_create(ERROR_INPUT, "more than %u errors", ROWS_MAX);
+	copy.first_stack = model->error_stacks.len;
+	copy.stack_count = count;
+	struct error *error = copy_string(model, &copy.kind);
+	if (!error)
+		error = copy_string(model, &copy.what);
+	if (!error)
+		error = copy_string(model, &copy.thread);
+	for (size_t i = 0; i < count && !error; i++)
+		error = add_stack(model, &stacks[i]);
+	if (error)
+		return error;
+	model->knows_errors = true;
+	return program_error_vec_push(&model->errors, copy) ? NULL : error_no_memory();
+}
+
+void build_program_error_count(struct model *model, size_t number, uint64_t count)
+{
+	if (number < model->errors.len && count)
+		model->errors.data[number].count = count;
+}
+
+struct error *build_error_suppression(struct model *model, const char *name, uint64_t count)
+{
+	struct error_suppression row = {.name = name, .count = count};
+	if (model->error_suppressions.len >= ROWS_MAX)
+		return error_create(ERROR_INPUT, "more than %u suppressions", ROWS_MAX);
+	struct error *error = copy_string(model, &row.name);
+	if (error)
+		return error;
+	return error_suppression_vec_push(&model->error_suppressions, row) ? NULL
+									   : error_no_memory();
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sources/valgrind_xml_build.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "base/util.h"
+#include "sources/foreign_scan.h"
+#include "sources/valgrind_text.h"
+
+#define INLINED_MAX 64u
+
+void xml_error_clear(struct xml_error *error)
+{
+	struct xml_parts parts = error->parts;
+	struct xml_frames frames = error->frames;
+	xml_parts_clear(&parts);
+	xml_frames_clear(&frames);
+	*error = (struct xml_error){.unique = "",
+		.kind = "",
+		.what = "",
+		.thread = "",
+		.parts = parts,
+		.frames = frames};
+}
+
+void xml_error_deinit(struct xml_error *error)
+{
+	xml_parts_deinit(&error->parts);
+	xml_frames_deinit(&error->frames);
+}
+
+static struct foreign_text text_of(const char *string)
+{
+	return (struct foreign_text){.data = *string ? string : NULL, .len = strlen(string)};
+}
+
+static struct error *make_line(
+	struct foreign *foreign, const struct xml_frame *frame, struct foreign_line *ret)
+{
+	_cleanup_(text_deinit) struct text path;
+	text_init(&path);
+	*ret = (struct foreign_line){
+		.function = text_of(*frame->function ? frame->function : "???")};
+	if (!*frame->file)
+		return NULL;
+	if (*frame->folder && frame->file[0] != '/')
+		text_printf(&path, "%s/", frame->folder);
+	text_add(&path, frame->file);
+	const char *kept;
+	struct error *error = strings_keep(&foreign->names, path.data ? path.data : "", &kept);
+	if (error)
+		return error;
+	ret->file = text_of(kept);
+	ret->line = frame->line < UINT32_MAX ? (uint32_t)frame->line : 0;
+	return NULL;
+}
+
+static bool same_function(const struct xml_frame *a, const struct xml_frame *b)
+{
+	return strcmp(a->function, b->function) == 0 && strcmp(a->file, b->file) == 0 &&
+	       a->line == b->line;
+}
+
+/* Where the functions begin that are inlined into frame `last`: others at its address. */
+static size_t find_inlined(const struct xml_frame *frames, size_t least, size_t last)
+{
+	size_t first = last;
+	while (frames[last].ip && first > least && last - first < INLINED_MAX - 1 &&
+		frames[first - 1].ip == frames[last].ip) {
+		for (size_t i = first; i <= last; i++)
+			if (same_function(&frames[i], &frames[first - 1]))
+				return first;
+		first--;
+	}
+	return first;
+}
+
+static struct error *make_frame(struct foreign *foreign, const struct xml_frame *frames,
+	size_t count, struct foreign_frame *ret)
+{
+	struct foreign_line lines[INLINED_MAX];
+	struct module_id module = {0};
+	static const struct module unknown;
+	struct error *error = NULL;
+	for (size_t i = 0; i < count && !error; i++)
+		error = make_line(foreign, &frames[i], &lines[i]);
+	if (!error && *frames[0].object)
+		error = foreign_module(foreign, text_of(frames[0].object), &unknown, &module);
+	return error ? error
+		     : foreign_frame(foreign, module, frames[0].ip, true, lines, count, ret);
+}
+
+static struct error *make_stack(struct foreign *foreign, const struct xml_frame *frames,
+	size_t least, size_t count, struct stack_id *ret)
+{
+	*ret = (struct stack_id){0};
+	struct error *error = NULL;
+	for (size_t end = count; end > least && !error;) {
+		size_t first = find_inlined(frames, least, end - 1);
+		struct foreign_frame frame;
+		error = make_frame(foreign, &frames[first], end - first, &frame);
+		if (!error)
+			error = foreign_push(foreign, *ret, frame, ret);
+		end = first;
+	}
+	return error;
+}
+
+static const struct {
+	const char *name;
+	enum leak_kind kind;
+} leak_kinds[] = {
+	{"Leak_DefinitelyLost", LEAK_DEFINITE},
+	{"Leak_IndirectlyLost", LEAK_INDIRECT},
+	{"Leak_PossiblyLost", LEAK_POSSIBLE},
+	{"Leak_StillReachable", LEAK_REACHABLE},
+};
+
+/* "1,234" */
+static bool scan_grouped(struct foreign_scan *scan, uint64_t *ret)
+{
+	uint64_t part;
+	if (!foreign_scan_u64(scan, ret))
+		return false;
+	while (foreign_scan_text(scan, ",")) {
+		if (scan->at == scan->end || *scan->at < '0' || *scan->at > '9')
+			return true;
+		if (!foreign_scan_u64(scan, &part) || part > 999 ||
+			__builtin_mul_overflow(*ret, (uint64_t)1000, ret) ||
+			__builtin_add_overflow(*ret, part, ret))
+			return false;
+	}
+	return true;
+}
+
+/* "96 (48 direct, 48 indirect) bytes in 1 blocks are definitely lost": leakedbytes is the sum. */
+static uint64_t indirect_bytes_of(const struct xml_error *found)
+{
+	struct foreign_scan scan = foreign_scan_of(found->what, strlen(found->what));
+	uint64_t all, direct, indirect;
+	if (!scan_grouped(&scan, &all) || !foreign_scan_text(&scan, " (") ||
+		!scan_grouped(&scan, &direct) || !foreign_scan_text(&scan, " direct, ") ||
+		!scan_grouped(&scan, &indirect) || !foreign_scan_text(&scan, " indirect)") ||
+		indirect > found->leaked_bytes || all != found->leaked_bytes)
+		return 0;
+	return indirect;
+}
+
+static struct leak_search *search_of(struct xml_build *build)
+{
+	xml_build_search(build);
+	return build_leak_search_more(build->foreign.model);
+}
+
+static struct error *too_much(void)
+{
+	return error_create(ERROR_INPUT, "leaks add up to more than 2^64");
+}
+
+/* What the leak adds to its site and to the sums of the search. */
+static struct error *add_leak_sums(struct xml_build *build, const struct leak_record *record)
+{
+	struct leak_search *search = search_of(build);
+	struct site *site = build_site_at(build->foreign.model, record->site);
+	uint64_t *sums[] = {&site->live_bytes, &search->bytes[record->kind], &site->live_blocks,
+		&search->blocks[record->kind]};
+	for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
+		if (__builtin_add_overflow(
+			    *sums[i], i < 2 ? record->bytes : record->blocks, sums[i]))
+			return too_much();
+	build->has_indirect |= record->kind == LEAK_INDIRECT;
+	return __builtin_add_overflow(
+		       build->indirect_bytes, record->indirect_bytes, &build->indirect_bytes)
+		       ? too_much()
+		       : NULL;
+}
+
+static struct error *add_leak(
+	struct xml_build *build, const struct xml_error *found, enum leak_kind kind)
+{
+	struct foreign *foreign = &build->foreign;
+	const struct xml_frame *frames = found->frames.data;
+	size_t count = found->parts.len ? found->parts.data[0].count : 0;
+	enum alloc_kind called =
+		count ? valgrind_kind_of(text_of(frames[0].function)) : KIND_UNKNOWN;
+	struct leak_record record = {
+		.kind = kind, .group = LEAK_NO_GROUP, .blocks = found->leaked_blocks};
+	struct stack_id stack;
+	/* The allocation function is the site's kind, and no frame of it. */
+	struct error *error =
+		make_stack(foreign, frames, called != KIND_UNKNOWN && count > 1, count, &stack);
+	if (!error)
+		error = foreign_site(foreign, stack, called, &record.site);
+	if (error)
+		return error;
+	record.indirect_bytes = kind == LEAK_DEFINITE ? indirect_bytes_of(found) : 0;
+	record.bytes = found->leaked_bytes - record.indirect_bytes;
+	record.example_ns = LEAK_NO_TIME;
+	record.example.thread.value = LEAK_NO_THREAD;
+	record.example.size = record.blocks ? record.bytes / record.blocks : 0;
+	record.example.site = record.site;
+	error = add_leak_sums(build, &record);
+	return error ? error : build_leak_record(foreign->model, &record);
+}
+
+/* All that is no leak. */
+static struct error *add_other(struct xml_build *build, const struct xml_error *found)
+{
+	size_t count = found->parts.len, number;
+	_cleanup_free_ struct error_stack *stacks = calloc(count + 1, sizeof(*stacks));
+	if (!stacks)
+		return error_no_memory();
+	struct error *error = NULL;
+	for (size_t i = 0; i < count && !error; i++) {
+		const struct xml_part *part = &found->parts.data[i];
+		struct stack_id stack;
+		error = make_stack(
+			&build->foreign, found->frames.data + part->first, 0, part->count, &stack);
+		stacks[i] = (struct error_stack){.what = part->what, .stack = stack.value};
+	}
+	struct program_error row = {.kind = found->kind,
+		.what = found->what,
+		.thread = found->thread,
+		.tid = found->tid < UINT32_MAX ? (uint32_t)found->tid : 0,
+		.count = 1};
+	model_errors(build->foreign.model, &number);
+	if (!error)
+		error = build_program_error(build->foreign.model, &row, stacks, count);
+	if (error)
+		return error;
+	uint32_t *known = xml_numbers_insert(&build->numbers, found->unique, NULL);
+	if (!known)
+		return error_no_memory();
+	*known = (uint32_t)number;
+	return NULL;
+}
+
+struct error *xml_build_error(struct xml_build *build, const struct xml_error *found)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(leak_kinds); i++)
+		if (strcmp(found->kind, leak_kinds[i].name) == 0 && found->has_leaked)
+			return add_leak(build, found, leak_kinds[i].kind);
+	return add_other(build, found);
+}
+
+void xml_build_count(struct xml_build *build, const char *unique, uint64_t count)
+{
+	const uint32_t *number = xml_numbers_find(&build->numbers, unique);
+	if (number)
+		build_program_error_count(build->foreign.model, *number, count);
+}
+
+void xml_build_search(struct xml_build *build)
+{
+	if (!build->has_search)
+		build_leak_search(build->foreign.model)->way = LEAK_WAY_HELD;
+	build->has_search = true;
+}
+
+struct error *xml_build_finish(struct xml_build *build)
+{
+	struct recording *recording = build_recording(build->foreign.model);
+	if (build->has_search) {
+		recording->unknown &= ~(uint32_t)(UNKNOWN_LIVE_BLOCKS | UNKNOWN_LIVE_BYTES);
+		recording->remark = "What was never freed is what Valgrind was told to show of it: "
+				    "--leak-check=full --show-leak-kinds=all shows everything.";
+		if (!build->has_indirect)
+			search_of(build)->bytes[LEAK_INDIRECT] = build->indirect_bytes;
+	}
+	return foreign_total(&build->foreign);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What valgrind_xml.c finds in a file → the model's errors and search for leaks. */
+#ifndef SOURCES_VALGRIND_XML_BUILD_H
+#define SOURCES_VALGRIND_XML_BUILD_H
+
+#include "sources/foreign.h"
+
+/* Strings belong to the names of struct foreign; "" where the file says nothing. */
+struct xml_frame {
+	uint64_t ip;
+	const char *object, *function, *folder, *file;
+	uint64_t line;
+};
+DEFINE_VEC(xml_frames, struct xml_frame)
+
+/* A sentence and a stack of an error; either may be missing. */
+struct xml_part {
+	const char *what;
+	size_t first, count; /* of its frames */
+	bool has_stack;
+};
+DEFINE_VEC(xml_parts, struct xml_part)
+
+/* One <error>. */
+struct xml_error {
+	const char *unique, *kind, *what, *thread;
+	uint64_t tid, leaked_bytes, leaked_blocks;
+	bool has_leaked; /* either of the two */
+	struct xml_parts parts;
+	struct xml_frames frames;
+};
+
+DEFINE_MAP(xml_numbers, const char *, uint32_t, string_hash, string_equal)
+
+struct xml_build {
+	struct foreign foreign;
+	struct xml_numbers numbers; /* of errors, by what <unique> says */
+	bool has_search, has_indirect;
+	uint64_t indirect_bytes; /* as definite leaks tell of them */
+};
+
+void xml_error_clear(struct xml_error *error);
+void xml_error_deinit(struct xml_error *error);
+
+/* Puts one into the model. */
+struct error *xml_build_error(struct xml_build *build, const struct xml_error *error) must_check_;
+
+/* <errorcounts>: how often an error came. */
+void xml_build_count(struct xml_build *build, const char *unique, uint64_t count);
+
+/* That leaks were looked for, even if there are none. */
+void xml_build_search(struct xml_build *build);
+
+struct error *xml_build_finish(struct xml_build *build) must_check_;
+
+#endif

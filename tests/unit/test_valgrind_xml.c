@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* XML of Valgrind's checkers, as they print it, and as they do not. */
+#include "base/text.h"
+#include "unit/foreign_files.h"
+#include "unit/golden.h"
+#include "views/views.h"
+
+#define BEGIN                                                                                      \
+	"<?xml version=\"1.0\"?>\n\n<valgrindoutput>\n\n<protocolversion>4</protocolversion>\n"    \
+	"<protocoltool>memcheck</protocoltool>\n<preamble>\n  <line>Memcheck</line>\n"             \
+	"</preamble>\n<pid>41</pid>\n<ppid>40</ppid>\n<tool>memcheck</tool>\n<args>\n"             \
+	"  <vargv><exe>/usr/bin/valgrind</exe><arg>--leak-check=full</arg></vargv>\n"              \
+	"  <argv><exe>./app</exe><arg>a &amp; b</arg></argv>\n</args>\n"                           \
+	"<status><state>RUNNING</state><time>00:00:00:00.042 </time></status>\n"
+#define FRAME(ip, fn, file, line)                                                                  \
+	"<frame><ip>" ip "</ip><obj>/src/app</obj><fn>" fn "</fn><dir>/src</dir><file>" file       \
+	"</file><line>" line "</line></frame>\n"
+#define MALLOC "<frame><ip>0x48417B4</ip><obj>/usr/vg.so</obj><fn>malloc</fn></frame>\n"
+#define LEAK(unique, kind, text, bytes, blocks, stack)                                             \
+	"<error>\n<unique>" unique "</unique>\n<tid>1</tid>\n<kind>" kind                          \
+	"</kind>\n<xwhat><text>" text "</text><leakedbytes>" bytes                                 \
+	"</leakedbytes><leakedblocks>" blocks "</leakedblocks></xwhat>\n<stack>\n" stack           \
+	"</stack>\n</error>\n"
+#define INVALID                                                                                    \
+	"<error>\n<unique>0x1</unique>\n<tid>2</tid>\n<threadname>worker</threadname>\n"           \
+	"<kind>InvalidRead</kind>\n<what>Invalid read of size 4</what>\n<stack>\n" FRAME("0x1001", \
+		"std::vector&lt;int&gt;::at(int)", "v.h",                                          \
+		"7") FRAME("0x1001", "look", "app.c", "12") FRAME("0x1002", "main", "app.c",       \
+		"20") "</stack>\n<auxwhat>Address 0x4a4 is 0 bytes inside a block of size 8 "      \
+		      "free'd</auxwhat>\n"                                                         \
+		      "<stack>\n" FRAME("0x1003", "drop", "app.c",                                 \
+			      "15") "</stack>\n"                                                   \
+				    "<xauxwhat><text>It is a sentence "                            \
+				    "alone</text><file>x.c</file></xauxwhat>\n"                    \
+				    "<auxwhat>Block was alloc'd at</auxwhat>\n<stack>\n" MALLOC    \
+					    FRAME("0x1004", "make", "app.c",                       \
+						    "9") "</stack>\n</error>\n"
+#define NEWER "<later><frame><ip>zzz</ip></frame><error><kind>no</kind></error></later>\n"
+#define LEAKS                                                                                      \
+	LEAK("0x2", "Leak_DefinitelyLost",                                                         \
+		"1,096 (1,000 direct, 96 indirect) bytes in 2 blocks are definitely lost in loss " \
+		"record 2 of 4",                                                                   \
+		"1096", "2", MALLOC FRAME("0x1004", "make", "app.c", "9"))                         \
+	LEAK("0x3", "Leak_IndirectlyLost", "96 bytes in 3 blocks are indirectly lost", "96", "3",  \
+		MALLOC FRAME("0x1005", "make_part", "app.c", "5"))                                 \
+	LEAK("0x4", "Leak_StillReachable", "10 bytes in 1 blocks are still reachable", "10", "1",  \
+		MALLOC FRAME("0x1004", "make", "app.c", "9"))
+#define END                                                                                        \
+	"<status><state>FINISHED</state><time>00:00:01:12.500 </time></status>\n"                  \
+	"<errorcounts>\n<pair><count>7</count><unique>0x1</unique></pair>\n</errorcounts>\n"       \
+	"<suppcounts>\n<pair><count>3</count><name>libc &lt;init&gt;</name></pair>\n"              \
+	"</suppcounts>\n</valgrindoutput>\n"
+#define FILE_TEXT BEGIN INVALID NEWER LEAKS END
+
+CASE(leaks, "leaks are the records of a search, direct and indirect ones apart")
+{
+	_cleanup_model_ struct model *model = open_good(FILE_TEXT);
+	CHECK_STR(model_recording(model)->source, "valgrind");
+	CHECK(model_recording(model)->complete);
+	const struct leak_search *search = model_leak_search(model);
+	CHECK(search);
+	CHECK_U64(search->bytes[LEAK_DEFINITE], 1000);
+	CHECK_U64(search->blocks[LEAK_DEFINITE], 2);
+	CHECK_U64(search->bytes[LEAK_INDIRECT], 96);
+	CHECK_U64(search->blocks[LEAK_INDIRECT], 3);
+	CHECK_U64(search->bytes[LEAK_REACHABLE], 10);
+	size_t count;
+	const struct leak_record *records = model_leak_records(model, &count);
+	CHECK_U64(count, 3);
+	CHECK_U64(records[0].indirect_bytes, 96);
+	CHECK_U64(records[0].site.value, records[2].site.value);
+	const struct site *site = site_of(model, "make");
+	CHECK_U64(site->kind, KIND_MALLOC);
+	CHECK_U64(site->live_bytes, 1010);
+	CHECK_U64(model_totals(model)->live_blocks, 6);
+}
+
+CASE(facts, "command, process and time are the file's")
+{
+	_cleanup_model_ struct model *model = open_good(FILE_TEXT);
+	CHECK_U64(model_target(model)->pid, 41);
+	CHECK_U64(model_target(model)->command_len, 2);
+	CHECK_STR(model_target(model)->command[1], "a & b");
+	CHECK_U64(model_recording(model)->duration_ns, 72500000000);
+}
+
+CASE(errors, "other errors keep their stacks, sentences, counts and suppressions")
+{
+	_cleanup_model_ struct model *model = open_good(FILE_TEXT);
+	size_t count, stack_count;
+	const struct program_error *errors = model_errors(model, &count);
+	const struct error_stack *stacks = model_error_stacks(model, &stack_count);
+	CHECK_U64(count, 1);
+	CHECK_STR(errors->kind, "InvalidRead");
+	CHECK_STR(errors->thread, "worker");
+	CHECK_U64(errors->count, 7);
+	CHECK_U64(errors->stack_count, 4);
+	CHECK_STR(stacks[0].what, "");
+	CHECK_CONTAINS(stacks[1].what, "free'd");
+	CHECK_STR(stacks[2].what, "It is a sentence alone");
+	CHECK_U64(stacks[2].stack, 0);
+	struct stack_node node = model_stack(model, (struct stack_id){stacks[0].stack});
+	const struct given_run *run = model_given(model, node.module, node.address);
+	CHECK_U64(run->count, 2);
+	CHECK_STR(run->frames[0].function, "std::vector<int>::at(int)");
+	CHECK_STR(run->frames[1].file, "/src/app.c");
+	const struct error_suppression *suppressions = model_error_suppressions(model, &count);
+	CHECK_U64(count, 1);
+	CHECK_STR(suppressions->name, "libc <init>");
+	CHECK_U64(suppressions->count, 3);
+}
+
+CASE(protocols, "protocols 5 and 6 are read, 3 is not")
+{
+	static const char *const protocols[] = {"5", "6", "3"};
+	for (size_t i = 0; i < 3; i++) {
+		char *text = strdup(FILE_TEXT);
+		CHECK(text);
+		strstr(text, "<protocolversion>")[strlen("<protocolversion>")] = protocols[i][0];
+		if (i < 2)
+			model_destroy(open_good(text));
+		else
+			check_refused(text, "line 5");
+		free(text);
+	}
+}
+
+static bool add_to_text(void *context, const char *data, size_t len)
+{
+	text_add_n(context, data, len);
+	return true;
+}
+
+CASE(view, "the view errors shows them, as text and as JSON")
+{
+	_cleanup_model_ struct model *model = open_good(FILE_TEXT);
+	for (int json = 0; json < 2; json++) {
+		struct text text;
+		text_init(&text);
+		const struct sink sink = {add_to_text, &text};
+		const struct view_options options = {
+			.json = json, .sort = METRICS, .limit = json ? VIEW_NO_LIMIT : 20};
+		CHECK_OK(view_write(view_find("errors"), model, &options, &sink));
+		check_golden(json ? "report/errors.json" : "report/errors.txt", text.data);
+		text_deinit(&text);
+	}
+	_cleanup_model_ struct model *other = open_good("heap_v2/512\n");
+	const struct view_options options = {.sort = METRICS};
+	const struct sink sink = {add_to_text, NULL};
+	CHECK_ERROR(view_write(view_find("errors"), other, &options, &sink), ERROR_INPUT,
+		"does not say what the view errors shows");
+}
+
+CASE(cut, "a file that was cut off says so and shows what is there")
+{
+	check_incomplete(BEGIN INVALID "<error>\n<unique>0x2</unique>\n<ki", "cut off at line");
+	check_incomplete(BEGIN INVALID "<error>\n<what>a &am", "cut off at line");
+	_cleanup_model_ struct model *model = open_good(BEGIN INVALID "<error>");
+	size_t count;
+	model_errors(model, &count);
+	CHECK_U64(count, 1);
+	check_cut_anywhere(FILE_TEXT);
+	check_changed_anywhere(FILE_TEXT);
+}
+
+CASE(refused, "what cannot be so is refused, with its line")
+{
+	check_refused(BEGIN LEAK("0x2", "Leak_PossiblyLost", "x", "-5", "1", ""), "no number");
+	check_refused(BEGIN LEAK("0x2", "Leak_PossiblyLost", "x", "99999999999999999999", "1", ""),
+		"no number");
+	check_refused(BEGIN LEAK("0x2", "Leak_PossiblyLost", "x", "18446744073709551615", "1", "")
+			      LEAK("0x3", "Leak_PossiblyLost", "x", "1", "1", ""),
+		"2^64");
+	check_refused(BEGIN "<error></what></error>", "line");
+	check_refused(BEGIN "</valgrindoutput>\n<more/>", "line 19");
+	check_refused("<!DOCTYPE v [<!ENTITY a \"aaa\"><!ENTITY b \"&a;&a;\">]>\n<valgrindoutput>\n"
+		      "<pid>&b;</pid></valgrindoutput>",
+		"DOCTYPE");
+	check_refused_bytes(BEGIN "<error>\0</error>", sizeof(BEGIN) + 15, "line");
+	_cleanup_model_ struct model *model = open_good(BEGIN LEAK("0x2", "Leak_PossiblyLost", "x",
+		"1152921504606846976", "1152921504606846976", MALLOC) END);
+	CHECK_U64(model_totals(model)->live_bytes, 1152921504606846976);
+}
+
+CASE(deep, "elements in elements without end, and stacks without end, are refused")
+{
+	struct buf file;
+	for (int kind = 0; kind < 2; kind++) {
+		buf_init(&file);
+		buf_bytes(&file, BEGIN, strlen(BEGIN));
+		if (kind)
+			buf_bytes(&file, "<error><stack>", 14);
+		for (unsigned i = 0; i < 100000; i++)
+			buf_bytes(&file, kind ? "<frame>\n</frame>\n" : "<a>\n", kind ? 17 : 4);
+		check_refused_bytes(file.data, file.len, kind ? "more than 4096" : "too deep");
+		buf_deinit(&file);
+	}
+}
+
+CASE(bomb, "what unpacks to 10 GB is refused in bounded time and memory")
+{
+	check_bomb(BEGIN, '\n');
+	check_bomb(BEGIN "<pid>", '1');
+}
+
+TAP_MAIN
