@@ -86,6 +86,14 @@ def what_is_no_moment(folder):
         hw.need(ended.status == status and words in ended.errors, f"{moment}: {ended}")
     ended = hw.run([hw.HEAPWISE, "report", path, "--from", at["end"], "--to", at["freed"]])
     hw.need(ended.status == 3 and "comes after" in ended.errors, str(ended))
+    # Nothing happens between these two.
+    when = int(at["freed"][:-2])
+    for command in ("report", "timeline"):
+        ended = hw.run([hw.HEAPWISE, command, path, "--from", f"{when + 1}ns", "--to", f"{when}ns"])
+        hw.need(ended.status == 3 and "comes after" in ended.errors, str(ended))
+    # It lasted longer than things happened.
+    ended = hw.run([hw.HEAPWISE, "report", path, "--at", "1000s"])
+    hw.need("it ends after 2." in ended.errors, str(ended))
 
 
 @TESTS.test
