@@ -244,6 +244,19 @@ static struct error *judge_leaks(struct judging *judging)
 	return error;
 }
 
+/* Why a limit that the figures keep might be exceeded all the same; NULL: it is kept. */
+static const char *doubt(const struct judging *judging)
+{
+	enum budget_rule rule = judging->check.rule;
+	/* A search has seen what there was, whatever was recorded of it. */
+	if (rule == BUDGET_LEAK || rule == BUDGET_LEAK_PER_STACK)
+		return NULL;
+	const char *ret = limit_doubt(model_recording(judging->input->model), false);
+	if (!ret && rule == BUDGET_GROWTH)
+		ret = limit_doubt(model_recording(judging->input->baseline), true);
+	return ret;
+}
+
 static struct error *judge(struct judging *judging, enum budget_rule rule)
 {
 	static struct error *(*const judges[BUDGET_RULES])(struct judging *) = {
@@ -264,6 +277,8 @@ static struct error *judge(struct judging *judging, enum budget_rule rule)
 	struct error *error = judges[rule](judging);
 	if (error)
 		return error;
+	if (!judging->check.exceeded && !judging->check.unknown)
+		judging->check.unknown = doubt(judging);
 	judging->ret->exceeded += judging->check.exceeded;
 	judging->ret->unknown += judging->check.unknown != NULL;
 	return budget_check_vec_push(&judging->ret->checks, judging->check) ? NULL

@@ -43,8 +43,9 @@ struct budget_limits {
 struct budget_input {
 	const struct model *model;
 	const struct rows *rows;
-	const struct diff *diff;   /* against the baseline; NULL: there is none */
-	const struct leaks *leaks; /* NULL: not looked at */
+	const struct model *baseline; /* NULL: there is none */
+	const struct diff *diff;      /* against it, or NULL */
+	const struct leaks *leaks;    /* NULL: not looked at */
 };
 
 struct budget_finding {

@@ -13,6 +13,7 @@
 #include "capture/collector_impl.h"
 
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "process/living.h"
 
 #include <errno.h>
@@ -27,8 +28,10 @@
 
 #define SLEEP_MIN_NS 300000
 #define SLEEP_MAX_NS 5000000
-/* A process that does nothing is left alone for so long, unless it calls (hw_shm.doorbell). */
-#define PAUSE_MAX_NS 160000000
+/* A process that does nothing is left alone for so long, unless it calls (hw_shm.doorbell). What it
+ * does next may have been at any time since it was last seen, so few processes are not left alone
+ * as long as many: about one of all that do nothing is looked at in SLEEP_MAX_NS. */
+#define PAUSE_MAX_NS 320000000
 #define IDLE_NS 500000000 /* while nobody is recorded */
 /* A pass that brought more than this many words is followed by the next at once. */
 #define BUSY_WORDS (1u << 16)
@@ -171,18 +174,23 @@ static void nap(struct collector *c)
 	}
 }
 
+static uint64_t pause_max_ns(const struct collector *c)
+{
+	return min((uint64_t)SLEEP_MAX_NS * c->subject_count, (uint64_t)PAUSE_MAX_NS);
+}
+
 /* Takes what is in a subject's rings, if it is their turn; the less there is, the later is the
  * next.
  */
-static uint64_t drain_one(struct subject *s, uint64_t now)
+static uint64_t drain_one(const struct collector *c, struct subject *s, uint64_t now)
 {
 	if (!s->recorder || (now < s->due_ns && !recorder_is_called(s->recorder)))
 		return 0;
 	uint64_t moved = recorder_drain(s->recorder);
 	if (moved)
 		s->pause_ns = 0;
-	else if (s->pause_ns < PAUSE_MAX_NS)
-		s->pause_ns = s->pause_ns ? s->pause_ns * 2 : SLEEP_MIN_NS;
+	else
+		s->pause_ns = s->pause_ns ? min(s->pause_ns * 2, pause_max_ns(c)) : SLEEP_MIN_NS;
 	s->due_ns = s->pause_ns > SLEEP_MAX_NS ? now + s->pause_ns : 0;
 	if (now - s->tended_ns > TEND_NS) {
 		s->tended_ns = now;
@@ -201,7 +209,7 @@ static void drain(struct collector *c)
 	for (uint32_t i = 0; i < c->subject_count; i++) {
 		struct subject *s = c->subjects[i];
 		collector_look_for_leaving(c, s);
-		uint64_t moved = drain_one(s, now);
+		uint64_t moved = drain_one(c, s, now);
 		most = moved > most ? moved : most;
 	}
 	if (most > BUSY_WORDS)

@@ -84,15 +84,33 @@ static bool take(const struct options *options, int id, struct request *request)
 	}
 }
 
-/* Says what grew too much; returns the exit code. */
-static int judge(const struct request *request, const struct diff_outcome *outcome)
+/* Says why it may have grown more than was seen, if it may; returns the exit code. */
+static int doubt(const struct request *request, const struct operand operands[2])
 {
+	for (int i = 0; i < 2; i++) {
+		const char *why = limit_doubt(model_recording(operands[i].model), i == 0);
+		if (why) {
+			message("%s: whether %s grew by more than %s can't be judged: %s",
+				operands[i].text, metric_name(request->diff.metric),
+				request->growth_text, why);
+			return ERROR_INPUT;
+		}
+	}
+	return 0;
+}
+
+/* Says what grew too much; returns the exit code. */
+static int judge(const struct request *request, const struct operand operands[2],
+	const struct diff_outcome *outcome)
+{
+	if (!request->growth_text)
+		return 0;
+
 	const struct diff_figure *total = &outcome->total;
 	/* Of estimates, what is certain. */
 	int64_t change = total->estimated ? total->low : total->change;
-	if (!request->growth_text || change <= 0 ||
-		!limit_exceeded(&request->growth, (uint64_t)change, total->base))
-		return 0;
+	if (change <= 0 || !limit_exceeded(&request->growth, (uint64_t)change, total->base))
+		return doubt(request, operands);
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
 	text_printf(&text, "%s grew by ", metric_name(request->diff.metric));
@@ -118,7 +136,7 @@ static int compare(struct request *request, const struct operand operands[2])
 		diff_view_write(operands[0].model, operands[1].model, &options, &sink, &outcome);
 	int code = error ? message_error(error) : output_end(&output);
 	if (!code)
-		code = judge(request, &outcome);
+		code = judge(request, operands, &outcome);
 	text_deinit(&outcome.top);
 	return code;
 }
@@ -251,7 +269,7 @@ const struct command command_diff = {
 		"whatever their\n"
 		"addresses and lines: runs and builds can be compared. docs/diff.md has the rules. "
 		"The exit status is\n"
-		"1 if --fail-on-growth is given and exceeded.\n",
+		"1 if --fail-on-growth is given and exceeded, 3 if that can't be judged.\n",
 	.examples = "  heapwise diff old.hpw new.hpw                     two runs, two builds\n"
 		    "  heapwise diff app.hpw@10s app.hpw@60s             what piled up meanwhile\n"
 		    "  heapwise diff --metric peak_bytes old.hpw new.hpw\n"

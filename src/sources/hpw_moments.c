@@ -33,9 +33,15 @@ struct search {
 	struct sought sought[2];
 	const struct sought *alone; /* times of others do not count now; NULL: all do */
 	uint64_t step, stamp, last_ns;
-	struct text marks; /* names, for messages */
-	size_t named;
+	char *named[NAMED_MAX]; /* marks, each name once, for messages */
+	size_t named_len;       /* more than NAMED_MAX: there are others */
 };
+
+static void search_deinit(struct search *search)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(search->named); i++)
+		free(search->named[i]);
+}
 
 static void found_at(struct search *search, struct sought *sought, uint64_t step)
 {
@@ -60,14 +66,22 @@ static void on_time(void *context, uint64_t stamp)
 	search->last_ns = ns;
 }
 
-/* A mark at the current step. */
-static void on_mark(struct search *search, const char *name)
+static struct error *remember_name(struct search *search, const char *name)
 {
-	if (hpw_mark_is_users(name, strlen(name)) && search->named++ < NAMED_MAX) {
-		text_add(&search->marks, search->marks.len ? ", '" : "'");
-		text_add_shown(&search->marks, name, 64);
-		text_add(&search->marks, "'");
-	}
+	if (!hpw_mark_is_users(name, strlen(name)) || search->named_len > NAMED_MAX)
+		return NULL;
+	for (size_t i = 0; i < search->named_len; i++)
+		if (strcmp(search->named[i], name) == 0)
+			return NULL;
+	if (search->named_len < NAMED_MAX && !(search->named[search->named_len] = strdup(name)))
+		return error_no_memory();
+	search->named_len++;
+	return NULL;
+}
+
+/* A mark at the current step. */
+static struct error *on_mark(struct search *search, const char *name)
+{
 	for (size_t i = 0; i < ARRAY_SIZE(search->sought); i++) {
 		struct sought *sought = &search->sought[i];
 		const struct source_moment *moment = sought->moment;
@@ -75,17 +89,19 @@ static void on_mark(struct search *search, const char *name)
 			strcmp(moment->mark, name) == 0 && ++sought->seen >= moment->nth)
 			found_at(search, sought, search->step + 1);
 	}
+	return remember_name(search, name);
 }
 
 static struct error *on_step(void *context, const struct hpw_step *step)
 {
 	struct search *search = context;
+	struct error *error = NULL;
 	if (step->kind == HPW_STEP_MARK) {
 		_cleanup_free_ char *name = strndup((const char *)step->bytes, (size_t)step->size);
-		if (!name)
-			return error_no_memory();
-		on_mark(search, name);
+		error = name ? on_mark(search, name) : error_no_memory();
 	}
+	if (error)
+		return error;
 	search->step++;
 	for (size_t i = 0; i < ARRAY_SIZE(search->sought); i++) {
 		struct sought *sought = &search->sought[i];
@@ -203,10 +219,10 @@ static struct error *seek(struct search *search)
 {
 	const struct hpw_parts *parts = search->moments->parts;
 	struct error *error = NULL;
-	for (size_t i = 0; i < parts->marks.len; i++) {
+	for (size_t i = 0; !error && i < parts->marks.len; i++) {
 		search->step = parts->marks.data[i].step;
 		search->stamp = parts->marks.data[i].stamp;
-		on_mark(search, parts->marks.data[i].name);
+		error = on_mark(search, parts->marks.data[i].name);
 	}
 	for (size_t i = 0; !error && i < ARRAY_SIZE(search->sought); i++) {
 		struct sought *sought = &search->sought[i];
@@ -268,34 +284,48 @@ static struct error *find_estimated_peak(struct search *search, struct sought *s
 		.moments = search->moments, .sought = {{.moment = &at}, {.moment = &start}}};
 	error = each_chunk(search->moments->file, search_chunk, &again);
 	sought->step = again.sought[0].found ? again.sought[0].step : UINT64_MAX;
-	text_deinit(&again.marks);
+	search_deinit(&again);
 	return error;
+}
+
+/* "'a', 'b' and others" */
+static void add_names(struct text *text, const struct search *search)
+{
+	size_t len = min(search->named_len, (size_t)NAMED_MAX);
+	for (size_t i = 0; i < len; i++) {
+		text_add(text, i ? ", '" : "'");
+		text_add_shown(text, search->named[i], 64);
+		text_add(text, "'");
+	}
+	text_add(text, search->named_len > NAMED_MAX ? " and others" : "");
 }
 
 static struct error *missing_mark(const struct search *search, const struct sought *sought)
 {
 	if (sought->seen)
-		return error_create(ERROR_INPUT,
-			"it has %" PRIu64 " marks named '%s', not %" PRIu64, sought->seen,
-			sought->moment->mark, sought->moment->nth);
-	if (!search->named)
-		return error_create(ERROR_INPUT,
-			"it has no mark '%s', nor any other: heapwise_mark() and heapwise mark set "
-			"them",
-			sought->moment->mark);
-	return error_create(ERROR_INPUT, "it has no mark '%s'; it has %s%s", sought->moment->mark,
-		search->marks.data ? search->marks.data : "",
-		search->named > NAMED_MAX ? " and others" : "");
+		return error_create(ERROR_INPUT, "it has %" PRIu64 " %s named '%s', not %" PRIu64,
+			sought->seen, sought->seen == 1 ? "mark" : "marks", sought->moment->mark,
+			sought->moment->nth);
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	text_printf(&text, "it has no mark '%s'", sought->moment->mark);
+	if (search->named_len) {
+		text_add(&text, "; it has ");
+		add_names(&text, search);
+	} else {
+		text_add(&text, ", nor any other: heapwise_mark() and heapwise mark set them");
+	}
+	return text.failed ? error_no_memory() : error_create(ERROR_INPUT, "%s", text.data);
 }
 
-static struct error *missing_time(const struct search *search, const struct sought *sought)
+static struct error *missing_time(const struct sought *sought, uint64_t end_ns)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
 	text_add(&text, "it has nothing as late as ");
 	text_add_duration_ns(&text, sought->moment->time_ns);
-	text_add(&text, ": its last event came after ");
-	text_add_duration_ns(&text, search->last_ns);
+	text_add(&text, ": it ends after ");
+	text_add_duration_ns(&text, end_ns);
 	return text.failed ? error_no_memory() : error_create(ERROR_INPUT, "%s", text.data);
 }
 
@@ -316,7 +346,7 @@ static struct error *conclude(struct search *search, struct sought *sought)
 		uint64_t duration = model_recording(search->moments->model)->duration_ns;
 		uint64_t end = duration > search->last_ns ? duration : search->last_ns;
 		if (!sought->found && sought->moment->time_ns > end)
-			return missing_time(search, sought);
+			return missing_time(sought, end);
 		if (!sought->found)
 			found_at(search, sought, UINT64_MAX);
 		return NULL;
@@ -339,9 +369,12 @@ static bool needs_events(const struct source_moment *moment)
 	       moment->kind == SOURCE_STEP;
 }
 
-static void search_deinit(struct search *search)
+/* Two times may fall between the same steps. */
+static bool comes_after(const struct sought *one, const struct sought *other)
 {
-	text_deinit(&search->marks);
+	if (one->moment->kind == SOURCE_TIME && other->moment->kind == SOURCE_TIME)
+		return one->moment->time_ns > other->moment->time_ns;
+	return one->step > other->step;
 }
 
 struct error *hpw_moments_find(
@@ -349,7 +382,6 @@ struct error *hpw_moments_find(
 {
 	_cleanup_(search_deinit) struct search search = {
 		.moments = moments, .sought = {{.moment = &query->from}, {.moment = &query->to}}};
-	text_init(&search.marks);
 	struct error *error = NULL;
 	if (needs_events(&query->from) || needs_events(&query->to))
 		error = moments->parts ? seek(&search)
@@ -359,7 +391,7 @@ struct error *hpw_moments_find(
 	if (error)
 		return error;
 	const struct sought *from = &search.sought[0], *to = &search.sought[1];
-	if (from->step > to->step)
+	if (comes_after(from, to))
 		return error_create(ERROR_INPUT, "%s comes after %s",
 			query->from_text ? query->from_text : "the beginning",
 			query->to_text ? query->to_text : "the end");

@@ -110,6 +110,7 @@ static struct error *look(
 	struct budget_input input = {
 		.model = model,
 		.rows = &looked->now.all,
+		.baseline = options->baseline,
 		.diff = options->baseline ? &looked->diff : NULL,
 		.leaks = leaks ? &looked->leaks : NULL,
 	};

@@ -108,6 +108,29 @@ def leaks(folder):
     budget(1, "--max-leak", 0, "--max-never-freed", 0, unsearched)
 
 
+def cut(path):
+    """The recording without its last third."""
+    short = path.with_name("cut.hpw")
+    short.write_bytes(path.read_bytes()[:path.stat().st_size * 2 // 3])
+    return short
+
+
+@TESTS.test
+def unseen(folder):
+    """A limit is not kept by what is missing: a recording that is cut, a baseline that is, a malloc that was not seen"""
+    path = recording(folder)
+    short = cut(path)
+    for limit in ("peak", "never-freed", "per-stack", "allocations"):
+        check = budget(3, f"--max-{limit}", "1M", short)[0]
+        hw.need(check["state"] == "unknown" and "incomplete" in check["reason"], f"{check}")
+    hw.need("baseline is incomplete" in budget(3, "--baseline", short, "--max-growth", "1M", path)[0]["reason"], "a cut baseline")
+    budget(0, "--max-peak", "1M", f"{short}@start")
+    budget(1, "--max-peak", 0, "--max-allocations", "1M", path.with_name(f"{path.name}@peak"))
+    own = folder / "own.hpw"
+    hw.record([hw.TARGETS / "own_malloc"], own, options=("-q",))
+    hw.need("malloc of its own" in budget(3, "--max-peak", "1M", own)[0]["reason"], "an unseen malloc")
+
+
 @TESTS.test
 def samples(folder):
     """Of a sample only what is certain is exceeded; what it cannot tell is said"""

@@ -137,6 +137,11 @@ def gate(folder):
         hw.need("Live memory grew" in ended.text, f"{limit}: no result")
     hw.need(heapwise("diff", "--fail-on-growth", "0", b, a).status == 0, "shrinking fails")
     hw.need(heapwise("diff", "--fail-on-growth", "0", a, a).status == 0, "no change fails")
+    cut = folder / "cut.hpw"
+    cut.write_bytes(a.read_bytes()[:a.stat().st_size * 2 // 3])
+    for pair in ((a, cut), (cut, a)):
+        ended = heapwise("diff", "--fail-on-growth", "1G", *pair)
+        hw.need(ended.status == 3 and "cut.hpw: whether live_bytes grew by more than 1G can't be judged" in ended.errors, str(ended))
 
 
 @TESTS.test

@@ -97,6 +97,9 @@ def names(folder):
     hw.need(not has(file, "fork:7"), "the program has set a fork's mark")
     ended = hw.run([hw.HEAPWISE, "report", "--at", "mark:none", file])
     hw.need(ended.status == 3 and "it has 'mark 0', 'mark 1'" in ended.errors, str(ended))
+    hw.need(ended.errors.count("'handler'") <= 1, f"a name is listed for each of its marks: {ended}")
+    ended = hw.run([hw.HEAPWISE, "report", "--at", "mark:mark 0#2", file])
+    hw.need(ended.status == 3 and "1 mark named 'mark 0', not 2" in ended.errors, str(ended))
 
 
 @TESTS.test

@@ -39,6 +39,19 @@ def live_at_a_moment(folder):
 
 
 @TESTS.test
+def late_in_a_pause(folder):
+    """What comes after a long pause is not taken for what was before: neither at a moment nor of the peak"""
+    path, at = recorded(folder)
+    # A phase begins 500 ms after it is told.
+    late = {phase: f"{int(when[:-2]) + 400_000_000}ns" for phase, when in at.items()}
+    for phase, size in (("first", 0), ("freed", 100_000), ("second", 40_000), ("end", 65_000)):
+        found = total(path, "--at", late[phase], "--view", "sites")
+        hw.need(found["live_bytes_at_end"] == size, f"{phase}: {found}")
+    peak = total(path)["peak_time_ns"]
+    hw.need(peak >= int(late["first"][:-2]), f"the peak came after {peak} ns, the first phase after {late['first']}")
+
+
+@TESTS.test
 def meanings_of_a_range(folder):
     """Of a range: calls in it, what was live at its end, what of that was allocated in it, the peak inside"""
     path, at = recorded(folder)
@@ -73,6 +86,14 @@ def what_is_no_moment(folder):
         hw.need(ended.status == status and words in ended.errors, f"{moment}: {ended}")
     ended = hw.run([hw.HEAPWISE, "report", path, "--from", at["end"], "--to", at["freed"]])
     hw.need(ended.status == 3 and "comes after" in ended.errors, str(ended))
+    # Nothing happens between these two.
+    when = int(at["freed"][:-2])
+    for command in ("report", "timeline"):
+        ended = hw.run([hw.HEAPWISE, command, path, "--from", f"{when + 1}ns", "--to", f"{when}ns"])
+        hw.need(ended.status == 3 and "comes after" in ended.errors, str(ended))
+    # It lasted longer than things happened.
+    ended = hw.run([hw.HEAPWISE, "report", path, "--at", "1000s"])
+    hw.need("it ends after 2." in ended.errors, str(ended))
 
 
 @TESTS.test
