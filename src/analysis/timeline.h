@@ -31,15 +31,16 @@ const char *timeline_unit_name(enum timeline_unit unit);
 
 struct timeline_options {
 	enum timeline_unit unit;
-	size_t max_snapshots;         /* at most so many */
-	size_t detailed_freq;         /* every so many snapshots one has a tree; from 1 on */
-	size_t depth;                 /* frames of a stack in a tree; up to TIMELINE_DEPTH_MOST */
-	double threshold;             /* percent of the total: what has less is summed up */
-	bool stacks;                  /* sizes of stacks are in the total too */
-	uint64_t heap_admin;          /* bytes for each block */
-	unsigned alignment;           /* TIMELINE_ALIGNMENT, or 1: blocks are not rounded up */
-	unsigned width, height;       /* of the graph, in characters */
-	const char *const *alloc_fns; /* functions that stand for allocation functions */
+	size_t max_snapshots;          /* at most so many */
+	size_t detailed_freq;          /* every so many snapshots one has a tree; from 1 on */
+	size_t depth;                  /* frames of a stack in a tree; up to TIMELINE_DEPTH_MOST */
+	double threshold;              /* percent of the total: what has less is summed up */
+	bool stacks;                   /* sizes of stacks are in the total too */
+	bool unit_given, stacks_given; /* by the user; else a file may decide */
+	uint64_t heap_admin;           /* bytes for each block */
+	unsigned alignment;            /* TIMELINE_ALIGNMENT, or 1: blocks are not rounded up */
+	unsigned width, height;        /* of the graph, in characters */
+	const char *const *alloc_fns;  /* functions that stand for allocation functions */
 	size_t alloc_fn_count;
 };
 #define TIMELINE_DEFAULT                                                                           \
@@ -70,6 +71,7 @@ DEFINE_VEC(timeline_snapshots, struct timeline_snapshot)
 struct timeline {
 	struct timeline_snapshots snapshots;
 	uint64_t end_time, highest; /* of all: the last time, the highest total */
+	struct series_row known[2]; /* of timeline_build_known() */
 	bool peak_is_highest; /* the true peak is no moment of the recording: the highest is meant
 			       */
 };
@@ -83,6 +85,11 @@ struct error *timeline_build(const struct model *model, struct resolver *resolve
 
 /* The same without trees. */
 struct error *timeline_build_curve(const struct model *model,
+	const struct timeline_options *options, struct timeline *ret) must_check_;
+
+/* The same of a model without a series: at the peak, if that is known, and at the end, each with a
+ * tree. The filled one must not move. */
+struct error *timeline_build_known(const struct model *model, struct resolver *resolver,
 	const struct timeline_options *options, struct timeline *ret) must_check_;
 
 /* Which part of the run, from its first snapshot to its last one, had passed at a time: 0 to 1. */

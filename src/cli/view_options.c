@@ -335,6 +335,11 @@ static struct error *open_one(
 		query.series = &series;
 	query.blocks = view_request_blocks(request);
 	struct error *error = source_open_query(path, flags, &query, ret);
+	if (error && series.rows && request->moments_if_known && error->code == ERROR_INPUT) {
+		error_destroy(error);
+		query.series = NULL;
+		error = source_open_query(path, flags, &query, ret);
+	}
 	if (!error)
 		recording_warn(*ret, path);
 	return error;
@@ -408,7 +413,10 @@ static void take_unit_of_file(struct view_request *request, const struct model *
 	const char *unit = model_recording(model)->time_unit;
 	if (!unit)
 		return;
-	timeline->stacks = true;
+	if (!timeline->stacks_given)
+		timeline->stacks = true;
+	if (timeline->unit_given)
+		return;
 	for (timeline->unit = TIMELINE_MS; timeline->unit < TIMELINE_INSTRUCTIONS; timeline->unit++)
 		if (strcmp(timeline_unit_name(timeline->unit), unit) == 0)
 			break;

@@ -12,6 +12,22 @@ static const struct export_format formats[] = {
 		.what = "pprof's profile.proto: go tool pprof, Pyroscope, Parca",
 		.packing = PACKING_GZIP,
 		.write = export_pprof},
+	{.name = "massif",
+		.what = "Massif's massif.out: ms_print, massif-visualizer",
+		.moments = true,
+		.write = export_massif},
+	{.name = "dhat", .what = "DHAT's: dh_view.html, Firefox's profiler", .write = export_dhat},
+	{.name = "speedscope",
+		.what = "speedscope's: a profile for each figure",
+		.write = export_speedscope},
+	{.name = "firefox",
+		.what = "Firefox's profiler: a processed profile",
+		.write = export_firefox},
+	{.name = "callgrind",
+		.what = "Callgrind's: KCachegrind, callgrind_annotate",
+		.write = export_callgrind},
+	{.name = "json", .what = "all stacks and figures: heapwise.export/1", .write = export_json},
+	{.name = "csv", .what = "a row a stack: spreadsheets, data frames", .write = export_csv},
 	{.name = "folded",
 		.what = "a line a stack: flamegraph.pl, speedscope",
 		.one_figure = true,
@@ -70,11 +86,11 @@ static bool pack(void *ctx, const char *data, size_t len)
 	return !sink->error && !sink->stopped;
 }
 
-struct error *export_write(
-	const struct export_format *format, const struct exported *from, const struct sink *sink)
+struct error *export_write(const struct export_format *format, enum packing packing,
+	const struct exported *from, const struct sink *sink)
 {
 	_cleanup_(packer_cleanup) struct packer *packer = NULL;
-	struct error *error = packer_create(format->packing, &packer);
+	struct error *error = packer_create(packing ? packing : format->packing, &packer);
 	if (error)
 		return error;
 	struct packed_sink packed = {.packer = packer, .to = sink};

@@ -1,0 +1,436 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""heapwise export: what is written is read back by the tools that read such files, with the report's figures. Needs
+valgrind, google-perftools, jeprof, node (`./dev deps --peers`); pprof's own is test_pprof.py."""
+
+import difflib
+import csv
+import gzip
+import io
+import json
+import re
+import shutil
+import subprocess
+import tarfile
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+import hw
+
+TESTS = hw.Tests()
+PERL = "my @a = map { 'x' x $_ } 1 .. 3000; my %h = map { $_ => [$_] } 1 .. 500; sub f { my $n = shift; $n ? f($n - 1) : join ',', 1 .. 999 } $h{$_} = f($_) for 1 .. 40"
+
+
+def heapwise(*arguments, **more):
+    return hw.run([hw.HEAPWISE, *arguments], **more)
+
+
+def ask(*arguments):
+    ended = heapwise(*arguments)
+    hw.need(ended.status == 0, f"{arguments}: {ended}")
+    return ended.text
+
+
+def recorded(folder, program=None, name="own", options=()):
+    path = folder / f"{name}.hpw"
+    if not path.exists():
+        command = [hw.TARGETS / program] if program else ["/usr/bin/perl", "-e", PERL]
+        ended = hw.record(command, path, options=("-q", *options))
+        hw.need(path.exists(), f"nothing was recorded: {ended}")
+    return path
+
+
+def sampled(folder):
+    return recorded(folder, name="sampled", options=("--mode", "sample:4K"))
+
+
+def profile(folder):
+    """A file that is no recording: names, no addresses of ours, no peak."""
+    path = folder / "foreign.pb.gz"
+    if not path.exists():
+        ask("export", recorded(folder), "--format", "pprof", "-o", path)
+    return path
+
+
+def sources(folder):
+    return recorded(folder), recorded(folder, "peak_middle-O2", "target"), sampled(folder), profile(folder)
+
+
+NASTY = 'f("a", \'b\'; c)\nd\\e #1 <x>&'
+
+
+def nasty(folder):
+    """A profile whose innermost function has a name with all that means something to one format or another."""
+    def field(number, value):
+        if isinstance(value, int):
+            return bytes([number << 3]) + varint(value)
+        return bytes([number << 3 | 2]) + varint(len(value)) + value
+
+    def varint(value):
+        parts = []
+        while value >= 0x80:
+            parts.append(value & 0x7f | 0x80)
+            value >>= 7
+        return bytes([*parts, value])
+
+    strings = ["", "alloc_objects", "count", "alloc_space", "bytes", "inuse_objects", "inuse_space", "main", NASTY,
+               "a,b.c"]
+    types = [field(1, field(1, name) + field(2, unit)) for name, unit in ((1, 2), (3, 4), (5, 2), (6, 4))]
+    functions = [field(5, field(1, 1) + field(2, 7)), field(5, field(1, 2) + field(2, 8) + field(4, 9))]
+    locations = [field(4, field(1, number) + field(4, field(1, number) + field(2, 42))) for number in (1, 2)]
+    # The second calls itself: main → nasty → nasty, and main → nasty.
+    samples = [field(2, b"".join(field(1, number) for number in stack) + b"".join(field(2, value) for value in values))
+               for stack, values in (((2, 2, 1), (5, 500, 2, 200)), ((2, 1), (3, 33, 1, 11)), ((1,), (1, 7, 1, 7)))]
+    path = folder / "nasty.pb"
+    path.write_bytes(b"".join(types + samples + locations + functions + [field(6, text.encode()) for text in strings]))
+    return path
+
+
+def functions_of(source, metric="live_bytes", key=lambda row: row["name"]):
+    """{name: (flat, cum)}; what has the same name is added up."""
+    found = {}
+    for row in json.loads(ask("report", source, "--view", "functions", "--sort", metric, "--json"))["spots"]:
+        flat, cum = found.get(key(row), (0, 0))
+        found[key(row)] = (flat + row["flat"][metric], cum + row["cum"][metric])
+    return {name: figures for name, figures in found.items() if figures[1]}
+
+
+def need_equal(ours, theirs, what):
+    hw.need(ours, f"{what}: nothing to compare")
+    if ours != theirs:
+        differ = {name: (ours.get(name), theirs.get(name)) for name in ours.keys() | theirs.keys()
+                  if ours.get(name) != theirs.get(name)}
+        raise hw.Failure(f"{what}: ours, theirs: {dict(sorted(differ.items())[:6])} of {len(ours)}")
+
+
+def spread_out(stacks):
+    """{name: [flat, cum]} of (outermost first, value) pairs."""
+    found = {}
+    for stack, value in stacks:
+        for name in set(stack):
+            found.setdefault(name, [0, 0])[1] += value
+        found[stack[-1]][0] += value
+    return {name: tuple(figures) for name, figures in found.items() if figures[1]}
+
+
+def export(folder, source, form, *options, name=None):
+    """Writes it; returns the file and what is said on stderr."""
+    path = folder / (name or f"{source.stem}.{form}")
+    ended = heapwise("export", source, "--format", form, "-o", path, *options)
+    hw.need(ended.status == 0, f"export --format {form} {options}: {ended}")
+    return path, ended.errors
+
+
+FIGURES = {"allocations": "allocations", "allocated_bytes": "allocated_bytes", "live_blocks": "live_blocks_at_end",
+           "live_bytes": "live_bytes_at_end", "peak_blocks": "peak_blocks", "peak_bytes": "peak_bytes"}
+
+
+def report_of(source):
+    """The report, and the sums of its stacks: the totals; of a sample what each stack is rounded to."""
+    report = hw.report(source)
+    totals = {name: report["totals"][key] for name, key in FIGURES.items()}
+    if report["recording"]["sample_bytes"]:
+        for name, total in totals.items():
+            totals[name] = sum(site[name] for site in report["sites"])
+            hw.need(abs(totals[name] - total) <= len(report["sites"]), f"{name}: stacks have {totals[name]} of {total}")
+    return report, totals
+
+
+def need_same(ours, theirs, what):
+    if ours != theirs:
+        lines = difflib.unified_diff(theirs.splitlines(), ours.splitlines(), "theirs", "ours", lineterm="", n=0)
+        raise hw.Failure(f"{what}:\n" + "\n".join(list(lines)[:20]))
+
+
+@TESTS.test
+def massif(folder):
+    """massif: ms_print shows what `heapwise timeline` shows, line for line from the numbers of snapshots on"""
+    ms_print = hw.need_program("ms_print")
+    for options in ((), ("--time-unit=B",), ("--max-snapshots=12", "--threshold=5", "--detailed-freq=2"), ("--to=peak",),
+                    ("--heap-admin=0", "--alignment=1", "--alloc-fn=Perl_safesysmalloc")):
+        for source in (recorded(folder), recorded(folder, "peak_middle-O2", "target"), sampled(folder)):
+            path, errors = export(folder, source, "massif", *options)
+            hw.need("no allocations that are not live" in errors, f"losses are not said: {errors}")
+            hw.need(path.read_text().count("heap_tree=peak") == 1, "peaks")
+            theirs = hw.run([ms_print, "--threshold=0", path])
+            hw.need(theirs.status == 0, str(theirs))
+            text = ask("timeline", source, *options)
+            begin = "Number of snapshots: "
+            plain = lambda page: re.sub(r", (which is|all) below (the|massif's) threshold|, below massif's threshold",
+                                        ", below the threshold", page[page.index(begin):]).rstrip()
+            need_same(plain(text), plain(theirs.text), f"{source.name} {options}")
+
+
+@TESTS.test
+def massif_of_states(folder):
+    """massif, of what has no moments: the peak, where it is known, and the end, with the report's totals; --time-unit=B is refused"""
+    ms_print = hw.need_program("ms_print")
+    sums = recorded(folder, name="sums", options=("--mode", "aggregate"))
+    for source in (sums, profile(folder)):
+        path, errors = export(folder, source, "massif")
+        hw.need("What was when is not known" in errors, errors)
+        totals = hw.report(source)["totals"]
+        wanted = [total for total in (totals["peak_bytes"], totals["live_bytes_at_end"]) if total is not None]
+        rows = re.findall(r"^ +\d+ +[\d,]+ +[\d,]+ +([\d,]+) ", hw.run([ms_print, path]).text, re.M)
+        hw.need([int(row.replace(",", "")) for row in rows] == wanted, f"{rows}, {wanted}")
+        refused = heapwise("export", source, "--format", "massif", "--time-unit=B")
+        hw.need(refused.status == 3 and "--time-unit=ms" in refused.errors, str(refused))
+
+
+# What dh_view.js wants of a page, as far as it shows a tree; prints all text of the page.
+DH_VIEW = r"""
+const fs = require("fs"), vm = require("vm");
+class Element {
+  constructor() { this.childNodes = []; this.text = ""; this.classList = { add() {}, toggle() {}, contains() { return false; } }; }
+  appendChild(child) { child.parentNode = this; this.childNodes.push(child); return child; }
+  cloneNode() { return new Element(); }
+  replaceChild(child, old) { child.parentNode = this; this.childNodes[this.childNodes.indexOf(old)] = child; }
+  set textContent(text) { this.text = text; this.childNodes = []; }
+  get textContent() { return this.text + this.childNodes.map((child) => child.textContent).join(""); }
+  addEventListener() {}
+}
+const body = new Element();
+const document = { body, location: { search: "" }, createElement: () => new Element(), createTextNode: (text) => Object.assign(new Element(), { text }) };
+const context = vm.createContext({ document, console, performance, URLSearchParams, Intl, window: {} });
+vm.runInContext(fs.readFileSync(process.argv[1], "utf8"), context);
+context.input = fs.readFileSync(process.argv[2], "utf8");
+vm.runInContext("onLoad(); gSelect.selectedIndex = 1; gData = JSON.parse(input); buildTree(); displayTree(0, 0, 0);", context);
+console.log(body.textContent);
+"""
+
+
+def dh_view(path):
+    """The page that dh_view.html shows of a file. No browser: node runs the page's script."""
+    script = Path("/usr/libexec/valgrind/dh_view.js")
+    if not script.exists():
+        raise hw.Skip("valgrind is not installed")
+    shown = hw.run([hw.need_program("node"), "-e", DH_VIEW, script, path])
+    hw.need(shown.status == 0, f"dh_view.js: {shown}")
+    return shown.text
+
+
+@TESTS.test
+def dhat(folder):
+    """dhat: what dh_view.js shows, run by node without a browser, has the report's totals and all of its stacks"""
+    for source in sources(folder):
+        path, errors = export(folder, source, "dhat")
+        found = json.loads(path.read_text())
+        report, totals = report_of(source)
+        text = dh_view(path)
+        amount = rf"([\d,]+) bytes .*? in ([\d,]+) blocks"
+        shown = {name: tuple(int(number.replace(",", "")) for number in re.search(rf"{name}: +{amount}", text).groups())
+                 for name in (("Total", "At t-gmax", "At t-end") if found["bklt"] else ("Total",))}
+        wanted = {"Total": (totals["allocated_bytes"], totals["allocations"])}
+        if found["bklt"]:
+            wanted["At t-gmax"] = totals["peak_bytes"], totals["peak_blocks"]
+            wanted["At t-end"] = totals["live_bytes"], totals["live_blocks"]
+            hw.need("only at least" in errors, errors)
+        else:
+            hw.need("is not known" in errors, errors)
+        hw.need(shown == wanted, f"{source.name}: dh_view shows {shown}, the report {wanted}")
+        sites = [site for site in report["sites"] if site["allocations"]]
+        hw.need(len(found["pps"]) == len(sites), f"{source.name}: {len(found['pps'])} stacks of {len(sites)}")
+        names = {frame["function"] for site in sites for frame in site["stack"] if frame["function"]}
+        table = "\n".join(found["ftbl"])
+        hw.need(all(name in table for name in names), "functions are missing")
+
+
+def speedscope_schema(folder):
+    """The package's own schema, from npm."""
+    hw.run([hw.need_program("npm"), "pack", "--silent", "speedscope@1.25.0"], cwd=folder,
+           env=hw.clean_environment(HOME=folder))
+    packages = list(folder.glob("speedscope-*.tgz"))
+    if not packages:
+        raise hw.Skip("npm has no speedscope to give: its schema is not checked (no network?)")
+    with tarfile.open(packages[0]) as package:
+        name = next((name for name in package.getnames() if "file-format-schema" in name), None)
+        hw.need(name, "speedscope's package has no schema")
+        return json.load(package.extractfile(name))
+
+
+@TESTS.test
+def speedscope(folder):
+    """speedscope: each profile has the report's total, each function its flat and cumulative figures"""
+    titles = {"Live at the peak": "peak_bytes", "Live at the end": "live_bytes", "Allocated": "allocated_bytes",
+              "Allocations": "allocations", "Blocks live at the end": "live_blocks", "Blocks live at the peak": "peak_blocks"}
+    for source in (*sources(folder), nasty(folder)):
+        path, errors = export(folder, source, "speedscope")
+        found = json.loads(path.read_text())
+        totals = report_of(source)[1]
+        names = [frame["name"] for frame in found["shared"]["frames"]]
+        shown = {titles[one["name"]]: one for one in found["profiles"] if one["name"] in titles}
+        need_equal({name: total for name, total in totals.items() if total is not None},
+                   {name: sum(one["weights"]) for name, one in shown.items()}, source.name)
+        hw.need(all(one["endValue"] == sum(one["weights"]) and len(one["weights"]) == len(one["samples"])
+                    and all(one["samples"]) for one in found["profiles"]), f"{source.name}: uneven")
+        theirs = spread_out(([names[i] for i in stack], weight) for stack, weight in
+                            zip(shown["live_bytes"]["samples"], shown["live_bytes"]["weights"]))
+        need_equal(functions_of(source), {name: value for name, value in theirs.items() if name[0] != "("}, source.name)
+
+
+@TESTS.test
+def speedscope_by_its_schema(folder):
+    """speedscope: files are as speedscope's own JSON schema, from npm, wants them"""
+    try:
+        import jsonschema
+    except ImportError:
+        raise hw.Skip("python3-jsonschema is not installed") from None
+    schema = speedscope_schema(folder)
+    for source in (*sources(folder), nasty(folder)):
+        jsonschema.validate(json.loads(export(folder, source, "speedscope")[0].read_text()), schema)
+
+
+@TESTS.test
+def firefox(folder):
+    """firefox: tables are whole, stacks are trees, each thread has the report's total and its functions"""
+    for source in (*sources(folder), nasty(folder)):
+        found = json.loads(export(folder, source, "firefox")[0].read_text())
+        totals = report_of(source)[1]
+        hw.need(found["meta"]["preprocessedProfileVersion"] == 48, "version")
+        sums = {}
+        for thread in found["threads"]:
+            for name, table in thread.items():
+                if isinstance(table, dict) and "length" in table:
+                    hw.need(all(len(column) == table["length"] for column in table.values() if isinstance(column, list)),
+                            f"{source.name}: {name} is uneven")
+            stacks, frames, functions = thread["stackTable"], thread["frameTable"], thread["funcTable"]
+            hw.need(all(prefix is None or prefix < i for i, prefix in enumerate(stacks["prefix"])), "prefixes")
+            hw.need(all(frame < frames["length"] for frame in stacks["frame"]), "frames")
+            hw.need(all(function < functions["length"] for function in frames["func"]), "functions")
+
+            def names_of(stack):
+                names = []
+                while stack is not None:
+                    names.append(thread["stringArray"][functions["name"][frames["func"][stacks["frame"][stack]]]])
+                    stack = stacks["prefix"][stack]
+                return names[::-1]
+
+            allocations = thread["nativeAllocations"]
+            sums[thread["name"]] = sum(allocations["weight"])
+            if thread["name"] == "Live at the end":
+                theirs = spread_out((names_of(stack) or ["(no stack)"], weight)
+                                    for stack, weight in zip(allocations["stack"], allocations["weight"]))
+                theirs.pop("(no stack)", None)
+                need_equal(functions_of(source), theirs, source.name)
+        wanted = {"Live at the peak": totals["peak_bytes"], "Live at the end": totals["live_bytes"],
+                  "Allocated": totals["allocated_bytes"]}
+        need_equal({name: total for name, total in wanted.items() if total is not None}, sums, source.name)
+
+
+def annotated(path, *options):
+    """What callgrind_annotate shows: totals by event, and {(file, function): figures}."""
+    ended = hw.run([hw.need_program("callgrind_annotate"), "--threshold=100", "--show-percs=no", "--auto=no", *options, path],
+                   cwd=path.parent)  # it shortens names below the folder that it is in, of some lines alone
+    hw.need(ended.status == 0 and "WARNING" not in ended.errors, f"callgrind_annotate: {ended}")
+    events = re.search(r"^Events shown: +(.*)$", ended.text, re.M)[1].split()
+    numbers = rf"^ *((?:[\d,]+ +){{{len(events)}}})"
+    row = lambda words: dict(zip(events, (int(word.replace(",", "")) for word in words.split())))
+    totals = row(re.search(numbers + "PROGRAM TOTALS", ended.text, re.M)[1])
+    functions = {}
+    for figures, name in re.findall(numbers + r"(\S*?:.*?)(?: \[[^\]]*\])?$", ended.text, re.M):
+        functions[name] = row(figures)
+    return totals, functions
+
+
+@TESTS.test
+def callgrind(folder):
+    """callgrind: callgrind_annotate shows the report's totals, and of functions, recursive ones too, its inclusive and own figures"""
+    for source in (*sources(folder), recorded(folder, "deep-O2", "deep"), nasty(folder)):
+        path, errors = export(folder, source, "callgrind")
+        wanted = report_of(source)[1]
+        for metric in ("live_bytes", "allocations"):
+            # As a file has it: names that stand in several files or modules are one there.
+            plain = lambda name: re.sub(r"'\d+$", "", name.split(":", 1)[1].replace("\n", "?"))
+            ours = {name.replace("\n", "?"): figures for name, figures in functions_of(source, metric).items()}
+            own, inclusive = {}, {}
+            totals, functions = annotated(path)
+            need_equal({name: total for name, total in wanted.items() if total is not None},
+                       {name: total for name, total in totals.items() if name in wanted}, source.name)
+            for name, figures in functions.items():
+                own[plain(name)] = own.get(plain(name), 0) + figures[metric]
+            for name, figures in annotated(path, "--inclusive=yes")[1].items():
+                if not re.search(r"'\d+$", name):
+                    inclusive[plain(name)] = inclusive.get(plain(name), 0) + figures[metric]
+            hw.need(inclusive["(all)"] == totals[metric], "what calls all")
+            theirs = {name: (own.get(name, 0), cum) for name, cum in inclusive.items() if cum and name != "(all)"}
+            need_equal(ours, theirs, f"{source.name} {metric}")
+
+
+@TESTS.test
+def json_dump(folder):
+    """json: every stack as the report has it, with the same members"""
+    for source in (*sources(folder), nasty(folder)):
+        found = json.loads(export(folder, source, "json")[0].read_text())
+        report = hw.report(source)
+        hw.need(found["schema"] == "heapwise.export/1", found["schema"])
+        hw.need(found["totals"] == report["totals"], f"{source.name}: totals")
+        ordered = lambda sites: sorted(json.dumps(site, sort_keys=True) for site in sites)
+        hw.need(ordered(found["sites"]) == ordered(report["sites"]), f"{source.name}: sites")
+    some = json.loads(export(folder, recorded(folder), "json", "--focus", "sv_grow", "--at", "peak")[0].read_text())
+    hw.need(some["sites"] and all("sv_grow" in json.dumps(site["stack"]) for site in some["sites"]), "--focus")
+
+
+@TESTS.test
+def table(folder):
+    """csv: Python's csv reads a row a stack, with the report's sums; names with quotes, commas and newlines survive"""
+    for source in (*sources(folder), nasty(folder)):
+        path, _ = export(folder, source, "csv")
+        with open(path, newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file, strict=True))
+        report, totals = report_of(source)
+        hw.need(len(rows) == len(report["sites"]), f"{source.name}: {len(rows)} rows of {len(report['sites'])}")
+        for name, total in totals.items():
+            cells = [row[name] for row in rows]
+            hw.need(all(cell == "" for cell in cells) if total is None else sum(map(int, cells)) == total,
+                    f"{source.name}: {name}")
+        split = lambda stack: [re.sub(r"\\(.)", r"\1", name, flags=re.S) for name in
+                               re.findall(r"(?:[^;\\]|\\.)+", stack, re.S)]
+        theirs = spread_out((split(row["stack"]), int(row["live_bytes"])) for row in rows)
+        need_equal(functions_of(source), {name: value for name, value in theirs.items() if name[0] != "("}, source.name)
+    hw.need(rows[0]["function"] == NASTY and rows[0]["file"] == "a,b.c", f"{rows[0]}")
+
+
+@TESTS.test
+def folded(folder):
+    """folded: a line a stack, `;` and newlines of names replaced, with the report's sum"""
+    for source in (*sources(folder), nasty(folder)):
+        lines = export(folder, source, "folded", "--metric", "live_bytes")[0].read_text().splitlines()
+        total = sum(int(line.rpartition(" ")[2]) for line in lines)
+        hw.need(total == report_of(source)[1]["live_bytes"], f"{source.name}: {total}")
+    hw.need(sorted(line.count(";") for line in lines) == [0, 1, 2], f"{lines}")
+
+
+@TESTS.test
+def options(folder):
+    """What a format cannot do is refused with exit code 2; each format that --help names is one"""
+    source = recorded(folder)
+    for words, arguments in (("massif is of whole snapshots", ("massif", "--focus", "sv_grow")),
+                             ("folded has no snapshots", ("folded", "--time-unit=B")),
+                             ("--metric is for formats with one figure", ("massif", "--metric", "live_bytes")),
+                             ("there is no format 'x'", ("x",)), ("not 's'", ("massif", "--time-unit=s"))):
+        ended = heapwise("export", source, "--format", *arguments)
+        hw.need(ended.status == 2 and words in ended.errors and not ended.text, f"{arguments}: {ended}")
+    known = re.search(r"there are (.*)", heapwise("export", source, "--format", "x").errors)[1].split(", ")
+    shown = re.findall(r"^  ([a-z]\S*) {2,}", ask("export", "--help").split("Options")[0], re.M)
+    hw.need(sorted(known) == sorted(shown), f"{known}, --help has {shown}")
+    for form in known:
+        for some in (*sources(folder), nasty(folder)):
+            export(folder, some, form)
+
+
+@TESTS.test
+def packed(folder):
+    """-o NAME.gz and NAME.zst are packed, and unpack to what is written otherwise"""
+    source = recorded(folder)
+    plain, _ = export(folder, source, "massif", "--time-unit=B")
+    gz, _ = export(folder, source, "massif", "--time-unit=B", name="a.gz")
+    hw.need(gzip.decompress(gz.read_bytes()) == plain.read_bytes(), "gzip")
+    zst, _ = export(folder, source, "massif", "--time-unit=B", name="a.zst")
+    unzstd = subprocess.run(["zstd", "-dqc", zst], stdout=subprocess.PIPE, check=True)
+    hw.need(unzstd.stdout == plain.read_bytes(), "zstd")
+
+
+if __name__ == "__main__":
+    TESTS.main(width=2)
