@@ -150,7 +150,7 @@ static void add_key(struct text *text, enum grain grain, const struct shown_fram
 	if (grain == GRAIN_LINES || grain == GRAIN_ADDRESSES)
 		text_printf(text, "%s:%" PRIu32, frame->file ? frame->file : "", frame->line);
 	if (grain == GRAIN_ADDRESSES)
-		text_printf(text, "\n%" PRIx64, frame->module ? frame->offset : frame->address);
+		text_printf(text, "\n%" PRIx64, frame->offset ? frame->offset : frame->address);
 }
 
 static void add_file_key(struct text *text, const struct shown_frame *frame)
