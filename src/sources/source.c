@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "sources/dhat.h"
+#include "sources/folded.h"
 #include "sources/gperftools.h"
 #include "sources/hpw.h"
 #include "sources/input.h"
@@ -32,6 +33,7 @@ static const struct foreign_source {
 	{"massif", massif_recognise, massif_open},
 	{"valgrind", valgrind_xml_recognise, valgrind_xml_open},
 	{"pprof", pprof_recognise, pprof_open},
+	{"folded", folded_recognise, folded_open},
 };
 
 /* What people give by mistake, by magic number. */
