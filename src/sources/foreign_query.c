@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 
 #define PROGRAM_HEADERS_MAX 64u
 
@@ -28,7 +29,31 @@ static struct error *refuse_blocks(const struct input *input, const struct sourc
 		return refuse(input, what, "does not say how long a block lived");
 	if ((blocks->min_size || blocks->max_size) && !(abilities & FOREIGN_BY_SIZE))
 		return refuse(input, what, "does not say how large a block was");
+	if (blocks->left_out)
+		return refuse(input, what, "cannot leave out what functions allocate");
 	return NULL;
+}
+
+struct error *foreign_describe(struct foreign *foreign, const struct source_blocks *blocks)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	if (!blocks)
+		return NULL;
+	if (blocks->min_size) {
+		text_add(&text, ", of at least ");
+		text_add_bytes(&text, blocks->min_size);
+	}
+	if (blocks->max_size) {
+		text_add(&text, ", of at most ");
+		text_add_bytes(&text, blocks->max_size);
+	}
+	if (blocks->thread)
+		text_printf(&text, ", of thread %s", blocks->thread);
+	if (text.failed)
+		return error_no_memory();
+	struct foreign_text words = {text.data ? text.data + 2 : NULL, text.len ? text.len - 2 : 0};
+	return foreign_string(foreign, words, &build_recording(foreign->model)->blocks);
 }
 
 struct error *foreign_refuse(const struct input *input, const struct source_query *query,

@@ -20,6 +20,10 @@ enum foreign_ability {
 struct error *foreign_refuse(const struct input *input, const struct source_query *query,
 	unsigned abilities, const char *what) must_check_;
 
+/* Says in words which blocks figures are of (recording.blocks), by sizes and thread; NULL: all. */
+struct error *foreign_describe(
+	struct foreign *foreign, const struct source_blocks *blocks) must_check_;
+
 /*
  * Address in memory - address in the file, of a mapping of a file that began at `start` and showed
  * it from `offset` on. Looks at the file, if it is there, for where its segments belong.

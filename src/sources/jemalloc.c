@@ -176,5 +176,6 @@ struct error *jemalloc_open(const struct input *input, unsigned flags,
 	if (reading.any_allocations)
 		build_recording(reading.dump.foreign.model)->unknown &=
 			~(uint32_t)(UNKNOWN_ALLOCATIONS | UNKNOWN_ALLOCATED_BYTES);
-	return heap_dump_finish(&reading.dump, ret);
+	error = foreign_describe(&reading.dump.foreign, query ? query->blocks : NULL);
+	return error ? error : heap_dump_finish(&reading.dump, ret);
 }

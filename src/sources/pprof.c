@@ -504,6 +504,8 @@ static struct error *read_part(const struct input *input, const struct buf *byte
 	if (!error)
 		error = pprof_read(&reading->profile, input->name, bytes->data, bytes->len);
 	if (!error)
+		error = foreign_describe(&reading->foreign, reading->blocks);
+	if (!error)
 		error = read_model(reading);
 	if (error)
 		return error;

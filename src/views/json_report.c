@@ -349,8 +349,9 @@ struct error *json_report(const struct page *page, const struct sink *sink)
 		json_change_report(page, &json);
 	json_put_lines(&json, "notes", &page->notes);
 	json_put_filter(&json, view_can_filter(page->view) ? page->options->filter : NULL);
-	json_put_string(
-		&json, "sorted_by", page->sort < METRICS ? metric_name(page->sort) : "time_ns");
+	/* Errors come as the checker has them, marks as time goes. */
+	const char *order = page->view->needs_errors ? NULL : "time_ns";
+	json_put_string(&json, "sorted_by", page->sort < METRICS ? metric_name(page->sort) : order);
 	if (page->options->base && page->view->json_change)
 		page->view->json_change(page, &json);
 	else

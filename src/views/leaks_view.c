@@ -197,6 +197,11 @@ struct error *leaks_view_write(const struct model *model, const struct leaks_vie
 	const struct sink *sink, uint64_t *ret_errors)
 {
 	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
+	const struct recording *recording = model_recording(model);
+	if (recording->unknown & UNKNOWN_LIVE_BLOCKS && !model_leak_search(model))
+		return error_create(ERROR_INPUT,
+			"%s: is read as %s, which does not say what blocks were left",
+			recording->path, recording->source);
 	struct error *error = resolver_create(model, true, &resolver);
 	if (error)
 		return error;

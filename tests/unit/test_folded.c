@@ -72,4 +72,15 @@ CASE(bomb, "what unpacks to 10 GB is refused in bounded time and memory")
 	check_bomb("a;b 1\n", 'x');
 }
 
+CASE(left_out, "what a file cannot leave out is refused, not ignored")
+{
+	const bool left_out[1] = {true};
+	const struct source_blocks blocks = {.left_out = left_out, .left_out_len = 1};
+	const struct source_query query = {
+		.from = {.kind = SOURCE_START}, .to = {.kind = SOURCE_END}, .blocks = &blocks};
+	struct model *model = NULL;
+	CHECK_ERROR(source_open_bytes_query("file", "a;b 1\n", 6, 0, &query, &model), ERROR_INPUT,
+		"cannot leave out");
+}
+
 TAP_MAIN

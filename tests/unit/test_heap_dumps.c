@@ -63,6 +63,7 @@ CASE(thread, "--thread takes what one thread allocated, by number or name")
 		CHECK_OK(source_open_bytes_query(
 			"file", JEMALLOC MAPS, strlen(JEMALLOC MAPS), 0, &query, &model));
 		CHECK_U64(model_totals(model)->live_bytes, 2150);
+		CHECK_CONTAINS(model_recording(model)->blocks, names[i]);
 	}
 	struct model *model = NULL;
 	const struct source_blocks blocks = {.thread = "7"};
