@@ -97,6 +97,11 @@ void progress_end(void)
 	progress.runs = false;
 }
 
+bool progress_goes_on(void)
+{
+	return progress.runs;
+}
+
 void progress_hide(void)
 {
 	if (!progress.runs)

@@ -12,8 +12,13 @@
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
+#include <stdbool.h>
+
 void progress_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void progress_end(void);
+
+/* Whether something goes on, on a terminal. */
+bool progress_goes_on(void);
 
 /* Takes the line back, if it stands there, before something else is written to stderr. It may come
  * again a second later. */

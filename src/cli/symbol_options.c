@@ -2,12 +2,62 @@
 #include "cli/symbol_options.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "cli/message.h"
+#include "cli/options.h"
+#include "cli/progress.h"
 #include "model/model.h"
+
+#define FETCH_SECONDS 120u
+#define FETCH_SECONDS_MAX 86400u
 
 static struct error *need_settings(struct symbol_options *options)
 {
 	return options->settings ? NULL : symbols_settings_create(&options->settings);
+}
+
+/* Names are mostly looked up while something else is said to go on. */
+static void show_progress(void *ctx, const char *name)
+{
+	static bool goes_on;
+	(void)ctx;
+	if (name) {
+		goes_on = progress_goes_on();
+		progress_begin("asking debuginfod for %s", name);
+	} else if (goes_on) {
+		progress_begin("looking up names");
+	} else {
+		progress_end();
+	}
+}
+
+static void say_problem(void *ctx, const char *sentence)
+{
+	(void)ctx;
+	message("%s", sentence);
+}
+
+static const struct fetch_listener listener = {.progress = show_progress, .problem = say_problem};
+
+/* `argument` NULL: not given. */
+static struct error *allow_fetch(struct symbols_settings *settings, const char *argument)
+{
+	uint64_t seconds = FETCH_SECONDS;
+	if (argument && (!options_whole(argument, &seconds) || seconds > FETCH_SECONDS_MAX))
+		return error_create(ERROR_USAGE,
+			"--debuginfod wants a whole number of seconds up to %u, not '%s'",
+			FETCH_SECONDS_MAX, argument);
+	return symbols_settings_fetch(settings, (unsigned)seconds, &listener);
+}
+
+static struct error *take_environment(struct symbols_settings *settings)
+{
+	const char *paths = getenv("PPROF_BINARY_PATH"), *fetch = getenv("HEAPWISE_DEBUGINFOD");
+	struct error *error = paths ? symbols_settings_add_paths(settings, paths, true) : NULL;
+	if (!error && fetch && strcmp(fetch, "1") == 0 && !settings->fetch)
+		error = allow_fetch(settings, NULL);
+	return error;
 }
 
 struct error *symbol_options_take(
@@ -25,6 +75,8 @@ struct error *symbol_options_take(
 		return symbols_settings_add_paths(settings, argument, false);
 	case SYMBOL_OPT_DEBUG_FOLDERS:
 		return symbols_settings_debug_folders(settings, argument);
+	case SYMBOL_OPT_DEBUGINFOD:
+		return allow_fetch(settings, argument);
 	case SYMBOL_OPT_FIRST:
 	case SYMBOL_OPT_LAST:
 		break;
@@ -41,9 +93,8 @@ void symbol_options_deinit(struct symbol_options *options)
 struct error *symbol_options_apply(struct symbol_options *options, struct model *model)
 {
 	struct error *error = need_settings(options);
-	const char *paths = getenv("PPROF_BINARY_PATH");
-	if (!error && paths && !options->environment)
-		error = symbols_settings_add_paths(options->settings, paths, true);
+	if (!error && !options->environment)
+		error = take_environment(options->settings);
 	options->environment = true;
 	if (!error)
 		model_set_names_from(model, options->settings);

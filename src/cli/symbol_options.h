@@ -2,7 +2,7 @@
 /*
  * How names of functions are found: options of all commands that show stacks. They are in
  * VIEW_SPECS_* and LEAK_OPTIONS, or SYMBOL_SPECS stands in a command's own table. PPROF_BINARY_PATH
- * counts as --symbol-path does, behind it.
+ * counts as --symbol-path does, behind it, and HEAPWISE_DEBUGINFOD=1 as --debuginfod.
  */
 #ifndef CLI_SYMBOL_OPTIONS_H
 #define CLI_SYMBOL_OPTIONS_H
@@ -16,6 +16,7 @@ enum symbol_option {
 	SYMBOL_OPT_SYSROOT,
 	SYMBOL_OPT_PATH,
 	SYMBOL_OPT_DEBUG_FOLDERS,
+	SYMBOL_OPT_DEBUGINFOD,
 	SYMBOL_OPT_LAST,
 };
 
@@ -25,7 +26,10 @@ enum symbol_option {
 		{SYMBOL_OPT_PATH, "symbol-path", "DIR[:DIR]",                                      \
 			"find programs, libraries and debug files there, by build-id"},            \
 		{SYMBOL_OPT_DEBUG_FOLDERS, "debug-file-directory", "DIR[:DIR]",                    \
-			"instead of /usr/lib/debug"},
+			"instead of /usr/lib/debug"},                                              \
+		{SYMBOL_OPT_DEBUGINFOD, "debuginfod", "[=SECONDS]",                                \
+			"ask the servers of $DEBUGINFOD_URLS for debug files (default: for 120 "   \
+			"seconds in all; HEAPWISE_DEBUGINFOD=1 does it too)"},
 
 /* All 0 before the first. */
 struct symbol_options {

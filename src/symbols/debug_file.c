@@ -57,12 +57,17 @@ static enum debug_trial judge(
 	return object_crc(object, &crc) && crc == link->crc ? TRIAL_USED : TRIAL_OTHER;
 }
 
-static bool has_names(const struct object *object)
+static bool has_debug_info(const struct object *object)
 {
 	GElf_Shdr header;
 	return object_section(object, ".debug_info", &header) ||
-	       object_section(object, ".zdebug_info", &header) ||
-	       object_section(object, ".symtab", &header) ||
+	       object_section(object, ".zdebug_info", &header);
+}
+
+static bool has_names(const struct object *object)
+{
+	GElf_Shdr header;
+	return has_debug_info(object) || object_section(object, ".symtab", &header) ||
 	       object_section(object, ".gnu_debugdata", &header);
 }
 
@@ -239,6 +244,18 @@ static void look_by_links(struct search *search)
 		look(search, &link, "%s/%s", search->settings->paths.data[i], link.name);
 }
 
+/* Asks servers, if that is allowed, for what is in no folder. */
+static void look_at_servers(struct search *search)
+{
+	struct fetch *fetch = search->settings->fetch;
+	if (!fetch || !search->hex[0] || search->query->path[0] != '/')
+		return;
+	_cleanup_free_ char *path =
+		fetch_debug_file(fetch, search->build_id, search->build_id_len, search->name);
+	if (path)
+		look_at(search, path, NULL);
+}
+
 /* What is at the module's own path, if it is what was recorded. */
 static void open_main(struct search *search)
 {
@@ -384,6 +401,13 @@ static void open_dwarf(struct search *search, struct object *object)
 	set_hex(alt.build_id, alt.build_id_len, alt.hex);
 	look_for_alt_by_name(search, &alt, object);
 	look_for_alt_in_folders(search, &alt);
+	struct fetch *fetch = search->settings->fetch;
+	_cleanup_free_ char *fetched =
+		fetch && !search->files->alt
+			? fetch_debug_file(fetch, alt.build_id, alt.build_id_len, search->name)
+			: NULL;
+	if (fetched)
+		look_for_alt(search, &alt, "%s", fetched);
 	object->alt_missing = !search->files->alt;
 	if (search->files->alt)
 		dwarf_setalt(dwarf, search->files->alt->dwarf);
@@ -406,9 +430,10 @@ void debug_files_open(struct debug_files *ret, const struct debug_query *query)
 	open_main(&search);
 	set_hex(search.build_id, search.build_id_len, search.hex);
 	look_by_build_id(&search);
-	GElf_Shdr header;
-	if (ret->main && !ret->separate && !object_section(ret->main, ".debug_info", &header))
+	if (ret->main && !ret->separate && !has_debug_info(ret->main))
 		look_by_links(&search);
+	if (!ret->separate && !(ret->main && has_debug_info(ret->main)))
+		look_at_servers(&search);
 	open_dwarf(&search, ret->separate);
 	if (!ret->separate || !ret->separate->dwarf)
 		open_dwarf(&search, ret->main);

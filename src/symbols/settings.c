@@ -49,6 +49,7 @@ void symbols_settings_destroy(struct symbols_settings *settings)
 		return;
 	folders_deinit(&settings->paths);
 	folders_deinit(&settings->debug);
+	fetch_destroy(settings->fetch);
 	free(settings->sysroot);
 	free(settings);
 }
@@ -104,6 +105,14 @@ struct error *symbols_settings_debug_folders(struct symbols_settings *settings, 
 	folders_deinit(&settings->debug);
 	settings->default_debug = false;
 	return add_folders(&settings->debug, folders, "--debug-file-directory", false);
+}
+
+struct error *symbols_settings_fetch(
+	struct symbols_settings *settings, unsigned seconds, const struct fetch_listener *listener)
+{
+	fetch_destroy(settings->fetch);
+	settings->fetch = NULL;
+	return fetch_create(seconds, listener, &settings->fetch);
 }
 
 /* A path below a root while its links are followed: what is done has none. */

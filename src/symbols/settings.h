@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "symbols/fetch.h"
 
 /* Where distributions put separate debug files. */
 #define SYMBOLS_DEBUG_FOLDER "/usr/lib/debug"
@@ -25,6 +26,7 @@ struct symbols_settings {
 	struct folder_vec paths; /* searched by build-id, then by the name of the file */
 	struct folder_vec debug; /* laid out as /usr/lib/debug, in the order of the search */
 	bool default_debug;      /* `debug` is SYMBOLS_DEBUG_FOLDER, below the system root */
+	struct fetch *fetch;     /* owned; NULL: no server is ever asked */
 };
 
 /* As without any wish: only /usr/lib/debug is searched. */
@@ -47,6 +49,10 @@ struct error *symbols_settings_add_paths(
 /* Instead of /usr/lib/debug: folders, parted by colons. ERROR_USAGE as above. */
 struct error *symbols_settings_debug_folders(
 	struct symbols_settings *settings, const char *folders) must_check_;
+
+/* Allows to ask servers for debug files that are not here; as of fetch_create(). */
+struct error *symbols_settings_fetch(struct symbols_settings *settings, unsigned seconds,
+	const struct fetch_listener *listener) must_check_;
 
 /*
  * The path on this machine of what the recorded one calls `path`; with a system root its links are

@@ -2,10 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Names and lines wherever their files are: below another root, in folders, split off, packed, wrong."""
 
+import http.server
 import json
 import os
 import shutil
+import socket
+import subprocess
 import sys
+import threading
+import time
+import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
@@ -533,6 +539,116 @@ def split_packages(folder):
         damaged[at:at + 4] = b"\xff" * 4
         (place / "places.dwp").write_bytes(damaged)
         frames(path)
+
+
+class Server:
+    """A debuginfod over a folder, on loopback."""
+
+    def __init__(self, folder, store):
+        hw.need_program("debuginfod")
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.log = folder / "server.log"
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(
+                ["debuginfod", "-v", "-F", "-d", ":memory:", "-p", str(self.port), store], stdout=log, stderr=log,
+                start_new_session=True)
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def __enter__(self):
+        for _ in range(600):
+            try:
+                with urllib.request.urlopen(f"{self.url}/metrics", timeout=5) as answer:
+                    # Its first look at the folder is over.
+                    if b'thread_work_total{role="traverse"} 1' in answer.read():
+                        return self
+            except OSError:
+                pass
+            time.sleep(0.1)
+        raise hw.Failure(f"no server: {self.log.read_text()[-2000:]}")
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+    def asked(self):
+        return self.log.read_text(errors="replace").count("GET /buildid/")
+
+
+def debuginfod_environment(folder, url, **more):
+    return hw.clean_environment(DEBUGINFOD_URLS=url, DEBUGINFOD_CACHE_PATH=folder / "cache", HOME=folder, **more)
+
+
+@TESTS.test
+def debuginfod(folder):
+    """Servers are asked if that is allowed, and never otherwise; a file that was fetched is used again"""
+    program = build(folder)
+    path = recorded(folder, program)
+    found = whole(folder, path)
+    shell(folder, "mkdir store", "objcopy --only-keep-debug places store/places.debug", "strip places")
+    with Server(folder, folder / "store") as server:
+        before = server.asked()
+        environment = debuginfod_environment(folder, server.url)
+        hw.need(frames(path, env=environment) != found, "asked without being allowed to")
+        other = debuginfod_environment(folder, server.url, HEAPWISE_DEBUGINFOD="0")
+        frames(path, env=other)
+        hw.need(server.asked() == before, "a server was asked")
+        hw.need(frames(path, "--debuginfod", env=environment) == found, "--debuginfod")
+        hw.need(server.asked() > before, "no server was asked")
+    # From its own cache, without a server.
+    hw.need(frames(path, env=debuginfod_environment(folder, server.url, HEAPWISE_DEBUGINFOD="1")) == found, "kept")
+    # Nobody answers: said once, and the rest is shown.
+    shutil.rmtree(folder / "cache")
+    ended = hw.run([hw.HEAPWISE, "report", path, "--view", "sites", "--debuginfod"],
+                   env=debuginfod_environment(folder, server.url))
+    hw.need(ended.status == 0 and ended.errors.count("no more debug files are asked for") == 1, f"{ended}")
+    ended = hw.run([hw.HEAPWISE, "report", path, "--debuginfod"], env=debuginfod_environment(folder, ""))
+    hw.need(ended.status == 0 and "DEBUGINFOD_URLS" in ended.errors, f"{ended}")
+    for wrong in ("0", "x", "-1", "99999999"):
+        refused("report", f"--debuginfod={wrong}", path)
+
+
+@TESTS.test
+def debuginfod_that_hangs(folder):
+    """A server that never answers costs the time that is allowed, once; one that lies gives no names"""
+    program = build(folder)
+    path = recorded(folder, program)
+    shell(folder, "strip places")
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(8)
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        begun = time.monotonic()
+        ended = hw.run([hw.HEAPWISE, "report", path, "--view", "sites", "--debuginfod=2"],
+                       env=debuginfod_environment(folder, url))
+        took = time.monotonic() - begun
+        hw.need(ended.status == 0 and took < 20, f"{took:.1f} s: {ended}")
+        hw.need(ended.errors.count("took too long") == 1, f"{ended}")
+    (folder / "lies").mkdir()
+    shell(folder, "sed s/order/other/ places.cc > other.cc", "g++ -g -O2 other.cc second.cc -o other")
+    lie = (folder / "other").read_bytes()
+
+    class Liar(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(lie)))
+            self.end_headers()
+            self.wfile.write(lie)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            bare = frames(path, "--debuginfod",
+                          env=debuginfod_environment(folder, f"http://127.0.0.1:{server.server_port}"))
+        finally:
+            server.shutdown()
+            thread.join()
+    hw.need(not any(frame[0] or frame[2] for frame in bare), f"{bare}")
 
 
 TESTS.main()
