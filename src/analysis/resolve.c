@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/util.h"
+#include "symbols/name.h"
 #include "symbols/symbols.h"
 
 #define NO_MODULE UINT32_MAX /* code without a file */
@@ -180,10 +181,9 @@ static bool is_allocator(const struct shown_frame *frame)
 {
 	if (begins_with_any(frame->module, allocator_modules, ARRAY_SIZE(allocator_modules)))
 		return true;
-	if (!frame->function)
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(allocators); i++)
-		if (strcmp(frame->function, allocators[i]) == 0)
+	const char *name = shown_frame_plain(frame);
+	for (size_t i = 0; name && i < ARRAY_SIZE(allocators); i++)
+		if (strcmp(name, allocators[i]) == 0)
 			return true;
 	return false;
 }
@@ -203,7 +203,8 @@ static bool is_program(const struct shown_frame *frame)
 	if (frame->file && strstr(frame->file, "/include/c++/"))
 		return false;
 	return !begins_with_any(frame->module, runtime_modules, ARRAY_SIZE(runtime_modules)) &&
-	       !begins_with_any(frame->function, runtime_functions, ARRAY_SIZE(runtime_functions));
+	       !begins_with_any(
+		       shown_frame_plain(frame), runtime_functions, ARRAY_SIZE(runtime_functions));
 }
 
 /* Ends of the names of functions that hand out memory for somebody else to use. */
@@ -228,13 +229,14 @@ static size_t without_arguments(const char *name)
 /* By its name: nothing else tells a wrapper from a function that is called from many places. */
 static bool is_wrapper(const struct shown_frame *frame)
 {
-	if (!frame->function)
+	const char *name = shown_frame_plain(frame);
+	if (!name)
 		return false;
-	size_t len = without_arguments(frame->function);
+	size_t len = without_arguments(name);
 	for (size_t i = 0; i < ARRAY_SIZE(wrapper_ends); i++) {
 		size_t end_len = strlen(wrapper_ends[i]);
 		if (len >= end_len &&
-			strncasecmp(frame->function + len - end_len, wrapper_ends[i], end_len) == 0)
+			strncasecmp(name + len - end_len, wrapper_ends[i], end_len) == 0)
 			return true;
 	}
 	return false;
@@ -369,6 +371,30 @@ static void add_module(struct shown_frame *frame, const struct module *module)
 	frame->module = vdso ? "vdso" : last_part(module->path);
 }
 
+/* Sets the function in the form that is wanted; `linkage_name` may be NULL. */
+static struct error *name_frame(struct resolver *resolver, const char *function,
+	const char *linkage_name, struct shown_frame *frame)
+{
+	const struct symbols_settings *settings = model_names_from(resolver->model);
+	enum symbols_names form = settings ? settings->names : SYMBOLS_NAMES_SHORT;
+	frame->function = frame->plain = function;
+	if (form == SYMBOLS_NAMES_RAW) {
+		frame->function = linkage_name      ? linkage_name
+				  : frame->raw_name ? frame->raw_name
+						    : function;
+	} else if (form == SYMBOLS_NAMES_FULL && linkage_name && name_is_mangled(linkage_name)) {
+		_cleanup_(text_deinit) struct text whole;
+		text_init(&whole);
+		name_add_whole(&whole, linkage_name);
+		char *kept = whole.failed ? NULL : arena_alloc(&resolver->arena, whole.len + 1);
+		if (!kept)
+			return error_no_memory();
+		memcpy(kept, whole.data ? whole.data : "", whole.len + 1);
+		frame->function = kept;
+	}
+	return NULL;
+}
+
 /* Adds the shown frames of one physical frame, innermost first. */
 static struct error *add_code(struct resolver *resolver, struct stack_node node,
 	const struct module *module, struct frame_key key)
@@ -390,19 +416,18 @@ static struct error *add_code(struct resolver *resolver, struct stack_node node,
 		return error;
 	if (count == 0)
 		return add_frame(resolver, frame);
-	for (size_t i = 0; i < count; i++) {
-		frame.function = symbols[i].function;
+	for (size_t i = 0; i < count && !error; i++) {
 		frame.raw_name = symbols[i].raw_name;
+		error = name_frame(resolver, symbols[i].function, symbols[i].linkage_name, &frame);
 		frame.file = symbols[i].file;
 		frame.line = symbols[i].line;
 		frame.inlined = symbols[i].inlined;
-		error = find_aliases(resolver, key, &frame);
+		if (!error)
+			error = find_aliases(resolver, key, &frame);
 		if (!error)
 			error = add_frame(resolver, frame);
-		if (error)
-			return error;
 	}
-	return NULL;
+	return error;
 }
 
 /* The same of code that the source names itself. */
@@ -420,12 +445,14 @@ static struct error *add_given(struct resolver *resolver, struct stack_node node
 		frame.offset = lookup_address(resolver, node) - module->bias;
 	for (uint32_t i = 0; i < run->count; i++) {
 		const struct given_frame *given = &run->frames[i];
-		frame.function = given->function;
 		frame.raw_name = given->raw_name;
+		struct error *error =
+			name_frame(resolver, given->function, given->raw_name, &frame);
 		frame.file = given->file;
 		frame.line = given->line;
 		frame.inlined = given->inlined;
-		struct error *error = add_frame(resolver, frame);
+		if (!error)
+			error = add_frame(resolver, frame);
 		if (error)
 			return error;
 	}
@@ -540,7 +567,7 @@ static void hide_allocators(struct frame_vec *frames)
 static bool is_dropped(const struct resolver *resolver, const struct shown_frame *frame)
 {
 	static const char *const reserved[] = {"(anonymous namespace)", "operator()"};
-	const char *name = frame->function;
+	const char *name = shown_frame_plain(frame);
 	char plain[512];
 	if (!name)
 		return false;

@@ -16,7 +16,8 @@
 #include "model/model.h"
 
 struct shown_frame {
-	const char *function; /* NULL: unknown */
+	const char *function; /* in the form that the reader wants; NULL: unknown */
+	const char *plain;    /* without parameters, whatever is shown; NULL: as function */
 	const char *raw_name; /* as of struct symbol; NULL: unknown, or not one of a file's */
 	/* After resolver_add_aliases(), else NULL and 0: the symbol table's names for the function,
 	 * none if it was inlined; the module's path without links. */
@@ -96,6 +97,12 @@ struct error *resolver_data(struct resolver *resolver, struct module_id module, 
  * changed since, each with a newline.
  */
 void resolver_notes(const struct resolver *resolver, struct text *ret);
+
+/* The function's name to compare with known ones: demangled, without parameters; NULL: unknown. */
+static inline const char *shown_frame_plain(const struct shown_frame *frame)
+{
+	return frame->plain ? frame->plain : frame->function;
+}
 
 /* Adds the function, or what is known instead: "libfoo.so+0x12ab", "0x7f…" of code in no file. */
 void shown_frame_add_code(struct text *text, const struct shown_frame *frame);

@@ -33,10 +33,10 @@ void timeline_deinit(struct timeline *timeline)
 /* The whole name, or what stands before its parameters. */
 static bool is_named(const struct shown_frame *frame, const char *const *names, size_t count)
 {
-	for (size_t i = 0; frame->function && i < count; i++) {
+	const char *name = shown_frame_plain(frame);
+	for (size_t i = 0; name && i < count; i++) {
 		size_t len = strlen(names[i]);
-		if (strncmp(frame->function, names[i], len) == 0 &&
-			(!frame->function[len] || frame->function[len] == '('))
+		if (strncmp(name, names[i], len) == 0 && (!name[len] || name[len] == '('))
 			return true;
 	}
 	return false;

@@ -120,6 +120,7 @@ static bool take(const struct options *options, int id, struct request *request)
 	case SYMBOL_OPT_PATH:
 	case SYMBOL_OPT_DEBUG_FOLDERS:
 	case SYMBOL_OPT_DEBUGINFOD:
+	case SYMBOL_OPT_NAMES:
 		return is_taken(
 			options, leak_options_take(&request->leaks, id, options->argument, &taken));
 	default:

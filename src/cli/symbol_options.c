@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -60,6 +61,21 @@ static struct error *take_environment(struct symbols_settings *settings)
 	return error;
 }
 
+static struct error *take_names(struct symbols_settings *settings, const char *argument)
+{
+	static const char *const forms[] = {
+		[SYMBOLS_NAMES_SHORT] = "short",
+		[SYMBOLS_NAMES_FULL] = "full",
+		[SYMBOLS_NAMES_RAW] = "raw",
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
+		if (strcmp(argument, forms[i]) == 0) {
+			settings->names = (enum symbols_names)i;
+			return NULL;
+		}
+	return error_create(ERROR_USAGE, "--names is short, full or raw, not '%s'", argument);
+}
+
 struct error *symbol_options_take(
 	struct symbol_options *options, int id, const char *argument, bool *ret_taken)
 {
@@ -77,6 +93,8 @@ struct error *symbol_options_take(
 		return symbols_settings_debug_folders(settings, argument);
 	case SYMBOL_OPT_DEBUGINFOD:
 		return allow_fetch(settings, argument);
+	case SYMBOL_OPT_NAMES:
+		return take_names(settings, argument);
 	case SYMBOL_OPT_FIRST:
 	case SYMBOL_OPT_LAST:
 		break;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How names of functions are found: options of all commands that show stacks. They are in
+ * How names of functions are found and shown: options of all commands that show stacks. They are in
  * VIEW_SPECS_* and LEAK_OPTIONS, or SYMBOL_SPECS stands in a command's own table. PPROF_BINARY_PATH
  * counts as --symbol-path does, behind it, and HEAPWISE_DEBUGINFOD=1 as --debuginfod.
  */
@@ -17,6 +17,7 @@ enum symbol_option {
 	SYMBOL_OPT_PATH,
 	SYMBOL_OPT_DEBUG_FOLDERS,
 	SYMBOL_OPT_DEBUGINFOD,
+	SYMBOL_OPT_NAMES,
 	SYMBOL_OPT_LAST,
 };
 
@@ -29,7 +30,10 @@ enum symbol_option {
 			"instead of /usr/lib/debug"},                                              \
 		{SYMBOL_OPT_DEBUGINFOD, "debuginfod", "[=SECONDS]",                                \
 			"ask the servers of $DEBUGINFOD_URLS for debug files (default: for 120 "   \
-			"seconds in all; HEAPWISE_DEBUGINFOD=1 does it too)"},
+			"seconds in all; HEAPWISE_DEBUGINFOD=1 does it too)"},                     \
+		{SYMBOL_OPT_NAMES, "names", "FORM",                                                \
+			"of functions: short (default), full (with parameters) or raw (as the "    \
+			"linker knows them)"},
 
 /* All 0 before the first. */
 struct symbol_options {

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/util.h"
+#include "symbols/name.h"
 
 #define CHAIN_DEPTH_MAX 256u
 #define SCOPE_DEPTH_MAX 64u
@@ -163,12 +164,6 @@ static struct error *keep_qualified(struct strings *strings, Dwarf_Die *die, con
 	return strings_keep(strings, qualified.data, ret);
 }
 
-/* C has linkage names too, where a header renamed a function: __GI_abort for abort. */
-static bool is_mangled(const char *linkage)
-{
-	return linkage[0] == '_' && (linkage[1] == 'Z' || linkage[1] == 'R');
-}
-
 static struct error *set_name(struct unit *unit, Dwarf_Die *die, struct strings *strings,
 	struct symbol *symbol, bool *ret_vague)
 {
@@ -179,9 +174,12 @@ static struct error *set_name(struct unit *unit, Dwarf_Die *die, struct strings 
 	const char *name = attribute_string(die, DW_AT_name);
 	const char *raw = linkage && !(symbol->inlined && name) ? linkage : name;
 	struct error *error = strings_keep(strings, raw, &symbol->raw_name);
+	if (!error)
+		error = strings_keep(strings, linkage, &symbol->linkage_name);
 	if (error)
 		return error;
-	if (linkage && (!name || is_mangled(linkage)))
+	/* C has linkage names too, where a header renamed a function: __GI_abort for abort. */
+	if (linkage && (!name || name_is_mangled(linkage)))
 		return strings_keep_demangled(strings, linkage, &symbol->function);
 	if (!name || dwarf_hasattr_integrate(die, DW_AT_external) || !names_scopes(&unit->die))
 		return strings_keep(strings, name, &symbol->function);

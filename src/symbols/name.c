@@ -43,6 +43,11 @@ static size_t suffix_len(const char *dot)
 	return 0;
 }
 
+bool name_is_mangled(const char *linkage_name)
+{
+	return linkage_name[0] == '_' && (linkage_name[1] == 'Z' || linkage_name[1] == 'R');
+}
+
 size_t name_plain_len(const char *name)
 {
 	size_t whole = strcspn(name, "@");
@@ -94,9 +99,7 @@ static bool try_demangle(demangle_fn *demangle, int options, struct text *text, 
 
 static void add_name(struct text *text, const char *linkage_name, size_t len, int options)
 {
-	bool may_be_mangled = len < LINKAGE_NAME_MAX && linkage_name[0] == '_' &&
-			      (linkage_name[1] == 'Z' || linkage_name[1] == 'R');
-	if (may_be_mangled) {
+	if (len < LINKAGE_NAME_MAX && name_is_mangled(linkage_name)) {
 		char mangled[LINKAGE_NAME_MAX];
 		memcpy(mangled, linkage_name, len);
 		mangled[len] = '\0';

@@ -3,7 +3,12 @@
 #ifndef SYMBOLS_NAME_H
 #define SYMBOLS_NAME_H
 
+#include <stdbool.h>
+
 #include "base/text.h"
+
+/* Whether it looks like a mangled name of C++ or Rust. */
+bool name_is_mangled(const char *linkage_name);
 
 /*
  * Adds the name that a linkage name stands for: C++ and Rust (both schemes) demangled, without

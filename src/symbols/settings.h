@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the files of a recorded program are looked for. Made once by whoever knows what the user
- * wants, then only read: any number of struct symbols may share one.
+ * Where the files of a recorded program are looked for, and how names are shown. Made once by
+ * whoever knows what the user wants, then only read: any number of struct symbols may share one.
  *
  * With a system root, paths that recordings and files name are paths below it, links in them
  * included, and nothing outside is read for them. Folders that are named here are taken as they
@@ -21,12 +21,20 @@
 
 DEFINE_VEC(folder_vec, char *)
 
+/* How functions are called. */
+enum symbols_names {
+	SYMBOLS_NAMES_SHORT, /* demangled, without parameters */
+	SYMBOLS_NAMES_FULL,  /* demangled, with parameters */
+	SYMBOLS_NAMES_RAW,   /* as the linker knows them */
+};
+
 struct symbols_settings {
-	char *sysroot;           /* NULL: paths are this machine's own */
-	struct folder_vec paths; /* searched by build-id, then by the name of the file */
-	struct folder_vec debug; /* laid out as /usr/lib/debug, in the order of the search */
-	bool default_debug;      /* `debug` is SYMBOLS_DEBUG_FOLDER, below the system root */
-	struct fetch *fetch;     /* owned; NULL: no server is ever asked */
+	enum symbols_names names; /* heeded by those who show them: struct symbol has all */
+	char *sysroot;            /* NULL: paths are this machine's own */
+	struct folder_vec paths;  /* searched by build-id, then by the name of the file */
+	struct folder_vec debug;  /* laid out as /usr/lib/debug, in the order of the search */
+	bool default_debug;       /* `debug` is SYMBOLS_DEBUG_FOLDER, below the system root */
+	struct fetch *fetch;      /* owned; NULL: no server is ever asked */
 };
 
 /* As without any wish: only /usr/lib/debug is searched. */

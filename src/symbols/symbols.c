@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "symbols/debug_file.h"
 #include "symbols/frames.h"
+#include "symbols/name.h"
 #include "symbols/strings.h"
 #include "symbols/symbol_table.h"
 #include "symbols/variables.h"
@@ -185,8 +186,23 @@ static struct error *name_by_table(
 	if (!found)
 		return error;
 	error = strings_keep(&symbols->strings, found->name, &symbol->raw_name);
+	symbol->linkage_name = symbol->raw_name;
 	return error ? error
 		     : strings_keep_demangled(&symbols->strings, found->name, &symbol->function);
+}
+
+/* C++ functions of one unit alone have linkage names in symbol tables only. */
+static struct error *find_linkage_name(
+	struct symbols *symbols, struct module *module, uint64_t address, struct symbol *symbol)
+{
+	if (symbols->settings->names == SYMBOLS_NAMES_SHORT || symbol->linkage_name)
+		return NULL;
+	struct error *error = need_table(module);
+	const struct table_symbol *found =
+		error ? NULL : symbol_table_find(&module->table, address);
+	if (!found || !name_is_mangled(found->name))
+		return error;
+	return strings_keep(&symbols->strings, found->name, &symbol->linkage_name);
 }
 
 static struct error *module_resolve(
@@ -204,7 +220,7 @@ static struct error *module_resolve(
 		return error_no_memory();
 	struct symbol *outermost = &ret->data[ret->len - 1];
 	return outermost->function && !is_vague
-		       ? NULL
+		       ? find_linkage_name(symbols, module, address, outermost)
 		       : name_by_table(symbols, module, address, outermost);
 }
 

@@ -28,6 +28,8 @@ struct symbol {
 	/* As the linker knows it; what was inlined as DWARF has it: not mangled, not qualified.
 	 * NULL: unknown. */
 	const char *raw_name;
+	/* The same of inlined ones too; NULL: it has none of its own, or none that is known. */
+	const char *linkage_name;
 	const char *file; /* NULL: unknown */
 	uint32_t line;    /* from 1; 0: unknown */
 	bool inlined;     /* into the symbol that follows */

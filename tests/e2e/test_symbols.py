@@ -651,4 +651,69 @@ def debuginfod_that_hangs(folder):
     hw.need(not any(frame[0] or frame[2] for frame in bare), f"{bare}")
 
 
+@TESTS.test
+def forms_of_names(folder):
+    """--names: short, full with parameters, raw as the linker has them; figures and places stay"""
+    for compiler in COMPILERS:
+        program = build(folder, compiler)
+        path = recorded(folder, program, f"{compiler}.hpw")
+        found = whole(folder, path)
+        hw.need(frames(path, "--names", "short") == found, "short is not the default")
+        wanted = {
+            "full": {0: "shop::Shelf<double>::fill(int)", 1: "shop::Shelf<double>::put(int)", 2: "main",
+                     4: "order(int)", 7: "second_unit(int)"},
+            "raw": {0: "_ZN4shop5ShelfIdE4fillEi", 1: "_ZN4shop5ShelfIdE3putEi", 2: "main",
+                    4: "_ZL5orderi", 7: "_Z11second_uniti"},
+        }
+        for form, names in wanted.items():
+            shown = frames(path, "--names", form)
+            hw.need([frame[1:] for frame in shown] == [frame[1:] for frame in found], f"{form}: {shown}")
+            wrong = {i: shown[i][0] for i in names if not shown[i][0].startswith(names[i])}
+            hw.need(not wrong, f"{compiler}, {form}: {wrong}")
+            # From a symbol table alone.
+            shell(folder, "cp places with", "strip -g places")
+            table = functions(frames(path, "--names", form))
+            # GCC calls a copy of its own order(int) [clone .constprop.0].
+            hw.need(all(table[n].startswith(names.get(i, "main")) for n, i in enumerate((0, 2, 4, 5, 7, 8))), f"{form}: {table}")
+            shell(folder, "mv with places")
+    for words in (["tree"], ["graph"], ["timeline"], ["export", "--format", "folded", "-o", "-"],
+                  ["leaks", "--show-leak-kinds=all"], ["budget", "--max-never-freed", "1"]):
+        ended = hw.run([hw.HEAPWISE, *words, "--names", "raw", path])
+        hw.need(ended.status in (0, 1) and "_ZL5orderi" in ended.text, f"{words}: {ended} {ended.text}")
+    hw.need("short, full or raw" in refused("report", "--names", "long", path), "no word of what there is")
+
+
+@TESTS.test
+def forms_of_names_hide_the_same(folder):
+    """--names changes words alone: allocators are hidden, suppressions fit, as with short ones"""
+    write_source(folder)
+    (folder / "new.cc").write_text("""
+#include <cstdlib>
+#include <new>
+void *operator new(std::size_t n) { return std::malloc(n); }
+void *operator new[](std::size_t n) { return std::malloc(n); }
+void operator delete(void *p) noexcept { std::free(p); }
+void operator delete(void *p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void *p) noexcept { std::free(p); }
+void *volatile kept;
+__attribute__((noinline)) void lose(int n) { kept = new char[static_cast<unsigned>(n)]; }
+int main() { lose(7001); lose(7003); kept = nullptr; return 0; }
+""")
+    shell(folder, "g++ -g -O1 new.cc -o places")
+    path = folder / "n.hpw"
+    hw.record([folder / "places"], path, options=("-q", "--leak-check=full"))
+    (folder / "known").write_text("{\n  known\n  Memcheck:Leak\n  ...\n  fun:_Z4losei\n}\n"
+                                  "{\n  known too\n  Memcheck:Leak\n  ...\n  fun:lose(int)\n}\n")
+    depth = set()
+    for form in ("short", "full", "raw"):
+        sites = hw.report(path, "--view", "sites", "--names", form)["sites"]
+        depth.add(tuple(len(site["stack"]) for site in sites))
+        hw.need(not any("operator new" in f["function"] or f["function"].startswith("_Zn")
+                        for site in sites for f in site["stack"] if f["function"]), f"{form}: {sites}")
+        ended = hw.run([hw.HEAPWISE, "leaks", "--json", "--names", form, "--suppressions", folder / "known", path])
+        depth.add(json.dumps(json.loads(ended.text)["summary"], sort_keys=True)
+                  if "summary" in json.loads(ended.text) else ended.text.count('"kind"'))
+    hw.need(len(depth) == 2, f"{depth}")
+
+
 TESTS.main()

@@ -41,6 +41,17 @@ struct error *symbols_add_module(struct symbols *symbols, const char *path, cons
 	return NULL;
 }
 
+static struct symbol symbol_of(const struct fake_names *names)
+{
+	return (struct symbol){
+		.function = names->function,
+		.raw_name = names->raw_name,
+		.file = names->file,
+		.line = names->line,
+		.inlined = names->inlined,
+	};
+}
+
 struct error *symbols_resolve(struct symbols *symbols, uint32_t module, uint64_t addr,
 	const struct symbol **ret, size_t *ret_count)
 {
@@ -48,7 +59,7 @@ struct error *symbols_resolve(struct symbols *symbols, uint32_t module, uint64_t
 	for (const struct fake_symbol *row = fake_symbols; row->path; row++)
 		if (row->address == addr && strcmp(row->path, symbols->paths[module]) == 0 &&
 			count < CHAIN_MAX)
-			symbols->chain[count++] = row->symbol;
+			symbols->chain[count++] = symbol_of(&row->symbol);
 	if (count == 0)
 		symbols->chain[count++] = (struct symbol){0};
 	*ret = symbols->chain;

@@ -13,10 +13,17 @@
 #include "symbols/symbols.h"
 
 /* Rows of one address stand together, innermost first. */
+/* Of struct symbol what views show. */
+struct fake_names {
+	const char *function, *raw_name, *file;
+	uint32_t line;
+	bool inlined;
+};
+
 struct fake_symbol {
 	const char *path;
 	uint64_t address; /* as looked up */
-	struct symbol symbol;
+	struct fake_names symbol;
 };
 
 /* The first that holds an address counts. */

@@ -45,6 +45,33 @@ CASE(names_rust, "Rust names lose their hash")
 	check_rows(rows, sizeof(rows) / sizeof(*rows));
 }
 
+CASE(names_whole, "whole names keep parameters and suffixes, and lose a symbol version alone")
+{
+	static const struct row rows[] = {
+		{"_ZN2ns5ClassIiE6methodEv", "ns::Class<int>::method()"},
+		{"_Z3fooIiET_S0_", "int foo<int>(int)"},
+		{"_ZL5orderi", "order(int)"},
+		{"_ZNSt6vectorIiSaIiEE9push_backEOi",
+			"std::vector<int, std::allocator<int> >::push_back(int&&)"},
+		{"_ZN1A1fEv.cold", "A::f() [clone .cold]"},
+		{"_Znwm@@GLIBCXX_3.4", "operator new(unsigned long)"},
+		{"_ZN5alloc3vec12Vec$LT$T$GT$4push17h0123456789abcdefE",
+			"alloc::vec::Vec<T>::push"},
+		{"_RNvMsr_NtCs3ssYzQotkvD_3std4pathNtB5_7PathBuf3newCs15kBYyAo9fc_7mycrate",
+			"<std::path::PathBuf>::new"},
+		{"_RINvNtC3std3mem8align_ofdE", "std::mem::align_of::<f64>"},
+		{"foo.isra.0", "foo.isra.0"},
+		{"memcpy@@GLIBC_2.14", "memcpy"},
+	};
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		text_clear(&text);
+		name_add_whole(&text, rows[i].linkage_name);
+		CHECK_STR(text.data, rows[i].expected);
+	}
+}
+
 CASE(names_suffixes, "suffixes of copies are cut, other dots and all else stay")
 {
 	static const struct row rows[] = {
