@@ -72,6 +72,7 @@ struct building {
 	struct rows sites; /* by site id, figures unset */
 	bool *known;       /* which of them have frames */
 	struct frame_vec frames;
+	bool from_sites; /* not from a series */
 };
 
 static void building_deinit(struct building *at)
@@ -119,26 +120,54 @@ static struct error *find_site(struct building *at, uint32_t id, const struct ro
 	return NULL;
 }
 
-static struct error *build_calltree(
-	struct building *at, const struct series_row *moment, struct calltree *ret)
+static struct error *add_live(
+	struct building *at, uint32_t site_id, uint64_t bytes, struct rows *rows)
 {
-	_cleanup_(rows_deinit) struct rows rows;
-	rows_init(&rows);
-	struct spots *spots = NULL;
+	const struct row *site;
+	struct error *error = find_site(at, site_id, &site);
+	if (error)
+		return error;
+	struct row row = *site;
+	row.sums.live_bytes = bytes;
+	return row_vec_push(&rows->rows, row) ? NULL : error_no_memory();
+}
+
+/* What was live at a moment of the series. */
+static struct error *add_moment(
+	struct building *at, const struct series_row *moment, struct rows *rows)
+{
 	size_t count;
 	const struct series_site *sites = model_series_sites(at->model, &count);
 	struct error *error = NULL;
 	for (size_t i = 0; !error && i < moment->site_count; i++) {
 		const struct series_site *live = &sites[moment->first_site + i];
-		const struct row *site;
-		error = find_site(at, live->site.value, &site);
-		if (error)
-			break;
-		struct row row = *site;
-		row.sums.live_bytes = live->live_bytes;
-		if (!row_vec_push(&rows.rows, row))
-			error = error_no_memory();
+		error = add_live(at, live->site.value, live->live_bytes, rows);
 	}
+	return error;
+}
+
+/* What was live at the peak, or at the end, as sites say it. */
+static struct error *add_known(struct building *at, bool peak, struct rows *rows)
+{
+	size_t count;
+	const struct site *sites = model_sites(at->model, &count);
+	struct error *error = NULL;
+	for (size_t i = 0; !error && i < count; i++) {
+		uint64_t bytes = peak ? sites[i].peak_bytes : sites[i].live_bytes;
+		if (bytes)
+			error = add_live(at, (uint32_t)i, bytes, rows);
+	}
+	return error;
+}
+
+static struct error *build_calltree(
+	struct building *at, const struct timeline_snapshot *snapshot, struct calltree *ret)
+{
+	_cleanup_(rows_deinit) struct rows rows;
+	rows_init(&rows);
+	struct spots *spots = NULL;
+	struct error *error = at->from_sites ? add_known(at, snapshot->peak, &rows)
+					     : add_moment(at, snapshot->row, &rows);
 	if (!error)
 		error = spots_create(GRAIN_ADDRESSES, &spots);
 	return error ? error
@@ -185,7 +214,7 @@ static struct error *add_tree(struct building *at, struct timeline_snapshot *sna
 {
 	struct calltree tree;
 	calltree_init(&tree);
-	struct error *error = build_calltree(at, snapshot->row, &tree);
+	struct error *error = build_calltree(at, snapshot, &tree);
 	struct pruning pruning = {.tree = &tree,
 		.nodes = &snapshot->tree,
 		.least = (double)snapshot->total * at->options->threshold / 100};
@@ -306,6 +335,47 @@ struct error *timeline_build(const struct model *model, struct resolver *resolve
 		if (all_sites ? snapshot->peak || (i + 1) % options->detailed_freq == 0
 			      : snapshot->row->site_count > 0)
 			error = add_tree(&at, snapshot);
+	}
+	return error;
+}
+
+/* The peak, unless the end is, then the end. */
+static struct error *add_ends(
+	const struct model *model, const struct timeline_options *options, struct timeline *ret)
+{
+	const struct totals *totals = model_totals(model);
+	const struct recording *recording = model_recording(model);
+	struct series_row *peak = &ret->known[0], *end = &ret->known[1];
+	*peak = (struct series_row){.time_ns = totals->peak_time_ns,
+		.live_blocks = totals->peak_blocks,
+		.live_bytes = totals->peak_bytes,
+		.peak = true};
+	*end = (struct series_row){.time_ns = recording->duration_ns,
+		.live_blocks = totals->live_blocks,
+		.live_bytes = totals->live_bytes};
+	bool has_peak = !(recording->unknown & UNKNOWN_PEAK_BYTES) && peak->live_bytes;
+	/* A sample's peak may be below its end. */
+	if (has_peak && !timeline_snapshots_push(&ret->snapshots, snapshot_of(peak, options)))
+		return error_no_memory();
+	if (!timeline_snapshots_push(&ret->snapshots, snapshot_of(end, options)))
+		return error_no_memory();
+	return NULL;
+}
+
+struct error *timeline_build_known(const struct model *model, struct resolver *resolver,
+	const struct timeline_options *options, struct timeline *ret)
+{
+	_cleanup_(building_deinit) struct building at = {
+		.model = model, .resolver = resolver, .options = options, .from_sites = true};
+	struct error *error = building_begin(&at);
+	if (!error)
+		error = add_ends(model, options, ret);
+	for (size_t i = 0; !error && i < ret->snapshots.len; i++) {
+		struct timeline_snapshot *snapshot = &ret->snapshots.data[i];
+		ret->end_time = snapshot->time;
+		if (snapshot->total > ret->highest)
+			ret->highest = snapshot->total;
+		error = add_tree(&at, snapshot);
 	}
 	return error;
 }

@@ -70,6 +70,7 @@ DEFINE_VEC(timeline_snapshots, struct timeline_snapshot)
 struct timeline {
 	struct timeline_snapshots snapshots;
 	uint64_t end_time, highest; /* of all: the last time, the highest total */
+	struct series_row known[2]; /* of timeline_build_known() */
 	bool peak_is_highest; /* the true peak is no moment of the recording: the highest is meant
 			       */
 };
@@ -83,6 +84,11 @@ struct error *timeline_build(const struct model *model, struct resolver *resolve
 
 /* The same without trees. */
 struct error *timeline_build_curve(const struct model *model,
+	const struct timeline_options *options, struct timeline *ret) must_check_;
+
+/* The same of a model without a series: at the peak, if that is known, and at the end, each with a
+ * tree. The filled one must not move. */
+struct error *timeline_build_known(const struct model *model, struct resolver *resolver,
 	const struct timeline_options *options, struct timeline *ret) must_check_;
 
 /* Which part of the run, from its first snapshot to its last one, had passed at a time: 0 to 1. */

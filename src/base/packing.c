@@ -42,6 +42,14 @@ enum packing packing_of(const void *head, size_t len)
 	return PACKING_NONE;
 }
 
+enum packing packing_by_name(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+	if (dot && strcmp(dot, ".gz") == 0)
+		return PACKING_GZIP;
+	return dot && strcmp(dot, ".zst") == 0 ? PACKING_ZSTD : PACKING_NONE;
+}
+
 const char *packing_name(enum packing packing)
 {
 	return packing == PACKING_GZIP ? "gzip" : packing == PACKING_ZSTD ? "zstd" : "nothing";

@@ -17,6 +17,8 @@ enum packing { PACKING_NONE, PACKING_GZIP, PACKING_ZSTD };
 
 /* By the first bytes of a file; 4 are enough. */
 enum packing packing_of(const void *head, size_t len);
+/* By the end of a file's name, .gz or .zst; PACKING_NONE: by neither. */
+enum packing packing_by_name(const char *path);
 /* "gzip", "zstd". */
 const char *packing_name(enum packing packing);
 

@@ -8,6 +8,7 @@
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/stack_view.h"
+#include "cli/timeline_options.h"
 
 enum {
 	OPT_FORMAT = 256,
@@ -15,10 +16,11 @@ enum {
 };
 
 static const struct option_spec option_specs[] = {
-	{OPT_FORMAT, "format", "FORMAT", "pprof or folded"},
-	{OPT_OUTPUT, "output", "FILE", "write there (default, and -: to stdout)"},
-	VIEW_SPEC_METRIC VIEW_SPEC_MERGE VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_ALL_FRAMES{
-		0},
+	{OPT_FORMAT, "format", "FORMAT", "one of those above"},
+	{OPT_OUTPUT, "output", "FILE",
+		"write there (default, and -: to stdout); .gz and .zst are packed"},
+	TIMELINE_SPECS VIEW_SPEC_METRIC VIEW_SPEC_MERGE VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS
+		VIEW_SPEC_ALL_FRAMES{0},
 };
 
 struct request {
@@ -26,6 +28,7 @@ struct request {
 	const struct export_format *format;
 	const char *output;
 	const char *path; /* NULL: the newest recording here */
+	struct timeline_given timeline;
 	struct text lost; /* what the format cannot hold: sentences, each with a newline */
 };
 
@@ -44,6 +47,9 @@ static bool take_format(const struct options *options, struct request *request)
 
 static bool take(const struct options *options, int id, struct request *request)
 {
+	if (timeline_option_is(id))
+		return timeline_options_take(
+			options, id, &request->shown.options.timeline, &request->timeline);
 	switch (id) {
 	case OPT_FORMAT:
 		return take_format(options, request);
@@ -55,12 +61,41 @@ static bool take(const struct options *options, int id, struct request *request)
 	}
 }
 
+/* What a format of moments takes, and others don't. */
+static bool check_moments(const struct command *command, struct request *request)
+{
+	const char *name = request->format->name;
+	struct view_request *shown = &request->shown;
+	if (!request->format->moments) {
+		if (request->timeline.any)
+			options_wrong(command,
+				"%s has no snapshots: --time-unit, --threshold and what is like "
+				"them are for massif",
+				name);
+		return !request->timeline.any;
+	}
+	if (filter_is_given(&shown->filter)) {
+		options_wrong(command,
+			"%s is of whole snapshots: it takes --min-size and other choices of "
+			"blocks, but not of stacks or kinds",
+			name);
+		return false;
+	}
+	shown->moments_wanted =
+		shown->merge ? 0 : view_needs_moments(view_find("timeline"), &shown->options);
+	shown->moments_by_bytes = shown->options.timeline.unit == TIMELINE_BYTES;
+	shown->moments_if_known = true;
+	return true;
+}
+
 static bool check(const struct command *command, struct request *request)
 {
 	if (!request->format) {
 		options_wrong(command, "--format says what to write");
 		return false;
 	}
+	if (!check_moments(command, request))
+		return false;
 	if (request->shown.metric_name && !request->format->one_figure) {
 		options_wrong(command,
 			"--metric is for formats with one figure a stack; %s has several",
@@ -97,13 +132,38 @@ static void say_lost(const struct text *lost)
 	}
 }
 
+/* What of the options depends on the file. */
+static int check_unit(const struct stack_view *view, void *ctx)
+{
+	struct request *request = ctx;
+	struct timeline_options *timeline = &request->shown.options.timeline;
+	const char *path = model_recording(view->model)->path;
+	size_t count;
+	if (!request->format->moments)
+		return 0;
+	if (request->timeline.stacks)
+		timeline->stacks = strcmp(request->timeline.stacks, "yes") == 0;
+	model_series(view->model, &count);
+	if (count)
+		return timeline_has_unit(timeline, &request->timeline, path, view->model)
+			       ? 0
+			       : ERROR_INPUT;
+	if (timeline->unit == TIMELINE_MS)
+		return 0;
+	message("%s does not say what was when, in %s; --time-unit=ms goes without", path,
+		timeline_unit_name(timeline->unit));
+	return ERROR_INPUT;
+}
+
 static struct error *write_export(const struct stack_view *view, void *ctx, const struct sink *sink)
 {
 	struct request *request = ctx;
 	const struct exported from = {.profile = &view->profile,
 		.metric = request->shown.options.sort,
+		.timeline = &request->shown.options.timeline,
 		.lost = &request->lost};
-	return export_write(request->format, &from, sink);
+	enum packing packing = request->output ? packing_by_name(request->output) : PACKING_NONE;
+	return export_write(request->format, packing, &from, sink);
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -113,6 +173,7 @@ static int run(const struct command *command, int argc, char **argv)
 	text_init(&request.lost);
 	if (parse(command, argc, argv, &request, &code)) {
 		const struct stack_view_form form = {
+			.choose = check_unit,
 			.write = write_export,
 			.file = request.output ? request.output : OUTPUT_STDOUT,
 		};
@@ -121,6 +182,7 @@ static int run(const struct command *command, int argc, char **argv)
 			say_lost(&request.lost);
 	}
 	text_deinit(&request.lost);
+	timeline_given_deinit(&request.timeline);
 	view_request_deinit(&request.shown);
 	return code;
 }
@@ -131,7 +193,12 @@ const struct command command_export = {
 	.what = "Writes what is in a file in the format of another tool.",
 	.about =
 		"Without FILE: the newest recording (*.hpw) in the current folder. What the format "
-		"cannot hold is\nsaid on stderr. docs/formats.md has what becomes of what.\n",
+		"cannot hold is\nsaid on stderr. docs/formats.md has what becomes of what. "
+		"Formats:\n\n"
+		"  pprof        go tool pprof, Pyroscope, Parca\n"
+		"  massif       ms_print, massif-visualizer: snapshots and trees of "
+		"`heapwise timeline`\n"
+		"  folded       a line a stack: flamegraph.pl\n",
 	.examples = "  heapwise export --format pprof -o app.pb.gz app.hpw   then: go tool pprof "
 		    "app.pb.gz\n"
 		    "  heapwise export --format folded --metric live_bytes | flamegraph.pl > "

@@ -335,6 +335,11 @@ static struct error *open_one(
 		query.series = &series;
 	query.blocks = view_request_blocks(request);
 	struct error *error = source_open_query(path, flags, &query, ret);
+	if (error && series.rows && request->moments_if_known && error->code == ERROR_INPUT) {
+		error_destroy(error);
+		query.series = NULL;
+		error = source_open_query(path, flags, &query, ret);
+	}
 	if (!error)
 		recording_warn(*ret, path);
 	return error;

@@ -146,6 +146,7 @@ struct view_request {
 	size_t more_count;
 	size_t moments_wanted; /* of a series with sites; 0: none */
 	bool moments_by_bytes; /* allocated and freed, not by time */
+	bool moments_if_known; /* a source without them is opened too, and has no series then */
 };
 #define VIEW_REQUEST_DEFAULT                                                                       \
 	{                                                                                          \

@@ -12,6 +12,10 @@ static const struct export_format formats[] = {
 		.what = "pprof's profile.proto: go tool pprof, Pyroscope, Parca",
 		.packing = PACKING_GZIP,
 		.write = export_pprof},
+	{.name = "massif",
+		.what = "Massif's massif.out: ms_print, massif-visualizer",
+		.moments = true,
+		.write = export_massif},
 	{.name = "folded",
 		.what = "a line a stack: flamegraph.pl, speedscope",
 		.one_figure = true,
@@ -70,11 +74,11 @@ static bool pack(void *ctx, const char *data, size_t len)
 	return !sink->error && !sink->stopped;
 }
 
-struct error *export_write(
-	const struct export_format *format, const struct exported *from, const struct sink *sink)
+struct error *export_write(const struct export_format *format, enum packing packing,
+	const struct exported *from, const struct sink *sink)
 {
 	_cleanup_(packer_cleanup) struct packer *packer = NULL;
-	struct error *error = packer_create(format->packing, &packer);
+	struct error *error = packer_create(packing ? packing : format->packing, &packer);
 	if (error)
 		return error;
 	struct packed_sink packed = {.packer = packer, .to = sink};

@@ -13,8 +13,9 @@
 /* What is handed to a writer. */
 struct exported {
 	const struct profile *profile;
-	enum metric metric; /* for formats that have one figure a stack */
-	struct text *lost;  /* sentences, each with a newline: what the format cannot hold */
+	enum metric metric;                      /* for formats that have one figure a stack */
+	const struct timeline_options *timeline; /* for formats of moments */
+	struct text *lost; /* sentences, each with a newline: what the format cannot hold */
 };
 
 struct export_format {
@@ -22,6 +23,7 @@ struct export_format {
 	const char *what; /* whose it is, for the help */
 	enum packing packing;
 	bool one_figure; /* --metric chooses it */
+	bool moments;    /* wants a series with sites where there is one; knows no filter */
 	struct error *(*write)(const struct exported *from, const struct sink *sink);
 };
 
@@ -30,12 +32,14 @@ const struct export_format *export_find(const char *name);
 /* Adds "pprof, folded, …". */
 void export_add_names(struct text *text);
 
-/* Writes all of it, packed as the format wants it. NULL also when the sink stopped it. */
-struct error *export_write(const struct export_format *format, const struct exported *from,
-	const struct sink *sink) must_check_;
+/* Writes all of it, packed so, or, if that is PACKING_NONE, as the format wants it. NULL also when
+ * the sink stopped it. */
+struct error *export_write(const struct export_format *format, enum packing packing,
+	const struct exported *from, const struct sink *sink) must_check_;
 
 /* The writers. */
 struct error *export_pprof(const struct exported *from, const struct sink *sink) must_check_;
+struct error *export_massif(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_folded(const struct exported *from, const struct sink *sink) must_check_;
 
 #endif
