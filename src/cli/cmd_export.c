@@ -198,6 +198,7 @@ const struct command command_export = {
 		"  pprof        go tool pprof, Pyroscope, Parca\n"
 		"  massif       ms_print, massif-visualizer: snapshots and trees of "
 		"`heapwise timeline`\n"
+		"  dhat         dh_view.html of Valgrind, Firefox's profiler\n"
 		"  folded       a line a stack: flamegraph.pl\n",
 	.examples = "  heapwise export --format pprof -o app.pb.gz app.hpw   then: go tool pprof "
 		    "app.pb.gz\n"

@@ -16,6 +16,7 @@ static const struct export_format formats[] = {
 		.what = "Massif's massif.out: ms_print, massif-visualizer",
 		.moments = true,
 		.write = export_massif},
+	{.name = "dhat", .what = "DHAT's: dh_view.html, Firefox's profiler", .write = export_dhat},
 	{.name = "folded",
 		.what = "a line a stack: flamegraph.pl, speedscope",
 		.one_figure = true,

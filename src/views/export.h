@@ -40,6 +40,7 @@ struct error *export_write(const struct export_format *format, enum packing pack
 /* The writers. */
 struct error *export_pprof(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_massif(const struct exported *from, const struct sink *sink) must_check_;
+struct error *export_dhat(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_folded(const struct exported *from, const struct sink *sink) must_check_;
 
 #endif

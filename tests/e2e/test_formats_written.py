@@ -5,6 +5,7 @@ valgrind, google-perftools, jeprof, node (`./dev deps --peers`); pprof's own is 
 
 import difflib
 import gzip
+import json
 import re
 import subprocess
 import sys
@@ -61,6 +62,21 @@ def export(folder, source, form, *options, name=None):
     return path, ended.errors
 
 
+FIGURES = {"allocations": "allocations", "allocated_bytes": "allocated_bytes", "live_blocks": "live_blocks_at_end",
+           "live_bytes": "live_bytes_at_end", "peak_blocks": "peak_blocks", "peak_bytes": "peak_bytes"}
+
+
+def report_of(source):
+    """The report, and the sums of its stacks: the totals; of a sample what each stack is rounded to."""
+    report = hw.report(source)
+    totals = {name: report["totals"][key] for name, key in FIGURES.items()}
+    if report["recording"]["sample_bytes"]:
+        for name, total in totals.items():
+            totals[name] = sum(site[name] for site in report["sites"])
+            hw.need(abs(totals[name] - total) <= len(report["sites"]), f"{name}: stacks have {totals[name]} of {total}")
+    return report, totals
+
+
 def need_same(ours, theirs, what):
     if ours != theirs:
         lines = difflib.unified_diff(theirs.splitlines(), ours.splitlines(), "theirs", "ours", lineterm="", n=0)
@@ -100,6 +116,64 @@ def massif_of_states(folder):
         hw.need([int(row.replace(",", "")) for row in rows] == wanted, f"{rows}, {wanted}")
         refused = heapwise("export", source, "--format", "massif", "--time-unit=B")
         hw.need(refused.status == 3 and "--time-unit=ms" in refused.errors, str(refused))
+
+
+# What dh_view.js wants of a page, as far as it shows a tree; prints all text of the page.
+DH_VIEW = r"""
+const fs = require("fs"), vm = require("vm");
+class Element {
+  constructor() { this.childNodes = []; this.text = ""; this.classList = { add() {}, toggle() {}, contains() { return false; } }; }
+  appendChild(child) { child.parentNode = this; this.childNodes.push(child); return child; }
+  cloneNode() { return new Element(); }
+  replaceChild(child, old) { child.parentNode = this; this.childNodes[this.childNodes.indexOf(old)] = child; }
+  set textContent(text) { this.text = text; this.childNodes = []; }
+  get textContent() { return this.text + this.childNodes.map((child) => child.textContent).join(""); }
+  addEventListener() {}
+}
+const body = new Element();
+const document = { body, location: { search: "" }, createElement: () => new Element(), createTextNode: (text) => Object.assign(new Element(), { text }) };
+const context = vm.createContext({ document, console, performance, URLSearchParams, Intl, window: {} });
+vm.runInContext(fs.readFileSync(process.argv[1], "utf8"), context);
+context.input = fs.readFileSync(process.argv[2], "utf8");
+vm.runInContext("onLoad(); gSelect.selectedIndex = 1; gData = JSON.parse(input); buildTree(); displayTree(0, 0, 0);", context);
+console.log(body.textContent);
+"""
+
+
+def dh_view(path):
+    """The page that dh_view.html shows of a file. No browser: node runs the page's script."""
+    script = Path("/usr/libexec/valgrind/dh_view.js")
+    if not script.exists():
+        raise hw.Skip("valgrind is not installed")
+    shown = hw.run([hw.need_program("node"), "-e", DH_VIEW, script, path])
+    hw.need(shown.status == 0, f"dh_view.js: {shown}")
+    return shown.text
+
+
+@TESTS.test
+def dhat(folder):
+    """dhat: what dh_view.js shows, run by node without a browser, has the report's totals and all of its stacks"""
+    for source in sources(folder):
+        path, errors = export(folder, source, "dhat")
+        found = json.loads(path.read_text())
+        report, totals = report_of(source)
+        text = dh_view(path)
+        amount = rf"([\d,]+) bytes .*? in ([\d,]+) blocks"
+        shown = {name: tuple(int(number.replace(",", "")) for number in re.search(rf"{name}: +{amount}", text).groups())
+                 for name in (("Total", "At t-gmax", "At t-end") if found["bklt"] else ("Total",))}
+        wanted = {"Total": (totals["allocated_bytes"], totals["allocations"])}
+        if found["bklt"]:
+            wanted["At t-gmax"] = totals["peak_bytes"], totals["peak_blocks"]
+            wanted["At t-end"] = totals["live_bytes"], totals["live_blocks"]
+            hw.need("only at least" in errors, errors)
+        else:
+            hw.need("is not known" in errors, errors)
+        hw.need(shown == wanted, f"{source.name}: dh_view shows {shown}, the report {wanted}")
+        sites = [site for site in report["sites"] if site["allocations"]]
+        hw.need(len(found["pps"]) == len(sites), f"{source.name}: {len(found['pps'])} stacks of {len(sites)}")
+        names = {frame["function"] for site in sites for frame in site["stack"] if frame["function"]}
+        table = "\n".join(found["ftbl"])
+        hw.need(all(name in table for name in names), "functions are missing")
 
 
 @TESTS.test
