@@ -199,6 +199,11 @@ const struct command command_export = {
 		"  massif       ms_print, massif-visualizer: snapshots and trees of "
 		"`heapwise timeline`\n"
 		"  dhat         dh_view.html of Valgrind, Firefox's profiler\n"
+		"  speedscope   speedscope.app: a profile for each figure\n"
+		"  firefox      profiler.firefox.com: bytes, each figure as a thread\n"
+		"  callgrind    KCachegrind, callgrind_annotate\n"
+		"  json         all stacks with all figures, schema heapwise.export/1\n"
+		"  csv          the same as a table, a row a stack\n"
 		"  folded       a line a stack: flamegraph.pl\n",
 	.examples = "  heapwise export --format pprof -o app.pb.gz app.hpw   then: go tool pprof "
 		    "app.pb.gz\n"

@@ -37,10 +37,17 @@ void export_add_names(struct text *text);
 struct error *export_write(const struct export_format *format, enum packing packing,
 	const struct exported *from, const struct sink *sink) must_check_;
 
+#define EXPORT_REMARKS_LOST "Remarks on where stacks are cut, or signals came, are left out.\n"
+
 /* The writers. */
 struct error *export_pprof(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_massif(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_dhat(const struct exported *from, const struct sink *sink) must_check_;
+struct error *export_speedscope(const struct exported *from, const struct sink *sink) must_check_;
+struct error *export_firefox(const struct exported *from, const struct sink *sink) must_check_;
+struct error *export_callgrind(const struct exported *from, const struct sink *sink) must_check_;
+struct error *export_json(const struct exported *from, const struct sink *sink) must_check_;
+struct error *export_csv(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_folded(const struct exported *from, const struct sink *sink) must_check_;
 
 #endif

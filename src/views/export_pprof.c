@@ -445,7 +445,7 @@ static void say_losses(const struct writing *at)
 		"allocations: those are left out; 'export --at peak' writes what was live "
 		"at the peak.\n");
 	if (at->unnamed)
-		text_add(lost, "Remarks on where stacks are cut, or signals came, are left out.\n");
+		text_add(lost, EXPORT_REMARKS_LOST);
 }
 
 struct error *export_pprof(const struct exported *from, const struct sink *sink)

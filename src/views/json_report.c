@@ -103,7 +103,7 @@ static void put_fits_on_stack(struct json *json, const struct page *page, const 
 		json_bool(json, row->fits_on_stack);
 }
 
-static void put_totals(struct json *json, const struct page *page)
+void json_put_totals(const struct page *page, struct json *json)
 {
 #define MEMBER(name, member)                                                                       \
 	{                                                                                          \
@@ -344,7 +344,7 @@ struct error *json_report(const struct page *page, const struct sink *sink)
 	json_put_string(&json, "view", page->view->name);
 	json_put_target(&json, model_target(page->model));
 	json_put_recording(&json, page->model, &page->unrecorded);
-	put_totals(&json, page);
+	json_put_totals(page, &json);
 	if (page->options->base && !page->view->own_change)
 		json_change_report(page, &json);
 	json_put_lines(&json, "notes", &page->notes);

@@ -127,6 +127,8 @@ void json_sizes(const struct page *page, struct json *json);
 void json_threads(const struct page *page, struct json *json);
 void json_marks(const struct page *page, struct json *json);
 
+/* "totals": {…} of the page's model. */
+void json_put_totals(const struct page *page, struct json *json);
 /* The members of a row, and of a thread, into an object that is open. */
 void json_row_members(const struct page *page, const struct row *row, struct json *json);
 void json_thread_members(const struct page *page, const struct thread *row, struct json *json);

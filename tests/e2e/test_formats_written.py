@@ -4,10 +4,14 @@
 valgrind, google-perftools, jeprof, node (`./dev deps --peers`); pprof's own is test_pprof.py."""
 
 import difflib
+import csv
 import gzip
+import io
 import json
 import re
+import shutil
 import subprocess
+import tarfile
 import sys
 from pathlib import Path
 
@@ -52,6 +56,63 @@ def profile(folder):
 
 def sources(folder):
     return recorded(folder), recorded(folder, "peak_middle-O2", "target"), sampled(folder), profile(folder)
+
+
+NASTY = 'f("a", \'b\'; c)\nd\\e #1 <x>&'
+
+
+def nasty(folder):
+    """A profile whose innermost function has a name with all that means something to one format or another."""
+    def field(number, value):
+        if isinstance(value, int):
+            return bytes([number << 3]) + varint(value)
+        return bytes([number << 3 | 2]) + varint(len(value)) + value
+
+    def varint(value):
+        parts = []
+        while value >= 0x80:
+            parts.append(value & 0x7f | 0x80)
+            value >>= 7
+        return bytes([*parts, value])
+
+    strings = ["", "alloc_objects", "count", "alloc_space", "bytes", "inuse_objects", "inuse_space", "main", NASTY,
+               "a,b.c"]
+    types = [field(1, field(1, name) + field(2, unit)) for name, unit in ((1, 2), (3, 4), (5, 2), (6, 4))]
+    functions = [field(5, field(1, 1) + field(2, 7)), field(5, field(1, 2) + field(2, 8) + field(4, 9))]
+    locations = [field(4, field(1, number) + field(4, field(1, number) + field(2, 42))) for number in (1, 2)]
+    # The second calls itself: main → nasty → nasty, and main → nasty.
+    samples = [field(2, b"".join(field(1, number) for number in stack) + b"".join(field(2, value) for value in values))
+               for stack, values in (((2, 2, 1), (5, 500, 2, 200)), ((2, 1), (3, 33, 1, 11)), ((1,), (1, 7, 1, 7)))]
+    path = folder / "nasty.pb"
+    path.write_bytes(b"".join(types + samples + locations + functions + [field(6, text.encode()) for text in strings]))
+    return path
+
+
+def functions_of(source, metric="live_bytes", key=lambda row: row["name"]):
+    """{name: (flat, cum)}; what has the same name is added up."""
+    found = {}
+    for row in json.loads(ask("report", source, "--view", "functions", "--sort", metric, "--json"))["spots"]:
+        flat, cum = found.get(key(row), (0, 0))
+        found[key(row)] = (flat + row["flat"][metric], cum + row["cum"][metric])
+    return {name: figures for name, figures in found.items() if figures[1]}
+
+
+def need_equal(ours, theirs, what):
+    hw.need(ours, f"{what}: nothing to compare")
+    if ours != theirs:
+        differ = {name: (ours.get(name), theirs.get(name)) for name in ours.keys() | theirs.keys()
+                  if ours.get(name) != theirs.get(name)}
+        raise hw.Failure(f"{what}: ours, theirs: {dict(sorted(differ.items())[:6])} of {len(ours)}")
+
+
+def spread_out(stacks):
+    """{name: [flat, cum]} of (outermost first, value) pairs."""
+    found = {}
+    for stack, value in stacks:
+        for name in set(stack):
+            found.setdefault(name, [0, 0])[1] += value
+        found[stack[-1]][0] += value
+    return {name: tuple(figures) for name, figures in found.items() if figures[1]}
 
 
 def export(folder, source, form, *options, name=None):
@@ -176,6 +237,171 @@ def dhat(folder):
         hw.need(all(name in table for name in names), "functions are missing")
 
 
+def speedscope_schema(folder):
+    """The package's own schema, from npm."""
+    hw.run([hw.need_program("npm"), "pack", "--silent", "speedscope@1.25.0"], cwd=folder,
+           env=hw.clean_environment(HOME=folder))
+    packages = list(folder.glob("speedscope-*.tgz"))
+    if not packages:
+        raise hw.Skip("npm has no speedscope to give: its schema is not checked (no network?)")
+    with tarfile.open(packages[0]) as package:
+        name = next((name for name in package.getnames() if "file-format-schema" in name), None)
+        hw.need(name, "speedscope's package has no schema")
+        return json.load(package.extractfile(name))
+
+
+@TESTS.test
+def speedscope(folder):
+    """speedscope: each profile has the report's total, each function its flat and cumulative figures"""
+    titles = {"Live at the peak": "peak_bytes", "Live at the end": "live_bytes", "Allocated": "allocated_bytes",
+              "Allocations": "allocations", "Blocks live at the end": "live_blocks", "Blocks live at the peak": "peak_blocks"}
+    for source in (*sources(folder), nasty(folder)):
+        path, errors = export(folder, source, "speedscope")
+        found = json.loads(path.read_text())
+        totals = report_of(source)[1]
+        names = [frame["name"] for frame in found["shared"]["frames"]]
+        shown = {titles[one["name"]]: one for one in found["profiles"] if one["name"] in titles}
+        need_equal({name: total for name, total in totals.items() if total is not None},
+                   {name: sum(one["weights"]) for name, one in shown.items()}, source.name)
+        hw.need(all(one["endValue"] == sum(one["weights"]) and len(one["weights"]) == len(one["samples"])
+                    and all(one["samples"]) for one in found["profiles"]), f"{source.name}: uneven")
+        theirs = spread_out(([names[i] for i in stack], weight) for stack, weight in
+                            zip(shown["live_bytes"]["samples"], shown["live_bytes"]["weights"]))
+        need_equal(functions_of(source), {name: value for name, value in theirs.items() if name[0] != "("}, source.name)
+
+
+@TESTS.test
+def speedscope_by_its_schema(folder):
+    """speedscope: files are as speedscope's own JSON schema, from npm, wants them"""
+    try:
+        import jsonschema
+    except ImportError:
+        raise hw.Skip("python3-jsonschema is not installed") from None
+    schema = speedscope_schema(folder)
+    for source in (*sources(folder), nasty(folder)):
+        jsonschema.validate(json.loads(export(folder, source, "speedscope")[0].read_text()), schema)
+
+
+@TESTS.test
+def firefox(folder):
+    """firefox: tables are whole, stacks are trees, each thread has the report's total and its functions"""
+    for source in (*sources(folder), nasty(folder)):
+        found = json.loads(export(folder, source, "firefox")[0].read_text())
+        totals = report_of(source)[1]
+        hw.need(found["meta"]["preprocessedProfileVersion"] == 48, "version")
+        sums = {}
+        for thread in found["threads"]:
+            for name, table in thread.items():
+                if isinstance(table, dict) and "length" in table:
+                    hw.need(all(len(column) == table["length"] for column in table.values() if isinstance(column, list)),
+                            f"{source.name}: {name} is uneven")
+            stacks, frames, functions = thread["stackTable"], thread["frameTable"], thread["funcTable"]
+            hw.need(all(prefix is None or prefix < i for i, prefix in enumerate(stacks["prefix"])), "prefixes")
+            hw.need(all(frame < frames["length"] for frame in stacks["frame"]), "frames")
+            hw.need(all(function < functions["length"] for function in frames["func"]), "functions")
+
+            def names_of(stack):
+                names = []
+                while stack is not None:
+                    names.append(thread["stringArray"][functions["name"][frames["func"][stacks["frame"][stack]]]])
+                    stack = stacks["prefix"][stack]
+                return names[::-1]
+
+            allocations = thread["nativeAllocations"]
+            sums[thread["name"]] = sum(allocations["weight"])
+            if thread["name"] == "Live at the end":
+                theirs = spread_out((names_of(stack) or ["(no stack)"], weight)
+                                    for stack, weight in zip(allocations["stack"], allocations["weight"]))
+                theirs.pop("(no stack)", None)
+                need_equal(functions_of(source), theirs, source.name)
+        wanted = {"Live at the peak": totals["peak_bytes"], "Live at the end": totals["live_bytes"],
+                  "Allocated": totals["allocated_bytes"]}
+        need_equal({name: total for name, total in wanted.items() if total is not None}, sums, source.name)
+
+
+def annotated(path, *options):
+    """What callgrind_annotate shows: totals by event, and {(file, function): figures}."""
+    ended = hw.run([hw.need_program("callgrind_annotate"), "--threshold=100", "--show-percs=no", "--auto=no", *options, path],
+                   cwd=path.parent)  # it shortens names below the folder that it is in, of some lines alone
+    hw.need(ended.status == 0 and "WARNING" not in ended.errors, f"callgrind_annotate: {ended}")
+    events = re.search(r"^Events shown: +(.*)$", ended.text, re.M)[1].split()
+    numbers = rf"^ *((?:[\d,]+ +){{{len(events)}}})"
+    row = lambda words: dict(zip(events, (int(word.replace(",", "")) for word in words.split())))
+    totals = row(re.search(numbers + "PROGRAM TOTALS", ended.text, re.M)[1])
+    functions = {}
+    for figures, name in re.findall(numbers + r"(\S*?:.*?)(?: \[[^\]]*\])?$", ended.text, re.M):
+        functions[name] = row(figures)
+    return totals, functions
+
+
+@TESTS.test
+def callgrind(folder):
+    """callgrind: callgrind_annotate shows the report's totals, and of functions, recursive ones too, its inclusive and own figures"""
+    for source in (*sources(folder), recorded(folder, "deep-O2", "deep"), nasty(folder)):
+        path, errors = export(folder, source, "callgrind")
+        wanted = report_of(source)[1]
+        for metric in ("live_bytes", "allocations"):
+            # As a file has it: names that stand in several files or modules are one there.
+            plain = lambda name: re.sub(r"'\d+$", "", name.split(":", 1)[1].replace("\n", "?"))
+            ours = {name.replace("\n", "?"): figures for name, figures in functions_of(source, metric).items()}
+            own, inclusive = {}, {}
+            totals, functions = annotated(path)
+            need_equal({name: total for name, total in wanted.items() if total is not None},
+                       {name: total for name, total in totals.items() if name in wanted}, source.name)
+            for name, figures in functions.items():
+                own[plain(name)] = own.get(plain(name), 0) + figures[metric]
+            for name, figures in annotated(path, "--inclusive=yes")[1].items():
+                if not re.search(r"'\d+$", name):
+                    inclusive[plain(name)] = inclusive.get(plain(name), 0) + figures[metric]
+            hw.need(inclusive["(all)"] == totals[metric], "what calls all")
+            theirs = {name: (own.get(name, 0), cum) for name, cum in inclusive.items() if cum and name != "(all)"}
+            need_equal(ours, theirs, f"{source.name} {metric}")
+
+
+@TESTS.test
+def json_dump(folder):
+    """json: every stack as the report has it, with the same members"""
+    for source in (*sources(folder), nasty(folder)):
+        found = json.loads(export(folder, source, "json")[0].read_text())
+        report = hw.report(source)
+        hw.need(found["schema"] == "heapwise.export/1", found["schema"])
+        hw.need(found["totals"] == report["totals"], f"{source.name}: totals")
+        ordered = lambda sites: sorted(json.dumps(site, sort_keys=True) for site in sites)
+        hw.need(ordered(found["sites"]) == ordered(report["sites"]), f"{source.name}: sites")
+    some = json.loads(export(folder, recorded(folder), "json", "--focus", "sv_grow", "--at", "peak")[0].read_text())
+    hw.need(some["sites"] and all("sv_grow" in json.dumps(site["stack"]) for site in some["sites"]), "--focus")
+
+
+@TESTS.test
+def table(folder):
+    """csv: Python's csv reads a row a stack, with the report's sums; names with quotes, commas and newlines survive"""
+    for source in (*sources(folder), nasty(folder)):
+        path, _ = export(folder, source, "csv")
+        with open(path, newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file, strict=True))
+        report, totals = report_of(source)
+        hw.need(len(rows) == len(report["sites"]), f"{source.name}: {len(rows)} rows of {len(report['sites'])}")
+        for name, total in totals.items():
+            cells = [row[name] for row in rows]
+            hw.need(all(cell == "" for cell in cells) if total is None else sum(map(int, cells)) == total,
+                    f"{source.name}: {name}")
+        split = lambda stack: [re.sub(r"\\(.)", r"\1", name, flags=re.S) for name in
+                               re.findall(r"(?:[^;\\]|\\.)+", stack, re.S)]
+        theirs = spread_out((split(row["stack"]), int(row["live_bytes"])) for row in rows)
+        need_equal(functions_of(source), {name: value for name, value in theirs.items() if name[0] != "("}, source.name)
+    hw.need(rows[0]["function"] == NASTY and rows[0]["file"] == "a,b.c", f"{rows[0]}")
+
+
+@TESTS.test
+def folded(folder):
+    """folded: a line a stack, `;` and newlines of names replaced, with the report's sum"""
+    for source in (*sources(folder), nasty(folder)):
+        lines = export(folder, source, "folded", "--metric", "live_bytes")[0].read_text().splitlines()
+        total = sum(int(line.rpartition(" ")[2]) for line in lines)
+        hw.need(total == report_of(source)[1]["live_bytes"], f"{source.name}: {total}")
+    hw.need(sorted(line.count(";") for line in lines) == [0, 1, 2], f"{lines}")
+
+
 @TESTS.test
 def options(folder):
     """What a format cannot do is refused with exit code 2; each format that --help names is one"""
@@ -190,7 +416,8 @@ def options(folder):
     shown = re.findall(r"^  ([a-z]\S*) {2,}", ask("export", "--help").split("Options")[0], re.M)
     hw.need(sorted(known) == sorted(shown), f"{known}, --help has {shown}")
     for form in known:
-        export(folder, source, form)
+        for some in (*sources(folder), nasty(folder)):
+            export(folder, some, form)
 
 
 @TESTS.test
