@@ -31,16 +31,15 @@ const char *timeline_unit_name(enum timeline_unit unit);
 
 struct timeline_options {
 	enum timeline_unit unit;
-	size_t max_snapshots;          /* at most so many */
-	size_t detailed_freq;          /* every so many snapshots one has a tree; from 1 on */
-	size_t depth;                  /* frames of a stack in a tree; up to TIMELINE_DEPTH_MOST */
-	double threshold;              /* percent of the total: what has less is summed up */
-	bool stacks;                   /* sizes of stacks are in the total too */
-	bool unit_given, stacks_given; /* by the user; else a file may decide */
-	uint64_t heap_admin;           /* bytes for each block */
-	unsigned alignment;            /* TIMELINE_ALIGNMENT, or 1: blocks are not rounded up */
-	unsigned width, height;        /* of the graph, in characters */
-	const char *const *alloc_fns;  /* functions that stand for allocation functions */
+	size_t max_snapshots;         /* at most so many */
+	size_t detailed_freq;         /* every so many snapshots one has a tree; from 1 on */
+	size_t depth;                 /* frames of a stack in a tree; up to TIMELINE_DEPTH_MOST */
+	double threshold;             /* percent of the total: what has less is summed up */
+	bool stacks;                  /* sizes of stacks are in the total too */
+	uint64_t heap_admin;          /* bytes for each block */
+	unsigned alignment;           /* TIMELINE_ALIGNMENT, or 1: blocks are not rounded up */
+	unsigned width, height;       /* of the graph, in characters */
+	const char *const *alloc_fns; /* functions that stand for allocation functions */
 	size_t alloc_fn_count;
 };
 #define TIMELINE_DEFAULT                                                                           \

@@ -28,8 +28,7 @@ struct request {
 	const struct export_format *format;
 	const char *output;
 	const char *path; /* NULL: the newest recording here */
-	struct name_vec alloc_fns;
-	bool of_timeline; /* options of it were given */
+	struct timeline_given timeline;
 	struct text lost; /* what the format cannot hold: sentences, each with a newline */
 };
 
@@ -48,11 +47,9 @@ static bool take_format(const struct options *options, struct request *request)
 
 static bool take(const struct options *options, int id, struct request *request)
 {
-	if (timeline_option_is(id)) {
-		request->of_timeline = true;
+	if (timeline_option_is(id))
 		return timeline_options_take(
-			options, id, &request->shown.options.timeline, &request->alloc_fns);
-	}
+			options, id, &request->shown.options.timeline, &request->timeline);
 	switch (id) {
 	case OPT_FORMAT:
 		return take_format(options, request);
@@ -70,12 +67,12 @@ static bool check_moments(const struct command *command, struct request *request
 	const char *name = request->format->name;
 	struct view_request *shown = &request->shown;
 	if (!request->format->moments) {
-		if (request->of_timeline)
+		if (request->timeline.any)
 			options_wrong(command,
 				"%s has no snapshots: --time-unit, --threshold and what is like "
 				"them are for massif",
 				name);
-		return !request->of_timeline;
+		return !request->timeline.any;
 	}
 	if (filter_is_given(&shown->filter)) {
 		options_wrong(command,
@@ -135,21 +132,27 @@ static void say_lost(const struct text *lost)
 	}
 }
 
+/* What of the options depends on the file. */
 static int check_unit(const struct stack_view *view, void *ctx)
 {
-	const struct request *request = ctx;
-	const struct timeline_options *timeline = &request->shown.options.timeline;
-	size_t count;
-	model_series(view->model, &count);
+	struct request *request = ctx;
+	struct timeline_options *timeline = &request->shown.options.timeline;
 	const char *path = model_recording(view->model)->path;
-	if (!request->format->moments || timeline->unit == TIMELINE_MS)
+	size_t count;
+	if (!request->format->moments)
 		return 0;
-	if (!count) {
-		message("%s does not say what was when, in %s; --time-unit=ms goes without", path,
-			timeline_unit_name(timeline->unit));
-		return ERROR_INPUT;
-	}
-	return timeline_has_unit(timeline, path, view->model) ? 0 : ERROR_INPUT;
+	if (request->timeline.stacks)
+		timeline->stacks = strcmp(request->timeline.stacks, "yes") == 0;
+	model_series(view->model, &count);
+	if (count)
+		return timeline_has_unit(timeline, &request->timeline, path, view->model)
+			       ? 0
+			       : ERROR_INPUT;
+	if (timeline->unit == TIMELINE_MS)
+		return 0;
+	message("%s does not say what was when, in %s; --time-unit=ms goes without", path,
+		timeline_unit_name(timeline->unit));
+	return ERROR_INPUT;
 }
 
 static struct error *write_export(const struct stack_view *view, void *ctx, const struct sink *sink)
@@ -179,7 +182,7 @@ static int run(const struct command *command, int argc, char **argv)
 			say_lost(&request.lost);
 	}
 	text_deinit(&request.lost);
-	name_vec_deinit(&request.alloc_fns);
+	timeline_given_deinit(&request.timeline);
 	view_request_deinit(&request.shown);
 	return code;
 }

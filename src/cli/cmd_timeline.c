@@ -30,7 +30,8 @@ static const struct option_spec option_specs[] = {
 
 struct request {
 	struct view_request shown;
-	struct name_vec alloc_fns, ignore_fns;
+	struct timeline_given given;
+	struct name_vec ignore_fns;
 	const char *path; /* NULL: the newest recording here */
 	char *newest;
 };
@@ -48,7 +49,7 @@ static bool take(const struct options *options, int id, struct request *request)
 {
 	struct timeline_options *timeline = &request->shown.options.timeline;
 	if (timeline_option_is(id))
-		return timeline_options_take(options, id, timeline, &request->alloc_fns);
+		return timeline_options_take(options, id, timeline, &request->given);
 	switch (id) {
 	case OPT_IGNORE_FN:
 		return timeline_option_name(options, &request->ignore_fns);
@@ -134,7 +135,8 @@ static int open_newer(struct request *request, struct model **ret)
 		return message_error(error);
 	int code = view_request_open(&request->shown, request->path, 0, ret);
 	request->shown.blocks.left_out = NULL;
-	return !code && !timeline_has_unit(&request->shown.options.timeline, request->path, *ret)
+	return !code && !timeline_has_unit(&request->shown.options.timeline, &request->given,
+				request->path, *ret)
 		       ? ERROR_INPUT
 		       : code;
 }
@@ -152,7 +154,8 @@ static int open_older(struct request *request, struct operand *ret)
 		return message_error(error);
 	int code = view_request_open_base(&request->shown, 0, ret);
 	request->shown.blocks.left_out = NULL;
-	return !code && !timeline_has_unit(&request->shown.options.timeline, path, ret->model)
+	return !code && !timeline_has_unit(
+				&request->shown.options.timeline, &request->given, path, ret->model)
 		       ? ERROR_INPUT
 		       : code;
 }
@@ -172,6 +175,8 @@ static int show(struct request *request)
 		code = open_older(request, &older);
 	if (code)
 		return code;
+	if (request->given.stacks)
+		shown->options.timeline.stacks = strcmp(request->given.stacks, "yes") == 0;
 	const struct view_base base = {.model = older.model, .label = shown->base};
 	shown->options.base = older.model ? &base : NULL;
 	code = view_request_show(shown, view, model);
@@ -185,7 +190,7 @@ static int run(const struct command *command, int argc, char **argv)
 	int code;
 	if (parse(command, argc, argv, &request, &code))
 		code = show(&request);
-	name_vec_deinit(&request.alloc_fns);
+	timeline_given_deinit(&request.given);
 	name_vec_deinit(&request.ignore_fns);
 	free(request.newest);
 	view_request_deinit(&request.shown);

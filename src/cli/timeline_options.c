@@ -31,7 +31,6 @@ static bool take_unit(const struct options *options, struct timeline_options *ti
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
 		if (strcmp(unit, timeline_unit_name(units[i])) == 0) {
 			timeline->unit = units[i];
-			timeline->unit_given = true;
 			return true;
 		}
 	options_wrong(options->command, "--time-unit is i, ms or B, not '%s'", unit);
@@ -41,7 +40,6 @@ static bool take_unit(const struct options *options, struct timeline_options *ti
 static bool take_stacks(const struct options *options, struct timeline_options *timeline)
 {
 	timeline->stacks = strcmp(options->argument, "yes") == 0;
-	timeline->stacks_given = true;
 	if (timeline->stacks || strcmp(options->argument, "no") == 0)
 		return true;
 	options_wrong(options->command, "--stacks is yes or no, not '%s'", options->argument);
@@ -103,36 +101,37 @@ static bool take_alloc_fn(
 }
 
 bool timeline_options_take(const struct options *options, int id, struct timeline_options *timeline,
-	struct name_vec *alloc_fns)
+	struct timeline_given *given)
 {
+	given->any = true;
 	switch (id) {
 	case TIMELINE_OPT_TIME_UNIT:
+		given->unit = options->argument;
 		return take_unit(options, timeline);
 	case TIMELINE_OPT_THRESHOLD:
 		return stack_view_percent(options, "threshold", &timeline->threshold);
 	case TIMELINE_OPT_ALIGNMENT:
 		return take_alignment(options, timeline);
 	case TIMELINE_OPT_STACKS:
+		given->stacks = options->argument;
 		return take_stacks(options, timeline);
 	case TIMELINE_OPT_ALLOC_FN:
-		return take_alloc_fn(options, timeline, alloc_fns);
+		return take_alloc_fn(options, timeline, &given->alloc_fns);
 	default:
 		return take_number(options, id, timeline);
 	}
 }
 
-bool timeline_has_unit(
-	const struct timeline_options *timeline, const char *path, const struct model *model)
+bool timeline_has_unit(const struct timeline_options *timeline, const struct timeline_given *given,
+	const char *path, const struct model *model)
 {
-	const char *counted = model_recording(model)->instructions;
 	const char *only = model_recording(model)->time_unit;
-	const char *unit = timeline_unit_name(timeline->unit);
-	if (only && timeline->unit_given && strcmp(only, unit) != 0) {
-		message("%s: its snapshots have times in %s alone, not in %s", path, only, unit);
-		return false;
-	}
+	if (only && given->unit && strcmp(only, given->unit) != 0)
+		message("%s: its snapshots have times in %s alone, not in %s", path, only,
+			given->unit);
 	if (only)
-		return true;
+		return !given->unit || strcmp(only, given->unit) == 0;
+	const char *counted = model_recording(model)->instructions;
 	if (timeline->unit != TIMELINE_INSTRUCTIONS || (counted && strcmp(counted, "counted") == 0))
 		return true;
 	message("%s: this recording has no instruction counts (%s); --time-unit=ms and B go "

@@ -44,15 +44,27 @@ enum timeline_option {
 
 DEFINE_VEC(name_vec, const char *)
 
+/* What was asked for. All 0: nothing. */
+struct timeline_given {
+	struct name_vec alloc_fns;
+	const char *unit, *stacks; /* NULL: they were not */
+	bool any;
+};
+
+static inline void timeline_given_deinit(struct timeline_given *given)
+{
+	name_vec_deinit(&given->alloc_fns);
+}
+
 static inline bool timeline_option_is(int id)
 {
 	return id >= TIMELINE_OPT_TIME_UNIT && id <= TIMELINE_OPT_ALIGNMENT;
 }
 
-/* Takes one of them. Names of functions are gathered, and stay the caller's. False, after saying
- * so: its argument is wrong; here and below. */
+/* Takes one of them; `given` must live as long as what is set. False, after saying so: its argument
+ * is wrong; here and below. */
 bool timeline_options_take(const struct options *options, int id, struct timeline_options *timeline,
-	struct name_vec *alloc_fns);
+	struct timeline_given *given);
 /* Takes a number from `least` to `most`. */
 bool timeline_option_between(const struct options *options, const char *name, uint64_t least,
 	uint64_t most, uint64_t *ret);
@@ -60,7 +72,7 @@ bool timeline_option_between(const struct options *options, const char *name, ui
 bool timeline_option_name(const struct options *options, struct name_vec *names);
 
 /* Whether time can be told in the unit that was asked for; else says why not. */
-bool timeline_has_unit(
-	const struct timeline_options *timeline, const char *path, const struct model *model);
+bool timeline_has_unit(const struct timeline_options *timeline, const struct timeline_given *given,
+	const char *path, const struct model *model);
 
 #endif

@@ -413,10 +413,7 @@ static void take_unit_of_file(struct view_request *request, const struct model *
 	const char *unit = model_recording(model)->time_unit;
 	if (!unit)
 		return;
-	if (!timeline->stacks_given)
-		timeline->stacks = true;
-	if (timeline->unit_given)
-		return;
+	timeline->stacks = true;
 	for (timeline->unit = TIMELINE_MS; timeline->unit < TIMELINE_INSTRUCTIONS; timeline->unit++)
 		if (strcmp(timeline_unit_name(timeline->unit), unit) == 0)
 			break;
