@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/text.h"
 #include "sources/hpw_lives.h"
 
 struct by_life {
@@ -56,7 +58,7 @@ static void on_stayed(void *context, const struct hpw_life *life, const struct h
 	judge(context, life, end->stamp);
 }
 
-struct error *hpw_choice_by_life(struct hpw_choice *choice, const struct hpw_file *file,
+struct error *hpw_choice_by_life(struct hpw_choice *choice, const struct event_story *story,
 	const struct hpw_clock *clock, uint64_t to_step)
 {
 	struct by_life by = {.choice = choice, .clock = clock};
@@ -65,6 +67,42 @@ struct error *hpw_choice_by_life(struct hpw_choice *choice, const struct hpw_fil
 	choice->bits = calloc(1, 1);
 	if (!choice->bits)
 		return error_no_memory();
-	struct error *error = hpw_lives_read(file, to_step, &sink);
+	struct error *error = hpw_lives_read(story, to_step, &sink);
 	return !error && by.no_memory ? error_no_memory() : error;
+}
+
+static void add_limits(struct text *text, const char *least, const char *most, uint64_t min,
+	uint64_t max, void (*add)(struct text *text, uint64_t value))
+{
+	if (min) {
+		text_add(text, least);
+		add(text, min);
+	}
+	if (max) {
+		text_add(text, most);
+		add(text, max);
+	}
+}
+
+struct error *hpw_choice_describe(const struct source_blocks *wanted, struct model *model)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	if (wanted->by_life && wanted->live_only)
+		text_add(&text, ", live at the end");
+	add_limits(&text, ", of at least ", ", of at most ", wanted->min_size, wanted->max_size,
+		text_add_bytes);
+	if (wanted->thread)
+		text_printf(&text, ", of thread %s", wanted->thread);
+	if (wanted->by_life)
+		add_limits(&text,
+			wanted->live_only ? ", at least as old as " : ", that live at least ",
+			wanted->live_only ? ", at most as old as " : ", that live at most ",
+			wanted->min_life_ns, wanted->max_life_ns, text_add_duration_ns);
+	if (wanted->left_out)
+		text_add(&text, ", except those of functions that are left out");
+	if (text.failed)
+		return error_no_memory();
+	const char *words = text.data ? text.data + 2 : "all";
+	return build_string(model, words, strlen(words), &build_recording(model)->blocks);
 }

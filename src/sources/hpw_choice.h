@@ -11,9 +11,10 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "model/build.h"
+#include "sources/event_story.h"
 #include "sources/hpw_clock.h"
 #include "sources/hpw_events.h"
-#include "sources/hpw_file.h"
 #include "sources/source.h"
 
 struct hpw_choice {
@@ -27,8 +28,12 @@ struct hpw_choice {
 void hpw_choice_deinit(struct hpw_choice *choice);
 
 /* How long blocks live, up to that step. `clock` is right from the first event on. */
-struct error *hpw_choice_by_life(struct hpw_choice *choice, const struct hpw_file *file,
+struct error *hpw_choice_by_life(struct hpw_choice *choice, const struct event_story *story,
 	const struct hpw_clock *clock, uint64_t to_step) must_check_;
+
+/* Says in the model which blocks its figures are of. */
+struct error *hpw_choice_describe(
+	const struct source_blocks *wanted, struct model *model) must_check_;
 
 /* number: of the allocation in the recording, from 0. */
 static inline bool hpw_choice_has(

@@ -34,6 +34,7 @@ struct hpw_step {
 	uint32_t owner;    /* free: index of the thread that allocated the block */
 	bool known;        /* free: owner and number say which block it was */
 	bool same_frame;   /* free: by the frame that allocated */
+	bool lasting;      /* free: the block was not temporary, whatever else says so */
 	uint8_t free_kind; /* free: enum hw_free_kind or HPW_FREE_MATCHING */
 	uint64_t size;   /* alloc, failed: requested bytes; lost: events; mark: bytes of its name */
 	uint64_t number; /* alloc, free: the block is its owner's number-th allocation, from 0 */

@@ -144,7 +144,7 @@ static struct error *put_reallocs(struct sums *sums, struct model *model)
 	return error;
 }
 
-struct error *hpw_life_sums_put(const struct hpw_file *file, const struct hpw_clock *clock,
+struct error *hpw_life_sums_put(const struct event_story *story, const struct hpw_clock *clock,
 	uint64_t from_step, uint64_t to_step, struct model *model)
 {
 	_cleanup_(sums_deinit) struct sums sums = {
@@ -159,7 +159,7 @@ struct error *hpw_life_sums_put(const struct hpw_file *file, const struct hpw_cl
 	const struct hpw_lives_sink sink = {
 		.context = &sums, .died = on_died, .grew = on_grew, .stayed = on_stayed};
 	sums.lifetimes->known = true;
-	struct error *error = hpw_lives_read(file, to_step, &sink);
+	struct error *error = hpw_lives_read(story, to_step, &sink);
 	if (!error && sums.no_memory)
 		error = error_no_memory();
 	return error ? error : put_reallocs(&sums, model);

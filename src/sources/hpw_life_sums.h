@@ -4,8 +4,8 @@
 #define SOURCES_HPW_LIFE_SUMS_H
 
 #include "base/error.h"
+#include "sources/event_story.h"
 #include "sources/hpw_clock.h"
-#include "sources/hpw_file.h"
 
 struct model;
 
@@ -13,7 +13,7 @@ struct model;
  * Of blocks that are allocated, or reallocated, from one step on, up to and without another. The
  * model has all sites; `clock` is right from the first event on. Goes through all events.
  */
-struct error *hpw_life_sums_put(const struct hpw_file *file, const struct hpw_clock *clock,
+struct error *hpw_life_sums_put(const struct event_story *story, const struct hpw_clock *clock,
 	uint64_t from_step, uint64_t to_step, struct model *model) must_check_;
 
 #endif

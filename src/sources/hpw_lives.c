@@ -28,6 +28,8 @@ struct lives {
 	struct place_vec free;
 	struct half_vec halves; /* by thread */
 	uint64_t allocations, step, stamp, to_step;
+	uint64_t most;
+	bool enough; /* the rest is of no interest */
 };
 
 static void lives_deinit(struct lives *lives)
@@ -93,7 +95,8 @@ static struct error *end(struct lives *lives, const struct hpw_step *step, struc
 static struct error *on_step(void *context, const struct hpw_step *step)
 {
 	struct lives *lives = context;
-	if (lives->step >= lives->to_step)
+	lives->enough = lives->step >= lives->to_step || lives->blocks.len >= lives->most;
+	if (lives->enough)
 		return NULL;
 	struct half *half = half_of(lives, step->thread);
 	if (!half)
@@ -120,29 +123,6 @@ static struct error *on_head(void *context, const struct hpw_events_head *head)
 	return NULL;
 }
 
-static struct error *read_chunks(struct lives *lives, const struct hpw_file *file)
-{
-	const struct hpw_visitor visitor = {
-		.context = lives, .head = on_head, .time = on_time, .step = on_step};
-	uint64_t most = hpw_replay_blocks_max(file->input->bytes);
-	struct error *error = NULL;
-	for (size_t i = 0; !error && i < file->chunks.len && lives->step < lives->to_step; i++) {
-		if (file->chunks.data[i].type != HPW_EVENTS)
-			continue;
-		_cleanup_(hpw_payload_deinit) struct hpw_payload payload = {0};
-		error = hpw_file_payload(file, &file->chunks.data[i], &payload);
-		if (!error)
-			error = hpw_events_decode(&payload, &visitor);
-		if (error && error->code == ERROR_INPUT) {
-			error_destroy(error);
-			error = NULL;
-		}
-		if (lives->blocks.len >= most)
-			break;
-	}
-	return error;
-}
-
 /* Those that have died are in the table no longer. */
 static struct error *tell_stayed(struct lives *lives)
 {
@@ -157,10 +137,13 @@ static struct error *tell_stayed(struct lives *lives)
 }
 
 struct error *hpw_lives_read(
-	const struct hpw_file *file, uint64_t to_step, const struct hpw_lives_sink *sink)
+	const struct event_story *story, uint64_t to_step, const struct hpw_lives_sink *sink)
 {
-	_cleanup_(lives_deinit) struct lives lives = {.sink = sink, .to_step = to_step};
+	_cleanup_(lives_deinit) struct lives lives = {
+		.sink = sink, .to_step = to_step, .most = story->blocks_max};
+	const struct hpw_visitor visitor = {
+		.context = &lives, .head = on_head, .time = on_time, .step = on_step};
 	hpw_blocks_init(&lives.blocks);
-	struct error *error = read_chunks(&lives, file);
+	struct error *error = story->each(story->context, &visitor, &lives.enough);
 	return error ? error : tell_stayed(&lives);
 }

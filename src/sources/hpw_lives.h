@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "sources/hpw_file.h"
+#include "sources/event_story.h"
 
 struct hpw_life {
 	uint64_t number; /* of the allocation in the recording, from 0 */
@@ -38,8 +38,8 @@ struct hpw_lives_sink {
 	void (*stayed)(void *context, const struct hpw_life *life, const struct hpw_life_end *end);
 };
 
-/* Up to, and without, that step. What is damaged is passed over. */
-struct error *hpw_lives_read(const struct hpw_file *file, uint64_t to_step,
+/* Up to, and without, that step; or as far as no more blocks live at once than are believed. */
+struct error *hpw_lives_read(const struct event_story *story, uint64_t to_step,
 	const struct hpw_lives_sink *sink) must_check_;
 
 #endif

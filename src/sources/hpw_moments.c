@@ -125,31 +125,12 @@ static struct error *on_head(void *context, const struct hpw_events_head *head)
 	return NULL;
 }
 
-/* Calls decode for each EVENTS chunk; what is damaged is passed over: the replay says so. */
-static struct error *each_chunk(const struct hpw_file *file,
-	struct error *(*decode)(void *context, const struct hpw_payload *payload), void *context)
+static struct error *search_all(struct search *search)
 {
-	struct error *error = NULL;
-	for (size_t i = 0; !error && i < file->chunks.len; i++) {
-		if (file->chunks.data[i].type != HPW_EVENTS)
-			continue;
-		_cleanup_(hpw_payload_deinit) struct hpw_payload payload = {0};
-		error = hpw_file_payload(file, &file->chunks.data[i], &payload);
-		if (!error)
-			error = decode(context, &payload);
-		if (error && error->code == ERROR_INPUT) {
-			error_destroy(error);
-			error = NULL;
-		}
-	}
-	return error;
-}
-
-static struct error *search_chunk(void *context, const struct hpw_payload *payload)
-{
+	const struct event_story *story = search->moments->story;
 	const struct hpw_visitor visitor = {
-		.context = context, .head = on_head, .time = on_time, .step = on_step};
-	return hpw_events_decode(payload, &visitor);
+		.context = search, .head = on_head, .time = on_time, .step = on_step};
+	return story->each(story->context, &visitor, NULL);
 }
 
 /* When a step was. */
@@ -239,12 +220,6 @@ static struct error *seek(struct search *search)
 	return error;
 }
 
-static struct error *replay_chunk(void *context, const struct hpw_payload *payload)
-{
-	uint64_t missing;
-	return hpw_replay_chunk(context, payload, &missing);
-}
-
 static void replay_cleanup(struct hpw_replay *replay)
 {
 	hpw_replay_deinit(replay);
@@ -256,10 +231,11 @@ static struct error *find_peak(const struct hpw_moments *moments, struct sought 
 	if (moments->parts)
 		return hpw_parts_peak(moments->parts, &sought->step, &sought->stamp);
 	_cleanup_(replay_cleanup) struct hpw_replay replay;
-	struct error *error = hpw_replay_init(
-		&replay, moments->model, hpw_replay_blocks_max(moments->file->input->bytes));
+	const struct event_story *story = moments->story;
+	struct error *error = hpw_replay_init(&replay, moments->model, story->blocks_max);
+	const struct hpw_visitor visitor = hpw_replay_visitor(&replay);
 	if (!error)
-		error = each_chunk(moments->file, replay_chunk, &replay);
+		error = story->each(story->context, &visitor, NULL);
 	if (error)
 		return error;
 	hpw_replay_settle(&replay);
@@ -282,7 +258,7 @@ static struct error *find_estimated_peak(struct search *search, struct sought *s
 				   };
 	struct search again = {
 		.moments = search->moments, .sought = {{.moment = &at}, {.moment = &start}}};
-	error = each_chunk(search->moments->file, search_chunk, &again);
+	error = search_all(&again);
 	sought->step = again.sought[0].found ? again.sought[0].step : UINT64_MAX;
 	search_deinit(&again);
 	return error;
@@ -384,8 +360,7 @@ struct error *hpw_moments_find(
 		.moments = moments, .sought = {{.moment = &query->from}, {.moment = &query->to}}};
 	struct error *error = NULL;
 	if (needs_events(&query->from) || needs_events(&query->to))
-		error = moments->parts ? seek(&search)
-				       : each_chunk(moments->file, search_chunk, &search);
+		error = moments->parts ? seek(&search) : search_all(&search);
 	for (size_t i = 0; !error && i < ARRAY_SIZE(search.sought); i++)
 		error = conclude(&search, &search.sought[i]);
 	if (error)
@@ -397,4 +372,22 @@ struct error *hpw_moments_find(
 			query->to_text ? query->to_text : "the end");
 	*ret = (struct hpw_span){from->step, to->step, from->stamp, to->stamp};
 	return NULL;
+}
+
+struct error *hpw_span_put(const struct hpw_span *span, const struct source_query *query,
+	const struct hpw_clock *clock, struct model *model)
+{
+	struct range *range = &build_recording(model)->range;
+	range->part = true;
+	range->from_step = span->from_step;
+	range->to_step = span->to_step;
+	range->from_ns = query->from.kind == SOURCE_TIME ? query->from.time_ns
+							 : hpw_clock_ns(clock, span->from_stamp);
+	range->to_ns = query->to.kind == SOURCE_TIME  ? query->to.time_ns
+		       : query->to.kind == SOURCE_END ? build_recording(model)->duration_ns
+						      : hpw_clock_ns(clock, span->to_stamp);
+	const char *from = query->from_text ? query->from_text : "start";
+	const char *to = query->to_text ? query->to_text : "end";
+	struct error *error = build_string(model, from, strlen(from), &range->from);
+	return error ? error : build_string(model, to, strlen(to), &range->to);
 }

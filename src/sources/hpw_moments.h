@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "model/model.h"
+#include "sources/event_story.h"
 #include "sources/hpw_clock.h"
-#include "sources/hpw_file.h"
 #include "sources/hpw_part.h"
 #include "sources/source.h"
 
@@ -21,15 +21,19 @@ struct hpw_span {
 };
 
 struct hpw_moments {
-	const struct hpw_file *file;   /* borrowed; events that are in RING chunks are listed */
-	const struct model *model;     /* borrowed; its sites are known */
-	const struct hpw_clock *clock; /* borrowed */
-	const struct hpw_parts *parts; /* borrowed; NULL: all events have to be looked at */
+	const struct event_story *story; /* borrowed; of events in RING chunks too */
+	const struct model *model;       /* borrowed; its sites are known */
+	const struct hpw_clock *clock;   /* borrowed */
+	const struct hpw_parts *parts;   /* borrowed; NULL: all events have to be looked at */
 };
 
 /* ERROR_INPUT: there is no such moment, or the later one comes first; the message says what there
  * is. */
 struct error *hpw_moments_find(const struct hpw_moments *moments, const struct source_query *query,
 	struct hpw_span *ret) must_check_;
+
+/* Says in the model which part figures are of; its duration is known. */
+struct error *hpw_span_put(const struct hpw_span *span, const struct source_query *query,
+	const struct hpw_clock *clock, struct model *model) must_check_;
 
 #endif

@@ -382,9 +382,10 @@ static struct error *read_all(struct reader *reader)
 		error = hpw_reader_put_series(reader);
 	if (!error && with_marks)
 		error = hpw_reader_put_marks(reader);
+	const struct event_story story = event_story_of_file(&reader->file);
 	if (!error && (reader->flags & SOURCE_WITH_LIVES))
-		error = hpw_life_sums_put(&reader->file, &reader->tables.clock,
-			reader->span.from_step, reader->span.to_step, reader->model);
+		error = hpw_life_sums_put(&story, &reader->tables.clock, reader->span.from_step,
+			reader->span.to_step, reader->model);
 	if (!error && (reader->flags & SOURCE_WITH_INHERITED))
 		error = hpw_inherited_put(reader->model, reader->input);
 	if (!error)

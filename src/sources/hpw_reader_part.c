@@ -70,7 +70,8 @@ struct error *hpw_reader_find_span(struct reader *reader)
 	error = open_parts(reader);
 	if (error)
 		return error;
-	const struct hpw_moments moments = {&reader->file, reader->model, &reader->tables.clock,
+	const struct event_story story = event_story_of_file(&reader->file);
+	const struct hpw_moments moments = {&story, reader->model, &reader->tables.clock,
 		reader->has_parts ? &reader->parts : NULL};
 	build_recording(reader->model)->duration_ns = reader->footer.summary[HPW_SUM_NS_DURATION];
 	if (reader->query)
@@ -110,52 +111,14 @@ static struct error *choose_threads(struct reader *reader)
 			     reader->input->name, wanted);
 }
 
-static void add_limits(struct text *text, const char *least, const char *most, uint64_t min,
-	uint64_t max, void (*add)(struct text *text, uint64_t value))
-{
-	if (min) {
-		text_add(text, least);
-		add(text, min);
-	}
-	if (max) {
-		text_add(text, most);
-		add(text, max);
-	}
-}
-
-/* Which ones, in words. */
-static struct error *describe_blocks(struct reader *reader)
-{
-	const struct source_blocks *wanted = reader->choice.wanted;
-	_cleanup_(text_deinit) struct text text;
-	text_init(&text);
-	if (wanted->by_life && wanted->live_only)
-		text_add(&text, ", live at the end");
-	add_limits(&text, ", of at least ", ", of at most ", wanted->min_size, wanted->max_size,
-		text_add_bytes);
-	if (wanted->thread)
-		text_printf(&text, ", of thread %s", wanted->thread);
-	if (wanted->by_life)
-		add_limits(&text,
-			wanted->live_only ? ", at least as old as " : ", that live at least ",
-			wanted->live_only ? ", at most as old as " : ", that live at most ",
-			wanted->min_life_ns, wanted->max_life_ns, text_add_duration_ns);
-	if (wanted->left_out)
-		text_add(&text, ", except those of functions that are left out");
-	if (text.failed)
-		return error_no_memory();
-	const char *words = text.data ? text.data + 2 : "all";
-	return build_string(
-		reader->model, words, strlen(words), &build_recording(reader->model)->blocks);
-}
-
 struct error *hpw_reader_choose_blocks(struct reader *reader)
 {
 	struct error *error = choose_threads(reader);
+	const struct event_story story = event_story_of_file(&reader->file);
 	if (!error && reader->choice.wanted->by_life)
-		error = hpw_choice_by_life(&reader->choice, &reader->file, &reader->tables.clock,
-			reader->span.to_step);
-	return error ? error : describe_blocks(reader);
+		error = hpw_choice_by_life(
+			&reader->choice, &story, &reader->tables.clock, reader->span.to_step);
+	return error ? error : hpw_choice_describe(reader->choice.wanted, reader->model);
 }
 
 /* Goes through all events, for who watches that. */

@@ -288,24 +288,12 @@ static struct error *put_leaks(struct reader *reader)
 
 static struct error *put_range(struct reader *reader)
 {
-	const struct source_query *query = reader->query;
-	const struct hpw_clock *clock = &reader->tables.clock;
-	struct range *range = &build_recording(reader->model)->range;
-	range->part = true;
-	range->from_step = reader->span.from_step;
-	range->to_step = reader->span.to_step;
-	range->from_ns = query->from.kind == SOURCE_TIME
-				 ? query->from.time_ns
-				 : hpw_clock_ns(clock, reader->span.from_stamp);
-	range->to_ns = query->to.kind == SOURCE_TIME  ? query->to.time_ns
-		       : query->to.kind == SOURCE_END ? build_recording(reader->model)->duration_ns
-						      : hpw_clock_ns(clock, reader->span.to_stamp);
+	const struct range *range = &build_recording(reader->model)->range;
+	struct error *error =
+		hpw_span_put(&reader->span, reader->query, &reader->tables.clock, reader->model);
 	if (range->from_step && reader->replay.peak_step == range->from_step)
 		build_totals(reader->model)->peak_time_ns = range->from_ns;
-	const char *from = query->from_text ? query->from_text : "start";
-	const char *to = query->to_text ? query->to_text : "end";
-	struct error *error = build_string(reader->model, from, strlen(from), &range->from);
-	return error ? error : build_string(reader->model, to, strlen(to), &range->to);
+	return error;
 }
 
 struct error *hpw_reader_put(struct reader *reader)

@@ -264,7 +264,7 @@ static struct error *on_free(
 		estimate_free(replay, thread, &block, in_range);
 	replay->mismatched += is_mismatch(replay, block.site, step->free_kind);
 	if (!hw_free_is_realloc(step->free_kind) && step->owner == step->thread &&
-		step->number + 1 == thread->next && !thread->fresh) {
+		step->number + 1 == thread->next && !thread->fresh && !step->lasting) {
 		site->temporary++;
 		thread->temporary++;
 		replay->totals.temporary++;
@@ -420,16 +420,21 @@ static void on_time(void *context, uint64_t stamp)
 	((struct hpw_replay *)context)->stamp = stamp;
 }
 
-struct error *hpw_replay_chunk(
-	struct hpw_replay *replay, const struct hpw_payload *payload, uint64_t *ret_missing)
+struct hpw_visitor hpw_replay_visitor(struct hpw_replay *replay)
 {
-	const struct hpw_visitor visitor = {
+	return (struct hpw_visitor){
 		.context = replay,
 		.head = on_head,
 		.slot = on_slot,
 		.time = on_time,
 		.step = on_step,
 	};
+}
+
+struct error *hpw_replay_chunk(
+	struct hpw_replay *replay, const struct hpw_payload *payload, uint64_t *ret_missing)
+{
+	const struct hpw_visitor visitor = hpw_replay_visitor(replay);
 	replay->missing = 0;
 	struct error *error = hpw_events_decode(payload, &visitor);
 	*ret_missing = replay->missing;

@@ -108,6 +108,9 @@ void hpw_replay_deinit(struct hpw_replay *replay);
 struct error *hpw_replay_chunk(
 	struct hpw_replay *replay, const struct hpw_payload *payload, uint64_t *ret_missing);
 
+/* Goes through a story of its own. */
+struct hpw_visitor hpw_replay_visitor(struct hpw_replay *replay);
+
 /* Before a site changes: what it has now is its share of every peak since its last change. */
 void hpw_replay_catch_up(const struct hpw_replay *replay, struct hpw_tally_site *site);
 /* So many allocations more of that size. */

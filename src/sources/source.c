@@ -11,10 +11,12 @@
 #include "sources/dhat.h"
 #include "sources/folded.h"
 #include "sources/gperftools.h"
+#include "sources/heaptrack.h"
 #include "sources/hpw.h"
 #include "sources/input.h"
 #include "sources/jemalloc.h"
 #include "sources/massif.h"
+#include "sources/mtrace.h"
 #include "sources/pprof.h"
 #include "sources/stream.h"
 #include "sources/valgrind_xml.h"
@@ -32,6 +34,8 @@ static const struct foreign_source {
 	{"dhat", dhat_recognise, dhat_open},
 	{"massif", massif_recognise, massif_open},
 	{"valgrind", valgrind_xml_recognise, valgrind_xml_open},
+	{"heaptrack", heaptrack_recognise, heaptrack_open},
+	{"mtrace", mtrace_recognise, mtrace_open},
 	{"pprof", pprof_recognise, pprof_open},
 	{"folded", folded_recognise, folded_open},
 };

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sources/event_lines.h"
+
+#include "base/util.h"
+
+/* Logs of a loop shrink to little; none of a program to less than this. */
+#define UNPACKED_FIXED (UINT64_C(1) << 30)
+#define UNPACKED_FACTOR 20000u
+
+struct error *event_lines_open(struct event_lines *lines, const struct input *input)
+{
+	uint64_t packed = min(input->bytes, STREAM_LINES_LIMIT / UNPACKED_FACTOR);
+	lines->cut = false;
+	return stream_open(&lines->stream, input, UNPACKED_FIXED + packed * UNPACKED_FACTOR);
+}
+
+void event_lines_close(struct event_lines *lines)
+{
+	stream_close(&lines->stream);
+}
+
+struct error *event_lines_next(struct event_lines *lines, char **ret, size_t *ret_len)
+{
+	const struct stream *stream = &lines->stream;
+	struct error *error = stream_line(&lines->stream, STREAM_LINE_MAX, ret, ret_len);
+	if (error || !*ret)
+		return error;
+	uint64_t taken = stream->out_offset + stream->out_pos - stream->line_offset;
+	if (taken == *ret_len) {
+		lines->cut = true;
+		*ret = NULL;
+	}
+	return NULL;
+}

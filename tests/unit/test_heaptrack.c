@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Files of heaptrack made by hand: what is read of them, and what is refused. */
+#include "foreign_files.h"
+
+/* main → make, which allocates 16 and 48 bytes, and operator new[] below operator new of 100. */
+static const char tables[] = "v 10400 3\n"
+			     "X ./app -n 3\n"
+			     "I 1000 100\n"
+			     "s 8 /bin/app\n"
+			     "s 4 main\n"
+			     "s 4 make\n"
+			     "s 6 main.c\n"
+			     "s 1b operator new(unsigned long)\n"
+			     "s 1d operator new[](unsigned long)\n"
+			     "i 401000 1 2 4 a\n"
+			     "t 1 0\n"
+			     "i 402000 1 3 4 14 2 4 b\n"
+			     "t 2 1\n"
+			     "i 7f0000 1 6\n"
+			     "i 7f1000 1 5\n"
+			     "t 3 1\n"
+			     "t 4 3\n"
+			     "a 10 2\n"
+			     "a 30 2\n"
+			     "a 64 4\n";
+
+#define FILE_OF(events) ((const char *)join(events))
+
+static char joined[4096];
+
+static const char *join(const char *events)
+{
+	snprintf(joined, sizeof(joined), "%s%s", tables, events);
+	return joined;
+}
+
+CASE(figures, "totals, the peak and its time, temporary as heaptrack counts it")
+{
+	_cleanup_model_ struct model *model = open_good(FILE_OF("c 5\n"
+								"+ 0\n"
+								"+ 1\n"
+								"- 1\n"
+								"- 0\n"
+								"c 14\n"
+								"+ 2\n"
+								"+ 0\n"
+								"- 2\n"
+								"c 1e\n"));
+	const struct totals *totals = model_totals(model);
+	CHECK_U64(totals->allocations, 4);
+	CHECK_U64(totals->allocated_bytes, 16 + 48 + 100 + 16);
+	CHECK_U64(totals->frees, 3);
+	CHECK_U64(totals->live_blocks, 1);
+	CHECK_U64(totals->live_bytes, 16);
+	CHECK_U64(totals->peak_bytes, 116);
+	CHECK_U64(totals->peak_time_ns, 20000000);
+	CHECK_U64(totals->temporary, 1);
+	CHECK_U64(model_recording(model)->duration_ns, 30000000);
+	CHECK_STR(model_recording(model)->source, "heaptrack");
+	CHECK_U64(model_target(model)->command_len, 3);
+	CHECK_STR(model_target(model)->command[2], "3");
+}
+
+CASE(stacks, "frames with their inlined ones; operator new is a kind, not a frame")
+{
+	_cleanup_model_ struct model *model = open_good(FILE_OF("+ 0\n+ 2\n"));
+	size_t count;
+	const struct site *sites = model_sites(model, &count);
+	CHECK_U64(count, 2);
+	CHECK_U64(sites[0].kind, KIND_UNKNOWN);
+	CHECK_U64(sites[1].kind, KIND_NEW_ARRAY);
+	struct stack_node inner = model_stack(model, sites[0].stack);
+	const struct given_run *run = model_given(model, inner.module, inner.address);
+	CHECK(run);
+	CHECK_U64(run->count, 2);
+	CHECK_STR(run->frames[0].function, "make");
+	CHECK_U64(run->frames[0].line, 20);
+	CHECK(run->frames[0].inlined);
+	CHECK_STR(run->frames[1].function, "main");
+	CHECK_U64(inner.parent.value, sites[1].stack.value);
+}
+
+CASE(older, "versions 1 and 2 have strings without lengths; others are refused")
+{
+	_cleanup_model_ struct model *model =
+		open_good("v 10100 1\ns a b c\ni 1000 0 1\nt 1 0\na 8 1\n+ 0\n");
+	struct stack_node node = model_stack(model, (struct stack_id){1});
+	CHECK_STR(model_given(model, node.module, node.address)->frames[0].function, "a b c");
+	_cleanup_model_ struct model *unversioned = open_good("v 10200\na 8 0\n+ 0\n");
+	CHECK_U64(model_totals(unversioned)->live_bytes, 8);
+	check_refused("v 10000\n+ 8 0 7f00\n", "before 1.0");
+	check_refused("v 20000 4\n", "newer than what is known");
+}
+
+CASE(long_strings, "a string may have ends of lines in it, which are no events")
+{
+	_cleanup_model_ struct model *model =
+		open_good("v 10400 3\na 8 0\ns 7 a\n+ 0\nb\n+ 0\ns 0 \ns 0\n");
+	CHECK_U64(model_totals(model)->allocations, 1);
+	check_refused("v 10400 3\ns 3 a\nabcdef\n", "line 3 (offset 16)");
+	check_refused("v 10400 3\ns ffffffff a\n", "4294967295 bytes");
+	check_refused("v 10400 3\ns 1 abc\n", "not a string");
+}
+
+CASE(raw, "raw data is refused with what to do")
+{
+	check_refused("v 10400 3\nx 8 /bin/app\nm 1 -\n", "heaptrack_interpret");
+}
+
+CASE(moments, "a moment, a range and a series")
+{
+	static const char events[] = "c 5\n+ 0\nc a\n+ 1\nc f\n- 0\n- 1\n";
+	struct model *model = NULL;
+	const struct source_query at = {.to = {.kind = SOURCE_TIME, .time_ns = 12000000}};
+	const char *file = FILE_OF(events);
+	CHECK_OK(source_open_bytes_query("file", file, strlen(file), 0, &at, &model));
+	CHECK_U64(model_totals(model)->live_bytes, 64);
+	model_destroy(model);
+	const struct source_query range = {
+		.from = {.kind = SOURCE_TIME, .time_ns = 7000000}, .to = {.kind = SOURCE_PEAK}};
+	CHECK_OK(source_open_bytes_query("file", file, strlen(file), 0, &range, &model));
+	CHECK_U64(model_totals(model)->allocations, 1);
+	CHECK_U64(model_totals(model)->kept_bytes, 48);
+	model_destroy(model);
+	const struct source_series rows = {.rows = 10, .with_sites = true};
+	const struct source_query series = {.to = {.kind = SOURCE_END}, .series = &rows};
+	CHECK_OK(source_open_bytes_query("file", file, strlen(file), 0, &series, &model));
+	size_t count;
+	const struct series_row *row = model_series(model, &count);
+	CHECK(count >= 3);
+	CHECK_U64(row[count - 1].live_bytes, 0);
+	model_destroy(model);
+	const struct source_blocks of_thread = {.thread = "main"};
+	const struct source_query thread = {.to = {.kind = SOURCE_END}, .blocks = &of_thread};
+	CHECK_ERROR(source_open_bytes_query("file", file, strlen(file), 0, &thread, &model),
+		ERROR_INPUT, "which thread");
+}
+
+CASE(times_back, "a time that goes back is left out")
+{
+	_cleanup_model_ struct model *model = open_good(FILE_OF("c a\n+ 0\nc 5\n+ 1\n"));
+	CHECK_U64(model_totals(model)->peak_time_ns, 10000000);
+}
+
+CASE(unknown_free, "a free of what was not allocated is an unknown one")
+{
+	_cleanup_model_ struct model *model = open_good(FILE_OF("- 0\n+ 0\n"));
+	CHECK_U64(model_recording(model)->unknown_frees, 1);
+	CHECK_U64(model_totals(model)->live_bytes, 16);
+}
+
+CASE(hostile, "ids that are not there, numbers that are none, sums above 2^64")
+{
+	check_refused(FILE_OF("+ 3\n"), "file: line 21 (offset 2");
+	check_refused(FILE_OF("+ ffffffffffffffff\n"), "allocation 18446744073709551615");
+	check_refused(FILE_OF("+ 10000000000000000\n"), "not an event");
+	check_refused(FILE_OF("+ \n"), "not an event");
+	check_refused(FILE_OF("t 1 5\n"), "names stack 5");
+	check_refused(FILE_OF("t 5 1\n"), "names frame 5");
+	check_refused(FILE_OF("t 0 1\n"), "names frame 0");
+	check_refused(FILE_OF("i 1 7\n"), "names string 7");
+	check_refused(FILE_OF("i 1 1 2 4\n"), "not a frame");
+	check_refused(FILE_OF("a 1 ffff\n"), "names stack 65535");
+	check_refused(FILE_OF("a 8000000000000000 0\n+ 3\n+ 3\n"), "2^64");
+	check_refused(FILE_OF("c ffffffffffffffff\n"), "not a time");
+	check_refused(FILE_OF("v 10400 3\n"), "second version");
+	check_refused(FILE_OF("X again\n"), "second command");
+	check_refused(FILE_OF("q\n"), "not a record");
+}
+
+CASE(cut, "a file that is cut is read as far as its lines are whole")
+{
+	const char *file = FILE_OF("+ 0\n+ 1\n- 1\n");
+	check_cut_anywhere(file);
+	check_incomplete(FILE_OF("+ 0\n+ 1"), "is cut");
+	_cleanup_model_ struct model *model = open_good(FILE_OF("+ 0\n+ 1"));
+	CHECK_U64(model_totals(model)->allocations, 1);
+}
+
+CASE(changed, "a file with any byte changed is read or refused")
+{
+	check_changed_anywhere(FILE_OF("c 1\n+ 0\n+ 1\n- 1\n"));
+}
+
+CASE(deep, "a stack of 100,000 frames")
+{
+	size_t room = 4000000, len = 0;
+	char *text = malloc(room);
+	len += (size_t)snprintf(text, room, "v 10400 3\ni 401000 0\n");
+	for (unsigned i = 0; i < 100000; i++)
+		len += (size_t)snprintf(text + len, room - len, "t 1 %x\n", i);
+	snprintf(text + len, room - len, "a 8 186a0\n+ 0\n");
+	_cleanup_model_ struct model *model = open_good(text);
+	CHECK_U64(model_totals(model)->live_bytes, 8);
+	free(text);
+}
+
+TAP_MAIN
