@@ -250,6 +250,22 @@ void shown_frame_add_code(struct text *text, const struct shown_frame *frame)
 		text_printf(text, "0x%" PRIx64, frame->address);
 }
 
+void shown_frame_add_shown(struct text *text, const struct shown_frame *frame)
+{
+	_cleanup_(text_deinit) struct text code;
+	text_init(&code);
+	shown_frame_add_code(&code, frame);
+	text_add_shown(text, code.data ? code.data : "", SIZE_MAX);
+	text->failed |= code.failed;
+}
+
+void shown_frame_add_line(struct text *text, const struct shown_frame *frame)
+{
+	const char *slash = strrchr(frame->file, '/');
+	text_add_shown(text, slash ? slash + 1 : frame->file, SIZE_MAX);
+	text_printf(text, ":%" PRIu32, frame->line);
+}
+
 static struct error *find_place(struct resolver *resolver, struct shown_frame *frame)
 {
 	struct place_key key = {

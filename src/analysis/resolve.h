@@ -99,6 +99,10 @@ void resolver_notes(const struct resolver *resolver, struct text *ret);
 
 /* Adds the function, or what is known instead: "libfoo.so+0x12ab", "0x7f…" of code in no file. */
 void shown_frame_add_code(struct text *text, const struct shown_frame *frame);
+/* The same for a terminal: names are from outside (text_add_shown()). */
+void shown_frame_add_shown(struct text *text, const struct shown_frame *frame);
+/* The base name of its file and the line: "app.c:12". It has a file. */
+void shown_frame_add_line(struct text *text, const struct shown_frame *frame);
 
 /* How a frame with MARK_SIGNAL is called, as in gdb. */
 #define SIGNAL_FRAME_NAME "<signal handler called>"

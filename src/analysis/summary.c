@@ -85,14 +85,16 @@ void summary_add_ending(struct text *text, const struct target *target)
 
 void summary_add_place(struct text *text, const struct shown_frame *frame)
 {
-	shown_frame_add_code(text, frame);
-	if (frame->file) {
-		const char *slash = strrchr(frame->file, '/');
-		text_printf(
-			text, " (%s:%" PRIu32 ")", slash ? slash + 1 : frame->file, frame->line);
-	} else if (frame->module && frame->function) {
-		text_printf(text, " (%s)", frame->module);
-	}
+	shown_frame_add_shown(text, frame);
+	bool line = frame->file, module = !line && frame->module && frame->function;
+	if (!line && !module)
+		return;
+	text_add(text, " (");
+	if (line)
+		shown_frame_add_line(text, frame);
+	else
+		text_add_shown(text, frame->module, SIZE_MAX);
+	text_add(text, ")");
 }
 
 static const char *plural(uint64_t count, const char *one, const char *many)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A budget for people: as text, and as Markdown for the page of a job or a merge request. */
+#include "analysis/summary.h"
 #include "base/cleanup.h"
 #include "views/budget_page.h"
 #include "views/text_parts.h"
@@ -48,7 +49,7 @@ void budget_text(const struct budget_page *page, struct text *out)
 		add_check(page, &budget->checks.data[i], out);
 }
 
-/* A cell of a table, or code: what would end it is left out. */
+/* A cell of a table, or code: what would end it is left out. Else "<" would begin a tag. */
 static void add_plain(struct text *out, const char *text)
 {
 	for (; *text; text++) {
@@ -74,20 +75,34 @@ static void add_table(const struct budget_page *page, struct text *out)
 	}
 }
 
+/* As budget_add_message(): names are code. */
+static void add_item(
+	const struct budget_check *check, const struct budget_finding *finding, struct text *out)
+{
+	text_add(out, "\n- ");
+	budget_add_finding(out, check, finding);
+	if (finding->kind != KIND_UNKNOWN)
+		text_printf(out, ", from `%s`", alloc_kind_name(finding->kind));
+	if (!finding->place)
+		return;
+	_cleanup_(text_deinit) struct text place;
+	text_init(&place);
+	summary_add_place(&place, finding->place);
+	text_add(out, " in `");
+	add_plain(out, place.data ? place.data : "");
+	text_add(out, "`");
+}
+
 static void add_stacks(
 	const struct budget_page *page, const struct budget_check *check, struct text *out)
 {
 	for (size_t i = 0; i < budget_shown(page, check); i++) {
 		const struct budget_finding *finding = budget_finding_at(page, check, i);
 		_cleanup_(text_deinit) struct text frames;
-		_cleanup_(text_deinit) struct text words;
 		text_init(&frames);
-		text_init(&words);
-		budget_add_message(&words, check, finding);
 		for (size_t k = 0; k < finding->depth; k++)
 			text_frame(finding->frames[k], &frames);
-		text_add(out, "\n- ");
-		add_plain(out, words.data ? words.data : "");
+		add_item(check, finding, out);
 		/* Indented by as much as the item: a fence could be closed by a name. */
 		text_printf(out, "\n\n%s", frames.data ? frames.data : "");
 	}

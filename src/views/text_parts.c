@@ -14,17 +14,20 @@ void text_frame(const struct shown_frame *frame, struct text *out)
 		text_printf(out, form, stack_mark_text(frame->mark));
 		return;
 	}
-	shown_frame_add_code(out, frame);
+	shown_frame_add_shown(out, frame);
 	if (frame->file) {
-		const char *slash = strrchr(frame->file, '/');
-		text_printf(out, "  %s:%" PRIu32, slash ? slash + 1 : frame->file, frame->line);
+		text_add(out, "  ");
+		shown_frame_add_line(out, frame);
 	}
-	if (frame->module && (frame->function || frame->file))
-		text_printf(out, "  [%s]", frame->module);
-	else if (!frame->module && !frame->function)
+	if (frame->module && (frame->function || frame->file)) {
+		text_add(out, "  [");
+		text_add_shown(out, frame->module, SIZE_MAX);
+		text_add(out, "]");
+	} else if (!frame->module && !frame->function) {
 		text_add(out, "  [in no file]");
-	else if (!frame->module && frame->address && !frame->given)
+	} else if (!frame->module && frame->address && !frame->given) {
 		text_add(out, "  [made at run time]");
+	}
 	text_add(out, frame->inlined ? "  (inlined)\n" : "\n");
 }
 

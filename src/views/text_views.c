@@ -201,7 +201,7 @@ void text_thread_name(const struct thread *thread, struct text *out)
 {
 	_cleanup_(text_deinit) struct text name;
 	text_init(&name);
-	text_add(&name, thread->name);
+	text_add_shown(&name, thread->name, SIZE_MAX);
 	if (thread->others) {
 		text_printf(&name, "%s+ ", *thread->name ? " " : "");
 		text_add_count(&name, thread->others);

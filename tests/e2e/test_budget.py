@@ -173,6 +173,28 @@ def forms(folder):
     hw.need(found["schema"] == "heapwise.budget/1" and not undocumented(found, known), f"{undocumented(found, known)}")
 
 
+ODD = """#include <stdlib.h>
+#line 1 "we<i>rd\\033[31m`|\\n.c"
+int main(void) { return !malloc(77); }
+"""
+
+
+@TESTS.test
+def odd_names(folder):
+    """Names from outside end no line of a text and no code in Markdown, and are no tags there"""
+    program = folder / "odd<b>"
+    ended = hw.run([hw.need_program("gcc"), "-g", "-O0", "-x", "c", "-", "-o", program], stdin=ODD.encode())
+    hw.need(ended.status == 0, str(ended))
+    path = folder / "odd.hpw"
+    hw.record([program], path, options=("-q",))
+    text = heapwise("budget", "--max-peak", 0, path).text
+    hw.need("      main  we<i>rd?[31m`|?.c:1  [odd<b>]\n" in text, text)
+    page = heapwise("budget", "--max-peak", 0, "--format", "markdown", path).text
+    hw.need("- 77 B in 1 block, from `malloc` in `main (we<i>rd?[31m  ?.c:1)`\n" in page, page)
+    report = heapwise("report", path).text
+    hw.need("from one place: main (we<i>rd?[31m`|?.c:1).\n" in report and "\033" not in report, report)
+
+
 def fingerprints(path):
     sarif = json.loads(heapwise("budget", "--format", "sarif", "--max-never-freed", "0", path).text)
     return {result["message"]["text"].rpartition(" in ")[2].partition(" ")[0]: result["partialFingerprints"]["heapwiseStack/v1"]
