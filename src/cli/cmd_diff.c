@@ -171,6 +171,9 @@ static int check(const struct command *command, struct request *request, int cou
 			: request->diff.normalize ? "normalize"
 						  : "fail-on-growth",
 			request->view->name);
+	if (request->view && request->shown.options.limit != VIEW_DEFAULT_LIMIT)
+		return options_wrong(
+			command, "--limit is for lists, not for --view %s", request->view->name);
 	if (request->trend && (count < 2 || count > (int)TREND_MODELS_MAX))
 		return options_wrong(command,
 			"--trend wants from 2 to %u recordings, FILE or FILE@MOMENT; %d %s given",

@@ -140,7 +140,8 @@ static void add_notes(const char *label, const struct text *notes, struct text *
 		const char *line = notes->data + at;
 		const char *end = memchr(line, '\n', notes->len - at);
 		size_t len = end ? (size_t)(end - line) + 1 : notes->len - at;
-		text_printf(out, "%s: ", label);
+		text_add_shown(out, label, 400);
+		text_add(out, ": ");
 		text_add_n(out, line, len);
 		at += len;
 	}

@@ -39,11 +39,7 @@ void text_change_rest(size_t shown, size_t changed, size_t all, const char *one,
 {
 	if (!changed)
 		text_add(out, "  nothing changed\n");
-	if (shown < changed) {
-		text_add(out, "  … ");
-		text_add_count(out, changed - shown);
-		text_printf(out, " more %s\n", many);
-	}
+	text_more(changed - shown, one, many, out);
 	if (changed < all) {
 		text_add(out, "  ");
 		add_rest(all - changed, one, many, out);

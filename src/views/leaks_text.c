@@ -139,11 +139,7 @@ static struct error *add_rows(const struct leaks_page *page, struct text *out)
 			add_title(page, "Places", out);
 		error = add_row(page, row, out);
 	}
-	if (shown < total) {
-		text_add(out, "  … ");
-		text_add_count(out, total - shown);
-		text_add(out, " more places (--limit)\n");
-	}
+	text_more(total - shown, "place (--limit)", "places (--limit)", out);
 	return error;
 }
 

@@ -47,8 +47,8 @@ void text_spots(const struct page *page, struct text *out)
 	if (!known)
 		text_add(out, "  nothing\n");
 	if (known > page->limit)
-		text_printf(out, "  … %zu more %s\n", known - page->limit,
-			grain_name(page->view->grain));
+		text_more(known - page->limit, grain_one(page->view->grain),
+			grain_name(page->view->grain), out);
 }
 
 /* Without what it is compared with. */

@@ -31,6 +31,15 @@ void text_frame(const struct shown_frame *frame, struct text *out)
 	text_add(out, frame->inlined ? "  (inlined)\n" : "\n");
 }
 
+void text_more(uint64_t count, const char *one, const char *many, struct text *out)
+{
+	if (!count)
+		return;
+	text_add(out, "  … ");
+	text_add_count(out, count);
+	text_printf(out, " more %s\n", count == 1 ? one : many);
+}
+
 /* Deeper stacks end in "… N more frames". */
 #define FRAMES_SHOWN 40u
 

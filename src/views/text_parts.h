@@ -13,6 +13,8 @@
 void text_frame(const struct shown_frame *frame, struct text *out);
 /* A row's stack, a line a frame; of deep ones, unless all frames are wanted, the innermost. */
 void text_row_stack(const struct row *row, bool all_frames, struct text *out);
+/* "  … 1,204 more places", of a list that was cut; nothing if count is 0. */
+void text_more(uint64_t count, const char *one, const char *many, struct text *out);
 /* Which program, how it ended, how long it ran. */
 void text_heading(const struct model *model, struct text *out);
 /* The lines of a verdict, indented, behind an empty one. */

@@ -2,6 +2,7 @@
 /* The views as text: heading, then verdict and lists, or a table. */
 #include <assert.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "analysis/interval.h"
 #include "base/cleanup.h"
@@ -194,7 +195,7 @@ void text_sizes(const struct page *page, struct text *out)
 		text_add(out, "\n");
 	}
 	if (page->sizes.len > page->limit)
-		text_printf(out, "  … %zu more sizes\n", page->sizes.len - page->limit);
+		text_more(page->sizes.len - page->limit, "size", "sizes", out);
 }
 
 void text_thread_name(const struct thread *thread, struct text *out)
@@ -206,7 +207,11 @@ void text_thread_name(const struct thread *thread, struct text *out)
 		text_printf(&name, "%s+ ", *thread->name ? " " : "");
 		text_add_count(&name, thread->others);
 	}
-	text_printf(out, "%10" PRIu32 "  %-16s ", thread->tid, name.data ? name.data : "");
+	int behind = 0; /* bytes of UTF-8 that take no place of their own */
+	for (size_t i = 0; i < name.len; i++)
+		behind += ((unsigned char)name.data[i] & 0xc0) == 0x80;
+	text_printf(
+		out, "%10" PRIu32 "  %-*s ", thread->tid, 16 + behind, name.data ? name.data : "");
 }
 
 void text_threads(const struct page *page, struct text *out)
@@ -233,11 +238,7 @@ void text_threads(const struct page *page, struct text *out)
 	uint64_t more = 0;
 	for (size_t i = page->limit; i < page->threads.len; i++)
 		more += 1 + page->threads.data[i]->others;
-	if (more) {
-		text_add(out, "  … ");
-		text_add_count(out, more);
-		text_add(out, " more threads\n");
-	}
+	text_more(more, "thread", "threads", out);
 }
 
 /* "+12.3 KiB"; since the mark before. */
@@ -249,11 +250,18 @@ static void add_change(struct text *out, const struct mark *row, const struct ma
 	text_add_bytes(out, less ? from - row->live_bytes : row->live_bytes - from);
 }
 
+/* "step#2" */
+static bool ends_in_number(const char *name)
+{
+	const char *hash = strrchr(name, '#');
+	return hash && hash[1] && !hash[1 + strspn(hash + 1, "0123456789")];
+}
+
 /* As --at takes it behind "mark:". */
 static void add_mark_name(struct text *out, const struct mark *row)
 {
 	text_add_shown(out, row->name, 200);
-	if (row->nth > 1)
+	if (row->nth > 1 || ends_in_number(row->name))
 		text_printf(out, "#%" PRIu64, row->nth);
 }
 
@@ -280,9 +288,6 @@ void text_marks(const struct page *page, struct text *out)
 		add_mark_name(out, row);
 		text_add(out, "\n");
 	}
-	if (page->mark_count > page->limit) {
-		text_add(out, "  … ");
-		text_add_count(out, page->mark_count - page->limit);
-		text_add(out, " more marks\n");
-	}
+	if (page->mark_count > page->limit)
+		text_more(page->mark_count - page->limit, "mark", "marks", out);
 }

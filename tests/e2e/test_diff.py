@@ -269,6 +269,7 @@ def refused(folder):
             (("--fail-on-growth", "much", path, path), 2, "--fail-on-growth"),
             (("--trend", path), 2, "from 2 to"),
             (("--trend", "--normalize", path, path), 2, "--normalize"),
+            (("--view", "tree", "--limit", "3", path, path), 2, "--limit is for lists, not for --view tree"),
             (("--fail-on-growth", "-1%", path, path), 2, "--fail-on-growth")):
         ended = heapwise("diff", *arguments)
         hw.need(ended.status == status and ended.text == "" and word in ended.errors, f"{arguments}: {ended}")

@@ -154,6 +154,8 @@ def listed_as_text(folder):
     ended = hw.run([hw.HEAPWISE, "report", "--view", "marks", "--limit", "6", file])
     lines = ended.text.splitlines()
     hw.need(ended.status == 0 and lines[-1] == "  … 94 more marks" and lines[-2].endswith("  mark 3"), ended.text)
+    one = hw.run([hw.HEAPWISE, "report", "--view", "marks", "--limit", "99", file])
+    hw.need(one.text.endswith("\n  … 1 more mark\n"), one.text)
     hw.need(lines[-3].endswith("  inner") and re.search(r"after +live +change +blocks +mark$", ended.text, re.MULTILINE), ended.text)
     hw.need("It has 100 marks (report --view marks)." in hw.run([hw.HEAPWISE, "report", file]).text, "the summary")
     for options in (("--sort", "live_bytes"), ("--merge",)):
@@ -270,6 +272,9 @@ def from_outside(folder):
         hw.need(first.status == 0 and re.match(r"marked 'outside' after [\d.]+ .?s of .*/x\.hpw\n$", first.text),
                 f"{first} {first.text}")
         hw.need(second.status == 0, str(second))
+        hw.need(mark(pid, "step#2").status == 0, "no mark with a number in its name")
+    hw.need(has(folder / "x.hpw", "step#2"), "a name that ends in a number is not found")
+    hw.need("  step#2#1\n" in hw.run([hw.HEAPWISE, "report", "--view", "marks", folder / "x.hpw"]).text, "as --at takes it")
     at = hw.report(folder / "x.hpw", "--view", "sites", "--at", "mark:outside#2")
     hw.need(at["totals"]["live_bytes_at_end"] >= 1001, f"{at['totals']}")
     after = hw.report(folder / "x.hpw", "--from", "mark:outside#2", "--to", "mark:end of main")
