@@ -99,18 +99,28 @@ static struct error *blame_rows(struct judging *judging, enum metric metric)
 	return error;
 }
 
+/* Whether the rule's metric is known; says why not. */
+static bool is_known(struct judging *judging)
+{
+	enum metric metric = infos[judging->check.rule].metric;
+	const struct recording *recording = model_recording(judging->input->model);
+	const struct model *baseline = judging->input->baseline;
+	if (!metric_is_known(metric, recording))
+		judging->check.unknown =
+			metric == METRIC_TEMPORARY && recording->sample_bytes
+				? "which allocations are temporary is not known of a sample"
+				: "a file of this kind does not say it";
+	else if (judging->check.rule == BUDGET_GROWTH &&
+		 !metric_is_known(metric, model_recording(baseline)))
+		judging->check.unknown = "a file of the baseline's kind does not say it";
+	return !judging->check.unknown;
+}
+
 static struct error *judge_total(struct judging *judging)
 {
 	enum metric metric = infos[judging->check.rule].metric;
 	const struct recording *recording = model_recording(judging->input->model);
 	const struct totals *totals = model_totals(judging->input->model);
-	if (!metric_is_known(metric, recording)) {
-		judging->check.unknown =
-			metric == METRIC_TEMPORARY && recording->sample_bytes
-				? "which allocations are temporary is not known of a sample"
-				: "a file of this kind does not say it";
-		return NULL;
-	}
 	struct interval range;
 	uint64_t value = metric_of_totals(metric, totals);
 	judging->check.value = value;
@@ -274,7 +284,9 @@ static struct error *judge(struct judging *judging, enum budget_rule rule)
 		.limit = judging->limits->limits[rule].value,
 		.first = judging->ret->findings.len,
 	};
-	struct error *error = judges[rule](judging);
+	/* A search for leaks is judged by what it found. */
+	bool known = judges[rule] == judge_leaks || is_known(judging);
+	struct error *error = known ? judges[rule](judging) : NULL;
 	if (error)
 		return error;
 	if (!judging->check.exceeded && !judging->check.unknown)

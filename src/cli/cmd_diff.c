@@ -84,17 +84,20 @@ static bool take(const struct options *options, int id, struct request *request)
 	}
 }
 
+static int unjudged(const struct request *request, const char *label, const char *why)
+{
+	message("%s: whether %s grew by more than %s can't be judged: %s", label,
+		metric_name(request->diff.metric), request->growth_text, why);
+	return ERROR_INPUT;
+}
+
 /* Says why it may have grown more than was seen, if it may; returns the exit code. */
 static int doubt(const struct request *request, const struct operand operands[2])
 {
 	for (int i = 0; i < 2; i++) {
 		const char *why = limit_doubt(model_recording(operands[i].model), i == 0);
-		if (why) {
-			message("%s: whether %s grew by more than %s can't be judged: %s",
-				operands[i].text, metric_name(request->diff.metric),
-				request->growth_text, why);
-			return ERROR_INPUT;
-		}
+		if (why)
+			return unjudged(request, operands[i].text, why);
 	}
 	return 0;
 }
@@ -105,6 +108,12 @@ static int judge(const struct request *request, const struct operand operands[2]
 {
 	if (!request->growth_text)
 		return 0;
+	if (outcome->ignorant) {
+		_cleanup_(text_deinit) struct text why;
+		text_init(&why);
+		text_printf(&why, "it is not known of %s", outcome->ignorant);
+		return unjudged(request, operands[1].text, why.data ? why.data : "");
+	}
 
 	const struct diff_figure *total = &outcome->total;
 	/* Of estimates, what is certain. */

@@ -131,6 +131,24 @@ def unseen(folder):
     hw.need("malloc of its own" in budget(3, "--max-peak", "1M", own)[0]["reason"], "an unseen malloc")
 
 
+def field(number, content):
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
+@TESTS.test
+def unsaid(folder):
+    """What a file of another kind does not say is no 0: a profile without what is live keeps no limit of that"""
+    profile = folder / "allocated.pb"
+    profile.write_bytes(field(1, b"\x08\x01\x10\x02") + field(2, b"\x0a\x01\x01\x12\x01\x64") + field(4, b"\x08\x01\x18\x10")
+                        + field(6, b"") + field(6, b"alloc_space") + field(6, b"bytes"))
+    path = recording(folder)
+    for arguments, word in ((("--max-never-freed", "1G", profile), "this kind"), (("--max-per-stack", "1G", profile), "this kind"),
+                            (("--baseline", profile, "--max-growth", "1G", path), "baseline's kind"),
+                            (("--baseline", path, "--max-growth", "1G", profile), "this kind")):
+        check = budget(3, *arguments)[0]
+        hw.need(check["state"] == "unknown" and word in check["reason"], f"{arguments}: {check}")
+
+
 @TESTS.test
 def samples(folder):
     """Of a sample only what is certain is exceeded; what it cannot tell is said"""

@@ -137,6 +137,10 @@ def gate(folder):
         hw.need("Live memory grew" in ended.text, f"{limit}: no result")
     hw.need(heapwise("diff", "--fail-on-growth", "0", b, a).status == 0, "shrinking fails")
     hw.need(heapwise("diff", "--fail-on-growth", "0", a, a).status == 0, "no change fails")
+    sample = recording(folder, DIFF / "diff_new-O2", "sample", ("-q", "--mode", "sample:64"))
+    for pair in ((a, sample), (sample, a)):
+        ended = heapwise("diff", "--metric", "temporary", "--fail-on-growth", "0", *pair)
+        hw.need(ended.status == 3 and "can't be judged: it is not known of a sample" in ended.errors, str(ended))
     cut = folder / "cut.hpw"
     cut.write_bytes(a.read_bytes()[:a.stat().st_size * 2 // 3])
     for pair in ((a, cut), (cut, a)):
