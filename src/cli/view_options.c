@@ -70,7 +70,7 @@ static bool take_size(const struct options *options, uint64_t *ret)
 {
 	if (options_size(options->argument, ret))
 		return true;
-	options_wrong(options->command, "'%s' is no size; 100, 4K or 1.5M are", options->argument);
+	options_wrong(options->command, "'%s' is no size; 100, 4K or 200M are", options->argument);
 	return false;
 }
 

@@ -3,6 +3,7 @@
 """Moments and parts of recordings, growth, and the choice of blocks, of a program that says itself what it did when."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -118,6 +119,10 @@ def chosen_blocks(folder):
         hw.need(sum(row["allocations"] for row in rows) == allocations, f"{tag}: {rows}")
     wrong = hw.run([hw.HEAPWISE, "report", path, "--tagfocus", "colour=red"])
     hw.need(wrong.status == 2 and "is no tag" in wrong.errors, str(wrong))
+    ended = hw.run([hw.HEAPWISE, "report", path, "--min-size", "1.5M"])
+    hw.need(ended.status == 2, str(ended))
+    for size in re.findall(r"[\d.]+[KMG]?(?=,| or| are)", ended.errors.partition("is no size; ")[2]):
+        hw.need(hw.run([hw.HEAPWISE, "report", path, "--min-size", size]).status == 0, f"{size} is named as a size and is none")
     nobody = hw.run([hw.HEAPWISE, "report", path, "--thread", "nobody"])
     hw.need(nobody.status == 3 and "no thread" in nobody.errors, str(nobody))
     main = total(path, "--thread", "phases", "--view", "sites")
