@@ -109,10 +109,18 @@ bool moments_take_text(
 	if (!moments->given)
 		query->to.kind = SOURCE_END;
 	moments->given = true;
+	const char **given = from ? &query->from_text : &query->to_text;
+	if (*given && strcmp(*given, text) != 0) {
+		options_wrong(command, "%s: '%s' and '%s'",
+			from ? "--from is given twice"
+			     : "--at, --to and FILE@MOMENT say the same, and are given twice",
+			*given, text);
+		return false;
+	}
 	char **storage = &moments->storage[from];
 	free(*storage);
 	if (moment_parse(text, from ? &query->from : &query->to, storage)) {
-		*(from ? &query->from_text : &query->to_text) = text;
+		*given = text;
 		return true;
 	}
 	options_wrong(command,

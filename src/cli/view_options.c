@@ -301,6 +301,15 @@ bool view_request_files(const struct command *command, struct view_request *requ
 			MERGE_MODELS_MAX, count);
 		return false;
 	}
+	for (size_t i = 0; request->merge && i < count; i++)
+		if (moment_behind(words[i])) {
+			options_wrong(command,
+				"--merge adds up recordings as of one moment, which --at says; "
+				"'%s' "
+				"names one of its own",
+				words[i]);
+			return false;
+		}
 	request->more = words + 1;
 	request->more_count = count ? count - 1 : 0;
 	request->command = command;

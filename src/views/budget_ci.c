@@ -115,6 +115,7 @@ void budget_github(const struct budget_page *page, struct text *out)
 	_cleanup_(text_deinit) struct text words;
 	text_init(&words);
 	text_add_n(&words, budget->verdict.data ? budget->verdict.data : "", budget->verdict.len);
+	text_add_n(&words, page->notes.data ? page->notes.data : "", page->notes.len);
 	cut_newline(&words);
 	ci_add_annotation(
 		out, "notice", page->model, NULL, "heapwise budget", words.data ? words.data : "");

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A budget for people: as text, and as Markdown for the page of a job or a merge request. */
+#include <string.h>
+
 #include "analysis/summary.h"
 #include "base/cleanup.h"
 #include "views/budget_page.h"
@@ -111,6 +113,22 @@ static void add_stacks(
 	add_more(page, check, "- ", out);
 }
 
+/* What limits the figures, an item a sentence. */
+static void add_notes(const struct text *notes, struct text *out)
+{
+	text_add(out, notes->len ? "\n" : "");
+	for (const char *line = notes->data; line && *line;) {
+		size_t len = strcspn(line, "\n");
+		_cleanup_(text_deinit) struct text one;
+		text_init(&one);
+		text_add_n(&one, line, len);
+		text_add(out, "- ");
+		add_plain(out, one.data ? one.data : "");
+		text_add(out, "\n");
+		line += len + (line[len] == '\n');
+	}
+}
+
 void budget_markdown(const struct budget_page *page, struct text *out)
 {
 	const struct budget *budget = page->budget;
@@ -122,6 +140,7 @@ void budget_markdown(const struct budget_page *page, struct text *out)
 	}
 	text_add(out, "`\n\n");
 	text_add_n(out, budget->verdict.data ? budget->verdict.data : "", budget->verdict.len);
+	add_notes(&page->notes, out);
 	text_add(out, "\n");
 	add_table(page, out);
 	for (size_t i = 0; i < budget->checks.len; i++) {
