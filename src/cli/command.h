@@ -49,6 +49,7 @@ extern const struct command command_graph;
 extern const struct command command_help;
 extern const struct command command_leaks;
 extern const struct command command_list;
+extern const struct command command_symbols;
 extern const struct command command_mark;
 extern const struct command command_peek;
 extern const struct command command_prompt;

@@ -19,6 +19,7 @@ const struct command *const commands[] = {
 	&command_timeline,
 	&command_flame,
 	&command_list,
+	&command_symbols,
 	&command_peek,
 	&command_graph,
 	&command_export,

@@ -33,15 +33,15 @@ struct link {
 };
 
 /* What is not noted costs a line of a table, never the search. */
-static void note(struct search *search, const char *path, enum debug_trial trial)
+static void note(struct search *search, const char *path, enum symbols_trial trial)
 {
 	char *kept = strdup(path);
-	if (!kept || !tried_vec_push(&search->files->tried, (struct debug_tried){kept, trial}))
+	if (!kept || !tried_vec_push(&search->files->tried, (struct symbols_tried){kept, trial}))
 		free(kept);
 }
 
 /* The first trial that says why not; TRIAL_USED: it fits. `link` NULL: told by build-id alone. */
-static enum debug_trial judge(
+static enum symbols_trial judge(
 	const struct search *search, const struct object *object, const struct link *link)
 {
 	if (!object_is_whole(object))
@@ -72,7 +72,7 @@ static bool has_names(const struct object *object)
 }
 
 /* Hands the object to where one is missing; TRIAL_EMPTY: it is good for nothing. */
-static enum debug_trial place(struct debug_files *files, struct object *object)
+static enum symbols_trial place(struct debug_files *files, struct object *object)
 {
 	if (!files->main && object_has_code(object)) {
 		files->main = object;
@@ -97,7 +97,7 @@ static void look_at(struct search *search, const char *path, const struct link *
 		note(search, path, access(path, F_OK) == 0 ? TRIAL_UNREADABLE : TRIAL_ABSENT);
 		return;
 	}
-	enum debug_trial trial = judge(search, object, link);
+	enum symbols_trial trial = judge(search, object, link);
 	if (trial == TRIAL_USED)
 		trial = place(files, object);
 	else
@@ -310,7 +310,7 @@ __attribute__((format(printf, 3, 4))) static void look_for_alt(
 	if (len < 0)
 		return;
 	struct object *object = object_open(path);
-	enum debug_trial trial =
+	enum symbols_trial trial =
 		!object ? (access(path, F_OK) == 0 ? TRIAL_UNREADABLE : TRIAL_ABSENT)
 		: !object_is_whole(object)                                       ? TRIAL_CUT_SHORT
 		: !object_has_build_id(object, alt->build_id, alt->build_id_len) ? TRIAL_OTHER

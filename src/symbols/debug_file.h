@@ -7,28 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/vec.h"
 #include "symbols/image.h"
 #include "symbols/object.h"
 #include "symbols/settings.h"
-
-/* What became of a file that was looked at. */
-enum debug_trial {
-	TRIAL_ABSENT,
-	TRIAL_UNREADABLE, /* no right to read it, no plain file, no ELF file */
-	TRIAL_CUT_SHORT,  /* it ends before its sections do */
-	TRIAL_OTHER,      /* another build-id, or another CRC than the link has */
-	TRIAL_UNSURE,     /* nothing tells whether it is the one */
-	TRIAL_EMPTY,      /* neither names nor debug information in it */
-	TRIAL_USED,
-};
-
-struct debug_tried {
-	char *path;
-	enum debug_trial trial;
-};
-
-DEFINE_VEC(tried_vec, struct debug_tried)
+#include "symbols/tried.h"
 
 /* What is looked for, and where. */
 struct debug_query {

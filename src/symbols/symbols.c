@@ -394,3 +394,16 @@ unsigned symbols_module_lacks(const struct symbols *symbols, uint32_t index)
 		lacks |= SYMBOLS_LACK_SPLIT;
 	return lacks;
 }
+
+struct error *symbols_module_tried(struct symbols *symbols, uint32_t index,
+	const struct symbols_tried **ret, size_t *ret_count)
+{
+	if (index >= symbols->modules.len)
+		return error_create(ERROR_INTERNAL, "symbols: no module %u", index);
+	struct module *module = symbols->modules.data[index];
+	if (module->state == SYMBOLS_UNOPENED)
+		module_open(symbols, module);
+	*ret = module->files.tried.data;
+	*ret_count = module->files.tried.len;
+	return NULL;
+}

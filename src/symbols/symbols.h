@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "symbols/settings.h"
+#include "symbols/tried.h"
 
 struct symbols;
 
@@ -107,6 +108,13 @@ enum symbols_state symbols_module_state(const struct symbols *symbols, uint32_t 
  */
 struct error *symbols_real_path(
 	struct symbols *symbols, uint32_t module, const char **ret) must_check_;
+
+/*
+ * Opens the module, and says which files were looked at for that; they belong to struct symbols.
+ * The only errors are of memory.
+ */
+struct error *symbols_module_tried(struct symbols *symbols, uint32_t module,
+	const struct symbols_tried **ret, size_t *ret_count) must_check_;
 
 /* The file that names come from; NULL if none, or not opened yet. */
 const char *symbols_module_debug_path(const struct symbols *symbols, uint32_t module);

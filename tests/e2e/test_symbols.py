@@ -5,6 +5,7 @@
 import http.server
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
+import documented
 import hw
 
 TESTS = hw.Tests()
@@ -714,6 +716,72 @@ int main() { lose(7001); lose(7003); kept = nullptr; return 0; }
         depth.add(json.dumps(json.loads(ended.text)["summary"], sort_keys=True)
                   if "summary" in json.loads(ended.text) else ended.text.count('"kind"'))
     hw.need(len(depth) == 2, f"{depth}")
+
+
+def modules(path, *options, **more):
+    ended = hw.run([hw.HEAPWISE, "symbols", path, "--json", *options], **more)
+    hw.need(ended.status == 0, f"{ended}")
+    found = json.loads(ended.text)
+    hw.need(found["schema"] == "heapwise.symbols/1", f"{found['schema']}")
+    wrong = documented.undocumented(found, set(re.findall(
+        r"`(\w+)`", (hw.SOURCE / "docs/schema/symbols-1.md").read_text())))
+    hw.need(not wrong, f"undocumented: {wrong}")
+    return {Path(module["path"]).name: module for module in found["modules"]}
+
+
+def result_of(module, end):
+    results = [tried["result"] for tried in module["tried"] if tried["path"].endswith(end)]
+    hw.need(len(results) == 1, f"{end}: {module['tried']}")
+    return results[0]
+
+
+@TESTS.test
+def table_of_files(folder):
+    """symbols: each module, which file names it and how well, what was looked at and why it was not used"""
+    program = build(folder)
+    path = recorded(folder, program)
+    identity = build_id(program)
+    ours = modules(path)["places"]
+    hw.need((ours["quality"], ours["file"], ours["build_id"]) == ("dwarf", str(program), identity), f"{ours}")
+    hw.need(ours["addresses"] >= 4 and ours["named"] == ours["addresses"] and ours["with_lines"] >= 3, f"{ours}")
+    hw.need(result_of(ours, "/places") == "used", f"{ours}")
+    shell(folder, "mkdir store", "cp places whole", "objcopy --only-keep-debug places split.debug",
+          "sed s/order/other/ places.cc > other.cc", "g++ -g -O2 other.cc second.cc -o store/places",
+          f"mkdir store/{identity}", f"head -c 5000 split.debug > store/{identity}/cut", f"echo > store/{identity}/text",
+          f"strip -o store/{identity}/void whole", "strip -g places")
+    ours = modules(path, "--symbol-path", folder / "store")["places"]
+    hw.need(ours["quality"] == "symtab" and ours["with_lines"] == 0 and ours["named"], f"{ours}")
+    for end, result in (("store/places", "other-build"), ("/cut", "cut-short"), ("/text", "unreadable"),
+                        ("/void", "nothing-new"), ("store/places.debug", "absent")):
+        hw.need(result_of(ours, end) == result, f"{end} is not {result}: {ours['tried']}")
+    text = hw.run([hw.HEAPWISE, "symbols", path, "--symbol-path", folder / "store"]).text
+    for words in (identity, "is of another build", "is cut short", "symbol table"):
+        hw.need(words in text, f"no word of {words}: {text}")
+    shell(folder, "strip places")
+    hw.need(modules(path)["places"]["quality"] == "dynsym", "stripped")
+    shell(folder, "cp store/places places")
+    ours = modules(path)["places"]
+    hw.need(ours["quality"] == "changed" and ours["file"] is None and not ours["named"], f"{ours}")
+    (folder / "places").unlink()
+    ours = modules(path)["places"]
+    hw.need(ours["quality"] == "none" and result_of(ours, "/places") == "absent", f"{ours}")
+    ours = modules(path, "--symbol-path", f"{folder}/store")["places"]
+    shutil.copy(folder / "split.debug", folder / f"store/{identity}/void")
+    hw.need(modules(path, "--symbol-path", folder / "store")["places"]["quality"] == "dwarf", "found again")
+
+
+@TESTS.test
+def table_of_files_without_build_id(folder):
+    """symbols: of a module without a build-id it is said that nothing tells another file"""
+    program = build(folder, flags="-Wl,--build-id=none")
+    path = recorded(folder, program)
+    ours = modules(path)["places"]
+    hw.need(ours["build_id"] is None and ours["quality"] == "dwarf", f"{ours}")
+    text = hw.run([hw.HEAPWISE, "symbols", path]).text
+    hw.need("can't be known" in text, text)
+    hw.need(hw.run([hw.HEAPWISE, "symbols", folder / "nothing.hpw"]).status == 3, "a file that is not there")
+    refused("symbols", "--nonsense", path)
+    refused("symbols", path, path)
 
 
 TESTS.main()
