@@ -204,6 +204,8 @@ const struct command command_export = {
 		"  callgrind    KCachegrind, callgrind_annotate\n"
 		"  json         all stacks with all figures, schema heapwise.export/1\n"
 		"  csv          the same as a table, a row a stack\n"
+		"  gperftools   google-pprof, go tool pprof: addresses, and what was mapped\n"
+		"  jemalloc     jeprof: the same as jemalloc dumps it\n"
 		"  folded       a line a stack: flamegraph.pl\n",
 	.examples = "  heapwise export --format pprof -o app.pb.gz app.hpw   then: go tool pprof "
 		    "app.pb.gz\n"

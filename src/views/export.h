@@ -48,6 +48,8 @@ struct error *export_firefox(const struct exported *from, const struct sink *sin
 struct error *export_callgrind(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_json(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_csv(const struct exported *from, const struct sink *sink) must_check_;
+struct error *export_gperftools(const struct exported *from, const struct sink *sink) must_check_;
+struct error *export_jemalloc(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_folded(const struct exported *from, const struct sink *sink) must_check_;
 
 #endif
