@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import tarfile
+import xml.etree.ElementTree
 import sys
 from pathlib import Path
 
@@ -469,6 +470,33 @@ def dumps_read_again(folder):
 
 
 @TESTS.test
+def valgrind(folder):
+    """valgrind: well-formed XML of protocol 4, with the kinds, stacks, bytes and blocks that `heapwise leaks` has"""
+    program = hw.TARGETS / "leaks/trees-O2"
+    source = folder / "leaks.hpw"
+    hw.record([program], source, options=("-q", "--leak-check=full"))
+    path, errors = export(folder, source, "valgrind")
+    hw.need("leaks alone" in errors, errors)
+    ended = hw.run([hw.need_program("xmllint"), "--noout", path])
+    hw.need(ended.status == 0, str(ended))
+    root = xml.etree.ElementTree.parse(path).getroot()
+    hw.need(root.findtext("protocolversion") == "4" and root.findtext("protocoltool") == "memcheck", "head")
+    leaks = json.loads(ask("leaks", source, "--format", "json", "--show-leak-kinds=all", "--leak-check=full"))
+    kinds = {"definite": "Leak_DefinitelyLost", "indirect": "Leak_IndirectlyLost", "possible": "Leak_PossiblyLost",
+             "reachable": "Leak_StillReachable"}
+    wanted = sorted((kinds[row["kind"]], row["retained_bytes"], row["blocks"],
+                     [frame["function"] for frame in row["stack"]]) for row in leaks["leaks"]["records"])
+    theirs = []
+    for error in root.iter("error"):
+        frames = [frame.findtext("fn") for frame in error.find("stack").iter("frame")]
+        theirs.append((error.findtext("kind"), int(error.findtext("xwhat/leakedbytes")),
+                       int(error.findtext("xwhat/leakedblocks")), frames[1:]))
+    hw.need(wanted and sorted(theirs) == wanted, f"{sorted(theirs)[:3]} is not {wanted[:3]}")
+    hw.need(heapwise("leaks", source, "--format", "valgrind", "--show-leak-kinds=all").text.count("<error>")
+            == len(theirs), "heapwise leaks --format valgrind")
+
+
+@TESTS.test
 def folded(folder):
     """folded: a line a stack, `;` and newlines of names replaced, with the report's sum"""
     for source in (*sources(folder), nasty(folder)):
@@ -493,7 +521,11 @@ def options(folder):
     hw.need(sorted(known) == sorted(shown), f"{known}, --help has {shown}")
     for form in known:
         for some in (*sources(folder), nasty(folder)):
-            export(folder, some, form)
+            if form == "valgrind":
+                refused = heapwise("export", some, "--format", form)
+                hw.need(refused.status == 3 and "run --leak-check" in refused.errors, str(refused))
+            else:
+                export(folder, some, form)
 
 
 @TESTS.test
