@@ -88,12 +88,28 @@ static bool check_moments(const struct command *command, struct request *request
 	return true;
 }
 
+/* Leaks are those of the whole recording. */
+static bool check_leaks(const struct command *command, struct request *request)
+{
+	const struct view_request *shown = &request->shown;
+	if (!request->format->leaks ||
+		(!filter_is_given(&shown->filter) && !shown->merge && !view_request_blocks(shown)))
+		return true;
+	options_wrong(command,
+		"%s has all leaks of one recording: it takes no choices of stacks or blocks; "
+		"'heapwise leaks --format valgrind' takes kinds and suppressions",
+		request->format->name);
+	return false;
+}
+
 static bool check(const struct command *command, struct request *request)
 {
 	if (!request->format) {
 		options_wrong(command, "--format says what to write");
 		return false;
 	}
+	if (!check_leaks(command, request))
+		return false;
 	if (!check_moments(command, request))
 		return false;
 	if (request->shown.metric_name && !request->format->one_figure) {
@@ -204,6 +220,9 @@ const struct command command_export = {
 		"  callgrind    KCachegrind, callgrind_annotate\n"
 		"  json         all stacks with all figures, schema heapwise.export/1\n"
 		"  csv          the same as a table, a row a stack\n"
+		"  gperftools   google-pprof, go tool pprof: addresses, and what was mapped\n"
+		"  jemalloc     jeprof: the same as jemalloc dumps it\n"
+		"  valgrind     memcheck's XML: what a search for leaks found (run --leak-check)\n"
 		"  folded       a line a stack: flamegraph.pl\n",
 	.examples = "  heapwise export --format pprof -o app.pb.gz app.hpw   then: go tool pprof "
 		    "app.pb.gz\n"

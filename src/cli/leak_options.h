@@ -59,7 +59,7 @@ enum leak_option {
 		{OPT_RUN_LIBC_FREERES, "run-libc-freeres", "yes|no",                               \
 			"tell apart what libc and libstdc++ keep for themselves (default: yes)"},  \
 		{OPT_FORMAT, "format", "FORM",                                                     \
-			"text (default), memcheck, json, sarif, junit or github"},                 \
+			"text (default), memcheck, valgrind (XML), json, sarif, junit or github"}, \
 		{OPT_LEAK_JSON, "json", NULL, "as --format json: schema heapwise.leaks/1"},        \
 		{OPT_LOG_FILE, "log-file", "FILE",                                                 \
 			"write it there; %p PID, %q{NAME} environment, %n number, %% percent"},    \

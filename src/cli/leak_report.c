@@ -43,7 +43,8 @@ static struct error *find_form(const char *name, enum leaks_form *ret)
 			return NULL;
 		}
 	return error_create(ERROR_USAGE,
-		"--format is text, memcheck, json, sarif, junit or github, not '%s'", name);
+		"--format is text, memcheck, json, sarif, junit, github or valgrind, not '%s'",
+		name);
 }
 
 static struct error *find_detail(const char *name, enum leaks_detail *ret)

@@ -6,7 +6,6 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "views/export.h"
@@ -74,14 +73,6 @@ static void put_head(struct dhat *at)
 		json_put_u64(json, "tg", model_totals(model)->peak_time_ns / NS_PER_US);
 }
 
-/* The called function stands there already if all frames are shown. */
-static bool is_called(const struct row *row, const struct shown_frame *frame)
-{
-	return frame == row->frames[0] && !frame->address && frame->function &&
-	       frame->mark == MARK_NONE &&
-	       strcmp(frame->function, alloc_kind_name(row->sums.kind)) == 0;
-}
-
 static struct error *put_frames(struct dhat *at, const struct row *row)
 {
 	json_key(at->json, "fs");
@@ -89,7 +80,7 @@ static struct error *put_frames(struct dhat *at, const struct row *row)
 	json_u64(at->json, 1u + row->sums.kind);
 	for (size_t i = 0; i < row->depth; i++) {
 		uint32_t number;
-		if (is_called(row, row->frames[i]))
+		if (export_is_called(row, row->frames[i]))
 			continue;
 		struct error *error = export_frames_number(&at->frames, row->frames[i], &number);
 		if (error)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "views/export_frames.h"
 
+#include <string.h>
+
 void export_frames_deinit(struct export_frames *frames)
 {
 	export_places_deinit(&frames->numbers);
@@ -21,6 +23,13 @@ struct error *export_frames_number(
 	}
 	*ret = *number;
 	return NULL;
+}
+
+bool export_is_called(const struct row *row, const struct shown_frame *frame)
+{
+	return frame == row->frames[0] && !frame->address && frame->function &&
+	       frame->mark == MARK_NONE &&
+	       strcmp(frame->function, alloc_kind_name(row->sums.kind)) == 0;
 }
 
 void export_add_name(struct text *text, const struct shown_frame *frame)

@@ -33,6 +33,9 @@ void export_frames_deinit(struct export_frames *frames);
 struct error *export_frames_number(
 	struct export_frames *frames, const struct shown_frame *frame, uint32_t *ret) must_check_;
 
+/* Whether it is the allocation function itself, which is there if all frames are shown. */
+bool export_is_called(const struct row *row, const struct shown_frame *frame);
+
 /* What stands where a row has no frames. */
 #define EXPORT_NO_STACK "(no stack)"
 

@@ -25,6 +25,7 @@ static const struct form {
 	[LEAKS_SARIF] = {"sarif", NULL, leaks_sarif},
 	[LEAKS_JUNIT] = {"junit", leaks_junit, NULL},
 	[LEAKS_GITHUB] = {"github", leaks_github, NULL},
+	[LEAKS_VALGRIND] = {"valgrind", NULL, leaks_valgrind},
 };
 
 const char *leaks_form_name(enum leaks_form form)

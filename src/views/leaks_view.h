@@ -19,9 +19,10 @@ enum leaks_form {
 	LEAKS_TEXT,
 	LEAKS_JSON,
 	LEAKS_MEMCHECK,
-	LEAKS_SARIF,  /* 2.1.0 */
-	LEAKS_JUNIT,  /* XML */
-	LEAKS_GITHUB, /* workflow commands that annotate lines */
+	LEAKS_SARIF,    /* 2.1.0 */
+	LEAKS_JUNIT,    /* XML */
+	LEAKS_GITHUB,   /* workflow commands that annotate lines */
+	LEAKS_VALGRIND, /* XML as of memcheck --xml=yes */
 	LEAKS_FORMS
 };
 

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import tarfile
+import xml.etree.ElementTree
 import sys
 from pathlib import Path
 
@@ -392,6 +393,109 @@ def table(folder):
     hw.need(rows[0]["function"] == NASTY and rows[0]["file"] == "a,b.c", f"{rows[0]}")
 
 
+def perl_pprof(tool, program, path, *options):
+    """What google-pprof or jeprof --text shows: the total, and {name: (flat, cum)}."""
+    ended = hw.run([hw.need_program(tool), "--text", "--show_bytes", "--nodecount=100000", "--nodefraction=0",
+                    "--edgefraction=0", *options, *([program] if program else []), path],
+                   env=hw.clean_environment(HOME=path.parent, PPROF_TMPDIR=path.parent))
+    hw.need(ended.status == 0, f"{tool}: {ended}")
+    total = int(re.search(r"^Total: (\d+)", ended.text, re.M)[1])
+    rows = re.findall(r"^ *(\d+) +[\d.]+% +[\d.]+% +(\d+) +[\d.]+% (.*)$", ended.text, re.M)
+    return total, {name: (int(flat), int(cum)) for flat, cum, name in rows}
+
+
+def near(ours, theirs, part):
+    return all(abs(a - b) <= max(1, part * a) for a, b in zip(ours, theirs))
+
+
+@TESTS.test
+def gperftools(folder):
+    """gperftools: google-pprof --text shows the report's totals and the program's functions, of a sample within 10%"""
+    all_options = (("--inuse_space", "live_bytes"), ("--alloc_space", "allocated_bytes"),
+                   ("--inuse_objects", "live_blocks"), ("--alloc_objects", "allocations"))
+    programs = ((recorded(folder), "/usr/bin/perl", "Perl_", all_options[:1]),
+                (recorded(folder, "peak_middle-O2", "target"), hw.TARGETS / "peak_middle-O2", "site_", all_options))
+    for source, program, prefix, options in programs:
+        path, errors = export(folder, source, "gperftools")
+        hw.need("no peak" in errors, errors)
+        for option, metric in options:
+            total, theirs = perl_pprof("google-pprof", program, path, option)
+            hw.need(total == report_of(source)[1][metric], f"{source.name} {metric}: {total}")
+            # Theirs are the symbol table's, which knows no inlined functions.
+            ours = spread_out(([frame["function"] or "?" for frame in site["stack"][::-1] if not frame["inlined"]], site[metric])
+                              for site in hw.report(source)["sites"])
+            ours = {name: figures for name, figures in ours.items() if name.startswith(prefix) and name in theirs}
+            need_equal(ours, {name: theirs[name] for name in ours}, f"{source.name} {metric}")
+    path, errors = export(folder, sampled(folder), "gperftools")
+    hw.need("@ heap_v2/4096\n" in path.read_text() and "scale up again" in errors, errors)
+    totals = report_of(sampled(folder))[1]
+    for option, metric in (("--inuse_space", "live_bytes"), ("--alloc_space", "allocated_bytes")):
+        total, _ = perl_pprof("google-pprof", hw.TARGETS / "peak_middle-O2", path, option)  # names don't matter
+        hw.need(near((totals[metric],), (total,), 0.1), f"a sample's {metric}: {total}, the report's {totals[metric]}")
+
+
+@TESTS.test
+def jemalloc(folder):
+    """jemalloc: jeprof --text shows the report's totals and functions, but for what it adds to the smallest blocks"""
+    for source, options, part in ((recorded(folder), (), 0.01), (sampled(folder), (), 0.1)):
+        path, _ = export(folder, source, "jemalloc", *options)
+        totals = report_of(source)[1]
+        for option, metric in (("--inuse_space", "live_bytes"), ("--alloc_space", "allocated_bytes")):
+            total, theirs = perl_pprof("jeprof", "/usr/bin/perl", path, option)
+            hw.need(near((totals[metric],), (total,), part), f"{source.name} {metric}: {total}, not {totals[metric]}")
+            ours = {name: figures for name, figures in functions_of(source, metric).items()
+                    if name.startswith("Perl_safesys") and name in theirs}
+            hw.need(ours and all(near(figures, theirs[name], part) for name, figures in ours.items()), f"{ours}, {theirs}")
+
+
+@TESTS.test
+def dumps_by_name(folder):
+    """gperftools and jemalloc, of functions without addresses: google-pprof and jeprof show their names"""
+    for form, tool in (("gperftools", "google-pprof"), ("jemalloc", "jeprof")):
+        path, errors = export(folder, nasty(folder), form)
+        hw.need("have no address" in errors and path.read_text().startswith("--- symbol\n"), errors)
+        total, theirs = perl_pprof(tool, None, path, "--alloc_space")
+        hw.need(abs(total - 540) <= 1 and theirs["main"][1] == total, f"{total}, {theirs}")
+
+
+@TESTS.test
+def dumps_read_again(folder):
+    """gperftools and jemalloc: what is written is read again, with the same totals"""
+    source = recorded(folder)
+    totals = report_of(source)[1]
+    for form, part in (("gperftools", 0), ("jemalloc", 0.01)):
+        again = hw.report(export(folder, source, form)[0])["totals"]
+        for name in ("live_bytes", "allocated_bytes", "live_blocks", "allocations"):
+            hw.need(near((totals[name],), (again[FIGURES[name]],), part), f"{form} {name}: {again[FIGURES[name]]}")
+
+
+@TESTS.test
+def valgrind(folder):
+    """valgrind: well-formed XML of protocol 4, with the kinds, stacks, bytes and blocks that `heapwise leaks` has"""
+    program = hw.TARGETS / "leaks/trees-O2"
+    source = folder / "leaks.hpw"
+    hw.record([program], source, options=("-q", "--leak-check=full"))
+    path, errors = export(folder, source, "valgrind")
+    hw.need("leaks alone" in errors, errors)
+    ended = hw.run([hw.need_program("xmllint"), "--noout", path])
+    hw.need(ended.status == 0, str(ended))
+    root = xml.etree.ElementTree.parse(path).getroot()
+    hw.need(root.findtext("protocolversion") == "4" and root.findtext("protocoltool") == "memcheck", "head")
+    leaks = json.loads(ask("leaks", source, "--format", "json", "--show-leak-kinds=all", "--leak-check=full"))
+    kinds = {"definite": "Leak_DefinitelyLost", "indirect": "Leak_IndirectlyLost", "possible": "Leak_PossiblyLost",
+             "reachable": "Leak_StillReachable"}
+    wanted = sorted((kinds[row["kind"]], row["retained_bytes"], row["blocks"],
+                     [frame["function"] for frame in row["stack"]]) for row in leaks["leaks"]["records"])
+    theirs = []
+    for error in root.iter("error"):
+        frames = [frame.findtext("fn") for frame in error.find("stack").iter("frame")]
+        theirs.append((error.findtext("kind"), int(error.findtext("xwhat/leakedbytes")),
+                       int(error.findtext("xwhat/leakedblocks")), frames[1:]))
+    hw.need(wanted and sorted(theirs) == wanted, f"{sorted(theirs)[:3]} is not {wanted[:3]}")
+    hw.need(heapwise("leaks", source, "--format", "valgrind", "--show-leak-kinds=all").text.count("<error>")
+            == len(theirs), "heapwise leaks --format valgrind")
+
+
 @TESTS.test
 def folded(folder):
     """folded: a line a stack, `;` and newlines of names replaced, with the report's sum"""
@@ -417,7 +521,11 @@ def options(folder):
     hw.need(sorted(known) == sorted(shown), f"{known}, --help has {shown}")
     for form in known:
         for some in (*sources(folder), nasty(folder)):
-            export(folder, some, form)
+            if form == "valgrind":
+                refused = heapwise("export", some, "--format", form)
+                hw.need(refused.status == 3 and "run --leak-check" in refused.errors, str(refused))
+            else:
+                export(folder, some, form)
 
 
 @TESTS.test

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a search for leaks found, of all kinds, as memcheck's XML: see leaks_valgrind.c. */
+#include "views/export.h"
+#include "views/leaks_view.h"
+
+struct error *export_valgrind(const struct exported *from, const struct sink *sink)
+{
+	const struct model *model = from->profile->model;
+	const unsigned all = (1u << LEAK_KINDS) - 1;
+	const unsigned errors = 1u << LEAK_DEFINITE | 1u << LEAK_POSSIBLE;
+	const struct leaks_view_options options = {.form = LEAKS_VALGRIND,
+		.detail = LEAKS_FULL,
+		.show_kinds = all,
+		.error_kinds = errors};
+	uint64_t unused;
+	if (!model_leak_search(model))
+		return error_create(ERROR_INPUT,
+			"%s: nobody searched this process for leaks, and they are what memcheck's "
+			"XML has; 'heapwise run --leak-check' searches",
+			model_recording(model)->path);
+	struct error *error = leaks_view_write(model, &options, sink, &unused);
+	if (!error)
+		text_add(from->lost,
+			"memcheck's XML has leaks alone, without who holds them; suppressions are "
+			"not asked: see 'heapwise leaks --format valgrind'.\n");
+	return error;
+}
