@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/stack_view.h"
 #include "cli/timeline_options.h"
+#include "sources/source.h"
 
 enum {
 	OPT_FORMAT = 256,
@@ -88,13 +89,31 @@ static bool check_moments(const struct command *command, struct request *request
 	return true;
 }
 
+/* Events are those of a program from its beginning on, all of them. */
+static bool check_events(const struct command *command, const struct request *request)
+{
+	const struct view_request *shown = &request->shown;
+	const struct source_query *query = moments_query(&shown->moments);
+	const char *wrong = shown->merge ? "--merge"
+			    : filter_is_given(&shown->filter) || view_request_blocks(shown)
+				    ? "a choice of stacks or blocks"
+			    : query && query->from.kind != SOURCE_START ? "--from"
+									: NULL;
+	if (!request->format->events || !wrong)
+		return true;
+	options_wrong(command,
+		"%s is of all events from the beginning on: it takes --at and --to, but not %s",
+		request->format->name, wrong);
+	return false;
+}
+
 static bool check(const struct command *command, struct request *request)
 {
 	if (!request->format) {
 		options_wrong(command, "--format says what to write");
 		return false;
 	}
-	if (!check_moments(command, request))
+	if (!check_moments(command, request) || !check_events(command, request))
 		return false;
 	if (request->shown.metric_name && !request->format->one_figure) {
 		options_wrong(command,
@@ -155,10 +174,28 @@ static int check_unit(const struct stack_view *view, void *ctx)
 	return ERROR_INPUT;
 }
 
+/* The events of the file that is shown. */
+struct told_file {
+	const char *path;
+	const struct source_query *query;
+};
+
+static struct error *tell_events(void *context, const struct event_sink *sink)
+{
+	const struct told_file *file = context;
+	return source_events(file->path, file->query, sink);
+}
+
 static struct error *write_export(const struct stack_view *view, void *ctx, const struct sink *sink)
 {
 	struct request *request = ctx;
+	struct told_file file = {
+		.path = model_recording(view->model)->path,
+		.query = moments_query(&request->shown.moments),
+	};
+	const struct event_stream events = {.context = &file, .each = tell_events};
 	const struct exported from = {.profile = &view->profile,
+		.events = request->format->events ? &events : NULL,
 		.metric = request->shown.options.sort,
 		.timeline = &request->shown.options.timeline,
 		.lost = &request->lost};
@@ -202,6 +239,9 @@ const struct command command_export = {
 		"  speedscope   speedscope.app: a profile for each figure\n"
 		"  firefox      profiler.firefox.com: bytes, each figure as a thread\n"
 		"  callgrind    KCachegrind, callgrind_annotate\n"
+		"  heaptrack    heaptrack_gui, heaptrack_print: all events; heaptrack1 and "
+		"heaptrack2 for older ones\n"
+		"  mtrace       the script mtrace: all calls, with one caller each\n"
 		"  json         all stacks with all figures, schema heapwise.export/1\n"
 		"  csv          the same as a table, a row a stack\n"
 		"  folded       a line a stack: flamegraph.pl\n",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "sources/event_tell.h"
 #include "sources/hpw_choice.h"
 #include "sources/hpw_life_sums.h"
 #include "sources/hpw_moments.h"
@@ -160,4 +161,16 @@ struct error *event_sums_put(const struct event_story *story, uint32_t unknown, 
 		error = hpw_life_sums_put(
 			story, &sums.clock, sums.span.from_step, sums.span.to_step, model);
 	return error;
+}
+
+struct error *event_sums_tell(const struct event_story *story, uint32_t unknown,
+	const struct source_query *query, struct model *model, const struct event_sink *sink)
+{
+	_cleanup_(sums_deinit) struct sums sums = {.story = story,
+		.query = query,
+		.model = model,
+		.clock = {.hz = 1000000000u},
+		.span = {.to_step = UINT64_MAX}};
+	struct error *error = find_span(&sums, unknown);
+	return error ? error : event_tell(story, &sums.clock, sums.span.to_step, sink);
 }

@@ -9,6 +9,7 @@
 #define SOURCES_EVENT_SUMS_H
 
 #include "model/build.h"
+#include "model/events.h"
 #include "sources/event_story.h"
 #include "sources/source.h"
 
@@ -19,5 +20,10 @@
  */
 struct error *event_sums_put(const struct event_story *story, uint32_t unknown, unsigned flags,
 	const struct source_query *query, struct model *model) must_check_;
+
+/* Tells the events up to the moment that the query has; the model needs no figures. */
+struct error *event_sums_tell(const struct event_story *story, uint32_t unknown,
+	const struct source_query *query, struct model *model,
+	const struct event_sink *sink) must_check_;
 
 #endif

@@ -216,12 +216,13 @@ static struct error *read_ip(struct tables *tables, const char *at, const char *
 		return malformed(tables, "a frame");
 	struct error *error = find_string(tables, module_name, &path);
 	if (!error && path.len) {
-		static const struct module nothing = {.path = ""};
-		error = foreign_module(&tables->foreign, path, &nothing, &module);
+		/* Where it was is not in the file; addresses are those in memory. */
+		static const struct module anywhere = {.path = "", .end = UINT64_MAX};
+		error = foreign_module(&tables->foreign, path, &anywhere, &module);
 	}
 	if (!error)
 		error = read_lines(tables, at, end, lines, &count);
-	/* Where modules were is not in the file: no symbols can be looked up. */
+	/* No symbols can be looked up. */
 	struct ip ip = {.kind = operator_kind(lines[0].function)};
 	if (!error)
 		error = foreign_frame(&tables->foreign, module, address, false, lines,
@@ -565,19 +566,27 @@ static struct error *tell(
 	return error ? error : tell_lines(&telling, &lines, enough);
 }
 
-static struct error *sum_up(struct tables *tables, unsigned flags, const struct source_query *query)
+#define UNKNOWN (UNKNOWN_FAILED | UNKNOWN_THREADS | UNKNOWN_LIVES)
+
+static struct event_story story_of(const struct tables *tables)
 {
-	struct model *model = tables->foreign.model;
-	const struct event_story story = {.context = tables,
+	return (struct event_story){.context = tables,
 		.each = tell,
 		.blocks_max = hpw_replay_blocks_max(tables->input->bytes)};
-	build_recording(model)->duration_ns = tables->last_ms * MS;
-	build_recording(model)->whole_stacks = true;
-	struct error *error = event_sums_put(
-		&story, UNKNOWN_FAILED | UNKNOWN_THREADS | UNKNOWN_LIVES, flags, query, model);
-	if (!error && tables->cut)
-		error = build_damage(model, "its last line is cut: what came after is missing");
-	return error;
+}
+
+static struct error *open_tables(struct tables *tables, const struct input *input)
+{
+	*tables = (struct tables){.input = input, .defined_limit = stream_whole_limit(input)};
+	arena_init(&tables->arena);
+	struct error *error = foreign_create(&tables->foreign, "heaptrack", input->name);
+	if (!error)
+		error = read_tables(tables);
+	if (error)
+		return error;
+	build_recording(tables->foreign.model)->duration_ns = tables->last_ms * MS;
+	build_recording(tables->foreign.model)->whole_stacks = true;
+	return NULL;
 }
 
 bool heaptrack_recognise(const uint8_t *head, size_t len)
@@ -598,17 +607,26 @@ struct error *heaptrack_open(const struct input *input, unsigned flags,
 		FOREIGN_MOMENTS | FOREIGN_BY_SIZE | FOREIGN_SERIES, "a file of heaptrack");
 	if (error)
 		return error;
-	_cleanup_(tables_deinit) struct tables tables = {
-		.input = input, .defined_limit = stream_whole_limit(input)};
-	arena_init(&tables.arena);
-	error = foreign_create(&tables.foreign, "heaptrack", input->name);
+	_cleanup_(tables_deinit) struct tables tables;
+	error = open_tables(&tables, input);
+	const struct event_story story = story_of(&tables);
 	if (!error)
-		error = read_tables(&tables);
-	if (!error)
-		error = sum_up(&tables, flags, query);
+		error = event_sums_put(&story, UNKNOWN, flags, query, tables.foreign.model);
+	if (!error && tables.cut)
+		error = build_damage(
+			tables.foreign.model, "its last line is cut: what came after is missing");
 	if (error)
 		return error;
 	build_finish(tables.foreign.model);
 	*ret = steal_ptr(tables.foreign.model);
 	return NULL;
+}
+
+struct error *heaptrack_tell(
+	const struct input *input, const struct source_query *query, const struct event_sink *sink)
+{
+	_cleanup_(tables_deinit) struct tables tables;
+	struct error *error = open_tables(&tables, input);
+	const struct event_story story = story_of(&tables);
+	return error ? error : event_sums_tell(&story, UNKNOWN, query, tables.foreign.model, sink);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "model/events.h"
 #include "model/model.h"
 #include "sources/input.h"
 #include "sources/source.h"
@@ -15,5 +16,8 @@ struct error *hpw_recognise(const struct input *input, bool *ret);
 /* query: NULL, or as for source_open_query(). */
 struct error *hpw_open(const struct input *input, unsigned flags, const struct source_query *query,
 	struct model **ret);
+/* As source_events(). */
+struct error *hpw_tell(const struct input *input, const struct source_query *query,
+	const struct event_sink *sink) must_check_;
 
 #endif

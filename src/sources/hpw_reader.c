@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "sources/event_tell.h"
 #include "sources/hpw_inherited.h"
 #include "sources/hpw_life_sums.h"
 #include "sources/hpw_reader_impl.h"
@@ -419,4 +420,45 @@ struct error *hpw_open(const struct input *input, unsigned flags, const struct s
 	build_finish(reader.model);
 	*ret = steal_ptr(reader.model);
 	return NULL;
+}
+
+/* What is needed to go through the events up to a moment: tables, clock, and that moment. */
+static struct error *read_for_events(struct reader *reader)
+{
+	build_recording(reader->model)->complete = true;
+	struct error *error = hpw_file_open(&reader->file, reader->input, &reader->damage);
+	if (!error && !reader->file.closed)
+		error = open_places(reader);
+	if (!error)
+		error = hpw_reader_decode(reader, hpw_tables_has, into_tables);
+	if (!error)
+		error = hpw_reader_decode(reader, hpw_footer_takes, into_footer);
+	put_ring(reader);
+	if (!error && build_recording(reader->model)->sample_bytes)
+		error = error_create(ERROR_INPUT,
+			"%s: is a sample, in which most events are missing: formats of stacks can "
+			"be exported",
+			reader->input->name);
+	return error ? error : hpw_reader_find_span(reader);
+}
+
+struct error *hpw_tell(
+	const struct input *input, const struct source_query *query, const struct event_sink *sink)
+{
+	_cleanup_(reader_deinit) struct reader reader = {.input = input,
+		.query = is_part(query) ? query : NULL,
+		.span = {.to_step = UINT64_MAX}};
+	hpw_footer_init(&reader.footer);
+	struct error *error = build_create(&reader.model);
+	if (error)
+		return error;
+	reader.damage.model = reader.model;
+	reader.tables.model = reader.model;
+	reader.leaks.model = reader.model;
+	reader.leaks.clock = &reader.tables.clock;
+	error = read_for_events(&reader);
+	if (error)
+		return error;
+	const struct event_story story = event_story_of_file(&reader.file);
+	return event_tell(&story, &reader.tables.clock, reader.span.to_step, sink);
 }

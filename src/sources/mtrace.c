@@ -356,17 +356,21 @@ static struct error *tell(
 	return error;
 }
 
-static struct error *sum_up(struct log *log, unsigned flags, const struct source_query *query)
+#define UNKNOWN (UNKNOWN_THREADS | UNKNOWN_TIMES)
+
+static struct event_story story_of(const struct log *log)
 {
-	struct model *model = log->foreign.model;
-	const struct event_story story = {.context = log,
+	return (struct event_story){.context = log,
 		.each = tell,
 		.blocks_max = hpw_replay_blocks_max(log->input->bytes)};
-	struct error *error =
-		event_sums_put(&story, UNKNOWN_THREADS | UNKNOWN_TIMES, flags, query, model);
-	if (!error && log->cut)
-		error = build_damage(model, "its last line is cut: what came after is missing");
-	return error;
+}
+
+static struct error *open_log(struct log *log, const struct input *input)
+{
+	*log = (struct log){.input = input};
+	arena_init(&log->arena);
+	struct error *error = foreign_create(&log->foreign, "mtrace", input->name);
+	return error ? error : read_callers(log);
 }
 
 bool mtrace_recognise(const uint8_t *head, size_t len)
@@ -387,16 +391,26 @@ struct error *mtrace_open(const struct input *input, unsigned flags,
 		FOREIGN_MOMENTS | FOREIGN_BY_SIZE | FOREIGN_BY_LIFE, "a log of mtrace");
 	if (error)
 		return error;
-	_cleanup_(log_deinit) struct log log = {.input = input};
-	arena_init(&log.arena);
-	error = foreign_create(&log.foreign, "mtrace", input->name);
+	_cleanup_(log_deinit) struct log log;
+	error = open_log(&log, input);
+	const struct event_story story = story_of(&log);
 	if (!error)
-		error = read_callers(&log);
-	if (!error)
-		error = sum_up(&log, flags, query);
+		error = event_sums_put(&story, UNKNOWN, flags, query, log.foreign.model);
+	if (!error && log.cut)
+		error = build_damage(
+			log.foreign.model, "its last line is cut: what came after is missing");
 	if (error)
 		return error;
 	build_finish(log.foreign.model);
 	*ret = steal_ptr(log.foreign.model);
 	return NULL;
+}
+
+struct error *mtrace_tell(
+	const struct input *input, const struct source_query *query, const struct event_sink *sink)
+{
+	_cleanup_(log_deinit) struct log log;
+	struct error *error = open_log(&log, input);
+	const struct event_story story = story_of(&log);
+	return error ? error : event_sums_tell(&story, UNKNOWN, query, log.foreign.model, sink);
 }

@@ -28,16 +28,19 @@ static const struct foreign_source {
 	bool (*recognise)(const uint8_t *head, size_t len); /* of the unpacked file */
 	struct error *(*open)(const struct input *input, unsigned flags,
 		const struct source_query *query, struct model **ret);
+	/* NULL: it has no events. */
+	struct error *(*tell)(const struct input *input, const struct source_query *query,
+		const struct event_sink *sink);
 } foreign_sources[] = {
-	{"jemalloc", jemalloc_recognise, jemalloc_open},
-	{"gperftools", gperftools_recognise, gperftools_open},
-	{"dhat", dhat_recognise, dhat_open},
-	{"massif", massif_recognise, massif_open},
-	{"valgrind", valgrind_xml_recognise, valgrind_xml_open},
-	{"heaptrack", heaptrack_recognise, heaptrack_open},
-	{"mtrace", mtrace_recognise, mtrace_open},
-	{"pprof", pprof_recognise, pprof_open},
-	{"folded", folded_recognise, folded_open},
+	{"jemalloc", jemalloc_recognise, jemalloc_open, NULL},
+	{"gperftools", gperftools_recognise, gperftools_open, NULL},
+	{"dhat", dhat_recognise, dhat_open, NULL},
+	{"massif", massif_recognise, massif_open, NULL},
+	{"valgrind", valgrind_xml_recognise, valgrind_xml_open, NULL},
+	{"heaptrack", heaptrack_recognise, heaptrack_open, heaptrack_tell},
+	{"mtrace", mtrace_recognise, mtrace_open, mtrace_tell},
+	{"pprof", pprof_recognise, pprof_open, NULL},
+	{"folded", folded_recognise, folded_open, NULL},
 };
 
 /* What people give by mistake, by magic number. */
@@ -148,4 +151,38 @@ struct error *source_open_bytes(
 	const char *name, const void *data, size_t len, unsigned flags, struct model **ret)
 {
 	return source_open_bytes_query(name, data, len, flags, NULL, ret);
+}
+
+static struct error *tell_input(
+	const struct input *input, const struct source_query *query, const struct event_sink *sink)
+{
+	bool mine = false;
+	struct error *error = hpw_recognise(input, &mine);
+	if (error)
+		return error;
+	if (mine)
+		return hpw_tell(input, query, sink);
+	const struct foreign_source *source;
+	error = find_foreign(input, &source);
+	if (error)
+		return error;
+	if (source && source->tell)
+		return source->tell(input, query, sink);
+	return source ? error_create(ERROR_INPUT,
+				"%s: is read as %s, which has sums and no events; recordings, and "
+				"files of heaptrack and mtrace, have some",
+				input->name, source->name)
+		      : refuse(input);
+}
+
+struct error *source_events(
+	const char *path, const struct source_query *query, const struct event_sink *sink)
+{
+	_cleanup_(input_close) struct input input;
+	struct error *error = input_open_file(&input, path);
+	if (error) {
+		input.fd = -1;
+		return error;
+	}
+	return tell_input(&input, query, sink);
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "model/events.h"
 #include "model/model.h"
 
 enum source_flag {
@@ -98,5 +99,13 @@ struct error *source_open_bytes(
 	const char *name, const void *data, size_t len, unsigned flags, struct model **ret);
 struct error *source_open_bytes_query(const char *name, const void *data, size_t len,
 	unsigned flags, const struct source_query *query, struct model **ret);
+
+/*
+ * Tells the events of what stands at path, from the first one to the moment that the query (NULL:
+ * all of it) ends with; its beginning and blocks are not looked at. Sites are those of the model
+ * that is opened of the same file. ERROR_INPUT: it has sums, or a sample, and no events.
+ */
+struct error *source_events(const char *path, const struct source_query *query,
+	const struct event_sink *sink) must_check_;
 
 #endif

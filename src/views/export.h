@@ -8,6 +8,7 @@
 
 #include "analysis/profile.h"
 #include "base/packing.h"
+#include "model/events.h"
 #include "views/views.h"
 
 /* What is handed to a writer. */
@@ -15,6 +16,7 @@ struct exported {
 	const struct profile *profile;
 	enum metric metric;                      /* for formats that have one figure a stack */
 	const struct timeline_options *timeline; /* for formats of moments */
+	const struct event_stream *events;       /* for formats of them; else NULL */
 	struct text *lost; /* sentences, each with a newline: what the format cannot hold */
 };
 
@@ -24,6 +26,7 @@ struct export_format {
 	enum packing packing;
 	bool one_figure; /* --metric chooses it */
 	bool moments;    /* wants a series with sites where there is one; knows no filter */
+	bool events;     /* wants them, from the beginning; knows no filter */
 	struct error *(*write)(const struct exported *from, const struct sink *sink);
 };
 
@@ -48,6 +51,10 @@ struct error *export_firefox(const struct exported *from, const struct sink *sin
 struct error *export_callgrind(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_json(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_csv(const struct exported *from, const struct sink *sink) must_check_;
+struct error *export_heaptrack(const struct exported *from, const struct sink *sink) must_check_;
+struct error *export_heaptrack2(const struct exported *from, const struct sink *sink) must_check_;
+struct error *export_heaptrack1(const struct exported *from, const struct sink *sink) must_check_;
+struct error *export_mtrace(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_folded(const struct exported *from, const struct sink *sink) must_check_;
 
 #endif

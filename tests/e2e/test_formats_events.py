@@ -99,9 +99,9 @@ def plain(frame):
     return frame
 
 
-def our_stacks(path, metric):
+def our_stacks(path, metric, *options):
     stacks = collections.Counter()
-    for line in ask("export", "--format", "folded", "--all-frames", "--metric", metric, path).splitlines():
+    for line in ask("export", "--format", "folded", *options, "--metric", metric, path).splitlines():
         stack, value = line.rsplit(" ", 1)
         frames = [plain(frame) for frame in stack.split(";")]
         if "main" in frames:  # where theirs begin
@@ -153,7 +153,7 @@ def heaptrack_stacks(folder):
     for name, arguments in workloads(folder):
         path = heaptrack(folder, name, arguments)
         for cost, metric in HEAPTRACK_COSTS.items():
-            theirs, ours = their_stacks(folder, path, cost), our_stacks(path, metric)
+            theirs, ours = their_stacks(folder, path, cost), our_stacks(path, metric, "--all-frames")
             if cost == "temporary":  # theirs counts what follows a free for allocation 0 as well
                 theirs = collections.Counter({k: min(v, ours[k]) for k, v in theirs.items() if ours[k]})
             hw.need((ours or cost != "allocations") and sorted(theirs.values()) == sorted(ours.values()), f"{name} {cost}: {len(theirs)}, {len(ours)}")
@@ -258,6 +258,108 @@ def same_program(folder):
     for other, slack in ((theirs, 80000), (logged, 8192)):
         hw.need(abs(other["allocations"] - ours["allocations"]) <= 3, f"{ours} {other}")
         hw.need(abs(other["peak_bytes"] - ours["peak_bytes"]) <= slack, f"{ours} {other}")
+
+
+def recorded(folder, name, arguments, *options):
+    path = folder / f"{name}.hpw"
+    hw.record(arguments, path, options=("-q", *options))
+    hw.need(path.exists(), f"{name}: nothing was recorded")
+    return path
+
+
+def totals_of(path, *options):
+    totals = hw.report(path, *options)["totals"]
+    return {name: totals[name] for name in (
+        "allocations", "allocated_bytes", "frees", "peak_bytes", "peak_blocks", "live_bytes_at_end", "live_blocks_at_end")}
+
+
+def less_unknown(path, totals):
+    """What is written has no frees of blocks that nobody saw allocated."""
+    return totals | {"frees": totals["frees"] - hw.report(path)["recording"]["unknown_frees"]}
+
+
+@TESTS.test
+def heaptrack_written(folder):
+    """heaptrack_print reads what is exported: totals and stacks are the recording's, in each version"""
+    for name, arguments in workloads(folder):
+        path = recorded(folder, name, arguments)
+        for number, suffix in (("", "zst"), ("2", "zst"), ("1", "gz")):
+            written = folder / f"{name}{number}.{suffix}"
+            ask("export", "--format", f"heaptrack{number}", "-o", written, path)
+            need_like_heaptrack(folder, name, written)
+            ours = less_unknown(path, totals_of(path))
+            hw.need(totals_of(written) == ours, f"{name}{number}: {totals_of(written)}, the recording {ours}")
+        for cost, metric in list(HEAPTRACK_COSTS.items())[:3]:
+            theirs, ours = their_stacks(folder, folder / f"{name}.zst", cost), our_stacks(path, metric)
+            hw.need(sorted(theirs.values()) == sorted(ours.values()), f"{name} {cost}: {len(theirs)}, {len(ours)}")
+            if name not in ("containers", "jq", "xmllint"):  # all of their frames have names, which it leaves as they are
+                hw.need(unordered(theirs) == unordered(ours), f"{name} {cost}: theirs {list((theirs - ours).items())[:3]}, "
+                                                              f"ours {list((ours - theirs).items())[:3]}")
+
+
+@TESTS.test
+def heaptrack_again(folder):
+    """heaptrack's own file, read and written again, is the same to heaptrack_print"""
+    name, arguments = workloads(folder)[3]
+    path = heaptrack(folder, name, arguments)
+    written = folder / "again.zst"
+    ask("export", "--format", "heaptrack", "-o", written, path)
+    hw.need(totals_of(written) == totals_of(path), f"{totals_of(written)} {totals_of(path)}")
+    for cost in list(HEAPTRACK_COSTS)[:3]:
+        hw.need(their_stacks(folder, written, cost) == their_stacks(folder, path, cost), cost)
+
+
+@TESTS.test
+def mtrace_written(folder):
+    """the script mtrace reads what is exported: the same blocks were never freed; all totals come back"""
+    for name, arguments in workloads(folder):
+        path, log = recorded(folder, name, arguments), folder / f"{name}.log"
+        ask("export", "--format", "mtrace", "-o", log, path)
+        left, complaints, text = mtrace_script(log)
+        ours = totals_of(path)
+        hw.need(not complaints, f"{name}: {complaints[:3]}")
+        hw.need((sum(left.values()), sum(k * v for k, v in left.items())) ==
+                (ours["live_blocks_at_end"], ours["live_bytes_at_end"]), f"{name}: {ours} {left}")
+        hw.need(totals_of(log) == less_unknown(path, ours), f"{name}: {totals_of(log)} {ours}")
+    whole, again = (hw.report(folder / f"realloc.{suffix}")["totals"] for suffix in ("hpw", "log"))
+    hw.need(again["temporary"] == whole["temporary"], f"{again} {whole}")
+
+
+@TESTS.test
+def failed_calls(folder):
+    """calls that failed, and reallocs, go through a log of mtrace"""
+    path, log = recorded(folder, "r", [hw.TARGETS / "realloc-O0"]), folder / "r.log"
+    ask("export", "--format", "mtrace", "-o", log, path)
+    whole, again = (hw.report(file)["totals"] for file in (path, log))
+    hw.need(whole["failed"] == again["failed"] > 0, f"{whole} {again}")
+    reallocs = [sum(site["calls"] for site in hw.report(file, "--view", "realloc")["reallocs"]) for file in (path, log)]
+    hw.need(reallocs[0] == reallocs[1] > 0, f"{reallocs}")
+
+
+@TESTS.test
+def moment_written(folder):
+    """--to ends what is written"""
+    path = recorded(folder, "own", [hw.TARGETS / "peak_middle-O0"])
+    ask("export", "--format", "heaptrack", "--to", "peak", "-o", folder / "part.zst", path)
+    part, whole = totals_of(folder / "part.zst"), totals_of(path)
+    hw.need(part["live_bytes_at_end"] == whole["peak_bytes"] == part["peak_bytes"], f"{part} {whole}")
+
+
+@TESTS.test
+def refused(folder):
+    """sources without events are refused with the reason; so are choices that events don't take"""
+    program = [hw.TARGETS / "peak_middle-O0"]
+    path = recorded(folder, "own", program)
+    ask("export", "--format", "pprof", "-o", folder / "own.pb.gz", path)
+    for file, reason in ((recorded(folder, "aggregate", program, "--mode", "aggregate"), "holds sums"),
+                         (recorded(folder, "sampled", program, "--mode", "sample:64"), "is a sample"),
+                         (folder / "own.pb.gz", "no events")):
+        for form in ("heaptrack", "mtrace"):
+            ended = hw.run([hw.HEAPWISE, "export", "--format", form, "-o", folder / "out", file])
+            hw.need(ended.status == 3 and reason in ended.errors, f"{file} {form}: {ended}")
+    for options in (("--from", "peak"), ("--focus", "main"), ("--min-size", "10")):
+        ended = hw.run([hw.HEAPWISE, "export", "--format", "heaptrack", *options, path])
+        hw.need(ended.status == 2, f"{options}: {ended}")
 
 
 TESTS.main(width=2)
