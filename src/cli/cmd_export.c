@@ -89,20 +89,6 @@ static bool check_moments(const struct command *command, struct request *request
 	return true;
 }
 
-/* Leaks are those of the whole recording. */
-static bool check_leaks(const struct command *command, struct request *request)
-{
-	const struct view_request *shown = &request->shown;
-	if (!request->format->leaks ||
-		(!filter_is_given(&shown->filter) && !shown->merge && !view_request_blocks(shown)))
-		return true;
-	options_wrong(command,
-		"%s has all leaks of one recording: it takes no choices of stacks or blocks; "
-		"'heapwise leaks --format valgrind' takes kinds and suppressions",
-		request->format->name);
-	return false;
-}
-
 /* Events are those of a program from its beginning on, all of them. */
 static bool check_events(const struct command *command, const struct request *request)
 {
@@ -127,8 +113,7 @@ static bool check(const struct command *command, struct request *request)
 		options_wrong(command, "--format says what to write");
 		return false;
 	}
-	if (!check_leaks(command, request) || !check_moments(command, request) ||
-		!check_events(command, request))
+	if (!check_moments(command, request) || !check_events(command, request))
 		return false;
 	if (request->shown.metric_name && !request->format->one_figure) {
 		options_wrong(command,

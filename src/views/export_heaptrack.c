@@ -74,24 +74,12 @@ static void writing_deinit(struct writing *at)
 	frame_vec_deinit(&at->stack);
 }
 
-/* text_printf is too slow for what comes with each event. */
-static void add_hex(struct text *text, uint64_t value)
-{
-	char digits[16];
-	size_t at = sizeof(digits);
-	do {
-		digits[--at] = "0123456789abcdef"[value & 15];
-		value >>= 4;
-	} while (value);
-	text_add_n(text, digits + at, sizeof(digits) - at);
-}
-
 static void add_record(struct text *text, char mode, const uint64_t *numbers, size_t count)
 {
 	text_add_char(text, mode);
 	for (size_t i = 0; i < count; i++) {
 		text_add_char(text, ' ');
-		add_hex(text, numbers[i]);
+		export_add_hex(text, numbers[i]);
 	}
 	text_add_char(text, '\n');
 }
@@ -102,15 +90,12 @@ static void add_string(struct writing *at, const char *string)
 	struct text *text = &at->out.text;
 	text_add(text, "s ");
 	if (at->version >= 3) {
-		add_hex(text, strlen(string));
+		export_add_hex(text, strlen(string));
 		text_add_char(text, ' ');
 		text_add(text, string);
 	} else {
 		for (const char *c = string; *c; c++)
-			if (*c == '\n')
-				text_add_char(text, ' ');
-			else
-				text_add_char(text, *c);
+			text_add_n(text, *c == '\n' ? " " : c, 1);
 	}
 	text_add_char(text, '\n');
 }
@@ -141,9 +126,9 @@ static struct error *add_frame(
 	text_init(&line);
 	struct error *error = string_number(at, frames[0]->module_path, &module);
 	text_add(&line, "i ");
-	add_hex(&line, frames[0]->address);
+	export_add_hex(&line, frames[0]->address);
 	text_add_char(&line, ' ');
-	add_hex(&line, module);
+	export_add_hex(&line, module);
 	for (size_t i = 0; i < count && !error; i++) {
 		uint64_t function, file = 0;
 		error = string_number(at, frames[i]->function, &function);

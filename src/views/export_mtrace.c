@@ -3,7 +3,6 @@
  * Logs as those of glibc's mtrace(): each call with the place that made it, a file and an address
  * in it, which readers look up. Who freed a block is not known. Addresses of blocks are numbers.
  */
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -60,18 +59,29 @@ static struct error *caller_of(struct writing *at, uint32_t id, const struct sho
 	return error;
 }
 
+static void add_number(struct text *text, const char *before, uint64_t value)
+{
+	text_add(text, before);
+	text_add(text, "0x");
+	export_add_hex(text, value);
+}
+
 /* "@ /usr/bin/app:[0x1234] ": where the call returns to. Words end at spaces. */
 static void add_caller(struct writing *at, const struct shown_frame *frame)
 {
 	struct text *text = &at->out.text;
 	const char *path = frame ? frame->module_path : NULL;
-	if (path && *path && !strpbrk(path, " \t\n")) {
-		text_printf(text, "@ %s:[0x%" PRIx64 "] ", path, frame->offset + 1);
+	bool placed = path && *path && !strpbrk(path, " \t\n");
+	at->unplaced |= !placed;
+	if (!placed && !(frame && frame->address))
 		return;
+	text_add(text, "@ ");
+	if (placed) {
+		text_add(text, path);
+		text_add_char(text, ':');
 	}
-	at->unplaced = true;
-	if (frame && frame->address)
-		text_printf(text, "@ [0x%" PRIx64 "] ", frame->address);
+	add_number(text, "[", placed ? frame->offset + 1 : frame->address);
+	text_add(text, "] ");
 }
 
 /* As far apart as an allocator's blocks, and none at 0. */
@@ -85,8 +95,8 @@ static struct error *add_event(struct writing *at, const struct event *event)
 	struct text *text = &at->out.text;
 	const struct shown_frame *caller;
 	if (event->kind == EVENT_FREE) {
-		text_printf(text, "%c 0x%" PRIx64 "\n", event->of_realloc ? '<' : '-',
-			address_of(event));
+		add_number(text, event->of_realloc ? "< " : "- ", address_of(event));
+		text_add_char(text, '\n');
 		return NULL;
 	}
 	struct error *error = caller_of(at, event->site.value, &caller);
@@ -96,9 +106,9 @@ static struct error *add_event(struct writing *at, const struct event *event)
 	if (event->kind == EVENT_FAILED)
 		text_add(text, "+ (nil)");
 	else
-		text_printf(
-			text, "%c 0x%" PRIx64, event->of_realloc ? '>' : '+', address_of(event));
-	text_printf(text, " 0x%" PRIx64 "\n", event->size);
+		add_number(text, event->of_realloc ? "> " : "+ ", address_of(event));
+	add_number(text, " ", event->size);
+	text_add_char(text, '\n');
 	return NULL;
 }
 

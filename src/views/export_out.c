@@ -35,3 +35,14 @@ struct error *export_out_end(struct export_out *out)
 {
 	return hand_on(out, 0);
 }
+
+void export_add_hex(struct text *text, uint64_t value)
+{
+	char digits[16];
+	size_t at = sizeof(digits);
+	do {
+		digits[--at] = "0123456789abcdef"[value & 15];
+		value >>= 4;
+	} while (value);
+	text_add_n(text, digits + at, sizeof(digits) - at);
+}

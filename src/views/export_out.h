@@ -21,4 +21,7 @@ struct error *export_out_flush(struct export_out *out) must_check_;
 /* Hands on all that is left. */
 struct error *export_out_end(struct export_out *out) must_check_;
 
+/* Adds hexadecimal digits; text_printf() is too slow for what comes with each event. */
+void export_add_hex(struct text *text, uint64_t value);
+
 #endif
