@@ -89,6 +89,20 @@ static bool check_moments(const struct command *command, struct request *request
 	return true;
 }
 
+/* Leaks are those of the whole recording. */
+static bool check_leaks(const struct command *command, struct request *request)
+{
+	const struct view_request *shown = &request->shown;
+	if (!request->format->leaks ||
+		(!filter_is_given(&shown->filter) && !shown->merge && !view_request_blocks(shown)))
+		return true;
+	options_wrong(command,
+		"%s has all leaks of one recording: it takes no choices of stacks or blocks; "
+		"'heapwise leaks --format valgrind' takes kinds and suppressions",
+		request->format->name);
+	return false;
+}
+
 /* Events are those of a program from its beginning on, all of them. */
 static bool check_events(const struct command *command, const struct request *request)
 {
@@ -113,7 +127,8 @@ static bool check(const struct command *command, struct request *request)
 		options_wrong(command, "--format says what to write");
 		return false;
 	}
-	if (!check_moments(command, request) || !check_events(command, request))
+	if (!check_leaks(command, request) || !check_moments(command, request) ||
+		!check_events(command, request))
 		return false;
 	if (request->shown.metric_name && !request->format->one_figure) {
 		options_wrong(command,
@@ -239,14 +254,15 @@ const struct command command_export = {
 		"  speedscope   speedscope.app: a profile for each figure\n"
 		"  firefox      profiler.firefox.com: bytes, each figure as a thread\n"
 		"  callgrind    KCachegrind, callgrind_annotate\n"
-		"  heaptrack    heaptrack_gui, heaptrack_print: all events; heaptrack1 and "
-		"heaptrack2 for older ones\n"
-		"  mtrace       the script mtrace: all calls, with one caller each\n"
 		"  json         all stacks with all figures, schema heapwise.export/1\n"
 		"  csv          the same as a table, a row a stack\n"
 		"  gperftools   google-pprof, go tool pprof: addresses, and what was mapped\n"
 		"  jemalloc     jeprof: the same as jemalloc dumps it\n"
 		"  valgrind     memcheck's XML: what a search for leaks found (run --leak-check)\n"
+		"  heaptrack    heaptrack_gui, heaptrack_print: all events\n"
+		"  heaptrack2   the same for older ones\n"
+		"  heaptrack1   the same for those from 1.0 on\n"
+		"  mtrace       the script mtrace: all calls, with one caller each\n"
 		"  folded       a line a stack: flamegraph.pl\n",
 	.examples = "  heapwise export --format pprof -o app.pb.gz app.hpw   then: go tool pprof "
 		    "app.pb.gz\n"

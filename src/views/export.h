@@ -26,6 +26,7 @@ struct export_format {
 	enum packing packing;
 	bool one_figure; /* --metric chooses it */
 	bool moments;    /* wants a series with sites where there is one; knows no filter */
+	bool leaks;      /* is of a search for leaks; knows no filter either */
 	bool events;     /* wants them, from the beginning; knows no filter */
 	struct error *(*write)(const struct exported *from, const struct sink *sink);
 };
@@ -51,6 +52,9 @@ struct error *export_firefox(const struct exported *from, const struct sink *sin
 struct error *export_callgrind(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_json(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_csv(const struct exported *from, const struct sink *sink) must_check_;
+struct error *export_gperftools(const struct exported *from, const struct sink *sink) must_check_;
+struct error *export_jemalloc(const struct exported *from, const struct sink *sink) must_check_;
+struct error *export_valgrind(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_heaptrack(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_heaptrack2(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_heaptrack1(const struct exported *from, const struct sink *sink) must_check_;
