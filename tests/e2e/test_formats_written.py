@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 import hw
 
 TESTS = hw.Tests()
+OF_EVENTS = ("heaptrack", "heaptrack2", "heaptrack1", "mtrace")  # which not every source has
 PERL = "my @a = map { 'x' x $_ } 1 .. 3000; my %h = map { $_ => [$_] } 1 .. 500; sub f { my $n = shift; $n ? f($n - 1) : join ',', 1 .. 999 } $h{$_} = f($_) for 1 .. 40"
 
 
@@ -524,6 +525,9 @@ def options(folder):
             if form == "valgrind":
                 refused = heapwise("export", some, "--format", form)
                 hw.need(refused.status == 3 and "run --leak-check" in refused.errors, str(refused))
+            elif form in OF_EVENTS:
+                ended = heapwise("export", some, "--format", form)
+                hw.need(ended.status == 0 or (ended.status == 3 and "events" in ended.errors), f"{form}: {ended}")
             else:
                 export(folder, some, form)
 
