@@ -20,7 +20,7 @@ static bool split(const char *line, size_t len, struct folded_line *ret)
 {
 	while (len && (line[len - 1] == '\r' || line[len - 1] == ' '))
 		len--;
-	const char *blank = len ? memrchr(line, ' ', len) : NULL;
+	const char *blank = line && len ? memrchr(line, ' ', len) : NULL;
 	if (!blank || blank == line || memchr(line, '\0', len))
 		return false;
 	struct foreign_scan scan = foreign_scan_of(blank + 1, (size_t)(line + len - blank - 1));
