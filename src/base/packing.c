@@ -140,8 +140,10 @@ struct error *unpacker_run(struct unpacker *unpacker, const uint8_t **data, size
 	if (unpacker->packing == PACKING_ZSTD)
 		return run_zstd(unpacker, data, len, out, room, ret_len);
 	size_t some = min(*len, room);
-	memcpy(out, *data, some);
-	*data += some;
+	if (some) { /* of nothing there may be no address */
+		memcpy(out, *data, some);
+		*data += some;
+	}
 	*len -= some;
 	*ret_len = some;
 	return NULL;
