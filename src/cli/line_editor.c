@@ -158,6 +158,8 @@ struct line_editor *line_editor_create(const struct prompt_state *state)
 		return editor;
 	current = editor;
 	rl_readline_name = (char *)"heapwise";
+	/* Its own handler would end the line, and with it the prompt, at ^C. */
+	rl_catch_signals = 0;
 	rl_attempted_completion_function = complete;
 	rl_basic_word_break_characters = (char *)" \t\n\"'>=";
 	using_history();
