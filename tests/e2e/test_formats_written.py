@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """heapwise export: what is written is read back by the tools that read such files, with the report's figures. Needs
-valgrind, google-perftools, jeprof, node (`./dev deps --peers`); pprof's own is test_pprof.py."""
+valgrind, google-perftools, jeprof, chromium, node's npm (`./dev deps --peers`); pprof's own is test_pprof.py."""
 
 import difflib
 import csv
@@ -9,7 +9,6 @@ import gzip
 import io
 import json
 import re
-import shutil
 import subprocess
 import tarfile
 import xml.etree.ElementTree
@@ -19,6 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+from browser import Browser
 
 TESTS = hw.Tests()
 OF_EVENTS = ("heaptrack", "heaptrack2", "heaptrack1", "mtrace")  # which not every source has
@@ -181,62 +181,49 @@ def massif_of_states(folder):
         hw.need(refused.status == 3 and "--time-unit=ms" in refused.errors, str(refused))
 
 
-# What dh_view.js wants of a page, as far as it shows a tree; prints all text of the page.
-DH_VIEW = r"""
-const fs = require("fs"), vm = require("vm");
-class Element {
-  constructor() { this.childNodes = []; this.text = ""; this.classList = { add() {}, toggle() {}, contains() { return false; } }; }
-  appendChild(child) { child.parentNode = this; this.childNodes.push(child); return child; }
-  cloneNode() { return new Element(); }
-  replaceChild(child, old) { child.parentNode = this; this.childNodes[this.childNodes.indexOf(old)] = child; }
-  set textContent(text) { this.text = text; this.childNodes = []; }
-  get textContent() { return this.text + this.childNodes.map((child) => child.textContent).join(""); }
-  addEventListener() {}
-}
-const body = new Element();
-const document = { body, location: { search: "" }, createElement: () => new Element(), createTextNode: (text) => Object.assign(new Element(), { text }) };
-const context = vm.createContext({ document, console, performance, URLSearchParams, Intl, window: {} });
-vm.runInContext(fs.readFileSync(process.argv[1], "utf8"), context);
-context.input = fs.readFileSync(process.argv[2], "utf8");
-vm.runInContext("onLoad(); gSelect.selectedIndex = 1; gData = JSON.parse(input); buildTree(); displayTree(0, 0, 0);", context);
-console.log(body.textContent);
-"""
+DH_VIEW = Path("/usr/libexec/valgrind/dh_view.html")
 
 
-def dh_view(path):
-    """The page that dh_view.html shows of a file. No browser: node runs the page's script."""
-    script = Path("/usr/libexec/valgrind/dh_view.js")
-    if not script.exists():
-        raise hw.Skip("valgrind is not installed")
-    shown = hw.run([hw.need_program("node"), "-e", DH_VIEW, script, path])
-    hw.need(shown.status == 0, f"dh_view.js: {shown}")
-    return shown.text
+def dh_view(browser, path):
+    """The text of DHAT's own page after the file was chosen in it."""
+    browser.open(DH_VIEW.as_uri())
+    browser.choose_file("input", path)
+    text = browser.when("gTimingsDiv.textContent || document.querySelector('.error')", "document.body.innerText")
+    hw.need("Processing time" in text and not browser.exceptions, f"{text[:400]} {browser.exceptions}")
+    return text
 
 
 @TESTS.test
 def dhat(folder):
-    """dhat: what dh_view.js shows, run by node without a browser, has the report's totals and all of its stacks"""
-    for source in sources(folder):
-        path, errors = export(folder, source, "dhat")
-        found = json.loads(path.read_text())
-        report, totals = report_of(source)
-        text = dh_view(path)
-        amount = rf"([\d,]+) bytes .*? in ([\d,]+) blocks"
-        shown = {name: tuple(int(number.replace(",", "")) for number in re.search(rf"{name}: +{amount}", text).groups())
-                 for name in (("Total", "At t-gmax", "At t-end") if found["bklt"] else ("Total",))}
-        wanted = {"Total": (totals["allocated_bytes"], totals["allocations"])}
-        if found["bklt"]:
-            wanted["At t-gmax"] = totals["peak_bytes"], totals["peak_blocks"]
-            wanted["At t-end"] = totals["live_bytes"], totals["live_blocks"]
-            hw.need("only at least" in errors, errors)
-        else:
-            hw.need("is not known" in errors, errors)
-        hw.need(shown == wanted, f"{source.name}: dh_view shows {shown}, the report {wanted}")
-        sites = [site for site in report["sites"] if site["allocations"]]
-        hw.need(len(found["pps"]) == len(sites), f"{source.name}: {len(found['pps'])} stacks of {len(sites)}")
-        names = {frame["function"] for site in sites for frame in site["stack"] if frame["function"]}
-        table = "\n".join(found["ftbl"])
-        hw.need(all(name in table for name in names), "functions are missing")
+    """dhat: what dh_view.html shows in Chromium has the report's totals and all of its stacks"""
+    if not DH_VIEW.exists():
+        raise hw.Skip("valgrind is not installed")
+    with Browser(folder) as browser:
+        for source in sources(folder):
+            need_dh_view(browser, folder, source)
+
+
+def need_dh_view(browser, folder, source):
+    path, errors = export(folder, source, "dhat")
+    found = json.loads(path.read_text())
+    report, totals = report_of(source)
+    text = dh_view(browser, path)
+    amount = rf"([\d,]+) bytes .*? in ([\d,]+) blocks"
+    shown = {name: tuple(int(number.replace(",", "")) for number in re.search(rf"{name}: +{amount}", text).groups())
+             for name in (("Total", "At t-gmax", "At t-end") if found["bklt"] else ("Total",))}
+    wanted = {"Total": (totals["allocated_bytes"], totals["allocations"])}
+    if found["bklt"]:
+        wanted["At t-gmax"] = totals["peak_bytes"], totals["peak_blocks"]
+        wanted["At t-end"] = totals["live_bytes"], totals["live_blocks"]
+        hw.need("only at least" in errors, errors)
+    else:
+        hw.need("is not known" in errors, errors)
+    hw.need(shown == wanted, f"{source.name}: dh_view shows {shown}, the report {wanted}")
+    sites = [site for site in report["sites"] if site["allocations"]]
+    hw.need(len(found["pps"]) == len(sites), f"{source.name}: {len(found['pps'])} stacks of {len(sites)}")
+    names = {frame["function"] for site in sites for frame in site["stack"] if frame["function"]}
+    table = "\n".join(found["ftbl"])
+    hw.need(all(name in table for name in names), "functions are missing")
 
 
 def speedscope_schema(folder):
