@@ -10,9 +10,10 @@ import io
 import json
 import re
 import subprocess
-import tarfile
-import xml.etree.ElementTree
 import sys
+import tarfile
+import time
+import xml.etree.ElementTree
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
@@ -226,14 +227,18 @@ def need_dh_view(browser, folder, source):
     hw.need(all(name in table for name in names), "functions are missing")
 
 
+def from_npm(folder, package):
+    """The archive of a package, which npm checks."""
+    packed = hw.run([hw.need_program("npm"), "pack", "--silent", "--fetch-retries=0", "--fetch-timeout=20000", package],
+                    cwd=folder, env=hw.clean_environment(HOME=folder))
+    if packed.status != 0:
+        raise hw.Skip(f"npm cannot fetch {package}: no network?")
+    return tarfile.open(folder / packed.text.split()[-1])
+
+
 def speedscope_schema(folder):
     """The package's own schema, from npm."""
-    hw.run([hw.need_program("npm"), "pack", "--silent", "speedscope@1.25.0"], cwd=folder,
-           env=hw.clean_environment(HOME=folder))
-    packages = list(folder.glob("speedscope-*.tgz"))
-    if not packages:
-        raise hw.Skip("npm has no speedscope to give: its schema is not checked (no network?)")
-    with tarfile.open(packages[0]) as package:
+    with from_npm(folder, "speedscope@1.25.0") as package:
         name = next((name for name in package.getnames() if "file-format-schema" in name), None)
         hw.need(name, "speedscope's package has no schema")
         return json.load(package.extractfile(name))
@@ -306,6 +311,66 @@ def firefox(folder):
         wanted = {"Live at the peak": totals["peak_bytes"], "Live at the end": totals["live_bytes"],
                   "Allocated": totals["allocated_bytes"]}
         need_equal({name: total for name, total in wanted.items() if total is not None}, sums, source.name)
+
+
+class FirefoxProfiler:
+    """A file in Firefox's profiler without its pages, as its makers have that on npm: the same program reads it."""
+
+    PACKAGE = "@firefox-devtools/profiler-cli@0.10.0"
+
+    def __init__(self, folder, path):
+        node, self.folder = hw.need_program("node"), folder
+        if not (folder / "package").exists():
+            with from_npm(folder, self.PACKAGE) as package:
+                package.extractall(folder)
+        self.command = [node, folder / "package/dist/profiler-cli.js"]
+        self.environment = hw.clean_environment(HOME=folder, PROFILER_CLI_SESSION_DIR=folder, PROFILER_CLI_NO_SYMBOLICATE=1)
+        # Not its `load`, which starts the same in the background, and gives up after half a second.
+        self.log = folder / f"{path.stem}.log"
+        self.process = subprocess.Popen([*self.command, "--daemon", path, "--session", path.stem], env=self.environment,
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def __enter__(self):
+        said, until = "", time.monotonic() + hw.TIMEOUT
+        while "Profile loaded" not in said:
+            said = self.log.read_text(errors="replace") if self.log.exists() else ""
+            if "Failed to load" in said or self.process.poll() is not None or time.monotonic() > until:
+                self.__exit__()
+                raise hw.Failure(f"Firefox's profiler does not read it: {said}")
+            time.sleep(0.02)
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    def functions(self, thread):
+        """Its name, and {function: (flat, cum)}."""
+        ended = hw.run([*self.command, "thread", "functions", "--json", "--limit", "0", "--thread", f"t-{thread}"],
+                       env=self.environment)
+        hw.need(ended.status == 0, f"profiler-cli: {ended}")
+        found, sums = json.loads(ended.text), {}
+        hw.need(found["weightType"] == "bytes", f"weights of {found['weightType']}")
+        for one in found["functions"]:
+            flat, cum = sums.get(one["name"], (0, 0))
+            sums[one["name"]] = flat + one["selfSamples"], cum + one["totalSamples"]
+        return found["friendlyThreadName"], sums
+
+
+@TESTS.test
+def firefox_by_its_profiler(folder):
+    """firefox: Firefox's profiler, from npm, shows the report's functions, also beside a thread with nothing to show"""
+    target, foreign = recorded(folder, "peak_twice-O2", "target"), profile(folder)
+    for source, shown in ((target, ("Live at the peak", "Live at the end", "Allocated")), (foreign, ("Live at the end",))):
+        with FirefoxProfiler(folder, export(folder, source, "firefox")[0]) as profiler:
+            for number, name in enumerate(shown):
+                metric = {"Live at the peak": "peak_bytes", "Live at the end": "live_bytes"}.get(name, "allocated_bytes")
+                title, theirs = profiler.functions(number)
+                hw.need(title == name, f"{source.name}: {title}, not {name}")
+                if (source, name) == (target, "Live at the end"):
+                    hw.need(theirs == {}, f"{theirs}")
+                else:
+                    need_equal(functions_of(source, metric), theirs, f"{source.name}: {name}")
 
 
 def annotated(path, *options):
