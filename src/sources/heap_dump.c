@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sources/heap_dump.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/cleanup.h"
@@ -8,6 +9,15 @@
 
 /* No unwinder of theirs goes further: jemalloc's stops at 128, gperftools' at 254. */
 #define DEPTH_MAX 4096u
+
+/*
+ * What a packed file repeats takes next to no room in it, but some here. No stack is there twice,
+ * and each is other than the one before in more than a byte.
+ */
+#define ROWS_FIXED (UINT64_C(1) << 20)
+#define ROWS_PER_BYTE 1u
+#define ADDRESSES_FIXED (UINT64_C(1) << 22)
+#define ADDRESSES_PER_BYTE 8u
 
 /* Of allocators that are linked into the program, in which no name of a library tells them. */
 #define ALLOCATOR_FRAMES                                                                           \
@@ -48,6 +58,13 @@ bool heap_dump_scan_figures(struct foreign_scan *scan, struct heap_dump_figures 
 struct error *heap_dump_scan_row(struct heap_dump *dump, struct foreign_scan *scan)
 {
 	struct heap_dump_row row = {.first = dump->addresses.len};
+	uint64_t bytes = min(dump->input->bytes, UINT64_C(1) << 32);
+	if (dump->rows.len >= ROWS_FIXED + bytes * ROWS_PER_BYTE ||
+		dump->addresses.len >= ADDRESSES_FIXED + bytes * ADDRESSES_PER_BYTE)
+		return stream_error(&dump->stream,
+			"is beyond %zu stacks of %zu addresses: no file of %" PRIu64
+			" bytes has so many",
+			dump->rows.len, dump->addresses.len, dump->input->bytes);
 	while (!foreign_scan_at_end(scan)) {
 		uint64_t address;
 		if (!foreign_scan_text(scan, "0x") || !foreign_scan_hex(scan, &address))

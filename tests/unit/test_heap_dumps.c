@@ -197,4 +197,12 @@ CASE(bomb, "what unpacks to 10 GB is refused in bounded time and memory")
 	check_bomb("heap profile: 3: 500 [ 6: 1100] @ heapprofile\n", '\n');
 }
 
+CASE(repeated, "millions of stacks in a few kilobytes are refused before they fill the memory")
+{
+	check_repeated("heap profile: 3: 500 [ 6: 1100] @ heapprofile\n", "1: 1 [1: 1] @ 0x1\n",
+		1200000, "beyond");
+	check_repeated(
+		"heap_v2/512\n", "@ 0x1 0x2 0x3 0x4 0x5 0x6 0x7 0x8 0x9\n", 600000, "beyond");
+}
+
 TAP_MAIN
