@@ -25,6 +25,9 @@
 #define WRITER_UNVERSIONED 0x10200u
 #define MS UINT64_C(1000000)
 #define NO_INFO UINT32_MAX
+/* Of what a file defines: nothing in it is there twice, so it does not shrink as events do. */
+#define DEFINED_FIXED (UINT64_C(1) << 25)
+#define DEFINED_PER_BYTE 32u
 
 struct trace {
 	struct stack_id stack;
@@ -577,7 +580,9 @@ static struct event_story story_of(const struct tables *tables)
 
 static struct error *open_tables(struct tables *tables, const struct input *input)
 {
-	*tables = (struct tables){.input = input, .defined_limit = stream_whole_limit(input)};
+	*tables = (struct tables){.input = input,
+		.defined_limit =
+			DEFINED_FIXED + min(input->bytes, UINT64_C(1) << 32) * DEFINED_PER_BYTE};
 	arena_init(&tables->arena);
 	struct error *error = foreign_create(&tables->foreign, "heaptrack", input->name);
 	if (!error)

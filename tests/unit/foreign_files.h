@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/packing.h"
 #include "lib/tap.h"
 #include "sources/source.h"
 
@@ -101,6 +102,33 @@ static inline void check_bomb(const char *text, char fill)
 #endif
 	check_refused_bytes(file.data, file.len, "file: ");
 	CHECK(clock() < 60 * CLOCKS_PER_SEC);
+	buf_deinit(&file);
+}
+
+static inline void keep_packed(void *file, const char *data, size_t len)
+{
+	buf_bytes(file, data, len);
+}
+
+/* `text`, then so many times `line`, packed by zstd: refused in 1 GiB by a message with `part`. */
+static inline void check_repeated(
+	const char *text, const char *line, size_t times, const char *part)
+{
+	struct packer *packer;
+	struct buf file;
+	buf_init(&file);
+	CHECK_OK(packer_create(PACKING_ZSTD, &packer));
+	CHECK_OK(packer_run(packer, text, strlen(text), false, keep_packed, &file));
+	for (size_t i = 0; i < times; i++)
+		CHECK_OK(packer_run(packer, line, strlen(line), false, keep_packed, &file));
+	CHECK_OK(packer_run(packer, NULL, 0, true, keep_packed, &file));
+	packer_destroy(packer);
+	CHECK(!file.failed && file.len < 100000);
+#ifndef __SANITIZE_ADDRESS__
+	struct rlimit limit = {UINT64_C(1) << 30, UINT64_C(1) << 30};
+	CHECK(!setrlimit(RLIMIT_AS, &limit));
+#endif
+	check_refused_bytes(file.data, file.len, part);
 	buf_deinit(&file);
 }
 

@@ -195,4 +195,9 @@ CASE(deep, "a stack of 100,000 frames")
 	free(text);
 }
 
+CASE(repeated, "millions of strings in a few kilobytes are refused before they fill the memory")
+{
+	check_repeated("v 10400 3\n", "s 1 a\n", 7500000, "names and stacks");
+}
+
 TAP_MAIN
