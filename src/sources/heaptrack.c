@@ -579,7 +579,7 @@ static struct error *open_tables(struct tables *tables, const struct input *inpu
 {
 	*tables = (struct tables){.input = input, .defined_limit = stream_whole_limit(input)};
 	arena_init(&tables->arena);
-	struct error *error = foreign_create(&tables->foreign, "heaptrack", input->name);
+	struct error *error = foreign_create(&tables->foreign, "heaptrack", input);
 	if (!error)
 		error = read_tables(tables);
 	if (error)
