@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "cli/bundles.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/stack_view.h"
@@ -218,7 +219,7 @@ struct told_file {
 static struct error *tell_events(void *context, const struct event_sink *sink)
 {
 	const struct told_file *file = context;
-	return source_events(file->path, file->query, sink);
+	return recording_events(file->path, file->query, sink);
 }
 
 static struct error *write_export(const struct stack_view *view, void *ctx, const struct sink *sink)

@@ -11,6 +11,7 @@
 #include "analysis/grain.h"
 #include "analysis/profile.h"
 #include "base/cleanup.h"
+#include "cli/bundles.h"
 #include "cli/state_folder.h"
 #include "sources/source.h"
 
@@ -70,7 +71,7 @@ static void need_names(struct line_editor *editor)
 	_cleanup_(model_cleanup) struct model *model = NULL;
 	struct profile profile;
 	profile_init(&profile);
-	struct error *error = source_open(editor->state->file, &model);
+	struct error *error = recording_open(editor->state->file, 0, NULL, &model);
 	if (!error)
 		error = profile_build(model, false, NULL, &profile);
 	if (!error)

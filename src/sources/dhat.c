@@ -324,7 +324,7 @@ struct error *dhat_open(const struct input *input, unsigned flags, const struct 
 		return error;
 	_cleanup_free_ struct point *point = calloc(1, sizeof(*point));
 	_cleanup_(reading_deinit) struct reading reading = {.name = input->name};
-	error = point ? foreign_create(&reading.foreign, "dhat", input->name) : error_no_memory();
+	error = point ? foreign_create(&reading.foreign, "dhat", input) : error_no_memory();
 	if (!error)
 		error = read_file(&reading, input);
 	if (!error)

@@ -29,7 +29,7 @@ struct error *heap_dump_open(struct heap_dump *dump, const struct input *input, 
 {
 	*dump = (struct heap_dump){.input = input};
 	foreign_maps_init(&dump->maps);
-	struct error *error = foreign_create(&dump->foreign, source, input->name);
+	struct error *error = foreign_create(&dump->foreign, source, input);
 	return error ? error : stream_open(&dump->stream, input, stream_whole_limit(input));
 }
 

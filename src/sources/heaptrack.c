@@ -597,7 +597,7 @@ static struct error *open_tables(struct tables *tables, const struct input *inpu
 		.defined_limit =
 			DEFINED_FIXED + min(input->bytes, UINT64_C(1) << 32) * DEFINED_PER_BYTE};
 	arena_init(&tables->arena);
-	struct error *error = foreign_create(&tables->foreign, "heaptrack", input->name);
+	struct error *error = foreign_create(&tables->foreign, "heaptrack", input);
 	if (!error)
 		error = read_tables(tables);
 	if (error)

@@ -170,9 +170,9 @@ static void parse_caller(struct foreign_text text, struct caller *ret)
 		ret->file = (struct foreign_text){.data = text.data, .len = len - 1};
 }
 
-static bool is_there(struct foreign_text path)
+static bool is_there(const char *root, struct foreign_text path)
 {
-	_cleanup_free_ char *copy = strndup(path.data, path.len);
+	_cleanup_free_ char *copy = foreign_locate(root, path);
 	_cleanup_(input_close) struct input input = {.fd = -1};
 	if (!copy)
 		return false;
@@ -185,17 +185,17 @@ static bool is_there(struct foreign_text path)
 }
 
 /* Addresses count from the file's first byte, as it is mapped. */
-static uint64_t bias_of(struct foreign_text file)
+static uint64_t bias_of(const char *root, struct foreign_text file)
 {
 	/* Programs are named as they were called. */
 	static const char here[] = "/proc/self/cwd/";
 	_cleanup_(text_deinit) struct text path;
 	text_init(&path);
-	if (file.data[0] != '/')
+	if (file.data[0] != '/' && !root)
 		text_add(&path, here);
 	text_add_n(&path, file.data, file.len);
 	const struct foreign_text found = {.data = path.data, .len = path.len};
-	return path.failed ? 0 : foreign_bias(found, 0, 0);
+	return path.failed ? 0 : foreign_bias(root, found, 0, 0);
 }
 
 /* A file that is there says more of its code than the log does. */
@@ -207,11 +207,12 @@ static struct error *make_frame(
 	struct foreign_line line = {.function = caller->function};
 	bool look_up = false;
 	if (caller->file.len) {
-		struct module about = {.bias = bias_of(caller->file)};
+		struct module about = {.bias = bias_of(foreign->root, caller->file)};
 		struct error *error = foreign_module(foreign, caller->file, &about, &module);
 		if (error)
 			return error;
-		look_up = caller->address < FILE_ADDRESS_MAX && is_there(caller->file);
+		look_up =
+			caller->address < FILE_ADDRESS_MAX && is_there(foreign->root, caller->file);
 	}
 	return foreign_frame(foreign, module, caller->address, false, look_up ? NULL : &line,
 		look_up ? 0 : 1, ret);
@@ -378,7 +379,7 @@ static struct error *open_log(struct log *log, const struct input *input)
 {
 	*log = (struct log){.input = input, .callers_limit = stream_whole_limit(input)};
 	arena_init(&log->arena);
-	struct error *error = foreign_create(&log->foreign, "mtrace", input->name);
+	struct error *error = foreign_create(&log->foreign, "mtrace", input);
 	return error ? error : read_callers(log);
 }
 

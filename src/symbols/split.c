@@ -21,6 +21,7 @@
 #include "symbols/split.h"
 
 #include <dwarf.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -409,7 +410,13 @@ static bool take_from(const struct wanted *wanted, const struct object *object)
 static bool try_file(const struct wanted *wanted, const char *path)
 {
 	_cleanup_(object_cleanup) struct object *object = path ? object_open(path) : NULL;
-	return object && object_is_whole(object) && take_from(wanted, object);
+	if (!object || !object_is_whole(object) || !take_from(wanted, object))
+		return false;
+	/* What is not noted will only be missing from a bundle. */
+	struct split_file used = {.path = strdup(path), .id = wanted->id};
+	if (!used.path || !split_file_vec_push(&wanted->files->used, used))
+		free(used.path);
+	return true;
 }
 
 /* FIRST/SECOND as it is on this machine. */
@@ -461,12 +468,15 @@ static bool find_file(const struct wanted *wanted)
 	_cleanup_free_ char *beside = strndup(path, (size_t)(last_part(path) - path));
 	if (!beside)
 		return false;
+	char by_id[32]; /* as bundles have them */
+	snprintf(by_id, sizeof(by_id), ".dwo/%016" PRIx64 ".dwo", wanted->id);
 	bool found = try_here(wanted, beside[0] ? beside : ".", last_part(name)) ||
 		     try_recorded(wanted, folder, name);
 	for (size_t i = 0; i < files->settings->paths.len && !found; i++) {
 		const char *store = files->settings->paths.data[i];
 		_cleanup_free_ char *whole = path_of("%s/%s", store, folder);
-		found = try_here(wanted, store, name) || try_here(wanted, store, last_part(name)) ||
+		found = try_here(wanted, store, by_id) || try_here(wanted, store, name) ||
+			try_here(wanted, store, last_part(name)) ||
 			(whole && try_here(wanted, whole, name));
 	}
 	return found;
@@ -517,6 +527,7 @@ void split_files_init(struct split_files *files, const struct symbols_settings *
 	*files = (struct split_files){
 		.settings = settings, .source = source, .module_path = module_path};
 	object_vec_init(&files->packages);
+	split_file_vec_init(&files->used);
 }
 
 void split_files_deinit(struct split_files *files)
@@ -525,4 +536,7 @@ void split_files_deinit(struct split_files *files)
 		object_close(files->packages.data[i]);
 	object_vec_deinit(&files->packages);
 	split_bases_deinit(&files->bases);
+	for (size_t i = 0; i < files->used.len; i++)
+		free(files->used.data[i].path);
+	split_file_vec_deinit(&files->used);
 }

@@ -16,6 +16,14 @@
 
 DEFINE_VEC(object_vec, struct object *)
 
+/* A file that a unit was found in. */
+struct split_file {
+	char *path;
+	uint64_t id; /* of the unit */
+};
+
+DEFINE_VEC(split_file_vec, struct split_file)
+
 /* Where the units of one module are looked for. */
 struct split_files {
 	const struct symbols_settings *settings;
@@ -24,6 +32,7 @@ struct split_files {
 	struct object_vec packages;  /* .dwp files, opened when the first unit is looked for */
 	bool has_packages;
 	struct split_bases bases;
+	struct split_file_vec used;
 	unsigned found, missing; /* units that were looked for */
 };
 

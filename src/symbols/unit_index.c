@@ -110,7 +110,7 @@ static struct die_range *find_range(const struct die_range_vec *ranges, uint64_t
 /* libdw goes by the paths in the file, which are another machine's below a system root. */
 static bool split_by_libdw(const struct unit_index *index, Dwarf_Die *root, Dwarf_Die *ret)
 {
-	return !index->split.settings->sysroot &&
+	return !index->split.settings->sysroot && !index->split.settings->own_split &&
 	       dwarf_cu_info(root->cu, NULL, NULL, NULL, ret, NULL, NULL, NULL) == 0 && ret->addr;
 }
 
