@@ -415,7 +415,10 @@ static struct error *name_frame(struct resolver *resolver, const char *function,
 static struct error *add_code(struct resolver *resolver, struct stack_node node,
 	const struct module *module, struct frame_key key)
 {
-	struct shown_frame frame = {.address = node.address};
+	struct shown_frame frame = {
+		.address = node.address,
+		.names_call = model_recording(resolver->model)->call_addresses,
+	};
 	frame.offset = key.module != NO_MODULE ? key.address : 0;
 	add_module(&frame, module);
 	if (key.module == NO_MODULE)
@@ -453,6 +456,7 @@ static struct error *add_given(struct resolver *resolver, struct stack_node node
 	struct shown_frame frame = {
 		.address = run->no_address ? 0 : node.address,
 		.given = true,
+		.names_call = model_recording(resolver->model)->call_addresses,
 		.by_name = model_recording(resolver->model)->whole_stacks,
 	};
 	add_module(&frame, module);

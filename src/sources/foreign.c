@@ -168,8 +168,10 @@ struct error *foreign_frame(struct foreign *foreign, struct module_id module, ui
 	if (count > LINES_MAX)
 		return error_create(ERROR_INPUT, "a frame has %zu inlined functions", count);
 	/* Addresses below are numbers of marks, not of code. */
-	if (exact && address)
+	if (exact && address) {
 		address++;
+		build_recording(foreign->model)->call_addresses = true;
+	}
 	if (address < STACK_MARKS)
 		address = 0;
 	_cleanup_(buf_deinit) struct buf bytes;

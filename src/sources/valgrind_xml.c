@@ -431,7 +431,8 @@ static struct error *end_of_summary(struct reading *reading, enum element elemen
 	case SUMMARY_ALLOCATED:
 		return take_number(reading, &summary->allocated_bytes);
 	case ALL_FREED:
-		if (strcmp(text_of(reading), "true") == 0)
+		reading->build.all_freed = strcmp(text_of(reading), "true") == 0;
+		if (reading->build.all_freed)
 			xml_build_search(&reading->build);
 		return NULL;
 	case HEURISTIC_KIND:

@@ -372,6 +372,7 @@ struct error *xml_build_finish(struct xml_build *build)
 {
 	struct recording *recording = build_recording(build->foreign.model);
 	if (build->has_search) {
+		search_of(build)->selected = !build->all_freed;
 		recording->unknown &= ~(uint32_t)(UNKNOWN_LIVE_BLOCKS | UNKNOWN_LIVE_BYTES);
 		if (!build->has_indirect)
 			search_of(build)->bytes[LEAK_INDIRECT] = build->indirect_bytes;

@@ -56,7 +56,7 @@ struct xml_build {
 	struct foreign foreign;
 	struct xml_summary summary;
 	struct xml_numbers numbers; /* of errors, by what <unique> says */
-	bool has_search, has_indirect;
+	bool has_search, has_indirect, all_freed;
 	uint64_t indirect_bytes; /* as definite leaks tell of them */
 };
 

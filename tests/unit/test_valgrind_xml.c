@@ -213,6 +213,19 @@ CASE(last_summary, "of several summaries of leaks the last counts, and what is s
 	CHECK(!strstr(model_recording(model)->remark, "without places"));
 }
 
+CASE(verdict, "of a file without leaks nobody says that all was freed, unless it says so itself")
+{
+	static const char *const ends[] = {
+		"", "<all_heap_blocks_freed>true</all_heap_blocks_freed>\n"};
+	for (int freed = 0; freed < 2; freed++) {
+		char *text = NULL;
+		CHECK(asprintf(&text, "%s%s%s", BEGIN, ends[freed], END) > 0);
+		_cleanup_model_ struct model *model = open_good(text);
+		CHECK(model_leak_search(model)->selected == !freed);
+		free(text);
+	}
+}
+
 CASE(all_freed, "that all blocks were freed is a search without leaks")
 {
 	char *text = strdup(BEGIN "<all_heap_blocks_freed>true</all_heap_blocks_freed>\n" END);
