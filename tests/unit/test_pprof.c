@@ -117,6 +117,21 @@ CASE(small_profile, "functions, lines and inlined ones are kept as the file has 
 	CHECK_STR(model_module(model, node.module)->path, "/bin/app");
 }
 
+CASE(many_modules, "more modules than have numbers are refused, by the file's name")
+{
+	_cleanup_(buf_deinit) struct buf profile;
+	buf_init(&profile);
+	put_tables(&profile);
+	/* Strings from 9 on. */
+	for (uint64_t i = 0; i < 70000; i++) {
+		char name[20];
+		int len = snprintf(name, sizeof(name), "/lib/%u", (unsigned)i);
+		put_bytes(&profile, 6, name, (size_t)len);
+		MESSAGE(&profile, 3, {1, i + 2}, {5, i + 9});
+	}
+	check_refused(&profile, "p: has more than 65535 programs and libraries");
+}
+
 CASE(unread, "labels and values that have no place here are named")
 {
 	_cleanup_(buf_deinit) struct buf profile, sample;
