@@ -265,7 +265,8 @@ void shown_frame_add_line(struct text *text, const struct shown_frame *frame)
 {
 	const char *slash = strrchr(frame->file, '/');
 	text_add_shown(text, slash ? slash + 1 : frame->file, SIZE_MAX);
-	text_printf(text, ":%" PRIu32, frame->line);
+	if (frame->line)
+		text_printf(text, ":%" PRIu32, frame->line);
 }
 
 static struct error *find_place(struct resolver *resolver, struct shown_frame *frame)

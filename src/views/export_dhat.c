@@ -169,8 +169,8 @@ static struct error *put_table(struct dhat *at)
 
 static void say_losses(const struct dhat *at)
 {
-	text_add(at->from->lost, "A file of DHAT has no threads, no temporary or failed "
-				 "allocations: those are left out.\n");
+	export_lose(at->from, "A file of DHAT",
+		EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_TEMPORARY | EXPORT_FAILED);
 	if (at->whole)
 		text_add(at->from->lost,
 			"How long blocks of a place lived is not known ('tl'), and what was live "

@@ -550,6 +550,19 @@ def valgrind(folder):
 
 
 @TESTS.test
+def losses(folder):
+    """What is said to be lost is what the file has, and the format not"""
+    for source, form, lost in (
+            (recorded(folder), "folded", "Folded stacks have one figure, here peak_bytes (--metric), and no files"),
+            (recorded(folder), "pprof", "no peak, no moments, no threads, no temporary allocations, no failed"),
+            (sampled(folder), "pprof", "no peak, no moments, no threads, no failed"),
+            (recorded(folder), "speedscope", "speedscope has no moments, no threads, no kinds of allocations:"),
+            (profile(folder), "pprof", None)):
+        errors = export(folder, source, form)[1]
+        hw.need(lost in errors if lost else not errors, f"{source.name}, {form}: {errors}")
+
+
+@TESTS.test
 def folded(folder):
     """folded: a line a stack, `;` and newlines of names replaced, with the report's sum"""
     for source in (*sources(folder), nasty(folder)):
