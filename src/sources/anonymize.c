@@ -127,8 +127,11 @@ static struct error *make_token(
 	bool kept = kind == NAME_FUNCTION && is_kept(name);
 	if (folder)
 		text_printf(&text, "/usr%s", folder);
-	else if (module || kept)
-		text_add(&text, module ? module : name);
+	else if (module)
+		/* Suppressions say which libraries they are about by paths. */
+		text_printf(&text, "%s%s", module == name ? "" : "/lib/", module);
+	else if (kept)
+		text_add(&text, name);
 	else
 		add_token(&text, kind, name, anonymizer->tokens[kind].len + 1);
 	return text.failed ? error_no_memory() : strings_keep(&anonymizer->strings, text.data, ret);

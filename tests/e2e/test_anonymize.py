@@ -11,6 +11,7 @@ import platform
 import re
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
@@ -223,6 +224,62 @@ def files_of_other_tools(folder):
         ended = heapwise(*words, "--anonymize", folder / "v.xml")
         need_none(ended.stdout, folder, f"{words}")
         hw.need("errors" not in words or "InvalidRead" in ended.text, ended.text)
+
+
+def chunks(data):
+    """Payloads of a recording, unpacked."""
+    at = 32
+    while data[at:at + 4] == b"hwck":
+        kind, flags, stored = int.from_bytes(data[at + 4:at + 6], "little"), data[at + 6], int.from_bytes(data[at + 8:at + 12], "little")
+        yield kind, unpacked(data[at + 32:at + 32 + stored]) if flags & 1 else data[at + 32:at + 32 + stored]
+        at += 32 + stored
+
+
+@TESTS.test
+def bundles(folder):
+    """bundle --anonymize: a recording without names, with every figure, that is read as any other"""
+    path = recorded(folder)
+    out = folder / "out.tar"
+    ended = heapwise("bundle", "--anonymize", "-o", "out.tar", path, cwd=folder)
+    need_none(out.read_bytes() + ended.stdout + ended.stderr, folder, "bundle")
+    with tarfile.open(out) as archive:
+        hw.need([member.name for member in archive] == ["manifest.json", "recording/recording.hpw"], f"{ended}")
+        hw.need(not any(member.mtime or member.uid or member.uname for member in archive), "when, and whose")
+        inner = archive.extractfile("recording/recording.hpw").read()
+    kinds = set()
+    for kind, payload in chunks(inner):
+        kinds.add(kind)
+        need_none(payload, folder, f"chunk {kind}")
+    before = {kind for kind, _ in chunks(path.read_bytes())}
+    hw.need(18 in kinds and kinds - {18} == before - {24, 14}, f"{kinds} {before}")
+    for words in (["report"], ["report", "--json", "--view", "sites", "--all-frames"], ["report", "--view", "marks"],
+                  ["report", "--view", "threads"], ["report", "--view", "lifetimes"], ["tree", "--lines"],
+                  ["report", "--json", "--at", "peak"], ["export", "--format", "heaptrack", "-o", "-"],
+                  ["report", "--json", "--from", "1ms"]):
+        got = unpacked(heapwise(*words, out).stdout).replace(str(out).encode(), b"recording")
+        want = unpacked(heapwise(*words, "--anonymize", path).stdout)
+        hw.need(got == want, f"{words}: {got.decode()}\n{want.decode()}")
+    leaks = [json.loads(heapwise("leaks", "--json", "--show-leak-kinds=all", which).text)["leaks"]["summary"]
+             for which in (path, out)]
+    hw.need(leaks[0] == leaks[1] and leaks[0]["never_freed"]["blocks"], f"{leaks}")
+    # From a bundle with its files, elsewhere.
+    heapwise("bundle", "-o", folder / "whole.tar", path)
+    os.rename(path.parent, folder / "hidden")
+    heapwise("bundle", "--anonymize", "-o", folder / "again.tar", folder / "whole.tar")
+    hw.need((folder / "again.tar").read_bytes() == out.read_bytes(), "another one from a bundle")
+
+
+@TESTS.test
+def bundles_that_cannot_be(folder):
+    """bundle --anonymize: of other tools' files, incomplete recordings and --sources it is said what to do instead"""
+    path = recorded(folder)
+    heapwise("export", "--format", "pprof", "-o", folder / "p.pb.gz", path)
+    (folder / "cut.hpw").write_bytes(path.read_bytes()[:-100])
+    for name in ("p.pb.gz", "cut.hpw"):
+        ended = heapwise("bundle", "--anonymize", "-o", folder / "out.tar", folder / name, status=3)
+        hw.need("export --anonymize" in ended.errors, f"{ended}")
+    heapwise("bundle", "--anonymize", "--sources", path, status=2)
+    hw.need(not [name for name in os.listdir(folder) if name.startswith("out")], f"{os.listdir(folder)}")
 
 
 @TESTS.test
