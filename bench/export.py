@@ -66,13 +66,14 @@ def reader_of(form, program, file):
 
 
 def runs_of(commands, count):
-    """(seconds, MB) of so many runs of each command, in turns; of those that take long, of one."""
+    """Figures of so many runs of each command, in turns; of those that take long, of one."""
     runs = {name: [] for name in commands}
     for _ in range(count):
         for name, (command, statuses) in commands.items():
             if not runs[name] or runs[name][0][0] < SLOW_SECONDS:
                 runs[name].append(measured(command, statuses, stderr=subprocess.DEVNULL))
-    return {name: {"seconds": median(took for took, _ in of), "rss_mb": max(mb for _, mb in of)}
+    return {name: {"seconds": median(took for took, _, _ in of), "cpu_seconds": median(cpu for _, _, cpu in of),
+                   "rss_mb": max(mb for _, mb, _ in of)}
             for name, of in runs.items()}
 
 
@@ -107,19 +108,21 @@ def export(bench, heapwise):
 
 def figure(row, name):
     found = row.get(name)
-    return f"{found['seconds']:7.2f} s {found['rss_mb']:4.0f} MB" if found else f"{'-':>17}"
+    if not found:
+        return f"{'-':>25}"
+    return f"{found['seconds']:6.2f} {found['cpu_seconds']:7.2f} s {found['rss_mb']:5.0f} MB"
 
 
 def ratio(row, name):
-    """So many times what the format's own reader takes."""
+    """So many times the CPU time that the format's own reader takes."""
     if name not in row or "its reader" not in row:
         return f"{'-':>6}"
-    return f"{row[name]['seconds'] / row['its reader']['seconds']:5.2f}x"
+    return f"{row[name]['cpu_seconds'] / row['its reader']['cpu_seconds']:5.2f}x"
 
 
 def print_export(found):
     print(f"export: a recording of {found['events'] / 1e6:.1f} M events, written, read by the format's own reader and by heapwise")
-    print(f"  {'format':<11} {'file':>10}  {'written':>17}  {'its reader':>17}  {'x':>6}  {'read back':>17}  {'x':>6}")
+    print(f"  {'format':<11} {'file':>10}  {'written (wall, cpu)':>25}  {'its reader':>25}  {'cpu x':>6}  {'read back':>25}  {'cpu x':>6}")
     for row in found["rows"]:
         print(f"  {row['format']:<11} {row['bytes'] / 1e6:7.1f} MB  {figure(row, 'written')}  {figure(row, 'its reader')}"
               f"  {ratio(row, 'written')}  {figure(row, 'read back')}  {ratio(row, 'read back')}  {row['reader'] or ''}")

@@ -14,7 +14,7 @@ BUDGET_SECONDS, BUDGET_MB = 1.0, 300
 
 
 def measured(command, statuses=(0,), stderr=None):
-    """(seconds, largest resident MB) of a command that must end with one of these; its output is dropped."""
+    """(seconds, largest resident MB, CPU seconds) of a command that must end with one of these; its output is dropped."""
     began = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr)
     _, status, usage = os.wait4(process.pid, 0)
@@ -22,7 +22,7 @@ def measured(command, statuses=(0,), stderr=None):
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in statuses:
         raise ValueError(f"{' '.join(command)} ended with {process.returncode}")
-    return took, usage.ru_maxrss / 1024
+    return took, usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime
 
 
 def facts(heapwise, file):
@@ -66,8 +66,8 @@ def rows_of(bench, heapwise, name, size):
     }
     for what, forms in commands.items():
         rounds = [[measured(command) for command in forms] for _ in range(bench.options.runs)]
-        slowest = max(median(took for took, _ in same) for same in zip(*rounds))
-        most = max(mb for same in rounds for _, mb in same)
+        slowest = max(median(took for took, _, _ in same) for same in zip(*rounds))
+        most = max(mb for same in rounds for _, mb, _ in same)
         yield {"workload": name, "events": events, "command": what, "seconds": slowest, "rss_mb": most}
 
 
