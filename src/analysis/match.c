@@ -48,7 +48,8 @@ static struct error *add_member(struct match *match, unsigned side, const struct
 	struct match_member member = {
 		.row = row,
 		.names = names,
-		.len = (uint32_t)identities_depth(row->frames, row->depth),
+		.len = (uint32_t)(match->whole ? row->depth
+					       : identities_depth(row->frames, row->depth)),
 		.side = side,
 	};
 	return match_member_vec_push(&match->members, member) ? NULL : error_no_memory();
@@ -141,8 +142,11 @@ struct error *match_create(
 		return error_no_memory();
 	arena_init(&match->arena);
 	const struct model *models[IDENTITIES_SIDES_MAX];
-	for (size_t i = 0; i < count; i++)
+	match->whole = true;
+	for (size_t i = 0; i < count; i++) {
 		models[i] = sides[i].model;
+		match->whole &= model_recording(models[i])->whole_stacks;
+	}
 	struct error *error = identities_create(models, count, same_recording, &match->names);
 	if (!error)
 		error = fill(match, sides, count, same_recording);

@@ -49,6 +49,7 @@ struct match {
 	struct match_number_vec same_as; /* which name stands for each: itself, or what it became */
 	struct match_number_vec examples; /* the member that each group is shown as */
 	struct rename_vec renames;        /* of two models; ordered by the newer name */
+	bool whole; /* all stacks are as their makers wanted them: their outermost frames count */
 };
 
 /*

@@ -193,7 +193,9 @@ static int compare(struct request *request, unsigned flags, const struct model *
 {
 	struct view_request *shown = &request->shown;
 	_cleanup_(operand_deinit) struct operand older = {.model = NULL};
-	struct view_base base = {.model = model_subtracted(model), .label = "what it subtracts"};
+	struct view_base base = {.model = model_subtracted(model),
+		.label = "what it subtracts",
+		.same_recording = true};
 	int code = shown->base ? view_request_open_base(shown, flags, &older) : 0;
 	if (code)
 		return code;

@@ -59,7 +59,7 @@ static int compare(
 		/* Views of all metrics sort by none. */
 		.metric = request->options.sort == METRICS ? METRIC_LIVE_BYTES
 							   : request->options.sort,
-		.same_recording = view->base.model && operand_is_of(&view->base, view->model),
+		.same_recording = !view->base.model || operand_is_of(&view->base, view->model),
 	};
 	progress_begin("looking up names");
 	struct error *error = comparison_build(base, view->model, &options,

@@ -307,6 +307,53 @@ def differences(folder):
     need_equal(own_top(again, "live_bytes"), own_top(path, "live_bytes"), "written again")
 
 
+def number(value):
+    value &= (1 << 64) - 1
+    low, high = value & 127, value >> 7
+    return bytes([low | 128]) + number(high) if high else bytes([low])
+
+
+def message(field, *parts):
+    data = b"".join(parts)
+    return number(field << 3 | 2) + number(len(data)) + data
+
+
+def field(name, value):
+    return number(name << 3) + number(value)
+
+
+def made_profile(path, samples):
+    """A profile of in-use space of these (stack, bytes), functions innermost first."""
+    names = sorted({name for stack, _ in samples for name in stack})
+    strings = ["", "inuse_space", "bytes", "a.c", *names]
+    parts = [message(1, field(1, 1), field(2, 2))]
+    for i, name in enumerate(names, 1):
+        parts += [message(5, field(1, i), field(2, i + 3), field(4, 3)),
+                  message(4, field(1, i), message(4, field(1, i), field(2, i)))]
+    for stack, value in samples:
+        parts.append(message(2, *(field(1, names.index(name) + 1) for name in stack), field(2, value)))
+    path.write_bytes(b"".join(parts) + b"".join(message(6, text.encode()) for text in strings))
+    return path
+
+
+@TESTS.test
+def differences_whole(folder):
+    """In a difference all frames count, and no function is taken for another one's new name"""
+    samples = ((("f", "operator new"), 29), (("f", "main"), 31), (("f",), 37), (("gone", "main", "_start"), -13),
+               (("come", "main", "_start"), 13), (("come", "main"), 5))
+    want = {}
+    for stack, value in samples:
+        for name in stack:
+            flat, cum = want.get(name, (0, 0))
+            want[name] = flat + value * (name == stack[0]), cum + value
+    want = {name: figures for name, figures in want.items() if figures != (0, 0)}
+    path = made_profile(folder / "made.pb", samples)
+    need_equal({name: row for name, row in own_top(path, "live_bytes").items() if row != (0, 0)}, want, "peek")
+    spots = ask_json("report", path, "--view", "functions", "--sort", "live_bytes")["spots"]
+    shown = {row["name"]: (row["change"]["flat"]["live_bytes"], row["change"]["cum"]["live_bytes"]) for row in spots}
+    need_equal({name: row for name, row in shown.items() if row != (0, 0)}, want, "report")
+
+
 @TESTS.test
 def fetched(folder):
     """From a program that serves its profiles: one state, a difference over a second, and what goes wrong"""
