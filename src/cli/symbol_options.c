@@ -108,12 +108,18 @@ void symbol_options_deinit(struct symbol_options *options)
 	options->settings = NULL;
 }
 
-struct error *symbol_options_apply(struct symbol_options *options, struct model *model)
+struct error *symbol_options_ready(struct symbol_options *options)
 {
 	struct error *error = need_settings(options);
 	if (!error && !options->environment)
 		error = take_environment(options->settings);
 	options->environment = true;
+	return error;
+}
+
+struct error *symbol_options_apply(struct symbol_options *options, struct model *model)
+{
+	struct error *error = symbol_options_ready(options);
 	if (!error)
 		model_set_names_from(model, options->settings);
 	return error;

@@ -122,6 +122,25 @@ struct error *search_add_block(
 struct error *search_run(struct search *search, const struct search_memory *memory,
 	const struct search_root *roots, size_t root_count) must_check_;
 
+/* The same in two steps, for those who want to see what points where before sites are counted. */
+struct error *search_read(struct search *search, const struct search_memory *memory,
+	const struct search_root *roots, size_t root_count) must_check_;
+struct error *search_judge(struct search *search) must_check_;
+
+/* Blocks are numbered from 0 on, ascending by address. */
+uint32_t search_block_count(const struct search *search);
+uint64_t search_block_address(const struct search *search, uint32_t block);
+uint64_t search_block_size(const struct search *search, uint32_t block);
+uint32_t search_block_site(const struct search *search, uint32_t block);
+/* Between search_read() and search_judge(). */
+void search_block_set_site(struct search *search, uint32_t block, uint32_t site);
+/* The block that an address points into, and how far; SPACE_NONE: into none. */
+uint32_t search_block_at(const struct search *search, uint64_t address, uint64_t *ret_offset);
+
+/* What blocks hold of each other, and roots of them, after search_read(). */
+struct graph;
+const struct graph *search_graph(const struct search *search);
+
 enum search_kind search_kind(const struct search *search, uint32_t block);
 
 /* Results live as long as the search. Records: by site, kind and group. */
