@@ -27,6 +27,7 @@ const struct command command_core = {
 		 "Verbs:\n"
 		 "  summary   what is in use, free and lost, and the largest types\n"
 		 "  types     what there is, by bytes\n"
+		 "  blocks    every block: address, size, used or free, what it is\n"
 		 "  leaks     what nothing points to any more\n",
 	.examples = "  heapwise core core.1234\n"
 		    "  heapwise core --json core.1234 > heap.json\n"

@@ -139,7 +139,7 @@ struct error *heap_session_judge(struct heap_session *session)
 	return error;
 }
 
-struct heap_page heap_session_page(const struct heap_session *session)
+struct heap_page heap_session_page(struct heap_session *session)
 {
 	return (struct heap_page){.survey = &session->survey,
 		.model = session->model,

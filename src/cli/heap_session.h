@@ -48,6 +48,6 @@ struct error *heap_session_survey(struct heap_session *session) must_check_;
 struct error *heap_session_judge(struct heap_session *session) must_check_;
 
 /* What is passed to views. */
-struct heap_page heap_session_page(const struct heap_session *session);
+struct heap_page heap_session_page(struct heap_session *session);
 
 #endif

@@ -50,10 +50,18 @@ static int run_leaks(struct heap_session *session, int count, char **words)
 	return show(session, write_leaks);
 }
 
+static int run_blocks(struct heap_session *session, int count, char **words)
+{
+	(void)count, (void)words;
+	return show(session, heap_blocks_write);
+}
+
 const struct heap_verb heap_verbs[] = {
 	{"summary", "", "What is in use, free and lost, and the largest types (without a verb).", 0,
 		0, run_summary},
 	{"types", "", "What there is, by bytes.", 0, 0, run_types},
+	{"blocks", "", "Every block: address, size, used or free, and what it is.", 0, 0,
+		run_blocks},
 	{"leaks", "", "What nothing points to any more: `heapwise leaks` has more forms of it.", 0,
 		0, run_leaks},
 	{0},

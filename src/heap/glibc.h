@@ -89,7 +89,7 @@ struct error *glibc_walk(struct glibc *glibc, const struct heap_area *area, stru
 struct error *glibc_arenas_find(struct glibc *glibc) must_check_;
 /* Where the rings of bins begin in the writable data of modules; 0 in *ret: nowhere. */
 struct error *glibc_bins_find(const struct address_space *space, uint64_t *ret) must_check_;
-/* Fills `cached` and `caches`. The areas of runs are known. */
+/* Fills `cached` and `caches`. All areas are known, and sorted. */
 struct error *glibc_cached_find(struct glibc *glibc, const struct heap_area_vec *runs) must_check_;
 /* Adds the blocks that have mappings of their own, and runs of an arena that lies apart. */
 struct error *glibc_mapped_find(struct glibc *glibc, struct heap_area_vec *areas) must_check_;
@@ -97,6 +97,10 @@ struct error *glibc_mapped_find(struct glibc *glibc, struct heap_area_vec *areas
 /* Whether so many chunks follow each other from an address on, or they end at `end`. */
 bool glibc_chain_is(
 	const struct address_space *space, uint64_t chunk, uint64_t end, unsigned count);
+
+/* Where chunks of the main arena end that begin at an address, whatever lies in between; the
+ * address itself: there are none. */
+uint64_t glibc_run_end(struct window *window, uint64_t chunk, uint64_t end);
 
 static inline uint64_t chunk_size(uint64_t head)
 {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "heap/glibc.h"
+#include "heap/window.h"
 
 /*
  * struct malloc_state around its bins, in all versions: `top` stands 16 bytes before them; behind
@@ -167,7 +168,26 @@ static bool add_heaps(struct glibc *glibc, uint32_t number, const struct glibc_a
 	return ok;
 }
 
-/* The program break's run ends with the top chunk; it is as long as what the system gave. */
+/* The first page of a mapping from which chunks lead to the top one; `fallback`: none does. */
+static uint64_t find_start(struct glibc *glibc, uint64_t from, uint64_t top, uint64_t fallback)
+{
+	struct window window;
+	struct error *error = window_open(glibc->space, &window);
+	uint64_t found = 0;
+	for (uint64_t at = from; !error && at < top && !found; at += PAGE_BYTES) {
+		if (glibc_chain_is(glibc->space, at, top, 24) &&
+			glibc_run_end(&window, at, top) == top)
+			found = at;
+	}
+	error_destroy(error);
+	window_close(&window);
+	return found ? found : fallback;
+}
+
+/*
+ * The program break's run ends with the top chunk; it is as long as what the system gave. Where
+ * other memory came in between, it begins at some page.
+ */
 static bool add_main(struct glibc *glibc, struct heap_area_vec *ret)
 {
 	const struct glibc_arena *arena = &glibc->arenas.data[0];
@@ -178,7 +198,7 @@ static bool add_main(struct glibc *glibc, struct heap_area_vec *ret)
 	uint64_t start = end > arena->system_bytes ? end - arena->system_bytes : map->start;
 	start = (start + 15) & ~15ull;
 	if (arena->apart || !glibc_chain_is(glibc->space, start, arena->top, 4))
-		start = map->start;
+		start = find_start(glibc, map->start, arena->top, map->start);
 	struct heap_area area = {.low = start,
 		.start = start,
 		.end = arena->top,
@@ -204,9 +224,11 @@ struct error *glibc_areas(struct glibc *glibc, struct heap_area_vec *ret)
 	struct heap_area_vec areas;
 	heap_area_vec_init(&areas);
 	bool ok = add_runs(glibc, &areas) && heap_areas_sort(&areas);
-	struct error *error = ok ? glibc_cached_find(glibc, &areas) : error_no_memory();
+	struct error *error = ok ? glibc_mapped_find(glibc, &areas) : error_no_memory();
+	if (!error && !heap_areas_sort(&areas))
+		error = error_no_memory();
 	if (!error)
-		error = glibc_mapped_find(glibc, &areas);
+		error = glibc_cached_find(glibc, &areas);
 	for (size_t i = 0; !error && i < areas.len; i++)
 		error = heap_areas_add(ret, &areas.data[i]) ? NULL : error_no_memory();
 	heap_area_vec_deinit(&areas);

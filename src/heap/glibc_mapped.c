@@ -58,11 +58,7 @@ static uint64_t apart_end(struct scan *s, uint64_t at, uint64_t end)
 {
 	if (!s->apart_bytes || !glibc_chain_is(s->glibc->space, at, end, 24))
 		return 0;
-	uint64_t head;
-	while (at < end && address_space_word(s->glibc->space, at + 8, &head) &&
-		chunk_size(head) >= CHUNK_MIN && chunk_size(head) <= end - at)
-		at += chunk_size(head);
-	return at;
+	return glibc_run_end(&s->window, at, end);
 }
 
 static bool take(struct scan *s, uint64_t at, uint64_t end, uint64_t *ret_next)

@@ -85,6 +85,25 @@ static uint64_t resume(struct walk *w, uint64_t chunk)
 	return w->area->end;
 }
 
+uint64_t glibc_run_end(struct window *window, uint64_t chunk, uint64_t end)
+{
+	struct heap_area area = {.start = chunk, .end = end};
+	struct walk w = {.area = &area, .window = window, .flags = CHUNK_MMAPPED | CHUNK_NOT_MAIN};
+	uint64_t head, last = chunk;
+	while (chunk < end && read_head(&w, chunk, &head)) {
+		if (is_head(&w, chunk, head)) {
+			chunk += chunk_size(head);
+			last = chunk;
+		} else if (chunk_size(head) == FENCE_BYTES) {
+			last = chunk + 2ull * FENCE_BYTES;
+			chunk = resume(&w, last);
+		} else {
+			return last;
+		}
+	}
+	return last;
+}
+
 static bool note_damage(struct walk *w, uint64_t chunk, uint64_t next, const char *what)
 {
 	struct heap_damage damage = {chunk, next - chunk, w->before, w->before_size, what};

@@ -11,10 +11,10 @@
 #include "views/views.h"
 
 struct heap_page {
-	const struct survey *survey; /* typed and judged */
-	const struct model *model;   /* made of it */
-	const char *name;            /* the core's path, or the process's number */
-	uint64_t pause_ns;           /* for which a process stood still; 0: none did */
+	struct survey *survey;     /* typed and judged */
+	const struct model *model; /* made of it */
+	const char *name;          /* the core's path, or the process's number */
+	uint64_t pause_ns;         /* for which a process stood still; 0: none did */
 	bool json, colour;
 	size_t limit; /* rows of tables; VIEW_DEFAULT_LIMIT */
 };
@@ -23,5 +23,7 @@ struct heap_page {
 struct error *heap_summary_write(const struct heap_page *page, const struct sink *sink) must_check_;
 /* The table of types alone, by bytes. */
 struct error *heap_types_write(const struct heap_page *page, const struct sink *sink) must_check_;
+/* Every block: address, size, state, kind of leak, type. */
+struct error *heap_blocks_write(const struct heap_page *page, const struct sink *sink) must_check_;
 
 #endif

@@ -30,7 +30,7 @@ static void add_nodes(unsigned count)
 	for (unsigned i = 0; i < count; i++) {
 		struct node *node = block(sizeof(*node), 'r', "node");
 		node->name = block(8 + i % 40, 'r', "name");
-		snprintf(node->name, 8, "n%u", i);
+		snprintf(node->name, 8, "n%06u", i);
 		node->number = i;
 		node->next = list;
 		list = node;

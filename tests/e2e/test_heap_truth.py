@@ -1,0 +1,157 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is read from memory equals what programs say of their own blocks, by each road: a core of the
+kernel's, one of gcore's, the process as it runs."""
+
+import json
+import signal
+import struct
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import hw  # noqa: E402
+
+tests = hw.Tests()
+
+ROW = struct.Struct("<QQcc46s")
+LEAKS = {b"r": "reachable", b"d": "definite", b"i": "indirect", b"p": "possible"}
+PROGRAMS = ["small", "threads", "static", "stripped", "foreign_break"]
+# What libc itself holds beside a program's blocks: tables of threads, buffers.
+OWN_MOST = {"threads": 8, "static": 5}
+
+
+def read_account(path):
+    """address: (size, used, kind of leak, type)"""
+    rows = {}
+    data = path.read_bytes()
+    for at in range(0, len(data), ROW.size):
+        address, size, state, leak, kind = ROW.unpack_from(data, at)
+        if state == b"\0":
+            break
+        rows[address ^ (2**64 - 1)] = (size, state == b"u", LEAKS.get(leak), kind.rstrip(b"\0").decode())
+    return rows
+
+
+def kernel_core(program, folder):
+    """The core that the kernel writes when the program aborts."""
+    pattern = Path("/proc/sys/kernel/core_pattern").read_text().strip()
+    hw.need(pattern[:1] not in "|/", f"cores go elsewhere here: {pattern}")
+    ended = hw.run(["sh", "-c", 'ulimit -c unlimited && exec "$@"', "sh", program, "account", "abort"], cwd=folder)
+    hw.need(ended.status == -signal.SIGABRT, f"no core may be dumped here: {ended}")
+    cores = list(folder.glob("core*"))
+    hw.need(cores, "no core was dumped")
+    return cores[0]
+
+
+class Waiting:
+    """The program, at the moment that is looked at."""
+
+    def __init__(self, program, folder, environment=None):
+        self.process = subprocess.Popen(
+            [program, "account", "wait"], cwd=folder, stdout=subprocess.PIPE, env=environment or hw.clean_environment())
+        if self.process.stdout.readline() != b"ready\n":
+            raise hw.Failure(f"{program} did not come so far")
+
+    def __enter__(self):
+        return self.process.pid
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def gcore(pid, folder):
+    hw.need_program("gcore")
+    ended = hw.run(["gcore", "-o", "dumped", str(pid)], cwd=folder)
+    core = folder / f"dumped.{pid}"
+    if not core.exists():
+        raise hw.Failure(f"gcore: {ended}")
+    return core
+
+
+def ask(*words):
+    """The tool's JSON about it."""
+    ended = hw.run([hw.HEAPWISE, *words])
+    if ended.status:
+        raise hw.Failure(f"{' '.join(map(str, words))}: {ended}")
+    return json.loads(ended.stdout)
+
+
+def compare(account, blocks, own_most=0):
+    """Every block in use, every free one, and nothing else."""
+    found = {int(b["address"], 16): b for b in blocks}
+    wrong = Counter()
+    example = {}
+    for address, (size, used, leak, kind) in account.items():
+        block = found.get(address)
+        state = block["state"] if block else "not there"
+        problem = None
+        if used and state != "used":
+            problem = f"a used '{kind}' is {state}"
+        elif used and not size <= block["size"] < size + 32 + 40000 * (size > 100000):
+            problem = f"a '{kind}' of {size} bytes has {block['size']}"
+        elif used and leak and block["leak"] != leak:
+            problem = f"a '{kind}' is {block['leak']}, not {leak}"
+        elif not used and state == "used":
+            problem = f"a freed '{kind}' is used"
+        if problem:
+            wrong[problem] += 1
+            example.setdefault(problem, f"0x{address:x}")
+    others = [a for a, b in found.items() if b["state"] == "used" and a not in account]
+    if len(others) > own_most:
+        wrong[f"{len(others)} blocks are used that the program does not know"] = len(others)
+    if wrong:
+        raise hw.Failure("; ".join(f"{n} times: {what} ({example.get(what, '')})" for what, n in wrong.most_common(5)))
+
+
+def add(name):
+    program = hw.TARGETS / f"heaps/heap_{name}"
+    most = OWN_MOST.get(name, 0)
+
+    def by_kernel(folder):
+        core = kernel_core(program, folder)
+        compare(read_account(folder / "account"), ask("core", "--json", core, "blocks")["blocks"], most)
+
+    def by_gcore(folder):
+        with Waiting(program, folder) as pid:
+            core = gcore(pid, folder)
+        compare(read_account(folder / "account"), ask("core", "--json", core, "blocks")["blocks"], most)
+
+    def live(folder):
+        with Waiting(program, folder) as pid:
+            blocks = ask("heap", "--json", str(pid), "blocks")["blocks"]
+        compare(read_account(folder / "account"), blocks, most)
+
+    tests.add(f"{name}: a kernel's core tells its blocks as it does itself", by_kernel)
+    tests.add(f"{name}: a core of gcore's tells its blocks as it does itself", by_gcore)
+    tests.add(f"{name}: its blocks are the same while it runs", live)
+
+
+for each in PROGRAMS:
+    add(each)
+
+
+@tests.test
+def smashed_heads_lose_few_blocks(folder):
+    """Where three heads are smashed no more than what lies behind is lost, and who did it is named."""
+    program = hw.TARGETS / "heaps/heap_smashed"
+    with Waiting(program, folder) as pid:
+        core = gcore(pid, folder)
+    account = read_account(folder / "account")
+    shown = ask("core", "--json", core)
+    blocks = {int(b["address"], 16) for b in ask("core", "--json", core, "blocks")["blocks"] if b["state"] == "used"}
+    lost = [kind for address, (_, _, _, kind) in account.items() if address not in blocks]
+    if len(lost) > 10 or len(shown["damage"]) != 3:
+        raise hw.Failure(f"{len(lost)} blocks are lost ({Counter(lost)}), damage: {shown['damage']}")
+    overrun = {int(d["block_before"], 16) for d in shown["damage"]}
+    addresses = list(account)
+    wanted = {addresses[i] for i in (500, 1500, 2500)}
+    if overrun != wanted:
+        raise hw.Failure(f"written beyond their end: {overrun}, not {wanted}")
+
+
+tests.main()
