@@ -19,11 +19,13 @@ void symbol_files_init(struct symbol_files *files)
 {
 	*files = (struct symbol_files){.symbols = NULL};
 	symbol_file_vec_init(&files->files);
+	source_name_vec_init(&files->sources);
 }
 
 void symbol_files_deinit(struct symbol_files *files)
 {
 	symbol_file_vec_deinit(&files->files);
+	source_name_vec_deinit(&files->sources);
 	symbols_destroy(files->symbols);
 	files->symbols = NULL;
 }
@@ -88,6 +90,44 @@ static struct error *meet_addresses(
 	return NULL;
 }
 
+/* In order of addresses many in a row are the same. */
+static struct error *add_source(struct symbol_files *files, const char *name)
+{
+	struct source_name_vec *sources = &files->sources;
+	if (!name || (sources->len && sources->data[sources->len - 1] == name))
+		return NULL;
+	return source_name_vec_push(sources, name) ? NULL : error_no_memory();
+}
+
+static int compare_names(const void *left, const void *right)
+{
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+static void sort_sources(struct source_name_vec *sources)
+{
+	size_t kept = 0;
+	if (sources->len)
+		qsort((void *)sources->data, sources->len, sizeof(*sources->data), compare_names);
+	for (size_t i = 0; i < sources->len; i++)
+		if (!kept || strcmp(sources->data[kept - 1], sources->data[i]) != 0)
+			sources->data[kept++] = sources->data[i];
+	sources->len = kept;
+}
+
+static struct error *add_given_sources(struct symbol_files *files, const struct model *model)
+{
+	struct error *error = NULL;
+	size_t limit = model_stack_limit(model);
+	for (uint32_t i = 1; i < limit && !error; i++) {
+		struct stack_node node = model_stack(model, (struct stack_id){i});
+		const struct given_run *run = model_given(model, node.module, node.address);
+		for (uint32_t k = 0; run && k < run->count && !error; k++)
+			error = add_source(files, run->frames[k].file);
+	}
+	return error;
+}
+
 static struct error *name_addresses(struct symbol_files *files, const struct address_vec *met)
 {
 	for (size_t i = 0; i < met->len; i++) {
@@ -103,8 +143,23 @@ static struct error *name_addresses(struct symbol_files *files, const struct add
 		file->addresses++;
 		file->named += symbols[count - 1].function != NULL;
 		file->placed += symbols[0].file && symbols[0].line;
+		for (size_t k = 0; k < count && !error; k++)
+			error = add_source(files, symbols[k].file);
+		if (error)
+			return error;
 	}
 	return NULL;
+}
+
+static void meet_roots(struct symbol_files *files, const struct model *model, const uint32_t *of)
+{
+	size_t count;
+	const struct leak_root *roots = model_leak_roots(model, &count);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t file = roots[i].module.value ? of[roots[i].module.value] : NO_FILE;
+		if (file != NO_FILE)
+			files->files.data[file].has_roots = true;
+	}
 }
 
 static struct error *look_at_files(struct symbol_files *files)
@@ -137,5 +192,9 @@ struct error *symbol_files_build(const struct model *model, struct symbol_files 
 		error = meet_addresses(model, of, &met);
 	if (!error)
 		error = name_addresses(ret, &met);
+	if (!error)
+		error = add_given_sources(ret, model);
+	sort_sources(&ret->sources);
+	meet_roots(ret, model, of);
 	return error ? error : look_at_files(ret);
 }

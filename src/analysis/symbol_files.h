@@ -4,6 +4,8 @@
 #ifndef ANALYSIS_SYMBOL_FILES_H
 #define ANALYSIS_SYMBOL_FILES_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "model/model.h"
 #include "symbols/symbols.h"
@@ -21,12 +23,15 @@ struct symbol_file {
 	size_t tried_count;
 	uint64_t addresses;     /* that stacks go through */
 	uint64_t named, placed; /* of these: with a function, with a source line */
+	bool has_roots;         /* memory of its data holds blocks, in a search for leaks */
 };
 
 DEFINE_VEC(symbol_file_vec, struct symbol_file)
+DEFINE_VEC(source_name_vec, const char *)
 
 struct symbol_files {
-	struct symbol_file_vec files; /* in the order in which they were loaded */
+	struct symbol_file_vec files;   /* in the order in which they were loaded */
+	struct source_name_vec sources; /* of all frames, each once */
 	struct symbols *symbols;
 };
 

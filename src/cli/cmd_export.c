@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "cli/bundles.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/stack_view.h"
@@ -40,7 +41,7 @@ static bool take_format(const struct options *options, struct request *request)
 		return true;
 	_cleanup_(text_deinit) struct text names;
 	text_init(&names);
-	export_add_names(&names);
+	export_add_names(&names, false);
 	options_wrong(options->command, "there is no format '%s'; there are %s", options->argument,
 		names.data ? names.data : "");
 	return false;
@@ -166,10 +167,23 @@ static void say_lost(const struct text *lost)
 	}
 }
 
-/* What of the options depends on the file. */
-static int check_unit(const struct stack_view *view, void *ctx)
+/* What is below 0 in a difference would be left out, and what is above 0 taken for all. */
+static int check_difference(const struct stack_view *view, const struct export_format *format)
 {
-	struct request *request = ctx;
+	if (format->differences || !model_subtracted(view->model))
+		return 0;
+	_cleanup_(text_deinit) struct text names;
+	text_init(&names);
+	export_add_names(&names, true);
+	message("%s is a difference of two states, which a file of the format %s cannot hold; "
+		"these can: %s",
+		model_recording(view->model)->path, format->name, names.data ? names.data : "");
+	return ERROR_INPUT;
+}
+
+/* What of the options depends on the file. */
+static int check_unit(const struct stack_view *view, struct request *request)
+{
 	struct timeline_options *timeline = &request->shown.options.timeline;
 	const char *path = model_recording(view->model)->path;
 	size_t count;
@@ -189,6 +203,13 @@ static int check_unit(const struct stack_view *view, void *ctx)
 	return ERROR_INPUT;
 }
 
+static int check_file(const struct stack_view *view, void *ctx)
+{
+	struct request *request = ctx;
+	int code = check_difference(view, request->format);
+	return code ? code : check_unit(view, request);
+}
+
 /* The events of the file that is shown. */
 struct told_file {
 	const char *path;
@@ -198,7 +219,7 @@ struct told_file {
 static struct error *tell_events(void *context, const struct event_sink *sink)
 {
 	const struct told_file *file = context;
-	return source_events(file->path, file->query, sink);
+	return recording_events(file->path, file->query, sink);
 }
 
 static struct error *write_export(const struct stack_view *view, void *ctx, const struct sink *sink)
@@ -225,7 +246,7 @@ static int run(const struct command *command, int argc, char **argv)
 	text_init(&request.lost);
 	if (parse(command, argc, argv, &request, &code)) {
 		const struct stack_view_form form = {
-			.choose = check_unit,
+			.choose = check_file,
 			.write = write_export,
 			.file = request.output ? request.output : OUTPUT_STDOUT,
 		};

@@ -6,6 +6,7 @@
 
 #include "analysis/names.h"
 #include "base/cleanup.h"
+#include "cli/bundles.h"
 #include "cli/message.h"
 #include "cli/source_files.h"
 #include "cli/stack_view.h"
@@ -137,14 +138,19 @@ static struct error *write_list(const struct stack_view *view, void *ctx, const 
 	struct request *request = ctx;
 	const struct target *target = model_target(view->model);
 	const struct listing *listing = &request->listing;
+	const char *bundle = bundle_folder(model_recording(view->model)->path);
 	size_t count = listing->parts.len, found = 0;
 	_cleanup_free_ struct listing_source *sources = calloc(count + 1, sizeof(*sources));
 	struct error *error = sources ? NULL : error_no_memory();
 	request->list.colour = request->shown.options.colour;
 	while (!error && found < count) {
-		error = source_file_find(listing->parts.data[found].file, target->cwd,
-			request->folders, request->folder_count, target->wall_start_ns,
-			&sources[found]);
+		const struct source_search search = {.file = listing->parts.data[found].file,
+			.cwd = target->cwd,
+			.bundle = bundle,
+			.folders = request->folders,
+			.folder_count = request->folder_count,
+			.recorded_ns = target->wall_start_ns};
+		error = source_file_find(&search, &sources[found]);
 		found++;
 	}
 	if (!error)

@@ -178,6 +178,16 @@ static bool lives_compare(
 	return false;
 }
 
+/* A file that is a difference is shown as a comparison, which not every view can be. */
+static bool is_refused(const struct request *request, const struct model *model)
+{
+	const char *reason = view_no_base(request->view);
+	if (!model_subtracted(model) || !reason)
+		return false;
+	message("%s is a difference of two states: %s", model_recording(model)->path, reason);
+	return true;
+}
+
 /* Shows it as it is other than the older one, or than what a difference subtracts. */
 static int compare(struct request *request, unsigned flags, const struct model *model)
 {
@@ -225,6 +235,8 @@ static int show(const struct command *command, struct request *request)
 	int code = view_request_open(&request->shown, path, flags, &model);
 	if (code)
 		return code;
+	if (is_refused(request, model))
+		return ERROR_INPUT;
 	return request->shown.base || model_subtracted(model)
 		       ? compare(request, flags, model)
 		       : view_request_show(&request->shown, request->view, model);

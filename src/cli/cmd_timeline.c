@@ -5,6 +5,7 @@
 
 #include "analysis/timeline.h"
 #include "base/cleanup.h"
+#include "cli/bundles.h"
 #include "cli/message.h"
 #include "cli/recordings.h"
 #include "cli/stack_view.h"
@@ -98,7 +99,7 @@ static struct error *leave_out(struct request *request, const char *path, bool *
 	blocks->left_out = NULL;
 	if (!request->ignore_fns.len)
 		return NULL;
-	struct error *error = source_open(path, &model);
+	struct error *error = recording_open(path, 0, NULL, &model);
 	if (!error)
 		error = symbol_options_apply(&request->shown.symbols, model);
 	if (!error)

@@ -45,6 +45,7 @@ extern const struct command command_diff;
 extern const struct command command_doctor;
 extern const struct command command_env;
 extern const struct command command_export;
+extern const struct command command_bundle;
 extern const struct command command_flame;
 extern const struct command command_graph;
 extern const struct command command_heap;

@@ -11,6 +11,7 @@
 #include "analysis/grain.h"
 #include "analysis/profile.h"
 #include "base/cleanup.h"
+#include "cli/bundles.h"
 #include "cli/state_folder.h"
 #include "sources/source.h"
 
@@ -70,7 +71,7 @@ static void need_names(struct line_editor *editor)
 	_cleanup_(model_cleanup) struct model *model = NULL;
 	struct profile profile;
 	profile_init(&profile);
-	struct error *error = source_open(editor->state->file, &model);
+	struct error *error = recording_open(editor->state->file, 0, NULL, &model);
 	if (!error)
 		error = profile_build(model, false, NULL, &profile);
 	if (!error)
@@ -147,6 +148,18 @@ static char **complete(const char *text, int start, int end)
 	return rl_completion_matches(text, next_name);
 }
 
+/*
+ * The terminal gives single keys before the prompt is shown, not after it: whoever has seen it may
+ * type any. What was typed earlier, while an answer was written, it took by lines: ^D is a NUL
+ * then. The library binds that anew for each line.
+ */
+static int take_keys(void)
+{
+	rl_prep_terminal(1);
+	rl_parse_and_bind("bind ^@ em-delete-or-list");
+	return 0;
+}
+
 struct line_editor *line_editor_create(const struct prompt_state *state)
 {
 	struct line_editor *editor = calloc(1, sizeof(*editor));
@@ -162,6 +175,7 @@ struct line_editor *line_editor_create(const struct prompt_state *state)
 	rl_catch_signals = 0;
 	rl_attempted_completion_function = complete;
 	rl_basic_word_break_characters = (char *)" \t\n\"'>=";
+	rl_pre_input_hook = take_keys;
 	using_history();
 	editor->history = history_file();
 	if (editor->history) {

@@ -23,6 +23,7 @@ const struct command *const commands[] = {
 	&command_peek,
 	&command_graph,
 	&command_export,
+	&command_bundle,
 	&command_diff,
 	&command_budget,
 	&command_leaks,

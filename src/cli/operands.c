@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/bundles.h"
 #include "cli/message.h"
 #include "cli/recordings.h"
 
@@ -29,7 +30,7 @@ int operand_open(const struct command *command, const char *text,
 		query = *moments;
 	query.blocks = wanted->blocks;
 	query.series = wanted->series;
-	struct error *error = source_open_query(ret->path, wanted->flags, &query, &ret->model);
+	struct error *error = recording_open(ret->path, wanted->flags, &query, &ret->model);
 	if (error)
 		return message_error(error);
 	recording_warn(ret->model, ret->path);

@@ -8,6 +8,8 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
+#include "bundle/layout.h"
 
 #define NS_PER_S 1000000000ull
 
@@ -79,14 +81,31 @@ static struct error *try_folder(struct listing_source *source, const char *folde
 	return error;
 }
 
-struct error *source_file_find(const char *file, const char *cwd, char *const *folders,
-	size_t folder_count, uint64_t recorded_ns, struct listing_source *ret)
+static struct error *try_bundle(
+	struct listing_source *source, const struct source_search *search, bool *ret_found)
+{
+	_cleanup_(text_deinit) struct text place;
+	text_init(&place);
+	bool good = bundle_place_below(&place, BUNDLE_SOURCES, search->file);
+	if (place.failed)
+		return error_no_memory();
+	return good ? try_path(source, join(search->bundle, place.data), search->recorded_ns,
+			      ret_found)
+		    : NULL;
+}
+
+struct error *source_file_find(const struct source_search *search, struct listing_source *ret)
 {
 	bool found = false;
+	const char *file = search->file;
 	*ret = (struct listing_source){.found = NULL};
-	char *own = file[0] == '/' ? strdup(file) : join(cwd[0] ? cwd : ".", file);
-	struct error *error = try_path(ret, own, recorded_ns, &found);
-	for (size_t i = 0; !error && !found && i < folder_count; i++)
-		error = try_folder(ret, folders[i], file, recorded_ns, &found);
+	struct error *error = search->bundle ? try_bundle(ret, search, &found) : NULL;
+	if (!error && !found)
+		error = try_path(ret,
+			file[0] == '/' ? strdup(file)
+				       : join(search->cwd[0] ? search->cwd : ".", file),
+			search->recorded_ns, &found);
+	for (size_t i = 0; !error && !found && i < search->folder_count; i++)
+		error = try_folder(ret, search->folders[i], file, search->recorded_ns, &found);
 	return error;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "cli/bundles.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -104,8 +105,26 @@ struct error *symbol_options_take(
 
 void symbol_options_deinit(struct symbol_options *options)
 {
+	for (size_t i = 0; i < options->bundle_count; i++)
+		symbols_settings_destroy(options->for_bundles[i]);
+	free((void *)options->for_bundles);
 	symbols_settings_destroy(options->settings);
-	options->settings = NULL;
+	*options = (struct symbol_options){.settings = NULL};
+}
+
+/* The settings for a recording that came in a bundle, which has its files with it. */
+static struct error *settings_for(
+	struct symbol_options *options, const char *folder, struct symbols_settings **ret)
+{
+	size_t count = options->bundle_count;
+	void *grown = realloc((void *)options->for_bundles, (count + 1) * sizeof(*ret));
+	if (!grown)
+		return error_no_memory();
+	options->for_bundles = grown;
+	struct error *error = symbols_settings_create_for(options->settings, folder, ret);
+	if (!error)
+		options->for_bundles[options->bundle_count++] = *ret;
+	return error;
 }
 
 struct error *symbol_options_ready(struct symbol_options *options)
@@ -120,7 +139,13 @@ struct error *symbol_options_ready(struct symbol_options *options)
 struct error *symbol_options_apply(struct symbol_options *options, struct model *model)
 {
 	struct error *error = symbol_options_ready(options);
+	if (error)
+		return error;
+	struct symbols_settings *settings = options->settings;
+	const char *folder = bundle_folder(model_recording(model)->path);
+	if (folder)
+		error = settings_for(options, folder, &settings);
 	if (!error)
-		model_set_names_from(model, options->settings);
+		model_set_names_from(model, settings);
 	return error;
 }

@@ -39,6 +39,9 @@ enum symbol_option {
 struct symbol_options {
 	struct symbols_settings *settings; /* NULL: nothing was said yet */
 	bool environment;                  /* it was read */
+	/* The same for what came in bundles, one each. */
+	struct symbols_settings **for_bundles;
+	size_t bundle_count;
 };
 
 /* Takes an option if it is one of these; *ret_taken says whether. The error is one sentence. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "cli/bundles.h"
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/recordings.h"
@@ -343,11 +344,11 @@ static struct error *open_one(
 	if (series.rows)
 		query.series = &series;
 	query.blocks = view_request_blocks(request);
-	struct error *error = source_open_query(path, flags, &query, ret);
+	struct error *error = recording_open(path, flags, &query, ret);
 	if (error && series.rows && request->moments_if_known && error->code == ERROR_INPUT) {
 		error_destroy(error);
 		query.series = NULL;
-		error = source_open_query(path, flags, &query, ret);
+		error = recording_open(path, flags, &query, ret);
 	}
 	if (!error)
 		recording_warn(*ret, path);

@@ -28,9 +28,12 @@
 #include "sources/stream.h"
 #include "sources/valgrind_text.h"
 
-/* A value of JSON takes up to 16 times its text in memory. */
-#define WHOLE_FIXED (UINT64_C(1) << 26)
+/* A value of JSON takes up to 24 times its text in memory; objects and arrays more than that, of
+ * which no writer has one in so few bytes. */
+#define WHOLE_FIXED (UINT64_C(1) << 24)
 #define WHOLE_FACTOR 20u
+#define NESTS_FIXED 4096u
+#define NEST_BYTES 32u
 #define DEPTH_MAX 4096u
 #define INLINED_MAX 64u
 #define NS_OF_US 1000u
@@ -56,9 +59,31 @@ bool dhat_recognise(const uint8_t *head, size_t len)
 	return at < len && head[at] == '{' && memmem(head, len, key, strlen(key));
 }
 
+/* How many objects and arrays begin in it. */
+static size_t count_nests(const struct buf *bytes)
+{
+	size_t nests = 0;
+	bool quoted = false;
+	for (size_t i = 0; i < bytes->len; i++) {
+		uint8_t c = bytes->data[i];
+		if (c == '"')
+			quoted = !quoted;
+		else if (quoted && c == '\\')
+			i++;
+		else if (!quoted && (c == '{' || c == '['))
+			nests++;
+	}
+	return nests;
+}
+
 static struct error *parse(struct reading *reading, const struct buf *bytes)
 {
 	json_error_t where;
+	size_t nests = count_nests(bytes);
+	if (nests > NESTS_FIXED + bytes->len / NEST_BYTES)
+		return error_create(ERROR_INPUT,
+			"%s: has %zu objects and arrays in %zu bytes, which no profile has",
+			reading->name, nests, bytes->len);
 	reading->root = json_loadb((const char *)bytes->data, bytes->len, 0, &where);
 	if (reading->root)
 		return NULL;
@@ -299,7 +324,7 @@ struct error *dhat_open(const struct input *input, unsigned flags, const struct 
 		return error;
 	_cleanup_free_ struct point *point = calloc(1, sizeof(*point));
 	_cleanup_(reading_deinit) struct reading reading = {.name = input->name};
-	error = point ? foreign_create(&reading.foreign, "dhat", input->name) : error_no_memory();
+	error = point ? foreign_create(&reading.foreign, "dhat", input) : error_no_memory();
 	if (!error)
 		error = read_file(&reading, input);
 	if (!error)

@@ -6,11 +6,14 @@
 /* Logs of a loop shrink to little; none of a program to less than this. */
 #define UNPACKED_FIXED (UINT64_C(1) << 30)
 #define UNPACKED_FACTOR 20000u
+/* Nobody writes any; a line takes as long to read as an event, and nothing packs better. */
+#define EMPTY_MAX 1000u
 
 struct error *event_lines_open(struct event_lines *lines, const struct input *input)
 {
 	uint64_t packed = min(input->bytes, STREAM_LINES_LIMIT / UNPACKED_FACTOR);
 	lines->cut = false;
+	lines->empty = 0;
 	return stream_open(&lines->stream, input, UNPACKED_FIXED + packed * UNPACKED_FACTOR);
 }
 
@@ -25,6 +28,10 @@ struct error *event_lines_next(struct event_lines *lines, char **ret, size_t *re
 	struct error *error = stream_line(&lines->stream, STREAM_LINE_MAX, ret, ret_len);
 	if (error || !*ret)
 		return error;
+	lines->empty = *ret_len ? 0 : lines->empty + 1;
+	if (lines->empty > EMPTY_MAX)
+		return stream_error(stream,
+			"comes after %u empty lines: that is no file of this kind", EMPTY_MAX);
 	uint64_t taken = stream->out_offset + stream->out_pos - stream->line_offset;
 	if (taken == *ret_len) {
 		lines->cut = true;

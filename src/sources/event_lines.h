@@ -10,7 +10,8 @@
 
 struct event_lines {
 	struct stream stream;
-	bool cut; /* the last line was */
+	unsigned empty; /* lines in a row */
+	bool cut;       /* the last line was */
 };
 
 /* `input` must outlive it. */

@@ -131,7 +131,7 @@ struct error *folded_open(const struct input *input, unsigned flags,
 	if (error)
 		return error;
 	_cleanup_(reading_deinit) struct reading reading = {.stream = {.input = NULL}};
-	error = foreign_create(&reading.foreign, "folded", input->name);
+	error = foreign_create(&reading.foreign, "folded", input);
 	if (!error)
 		error = stream_open(&reading.stream, input, stream_whole_limit(input));
 	if (!error)

@@ -20,9 +20,9 @@
 		UNKNOWN_SIZES | UNKNOWN_TIMES | UNKNOWN_SERIES | UNKNOWN_LIVES |                   \
 		UNKNOWN_EXTREMES | UNKNOWN_SERIES_SITES)
 
-struct error *foreign_create(struct foreign *foreign, const char *source, const char *name)
+struct error *foreign_create(struct foreign *foreign, const char *source, const struct input *input)
 {
-	*foreign = (struct foreign){.invented = INVENTED_FIRST};
+	*foreign = (struct foreign){.invented = INVENTED_FIRST, .root = input->root};
 	strings_init(&foreign->names);
 	foreign_place_vec_init(&foreign->frames);
 	struct error *error = build_create(&foreign->model);
@@ -33,7 +33,7 @@ struct error *foreign_create(struct foreign *foreign, const char *source, const 
 	recording->mode = "";
 	recording->complete = true;
 	recording->unknown = ALL_UNKNOWN;
-	return build_string(foreign->model, name, strlen(name), &recording->path);
+	return build_string(foreign->model, input->name, strlen(input->name), &recording->path);
 }
 
 void foreign_deinit(struct foreign *foreign)

@@ -86,6 +86,7 @@ DEFINE_VEC(foreign_place_vec, struct foreign_place)
 
 struct foreign {
 	struct model *model;
+	const char *root;     /* as of struct input */
 	struct strings names; /* demangling, each name once */
 	struct foreign_place_vec frames;
 	struct foreign_places by_place; /* frames that have an address → number of the run, or 0 */
@@ -103,10 +104,10 @@ struct foreign {
  */
 void foreign_estimate(struct site *site, uint64_t period);
 
-/* A new model whose figures are all unknown until the reader says otherwise. `source` as of struct
- * recording; `name` stands for the path. */
+/* A new model of an input, which must outlive it, whose figures are all unknown until the reader
+ * says otherwise. `source` as of struct recording. */
 struct error *foreign_create(
-	struct foreign *foreign, const char *source, const char *name) must_check_;
+	struct foreign *foreign, const char *source, const struct input *input) must_check_;
 void foreign_deinit(struct foreign *foreign); /* with the model, unless it was taken out */
 
 /* The module of that path; `about` (path ignored) counts when it is new. */

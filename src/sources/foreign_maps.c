@@ -136,7 +136,8 @@ struct error *foreign_maps_module(struct foreign_maps *maps, struct foreign *for
 		return NULL;
 	if (!mapping->module) {
 		struct module about = {.start = mapping->start, .end = mapping->end};
-		about.bias = foreign_bias(mapping->path, mapping->start, mapping->offset);
+		about.bias =
+			foreign_bias(foreign->root, mapping->path, mapping->start, mapping->offset);
 		struct error *error = foreign_module(foreign, mapping->path, &about, ret);
 		if (!error && !maps->changed && foreign_is_newer(mapping->path, input))
 			error = tell_changed(maps, foreign, mapping->path);

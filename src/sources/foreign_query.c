@@ -103,9 +103,21 @@ static uint64_t segment_shift(const struct input *input, uint64_t offset)
 	return 0;
 }
 
-uint64_t foreign_bias(struct foreign_text path, uint64_t start, uint64_t offset)
+char *foreign_locate(const char *root, struct foreign_text path)
 {
-	_cleanup_free_ char *copy = strndup(path.data, path.len);
+	char *copy;
+	if (!root)
+		return strndup(path.data, path.len);
+	/* Links are none of its business, and what climbs would leave the root. */
+	if (memmem(path.data, path.len, "..", 2) ||
+		asprintf(&copy, "%s/%.*s", root, (int)path.len, path.data) < 0)
+		return NULL;
+	return copy;
+}
+
+uint64_t foreign_bias(const char *root, struct foreign_text path, uint64_t start, uint64_t offset)
+{
+	_cleanup_free_ char *copy = foreign_locate(root, path);
 	struct input input;
 	uint64_t bias = start - offset;
 	if (!copy || copy[0] != '/')
@@ -122,7 +134,7 @@ uint64_t foreign_bias(struct foreign_text path, uint64_t start, uint64_t offset)
 
 bool foreign_is_newer(struct foreign_text path, const struct input *input)
 {
-	_cleanup_free_ char *copy = strndup(path.data, path.len);
+	_cleanup_free_ char *copy = foreign_locate(input->root, path);
 	struct stat code, dump;
 	if (!copy || copy[0] != '/' || input->fd < 0 || stat(copy, &code) < 0 ||
 		fstat(input->fd, &dump) < 0)

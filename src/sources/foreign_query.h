@@ -28,7 +28,13 @@ struct error *foreign_describe(
  * Address in memory - address in the file, of a mapping of a file that began at `start` and showed
  * it from `offset` on. Looks at the file, if it is there, for where its segments belong.
  */
-uint64_t foreign_bias(struct foreign_text path, uint64_t start, uint64_t offset);
+uint64_t foreign_bias(const char *root, struct foreign_text path, uint64_t start, uint64_t offset);
+
+/*
+ * The path on this machine of a file that a foreign one names, which the caller frees; `root` as of
+ * struct input. NULL: nothing can be there, or no memory.
+ */
+char *foreign_locate(const char *root, struct foreign_text path);
 
 /* True: the file at path was changed after the input was. False also if either is no file. */
 bool foreign_is_newer(struct foreign_text path, const struct input *input);

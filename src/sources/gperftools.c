@@ -148,7 +148,55 @@ static struct error *read_row(struct reading *reading, const char *line, size_t 
 static bool is_blank(const char *line, size_t len)
 {
 	struct foreign_scan scan = foreign_scan_of(line, len);
-	return foreign_scan_at_end(&scan) || line[0] == '#';
+	return foreign_scan_at_end(&scan);
+}
+
+/* Up to the next tab. */
+static struct foreign_text take_column(struct foreign_scan *scan)
+{
+	foreign_scan_blanks(scan);
+	const char *start = scan->at;
+	while (scan->at < scan->end && *scan->at != '\t')
+		scan->at++;
+	return (struct foreign_text){.data = start, .len = (size_t)(scan->at - start)};
+}
+
+/* Cuts "main.run+0x1d" and "run.go:12" before the number, which it scans. */
+static bool cut_number(struct foreign_text *text, const char *mark, bool hex, uint64_t *ret)
+{
+	for (size_t at = text->len; at-- > 0;) {
+		struct foreign_scan scan = {text->data + at, text->data + text->len};
+		if (!foreign_scan_text(&scan, mark))
+			continue;
+		text->len = at;
+		return hex ? foreign_scan_hex(&scan, ret) : foreign_scan_u64(&scan, ret);
+	}
+	return false;
+}
+
+/*
+ * Go writes the same text (debug/pprof/heap?debug=1), without mappings: behind each stack the
+ * frames that are not the runtime's own, as "#	0x4700dc	main.run+0x1d /src/run.go:12"; at
+ * the end figures of the runtime.
+ */
+static struct error *read_remark(struct reading *reading, const char *line, size_t len)
+{
+	struct heap_dump *dump = &reading->dump;
+	struct foreign_scan scan = foreign_scan_of(line, len);
+	uint64_t address, offset, number = 0;
+	reading->dump.no_maps |= foreign_scan_text(&scan, "# runtime.MemStats");
+	if (!dump->rows.len || !foreign_scan_text(&scan, "#\t0x") ||
+		!foreign_scan_hex(&scan, &address))
+		return NULL;
+	struct foreign_text function = take_column(&scan), file = take_column(&scan);
+	if (!cut_number(&function, "+0x", true, &offset) || !function.len)
+		return NULL;
+	if (!cut_number(&file, ":", false, &number) || number > UINT32_MAX)
+		number = 0;
+	const struct foreign_line named = {.function = function,
+		.file = {.data = file.len ? file.data : NULL, .len = file.len},
+		.line = (uint32_t)number};
+	return heap_dump_add_named(dump, address, &named);
 }
 
 static struct error *read_lines(struct reading *reading)
@@ -163,6 +211,8 @@ static struct error *read_lines(struct reading *reading)
 			return error;
 		if (dump->maps.any)
 			error = foreign_maps_line(&dump->maps, line, len);
+		else if (line[0] == '#')
+			error = read_remark(reading, line, len);
 		else if (!is_blank(line, len) && !foreign_maps_begin(&dump->maps, line, len))
 			error = read_row(reading, line, len);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sources/heap_dump.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/cleanup.h"
@@ -8,6 +9,15 @@
 
 /* No unwinder of theirs goes further: jemalloc's stops at 128, gperftools' at 254. */
 #define DEPTH_MAX 4096u
+
+/*
+ * What a packed file repeats takes next to no room in it, but some here. No stack is there twice,
+ * and each is other than the one before in more than a byte.
+ */
+#define ROWS_FIXED (UINT64_C(1) << 20)
+#define ROWS_PER_BYTE 1u
+#define ADDRESSES_FIXED (UINT64_C(1) << 22)
+#define ADDRESSES_PER_BYTE 8u
 
 /* Of allocators that are linked into the program, in which no name of a library tells them. */
 #define ALLOCATOR_FRAMES                                                                           \
@@ -19,7 +29,7 @@ struct error *heap_dump_open(struct heap_dump *dump, const struct input *input, 
 {
 	*dump = (struct heap_dump){.input = input};
 	foreign_maps_init(&dump->maps);
-	struct error *error = foreign_create(&dump->foreign, source, input->name);
+	struct error *error = foreign_create(&dump->foreign, source, input);
 	return error ? error : stream_open(&dump->stream, input, stream_whole_limit(input));
 }
 
@@ -30,6 +40,7 @@ void heap_dump_close(struct heap_dump *dump)
 	foreign_maps_deinit(&dump->maps);
 	heap_dump_rows_deinit(&dump->rows);
 	heap_dump_addresses_deinit(&dump->addresses);
+	heap_dump_frames_deinit(&dump->named);
 }
 
 bool heap_dump_scan_figures(struct foreign_scan *scan, struct heap_dump_figures *ret)
@@ -48,6 +59,13 @@ bool heap_dump_scan_figures(struct foreign_scan *scan, struct heap_dump_figures 
 struct error *heap_dump_scan_row(struct heap_dump *dump, struct foreign_scan *scan)
 {
 	struct heap_dump_row row = {.first = dump->addresses.len};
+	uint64_t bytes = min(dump->input->bytes, UINT64_C(1) << 32);
+	if (dump->rows.len >= ROWS_FIXED + bytes * ROWS_PER_BYTE ||
+		dump->addresses.len >= ADDRESSES_FIXED + bytes * ADDRESSES_PER_BYTE)
+		return stream_error(&dump->stream,
+			"is beyond %zu stacks of %zu addresses: no file of %" PRIu64
+			" bytes has so many",
+			dump->rows.len, dump->addresses.len, dump->input->bytes);
 	while (!foreign_scan_at_end(scan)) {
 		uint64_t address;
 		if (!foreign_scan_text(scan, "0x") || !foreign_scan_hex(scan, &address))
@@ -59,6 +77,22 @@ struct error *heap_dump_scan_row(struct heap_dump *dump, struct foreign_scan *sc
 			return error_no_memory();
 	}
 	return heap_dump_rows_push(&dump->rows, row) ? NULL : error_no_memory();
+}
+
+struct error *heap_dump_add_named(
+	struct heap_dump *dump, uint64_t address, const struct foreign_line *line)
+{
+	struct heap_dump_row *row = &dump->rows.data[dump->rows.len - 1];
+	struct foreign_frame frame;
+	if (row->named_count == DEPTH_MAX)
+		return stream_error(&dump->stream, "has more than %u frames", DEPTH_MAX);
+	struct error *error = foreign_frame(
+		&dump->foreign, (struct module_id){0}, address, true, line, 1, &frame);
+	if (error)
+		return error;
+	if (!row->named_count++)
+		row->first_named = dump->named.len;
+	return heap_dump_frames_push(&dump->named, frame) ? NULL : error_no_memory();
 }
 
 static bool scale(uint64_t period, uint64_t *blocks, uint64_t *bytes)
@@ -99,7 +133,10 @@ static struct error *add_row(struct heap_dump *dump, const struct heap_dump_row 
 {
 	struct stack_id stack = {0};
 	struct error *error = NULL;
-	for (size_t i = row->count; i > 0 && !error; i--)
+	for (size_t i = row->named_count; i > 0 && !error; i--)
+		error = foreign_push(
+			&dump->foreign, stack, dump->named.data[row->first_named + i - 1], &stack);
+	for (size_t i = row->named_count ? 0 : row->count; i > 0 && !error; i--)
 		error = add_frame(dump, dump->addresses.data[row->first + i - 1], &stack);
 	struct site_id id;
 	if (!error)
@@ -138,7 +175,7 @@ struct error *heap_dump_finish(struct heap_dump *dump, struct model **ret)
 	recording->drop_frames = ALLOCATOR_FRAMES;
 	recording->unknown &= ~(uint32_t)(UNKNOWN_LIVE_BLOCKS | UNKNOWN_LIVE_BYTES);
 	struct error *error = foreign_maps_program(&dump->maps, &dump->foreign);
-	if (!error && !dump->maps.any)
+	if (!error && !dump->maps.any && !dump->no_maps)
 		error = build_damage(model,
 			"the end of the dump is missing: it has no MAPPED_LIBRARIES, so addresses "
 			"have no names, and stacks may be missing");

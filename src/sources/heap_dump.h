@@ -17,12 +17,14 @@ struct heap_dump_figures {
 };
 
 struct heap_dump_row {
-	size_t first, count; /* of its addresses, innermost first */
+	size_t first, count;             /* of its addresses, innermost first */
+	size_t first_named, named_count; /* frames that the dump names; if any, they are all */
 	struct heap_dump_figures figures;
 };
 
 DEFINE_VEC(heap_dump_rows, struct heap_dump_row)
 DEFINE_VEC(heap_dump_addresses, uint64_t)
+DEFINE_VEC(heap_dump_frames, struct foreign_frame)
 
 struct heap_dump {
 	const struct input *input;
@@ -31,6 +33,8 @@ struct heap_dump {
 	struct foreign_maps maps;
 	struct heap_dump_rows rows;
 	struct heap_dump_addresses addresses;
+	struct heap_dump_frames named;
+	bool no_maps;    /* it was written without mappings: that it has none is no damage */
 	uint64_t period; /* mean distance of samples in bytes; 0: every block counts */
 };
 
@@ -43,6 +47,10 @@ bool heap_dump_scan_figures(struct foreign_scan *scan, struct heap_dump_figures 
 
 /* A new row without figures, of addresses "0x12 0x34" up to the end of the line. */
 struct error *heap_dump_scan_row(struct heap_dump *dump, struct foreign_scan *scan) must_check_;
+
+/* The last row's next frame outward, whose name the dump has, and the call's address. */
+struct error *heap_dump_add_named(
+	struct heap_dump *dump, uint64_t address, const struct foreign_line *line) must_check_;
 
 /*
  * Makes estimates of what was sampled: each block of n bytes was taken with the probability

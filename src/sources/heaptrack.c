@@ -25,6 +25,11 @@
 #define WRITER_UNVERSIONED 0x10200u
 #define MS UINT64_C(1000000)
 #define NO_INFO UINT32_MAX
+/* Of what a file defines: nothing in it is there twice, so it does not shrink as events do. */
+#define DEFINED_FIXED (UINT64_C(1) << 25)
+#define DEFINED_PER_BYTE 32u
+/* What a definition takes besides its line, about. */
+#define DEFINED_BYTES 32u
 
 struct trace {
 	struct stack_id stack;
@@ -56,7 +61,7 @@ struct tables {
 	struct trace_vec traces;
 	struct info_vec infos;
 	uint64_t version, allocated_bytes;
-	uint64_t defined, defined_limit; /* bytes of lines that define something */
+	uint64_t defined, defined_limit; /* bytes of what defines something */
 	uint64_t last_ms, events;
 	bool has_version, has_command, cut;
 	const struct stream *stream; /* while it is read, for messages */
@@ -104,12 +109,25 @@ static struct error *read_version(struct tables *tables, const char *at, const c
 	return NULL;
 }
 
+static struct error *count_defined(struct tables *tables, uint64_t bytes)
+{
+	tables->defined += bytes;
+	if (tables->defined <= tables->defined_limit)
+		return NULL;
+	return stream_error(tables->stream,
+		"goes beyond %" PRIu64 " MiB of names and stacks: no file of that size has so many",
+		tables->defined_limit >> 20);
+}
+
 /* Of version 3 with ends of lines in it, as long as it says. */
 static struct error *read_long_string(struct tables *tables, struct event_lines *lines,
 	const char *at, const char *end, uint64_t len, char **ret)
 {
 	if (len > STREAM_LINE_MAX)
 		return stream_error(tables->stream, "has a string of %" PRIu64 " bytes", len);
+	struct error *error = count_defined(tables, len);
+	if (error)
+		return error;
 	char *copy = *ret = arena_alloc(&tables->arena, len + 1);
 	if (!copy)
 		return error_no_memory();
@@ -119,7 +137,7 @@ static struct error *read_long_string(struct tables *tables, struct event_lines 
 	while (have < len) {
 		char *line;
 		size_t line_len;
-		struct error *error = event_lines_next(lines, &line, &line_len);
+		error = event_lines_next(lines, &line, &line_len);
 		if (error)
 			return error;
 		if (!line || line_len > len - have - 1)
@@ -327,12 +345,9 @@ static struct error *refuse_raw(const struct tables *tables)
 static struct error *define(struct tables *tables, struct event_lines *lines, char mode,
 	const char *at, const char *end)
 {
-	tables->defined += (uint64_t)(end - at) + 2;
-	if (tables->defined > tables->defined_limit)
-		return stream_error(tables->stream,
-			"goes beyond %" PRIu64 " MiB of names and stacks: no file of that size "
-			"has so many",
-			tables->defined_limit >> 20);
+	struct error *error = count_defined(tables, (uint64_t)(end - at) + DEFINED_BYTES);
+	if (error)
+		return error;
 	switch (mode) {
 	case 's':
 		return read_string(tables, lines, at, end);
@@ -411,6 +426,7 @@ DEFINE_VEC(node_vec, struct node)
 struct telling {
 	const struct tables *tables;
 	const struct hpw_visitor *to;
+	const struct stream *stream;
 	uint32_t *heads; /* by info: index + 1 */
 	struct node_vec nodes;
 	uint32_t spare; /* index + 1 */
@@ -428,10 +444,9 @@ static struct error *push_node(struct telling *telling, uint32_t info, uint64_t 
 {
 	uint32_t at = telling->spare;
 	if (telling->live++ >= telling->blocks_max)
-		return error_create(ERROR_INPUT,
-			"%s: more than %" PRIu64
-			" blocks are live, too many for a file of this size",
-			telling->tables->input->name, telling->blocks_max);
+		return stream_error(telling->stream,
+			"makes more than %" PRIu64 " live blocks: no file of this size has so many",
+			telling->blocks_max);
 	if (at)
 		telling->spare = telling->nodes.data[at - 1].next;
 	else if (!node_vec_push(&telling->nodes, (struct node){.next = 0}))
@@ -559,6 +574,7 @@ static struct error *tell(
 		return error_no_memory();
 	_cleanup_(event_lines_close) struct event_lines lines;
 	struct error *error = event_lines_open(&lines, tables->input);
+	telling.stream = &lines.stream;
 	if (!error && visitor->head)
 		error = visitor->head(visitor->context, &head);
 	if (!error && visitor->slot)
@@ -577,9 +593,11 @@ static struct event_story story_of(const struct tables *tables)
 
 static struct error *open_tables(struct tables *tables, const struct input *input)
 {
-	*tables = (struct tables){.input = input, .defined_limit = stream_whole_limit(input)};
+	*tables = (struct tables){.input = input,
+		.defined_limit =
+			DEFINED_FIXED + min(input->bytes, UINT64_C(1) << 32) * DEFINED_PER_BYTE};
 	arena_init(&tables->arena);
-	struct error *error = foreign_create(&tables->foreign, "heaptrack", input->name);
+	struct error *error = foreign_create(&tables->foreign, "heaptrack", input);
 	if (!error)
 		error = read_tables(tables);
 	if (error)

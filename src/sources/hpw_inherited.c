@@ -301,7 +301,7 @@ static struct error *put_parent(struct model *model, struct search *search)
 struct error *hpw_inherited_put(struct model *model, const struct input *input)
 {
 	const struct target *target = model_target(model);
-	struct search search = {.folder_of = input->name,
+	struct search search = {.folder_of = input->path,
 		.forked = target->forked,
 		.forked_at = target->forked_at,
 		.file = target->parent_file};

@@ -71,8 +71,11 @@ struct error *input_open_file(struct input *input, const char *path)
 		return error_errno(ERROR_INPUT, errno, "%s: cannot read", path);
 	if (!S_ISREG(st.st_mode))
 		return refuse_type(path, st.st_mode);
-	*input = (struct input){
-		.name = path, .bytes = (uint64_t)st.st_size, .read = read_fd, .fd = fd};
+	*input = (struct input){.name = path,
+		.path = path,
+		.bytes = (uint64_t)st.st_size,
+		.read = read_fd,
+		.fd = fd};
 	fd = -1;
 	return NULL;
 }

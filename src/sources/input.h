@@ -14,6 +14,10 @@
 
 struct input {
 	const char *name; /* for messages; borrowed */
+	const char *path; /* of a file; borrowed */
+	/* The folder that stands for "/" where other files are looked for that this one names;
+	 * NULL: "/" itself. Borrowed. */
+	const char *root;
 	uint64_t bytes;
 	/* Reads exactly len bytes at offset; the caller keeps to offset + len <= bytes. */
 	struct error *(*read)(const struct input *input, uint64_t offset, void *buffer, size_t len);

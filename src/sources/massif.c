@@ -320,7 +320,7 @@ struct error *massif_open(const struct input *input, unsigned flags,
 	_cleanup_(reading_deinit) struct reading reading = {.number = 0};
 	massif_tree_init(&reading.tree);
 	massif_tree_init(&reading.last);
-	error = foreign_create(&reading.foreign, "massif", input->name);
+	error = foreign_create(&reading.foreign, "massif", input);
 	if (!error)
 		error = stream_open(&reading.stream, input, stream_whole_limit(input));
 	if (!error)

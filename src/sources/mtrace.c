@@ -31,6 +31,8 @@
 /* No file has code at higher addresses; then it is one in memory. */
 #define FILE_ADDRESS_MAX (UINT64_C(1) << 40)
 #define THREAD 0u /* which one it was is not said */
+/* What a caller takes besides its name, about. */
+#define CALLER_BYTES 100u
 
 struct caller_key {
 	const char *data; /* "FILE:(FUNCTION+OFFSET)[ADDRESS]" */
@@ -63,6 +65,7 @@ struct log {
 	struct foreign foreign;
 	struct arena arena;
 	struct caller_sites sites;
+	uint64_t callers, callers_limit; /* bytes of different ones */
 	uint64_t allocated_bytes, events;
 	bool cut;
 };
@@ -167,9 +170,9 @@ static void parse_caller(struct foreign_text text, struct caller *ret)
 		ret->file = (struct foreign_text){.data = text.data, .len = len - 1};
 }
 
-static bool is_there(struct foreign_text path)
+static bool is_there(const char *root, struct foreign_text path)
 {
-	_cleanup_free_ char *copy = strndup(path.data, path.len);
+	_cleanup_free_ char *copy = foreign_locate(root, path);
 	_cleanup_(input_close) struct input input = {.fd = -1};
 	if (!copy)
 		return false;
@@ -182,17 +185,17 @@ static bool is_there(struct foreign_text path)
 }
 
 /* Addresses count from the file's first byte, as it is mapped. */
-static uint64_t bias_of(struct foreign_text file)
+static uint64_t bias_of(const char *root, struct foreign_text file)
 {
 	/* Programs are named as they were called. */
 	static const char here[] = "/proc/self/cwd/";
 	_cleanup_(text_deinit) struct text path;
 	text_init(&path);
-	if (file.data[0] != '/')
+	if (file.data[0] != '/' && !root)
 		text_add(&path, here);
 	text_add_n(&path, file.data, file.len);
 	const struct foreign_text found = {.data = path.data, .len = path.len};
-	return path.failed ? 0 : foreign_bias(found, 0, 0);
+	return path.failed ? 0 : foreign_bias(root, found, 0, 0);
 }
 
 /* A file that is there says more of its code than the log does. */
@@ -204,11 +207,12 @@ static struct error *make_frame(
 	struct foreign_line line = {.function = caller->function};
 	bool look_up = false;
 	if (caller->file.len) {
-		struct module about = {.bias = bias_of(caller->file)};
+		struct module about = {.bias = bias_of(foreign->root, caller->file)};
 		struct error *error = foreign_module(foreign, caller->file, &about, &module);
 		if (error)
 			return error;
-		look_up = caller->address < FILE_ADDRESS_MAX && is_there(caller->file);
+		look_up =
+			caller->address < FILE_ADDRESS_MAX && is_there(foreign->root, caller->file);
 	}
 	return foreign_frame(foreign, module, caller->address, false, look_up ? NULL : &line,
 		look_up ? 0 : 1, ret);
@@ -235,13 +239,19 @@ static struct error *make_site(struct log *log, struct caller_key key, uint32_t 
 	return error;
 }
 
-static struct error *meet_caller(struct log *log, const struct record *record)
+static struct error *meet_caller(
+	struct log *log, const struct stream *stream, const struct record *record)
 {
 	struct caller_key key = {.data = record->caller.data ? record->caller.data : "",
 		.len = record->caller.len,
 		.kind = kind_of(record)};
 	if (caller_sites_find(&log->sites, key))
 		return NULL;
+	log->callers += key.len + CALLER_BYTES;
+	if (log->callers > log->callers_limit)
+		return stream_error(stream,
+			"goes beyond %" PRIu64 " MiB of callers: no log of that size has so many",
+			log->callers_limit >> 20);
 	key.data = arena_strndup(&log->arena, key.data, key.len);
 	uint32_t site;
 	if (!key.data)
@@ -273,7 +283,7 @@ static struct error *read_line(
 	if (!record.failed &&
 		__builtin_add_overflow(log->allocated_bytes, record.size, &log->allocated_bytes))
 		return stream_error(stream, "makes more than 2^64 bytes of allocations");
-	return meet_caller(log, &record);
+	return meet_caller(log, stream, &record);
 }
 
 static struct error *read_callers(struct log *log)
@@ -337,7 +347,7 @@ static struct error *tell_lines(const struct log *log, struct event_feed *feed,
 			error = tell_record(log, feed, &record);
 		if (!error && feed->blocks.len > hpw_replay_blocks_max(log->input->bytes))
 			error = stream_error(&lines->stream,
-				"comes after more live blocks than a file of this size has");
+				"makes more live blocks than a file of this size has");
 	}
 	return error;
 }
@@ -367,9 +377,9 @@ static struct event_story story_of(const struct log *log)
 
 static struct error *open_log(struct log *log, const struct input *input)
 {
-	*log = (struct log){.input = input};
+	*log = (struct log){.input = input, .callers_limit = stream_whole_limit(input)};
 	arena_init(&log->arena);
-	struct error *error = foreign_create(&log->foreign, "mtrace", input->name);
+	struct error *error = foreign_create(&log->foreign, "mtrace", input);
 	return error ? error : read_callers(log);
 }
 

@@ -177,7 +177,8 @@ static struct error *add_mapping(
 		return NULL;
 	struct module about = {.build_id = bytes, .start = mapping->start, .end = mapping->limit};
 	about.build_id_len = read_build_id(build_id, bytes, sizeof(bytes));
-	about.bias = foreign_bias(file, mapping->start, mapping->file_offset);
+	about.bias =
+		foreign_bias(reading->foreign.root, file, mapping->start, mapping->file_offset);
 	return foreign_module(&reading->foreign, file, &about, ret);
 }
 
@@ -500,7 +501,7 @@ static struct error *read_part(const struct input *input, const struct buf *byte
 	struct reading *reading, struct model **ret)
 {
 	pprof_profile_init(&reading->profile);
-	struct error *error = foreign_create(&reading->foreign, "pprof", input->name);
+	struct error *error = foreign_create(&reading->foreign, "pprof", input);
 	if (!error)
 		error = pprof_read(&reading->profile, input->name, bytes->data, bytes->len);
 	if (!error)

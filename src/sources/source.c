@@ -141,16 +141,31 @@ static struct error *open_input(const struct input *input, unsigned flags,
 	return source ? source->open(input, flags, query, ret) : refuse(input);
 }
 
+static struct error *open_place(struct input *input, const struct source_place *place)
+{
+	struct error *error = input_open_file(input, place->path);
+	if (error) {
+		input->fd = -1;
+		return error;
+	}
+	input->name = place->name;
+	input->root = place->root;
+	return NULL;
+}
+
+struct error *source_open_place(const struct source_place *place, unsigned flags,
+	const struct source_query *query, struct model **ret)
+{
+	_cleanup_(input_close) struct input input;
+	struct error *error = open_place(&input, place);
+	return error ? error : open_input(&input, flags, query, ret);
+}
+
 struct error *source_open_query(
 	const char *path, unsigned flags, const struct source_query *query, struct model **ret)
 {
-	_cleanup_(input_close) struct input input;
-	struct error *error = input_open_file(&input, path);
-	if (error) {
-		input.fd = -1;
-		return error;
-	}
-	return open_input(&input, flags, query, ret);
+	const struct source_place place = {.path = path, .name = path};
+	return source_open_place(&place, flags, query, ret);
 }
 
 struct error *source_open_with(const char *path, unsigned flags, struct model **ret)
@@ -199,14 +214,10 @@ static struct error *tell_input(
 		      : refuse(input);
 }
 
-struct error *source_events(
-	const char *path, const struct source_query *query, const struct event_sink *sink)
+struct error *source_events(const struct source_place *place, const struct source_query *query,
+	const struct event_sink *sink)
 {
 	_cleanup_(input_close) struct input input;
-	struct error *error = input_open_file(&input, path);
-	if (error) {
-		input.fd = -1;
-		return error;
-	}
-	return tell_input(&input, query, sink);
+	struct error *error = open_place(&input, place);
+	return error ? error : tell_input(&input, query, sink);
 }

@@ -94,6 +94,17 @@ struct error *source_open_with(const char *path, unsigned flags, struct model **
  */
 struct error *source_open_query(
 	const char *path, unsigned flags, const struct source_query *query, struct model **ret);
+
+/* A file that is not where, and how, the user knows it. */
+struct source_place {
+	const char *path;
+	const char *name; /* stands in messages and for the path of the recording */
+	const char *root; /* as of struct input; NULL: files that it names are where it says */
+};
+
+/* The same of such a file. */
+struct error *source_open_place(const struct source_place *place, unsigned flags,
+	const struct source_query *query, struct model **ret);
 /* The same, from memory; `name` stands in messages and for the path. */
 struct error *source_open_bytes(
 	const char *name, const void *data, size_t len, unsigned flags, struct model **ret);
@@ -101,11 +112,11 @@ struct error *source_open_bytes_query(const char *name, const void *data, size_t
 	unsigned flags, const struct source_query *query, struct model **ret);
 
 /*
- * Tells the events of what stands at path, from the first one to the moment that the query (NULL:
+ * Tells the events of what stands there, from the first one to the moment that the query (NULL:
  * all of it) ends with; its beginning and blocks are not looked at. Sites are those of the model
  * that is opened of the same file. ERROR_INPUT: it has sums, or a sample, and no events.
  */
-struct error *source_events(const char *path, const struct source_query *query,
+struct error *source_events(const struct source_place *place, const struct source_query *query,
 	const struct event_sink *sink) must_check_;
 
 #endif

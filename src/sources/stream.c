@@ -70,9 +70,10 @@ static uint64_t packed_offset(const struct stream *stream)
 static struct error *past_limit(const struct stream *stream)
 {
 	return error_create(ERROR_INPUT,
-		"%s: unpacks to more than %" PRIu64 " MiB, of %" PRIu64
+		"%s: offset %" PRIu64 ": unpacks to more than %" PRIu64 " MiB, of %" PRIu64
 		" bytes: that is no file of this kind",
-		stream->input->name, stream->limit >> 20, stream->input->bytes);
+		stream->input->name, packed_offset(stream), stream->limit >> 20,
+		stream->input->bytes);
 }
 
 /* Adds unpacked bytes behind out_end, for which there is room; *ret_len 0: there are no more. */
@@ -155,6 +156,7 @@ struct error *stream_line(struct stream *stream, size_t most, char **ret, size_t
 		looked = left;
 		if (looked > most) {
 			stream->line++;
+			stream->line_offset = stream->out_offset + stream->out_pos;
 			return stream_error(stream, "is longer than %zu bytes", most);
 		}
 		if (stream->out_end == stream->out_room) {

@@ -484,7 +484,7 @@ static struct error *prepare(struct reading *reading, const struct input *input)
 	XML_SetElementHandler(reading->parser, on_start, on_end);
 	XML_SetCharacterDataHandler(reading->parser, on_text);
 	XML_SetStartDoctypeDeclHandler(reading->parser, on_doctype);
-	struct error *error = foreign_create(&reading->build.foreign, "valgrind", input->name);
+	struct error *error = foreign_create(&reading->build.foreign, "valgrind", input);
 	if (error)
 		return error;
 	build_recording(reading->build.foreign.model)->mode = "exact";

@@ -49,9 +49,46 @@ void symbols_settings_destroy(struct symbols_settings *settings)
 		return;
 	folders_deinit(&settings->paths);
 	folders_deinit(&settings->debug);
-	fetch_destroy(settings->fetch);
+	if (!settings->lent)
+		fetch_destroy(settings->fetch);
 	free(settings->sysroot);
 	free(settings);
+}
+
+static struct error *copy_folders(struct folder_vec *to, const struct folder_vec *from)
+{
+	struct error *error = NULL;
+	for (size_t i = 0; !error && i < from->len; i++)
+		error = add_folder(to, from->data[i], strlen(from->data[i]));
+	return error;
+}
+
+struct error *symbols_settings_create_for(
+	const struct symbols_settings *others, const char *folder, struct symbols_settings **ret)
+{
+	_cleanup_(symbols_settings_cleanup) struct symbols_settings *settings =
+		calloc(1, sizeof(*settings));
+	if (!settings)
+		return error_no_memory();
+	settings->names = others->names;
+	settings->fetch = others->fetch;
+	settings->lent = true;
+	settings->default_debug = others->default_debug && others->sysroot;
+	/* Debug files of this machine may fit, by build-id. */
+	struct error *error = copy_folders(&settings->debug, &others->debug);
+	if (!error)
+		error = add_folder(&settings->paths, folder, strlen(folder));
+	if (!error)
+		error = copy_folders(&settings->paths, &others->paths);
+	if (!error && others->sysroot)
+		settings->sysroot = strdup(others->sysroot);
+	else if (!error && asprintf(&settings->sysroot, "%s/sysroot", folder) < 0)
+		settings->sysroot = NULL;
+	if (!error && !settings->sysroot)
+		error = error_no_memory();
+	if (!error)
+		*ret = steal_ptr(settings);
+	return error;
 }
 
 static bool is_folder(const char *path)

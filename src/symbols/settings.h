@@ -34,12 +34,21 @@ struct symbols_settings {
 	struct folder_vec paths;  /* searched by build-id, then by the name of the file */
 	struct folder_vec debug;  /* laid out as /usr/lib/debug, in the order of the search */
 	bool default_debug;       /* `debug` is SYMBOLS_DEBUG_FOLDER, below the system root */
-	struct fetch *fetch;      /* owned; NULL: no server is ever asked */
+	bool own_split;      /* split units that libdw would find are looked for as all others */
+	struct fetch *fetch; /* owned unless `lent`; NULL: no server is ever asked */
+	bool lent;
 };
 
 /* As without any wish: only /usr/lib/debug is searched. */
 struct error *symbols_settings_create(struct symbols_settings **ret) must_check_;
 void symbols_settings_destroy(struct symbols_settings *settings);
+
+/*
+ * The same as others, except that the files of the recorded machine lie in a folder: its root is
+ * `folder`/sysroot, and `folder` is searched before all other folders. `others` must outlive it.
+ */
+struct error *symbols_settings_create_for(const struct symbols_settings *others, const char *folder,
+	struct symbols_settings **ret) must_check_;
 
 static inline void symbols_settings_cleanup(struct symbols_settings **settings)
 {

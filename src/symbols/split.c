@@ -13,10 +13,15 @@
  *	.debug_addr         its addresses               from the program, at the skeleton's base
  *
  * In a .dwo file these are whole sections, in a .dwp a part of each, which .debug_cu_index tells.
+ *
+ * Before DWARF 5 (GCC's extension of DWARF 4, https://gcc.gnu.org/wiki/DebugFission) the id is an
+ * attribute of the unit, tables of strings and addresses have no headers, and ranges are in the
+ * program: .debug_ranges, from the skeleton's base on, made absolute here too.
  */
 #include "symbols/split.h"
 
 #include <dwarf.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +31,11 @@
 #include "base/util.h"
 
 #define UNIT_HEADER_BYTES 20u   /* DWARF 5, 32 bits, with the id */
+#define OLD_HEADER_BYTES 11u    /* DWARF 2 to 4, 32 bits */
 #define OFFSETS_HEADER_BYTES 8u /* of .debug_str_offsets and .debug_addr */
 #define RANGES_HEADER_BYTES 12u /* of .debug_rnglists */
 #define INDEX_HEADER_BYTES 16u  /* of .debug_cu_index */
+#define OLD_INDEX_VERSION 2u    /* that of GCC's extension */
 #define STRING_BYTES_MAX (1u << 20)
 
 struct bytes {
@@ -36,7 +43,8 @@ struct bytes {
 	size_t len;
 };
 
-/* What a unit needs, as numbered in an index (DWARF 5, 7.3.5.3). */
+/* What a unit needs, as numbered in an index (DWARF 5, 7.3.5.3); an old one has something else for
+ * PART_RNGLISTS. */
 enum part {
 	PART_INFO = 1,
 	PART_ABBREV = 3,
@@ -57,6 +65,7 @@ static const char *const part_sections[PARTS] = {
 struct parts {
 	struct bytes of[PARTS];
 	struct bytes strings;
+	bool old; /* before DWARF 5 */
 };
 
 static uint64_t number_at(struct bytes bytes, size_t at, size_t width)
@@ -88,16 +97,19 @@ static struct bytes section_bytes(const struct object *object, const char *name)
 	return (struct bytes){data->d_buf, data->d_size};
 }
 
-/* Cuts the unit with the id out of what holds units one behind the other. */
-static struct bytes find_unit(struct bytes info, uint64_t id)
+/* Cuts the unit with the id out of what holds units one behind the other. An old one does not say
+ * it here. */
+static struct bytes find_unit(struct bytes info, uint64_t id, bool *ret_old)
 {
 	for (size_t at = 0; at < info.len;) {
 		uint64_t len = number_at(info, at, 4);
 		struct bytes unit = slice(info, at, len + 4);
 		if (len >= 0xfffffff0 || unit.len < UNIT_HEADER_BYTES)
 			break;
-		if (number_at(unit, 4, 2) == 5 && number_at(unit, 6, 1) == DW_UT_split_compile &&
-			number_at(unit, 12, 8) == id)
+		uint64_t version = number_at(unit, 4, 2);
+		*ret_old = version >= 2 && version <= 4;
+		if (*ret_old || (version == 5 && number_at(unit, 6, 1) == DW_UT_split_compile &&
+					number_at(unit, 12, 8) == id))
 			return unit;
 		at += unit.len;
 	}
@@ -124,7 +136,9 @@ static bool narrow(struct bytes index, uint64_t id, struct parts *parts)
 {
 	uint64_t columns = number_at(index, 4, 4), units = number_at(index, 8, 4),
 		 slots = number_at(index, 12, 4);
-	if (number_at(index, 0, 2) != 5 || !slots || slots & (slots - 1) || columns > 16 ||
+	bool old = number_at(index, 0, 4) == OLD_INDEX_VERSION;
+	if ((!old && number_at(index, 0, 2) != 5) || !slots || slots & (slots - 1) ||
+		columns > 16 ||
 		INDEX_HEADER_BYTES + slots * 12 + columns * 4 + units * columns * 8 > index.len)
 		return false;
 	uint64_t row = index_row(index, units, slots, id);
@@ -136,7 +150,7 @@ static bool narrow(struct bytes index, uint64_t id, struct parts *parts)
 	for (uint64_t column = 0; column < columns; column++) {
 		uint64_t part = number_at(index, names + column * 4, 4);
 		size_t at = ((row - 1) * columns + column) * 4;
-		if (part < PARTS)
+		if (part < PARTS && !(old && part == PART_RNGLISTS))
 			narrowed.of[part] =
 				slice(parts->of[part], number_at(index, offsets + at, 4),
 					number_at(index, lengths + at, 4));
@@ -154,7 +168,7 @@ static bool find_parts(const struct object *object, uint64_t id, struct parts *r
 	struct bytes index = section_bytes(object, ".debug_cu_index");
 	if (index.len && !narrow(index, id, ret))
 		return false;
-	ret->of[PART_INFO] = find_unit(ret->of[PART_INFO], id);
+	ret->of[PART_INFO] = find_unit(ret->of[PART_INFO], id, &ret->old);
 	return ret->of[PART_INFO].len && ret->of[PART_ABBREV].len;
 }
 
@@ -162,15 +176,16 @@ static bool find_parts(const struct object *object, uint64_t id, struct parts *r
 static void add_strings(struct image *image, const struct parts *parts)
 {
 	struct bytes table = parts->of[PART_STR_OFFSETS], all = parts->strings;
+	const size_t header = parts->old ? 0 : OFFSETS_HEADER_BYTES;
 	_cleanup_(buf_deinit) struct buf strings;
 	buf_init(&strings);
-	if (table.len < OFFSETS_HEADER_BYTES || number_at(table, 4, 2) != 5)
+	if (header && (table.len < header || number_at(table, 4, 2) != 5))
 		return;
 	/* Another unit's may follow. */
-	table = slice(table, 0, min((uint64_t)table.len, number_at(table, 0, 4) + 4));
-	image_add(image, ".debug_str_offsets", table.data,
-		min(table.len, (size_t)OFFSETS_HEADER_BYTES));
-	for (size_t at = OFFSETS_HEADER_BYTES; at + 4 <= table.len; at += 4) {
+	if (header)
+		table = slice(table, 0, min((uint64_t)table.len, number_at(table, 0, 4) + 4));
+	image_add(image, ".debug_str_offsets", table.data, min(table.len, header));
+	for (size_t at = header; at + 4 <= table.len; at += 4) {
 		uint64_t offset = number_at(table, at, 4);
 		buf_u32(&image->bytes, (uint32_t)strings.len);
 		size_t most =
@@ -186,15 +201,21 @@ static void add_strings(struct image *image, const struct parts *parts)
 /* The skeleton's addresses, from its base on. */
 static struct bytes addresses_of(const struct object *source, Dwarf_Die *skeleton)
 {
-	Dwarf_Attribute attribute;
-	Dwarf_Word base = OFFSETS_HEADER_BYTES;
 	struct bytes all = section_bytes(source, ".debug_addr");
-	if (dwarf_attr(skeleton, DW_AT_addr_base, &attribute))
-		dwarf_formudata(&attribute, &base);
+	uint64_t base = split_base_of(skeleton, DW_AT_addr_base, OFFSETS_HEADER_BYTES);
 	if (base < OFFSETS_HEADER_BYTES || base > all.len)
 		return (struct bytes){NULL, 0};
 	uint64_t table = number_at(all, base - OFFSETS_HEADER_BYTES, 4);
 	return table < 4 ? (struct bytes){NULL, 0} : slice(all, base, table - 4);
+}
+
+/* An old skeleton's part of a section, from its base on to where another unit's begins. */
+static struct bytes old_part(const struct object *source, const char *section, uint64_t base,
+	const struct base_vec *bases)
+{
+	struct bytes all = section_bytes(source, section);
+	return base > all.len ? (struct bytes){NULL, 0}
+			      : slice(all, base, split_bases_end(bases, base, all.len) - base);
 }
 
 struct list {
@@ -305,29 +326,27 @@ static void add_ranges(
 	image->bytes.failed |= offsets.failed || out.failed;
 }
 
-/* Copies a unit; false: it is damaged. */
-static bool make_image(const struct object *source, Dwarf_Die *skeleton, const struct parts *parts,
-	struct image *image, Dwarf_Die *ret)
+/* Pairs of addresses, up to one of zeros; the base is added unless the list has its own. */
+static void add_old_ranges(struct image *image, struct bytes table, uint64_t base)
 {
-	Dwarf_Addr base = 0;
-	if (dwarf_lowpc(skeleton, &base) != 0)
-		base = 0;
-	struct bytes addresses = addresses_of(source, skeleton);
-	const struct bytes *of = parts->of;
-	image_init(image);
-	image_add(image, ".debug_info", of[PART_INFO].data, of[PART_INFO].len);
-	image_add(image, ".debug_abbrev", of[PART_ABBREV].data, of[PART_ABBREV].len);
-	add_strings(image, parts);
-	add_ranges(image, of[PART_RNGLISTS], addresses, base);
-	if (of[PART_LINE].len)
-		image_add(image, ".debug_line", of[PART_LINE].data, of[PART_LINE].len);
-	if (addresses.len)
-		image_add(image, ".debug_addr", addresses.data, addresses.len);
-	Dwarf *dwarf = image_dwarf(image);
-	if (dwarf && dwarf_offdie(dwarf, UNIT_HEADER_BYTES, ret))
-		return true;
-	image_deinit(image);
-	return false;
+	bool own = false;
+	image_begin(image, ".debug_ranges");
+	for (size_t at = 0; at + 16 <= table.len; at += 16) {
+		uint64_t low = number_at(table, at, 8), high = number_at(table, at + 8, 8);
+		bool is_end = !low && !high, is_base = low == UINT64_MAX;
+		uint64_t add = is_end || is_base || own ? 0 : base;
+		own = (own || is_base) && !is_end;
+		buf_u64(&image->bytes, low + add);
+		buf_u64(&image->bytes, high + add);
+	}
+}
+
+static bool has_id(const Dwarf_Die *die, uint64_t id)
+{
+	uint8_t type;
+	uint64_t unit_id;
+	return dwarf_cu_info(die->cu, NULL, &type, NULL, NULL, &unit_id, NULL, NULL) == 0 &&
+	       type == DW_UT_split_compile && unit_id == id;
 }
 
 struct wanted {
@@ -338,18 +357,66 @@ struct wanted {
 	Dwarf_Die *ret;
 };
 
+/* What the program has of a unit: ranges, if they are not in the unit's own file, and addresses. */
+static void add_of_program(const struct wanted *wanted, const struct parts *parts)
+{
+	struct split_files *files = wanted->files;
+	Dwarf_Addr low_pc = 0;
+	struct bytes addresses;
+	if (dwarf_lowpc(wanted->skeleton, &low_pc) != 0)
+		low_pc = 0;
+	if (parts->old) {
+		uint64_t base = split_base_of(wanted->skeleton, DW_AT_GNU_ranges_base, 0);
+		split_bases_read(&files->bases, dwarf_cu_getdwarf(wanted->skeleton->cu));
+		add_old_ranges(wanted->image,
+			old_part(files->source, ".debug_ranges", base, &files->bases.ranges),
+			low_pc);
+		base = split_base_of(wanted->skeleton, DW_AT_GNU_addr_base, 0);
+		addresses = old_part(files->source, ".debug_addr", base, &files->bases.addresses);
+	} else {
+		addresses = addresses_of(files->source, wanted->skeleton);
+		add_ranges(wanted->image, parts->of[PART_RNGLISTS], addresses, low_pc);
+	}
+	if (addresses.len)
+		image_add(wanted->image, ".debug_addr", addresses.data, addresses.len);
+}
+
+/* Copies a unit; false: it is damaged, or another one. */
+static bool make_image(const struct wanted *wanted, const struct parts *parts)
+{
+	struct image *image = wanted->image;
+	const struct bytes *of = parts->of;
+	image_init(image);
+	image_add(image, ".debug_info", of[PART_INFO].data, of[PART_INFO].len);
+	image_add(image, ".debug_abbrev", of[PART_ABBREV].data, of[PART_ABBREV].len);
+	add_strings(image, parts);
+	if (of[PART_LINE].len)
+		image_add(image, ".debug_line", of[PART_LINE].data, of[PART_LINE].len);
+	add_of_program(wanted, parts);
+	Dwarf *dwarf = image_dwarf(image);
+	size_t header = parts->old ? OLD_HEADER_BYTES : UNIT_HEADER_BYTES;
+	if (dwarf && dwarf_offdie(dwarf, header, wanted->ret) && has_id(wanted->ret, wanted->id))
+		return true;
+	image_deinit(image);
+	return false;
+}
+
 static bool take_from(const struct wanted *wanted, const struct object *object)
 {
-	struct parts parts = {.strings = {NULL, 0}};
-	return find_parts(object, wanted->id, &parts) &&
-	       make_image(
-		       wanted->files->source, wanted->skeleton, &parts, wanted->image, wanted->ret);
+	struct parts parts = {.old = false};
+	return find_parts(object, wanted->id, &parts) && make_image(wanted, &parts);
 }
 
 static bool try_file(const struct wanted *wanted, const char *path)
 {
 	_cleanup_(object_cleanup) struct object *object = path ? object_open(path) : NULL;
-	return object && object_is_whole(object) && take_from(wanted, object);
+	if (!object || !object_is_whole(object) || !take_from(wanted, object))
+		return false;
+	/* What is not noted will only be missing from a bundle. */
+	struct split_file used = {.path = strdup(path), .id = wanted->id};
+	if (!used.path || !split_file_vec_push(&wanted->files->used, used))
+		free(used.path);
+	return true;
 }
 
 /* FIRST/SECOND as it is on this machine. */
@@ -388,6 +455,9 @@ static bool find_file(const struct wanted *wanted)
 	Dwarf_Attribute attribute;
 	const char *name =
 		dwarf_formstring(dwarf_attr(wanted->skeleton, DW_AT_dwo_name, &attribute));
+	if (!name)
+		name = dwarf_formstring(
+			dwarf_attr(wanted->skeleton, DW_AT_GNU_dwo_name, &attribute));
 	const char *folder =
 		dwarf_formstring(dwarf_attr(wanted->skeleton, DW_AT_comp_dir, &attribute));
 	if (!name || !name[0])
@@ -398,12 +468,15 @@ static bool find_file(const struct wanted *wanted)
 	_cleanup_free_ char *beside = strndup(path, (size_t)(last_part(path) - path));
 	if (!beside)
 		return false;
+	char by_id[32]; /* as bundles have them */
+	snprintf(by_id, sizeof(by_id), ".dwo/%016" PRIx64 ".dwo", wanted->id);
 	bool found = try_here(wanted, beside[0] ? beside : ".", last_part(name)) ||
 		     try_recorded(wanted, folder, name);
 	for (size_t i = 0; i < files->settings->paths.len && !found; i++) {
 		const char *store = files->settings->paths.data[i];
 		_cleanup_free_ char *whole = path_of("%s/%s", store, folder);
-		found = try_here(wanted, store, name) || try_here(wanted, store, last_part(name)) ||
+		found = try_here(wanted, store, by_id) || try_here(wanted, store, name) ||
+			try_here(wanted, store, last_part(name)) ||
 			(whole && try_here(wanted, whole, name));
 	}
 	return found;
@@ -454,6 +527,7 @@ void split_files_init(struct split_files *files, const struct symbols_settings *
 	*files = (struct split_files){
 		.settings = settings, .source = source, .module_path = module_path};
 	object_vec_init(&files->packages);
+	split_file_vec_init(&files->used);
 }
 
 void split_files_deinit(struct split_files *files)
@@ -461,4 +535,8 @@ void split_files_deinit(struct split_files *files)
 	for (size_t i = 0; i < files->packages.len; i++)
 		object_close(files->packages.data[i]);
 	object_vec_deinit(&files->packages);
+	split_bases_deinit(&files->bases);
+	for (size_t i = 0; i < files->used.len; i++)
+		free(files->used.data[i].path);
+	split_file_vec_deinit(&files->used);
 }

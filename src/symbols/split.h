@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Compilation units whose description was split off when they were compiled (-gsplit-dwarf): into a
- * .dwo file each, or all of a program's packed into one .dwp. DWARF 5; of older ones libdw finds
- * .dwo files itself.
+ * .dwo file each, or all of a program's packed into one .dwp.
  *
  * A file is the right one if it has a unit with the number (dwo_id) that the program has for it.
  */
@@ -13,8 +12,17 @@
 #include "symbols/image.h"
 #include "symbols/object.h"
 #include "symbols/settings.h"
+#include "symbols/split_bases.h"
 
 DEFINE_VEC(object_vec, struct object *)
+
+/* A file that a unit was found in. */
+struct split_file {
+	char *path;
+	uint64_t id; /* of the unit */
+};
+
+DEFINE_VEC(split_file_vec, struct split_file)
 
 /* Where the units of one module are looked for. */
 struct split_files {
@@ -23,6 +31,8 @@ struct split_files {
 	const char *module_path;     /* as recorded */
 	struct object_vec packages;  /* .dwp files, opened when the first unit is looked for */
 	bool has_packages;
+	struct split_bases bases;
+	struct split_file_vec used;
 	unsigned found, missing; /* units that were looked for */
 };
 

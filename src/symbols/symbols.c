@@ -407,3 +407,38 @@ struct error *symbols_module_tried(struct symbols *symbols, uint32_t index,
 	*ret_count = module->files.tried.len;
 	return NULL;
 }
+
+/* The kernel's own code is in no file. */
+static bool add_used(
+	struct symbols_used_vec *ret, enum symbols_part part, const struct object *object)
+{
+	if (!object || object->fd < 0)
+		return true;
+	struct symbols_used used = {.part = part,
+		.path = object->path,
+		.build_id = object->build_id,
+		.build_id_len = object->build_id_len};
+	return symbols_used_vec_push(ret, used);
+}
+
+struct error *symbols_module_used(
+	struct symbols *symbols, uint32_t index, struct symbols_used_vec *ret)
+{
+	if (index >= symbols->modules.len)
+		return error_create(ERROR_INTERNAL, "symbols: no module %u", index);
+	struct module *module = symbols->modules.data[index];
+	if (module->state == SYMBOLS_UNOPENED)
+		module_open(symbols, module);
+	const struct debug_files *files = &module->files;
+	const struct split_files *split = &module->units.split;
+	bool good = add_used(ret, SYMBOLS_PART_MODULE, files->main) &&
+		    add_used(ret, SYMBOLS_PART_DEBUG, files->separate) &&
+		    add_used(ret, SYMBOLS_PART_SHARED, files->alt);
+	for (size_t i = 0; good && i < split->packages.len; i++)
+		good = add_used(ret, SYMBOLS_PART_PACKAGE, split->packages.data[i]);
+	for (size_t i = 0; good && i < split->used.len; i++)
+		good = symbols_used_vec_push(ret, (struct symbols_used){.part = SYMBOLS_PART_SPLIT,
+							  .path = split->used.data[i].path,
+							  .unit = split->used.data[i].id});
+	return good ? NULL : error_no_memory();
+}

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/vec.h"
 #include "symbols/settings.h"
 #include "symbols/tried.h"
 
@@ -115,6 +116,32 @@ struct error *symbols_real_path(
  */
 struct error *symbols_module_tried(struct symbols *symbols, uint32_t module,
 	const struct symbols_tried **ret, size_t *ret_count) must_check_;
+
+enum symbols_part {
+	SYMBOLS_PART_MODULE,  /* the program or library itself */
+	SYMBOLS_PART_DEBUG,   /* its separate debug file */
+	SYMBOLS_PART_SHARED,  /* what that shares with others (dwz) */
+	SYMBOLS_PART_PACKAGE, /* .dwp */
+	SYMBOLS_PART_SPLIT,   /* .dwo, of a unit that was asked for */
+};
+
+/* A file that a module's names come from. */
+struct symbols_used {
+	enum symbols_part part;
+	const char *path;        /* on this machine */
+	const uint8_t *build_id; /* its own; NULL: it has none */
+	size_t build_id_len;
+	uint64_t unit; /* number (dwo_id) of the unit that is split off */
+};
+
+DEFINE_VEC(symbols_used_vec, struct symbols_used)
+
+/*
+ * Opens the module, and adds the files that are used for it, so far. They belong to struct symbols.
+ * The only errors are of memory.
+ */
+struct error *symbols_module_used(
+	struct symbols *symbols, uint32_t module, struct symbols_used_vec *ret) must_check_;
 
 /* The file that names come from; NULL if none, or not opened yet. */
 const char *symbols_module_debug_path(const struct symbols *symbols, uint32_t module);

@@ -110,17 +110,16 @@ static struct die_range *find_range(const struct die_range_vec *ranges, uint64_t
 /* libdw goes by the paths in the file, which are another machine's below a system root. */
 static bool split_by_libdw(const struct unit_index *index, Dwarf_Die *root, Dwarf_Die *ret)
 {
-	return !index->split.settings->sysroot &&
+	return !index->split.settings->sysroot && !index->split.settings->own_split &&
 	       dwarf_cu_info(root->cu, NULL, NULL, NULL, ret, NULL, NULL, NULL) == 0 && ret->addr;
 }
 
 /* Finds what a skeleton stands for. */
-static void find_split(struct unit_index *index, struct unit *unit, Dwarf_Half version, uint64_t id)
+static void find_split(struct unit_index *index, struct unit *unit, uint64_t id)
 {
 	Dwarf_Die die = {.addr = NULL};
 	bool found = split_by_libdw(index, &unit->skeleton, &die) ||
-		     (version >= 5 &&
-			     split_open(&index->split, &unit->skeleton, id, &unit->image, &die));
+		     split_open(&index->split, &unit->skeleton, id, &unit->image, &die);
 	index->split.found += found;
 	index->split.missing += !found;
 	if (found)
@@ -134,18 +133,17 @@ static struct error *open_unit(struct unit_index *index, Dwarf_Die *root, struct
 	struct unit **unit = unit_map_insert(&index->units, dwarf_dieoffset(root), &is_new);
 	if (!unit)
 		return error_no_memory();
-	Dwarf_Half version;
 	uint8_t type;
 	uint64_t id = 0;
 	if (is_new && root->cu &&
-		dwarf_cu_info(root->cu, &version, &type, NULL, NULL, &id, NULL, NULL) == 0) {
+		dwarf_cu_info(root->cu, NULL, &type, NULL, NULL, &id, NULL, NULL) == 0) {
 		*unit = calloc(1, sizeof(**unit));
 		if (!*unit)
 			return error_no_memory();
 		**unit = (struct unit){.die = *root, .skeleton = *root};
 		die_range_vec_init(&(*unit)->functions);
 		if (type == DW_UT_skeleton)
-			find_split(index, *unit, version, id);
+			find_split(index, *unit, id);
 	}
 	*ret = *unit;
 	return NULL;

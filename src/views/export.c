@@ -11,6 +11,7 @@ static const struct export_format formats[] = {
 	{.name = "pprof",
 		.what = "pprof's profile.proto: go tool pprof, Pyroscope, Parca",
 		.packing = PACKING_GZIP,
+		.differences = true,
 		.write = export_pprof},
 	{.name = "massif",
 		.what = "Massif's massif.out: ms_print, massif-visualizer",
@@ -26,7 +27,10 @@ static const struct export_format formats[] = {
 	{.name = "callgrind",
 		.what = "Callgrind's: KCachegrind, callgrind_annotate",
 		.write = export_callgrind},
-	{.name = "json", .what = "all stacks and figures: heapwise.export/1", .write = export_json},
+	{.name = "json",
+		.what = "all stacks and figures: heapwise.export/1",
+		.differences = true,
+		.write = export_json},
 	{.name = "csv", .what = "a row a stack: spreadsheets, data frames", .write = export_csv},
 	{.name = "gperftools",
 		.what = "gperftools' text: google-pprof, go tool pprof",
@@ -58,6 +62,7 @@ static const struct export_format formats[] = {
 	{.name = "folded",
 		.what = "a line a stack: flamegraph.pl, speedscope",
 		.one_figure = true,
+		.differences = true,
 		.write = export_folded},
 };
 
@@ -69,10 +74,15 @@ const struct export_format *export_find(const char *name)
 	return NULL;
 }
 
-void export_add_names(struct text *text)
+void export_add_names(struct text *text, bool differences)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
-		text_printf(text, "%s%s", i ? ", " : "", formats[i].name);
+	const char *comma = "";
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		if (differences && !formats[i].differences)
+			continue;
+		text_printf(text, "%s%s", comma, formats[i].name);
+		comma = ", ";
+	}
 }
 
 struct error *export_folded(const struct exported *from, const struct sink *sink)

@@ -24,17 +24,18 @@ struct export_format {
 	const char *name;
 	const char *what; /* whose it is, for the help */
 	enum packing packing;
-	bool one_figure; /* --metric chooses it */
-	bool moments;    /* wants a series with sites where there is one; knows no filter */
-	bool leaks;      /* is of a search for leaks; knows no filter either */
-	bool events;     /* wants them, from the beginning; knows no filter */
+	bool one_figure;  /* --metric chooses it */
+	bool differences; /* has a place for what is below 0 */
+	bool moments;     /* wants a series with sites where there is one; knows no filter */
+	bool leaks;       /* is of a search for leaks; knows no filter either */
+	bool events;      /* wants them, from the beginning; knows no filter */
 	struct error *(*write)(const struct exported *from, const struct sink *sink);
 };
 
 /* NULL: there is none of that name. */
 const struct export_format *export_find(const char *name);
-/* Adds "pprof, folded, …". */
-void export_add_names(struct text *text);
+/* Adds "pprof, folded, …": all of them, or those that can hold a difference. */
+void export_add_names(struct text *text, bool differences);
 
 /* Writes all of it, packed so, or, if that is PACKING_NONE, as the format wants it. NULL also when
  * the sink stopped it. */

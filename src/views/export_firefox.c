@@ -199,6 +199,10 @@ static void put_samples(struct json *json)
 	end_table(json, 0);
 }
 
+/*
+ * A table without a line would have no first time, and with it the whole profile no range of time:
+ * the profiler shows nothing of it then. So there is a line of no bytes where nothing else is.
+ */
 static void put_allocations(struct firefox *at, enum metric metric)
 {
 	struct json *json = at->json;
@@ -214,13 +218,18 @@ static void put_allocations(struct firefox *at, enum metric metric)
 			json_u64(json, value);
 		count += value != 0;
 	}
+	if (!count)
+		json_u64(json, 0);
 	json_array_end(json);
 	json_key(json, "stack");
 	json_array_begin(json);
 	for (size_t i = 0; i < rows->len; i++)
 		if (metric_of_site(metric, &rows->data[i].sums))
 			put_optional(json, at->of_row.data[i]);
+	if (!count)
+		put_optional(json, NO_PREFIX);
 	json_array_end(json);
+	count += !count;
 	put_column(json, "time", count, 0);
 	end_table(json, count);
 }

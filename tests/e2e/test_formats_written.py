@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """heapwise export: what is written is read back by the tools that read such files, with the report's figures. Needs
-valgrind, google-perftools, jeprof, node (`./dev deps --peers`); pprof's own is test_pprof.py."""
+valgrind, google-perftools, jeprof, chromium, node's npm (`./dev deps --peers`); pprof's own is test_pprof.py."""
 
 import difflib
 import csv
@@ -9,16 +9,17 @@ import gzip
 import io
 import json
 import re
-import shutil
 import subprocess
-import tarfile
-import xml.etree.ElementTree
 import sys
+import tarfile
+import time
+import xml.etree.ElementTree
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+from browser import Browser
 
 TESTS = hw.Tests()
 OF_EVENTS = ("heaptrack", "heaptrack2", "heaptrack1", "mtrace")  # which not every source has
@@ -181,72 +182,63 @@ def massif_of_states(folder):
         hw.need(refused.status == 3 and "--time-unit=ms" in refused.errors, str(refused))
 
 
-# What dh_view.js wants of a page, as far as it shows a tree; prints all text of the page.
-DH_VIEW = r"""
-const fs = require("fs"), vm = require("vm");
-class Element {
-  constructor() { this.childNodes = []; this.text = ""; this.classList = { add() {}, toggle() {}, contains() { return false; } }; }
-  appendChild(child) { child.parentNode = this; this.childNodes.push(child); return child; }
-  cloneNode() { return new Element(); }
-  replaceChild(child, old) { child.parentNode = this; this.childNodes[this.childNodes.indexOf(old)] = child; }
-  set textContent(text) { this.text = text; this.childNodes = []; }
-  get textContent() { return this.text + this.childNodes.map((child) => child.textContent).join(""); }
-  addEventListener() {}
-}
-const body = new Element();
-const document = { body, location: { search: "" }, createElement: () => new Element(), createTextNode: (text) => Object.assign(new Element(), { text }) };
-const context = vm.createContext({ document, console, performance, URLSearchParams, Intl, window: {} });
-vm.runInContext(fs.readFileSync(process.argv[1], "utf8"), context);
-context.input = fs.readFileSync(process.argv[2], "utf8");
-vm.runInContext("onLoad(); gSelect.selectedIndex = 1; gData = JSON.parse(input); buildTree(); displayTree(0, 0, 0);", context);
-console.log(body.textContent);
-"""
+DH_VIEW = Path("/usr/libexec/valgrind/dh_view.html")
 
 
-def dh_view(path):
-    """The page that dh_view.html shows of a file. No browser: node runs the page's script."""
-    script = Path("/usr/libexec/valgrind/dh_view.js")
-    if not script.exists():
-        raise hw.Skip("valgrind is not installed")
-    shown = hw.run([hw.need_program("node"), "-e", DH_VIEW, script, path])
-    hw.need(shown.status == 0, f"dh_view.js: {shown}")
-    return shown.text
+def dh_view(browser, path):
+    """The text of DHAT's own page after the file was chosen in it."""
+    browser.open(DH_VIEW.as_uri())
+    browser.choose_file("input", path)
+    text = browser.when("gTimingsDiv.textContent || document.querySelector('.error')", "document.body.innerText")
+    hw.need("Processing time" in text and not browser.exceptions, f"{text[:400]} {browser.exceptions}")
+    return text
 
 
 @TESTS.test
 def dhat(folder):
-    """dhat: what dh_view.js shows, run by node without a browser, has the report's totals and all of its stacks"""
-    for source in sources(folder):
-        path, errors = export(folder, source, "dhat")
-        found = json.loads(path.read_text())
-        report, totals = report_of(source)
-        text = dh_view(path)
-        amount = rf"([\d,]+) bytes .*? in ([\d,]+) blocks"
-        shown = {name: tuple(int(number.replace(",", "")) for number in re.search(rf"{name}: +{amount}", text).groups())
-                 for name in (("Total", "At t-gmax", "At t-end") if found["bklt"] else ("Total",))}
-        wanted = {"Total": (totals["allocated_bytes"], totals["allocations"])}
-        if found["bklt"]:
-            wanted["At t-gmax"] = totals["peak_bytes"], totals["peak_blocks"]
-            wanted["At t-end"] = totals["live_bytes"], totals["live_blocks"]
-            hw.need("only at least" in errors, errors)
-        else:
-            hw.need("is not known" in errors, errors)
-        hw.need(shown == wanted, f"{source.name}: dh_view shows {shown}, the report {wanted}")
-        sites = [site for site in report["sites"] if site["allocations"]]
-        hw.need(len(found["pps"]) == len(sites), f"{source.name}: {len(found['pps'])} stacks of {len(sites)}")
-        names = {frame["function"] for site in sites for frame in site["stack"] if frame["function"]}
-        table = "\n".join(found["ftbl"])
-        hw.need(all(name in table for name in names), "functions are missing")
+    """dhat: what dh_view.html shows in Chromium has the report's totals and all of its stacks"""
+    if not DH_VIEW.exists():
+        raise hw.Skip("valgrind is not installed")
+    with Browser(folder) as browser:
+        for source in sources(folder):
+            need_dh_view(browser, folder, source)
+
+
+def need_dh_view(browser, folder, source):
+    path, errors = export(folder, source, "dhat")
+    found = json.loads(path.read_text())
+    report, totals = report_of(source)
+    text = dh_view(browser, path)
+    amount = rf"([\d,]+) bytes .*? in ([\d,]+) blocks"
+    shown = {name: tuple(int(number.replace(",", "")) for number in re.search(rf"{name}: +{amount}", text).groups())
+             for name in (("Total", "At t-gmax", "At t-end") if found["bklt"] else ("Total",))}
+    wanted = {"Total": (totals["allocated_bytes"], totals["allocations"])}
+    if found["bklt"]:
+        wanted["At t-gmax"] = totals["peak_bytes"], totals["peak_blocks"]
+        wanted["At t-end"] = totals["live_bytes"], totals["live_blocks"]
+        hw.need("only at least" in errors, errors)
+    else:
+        hw.need("is not known" in errors, errors)
+    hw.need(shown == wanted, f"{source.name}: dh_view shows {shown}, the report {wanted}")
+    sites = [site for site in report["sites"] if site["allocations"]]
+    hw.need(len(found["pps"]) == len(sites), f"{source.name}: {len(found['pps'])} stacks of {len(sites)}")
+    names = {frame["function"] for site in sites for frame in site["stack"] if frame["function"]}
+    table = "\n".join(found["ftbl"])
+    hw.need(all(name in table for name in names), "functions are missing")
+
+
+def from_npm(folder, package):
+    """The archive of a package, which npm checks."""
+    packed = hw.run([hw.need_program("npm"), "pack", "--silent", "--fetch-retries=0", "--fetch-timeout=20000", package],
+                    cwd=folder, env=hw.clean_environment(HOME=folder))
+    if packed.status != 0:
+        raise hw.Skip(f"npm cannot fetch {package}: no network?")
+    return tarfile.open(folder / packed.text.split()[-1])
 
 
 def speedscope_schema(folder):
     """The package's own schema, from npm."""
-    hw.run([hw.need_program("npm"), "pack", "--silent", "speedscope@1.25.0"], cwd=folder,
-           env=hw.clean_environment(HOME=folder))
-    packages = list(folder.glob("speedscope-*.tgz"))
-    if not packages:
-        raise hw.Skip("npm has no speedscope to give: its schema is not checked (no network?)")
-    with tarfile.open(packages[0]) as package:
+    with from_npm(folder, "speedscope@1.25.0") as package:
         name = next((name for name in package.getnames() if "file-format-schema" in name), None)
         hw.need(name, "speedscope's package has no schema")
         return json.load(package.extractfile(name))
@@ -319,6 +311,66 @@ def firefox(folder):
         wanted = {"Live at the peak": totals["peak_bytes"], "Live at the end": totals["live_bytes"],
                   "Allocated": totals["allocated_bytes"]}
         need_equal({name: total for name, total in wanted.items() if total is not None}, sums, source.name)
+
+
+class FirefoxProfiler:
+    """A file in Firefox's profiler without its pages, as its makers have that on npm: the same program reads it."""
+
+    PACKAGE = "@firefox-devtools/profiler-cli@0.10.0"
+
+    def __init__(self, folder, path):
+        node, self.folder = hw.need_program("node"), folder
+        if not (folder / "package").exists():
+            with from_npm(folder, self.PACKAGE) as package:
+                package.extractall(folder)
+        self.command = [node, folder / "package/dist/profiler-cli.js"]
+        self.environment = hw.clean_environment(HOME=folder, PROFILER_CLI_SESSION_DIR=folder, PROFILER_CLI_NO_SYMBOLICATE=1)
+        # Not its `load`, which starts the same in the background, and gives up after half a second.
+        self.log = folder / f"{path.stem}.log"
+        self.process = subprocess.Popen([*self.command, "--daemon", path, "--session", path.stem], env=self.environment,
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def __enter__(self):
+        said, until = "", time.monotonic() + hw.TIMEOUT
+        while "Profile loaded" not in said:
+            said = self.log.read_text(errors="replace") if self.log.exists() else ""
+            if "Failed to load" in said or self.process.poll() is not None or time.monotonic() > until:
+                self.__exit__()
+                raise hw.Failure(f"Firefox's profiler does not read it: {said}")
+            time.sleep(0.02)
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    def functions(self, thread):
+        """Its name, and {function: (flat, cum)}."""
+        ended = hw.run([*self.command, "thread", "functions", "--json", "--limit", "0", "--thread", f"t-{thread}"],
+                       env=self.environment)
+        hw.need(ended.status == 0, f"profiler-cli: {ended}")
+        found, sums = json.loads(ended.text), {}
+        hw.need(found["weightType"] == "bytes", f"weights of {found['weightType']}")
+        for one in found["functions"]:
+            flat, cum = sums.get(one["name"], (0, 0))
+            sums[one["name"]] = flat + one["selfSamples"], cum + one["totalSamples"]
+        return found["friendlyThreadName"], sums
+
+
+@TESTS.test
+def firefox_by_its_profiler(folder):
+    """firefox: Firefox's profiler, from npm, shows the report's functions, also beside a thread with nothing to show"""
+    target, foreign = recorded(folder, "peak_twice-O2", "target"), profile(folder)
+    for source, shown in ((target, ("Live at the peak", "Live at the end", "Allocated")), (foreign, ("Live at the end",))):
+        with FirefoxProfiler(folder, export(folder, source, "firefox")[0]) as profiler:
+            for number, name in enumerate(shown):
+                metric = {"Live at the peak": "peak_bytes", "Live at the end": "live_bytes"}.get(name, "allocated_bytes")
+                title, theirs = profiler.functions(number)
+                hw.need(title == name, f"{source.name}: {title}, not {name}")
+                if (source, name) == (target, "Live at the end"):
+                    hw.need(theirs == {}, f"{theirs}")
+                else:
+                    need_equal(functions_of(source, metric), theirs, f"{source.name}: {name}")
 
 
 def annotated(path, *options):

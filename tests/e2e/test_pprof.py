@@ -298,6 +298,13 @@ def differences(folder):
     for command in (("diff", path, newer), ("report", path, "--base", older), ("report", "--merge", path, newer)):
         refused = heapwise(*command)
         hw.need(refused.status == 3 and "difference of two states" in refused.errors, f"{command}: {refused}")
+    for command in (("report", path, "--view", "marks"), *(("export", path, "--format", name) for name in (
+            "massif", "dhat", "speedscope", "firefox", "callgrind", "csv", "gperftools", "jemalloc"))):
+        refused = heapwise(*command)
+        hw.need(refused.status == 3 and "difference of two states" in refused.errors, f"{command}: {refused}")
+    again = folder / "again.pb.gz"
+    ask("export", path, "--format", "pprof", "-o", again)
+    need_equal(own_top(again, "live_bytes"), own_top(path, "live_bytes"), "written again")
 
 
 @TESTS.test

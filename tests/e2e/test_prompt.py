@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The prompt: what its lines answer, on a terminal with completion and history, and from a pipe."""
 
-import os
-import pty
-import select
 import sys
 import time
 from pathlib import Path
@@ -12,10 +9,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+from terminal import Terminal
 
 TESTS = hw.Tests()
-# By hand: the first key may come before the prompt reads key by key, and is lost then.
-TERMINAL = hw.Tests()
+PROMPT = "(heapwise) "
 
 
 def recording(folder):
@@ -93,79 +90,78 @@ def mistakes(folder):
     hw.need(missing.status == 3 and "no.hpw" in missing.errors, f"{missing}")
 
 
-class Terminal:
-    """A prompt on a terminal. What was read before is forgotten with each wait."""
-
-    def __init__(self, folder, *arguments, **more):
-        environment = hw.clean_environment(TERM="xterm", XDG_STATE_HOME=folder, HEAPWISE_PAGER="cat", NO_COLOR="1", **more)
-        self.pid, self.file = pty.fork()
-        if self.pid == 0:
-            os.execve(hw.HEAPWISE, [str(word) for word in (hw.HEAPWISE, *arguments)], environment)
-
-    def wait(self, words):
-        got, until = "", time.monotonic() + hw.TIMEOUT
-        while words not in got:
-            hw.need(select.select([self.file], [], [], max(0, until - time.monotonic()))[0], f"no {words!r}: {got!r}")
-            try:
-                got += os.read(self.file, 1 << 16).decode(errors="replace").replace("\r", "")
-            except OSError:
-                raise hw.Failure(f"it ended without {words!r}: {got!r}") from None
-        return got
-
-    def type(self, text):
-        os.write(self.file, text.encode())
-
-    def end(self):
-        until = time.monotonic() + hw.TIMEOUT
-        while select.select([self.file], [], [], max(0, until - time.monotonic()))[0]:
-            try:
-                if not os.read(self.file, 1 << 16):
-                    break
-            except OSError:
-                break
-        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        os.close(self.file)
-        return status
+def prompt(folder, *arguments, **more):
+    settings = {"TERM": "xterm", "XDG_STATE_HOME": folder, "HEAPWISE_PAGER": "cat", "NO_COLOR": "1", **more}
+    return Terminal([hw.HEAPWISE, *arguments], hw.clean_environment(**settings))
 
 
-@TERMINAL.test
+def leave(terminal, keys):
+    terminal.wait(PROMPT)
+    terminal.type(keys)
+    hw.need(terminal.end()[0] == 0, "it did not end well")
+
+
+@TESTS.test
 def on_a_terminal(folder):
     """heapwise FILE on a terminal is the prompt: TAB completes commands, values and functions, ^D leaves, history stays"""
     path = recording(folder)
-    terminal = Terminal(folder, path)
-    terminal.wait("(heapwise) ")
-    terminal.type("repo\t\n")
-    terminal.wait("Totals")
-    terminal.wait("(heapwise) ")
-    terminal.type("sample_index=inuse_sp\t\n")
-    terminal.wait("(heapwise) ")
-    terminal.type("peek __libc_start_c\t\n")
-    terminal.wait("Live at the end by functions")
-    terminal.wait("(heapwise) ")
-    terminal.type("\x04")
-    hw.need(terminal.end() == 0, "it did not end well")
+    with prompt(folder, path) as terminal:
+        for keys, answer in (("repo\t\n", "Totals"), ("sample_index=inuse_sp\t\n", ""),
+                             ("peek __libc_start_c\t\n", "Live at the end by functions")):
+            terminal.wait(PROMPT)
+            terminal.type(keys)
+            terminal.wait(answer)
+        leave(terminal, "\x04")
     history = (folder / "heapwise/history").read_text()
     hw.need("sample_index=inuse_space" in history.replace("\\040", " "), history)
-    again = Terminal(folder, path)
-    again.wait("(heapwise) ")
-    again.type("\x1b[A\n")
-    again.wait("by functions")
-    again.type("exit\n")
-    hw.need(again.end() == 0, "it did not end well")
+    with prompt(folder, path) as terminal:
+        terminal.wait(PROMPT)
+        terminal.type("\x1b[A\n")
+        terminal.wait("by functions")
+        leave(terminal, "exit\n")
 
 
-@TERMINAL.test
+@TESTS.test
+def typed_ahead(folder):
+    """Keys that come before the prompt are not lost, ^D neither"""
+    path = recording(folder)
+    with prompt(folder, path) as terminal:
+        terminal.type("top1\nrepo\t\nsample_index=inuse_sp\t\no\n\x04")
+        status, text = terminal.end()
+    hw.need(status == 0, "it did not end well")
+    for words in ("Functions by", "Totals", "= inuse_space"):
+        hw.need(words in text, f"no {words!r}: {text}")
+    # While an answer is on its way, which ends when it is told so.
+    (folder / "go").touch()
+    pager = "touch shown; while test -e go; do sleep 0.01; done; cat"
+    with prompt(folder, path, HEAPWISE_PAGER=f"cd '{folder}'; {pager}") as terminal:
+        terminal.wait(PROMPT)
+        terminal.type("top1\n")
+        until = time.monotonic() + hw.TIMEOUT
+        while not (folder / "shown").exists():
+            hw.need(time.monotonic() < until, "no answer")
+            time.sleep(0.01)
+        terminal.type("\x04")
+        (folder / "go").unlink()
+        terminal.wait("Functions by")
+        hw.need(terminal.end()[0] == 0, "it did not end well")
+
+
+@TESTS.test
 def interrupted(folder):
     """^C ends an answer, not the prompt"""
     path = recording(folder)
-    terminal = Terminal(folder, path)
-    terminal.wait("(heapwise) ")
-    terminal.type("\x03")
-    terminal.type("top1\n")
-    terminal.wait("Functions by")
-    terminal.wait("(heapwise) ")
-    terminal.type("quit\n")
-    hw.need(terminal.end() == 0, "it did not end well")
+    # No shell that starts a program: it may take ^C for its own, and wait.
+    with prompt(folder, path, HEAPWISE_PAGER="exec perl -e 'print STDERR qq(waiting\n); sleep'") as terminal:
+        terminal.wait(PROMPT)
+        terminal.type("\x03")
+        terminal.type("top1\n")
+        terminal.wait("waiting")
+        terminal.type("\x03")
+        terminal.wait(PROMPT)
+        terminal.type("o\n")
+        terminal.wait("sample_index")
+        leave(terminal, "quit\n")
 
 
 @TESTS.test
@@ -177,8 +173,4 @@ def in_a_pipe(folder):
     hw.need(wrong.status == 2 and "no command 'no-such-file'" in wrong.errors, f"{wrong}")
 
 
-if __name__ == "__main__":
-    on_terminal = sys.argv[1:2] == ["terminal"]
-    if on_terminal:
-        del sys.argv[1]
-    (TERMINAL if on_terminal else TESTS).main(width=2)
+TESTS.main(width=2)

@@ -3,7 +3,6 @@
 """Views of stacks (tree…) of a recorded program: figures equal to the report's, and what they refuse."""
 
 import json
-import shutil
 import sys
 import xml.etree.ElementTree
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+from browser import Browser
 
 TESTS = hw.Tests()
 TOTALS = {"allocations": "allocations", "allocated_bytes": "allocated_bytes", "live_bytes": "live_bytes_at_end",
@@ -161,24 +161,19 @@ def flame_picture(folder):
 def flame_browser(folder):
     """In Chromium: search counts what fits, a click makes a frame as wide as the picture"""
     path, picture, page = recording(folder), folder / "out.svg", folder / "page.html"
-    chromium = shutil.which("chromium")
-    if not chromium:
-        raise hw.Skip("chromium is not installed")
     heapwise("flame", path, "--svg", picture)
-
-    def dump(url):
-        return hw.run([chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
-                       "--dump-dom", url], env=hw.clean_environment(HOME=folder)).text
-
-    hw.need(">^main$: " in dump(f"file://{picture}?s=^main$"), "nothing was searched for")
     svg = picture.read_text(encoding="utf-8").split("?>", 1)[1]
-    click = ('<script>[...document.querySelectorAll("#flame g")].filter((g) => g.dataset.name === "main")[0]'
-             '.dispatchEvent(new MouseEvent("click"))</script>')
-    page.write_text(f"<!doctype html><meta charset=utf-8>{svg}{click}", encoding="utf-8")
-    found = dump(f"file://{page}")
-    main = found[found.index('data-name="main"'):]
-    hw.need('width="1200"' in main[:main.index("</rect>")], main[:400])
-    hw.need('class="outer"' in found and 'display: none' in found, "nothing is zoomed")
+    page.write_text(f"<!doctype html><meta charset=utf-8>{svg}", encoding="utf-8")
+    main = '[...document.querySelectorAll("#flame g")].filter((g) => g.dataset.name === "main")[0]'
+    with Browser(folder) as browser:
+        browser.open(f"{picture.as_uri()}?s=^main$")
+        hw.need(">^main$: " in browser.evaluate("document.documentElement.outerHTML"), "nothing was searched for")
+        browser.open(page.as_uri())
+        browser.evaluate(f'{main}.dispatchEvent(new MouseEvent("click")), 0')
+        hw.need(browser.evaluate(f'{main}.querySelector("rect").getAttribute("width")') == "1200", "main is not as wide")
+        found = browser.evaluate("document.documentElement.outerHTML")
+        hw.need('class="outer"' in found and "display: none" in found, "nothing is zoomed")
+        hw.need(not browser.exceptions, f"{browser.exceptions}")
 
 
 @TESTS.test

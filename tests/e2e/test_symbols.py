@@ -477,17 +477,14 @@ def split_units(folder):
             # … and are beside it.
             shell(place, "mv *.dwo away/")
             hw.need(frames(path, "--symbol-path", place / "away") == found, f"{told}: beside it")
-            if version == 5:
-                shell(place, "mkdir store", "mv away/*.dwo store/")
-                options = ("--symbol-path", f"{place}/away:{place}/store")
-                hw.need(frames(path, *options) == found, f"{told}: in a folder: {frames(path, *options)}")
-                root = place / "root"
-                inside = root / str(place).lstrip("/")
-                shell(place, f"mkdir -p {inside}", f"mv store/*.dwo {inside}", f"cp away/places {inside}")
-                hw.need(frames(path, "--sysroot", root) == found, f"{told}: below --sysroot")
-                shell(place, f"mv {inside}/*.dwo store/")
-            else:
-                shell(place, "mkdir store", "mv away/*.dwo store/")
+            shell(place, "mkdir store", "mv away/*.dwo store/")
+            options = ("--symbol-path", f"{place}/away:{place}/store")
+            hw.need(frames(path, *options) == found, f"{told}: in a folder: {frames(path, *options)}")
+            root = place / "root"
+            inside = root / str(place).lstrip("/")
+            shell(place, f"mkdir -p {inside}", f"mv store/*.dwo {inside}", f"cp away/places {inside}")
+            hw.need(frames(path, "--sysroot", root) == found, f"{told}: below --sysroot")
+            shell(place, f"mv {inside}/*.dwo store/")
             # Gone, then those of another build.
             shell(place, "mv away/places places")
             less = fewer(path, found)
@@ -508,39 +505,54 @@ def store_files(folder):
     return sorted(folder.glob("*.dwo"))
 
 
+def packages(place, compiler, version, packer, damages):
+    """A .dwp that `packer` makes of all .dwo files in its folder; damaged at so many places."""
+    place.mkdir()
+    told = f"{compiler}, DWARF {version}, {packer}"
+    program = build(place, compiler, f"-gdwarf-{version} -gsplit-dwarf")
+    path = recorded(place, program)
+    found = whole(place, path)
+    shell(place, f"{packer} *.dwo -o places.dwp", "mkdir dwo", "mv *.dwo dwo/")
+    hw.need(frames(path) == found, f"{told}: beside it: {frames(path)}")
+    shell(place, "mkdir store", "mv places.dwp store/")
+    fewer(path, found)
+    hw.need(frames(path, "--symbol-path", place / "store") == found, f"{told}: in a folder")
+    root = place / "root"
+    inside = root / str(place).lstrip("/")
+    shell(place, f"mkdir -p {inside}", f"cp places store/places.dwp {inside}/")
+    hw.need(frames(path, "--sysroot", root) == found, f"{told}: below --sysroot")
+    shell(place, "mkdir stale", "sed 's/take/taken/g' places.cc > stale/places.cc",
+          "sed 's/box/boxed/g' second.cc > stale/second.cc",
+          f"cd stale && {compiler} -g -O2 -gdwarf-{version} -gsplit-dwarf -c places.cc second.cc && {packer} *.dwo -o ../places.dwp")
+    fewer(path, found)
+    whole_package = (place / "store/places.dwp").read_bytes()
+    for cut in range(64, len(whole_package), max(1, len(whole_package) // damages)):
+        (place / "places.dwp").write_bytes(whole_package[:cut])
+        fewer(path, found)
+    # Damaged inside: whatever is said, it is said, and no crash.
+    for at in range(64, len(whole_package), max(1, len(whole_package) // damages)):
+        damaged = bytearray(whole_package)
+        damaged[at:at + 4] = b"\xff" * 4
+        (place / "places.dwp").write_bytes(damaged)
+        frames(path)
+
+
 @TESTS.test
 def split_packages(folder):
     """.dwp: all .dwo files in one, beside the program, in a folder or below another root; only the right one"""
     hw.need_program("llvm-dwp")
     # llvm-dwp 14 never ends with GCC's files, and GNU dwp knows no DWARF 5.
-    compiler = "clang++"
-    place = folder
-    program = build(place, compiler, "-gdwarf-5 -gsplit-dwarf")
-    path = recorded(place, program)
-    found = whole(place, path)
-    shell(place, "llvm-dwp *.dwo -o places.dwp", "mkdir dwo", "mv *.dwo dwo/")
-    hw.need(frames(path) == found, f"{compiler}: beside it: {frames(path)}")
-    shell(place, "mkdir store", "mv places.dwp store/")
-    fewer(path, found)
-    hw.need(frames(path, "--symbol-path", place / "store") == found, f"{compiler}: in a folder")
-    root = place / "root"
-    inside = root / str(place).lstrip("/")
-    shell(place, f"mkdir -p {inside}", f"cp places store/places.dwp {inside}/")
-    hw.need(frames(path, "--sysroot", root) == found, f"{compiler}: below --sysroot")
-    shell(place, "mkdir stale", "sed 's/take/taken/g' places.cc > stale/places.cc",
-          "sed 's/box/boxed/g' second.cc > stale/second.cc",
-          f"cd stale && {compiler} -g -O2 -gdwarf-5 -gsplit-dwarf -c places.cc second.cc && llvm-dwp *.dwo -o ../places.dwp")
-    fewer(path, found)
-    whole_package = (place / "store/places.dwp").read_bytes()
-    for cut in range(64, len(whole_package), max(1, len(whole_package) // 40)):
-        (place / "places.dwp").write_bytes(whole_package[:cut])
-        fewer(path, found)
-    # Damaged inside: whatever is said, it is said, and no crash.
-    for at in range(64, len(whole_package), max(1, len(whole_package) // 60)):
-        damaged = bytearray(whole_package)
-        damaged[at:at + 4] = b"\xff" * 4
-        (place / "places.dwp").write_bytes(damaged)
-        frames(path)
+    packages(folder / "new", "clang++", 5, "llvm-dwp", 40)
+
+
+@TESTS.test
+def split_packages_old(folder):
+    """.dwp of DWARF 4, whose index is of version 2, made by the packers of binutils and of LLVM"""
+    hw.need_program("dwp")
+    packages(folder / "gnu", "g++", 4, "dwp", 10)
+    packages(folder / "clang", "clang++", 4, "dwp", 2)
+    if shutil.which("llvm-dwp"):
+        packages(folder / "llvm", "clang++", 4, "llvm-dwp", 2)
 
 
 class Server:

@@ -3,15 +3,13 @@
 """What is other on a terminal: colours, the pager, and that long work says so."""
 
 import os
-import pty
-import select
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+from terminal import Terminal
 
 TESTS = hw.Tests()
 DIRECT = {"TERM": "xterm", "HEAPWISE_PAGER": "cat"}
@@ -26,22 +24,8 @@ def recording(folder, program="peak_twice-O2"):
 
 def on_terminal(*arguments, **environment):
     """Exit status and what the terminal got, from stdout and stderr."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execve(hw.HEAPWISE, [str(word) for word in (hw.HEAPWISE, *arguments)], hw.clean_environment(**environment))
-    got, until = b"", time.monotonic() + hw.TIMEOUT
-    while select.select([terminal], [], [], max(0, until - time.monotonic()))[0]:
-        try:
-            piece = os.read(terminal, 1 << 16)
-        except OSError:  # the other end is closed
-            break
-        if not piece:
-            break
-        got += piece
-    hw.need(time.monotonic() < until, f"{arguments}: does not end: {got!r}")
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    os.close(terminal)
-    return status, got.decode(errors="replace").replace("\r\n", "\n")
+    with Terminal([hw.HEAPWISE, *arguments], hw.clean_environment(**environment)) as terminal:
+        return terminal.end()
 
 
 @TESTS.test

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/packing.h"
 #include "lib/tap.h"
 #include "sources/source.h"
 
@@ -79,28 +80,98 @@ static inline void check_changed_anywhere(const char *text)
 	free(copy);
 }
 
-/* So many kilobytes of zstd that unpack to 10 GB: `text`, then blocks of one character. */
-static inline void check_bomb(const char *text, char fill)
+#define BOMB_RUN 131072u /* bytes of a block that is one character */
+
+static inline void bomb_text(struct buf *file, const char *text, bool last)
 {
-	struct buf file;
-	buf_init(&file);
-	/* Magic, no options, a window of 128 KiB; see RFC 8878. */
-	buf_bytes(&file, "\x28\xb5\x2f\xfd\x00\x38", 6);
-	uint32_t raw = (uint32_t)strlen(text) << 3;
-	buf_bytes(&file, &raw, 3);
-	buf_bytes(&file, text, strlen(text));
-	for (unsigned blocks = 80000; blocks > 0; blocks--) {
-		uint32_t repeat = 131072u << 3 | 1 << 1 | (blocks == 1);
-		buf_bytes(&file, &repeat, 3);
-		buf_bytes(&file, &fill, 1);
+	uint32_t raw = (uint32_t)strlen(text) << 3 | last;
+	if (!*text && !last)
+		return;
+	buf_bytes(file, &raw, 3);
+	buf_bytes(file, text, strlen(text));
+}
+
+static inline void bomb_runs(struct buf *file, char fill, unsigned blocks)
+{
+	const uint32_t repeat = BOMB_RUN << 3 | 1 << 1;
+	while (blocks--) {
+		buf_bytes(file, &repeat, 3);
+		buf_bytes(file, &fill, 1);
 	}
-	CHECK(!file.failed && file.len < 400000);
+}
+
+/* Of zstd: magic, no options, a window of 128 KiB; see RFC 8878. */
+static inline void bomb_begin(struct buf *file, const char *text)
+{
+	buf_init(file);
+	buf_bytes(file, "\x28\xb5\x2f\xfd\x00\x38", 6);
+	bomb_text(file, text, false);
+}
+
+/* Refused, with `part` in the message, in bounded memory and time. */
+static inline void bomb_end(struct buf *file, const char *part)
+{
+	bomb_text(file, "", true);
+	CHECK(!file->failed && file->len < 400000);
 #ifndef __SANITIZE_ADDRESS__
 	struct rlimit limit = {UINT64_C(3) << 30, UINT64_C(3) << 30};
 	CHECK(!setrlimit(RLIMIT_AS, &limit));
 #endif
-	check_refused_bytes(file.data, file.len, "file: ");
+	check_refused_bytes(file->data, file->len, part);
 	CHECK(clock() < 60 * CLOCKS_PER_SEC);
+	buf_deinit(file);
+}
+
+/* So many kilobytes of zstd that unpack to 10 GB: `text`, then blocks of one character. */
+static inline void check_bomb(const char *text, char fill)
+{
+	struct buf file;
+	bomb_begin(&file, text);
+	bomb_runs(&file, fill, 80000);
+	bomb_end(&file, "file: ");
+}
+
+/* The same of lines, each almost as long as lines may be: `format` with the line's number, blocks
+ * of one character, `behind`. */
+__attribute__((format(printf, 2, 0))) static inline void check_bomb_lines(const char *text,
+	const char *format, char fill, const char *behind, unsigned lines, const char *part)
+{
+	struct buf file;
+	bomb_begin(&file, text);
+	for (unsigned i = 0; i < lines; i++) {
+		char before[64];
+		snprintf(before, sizeof(before), format, i);
+		bomb_text(&file, before, false);
+		bomb_runs(&file, fill, 7);
+		bomb_text(&file, behind, false);
+	}
+	bomb_end(&file, part);
+}
+
+static inline void keep_packed(void *file, const char *data, size_t len)
+{
+	buf_bytes(file, data, len);
+}
+
+/* `text`, then so many times `line`, packed by zstd: refused in 1 GiB by a message with `part`. */
+static inline void check_repeated(
+	const char *text, const char *line, size_t times, const char *part)
+{
+	struct packer *packer;
+	struct buf file;
+	buf_init(&file);
+	CHECK_OK(packer_create(PACKING_ZSTD, &packer));
+	CHECK_OK(packer_run(packer, text, strlen(text), false, keep_packed, &file));
+	for (size_t i = 0; i < times; i++)
+		CHECK_OK(packer_run(packer, line, strlen(line), false, keep_packed, &file));
+	CHECK_OK(packer_run(packer, NULL, 0, true, keep_packed, &file));
+	packer_destroy(packer);
+	CHECK(!file.failed && file.len < 100000);
+#ifndef __SANITIZE_ADDRESS__
+	struct rlimit limit = {UINT64_C(1) << 30, UINT64_C(1) << 30};
+	CHECK(!setrlimit(RLIMIT_AS, &limit));
+#endif
+	check_refused_bytes(file.data, file.len, part);
 	buf_deinit(&file);
 }
 

@@ -126,7 +126,8 @@ CASE(deep, "a million brackets are refused")
 	CHECK(text);
 	memset(text, '[', 1 << 20);
 	memcpy(text, begin, strlen(begin));
-	check_refused_bytes(text, 1 << 20, "depth");
+	check_refused_bytes(text, 1 << 20, "objects and arrays");
+	check_refused_bytes(text, 4000, "depth");
 	free(text);
 }
 
@@ -134,6 +135,11 @@ CASE(bomb, "what unpacks to 10 GB is refused in bounded time and memory")
 {
 	check_bomb("{\"dhatFileVersion\":2,\"x\":", ' ');
 	check_bomb("{\"dhatFileVersion\":2,\"x\":[", '[');
+}
+
+CASE(objects, "15 MB of nothing but small objects, packed, are refused before they are made")
+{
+	check_repeated("{\"dhatFileVersion\":2,\"x\":[", "{},", 5000000, "objects and arrays");
 }
 
 TAP_MAIN

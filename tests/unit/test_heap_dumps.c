@@ -124,6 +124,30 @@ CASE(sampled, "heap_v2, heapz_v2 and heap (half of its number) are samples")
 	CHECK_U64(model_totals(model)->allocations, 0);
 }
 
+CASE(go, "Go's text names its frames, and needs no mappings")
+{
+	_cleanup_model_ struct model *model =
+		open_good("heap profile: 3: 500 [6: 1100] @ heap/1048576\n"
+			  "2: 400 [5: 1000] @ 0x401 0x3010 0x4010 0x5000\n"
+			  "#\t0x300f\tmain.(*T[...]).grow+0x1d\t/src/my app.go:12\n"
+			  "#\t0x400f\tmain.main+0x10\t\t\t/src/main.go:7\n"
+			  "\n"
+			  "1: 100 [1: 100] @ 0x6000\n\n\n"
+			  "# runtime.MemStats\n# Alloc = 12\n");
+	CHECK(model_recording(model)->complete);
+	CHECK_U64(model_recording(model)->sample_bytes, 524288);
+	const struct site *site = site_of(model, "main.(*T[...]).grow");
+	struct stack_node node = model_stack(model, site->stack);
+	CHECK_U64(node.address, 0x3010);
+	CHECK_STR(model_given(model, node.module, node.address)->frames[0].file, "/src/my app.go");
+	CHECK_U64(model_given(model, node.module, node.address)->frames[0].line, 12);
+	CHECK_U64(model_stack(model, node.parent).address, 0x4010);
+	CHECK(!model_stack(model, node.parent).parent.value);
+	CHECK(site_at(model, 0x6000)->live_blocks);
+	check_incomplete("heap profile: 1: 100 [1: 200] @ heap/1048576\n1: 100 [1: 200] @ 0x6000\n",
+		"end of the dump");
+}
+
 CASE(growth, "growthz has what the allocator took from the system, and says so")
 {
 	_cleanup_model_ struct model *model =
@@ -195,6 +219,14 @@ CASE(bomb, "what unpacks to 10 GB is refused in bounded time and memory")
 	check_bomb("heap_v2/512\n", '\n');
 	check_bomb("heap_v2/512\n", 'x');
 	check_bomb("heap profile: 3: 500 [ 6: 1100] @ heapprofile\n", '\n');
+}
+
+CASE(repeated, "millions of stacks in a few kilobytes are refused before they fill the memory")
+{
+	check_repeated("heap profile: 3: 500 [ 6: 1100] @ heapprofile\n", "1: 1 [1: 1] @ 0x1\n",
+		1200000, "beyond");
+	check_repeated(
+		"heap_v2/512\n", "@ 0x1 0x2 0x3 0x4 0x5 0x6 0x7 0x8 0x9\n", 600000, "beyond");
 }
 
 TAP_MAIN

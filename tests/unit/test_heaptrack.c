@@ -2,6 +2,8 @@
 /* Files of heaptrack made by hand: what is read of them, and what is refused. */
 #include "foreign_files.h"
 
+#include "base/packing.h"
+
 /* main → make, which allocates 16 and 48 bytes, and operator new[] below operator new of 100. */
 static const char tables[] = "v 10400 3\n"
 			     "X ./app -n 3\n"
@@ -168,6 +170,65 @@ CASE(hostile, "ids that are not there, numbers that are none, sums above 2^64")
 	check_refused(FILE_OF("q\n"), "not a record");
 }
 
+CASE(huge, "counts of 2^60, and stacks that are their own callers, are refused with their place")
+{
+	check_refused(FILE_OF("s 1000000000000000 x\n"), "file: line 21 (offset 2");
+	check_refused(FILE_OF("s 1000000000000000 x\n"), "1152921504606846976 bytes");
+	check_refused(FILE_OF("i 1 1000000000000000\n"), "string 1152921504606846976");
+	check_refused(FILE_OF("i 1 1 1000000000000000 4 1\n"), "string 1152921504606846976");
+	check_refused(FILE_OF("t 1000000000000000 1\n"), "frame 1152921504606846976");
+	check_refused(FILE_OF("t 1 1000000000000000\n"), "stack 1152921504606846976");
+	check_refused(FILE_OF("a 8 1000000000000000\n"), "stack 1152921504606846976");
+	check_refused(FILE_OF("+ 1000000000000000\n"), "allocation 1152921504606846976");
+	check_refused(FILE_OF("c 1000000000000000\n"), "not a time");
+	check_refused(FILE_OF("i 1 1 2 4 1000000000000000\ns 1000000000000000 \n"), "line 22");
+	/* There are 4 stacks. */
+	check_refused(FILE_OF("t 1 5\n"), "names stack 5, of which there are 4");
+	check_refused(FILE_OF("t 1 6\nt 1 5\n"), "names stack 6");
+	_cleanup_model_ struct model *model =
+		open_good(FILE_OF("a 1000000000000000 2\n+ 3\n+ 3\n"));
+	CHECK_U64(model_totals(model)->peak_bytes, UINT64_C(1) << 61);
+}
+
+CASE(bomb_lines, "lines without an end, and empty ones without number")
+{
+	static const char head[] = "v 10400 3\na 8 0\n";
+	check_bomb(head, '\n');
+	check_bomb(head, 'x');
+	check_bomb_lines(head, "\n#", 'x', "", 4500, "unpacks to more than");
+}
+
+CASE(bomb_tables, "packed names and stacks that take more memory than the file explains")
+{
+	check_bomb_lines("v 10400 3\n", "s e0001 \n", 'x', "\n", 1000, "MiB of names and stacks");
+	check_bomb_lines("v 10400 2\n", "s %u", 'x', "\n", 1000, "MiB of names and stacks");
+}
+
+static void keep(void *ctx, const char *data, size_t len)
+{
+	buf_bytes(ctx, data, len);
+}
+
+CASE(bomb_blocks, "more live blocks than the file explains")
+{
+	static const char head[] = "v 10400 3\na 8 0\n";
+	char events[40000];
+	struct packer *packer;
+	struct buf file;
+	for (size_t i = 0; i < sizeof(events); i++)
+		events[i] = "+ 0\n"[i % 4];
+	buf_init(&file);
+	CHECK_OK(packer_create(PACKING_ZSTD, &packer));
+	CHECK_OK(packer_run(packer, head, strlen(head), false, keep, &file));
+	for (unsigned i = 0; i < 500; i++)
+		CHECK_OK(packer_run(packer, events, sizeof(events), i == 499, keep, &file));
+	CHECK(!file.failed && file.len < 4000);
+	check_refused_bytes(file.data, file.len, "file: line 4");
+	check_refused_bytes(file.data, file.len, "live blocks");
+	packer_destroy(packer);
+	buf_deinit(&file);
+}
+
 CASE(cut, "a file that is cut is read as far as its lines are whole")
 {
 	const char *file = FILE_OF("+ 0\n+ 1\n- 1\n");
@@ -193,6 +254,11 @@ CASE(deep, "a stack of 100,000 frames")
 	_cleanup_model_ struct model *model = open_good(text);
 	CHECK_U64(model_totals(model)->live_bytes, 8);
 	free(text);
+}
+
+CASE(repeated, "millions of strings in a few kilobytes are refused before they fill the memory")
+{
+	check_repeated("v 10400 3\n", "s 1 a\n", 7500000, "names and stacks");
 }
 
 TAP_MAIN

@@ -85,6 +85,28 @@ CASE(hostile, "lines that are none, and sums above 2^64, are refused with their 
 		"2^64");
 }
 
+CASE(huge,
+	"numbers of 2^60 and more are sizes and addresses as others, or refused with their place")
+{
+	_cleanup_model_ struct model *model =
+		open_good("= Start\n@ a:[0x1] + 0x1000000000000000 0x1000000000000000\n"
+			  "@ a:[0x1000000000000000] + 0xffffffffffffffff 0x1000000000000000\n");
+	CHECK_U64(model_totals(model)->peak_bytes, UINT64_C(1) << 61);
+	check_refused("= Start\n@ a:[0x1] + 0x10 0x10000000000000000\n", "file: line 2 (offset 8)");
+}
+
+CASE(bomb_lines, "lines without an end, and empty ones without number")
+{
+	check_bomb("= Start\n", '\n');
+	check_bomb("= Start\n", 'x');
+	check_bomb("= Start\n@ a", 'x');
+}
+
+CASE(bomb_callers, "packed names of callers that take more memory than the file explains")
+{
+	check_bomb_lines("= Start\n", "@ %u", 'x', ":[0x1] + 0x10 0x10\n", 1000, "MiB of callers");
+}
+
 CASE(odd_callers, "callers of whatever form are kept apart and do no harm")
 {
 	_cleanup_model_ struct model *model = open_good("= Start\n"

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bundle/pack.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/packing.h"
+#include "base/text.h"
+#include "bundle/charset.h"
+
+#define PIECE_BYTES ((size_t)256 << 10)
+
+static inline void archive_cleanup(struct archive **archive)
+{
+	archive_write_free(*archive);
+}
+
+static inline void entry_cleanup(struct archive_entry **entry)
+{
+	archive_entry_free(*entry);
+}
+
+static struct error *not_written(struct archive *archive)
+{
+	const char *why = archive_error_string(archive);
+	return error_create(
+		ERROR_ENVIRONMENT, "cannot be written: %s", why ? why : "out of memory");
+}
+
+static struct error *open_archive(struct archive *archive, const char *path, int fd)
+{
+	enum packing packing = packing_by_name(path);
+	bool good = archive_write_set_format_pax_restricted(archive) == ARCHIVE_OK;
+	if (packing == PACKING_GZIP)
+		good = good && archive_write_add_filter_gzip(archive) == ARCHIVE_OK;
+	else if (packing == PACKING_ZSTD)
+		good = good && archive_write_add_filter_zstd(archive) == ARCHIVE_OK;
+	good = good && archive_write_open_fd(archive, fd) == ARCHIVE_OK;
+	return good ? NULL : not_written(archive);
+}
+
+static struct error *begin_entry(
+	struct archive *archive, const char *to, uint64_t bytes, const struct timespec *changed)
+{
+	_cleanup_(entry_cleanup) struct archive_entry *entry = archive_entry_new();
+	if (!entry)
+		return error_no_memory();
+	archive_entry_set_pathname(entry, to);
+	archive_entry_set_filetype(entry, AE_IFREG);
+	archive_entry_set_perm(entry, 0600);
+	archive_entry_set_size(entry, (int64_t)bytes);
+	archive_entry_set_mtime(entry, changed->tv_sec, changed->tv_nsec);
+	/* A warning: the name is no UTF-8, and stays as it is. */
+	int written = archive_write_header(archive, entry);
+	return written == ARCHIVE_OK || written == ARCHIVE_WARN ? NULL : not_written(archive);
+}
+
+static struct error *write_piece(struct archive *archive, const void *data, size_t len)
+{
+	la_ssize_t written = len ? archive_write_data(archive, data, len) : 0;
+	return written == (la_ssize_t)len ? NULL : not_written(archive);
+}
+
+static struct error *has_changed(const struct bundle_file *file)
+{
+	return error_create(ERROR_INPUT, "%s: was changed while it was packed", file->from);
+}
+
+static struct error *copy_bytes(struct archive *archive, int fd, const struct bundle_file *file)
+{
+	_cleanup_free_ char *piece = malloc(PIECE_BYTES);
+	struct error *error = piece ? NULL : error_no_memory();
+	uint64_t done = 0;
+	while (!error) {
+		ssize_t some = read(fd, piece, PIECE_BYTES);
+		if (some < 0 && errno == EINTR)
+			continue;
+		if (some < 0)
+			return error_errno(ERROR_INPUT, errno, "%s: cannot read", file->from);
+		if (some == 0)
+			break;
+		done += (uint64_t)some;
+		error = done > file->bytes ? has_changed(file)
+					   : write_piece(archive, piece, (size_t)some);
+	}
+	return error || done == file->bytes ? error : has_changed(file);
+}
+
+static struct error *add_file(struct archive *archive, const struct bundle_file *file)
+{
+	struct stat status;
+	_cleanup_close_ int fd = open(file->from, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || fstat(fd, &status) < 0)
+		return error_errno(ERROR_INPUT, errno, "%s: cannot read", file->from);
+	if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size != file->bytes)
+		return has_changed(file);
+	struct error *error = begin_entry(archive, file->to, file->bytes, &status.st_mtim);
+	return error ? error : copy_bytes(archive, fd, file);
+}
+
+static bool add_to_text(void *ctx, const char *data, size_t len)
+{
+	struct text *text = ctx;
+	text_add_n(text, data, len);
+	return !text->failed;
+}
+
+static struct error *add_manifest(struct archive *archive, const struct bundle_manifest *manifest)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	_cleanup_free_ struct json *json = malloc(sizeof(*json));
+	if (!json)
+		return error_no_memory();
+	json_init(json, add_to_text, &text);
+	bundle_manifest_write(manifest, json);
+	if (!json_finish(json))
+		return error_no_memory();
+	/* When anything was made is nobody's business in an anonymous one. */
+	struct timespec now = {.tv_sec = manifest->anonymous ? 0 : time(NULL)};
+	struct error *error = begin_entry(archive, BUNDLE_MANIFEST, text.len, &now);
+	return error ? error : write_piece(archive, text.data, text.len);
+}
+
+static struct error *write_archive(const struct bundle_manifest *manifest, const char *path, int fd)
+{
+	_cleanup_(charset_end) struct charset charset = charset_begin();
+	_cleanup_(archive_cleanup) struct archive *archive = archive_write_new();
+	(void)charset;
+	if (!archive)
+		return error_no_memory();
+	struct error *error = open_archive(archive, path, fd);
+	if (!error)
+		error = add_manifest(archive, manifest);
+	for (size_t i = 0; i < manifest->files.len && !error; i++)
+		error = add_file(archive, &manifest->files.data[i]);
+	if (!error && archive_write_close(archive) != ARCHIVE_OK)
+		error = not_written(archive);
+	return error;
+}
+
+static uint64_t sum_of(const struct bundle_manifest *manifest)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < manifest->files.len; i++)
+		bytes += manifest->files.data[i].bytes;
+	return bytes;
+}
+
+/* To a file beside it, which then takes its place. */
+static struct error *write_beside(const struct bundle_manifest *manifest, const char *path,
+	const char *beside, int fd, uint64_t *ret_bytes)
+{
+	struct stat status;
+	struct error *error = write_archive(manifest, path, fd);
+	if (error)
+		return error;
+	if (fsync(fd) < 0 || fstat(fd, &status) < 0)
+		return error_errno(ERROR_ENVIRONMENT, errno, "cannot be written");
+	if (sum_of(manifest) > bundle_bytes_max((uint64_t)status.st_size))
+		return error_create(ERROR_INPUT,
+			"%s: becomes so small by packing that it would be refused as a bomb; "
+			"without .gz and .zst at its end it is not packed",
+			path);
+	if (rename(beside, path) < 0)
+		return error_errno(ERROR_ENVIRONMENT, errno, "cannot be written");
+	*ret_bytes = (uint64_t)status.st_size;
+	return NULL;
+}
+
+struct error *bundle_pack(
+	const struct bundle_manifest *manifest, const char *path, uint64_t *ret_bytes)
+{
+	_cleanup_(text_deinit) struct text beside;
+	text_init(&beside);
+	text_printf(&beside, "%s.XXXXXX", path);
+	if (beside.failed)
+		return error_no_memory();
+	_cleanup_close_ int fd = mkostemp(beside.data, O_CLOEXEC);
+	if (fd < 0)
+		return error_errno(ERROR_ENVIRONMENT, errno, "%s: cannot be written", path);
+	struct error *error = write_beside(manifest, path, beside.data, fd, ret_bytes);
+	if (!error)
+		return NULL;
+	unlink(beside.data);
+	return error->code == ERROR_ENVIRONMENT ? error_prefix(error, "%s", path) : error;
+}

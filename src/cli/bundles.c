@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/bundles.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "bundle/unpack.h"
+#include "cli/message.h"
+#include "cli/progress.h"
+#include "cli/state_folder.h"
+
+#define FOLDER_NAME "bundle-XXXXXX"
+#define OPEN_FILES 16
+
+/* One that was unpacked; for as long as the process lives. */
+struct unpacked {
+	char *name;      /* as the user calls it */
+	char *folder;    /* whose lock `fd` holds: somebody uses it */
+	char *recording; /* path */
+	char *root;
+	int fd;
+	struct unpacked *next;
+};
+
+static struct unpacked *unpacked;
+static pid_t owner;
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+	(void)status;
+	(void)walk;
+	return type == FTW_DP || type == FTW_DNR ? rmdir(path) : unlink(path);
+}
+
+static void remove_folder(const char *folder)
+{
+	(void)nftw(folder, remove_one, OPEN_FILES, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Children (pagers, graphviz) end without their parent's folders. */
+static void remove_all(void)
+{
+	for (struct unpacked *one = unpacked; one && owner == getpid(); one = one->next)
+		if (one->folder)
+			remove_folder(one->folder);
+}
+
+/* Runs in a signal handler, so rm(1) has to do it. */
+static void remove_and_die(int number)
+{
+	for (struct unpacked *one = unpacked; one && owner == getpid(); one = one->next)
+		/* NOLINTNEXTLINE(bugprone-signal-handler): POSIX (2024) has it for handlers */
+		if (one->folder && _Fork() == 0) {
+			execl("/bin/rm", "rm", "-rf", "--", one->folder, NULL);
+			_exit(127);
+		}
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+/* Who is to be stopped removes what it has unpacked; who ignores that goes on to. */
+static void arrange_removal(void)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	if (owner)
+		return;
+	owner = getpid();
+	atexit(remove_all);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		struct sigaction now;
+		if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+			signal(numbers[i], remove_and_die);
+	}
+}
+
+static int lock_folder(const char *folder)
+{
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* Removes what others left that were killed: nobody holds its lock. */
+static void remove_stale(const char *parent)
+{
+	DIR *entries = opendir(parent);
+	for (struct dirent *entry; entries && (entry = readdir(entries));) {
+		_cleanup_free_ char *folder = NULL;
+		if (strncmp(entry->d_name, FOLDER_NAME, strlen("bundle-")) != 0 ||
+			asprintf(&folder, "%s%s", parent, entry->d_name) < 0)
+			continue;
+		_cleanup_close_ int fd = lock_folder(folder);
+		if (fd >= 0)
+			remove_folder(folder);
+	}
+	if (entries)
+		closedir(entries);
+}
+
+static struct error *make_folder_in(const char *parent, struct unpacked *one)
+{
+	if (asprintf(&one->folder, "%s" FOLDER_NAME, parent) < 0) {
+		one->folder = NULL;
+		return error_no_memory();
+	}
+	if (!mkdtemp(one->folder)) {
+		struct error *error = error_errno(
+			ERROR_ENVIRONMENT, errno, "%s: cannot unpack it to %s", one->name, parent);
+		free(one->folder);
+		one->folder = NULL;
+		return error;
+	}
+	one->fd = lock_folder(one->folder);
+	return one->fd >= 0 ? NULL
+			    : error_errno(ERROR_ENVIRONMENT, errno, "%s: cannot use %s", one->name,
+				      one->folder);
+}
+
+/* Where a user has no home, or may not write there, where all have temporary files. */
+static struct error *make_folder(struct unpacked *one)
+{
+	_cleanup_free_ char *state = state_folder("bundles");
+	if (state && access(state, W_OK) == 0) {
+		remove_stale(state);
+		return make_folder_in(state, one);
+	}
+	const char *temporary = getenv("TMPDIR");
+	_cleanup_free_ char *parent = NULL;
+	if (asprintf(&parent, "%s/", temporary && temporary[0] == '/' ? temporary : "/tmp") < 0)
+		return error_no_memory();
+	return make_folder_in(parent, one);
+}
+
+static void forget(struct unpacked *one)
+{
+	if (one->folder)
+		remove_folder(one->folder);
+	if (one->fd >= 0)
+		close(one->fd);
+	free(one->name);
+	free(one->folder);
+	free(one->recording);
+	free(one->root);
+	free(one);
+}
+
+static struct error *fill(struct unpacked *one)
+{
+	_cleanup_free_ char *place = NULL;
+	struct error *error = make_folder(one);
+	if (!error)
+		error = bundle_unpack(one->name, one->fd, &place);
+	if (error)
+		return error;
+	if (asprintf(&one->recording, "%s/%s", one->folder, place) < 0)
+		one->recording = NULL;
+	if (asprintf(&one->root, "%s/sysroot", one->folder) < 0)
+		one->root = NULL;
+	return one->recording && one->root ? NULL : error_no_memory();
+}
+
+static struct error *unpack(const char *path)
+{
+	struct unpacked *one = calloc(1, sizeof(*one));
+	if (!one)
+		return error_no_memory();
+	one->fd = -1;
+	one->name = strdup(path);
+	bool goes_on = progress_goes_on();
+	progress_begin("unpacking %s", path);
+	arrange_removal();
+	/* A signal finds it from the beginning. */
+	one->next = unpacked;
+	unpacked = one;
+	struct error *error = one->name ? fill(one) : error_no_memory();
+	progress_end();
+	if (goes_on && !error)
+		progress_begin("reading %s", path);
+	if (!error)
+		return NULL;
+	unpacked = one->next;
+	forget(one);
+	return error;
+}
+
+static const struct unpacked *find(const char *path)
+{
+	const struct unpacked *one = unpacked;
+	while (one && strcmp(one->name, path) != 0)
+		one = one->next;
+	return one;
+}
+
+const char *bundle_folder(const char *path)
+{
+	const struct unpacked *one = find(path);
+	return one ? one->folder : NULL;
+}
+
+const char *bundle_recording(const char *path)
+{
+	const struct unpacked *one = find(path);
+	return one ? one->recording : path;
+}
+
+static struct error *place_of(const char *path, struct source_place *ret)
+{
+	const struct unpacked *one = find(path);
+	if (!one && bundle_recognise(path)) {
+		struct error *error = unpack(path);
+		if (error)
+			return error;
+		one = find(path);
+	}
+	*ret = (struct source_place){
+		.path = one ? one->recording : path, .name = path, .root = one ? one->root : NULL};
+	return NULL;
+}
+
+struct error *recording_open(
+	const char *path, unsigned flags, const struct source_query *query, struct model **ret)
+{
+	struct source_place place;
+	struct error *error = place_of(path, &place);
+	return error ? error : source_open_place(&place, flags, query, ret);
+}
+
+struct error *recording_events(
+	const char *path, const struct source_query *query, const struct event_sink *sink)
+{
+	struct source_place place;
+	struct error *error = place_of(path, &place);
+	return error ? error : source_events(&place, query, sink);
+}

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Pages in headless Chromium, by the DevTools protocol on a pair of pipes: messages are JSON, each with a
+NUL behind it (https://chromedevtools.github.io/devtools-protocol/)."""
+
+import fcntl
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+
+import hw
+
+# Chromium reads from 3 and writes to 4. Not sh: its redirections know one digit.
+ON_PIPES = 'exec "$@" 3<&{} 4>&{}'
+
+
+def pipe():
+    """Ends above those that a shell is to rename."""
+    low = os.pipe()
+    high = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in low]
+    for end in low:
+        os.close(end)
+    return high
+
+
+class Browser:
+    """One page of a browser whose profile is in the folder; a context, at the end of which it is closed."""
+
+    def __init__(self, folder):
+        chromium = hw.need_program("chromium")
+        (theirs_in, self.to), (self.back, theirs_out) = pipe(), pipe()
+        with open(folder / "chromium.log", "wb") as log:
+            self.process = subprocess.Popen(
+                ["bash", "-c", ON_PIPES.format(theirs_in, theirs_out), "bash", chromium, "--headless", "--no-sandbox",
+                 "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", f"--user-data-dir={folder / 'browser'}",
+                 "--remote-debugging-pipe", "about:blank"],
+                env=hw.clean_environment(HOME=folder), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                pass_fds=(theirs_in, theirs_out), start_new_session=True)
+        os.close(theirs_in)
+        os.close(theirs_out)
+        self.log, self.calls, self.session, self.got, self.events = folder / "chromium.log", 0, None, b"", []
+        self.exceptions = []
+
+    def __enter__(self):
+        page = next(one for one in self.call("Target.getTargets")["targetInfos"] if one["type"] == "page")
+        self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "DOM"):
+            self.call(f"{domain}.enable")
+        return self
+
+    def __exit__(self, *_):
+        try:  # in order, so that none of its processes writes to the folder any more
+            self.call("Browser.close")
+            self.process.wait(10)
+        except (OSError, hw.Failure, subprocess.TimeoutExpired):
+            pass
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        os.close(self.to)
+        os.close(self.back)
+
+    def message(self):
+        until = time.monotonic() + hw.TIMEOUT
+        while b"\0" not in self.got:
+            hw.need(select.select([self.back], [], [], max(0, until - time.monotonic()))[0], "the browser is silent")
+            piece = os.read(self.back, 1 << 20)
+            hw.need(piece, f"the browser has ended: {hw.shorten(self.log.read_text(errors='replace'))}")
+            self.got += piece
+        one, _, self.got = self.got.partition(b"\0")
+        return json.loads(one)
+
+    def next(self, wanted):
+        """The next message that is wanted. What pages throw meanwhile is kept."""
+        while True:
+            one = self.message()
+            if one.get("method") == "Runtime.exceptionThrown":
+                self.exceptions.append(one["params"]["exceptionDetails"])
+            if wanted(one):
+                return one
+
+    def call(self, method, **parameters):
+        self.calls += 1
+        said = {"id": self.calls, "method": method, "params": parameters}
+        if self.session:
+            said["sessionId"] = self.session
+        os.write(self.to, json.dumps(said).encode() + b"\0")
+        answer = self.next(lambda one: one.get("id") == said["id"])
+        hw.need("error" not in answer, f"{method}: {answer.get('error')}")
+        return answer["result"]
+
+    def open(self, url):
+        failed = self.call("Page.navigate", url=url).get("errorText")
+        hw.need(not failed, f"{url}: {failed}")
+        self.next(lambda one: one.get("method") == "Page.loadEventFired")
+
+    def choose_file(self, selector, path):
+        """As a user does in the dialogue of an <input type="file">."""
+        root = self.call("DOM.getDocument")["root"]["nodeId"]
+        node = self.call("DOM.querySelector", nodeId=root, selector=selector)["nodeId"]
+        self.call("DOM.setFileInputFiles", nodeId=node, files=[os.fspath(path)])
+
+    def evaluate(self, expression):
+        """The value of an expression of JavaScript, or of what it promises."""
+        answer = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        hw.need("exceptionDetails" not in answer, f"{expression}: {answer.get('exceptionDetails')}")
+        return answer["result"].get("value")
+
+    def when(self, expression, value):
+        """The value, as soon as the expression holds."""
+        return self.evaluate(f"new Promise((ret) => {{ const look = () => ({expression}) ? ret({value}) : setTimeout(look, 10); look(); }})")
