@@ -67,8 +67,8 @@ struct error *heap_where_block(const struct survey *survey, uint64_t address, ui
 	struct text text;
 	text_init(&text);
 	heap_where_describe(&where, &text);
-	error = error_create(ERROR_INPUT, "0x%" PRIx64 " is in no block that is in use: %s", address,
-		text.data ? text.data : "");
+	error = error_create(ERROR_INPUT, "0x%" PRIx64 " is in no block that is in use: %s",
+		address, text.data ? text.data : "");
 	text_deinit(&text);
 	return error;
 }
@@ -100,8 +100,9 @@ void heap_where_describe(const struct heap_where *where, struct text *text)
 		return;
 	case HEAP_WHERE_MODULE:
 		text_add(text, "<");
-		text_add_shown(text, where->place.name ? where->place.name
-						       : base_name(where->place.module->path),
+		text_add_shown(text,
+			where->place.name ? where->place.name
+					  : base_name(where->place.module->path),
 			120);
 		if (where->offset)
 			text_printf(text, "+0x%" PRIx64, where->offset);

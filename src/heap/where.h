@@ -6,8 +6,8 @@
 #include "heap/survey.h"
 
 enum heap_where_kind {
-	HEAP_WHERE_NOWHERE, /* nothing is mapped there */
-	HEAP_WHERE_BLOCK,   /* a block in use, or into it */
+	HEAP_WHERE_NOWHERE,   /* nothing is mapped there */
+	HEAP_WHERE_BLOCK,     /* a block in use, or into it */
 	HEAP_WHERE_ALLOCATOR, /* an allocator's memory, and no block in use: free, or its own */
 	HEAP_WHERE_MODULE,
 	HEAP_WHERE_STACK,
@@ -16,11 +16,11 @@ enum heap_where_kind {
 
 struct heap_where {
 	enum heap_where_kind kind;
-	uint32_t block;           /* its number; of HEAP_WHERE_BLOCK */
-	uint64_t start, offset;   /* of the block, the symbol, the mapping; and how far behind */
-	const char *type;         /* of the block */
-	struct heap_place place;  /* of HEAP_WHERE_MODULE */
-	pid_t tid;                /* of HEAP_WHERE_STACK */
+	uint32_t block;          /* its number; of HEAP_WHERE_BLOCK */
+	uint64_t start, offset;  /* of the block, the symbol, the mapping; and how far behind */
+	const char *type;        /* of the block */
+	struct heap_place place; /* of HEAP_WHERE_MODULE */
+	pid_t tid;               /* of HEAP_WHERE_STACK */
 	const struct process_map *map;
 };
 

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
-#include "search/graph.h"
+#include "search/reverse.h"
 
 struct row_key {
 	uint32_t type, target_type;
@@ -24,27 +24,44 @@ DEFINE_MAP(row_map, struct row_key, uint32_t, row_hash, row_equal)
 struct asking {
 	const struct survey *survey;
 	const struct graph *graph;
-	uint64_t *layer, *next, *seen; /* bit sets of blocks */
-	size_t words;                  /* of each */
-	uint32_t count;
-	struct row_map map; /* of the layer's rows */
+	struct reverse reverse;
+	uint64_t *seen; /* bit set of blocks */
+	struct space_u32 layer, next;
+	struct row_map map; /* of the next layer's rows */
 	struct why *why;
 };
 
-static inline bool has(const uint64_t *set, uint32_t block)
+static inline bool see(struct asking *a, uint32_t block)
 {
-	return set[block / 64] >> block % 64 & 1;
+	uint64_t bit = 1ull << block % 64;
+	bool fresh = !(a->seen[block / 64] & bit);
+	a->seen[block / 64] |= bit;
+	return fresh;
 }
 
-static inline void put(uint64_t *set, uint32_t block)
+static inline uint32_t type_of(const struct asking *a, uint32_t block)
 {
-	set[block / 64] |= 1ull << block % 64;
+	return search_block_site(a->survey->search, block);
+}
+
+/* Where in `block` the pointer stands that leads to `target`, and how far into that. */
+static void describe_pointer(
+	const struct asking *a, uint32_t block, uint32_t target, struct why_row *row)
+{
+	uint32_t end = graph_edges_end(a->graph, block);
+	for (uint32_t i = a->graph->heads.data[block]; i < end; i++) {
+		if (GRAPH_BLOCK(a->graph->edges.data[i]) != target)
+			continue;
+		row->into = graph_offset(a->graph, i);
+		row->offset = graph_word_offset(a->graph, row->example,
+			search_block_size(a->survey->search, block), row->target + row->into);
+		return;
+	}
 }
 
 static struct why_row *row_of(struct asking *a, uint32_t block, uint32_t target, unsigned layer)
 {
-	struct row_key key = {search_block_site(a->survey->search, block),
-		search_block_site(a->survey->search, target)};
+	struct row_key key = {type_of(a, block), type_of(a, target)};
 	bool is_new;
 	uint32_t *number = row_map_insert(&a->map, key, &is_new);
 	if (!number)
@@ -55,6 +72,7 @@ static struct why_row *row_of(struct asking *a, uint32_t block, uint32_t target,
 			.target_type = key.target_type,
 			.example = search_block_address(a->survey->search, block),
 			.target = search_block_address(a->survey->search, target)};
+		describe_pointer(a, block, target, &row);
 		*number = (uint32_t)a->why->rows.len;
 		if (!why_rows_push(&a->why->rows, row))
 			return NULL;
@@ -62,27 +80,36 @@ static struct why_row *row_of(struct asking *a, uint32_t block, uint32_t target,
 	return &a->why->rows.data[*number];
 }
 
-/* One block's pointers into the layer. */
-static bool take_block(struct asking *a, uint32_t block, unsigned layer)
+/* Those that point at a block of the layer, and at each other if they are of one type. */
+static bool take_sources(struct asking *a, uint32_t target, unsigned layer)
 {
-	const uint32_t *heads = a->graph->heads.data, *edges = a->graph->edges.data;
-	uint32_t end = graph_edges_end(a->graph, block);
-	for (uint32_t i = heads[block]; i < end; i++) {
-		uint32_t target = GRAPH_BLOCK(edges[i]);
-		if (!has(a->layer, target))
+	uint32_t end = a->reverse.heads[target + 1];
+	for (uint32_t i = a->reverse.heads[target]; i < end; i++) {
+		uint32_t block = a->reverse.sources[i];
+		if (!see(a, block))
 			continue;
 		struct why_row *row = row_of(a, block, target, layer);
-		if (!row)
+		if (!row || !space_u32_push(&a->next, block))
 			return false;
-		if (!row->pointers++) {
-			row->into = graph_offset(a->graph, i);
-			row->offset = graph_word_offset(a->graph, row->example,
-				search_block_size(a->survey->search, block),
-				row->target + row->into);
-		}
-		if (!has(a->next, block)) {
+		row->blocks++;
+	}
+	return true;
+}
+
+/* What holds blocks of the layer and is of their own type belongs to the layer, too. */
+static bool close_layer(struct asking *a, unsigned layer)
+{
+	for (size_t i = 0; layer && i < a->layer.len; i++) {
+		uint32_t target = a->layer.data[i], end = a->reverse.heads[target + 1];
+		for (uint32_t k = a->reverse.heads[target]; k < end; k++) {
+			uint32_t block = a->reverse.sources[k];
+			if (type_of(a, block) != type_of(a, target) || !see(a, block))
+				continue;
+			struct why_row *row = row_of(a, block, target, layer);
+			if (!row || !space_u32_push(&a->layer, block))
+				return false;
 			row->blocks++;
-			put(a->next, block);
+			row->repeats = true;
 		}
 	}
 	return true;
@@ -91,95 +118,89 @@ static bool take_block(struct asking *a, uint32_t block, unsigned layer)
 static bool take_roots(struct asking *a, unsigned layer)
 {
 	const struct graph_roots *roots = &a->graph->roots;
+	uint32_t count = search_block_count(a->survey->search);
+	_cleanup_free_ uint64_t *set = calloc(count / 64 + 1, sizeof(*set));
+	if (!set)
+		return false;
+	for (size_t i = 0; i < a->layer.len; i++)
+		set[a->layer.data[i] / 64] |= 1ull << a->layer.data[i] % 64;
 	for (size_t i = 0; i < roots->len; i++) {
 		const struct graph_root *from = &roots->data[i];
 		uint32_t block = GRAPH_BLOCK(from->edge);
-		if (!has(a->layer, block))
+		if (!(set[block / 64] >> block % 64 & 1))
 			continue;
 		struct why_root root = {layer, from->root, from->address,
-			search_block_address(a->survey->search, block), from->offset, 1};
+			search_block_address(a->survey->search, block), from->offset};
 		if (!why_roots_push(&a->why->roots, root))
 			return false;
 	}
 	return true;
 }
 
-static int by_pointers(const void *a, const void *b)
+static int by_blocks(const void *a, const void *b)
 {
 	const struct why_row *x = a, *y = b;
-	if (x->pointers != y->pointers)
-		return x->pointers > y->pointers ? -1 : 1;
+	if (x->layer != y->layer)
+		return x->layer < y->layer ? -1 : 1;
+	if (x->blocks != y->blocks)
+		return x->blocks > y->blocks ? -1 : 1;
 	return (x->example > y->example) - (x->example < y->example);
 }
 
-/* The next layer: all that points into this one. *ret_more: whether there is anything in it. */
-static bool ascend(struct asking *a, unsigned layer, bool *ret_more)
+static bool ask_for(struct asking *a, uint32_t block, uint32_t type)
 {
-	size_t first = a->why->rows.len;
-	memset(a->next, 0, a->words * sizeof(*a->next));
-	row_map_deinit(&a->map);
-	for (uint32_t block = 0; block < a->count; block++) {
-		if (!has(a->seen, block) && !take_block(a, block, layer))
-			return false;
-	}
-	size_t found = a->why->rows.len - first;
-	if (found)
-		qsort(a->why->rows.data + first, found, sizeof(struct why_row), by_pointers);
-	for (size_t i = 0; i < a->words; i++)
-		a->seen[i] |= a->next[i];
-	uint64_t *swap = a->layer;
-	a->layer = a->next;
-	a->next = swap;
-	*ret_more = found > 0;
-	return true;
-}
-
-static void ask_for(struct asking *a, uint32_t block, uint32_t type)
-{
-	for (uint32_t i = 0; i < a->count; i++) {
-		if (type == HEAP_TYPE_NONE ? i != block
-					   : search_block_site(a->survey->search, i) != type)
+	uint32_t count = search_block_count(a->survey->search);
+	bool ok = true;
+	for (uint32_t i = 0; i < count && ok; i++) {
+		if (type == HEAP_TYPE_NONE ? i != block : type_of(a, i) != type)
 			continue;
-		put(a->layer, i);
-		put(a->seen, i);
+		see(a, i);
+		ok = space_u32_push(&a->layer, i);
 		a->why->asked_blocks++;
 		a->why->asked_bytes += search_block_size(a->survey->search, i);
 	}
+	return ok;
 }
 
-static bool ask(struct asking *a, uint32_t block, uint32_t type, unsigned layers)
+static bool ascend(struct asking *a, unsigned layers)
 {
-	bool more = true;
-	ask_for(a, block, type);
-	if (!take_roots(a, 0))
-		return false;
-	for (unsigned layer = 1; more && layer <= layers; layer++) {
-		if (!ascend(a, layer, &more) || (more && !take_roots(a, layer)))
-			return false;
-		a->why->layers += more;
+	unsigned layer = 0;
+	bool ok = take_roots(a, 0);
+	for (; ok && a->layer.len && layer < layers; layer++) {
+		row_map_deinit(&a->map);
+		space_u32_clear(&a->next);
+		for (size_t i = 0; ok && i < a->layer.len; i++)
+			ok = take_sources(a, a->layer.data[i], layer + 1);
+		struct space_u32 swap = a->layer;
+		a->layer = a->next;
+		a->next = swap;
+		if (ok && a->layer.len) {
+			ok = close_layer(a, layer + 1) && take_roots(a, layer + 1);
+			a->why->layers = layer + 1;
+		}
 	}
-	a->why->cut = more;
-	return true;
+	a->why->cut = a->layer.len > 0;
+	return ok;
 }
 
 struct error *heap_why(const struct survey *survey, uint32_t block, uint32_t type, unsigned layers,
 	struct why *ret)
 {
 	*ret = (struct why){.layers = 0};
-	struct asking a = {.survey = survey,
-		.graph = search_graph(survey->search),
-		.count = search_block_count(survey->search),
-		.why = ret};
-	a.words = a.count / 64 + 1;
-	a.layer = calloc(a.words, sizeof(*a.layer));
-	a.next = calloc(a.words, sizeof(*a.next));
-	a.seen = calloc(a.words, sizeof(*a.seen));
-	bool ok = a.layer && a.next && a.seen &&
-		  ask(&a, block, type, layers < WHY_LAYERS_MAX ? layers : WHY_LAYERS_MAX);
-	free(a.layer);
-	free(a.next);
+	struct asking a = {.survey = survey, .graph = search_graph(survey->search), .why = ret};
+	struct error *error = reverse_make(a.graph, &a.reverse);
+	if (error)
+		return error;
+	a.seen = calloc(search_block_count(survey->search) / 64 + 1, sizeof(*a.seen));
+	bool ok = a.seen && ask_for(&a, block, type) &&
+		  ascend(&a, layers < WHY_LAYERS_MAX ? layers : WHY_LAYERS_MAX);
+	if (ok && ret->rows.len)
+		qsort(ret->rows.data, ret->rows.len, sizeof(*ret->rows.data), by_blocks);
 	free(a.seen);
+	space_u32_deinit(&a.layer);
+	space_u32_deinit(&a.next);
 	row_map_deinit(&a.map);
+	reverse_free(&a.reverse);
 	return ok ? NULL : error_no_memory();
 }
 

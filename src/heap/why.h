@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who points at blocks, layer by layer, up to what holds them from outside. Referrers that are of
- * one type are one row with a count, so that a million entries of a cache are one line. Each block
- * is met once, at its shortest way to what was asked for.
+ * one type are one row with a count, so that a million entries of a cache are one line; what is
+ * held by others of its own type stays in that row: a list is one layer. Each block is met once.
  */
 #ifndef HEAP_WHY_H
 #define HEAP_WHY_H
@@ -16,7 +16,8 @@
 struct why_row {
 	unsigned layer; /* 1: they point at what was asked for */
 	uint32_t type, target_type;
-	uint64_t blocks, pointers;
+	bool repeats; /* some are held by others of the row, as the nodes of a list are */
+	uint64_t blocks;
 	uint64_t example, offset; /* one of them: the pointer stands there in it */
 	uint64_t target, into;    /* … and points so far into that block */
 };
@@ -28,13 +29,12 @@ struct why_root {
 	uint32_t root;  /* of survey->roots */
 	uint64_t address;
 	uint64_t target, into;
-	uint64_t words; /* of that place: the function's frame, the variable */
 };
 DEFINE_VEC(why_roots, struct why_root)
 
 struct why {
 	uint64_t asked_blocks, asked_bytes;
-	struct why_rows rows;   /* by layer, those of the most pointers first */
+	struct why_rows rows;   /* by layer, those of the most blocks first */
 	struct why_roots roots; /* by layer */
 	unsigned layers;
 	bool cut; /* there is more beyond the last layer */

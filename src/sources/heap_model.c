@@ -250,7 +250,9 @@ struct error *heap_model_make(const struct survey *survey, const char *name, str
 {
 	struct making m = {.survey = survey};
 	const char *source = survey->heap.space->is_live ? "process" : "core";
-	struct error *error = foreign_create(&m.foreign, source, name);
+	struct input input;
+	input_of_buffer(&input, name, NULL, 0);
+	struct error *error = foreign_create(&m.foreign, source, &input);
 	if (!error)
 		error = make(&m);
 	if (!error) {
