@@ -196,7 +196,8 @@ static bool add_main(struct glibc *glibc, struct heap_area_vec *ret)
 	if (!arena->top || !map || arena->top == arena->bins - TOP_BEFORE)
 		return true; /* nothing was allocated yet: top is the arena's own first bin */
 	uint64_t start = end > arena->system_bytes ? end - arena->system_bytes : map->start;
-	start = (start + 15) & ~15ull;
+	uint64_t lowest = address_space_joined_start(glibc->space, arena->top);
+	start = ((start > lowest ? start : lowest) + 15) & ~15ull;
 	if (arena->apart || !glibc_chain_is(glibc->space, start, arena->top, 4))
 		start = find_start(glibc, map->start, arena->top, map->start);
 	struct heap_area area = {.low = start,

@@ -87,7 +87,7 @@ static bool scan_range(struct scan *s, uint64_t start, uint64_t end)
 {
 	uint64_t at = (start + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 	while (at < end) {
-		size_t untouched = address_space_untouched(s->glibc->space, at, end - at);
+		size_t untouched = address_space_empty(s->glibc->space, at, end - at);
 		if (untouched >= PAGE_BYTES) {
 			at += untouched & ~(PAGE_BYTES - 1);
 			continue;

@@ -76,7 +76,11 @@ static uint64_t resume(struct walk *w, uint64_t chunk)
 	for (; chunk < w->area->end; chunk += CHUNK_ALIGN) {
 		uint64_t head;
 		if (!read_head(w, chunk, &head)) {
-			chunk = (chunk | 4095) + 1 - CHUNK_ALIGN;
+			uint64_t empty =
+				address_space_empty(w->window->space, chunk, w->area->end - chunk);
+			uint64_t page = (chunk | 4095) + 1;
+			chunk = (chunk + empty > page ? (chunk + empty) & ~15ull : page) -
+				CHUNK_ALIGN;
 			continue;
 		}
 		if (is_head(w, chunk, head) && is_chain(w, chunk))

@@ -7,11 +7,12 @@
 #include "process/address_space.h"
 
 #define MAPPED_BITS 21u /* 2 MiB */
-#define MAPPED_ADDRESS_BITS 47u
+#define MAPPED_ADDRESS_BITS 48u
 
 struct mapped {
 	const struct process_maps *maps;
-	/* A bit for each 2 MiB that has a mapping: 8 MiB, of which a few pages are ever touched. */
+	/* A bit for each 2 MiB that has a mapping: 16 MiB, of which a few pages are ever touched.
+	 */
 	uint64_t *pages;
 	uint64_t start, end; /* of the mapping that was hit last */
 };

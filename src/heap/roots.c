@@ -119,9 +119,11 @@ static bool skip_dead_stacks(struct finding *f, const struct process_map *map)
 	_cleanup_free_ uint64_t *words = malloc(portion);
 	uint64_t start = map->start;
 	bool ok = words;
-	for (uint64_t at = map->start; ok && at < map->end; at += portion) {
+	for (uint64_t at = map->start, next; ok && at < map->end; at = next) {
+		size_t empty = address_space_empty(f->space, at, map->end - at) & ~15ul;
 		size_t bytes = map->end - at < portion ? map->end - at : portion;
-		if (address_space_untouched(f->space, at, bytes) >= bytes)
+		next = at + (empty ? empty : bytes);
+		if (empty)
 			continue;
 		size_t n = address_space_read(f->space, at, words, bytes) / 8;
 		for (size_t i = 0; ok && i + 3 <= n; i += 2) {

@@ -25,7 +25,7 @@ static size_t read_memory(void *context, uint64_t address, void *ret, size_t byt
 
 static size_t untouched_memory(void *context, uint64_t address, size_t bytes)
 {
-	return address_space_untouched(context, address, bytes);
+	return address_space_empty(context, address, bytes);
 }
 
 static struct error *read_graph(struct survey *s)

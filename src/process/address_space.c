@@ -245,6 +245,57 @@ size_t address_space_untouched(const struct address_space *space, uint64_t addre
 			      : core_file_hole(&space->core, address, bytes);
 }
 
+/* Where what is read in its file's stead begins, or a mapping ends: up to there nothing is known.
+ */
+static uint64_t absent_until(const struct address_space *space, uint64_t address)
+{
+	const struct process_map *map = address_space_map(space, address);
+	const struct core_segment *segment = core_file_segment(&space->core, address);
+	uint8_t byte;
+	if (!map || address_space_read(space, address, &byte, 1))
+		return address;
+	if (segment && segment->end < map->end)
+		return segment->end;
+	return map->end;
+}
+
+size_t address_space_empty(const struct address_space *space, uint64_t address, size_t bytes)
+{
+	size_t untouched = address_space_untouched(space, address, bytes);
+	if (untouched || space->is_live)
+		return untouched;
+	uint64_t absent = absent_until(space, address) - address;
+	return absent < bytes ? (size_t)absent : bytes;
+}
+
+uint64_t address_space_absent(const struct address_space *space, uint64_t start, uint64_t end)
+{
+	uint64_t sum = 0;
+	const struct process_maps *maps = &space->maps;
+	const struct process_map *map = process_maps_find(maps, start);
+	for (; map && map < maps->maps.data + maps->maps.len && map->start < end; map++) {
+		uint64_t from = map->start > start ? map->start : start;
+		uint64_t to = map->end < end ? map->end : end;
+		const struct core_segment *segment = core_file_segment(&space->core, from);
+		uint64_t known = segment ? segment->start + segment->file_bytes : from;
+		uint8_t byte;
+		known = known > from ? known : from;
+		if (!space->is_live && known < to && !address_space_read(space, known, &byte, 1))
+			sum += to - known;
+	}
+	return sum;
+}
+
+uint64_t address_space_joined_start(const struct address_space *space, uint64_t address)
+{
+	const struct process_map *map = address_space_map(space, address);
+	if (!map)
+		return address;
+	while (map > space->maps.maps.data && map[-1].end == map->start && map[-1].writable)
+		map--;
+	return map->start;
+}
+
 bool address_space_word(const struct address_space *space, uint64_t address, uint64_t *ret)
 {
 	return address_space_read(space, address, ret, sizeof(*ret)) == sizeof(*ret);

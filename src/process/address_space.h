@@ -94,6 +94,15 @@ size_t address_space_read(
  * nobody knows. */
 size_t address_space_untouched(const struct address_space *space, uint64_t address, size_t bytes);
 
+/* The same, or were left out of a core: reading them would only cost time. */
+size_t address_space_empty(const struct address_space *space, uint64_t address, size_t bytes);
+
+/* How many bytes of [start, end) are mapped, and left out of a core or cut off. */
+uint64_t address_space_absent(const struct address_space *space, uint64_t start, uint64_t end);
+
+/* Where the mappings begin that follow each other without a gap up to an address. */
+uint64_t address_space_joined_start(const struct address_space *space, uint64_t address);
+
 /* A word; false: it can't be read. */
 bool address_space_word(const struct address_space *space, uint64_t address, uint64_t *ret);
 

@@ -163,6 +163,11 @@ static struct error *make_leaks(struct making *m)
 	search->threads = s->heap.space->threads.len;
 	search->root_bytes = totals->root_bytes;
 	search->unread_bytes = totals->unread_bytes;
+	for (size_t i = 0; i < s->roots.len; i++) {
+		if (!s->roots.data[i].values)
+			search->unread_bytes += address_space_absent(
+				s->heap.space, s->roots.data[i].start, s->roots.data[i].end);
+	}
 	search->pointers = totals->pointers;
 	for (unsigned i = 0; i < LEAK_KINDS; i++) {
 		search->blocks[i] = totals->blocks[i];
