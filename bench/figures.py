@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """From the runs of a workload to the figures that bench/run prints and writes as JSON."""
 
+import sys
 from dataclasses import dataclass, field
 from statistics import median
 
 TRUE_BUDGET_MS = 20
 REPORT_BUDGET_S, REPORT_BUDGET_MB = 0.5, 200
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
 
 
 @dataclass

@@ -13,14 +13,14 @@ RANGES, QUICK_RANGES = 20, 5
 BUDGET_SECONDS, BUDGET_MB = 1.0, 300
 
 
-def measured(command):
-    """(seconds, largest resident MB) of a command that must succeed; its output is dropped."""
+def measured(command, statuses=(0,), stderr=None):
+    """(seconds, largest resident MB) of a command that must end with one of these; its output is dropped."""
     began = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr)
     _, status, usage = os.wait4(process.pid, 0)
     took = time.monotonic() - began
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
+    if process.returncode not in statuses:
         raise ValueError(f"{' '.join(command)} ended with {process.returncode}")
     return took, usage.ru_maxrss / 1024
 

@@ -8,6 +8,8 @@ import subprocess
 import time
 from statistics import median
 
+from figures import say
+
 # Units with long names and much that is never asked for; units with many functions.
 HEAVY, LIGHT, QUICK_HEAVY, QUICK_LIGHT = 16, 32, 1, 2
 HEAVY_PARTS, LIGHT_PARTS = 155, 250
@@ -111,6 +113,7 @@ def symbols(bench, heapwise):
     add("report without names", 0, median(seconds([*report, "--sysroot", nowhere]) for _ in runs))
     for tool, count in (("llvm-symbolizer-14", len(addresses)), ("eu-addr2line", EU_ADDRESSES)):
         if not shutil.which(tool):
+            say(f"skipped: {tool} is not there")
             continue
         arguments = ["-f", "-i", "-C"] if tool == "eu-addr2line" else []
         asked = addresses[:: max(1, len(addresses) // count)]

@@ -8,9 +8,18 @@
 
 #include READER_HEADER
 #include "check_model.h"
+#include "check_queries.h"
 
 #define JOIN_BOTH(a, b) a##b
 #define JOIN(a, b) JOIN_BOTH(a, b)
+
+static const struct asked asked = {
+	.open = JOIN(READER, _open),
+#ifdef READER_TELLS
+	.tell = JOIN(READER, _tell),
+	.exact = true,
+#endif
+};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -23,8 +32,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct error *error = JOIN(READER, _open)(&input, 0, NULL, &model);
 	if (!error == !model || (error && error->code != ERROR_INPUT))
 		abort();
-	if (model)
+	if (model) {
 		check_model(model);
+		check_queries(&asked, &input, model);
+	}
 	model_destroy(model);
 	error_destroy(error);
 	return 0;

@@ -10,7 +10,9 @@
 
 #include "base/checksum.h"
 #include "check_model.h"
+#include "check_queries.h"
 #include "format/hpw.h"
+#include "sources/hpw.h"
 #include "sources/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -68,27 +70,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size)
 		memcpy(copy, data, size);
 	mend(copy, size);
-	static const struct source_query parts[] = {
-		{.from = {.kind = SOURCE_TIME, .time_ns = 1500}, .to = {.kind = SOURCE_END}},
-		{.from = {.kind = SOURCE_MARK, .mark = "ready"}, .to = {.kind = SOURCE_PEAK}},
-	};
-	const struct {
-		unsigned flags;
-		const struct source_query *part;
-	} ways[] = {
-		{SOURCE_WITH_LIVE | SOURCE_WITH_LEAK_TIMES, NULL},
-		{SOURCE_REPLAY, NULL},
-		{0, &parts[0]},
-		{0, &parts[1]},
-	};
+	static const struct asked asked = {.open = hpw_open, .tell = hpw_tell};
+	static const unsigned ways[] = {SOURCE_WITH_LIVE | SOURCE_WITH_LEAK_TIMES, SOURCE_REPLAY};
+	struct input input;
+	input_of_buffer(&input, "input", copy, size);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		struct model *model = NULL;
-		struct error *error = source_open_bytes_query(
-			"input", copy, size, ways[i].flags, ways[i].part, &model);
+		struct error *error = source_open_bytes("input", copy, size, ways[i], &model);
 		if (!error == !model || (error && error->code != ERROR_INPUT))
 			abort();
 		if (model)
 			check_model(model);
+		if (model && i == 0)
+			check_queries(&asked, &input, model);
 		model_destroy(model);
 		error_destroy(error);
 	}

@@ -89,6 +89,14 @@ void filter_add_options(const struct filter *filter, struct text *text)
 	}
 }
 
+bool filter_has_patterns(const struct filter *filter)
+{
+	for (unsigned i = 0; i < FILTER_PARTS; i++)
+		if (filter->patterns[i])
+			return true;
+	return false;
+}
+
 bool filter_is_given(const struct filter *filter)
 {
 	if (!filter)

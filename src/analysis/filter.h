@@ -54,6 +54,9 @@ void filter_add_options(const struct filter *filter, struct text *text);
 /* NULL and what is all 0: false. */
 bool filter_is_given(const struct filter *filter);
 
+/* Whether it chooses by names of functions, files and modules. */
+bool filter_has_patterns(const struct filter *filter);
+
 /* What a filter leaves. */
 struct filtered {
 	struct rows rows;

@@ -280,7 +280,8 @@ static void add_place(
 	if (frame->file) {
 		text_add(text, joint);
 		text_add_shown(text, base_name(frame->file), SIZE_MAX);
-		text_printf(text, ":%" PRIu32, frame->line);
+		if (frame->line)
+			text_printf(text, ":%" PRIu32, frame->line);
 	}
 	if (grain == GRAIN_ADDRESSES && frame->function && (frame->offset || frame->address))
 		text_printf(text, "%s0x%" PRIx64, joint,

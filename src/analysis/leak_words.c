@@ -138,7 +138,8 @@ void leaks_verdict(const struct leaks *leaks, struct text *ret)
 	for (unsigned i = 0; i < LEAK_CLASSES; i++)
 		blocks += leaks->sums[i].blocks;
 	if (!blocks) {
-		text_add(ret, leaks->search && leaks->search->partial
+		text_add(ret, leaks->search && leaks->search->selected ? "It shows no leaks.\n"
+			      : leaks->search && leaks->search->partial
 				      ? "Of the blocks that are known none is left.\n"
 				      : "All blocks were freed: no leaks are possible.\n");
 		return;

@@ -13,13 +13,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "analysis/pattern.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/util.h"
+#include "symbols/known.h"
 #include "symbols/name.h"
 #include "symbols/symbols.h"
 
@@ -123,25 +123,6 @@ struct resolver {
 	struct pattern *drop, *keep; /* of whole functions; NULL: none */
 };
 
-/* Functions that hand out memory; as the innermost frames of a stack they only repeat the kind. */
-static const char *const allocators[] = {
-	"malloc",
-	"calloc",
-	"realloc",
-	"reallocarray",
-	"posix_memalign",
-	"aligned_alloc",
-	"memalign",
-	"valloc",
-	"pvalloc",
-	"operator new",
-	"operator new[]",
-	"__libc_malloc",
-	"__libc_calloc",
-	"__libc_realloc",
-	"__libc_memalign",
-};
-
 static const struct mark_words {
 	const char *cut; /* NULL: the stack is whole as far as it was taken */
 	const char *text;
@@ -165,81 +146,23 @@ const char *stack_mark_text(enum stack_mark mark)
 	return marks[mark].text ? marks[mark].text : "a remark this version does not know";
 }
 
-/* Libraries that replace malloc, and what stands in front of their operator new. */
-static const char *const allocator_modules[] = {
-	"libheapwise-rt.so", "libjemalloc.so", "libtcmalloc", "libmimalloc"};
-
-static bool begins_with_any(const char *text, const char *const *beginnings, size_t count)
-{
-	for (size_t i = 0; text && i < count; i++)
-		if (strncmp(text, beginnings[i], strlen(beginnings[i])) == 0)
-			return true;
-	return false;
-}
-
 static bool is_allocator(const struct shown_frame *frame)
 {
-	if (begins_with_any(frame->module, allocator_modules, ARRAY_SIZE(allocator_modules)))
-		return true;
 	const char *name = shown_frame_plain(frame);
-	for (size_t i = 0; name && i < ARRAY_SIZE(allocators); i++)
-		if (strcmp(name, allocators[i]) == 0)
-			return true;
-	return false;
+	return (frame->module && known_allocator_module(frame->module)) ||
+	       (name && known_allocator(name));
 }
-
-/* Beginnings that mark code of a language runtime; what is the program's fault lies outward of it.
- */
-static const char *const runtime_modules[] = {"libc.so", "libc-", "libstdc++.so", "libgcc_s.so",
-	"libpthread.so", "libm.so", "ld-linux", "libc++.so", "libc++abi.so"};
-static const char *const runtime_functions[] = {
-	"std::", "__gnu_cxx::", "__gnu_debug::", "operator new", "operator delete", "__cxa_"};
 
 static bool is_program(const struct shown_frame *frame)
 {
 	/* A function without a module is the allocation function that all_frames adds. */
 	if (frame->mark != MARK_NONE || (!frame->module && frame->function && !frame->address))
 		return false;
-	if (frame->file && strstr(frame->file, "/include/c++/"))
+	if (frame->file && strstr(frame->file, KNOWN_RUNTIME_FOLDER))
 		return false;
-	return !begins_with_any(frame->module, runtime_modules, ARRAY_SIZE(runtime_modules)) &&
-	       !begins_with_any(
-		       shown_frame_plain(frame), runtime_functions, ARRAY_SIZE(runtime_functions));
-}
-
-/* Ends of the names of functions that hand out memory for somebody else to use. */
-static const char *const wrapper_ends[] = {
-	"alloc", "alloc0", "alloc_n", "alloc0_n", "allocate", "strdup", "strndup", "memdup"};
-
-/* Length of a name without template arguments at its end. */
-static size_t without_arguments(const char *name)
-{
-	size_t len = strlen(name), open = 0;
-	if (len == 0 || name[len - 1] != '>')
-		return len;
-	for (size_t i = len; i > 0; i--) {
-		open += name[i - 1] == '>';
-		open -= name[i - 1] == '<';
-		if (open == 0)
-			return i - 1;
-	}
-	return len;
-}
-
-/* By its name: nothing else tells a wrapper from a function that is called from many places. */
-static bool is_wrapper(const struct shown_frame *frame)
-{
 	const char *name = shown_frame_plain(frame);
-	if (!name)
-		return false;
-	size_t len = without_arguments(name);
-	for (size_t i = 0; i < ARRAY_SIZE(wrapper_ends); i++) {
-		size_t end_len = strlen(wrapper_ends[i]);
-		if (len >= end_len &&
-			strncasecmp(name + len - end_len, wrapper_ends[i], end_len) == 0)
-			return true;
-	}
-	return false;
+	return !(frame->module && known_runtime_module(frame->module)) &&
+	       !(name && known_runtime_function(name));
 }
 
 void shown_frame_add_code(struct text *text, const struct shown_frame *frame)
@@ -265,7 +188,8 @@ void shown_frame_add_line(struct text *text, const struct shown_frame *frame)
 {
 	const char *slash = strrchr(frame->file, '/');
 	text_add_shown(text, slash ? slash + 1 : frame->file, SIZE_MAX);
-	text_printf(text, ":%" PRIu32, frame->line);
+	if (frame->line)
+		text_printf(text, ":%" PRIu32, frame->line);
 }
 
 static struct error *find_place(struct resolver *resolver, struct shown_frame *frame)
@@ -299,7 +223,8 @@ static struct error *add_frame(struct resolver *resolver, struct shown_frame fra
 	if (error)
 		return error;
 	frame.is_program = is_program(&frame);
-	frame.is_wrapper = is_wrapper(&frame);
+	const char *name = shown_frame_plain(&frame);
+	frame.is_wrapper = name && known_wrapper(name);
 	struct shown_frame *copy = arena_alloc(&resolver->arena, sizeof(*copy));
 	if (!copy)
 		return error_no_memory();
@@ -415,7 +340,10 @@ static struct error *name_frame(struct resolver *resolver, const char *function,
 static struct error *add_code(struct resolver *resolver, struct stack_node node,
 	const struct module *module, struct frame_key key)
 {
-	struct shown_frame frame = {.address = node.address};
+	struct shown_frame frame = {
+		.address = node.address,
+		.names_call = model_recording(resolver->model)->call_addresses,
+	};
 	frame.offset = key.module != NO_MODULE ? key.address : 0;
 	add_module(&frame, module);
 	if (key.module == NO_MODULE)
@@ -453,6 +381,7 @@ static struct error *add_given(struct resolver *resolver, struct stack_node node
 	struct shown_frame frame = {
 		.address = run->no_address ? 0 : node.address,
 		.given = true,
+		.names_call = model_recording(resolver->model)->call_addresses,
 		.by_name = model_recording(resolver->model)->whole_stacks,
 	};
 	add_module(&frame, module);
@@ -649,10 +578,11 @@ static struct error *take_dropped(struct resolver *resolver)
 /* Where the end of main is told of, the runtime calls main: that is nothing of the program's. */
 static void drop_wrapper(struct frame_vec *frames)
 {
-	static const char *const runtime[] = {"libheapwise-rt.so"};
+	static const char runtime[] = "libheapwise-rt.so";
 	size_t kept = shown_frames_hidden(frames->data, frames->len);
 	for (size_t i = kept; i < frames->len; i++)
-		if (!begins_with_any(frames->data[i]->module, runtime, ARRAY_SIZE(runtime)))
+		if (!frames->data[i]->module ||
+			strncmp(frames->data[i]->module, runtime, strlen(runtime)) != 0)
 			frames->data[kept++] = frames->data[i];
 	frames->len = kept;
 }

@@ -40,6 +40,7 @@ struct shown_frame {
 	bool is_wrapper; /* named like a mere wrapper of an allocator: xmalloc, g_strdup… */
 	bool inlined;    /* into the next frame outward */
 	bool given;      /* the source itself names it, with a file or without */
+	bool names_call; /* in the source the address is one less */
 	bool by_name;    /* of a profile in which functions are told apart by name alone */
 };
 

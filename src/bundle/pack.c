@@ -96,7 +96,8 @@ static struct error *copy_bytes(struct archive *archive, int fd, const struct bu
 	return error || done == file->bytes ? error : has_changed(file);
 }
 
-static struct error *add_file(struct archive *archive, const struct bundle_file *file)
+/* `undated`: when it was changed is not told. */
+static struct error *add_file(struct archive *archive, const struct bundle_file *file, bool undated)
 {
 	struct stat status;
 	_cleanup_close_ int fd = open(file->from, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -104,7 +105,9 @@ static struct error *add_file(struct archive *archive, const struct bundle_file 
 		return error_errno(ERROR_INPUT, errno, "%s: cannot read", file->from);
 	if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size != file->bytes)
 		return has_changed(file);
-	struct error *error = begin_entry(archive, file->to, file->bytes, &status.st_mtim);
+	const struct timespec never = {.tv_sec = 0};
+	struct error *error =
+		begin_entry(archive, file->to, file->bytes, undated ? &never : &status.st_mtim);
 	return error ? error : copy_bytes(archive, fd, file);
 }
 
@@ -143,7 +146,7 @@ static struct error *write_archive(const struct bundle_manifest *manifest, const
 	if (!error)
 		error = add_manifest(archive, manifest);
 	for (size_t i = 0; i < manifest->files.len && !error; i++)
-		error = add_file(archive, &manifest->files.data[i]);
+		error = add_file(archive, &manifest->files.data[i], manifest->anonymous);
 	if (!error && archive_write_close(archive) != ARCHIVE_OK)
 		error = not_written(archive);
 	return error;

@@ -215,7 +215,7 @@ const char *bundle_recording(const char *path)
 	return one ? one->recording : path;
 }
 
-static struct error *place_of(const char *path, struct source_place *ret)
+struct error *recording_place(const char *path, struct source_place *ret)
 {
 	const struct unpacked *one = find(path);
 	if (!one && bundle_recognise(path)) {
@@ -233,7 +233,7 @@ struct error *recording_open(
 	const char *path, unsigned flags, const struct source_query *query, struct model **ret)
 {
 	struct source_place place;
-	struct error *error = place_of(path, &place);
+	struct error *error = recording_place(path, &place);
 	return error ? error : source_open_place(&place, flags, query, ret);
 }
 
@@ -241,6 +241,6 @@ struct error *recording_events(
 	const char *path, const struct source_query *query, const struct event_sink *sink)
 {
 	struct source_place place;
-	struct error *error = place_of(path, &place);
+	struct error *error = recording_place(path, &place);
 	return error ? error : source_events(&place, query, sink);
 }

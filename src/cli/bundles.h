@@ -17,6 +17,9 @@ struct error *recording_open(const char *path, unsigned flags, const struct sour
 struct error *recording_events(const char *path, const struct source_query *query,
 	const struct event_sink *sink) must_check_;
 
+/* The file that is read for one of that name, after unpacking it if it is a bundle. */
+struct error *recording_place(const char *path, struct source_place *ret) must_check_;
+
 /* Where the files of a bundle lie that was opened by that name; NULL: it was none. */
 const char *bundle_folder(const char *path);
 /* The file that is read for one that was opened by that name. */

@@ -199,12 +199,13 @@ static int answer(const struct command *command, struct request *request, char *
 	const char *file = count ? words[0] : newest;
 	request->view.labels[1] = file;
 	_cleanup_(suppressions_cleanup) struct suppressions *suppressions = NULL;
-	error = leak_report_suppressions(&request->leaks, &suppressions);
-	if (error)
-		return message_error(error);
-	request->view.suppressions = suppressions;
 	struct operand operands[2] = {{.model = NULL}};
 	int code = open_all(command, request, file, operands);
+	if (!code)
+		error = leak_report_suppressions(&request->leaks, operands[1].model, &suppressions);
+	if (error)
+		code = message_error(error);
+	request->view.suppressions = suppressions;
 	for (size_t i = 0; i < 2 && !code; i++)
 		code = find_names(request, operands[i].model);
 	if (!code)

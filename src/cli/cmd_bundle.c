@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "bundle/pack.h"
+#include "cli/bundle_anonymous.h"
 #include "cli/bundle_files.h"
 #include "cli/bundles.h"
 #include "cli/message.h"
@@ -27,6 +28,9 @@ static const struct option_spec option_specs[] = {
 		"write there (default: NAME" NAME_END "); .gz and .zst are packed"},
 	{OPT_SOURCES, "sources", NULL, "with the source files of all functions in stacks"},
 	{OPT_SOURCE_PATH, "source-path", "FOLDER", "look for sources there too; may be repeated"},
+	{VIEW_OPT_ANONYMIZE, "anonymize", NULL,
+		"the recording alone, without names of functions, files, modules, threads, marks, "
+		"the command and the host: for bug reports"},
 	{VIEW_OPT_JSON, "json", NULL, "write what is in it as JSON, schema heapwise.bundle/1"},
 	SYMBOL_SPECS{0},
 };
@@ -164,6 +168,17 @@ static struct error *tell(void *ctx, const struct sink *sink)
 	return error;
 }
 
+static struct error *gather_anonymous(const struct request *request, const struct model *model,
+	const char *output, struct bundle_manifest *manifest, int *ret_fd)
+{
+	struct source_place place;
+	manifest->anonymous = true;
+	struct error *error = recording_place(request->shown.opened, &place);
+	return error ? error
+		     : bundle_add_anonymous(
+			       manifest, output, &place, request->shown.anonymizer, model, ret_fd);
+}
+
 static struct error *gather(
 	const struct request *request, const struct model *model, struct bundle_manifest *manifest)
 {
@@ -190,7 +205,11 @@ static int pack(struct request *request, const struct model *model)
 	struct told told = {.manifest = &manifest,
 		.output = request->output ? request->output : made,
 		.json = request->shown.options.json};
-	struct error *error = told.output ? gather(request, model, &manifest) : error_no_memory();
+	_cleanup_close_ int fd = -1;
+	struct error *error = !told.output               ? error_no_memory()
+			      : request->shown.anonymize ? gather_anonymous(request, model,
+								   told.output, &manifest, &fd)
+							 : gather(request, model, &manifest);
 	progress_begin("packing %s", told.output ? told.output : "");
 	if (!error)
 		error = bundle_pack(&manifest, told.output, &told.packed);
@@ -215,8 +234,13 @@ static int show(struct request *request)
 	return code;
 }
 
-static bool check_output(const struct command *command, const struct request *request)
+static bool check(const struct command *command, const struct request *request)
 {
+	if (request->sources && request->shown.anonymize) {
+		options_wrong(
+			command, "--anonymize leaves out all files: --sources can't be given too");
+		return false;
+	}
 	if (!request->output || strcmp(request->output, OUTPUT_STDOUT) != 0)
 		return true;
 	options_wrong(command, "a bundle is written to a file, not to stdout");
@@ -237,7 +261,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (!code)
 		code = options.exit_code;
 	if (!code && id == 0 &&
-		(!check_output(command, &request) ||
+		(!check(command, &request) ||
 			!view_request_files(command, &request.shown, "a bundle",
 				argv + options.operand, (size_t)(argc - options.operand),
 				&request.path)))

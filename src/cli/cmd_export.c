@@ -22,7 +22,7 @@ static const struct option_spec option_specs[] = {
 	{OPT_OUTPUT, "output", "FILE",
 		"write there (default, and -: to stdout); .gz and .zst are packed"},
 	TIMELINE_SPECS VIEW_SPEC_METRIC VIEW_SPEC_MERGE VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS
-		VIEW_SPEC_ALL_FRAMES{0},
+		VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
 };
 
 struct request {
@@ -226,7 +226,7 @@ static struct error *write_export(const struct stack_view *view, void *ctx, cons
 {
 	struct request *request = ctx;
 	struct told_file file = {
-		.path = model_recording(view->model)->path,
+		.path = request->shown.opened,
 		.query = moments_query(&request->shown.moments),
 	};
 	const struct event_stream events = {.context = &file, .each = tell_events};

@@ -23,7 +23,7 @@ static const struct option_spec option_specs[] = {
 	{OPT_SHOW_BYTES, "show_bytes", NULL, "the same as --unit B"},
 	{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.graph/1"},
 	VIEW_SPEC_METRIC VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_BASE
-		VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES{0},
+		VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
 };
 
 struct request {

@@ -38,7 +38,7 @@ static const struct option_spec option_specs[] = {
 	VIEW_SPEC_BASE{OPT_NORMALIZE, "normalize", NULL,
 		"with --base: scale the older figures so that the totals agree"},
 	VIEW_SPECS_MOMENTS VIEW_SPECS_FILTER VIEW_SPECS_TERMINAL VIEW_SPEC_MERGE
-		VIEW_SPEC_ALL_FRAMES{0},
+		VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
 };
 
 struct request {

@@ -25,7 +25,7 @@ static const struct option_spec option_specs[] = {
 		"sum up what has less of the whole (default: 0.5, in JSON 0)"},
 	VIEW_SPEC_METRIC{VIEW_OPT_JSON, "json", NULL, "write JSON, schema heapwise.calltree/1"},
 	VIEW_SPECS_GRAIN VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPECS_TERMINAL VIEW_SPEC_BASE
-		VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES{0},
+		VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
 };
 
 #define TEXT_THRESHOLD 0.5

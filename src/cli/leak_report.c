@@ -129,14 +129,25 @@ static struct error *read_suppression_file(struct suppressions *set, const char 
 	return error ? error : suppressions_parse(set, path, (const char *)text, len);
 }
 
-struct error *leak_report_suppressions(
+static struct error *read_suppressions(
 	const struct leak_options *options, struct suppressions **ret)
 {
 	_cleanup_(suppressions_cleanup) struct suppressions *set = NULL;
 	struct error *error = suppressions_create(&set);
 	for (size_t i = 0; i < options->suppressions.len && !error; i++)
 		error = read_suppression_file(set, options->suppressions.data[i]);
-	if (!error && options->default_suppressions)
+	if (!error)
+		*ret = steal_ptr(set);
+	return error;
+}
+
+struct error *leak_report_suppressions(
+	const struct leak_options *options, const struct model *model, struct suppressions **ret)
+{
+	bool own = strcmp(model_recording(model)->source, "recording") == 0;
+	_cleanup_(suppressions_cleanup) struct suppressions *set = NULL;
+	struct error *error = read_suppressions(options, &set);
+	if (!error && own && options->default_suppressions)
 		error = suppressions_add_built_in(set);
 	if (!error)
 		*ret = steal_ptr(set);
@@ -151,7 +162,7 @@ static struct error *gather_suppressions(const struct leak_report *report,
 	const struct leak_search *search = model_leak_search(model);
 	const char *own = search ? search->own_suppressions : NULL,
 		   *file = lsan->counts ? lsan->options.suppressions : NULL;
-	struct error *error = leak_report_suppressions(report->options, ret);
+	struct error *error = leak_report_suppressions(report->options, model, ret);
 	if (!error && file)
 		error = read_suppression_file(*ret, file);
 	if (error || !own || !report->options->default_suppressions)
@@ -190,7 +201,7 @@ struct error *leak_report_create(const struct leak_options *options, struct leak
 	if (!error)
 		error = check_log(options);
 	if (!error)
-		error = leak_report_suppressions(options, &checked);
+		error = read_suppressions(options, &checked);
 	if (!error)
 		*ret = steal_ptr(report);
 	return error;

@@ -24,10 +24,10 @@ static inline void leak_report_cleanup(struct leak_report **report)
 /* Whether the form is one that there is, without reading anything. */
 struct error *leak_report_check(const struct leak_options *options) must_check_;
 
-/* The suppressions that options name, and the built-in ones unless they say no; the caller destroys
- * them. */
-struct error *leak_report_suppressions(
-	const struct leak_options *options, struct suppressions **ret) must_check_;
+/* The suppressions that options name, and the built-in ones unless they say no, or another checker
+ * found the model's leaks, with those of its own; the caller destroys them. */
+struct error *leak_report_suppressions(const struct leak_options *options,
+	const struct model *model, struct suppressions **ret) must_check_;
 
 /*
  * Shows one recording on `fd`, or in --log-file; of a process that is `living` it has no end,

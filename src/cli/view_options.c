@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "cli/recordings.h"
 #include "model/model.h"
+#include "sources/anonymize.h"
 #include "sources/merge.h"
 #include "sources/source.h"
 
@@ -19,6 +20,8 @@ void view_request_deinit(struct view_request *request)
 	moments_deinit(&request->moments);
 	filter_deinit(&request->filter);
 	symbol_options_deinit(&request->symbols);
+	anonymizer_destroy(request->anonymizer);
+	free(request->opened);
 	free(request->path);
 }
 
@@ -241,6 +244,9 @@ bool view_options_take(const struct options *options, int id, struct view_reques
 		return take_blocks(options, (enum view_option)id, &request->blocks);
 	case VIEW_OPT_TAGFOCUS:
 		return take_tag(options, request);
+	case VIEW_OPT_ANONYMIZE:
+		request->anonymize = true;
+		return true;
 	case VIEW_OPT_BASE:
 		request->base = options->argument;
 		return true;
@@ -446,11 +452,36 @@ static bool is_refused_difference(const struct view_request *request, const stru
 	return true;
 }
 
+/* Names that options could choose by are gone when they are asked for. */
+static bool can_be_anonymous(const struct view_request *request)
+{
+	const char *wrong = request->base                           ? "--base"
+			    : filter_has_patterns(&request->filter) ? "--focus and what is like it"
+								    : NULL;
+	if (wrong)
+		message("--anonymize replaces names before anything is chosen by them: it can't be "
+			"together with %s",
+			wrong);
+	return !wrong;
+}
+
+static int anonymize(struct view_request *request, struct model *model)
+{
+	progress_begin("looking up names");
+	struct error *error = request->anonymizer ? NULL : anonymizer_create(&request->anonymizer);
+	if (!error)
+		error = anonymizer_model(request->anonymizer, model);
+	progress_end();
+	return error ? message_error(error) : 0;
+}
+
 int view_request_open(
 	struct view_request *request, const char *path, unsigned flags, struct model **ret)
 {
 	_cleanup_free_ char *newest = NULL;
 	request->options.filter = &request->filter;
+	if (request->anonymize && !can_be_anonymous(request))
+		return ERROR_USAGE;
 	if (!path) {
 		struct error *error = recording_newest(&newest);
 		if (error)
@@ -468,7 +499,15 @@ int view_request_open(
 	progress_end();
 	if (refused)
 		return ERROR_INPUT;
-	return error ? message_error(error) : view_request_names(request, *ret);
+	if (!error) {
+		free(request->opened);
+		request->opened = strdup(path);
+		error = request->opened ? NULL : error_no_memory();
+	}
+	if (error)
+		return message_error(error);
+	int code = view_request_names(request, *ret);
+	return code || !request->anonymize ? code : anonymize(request, *ret);
 }
 
 int view_request_open_base(struct view_request *request, unsigned flags, struct operand *ret)

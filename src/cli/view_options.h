@@ -67,6 +67,7 @@ enum view_option {
 	VIEW_OPT_NO_PAGER,
 	VIEW_OPT_TAIL,
 	VIEW_OPT_BASE,
+	VIEW_OPT_ANONYMIZE,
 };
 
 #define VIEW_METRIC_HELP "allocations, allocated_bytes, live_bytes, live_blocks, peak_bytes, …"
@@ -128,6 +129,11 @@ enum view_option {
 	{VIEW_OPT_BASE, "base", "OLD",                                                             \
 		"show the difference to that recording: FILE, or FILE@MOMENT"},
 
+#define VIEW_SPEC_ANONYMIZE                                                                        \
+	{VIEW_OPT_ANONYMIZE, "anonymize", NULL,                                                    \
+		"without names of functions, files, modules, threads, marks, the command and "     \
+		"the host: for bug reports"},
+
 struct view_request {
 	struct view_options options; /* its filter is set by view_request_open() */
 	enum grain grain;
@@ -142,7 +148,10 @@ struct view_request {
 	const struct command *command; /* set by view_request_files() */
 	char *path;                    /* of FILE@MOMENT the file; NULL: as it was given */
 	bool merge;
-	char *const *more; /* files that are added up with the one that is opened */
+	bool anonymize;
+	struct anonymizer *anonymizer; /* of that; knows all tokens */
+	char *opened;                  /* the file that was opened; NULL: none yet */
+	char *const *more;             /* files that are added up with the one that is opened */
 	size_t more_count;
 	size_t moments_wanted; /* of a series with sites; 0: none */
 	bool moments_by_bytes; /* allocated and freed, not by time */

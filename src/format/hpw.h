@@ -78,6 +78,7 @@ enum hpw_chunk_type {
 	HPW_RING = 15,
 	HPW_SUMS = 16,
 	HPW_DEATHS = 17,
+	HPW_NAMES = 18,
 	HPW_LEAK_SEARCH = 20,
 	HPW_LEAK_ROOTS = 21,
 	HPW_LEAK_GROUPS = 22,
@@ -306,6 +307,24 @@ enum hpw_slot_column {
 	HPW_SLOT_SPECIALS = 4,
 	HPW_SLOT_COLUMNS = 5
 };
+
+/* Columns of a NAMES chunk. */
+enum hpw_names_column {
+	/* One row a place in code. */
+	HPW_NAMES_MODULE = 0,
+	HPW_NAMES_ADDRESS, /* zigzag difference from the row before */
+	HPW_NAMES_COUNT,   /* of functions there, innermost first */
+	/* One row a function there. */
+	HPW_NAMES_FUNCTION, /* number of the name, from 1; 0: unknown, as of the file */
+	HPW_NAMES_FILE,
+	HPW_NAMES_LINE,
+	HPW_NAMES_INLINED, /* 1: into the next one */
+	/* One row a name. */
+	HPW_NAMES_LENGTH,
+	HPW_NAMES_BYTES, /* of all names, one after the other */
+	HPW_NAMES_COLUMNS
+};
+#define HPW_NAMES_FRAMES_MAX 256u /* functions at one place */
 
 /* Columns of a SUMS chunk. */
 enum hpw_sums_column {

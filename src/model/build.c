@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "model/model_impl.h"
 
 /* How far stack ids may run ahead of the rows that were given. */
@@ -339,6 +340,9 @@ struct error *build_series_row(struct model *model, const struct series_row *row
 	if (series->len && row->step < series->data[series->len - 1].step)
 		return error_create(ERROR_INPUT, "moments do not ascend");
 	struct series_row copy = *row;
+	/* Clocks of damaged files go back; who draws rows relies on their order. */
+	if (series->len)
+		copy.time_ns = max(copy.time_ns, series->data[series->len - 1].time_ns);
 	copy.first_site = model->series_sites.len;
 	copy.site_count = count;
 	for (size_t i = 0; i < count; i++) {

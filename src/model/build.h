@@ -89,7 +89,7 @@ struct error *build_size(struct model *model, uint64_t size, uint64_t allocation
 struct error *build_live(struct model *model, const struct live_block *rows, size_t count);
 
 /* Adds a moment; `first_site` and `site_count` of the row are ignored. Steps ascend, sites too and
- * are known. */
+ * are known; a time that goes back is taken for the last one. */
 struct error *build_series_row(struct model *model, const struct series_row *row,
 	const struct series_site *sites, size_t count);
 

@@ -124,10 +124,11 @@ struct recording {
 	/* Frames that are not to be shown unless all are, as regular expressions on functions, as
 	 * pprof says it; NULL: none. An allocator's are hidden anyway, unless whole_stacks. */
 	const char *drop_frames, *keep_frames;
-	bool snapshot;     /* of a program that went on: what is live was not necessarily left */
-	bool whole_stacks; /* stacks are as their maker wanted them to be read */
-	size_t merged;     /* so many recordings were added up; 0: it is one */
-	const char *mode;  /* "exact", "aggregate", "sample" */
+	bool snapshot;       /* of a program that went on: what is live was not necessarily left */
+	bool whole_stacks;   /* stacks are as their maker wanted them to be read */
+	bool call_addresses; /* the source has addresses of calls: those of nodes are one more */
+	size_t merged;       /* so many recordings were added up; 0: it is one */
+	const char *mode;    /* "exact", "aggregate", "sample" */
 	uint64_t sample_bytes; /* "sample": mean distance of samples; figures are estimates */
 	const char *writer;    /* "heapwise 0.1.0"; "" if unknown */
 	/* Events that the file has not, as the user wanted it, in steps (a realloc is two); and
@@ -354,6 +355,7 @@ struct leak_search {
 	uint64_t heuristic_blocks[LEAK_HEURISTICS], heuristic_bytes[LEAK_HEURISTICS];
 	const char *problem; /* why there was none, or what it lacks; NULL */
 	bool damaged;        /* its result can't be read: there is none then */
+	bool selected;       /* its records are those that somebody wanted to see: not all, maybe */
 	/* What the program says to LeakSanitizer: suppressions, options. NULL: nothing. */
 	const char *own_suppressions, *own_options;
 };

@@ -9,6 +9,14 @@
 /* Nobody writes any; a line takes as long to read as an event, and nothing packs better. */
 #define EMPTY_MAX 1000u
 
+#define DEFINED_FIXED (UINT64_C(1) << 25)
+#define DEFINED_FACTOR 32u
+
+uint64_t event_lines_defined_limit(const struct input *input)
+{
+	return DEFINED_FIXED + min(input->bytes, UINT64_C(1) << 32) * DEFINED_FACTOR;
+}
+
 struct error *event_lines_open(struct event_lines *lines, const struct input *input)
 {
 	uint64_t packed = min(input->bytes, STREAM_LINES_LIMIT / UNPACKED_FACTOR);

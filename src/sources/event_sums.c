@@ -23,6 +23,16 @@ struct sums {
 	bool part;
 };
 
+static struct sums sums_of(
+	const struct event_story *story, const struct source_query *query, struct model *model)
+{
+	return (struct sums){.story = story,
+		.query = query,
+		.model = model,
+		.clock = {.hz = 1000000000u},
+		.span = {.to_step = UINT64_MAX}};
+}
+
 static void sums_deinit(struct sums *sums)
 {
 	hpw_choice_deinit(&sums->choice);
@@ -145,11 +155,7 @@ static struct error *put(const struct sums *sums, uint32_t unknown)
 struct error *event_sums_put(const struct event_story *story, uint32_t unknown, unsigned flags,
 	const struct source_query *query, struct model *model)
 {
-	_cleanup_(sums_deinit) struct sums sums = {.story = story,
-		.query = query,
-		.model = model,
-		.clock = {.hz = 1000000000u},
-		.span = {.to_step = UINT64_MAX}};
+	_cleanup_(sums_deinit) struct sums sums = sums_of(story, query, model);
 	struct error *error = find_span(&sums, unknown);
 	if (!error)
 		error = choose_blocks(&sums);
@@ -163,14 +169,23 @@ struct error *event_sums_put(const struct event_story *story, uint32_t unknown, 
 	return error;
 }
 
+struct error *event_sums_finish(const struct event_story *story, uint32_t unknown, unsigned flags,
+	const struct source_query *query, bool cut, struct model **model, struct model **ret)
+{
+	struct error *error = event_sums_put(story, unknown, flags, query, *model);
+	if (!error && cut)
+		error = build_damage(*model, "its last line is cut: what came after is missing");
+	if (error)
+		return error;
+	build_finish(*model);
+	*ret = steal_ptr(*model);
+	return NULL;
+}
+
 struct error *event_sums_tell(const struct event_story *story, uint32_t unknown,
 	const struct source_query *query, struct model *model, const struct event_sink *sink)
 {
-	_cleanup_(sums_deinit) struct sums sums = {.story = story,
-		.query = query,
-		.model = model,
-		.clock = {.hz = 1000000000u},
-		.span = {.to_step = UINT64_MAX}};
+	_cleanup_(sums_deinit) struct sums sums = sums_of(story, query, model);
 	struct error *error = find_span(&sums, unknown);
 	return error ? error : event_tell(story, &sums.clock, sums.span.to_step, sink);
 }

@@ -21,6 +21,11 @@
 struct error *event_sums_put(const struct event_story *story, uint32_t unknown, unsigned flags,
 	const struct source_query *query, struct model *model) must_check_;
 
+/* The same, and ends with the model: takes it from *model. `cut`: the story's file was cut off. */
+struct error *event_sums_finish(const struct event_story *story, uint32_t unknown, unsigned flags,
+	const struct source_query *query, bool cut, struct model **model,
+	struct model **ret) must_check_;
+
 /* Tells the events up to the moment that the query has; the model needs no figures. */
 struct error *event_sums_tell(const struct event_story *story, uint32_t unknown,
 	const struct source_query *query, struct model *model,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sources/foreign.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -54,6 +55,12 @@ struct error *foreign_string(struct foreign *foreign, struct foreign_text text, 
 	return text.data ? build_string(foreign->model, text.data, text.len, ret) : NULL;
 }
 
+static struct error *too_many(const struct foreign *foreign, uint32_t most, const char *what)
+{
+	return error_create(ERROR_INPUT, "%s: has more than %" PRIu32 " %s",
+		model_recording(foreign->model)->path, most, what);
+}
+
 struct error *foreign_module(struct foreign *foreign, struct foreign_text path,
 	const struct module *about, struct module_id *ret)
 {
@@ -69,6 +76,8 @@ struct error *foreign_module(struct foreign *foreign, struct foreign_text path,
 	if (!known)
 		return error_no_memory();
 	if (is_new) {
+		if (foreign->module_count + 1 == BUILD_MODULES_MAX)
+			return too_many(foreign, foreign->module_count, "programs and libraries");
 		*known = ++foreign->module_count;
 		error = build_module(
 			foreign->model, (struct module_id){*known}, about, kept, strlen(kept));
@@ -168,8 +177,10 @@ struct error *foreign_frame(struct foreign *foreign, struct module_id module, ui
 	if (count > LINES_MAX)
 		return error_create(ERROR_INPUT, "a frame has %zu inlined functions", count);
 	/* Addresses below are numbers of marks, not of code. */
-	if (exact && address)
+	if (exact && address) {
 		address++;
+		build_recording(foreign->model)->call_addresses = true;
+	}
 	if (address < STACK_MARKS)
 		address = 0;
 	_cleanup_(buf_deinit) struct buf bytes;
@@ -208,6 +219,8 @@ struct error *foreign_push(struct foreign *foreign, struct stack_id outer,
 	if (!known)
 		return error_no_memory();
 	if (is_new) {
+		if (foreign->stack_count + 1 == BUILD_STACKS_MAX)
+			return too_many(foreign, foreign->stack_count, "frames in all stacks");
 		struct foreign_place place = foreign->frames.data[frame.value - 1];
 		uint16_t module = (uint16_t)place.module;
 		struct stack_columns row = {
@@ -231,6 +244,8 @@ struct error *foreign_site(
 	if (!known)
 		return error_no_memory();
 	if (is_new) {
+		if (foreign->site_count == BUILD_SITES_MAX)
+			return too_many(foreign, foreign->site_count, "stacks");
 		*known = foreign->site_count++;
 		struct error *error =
 			build_site(foreign->model, (struct site_id){*known}, stack, kind);

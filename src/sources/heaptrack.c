@@ -25,9 +25,6 @@
 #define WRITER_UNVERSIONED 0x10200u
 #define MS UINT64_C(1000000)
 #define NO_INFO UINT32_MAX
-/* Of what a file defines: nothing in it is there twice, so it does not shrink as events do. */
-#define DEFINED_FIXED (UINT64_C(1) << 25)
-#define DEFINED_PER_BYTE 32u
 /* What a definition takes besides its line, about. */
 #define DEFINED_BYTES 32u
 
@@ -593,9 +590,8 @@ static struct event_story story_of(const struct tables *tables)
 
 static struct error *open_tables(struct tables *tables, const struct input *input)
 {
-	*tables = (struct tables){.input = input,
-		.defined_limit =
-			DEFINED_FIXED + min(input->bytes, UINT64_C(1) << 32) * DEFINED_PER_BYTE};
+	*tables =
+		(struct tables){.input = input, .defined_limit = event_lines_defined_limit(input)};
 	arena_init(&tables->arena);
 	struct error *error = foreign_create(&tables->foreign, "heaptrack", input);
 	if (!error)
@@ -628,16 +624,9 @@ struct error *heaptrack_open(const struct input *input, unsigned flags,
 	_cleanup_(tables_deinit) struct tables tables;
 	error = open_tables(&tables, input);
 	const struct event_story story = story_of(&tables);
-	if (!error)
-		error = event_sums_put(&story, UNKNOWN, flags, query, tables.foreign.model);
-	if (!error && tables.cut)
-		error = build_damage(
-			tables.foreign.model, "its last line is cut: what came after is missing");
-	if (error)
-		return error;
-	build_finish(tables.foreign.model);
-	*ret = steal_ptr(tables.foreign.model);
-	return NULL;
+	return error ? error
+		     : event_sums_finish(&story, UNKNOWN, flags, query, tables.cut,
+			       &tables.foreign.model, ret);
 }
 
 struct error *heaptrack_tell(

@@ -394,6 +394,18 @@ static struct error *read_all(struct reader *reader)
 	return error ? error : hpw_damage_finish(&reader->damage);
 }
 
+/* The model that all parts of the reader fill. */
+static struct error *make_model(struct reader *reader)
+{
+	hpw_footer_init(&reader->footer);
+	struct error *error = build_create(&reader->model);
+	reader->damage.model = reader->model;
+	reader->tables.model = reader->model;
+	reader->leaks.model = reader->model;
+	reader->leaks.clock = &reader->tables.clock;
+	return error;
+}
+
 struct error *hpw_open(const struct input *input, unsigned flags, const struct source_query *query,
 	struct model **ret)
 {
@@ -403,15 +415,9 @@ struct error *hpw_open(const struct input *input, unsigned flags, const struct s
 		.wanted_series = query ? query->series : NULL,
 		.choice = {.wanted = query ? query->blocks : NULL},
 		.span = {.to_step = UINT64_MAX}};
-	hpw_footer_init(&reader.footer);
-	struct error *error = build_create(&reader.model);
-	if (error)
-		return error;
-	reader.damage.model = reader.model;
-	reader.tables.model = reader.model;
-	reader.leaks.model = reader.model;
-	reader.leaks.clock = &reader.tables.clock;
-	error = read_all(&reader);
+	struct error *error = make_model(&reader);
+	if (!error)
+		error = read_all(&reader);
 	if (error)
 		return error;
 	build_recording(reader.model)->read_way = reader.query && reader.has_parts ? READ_SUMS
@@ -448,15 +454,9 @@ struct error *hpw_tell(
 	_cleanup_(reader_deinit) struct reader reader = {.input = input,
 		.query = is_part(query) ? query : NULL,
 		.span = {.to_step = UINT64_MAX}};
-	hpw_footer_init(&reader.footer);
-	struct error *error = build_create(&reader.model);
-	if (error)
-		return error;
-	reader.damage.model = reader.model;
-	reader.tables.model = reader.model;
-	reader.leaks.model = reader.model;
-	reader.leaks.clock = &reader.tables.clock;
-	error = read_for_events(&reader);
+	struct error *error = make_model(&reader);
+	if (!error)
+		error = read_for_events(&reader);
 	if (error)
 		return error;
 	const struct event_story story = event_story_of_file(&reader.file);

@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "format/kinds.h"
 #include "sources/hpw_columns.h"
+#include "sources/hpw_names.h"
 
 /* The kernel lets arguments take 6 MiB. */
 #define TARGET_BYTES_MAX (16u << 20)
@@ -333,6 +334,11 @@ static struct error *decode_code_names(struct hpw_tables *tables, const struct h
 	return error;
 }
 
+static struct error *decode_names(struct hpw_tables *tables, const struct hpw_payload *payload)
+{
+	return hpw_names_decode(tables->model, payload);
+}
+
 static const struct {
 	enum hpw_chunk_type type;
 	struct error *(*decode)(struct hpw_tables *tables, const struct hpw_payload *payload);
@@ -342,6 +348,7 @@ static const struct {
 	{HPW_STACKS, decode_stacks},
 	{HPW_SITES, decode_sites},
 	{HPW_CODE_NAMES, decode_code_names},
+	{HPW_NAMES, decode_names},
 };
 
 bool hpw_tables_has(uint16_t type)

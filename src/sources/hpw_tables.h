@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The chunks that name things: TARGET, MODULES, STACKS, SITES, CODE_NAMES. Each
+ * The chunks that name things: TARGET, MODULES, STACKS, SITES, CODE_NAMES, NAMES. Each
  * decoder puts one chunk into the model; what an earlier, lost chunk would have named is stood in
  * for (a module without a path, the empty stack), so that the rest keeps its figures.
  */

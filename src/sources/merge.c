@@ -51,6 +51,7 @@ static struct error *copy_target(struct merge *merge, const struct model *from)
 	recording->writer = model_recording(from)->writer;
 	recording->complete = true;
 	recording->source = model_recording(from)->source;
+	recording->call_addresses = model_recording(from)->call_addresses;
 	recording->drop_frames = model_recording(from)->drop_frames;
 	recording->keep_frames = model_recording(from)->keep_frames;
 	if (!error && recording->drop_frames)
@@ -265,6 +266,7 @@ static void add_recording(struct merge *merge, const struct model *from)
 	sums->unknown |= more->unknown;
 	sums->snapshot |= more->snapshot;
 	sums->whole_stacks |= more->whole_stacks;
+	sums->call_addresses &= more->call_addresses;
 	sums->sample_bytes = max(sums->sample_bytes, more->sample_bytes);
 	sums->duration_ns = max(sums->duration_ns, more->duration_ns);
 	sums->longest_wait_ns = max(sums->longest_wait_ns, more->longest_wait_ns);

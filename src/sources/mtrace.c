@@ -377,7 +377,7 @@ static struct event_story story_of(const struct log *log)
 
 static struct error *open_log(struct log *log, const struct input *input)
 {
-	*log = (struct log){.input = input, .callers_limit = stream_whole_limit(input)};
+	*log = (struct log){.input = input, .callers_limit = event_lines_defined_limit(input)};
 	arena_init(&log->arena);
 	struct error *error = foreign_create(&log->foreign, "mtrace", input);
 	return error ? error : read_callers(log);
@@ -404,16 +404,9 @@ struct error *mtrace_open(const struct input *input, unsigned flags,
 	_cleanup_(log_deinit) struct log log;
 	error = open_log(&log, input);
 	const struct event_story story = story_of(&log);
-	if (!error)
-		error = event_sums_put(&story, UNKNOWN, flags, query, log.foreign.model);
-	if (!error && log.cut)
-		error = build_damage(
-			log.foreign.model, "its last line is cut: what came after is missing");
-	if (error)
-		return error;
-	build_finish(log.foreign.model);
-	*ret = steal_ptr(log.foreign.model);
-	return NULL;
+	return error ? error
+		     : event_sums_finish(
+			       &story, UNKNOWN, flags, query, log.cut, &log.foreign.model, ret);
 }
 
 struct error *mtrace_tell(

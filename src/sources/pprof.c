@@ -55,6 +55,7 @@ static const struct {
 DEFINE_VEC(frame_numbers, struct foreign_frame)
 DEFINE_VEC(size_rows, struct size_count)
 DEFINE_VEC(module_numbers, struct module_id)
+DEFINE_VEC(text_vec, struct foreign_text)
 
 struct reading {
 	struct foreign foreign;
@@ -65,9 +66,10 @@ struct reading {
 	struct frame_numbers frames;   /* by location; 0: not yet */
 	struct module_numbers modules; /* by mapping */
 	struct size_rows sizes;
-	bool below;     /* of a difference: what is below 0 is read now */
-	bool has_below; /* there is such */
-	bool all_sizes; /* every sample says how large its blocks are */
+	struct text_vec unread; /* keys of labels that have no place here, each once */
+	bool below;             /* of a difference: what is below 0 is read now */
+	bool has_below;         /* there is such */
+	bool all_sizes;         /* every sample says how large its blocks are */
 };
 
 static void reading_deinit(struct reading *reading)
@@ -80,6 +82,7 @@ static void reading_deinit(struct reading *reading)
 	frame_numbers_deinit(&reading->frames);
 	module_numbers_deinit(&reading->modules);
 	size_rows_deinit(&reading->sizes);
+	text_vec_deinit(&reading->unread);
 }
 
 static bool text_is(struct foreign_text text, const char *word)
@@ -144,6 +147,14 @@ static struct error *find_values(struct reading *reading)
 		if (reading->index_of[value] >= 0)
 			*unknown &= ~value_facts[value].unknown;
 	return NULL;
+}
+
+static bool is_read(const struct reading *reading, size_t type)
+{
+	for (int value = 0; value < VALUES; value++)
+		if (reading->index_of[value] == (int)type)
+			return true;
+	return false;
 }
 
 /* Digits of a build-id; what is none is left out. */
@@ -283,10 +294,23 @@ static struct error *find_frame(
 	return NULL;
 }
 
+/* So many are named. */
+#define UNREAD_MOST 12u
+
+static struct error *keep_unread(struct reading *reading, struct foreign_text key)
+{
+	for (size_t i = 0; i < reading->unread.len; i++)
+		if (reading->unread.data[i].len == key.len &&
+			memcmp(reading->unread.data[i].data, key.data, key.len) == 0)
+			return NULL;
+	if (reading->unread.len == UNREAD_MOST)
+		return NULL;
+	return text_vec_push(&reading->unread, key) ? NULL : error_no_memory();
+}
+
 /* What labels say of a sample's blocks: their size (0: nothing) and the function that was called.
  */
-static struct error *read_labels(
-	const struct reading *reading, uint64_t *ret, enum alloc_kind *ret_kind)
+static struct error *read_labels(struct reading *reading, uint64_t *ret, enum alloc_kind *ret_kind)
 {
 	*ret = 0;
 	*ret_kind = KIND_UNKNOWN;
@@ -303,6 +327,10 @@ static struct error *read_labels(
 		for (int kind = 0; text.len && text_is(key, "kind") && kind < KIND_UNKNOWN; kind++)
 			if (text_is(text, alloc_kind_name((enum alloc_kind)kind)))
 				*ret_kind = (enum alloc_kind)kind;
+		if (!text_is(key, "bytes") && !text_is(key, "kind"))
+			error = keep_unread(reading, key);
+		if (error)
+			return error;
 	}
 	return NULL;
 }
@@ -460,6 +488,38 @@ static struct error *set_facts(struct reading *reading)
 	return error;
 }
 
+/* Says which labels and values were passed over. */
+static struct error *set_remark(struct reading *reading)
+{
+	const struct pprof_profile *profile = &reading->profile;
+	_cleanup_(text_deinit) struct text names, shown, remark;
+	text_init(&names);
+	text_init(&shown);
+	text_init(&remark);
+	for (size_t i = 0; i < profile->types.len; i++) {
+		struct foreign_text type;
+		struct error *error = pprof_text(profile, profile->types.data[i].type, &type);
+		if (error)
+			return error;
+		if (is_read(reading, i))
+			continue;
+		text_add(&names, names.len ? ", " : "values ");
+		text_add_n(&names, type.data, type.len);
+	}
+	for (size_t i = 0; i < reading->unread.len; i++) {
+		text_add(&names, i ? ", " : names.len ? "; labels " : "labels ");
+		text_add_n(&names, reading->unread.data[i].data, reading->unread.data[i].len);
+	}
+	if (!names.len)
+		return names.failed ? error_no_memory() : NULL;
+	text_add_shown(&shown, names.data, 400);
+	text_printf(&remark, "Not read of this profile: %s.", shown.data ? shown.data : "");
+	if (remark.failed)
+		return error_no_memory();
+	return build_string(reading->foreign.model, remark.data, remark.len,
+		&build_recording(reading->foreign.model)->remark);
+}
+
 static struct error *read_model(struct reading *reading)
 {
 	struct error *error = find_values(reading);
@@ -480,6 +540,8 @@ static struct error *read_model(struct reading *reading)
 		error = build_sizes(reading);
 	if (!error)
 		error = set_facts(reading);
+	if (!error)
+		error = set_remark(reading);
 	if (!error)
 		error = set_estimates(reading);
 	return error ? error : foreign_total(&reading->foreign);

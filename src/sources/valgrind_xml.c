@@ -3,6 +3,13 @@
  * Elements are told by a table: of which parents each is taken, and what becomes of its text when
  * it ends. expat reads the XML piece by piece, so that a file whose end is missing shows what is
  * there. A checker writes that way too: when the program is killed, its file just ends.
+ *
+ * Protocols 4, 5 and 6 (docs/internals/xml-output-protocol4.txt … of Valgrind) are told apart
+ * nowhere: later ones only add elements. Passed over is what says nothing of the heap or of errors
+ * (preamble, ppid, tool, usercomment, logfilequalifier, state, clientmsg), is told elsewhere as
+ * well (fd and path of descriptors: the sentence has them; error_summary: errorcounts and
+ * suppcounts), or has no place in the model (offered suppressions, numbers and beginnings of
+ * Helgrind's threads).
  */
 #include "sources/valgrind_xml.h"
 
@@ -65,6 +72,19 @@ enum element {
 	SUPPRESSED_PAIR,
 	PAIR_COUNT,
 	PAIR_NAME,
+	HEAP_SUMMARY,
+	HEAP_IN_USE,
+	HEAP_USAGE,
+	SUMMARY_ALLOCATIONS,
+	SUMMARY_FREES,
+	SUMMARY_ALLOCATED,
+	ALL_FREED,
+	LEAK_SUMMARY,
+	LEAK_SUM,
+	HEURISTIC,
+	HEURISTIC_KIND,
+	AMOUNT_BYTES,
+	AMOUNT_BLOCKS,
 };
 
 static const struct {
@@ -113,6 +133,28 @@ static const struct {
 	{"unique", COUNTS_PAIR, PAIR_NAME},
 	{"count", SUPPRESSED_PAIR, PAIR_COUNT},
 	{"name", SUPPRESSED_PAIR, PAIR_NAME},
+	{"heap_summary", OUTPUT, HEAP_SUMMARY},
+	{"memory_in_use_at_exit", HEAP_SUMMARY, HEAP_IN_USE},
+	{"bytes", HEAP_IN_USE, AMOUNT_BYTES},
+	{"blocks", HEAP_IN_USE, AMOUNT_BLOCKS},
+	{"total_heap_usage", HEAP_SUMMARY, HEAP_USAGE},
+	{"allocs", HEAP_USAGE, SUMMARY_ALLOCATIONS},
+	{"frees", HEAP_USAGE, SUMMARY_FREES},
+	{"bytes_allocated", HEAP_USAGE, SUMMARY_ALLOCATED},
+	{"all_heap_blocks_freed", OUTPUT, ALL_FREED},
+	{"leak_summary", OUTPUT, LEAK_SUMMARY},
+	{"definitely_lost", LEAK_SUMMARY, LEAK_SUM},
+	{"indirectly_lost", LEAK_SUMMARY, LEAK_SUM},
+	{"possibly_lost", LEAK_SUMMARY, LEAK_SUM},
+	{"still_reachable", LEAK_SUMMARY, LEAK_SUM},
+	{"suppressed", LEAK_SUMMARY, LEAK_SUM},
+	{"bytes", LEAK_SUM, AMOUNT_BYTES},
+	{"blocks", LEAK_SUM, AMOUNT_BLOCKS},
+	{"in_blocks", LEAK_SUM, AMOUNT_BLOCKS}, /* as the document has it, but no Valgrind */
+	{"reachable_heuristic", LEAK_SUM, HEURISTIC},
+	{"kind", HEURISTIC, HEURISTIC_KIND},
+	{"bytes", HEURISTIC, AMOUNT_BYTES},
+	{"blocks", HEURISTIC, AMOUNT_BLOCKS},
 };
 
 struct reading {
@@ -127,6 +169,7 @@ struct reading {
 	struct xml_frame frame;
 	uint64_t pair_count;
 	const char *pair_name;
+	struct xml_amount *amount; /* that numbers of a summary are for */
 };
 
 static void reading_deinit(struct reading *reading)
@@ -195,6 +238,18 @@ static void XMLCALL on_start(void *context, const XML_Char *name, const XML_Char
 	case SUPPRESSED_PAIR:
 		reading->pair_count = 0;
 		reading->pair_name = "";
+		break;
+	case HEAP_IN_USE:
+		reading->amount = &reading->build.summary.in_use;
+		break;
+	case LEAK_SUMMARY:
+		xml_summary_clear_leaks(&reading->build.summary);
+		break;
+	case LEAK_SUM:
+		reading->amount = xml_summary_leaks(&reading->build.summary, name);
+		break;
+	case HEURISTIC:
+		reading->amount = NULL; /* until its kind is known */
 		break;
 	default:
 		break;
@@ -352,6 +407,45 @@ static struct error *end_error(struct reading *reading)
 		(unsigned long)XML_GetCurrentLineNumber(reading->parser));
 }
 
+static struct error *end_amount(struct reading *reading, enum element element)
+{
+	uint64_t unused, *number = &unused;
+	if (reading->amount)
+		number = element == AMOUNT_BYTES ? &reading->amount->bytes
+						 : &reading->amount->blocks;
+	return take_number(reading, number);
+}
+
+/* Elements that protocol 6 has more. */
+static struct error *end_of_summary(struct reading *reading, enum element element)
+{
+	struct xml_summary *summary = &reading->build.summary;
+	switch (element) {
+	case HEAP_SUMMARY:
+		summary->has_heap = true;
+		return NULL;
+	case SUMMARY_ALLOCATIONS:
+		return take_number(reading, &summary->allocations);
+	case SUMMARY_FREES:
+		return take_number(reading, &summary->frees);
+	case SUMMARY_ALLOCATED:
+		return take_number(reading, &summary->allocated_bytes);
+	case ALL_FREED:
+		reading->build.all_freed = strcmp(text_of(reading), "true") == 0;
+		if (reading->build.all_freed)
+			xml_build_search(&reading->build);
+		return NULL;
+	case HEURISTIC_KIND:
+		reading->amount = xml_summary_heuristic(summary, text_of(reading));
+		return NULL;
+	case AMOUNT_BYTES:
+	case AMOUNT_BLOCKS:
+		return end_amount(reading, element);
+	default:
+		return NULL;
+	}
+}
+
 static struct error *end_of(struct reading *reading, enum element element)
 {
 	struct xml_error *found = &reading->found;
@@ -417,7 +511,7 @@ static struct error *end_of(struct reading *reading, enum element element)
 	case SUPPRESSED_PAIR:
 		return build_error_suppression(model, reading->pair_name, reading->pair_count);
 	default:
-		return NULL;
+		return end_of_summary(reading, element);
 	}
 }
 
@@ -453,6 +547,18 @@ static struct error *note_cut(struct reading *reading)
 	return build_damage(reading->build.foreign.model, sentence);
 }
 
+/* Valgrind's DRD writes stacks of some errors behind the end. */
+static struct error *end_early(struct reading *reading)
+{
+	char sentence[120];
+	if (reading->error || XML_GetErrorCode(reading->parser) != XML_ERROR_JUNK_AFTER_DOC_ELEMENT)
+		return not_parsed(reading);
+	snprintf(sentence, sizeof(sentence),
+		"it goes on behind its end, at line %lu: what stands there is not read",
+		(unsigned long)XML_GetCurrentLineNumber(reading->parser));
+	return build_damage(reading->build.foreign.model, sentence);
+}
+
 static struct error *parse(struct reading *reading)
 {
 	struct error *error = NULL;
@@ -465,7 +571,7 @@ static struct error *parse(struct reading *reading)
 			break;
 		if (XML_Parse(reading->parser, "\n", ends, 0) != XML_STATUS_OK ||
 			XML_Parse(reading->parser, line, (int)len, 0) != XML_STATUS_OK)
-			return not_parsed(reading);
+			return end_early(reading);
 	}
 	if (error || XML_Parse(reading->parser, "", 0, 1) == XML_STATUS_OK)
 		return error;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sources/valgrind_xml_build.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -259,15 +260,123 @@ void xml_build_search(struct xml_build *build)
 	build->has_search = true;
 }
 
+static const struct {
+	const char *element, *name;
+} summed[LEAK_KINDS] = {
+	[LEAK_DEFINITE] = {"definitely_lost", "definitely lost"},
+	[LEAK_INDIRECT] = {"indirectly_lost", "indirectly lost"},
+	[LEAK_POSSIBLE] = {"possibly_lost", "possibly lost"},
+	[LEAK_REACHABLE] = {"still_reachable", "still reachable"},
+};
+
+void xml_summary_clear_leaks(struct xml_summary *summary)
+{
+	memset(summary->leaks, 0, sizeof(summary->leaks));
+	memset(summary->heuristics, 0, sizeof(summary->heuristics));
+	summary->suppressed = (struct xml_amount){0};
+}
+
+struct xml_amount *xml_summary_leaks(struct xml_summary *summary, const char *name)
+{
+	for (size_t i = 0; i < LEAK_KINDS; i++)
+		if (strcmp(summed[i].element, name) == 0)
+			return &summary->leaks[i];
+	return strcmp(name, "suppressed") == 0 ? &summary->suppressed : NULL;
+}
+
+struct xml_amount *xml_summary_heuristic(struct xml_summary *summary, const char *name)
+{
+	/* By the number of the bit. */
+	static const char *const names[LEAK_HEURISTICS] = {
+		"stdstring", "length64", "newarray", "multipleinheritance"};
+	for (size_t i = 0; i < LEAK_HEURISTICS; i++)
+		if (strcmp(names[i], name) == 0)
+			return &summary->heuristics[i];
+	return NULL;
+}
+
+static void add_amount(struct text *out, const struct xml_amount *amount)
+{
+	text_printf(out, "%" PRIu64 " byte%s in %" PRIu64 " block%s", amount->bytes,
+		amount->bytes == 1 ? "" : "s", amount->blocks, amount->blocks == 1 ? "" : "s");
+}
+
+/* The summary's sums are all that there was: what is above those of the leaks has no place. */
+static void take_leaks(struct xml_build *build, struct text *remark)
+{
+	struct leak_search *search = search_of(build);
+	const struct xml_summary *summary = &build->summary;
+	const char *before = " Valgrind's summary has more of it, without places: ";
+	for (size_t i = 0; i < LEAK_KINDS; i++) {
+		struct xml_amount more = {.bytes = summary->leaks[i].bytes - search->bytes[i],
+			.blocks = summary->leaks[i].blocks - search->blocks[i]};
+		if (summary->leaks[i].bytes < search->bytes[i] ||
+			summary->leaks[i].blocks < search->blocks[i] ||
+			(!more.bytes && !more.blocks))
+			continue;
+		search->bytes[i] += more.bytes;
+		search->blocks[i] += more.blocks;
+		text_add(remark, before);
+		add_amount(remark, &summary->leaks[i]);
+		text_printf(remark, " %s", summed[i].name);
+		before = ", ";
+	}
+	if (summary->suppressed.blocks) {
+		text_add(remark, before);
+		add_amount(remark, &summary->suppressed);
+		text_add(remark, " suppressed");
+		before = ", ";
+	}
+	if (before[0] == ',')
+		text_add(remark, ".");
+	for (size_t i = 0; i < LEAK_HEURISTICS; i++) {
+		search->heuristic_bytes[i] = summary->heuristics[i].bytes;
+		search->heuristic_blocks[i] = summary->heuristics[i].blocks;
+	}
+	search->allocations = summary->allocations;
+	search->frees = summary->frees;
+	search->allocated_bytes = summary->allocated_bytes;
+}
+
+static void add_heap(const struct xml_summary *summary, struct text *remark)
+{
+	text_printf(remark,
+		"%sValgrind counted %" PRIu64 " allocation%s of %" PRIu64 " bytes in all and "
+		"%" PRIu64 " free%s; ",
+		remark->len ? " " : "", summary->allocations, summary->allocations == 1 ? "" : "s",
+		summary->allocated_bytes, summary->frees, summary->frees == 1 ? "" : "s");
+	add_amount(remark, &summary->in_use);
+	text_add(remark, " were in use at exit.");
+}
+
+static struct error *make_remark(struct xml_build *build)
+{
+	struct recording *recording = build_recording(build->foreign.model);
+	_cleanup_(text_deinit) struct text remark;
+	text_init(&remark);
+	if (build->has_search) {
+		text_add(&remark, "What was never freed is what Valgrind was told to show of it: "
+				  "--leak-check=full --show-leak-kinds=all shows everything.");
+		take_leaks(build, &remark);
+	}
+	if (build->summary.has_heap)
+		add_heap(&build->summary, &remark);
+	if (remark.failed)
+		return error_no_memory();
+	return remark.len ? build_string(build->foreign.model, remark.data, remark.len,
+				    &recording->remark)
+			  : NULL;
+}
+
 struct error *xml_build_finish(struct xml_build *build)
 {
 	struct recording *recording = build_recording(build->foreign.model);
 	if (build->has_search) {
+		search_of(build)->selected = !build->all_freed;
 		recording->unknown &= ~(uint32_t)(UNKNOWN_LIVE_BLOCKS | UNKNOWN_LIVE_BYTES);
-		recording->remark = "What was never freed is what Valgrind was told to show of it: "
-				    "--leak-check=full --show-leak-kinds=all shows everything.";
 		if (!build->has_indirect)
 			search_of(build)->bytes[LEAK_INDIRECT] = build->indirect_bytes;
 	}
-	return foreign_total(&build->foreign);
+	struct error *error = make_remark(build);
+	return error ? error : foreign_total(&build->foreign);
 }

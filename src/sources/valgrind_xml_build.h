@@ -32,10 +32,31 @@ struct xml_error {
 
 DEFINE_MAP(xml_numbers, const char *, uint32_t, string_hash, string_equal)
 
+struct xml_amount {
+	uint64_t bytes, blocks;
+};
+
+/* What protocol 6 says of all that there was, whatever of it the file shows. */
+struct xml_summary {
+	bool has_heap;
+	uint64_t allocations, frees, allocated_bytes;
+	struct xml_amount in_use;
+	struct xml_amount leaks[LEAK_KINDS], suppressed;
+	struct xml_amount heuristics[LEAK_HEURISTICS];
+};
+
+/* There may be one for each search that the program asks for: the last is that of the end. */
+void xml_summary_clear_leaks(struct xml_summary *summary);
+
+/* By the name of the element, or of the heuristic. NULL: it is none. */
+struct xml_amount *xml_summary_leaks(struct xml_summary *summary, const char *name);
+struct xml_amount *xml_summary_heuristic(struct xml_summary *summary, const char *name);
+
 struct xml_build {
 	struct foreign foreign;
+	struct xml_summary summary;
 	struct xml_numbers numbers; /* of errors, by what <unique> says */
-	bool has_search, has_indirect;
+	bool has_search, has_indirect, all_freed;
 	uint64_t indirect_bytes; /* as definite leaks tell of them */
 };
 

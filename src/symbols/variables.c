@@ -40,11 +40,27 @@ static bool static_address(Dwarf_Die *die, uint64_t *ret)
 	return true;
 }
 
+/* dwarf_decl_file() ends the process where a damaged unit has no table of files. */
+static const char *decl_file(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word number;
+	Dwarf_Die unit;
+	Dwarf_Files *files;
+	size_t count;
+	if (!dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) ||
+		dwarf_formudata(&attribute, &number) != 0 || !number ||
+		!dwarf_cu_die(attribute.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) ||
+		dwarf_getsrcfiles(&unit, &files, &count) != 0 || number >= count)
+		return NULL;
+	return dwarf_filesrc(files, number, NULL, NULL);
+}
+
 static struct error *add_variable(struct variables *variables, Dwarf_Die *die)
 {
 	uint64_t start;
 	int line = 0;
-	const char *file = static_address(die, &start) ? dwarf_decl_file(die) : NULL;
+	const char *file = static_address(die, &start) ? decl_file(die) : NULL;
 	if (!file)
 		return NULL;
 	struct variable_place *place = variable_map_insert(&variables->places, start, NULL);

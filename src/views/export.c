@@ -85,6 +85,62 @@ void export_add_names(struct text *text, bool differences)
 	}
 }
 
+static bool has_kinds(const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->rows.len; i++)
+		if (rows->rows.data[i].sums.kind != KIND_UNKNOWN)
+			return true;
+	return false;
+}
+
+static bool has_part(const struct profile *profile, enum export_part part)
+{
+	const struct recording *recording = model_recording(profile->model);
+	switch (part) {
+	case EXPORT_PEAK:
+		return metric_is_known(METRIC_PEAK_BYTES, recording);
+	case EXPORT_MOMENTS:
+		return !(recording->unknown & UNKNOWN_SERIES);
+	case EXPORT_THREADS:
+		return !(recording->unknown & UNKNOWN_THREADS);
+	case EXPORT_TEMPORARY:
+		return metric_is_known(METRIC_TEMPORARY, recording) && !recording->sample_bytes;
+	case EXPORT_FAILED:
+		return metric_is_known(METRIC_FAILED, recording);
+	case EXPORT_KINDS:
+		return has_kinds(profile_rows(profile));
+	}
+	return false;
+}
+
+void export_lose(const struct exported *from, const char *format, unsigned parts)
+{
+	static const struct {
+		enum export_part part;
+		const char *what;
+	} names[] = {
+		{EXPORT_PEAK, "peak"},
+		{EXPORT_MOMENTS, "moments"},
+		{EXPORT_THREADS, "threads"},
+		{EXPORT_KINDS, "kinds of allocations"},
+		{EXPORT_TEMPORARY, "temporary allocations"},
+		{EXPORT_FAILED, "failed allocations"},
+	};
+	bool any = false;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!(parts & names[i].part) || !has_part(from->profile, names[i].part))
+			continue;
+		if (!any)
+			text_printf(from->lost, "%s has", format);
+		text_printf(from->lost, "%s no %s", any ? "," : "", names[i].what);
+		any = true;
+	}
+	if (any)
+		text_add(from->lost, ": what there is of that is left out.\n");
+	if ((parts & EXPORT_PEAK) && has_part(from->profile, EXPORT_PEAK))
+		text_add(from->lost, "'export --at peak' writes what was live at the peak.\n");
+}
+
 struct error *export_folded(const struct exported *from, const struct sink *sink)
 {
 	struct spots *spots;
@@ -97,6 +153,12 @@ struct error *export_folded(const struct exported *from, const struct sink *sink
 		profile_rows(from->profile), from->metric, CALLTREE_DOWN, NULL, spots, &tree);
 	if (!error)
 		error = flame_write_folded(from->profile, &tree, sink);
+	if (!error)
+		text_printf(from->lost,
+			"Folded stacks have one figure, here %s (--metric), and no files, lines "
+			"and "
+			"modules: those are left out.\n",
+			metric_name(from->metric));
 	calltree_deinit(&tree);
 	return error;
 }
@@ -133,6 +195,9 @@ struct error *export_write(const struct export_format *format, enum packing pack
 	struct packed_sink packed = {.packer = packer, .to = sink};
 	const struct sink unpacked = {.write = pack, .ctx = &packed};
 	error = format->write(from, &unpacked);
+	const char *remark = model_recording(from->profile->model)->remark;
+	if (remark)
+		text_printf(from->lost, "%s\n", remark);
 	if (error) {
 		error_destroy(packed.error);
 		return error;

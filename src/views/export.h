@@ -42,6 +42,20 @@ void export_add_names(struct text *text, bool differences);
 struct error *export_write(const struct export_format *format, enum packing packing,
 	const struct exported *from, const struct sink *sink) must_check_;
 
+/* What many formats have no place for, as bits. */
+enum export_part {
+	EXPORT_PEAK = 1,
+	EXPORT_MOMENTS = 2,
+	EXPORT_THREADS = 4,
+	EXPORT_TEMPORARY = 8,
+	EXPORT_FAILED = 16,
+	EXPORT_KINDS = 32,
+};
+
+/* Adds a sentence to `lost`: `format` ("A file of DHAT") has none of these parts. Those that the
+ * source does not know either are not lost. */
+void export_lose(const struct exported *from, const char *format, unsigned parts);
+
 #define EXPORT_REMARKS_LOST "Remarks on where stacks are cut, or signals came, are left out.\n"
 
 /* The writers. */

@@ -365,9 +365,9 @@ struct error *export_callgrind(const struct exported *from, const struct sink *s
 	if (error)
 		return error;
 	text_add(from->lost,
-		"Callgrind's format has calls of functions, not whole stacks, and no threads, "
-		"moments or kinds of allocations: those are left out. Numbers of calls are those "
-		"of allocations.\n");
+		"Callgrind's format has calls of functions, not whole stacks. Numbers of calls are "
+		"those of allocations.\n");
+	export_lose(from, "It", EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_KINDS);
 	if (at.remarks)
 		text_add(from->lost, EXPORT_REMARKS_LOST);
 	return NULL;

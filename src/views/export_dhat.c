@@ -132,11 +132,11 @@ static bool has_figures(const struct dhat *at, const struct site *sums)
 	       (at->whole && (sums->peak_blocks || sums->live_blocks));
 }
 
-/* "0x4012AB: main (app.c:12)" */
+/* "0x4012AB: main (app.c:12)": the address is the call's, as Valgrind has it. */
 static void add_frame(struct text *out, const struct shown_frame *frame)
 {
 	if (frame->mark == MARK_NONE && frame->address)
-		text_printf(out, "0x%" PRIX64 ": ", frame->address);
+		text_printf(out, "0x%" PRIX64 ": ", frame->address - 1);
 	if (frame->mark != MARK_NONE || frame->function)
 		export_add_name(out, frame);
 	else
@@ -169,8 +169,8 @@ static struct error *put_table(struct dhat *at)
 
 static void say_losses(const struct dhat *at)
 {
-	text_add(at->from->lost, "A file of DHAT has no threads, no temporary or failed "
-				 "allocations: those are left out.\n");
+	export_lose(at->from, "A file of DHAT",
+		EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_TEMPORARY | EXPORT_FAILED);
 	if (at->whole)
 		text_add(at->from->lost,
 			"How long blocks of a place lived is not known ('tl'), and what was live "

@@ -190,9 +190,9 @@ static void say_losses(const struct dump *at)
 {
 	const struct recording *recording = model_recording(at->from->profile->model);
 	struct text *lost = at->from->lost;
-	text_add(lost, "A heap profile of addresses has no peak ('--at peak' writes what was live "
-		       "then), no times, threads, kinds, temporary or failed allocations: those "
-		       "are left out.\n");
+	export_lose(at->from, "A heap profile of addresses",
+		EXPORT_PEAK | EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_KINDS | EXPORT_TEMPORARY |
+			EXPORT_FAILED);
 	if (!metric_is_known(METRIC_ALLOCATIONS, recording) ||
 		!metric_is_known(METRIC_LIVE_BLOCKS, recording))
 		text_add(lost, "What is not known stands there as 0.\n");

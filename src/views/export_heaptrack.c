@@ -263,6 +263,21 @@ static struct error *info_number(struct writing *at, const struct event *event, 
 	return NULL;
 }
 
+/* What nearly all lines are: at once. */
+static void add_event(struct text *text, char mode, uint32_t number)
+{
+	char line[2 + 8 + 1];
+	size_t begin = sizeof(line);
+	line[--begin] = '\n';
+	do {
+		line[--begin] = "0123456789abcdef"[number & 15];
+		number >>= 4;
+	} while (number);
+	line[--begin] = ' ';
+	line[--begin] = mode;
+	text_add_n(text, line + begin, sizeof(line) - begin);
+}
+
 static struct error *add_alloc(struct writing *at, const struct event *event)
 {
 	uint32_t info = 0;
@@ -273,8 +288,7 @@ static struct error *add_alloc(struct writing *at, const struct event *event)
 	if (error)
 		return error;
 	at->blocks.data[event->block] = info;
-	const uint64_t number = info;
-	add_record(&at->out.text, '+', &number, 1);
+	add_event(&at->out.text, '+', info);
 	return NULL;
 }
 
@@ -296,8 +310,7 @@ static struct error *take(void *context, const struct event *event)
 	if (event->kind == EVENT_ALLOC) {
 		error = add_alloc(at, event);
 	} else if (event->kind == EVENT_FREE) {
-		const uint64_t info = at->blocks.data[event->block];
-		add_record(&at->out.text, '-', &info, 1);
+		add_event(&at->out.text, '-', at->blocks.data[event->block]);
 	} else {
 		at->failed_lost = true;
 	}

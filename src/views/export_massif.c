@@ -47,7 +47,8 @@ static void add_code(const struct shown_frame *frame, struct text *out)
 		text_add(out, stack_mark_text(frame->mark));
 		return;
 	}
-	text_printf(out, "0x%" PRIX64 ": ", frame->address);
+	/* Valgrind has the address of the call. */
+	text_printf(out, "0x%" PRIX64 ": ", frame->address ? frame->address - 1 : 0);
 	text_add_plain(out, frame->function ? frame->function : "???");
 	if (frame->file) {
 		const char *slash = strrchr(frame->file, '/');

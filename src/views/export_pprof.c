@@ -439,13 +439,10 @@ static struct error *put_tail(struct writing *at)
 
 static void say_losses(const struct writing *at)
 {
-	struct text *lost = at->from->lost;
-	text_add(lost,
-		"A profile of pprof has no peak, no times, no threads, no temporary or failed "
-		"allocations: those are left out; 'export --at peak' writes what was live "
-		"at the peak.\n");
+	export_lose(at->from, "A profile of pprof",
+		EXPORT_PEAK | EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_TEMPORARY | EXPORT_FAILED);
 	if (at->unnamed)
-		text_add(lost, EXPORT_REMARKS_LOST);
+		text_add(at->from->lost, EXPORT_REMARKS_LOST);
 }
 
 struct error *export_pprof(const struct exported *from, const struct sink *sink)

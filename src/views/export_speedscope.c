@@ -156,8 +156,6 @@ struct error *export_speedscope(const struct exported *from, const struct sink *
 		return error;
 	json_object_end(at.json);
 	json_finish(at.json);
-	text_add(from->lost,
-		"speedscope has no threads, no moments, no kinds of allocations: those are left "
-		"out.\n");
+	export_lose(from, "speedscope", EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_KINDS);
 	return NULL;
 }

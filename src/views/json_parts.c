@@ -287,7 +287,7 @@ void json_put_frame(struct json *json, const struct shown_frame *frame)
 		json_null(json);
 	json_put_string(json, "module", frame->module_path);
 	json_put_bool(json, "inlined", frame->inlined);
-	put_hexadecimal(json, "address", frame->address, frame->address);
+	put_hexadecimal(json, "address", frame->address - frame->names_call, frame->address);
 	put_hexadecimal(
 		json, "offset", frame->offset, frame->module && (frame->offset || !frame->given));
 	json_object_end(json);

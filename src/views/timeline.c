@@ -313,9 +313,9 @@ static void add_snapshot(const struct page *page, size_t i, struct text *out)
 
 static void add_code(const struct shown_frame *frame, struct text *out)
 {
-	/* Other tools name the call, our own recordings what it returns to. */
+	/* Of the call, as Massif has it. */
 	if (frame->address || !frame->given)
-		text_printf(out, "0x%" PRIX64 ": ", frame->address - frame->given);
+		text_printf(out, "0x%" PRIX64 ": ", frame->address ? frame->address - 1 : 0);
 	text_add_shown(out, frame->function ? frame->function : "???", SIZE_MAX);
 	const char *slash = frame->file ? strrchr(frame->file, '/') : NULL;
 	if (frame->file) {

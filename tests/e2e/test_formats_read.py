@@ -240,6 +240,22 @@ def valgrind_leaks(folder):
 
 
 @TESTS.test
+def valgrind_leaks_of_libraries(folder):
+    """What we would suppress by ourselves, and memcheck did not, is in the sums of its file as in its own"""
+    source = folder / "thread.c"
+    source.write_text("""#include <pthread.h>
+        #include <unistd.h>
+        static void *run(void *arg) { pause(); return arg; }
+        int main(void) { pthread_t thread; pthread_create(&thread, 0, run, 0); _exit(0); }""")
+    built = hw.run([hw.need_program("gcc"), "-g", source, "-o", folder / "thread", "-lpthread"])
+    hw.need(built.status == 0, str(built))
+    file, summary, _ = memcheck(folder, [folder / "thread"])
+    kinds = json.loads(hw.run([hw.HEAPWISE, "leaks", "--json", file]).text)["leaks"]["summary"]
+    ours = {kind: (kinds[kind]["bytes"], kinds[kind]["blocks"]) for kind in summary}
+    hw.need(ours == summary and summary["possible"][1] == 1, f"{ours}, memcheck: {summary}")
+
+
+@TESTS.test
 def valgrind_errors(folder):
     """Other errors in XML of memcheck are counted as it counts them; a file that was cut off says so"""
     source = folder / "wrong.c"

@@ -550,6 +550,19 @@ def valgrind(folder):
 
 
 @TESTS.test
+def losses(folder):
+    """What is said to be lost is what the file has, and the format not"""
+    for source, form, lost in (
+            (recorded(folder), "folded", "Folded stacks have one figure, here peak_bytes (--metric), and no files"),
+            (recorded(folder), "pprof", "no peak, no moments, no threads, no temporary allocations, no failed"),
+            (sampled(folder), "pprof", "no peak, no moments, no threads, no failed"),
+            (recorded(folder), "speedscope", "speedscope has no moments, no threads, no kinds of allocations:"),
+            (profile(folder), "pprof", None)):
+        errors = export(folder, source, form)[1]
+        hw.need(lost in errors if lost else not errors, f"{source.name}, {form}: {errors}")
+
+
+@TESTS.test
 def folded(folder):
     """folded: a line a stack, `;` and newlines of names replaced, with the report's sum"""
     for source in (*sources(folder), nasty(folder)):
@@ -582,6 +595,30 @@ def options(folder):
                 hw.need(ended.status == 0 or (ended.status == 3 and "events" in ended.errors), f"{form}: {ended}")
             else:
                 export(folder, some, form)
+
+
+@TESTS.test
+def addresses(folder):
+    """Addresses are those of calls where a format has these, else what calls return to; read again they are the file's"""
+    source = recorded(folder, "peak_middle-O2", "target")
+
+    def of(path):
+        return {int(frame["address"], 16) for site in hw.report(path)["sites"] for frame in site["stack"] if frame["address"]}
+
+    returned_to, written = of(source), {}
+    for form, behind in (("pprof", 1), ("dhat", 1), ("massif", 1), ("heaptrack", 0)):
+        written[form], _ = export(folder, source, form)
+        found = of(written[form])
+        if form == "massif":  # which has no place for what is small
+            hw.need(found and found <= {address - 1 for address in returned_to}, f"{form}: {found}")
+        else:
+            hw.need(found == {address - behind for address in returned_to}, f"{form}: {found} of {returned_to}")
+        if form in ("dhat", "massif"):
+            again, _ = export(folder, written[form], form, name=f"again.{form}")
+            theirs = [set(re.findall(r"0x([0-9A-F]+): ", path.read_text())) - {"0"} for path in (written[form], again)]
+            hw.need({int(text, 16) for text in theirs[0]} >= found and theirs[0] == theirs[1], f"{form}: {theirs}")
+    merged = hw.run([hw.HEAPWISE, "report", "--json", "--merge", written["dhat"], written["dhat"]])
+    hw.need(merged.status == 0 and all(f'"0x{address - 1:x}"' in merged.text for address in returned_to), str(merged))
 
 
 @TESTS.test

@@ -245,4 +245,14 @@ CASE(grain_spots, "frames are told apart by function, line, file, address or mod
 	CHECK_U64(count_spots(GRAIN_FUNCTIONS, "<signal handler called>"), 1);
 }
 
+CASE(no_line, "a file whose line is not known stands alone")
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	shown_frame_add_line(&text, &(struct shown_frame){.file = "/src/a.c"});
+	text_add(&text, " ");
+	shown_frame_add_line(&text, &(struct shown_frame){.file = "/src/a.c", .line = 7});
+	CHECK_STR(text.data, "a.c a.c:7");
+}
+
 TAP_MAIN

@@ -117,6 +117,41 @@ CASE(small_profile, "functions, lines and inlined ones are kept as the file has 
 	CHECK_STR(model_module(model, node.module)->path, "/bin/app");
 }
 
+CASE(many_modules, "more modules than have numbers are refused, by the file's name")
+{
+	_cleanup_(buf_deinit) struct buf profile;
+	buf_init(&profile);
+	put_tables(&profile);
+	/* Strings from 9 on. */
+	for (uint64_t i = 0; i < 70000; i++) {
+		char name[20];
+		int len = snprintf(name, sizeof(name), "/lib/%u", (unsigned)i);
+		put_bytes(&profile, 6, name, (size_t)len);
+		MESSAGE(&profile, 3, {1, i + 2}, {5, i + 9});
+	}
+	check_refused(&profile, "p: has more than 65535 programs and libraries");
+}
+
+CASE(unread, "labels and values that have no place here are named")
+{
+	_cleanup_(buf_deinit) struct buf profile, sample;
+	_cleanup_(model_cleanup) struct model *model = NULL;
+	buf_init(&profile);
+	buf_init(&sample);
+	put_tables(&profile);
+	MESSAGE(&profile, 1, {1, 7}, {2, 2});
+	for (uint64_t value = 1; value < 4; value++)
+		put_number(&sample, 2, value);
+	MESSAGE(&sample, 3, {1, 4}, {3, 2});
+	MESSAGE(&sample, 3, {1, 5}, {2, 6});
+	MESSAGE(&sample, 3, {1, 6}, {3, 2});
+	MESSAGE(&sample, 3, {1, 5}, {2, 7});
+	put_bytes(&profile, 2, sample.data, sample.len);
+	CHECK_OK(source_open_bytes("p", profile.data, profile.len, 0, &model));
+	CHECK_STR(model_recording(model)->remark,
+		"Not read of this profile: values /bin/app; labels main, main.c.");
+}
+
 CASE(dangling_ids, "ids of what is not there are refused")
 {
 	_cleanup_(buf_deinit) struct buf profile;

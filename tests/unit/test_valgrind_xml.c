@@ -125,6 +125,152 @@ CASE(protocols, "protocols 5 and 6 are read, 3 is not")
 	}
 }
 
+/* As Valgrind 3.24 and 3.27 write it. */
+#define DESCRIPTOR                                                                                 \
+	"<error>\n<unique>0x9</unique>\n<tid>1</tid>\n<kind>FdBadClose</kind>\n<fd>3</fd>\n"       \
+	"<path>/etc/passwd</path>\n<what>File descriptor 3: /etc/passwd is already "               \
+	"closed</what>\n"                                                                          \
+	"<stack>\n" FRAME("0x1001", "look", "app.c",                                               \
+		"12") "</stack>\n<auxwhat>Previously closed</auxwhat>\n<stack>\n" FRAME("0x1002",  \
+		"main", "app.c",                                                                   \
+		"20") "</stack>\n<auxwhat>Originally opened</auxwhat>\n<stack>\n" FRAME("0x1003",  \
+		"drop", "app.c", "15") "</stack>\n</error>\n"                                      \
+				       "<error>\n<unique>0xA</unique>\n<tid>1</"                   \
+				       "tid>\n<kind>FdNotClosed</kind>\n<fd>4</fd>\n"              \
+				       "<what>Open file descriptor 4</what>\n</error>\n"
+#define AMOUNTS(bytes, blocks) "<bytes>" bytes "</bytes><blocks>" blocks "</blocks>"
+#define HEAP_SUMMARY                                                                               \
+	"<heap_summary>\n<memory_in_use_at_exit>\n" AMOUNTS(                                       \
+		"2000", "9") "</memory_in_use_at_exit>\n<total_heap_usage>\n<allocs>20</"          \
+			     "allocs>\n<frees>11</frees>\n"                                        \
+			     "<bytes_allocated>5000</bytes_allocated>\n</total_heap_usage>\n</"    \
+			     "heap_summary>\n"                                                     \
+			     "<all_heap_blocks_freed>false</all_heap_blocks_freed>\n"
+#define LEAK_SUMMARY                                                                               \
+	"<leak_summary>\n<definitely_lost>" AMOUNTS("1000",                                        \
+		"2") "</definitely_lost>\n"                                                        \
+		     "<indirectly_lost>" AMOUNTS(                                                  \
+			     "96", "3") "</indirectly_lost>\n<possibly_lost>" AMOUNTS("700",       \
+			     "1") "</possibly_lost>\n<still_reachable><bytes>174</bytes>"          \
+				  "<in_blocks>2</in_blocks><reachable_heuristic><kind>length64</"  \
+				  "kind>" AMOUNTS("164",                                           \
+					  "1") "</"                                                \
+					       "reachable_heuristic><reachable_heuristic><kind>"   \
+					       "later</kind>" AMOUNTS(                             \
+						       "1", "1") "</reachable_heuristic></"        \
+								 "still_reachable>\n<"             \
+								 "suppressed>" AMOUNTS("30",       \
+									 "1") "</suppressed>\n</"  \
+									      "leak_summary>\n"
+#define ERROR_SUMMARY                                                                              \
+	"<error_summary>\n<errors>12</errors>\n<error_contexts>5</error_contexts>\n"               \
+	"<suppressed>3</suppressed>\n<suppressed_contexts>1</suppressed_contexts>\n</"             \
+	"error_summary>\n"
+
+CASE(descriptors, "errors of descriptors, of protocol 5, are errors with all their stacks")
+{
+	_cleanup_model_ struct model *model = open_good(BEGIN DESCRIPTOR END);
+	size_t count, stack_count;
+	const struct program_error *errors = model_errors(model, &count);
+	const struct error_stack *stacks = model_error_stacks(model, &stack_count);
+	CHECK_U64(count, 2);
+	CHECK_STR(errors[0].kind, "FdBadClose");
+	CHECK_STR(errors[0].what, "File descriptor 3: /etc/passwd is already closed");
+	CHECK_U64(errors[0].stack_count, 3);
+	CHECK_STR(stacks[2].what, "Originally opened");
+	CHECK_STR(errors[1].what, "Open file descriptor 4");
+}
+
+CASE(summaries, "summaries, of protocol 6, say what there was besides what is shown")
+{
+	_cleanup_model_ struct model *model =
+		open_good(BEGIN INVALID HEAP_SUMMARY LEAKS LEAK_SUMMARY ERROR_SUMMARY END);
+	const struct leak_search *search = model_leak_search(model);
+	CHECK_U64(search->allocations, 20);
+	CHECK_U64(search->frees, 11);
+	CHECK_U64(search->allocated_bytes, 5000);
+	CHECK_U64(search->bytes[LEAK_DEFINITE], 1000);
+	CHECK_U64(search->bytes[LEAK_POSSIBLE], 700);
+	CHECK_U64(search->blocks[LEAK_POSSIBLE], 1);
+	CHECK_U64(search->blocks[LEAK_REACHABLE], 2);
+	CHECK_U64(search->heuristic_bytes[1], 164);
+	const char *remark = model_recording(model)->remark;
+	CHECK_CONTAINS(remark, "without places: 700 bytes in 1 block possibly lost, 174 bytes in 2 "
+			       "blocks still reachable, 30 bytes in 1 block suppressed. ");
+	CHECK_CONTAINS(remark, "20 allocations of 5000 bytes in all and 11 frees; 2000 bytes in 9 "
+			       "blocks were in use at exit.");
+	/* They are added to nothing that has a place. */
+	CHECK_U64(model_totals(model)->live_bytes, 1106);
+}
+
+CASE(last_summary, "of several summaries of leaks the last counts, and what is shown is never less")
+{
+	_cleanup_model_ struct model *model =
+		open_good(BEGIN LEAKS LEAK_SUMMARY "<leak_summary><definitely_lost>" AMOUNTS(
+			"1", "1") "</definitely_lost></leak_summary>\n" END);
+	CHECK_U64(model_leak_search(model)->bytes[LEAK_DEFINITE], 1000);
+	CHECK_U64(model_leak_search(model)->bytes[LEAK_POSSIBLE], 0);
+	CHECK(!strstr(model_recording(model)->remark, "without places"));
+}
+
+CASE(verdict, "of a file without leaks nobody says that all was freed, unless it says so itself")
+{
+	static const char *const ends[] = {
+		"", "<all_heap_blocks_freed>true</all_heap_blocks_freed>\n"};
+	for (int freed = 0; freed < 2; freed++) {
+		char *text = NULL;
+		CHECK(asprintf(&text, "%s%s%s", BEGIN, ends[freed], END) > 0);
+		_cleanup_model_ struct model *model = open_good(text);
+		CHECK(model_leak_search(model)->selected == !freed);
+		free(text);
+	}
+}
+
+CASE(all_freed, "that all blocks were freed is a search without leaks")
+{
+	char *text = strdup(BEGIN "<all_heap_blocks_freed>true</all_heap_blocks_freed>\n" END);
+	CHECK(text);
+	memcpy(strstr(text, "--leak-check=full"), "--leak-check=nono", strlen("--leak-check=nono"));
+	_cleanup_model_ struct model *model = open_good(text);
+	CHECK(model_leak_search(model));
+	CHECK_U64(model_totals(model)->live_blocks, 0);
+	free(text);
+}
+
+CASE(bad_summary, "a summary without numbers is refused")
+{
+	check_refused(BEGIN "<heap_summary><total_heap_usage><allocs>many</allocs>", "no number");
+	check_refused(BEGIN "<leak_summary><suppressed><bytes>-1</bytes>", "no number");
+}
+
+/* Helgrind's and DRD's, and what belongs to no error. */
+#define OTHERS                                                                                     \
+	"<usercomment>mine</usercomment>\n<logfilequalifier><var>A</var><value>b</value>"          \
+	"</logfilequalifier>\n<clientmsg><tid>1</tid><text>hello</text></clientmsg>\n"             \
+	"<announcethread><hthreadid>2</hthreadid><stack>" FRAME("0x1001", "look", "app.c",         \
+		"12") "</stack></announcethread>\n<error>\n<unique>0xB</unique>\n<tid>2</"         \
+		      "tid>\n<kind>Race</kind>\n"                                                  \
+		      "<xwhat><text>Possible data "                                                \
+		      "race</text><hthreadid>2</hthreadid></xwhat>\n<stack>" FRAME("0x1001",       \
+			      "look", "app.c",                                                     \
+			      "12") "</stack>\n<suppression><sname>insert</sname>"                 \
+				    "<skind>Helgrind:Race</skind><skaux>x</"                       \
+				    "skaux><sframe><fun>look</fun></sframe>"                       \
+				    "<rawtext>{}</rawtext></suppression>\n</error>\n"
+
+CASE(passed_over, "what is no part of an error or of the heap changes nothing")
+{
+	_cleanup_model_ struct model *model = open_good(BEGIN OTHERS END);
+	size_t count, stack_count;
+	const struct program_error *errors = model_errors(model, &count);
+	model_error_stacks(model, &stack_count);
+	CHECK_U64(count, 1);
+	CHECK_U64(stack_count, 1);
+	CHECK_STR(errors->what, "Possible data race");
+	CHECK(!model_recording(model)->complete ||
+		!strstr(model_recording(model)->remark, "counted"));
+}
+
 static bool add_to_text(void *context, const char *data, size_t len)
 {
 	text_add_n(context, data, len);
@@ -155,6 +301,7 @@ CASE(cut, "a file that was cut off says so and shows what is there")
 {
 	check_incomplete(BEGIN INVALID "<error>\n<unique>0x2</unique>\n<ki", "cut off at line");
 	check_incomplete(BEGIN INVALID "<error>\n<what>a &am", "cut off at line");
+	check_incomplete(BEGIN "</valgrindoutput>\n<more/>", "behind its end, at line 19");
 	_cleanup_model_ struct model *model = open_good(BEGIN INVALID "<error>");
 	size_t count;
 	model_errors(model, &count);
@@ -172,7 +319,6 @@ CASE(refused, "what cannot be so is refused, with its line")
 			      LEAK("0x3", "Leak_PossiblyLost", "x", "1", "1", ""),
 		"2^64");
 	check_refused(BEGIN "<error></what></error>", "line");
-	check_refused(BEGIN "</valgrindoutput>\n<more/>", "line 19");
 	check_refused("<!DOCTYPE v [<!ENTITY a \"aaa\"><!ENTITY b \"&a;&a;\">]>\n<valgrindoutput>\n"
 		      "<pid>&b;</pid></valgrindoutput>",
 		"DOCTYPE");

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files that names come from. An input is some files, each a byte for its name, four for its
+ * length, and what is in it (fuzz/seeds_symbols.py): a program, its packed or split units, its
+ * separate debug file, and what that shares with others. They are put into a folder, and the
+ * program's code is asked for.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbols/symbols.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define NEED(true_thing)                                                                           \
+	do {                                                                                       \
+		if (!(true_thing))                                                                 \
+			abort();                                                                   \
+	} while (0)
+
+/* Where the seeds' code begins, and data. */
+#define CODE 0x1000u
+#define CODE_STEPS 96u
+#define CODE_STEP 5u
+
+static const char *const names[] = {"app", "app.dwp", "app.dwo", "app.debug", "common"};
+#define NAMES (sizeof(names) / sizeof(names[0]))
+
+static char folder[] = "/tmp/fuzz-symbols-XXXXXX";
+static char paths[NAMES][sizeof(folder) + 16];
+static struct symbols_settings *settings;
+
+static void clear_away(void)
+{
+	for (size_t i = 0; i < NAMES; i++)
+		unlink(paths[i]);
+	rmdir(folder);
+	symbols_settings_destroy(settings);
+}
+
+static void prepare(void)
+{
+	if (settings)
+		return;
+	NEED(mkdtemp(folder));
+	for (size_t i = 0; i < NAMES; i++)
+		snprintf(paths[i], sizeof(paths[i]), "%s/%s", folder, names[i]);
+	NEED(!symbols_settings_create(&settings));
+	NEED(!symbols_settings_add_paths(settings, folder, false));
+	NEED(!symbols_settings_debug_folders(settings, folder));
+	settings->names = SYMBOLS_NAMES_FULL;
+	atexit(clear_away);
+}
+
+static void write_files(const uint8_t *data, size_t size)
+{
+	for (size_t i = 0; i < NAMES; i++)
+		unlink(paths[i]);
+	while (size >= 5) {
+		uint32_t len;
+		memcpy(&len, data + 1, sizeof(len));
+		if (len > size - 5)
+			len = (uint32_t)(size - 5);
+		FILE *file = fopen(paths[data[0] % NAMES], "wb");
+		NEED(file && fwrite(data + 5, 1, len, file) == len && !fclose(file));
+		data += 5 + len;
+		size -= 5 + len;
+	}
+}
+
+static void check_symbols(const struct symbol *found, size_t count)
+{
+	size_t seen = 0;
+	NEED(count >= 1 && !found[count - 1].inlined);
+	for (size_t i = 0; i < count; i++) {
+		const char *const texts[] = {
+			found[i].function, found[i].raw_name, found[i].linkage_name, found[i].file};
+		for (size_t j = 0; j < sizeof(texts) / sizeof(texts[0]); j++)
+			seen += texts[j] ? strlen(texts[j]) : 0;
+	}
+	NEED(seen < SIZE_MAX);
+}
+
+static void ask(struct symbols *symbols, uint32_t module, uint64_t address)
+{
+	const struct symbol *found;
+	const char *const *aliases;
+	struct symbol_variable variable;
+	size_t count;
+	NEED(!symbols_resolve(symbols, module, address, &found, &count));
+	check_symbols(found, count);
+	NEED(!symbols_aliases(symbols, module, address, &aliases, &count));
+	for (size_t i = 0; i < count; i++)
+		NEED(aliases[i]);
+	NEED(!symbols_variable(symbols, module, address, &variable));
+	NEED(variable.name || (!variable.file && !variable.line));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct symbols *symbols;
+	const struct symbols_tried *tried;
+	uint32_t module;
+	size_t count;
+	prepare();
+	write_files(data, size);
+	NEED(!symbols_create(settings, &symbols));
+	NEED(!symbols_add_module(symbols, paths[0], NULL, 0, &module));
+	for (unsigned i = 0; i < CODE_STEPS; i++)
+		ask(symbols, module, CODE + i * CODE_STEP);
+	NEED(!symbols_module_tried(symbols, module, &tried, &count));
+	for (size_t i = 0; i < count; i++)
+		NEED(tried[i].path);
+	symbols_module_lacks(symbols, module);
+	symbols_destroy(symbols);
+	return 0;
+}
