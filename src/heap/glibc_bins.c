@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "heap/glibc.h"
 
-#define BINS 127u
+#define BINS ((size_t)127)
 /* So many must be right, and so many of them empty: of 127 sizes, few programs have free chunks of
  * more than a half. One whose heap is damaged has some wrong. */
 #define BINS_RIGHT 120u
@@ -38,11 +38,11 @@ static unsigned count_right(
 	const struct address_space *space, const uint64_t *words, uint64_t address)
 {
 	unsigned empty = 0, right = 0;
-	for (unsigned i = 0; i < BINS; i++)
+	for (size_t i = 0; i < BINS; i++)
 		empty += is_empty(words + 2 * i, address + 16 * i);
 	if (empty < BINS_EMPTY)
 		return 0;
-	for (unsigned i = 0; i < BINS; i++) {
+	for (size_t i = 0; i < BINS; i++) {
 		const uint64_t *pair = words + 2 * i;
 		right += is_empty(pair, address + 16 * i) ||
 			 is_linked(space, address + 16 * i - FD, pair[0], pair[1]);

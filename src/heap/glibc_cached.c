@@ -89,7 +89,7 @@ static bool read_contents(const struct glibc *glibc, uint64_t address, const str
 {
 	uint8_t counts[2 * BINS_MAX];
 	*ret = (struct contents){.shape = shape};
-	size_t bytes = shape->bins * shape->count_bytes;
+	size_t bytes = (size_t)shape->bins * shape->count_bytes;
 	if (address_space_read(glibc->space, address, counts, bytes) != bytes ||
 		address_space_read(glibc->space, address + shape->lists_offset, ret->lists,
 			shape->bins * 8ul) != shape->bins * 8ul)

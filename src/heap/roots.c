@@ -85,7 +85,7 @@ static bool add_registers(struct finding *f, uint32_t number)
 
 static bool add_table(struct finding *f, uint32_t number)
 {
-	uint64_t at = f->space->threads.data[number].thread_pointer + 8 * TABLE_WORD, table;
+	uint64_t at = f->space->threads.data[number].thread_pointer + 8ul * TABLE_WORD, table;
 	if (f->space->machine != EM_X86_64 || !address_space_word(f->space, at, &table) || !table)
 		return true;
 	struct heap_root root = {HEAP_ROOT_TLS, at, at + 8, number, NULL, 1, table - TABLE_OFFSET};

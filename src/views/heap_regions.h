@@ -3,7 +3,7 @@
 #ifndef VIEWS_HEAP_REGIONS_H
 #define VIEWS_HEAP_REGIONS_H
 
-#include "process/address_space.h"
+#include "heap/heap.h"
 #include "views/views.h"
 
 struct region_options {
