@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "heap/containers.h"
+#include "heap/cxx.h"
 
 static struct error *take(
 	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
@@ -78,7 +80,7 @@ static void settle(struct survey *s)
 {
 	uint32_t count = search_block_count(s->search);
 	for (uint32_t block = 0; block < count; block++) {
-		uint32_t type = s->types.of_class[search_block_site(s->search, block)];
+		uint32_t type = heap_types_of_site(&s->types, search_block_site(s->search, block));
 		struct heap_type *of = &s->types.types.data[type];
 		of->blocks++;
 		of->bytes += search_block_size(s->search, block);
@@ -89,6 +91,12 @@ static void settle(struct survey *s)
 struct error *survey_type(struct survey *survey)
 {
 	struct error *error = heap_types_open(&survey->classes, &survey->types);
+	if (!error)
+		error = cxx_recognise(
+			survey->heap.space, survey->names, &survey->classes, &survey->types);
+	if (!error)
+		error = containers_recognise(
+			&survey->heap, &survey->roots, survey->search, &survey->types);
 	if (!error)
 		error = heap_types_finish(&survey->types, &survey->classes);
 	if (!error)
