@@ -33,6 +33,9 @@ struct heap_type {
 	enum heap_type_kind kind;
 	uint32_t class; /* of a group: the class that stands for it */
 	uint64_t blocks, bytes;
+	/* Bit i: pointers to word i of its blocks are what holds them. 0: only those to the start.
+	 */
+	uint64_t starts;
 };
 DEFINE_VEC(heap_type_vec, struct heap_type)
 
@@ -70,6 +73,20 @@ struct error *heap_types_add(struct heap_types *types, enum heap_type_kind kind,
 
 /* Says what the blocks of a class are, unless that is known. */
 void heap_types_say(struct heap_types *types, uint32_t class, uint32_t type);
+
+/*
+ * What single blocks of a class are: before survey_type() ends a block's site is its class, or one
+ * of these, which stands for a type.
+ */
+static inline uint32_t heap_types_site(const struct heap_types *types, uint32_t type)
+{
+	return (uint32_t)types->class_count + type;
+}
+static inline uint32_t heap_types_of_site(const struct heap_types *types, uint32_t site)
+{
+	return site < types->class_count ? types->of_class[site]
+					 : site - (uint32_t)types->class_count;
+}
 
 /* What is still unknown becomes a group's. */
 struct error *heap_types_finish(
