@@ -36,6 +36,29 @@ static void close_glibc(struct heap *heap)
 	glibc_deinit(&heap->glibc);
 }
 
+static struct error *find_jemalloc(struct heap *heap)
+{
+	struct je_malloc *je = &heap->je_malloc;
+	struct error *error = je_malloc_find(heap->space, je);
+	if (!error)
+		error = je_malloc_areas(je, &heap->areas);
+	for (size_t i = 0; i < je->books.len && !error; i++)
+		error = heap_ranges_push(&heap->books, je->books.data[i]) ? NULL
+									  : error_no_memory();
+	return error;
+}
+
+static struct error *walk_jemalloc(struct heap *heap, const struct heap_area *area,
+	struct window *window, const struct heap_sink *sink)
+{
+	return je_malloc_walk(&heap->je_malloc, area, window, &heap->damage, sink);
+}
+
+static void close_jemalloc(struct heap *heap)
+{
+	je_malloc_close(&heap->je_malloc);
+}
+
 /* Its pools are looked for only where there is an interpreter. */
 static struct error *find_pymalloc(struct heap *heap)
 {
@@ -59,6 +82,7 @@ static void close_pymalloc(struct heap *heap)
 /* They are found in this order: what one has is no other's. */
 static const struct maker makers[HEAP_MAKERS] = {
 	[HEAP_GLIBC] = {find_glibc, walk_glibc, close_glibc},
+	[HEAP_JEMALLOC] = {find_jemalloc, walk_jemalloc, close_jemalloc},
 	[HEAP_PYMALLOC] = {find_pymalloc, walk_pymalloc, close_pymalloc},
 };
 

@@ -8,6 +8,7 @@
 
 #include "heap/areas.h"
 #include "heap/glibc.h"
+#include "heap/je_malloc.h"
 #include "heap/python.h"
 #include "process/address_space.h"
 
@@ -18,6 +19,7 @@ struct heap {
 	struct heap_damage_vec damage;
 	size_t damage_found; /* of `damage`, the first: known before blocks are gone through */
 	struct glibc glibc;
+	struct je_malloc je_malloc;
 	struct python python;
 };
 
