@@ -74,3 +74,34 @@ const struct heap_area *heap_areas_find(const struct heap_area_vec *areas, uint6
 	const struct heap_area *found = areas->data + low;
 	return low < areas->len && address >= found->start ? found : NULL;
 }
+
+static int by_address(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+void heap_addresses_sort(struct heap_addresses *addresses)
+{
+	size_t kept = 0;
+	if (addresses->len)
+		qsort(addresses->data, addresses->len, sizeof(*addresses->data), by_address);
+	for (size_t i = 0; i < addresses->len; i++) {
+		if (!kept || addresses->data[kept - 1] != addresses->data[i])
+			addresses->data[kept++] = addresses->data[i];
+	}
+	addresses->len = kept;
+}
+
+size_t heap_addresses_from(const struct heap_addresses *addresses, uint64_t address)
+{
+	size_t low = 0, high = addresses->len;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (addresses->data[middle] < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}

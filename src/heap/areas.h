@@ -55,6 +55,8 @@ struct heap_range {
 };
 DEFINE_VEC(heap_ranges, struct heap_range)
 
+DEFINE_VEC(heap_addresses, uint64_t)
+
 /* A place where the allocator's own books make no sense: what was skipped to go on. */
 struct heap_damage {
 	uint64_t address, bytes;
@@ -78,5 +80,18 @@ bool heap_areas_add(struct heap_area_vec *areas, const struct heap_area *area);
 bool heap_areas_sort(struct heap_area_vec *areas);
 /* The area of an address; NULL: none. They are sorted. */
 const struct heap_area *heap_areas_find(const struct heap_area_vec *areas, uint64_t address);
+
+/* Ascending, each once. */
+void heap_addresses_sort(struct heap_addresses *addresses);
+/* Of sorted ones: the number of the first that is not below `address`. */
+size_t heap_addresses_from(const struct heap_addresses *addresses, uint64_t address);
+/* Whether it is among them; who goes on ascending has *next to go along. */
+static inline bool heap_addresses_next(
+	const struct heap_addresses *addresses, size_t *next, uint64_t address)
+{
+	while (*next < addresses->len && addresses->data[*next] < address)
+		++*next;
+	return *next < addresses->len && addresses->data[*next] == address;
+}
 
 #endif

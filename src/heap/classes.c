@@ -12,6 +12,11 @@ struct error *heap_classes_open(const struct address_space *space, struct heap_c
 	return mapped_open(&space->maps, &ret->mapped);
 }
 
+void heap_classes_use_python(struct heap_classes *classes, struct python *python)
+{
+	classes->python = python_is_there(python) ? python : NULL;
+}
+
 void heap_classes_close(struct heap_classes *classes)
 {
 	heap_class_vec_deinit(&classes->classes);
@@ -54,7 +59,10 @@ struct error *heap_classes_add(struct heap_classes *classes, const struct heap_b
 		else if (mapped_has(&classes->mapped, word))
 			key.pointers |= 1ull << i;
 	}
-	if (key.pointers & 1) {
+	unsigned head_at = 0;
+	if (classes->python && key.pointers & ~1ull)
+		head_at = python_head(classes->python, block->size, bytes, key.pointers, &key.head);
+	if (!head_at && key.pointers & 1) {
 		memcpy(&word, bytes, 8);
 		key.head = is_head(classes, word) ? word : 0;
 	}
@@ -66,6 +74,7 @@ struct error *heap_classes_add(struct heap_classes *classes, const struct heap_b
 		*number = (uint32_t)classes->classes.len;
 		struct heap_class fresh = {.key = key,
 			.nulls = UINT64_MAX,
+			.head_at = (uint8_t)head_at,
 			.example = block->address,
 			.group = *number};
 		if (!heap_class_vec_push(&classes->classes, fresh))

@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "heap/areas.h"
 #include "heap/mapped.h"
+#include "heap/python.h"
 
 /* So many words at the beginning of a block are looked at. */
 #define CLASS_WORDS 64u
@@ -23,12 +24,14 @@
 struct class_key {
 	uint64_t size;     /* of the block */
 	uint64_t pointers; /* bit i: word i is a pointer */
-	uint64_t head;     /* what the block begins with, if it is of a module: a vtable; else 0 */
+	uint64_t head;     /* what the block begins with, if it is of a module: a vtable; of an
+			    * object of Python's its type; else 0 */
 };
 
 struct heap_class {
 	struct class_key key;
-	uint64_t nulls; /* bit i: word i is 0 in all of them */
+	uint64_t nulls;  /* bit i: word i is 0 in all of them */
+	uint8_t head_at; /* the word that head is; > 0: objects of Python's */
 	uint64_t blocks, bytes;
 	uint64_t example; /* address of the first */
 	uint32_t group;   /* class that stands for its group: it has the most pointers */
@@ -50,11 +53,14 @@ struct heap_classes {
 	struct class_map map;
 	struct mapped mapped;
 	const struct address_space *space;
+	struct python *python;      /* borrowed; NULL: there is none */
 	uint64_t head, head_answer; /* the last word that was asked for, and whether it is one */
 };
 
 struct error *heap_classes_open(
 	const struct address_space *space, struct heap_classes *ret) must_check_;
+/* From now on heads are types of Python's, too. It must outlive the classes. */
+void heap_classes_use_python(struct heap_classes *classes, struct python *python);
 void heap_classes_close(struct heap_classes *classes);
 
 /* Counts a block; *ret: the number of its class. `bytes`: the first `len` of its content. */

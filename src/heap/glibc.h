@@ -64,12 +64,12 @@ struct glibc {
 	struct glibc_addresses cached;
 	enum glibc_links links;
 	uint64_t mapped_blocks, mapped_bytes; /* blocks of their own, whole */
-	struct heap_damage_vec damage;
-	size_t broken_lists; /* of `damage`, the first: known before blocks are gone through */
+	struct heap_damage_vec *damage;       /* borrowed: to note it there */
 };
 
-/* Finds arenas and lists, if there are any. */
-struct error *glibc_find(const struct address_space *space, struct glibc *ret) must_check_;
+/* Finds arenas and lists, if there are any. Damage is noted in *damage, then and later. */
+struct error *glibc_find(const struct address_space *space, struct heap_damage_vec *damage,
+	struct glibc *ret) must_check_;
 void glibc_deinit(struct glibc *glibc);
 
 /* Adds where its blocks lie. */

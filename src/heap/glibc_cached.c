@@ -243,7 +243,7 @@ static int by_address(const void *a, const void *b)
 static bool note_broken(struct glibc *glibc, uint64_t address, const char *what)
 {
 	struct heap_damage damage = {.address = address, .what = what};
-	return heap_damage_vec_push(&glibc->damage, damage);
+	return heap_damage_vec_push(glibc->damage, damage);
 }
 
 static bool take_caches(struct glibc *glibc, const struct heap_area_vec *runs)
@@ -297,7 +297,6 @@ struct error *glibc_cached_find(struct glibc *glibc, const struct heap_area_vec 
 	if (!take_caches(glibc, runs) || !take_fastbins(glibc, runs))
 		return error_no_memory();
 	struct glibc_addresses *cached = &glibc->cached;
-	glibc->broken_lists = glibc->damage.len;
 	if (cached->len)
 		qsort(cached->data, cached->len, sizeof(*cached->data), by_address);
 	return NULL;

@@ -111,7 +111,7 @@ uint64_t glibc_run_end(struct window *window, uint64_t chunk, uint64_t end)
 static bool note_damage(struct walk *w, uint64_t chunk, uint64_t next, const char *what)
 {
 	struct heap_damage damage = {chunk, next - chunk, w->before, w->before_size, what};
-	return heap_damage_vec_push(&w->glibc->damage, damage);
+	return heap_damage_vec_push(w->glibc->damage, damage);
 }
 
 /* Goes on behind a head that is none. *ret: where. False: no memory. */

@@ -8,16 +8,23 @@
 
 #include "heap/areas.h"
 #include "heap/glibc.h"
+#include "heap/je_malloc.h"
+#include "heap/python.h"
 #include "process/address_space.h"
 
 struct heap {
 	const struct address_space *space; /* borrowed */
 	struct heap_area_vec areas;        /* ascending, none overlaps another */
 	struct heap_ranges books;          /* of allocators, outside of areas; of modules' data */
+	struct heap_damage_vec damage;
+	size_t damage_found; /* of `damage`, the first: known before blocks are gone through */
 	struct glibc glibc;
+	struct je_malloc je_malloc;
+	struct python python;
 };
 
-/* Finds the allocators and where their blocks lie. The space must outlive the heap. */
+/* Finds the allocators and where their blocks lie. The space must outlive the heap, which stays
+ * where it is. */
 struct error *heap_open(const struct address_space *space, struct heap *ret) must_check_;
 void heap_close(struct heap *heap);
 

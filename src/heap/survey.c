@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "heap/containers.h"
 #include "heap/cxx.h"
+#include "heap/python_types.h"
 
 static struct error *take(
 	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
@@ -45,17 +46,26 @@ static struct error *read_graph(struct survey *s)
 	return search_read(s->search, &s->memory, roots, count);
 }
 
+/* Types are known when this is asked. */
+static bool is_start(void *context, uint32_t site, uint64_t into)
+{
+	const struct survey *s = context;
+	return into < 512 && s->types.types.data[site].starts >> into / 8 & 1;
+}
+
 struct error *survey_open(
 	const struct address_space *space, struct heap_names *names, struct survey *ret)
 {
 	*ret = (struct survey){.names = names};
-	struct search_options options = {.alignment = 8};
+	struct search_options options = {
+		.alignment = 8, .is_start = is_start, .is_start_context = ret};
 	struct error *error = search_create(&options, &ret->search);
 	if (!error)
 		error = heap_classes_open(space, &ret->classes);
 	if (!error)
 		error = heap_open(space, &ret->heap);
 	struct heap_sink sink = {ret, take};
+	heap_classes_use_python(&ret->classes, &ret->heap.python);
 	if (!error)
 		error = heap_walk(&ret->heap, &sink);
 	if (!error)
@@ -91,6 +101,8 @@ static void settle(struct survey *s)
 struct error *survey_type(struct survey *survey)
 {
 	struct error *error = heap_types_open(&survey->classes, &survey->types);
+	if (!error)
+		error = python_types_say(survey);
 	if (!error)
 		error = cxx_recognise(
 			survey->heap.space, survey->names, &survey->classes, &survey->types);

@@ -33,6 +33,9 @@ struct heap_type {
 	enum heap_type_kind kind;
 	uint32_t class; /* of a group: the class that stands for it */
 	uint64_t blocks, bytes;
+	/* Bit i: pointers to word i of its blocks are what holds them. 0: only those to the start.
+	 */
+	uint64_t starts;
 };
 DEFINE_VEC(heap_type_vec, struct heap_type)
 

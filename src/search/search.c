@@ -232,6 +232,14 @@ static enum search_heuristic explain(const struct search *s, const struct link *
 		space_size(&s->space, block), link->offset);
 }
 
+/* Whether the caller says that an interior pointer is none. */
+static bool is_start(const struct search *s, const struct link *link)
+{
+	uint32_t site = node_site(s->nodes.data[GRAPH_BLOCK(link->edge)]);
+	return s->options.is_start &&
+	       s->options.is_start(s->options.is_start_context, site, link->offset);
+}
+
 static inline bool is_reached(const struct search *s, uint32_t block)
 {
 	return s->reached[block / 64] >> block % 64 & 1;
@@ -246,7 +254,7 @@ static bool follow(struct search *s, const struct link *link, enum search_kind k
 	uint32_t block = GRAPH_BLOCK(link->edge), group;
 	if (is_reached(s, block))
 		return true;
-	if (kind == SEARCH_REACHABLE && link->edge & GRAPH_INTERIOR) {
+	if (kind == SEARCH_REACHABLE && link->edge & GRAPH_INTERIOR && !is_start(s, link)) {
 		enum search_heuristic by = explain(s, link);
 		if (!by)
 			return true;

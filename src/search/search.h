@@ -65,6 +65,11 @@ struct search_options {
 	 * Without it, and among very many, the first in memory. */
 	uint64_t (*age)(void *context, uint64_t address);
 	void *age_context;
+	/* Whether a pointer so far into a block of a site is what its holders have of it (of an
+	 * object of Python's, behind what the garbage collector knows of it): then it is as good as
+	 * one to its start. NULL: never. */
+	bool (*is_start)(void *context, uint32_t site, uint64_t into);
+	void *is_start_context;
 	uint64_t beside_bytes; /* of blocks, from which on a second thread reads; 0: 2 MiB */
 };
 

@@ -206,7 +206,7 @@ static struct error *make_target(struct making *m)
 static struct error *make_damage(struct making *m)
 {
 	const struct survey *s = m->survey;
-	const struct heap_damage_vec *damage = &s->heap.glibc.damage;
+	const struct heap_damage_vec *damage = &s->heap.damage;
 	char sentence[256];
 	struct error *error = NULL;
 	if (damage->len) {

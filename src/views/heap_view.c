@@ -98,7 +98,7 @@ static void text_leaks(const struct survey *s, struct text *out)
 
 static void text_damage(const struct survey *s, struct text *out)
 {
-	const struct heap_damage_vec *damage = &s->heap.glibc.damage;
+	const struct heap_damage_vec *damage = &s->heap.damage;
 	for (size_t i = 0; i < damage->len && i < 10; i++) {
 		const struct heap_damage *one = &damage->data[i];
 		text_printf(out, "damage at 0x%" PRIx64 ": %s", one->address, one->what);
@@ -255,7 +255,7 @@ static struct error *write_json(const struct heap_page *page, const struct heap_
 	put_totals(&json, &page->survey->totals);
 	put_types(&json, types, count, limit);
 	put_groups(&json, page->survey, types, count, limit);
-	put_damage(&json, &page->survey->heap.glibc.damage);
+	put_damage(&json, &page->survey->heap.damage);
 	if (whole)
 		error = leaks_view_put(page->model, &json);
 	json_object_end(&json);

@@ -26,11 +26,11 @@ def read_account(path):
     return rows
 
 
-def kernel_core(program, folder):
+def kernel_core(program, folder, environment=None):
     """The core that the kernel writes when the program aborts."""
     pattern = Path("/proc/sys/kernel/core_pattern").read_text().strip()
     hw.need(pattern[:1] not in "|/", f"cores go elsewhere here: {pattern}")
-    ended = hw.run(["sh", "-c", 'ulimit -c unlimited && exec "$@"', "sh", program, "account", "abort"], cwd=folder)
+    ended = hw.run(["sh", "-c", 'ulimit -c unlimited && exec "$@"', "sh", program, "account", "abort"], cwd=folder, env=environment)
     hw.need(ended.status == -signal.SIGABRT, f"no core may be dumped here: {ended}")
     cores = list(folder.glob("core*"))
     hw.need(cores, "no core was dumped")
