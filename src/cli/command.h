@@ -40,6 +40,7 @@ const struct command *command_find(const char *name);
 
 extern const struct command command_budget;
 extern const struct command command_collect;
+extern const struct command command_core;
 extern const struct command command_diff;
 extern const struct command command_doctor;
 extern const struct command command_env;
@@ -47,6 +48,7 @@ extern const struct command command_export;
 extern const struct command command_bundle;
 extern const struct command command_flame;
 extern const struct command command_graph;
+extern const struct command command_heap;
 extern const struct command command_help;
 extern const struct command command_leaks;
 extern const struct command command_list;

@@ -27,6 +27,8 @@ const struct command *const commands[] = {
 	&command_diff,
 	&command_budget,
 	&command_leaks,
+	&command_core,
+	&command_heap,
 	&command_prompt,
 	&command_mark,
 	&command_doctor,

@@ -127,12 +127,18 @@ static struct error *settings_for(
 	return error;
 }
 
-struct error *symbol_options_apply(struct symbol_options *options, struct model *model)
+struct error *symbol_options_ready(struct symbol_options *options)
 {
 	struct error *error = need_settings(options);
 	if (!error && !options->environment)
 		error = take_environment(options->settings);
 	options->environment = true;
+	return error;
+}
+
+struct error *symbol_options_apply(struct symbol_options *options, struct model *model)
+{
+	struct error *error = symbol_options_ready(options);
 	if (error)
 		return error;
 	struct symbols_settings *settings = options->settings;

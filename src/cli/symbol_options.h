@@ -49,6 +49,9 @@ struct error *symbol_options_take(
 	struct symbol_options *options, int id, const char *argument, bool *ret_taken) must_check_;
 void symbol_options_deinit(struct symbol_options *options);
 
+/* All is said: from now on the settings are there. */
+struct error *symbol_options_ready(struct symbol_options *options) must_check_;
+
 /* Has names of a model's code found as the options say; they must outlive its use. */
 struct error *symbol_options_apply(struct symbol_options *options, struct model *model) must_check_;
 

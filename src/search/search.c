@@ -232,6 +232,14 @@ static enum search_heuristic explain(const struct search *s, const struct link *
 		space_size(&s->space, block), link->offset);
 }
 
+/* Whether the caller says that an interior pointer is none. */
+static bool is_start(const struct search *s, const struct link *link)
+{
+	uint32_t site = node_site(s->nodes.data[GRAPH_BLOCK(link->edge)]);
+	return s->options.is_start &&
+	       s->options.is_start(s->options.is_start_context, site, link->offset);
+}
+
 static inline bool is_reached(const struct search *s, uint32_t block)
 {
 	return s->reached[block / 64] >> block % 64 & 1;
@@ -246,7 +254,7 @@ static bool follow(struct search *s, const struct link *link, enum search_kind k
 	uint32_t block = GRAPH_BLOCK(link->edge), group;
 	if (is_reached(s, block))
 		return true;
-	if (kind == SEARCH_REACHABLE && link->edge & GRAPH_INTERIOR) {
+	if (kind == SEARCH_REACHABLE && link->edge & GRAPH_INTERIOR && !is_start(s, link)) {
 		enum search_heuristic by = explain(s, link);
 		if (!by)
 			return true;
@@ -610,7 +618,7 @@ static struct error *read_roots(
 	return error;
 }
 
-struct error *search_run(struct search *search, const struct search_memory *memory,
+struct error *search_read(struct search *search, const struct search_memory *memory,
 	const struct search_root *roots, size_t root_count)
 {
 	struct search *s = search;
@@ -619,14 +627,19 @@ struct error *search_run(struct search *search, const struct search_memory *memo
 		memory, s->options.heuristics, s->options.maps, s->options.map_count};
 	graph_init(&s->graph, &s->space, memory, s->options.alignment);
 	s->graph.beside_bytes = s->options.beside_bytes;
-	s->reached = calloc(count / 64 + 1, sizeof(*s->reached));
-	if (!s->reached)
-		return error_no_memory();
 	struct error *error = count ? graph_read_blocks(&s->graph) : NULL;
 	if (!error)
 		error = read_roots(s, roots, root_count);
-	if (error)
-		return error;
+	return error;
+}
+
+struct error *search_judge(struct search *search)
+{
+	struct search *s = search;
+	size_t count = space_count(&s->space);
+	s->reached = calloc(count / 64 + 1, sizeof(*s->reached));
+	if (!s->reached)
+		return error_no_memory();
 	if (count && (!mark(s) || !count_explained(s) || !lead_all(s)))
 		return error_no_memory();
 	space_u32_deinit(&s->queue);
@@ -634,6 +647,51 @@ struct error *search_run(struct search *search, const struct search_memory *memo
 	s->totals.root_bytes = s->graph.root_bytes;
 	s->totals.unread_bytes = s->graph.unread_bytes;
 	return count_all(s) ? NULL : error_no_memory();
+}
+
+struct error *search_run(struct search *search, const struct search_memory *memory,
+	const struct search_root *roots, size_t root_count)
+{
+	struct error *error = search_read(search, memory, roots, root_count);
+	return error ? error : search_judge(search);
+}
+
+uint32_t search_block_count(const struct search *search)
+{
+	return space_count(&search->space);
+}
+
+uint64_t search_block_address(const struct search *search, uint32_t block)
+{
+	return space_address(&search->space, block);
+}
+
+uint64_t search_block_size(const struct search *search, uint32_t block)
+{
+	return space_size(&search->space, block);
+}
+
+uint32_t search_block_site(const struct search *search, uint32_t block)
+{
+	return node_site(search->nodes.data[block]);
+}
+
+void search_block_set_site(struct search *search, uint32_t block, uint32_t site)
+{
+	search->nodes.data[block] = node_make(site, SEARCH_DEFINITE, 0);
+}
+
+uint32_t search_block_at(const struct search *search, uint64_t address, uint64_t *ret_offset)
+{
+	const struct space *space = &search->space;
+	if (address - space->low >= space->high - space->low)
+		return SPACE_NONE;
+	return space_find(space, address, ret_offset);
+}
+
+const struct graph *search_graph(const struct search *search)
+{
+	return &search->graph;
 }
 
 enum search_kind search_kind(const struct search *search, uint32_t block)

@@ -65,6 +65,11 @@ struct search_options {
 	 * Without it, and among very many, the first in memory. */
 	uint64_t (*age)(void *context, uint64_t address);
 	void *age_context;
+	/* Whether a pointer so far into a block of a site is what its holders have of it (of an
+	 * object of Python's, behind what the garbage collector knows of it): then it is as good as
+	 * one to its start. NULL: never. */
+	bool (*is_start)(void *context, uint32_t site, uint64_t into);
+	void *is_start_context;
 	uint64_t beside_bytes; /* of blocks, from which on a second thread reads; 0: 2 MiB */
 };
 
@@ -121,6 +126,25 @@ struct error *search_add_block(
  */
 struct error *search_run(struct search *search, const struct search_memory *memory,
 	const struct search_root *roots, size_t root_count) must_check_;
+
+/* The same in two steps, for those who want to see what points where before sites are counted. */
+struct error *search_read(struct search *search, const struct search_memory *memory,
+	const struct search_root *roots, size_t root_count) must_check_;
+struct error *search_judge(struct search *search) must_check_;
+
+/* Blocks are numbered from 0 on, ascending by address. */
+uint32_t search_block_count(const struct search *search);
+uint64_t search_block_address(const struct search *search, uint32_t block);
+uint64_t search_block_size(const struct search *search, uint32_t block);
+uint32_t search_block_site(const struct search *search, uint32_t block);
+/* Between search_read() and search_judge(). */
+void search_block_set_site(struct search *search, uint32_t block, uint32_t site);
+/* The block that an address points into, and how far; SPACE_NONE: into none. */
+uint32_t search_block_at(const struct search *search, uint64_t address, uint64_t *ret_offset);
+
+/* What blocks hold of each other, and roots of them, after search_read(). */
+struct graph;
+const struct graph *search_graph(const struct search *search);
 
 enum search_kind search_kind(const struct search *search, uint32_t block);
 

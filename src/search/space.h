@@ -26,8 +26,8 @@
 #define SPACE_PAGE_BITS 12
 #define SPACE_PAGES (1u << (SPACE_REGION_BITS - SPACE_PAGE_BITS))
 #define SPACE_LARGE (16u << 20)
-/* User space of x86-64 with four levels of page tables. */
-#define SPACE_ADDRESS_BITS 47
+/* User space of aarch64; x86-64 with four levels of page tables has half of it. */
+#define SPACE_ADDRESS_BITS 48
 
 struct space_region {
 	uint64_t before_end;         /* where the last block before this region ends */

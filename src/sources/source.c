@@ -8,9 +8,12 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/util.h"
+#include "process/core_file.h"
 #include "sources/dhat.h"
 #include "sources/folded.h"
+#include "sources/foreign_query.h"
 #include "sources/gperftools.h"
+#include "sources/heap_model.h"
 #include "sources/heaptrack.h"
 #include "sources/hpw.h"
 #include "sources/input.h"
@@ -51,7 +54,7 @@ static const struct {
 } foreign[] = {
 	{"\x7f"
 	 "ELF",
-		4, "an ELF file (a program, library or core)"},
+		4, "an ELF file (a program or library)"},
 	{"\xfd"
 	 "7zXZ",
 		5, "compressed by xz"},
@@ -101,6 +104,22 @@ static struct error *find_foreign(const struct input *input, const struct foreig
 	return NULL;
 }
 
+static struct error *core_recognise(const struct input *input, bool *ret)
+{
+	uint8_t head[64];
+	size_t len = input->bytes < sizeof(head) ? (size_t)input->bytes : sizeof(head);
+	struct error *error = input->read(input, 0, head, len);
+	*ret = !error && core_file_is(head, len);
+	return error;
+}
+
+static struct error *open_core(
+	const struct input *input, const struct source_query *query, struct model **ret)
+{
+	struct error *error = foreign_refuse(input, query, 0, "a core dump");
+	return error ? error : heap_model_of_core(input, ret);
+}
+
 static struct error *open_input(const struct input *input, unsigned flags,
 	const struct source_query *query, struct model **ret)
 {
@@ -110,6 +129,11 @@ static struct error *open_input(const struct input *input, unsigned flags,
 		return error;
 	if (mine)
 		return hpw_open(input, flags, query, ret);
+	error = core_recognise(input, &mine);
+	if (error)
+		return error;
+	if (mine)
+		return open_core(input, query, ret);
 	const struct foreign_source *source;
 	error = find_foreign(input, &source);
 	if (error)

@@ -360,7 +360,7 @@ static void put_suppressions(struct json *json, const struct suppressions *set)
 	json_object_end(json);
 }
 
-static struct error *put_leaks(struct json *json, const struct leaks_page *page)
+struct error *leaks_put(struct json *json, const struct leaks_page *page)
 {
 	json_key(json, "leaks");
 	json_object_begin(json);
@@ -390,7 +390,7 @@ struct error *leaks_json(const struct leaks_page *page, const struct sink *sink)
 	json_put_recording(&json, page->model, NULL);
 	json_put_lines(&json, "verdict", &page->verdict);
 	json_put_lines(&json, "notes", &page->notes);
-	struct error *error = put_leaks(&json, page);
+	struct error *error = leaks_put(&json, page);
 	json_object_end(&json);
 	json_finish(&json);
 	return error;

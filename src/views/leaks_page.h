@@ -29,6 +29,9 @@ static inline const struct leak_stack *leaks_stack(
 
 /* Adds a whole path: "global g_cache (cache.c:12) → +0x18 → block of 4096 B allocated at …". */
 void leaks_add_path(const struct leaks *leaks, uint32_t path, struct text *out);
+/* The member "leaks" of the JSON form. */
+struct json;
+struct error *leaks_put(struct json *json, const struct leaks_page *page) must_check_;
 /* Adds an entry of a suppression file that fits the row. */
 struct error *leaks_add_suppression(
 	const struct leaks_page *page, const struct leak_row *row, struct text *out) must_check_;

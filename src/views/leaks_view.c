@@ -220,3 +220,20 @@ struct error *leaks_view_write(const struct model *model, const struct leaks_vie
 	*ret_errors = leaks_errors(&page);
 	return error;
 }
+
+struct error *leaks_view_put(const struct model *model, struct json *json)
+{
+	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
+	struct error *error = resolver_create(model, true, &resolver);
+	if (error)
+		return error;
+	const struct leaks_view_options options = {.form = LEAKS_JSON,
+		.detail = LEAKS_FULL,
+		.show_kinds = (1u << LEAK_KINDS) - 1,
+		.error_kinds = 1u << LEAK_DEFINITE | 1u << LEAK_POSSIBLE};
+	_cleanup_(page_deinit) struct leaks_page page = {
+		.model = model, .options = &options, .limit = VIEW_NO_LIMIT};
+	page_init(&page);
+	error = fill(&page, resolver);
+	return error ? error : leaks_put(json, &page);
+}

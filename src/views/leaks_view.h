@@ -56,4 +56,8 @@ const char *leaks_form_name(enum leaks_form form);
 struct error *leaks_view_write(const struct model *model, const struct leaks_view_options *options,
 	const struct sink *sink, uint64_t *ret_errors) must_check_;
 
+/* Puts the member "leaks" of LEAKS_JSON into another document: all of it, without suppressions. */
+struct json;
+struct error *leaks_view_put(const struct model *model, struct json *json) must_check_;
+
 #endif

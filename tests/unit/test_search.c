@@ -50,10 +50,10 @@ CASE(refused, "blocks that overlap, go back or are no addresses are refused")
 	CHECK_ERROR(search_add_block(search, 0, 8, 0), ERROR_INPUT, "no address");
 	CHECK_ERROR(search_add_block(search, UINT64_MAX - 3, 8, 0), ERROR_INPUT, "no address");
 	CHECK_ERROR(search_add_block(search, HEAP + 64, UINT64_MAX, 0), ERROR_INPUT, "no address");
-	CHECK_ERROR(search_add_block(search, 1ull << 47, 8, 0), ERROR_INPUT, "no address");
+	CHECK_ERROR(search_add_block(search, 1ull << 48, 8, 0), ERROR_INPUT, "no address");
 	CHECK_OK(search_add_block(search, HEAP + 32, 0, 0));
 	CHECK_ERROR(search_add_block(search, HEAP + 32, 8, 0), ERROR_INPUT, "out of order");
-	CHECK_OK(search_add_block(search, (1ull << 47) - 16, 16, 0));
+	CHECK_OK(search_add_block(search, (1ull << 48) - 16, 16, 0));
 	search_destroy(search);
 }
 

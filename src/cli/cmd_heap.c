@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise heap: the heap of a process that runs. */
+#include <limits.h>
+
+#include "cli/heap_command.h"
+
+static const struct option_spec option_specs[] = {
+	HEAP_SPECS{0},
+};
+
+static bool take_process(struct heap_session *session, const char *word)
+{
+	uint64_t number;
+	if (options_whole(word, &number) && number <= INT_MAX) {
+		session->pid = (pid_t)number;
+		return true;
+	}
+	options_wrong(&command_heap, "'%s' is no process: it wants its number", word);
+	return false;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	return heap_command_run(command, argc, argv, take_process);
+}
+
+const struct command command_heap = {
+	.name = "heap",
+	.synopsis = "PID [OPTION…] [VERB…]",
+	.what = "Says what is in the heap of a process that runs, and was never recorded.",
+	.about = "The process stands still for milliseconds, while a copy of it is made, and goes "
+		 "on "
+		 "unharmed; how\n"
+		 "long is said. Verbs are those of `heapwise core`.\n",
+	.examples = "  heapwise heap $(pidof -s app)\n"
+		    "  heapwise heap 1234 leaks\n",
+	.options = option_specs,
+	.run = run,
+};

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/heap_command.h"
+
+#include "base/cleanup.h"
+#include "cli/heap_verbs.h"
+#include "cli/message.h"
+#include "cli/terminal.h"
+#include "cli/view_options.h"
+
+/* False: all is said. */
+static bool take(const struct options *options, int id, struct heap_session *session,
+	enum colour_when *colour)
+{
+	uint64_t number;
+	bool taken;
+	struct error *error = NULL;
+	switch (id) {
+	case HEAP_OPT_EXE:
+		session->exe = options->argument;
+		return true;
+	case HEAP_OPT_JSON:
+		session->json = true;
+		return true;
+	case HEAP_OPT_LIMIT:
+		if (!options_number(options, options->argument, "--limit", &number))
+			return false;
+		session->limit = number;
+		return true;
+	case VIEW_OPT_NO_PAGER:
+		session->no_pager = true;
+		return true;
+	case VIEW_OPT_COLOUR:
+		if (colour_when_parse(options->argument, colour))
+			return true;
+		options_wrong(options->command, "--color is auto, always or never, not '%s'",
+			options->argument);
+		return false;
+	default:
+		error = symbol_options_take(&session->symbols, id, options->argument, &taken);
+		if (error)
+			options_wrong(options->command, "%s", error->message);
+		error_destroy(error);
+		return !error;
+	}
+}
+
+int heap_command_run(const struct command *command, int argc, char **argv,
+	bool (*take_operand)(struct heap_session *session, const char *word))
+{
+	_cleanup_(heap_session_close) struct heap_session session;
+	heap_session_init(&session);
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	enum colour_when colour = COLOUR_AUTO;
+	int id;
+	while ((id = options_next(&options)) > 0)
+		if (!take(&options, id, &session, &colour))
+			return ERROR_USAGE;
+	if (id < 0)
+		return options.exit_code;
+	if (options.operand >= argc)
+		return options_wrong(command, "it wants %s", command->synopsis);
+	if (!take_operand(&session, argv[options.operand]))
+		return ERROR_USAGE;
+	session.colour = !session.json && terminal_has_colour(colour);
+	struct error *error = heap_session_open(&session);
+	if (error)
+		return message_error(error);
+	return heap_verbs_run(&session, argc - options.operand - 1, argv + options.operand + 1);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the commands `core` and `heap` share: options, and verbs behind what is looked at. */
+#ifndef CLI_HEAP_COMMAND_H
+#define CLI_HEAP_COMMAND_H
+
+#include "cli/heap_session.h"
+#include "cli/options.h"
+#include "cli/view_options.h"
+
+enum heap_option { HEAP_OPT_EXE = 256, HEAP_OPT_JSON, HEAP_OPT_LIMIT };
+
+#define HEAP_SPECS                                                                                 \
+	{HEAP_OPT_JSON, "json", NULL, "write JSON; without a verb all of it (heapwise.heap/1)"},   \
+		{HEAP_OPT_LIMIT, "limit", "N", "so many rows of tables"},                          \
+		SYMBOL_SPECS VIEW_SPECS_TERMINAL
+
+/* Takes options, then the operand by `take_operand` (which says what is wrong), then the verb. */
+int heap_command_run(const struct command *command, int argc, char **argv,
+	bool (*take_operand)(struct heap_session *session, const char *word));
+
+#endif

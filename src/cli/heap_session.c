@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/heap_session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/message.h"
+#include "sources/heap_model.h"
+
+void heap_session_init(struct heap_session *session)
+{
+	*session = (struct heap_session){.space = {.core.fd = -1, .memory = {-1, -1, -1, NULL}}};
+}
+
+/* The process goes on, if it does not yet. */
+static void let_go(struct heap_session *s)
+{
+	if (s->is_held)
+		s->pause_ns = stop_end(&s->stopped);
+	s->is_held = false;
+}
+
+void heap_session_close(struct heap_session *session)
+{
+	struct heap_session *s = session;
+	model_destroy(s->model);
+	survey_close(&s->survey);
+	if (s->has_space)
+		address_space_close(&s->space);
+	if (s->has_names)
+		heap_names_close(&s->names);
+	let_go(s);
+	if (s->has_snapshot)
+		snapshot_end(&s->stopped, &s->snapshot);
+	if (s->pid)
+		stop_deinit(&s->stopped);
+	symbol_options_deinit(&s->symbols);
+}
+
+static struct error *open_core(struct heap_session *s)
+{
+	struct core_file core;
+	struct error *error = core_file_open(s->core, &core);
+	struct address_files files = heap_names_files(&s->names);
+	if (!error) {
+		s->has_space = true;
+		error = address_space_of_core(&core, &files, &s->space);
+	}
+	core_file_close(&core);
+	return error;
+}
+
+static struct error *open_process(struct heap_session *s)
+{
+	snprintf(s->name, sizeof(s->name), "process %d", (int)s->pid);
+	stop_init(&s->stopped, s->pid);
+	struct error *error = stop_process(&s->stopped);
+	if (error)
+		return error;
+	s->is_held = true;
+	int reason;
+	struct error *no_copy = snapshot_take(&s->stopped, &s->snapshot, &reason);
+	s->has_snapshot = !no_copy;
+	if (no_copy)
+		message("%s; it stands still until its heap is read", no_copy->message);
+	error_destroy(no_copy);
+	s->has_space = true;
+	error = address_space_of_process(
+		&s->stopped, s->has_snapshot ? s->snapshot.pid : s->pid, &s->space);
+	if (s->has_snapshot) {
+		let_go(s);
+		snapshot_close_files(&s->snapshot);
+	}
+	return error;
+}
+
+/* What of a core can't be trusted, said once. */
+static void warn(const struct heap_session *s)
+{
+	const struct core_file *core = &s->space.core;
+	if (core->missing_bytes)
+		message("%s is cut off: %llu bytes of memory are missing from it", s->core,
+			(unsigned long long)core->missing_bytes);
+	if (core->notes_damaged)
+		message("%s: some of its notes or headers are damaged and were passed over",
+			s->core);
+	if (core->overlapping)
+		message("%s: %llu segments overlap others and were cut", s->core,
+			(unsigned long long)core->overlapping);
+	for (size_t i = 0; i < s->space.modules.len; i++) {
+		const struct address_module *module = &s->space.modules.data[i];
+		if (module->file == ADDRESS_FILE_CHANGED)
+			message("%s is not the file that the program ran: its build-id is another "
+				"one, so it is not used (--exe, --sysroot, --symbol-path)",
+				module->path);
+	}
+}
+
+struct error *heap_session_open(struct heap_session *session)
+{
+	struct heap_session *s = session;
+	struct error *error = symbol_options_ready(&s->symbols);
+	if (!error)
+		error = heap_names_open(s->symbols.settings, s->exe, &s->names);
+	if (error)
+		return error;
+	s->has_names = true;
+	error = s->core ? open_core(s) : open_process(s);
+	if (!error && s->core)
+		warn(s);
+	return error;
+}
+
+struct error *heap_session_survey(struct heap_session *session)
+{
+	struct heap_session *s = session;
+	if (s->is_surveyed)
+		return NULL;
+	s->is_surveyed = true;
+	struct error *error = survey_open(&s->space, &s->names, &s->survey);
+	if (!error)
+		error = survey_type(&s->survey);
+	let_go(s);
+	return error;
+}
+
+struct error *heap_session_judge(struct heap_session *session)
+{
+	struct heap_session *s = session;
+	struct error *error = heap_session_survey(s);
+	if (error || s->is_judged)
+		return error;
+	s->is_judged = true;
+	error = survey_judge(&s->survey);
+	if (!error)
+		error = heap_model_make(&s->survey, s->core ? s->core : s->name, &s->model);
+	if (!error && s->symbols.settings)
+		model_set_names_from(s->model, s->symbols.settings);
+	return error;
+}
+
+struct heap_page heap_session_page(struct heap_session *session)
+{
+	return (struct heap_page){.survey = &session->survey,
+		.model = session->model,
+		.name = session->core ? session->core : session->name,
+		.pause_ns = session->pause_ns,
+		.json = session->json,
+		.colour = session->colour,
+		.limit = session->limit};
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The heap that `core` and `heap` look at: opened once, read and judged when a verb wants that.
+ * A process stands still only until a copy of its memory is made; where it can't be copied, until
+ * its heap is read, and what is read later is of the running process.
+ */
+#ifndef CLI_HEAP_SESSION_H
+#define CLI_HEAP_SESSION_H
+
+#include <sys/types.h>
+
+#include "cli/output.h"
+#include "cli/symbol_options.h"
+#include "heap/survey.h"
+#include "process/snapshot.h"
+#include "process/stop.h"
+#include "views/heap_view.h"
+
+struct heap_session {
+	const char *core; /* path; NULL: a process */
+	pid_t pid;
+	const char *exe; /* --exe; NULL: none */
+	struct symbol_options symbols;
+	bool json, colour, no_pager;
+	size_t limit;
+
+	char name[32]; /* of a process */
+	struct heap_names names;
+	struct address_space space;
+	struct survey survey;
+	struct model *model;
+	struct stopped stopped;
+	struct snapshot snapshot;
+	bool has_snapshot, is_held;
+	uint64_t pause_ns;
+	bool has_names, has_space, is_surveyed, is_judged;
+};
+
+/* Prepares it; what the user wishes is filled in then. */
+void heap_session_init(struct heap_session *session);
+void heap_session_close(struct heap_session *session);
+
+/* Opens what is to be looked at: mappings, modules, threads; nothing of the heap. */
+struct error *heap_session_open(struct heap_session *session) must_check_;
+/* Reads and types the heap, once. */
+struct error *heap_session_survey(struct heap_session *session) must_check_;
+/* Sorts it into kinds of leaks and makes the model, once. */
+struct error *heap_session_judge(struct heap_session *session) must_check_;
+
+/* What is passed to views. */
+struct heap_page heap_session_page(struct heap_session *session);
+
+#endif

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/heap_verbs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/message.h"
+#include "heap/where.h"
+#include "views/heap_regions.h"
+#include "views/heap_where_view.h"
+#include "views/leaks_view.h"
+
+/* A view of the judged heap. */
+static int show(struct heap_session *session,
+	struct error *(*write)(const struct heap_page *page, const struct sink *sink))
+{
+	struct error *error = heap_session_judge(session);
+	if (error)
+		return message_error(error);
+	struct heap_page page = heap_session_page(session);
+	struct output output;
+	struct sink sink = output_sink_paged(&output, !session->no_pager && !session->json);
+	error = write(&page, &sink);
+	return error ? message_error(error) : output_end(&output);
+}
+
+static int run_summary(struct heap_session *session, int count, char **words)
+{
+	(void)count, (void)words;
+	return show(session, heap_summary_write);
+}
+
+static int run_types(struct heap_session *session, int count, char **words)
+{
+	(void)count, (void)words;
+	return show(session, heap_types_write);
+}
+
+static struct error *write_leaks(const struct heap_page *page, const struct sink *sink)
+{
+	const struct leaks_view_options options = {.form = page->json ? LEAKS_JSON : LEAKS_TEXT,
+		.detail = LEAKS_FULL,
+		.show_kinds = 1u << LEAK_DEFINITE | 1u << LEAK_POSSIBLE,
+		.error_kinds = 1u << LEAK_DEFINITE | 1u << LEAK_POSSIBLE,
+		.colour = page->colour,
+		.limit = page->limit};
+	uint64_t errors;
+	return leaks_view_write(page->model, &options, sink, &errors);
+}
+
+static int run_leaks(struct heap_session *session, int count, char **words)
+{
+	(void)count, (void)words;
+	return show(session, write_leaks);
+}
+
+static int run_blocks(struct heap_session *session, int count, char **words)
+{
+	(void)count, (void)words;
+	return show(session, heap_blocks_write);
+}
+
+/* "0x…", or a decimal number. False, after saying so. */
+static bool take_address(const char *word, uint64_t *ret)
+{
+	char *end;
+	errno = 0;
+	*ret = strtoull(word, &end, 0);
+	if (!errno && end != word && !*end && *word != '-')
+		return true;
+	message("'%s' is no address: 0x… is one", word);
+	return false;
+}
+
+/* A view of one address. */
+static int show_address(struct heap_session *session, const char *word,
+	struct error *(*write)(
+		const struct heap_page *page, uint64_t address, const struct sink *sink))
+{
+	uint64_t address;
+	if (!take_address(word, &address))
+		return ERROR_USAGE;
+	struct error *error = heap_session_judge(session);
+	if (error)
+		return message_error(error);
+	struct heap_page page = heap_session_page(session);
+	struct output output;
+	struct sink sink = output_sink_paged(&output, !session->no_pager && !session->json);
+	error = write(&page, address, &sink);
+	return error ? message_error(error) : output_end(&output);
+}
+
+static int run_words(struct heap_session *session, int count, char **words)
+{
+	(void)count;
+	return show_address(session, words[1], heap_words_write);
+}
+
+static int run_refs(struct heap_session *session, int count, char **words)
+{
+	(void)count;
+	return show_address(session, words[1], heap_refs_write);
+}
+
+/* The type that is called so; HEAP_TYPE_NONE: none is. */
+static uint32_t find_type(const struct survey *survey, const char *name)
+{
+	for (uint32_t i = 0; i < survey->types.types.len; i++) {
+		if (!strcmp(survey->types.types.data[i].name, name))
+			return i;
+	}
+	return HEAP_TYPE_NONE;
+}
+
+/* The block at an address, or all of a type. */
+static struct error *find_asked(
+	const struct survey *survey, const char *word, uint32_t *ret_block, uint32_t *ret_type)
+{
+	*ret_block = SPACE_NONE;
+	*ret_type = find_type(survey, word);
+	if (*ret_type != HEAP_TYPE_NONE)
+		return NULL;
+	char *end;
+	uint64_t address = strtoull(word, &end, 0);
+	if (end == word || *end)
+		return error_create(ERROR_USAGE,
+			"'%s' is neither an address (0x…) nor a type that the heap has (`types` "
+			"lists them)",
+			word);
+	return heap_where_block(survey, address, ret_block);
+}
+
+#define WHY_LAYERS 16u
+
+static int run_why(struct heap_session *session, int count, char **words)
+{
+	(void)count;
+	uint32_t block, type;
+	struct error *error = heap_session_judge(session);
+	if (!error)
+		error = find_asked(&session->survey, words[1], &block, &type);
+	if (error)
+		return message_error(error);
+	_cleanup_(heap_why_deinit) struct why why = {.layers = 0};
+	error = heap_why(&session->survey, block, type, WHY_LAYERS, &why);
+	if (error)
+		return message_error(error);
+	struct heap_page page = heap_session_page(session);
+	struct output output;
+	struct sink sink = output_sink_paged(&output, !session->no_pager && !session->json);
+	error = heap_why_write(&page, words[1], &why, &sink);
+	return error ? message_error(error) : output_end(&output);
+}
+
+/* A view of memory as it lies there. */
+static int show_region(struct heap_session *session, struct region_options *options,
+	struct error *(*write)(const struct address_space *space,
+		const struct region_options *options, const struct sink *sink))
+{
+	struct output output;
+	struct sink sink = output_sink_paged(&output, !session->no_pager && !session->json);
+	options->json = session->json;
+	options->limit = session->limit;
+	struct error *error = write(&session->space, options, &sink);
+	return error ? message_error(error) : output_end(&output);
+}
+
+/* "ADDR BYTES", or "ADDR-ADDR". */
+static bool take_range(int count, char **words, struct region_options *ret)
+{
+	char *dash = strchr(words[1], '-');
+	if (dash && count == 2) {
+		*dash = 0;
+		return take_address(words[1], &ret->start) && take_address(dash + 1, &ret->end);
+	}
+	uint64_t bytes = 256;
+	if (!take_address(words[1], &ret->start) || (count > 2 && !take_address(words[2], &bytes)))
+		return false;
+	ret->end = ret->start + bytes < ret->start ? UINT64_MAX : ret->start + bytes;
+	return true;
+}
+
+static int run_maps(struct heap_session *session, int count, char **words)
+{
+	(void)count, (void)words;
+	struct region_options options = {.start = UINT64_MAX, .end = UINT64_MAX};
+	return show_region(session, &options, heap_maps_write);
+}
+
+static int run_hexdump(struct heap_session *session, int count, char **words)
+{
+	struct region_options options = {.start = 0};
+	return take_range(count, words, &options)
+		       ? show_region(session, &options, heap_hexdump_write)
+		       : ERROR_USAGE;
+}
+
+#define STRING_LEAST 8u
+
+static int run_strings(struct heap_session *session, int count, char **words)
+{
+	struct region_options options = {
+		.start = UINT64_MAX, .end = UINT64_MAX, .least = STRING_LEAST};
+	if (count > 1 && !take_range(count, words, &options))
+		return ERROR_USAGE;
+	return show_region(session, &options, heap_strings_write);
+}
+
+const struct heap_verb heap_verbs[] = {
+	{"summary", "", "what is in use, free and lost, and the largest types", 0, 0, run_summary},
+	{"types", "", "what there is, by bytes", 0, 0, run_types},
+	{"blocks", "", "every block: address, size, used or free, what it is", 0, 0, run_blocks},
+	{"leaks", "", "what nothing points to any more", 0, 0, run_leaks},
+	{"why", "ADDR|TYPE", "who points at it, step by step up to globals and stacks", 1, 1,
+		run_why},
+	{"refs", "ADDR", "what a block points at", 1, 1, run_refs},
+	{"words", "ADDR", "every word of a block, and what it is", 1, 1, run_words},
+	{"maps", "", "all mappings: bytes, of these there, of these not zero", 0, 0, run_maps},
+	{"hexdump", "ADDR [BYTES]", "memory as hexdump -C shows it; or ADDR-ADDR", 1, 2,
+		run_hexdump},
+	{"strings", "[ADDR [BYTES]]", "printable text in memory that the program wrote", 0, 2,
+		run_strings},
+	{0},
+};
+
+const struct heap_verb *heap_verb_find(const char *name)
+{
+	for (const struct heap_verb *verb = heap_verbs; verb->name; verb++) {
+		if (!strcmp(verb->name, name))
+			return verb;
+	}
+	return NULL;
+}
+
+void heap_verbs_describe(struct text *text)
+{
+	for (const struct heap_verb *verb = heap_verbs; verb->name; verb++)
+		text_printf(text, "  %-8s %-15s %s\n", verb->name, verb->synopsis, verb->what);
+}
+
+int heap_verbs_run(struct heap_session *session, int count, char **words)
+{
+	if (!count)
+		return run_summary(session, 0, NULL);
+	const struct heap_verb *verb = heap_verb_find(words[0]);
+	if (!verb) {
+		message("there is no verb '%s' (heapwise core --help has them)", words[0]);
+		return ERROR_USAGE;
+	}
+	if (count - 1 < verb->least || count - 1 > verb->most) {
+		message("%s wants: %s %s", verb->name, verb->name, verb->synopsis);
+		return ERROR_USAGE;
+	}
+	return verb->run(session, count, words);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What can be asked of the heap of a core or a process: verbs, of the command line and the prompt.
+ */
+#ifndef CLI_HEAP_VERBS_H
+#define CLI_HEAP_VERBS_H
+
+#include "base/text.h"
+#include "cli/heap_session.h"
+
+struct heap_verb {
+	const char *name;
+	const char *synopsis; /* what follows the name; "" */
+	const char *what;     /* one line */
+	int least, most;      /* words that follow */
+	/* words[0] is the name. Returns the exit code, after saying what is wrong. */
+	int (*run)(struct heap_session *session, int count, char **words);
+};
+
+/* All verbs, ended by one without a name. */
+extern const struct heap_verb heap_verbs[];
+/* NULL: there is none. */
+const struct heap_verb *heap_verb_find(const char *name);
+/* Adds a line for each, for help. */
+void heap_verbs_describe(struct text *text);
+
+/* Does what the words say; without any: the summary. Returns the exit code. */
+int heap_verbs_run(struct heap_session *session, int count, char **words);
+
+#endif

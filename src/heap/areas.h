@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where an allocator's blocks lie: ranges of memory that are gone through one by one, each by the
+ * allocator that made it.
+ */
+#ifndef HEAP_AREAS_H
+#define HEAP_AREAS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+
+enum heap_maker {
+	HEAP_GLIBC,
+	HEAP_JEMALLOC,
+	HEAP_TCMALLOC,
+	HEAP_MIMALLOC,
+	HEAP_PYMALLOC,
+	HEAP_MAKERS
+};
+
+/* Static; as users know it. */
+const char *heap_maker_name(enum heap_maker maker);
+
+enum block_state {
+	BLOCK_USED,
+	BLOCK_FREE,
+	BLOCK_CACHED, /* free, and kept for the next taker: by a thread, or in a fast bin */
+	BLOCK_OWN,    /* the allocator's own: tables, lists */
+	BLOCK_STATES
+};
+
+struct heap_block {
+	uint64_t address;
+	uint64_t size; /* that the program may use: what it asked for or a little more */
+	enum block_state state;
+};
+
+struct heap_area {
+	uint64_t start, end; /* of blocks */
+	uint64_t low,
+		high; /* of all that the maker has there: its books before, spare memory behind */
+	enum heap_maker maker;
+	uint32_t arena; /* of the maker's, from 0: the main one */
+	uint32_t kind;  /* as the maker likes */
+	uint64_t data;  /* as the maker likes */
+};
+DEFINE_VEC(heap_area_vec, struct heap_area)
+
+struct heap_range {
+	uint64_t start, end;
+};
+DEFINE_VEC(heap_ranges, struct heap_range)
+
+DEFINE_VEC(heap_addresses, uint64_t)
+
+/* A place where the allocator's own books make no sense: what was skipped to go on. */
+struct heap_damage {
+	uint64_t address, bytes;
+	uint64_t before; /* the block in front, which likely wrote beyond its end; 0: none */
+	uint64_t before_size;
+	const char *what; /* static */
+};
+DEFINE_VEC(heap_damage_vec, struct heap_damage)
+
+/* Who wants to see blocks. `bytes`: the first `len` of its content that are at hand, which may be
+ * none. What it returns, if not NULL, ends the walk. */
+struct heap_sink {
+	void *context;
+	struct error *(*take)(
+		void *context, const struct heap_block *block, const uint8_t *bytes, size_t len);
+};
+
+/* Adds; false: no memory. Empty areas are left out. */
+bool heap_areas_add(struct heap_area_vec *areas, const struct heap_area *area);
+/* Sorts by address; of overlapping ones the first that was added stays whole. */
+bool heap_areas_sort(struct heap_area_vec *areas);
+/* The area of an address; NULL: none. They are sorted. */
+const struct heap_area *heap_areas_find(const struct heap_area_vec *areas, uint64_t address);
+
+/* Ascending, each once. */
+void heap_addresses_sort(struct heap_addresses *addresses);
+/* Of sorted ones: the number of the first that is not below `address`. */
+size_t heap_addresses_from(const struct heap_addresses *addresses, uint64_t address);
+/* Whether it is among them; who goes on ascending has *next to go along. */
+static inline bool heap_addresses_next(
+	const struct heap_addresses *addresses, size_t *next, uint64_t address)
+{
+	while (*next < addresses->len && addresses->data[*next] < address)
+		++*next;
+	return *next < addresses->len && addresses->data[*next] == address;
+}
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Blocks that look alike: of one size, with pointers at the same places, and with the same first
+ * word if that says what they are. What a block is, is asked once for each class, not for each
+ * block.
+ *
+ * A word that is NULL in all blocks of a class fits a class of the same size that has a pointer
+ * there: such classes are one *group*.
+ */
+#ifndef HEAP_CLASSES_H
+#define HEAP_CLASSES_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "heap/areas.h"
+#include "heap/mapped.h"
+#include "heap/python.h"
+
+/* So many words at the beginning of a block are looked at. */
+#define CLASS_WORDS 64u
+/* Further ones are told apart by their size alone. */
+#define CLASSES_MAX (1u << 20)
+
+struct class_key {
+	uint64_t size;     /* of the block */
+	uint64_t pointers; /* bit i: word i is a pointer */
+	uint64_t head;     /* what the block begins with, if it is of a module: a vtable; of an
+			    * object of Python's its type; else 0 */
+};
+
+struct heap_class {
+	struct class_key key;
+	uint64_t nulls;  /* bit i: word i is 0 in all of them */
+	uint8_t head_at; /* the word that head is; > 0: objects of Python's */
+	uint64_t blocks, bytes;
+	uint64_t example; /* address of the first */
+	uint32_t group;   /* class that stands for its group: it has the most pointers */
+};
+DEFINE_VEC(heap_class_vec, struct heap_class)
+
+static inline uint64_t class_hash(struct class_key key)
+{
+	return hash_u64(key.size * 0x9e3779b97f4a7c15ull ^ hash_u64(key.pointers) ^ key.head);
+}
+static inline bool class_equal(struct class_key a, struct class_key b)
+{
+	return a.size == b.size && a.pointers == b.pointers && a.head == b.head;
+}
+DEFINE_MAP(class_map, struct class_key, uint32_t, class_hash, class_equal)
+
+struct heap_classes {
+	struct heap_class_vec classes;
+	struct class_map map;
+	struct mapped mapped;
+	const struct address_space *space;
+	struct python *python;      /* borrowed; NULL: there is none */
+	uint64_t head, head_answer; /* the last word that was asked for, and whether it is one */
+};
+
+struct error *heap_classes_open(
+	const struct address_space *space, struct heap_classes *ret) must_check_;
+/* From now on heads are types of Python's, too. It must outlive the classes. */
+void heap_classes_use_python(struct heap_classes *classes, struct python *python);
+void heap_classes_close(struct heap_classes *classes);
+
+/* Counts a block; *ret: the number of its class. `bytes`: the first `len` of its content. */
+struct error *heap_classes_add(struct heap_classes *classes, const struct heap_block *block,
+	const uint8_t *bytes, size_t len, uint32_t *ret) must_check_;
+
+/* All blocks are counted: finds groups. */
+struct error *heap_classes_group(struct heap_classes *classes) must_check_;
+
+#endif

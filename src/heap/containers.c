@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Goes through all that may hold containers: the blocks that point to others, and roots. */
+#include "heap/containers.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "heap/containers_find.h"
+#include "heap/cxx.h"
+#include "heap/window.h"
+
+#define PAGE_BYTES 4096u
+/* glibc's: what it may give more than was asked for, of small blocks and of mappings. */
+#define SPARE_BYTES 31u
+#define SPARE_MAPPED (2 * PAGE_BYTES)
+#define MAPPED_FROM (128u << 10)
+/* Tails that are so long are looked at at once. */
+#define TAIL_MOST UINT16_MAX
+
+static const struct {
+	enum heap_type_kind kind;
+	const char *name;
+} parts[CONTAINER_PARTS] = {
+	[PART_STRING] = {HEAP_TYPE_STRING, "std::string buffer"},
+	[PART_VECTOR] = {HEAP_TYPE_CONTAINER, "std::vector buffer"},
+	[PART_LIST] = {HEAP_TYPE_CONTAINER, "std::list node"},
+	[PART_TREE] = {HEAP_TYPE_CONTAINER, "std::map/set node"},
+	[PART_HASH] = {HEAP_TYPE_CONTAINER, "std::unordered node"},
+	[PART_BUCKETS] = {HEAP_TYPE_CONTAINER, "std::unordered buckets"},
+	[PART_DEQUE_MAP] = {HEAP_TYPE_CONTAINER, "std::deque map"},
+	[PART_DEQUE_BLOCK] = {HEAP_TYPE_CONTAINER, "std::deque block"},
+};
+
+static uint32_t class_type(const struct finding *f, uint32_t block)
+{
+	return heap_types_of_site(f->types, search_block_site(f->search, block));
+}
+
+bool find_is_free(const struct finding *f, uint32_t block)
+{
+	return !f->tails[block] && class_type(f, block) == HEAP_TYPE_NONE;
+}
+
+bool find_is_room(const struct finding *f, uint32_t block)
+{
+	uint32_t site = search_block_site(f->search, block), type = class_type(f, block);
+	if (f->tails[block] || site >= f->types->class_count)
+		return false;
+	return type == HEAP_TYPE_NONE || f->types->types.data[type].kind == HEAP_TYPE_CXX;
+}
+
+bool find_fits(const struct finding *f, uint64_t wanted, uint32_t block)
+{
+	uint64_t size = size_of(f, block), spare = SPARE_BYTES;
+	if (f->loose && size / 4 > spare)
+		spare = size / 4;
+	if (size >= MAPPED_FROM && spare < SPARE_MAPPED)
+		spare = SPARE_MAPPED;
+	return wanted <= size && size - wanted <= spare;
+}
+
+void find_say(struct finding *f, uint32_t block, enum container_part part)
+{
+	uint32_t *type = &f->part_types[part];
+	if (*type == HEAP_TYPE_NONE && !f->error)
+		f->error = heap_types_add(f->types, parts[part].kind, parts[part].name, type);
+	if (!f->error)
+		search_block_set_site(f->search, block, heap_types_site(f->types, *type));
+}
+
+/* What comes first is the surer. */
+static void look(struct finding *f, const struct place *place)
+{
+	static bool (*const kinds[])(struct finding *, const struct place *) = {find_deque,
+		find_deque_of_libcxx, find_tree, find_hash, find_tree_of_libcxx, find_list,
+		find_string, find_string_of_libcxx, find_vector};
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (kinds[i](f, place))
+			return;
+	}
+}
+
+/* `bytes`: of [start, start + len), all that may be looked at. */
+static void look_at(struct finding *f, const uint8_t *bytes, uint64_t start, size_t len,
+	uint64_t address, uint32_t holder, uint64_t offset)
+{
+	size_t before = (size_t)(address - start) / 8, behind = (size_t)(start + len - address) / 8;
+	struct place place = {.address = address, .holder = holder, .offset = offset};
+	place.before = before < PLACE_BEFORE ? before : PLACE_BEFORE;
+	place.behind = behind < PLACE_BEHIND ? behind : PLACE_BEHIND;
+	place.words = place.around + PLACE_BEFORE;
+	memcpy(place.around + PLACE_BEFORE - place.before,
+		bytes + (address - start) - 8 * place.before, 8 * (place.before + place.behind));
+	look(f, &place);
+}
+
+/* The words of a piece of a block from `from` on, until `to`. */
+static void look_through(struct finding *f, const uint8_t *bytes, uint64_t start, size_t len,
+	size_t from, size_t to, uint32_t holder, uint64_t offset)
+{
+	uint64_t low = f->graph->space->low, room = f->graph->space->high - low;
+	for (size_t at = from; at + 8 <= to; at += 8) {
+		uint64_t word;
+		memcpy(&word, bytes + at, 8);
+		if (__builtin_expect(word - low < room && !(word & 7), 0))
+			look_at(f, bytes, start, len, start + at, holder, offset + at);
+	}
+}
+
+static void look_through_block(
+	struct finding *f, struct window *window, uint32_t block, uint64_t address)
+{
+	const size_t before = 8 * PLACE_BEFORE, behind = 8 * PLACE_BEHIND;
+	uint64_t size = size_of(f, block) & ~7ull, at = 0;
+	while (at + 8 <= size && !f->error) {
+		uint64_t first = at > before ? at - before : 0;
+		size_t len = size - first < WINDOW_BYTES ? (size_t)(size - first) : WINDOW_BYTES;
+		const uint8_t *bytes =
+			window_at(window, address + first, len, address + first + WINDOW_BYTES);
+		size_t to = first + len == size ? len : len - behind;
+		if (bytes)
+			look_through(f, bytes, address + first, len, (size_t)(at - first), to,
+				block, first);
+		at = first + to;
+	}
+}
+
+static struct error *look_through_blocks(struct finding *f, struct window *window)
+{
+	struct space_walk walk = {f->graph->space, 0, 0};
+	for (; walk.block < f->blocks && !f->error; walk.block++) {
+		uint64_t address = space_walk_address(&walk);
+		if (address % 8 == 0 &&
+			f->graph->heads.data[walk.block] < graph_edges_end(f->graph, walk.block))
+			look_through_block(f, window, walk.block, address);
+	}
+	return f->error;
+}
+
+/* The words of roots that point to blocks; they come by roots and ascending in each. */
+static struct error *look_through_roots(
+	struct finding *f, const struct heap_root_vec *roots, struct window *window)
+{
+	for (size_t i = 0; i < f->graph->roots.len && !f->error; i++) {
+		const struct graph_root *word = &f->graph->roots.data[i];
+		const struct heap_root *root = &roots->data[word->root];
+		if (root->values || word->edge & GRAPH_INTERIOR || word->address % 8)
+			continue;
+		uint64_t start = word->address - root->start > 8 * PLACE_BEFORE
+					 ? word->address - 8 * PLACE_BEFORE
+					 : root->start;
+		uint64_t end = root->end - word->address > 8 * PLACE_BEHIND
+				       ? word->address + 8 * PLACE_BEHIND
+				       : root->end;
+		size_t len = (size_t)(end - start);
+		const uint8_t *bytes = window_at(window, start, len, root->end);
+		if (bytes)
+			look_at(f, bytes, start, len, word->address, SPACE_NONE, 0);
+	}
+	return f->error;
+}
+
+/* Strings end with a NUL: what doesn't is none. */
+static struct error *look_at_tails(struct finding *f, struct window *window)
+{
+	struct space_walk walk = {f->graph->space, 0, 0};
+	for (; walk.block < f->blocks && !f->error; walk.block++) {
+		uint64_t address = space_walk_address(&walk);
+		uint16_t tail = f->tails[walk.block];
+		if (!tail)
+			continue;
+		uint64_t end = address + size_of(f, walk.block) - tail;
+		const uint8_t *byte = window_at(window, end, 1, end + WINDOW_BYTES);
+		f->tails[walk.block] = 0;
+		if (byte && !*byte)
+			find_say(f, walk.block, PART_STRING);
+	}
+	return f->error;
+}
+
+static struct error *find_all(struct finding *f, const struct heap_root_vec *roots)
+{
+	_cleanup_(window_cleanup) struct window window;
+	struct error *error = window_open(f->heap->space, &window);
+	if (!error)
+		error = look_through_roots(f, roots, &window);
+	if (!error)
+		error = look_through_blocks(f, &window);
+	return error ? error : look_at_tails(f, &window);
+}
+
+struct error *containers_recognise(const struct heap *heap, const struct heap_root_vec *roots,
+	struct search *search, struct heap_types *types)
+{
+	struct finding f = {.heap = heap,
+		.search = search,
+		.graph = search_graph(search),
+		.types = types,
+		.blocks = search_block_count(search)};
+	if (!f.blocks || !cxx_is_there(heap->space))
+		return NULL;
+	f.steps = 4ull * f.blocks + (1u << 20);
+	f.tails = calloc(f.blocks, sizeof(*f.tails));
+	for (size_t i = 0; i < CONTAINER_PARTS; i++)
+		f.part_types[i] = HEAP_TYPE_NONE;
+	for (size_t i = 0; i < heap->areas.len; i++)
+		f.loose = f.loose || heap->areas.data[i].maker != HEAP_GLIBC;
+	struct error *error = f.tails ? find_all(&f, roots) : error_no_memory();
+	space_u32_deinit(&f.nodes);
+	space_u32_deinit(&f.owners);
+	free(f.tails);
+	return error;
+}

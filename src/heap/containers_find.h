@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Of containers*.c alone: what they share while they look for containers. */
+#ifndef HEAP_CONTAINERS_FIND_H
+#define HEAP_CONTAINERS_FIND_H
+
+#include <string.h>
+
+#include "heap/containers.h"
+#include "search/graph.h"
+
+enum container_part {
+	PART_STRING,
+	PART_VECTOR,
+	PART_LIST,
+	PART_TREE,
+	PART_HASH,
+	PART_BUCKETS,
+	PART_DEQUE_MAP,
+	PART_DEQUE_BLOCK,
+	CONTAINER_PARTS
+};
+
+/* Words that a container may be: at most so many before and behind the one that is looked at. */
+#define PLACE_BEFORE 3u
+#define PLACE_BEHIND 10u
+
+/* A word that points to where blocks are, with what stands around it; words[0] is it. */
+struct place {
+	uint64_t around[PLACE_BEFORE + PLACE_BEHIND];
+	const uint64_t *words;
+	size_t before, behind; /* how many there are; of `behind` the word itself is the first */
+	uint64_t address;
+	uint32_t holder; /* the block that it stands in; SPACE_NONE: outside of blocks */
+	uint64_t offset; /* in it */
+};
+
+struct finding {
+	const struct heap *heap;
+	struct search *search;
+	const struct graph *graph;
+	struct heap_types *types;
+	uint32_t part_types[CONTAINER_PARTS];
+	uint32_t blocks;
+	bool loose;              /* an allocator may give more than glibc does */
+	struct space_u32 nodes;  /* of the container that is looked at */
+	struct space_u32 owners; /* of trees: from which node each was reached */
+	/* How far before its end the string in a block must end, or 0: looked at afterwards. */
+	uint16_t *tails;
+	uint64_t steps; /* that may still be taken in vain */
+	struct error *error;
+};
+
+/* What a place is the beginning of. False: of nothing of that kind. */
+bool find_list(struct finding *f, const struct place *place);
+bool find_tree(struct finding *f, const struct place *place);
+bool find_tree_of_libcxx(struct finding *f, const struct place *place);
+bool find_hash(struct finding *f, const struct place *place);
+bool find_deque(struct finding *f, const struct place *place);
+bool find_deque_of_libcxx(struct finding *f, const struct place *place);
+bool find_string(struct finding *f, const struct place *place);
+bool find_string_of_libcxx(struct finding *f, const struct place *place);
+bool find_vector(struct finding *f, const struct place *place);
+
+/* The block that begins at an address; SPACE_NONE: none does. */
+static inline uint32_t block_of(const struct finding *f, uint64_t address)
+{
+	uint64_t offset = 0;
+	uint32_t block = search_block_at(f->search, address, &offset);
+	return offset ? SPACE_NONE : block;
+}
+
+static inline uint64_t size_of(const struct finding *f, uint32_t block)
+{
+	return space_size(f->graph->space, block);
+}
+
+/* Nobody has said yet what the block is. */
+bool find_is_free(const struct finding *f, uint32_t block);
+/* The same; but of objects it may be the memory. */
+bool find_is_room(const struct finding *f, uint32_t block);
+/* Whether an allocator gives that much to who asks for `wanted` bytes. */
+bool find_fits(const struct finding *f, uint64_t wanted, uint32_t block);
+/* Whether two blocks may be nodes of one container. */
+static inline bool find_alike(const struct finding *f, uint32_t a, uint32_t b)
+{
+	uint64_t x = size_of(f, a), y = size_of(f, b);
+	return (x > y ? x - y : y - x) <= 16;
+}
+void find_say(struct finding *f, uint32_t block, enum container_part part);
+
+#endif

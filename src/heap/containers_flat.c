@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Containers whose elements stand side by side: strings, vectors, deques. */
+#include "heap/containers_find.h"
+
+/* Below that libstdc++ keeps characters in the string itself. */
+#define STRING_LEAST 16u
+/* libc++ allocates characters by so many. */
+#define LIBCXX_STRING_STEP 16u
+#define BYTES_MOST (1ull << 40)
+/* libc++: a deque's blocks have so many bytes, or so many elements. */
+#define LIBCXX_DEQUE_BYTES 4096u
+#define DEQUE_BLOCK_LEAST 16u
+/* Of a deque's table so much is read at a time. */
+#define TABLE_WORDS 512u
+
+/* The characters' end is looked at later: memory is gone through in order. */
+static bool take_string(struct finding *f, uint32_t block, uint64_t len)
+{
+	uint64_t tail = size_of(f, block) - len;
+	if (tail < UINT16_MAX) {
+		f->tails[block] = (uint16_t)tail;
+		return true;
+	}
+	char end = 1;
+	uint64_t address = search_block_address(f->search, block) + len;
+	if (address_space_read(f->heap->space, address, &end, 1) != 1 || end)
+		return false;
+	find_say(f, block, PART_STRING);
+	return true;
+}
+
+/* libstdc++, since 5: pointer, length, capacity without the NUL. */
+bool find_string(struct finding *f, const struct place *place)
+{
+	const uint64_t *w = place->words;
+	if (place->behind < 3 || w[1] > w[2] || w[2] < STRING_LEAST || w[2] > BYTES_MOST)
+		return false;
+	uint32_t block = block_of(f, w[0]);
+	return block != SPACE_NONE && find_is_free(f, block) && find_fits(f, w[2] + 1, block) &&
+	       take_string(f, block, w[1]);
+}
+
+/* libc++: allocated bytes + 1, which tells it from a short one, length, pointer. */
+bool find_string_of_libcxx(struct finding *f, const struct place *place)
+{
+	const uint64_t *w = place->words;
+	if (place->before < 2)
+		return false;
+	uint64_t bytes = w[-2] & ~1ull;
+	if (!(w[-2] & 1) || !bytes || bytes % LIBCXX_STRING_STEP || bytes > BYTES_MOST ||
+		w[-1] >= bytes)
+		return false;
+	uint32_t block = block_of(f, w[0]);
+	return block != SPACE_NONE && find_is_free(f, block) && find_fits(f, bytes, block) &&
+	       take_string(f, block, w[-1]);
+}
+
+/* Whether an address is in a block, or just behind it. */
+static bool is_within(uint64_t address, uint64_t start, uint64_t bytes)
+{
+	return address - start <= bytes;
+}
+
+/*
+ * Beginning, end of the elements, end of the memory. A fourth pointer beside them into the same
+ * memory makes it the buffer of a stream, or of FILE.
+ */
+bool find_vector(struct finding *f, const struct place *place)
+{
+	const uint64_t *w = place->words;
+	if (place->behind < 3 || w[1] <= w[0] || w[2] < w[1] || w[2] - w[0] > BYTES_MOST)
+		return false;
+	uint64_t bytes = w[2] - w[0];
+	if ((place->before && is_within(w[-1], w[0], bytes)) ||
+		(place->behind > 3 && is_within(w[3], w[0], bytes)))
+		return false;
+	uint32_t block = block_of(f, w[0]);
+	if (block == SPACE_NONE || !find_is_room(f, block) || !find_fits(f, bytes, block))
+		return false;
+	find_say(f, block, PART_VECTOR);
+	return true;
+}
+
+/*
+ * The blocks that a deque's table has, which must be of one size, or of `bytes` if that is not 0.
+ * They are looked at twice: nothing is said before all are known to be right.
+ */
+static bool take_table(struct finding *f, uint64_t from, uint64_t to, uint64_t bytes, bool say)
+{
+	uint64_t words[TABLE_WORDS];
+	uint32_t first = SPACE_NONE;
+	while (from < to) {
+		uint64_t left = (to - from) / 8, count = left < TABLE_WORDS ? left : TABLE_WORDS;
+		if (address_space_read(f->heap->space, from, words, 8 * count) != 8 * count)
+			return false;
+		for (uint64_t i = 0; i < count; i++) {
+			uint32_t block = block_of(f, words[i]);
+			if (say) {
+				find_say(f, block, PART_DEQUE_BLOCK);
+				continue;
+			}
+			if (block == SPACE_NONE || !find_is_room(f, block))
+				return false;
+			first = first == SPACE_NONE ? block : first;
+			if (bytes ? !find_fits(f, bytes, block) : !find_alike(f, first, block))
+				return false;
+		}
+		from += 8 * count;
+	}
+	return true;
+}
+
+static bool take_deque(struct finding *f, uint32_t map, uint64_t from, uint64_t to, uint64_t bytes)
+{
+	if (!find_is_room(f, map) || !take_table(f, from, to, bytes, false))
+		return false;
+	find_say(f, map, PART_DEQUE_MAP);
+	return take_table(f, from, to, bytes, true);
+}
+
+/* libstdc++: table, its size, where the elements begin and end: place, block, its end, word. */
+bool find_deque(struct finding *f, const struct place *place)
+{
+	const uint64_t *w = place->words, *begin = w + 2, *end = w + 6;
+	if (place->behind < 10 || w[1] < 3 || w[1] > f->blocks + 64ull)
+		return false;
+	uint64_t bytes = begin[2] - begin[1];
+	bool agrees = bytes >= DEQUE_BLOCK_LEAST && bytes <= BYTES_MOST &&
+		      end[2] - end[1] == bytes && begin[0] - begin[1] < bytes &&
+		      end[0] - end[1] < bytes && begin[3] <= end[3] && begin[3] >= w[0] &&
+		      end[3] < w[0] + 8 * w[1] && (begin[3] | end[3]) % 8 == 0;
+	uint32_t map = agrees ? block_of(f, w[0]) : SPACE_NONE;
+	return map != SPACE_NONE && find_fits(f, 8 * w[1], map) &&
+	       take_deque(f, map, begin[3], end[3] + 8, bytes);
+}
+
+/* libc++: the table's memory, its first and last word, its end; the first element's number, and how
+ * many there are. */
+bool find_deque_of_libcxx(struct finding *f, const struct place *place)
+{
+	const uint64_t *w = place->words;
+	if (place->behind < 6 || w[1] < w[0] || w[2] <= w[1] || w[3] < w[2] ||
+		w[3] - w[0] > BYTES_MOST || (w[1] | w[2] | w[3]) % 8)
+		return false;
+	uint64_t count = (w[2] - w[1]) / 8;
+	uint32_t map = block_of(f, w[0]);
+	uint64_t first;
+	if (map == SPACE_NONE || !find_fits(f, w[3] - w[0], map) ||
+		!address_space_word(f->heap->space, w[1], &first))
+		return false;
+	uint32_t block = block_of(f, first);
+	if (block == SPACE_NONE)
+		return false;
+	/* The more elements a block has, the smaller they are. */
+	uint64_t bytes = size_of(f, block), most = bytes * count;
+	return bytes + 8 >= LIBCXX_DEQUE_BYTES && w[4] <= most && w[5] <= most &&
+	       w[4] + w[5] <= most && take_deque(f, map, w[1], w[2], 0);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * C++ objects that say themselves what they are: what has virtual functions begins with a pointer
+ * to its class's table of them, and before the table stands where its class is described (Itanium
+ * C++ ABI, 2.5.2 and 2.9). Names come from there, or from symbols where classes are not described
+ * (-fno-rtti). No name is made up: where the description's text is in no file at hand, the table's
+ * own place stands for the class.
+ */
+#ifndef HEAP_CXX_H
+#define HEAP_CXX_H
+
+#include "base/text.h"
+#include "heap/classes.h"
+#include "heap/names.h"
+#include "heap/types.h"
+
+/* Says what such classes of blocks are. */
+struct error *cxx_recognise(const struct address_space *space, struct heap_names *names,
+	const struct heap_classes *classes, struct heap_types *types) must_check_;
+
+/* Whether a C++ library is in the program, be it linked statically. It may have to be looked for in
+ * all that modules have read-only. */
+bool cxx_is_there(const struct address_space *space);
+
+/* Adds a class's name as people write it: without default allocators and inner namespaces of
+ * libraries, and "shared_ptr control block of T" for what that is. */
+void cxx_add_plain_name(struct text *text, const char *name);
+/* The same of a name as type_info::name() has it. */
+void cxx_add_class_name(struct text *text, const char *name);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The heap of glibc's malloc (malloc/malloc.c, malloc/arena.c), 2.17 to 2.42, without symbols: all
+ * layouts are told by evidence, never by version.
+ *
+ * Memory is cut into chunks that follow each other: a word that belongs to the chunk before, a word
+ * with the chunk's size and three flags, what the program may use. A chunk is free if the next one
+ * says so (PREV_INUSE), or if it is in a list of those that are kept at hand: fast bins, and each
+ * thread's tcache.
+ */
+#ifndef HEAP_GLIBC_H
+#define HEAP_GLIBC_H
+
+#include "heap/areas.h"
+#include "process/address_space.h"
+
+/* malloc_chunk, 64-bit. */
+#define CHUNK_HEADER 16u
+#define CHUNK_MIN 32u
+#define CHUNK_ALIGN 16u
+#define CHUNK_PREV_INUSE 1ull
+#define CHUNK_MMAPPED 2ull
+#define CHUNK_NOT_MAIN 4ull
+#define CHUNK_FLAGS 7ull
+
+/* heap_area.kind */
+enum glibc_area {
+	GLIBC_RUN,   /* chunks that follow each other; data: its top chunk, 0: none */
+	GLIBC_MAPPED /* one block of its own; data: its chunk */
+};
+
+struct glibc_arena {
+	uint64_t address; /* of struct malloc_state */
+	uint64_t bins;    /* of its first bin */
+	uint64_t top, top_size;
+	uint64_t system_bytes; /* that it has got from the system (system_mem) */
+	bool is_main;
+	bool is_locked;    /* a thread was inside: lists may be half changed */
+	bool apart;        /* its memory need not be in one piece (NONCONTIGUOUS_BIT) */
+	bool has_fastbins; /* from 2.43 on there are none */
+};
+DEFINE_VEC(glibc_arenas, struct glibc_arena)
+DEFINE_VEC(glibc_addresses, uint64_t)
+
+/* A thread's cache of free blocks. */
+struct glibc_cache {
+	uint64_t address; /* of tcache_perthread_struct: a block */
+	pid_t tid;
+	uint32_t blocks;
+};
+DEFINE_VEC(glibc_caches, struct glibc_cache)
+
+enum glibc_links {
+	GLIBC_LINKS_PLAIN,
+	GLIBC_LINKS_SAFE, /* "safe-linking", from 2.32 on: stored = (place >> 12) ^ address */
+};
+
+struct glibc {
+	const struct address_space *space;
+	struct glibc_arenas arenas; /* the main one first; none: this is no glibc's heap */
+	uint64_t heap_bytes;        /* to which heaps of other arenas are aligned: 64 MiB */
+	struct glibc_caches caches;
+	/* User addresses of free blocks that chunks do not tell: ascending once found. */
+	struct glibc_addresses cached;
+	enum glibc_links links;
+	uint64_t mapped_blocks, mapped_bytes; /* blocks of their own, whole */
+	struct heap_damage_vec *damage;       /* borrowed: to note it there */
+};
+
+/* Finds arenas and lists, if there are any. Damage is noted in *damage, then and later. */
+struct error *glibc_find(const struct address_space *space, struct heap_damage_vec *damage,
+	struct glibc *ret) must_check_;
+void glibc_deinit(struct glibc *glibc);
+
+/* Adds where its blocks lie. */
+struct error *glibc_areas(struct glibc *glibc, struct heap_area_vec *ret) must_check_;
+
+/* Adds the memory outside of areas that is full of pointers to free chunks: main_arena. */
+struct error *glibc_books(const struct glibc *glibc, struct heap_ranges *ret) must_check_;
+
+/* Tells the blocks of one area, ascending. */
+struct window;
+struct error *glibc_walk(struct glibc *glibc, const struct heap_area *area, struct window *window,
+	const struct heap_sink *sink) must_check_;
+
+/* The parts. */
+
+/* Finds main_arena and those that it leads to. */
+struct error *glibc_arenas_find(struct glibc *glibc) must_check_;
+/* Where the rings of bins begin in the writable data of modules; 0 in *ret: nowhere. */
+struct error *glibc_bins_find(const struct address_space *space, uint64_t *ret) must_check_;
+/* Fills `cached` and `caches`. All areas are known, and sorted. */
+struct error *glibc_cached_find(struct glibc *glibc, const struct heap_area_vec *runs) must_check_;
+/* Adds the blocks that have mappings of their own, and runs of an arena that lies apart. */
+struct error *glibc_mapped_find(struct glibc *glibc, struct heap_area_vec *areas) must_check_;
+
+/* Whether so many chunks follow each other from an address on, or they end at `end`. */
+bool glibc_chain_is(
+	const struct address_space *space, uint64_t chunk, uint64_t end, unsigned count);
+
+/* Where chunks of the main arena end that begin at an address, whatever lies in between; the
+ * address itself: there are none. */
+uint64_t glibc_run_end(struct window *window, uint64_t chunk, uint64_t end);
+
+static inline uint64_t chunk_size(uint64_t head)
+{
+	return head & ~CHUNK_FLAGS;
+}
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+
+#include "heap/glibc.h"
+#include "heap/window.h"
+
+/*
+ * struct malloc_state around its bins, in all versions: `top` stands 16 bytes before them; behind
+ * them the ring of arenas, and what the system has given. Where it begins depends on what was added
+ * in front, and the bytes from the system follow a counter of threads from 2.23 on.
+ */
+#define TOP_BEFORE 0x10u
+#define NEXT_BEHIND 0x800u
+#define SYSTEM_BEHIND_OLD 0x810u
+#define SYSTEM_BEHIND 0x818u
+#define LOCK_OFFSET 0u
+#define FLAGS_OFFSET 4u
+#define APART_FLAG 2u
+/* From the beginning to the bins: to 2.26; from 2.27 on (have_fastchunks); without fast bins. */
+static const uint32_t before_bins[] = {0x68, 0x70, 0x18};
+#define BEFORE_COUNT 3u
+#define BEFORE_BARE 0x18u
+
+#define ARENAS_MAX 65536u
+#define HEAPS_MAX (1u << 20)
+/* malloc/arena.c: heap_info, of 4 words, or 6 from 2.35 on. */
+#define HEAP_HEADER_OLD 0x20u
+#define HEAP_HEADER 0x30u
+#define PAGE_BYTES 4096ull
+
+static bool read_arena(const struct address_space *space, uint64_t address, uint32_t before,
+	struct glibc_arena *ret)
+{
+	uint64_t bins = address + before, counter;
+	uint32_t head[2];
+	*ret = (struct glibc_arena){.address = address, .bins = bins};
+	ret->has_fastbins = before != BEFORE_BARE;
+	if (address_space_read(space, address, head, sizeof(head)) != sizeof(head) ||
+		!address_space_word(space, bins - TOP_BEFORE, &ret->top) ||
+		!address_space_word(space, bins + SYSTEM_BEHIND_OLD, &counter) ||
+		!address_space_word(space, bins + SYSTEM_BEHIND, &ret->system_bytes))
+		return false;
+	/* A counter of threads is small; what the system gives comes in pages. */
+	if (counter >= PAGE_BYTES && counter % PAGE_BYTES == 0)
+		ret->system_bytes = counter;
+	ret->is_locked = head[LOCK_OFFSET / 4];
+	ret->apart = head[FLAGS_OFFSET / 4] & APART_FLAG;
+	uint64_t size;
+	if (ret->top && address_space_word(space, ret->top + 8, &size))
+		ret->top_size = chunk_size(size);
+	return true;
+}
+
+/* Follows the ring of arenas. False: it does not close, so arenas do not begin like that. */
+static bool follow_ring(struct glibc *glibc, uint64_t main_bins, uint32_t before, bool *ret_memory)
+{
+	uint64_t first = main_bins - before, at = first;
+	glibc->arenas.len = 0;
+	for (;;) {
+		struct glibc_arena arena;
+		if (at % 4 || glibc->arenas.len == ARENAS_MAX ||
+			!read_arena(glibc->space, at, before, &arena))
+			return false;
+		arena.is_main = at == first;
+		if (!glibc_arenas_push(&glibc->arenas, arena)) {
+			*ret_memory = false;
+			return false;
+		}
+		if (!address_space_word(glibc->space, at + before + NEXT_BEHIND, &at))
+			return false;
+		if (at == first)
+			return true;
+	}
+}
+
+/* A heap of another arena begins with the arena's address. */
+static bool is_heap(const struct address_space *space, uint64_t heap, uint64_t arena)
+{
+	uint64_t owner;
+	return address_space_word(space, heap, &owner) && owner == arena;
+}
+
+/*
+ * To what heaps are aligned: 64 MiB, but four huge pages if those are wanted
+ * (glibc.malloc.hugetlb), 1 MiB where DEFAULT_MMAP_THRESHOLD_MAX was made small.
+ */
+static uint64_t heap_bytes(const struct glibc *glibc)
+{
+	static const uint64_t sizes[] = {
+		64ull << 20, 8ull << 20, 1ull << 20, 4ull << 30, 128ull << 20, 32ull << 20};
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		size_t right = 0;
+		for (size_t k = 1; k < glibc->arenas.len; k++) {
+			const struct glibc_arena *arena = &glibc->arenas.data[k];
+			right +=
+				is_heap(glibc->space, arena->top & ~(sizes[i] - 1), arena->address);
+		}
+		if (right == glibc->arenas.len - 1)
+			return sizes[i];
+	}
+	return sizes[0];
+}
+
+struct error *glibc_arenas_find(struct glibc *glibc)
+{
+	uint64_t bins;
+	struct error *error = glibc_bins_find(glibc->space, &bins);
+	if (error || !bins)
+		return error;
+	bool memory = true, found = false;
+	for (unsigned i = 0; i < BEFORE_COUNT && memory && !found; i++)
+		found = follow_ring(glibc, bins, before_bins[i], &memory);
+	if (!memory)
+		return error_no_memory();
+	if (!found)
+		glibc->arenas.len = 0;
+	if (glibc->arenas.len)
+		glibc->heap_bytes = heap_bytes(glibc);
+	return NULL;
+}
+
+/* Where chunks of a heap begin: behind its header, and the arena if it stands in this one. */
+static uint64_t first_chunk(const struct address_space *space, uint64_t heap,
+	const struct glibc_arena *arena, uint64_t end)
+{
+	static const uint64_t headers[] = {HEAP_HEADER, HEAP_HEADER_OLD};
+	uint64_t arena_end = arena->bins + SYSTEM_BEHIND + 16;
+	if (arena->address - heap == HEAP_HEADER || arena->address - heap == HEAP_HEADER_OLD) {
+		for (uint64_t at = (arena_end - 16) & ~15ull; at < arena_end + 64; at += 16) {
+			if (glibc_chain_is(space, at, end, 4))
+				return at;
+		}
+		return (arena_end + 15) & ~15ull;
+	}
+	for (size_t i = 0; i < 2; i++) {
+		if (glibc_chain_is(space, heap + headers[i], end, 4))
+			return heap + headers[i];
+	}
+	return heap + HEAP_HEADER;
+}
+
+/* The heaps of one arena, the newest first, which has the top chunk. */
+static bool add_heaps(struct glibc *glibc, uint32_t number, const struct glibc_arena *arena,
+	struct heap_area_vec *ret)
+{
+	const struct address_space *space = glibc->space;
+	uint64_t heap = arena->top & ~(glibc->heap_bytes - 1);
+	bool ok = true, first = true;
+	for (size_t count = 0; ok && heap && count < HEAPS_MAX; count++) {
+		uint64_t info[3]; /* arena, previous heap, size */
+		if (address_space_read(space, heap, info, sizeof(info)) != sizeof(info) ||
+			info[0] != arena->address || info[2] > glibc->heap_bytes)
+			break;
+		struct heap_area area = {.low = heap,
+			.end = first ? arena->top : heap + info[2],
+			.high = heap + glibc->heap_bytes,
+			.maker = HEAP_GLIBC,
+			.arena = number,
+			.kind = GLIBC_RUN,
+			.data = first ? arena->top : 0};
+		area.start = first_chunk(space, heap, arena, area.end);
+		ok = heap_areas_add(ret, &area);
+		first = false;
+		if (info[1] == heap)
+			break;
+		heap = info[1];
+	}
+	return ok;
+}
+
+/* The first page of a mapping from which chunks lead to the top one; `fallback`: none does. */
+static uint64_t find_start(struct glibc *glibc, uint64_t from, uint64_t top, uint64_t fallback)
+{
+	struct window window;
+	struct error *error = window_open(glibc->space, &window);
+	uint64_t found = 0;
+	for (uint64_t at = from; !error && at < top && !found; at += PAGE_BYTES) {
+		if (glibc_chain_is(glibc->space, at, top, 24) &&
+			glibc_run_end(&window, at, top) == top)
+			found = at;
+	}
+	error_destroy(error);
+	window_close(&window);
+	return found ? found : fallback;
+}
+
+/*
+ * The program break's run ends with the top chunk; it is as long as what the system gave. Where
+ * other memory came in between, it begins at some page.
+ */
+static bool add_main(struct glibc *glibc, struct heap_area_vec *ret)
+{
+	const struct glibc_arena *arena = &glibc->arenas.data[0];
+	uint64_t end = arena->top + arena->top_size;
+	const struct process_map *map = address_space_map(glibc->space, arena->top);
+	if (!arena->top || !map || arena->top == arena->bins - TOP_BEFORE)
+		return true; /* nothing was allocated yet: top is the arena's own first bin */
+	uint64_t start = end > arena->system_bytes ? end - arena->system_bytes : map->start;
+	uint64_t lowest = address_space_joined_start(glibc->space, arena->top);
+	start = ((start > lowest ? start : lowest) + 15) & ~15ull;
+	if (arena->apart || !glibc_chain_is(glibc->space, start, arena->top, 4))
+		start = find_start(glibc, map->start, arena->top, map->start);
+	struct heap_area area = {.low = start,
+		.start = start,
+		.end = arena->top,
+		.high = end,
+		.maker = HEAP_GLIBC,
+		.kind = GLIBC_RUN,
+		.data = arena->top};
+	return heap_areas_add(ret, &area);
+}
+
+static bool add_runs(struct glibc *glibc, struct heap_area_vec *ret)
+{
+	bool ok = add_main(glibc, ret);
+	for (size_t i = 1; ok && i < glibc->arenas.len; i++)
+		ok = add_heaps(glibc, (uint32_t)i, &glibc->arenas.data[i], ret);
+	return ok;
+}
+
+struct error *glibc_areas(struct glibc *glibc, struct heap_area_vec *ret)
+{
+	if (!glibc->arenas.len)
+		return NULL;
+	struct heap_area_vec areas;
+	heap_area_vec_init(&areas);
+	bool ok = add_runs(glibc, &areas) && heap_areas_sort(&areas);
+	struct error *error = ok ? glibc_mapped_find(glibc, &areas) : error_no_memory();
+	if (!error && !heap_areas_sort(&areas))
+		error = error_no_memory();
+	if (!error)
+		error = glibc_cached_find(glibc, &areas);
+	for (size_t i = 0; !error && i < areas.len; i++)
+		error = heap_areas_add(ret, &areas.data[i]) ? NULL : error_no_memory();
+	heap_area_vec_deinit(&areas);
+	return error;
+}
+
+struct error *glibc_books(const struct glibc *glibc, struct heap_ranges *ret)
+{
+	if (!glibc->arenas.len)
+		return NULL;
+	const struct glibc_arena *arena = &glibc->arenas.data[0];
+	struct heap_range range = {arena->address, arena->bins + SYSTEM_BEHIND + 16};
+	return heap_ranges_push(ret, range) ? NULL : error_no_memory();
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * main_arena by what nothing else looks like: 127 pairs of pointers that follow each other, each
+ * the head of a ring of free chunks. The head of an empty ring points at itself, 16 bytes before
+ * the pair (malloc/malloc.c: bin_at); of another one, its first chunk points back at it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "heap/glibc.h"
+
+#define BINS ((size_t)127)
+/* So many must be right, and so many of them empty: of 127 sizes, few programs have free chunks of
+ * more than a half. One whose heap is damaged has some wrong. */
+#define BINS_RIGHT 120u
+#define BINS_EMPTY 24u
+#define DATA_BYTES_MAX (1u << 30)
+#define FD 16u
+#define BK 24u
+
+/* Whether the ring's first and last chunk point back. */
+static bool is_linked(const struct address_space *space, uint64_t head, uint64_t fd, uint64_t bk)
+{
+	uint64_t back, forth;
+	return fd % CHUNK_ALIGN == 0 && bk % CHUNK_ALIGN == 0 && fd != head &&
+	       address_space_word(space, fd + BK, &back) && back == head &&
+	       address_space_word(space, bk + FD, &forth) && forth == head;
+}
+
+static bool is_empty(const uint64_t *pair, uint64_t address)
+{
+	return pair[0] == address - FD && pair[1] == address - FD;
+}
+
+/* If the bins begin with words[0], at `address`: how many of them are right; else 0. */
+static unsigned count_right(
+	const struct address_space *space, const uint64_t *words, uint64_t address)
+{
+	unsigned empty = 0, right = 0;
+	for (size_t i = 0; i < BINS; i++)
+		empty += is_empty(words + 2 * i, address + 16 * i);
+	if (empty < BINS_EMPTY)
+		return 0;
+	for (size_t i = 0; i < BINS; i++) {
+		const uint64_t *pair = words + 2 * i;
+		right += is_empty(pair, address + 16 * i) ||
+			 is_linked(space, address + 16 * i - FD, pair[0], pair[1]);
+	}
+	return right >= BINS_RIGHT ? right : 0;
+}
+
+/* A few pairs too early most of them are right, too: the best place of those that follow. */
+static uint64_t best_from(const struct address_space *space, const uint64_t *words, size_t count,
+	uint64_t address, size_t first)
+{
+	unsigned most = 0;
+	size_t best = first;
+	for (size_t i = 0; i <= BINS - BINS_RIGHT && first + 2 * BINS <= count; i++, first += 2) {
+		unsigned right = count_right(space, words + first, address + 8 * first);
+		best = right > most ? first : best;
+		most = right > most ? right : most;
+	}
+	return address + 8 * best;
+}
+
+/*
+ * Looks for an empty ring, and takes the place that makes most bins around it right: it may be any
+ * of the 127.
+ */
+static uint64_t find_in(
+	const struct address_space *space, const uint64_t *words, size_t count, uint64_t start)
+{
+	size_t untried[2] = {0, 1}; /* of even and odd places */
+	for (size_t i = 0; i + 1 < count; i++) {
+		if (!is_empty(words + i, start + 8 * i))
+			continue;
+		size_t *first = &untried[i % 2];
+		if (i > 2 * (BINS - 1) && *first < i - 2 * (BINS - 1))
+			*first = i - 2 * (BINS - 1);
+		for (; *first <= i && *first + 2 * BINS <= count; *first += 2) {
+			if (count_right(space, words + *first, start + 8 * *first))
+				return best_from(space, words, count, start, *first);
+		}
+	}
+	return 0;
+}
+
+static struct error *find_in_map(
+	const struct address_space *space, const struct process_map *map, uint64_t *ret)
+{
+	uint64_t bytes = map->end - map->start;
+	if (bytes > DATA_BYTES_MAX)
+		return NULL;
+	_cleanup_free_ uint64_t *words = malloc(bytes);
+	if (!words)
+		return error_no_memory();
+	size_t got = address_space_read(space, map->start, words, bytes);
+	*ret = find_in(space, words, got / 8, map->start);
+	return NULL;
+}
+
+static bool is_libc(const char *path)
+{
+	const char *base = strrchr(path, '/');
+	return base && (!strncmp(base, "/libc.so", 8) || !strncmp(base, "/libc-", 6));
+}
+
+/* Libc's data first: that of others may be large. */
+struct error *glibc_bins_find(const struct address_space *space, uint64_t *ret)
+{
+	struct error *error = NULL;
+	*ret = 0;
+	for (int pass = 0; pass < 2; pass++) {
+		for (size_t i = 0; i < space->maps.maps.len && !error && !*ret; i++) {
+			const struct process_map *map = &space->maps.maps.data[i];
+			const struct address_module *module =
+				map->writable ? address_space_module(space, map->start) : NULL;
+			if (module && is_libc(module->path) == !pass)
+				error = find_in_map(space, map, ret);
+		}
+	}
+	return error;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Blocks with mappings of their own (IS_MMAPPED), which nothing in the arenas leads to: each page
+ * that no area has is looked at. The kernel joins mappings, so they may begin anywhere in one.
+ *
+ * Of an aligned block the mapping's beginning has the stale head of the block that it was cut from;
+ * the real one lies further on, and says how far (prev_size).
+ */
+#include <string.h>
+
+#include "heap/glibc.h"
+#include "heap/window.h"
+
+#define PAGE_BYTES 4096ull
+
+struct scan {
+	struct glibc *glibc;
+	struct window window;
+	struct heap_area_vec found;
+	uint64_t apart_bytes; /* of the main arena, still to be found */
+};
+
+/* A chunk at `at` of the mapping that begins at `base`: where it ends; 0: there is none. */
+static uint64_t mapped_end(struct scan *s, uint64_t base, uint64_t at, uint64_t end)
+{
+	const uint8_t *bytes = window_at(&s->window, at, 16, end);
+	uint64_t lead, head;
+	if (!bytes)
+		return 0;
+	memcpy(&lead, bytes, 8);
+	memcpy(&head, bytes + 8, 8);
+	uint64_t size = chunk_size(head);
+	if ((head & CHUNK_FLAGS) != CHUNK_MMAPPED || lead != at - base || size < CHUNK_MIN ||
+		size > end - at || (lead + size) % PAGE_BYTES)
+		return 0;
+	return at + size;
+}
+
+/* The block that was aligned in it; `at` if there is none. */
+static uint64_t inner(struct scan *s, uint64_t at, uint64_t chunk_end)
+{
+	for (unsigned bits = 5; bits < 40 && 1ull << bits < chunk_end - at; bits++) {
+		uint64_t step = 1ull << bits;
+		uint64_t chunk = ((at + CHUNK_HEADER + step) & ~(step - 1)) - CHUNK_HEADER;
+		if (chunk <= at || chunk >= chunk_end)
+			continue;
+		uint64_t words[2];
+		if (address_space_read(s->glibc->space, chunk, words, 16) == 16 &&
+			words[0] == chunk - at && (words[1] & CHUNK_FLAGS) == CHUNK_MMAPPED &&
+			chunk + chunk_size(words[1]) == chunk_end)
+			return chunk;
+	}
+	return at;
+}
+
+/* How far chunks of the main arena go from a page on; 0: there are none. */
+static uint64_t apart_end(struct scan *s, uint64_t at, uint64_t end)
+{
+	if (!s->apart_bytes || !glibc_chain_is(s->glibc->space, at, end, 24))
+		return 0;
+	return glibc_run_end(&s->window, at, end);
+}
+
+static bool take(struct scan *s, uint64_t at, uint64_t end, uint64_t *ret_next)
+{
+	uint64_t chunk_end = mapped_end(s, at, at, end);
+	struct heap_area area = {.low = at, .start = at, .end = chunk_end, .maker = HEAP_GLIBC};
+	if (chunk_end) {
+		area.kind = GLIBC_MAPPED;
+		area.data = inner(s, at, chunk_end);
+		s->glibc->mapped_blocks++;
+		s->glibc->mapped_bytes += chunk_end - at;
+	} else {
+		area.end = apart_end(s, at, end);
+		area.kind = GLIBC_RUN;
+		uint64_t bytes = area.end ? area.end - at : 0;
+		s->apart_bytes -= bytes < s->apart_bytes ? bytes : s->apart_bytes;
+	}
+	if (!area.end)
+		return true;
+	area.high = area.end;
+	*ret_next = (area.end + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+	return heap_areas_add(&s->found, &area);
+}
+
+static bool scan_range(struct scan *s, uint64_t start, uint64_t end)
+{
+	uint64_t at = (start + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+	while (at < end) {
+		size_t untouched = address_space_empty(s->glibc->space, at, end - at);
+		if (untouched >= PAGE_BYTES) {
+			at += untouched & ~(PAGE_BYTES - 1);
+			continue;
+		}
+		/* Until the next megabyte, or a block. */
+		uint64_t stop = end - at > WINDOW_BYTES ? at + WINDOW_BYTES : end;
+		while (at < stop) {
+			uint64_t next = at + PAGE_BYTES;
+			if (!take(s, at, end, &next))
+				return false;
+			at = next;
+		}
+	}
+	return true;
+}
+
+/* `next`: of the areas, the first that may be in the way; both are gone through in order. */
+static bool scan_map(struct scan *s, const struct process_map *map,
+	const struct heap_area_vec *areas, size_t *next)
+{
+	uint64_t at = map->start;
+	bool ok = true;
+	while (*next < areas->len && areas->data[*next].high <= at)
+		++*next;
+	for (size_t i = *next; ok && i < areas->len && areas->data[i].low < map->end; i++) {
+		const struct heap_area *area = &areas->data[i];
+		if (area->low > at)
+			ok = scan_range(s, at, area->low);
+		at = area->high > at ? area->high : at;
+	}
+	return ok && (at >= map->end || scan_range(s, at, map->end));
+}
+
+static bool scan_all(struct scan *s, const struct heap_area_vec *areas)
+{
+	const struct process_maps *maps = &s->glibc->space->maps;
+	size_t next = 0;
+	bool ok = true;
+	for (size_t i = 0; ok && i < maps->maps.len; i++) {
+		if (address_map_is_anonymous(&maps->maps.data[i]))
+			ok = scan_map(s, &maps->maps.data[i], areas, &next);
+	}
+	return ok;
+}
+
+/* What of the main arena's memory is not in the run that is known. */
+static uint64_t missing(const struct glibc *glibc, const struct heap_area_vec *areas)
+{
+	const struct glibc_arena *arena = &glibc->arenas.data[0];
+	uint64_t known = arena->top_size;
+	if (!arena->apart)
+		return 0;
+	for (size_t i = 0; i < areas->len; i++) {
+		if (!areas->data[i].arena && areas->data[i].kind == GLIBC_RUN)
+			known += areas->data[i].end - areas->data[i].start;
+	}
+	return arena->system_bytes > known ? arena->system_bytes - known : 0;
+}
+
+struct error *glibc_mapped_find(struct glibc *glibc, struct heap_area_vec *areas)
+{
+	struct scan s = {.glibc = glibc};
+	s.apart_bytes = missing(glibc, areas);
+	struct error *error = window_open(glibc->space, &s.window);
+	if (error)
+		return error;
+	bool ok = scan_all(&s, areas);
+	for (size_t i = 0; ok && i < s.found.len; i++)
+		ok = heap_areas_add(areas, &s.found.data[i]);
+	heap_area_vec_deinit(&s.found);
+	window_close(&s.window);
+	return ok ? NULL : error_no_memory();
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+
+#include "heap/glibc.h"
+#include "heap/window.h"
+
+/* So many chunks that follow each other are no accident. */
+#define CHAIN 24u
+/* An end mark: a chunk too small to be one, behind which the run ends, or somebody else's memory
+ * lies in between (malloc/malloc.c: sysmalloc, "fencepost"). */
+#define FENCE_BYTES 16u
+
+struct walk {
+	struct glibc *glibc;
+	const struct heap_area *area;
+	struct window *window;
+	const struct heap_sink *sink;
+	uint64_t flags;  /* that none of its chunks may have; free ones have no CHUNK_NOT_MAIN */
+	size_t cached;   /* next of the free ones that chunks do not tell */
+	uint64_t before; /* user address of the last block */
+	uint64_t before_size;
+};
+
+static inline bool read_head(struct walk *w, uint64_t chunk, uint64_t *ret)
+{
+	const uint8_t *at = window_at(w->window, chunk + 8, 8, w->area->end);
+	if (!at)
+		return false;
+	memcpy(ret, at, 8);
+	return true;
+}
+
+static inline bool is_head(const struct walk *w, uint64_t chunk, uint64_t head)
+{
+	uint64_t size = chunk_size(head);
+	return size >= CHUNK_MIN && size % CHUNK_ALIGN == 0 && size <= w->area->end - chunk &&
+	       !(head & w->flags);
+}
+
+bool glibc_chain_is(const struct address_space *space, uint64_t chunk, uint64_t end, unsigned count)
+{
+	uint64_t head, size;
+	if (chunk % CHUNK_ALIGN)
+		return false;
+	for (unsigned i = 0; i < count && chunk < end; i++, chunk += size) {
+		if (!address_space_word(space, chunk + 8, &head))
+			return false;
+		size = chunk_size(head);
+		if (i && size == FENCE_BYTES)
+			return true;
+		if (size < CHUNK_MIN || size % CHUNK_ALIGN || size > end - chunk ||
+			head & CHUNK_MMAPPED)
+			return false;
+	}
+	return true;
+}
+
+static bool is_chain(struct walk *w, uint64_t chunk)
+{
+	for (unsigned i = 0; i < CHAIN && chunk < w->area->end; i++) {
+		uint64_t head;
+		if (!read_head(w, chunk, &head))
+			return false;
+		if (i && chunk_size(head) == FENCE_BYTES)
+			return true;
+		if (!is_head(w, chunk, head))
+			return false;
+		chunk += chunk_size(head);
+	}
+	return true;
+}
+
+/* The next place from which on chunks follow each other; the area's end: there is none. */
+static uint64_t resume(struct walk *w, uint64_t chunk)
+{
+	for (; chunk < w->area->end; chunk += CHUNK_ALIGN) {
+		uint64_t head;
+		if (!read_head(w, chunk, &head)) {
+			uint64_t empty =
+				address_space_empty(w->window->space, chunk, w->area->end - chunk);
+			uint64_t page = (chunk | 4095) + 1;
+			chunk = (chunk + empty > page ? (chunk + empty) & ~15ull : page) -
+				CHUNK_ALIGN;
+			continue;
+		}
+		if (is_head(w, chunk, head) && is_chain(w, chunk))
+			return chunk;
+	}
+	return w->area->end;
+}
+
+uint64_t glibc_run_end(struct window *window, uint64_t chunk, uint64_t end)
+{
+	struct heap_area area = {.start = chunk, .end = end};
+	struct walk w = {.area = &area, .window = window, .flags = CHUNK_MMAPPED | CHUNK_NOT_MAIN};
+	uint64_t head, last = chunk;
+	while (chunk < end && read_head(&w, chunk, &head)) {
+		if (is_head(&w, chunk, head)) {
+			chunk += chunk_size(head);
+			last = chunk;
+		} else if (chunk_size(head) == FENCE_BYTES) {
+			last = chunk + 2ull * FENCE_BYTES;
+			chunk = resume(&w, last);
+		} else {
+			return last;
+		}
+	}
+	return last;
+}
+
+static bool note_damage(struct walk *w, uint64_t chunk, uint64_t next, const char *what)
+{
+	struct heap_damage damage = {chunk, next - chunk, w->before, w->before_size, what};
+	return heap_damage_vec_push(w->glibc->damage, damage);
+}
+
+/* Goes on behind a head that is none. *ret: where. False: no memory. */
+static bool skip(struct walk *w, uint64_t chunk, bool readable, uint64_t head, uint64_t *ret)
+{
+	if (readable && chunk_size(head) == FENCE_BYTES) {
+		/* Two of them, and nothing more; or memory that is not ours, and then more. */
+		uint64_t behind = chunk + 2ull * FENCE_BYTES;
+		*ret = behind < w->area->end ? resume(w, behind) : w->area->end;
+		return true;
+	}
+	*ret = resume(w, chunk + CHUNK_ALIGN);
+	return note_damage(w, chunk, *ret,
+		readable ? "the size of a chunk makes no sense" : "memory that can't be read");
+}
+
+static bool is_cached(struct walk *w, uint64_t address)
+{
+	const struct glibc_addresses *cached = &w->glibc->cached;
+	while (w->cached < cached->len && cached->data[w->cached] < address)
+		w->cached++;
+	return w->cached < cached->len && cached->data[w->cached] == address;
+}
+
+static bool is_own(const struct walk *w, uint64_t address)
+{
+	const struct glibc_caches *caches = &w->glibc->caches;
+	for (size_t i = 0; i < caches->len; i++) {
+		if (caches->data[i].address == address)
+			return true;
+	}
+	return false;
+}
+
+/* tcache_perthread_struct is a block as any other; only blocks of its sizes need to be looked up.
+ */
+static inline bool may_be_own(uint64_t size)
+{
+	return size == 0x250 || size == 0x290 || size == 0x300;
+}
+
+static inline enum block_state state_of(
+	struct walk *w, uint64_t chunk, uint64_t size, uint64_t next)
+{
+	uint64_t address = chunk + CHUNK_HEADER;
+	if (!(next & CHUNK_PREV_INUSE))
+		return BLOCK_FREE;
+	if (is_cached(w, address))
+		return BLOCK_CACHED;
+	return may_be_own(size) && is_own(w, address) ? BLOCK_OWN : BLOCK_USED;
+}
+
+static struct error *tell(struct walk *w, uint64_t chunk, uint64_t size, uint64_t next)
+{
+	struct heap_block block = {chunk + CHUNK_HEADER, size - 8, state_of(w, chunk, size, next)};
+	size_t len = 0;
+	const uint8_t *bytes = NULL;
+	if (block.address >= w->window->start && block.address < w->window->end)
+		bytes = window_peek(w->window, block.address, block.size, &len);
+	w->before = block.address;
+	w->before_size = block.size;
+	return w->sink->take(w->sink->context, &block, bytes, len);
+}
+
+static size_t first_cached(const struct glibc_addresses *cached, uint64_t address)
+{
+	size_t low = 0, high = cached->len;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (cached->data[middle] < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Behind the last chunk of a run there is the top chunk, or nothing that would say it is in use. */
+static uint64_t head_behind(struct walk *w)
+{
+	uint64_t head;
+	if (w->area->data && address_space_word(w->glibc->space, w->area->end + 8, &head))
+		return head;
+	return CHUNK_PREV_INUSE;
+}
+
+static struct error *walk_run(struct walk *w)
+{
+	uint64_t end = w->area->end, chunk = w->area->start, head, next;
+	bool readable = read_head(w, chunk, &head);
+	while (chunk < end) {
+		if (!readable || !is_head(w, chunk, head)) {
+			if (!skip(w, chunk, readable, head, &chunk))
+				return error_no_memory();
+			readable = chunk < end && read_head(w, chunk, &head);
+			continue;
+		}
+		uint64_t size = chunk_size(head), behind = chunk + size;
+		/* The content must still be in the window, so a chunk is told before the next head
+		 * is read, if that is not far. */
+		const uint8_t *at = size <= WINDOW_BYTES / 2
+					    ? window_at(w->window, chunk, size + 16, end + 16)
+					    : NULL;
+		if (at && behind < end)
+			memcpy(&next, at + size + 8, 8);
+		else if (behind < end && !address_space_word(w->glibc->space, behind + 8, &next))
+			next = CHUNK_PREV_INUSE;
+		else if (behind >= end)
+			next = head_behind(w);
+		struct error *error = tell(w, chunk, size, next);
+		if (error)
+			return error;
+		chunk = behind;
+		readable = chunk < end && read_head(w, chunk, &head);
+	}
+	return NULL;
+}
+
+static struct error *tell_mapped(
+	const struct heap_area *area, struct window *window, const struct heap_sink *sink)
+{
+	uint64_t address = area->data + CHUNK_HEADER;
+	struct heap_block block = {address, area->end - address, BLOCK_USED};
+	const uint8_t *bytes = window_at(window, address, 8, area->end);
+	size_t len = 0;
+	if (bytes)
+		bytes = window_peek(window, address, block.size, &len);
+	return sink->take(sink->context, &block, bytes, len);
+}
+
+struct error *glibc_walk(struct glibc *glibc, const struct heap_area *area, struct window *window,
+	const struct heap_sink *sink)
+{
+	if (area->kind == GLIBC_MAPPED)
+		return tell_mapped(area, window, sink);
+	struct walk w = {.glibc = glibc,
+		.area = area,
+		.window = window,
+		.sink = sink,
+		.flags = area->arena ? CHUNK_MMAPPED : CHUNK_MMAPPED | CHUNK_NOT_MAIN,
+		.cached = first_cached(&glibc->cached, area->start)};
+	return walk_run(&w);
+}

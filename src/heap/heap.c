@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/heap.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "heap/pymalloc.h"
+#include "heap/window.h"
+
+/* What each allocator does. */
+struct maker {
+	/* Looks for it, and adds its areas and books if it is there. */
+	struct error *(*find)(struct heap *heap);
+	/* Tells the blocks of one of its areas, ascending. */
+	struct error *(*walk)(struct heap *heap, const struct heap_area *area,
+		struct window *window, const struct heap_sink *sink);
+	void (*close)(struct heap *heap);
+};
+
+static struct error *find_glibc(struct heap *heap)
+{
+	struct error *error = glibc_find(heap->space, &heap->damage, &heap->glibc);
+	if (!error)
+		error = glibc_areas(&heap->glibc, &heap->areas);
+	return error ? error : glibc_books(&heap->glibc, &heap->books);
+}
+
+static struct error *walk_glibc(struct heap *heap, const struct heap_area *area,
+	struct window *window, const struct heap_sink *sink)
+{
+	return glibc_walk(&heap->glibc, area, window, sink);
+}
+
+static void close_glibc(struct heap *heap)
+{
+	glibc_deinit(&heap->glibc);
+}
+
+static struct error *find_jemalloc(struct heap *heap)
+{
+	struct je_malloc *je = &heap->je_malloc;
+	struct error *error = je_malloc_find(heap->space, je);
+	if (!error)
+		error = je_malloc_areas(je, &heap->areas);
+	for (size_t i = 0; i < je->books.len && !error; i++)
+		error = heap_ranges_push(&heap->books, je->books.data[i]) ? NULL
+									  : error_no_memory();
+	return error;
+}
+
+static struct error *walk_jemalloc(struct heap *heap, const struct heap_area *area,
+	struct window *window, const struct heap_sink *sink)
+{
+	return je_malloc_walk(&heap->je_malloc, area, window, &heap->damage, sink);
+}
+
+static void close_jemalloc(struct heap *heap)
+{
+	je_malloc_close(&heap->je_malloc);
+}
+
+/* Its pools are looked for only where there is an interpreter. */
+static struct error *find_pymalloc(struct heap *heap)
+{
+	struct error *error = python_find(heap->space, &heap->python);
+	if (error || !python_is_there(&heap->python))
+		return error;
+	return pymalloc_find(heap->space, &heap->areas);
+}
+
+static struct error *walk_pymalloc(struct heap *heap, const struct heap_area *area,
+	struct window *window, const struct heap_sink *sink)
+{
+	return pymalloc_walk(area, window, &heap->damage, sink);
+}
+
+static void close_pymalloc(struct heap *heap)
+{
+	python_close(&heap->python);
+}
+
+/* They are found in this order: what one has is no other's. */
+static const struct maker makers[HEAP_MAKERS] = {
+	[HEAP_GLIBC] = {find_glibc, walk_glibc, close_glibc},
+	[HEAP_JEMALLOC] = {find_jemalloc, walk_jemalloc, close_jemalloc},
+	[HEAP_PYMALLOC] = {find_pymalloc, walk_pymalloc, close_pymalloc},
+};
+
+struct error *heap_open(const struct address_space *space, struct heap *ret)
+{
+	*ret = (struct heap){.space = space};
+	struct error *error = NULL;
+	for (unsigned i = 0; !error && i < HEAP_MAKERS; i++) {
+		if (makers[i].find)
+			error = makers[i].find(ret);
+		if (!error && !heap_areas_sort(&ret->areas))
+			error = error_no_memory();
+	}
+	ret->python.areas = &ret->areas;
+	ret->damage_found = ret->damage.len;
+	return error;
+}
+
+void heap_close(struct heap *heap)
+{
+	for (unsigned i = 0; i < HEAP_MAKERS; i++) {
+		if (makers[i].close)
+			makers[i].close(heap);
+	}
+	heap_area_vec_deinit(&heap->areas);
+	heap_ranges_deinit(&heap->books);
+	heap_damage_vec_deinit(&heap->damage);
+}
+
+struct error *heap_walk(struct heap *heap, const struct heap_sink *sink)
+{
+	_cleanup_(window_cleanup) struct window window;
+	struct error *error = window_open(heap->space, &window);
+	heap->damage.len = heap->damage_found;
+	for (size_t i = 0; !error && i < heap->areas.len; i++) {
+		const struct heap_area *area = &heap->areas.data[i];
+		error = makers[area->maker].walk(heap, area, &window, sink);
+	}
+	return error;
+}

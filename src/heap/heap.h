@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Every block of a heap that nobody recorded: what its allocators have in memory says where blocks
+ * are, how large, and which of them are free.
+ */
+#ifndef HEAP_HEAP_H
+#define HEAP_HEAP_H
+
+#include "heap/areas.h"
+#include "heap/glibc.h"
+#include "heap/je_malloc.h"
+#include "heap/python.h"
+#include "process/address_space.h"
+
+struct heap {
+	const struct address_space *space; /* borrowed */
+	struct heap_area_vec areas;        /* ascending, none overlaps another */
+	struct heap_ranges books;          /* of allocators, outside of areas; of modules' data */
+	struct heap_damage_vec damage;
+	size_t damage_found; /* of `damage`, the first: known before blocks are gone through */
+	struct glibc glibc;
+	struct je_malloc je_malloc;
+	struct python python;
+};
+
+/* Finds the allocators and where their blocks lie. The space must outlive the heap, which stays
+ * where it is. */
+struct error *heap_open(const struct address_space *space, struct heap *ret) must_check_;
+void heap_close(struct heap *heap);
+
+/* Tells all blocks, ascending. Damage is known afterwards. */
+struct error *heap_walk(struct heap *heap, const struct heap_sink *sink) must_check_;
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The heap of jemalloc 5.3, without symbols (include/jemalloc/internal/rtree.h, edata.h,
+ * cache_bin.h).
+ *
+ * Memory is cut into extents: slabs, which hold blocks of one size, and ones of one large block. A
+ * tree leads from each extent's pages to its description: its root is a table in the library's
+ * data, with an entry for each GiB; a leaf is a table with a word for each page.
+ */
+#ifndef HEAP_JE_MALLOC_H
+#define HEAP_JE_MALLOC_H
+
+#include "heap/areas.h"
+#include "heap/window.h"
+#include "process/address_space.h"
+
+struct je_extent {
+	uint64_t address, size;
+	uint64_t about;       /* where its description is (edata_t) */
+	uint64_t block_bytes; /* of each of its blocks */
+	bool is_slab;
+};
+DEFINE_VEC(je_extents, struct je_extent)
+
+struct je_malloc {
+	const struct address_space *space;
+	uint64_t root;              /* of the tree; 0: this is no jemalloc's heap */
+	struct je_extents extents;  /* in use; ascending, none overlaps another */
+	struct heap_ranges books;   /* descriptions, and extents that are not in use */
+	struct heap_addresses kept; /* free blocks that threads keep: ascending */
+	struct heap_addresses own;  /* the tables with them are blocks, too: ascending */
+};
+
+/* Finds the tree, its extents, and what threads keep. */
+struct error *je_malloc_find(const struct address_space *space, struct je_malloc *ret) must_check_;
+void je_malloc_close(struct je_malloc *je);
+
+/* Adds where its blocks lie. */
+struct error *je_malloc_areas(const struct je_malloc *je, struct heap_area_vec *ret) must_check_;
+
+/* Tells the blocks of one area, ascending. */
+struct error *je_malloc_walk(const struct je_malloc *je, const struct heap_area *area,
+	struct window *window, struct heap_damage_vec *damage,
+	const struct heap_sink *sink) must_check_;
+
+/* The parts. */
+
+/* Fills `root`, `extents` and `books`. */
+struct error *je_tree_find(struct je_malloc *je) must_check_;
+/* Fills `kept` and `own`. */
+struct error *je_kept_find(struct je_malloc *je) must_check_;
+
+/* The bytes that a block of a size class has. */
+uint64_t je_class_bytes(unsigned index);
+/* The block that an address is in; false: in none. */
+bool je_block_at(const struct je_malloc *je, uint64_t address, uint64_t *ret);
+
+#endif

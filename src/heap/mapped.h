@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whether a word can be a pointer: asked of every word of a heap. */
+#ifndef HEAP_MAPPED_H
+#define HEAP_MAPPED_H
+
+#include "base/error.h"
+#include "process/address_space.h"
+
+#define MAPPED_BITS 21u /* 2 MiB */
+#define MAPPED_ADDRESS_BITS 48u
+
+struct mapped {
+	const struct process_maps *maps;
+	/* A bit for each 2 MiB that has a mapping: 16 MiB, of which a few pages are ever touched.
+	 */
+	uint64_t *pages;
+	uint64_t start, end; /* of the mapping that was hit last */
+};
+
+struct error *mapped_open(const struct process_maps *maps, struct mapped *ret) must_check_;
+void mapped_close(struct mapped *mapped);
+
+/* The second half of mapped_has(). */
+bool mapped_look_up(struct mapped *mapped, uint64_t word);
+
+/* A multiple of 8 that lies in a mapping. */
+static inline bool mapped_has(struct mapped *mapped, uint64_t word)
+{
+	if (word & 7 || word >> MAPPED_ADDRESS_BITS)
+		return false;
+	if (word - mapped->start < mapped->end - mapped->start)
+		return true;
+	uint64_t page = word >> MAPPED_BITS;
+	return mapped->pages[page / 64] >> page % 64 & 1 && mapped_look_up(mapped, word);
+}
+
+#endif

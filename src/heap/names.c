@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct error *heap_names_open(
+	const struct symbols_settings *settings, const char *exe, struct heap_names *ret)
+{
+	*ret = (struct heap_names){.exe = exe};
+	arena_init(&ret->arena);
+	return symbols_create(settings, &ret->symbols);
+}
+
+void heap_names_close(struct heap_names *names)
+{
+	symbols_destroy(names->symbols);
+	names->symbols = NULL;
+	named_modules_deinit(&names->modules);
+	arena_deinit(&names->arena);
+}
+
+static const struct named_module *find_module(const struct heap_names *names, const char *path)
+{
+	for (size_t i = 0; i < names->modules.len; i++) {
+		if (!strcmp(names->modules.data[i].path, path))
+			return &names->modules.data[i];
+	}
+	return NULL;
+}
+
+static bool add_module(struct heap_names *names, const struct address_module *module, uint32_t *ret)
+{
+	const struct named_module *known = find_module(names, module->path);
+	if (known) {
+		*ret = known->symbols;
+		return true;
+	}
+	struct named_module fresh = {arena_strdup(&names->arena, module->path), 0};
+	bool stands = names->exe && (module->executable || names->modules.len == 0);
+	struct error *error =
+		fresh.path ? symbols_add_module(names->symbols, stands ? names->exe : module->path,
+				     module->build_id, module->build_id_len, &fresh.symbols)
+			   : error_no_memory();
+	if (error || !named_modules_push(&names->modules, fresh)) {
+		error_destroy(error);
+		return false;
+	}
+	*ret = fresh.symbols;
+	return true;
+}
+
+static char *find_file(void *context, const struct address_module *module, enum address_file *ret)
+{
+	struct heap_names *names = context;
+	uint32_t number;
+	const char *path = NULL;
+	*ret = ADDRESS_FILE_MISSING;
+	if (!add_module(names, module, &number))
+		return NULL;
+	struct error *error = symbols_real_path(names->symbols, number, &path);
+	error_destroy(error);
+	if (path)
+		*ret = module->build_id_len ? ADDRESS_FILE_SAME : ADDRESS_FILE_UNVERIFIED;
+	else if (symbols_module_state(names->symbols, number) == SYMBOLS_CHANGED)
+		*ret = ADDRESS_FILE_CHANGED;
+	return path ? strdup(path) : NULL;
+}
+
+struct address_files heap_names_files(struct heap_names *names)
+{
+	return (struct address_files){names, find_file};
+}
+
+bool heap_names_symbols(
+	struct heap_names *names, const struct address_module *module, uint32_t *ret)
+{
+	return add_module(names, module, ret);
+}
+
+struct error *heap_names_place(struct heap_names *names, const struct address_space *space,
+	uint64_t address, struct heap_place *ret)
+{
+	const struct address_module *module = address_space_module(space, address);
+	*ret = (struct heap_place){.module = module};
+	uint32_t number;
+	if (!module)
+		return NULL;
+	ret->offset = address - module->start;
+	if (!add_module(names, module, &number))
+		return error_no_memory();
+	const struct process_map *map = address_space_map(space, address);
+	uint64_t own = address - module->bias;
+	ret->is_code = map && map->executable;
+	struct symbol_variable variable;
+	struct error *error = symbols_variable(names->symbols, number, own, &variable);
+	if (error)
+		return error;
+	ret->name = variable.name;
+	if (variable.name) {
+		ret->offset = variable.offset;
+		return NULL;
+	}
+	if (!ret->is_code)
+		return NULL;
+	const struct symbol *symbols;
+	size_t count;
+	error = symbols_resolve(names->symbols, number, own, &symbols, &count);
+	if (!error && symbols[count - 1].function) {
+		ret->name = symbols[count - 1].function;
+		ret->offset = 0;
+	}
+	return error;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Names of what lies in modules, and their files: those that a core leaves memory out of, and those
+ * that symbols come from. A file is used if its build-id is the module's.
+ */
+#ifndef HEAP_NAMES_H
+#define HEAP_NAMES_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "process/address_space.h"
+#include "symbols/symbols.h"
+
+struct named_module {
+	const char *path; /* as the program saw it */
+	uint32_t symbols; /* its number there */
+};
+DEFINE_VEC(named_modules, struct named_module)
+
+struct heap_names {
+	struct symbols *symbols;
+	const char *exe;    /* to be used for the program's own file; NULL: none */
+	const char *exe_of; /* the path that it stands for: the first module's without another */
+	struct named_modules modules;
+	struct arena arena;
+};
+
+/* settings, exe: NULL if the user says nothing; both must outlive the names. */
+struct error *heap_names_open(const struct symbols_settings *settings, const char *exe,
+	struct heap_names *ret) must_check_;
+void heap_names_close(struct heap_names *names);
+
+/* For address_space_of_core(): finds modules' files. */
+struct address_files heap_names_files(struct heap_names *names);
+
+/* What an address is in a module. */
+struct heap_place {
+	const struct address_module *module; /* NULL: in none */
+	const char *name;                    /* of the function or variable; NULL: unknown */
+	uint64_t offset;                     /* in it; without a name: in the module */
+	bool is_code;
+};
+/* The only errors are of memory. */
+struct error *heap_names_place(struct heap_names *names, const struct address_space *space,
+	uint64_t address, struct heap_place *ret) must_check_;
+
+/* The number of a module for symbols.h; false: it has none. */
+bool heap_names_symbols(
+	struct heap_names *names, const struct address_module *module, uint32_t *ret);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/python.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define PAGE_BYTES 4096ull
+#define DATA_BYTES_MAX (64u << 20)
+#define ROOTS_MAX 16u
+#define KNOWN_MAX (1u << 20)
+#define ASKED_MAX (1u << 21)
+
+/* Include/cpython/object.h, struct _typeobject: the same in all versions. */
+#define TYPE_OF 1u /* words */
+#define TYPE_NAME 3u
+#define TYPE_BASIC 4u
+#define TYPE_ITEM 5u
+#define TYPE_FLAGS 21u
+#define TYPE_BASE 32u
+#define TYPE_WORDS 33u
+#define FLAG_INLINE_VALUES (1ull << 2)
+#define FLAG_MANAGED_DICT (1ull << 4)
+#define FLAG_READY (1ull << 12)
+#define FLAG_COLLECTED (1ull << 14)
+#define FLAG_LIST (1ull << 25)
+/* tp_basicsize is that of the largest kind of strings. */
+#define FLAG_STRING (1ull << 28)
+#define STRING_BYTES 40u
+#define FLAG_DICT (1ull << 29)
+#define FLAG_TYPE (1ull << 31)
+
+/* A type's type is `type` or derived from it: so far at most. */
+#define HOPS 4u
+#define BASIC_MAX (1u << 24)
+#define BASES_MAX 64u
+#define NAME_BYTES 256u
+
+/* A name of Python's, with dots: ASCII, or UTF-8. */
+static bool is_name(const char *name)
+{
+	if (!*name || *name == '.' || (*name >= '0' && *name <= '9'))
+		return false;
+	for (const unsigned char *at = (const unsigned char *)name; *at; at++) {
+		if (*at <= ' ' || *at == 0x7f)
+			return false;
+	}
+	return true;
+}
+
+static bool has_name(const struct address_space *space, uint64_t at, const char *name)
+{
+	char text[NAME_BYTES];
+	return address_space_string(space, at, text, sizeof(text)) && !strcmp(text, name);
+}
+
+/* Adds what of a module's data is a `type`: an object that is its own type, and is called so. */
+static struct error *find_in_map(struct python *p, const struct process_map *map)
+{
+	uint64_t bytes = map->end - map->start;
+	_cleanup_free_ uint64_t *words = malloc(bytes);
+	if (!words)
+		return error_no_memory();
+	size_t count = address_space_read(p->space, map->start, words, bytes) / 8;
+	for (size_t i = TYPE_OF; i + TYPE_WORDS < count && p->roots.len < ROOTS_MAX; i++) {
+		const uint64_t *type = words + i - TYPE_OF;
+		uint64_t address = map->start + 8 * (i - TYPE_OF);
+		if (words[i] != address || type[TYPE_BASIC] < 8ull * TYPE_WORDS ||
+			type[TYPE_BASIC] > BASIC_MAX || !(type[TYPE_FLAGS] & FLAG_TYPE) ||
+			!has_name(p->space, type[TYPE_NAME], "type"))
+			continue;
+		if (!python_addresses_push(&p->roots, address))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+struct error *python_find(const struct address_space *space, struct python *ret)
+{
+	*ret = (struct python){.space = space};
+	struct error *error = NULL;
+	arena_init(&ret->arena);
+	for (size_t i = 0; i < space->maps.maps.len && !error; i++) {
+		const struct process_map *map = &space->maps.maps.data[i];
+		if (map->writable && map->end - map->start <= DATA_BYTES_MAX && *map->path == '/' &&
+			address_space_module(space, map->start))
+			error = find_in_map(ret, map);
+	}
+	return error;
+}
+
+void python_close(struct python *python)
+{
+	python_addresses_deinit(&python->roots);
+	python_types_deinit(&python->types);
+	python_known_deinit(&python->known);
+	arena_deinit(&python->arena);
+}
+
+static bool is_root(const struct python *p, uint64_t address)
+{
+	for (size_t i = 0; i < p->roots.len; i++) {
+		if (p->roots.data[i] == address)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the types of what is at an address lead to `type`. */
+static bool leads_to_type(const struct python *p, uint64_t address)
+{
+	for (unsigned i = 0; i < HOPS; i++) {
+		if (address % 8 || !address_space_word(p->space, address + 8 * TYPE_OF, &address))
+			return false;
+		if (is_root(p, address))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a type is one of this name, or derived from it. */
+static bool is_derived(const struct python *p, uint64_t address, const char *name)
+{
+	for (unsigned i = 0; i < BASES_MAX && address; i++) {
+		uint64_t text, base;
+		if (!address_space_word(p->space, address + 8 * TYPE_NAME, &text) ||
+			!address_space_word(p->space, address + 8 * TYPE_BASE, &base))
+			return false;
+		if (has_name(p->space, text, name))
+			return true;
+		address = base;
+	}
+	return false;
+}
+
+static enum python_parts parts_of(const struct python *p, uint64_t address, uint64_t flags)
+{
+	if (flags & FLAG_DICT)
+		return PYTHON_PARTS_DICT;
+	if (flags & FLAG_LIST)
+		return PYTHON_PARTS_LIST;
+	if (flags & FLAG_TYPE)
+		return PYTHON_PARTS_TYPE;
+	if (is_derived(p, address, "set") || is_derived(p, address, "frozenset"))
+		return PYTHON_PARTS_SET;
+	return PYTHON_PARTS_NONE;
+}
+
+/* False: no type is there. */
+static bool read_type(struct python *p, uint64_t address, struct python_type *ret)
+{
+	uint64_t words[TYPE_WORDS];
+	char name[NAME_BYTES];
+	if (!leads_to_type(p, address) ||
+		address_space_read(p->space, address, words, sizeof(words)) != sizeof(words) ||
+		words[TYPE_BASIC] < 16 || words[TYPE_BASIC] > BASIC_MAX ||
+		words[TYPE_ITEM] > BASIC_MAX || !(words[TYPE_FLAGS] & FLAG_READY) ||
+		!address_space_string(p->space, words[TYPE_NAME], name, sizeof(name)) ||
+		!is_name(name))
+		return false;
+	uint64_t flags = words[TYPE_FLAGS];
+	*ret = (struct python_type){.address = address,
+		.name = arena_strdup(&p->arena, name),
+		.basic_bytes = flags & FLAG_STRING ? STRING_BYTES : words[TYPE_BASIC],
+		.collected = flags & FLAG_COLLECTED,
+		.has_values = flags & (FLAG_MANAGED_DICT | FLAG_INLINE_VALUES),
+		.parts = parts_of(p, address, flags)};
+	return ret->name;
+}
+
+/* Types are larger than pymalloc's blocks: most of what objects point to is none at a glance. */
+static bool is_small(struct python *p, uint64_t address)
+{
+	if (address - p->low < p->high - p->low)
+		return true;
+	const struct heap_area *area = p->areas ? heap_areas_find(p->areas, address) : NULL;
+	if (!area || area->maker != HEAP_PYMALLOC)
+		return false;
+	p->low = area->start;
+	p->high = area->end;
+	return true;
+}
+
+const struct python_type *python_type(struct python *python, uint64_t address)
+{
+	if (address % 8 || !address || is_small(python, address))
+		return NULL;
+	const uint32_t *known = python_known_find(&python->known, address);
+	if (known)
+		return *known ? &python->types.data[*known - 1] : NULL;
+	struct python_type type;
+	if (python->asked++ >= ASKED_MAX)
+		return NULL;
+	bool is_type = read_type(python, address, &type);
+	if (python->known.len >= KNOWN_MAX)
+		return NULL;
+	uint32_t *number = python_known_insert(&python->known, address, NULL);
+	if (!number)
+		return NULL;
+	*number = 0;
+	if (!is_type || !python_types_push(&python->types, type))
+		return NULL;
+	*number = (uint32_t)python->types.len;
+	return &python->types.data[*number - 1];
+}
+
+/* A reference count, as far as it is not of one that lives forever (3.12 and later). */
+#define REFERENCES_MAX UINT32_MAX
+
+unsigned python_head(struct python *python, uint64_t size, const uint8_t *bytes, uint64_t pointers,
+	uint64_t *ret)
+{
+	static const uint8_t places[] = {1, 3, 5};
+	for (unsigned i = 0; i < sizeof(places); i++) {
+		unsigned word = places[i];
+		uint64_t pair[2];
+		if (!(pointers >> word & 1))
+			continue;
+		memcpy(pair, bytes + 8ul * (word - 1), sizeof(pair));
+		/* What the interpreter keeps for the next of its type has none. */
+		if ((!pair[0] && word == 1) || pair[0] > REFERENCES_MAX)
+			continue;
+		const struct python_type *type = python_type(python, pair[1]);
+		if (type && type->collected == (word > 1) &&
+			type->basic_bytes + 8ul * (word - 1) <= size) {
+			*ret = pair[1];
+			return word;
+		}
+	}
+	return 0;
+}

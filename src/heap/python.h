@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Objects of CPython (Include/object.h), 3.6 to 3.13, by what they point to: each has a reference
+ * count and the address of its type behind it (ob_type); a type is an object, too, whose type's
+ * type… is `type`, the type of itself, which stands in the interpreter's data.
+ *
+ * An object is not where its block begins if the garbage collector knows it: there are two words
+ * of the collector's before it, and from 3.11 on two more for classes of Python's.
+ */
+#ifndef HEAP_PYTHON_H
+#define HEAP_PYTHON_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "heap/areas.h"
+#include "process/address_space.h"
+
+/* What an object has beside it. */
+enum python_parts {
+	PYTHON_PARTS_NONE,
+	PYTHON_PARTS_DICT,
+	PYTHON_PARTS_LIST,
+	PYTHON_PARTS_SET,
+	PYTHON_PARTS_TYPE,
+};
+
+struct python_type {
+	uint64_t address;
+	const char *name; /* as tp_name: "dict", "collections.deque" */
+	uint64_t basic_bytes;
+	bool collected;  /* its objects are known to the garbage collector */
+	bool has_values; /* they may have attributes in a table of values */
+	enum python_parts parts;
+};
+DEFINE_VEC(python_types, struct python_type)
+
+static inline bool python_same(uint64_t a, uint64_t b)
+{
+	return a == b;
+}
+/* Of an address: number of the type + 1; 0: no type is there. */
+DEFINE_MAP(python_known, uint64_t, uint32_t, hash_u64, python_same)
+
+DEFINE_VEC(python_addresses, uint64_t)
+
+struct python {
+	const struct address_space *space; /* borrowed */
+	struct python_addresses roots; /* of `type`; one for each interpreter; none: no Python */
+	struct python_types types;     /* those that were asked for */
+	struct python_known known;
+	struct arena arena;
+	const struct heap_area_vec *areas; /* borrowed; NULL: not known yet */
+	uint64_t low, high;                /* an area of small blocks, which hold no type */
+	uint64_t asked;                    /* how often memory had to be read for an answer */
+};
+
+/* Looks for interpreters. */
+struct error *python_find(const struct address_space *space, struct python *ret) must_check_;
+void python_close(struct python *python);
+
+static inline bool python_is_there(const struct python *python)
+{
+	return python->roots.len;
+}
+
+/* The type at an address; NULL: there is none. They stay until the next question. */
+const struct python_type *python_type(struct python *python, uint64_t address);
+
+/*
+ * The word of a block where its type stands, by its content, of which `pointers` says which words
+ * may be pointers; 0: it is no object. *ret: the type's address.
+ */
+unsigned python_head(struct python *python, uint64_t size, const uint8_t *bytes, uint64_t pointers,
+	uint64_t *ret);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/roots.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define PAGE_BYTES 4096ull
+/* System V ABI, x86-64, 3.2.2: a leaf function may keep data so far below its stack pointer. */
+#define RED_ZONE 128u
+/* glibc, x86-64: at the thread pointer stands struct pthread, whose first and third word point to
+ * itself and whose second to the thread's table of thread-local memory (dtv); the table is a block
+ * that is held in its middle (sysdeps/x86_64/nptl/tls.h: tcbhead_t). */
+#define DESCRIPTOR_BYTES 2304u
+#define TABLE_WORD 1u
+#define TABLE_OFFSET 16u
+/* Registers of x86-64 that hold no data of the program: flags, segments, bases (sys/user.h). */
+#define X86_DATA_REGISTERS 16u
+
+struct range {
+	uint64_t start, end;
+};
+DEFINE_VEC(ranges, struct range)
+
+struct finding {
+	const struct heap *heap;
+	const struct address_space *space;
+	struct ranges taken; /* no roots, or ones already */
+	struct heap_root_vec *roots;
+};
+
+static bool add(struct finding *f, const struct heap_root *root)
+{
+	return (!root->values && root->start >= root->end) || heap_root_vec_push(f->roots, *root);
+}
+
+static bool take(struct finding *f, uint64_t start, uint64_t end)
+{
+	return start >= end || ranges_push(&f->taken, (struct range){start, end});
+}
+
+static bool has_guard(const struct finding *f, const struct process_map *map)
+{
+	const struct process_map *first = f->space->maps.maps.data;
+	return map > first && (map[-1].end < map->start || !map[-1].writable);
+}
+
+/* Where a thread's stack ends: the descriptor stands in its last pages; else its mapping does. */
+static uint64_t stack_end(const struct process_map *map, const struct address_thread *thread)
+{
+	uint64_t pointer = thread->thread_pointer;
+	if (pointer < thread->sp || pointer >= map->end)
+		return map->end;
+	uint64_t end = (pointer + DESCRIPTOR_BYTES + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+	return end < map->end ? end : map->end;
+}
+
+/* From the stack pointer on; all of the mapping's part below is of the past. */
+static bool add_stack(struct finding *f, uint32_t number)
+{
+	const struct address_thread *thread = &f->space->threads.data[number];
+	const struct process_map *map = address_space_map(f->space, thread->sp);
+	if (!map || !map->writable || heap_areas_find(&f->heap->areas, thread->sp))
+		return true;
+	uint64_t end = stack_end(map, thread);
+	uint64_t from = thread->sp - map->start > RED_ZONE ? thread->sp - RED_ZONE : map->start;
+	struct heap_root root = {HEAP_ROOT_STACK, from & ~7ull, end, number, NULL, 0, 0};
+	/* Below may be anything on a stack that the program made itself: then all of it counts. */
+	return add(f, &root) && take(f, has_guard(f, map) ? map->start : root.start, end);
+}
+
+/* The registers that can hold pointers; on aarch64 all but the last, which has flags. */
+static bool add_registers(struct finding *f, uint32_t number)
+{
+	const struct address_thread *thread = &f->space->threads.data[number];
+	bool x86 = f->space->machine == EM_X86_64;
+	struct heap_root root = {.kind = HEAP_ROOT_REGISTERS,
+		.thread = number,
+		.values = thread->registers,
+		.value_count = x86 ? X86_DATA_REGISTERS : 33u};
+	return add(f, &root);
+}
+
+static bool add_table(struct finding *f, uint32_t number)
+{
+	uint64_t at = f->space->threads.data[number].thread_pointer + 8ul * TABLE_WORD, table;
+	if (f->space->machine != EM_X86_64 || !address_space_word(f->space, at, &table) || !table)
+		return true;
+	struct heap_root root = {HEAP_ROOT_TLS, at, at + 8, number, NULL, 1, table - TABLE_OFFSET};
+	return heap_root_vec_push(f->roots, root);
+}
+
+static bool add_thread(struct finding *f, uint32_t number)
+{
+	if (!f->space->threads.data[number].stopped)
+		return true;
+	return add_registers(f, number) && add_stack(f, number) && add_table(f, number);
+}
+
+static bool is_own_stack(const struct finding *f, uint64_t descriptor)
+{
+	for (size_t i = 0; i < f->space->threads.len; i++) {
+		if (f->space->threads.data[i].thread_pointer == descriptor)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Stacks of threads that have ended are kept for the next ones: they hold nothing any more. They
+ * are told by their descriptor, which points at itself twice and which no thread has, and by the
+ * page below that nobody may touch.
+ */
+static bool skip_dead_stacks(struct finding *f, const struct process_map *map)
+{
+	const uint64_t portion = 64ull << 10;
+	_cleanup_free_ uint64_t *words = malloc(portion);
+	uint64_t start = map->start;
+	bool ok = words;
+	for (uint64_t at = map->start, next; ok && at < map->end; at = next) {
+		size_t empty = address_space_empty(f->space, at, map->end - at) & ~15ul;
+		size_t bytes = map->end - at < portion ? map->end - at : portion;
+		next = at + (empty ? empty : bytes);
+		if (empty)
+			continue;
+		size_t n = address_space_read(f->space, at, words, bytes) / 8;
+		for (size_t i = 0; ok && i + 3 <= n; i += 2) {
+			uint64_t address = at + 8 * i;
+			if (words[i] != address || words[i + 2] != address)
+				continue;
+			uint64_t end =
+				(address + DESCRIPTOR_BYTES + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+			if (!is_own_stack(f, address))
+				ok = take(f, start, end);
+			start = end;
+		}
+	}
+	return ok;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Adds what of [start, end) nobody has taken; `taken` is sorted, *next goes along. */
+static bool add_remains(
+	struct finding *f, enum heap_root_kind kind, uint64_t start, uint64_t end, size_t *next)
+{
+	const struct ranges *taken = &f->taken;
+	bool ok = true;
+	while (*next < taken->len && taken->data[*next].end <= start)
+		++*next;
+	for (size_t i = *next; ok && start < end; i++) {
+		uint64_t stop =
+			i < taken->len && taken->data[i].start < end ? taken->data[i].start : end;
+		struct heap_root root = {kind, start, stop, 0, NULL, 0, 0};
+		ok = add(f, &root);
+		if (stop == end)
+			break;
+		start = taken->data[i].end > start ? taken->data[i].end : start;
+	}
+	return ok;
+}
+
+/* Device memory is none of the program's data; /dev/zero is how some get plain memory. */
+static bool is_searched(const struct process_map *map)
+{
+	if (!map->readable || !map->writable || !strcmp(map->path, "[vvar]"))
+		return false;
+	return strncmp(map->path, "/dev/", 5) != 0 || !strncmp(map->path, "/dev/zero", 9) ||
+	       !strncmp(map->path, "/dev/shm/", 9);
+}
+
+static bool add_mappings(struct finding *f, enum heap_root_kind kind)
+{
+	size_t next = 0;
+	bool ok = true;
+	for (size_t i = 0; ok && i < f->space->maps.maps.len; i++) {
+		const struct process_map *map = &f->space->maps.maps.data[i];
+		bool data =
+			address_space_module(f->space, map->start) || (map->inode && !map->shared);
+		if (is_searched(map) && data == (kind == HEAP_ROOT_DATA))
+			ok = add_remains(f, kind, map->start, map->end, &next);
+	}
+	return ok;
+}
+
+static bool take_heaps(struct finding *f)
+{
+	bool ok = true;
+	for (size_t i = 0; ok && i < f->heap->areas.len; i++)
+		ok = take(f, f->heap->areas.data[i].low, f->heap->areas.data[i].high);
+	for (size_t i = 0; ok && i < f->heap->books.len; i++)
+		ok = take(f, f->heap->books.data[i].start, f->heap->books.data[i].end);
+	return ok;
+}
+
+static bool find_all(struct finding *f)
+{
+	bool ok = take_heaps(f);
+	for (size_t i = 0; ok && i < f->space->threads.len; i++)
+		ok = add_thread(f, (uint32_t)i);
+	for (size_t i = 0; ok && i < f->space->maps.maps.len; i++) {
+		const struct process_map *map = &f->space->maps.maps.data[i];
+		if (address_map_is_anonymous(map) && has_guard(f, map) &&
+			!heap_areas_find(&f->heap->areas, map->start))
+			ok = skip_dead_stacks(f, map);
+	}
+	if (ok && f->taken.len)
+		qsort(f->taken.data, f->taken.len, sizeof(*f->taken.data), by_start);
+	ok = ok && add_mappings(f, HEAP_ROOT_DATA) && add_mappings(f, HEAP_ROOT_MAPPING);
+	/* Only now do they stay where they are. */
+	for (size_t i = 0; ok && i < f->roots->len; i++) {
+		struct heap_root *root = &f->roots->data[i];
+		if (root->value_count == 1)
+			root->values = &root->value;
+	}
+	return ok;
+}
+
+struct error *heap_roots_find(const struct heap *heap, struct heap_root_vec *ret)
+{
+	heap_root_vec_init(ret);
+	struct finding f = {.heap = heap, .space = heap->space, .roots = ret};
+	bool ok = find_all(&f);
+	ranges_deinit(&f.taken);
+	return ok ? NULL : error_no_memory();
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which memory holds blocks from outside: registers, the live parts of stacks, thread-local
+ * storage, writable data of modules, other writable mappings; and which does not, because it is an
+ * allocator's: areas with all that their maker has there, and its books elsewhere.
+ */
+#ifndef HEAP_ROOTS_H
+#define HEAP_ROOTS_H
+
+#include "base/error.h"
+#include "base/vec.h"
+#include "heap/heap.h"
+#include "search/search.h"
+
+enum heap_root_kind {
+	HEAP_ROOT_DATA, /* of a module */
+	HEAP_ROOT_STACK,
+	HEAP_ROOT_TLS, /* thread-local storage, the thread's descriptor included */
+	HEAP_ROOT_REGISTERS,
+	HEAP_ROOT_MAPPING, /* any other */
+	HEAP_ROOT_KINDS
+};
+
+struct heap_root {
+	enum heap_root_kind kind;
+	uint64_t start, end;    /* of memory */
+	uint32_t thread;        /* index in the space; of stacks, thread-local storage, registers */
+	const uint64_t *values; /* of registers, or a word that stands for what is at start */
+	size_t value_count;
+	uint64_t value; /* what `values` may point to */
+};
+DEFINE_VEC(heap_root_vec, struct heap_root)
+
+/* Fills `ret`, in the order in which they claim blocks: data, stacks, …, unknown mappings last. */
+struct error *heap_roots_find(const struct heap *heap, struct heap_root_vec *ret) must_check_;
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/types.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *heap_type_kind_name(enum heap_type_kind kind)
+{
+	static const char *const names[HEAP_TYPE_KINDS] = {"unknown", "c++", "container", "string",
+		"python", "python-part", "system", "inferred"};
+	return names[kind];
+}
+
+struct error *heap_types_open(const struct heap_classes *classes, struct heap_types *ret)
+{
+	*ret = (struct heap_types){.class_count = classes->classes.len};
+	arena_init(&ret->arena);
+	ret->of_class = malloc((ret->class_count + 1) * sizeof(*ret->of_class));
+	if (!ret->of_class)
+		return error_no_memory();
+	for (size_t i = 0; i < ret->class_count; i++)
+		ret->of_class[i] = HEAP_TYPE_NONE;
+	return NULL;
+}
+
+void heap_types_close(struct heap_types *types)
+{
+	heap_type_vec_deinit(&types->types);
+	type_map_deinit(&types->map);
+	free(types->of_class);
+	types->of_class = NULL;
+	arena_deinit(&types->arena);
+}
+
+struct error *heap_types_add(
+	struct heap_types *types, enum heap_type_kind kind, const char *name, uint32_t *ret)
+{
+	const uint32_t *known = type_map_find(&types->map, (struct type_key){name, kind});
+	if (known) {
+		*ret = *known;
+		return NULL;
+	}
+	struct heap_type fresh = {.name = arena_strdup(&types->arena, name), .kind = kind};
+	uint32_t *number =
+		fresh.name ? type_map_insert(&types->map, (struct type_key){fresh.name, kind}, NULL)
+			   : NULL;
+	if (!number || !heap_type_vec_push(&types->types, fresh))
+		return error_no_memory();
+	*ret = *number = (uint32_t)types->types.len - 1;
+	return NULL;
+}
+
+void heap_types_say(struct heap_types *types, uint32_t class, uint32_t type)
+{
+	if (types->of_class[class] == HEAP_TYPE_NONE)
+		types->of_class[class] = type;
+}
+
+/* "40 bytes, pointers at 0 8 16" */
+static void describe(const struct heap_class *class, char *ret, size_t room)
+{
+	int n = snprintf(ret, room, "%llu bytes", (unsigned long long)class->key.size);
+	const char *word = ", pointers at";
+	for (unsigned i = 0; i < CLASS_WORDS && n > 0 && (size_t)n < room; i++) {
+		if (!(class->key.pointers >> i & 1))
+			continue;
+		n += snprintf(ret + n, room - (size_t)n, "%s %u", word, 8 * i);
+		word = "";
+	}
+}
+
+struct error *heap_types_finish(struct heap_types *types, const struct heap_classes *classes)
+{
+	for (size_t i = 0; i < types->class_count; i++) {
+		const struct heap_class *class = &classes->classes.data[i];
+		char name[512];
+		uint32_t type;
+		if (types->of_class[i] != HEAP_TYPE_NONE)
+			continue;
+		describe(&classes->classes.data[class->group], name, sizeof(name));
+		struct error *error = heap_types_add(types, HEAP_TYPE_GROUP, name, &type);
+		if (error)
+			return error;
+		types->types.data[type].class = class->group;
+		types->of_class[i] = type;
+	}
+	return NULL;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What blocks are. A type is a name and what kind of thing it is; blocks that nothing names are of
+ * the type of their group. Recognisers say what classes of blocks are, one after the other: what an
+ * earlier one has said stays.
+ */
+#ifndef HEAP_TYPES_H
+#define HEAP_TYPES_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "heap/classes.h"
+#include "symbols/strings.h"
+
+enum heap_type_kind {
+	HEAP_TYPE_GROUP,       /* unknown: blocks that look alike */
+	HEAP_TYPE_CXX,         /* an object of a C++ class with a vtable */
+	HEAP_TYPE_CONTAINER,   /* memory of a C++ container: a node, a table of buckets */
+	HEAP_TYPE_STRING,      /* characters */
+	HEAP_TYPE_PYTHON,      /* a Python object */
+	HEAP_TYPE_PYTHON_PART, /* memory that one has beside it */
+	HEAP_TYPE_SYSTEM,      /* of libc's: FILE, a thread's table of thread-local memory… */
+	HEAP_TYPE_INFERRED,    /* what a pointer's declared type says of what it points to */
+	HEAP_TYPE_KINDS
+};
+
+/* Static: "c++", "container"…; of JSON too. */
+const char *heap_type_kind_name(enum heap_type_kind kind);
+
+struct heap_type {
+	const char *name;
+	enum heap_type_kind kind;
+	uint32_t class; /* of a group: the class that stands for it */
+	uint64_t blocks, bytes;
+	/* Bit i: pointers to word i of its blocks are what holds them. 0: only those to the start.
+	 */
+	uint64_t starts;
+};
+DEFINE_VEC(heap_type_vec, struct heap_type)
+
+struct type_key {
+	const char *name;
+	enum heap_type_kind kind;
+};
+static inline uint64_t type_key_hash(struct type_key key)
+{
+	return hash_bytes(key.name, __builtin_strlen(key.name)) + (uint64_t)key.kind;
+}
+static inline bool type_key_equal(struct type_key a, struct type_key b)
+{
+	return a.kind == b.kind && !__builtin_strcmp(a.name, b.name);
+}
+DEFINE_MAP(type_map, struct type_key, uint32_t, type_key_hash, type_key_equal)
+
+#define HEAP_TYPE_NONE UINT32_MAX
+
+struct heap_types {
+	struct heap_type_vec types;
+	struct type_map map;
+	uint32_t *of_class; /* HEAP_TYPE_NONE: not known so far */
+	size_t class_count;
+	struct arena arena;
+};
+
+struct error *heap_types_open(
+	const struct heap_classes *classes, struct heap_types *ret) must_check_;
+void heap_types_close(struct heap_types *types);
+
+/* The type of that name, a new one if there is none. The name is copied. */
+struct error *heap_types_add(struct heap_types *types, enum heap_type_kind kind, const char *name,
+	uint32_t *ret) must_check_;
+
+/* Says what the blocks of a class are, unless that is known. */
+void heap_types_say(struct heap_types *types, uint32_t class, uint32_t type);
+
+/*
+ * What single blocks of a class are: before survey_type() ends a block's site is its class, or one
+ * of these, which stands for a type.
+ */
+static inline uint32_t heap_types_site(const struct heap_types *types, uint32_t type)
+{
+	return (uint32_t)types->class_count + type;
+}
+static inline uint32_t heap_types_of_site(const struct heap_types *types, uint32_t site)
+{
+	return site < types->class_count ? types->of_class[site]
+					 : site - (uint32_t)types->class_count;
+}
+
+/* What is still unknown becomes a group's. */
+struct error *heap_types_finish(
+	struct heap_types *types, const struct heap_classes *classes) must_check_;
+
+#endif

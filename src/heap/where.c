@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/where.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* The thread whose stack an address is on, by what counts as a root of it; NULL: none. */
+static const struct address_thread *stack_of(const struct survey *survey, uint64_t address)
+{
+	for (size_t i = 0; i < survey->roots.len; i++) {
+		const struct heap_root *root = &survey->roots.data[i];
+		if (root->kind == HEAP_ROOT_STACK && address >= root->start && address < root->end)
+			return &survey->heap.space->threads.data[root->thread];
+	}
+	return NULL;
+}
+
+static bool in_block(const struct survey *survey, uint64_t address, struct heap_where *ret)
+{
+	uint32_t block = search_block_at(survey->search, address, &ret->offset);
+	if (block == SPACE_NONE)
+		return false;
+	ret->kind = HEAP_WHERE_BLOCK;
+	ret->block = block;
+	ret->start = address - ret->offset;
+	ret->type = survey->types.types.data[search_block_site(survey->search, block)].name;
+	return true;
+}
+
+struct error *heap_where(const struct survey *survey, uint64_t address, struct heap_where *ret)
+{
+	const struct address_space *space = survey->heap.space;
+	*ret = (struct heap_where){.map = address_space_map(space, address)};
+	if (!ret->map || in_block(survey, address, ret))
+		return NULL;
+	ret->start = ret->map->start;
+	ret->offset = address - ret->start;
+	const struct address_thread *thread = stack_of(survey, address);
+	if (thread) {
+		ret->kind = HEAP_WHERE_STACK;
+		ret->tid = thread->tid;
+		return NULL;
+	}
+	if (heap_areas_find(&survey->heap.areas, address)) {
+		ret->kind = HEAP_WHERE_ALLOCATOR;
+		return NULL;
+	}
+	ret->kind = address_space_module(space, address) ? HEAP_WHERE_MODULE : HEAP_WHERE_MAPPING;
+	if (ret->kind == HEAP_WHERE_MAPPING)
+		return NULL;
+	struct error *error = heap_names_place(survey->names, space, address, &ret->place);
+	ret->offset = ret->place.offset;
+	return error;
+}
+
+struct error *heap_where_block(const struct survey *survey, uint64_t address, uint32_t *ret)
+{
+	struct heap_where where;
+	struct error *error = heap_where(survey, address, &where);
+	if (error)
+		return error;
+	*ret = where.block;
+	if (where.kind == HEAP_WHERE_BLOCK)
+		return NULL;
+	struct text text;
+	text_init(&text);
+	heap_where_describe(&where, &text);
+	error = error_create(ERROR_INPUT, "0x%" PRIx64 " is in no block that is in use: %s",
+		address, text.data ? text.data : "");
+	text_deinit(&text);
+	return error;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *base = strrchr(path, '/');
+	return base ? base + 1 : path;
+}
+
+void heap_where_describe(const struct heap_where *where, struct text *text)
+{
+	switch (where->kind) {
+	case HEAP_WHERE_NOWHERE:
+		text_add(text, "nothing is mapped there");
+		return;
+	case HEAP_WHERE_BLOCK:
+		text_printf(text, "block 0x%" PRIx64, where->start);
+		if (where->offset)
+			text_printf(text, " + %" PRIu64, where->offset);
+		text_add(text, ", ");
+		text_add_shown(text, where->type, 120);
+		return;
+	case HEAP_WHERE_ALLOCATOR:
+		text_add(text, "memory of the allocator: free, or its own");
+		return;
+	case HEAP_WHERE_STACK:
+		text_printf(text, "stack of thread %d", (int)where->tid);
+		return;
+	case HEAP_WHERE_MODULE:
+		text_add(text, "<");
+		text_add_shown(text,
+			where->place.name ? where->place.name
+					  : base_name(where->place.module->path),
+			120);
+		if (where->offset)
+			text_printf(text, "+0x%" PRIx64, where->offset);
+		text_add(text, ">");
+		if (where->place.name) {
+			text_add(text, " in ");
+			text_add_shown(text, base_name(where->place.module->path), 120);
+		}
+		return;
+	case HEAP_WHERE_MAPPING:
+		text_add(text, "mapping ");
+		text_add_shown(text, *where->map->path ? where->map->path : "without a file", 200);
+		text_printf(text, " + 0x%" PRIx64, where->offset);
+		return;
+	}
+}

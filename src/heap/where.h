@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What an address is: in a block, in a module, on a stack, or just in a mapping. */
+#ifndef HEAP_WHERE_H
+#define HEAP_WHERE_H
+
+#include "heap/survey.h"
+
+enum heap_where_kind {
+	HEAP_WHERE_NOWHERE,   /* nothing is mapped there */
+	HEAP_WHERE_BLOCK,     /* a block in use, or into it */
+	HEAP_WHERE_ALLOCATOR, /* an allocator's memory, and no block in use: free, or its own */
+	HEAP_WHERE_MODULE,
+	HEAP_WHERE_STACK,
+	HEAP_WHERE_MAPPING,
+};
+
+struct heap_where {
+	enum heap_where_kind kind;
+	uint32_t block;          /* its number; of HEAP_WHERE_BLOCK */
+	uint64_t start, offset;  /* of the block, the symbol, the mapping; and how far behind */
+	const char *type;        /* of the block */
+	struct heap_place place; /* of HEAP_WHERE_MODULE */
+	pid_t tid;               /* of HEAP_WHERE_STACK */
+	const struct process_map *map;
+};
+
+/* The survey is typed. The only errors are of memory. */
+struct error *heap_where(
+	const struct survey *survey, uint64_t address, struct heap_where *ret) must_check_;
+
+/* The block in use that an address lies in. ERROR_INPUT says what is there instead. */
+struct error *heap_where_block(
+	const struct survey *survey, uint64_t address, uint32_t *ret) must_check_;
+
+/* Adds it in words: "block 0x… + 8, Shape", "<main+0x12> in app", "stack of thread 12". */
+struct text;
+void heap_where_describe(const struct heap_where *where, struct text *text);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/why.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "search/reverse.h"
+
+struct row_key {
+	uint32_t type, target_type;
+};
+static inline uint64_t row_hash(struct row_key key)
+{
+	return hash_u64((uint64_t)key.type << 32 | key.target_type);
+}
+static inline bool row_equal(struct row_key a, struct row_key b)
+{
+	return a.type == b.type && a.target_type == b.target_type;
+}
+DEFINE_MAP(row_map, struct row_key, uint32_t, row_hash, row_equal)
+
+struct asking {
+	const struct survey *survey;
+	const struct graph *graph;
+	struct reverse reverse;
+	uint64_t *seen; /* bit set of blocks */
+	struct space_u32 layer, next;
+	struct row_map map; /* of the next layer's rows */
+	struct why *why;
+};
+
+static inline bool see(struct asking *a, uint32_t block)
+{
+	uint64_t bit = 1ull << block % 64;
+	bool fresh = !(a->seen[block / 64] & bit);
+	a->seen[block / 64] |= bit;
+	return fresh;
+}
+
+static inline uint32_t type_of(const struct asking *a, uint32_t block)
+{
+	return search_block_site(a->survey->search, block);
+}
+
+/* Where in `block` the pointer stands that leads to `target`, and how far into that. */
+static void describe_pointer(
+	const struct asking *a, uint32_t block, uint32_t target, struct why_row *row)
+{
+	uint32_t end = graph_edges_end(a->graph, block);
+	for (uint32_t i = a->graph->heads.data[block]; i < end; i++) {
+		if (GRAPH_BLOCK(a->graph->edges.data[i]) != target)
+			continue;
+		row->into = graph_offset(a->graph, i);
+		row->offset = graph_word_offset(a->graph, row->example,
+			search_block_size(a->survey->search, block), row->target + row->into);
+		return;
+	}
+}
+
+static struct why_row *row_of(struct asking *a, uint32_t block, uint32_t target, unsigned layer)
+{
+	struct row_key key = {type_of(a, block), type_of(a, target)};
+	bool is_new;
+	uint32_t *number = row_map_insert(&a->map, key, &is_new);
+	if (!number)
+		return NULL;
+	if (is_new) {
+		struct why_row row = {.layer = layer,
+			.type = key.type,
+			.target_type = key.target_type,
+			.example = search_block_address(a->survey->search, block),
+			.target = search_block_address(a->survey->search, target)};
+		describe_pointer(a, block, target, &row);
+		*number = (uint32_t)a->why->rows.len;
+		if (!why_rows_push(&a->why->rows, row))
+			return NULL;
+	}
+	return &a->why->rows.data[*number];
+}
+
+/* Those that point at a block of the layer, and at each other if they are of one type. */
+static bool take_sources(struct asking *a, uint32_t target, unsigned layer)
+{
+	uint32_t end = a->reverse.heads[target + 1];
+	for (uint32_t i = a->reverse.heads[target]; i < end; i++) {
+		uint32_t block = a->reverse.sources[i];
+		if (!see(a, block))
+			continue;
+		struct why_row *row = row_of(a, block, target, layer);
+		if (!row || !space_u32_push(&a->next, block))
+			return false;
+		row->blocks++;
+	}
+	return true;
+}
+
+/* What holds blocks of the layer and is of their own type belongs to the layer, too. */
+static bool close_layer(struct asking *a, unsigned layer)
+{
+	for (size_t i = 0; layer && i < a->layer.len; i++) {
+		uint32_t target = a->layer.data[i], end = a->reverse.heads[target + 1];
+		for (uint32_t k = a->reverse.heads[target]; k < end; k++) {
+			uint32_t block = a->reverse.sources[k];
+			if (type_of(a, block) != type_of(a, target) || !see(a, block))
+				continue;
+			struct why_row *row = row_of(a, block, target, layer);
+			if (!row || !space_u32_push(&a->layer, block))
+				return false;
+			row->blocks++;
+			row->repeats = true;
+		}
+	}
+	return true;
+}
+
+static bool take_roots(struct asking *a, unsigned layer)
+{
+	const struct graph_roots *roots = &a->graph->roots;
+	uint32_t count = search_block_count(a->survey->search);
+	_cleanup_free_ uint64_t *set = calloc(count / 64 + 1, sizeof(*set));
+	if (!set)
+		return false;
+	for (size_t i = 0; i < a->layer.len; i++)
+		set[a->layer.data[i] / 64] |= 1ull << a->layer.data[i] % 64;
+	for (size_t i = 0; i < roots->len; i++) {
+		const struct graph_root *from = &roots->data[i];
+		uint32_t block = GRAPH_BLOCK(from->edge);
+		if (!(set[block / 64] >> block % 64 & 1))
+			continue;
+		struct why_root root = {layer, from->root, from->address,
+			search_block_address(a->survey->search, block), from->offset};
+		if (!why_roots_push(&a->why->roots, root))
+			return false;
+	}
+	return true;
+}
+
+static int by_blocks(const void *a, const void *b)
+{
+	const struct why_row *x = a, *y = b;
+	if (x->layer != y->layer)
+		return x->layer < y->layer ? -1 : 1;
+	if (x->blocks != y->blocks)
+		return x->blocks > y->blocks ? -1 : 1;
+	return (x->example > y->example) - (x->example < y->example);
+}
+
+static bool ask_for(struct asking *a, uint32_t block, uint32_t type)
+{
+	uint32_t count = search_block_count(a->survey->search);
+	bool ok = true;
+	for (uint32_t i = 0; i < count && ok; i++) {
+		if (type == HEAP_TYPE_NONE ? i != block : type_of(a, i) != type)
+			continue;
+		see(a, i);
+		ok = space_u32_push(&a->layer, i);
+		a->why->asked_blocks++;
+		a->why->asked_bytes += search_block_size(a->survey->search, i);
+	}
+	return ok;
+}
+
+static bool ascend(struct asking *a, unsigned layers)
+{
+	unsigned layer = 0;
+	bool ok = take_roots(a, 0);
+	for (; ok && a->layer.len && layer < layers; layer++) {
+		row_map_deinit(&a->map);
+		space_u32_clear(&a->next);
+		for (size_t i = 0; ok && i < a->layer.len; i++)
+			ok = take_sources(a, a->layer.data[i], layer + 1);
+		struct space_u32 swap = a->layer;
+		a->layer = a->next;
+		a->next = swap;
+		if (ok && a->layer.len) {
+			ok = close_layer(a, layer + 1) && take_roots(a, layer + 1);
+			a->why->layers = layer + 1;
+		}
+	}
+	a->why->cut = a->layer.len > 0;
+	return ok;
+}
+
+struct error *heap_why(const struct survey *survey, uint32_t block, uint32_t type, unsigned layers,
+	struct why *ret)
+{
+	*ret = (struct why){.layers = 0};
+	struct asking a = {.survey = survey, .graph = search_graph(survey->search), .why = ret};
+	struct error *error = reverse_make(a.graph, &a.reverse);
+	if (error)
+		return error;
+	a.seen = calloc(search_block_count(survey->search) / 64 + 1, sizeof(*a.seen));
+	bool ok = a.seen && ask_for(&a, block, type) &&
+		  ascend(&a, layers < WHY_LAYERS_MAX ? layers : WHY_LAYERS_MAX);
+	if (ok && ret->rows.len)
+		qsort(ret->rows.data, ret->rows.len, sizeof(*ret->rows.data), by_blocks);
+	free(a.seen);
+	space_u32_deinit(&a.layer);
+	space_u32_deinit(&a.next);
+	row_map_deinit(&a.map);
+	reverse_free(&a.reverse);
+	return ok ? NULL : error_no_memory();
+}
+
+void heap_why_deinit(struct why *why)
+{
+	why_rows_deinit(&why->rows);
+	why_roots_deinit(&why->roots);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who points at blocks, layer by layer, up to what holds them from outside. Referrers that are of
+ * one type are one row with a count, so that a million entries of a cache are one line; what is
+ * held by others of its own type stays in that row: a list is one layer. Each block is met once.
+ */
+#ifndef HEAP_WHY_H
+#define HEAP_WHY_H
+
+#include "base/vec.h"
+#include "heap/survey.h"
+
+#define WHY_LAYERS_MAX 64u
+
+/* Blocks of one type that point to blocks of the layer below. */
+struct why_row {
+	unsigned layer; /* 1: they point at what was asked for */
+	uint32_t type, target_type;
+	bool repeats; /* some are held by others of the row, as the nodes of a list are */
+	uint64_t blocks;
+	uint64_t example, offset; /* one of them: the pointer stands there in it */
+	uint64_t target, into;    /* … and points so far into that block */
+};
+DEFINE_VEC(why_rows, struct why_row)
+
+/* A word outside of blocks that points to one of a layer. */
+struct why_root {
+	unsigned layer; /* 0: at what was asked for itself */
+	uint32_t root;  /* of survey->roots */
+	uint64_t address;
+	uint64_t target, into;
+};
+DEFINE_VEC(why_roots, struct why_root)
+
+struct why {
+	uint64_t asked_blocks, asked_bytes;
+	struct why_rows rows;   /* by layer, those of the most blocks first */
+	struct why_roots roots; /* by layer */
+	unsigned layers;
+	bool cut; /* there is more beyond the last layer */
+};
+
+/* Of one block (type HEAP_TYPE_NONE), or of all of a type. `layers`: at most so many. */
+struct error *heap_why(const struct survey *survey, uint32_t block, uint32_t type, unsigned layers,
+	struct why *ret) must_check_;
+void heap_why_deinit(struct why *why);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A core dump: an ELF64 file of type ET_CORE, of x86-64 or aarch64, as the kernel
+ * (fs/binfmt_elf.c), gdb's gcore or `heapwise … save` writes it. Only headers and notes are read
+ * here; memory is read where it lies, by core_file_read(). The file may be anything: cut off,
+ * damaged, made to harm.
+ */
+#ifndef PROCESS_CORE_FILE_H
+#define PROCESS_CORE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/vec.h"
+
+/* A piece of memory (PT_LOAD). Of [start, end) only the first file_bytes are in the core. */
+struct core_segment {
+	uint64_t start, end;
+	uint64_t file_bytes, offset;
+	uint32_t flags; /* PF_R, PF_W, PF_X */
+};
+DEFINE_VEC(core_segments, struct core_segment)
+
+/* What a file was mapped to (NT_FILE). */
+struct core_mapped {
+	uint64_t start, end, offset;
+	const char *path;
+};
+DEFINE_VEC(core_mappeds, struct core_mapped)
+
+/* x86-64: as struct user_regs_struct (sys/user.h), 27; aarch64: x0 to x30, sp, pc, pstate. */
+#define CORE_REGISTERS_MAX 34u
+struct core_thread {
+	pid_t tid;
+	int signal; /* that it had; 0: none */
+	uint64_t registers[CORE_REGISTERS_MAX];
+	uint64_t thread_pointer; /* x86-64: fs_base; aarch64: tpidr_el0 (NT_ARM_TLS); 0: unknown */
+};
+DEFINE_VEC(core_threads, struct core_thread)
+
+/* Of the auxiliary vector (NT_AUXV; getauxval(3)); 0: not told. */
+struct core_auxv {
+	uint64_t headers, header_count; /* AT_PHDR, AT_PHNUM: of the executable */
+	uint64_t entry, vdso;           /* AT_ENTRY, AT_SYSINFO_EHDR */
+};
+
+struct core_file {
+	char *path;
+	int fd;
+	uint64_t bytes;                /* of the file */
+	uint16_t machine;              /* EM_X86_64 or EM_AARCH64 */
+	struct core_segments segments; /* ascending; none overlaps another */
+	struct core_mappeds mapped;    /* ascending */
+	struct core_threads threads;   /* that which died comes first */
+	struct core_auxv auxv;
+	pid_t pid;
+	char name[17];          /* of the program; "" */
+	char command[81];       /* its arguments, as far as they fit; "" */
+	uint64_t missing_bytes; /* of memory, that the headers promise and the file has not */
+	uint64_t overlapping;   /* segments that were cut, or left out, because of others */
+	bool notes_damaged;
+	struct arena arena; /* holds the paths */
+};
+
+/* Whether these first bytes of a file are a core's. */
+bool core_file_is(const void *bytes, size_t len);
+
+/*
+ * ERROR_INPUT: it can't be read, is no core, or one of another machine. What can be read of a
+ * damaged one is there. *ret is to be closed in any case.
+ */
+struct error *core_file_open(const char *path, struct core_file *ret) must_check_;
+/* The same of an open file, which is taken over. `path` is its name in messages. */
+struct error *core_file_open_fd(int fd, const char *path, struct core_file *ret) must_check_;
+void core_file_close(struct core_file *core);
+
+/* The segment of an address; NULL: none. */
+const struct core_segment *core_file_segment(const struct core_file *core, uint64_t address);
+
+/* Reads at most `bytes` from address on; returns how many: fewer where the core has nothing.
+ * Several threads may do so. */
+size_t core_file_read(const struct core_file *core, uint64_t address, void *ret, size_t bytes);
+
+/* How many bytes from address on, at most `bytes`, are a hole of the file: zero. */
+size_t core_file_hole(const struct core_file *core, uint64_t address, size_t bytes);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "search/reverse.h"
+
+#include <stdlib.h>
+
+/* Counts, then places: a transposition of sparse rows. */
+struct error *reverse_make(const struct graph *graph, struct reverse *ret)
+{
+	uint32_t count = space_count(graph->space);
+	const uint32_t *heads = graph->heads.data, *edges = graph->edges.data;
+	*ret = (struct reverse){.heads = calloc((size_t)count + 2, sizeof(*ret->heads)),
+		.sources = malloc((graph->edge_count + 1) * sizeof(*ret->sources))};
+	if (!ret->heads || !ret->sources) {
+		reverse_free(ret);
+		return error_no_memory();
+	}
+	for (uint32_t block = 0; block < count; block++) {
+		for (uint32_t i = heads[block], end = graph_edges_end(graph, block); i < end; i++)
+			ret->heads[GRAPH_BLOCK(edges[i]) + 2]++;
+	}
+	for (uint32_t i = 2; i < count + 2; i++)
+		ret->heads[i] += ret->heads[i - 1];
+	/* heads[b + 1] is where the next source of b goes, and in the end where those of b end. */
+	for (uint32_t block = 0; block < count; block++) {
+		for (uint32_t i = heads[block], end = graph_edges_end(graph, block); i < end; i++)
+			ret->sources[ret->heads[GRAPH_BLOCK(edges[i]) + 1]++] = block;
+	}
+	return NULL;
+}
+
+void reverse_free(struct reverse *reverse)
+{
+	free(reverse->heads);
+	free(reverse->sources);
+	*reverse = (struct reverse){NULL, NULL};
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The heap of a core or a process that nobody recorded, as a model: instead of call stacks it has
+ * types, each a site whose only frame is called like it; what is live, and what of it has leaked.
+ */
+#ifndef SOURCES_HEAP_MODEL_H
+#define SOURCES_HEAP_MODEL_H
+
+#include "heap/survey.h"
+#include "model/model.h"
+#include "sources/input.h"
+
+/* The survey is typed and judged. `name` stands for the path. */
+struct error *heap_model_make(
+	const struct survey *survey, const char *name, struct model **ret) must_check_;
+
+/* As a source: opens a core with files as they are at their paths. */
+struct error *heap_model_of_core(const struct input *input, struct model **ret) must_check_;
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "views/heap_view.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "views/json_parts.h"
+#include "views/leaks_view.h"
+
+#define SUMMARY_ROWS 15u
+#define TABLE_ROWS 40u
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct heap_type *x = *(const struct heap_type *const *)a;
+	const struct heap_type *y = *(const struct heap_type *const *)b;
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	if (x->blocks != y->blocks)
+		return x->blocks > y->blocks ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* The types that have blocks, by bytes; the caller frees. NULL: no memory. */
+static const struct heap_type **sort_types(const struct survey *survey, size_t *ret_count)
+{
+	const struct heap_type_vec *types = &survey->types.types;
+	const struct heap_type **sorted = calloc(types->len + 1, sizeof(*sorted));
+	*ret_count = 0;
+	for (size_t i = 0; sorted && i < types->len; i++) {
+		if (types->data[i].blocks)
+			sorted[(*ret_count)++] = &types->data[i];
+	}
+	if (sorted)
+		qsort(sorted, *ret_count, sizeof(*sorted), by_bytes);
+	return sorted;
+}
+
+static void add_sum(struct text *out, uint64_t bytes, uint64_t blocks)
+{
+	text_add_bytes(out, bytes);
+	text_add(out, " in ");
+	text_add_count(out, blocks);
+	text_add(out, blocks == 1 ? " block" : " blocks");
+}
+
+static void text_types(const struct heap_type **types, size_t count, size_t limit, struct text *out)
+{
+	text_add(out, "\n     BYTES      BLOCKS  KIND         TYPE\n");
+	for (size_t i = 0; i < count && i < limit; i++) {
+		_cleanup_(text_deinit) struct text cell;
+		text_init(&cell);
+		text_add_bytes(&cell, types[i]->bytes);
+		text_printf(out, "%10s", cell.data);
+		text_clear(&cell);
+		text_add_count(&cell, types[i]->blocks);
+		text_printf(out, "  %10s  %-11s  ", cell.data, heap_type_kind_name(types[i]->kind));
+		text_add_shown(out, types[i]->name, 200);
+		text_add_char(out, '\n');
+	}
+	if (count > limit)
+		text_printf(out, "… and %zu more types (--limit)\n", count - limit);
+}
+
+static void text_makers(const struct survey *s, struct text *out)
+{
+	uint64_t bytes[HEAP_MAKERS] = {0};
+	const char *comma = "";
+	for (size_t i = 0; i < s->heap.areas.len; i++)
+		bytes[s->heap.areas.data[i].maker] +=
+			s->heap.areas.data[i].end - s->heap.areas.data[i].start;
+	text_add(out, "allocators  ");
+	for (unsigned i = 0; i < HEAP_MAKERS; i++) {
+		if (!bytes[i])
+			continue;
+		text_printf(out, "%s%s ", comma, heap_maker_name((enum heap_maker)i));
+		text_add_bytes(out, bytes[i]);
+		comma = ", ";
+	}
+	text_add(out, *comma ? "\n" : "none was found\n");
+}
+
+static void text_leaks(const struct survey *s, struct text *out)
+{
+	static const char *const words[SEARCH_KINDS] = {
+		"definitely lost", "indirectly lost", "possibly lost", "still reachable"};
+	const struct search_totals *totals = search_totals(s->search);
+	for (unsigned i = 0; i < SEARCH_KINDS; i++) {
+		text_printf(out, "%-17s", words[i]);
+		add_sum(out, totals->bytes[i], totals->blocks[i]);
+		text_add_char(out, '\n');
+	}
+}
+
+static void text_damage(const struct survey *s, struct text *out)
+{
+	const struct heap_damage_vec *damage = &s->heap.damage;
+	for (size_t i = 0; i < damage->len && i < 10; i++) {
+		const struct heap_damage *one = &damage->data[i];
+		text_printf(out, "damage at 0x%" PRIx64 ": %s", one->address, one->what);
+		if (one->bytes)
+			text_printf(out, ", %" PRIu64 " bytes were passed over", one->bytes);
+		if (one->before)
+			text_printf(out,
+				"; the block before it, at 0x%" PRIx64 " of %" PRIu64
+				" bytes, may have been written beyond its end",
+				one->before, one->before_size);
+		text_add_char(out, '\n');
+	}
+	if (damage->len > 10)
+		text_printf(out, "… and %zu more places with damage\n", damage->len - 10);
+}
+
+static void text_verdict(const struct heap_page *page, struct text *out)
+{
+	const struct survey *s = page->survey;
+	const struct search_totals *leaks = search_totals(s->search);
+	uint64_t lost = leaks->bytes[SEARCH_DEFINITE] + leaks->bytes[SEARCH_INDIRECT];
+	text_add_shown(out, page->name, 500);
+	text_add(out, ": ");
+	add_sum(out, s->totals.bytes[BLOCK_USED], s->totals.blocks[BLOCK_USED]);
+	text_add(out, " in use; ");
+	if (lost) {
+		add_sum(out, lost, leaks->blocks[SEARCH_DEFINITE] + leaks->blocks[SEARCH_INDIRECT]);
+		text_add(out, " of that lost: nothing points there any more");
+	} else {
+		text_add(out, "nothing of that is lost");
+	}
+	text_add(out, ".\n");
+	int signal = s->heap.space->threads.len ? s->heap.space->threads.data[0].signal : 0;
+	if (signal && !page->pause_ns)
+		text_printf(out, "The program died of SIG%s in thread %d.\n",
+			sigabbrev_np(signal) ? sigabbrev_np(signal) : "?",
+			(int)s->heap.space->threads.data[0].tid);
+	if (page->pause_ns) {
+		text_add(out, "The process stood still for ");
+		text_add_duration_ns(out, page->pause_ns);
+		text_add(out, ".\n");
+	}
+}
+
+static void text_sums(const struct survey *s, struct text *out)
+{
+	const struct survey_totals *t = &s->totals;
+	text_add(out, "\nin use           ");
+	add_sum(out, t->bytes[BLOCK_USED], t->blocks[BLOCK_USED]);
+	text_add(out, "\nfree             ");
+	add_sum(out, t->bytes[BLOCK_FREE] + t->bytes[BLOCK_CACHED],
+		t->blocks[BLOCK_FREE] + t->blocks[BLOCK_CACHED]);
+	if (t->blocks[BLOCK_CACHED]) {
+		text_add(out, ", of these kept at hand ");
+		add_sum(out, t->bytes[BLOCK_CACHED], t->blocks[BLOCK_CACHED]);
+	}
+	text_add_char(out, '\n');
+}
+
+static void put_totals(struct json *json, const struct survey_totals *t)
+{
+	json_key(json, "totals");
+	json_object_begin(json);
+	json_put_u64(json, "used_blocks", t->blocks[BLOCK_USED]);
+	json_put_u64(json, "used_bytes", t->bytes[BLOCK_USED]);
+	json_put_u64(json, "free_blocks", t->blocks[BLOCK_FREE] + t->blocks[BLOCK_CACHED]);
+	json_put_u64(json, "free_bytes", t->bytes[BLOCK_FREE] + t->bytes[BLOCK_CACHED]);
+	json_put_u64(json, "cached_blocks", t->blocks[BLOCK_CACHED]);
+	json_put_u64(json, "cached_bytes", t->bytes[BLOCK_CACHED]);
+	json_object_end(json);
+}
+
+static void put_types(struct json *json, const struct heap_type **types, size_t count, size_t limit)
+{
+	json_key(json, "types");
+	json_array_begin(json);
+	for (size_t i = 0; i < count && i < limit; i++) {
+		json_object_begin(json);
+		json_put_string(json, "name", types[i]->name);
+		json_put_string(json, "kind", heap_type_kind_name(types[i]->kind));
+		json_put_u64(json, "blocks", types[i]->blocks);
+		json_put_u64(json, "bytes", types[i]->bytes);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+/* Of the unknown types: what their blocks have in common. */
+static void put_groups(struct json *json, const struct survey *s, const struct heap_type **types,
+	size_t count, size_t limit)
+{
+	json_key(json, "groups");
+	json_array_begin(json);
+	for (size_t i = 0, put = 0; i < count && put < limit; i++) {
+		if (types[i]->kind != HEAP_TYPE_GROUP)
+			continue;
+		const struct heap_class *class = &s->classes.classes.data[types[i]->class];
+		json_object_begin(json);
+		json_put_string(json, "name", types[i]->name);
+		json_put_u64(json, "size", class->key.size);
+		json_key(json, "pointers");
+		json_array_begin(json);
+		for (unsigned k = 0; k < CLASS_WORDS; k++) {
+			if (class->key.pointers >> k & 1)
+				json_u64(json, 8ull * k);
+		}
+		json_array_end(json);
+		json_put_hexadecimal(json, "example", class->example, true);
+		json_put_u64(json, "blocks", types[i]->blocks);
+		json_put_u64(json, "bytes", types[i]->bytes);
+		json_object_end(json);
+		put++;
+	}
+	json_array_end(json);
+}
+
+static void put_damage(struct json *json, const struct heap_damage_vec *damage)
+{
+	json_key(json, "damage");
+	json_array_begin(json);
+	for (size_t i = 0; i < damage->len; i++) {
+		const struct heap_damage *one = &damage->data[i];
+		json_object_begin(json);
+		json_put_hexadecimal(json, "address", one->address, true);
+		json_put_u64(json, "bytes", one->bytes);
+		json_put_string(json, "what", one->what);
+		json_put_hexadecimal(json, "block_before", one->before, one->before != 0);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void put_source(struct json *json, const struct heap_page *page)
+{
+	json_key(json, "source");
+	json_object_begin(json);
+	json_put_string(json, "kind", page->survey->heap.space->is_live ? "process" : "core");
+	json_put_string(json, "name", page->name);
+	json_put_u64(json, "threads", page->survey->heap.space->threads.len);
+	json_put_u64(json, "pause_ns", page->pause_ns);
+	json_object_end(json);
+}
+
+static struct error *write_json(const struct heap_page *page, const struct heap_type **types,
+	size_t count, bool whole, const struct sink *sink)
+{
+	struct json json;
+	struct error *error = NULL;
+	size_t limit = page->limit == VIEW_DEFAULT_LIMIT ? VIEW_NO_LIMIT : page->limit;
+	json_init(&json, sink->write, sink->ctx);
+	json_object_begin(&json);
+	json_put_string(&json, "schema", "heapwise.heap/1");
+	put_source(&json, page);
+	put_totals(&json, &page->survey->totals);
+	put_types(&json, types, count, limit);
+	put_groups(&json, page->survey, types, count, limit);
+	put_damage(&json, &page->survey->heap.damage);
+	if (whole)
+		error = leaks_view_put(page->model, &json);
+	json_object_end(&json);
+	json_finish(&json);
+	return error;
+}
+
+static struct error *write_text(const struct heap_page *page, const struct heap_type **types,
+	size_t count, bool whole, const struct sink *sink)
+{
+	_cleanup_(text_deinit) struct text out;
+	text_init(&out);
+	size_t rows = whole ? SUMMARY_ROWS : TABLE_ROWS;
+	if (whole) {
+		text_verdict(page, &out);
+		text_sums(page->survey, &out);
+		text_leaks(page->survey, &out);
+		text_makers(page->survey, &out);
+		text_damage(page->survey, &out);
+	}
+	text_types(types, count, page->limit == VIEW_DEFAULT_LIMIT ? rows : page->limit, &out);
+	if (out.failed)
+		return error_no_memory();
+	sink->write(sink->ctx, out.data, out.len);
+	return NULL;
+}
+
+static struct error *write_page(const struct heap_page *page, bool whole, const struct sink *sink)
+{
+	size_t count;
+	_cleanup_free_ const struct heap_type **types = sort_types(page->survey, &count);
+	if (!types)
+		return error_no_memory();
+	return page->json ? write_json(page, types, count, whole, sink)
+			  : write_text(page, types, count, whole, sink);
+}
+
+struct error *heap_summary_write(const struct heap_page *page, const struct sink *sink)
+{
+	return write_page(page, true, sink);
+}
+
+struct error *heap_types_write(const struct heap_page *page, const struct sink *sink)
+{
+	return write_page(page, false, sink);
+}

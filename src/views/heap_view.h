@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What lies in the heap of a core or a process, as text and as JSON "heapwise.heap/1"
+ * (docs/schema/heap-1.md).
+ */
+#ifndef VIEWS_HEAP_VIEW_H
+#define VIEWS_HEAP_VIEW_H
+
+#include "heap/survey.h"
+#include "model/model.h"
+#include "views/views.h"
+
+struct heap_page {
+	struct survey *survey;     /* typed and judged */
+	const struct model *model; /* made of it */
+	const char *name;          /* the core's path, or the process's number */
+	uint64_t pause_ns;         /* for which a process stood still; 0: none did */
+	bool json, colour;
+	size_t limit; /* rows of tables; VIEW_DEFAULT_LIMIT */
+};
+
+/* A verdict, what is in use and free, the largest types, what leaked. */
+struct error *heap_summary_write(const struct heap_page *page, const struct sink *sink) must_check_;
+/* The table of types alone, by bytes. */
+struct error *heap_types_write(const struct heap_page *page, const struct sink *sink) must_check_;
+/* Every block: address, size, state, kind of leak, type. */
+struct error *heap_blocks_write(const struct heap_page *page, const struct sink *sink) must_check_;
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What an address is, what a block holds, and who holds it: as text and as JSON
+ * "heapwise.heap/1". */
+#ifndef VIEWS_HEAP_WHERE_VIEW_H
+#define VIEWS_HEAP_WHERE_VIEW_H
+
+#include "heap/why.h"
+#include "views/heap_view.h"
+
+/* All words of the block around an address, with what each of them is. ERROR_INPUT: none is there.
+ */
+struct error *heap_words_write(
+	const struct heap_page *page, uint64_t address, const struct sink *sink) must_check_;
+/* Of these only those that point somewhere. */
+struct error *heap_refs_write(
+	const struct heap_page *page, uint64_t address, const struct sink *sink) must_check_;
+
+/* Who points at it; `what` says what was asked for. */
+struct error *heap_why_write(const struct heap_page *page, const char *what, const struct why *why,
+	const struct sink *sink) must_check_;
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "heap/where.h"
+#include "views/heap_where_view.h"
+#include "views/json_parts.h"
+
+#define TEXT_ROWS 12u /* of each layer */
+
+static const char *const root_names[HEAP_ROOT_KINDS] = {[HEAP_ROOT_DATA] = "global",
+	[HEAP_ROOT_STACK] = "stack",
+	[HEAP_ROOT_TLS] = "thread-local storage",
+	[HEAP_ROOT_REGISTERS] = "registers",
+	[HEAP_ROOT_MAPPING] = "mapping"};
+
+static const char *type_name(const struct heap_page *page, uint32_t type)
+{
+	return page->survey->types.types.data[type].name;
+}
+
+static bool has_address(const struct heap_root *root)
+{
+	return root->kind != HEAP_ROOT_REGISTERS;
+}
+
+static struct error *text_root(
+	const struct heap_page *page, const struct why_root *row, struct text *out)
+{
+	const struct survey *s = page->survey;
+	const struct heap_root *root = &s->roots.data[row->root];
+	struct heap_where where;
+	text_printf(out, "    %s", root_names[root->kind]);
+	if (root->kind == HEAP_ROOT_STACK || root->kind == HEAP_ROOT_TLS ||
+		root->kind == HEAP_ROOT_REGISTERS)
+		text_printf(
+			out, " of thread %d", (int)s->heap.space->threads.data[root->thread].tid);
+	struct error *error = has_address(root) ? heap_where(s, row->address, &where) : NULL;
+	if (error)
+		return error;
+	if (has_address(root)) {
+		text_printf(out, " 0x%" PRIx64 " ", row->address);
+		if (root->kind == HEAP_ROOT_DATA || root->kind == HEAP_ROOT_MAPPING)
+			heap_where_describe(&where, out);
+	}
+	text_printf(out, " → 0x%" PRIx64, row->target);
+	if (row->into)
+		text_printf(out, " + %" PRIu64, row->into);
+	text_add_char(out, '\n');
+	return NULL;
+}
+
+static struct error *text_roots(
+	const struct heap_page *page, const struct why *why, unsigned layer, struct text *out)
+{
+	struct error *error = NULL;
+	size_t shown = 0, all = 0;
+	for (size_t i = 0; i < why->roots.len && !error; i++) {
+		if (why->roots.data[i].layer != layer)
+			continue;
+		all++;
+		if (shown < (page->limit ? page->limit : TEXT_ROWS)) {
+			shown++;
+			error = text_root(page, &why->roots.data[i], out);
+		}
+	}
+	if (all > shown)
+		text_printf(out, "    … and %zu more words outside of blocks\n", all - shown);
+	return error;
+}
+
+static void text_rows(
+	const struct heap_page *page, const struct why *why, unsigned layer, struct text *out)
+{
+	size_t shown = 0, all = 0;
+	for (size_t i = 0; i < why->rows.len; i++) {
+		const struct why_row *row = &why->rows.data[i];
+		if (row->layer != layer || ++all > (page->limit ? page->limit : TEXT_ROWS))
+			continue;
+		shown++;
+		text_add(out, "    ");
+		text_add_count(out, row->blocks);
+		text_add(out, row->blocks == 1 ? " block of " : " blocks of ");
+		text_add_shown(out, type_name(page, row->type), 120);
+		if (row->repeats)
+			text_add(out, ", some held by others of them");
+		text_printf(out, ", as 0x%" PRIx64 " + %" PRIu64 " → 0x%" PRIx64, row->example,
+			row->offset, row->target);
+		if (row->into)
+			text_printf(out, " + %" PRIu64, row->into);
+		text_add_char(out, '\n');
+	}
+	if (all > shown)
+		text_printf(out, "    … and blocks of %zu more types\n", all - shown);
+}
+
+static struct error *write_text(const struct heap_page *page, const char *what,
+	const struct why *why, const struct sink *sink)
+{
+	_cleanup_(text_deinit) struct text out;
+	text_init(&out);
+	text_add_shown(&out, what, 200);
+	text_add(&out, ": ");
+	text_add_count(&out, why->asked_blocks);
+	text_add(&out, why->asked_blocks == 1 ? " block, " : " blocks, ");
+	text_add_bytes(&out, why->asked_bytes);
+	text_add_char(&out, '\n');
+	struct error *error = NULL;
+	if (!why->rows.len && !why->roots.len)
+		text_add(&out, "  nothing points there\n");
+	for (unsigned layer = 0; layer <= why->layers && !error; layer++) {
+		text_printf(&out,
+			layer ? "  step %u: who points at those\n"
+			      : "  held from outside of blocks\n",
+			layer);
+		if (layer)
+			text_rows(page, why, layer, &out);
+		error = text_roots(page, why, layer, &out);
+	}
+	if (why->cut)
+		text_add(&out, "  … and further up\n");
+	if (!error && out.failed)
+		error = error_no_memory();
+	if (!error)
+		sink->write(sink->ctx, out.data, out.len);
+	return error;
+}
+
+static void put_rows(struct json *json, const struct heap_page *page, const struct why *why)
+{
+	json_key(json, "referrers");
+	json_array_begin(json);
+	for (size_t i = 0; i < why->rows.len; i++) {
+		const struct why_row *row = &why->rows.data[i];
+		json_object_begin(json);
+		json_put_u64(json, "layer", row->layer);
+		json_put_string(json, "type", type_name(page, row->type));
+		json_put_string(json, "target_type", type_name(page, row->target_type));
+		json_put_u64(json, "blocks", row->blocks);
+		json_put_bool(json, "repeats", row->repeats);
+		json_put_hexadecimal(json, "example", row->example, true);
+		json_put_u64(json, "offset", row->offset);
+		json_put_hexadecimal(json, "target", row->target, true);
+		json_put_u64(json, "into", row->into);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static struct error *put_root(
+	struct json *json, const struct heap_page *page, const struct why_root *row)
+{
+	const struct survey *s = page->survey;
+	const struct heap_root *root = &s->roots.data[row->root];
+	struct heap_where where = {.kind = HEAP_WHERE_NOWHERE};
+	struct error *error = has_address(root) ? heap_where(s, row->address, &where) : NULL;
+	if (error)
+		return error;
+	json_object_begin(json);
+	json_put_u64(json, "layer", row->layer);
+	json_put_string(json, "kind", root_names[root->kind]);
+	json_put_hexadecimal(json, "address", row->address, has_address(root));
+	if (root->kind == HEAP_ROOT_STACK || root->kind == HEAP_ROOT_TLS ||
+		root->kind == HEAP_ROOT_REGISTERS)
+		json_put_u64(
+			json, "thread", (uint64_t)s->heap.space->threads.data[root->thread].tid);
+	if (where.kind == HEAP_WHERE_MODULE) {
+		json_put_string(json, "module", where.place.module->path);
+		json_put_string(json, "symbol", where.place.name);
+		json_put_u64(json, "symbol_offset", where.offset);
+	}
+	json_put_hexadecimal(json, "target", row->target, true);
+	json_put_u64(json, "into", row->into);
+	json_object_end(json);
+	return NULL;
+}
+
+static struct error *write_json(const struct heap_page *page, const char *what,
+	const struct why *why, const struct sink *sink)
+{
+	struct json json;
+	struct error *error = NULL;
+	json_init(&json, sink->write, sink->ctx);
+	json_object_begin(&json);
+	json_put_string(&json, "schema", "heapwise.heap/1");
+	json_put_string(&json, "of", what);
+	json_put_u64(&json, "blocks", why->asked_blocks);
+	json_put_u64(&json, "bytes", why->asked_bytes);
+	json_put_bool(&json, "cut", why->cut);
+	put_rows(&json, page, why);
+	json_key(&json, "roots");
+	json_array_begin(&json);
+	for (size_t i = 0; i < why->roots.len && !error; i++)
+		error = put_root(&json, page, &why->roots.data[i]);
+	json_array_end(&json);
+	json_object_end(&json);
+	json_finish(&json);
+	return error;
+}
+
+struct error *heap_why_write(const struct heap_page *page, const char *what, const struct why *why,
+	const struct sink *sink)
+{
+	return page->json ? write_json(page, what, why, sink) : write_text(page, what, why, sink);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "heap/where.h"
+#include "views/heap_where_view.h"
+#include "views/json_parts.h"
+
+#define PIECE_BYTES 4096u
+
+struct words {
+	const struct heap_page *page;
+	struct text out;
+	struct json *json; /* NULL: text */
+	uint64_t start, size;
+	size_t left;
+	bool pointers_only;
+};
+
+static const char *const kinds[SEARCH_KINDS] = {"definite", "indirect", "possible", "reachable"};
+static const char *const where_names[] = {[HEAP_WHERE_NOWHERE] = "nowhere",
+	[HEAP_WHERE_BLOCK] = "block",
+	[HEAP_WHERE_ALLOCATOR] = "allocator",
+	[HEAP_WHERE_MODULE] = "module",
+	[HEAP_WHERE_STACK] = "stack",
+	[HEAP_WHERE_MAPPING] = "mapping"};
+
+static void add_characters(uint64_t word, struct text *out)
+{
+	for (unsigned i = 0; i < 8; i++, word >>= 8)
+		text_add_char(
+			out, isprint((unsigned char)(word & 0xff)) ? (char)(word & 0xff) : '.');
+}
+
+static void put_text(
+	struct words *w, uint64_t offset, uint64_t word, const struct heap_where *where)
+{
+	text_printf(&w->out, "%8" PRIu64 "  0x%016" PRIx64 "  ", offset, word);
+	add_characters(word, &w->out);
+	if (where->kind != HEAP_WHERE_NOWHERE) {
+		text_add(&w->out, "  ");
+		heap_where_describe(where, &w->out);
+	}
+	text_add_char(&w->out, '\n');
+}
+
+static void put_json(
+	struct words *w, uint64_t offset, uint64_t word, const struct heap_where *where)
+{
+	json_object_begin(w->json);
+	json_put_u64(w->json, "offset", offset);
+	json_put_hexadecimal(w->json, "value", word, true);
+	json_put_string(w->json, "is", where_names[where->kind]);
+	if (where->kind == HEAP_WHERE_BLOCK) {
+		json_put_hexadecimal(w->json, "block", where->start, true);
+		json_put_string(w->json, "type", where->type);
+	}
+	if (where->kind == HEAP_WHERE_MODULE) {
+		json_put_string(w->json, "module", where->place.module->path);
+		json_put_string(w->json, "symbol", where->place.name);
+	}
+	if (where->kind != HEAP_WHERE_NOWHERE)
+		json_put_u64(w->json, "into", where->offset);
+	json_object_end(w->json);
+}
+
+static struct error *put_word(struct words *w, uint64_t offset, uint64_t word)
+{
+	struct heap_where where = {.kind = HEAP_WHERE_NOWHERE};
+	struct error *error = word ? heap_where(w->page->survey, word, &where) : NULL;
+	if (error)
+		return error;
+	if (!w->left || (w->pointers_only && where.kind == HEAP_WHERE_NOWHERE))
+		return NULL;
+	w->left--;
+	if (w->json)
+		put_json(w, offset, word, &where);
+	else
+		put_text(w, offset, word, &where);
+	return w->out.failed ? error_no_memory() : NULL;
+}
+
+static struct error *put_words(struct words *w)
+{
+	uint64_t words[PIECE_BYTES / 8];
+	struct error *error = NULL;
+	for (uint64_t at = 0; at + 8 <= w->size && !error && w->left;) {
+		uint64_t left = w->size - at;
+		size_t wanted = left < PIECE_BYTES ? (size_t)left & ~7ul : PIECE_BYTES;
+		size_t got = address_space_read(
+			w->page->survey->heap.space, w->start + at, words, wanted);
+		for (size_t i = 0; i < got / 8 && !error; i++)
+			error = put_word(w, at + 8 * i, words[i]);
+		if (got < wanted)
+			break;
+		at += got;
+	}
+	return error;
+}
+
+static struct error *write_text(struct words *w, uint32_t block, const struct sink *sink)
+{
+	const struct survey *s = w->page->survey;
+	const struct heap_type *type = &s->types.types.data[search_block_site(s->search, block)];
+	text_printf(&w->out, "block 0x%" PRIx64 ": %" PRIu64 " bytes, %s, ", w->start, w->size,
+		kinds[search_kind(s->search, block)]);
+	text_add_shown(&w->out, type->name, 200);
+	text_printf(&w->out, " (%s)\n", heap_type_kind_name(type->kind));
+	struct error *error = put_words(w);
+	if (!error && w->out.len)
+		sink->write(sink->ctx, w->out.data, w->out.len);
+	return error;
+}
+
+static struct error *write_json(struct words *w, uint32_t block, const struct sink *sink)
+{
+	const struct survey *s = w->page->survey;
+	struct json json;
+	json_init(&json, sink->write, sink->ctx);
+	w->json = &json;
+	json_object_begin(&json);
+	json_put_string(&json, "schema", "heapwise.heap/1");
+	json_put_hexadecimal(&json, "address", w->start, true);
+	json_put_u64(&json, "size", w->size);
+	json_put_string(
+		&json, "type", s->types.types.data[search_block_site(s->search, block)].name);
+	json_put_string(&json, "leak", kinds[search_kind(s->search, block)]);
+	json_key(&json, "words");
+	json_array_begin(&json);
+	struct error *error = put_words(w);
+	json_array_end(&json);
+	json_object_end(&json);
+	json_finish(&json);
+	return error;
+}
+
+static struct error *write_words(
+	const struct heap_page *page, uint64_t address, bool pointers_only, const struct sink *sink)
+{
+	uint32_t block;
+	struct error *error = heap_where_block(page->survey, address, &block);
+	if (error)
+		return error;
+	struct words w = {.page = page,
+		.start = search_block_address(page->survey->search, block),
+		.size = search_block_size(page->survey->search, block),
+		.left = page->limit == VIEW_DEFAULT_LIMIT ? SIZE_MAX : page->limit,
+		.pointers_only = pointers_only};
+	text_init(&w.out);
+	error = page->json ? write_json(&w, block, sink) : write_text(&w, block, sink);
+	text_deinit(&w.out);
+	return error;
+}
+
+struct error *heap_words_write(
+	const struct heap_page *page, uint64_t address, const struct sink *sink)
+{
+	return write_words(page, address, false, sink);
+}
+
+struct error *heap_refs_write(
+	const struct heap_page *page, uint64_t address, const struct sink *sink)
+{
+	return write_words(page, address, true, sink);
+}

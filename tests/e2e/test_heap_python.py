@@ -1,0 +1,128 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is read of Python's heap equals what a script says of its own objects, by each road."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import hw  # noqa: E402
+
+tests = hw.Tests()
+
+SCRIPT = hw.SOURCE / "tests/targets/heaps/objects.py"
+PYTHON = "/usr/bin/python3"
+TYPED_LEAST = 0.9
+
+
+class Waiting:
+    """The script, at the moment that is looked at."""
+
+    def __init__(self, folder):
+        self.process = subprocess.Popen(
+            [PYTHON, SCRIPT, "account", "wait"], cwd=folder, stdout=subprocess.PIPE, env=hw.clean_environment())
+        if self.process.stdout.readline() != b"ready\n":
+            raise hw.Failure("the script did not come so far")
+
+    def __enter__(self):
+        return str(self.process.pid)
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def ask(*words):
+    ended = hw.run([hw.HEAPWISE, *words])
+    if ended.status:
+        raise hw.Failure(f"{' '.join(map(str, words))}: {ended}")
+    return json.loads(ended.stdout)
+
+
+def compare(folder, blocks):
+    """Each object is in a block of its type, and none of them is lost."""
+    used = sorted((int(b["address"], 16), b) for b in blocks if b["state"] == "used")
+    starts = [address for address, _ in used]
+    wrong = Counter()
+    count = 0
+    for line in (folder / "account").read_text().splitlines():
+        address, kind = line.split()
+        address = int(address) ^ (2**64 - 1)
+        at = last_before(starts, address)
+        if at < 0 or address >= starts[at] + used[at][1]["size"]:
+            wrong[f"a {kind} that is in no block"] += 1
+            continue
+        block = used[at][1]
+        count += 1
+        if block["type"].rpartition(".")[2] != kind:
+            wrong[f"a {kind} that is said to be {block['type']}"] += 1
+        elif block["leak"] != "reachable":
+            wrong[f"a {kind} that is {block['leak']}"] += 1
+    lost = Counter(b["type"] for _, b in used if b["leak"] == "definite")
+    if lost:
+        wrong[f"lost: {lost.most_common(3)}"] = sum(lost.values())
+    typed = sum(not re.match(r"\d+ bytes", b["type"]) for _, b in used)
+    if typed < TYPED_LEAST * len(used):
+        wrong[f"only {typed} of {len(used)} blocks have a type"] = 1
+    if wrong or count < 1900:
+        raise hw.Failure(f"{count} objects; " + "; ".join(f"{n} times {what}" for what, n in wrong.most_common(6)))
+
+
+def last_before(starts, address):
+    """The last start that is not beyond the address; -1: none."""
+    low, high = 0, len(starts)
+    while low < high:
+        middle = (low + high) // 2
+        if starts[middle] <= address:
+            low = middle + 1
+        else:
+            high = middle
+    return low - 1
+
+
+@tests.test
+def objects_are_known_by_type_in_a_kernel_core(folder):
+    """In the kernel's core the objects are of the types that the script says: names are read from files."""
+    pattern = Path("/proc/sys/kernel/core_pattern").read_text().strip()
+    hw.need(pattern[:1] not in "|/", f"cores go elsewhere here: {pattern}")
+    words = ["sh", "-c", 'ulimit -c unlimited && exec "$@"', "sh", PYTHON, SCRIPT, "account", "abort"]
+    ended = hw.run(words, cwd=folder)
+    hw.need(ended.status == -signal.SIGABRT, f"no core may be dumped here: {ended}")
+    cores = [name for name in os.listdir(folder) if name.startswith("core")]
+    hw.need(cores, "no core was dumped")
+    compare(folder, ask("core", "--json", folder / cores[0], "blocks")["blocks"])
+
+
+@tests.test
+def objects_are_known_by_type_in_a_core_of_gcores(folder):
+    """The same in a core of gcore's."""
+    hw.need_program("gcore")
+    with Waiting(folder) as pid:
+        ended = hw.run(["gcore", "-o", "dumped", pid], cwd=folder)
+        core = folder / f"dumped.{pid}"
+        if not core.exists():
+            raise hw.Failure(f"gcore: {ended}")
+    compare(folder, ask("core", "--json", core, "blocks")["blocks"])
+
+
+@tests.test
+def objects_are_known_by_type_while_it_runs(folder):
+    """The same while it runs; tables that objects have beside them are named, too."""
+    with Waiting(folder) as pid:
+        blocks = ask("heap", "--json", pid, "blocks")["blocks"]
+        summary = ask("heap", "--json", pid)
+    compare(folder, blocks)
+    parts = {t["name"] for t in summary["types"] if t["kind"] == "python-part"}
+    missing = {"dict keys", "list items", "set table", "instance attributes"} - parts
+    if missing:
+        raise hw.Failure(f"not there: {missing}; {parts}")
+
+
+tests.main()

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Programs that say of their own blocks (tests/targets/heaps/account.h), and the roads by which their
+heaps are read: a core of the kernel's, one of gcore's, the process as it runs."""
+
+import json
+import signal
+import struct
+import subprocess
+from pathlib import Path
+
+import hw
+
+ROW = struct.Struct("<QQcc46s")
+LEAKS = {b"r": "reachable", b"d": "definite", b"i": "indirect", b"p": "possible"}
+
+
+def read_account(path):
+    """address: (size, used, kind of leak, type)"""
+    rows = {}
+    data = path.read_bytes()
+    for at in range(0, len(data), ROW.size):
+        address, size, state, leak, kind = ROW.unpack_from(data, at)
+        if state == b"\0":
+            break
+        rows[address ^ (2**64 - 1)] = (size, state == b"u", LEAKS.get(leak), kind.rstrip(b"\0").decode())
+    return rows
+
+
+def kernel_core(program, folder, environment=None):
+    """The core that the kernel writes when the program aborts."""
+    pattern = Path("/proc/sys/kernel/core_pattern").read_text().strip()
+    hw.need(pattern[:1] not in "|/", f"cores go elsewhere here: {pattern}")
+    ended = hw.run(["sh", "-c", 'ulimit -c unlimited && exec "$@"', "sh", program, "account", "abort"], cwd=folder, env=environment)
+    hw.need(ended.status == -signal.SIGABRT, f"no core may be dumped here: {ended}")
+    cores = list(folder.glob("core*"))
+    hw.need(cores, "no core was dumped")
+    return cores[0]
+
+
+class Waiting:
+    """The program, at the moment that is looked at."""
+
+    def __init__(self, program, folder, environment=None):
+        self.process = subprocess.Popen(
+            [program, "account", "wait"], cwd=folder, stdout=subprocess.PIPE, env=environment or hw.clean_environment())
+        if self.process.stdout.readline() != b"ready\n":
+            raise hw.Failure(f"{program} did not come so far")
+
+    def __enter__(self):
+        return self.process.pid
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def gcore(pid, folder):
+    hw.need_program("gcore")
+    ended = hw.run(["gcore", "-o", "dumped", str(pid)], cwd=folder)
+    core = folder / f"dumped.{pid}"
+    if not core.exists():
+        raise hw.Failure(f"gcore: {ended}")
+    return core
+
+
+def ask(*words):
+    """The tool's JSON about it."""
+    ended = hw.run([hw.HEAPWISE, *words])
+    if ended.status:
+        raise hw.Failure(f"{' '.join(map(str, words))}: {ended}")
+    return json.loads(ended.stdout)

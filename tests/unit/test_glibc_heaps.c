@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Heaps of glibc's malloc as versions from 2.17 to 2.43 lay them out, synthesised: the one at hand
+ * is tested on real programs (e2e/test_heap_truth.py). Each has a main arena and a second one,
+ * chunks in use, free ones in bins, in fast bins and in a thread's cache, and blocks with mappings
+ * of their own.
+ */
+#include <elf.h>
+
+#include "heap/survey.h"
+#include "lib/core_builder.h"
+#include "lib/tap.h"
+
+#define LIBC 0x7f0000000000ull
+#define DATA (LIBC + 0x1000)
+#define ARENA (DATA + 0x400)
+#define HEAP 0x560000000000ull
+#define HEAP_BYTES 0x40000ull
+#define SECOND 0x7e0000000000ull /* a heap of the second arena: 64 MiB aligned */
+#define SECOND_BYTES 0x30000ull
+#define MAPPED 0x7e8000000000ull
+#define TLS 0x7f8000000000ull
+#define FIRST_BINS 127u
+#define PREV_INUSE 1u
+#define IS_MMAPPED 2u
+#define NOT_MAIN 4u
+
+struct layout {
+	const char *versions;
+	uint32_t before;      /* bytes of the arena before its bins */
+	uint32_t heap_header; /* sizeof(heap_info) */
+	bool has_counter;     /* attached_threads, from 2.23 on */
+	bool has_fastbins;
+	bool safe;      /* links */
+	uint32_t cache; /* bytes of the chunk of a thread's cache; 0: there are none */
+};
+
+static const struct layout layouts[] = {
+	{"2.17 to 2.22", 0x68, 0x20, false, true, false, 0},
+	{"2.23 to 2.25", 0x68, 0x20, true, true, false, 0},
+	{"2.26", 0x68, 0x20, true, true, false, 0x250},
+	{"2.27 to 2.29", 0x70, 0x20, true, true, false, 0x250},
+	{"2.28 of RHEL 8", 0x70, 0x20, true, true, true, 0x250},
+	{"2.30 to 2.31", 0x70, 0x20, true, true, false, 0x290},
+	{"2.32 to 2.34", 0x70, 0x20, true, true, true, 0x290},
+	{"2.35 to 2.41", 0x70, 0x30, true, true, true, 0x290},
+	{"2.42", 0x70, 0x30, true, true, true, 0x300},
+	{"after 2.42", 0x18, 0x30, true, false, true, 0x300},
+};
+
+struct expected {
+	uint64_t address, size;
+	enum block_state state;
+};
+
+struct image {
+	const struct layout *layout;
+	struct core_builder core;
+	struct expected blocks[8192];
+	size_t count;
+	uint64_t at;   /* next chunk */
+	uint64_t bins; /* of the arena whose chunks are made */
+	uint64_t flag;
+	uint64_t cache; /* user address of the thread's cache; 0: none */
+	bool before_free;
+};
+
+static uint64_t protect(const struct image *image, uint64_t place, uint64_t value)
+{
+	return image->layout->safe ? place >> 12 ^ value : value;
+}
+
+static void expect(struct image *image, uint64_t size, enum block_state state)
+{
+	image->blocks[image->count++] = (struct expected){image->at + 16, size - 8, state};
+}
+
+static void make_chunk(struct image *image, uint64_t size, enum block_state state)
+{
+	uint64_t flags =
+		(state == BLOCK_FREE ? 0 : image->flag) | (image->before_free ? 0 : PREV_INUSE);
+	core_builder_word(&image->core, image->at + 8, size | flags);
+	expect(image, size, state);
+	image->before_free = state == BLOCK_FREE;
+	if (state == BLOCK_FREE)
+		core_builder_word(&image->core, image->at + size, size);
+	image->at += size;
+}
+
+/* At the head of the unsorted bin's ring. */
+static void make_free(struct image *image, uint64_t size)
+{
+	uint64_t head = image->bins - 16, first = core_builder_read(&image->core, image->bins);
+	core_builder_word(&image->core, image->at + 16, first);
+	core_builder_word(&image->core, image->at + 24, head);
+	core_builder_word(&image->core, image->bins, image->at);
+	core_builder_word(&image->core, first + 24, image->at);
+	make_chunk(image, size, BLOCK_FREE);
+}
+
+static void make_fast(struct image *image, uint64_t size)
+{
+	uint64_t bin = image->bins - 0x60 + 8 * (size / 16 - 2);
+	uint64_t first = core_builder_read(&image->core, bin), place = image->at + 16;
+	core_builder_word(&image->core, place, protect(image, place, first));
+	core_builder_word(&image->core, bin, image->at);
+	make_chunk(image, size, BLOCK_CACHED);
+}
+
+/* In the thread's cache: counts of one or two bytes, or of what may still come. */
+static void make_cached(struct image *image, uint64_t size)
+{
+	uint32_t chunk = image->layout->cache, index = (uint32_t)(size / 16 - 2);
+	uint64_t lists = image->cache + (chunk == 0x250 ? 64 : chunk == 0x290 ? 128 : 152);
+	uint64_t count = image->cache + (chunk == 0x250 ? index : 2 * index);
+	uint64_t word = core_builder_read(&image->core, count & ~7ull);
+	word += 1ull << 8 * (count & 7);
+	core_builder_word(&image->core, count & ~7ull, word);
+	uint64_t place = image->at + 16, list = lists + 8 * index;
+	uint64_t first = core_builder_read(&image->core, list);
+	core_builder_word(&image->core, place, protect(image, place, first));
+	core_builder_word(&image->core, list, place);
+	make_chunk(image, size, BLOCK_CACHED);
+}
+
+static void make_chunks(struct image *image, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t small = 32 + 16 * (i % 6);
+		make_chunk(image, small, BLOCK_USED);
+		if (i % 5 == 0)
+			make_free(image, 0x420 + 16 * (i % 9));
+		if (i % 5 == 1 && image->layout->has_fastbins)
+			make_fast(image, small);
+		if (i % 5 == 2 && image->cache)
+			make_cached(image, small);
+		make_chunk(image, 0x50 + 16 * (i % 20), BLOCK_USED);
+	}
+}
+
+static void make_arena(struct image *image, uint64_t arena, uint64_t next, uint64_t system)
+{
+	struct core_builder *core = &image->core;
+	image->bins = arena + image->layout->before;
+	for (unsigned i = 0; i < FIRST_BINS; i++) {
+		core_builder_word(core, image->bins + 16 * i, image->bins + 16 * i - 16);
+		core_builder_word(core, image->bins + 16 * i + 8, image->bins + 16 * i - 16);
+	}
+	core_builder_word(core, image->bins + 0x800, next);
+	if (image->layout->has_counter)
+		core_builder_word(core, image->bins + 0x810, 1);
+	core_builder_word(core, image->bins + (image->layout->has_counter ? 0x818 : 0x810), system);
+}
+
+static void make_top(struct image *image, uint64_t end)
+{
+	core_builder_word(&image->core, image->bins - 16, image->at);
+	core_builder_word(&image->core, image->at + 8,
+		(end - image->at) | (image->before_free ? 0 : PREV_INUSE));
+}
+
+static void make_cache(struct image *image)
+{
+	if (!image->layout->cache)
+		return;
+	image->cache = image->at + 16;
+	make_chunk(image, image->layout->cache, BLOCK_OWN);
+	core_builder_word(&image->core, TLS + 0x800 - 72, image->cache);
+}
+
+/* One as it comes, and one that was aligned: the mapping begins with a head that is stale. */
+static void make_mapped(struct image *image)
+{
+	core_builder_word(&image->core, MAPPED + 8, 0x5000 | IS_MMAPPED);
+	image->at = MAPPED;
+	expect(image, 0x5000 - 8, BLOCK_USED);
+	uint64_t base = MAPPED + 0x5000, chunk = base + 0x1000 - 16;
+	core_builder_word(&image->core, base + 8, 0x4000 | IS_MMAPPED);
+	core_builder_word(&image->core, chunk, chunk - base);
+	core_builder_word(&image->core, chunk + 8, (0x4000 - (chunk - base)) | IS_MMAPPED);
+	image->at = chunk;
+	expect(image, 0x4000 - (chunk - base) - 8, BLOCK_USED);
+}
+
+static void make_image(struct image *image, const struct layout *layout)
+{
+	const uint32_t rw = PF_R | PF_W;
+	uint64_t second = SECOND + layout->heap_header;
+	*image = (struct image){.layout = layout};
+	struct core_builder *core = &image->core;
+	core_builder_add(core, HEAP, HEAP_BYTES, rw, NULL, 0);
+	core_builder_add(core, SECOND, SECOND_BYTES, rw, NULL, 0);
+	core_builder_add(core, MAPPED, 0xa000, rw, NULL, 0);
+	core_builder_module(
+		core_builder_add(core, LIBC, 0x1000, PF_R, "/lib/libc.so.6", 0), 0x4000);
+	core_builder_add(core, DATA, 0x2000, rw, "/lib/libc.so.6", 0x1000);
+	core_builder_add(core, TLS, 0x2000, rw, NULL, 0);
+	core->thread_pointers[core->threads++] = TLS + 0x800;
+
+	make_arena(image, ARENA, second, HEAP_BYTES);
+	image->at = HEAP;
+	make_cache(image);
+	make_chunks(image, 150);
+	make_top(image, HEAP + HEAP_BYTES);
+
+	core_builder_word(core, SECOND, second);
+	core_builder_word(core, SECOND + 16, SECOND_BYTES);
+	core_builder_word(core, SECOND + 24, SECOND_BYTES);
+	make_arena(image, second, ARENA, SECOND_BYTES);
+	image->at = (image->bins + 0x818 + 16 - (layout->has_counter ? 0 : 8) + 15) & ~15ull;
+	image->flag = NOT_MAIN;
+	image->cache = 0;
+	image->before_free = false;
+	make_chunks(image, 100);
+	make_top(image, SECOND + SECOND_BYTES);
+	make_mapped(image);
+}
+
+struct comparing {
+	struct image *image;
+	size_t right;
+};
+
+static struct error *take(
+	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
+{
+	struct comparing *c = context;
+	(void)bytes, (void)len;
+	for (size_t i = 0; i < c->image->count; i++) {
+		const struct expected *e = &c->image->blocks[i];
+		if (e->address != block->address)
+			continue;
+		CHECK_U64(block->size, e->size);
+		CHECK_U64(block->state, e->state);
+		c->right++;
+		return NULL;
+	}
+	CHECK_U64(block->address, 0);
+	return NULL;
+}
+
+static void check_layout(const struct layout *layout)
+{
+	struct image *image = calloc(1, sizeof(*image));
+	struct core_file file;
+	struct address_space space;
+	struct heap heap;
+	make_image(image, layout);
+	CHECK_OK(core_file_open_fd(core_builder_file(&image->core), "core", &file));
+	CHECK_OK(address_space_of_core(&file, NULL, &space));
+	CHECK_OK(heap_open(&space, &heap));
+	struct comparing comparing = {image, 0};
+	struct heap_sink sink = {&comparing, take};
+	CHECK_OK(heap_walk(&heap, &sink));
+	CHECK_U64(comparing.right, image->count);
+	heap_close(&heap);
+	address_space_close(&space);
+	core_file_close(&file);
+	core_builder_deinit(&image->core);
+	free(image);
+}
+
+CASE(all_layouts, "every layout of glibc's heap is read: each chunk with its size and state")
+{
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+		printf("# %s\n", layouts[i].versions);
+		fflush(stdout);
+		check_layout(&layouts[i]);
+	}
+}
+
+TAP_MAIN
