@@ -14,8 +14,8 @@
 #define SPARE_BYTES 31u
 #define SPARE_MAPPED (2 * PAGE_BYTES)
 #define MAPPED_FROM (128u << 10)
-/* Tails that are so long are looked at at once. */
-#define TAIL_MOST UINT16_MAX
+/* A number of bytes or elements is not larger. */
+#define COUNT_MOST (1ull << 40)
 
 static const struct {
 	enum heap_type_kind kind;
@@ -80,11 +80,26 @@ static void look(struct finding *f, const struct place *place)
 	}
 }
 
+/* What a container's second word can be, if its first points to a block. */
+static inline bool is_second(const struct finding *f, uint64_t word)
+{
+	const struct space *space = f->graph->space;
+	return word <= COUNT_MOST || word - space->low < space->high - space->low;
+}
+
 /* `bytes`: of [start, start + len), all that may be looked at. */
 static void look_at(struct finding *f, const uint8_t *bytes, uint64_t start, size_t len,
 	uint64_t address, uint32_t holder, uint64_t offset)
 {
 	size_t before = (size_t)(address - start) / 8, behind = (size_t)(start + len - address) / 8;
+	uint64_t around[2] = {UINT64_MAX, UINT64_MAX}; /* before it, and behind */
+	if (before)
+		memcpy(&around[0], bytes + (address - start) - 8, 8);
+	if (behind > 1)
+		memcpy(&around[1], bytes + (address - start) + 8, 8);
+	/* libc++'s strings end with the pointer. */
+	if (!is_second(f, around[1]) && around[0] > COUNT_MOST)
+		return;
 	struct place place = {.address = address, .holder = holder, .offset = offset};
 	place.before = before < PLACE_BEFORE ? before : PLACE_BEFORE;
 	place.behind = behind < PLACE_BEHIND ? behind : PLACE_BEHIND;

@@ -116,7 +116,7 @@ static bool walk_list(struct finding *f, uint32_t first, uint32_t last, uint64_t
 /*
  * Both libraries: two pointers to nodes, and how many there are. Where the list's own words are the
  * beginning of a block, each of its nodes looks like it, if a number in it happens to be right:
- * there the nodes' number alone would say which one it is, so such lists are left.
+ * then it must be told from them by its size.
  */
 bool find_list(struct finding *f, const struct place *place)
 {
@@ -125,7 +125,9 @@ bool find_list(struct finding *f, const struct place *place)
 		return false;
 	uint32_t first = block_of(f, w[0]), last = block_of(f, w[1]);
 	if (first == SPACE_NONE || last == SPACE_NONE || (first == last) != (w[2] == 1) ||
-		(place->holder != SPACE_NONE && !place->offset) || !find_is_free(f, first) ||
+		!find_is_free(f, first) ||
+		(place->holder != SPACE_NONE && !place->offset &&
+			find_alike(f, place->holder, first)) ||
 		!points_back(f, first, place, 0) || !points_back(f, last, place, 0))
 		return false;
 	begin(f);

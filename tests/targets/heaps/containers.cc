@@ -127,6 +127,12 @@ struct Many {
 	map<int, map<int, long>> nested;
 };
 
+/* The list is what the block begins with. */
+struct Leading {
+	list<long> longs;
+	long more[10];
+};
+
 /* Looks like a string or a vector: not terminated; not full. */
 struct Buffer {
 	char *data;
@@ -145,6 +151,7 @@ struct Decoys {
 
 static Many *many;
 static Decoys *decoys;
+static Leading *leading;
 static vector<string> *lines;
 static list<string> words;
 static map<string, int> numbers;
@@ -195,6 +202,10 @@ static void fill_globals()
 		longs.erase(i * 31);
 		queue->pop_front();
 	}
+	leading = new (malloc(sizeof(Leading))) Leading{};
+	account(leading, sizeof(Leading), 'r', "plain");
+	for (int i = 0; i < 20; i++)
+		leading->longs.push_back(i);
 	for (int i = 0; i < 50; i++) {
 		maps.emplace_back();
 		for (int k = 0; k < i; k++)
