@@ -36,16 +36,22 @@ static void close_glibc(struct heap *heap)
 	glibc_deinit(&heap->glibc);
 }
 
+static struct error *add_books(struct heap *heap, const struct heap_ranges *books)
+{
+	for (size_t i = 0; i < books->len; i++) {
+		if (!heap_ranges_push(&heap->books, books->data[i]))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
 static struct error *find_jemalloc(struct heap *heap)
 {
 	struct je_malloc *je = &heap->je_malloc;
 	struct error *error = je_malloc_find(heap->space, je);
 	if (!error)
 		error = je_malloc_areas(je, &heap->areas);
-	for (size_t i = 0; i < je->books.len && !error; i++)
-		error = heap_ranges_push(&heap->books, je->books.data[i]) ? NULL
-									  : error_no_memory();
-	return error;
+	return error ? error : add_books(heap, &je->books);
 }
 
 static struct error *walk_jemalloc(struct heap *heap, const struct heap_area *area,
@@ -57,6 +63,26 @@ static struct error *walk_jemalloc(struct heap *heap, const struct heap_area *ar
 static void close_jemalloc(struct heap *heap)
 {
 	je_malloc_close(&heap->je_malloc);
+}
+
+static struct error *find_tcmalloc(struct heap *heap)
+{
+	struct tc_malloc *tc = &heap->tc_malloc;
+	struct error *error = tc_malloc_find(heap->space, &heap->damage, tc);
+	if (!error)
+		error = tc_malloc_areas(tc, &heap->areas);
+	return error ? error : add_books(heap, &tc->books);
+}
+
+static struct error *walk_tcmalloc(struct heap *heap, const struct heap_area *area,
+	struct window *window, const struct heap_sink *sink)
+{
+	return tc_malloc_walk(&heap->tc_malloc, area, window, sink);
+}
+
+static void close_tcmalloc(struct heap *heap)
+{
+	tc_malloc_close(&heap->tc_malloc);
 }
 
 /* Its pools are looked for only where there is an interpreter. */
@@ -83,6 +109,7 @@ static void close_pymalloc(struct heap *heap)
 static const struct maker makers[HEAP_MAKERS] = {
 	[HEAP_GLIBC] = {find_glibc, walk_glibc, close_glibc},
 	[HEAP_JEMALLOC] = {find_jemalloc, walk_jemalloc, close_jemalloc},
+	[HEAP_TCMALLOC] = {find_tcmalloc, walk_tcmalloc, close_tcmalloc},
 	[HEAP_PYMALLOC] = {find_pymalloc, walk_pymalloc, close_pymalloc},
 };
 

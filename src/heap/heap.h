@@ -10,6 +10,7 @@
 #include "heap/glibc.h"
 #include "heap/je_malloc.h"
 #include "heap/python.h"
+#include "heap/tc_malloc.h"
 #include "process/address_space.h"
 
 struct heap {
@@ -20,6 +21,7 @@ struct heap {
 	size_t damage_found; /* of `damage`, the first: known before blocks are gone through */
 	struct glibc glibc;
 	struct je_malloc je_malloc;
+	struct tc_malloc tc_malloc;
 	struct python python;
 };
 

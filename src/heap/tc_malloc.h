@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The heap of gperftools' tcmalloc, without symbols (src/span.h, pagemap.h, central_freelist.h,
+ * thread_cache.h).
+ *
+ * Memory is cut into spans of pages of 8 KiB: of blocks of one size, or of one large block. A tree
+ * leads from pages to spans. A small block is free if it is in the list of its span, of the central
+ * cache of its size, or of a thread's cache.
+ */
+#ifndef HEAP_TC_MALLOC_H
+#define HEAP_TC_MALLOC_H
+
+#include "heap/areas.h"
+#include "heap/window.h"
+#include "process/address_space.h"
+
+#define TC_CLASSES_MAX 128u
+
+struct tc_span {
+	uint64_t address, size;
+	uint64_t free_list;
+	uint32_t block_bytes; /* 0: one large block */
+	uint32_t used;        /* blocks that are not in its list */
+};
+DEFINE_VEC(tc_spans, struct tc_span)
+
+struct tc_malloc {
+	const struct address_space *space;
+	uint64_t root;                  /* of the tree; 0: this is no tcmalloc's heap */
+	uint32_t sizes[TC_CLASSES_MAX]; /* by class; of class 0 none */
+	uint32_t classes;
+	struct tc_spans spans;          /* in use; ascending, none overlaps another */
+	struct heap_ranges books;       /* spans that are not in use; tables of lists */
+	struct heap_addresses kept;     /* free blocks of caches: ascending */
+	struct heap_damage_vec *damage; /* borrowed */
+};
+
+/* Finds the tree, its spans, and what caches keep. */
+struct error *tc_malloc_find(const struct address_space *space, struct heap_damage_vec *damage,
+	struct tc_malloc *ret) must_check_;
+void tc_malloc_close(struct tc_malloc *tc);
+
+/* Adds where its blocks lie. */
+struct error *tc_malloc_areas(const struct tc_malloc *tc, struct heap_area_vec *ret) must_check_;
+
+/* Tells the blocks of one area, ascending. */
+struct error *tc_malloc_walk(const struct tc_malloc *tc, const struct heap_area *area,
+	struct window *window, const struct heap_sink *sink) must_check_;
+
+/* The parts. */
+
+/* Fills `sizes`; none is found: `classes` stays 0. */
+struct error *tc_sizes_find(struct tc_malloc *tc) must_check_;
+/* Fills `kept`, and adds the tables of the central cache to the books. */
+struct error *tc_kept_find(struct tc_malloc *tc) must_check_;
+/* Whether a block of a small size begins at an address. */
+bool tc_is_block(const struct tc_malloc *tc, uint64_t address);
+
+#endif
