@@ -9,11 +9,10 @@
 #include "heap/cxx.h"
 #include "heap/window.h"
 
-#define PAGE_BYTES 4096u
 /* glibc's: what it may give more than was asked for, of small blocks and of mappings. */
 #define SPARE_BYTES 31u
-#define SPARE_MAPPED (2 * PAGE_BYTES)
-#define MAPPED_FROM (128u << 10)
+#define SPARE_MAPPED 8192u
+#define MAPPED_FROM (128ull << 10)
 /* A number of bytes or elements is not larger. */
 #define COUNT_MOST (1ull << 40)
 
@@ -219,7 +218,8 @@ struct error *containers_recognise(const struct heap *heap, const struct heap_ro
 	for (size_t i = 0; i < CONTAINER_PARTS; i++)
 		f.part_types[i] = HEAP_TYPE_NONE;
 	for (size_t i = 0; i < heap->areas.len; i++)
-		f.loose = f.loose || heap->areas.data[i].maker != HEAP_GLIBC;
+		f.loose = f.loose || (heap->areas.data[i].maker != HEAP_GLIBC &&
+					     heap->areas.data[i].maker != HEAP_PYMALLOC);
 	struct error *error = f.tails ? find_all(&f, roots) : error_no_memory();
 	space_u32_deinit(&f.nodes);
 	space_u32_deinit(&f.owners);

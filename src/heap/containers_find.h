@@ -21,8 +21,8 @@ enum container_part {
 };
 
 /* Words that a container may be: at most so many before and behind the one that is looked at. */
-#define PLACE_BEFORE 3u
-#define PLACE_BEHIND 10u
+#define PLACE_BEFORE ((size_t)3)
+#define PLACE_BEHIND ((size_t)10)
 
 /* A word that points to where blocks are, with what stands around it; words[0] is it. */
 struct place {

@@ -64,9 +64,9 @@ static bool points_back(
 	return false;
 }
 
-static bool add_node(struct finding *f, uint32_t node, uint32_t owner)
+static bool add_node(struct finding *f, uint32_t fresh, uint32_t owner)
 {
-	if (space_u32_push(&f->nodes, node) && space_u32_push(&f->owners, owner))
+	if (space_u32_push(&f->nodes, fresh) && space_u32_push(&f->owners, owner))
 		return true;
 	if (!f->error)
 		f->error = error_no_memory();

@@ -43,14 +43,9 @@ static void replace(struct text *text, const struct replacement *with)
 static size_t argument_len(const char *at)
 {
 	size_t i = 0;
-	for (int depth = 0; at[i]; i++) {
-		if (strchr("<([{", at[i]))
-			depth++;
-		else if (strchr(">)]}", at[i]) && depth-- == 0)
-			break;
-		else if (at[i] == ',' && depth == 0)
-			break;
-	}
+	int depth = 0;
+	for (; at[i] && (depth || !strchr(",>)]}", at[i])); i++)
+		depth += strchr("<([{", at[i]) ? 1 : strchr(">)]}", at[i]) ? -1 : 0;
 	return i;
 }
 
