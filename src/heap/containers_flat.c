@@ -112,8 +112,12 @@ static bool take_table(struct finding *f, uint64_t from, uint64_t to, uint64_t b
 
 static bool take_deque(struct finding *f, uint32_t map, uint64_t from, uint64_t to, uint64_t bytes)
 {
-	if (!find_is_room(f, map) || !take_table(f, from, to, bytes, false))
+	if (!find_is_room(f, map) || !f->steps)
 		return false;
+	if (!take_table(f, from, to, bytes, false)) {
+		f->steps -= (to - from) / 8 < f->steps ? (to - from) / 8 : f->steps;
+		return false;
+	}
 	find_say(f, map, PART_DEQUE_MAP);
 	return take_table(f, from, to, bytes, true);
 }
