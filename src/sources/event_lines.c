@@ -8,6 +8,14 @@
 #define UNPACKED_FACTOR 20000u
 /* Nobody writes any; a line takes as long to read as an event, and nothing packs better. */
 #define EMPTY_MAX 1000u
+#define BLOCKS_FIXED (UINT64_C(1) << 22)
+#define BLOCKS_PER_BYTE 16u
+#define BLOCKS_MAX (UINT64_C(1) << 27)
+
+uint64_t event_lines_blocks_max(uint64_t file_bytes)
+{
+	return min(BLOCKS_FIXED + min(file_bytes, BLOCKS_MAX) * BLOCKS_PER_BYTE, BLOCKS_MAX);
+}
 
 #define DEFINED_FIXED (UINT64_C(1) << 25)
 #define DEFINED_FACTOR 32u

@@ -50,4 +50,8 @@ static inline bool event_lines_hex(const char **at, const char *end, uint64_t *r
 	return true;
 }
 
+/* So many blocks may be live at a time in what a file of so many bytes, packed or not, tells: each
+ * takes some 64 bytes here, and next to none in a file that repeats itself. */
+uint64_t event_lines_blocks_max(uint64_t file_bytes);
+
 #endif

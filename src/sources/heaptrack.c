@@ -564,7 +564,7 @@ static struct error *tell(
 	const struct tables *tables = context;
 	_cleanup_(telling_deinit) struct telling telling = {.tables = tables,
 		.to = visitor,
-		.blocks_max = hpw_replay_blocks_max(tables->input->bytes),
+		.blocks_max = event_lines_blocks_max(tables->input->bytes),
 		.last = NO_INFO};
 	telling.heads = calloc(tables->infos.len + 1, sizeof(*telling.heads));
 	if (!telling.heads)
@@ -585,7 +585,7 @@ static struct event_story story_of(const struct tables *tables)
 {
 	return (struct event_story){.context = tables,
 		.each = tell,
-		.blocks_max = hpw_replay_blocks_max(tables->input->bytes)};
+		.blocks_max = event_lines_blocks_max(tables->input->bytes)};
 }
 
 static struct error *open_tables(struct tables *tables, const struct input *input)

@@ -345,7 +345,7 @@ static struct error *tell_lines(const struct log *log, struct event_feed *feed,
 			break;
 		if (len && parse(line, len, &record))
 			error = tell_record(log, feed, &record);
-		if (!error && feed->blocks.len > hpw_replay_blocks_max(log->input->bytes))
+		if (!error && feed->blocks.len > event_lines_blocks_max(log->input->bytes))
 			error = stream_error(&lines->stream,
 				"makes more live blocks than a file of this size has");
 	}
@@ -372,7 +372,7 @@ static struct event_story story_of(const struct log *log)
 {
 	return (struct event_story){.context = log,
 		.each = tell,
-		.blocks_max = hpw_replay_blocks_max(log->input->bytes)};
+		.blocks_max = event_lines_blocks_max(log->input->bytes)};
 }
 
 static struct error *open_log(struct log *log, const struct input *input)
