@@ -111,7 +111,8 @@ static bool is_root(const struct python *p, uint64_t address)
 static bool leads_to_type(const struct python *p, uint64_t address)
 {
 	for (unsigned i = 0; i < HOPS; i++) {
-		if (address % 8 || !address_space_word(p->space, address + 8 * TYPE_OF, &address))
+		if (address % 8 ||
+			!address_space_word(p->space, address + 8ull * TYPE_OF, &address))
 			return false;
 		if (is_root(p, address))
 			return true;
@@ -124,8 +125,8 @@ static bool is_derived(const struct python *p, uint64_t address, const char *nam
 {
 	for (unsigned i = 0; i < BASES_MAX && address; i++) {
 		uint64_t text, base;
-		if (!address_space_word(p->space, address + 8 * TYPE_NAME, &text) ||
-			!address_space_word(p->space, address + 8 * TYPE_BASE, &base))
+		if (!address_space_word(p->space, address + 8ull * TYPE_NAME, &text) ||
+			!address_space_word(p->space, address + 8ull * TYPE_BASE, &base))
 			return false;
 		if (has_name(p->space, text, name))
 			return true;

@@ -26,7 +26,7 @@
 #define LIST_BYTES 32u
 #define LIST_LENGTH 8u
 #define LIST_SIZE 24u
-#define LISTS_BYTES (LIST_BYTES * TC_CLASSES_MAX)
+#define LISTS_BYTES ((size_t)LIST_BYTES * TC_CLASSES_MAX)
 #define REST_BYTES 128u
 #define CACHES_MAX (1u << 16)
 
@@ -98,10 +98,12 @@ struct error *tc_sizes_find(struct tc_malloc *tc)
 	return error;
 }
 
-/* A list of free blocks, at most `most` of them. False: no memory. */
+/* A list of free blocks, at most `most` of them, and in all no more than there are blocks. False:
+ * no memory. */
 static bool follow(struct tc_malloc *tc, uint64_t at, uint64_t most)
 {
-	for (uint64_t i = 0; at && i < most && tc_is_block(tc, at); i++) {
+	for (uint64_t i = 0; at && i < most && tc->kept.len < tc->blocks && tc_is_block(tc, at);
+		i++) {
 		if (!heap_addresses_push(&tc->kept, at))
 			return false;
 		if (!address_space_word(tc->space, at, &at))

@@ -66,8 +66,10 @@ static struct error *take(void *context, uint64_t word, uint64_t leaf)
 		ok = heap_ranges_push(&tc->books, range);
 	else if ((!last || span.address >= last->address + last->size) &&
 		 (!class || (class < tc->classes && span.block_bytes <= span.size &&
-				    span.size <= WINDOW_BYTES)))
+				    span.size <= WINDOW_BYTES))) {
 		ok = tc_spans_push(&tc->spans, span);
+		tc->blocks += class ? span.size / span.block_bytes : 0;
+	}
 	return ok ? NULL : error_no_memory();
 }
 

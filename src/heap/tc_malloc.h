@@ -30,6 +30,7 @@ struct tc_malloc {
 	uint32_t sizes[TC_CLASSES_MAX]; /* by class; of class 0 none */
 	uint32_t classes;
 	struct tc_spans spans;          /* in use; ascending, none overlaps another */
+	uint64_t blocks;                /* small ones that spans have room for */
 	struct heap_ranges books;       /* spans that are not in use; tables of lists */
 	struct heap_addresses kept;     /* free blocks of caches: ascending */
 	struct heap_damage_vec *damage; /* borrowed */
