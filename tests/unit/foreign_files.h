@@ -11,6 +11,15 @@
 #include "lib/tap.h"
 #include "sources/source.h"
 
+/* A sanitizer maps terabytes for itself. */
+#if defined(__SANITIZE_ADDRESS__)
+#define FOREIGN_FILES_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FOREIGN_FILES_SANITIZED
+#endif
+#endif
+
 static inline void foreign_model_cleanup(struct model **model)
 {
 	model_destroy(*model);
@@ -113,7 +122,7 @@ static inline void bomb_end(struct buf *file, const char *part)
 {
 	bomb_text(file, "", true);
 	CHECK(!file->failed && file->len < 400000);
-#ifndef __SANITIZE_ADDRESS__
+#ifndef FOREIGN_FILES_SANITIZED
 	struct rlimit limit = {UINT64_C(3) << 30, UINT64_C(3) << 30};
 	CHECK(!setrlimit(RLIMIT_AS, &limit));
 #endif
@@ -167,7 +176,7 @@ static inline void check_repeated(
 	CHECK_OK(packer_run(packer, NULL, 0, true, keep_packed, &file));
 	packer_destroy(packer);
 	CHECK(!file.failed && file.len < 100000);
-#ifndef __SANITIZE_ADDRESS__
+#ifndef FOREIGN_FILES_SANITIZED
 	struct rlimit limit = {UINT64_C(1) << 30, UINT64_C(1) << 30};
 	CHECK(!setrlimit(RLIMIT_AS, &limit));
 #endif
