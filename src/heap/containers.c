@@ -19,15 +19,16 @@
 static const struct {
 	enum heap_type_kind kind;
 	const char *name;
+	uint64_t links; /* so many bytes at its beginning are not of elements */
 } parts[CONTAINER_PARTS] = {
-	[PART_STRING] = {HEAP_TYPE_STRING, "std::string buffer"},
-	[PART_VECTOR] = {HEAP_TYPE_CONTAINER, "std::vector buffer"},
-	[PART_LIST] = {HEAP_TYPE_CONTAINER, "std::list node"},
-	[PART_TREE] = {HEAP_TYPE_CONTAINER, "std::map/set node"},
-	[PART_HASH] = {HEAP_TYPE_CONTAINER, "std::unordered node"},
-	[PART_BUCKETS] = {HEAP_TYPE_CONTAINER, "std::unordered buckets"},
-	[PART_DEQUE_MAP] = {HEAP_TYPE_CONTAINER, "std::deque map"},
-	[PART_DEQUE_BLOCK] = {HEAP_TYPE_CONTAINER, "std::deque block"},
+	[PART_STRING] = {HEAP_TYPE_STRING, "std::string buffer", UINT64_MAX},
+	[PART_VECTOR] = {HEAP_TYPE_CONTAINER, "std::vector buffer", 0},
+	[PART_LIST] = {HEAP_TYPE_CONTAINER, "std::list node", 16},
+	[PART_TREE] = {HEAP_TYPE_CONTAINER, "std::map/set node", 24},
+	[PART_HASH] = {HEAP_TYPE_CONTAINER, "std::unordered node", 8},
+	[PART_BUCKETS] = {HEAP_TYPE_CONTAINER, "std::unordered buckets", UINT64_MAX},
+	[PART_DEQUE_MAP] = {HEAP_TYPE_CONTAINER, "std::deque map", UINT64_MAX},
+	[PART_DEQUE_BLOCK] = {HEAP_TYPE_CONTAINER, "std::deque block", 0},
 };
 
 static uint32_t class_type(const struct finding *f, uint32_t block)
@@ -121,12 +122,25 @@ static void look_through(struct finding *f, const uint8_t *bytes, uint64_t start
 	}
 }
 
+/* Where elements begin in a block, as far as it is known what that is. */
+static uint64_t elements_at(const struct finding *f, uint32_t block)
+{
+	uint32_t site = search_block_site(f->search, block);
+	if (site < f->types->class_count)
+		return 0;
+	for (size_t i = 0; i < CONTAINER_PARTS; i++) {
+		if (site == heap_types_site(f->types, f->part_types[i]))
+			return parts[i].links;
+	}
+	return 0;
+}
+
 static void look_through_block(
 	struct finding *f, struct window *window, uint32_t block, uint64_t address)
 {
 	const size_t before = 8 * PLACE_BEFORE, behind = 8 * PLACE_BEHIND;
-	uint64_t size = size_of(f, block) & ~7ull, at = 0;
-	while (at + 8 <= size && !f->error) {
+	uint64_t size = size_of(f, block) & ~7ull, at = elements_at(f, block);
+	while (at < size && !f->error) {
 		uint64_t first = at > before ? at - before : 0;
 		size_t len = size - first < WINDOW_BYTES ? (size_t)(size - first) : WINDOW_BYTES;
 		const uint8_t *bytes =

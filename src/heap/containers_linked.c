@@ -123,12 +123,14 @@ bool find_list(struct finding *f, const struct place *place)
 	const uint64_t *w = place->words;
 	if (place->behind < 3 || !is_count(f, w[2]) || !f->steps)
 		return false;
-	uint32_t first = block_of(f, w[0]), last = block_of(f, w[1]);
-	if (first == SPACE_NONE || last == SPACE_NONE || (first == last) != (w[2] == 1) ||
-		!find_is_free(f, first) ||
+	uint32_t first = block_of(f, w[0]);
+	if (first == SPACE_NONE || !find_is_free(f, first) ||
 		(place->holder != SPACE_NONE && !place->offset &&
 			find_alike(f, place->holder, first)) ||
-		!points_back(f, first, place, 0) || !points_back(f, last, place, 0))
+		!points_back(f, first, place, 0))
+		return false;
+	uint32_t last = block_of(f, w[1]);
+	if (last == SPACE_NONE || (first == last) != (w[2] == 1) || !points_back(f, last, place, 0))
 		return false;
 	begin(f);
 	return settle(f, walk_list(f, first, last, w[2]), PART_LIST);
@@ -173,9 +175,9 @@ bool find_tree(struct finding *f, const struct place *place)
 		return false;
 	uint32_t root = block_of(f, w[0]);
 	bool one = w[3] == 1;
-	if (root == SPACE_NONE || block_of(f, w[1]) == SPACE_NONE ||
-		block_of(f, w[2]) == SPACE_NONE || (w[1] == w[2]) != one || (one && w[0] != w[1]) ||
-		!points_back(f, root, place, -8))
+	if (root == SPACE_NONE || (w[1] == w[2]) != one || (one && w[0] != w[1]) ||
+		!points_back(f, root, place, -8) || block_of(f, w[1]) == SPACE_NONE ||
+		block_of(f, w[2]) == SPACE_NONE)
 		return false;
 	begin(f);
 	return settle(f, walk_tree(f, root, w[3], false), PART_TREE);
@@ -187,9 +189,9 @@ bool find_tree_of_libcxx(struct finding *f, const struct place *place)
 	const uint64_t *w = place->words;
 	if (place->behind < 3 || !is_count(f, w[2]) || !f->steps)
 		return false;
-	uint32_t first = block_of(f, w[0]), root = block_of(f, w[1]);
-	if (first == SPACE_NONE || root == SPACE_NONE || (w[2] == 1 && first != root) ||
-		!points_back(f, root, place, 8))
+	uint32_t root = block_of(f, w[1]);
+	if (root == SPACE_NONE || (w[2] == 1 && w[0] != w[1]) || !points_back(f, root, place, 8) ||
+		block_of(f, w[0]) == SPACE_NONE)
 		return false;
 	begin(f);
 	return settle(f, walk_tree(f, root, w[2], true), PART_TREE);
