@@ -36,7 +36,8 @@ const struct command command_core = {
 		 "  maps                     all mappings: bytes, of these there, of these not "
 		 "zero\n"
 		 "  hexdump ADDR [BYTES]     memory as hexdump -C shows it; or ADDR-ADDR\n"
-		 "  strings [ADDR [BYTES]]   printable text in memory that the program wrote\n",
+		 "  strings [ADDR [BYTES]]   printable text in memory that the program wrote\n"
+		 "  dump ADDR BYTES FILE     memory as it is, into a file; or ADDR-ADDR FILE\n",
 	.examples = "  heapwise core core.1234\n"
 		    "  heapwise core --json core.1234 > heap.json\n"
 		    "  heapwise core --sysroot /srv/target core leaks\n",

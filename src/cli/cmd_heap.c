@@ -31,9 +31,11 @@ const struct command command_heap = {
 	.about = "The process stands still for milliseconds, while a copy of it is made, and goes "
 		 "on "
 		 "unharmed; how\n"
-		 "long is said. Verbs are those of `heapwise core`.\n",
+		 "long is said. Verbs are those of `heapwise core`, and:\n"
+		 "  save FILE                a core of the process, which goes on\n",
 	.examples = "  heapwise heap $(pidof -s app)\n"
-		    "  heapwise heap 1234 leaks\n",
+		    "  heapwise heap 1234 leaks\n"
+		    "  heapwise heap 1234 save app.core\n",
 	.options = option_specs,
 	.run = run,
 };

@@ -81,6 +81,9 @@ static void warn(const struct heap_session *s)
 	if (core->missing_bytes)
 		message("%s is cut off: %llu bytes of memory are missing from it", s->core,
 			(unsigned long long)core->missing_bytes);
+	if (core->unpacked_cut)
+		message("%s ends in the middle of what is packed; what comes before is read",
+			s->core);
 	if (core->notes_damaged)
 		message("%s: some of its notes or headers are damaged and were passed over",
 			s->core);

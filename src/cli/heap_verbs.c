@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/heap_verbs.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "cli/heap_region_verbs.h"
 #include "cli/message.h"
 #include "heap/where.h"
-#include "views/heap_regions.h"
 #include "views/heap_where_view.h"
 #include "views/leaks_view.h"
 
@@ -62,25 +61,13 @@ static int run_blocks(struct heap_session *session, int count, char **words)
 	return show(session, heap_blocks_write);
 }
 
-/* "0x…", or a decimal number. False, after saying so. */
-static bool take_address(const char *word, uint64_t *ret)
-{
-	char *end;
-	errno = 0;
-	*ret = strtoull(word, &end, 0);
-	if (!errno && end != word && !*end && *word != '-')
-		return true;
-	message("'%s' is no address: 0x… is one", word);
-	return false;
-}
-
 /* A view of one address. */
 static int show_address(struct heap_session *session, const char *word,
 	struct error *(*write)(
 		const struct heap_page *page, uint64_t address, const struct sink *sink))
 {
 	uint64_t address;
-	if (!take_address(word, &address))
+	if (!heap_verb_address(word, &address))
 		return ERROR_USAGE;
 	struct error *error = heap_session_judge(session);
 	if (error)
@@ -154,60 +141,6 @@ static int run_why(struct heap_session *session, int count, char **words)
 	return error ? message_error(error) : output_end(&output);
 }
 
-/* A view of memory as it lies there. */
-static int show_region(struct heap_session *session, struct region_options *options,
-	struct error *(*write)(const struct address_space *space,
-		const struct region_options *options, const struct sink *sink))
-{
-	struct output output;
-	struct sink sink = output_sink_paged(&output, !session->no_pager && !session->json);
-	options->json = session->json;
-	options->limit = session->limit;
-	struct error *error = write(&session->space, options, &sink);
-	return error ? message_error(error) : output_end(&output);
-}
-
-/* "ADDR BYTES", or "ADDR-ADDR". */
-static bool take_range(int count, char **words, struct region_options *ret)
-{
-	char *dash = strchr(words[1], '-');
-	if (dash && count == 2) {
-		*dash = 0;
-		return take_address(words[1], &ret->start) && take_address(dash + 1, &ret->end);
-	}
-	uint64_t bytes = 256;
-	if (!take_address(words[1], &ret->start) || (count > 2 && !take_address(words[2], &bytes)))
-		return false;
-	ret->end = ret->start + bytes < ret->start ? UINT64_MAX : ret->start + bytes;
-	return true;
-}
-
-static int run_maps(struct heap_session *session, int count, char **words)
-{
-	(void)count, (void)words;
-	struct region_options options = {.start = UINT64_MAX, .end = UINT64_MAX};
-	return show_region(session, &options, heap_maps_write);
-}
-
-static int run_hexdump(struct heap_session *session, int count, char **words)
-{
-	struct region_options options = {.start = 0};
-	return take_range(count, words, &options)
-		       ? show_region(session, &options, heap_hexdump_write)
-		       : ERROR_USAGE;
-}
-
-#define STRING_LEAST 8u
-
-static int run_strings(struct heap_session *session, int count, char **words)
-{
-	struct region_options options = {
-		.start = UINT64_MAX, .end = UINT64_MAX, .least = STRING_LEAST};
-	if (count > 1 && !take_range(count, words, &options))
-		return ERROR_USAGE;
-	return show_region(session, &options, heap_strings_write);
-}
-
 const struct heap_verb heap_verbs[] = {
 	{"summary", "", "what is in use, free and lost, and the largest types", 0, 0, run_summary},
 	{"types", "", "what there is, by bytes", 0, 0, run_types},
@@ -217,11 +150,15 @@ const struct heap_verb heap_verbs[] = {
 		run_why},
 	{"refs", "ADDR", "what a block points at", 1, 1, run_refs},
 	{"words", "ADDR", "every word of a block, and what it is", 1, 1, run_words},
-	{"maps", "", "all mappings: bytes, of these there, of these not zero", 0, 0, run_maps},
+	{"maps", "", "all mappings: bytes, of these there, of these not zero", 0, 0,
+		heap_verb_maps},
 	{"hexdump", "ADDR [BYTES]", "memory as hexdump -C shows it; or ADDR-ADDR", 1, 2,
-		run_hexdump},
+		heap_verb_hexdump},
 	{"strings", "[ADDR [BYTES]]", "printable text in memory that the program wrote", 0, 2,
-		run_strings},
+		heap_verb_strings},
+	{"dump", "ADDR BYTES FILE", "memory as it is, into a file; or ADDR-ADDR FILE", 2, 3,
+		heap_verb_dump},
+	{"save", "FILE", "a core of the process, which goes on", 1, 1, heap_verb_save},
 	{0},
 };
 

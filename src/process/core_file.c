@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "process/core_notes.h"
+#include "process/core_unpack.h"
 
 #define SEGMENTS_MAX (1u << 22)
 #define NOTES_BYTES_MAX (1u << 30)
@@ -166,6 +167,27 @@ static struct error *read_headers(struct core_file *core, const Elf64_Ehdr *head
 	return error;
 }
 
+/* A packed file is replaced by what it unpacks to. */
+static struct error *unpack(struct core_file *core)
+{
+	uint8_t head[8];
+	struct stat status;
+	size_t len = read_at(core, 0, head, sizeof(head));
+	if (!core_is_packed(head, len))
+		return NULL;
+	int fd;
+	struct error *error = core_unpack(core->fd, core->path, &fd, &core->unpacked_cut);
+	if (error)
+		return error;
+	close(core->fd);
+	core->fd = fd;
+	if (fstat(fd, &status) < 0)
+		return error_errno(
+			ERROR_ENVIRONMENT, errno, "can't look at what %s unpacks to", core->path);
+	core->bytes = (uint64_t)status.st_size;
+	return NULL;
+}
+
 struct error *core_file_open_fd(int fd, const char *path, struct core_file *ret)
 {
 	*ret = (struct core_file){.fd = fd, .path = strdup(path)};
@@ -179,8 +201,10 @@ struct error *core_file_open_fd(int fd, const char *path, struct core_file *ret)
 		return refuse(ret, "not a regular file; a core dump is read here and there, so "
 				   "copy it to a file first");
 	ret->bytes = (uint64_t)status.st_size;
+	struct error *error = unpack(ret);
 	Elf64_Ehdr header;
-	struct error *error = read_header(ret, &header);
+	if (!error)
+		error = read_header(ret, &header);
 	return error ? error : read_headers(ret, &header);
 }
 

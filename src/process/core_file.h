@@ -63,6 +63,7 @@ struct core_file {
 	uint64_t missing_bytes; /* of memory, that the headers promise and the file has not */
 	uint64_t overlapping;   /* segments that were cut, or left out, because of others */
 	bool notes_damaged;
+	bool unpacked_cut;  /* it was packed, and ends too early */
 	struct arena arena; /* holds the paths */
 };
 

@@ -24,6 +24,19 @@
 #include "sources/stream.h"
 #include "sources/valgrind_xml.h"
 
+static bool core_recognise(const uint8_t *head, size_t len)
+{
+	return core_file_is(head, len);
+}
+
+static struct error *core_open(const struct input *input, unsigned flags,
+	const struct source_query *query, struct model **ret)
+{
+	(void)flags;
+	struct error *error = foreign_refuse(input, query, 0, "a core dump");
+	return error ? error : heap_model_of_core(input, ret);
+}
+
 /* Formats of others, which may be packed; the order counts: the last ones take what nothing in
  * them forbids. */
 static const struct foreign_source {
@@ -35,6 +48,7 @@ static const struct foreign_source {
 	struct error *(*tell)(const struct input *input, const struct source_query *query,
 		const struct event_sink *sink);
 } foreign_sources[] = {
+	{"core", core_recognise, core_open, NULL},
 	{"jemalloc", jemalloc_recognise, jemalloc_open, NULL},
 	{"gperftools", gperftools_recognise, gperftools_open, NULL},
 	{"dhat", dhat_recognise, dhat_open, NULL},
@@ -104,22 +118,6 @@ static struct error *find_foreign(const struct input *input, const struct foreig
 	return NULL;
 }
 
-static struct error *core_recognise(const struct input *input, bool *ret)
-{
-	uint8_t head[64];
-	size_t len = input->bytes < sizeof(head) ? (size_t)input->bytes : sizeof(head);
-	struct error *error = input->read(input, 0, head, len);
-	*ret = !error && core_file_is(head, len);
-	return error;
-}
-
-static struct error *open_core(
-	const struct input *input, const struct source_query *query, struct model **ret)
-{
-	struct error *error = foreign_refuse(input, query, 0, "a core dump");
-	return error ? error : heap_model_of_core(input, ret);
-}
-
 static struct error *open_input(const struct input *input, unsigned flags,
 	const struct source_query *query, struct model **ret)
 {
@@ -129,11 +127,6 @@ static struct error *open_input(const struct input *input, unsigned flags,
 		return error;
 	if (mine)
 		return hpw_open(input, flags, query, ret);
-	error = core_recognise(input, &mine);
-	if (error)
-		return error;
-	if (mine)
-		return open_core(input, query, ret);
 	const struct foreign_source *source;
 	error = find_foreign(input, &source);
 	if (error)

@@ -102,4 +102,78 @@ def smashed_heads_lose_few_blocks(folder):
         raise hw.Failure(f"written beyond their end: {overrun}, not {wanted}")
 
 
+@tests.test
+def packed_cores(folder):
+    """Cores that are packed by zstd, lz4, xz or gzip are read as they are, and cut ones as far as they go."""
+    program = hw.TARGETS / "heaps/heap_small"
+    with Waiting(program, folder) as pid:
+        core = gcore(pid, folder)
+    totals = ask("core", "--json", core)["totals"]
+    packers = {"zstd": ["zstd", "-q"], "lz4": ["lz4", "-q"], "xz": ["xz", "-1"], "gzip": ["gzip", "-1"]}
+    packed = [folder / f"core.{name}" for name, words in packers.items() if hw.shutil.which(words[0])]
+    for path in packed:
+        words = packers[path.suffix[1:]]
+        path.write_bytes(hw.run([*words, "-c"], stdin=core.read_bytes()).stdout)
+        if ask("core", "--json", path)["totals"] != totals:
+            raise hw.Failure(f"{path.name} has other totals")
+    if ask("leaks", "--json", folder / "core.zstd")["leaks"]["summary"]["definite"]["blocks"] != 1500:
+        raise hw.Failure("heapwise leaks finds something else in a packed core")
+    cut = folder / "cut"
+    cut.write_bytes((folder / "core.zstd").read_bytes()[:-1000])
+    ended = hw.run([hw.HEAPWISE, "core", cut])
+    if ended.status or "in the middle" not in ended.errors:
+        raise hw.Failure(f"a packed core that is cut off: {ended}")
+    bomb = folder / "bomb"
+    bomb.write_bytes(hw.run(["zstd", "-q", "-c"], stdin=core.read_bytes()[:64] + b"x" * (150 << 20)).stdout)
+    ended = hw.run([hw.HEAPWISE, "core", bomb])
+    if ended.status != 3 or "no core of that size" not in ended.errors:
+        raise hw.Failure(f"a bomb: {ended}")
+
+
+@tests.test
+def saved_by_us(folder):
+    """A core that is saved of a process says what the process says, gdb reads it, and the process goes on."""
+    program = hw.TARGETS / "heaps/heap_threads"
+    core = folder / "saved"
+    with Waiting(program, folder) as pid:
+        ended = hw.run([hw.HEAPWISE, "heap", str(pid), "save", core])
+        if ended.status:
+            raise hw.Failure(f"save: {ended}")
+        live = ask("heap", "--json", str(pid))
+        if "State:\tS" not in Path(f"/proc/{pid}/status").read_text():
+            raise hw.Failure("the process does not go on")
+    saved = ask("core", "--json", core)
+    for what in ("totals", "types"):
+        if saved[what] != live[what]:
+            raise hw.Failure(f"other {what}: {saved[what]}, not {live[what]}")
+    if hw.shutil.which("gdb"):
+        ended = hw.run(["gdb", "-q", "-nx", "-batch", "-ex", "thread apply all bt", str(program), str(core)])
+        if ended.text.count("in work ") != 8 or "main (" not in ended.text:
+            raise hw.Failure(f"gdb: {ended.text[-600:]} {ended}")
+
+
+@tests.test
+def memory_as_it_lies(folder):
+    """hexdump shows what dump writes, as hexdump -C does; strings finds what strings(1) finds."""
+    program = hw.TARGETS / "heaps/heap_small"
+    with Waiting(program, folder) as pid:
+        core = gcore(pid, folder)
+    block = next(b for b in ask("core", "--json", core, "blocks")["blocks"] if b["size"] == 1064 or b["size"] > 1000)
+    dumped = folder / "dumped"
+    ended = hw.run([hw.HEAPWISE, "core", core, "dump", block["address"], "4000", dumped])
+    if ended.status or dumped.stat().st_size != 4000:
+        raise hw.Failure(f"dump: {ended}")
+    shown = hw.run([hw.HEAPWISE, "core", core, "hexdump", block["address"], "4000"]).text
+    if hw.shutil.which("hexdump"):
+        start = int(block["address"], 16)
+        wanted = hw.run(["hexdump", "-C", dumped]).text.splitlines()
+        ours = [
+            line if line == "*" else f"{int(line[:16], 16) - start:08x}{line[16:]}" for line in shown.splitlines()]
+        if ours != wanted:
+            raise hw.Failure(f"hexdump: {ours[:3]}, not {wanted[:3]}")
+    found = ask("core", "--json", core, "strings")["strings"]
+    if not any(s["text"].endswith("libc.so.6") for s in found):
+        raise hw.Failure("strings does not find the path of libc")
+
+
 tests.main()

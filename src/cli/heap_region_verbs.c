@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/heap_region_verbs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/message.h"
+#include "process/core_write.h"
+#include "views/heap_regions.h"
+
+/* "0x…", or a decimal number. False, after saying so. */
+bool heap_verb_address(const char *word, uint64_t *ret)
+{
+	char *end;
+	errno = 0;
+	*ret = strtoull(word, &end, 0);
+	if (!errno && end != word && !*end && *word != '-')
+		return true;
+	message("'%s' is no address: 0x… is one", word);
+	return false;
+}
+
+/* A view of memory as it lies there. */
+static int show_region(struct heap_session *session, struct region_options *options,
+	struct error *(*write)(const struct address_space *space,
+		const struct region_options *options, const struct sink *sink))
+{
+	struct output output;
+	struct sink sink = output_sink_paged(&output, !session->no_pager && !session->json);
+	options->json = session->json;
+	options->limit = session->limit;
+	struct error *error = write(&session->space, options, &sink);
+	return error ? message_error(error) : output_end(&output);
+}
+
+/* "ADDR BYTES", or "ADDR-ADDR". */
+static bool take_range(int count, char **words, struct region_options *ret)
+{
+	char *dash = strchr(words[1], '-');
+	if (dash && count == 2) {
+		*dash = 0;
+		return heap_verb_address(words[1], &ret->start) &&
+		       heap_verb_address(dash + 1, &ret->end);
+	}
+	uint64_t bytes = 256;
+	if (!heap_verb_address(words[1], &ret->start) ||
+		(count > 2 && !heap_verb_address(words[2], &bytes)))
+		return false;
+	ret->end = ret->start + bytes < ret->start ? UINT64_MAX : ret->start + bytes;
+	return true;
+}
+
+int heap_verb_maps(struct heap_session *session, int count, char **words)
+{
+	(void)count, (void)words;
+	struct region_options options = {.start = UINT64_MAX, .end = UINT64_MAX};
+	return show_region(session, &options, heap_maps_write);
+}
+
+int heap_verb_hexdump(struct heap_session *session, int count, char **words)
+{
+	struct region_options options = {.start = 0};
+	return take_range(count, words, &options)
+		       ? show_region(session, &options, heap_hexdump_write)
+		       : ERROR_USAGE;
+}
+
+#define STRING_LEAST 8u
+
+int heap_verb_strings(struct heap_session *session, int count, char **words)
+{
+	struct region_options options = {
+		.start = UINT64_MAX, .end = UINT64_MAX, .least = STRING_LEAST};
+	if (count > 1 && !take_range(count, words, &options))
+		return ERROR_USAGE;
+	return show_region(session, &options, heap_strings_write);
+}
+
+/* A new file, for its owner alone. -1, after saying why there is none. */
+static int open_new(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		message("can't write %s: %s", path, strerror(errno));
+	return fd;
+}
+
+/* Ends a file: what failed is taken away. */
+static int end_file(int fd, const char *path, struct error *error)
+{
+	if (close(fd) < 0 && !error)
+		error = error_errno(ERROR_ENVIRONMENT, errno, "can't write %s", path);
+	if (!error)
+		return 0;
+	unlink(path);
+	return message_error(error);
+}
+
+static struct error *copy_range(const struct address_space *space, uint64_t start, uint64_t end,
+	int fd, const char *path, uint64_t *ret_lacks)
+{
+	const size_t piece_bytes = 1u << 20;
+	_cleanup_free_ uint8_t *piece = malloc(piece_bytes);
+	struct error *error = piece ? NULL : error_no_memory();
+	for (uint64_t at = start; at < end && !error;) {
+		size_t wanted = end - at < piece_bytes ? (size_t)(end - at) : piece_bytes;
+		size_t got = address_space_read(space, at, piece, wanted);
+		if (!got) { /* a page that is not there is zero */
+			uint64_t page = (at / 4096 + 1) * 4096;
+			got = page - at < wanted ? (size_t)(page - at) : wanted;
+			memset(piece, 0, got);
+			*ret_lacks += got;
+		}
+		error = write_all(fd, path, piece, got);
+		at += got;
+	}
+	return error;
+}
+
+#define DUMP_BYTES_MAX (1ull << 40)
+
+int heap_verb_dump(struct heap_session *session, int count, char **words)
+{
+	struct region_options options = {.start = 0};
+	const char *path = words[count - 1];
+	uint8_t byte;
+	if (!take_range(count - 1, words, &options))
+		return ERROR_USAGE;
+	if (options.end <= options.start || options.end - options.start > DUMP_BYTES_MAX) {
+		message("dump wants a range of 1 byte to 1 TiB");
+		return ERROR_USAGE;
+	}
+	if (!address_space_read(&session->space, options.start, &byte, 1)) {
+		message("0x%llx: nothing can be read there", (unsigned long long)options.start);
+		return ERROR_INPUT;
+	}
+	int fd = open_new(path);
+	if (fd < 0)
+		return ERROR_ENVIRONMENT;
+	uint64_t lacks = 0;
+	struct error *error =
+		copy_range(&session->space, options.start, options.end, fd, path, &lacks);
+	if (!error && lacks)
+		message("%llu bytes of the range can't be read; they are zeros in %s",
+			(unsigned long long)lacks, path);
+	return end_file(fd, path, error);
+}
+
+int heap_verb_save(struct heap_session *session, int count, char **words)
+{
+	(void)count;
+	if (session->core) {
+		message("save writes a core of a process; this is one already");
+		return ERROR_USAGE;
+	}
+	int fd = open_new(words[1]);
+	return fd < 0 ? ERROR_ENVIRONMENT
+		      : end_file(fd, words[1], core_write(&session->space, fd, words[1]));
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "process/core_unpack.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define PIECE_BYTES (1u << 20)
+#define PAGE_BYTES 4096u
+/* Of what is not zero: a process's memory packs to a hundredth at most. */
+#define WRITTEN_FIXED (64ull << 20)
+#define WRITTEN_PER_BYTE 200u
+#define BYTES_MAX (1ull << 46)
+
+struct unpacking {
+	struct archive *archive;
+	const char *path;
+	int out;
+	uint64_t at, written, limit;
+	uint8_t *piece;
+};
+
+bool core_is_packed(const void *head, size_t len)
+{
+	static const struct {
+		const char *magic;
+		size_t len;
+	} known[] = {{"\x28\xb5\x2f\xfd", 4}, {"\x1f\x8b", 2}, {"\x04\x22\x4d\x18", 4},
+		{"\xfd"
+		 "7zXZ",
+			6}};
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (len >= known[i].len && !memcmp(head, known[i].magic, known[i].len))
+			return true;
+	}
+	return false;
+}
+
+static struct error *open_nameless(const char *path, int *ret)
+{
+	const char *folder = getenv("TMPDIR");
+	folder = folder && *folder ? folder : "/var/tmp";
+	*ret = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return *ret >= 0 ? NULL
+			 : error_errno(ERROR_ENVIRONMENT, errno,
+				   "can't unpack %s into a file in %s (TMPDIR says where)", path,
+				   folder);
+}
+
+static bool is_zero(const uint8_t *bytes, size_t len)
+{
+	return !bytes[0] && !memcmp(bytes, bytes + 1, len - 1);
+}
+
+static struct error *write_page(struct unpacking *u, const uint8_t *bytes, size_t len)
+{
+	u->written += len;
+	if (u->written > u->limit)
+		return error_create(ERROR_INPUT,
+			"%s: offset %" PRIu64
+			" of what it unpacks to: no core of that size has so much in it",
+			u->path, u->at);
+	ssize_t n = pwrite(u->out, bytes, len, (off_t)u->at);
+	if (n == (ssize_t)len)
+		return NULL;
+	return error_errno(ERROR_ENVIRONMENT, n < 0 ? errno : ENOSPC,
+		"can't unpack %s to a temporary file (TMPDIR says where)", u->path);
+}
+
+/* Pages of zeros become holes. */
+static struct error *write_piece(struct unpacking *u, size_t len)
+{
+	struct error *error = NULL;
+	for (size_t i = 0; i < len && !error; i += PAGE_BYTES) {
+		size_t n = len - i < PAGE_BYTES ? len - i : PAGE_BYTES;
+		if (!is_zero(u->piece + i, n))
+			error = write_page(u, u->piece + i, n);
+		u->at += n;
+	}
+	if (!error && u->at > BYTES_MAX)
+		error = error_create(ERROR_INPUT, "%s: unpacks to more than any core", u->path);
+	return error;
+}
+
+/* A whole piece, unless it is the last. False: what follows can't be read. */
+static bool read_piece(struct unpacking *u, size_t *ret_len)
+{
+	size_t got = 0;
+	while (got < PIECE_BYTES) {
+		la_ssize_t n = archive_read_data(u->archive, u->piece + got, PIECE_BYTES - got);
+		if (n <= 0) {
+			*ret_len = got;
+			return n == 0;
+		}
+		got += (size_t)n;
+	}
+	*ret_len = got;
+	return true;
+}
+
+static struct error *unpack_all(struct unpacking *u, bool *ret_cut)
+{
+	size_t len = PIECE_BYTES;
+	struct error *error = NULL;
+	while (!error && !*ret_cut && len == PIECE_BYTES) {
+		*ret_cut = !read_piece(u, &len);
+		error = write_piece(u, len);
+	}
+	if (!error && ftruncate(u->out, (off_t)u->at) < 0)
+		error = error_errno(ERROR_ENVIRONMENT, errno, "can't unpack %s", u->path);
+	return error;
+}
+
+static struct error *begin(struct unpacking *u, int fd)
+{
+	struct archive_entry *entry;
+	u->archive = archive_read_new();
+	u->piece = malloc(PIECE_BYTES);
+	if (!u->archive || !u->piece)
+		return error_no_memory();
+	archive_read_support_format_raw(u->archive);
+	archive_read_support_filter_zstd(u->archive);
+	archive_read_support_filter_gzip(u->archive);
+	archive_read_support_filter_lz4(u->archive);
+	archive_read_support_filter_xz(u->archive);
+	if (archive_read_open_fd(u->archive, fd, PIECE_BYTES) != ARCHIVE_OK ||
+		archive_read_next_header(u->archive, &entry) != ARCHIVE_OK)
+		return error_create(ERROR_INPUT, "%s: can't be unpacked: %s", u->path,
+			archive_error_string(u->archive) ? archive_error_string(u->archive)
+							 : "damaged");
+	return NULL;
+}
+
+struct error *core_unpack(int fd, const char *path, int *ret_fd, bool *ret_cut)
+{
+	struct stat status;
+	*ret_fd = -1;
+	*ret_cut = false;
+	if (fstat(fd, &status) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return error_errno(ERROR_INPUT, errno, "can't read %s", path);
+	struct unpacking u = {.path = path, .out = -1};
+	u.limit = WRITTEN_FIXED + (uint64_t)status.st_size * WRITTEN_PER_BYTE;
+	struct error *error = open_nameless(path, &u.out);
+	if (!error)
+		error = begin(&u, fd);
+	if (!error)
+		error = unpack_all(&u, ret_cut);
+	if (u.archive)
+		archive_read_free(u.archive);
+	free(u.piece);
+	if (error && u.out >= 0)
+		close(u.out);
+	if (!error)
+		*ret_fd = u.out;
+	return error;
+}
