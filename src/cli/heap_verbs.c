@@ -141,6 +141,22 @@ static int run_why(struct heap_session *session, int count, char **words)
 	return error ? message_error(error) : output_end(&output);
 }
 
+static int run_fragmentation(struct heap_session *session, int count, char **words)
+{
+	(void)count, (void)words;
+	return show(session, heap_fragments_write);
+}
+
+static int run_threads(struct heap_session *session, int count, char **words)
+{
+	(void)count, (void)words;
+	struct output output;
+	struct sink sink = output_sink_paged(&output, !session->no_pager && !session->json);
+	struct error *error =
+		heap_threads_write(&session->space, &session->names, session->json, &sink);
+	return error ? message_error(error) : output_end(&output);
+}
+
 const struct heap_verb heap_verbs[] = {
 	{"summary", "", "what is in use, free and lost, and the largest types", 0, 0, run_summary},
 	{"types", "", "what there is, by bytes", 0, 0, run_types},
@@ -150,6 +166,9 @@ const struct heap_verb heap_verbs[] = {
 		run_why},
 	{"refs", "ADDR", "what a block points at", 1, 1, run_refs},
 	{"words", "ADDR", "every word of a block, and what it is", 1, 1, run_words},
+	{"fragmentation", "", "free memory of each arena, and what pins its pages", 0, 0,
+		run_fragmentation},
+	{"threads", "", "the call stack of each thread", 0, 0, run_threads},
 	{"maps", "", "all mappings: bytes, of these there, of these not zero", 0, 0,
 		heap_verb_maps},
 	{"hexdump", "ADDR [BYTES]", "memory as hexdump -C shows it; or ADDR-ADDR", 1, 2,

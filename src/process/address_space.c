@@ -28,7 +28,7 @@ static struct error *take_threads(struct address_space *space)
 	for (size_t i = 0; i < space->core.threads.len; i++) {
 		const struct core_thread *from = &space->core.threads.data[i];
 		struct address_thread thread = {.tid = from->tid,
-			.signal = from->signal,
+			.signal = i ? 0 : from->signal, /* the kernel says the same of all */
 			.stopped = true,
 			.thread_pointer = from->thread_pointer};
 		memcpy(thread.registers, from->registers, sizeof(thread.registers));

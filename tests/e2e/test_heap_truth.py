@@ -3,6 +3,7 @@
 """What is read from memory equals what programs say of their own blocks, by each road: a core of the
 kernel's, one of gcore's, the process as it runs."""
 
+import signal
 import sys
 from collections import Counter
 from pathlib import Path
@@ -174,6 +175,37 @@ def memory_as_it_lies(folder):
     found = ask("core", "--json", core, "strings")["strings"]
     if not any(s["text"].endswith("libc.so.6") for s in found):
         raise hw.Failure("strings does not find the path of libc")
+
+
+@tests.test
+def stacks_of_threads(folder):
+    """threads gives each thread's call stack, in a core and in the process; the one that died comes first."""
+    program = hw.TARGETS / "heaps/heap_threads"
+    with Waiting(program, folder) as pid:
+        live = ask("heap", "--json", str(pid), "threads")["threads"]
+    died = ask("core", "--json", kernel_core(program, folder), "threads")["threads"]
+    for threads, last in ((live, "account_end"), (died, "abort")):
+        stacks = [[f["function"] for f in t["stack"]] for t in threads]
+        if sum("work" in s for s in stacks) != 8 or sum("main" in s and last in s for s in stacks) != 1:
+            raise hw.Failure(f"stacks: {stacks}")
+    if [t["signal"] for t in died] != [signal.SIGABRT] + [0] * 8:
+        raise hw.Failure(f"signals: {[t['signal'] for t in died]}")
+
+
+@tests.test
+def free_memory_adds_up(folder):
+    """fragmentation's sums of all arenas are those of the summary."""
+    with Waiting(hw.TARGETS / "heaps/heap_small", folder) as pid:
+        core = gcore(pid, folder)
+    arenas = ask("core", "--json", core, "fragmentation")["arenas"]
+    totals = ask("core", "--json", core)["totals"]
+    own = sum(b["size"] for b in ask("core", "--json", core, "blocks")["blocks"] if b["state"] == "allocator")
+    free, used = sum(a["free_bytes"] for a in arenas), sum(a["used_bytes"] for a in arenas)
+    if (free, used) != (totals["free_bytes"], totals["used_bytes"] + own):
+        raise hw.Failure(f"{free} free and {used} used, not as {totals}")
+    for arena in arenas:
+        if not arena["pages"] >= arena["free_pages"] + arena["pinned_pages"] > 0:
+            raise hw.Failure(f"pages: {arena}")
 
 
 tests.main()

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/fragments.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+#define PAGE_BYTES 4096ull
+#define PINNED_BELOW (PAGE_BYTES / 4)
+/* Of so many blocks in use of a page their types are noted: 16 bytes is the smallest. */
+#define PAGE_BLOCKS 256u
+
+struct counting {
+	struct survey *survey;
+	struct fragments *fragments;
+	struct fragment_pin *by_type;
+	struct fragment_arena *arena;
+	const struct heap_area *area;
+	uint64_t page; /* that is being counted; its number */
+	uint64_t page_used, page_free;
+	uint32_t types[PAGE_BLOCKS];
+	unsigned type_count;
+};
+
+static struct fragment_arena *arena_of(struct fragments *f, const struct heap_area *area)
+{
+	for (size_t i = 0; i < f->arenas.len; i++) {
+		struct fragment_arena *one = &f->arenas.data[i];
+		if (one->maker == area->maker && one->arena == area->arena)
+			return one;
+	}
+	struct fragment_arena fresh = {.maker = area->maker, .arena = area->arena};
+	return fragment_arenas_push(&f->arenas, fresh) ? &f->arenas.data[f->arenas.len - 1] : NULL;
+}
+
+/* The page is done. */
+static void end_page(struct counting *c)
+{
+	if (c->page_used + c->page_free == 0)
+		return;
+	c->arena->pages++;
+	if (!c->page_used) {
+		c->arena->free_pages++;
+	} else if (c->page_used < PINNED_BELOW && c->page_free) {
+		c->arena->pinned_pages++;
+		c->arena->pinned_bytes += c->page_free;
+		for (unsigned i = 0; i < c->type_count; i++) {
+			struct fragment_pin *pin = &c->by_type[c->types[i]];
+			pin->blocks++;
+			pin->bytes += (double)c->page_free / c->type_count;
+		}
+	}
+	c->page_used = c->page_free = 0;
+	c->type_count = 0;
+}
+
+static void note_type(struct counting *c, uint64_t address)
+{
+	uint64_t offset;
+	uint32_t block = search_block_at(c->survey->search, address, &offset);
+	if (block != SPACE_NONE && c->type_count < PAGE_BLOCKS)
+		c->types[c->type_count++] = search_block_site(c->survey->search, block);
+}
+
+/* A block's part of each page that it lies in. Those in the middle of a large one are whole. */
+static void take_pages(struct counting *c, const struct heap_block *block)
+{
+	bool used = block->state == BLOCK_USED || block->state == BLOCK_OWN;
+	uint64_t at = block->address, end = block->address + block->size;
+	while (at < end) {
+		uint64_t page = at / PAGE_BYTES, page_end = (page + 1) * PAGE_BYTES;
+		if (page != c->page) {
+			end_page(c);
+			c->page = page;
+		}
+		uint64_t whole = (end - at) / PAGE_BYTES;
+		if (at % PAGE_BYTES == 0 && whole > 1) {
+			c->arena->pages += whole;
+			c->arena->free_pages += used ? 0 : whole;
+			at += whole * PAGE_BYTES;
+			continue;
+		}
+		uint64_t here = (page_end < end ? page_end : end) - at;
+		*(used ? &c->page_used : &c->page_free) += here;
+		if (block->state == BLOCK_USED)
+			note_type(c, block->address);
+		at += here;
+	}
+}
+
+static struct error *take(
+	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
+{
+	struct counting *c = context;
+	(void)bytes, (void)len;
+	if (!c->area || block->address >= c->area->end || block->address < c->area->start) {
+		if (c->area)
+			end_page(c);
+		c->area = heap_areas_find(&c->survey->heap.areas, block->address);
+		c->arena = c->area ? arena_of(c->fragments, c->area) : NULL;
+		if (c->area && !c->arena)
+			return error_no_memory();
+	}
+	if (!c->area)
+		return NULL;
+	bool used = block->state == BLOCK_USED || block->state == BLOCK_OWN;
+	*(used ? &c->arena->used : &c->arena->free) += block->size;
+	take_pages(c, block);
+	return NULL;
+}
+
+static struct error *take_areas(struct counting *c)
+{
+	const struct heap_area_vec *areas = &c->survey->heap.areas;
+	for (size_t i = 0; i < areas->len; i++) {
+		const struct heap_area *area = &areas->data[i];
+		struct fragment_arena *arena = arena_of(c->fragments, area);
+		if (!arena)
+			return error_no_memory();
+		arena->bytes += area->end - area->start;
+		arena->spare += area->high > area->end ? area->high - area->end : 0;
+	}
+	return NULL;
+}
+
+static int by_free(const void *a, const void *b)
+{
+	const struct fragment_arena *x = a, *y = b;
+	if (x->free != y->free)
+		return x->free > y->free ? -1 : 1;
+	return (x->arena > y->arena) - (x->arena < y->arena);
+}
+
+static int by_pinned(const void *a, const void *b)
+{
+	const struct fragment_pin *x = a, *y = b;
+	if (x->bytes > y->bytes || x->bytes < y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return (x->type > y->type) - (x->type < y->type);
+}
+
+static struct error *finish(struct counting *c)
+{
+	struct fragments *f = c->fragments;
+	for (uint32_t i = 0; i < c->survey->types.types.len; i++) {
+		c->by_type[i].type = i;
+		if (c->by_type[i].blocks && !fragment_pins_push(&f->pins, c->by_type[i]))
+			return error_no_memory();
+	}
+	if (f->pins.len)
+		qsort(f->pins.data, f->pins.len, sizeof(*f->pins.data), by_pinned);
+	if (f->arenas.len)
+		qsort(f->arenas.data, f->arenas.len, sizeof(*f->arenas.data), by_free);
+	return NULL;
+}
+
+struct error *heap_fragments(struct survey *survey, struct fragments *ret)
+{
+	*ret = (struct fragments){{NULL, 0, 0}, {NULL, 0, 0}};
+	struct counting *c = calloc(1, sizeof(*c));
+	if (!c)
+		return error_no_memory();
+	*c = (struct counting){.survey = survey, .fragments = ret};
+	c->by_type = calloc(survey->types.types.len + 1, sizeof(*c->by_type));
+	struct heap_sink sink = {c, take};
+	struct error *error = c->by_type ? take_areas(c) : error_no_memory();
+	if (!error)
+		error = heap_walk(&survey->heap, &sink);
+	if (!error && c->area)
+		end_page(c);
+	if (!error)
+		error = finish(c);
+	free(c->by_type);
+	free(c);
+	return error;
+}
+
+void heap_fragments_deinit(struct fragments *fragments)
+{
+	fragment_arenas_deinit(&fragments->arenas);
+	fragment_pins_deinit(&fragments->pins);
+}

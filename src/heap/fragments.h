@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Free memory that the system does not get back: how much of it there is in each arena, how it is
+ * spread over pages, and which blocks keep pages from being free. A page that is used to less than
+ * a quarter is *pinned* by the blocks in it.
+ */
+#ifndef HEAP_FRAGMENTS_H
+#define HEAP_FRAGMENTS_H
+
+#include "base/vec.h"
+#include "heap/survey.h"
+
+struct fragment_arena {
+	enum heap_maker maker;
+	uint32_t arena;
+	uint64_t bytes;      /* of all of its areas */
+	uint64_t used, free; /* of blocks */
+	uint64_t spare;      /* behind the last block: never given out, or given back to the top */
+	uint64_t pages;      /* that blocks lie in */
+	uint64_t free_pages; /* without a block in use */
+	uint64_t pinned_pages, pinned_bytes; /* and what is free in them */
+};
+DEFINE_VEC(fragment_arenas, struct fragment_arena)
+
+/* What pins pages, by type. Free bytes of a page are shared by its blocks, equally. */
+struct fragment_pin {
+	uint32_t type;
+	uint64_t blocks;
+	double bytes;
+};
+DEFINE_VEC(fragment_pins, struct fragment_pin)
+
+struct fragments {
+	struct fragment_arenas arenas; /* by free bytes */
+	struct fragment_pins pins;     /* by bytes */
+};
+
+/* The survey is typed. Goes through the heap once more. */
+struct error *heap_fragments(struct survey *survey, struct fragments *ret) must_check_;
+void heap_fragments_deinit(struct fragments *fragments);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/stacks.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* Of a process the file that it has mapped itself, whatever has become of its path. */
+static int open_mapped(const struct address_space *space, const struct address_module *module)
+{
+	char path[128];
+	const struct process_map *map = address_space_map(space, module->start);
+	if (!map)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)space->pid,
+		(unsigned long long)map->start, (unsigned long long)map->end);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 ? fd : open(module->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+struct error *heap_stacks_open(const struct address_space *space, struct unwinder **ret)
+{
+	size_t count = space->modules.len, found = 0;
+	_cleanup_free_ struct unwind_module *modules = calloc(count + 1, sizeof(*modules));
+	if (!modules)
+		return error_no_memory();
+	for (size_t i = 0; i < count; i++) {
+		const struct address_module *from = &space->modules.data[i];
+		int fd = space->is_live && *from->path == '/' ? open_mapped(space, from) : from->fd;
+		if (fd >= 0)
+			modules[found++] = (struct unwind_module){from->path, fd, from->start};
+	}
+	struct error *error = unwinder_create(modules, found, ret);
+	for (size_t i = 0; space->is_live && i < found; i++)
+		close(modules[i].fd);
+	return error;
+}
+
+static bool read_word(void *context, uint64_t address, uint64_t *ret)
+{
+	return address_space_word(context, address, ret);
+}
+
+/* The functions at one address, inlined ones first. */
+static struct error *add_frame(const struct address_space *space, struct heap_names *names,
+	const struct unwind_frame *from, struct heap_stack_frames *ret)
+{
+	uint64_t at = from->exact ? from->pc : from->pc - 1;
+	const struct address_module *module = address_space_module(space, at);
+	struct heap_stack_frame frame = {.pc = from->pc, .module = module};
+	uint32_t number;
+	if (!module || !heap_names_symbols(names, module, &number))
+		return heap_stack_frames_push(ret, frame) ? NULL : error_no_memory();
+	const struct symbol *symbols;
+	size_t count;
+	struct error *error =
+		symbols_resolve(names->symbols, number, at - module->bias, &symbols, &count);
+	for (size_t i = 0; i < count && !error; i++) {
+		frame.function = symbols[i].function;
+		frame.file = symbols[i].file;
+		frame.line = symbols[i].line;
+		frame.inlined = symbols[i].inlined;
+		if (!heap_stack_frames_push(ret, frame))
+			error = error_no_memory();
+	}
+	return error;
+}
+
+struct error *heap_stack_make(struct unwinder *unwinder, const struct address_space *space,
+	struct heap_names *names, size_t thread, struct heap_stack_frames *ret)
+{
+	struct unwind_frame frames[HEAP_STACK_FRAMES];
+	const struct unwind_thread from = {.machine = space->machine,
+		.registers = space->threads.data[thread].registers,
+		.context = (void *)space,
+		.read_word = read_word};
+	struct error *error = NULL;
+	heap_stack_frames_clear(ret);
+	if (!space->threads.data[thread].stopped)
+		return NULL;
+	size_t count = unwinder_run(unwinder, &from, frames, HEAP_STACK_FRAMES);
+	for (size_t i = 0; i < count && !error; i++)
+		error = add_frame(space, names, &frames[i], ret);
+	return error;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the threads of an address space were doing: their call stacks, with names. */
+#ifndef HEAP_STACKS_H
+#define HEAP_STACKS_H
+
+#include "heap/names.h"
+#include "symbols/unwind.h"
+
+#define HEAP_STACK_FRAMES 256u
+
+struct heap_stack_frame {
+	uint64_t pc;
+	const char *function; /* NULL: unknown */
+	const char *file;     /* NULL: unknown */
+	uint32_t line;
+	bool inlined;                        /* into the one that follows */
+	const struct address_module *module; /* NULL: none */
+};
+DEFINE_VEC(heap_stack_frames, struct heap_stack_frame)
+
+/* Modules' files are those that the space has open, or those at their paths for a process. */
+struct error *heap_stacks_open(
+	const struct address_space *space, struct unwinder **ret) must_check_;
+
+/* The stack of a thread, innermost frame first, in place of what `ret` had. */
+struct error *heap_stack_make(struct unwinder *unwinder, const struct address_space *space,
+	struct heap_names *names, size_t thread, struct heap_stack_frames *ret) must_check_;
+
+#endif
