@@ -90,7 +90,7 @@ struct search {
 	uint64_t *reached;     /* bit set of blocks: small enough to stay near the processor */
 	struct graph graph;
 	struct heuristics heuristics;
-	struct space_u32 queue; /* blocks that were reached, in that order */
+	struct space_u32 queue; /* blocks that were reached, and from which nobody went on yet */
 	struct explained_vec explained;
 	struct search_group_vec group_list;
 	struct group_map group_map;
@@ -309,14 +309,24 @@ static void fetch_ahead(const struct search *s, size_t at)
 	}
 }
 
-/* Follows all pointers of what was reached from the queue's place `at` on, level by level. */
-static bool mark_from(struct search *s, size_t at, enum search_kind kind)
+/* What was gone on from makes room once there is more of it than of the rest, and a lot. */
+#define QUEUE_DONE (1u << 18)
+
+/* Follows all pointers of what was reached, level by level, until the queue is empty. */
+static bool mark_from(struct search *s, enum search_kind kind)
 {
-	for (; at < s->queue.len; at++) {
+	for (size_t at = 0; at < s->queue.len; at++) {
 		fetch_ahead(s, at);
 		if (!follow_block(s, s->queue.data[at], kind))
 			return false;
+		if (at >= QUEUE_DONE && at > s->queue.len / 2) {
+			s->queue.len -= at + 1;
+			memmove(s->queue.data, s->queue.data + at + 1,
+				s->queue.len * sizeof(*s->queue.data));
+			at = (size_t)-1;
+		}
 	}
+	space_u32_clear(&s->queue);
 	return true;
 }
 
@@ -351,9 +361,9 @@ static uint32_t find_open(const struct search *s, uint64_t *ret_open)
 }
 
 /*
- * Follows the interior pointers of what is reachable by start pointers alone, in the order in which
- * it was reached. Most heaps have few that lead anywhere new: those are found in the list of
- * interior pointers, without another look at all blocks.
+ * Follows the interior pointers of what is reachable by start pointers alone. Most heaps have few
+ * that lead anywhere new: those are found in the list of interior pointers, without another look at
+ * all blocks.
  */
 static bool mark_interiors(struct search *s)
 {
@@ -362,8 +372,7 @@ static bool mark_interiors(struct search *s)
 	if (!open)
 		return false;
 	uint32_t left = find_open(s, open);
-	for (size_t i = 0, end = s->queue.len; left && i < end; i++) {
-		uint32_t block = s->queue.data[i];
+	for (uint32_t block = 0; left && block < space_count(&s->space); block++) {
 		if (!(open[block / 64] >> block % 64 & 1))
 			continue;
 		left--;
@@ -375,11 +384,8 @@ static bool mark_interiors(struct search *s)
 
 static bool mark(struct search *s)
 {
-	if (!mark_roots(s, SEARCH_REACHABLE) || !mark_from(s, 0, SEARCH_REACHABLE))
-		return false;
-	size_t reachable = s->queue.len;
-	return mark_roots(s, SEARCH_POSSIBLE) && mark_interiors(s) &&
-	       mark_from(s, reachable, SEARCH_POSSIBLE);
+	return mark_roots(s, SEARCH_REACHABLE) && mark_from(s, SEARCH_REACHABLE) &&
+	       mark_roots(s, SEARCH_POSSIBLE) && mark_interiors(s) && mark_from(s, SEARCH_POSSIBLE);
 }
 
 /* Takes out what a pointer to a start leads to as well, from a root or from what is reached. */

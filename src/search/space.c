@@ -16,14 +16,14 @@ void space_deinit(struct space *space)
 	space_regions_deinit(&space->regions);
 	space_larges_deinit(&space->larges);
 	space_u16_deinit(&space->offsets);
-	space_u32_deinit(&space->sizes);
+	space_u16_deinit(&space->sizes);
 	space_sizes_deinit(&space->huge);
 }
 
 bool space_reserve(struct space *space, uint32_t blocks)
 {
 	return space_u16_reserve(&space->offsets, blocks) &&
-	       space_u32_reserve(&space->sizes, blocks);
+	       space_u16_reserve(&space->sizes, blocks);
 }
 
 static uint64_t end_of(uint64_t address, uint64_t size)
@@ -67,14 +67,14 @@ static bool cover(struct space *space, uint64_t address, uint64_t end)
 
 static bool size_add(struct space *space, uint64_t size)
 {
-	bool huge = size >= UINT32_MAX;
+	bool huge = size >= SPACE_HUGE;
 	uint64_t *place =
 		huge ? space_sizes_insert(&space->huge, (uint32_t)space->sizes.len, NULL) : NULL;
 	if (huge && !place)
 		return false;
 	if (huge)
 		*place = size;
-	return space_u32_push(&space->sizes, huge ? UINT32_MAX : (uint32_t)size);
+	return space_u16_push(&space->sizes, huge ? SPACE_HUGE : (uint16_t)size);
 }
 
 enum space_added space_add(struct space *space, uint64_t address, uint64_t size)
@@ -164,7 +164,8 @@ uint32_t space_find(const struct space *space, uint64_t address, uint64_t *ret_o
 	}
 	uint32_t distance = offset - space->offsets.data[block];
 	/* Sizes stand far away: most pointers are to starts. */
-	if (distance && distance >= space->sizes.data[block])
+	if (distance >= space->sizes.data[block] && distance &&
+		distance >= space_size(space, block))
 		return SPACE_NONE;
 	*ret_offset = distance;
 	return block;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Blocks by address, for a search that asks of every word of a heap whether it points into one: 10
+ * Blocks by address, for a search that asks of every word of a heap whether it points into one: 4
  * bytes a block and two or three loads an answer.
  *
  * The address space is cut into regions of 64 KiB. A region knows the number of its first block and
@@ -20,6 +20,7 @@
 #include "base/vec.h"
 
 #define SPACE_NONE UINT32_MAX
+#define SPACE_HUGE UINT16_MAX /* bytes, and more: few blocks are so large */
 #define SPACE_BLOCKS_MAX (1u << 31)
 
 #define SPACE_REGION_BITS 16
@@ -63,7 +64,7 @@ struct space {
 	struct space_regions regions;                 /* ascending */
 	struct space_larges larges;                   /* ascending */
 	struct space_u16 offsets;                     /* of each block in its region */
-	struct space_u32 sizes;                       /* UINT32_MAX: in `huge` */
+	struct space_u16 sizes;                       /* SPACE_HUGE: in `huge` */
 	struct space_sizes huge;
 	uint64_t low, high; /* all blocks lie in [low, high) */
 };
@@ -90,8 +91,8 @@ static inline uint32_t space_count(const struct space *space)
 
 static inline uint64_t space_size(const struct space *space, uint32_t block)
 {
-	uint32_t size = space->sizes.data[block];
-	return size < UINT32_MAX ? size : *space_sizes_find(&space->huge, block);
+	uint16_t size = space->sizes.data[block];
+	return size < SPACE_HUGE ? size : *space_sizes_find(&space->huge, block);
 }
 
 /* Slow: bisects. */
