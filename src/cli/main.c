@@ -99,3 +99,19 @@ int main(int argc, char **argv)
 	message("there is no command '%s'; 'heapwise help' lists them", argv[1]);
 	return ERROR_USAGE;
 }
+
+#ifdef __SANITIZE_ADDRESS__
+/* A C++ allocator that is preloaded, as tests do it, keeps what it gets of the sanitizer's operator
+ * new, which is in the command because one of its libraries needs it. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:MallocExtension::Register\n";
+}
+
+const char *__lsan_default_options(void);
+const char *__lsan_default_options(void)
+{
+	return "print_suppressions=0";
+}
+#endif
