@@ -447,6 +447,13 @@ static void check_world(struct world *w)
 	search_destroy(search);
 }
 
+/* A sanitizer takes ten times as long. */
+#ifdef __SANITIZE_ADDRESS__
+#define WORLDS 4000u
+#else
+#define WORLDS 20000u
+#endif
+
 static void check_worlds(uint64_t seed, unsigned worlds, uint64_t beside_bytes)
 {
 	static struct world w;
@@ -462,12 +469,12 @@ static void check_worlds(uint64_t seed, unsigned worlds, uint64_t beside_bytes)
 
 CASE(worlds, "kinds, leaders and ways of random heaps are those of the definitions")
 {
-	check_worlds(1, 20000, 0);
+	check_worlds(1, WORLDS, 0);
 }
 
 CASE(more_worlds, "… and of others, which two threads read")
 {
-	check_worlds(1000000, 5000, 1); /* a thread each */
+	check_worlds(1000000, WORLDS / 4, 1); /* a thread each */
 }
 
 TAP_MAIN
