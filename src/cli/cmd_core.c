@@ -33,6 +33,8 @@ const struct command command_core = {
 		 "stacks\n"
 		 "  refs ADDR                what a block points at\n"
 		 "  words ADDR               every word of a block, and what it is\n"
+		 "  dominators               how much memory hangs on which globals, stacks and "
+		 "blocks\n"
 		 "  fragmentation            free memory of each arena, and what pins its pages\n"
 		 "  threads                  the call stack of each thread\n"
 		 "  maps                     all mappings: bytes, of these there, of these not "

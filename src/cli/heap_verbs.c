@@ -147,6 +147,12 @@ static int run_fragmentation(struct heap_session *session, int count, char **wor
 	return show(session, heap_fragments_write);
 }
 
+static int run_dominators(struct heap_session *session, int count, char **words)
+{
+	(void)count, (void)words;
+	return show(session, heap_dominators_write);
+}
+
 static int run_threads(struct heap_session *session, int count, char **words)
 {
 	(void)count, (void)words;
@@ -166,6 +172,8 @@ const struct heap_verb heap_verbs[] = {
 		run_why},
 	{"refs", "ADDR", "what a block points at", 1, 1, run_refs},
 	{"words", "ADDR", "every word of a block, and what it is", 1, 1, run_words},
+	{"dominators", "", "how much memory hangs on which globals, stacks and blocks", 0, 0,
+		run_dominators},
 	{"fragmentation", "", "free memory of each arena, and what pins its pages", 0, 0,
 		run_fragmentation},
 	{"threads", "", "the call stack of each thread", 0, 0, run_threads},

@@ -29,6 +29,10 @@ struct error *heap_blocks_write(const struct heap_page *page, const struct sink 
 struct error *heap_fragments_write(
 	const struct heap_page *page, const struct sink *sink) must_check_;
 
+/* What globals, stacks and blocks retain. */
+struct error *heap_dominators_write(
+	const struct heap_page *page, const struct sink *sink) must_check_;
+
 /* The call stack of each thread. */
 struct error *heap_threads_write(const struct address_space *space, struct heap_names *names,
 	bool as_json, const struct sink *sink) must_check_;

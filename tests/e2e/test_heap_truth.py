@@ -193,6 +193,23 @@ def stacks_of_threads(folder):
 
 
 @tests.test
+def what_hangs_on_globals(folder):
+    """dominators says of each global what hangs on it: as much as its blocks have together"""
+    with Waiting(hw.TARGETS / "heaps/heap_small", folder) as pid:
+        core = gcore(pid, folder)
+    account = read_account(folder / "account")
+    sizes = {int(b["address"], 16): b["size"] for b in ask("core", "--json", core, "blocks")["blocks"]}
+    wanted = {
+        name: sum(sizes[a] for a, (_, used, _, kind) in account.items() if used and kind in kinds)
+        for name, kinds in {
+            "list": ("node", "name"), "table": ("table", "entry"), "aligned": ("aligned",), "large": ("large",)}.items()}
+    rows = ask("core", "--json", core, "dominators")["dominators"]
+    found = {r["symbol"]: r["retained_bytes"] for r in rows if r["kind"] == "global" and r["symbol"] in wanted}
+    if found != wanted:
+        raise hw.Failure(f"{found}, not {wanted}")
+
+
+@tests.test
 def free_memory_adds_up(folder):
     """fragmentation's sums of all arenas are those of the summary."""
     with Waiting(hw.TARGETS / "heaps/heap_small", folder) as pid:

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How much memory hangs on what: of globals, stacks and blocks, the bytes that nothing else holds
+ * (search/dominators.h).
+ */
+#ifndef HEAP_RETAINED_H
+#define HEAP_RETAINED_H
+
+#include "base/vec.h"
+#include "heap/survey.h"
+#include "search/dominators.h"
+
+/* What holds blocks from outside: a variable, a thread's stack, a mapping. */
+struct retained_holder {
+	enum heap_root_kind kind;
+	uint64_t start;                /* of the variable, the mapping; of others 0 */
+	pid_t tid;                     /* of stacks, thread-local storage and registers */
+	struct heap_place place;       /* of variables; its offset is 0 if it has a name */
+	const struct process_map *map; /* of mappings */
+};
+DEFINE_VEC(retained_holders, struct retained_holder)
+
+/* A holder, or a block; of a list's nodes the first. */
+struct retained_row {
+	uint32_t node;  /* of the dominators: a block's number, or behind them a holder's */
+	uint32_t above; /* index of the row that it hangs on; UINT32_MAX: none */
+	uint64_t bytes; /* retained; of a block its own included */
+};
+DEFINE_VEC(retained_rows, struct retained_row)
+
+struct retained {
+	struct retained_holders holders;
+	struct dominators dominators;
+	struct retained_rows rows; /* what retains at least a thousandth: the largest first */
+	uint64_t shared_bytes;     /* of blocks that only several holders together hold */
+};
+
+/* The survey is typed. At most `limit` rows. */
+struct error *heap_retained(
+	const struct survey *survey, size_t limit, struct retained *ret) must_check_;
+void heap_retained_deinit(struct retained *retained);
+
+#endif
