@@ -16,40 +16,15 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/line_editor.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/pager.h"
-#include "cli/prompt_state.h"
+#include "cli/prompt_complete.h"
 
 #define PICTURES_MAX 1000u
 
 static const struct option_spec option_specs[] = {{0}};
-
-/* The words of a line; quotes keep blanks together. False: one is not closed. */
-static bool split(const char *line, struct prompt_words *ret)
-{
-	while (*(line += strspn(line, " \t"))) {
-		_cleanup_(text_deinit) struct text word;
-		text_init(&word);
-		char quote = 0;
-		for (; *line && (quote || !isblank((unsigned char)*line)); line++) {
-			if (*line == quote)
-				quote = 0;
-			else if (!quote && (*line == '"' || *line == '\''))
-				quote = *line;
-			else
-				text_add_char(&word, *line);
-		}
-		char *copy = text_steal(&word);
-		if (quote || !copy || !prompt_words_push(ret, copy)) {
-			free(copy);
-			return false;
-		}
-	}
-	return true;
-}
 
 static void show_options(const struct prompt_state *state)
 {
@@ -235,7 +210,7 @@ static bool obey(struct prompt_state *state, const char *text)
 	struct prompt_words line = {.data = NULL};
 	const char *number = NULL;
 	bool stays = true;
-	if (!split(text, &line)) {
+	if (!prompt_split(text, &line)) {
 		message("a quote is not closed");
 	} else if (line.len) {
 		const char *word = line.data[0], *equals = strchr(word, '=');
@@ -275,7 +250,9 @@ static int run(const struct command *command, int argc, char **argv)
 	}
 	/* ^C ends an answer, not the prompt. */
 	signal(SIGINT, SIG_IGN);
-	struct line_editor *editor = line_editor_create(&state);
+	struct prompt_complete complete = {.state = &state};
+	const struct line_completion completion = prompt_completion(&complete);
+	struct line_editor *editor = line_editor_create(&completion);
 	if (!editor)
 		return message_error(error_no_memory());
 	for (char *line; (line = line_editor_read(editor)) != NULL;) {
@@ -285,6 +262,7 @@ static int run(const struct command *command, int argc, char **argv)
 			break;
 	}
 	line_editor_destroy(editor);
+	prompt_complete_deinit(&complete);
 	prompt_state_deinit(&state);
 	return 0;
 }

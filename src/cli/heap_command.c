@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/heap_command.h"
 
+#include <unistd.h>
+
 #include "base/cleanup.h"
+#include "cli/heap_prompt.h"
 #include "cli/heap_verbs.h"
 #include "cli/message.h"
 #include "cli/terminal.h"
@@ -65,5 +68,9 @@ int heap_command_run(const struct command *command, int argc, char **argv,
 	struct error *error = heap_session_open(&session);
 	if (error)
 		return message_error(error);
-	return heap_verbs_run(&session, argc - options.operand - 1, argv + options.operand + 1);
+	int words = argc - options.operand - 1;
+	bool on_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	if (!words && on_terminal && !session.json)
+		return heap_prompt_run(&session);
+	return heap_verbs_run(&session, words, argv + options.operand + 1);
 }

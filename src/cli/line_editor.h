@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lines for the prompt: edited, completed and remembered on a terminal, plain from elsewhere. */
+/* Lines for a prompt: edited, completed and remembered on a terminal, plain from elsewhere. */
 #ifndef CLI_LINE_EDITOR_H
 #define CLI_LINE_EDITOR_H
 
-#include "cli/prompt_state.h"
+#include <stddef.h>
 
 struct line_editor;
 
-/* `state` must outlive it. NULL: no memory. There is one at a time. */
-struct line_editor *line_editor_create(const struct prompt_state *state);
+/* What TAB may make of a word: the n-th one, from 0, of all that could stand in the line at
+ * `start`, whatever the word begins with; NULL: there are no more. */
+struct line_completion {
+	void *context;
+	const char *(*candidate)(void *context, const char *line, size_t start, size_t n);
+};
+
+/* `completion` must outlive it. NULL: no memory. There is one at a time. */
+struct line_editor *line_editor_create(const struct line_completion *completion);
 /* Keeps the history. */
 void line_editor_destroy(struct line_editor *editor);
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/prompt_state.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/metric.h"
+#include "base/cleanup.h"
 #include "base/util.h"
 
 static const char *const sample_words[] = {"inuse_space", "inuse_objects", "alloc_space",
@@ -300,4 +302,27 @@ void prompt_words_free(struct prompt_words *words)
 	for (size_t i = 0; i < words->len; i++)
 		free(words->data[i]);
 	prompt_words_deinit(words);
+}
+
+bool prompt_split(const char *line, struct prompt_words *ret)
+{
+	while (*(line += strspn(line, " \t"))) {
+		_cleanup_(text_deinit) struct text word;
+		text_init(&word);
+		char quote = 0;
+		for (; *line && (quote || !isblank((unsigned char)*line)); line++) {
+			if (*line == quote)
+				quote = 0;
+			else if (!quote && (*line == '"' || *line == '\''))
+				quote = *line;
+			else
+				text_add_char(&word, *line);
+		}
+		char *copy = text_steal(&word);
+		if (quote || !copy || !prompt_words_push(ret, copy)) {
+			free(copy);
+			return false;
+		}
+	}
+	return true;
 }

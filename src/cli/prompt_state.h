@@ -74,4 +74,7 @@ bool prompt_command(const struct prompt_state *state, const struct prompt_verb *
 	char *const *words, size_t count, struct prompt_words *ret, char **ret_why);
 void prompt_words_free(struct prompt_words *words);
 
+/* The words of a line; quotes keep blanks together. False: one is not closed, or no memory. */
+bool prompt_split(const char *line, struct prompt_words *ret);
+
 #endif

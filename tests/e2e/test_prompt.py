@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The prompt: what its lines answer, on a terminal with completion and history, and from a pipe."""
 
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -119,6 +120,27 @@ def on_a_terminal(folder):
         terminal.type("\x1b[A\n")
         terminal.wait("by functions")
         leave(terminal, "exit\n")
+
+
+@TESTS.test
+def of_a_heap(folder):
+    """heapwise heap PID on a terminal asks for verbs: TAB completes them and types, each answers from what was read once"""
+    program = subprocess.Popen([hw.TARGETS / "heaps/heap_small", "account", "wait"], cwd=folder, stdout=subprocess.PIPE)
+    try:
+        hw.need(program.stdout.readline() == b"ready\n", "the program did not come so far")
+        with prompt(folder, "heap", str(program.pid)) as terminal:
+            terminal.wait("definitely lost")
+            for keys, answer in (("domi\t\n", "global list"), ("why '24 bytes, pointers at 0 8'\n", "3,000 blocks"),
+                                 ("words nothing\n", "no address"), ("nosuch\n", "no verb"), ("help\n", "fragmentation")):
+                terminal.wait(PROMPT)
+                terminal.type(keys)
+                terminal.wait(answer)
+            leave(terminal, "quit\n")
+        hw.need("State:\tS" in Path(f"/proc/{program.pid}/status").read_text(), "the process does not go on")
+    finally:
+        program.kill()
+        program.wait()
+        program.stdout.close()
 
 
 @TESTS.test
