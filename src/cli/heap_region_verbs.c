@@ -31,11 +31,10 @@ static int show_region(struct heap_session *session, struct region_options *opti
 		const struct region_options *options, const struct sink *sink))
 {
 	struct output output;
-	struct sink sink = output_sink_paged(&output, !session->no_pager && !session->json);
+	struct sink sink = heap_session_sink(session, &output);
 	options->json = session->json;
 	options->limit = session->limit;
-	struct error *error = write(&session->space, options, &sink);
-	return error ? message_error(error) : output_end(&output);
+	return heap_session_shown(&output, write(&session->space, options, &sink));
 }
 
 /* "ADDR BYTES", or "ADDR-ADDR". */

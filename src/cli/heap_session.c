@@ -152,3 +152,13 @@ struct heap_page heap_session_page(struct heap_session *session)
 		.colour = session->colour,
 		.limit = session->limit};
 }
+
+struct sink heap_session_sink(const struct heap_session *session, struct output *output)
+{
+	return output_sink_paged(output, !session->no_pager && !session->json);
+}
+
+int heap_session_shown(const struct output *output, struct error *error)
+{
+	return error ? message_error(error) : output_end(output);
+}

@@ -20,9 +20,8 @@ static int show(struct heap_session *session,
 		return message_error(error);
 	struct heap_page page = heap_session_page(session);
 	struct output output;
-	struct sink sink = output_sink_paged(&output, !session->no_pager && !session->json);
-	error = write(&page, &sink);
-	return error ? message_error(error) : output_end(&output);
+	struct sink sink = heap_session_sink(session, &output);
+	return heap_session_shown(&output, write(&page, &sink));
 }
 
 static int run_summary(struct heap_session *session, int count, char **words)
@@ -74,9 +73,8 @@ static int show_address(struct heap_session *session, const char *word,
 		return message_error(error);
 	struct heap_page page = heap_session_page(session);
 	struct output output;
-	struct sink sink = output_sink_paged(&output, !session->no_pager && !session->json);
-	error = write(&page, address, &sink);
-	return error ? message_error(error) : output_end(&output);
+	struct sink sink = heap_session_sink(session, &output);
+	return heap_session_shown(&output, write(&page, address, &sink));
 }
 
 static int run_words(struct heap_session *session, int count, char **words)
@@ -136,9 +134,8 @@ static int run_why(struct heap_session *session, int count, char **words)
 		return message_error(error);
 	struct heap_page page = heap_session_page(session);
 	struct output output;
-	struct sink sink = output_sink_paged(&output, !session->no_pager && !session->json);
-	error = heap_why_write(&page, words[1], &why, &sink);
-	return error ? message_error(error) : output_end(&output);
+	struct sink sink = heap_session_sink(session, &output);
+	return heap_session_shown(&output, heap_why_write(&page, words[1], &why, &sink));
 }
 
 static int run_fragmentation(struct heap_session *session, int count, char **words)
@@ -157,10 +154,9 @@ static int run_threads(struct heap_session *session, int count, char **words)
 {
 	(void)count, (void)words;
 	struct output output;
-	struct sink sink = output_sink_paged(&output, !session->no_pager && !session->json);
-	struct error *error =
-		heap_threads_write(&session->space, &session->names, session->json, &sink);
-	return error ? message_error(error) : output_end(&output);
+	struct sink sink = heap_session_sink(session, &output);
+	return heap_session_shown(&output,
+		heap_threads_write(&session->space, &session->names, session->json, &sink));
 }
 
 const struct heap_verb heap_verbs[] = {
