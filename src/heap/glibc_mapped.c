@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "heap/glibc.h"
-#include "heap/window.h"
+#include "heap/unclaimed.h"
 
-#define PAGE_BYTES 4096ull
+#define PAGE_BYTES UNCLAIMED_PAGE_BYTES
 
 struct scan {
 	struct glibc *glibc;
-	struct window window;
+	struct window *window;
 	struct heap_area_vec found;
 	uint64_t apart_bytes; /* of the main arena, still to be found */
 };
@@ -23,7 +23,7 @@ struct scan {
 /* A chunk at `at` of the mapping that begins at `base`: where it ends; 0: there is none. */
 static uint64_t mapped_end(struct scan *s, uint64_t base, uint64_t at, uint64_t end)
 {
-	const uint8_t *bytes = window_at(&s->window, at, 16, end);
+	const uint8_t *bytes = window_at(s->window, at, 16, end);
 	uint64_t lead, head;
 	if (!bytes)
 		return 0;
@@ -58,11 +58,12 @@ static uint64_t apart_end(struct scan *s, uint64_t at, uint64_t end)
 {
 	if (!s->apart_bytes || !glibc_chain_is(s->glibc->space, at, end, 24))
 		return 0;
-	return glibc_run_end(&s->window, at, end);
+	return glibc_run_end(s->window, at, end);
 }
 
-static bool take(struct scan *s, uint64_t at, uint64_t end, uint64_t *ret_next)
+static bool take(struct unclaimed_walk *walk, uint64_t at, uint64_t end, uint64_t *ret_next)
 {
+	struct scan *s = walk->context;
 	uint64_t chunk_end = mapped_end(s, at, at, end);
 	struct heap_area area = {.low = at, .start = at, .end = chunk_end, .maker = HEAP_GLIBC};
 	if (chunk_end) {
@@ -83,56 +84,6 @@ static bool take(struct scan *s, uint64_t at, uint64_t end, uint64_t *ret_next)
 	return heap_areas_add(&s->found, &area);
 }
 
-static bool scan_range(struct scan *s, uint64_t start, uint64_t end)
-{
-	uint64_t at = (start + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
-	while (at < end) {
-		size_t untouched = address_space_empty(s->glibc->space, at, end - at);
-		if (untouched >= PAGE_BYTES) {
-			at += untouched & ~(PAGE_BYTES - 1);
-			continue;
-		}
-		/* Until the next megabyte, or a block. */
-		uint64_t stop = end - at > WINDOW_BYTES ? at + WINDOW_BYTES : end;
-		while (at < stop) {
-			uint64_t next = at + PAGE_BYTES;
-			if (!take(s, at, end, &next))
-				return false;
-			at = next;
-		}
-	}
-	return true;
-}
-
-/* `next`: of the areas, the first that may be in the way; both are gone through in order. */
-static bool scan_map(struct scan *s, const struct process_map *map,
-	const struct heap_area_vec *areas, size_t *next)
-{
-	uint64_t at = map->start;
-	bool ok = true;
-	while (*next < areas->len && areas->data[*next].high <= at)
-		++*next;
-	for (size_t i = *next; ok && i < areas->len && areas->data[i].low < map->end; i++) {
-		const struct heap_area *area = &areas->data[i];
-		if (area->low > at)
-			ok = scan_range(s, at, area->low);
-		at = area->high > at ? area->high : at;
-	}
-	return ok && (at >= map->end || scan_range(s, at, map->end));
-}
-
-static bool scan_all(struct scan *s, const struct heap_area_vec *areas)
-{
-	const struct process_maps *maps = &s->glibc->space->maps;
-	size_t next = 0;
-	bool ok = true;
-	for (size_t i = 0; ok && i < maps->maps.len; i++) {
-		if (address_map_is_anonymous(&maps->maps.data[i]))
-			ok = scan_map(s, &maps->maps.data[i], areas, &next);
-	}
-	return ok;
-}
-
 /* What of the main arena's memory is not in the run that is known. */
 static uint64_t missing(const struct glibc *glibc, const struct heap_area_vec *areas)
 {
@@ -151,13 +102,13 @@ struct error *glibc_mapped_find(struct glibc *glibc, struct heap_area_vec *areas
 {
 	struct scan s = {.glibc = glibc};
 	s.apart_bytes = missing(glibc, areas);
-	struct error *error = window_open(glibc->space, &s.window);
-	if (error)
-		return error;
-	bool ok = scan_all(&s, areas);
+	struct unclaimed_walk walk = {
+		.space = glibc->space, .areas = areas, .context = &s, .look = take};
+	s.window = &walk.window;
+	struct error *error = unclaimed_walk(&walk);
+	bool ok = true;
 	for (size_t i = 0; ok && i < s.found.len; i++)
 		ok = heap_areas_add(areas, &s.found.data[i]);
 	heap_area_vec_deinit(&s.found);
-	window_close(&s.window);
-	return ok ? NULL : error_no_memory();
+	return error || ok ? error : error_no_memory();
 }

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#define PAGE_BYTES 4096ull
+#include "heap/unclaimed.h"
+
 #define POOL_BYTES_OLD 4096u
 #define POOL_BYTES 16384u
 #define HEADER_BYTES 48u
@@ -66,15 +67,9 @@ static bool is_pool(const uint8_t *bytes, uint64_t address, struct pool *ret)
 	return fits(&h, ret, address, STEP) || fits(&h, ret, address, STEP_MIN);
 }
 
-struct scan {
-	const struct address_space *space;
-	struct window window;
-	struct heap_area_vec found;
-};
-
-static bool add_pool(struct scan *s, const struct pool *pool)
+static bool add_pool(struct heap_area_vec *found, const struct pool *pool)
 {
-	struct heap_area *last = s->found.len ? &s->found.data[s->found.len - 1] : NULL;
+	struct heap_area *last = found->len ? &found->data[found->len - 1] : NULL;
 	uint64_t end = pool->address + pool->bytes;
 	if (last && last->end == pool->address && last->data == pool->bytes) {
 		last->end = last->high = end;
@@ -86,65 +81,29 @@ static bool add_pool(struct scan *s, const struct pool *pool)
 		.high = end,
 		.maker = HEAP_PYMALLOC,
 		.data = pool->bytes};
-	return heap_areas_add(&s->found, &area);
+	return heap_areas_add(found, &area);
 }
 
-static bool scan_range(struct scan *s, uint64_t start, uint64_t end)
+static bool look(struct unclaimed_walk *walk, uint64_t at, uint64_t end, uint64_t *ret_next)
 {
-	uint64_t at = (start + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
-	while (at < end) {
-		size_t untouched = address_space_untouched(s->space, at, end - at);
-		if (untouched >= PAGE_BYTES) {
-			at += untouched & ~(PAGE_BYTES - 1);
-			continue;
-		}
-		uint64_t stop = end - at > WINDOW_BYTES ? at + WINDOW_BYTES : end;
-		while (at < stop) {
-			struct pool pool;
-			const uint8_t *bytes = window_at(&s->window, at, HEADER_BYTES, end);
-			if (!bytes || !is_pool(bytes, at, &pool) || pool.bytes > end - at) {
-				at += PAGE_BYTES;
-				continue;
-			}
-			if (!add_pool(s, &pool))
-				return false;
-			at += pool.bytes;
-		}
-	}
-	return true;
-}
-
-/* `next`: of the areas, the first that may be in the way; both are gone through in order. */
-static bool scan_map(struct scan *s, const struct process_map *map,
-	const struct heap_area_vec *areas, size_t *next)
-{
-	uint64_t at = map->start;
-	bool ok = true;
-	while (*next < areas->len && areas->data[*next].high <= at)
-		++*next;
-	for (size_t i = *next; ok && i < areas->len && areas->data[i].low < map->end; i++) {
-		const struct heap_area *area = &areas->data[i];
-		if (area->low > at)
-			ok = scan_range(s, at, area->low);
-		at = area->high > at ? area->high : at;
-	}
-	return ok && (at >= map->end || scan_range(s, at, map->end));
+	struct pool pool;
+	const uint8_t *bytes = window_at(&walk->window, at, HEADER_BYTES, end);
+	if (!bytes || !is_pool(bytes, at, &pool) || pool.bytes > end - at)
+		return true;
+	*ret_next = at + pool.bytes;
+	return add_pool(walk->context, &pool);
 }
 
 struct error *pymalloc_find(const struct address_space *space, struct heap_area_vec *areas)
 {
-	struct scan s = {.space = space};
-	struct error *error = window_open(space, &s.window);
-	size_t next = 0;
+	struct heap_area_vec found = {0};
+	struct unclaimed_walk walk = {
+		.space = space, .areas = areas, .context = &found, .look = look};
+	struct error *error = unclaimed_walk(&walk);
 	bool ok = true;
-	for (size_t i = 0; !error && ok && i < space->maps.maps.len; i++) {
-		if (address_map_is_anonymous(&space->maps.maps.data[i]))
-			ok = scan_map(&s, &space->maps.maps.data[i], areas, &next);
-	}
-	for (size_t i = 0; !error && ok && i < s.found.len; i++)
-		ok = heap_areas_add(areas, &s.found.data[i]);
-	heap_area_vec_deinit(&s.found);
-	window_close(&s.window);
+	for (size_t i = 0; !error && ok && i < found.len; i++)
+		ok = heap_areas_add(areas, &found.data[i]);
+	heap_area_vec_deinit(&found);
 	return error || ok ? error : error_no_memory();
 }
 
