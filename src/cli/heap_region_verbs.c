@@ -54,13 +54,6 @@ static bool take_range(int count, char **words, struct region_options *ret)
 	return true;
 }
 
-int heap_verb_maps(struct heap_session *session, int count, char **words)
-{
-	(void)count, (void)words;
-	struct region_options options = {.start = UINT64_MAX, .end = UINT64_MAX};
-	return show_region(session, &options, heap_maps_write);
-}
-
 int heap_verb_hexdump(struct heap_session *session, int count, char **words)
 {
 	struct region_options options = {.start = 0};

@@ -9,7 +9,6 @@
 /* "0x…", or a decimal number. False, after saying so. */
 bool heap_verb_address(const char *word, uint64_t *ret);
 
-int heap_verb_maps(struct heap_session *session, int count, char **words);
 int heap_verb_hexdump(struct heap_session *session, int count, char **words);
 int heap_verb_strings(struct heap_session *session, int count, char **words);
 int heap_verb_dump(struct heap_session *session, int count, char **words);

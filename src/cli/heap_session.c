@@ -2,6 +2,7 @@
 #include "cli/heap_session.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/message.h"
@@ -35,6 +36,8 @@ void heap_session_close(struct heap_session *session)
 	if (s->pid)
 		stop_deinit(&s->stopped);
 	symbol_options_deinit(&s->symbols);
+	process_maps_deinit(&s->maps_before);
+	free(s->usage);
 }
 
 static struct error *open_core(struct heap_session *s)
@@ -50,9 +53,21 @@ static struct error *open_core(struct heap_session *s)
 	return error;
 }
 
+/* What its mappings take, before a copy of it shares them; nobody knows if it can't be read. */
+static void read_usage(struct heap_session *s)
+{
+	struct error *error = process_maps_read(s->pid, &s->maps_before);
+	if (!error)
+		s->usage = calloc(s->maps_before.maps.len + 1, sizeof(*s->usage));
+	if (s->usage)
+		error = process_maps_usage(s->pid, &s->maps_before, s->usage);
+	error_destroy(error);
+}
+
 static struct error *open_process(struct heap_session *s)
 {
 	snprintf(s->name, sizeof(s->name), "process %d", (int)s->pid);
+	read_usage(s);
 	stop_init(&s->stopped, s->pid);
 	struct error *error = stop_process(&s->stopped);
 	if (error)
@@ -148,6 +163,8 @@ struct heap_page heap_session_page(struct heap_session *session)
 		.model = session->model,
 		.name = session->core ? session->core : session->name,
 		.pause_ns = session->pause_ns,
+		.maps_before = &session->maps_before,
+		.usage = session->usage,
 		.json = session->json,
 		.colour = session->colour,
 		.limit = session->limit};

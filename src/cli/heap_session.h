@@ -31,6 +31,8 @@ struct heap_session {
 	struct model *model;
 	struct stopped stopped;
 	struct snapshot snapshot;
+	struct process_maps maps_before; /* of a process, before it was stopped … */
+	struct process_map_usage *usage; /* … and what they took; NULL: not known */
 	bool has_snapshot, is_held;
 	uint64_t pause_ns;
 	bool has_names, has_space, is_surveyed, is_judged;

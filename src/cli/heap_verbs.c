@@ -150,6 +150,12 @@ static int run_dominators(struct heap_session *session, int count, char **words)
 	return show(session, heap_dominators_write);
 }
 
+static int run_maps(struct heap_session *session, int count, char **words)
+{
+	(void)count, (void)words;
+	return show(session, heap_maps_write);
+}
+
 static int run_threads(struct heap_session *session, int count, char **words)
 {
 	(void)count, (void)words;
@@ -173,8 +179,8 @@ const struct heap_verb heap_verbs[] = {
 	{"fragmentation", "", "free memory of each arena, and what pins its pages", 0, 0,
 		run_fragmentation},
 	{"threads", "", "the call stack of each thread", 0, 0, run_threads},
-	{"maps", "", "all mappings: bytes, of these there, of these not zero", 0, 0,
-		heap_verb_maps},
+	{"maps", "", "all mappings by what they are for: bytes, resident, private, swapped", 0, 0,
+		run_maps},
 	{"hexdump", "ADDR [BYTES]", "memory as hexdump -C shows it; or ADDR-ADDR", 1, 2,
 		heap_verb_hexdump},
 	{"strings", "[ADDR [BYTES]]", "printable text in memory that the program wrote", 0, 2,

@@ -60,7 +60,9 @@ struct error *process_maps_read(pid_t pid, struct process_maps *ret)
 	return error ? error : process_maps_parse((char *)text, ret);
 }
 
-struct error *process_maps_no_reserve(pid_t pid, const struct process_maps *maps, bool *ret)
+/* Goes through the lines of /proc/PID/smaps that tell of a mapping (proc_pid_smaps(5)). */
+static struct error *read_details(pid_t pid, const struct process_maps *maps, void *ret,
+	void (*take)(void *ret, const struct process_map *map, size_t number, const char *line))
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/smaps", (int)pid);
@@ -78,11 +80,50 @@ struct error *process_maps_no_reserve(pid_t pid, const struct process_maps *maps
 		char dash;
 		if (sscanf(line, "%" SCNx64 "%c", &start, &dash) == 2 && dash == '-')
 			map = process_maps_find(maps, start);
-		else if (map && !strncmp(line, "VmFlags:", 8))
-			ret[map - maps->maps.data] = strstr(line, " nr");
+		if (map)
+			take(ret, map, (size_t)(map - maps->maps.data), line);
 	}
 	free(text);
 	return NULL;
+}
+
+static void take_no_reserve(
+	void *ret, const struct process_map *map, size_t number, const char *line)
+{
+	(void)map;
+	bool *no_reserve = ret;
+	if (!strncmp(line, "VmFlags:", 8))
+		no_reserve[number] = strstr(line, " nr");
+}
+
+struct error *process_maps_no_reserve(pid_t pid, const struct process_maps *maps, bool *ret)
+{
+	return read_details(pid, maps, ret, take_no_reserve);
+}
+
+static void take_usage(void *ret, const struct process_map *map, size_t number, const char *line)
+{
+	struct process_map_usage *usage = (struct process_map_usage *)ret + number;
+	uint64_t start, end, kilobytes;
+	char name[32];
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &start, &end) == 2)
+		usage->known = start == map->start && end == map->end;
+	else if (!usage->known ||
+		 sscanf(line, "%31[A-Za-z_]: %" SCNu64 " kB", name, &kilobytes) != 2)
+		return;
+	else if (!strcmp(name, "Rss"))
+		usage->resident = kilobytes << 10;
+	else if (!strcmp(name, "Private_Clean") || !strcmp(name, "Private_Dirty"))
+		usage->own += kilobytes << 10;
+	else if (!strcmp(name, "Swap"))
+		usage->swapped = kilobytes << 10;
+}
+
+struct error *process_maps_usage(
+	pid_t pid, const struct process_maps *maps, struct process_map_usage *ret)
+{
+	memset(ret, 0, maps->maps.len * sizeof(*ret));
+	return read_details(pid, maps, ret, take_usage);
 }
 
 void process_maps_deinit(struct process_maps *maps)

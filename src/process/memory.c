@@ -123,7 +123,8 @@ size_t process_memory_untouched(const struct process_memory *memory, uint64_t ad
 	const struct process_map *map =
 		memory->pages < 0 ? NULL : process_maps_find(memory->maps, address);
 	int pages = map && map->shared ? memory->shared_pages : memory->pages;
-	if (!map || pages < 0)
+	/* Pages of a file that nobody touched have what is in the file. */
+	if (!map || pages < 0 || (map->inode && !map->shared))
 		return 0;
 	uint64_t end = address + bytes < map->end ? address + bytes : map->end, at = address;
 	while (at < end) {

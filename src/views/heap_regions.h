@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Memory as it lies there: mappings, bytes, strings. */
+/* Memory as it lies there: bytes, strings. */
 #ifndef VIEWS_HEAP_REGIONS_H
 #define VIEWS_HEAP_REGIONS_H
 
@@ -13,9 +13,6 @@ struct region_options {
 	size_t limit;
 };
 
-/* All mappings with what is in each: bytes, how much of it was ever written, what it is of. */
-struct error *heap_maps_write(const struct address_space *space,
-	const struct region_options *options, const struct sink *sink) must_check_;
 /* As `hexdump -C` does it. ERROR_INPUT: nothing there can be read. */
 struct error *heap_hexdump_write(const struct address_space *space,
 	const struct region_options *options, const struct sink *sink) must_check_;

@@ -15,6 +15,8 @@ struct heap_page {
 	const struct model *model; /* made of it */
 	const char *name;          /* the core's path, or the process's number */
 	uint64_t pause_ns;         /* for which a process stood still; 0: none did */
+	const struct process_maps *maps_before;
+	const struct process_map_usage *usage; /* of those maps; NULL: not known */
 	bool json, colour;
 	size_t limit; /* rows of tables; VIEW_DEFAULT_LIMIT */
 };
@@ -32,6 +34,9 @@ struct error *heap_fragments_write(
 /* What globals, stacks and blocks retain. */
 struct error *heap_dominators_write(
 	const struct heap_page *page, const struct sink *sink) must_check_;
+
+/* All mappings, and what they are for: by kind, then one by one. */
+struct error *heap_maps_write(const struct heap_page *page, const struct sink *sink) must_check_;
 
 /* The call stack of each thread. */
 struct error *heap_threads_write(const struct address_space *space, struct heap_names *names,

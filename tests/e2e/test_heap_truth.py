@@ -3,6 +3,7 @@
 """What is read from memory equals what programs say of their own blocks, by each road: a core of the
 kernel's, one of gcore's, the process as it runs."""
 
+import os
 import signal
 import sys
 from collections import Counter
@@ -223,6 +224,35 @@ def free_memory_adds_up(folder):
     for arena in arenas:
         if not arena["pages"] >= arena["free_pages"] + arena["pinned_pages"] > 0:
             raise hw.Failure(f"pages: {arena}")
+
+
+@tests.test
+def what_memory_is_for(folder):
+    """maps says of each mapping what it is for; of a process its sums are those of smaps."""
+    with Waiting(hw.TARGETS / "heaps/heap_threads", folder) as pid:
+        while "State:\tS" not in Path(f"/proc/{pid}/status").read_text():
+            os.sched_yield()
+        smaps = Path(f"/proc/{pid}/smaps").read_text()
+        live = ask("heap", "--json", str(pid), "maps")
+        core = ask("core", "--json", gcore(pid, folder), "maps")
+    for name, fields in {"resident": ("Rss",), "private": ("Private_Clean", "Private_Dirty"), "swapped": ("Swap",)}.items():
+        wanted = 1024 * sum(
+            int(line.split()[1]) for line in smaps.splitlines() if line.split(":")[0] in fields)
+        for rows in (live["maps"], live["kinds"]):
+            found = sum(row[name] or 0 for row in rows)
+            if found != wanted or not (wanted or name == "swapped"):
+                raise hw.Failure(f"{name}: {found}, not {wanted}")
+    for told in (live, core):
+        stacks = [m["of"] for m in told["maps"] if m["kind"] == "stack"]
+        if len(stacks) != 9 or len(set(stacks)) != 9 or not all(s.startswith("thread ") for s in stacks):
+            raise hw.Failure(f"stacks: {stacks}")
+        heaps = {m["of"] for m in told["maps"] if m["kind"] == "heap"}
+        if "glibc" not in heaps or "glibc, arena 8" not in heaps:
+            raise hw.Failure(f"heaps: {heaps}")
+        if not {"code", "data", "constant"} <= {k["kind"] for k in told["kinds"]}:
+            raise hw.Failure(f"kinds: {told['kinds']}")
+    if any(m["resident"] is not None for m in core["maps"]):
+        raise hw.Failure("a core says what is resident")
 
 
 tests.main()
