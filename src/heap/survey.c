@@ -7,6 +7,7 @@
 #include "heap/containers.h"
 #include "heap/cxx.h"
 #include "heap/python_types.h"
+#include "heap/system_types.h"
 
 static struct error *take(
 	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
@@ -103,6 +104,8 @@ struct error *survey_type(struct survey *survey)
 	struct error *error = heap_types_open(&survey->classes, &survey->types);
 	if (!error)
 		error = python_types_say(survey);
+	if (!error)
+		error = system_types_say(survey);
 	if (!error)
 		error = cxx_recognise(
 			survey->heap.space, survey->names, &survey->classes, &survey->types);

@@ -227,6 +227,30 @@ def free_memory_adds_up(folder):
 
 
 @tests.test
+def blocks_of_libc(folder):
+    """Streams, their buffers, directories, libraries and thread-local memory are called so, and nothing else is."""
+    program = hw.TARGETS / "heaps/heap_system"
+    with Waiting(program, folder) as pid:
+        live = ask("heap", "--json", str(pid), "blocks")["blocks"]
+        core = ask("core", "--json", gcore(pid, folder), "blocks")["blocks"]
+    account = read_account(folder / "account")
+    for blocks in (live, core):
+        found = {}
+        for block in blocks:
+            found.setdefault(block.get("type"), []).append((int(block["address"], 16), block["size"]))
+        for kind in ("FILE", "DIR", "link_map", "thread-local memory"):
+            wanted = [a for a, (_, _, _, k) in account.items() if k == kind]
+            rows = found.get(kind, [])
+            if len(rows) != len(wanted) or not all(any(s <= a < s + n for s, n in rows) for a in wanted):
+                raise hw.Failure(f"{kind}: {rows}, not {[hex(a) for a in wanted]}")
+        # Of each stream, and of stdout.
+        if len(found.get("FILE buffer", [])) != 9 or len(found.get("link_map name", [])) != 1:
+            raise hw.Failure(f"{found.get('FILE buffer')}, {found.get('link_map name')}")
+        if len(found.get("dtv", [])) != 3:
+            raise hw.Failure(f"dtv: {found.get('dtv')}")
+
+
+@tests.test
 def what_memory_is_for(folder):
     """maps says of each mapping what it is for; of a process its sums are those of smaps."""
     with Waiting(hw.TARGETS / "heaps/heap_threads", folder) as pid:
