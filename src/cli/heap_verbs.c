@@ -138,6 +138,12 @@ static int run_why(struct heap_session *session, int count, char **words)
 	return heap_session_shown(&output, heap_why_write(&page, words[1], &why, &sink));
 }
 
+static int run_alone(struct heap_session *session, int count, char **words)
+{
+	(void)count, (void)words;
+	return show(session, heap_alone_write);
+}
+
 static int run_fragmentation(struct heap_session *session, int count, char **words)
 {
 	(void)count, (void)words;
@@ -170,6 +176,8 @@ const struct heap_verb heap_verbs[] = {
 	{"types", "", "what there is, by bytes", 0, 0, run_types},
 	{"blocks", "", "every block: address, size, used or free, what it is", 0, 0, run_blocks},
 	{"leaks", "", "what nothing points to any more", 0, 0, run_leaks},
+	{"alone", "", "what neither holds pointers nor is pointed at: contents, neighbours", 0, 0,
+		run_alone},
 	{"why", "ADDR|TYPE", "who points at it, step by step up to globals and stacks", 1, 1,
 		run_why},
 	{"refs", "ADDR", "what a block points at", 1, 1, run_refs},

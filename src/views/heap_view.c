@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "heap/alone.h"
 #include "views/json_parts.h"
 #include "views/leaks_view.h"
 
@@ -84,7 +85,7 @@ static void text_makers(const struct survey *s, struct text *out)
 	text_add(out, *comma ? "\n" : "none was found\n");
 }
 
-static void text_leaks(const struct survey *s, struct text *out)
+static void text_leaks(const struct survey *s, const struct heap_alone *alone, struct text *out)
 {
 	static const char *const words[SEARCH_KINDS] = {
 		"definitely lost", "indirectly lost", "possibly lost", "still reachable"};
@@ -92,6 +93,10 @@ static void text_leaks(const struct survey *s, struct text *out)
 	for (unsigned i = 0; i < SEARCH_KINDS; i++) {
 		text_printf(out, "%-17s", words[i]);
 		add_sum(out, totals->bytes[i], totals->blocks[i]);
+		if (i == SEARCH_DEFINITE && alone->blocks.len) {
+			text_add(out, ", of these without any pointer ");
+			add_sum(out, alone->bytes, alone->blocks.len);
+		}
 		text_add_char(out, '\n');
 	}
 }
@@ -243,7 +248,7 @@ static void put_source(struct json *json, const struct heap_page *page)
 }
 
 static struct error *write_json(const struct heap_page *page, const struct heap_type **types,
-	size_t count, bool whole, const struct sink *sink)
+	size_t count, const struct heap_alone *alone, const struct sink *sink)
 {
 	struct json json;
 	struct error *error = NULL;
@@ -256,23 +261,29 @@ static struct error *write_json(const struct heap_page *page, const struct heap_
 	put_types(&json, types, count, limit);
 	put_groups(&json, page->survey, types, count, limit);
 	put_damage(&json, &page->survey->heap.damage);
-	if (whole)
+	if (alone) {
+		json_key(&json, "alone");
+		json_object_begin(&json);
+		json_put_u64(&json, "blocks", alone->blocks.len);
+		json_put_u64(&json, "bytes", alone->bytes);
+		json_object_end(&json);
 		error = leaks_view_put(page->model, &json);
+	}
 	json_object_end(&json);
 	json_finish(&json);
 	return error;
 }
 
 static struct error *write_text(const struct heap_page *page, const struct heap_type **types,
-	size_t count, bool whole, const struct sink *sink)
+	size_t count, const struct heap_alone *alone, const struct sink *sink)
 {
 	_cleanup_(text_deinit) struct text out;
 	text_init(&out);
-	size_t rows = whole ? SUMMARY_ROWS : TABLE_ROWS;
-	if (whole) {
+	size_t rows = alone ? SUMMARY_ROWS : TABLE_ROWS;
+	if (alone) {
 		text_verdict(page, &out);
 		text_sums(page->survey, &out);
-		text_leaks(page->survey, &out);
+		text_leaks(page->survey, alone, &out);
 		text_makers(page->survey, &out);
 		text_damage(page->survey, &out);
 	}
@@ -289,8 +300,12 @@ static struct error *write_page(const struct heap_page *page, bool whole, const 
 	_cleanup_free_ const struct heap_type **types = sort_types(page->survey, &count);
 	if (!types)
 		return error_no_memory();
-	return page->json ? write_json(page, types, count, whole, sink)
-			  : write_text(page, types, count, whole, sink);
+	_cleanup_(heap_alone_deinit) struct heap_alone alone = {.bytes = 0};
+	struct error *error = whole ? heap_alone_find(page->survey, &alone) : NULL;
+	if (error)
+		return error;
+	return page->json ? write_json(page, types, count, whole ? &alone : NULL, sink)
+			  : write_text(page, types, count, whole ? &alone : NULL, sink);
 }
 
 struct error *heap_summary_write(const struct heap_page *page, const struct sink *sink)

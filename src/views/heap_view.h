@@ -27,6 +27,8 @@ struct error *heap_summary_write(const struct heap_page *page, const struct sink
 struct error *heap_types_write(const struct heap_page *page, const struct sink *sink) must_check_;
 /* Every block: address, size, state, kind of leak, type. */
 struct error *heap_blocks_write(const struct heap_page *page, const struct sink *sink) must_check_;
+/* Blocks without pointers that nothing points at: their contents and neighbours. */
+struct error *heap_alone_write(const struct heap_page *page, const struct sink *sink) must_check_;
 /* Free memory of each arena, and what keeps pages of it from being given back. */
 struct error *heap_fragments_write(
 	const struct heap_page *page, const struct sink *sink) must_check_;

@@ -211,6 +211,33 @@ def what_hangs_on_globals(folder):
 
 
 @tests.test
+def blocks_that_stand_alone(folder):
+    """alone lists what is lost, holds no pointer and is not pointed at, with what is in it."""
+    with Waiting(hw.TARGETS / "heaps/heap_small", folder) as pid:
+        core = gcore(pid, folder)
+    wanted = {
+        a: size for a, (size, used, leak, kind) in read_account(folder / "account").items()
+        if used and leak == "definite" and kind != "lost"}
+    told = ask("core", "--json", core, "alone")
+    found = {int(b["address"], 16): b for b in told["alone"]}
+    if not wanted or set(found) != set(wanted) or told["blocks"] != len(wanted):
+        raise hw.Failure(f"{len(found)} blocks, not {len(wanted)}")
+    if told["bytes"] != sum(b["size"] for b in told["alone"]) or ask("core", "--json", core)["alone"]["bytes"] != told["bytes"]:
+        raise hw.Failure(f"{told['bytes']} bytes")
+    used = sorted(
+        int(b["address"], 16) for b in ask("core", "--json", core, "blocks")["blocks"] if b["state"] == "used")
+    for address, block in found.items():
+        at = used.index(address)
+        if int(block["behind"]["address"], 16) != used[at - 1] or int(block["before"]["address"], 16) != used[at + 1]:
+            raise hw.Failure(f"neighbours: {block}")
+        dumped = folder / "content"
+        if address == min(found):
+            hw.run([hw.HEAPWISE, "core", core, "dump", hex(address), "32", dumped])
+            if dumped.read_bytes().hex() != block["bytes"]:
+                raise hw.Failure(f"content: {block}")
+
+
+@tests.test
 def free_memory_adds_up(folder):
     """fragmentation's sums of all arenas are those of the summary."""
     with Waiting(hw.TARGETS / "heaps/heap_small", folder) as pid:

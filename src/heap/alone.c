@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/alone.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "search/graph.h"
+
+/* Marks all blocks that others point at; roots point at none that is lost. */
+static void mark_held(const struct graph *graph, uint32_t count, uint64_t *held)
+{
+	for (uint32_t block = 0; block < count; block++) {
+		uint32_t end = graph_edges_end(graph, block);
+		for (uint32_t i = graph->heads.data[block]; i < end; i++) {
+			uint32_t target = GRAPH_BLOCK(graph->edges.data[i]);
+			if (target != block)
+				held[target / 64] |= 1ull << target % 64;
+		}
+	}
+}
+
+struct error *heap_alone_find(const struct survey *survey, struct heap_alone *ret)
+{
+	const struct graph *graph = search_graph(survey->search);
+	uint32_t count = search_block_count(survey->search);
+	*ret = (struct heap_alone){.bytes = 0};
+	if (!search_totals(survey->search)->blocks[SEARCH_DEFINITE])
+		return NULL;
+	_cleanup_free_ uint64_t *held = calloc(count / 64 + 1, sizeof(*held));
+	if (!held)
+		return error_no_memory();
+	mark_held(graph, count, held);
+	for (uint32_t block = 0; block < count; block++) {
+		if (search_kind(survey->search, block) != SEARCH_DEFINITE ||
+			held[block / 64] >> block % 64 & 1 ||
+			graph->heads.data[block] < graph_edges_end(graph, block))
+			continue;
+		ret->bytes += search_block_size(survey->search, block);
+		if (!space_u32_push(&ret->blocks, block))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+void heap_alone_deinit(struct heap_alone *alone)
+{
+	space_u32_deinit(&alone->blocks);
+}

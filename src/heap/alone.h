@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Blocks of which memory says the least: they hold no pointer to a block, and nothing points at
+ * them. All of them are lost. What remains to go by is what is written in them, and which blocks
+ * lie beside them.
+ */
+#ifndef HEAP_ALONE_H
+#define HEAP_ALONE_H
+
+#include "heap/survey.h"
+
+struct heap_alone {
+	struct space_u32 blocks; /* their numbers, ascending */
+	uint64_t bytes;
+};
+
+/* The survey is judged. */
+struct error *heap_alone_find(const struct survey *survey, struct heap_alone *ret) must_check_;
+void heap_alone_deinit(struct heap_alone *alone);
+
+#endif
