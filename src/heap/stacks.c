@@ -69,19 +69,23 @@ static struct error *add_frame(const struct address_space *space, struct heap_na
 	return error;
 }
 
-struct error *heap_stack_make(struct unwinder *unwinder, const struct address_space *space,
-	struct heap_names *names, size_t thread, struct heap_stack_frames *ret)
+size_t heap_stack_unwind(struct unwinder *unwinder, const struct address_space *space,
+	size_t thread, struct unwind_frame *ret, size_t room)
 {
-	struct unwind_frame frames[HEAP_STACK_FRAMES];
 	const struct unwind_thread from = {.machine = space->machine,
 		.registers = space->threads.data[thread].registers,
 		.context = (void *)space,
 		.read_word = read_word};
+	return space->threads.data[thread].stopped ? unwinder_run(unwinder, &from, ret, room) : 0;
+}
+
+struct error *heap_stack_make(struct unwinder *unwinder, const struct address_space *space,
+	struct heap_names *names, size_t thread, struct heap_stack_frames *ret)
+{
+	struct unwind_frame frames[HEAP_STACK_FRAMES];
 	struct error *error = NULL;
 	heap_stack_frames_clear(ret);
-	if (!space->threads.data[thread].stopped)
-		return NULL;
-	size_t count = unwinder_run(unwinder, &from, frames, HEAP_STACK_FRAMES);
+	size_t count = heap_stack_unwind(unwinder, space, thread, frames, HEAP_STACK_FRAMES);
 	for (size_t i = 0; i < count && !error; i++)
 		error = add_frame(space, names, &frames[i], ret);
 	return error;

@@ -73,6 +73,8 @@ struct error *survey_open(
 		error = heap_classes_group(&ret->classes);
 	if (!error)
 		error = heap_roots_find(&ret->heap, &ret->roots);
+	if (!error)
+		error = stack_places_create(space, names, &ret->stacks);
 	return error ? error : read_graph(ret);
 }
 
@@ -81,6 +83,8 @@ void survey_close(struct survey *survey)
 	search_destroy(survey->search);
 	survey->search = NULL;
 	heap_root_vec_deinit(&survey->roots);
+	stack_places_destroy(survey->stacks);
+	survey->stacks = NULL;
 	heap_types_close(&survey->types);
 	heap_classes_close(&survey->classes);
 	heap_close(&survey->heap);

@@ -10,6 +10,7 @@
 #include "heap/heap.h"
 #include "heap/names.h"
 #include "heap/roots.h"
+#include "heap/stack_places.h"
 #include "heap/types.h"
 #include "search/search.h"
 
@@ -24,6 +25,7 @@ struct survey {
 	struct heap_classes classes; /* of blocks in use */
 	struct heap_types types;
 	struct heap_root_vec roots;
+	struct stack_places *stacks;
 	/* Their sites are numbers of classes until survey_type(), then of types. */
 	struct search *search;
 	struct search_memory memory; /* for it */

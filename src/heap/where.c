@@ -6,15 +6,18 @@
 
 #include "base/text.h"
 
-/* The thread whose stack an address is on, by what counts as a root of it; NULL: none. */
-static const struct address_thread *stack_of(const struct survey *survey, uint64_t address)
+/* The number of the thread whose stack an address is on, by what counts as a root of it. */
+static bool is_on_stack(const struct survey *survey, uint64_t address, uint32_t *ret)
 {
 	for (size_t i = 0; i < survey->roots.len; i++) {
 		const struct heap_root *root = &survey->roots.data[i];
-		if (root->kind == HEAP_ROOT_STACK && address >= root->start && address < root->end)
-			return &survey->heap.space->threads.data[root->thread];
+		if (root->kind == HEAP_ROOT_STACK && address >= root->start &&
+			address < root->end) {
+			*ret = root->thread;
+			return true;
+		}
 	}
-	return NULL;
+	return false;
 }
 
 static bool in_block(const struct survey *survey, uint64_t address, struct heap_where *ret)
@@ -37,11 +40,11 @@ struct error *heap_where(const struct survey *survey, uint64_t address, struct h
 		return NULL;
 	ret->start = ret->map->start;
 	ret->offset = address - ret->start;
-	const struct address_thread *thread = stack_of(survey, address);
-	if (thread) {
+	uint32_t thread;
+	if (is_on_stack(survey, address, &thread)) {
 		ret->kind = HEAP_WHERE_STACK;
-		ret->tid = thread->tid;
-		return NULL;
+		ret->tid = space->threads.data[thread].tid;
+		return stack_places_find(survey->stacks, thread, address, &ret->frame);
 	}
 	if (heap_areas_find(&survey->heap.areas, address)) {
 		ret->kind = HEAP_WHERE_ALLOCATOR;
@@ -79,6 +82,20 @@ static const char *base_name(const char *path)
 	return base ? base + 1 : path;
 }
 
+static void describe_frame(const struct heap_stack_place *frame, struct text *text)
+{
+	if (frame->function) {
+		text_add(text, ", in ");
+		text_add_shown(text, frame->function, 120);
+	}
+	if (frame->variable) {
+		text_add(text, ": ");
+		text_add_shown(text, frame->variable, 120);
+		if (frame->offset)
+			text_printf(text, " + %" PRIu64, frame->offset);
+	}
+}
+
 void heap_where_describe(const struct heap_where *where, struct text *text)
 {
 	switch (where->kind) {
@@ -97,6 +114,7 @@ void heap_where_describe(const struct heap_where *where, struct text *text)
 		return;
 	case HEAP_WHERE_STACK:
 		text_printf(text, "stack of thread %d", (int)where->tid);
+		describe_frame(&where->frame, text);
 		return;
 	case HEAP_WHERE_MODULE:
 		text_add(text, "<");

@@ -21,6 +21,7 @@ struct heap_where {
 	const char *type;        /* of the block */
 	struct heap_place place; /* of HEAP_WHERE_MODULE */
 	pid_t tid;               /* of HEAP_WHERE_STACK */
+	struct heap_stack_place frame; /* … */
 	const struct process_map *map;
 };
 

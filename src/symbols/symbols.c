@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "symbols/debug_file.h"
 #include "symbols/frames.h"
+#include "symbols/locals.h"
 #include "symbols/name.h"
 #include "symbols/strings.h"
 #include "symbols/symbol_table.h"
@@ -310,6 +311,21 @@ struct error *symbols_variable(struct symbols *symbols, uint32_t module_index, u
 	ret->offset = address - found->start;
 	error = name_variable(symbols, found->name, &ret->name);
 	return error ? error : add_variable_place(symbols, module, found->start, ret);
+}
+
+struct error *symbols_local(struct symbols *symbols, uint32_t module_index,
+	const struct local_frame *frame, uint64_t address, const char **ret_name,
+	uint64_t *ret_offset)
+{
+	if (module_index >= symbols->modules.len)
+		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
+	struct module *module = symbols->modules.data[module_index];
+	*ret_name = NULL;
+	if (module->state == SYMBOLS_UNOPENED)
+		module_open(symbols, module);
+	return module->state == SYMBOLS_DWARF ? locals_find(&module->units, frame, address,
+							&symbols->strings, ret_name, ret_offset)
+					      : NULL;
 }
 
 struct error *symbols_real_path(struct symbols *symbols, uint32_t module_index, const char **ret)

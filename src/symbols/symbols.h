@@ -92,6 +92,23 @@ struct error *symbols_aliases(struct symbols *symbols, uint32_t module, uint64_t
 	const char *const **ret, size_t *ret_count) must_check_;
 
 /* What is missing of a module's debug information, which is then less than it could be. */
+/* A function's frame at the moment that is looked at. */
+struct local_frame {
+	uint64_t pc;  /* in the module's own addresses; of a caller, in its call instruction */
+	uint64_t cfa; /* the stack pointer of its caller at the call (DWARF 5, 6.4) */
+	uint64_t stack_pointer, frame_pointer;
+	/* DWARF's numbers of the two registers: 7 and 6 on x86-64, 31 and 29 on aarch64. */
+	unsigned stack_register, frame_register;
+};
+
+/*
+ * The local variable that lies at an address of a frame, as locals_find() says it; the name belongs
+ * to struct symbols.
+ */
+struct error *symbols_local(struct symbols *symbols, uint32_t module,
+	const struct local_frame *frame, uint64_t address, const char **ret_name,
+	uint64_t *ret_offset) must_check_;
+
 enum symbols_lack {
 	SYMBOLS_LACK_ZSTD = 1,   /* it is packed by zstd, which elfutils can't read here */
 	SYMBOLS_LACK_SHARED = 2, /* the file that it shares with others (dwz) */

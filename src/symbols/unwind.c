@@ -117,6 +117,18 @@ void unwinder_destroy(struct unwinder *unwinder)
 	free(unwinder);
 }
 
+/* DWARF's numbers of stack and frame pointer (System V ABIs, x86-64, 3.6.2; aarch64, 4.1). */
+#define X86_SP 7u
+#define X86_FP 6u
+#define ARM_SP 31u
+#define ARM_FP 29u
+
+static uint64_t register_of(Dwfl_Frame *state, unsigned number)
+{
+	Dwarf_Word value;
+	return dwfl_frame_reg(state, number, &value) == 0 ? value : 0;
+}
+
 static int take_frame(Dwfl_Frame *state, void *context)
 {
 	struct unwinder *u = context;
@@ -124,7 +136,11 @@ static int take_frame(Dwfl_Frame *state, void *context)
 	bool exact;
 	if (u->count == u->room || !dwfl_frame_pc(state, &pc, &exact) || !pc)
 		return DWARF_CB_ABORT;
-	u->frames[u->count++] = (struct unwind_frame){pc, exact};
+	bool x86 = u->thread->machine == EM_X86_64;
+	u->frames[u->count++] = (struct unwind_frame){.pc = pc,
+		.exact = exact,
+		.stack_pointer = register_of(state, x86 ? X86_SP : ARM_SP),
+		.frame_pointer = register_of(state, x86 ? X86_FP : ARM_FP)};
 	return DWARF_CB_OK;
 }
 
@@ -139,7 +155,7 @@ size_t unwinder_run(struct unwinder *unwinder, const struct unwind_thread *threa
 	dwfl_getthread_frames(u->dwfl, THREAD, take_frame, u);
 	if (!u->count && room) {
 		uint64_t pc = thread->registers[thread->machine == EM_X86_64 ? X86_PC : ARM_PC];
-		u->frames[u->count++] = (struct unwind_frame){pc, true};
+		u->frames[u->count++] = (struct unwind_frame){.pc = pc, .exact = true};
 	}
 	return u->count;
 }

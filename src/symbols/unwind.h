@@ -30,6 +30,8 @@ struct unwind_thread {
 struct unwind_frame {
 	uint64_t pc;
 	bool exact;
+	/* 0: not known. That of the next frame is where this one ends. */
+	uint64_t stack_pointer, frame_pointer;
 };
 
 struct unwinder;

@@ -32,19 +32,21 @@ static struct error *text_root(
 	const struct survey *s = page->survey;
 	const struct heap_root *root = &s->roots.data[row->root];
 	struct heap_where where;
-	text_printf(out, "    %s", root_names[root->kind]);
-	if (root->kind == HEAP_ROOT_STACK || root->kind == HEAP_ROOT_TLS ||
-		root->kind == HEAP_ROOT_REGISTERS)
-		text_printf(
-			out, " of thread %d", (int)s->heap.space->threads.data[root->thread].tid);
 	struct error *error = has_address(root) ? heap_where(s, row->address, &where) : NULL;
 	if (error)
 		return error;
-	if (has_address(root)) {
-		text_printf(out, " 0x%" PRIx64 " ", row->address);
-		if (root->kind == HEAP_ROOT_DATA || root->kind == HEAP_ROOT_MAPPING)
-			heap_where_describe(&where, out);
-	}
+	text_add(out, "    ");
+	if (root->kind != HEAP_ROOT_STACK)
+		text_add(out, root_names[root->kind]);
+	if (root->kind == HEAP_ROOT_TLS || root->kind == HEAP_ROOT_REGISTERS)
+		text_printf(
+			out, " of thread %d", (int)s->heap.space->threads.data[root->thread].tid);
+	if (has_address(root))
+		text_printf(out, "%s0x%" PRIx64 " ", root->kind == HEAP_ROOT_STACK ? "" : " ",
+			row->address);
+	if (root->kind == HEAP_ROOT_DATA || root->kind == HEAP_ROOT_MAPPING ||
+		root->kind == HEAP_ROOT_STACK)
+		heap_where_describe(&where, out);
 	text_printf(out, " → 0x%" PRIx64, row->target);
 	if (row->into)
 		text_printf(out, " + %" PRIu64, row->into);
@@ -162,8 +164,9 @@ static struct error *put_root(
 	json_put_u64(json, "layer", row->layer);
 	json_put_string(json, "kind", root_names[root->kind]);
 	json_put_hexadecimal(json, "address", row->address, has_address(root));
-	if (root->kind == HEAP_ROOT_STACK || root->kind == HEAP_ROOT_TLS ||
-		root->kind == HEAP_ROOT_REGISTERS)
+	if (root->kind == HEAP_ROOT_STACK)
+		heap_where_put_frame(json, &where);
+	if (root->kind == HEAP_ROOT_TLS || root->kind == HEAP_ROOT_REGISTERS)
 		json_put_u64(
 			json, "thread", (uint64_t)s->heap.space->threads.data[root->thread].tid);
 	if (where.kind == HEAP_WHERE_MODULE) {

@@ -48,6 +48,16 @@ static void put_text(
 	text_add_char(&w->out, '\n');
 }
 
+void heap_where_put_frame(struct json *json, const struct heap_where *where)
+{
+	const struct heap_stack_place *frame = &where->frame;
+	json_put_u64(json, "thread", (uint64_t)where->tid);
+	json_put_string(json, "function", frame->function);
+	json_put_string(json, "variable", frame->variable);
+	if (frame->variable)
+		json_put_u64(json, "variable_offset", frame->offset);
+}
+
 static void put_json(
 	struct words *w, uint64_t offset, uint64_t word, const struct heap_where *where)
 {
@@ -63,6 +73,8 @@ static void put_json(
 		json_put_string(w->json, "module", where->place.module->path);
 		json_put_string(w->json, "symbol", where->place.name);
 	}
+	if (where->kind == HEAP_WHERE_STACK)
+		heap_where_put_frame(w->json, where);
 	if (where->kind != HEAP_WHERE_NOWHERE)
 		json_put_u64(w->json, "into", where->offset);
 	json_object_end(w->json);

@@ -278,6 +278,26 @@ def blocks_of_libc(folder):
 
 
 @tests.test
+def variables_on_stacks(folder):
+    """why names the function and the variable on a stack that holds a block, in each thread."""
+    for version in ("4", "5"):
+        program = hw.TARGETS / f"heaps/heap_locals_{version}"
+        with Waiting(program, folder) as pid:
+            core = gcore(pid, folder)
+            live = {a: ask("heap", "--json", str(pid), "why", hex(a)) for a in read_account(folder / "account")}
+        for address, (_, _, _, place) in read_account(folder / "account").items():
+            for told in (live[address], ask("core", "--json", core, "why", hex(address))):
+                found = [
+                    f"{r['function']}: {r['variable']}" + (f" + {r['variable_offset']}" if r["variable_offset"] else "")
+                    for r in told["roots"] if r["kind"] == "stack" and r["variable"]]
+                if place not in found:
+                    raise hw.Failure(f"{version}: 0x{address:x} is held by {place}, not {told['roots']}")
+            shown = hw.run([hw.HEAPWISE, "core", core, "why", hex(address)]).text
+            if f", in {place} → " not in shown:
+                raise hw.Failure(f"{place}: {shown}")
+
+
+@tests.test
 def what_memory_is_for(folder):
     """maps says of each mapping what it is for; of a process its sums are those of smaps."""
     with Waiting(hw.TARGETS / "heaps/heap_threads", folder) as pid:

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/stack_places.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "heap/stacks.h"
+
+struct unwound {
+	struct unwind_frame *frames; /* innermost first */
+	size_t count;
+	bool done;
+};
+
+struct stack_places {
+	const struct address_space *space;
+	struct heap_names *names;
+	struct unwinder *unwinder; /* NULL: nobody has asked yet */
+	struct unwound *threads;
+};
+
+struct error *stack_places_create(
+	const struct address_space *space, struct heap_names *names, struct stack_places **ret)
+{
+	struct stack_places *places = calloc(1, sizeof(*places));
+	*ret = places;
+	if (!places)
+		return error_no_memory();
+	places->space = space;
+	places->names = names;
+	places->threads = calloc(space->threads.len + 1, sizeof(*places->threads));
+	return places->threads ? NULL : error_no_memory();
+}
+
+void stack_places_destroy(struct stack_places *places)
+{
+	if (!places)
+		return;
+	for (size_t i = 0; places->threads && i < places->space->threads.len; i++)
+		free(places->threads[i].frames);
+	free(places->threads);
+	unwinder_destroy(places->unwinder);
+	free(places);
+}
+
+static struct error *unwind(struct stack_places *places, size_t thread)
+{
+	struct unwound *to = &places->threads[thread];
+	struct unwind_frame frames[HEAP_STACK_FRAMES];
+	if (to->done)
+		return NULL;
+	to->done = true;
+	struct error *error =
+		places->unwinder ? NULL : heap_stacks_open(places->space, &places->unwinder);
+	if (error)
+		return error;
+	size_t count = heap_stack_unwind(
+		places->unwinder, places->space, thread, frames, HEAP_STACK_FRAMES);
+	to->frames = malloc(count * sizeof(*frames) + 1);
+	if (!to->frames)
+		return error_no_memory();
+	memcpy(to->frames, frames, count * sizeof(*frames));
+	to->count = count;
+	return NULL;
+}
+
+static struct error *name_variable(struct stack_places *places, const struct unwind_frame *frame,
+	uint64_t cfa, uint64_t address, struct heap_stack_place *ret)
+{
+	uint64_t at = frame->exact ? frame->pc : frame->pc - 1;
+	const struct address_module *module = address_space_module(places->space, at);
+	uint32_t number;
+	if (!module || !heap_names_symbols(places->names, module, &number))
+		return NULL;
+	const struct symbol *symbols;
+	size_t count;
+	struct symbols *from = places->names->symbols;
+	struct error *error = symbols_resolve(from, number, at - module->bias, &symbols, &count);
+	if (error)
+		return error;
+	ret->function = symbols[count - 1].function;
+	bool x86 = places->space->machine == EM_X86_64;
+	struct local_frame local = {.pc = at - module->bias,
+		.cfa = cfa,
+		.stack_pointer = frame->stack_pointer,
+		.frame_pointer = frame->frame_pointer,
+		.stack_register = x86 ? 7 : 31,
+		.frame_register = x86 ? 6 : 29};
+	return symbols_local(from, number, &local, address, &ret->variable, &ret->offset);
+}
+
+struct error *stack_places_find(
+	struct stack_places *places, size_t thread, uint64_t address, struct heap_stack_place *ret)
+{
+	*ret = (struct heap_stack_place){.function = NULL};
+	struct error *error = unwind(places, thread);
+	const struct unwound *from = &places->threads[thread];
+	for (size_t i = 0; !error && i + 1 < from->count; i++) {
+		uint64_t cfa = from->frames[i + 1].stack_pointer;
+		if (cfa && address < cfa)
+			return name_variable(places, &from->frames[i], cfa, address, ret);
+	}
+	return error;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What addresses of threads' stacks belong to: the frame of a function, one of its variables. */
+#ifndef HEAP_STACK_PLACES_H
+#define HEAP_STACK_PLACES_H
+
+#include "heap/names.h"
+#include "symbols/unwind.h"
+
+struct heap_stack_place {
+	const char *function; /* NULL: unknown */
+	const char *variable; /* NULL: none that is known */
+	uint64_t offset;      /* in the variable */
+};
+
+/* Each thread's stack is unwound once, when it is first asked for. */
+struct stack_places;
+
+struct error *stack_places_create(const struct address_space *space, struct heap_names *names,
+	struct stack_places **ret) must_check_;
+void stack_places_destroy(struct stack_places *places);
+
+/* `thread`: its number in the space. The only errors are of memory. */
+struct error *stack_places_find(struct stack_places *places, size_t thread, uint64_t address,
+	struct heap_stack_place *ret) must_check_;
+
+#endif
