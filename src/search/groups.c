@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Who holds blocks: groups of those that were first reached the same way. */
+#include "search/state.h"
+
+/* The group that stands for the same site further up the way: it holds more of itself. */
+static uint32_t group_above(struct search *s, uint32_t group, uint32_t site)
+{
+	for (; group != SEARCH_NO_GROUP; group = s->group_list.data[group].parent) {
+		if (s->group_list.data[group].site == site)
+			return group;
+	}
+	return SEARCH_NO_GROUP;
+}
+
+static void group_describe(
+	struct search *s, const struct link *link, uint32_t block, struct search_group *ret)
+{
+	ret->into = link->offset;
+	ret->block = space_address(&s->space, block);
+	if (link->holder == SPACE_NONE)
+		return;
+	ret->holder = space_address(&s->space, link->holder);
+	ret->offset = graph_word_offset(&s->graph, ret->holder, space_size(&s->space, link->holder),
+		ret->block + ret->into);
+}
+
+bool search_group_of(struct search *s, const struct link *link, uint32_t block, uint32_t *ret)
+{
+	uint32_t site = node_site(s->nodes.data[block]);
+	uint32_t parent = link->holder == SPACE_NONE ? SEARCH_NO_GROUP : link->holder_group;
+	struct group_key key = {parent, 0, site, 0};
+	if (link->holder == SPACE_NONE) {
+		key.root = link->root->root;
+		/* Tables of pointers: not each of their words is told apart for ever. */
+		if (s->group_list.len < SEARCH_GROUPS_MAX / 2)
+			key.root_address = link->root->address;
+	} else if (parent == SEARCH_NO_GROUP) {
+		*ret = SEARCH_NO_GROUP;
+		return true;
+	}
+	uint32_t above = group_above(s, parent, site);
+	if (above != SEARCH_NO_GROUP) {
+		s->group_list.data[above].repeats = 1;
+		*ret = above;
+		return true;
+	}
+	uint32_t *known = group_map_find(&s->group_map, key);
+	if (known || s->group_list.len == SEARCH_GROUPS_MAX) {
+		*ret = known ? *known : SEARCH_NO_GROUP;
+		return true;
+	}
+	struct search_group group = {.parent = parent, .root = key.root, .site = site};
+	if (link->root)
+		group.root_address = link->root->address;
+	if (parent != SEARCH_NO_GROUP) {
+		group.root = s->group_list.data[parent].root;
+		group.root_address = s->group_list.data[parent].root_address;
+	}
+	group_describe(s, link, block, &group);
+	known = group_map_insert(&s->group_map, key, NULL);
+	if (!known || !search_group_vec_push(&s->group_list, group))
+		return false;
+	*known = *ret = (uint32_t)s->group_list.len - 1;
+	return true;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Who leads what nobody holds from outside. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "search/state.h"
+
+/* A block that is lost. */
+struct lost {
+	uint64_t age;
+	uint32_t block;
+};
+DEFINE_VEC(lost_vec, struct lost)
+/* So many are asked for their age. */
+#define LOST_AGED_MAX (1u << 20)
+
+/* The block leads all lost ones that it holds and that nobody led so far, or that led others. */
+static bool lead(struct search *s, uint32_t leader)
+{
+	const uint32_t *heads = s->graph.heads.data;
+	space_u32_clear(&s->queue);
+	s->nodes.data[leader] =
+		node_make(node_site(s->nodes.data[leader]), SEARCH_DEFINITE, leader);
+	if (!space_u32_push(&s->queue, leader))
+		return false;
+	while (s->queue.len) {
+		uint32_t block = s->queue.data[--s->queue.len];
+		for (uint32_t i = heads[block], end = graph_edges_end(&s->graph, block); i < end;
+			i++) {
+			uint32_t held = GRAPH_BLOCK(s->graph.edges.data[i]);
+			if (search_is_reached(s, held) || held == leader)
+				continue;
+			s->reached[held / 64] |= 1ull << held % 64;
+			s->nodes.data[held] =
+				node_make(node_site(s->nodes.data[held]), SEARCH_INDIRECT, leader);
+			if (!space_u32_push(&s->queue, held))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Marks all that a leader holds; other leaders among it are led by it from now on. */
+static bool mark_held(struct search *s, uint32_t leader, uint64_t *marked)
+{
+	const uint32_t *heads = s->graph.heads.data;
+	space_u32_clear(&s->queue);
+	if (!space_u32_push(&s->queue, leader))
+		return false;
+	while (s->queue.len) {
+		uint32_t block = s->queue.data[--s->queue.len];
+		for (uint32_t i = heads[block], end = graph_edges_end(&s->graph, block); i < end;
+			i++) {
+			uint32_t held = GRAPH_BLOCK(s->graph.edges.data[i]);
+			if (marked[held / 64] >> held % 64 & 1)
+				continue;
+			marked[held / 64] |= 1ull << held % 64;
+			uint64_t *node = &s->nodes.data[held];
+			if (node_kind(*node) == SEARCH_DEFINITE && held != leader)
+				*node = node_make(node_site(*node), SEARCH_INDIRECT, leader);
+			if (!space_u32_push(&s->queue, held))
+				return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * A leader may hold an earlier one by a block that this one led already. So what each of them holds
+ * is gone through once more, the last first: no leader holds a later one, or it would have led it.
+ */
+static bool lead_leaders(struct search *s, const struct lost_vec *order, uint64_t *marked)
+{
+	for (size_t i = order->len; i-- > 0;) {
+		uint32_t block = order->data[i].block;
+		bool leads = !(marked[block / 64] >> block % 64 & 1) &&
+			     node_kind(s->nodes.data[block]) == SEARCH_DEFINITE;
+		if (leads && !mark_held(s, block, marked))
+			return false;
+	}
+	return true;
+}
+
+static int by_age(const void *a, const void *b)
+{
+	const struct lost *x = a, *y = b;
+	if (x->age != y->age)
+		return x->age < y->age ? -1 : 1;
+	return (x->block > y->block) - (x->block < y->block);
+}
+
+/* All that nobody holds from outside, the oldest first. */
+static bool list_lost(struct search *s, struct lost_vec *ret)
+{
+	struct space_walk walk = {&s->space, 0, 0};
+	for (; walk.block < space_count(&s->space); walk.block++) {
+		uint64_t address = space_walk_address(&walk);
+		if (search_is_reached(s, walk.block))
+			continue;
+		bool aged = s->options.age && ret->len < LOST_AGED_MAX;
+		uint64_t age = aged ? s->options.age(s->options.age_context, address) : UINT64_MAX;
+		if (!lost_vec_push(ret, (struct lost){age, walk.block}))
+			return false;
+	}
+	if (s->options.age && ret->len)
+		qsort(ret->data, ret->len, sizeof(*ret->data), by_age);
+	return true;
+}
+
+bool search_lead(struct search *s)
+{
+	struct lost_vec order;
+	lost_vec_init(&order);
+	size_t bytes = (space_count(&s->space) / 64 + 1) * sizeof(*s->reached);
+	_cleanup_free_ uint64_t *marked = malloc(bytes);
+	bool ok = marked && list_lost(s, &order);
+	if (ok)
+		memcpy(marked, s->reached, bytes);
+	for (size_t i = 0; ok && i < order.len; i++)
+		ok = search_is_reached(s, order.data[i].block) || lead(s, order.data[i].block);
+	ok = ok && (!memcmp(marked, s->reached, bytes) || lead_leaders(s, &order, marked));
+	lost_vec_deinit(&order);
+	return ok;
+}
+
+uint32_t search_leader_of(struct search *s, uint32_t block)
+{
+	uint64_t *nodes = s->nodes.data;
+	uint32_t leader = node_group(nodes[block]);
+	while (node_kind(nodes[leader]) == SEARCH_INDIRECT)
+		leader = node_group(nodes[leader]);
+	while (node_group(nodes[block]) != leader) {
+		uint32_t next = node_group(nodes[block]);
+		nodes[block] = node_make(node_site(nodes[block]), SEARCH_INDIRECT, leader);
+		block = next;
+	}
+	return leader;
+}

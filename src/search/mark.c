@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What roots hold, and what that holds: by start pointers alone, then by any. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "search/state.h"
+
+/* What explains an interior pointer; 0: nothing. */
+static enum search_heuristic explain(const struct search *s, const struct link *link)
+{
+	uint32_t block = GRAPH_BLOCK(link->edge);
+	if (!s->heuristics.enabled)
+		return 0;
+	return heuristics_explain(&s->heuristics, space_address(&s->space, block),
+		space_size(&s->space, block), link->offset);
+}
+
+/* Whether the caller says that an interior pointer is none. */
+static bool is_start(const struct search *s, const struct link *link)
+{
+	uint32_t site = node_site(s->nodes.data[GRAPH_BLOCK(link->edge)]);
+	return s->options.is_start &&
+	       s->options.is_start(s->options.is_start_context, site, link->offset);
+}
+
+/*
+ * Follows a pointer. Only those to starts, if `kind` is SEARCH_REACHABLE; any, if it is
+ * SEARCH_POSSIBLE. False: no memory.
+ */
+static bool follow(struct search *s, const struct link *link, enum search_kind kind)
+{
+	uint32_t block = GRAPH_BLOCK(link->edge), group;
+	if (search_is_reached(s, block))
+		return true;
+	if (kind == SEARCH_REACHABLE && link->edge & GRAPH_INTERIOR && !is_start(s, link)) {
+		enum search_heuristic by = explain(s, link);
+		if (!by)
+			return true;
+		if (!explained_vec_push(&s->explained, (struct explained){block, by}))
+			return false;
+	}
+	s->reached[block / 64] |= 1ull << block % 64;
+	if (!search_group_of(s, link, block, &group))
+		return false;
+	s->nodes.data[block] = node_make(node_site(s->nodes.data[block]), kind, group);
+	return space_u32_push(&s->queue, block);
+}
+
+static bool follow_block(struct search *s, uint32_t block, enum search_kind kind)
+{
+	const uint32_t *heads = s->graph.heads.data;
+	uint32_t group = node_group(s->nodes.data[block]);
+	for (uint32_t i = heads[block], end = graph_edges_end(&s->graph, block); i < end; i++) {
+		uint32_t edge = s->graph.edges.data[i];
+		if (search_is_reached(s, GRAPH_BLOCK(edge)))
+			continue;
+		struct link link = {.edge = edge, .holder = block, .holder_group = group};
+		if (edge & GRAPH_INTERIOR)
+			link.offset = graph_offset(&s->graph, i);
+		if (!follow(s, &link, kind))
+			return false;
+	}
+	return true;
+}
+
+/* How many blocks ahead in the queue what is needed of them is fetched, step by step. */
+#define AHEAD_HEAD 24u
+#define AHEAD_EDGES 16u
+#define AHEAD_NODES 8u
+
+static void fetch_ahead(const struct search *s, size_t at)
+{
+	const struct space_u32 *queue = &s->queue;
+	const uint32_t *heads = s->graph.heads.data, *edges = s->graph.edges.data;
+	if (at + AHEAD_HEAD < queue->len)
+		prefetch(&heads[queue->data[at + AHEAD_HEAD]]);
+	if (at + AHEAD_EDGES < queue->len)
+		prefetch(&edges[heads[queue->data[at + AHEAD_EDGES]]]);
+	if (at + AHEAD_NODES >= queue->len)
+		return;
+	uint32_t block = queue->data[at + AHEAD_NODES];
+	for (uint32_t i = heads[block], end = graph_edges_end(&s->graph, block);
+		i < end && i < heads[block] + 8; i++) {
+		uint32_t target = GRAPH_BLOCK(edges[i]);
+		if (!search_is_reached(s, target))
+			prefetch(&s->nodes.data[target]);
+	}
+}
+
+/* What was gone on from makes room once there is more of it than of the rest, and a lot. */
+#define QUEUE_DONE (1u << 18)
+
+/* Follows all pointers of what was reached, level by level, until the queue is empty. */
+static bool mark_from(struct search *s, enum search_kind kind)
+{
+	for (size_t at = 0; at < s->queue.len; at++) {
+		fetch_ahead(s, at);
+		if (!follow_block(s, s->queue.data[at], kind))
+			return false;
+		if (at >= QUEUE_DONE && at > s->queue.len / 2) {
+			s->queue.len -= at + 1;
+			memmove(s->queue.data, s->queue.data + at + 1,
+				s->queue.len * sizeof(*s->queue.data));
+			at = (size_t)-1;
+		}
+	}
+	space_u32_clear(&s->queue);
+	return true;
+}
+
+static bool mark_roots(struct search *s, enum search_kind kind)
+{
+	for (size_t i = 0; i < s->graph.roots.len; i++) {
+		const struct graph_root *root = &s->graph.roots.data[i];
+		struct link link = {root->edge, root->offset, SPACE_NONE, SEARCH_NO_GROUP, root};
+		if (!follow(s, &link, kind))
+			return false;
+	}
+	return true;
+}
+
+/* The reached blocks with an interior pointer to one that is not. Returns how many there are. */
+static uint32_t find_open(const struct search *s, uint64_t *ret_open)
+{
+	const struct graph_interiors *interiors = &s->graph.interiors;
+	uint32_t block = 0, found = 0;
+	for (size_t i = 0; i < interiors->len; i++) {
+		uint32_t edge = interiors->data[i].edge;
+		if (search_is_reached(s, GRAPH_BLOCK(s->graph.edges.data[edge])))
+			continue;
+		while (graph_edges_end(&s->graph, block) <= edge)
+			block++;
+		if (!search_is_reached(s, block))
+			continue;
+		found += !(ret_open[block / 64] >> block % 64 & 1);
+		ret_open[block / 64] |= 1ull << block % 64;
+	}
+	return found;
+}
+
+/*
+ * Follows the interior pointers of what is reachable by start pointers alone. Most heaps have few
+ * that lead anywhere new: those are found in the list of interior pointers, without another look at
+ * all blocks.
+ */
+static bool mark_interiors(struct search *s)
+{
+	_cleanup_free_ uint64_t *open =
+		calloc(space_count(&s->space) / 64 + 1, sizeof(*s->reached));
+	if (!open)
+		return false;
+	uint32_t left = find_open(s, open);
+	for (uint32_t block = 0; left && block < space_count(&s->space); block++) {
+		if (!(open[block / 64] >> block % 64 & 1))
+			continue;
+		left--;
+		if (!follow_block(s, block, SEARCH_POSSIBLE))
+			return false;
+	}
+	return true;
+}
+
+/* Takes out what a pointer to a start leads to as well, from a root or from what is reached. */
+static void forget_plain(const struct search *s, uint64_t *explained)
+{
+	const uint32_t *heads = s->graph.heads.data, *edges = s->graph.edges.data;
+	for (size_t i = 0; i < s->graph.roots.len; i++) {
+		uint32_t edge = s->graph.roots.data[i].edge;
+		if (!(edge & GRAPH_INTERIOR))
+			explained[edge / 64] &= ~(1ull << edge % 64);
+	}
+	for (uint32_t block = 0; block < space_count(&s->space); block++) {
+		uint32_t end = search_is_reached(s, block) ? graph_edges_end(&s->graph, block) : 0;
+		for (uint32_t i = heads[block]; i < end; i++)
+			if (!(edges[i] & GRAPH_INTERIOR))
+				explained[edges[i] / 64] &= ~(1ull << edges[i] % 64);
+	}
+}
+
+/* Sums up what is reachable by heuristics alone, as memcheck does. False: no memory. */
+static bool count_explained(struct search *s)
+{
+	if (!s->explained.len)
+		return true;
+	_cleanup_free_ uint64_t *explained =
+		calloc(space_count(&s->space) / 64 + 1, sizeof(*explained));
+	if (!explained)
+		return false;
+	for (size_t i = 0; i < s->explained.len; i++) {
+		uint32_t block = s->explained.data[i].block;
+		explained[block / 64] |= 1ull << block % 64;
+	}
+	forget_plain(s, explained);
+	for (size_t i = 0; i < s->explained.len; i++) {
+		const struct explained *one = &s->explained.data[i];
+		if (!(explained[one->block / 64] >> one->block % 64 & 1))
+			continue;
+		unsigned number = (unsigned)__builtin_ctz(one->by);
+		s->totals.heuristic_blocks[number]++;
+		s->totals.heuristic_bytes[number] += space_size(&s->space, one->block);
+	}
+	return true;
+}
+
+bool search_mark(struct search *s)
+{
+	return mark_roots(s, SEARCH_REACHABLE) && mark_from(s, SEARCH_REACHABLE) &&
+	       mark_roots(s, SEARCH_POSSIBLE) && mark_interiors(s) &&
+	       mark_from(s, SEARCH_POSSIBLE) && count_explained(s);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sums of blocks by site, kind and who holds them. */
+#include "search/state.h"
+
+struct record_key {
+	uint32_t site, group;
+	uint32_t kind;
+};
+static inline uint64_t record_hash(struct record_key k)
+{
+	return hash_u64(((uint64_t)k.site << 32 | k.group) + k.kind * 0x9e3779b97f4a7c15ull);
+}
+static inline bool record_equal(struct record_key a, struct record_key b)
+{
+	return a.site == b.site && a.group == b.group && a.kind == b.kind;
+}
+DEFINE_MAP(record_map, struct record_key, uint32_t, record_hash, record_equal)
+
+static struct search_record *record_at(struct search *s, struct record_map *map, uint32_t block)
+{
+	uint64_t node = s->nodes.data[block];
+	enum search_kind kind = node_kind(node);
+	bool is_held = (kind == SEARCH_REACHABLE || kind == SEARCH_POSSIBLE) &&
+		       s->records.len < SEARCH_RECORDS_FINE;
+	struct record_key key = {
+		node_site(node), is_held ? node_group(node) : SEARCH_NO_GROUP, kind};
+	bool is_new;
+	uint32_t *at = record_map_insert(map, key, &is_new);
+	struct search_record fresh = {.site = key.site, .kind = kind, .group = key.group};
+	if (!at || (is_new && !search_record_vec_push(&s->records, fresh)))
+		return NULL;
+	if (is_new)
+		*at = (uint32_t)s->records.len - 1;
+	return &s->records.data[*at];
+}
+
+static bool count(struct search *s, struct record_map *map, uint32_t block, uint64_t address)
+{
+	struct search_record *record = record_at(s, map, block);
+	if (!record)
+		return false;
+	uint64_t size = space_size(&s->space, block);
+	if (!record->blocks || size > record->example_size) {
+		record->example = address;
+		record->example_size = size;
+	}
+	record->blocks++;
+	record->bytes += size;
+	enum search_kind kind = node_kind(s->nodes.data[block]);
+	s->totals.blocks[kind]++;
+	s->totals.bytes[kind] += size;
+	if (kind != SEARCH_INDIRECT)
+		return true;
+	record = record_at(s, map, search_leader_of(s, block));
+	if (record) {
+		record->indirect_blocks++;
+		record->indirect_bytes += size;
+	}
+	return record;
+}
+
+bool search_count(struct search *s)
+{
+	struct record_map map;
+	record_map_init(&map);
+	struct space_walk walk = {&s->space, 0, 0};
+	bool ok = true;
+	for (; ok && walk.block < space_count(&s->space); walk.block++)
+		ok = count(s, &map, walk.block, space_walk_address(&walk));
+	record_map_deinit(&map);
+	return ok;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the parts of a search share; for them alone. */
+#ifndef SEARCH_STATE_H
+#define SEARCH_STATE_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "search/graph.h"
+#include "search/heuristics.h"
+#include "search/search.h"
+
+/* Bits of a node: what is known of a block. A kind of SEARCH_DEFINITE means: not reached so far. */
+#define NODE_SITE_BITS 28
+#define NODE_KIND_BITS 2
+#define NODE_GROUP_SHIFT (NODE_SITE_BITS + NODE_KIND_BITS)
+
+static inline uint64_t node_make(uint32_t site, enum search_kind kind, uint32_t group)
+{
+	return site | (uint64_t)kind << NODE_SITE_BITS | (uint64_t)group << NODE_GROUP_SHIFT;
+}
+
+static inline uint32_t node_site(uint64_t node)
+{
+	return (uint32_t)node & ((1u << NODE_SITE_BITS) - 1);
+}
+
+static inline enum search_kind node_kind(uint64_t node)
+{
+	return node >> NODE_SITE_BITS & 3;
+}
+
+/* Of a held block its group, of a lost one the number of the block that leads it. */
+static inline uint32_t node_group(uint64_t node)
+{
+	return (uint32_t)(node >> NODE_GROUP_SHIFT);
+}
+
+DEFINE_VEC(node_vec, uint64_t)
+DEFINE_VEC(search_group_vec, struct search_group)
+DEFINE_VEC(search_record_vec, struct search_record)
+
+struct group_key {
+	uint32_t parent, root, site;
+	uint64_t root_address;
+};
+static inline uint64_t group_hash(struct group_key k)
+{
+	return hash_u64(((uint64_t)k.parent << 32 | k.site) + hash_u64(k.root_address + k.root));
+}
+static inline bool group_equal(struct group_key a, struct group_key b)
+{
+	return a.parent == b.parent && a.root == b.root && a.site == b.site &&
+	       a.root_address == b.root_address;
+}
+DEFINE_MAP(group_map, struct group_key, uint32_t, group_hash, group_equal)
+
+/* A block that was reached by an interior pointer that a heuristic explains. */
+struct explained {
+	uint32_t block;
+	enum search_heuristic by;
+};
+DEFINE_VEC(explained_vec, struct explained)
+
+struct search {
+	struct search_options options;
+	struct space space;
+	struct node_vec nodes; /* of each block */
+	uint64_t *reached;     /* bit set of blocks: small enough to stay near the processor */
+	struct graph graph;
+	struct heuristics heuristics;
+	struct space_u32 queue; /* blocks that were reached, and from which nobody went on yet */
+	struct explained_vec explained;
+	struct search_group_vec group_list;
+	struct group_map group_map;
+	struct search_record_vec records;
+	struct search_totals totals;
+};
+
+static inline bool search_is_reached(const struct search *s, uint32_t block)
+{
+	return s->reached[block / 64] >> block % 64 & 1;
+}
+
+/* A pointer that is followed: from a block's word, or a root's. */
+struct link {
+	uint32_t edge;   /* as in the graph */
+	uint32_t offset; /* how far it points into its block */
+	uint32_t holder; /* SPACE_NONE: a root's */
+	uint32_t holder_group;
+	const struct graph_root *root;
+};
+
+/* The group of a block that is reached now. False: no memory. */
+bool search_group_of(struct search *s, const struct link *link, uint32_t block, uint32_t *ret);
+
+/* Sorts what is held from outside into reachable and possible blocks. False: no memory. */
+bool search_mark(struct search *s);
+
+/* Sorts the rest into definite and indirect ones. False: no memory. */
+bool search_lead(struct search *s);
+/* The definite block that an indirect one counts with. */
+uint32_t search_leader_of(struct search *s, uint32_t block);
+
+/* Sums up all blocks. False: no memory. */
+bool search_count(struct search *s);
+
+#endif
