@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/heap_command.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -9,6 +10,22 @@
 #include "cli/message.h"
 #include "cli/terminal.h"
 #include "cli/view_options.h"
+
+static bool take_pointers(const struct options *options, enum pointer_rule *ret)
+{
+	static const char *const names[POINTER_RULES] = {[POINTERS_ALIGNED] = "aligned",
+		[POINTERS_TAGGED] = "tagged",
+		[POINTERS_START] = "start"};
+	for (unsigned i = 0; i < POINTER_RULES; i++) {
+		if (!strcmp(options->argument, names[i])) {
+			*ret = (enum pointer_rule)i;
+			return true;
+		}
+	}
+	options_wrong(options->command, "--pointers is aligned, tagged or start, not '%s'",
+		options->argument);
+	return false;
+}
 
 /* False: all is said. */
 static bool take(const struct options *options, int id, struct heap_session *session,
@@ -29,6 +46,8 @@ static bool take(const struct options *options, int id, struct heap_session *ses
 			return false;
 		session->limit = number;
 		return true;
+	case HEAP_OPT_POINTERS:
+		return take_pointers(options, &session->pointers);
 	case VIEW_OPT_NO_PAGER:
 		session->no_pager = true;
 		return true;

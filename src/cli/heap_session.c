@@ -135,7 +135,7 @@ struct error *heap_session_survey(struct heap_session *session)
 	if (s->is_surveyed)
 		return NULL;
 	s->is_surveyed = true;
-	struct error *error = survey_open(&s->space, &s->names, &s->survey);
+	struct error *error = survey_open(&s->space, &s->names, s->pointers, &s->survey);
 	if (!error)
 		error = survey_type(&s->survey);
 	let_go(s);

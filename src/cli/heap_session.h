@@ -23,6 +23,7 @@ struct heap_session {
 	struct symbol_options symbols;
 	bool json, colour, no_pager;
 	size_t limit;
+	enum pointer_rule pointers;
 
 	char name[32]; /* of a process */
 	struct heap_names names;

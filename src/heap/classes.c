@@ -6,10 +6,11 @@
 
 #include "base/cleanup.h"
 
-struct error *heap_classes_open(const struct address_space *space, struct heap_classes *ret)
+struct error *heap_classes_open(
+	const struct address_space *space, enum pointer_rule rule, struct heap_classes *ret)
 {
 	*ret = (struct heap_classes){.space = space};
-	return mapped_open(&space->maps, &ret->mapped);
+	return mapped_open(&space->maps, rule, &ret->mapped);
 }
 
 void heap_classes_use_python(struct heap_classes *classes, struct python *python)

@@ -57,8 +57,8 @@ struct heap_classes {
 	uint64_t head, head_answer; /* the last word that was asked for, and whether it is one */
 };
 
-struct error *heap_classes_open(
-	const struct address_space *space, struct heap_classes *ret) must_check_;
+struct error *heap_classes_open(const struct address_space *space, enum pointer_rule rule,
+	struct heap_classes *ret) must_check_;
 /* From now on heads are types of Python's, too. It must outlive the classes. */
 void heap_classes_use_python(struct heap_classes *classes, struct python *python);
 void heap_classes_close(struct heap_classes *classes);

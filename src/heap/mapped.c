@@ -3,10 +3,13 @@
 
 #include <stdlib.h>
 
-struct error *mapped_open(const struct process_maps *maps, struct mapped *ret)
+struct error *mapped_open(
+	const struct process_maps *maps, enum pointer_rule rule, struct mapped *ret)
 {
 	const uint64_t pages = 1ull << (MAPPED_ADDRESS_BITS - MAPPED_BITS);
-	*ret = (struct mapped){.maps = maps, .pages = calloc(pages / 64, sizeof(*ret->pages))};
+	*ret = (struct mapped){.maps = maps,
+		.pages = calloc(pages / 64, sizeof(*ret->pages)),
+		.marks = rule == POINTERS_TAGGED ? 7 : 0};
 	if (!ret->pages)
 		return error_no_memory();
 	for (size_t i = 0; i < maps->maps.len; i++) {

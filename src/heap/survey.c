@@ -51,18 +51,22 @@ static struct error *read_graph(struct survey *s)
 static bool is_start(void *context, uint32_t site, uint64_t into)
 {
 	const struct survey *s = context;
+	if (into < 8 && s->pointers == POINTERS_TAGGED)
+		return true;
 	return into < 512 && s->types.types.data[site].starts >> into / 8 & 1;
 }
 
-struct error *survey_open(
-	const struct address_space *space, struct heap_names *names, struct survey *ret)
+struct error *survey_open(const struct address_space *space, struct heap_names *names,
+	enum pointer_rule pointers, struct survey *ret)
 {
-	*ret = (struct survey){.names = names};
-	struct search_options options = {
-		.alignment = 8, .is_start = is_start, .is_start_context = ret};
+	*ret = (struct survey){.names = names, .pointers = pointers};
+	struct search_options options = {.alignment = 8,
+		.starts_only = pointers == POINTERS_START,
+		.is_start = is_start,
+		.is_start_context = ret};
 	struct error *error = search_create(&options, &ret->search);
 	if (!error)
-		error = heap_classes_open(space, &ret->classes);
+		error = heap_classes_open(space, pointers, &ret->classes);
 	if (!error)
 		error = heap_open(space, &ret->heap);
 	struct heap_sink sink = {ret, take};

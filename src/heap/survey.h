@@ -19,6 +19,7 @@ struct survey_totals {
 };
 
 struct survey {
+	enum pointer_rule pointers;
 	struct heap heap;
 	struct heap_names *names; /* borrowed */
 	struct survey_totals totals;
@@ -34,7 +35,7 @@ struct survey {
 /* Reads everything once; nothing is named or judged yet. Both must outlive the survey, which stays
  * where it is. */
 struct error *survey_open(const struct address_space *space, struct heap_names *names,
-	struct survey *ret) must_check_;
+	enum pointer_rule pointers, struct survey *ret) must_check_;
 void survey_close(struct survey *survey);
 
 /* Says of all blocks what they are. Once, before survey_judge(). */

@@ -29,7 +29,7 @@ static bool lead(struct search *s, uint32_t leader)
 		for (uint32_t i = heads[block], end = graph_edges_end(&s->graph, block); i < end;
 			i++) {
 			uint32_t held = GRAPH_BLOCK(s->graph.edges.data[i]);
-			if (search_is_reached(s, held) || held == leader)
+			if (search_is_reached(s, held) || held == leader || !search_holds(s, i))
 				continue;
 			s->reached[held / 64] |= 1ull << held % 64;
 			s->nodes.data[held] =
@@ -53,7 +53,7 @@ static bool mark_held(struct search *s, uint32_t leader, uint64_t *marked)
 		for (uint32_t i = heads[block], end = graph_edges_end(&s->graph, block); i < end;
 			i++) {
 			uint32_t held = GRAPH_BLOCK(s->graph.edges.data[i]);
-			if (marked[held / 64] >> held % 64 & 1)
+			if (marked[held / 64] >> held % 64 & 1 || !search_holds(s, i))
 				continue;
 			marked[held / 64] |= 1ull << held % 64;
 			uint64_t *node = &s->nodes.data[held];

@@ -24,6 +24,15 @@ static bool is_start(const struct search *s, const struct link *link)
 	       s->options.is_start(s->options.is_start_context, site, link->offset);
 }
 
+bool search_holds(const struct search *s, uint32_t edge_number)
+{
+	uint32_t edge = s->graph.edges.data[edge_number];
+	if (!s->options.starts_only || !(edge & GRAPH_INTERIOR))
+		return true;
+	struct link link = {.edge = edge, .offset = graph_offset(&s->graph, edge_number)};
+	return is_start(s, &link);
+}
+
 /*
  * Follows a pointer. Only those to starts, if `kind` is SEARCH_REACHABLE; any, if it is
  * SEARCH_POSSIBLE. False: no memory.
@@ -205,7 +214,9 @@ static bool count_explained(struct search *s)
 
 bool search_mark(struct search *s)
 {
-	return mark_roots(s, SEARCH_REACHABLE) && mark_from(s, SEARCH_REACHABLE) &&
-	       mark_roots(s, SEARCH_POSSIBLE) && mark_interiors(s) &&
-	       mark_from(s, SEARCH_POSSIBLE) && count_explained(s);
+	bool ok = mark_roots(s, SEARCH_REACHABLE) && mark_from(s, SEARCH_REACHABLE);
+	if (!s->options.starts_only)
+		ok = ok && mark_roots(s, SEARCH_POSSIBLE) && mark_interiors(s) &&
+		     mark_from(s, SEARCH_POSSIBLE);
+	return ok && count_explained(s);
 }

@@ -58,6 +58,7 @@ struct search_root {
 struct search_options {
 	unsigned alignment;            /* of words that are looked at: 1, 2, 4 or 8 */
 	unsigned heuristics;           /* enum search_heuristic */
+	bool starts_only;              /* interior pointers hold nothing: no block is possible */
 	const struct search_map *maps; /* ascending; for SEARCH_MULTIPLEINHERITANCE */
 	size_t map_count;
 	/* How old a block is, or NULL: of two the one with the smaller number was there first. Of

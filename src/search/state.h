@@ -96,6 +96,9 @@ bool search_group_of(struct search *s, const struct link *link, uint32_t block, 
 /* Sorts what is held from outside into reachable and possible blocks. False: no memory. */
 bool search_mark(struct search *s);
 
+/* Whether a pointer holds its block as far as lost ones go: interior ones may not. */
+bool search_holds(const struct search *s, uint32_t edge_number);
+
 /* Sorts the rest into definite and indirect ones. False: no memory. */
 bool search_lead(struct search *s);
 /* The definite block that an indirect one counts with. */

@@ -274,7 +274,7 @@ static struct error *survey_and_make(const struct address_space *space, struct h
 	const char *name, struct model **ret)
 {
 	struct survey survey;
-	struct error *error = survey_open(space, names, &survey);
+	struct error *error = survey_open(space, names, POINTERS_ALIGNED, &survey);
 	if (!error)
 		error = survey_type(&survey);
 	if (!error)

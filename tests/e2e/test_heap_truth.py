@@ -278,6 +278,33 @@ def blocks_of_libc(folder):
 
 
 @tests.test
+def which_words_are_pointers(folder):
+    """--pointers says whether marked words hold blocks, and words into their middle."""
+    with Waiting(hw.TARGETS / "heaps/heap_tagged", folder) as pid:
+        core = gcore(pid, folder)
+    account = read_account(folder / "account")
+    wanted = {
+        "aligned": {"marked": "possible", "by its middle": "possible"},
+        "tagged": {"marked": "reachable", "by its middle": "possible"},
+        "start": {"marked": "definite", "by its middle": "definite"},
+    }
+    patterns = {}
+    for rule, kinds in wanted.items():
+        blocks = {
+            int(b["address"], 16): b for b in ask("core", "--json", "--pointers", rule, core, "blocks")["blocks"]}
+        for address, (_, _, _, kind) in account.items():
+            if blocks[address]["leak"] != kinds[kind]:
+                raise hw.Failure(f"{rule}: '{kind}' is {blocks[address]['leak']}")
+            if kind == "marked":
+                patterns[rule] = blocks[address]["type"]
+    if "pointers" in patterns["aligned"] or "pointers at 0" not in patterns["tagged"]:
+        raise hw.Failure(f"patterns: {patterns}")
+    ended = hw.run([hw.HEAPWISE, "core", "--pointers", "all", core])
+    if ended.status != 2 or "aligned, tagged or start" not in ended.errors:
+        raise hw.Failure(f"a rule that there is not: {ended}")
+
+
+@tests.test
 def variables_on_stacks(folder):
     """why names the function and the variable on a stack that holds a block, in each thread."""
     for version in ("4", "5"):
