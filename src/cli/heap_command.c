@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/heap_command.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -23,6 +24,10 @@ static bool take(const struct options *options, int id, struct heap_session *ses
 		return true;
 	case HEAP_OPT_JSON:
 		session->json = true;
+		return true;
+	case HEAP_OPT_RECORDING:
+		session->no_recording = !strcmp(options->argument, "none");
+		session->recording_path = session->no_recording ? NULL : options->argument;
 		return true;
 	case HEAP_OPT_LIMIT:
 		if (!options_number(options, options->argument, "--limit", &number))

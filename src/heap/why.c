@@ -41,7 +41,7 @@ static inline bool see(struct asking *a, uint32_t block)
 
 static inline uint32_t type_of(const struct asking *a, uint32_t block)
 {
-	return search_block_site(a->survey->search, block);
+	return survey_type_of(a->survey, block);
 }
 
 /* Where in `block` the pointer stands that leads to `target`, and how far into that. */

@@ -37,7 +37,7 @@ static void put_json(struct listing *l, const struct heap_block *block, uint32_t
 	json_put_u64(l->json, "size", block->size);
 	json_put_string(l->json, "state", states[block->state]);
 	if (number != SPACE_NONE) {
-		uint32_t type = search_block_site(s->search, number);
+		uint32_t type = survey_type_of(s, number);
 		json_put_string(l->json, "type", s->types.types.data[type].name);
 		json_put_string(l->json, "leak", kinds[search_kind(s->search, number)]);
 	}
@@ -58,7 +58,7 @@ static void put_text(struct listing *l, const struct heap_block *block, uint32_t
 	text_printf(&l->out, "0x%012" PRIx64 " %12" PRIu64 "  %-9s", block->address, block->size,
 		states[block->state]);
 	if (number != SPACE_NONE) {
-		uint32_t type = search_block_site(s->search, number);
+		uint32_t type = survey_type_of(s, number);
 		text_printf(&l->out, "  %-9s  ", kinds[search_kind(s->search, number)]);
 		text_add_shown(&l->out, s->types.types.data[type].name, 200);
 	}

@@ -105,7 +105,7 @@ static struct error *put_words(struct words *w)
 static struct error *write_text(struct words *w, uint32_t block, const struct sink *sink)
 {
 	const struct survey *s = w->page->survey;
-	const struct heap_type *type = &s->types.types.data[search_block_site(s->search, block)];
+	const struct heap_type *type = &s->types.types.data[survey_type_of(s, block)];
 	text_printf(&w->out, "block 0x%" PRIx64 ": %" PRIu64 " bytes, %s, ", w->start, w->size,
 		kinds[search_kind(s->search, block)]);
 	text_add_shown(&w->out, type->name, 200);
@@ -127,7 +127,7 @@ static struct error *write_json(struct words *w, uint32_t block, const struct si
 	json_put_hexadecimal(&json, "address", w->start, true);
 	json_put_u64(&json, "size", w->size);
 	json_put_string(
-		&json, "type", s->types.types.data[search_block_site(s->search, block)].name);
+		&json, "type", s->types.types.data[survey_type_of(s, block)].name);
 	json_put_string(&json, "leak", kinds[search_kind(s->search, block)]);
 	json_key(&json, "words");
 	json_array_begin(&json);
