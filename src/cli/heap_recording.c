@@ -128,7 +128,9 @@ static char *find_in(const char *folder, const struct address_space *space)
 			if (!ends_with(entry->d_name, ".hpw") || named == (pass == 1))
 				continue;
 			left--;
-			if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0)
+			bool here = !strcmp(folder, ".");
+			if (asprintf(&path, "%s%s%s", here ? "" : folder, here ? "" : "/",
+				    entry->d_name) < 0)
 				return NULL;
 			if (is_its(path, space))
 				return steal_ptr(path);
