@@ -9,12 +9,14 @@
 #include "base/cleanup.h"
 #include "sources/foreign.h"
 #include "sources/heap_join.h"
+#include "sources/heap_owners.h"
 
 #define KNOWN (UNKNOWN_LIVE_BLOCKS | UNKNOWN_LIVE_BYTES | UNKNOWN_THREADS)
 
 struct making {
 	const struct survey *survey;
 	const struct joined *joined; /* NULL: with no recording */
+	bool by_owner;
 	struct foreign foreign;
 	struct site_id *types;     /* by type */
 	struct site_id *sites;     /* by site of the search */
@@ -277,37 +279,49 @@ static struct error *make(struct making *m)
 		return error_no_memory();
 	struct error *error = make_modules(m);
 	if (!error)
-		error = make_sites(m);
+		error = m->by_owner ? heap_owners_put(m->survey, &m->foreign) : make_sites(m);
 	if (!error)
 		error = foreign_total(&m->foreign);
 	if (!error)
 		error = make_threads(m);
 	if (!error)
 		error = make_target(m);
-	if (!error)
+	if (!error && !m->by_owner)
 		error = make_leaks(m);
 	return error ? error : make_damage(m);
+}
+
+static struct error *make_of(struct making *m, const char *name, struct model **ret)
+{
+	const char *source = m->survey->heap.space->is_live ? "process" : "core";
+	struct input input;
+	input_of_buffer(&input, name, NULL, 0);
+	struct error *error = foreign_create(&m->foreign, source, &input);
+	if (!error)
+		error = make(m);
+	if (!error) {
+		build_finish(m->foreign.model);
+		*ret = steal_ptr(m->foreign.model);
+	}
+	foreign_deinit(&m->foreign);
+	free(m->modules);
+	free(m->types);
+	free(m->sites);
+	return error;
 }
 
 struct error *heap_model_make(const struct survey *survey, const char *name,
 	const struct joined *joined, struct model **ret)
 {
 	struct making m = {.survey = survey, .joined = joined};
-	const char *source = survey->heap.space->is_live ? "process" : "core";
-	struct input input;
-	input_of_buffer(&input, name, NULL, 0);
-	struct error *error = foreign_create(&m.foreign, source, &input);
-	if (!error)
-		error = make(&m);
-	if (!error) {
-		build_finish(m.foreign.model);
-		*ret = steal_ptr(m.foreign.model);
-	}
-	foreign_deinit(&m.foreign);
-	free(m.modules);
-	free(m.types);
-	free(m.sites);
-	return error;
+	return make_of(&m, name, ret);
+}
+
+struct error *heap_model_make_owners(
+	const struct survey *survey, const char *name, struct model **ret)
+{
+	struct making m = {.survey = survey, .by_owner = true};
+	return make_of(&m, name, ret);
 }
 
 static struct error *survey_and_make(const struct address_space *space, struct heap_names *names,

@@ -18,6 +18,11 @@
 struct error *heap_model_make(const struct survey *survey, const char *name,
 	const struct joined *joined, struct model **ret) must_check_;
 
+/* The same of a survey that need not be judged, by owners instead of types (heap_owners.h): no
+ * leaks. */
+struct error *heap_model_make_owners(
+	const struct survey *survey, const char *name, struct model **ret) must_check_;
+
 /* As a source: opens a core with files as they are at their paths. */
 struct error *heap_model_of_core(const struct input *input, struct model **ret) must_check_;
 

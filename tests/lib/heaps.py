@@ -59,9 +59,9 @@ class Waiting:
 class Recorded(Waiting):
     """The same, started by `heapwise run`."""
 
-    def __init__(self, program, folder, recording, environment=None):
+    def __init__(self, program, folder, recording, environment=None, options=()):
         self.process = subprocess.Popen(
-            [hw.HEAPWISE, "run", "-q", "-o", recording, "--", program, "account", "wait"],
+            [hw.HEAPWISE, "run", "-q", *options, "-o", recording, "--", program, "account", "wait"],
             cwd=folder, stdout=subprocess.PIPE, env=environment or hw.clean_environment())
         if self.process.stdout.readline() != b"ready\n":
             raise hw.Failure(f"{program} did not come so far")
