@@ -136,8 +136,7 @@ static struct error *ask_with(
 	request->pid = pid;
 	struct pollfd answer = {.fd = fd, .events = POLLIN};
 	if (send(fd, request, sizeof(*request), MSG_NOSIGNAL) != (ssize_t)sizeof(*request) ||
-		poll(&answer, 1, ANSWER_MS) != 1 ||
-		!receive(fd, ret, ret_fd))
+		poll(&answer, 1, ANSWER_MS) != 1 || !receive(fd, ret, ret_fd))
 		return error_create(ERROR_ENVIRONMENT,
 			"the collector of process %d does not answer (is it of another version?)",
 			(int)pid);

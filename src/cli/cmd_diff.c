@@ -305,19 +305,19 @@ const struct command command_diff = {
 	.synopsis =
 		"OLDER NEWER [--metric METRIC] [--fail-on-growth LIMIT] [OPTION…] | --trend FILE…",
 	.what = "Says what grew between two recordings, cores or moments.",
-	.about =
-		"OLDER and NEWER: FILE, or FILE@MOMENT (3.2s, peak, start, end, mark:NAME); "
-		"without a "
-		"moment all of\n"
-		"a recording. Places are the same if their functions, source files and modules "
-		"are, "
-		"whatever their\n"
-		"addresses and lines: runs and builds can be compared. docs/diff.md has the rules.\n"
-		"OLDER and NEWER may also be cores, or numbers of processes that run (PID or "
-		"process:PID): what is in\n"
-		"their heaps is compared by type, or by who holds it (--by owner). "
-		"The exit status is\n"
-		"1 if --fail-on-growth is given and exceeded, 3 if that can't be judged.\n",
+	.about = "OLDER and NEWER: FILE, or FILE@MOMENT (3.2s, peak, start, end, mark:NAME); "
+		 "without a "
+		 "moment all of\n"
+		 "a recording. Places are the same if their functions, source files and modules "
+		 "are, "
+		 "whatever their\n"
+		 "addresses and lines: runs and builds can be compared. docs/diff.md has the "
+		 "rules.\n"
+		 "OLDER and NEWER may also be cores, or numbers of processes that run (PID or "
+		 "process:PID): what is in\n"
+		 "their heaps is compared by type, or by who holds it (--by owner). "
+		 "The exit status is\n"
+		 "1 if --fail-on-growth is given and exceeded, 3 if that can't be judged.\n",
 	.examples = "  heapwise diff old.hpw new.hpw                     two runs, two builds\n"
 		    "  heapwise diff app.hpw@10s app.hpw@60s             what piled up meanwhile\n"
 		    "  heapwise diff --metric peak_bytes old.hpw new.hpw\n"

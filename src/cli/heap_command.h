@@ -13,7 +13,8 @@ enum heap_option { HEAP_OPT_EXE = 256, HEAP_OPT_JSON, HEAP_OPT_LIMIT, HEAP_OPT_R
 	{HEAP_OPT_JSON, "json", NULL, "write JSON; without a verb all of it (heapwise.heap/1)"},   \
 		{HEAP_OPT_LIMIT, "limit", "N", "so many rows of tables"},                          \
 		{HEAP_OPT_RECORDING, "recording", "FILE",                                          \
-			"the recording (*.hpw) of the same process: blocks get their call stacks. " \
+			"the recording (*.hpw) of the same process: blocks get their call "        \
+			"stacks. "                                                                 \
 			"One that is found is taken without that; none: it is not"},               \
 		SYMBOL_SPECS VIEW_SPECS_TERMINAL
 

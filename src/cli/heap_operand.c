@@ -55,8 +55,7 @@ static struct error *make(struct heap_session *s, enum heap_by by, struct model 
 	if (!error && by == HEAP_BY_OWNER) {
 		error = heap_session_survey(s);
 		return error ? error
-			     : heap_model_make_owners(
-				       &s->survey, s->core ? s->core : s->name, ret);
+			     : heap_model_make_owners(&s->survey, s->core ? s->core : s->name, ret);
 	}
 	if (!error)
 		error = heap_session_judge(s);

@@ -54,11 +54,10 @@ static struct error *read_blocks(int fd, uint64_t count, struct heap_recording *
 	fclose(from);
 	if (!ret->blocks)
 		return error_no_memory();
-	return ret->count == count
-		       ? NULL
-		       : error_create(ERROR_ENVIRONMENT,
-				 "its collector has told %zu of %llu live blocks", ret->count,
-				 (unsigned long long)count);
+	return ret->count == count ? NULL
+				   : error_create(ERROR_ENVIRONMENT,
+					     "its collector has told %zu of %llu live blocks",
+					     ret->count, (unsigned long long)count);
 }
 
 void heap_recording_ask(pid_t pid, struct heap_recording *ret)
@@ -102,8 +101,7 @@ static bool is_its(const char *path, const struct address_space *space)
 {
 	struct model *model = NULL;
 	struct error *error = recording_open(path, 0, NULL, &model);
-	if (!error && space->pid &&
-		model_target(model)->outer_pid != (uint32_t)space->pid &&
+	if (!error && space->pid && model_target(model)->outer_pid != (uint32_t)space->pid &&
 		model_target(model)->pid != (uint32_t)space->pid)
 		error = error_create(ERROR_INPUT, "another process");
 	if (!error)

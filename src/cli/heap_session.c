@@ -69,8 +69,7 @@ static struct error *open_process(struct heap_session *s)
 	s->has_space = true;
 	error = address_space_of_process(
 		&s->stopped, s->has_snapshot ? s->snapshot.pid : s->pid, &s->space);
-	if (!error && !s->no_recording && !s->recording_path &&
-		heap_recording_is_wanted(&s->space))
+	if (!error && !s->no_recording && !s->recording_path && heap_recording_is_wanted(&s->space))
 		heap_recording_ask(s->pid, &s->recording);
 	if (s->has_snapshot) {
 		let_go(s);
@@ -138,8 +137,7 @@ static struct error *join(struct heap_session *s)
 	struct heap_recording *recording = &s->recording;
 	if (s->no_recording || (!s->recording_path && !heap_recording_is_wanted(&s->space)))
 		return NULL;
-	struct error *error =
-		heap_recording_open(s->recording_path, s->core, &s->space, recording);
+	struct error *error = heap_recording_open(s->recording_path, s->core, &s->space, recording);
 	if (error || !recording->model)
 		return error;
 	if (s->symbols.settings)

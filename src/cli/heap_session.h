@@ -20,7 +20,7 @@
 struct heap_session {
 	const char *core; /* path; NULL: a process */
 	pid_t pid;
-	const char *exe; /* --exe; NULL: none */
+	const char *exe;            /* --exe; NULL: none */
 	const char *recording_path; /* --recording; NULL: what is found */
 	bool no_recording;          /* --recording none */
 	struct symbol_options symbols;

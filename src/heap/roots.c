@@ -191,8 +191,7 @@ static bool add_mappings(struct finding *f, enum heap_root_kind kind)
 		const struct process_map *map = &f->space->maps.maps.data[i];
 		bool data =
 			address_space_module(f->space, map->start) || (map->inode && !map->shared);
-		if (is_searched(map) && data == (kind == HEAP_ROOT_DATA) &&
-			!is_of_recorder(f, map))
+		if (is_searched(map) && data == (kind == HEAP_ROOT_DATA) && !is_of_recorder(f, map))
 			ok = add_remains(f, kind, map->start, map->end, &next);
 	}
 	return ok;

@@ -9,15 +9,15 @@
 #include "model/model.h"
 
 struct joined {
-	const struct model *recording; /* borrowed; sites and threads of `blocks` are its */
-	const char *name;              /* its path; borrowed */
+	const struct model *recording;   /* borrowed; sites and threads of `blocks` are its */
+	const char *name;                /* its path; borrowed */
 	const struct live_block *blocks; /* ascending by address; borrowed */
 	size_t count;
-	bool sampled;                      /* they are a sample: most blocks are not among them */
-	uint64_t known, known_bytes;       /* in use, and in the recording; usable bytes */
-	uint64_t unknown, unknown_bytes;   /* in use, and not in the recording */
-	uint64_t misfits;                  /* of these: another block of it has the address */
-	uint64_t missing, missing_bytes;   /* of the recording, and not in use; requested bytes */
+	bool sampled;                    /* they are a sample: most blocks are not among them */
+	uint64_t known, known_bytes;     /* in use, and in the recording; usable bytes */
+	uint64_t unknown, unknown_bytes; /* in use, and not in the recording */
+	uint64_t misfits;                /* of these: another block of it has the address */
+	uint64_t missing, missing_bytes; /* of the recording, and not in use; requested bytes */
 };
 
 /* Whether a block of so many usable bytes can be what was asked for: allocators give whole classes,
@@ -41,8 +41,7 @@ static inline const struct live_block *joined_find(
 			to = middle;
 	}
 	const struct live_block *found = &joined->blocks[from];
-	return from < joined->count && found->address == address &&
-			       joined_fits(found->size, usable)
+	return from < joined->count && found->address == address && joined_fits(found->size, usable)
 		       ? found
 		       : NULL;
 }

@@ -36,7 +36,8 @@ struct error *heap_join_check(
 		look_for(recording, module, &here, &elsewhere);
 		if (elsewhere && !here)
 			return error_create(ERROR_INPUT,
-				"%s is the recording of another process (%u): there %s is elsewhere "
+				"%s is the recording of another process (%u): there %s is "
+				"elsewhere "
 				"in memory",
 				name, model_target(recording)->outer_pid, base_name(module->path));
 		any |= here;

@@ -11,8 +11,8 @@
 #include "model/joined.h"
 
 /*
- * NULL: the recording is of the process whose memory this is, by where its modules are. ERROR_INPUT:
- * it is not; the message says why.
+ * NULL: the recording is of the process whose memory this is, by where its modules are.
+ * ERROR_INPUT: it is not; the message says why.
  */
 struct error *heap_join_check(const struct address_space *space, const struct model *recording,
 	const char *name) must_check_;

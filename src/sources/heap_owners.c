@@ -39,8 +39,8 @@ static void name_variable(const struct retained_holder *holder, char *ret, size_
 static void name_holder(
 	const struct owners *o, const struct retained_holder *holder, char *ret, size_t room)
 {
-	const char *whose = holder->tid == o->survey->heap.space->pid ? "the first thread"
-								       : "other threads";
+	const char *whose =
+		holder->tid == o->survey->heap.space->pid ? "the first thread" : "other threads";
 	switch (holder->kind) {
 	case HEAP_ROOT_DATA:
 		name_variable(holder, ret, room);
@@ -82,8 +82,7 @@ static struct error *make_sites(struct owners *o)
 		error = make_site(o->foreign, name, &o->sites[i]);
 	}
 	if (!error)
-		error = make_site(
-			o->foreign, "several owners together", &o->sites[holders->len]);
+		error = make_site(o->foreign, "several owners together", &o->sites[holders->len]);
 	return error ? error
 		     : make_site(o->foreign, "nothing: it is lost", &o->sites[holders->len + 1]);
 }
@@ -115,8 +114,7 @@ static void count(struct owners *o)
 	for (uint32_t block = 0; block < d->block_count; block++) {
 		if (o->top[block] == NOT_KNOWN)
 			find_top(o, block);
-		struct site *site =
-			build_site_at(o->foreign->model, o->sites[o->top[block]]);
+		struct site *site = build_site_at(o->foreign->model, o->sites[o->top[block]]);
 		site->live_blocks++;
 		site->live_bytes += search_block_size(o->survey->search, block);
 	}

@@ -33,8 +33,9 @@ void heap_joined_text(const struct heap_page *page, struct text *out)
 					 : " are not in it: allocated before recording began, by "
 					   "an allocator of the program's own, or since it ended");
 		if (j->misfits)
-			text_printf(out, " (at %" PRIu64 " of their addresses it has a block of "
-					 "another size)",
+			text_printf(out,
+				" (at %" PRIu64 " of their addresses it has a block of "
+				"another size)",
 				j->misfits);
 	}
 	if (j->missing) {
@@ -113,13 +114,12 @@ struct error *heap_allocation_text(
 	return error;
 }
 
-struct error *heap_site_put(const struct heap_page *page, struct resolver *resolver, uint32_t site,
-	struct json *json)
+struct error *heap_site_put(
+	const struct heap_page *page, struct resolver *resolver, uint32_t site, struct json *json)
 {
 	const struct site *of = site_at(page->joined, site);
 	struct frame_vec frames = {.data = NULL};
-	struct error *error =
-		of ? resolver_stack(resolver, of->stack, of->kind, &frames) : NULL;
+	struct error *error = of ? resolver_stack(resolver, of->stack, of->kind, &frames) : NULL;
 	json_put_string(json, "function", of ? alloc_kind_name(of->kind) : NULL);
 	json_key(json, "stack");
 	json_array_begin(json);
@@ -133,8 +133,8 @@ struct error *heap_site_put(const struct heap_page *page, struct resolver *resol
 	return error;
 }
 
-static struct error *put_allocated(const struct heap_page *page, const struct live_block *block,
-	struct json *json)
+static struct error *put_allocated(
+	const struct heap_page *page, const struct live_block *block, struct json *json)
 {
 	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
 	struct error *error = resolver_create(page->joined->recording, false, &resolver);

@@ -21,7 +21,7 @@ struct error *heap_allocation_put(const struct heap_page *page, uint64_t address
 	struct json *json) must_check_;
 
 /* The stack of a site of the recording's as members "function" (which allocated) and "stack". */
-struct error *heap_site_put(const struct heap_page *page, struct resolver *resolver,
-	uint32_t site, struct json *json) must_check_;
+struct error *heap_site_put(const struct heap_page *page, struct resolver *resolver, uint32_t site,
+	struct json *json) must_check_;
 
 #endif

@@ -11,11 +11,11 @@
 #include "views/views.h"
 
 struct heap_page {
-	struct survey *survey;     /* typed and judged */
-	const struct model *model; /* made of it */
+	struct survey *survey;       /* typed and judged */
+	const struct model *model;   /* made of it */
 	const struct joined *joined; /* with its recording; NULL: there is none */
-	const char *name;          /* the core's path, or the process's number */
-	uint64_t pause_ns;         /* for which a process stood still; 0: none did */
+	const char *name;            /* the core's path, or the process's number */
+	uint64_t pause_ns;           /* for which a process stood still; 0: none did */
 	bool json, colour;
 	size_t limit; /* rows of tables; VIEW_DEFAULT_LIMIT */
 };

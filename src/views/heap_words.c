@@ -129,8 +129,7 @@ static struct error *write_json(struct words *w, uint32_t block, const struct si
 	json_put_string(&json, "schema", "heapwise.heap/1");
 	json_put_hexadecimal(&json, "address", w->start, true);
 	json_put_u64(&json, "size", w->size);
-	json_put_string(
-		&json, "type", s->types.types.data[survey_type_of(s, block)].name);
+	json_put_string(&json, "type", s->types.types.data[survey_type_of(s, block)].name);
 	json_put_string(&json, "leak", kinds[search_kind(s->search, block)]);
 	struct error *error = heap_allocation_put(w->page, w->start, w->size, &json);
 	if (!error && w->wanted) {
