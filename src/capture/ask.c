@@ -97,8 +97,35 @@ static struct error *find_session(pid_t process, int *ret)
 				   (int)pid);
 }
 
-/* Fills in the rest of the request. */
-static struct error *ask(pid_t pid, struct ask_request *request, struct ask_reply *ret)
+union descriptor {
+	struct cmsghdr header;
+	char space[CMSG_SPACE(sizeof(int))];
+};
+
+/* *ret_fd: that came with it; -1: none. */
+static bool receive(int socket, struct ask_reply *ret, int *ret_fd)
+{
+	struct iovec part = {ret, sizeof(*ret)};
+	union descriptor control;
+	memset(&control, 0, sizeof(control));
+	struct msghdr message = {.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+	*ret_fd = -1;
+	bool whole = recvmsg(socket, &message, MSG_CMSG_CLOEXEC) == (ssize_t)sizeof(*ret);
+	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+		c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(ret_fd, CMSG_DATA(c), sizeof(int));
+	if (!whole && *ret_fd >= 0)
+		close(*ret_fd);
+	return whole;
+}
+
+/* Fills in the rest of the request. The descriptor is -1 unless there is one. */
+static struct error *ask_with(
+	pid_t pid, struct ask_request *request, struct ask_reply *ret, int *ret_fd)
 {
 	_cleanup_close_ int fd = -1;
 	struct error *error = find_session(pid, &fd);
@@ -109,8 +136,7 @@ static struct error *ask(pid_t pid, struct ask_request *request, struct ask_repl
 	request->pid = pid;
 	struct pollfd answer = {.fd = fd, .events = POLLIN};
 	if (send(fd, request, sizeof(*request), MSG_NOSIGNAL) != (ssize_t)sizeof(*request) ||
-		poll(&answer, 1, ANSWER_MS) != 1 ||
-		recv(fd, ret, sizeof(*ret), 0) != (ssize_t)sizeof(*ret))
+		poll(&answer, 1, ANSWER_MS) != 1 || !receive(fd, ret, ret_fd))
 		return error_create(ERROR_ENVIRONMENT,
 			"the collector of process %d does not answer (is it of another version?)",
 			(int)pid);
@@ -121,6 +147,15 @@ static struct error *ask(pid_t pid, struct ask_request *request, struct ask_repl
 		       ? error_create(ERROR_ENVIRONMENT, "can't set a mark in process %d: %s",
 				 (int)pid, ret->message)
 		       : error_create(ERROR_ENVIRONMENT, "%s", ret->message);
+}
+
+static struct error *ask(pid_t pid, struct ask_request *request, struct ask_reply *ret)
+{
+	int none = -1;
+	struct error *error = ask_with(pid, request, ret, &none);
+	if (none >= 0)
+		close(none);
+	return error;
 }
 
 struct error *ask_for_leaks(pid_t pid, const struct leak_check *check, struct ask_reply *ret)
@@ -137,15 +172,42 @@ struct error *ask_for_mark(pid_t pid, const char *name, struct ask_reply *ret)
 	return ask(pid, &request, ret);
 }
 
-void ask_reply_send(int asker, const struct ask_reply *reply, const char *problem)
+struct error *ask_for_blocks(pid_t pid, struct ask_reply *ret, int *ret_fd)
+{
+	struct ask_request request = {.what = ASK_BLOCKS};
+	struct error *error = ask_with(pid, &request, ret, ret_fd);
+	if (error || *ret_fd >= 0)
+		return error;
+	return error_create(ERROR_ENVIRONMENT, "its collector does not say what lives");
+}
+
+void ask_reply_send_with(int asker, const struct ask_reply *reply, const char *problem, int fd)
 {
 	struct ask_reply said = *reply;
 	if (asker < 0)
 		return;
 	said.ok = !problem;
 	snprintf(said.message, sizeof(said.message), "%s", problem ? problem : "");
-	(void)!send(asker, &said, sizeof(said), MSG_NOSIGNAL | MSG_DONTWAIT);
+	struct iovec part = {&said, sizeof(said)};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	union descriptor control;
+	memset(&control, 0, sizeof(control));
+	if (fd >= 0) {
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+		struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	}
+	(void)!sendmsg(asker, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 	close(asker);
+}
+
+void ask_reply_send(int asker, const struct ask_reply *reply, const char *problem)
+{
+	ask_reply_send_with(asker, reply, problem, -1);
 }
 
 const char *ask_mark_problem(const char *name)

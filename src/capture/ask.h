@@ -16,6 +16,13 @@
 enum ask_what {
 	ASK_LEAKS = 0, /* a search for leaks */
 	ASK_MARK = 1,
+	ASK_BLOCKS = 2, /* what lives now */
+};
+
+/* A live block, as the collector tells it through a pipe: ascending by address. */
+struct ask_block {
+	uint64_t address, size, number;
+	uint32_t site, thread;
 };
 
 struct ask_request {
@@ -29,6 +36,7 @@ struct ask_request {
 struct ask_reply {
 	uint32_t ok;
 	uint64_t time_ns;        /* of a mark: since the recording began */
+	uint64_t blocks;         /* how many struct ask_block come through the pipe */
 	char file[ASK_FILE_MAX]; /* the recording, whose last search this is; as the collector sees
 				    it */
 	char message[512];       /* why not */
@@ -48,8 +56,18 @@ const char *ask_mark_problem(const char *name);
 /* Has the present moment of such a process marked. The name is right. Errors: the same. */
 struct error *ask_for_mark(pid_t pid, const char *name, struct ask_reply *ret) must_check_;
 
+/*
+ * Has the collector of such a process take all that has happened by now into the recording, and
+ * tell what lives: reply->blocks rows can be read from *ret_fd, which the caller closes. It
+ * answers at once; the rows are of that moment, whatever happens while they are read. Errors: the
+ * same.
+ */
+struct error *ask_for_blocks(pid_t pid, struct ask_reply *ret, int *ret_fd) must_check_;
+
 /* The collector's side: answers, and closes the connection. asker -1: nobody waits; problem: why it
  * was not done, NULL: it was. */
 void ask_reply_send(int asker, const struct ask_reply *reply, const char *problem);
+/* The same with a descriptor, which stays the caller's; -1: none. */
+void ask_reply_send_with(int asker, const struct ask_reply *reply, const char *problem, int fd);
 
 #endif

@@ -3,6 +3,7 @@
 #include "capture/collector_impl.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 /* The recorded process that a command means; NULL: there is none. */
 static struct subject *asked_for(const struct collector *c, pid_t pid)
@@ -26,6 +27,17 @@ static void mark(struct subject *s, const struct session_caller *caller)
 	ask_reply_send(caller->connection, &reply, problem);
 }
 
+static void tell_blocks(struct subject *s, const struct session_caller *caller)
+{
+	struct ask_reply reply = {.ok = 1};
+	int fd = -1;
+	const char *problem = recorder_tell_blocks(s->recorder, &fd, &reply.blocks);
+	snprintf(reply.file, sizeof(reply.file), "%s", s->file);
+	ask_reply_send_with(caller->connection, &reply, problem, fd);
+	if (fd >= 0)
+		close(fd);
+}
+
 void collector_on_request(struct collector *c, const struct session_caller *caller)
 {
 	struct subject *s = asked_for(c, caller->request.pid);
@@ -38,6 +50,8 @@ void collector_on_request(struct collector *c, const struct session_caller *call
 		collector_search(c, s, caller);
 	else if (caller->request.what == ASK_MARK)
 		mark(s, caller);
+	else if (caller->request.what == ASK_BLOCKS)
+		tell_blocks(s, caller);
 	else
 		problem = "what it asks for makes no sense";
 	if (problem)

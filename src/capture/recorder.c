@@ -187,6 +187,12 @@ const char *recorder_mark(struct recorder *recorder, const char *name, uint64_t 
 	return NULL;
 }
 
+void recorder_catch_up(struct recorder *r)
+{
+	drain_until(r, clock_pair_now().tsc);
+	recorder_flush(r);
+}
+
 bool recorder_is_called(const struct recorder *recorder)
 {
 	return merge_is_called(&recorder->merge);

@@ -124,6 +124,13 @@ void recorder_tend(struct recorder *recorder);
  */
 const char *recorder_mark(struct recorder *recorder, const char *name, uint64_t *ret_ns);
 
+/*
+ * Puts what has happened by now into the file, and tells what lives: *ret_count rows (struct
+ * ask_block) come through a pipe whose reading end is *ret_fd, from a copy of this process that is
+ * no child of it. NULL, or why it can't be done.
+ */
+const char *recorder_tell_blocks(struct recorder *recorder, int *ret_fd, uint64_t *ret_count);
+
 /* Whether the process says that it ends now and waits for recorder_release(). The status is
  * HPW_EXIT_UNKNOWN's if it is not known. */
 bool recorder_is_leaving(const struct recorder *recorder, struct recorder_end *ret);

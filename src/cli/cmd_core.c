@@ -28,6 +28,8 @@ const struct command command_core = {
 		 "  summary                  what is in use, free and lost, and the largest types\n"
 		 "  types                    what there is, by bytes\n"
 		 "  blocks                   every block: address, size, used or free, what it is\n"
+		 "  block ADDR               what a block is, and where a recording has it "
+		 "allocated\n"
 		 "  leaks                    what nothing points to any more\n"
 		 "  why ADDR|TYPE            who points at it, step by step up to globals and "
 		 "stacks\n"

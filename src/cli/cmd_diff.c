@@ -19,6 +19,7 @@ enum {
 	OPT_FAIL_ON_GROWTH,
 	OPT_TREND,
 	OPT_VIEW,
+	OPT_BY,
 };
 
 static const struct option_spec option_specs[] = {
@@ -36,6 +37,9 @@ static const struct option_spec option_specs[] = {
 	{OPT_VIEW, "view", "VIEW",
 		"lists (default), tree, flame or graph: as these commands show it with --base "
 		"OLDER"},
+	{OPT_BY, "by", "WHAT",
+		"of cores and processes: type (default), owner (what holds it), or stack (where a "
+		"recording has it allocated; default beside a recording)"},
 	VIEW_SPECS_TERMINAL VIEW_SPECS_FILTER VIEW_SPEC_ALL_FRAMES{0},
 };
 
@@ -46,6 +50,8 @@ struct request {
 	const struct command *view; /* that shows it; NULL: lists */
 	struct limit growth;
 	const char *growth_text; /* NULL: none */
+	bool by_given;
+	enum heap_by by;
 };
 
 static bool take_view(const struct options *options, struct request *request)
@@ -73,6 +79,14 @@ static bool take(const struct options *options, int id, struct request *request)
 		return true;
 	case OPT_VIEW:
 		return take_view(options, request);
+	case OPT_BY:
+		request->by_given = true;
+		return heap_by_parse(options->argument, &request->by) ||
+		       (options_wrong(options->command,
+				"cores and processes are compared by type, owner or stack, not by "
+				"'%s'",
+				options->argument),
+			       false);
 	case OPT_TREND:
 		request->trend = true;
 		return true;
@@ -223,6 +237,21 @@ static int hand_over(const struct request *request, char **argv, int operand)
 	return request->view->run(request->view, count, words);
 }
 
+/* By what heaps are compared: beside a recording, which has call stacks, by these. */
+static int choose_by(
+	const struct command *command, struct request *request, char **words, int count)
+{
+	int heaps = 0;
+	for (int i = 0; i < count; i++)
+		heaps += heap_operand_is(words[i]);
+	if (!request->by_given && heaps && heaps < count)
+		request->by = HEAP_BY_STACK;
+	if (!request->by_given || (heaps == count) || (heaps && request->by == HEAP_BY_STACK))
+		return 0;
+	return options_wrong(command, "--by is for cores and processes; recordings have call "
+				      "stacks alone");
+}
+
 static int answer(struct request *request, const struct command *command, char **argv,
 	struct options *options)
 {
@@ -233,10 +262,14 @@ static int answer(struct request *request, const struct command *command, char *
 		return code;
 	if (request->view)
 		return hand_over(request, argv, options->operand);
+	code = choose_by(command, request, words, count);
+	if (code)
+		return code;
 	struct operand operands[TREND_MODELS_MAX] = {{.model = NULL}};
 	const struct operand_wanted wanted = {
 		.flags = request->trend ? 0 : SOURCE_WITH_STACKS,
 		.blocks = view_request_blocks(&request->shown),
+		.by = request->by,
 	};
 	for (int i = 0; i < count && !code; i++) {
 		code = operand_open(command, words[i], &wanted, &operands[i]);
@@ -271,22 +304,28 @@ const struct command command_diff = {
 	.name = "diff",
 	.synopsis =
 		"OLDER NEWER [--metric METRIC] [--fail-on-growth LIMIT] [OPTION…] | --trend FILE…",
-	.what = "Says what grew between two recordings, or two moments of one.",
-	.about =
-		"OLDER and NEWER: FILE, or FILE@MOMENT (3.2s, peak, start, end, mark:NAME); "
-		"without a "
-		"moment all of\n"
-		"a recording. Places are the same if their functions, source files and modules "
-		"are, "
-		"whatever their\n"
-		"addresses and lines: runs and builds can be compared. docs/diff.md has the rules. "
-		"The exit status is\n"
-		"1 if --fail-on-growth is given and exceeded, 3 if that can't be judged.\n",
+	.what = "Says what grew between two recordings, cores or moments.",
+	.about = "OLDER and NEWER: FILE, or FILE@MOMENT (3.2s, peak, start, end, mark:NAME); "
+		 "without a "
+		 "moment all of\n"
+		 "a recording. Places are the same if their functions, source files and modules "
+		 "are, "
+		 "whatever their\n"
+		 "addresses and lines: runs and builds can be compared. docs/diff.md has the "
+		 "rules.\n"
+		 "OLDER and NEWER may also be cores, or numbers of processes that run (PID or "
+		 "process:PID): what is in\n"
+		 "their heaps is compared by type, or by who holds it (--by owner). "
+		 "The exit status is\n"
+		 "1 if --fail-on-growth is given and exceeded, 3 if that can't be judged.\n",
 	.examples = "  heapwise diff old.hpw new.hpw                     two runs, two builds\n"
 		    "  heapwise diff app.hpw@10s app.hpw@60s             what piled up meanwhile\n"
 		    "  heapwise diff --metric peak_bytes old.hpw new.hpw\n"
 		    "  heapwise diff --view tree old.hpw new.hpw         by callers\n"
 		    "  heapwise diff --trend app.hpw@1min app.hpw@2min app.hpw@3min\n"
+		    "  heapwise diff before.core 1234                    since `heapwise heap 1234 "
+		    "save before.core`\n"
+		    "  heapwise diff --by owner core.1 core.2            which globals hold more\n"
 		    "  heapwise diff --fail-on-growth 5% main.hpw change.hpw\n",
 	.options = option_specs,
 	.run = run,

@@ -41,6 +41,10 @@ static bool take(const struct options *options, int id, struct heap_session *ses
 	case HEAP_OPT_JSON:
 		session->json = true;
 		return true;
+	case HEAP_OPT_RECORDING:
+		session->no_recording = !strcmp(options->argument, "none");
+		session->recording_path = session->no_recording ? NULL : options->argument;
+		return true;
 	case HEAP_OPT_LIMIT:
 		if (!options_number(options, options->argument, "--limit", &number))
 			return false;

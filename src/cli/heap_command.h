@@ -7,7 +7,13 @@
 #include "cli/options.h"
 #include "cli/view_options.h"
 
-enum heap_option { HEAP_OPT_EXE = 256, HEAP_OPT_JSON, HEAP_OPT_LIMIT, HEAP_OPT_POINTERS };
+enum heap_option {
+	HEAP_OPT_EXE = 256,
+	HEAP_OPT_JSON,
+	HEAP_OPT_LIMIT,
+	HEAP_OPT_POINTERS,
+	HEAP_OPT_RECORDING
+};
 
 #define HEAP_SPECS                                                                                 \
 	{HEAP_OPT_JSON, "json", NULL, "write JSON; without a verb all of it (heapwise.heap/1)"},   \
@@ -15,6 +21,10 @@ enum heap_option { HEAP_OPT_EXE = 256, HEAP_OPT_JSON, HEAP_OPT_LIMIT, HEAP_OPT_P
 		{HEAP_OPT_POINTERS, "pointers", "RULE",                                            \
 			"which words hold blocks: aligned (multiples of 8), tagged (marks in the " \
 			"last three bits), start (only those to where a block starts)"},           \
+		{HEAP_OPT_RECORDING, "recording", "FILE",                                          \
+			"the recording (*.hpw) of the same process: blocks get their call "        \
+			"stacks. "                                                                 \
+			"One that is found is taken without that; none: it is not"},               \
 		SYMBOL_SPECS VIEW_SPECS_TERMINAL
 
 /* Takes options, then the operand by `take_operand` (which says what is wrong), then the verb. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/message.h"
+#include "sources/heap_join.h"
 #include "sources/heap_model.h"
 
 void heap_session_init(struct heap_session *session)
@@ -25,6 +26,7 @@ void heap_session_close(struct heap_session *session)
 {
 	struct heap_session *s = session;
 	model_destroy(s->model);
+	heap_recording_deinit(&s->recording);
 	survey_close(&s->survey);
 	if (s->has_space)
 		address_space_close(&s->space);
@@ -82,6 +84,8 @@ static struct error *open_process(struct heap_session *s)
 	s->has_space = true;
 	error = address_space_of_process(
 		&s->stopped, s->has_snapshot ? s->snapshot.pid : s->pid, &s->space);
+	if (!error && !s->no_recording && !s->recording_path && heap_recording_is_wanted(&s->space))
+		heap_recording_ask(s->pid, &s->recording);
 	if (s->has_snapshot) {
 		let_go(s);
 		snapshot_close_files(&s->snapshot);
@@ -142,6 +146,26 @@ struct error *heap_session_survey(struct heap_session *session)
 	return error;
 }
 
+/* With its recording, if there is one. */
+static struct error *join(struct heap_session *s)
+{
+	struct heap_recording *recording = &s->recording;
+	if (s->no_recording || (!s->recording_path && !heap_recording_is_wanted(&s->space)))
+		return NULL;
+	struct error *error = heap_recording_open(s->recording_path, s->core, &s->space, recording);
+	if (error || !recording->model)
+		return error;
+	if (s->symbols.settings)
+		model_set_names_from(recording->model, s->symbols.settings);
+	return heap_join(&s->survey, &recording->joined);
+}
+
+/* What is known where from. */
+static const struct joined *joined_of(const struct heap_session *s)
+{
+	return s->recording.joined.recording ? &s->recording.joined : NULL;
+}
+
 struct error *heap_session_judge(struct heap_session *session)
 {
 	struct heap_session *s = session;
@@ -149,9 +173,12 @@ struct error *heap_session_judge(struct heap_session *session)
 	if (error || s->is_judged)
 		return error;
 	s->is_judged = true;
-	error = survey_judge(&s->survey);
+	error = join(s);
 	if (!error)
-		error = heap_model_make(&s->survey, s->core ? s->core : s->name, &s->model);
+		error = survey_judge(&s->survey);
+	if (!error)
+		error = heap_model_make(
+			&s->survey, s->core ? s->core : s->name, joined_of(s), &s->model);
 	if (!error && s->symbols.settings)
 		model_set_names_from(s->model, s->symbols.settings);
 	return error;
@@ -161,6 +188,7 @@ struct heap_page heap_session_page(struct heap_session *session)
 {
 	return (struct heap_page){.survey = &session->survey,
 		.model = session->model,
+		.joined = joined_of(session),
 		.name = session->core ? session->core : session->name,
 		.pause_ns = session->pause_ns,
 		.maps_before = &session->maps_before,

@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include "cli/heap_recording.h"
 #include "cli/output.h"
 #include "cli/symbol_options.h"
 #include "heap/survey.h"
@@ -19,7 +20,9 @@
 struct heap_session {
 	const char *core; /* path; NULL: a process */
 	pid_t pid;
-	const char *exe; /* --exe; NULL: none */
+	const char *exe;            /* --exe; NULL: none */
+	const char *recording_path; /* --recording; NULL: what is found */
+	bool no_recording;          /* --recording none */
 	struct symbol_options symbols;
 	bool json, colour, no_pager;
 	size_t limit;
@@ -29,6 +32,7 @@ struct heap_session {
 	struct heap_names names;
 	struct address_space space;
 	struct survey survey;
+	struct heap_recording recording;
 	struct model *model;
 	struct stopped stopped;
 	struct snapshot snapshot;

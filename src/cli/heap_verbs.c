@@ -77,6 +77,12 @@ static int show_address(struct heap_session *session, const char *word,
 	return heap_session_shown(&output, write(&page, address, &sink));
 }
 
+static int run_block(struct heap_session *session, int count, char **words)
+{
+	(void)count;
+	return show_address(session, words[1], heap_block_write);
+}
+
 static int run_words(struct heap_session *session, int count, char **words)
 {
 	(void)count;
@@ -175,6 +181,8 @@ const struct heap_verb heap_verbs[] = {
 	{"summary", "", "what is in use, free and lost, and the largest types", 0, 0, run_summary},
 	{"types", "", "what there is, by bytes", 0, 0, run_types},
 	{"blocks", "", "every block: address, size, used or free, what it is", 0, 0, run_blocks},
+	{"block", "ADDR", "what a block is, and where a recording has it allocated", 1, 1,
+		run_block},
 	{"leaks", "", "what nothing points to any more", 0, 0, run_leaks},
 	{"alone", "", "what neither holds pointers nor is pointed at: contents, neighbours", 0, 0,
 		run_alone},

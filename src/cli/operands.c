@@ -24,6 +24,10 @@ int operand_open(const struct command *command, const char *text,
 		ret->device = st.st_dev;
 		ret->inode = st.st_ino;
 	}
+	if (!moment && heap_operand_is(text)) {
+		struct error *heap_error = heap_operand_open(text, wanted->by, &ret->model);
+		return heap_error ? message_error(heap_error) : 0;
+	}
 	const struct source_query *moments = moments_query(&ret->moments);
 	struct source_query query = {.from = {.kind = SOURCE_START}, .to = {.kind = SOURCE_END}};
 	if (moments)

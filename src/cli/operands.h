@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Recordings that are named on a command line: FILE, or FILE@MOMENT. */
+/* What is compared, as a command line names it: FILE or FILE@MOMENT of recordings, a core, a
+ * process. */
 #ifndef CLI_OPERANDS_H
 #define CLI_OPERANDS_H
 
 #include <sys/types.h>
 
+#include "cli/heap_operand.h"
 #include "cli/moments.h"
 #include "model/model.h"
 #include "sources/source.h"
@@ -24,6 +26,7 @@ struct operand_wanted {
 	unsigned flags;                     /* enum source_flag */
 	const struct source_blocks *blocks; /* as of struct source_query */
 	const struct source_series *series; /* likewise */
+	enum heap_by by;                    /* of cores and processes */
 };
 
 /* Opens it and says what is missing from it. Returns 0, or the exit code after saying why. The text

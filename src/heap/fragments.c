@@ -59,7 +59,7 @@ static void note_type(struct counting *c, uint64_t address)
 	uint64_t offset;
 	uint32_t block = search_block_at(c->survey->search, address, &offset);
 	if (block != SPACE_NONE && c->type_count < PAGE_BLOCKS)
-		c->types[c->type_count++] = search_block_site(c->survey->search, block);
+		c->types[c->type_count++] = survey_type_of(c->survey, block);
 }
 
 /* A block's part of each page that it lies in. Those in the middle of a large one are whole. */

@@ -93,7 +93,7 @@ static bool is_next(const struct survey *s, const struct dominators *d, uint32_t
 {
 	uint32_t above = d->above[node];
 	return node < d->block_count && above < d->block_count &&
-	       search_block_site(s->search, node) == search_block_site(s->search, above);
+	       survey_type_of(s, node) == survey_type_of(s, above);
 }
 
 /* What retains at least a part of all there is. */

@@ -175,6 +175,14 @@ static bool is_searched(const struct process_map *map)
 	       !strncmp(map->path, "/dev/shm/", 9);
 }
 
+/* What recording brings along: the addresses in it are nobody's pointers. */
+static bool is_of_recorder(const struct finding *f, const struct process_map *map)
+{
+	const struct address_module *module = address_space_module(f->space, map->start);
+	return strstr(map->path, "/memfd:heapwise-") ||
+	       (module && strstr(module->path, "/libheapwise-"));
+}
+
 static bool add_mappings(struct finding *f, enum heap_root_kind kind)
 {
 	size_t next = 0;
@@ -183,7 +191,7 @@ static bool add_mappings(struct finding *f, enum heap_root_kind kind)
 		const struct process_map *map = &f->space->maps.maps.data[i];
 		bool data =
 			address_space_module(f->space, map->start) || (map->inode && !map->shared);
-		if (is_searched(map) && data == (kind == HEAP_ROOT_DATA))
+		if (is_searched(map) && data == (kind == HEAP_ROOT_DATA) && !is_of_recorder(f, map))
 			ok = add_remains(f, kind, map->start, map->end, &next);
 	}
 	return ok;

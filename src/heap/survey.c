@@ -53,7 +53,7 @@ static bool is_start(void *context, uint32_t site, uint64_t into)
 	const struct survey *s = context;
 	if (into < 8 && s->pointers == POINTERS_TAGGED)
 		return true;
-	return into < 512 && s->types.types.data[site].starts >> into / 8 & 1;
+	return into < 512 && s->types.types.data[survey_site_type(s, site)].starts >> into / 8 & 1;
 }
 
 struct error *survey_open(const struct address_space *space, struct heap_names *names,
@@ -86,6 +86,7 @@ void survey_close(struct survey *survey)
 {
 	search_destroy(survey->search);
 	survey->search = NULL;
+	survey_sites_deinit(&survey->sites);
 	heap_root_vec_deinit(&survey->roots);
 	stack_places_destroy(survey->stacks);
 	survey->stacks = NULL;
@@ -125,6 +126,50 @@ struct error *survey_type(struct survey *survey)
 	if (!error)
 		settle(survey);
 	return error;
+}
+
+static inline uint64_t site_hash(struct survey_site site)
+{
+	return hash_u64((uint64_t)site.place << 32 | site.type);
+}
+static inline bool site_equal(struct survey_site a, struct survey_site b)
+{
+	return a.type == b.type && a.place == b.place;
+}
+DEFINE_MAP(site_map, struct survey_site, uint32_t, site_hash, site_equal)
+
+/* The number of a pair, a new one if it was not met so far. NULL: no memory. */
+static const uint32_t *number_of(
+	struct survey_sites *sites, struct site_map *map, struct survey_site site)
+{
+	bool is_new;
+	uint32_t *number = site_map_insert(map, site, &is_new);
+	if (!number || !is_new)
+		return number;
+	*number = (uint32_t)sites->len;
+	return survey_sites_push(sites, site) ? number : NULL;
+}
+
+struct error *survey_place(struct survey *survey,
+	uint32_t (*place_of)(void *context, uint64_t address, uint64_t size), void *context)
+{
+	struct search *search = survey->search;
+	struct survey_sites sites = {.data = NULL};
+	_cleanup_(site_map_deinit) struct site_map map = {.len = 0};
+	uint32_t count = search_block_count(search);
+	for (uint32_t block = 0; block < count; block++) {
+		struct survey_site site = {search_block_site(search, block),
+			place_of(context, search_block_address(search, block),
+				search_block_size(search, block))};
+		const uint32_t *number = number_of(&sites, &map, site);
+		if (!number) {
+			survey_sites_deinit(&sites);
+			return error_no_memory();
+		}
+		search_block_set_site(search, block, *number);
+	}
+	survey->sites = sites;
+	return NULL;
 }
 
 struct error *survey_judge(struct survey *survey)

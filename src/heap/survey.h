@@ -6,6 +6,7 @@
 #ifndef HEAP_SURVEY_H
 #define HEAP_SURVEY_H
 
+#include "base/vec.h"
 #include "heap/classes.h"
 #include "heap/heap.h"
 #include "heap/names.h"
@@ -18,6 +19,14 @@ struct survey_totals {
 	uint64_t blocks[BLOCK_STATES], bytes[BLOCK_STATES];
 };
 
+/* What is known of where blocks were allocated, which somebody else numbers. */
+struct survey_site {
+	uint32_t type;
+	uint32_t place; /* SURVEY_NO_PLACE: not known */
+};
+DEFINE_VEC(survey_sites, struct survey_site)
+#define SURVEY_NO_PLACE UINT32_MAX
+
 struct survey {
 	enum pointer_rule pointers;
 	struct heap heap;
@@ -27,8 +36,10 @@ struct survey {
 	struct heap_types types;
 	struct heap_root_vec roots;
 	struct stack_places *stacks;
-	/* Their sites are numbers of classes until survey_type(), then of types. */
+	/* Their sites are numbers of classes until survey_type(), then of types, and from
+	 * survey_place() on of `sites`. */
 	struct search *search;
+	struct survey_sites sites;
 	struct search_memory memory; /* for it */
 };
 
@@ -40,6 +51,25 @@ void survey_close(struct survey *survey);
 
 /* Says of all blocks what they are. Once, before survey_judge(). */
 struct error *survey_type(struct survey *survey) must_check_;
+
+/*
+ * Says of all blocks where they were allocated, asked in their order: SURVEY_NO_PLACE if that is
+ * not known. Blocks of one type that come from several places are told apart from then on. Once,
+ * after survey_type() and before survey_judge().
+ */
+struct error *survey_place(struct survey *survey,
+	uint32_t (*place_of)(void *context, uint64_t address, uint64_t size),
+	void *context) must_check_;
+
+/* The type of blocks of a site of the search's. */
+static inline uint32_t survey_site_type(const struct survey *survey, uint32_t site)
+{
+	return survey->sites.len ? survey->sites.data[site].type : site;
+}
+static inline uint32_t survey_type_of(const struct survey *survey, uint32_t block)
+{
+	return survey_site_type(survey, search_block_site(survey->search, block));
+}
 
 /* Sorts the blocks into kinds of leaks: search_records() and the like tell. Once. */
 struct error *survey_judge(struct survey *survey) must_check_;

@@ -28,7 +28,7 @@ static bool in_block(const struct survey *survey, uint64_t address, struct heap_
 	ret->kind = HEAP_WHERE_BLOCK;
 	ret->block = block;
 	ret->start = address - ret->offset;
-	ret->type = survey->types.types.data[search_block_site(survey->search, block)].name;
+	ret->type = survey->types.types.data[survey_type_of(survey, block)].name;
 	return true;
 }
 

@@ -41,7 +41,7 @@ static inline bool see(struct asking *a, uint32_t block)
 
 static inline uint32_t type_of(const struct asking *a, uint32_t block)
 {
-	return search_block_site(a->survey->search, block);
+	return survey_type_of(a->survey, block);
 }
 
 /* Where in `block` the pointer stands that leads to `target`, and how far into that. */
@@ -156,6 +156,7 @@ static bool ask_for(struct asking *a, uint32_t block, uint32_t type)
 			continue;
 		see(a, i);
 		ok = space_u32_push(&a->layer, i);
+		a->why->asked = search_block_address(a->survey->search, i);
 		a->why->asked_blocks++;
 		a->why->asked_bytes += search_block_size(a->survey->search, i);
 	}

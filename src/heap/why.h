@@ -34,6 +34,7 @@ DEFINE_VEC(why_roots, struct why_root)
 
 struct why {
 	uint64_t asked_blocks, asked_bytes;
+	uint64_t asked;         /* address of one, the last */
 	struct why_rows rows;   /* by layer, those of the most blocks first */
 	struct why_roots roots; /* by layer */
 	unsigned layers;

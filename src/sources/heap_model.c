@@ -8,13 +8,19 @@
 
 #include "base/cleanup.h"
 #include "sources/foreign.h"
+#include "sources/heap_join.h"
+#include "sources/heap_owners.h"
 
 #define KNOWN (UNKNOWN_LIVE_BLOCKS | UNKNOWN_LIVE_BYTES | UNKNOWN_THREADS)
 
 struct making {
 	const struct survey *survey;
+	const struct joined *joined; /* NULL: with no recording */
+	bool by_owner;
 	struct foreign foreign;
-	struct site_id *sites;     /* by type */
+	struct site_id *types;     /* by type */
+	struct site_id *sites;     /* by site of the search */
+	size_t site_count;         /* of these */
 	struct module_id *modules; /* by module of the space */
 };
 
@@ -42,8 +48,8 @@ static struct error *make_modules(struct making *m)
 
 static struct error *make_site(struct making *m, uint32_t type)
 {
-	const struct heap_type *of = &m->survey->types.types.data[type];
-	struct foreign_line line = {.function = text_of(of->name)};
+	const char *name = m->survey->types.types.data[type].name;
+	struct foreign_line line = {.function = text_of(name)};
 	struct foreign_frame frame;
 	struct stack_id stack;
 	struct error *error =
@@ -51,13 +57,31 @@ static struct error *make_site(struct making *m, uint32_t type)
 	if (!error)
 		error = foreign_push(&m->foreign, (struct stack_id){0}, frame, &stack);
 	if (!error)
-		error = foreign_site(&m->foreign, stack, KIND_UNKNOWN, &m->sites[type]);
-	if (error)
-		return error;
-	struct site *site = build_site_at(m->foreign.model, m->sites[type]);
-	site->live_blocks += of->blocks;
-	site->live_bytes += of->bytes;
-	return NULL;
+		error = foreign_site(&m->foreign, stack, KIND_UNKNOWN, &m->types[type]);
+	return error;
+}
+
+static void add_blocks(struct making *m, struct site_id id, uint64_t blocks, uint64_t bytes)
+{
+	struct site *site = build_site_at(m->foreign.model, id);
+	site->live_blocks += blocks;
+	site->live_bytes += bytes;
+}
+
+/* What is in use, by site. */
+static void count_blocks(struct making *m)
+{
+	const struct heap_type_vec *types = &m->survey->types.types;
+	for (size_t i = 0; i < types->len && !m->joined; i++)
+		add_blocks(m, m->types[i], types->data[i].blocks, types->data[i].bytes);
+	if (!m->joined)
+		return;
+	const struct search *search = m->survey->search;
+	uint32_t count = search_block_count(search);
+	for (uint32_t block = 0; block < count; block++) {
+		add_blocks(m, m->sites[search_block_site(search, block)], 1,
+			search_block_size(search, block));
+	}
 }
 
 static struct error *make_sites(struct making *m)
@@ -65,6 +89,12 @@ static struct error *make_sites(struct making *m)
 	struct error *error = NULL;
 	for (uint32_t i = 0; i < m->survey->types.types.len && !error; i++)
 		error = make_site(m, i);
+	for (uint32_t i = 0; i < m->site_count && !error; i++)
+		m->sites[i] = m->types[survey_site_type(m->survey, i)];
+	if (!error && m->joined)
+		error = heap_join_put(m->survey, m->joined, m->foreign.model, m->sites);
+	if (!error)
+		count_blocks(m);
 	return error;
 }
 
@@ -72,7 +102,8 @@ static struct error *make_threads(struct making *m)
 {
 	const struct address_threads *threads = &m->survey->heap.space->threads;
 	struct error *error = NULL;
-	for (size_t i = 0; i < threads->len && !error; i++) {
+	/* Of a recording its own are there, with those that have ended. */
+	for (size_t i = 0; i < threads->len && !error && !m->joined; i++) {
 		struct thread row = {.tid = (uint32_t)threads->data[i].tid};
 		error = build_thread(m->foreign.model, &row, "", 0);
 	}
@@ -147,6 +178,13 @@ static struct error *make_records(struct making *m)
 				.site = m->sites[from->site],
 				.thread = {LEAK_NO_THREAD}},
 			.example_ns = LEAK_NO_TIME};
+		const struct live_block *known =
+			m->joined ? joined_find(m->joined, from->example, from->example_size)
+				  : NULL;
+		if (known) {
+			record.example.thread = known->thread;
+			record.example.number = known->number;
+		}
 		error = build_leak_record(m->foreign.model, &record);
 	}
 	return error;
@@ -233,41 +271,57 @@ static struct error *make(struct making *m)
 	recording->snapshot = true;
 	recording->whole_stacks = true;
 	size_t modules = m->survey->heap.space->modules.len, types = m->survey->types.types.len;
+	m->site_count = m->joined ? m->survey->sites.len : types;
 	m->modules = calloc(modules + 1, sizeof(*m->modules));
-	m->sites = calloc(types + 1, sizeof(*m->sites));
-	if (!m->modules || !m->sites)
+	m->types = calloc(types + 1, sizeof(*m->types));
+	m->sites = calloc(m->site_count + 1, sizeof(*m->sites));
+	if (!m->modules || !m->types || !m->sites)
 		return error_no_memory();
 	struct error *error = make_modules(m);
 	if (!error)
-		error = make_sites(m);
+		error = m->by_owner ? heap_owners_put(m->survey, &m->foreign) : make_sites(m);
 	if (!error)
 		error = foreign_total(&m->foreign);
 	if (!error)
 		error = make_threads(m);
 	if (!error)
 		error = make_target(m);
-	if (!error)
+	if (!error && !m->by_owner)
 		error = make_leaks(m);
 	return error ? error : make_damage(m);
 }
 
-struct error *heap_model_make(const struct survey *survey, const char *name, struct model **ret)
+static struct error *make_of(struct making *m, const char *name, struct model **ret)
 {
-	struct making m = {.survey = survey};
-	const char *source = survey->heap.space->is_live ? "process" : "core";
+	const char *source = m->survey->heap.space->is_live ? "process" : "core";
 	struct input input;
 	input_of_buffer(&input, name, NULL, 0);
-	struct error *error = foreign_create(&m.foreign, source, &input);
+	struct error *error = foreign_create(&m->foreign, source, &input);
 	if (!error)
-		error = make(&m);
+		error = make(m);
 	if (!error) {
-		build_finish(m.foreign.model);
-		*ret = steal_ptr(m.foreign.model);
+		build_finish(m->foreign.model);
+		*ret = steal_ptr(m->foreign.model);
 	}
-	foreign_deinit(&m.foreign);
-	free(m.modules);
-	free(m.sites);
+	foreign_deinit(&m->foreign);
+	free(m->modules);
+	free(m->types);
+	free(m->sites);
 	return error;
+}
+
+struct error *heap_model_make(const struct survey *survey, const char *name,
+	const struct joined *joined, struct model **ret)
+{
+	struct making m = {.survey = survey, .joined = joined};
+	return make_of(&m, name, ret);
+}
+
+struct error *heap_model_make_owners(
+	const struct survey *survey, const char *name, struct model **ret)
+{
+	struct making m = {.survey = survey, .by_owner = true};
+	return make_of(&m, name, ret);
 }
 
 static struct error *survey_and_make(const struct address_space *space, struct heap_names *names,
@@ -280,7 +334,7 @@ static struct error *survey_and_make(const struct address_space *space, struct h
 	if (!error)
 		error = survey_judge(&survey);
 	if (!error)
-		error = heap_model_make(&survey, name, ret);
+		error = heap_model_make(&survey, name, NULL, ret);
 	survey_close(&survey);
 	return error;
 }

@@ -7,11 +7,20 @@
 #define SOURCES_HEAP_MODEL_H
 
 #include "heap/survey.h"
+#include "model/joined.h"
 #include "model/model.h"
 #include "sources/input.h"
 
-/* The survey is typed and judged. `name` stands for the path. */
-struct error *heap_model_make(
+/*
+ * The survey is typed and judged. `name` stands for the path. joined: of a survey that heap_join()
+ * has placed: blocks that the recording knows have their call stacks then; else NULL.
+ */
+struct error *heap_model_make(const struct survey *survey, const char *name,
+	const struct joined *joined, struct model **ret) must_check_;
+
+/* The same of a survey that need not be judged, by owners instead of types (heap_owners.h): no
+ * leaks. */
+struct error *heap_model_make_owners(
 	const struct survey *survey, const char *name, struct model **ret) must_check_;
 
 /* As a source: opens a core with files as they are at their paths. */

@@ -372,3 +372,19 @@ struct error *merge_models(const struct model *const *models, size_t count, stru
 	*ret = steal_ptr(merge.ret);
 	return NULL;
 }
+
+struct error *merge_code(struct model *into, const struct model *from)
+{
+	static struct error *(*const parts[])(struct merge *, const struct model *) = {
+		add_modules, add_stacks, add_sites, add_threads, add_code_names};
+	size_t sites;
+	model_sites(into, &sites);
+	struct merge merge = {.ret = into,
+		.modules = (uint32_t)model_module_limit(into) - 1,
+		.stacks = (uint32_t)model_stack_limit(into) - 1,
+		.sites = (uint32_t)sites};
+	struct error *error = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(parts) && !error; i++)
+		error = parts[i](&merge, from);
+	return error;
+}

@@ -19,4 +19,10 @@
 struct error *merge_models(
 	const struct model *const *models, size_t count, struct model **ret) must_check_;
 
+/*
+ * Adds the code of a model to one that is being made and has no threads so far: modules, stacks,
+ * sites with their figures, threads, names. Their numbers follow those that are there.
+ */
+struct error *merge_code(struct model *into, const struct model *from) must_check_;
+
 #endif

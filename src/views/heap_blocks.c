@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* All blocks of a heap, one after the other as they are found: output never waits for the end. */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "views/heap_view.h"
+#include "views/heap_joined_view.h"
 #include "views/json_parts.h"
 
 #define PIECE_BYTES (64u << 10)
@@ -14,6 +15,7 @@ struct listing {
 	const struct sink *sink;
 	struct text out; /* of text; NULL in `json` then */
 	struct json *json;
+	uint8_t *sites; /* bit set of the recording's that were shown; NULL without one */
 	size_t left;
 	bool stopped;
 };
@@ -29,6 +31,29 @@ static uint32_t number_of(const struct survey *survey, const struct heap_block *
 					  : SPACE_NONE;
 }
 
+/* The place of a block in the recording; SURVEY_NO_PLACE. */
+static uint32_t place_of(const struct listing *l, uint32_t number)
+{
+	const struct survey *s = l->page->survey;
+	return s->sites.len ? s->sites.data[search_block_site(s->search, number)].place
+			    : SURVEY_NO_PLACE;
+}
+
+/* Of a block that the recording knows: its stack stands at the end, once. */
+static void put_allocation(struct listing *l, const struct heap_block *block, uint32_t number)
+{
+	uint32_t place = l->sites ? place_of(l, number) : SURVEY_NO_PLACE;
+	const struct live_block *known =
+		place == SURVEY_NO_PLACE
+			? NULL
+			: joined_find(l->page->joined, block->address, block->size);
+	if (!known)
+		return;
+	json_put_u64(l->json, "requested", known->size);
+	json_put_u64(l->json, "site", place);
+	l->sites[place / 8] |= (uint8_t)(1u << place % 8);
+}
+
 static void put_json(struct listing *l, const struct heap_block *block, uint32_t number)
 {
 	const struct survey *s = l->page->survey;
@@ -37,9 +62,10 @@ static void put_json(struct listing *l, const struct heap_block *block, uint32_t
 	json_put_u64(l->json, "size", block->size);
 	json_put_string(l->json, "state", states[block->state]);
 	if (number != SPACE_NONE) {
-		uint32_t type = search_block_site(s->search, number);
+		uint32_t type = survey_type_of(s, number);
 		json_put_string(l->json, "type", s->types.types.data[type].name);
 		json_put_string(l->json, "leak", kinds[search_kind(s->search, number)]);
+		put_allocation(l, block, number);
 	}
 	json_object_end(l->json);
 	l->stopped = l->json->failed;
@@ -58,7 +84,7 @@ static void put_text(struct listing *l, const struct heap_block *block, uint32_t
 	text_printf(&l->out, "0x%012" PRIx64 " %12" PRIu64 "  %-9s", block->address, block->size,
 		states[block->state]);
 	if (number != SPACE_NONE) {
-		uint32_t type = search_block_site(s->search, number);
+		uint32_t type = survey_type_of(s, number);
 		text_printf(&l->out, "  %-9s  ", kinds[search_kind(s->search, number)]);
 		text_add_shown(&l->out, s->types.types.data[type].name, 200);
 	}
@@ -89,9 +115,43 @@ static struct error *walk(struct listing *l)
 	return heap_walk(&l->page->survey->heap, &sink);
 }
 
+static struct error *put_sites(struct listing *l)
+{
+	size_t count;
+	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
+	struct error *error = resolver_create(l->page->joined->recording, false, &resolver);
+	model_sites(l->page->joined->recording, &count);
+	json_key(l->json, "sites");
+	json_array_begin(l->json);
+	for (uint32_t i = 0; i < count && !error; i++) {
+		if (!(l->sites[i / 8] >> i % 8 & 1))
+			continue;
+		json_object_begin(l->json);
+		json_put_u64(l->json, "site", i);
+		error = heap_site_put(l->page, resolver, i, l->json);
+		json_object_end(l->json);
+	}
+	json_array_end(l->json);
+	return error;
+}
+
+/* With a recording: room for its sites. */
+static struct error *prepare_sites(struct listing *l)
+{
+	size_t count;
+	if (!l->page->joined)
+		return NULL;
+	model_sites(l->page->joined->recording, &count);
+	l->sites = calloc(count / 8 + 1, 1);
+	return l->sites ? NULL : error_no_memory();
+}
+
 static struct error *write_json(struct listing *l)
 {
 	struct json json;
+	struct error *no_room = prepare_sites(l);
+	if (no_room)
+		return no_room;
 	json_init(&json, l->sink->write, l->sink->ctx);
 	l->json = &json;
 	json_object_begin(&json);
@@ -100,8 +160,14 @@ static struct error *write_json(struct listing *l)
 	json_array_begin(&json);
 	struct error *error = walk(l);
 	json_array_end(&json);
+	if (l->page->joined) {
+		heap_joined_put(l->page, &json);
+		if (!error)
+			error = put_sites(l);
+	}
 	json_object_end(&json);
 	json_finish(&json);
+	free(l->sites);
 	return error;
 }
 

@@ -55,8 +55,7 @@ static void text_row(const struct heap_page *page, const struct retained *retain
 		text_holder(
 			&retained->holders.data[row->node - retained->dominators.block_count], out);
 	} else {
-		const char *type =
-			s->types.types.data[search_block_site(s->search, row->node)].name;
+		const char *type = s->types.types.data[survey_type_of(s, row->node)].name;
 		text_printf(out, "0x%" PRIx64 "  ", search_block_address(s->search, row->node));
 		text_add_shown(out, type, 200);
 	}
@@ -95,8 +94,8 @@ static void put_row(struct json *json, const struct heap_page *page,
 		json_put_string(json, "kind", "block");
 		json_put_hexadecimal(
 			json, "address", search_block_address(s->search, row->node), true);
-		json_put_string(json, "type",
-			s->types.types.data[search_block_site(s->search, row->node)].name);
+		json_put_string(
+			json, "type", s->types.types.data[survey_type_of(s, row->node)].name);
 	} else {
 		const struct retained_holder *holder = &retained->holders.data[row->node - blocks];
 		json_put_string(json, "kind", kinds[holder->kind]);

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "heap/alone.h"
+#include "views/heap_joined_view.h"
 #include "views/json_parts.h"
 #include "views/leaks_view.h"
 
@@ -257,6 +258,7 @@ static struct error *write_json(const struct heap_page *page, const struct heap_
 	json_object_begin(&json);
 	json_put_string(&json, "schema", "heapwise.heap/1");
 	put_source(&json, page);
+	heap_joined_put(page, &json);
 	put_totals(&json, &page->survey->totals);
 	put_types(&json, types, count, limit);
 	put_groups(&json, page->survey, types, count, limit);
@@ -282,6 +284,7 @@ static struct error *write_text(const struct heap_page *page, const struct heap_
 	size_t rows = alone ? SUMMARY_ROWS : TABLE_ROWS;
 	if (alone) {
 		text_verdict(page, &out);
+		heap_joined_text(page, &out);
 		text_sums(page->survey, &out);
 		text_leaks(page->survey, alone, &out);
 		text_makers(page->survey, &out);

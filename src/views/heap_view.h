@@ -7,14 +7,15 @@
 #define VIEWS_HEAP_VIEW_H
 
 #include "heap/survey.h"
-#include "model/model.h"
+#include "model/joined.h"
 #include "views/views.h"
 
 struct heap_page {
-	struct survey *survey;     /* typed and judged */
-	const struct model *model; /* made of it */
-	const char *name;          /* the core's path, or the process's number */
-	uint64_t pause_ns;         /* for which a process stood still; 0: none did */
+	struct survey *survey;       /* typed and judged */
+	const struct model *model;   /* made of it */
+	const struct joined *joined; /* with its recording; NULL: there is none */
+	const char *name;            /* the core's path, or the process's number */
+	uint64_t pause_ns;           /* for which a process stood still; 0: none did */
 	const struct process_maps *maps_before;
 	const struct process_map_usage *usage; /* of those maps; NULL: not known */
 	bool json, colour;

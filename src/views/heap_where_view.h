@@ -16,7 +16,10 @@ void heap_where_put_frame(struct json *json, const struct heap_where *where);
  */
 struct error *heap_words_write(
 	const struct heap_page *page, uint64_t address, const struct sink *sink) must_check_;
-/* Of these only those that point somewhere. */
+/* What the block is alone, and where it was allocated if that is known. */
+struct error *heap_block_write(
+	const struct heap_page *page, uint64_t address, const struct sink *sink) must_check_;
+/* Of its words only those that point somewhere. */
 struct error *heap_refs_write(
 	const struct heap_page *page, uint64_t address, const struct sink *sink) must_check_;
 

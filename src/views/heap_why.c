@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "heap/where.h"
+#include "views/heap_joined_view.h"
 #include "views/heap_where_view.h"
 #include "views/json_parts.h"
 
@@ -110,6 +111,8 @@ static struct error *write_text(const struct heap_page *page, const char *what,
 	text_add_bytes(&out, why->asked_bytes);
 	text_add_char(&out, '\n');
 	struct error *error = NULL;
+	if (why->asked_blocks == 1)
+		error = heap_allocation_text(page, why->asked, why->asked_bytes, &out);
 	if (!why->rows.len && !why->roots.len)
 		text_add(&out, "  nothing points there\n");
 	for (unsigned layer = 0; layer <= why->layers && !error; layer++) {
@@ -192,6 +195,8 @@ static struct error *write_json(const struct heap_page *page, const char *what,
 	json_put_u64(&json, "blocks", why->asked_blocks);
 	json_put_u64(&json, "bytes", why->asked_bytes);
 	json_put_bool(&json, "cut", why->cut);
+	if (why->asked_blocks == 1)
+		error = heap_allocation_put(page, why->asked, why->asked_bytes, &json);
 	put_rows(&json, page, why);
 	json_key(&json, "roots");
 	json_array_begin(&json);

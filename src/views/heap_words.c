@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "heap/where.h"
+#include "views/heap_joined_view.h"
 #include "views/heap_where_view.h"
 #include "views/json_parts.h"
 
@@ -18,7 +19,7 @@ struct words {
 	struct json *json; /* NULL: text */
 	uint64_t start, size;
 	size_t left;
-	bool pointers_only;
+	enum wanted { WANT_NONE, WANT_POINTERS, WANT_ALL } wanted;
 };
 
 static const char *const kinds[SEARCH_KINDS] = {"definite", "indirect", "possible", "reachable"};
@@ -86,7 +87,7 @@ static struct error *put_word(struct words *w, uint64_t offset, uint64_t word)
 	struct error *error = word ? heap_where(w->page->survey, word, &where) : NULL;
 	if (error)
 		return error;
-	if (!w->left || (w->pointers_only && where.kind == HEAP_WHERE_NOWHERE))
+	if (!w->left || (w->wanted == WANT_POINTERS && where.kind == HEAP_WHERE_NOWHERE))
 		return NULL;
 	w->left--;
 	if (w->json)
@@ -117,12 +118,14 @@ static struct error *put_words(struct words *w)
 static struct error *write_text(struct words *w, uint32_t block, const struct sink *sink)
 {
 	const struct survey *s = w->page->survey;
-	const struct heap_type *type = &s->types.types.data[search_block_site(s->search, block)];
+	const struct heap_type *type = &s->types.types.data[survey_type_of(s, block)];
 	text_printf(&w->out, "block 0x%" PRIx64 ": %" PRIu64 " bytes, %s, ", w->start, w->size,
 		kinds[search_kind(s->search, block)]);
 	text_add_shown(&w->out, type->name, 200);
 	text_printf(&w->out, " (%s)\n", heap_type_kind_name(type->kind));
-	struct error *error = put_words(w);
+	struct error *error = heap_allocation_text(w->page, w->start, w->size, &w->out);
+	if (!error && w->wanted)
+		error = put_words(w);
 	if (!error && w->out.len)
 		sink->write(sink->ctx, w->out.data, w->out.len);
 	return error;
@@ -138,20 +141,22 @@ static struct error *write_json(struct words *w, uint32_t block, const struct si
 	json_put_string(&json, "schema", "heapwise.heap/1");
 	json_put_hexadecimal(&json, "address", w->start, true);
 	json_put_u64(&json, "size", w->size);
-	json_put_string(
-		&json, "type", s->types.types.data[search_block_site(s->search, block)].name);
+	json_put_string(&json, "type", s->types.types.data[survey_type_of(s, block)].name);
 	json_put_string(&json, "leak", kinds[search_kind(s->search, block)]);
-	json_key(&json, "words");
-	json_array_begin(&json);
-	struct error *error = put_words(w);
-	json_array_end(&json);
+	struct error *error = heap_allocation_put(w->page, w->start, w->size, &json);
+	if (!error && w->wanted) {
+		json_key(&json, "words");
+		json_array_begin(&json);
+		error = put_words(w);
+		json_array_end(&json);
+	}
 	json_object_end(&json);
 	json_finish(&json);
 	return error;
 }
 
 static struct error *write_words(
-	const struct heap_page *page, uint64_t address, bool pointers_only, const struct sink *sink)
+	const struct heap_page *page, uint64_t address, enum wanted wanted, const struct sink *sink)
 {
 	uint32_t block;
 	struct error *error = heap_where_block(page->survey, address, &block);
@@ -161,7 +166,7 @@ static struct error *write_words(
 		.start = search_block_address(page->survey->search, block),
 		.size = search_block_size(page->survey->search, block),
 		.left = page->limit == VIEW_DEFAULT_LIMIT ? SIZE_MAX : page->limit,
-		.pointers_only = pointers_only};
+		.wanted = wanted};
 	text_init(&w.out);
 	error = page->json ? write_json(&w, block, sink) : write_text(&w, block, sink);
 	text_deinit(&w.out);
@@ -171,11 +176,17 @@ static struct error *write_words(
 struct error *heap_words_write(
 	const struct heap_page *page, uint64_t address, const struct sink *sink)
 {
-	return write_words(page, address, false, sink);
+	return write_words(page, address, WANT_ALL, sink);
 }
 
 struct error *heap_refs_write(
 	const struct heap_page *page, uint64_t address, const struct sink *sink)
 {
-	return write_words(page, address, true, sink);
+	return write_words(page, address, WANT_POINTERS, sink);
+}
+
+struct error *heap_block_write(
+	const struct heap_page *page, uint64_t address, const struct sink *sink)
+{
+	return write_words(page, address, WANT_NONE, sink);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is read from memory equals what programs say of their own blocks, by each road: a core of the
-kernel's, one of gcore's, the process as it runs."""
+kernel's, one of gcore's, the process as it runs, and the recording of the same process."""
 
 import os
 import signal
@@ -11,21 +11,47 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 import hw  # noqa: E402
-from heaps import Waiting, ask, gcore, kernel_core, read_account  # noqa: E402
+from heaps import Recorded, Waiting, ask, gcore, kernel_core, read_account  # noqa: E402
 
 tests = hw.Tests()
 
 PROGRAMS = ["small", "threads", "static", "stripped", "foreign_break"]
-# What libc itself holds beside a program's blocks: tables of threads, buffers.
-OWN_MOST = {"threads": 8, "static": 5}
+# What the loader of a static program keeps of it, by size: maps and paths of modules.
+LOADERS = [40, 40, 168, 328, 1240]
 # Other allocators, whose blocks are larger than what was asked for by up to a quarter. They have a few blocks
-# themselves.
+# themselves, and blocks that the program freed may be others' by then.
 ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4"}
 ALLOCATORS_OWN_MOST = {"jemalloc": 1, "tcmalloc": 3}
+THREADS = 8
 
 
-def compare(account, blocks, own_most=0, spare=0):
-    """Every block in use, every free one, and nothing else."""
+def unaccounted(account, blocks):
+    return [
+        b for b in blocks
+        if b["state"] == "used" and not ((row := account.get(int(b["address"], 16))) and row[1])]
+
+
+def check_own(others, name, allocator, heap):
+    """Blocks in use that are not the program's: nobody's but libc's, or the allocator's."""
+    if allocator:
+        most = ALLOCATORS_OWN_MOST[allocator] + (THREADS if name == "threads" else 0)
+        if len(others) > most:
+            raise hw.Failure(f"{len(others)} blocks are used that the program does not know: {others[:5]}")
+    elif name == "static":
+        if sorted(b["size"] for b in others) != LOADERS:
+            raise hw.Failure(f"not what the loader keeps: {others}")
+    else:
+        wanted = THREADS if name == "threads" else 0
+        # Each thread's table of thread-local memory is held by its control block.
+        tables = [
+            b for b in others
+            if any(r["kind"] == "thread-local storage" and not r["layer"] for r in ask(*heap, "why", b["address"])["roots"])]
+        if len(tables) != wanted or len(others) != wanted:
+            raise hw.Failure(f"of {others} {len(tables)} are tables of {wanted} threads")
+
+
+def compare(account, blocks, spare=0):
+    """Every block in use, as the program knows it, and every free one."""
     found = {int(b["address"], 16): b for b in blocks}
     wrong = Counter()
     example = {}
@@ -42,18 +68,52 @@ def compare(account, blocks, own_most=0, spare=0):
         if problem:
             wrong[problem] += 1
             example.setdefault(problem, f"0x{address:x}")
-    # What the program freed libc may have got, for a thread's table.
-    others = [a for a, b in found.items() if b["state"] == "used" and not (a in account and account[a][1])]
-    if len(others) > own_most:
-        wrong[f"{len(others)} blocks are used that the program does not know"] = len(others)
     if wrong:
         raise hw.Failure("; ".join(f"{n} times: {what} ({example.get(what, '')})" for what, n in wrong.most_common(5)))
 
 
+def judge(folder, name, allocator, *heap):
+    """The heap that is read by these words is the program's own account of it."""
+    account = read_account(folder / "account")
+    shown = ask(*heap, "blocks")
+    compare(account, shown["blocks"], 0.25 if allocator else 0)
+    check_own(unaccounted(account, shown["blocks"]), name, allocator, heap)
+    return account, shown
+
+
+def judge_recorded(folder, name, allocator, recording, *heap):
+    """The same, and its recording knows each of these blocks, of the size that was asked for, and no others."""
+    account, shown = judge(folder, name, allocator, *heap)
+    joined = shown["recording"]
+    if not Path(joined["file"]).samefile(recording):
+        raise hw.Failure(f"joined with {joined}, not {recording}")
+    if joined["missing_blocks"] or joined["misfits"]:
+        raise hw.Failure(f"it is not what was recorded: {joined}")
+    others = unaccounted(account, [b for b in shown["blocks"] if "site" not in b])
+    if joined["unknown_blocks"] != len(others) or (others and not allocator):
+        raise hw.Failure(f"{joined['unknown_blocks']} are not in the recording, of these not the program's: {others[:5]}")
+    for block in shown["blocks"]:
+        row = account.get(int(block["address"], 16))
+        if block["state"] == "used" and row and row[1] and block["requested"] != row[0]:
+            raise hw.Failure(f"{block} was {row[0]} bytes")
+    stacks = {s["site"]: [f["function"] for f in s["stack"]] for s in shown["sites"]}
+    known = [b for b in shown["blocks"] if "site" in b]
+    if not known or (name != "stripped" and not any("main" in stacks[b["site"]] for b in known)):
+        raise hw.Failure(f"no stacks: {list(stacks.values())[:3]}")
+    return account
+
+
+def judge_ended(account, recording):
+    """What the recording itself says of its end is that account."""
+    wanted = Counter(leak for _, used, leak, _ in account.values() if used)
+    report = ask("leaks", "--json", recording)["leaks"]
+    found = {kind: report["summary"][kind]["blocks"] for kind in ("definite", "indirect", "possible")}
+    if any(wanted[kind] != blocks for kind, blocks in found.items()):
+        raise hw.Failure(f"the recording has found {found}, not {wanted}")
+
+
 def add(name, allocator=None):
     program = hw.TARGETS / f"heaps/heap_{name}"
-    most = OWN_MOST.get(name, 0) + ALLOCATORS_OWN_MOST.get(allocator, 0)
-    spare = 0.25 if allocator else 0
     environment = hw.clean_environment()
     if allocator:
         environment["LD_PRELOAD"] = ALLOCATORS[allocator]
@@ -61,21 +121,39 @@ def add(name, allocator=None):
 
     def by_kernel(folder):
         core = kernel_core(program, folder, environment)
-        compare(read_account(folder / "account"), ask("core", "--json", core, "blocks")["blocks"], most, spare)
+        judge(folder, name, allocator, "core", "--json", core)
 
     def by_gcore(folder):
         with Waiting(program, folder, environment) as pid:
             core = gcore(pid, folder)
-        compare(read_account(folder / "account"), ask("core", "--json", core, "blocks")["blocks"], most, spare)
+        judge(folder, name, allocator, "core", "--json", core)
 
     def live(folder):
         with Waiting(program, folder, environment) as pid:
-            blocks = ask("heap", "--json", str(pid), "blocks")["blocks"]
-        compare(read_account(folder / "account"), blocks, most, spare)
+            judge(folder, name, allocator, "heap", "--json", str(pid))
+
+    def recorded_until_death(folder):
+        recording = folder / "story.hpw"
+        core = kernel_core(program, folder, environment, [hw.HEAPWISE, "run", "-q", "-o", recording, "--"])
+        account = judge_recorded(folder, name, allocator, recording, "core", "--json", core)
+        if not account:
+            raise hw.Failure("no account")
+
+    def recorded_and_alive(folder):
+        recording = folder / "story.hpw"
+        with Recorded(program, folder, recording, environment) as pid:
+            judge_recorded(folder, name, allocator, recording, "heap", "--json", str(pid))
+            core = gcore(pid, folder)
+            ask("leaks", "--json", str(pid))
+        account = judge_recorded(folder, name, allocator, recording, "core", "--json", core)
+        judge_ended(account, recording)
 
     tests.add(f"{title}: a kernel's core tells its blocks as it does itself", by_kernel)
     tests.add(f"{title}: a core of gcore's tells its blocks as it does itself", by_gcore)
     tests.add(f"{title}: its blocks are the same while it runs", live)
+    if name != "static":
+        tests.add(f"{title}: recorded until it dies: core and recording are the same", recorded_until_death)
+        tests.add(f"{title}: recorded: process, core and recording are the same", recorded_and_alive)
 
 
 for each in PROGRAMS:

@@ -3,6 +3,7 @@
 heaps are read: a core of the kernel's, one of gcore's, the process as it runs."""
 
 import json
+import os
 import signal
 import struct
 import subprocess
@@ -26,11 +27,11 @@ def read_account(path):
     return rows
 
 
-def kernel_core(program, folder, environment=None):
-    """The core that the kernel writes when the program aborts."""
+def kernel_core(program, folder, environment=None, before=()):
+    """The core that the kernel writes when the program aborts; `before`: words that start it."""
     pattern = Path("/proc/sys/kernel/core_pattern").read_text().strip()
     hw.need(pattern[:1] not in "|/", f"cores go elsewhere here: {pattern}")
-    ended = hw.run(["sh", "-c", 'ulimit -c unlimited && exec "$@"', "sh", program, "account", "abort"], cwd=folder, env=environment)
+    ended = hw.run(["sh", "-c", 'ulimit -c unlimited && exec "$@"', "sh", *before, program, "account", "abort"], cwd=folder, env=environment)
     hw.need(ended.status == -signal.SIGABRT, f"no core may be dumped here: {ended}")
     cores = list(folder.glob("core*"))
     hw.need(cores, "no core was dumped")
@@ -51,6 +52,27 @@ class Waiting:
 
     def __exit__(self, *_):
         self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Recorded(Waiting):
+    """The same, started by `heapwise run`."""
+
+    def __init__(self, program, folder, recording, environment=None, options=()):
+        self.process = subprocess.Popen(
+            [hw.HEAPWISE, "run", "-q", *options, "-o", recording, "--", program, "account", "wait"],
+            cwd=folder, stdout=subprocess.PIPE, env=environment or hw.clean_environment())
+        if self.process.stdout.readline() != b"ready\n":
+            raise hw.Failure(f"{program} did not come so far")
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        self.pid = next(int(pid) for pid in children if Path(f"/proc/{pid}/exe").resolve() == Path(program).resolve())
+
+    def __enter__(self):
+        return self.pid
+
+    def __exit__(self, *_):
+        os.kill(self.pid, signal.SIGKILL)
         self.process.wait()
         self.process.stdout.close()
 

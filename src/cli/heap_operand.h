@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Cores, and processes that run, where commands take recordings. */
+#ifndef CLI_HEAP_OPERAND_H
+#define CLI_HEAP_OPERAND_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "model/model.h"
+
+/* What stands in the place of call stacks. */
+enum heap_by {
+	HEAP_BY_TYPE,
+	HEAP_BY_OWNER, /* what holds it: a global, a stack */
+	HEAP_BY_STACK, /* where it was allocated, by the recording of the process */
+};
+
+/* False: there is none of that name. */
+bool heap_by_parse(const char *text, enum heap_by *ret);
+
+/* Whether an operand is one: "PID" (unless a file is called so), "process:PID", or a core. */
+bool heap_operand_is(const char *text);
+
+/* Its model, which the caller destroys. */
+struct error *heap_operand_open(const char *text, enum heap_by by, struct model **ret) must_check_;
+
+#endif

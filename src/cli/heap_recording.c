@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/heap_recording.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "capture/ask.h"
+#include "cli/bundles.h"
+#include "cli/message.h"
+#include "cli/recordings.h"
+#include "sources/heap_join.h"
+
+/* Of a folder, so many files are looked into at most. */
+#define FILES_MAX 1000u
+
+void heap_recording_deinit(struct heap_recording *recording)
+{
+	model_destroy(recording->model);
+	free(recording->blocks);
+	free(recording->path);
+	*recording = (struct heap_recording){.path = NULL};
+}
+
+bool heap_recording_is_wanted(const struct address_space *space)
+{
+	for (size_t i = 0; i < space->maps.maps.len; i++) {
+		if (strstr(space->maps.maps.data[i].path, "heapwise-rings."))
+			return true;
+	}
+	return false;
+}
+
+static struct error *read_blocks(int fd, uint64_t count, struct heap_recording *ret)
+{
+	FILE *from = fdopen(fd, "r");
+	if (!from) {
+		close(fd);
+		return error_no_memory();
+	}
+	ret->blocks = count < SIZE_MAX / sizeof(*ret->blocks)
+			      ? malloc((count + 1) * sizeof(*ret->blocks))
+			      : NULL;
+	struct ask_block block;
+	while (ret->blocks && ret->count < count && fread(&block, sizeof(block), 1, from) == 1)
+		ret->blocks[ret->count++] = (struct live_block){.address = block.address,
+			.size = block.size,
+			.site = {block.site},
+			.thread = {block.thread},
+			.number = block.number};
+	fclose(from);
+	if (!ret->blocks)
+		return error_no_memory();
+	return ret->count == count ? NULL
+				   : error_create(ERROR_ENVIRONMENT,
+					     "its collector has told %zu of %llu live blocks",
+					     ret->count, (unsigned long long)count);
+}
+
+void heap_recording_ask(pid_t pid, struct heap_recording *ret)
+{
+	struct ask_reply reply;
+	int fd;
+	struct error *error = ask_for_blocks(pid, &reply, &fd);
+	if (!error)
+		error = read_blocks(fd, reply.blocks, ret);
+	if (!error) {
+		ret->path = strdup(reply.file);
+		error = ret->path ? NULL : error_no_memory();
+	}
+	if (!error)
+		return;
+	message("it is not joined with its recording: %s", error->message);
+	error_destroy(error);
+	heap_recording_deinit(ret);
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t len = strlen(name), end_len = strlen(end);
+	return len > end_len && !strcmp(name + len - end_len, end);
+}
+
+static inline void closedir_cleanup(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+static struct error *open_model(const char *path, bool runs, struct model **ret)
+{
+	const struct source_query *all = NULL;
+	return recording_open(path, runs ? SOURCE_OF_RUNNING : SOURCE_WITH_LIVE, all, ret);
+}
+
+/* Whether a file is the recording of this process. */
+static bool is_its(const char *path, const struct address_space *space)
+{
+	struct model *model = NULL;
+	struct error *error = recording_open(path, 0, NULL, &model);
+	if (!error && space->pid && model_target(model)->outer_pid != (uint32_t)space->pid &&
+		model_target(model)->pid != (uint32_t)space->pid)
+		error = error_create(ERROR_INPUT, "another process");
+	if (!error)
+		error = heap_join_check(space, model, path);
+	bool is = !error;
+	error_destroy(error);
+	model_destroy(model);
+	return is;
+}
+
+/* Looks into a folder for it: first among those that are called after the process. */
+static char *find_in(const char *folder, const struct address_space *space)
+{
+	char number[32];
+	snprintf(number, sizeof(number), ".%d.", (int)space->pid);
+	for (int pass = 0; pass < 2; pass++) {
+		_cleanup_(closedir_cleanup) DIR *dir = opendir(folder);
+		size_t left = FILES_MAX;
+		for (struct dirent *entry; dir && left && (entry = readdir(dir));) {
+			_cleanup_free_ char *path = NULL;
+			bool named = strstr(entry->d_name, number);
+			if (!ends_with(entry->d_name, ".hpw") || named == (pass == 1))
+				continue;
+			left--;
+			bool here = !strcmp(folder, ".");
+			if (asprintf(&path, "%s%s%s", here ? "" : folder, here ? "" : "/",
+				    entry->d_name) < 0)
+				return NULL;
+			if (is_its(path, space))
+				return steal_ptr(path);
+		}
+	}
+	return NULL;
+}
+
+static char *find_beside(const char *core, const struct address_space *space)
+{
+	const char *slash = core ? strrchr(core, '/') : NULL;
+	_cleanup_free_ char *folder =
+		slash ? strndup(core, slash == core ? 1 : (size_t)(slash - core)) : NULL;
+	char *found = folder ? find_in(folder, space) : NULL;
+	return found ? found : find_in(".", space);
+}
+
+struct error *heap_recording_open(const char *path, const char *core,
+	const struct address_space *space, struct heap_recording *ret)
+{
+	if (path) {
+		free(ret->path);
+		ret->path = strdup(path);
+		if (!ret->path)
+			return error_no_memory();
+	}
+	if (!ret->path && core)
+		ret->path = find_beside(core, space);
+	if (!ret->path) {
+		if (core)
+			message("%s was recorded, but its recording is neither beside it nor here: "
+				"--recording FILE says where allocations came from",
+				core);
+		return NULL;
+	}
+	struct error *error = open_model(ret->path, ret->blocks, &ret->model);
+	if (!error)
+		error = heap_join_check(space, ret->model, ret->path);
+	if (error)
+		return error;
+	if (!ret->blocks)
+		recording_warn(ret->model, ret->path);
+	ret->joined = (struct joined){.recording = ret->model,
+		.name = ret->path,
+		.blocks = ret->blocks,
+		.count = ret->count};
+	if (!ret->blocks)
+		ret->joined.blocks = model_live(ret->model, &ret->joined.count);
+	return NULL;
+}

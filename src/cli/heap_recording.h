@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The recording of the process whose heap is looked at: named by --recording, or found. Of a
+ * process that runs its collector says what lives now, at the moment at which the copy of its
+ * memory is made; of a core the recording's own list of its end counts.
+ */
+#ifndef CLI_HEAP_RECORDING_H
+#define CLI_HEAP_RECORDING_H
+
+#include <sys/types.h>
+
+#include "model/joined.h"
+#include "process/address_space.h"
+
+struct heap_recording {
+	char *path;
+	struct model *model;
+	struct live_block *blocks; /* that the collector has told; NULL: the model has them */
+	size_t count;
+	struct joined joined; /* its recording is NULL unless it is there */
+};
+
+void heap_recording_deinit(struct heap_recording *recording);
+
+/* Whether the process was recorded: its runtime is in it. */
+bool heap_recording_is_wanted(const struct address_space *space);
+
+/*
+ * Asks the collector of a process, which stands still, what lives. A process that nobody records,
+ * or whose collector can't be asked, has no recording: that is said.
+ */
+void heap_recording_ask(pid_t pid, struct heap_recording *ret);
+
+/*
+ * Opens it: that of `path` (NULL: the one that was asked for, or that is found beside the core, in
+ * the current folder or that of the program). No error, and nothing there: it was not found, which
+ * is said. ERROR_INPUT: that of `path` can't be read, or is of another process.
+ */
+struct error *heap_recording_open(const char *path, const char *core,
+	const struct address_space *space, struct heap_recording *ret) must_check_;
+
+#endif

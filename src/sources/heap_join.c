@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sources/heap_join.h"
+
+#include <string.h>
+
+#include "sources/merge.h"
+
+static const char *base_name(const char *path)
+{
+	const char *base = strrchr(path, '/');
+	return base ? base + 1 : path;
+}
+
+/* Whether the recording has that module: at the same place, or only elsewhere. */
+static void look_for(const struct model *recording, const struct address_module *sought,
+	bool *ret_here, bool *ret_elsewhere)
+{
+	*ret_here = *ret_elsewhere = false;
+	for (uint32_t id = 1; id < model_module_limit(recording); id++) {
+		const struct module *module = model_module(recording, (struct module_id){id});
+		if (strcmp(base_name(module->path), base_name(sought->path)) != 0)
+			continue;
+		*ret_here |= module->bias == sought->bias;
+		*ret_elsewhere |= module->bias != sought->bias;
+	}
+}
+
+struct error *heap_join_check(
+	const struct address_space *space, const struct model *recording, const char *name)
+{
+	bool any = false, here, elsewhere;
+	for (size_t i = 0; i < space->modules.len; i++) {
+		const struct address_module *module = &space->modules.data[i];
+		if (!*module->path)
+			continue;
+		look_for(recording, module, &here, &elsewhere);
+		if (elsewhere && !here)
+			return error_create(ERROR_INPUT,
+				"%s is the recording of another process (%u): there %s is "
+				"elsewhere "
+				"in memory",
+				name, model_target(recording)->outer_pid, base_name(module->path));
+		any |= here;
+	}
+	return any ? NULL
+		   : error_create(ERROR_INPUT,
+			     "%s is the recording of another program (%s): it has none of the "
+			     "modules that are here",
+			     name, model_target(recording)->exe);
+}
+
+/* Goes along both lists. */
+struct walk {
+	struct joined *joined;
+	size_t next;
+};
+
+static void pass_by(struct walk *walk)
+{
+	walk->joined->missing++;
+	walk->joined->missing_bytes += walk->joined->blocks[walk->next++].size;
+}
+
+static uint32_t place_of(void *context, uint64_t address, uint64_t size)
+{
+	struct walk *walk = context;
+	struct joined *j = walk->joined;
+	while (walk->next < j->count && j->blocks[walk->next].address < address)
+		pass_by(walk);
+	bool there = walk->next < j->count && j->blocks[walk->next].address == address;
+	if (there && joined_fits(j->blocks[walk->next].size, size)) {
+		j->known++;
+		j->known_bytes += size;
+		return j->blocks[walk->next++].site.value;
+	}
+	j->unknown++;
+	j->unknown_bytes += size;
+	j->misfits += there;
+	if (there)
+		pass_by(walk);
+	return SURVEY_NO_PLACE;
+}
+
+struct error *heap_join(struct survey *survey, struct joined *joined)
+{
+	if (!joined->blocks && model_totals(joined->recording)->live_blocks)
+		return error_create(ERROR_INPUT,
+			"%s does not say where its blocks are: only a recording that was ended "
+			"properly does, or one that still goes on",
+			joined->name);
+	joined->sampled = model_recording(joined->recording)->sample_bytes > 0;
+	struct walk walk = {.joined = joined};
+	struct error *error = survey_place(survey, place_of, &walk);
+	while (!error && walk.next < joined->count)
+		pass_by(&walk);
+	return error;
+}
+
+/* What the recording counted is of its end, and of what was asked for. */
+static void forget_figures(struct model *model, uint32_t from)
+{
+	size_t count;
+	const struct site *sites = model_sites(model, &count);
+	for (uint32_t i = from; i < count; i++) {
+		struct site *site = build_site_at(model, (struct site_id){i});
+		*site = (struct site){.stack = sites[i].stack, .kind = sites[i].kind};
+	}
+}
+
+struct error *heap_join_put(const struct survey *survey, const struct joined *joined,
+	struct model *model, struct site_id *ret)
+{
+	size_t first, count;
+	model_sites(model, &first);
+	struct error *error = merge_code(model, joined->recording);
+	if (error)
+		return error;
+	model_sites(model, &count);
+	forget_figures(model, (uint32_t)first);
+	for (size_t i = 0; i < survey->sites.len; i++) {
+		uint32_t place = survey->sites.data[i].place;
+		if (place == SURVEY_NO_PLACE)
+			continue;
+		if (place >= count - first)
+			return error_create(ERROR_INPUT,
+				"%s: a live block names site %u, which it does not have",
+				joined->name, place);
+		ret[i] = (struct site_id){(uint32_t)first + place};
+	}
+	return NULL;
+}
