@@ -41,7 +41,7 @@ static bool add_module(struct heap_names *names, const struct address_module *mo
 	struct error *error =
 		!fresh.path ? error_no_memory()
 		: stands    ? symbols_add_file(names->symbols, names->exe, module->build_id,
-				     module->build_id_len, &fresh.symbols)
+				      module->build_id_len, &fresh.symbols)
 			    : symbols_add_module(names->symbols, module->path, module->build_id,
 				      module->build_id_len, &fresh.symbols);
 	if (error || !named_modules_push(&names->modules, fresh)) {

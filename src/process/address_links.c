@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Cores of qemu, of kernels before 3.7 and of small dumpers do not say which files were mapped. What
- * debuggers follow does: an entry DT_DEBUG of the program's dynamic section, whose value the dynamic
- * linker has set to its struct r_debug (link.h), which has the list of all that is loaded.
+ * Cores of qemu, of kernels before 3.7 and of small dumpers do not say which files were mapped.
+ * What debuggers follow does: an entry DT_DEBUG of the program's dynamic section, whose value the
+ * dynamic linker has set to its struct r_debug (link.h), which has the list of all that is loaded.
  *
  * That section is looked for by this entry and what it leads to, not by the program's headers:
  * these are in a page that nobody has written to, which such cores leave out. Where no list is
@@ -121,8 +121,7 @@ static uint64_t find_list(const struct linking *l, const struct core_segment *se
 static uint64_t find_first(const struct linking *l, uint64_t *words)
 {
 	const struct core_segments *segments = &l->space->core.segments;
-	const struct core_segment *entry =
-		core_file_segment(&l->space->core, l->space->auxv.entry);
+	const struct core_segment *entry = core_file_segment(&l->space->core, l->space->auxv.entry);
 	size_t begin = entry ? (size_t)(entry - segments->data) : 0;
 	uint64_t found = 0, budget = ALL_BYTES_MAX;
 	for (size_t i = 0; i < segments->len && budget && !found; i++) {
@@ -183,8 +182,8 @@ static bool add_by_headers(struct linking *l)
 		struct address_module module = {.fd = -1};
 		char path[PATH_BYTES];
 		uint64_t start = segments->data[i].start, entry = l->space->auxv.entry;
-		if (!module_headers_in_memory(&l->headers, l->space, start) ||
-			is_known(l, start) || !module_headers_place(&l->headers, &module))
+		if (!module_headers_in_memory(&l->headers, l->space, start) || is_known(l, start) ||
+			!module_headers_place(&l->headers, &module))
 			continue;
 		if (read_own_name(l->space, &l->headers, module.bias, path) && *path)
 			ok = add(l, start, path, false);

@@ -6,9 +6,9 @@
 #include "process/address_space.h"
 
 /*
- * Fills space->core.mapped from what else tells it: the dynamic linker's list of what it has loaded,
- * the auxiliary vector, ELF headers that segments begin with. `files` may be NULL. The only errors
- * are of memory.
+ * Fills space->core.mapped from what else tells it: the dynamic linker's list of what it has
+ * loaded, the auxiliary vector, ELF headers that segments begin with. `files` may be NULL. The only
+ * errors are of memory.
  */
 struct error *address_links_find(
 	struct address_space *space, const struct address_files *files) must_check_;

@@ -79,8 +79,8 @@ static bool read_file_of(const struct address_space *space, const struct address
 }
 
 /* A file that code was mapped from, of which nothing else is known: as far as its mappings go. */
-static bool guess_place(
-	const struct address_space *space, const struct process_map *map, struct address_module *ret)
+static bool guess_place(const struct address_space *space, const struct process_map *map,
+	struct address_module *ret)
 {
 	const struct process_maps *maps = &space->maps;
 	bool code = false;

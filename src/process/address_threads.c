@@ -9,7 +9,8 @@
  *
  * On x86-64 the thread pointer is where the structure begins. On aarch64 it is where the structure
  * ends: there stands a pointer to the thread's table of thread-local memory (dtv), which has the
- * address of a first piece, soon behind the thread pointer (sysdeps/aarch64/nptl/tls.h, "variant 1").
+ * address of a first piece, soon behind the thread pointer (sysdeps/aarch64/nptl/tls.h, "variant
+ * 1").
  */
 #include "process/address_threads.h"
 
@@ -92,14 +93,18 @@ static uint64_t find_x86_pointer(const struct address_space *space, uint64_t num
 		       : 0;
 }
 
+uint64_t address_thread_pointer(const struct address_space *space, uint64_t number)
+{
+	return space->machine == EM_X86_64 ? find_x86_pointer(space, number)
+					   : find_arm_pointer(space, number);
+}
+
 static void take(struct finding *f, uint64_t number, uint32_t tid)
 {
 	struct address_thread *thread = find_thread(f, tid);
 	if (!thread)
 		return;
-	thread->thread_pointer = f->space->machine == EM_X86_64
-					 ? find_x86_pointer(f->space, number)
-					 : find_arm_pointer(f->space, number);
+	thread->thread_pointer = address_thread_pointer(f->space, number);
 	f->left -= thread->thread_pointer != 0;
 }
 

@@ -12,4 +12,7 @@
  */
 struct error *address_threads_find(struct address_space *space) must_check_;
 
+/* The thread pointer that belongs to the thread's number at an address; 0: none. */
+uint64_t address_thread_pointer(const struct address_space *space, uint64_t number);
+
 #endif

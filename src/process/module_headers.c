@@ -63,8 +63,8 @@ bool module_headers_place(const struct module_headers *h, struct address_module 
 	module->start = h->start;
 	module->bias = h->start - (low & ~(PAGE_BYTES - 1));
 	module->end = (module->bias + high + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
-	module->written = written == UINT64_MAX ? module->end
-						: (module->bias + written) & ~(PAGE_BYTES - 1);
+	module->written =
+		written == UINT64_MAX ? module->end : (module->bias + written) & ~(PAGE_BYTES - 1);
 	return module->end > h->start;
 }
 

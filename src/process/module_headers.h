@@ -24,8 +24,7 @@ struct module_headers {
 /* False: none are there, or they are of another machine. */
 bool module_headers_in_memory(
 	struct module_headers *ret, const struct address_space *space, uint64_t start);
-bool module_headers_in_file(
-	struct module_headers *ret, uint16_t machine, int fd, uint64_t start);
+bool module_headers_in_file(struct module_headers *ret, uint16_t machine, int fd, uint64_t start);
 
 /* Says where the module lies, and how large its thread-local memory is. False: no part of it is
  * to be loaded. */
