@@ -37,11 +37,13 @@ static bool add_module(struct heap_names *names, const struct address_module *mo
 		return true;
 	}
 	struct named_module fresh = {arena_strdup(&names->arena, module->path), 0};
-	bool stands = names->exe && (module->executable || names->modules.len == 0);
+	bool stands = names->exe && module->executable;
 	struct error *error =
-		fresh.path ? symbols_add_module(names->symbols, stands ? names->exe : module->path,
-				     module->build_id, module->build_id_len, &fresh.symbols)
-			   : error_no_memory();
+		!fresh.path ? error_no_memory()
+		: stands    ? symbols_add_file(names->symbols, names->exe, module->build_id,
+				      module->build_id_len, &fresh.symbols)
+			    : symbols_add_module(names->symbols, module->path, module->build_id,
+				      module->build_id_len, &fresh.symbols);
 	if (error || !named_modules_push(&names->modules, fresh)) {
 		error_destroy(error);
 		return false;
@@ -54,15 +56,13 @@ static char *find_file(void *context, const struct address_module *module, enum 
 {
 	struct heap_names *names = context;
 	uint32_t number;
-	const char *path = NULL;
 	*ret = ADDRESS_FILE_MISSING;
 	if (!add_module(names, module, &number))
 		return NULL;
-	struct error *error = symbols_real_path(names->symbols, number, &path);
-	error_destroy(error);
+	const char *path = symbols_module_file(names->symbols, number);
 	if (path)
 		*ret = module->build_id_len ? ADDRESS_FILE_SAME : ADDRESS_FILE_UNVERIFIED;
-	else if (symbols_module_state(names->symbols, number) == SYMBOLS_CHANGED)
+	else if (symbols_module_changed(names->symbols, number))
 		*ret = ADDRESS_FILE_CHANGED;
 	return path ? strdup(path) : NULL;
 }

@@ -34,8 +34,9 @@ static struct error *describe(
 	const struct heap_root *root = &s->roots.data[word->root];
 	*ret = (struct retained_holder){.kind = root->kind};
 	if (root->kind == HEAP_ROOT_MAPPING) {
-		ret->map = address_space_map(s->heap.space, word->address);
-		ret->start = ret->map ? ret->map->start : word->address;
+		uint64_t address = heap_root_address(root, word->address);
+		ret->map = address_space_map(s->heap.space, address);
+		ret->start = ret->map ? ret->map->start : address;
 		return NULL;
 	}
 	if (root->kind != HEAP_ROOT_DATA) {

@@ -6,16 +6,20 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "process/address_threads.h"
 
 #define PAGE_BYTES 4096ull
 /* System V ABI, x86-64, 3.2.2: a leaf function may keep data so far below its stack pointer. */
 #define RED_ZONE 128u
 /* glibc, x86-64: at the thread pointer stands struct pthread, whose first and third word point to
  * itself and whose second to the thread's table of thread-local memory (dtv); the table is a block
- * that is held in its middle (sysdeps/x86_64/nptl/tls.h: tcbhead_t). */
+ * that is held in its middle (sysdeps/x86_64/nptl/tls.h: tcbhead_t). On aarch64 it stands before
+ * the thread pointer, which points to the address of that table; thread-local memory follows. */
 #define DESCRIPTOR_BYTES 2304u
 #define TABLE_WORD 1u
+#define ARM_TABLE_WORD 0u
 #define TABLE_OFFSET 16u
+#define TLS_BYTES_MAX (1ull << 30)
 /* Registers of x86-64 that hold no data of the program: flags, segments, bases (sys/user.h). */
 #define X86_DATA_REGISTERS 16u
 
@@ -47,13 +51,23 @@ static bool has_guard(const struct finding *f, const struct process_map *map)
 	return map > first && (map[-1].end < map->start || !map[-1].writable);
 }
 
+/* From where a thread is described to the end of its stack, but for what fills the last page. */
+static uint64_t descriptor_bytes(const struct finding *f)
+{
+	uint64_t sum = DESCRIPTOR_BYTES;
+	for (size_t i = 0; f->space->machine == EM_AARCH64 && i < f->space->modules.len; i++)
+		sum += f->space->modules.data[i].tls % TLS_BYTES_MAX;
+	return sum;
+}
+
 /* Where a thread's stack ends: the descriptor stands in its last pages; else its mapping does. */
-static uint64_t stack_end(const struct process_map *map, const struct address_thread *thread)
+static uint64_t stack_end(
+	const struct finding *f, const struct process_map *map, const struct address_thread *thread)
 {
 	uint64_t pointer = thread->thread_pointer;
 	if (pointer < thread->sp || pointer >= map->end)
 		return map->end;
-	uint64_t end = (pointer + DESCRIPTOR_BYTES + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+	uint64_t end = (pointer + descriptor_bytes(f) + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 	return end < map->end ? end : map->end;
 }
 
@@ -64,7 +78,7 @@ static bool add_stack(struct finding *f, uint32_t number)
 	const struct process_map *map = address_space_map(f->space, thread->sp);
 	if (!map || !map->writable || heap_areas_find(&f->heap->areas, thread->sp))
 		return true;
-	uint64_t end = stack_end(map, thread);
+	uint64_t end = stack_end(f, map, thread);
 	uint64_t from = thread->sp - map->start > RED_ZONE ? thread->sp - RED_ZONE : map->start;
 	struct heap_root root = {HEAP_ROOT_STACK, from & ~7ull, end, number, NULL, 0, 0};
 	/* Below may be anything on a stack that the program made itself: then all of it counts. */
@@ -83,12 +97,15 @@ static bool add_registers(struct finding *f, uint32_t number)
 	return add(f, &root);
 }
 
-static bool add_table(struct finding *f, uint32_t number)
+/* A thread's table of thread-local memory. */
+static bool add_table(
+	struct finding *f, enum heap_root_kind kind, uint32_t number, uint64_t pointer)
 {
-	uint64_t at = f->space->threads.data[number].thread_pointer + 8ul * TABLE_WORD, table;
-	if (f->space->machine != EM_X86_64 || !address_space_word(f->space, at, &table) || !table)
+	bool x86 = f->space->machine == EM_X86_64;
+	uint64_t at = pointer + 8ul * (x86 ? TABLE_WORD : ARM_TABLE_WORD), table;
+	if (!pointer || !address_space_word(f->space, at, &table) || !table)
 		return true;
-	struct heap_root root = {HEAP_ROOT_TLS, at, at + 8, number, NULL, 1, table - TABLE_OFFSET};
+	struct heap_root root = {kind, at, at + 8, number, NULL, 1, table - TABLE_OFFSET};
 	return heap_root_vec_push(f->roots, root);
 }
 
@@ -96,22 +113,41 @@ static bool add_thread(struct finding *f, uint32_t number)
 {
 	if (!f->space->threads.data[number].stopped)
 		return true;
-	return add_registers(f, number) && add_stack(f, number) && add_table(f, number);
+	return add_registers(f, number) && add_stack(f, number) &&
+	       add_table(f, HEAP_ROOT_TLS, number, f->space->threads.data[number].thread_pointer);
 }
 
 static bool is_own_stack(const struct finding *f, uint64_t descriptor)
 {
+	bool x86 = f->space->machine == EM_X86_64;
 	for (size_t i = 0; i < f->space->threads.len; i++) {
-		if (f->space->threads.data[i].thread_pointer == descriptor)
+		uint64_t pointer = f->space->threads.data[i].thread_pointer;
+		if (x86 ? pointer == descriptor : pointer - descriptor < PAGE_BYTES)
 			return true;
 	}
 	return false;
 }
 
 /*
- * Stacks of threads that have ended are kept for the next ones: they hold nothing any more. They
- * are told by their descriptor, which points at itself twice and which no thread has, and by the
- * page below that nobody may touch.
+ * Whether words may be of a thread's description. On aarch64 they are its number, 0 of one that has
+ * ended, and the empty list of robust mutexes (address_threads.c); before that it stands in a list
+ * itself.
+ */
+static bool is_descriptor(const struct finding *f, const uint64_t *words, uint64_t address)
+{
+	if (f->space->machine == EM_X86_64)
+		return words[0] == address && words[2] == address;
+	uint64_t list[2], back, forth, own = address - sizeof(list);
+	return !(uint32_t)words[0] && words[1] == address + 16 && words[2] == address + 16 &&
+	       address_space_read(f->space, own, list, sizeof(list)) == sizeof(list) &&
+	       address_space_word(f->space, list[0] + 8, &back) && back == own &&
+	       address_space_word(f->space, list[1], &forth) && forth == own;
+}
+
+/*
+ * Stacks of threads that have ended are kept for the next ones: they hold nothing any more but the
+ * table of thread-local memory. They
+ * are told by their descriptor, which no thread has, and by the page below that nobody may touch.
  */
 static bool skip_dead_stacks(struct finding *f, const struct process_map *map)
 {
@@ -128,12 +164,17 @@ static bool skip_dead_stacks(struct finding *f, const struct process_map *map)
 		size_t n = address_space_read(f->space, at, words, bytes) / 8;
 		for (size_t i = 0; ok && i + 3 <= n; i += 2) {
 			uint64_t address = at + 8 * i;
-			if (words[i] != address || words[i + 2] != address)
+			if (!is_descriptor(f, words + i, address))
 				continue;
-			uint64_t end =
-				(address + DESCRIPTOR_BYTES + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+			uint64_t end = (address + descriptor_bytes(f) + PAGE_BYTES - 1) &
+				       ~(PAGE_BYTES - 1);
+			uint64_t pointer = f->space->machine == EM_X86_64
+						   ? address
+						   : address_thread_pointer(f->space, address);
+			/* The next thread on that stack gets its table. */
 			if (!is_own_stack(f, address))
-				ok = take(f, start, end);
+				ok = take(f, start, end) &&
+				     add_table(f, HEAP_ROOT_MAPPING, 0, pointer);
 			start = end;
 		}
 	}

@@ -31,6 +31,12 @@ struct heap_root {
 };
 DEFINE_VEC(heap_root_vec, struct heap_root)
 
+/* Where a word stands that was found in a root: `address`, unless one stands for it. */
+static inline uint64_t heap_root_address(const struct heap_root *root, uint64_t address)
+{
+	return root->values ? root->start : address;
+}
+
 /* Fills `ret`, in the order in which they claim blocks: data, stacks, …, unknown mappings last. */
 struct error *heap_roots_find(const struct heap *heap, struct heap_root_vec *ret) must_check_;
 

@@ -129,7 +129,9 @@ static bool take_roots(struct asking *a, unsigned layer)
 		uint32_t block = GRAPH_BLOCK(from->edge);
 		if (!(set[block / 64] >> block % 64 & 1))
 			continue;
-		struct why_root root = {layer, from->root, from->address,
+		uint64_t address =
+			heap_root_address(&a->survey->roots.data[from->root], from->address);
+		struct why_root root = {layer, from->root, address,
 			search_block_address(a->survey->search, block), from->offset};
 		if (!why_roots_push(&a->why->roots, root))
 			return false;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "process/address_modules.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,96 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-
-#define PARTS_MAX 256u
-#define NOTES_MAX (64u << 10)
-#define PAGE_BYTES 4096ull
-
-/* Where a module's headers are read: in memory, or in its file. */
-struct headers {
-	const struct address_space *space; /* NULL: in the file */
-	uint64_t start;                    /* of the module in memory */
-	int fd;
-	Elf64_Ehdr file;
-	Elf64_Phdr parts[PARTS_MAX];
-	unsigned count;
-};
-
-static bool read_at(const struct headers *h, uint64_t offset, void *ret, size_t bytes)
-{
-	if (h->space)
-		return address_space_read(h->space, h->start + offset, ret, bytes) == bytes;
-	return pread(h->fd, ret, bytes, (off_t)offset) == (ssize_t)bytes;
-}
-
-static bool read_headers(struct headers *h, uint16_t machine)
-{
-	if (!read_at(h, 0, &h->file, sizeof(h->file)) ||
-		memcmp(h->file.e_ident, ELFMAG, SELFMAG) != 0 ||
-		h->file.e_ident[EI_CLASS] != ELFCLASS64 || h->file.e_machine != machine ||
-		h->file.e_phentsize != sizeof(Elf64_Phdr) || h->file.e_phnum > PARTS_MAX)
-		return false;
-	h->count = h->file.e_phnum;
-	return read_at(h, h->file.e_phoff, h->parts, h->count * sizeof(h->parts[0]));
-}
-
-/* A build-id among notes (System V ABI: notes; NT_GNU_BUILD_ID). */
-static bool take_build_id(struct address_module *module, const uint8_t *notes, size_t bytes)
-{
-	for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= bytes;) {
-		Elf64_Nhdr note;
-		memcpy(&note, notes + at, sizeof(note));
-		uint64_t data = at + sizeof(note) + (((uint64_t)note.n_namesz + 3) & ~3ull);
-		uint64_t end = data + (((uint64_t)note.n_descsz + 3) & ~3ull);
-		if (data + note.n_descsz > bytes)
-			return false;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-			!memcmp(notes + at + sizeof(note), "GNU", 4) && note.n_descsz &&
-			note.n_descsz <= ADDRESS_BUILD_ID_MAX) {
-			memcpy(module->build_id, notes + data, note.n_descsz);
-			module->build_id_len = note.n_descsz;
-			return true;
-		}
-		at = (size_t)end;
-	}
-	return false;
-}
-
-static void read_build_id(const struct headers *h, struct address_module *module)
-{
-	_cleanup_free_ uint8_t *notes = malloc(NOTES_MAX);
-	for (unsigned i = 0; notes && i < h->count; i++) {
-		const Elf64_Phdr *part = &h->parts[i];
-		if (part->p_type != PT_NOTE || part->p_filesz > NOTES_MAX)
-			continue;
-		uint64_t at = h->space ? module->bias + part->p_vaddr - h->start : part->p_offset;
-		if (read_at(h, at, notes, part->p_filesz) &&
-			take_build_id(module, notes, part->p_filesz))
-			return;
-	}
-}
-
-/* Where it lies and how far it goes, if that is said by its first part. */
-static bool place_module(const struct headers *h, uint64_t start, struct address_module *module)
-{
-	uint64_t low = UINT64_MAX, high = 0;
-	for (unsigned i = 0; i < h->count; i++) {
-		const Elf64_Phdr *part = &h->parts[i];
-		uint64_t end = part->p_vaddr + part->p_memsz;
-		if (part->p_type == PT_TLS)
-			module->tls = part->p_memsz;
-		if (part->p_type != PT_LOAD || end < part->p_vaddr || end > 1ull << 48)
-			continue;
-		low = part->p_vaddr - part->p_offset < low ? part->p_vaddr - part->p_offset : low;
-		high = end > high ? end : high;
-	}
-	if (low >= high)
-		return false;
-	module->start = start;
-	module->bias = start - (low & ~(PAGE_BYTES - 1));
-	module->end = (module->bias + high + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
-	return module->end > start;
-}
+#include "process/module_headers.h"
 
 static int open_file(const char *path)
 {
@@ -122,37 +32,98 @@ static void find_file(const struct address_files *files, struct address_module *
 		module->file = ADDRESS_FILE_MISSING;
 }
 
-/* A mapping of a file's beginning. False: no memory. */
-static bool look_at(struct address_space *space, const struct address_files *files, uint64_t start,
-	const char *path)
+static void drop_file(struct address_module *module, enum address_file why)
 {
-	struct headers *h = calloc(1, sizeof(*h));
+	if (module->fd >= 0)
+		close(module->fd);
+	module->fd = -1;
+	module->file = why;
+}
+
+/* A file of which no build-id tells whether it is the one. */
+static void check_file(const struct address_space *space, struct module_headers *scratch,
+	struct address_module *module)
+{
+	if (module->fd < 0 || module->file == ADDRESS_FILE_SAME)
+		return;
+	if (!module_headers_in_file(scratch, space->machine, module->fd, module->start) ||
+		module_headers_contradict(scratch, space, module))
+		drop_file(module, ADDRESS_FILE_CHANGED);
+}
+
+/* From what is in memory. */
+static bool read_memory(const struct address_space *space, const struct address_files *files,
+	uint64_t start, struct module_headers *h, struct address_module *module)
+{
+	if (!module_headers_in_memory(h, space, start) || !module_headers_place(h, module))
+		return false;
+	module_headers_build_id(h, module);
+	find_file(files, module);
+	check_file(space, h, module);
+	return true;
+}
+
+/* From its file, as memory lacks its beginning. */
+static bool read_file_of(const struct address_space *space, const struct address_files *files,
+	uint64_t start, struct module_headers *h, struct address_module *module)
+{
+	find_file(files, module);
+	if (module->fd < 0 || !module_headers_in_file(h, space->machine, module->fd, start) ||
+		!module_headers_place(h, module))
+		return false;
+	module_headers_build_id(h, module);
+	if (module->file == ADDRESS_FILE_SAME)
+		module->file = ADDRESS_FILE_UNVERIFIED;
+	check_file(space, h, module);
+	return module->fd >= 0;
+}
+
+/* A file that code was mapped from, of which nothing else is known: as far as its mappings go. */
+static bool guess_place(const struct address_space *space, const struct process_map *map,
+	struct address_module *ret)
+{
+	const struct process_maps *maps = &space->maps;
+	bool code = false;
+	if (ret->fd >= 0)
+		drop_file(ret, ADDRESS_FILE_CHANGED);
+	ret->build_id_len = 0;
+	ret->tls = 0;
+	ret->start = ret->bias = ret->end = map->start;
+	for (; map < maps->maps.data + maps->maps.len && map->start == ret->end; map++) {
+		if (strcmp(map->path, ret->path) != 0)
+			break;
+		code |= map->executable;
+		ret->end = map->end;
+	}
+	ret->written = ret->end;
+	return code;
+}
+
+/* The program itself has the address at which it began; if nobody tells that, it comes first. */
+static bool is_executable(
+	const struct address_space *space, const struct process_map *map, const char *path)
+{
+	if (!space->auxv.entry)
+		return !space->modules.len;
+	const struct process_map *entry = address_space_map(space, space->auxv.entry);
+	return entry && *path && entry >= map && !strcmp(entry->path, path);
+}
+
+/* A mapping of a file's beginning. False: no memory. */
+static bool look_at(struct address_space *space, const struct address_files *files,
+	const struct process_map *map, const char *path)
+{
+	_cleanup_free_ struct module_headers *h = malloc(sizeof(*h));
 	struct address_module module = {.path = path, .fd = -1};
 	if (!h)
 		return false;
-	*h = (struct headers){.space = space, .start = start, .fd = -1};
-	bool found = read_headers(h, space->machine) && place_module(h, start, &module);
-	if (found)
-		read_build_id(h, &module);
-	if (found || files)
-		find_file(files, &module);
-	if (!found && module.fd >= 0) {
-		*h = (struct headers){.space = NULL, .start = start, .fd = module.fd};
-		found = read_headers(h, space->machine) && place_module(h, start, &module);
-		if (found && !module.build_id_len)
-			read_build_id(h, &module);
-		if (found && module.file == ADDRESS_FILE_SAME)
-			module.file = ADDRESS_FILE_UNVERIFIED;
-	}
-	free(h);
-	if (!found) {
-		if (module.fd >= 0)
-			close(module.fd);
-		return true;
-	}
+	module.executable = is_executable(space, map, path);
+	bool found = read_memory(space, files, map->start, h, &module) ||
+		     (files && read_file_of(space, files, map->start, h, &module)) ||
+		     guess_place(space, map, &module);
 	uint64_t entry = space->auxv.entry;
-	module.executable = entry >= module.start && entry < module.end;
-	return address_modules_push(&space->modules, module);
+	module.executable |= entry >= module.start && entry < module.end;
+	return !found || address_modules_push(&space->modules, module);
 }
 
 struct error *address_modules_find(struct address_space *space, const struct address_files *files)
@@ -165,8 +136,7 @@ struct error *address_modules_find(struct address_space *space, const struct add
 		if ((!*map->path && !vdso) || map->offset || map->start < known)
 			continue;
 		size_t before = space->modules.len;
-		ok = look_at(space, vdso ? NULL : files, map->start,
-			vdso ? "linux-vdso.so.1" : map->path);
+		ok = look_at(space, vdso ? NULL : files, map, vdso ? "linux-vdso.so.1" : map->path);
 		if (space->modules.len > before)
 			known = space->modules.data[before].end;
 	}

@@ -9,7 +9,10 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "process/address_links.h"
 #include "process/address_modules.h"
+#include "process/address_threads.h"
+#include "process/core_notes.h"
 
 #define X86_PC 16u
 #define X86_SP 19u
@@ -119,10 +122,16 @@ struct error *address_space_of_core(
 		.pid = core->pid,
 		.memory = {-1, -1, -1, NULL}};
 	*core = (struct core_file){.fd = -1};
-	struct error *error = take_maps(ret);
+	struct error *error = ret->core.mapped.len ? NULL : address_links_find(ret, files);
+	if (!error)
+		error = take_maps(ret);
 	if (!error)
 		error = take_threads(ret);
-	return error ? error : address_modules_find(ret, files);
+	if (!error)
+		error = address_modules_find(ret, files);
+	if (!error)
+		error = address_threads_find(ret);
+	return error;
 }
 
 static struct error *read_auxv(pid_t pid, struct core_auxv *ret)
@@ -134,18 +143,7 @@ static struct error *read_auxv(pid_t pid, struct core_auxv *ret)
 	struct error *error = read_file(path, 1u << 20, &bytes, &len);
 	if (error)
 		return error;
-	for (size_t at = 0; at + 16 <= len; at += 16) {
-		uint64_t pair[2];
-		memcpy(pair, bytes + at, sizeof(pair));
-		if (pair[0] == AT_PHDR)
-			ret->headers = pair[1];
-		else if (pair[0] == AT_PHNUM)
-			ret->header_count = pair[1];
-		else if (pair[0] == AT_ENTRY)
-			ret->entry = pair[1];
-		else if (pair[0] == AT_SYSINFO_EHDR)
-			ret->vdso = pair[1];
-	}
+	core_auxv_take(ret, bytes, len);
 	free(bytes);
 	return NULL;
 }
@@ -205,7 +203,9 @@ static size_t read_from_file(
 	const struct process_map *map = address_space_map(space, address);
 	const struct address_module *module =
 		map && *map->path ? address_space_module(space, address) : NULL;
-	if (!module || module->fd < 0 || map->writable || strcmp(module->path, map->path) != 0)
+	/* What the loader has written to is not as it stands there (RELRO). */
+	if (!module || module->fd < 0 || map->writable || address >= module->written ||
+		strcmp(module->path, map->path) != 0)
 		return 0;
 	size_t here = map->end - address < bytes ? (size_t)(map->end - address) : bytes;
 	ssize_t n = pread(module->fd, ret, here, (off_t)(map->offset + (address - map->start)));

@@ -36,7 +36,8 @@ struct address_module {
 	const char *path;    /* as the program saw it; "" of one without a file */
 	uint64_t start, end; /* of all that it has mapped, its .bss included */
 	uint64_t bias;       /* address - bias = the ELF file's own address */
-	uint64_t tls;        /* bytes of its thread-local memory (PT_TLS) */
+	uint64_t written; /* from here on memory is other than the file: data, relocated or not */
+	uint64_t tls;     /* bytes of its thread-local memory (PT_TLS) */
 	uint8_t build_id[ADDRESS_BUILD_ID_MAX];
 	size_t build_id_len; /* 0: it has none, or none is known */
 	bool executable;     /* the program itself */

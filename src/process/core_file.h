@@ -46,6 +46,8 @@ DEFINE_VEC(core_threads, struct core_thread)
 struct core_auxv {
 	uint64_t headers, header_count; /* AT_PHDR, AT_PHNUM: of the executable */
 	uint64_t entry, vdso;           /* AT_ENTRY, AT_SYSINFO_EHDR */
+	uint64_t loader;                /* AT_BASE: where the dynamic linker begins */
+	uint64_t name;                  /* AT_EXECFN: where the program's path stands */
 };
 
 struct core_file {

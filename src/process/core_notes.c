@@ -77,25 +77,18 @@ static void take_info(struct core_file *core, const struct note *note)
 		core->command[--len] = 0;
 }
 
-static void take_auxv(struct core_file *core, const struct note *note)
+void core_auxv_take(struct core_auxv *auxv, const uint8_t *bytes, size_t len)
 {
-	for (size_t at = 0; at + 16 <= note->len; at += 16) {
-		uint64_t value = word(note->data + at + 8);
-		switch (word(note->data + at)) {
-		case AT_PHDR:
-			core->auxv.headers = value;
-			break;
-		case AT_PHNUM:
-			core->auxv.header_count = value;
-			break;
-		case AT_ENTRY:
-			core->auxv.entry = value;
-			break;
-		case AT_SYSINFO_EHDR:
-			core->auxv.vdso = value;
-			break;
-		default:
-			break;
+	const struct {
+		uint64_t type;
+		uint64_t *value;
+	} known[] = {{AT_PHDR, &auxv->headers}, {AT_PHNUM, &auxv->header_count},
+		{AT_ENTRY, &auxv->entry}, {AT_SYSINFO_EHDR, &auxv->vdso}, {AT_BASE, &auxv->loader},
+		{AT_EXECFN, &auxv->name}};
+	for (size_t at = 0; at + 16 <= len; at += 16) {
+		for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+			if (word(bytes + at) == known[i].type)
+				*known[i].value = word(bytes + at + 8);
 		}
 	}
 }
@@ -144,7 +137,7 @@ static struct error *take(struct core_file *core, const struct note *note)
 		take_info(core, note);
 		return NULL;
 	case NT_AUXV:
-		take_auxv(core, note);
+		core_auxv_take(&core->auxv, note->data, note->len);
 		return NULL;
 	case NT_ARM_TLS:
 		if (core->machine == EM_AARCH64)

@@ -12,4 +12,7 @@
 struct error *core_notes_read(
 	struct core_file *core, const uint8_t *notes, size_t bytes) must_check_;
 
+/* Takes what it knows of an auxiliary vector. */
+void core_auxv_take(struct core_auxv *auxv, const uint8_t *bytes, size_t len);
+
 #endif

@@ -70,7 +70,8 @@ static void add_thread(
 static void add_auxv(struct buf *notes, const struct core_auxv *auxv)
 {
 	const uint64_t pairs[] = {AT_PHDR, auxv->headers, AT_PHNUM, auxv->header_count, AT_ENTRY,
-		auxv->entry, AT_SYSINFO_EHDR, auxv->vdso, AT_NULL, 0};
+		auxv->entry, AT_SYSINFO_EHDR, auxv->vdso, AT_BASE, auxv->loader, AT_EXECFN,
+		auxv->name, AT_NULL, 0};
 	add_note(notes, NT_AUXV, pairs, sizeof(pairs));
 }
 

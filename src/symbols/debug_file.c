@@ -264,7 +264,9 @@ static void open_main(struct search *search)
 	if (strcmp(query->path, SYMBOLS_VDSO) == 0)
 		files->main = object_open_vdso();
 	_cleanup_free_ char *path =
-		files->main ? NULL : symbols_settings_locate(search->settings, query->path);
+		files->main      ? NULL
+		: query->is_here ? strdup(query->path)
+				 : symbols_settings_locate(search->settings, query->path);
 	if (path)
 		files->main = object_open(path);
 	if (!files->main) {

@@ -17,6 +17,7 @@ struct debug_query {
 	const char *path;
 	const uint8_t *build_id;
 	size_t build_id_len; /* 0: unknown */
+	bool is_here;        /* the path is one of this machine's, whatever the settings say */
 	const struct symbols_settings *settings;
 };
 

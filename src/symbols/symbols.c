@@ -34,6 +34,7 @@ struct module {
 	const char *path;
 	const uint8_t *build_id;
 	size_t build_id_len;
+	bool is_here; /* its path is one of this machine */
 	enum symbols_state state;
 	const char *debug_path;
 	struct debug_files files;
@@ -112,23 +113,40 @@ static struct error *module_create(struct symbols *symbols, const char *path,
 	symbol_table_init(&module->data_table, TABLE_VARIABLES);
 	variables_init(&module->variables);
 	answer_map_init(&module->answers);
-	*ret = module;
-	return strings_keep(&symbols->strings, path, &module->path);
+	struct error *error = strings_keep(&symbols->strings, path, &module->path);
+	if (error)
+		module_destroy(module);
+	else
+		*ret = module;
+	return error;
+}
+
+static struct error *add_module(
+	struct symbols *symbols, struct module *module, bool is_here, uint32_t *ret_module)
+{
+	module->is_here = is_here;
+	if (!module_vec_push(&symbols->modules, module)) {
+		module_destroy(module);
+		return error_no_memory();
+	}
+	*ret_module = (uint32_t)symbols->modules.len - 1;
+	return NULL;
 }
 
 struct error *symbols_add_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
 	size_t build_id_len, uint32_t *ret_module)
 {
-	struct module *module = NULL;
+	struct module *module;
 	struct error *error = module_create(symbols, path, build_id, build_id_len, &module);
-	if (!error && !module_vec_push(&symbols->modules, module))
-		error = error_no_memory();
-	if (error) {
-		module_destroy(module);
-		return error;
-	}
-	*ret_module = (uint32_t)symbols->modules.len - 1;
-	return NULL;
+	return error ? error : add_module(symbols, module, false, ret_module);
+}
+
+struct error *symbols_add_file(struct symbols *symbols, const char *path, const uint8_t *build_id,
+	size_t build_id_len, uint32_t *ret_module)
+{
+	struct module *module;
+	struct error *error = module_create(symbols, path, build_id, build_id_len, &module);
+	return error ? error : add_module(symbols, module, true, ret_module);
 }
 
 static bool has_names(const struct object *object)
@@ -145,6 +163,7 @@ static void module_open(struct symbols *symbols, struct module *module)
 		.path = module->path,
 		.build_id = module->build_id,
 		.build_id_len = module->build_id_len,
+		.is_here = module->is_here,
 		.settings = symbols->settings,
 	};
 	debug_files_open(&module->files, &query);
@@ -347,6 +366,32 @@ struct error *symbols_real_path(struct symbols *symbols, uint32_t module_index, 
 		return strings_keep(&symbols->strings, located + strlen(settings->sysroot), ret);
 	_cleanup_free_ char *path = realpath(located, NULL);
 	return strings_keep(&symbols->strings, path, ret);
+}
+
+static struct module *opened(struct symbols *symbols, uint32_t module_index)
+{
+	struct module *module = symbols->modules.data[module_index];
+	if (module->state == SYMBOLS_UNOPENED)
+		module_open(symbols, module);
+	return module;
+}
+
+const char *symbols_module_file(struct symbols *symbols, uint32_t module_index)
+{
+	const struct debug_files *files = &opened(symbols, module_index)->files;
+	if (files->main)
+		return files->main->path;
+	return files->separate && object_has_code(files->separate) ? files->separate->path : NULL;
+}
+
+const char *symbols_module_changed(struct symbols *symbols, uint32_t module_index)
+{
+	const struct debug_files *files = &opened(symbols, module_index)->files;
+	for (size_t i = 0; files->changed && i < files->tried.len; i++) {
+		if (files->tried.data[i].trial == TRIAL_OTHER)
+			return files->tried.data[i].path;
+	}
+	return NULL;
 }
 
 #define ALIASES_MAX 16u

@@ -63,6 +63,10 @@ static inline void symbols_cleanup(struct symbols **symbols)
 struct error *symbols_add_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
 	size_t build_id_len, uint32_t *ret_module) must_check_;
 
+/* The same of a file of this machine's, which is not looked for below a system root. */
+struct error *symbols_add_file(struct symbols *symbols, const char *path, const uint8_t *build_id,
+	size_t build_id_len, uint32_t *ret_module) must_check_;
+
 /*
  * The symbols of an address, innermost (most inlined) first; at least one, which may be all
  * unknown. `address` is the ELF file's own (without load bias), inside the instruction meant: a
@@ -126,6 +130,16 @@ enum symbols_state symbols_module_state(const struct symbols *symbols, uint32_t 
  */
 struct error *symbols_real_path(
 	struct symbols *symbols, uint32_t module, const char **ret) must_check_;
+
+/*
+ * Opens the module; returns the path, on this machine, of a file that has its code and data: at its
+ * own path, or found by build-id. NULL: none. It belongs to struct symbols.
+ */
+const char *symbols_module_file(struct symbols *symbols, uint32_t module);
+
+/* Opens the module; the file that is another one than was recorded, and was not taken for that.
+ * NULL: none. It belongs to struct symbols. */
+const char *symbols_module_changed(struct symbols *symbols, uint32_t module);
 
 /*
  * Opens the module, and says which files were looked at for that; they belong to struct symbols.

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A thread's cache is a block that a word near its thread pointer points to: shortly below on
+ * x86-64, shortly above on aarch64, in libc's thread-local memory. What it looks like has changed
+ * twice; which of these it is, its size tells, and that its lists are as long as its counts say.
+ *
+ * Where a thread pointer is unknown or that memory is missing, all blocks of such sizes are looked
+ * at: those whose lists begin with blocks of just their sizes are caches. An empty one is told only
+ * if it is an arena's first block, as the first thread's is: nothing is lost by others.
+ */
+#include <elf.h>
+#include <string.h>
+
+#include "heap/glibc_caches.h"
+#include "heap/window.h"
+
+/* So far from the thread pointer is looked for the word. */
+#define TLS_BYTES 0x2000u
+#define PAGE_BYTES 4096ull
+
+/* tcache_perthread_struct: bytes of its chunk, counts, lists. */
+struct shape {
+	uint32_t chunk;
+	uint32_t count_bytes; /* of one */
+	uint32_t bins, lists_offset;
+	bool left; /* from 2.42 on counts are of what may still come, so they tell nothing */
+};
+static const struct shape shapes[] = {
+	{0x250, 1, 64, 64, false},
+	{0x290, 2, 64, 128, false},
+	{0x300, 2, 76, 152, true},
+};
+#define SHAPES 3u
+
+/* From this bin on lists are of several sizes (from 2.42 on). */
+#define EVEN_BINS 64u
+/* So many are taken for what they look like. */
+#define SHAPED_MAX 4096u
+
+bool glibc_block_is(const struct glibc *glibc, const struct heap_area_vec *runs, uint64_t address)
+{
+	uint64_t head;
+	const struct heap_area *run =
+		address % CHUNK_ALIGN ? NULL : heap_areas_find(runs, address - CHUNK_HEADER);
+	return run && address >= run->start + CHUNK_HEADER &&
+	       address_space_word(glibc->space, address - 8, &head) &&
+	       chunk_size(head) >= CHUNK_MIN && !(head & CHUNK_MMAPPED) &&
+	       address - CHUNK_HEADER + chunk_size(head) <= run->end;
+}
+
+static bool read_contents(const struct glibc *glibc, uint64_t address, const struct shape *shape,
+	struct glibc_cache_contents *ret)
+{
+	uint8_t counts[2 * GLIBC_CACHE_BINS_MAX];
+	*ret = (struct glibc_cache_contents){.bins = shape->bins, .has_counts = !shape->left};
+	size_t bytes = (size_t)shape->bins * shape->count_bytes;
+	if (address_space_read(glibc->space, address, counts, bytes) != bytes ||
+		address_space_read(glibc->space, address + shape->lists_offset, ret->lists,
+			shape->bins * 8ul) != shape->bins * 8ul)
+		return false;
+	for (uint32_t i = 0; i < shape->bins; i++) {
+		uint16_t wide;
+		memcpy(&wide, counts + 2ul * (shape->count_bytes == 2 ? i : 0), sizeof(wide));
+		ret->counts[i] = shape->count_bytes == 2 ? wide : counts[i];
+	}
+	return true;
+}
+
+/* Whether each list begins with a block, or is empty where its count says so. */
+static bool is_consistent(const struct glibc *glibc, const struct heap_area_vec *runs,
+	const struct glibc_cache_contents *c)
+{
+	for (uint32_t i = 0; i < c->bins; i++) {
+		if (c->has_counts && !c->lists[i] != !c->counts[i])
+			return false;
+		if (c->lists[i] && !glibc_block_is(glibc, runs, c->lists[i]))
+			return false;
+	}
+	return true;
+}
+
+bool glibc_cache_read(const struct glibc *glibc, const struct heap_area_vec *runs, uint64_t address,
+	struct glibc_cache_contents *ret)
+{
+	uint64_t head;
+	if (!glibc_block_is(glibc, runs, address) ||
+		!address_space_word(glibc->space, address - 8, &head))
+		return false;
+	for (unsigned i = 0; i < SHAPES; i++) {
+		if (chunk_size(head) == shapes[i].chunk &&
+			read_contents(glibc, address, &shapes[i], ret) &&
+			is_consistent(glibc, runs, ret))
+			return true;
+	}
+	return false;
+}
+
+static bool is_known(const struct glibc *glibc, uint64_t address)
+{
+	for (size_t i = 0; i < glibc->caches.len; i++) {
+		if (glibc->caches.data[i].address == address)
+			return true;
+	}
+	return false;
+}
+
+static struct error *add_cache(struct glibc *glibc, uint64_t address, pid_t tid)
+{
+	struct glibc_cache cache = {address, tid, 0};
+	return glibc_caches_push(&glibc->caches, cache) ? NULL : error_no_memory();
+}
+
+/* Looks through words, beginning with the last if they lie below the thread pointer. 0: none
+ * points to a cache. */
+static uint64_t find_pointer(const struct glibc *glibc, const struct heap_area_vec *runs,
+	const uint64_t *words, size_t count, bool below)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct glibc_cache_contents contents;
+		uint64_t word = words[below ? count - 1 - i : i];
+		if (!is_known(glibc, word) && glibc_cache_read(glibc, runs, word, &contents))
+			return word;
+	}
+	return 0;
+}
+
+/* The thread's own: the word nearest to the thread pointer that points to one. *ret_seen: whether
+ * there is memory where it would be. */
+static struct error *find_cache(struct glibc *glibc, const struct heap_area_vec *runs,
+	const struct address_thread *thread, bool *ret_seen)
+{
+	uint64_t words[PAGE_BYTES / 8], pointer = thread->thread_pointer & ~7ull, found = 0;
+	bool below = glibc->space->machine == EM_X86_64;
+	uint64_t low = !below ? pointer : pointer > TLS_BYTES ? pointer - TLS_BYTES : 0;
+	uint64_t high = below ? pointer : pointer + TLS_BYTES;
+	*ret_seen = false;
+	while (pointer && !found && low < high) {
+		uint64_t start = below ? (high - 1) & ~(PAGE_BYTES - 1) : low;
+		uint64_t end = below ? high : (low + PAGE_BYTES) & ~(PAGE_BYTES - 1);
+		start = start > low ? start : low;
+		end = end < high ? end : high;
+		size_t n = address_space_read(glibc->space, start, words, end - start) / 8;
+		if (n != (end - start) / 8)
+			break;
+		*ret_seen = true;
+		found = find_pointer(glibc, runs, words, n, below);
+		low = below ? low : end;
+		high = below ? start : high;
+	}
+	return found ? add_cache(glibc, found, thread->tid) : NULL;
+}
+
+/* Looks for caches by nothing but what they look like. */
+struct looking {
+	struct glibc *glibc;
+	const struct heap_area_vec *runs;
+	uint64_t first; /* block of the area */
+};
+
+/* Whether what a list begins with is of the list's size. */
+static bool has_sizes(
+	const struct glibc *glibc, const struct glibc_cache_contents *c, bool *ret_any)
+{
+	*ret_any = false;
+	for (uint32_t i = 0; i < c->bins; i++) {
+		uint64_t head;
+		if (!c->lists[i])
+			continue;
+		*ret_any = true;
+		if (!address_space_word(glibc->space, c->lists[i] - 8, &head) ||
+			(i < EVEN_BINS && chunk_size(head) != CHUNK_MIN + 16ull * i) ||
+			(i >= EVEN_BINS && chunk_size(head) < CHUNK_MIN + 16ull * EVEN_BINS))
+			return false;
+	}
+	return true;
+}
+
+static struct error *look_at(
+	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
+{
+	struct looking *l = context;
+	struct glibc_cache_contents contents;
+	bool any;
+	(void)bytes, (void)len;
+	l->first = l->first ? l->first : block->address;
+	if (block->state != BLOCK_USED || l->glibc->caches.len >= SHAPED_MAX ||
+		!glibc_cache_read(l->glibc, l->runs, block->address, &contents) ||
+		!has_sizes(l->glibc, &contents, &any) || (!any && block->address != l->first) ||
+		is_known(l->glibc, block->address))
+		return NULL;
+	return add_cache(l->glibc, block->address, 0);
+}
+
+static struct error *find_by_shape(struct glibc *glibc, const struct heap_area_vec *runs)
+{
+	struct window window;
+	struct error *error = window_open(glibc->space, &window);
+	struct heap_damage_vec *damage = glibc->damage, unsaid;
+	heap_damage_vec_init(&unsaid);
+	glibc->damage = &unsaid; /* it is said when blocks are gone through for themselves */
+	for (size_t i = 0; i < runs->len && !error; i++) {
+		struct looking looking = {glibc, runs, 0};
+		const struct heap_sink sink = {&looking, look_at};
+		if (runs->data[i].kind == GLIBC_RUN)
+			error = glibc_walk(glibc, &runs->data[i], &window, &sink);
+	}
+	heap_damage_vec_deinit(&unsaid);
+	glibc->damage = damage;
+	window_close(&window);
+	return error;
+}
+
+struct error *glibc_caches_find(struct glibc *glibc, const struct heap_area_vec *runs)
+{
+	const struct address_threads *threads = &glibc->space->threads;
+	bool all_seen = threads->len;
+	struct error *error = NULL;
+	for (size_t i = 0; i < threads->len && !error; i++) {
+		bool seen;
+		error = find_cache(glibc, runs, &threads->data[i], &seen);
+		all_seen &= seen || !threads->data[i].stopped;
+	}
+	return error || all_seen ? error : find_by_shape(glibc, runs);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The ELF header and program headers of a module (elf(5)), as they lie in memory or in its file.
+ * Either may be anything.
+ */
+#ifndef PROCESS_MODULE_HEADERS_H
+#define PROCESS_MODULE_HEADERS_H
+
+#include <elf.h>
+
+#include "process/address_space.h"
+
+#define MODULE_PARTS_MAX 256u
+
+struct module_headers {
+	const struct address_space *space; /* NULL: they are a file's */
+	uint64_t start;                    /* of the module in memory */
+	int fd;                            /* borrowed */
+	Elf64_Ehdr file;
+	Elf64_Phdr parts[MODULE_PARTS_MAX];
+	unsigned count;
+};
+
+/* False: none are there, or they are of another machine. */
+bool module_headers_in_memory(
+	struct module_headers *ret, const struct address_space *space, uint64_t start);
+bool module_headers_in_file(struct module_headers *ret, uint16_t machine, int fd, uint64_t start);
+
+/* Says where the module lies, and how large its thread-local memory is. False: no part of it is
+ * to be loaded. */
+bool module_headers_place(const struct module_headers *headers, struct address_module *module);
+
+/* Takes its build-id, if there is one. The module's place is known. */
+void module_headers_build_id(const struct module_headers *headers, struct address_module *module);
+
+/* The part of a type; NULL: none. */
+const Elf64_Phdr *module_headers_part(const struct module_headers *headers, uint32_t type);
+
+/*
+ * Whether a file can't be what the program has at this place: where its dynamic section would be,
+ * memory has other entries. Of a program without any nothing is known, and that is false.
+ */
+bool module_headers_contradict(const struct module_headers *of_file,
+	const struct address_space *space, const struct address_module *module);
+
+#endif
