@@ -85,6 +85,26 @@ static void close_tcmalloc(struct heap *heap)
 	tc_malloc_close(&heap->tc_malloc);
 }
 
+static struct error *find_mimalloc(struct heap *heap)
+{
+	struct mi_malloc *mi = &heap->mi_malloc;
+	struct error *error = mi_malloc_find(heap->space, &heap->damage, mi);
+	if (!error)
+		error = mi_malloc_areas(mi, &heap->areas);
+	return error ? error : add_books(heap, &mi->books);
+}
+
+static struct error *walk_mimalloc(struct heap *heap, const struct heap_area *area,
+	struct window *window, const struct heap_sink *sink)
+{
+	return mi_malloc_walk(&heap->mi_malloc, area, window, sink);
+}
+
+static void close_mimalloc(struct heap *heap)
+{
+	mi_malloc_close(&heap->mi_malloc);
+}
+
 /* Its pools are looked for only where there is an interpreter. */
 static struct error *find_pymalloc(struct heap *heap)
 {
@@ -110,6 +130,7 @@ static const struct maker makers[HEAP_MAKERS] = {
 	[HEAP_GLIBC] = {find_glibc, walk_glibc, close_glibc},
 	[HEAP_JEMALLOC] = {find_jemalloc, walk_jemalloc, close_jemalloc},
 	[HEAP_TCMALLOC] = {find_tcmalloc, walk_tcmalloc, close_tcmalloc},
+	[HEAP_MIMALLOC] = {find_mimalloc, walk_mimalloc, close_mimalloc},
 	[HEAP_PYMALLOC] = {find_pymalloc, walk_pymalloc, close_pymalloc},
 };
 

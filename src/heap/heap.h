@@ -9,6 +9,7 @@
 #include "heap/areas.h"
 #include "heap/glibc.h"
 #include "heap/je_malloc.h"
+#include "heap/mi_malloc.h"
 #include "heap/python.h"
 #include "heap/tc_malloc.h"
 #include "process/address_space.h"
@@ -22,6 +23,7 @@ struct heap {
 	struct glibc glibc;
 	struct je_malloc je_malloc;
 	struct tc_malloc tc_malloc;
+	struct mi_malloc mi_malloc;
 	struct python python;
 };
 

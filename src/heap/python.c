@@ -24,12 +24,8 @@
 #define FLAG_MANAGED_DICT (1ull << 4)
 #define FLAG_READY (1ull << 12)
 #define FLAG_COLLECTED (1ull << 14)
-#define FLAG_LIST (1ull << 25)
 /* tp_basicsize is that of the largest kind of strings. */
-#define FLAG_STRING (1ull << 28)
 #define STRING_BYTES 40u
-#define FLAG_DICT (1ull << 29)
-#define FLAG_TYPE (1ull << 31)
 
 /* A type's type is `type` or derived from it: so far at most. */
 #define HOPS 4u
@@ -67,7 +63,7 @@ static struct error *find_in_map(struct python *p, const struct process_map *map
 		const uint64_t *type = words + i - TYPE_OF;
 		uint64_t address = map->start + 8 * (i - TYPE_OF);
 		if (words[i] != address || type[TYPE_BASIC] < 8ull * TYPE_WORDS ||
-			type[TYPE_BASIC] > BASIC_MAX || !(type[TYPE_FLAGS] & FLAG_TYPE) ||
+			type[TYPE_BASIC] > BASIC_MAX || !(type[TYPE_FLAGS] & PYTHON_FLAG_TYPE) ||
 			!has_name(p->space, type[TYPE_NAME], "type"))
 			continue;
 		if (!python_addresses_push(&p->roots, address))
@@ -120,13 +116,17 @@ static bool leads_to_type(const struct python *p, uint64_t address)
 	return false;
 }
 
-/* Whether a type is one of this name, or derived from it. */
-static bool is_derived(const struct python *p, uint64_t address, const char *name)
+bool python_type_base(const struct python *p, uint64_t type, uint64_t *ret)
+{
+	return address_space_word(p->space, type + 8ull * TYPE_BASE, ret);
+}
+
+bool python_type_is(const struct python *p, uint64_t address, const char *name)
 {
 	for (unsigned i = 0; i < BASES_MAX && address; i++) {
 		uint64_t text, base;
 		if (!address_space_word(p->space, address + 8ull * TYPE_NAME, &text) ||
-			!address_space_word(p->space, address + 8ull * TYPE_BASE, &base))
+			!python_type_base(p, address, &base))
 			return false;
 		if (has_name(p->space, text, name))
 			return true;
@@ -137,13 +137,13 @@ static bool is_derived(const struct python *p, uint64_t address, const char *nam
 
 static enum python_parts parts_of(const struct python *p, uint64_t address, uint64_t flags)
 {
-	if (flags & FLAG_DICT)
+	if (flags & PYTHON_FLAG_DICT)
 		return PYTHON_PARTS_DICT;
-	if (flags & FLAG_LIST)
+	if (flags & PYTHON_FLAG_LIST)
 		return PYTHON_PARTS_LIST;
-	if (flags & FLAG_TYPE)
+	if (flags & PYTHON_FLAG_TYPE)
 		return PYTHON_PARTS_TYPE;
-	if (is_derived(p, address, "set") || is_derived(p, address, "frozenset"))
+	if (python_type_is(p, address, "set") || python_type_is(p, address, "frozenset"))
 		return PYTHON_PARTS_SET;
 	return PYTHON_PARTS_NONE;
 }
@@ -163,7 +163,10 @@ static bool read_type(struct python *p, uint64_t address, struct python_type *re
 	uint64_t flags = words[TYPE_FLAGS];
 	*ret = (struct python_type){.address = address,
 		.name = arena_strdup(&p->arena, name),
-		.basic_bytes = flags & FLAG_STRING ? STRING_BYTES : words[TYPE_BASIC],
+		.basic_bytes = flags & PYTHON_FLAG_TEXT ? STRING_BYTES : words[TYPE_BASIC],
+		.own_bytes = words[TYPE_BASIC],
+		.item_bytes = words[TYPE_ITEM],
+		.flags = flags,
 		.collected = flags & FLAG_COLLECTED,
 		.has_values = flags & (FLAG_MANAGED_DICT | FLAG_INLINE_VALUES),
 		.parts = parts_of(p, address, flags)};
@@ -204,6 +207,14 @@ const struct python_type *python_type(struct python *python, uint64_t address)
 		return NULL;
 	*number = (uint32_t)python->types.len;
 	return &python->types.data[*number - 1];
+}
+
+const struct python_type *python_type_of(struct python *python, uint64_t object)
+{
+	uint64_t type;
+	if (object % 8 || !address_space_word(python->space, object + 8ul * TYPE_OF, &type))
+		return NULL;
+	return python_type(python, type);
 }
 
 /* A reference count, as far as it is not of one that lives forever (3.12 and later). */

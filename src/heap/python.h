@@ -25,10 +25,23 @@ enum python_parts {
 	PYTHON_PARTS_TYPE,
 };
 
+/* Include/object.h, tp_flags: kinds of types, the same in all versions. */
+#define PYTHON_FLAG_OLD_INT (1ull << 23) /* of Python 2 */
+#define PYTHON_FLAG_INT (1ull << 24)
+#define PYTHON_FLAG_LIST (1ull << 25)
+#define PYTHON_FLAG_TUPLE (1ull << 26)
+#define PYTHON_FLAG_BYTES (1ull << 27) /* `str` of Python 2 */
+#define PYTHON_FLAG_TEXT (1ull << 28)
+#define PYTHON_FLAG_DICT (1ull << 29)
+#define PYTHON_FLAG_TYPE (1ull << 31)
+
 struct python_type {
 	uint64_t address;
 	const char *name; /* as tp_name: "dict", "collections.deque" */
 	uint64_t basic_bytes;
+	uint64_t own_bytes; /* tp_basicsize, which may count the first item */
+	uint64_t item_bytes;
+	uint64_t flags;  /* tp_flags: PYTHON_FLAG_* */
 	bool collected;  /* its objects are known to the garbage collector */
 	bool has_values; /* they may have attributes in a table of values */
 	enum python_parts parts;
@@ -66,6 +79,13 @@ static inline bool python_is_there(const struct python *python)
 
 /* The type at an address; NULL: there is none. They stay until the next question. */
 const struct python_type *python_type(struct python *python, uint64_t address);
+
+/* The type of an object; NULL: there is none. */
+const struct python_type *python_type_of(struct python *python, uint64_t object);
+/* What a type is derived from; 0: nothing. False: it can't be read. */
+bool python_type_base(const struct python *python, uint64_t type, uint64_t *ret);
+/* Whether a type is called so, or derived from one that is. */
+bool python_type_is(const struct python *python, uint64_t type, const char *name);
 
 /*
  * The word of a block where its type stands, by its content, of which `pointers` says which words

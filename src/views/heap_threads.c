@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "heap/python_frames.h"
 #include "heap/stacks.h"
 #include "views/heap_view.h"
 #include "views/json_parts.h"
@@ -39,8 +40,39 @@ static void text_thread(const struct address_thread *thread, const struct heap_s
 	}
 }
 
+static void text_python(const struct python_frames *frames, struct text *out)
+{
+	if (frames->len)
+		text_add(out, "  in Python:\n");
+	for (size_t i = 0; i < frames->len; i++) {
+		const struct python_frame *frame = &frames->data[i];
+		text_printf(out, "  #%-3zu ", i);
+		text_add_shown(out, frame->function, 200);
+		text_add(out, "  ");
+		text_add_shown(out, frame->file, 300);
+		text_printf(out, frame->line ? ":%u\n" : "\n", frame->line);
+	}
+	if (frames->len == PYTHON_FRAMES_MAX)
+		text_add(out, "  … and those that called them\n");
+}
+
+static void put_python(const struct python_frames *frames, struct json *json)
+{
+	json_key(json, "python");
+	json_array_begin(json);
+	for (size_t i = 0; i < frames->len; i++) {
+		const struct python_frame *frame = &frames->data[i];
+		json_object_begin(json);
+		json_put_string(json, "function", frame->function);
+		json_put_string(json, "file", frame->file);
+		json_put_u64(json, "line", frame->line);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
 static void put_thread(const struct address_thread *thread, const struct heap_stack_frames *frames,
-	struct json *json)
+	const struct python_frames *python, struct json *json)
 {
 	json_object_begin(json);
 	json_put_u64(json, "tid", (uint64_t)thread->tid);
@@ -59,6 +91,7 @@ static void put_thread(const struct address_thread *thread, const struct heap_st
 		json_object_end(json);
 	}
 	json_array_end(json);
+	put_python(python, json);
 	json_object_end(json);
 }
 
@@ -66,15 +99,24 @@ static struct error *write_all_threads(const struct address_space *space, struct
 	struct unwinder *unwinder, struct text *out, struct json *json)
 {
 	struct heap_stack_frames frames;
-	struct error *error = NULL;
+	struct python_frames in_python;
+	struct python_stacks stacks;
+	struct error *error = python_stacks_open(space, &stacks);
 	heap_stack_frames_init(&frames);
+	python_frames_init(&in_python);
 	for (size_t i = 0; i < space->threads.len && !error; i++) {
 		error = heap_stack_make(unwinder, space, names, i, &frames);
+		if (!error)
+			error = python_stack_make(&stacks, i, &in_python);
 		if (!error && json)
-			put_thread(&space->threads.data[i], &frames, json);
-		else if (!error)
+			put_thread(&space->threads.data[i], &frames, &in_python, json);
+		else if (!error) {
 			text_thread(&space->threads.data[i], &frames, out);
+			text_python(&in_python, out);
+		}
 	}
+	python_stacks_close(&stacks);
+	python_frames_deinit(&in_python);
 	heap_stack_frames_deinit(&frames);
 	return error;
 }

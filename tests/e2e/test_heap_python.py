@@ -17,16 +17,17 @@ import hw  # noqa: E402
 tests = hw.Tests()
 
 SCRIPT = hw.SOURCE / "tests/targets/heaps/objects.py"
+FRAMES = hw.SOURCE / "tests/targets/heaps/frames.py"
 PYTHON = "/usr/bin/python3"
 TYPED_LEAST = 0.9
 
 
 class Waiting:
-    """The script, at the moment that is looked at."""
+    """A script, at the moment that is looked at."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, script=SCRIPT, environment=None):
         self.process = subprocess.Popen(
-            [PYTHON, SCRIPT, "account", "wait"], cwd=folder, stdout=subprocess.PIPE, env=hw.clean_environment())
+            [PYTHON, script, "account", "wait"], cwd=folder, stdout=subprocess.PIPE, env={**hw.clean_environment(), **(environment or {})})
         if self.process.stdout.readline() != b"ready\n":
             raise hw.Failure("the script did not come so far")
 
@@ -87,17 +88,22 @@ def last_before(starts, address):
     return low - 1
 
 
-@tests.test
-def objects_are_known_by_type_in_a_kernel_core(folder):
-    """In the kernel's core the objects are of the types that the script says: names are read from files."""
+def kernel_core(folder, script):
+    """The core that the kernel writes when the script aborts."""
     pattern = Path("/proc/sys/kernel/core_pattern").read_text().strip()
     hw.need(pattern[:1] not in "|/", f"cores go elsewhere here: {pattern}")
-    words = ["sh", "-c", 'ulimit -c unlimited && exec "$@"', "sh", PYTHON, SCRIPT, "account", "abort"]
+    words = ["sh", "-c", 'ulimit -c unlimited && exec "$@"', "sh", PYTHON, script, "account", "abort"]
     ended = hw.run(words, cwd=folder)
     hw.need(ended.status == -signal.SIGABRT, f"no core may be dumped here: {ended}")
     cores = [name for name in os.listdir(folder) if name.startswith("core")]
     hw.need(cores, "no core was dumped")
-    compare(folder, ask("core", "--json", folder / cores[0], "blocks")["blocks"])
+    return folder / cores[0]
+
+
+@tests.test
+def objects_are_known_by_type_in_a_kernel_core(folder):
+    """In the kernel's core the objects are of the types that the script says: names are read from files."""
+    compare(folder, ask("core", "--json", kernel_core(folder, SCRIPT), "blocks")["blocks"])
 
 
 @tests.test
@@ -123,6 +129,34 @@ def objects_are_known_by_type_while_it_runs(folder):
     missing = {"dict keys", "list items", "set table", "instance attributes"} - parts
     if missing:
         raise hw.Failure(f"not there: {missing}; {parts}")
+
+
+def compare_stacks(folder, threads):
+    """Each thread's functions, files and lines in Python are those that the script says."""
+    wanted = {int(tid): frames for tid, frames in json.loads((folder / "account").read_text()).items()}
+    found = {t["tid"]: [[f["function"], f["file"], f["line"]] for f in t["python"]] for t in threads}
+    own = min(wanted)  # the main one has gone on, to end()
+    found[own] = [f for f in found[own] if f[0] != "end"]
+    if len(wanted) != 5 or found != wanted:
+        wrong = next(tid for tid in wanted if found.get(tid) != wanted[tid])
+        raise hw.Failure(f"{len(wanted)} threads; {wrong}: {found.get(wrong)}, not {wanted[wrong]}")
+
+
+@tests.test
+def stacks_of_python_in_a_kernel_core(folder):
+    """threads says where each thread is in Python: in the kernel's core."""
+    compare_stacks(folder, ask("core", "--json", kernel_core(folder, FRAMES), "threads")["threads"])
+
+
+@tests.test
+def stacks_of_python_while_it_runs(folder):
+    """The same while it runs, and in its text."""
+    with Waiting(folder, FRAMES) as pid:
+        threads = ask("heap", "--json", pid, "threads")["threads"]
+        text = hw.run([hw.HEAPWISE, "heap", pid, "threads"]).text
+    compare_stacks(folder, threads)
+    if text.count("  in Python:\n") != 5 or f"Worker.descend  {FRAMES}:" not in text:
+        raise hw.Failure(f"text: {text[-1000:]}")
 
 
 tests.main()

@@ -15,14 +15,15 @@ from heaps import Recorded, Waiting, ask, gcore, kernel_core, read_account  # no
 
 tests = hw.Tests()
 
-PROGRAMS = ["small", "threads", "static", "stripped", "foreign_break"]
+PROGRAMS = ["small", "threads", "handed", "static", "stripped", "foreign_break"]
 # What the loader of a static program keeps of it, by size: maps and paths of modules.
 LOADERS = [40, 40, 168, 328, 1240]
-# Other allocators, whose blocks are larger than what was asked for by up to a quarter. They have a few blocks
-# themselves, and blocks that the program freed may be others' by then.
-ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4"}
-ALLOCATORS_OWN_MOST = {"jemalloc": 1, "tcmalloc": 3}
-THREADS = 8
+# Other allocators, whose blocks are larger than what was asked for by up to a quarter (large ones of mimalloc's by
+# up to half). They have a few blocks themselves, and blocks that the program freed may be others' by then.
+ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+ALLOCATORS_OWN_MOST = {"jemalloc": 1, "tcmalloc": 3, "mimalloc": 0}
+ALLOCATORS_SPARE = {"jemalloc": 0.25, "tcmalloc": 0.25, "mimalloc": 0.51}
+THREADS = {"threads": 8, "handed": 6}  # of programs that have them
 
 
 def unaccounted(account, blocks):
@@ -34,14 +35,14 @@ def unaccounted(account, blocks):
 def check_own(others, name, allocator, heap):
     """Blocks in use that are not the program's: nobody's but libc's, or the allocator's."""
     if allocator:
-        most = ALLOCATORS_OWN_MOST[allocator] + (THREADS if name == "threads" else 0)
+        most = ALLOCATORS_OWN_MOST[allocator] + THREADS.get(name, 0)
         if len(others) > most:
             raise hw.Failure(f"{len(others)} blocks are used that the program does not know: {others[:5]}")
     elif name == "static":
         if sorted(b["size"] for b in others) != LOADERS:
             raise hw.Failure(f"not what the loader keeps: {others}")
     else:
-        wanted = THREADS if name == "threads" else 0
+        wanted = THREADS.get(name, 0)
         # Each thread's table of thread-local memory is held by its control block.
         tables = [
             b for b in others
@@ -76,7 +77,7 @@ def judge(folder, name, allocator, *heap):
     """The heap that is read by these words is the program's own account of it."""
     account = read_account(folder / "account")
     shown = ask(*heap, "blocks")
-    compare(account, shown["blocks"], 0.25 if allocator else 0)
+    compare(account, shown["blocks"], ALLOCATORS_SPARE.get(allocator, 0))
     check_own(unaccounted(account, shown["blocks"]), name, allocator, heap)
     return account, shown
 
@@ -161,6 +162,7 @@ for each in PROGRAMS:
 for each in ALLOCATORS:
     add("small", each)
     add("threads", each)
+    add("handed", each)
 
 
 @tests.test
