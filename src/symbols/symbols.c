@@ -12,7 +12,9 @@
 #include "base/text.h"
 #include "symbols/debug_file.h"
 #include "symbols/frames.h"
+#include "symbols/known_names.h"
 #include "symbols/name.h"
+#include "symbols/names_store.h"
 #include "symbols/strings.h"
 #include "symbols/symbol_table.h"
 #include "symbols/variables.h"
@@ -34,8 +36,11 @@ struct module {
 	const uint8_t *build_id;
 	size_t build_id_len;
 	enum symbols_state state;
-	const char *debug_path;
+	struct object *source; /* names come from it; NULL: none */
 	struct debug_files files;
+	struct known_names known;
+	size_t kept;             /* answers that come from there */
+	bool is_read;            /* what follows here is there, which known names don't need */
 	struct unit_index units; /* if state is SYMBOLS_DWARF */
 	struct symbol_table table;
 	bool has_table; /* it was read: only when a name is needed from it */
@@ -63,6 +68,7 @@ static void module_destroy(struct module *module)
 	symbol_table_deinit(&module->data_table);
 	variables_deinit(&module->variables);
 	unit_index_deinit(&module->units);
+	known_names_close(&module->known);
 	debug_files_close(&module->files);
 	free(module);
 }
@@ -83,10 +89,46 @@ struct error *symbols_create(const struct symbols_settings *settings, struct sym
 	return NULL;
 }
 
+/* All new answers of a module, as far as they will be found again. */
+static bool module_keep_names(struct symbols *symbols, struct module *module)
+{
+	const struct split_files *split = &module->units.split;
+	if (!module->known.name || module->answers.len == module->kept ||
+		(module->state != SYMBOLS_DWARF && module->state != SYMBOLS_SYMTAB) ||
+		split->found || split->missing)
+		return false;
+	_cleanup_(names_answer_vec_deinit) struct names_answer_vec answers;
+	names_answer_vec_init(&answers);
+	const uint64_t *address;
+	uint32_t at = 0;
+	for (struct answer *answer; (answer = answer_map_next(&module->answers, &at, &address));) {
+		struct names_answer row = {*address, answer->symbols, answer->count};
+		if (!names_answer_vec_push(&answers, row))
+			return false;
+	}
+	const struct names_header as = {
+		.state = module->state,
+		.separate = module->source != module->files.main,
+	};
+	return known_names_keep(&module->known, symbols->settings, &module->files, &as, &answers,
+		&symbols->strings);
+}
+
+static void keep_names(struct symbols *symbols)
+{
+	bool kept = false;
+	for (size_t i = 0; i < symbols->modules.len; i++)
+		kept |= module_keep_names(symbols, symbols->modules.data[i]);
+	if (kept)
+		names_store_trim(symbols->settings->names_folder, NAMES_STORE_BYTES_MAX,
+			NAMES_STORE_FILES_MAX);
+}
+
 void symbols_destroy(struct symbols *symbols)
 {
 	if (!symbols)
 		return;
+	keep_names(symbols);
 	for (size_t i = 0; i < symbols->modules.len; i++)
 		module_destroy(symbols->modules.data[i]);
 	module_vec_deinit(&symbols->modules);
@@ -137,16 +179,24 @@ static bool has_names(const struct object *object)
 				 object_section(object, ".gnu_debugdata", &header));
 }
 
-/* Tries the separate file for debug information before the module itself. */
-static void module_open(struct symbols *symbols, struct module *module)
+static struct debug_query query_of(const struct symbols *symbols, const struct module *module)
 {
-	struct debug_query query = {
+	return (struct debug_query){
 		.path = module->path,
 		.build_id = module->build_id,
 		.build_id_len = module->build_id_len,
 		.settings = symbols->settings,
 	};
-	debug_files_open(&module->files, &query);
+}
+
+/* Tries the separate file for debug information before the module itself. */
+static void module_read(struct symbols *symbols, struct module *module)
+{
+	if (module->is_read)
+		return;
+	module->is_read = true;
+	const struct debug_query query = query_of(symbols, module);
+	debug_files_read(&module->files, &query);
 	struct object *main = module->files.main, *separate = module->files.separate;
 	struct object *source = separate && object_dwarf(separate) ? separate : main;
 	GElf_Shdr header;
@@ -165,7 +215,29 @@ static void module_open(struct symbols *symbols, struct module *module)
 		source = NULL;
 		module->state = module->files.changed ? SYMBOLS_CHANGED : SYMBOLS_MISSING;
 	}
-	module->debug_path = source ? source->path : NULL;
+	module->source = source;
+}
+
+/* Finds the module's files; they are read only if there are no known names for them. */
+static void module_open(struct symbols *symbols, struct module *module)
+{
+	if (module->state != SYMBOLS_UNOPENED)
+		return;
+	const struct debug_query query = query_of(symbols, module);
+	struct debug_files *files = &module->files;
+	debug_files_open(files, &query);
+	/* Where none was recorded, the file at the path is the right one. */
+	bool is_recorded = module->build_id_len || !files->main;
+	known_names_open(&module->known, symbols->settings,
+		is_recorded ? module->build_id : files->main->build_id,
+		is_recorded ? module->build_id_len : files->main->build_id_len, files);
+	if (module->known.data) {
+		const struct names_header *header = module->known.file.header;
+		module->state = (enum symbols_state)header->state;
+		module->source = header->separate ? files->separate : files->main;
+	} else {
+		module_read(symbols, module);
+	}
 }
 
 static struct error *need_table(struct module *module)
@@ -208,8 +280,7 @@ static struct error *find_linkage_name(
 static struct error *module_resolve(
 	struct symbols *symbols, struct module *module, uint64_t address, struct symbol_vec *ret)
 {
-	if (module->state == SYMBOLS_UNOPENED)
-		module_open(symbols, module);
+	module_read(symbols, module);
 	struct error *error = NULL;
 	bool is_vague = false;
 	if (module->state == SYMBOLS_DWARF)
@@ -236,6 +307,22 @@ static struct error *keep_answer(
 	return NULL;
 }
 
+/* As earlier commands found it, or anew. */
+static struct error *find_answer(
+	struct symbols *symbols, struct module *module, uint64_t address, struct answer *ret)
+{
+	module_open(symbols, module);
+	struct error *error = known_names_find(
+		&module->known, &symbols->strings, address, &ret->symbols, &ret->count);
+	module->kept += ret->count > 0;
+	if (error || ret->count)
+		return error;
+	_cleanup_(symbol_vec_deinit) struct symbol_vec found;
+	symbol_vec_init(&found);
+	error = module_resolve(symbols, module, address, &found);
+	return error ? error : keep_answer(symbols, &found, ret);
+}
+
 struct error *symbols_resolve(struct symbols *symbols, uint32_t module_index, uint64_t address,
 	const struct symbol **ret, size_t *ret_count)
 {
@@ -244,12 +331,8 @@ struct error *symbols_resolve(struct symbols *symbols, uint32_t module_index, ui
 	struct module *module = symbols->modules.data[module_index];
 	struct answer *known = answer_map_find(&module->answers, address);
 	if (!known) {
-		_cleanup_(symbol_vec_deinit) struct symbol_vec found;
-		symbol_vec_init(&found);
 		struct answer answer;
-		struct error *error = module_resolve(symbols, module, address, &found);
-		if (!error)
-			error = keep_answer(symbols, &found, &answer);
+		struct error *error = find_answer(symbols, module, address, &answer);
 		if (error)
 			return error;
 		known = answer_map_insert(&module->answers, address, NULL);
@@ -295,8 +378,8 @@ struct error *symbols_variable(struct symbols *symbols, uint32_t module_index, u
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
 	struct module *module = symbols->modules.data[module_index];
 	*ret = (struct symbol_variable){.name = NULL};
-	if (module->state == SYMBOLS_UNOPENED)
-		module_open(symbols, module);
+	module_open(symbols, module);
+	module_read(symbols, module);
 	struct error *error = NULL;
 	if (!module->has_data_table) {
 		module->has_data_table = true;
@@ -317,8 +400,7 @@ struct error *symbols_real_path(struct symbols *symbols, uint32_t module_index, 
 	if (module_index >= symbols->modules.len)
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
 	struct module *module = symbols->modules.data[module_index];
-	if (module->state == SYMBOLS_UNOPENED)
-		module_open(symbols, module);
+	module_open(symbols, module);
 	*ret = NULL;
 	const struct symbols_settings *settings = symbols->settings;
 	const char *found = module->files.main ? module->files.main->path : NULL;
@@ -341,8 +423,7 @@ struct error *symbols_aliases(struct symbols *symbols, uint32_t module_index, ui
 	if (module_index >= symbols->modules.len)
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
 	struct module *module = symbols->modules.data[module_index];
-	if (module->state == SYMBOLS_UNOPENED)
-		module_open(symbols, module);
+	module_open(symbols, module);
 	struct error *error = need_table(module);
 	if (error)
 		return error;
@@ -368,7 +449,14 @@ enum symbols_state symbols_module_state(const struct symbols *symbols, uint32_t 
 
 const char *symbols_module_debug_path(const struct symbols *symbols, uint32_t module)
 {
-	return module < symbols->modules.len ? symbols->modules.data[module]->debug_path : NULL;
+	const struct object *source =
+		module < symbols->modules.len ? symbols->modules.data[module]->source : NULL;
+	return source ? source->path : NULL;
+}
+
+size_t symbols_module_kept(const struct symbols *symbols, uint32_t module)
+{
+	return module < symbols->modules.len ? symbols->modules.data[module]->kept : 0;
 }
 
 static bool is_unreadable(const struct object *object)
@@ -401,8 +489,7 @@ struct error *symbols_module_tried(struct symbols *symbols, uint32_t index,
 	if (index >= symbols->modules.len)
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", index);
 	struct module *module = symbols->modules.data[index];
-	if (module->state == SYMBOLS_UNOPENED)
-		module_open(symbols, module);
+	module_open(symbols, module);
 	*ret = module->files.tried.data;
 	*ret_count = module->files.tried.len;
 	return NULL;
@@ -427,8 +514,7 @@ struct error *symbols_module_used(
 	if (index >= symbols->modules.len)
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", index);
 	struct module *module = symbols->modules.data[index];
-	if (module->state == SYMBOLS_UNOPENED)
-		module_open(symbols, module);
+	module_open(symbols, module);
 	const struct debug_files *files = &module->files;
 	const struct split_files *split = &module->units.split;
 	bool good = add_used(ret, SYMBOLS_PART_MODULE, files->main) &&
