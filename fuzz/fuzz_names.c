@@ -11,26 +11,29 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static size_t length(const struct names_file *file, uint32_t number)
+/* Whether a string is one, and within the text. */
+static void read_string(const struct names_file *file, uint32_t number)
 {
-	return number ? strlen(names_file_string(file, number)) : 0;
+	if (number && strlen(names_file_string(file, number)) >= file->header->text_len)
+		abort();
 }
 
-static size_t read_answer(const struct names_file *file, uint64_t address)
+static void read_answer(const struct names_file *file, uint64_t address)
 {
-	size_t count = 0, len = 0;
+	size_t count = 0;
 	const struct names_symbol *found = names_file_find(file, address, &count);
 	if (!found || !count)
 		abort();
-	for (size_t i = 0; i < count; i++)
-		len += length(file, found[i].function) + length(file, found[i].raw_name) +
-		       length(file, found[i].linkage_name) + length(file, found[i].file);
-	return len;
+	for (size_t i = 0; i < count; i++) {
+		read_string(file, found[i].function);
+		read_string(file, found[i].raw_name);
+		read_string(file, found[i].linkage_name);
+		read_string(file, found[i].file);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static volatile size_t seen;
 	uint8_t *copy = malloc(size ? size : 1);
 	if (!copy)
 		abort();
@@ -42,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct names_file file;
 	if (names_file_parse(&file, copy, size)) {
 		for (uint32_t i = 0; i < file.header->addresses; i++)
-			seen += read_answer(&file, file.addresses[i]);
+			read_answer(&file, file.addresses[i]);
 		size_t count;
 		names_file_find(&file, size, &count);
 		if (!names_file_has_key(&file, file.key, file.header->key_len))
