@@ -172,6 +172,7 @@ static struct error *look_at_files(struct symbol_files *files)
 			return error;
 		file->state = symbols_module_state(files->symbols, file->module);
 		file->lacks = symbols_module_lacks(files->symbols, file->module);
+		file->kept = symbols_module_kept(files->symbols, file->module);
 		file->names_from = symbols_module_debug_path(files->symbols, file->module);
 	}
 	return NULL;

@@ -23,6 +23,7 @@ struct symbol_file {
 	size_t tried_count;
 	uint64_t addresses;     /* that stacks go through */
 	uint64_t named, placed; /* of these: with a function, with a source line */
+	uint64_t kept;          /* of all addresses: as earlier commands had found them */
 	bool has_roots;         /* memory of its data holds blocks, in a search for leaks */
 };
 

@@ -9,4 +9,12 @@
  */
 char *state_folder(const char *name);
 
+/*
+ * Where names of functions are kept (symbols_settings_keep_names()): the folder that
+ * HEAPWISE_SYMBOL_CACHE names, or $XDG_CACHE_HOME/heapwise/names (~/.cache), made but for the last
+ * part. The caller frees it; NULL: HEAPWISE_SYMBOL_CACHE is "0", there is no home, or it is
+ * somebody else's, as sudo may leave it: files in it would not be its owner's.
+ */
+char *names_folder(void);
+
 #endif

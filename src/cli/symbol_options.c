@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/util.h"
 #include "cli/bundles.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "cli/state_folder.h"
 #include "model/model.h"
 
 #define FETCH_SECONDS 120u
@@ -96,6 +98,9 @@ struct error *symbol_options_take(
 		return allow_fetch(settings, argument);
 	case SYMBOL_OPT_NAMES:
 		return take_names(settings, argument);
+	case SYMBOL_OPT_NO_CACHE:
+		options->no_cache = true;
+		break;
 	case SYMBOL_OPT_FIRST:
 	case SYMBOL_OPT_LAST:
 		break;
@@ -127,11 +132,19 @@ static struct error *settings_for(
 	return error;
 }
 
+static struct error *keep_names(struct symbols_settings *settings)
+{
+	_cleanup_free_ char *folder = names_folder();
+	return symbols_settings_keep_names(settings, folder);
+}
+
 struct error *symbol_options_ready(struct symbol_options *options)
 {
 	struct error *error = need_settings(options);
 	if (!error && !options->environment)
 		error = take_environment(options->settings);
+	if (!error && !options->environment && !options->no_cache)
+		error = keep_names(options->settings);
 	options->environment = true;
 	return error;
 }

@@ -2,7 +2,8 @@
 /*
  * How names of functions are found and shown: options of all commands that show stacks. They are in
  * VIEW_SPECS_* and LEAK_OPTIONS, or SYMBOL_SPECS stands in a command's own table. PPROF_BINARY_PATH
- * counts as --symbol-path does, behind it, and HEAPWISE_DEBUGINFOD=1 as --debuginfod.
+ * counts as --symbol-path does, behind it, HEAPWISE_DEBUGINFOD=1 as --debuginfod, and
+ * HEAPWISE_SYMBOL_CACHE=0 as --no-symbol-cache.
  */
 #ifndef CLI_SYMBOL_OPTIONS_H
 #define CLI_SYMBOL_OPTIONS_H
@@ -18,6 +19,7 @@ enum symbol_option {
 	SYMBOL_OPT_DEBUG_FOLDERS,
 	SYMBOL_OPT_DEBUGINFOD,
 	SYMBOL_OPT_NAMES,
+	SYMBOL_OPT_NO_CACHE,
 	SYMBOL_OPT_LAST,
 };
 
@@ -33,12 +35,16 @@ enum symbol_option {
 			"seconds in all; HEAPWISE_DEBUGINFOD=1 does it too)"},                     \
 		{SYMBOL_OPT_NAMES, "names", "FORM",                                                \
 			"of functions: short (default), full (with parameters) or raw (as the "    \
-			"linker knows them)"},
+			"linker knows them)"},                                                     \
+		{SYMBOL_OPT_NO_CACHE, "no-symbol-cache", NULL,                                     \
+			"look up all names anew, and keep none for later commands "                \
+			"(HEAPWISE_SYMBOL_CACHE=0 does it too)"},
 
 /* All 0 before the first. */
 struct symbol_options {
 	struct symbols_settings *settings; /* NULL: nothing was said yet */
 	bool environment;                  /* it was read */
+	bool no_cache;
 	/* The same for what came in bundles, one each. */
 	struct symbols_settings **for_bundles;
 	size_t bundle_count;

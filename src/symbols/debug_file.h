@@ -27,6 +27,7 @@ struct debug_files {
 	struct object *alt;  /* what the debug information shares with others (dwz); NULL: none */
 	struct image no_alt; /* stands for one that is missing */
 	bool changed;        /* another file is at the path */
+	bool read;           /* debug_files_read() was called */
 	struct tried_vec tried; /* in the order of the search */
 };
 
@@ -38,6 +39,12 @@ struct debug_files {
  * names it, then by build-id in the same folders.
  */
 void debug_files_open(struct debug_files *ret, const struct debug_query *query);
+
+/*
+ * Opens the debug information in them, if that was not done yet. Opening the files does it where
+ * they share a part with others, which is a file of theirs then.
+ */
+void debug_files_read(struct debug_files *files, const struct debug_query *query);
 void debug_files_close(struct debug_files *files);
 
 #endif

@@ -52,6 +52,7 @@ void symbols_settings_destroy(struct symbols_settings *settings)
 	if (!settings->lent)
 		fetch_destroy(settings->fetch);
 	free(settings->sysroot);
+	free(settings->names_folder);
 	free(settings);
 }
 
@@ -142,6 +143,13 @@ struct error *symbols_settings_debug_folders(struct symbols_settings *settings, 
 	folders_deinit(&settings->debug);
 	settings->default_debug = false;
 	return add_folders(&settings->debug, folders, "--debug-file-directory", false);
+}
+
+struct error *symbols_settings_keep_names(struct symbols_settings *settings, const char *folder)
+{
+	free(settings->names_folder);
+	settings->names_folder = folder ? strdup(folder) : NULL;
+	return folder && !settings->names_folder ? error_no_memory() : NULL;
 }
 
 struct error *symbols_settings_fetch(

@@ -34,7 +34,9 @@ struct symbols_settings {
 	struct folder_vec paths;  /* searched by build-id, then by the name of the file */
 	struct folder_vec debug;  /* laid out as /usr/lib/debug, in the order of the search */
 	bool default_debug;       /* `debug` is SYMBOLS_DEBUG_FOLDER, below the system root */
-	bool own_split;      /* split units that libdw would find are looked for as all others */
+	bool own_split; /* split units that libdw would find are looked for as all others */
+	/* Where answers are kept for later commands (known_names.h); NULL: nowhere. */
+	char *names_folder;
 	struct fetch *fetch; /* owned unless `lent`; NULL: no server is ever asked */
 	bool lent;
 };
@@ -45,7 +47,8 @@ void symbols_settings_destroy(struct symbols_settings *settings);
 
 /*
  * The same as others, except that the files of the recorded machine lie in a folder: its root is
- * `folder`/sysroot, and `folder` is searched before all other folders. `others` must outlive it.
+ * `folder`/sysroot, and `folder` is searched before all other folders. The folder is there for one
+ * command, so that no names are kept. `others` must outlive it.
  */
 struct error *symbols_settings_create_for(const struct symbols_settings *others, const char *folder,
 	struct symbols_settings **ret) must_check_;
@@ -66,6 +69,10 @@ struct error *symbols_settings_add_paths(
 /* Instead of /usr/lib/debug: folders, parted by colons. ERROR_USAGE as above. */
 struct error *symbols_settings_debug_folders(
 	struct symbols_settings *settings, const char *folders) must_check_;
+
+/* Keeps names of modules in a folder, which is made when there are some; NULL: nowhere. */
+struct error *symbols_settings_keep_names(
+	struct symbols_settings *settings, const char *folder) must_check_;
 
 /* Allows to ask servers for debug files that are not here; as of fetch_create(). */
 struct error *symbols_settings_fetch(struct symbols_settings *settings, unsigned seconds,

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The modules of a recording, each opened on first use, and a cache of what was asked, by address:
- * call stacks share most of their frames. Elfutils only ever sees files from here.
- */
+/* The modules of a recording, each opened on first use. */
 #include "symbols/symbols.h"
 
 #include <stdlib.h>
@@ -10,64 +7,11 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "symbols/debug_file.h"
 #include "symbols/frames.h"
 #include "symbols/locals.h"
+#include "symbols/module.h"
 #include "symbols/name.h"
-#include "symbols/strings.h"
-#include "symbols/symbol_table.h"
-#include "symbols/variables.h"
-
-struct answer {
-	const struct symbol *symbols;
-	size_t count;
-};
-
-static inline bool address_equal(uint64_t a, uint64_t b)
-{
-	return a == b;
-}
-
-DEFINE_MAP(answer_map, uint64_t, struct answer, hash_u64, address_equal)
-
-struct module {
-	const char *path;
-	const uint8_t *build_id;
-	size_t build_id_len;
-	bool is_here; /* its path is one of this machine */
-	enum symbols_state state;
-	const char *debug_path;
-	struct debug_files files;
-	struct unit_index units; /* if state is SYMBOLS_DWARF */
-	struct symbol_table table;
-	bool has_table; /* it was read: only when a name is needed from it */
-	struct symbol_table data_table;
-	bool has_data_table;
-	struct variables variables;
-	struct answer_map answers;
-};
-
-DEFINE_VEC(module_vec, struct module *)
-
-struct symbols {
-	struct strings strings;
-	struct module_vec modules;
-	const struct symbols_settings *settings; /* `own`, or the user's */
-	struct symbols_settings *own;
-};
-
-static void module_destroy(struct module *module)
-{
-	if (!module)
-		return;
-	answer_map_deinit(&module->answers);
-	symbol_table_deinit(&module->table);
-	symbol_table_deinit(&module->data_table);
-	variables_deinit(&module->variables);
-	unit_index_deinit(&module->units);
-	debug_files_close(&module->files);
-	free(module);
-}
+#include "symbols/names_store.h"
 
 struct error *symbols_create(const struct symbols_settings *settings, struct symbols **ret)
 {
@@ -85,40 +29,27 @@ struct error *symbols_create(const struct symbols_settings *settings, struct sym
 	return NULL;
 }
 
+static void keep_names(struct symbols *symbols)
+{
+	bool kept = false;
+	for (size_t i = 0; i < symbols->modules.len; i++)
+		kept |= module_keep_names(symbols, symbols->modules.data[i]);
+	if (kept)
+		names_store_trim(symbols->settings->names_folder, NAMES_STORE_BYTES_MAX,
+			NAMES_STORE_FILES_MAX);
+}
+
 void symbols_destroy(struct symbols *symbols)
 {
 	if (!symbols)
 		return;
+	keep_names(symbols);
 	for (size_t i = 0; i < symbols->modules.len; i++)
 		module_destroy(symbols->modules.data[i]);
 	module_vec_deinit(&symbols->modules);
 	symbols_settings_destroy(symbols->own);
 	strings_deinit(&symbols->strings);
 	free(symbols);
-}
-
-static struct error *module_create(struct symbols *symbols, const char *path,
-	const uint8_t *build_id, size_t build_id_len, struct module **ret)
-{
-	struct module *module = arena_alloc(&symbols->strings.arena, build_id_len);
-	uint8_t *id = (uint8_t *)module;
-	module = id ? calloc(1, sizeof(*module)) : NULL;
-	if (!module)
-		return error_no_memory();
-	if (build_id_len)
-		memcpy(id, build_id, build_id_len);
-	module->build_id = id;
-	module->build_id_len = build_id_len;
-	symbol_table_init(&module->table, TABLE_FUNCTIONS);
-	symbol_table_init(&module->data_table, TABLE_VARIABLES);
-	variables_init(&module->variables);
-	answer_map_init(&module->answers);
-	struct error *error = strings_keep(&symbols->strings, path, &module->path);
-	if (error)
-		module_destroy(module);
-	else
-		*ret = module;
-	return error;
 }
 
 static struct error *add_module(
@@ -147,45 +78,6 @@ struct error *symbols_add_file(struct symbols *symbols, const char *path, const 
 	struct module *module;
 	struct error *error = module_create(symbols, path, build_id, build_id_len, &module);
 	return error ? error : add_module(symbols, module, true, ret_module);
-}
-
-static bool has_names(const struct object *object)
-{
-	GElf_Shdr header;
-	return object && (object_section_of_type(object, SHT_SYMTAB, &header) ||
-				 object_section(object, ".gnu_debugdata", &header));
-}
-
-/* Tries the separate file for debug information before the module itself. */
-static void module_open(struct symbols *symbols, struct module *module)
-{
-	struct debug_query query = {
-		.path = module->path,
-		.build_id = module->build_id,
-		.build_id_len = module->build_id_len,
-		.is_here = module->is_here,
-		.settings = symbols->settings,
-	};
-	debug_files_open(&module->files, &query);
-	struct object *main = module->files.main, *separate = module->files.separate;
-	struct object *source = separate && object_dwarf(separate) ? separate : main;
-	GElf_Shdr header;
-	if (source && object_dwarf(source)) {
-		struct split_files split;
-		split_files_init(&split, symbols->settings, source, module->path);
-		unit_index_init(&module->units, source->dwarf, &split);
-		module->state = SYMBOLS_DWARF;
-	} else if (has_names(separate) || has_names(main)) {
-		source = has_names(separate) ? separate : main;
-		module->state = SYMBOLS_SYMTAB;
-	} else if (main && object_section_of_type(main, SHT_DYNSYM, &header)) {
-		source = main;
-		module->state = SYMBOLS_DYNSYM;
-	} else {
-		source = NULL;
-		module->state = module->files.changed ? SYMBOLS_CHANGED : SYMBOLS_MISSING;
-	}
-	module->debug_path = source ? source->path : NULL;
 }
 
 static struct error *need_table(struct module *module)
@@ -228,8 +120,7 @@ static struct error *find_linkage_name(
 static struct error *module_resolve(
 	struct symbols *symbols, struct module *module, uint64_t address, struct symbol_vec *ret)
 {
-	if (module->state == SYMBOLS_UNOPENED)
-		module_open(symbols, module);
+	module_read(symbols, module);
 	struct error *error = NULL;
 	bool is_vague = false;
 	if (module->state == SYMBOLS_DWARF)
@@ -256,6 +147,22 @@ static struct error *keep_answer(
 	return NULL;
 }
 
+/* As earlier commands found it, or anew. */
+static struct error *find_answer(
+	struct symbols *symbols, struct module *module, uint64_t address, struct answer *ret)
+{
+	module_open(symbols, module);
+	struct error *error = known_names_find(
+		&module->known, &symbols->strings, address, &ret->symbols, &ret->count);
+	module->kept += ret->count > 0;
+	if (error || ret->count)
+		return error;
+	_cleanup_(symbol_vec_deinit) struct symbol_vec found;
+	symbol_vec_init(&found);
+	error = module_resolve(symbols, module, address, &found);
+	return error ? error : keep_answer(symbols, &found, ret);
+}
+
 struct error *symbols_resolve(struct symbols *symbols, uint32_t module_index, uint64_t address,
 	const struct symbol **ret, size_t *ret_count)
 {
@@ -264,12 +171,8 @@ struct error *symbols_resolve(struct symbols *symbols, uint32_t module_index, ui
 	struct module *module = symbols->modules.data[module_index];
 	struct answer *known = answer_map_find(&module->answers, address);
 	if (!known) {
-		_cleanup_(symbol_vec_deinit) struct symbol_vec found;
-		symbol_vec_init(&found);
 		struct answer answer;
-		struct error *error = module_resolve(symbols, module, address, &found);
-		if (!error)
-			error = keep_answer(symbols, &found, &answer);
+		struct error *error = find_answer(symbols, module, address, &answer);
 		if (error)
 			return error;
 		known = answer_map_insert(&module->answers, address, NULL);
@@ -315,8 +218,8 @@ struct error *symbols_variable(struct symbols *symbols, uint32_t module_index, u
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
 	struct module *module = symbols->modules.data[module_index];
 	*ret = (struct symbol_variable){.name = NULL};
-	if (module->state == SYMBOLS_UNOPENED)
-		module_open(symbols, module);
+	module_open(symbols, module);
+	module_read(symbols, module);
 	struct error *error = NULL;
 	if (!module->has_data_table) {
 		module->has_data_table = true;
@@ -340,8 +243,8 @@ struct error *symbols_local(struct symbols *symbols, uint32_t module_index,
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
 	struct module *module = symbols->modules.data[module_index];
 	*ret_name = NULL;
-	if (module->state == SYMBOLS_UNOPENED)
-		module_open(symbols, module);
+	module_open(symbols, module);
+	module_read(symbols, module);
 	return module->state == SYMBOLS_DWARF ? locals_find(&module->units, frame, address,
 							&symbols->strings, ret_name, ret_offset)
 					      : NULL;
@@ -352,8 +255,7 @@ struct error *symbols_real_path(struct symbols *symbols, uint32_t module_index, 
 	if (module_index >= symbols->modules.len)
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
 	struct module *module = symbols->modules.data[module_index];
-	if (module->state == SYMBOLS_UNOPENED)
-		module_open(symbols, module);
+	module_open(symbols, module);
 	*ret = NULL;
 	const struct symbols_settings *settings = symbols->settings;
 	const char *found = module->files.main ? module->files.main->path : NULL;
@@ -371,8 +273,7 @@ struct error *symbols_real_path(struct symbols *symbols, uint32_t module_index, 
 static struct module *opened(struct symbols *symbols, uint32_t module_index)
 {
 	struct module *module = symbols->modules.data[module_index];
-	if (module->state == SYMBOLS_UNOPENED)
-		module_open(symbols, module);
+	module_open(symbols, module);
 	return module;
 }
 
@@ -402,8 +303,7 @@ struct error *symbols_aliases(struct symbols *symbols, uint32_t module_index, ui
 	if (module_index >= symbols->modules.len)
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
 	struct module *module = symbols->modules.data[module_index];
-	if (module->state == SYMBOLS_UNOPENED)
-		module_open(symbols, module);
+	module_open(symbols, module);
 	struct error *error = need_table(module);
 	if (error)
 		return error;
@@ -429,7 +329,14 @@ enum symbols_state symbols_module_state(const struct symbols *symbols, uint32_t 
 
 const char *symbols_module_debug_path(const struct symbols *symbols, uint32_t module)
 {
-	return module < symbols->modules.len ? symbols->modules.data[module]->debug_path : NULL;
+	const struct object *source =
+		module < symbols->modules.len ? symbols->modules.data[module]->source : NULL;
+	return source ? source->path : NULL;
+}
+
+size_t symbols_module_kept(const struct symbols *symbols, uint32_t module)
+{
+	return module < symbols->modules.len ? symbols->modules.data[module]->kept : 0;
 }
 
 static bool is_unreadable(const struct object *object)
@@ -462,8 +369,7 @@ struct error *symbols_module_tried(struct symbols *symbols, uint32_t index,
 	if (index >= symbols->modules.len)
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", index);
 	struct module *module = symbols->modules.data[index];
-	if (module->state == SYMBOLS_UNOPENED)
-		module_open(symbols, module);
+	module_open(symbols, module);
 	*ret = module->files.tried.data;
 	*ret_count = module->files.tried.len;
 	return NULL;
@@ -488,8 +394,7 @@ struct error *symbols_module_used(
 	if (index >= symbols->modules.len)
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", index);
 	struct module *module = symbols->modules.data[index];
-	if (module->state == SYMBOLS_UNOPENED)
-		module_open(symbols, module);
+	module_open(symbols, module);
 	const struct debug_files *files = &module->files;
 	const struct split_files *split = &module->units.split;
 	bool good = add_used(ret, SYMBOLS_PART_MODULE, files->main) &&

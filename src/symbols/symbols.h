@@ -49,6 +49,7 @@ enum symbols_state {
 /* The settings (NULL: none of the user's) must outlive it. */
 struct error *symbols_create(
 	const struct symbols_settings *settings, struct symbols **ret) must_check_;
+/* Keeps new answers for later commands, if the settings say where. */
 void symbols_destroy(struct symbols *symbols);
 
 static inline void symbols_cleanup(struct symbols **symbols)
@@ -173,6 +174,9 @@ DEFINE_VEC(symbols_used_vec, struct symbols_used)
  */
 struct error *symbols_module_used(
 	struct symbols *symbols, uint32_t module, struct symbols_used_vec *ret) must_check_;
+
+/* How many of the answers so far earlier commands had kept (symbols_settings_keep_names()). */
+size_t symbols_module_kept(const struct symbols *symbols, uint32_t module);
 
 /* The file that names come from; NULL if none, or not opened yet. */
 const char *symbols_module_debug_path(const struct symbols *symbols, uint32_t module);

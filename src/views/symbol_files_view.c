@@ -144,6 +144,7 @@ static struct error *json_file(struct json *json, const struct symbol_file *file
 	member_u64(json, "addresses", file->addresses);
 	member_u64(json, "named", file->named);
 	member_u64(json, "with_lines", file->placed);
+	member_u64(json, "cached", file->kept);
 	json_key(json, "missing");
 	json_array_begin(json);
 	for (size_t i = 0; i < ARRAY_SIZE(lacks); i++)

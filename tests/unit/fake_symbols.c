@@ -111,6 +111,12 @@ enum symbols_state symbols_module_state(const struct symbols *symbols, uint32_t 
 	return SYMBOLS_DWARF;
 }
 
+size_t symbols_module_kept(const struct symbols *symbols, uint32_t module)
+{
+	(void)symbols, (void)module;
+	return 0;
+}
+
 unsigned symbols_module_lacks(const struct symbols *symbols, uint32_t module)
 {
 	(void)symbols, (void)module;
