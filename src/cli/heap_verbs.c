@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "cli/heap_region_verbs.h"
+#include "cli/heap_type_verbs.h"
 #include "cli/message.h"
 #include "heap/where.h"
 #include "views/heap_where_view.h"
@@ -168,6 +169,8 @@ const struct heap_verb heap_verbs[] = {
 		run_why},
 	{"refs", "ADDR", "what a block points at", 1, 1, run_refs},
 	{"words", "ADDR", "every word of a block, and what it is", 1, 1, run_words},
+	{"layout", "TYPE", "a type's members with offsets and holes, from debug information", 1, 4,
+		heap_verb_layout},
 	{"dominators", "", "how much memory hangs on which globals, stacks and blocks", 0, 0,
 		run_dominators},
 	{"fragmentation", "", "free memory of each arena, and what pins its pages", 0, 0,

@@ -13,6 +13,7 @@
 #include "symbols/debug_file.h"
 #include "symbols/frames.h"
 #include "symbols/name.h"
+#include "symbols/opened.h"
 #include "symbols/strings.h"
 #include "symbols/symbol_table.h"
 #include "symbols/variables.h"
@@ -310,6 +311,16 @@ struct error *symbols_variable(struct symbols *symbols, uint32_t module_index, u
 	ret->offset = address - found->start;
 	error = name_variable(symbols, found->name, &ret->name);
 	return error ? error : add_variable_place(symbols, module, found->start, ret);
+}
+
+struct unit_index *symbols_units(struct symbols *symbols, uint32_t module_index)
+{
+	if (module_index >= symbols->modules.len)
+		return NULL;
+	struct module *module = symbols->modules.data[module_index];
+	if (module->state == SYMBOLS_UNOPENED)
+		module_open(symbols, module);
+	return module->state == SYMBOLS_DWARF ? &module->units : NULL;
 }
 
 struct error *symbols_real_path(struct symbols *symbols, uint32_t module_index, const char **ret)
