@@ -20,6 +20,7 @@ struct heap_session {
 	const char *core; /* path; NULL: a process */
 	pid_t pid;
 	const char *exe; /* --exe; NULL: none */
+	const char *as;  /* --as; NULL: none */
 	struct symbol_options symbols;
 	bool json, colour, no_pager;
 	size_t limit;

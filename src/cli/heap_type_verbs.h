@@ -6,5 +6,6 @@
 #include "cli/heap_session.h"
 
 int heap_verb_layout(struct heap_session *session, int count, char **words);
+int heap_verb_show(struct heap_session *session, int count, char **words);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "heap/classes.h"
 #include "heap/heap.h"
+#include "heap/layouts.h"
 #include "heap/names.h"
 #include "heap/roots.h"
 #include "heap/types.h"
@@ -23,6 +24,7 @@ struct survey {
 	struct survey_totals totals;
 	struct heap_classes classes; /* of blocks in use */
 	struct heap_types types;
+	struct heap_layouts layouts;
 	struct heap_root_vec roots;
 	/* Their sites are numbers of classes until survey_type(), then of types. */
 	struct search *search;

@@ -119,14 +119,18 @@ void types_locate(struct types *types, uint32_t number, uint64_t offset, struct 
 
 /* All structures, classes, unions, enumerations and typedefs of the modules that were added: reads
  * what was not read yet. Calls `take` with each that is described, once; false from it ends it. */
-void types_each(
-	struct types *types, bool (*take)(void *context, uint32_t number), void *context);
+void types_each(struct types *types, bool (*take)(void *context, uint32_t number), void *context);
 
 /* By name, with or without "struct" and the like in front; TYPE_VOID: there is none. Of several
  * the one that is described. */
 uint32_t types_find(struct types *types, const char *name);
 /* Up to `most` names that are like it; the array's strings belong to the types. */
 size_t types_like(struct types *types, const char *name, const char **ret, size_t most);
+
+/* Calls `take` with the whole names of all types that are described; false from it ends it. Names
+ * belong to the types. */
+void types_each_name(
+	struct types *types, bool (*take)(void *context, const char *name), void *context);
 
 /* A declaration in the language: "struct node *next", "char text[16]", "int (*call)(int)". name:
  * "" for the type alone. */

@@ -21,7 +21,8 @@ DEFINE_VEC(member_vec, struct type_member)
 
 /* What two descriptions of one type have in common. */
 struct type_key {
-	const char *name; /* kept, so the pointer tells; of a type without a name its first member's */
+	const char
+		*name; /* kept, so the pointer tells; of a type without a name its first member's */
 	uint64_t size;
 	uint32_t line, tag;
 };
@@ -41,7 +42,7 @@ DEFINE_VEC(module_numbers, uint32_t)
 struct types {
 	struct symbols *symbols;
 	struct outline outline;
-	struct module_numbers modules;  /* that were added … */
+	struct module_numbers modules;   /* that were added … */
 	struct module_numbers described; /* … and of these those with debug information */
 	struct types_made made;
 	struct outline_map of_die; /* by the address of an entry: number of its type */

@@ -189,6 +189,16 @@ uint32_t types_find(struct types *types, const char *name)
 	return types_of_die(types, &die);
 }
 
+void types_each_name(
+	struct types *types, bool (*take)(void *context, const char *name), void *context)
+{
+	uint32_t position = 0;
+	const char *const *name;
+	enter_names(types);
+	while (type_name_map_next(&types->by_name, &position, &name) && take(context, *name))
+		;
+}
+
 #define COMPARED_BYTES 40u
 
 static char lower(char c)

@@ -55,14 +55,15 @@ static void locate(struct types *types, uint32_t number, uint64_t offset, struct
 		uint64_t element = types_get(types, type.target)->size;
 		if (type.kind == TYPE_ARRAY && element && ret->into < type.size) {
 			if (path)
-				text_printf(path, "[%llu]",
-					(unsigned long long)(ret->into / element));
+				text_printf(
+					path, "[%llu]", (unsigned long long)(ret->into / element));
 			ret->into %= element;
 			ret->type = types_plain(types, type.target);
 			continue;
 		}
 		const struct type_member *member =
-			type_has_members(&type) ? member_around(types, &type, ret->into, unions) : NULL;
+			type_has_members(&type) ? member_around(types, &type, ret->into, unions)
+						: NULL;
 		if (!member)
 			break;
 		add_member(member, path);

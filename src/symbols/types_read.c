@@ -346,8 +346,8 @@ static uint32_t read_function(struct types *types, Dwarf_Die *die)
 	for (bool ok = die_child(die, &child);
 		ok && types->scratch.len - first < 64 && !types->failed; ok = die_next(&child)) {
 		if (dwarf_tag(&child) == DW_TAG_formal_parameter)
-			add_member(types,
-				&(struct type_member){.type = type_of_entry(types, &child)});
+			add_member(
+				types, &(struct type_member){.type = type_of_entry(types, &child)});
 	}
 	if (number != TYPE_VOID) {
 		settle_members(types, number, first);

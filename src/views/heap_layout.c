@@ -34,8 +34,8 @@ static void put_place(struct text *out, const struct type_member *member, uint64
 	if (member->kind == MEMBER_VIRTUAL_BASE)
 		text_printf(out, "/*      ?      | %7" PRIu64 " */", size);
 	else if (member->bit_size)
-		text_printf(out, "/* %6" PRIu64 ":%2u   | %7" PRIu64 " */",
-			base + member->bits / 8, (unsigned)(member->bits % 8), size);
+		text_printf(out, "/* %6" PRIu64 ":%2u   | %7" PRIu64 " */", base + member->bits / 8,
+			(unsigned)(member->bits % 8), size);
 	else
 		text_printf(out, "/* %6" PRIu64 "      | %7" PRIu64 " */", base + member->bits / 8,
 			size);
@@ -205,8 +205,8 @@ static void put_json_member(
 		json_put_u64(l->json, "bits", member->bit_size);
 	}
 	if (is_expanded(l->types, member, level))
-		put_json_members(l, types_plain(l->types, member->type), base + member->bits / 8,
-			level + 1);
+		put_json_members(
+			l, types_plain(l->types, member->type), base + member->bits / 8, level + 1);
 	json_object_end(l->json);
 }
 
