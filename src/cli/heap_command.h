@@ -12,7 +12,8 @@ enum heap_option {
 	HEAP_OPT_JSON,
 	HEAP_OPT_LIMIT,
 	HEAP_OPT_POINTERS,
-	HEAP_OPT_RECORDING
+	HEAP_OPT_RECORDING,
+	HEAP_OPT_AS
 };
 
 #define HEAP_SPECS                                                                                 \
@@ -25,6 +26,7 @@ enum heap_option {
 			"the recording (*.hpw) of the same process: blocks get their call "        \
 			"stacks. "                                                                 \
 			"One that is found is taken without that; none: it is not"},               \
+		{HEAP_OPT_AS, "as", "TYPE", "what `show` takes blocks for"},                       \
 		SYMBOL_SPECS VIEW_SPECS_TERMINAL
 
 /* Takes options, then the operand by `take_operand` (which says what is wrong), then the verb. */

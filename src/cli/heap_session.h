@@ -23,6 +23,7 @@ struct heap_session {
 	const char *exe;            /* --exe; NULL: none */
 	const char *recording_path; /* --recording; NULL: what is found */
 	bool no_recording;          /* --recording none */
+	const char *as;             /* --as; NULL: none */
 	struct symbol_options symbols;
 	bool json, colour, no_pager;
 	size_t limit;

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "cli/heap_region_verbs.h"
+#include "cli/heap_type_verbs.h"
 #include "cli/message.h"
 #include "heap/where.h"
 #include "views/heap_where_view.h"
@@ -105,8 +106,7 @@ static uint32_t find_type(const struct survey *survey, const char *name)
 	return HEAP_TYPE_NONE;
 }
 
-/* The block at an address, or all of a type. */
-static struct error *find_asked(
+struct error *heap_verbs_find(
 	const struct survey *survey, const char *word, uint32_t *ret_block, uint32_t *ret_type)
 {
 	*ret_block = SPACE_NONE;
@@ -131,7 +131,7 @@ static int run_why(struct heap_session *session, int count, char **words)
 	uint32_t block, type;
 	struct error *error = heap_session_judge(session);
 	if (!error)
-		error = find_asked(&session->survey, words[1], &block, &type);
+		error = heap_verbs_find(&session->survey, words[1], &block, &type);
 	if (error)
 		return message_error(error);
 	_cleanup_(heap_why_deinit) struct why why = {.layers = 0};
@@ -190,6 +190,10 @@ const struct heap_verb heap_verbs[] = {
 		run_why},
 	{"refs", "ADDR", "what a block points at", 1, 1, run_refs},
 	{"words", "ADDR", "every word of a block, and what it is", 1, 1, run_words},
+	{"layout", "TYPE", "a type's members with offsets and holes, from debug information", 1, 4,
+		heap_verb_layout},
+	{"show", "ADDR|TYPE [--as TYPE]", "members with their values; of all of a type as a table",
+		1, 8, heap_verb_show},
 	{"dominators", "", "how much memory hangs on which globals, stacks and blocks", 0, 0,
 		run_dominators},
 	{"fragmentation", "", "free memory of each arena, and what pins its pages", 0, 0,

@@ -23,6 +23,11 @@ const struct heap_verb *heap_verb_find(const char *name);
 /* Adds a line for each, for help. */
 void heap_verbs_describe(struct text *text);
 
+/* The block at an address, or all of a type that the heap has; the other is SPACE_NONE, or
+ * HEAP_TYPE_NONE. */
+struct error *heap_verbs_find(const struct survey *survey, const char *word, uint32_t *ret_block,
+	uint32_t *ret_type) must_check_;
+
 /* Does what the words say; without any: the summary. Returns the exit code. */
 int heap_verbs_run(struct heap_session *session, int count, char **words);
 

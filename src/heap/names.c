@@ -14,6 +14,8 @@ struct error *heap_names_open(
 
 void heap_names_close(struct heap_names *names)
 {
+	types_destroy(names->types);
+	names->types = NULL;
 	symbols_destroy(names->symbols);
 	names->symbols = NULL;
 	named_modules_deinit(&names->modules);
@@ -111,4 +113,25 @@ struct error *heap_names_place(struct heap_names *names, const struct address_sp
 		ret->offset = 0;
 	}
 	return error;
+}
+
+struct error *heap_names_types(struct heap_names *names, struct types **ret)
+{
+	struct error *error = names->types ? NULL : types_create(names->symbols, &names->types);
+	*ret = names->types;
+	return error;
+}
+
+struct error *heap_names_all_types(struct heap_names *names, const struct address_space *space,
+	struct types **ret, bool *ret_any)
+{
+	struct error *error = heap_names_types(names, ret);
+	*ret_any = false;
+	for (size_t i = 0; i < space->modules.len && !error; i++) {
+		uint32_t number;
+		if (heap_names_symbols(names, &space->modules.data[i], &number) &&
+			types_add_module(*ret, number))
+			*ret_any = true;
+	}
+	return !error && types_failed(*ret) ? error_no_memory() : error;
 }

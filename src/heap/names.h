@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "process/address_space.h"
 #include "symbols/symbols.h"
+#include "symbols/types.h"
 
 struct named_module {
 	const char *path; /* as the program saw it */
@@ -19,6 +20,7 @@ DEFINE_VEC(named_modules, struct named_module)
 
 struct heap_names {
 	struct symbols *symbols;
+	struct types *types; /* NULL: nobody has asked for them */
 	const char *exe;    /* to be used for the program's own file; NULL: none */
 	const char *exe_of; /* the path that it stands for: the first module's without another */
 	struct named_modules modules;
@@ -47,5 +49,12 @@ struct error *heap_names_place(struct heap_names *names, const struct address_sp
 /* The number of a module for symbols.h; false: it has none. */
 bool heap_names_symbols(
 	struct heap_names *names, const struct address_module *module, uint32_t *ret);
+
+/* The types of debug information; of no module yet. They belong to the names. */
+struct error *heap_names_types(struct heap_names *names, struct types **ret) must_check_;
+
+/* Of all modules. *ret_any: whether one of them has debug information. */
+struct error *heap_names_all_types(struct heap_names *names, const struct address_space *space,
+	struct types **ret, bool *ret_any) must_check_;
 
 #endif

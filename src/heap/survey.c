@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "heap/containers.h"
 #include "heap/cxx.h"
+#include "heap/inferred.h"
 #include "heap/python_types.h"
 #include "heap/system_types.h"
 
@@ -90,6 +91,7 @@ void survey_close(struct survey *survey)
 	heap_root_vec_deinit(&survey->roots);
 	stack_places_destroy(survey->stacks);
 	survey->stacks = NULL;
+	heap_layouts_close(&survey->layouts);
 	heap_types_close(&survey->types);
 	heap_classes_close(&survey->classes);
 	heap_close(&survey->heap);
@@ -121,6 +123,8 @@ struct error *survey_type(struct survey *survey)
 	if (!error)
 		error = containers_recognise(
 			&survey->heap, &survey->roots, survey->search, &survey->types);
+	if (!error)
+		error = inferred_say(survey);
 	if (!error)
 		error = heap_types_finish(&survey->types, &survey->classes);
 	if (!error)

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "heap/classes.h"
 #include "heap/heap.h"
+#include "heap/layouts.h"
 #include "heap/names.h"
 #include "heap/roots.h"
 #include "heap/stack_places.h"
@@ -34,6 +35,7 @@ struct survey {
 	struct survey_totals totals;
 	struct heap_classes classes; /* of blocks in use */
 	struct heap_types types;
+	struct heap_layouts layouts;
 	struct heap_root_vec roots;
 	struct stack_places *stacks;
 	/* Their sites are numbers of classes until survey_type(), then of types, and from

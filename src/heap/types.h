@@ -36,6 +36,9 @@ struct heap_type {
 	/* Bit i: pointers to word i of its blocks are what holds them. 0: only those to the start.
 	 */
 	uint64_t starts;
+	/* Of symbols/types.h: what its blocks are, or what they are arrays of; 0: not known. */
+	uint32_t layout;
+	bool is_array, layout_sought;
 };
 DEFINE_VEC(heap_type_vec, struct heap_type)
 

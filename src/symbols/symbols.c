@@ -12,6 +12,7 @@
 #include "symbols/module.h"
 #include "symbols/name.h"
 #include "symbols/names_store.h"
+#include "symbols/opened.h"
 
 struct error *symbols_create(const struct symbols_settings *settings, struct symbols **ret)
 {
@@ -248,6 +249,16 @@ struct error *symbols_local(struct symbols *symbols, uint32_t module_index,
 	return module->state == SYMBOLS_DWARF ? locals_find(&module->units, frame, address,
 							&symbols->strings, ret_name, ret_offset)
 					      : NULL;
+}
+
+struct unit_index *symbols_units(struct symbols *symbols, uint32_t module_index)
+{
+	if (module_index >= symbols->modules.len)
+		return NULL;
+	struct module *module = symbols->modules.data[module_index];
+	module_open(symbols, module);
+	module_read(symbols, module);
+	return module->state == SYMBOLS_DWARF ? &module->units : NULL;
 }
 
 struct error *symbols_real_path(struct symbols *symbols, uint32_t module_index, const char **ret)

@@ -186,6 +186,33 @@ struct error *unit_index_find(struct unit_index *index, uint64_t address, struct
 	return range ? open_unit(index, &range->die, ret) : NULL;
 }
 
+static struct error *each_of(struct unit_index *index, Dwarf *dwarf,
+	bool (*take)(void *context, Dwarf_Die *unit), void *context)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Half version;
+	uint8_t type;
+	Dwarf_Die root;
+	while (dwarf_get_units(dwarf, cu, &cu, &version, &type, &root, NULL) == 0) {
+		struct unit *unit = NULL;
+		struct error *error =
+			type == DW_UT_skeleton ? open_unit(index, &root, &unit) : NULL;
+		if (error)
+			return error;
+		if (!take(context, unit ? &unit->die : &root))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+struct error *unit_index_each(
+	struct unit_index *index, bool (*take)(void *context, Dwarf_Die *unit), void *context)
+{
+	struct error *error = each_of(index, index->dwarf, take, context);
+	Dwarf *shared = error ? NULL : dwarf_getalt(index->dwarf);
+	return shared ? each_of(index, shared, take, context) : error;
+}
+
 static bool holds_functions(int tag, enum unit_depth depth)
 {
 	return depth == UNIT_ALL || tag == DW_TAG_namespace || tag == DW_TAG_module;

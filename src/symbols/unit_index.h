@@ -59,6 +59,13 @@ struct error *unit_index_find(
 struct error *unit_function(struct unit *unit, uint64_t address, const Dwarf_Die **ret) must_check_;
 
 /*
+ * Calls `take` with the DIE that describes each unit, split ones where they lie; also those that
+ * hold types alone, and what is shared with other files (dwz). False from it: no memory.
+ */
+struct error *unit_index_each(struct unit_index *index,
+	bool (*take)(void *context, Dwarf_Die *unit), void *context) must_check_;
+
+/*
  * Children of a DIE in order: `for (ok = die_child(&parent, &die); ok; ok = die_next(&die))`. Ends
  * where a damaged file would lead backwards.
  */

@@ -21,8 +21,7 @@ void variables_deinit(struct variables *variables)
 	variable_map_deinit(&variables->places);
 }
 
-/* The address of a variable that has one for the whole run. */
-static bool static_address(Dwarf_Die *die, uint64_t *ret)
+bool variable_static_address(Dwarf_Die *die, uint64_t *ret)
 {
 	Dwarf_Attribute attribute, address;
 	Dwarf_Op *op;
@@ -60,7 +59,7 @@ static struct error *add_variable(struct variables *variables, Dwarf_Die *die)
 {
 	uint64_t start;
 	int line = 0;
-	const char *file = static_address(die, &start) ? decl_file(die) : NULL;
+	const char *file = variable_static_address(die, &start) ? decl_file(die) : NULL;
 	if (!file)
 		return NULL;
 	struct variable_place *place = variable_map_insert(&variables->places, start, NULL);

@@ -37,4 +37,7 @@ void variables_deinit(struct variables *variables);
 struct error *variables_find(struct variables *variables, Dwarf *dwarf, uint64_t start,
 	const char **ret_file, uint32_t *ret_line) must_check_;
 
+/* The address of a variable that has one for the whole run, as the ELF file has it. */
+bool variable_static_address(Dwarf_Die *die, uint64_t *ret);
+
 #endif

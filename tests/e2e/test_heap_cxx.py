@@ -17,14 +17,17 @@ tests = hw.Tests()
 UNKNOWN = re.compile(r"\d+ bytes(, pointers at( \d+)+)?")
 # Classes whose name is nowhere.
 UNNAMED = re.compile(r"(vtable|table of functions) [\w.+-]+\+0x[0-9a-f]+")
+# What debug information says of what these programs hold by pointers, beside classes and containers' memory.
+DECLARED = re.compile(r"Ring|Many|char\[\]|std::(vector|deque|shared_ptr)<.*>")
 CLASS = re.compile(r"geometry::|\(anonymous namespace\)::|shared_ptr ")
 
 
 def problem_of(kind, found, unnamed):
     """What is wrong with a block's type; None: nothing."""
     if kind == "plain":
-        return None if UNKNOWN.fullmatch(found) else f"it is called '{found}'"
-    if found == kind:
+        return None if UNKNOWN.fullmatch(found) or DECLARED.fullmatch(found) else f"it is called '{found}'"
+    # With what a container's elements are, where debug information says it.
+    if found == kind or found.startswith(kind + " of "):
         return None
     if CLASS.match(kind) and unnamed and (UNNAMED.fullmatch(found) or UNKNOWN.fullmatch(found)):
         return None

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/heap_type_verbs.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/heap_verbs.h"
+#include "cli/message.h"
+#include "views/heap_layout_view.h"
+
+#define LIKE_MOST 6u
+
+static struct error *no_debug_information(void)
+{
+	return error_create(ERROR_INPUT,
+		"types are not known: neither the program nor a library of it has debug "
+		"information (compiled without -g, or stripped; --symbol-path and "
+		"--debug-file-directory say where debug files are)");
+}
+
+static struct error *unknown_type(struct types *types, const char *name)
+{
+	const char *like[LIKE_MOST];
+	size_t count = types_like(types, name, like, LIKE_MOST);
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	for (size_t i = 0; i < count; i++) {
+		text_add(&text, i ? ", " : "; there are ");
+		text_add_shown(&text, like[i], 200);
+	}
+	return error_create(ERROR_INPUT, "no type '%s' is described by debug information%s", name,
+		text.data ? text.data : "");
+}
+
+static struct error *find_type(
+	struct heap_session *session, const char *name, struct types **ret_types, uint32_t *ret)
+{
+	bool any;
+	struct error *error =
+		heap_names_all_types(&session->names, &session->space, ret_types, &any);
+	if (!error && !any)
+		error = no_debug_information();
+	if (error)
+		return error;
+	*ret = types_find(*ret_types, name);
+	return *ret == TYPE_VOID ? unknown_type(*ret_types, name) : NULL;
+}
+
+/* Words as one, with spaces between: "struct node" needs no quotes. */
+static void join(int count, char **words, struct text *ret)
+{
+	for (int i = 0; i < count; i++) {
+		text_add(ret, i ? " " : "");
+		text_add(ret, words[i]);
+	}
+}
+
+int heap_verb_layout(struct heap_session *session, int count, char **words)
+{
+	struct types *types;
+	uint32_t type;
+	_cleanup_(text_deinit) struct text name;
+	text_init(&name);
+	join(count - 1, words + 1, &name);
+	struct error *error =
+		name.failed ? error_no_memory() : find_type(session, name.data, &types, &type);
+	if (error)
+		return message_error(error);
+	struct output output;
+	struct sink sink = heap_session_sink(session, &output);
+	return heap_session_shown(&output, heap_layout_write(types, type, session->json, &sink));
+}
+
+/* The layout that the user says, of blocks of `usable` bytes. */
+static struct error *lay_out_as(
+	struct heap_session *session, const char *name, uint64_t usable, struct heap_layout *ret)
+{
+	struct types *types;
+	uint32_t type;
+	struct error *error = find_type(session, name, &types, &type);
+	if (error)
+		return error;
+	*ret = (struct heap_layout){type, types_get(types, type)->size, 1, false};
+	if (!ret->size || ret->size > usable)
+		return error_create(ERROR_INPUT,
+			"'%s' has %" PRIu64 " bytes, and the block %" PRIu64
+			": it can't be one (layout %s)",
+			name, ret->size, usable, name);
+	return NULL;
+}
+
+static struct error *lay_out(
+	struct heap_session *session, const char *word, uint32_t block, struct heap_layout *ret)
+{
+	bool any;
+	struct survey *survey = &session->survey;
+	struct error *error = heap_layouts_open(survey, &any);
+	if (error || heap_layout_of(survey, block, ret))
+		return error;
+	if (!any)
+		return no_debug_information();
+	return error_create(ERROR_INPUT,
+		"what %s is, no debug information says: show %s --as TYPE (type %s has candidates)",
+		word, word, word);
+}
+
+/* One that stands for all blocks of a type. */
+static uint32_t example_of(const struct survey *survey, uint32_t type)
+{
+	uint32_t count = search_block_count(survey->search), block = 0;
+	while (block < count && search_block_site(survey->search, block) != type)
+		block++;
+	return block < count ? block : SPACE_NONE;
+}
+
+static int show_as(struct heap_session *session, const char *word, const char *as)
+{
+	uint32_t block, type;
+	bool any;
+	struct survey *survey = &session->survey;
+	struct heap_layout layout;
+	struct error *error = heap_verbs_find(survey, word, &block, &type);
+	if (error)
+		return message_error(error);
+	uint32_t example = block == SPACE_NONE ? example_of(survey, type) : block;
+	if (example == SPACE_NONE)
+		return message_error(error_create(ERROR_INPUT, "no block is of type '%s'", word));
+	error = as ? lay_out_as(session, as, search_block_size(survey->search, example), &layout)
+		   : lay_out(session, word, example, &layout);
+	if (!error)
+		error = heap_layouts_open(survey, &any);
+	if (error)
+		return message_error(error);
+	struct heap_page page = heap_session_page(session);
+	struct output output;
+	struct sink sink = heap_session_sink(session, &output);
+	return heap_session_shown(&output, heap_show_write(&page, block, type, &layout, &sink));
+}
+
+int heap_verb_show(struct heap_session *session, int count, char **words)
+{
+	int last = 2;
+	while (last < count && strcmp(words[last], "as") != 0 && strcmp(words[last], "--as") != 0)
+		last++;
+	_cleanup_(text_deinit) struct text what;
+	_cleanup_(text_deinit) struct text as;
+	text_init(&what);
+	text_init(&as);
+	join(last - 1, words + 1, &what);
+	if (last < count)
+		join(count - last - 1, words + last + 1, &as);
+	if (last == count - 1) {
+		message("--as wants a type");
+		return ERROR_USAGE;
+	}
+	struct error *error = what.failed || as.failed ? error_no_memory() : NULL;
+	if (!error)
+		error = heap_session_judge(session);
+	if (!error)
+		return show_as(session, what.data, as.data ? as.data : session->as);
+	return message_error(error);
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Goes from block to block, each once. Where the class of a block says how many pointers it has,
+ * and so many edges leave it, the n-th edge is the n-th pointer and memory need not be read.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "heap/cxx.h"
+#include "heap/inferred_find.h"
+
+#define SLOTS_MOST 1024u
+
+void inferred_free_facts(struct inferring *inferring)
+{
+	struct inferring *f = inferring;
+	uint32_t position = 0;
+	for (struct fact **fact; (fact = fact_map_next(&f->facts, &position, NULL));) {
+		if (*fact)
+			slot_vec_deinit(&(*fact)->slots);
+		free(*fact);
+	}
+	fact_map_deinit(&f->facts);
+}
+
+struct fact *inferred_fact(struct inferring *inferring, uint32_t type)
+{
+	struct inferring *f = inferring;
+	bool is_new;
+	struct fact **fact = fact_map_insert(&f->facts, type, &is_new);
+	if (fact && is_new)
+		*fact = NULL;
+	if (fact && *fact)
+		return *fact;
+	struct fact *fresh = fact ? calloc(1, sizeof(*fresh)) : NULL;
+	f->failed |= !fresh;
+	if (!fresh)
+		return NULL;
+	*fact = fresh;
+	fresh->size = types_get(f->types, type)->size;
+	fresh->single = fresh->array = HEAP_TYPE_NONE;
+	inferred_word_map(f->types, type, &fresh->map);
+	f->failed |= !slots_find(f->types, type, SLOTS_MOST, &fresh->slots);
+	return fresh;
+}
+
+/* What an allocator may give more than `wanted`. */
+static bool is_close(const struct inferring *f, uint64_t wanted, uint64_t usable)
+{
+	uint64_t spare = f->loose && usable / 4 > LAYOUT_SPARE ? usable / 4 : LAYOUT_SPARE;
+	return wanted <= usable && usable - wanted <= spare;
+}
+
+/* Whether its last member is as long as the block likes. */
+static bool has_open_end(const struct types *types, uint32_t type)
+{
+	for (unsigned i = 0; i < TYPES_DEPTH_MAX; i++) {
+		const struct type *of = types_get(types, types_plain(types, type));
+		if (of->kind == TYPE_ARRAY)
+			return !of->count;
+		if (!type_has_members(of) || of->kind == TYPE_UNION || !of->member_count)
+			return false;
+		type = of->members[of->member_count - 1].type;
+	}
+	return false;
+}
+
+/* Data words of an array's elements, one behind the other. */
+static uint64_t tiled(const struct fact *fact)
+{
+	uint64_t bits = 0, words = fact->size / 8;
+	if (fact->size % 8 || !words)
+		return fact->map.data & 1;
+	for (uint64_t at = 0; at < CLASS_WORDS; at += words)
+		bits |= fact->map.data << at;
+	return bits;
+}
+
+enum form { FORM_NONE, FORM_SINGLE, FORM_ARRAY };
+
+/* What blocks of that size with these pointers can be. */
+static enum form form_of(struct inferring *f, uint32_t type, const struct fact *fact,
+	uint64_t usable, uint64_t pointers)
+{
+	const struct type *of = types_get(f->types, type);
+	if (!fact->size || fact->size > usable)
+		return FORM_NONE;
+	bool is_plain = !type_has_members(of);
+	if (!is_plain && (is_close(f, fact->size, usable) || has_open_end(f->types, type))) {
+		uint64_t words = fact->size / 8;
+		uint64_t own = words < CLASS_WORDS ? (1ull << words) - 1 : UINT64_MAX;
+		return pointers & fact->map.data & own ? FORM_NONE : FORM_SINGLE;
+	}
+	/* What is behind the last one would be something else. */
+	if (!is_plain && !is_close(f, usable / fact->size * fact->size, usable))
+		return FORM_NONE;
+	/* Strings end somewhere, and behind them is what was there before. */
+	if (is_plain && of->size < 8)
+		return pointers & 1 ? FORM_NONE : FORM_ARRAY;
+	return pointers & tiled(fact) ? FORM_NONE : FORM_ARRAY;
+}
+
+static void name_type(struct inferring *f, uint32_t type, bool is_array, struct text *name)
+{
+	const struct type *of = types_get(f->types, type);
+	if (type_has_members(of) && of->name)
+		cxx_add_plain_name(name, of->name);
+	else
+		types_declare(f->types, type, "", name);
+	if (is_array)
+		text_add(name, "[]");
+}
+
+static uint32_t add_type(struct inferring *f, enum heap_type_kind kind, const char *name,
+	uint32_t layout, bool is_array)
+{
+	struct heap_types *types = &f->survey->types;
+	uint32_t number;
+	struct error *error = name ? heap_types_add(types, kind, name, &number) : error_no_memory();
+	f->failed |= error != NULL;
+	error_destroy(error);
+	if (f->failed)
+		return HEAP_TYPE_NONE;
+	struct heap_type *type = &types->types.data[number];
+	if (type->layout == TYPE_VOID) {
+		type->layout = layout;
+		type->is_array = is_array;
+	}
+	/* Another type of the same name. */
+	return type->layout == layout ? number : HEAP_TYPE_NONE;
+}
+
+static uint32_t heap_type_of(struct inferring *f, uint32_t type, struct fact *fact, enum form form)
+{
+	uint32_t *known = form == FORM_ARRAY ? &fact->array : &fact->single;
+	bool *fails = form == FORM_ARRAY ? &fact->array_fails : &fact->single_fails;
+	if (*known != HEAP_TYPE_NONE || *fails)
+		return *known;
+	_cleanup_(text_deinit) struct text name;
+	text_init(&name);
+	name_type(f, type, form == FORM_ARRAY, &name);
+	*known = add_type(f, HEAP_TYPE_INFERRED, name.data, type, form == FORM_ARRAY);
+	*fails = *known == HEAP_TYPE_NONE;
+	return *known;
+}
+
+/* "std::vector buffer" becomes "std::vector buffer of Shape*". */
+static uint32_t refine(struct inferring *f, uint32_t known, uint32_t type, bool is_array)
+{
+	uint32_t element = type;
+	_cleanup_(text_deinit) struct text name;
+	text_init(&name);
+	text_add(&name, f->survey->types.types.data[known].name);
+	text_add(&name, " of ");
+	const char *node = types_get(f->types, type)->name;
+	if (!is_array && node && strstr(node, "_node<"))
+		types_argument(f->types, type, 0, &element);
+	name_type(f, types_plain(f->types, element), false, &name);
+	return add_type(f, HEAP_TYPE_CONTAINER, name.data, type, is_array);
+}
+
+void inferred_push(struct inferring *inferring, uint32_t block, uint32_t class, uint32_t type)
+{
+	struct inferring *f = inferring;
+	uint32_t layout = f->survey->types.types.data[type].layout;
+	struct fact *fact = layout == TYPE_VOID ? NULL : inferred_fact(f, layout);
+	if (fact && fact->slots.len)
+		f->failed |= !inferred_works_push(&f->work, (struct inferred_work){block, class});
+}
+
+/* What is known of a class by one of its blocks. */
+static void learn(struct inferring *f, uint32_t class, uint32_t type)
+{
+	if (f->of_class[class] == HEAP_TYPE_NONE)
+		f->of_class[class] = type;
+	else if (f->of_class[class] != type)
+		f->is_mixed[class / 64] |= 1ull << class % 64;
+}
+
+/* Whether a part of a container that is known without its elements can be of that type. */
+static bool can_be_part(const struct inferring *f, uint32_t known, uint32_t type)
+{
+	const struct heap_type *part = &f->survey->types.types.data[known];
+	const char *name = types_get(f->types, type)->name;
+	if (part->kind != HEAP_TYPE_CONTAINER || part->layout != TYPE_VOID)
+		return false;
+	bool is_node = name && strstr(name, "_node<");
+	if (strstr(part->name, " node"))
+		return is_node;
+	return !is_node && (strstr(part->name, "vector") || strstr(part->name, "deque block"));
+}
+
+void inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type)
+{
+	struct inferring *f = inferring;
+	struct heap_types *types = &f->survey->types;
+	uint32_t site = search_block_site(f->search, block);
+	uint32_t known = heap_types_of_site(types, site);
+	bool is_part = known != HEAP_TYPE_NONE && can_be_part(f, known, type);
+	if (known != HEAP_TYPE_NONE && !is_part)
+		return;
+	struct fact *fact = inferred_fact(f, type);
+	uint64_t pointers =
+		site < types->class_count ? f->survey->classes.classes.data[site].key.pointers : 0;
+	uint64_t usable = search_block_size(f->search, block);
+	enum form form = fact ? form_of(f, type, fact, usable, pointers) : FORM_NONE;
+	if (form == FORM_NONE)
+		return;
+	/* Elements of a vector: it is an array even of one. */
+	if (is_part && !strstr(types->types.data[known].name, " node"))
+		form = FORM_ARRAY;
+	uint32_t found = is_part ? refine(f, known, type, form == FORM_ARRAY)
+				 : heap_type_of(f, type, fact, form);
+	if (found == HEAP_TYPE_NONE)
+		return;
+	bool has_class = site < types->class_count;
+	if (has_class)
+		learn(f, site, found);
+	search_block_set_site(f->search, block, heap_types_site(types, found));
+	inferred_push(f, block, has_class ? site : HEAP_TYPE_NONE, found);
+}
+
+bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class)
+{
+	struct inferring *f = inferring;
+	struct heap_type of = f->survey->types.types.data[type];
+	struct fact *fact = of.layout == TYPE_VOID ? NULL : inferred_fact(f, of.layout);
+	struct class_key key = f->survey->classes.classes.data[class].key;
+	return fact && form_of(f, of.layout, fact, key.size, key.pointers) == FORM_SINGLE;
+}
+
+static void claim_at(struct inferring *f, uint64_t address, uint32_t type)
+{
+	uint64_t offset;
+	uint32_t block = search_block_at(f->search, address, &offset);
+	if (block != SPACE_NONE && !offset)
+		inferred_claim(f, block, type);
+}
+
+/* The edges of a block as the pointers of its class; false: they are not the same ones. */
+static bool follow_edges(
+	struct inferring *f, uint32_t block, uint32_t class, const struct fact *fact)
+{
+	const uint32_t *edges = f->graph->edges.data;
+	uint32_t from = f->graph->heads.data[block], end = graph_edges_end(f->graph, block);
+	uint64_t pointers = f->survey->classes.classes.data[class].key.pointers;
+	if (search_block_size(f->search, block) > 8 * CLASS_WORDS ||
+		end - from != (uint32_t)__builtin_popcountll(pointers))
+		return false;
+	for (uint32_t i = from; i < end; i++) {
+		if (edges[i] & GRAPH_INTERIOR)
+			return false;
+	}
+	size_t slot = 0;
+	for (uint32_t i = from; i < end; i++, pointers &= pointers - 1) {
+		uint64_t offset = 8 * (uint64_t)__builtin_ctzll(pointers);
+		while (slot < fact->slots.len && fact->slots.data[slot].offset < offset)
+			slot++;
+		if (slot < fact->slots.len && fact->slots.data[slot].offset == offset)
+			inferred_claim(f, GRAPH_BLOCK(edges[i]), fact->slots.data[slot].target);
+	}
+	return true;
+}
+
+static void follow_bytes(
+	struct inferring *f, const uint8_t *bytes, size_t len, const struct fact *fact)
+{
+	for (size_t i = 0; i < fact->slots.len && !f->failed; i++) {
+		const struct slot *slot = &fact->slots.data[i];
+		uint64_t word;
+		if (slot->offset > len || len - slot->offset < 8)
+			continue;
+		memcpy(&word, bytes + slot->offset, 8);
+		claim_at(f, word, slot->target);
+	}
+}
+
+/* The elements of an array by large pieces. */
+static void follow_memory(struct inferring *f, uint64_t address, uint64_t size, uint64_t count,
+	const struct fact *fact)
+{
+	uint64_t piece = size < 65536 ? 65536 / size : 1;
+	_cleanup_free_ uint8_t *bytes = size <= (1u << 20) ? malloc(piece * size) : NULL;
+	if (!bytes)
+		return;
+	for (uint64_t at = 0; at < count && f->reads && f->elements && !f->failed; at += piece) {
+		uint64_t elements = count - at < piece ? count - at : piece;
+		size_t got = address_space_read(f->survey->heap.space, address + at * size, bytes,
+			(size_t)(elements * size));
+		f->reads--;
+		for (uint64_t i = 0; i < elements && i * size < got && f->elements; i++) {
+			f->elements--;
+			follow_bytes(f, bytes + i * size, got - i * size, fact);
+		}
+	}
+}
+
+static void follow(struct inferring *f, uint32_t block, uint32_t class)
+{
+	const struct heap_types *types = &f->survey->types;
+	uint32_t site = search_block_site(f->search, block);
+	uint32_t number = heap_types_of_site(types, site);
+	if (inferred_bit(f->is_done, block) || number == HEAP_TYPE_NONE)
+		return;
+	f->is_done[block / 64] |= 1ull << block % 64;
+	struct heap_type type = types->types.data[number];
+	struct fact *fact = type.layout == TYPE_VOID ? NULL : inferred_fact(f, type.layout);
+	if (!fact || !fact->slots.len || !fact->size)
+		return;
+	uint64_t usable = search_block_size(f->search, block);
+	if (!type.is_array && class < types->class_count && follow_edges(f, block, class, fact))
+		return;
+	follow_memory(f, search_block_address(f->search, block), fact->size,
+		type.is_array ? usable / fact->size : 1, fact);
+}
+
+void inferred_follow_all(struct inferring *inferring)
+{
+	struct inferring *f = inferring;
+	while (f->work.len && !f->failed) {
+		struct inferred_work work = f->work.data[--f->work.len];
+		follow(f, work.block, work.class);
+	}
+}

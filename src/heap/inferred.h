@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What blocks are that nothing else tells, by the declared types of what points to them. Globals
+ * and objects of known classes come first; what they hold is then known, and what that holds. From
+ * `static struct node *list` follow all nodes of the list, and their names as char[].
+ *
+ * A declaration is believed if the block's size and its pointers fit: as one of the type, or as
+ * an array. void *, pointers into the middle of blocks, and those to a part of something larger say
+ * nothing. Blocks that look like those that were found so are of their type, too, unless some of
+ * these are of another.
+ */
+#ifndef HEAP_INFERRED_H
+#define HEAP_INFERRED_H
+
+#include "heap/survey.h"
+
+/* Between search_read() and search_judge(), while sites are classes. */
+struct error *inferred_say(struct survey *survey) must_check_;
+
+/* Which words of a type are pointers, and which can't be; of the first CLASS_WORDS. What is in
+ * neither may be anything: unions, bytes, what is as wide as a pointer and unsigned. */
+struct word_map {
+	uint64_t pointers, data;
+};
+void inferred_word_map(struct types *types, uint32_t type, struct word_map *ret);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Of inferred*.c alone. */
+#ifndef HEAP_INFERRED_FIND_H
+#define HEAP_INFERRED_FIND_H
+
+#include "heap/inferred.h"
+#include "heap/slots.h"
+#include "search/graph.h"
+
+/* What is known of a type of debug information. */
+struct fact {
+	struct slot_vec slots;
+	struct word_map map;
+	uint64_t size;
+	uint32_t single, array; /* the heap's types for it; HEAP_TYPE_NONE: not made yet */
+	bool single_fails, array_fails;
+};
+
+static inline bool fact_same(uint32_t a, uint32_t b)
+{
+	return a == b;
+}
+static inline uint64_t fact_hash(uint32_t key)
+{
+	return hash_u64(key);
+}
+DEFINE_MAP(fact_map, uint32_t, struct fact *, fact_hash, fact_same)
+
+/* A block whose pointers are to be followed, and its class; HEAP_TYPE_NONE: unknown. */
+struct inferred_work {
+	uint32_t block, class;
+};
+DEFINE_VEC(inferred_works, struct inferred_work)
+
+struct inferring {
+	struct survey *survey;
+	struct types *types;
+	struct search *search;
+	const struct graph *graph;
+	struct fact_map facts;
+	struct inferred_works work;
+	uint32_t *of_class;       /* the type that blocks of a class were found to have */
+	uint64_t *is_mixed;       /* bit set of classes: several types */
+	uint64_t *is_done;        /* bit set of blocks: were followed */
+	uint64_t reads, elements; /* that are left */
+	bool loose;               /* an allocator may give more than glibc does */
+	bool failed;
+};
+
+static inline bool inferred_bit(const uint64_t *set, uint32_t number)
+{
+	return set[number / 64] >> number % 64 & 1;
+}
+
+void inferred_free_facts(struct inferring *inferring);
+/* NULL: no memory. */
+struct fact *inferred_fact(struct inferring *inferring, uint32_t type);
+
+/* A pointer that is declared to point to `type`, plain, points to the start of a block. */
+void inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type);
+/* What is known of a class by one of its blocks fits a block that looks so. */
+bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class);
+/* Later follows the pointers of a block of a type of the heap's. */
+void inferred_push(struct inferring *inferring, uint32_t block, uint32_t class, uint32_t type);
+void inferred_follow_all(struct inferring *inferring);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where inference begins, and to what it spreads. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "heap/inferred_find.h"
+
+/* Blocks whose memory has to be read, and elements of arrays in them. */
+#define READS_MOST (1u << 18)
+#define ELEMENTS_MOST (1u << 22)
+/* Of one type of C++'s objects; of what they hold others look alike. */
+#define OBJECTS_MOST (1u << 14)
+#define ROUNDS_MOST 4u
+
+/* Debug information of the system's libraries tells of their own few blocks, and is large. */
+static bool is_worth_reading(const struct address_module *module)
+{
+	static const char *const folders[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
+	for (size_t i = 0; i < ARRAY_SIZE(folders) && !module->executable; i++) {
+		if (!strncmp(module->path, folders[i], strlen(folders[i])))
+			return false;
+	}
+	return *module->path != '\0';
+}
+
+/* The number of the module for types; false: it has none, or they are not read. */
+static bool know_module(
+	struct inferring *f, const struct address_module *module, uint32_t *ret_number)
+{
+	return module && is_worth_reading(module) &&
+	       heap_names_symbols(f->survey->names, module, ret_number) &&
+	       types_add_module(f->types, *ret_number);
+}
+
+/* A variable that holds blocks, and where its words are. */
+struct global {
+	uint64_t start, end;
+	struct slot_vec slots;
+};
+
+/* Enough for tables of pointers; behind them nothing is said. */
+#define GLOBAL_SLOTS (1u << 20)
+
+static void find_global(struct inferring *f, uint64_t address, struct global *ret)
+{
+	const struct address_module *module = address_space_module(f->survey->heap.space, address);
+	uint32_t number;
+	struct types_variable variable;
+	slot_vec_clear(&ret->slots);
+	*ret = (struct global){address, address + 1, ret->slots};
+	if (!know_module(f, module, &number))
+		return;
+	types_variable(f->types, number, address - module->bias, &variable);
+	if (!variable.name)
+		return;
+	ret->start = variable.start + module->bias;
+	ret->end = ret->start + types_get(f->types, variable.type)->size;
+	f->failed |= !slots_find(f->types, variable.type, GLOBAL_SLOTS, &ret->slots);
+}
+
+static const struct slot *slot_at(const struct slot_vec *slots, uint64_t offset)
+{
+	size_t low = 0, high = slots->len;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (slots->data[middle].offset < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < slots->len && slots->data[low].offset == offset ? &slots->data[low] : NULL;
+}
+
+/* Words of one variable follow each other. */
+static void take_globals(struct inferring *f)
+{
+	struct global global = {.start = 0};
+	for (size_t i = 0; i < f->graph->roots.len && !f->failed; i++) {
+		const struct graph_root *word = &f->graph->roots.data[i];
+		if (f->survey->roots.data[word->root].kind != HEAP_ROOT_DATA ||
+			word->edge & GRAPH_INTERIOR)
+			continue;
+		if (word->address < global.start || word->address >= global.end)
+			find_global(f, word->address, &global);
+		const struct slot *slot = slot_at(&global.slots, word->address - global.start);
+		if (slot)
+			inferred_claim(f, GRAPH_BLOCK(word->edge), slot->target);
+	}
+	slot_vec_deinit(&global.slots);
+}
+
+/* The layouts of classes that objects name themselves: where their tables are, they are described.
+ */
+static void lay_out_objects(struct inferring *f)
+{
+	struct survey *s = f->survey;
+	for (uint32_t class = 0; class < s->types.class_count && !f->failed; class ++) {
+		uint32_t number = s->types.of_class[class], unused;
+		if (number == HEAP_TYPE_NONE || s->types.types.data[number].layout_sought ||
+			s->types.types.data[number].kind != HEAP_TYPE_CXX)
+			continue;
+		const struct class_key *key = &s->classes.classes.data[class].key;
+		if (!know_module(f, address_space_module(s->heap.space, key->head), &unused))
+			continue;
+		struct heap_type *type = &s->types.types.data[number];
+		type->layout_sought = true;
+		type->layout = heap_layouts_find(&s->layouts, type->name, key->size);
+	}
+}
+
+static void take_objects(struct inferring *f)
+{
+	struct heap_types *types = &f->survey->types;
+	lay_out_objects(f);
+	size_t count = types->types.len;
+	_cleanup_free_ uint32_t *taken = calloc(count + 1, sizeof(*taken));
+	bool any = false;
+	f->failed |= !taken;
+	for (size_t i = 0; i < count; i++)
+		any |= types->types.data[i].layout != TYPE_VOID &&
+		       types->types.data[i].kind == HEAP_TYPE_CXX;
+	uint32_t blocks = any && taken ? search_block_count(f->search) : 0;
+	for (uint32_t block = 0; block < blocks && !f->failed; block++) {
+		uint32_t site = search_block_site(f->search, block);
+		uint32_t type = heap_types_of_site(types, site);
+		if (type >= count || types->types.data[type].kind != HEAP_TYPE_CXX ||
+			++taken[type] > OBJECTS_MOST)
+			continue;
+		inferred_push(f, block, site < types->class_count ? site : HEAP_TYPE_NONE, type);
+	}
+}
+
+/* Says of whole classes what some of their blocks are; a type without pointers fits too much. */
+static bool spread(struct inferring *f)
+{
+	struct survey *s = f->survey;
+	bool any = false;
+	for (uint32_t class = 0; class < s->types.class_count && !f->failed; class ++) {
+		const struct heap_class *of = &s->classes.classes.data[class];
+		uint32_t found = f->of_class[class];
+		bool is_mixed = inferred_bit(f->is_mixed, class);
+		/* Those that have NULL where others have a pointer. */
+		if (found == HEAP_TYPE_NONE && !inferred_bit(f->is_mixed, of->group))
+			found = f->of_class[of->group];
+		if (s->types.of_class[class] != HEAP_TYPE_NONE || found == HEAP_TYPE_NONE ||
+			is_mixed || !of->key.pointers || !inferred_fits(f, found, class))
+			continue;
+		heap_types_say(&s->types, class, found);
+		any = true;
+	}
+	return any;
+}
+
+/* The blocks that are known since their class is. */
+static void take_classes(struct inferring *f)
+{
+	const struct heap_types *types = &f->survey->types;
+	uint32_t blocks = search_block_count(f->search);
+	for (uint32_t block = 0; block < blocks && !f->failed; block++) {
+		uint32_t site = search_block_site(f->search, block);
+		if (site >= types->class_count || types->of_class[site] == HEAP_TYPE_NONE ||
+			types->types.data[types->of_class[site]].kind != HEAP_TYPE_INFERRED ||
+			inferred_bit(f->is_done, block))
+			continue;
+		inferred_push(f, block, site, types->of_class[site]);
+		inferred_follow_all(f);
+	}
+}
+
+static bool prepare(struct inferring *f)
+{
+	size_t classes = f->survey->types.class_count;
+	f->of_class = malloc((classes + 1) * sizeof(*f->of_class));
+	f->is_mixed = calloc(classes / 64 + 1, sizeof(*f->is_mixed));
+	f->is_done = calloc(search_block_count(f->search) / 64 + 1, sizeof(*f->is_done));
+	for (size_t i = 0; f->of_class && i < classes; i++)
+		f->of_class[i] = HEAP_TYPE_NONE;
+	return f->of_class && f->is_mixed && f->is_done;
+}
+
+static void infer(struct inferring *f)
+{
+	const struct heap_area_vec *areas = &f->survey->heap.areas;
+	for (size_t i = 0; i < areas->len; i++)
+		f->loose |= areas->data[i].maker != HEAP_GLIBC;
+	take_globals(f);
+	inferred_follow_all(f);
+	take_objects(f);
+	inferred_follow_all(f);
+	for (unsigned round = 0; round < ROUNDS_MOST && spread(f); round++)
+		take_classes(f);
+}
+
+struct error *inferred_say(struct survey *survey)
+{
+	struct inferring f = {.survey = survey,
+		.search = survey->search,
+		.graph = search_graph(survey->search),
+		.reads = READS_MOST,
+		.elements = ELEMENTS_MOST};
+	struct error *error = heap_names_types(survey->names, &f.types);
+	if (error)
+		return error;
+	survey->layouts.types = f.types;
+	f.failed = !prepare(&f);
+	if (!f.failed)
+		infer(&f);
+	inferred_free_facts(&f);
+	inferred_works_deinit(&f.work);
+	free(f.of_class);
+	free(f.is_mixed);
+	free(f.is_done);
+	return f.failed || types_failed(f.types) ? error_no_memory() : NULL;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/layouts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "heap/cxx.h"
+#include "heap/survey.h"
+
+struct error *heap_layouts_open(struct survey *survey, bool *ret_any)
+{
+	struct heap_layouts *layouts = &survey->layouts;
+	*ret_any = true;
+	if (layouts->has_all)
+		return NULL;
+	layouts->has_all = true;
+	/* What was not found in some modules may be in others. */
+	for (size_t i = 0; i < survey->types.types.len; i++)
+		survey->types.types.data[i].layout_sought = false;
+	return heap_names_all_types(survey->names, survey->heap.space, &layouts->types, ret_any);
+}
+
+void heap_layouts_close(struct heap_layouts *layouts)
+{
+	plain_names_deinit(&layouts->names);
+	if (layouts->has_names)
+		arena_deinit(&layouts->arena);
+	layouts->has_names = false;
+}
+
+static bool take_name(void *context, const char *name)
+{
+	struct heap_layouts *layouts = context;
+	if (!strchr(name, '<'))
+		return true;
+	_cleanup_(text_deinit) struct text plain;
+	text_init(&plain);
+	cxx_add_plain_name(&plain, name);
+	struct plain_name fresh = {
+		plain.data ? arena_strdup(&layouts->arena, plain.data) : NULL, name};
+	return fresh.plain && plain_names_push(&layouts->names, fresh);
+}
+
+static int by_plain(const void *a, const void *b)
+{
+	const struct plain_name *x = a, *y = b;
+	int order = strcmp(x->plain, y->plain);
+	return order ? order : strcmp(x->whole, y->whole);
+}
+
+static void make_names(struct heap_layouts *layouts)
+{
+	if (layouts->has_names)
+		return;
+	layouts->has_names = true;
+	arena_init(&layouts->arena);
+	types_each_name(layouts->types, take_name, layouts);
+	if (layouts->names.len)
+		qsort(layouts->names.data, layouts->names.len, sizeof(*layouts->names.data),
+			by_plain);
+}
+
+static bool fits(struct heap_layouts *layouts, uint32_t type, uint64_t usable)
+{
+	uint64_t size = types_get(layouts->types, type)->size;
+	return type != TYPE_VOID && size && size <= usable;
+}
+
+/* Of several that are shown alike, the largest is the one that the block was made for. */
+uint32_t heap_layouts_find(struct heap_layouts *layouts, const char *plain, uint64_t usable)
+{
+	uint32_t best = types_find(layouts->types, plain);
+	if (fits(layouts, best, usable))
+		return best;
+	best = TYPE_VOID;
+	/* Without arguments a name is the same in both, but for "shared_ptr control block of". */
+	if (!strchr(plain, '<') && !strchr(plain, ' '))
+		return best;
+	make_names(layouts);
+	struct plain_name *all = layouts->names.data;
+	size_t low = 0, high = layouts->names.len;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (strcmp(all[middle].plain, plain) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	uint64_t most = 0;
+	for (; low < layouts->names.len && !strcmp(all[low].plain, plain); low++) {
+		uint32_t type = types_find(layouts->types, all[low].whole);
+		uint64_t size = types_get(layouts->types, type)->size;
+		if (!fits(layouts, type, usable) || size <= most)
+			continue;
+		best = type;
+		most = size;
+	}
+	return best;
+}
+
+bool heap_layout_of(struct survey *survey, uint32_t block, struct heap_layout *ret)
+{
+	struct heap_type *type =
+		&survey->types.types.data[search_block_site(survey->search, block)];
+	uint64_t usable = search_block_size(survey->search, block);
+	*ret = (struct heap_layout){.type = TYPE_VOID};
+	if (!survey->layouts.types)
+		return false;
+	if (!type->layout_sought && type->layout == TYPE_VOID && type->kind == HEAP_TYPE_CXX)
+		type->layout = heap_layouts_find(&survey->layouts, type->name, usable);
+	type->layout_sought = true;
+	uint64_t size = types_get(survey->layouts.types, type->layout)->size;
+	if (type->layout == TYPE_VOID || !size || size > usable)
+		return false;
+	*ret = (struct heap_layout){type->layout, size, 1, type->is_array};
+	if (type->is_array)
+		ret->count = usable / size;
+	return true;
+}
+
+void heap_layout_add_member(
+	struct survey *survey, const struct heap_layout *layout, uint64_t offset, struct text *text)
+{
+	uint64_t element = offset / layout->size;
+	if (element >= layout->count)
+		return;
+	_cleanup_(text_deinit) struct text path;
+	text_init(&path);
+	struct types_place place;
+	types_locate(survey->layouts.types, layout->type, offset % layout->size, &place, &path);
+	if (layout->is_array)
+		text_printf(text, "[%llu]%s", (unsigned long long)element, path.len ? "." : "");
+	if (path.len)
+		text_add_shown(text, path.data, 200);
+}

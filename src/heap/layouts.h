@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How blocks of known types are laid out, by debug information. */
+#ifndef HEAP_LAYOUTS_H
+#define HEAP_LAYOUTS_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "symbols/types.h"
+
+/* What an allocator may give more than was asked for: glibc's, of small blocks. */
+#define LAYOUT_SPARE 24u
+
+/* A class's name as it is shown, and as debug information has it. */
+struct plain_name {
+	const char *plain, *whole;
+};
+DEFINE_VEC(plain_names, struct plain_name)
+
+struct heap_layouts {
+	struct types *types;      /* borrowed; NULL: not asked for yet */
+	struct plain_names names; /* of templates; sorted */
+	bool has_names;
+	bool has_all; /* those of all modules were added */
+	struct arena arena;
+};
+
+/* What a block is: `count` elements of a type. */
+struct heap_layout {
+	uint32_t type; /* TYPE_VOID: unknown */
+	uint64_t size; /* of one */
+	uint64_t count;
+	bool is_array; /* else count is 1 */
+};
+
+struct survey;
+
+/* From now on all modules' types are known. *ret_any: whether there are any. */
+struct error *heap_layouts_open(struct survey *survey, bool *ret_any) must_check_;
+void heap_layouts_close(struct heap_layouts *layouts);
+
+/* Of the types that are known, the one that a class shown by that name is, and fits into `usable`
+ * bytes; TYPE_VOID: none. */
+uint32_t heap_layouts_find(struct heap_layouts *layouts, const char *plain, uint64_t usable);
+
+/* How a block is laid out; the survey is typed. False: unknown. */
+bool heap_layout_of(struct survey *survey, uint32_t block, struct heap_layout *ret);
+
+/* Adds the member that stands at an offset of such a block: "next", "[3].name". Nothing if none
+ * does. */
+void heap_layout_add_member(struct survey *survey, const struct heap_layout *layout,
+	uint64_t offset, struct text *text);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/classes.h"
+#include "heap/inferred.h"
+
+/* Of one type; those of a damaged file contain themselves. */
+#define STEPS_MOST 4096u
+
+struct mapping_words {
+	struct types *types;
+	struct word_map *map;
+	unsigned steps;
+};
+
+/* Bits of the words that [offset, offset + size) touches. */
+static uint64_t words_of(uint64_t offset, uint64_t size)
+{
+	uint64_t bits = 0, end = offset + size;
+	for (uint64_t word = offset / 8; word < CLASS_WORDS && 8 * word < end; word++)
+		bits |= 1ull << word;
+	return bits;
+}
+
+/* Whether a pointer may be kept in it without being declared. */
+static bool may_hide(const struct type *type)
+{
+	if (type->kind == TYPE_UNION)
+		return true;
+	return type->kind == TYPE_NUMBER && type->size == 8 && type->encoding == TYPE_UNSIGNED;
+}
+
+static bool is_bytes(const struct types *types, const struct type *array)
+{
+	const struct type *of = types_get(types, types_plain(types, array->target));
+	return of->kind == TYPE_NUMBER && of->size == 1 && of->encoding != TYPE_BOOLEAN;
+}
+
+static void map_words(struct mapping_words *m, uint32_t number, uint64_t offset, unsigned depth)
+{
+	number = types_plain(m->types, number);
+	struct type type = *types_get(m->types, number);
+	if (++m->steps > STEPS_MOST || depth > TYPES_DEPTH_MAX || offset / 8 >= CLASS_WORDS)
+		return;
+	if (type.kind == TYPE_POINTER || type.kind == TYPE_REFERENCE) {
+		if (offset % 8 == 0)
+			m->map->pointers |= 1ull << offset / 8;
+	} else if (type.kind == TYPE_ARRAY) {
+		uint64_t size = types_get(m->types, type.target)->size;
+		if (is_bytes(m->types, &type) && type.size % 8 == 0)
+			return;
+		for (uint64_t i = 0; i < type.count && size; i++) {
+			map_words(m, type.target, offset + i * size, depth + 1);
+			if (m->steps > STEPS_MOST || (offset + i * size) / 8 >= CLASS_WORDS)
+				break;
+		}
+	} else if (type.kind == TYPE_STRUCT || type.kind == TYPE_CLASS) {
+		for (uint32_t i = 0; i < type.member_count; i++) {
+			const struct type_member *member = &type.members[i];
+			if (member->kind == MEMBER_VIRTUAL_BASE)
+				continue;
+			uint64_t at = offset + member->bits / 8;
+			if (member->bit_size)
+				m->map->data |= words_of(at, 1);
+			else
+				map_words(m, member->type, at, depth + 1);
+		}
+	} else if (type.kind != TYPE_UNKNOWN && !may_hide(&type)) {
+		m->map->data |= words_of(offset, type.size);
+	}
+}
+
+void inferred_word_map(struct types *types, uint32_t type, struct word_map *ret)
+{
+	*ret = (struct word_map){0, 0};
+	struct mapping_words m = {.types = types, .map = ret};
+	map_words(&m, type, 0, 0);
+	ret->data &= ~ret->pointers;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "symbols/outline.h"
+
+#include <dwarf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/variables.h"
+
+/* Of namespaces, classes, functions and blocks in one another. */
+#define DEPTH_MAX 64u
+
+void outline_init(struct outline *outline)
+{
+	*outline = (struct outline){.entries = 0};
+	arena_init(&outline->arena);
+}
+
+void outline_deinit(struct outline *outline)
+{
+	outline_types_deinit(&outline->types);
+	outline_variables_deinit(&outline->variables);
+	outline_map_deinit(&outline->numbers);
+	arena_deinit(&outline->arena);
+}
+
+struct level {
+	Dwarf_Die die;
+	const char *scope;
+};
+
+struct scanning {
+	struct outline *outline;
+	uint32_t module;
+	unsigned most;
+	bool is_c;
+	struct level path[DEPTH_MAX];
+};
+
+static bool is_class(int tag)
+{
+	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
+}
+
+static bool is_type(int tag)
+{
+	return is_class(tag) || tag == DW_TAG_enumeration_type || tag == DW_TAG_typedef;
+}
+
+static bool is_scope(int tag)
+{
+	return is_class(tag) || tag == DW_TAG_namespace || tag == DW_TAG_subprogram ||
+	       tag == DW_TAG_lexical_block;
+}
+
+static bool add_type(struct scanning *s, const struct level *level)
+{
+	struct outline *o = s->outline;
+	Dwarf_Die die = level->die;
+	bool is_new;
+	uint32_t *number = outline_map_insert(&o->numbers, die.addr, &is_new);
+	if (!number)
+		return false;
+	*number = (uint32_t)o->types.len;
+	struct outline_type fresh = {
+		.die = die, .scope = level->scope, .module = s->module, .is_c = s->is_c};
+	fresh.name = dwarf_diename(&die);
+	return outline_types_push(&o->types, fresh);
+}
+
+static bool add_variable(struct scanning *s, Dwarf_Die die)
+{
+	uint64_t start;
+	if (!variable_static_address(&die, &start))
+		return true;
+	struct outline_variable fresh = {.start = start, .die = die, .module = s->module};
+	Dwarf_Attribute attribute;
+	bool external = false;
+	fresh.is_local = !dwarf_attr_integrate(&die, DW_AT_external, &attribute) ||
+			 dwarf_formflag(&attribute, &external) != 0 || !external;
+	return outline_variables_push(&s->outline->variables, fresh);
+}
+
+/* What names inside begin with; of functions' own types nothing is said. NULL: no memory. */
+static const char *scope_inside(struct scanning *s, const struct level *level, int tag)
+{
+	if (s->is_c || tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block)
+		return level->scope;
+	Dwarf_Die die = level->die;
+	const char *name = dwarf_diename(&die);
+	if (!name)
+		name = tag == DW_TAG_namespace ? "(anonymous namespace)" : "";
+	size_t room = strlen(level->scope) + strlen(name) + 3;
+	char *scope = room < 4096 ? arena_alloc(&s->outline->arena, room) : NULL;
+	if (room >= 4096)
+		return level->scope;
+	if (scope)
+		snprintf(scope, room, *name ? "%s%s::" : "%s%s", level->scope, name);
+	return scope;
+}
+
+static bool take(struct scanning *s, const struct level *level, int tag)
+{
+	if (is_type(tag))
+		return add_type(s, level);
+	return tag != DW_TAG_variable || add_variable(s, level->die);
+}
+
+/* False: no memory. */
+static bool scan(struct scanning *s, Dwarf_Die *unit)
+{
+	unsigned depth = 0;
+	struct level *path = s->path;
+	path[0].scope = "";
+	bool ok = die_child(unit, &path[0].die);
+	while (ok) {
+		if (++s->outline->entries > s->most) {
+			s->outline->cut = true;
+			return true;
+		}
+		int tag = dwarf_tag(&path[depth].die);
+		if (!take(s, &path[depth], tag))
+			return false;
+		if (is_scope(tag) && depth + 1 < DEPTH_MAX &&
+			die_child(&path[depth].die, &path[depth + 1].die)) {
+			path[depth + 1].scope = scope_inside(s, &path[depth], tag);
+			if (!path[++depth].scope)
+				return false;
+			continue;
+		}
+		while (!(ok = die_next(&path[depth].die)) && depth > 0)
+			depth--;
+	}
+	return true;
+}
+
+static bool is_c_language(Dwarf_Die *unit)
+{
+	switch (dwarf_srclang(unit)) {
+	case DW_LANG_C:
+	case DW_LANG_C89:
+	case DW_LANG_C99:
+	case DW_LANG_C11:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool take_unit(void *context, Dwarf_Die *unit)
+{
+	struct scanning *s = context;
+	s->is_c = is_c_language(unit);
+	return scan(s, unit);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct outline_variable *x = a, *y = b;
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+struct error *outline_add(
+	struct outline *outline, struct unit_index *units, uint32_t module, unsigned most)
+{
+	struct scanning *s = calloc(1, sizeof(*s));
+	if (!s)
+		return error_no_memory();
+	s->outline = outline;
+	s->module = module;
+	s->most = most;
+	struct error *error = unit_index_each(units, take_unit, s);
+	free(s);
+	if (outline->variables.len)
+		qsort(outline->variables.data, outline->variables.len,
+			sizeof(*outline->variables.data), by_start);
+	return error;
+}
+
+const struct outline_variable *outline_variable_before(
+	const struct outline *outline, uint32_t module, uint64_t address)
+{
+	size_t low = 0, high = outline->variables.len;
+	const struct outline_variable *all = outline->variables.data;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (all[middle].module < module ||
+			(all[middle].module == module && all[middle].start <= address))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && all[low - 1].module == module ? &all[low - 1] : NULL;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "symbols/types.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "symbols/types_made.h"
+#include "symbols/variables.h"
+
+/* Entries that are looked at: some seconds' worth. */
+#define ENTRIES_MAX (16u << 20)
+/* Typedefs of typedefs. */
+#define CHAIN_MAX 64u
+
+struct error *types_create(struct symbols *symbols, struct types **ret)
+{
+	_cleanup_(types_cleanup) struct types *types = calloc(1, sizeof(*types));
+	if (!types)
+		return error_no_memory();
+	types->symbols = symbols;
+	outline_init(&types->outline);
+	strings_init(&types->strings);
+	if (!types_made_push(&types->made, (struct type_made){.from_outline = true}))
+		return error_no_memory();
+	*ret = steal_ptr(types);
+	return NULL;
+}
+
+void types_destroy(struct types *types)
+{
+	if (!types)
+		return;
+	outline_deinit(&types->outline);
+	module_numbers_deinit(&types->modules);
+	module_numbers_deinit(&types->described);
+	types_made_deinit(&types->made);
+	outline_map_deinit(&types->of_die);
+	type_key_map_deinit(&types->by_key);
+	type_name_map_deinit(&types->by_name);
+	member_vec_deinit(&types->scratch);
+	strings_deinit(&types->strings);
+	free(types);
+}
+
+bool types_failed(const struct types *types)
+{
+	return types->failed;
+}
+
+static bool has_module(const struct module_numbers *modules, uint32_t module)
+{
+	for (size_t i = 0; i < modules->len; i++) {
+		if (modules->data[i] == module)
+			return true;
+	}
+	return false;
+}
+
+bool types_add_module(struct types *types, uint32_t module)
+{
+	if (has_module(&types->modules, module))
+		return has_module(&types->described, module);
+	struct unit_index *units = symbols_units(types->symbols, module);
+	if (!module_numbers_push(&types->modules, module) ||
+		(units && !module_numbers_push(&types->described, module)))
+		types->failed = true;
+	struct error *error =
+		units ? outline_add(&types->outline, units, module, ENTRIES_MAX) : NULL;
+	types->failed |= error != NULL;
+	error_destroy(error);
+	return units != NULL;
+}
+
+const struct type *types_get(const struct types *types, uint32_t number)
+{
+	return &types->made.data[number < types->made.len ? number : TYPE_VOID].type;
+}
+
+uint32_t types_target(struct types *types, uint32_t number)
+{
+	struct type_made *made = types_made_at(types, number);
+	if (made->target.addr) {
+		Dwarf_Die die = made->target;
+		made->target.addr = NULL;
+		uint32_t target = types_of_die(types, &die);
+		types_made_at(types, number)->type.target = target;
+		return target;
+	}
+	return made->type.target;
+}
+
+uint32_t types_plain(const struct types *types, uint32_t number)
+{
+	for (unsigned i = 0; i < CHAIN_MAX; i++) {
+		const struct type *type = types_get(types, number);
+		if (type->kind != TYPE_TYPEDEF && type->kind != TYPE_QUALIFIED)
+			return number < types->made.len ? number : TYPE_VOID;
+		number = type->target;
+	}
+	return TYPE_VOID;
+}
+
+bool types_argument(struct types *types, uint32_t number, unsigned which, uint32_t *ret)
+{
+	struct type_made *made = types_made_at(types, number);
+	if (which >= made->argument_count)
+		return false;
+	Dwarf_Die die = made->arguments[which];
+	*ret = types_of_die(types, &die);
+	return true;
+}
+
+void types_variable(
+	struct types *types, uint32_t module, uint64_t address, struct types_variable *ret)
+{
+	*ret = (struct types_variable){.name = NULL};
+	const struct outline_variable *found =
+		outline_variable_before(&types->outline, module, address);
+	if (!found)
+		return;
+	Dwarf_Die die = found->die, type;
+	Dwarf_Attribute attribute;
+	if (!dwarf_attr_integrate(&die, DW_AT_type, &attribute) ||
+		!dwarf_formref_die(&attribute, &type))
+		return;
+	uint32_t number = types_of_die(types, &type);
+	if (address - found->start >= types_get(types, number)->size)
+		return;
+	*ret = (struct types_variable){dwarf_diename(&die), number, found->start, found->is_local};
+}
+
+static bool is_described(struct types *types, uint32_t number)
+{
+	const struct type *type = types_get(types, number);
+	return type->kind != TYPE_UNKNOWN && !type->is_declared;
+}
+
+void types_each(struct types *types, bool (*take)(void *context, uint32_t number), void *context)
+{
+	for (size_t i = 0; i < types->outline.types.len && !types->failed; i++) {
+		Dwarf_Die die = types->outline.types.data[i].die;
+		uint32_t number = types_of_die(types, &die);
+		struct type_made *made = types_made_at(types, number);
+		if (made->from_outline || !is_described(types, number))
+			continue;
+		made->from_outline = true;
+		if (!take(context, number))
+			break;
+	}
+	for (size_t i = 1; i < types->made.len; i++)
+		types->made.data[i].from_outline = false;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Types as debug information describes them (DWARF 2 to 5): how large they are, which members they
+ * have where. A type is read when somebody asks for it, and once only: each unit of a program
+ * describes it anew, so what has the same name, size and line stands for all of them.
+ *
+ * Types have numbers; TYPE_VOID stands for what is not known, too. Nothing of a damaged file is an
+ * error: such types are empty, or end early. What is read never goes deeper than TYPES_DEPTH_MAX,
+ * but types may lead back to themselves: who follows them counts.
+ */
+#ifndef SYMBOLS_TYPES_H
+#define SYMBOLS_TYPES_H
+
+#include "base/text.h"
+#include "symbols/symbols.h"
+
+#define TYPE_VOID 0u
+#define TYPES_DEPTH_MAX 32u
+
+enum type_kind {
+	TYPE_UNKNOWN, /* void, and what can't be read */
+	TYPE_NUMBER,
+	TYPE_ENUM,
+	TYPE_POINTER,
+	TYPE_REFERENCE,
+	TYPE_STRUCT,
+	TYPE_CLASS,
+	TYPE_UNION,
+	TYPE_ARRAY,
+	TYPE_FUNCTION,
+	TYPE_TYPEDEF,
+	TYPE_QUALIFIED, /* const, volatile… */
+};
+
+enum type_encoding { TYPE_SIGNED, TYPE_UNSIGNED, TYPE_CHARACTER, TYPE_BOOLEAN, TYPE_FLOAT };
+
+enum member_kind {
+	MEMBER_PLAIN,
+	MEMBER_BASE,         /* what a class derives from */
+	MEMBER_VIRTUAL_BASE, /* the same; where it lies only objects know: there is no `bits` */
+	MEMBER_VTABLE,       /* the pointer to it, which compilers add */
+};
+
+struct type_member {
+	const char *name; /* NULL: it has none */
+	uint64_t bits;    /* from the beginning of the type; of an enumerator: its value */
+	uint32_t type;
+	uint32_t bit_size; /* of a bit field; 0: it is none */
+	enum member_kind kind;
+};
+
+struct type {
+	const char *name; /* with namespaces; NULL: it has none */
+	uint64_t size;    /* bytes; 0: not known, or none */
+	uint64_t count;   /* of an array's elements; 0: not known */
+	/* What it has, by place; of an enumeration its values, of a function its parameters. */
+	const struct type_member *members;
+	uint32_t member_count;
+	uint32_t target; /* of an array its elements, of others what they stand for */
+	enum type_kind kind;
+	enum type_encoding encoding;
+	bool is_declared; /* its members are described nowhere at hand */
+	bool is_c;        /* `struct` belongs to its name */
+};
+
+struct types;
+
+/* The symbols must outlive it. */
+struct error *types_create(struct symbols *symbols, struct types **ret) must_check_;
+void types_destroy(struct types *types);
+static inline void types_cleanup(struct types **types)
+{
+	types_destroy(*types);
+}
+
+/* Memory ran out at some time: what was said since may be too little. */
+bool types_failed(const struct types *types);
+
+/* Finds out what a module's debug information declares, once. Returns whether it has any. */
+bool types_add_module(struct types *types, uint32_t module);
+
+const struct type *types_get(const struct types *types, uint32_t number);
+
+/* What a pointer or reference points to, what an array has, what a typedef stands for. */
+uint32_t types_target(struct types *types, uint32_t number);
+/* Without typedefs and qualifiers. */
+uint32_t types_plain(const struct types *types, uint32_t number);
+/* Whether it is a structure, class or union. */
+static inline bool type_has_members(const struct type *type)
+{
+	return type->kind == TYPE_STRUCT || type->kind == TYPE_CLASS || type->kind == TYPE_UNION;
+}
+
+/* The type that a template was made with, from 0 on; false: it has not so many. Values don't
+ * count. */
+bool types_argument(struct types *types, uint32_t number, unsigned which, uint32_t *ret);
+
+/* A variable of static storage, as its declaration says. */
+struct types_variable {
+	const char *name; /* NULL: no such variable is known, and the rest is 0 */
+	uint32_t type;
+	uint64_t start; /* as the ELF file has it */
+	bool is_local;  /* of one unit or function */
+};
+/* The variable that an address lies in, as the ELF file has it. */
+void types_variable(
+	struct types *types, uint32_t module, uint64_t address, struct types_variable *ret);
+
+/* What lies at an offset of a type. */
+struct types_place {
+	uint32_t type;  /* plain, without members of its own there: a number, a pointer */
+	uint32_t owner; /* the structure that it is a member of; TYPE_VOID: of none */
+	uint64_t into;  /* the offset is so far behind its beginning */
+};
+/* path: "list.head", "names[3]" is added; NULL: nobody wants it. Where a type has a hole, or ends,
+ * the type itself is the place. */
+void types_locate(struct types *types, uint32_t number, uint64_t offset, struct types_place *ret,
+	struct text *path);
+
+/* All structures, classes, unions, enumerations and typedefs of the modules that were added: reads
+ * what was not read yet. Calls `take` with each that is described, once; false from it ends it. */
+void types_each(struct types *types, bool (*take)(void *context, uint32_t number), void *context);
+
+/* By name, with or without "struct" and the like in front; TYPE_VOID: there is none. Of several
+ * the one that is described. */
+uint32_t types_find(struct types *types, const char *name);
+/* Up to `most` names that are like it; the array's strings belong to the types. */
+size_t types_like(struct types *types, const char *name, const char **ret, size_t most);
+
+/* Calls `take` with the whole names of all types that are described; false from it ends it. Names
+ * belong to the types. */
+void types_each_name(
+	struct types *types, bool (*take)(void *context, const char *name), void *context);
+
+/* A declaration in the language: "struct node *next", "char text[16]", "int (*call)(int)". name:
+ * "" for the type alone. */
+void types_declare(struct types *types, uint32_t number, const char *name, struct text *text);
+
+#endif

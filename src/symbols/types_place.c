@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From an offset in a type to the member there. */
+#include "symbols/types.h"
+
+/* Unions in unions whose members are tried. */
+#define UNIONS_MAX 3u
+
+static bool has_offset(const struct types *types, const struct type_member *member, uint64_t offset)
+{
+	if (member->kind == MEMBER_VIRTUAL_BASE || member->bits / 8 > offset)
+		return false;
+	uint64_t size = member->bit_size ? (member->bits % 8 + member->bit_size + 7) / 8
+					 : types_get(types, member->type)->size;
+	return offset - member->bits / 8 < size;
+}
+
+static void locate(struct types *types, uint32_t number, uint64_t offset, struct types_place *ret,
+	struct text *path, unsigned unions);
+
+/* The member around an offset; of a union the first that has a pointer there, else the first. */
+static const struct type_member *member_around(
+	struct types *types, const struct type *type, uint64_t offset, unsigned unions)
+{
+	const struct type_member *first = NULL;
+	for (uint32_t i = 0; i < type->member_count; i++) {
+		const struct type_member *member = &type->members[i];
+		if (!has_offset(types, member, offset))
+			continue;
+		if (type->kind != TYPE_UNION || unions >= UNIONS_MAX)
+			return member;
+		struct types_place place;
+		locate(types, member->type, offset - member->bits / 8, &place, NULL, unions + 1);
+		if (types_get(types, place.type)->kind == TYPE_POINTER && !place.into)
+			return member;
+		first = first ? first : member;
+	}
+	return first;
+}
+
+static void add_member(const struct type_member *member, struct text *path)
+{
+	if (!path || !member->name || member->kind == MEMBER_BASE)
+		return;
+	if (path->len)
+		text_add_char(path, '.');
+	text_add(path, member->name);
+}
+
+static void locate(struct types *types, uint32_t number, uint64_t offset, struct types_place *ret,
+	struct text *path, unsigned unions)
+{
+	*ret = (struct types_place){.type = types_plain(types, number), .into = offset};
+	for (unsigned depth = 0; depth < TYPES_DEPTH_MAX; depth++) {
+		struct type type = *types_get(types, ret->type);
+		uint64_t element = types_get(types, type.target)->size;
+		if (type.kind == TYPE_ARRAY && element && ret->into < type.size) {
+			if (path)
+				text_printf(
+					path, "[%llu]", (unsigned long long)(ret->into / element));
+			ret->into %= element;
+			ret->type = types_plain(types, type.target);
+			continue;
+		}
+		const struct type_member *member =
+			type_has_members(&type) ? member_around(types, &type, ret->into, unions)
+						: NULL;
+		if (!member)
+			break;
+		add_member(member, path);
+		ret->into -= member->bits / 8;
+		ret->owner = ret->type;
+		ret->type = types_plain(types, member->type);
+		if (member->bit_size)
+			break;
+	}
+}
+
+void types_locate(struct types *types, uint32_t number, uint64_t offset, struct types_place *ret,
+	struct text *path)
+{
+	locate(types, number, offset, ret, path, 0);
+}

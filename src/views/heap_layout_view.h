@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Types as debug information describes them, and blocks as values of such types: as text and as
+ * JSON "heapwise.heap/1". */
+#ifndef VIEWS_HEAP_LAYOUT_VIEW_H
+#define VIEWS_HEAP_LAYOUT_VIEW_H
+
+#include "heap/layouts.h"
+#include "views/heap_view.h"
+
+/* Members with their offsets and sizes, holes between them; as gdb's `ptype /o`. */
+struct error *heap_layout_write(
+	struct types *types, uint32_t type, bool as_json, const struct sink *sink) must_check_;
+
+/* The members of one block with their values, or (block SPACE_NONE) a table of those of all blocks
+ * of a type of the survey's; laid out so. The survey knows the types. */
+struct error *heap_show_write(const struct heap_page *page, uint32_t block, uint32_t type,
+	const struct heap_layout *layout, const struct sink *sink) must_check_;
+
+#endif

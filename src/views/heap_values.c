@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "views/heap_values.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "heap/where.h"
+
+#define TEXT_MOST 60u    /* characters of a string */
+#define ELEMENTS_MOST 8u /* of an array */
+
+/* Up to 8 bytes, or a bit field. */
+static bool read_number(
+	const struct heap_values *v, uint64_t bits, uint64_t size, uint32_t bit_size, uint64_t *ret)
+{
+	uint64_t at = bits / 8, bytes = bit_size ? (bits % 8 + bit_size + 7) / 8 : size;
+	unsigned __int128 value = 0;
+	if (!bytes || bytes > 9 || at > v->len || v->len - at < bytes)
+		return false;
+	memcpy(&value, v->bytes + at, bytes);
+	value >>= bit_size ? bits % 8 : 0;
+	*ret = (uint64_t)value;
+	if (bit_size && bit_size < 64)
+		*ret &= (1ull << bit_size) - 1;
+	return true;
+}
+
+static int64_t with_sign(uint64_t value, unsigned bits)
+{
+	return bits && bits < 64 ? (int64_t)(value << (64 - bits)) >> (64 - bits) : (int64_t)value;
+}
+
+static void add_float(const struct heap_values *v, uint64_t at, uint64_t size, struct text *text)
+{
+	float small;
+	double large;
+	long double huge;
+	if (at > v->len || v->len - at < size)
+		text_add(text, "?");
+	else if (size == sizeof(small))
+		text_printf(text, "%.9g", (double)*(float *)memcpy(&small, v->bytes + at, size));
+	else if (size == sizeof(large))
+		text_printf(text, "%.17g", *(double *)memcpy(&large, v->bytes + at, size));
+	else if (size == sizeof(huge))
+		text_printf(text, "%.20Lg", *(long double *)memcpy(&huge, v->bytes + at, size));
+	else
+		text_add(text, "{…}");
+}
+
+static void add_character(unsigned char c, struct text *text)
+{
+	if (c == '"' || c == '\\')
+		text_printf(text, "\\%c", c);
+	else if (isprint(c))
+		text_add_char(text, (char)c);
+	else
+		text_printf(text, "\\%03o", c);
+}
+
+static void add_characters(const uint8_t *bytes, size_t len, struct text *text)
+{
+	size_t end = strnlen((const char *)bytes, len), shown = end < TEXT_MOST ? end : TEXT_MOST;
+	text_add_char(text, '"');
+	for (size_t i = 0; i < shown; i++)
+		add_character(bytes[i], text);
+	text_add(text, shown < end ? "\"…" : "\"");
+}
+
+/* The name of a value; of flags those of their bits. */
+static void add_enumerator(const struct type *type, int64_t value, struct text *text)
+{
+	for (uint32_t i = 0; i < type->member_count; i++) {
+		if ((int64_t)type->members[i].bits == value && type->members[i].name) {
+			text_add_shown(text, type->members[i].name, 200);
+			return;
+		}
+	}
+	int64_t left = value;
+	size_t start = text->len;
+	for (uint32_t i = 0; i < type->member_count && left > 0; i++) {
+		int64_t bit = (int64_t)type->members[i].bits;
+		if (bit <= 0 || (bit & left) != bit || !type->members[i].name)
+			continue;
+		text_add(text, text->len > start ? " | " : "");
+		text_add_shown(text, type->members[i].name, 200);
+		left &= ~bit;
+	}
+	if (left)
+		text_printf(text, "%s%" PRId64, text->len > start ? " | " : "", left);
+}
+
+static bool is_character(const struct heap_values *v, uint32_t type)
+{
+	const struct type *of = types_get(v->types, types_plain(v->types, type));
+	return of->kind == TYPE_NUMBER && of->encoding == TYPE_CHARACTER && of->size == 1;
+}
+
+/* The string that a pointer to characters leads to, if it is printable. */
+static void add_pointed_text(const struct heap_values *v, uint64_t address, struct text *text)
+{
+	char string[TEXT_MOST + 2];
+	size_t got = address_space_read(v->survey->heap.space, address, string, sizeof(string) - 1);
+	size_t len = strnlen(string, got);
+	for (size_t i = 0; i < len; i++) {
+		if ((unsigned char)string[i] < ' ' && !isspace((unsigned char)string[i]))
+			return;
+	}
+	if (!len)
+		return;
+	text_add_char(text, ' ');
+	add_characters((const uint8_t *)string, len, text);
+}
+
+static void add_pointer(struct heap_values *v, uint32_t number, uint64_t value, struct text *text)
+{
+	if (!value) {
+		text_add(text, "NULL");
+		return;
+	}
+	text_printf(text, "0x%" PRIx64, value);
+	if (is_character(v, types_target(v->types, number)))
+		add_pointed_text(v, value, text);
+	struct heap_where where = {.kind = HEAP_WHERE_NOWHERE};
+	struct error *error = v->is_short ? NULL : heap_where(v->survey, value, &where);
+	if (v->error)
+		error_destroy(error);
+	else
+		v->error = error;
+	if (!v->is_short) {
+		text_add(text, " → ");
+		heap_where_describe(&where, text);
+	}
+}
+
+static void add_array(
+	struct heap_values *v, const struct type *type, uint64_t bits, struct text *text)
+{
+	uint64_t at = bits / 8, element = types_get(v->types, type->target)->size;
+	if (is_character(v, type->target)) {
+		uint64_t left = at < v->len ? v->len - at : 0;
+		add_characters(left ? v->bytes + at : (const uint8_t *)"",
+			type->size < left ? (size_t)type->size : (size_t)left, text);
+		return;
+	}
+	bool was_short = v->is_short;
+	v->is_short = true;
+	text_add_char(text, '{');
+	for (uint64_t i = 0; i < type->count && element; i++) {
+		text_add(text, i ? ", " : "");
+		if (i == ELEMENTS_MOST) {
+			text_printf(text, "… %" PRIu64 " more", type->count - i);
+			break;
+		}
+		heap_values_add(v, type->target, bits + 8 * element * i, 0, text);
+	}
+	text_add_char(text, '}');
+	v->is_short = was_short;
+}
+
+static void add_whole(const struct type *type, uint64_t value, unsigned bits, struct text *text)
+{
+	if (type->encoding == TYPE_BOOLEAN && value <= 1)
+		text_add(text, value ? "true" : "false");
+	else if (type->encoding == TYPE_SIGNED)
+		text_printf(text, "%" PRId64, with_sign(value, bits));
+	else
+		text_printf(text, "%" PRIu64, value);
+	if (type->encoding == TYPE_CHARACTER && type->size == 1 && isprint((int)(value & 0xff)))
+		text_printf(text, " '%c'", (char)value);
+}
+
+void heap_values_add(struct heap_values *values, uint32_t number, uint64_t bits, uint32_t bit_size,
+	struct text *text)
+{
+	struct heap_values *v = values;
+	number = types_plain(v->types, number);
+	struct type type = *types_get(v->types, number);
+	uint64_t value;
+	if (type_has_members(&type)) {
+		text_add(text, "{…}");
+		return;
+	}
+	if (type.kind == TYPE_ARRAY) {
+		add_array(v, &type, bits, text);
+		return;
+	}
+	if (type.kind == TYPE_NUMBER && type.encoding == TYPE_FLOAT) {
+		add_float(v, bits / 8, type.size, text);
+		return;
+	}
+	if (!read_number(v, bits, type.size, bit_size, &value)) {
+		text_add(text, "?");
+		return;
+	}
+	unsigned width = bit_size ? bit_size : (unsigned)(8 * type.size);
+	if (type.kind == TYPE_POINTER || type.kind == TYPE_REFERENCE)
+		add_pointer(v, number, value, text);
+	else if (type.kind == TYPE_ENUM)
+		add_enumerator(&type, with_sign(value, width < 64 && !bit_size ? width : 64), text);
+	else
+		add_whole(&type, value, width, text);
+}
