@@ -14,7 +14,7 @@
 
 static const char *type_name(const struct survey *survey, uint32_t block)
 {
-	return survey->types.types.data[survey_block_type(survey, block)].name;
+	return survey->types.types.data[survey_type_of(survey, block)].name;
 }
 
 static size_t read_content(
