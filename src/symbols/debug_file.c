@@ -415,18 +415,23 @@ static void open_dwarf(struct search *search, struct object *object)
 		keep_from_looking(search->files, dwarf);
 }
 
-void debug_files_open(struct debug_files *ret, const struct debug_query *query)
+static struct search search_of(struct debug_files *files, const struct debug_query *query)
 {
-	*ret = (struct debug_files){.main = NULL};
 	const char *slash = strrchr(query->path, '/');
-	struct search search = {
+	return (struct search){
 		.query = query,
 		.settings = query->settings,
 		.build_id = query->build_id,
 		.build_id_len = query->build_id_len,
 		.name = slash ? slash + 1 : query->path,
-		.files = ret,
+		.files = files,
 	};
+}
+
+void debug_files_find(struct debug_files *ret, const struct debug_query *query)
+{
+	*ret = (struct debug_files){.main = NULL};
+	struct search search = search_of(ret, query);
 	open_main(&search);
 	set_hex(search.build_id, search.build_id_len, search.hex);
 	look_by_build_id(&search);
@@ -434,9 +439,20 @@ void debug_files_open(struct debug_files *ret, const struct debug_query *query)
 		look_by_links(&search);
 	if (!ret->separate && !(ret->main && has_debug_info(ret->main)))
 		look_at_servers(&search);
-	open_dwarf(&search, ret->separate);
-	if (!ret->separate || !ret->separate->dwarf)
-		open_dwarf(&search, ret->main);
+}
+
+void debug_files_unpack(struct debug_files *files, const struct debug_query *query)
+{
+	struct search search = search_of(files, query);
+	open_dwarf(&search, files->separate);
+	if (!files->separate || !files->separate->dwarf)
+		open_dwarf(&search, files->main);
+}
+
+void debug_files_open(struct debug_files *ret, const struct debug_query *query)
+{
+	debug_files_find(ret, query);
+	debug_files_unpack(ret, query);
 }
 
 void debug_files_close(struct debug_files *files)

@@ -37,6 +37,10 @@ struct debug_files {
  * names it, then by build-id in the same folders.
  */
 void debug_files_open(struct debug_files *ret, const struct debug_query *query);
+/* The same in two steps: the files alone, then their debug information, which is packed where
+ * distributions have it, and takes as long as all else to unpack. */
+void debug_files_find(struct debug_files *ret, const struct debug_query *query);
+void debug_files_unpack(struct debug_files *files, const struct debug_query *query);
 void debug_files_close(struct debug_files *files);
 
 #endif

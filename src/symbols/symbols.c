@@ -34,6 +34,7 @@ struct module {
 	const uint8_t *build_id;
 	size_t build_id_len;
 	enum symbols_state state;
+	bool is_found; /* `files` are known, though maybe not what is in them */
 	const char *debug_path;
 	struct debug_files files;
 	struct unit_index units; /* if state is SYMBOLS_DWARF */
@@ -137,16 +138,31 @@ static bool has_names(const struct object *object)
 				 object_section(object, ".gnu_debugdata", &header));
 }
 
-/* Tries the separate file for debug information before the module itself. */
-static void module_open(struct symbols *symbols, struct module *module)
+static struct debug_query query_of(const struct symbols *symbols, const struct module *module)
 {
-	struct debug_query query = {
+	return (struct debug_query){
 		.path = module->path,
 		.build_id = module->build_id,
 		.build_id_len = module->build_id_len,
 		.settings = symbols->settings,
 	};
-	debug_files_open(&module->files, &query);
+}
+
+/* Looks for the files alone. */
+static void module_find(struct symbols *symbols, struct module *module)
+{
+	struct debug_query query = query_of(symbols, module);
+	if (!module->is_found)
+		debug_files_find(&module->files, &query);
+	module->is_found = true;
+}
+
+/* Tries the separate file for debug information before the module itself. */
+static void module_open(struct symbols *symbols, struct module *module)
+{
+	struct debug_query query = query_of(symbols, module);
+	module_find(symbols, module);
+	debug_files_unpack(&module->files, &query);
 	struct object *main = module->files.main, *separate = module->files.separate;
 	struct object *source = separate && object_dwarf(separate) ? separate : main;
 	GElf_Shdr header;
@@ -318,6 +334,9 @@ struct error *symbols_real_path(struct symbols *symbols, uint32_t module_index, 
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
 	struct module *module = symbols->modules.data[module_index];
 	if (module->state == SYMBOLS_UNOPENED)
+		module_find(symbols, module);
+	/* What is wrong with it is known then. */
+	if (module->state == SYMBOLS_UNOPENED && !module->files.main)
 		module_open(symbols, module);
 	*ret = NULL;
 	const struct symbols_settings *settings = symbols->settings;
