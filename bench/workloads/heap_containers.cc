@@ -15,28 +15,42 @@
 
 #include <unistd.h>
 
-namespace {
+namespace
+{
 
-class Shape {
-public:
+class Shape
+{
+      public:
 	virtual ~Shape() = default;
 	virtual long area() const = 0;
 };
 
-class Square : public Shape {
+class Square : public Shape
+{
 	long side;
 
-public:
-	explicit Square(long length) : side(length) {}
-	long area() const override { return side * side; }
+      public:
+	explicit Square(long length) : side(length)
+	{
+	}
+	long area() const override
+	{
+		return side * side;
+	}
 };
 
-class Label : public Shape {
+class Label : public Shape
+{
 	std::string text;
 
-public:
-	explicit Label(long number) : text("the label of a shape, number " + std::to_string(number)) {}
-	long area() const override { return static_cast<long>(text.size()); }
+      public:
+	explicit Label(long number) : text("the label of a shape, number " + std::to_string(number))
+	{
+	}
+	long area() const override
+	{
+		return static_cast<long>(text.size());
+	}
 };
 
 std::map<long, std::string> names;

@@ -304,15 +304,13 @@ static struct error *name_variable(
 			   : strings_keep_demangled(&symbols->strings, name.data, ret);
 }
 
-struct error *symbols_variable(struct symbols *symbols, uint32_t module_index, uint64_t address,
-	struct symbol_variable *ret)
+/* Its name alone, by symbol tables; *ret_start: where it begins, if it has one. */
+static struct error *find_variable(struct symbols *symbols, struct module *module, uint64_t address,
+	struct symbol_variable *ret, uint64_t *ret_start)
 {
-	if (module_index >= symbols->modules.len)
-		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
-	struct module *module = symbols->modules.data[module_index];
 	*ret = (struct symbol_variable){.name = NULL};
 	if (module->state == SYMBOLS_UNOPENED)
-		module_open(symbols, module);
+		module_find(symbols, module);
 	struct error *error = NULL;
 	if (!module->has_data_table) {
 		module->has_data_table = true;
@@ -323,9 +321,31 @@ struct error *symbols_variable(struct symbols *symbols, uint32_t module_index, u
 		error ? NULL : symbol_table_find(&module->data_table, address);
 	if (!found)
 		return error;
+	*ret_start = found->start;
 	ret->offset = address - found->start;
-	error = name_variable(symbols, found->name, &ret->name);
-	return error ? error : add_variable_place(symbols, module, found->start, ret);
+	return name_variable(symbols, found->name, &ret->name);
+}
+
+struct error *symbols_variable_name(struct symbols *symbols, uint32_t module_index,
+	uint64_t address, struct symbol_variable *ret)
+{
+	uint64_t start;
+	if (module_index >= symbols->modules.len)
+		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
+	return find_variable(symbols, symbols->modules.data[module_index], address, ret, &start);
+}
+
+struct error *symbols_variable(struct symbols *symbols, uint32_t module_index, uint64_t address,
+	struct symbol_variable *ret)
+{
+	if (module_index >= symbols->modules.len)
+		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
+	struct module *module = symbols->modules.data[module_index];
+	uint64_t start;
+	if (module->state == SYMBOLS_UNOPENED)
+		module_open(symbols, module);
+	struct error *error = find_variable(symbols, module, address, ret, &start);
+	return error || !ret->name ? error : add_variable_place(symbols, module, start, ret);
 }
 
 struct error *symbols_real_path(struct symbols *symbols, uint32_t module_index, const char **ret)
