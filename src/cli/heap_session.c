@@ -69,7 +69,7 @@ static struct error *open_process(struct heap_session *s)
 	s->has_space = true;
 	error = address_space_of_process(
 		&s->stopped, s->has_snapshot ? s->snapshot.pid : s->pid, &s->space);
-	if (!error && !s->no_recording && !s->recording_path && heap_recording_is_wanted(&s->space))
+	if (!error && !s->no_recording && heap_recording_is_wanted(&s->space))
 		heap_recording_ask(s->pid, &s->recording);
 	if (s->has_snapshot) {
 		let_go(s);
