@@ -17,6 +17,8 @@
 #include "process/maps.h"
 
 #define ANSWER_MS 300000
+/* The process stands still meanwhile. */
+#define BLOCKS_ANSWER_MS 3000
 
 /* The name of the session's folder, as the process's rings are called after it; "": none. */
 static void find_folder(const struct process_maps *maps, char *ret, size_t room)
@@ -135,8 +137,9 @@ static struct error *ask_with(
 	request->version = HW_SHM_VERSION;
 	request->pid = pid;
 	struct pollfd answer = {.fd = fd, .events = POLLIN};
+	int patience = request->what == ASK_BLOCKS ? BLOCKS_ANSWER_MS : ANSWER_MS;
 	if (send(fd, request, sizeof(*request), MSG_NOSIGNAL) != (ssize_t)sizeof(*request) ||
-		poll(&answer, 1, ANSWER_MS) != 1 || !receive(fd, ret, ret_fd))
+		poll(&answer, 1, patience) != 1 || !receive(fd, ret, ret_fd))
 		return error_create(ERROR_ENVIRONMENT,
 			"the collector of process %d does not answer (is it of another version?)",
 			(int)pid);

@@ -22,6 +22,8 @@ void heap_recording_deinit(struct heap_recording *recording)
 	model_destroy(recording->model);
 	free(recording->blocks);
 	free(recording->path);
+	if (recording->is_asked)
+		close(recording->pipe);
 	*recording = (struct heap_recording){.path = NULL};
 }
 
@@ -34,40 +36,39 @@ bool heap_recording_is_wanted(const struct address_space *space)
 	return false;
 }
 
-static struct error *read_blocks(int fd, uint64_t count, struct heap_recording *ret)
+/* What the collector tells, up to the end. */
+static struct error *read_blocks(struct heap_recording *r)
 {
-	FILE *from = fdopen(fd, "r");
-	if (!from) {
-		close(fd);
+	FILE *from = fdopen(r->pipe, "r");
+	if (!from)
 		return error_no_memory();
-	}
-	ret->blocks = count < SIZE_MAX / sizeof(*ret->blocks)
-			      ? malloc((count + 1) * sizeof(*ret->blocks))
-			      : NULL;
+	r->is_asked = false;
+	if (r->told < SIZE_MAX / sizeof(*r->blocks))
+		r->blocks = malloc((r->told + 1) * sizeof(*r->blocks));
 	struct ask_block block;
-	while (ret->blocks && ret->count < count && fread(&block, sizeof(block), 1, from) == 1)
-		ret->blocks[ret->count++] = (struct live_block){.address = block.address,
+	while (r->blocks && r->count < r->told && fread(&block, sizeof(block), 1, from) == 1)
+		r->blocks[r->count++] = (struct live_block){.address = block.address,
 			.size = block.size,
 			.site = {block.site},
 			.thread = {block.thread},
 			.number = block.number};
 	fclose(from);
-	if (!ret->blocks)
+	if (!r->blocks)
 		return error_no_memory();
-	return ret->count == count ? NULL
-				   : error_create(ERROR_ENVIRONMENT,
-					     "its collector has told %zu of %llu live blocks",
-					     ret->count, (unsigned long long)count);
+	if (r->count == r->told)
+		return NULL;
+	return error_create(ERROR_ENVIRONMENT,
+		"%s: its collector has told %zu of %llu live blocks, then it ended", r->path,
+		r->count, (unsigned long long)r->told);
 }
 
 void heap_recording_ask(pid_t pid, struct heap_recording *ret)
 {
 	struct ask_reply reply;
-	int fd;
-	struct error *error = ask_for_blocks(pid, &reply, &fd);
-	if (!error)
-		error = read_blocks(fd, reply.blocks, ret);
+	struct error *error = ask_for_blocks(pid, &reply, &ret->pipe);
+	ret->is_asked = !error;
 	if (!error) {
+		ret->told = reply.blocks;
 		ret->path = strdup(reply.file);
 		error = ret->path ? NULL : error_no_memory();
 	}
@@ -164,7 +165,9 @@ struct error *heap_recording_open(const char *path, const char *core,
 				core);
 		return NULL;
 	}
-	struct error *error = open_model(ret->path, ret->blocks, &ret->model);
+	struct error *error = ret->is_asked ? read_blocks(ret) : NULL;
+	if (!error)
+		error = open_model(ret->path, ret->blocks, &ret->model);
 	if (!error)
 		error = heap_join_check(space, ret->model, ret->path);
 	if (error)

@@ -15,7 +15,10 @@
 struct heap_recording {
 	char *path;
 	struct model *model;
-	struct live_block *blocks; /* that the collector has told; NULL: the model has them */
+	bool is_asked; /* the collector tells `told` blocks through the pipe */
+	int pipe;
+	uint64_t told;
+	struct live_block *blocks; /* that it has told; NULL: the model has them */
 	size_t count;
 	struct joined joined; /* its recording is NULL unless it is there */
 };
@@ -26,8 +29,8 @@ void heap_recording_deinit(struct heap_recording *recording);
 bool heap_recording_is_wanted(const struct address_space *space);
 
 /*
- * Asks the collector of a process, which stands still, what lives. A process that nobody records,
- * or whose collector can't be asked, has no recording: that is said.
+ * Asks the collector of a process, which stands still, what lives; what it tells is read later. A
+ * process whose collector can't be asked has no recording: that is said.
  */
 void heap_recording_ask(pid_t pid, struct heap_recording *ret);
 

@@ -84,7 +84,7 @@ static struct error *open_process(struct heap_session *s)
 	s->has_space = true;
 	error = address_space_of_process(
 		&s->stopped, s->has_snapshot ? s->snapshot.pid : s->pid, &s->space);
-	if (!error && !s->no_recording && !s->recording_path && heap_recording_is_wanted(&s->space))
+	if (!error && !s->no_recording && heap_recording_is_wanted(&s->space))
 		heap_recording_ask(s->pid, &s->recording);
 	if (s->has_snapshot) {
 		let_go(s);
@@ -166,16 +166,24 @@ static const struct joined *joined_of(const struct heap_session *s)
 	return s->recording.joined.recording ? &s->recording.joined : NULL;
 }
 
-struct error *heap_session_judge(struct heap_session *session)
+struct error *heap_session_place(struct heap_session *session)
 {
 	struct heap_session *s = session;
 	struct error *error = heap_session_survey(s);
+	if (error || s->is_placed)
+		return error;
+	s->is_placed = true;
+	return join(s);
+}
+
+struct error *heap_session_judge(struct heap_session *session)
+{
+	struct heap_session *s = session;
+	struct error *error = heap_session_place(s);
 	if (error || s->is_judged)
 		return error;
 	s->is_judged = true;
-	error = join(s);
-	if (!error)
-		error = survey_judge(&s->survey);
+	error = survey_judge(&s->survey);
 	if (!error)
 		error = heap_model_make(
 			&s->survey, s->core ? s->core : s->name, joined_of(s), &s->model);

@@ -41,7 +41,7 @@ struct heap_session {
 	struct process_map_usage *usage; /* … and what they took; NULL: not known */
 	bool has_snapshot, is_held;
 	uint64_t pause_ns;
-	bool has_names, has_space, is_surveyed, is_judged;
+	bool has_names, has_space, is_surveyed, is_placed, is_judged;
 };
 
 /* Prepares it; what the user wishes is filled in then. */
@@ -52,6 +52,8 @@ void heap_session_close(struct heap_session *session);
 struct error *heap_session_open(struct heap_session *session) must_check_;
 /* Reads and types the heap, once. */
 struct error *heap_session_survey(struct heap_session *session) must_check_;
+/* Joins it with its recording, if there is one, once; for those who need no kinds of leaks. */
+struct error *heap_session_place(struct heap_session *session) must_check_;
 /* Sorts it into kinds of leaks and makes the model, once. */
 struct error *heap_session_judge(struct heap_session *session) must_check_;
 

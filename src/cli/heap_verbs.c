@@ -129,7 +129,7 @@ static int run_why(struct heap_session *session, int count, char **words)
 {
 	(void)count;
 	uint32_t block, type;
-	struct error *error = heap_session_judge(session);
+	struct error *error = heap_session_place(session);
 	if (!error)
 		error = heap_verbs_find(&session->survey, words[1], &block, &type);
 	if (error)

@@ -95,7 +95,7 @@ struct error *heap_names_place(struct heap_names *names, const struct address_sp
 	uint64_t own = address - module->bias;
 	ret->is_code = map && map->executable;
 	struct symbol_variable variable;
-	struct error *error = symbols_variable(names->symbols, number, own, &variable);
+	struct error *error = symbols_variable_name(names->symbols, number, own, &variable);
 	if (error)
 		return error;
 	ret->name = variable.name;

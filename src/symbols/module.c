@@ -91,13 +91,20 @@ void module_read(struct symbols *symbols, struct module *module)
 	module->source = source;
 }
 
+void module_find(struct symbols *symbols, struct module *module)
+{
+	const struct debug_query query = query_of(symbols, module);
+	if (!module->is_found)
+		debug_files_open(&module->files, &query);
+	module->is_found = true;
+}
+
 void module_open(struct symbols *symbols, struct module *module)
 {
 	if (module->state != SYMBOLS_UNOPENED)
 		return;
-	const struct debug_query query = query_of(symbols, module);
 	struct debug_files *files = &module->files;
-	debug_files_open(files, &query);
+	module_find(symbols, module);
 	/* Where none was recorded, the file at the path is the right one. */
 	bool is_recorded = module->build_id_len || !files->main;
 	known_names_open(&module->known, symbols->settings,

@@ -39,6 +39,7 @@ struct module {
 	struct debug_files files;
 	struct known_names known;
 	size_t kept;             /* answers that come from there */
+	bool is_found;           /* `files` are, though maybe nothing in them was read */
 	bool is_read;            /* what follows here is there, which known names don't need */
 	struct unit_index units; /* if state is SYMBOLS_DWARF */
 	struct symbol_table table;
@@ -63,6 +64,9 @@ struct error *module_create(struct symbols *symbols, const char *path, const uin
 	size_t build_id_len, struct module **ret) must_check_;
 /* NULL is fine. */
 void module_destroy(struct module *module);
+
+/* Finds the module's files alone, unless that was done. */
+void module_find(struct symbols *symbols, struct module *module);
 
 /*
  * Finds the module's files, unless that was done. They are read only if no earlier command kept

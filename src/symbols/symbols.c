@@ -212,12 +212,10 @@ static struct error *name_variable(
 			   : strings_keep_demangled(&symbols->strings, name.data, ret);
 }
 
-struct error *symbols_variable(struct symbols *symbols, uint32_t module_index, uint64_t address,
-	struct symbol_variable *ret)
+/* Its name alone, by symbol tables; *ret_start: where it begins, if it has one. */
+static struct error *find_variable(struct symbols *symbols, struct module *module, uint64_t address,
+	struct symbol_variable *ret, uint64_t *ret_start)
 {
-	if (module_index >= symbols->modules.len)
-		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
-	struct module *module = symbols->modules.data[module_index];
 	*ret = (struct symbol_variable){.name = NULL};
 	module_open(symbols, module);
 	module_read(symbols, module);
@@ -231,9 +229,31 @@ struct error *symbols_variable(struct symbols *symbols, uint32_t module_index, u
 		error ? NULL : symbol_table_find(&module->data_table, address);
 	if (!found)
 		return error;
+	*ret_start = found->start;
 	ret->offset = address - found->start;
-	error = name_variable(symbols, found->name, &ret->name);
-	return error ? error : add_variable_place(symbols, module, found->start, ret);
+	return name_variable(symbols, found->name, &ret->name);
+}
+
+struct error *symbols_variable_name(struct symbols *symbols, uint32_t module_index,
+	uint64_t address, struct symbol_variable *ret)
+{
+	uint64_t start;
+	if (module_index >= symbols->modules.len)
+		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
+	return find_variable(symbols, symbols->modules.data[module_index], address, ret, &start);
+}
+
+struct error *symbols_variable(struct symbols *symbols, uint32_t module_index, uint64_t address,
+	struct symbol_variable *ret)
+{
+	if (module_index >= symbols->modules.len)
+		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
+	struct module *module = symbols->modules.data[module_index];
+	uint64_t start;
+	if (module->state == SYMBOLS_UNOPENED)
+		module_open(symbols, module);
+	struct error *error = find_variable(symbols, module, address, ret, &start);
+	return error || !ret->name ? error : add_variable_place(symbols, module, start, ret);
 }
 
 struct error *symbols_local(struct symbols *symbols, uint32_t module_index,
@@ -261,12 +281,21 @@ struct unit_index *symbols_units(struct symbols *symbols, uint32_t module_index)
 	return module->state == SYMBOLS_DWARF ? &module->units : NULL;
 }
 
+/* Its files are known; what is wrong with it, too, if it has none. */
+static struct module *find(struct symbols *symbols, uint32_t module_index)
+{
+	struct module *module = symbols->modules.data[module_index];
+	module_find(symbols, module);
+	if (!module->files.main)
+		module_open(symbols, module);
+	return module;
+}
+
 struct error *symbols_real_path(struct symbols *symbols, uint32_t module_index, const char **ret)
 {
 	if (module_index >= symbols->modules.len)
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
-	struct module *module = symbols->modules.data[module_index];
-	module_open(symbols, module);
+	const struct module *module = find(symbols, module_index);
 	*ret = NULL;
 	const struct symbols_settings *settings = symbols->settings;
 	const char *found = module->files.main ? module->files.main->path : NULL;
@@ -281,16 +310,9 @@ struct error *symbols_real_path(struct symbols *symbols, uint32_t module_index, 
 	return strings_keep(&symbols->strings, path, ret);
 }
 
-static struct module *opened(struct symbols *symbols, uint32_t module_index)
-{
-	struct module *module = symbols->modules.data[module_index];
-	module_open(symbols, module);
-	return module;
-}
-
 const char *symbols_module_file(struct symbols *symbols, uint32_t module_index)
 {
-	const struct debug_files *files = &opened(symbols, module_index)->files;
+	const struct debug_files *files = &find(symbols, module_index)->files;
 	if (files->main)
 		return files->main->path;
 	return files->separate && object_has_code(files->separate) ? files->separate->path : NULL;
@@ -298,7 +320,7 @@ const char *symbols_module_file(struct symbols *symbols, uint32_t module_index)
 
 const char *symbols_module_changed(struct symbols *symbols, uint32_t module_index)
 {
-	const struct debug_files *files = &opened(symbols, module_index)->files;
+	const struct debug_files *files = &find(symbols, module_index)->files;
 	for (size_t i = 0; files->changed && i < files->tried.len; i++) {
 		if (files->tried.data[i].trial == TRIAL_OTHER)
 			return files->tried.data[i].path;

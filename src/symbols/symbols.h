@@ -87,6 +87,9 @@ struct symbol_variable {
 /* The variable that has the address, as the ELF file has it. The only errors are of memory. */
 struct error *symbols_variable(struct symbols *symbols, uint32_t module, uint64_t address,
 	struct symbol_variable *ret) must_check_;
+/* The same without file and line, which takes no debug information. */
+struct error *symbols_variable_name(struct symbols *symbols, uint32_t module, uint64_t address,
+	struct symbol_variable *ret) must_check_;
 
 /*
  * All names that the symbol table has for the code at such an address: strdup is __strdup too. None
