@@ -74,6 +74,17 @@ struct address_files heap_names_files(struct heap_names *names)
 	return (struct address_files){names, find_file};
 }
 
+const char *heap_names_changed(struct heap_names *names, const struct address_module *module)
+{
+	uint32_t number;
+	if (!add_module(names, module, &number))
+		return module->path;
+	const char *path = symbols_module_changed(names->symbols, number);
+	if (!path)
+		path = symbols_module_file(names->symbols, number);
+	return path ? path : module->path;
+}
+
 bool heap_names_symbols(
 	struct heap_names *names, const struct address_module *module, uint32_t *ret)
 {

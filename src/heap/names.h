@@ -22,7 +22,6 @@ struct heap_names {
 	struct symbols *symbols;
 	struct types *types; /* NULL: nobody has asked for them */
 	const char *exe;     /* to be used for the program's own file; NULL: none */
-	const char *exe_of;  /* the path that it stands for: the first module's without another */
 	struct named_modules modules;
 	struct arena arena;
 };
@@ -34,6 +33,9 @@ void heap_names_close(struct heap_names *names);
 
 /* For address_space_of_core(): finds modules' files. */
 struct address_files heap_names_files(struct heap_names *names);
+
+/* The path on this machine of the file that is not what a module was. */
+const char *heap_names_changed(struct heap_names *names, const struct address_module *module);
 
 /* What an address is in a module. */
 struct heap_place {

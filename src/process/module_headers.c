@@ -121,6 +121,18 @@ static bool is_same_entry(const Elf64_Dyn *file, const Elf64_Dyn *memory, uint64
 		       file->d_un.d_val + bias == memory->d_un.d_val);
 }
 
+/* Whether a core has more of a module than its headers: what the loader has written to. */
+static bool has_written(const struct address_space *space, const struct address_module *module)
+{
+	const struct core_segments *segments = &space->core.segments;
+	for (size_t i = 0; i < segments->len; i++) {
+		const struct core_segment *s = &segments->data[i];
+		if (s->start > module->start && s->start < module->end && s->file_bytes)
+			return !space->core.missing_bytes;
+	}
+	return false;
+}
+
 bool module_headers_contradict(const struct module_headers *of_file,
 	const struct address_space *space, const struct address_module *module)
 {
@@ -130,10 +142,11 @@ bool module_headers_contradict(const struct module_headers *of_file,
 		return false;
 	size_t most = part->p_filesz < sizeof(file) ? part->p_filesz : sizeof(file);
 	size_t count = most / sizeof(file[0]);
-	if (!read_at(of_file, part->p_offset, file, count * sizeof(file[0])) ||
-		address_space_read(space, module->bias + part->p_vaddr, memory,
-			count * sizeof(file[0])) != count * sizeof(file[0]))
+	size_t bytes = count * sizeof(file[0]);
+	if (!read_at(of_file, part->p_offset, file, bytes))
 		return false;
+	if (address_space_read(space, module->bias + part->p_vaddr, memory, bytes) != bytes)
+		return has_written(space, module);
 	for (size_t i = 0; i < count && file[i].d_tag != DT_NULL; i++) {
 		if (!is_same_entry(&file[i], &memory[i], module->bias))
 			return true;

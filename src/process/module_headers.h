@@ -38,7 +38,8 @@ const Elf64_Phdr *module_headers_part(const struct module_headers *headers, uint
 
 /*
  * Whether a file can't be what the program has at this place: where its dynamic section would be,
- * memory has other entries. Of a program without any nothing is known, and that is false.
+ * memory has other entries, or none though it has the data around. Of a program without that
+ * section nothing is known, and that is false.
  */
 bool module_headers_contradict(const struct module_headers *of_file,
 	const struct address_space *space, const struct address_module *module);

@@ -121,13 +121,10 @@ static void text_damage(const struct survey *s, struct text *out)
 		text_printf(out, "… and %zu more places with damage\n", damage->len - 10);
 }
 
-static void text_verdict(const struct heap_page *page, struct text *out)
+static void text_in_use(const struct survey *s, struct text *out)
 {
-	const struct survey *s = page->survey;
 	const struct search_totals *leaks = search_totals(s->search);
 	uint64_t lost = leaks->bytes[SEARCH_DEFINITE] + leaks->bytes[SEARCH_INDIRECT];
-	text_add_shown(out, page->name, 500);
-	text_add(out, ": ");
 	add_sum(out, s->totals.bytes[BLOCK_USED], s->totals.blocks[BLOCK_USED]);
 	text_add(out, " in use; ");
 	if (lost) {
@@ -137,6 +134,17 @@ static void text_verdict(const struct heap_page *page, struct text *out)
 		text_add(out, "nothing of that is lost");
 	}
 	text_add(out, ".\n");
+}
+
+static void text_verdict(const struct heap_page *page, struct text *out)
+{
+	const struct survey *s = page->survey;
+	text_add_shown(out, page->name, 500);
+	text_add(out, ": ");
+	if (s->heap.areas.len)
+		text_in_use(s, out);
+	else
+		text_add(out, "no heap was found.\n");
 	int signal = s->heap.space->threads.len ? s->heap.space->threads.data[0].signal : 0;
 	if (signal && !page->pause_ns)
 		text_printf(out, "The program died of SIG%s in thread %d.\n",
