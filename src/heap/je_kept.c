@@ -2,6 +2,9 @@
 /*
  * What threads keep of free blocks of jemalloc's (tcache): a row of stacks in each thread's local
  * memory, one for each size. A stack grows down; of its other ends only the last 16 bits are kept.
+ *
+ * Before 5.3 a stack has its length and its upper end, and those of large blocks are a row of their
+ * own. All stacks of a thread stand in one block, one behind the other.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,34 +22,63 @@ struct bin {
 	uint64_t requests;
 	uint16_t low_water, full, empty, unused;
 };
+struct counting_bin {
+	int32_t low_water, count;
+	uint64_t requests;
+	uint64_t end;
+};
 #define BIN_BYTES 24u
 _Static_assert(sizeof(struct bin) == BIN_BYTES, "cache_bin_t");
+_Static_assert(sizeof(struct counting_bin) == BIN_BYTES, "cache_bin_t before 5.3");
 /* So many in a row are no accident. */
 #define BINS_MIN 12u
+#define COUNT_MAX (1 << 13)
 
-/* Of a stack: the bytes that it holds. False: there is none. */
-static bool read_bin(
-	const struct je_malloc *je, const uint8_t *at, struct bin *ret, uint16_t *bytes)
+/* What is in a stack. */
+struct stack {
+	uint64_t address, table; /* the block that it stands in */
+	size_t bytes;
+};
+
+/* False: there is none. */
+static bool read_bin(const struct je_malloc *je, const uint8_t *at, struct stack *ret)
 {
-	uint64_t block;
-	memcpy(ret, at, sizeof(*ret));
-	*bytes = (uint16_t)(ret->empty - (uint16_t)ret->head);
-	uint16_t room = (uint16_t)(ret->empty - ret->full);
-	return ret->head && ret->head % 8 == 0 && *bytes % 8 == 0 && room && room % 8 == 0 &&
-	       *bytes <= room && je_block_at(je, ret->head + *bytes - 8, &block);
+	struct bin bin;
+	memcpy(&bin, at, sizeof(bin));
+	uint16_t bytes = (uint16_t)(bin.empty - (uint16_t)bin.head);
+	uint16_t room = (uint16_t)(bin.empty - bin.full);
+	*ret = (struct stack){.address = bin.head, .bytes = bytes};
+	return bin.head && bin.head % 8 == 0 && bytes % 8 == 0 && room && room % 8 == 0 &&
+	       bytes <= room && je_block_at(je, bin.head + bytes - 8, &ret->table);
 }
 
-static bool take_bin(struct je_malloc *je, const struct bin *bin, uint16_t bytes)
+static bool read_counting_bin(const struct je_malloc *je, const uint8_t *at, struct stack *ret)
 {
-	uint64_t table, block;
-	_cleanup_free_ uint64_t *stack = malloc(bytes + 8ul);
-	if (!stack)
+	struct counting_bin bin;
+	memcpy(&bin, at, sizeof(bin));
+	if (bin.count < 0 || bin.count > COUNT_MAX || bin.low_water < -1 ||
+		bin.low_water > bin.count || bin.end % 8 ||
+		!je_block_at(je, bin.end - 8, &ret->table))
 		return false;
-	if (je_block_at(je, bin->head + bytes - 8, &table) && !heap_addresses_push(&je->own, table))
+	ret->bytes = 8ul * (size_t)bin.count;
+	ret->address = bin.end - ret->bytes;
+	return ret->address >= ret->table;
+}
+
+static bool read_any(const struct je_malloc *je, const uint8_t *at, struct stack *ret)
+{
+	return je->shape->counts ? read_counting_bin(je, at, ret) : read_bin(je, at, ret);
+}
+
+static bool take_stack(struct je_malloc *je, const struct stack *stack)
+{
+	uint64_t block;
+	_cleanup_free_ uint64_t *words = malloc(stack->bytes + 8ul);
+	if (!words || !heap_addresses_push(&je->own, stack->table))
 		return false;
-	size_t count = address_space_read(je->space, bin->head, stack, bytes) / 8;
+	size_t count = address_space_read(je->space, stack->address, words, stack->bytes) / 8;
 	for (size_t i = 0; i < count; i++) {
-		if (je_block_at(je, stack[i], &block) && block == stack[i] &&
+		if (je_block_at(je, words[i], &block) && block == words[i] &&
 			!heap_addresses_push(&je->kept, block))
 			return false;
 	}
@@ -56,20 +88,23 @@ static bool take_bin(struct je_malloc *je, const struct bin *bin, uint16_t bytes
 /* Rows of stacks among `len` bytes. */
 static bool take_rows(struct je_malloc *je, const uint8_t *bytes, size_t len)
 {
+	uint64_t table = 0; /* of a row that was found, which shorter ones share */
 	bool ok = true;
 	for (size_t at = 0; at + BIN_BYTES <= len; at += 8) {
 		size_t count = 0;
-		struct bin bin;
-		uint16_t held;
+		struct stack stack = {0};
 		while (at + (count + 1) * BIN_BYTES <= len &&
-			read_bin(je, bytes + at + count * BIN_BYTES, &bin, &held))
+			read_any(je, bytes + at + count * BIN_BYTES, &stack))
 			count++;
-		if (count < BINS_MIN)
+		bool follows = je->shape->counts && count && table &&
+			       read_any(je, bytes + at, &stack) && stack.table == table;
+		if (count < BINS_MIN && !follows)
 			continue;
 		for (size_t i = 0; i < count && ok; i++) {
-			read_bin(je, bytes + at + i * BIN_BYTES, &bin, &held);
-			ok = take_bin(je, &bin, held);
+			read_any(je, bytes + at + i * BIN_BYTES, &stack);
+			ok = take_stack(je, &stack);
 		}
+		table = stack.table;
 		at += count * BIN_BYTES - 8;
 	}
 	return ok;

@@ -3,10 +3,9 @@
 
 #include <string.h>
 
-/* edata_t: a bit for each block of a slab that is free; how many are. */
+/* edata_t, extent_t: a bit for each block of a slab that is free; how many are. */
 #define ABOUT_BYTES 128u
 #define FREE_BITS 64u
-#define FREE_COUNT_SHIFT 28u
 #define FREE_COUNT_MASK 0x3ffu
 #define SLAB_BLOCKS_MAX 512u
 
@@ -112,7 +111,7 @@ static struct error *tell_slab(struct walk *w, const struct je_extent *extent)
 	}
 	struct heap_damage broken = {.address = extent->address,
 		.what = "a slab's free blocks are not as many as it says"};
-	if (is_free != (about[0] >> FREE_COUNT_SHIFT & FREE_COUNT_MASK) &&
+	if (is_free != (about[0] >> w->je->shape->free_count & FREE_COUNT_MASK) &&
 		!heap_damage_vec_push(w->damage, broken))
 		return error_no_memory();
 	return NULL;

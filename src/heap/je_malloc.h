@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The heap of jemalloc 5.3, without symbols (include/jemalloc/internal/rtree.h, edata.h,
- * cache_bin.h).
+ * The heap of jemalloc 5, without symbols (include/jemalloc/internal/rtree.h, edata.h, before 5.3
+ * extent_structs.h, cache_bin.h).
  *
  * Memory is cut into extents: slabs, which hold blocks of one size, and ones of one large block. A
  * tree leads from each extent's pages to its description: its root is a table in the library's
@@ -16,19 +16,27 @@
 
 struct je_extent {
 	uint64_t address, size;
-	uint64_t about;       /* where its description is (edata_t) */
+	uint64_t about;       /* where its description is (edata_t, extent_t) */
 	uint64_t block_bytes; /* of each of its blocks */
 	bool is_slab;
 };
 DEFINE_VEC(je_extents, struct je_extent)
 
+/* What differs by version: where a description's first word has what, by bit. */
+struct je_shape {
+	uint8_t state; /* 0: it stands in the leaf's word instead */
+	uint8_t classes, free_count;
+	bool counts; /* threads' stacks have their length, instead of both their ends */
+};
+
 struct je_malloc {
 	const struct address_space *space;
-	uint64_t root;              /* of the tree; 0: this is no jemalloc's heap */
-	struct je_extents extents;  /* in use; ascending, none overlaps another */
-	struct heap_ranges books;   /* descriptions, and extents that are not in use */
-	struct heap_addresses kept; /* free blocks that threads keep: ascending */
-	struct heap_addresses own;  /* the tables with them are blocks, too: ascending */
+	const struct je_shape *shape; /* static */
+	uint64_t root;                /* of the tree; 0: this is no jemalloc's heap */
+	struct je_extents extents;    /* in use; ascending, none overlaps another */
+	struct heap_ranges books;     /* descriptions, and extents that are not in use */
+	struct heap_addresses kept;   /* free blocks that threads keep: ascending */
+	struct heap_addresses own;    /* the tables with them are blocks, too: ascending */
 };
 
 /* Finds the tree, its extents, and what threads keep. */

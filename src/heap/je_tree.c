@@ -6,14 +6,27 @@
 #define PAGE_BYTES 4096ull
 #define ROOT_WORDS (1u << 18)
 
-/* A leaf's word. */
+/* A leaf's word: whether it is a slab, the class, and with 5.3 the state. */
 #define WORD_SLAB 1ull
 #define WORD_STATE(word) ((word) >> 2 & 7)
-#define WORD_UNUSED 0x60ull
 #define WORD_CLASS(word) ((word) >> 48)
-#define WORD_ABOUT(word) ((uint64_t)((int64_t)((word) << 16) >> 16) & ~127ull)
+#define WORD_POINTER(word) ((uint64_t)((int64_t)((word) << 16) >> 16) & ~63ull)
 #define STATE_ACTIVE 0u
 #define STATE_MAX 5u
+/* A description's first word. */
+#define BITS_SLAB(bits) ((bits) >> 12 & 1)
+#define BITS_CLASS(bits, shape) ((bits) >> (shape)->classes & 255)
+
+/* Versions are told by votes: in a description of a used extent stands again what the word says. */
+static const struct je_shape shapes[] = {
+	{0, 20, 28, false}, /* 5.3 */
+	{16, 18, 26, true}, /* 5.1, 5.2 */
+	{15, 17, 25, true}, /* 5.0 */
+};
+#define SHAPES 3u
+/* 5.3 has the state between the last bit and the pointer, others nothing. */
+#define WORD_UNUSED(shape) ((shape)->state ? 0x3eull : 0x60ull)
+#define WORD_NEVER_USED 0x20ull
 #define CLASSES_MAX 235u
 #define EXTENT_BYTES_MAX (1ull << 46)
 #define SLAB_BLOCKS_MAX 512u
@@ -30,33 +43,90 @@ struct reading {
 	uint64_t base, leaf;     /* that were added last */
 };
 
-/* What a word says, and where the extent's first page is. False: no leaf has such a word. */
-static bool read_word(
-	const struct je_malloc *je, uint64_t word, struct je_extent *ret, uint64_t *ret_start)
+/* What a word leads to, whose pages begin at *ret_start. False: no leaf has such a word. */
+static bool read_about(
+	const struct je_malloc *je, uint64_t word, uint64_t *ret, uint64_t *ret_start)
 {
-	uint64_t about[ABOUT_WORDS], at = WORD_ABOUT(word), index = WORD_CLASS(word);
-	if (word & WORD_UNUSED || WORD_STATE(word) > STATE_MAX || index > CLASSES_MAX || !at ||
-		address_space_read(je->space, at, about, sizeof(about)) != sizeof(about))
+	uint64_t at = WORD_POINTER(word);
+	if (word & WORD_NEVER_USED || WORD_CLASS(word) > CLASSES_MAX || !at ||
+		address_space_read(je->space, at, ret, 8ul * ABOUT_WORDS) != 8ul * ABOUT_WORDS)
 		return false;
-	uint64_t start = about[1] & ~(PAGE_BYTES - 1), bytes = about[2] & ~(PAGE_BYTES - 1);
-	if (!start || !bytes || bytes > EXTENT_BYTES_MAX)
-		return false;
-	/* Large blocks may begin behind their first page's beginning. */
-	*ret = (struct je_extent){.address = about[1],
-		.size = bytes - (about[1] - start),
-		.about = at,
-		.block_bytes = je_class_bytes((unsigned)index),
-		.is_slab = word & WORD_SLAB};
-	*ret_start = start;
-	return true;
+	uint64_t bytes = ret[2] & ~(PAGE_BYTES - 1);
+	*ret_start = ret[1] & ~(PAGE_BYTES - 1);
+	return *ret_start && bytes && bytes <= EXTENT_BYTES_MAX;
 }
 
 static bool decode(void *context, uint64_t word, uint64_t *ret)
 {
-	struct je_extent extent;
-	if (!read_word(context, word, &extent, ret))
+	uint64_t about[ABOUT_WORDS];
+	if (!read_about(context, word, about, ret))
 		return false;
 	*ret /= PAGE_BYTES;
+	return true;
+}
+
+static unsigned state_of(const struct je_shape *shape, uint64_t word, uint64_t bits)
+{
+	return (unsigned)(shape->state ? bits >> shape->state & 3 : WORD_STATE(word));
+}
+
+static bool agrees(const struct je_shape *shape, uint64_t word, uint64_t bits)
+{
+	return !(word & WORD_UNUSED(shape)) && BITS_SLAB(bits) == (word & WORD_SLAB) &&
+	       BITS_CLASS(bits, shape) == WORD_CLASS(word);
+}
+
+struct votes {
+	const struct je_malloc *je;
+	uint64_t of[SHAPES];
+};
+
+static struct error *vote(void *context, uint64_t word, uint64_t leaf)
+{
+	struct votes *votes = context;
+	uint64_t about[ABOUT_WORDS], start;
+	(void)leaf;
+	if (!read_about(votes->je, word, about, &start))
+		return NULL;
+	for (unsigned i = 0; i < SHAPES; i++)
+		votes->of[i] += state_of(&shapes[i], word, about[0]) == STATE_ACTIVE &&
+				agrees(&shapes[i], word, about[0]);
+	return NULL;
+}
+
+static struct error *find_shape(struct je_malloc *je, const struct page_tree *tree)
+{
+	struct votes votes = {.je = je};
+	struct error *error = page_tree_read(tree, &votes, vote);
+	je->shape = &shapes[0];
+	for (unsigned i = 1; i < SHAPES; i++) {
+		if (votes.of[i] > votes.of[je->shape - shapes])
+			je->shape = &shapes[i];
+	}
+	return error;
+}
+
+/* The extent that a word leads to, and where its first page is. False: to none. */
+static bool read_word(const struct je_malloc *je, uint64_t word, struct je_extent *ret,
+	uint64_t *ret_start, unsigned *ret_state)
+{
+	uint64_t about[ABOUT_WORDS];
+	if (!read_about(je, word, about, ret_start))
+		return false;
+	*ret_state = state_of(je->shape, word, about[0]);
+	if (*ret_state > STATE_MAX ||
+		(*ret_state == STATE_ACTIVE && !agrees(je->shape, word, about[0])))
+		return false;
+	/* Large blocks may begin behind their first page's beginning. */
+	*ret = (struct je_extent){.address = about[1],
+		.size = (about[2] & ~(PAGE_BYTES - 1)) - (about[1] - *ret_start),
+		.about = WORD_POINTER(word),
+		.block_bytes = je_class_bytes((unsigned)WORD_CLASS(word)),
+		.is_slab = word & WORD_SLAB};
+	/* From 5.3.1 on large blocks need not fill their class; a page is left for where they
+	 * begin. */
+	if (!ret->is_slab && ret->block_bytes > ret->size)
+		ret->block_bytes = (about[2] & ~(PAGE_BYTES - 1)) - PAGE_BYTES;
 	return true;
 }
 
@@ -89,11 +159,12 @@ static struct error *take(void *context, uint64_t word, uint64_t leaf)
 	struct reading *r = context;
 	struct je_extent one;
 	uint64_t start;
+	unsigned state;
 	bool ok = add_base(r->je, leaf, leaf + PAGE_TREE_LEAF_BYTES, &r->leaf);
-	if (!read_word(r->je, word, &one, &start))
+	if (!read_word(r->je, word, &one, &start, &state))
 		return NULL;
 	ok = ok && add_base(r->je, one.about, one.about + ABOUT_BYTES, &r->base);
-	if (WORD_STATE(word) != STATE_ACTIVE)
+	if (state != STATE_ACTIVE)
 		ok = ok &&
 		     heap_ranges_push(&r->idle, (struct heap_range){start, one.address + one.size});
 	else if (is_sound(r->je, &one))
@@ -110,7 +181,9 @@ struct error *je_tree_find(struct je_malloc *je)
 	if (error || !tree.root)
 		return error;
 	struct reading reading = {.je = je};
-	error = page_tree_read(&tree, &reading, take);
+	error = find_shape(je, &tree);
+	if (!error)
+		error = page_tree_read(&tree, &reading, take);
 	for (size_t i = 0; i < reading.idle.len && !error; i++) {
 		if (!heap_ranges_push(&je->books, reading.idle.data[i]))
 			error = error_no_memory();
