@@ -161,3 +161,50 @@ int heap_verb_show(struct heap_session *session, int count, char **words)
 		return show_as(session, what.data, as.data ? as.data : session->as);
 	return message_error(error);
 }
+
+static int tell_holders(struct heap_session *session, const char *what, uint32_t layout)
+{
+	_cleanup_(holding_members_deinit) struct holding_members found;
+	if (!candidates_holders(&session->survey, layout, &found))
+		return message_error(error_no_memory());
+	struct heap_page page = heap_session_page(session);
+	struct output output;
+	struct sink sink = heap_session_sink(session, &output);
+	return heap_session_shown(&output, heap_holders_write(&page, what, layout, &found, &sink));
+}
+
+static int tell_type(struct heap_session *session, const char *what)
+{
+	struct survey *survey = &session->survey;
+	struct heap_layout layout;
+	uint32_t block, type, sampled = 0;
+	bool any;
+	struct error *error = heap_verbs_find(survey, what, &block, &type);
+	if (!error)
+		error = heap_layouts_open(survey, &any);
+	if (!error && !any)
+		error = no_debug_information();
+	if (error)
+		return message_error(error);
+	uint32_t example = block == SPACE_NONE ? example_of(survey, type) : block;
+	if (example != SPACE_NONE && heap_layout_of(survey, example, &layout))
+		return tell_holders(session, what, layout.type);
+	_cleanup_(candidate_vec_deinit) struct candidate_vec found;
+	error = candidates_find(survey, block, type, &found, &sampled);
+	if (error)
+		return message_error(error);
+	struct heap_page page = heap_session_page(session);
+	struct output output;
+	struct sink sink = heap_session_sink(session, &output);
+	return heap_session_shown(
+		&output, heap_candidates_write(&page, what, &found, sampled, &sink));
+}
+
+int heap_verb_type(struct heap_session *session, int count, char **words)
+{
+	_cleanup_(text_deinit) struct text what;
+	text_init(&what);
+	join(count - 1, words + 1, &what);
+	struct error *error = what.failed ? error_no_memory() : heap_session_judge(session);
+	return error ? message_error(error) : tell_type(session, what.data);
+}

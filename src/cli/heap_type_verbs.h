@@ -7,5 +7,6 @@
 
 int heap_verb_layout(struct heap_session *session, int count, char **words);
 int heap_verb_show(struct heap_session *session, int count, char **words);
+int heap_verb_type(struct heap_session *session, int count, char **words);
 
 #endif

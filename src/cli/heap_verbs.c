@@ -194,6 +194,8 @@ const struct heap_verb heap_verbs[] = {
 		heap_verb_layout},
 	{"show", "ADDR|TYPE [--as TYPE]", "members with their values; of all of a type as a table",
 		1, 8, heap_verb_show},
+	{"type", "ADDR|TYPE", "what unknown blocks may be; of known ones: what may point to them",
+		1, 8, heap_verb_type},
 	{"dominators", "", "how much memory hangs on which globals, stacks and blocks", 0, 0,
 		run_dominators},
 	{"fragmentation", "", "free memory of each arena, and what pins its pages", 0, 0,

@@ -77,6 +77,16 @@ static uint64_t tiled(const struct fact *fact)
 	return bits;
 }
 
+/* Whether elements behind the first have pointers where they should; a larger structure that
+ * begins with one of the type has not. */
+static bool is_repeated(const struct fact *fact, uint64_t pointers)
+{
+	uint64_t words = fact->size / 8;
+	if (!fact->map.pointers)
+		return !pointers;
+	return fact->size % 8 == 0 && words < CLASS_WORDS && pointers >> words & fact->map.pointers;
+}
+
 enum form { FORM_NONE, FORM_SINGLE, FORM_ARRAY };
 
 /* What blocks of that size with these pointers can be. */
@@ -93,7 +103,8 @@ static enum form form_of(struct inferring *f, uint32_t type, const struct fact *
 		return pointers & fact->map.data & own ? FORM_NONE : FORM_SINGLE;
 	}
 	/* What is behind the last one would be something else. */
-	if (!is_plain && !is_close(f, usable / fact->size * fact->size, usable))
+	if (!is_plain && (!is_close(f, usable / fact->size * fact->size, usable) ||
+				 !is_repeated(fact, pointers)))
 		return FORM_NONE;
 	/* Strings end somewhere, and behind them is what was there before. */
 	if (is_plain && of->size < 8)
@@ -205,11 +216,12 @@ void inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type)
 		site < types->class_count ? f->survey->classes.classes.data[site].key.pointers : 0;
 	uint64_t usable = search_block_size(f->search, block);
 	enum form form = fact ? form_of(f, type, fact, usable, pointers) : FORM_NONE;
+	/* Elements of a vector: it is an array even of one. */
+	if (is_part && fact && fact->size && fact->size <= usable &&
+		!strstr(types->types.data[known].name, " node"))
+		form = FORM_ARRAY;
 	if (form == FORM_NONE)
 		return;
-	/* Elements of a vector: it is an array even of one. */
-	if (is_part && !strstr(types->types.data[known].name, " node"))
-		form = FORM_ARRAY;
 	uint32_t found = is_part ? refine(f, known, type, form == FORM_ARRAY)
 				 : heap_type_of(f, type, fact, form);
 	if (found == HEAP_TYPE_NONE)
@@ -227,7 +239,9 @@ bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class)
 	struct heap_type of = f->survey->types.types.data[type];
 	struct fact *fact = of.layout == TYPE_VOID ? NULL : inferred_fact(f, of.layout);
 	struct class_key key = f->survey->classes.classes.data[class].key;
-	return fact && form_of(f, of.layout, fact, key.size, key.pointers) == FORM_SINGLE;
+	/* What may be of any size looks like nothing. */
+	return fact && !has_open_end(f->types, of.layout) &&
+	       form_of(f, of.layout, fact, key.size, key.pointers) == FORM_SINGLE;
 }
 
 static void claim_at(struct inferring *f, uint64_t address, uint32_t type)

@@ -47,17 +47,14 @@ static void find_global(struct inferring *f, uint64_t address, struct global *re
 {
 	const struct address_module *module = address_space_module(f->survey->heap.space, address);
 	uint32_t number;
-	struct types_variable variable;
+	struct heap_global variable = {.start = 0};
 	slot_vec_clear(&ret->slots);
 	*ret = (struct global){address, address + 1, ret->slots};
-	if (!know_module(f, module, &number))
+	if (!know_module(f, module, &number) || !heap_layouts_global(f->survey, address, &variable))
 		return;
-	types_variable(f->types, number, address - module->bias, &variable);
-	if (!variable.name)
-		return;
-	ret->start = variable.start + module->bias;
-	ret->end = ret->start + types_get(f->types, variable.type)->size;
-	f->failed |= !slots_find(f->types, variable.type, GLOBAL_SLOTS, &ret->slots);
+	ret->start = variable.start;
+	ret->end = ret->start + types_get(f->types, variable.variable.type)->size;
+	f->failed |= !slots_find(f->types, variable.variable.type, GLOBAL_SLOTS, &ret->slots);
 }
 
 static const struct slot *slot_at(const struct slot_vec *slots, uint64_t offset)
@@ -104,9 +101,8 @@ static void lay_out_objects(struct inferring *f)
 		const struct class_key *key = &s->classes.classes.data[class].key;
 		if (!know_module(f, address_space_module(s->heap.space, key->head), &unused))
 			continue;
-		struct heap_type *type = &s->types.types.data[number];
-		type->layout_sought = true;
-		type->layout = heap_layouts_find(&s->layouts, type->name, key->size);
+		s->types.types.data[number].layout_sought = true;
+		heap_layouts_of_class(s, class);
 	}
 }
 

@@ -8,19 +8,6 @@
 #include "heap/cxx.h"
 #include "heap/survey.h"
 
-struct error *heap_layouts_open(struct survey *survey, bool *ret_any)
-{
-	struct heap_layouts *layouts = &survey->layouts;
-	*ret_any = true;
-	if (layouts->has_all)
-		return NULL;
-	layouts->has_all = true;
-	/* What was not found in some modules may be in others. */
-	for (size_t i = 0; i < survey->types.types.len; i++)
-		survey->types.types.data[i].layout_sought = false;
-	return heap_names_all_types(survey->names, survey->heap.space, &layouts->types, ret_any);
-}
-
 void heap_layouts_close(struct heap_layouts *layouts)
 {
 	plain_names_deinit(&layouts->names);
@@ -99,19 +86,46 @@ uint32_t heap_layouts_find(struct heap_layouts *layouts, const char *plain, uint
 	return best;
 }
 
-bool heap_layout_of(struct survey *survey, uint32_t block, struct heap_layout *ret)
+void heap_layouts_of_class(struct survey *survey, uint32_t class)
 {
+	uint32_t number = survey->types.of_class[class];
 	struct heap_type *type =
+		number == HEAP_TYPE_NONE ? NULL : &survey->types.types.data[number];
+	if (type && type->kind == HEAP_TYPE_CXX && type->layout == TYPE_VOID)
+		type->layout = heap_layouts_find(
+			&survey->layouts, type->name, survey->classes.classes.data[class].key.size);
+}
+
+static void lay_out_objects(struct survey *survey)
+{
+	for (uint32_t class = 0; class < survey->types.class_count; class ++)
+		heap_layouts_of_class(survey, class);
+}
+
+struct error *heap_layouts_open(struct survey *survey, bool *ret_any)
+{
+	struct heap_layouts *layouts = &survey->layouts;
+	*ret_any = true;
+	if (layouts->has_all)
+		return NULL;
+	layouts->has_all = true;
+	struct error *error =
+		heap_names_all_types(survey->names, survey->heap.space, &layouts->types, ret_any);
+	if (!error)
+		lay_out_objects(survey);
+	return error;
+}
+
+bool heap_layout_of(const struct survey *survey, uint32_t block, struct heap_layout *ret)
+{
+	const struct heap_type *type =
 		&survey->types.types.data[search_block_site(survey->search, block)];
 	uint64_t usable = search_block_size(survey->search, block);
 	*ret = (struct heap_layout){.type = TYPE_VOID};
-	if (!survey->layouts.types)
+	if (!survey->layouts.types || type->layout == TYPE_VOID)
 		return false;
-	if (!type->layout_sought && type->layout == TYPE_VOID && type->kind == HEAP_TYPE_CXX)
-		type->layout = heap_layouts_find(&survey->layouts, type->name, usable);
-	type->layout_sought = true;
 	uint64_t size = types_get(survey->layouts.types, type->layout)->size;
-	if (type->layout == TYPE_VOID || !size || size > usable)
+	if (!size || size > usable)
 		return false;
 	*ret = (struct heap_layout){type->layout, size, 1, type->is_array};
 	if (type->is_array)
@@ -119,8 +133,22 @@ bool heap_layout_of(struct survey *survey, uint32_t block, struct heap_layout *r
 	return true;
 }
 
-void heap_layout_add_member(
-	struct survey *survey, const struct heap_layout *layout, uint64_t offset, struct text *text)
+bool heap_layouts_global(const struct survey *survey, uint64_t address, struct heap_global *ret)
+{
+	const struct address_module *module = address_space_module(survey->heap.space, address);
+	uint32_t number;
+	*ret = (struct heap_global){.start = 0};
+	if (!module || !survey->layouts.types ||
+		!heap_names_symbols(survey->names, module, &number))
+		return false;
+	types_variable(survey->layouts.types, number, address - module->bias, &ret->variable);
+	ret->start = ret->variable.start + module->bias;
+	ret->offset = address - ret->start;
+	return ret->variable.name != NULL;
+}
+
+void heap_layout_add_member(const struct survey *survey, const struct heap_layout *layout,
+	uint64_t offset, struct text *text)
 {
 	uint64_t element = offset / layout->size;
 	if (element >= layout->count)

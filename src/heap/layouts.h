@@ -42,12 +42,24 @@ void heap_layouts_close(struct heap_layouts *layouts);
  * bytes; TYPE_VOID: none. */
 uint32_t heap_layouts_find(struct heap_layouts *layouts, const char *plain, uint64_t usable);
 
+/* Finds the layout of the C++ class that blocks of a class are objects of. */
+void heap_layouts_of_class(struct survey *survey, uint32_t class);
+
 /* How a block is laid out; the survey is typed. False: unknown. */
-bool heap_layout_of(struct survey *survey, uint32_t block, struct heap_layout *ret);
+bool heap_layout_of(const struct survey *survey, uint32_t block, struct heap_layout *ret);
+
+/* A variable, as it is declared, that an address lies in. */
+struct heap_global {
+	struct types_variable variable;
+	uint64_t start;  /* address */
+	uint64_t offset; /* of the address in it */
+};
+/* False: none is known; types of its module must be. */
+bool heap_layouts_global(const struct survey *survey, uint64_t address, struct heap_global *ret);
 
 /* Adds the member that stands at an offset of such a block: "next", "[3].name". Nothing if none
  * does. */
-void heap_layout_add_member(struct survey *survey, const struct heap_layout *layout,
+void heap_layout_add_member(const struct survey *survey, const struct heap_layout *layout,
 	uint64_t offset, struct text *text);
 
 #endif

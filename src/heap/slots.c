@@ -128,6 +128,8 @@ static void descend(struct finding_slots *f, uint32_t number, uint64_t offset, u
 			if (f->slots->len == before)
 				break;
 		}
+	} else if (types_content(f->types, number) != TYPE_VOID) {
+		descend(f, types_content(f->types, number), offset, depth + 1);
 	} else if (type.kind == TYPE_STRUCT || type.kind == TYPE_CLASS) {
 		f->node = node_inside(f, number);
 		for (uint32_t i = 0; i < type.member_count; i++) {

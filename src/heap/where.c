@@ -20,6 +20,20 @@ static bool is_on_stack(const struct survey *survey, uint64_t address, uint32_t 
 	return false;
 }
 
+/* The member that an address behind a block's start is in. */
+static void find_member(const struct survey *survey, struct heap_where *where)
+{
+	struct heap_layout layout;
+	if (!where->offset || !heap_layout_of(survey, where->block, &layout))
+		return;
+	struct text text;
+	text_init(&text);
+	heap_layout_add_member(survey, &layout, where->offset, &text);
+	if (text.len && text.len < sizeof(where->member))
+		memcpy(where->member, text.data, text.len + 1);
+	text_deinit(&text);
+}
+
 static bool in_block(const struct survey *survey, uint64_t address, struct heap_where *ret)
 {
 	uint32_t block = search_block_at(survey->search, address, &ret->offset);
@@ -29,6 +43,7 @@ static bool in_block(const struct survey *survey, uint64_t address, struct heap_
 	ret->block = block;
 	ret->start = address - ret->offset;
 	ret->type = survey->types.types.data[survey_type_of(survey, block)].name;
+	find_member(survey, ret);
 	return true;
 }
 
@@ -108,6 +123,9 @@ void heap_where_describe(const struct heap_where *where, struct text *text)
 			text_printf(text, " + %" PRIu64, where->offset);
 		text_add(text, ", ");
 		text_add_shown(text, where->type, 120);
+		if (*where->member)
+			text_add(text, *where->member == '[' ? "" : ".");
+		text_add(text, where->member);
 		return;
 	case HEAP_WHERE_ALLOCATOR:
 		text_add(text, "memory of the allocator: free, or its own");

@@ -19,6 +19,7 @@ struct heap_where {
 	uint32_t block;          /* its number; of HEAP_WHERE_BLOCK */
 	uint64_t start, offset;  /* of the block, the symbol, the mapping; and how far behind */
 	const char *type;        /* of the block */
+	char member[96];         /* of it, at the offset; "": none, or none is known */
 	struct heap_place place; /* of HEAP_WHERE_MODULE */
 	pid_t tid;               /* of HEAP_WHERE_STACK */
 	struct heap_stack_place frame; /* … */

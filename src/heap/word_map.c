@@ -52,12 +52,16 @@ static void map_words(struct mapping_words *m, uint32_t number, uint64_t offset,
 			if (m->steps > STEPS_MOST || (offset + i * size) / 8 >= CLASS_WORDS)
 				break;
 		}
+	} else if (types_content(m->types, number) != TYPE_VOID) {
+		map_words(m, types_content(m->types, number), offset, depth + 1);
 	} else if (type.kind == TYPE_STRUCT || type.kind == TYPE_CLASS) {
 		for (uint32_t i = 0; i < type.member_count; i++) {
 			const struct type_member *member = &type.members[i];
 			if (member->kind == MEMBER_VIRTUAL_BASE)
 				continue;
 			uint64_t at = offset + member->bits / 8;
+			if (member->kind == MEMBER_VTABLE)
+				m->map->vtables |= words_of(at, 8);
 			if (member->bit_size)
 				m->map->data |= words_of(at, 1);
 			else
@@ -70,7 +74,7 @@ static void map_words(struct mapping_words *m, uint32_t number, uint64_t offset,
 
 void inferred_word_map(struct types *types, uint32_t type, struct word_map *ret)
 {
-	*ret = (struct word_map){0, 0};
+	*ret = (struct word_map){0, 0, 0};
 	struct mapping_words m = {.types = types, .map = ret};
 	map_words(&m, type, 0, 0);
 	ret->data &= ~ret->pointers;

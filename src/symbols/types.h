@@ -106,6 +106,10 @@ struct types_variable {
 void types_variable(
 	struct types *types, uint32_t module, uint64_t address, struct types_variable *ret);
 
+/* What a template keeps in bytes that it was not made with yet: __aligned_membuf<T> has a T.
+ * TYPE_VOID: it is no such thing. */
+uint32_t types_content(struct types *types, uint32_t plain);
+
 /* What lies at an offset of a type. */
 struct types_place {
 	uint32_t type;  /* plain, without members of its own there: a number, a pointer */

@@ -5,6 +5,35 @@
 /* Unions in unions whose members are tried. */
 #define UNIONS_MAX 3u
 
+/* More than its content such a template has only to be aligned. */
+#define CONTENT_SPARE 16u
+
+uint32_t types_content(struct types *types, uint32_t plain)
+{
+	struct type type = *types_get(types, plain);
+	const struct type_member *only = NULL;
+	uint32_t content;
+	if ((type.kind != TYPE_STRUCT && type.kind != TYPE_CLASS) || !type.size)
+		return TYPE_VOID;
+	for (uint32_t i = 0; i < type.member_count; i++) {
+		if (type.members[i].kind == MEMBER_BASE)
+			continue;
+		if (only || type.members[i].kind != MEMBER_PLAIN || type.members[i].bits)
+			return TYPE_VOID;
+		only = &type.members[i];
+	}
+	if (!only || !types_argument(types, plain, 0, &content))
+		return TYPE_VOID;
+	struct type bytes = *types_get(types, types_plain(types, only->type));
+	uint64_t size = types_get(types, content)->size;
+	bool is_bytes = bytes.kind == TYPE_ARRAY &&
+			types_get(types, types_plain(types, bytes.target))->size == 1;
+	if ((!is_bytes && bytes.kind != TYPE_UNION) || !size || size > type.size ||
+		type.size - size >= CONTENT_SPARE)
+		return TYPE_VOID;
+	return types_plain(types, content);
+}
+
 static bool has_offset(const struct types *types, const struct type_member *member, uint64_t offset)
 {
 	if (member->kind == MEMBER_VIRTUAL_BASE || member->bits / 8 > offset)
@@ -59,6 +88,12 @@ static void locate(struct types *types, uint32_t number, uint64_t offset, struct
 					path, "[%llu]", (unsigned long long)(ret->into / element));
 			ret->into %= element;
 			ret->type = types_plain(types, type.target);
+			continue;
+		}
+		uint32_t content = types_content(types, ret->type);
+		if (content != TYPE_VOID && ret->into < types_get(types, content)->size) {
+			ret->owner = ret->type;
+			ret->type = content;
 			continue;
 		}
 		const struct type_member *member =

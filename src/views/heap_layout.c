@@ -29,9 +29,12 @@ static void put_spaces(struct text *out, unsigned count)
 }
 
 static void put_place(struct text *out, const struct type_member *member, uint64_t base,
-	uint64_t size, unsigned level)
+	uint64_t size, bool in_union, unsigned level)
 {
-	if (member->kind == MEMBER_VIRTUAL_BASE)
+	/* All of a union's are where it is. */
+	if (in_union)
+		text_printf(out, "/*               %9" PRIu64 " */", size);
+	else if (member->kind == MEMBER_VIRTUAL_BASE)
 		text_printf(out, "/*      ?      | %7" PRIu64 " */", size);
 	else if (member->bit_size)
 		text_printf(out, "/* %6" PRIu64 ":%2u   | %7" PRIu64 " */", base + member->bits / 8,
@@ -108,10 +111,10 @@ static void put_expanded(
 	text_add(l->out, ";\n");
 }
 
-static void put_member(
-	struct layout *l, const struct type_member *member, uint64_t base, unsigned level)
+static void put_member(struct layout *l, const struct type_member *member, uint64_t base,
+	bool in_union, unsigned level)
 {
-	put_place(l->out, member, base, types_get(l->types, member->type)->size, level);
+	put_place(l->out, member, base, types_get(l->types, member->type)->size, in_union, level);
 	if (is_expanded(l->types, member, level))
 		put_expanded(l, member, base, level);
 	else
@@ -139,7 +142,7 @@ static void put_type(struct layout *l, uint32_t number, uint64_t base, unsigned 
 		const struct type_member *member = &type.members[i];
 		if (member->kind != MEMBER_VIRTUAL_BASE)
 			pass(l, member, type.kind == TYPE_UNION, &end);
-		put_member(l, member, base, level);
+		put_member(l, member, base, type.kind == TYPE_UNION, level);
 	}
 	if (type.kind != TYPE_UNION && type.size * 8 > end && type.member_count)
 		put_hole(l->out, type.size * 8 - end, "padding");

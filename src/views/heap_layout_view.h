@@ -4,6 +4,7 @@
 #ifndef VIEWS_HEAP_LAYOUT_VIEW_H
 #define VIEWS_HEAP_LAYOUT_VIEW_H
 
+#include "heap/candidates.h"
 #include "heap/layouts.h"
 #include "views/heap_view.h"
 
@@ -15,5 +16,13 @@ struct error *heap_layout_write(
  * of a type of the survey's; laid out so. The survey knows the types. */
 struct error *heap_show_write(const struct heap_page *page, uint32_t block, uint32_t type,
 	const struct heap_layout *layout, const struct sink *sink) must_check_;
+
+/* What blocks may be, with reasons; `what` says what was asked for. */
+struct error *heap_candidates_write(const struct heap_page *page, const char *what,
+	const struct candidate_vec *found, uint32_t sampled, const struct sink *sink) must_check_;
+
+/* What a block is, and the members that are declared to point to such. */
+struct error *heap_holders_write(const struct heap_page *page, const char *what, uint32_t layout,
+	const struct holding_members *found, const struct sink *sink) must_check_;
 
 #endif

@@ -108,6 +108,11 @@ static const char *name_of(const struct types *types, const struct type_member *
 
 static void put_members(struct show *s, uint32_t plain, uint64_t bits, unsigned level)
 {
+	uint32_t content = types_content(s->values.types, plain);
+	if (content != TYPE_VOID && level < TYPES_DEPTH_MAX) {
+		put_members(s, content, bits, level + 1);
+		return;
+	}
 	struct type type = *types_get(s->values.types, plain);
 	if (s->json) {
 		json_key(s->json, "members");

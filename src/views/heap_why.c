@@ -27,6 +27,24 @@ static bool has_address(const struct heap_root *root)
 	return root->kind != HEAP_ROOT_REGISTERS;
 }
 
+/* Adds a global as it is declared, and the member in it that the word is: "static struct node
+ * *list", "struct registry registry, its first". */
+static void add_declared(const struct heap_page *page, uint64_t address, struct text *text)
+{
+	struct heap_global global;
+	if (!heap_layouts_global(page->survey, address, &global))
+		return;
+	struct types *types = page->survey->layouts.types;
+	_cleanup_(text_deinit) struct text path;
+	text_init(&path);
+	struct types_place place;
+	text_add(text, global.variable.is_local ? "static " : "");
+	types_declare(types, global.variable.type, global.variable.name, text);
+	types_locate(types, global.variable.type, global.offset, &place, &path);
+	if (path.len)
+		text_printf(text, ", its %s", path.data);
+}
+
 static struct error *text_root(
 	const struct heap_page *page, const struct why_root *row, struct text *out)
 {
@@ -48,6 +66,15 @@ static struct error *text_root(
 	if (root->kind == HEAP_ROOT_DATA || root->kind == HEAP_ROOT_MAPPING ||
 		root->kind == HEAP_ROOT_STACK)
 		heap_where_describe(&where, out);
+	_cleanup_(text_deinit) struct text declared;
+	text_init(&declared);
+	if (root->kind == HEAP_ROOT_DATA)
+		add_declared(page, row->address, &declared);
+	if (declared.len) {
+		text_add(out, " (");
+		text_add_shown(out, declared.data, 300);
+		text_add(out, ")");
+	}
 	text_printf(out, " → 0x%" PRIx64, row->target);
 	if (row->into)
 		text_printf(out, " + %" PRIu64, row->into);
@@ -74,6 +101,17 @@ static struct error *text_roots(
 	return error;
 }
 
+/* Adds the member of a row's example that holds the pointer: "node.next". */
+static void add_member(const struct heap_page *page, const struct why_row *row, struct text *text)
+{
+	const struct survey *s = page->survey;
+	struct heap_layout layout;
+	uint64_t offset;
+	uint32_t block = search_block_at(s->search, row->example, &offset);
+	if (block != SPACE_NONE && heap_layout_of(s, block, &layout))
+		heap_layout_add_member(s, &layout, row->offset, text);
+}
+
 static void text_rows(
 	const struct heap_page *page, const struct why *why, unsigned layer, struct text *out)
 {
@@ -87,6 +125,13 @@ static void text_rows(
 		text_add_count(out, row->blocks);
 		text_add(out, row->blocks == 1 ? " block of " : " blocks of ");
 		text_add_shown(out, type_name(page, row->type), 120);
+		_cleanup_(text_deinit) struct text member;
+		text_init(&member);
+		add_member(page, row, &member);
+		if (member.len) {
+			text_add(out, ", by ");
+			text_add(out, member.data);
+		}
 		if (row->repeats)
 			text_add(out, ", some held by others of them");
 		text_printf(out, ", as 0x%" PRIx64 " + %" PRIu64 " → 0x%" PRIx64, row->example,
@@ -147,6 +192,10 @@ static void put_rows(struct json *json, const struct heap_page *page, const stru
 		json_put_bool(json, "repeats", row->repeats);
 		json_put_hexadecimal(json, "example", row->example, true);
 		json_put_u64(json, "offset", row->offset);
+		_cleanup_(text_deinit) struct text member;
+		text_init(&member);
+		add_member(page, row, &member);
+		json_put_string(json, "member", member.data);
 		json_put_hexadecimal(json, "target", row->target, true);
 		json_put_u64(json, "into", row->into);
 		json_object_end(json);
@@ -176,6 +225,10 @@ static struct error *put_root(
 		json_put_string(json, "module", where.place.module->path);
 		json_put_string(json, "symbol", where.place.name);
 		json_put_u64(json, "symbol_offset", where.offset);
+		_cleanup_(text_deinit) struct text declared;
+		text_init(&declared);
+		add_declared(page, row->address, &declared);
+		json_put_string(json, "declared", declared.data);
 	}
 	json_put_hexadecimal(json, "target", row->target, true);
 	json_put_u64(json, "into", row->into);

@@ -20,6 +20,8 @@ struct words {
 	uint64_t start, size;
 	size_t left;
 	enum wanted { WANT_NONE, WANT_POINTERS, WANT_ALL } wanted;
+	struct heap_layout layout; /* of the block, if has_layout */
+	bool has_layout;
 };
 
 static const char *const kinds[SEARCH_KINDS] = {"definite", "indirect", "possible", "reachable"};
@@ -37,11 +39,24 @@ static void add_characters(uint64_t word, struct text *out)
 			out, isprint((unsigned char)(word & 0xff)) ? (char)(word & 0xff) : '.');
 }
 
+/* Adds the member that begins at an offset. */
+static void add_member(const struct words *w, uint64_t offset, struct text *text)
+{
+	if (w->has_layout)
+		heap_layout_add_member(w->page->survey, &w->layout, offset, text);
+}
+
 static void put_text(
 	struct words *w, uint64_t offset, uint64_t word, const struct heap_where *where)
 {
 	text_printf(&w->out, "%8" PRIu64 "  0x%016" PRIx64 "  ", offset, word);
 	add_characters(word, &w->out);
+	if (w->has_layout) {
+		_cleanup_(text_deinit) struct text member;
+		text_init(&member);
+		add_member(w, offset, &member);
+		text_printf(&w->out, "  %-12s", member.data ? member.data : "");
+	}
 	if (where->kind != HEAP_WHERE_NOWHERE) {
 		text_add(&w->out, "  ");
 		heap_where_describe(where, &w->out);
@@ -65,10 +80,18 @@ static void put_json(
 	json_object_begin(w->json);
 	json_put_u64(w->json, "offset", offset);
 	json_put_hexadecimal(w->json, "value", word, true);
+	if (w->has_layout) {
+		_cleanup_(text_deinit) struct text member;
+		text_init(&member);
+		add_member(w, offset, &member);
+		json_put_string(w->json, "member", member.data);
+	}
 	json_put_string(w->json, "is", where_names[where->kind]);
 	if (where->kind == HEAP_WHERE_BLOCK) {
 		json_put_hexadecimal(w->json, "block", where->start, true);
 		json_put_string(w->json, "type", where->type);
+		if (*where->member)
+			json_put_string(w->json, "into_member", where->member);
 	}
 	if (where->kind == HEAP_WHERE_MODULE) {
 		json_put_string(w->json, "module", where->place.module->path);
@@ -167,6 +190,7 @@ static struct error *write_words(
 		.size = search_block_size(page->survey->search, block),
 		.left = page->limit == VIEW_DEFAULT_LIMIT ? SIZE_MAX : page->limit,
 		.wanted = wanted};
+	w.has_layout = heap_layout_of(page->survey, block, &w.layout);
 	text_init(&w.out);
 	error = page->json ? write_json(&w, block, sink) : write_text(&w, block, sink);
 	text_deinit(&w.out);

@@ -18,7 +18,7 @@ UNKNOWN = re.compile(r"\d+ bytes(, pointers at( \d+)+)?")
 # Classes whose name is nowhere.
 UNNAMED = re.compile(r"(vtable|table of functions) [\w.+-]+\+0x[0-9a-f]+")
 # What debug information says of what these programs hold by pointers, beside classes and containers' memory.
-DECLARED = re.compile(r"Ring|Many|char\[\]|std::(vector|deque|shared_ptr)<.*>")
+DECLARED = re.compile(r"Ring|Many|Leading|Decoys|(char|void \*)\[\]|std::(vector|deque|shared_ptr)<.*>")
 CLASS = re.compile(r"geometry::|\(anonymous namespace\)::|shared_ptr ")
 
 

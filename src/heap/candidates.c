@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/candidates.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "heap/inferred.h"
+#include "heap/slots.h"
+
+/* Blocks of a group that are looked at, evenly over all of them. */
+#define SAMPLES_MOST 32u
+#define SLOTS_MOST 256u
+/* What an allocator may give more than was asked for. */
+#define SPARE_MOST 16u
+#define HEADERS 3u
+
+/* What stands in the words of the blocks. */
+struct sample {
+	uint64_t words[CLASS_WORDS];
+	size_t len;
+	uint64_t pointers; /* bits */
+	uint64_t modules;  /* of these, to what modules have read-only: tables of functions */
+};
+
+struct judging {
+	struct survey *survey;
+	struct types *types;
+	struct sample *samples;
+	uint32_t count;
+	uint64_t usable;
+	uint64_t pointers, data; /* words that are pointers, or something else, in some block */
+	uint64_t elsewhere;      /* words that are no pointers to tables of functions in some */
+	struct slot_vec slots;   /* of the type that is looked at */
+	struct candidate_vec *found;
+	bool failed;
+};
+
+static void take_sample(struct judging *j, uint32_t block)
+{
+	struct sample *sample = &j->samples[j->count++];
+	size_t wanted = (size_t)min(j->usable & ~(uint64_t)7, (uint64_t)sizeof(sample->words));
+	size_t got = address_space_read(j->survey->heap.space,
+		search_block_address(j->survey->search, block), sample->words, wanted);
+	sample->len = got / 8;
+	for (size_t i = 0; i < sample->len; i++) {
+		uint64_t word = sample->words[i];
+		const struct address_space *space = j->survey->heap.space;
+		/* Pointers to characters may be odd. */
+		const struct process_map *map = word ? address_space_map(space, word) : NULL;
+		if (map)
+			sample->pointers |= 1ull << i;
+		else if (word)
+			j->data |= 1ull << i;
+		if (map && !map->writable && address_space_module(space, word))
+			sample->modules |= 1ull << i;
+	}
+	j->pointers |= sample->pointers;
+	j->elsewhere |= ~sample->modules;
+}
+
+static void take_samples(struct judging *j, uint32_t block, uint32_t type)
+{
+	const struct search *search = j->survey->search;
+	if (block != SPACE_NONE) {
+		j->usable = search_block_size(search, block);
+		take_sample(j, block);
+		return;
+	}
+	uint64_t all = j->survey->types.types.data[type].blocks, step = all / SAMPLES_MOST + 1;
+	uint32_t count = search_block_count(search);
+	uint64_t seen = 0;
+	for (uint32_t i = 0; i < count && j->count < SAMPLES_MOST; i++) {
+		if (search_block_site(search, i) != type || seen++ % step)
+			continue;
+		j->usable = search_block_size(search, i);
+		take_sample(j, i);
+	}
+}
+
+/* What a type says of words, `count` times from a header on. */
+static uint64_t repeat(uint64_t bits, uint64_t size, uint64_t header, uint64_t count)
+{
+	uint64_t all = 0;
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t at = header + i * size;
+		if (at / 8 >= CLASS_WORDS)
+			break;
+		all |= bits << at / 8;
+	}
+	return all;
+}
+
+/* Whether a known block is what a pointer says: of the type, or of one that begins with it. */
+static bool agrees(const struct judging *j, uint32_t layout, uint32_t target)
+{
+	layout = types_plain(j->types, layout);
+	for (unsigned i = 0; i < TYPES_DEPTH_MAX; i++) {
+		if (layout == target)
+			return true;
+		const struct type *type = types_get(j->types, layout);
+		if (!type_has_members(type) || !type->member_count || type->members[0].bits)
+			return false;
+		layout = types_plain(j->types, type->members[0].type);
+	}
+	return false;
+}
+
+/* What a block that is pointed to says of the declaration: bit `word` of the candidate. */
+static void judge_target(
+	struct judging *j, uint64_t address, uint32_t target, unsigned word, struct candidate *c)
+{
+	struct heap_layout layout;
+	uint64_t offset;
+	uint32_t block = search_block_at(j->survey->search, address, &offset);
+	if (block == SPACE_NONE || offset)
+		return;
+	if (types_get(j->types, target)->size > search_block_size(j->survey->search, block))
+		c->denied |= 1ull << word;
+	if (!heap_layout_of(j->survey, block, &layout))
+		return;
+	if (agrees(j, layout.type, target))
+		c->agreeing |= 1ull << word;
+	else if (types_get(j->types, target)->kind != TYPE_NUMBER)
+		c->denied |= 1ull << word;
+}
+
+static void judge_targets(struct judging *j, struct candidate *c)
+{
+	for (uint64_t element = 0; element < c->count; element++) {
+		for (size_t i = 0; i < j->slots.len; i++) {
+			const struct slot *slot = &j->slots.data[i];
+			uint64_t at = c->header + element * c->size + slot->offset;
+			if (at % 8 || at / 8 >= CLASS_WORDS)
+				continue;
+			for (uint32_t k = 0; k < j->count; k++) {
+				if (j->samples[k].pointers >> at / 8 & 1)
+					judge_target(j, j->samples[k].words[at / 8], slot->target,
+						(unsigned)(at / 8), c);
+			}
+		}
+		if (c->header + element * c->size >= 8 * CLASS_WORDS)
+			break;
+	}
+	/* Where some agree the others are of what derives from it. */
+	c->denied &= ~c->agreeing;
+}
+
+/* new[] writes the number of elements before the first. */
+static bool has_count(const struct judging *j, const struct candidate *c)
+{
+	for (uint32_t i = 0; i < j->count; i++) {
+		if (j->samples[i].len < c->header / 8 ||
+			j->samples[i].words[c->header / 8 - 1] != c->count)
+			return false;
+	}
+	return true;
+}
+
+static int bits(uint64_t set)
+{
+	return __builtin_popcountll(set);
+}
+
+static void weigh(const struct judging *j, struct candidate *c)
+{
+	c->score = 4 * bits(c->pointers) + 8 * bits(c->agreeing) - bits(c->nulls) -
+		   12 * bits(c->strays) - 20 * bits(c->numbers) - 10 * bits(c->denied);
+	if (!c->is_array)
+		c->score += 3;
+	if (j->usable - (c->header + c->size * c->count) < 8)
+		c->score += 1;
+}
+
+/* Without one pointer in its place only the size speaks for it. */
+static void judge(struct judging *j, const struct word_map *map, struct candidate *c)
+{
+	uint64_t pointers = repeat(map->pointers, c->size, c->header, c->count);
+	if (repeat(map->vtables, c->size, c->header, c->count) & j->elsewhere)
+		return;
+	uint64_t data = repeat(map->data, c->size, c->header, c->count) & ~pointers;
+	if (c->header) {
+		data |= 1ull << (c->header / 8 - 1);
+		if (!has_count(j, c))
+			return;
+	}
+	c->pointers = pointers & j->pointers;
+	c->numbers = pointers & j->data;
+	c->nulls = pointers & ~j->pointers & ~j->data;
+	c->strays = data & j->pointers;
+	if (j->pointers && !c->pointers && map->pointers)
+		return;
+	if (bits(c->numbers) > 1 || bits(c->strays) > 1 || (c->numbers && c->strays))
+		return;
+	judge_targets(j, c);
+	weigh(j, c);
+	j->failed |= !candidate_vec_push(j->found, *c);
+}
+
+static bool is_close(const struct judging *j, uint64_t wanted)
+{
+	uint64_t spare = j->usable <= 24 ? j->usable : SPARE_MOST;
+	return wanted && wanted <= j->usable && j->usable - wanted < spare;
+}
+
+static bool take_type(void *context, uint32_t number)
+{
+	struct judging *j = context;
+	struct type type = *types_get(j->types, number);
+	if ((type.kind != TYPE_STRUCT && type.kind != TYPE_CLASS) || !type.size ||
+		type.size > j->usable || !type.name)
+		return true;
+	bool has_map = false;
+	struct word_map map = {0, 0, 0};
+	for (uint64_t header = 0; header <= 8 * (HEADERS - 1) && !j->failed; header += 8) {
+		uint64_t count = (j->usable - header) / type.size;
+		bool is_single = !header && is_close(j, type.size);
+		if (is_single)
+			count = 1;
+		else if (!count || (!header && count < 2) || type.size % 8 ||
+			 !is_close(j, header + count * type.size))
+			continue;
+		if (!has_map) {
+			inferred_word_map(j->types, number, &map);
+			slot_vec_clear(&j->slots);
+			j->failed |= !slots_find(j->types, number, SLOTS_MOST, &j->slots);
+			has_map = true;
+		}
+		struct candidate c = {.type = number,
+			.size = type.size,
+			.count = count,
+			.header = header,
+			.is_array = !is_single};
+		judge(j, &map, &c);
+	}
+	return !j->failed;
+}
+
+static int by_score(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	if (x->score != y->score)
+		return x->score > y->score ? -1 : 1;
+	return (x->type > y->type) - (x->type < y->type);
+}
+
+struct error *candidates_find(struct survey *survey, uint32_t block, uint32_t type,
+	struct candidate_vec *ret, uint32_t *ret_sampled)
+{
+	struct judging j = {.survey = survey,
+		.types = survey->layouts.types,
+		.found = ret,
+		.samples = calloc(SAMPLES_MOST, sizeof(*j.samples))};
+	candidate_vec_init(ret);
+	if (!j.samples)
+		return error_no_memory();
+	take_samples(&j, block, type);
+	if (j.count)
+		types_each(j.types, take_type, &j);
+	if (ret->len)
+		qsort(ret->data, ret->len, sizeof(*ret->data), by_score);
+	*ret_sampled = j.count;
+	slot_vec_deinit(&j.slots);
+	free(j.samples);
+	return j.failed || types_failed(j.types) ? error_no_memory() : NULL;
+}
+
+struct holding {
+	struct types *types;
+	uint32_t layout;
+	struct slot_vec slots;
+	struct holding_members *found;
+	bool failed;
+};
+
+/* Members of members are told of where they are declared. */
+static bool take_holder(void *context, uint32_t number)
+{
+	struct holding *h = context;
+	struct type type = *types_get(h->types, number);
+	for (uint32_t i = 0; type_has_members(&type) && i < type.member_count; i++) {
+		const struct type_member *member = &type.members[i];
+		uint32_t plain = types_plain(h->types, member->type);
+		for (unsigned k = 0;
+			k < TYPES_DEPTH_MAX && types_get(h->types, plain)->kind == TYPE_ARRAY; k++)
+			plain = types_plain(h->types, types_target(h->types, plain));
+		if (types_get(h->types, plain)->kind != TYPE_POINTER ||
+			types_plain(h->types, types_target(h->types, plain)) != h->layout)
+			continue;
+		h->failed |= !holding_members_push(
+			h->found, (struct holding_member){number, member->bits / 8});
+	}
+	return !h->failed;
+}
+
+bool candidates_holders(struct survey *survey, uint32_t layout, struct holding_members *ret)
+{
+	struct holding h = {.types = survey->layouts.types, .found = ret};
+	h.layout = types_plain(h.types, layout);
+	holding_members_init(ret);
+	types_each(h.types, take_holder, &h);
+	return !h.failed && !types_failed(h.types);
+}

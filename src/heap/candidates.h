@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which types of debug information unknown blocks can be of: their size, and what stands in the
+ * words that a type has pointers in, of one block or of many that look alike. What points to other
+ * blocks weighs more where these are known.
+ *
+ * What is behind the type's own bytes may be left from before and says nothing. Bytes and unions
+ * may be anything.
+ */
+#ifndef HEAP_CANDIDATES_H
+#define HEAP_CANDIDATES_H
+
+#include "heap/survey.h"
+
+struct candidate {
+	uint32_t type;
+	uint64_t size;   /* of one */
+	uint64_t count;  /* of elements; 1: a single one, unless is_array */
+	uint64_t header; /* bytes before the first: what new[] counts its elements with */
+	bool is_array;
+	/* Bits of words of the block. */
+	uint64_t pointers; /* pointers where it has some */
+	uint64_t agreeing; /* of these, to blocks that are known, and of the declared type */
+	uint64_t nulls;    /* it has pointers there, and the blocks never */
+	uint64_t strays;   /* there are pointers where it has other things */
+	uint64_t numbers;  /* it has pointers there, and the blocks something else */
+	uint64_t denied;   /* pointers to blocks that are known, and of another type */
+	int score;         /* the more the better */
+};
+DEFINE_VEC(candidate_vec, struct candidate)
+
+/*
+ * Of one block, or (SPACE_NONE) of all of a type of the heap's: the best first. heap_layouts_open()
+ * was called. ret_sampled: so many blocks were looked at.
+ */
+struct error *candidates_find(struct survey *survey, uint32_t block, uint32_t type,
+	struct candidate_vec *ret, uint32_t *ret_sampled) must_check_;
+
+/* A member that is declared to point to a type. */
+struct holding_member {
+	uint32_t owner;
+	uint64_t offset;
+};
+DEFINE_VEC(holding_members, struct holding_member)
+
+/* All members of all types that may point to one of `layout`. False: no memory. */
+bool candidates_holders(struct survey *survey, uint32_t layout, struct holding_members *ret);
+
+#endif
