@@ -78,6 +78,6 @@ struct error *heap_operand_open(const char *text, enum heap_by by, struct model 
 	heap_session_init(&session);
 	session.pid = process_of(text);
 	session.core = session.pid ? NULL : text;
-	session.no_recording = by != HEAP_BY_STACK;
+	session.no_recording = by == HEAP_BY_TYPE || by == HEAP_BY_OWNER;
 	return make(&session, by, ret);
 }

@@ -13,6 +13,7 @@ enum heap_by {
 	HEAP_BY_TYPE,
 	HEAP_BY_OWNER, /* what holds it: a global, a stack */
 	HEAP_BY_STACK, /* where it was allocated, by the recording of the process */
+	HEAP_BY_BEST,  /* that, where a recording is found; else by type */
 };
 
 /* False: there is none of that name. */

@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "cli/bundles.h"
+#include "cli/heap_operand.h"
 #include "cli/lsan_options.h"
 #include "cli/message.h"
 #include "cli/output.h"
@@ -375,7 +376,9 @@ int leak_report_show(struct leak_report *report, const char *path, int fd, bool 
 	_cleanup_(suppressions_cleanup) struct suppressions *suppressions = NULL;
 	report->shown++;
 	unsigned flags = SOURCE_WITH_LEAK_TIMES | (living ? SOURCE_OF_RUNNING : 0u);
-	struct error *error = recording_open(path, flags, NULL, &model);
+	struct error *error = !living && heap_operand_is(path)
+				      ? heap_operand_open(path, HEAP_BY_BEST, &model)
+				      : recording_open(path, flags, NULL, &model);
 	if (error)
 		return message_error(error);
 	error = symbol_options_apply(&report->symbols, model);

@@ -41,6 +41,8 @@ def leaks_have_stacks(folder):
         core = gcore(pid, folder)
         searched = ask("leaks", "--json", str(pid))["leaks"]
     ours = ask("core", "--json", core)["leaks"]
+    if by_function(ask("leaks", "--json", core)["leaks"]) != by_function(ours):
+        raise hw.Failure("heapwise leaks says otherwise")
     if by_function(ours) != by_function(searched):
         raise hw.Failure(f"{by_function(ours)}, not {by_function(searched)}")
     lost = {function for kind, function in by_function(ours) if kind == "definite"}
