@@ -112,11 +112,9 @@ static void warn(struct heap_session *s)
 	for (size_t i = 0; i < s->space.modules.len; i++) {
 		const struct address_module *module = &s->space.modules.data[i];
 		if (module->file == ADDRESS_FILE_CHANGED)
-			message("%s is not the file that the program ran%s%s: %s, so it is not "
-				"used (--exe, --sysroot, --symbol-path)",
+			message("%s is not the file that the program ran: %s, so it is not used "
+				"(--exe, --sysroot, --symbol-path)",
 				heap_names_changed(&s->names, module),
-				module->build_id_len ? "" : " as ",
-				module->build_id_len ? "" : module->path,
 				module->build_id_len ? "its build-id is another one"
 						     : "memory does not look like it");
 	}

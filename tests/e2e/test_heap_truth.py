@@ -10,43 +10,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 import hw  # noqa: E402
-from heaps import Waiting, ask, gcore, kernel_core, read_account  # noqa: E402
+from heaps import Waiting, ask, compare, gcore, kernel_core, read_account  # noqa: E402
 
 tests = hw.Tests()
 
-PROGRAMS = ["small", "threads", "static", "stripped", "foreign_break"]
+PROGRAMS = ["small", "threads", "ended", "static", "stripped", "foreign_break"]
 # What libc itself holds beside a program's blocks: tables of threads, buffers.
-OWN_MOST = {"threads": 8, "static": 5}
+OWN_MOST = {"threads": 8, "ended": 5, "static": 5}
 # Other allocators, whose blocks are larger than what was asked for by up to a quarter. They have a few blocks
 # themselves.
 ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4"}
 ALLOCATORS_OWN_MOST = {"jemalloc": 1, "tcmalloc": 3}
-
-
-def compare(account, blocks, own_most=0, spare=0):
-    """Every block in use, every free one, and nothing else."""
-    found = {int(b["address"], 16): b for b in blocks}
-    wrong = Counter()
-    example = {}
-    for address, (size, used, leak, kind) in account.items():
-        block = found.get(address)
-        state = block["state"] if block else "not there"
-        problem = None
-        if used and state != "used":
-            problem = f"a used '{kind}' is {state}"
-        elif used and not size <= block["size"] < size * (1 + spare) + 32 + 40000 * (size > 100000):
-            problem = f"a '{kind}' of {size} bytes has {block['size']}"
-        elif used and leak and block["leak"] != leak:
-            problem = f"a '{kind}' is {block['leak']}, not {leak}"
-        if problem:
-            wrong[problem] += 1
-            example.setdefault(problem, f"0x{address:x}")
-    # What the program freed libc may have got, for a thread's table.
-    others = [a for a, b in found.items() if b["state"] == "used" and not (a in account and account[a][1])]
-    if len(others) > own_most:
-        wrong[f"{len(others)} blocks are used that the program does not know"] = len(others)
-    if wrong:
-        raise hw.Failure("; ".join(f"{n} times: {what} ({example.get(what, '')})" for what, n in wrong.most_common(5)))
 
 
 def add(name, allocator=None):

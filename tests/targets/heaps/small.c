@@ -70,6 +70,11 @@ static __attribute__((noinline)) void free_some(unsigned count)
 	free(rows);
 }
 
+static __attribute__((noinline)) void hold_interior(void)
+{
+	interior = (char *)block(300, 'p', "interior") + 16;
+}
+
 /* What function calls have left of pointers on the stack. */
 static __attribute__((noinline)) void forget(void)
 {
@@ -95,7 +100,7 @@ int main(int argc, char **argv)
 		account(aligned[i], 1u << 20, 'r', "aligned");
 	}
 	large = block(700000, 'r', "large");
-	interior = (char *)block(300, 'p', "interior") + 16;
+	hold_interior();
 	forget();
 	account_end();
 	return !list || !table || !large || !interior;
