@@ -79,7 +79,8 @@ static __attribute__((noinline)) void hold_interior(void)
 static __attribute__((noinline)) void forget(void)
 {
 	volatile char stack[32 << 10];
-	memset((char *)stack, 0, sizeof(stack));
+	for (size_t i = 0; i < sizeof(stack); i++)
+		stack[i] = 0;
 }
 
 int main(int argc, char **argv)
