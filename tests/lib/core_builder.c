@@ -150,6 +150,8 @@ int core_builder_file(const struct core_builder *builder)
 	buf_init(&notes);
 	for (unsigned i = 0; i < builder->threads; i++)
 		add_thread(&notes, builder, i);
+	if (builder->auxv[0])
+		add_note(&notes, "CORE", NT_AUXV, builder->auxv, sizeof(builder->auxv));
 	if (!builder->without_files)
 		add_files(&notes, builder);
 	add_header(&core, builder, notes.len);

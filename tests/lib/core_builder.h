@@ -22,6 +22,7 @@ struct core_builder {
 	unsigned count;
 	uint64_t thread_pointers[8]; /* 0: not told */
 	unsigned threads;
+	uint64_t auxv[16];  /* pairs; the first that is 0 ends it */
 	uint16_t machine;   /* EM_X86_64 if 0 */
 	bool without_files; /* no NT_FILE */
 };
