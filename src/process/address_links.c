@@ -5,9 +5,9 @@
  * dynamic linker has set to its struct r_debug (link.h), which has the list of all that is loaded.
  *
  * That section is looked for by this entry and what it leads to, not by the program's headers:
- * these are in a page that nobody has written to, which such cores leave out. Modules that are in no
- * list, but whose headers are in the core, are named by what they call themselves (DT_SONAME), or by
- * where they lie.
+ * these are in a page that nobody has written to, which such cores leave out. Modules that are in
+ * no list, but whose headers are in the core, are named by what they call themselves (DT_SONAME),
+ * or by where they lie.
  */
 #include "process/address_links.h"
 
