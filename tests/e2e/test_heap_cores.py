@@ -89,6 +89,8 @@ def what_a_filter_leaves_out(folder):
             ended = hw.run([hw.HEAPWISE, "core", core])
             if ended.status or "no heap was found" not in ended.text or "coredump_filter" not in ended.errors:
                 raise hw.Failure(f"filter {number:#x}: {ended} {ended.text[:300]}")
+            if "no private memory" not in hw.run([hw.HEAPWISE, "leaks", core]).text:
+                raise hw.Failure(f"filter {number:#x}: heapwise leaks does not say what is missing")
             continue
         compare(read_account(inside / "account"), ask("core", "--json", core, "blocks")["blocks"], own_most=1)
         types = ask("core", "--json", core, "types")["types"]
