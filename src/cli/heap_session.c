@@ -93,20 +93,6 @@ static struct error *open_process(struct heap_session *s)
 	return error;
 }
 
-/* Whether no thread has a stack, though nothing was cut off: private memory was left out. */
-static bool lacks_private(const struct address_space *space)
-{
-	size_t stacks = 0;
-	for (size_t i = 0; i < space->threads.len; i++) {
-		const struct core_segment *stack =
-			core_file_segment(&space->core, space->threads.data[i].sp);
-		if (stack && stack->file_bytes)
-			return false;
-		stacks += stack != NULL;
-	}
-	return stacks && !space->core.missing_bytes;
-}
-
 /* What of a core can't be trusted, said once. */
 static void warn(struct heap_session *s)
 {
@@ -123,7 +109,7 @@ static void warn(struct heap_session *s)
 	if (core->overlapping)
 		message("%s: %llu segments overlap others and were cut", s->core,
 			(unsigned long long)core->overlapping);
-	if (lacks_private(&s->space))
+	if (address_space_lacks_private(&s->space))
 		message("%s has no private memory, so neither stacks nor a heap: bit 0 of "
 			"/proc/PID/coredump_filter was not set when it was written (0x33 is the "
 			"kernel's own setting)",
@@ -131,11 +117,9 @@ static void warn(struct heap_session *s)
 	for (size_t i = 0; i < s->space.modules.len; i++) {
 		const struct address_module *module = &s->space.modules.data[i];
 		if (module->file == ADDRESS_FILE_CHANGED)
-			message("%s is not the file that the program ran%s%s: %s, so it is not "
-				"used (--exe, --sysroot, --symbol-path)",
+			message("%s is not the file that the program ran: %s, so it is not used "
+				"(--exe, --sysroot, --symbol-path)",
 				heap_names_changed(&s->names, module),
-				module->build_id_len ? "" : " as ",
-				module->build_id_len ? "" : module->path,
 				module->build_id_len ? "its build-id is another one"
 						     : "memory does not look like it");
 	}

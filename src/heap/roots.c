@@ -79,7 +79,8 @@ static bool add_stack(struct finding *f, uint32_t number)
 	if (!map || !map->writable || heap_areas_find(&f->heap->areas, thread->sp))
 		return true;
 	uint64_t end = stack_end(f, map, thread);
-	uint64_t from = thread->sp - map->start > RED_ZONE ? thread->sp - RED_ZONE : map->start;
+	uint64_t zone = f->space->machine == EM_X86_64 ? RED_ZONE : 0;
+	uint64_t from = thread->sp - map->start > zone ? thread->sp - zone : map->start;
 	struct heap_root root = {HEAP_ROOT_STACK, from & ~7ull, end, number, NULL, 0, 0};
 	/* Below may be anything on a stack that the program made itself: then all of it counts. */
 	return add(f, &root) && take(f, has_guard(f, map) ? map->start : root.start, end);

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "heap/stacks.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+
+/* x30, which has the return address of a function that calls no other. */
+#define ARM_LINK 30u
 
 /* Of a process the file that it has mapped itself, whatever has become of its path. */
 static int open_mapped(const struct address_space *space, const struct address_module *module)
@@ -39,9 +44,31 @@ struct error *heap_stacks_open(const struct address_space *space, struct unwinde
 	return error;
 }
 
+/*
+ * aarch64 may sign return addresses in the bits that addresses do not have (Arm ARM, FEAT_PAuth):
+ * without them, they lead to code. How many bits addresses have depends on the kernel.
+ */
+static uint64_t without_signature(const struct address_space *space, uint64_t word)
+{
+	static const unsigned bits[] = {48, 42, 39};
+	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
+		uint64_t address = word & ((1ull << bits[i]) - 1);
+		const struct process_map *map =
+			address == word ? NULL : address_space_map(space, address);
+		if (map && map->executable)
+			return address;
+	}
+	return word;
+}
+
 static bool read_word(void *context, uint64_t address, uint64_t *ret)
 {
-	return address_space_word(context, address, ret);
+	const struct address_space *space = context;
+	if (!address_space_word(space, address, ret))
+		return false;
+	if (space->machine == EM_AARCH64)
+		*ret = without_signature(space, *ret);
+	return true;
 }
 
 /* The functions at one address, inlined ones first. */
@@ -72,11 +99,17 @@ static struct error *add_frame(const struct address_space *space, struct heap_na
 size_t heap_stack_unwind(struct unwinder *unwinder, const struct address_space *space,
 	size_t thread, struct unwind_frame *ret, size_t room)
 {
+	uint64_t registers[CORE_REGISTERS_MAX];
 	const struct unwind_thread from = {.machine = space->machine,
-		.registers = space->threads.data[thread].registers,
+		.registers = registers,
 		.context = (void *)space,
 		.read_word = read_word};
-	return space->threads.data[thread].stopped ? unwinder_run(unwinder, &from, ret, room) : 0;
+	if (!space->threads.data[thread].stopped)
+		return 0;
+	memcpy(registers, space->threads.data[thread].registers, sizeof(registers));
+	if (space->machine == EM_AARCH64)
+		registers[ARM_LINK] = without_signature(space, registers[ARM_LINK]);
+	return unwinder_run(unwinder, &from, ret, room);
 }
 
 struct error *heap_stack_make(struct unwinder *unwinder, const struct address_space *space,

@@ -5,13 +5,16 @@
  * dynamic linker has set to its struct r_debug (link.h), which has the list of all that is loaded.
  *
  * That section is looked for by this entry and what it leads to, not by the program's headers:
- * these are in a page that nobody has written to, which such cores leave out. Where no list is
- * found, modules whose headers are in the core are named by what they call themselves (DT_SONAME).
+ * these are in a page that nobody has written to, which such cores leave out. Modules that are in
+ * no list, but whose headers are in the core, are named by what they call themselves (DT_SONAME),
+ * or by where they lie.
  */
 #include "process/address_links.h"
 
 #include <elf.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -185,11 +188,12 @@ static bool add_by_headers(struct linking *l)
 		if (!module_headers_in_memory(&l->headers, l->space, start) || is_known(l, start) ||
 			!module_headers_place(&l->headers, &module))
 			continue;
-		if (read_own_name(l->space, &l->headers, module.bias, path) && *path)
-			ok = add(l, start, path, false);
-		else if (entry >= module.start && entry < module.end)
-			ok = add(l, start, *l->space->core.name ? l->space->core.name : "program",
-				true);
+		bool executable = entry >= module.start && entry < module.end;
+		if (executable && *l->space->core.name)
+			strcpy(path, l->space->core.name);
+		else if (!read_own_name(l->space, &l->headers, module.bias, path) || !*path)
+			snprintf(path, sizeof(path), "module@%" PRIx64, start);
+		ok = add(l, start, path, executable);
 	}
 	return ok;
 }

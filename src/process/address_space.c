@@ -286,6 +286,19 @@ uint64_t address_space_absent(const struct address_space *space, uint64_t start,
 	return sum;
 }
 
+bool address_space_lacks_private(const struct address_space *space)
+{
+	size_t stacks = 0;
+	for (size_t i = 0; i < space->threads.len && !space->is_live; i++) {
+		const struct core_segment *stack =
+			core_file_segment(&space->core, space->threads.data[i].sp);
+		if (stack && stack->file_bytes)
+			return false;
+		stacks += stack != NULL;
+	}
+	return stacks && !space->core.missing_bytes;
+}
+
 uint64_t address_space_joined_start(const struct address_space *space, uint64_t address)
 {
 	const struct process_map *map = address_space_map(space, address);

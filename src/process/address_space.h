@@ -101,6 +101,10 @@ size_t address_space_empty(const struct address_space *space, uint64_t address, 
 /* How many bytes of [start, end) are mapped, and left out of a core or cut off. */
 uint64_t address_space_absent(const struct address_space *space, uint64_t start, uint64_t end);
 
+/* Whether a core has no thread's stack, though nothing is cut off: private memory was left out, and
+ * with it all heaps. */
+bool address_space_lacks_private(const struct address_space *space);
+
 /* Where the mappings begin that follow each other without a gap up to an address. */
 uint64_t address_space_joined_start(const struct address_space *space, uint64_t address);
 

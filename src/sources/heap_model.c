@@ -261,6 +261,10 @@ static struct error *make_damage(struct making *m)
 			(unsigned long long)s->heap.space->core.missing_bytes);
 		error = build_damage(m->foreign.model, sentence);
 	}
+	if (!error && address_space_lacks_private(s->heap.space))
+		error = build_damage(m->foreign.model,
+			"the core has no private memory, so no heap: bit 0 of "
+			"/proc/PID/coredump_filter was not set when it was written");
 	return error;
 }
 

@@ -62,29 +62,33 @@ void core_builder_bytes(
 	memcpy(at(builder, address, len), bytes, len);
 }
 
-static void add_note(struct buf *notes, uint32_t type, const struct buf *content)
+static void add_note(
+	struct buf *notes, const char *owner, uint32_t type, const void *content, size_t len)
 {
 	static const char zeros[4];
-	buf_u32(notes, 5);
-	buf_u32(notes, (uint32_t)content->len);
+	char name[8] = {0};
+	strncpy(name, owner, sizeof(name) - 1);
+	buf_u32(notes, (uint32_t)strlen(owner) + 1);
+	buf_u32(notes, (uint32_t)len);
 	buf_u32(notes, type);
-	buf_bytes(notes, "CORE\0\0\0", 8);
-	buf_bytes(notes, content->data, content->len);
-	buf_bytes(notes, zeros, -content->len & 3);
+	buf_bytes(notes, name, sizeof(name));
+	buf_bytes(notes, content, len);
+	buf_bytes(notes, zeros, -len & 3);
 }
 
-/* struct elf_prstatus: a thread's number and its fs_base, which is register 21. */
-static void add_thread(struct buf *notes, unsigned number, uint64_t thread_pointer)
+/* struct elf_prstatus: a thread's number, and of x86-64 its fs_base, which is register 21. */
+static void add_thread(struct buf *notes, const struct core_builder *builder, unsigned number)
 {
-	uint8_t status[336] = {0};
+	uint8_t status[392] = {0};
+	bool x86 = builder->machine != EM_AARCH64;
+	uint64_t pointer = builder->thread_pointers[number];
 	uint32_t tid = 1000 + number;
 	memcpy(status + 32, &tid, 4);
-	memcpy(status + 112 + 8 * 21, &thread_pointer, 8);
-	struct buf content;
-	buf_init(&content);
-	buf_bytes(&content, status, sizeof(status));
-	add_note(notes, NT_PRSTATUS, &content);
-	buf_deinit(&content);
+	if (x86)
+		memcpy(status + 112 + 8 * 21, &pointer, 8);
+	add_note(notes, "CORE", NT_PRSTATUS, status, x86 ? 336 : sizeof(status));
+	if (!x86 && pointer)
+		add_note(notes, "LINUX", NT_ARM_TLS, &pointer, sizeof(pointer));
 }
 
 static void add_files(struct buf *notes, const struct core_builder *builder)
@@ -109,14 +113,14 @@ static void add_files(struct buf *notes, const struct core_builder *builder)
 		if (path)
 			buf_bytes(&content, path, strlen(path) + 1);
 	}
-	add_note(notes, NT_FILE, &content);
+	add_note(notes, "CORE", NT_FILE, content.data, content.len);
 	buf_deinit(&content);
 }
 
 static void add_header(struct buf *core, const struct core_builder *builder, uint64_t notes_bytes)
 {
 	Elf64_Ehdr header = {.e_type = ET_CORE,
-		.e_machine = EM_X86_64,
+		.e_machine = builder->machine ? builder->machine : EM_X86_64,
 		.e_phoff = sizeof(header),
 		.e_phentsize = sizeof(Elf64_Phdr),
 		.e_phnum = (uint16_t)(builder->count + 1)};
@@ -145,8 +149,11 @@ int core_builder_file(const struct core_builder *builder)
 	buf_init(&core);
 	buf_init(&notes);
 	for (unsigned i = 0; i < builder->threads; i++)
-		add_thread(&notes, i, builder->thread_pointers[i]);
-	add_files(&notes, builder);
+		add_thread(&notes, builder, i);
+	if (builder->auxv[0])
+		add_note(&notes, "CORE", NT_AUXV, builder->auxv, sizeof(builder->auxv));
+	if (!builder->without_files)
+		add_files(&notes, builder);
 	add_header(&core, builder, notes.len);
 	buf_bytes(&core, notes.data, notes.len);
 	for (unsigned i = 0; i < builder->count; i++) {

@@ -4,7 +4,7 @@
 import struct
 
 PT_LOAD, PT_NOTE = 1, 4
-NT_PRSTATUS, NT_FILE = 1, 0x46494C45
+NT_PRSTATUS, NT_AUXV, NT_FILE = 1, 6, 0x46494C45
 PART = struct.Struct("<IIQQQQQQ")
 NOTE = struct.Struct("<III")
 

@@ -7,6 +7,7 @@ import os
 import signal
 import struct
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import hw
@@ -27,11 +28,14 @@ def read_account(path):
     return rows
 
 
-def kernel_core(program, folder, environment=None, before=()):
-    """The core that the kernel writes when the program aborts; `before`: words that start it."""
+def kernel_core(program, folder, environment=None, before=(), setup=":"):
+    """The core that the kernel writes when the program aborts; `before`: words that start it, `setup`: what a shell
+    does first."""
     pattern = Path("/proc/sys/kernel/core_pattern").read_text().strip()
     hw.need(pattern[:1] not in "|/", f"cores go elsewhere here: {pattern}")
-    ended = hw.run(["sh", "-c", 'ulimit -c unlimited && exec "$@"', "sh", *before, program, "account", "abort"], cwd=folder, env=environment)
+    ended = hw.run(
+        ["sh", "-c", f'ulimit -c unlimited && {setup} && exec "$@"', "sh", *before, program, "account", "abort"],
+        cwd=folder, env=environment)
     hw.need(ended.status == -signal.SIGABRT, f"no core may be dumped here: {ended}")
     cores = list(folder.glob("core*"))
     hw.need(cores, "no core was dumped")
@@ -92,3 +96,29 @@ def ask(*words):
     if ended.status:
         raise hw.Failure(f"{' '.join(map(str, words))}: {ended}")
     return json.loads(ended.stdout)
+
+
+def compare(account, blocks, own_most=0, spare=0):
+    """Every block in use, every free one, and nothing else but `own_most` (None: whatever else)."""
+    found = {int(b["address"], 16): b for b in blocks}
+    wrong = Counter()
+    example = {}
+    for address, (size, used, leak, kind) in account.items():
+        block = found.get(address)
+        state = block["state"] if block else "not there"
+        problem = None
+        if used and state != "used":
+            problem = f"a used '{kind}' is {state}"
+        elif used and not size <= block["size"] < size * (1 + spare) + 32 + 40000 * (size > 100000):
+            problem = f"a '{kind}' of {size} bytes has {block['size']}"
+        elif used and leak and block["leak"] != leak:
+            problem = f"a '{kind}' is {block['leak']}, not {leak}"
+        if problem:
+            wrong[problem] += 1
+            example.setdefault(problem, f"0x{address:x}")
+    # What the program freed libc may have got, for a thread's table.
+    others = [a for a, b in found.items() if b["state"] == "used" and not (a in account and account[a][1])]
+    if own_most is not None and len(others) > own_most:
+        wrong[f"{len(others)} blocks are used that the program does not know"] = len(others)
+    if wrong:
+        raise hw.Failure("; ".join(f"{n} times: {what} ({example.get(what, '')})" for what, n in wrong.most_common(5)))

@@ -182,4 +182,92 @@ CASE(flipped, "hundreds of damaged cores end in figures or an error, soon")
 	close(fd);
 }
 
+#define MANY 70001u
+#define MANY_START 0x100000000ull
+#define MANY_STEP 0x10000ull
+
+/* So many segments that their number stands elsewhere (elf(5): PN_XNUM), each with a word that is
+ * its own number. */
+static int make_many(void)
+{
+	uint64_t headers = sizeof(Elf64_Ehdr), section = headers + MANY * sizeof(Elf64_Phdr);
+	uint64_t memory = section + sizeof(Elf64_Shdr);
+	Elf64_Ehdr header = {.e_type = ET_CORE,
+		.e_machine = EM_AARCH64,
+		.e_phoff = headers,
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = PN_XNUM,
+		.e_shoff = section,
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = 1};
+	Elf64_Shdr first = {.sh_info = MANY};
+	memcpy(header.e_ident, ELFMAG "\2\1\1", 7);
+	uint8_t *file = calloc(1, memory + 8 * MANY);
+	CHECK(file);
+	memcpy(file, &header, sizeof(header));
+	memcpy(file + section, &first, sizeof(first));
+	for (uint64_t i = 0; i < MANY; i++) {
+		Elf64_Phdr part = {.p_type = PT_LOAD,
+			.p_flags = PF_R,
+			.p_vaddr = MANY_START + i * MANY_STEP,
+			.p_memsz = 0x1000,
+			.p_filesz = 8,
+			.p_offset = memory + 8 * i};
+		memcpy(file + headers + i * sizeof(part), &part, sizeof(part));
+		memcpy(file + memory + 8 * i, &i, sizeof(i));
+	}
+	int fd = memfd_create("many", MFD_CLOEXEC);
+	CHECK(fd >= 0 && write(fd, file, memory + 8 * MANY) == (ssize_t)(memory + 8 * MANY));
+	free(file);
+	return fd;
+}
+
+CASE(many_segments, "more segments than fit into 16 bits are read, whatever their number")
+{
+	struct core_file core;
+	CHECK_OK(core_file_open_fd(make_many(), "many", &core));
+	CHECK_U64(core.segments.len, MANY);
+	CHECK_U64(core.missing_bytes, 0);
+	for (uint64_t i = 0; i < MANY; i += 997) {
+		uint64_t value;
+		uint64_t address = MANY_START + i * MANY_STEP;
+		CHECK_U64(core_file_read(&core, address, &value, sizeof(value)), sizeof(value));
+		CHECK_U64(value, i);
+		CHECK_U64(core_file_read(&core, address + 8, &value, sizeof(value)), 0);
+	}
+	core_file_close(&core);
+}
+
+CASE(holes, "what is a hole of the file is zero, and known as such")
+{
+	const uint64_t bytes = 16ull << 30, start = 0x7f0000000000ull, at = 9ull << 30;
+	Elf64_Ehdr header = {.e_type = ET_CORE,
+		.e_machine = EM_X86_64,
+		.e_phoff = sizeof(header),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = 1};
+	Elf64_Phdr part = {.p_type = PT_LOAD,
+		.p_flags = PF_R | PF_W,
+		.p_vaddr = start,
+		.p_memsz = bytes,
+		.p_filesz = bytes,
+		.p_offset = 0x1000};
+	uint64_t value = 4711;
+	memcpy(header.e_ident, ELFMAG "\2\1\1", 7);
+	int fd = memfd_create("sparse", MFD_CLOEXEC);
+	CHECK(fd >= 0 && write(fd, &header, sizeof(header)) == sizeof(header) &&
+		write(fd, &part, sizeof(part)) == sizeof(part) &&
+		ftruncate(fd, (off_t)(0x1000 + bytes)) == 0 &&
+		pwrite(fd, &value, 8, (off_t)(0x1000 + at)) == 8);
+	struct core_file core;
+	CHECK_OK(core_file_open_fd(fd, "sparse", &core));
+	CHECK_U64(core_file_hole(&core, start, bytes), at);
+	CHECK_U64(core_file_hole(&core, start + at, bytes), 0);
+	CHECK_U64(core_file_hole(&core, start + at + 0x1000, UINT64_MAX), bytes - at - 0x1000);
+	value = 0;
+	CHECK_U64(core_file_read(&core, start + at, &value, 8), 8);
+	CHECK_U64(value, 4711);
+	core_file_close(&core);
+}
+
 TAP_MAIN

@@ -6,6 +6,7 @@
  * of their own.
  */
 #include <elf.h>
+#include <stddef.h>
 
 #include "heap/survey.h"
 #include "lib/core_builder.h"
@@ -48,6 +49,22 @@ static const struct layout layouts[] = {
 	{"after 2.42", 0x18, 0x30, true, false, true, 0x300},
 };
 
+/* Where threads have their pointers, and whether the core tells them. */
+struct machine {
+	const char *name;
+	uint16_t number;
+	int cache_at; /* from the thread pointer on: the word that points to its cache */
+	bool tells_pointer, tells_files;
+};
+
+static const struct machine machines[] = {
+	{"x86-64", EM_X86_64, -72, true, true},
+	{"x86-64 without thread pointers", EM_X86_64, -72, false, true},
+	{"x86-64 without names of files", EM_X86_64, -72, true, false},
+	{"aarch64", EM_AARCH64, 72, true, true},
+	{"aarch64 as qemu writes it", EM_AARCH64, 72, false, false},
+};
+
 struct expected {
 	uint64_t address, size;
 	enum block_state state;
@@ -55,6 +72,7 @@ struct expected {
 
 struct image {
 	const struct layout *layout;
+	const struct machine *machine;
 	struct core_builder core;
 	struct expected blocks[8192];
 	size_t count;
@@ -165,7 +183,8 @@ static void make_cache(struct image *image)
 		return;
 	image->cache = image->at + 16;
 	make_chunk(image, image->layout->cache, BLOCK_OWN);
-	core_builder_word(&image->core, TLS + 0x800 - 72, image->cache);
+	core_builder_word(
+		&image->core, TLS + 0x800 + (uint64_t)image->machine->cache_at, image->cache);
 }
 
 /* One as it comes, and one that was aligned: the mapping begins with a head that is stale. */
@@ -182,12 +201,15 @@ static void make_mapped(struct image *image)
 	expect(image, 0x4000 - (chunk - base) - 8, BLOCK_USED);
 }
 
-static void make_image(struct image *image, const struct layout *layout)
+static void make_image(
+	struct image *image, const struct layout *layout, const struct machine *machine)
 {
 	const uint32_t rw = PF_R | PF_W;
 	uint64_t second = SECOND + layout->heap_header;
-	*image = (struct image){.layout = layout};
+	*image = (struct image){.layout = layout, .machine = machine};
 	struct core_builder *core = &image->core;
+	core->machine = machine->number;
+	core->without_files = !machine->tells_files;
 	core_builder_add(core, HEAP, HEAP_BYTES, rw, NULL, 0);
 	core_builder_add(core, SECOND, SECOND_BYTES, rw, NULL, 0);
 	core_builder_add(core, MAPPED, 0xa000, rw, NULL, 0);
@@ -195,7 +217,8 @@ static void make_image(struct image *image, const struct layout *layout)
 		core_builder_add(core, LIBC, 0x1000, PF_R, "/lib/libc.so.6", 0), 0x4000);
 	core_builder_add(core, DATA, 0x2000, rw, "/lib/libc.so.6", 0x1000);
 	core_builder_add(core, TLS, 0x2000, rw, NULL, 0);
-	core->thread_pointers[core->threads++] = TLS + 0x800;
+	core_builder_bytes(core, LIBC + offsetof(Elf64_Ehdr, e_machine), &machine->number, 2);
+	core->thread_pointers[core->threads++] = machine->tells_pointer ? TLS + 0x800 : 0;
 
 	make_arena(image, ARENA, second, HEAP_BYTES);
 	image->at = HEAP;
@@ -239,13 +262,13 @@ static struct error *take(
 	return NULL;
 }
 
-static void check_layout(const struct layout *layout)
+static void check_layout(const struct layout *layout, const struct machine *machine)
 {
 	struct image *image = calloc(1, sizeof(*image));
 	struct core_file file;
 	struct address_space space;
 	struct heap heap;
-	make_image(image, layout);
+	make_image(image, layout, machine);
 	CHECK_OK(core_file_open_fd(core_builder_file(&image->core), "core", &file));
 	CHECK_OK(address_space_of_core(&file, NULL, &space));
 	CHECK_OK(heap_open(&space, &heap));
@@ -262,10 +285,12 @@ static void check_layout(const struct layout *layout)
 
 CASE(all_layouts, "every layout of glibc's heap is read: each chunk with its size and state")
 {
-	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
-		printf("# %s\n", layouts[i].versions);
-		fflush(stdout);
-		check_layout(&layouts[i]);
+	for (size_t k = 0; k < sizeof(machines) / sizeof(machines[0]); k++) {
+		for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+			printf("# %s, %s\n", machines[k].name, layouts[i].versions);
+			fflush(stdout);
+			check_layout(&layouts[i], &machines[k]);
+		}
 	}
 }
 

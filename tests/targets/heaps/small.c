@@ -70,11 +70,17 @@ static __attribute__((noinline)) void free_some(unsigned count)
 	free(rows);
 }
 
+static __attribute__((noinline)) void hold_interior(void)
+{
+	interior = (char *)block(300, 'p', "interior") + 16;
+}
+
 /* What function calls have left of pointers on the stack. */
 static __attribute__((noinline)) void forget(void)
 {
 	volatile char stack[32 << 10];
-	memset((char *)stack, 0, sizeof(stack));
+	for (size_t i = 0; i < sizeof(stack); i++)
+		stack[i] = 0;
 }
 
 int main(int argc, char **argv)
@@ -95,7 +101,7 @@ int main(int argc, char **argv)
 		account(aligned[i], 1u << 20, 'r', "aligned");
 	}
 	large = block(700000, 'r', "large");
-	interior = (char *)block(300, 'p', "interior") + 16;
+	hold_interior();
 	forget();
 	account_end();
 	return !list || !table || !large || !interior;
