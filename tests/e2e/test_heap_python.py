@@ -17,6 +17,7 @@ import hw  # noqa: E402
 tests = hw.Tests()
 
 SCRIPT = hw.SOURCE / "tests/targets/heaps/objects.py"
+CONTENTS = hw.SOURCE / "tests/targets/heaps/contents.py"
 FRAMES = hw.SOURCE / "tests/targets/heaps/frames.py"
 PYTHON = "/usr/bin/python3"
 TYPED_LEAST = 0.9
@@ -157,6 +158,31 @@ def stacks_of_python_while_it_runs(folder):
     compare_stacks(folder, threads)
     if text.count("  in Python:\n") != 5 or f"Worker.descend  {FRAMES}:" not in text:
         raise hw.Failure(f"text: {text[-1000:]}")
+
+
+@tests.test
+def contents_of_objects(folder):
+    """python says what an object holds as the script says it itself: in a core that heapwise saved."""
+    with Waiting(folder, CONTENTS) as pid:
+        ended = hw.run([hw.HEAPWISE, "heap", pid, "save", folder / "saved"])
+        if ended.status:
+            raise hw.Failure(f"save: {ended}")
+    wrong = []
+    lines = (folder / "account").read_text().splitlines()
+    for line in lines:
+        address, kind, said = json.loads(line)
+        address ^= 2**64 - 1
+        shown = ask("core", "--json", folder / "saved", "python", hex(address))["python"]
+        if shown["content"] != said or shown["type"].rpartition(".")[2] != kind or shown["cut"]:
+            wrong.append((said[:200], shown))
+    if wrong or len(lines) < 60:
+        raise hw.Failure(f"{len(wrong)} of {len(lines)}: {wrong[:3]}")
+    ended = hw.run([hw.HEAPWISE, "core", folder / "saved", "python", hex(address)])
+    if ended.text != f"dict at {address:#x}\n{said}\n":
+        raise hw.Failure(f"text: {ended}")
+    ended = hw.run([hw.HEAPWISE, "core", folder / "saved", "python", "0x1000"])
+    if ended.status != 3 or "no object of Python's" not in ended.errors:
+        raise hw.Failure(f"where none is: {ended}")
 
 
 tests.main()
