@@ -20,8 +20,8 @@ struct writing {
 
 uint64_t python_object_at(struct python *python, uint64_t address)
 {
-	/* What the garbage collector and the interpreter keep before an object. */
-	static const uint8_t before[] = {0, 16, 32};
+	/* What the garbage collector, the interpreter and its debugging keep before an object. */
+	static const uint8_t before[] = {0, 16, 32, 48};
 	for (unsigned i = 0; i < sizeof(before); i++) {
 		if (python_type_of(python, address + before[i]))
 			return address + before[i];

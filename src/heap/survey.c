@@ -50,7 +50,8 @@ static struct error *read_graph(struct survey *s)
 static bool is_start(void *context, uint32_t site, uint64_t into)
 {
 	const struct survey *s = context;
-	return into < 512 && s->types.types.data[site].starts >> into / 8 & 1;
+	return (into < 512 && s->types.types.data[site].starts >> into / 8 & 1) ||
+	       (into && into == python_lead(&s->heap.python));
 }
 
 struct error *survey_open(
