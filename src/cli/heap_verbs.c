@@ -96,6 +96,12 @@ static int run_refs(struct heap_session *session, int count, char **words)
 	return show_address(session, words[1], heap_refs_write);
 }
 
+static int run_python(struct heap_session *session, int count, char **words)
+{
+	(void)count;
+	return show_address(session, words[1], heap_python_write);
+}
+
 /* The type that is called so; HEAP_TYPE_NONE: none is. */
 static uint32_t find_type(const struct survey *survey, const char *name)
 {
@@ -196,6 +202,7 @@ const struct heap_verb heap_verbs[] = {
 		1, 8, heap_verb_show},
 	{"type", "ADDR|TYPE", "what unknown blocks may be; of known ones: what may point to them",
 		1, 8, heap_verb_type},
+	{"python", "ADDR", "what an object of Python's holds", 1, 1, run_python},
 	{"dominators", "", "how much memory hangs on which globals, stacks and blocks", 0, 0,
 		run_dominators},
 	{"fragmentation", "", "free memory of each arena, and what pins its pages", 0, 0,

@@ -217,6 +217,20 @@ const struct python_type *python_type_of(struct python *python, uint64_t object)
 	return python_type(python, type);
 }
 
+/* With PYTHONMALLOC=debug two words stand before all that: the size, and a letter (raw, memory,
+ * object) with bytes that are always the same (Objects/obmalloc.c). */
+#define DEBUG_WORDS 2u
+#define DEBUG_MARK 0xfdfdfdfdfdfdfd00ull
+
+static bool is_debugged(uint64_t size, const uint8_t *bytes)
+{
+	uint64_t word;
+	if (size < 8ul * (DEBUG_WORDS + 2))
+		return false;
+	memcpy(&word, bytes + 8, sizeof(word));
+	return (word & ~0xffull) == DEBUG_MARK;
+}
+
 /* A reference count, as far as it is not of one that lives forever (3.12 and later). */
 #define REFERENCES_MAX UINT32_MAX
 
@@ -224,18 +238,20 @@ unsigned python_head(struct python *python, uint64_t size, const uint8_t *bytes,
 	uint64_t *ret)
 {
 	static const uint8_t places[] = {1, 3, 5};
+	unsigned before = pointers & ~7ull && is_debugged(size, bytes) ? DEBUG_WORDS : 0;
 	for (unsigned i = 0; i < sizeof(places); i++) {
-		unsigned word = places[i];
+		unsigned word = places[i] + before;
 		uint64_t pair[2];
 		if (!(pointers >> word & 1))
 			continue;
 		memcpy(pair, bytes + 8ul * (word - 1), sizeof(pair));
 		/* What the interpreter keeps for the next of its type has none. */
-		if ((!pair[0] && word == 1) || pair[0] > REFERENCES_MAX)
+		if ((!pair[0] && !i) || pair[0] > REFERENCES_MAX)
 			continue;
 		const struct python_type *type = python_type(python, pair[1]);
-		if (type && type->collected == (word > 1) &&
+		if (type && type->collected == (i > 0) &&
 			type->basic_bytes + 8ul * (word - 1) <= size) {
+			python->is_debugged |= before > 0;
 			*ret = pair[1];
 			return word;
 		}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Objects of CPython (Include/object.h), 3.6 to 3.13, by what they point to: each has a reference
+ * Objects of CPython (Include/object.h), 2.7 and 3.6 to 3.13, by what they point to: each has a reference
  * count and the address of its type behind it (ob_type); a type is an object, too, whose type's
  * type… is `type`, the type of itself, which stands in the interpreter's data.
  *
@@ -65,6 +65,7 @@ struct python {
 	struct arena arena;
 	const struct heap_area_vec *areas; /* borrowed; NULL: not known yet */
 	uint64_t low, high;                /* an area of small blocks, which hold no type */
+	bool is_debugged; /* its blocks begin with what PYTHONMALLOC=debug adds: 16 bytes */
 	uint64_t asked;                    /* how often memory had to be read for an answer */
 };
 
@@ -75,6 +76,12 @@ void python_close(struct python *python);
 static inline bool python_is_there(const struct python *python)
 {
 	return python->roots.len;
+}
+
+/* How far from a block's beginning what the interpreter has there begins. */
+static inline uint64_t python_lead(const struct python *python)
+{
+	return python->is_debugged ? 16 : 0;
 }
 
 /* The type at an address; NULL: there is none. They stay until the next question. */

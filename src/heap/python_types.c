@@ -59,7 +59,7 @@ static void say_part(struct saying *w, uint64_t pointer, unsigned part, uint64_t
 	struct survey *s = w->survey;
 	uint64_t offset;
 	uint32_t block = pointer ? search_block_at(s->search, pointer, &offset) : SPACE_NONE;
-	if (block == SPACE_NONE || offset > lead)
+	if (block == SPACE_NONE || offset > lead + python_lead(&s->heap.python))
 		return;
 	uint32_t site = search_block_site(s->search, block);
 	if (heap_types_of_site(&s->types, site) == HEAP_TYPE_NONE)
@@ -103,7 +103,9 @@ static void say_parts(struct saying *w, uint32_t block, const struct heap_class 
 	say_parts_of(w, type->parts, words + class->head_at, wanted / 8 - class->head_at);
 	/* Two words before the collector's; what is kept there differs, and has marks in its last
 	 * bit. */
-	for (unsigned i = 0; type->has_values && class->head_at > 4 && i < BEFORE_WORDS; i++)
+	size_t first = python_lead(&w->survey->heap.python) / 8;
+	for (size_t i = first;
+		type->has_values && class->head_at > first + 4 && i < first + BEFORE_WORDS; i++)
 		say_part(w, words[i] & ~1ull, PART_ATTRIBUTES, VALUES_LEAD_MAX);
 }
 

@@ -54,7 +54,9 @@ static bool is_start(void *context, uint32_t site, uint64_t into)
 	const struct survey *s = context;
 	if (into < 8 && s->pointers == POINTERS_TAGGED)
 		return true;
-	return into < 512 && s->types.types.data[survey_site_type(s, site)].starts >> into / 8 & 1;
+	return (into < 512 &&
+		       s->types.types.data[survey_site_type(s, site)].starts >> into / 8 & 1) ||
+	       (into && into == python_lead(&s->heap.python));
 }
 
 struct error *survey_open(const struct address_space *space, struct heap_names *names,

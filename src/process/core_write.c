@@ -156,12 +156,13 @@ static struct error *write_pages(struct writing *w, uint64_t offset, size_t len)
 	return error;
 }
 
+/* `named`: what was never touched is not zero there, but as in the file. */
 static struct error *write_memory(
-	struct writing *w, uint64_t start, uint64_t bytes, uint64_t offset)
+	struct writing *w, uint64_t start, uint64_t bytes, uint64_t offset, bool named)
 {
 	struct error *error = NULL;
 	for (uint64_t at = 0; at < bytes && !error;) {
-		size_t empty = address_space_empty(w->space, start + at, bytes - at);
+		size_t empty = named ? 0 : address_space_empty(w->space, start + at, bytes - at);
 		if (empty >= PAGE_BYTES) {
 			at += empty & ~(PAGE_BYTES - 1);
 			continue;
@@ -208,7 +209,7 @@ static struct error *write_all_memory(struct writing *w, struct buf *head, uint6
 			.p_memsz = map->end - map->start,
 			.p_align = PAGE_BYTES};
 		buf_bytes(head, &part, sizeof(part));
-		error = write_memory(w, map->start, bytes, offset);
+		error = write_memory(w, map->start, bytes, offset, is_named(map));
 		offset += bytes;
 	}
 	if (!error && ftruncate(w->fd, (off_t)offset) < 0)

@@ -23,6 +23,10 @@ struct error *heap_block_write(
 struct error *heap_refs_write(
 	const struct heap_page *page, uint64_t address, const struct sink *sink) must_check_;
 
+/* What an object of Python's holds. ERROR_INPUT: none is at the address. */
+struct error *heap_python_write(
+	const struct heap_page *page, uint64_t address, const struct sink *sink) must_check_;
+
 /* Who points at it; `what` says what was asked for. */
 struct error *heap_why_write(const struct heap_page *page, const char *what, const struct why *why,
 	const struct sink *sink) must_check_;

@@ -17,6 +17,7 @@ import hw  # noqa: E402
 tests = hw.Tests()
 
 SCRIPT = hw.SOURCE / "tests/targets/heaps/objects.py"
+CONTENTS = hw.SOURCE / "tests/targets/heaps/contents.py"
 FRAMES = hw.SOURCE / "tests/targets/heaps/frames.py"
 PYTHON = "/usr/bin/python3"
 TYPED_LEAST = 0.9
@@ -47,8 +48,8 @@ def ask(*words):
     return json.loads(ended.stdout)
 
 
-def compare(folder, blocks):
-    """Each object is in a block of its type, and none of them is lost."""
+def compare(folder, blocks, others=()):
+    """Each object is in a block of its type, and none of them is lost. `others`: what an allocator loses itself."""
     used = sorted((int(b["address"], 16), b) for b in blocks if b["state"] == "used")
     starts = [address for address, _ in used]
     wrong = Counter()
@@ -66,7 +67,7 @@ def compare(folder, blocks):
             wrong[f"a {kind} that is said to be {block['type']}"] += 1
         elif block["leak"] != "reachable":
             wrong[f"a {kind} that is {block['leak']}"] += 1
-    lost = Counter(b["type"] for _, b in used if b["leak"] == "definite")
+    lost = Counter(b["type"] for _, b in used if b["leak"] == "definite" and b["type"] not in others)
     if lost:
         wrong[f"lost: {lost.most_common(3)}"] = sum(lost.values())
     typed = sum(not re.match(r"\d+ bytes", b["type"]) for _, b in used)
@@ -131,6 +132,32 @@ def objects_are_known_by_type_while_it_runs(folder):
         raise hw.Failure(f"not there: {missing}; {parts}")
 
 
+SETTINGS = {
+    "malloc alone": {"PYTHONMALLOC": "malloc"},
+    "debugging": {"PYTHONMALLOC": "debug"},
+    "debugging of malloc": {"PYTHONMALLOC": "malloc_debug"},
+    "jemalloc": {"LD_PRELOAD": "libjemalloc.so.2"},
+    "tcmalloc": {"LD_PRELOAD": "libtcmalloc_minimal.so.4"},
+    "mimalloc": {"LD_PRELOAD": "libmimalloc.so.2"},
+    "jemalloc alone": {"LD_PRELOAD": "libjemalloc.so.2", "PYTHONMALLOC": "malloc"},
+    "tcmalloc alone": {"LD_PRELOAD": "libtcmalloc_minimal.so.4", "PYTHONMALLOC": "malloc"},
+    "mimalloc alone": {"LD_PRELOAD": "libmimalloc.so.2", "PYTHONMALLOC": "malloc"},
+}
+
+
+def add(name, environment):
+    def run(folder):
+        with Waiting(folder, environment=environment) as pid:
+            blocks = ask("heap", "--json", pid, "blocks")["blocks"]
+        compare(folder, blocks, others=("MallocExtension",))
+
+    tests.add(f"objects are known by type with {name}", run)
+
+
+for each, settings in SETTINGS.items():
+    add(each, settings)
+
+
 def compare_stacks(folder, threads):
     """Each thread's functions, files and lines in Python are those that the script says."""
     wanted = {int(tid): frames for tid, frames in json.loads((folder / "account").read_text()).items()}
@@ -157,6 +184,31 @@ def stacks_of_python_while_it_runs(folder):
     compare_stacks(folder, threads)
     if text.count("  in Python:\n") != 5 or f"Worker.descend  {FRAMES}:" not in text:
         raise hw.Failure(f"text: {text[-1000:]}")
+
+
+@tests.test
+def contents_of_objects(folder):
+    """python says what an object holds as the script says it itself: in a core that heapwise saved."""
+    with Waiting(folder, CONTENTS) as pid:
+        ended = hw.run([hw.HEAPWISE, "heap", pid, "save", folder / "saved"])
+        if ended.status:
+            raise hw.Failure(f"save: {ended}")
+    wrong = []
+    lines = (folder / "account").read_text().splitlines()
+    for line in lines:
+        address, kind, said = json.loads(line)
+        address ^= 2**64 - 1
+        shown = ask("core", "--json", folder / "saved", "python", hex(address))["python"]
+        if shown["content"] != said or shown["type"].rpartition(".")[2] != kind or shown["cut"]:
+            wrong.append((said[:200], shown))
+    if wrong or len(lines) < 60:
+        raise hw.Failure(f"{len(wrong)} of {len(lines)}: {wrong[:3]}")
+    ended = hw.run([hw.HEAPWISE, "core", folder / "saved", "python", hex(address)])
+    if ended.text != f"dict at {address:#x}\n{said}\n":
+        raise hw.Failure(f"text: {ended}")
+    ended = hw.run([hw.HEAPWISE, "core", folder / "saved", "python", "0x1000"])
+    if ended.status != 3 or "no object of Python's" not in ended.errors:
+        raise hw.Failure(f"where none is: {ended}")
 
 
 tests.main()

@@ -1,0 +1,54 @@
+# -*- coding: utf-8 -*-
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Objects that say of themselves what they hold: contents.py ACCOUNT-FILE wait"""
+
+import json
+import os
+import sys
+import time
+
+
+class Name(str):
+    pass
+
+
+class Grown(dict):
+    def __repr__(self):
+        return "Grown(%s)" % dict.__repr__(self)
+
+
+itself = [1]
+itself.append(itself)
+mutual = {}
+mutual["me"] = mutual
+emptied = dict.fromkeys(range(40))
+for key in range(30):
+    del emptied[key]
+small = {1, 2, 3}
+small.discard(2)
+
+
+class Plain(object):
+    def __init__(self):
+        self.first = 1
+        self.second = "two"
+
+
+plain = Plain()
+kept = [
+    u"plain ascii", u"it's", u'both \' and "', u"Grüße", u"λόγος", u"\U0001f600 wide", u"\t\n\\\x01\x7f\xad", u"",
+    b"bytes \x00\xff'", b"", Name("derived"),
+    0, 1, -1, 2**30 - 1, 2**30, -2**60, 2**200, -(10**300), True, False, None,
+    0.0, -0.0, 1.0, 0.1, 1e16, 123456789.125, 1e-5, 5e-324, -1.7976931348623157e308, float("inf"), 1 / 3.0, 1e22, 100.0, 12345678901234567.0,
+    1j, 1 + 2j, -1.5 - 0.5j,
+    [], [1, "two", 3.0], (), (1,), (1, (2, (3, None))), {}, {"a": 1, 2: [3]}, {"only": u"text", "keys": u"here"}, set(), {7}, frozenset([5, "x"]),
+    small, emptied, Grown(x=1), itself, mutual, int, {"deep": [{"er": [1]}]}, list(range(90)), dict.fromkeys(range(99)),
+    plain.__dict__, {i: str(i) for i in range(80)}, {u"ключ": 1},
+]
+# Nobody is to be folded into another, nor to stand where constants do.
+with open(sys.argv[1], "wb") as account:
+    for each in kept:
+        account.write(json.dumps([id(each) ^ (2**64 - 1), type(each).__name__, repr(each)]).encode("ascii") + b"\n")
+os.write(1, b"ready\n")
+while True:
+    time.sleep(1000)
