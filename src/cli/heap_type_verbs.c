@@ -109,7 +109,7 @@ static struct error *lay_out(
 static uint32_t example_of(const struct survey *survey, uint32_t type)
 {
 	uint32_t count = search_block_count(survey->search), block = 0;
-	while (block < count && search_block_site(survey->search, block) != type)
+	while (block < count && survey_type_of(survey, block) != type)
 		block++;
 	return block < count ? block : SPACE_NONE;
 }

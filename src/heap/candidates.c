@@ -72,7 +72,7 @@ static void take_samples(struct judging *j, uint32_t block, uint32_t type)
 	uint32_t count = search_block_count(search);
 	uint64_t seen = 0;
 	for (uint32_t i = 0; i < count && j->count < SAMPLES_MOST; i++) {
-		if (search_block_site(search, i) != type || seen++ % step)
+		if (survey_type_of(j->survey, i) != type || seen++ % step)
 			continue;
 		j->usable = search_block_size(search, i);
 		take_sample(j, i);

@@ -193,7 +193,7 @@ static void put_block_head(struct show *s, uint32_t block, const struct heap_lay
 {
 	const struct survey *survey = s->page->survey;
 	const struct heap_type *type =
-		&survey->types.types.data[search_block_site(survey->search, block)];
+		&survey->types.types.data[survey_type_of(survey, block)];
 	uint64_t address = search_block_address(survey->search, block);
 	_cleanup_(text_deinit) struct text declared;
 	text_init(&declared);
@@ -340,7 +340,7 @@ static struct error *put_table(struct show *s, uint32_t type, const struct heap_
 	uint32_t count = search_block_count(survey->search);
 	uint64_t all = survey->types.types.data[type].blocks;
 	for (uint32_t block = 0; block < count && shown < most; block++) {
-		if (search_block_site(survey->search, block) != type)
+		if (survey_type_of(survey, block) != type)
 			continue;
 		struct error *error = put_row(s, block, layout, &columns);
 		if (error)
@@ -361,7 +361,7 @@ static struct error *put_blocks(struct show *s, uint32_t type, const struct heap
 	json_key(s->json, "blocks");
 	json_array_begin(s->json);
 	for (uint32_t block = 0; block < count && most && !error; block++) {
-		if (search_block_site(survey->search, block) != type)
+		if (survey_type_of(survey, block) != type)
 			continue;
 		s->rows = 0;
 		error = put_block(s, block, layout);
