@@ -144,7 +144,7 @@ static struct error *ask_with(
 			"the collector of process %d does not answer (is it of another version?)",
 			(int)pid);
 	ret->file[ASK_FILE_MAX - 1] = ret->message[sizeof(ret->message) - 1] = 0;
-	if (ret->ok)
+	if (ret->ok || ret->busy)
 		return NULL;
 	return request->what == ASK_MARK
 		       ? error_create(ERROR_ENVIRONMENT, "can't set a mark in process %d: %s",
@@ -175,11 +175,11 @@ struct error *ask_for_mark(pid_t pid, const char *name, struct ask_reply *ret)
 	return ask(pid, &request, ret);
 }
 
-struct error *ask_for_blocks(pid_t pid, struct ask_reply *ret, int *ret_fd)
+struct error *ask_for_blocks(pid_t pid, bool anyhow, struct ask_reply *ret, int *ret_fd)
 {
-	struct ask_request request = {.what = ASK_BLOCKS};
+	struct ask_request request = {.what = ASK_BLOCKS, .anyhow = anyhow};
 	struct error *error = ask_with(pid, &request, ret, ret_fd);
-	if (error || *ret_fd >= 0)
+	if (error || *ret_fd >= 0 || ret->busy)
 		return error;
 	return error_create(ERROR_ENVIRONMENT, "its collector does not say what lives");
 }

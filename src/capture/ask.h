@@ -3,6 +3,7 @@
 #ifndef CAPTURE_ASK_H
 #define CAPTURE_ASK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -30,11 +31,13 @@ struct ask_request {
 	pid_t pid;                       /* as the asking side sees it */
 	uint32_t what;                   /* enum ask_what */
 	uint32_t alignment, heuristics;  /* of a search: as in struct leak_check */
+	uint32_t anyhow;                 /* of blocks: also if a thread is in an event */
 	char name[HW_MARK_NAME_MAX + 1]; /* of a mark */
 };
 
 struct ask_reply {
 	uint32_t ok;
+	uint32_t busy;           /* of blocks, if not ok: a thread is in an event */
 	uint64_t time_ns;        /* of a mark: since the recording began */
 	uint64_t blocks;         /* how many struct ask_block come through the pipe */
 	char file[ASK_FILE_MAX]; /* the recording, whose last search this is; as the collector sees
@@ -57,12 +60,14 @@ const char *ask_mark_problem(const char *name);
 struct error *ask_for_mark(pid_t pid, const char *name, struct ask_reply *ret) must_check_;
 
 /*
- * Has the collector of such a process take all that has happened by now into the recording, and
- * tell what lives: reply->blocks rows can be read from *ret_fd, which the caller closes. It
- * answers at once; the rows are of that moment, whatever happens while they are read. Errors: the
- * same.
+ * Has the collector of such a process, which stands still, take all that has happened into the
+ * recording, and tell what lives: reply->blocks rows can be read from *ret_fd, which the caller
+ * closes. It answers at once; the rows are of that moment, whatever happens while they are read.
+ * *ret_fd -1 and no error: a thread was stopped in the middle of telling something; the process is
+ * to go on for a moment. anyhow: what such a thread tells may be missing. Errors: the same.
  */
-struct error *ask_for_blocks(pid_t pid, struct ask_reply *ret, int *ret_fd) must_check_;
+struct error *ask_for_blocks(
+	pid_t pid, bool anyhow, struct ask_reply *ret, int *ret_fd) must_check_;
 
 /* The collector's side: answers, and closes the connection. asker -1: nobody waits; problem: why it
  * was not done, NULL: it was. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What commands ask of recorded processes while these run: see ask.h. */
 #include "capture/collector_impl.h"
+#include "capture/hold.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -31,7 +32,12 @@ static void tell_blocks(struct subject *s, const struct session_caller *caller)
 {
 	struct ask_reply reply = {.ok = 1};
 	int fd = -1;
-	const char *problem = recorder_tell_blocks(s->recorder, &fd, &reply.blocks);
+	const char *problem = NULL;
+	reply.busy = !caller->request.anyhow && hold_is_busy(s->recorder->shm);
+	if (reply.busy)
+		problem = "a thread is in an event";
+	else
+		problem = recorder_tell_blocks(s->recorder, &fd, &reply.blocks);
 	snprintf(reply.file, sizeof(reply.file), "%s", s->file);
 	ask_reply_send_with(caller->connection, &reply, problem, fd);
 	if (fd >= 0)

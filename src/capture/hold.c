@@ -53,7 +53,7 @@ static const struct hw_ring *rings_of(const struct hw_shm *shm)
 }
 
 /* Whether a stopped thread is in the middle of an event. */
-static bool is_busy(const struct hw_shm *shm)
+bool hold_is_busy(const struct hw_shm *shm)
 {
 	const struct hw_ring *rings = rings_of(shm);
 	for (uint32_t i = 0; i < HW_RINGS; i++) {
@@ -71,7 +71,7 @@ static struct error *stop_outside_events(const struct hw_shm *shm, struct stoppe
 	uint64_t until = stop_now_ns() + BUSY_NS;
 	for (int tries = 0;; tries++) {
 		struct error *error = stop_process(stopped);
-		if (error || tries == BUSY_TRIES || !is_busy(shm) || stop_now_ns() > until)
+		if (error || tries == BUSY_TRIES || !hold_is_busy(shm) || stop_now_ns() > until)
 			return error;
 		stop_end(stopped);
 		nanosleep(&(struct timespec){0, BUSY_PAUSE_NS}, NULL);

@@ -70,4 +70,8 @@ bool hold_begin_dying(
 /* Lets it go, and gives back everything. */
 void hold_end(struct hold *hold);
 
+/* Whether a thread is in the middle of telling something: it may go on with that before a process
+ * is looked at. */
+bool hold_is_busy(const struct hw_shm *shm);
+
 #endif

@@ -189,7 +189,11 @@ const char *recorder_mark(struct recorder *recorder, const char *name, uint64_t 
 
 void recorder_catch_up(struct recorder *r)
 {
-	drain_until(r, clock_pair_now().tsc);
+	uint64_t heads[HW_RINGS];
+	const struct hw_ring *rings = (const struct hw_ring *)((const char *)r->shm + HW_SHM_RINGS);
+	for (uint32_t i = 0; i < HW_RINGS; i++)
+		heads[i] = __atomic_load_n(&rings[i].head, __ATOMIC_ACQUIRE);
+	merge_pass_until(&r->merge, heads);
 	recorder_flush(r);
 }
 

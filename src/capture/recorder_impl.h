@@ -30,7 +30,7 @@ void recorder_read_name(const struct recorder *r, struct tally_thread *t);
 void recorder_write_chunk(struct recorder *r, enum hpw_chunk_type type, bool ok, bool compress);
 /* Everything that happened since the last flush, with what it refers to first. */
 void recorder_flush(struct recorder *r);
-/* Takes what has happened by now, and puts it into the file. */
+/* Of a process that stands still: takes all that has happened, and puts it into the file. */
 void recorder_catch_up(struct recorder *r);
 /* The books as they stand, without the list of what is live. */
 struct footer_summary recorder_write_books(struct recorder *r, const struct recorder_end *end);

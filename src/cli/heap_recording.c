@@ -12,6 +12,7 @@
 #include "cli/bundles.h"
 #include "cli/message.h"
 #include "cli/recordings.h"
+#include "process/living.h"
 #include "sources/heap_join.h"
 
 /* Of a folder, so many files are looked into at most. */
@@ -27,13 +28,29 @@ void heap_recording_deinit(struct heap_recording *recording)
 	*recording = (struct heap_recording){.path = NULL};
 }
 
-bool heap_recording_is_wanted(const struct address_space *space)
+static bool has_rings(const struct process_maps *maps)
 {
-	for (size_t i = 0; i < space->maps.maps.len; i++) {
-		if (strstr(space->maps.maps.data[i].path, "heapwise-rings."))
+	for (size_t i = 0; i < maps->maps.len; i++) {
+		if (strstr(maps->maps.data[i].path, "heapwise-rings."))
 			return true;
 	}
 	return false;
+}
+
+bool heap_recording_is_wanted(const struct address_space *space)
+{
+	return has_rings(&space->maps);
+}
+
+bool heap_recording_is_wanted_of(pid_t pid)
+{
+	struct process_maps maps;
+	struct error *error = process_maps_read(process_living_thread(pid), &maps);
+	bool is = !error && has_rings(&maps);
+	if (!error)
+		process_maps_deinit(&maps);
+	error_destroy(error);
+	return is;
 }
 
 /* What the collector tells, up to the end. */
@@ -62,10 +79,12 @@ static struct error *read_blocks(struct heap_recording *r)
 		r->count, (unsigned long long)r->told);
 }
 
-void heap_recording_ask(pid_t pid, struct heap_recording *ret)
+bool heap_recording_ask(pid_t pid, bool anyhow, struct heap_recording *ret)
 {
 	struct ask_reply reply;
-	struct error *error = ask_for_blocks(pid, &reply, &ret->pipe);
+	struct error *error = ask_for_blocks(pid, anyhow, &reply, &ret->pipe);
+	if (!error && ret->pipe < 0)
+		return false;
 	ret->is_asked = !error;
 	if (!error) {
 		ret->told = reply.blocks;
@@ -73,10 +92,11 @@ void heap_recording_ask(pid_t pid, struct heap_recording *ret)
 		error = ret->path ? NULL : error_no_memory();
 	}
 	if (!error)
-		return;
+		return true;
 	message("it is not joined with its recording: %s", error->message);
 	error_destroy(error);
 	heap_recording_deinit(ret);
+	return true;
 }
 
 static bool ends_with(const char *name, const char *end)
@@ -93,15 +113,15 @@ static inline void closedir_cleanup(DIR **dir)
 
 static struct error *open_model(const char *path, bool runs, struct model **ret)
 {
-	const struct source_query *all = NULL;
-	return recording_open(path, runs ? SOURCE_OF_RUNNING : SOURCE_WITH_LIVE, all, ret);
+	unsigned flags = SOURCE_TABLES | (runs ? SOURCE_OF_RUNNING : SOURCE_WITH_LIVE);
+	return recording_open(path, flags, NULL, ret);
 }
 
 /* Whether a file is the recording of this process. */
 static bool is_its(const char *path, const struct address_space *space)
 {
 	struct model *model = NULL;
-	struct error *error = recording_open(path, 0, NULL, &model);
+	struct error *error = recording_open(path, SOURCE_TABLES, NULL, &model);
 	if (!error && space->pid && model_target(model)->outer_pid != (uint32_t)space->pid &&
 		model_target(model)->pid != (uint32_t)space->pid)
 		error = error_create(ERROR_INPUT, "another process");

@@ -28,11 +28,16 @@ void heap_recording_deinit(struct heap_recording *recording);
 /* Whether the process was recorded: its runtime is in it. */
 bool heap_recording_is_wanted(const struct address_space *space);
 
+/* The same of a process that runs. */
+bool heap_recording_is_wanted_of(pid_t pid);
+
 /*
- * Asks the collector of a process, which stands still, what lives; what it tells is read later. A
- * process whose collector can't be asked has no recording: that is said.
+ * Asks the collector of a process, which stands still, what lives; what it tells is read later.
+ * False: a thread was stopped in the middle of telling something, and the process is to go on for a
+ * moment; never if `anyhow`. A process whose collector can't be asked has no recording: that is
+ * said.
  */
-void heap_recording_ask(pid_t pid, struct heap_recording *ret);
+bool heap_recording_ask(pid_t pid, bool anyhow, struct heap_recording *ret);
 
 /*
  * Opens it: that of `path` (NULL: the one that was asked for, or that is found beside the core, in

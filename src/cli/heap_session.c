@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/message.h"
 #include "sources/heap_join.h"
@@ -66,12 +67,31 @@ static void read_usage(struct heap_session *s)
 	error_destroy(error);
 }
 
+/* So often, and with such pauses, a recorded process is stopped anew where a thread is in the
+ * middle of telling what it does. */
+#define REST_TRIES 100
+#define REST_PAUSE_NS 200000
+
+/* Stops it; a recorded one where its collector knows all that it has done, and asks for that. */
+static struct error *stop_at_rest(struct heap_session *s)
+{
+	bool recorded = !s->no_recording && heap_recording_is_wanted_of(s->pid);
+	for (int tries = 0;; tries++) {
+		struct error *error = stop_process(&s->stopped);
+		if (error || !recorded ||
+			heap_recording_ask(s->pid, tries == REST_TRIES, &s->recording))
+			return error;
+		stop_end(&s->stopped);
+		nanosleep(&(struct timespec){0, REST_PAUSE_NS}, NULL);
+	}
+}
+
 static struct error *open_process(struct heap_session *s)
 {
 	snprintf(s->name, sizeof(s->name), "process %d", (int)s->pid);
 	read_usage(s);
 	stop_init(&s->stopped, s->pid);
-	struct error *error = stop_process(&s->stopped);
+	struct error *error = stop_at_rest(s);
 	if (error)
 		return error;
 	s->is_held = true;
@@ -84,8 +104,6 @@ static struct error *open_process(struct heap_session *s)
 	s->has_space = true;
 	error = address_space_of_process(
 		&s->stopped, s->has_snapshot ? s->snapshot.pid : s->pid, &s->space);
-	if (!error && !s->no_recording && heap_recording_is_wanted(&s->space))
-		heap_recording_ask(s->pid, &s->recording);
 	if (s->has_snapshot) {
 		let_go(s);
 		snapshot_close_files(&s->snapshot);

@@ -369,7 +369,7 @@ static struct error *read_all(struct reader *reader)
 		reader->flags |= SOURCE_REPLAY;
 	if (!hpw_reader_has_all_events(reader))
 		reader->flags &= ~(unsigned)SOURCE_REPLAY;
-	if (!error && needs_replay(reader))
+	if (!error && needs_replay(reader) && !(reader->flags & SOURCE_TABLES))
 		error = replay(reader);
 	if (!error && !reader->good)
 		error = error_create(ERROR_INPUT,

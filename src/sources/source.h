@@ -31,6 +31,9 @@ enum source_flag {
 	SOURCE_WITH_LIVES = 64,
 	/* Fills stack_bytes of recording and threads; reads the sums of all chunks. */
 	SOURCE_WITH_STACKS = 128,
+	/* Sites, their stacks, modules and threads are what is wanted: figures that only events
+	 * tell are left out. */
+	SOURCE_TABLES = 256,
 };
 
 enum source_moment_kind {

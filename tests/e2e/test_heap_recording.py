@@ -137,4 +137,17 @@ def samples(folder):
         raise hw.Failure(f"a recording that is cut off: {cut}")
 
 
+@tests.test
+def while_it_allocates(folder):
+    """Of threads that allocate without an end each block is known but those that they are just getting."""
+    threads = 4
+    with Recorded(hw.TARGETS / "heaps/heap_churn", folder, folder / "churn.hpw", options=("--ring", "1M")) as pid:
+        for _ in range(3):
+            joined = ask("heap", "--json", str(pid))["recording"]
+            if joined["unknown_blocks"] > threads or joined["missing_blocks"] > threads or joined["misfits"]:
+                raise hw.Failure(f"{joined}")
+            if not joined["known_blocks"]:
+                raise hw.Failure(f"{joined}: none is known")
+
+
 tests.main()
