@@ -79,7 +79,7 @@ struct error *python_find(const struct address_space *space, struct python *ret)
 	arena_init(&ret->arena);
 	for (size_t i = 0; i < space->maps.maps.len && !error; i++) {
 		const struct process_map *map = &space->maps.maps.data[i];
-		if (map->writable && map->end - map->start <= DATA_BYTES_MAX && *map->path == '/' &&
+		if (map->writable && map->end - map->start <= DATA_BYTES_MAX && map->inode &&
 			address_space_module(space, map->start))
 			error = find_in_map(ret, map);
 	}

@@ -37,10 +37,10 @@ def same(wanted, found, what):
         raise hw.Failure(f"{what}: {wrong[1].strip()!r} instead of {wrong[0].strip()!r}")
 
 
-def add_without(name):
-    program = hw.TARGETS / f"heaps/heap_{name}"
-
+def add_without(name, program, script=None):
     def without_files(folder):
+        if script:
+            (folder / "account").write_text(script)
         core = kernel_core(program, folder)
         wanted = told(core)
         less = folder / "less"
@@ -56,7 +56,8 @@ def add_without(name):
 
 
 for each in ("small", "threads", "containers", "classes", "classes_static"):
-    add_without(each)
+    add_without(each, hw.TARGETS / f"heaps/heap_{each}")
+add_without("Python", Path("/usr/bin/python3").resolve(), "import os\nkept = [{i: str(i)} for i in range(2000)]\nos.abort()\n")
 
 
 @tests.test
