@@ -5,10 +5,40 @@
 #include <unistd.h>
 
 #include "check_model.h"
+#include "heap/python_content.h"
+#include "heap/python_frames.h"
 #include "heap/why.h"
 #include "sources/heap_model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define OBJECTS 64u
+
+/* What the first objects hold, and where threads are. */
+static struct error *look_at_python(struct survey *survey)
+{
+	const struct python_limits limits = {8, 32, 3, 4096};
+	struct python *python = &survey->heap.python;
+	struct python_stacks stacks;
+	struct python_frames frames;
+	struct text text;
+	bool cut;
+	text_init(&text);
+	uint32_t count = search_block_count(survey->search);
+	for (uint32_t i = 0; i < count && i < OBJECTS; i++) {
+		uint64_t object = python_object_at(python, search_block_address(survey->search, i));
+		if (object)
+			python_describe(python, object, &limits, &text, &cut);
+	}
+	text_deinit(&text);
+	python_frames_init(&frames);
+	struct error *error = python_stacks_open(survey->heap.space, &stacks);
+	for (size_t i = 0; i < survey->heap.space->threads.len && i < OBJECTS && !error; i++)
+		error = python_stack_make(&stacks, i, &frames);
+	python_stacks_close(&stacks);
+	python_frames_deinit(&frames);
+	return error;
+}
 
 static void look(const struct address_space *space)
 {
@@ -27,6 +57,8 @@ static void look(const struct address_space *space)
 		error = heap_why(&survey, 0, HEAP_TYPE_NONE, 4, &why);
 		heap_why_deinit(&why);
 	}
+	if (!error)
+		error = look_at_python(&survey);
 	struct model *model = NULL;
 	if (!error)
 		error = heap_model_make(&survey, "core", NULL, &model);

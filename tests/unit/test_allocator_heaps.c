@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Heaps of jemalloc and mimalloc as versions lay them out that are not at hand, synthesised: those
+ * of Debian's libraries are tested on real programs (e2e/test_heap_truth.py).
+ */
+#include <elf.h>
+
+#include "heap/survey.h"
+#include "lib/core_builder.h"
+#include "lib/tap.h"
+
+#define LIBRARY 0x7f0000000000ull
+#define TLS 0x7f8000000000ull
+#define TLS_BYTES 0x2000ull
+#define THREAD (TLS + TLS_BYTES - 0x800)
+
+struct expected {
+	uint64_t address, size;
+	enum block_state state;
+};
+
+struct image {
+	struct core_builder core;
+	struct expected blocks[512];
+	size_t count;
+};
+
+static void expect(struct image *image, uint64_t address, uint64_t size, enum block_state state)
+{
+	image->blocks[image->count++] = (struct expected){address, size, state};
+}
+
+static struct error *take(
+	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
+{
+	struct image *image = context;
+	(void)bytes, (void)len;
+	for (size_t i = 0; i < image->count; i++) {
+		struct expected *e = &image->blocks[i];
+		if (e->address != block->address)
+			continue;
+		CHECK_U64(block->size, e->size);
+		CHECK_U64(block->state, e->state);
+		e->address = 0; /* told once */
+		return NULL;
+	}
+	CHECK_U64(block->address, 0);
+	return NULL;
+}
+
+static void check_image(struct image *image, enum heap_maker maker)
+{
+	struct core_file file;
+	struct address_space space;
+	struct heap heap;
+	core_builder_word(&image->core, THREAD, THREAD);
+	image->core.thread_pointers[0] = THREAD;
+	image->core.threads = 1;
+	CHECK_OK(core_file_open_fd(core_builder_file(&image->core), "core", &file));
+	CHECK_OK(address_space_of_core(&file, NULL, &space));
+	CHECK_OK(heap_open(&space, &heap));
+	for (size_t i = 0; i < heap.areas.len; i++)
+		CHECK_U64(heap.areas.data[i].maker, maker);
+	struct heap_sink sink = {image, take};
+	CHECK_OK(heap_walk(&heap, &sink));
+	CHECK_U64(heap.damage.len, 0);
+	for (size_t i = 0; i < image->count; i++)
+		CHECK_U64(image->blocks[i].address, 0);
+	heap_close(&heap);
+	address_space_close(&space);
+	core_file_close(&file);
+	core_builder_deinit(&image->core);
+	free(image);
+}
+
+static struct image *begin_image(void)
+{
+	return calloc(1, sizeof(struct image));
+}
+
+/* jemalloc: extent_t, rtree_t, cache_bin_t */
+
+#define ROOT_BYTES (8ull << 18)
+#define LEAF_BYTES (8ull << 18)
+#define BASE 0x7e0000000000ull
+#define LEAF BASE
+#define EXTENTS (BASE + LEAF_BYTES + 0x40)
+#define PAGES 0x7e4000000000ull /* in the leaf's GiB */
+#define SLAB PAGES
+#define LARGE (PAGES + 0x10000)
+#define IDLE (PAGES + 0x40000)
+#define STACKS (PAGES + 0x60000)
+#define SLAB_CLASS 3u    /* 48 bytes, 256 of them in three pages */
+#define LARGE_CLASS 37u  /* 20 KiB */
+#define STACKS_CLASS 35u /* 14 KiB */
+
+struct je_layout {
+	const char *versions;
+	uint8_t state, class, free_count; /* bits */
+};
+
+static const struct je_layout je_layouts[] = {{"5.0", 15, 17, 25}, {"5.1 and 5.2", 16, 18, 26}};
+
+static void make_extent(struct image *image, const struct je_layout *layout, unsigned number,
+	uint64_t address, uint64_t bytes, uint64_t class, uint64_t state, uint64_t bits)
+{
+	uint64_t about = EXTENTS + 128ull * number;
+	bool slab = class == SLAB_CLASS;
+	core_builder_word(&image->core, about,
+		bits | (uint64_t)slab << 12 | state << layout->state | class << layout->class);
+	core_builder_word(&image->core, about + 8, address);
+	core_builder_word(&image->core, about + 16, bytes | number);
+	uint64_t word = class << 48 | about | slab;
+	for (uint64_t page = 0; page < bytes / 4096; page++) {
+		if (slab || !page || page == bytes / 4096 - 1)
+			core_builder_word(
+				&image->core, LEAF + 8 * ((address / 4096 + page) & 0x3ffff), word);
+	}
+}
+
+static void make_slab(struct image *image, const struct je_layout *layout)
+{
+	uint64_t is_free = 0;
+	make_extent(image, layout, 0, SLAB, 0x3000, SLAB_CLASS, 0, 200ull << layout->free_count);
+	for (unsigned i = 0; i < 256; i++) {
+		bool free_one = i >= 56;
+		is_free |= (uint64_t)free_one << i % 64;
+		if (i % 64 == 63) {
+			core_builder_word(&image->core, EXTENTS + 64 + 8 * (i / 64), is_free);
+			is_free = 0;
+		}
+		expect(image, SLAB + 48ull * i, 48,
+			free_one     ? BLOCK_FREE
+			: i % 8 == 1 ? BLOCK_CACHED
+				     : BLOCK_USED);
+	}
+}
+
+/* Of 36 sizes; what is kept of one of them is a slab's. */
+static void make_stacks(struct image *image)
+{
+	uint64_t bins = TLS + 0x200, end = STACKS;
+	for (unsigned i = 0; i < 36; i++) {
+		uint64_t kept = i == 3 ? 7 : 0;
+		end += 8ull * 20;
+		core_builder_word(
+			&image->core, bins + 24 * i, kept << 32 | (i == 5 ? UINT32_MAX : 0));
+		core_builder_word(&image->core, bins + 24 * i + 16, end);
+		for (uint64_t k = 0; k < kept; k++)
+			core_builder_word(&image->core, end - 8 * (k + 1), SLAB + 48 * (8 * k + 1));
+	}
+}
+
+CASE(jemalloc, "heaps of jemalloc before 5.3: slabs, large extents, what threads keep")
+{
+	for (size_t i = 0; i < sizeof(je_layouts) / sizeof(je_layouts[0]); i++) {
+		const struct je_layout *layout = &je_layouts[i];
+		struct image *image = begin_image();
+		printf("# %s\n", layout->versions);
+		core_builder_add(&image->core, BASE, 4ull << 20, PF_R | PF_W, NULL, 0);
+		core_builder_add(&image->core, PAGES, 0x80000, PF_R | PF_W, NULL, 0);
+		struct core_piece *head = core_builder_add(
+			&image->core, LIBRARY, 0x1000, PF_R, "/lib/libjemalloc.so.2", 0);
+		core_builder_module(head, 0x1000 + ROOT_BYTES + 0x10000);
+		core_builder_add(&image->core, LIBRARY + 0x1000, ROOT_BYTES + 0x10000, PF_R | PF_W,
+			"/lib/libjemalloc.so.2", 0x1000);
+		core_builder_add(&image->core, TLS, TLS_BYTES, PF_R | PF_W, NULL, 0);
+		core_builder_word(&image->core, LIBRARY + 0x1000 + 0x40 + 8 * (PAGES >> 30), LEAF);
+		make_slab(image, layout);
+		make_extent(image, layout, 1, LARGE, 0x6000, LARGE_CLASS, 0, 0);
+		expect(image, LARGE, 20480, BLOCK_USED);
+		make_extent(image, layout, 2, IDLE, 0x8000, 235, 1, 0);
+		make_extent(image, layout, 3, STACKS, 0x4000, STACKS_CLASS, 0, 0);
+		expect(image, STACKS, 14336, BLOCK_OWN);
+		make_stacks(image);
+		check_image(image, HEAP_JEMALLOC);
+	}
+}
+
+/* mimalloc: mi_segment_t, mi_page_t, mi_heap_t */
+
+#define SEGMENT 0x7d0000000000ull
+#define SLICE 0x10000ull
+#define SLICES 512u
+#define SMALL (SEGMENT + SLICE)
+#define BIG (SEGMENT + 2 * SLICE)
+#define OWNER (TLS + 0x100)
+#define BLOCK 64u
+#define GIVEN 10u
+
+struct mi_layout {
+	const char *versions;
+	unsigned table; /* word of the segment */
+	bool thread_first;
+	unsigned words, free_list, own, used, bytes, first, keys, others, heap; /* of an entry */
+	unsigned lead;        /* bytes before a page's first block */
+	unsigned keys_behind; /* in the heap, words behind the thread's number */
+};
+
+static const struct mi_layout mi_layouts[] = {
+	{"2.0.0 to 2.0.5", 33, true, 10, 2, 4, 3, 0, 0, 0, 5, 6, 0, 0},
+	{"2.0.7", 34, true, 10, 2, 4, 3, 0, 0, 0, 5, 6, 128, 0},
+	{"2.0.7, secure", 34, true, 12, 2, 6, 5, 0, 0, 3, 7, 8, 128, 2},
+	{"2.0.9", 36, false, 10, 2, 4, 3, 0, 0, 0, 5, 6, 384, 0},
+	{"2.0.9, secure", 36, false, 12, 2, 4, 3, 0, 0, 5, 7, 8, 384, 3},
+	{"2.1.0 to 2.1.2", 36, false, 10, 2, 4, 3, 0, 0, 0, 5, 6, 192, 0},
+	{"2.1.4 and later", 36, false, 12, 2, 3, 4, 5, 6, 0, 7, 8, 192, 0},
+	{"2.1.4 and later, secure", 36, false, 14, 2, 3, 4, 5, 6, 7, 9, 10, 192, 3},
+};
+
+static const uint64_t keys[2] = {0x1234567890abcdefull, 0xfedcba0987654321ull};
+
+/* How a link stands in memory; `end` stands for none. */
+static uint64_t encode(const struct mi_layout *layout, uint64_t to, uint64_t end)
+{
+	uint64_t x = (to ? to : end) ^ keys[1];
+	unsigned by = keys[0] & 63;
+	return layout->keys ? (x << by | x >> (64 - by)) + keys[0] : to;
+}
+
+static uint64_t make_entry(struct image *image, const struct mi_layout *layout, unsigned slice,
+	uint64_t slices, uint64_t bytes, uint64_t given, uint64_t room, uint64_t used)
+{
+	uint64_t about = SEGMENT + 8ull * (layout->table + slice * layout->words);
+	uint64_t last = about + 8 * (slices - 1) * layout->words;
+	core_builder_word(&image->core, about, slices);
+	if (slices > 1)
+		core_builder_word(&image->core, last, (last - about) << 32);
+	core_builder_word(&image->core, about + 8, given << 16 | room << 32);
+	core_builder_word(
+		&image->core, about + 8 * layout->used, layout->bytes ? used : used | bytes << 32);
+	if (layout->bytes)
+		core_builder_word(&image->core, about + 8 * layout->bytes, bytes);
+	for (unsigned i = 0; layout->keys && i < 2; i++)
+		core_builder_word(&image->core, about + 8 * (layout->keys + i), keys[i]);
+	return about;
+}
+
+static void make_small(struct image *image, const struct mi_layout *layout)
+{
+	uint64_t first = SMALL + layout->lead, room = (SLICE - layout->lead) / BLOCK;
+	uint64_t about = make_entry(image, layout, 1, 1, BLOCK, GIVEN, room, GIVEN - 3);
+	const uint64_t free_two[] = {first + 2 * BLOCK, first + 4 * BLOCK};
+	core_builder_word(&image->core, about + 8 * layout->free_list, free_two[0]);
+	core_builder_word(&image->core, free_two[0], encode(layout, free_two[1], about));
+	core_builder_word(&image->core, free_two[1], encode(layout, 0, about));
+	core_builder_word(&image->core, about + 8 * layout->own, first + 6 * BLOCK);
+	core_builder_word(&image->core, first + 6 * BLOCK, encode(layout, 0, about));
+	core_builder_word(&image->core, about + 8 * layout->others, (first + 8 * BLOCK) | 1);
+	core_builder_word(&image->core, first + 8 * BLOCK, encode(layout, 0, about));
+	core_builder_word(&image->core, about + 8 * layout->heap, OWNER);
+	if (layout->first)
+		core_builder_word(&image->core, about + 8 * layout->first, first);
+	for (unsigned i = 0; i < GIVEN; i++)
+		expect(image, first + i * BLOCK, BLOCK,
+			i == 2 || i == 4 || i == 6 ? BLOCK_FREE
+			: i >= 8                   ? BLOCK_CACHED
+						   : BLOCK_USED);
+	expect(image, first + GIVEN * BLOCK, (room - GIVEN) * BLOCK, BLOCK_FREE);
+	/* The last one was freed by another thread while the page was full. */
+	core_builder_word(&image->core, OWNER + 8, first + 9 * BLOCK);
+	core_builder_word(&image->core, OWNER + 16, THREAD);
+	core_builder_word(&image->core, first + 9 * BLOCK, encode(layout, 0, OWNER));
+	for (unsigned i = 0; layout->keys && i < 2; i++)
+		core_builder_word(
+			&image->core, OWNER + 16 + 8 * (layout->keys_behind + i), keys[i]);
+}
+
+CASE(mimalloc, "heaps of mimalloc 2: pages of small and large blocks, what others freed")
+{
+	for (size_t i = 0; i < sizeof(mi_layouts) / sizeof(mi_layouts[0]); i++) {
+		const struct mi_layout *layout = &mi_layouts[i];
+		struct image *image = begin_image();
+		printf("# %s\n", layout->versions);
+		core_builder_add(&image->core, SEGMENT, 8 * SLICE, PF_R | PF_W, NULL, 0);
+		core_builder_add(&image->core, TLS, TLS_BYTES, PF_R | PF_W, NULL, 0);
+		uint64_t head = SEGMENT + 8ull * layout->table;
+		core_builder_word(&image->core, head - 40, SLICES);
+		core_builder_word(&image->core, head - 32, 1);
+		core_builder_word(&image->core, head - (layout->thread_first ? 8 : 16), SLICES);
+		core_builder_word(&image->core, head - (layout->thread_first ? 16 : 8), THREAD);
+		make_entry(image, layout, 0, 1, SLICE, 0, 0, 0);
+		make_small(image, layout);
+		uint64_t about = make_entry(image, layout, 2, 3, 3 * SLICE, 1, 1, 1);
+		if (layout->first)
+			core_builder_word(&image->core, about + 8 * layout->first, BIG);
+		expect(image, BIG, 3 * SLICE, BLOCK_USED);
+		make_entry(image, layout, 5, SLICES - 5, 0, 0, 0, 0);
+		check_image(image, HEAP_MIMALLOC);
+	}
+}
+
+TAP_MAIN
