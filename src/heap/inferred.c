@@ -292,7 +292,7 @@ static bool follow_edges(struct inferring *f, uint32_t block, uint32_t class, st
 	const uint32_t *edges = f->graph->edges.data;
 	uint32_t from = f->graph->heads.data[block], end = graph_edges_end(f->graph, block);
 	uint64_t pointers = f->survey->classes.classes.data[class].key.pointers;
-	if (search_block_size(f->search, block) > 8 * CLASS_WORDS ||
+	if (search_block_size(f->search, block) > 8ull * CLASS_WORDS ||
 		end - from != (uint32_t)__builtin_popcountll(pointers))
 		return false;
 	for (uint32_t i = from; i < end; i++) {

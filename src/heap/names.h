@@ -21,8 +21,8 @@ DEFINE_VEC(named_modules, struct named_module)
 struct heap_names {
 	struct symbols *symbols;
 	struct types *types; /* NULL: nobody has asked for them */
-	const char *exe;    /* to be used for the program's own file; NULL: none */
-	const char *exe_of; /* the path that it stands for: the first module's without another */
+	const char *exe;     /* to be used for the program's own file; NULL: none */
+	const char *exe_of;  /* the path that it stands for: the first module's without another */
 	struct named_modules modules;
 	struct arena arena;
 };
