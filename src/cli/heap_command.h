@@ -7,12 +7,20 @@
 #include "cli/options.h"
 #include "cli/view_options.h"
 
-enum heap_option { HEAP_OPT_EXE = 256, HEAP_OPT_JSON, HEAP_OPT_LIMIT, HEAP_OPT_AS };
+enum heap_option {
+	HEAP_OPT_EXE = 256,
+	HEAP_OPT_JSON,
+	HEAP_OPT_LIMIT,
+	HEAP_OPT_AS,
+	HEAP_OPT_NO_INFERENCE
+};
 
 #define HEAP_SPECS                                                                                 \
 	{HEAP_OPT_JSON, "json", NULL, "write JSON; without a verb all of it (heapwise.heap/1)"},   \
 		{HEAP_OPT_LIMIT, "limit", "N", "so many rows of tables"},                          \
 		{HEAP_OPT_AS, "as", "TYPE", "what `show` takes blocks for"},                       \
+		{HEAP_OPT_NO_INFERENCE, "no-inference", NULL,                                      \
+			"name no blocks by declared types: of huge programs these take seconds"},  \
 		SYMBOL_SPECS VIEW_SPECS_TERMINAL
 
 /* Takes options, then the operand by `take_operand` (which says what is wrong), then the verb. */

@@ -22,7 +22,7 @@ struct heap_session {
 	const char *exe; /* --exe; NULL: none */
 	const char *as;  /* --as; NULL: none */
 	struct symbol_options symbols;
-	bool json, colour, no_pager;
+	bool json, colour, no_pager, no_inference;
 	size_t limit;
 
 	char name[32]; /* of a process */
