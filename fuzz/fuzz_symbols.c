@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbols/symbols.h"
+#include "symbols/types.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -99,6 +99,44 @@ static void ask(struct symbols *symbols, uint32_t module, uint64_t address)
 	NEED(variable.name || (!variable.file && !variable.line));
 }
 
+/* Everything that is said of a type. */
+static bool look_at_type(void *context, uint32_t number)
+{
+	struct types *types = context;
+	struct text text;
+	struct types_place place;
+	uint32_t argument;
+	text_init(&text);
+	types_declare(types, number, "it", &text);
+	struct type type = *types_get(types, number);
+	for (uint64_t at = 0; at < type.size && at < 128; at += 8)
+		types_locate(types, number, at, &place, &text);
+	for (uint32_t i = 0; i < type.member_count && i < 64; i++)
+		types_declare(types, type.members[i].type, "member", &text);
+	types_argument(types, number, 0, &argument);
+	types_target(types, number);
+	types_content(types, types_plain(types, number));
+	NEED(!text.failed);
+	text_deinit(&text);
+	return true;
+}
+
+static void ask_for_types(struct symbols *symbols, uint32_t module)
+{
+	struct types *types;
+	struct types_variable variable;
+	const char *like[4];
+	NEED(!types_create(symbols, &types));
+	types_add_module(types, module);
+	types_each(types, look_at_type, types);
+	for (unsigned i = 0; i < CODE_STEPS; i++)
+		types_variable(types, module, CODE + i * CODE_STEP, &variable);
+	for (size_t i = types_like(types, "thing", like, 4); i > 0; i--)
+		look_at_type(types, types_find(types, like[i - 1]));
+	NEED(!types_failed(types));
+	types_destroy(types);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct symbols *symbols;
@@ -115,6 +153,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < count; i++)
 		NEED(tried[i].path);
 	symbols_module_lacks(symbols, module);
+	ask_for_types(symbols, module);
 	symbols_destroy(symbols);
 	return 0;
 }

@@ -41,6 +41,9 @@ static bool take(const struct options *options, int id, struct heap_session *ses
 	case HEAP_OPT_AS:
 		session->as = options->argument;
 		return true;
+	case HEAP_OPT_NO_INFERENCE:
+		session->no_inference = true;
+		return true;
 	case HEAP_OPT_JSON:
 		session->json = true;
 		return true;

@@ -13,7 +13,8 @@ enum heap_option {
 	HEAP_OPT_LIMIT,
 	HEAP_OPT_POINTERS,
 	HEAP_OPT_RECORDING,
-	HEAP_OPT_AS
+	HEAP_OPT_AS,
+	HEAP_OPT_NO_INFERENCE
 };
 
 #define HEAP_SPECS                                                                                 \
@@ -27,6 +28,8 @@ enum heap_option {
 			"stacks. "                                                                 \
 			"One that is found is taken without that; none: it is not"},               \
 		{HEAP_OPT_AS, "as", "TYPE", "what `show` takes blocks for"},                       \
+		{HEAP_OPT_NO_INFERENCE, "no-inference", NULL,                                      \
+			"name no blocks by declared types: of huge programs these take seconds"},  \
 		SYMBOL_SPECS VIEW_SPECS_TERMINAL
 
 /* Takes options, then the operand by `take_operand` (which says what is wrong), then the verb. */

@@ -165,6 +165,7 @@ struct error *heap_session_survey(struct heap_session *session)
 		return NULL;
 	s->is_surveyed = true;
 	struct error *error = survey_open(&s->space, &s->names, s->pointers, &s->survey);
+	s->survey.no_inference = s->no_inference;
 	if (!error)
 		error = survey_type(&s->survey);
 	let_go(s);

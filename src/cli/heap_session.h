@@ -25,7 +25,7 @@ struct heap_session {
 	bool no_recording;          /* --recording none */
 	const char *as;             /* --as; NULL: none */
 	struct symbol_options symbols;
-	bool json, colour, no_pager;
+	bool json, colour, no_pager, no_inference;
 	size_t limit;
 	enum pointer_rule pointers;
 

@@ -198,7 +198,7 @@ const struct heap_verb heap_verbs[] = {
 	{"words", "ADDR", "every word of a block, and what it is", 1, 1, run_words},
 	{"layout", "TYPE", "a type's members with offsets and holes, from debug information", 1, 4,
 		heap_verb_layout},
-	{"show", "ADDR|TYPE [--as TYPE]", "members with their values; of all of a type as a table",
+	{"show", "ADDR|TYPE", "members with their values (--as TYPE); of all of a type as a table",
 		1, 8, heap_verb_show},
 	{"type", "ADDR|TYPE", "what unknown blocks may be; of known ones: what may point to them",
 		1, 8, heap_verb_type},

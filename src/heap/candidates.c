@@ -140,7 +140,7 @@ static void judge_targets(struct judging *j, struct candidate *c)
 						(unsigned)(at / 8), c);
 			}
 		}
-		if (c->header + element * c->size >= 8 * CLASS_WORDS)
+		if (c->header + element * c->size >= 8ull * CLASS_WORDS)
 			break;
 	}
 	/* Where some agree the others are of what derives from it. */
@@ -213,7 +213,7 @@ static bool take_type(void *context, uint32_t number)
 		return true;
 	bool has_map = false;
 	struct word_map map = {0, 0, 0};
-	for (uint64_t header = 0; header <= 8 * (HEADERS - 1) && !j->failed; header += 8) {
+	for (uint64_t header = 0; header <= 8ull * (HEADERS - 1) && !j->failed; header += 8) {
 		uint64_t count = (j->usable - header) / type.size;
 		bool is_single = !header && is_close(j, type.size);
 		if (is_single)

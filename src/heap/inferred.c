@@ -40,6 +40,7 @@ struct fact *inferred_fact(struct inferring *inferring, uint32_t type)
 	*fact = fresh;
 	fresh->size = types_get(f->types, type)->size;
 	fresh->single = fresh->array = HEAP_TYPE_NONE;
+	fresh->last_class = HEAP_TYPE_NONE;
 	inferred_word_map(f->types, type, &fresh->map);
 	f->failed |= !slots_find(f->types, type, SLOTS_MOST, &fresh->slots);
 	return fresh;
@@ -180,6 +181,17 @@ void inferred_push(struct inferring *inferring, uint32_t block, uint32_t class, 
 		f->failed |= !inferred_works_push(&f->work, (struct inferred_work){block, class});
 }
 
+bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class)
+{
+	struct inferring *f = inferring;
+	struct heap_type of = f->survey->types.types.data[type];
+	struct fact *fact = of.layout == TYPE_VOID ? NULL : inferred_fact(f, of.layout);
+	struct class_key key = f->survey->classes.classes.data[class].key;
+	/* What may be of any size looks like nothing. */
+	return fact && !has_open_end(f->types, of.layout) &&
+	       form_of(f, of.layout, fact, key.size, key.pointers) == FORM_SINGLE;
+}
+
 /* What is known of a class by one of its blocks. */
 static void learn(struct inferring *f, uint32_t class, uint32_t type)
 {
@@ -187,6 +199,12 @@ static void learn(struct inferring *f, uint32_t class, uint32_t type)
 		f->of_class[class] = type;
 	else if (f->of_class[class] != type)
 		f->is_mixed[class / 64] |= 1ull << class % 64;
+	if (++f->claims[class] != SETTLED_BLOCKS || inferred_bit(f->is_mixed, class) ||
+		!f->survey->classes.classes.data[class].key.pointers ||
+		!inferred_fits(f, type, class))
+		return;
+	heap_types_say(&f->survey->types, class, type);
+	f->has_settled = true;
 }
 
 /* Whether a part of a container that is known without its elements can be of that type. */
@@ -202,46 +220,51 @@ static bool can_be_part(const struct inferring *f, uint32_t known, uint32_t type
 	return !is_node && (strstr(part->name, "vector") || strstr(part->name, "deque block"));
 }
 
-void inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type)
+/* The type of the heap's that a block is, as one of `type`; HEAP_TYPE_NONE: it can't be. */
+static uint32_t find_type(
+	struct inferring *f, uint32_t block, uint32_t type, uint32_t site, uint32_t part)
+{
+	struct heap_types *types = &f->survey->types;
+	struct fact *fact = inferred_fact(f, type);
+	bool has_class = site < types->class_count;
+	if (!fact || (has_class && fact->last_class == site))
+		return fact ? fact->last_found : HEAP_TYPE_NONE;
+	uint64_t pointers = has_class ? f->survey->classes.classes.data[site].key.pointers : 0;
+	uint64_t usable = search_block_size(f->search, block);
+	enum form form = form_of(f, type, fact, usable, pointers);
+	bool is_part = part != HEAP_TYPE_NONE;
+	/* Elements of a vector: it is an array even of one. */
+	if (is_part && fact->size && fact->size <= usable &&
+		!strstr(types->types.data[part].name, " node"))
+		form = FORM_ARRAY;
+	uint32_t found = HEAP_TYPE_NONE;
+	if (form != FORM_NONE)
+		found = is_part ? refine(f, part, type, form == FORM_ARRAY)
+				: heap_type_of(f, type, fact, form);
+	if (has_class && !is_part) {
+		fact->last_class = site;
+		fact->last_found = found;
+	}
+	return found;
+}
+
+bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type)
 {
 	struct inferring *f = inferring;
 	struct heap_types *types = &f->survey->types;
 	uint32_t site = search_block_site(f->search, block);
 	uint32_t known = heap_types_of_site(types, site);
-	bool is_part = known != HEAP_TYPE_NONE && can_be_part(f, known, type);
-	if (known != HEAP_TYPE_NONE && !is_part)
-		return;
-	struct fact *fact = inferred_fact(f, type);
-	uint64_t pointers =
-		site < types->class_count ? f->survey->classes.classes.data[site].key.pointers : 0;
-	uint64_t usable = search_block_size(f->search, block);
-	enum form form = fact ? form_of(f, type, fact, usable, pointers) : FORM_NONE;
-	/* Elements of a vector: it is an array even of one. */
-	if (is_part && fact && fact->size && fact->size <= usable &&
-		!strstr(types->types.data[known].name, " node"))
-		form = FORM_ARRAY;
-	if (form == FORM_NONE)
-		return;
-	uint32_t found = is_part ? refine(f, known, type, form == FORM_ARRAY)
-				 : heap_type_of(f, type, fact, form);
+	if (known != HEAP_TYPE_NONE && !can_be_part(f, known, type))
+		return false;
+	uint32_t found = find_type(f, block, type, site, known);
 	if (found == HEAP_TYPE_NONE)
-		return;
+		return false;
 	bool has_class = site < types->class_count;
+	search_block_set_site(f->search, block, heap_types_site(types, found));
 	if (has_class)
 		learn(f, site, found);
-	search_block_set_site(f->search, block, heap_types_site(types, found));
 	inferred_push(f, block, has_class ? site : HEAP_TYPE_NONE, found);
-}
-
-bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class)
-{
-	struct inferring *f = inferring;
-	struct heap_type of = f->survey->types.types.data[type];
-	struct fact *fact = of.layout == TYPE_VOID ? NULL : inferred_fact(f, of.layout);
-	struct class_key key = f->survey->classes.classes.data[class].key;
-	/* What may be of any size looks like nothing. */
-	return fact && !has_open_end(f->types, of.layout) &&
-	       form_of(f, of.layout, fact, key.size, key.pointers) == FORM_SINGLE;
+	return true;
 }
 
 static void claim_at(struct inferring *f, uint64_t address, uint32_t type)
@@ -252,14 +275,24 @@ static void claim_at(struct inferring *f, uint64_t address, uint32_t type)
 		inferred_claim(f, block, type);
 }
 
+static bool is_idle(const struct fact *fact, size_t slot)
+{
+	return slot < SLOTS_WATCHED && fact->idle[slot] >= IDLE_MOST;
+}
+
+static void watch(struct fact *fact, size_t slot, bool is_news)
+{
+	if (slot < SLOTS_WATCHED)
+		fact->idle[slot] = is_news ? 0 : (uint16_t)(fact->idle[slot] + 1);
+}
+
 /* The edges of a block as the pointers of its class; false: they are not the same ones. */
-static bool follow_edges(
-	struct inferring *f, uint32_t block, uint32_t class, const struct fact *fact)
+static bool follow_edges(struct inferring *f, uint32_t block, uint32_t class, struct fact *fact)
 {
 	const uint32_t *edges = f->graph->edges.data;
 	uint32_t from = f->graph->heads.data[block], end = graph_edges_end(f->graph, block);
 	uint64_t pointers = f->survey->classes.classes.data[class].key.pointers;
-	if (search_block_size(f->search, block) > 8 * CLASS_WORDS ||
+	if (search_block_size(f->search, block) > 8ull * CLASS_WORDS ||
 		end - from != (uint32_t)__builtin_popcountll(pointers))
 		return false;
 	for (uint32_t i = from; i < end; i++) {
@@ -271,8 +304,11 @@ static bool follow_edges(
 		uint64_t offset = 8 * (uint64_t)__builtin_ctzll(pointers);
 		while (slot < fact->slots.len && fact->slots.data[slot].offset < offset)
 			slot++;
-		if (slot < fact->slots.len && fact->slots.data[slot].offset == offset)
-			inferred_claim(f, GRAPH_BLOCK(edges[i]), fact->slots.data[slot].target);
+		if (slot < fact->slots.len && fact->slots.data[slot].offset == offset &&
+			!is_idle(fact, slot))
+			watch(fact, slot,
+				inferred_claim(
+					f, GRAPH_BLOCK(edges[i]), fact->slots.data[slot].target));
 	}
 	return true;
 }
@@ -310,8 +346,9 @@ static void follow_memory(struct inferring *f, uint64_t address, uint64_t size, 
 	}
 }
 
-static void follow(struct inferring *f, uint32_t block, uint32_t class)
+void inferred_follow(struct inferring *inferring, uint32_t block, uint32_t class)
 {
+	struct inferring *f = inferring;
 	const struct heap_types *types = &f->survey->types;
 	uint32_t site = search_block_site(f->search, block);
 	uint32_t number = heap_types_of_site(types, site);
@@ -334,6 +371,6 @@ void inferred_follow_all(struct inferring *inferring)
 	struct inferring *f = inferring;
 	while (f->work.len && !f->failed) {
 		struct inferred_work work = f->work.data[--f->work.len];
-		follow(f, work.block, work.class);
+		inferred_follow(f, work.block, work.class);
 	}
 }

@@ -7,6 +7,12 @@
 #include "heap/slots.h"
 #include "search/graph.h"
 
+/* Of a class with so many blocks of one type all others are of it, too. */
+#define SETTLED_BLOCKS 4096u
+/* A slot that brought no news so many times is passed over. */
+#define IDLE_MOST 8192u
+#define SLOTS_WATCHED 16u
+
 /* What is known of a type of debug information. */
 struct fact {
 	struct slot_vec slots;
@@ -14,6 +20,9 @@ struct fact {
 	uint64_t size;
 	uint32_t single, array; /* the heap's types for it; HEAP_TYPE_NONE: not made yet */
 	bool single_fails, array_fails;
+	/* What was found for the last block, of its class: the next one's is mostly the same. */
+	uint32_t last_class, last_found;
+	uint16_t idle[SLOTS_WATCHED]; /* of each slot: claims one after the other without news */
 };
 
 static inline bool fact_same(uint32_t a, uint32_t b)
@@ -40,6 +49,8 @@ struct inferring {
 	struct fact_map facts;
 	struct inferred_works work;
 	uint32_t *of_class;       /* the type that blocks of a class were found to have */
+	uint32_t *claims;         /* so many blocks of a class were found to be of a type */
+	bool has_settled;         /* whole classes were named meanwhile */
 	uint64_t *is_mixed;       /* bit set of classes: several types */
 	uint64_t *is_done;        /* bit set of blocks: were followed */
 	uint64_t reads, elements; /* that are left */
@@ -56,12 +67,15 @@ void inferred_free_facts(struct inferring *inferring);
 /* NULL: no memory. */
 struct fact *inferred_fact(struct inferring *inferring, uint32_t type);
 
-/* A pointer that is declared to point to `type`, plain, points to the start of a block. */
-void inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type);
+/* A pointer that is declared to point to `type`, plain, points to the start of a block. Returns
+ * whether that was news. */
+bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type);
 /* What is known of a class by one of its blocks fits a block that looks so. */
 bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class);
 /* Later follows the pointers of a block of a type of the heap's. */
 void inferred_push(struct inferring *inferring, uint32_t block, uint32_t class, uint32_t type);
+/* Follows the pointers of a block at once. */
+void inferred_follow(struct inferring *inferring, uint32_t block, uint32_t class);
 void inferred_follow_all(struct inferring *inferring);
 
 #endif

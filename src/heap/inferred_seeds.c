@@ -160,7 +160,7 @@ static void take_classes(struct inferring *f)
 			types->types.data[types->of_class[site]].kind != HEAP_TYPE_INFERRED ||
 			inferred_bit(f->is_done, block))
 			continue;
-		inferred_push(f, block, site, types->of_class[site]);
+		inferred_follow(f, block, site);
 		inferred_follow_all(f);
 	}
 }
@@ -169,11 +169,12 @@ static bool prepare(struct inferring *f)
 {
 	size_t classes = f->survey->types.class_count;
 	f->of_class = malloc((classes + 1) * sizeof(*f->of_class));
+	f->claims = calloc(classes + 1, sizeof(*f->claims));
 	f->is_mixed = calloc(classes / 64 + 1, sizeof(*f->is_mixed));
 	f->is_done = calloc(search_block_count(f->search) / 64 + 1, sizeof(*f->is_done));
 	for (size_t i = 0; f->of_class && i < classes; i++)
 		f->of_class[i] = HEAP_TYPE_NONE;
-	return f->of_class && f->is_mixed && f->is_done;
+	return f->of_class && f->claims && f->is_mixed && f->is_done;
 }
 
 static void infer(struct inferring *f)
@@ -185,8 +186,13 @@ static void infer(struct inferring *f)
 	inferred_follow_all(f);
 	take_objects(f);
 	inferred_follow_all(f);
-	for (unsigned round = 0; round < ROUNDS_MOST && spread(f); round++)
+	for (unsigned round = 0; round < ROUNDS_MOST; round++) {
+		bool any = spread(f) || f->has_settled;
+		f->has_settled = false;
+		if (!any)
+			break;
 		take_classes(f);
+	}
 }
 
 struct error *inferred_say(struct survey *survey)
@@ -206,6 +212,7 @@ struct error *inferred_say(struct survey *survey)
 	inferred_free_facts(&f);
 	inferred_works_deinit(&f.work);
 	free(f.of_class);
+	free(f.claims);
 	free(f.is_mixed);
 	free(f.is_done);
 	return f.failed || types_failed(f.types) ? error_no_memory() : NULL;

@@ -125,7 +125,7 @@ struct error *survey_type(struct survey *survey)
 	if (!error)
 		error = containers_recognise(
 			&survey->heap, &survey->roots, survey->search, &survey->types);
-	if (!error)
+	if (!error && !survey->no_inference)
 		error = inferred_say(survey);
 	if (!error)
 		error = heap_types_finish(&survey->types, &survey->classes);

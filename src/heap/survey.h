@@ -36,6 +36,7 @@ struct survey {
 	struct heap_classes classes; /* of blocks in use */
 	struct heap_types types;
 	struct heap_layouts layouts;
+	bool no_inference; /* set before survey_type(): debug information is not read for it */
 	struct heap_root_vec roots;
 	struct stack_places *stacks;
 	/* Their sites are numbers of classes until survey_type(), then of types, and from

@@ -201,9 +201,9 @@ void types_each_name(
 
 #define COMPARED_BYTES 40u
 
-static char lower(char c)
+static int lower(char c)
 {
-	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
 /* How many letters are other (Levenshtein), of names of at most so many; else UINT_MAX. */

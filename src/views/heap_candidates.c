@@ -183,7 +183,7 @@ struct error *heap_holders_write(const struct heap_page *page, const char *what,
 	const struct holding_members *found, const struct sink *sink)
 {
 	struct types *types = page->survey->layouts.types;
-	size_t most = page->limit == VIEW_DEFAULT_LIMIT ? 4 * ROWS : page->limit;
+	size_t most = page->limit == VIEW_DEFAULT_LIMIT ? (size_t)4 * ROWS : page->limit;
 	_cleanup_(text_deinit) struct text out;
 	_cleanup_(text_deinit) struct text name;
 	struct json json;

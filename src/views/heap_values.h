@@ -4,7 +4,6 @@
 #define VIEWS_HEAP_VALUES_H
 
 #include "heap/survey.h"
-#include "symbols/types.h"
 
 /* Memory that is looked at as a type's. */
 struct heap_values {

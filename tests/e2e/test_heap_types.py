@@ -87,6 +87,8 @@ def separate_debug_information(folder):
     hw.run(["objcopy", "--add-gnu-debuglink=app.debug", program], cwd=folder)
     core = kernel_core(program, folder)
     compare(read_account(folder / "account"), ask("core", "--json", core, "blocks")["blocks"])
+    if any(t["kind"] == "inferred" for t in ask("core", "--json", "--no-inference", core)["types"]):
+        raise hw.Failure("--no-inference infers")
     (folder / "app.debug").unlink()
     kinds = {t["kind"] for t in ask("core", "--json", core)["types"]}
     if "inferred" in kinds:
