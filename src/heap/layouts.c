@@ -118,8 +118,7 @@ struct error *heap_layouts_open(struct survey *survey, bool *ret_any)
 
 bool heap_layout_of(const struct survey *survey, uint32_t block, struct heap_layout *ret)
 {
-	const struct heap_type *type =
-		&survey->types.types.data[survey_type_of(survey, block)];
+	const struct heap_type *type = &survey->types.types.data[survey_type_of(survey, block)];
 	uint64_t usable = search_block_size(survey->search, block);
 	*ret = (struct heap_layout){.type = TYPE_VOID};
 	if (!survey->layouts.types || type->layout == TYPE_VOID)

@@ -192,8 +192,7 @@ static void put_array_block(struct show *s, const struct heap_layout *layout)
 static void put_block_head(struct show *s, uint32_t block, const struct heap_layout *layout)
 {
 	const struct survey *survey = s->page->survey;
-	const struct heap_type *type =
-		&survey->types.types.data[survey_type_of(survey, block)];
+	const struct heap_type *type = &survey->types.types.data[survey_type_of(survey, block)];
 	uint64_t address = search_block_address(survey->search, block);
 	_cleanup_(text_deinit) struct text declared;
 	text_init(&declared);
