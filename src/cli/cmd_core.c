@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* heapwise core: the heap of a core dump. */
 #include "cli/heap_command.h"
+#include "cli/heap_verbs.h"
 
 static const struct option_spec option_specs[] = {
 	{HEAP_OPT_EXE, "exe", "FILE", "the program that dumped core, if it is not at its path"},
@@ -22,33 +23,9 @@ const struct command command_core = {
 	.name = "core",
 	.synopsis = "CORE [--exe FILE] [--sysroot DIR] [OPTION…] [VERB…]",
 	.what = "Says what is in the heap of a core dump, of a program that was never recorded.",
-	.about = "Every block with what it is, who points at it, and what is lost. Without VERB: a "
-		 "summary.\n"
-		 "Verbs:\n"
-		 "  summary                  what is in use, free and lost, and the largest types\n"
-		 "  types                    what there is, by bytes\n"
-		 "  blocks                   every block: address, size, used or free, what it is\n"
-		 "  block ADDR               what a block is, and where a recording has it "
-		 "allocated\n"
-		 "  leaks                    what nothing points to any more\n"
-		 "  why ADDR|TYPE            who points at it, step by step up to globals and "
-		 "stacks\n"
-		 "  refs ADDR                what a block points at\n"
-		 "  words ADDR               every word of a block, and what it is\n"
-		 "  show ADDR|TYPE           members with their values (--as TYPE); of all of a "
-		 "type as a table\n"
-		 "  layout TYPE              a type's members with offsets and holes\n"
-		 "  type ADDR|TYPE           what unknown blocks may be; of known ones: what may "
-		 "point to them\n"
-		 "  dominators               how much memory hangs on which globals, stacks and "
-		 "blocks\n"
-		 "  fragmentation            free memory of each arena, and what pins its pages\n"
-		 "  threads                  the call stack of each thread\n"
-		 "  maps                     all mappings: bytes, of these there, of these not "
-		 "zero\n"
-		 "  hexdump ADDR [BYTES]     memory as hexdump -C shows it; or ADDR-ADDR\n"
-		 "  strings [ADDR [BYTES]]   printable text in memory that the program wrote\n"
-		 "  dump ADDR BYTES FILE     memory as it is, into a file; or ADDR-ADDR FILE\n",
+	.about = "Every block with what it is, who points at it, and what is lost. Verbs (without "
+		 "one: a summary):\n",
+	.describe = heap_verbs_describe,
 	.examples = "  heapwise core core.1234\n"
 		    "  heapwise core --json core.1234 > heap.json\n"
 		    "  heapwise core --sysroot /srv/target core leaks\n",

@@ -3,6 +3,7 @@
 #include <limits.h>
 
 #include "cli/heap_command.h"
+#include "cli/heap_verbs.h"
 
 static const struct option_spec option_specs[] = {
 	HEAP_SPECS{0},
@@ -31,8 +32,8 @@ const struct command command_heap = {
 	.about = "The process stands still for milliseconds, while a copy of it is made, and goes "
 		 "on "
 		 "unharmed; how\n"
-		 "long is said. Verbs are those of `heapwise core`, and:\n"
-		 "  save FILE                a core of the process, which goes on\n",
+		 "long is said. Verbs (without one: a summary):\n",
+	.describe = heap_verbs_describe,
 	.examples = "  heapwise heap $(pidof -s app)\n"
 		    "  heapwise heap 1234 leaks\n"
 		    "  heapwise heap 1234 save app.core\n",

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/text.h"
+
 /* One option; a table of them ends with an empty row. */
 struct option_spec {
 	int id; /* what options_next gives: the short letter, or a number above 255 without one */
@@ -22,9 +24,10 @@ struct option_spec {
 
 struct command {
 	const char *name;
-	const char *synopsis; /* what follows the name: "[FILE] [OPTION…]" */
-	const char *what;     /* one line for the list of commands */
-	const char *about;    /* further lines of its own help; may be NULL */
+	const char *synopsis;                /* what follows the name: "[FILE] [OPTION…]" */
+	const char *what;                    /* one line for the list of commands */
+	const char *about;                   /* further lines of its own help; may be NULL */
+	void (*describe)(struct text *text); /* adds more of these; may be NULL */
 	const char *examples; /* whole lines, each indented by two spaces; may be NULL */
 	const struct option_spec *options;
 	bool stops_at_operand; /* options after the first operand belong to somebody else */

@@ -38,8 +38,8 @@ static void show_help(void)
 	struct text text;
 	text_init(&text);
 	heap_verbs_describe(&text);
-	text_add(&text, "  help                     this\n"
-			"  quit                     ends, as ^D does\n");
+	text_add(&text, "  help                         this\n"
+			"  quit                         ends, as ^D does\n");
 	output_text(&text);
 }
 

@@ -231,8 +231,10 @@ const struct heap_verb *heap_verb_find(const char *name)
 
 void heap_verbs_describe(struct text *text)
 {
-	for (const struct heap_verb *verb = heap_verbs; verb->name; verb++)
-		text_printf(text, "  %-8s %-15s %s\n", verb->name, verb->synopsis, verb->what);
+	for (const struct heap_verb *verb = heap_verbs; verb->name; verb++) {
+		int space = 27 - (int)strlen(verb->name);
+		text_printf(text, "  %s %-*s %s\n", verb->name, space, verb->synopsis, verb->what);
+	}
 }
 
 int heap_verbs_run(struct heap_session *session, int count, char **words)

@@ -171,6 +171,8 @@ int command_print_help(const struct command *command)
 		command->what);
 	if (command->about)
 		text_printf(&text, "%s", command->about);
+	if (command->describe)
+		command->describe(&text);
 	text_add(&text, "\nOptions\n");
 	for (const struct option_spec *spec = command->options; spec && spec->name; spec++)
 		add_option(&text, spec);
