@@ -29,7 +29,7 @@ static void look(const struct address_space *space)
 	}
 	struct model *model = NULL;
 	if (!error)
-		error = heap_model_make(&survey, "core", &model);
+		error = heap_model_make(&survey, "core", NULL, &model);
 	if (!error)
 		check_model(model);
 	model_destroy(model);
