@@ -42,13 +42,15 @@ static void write_live(const struct live *live, int fd)
 }
 
 /* A child of a child: nobody here has to wait until all is read. */
-static bool copy_writes(const struct live *live, int fd)
+static bool copy_writes(const struct live *live, const int ends[2])
 {
 	pid_t child = fork();
 	if (!child) {
 		pid_t copy = fork();
-		if (!copy)
-			write_live(live, fd);
+		if (!copy) {
+			close(ends[0]); /* else it would wait for itself to read */
+			write_live(live, ends[1]);
+		}
 		_exit(copy < 0);
 	}
 	int status = 1;
@@ -63,7 +65,7 @@ const char *recorder_tell_blocks(struct recorder *recorder, int *ret_fd, uint64_
 		return "it has run out of memory, and does not know all blocks";
 	if (pipe2(ends, O_CLOEXEC))
 		return "there are no more descriptors";
-	bool ok = copy_writes(&recorder->live, ends[1]);
+	bool ok = copy_writes(&recorder->live, ends);
 	close(ends[1]);
 	*ret_count = recorder->live.blocks;
 	*ret_fd = ok ? ends[0] : -1;
