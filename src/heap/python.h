@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Objects of CPython (Include/object.h), 2.7 and 3.6 to 3.13, by what they point to: each has a reference
- * count and the address of its type behind it (ob_type); a type is an object, too, whose type's
- * type… is `type`, the type of itself, which stands in the interpreter's data.
+ * Objects of CPython (Include/object.h), 2.7 and 3.6 to 3.13, by what they point to: each has a
+ * reference count and the address of its type behind it (ob_type); a type is an object, too, whose
+ * type's type… is `type`, the type of itself, which stands in the interpreter's data.
  *
  * An object is not where its block begins if the garbage collector knows it: there are two words
  * of the collector's before it, and from 3.11 on two more for classes of Python's.
@@ -66,7 +66,7 @@ struct python {
 	const struct heap_area_vec *areas; /* borrowed; NULL: not known yet */
 	uint64_t low, high;                /* an area of small blocks, which hold no type */
 	bool is_debugged; /* its blocks begin with what PYTHONMALLOC=debug adds: 16 bytes */
-	uint64_t asked;                    /* how often memory had to be read for an answer */
+	uint64_t asked;   /* how often memory had to be read for an answer */
 };
 
 /* Looks for interpreters. */
