@@ -1,5 +1,5 @@
-# -*- coding: utf-8 -*-
 # SPDX-License-Identifier: GPL-2.0-or-later
+# -*- coding: utf-8 -*-
 """Objects that say of themselves what they hold: contents.py ACCOUNT-FILE wait"""
 
 import json
