@@ -163,12 +163,22 @@ static int bits(uint64_t set)
 	return __builtin_popcountll(set);
 }
 
-static void weigh(const struct judging *j, struct candidate *c)
+/* Words that the type covers. */
+static uint64_t covered(const struct candidate *c)
 {
+	uint64_t words = (c->header + c->size * c->count) / 8;
+	return words < CLASS_WORDS ? (1ull << words) - 1 : UINT64_MAX;
+}
+
+/* Pointers in bytes, unions and numbers are possible, and not likely. */
+static void weigh(const struct judging *j, uint64_t declared, struct candidate *c)
+{
+	uint64_t undeclared = j->pointers & covered(c) & ~declared;
 	c->score = 4 * bits(c->pointers) + 8 * bits(c->agreeing) - bits(c->nulls) -
-		   12 * bits(c->strays) - 20 * bits(c->numbers) - 10 * bits(c->denied);
+		   2 * bits(undeclared) - 12 * bits(c->strays) - 20 * bits(c->numbers) -
+		   10 * bits(c->denied);
 	if (!c->is_array)
-		c->score += 3;
+		c->score += c->pointers ? 3 : 6;
 	if (j->usable - (c->header + c->size * c->count) < 8)
 		c->score += 1;
 }
@@ -194,7 +204,7 @@ static void judge(struct judging *j, const struct word_map *map, struct candidat
 	if (bits(c->numbers) > 1 || bits(c->strays) > 1 || (c->numbers && c->strays))
 		return;
 	judge_targets(j, c);
-	weigh(j, c);
+	weigh(j, pointers, c);
 	j->failed |= !candidate_vec_push(j->found, *c);
 }
 

@@ -169,6 +169,24 @@ def words_and_why_name_members(folder):
 
 
 @tests.test
+def elements_of_containers(folder):
+    """Where debug information says what a container has, its memory is called so, and shown as that."""
+    core = kernel_core(program_of("containers"), folder)
+    types = {t["name"]: t["blocks"] for t in ask("core", "--json", core, "types")["types"]}
+    for name in ("std::vector buffer of short int", "std::vector buffer of Point", "std::unordered node of long int",
+                 "std::list node of int", "std::deque block of Point"):
+        if name not in types:
+            raise hw.Failure(f"no '{name}' in {list(types)}")
+    points = ask("core", "--json", core, "show", "std::vector buffer of Point", "--limit", "1")["blocks"][0]
+    if points["as"] != "Point" or not points["members"][0]["members"]:
+        raise hw.Failure(f"a vector's elements: {str(points)[:500]}")
+    numbers = ask("core", "--json", core, "show", "std::list node of int")["blocks"]
+    values = sorted(int(value) for block in numbers for name, value in members_of(block).items() if name == "value")
+    if len(values) != len(numbers) or len(set(values)) < 2:
+        raise hw.Failure(f"a list of numbers: {values[:20]}, {str(numbers[0])[:500]}")
+
+
+@tests.test
 def candidates(folder):
     """Of blocks that nothing declared leads to the true type comes first, with reasons."""
     core = kernel_core(program_of("hidden"), folder)
