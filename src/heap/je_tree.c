@@ -45,14 +45,15 @@ struct reading {
 
 /* What a word leads to, whose pages begin at *ret_start. False: no leaf has such a word. */
 static bool read_about(
-	const struct je_malloc *je, uint64_t word, uint64_t *ret, uint64_t *ret_start)
+	const struct je_malloc *je, uint64_t word, uint64_t *ret_about, uint64_t *ret_start)
 {
 	uint64_t at = WORD_POINTER(word);
 	if (word & WORD_NEVER_USED || WORD_CLASS(word) > CLASSES_MAX || !at ||
-		address_space_read(je->space, at, ret, 8ul * ABOUT_WORDS) != 8ul * ABOUT_WORDS)
+		address_space_read(je->space, at, ret_about, 8ul * ABOUT_WORDS) !=
+			8ul * ABOUT_WORDS)
 		return false;
-	uint64_t bytes = ret[2] & ~(PAGE_BYTES - 1);
-	*ret_start = ret[1] & ~(PAGE_BYTES - 1);
+	uint64_t bytes = ret_about[2] & ~(PAGE_BYTES - 1);
+	*ret_start = ret_about[1] & ~(PAGE_BYTES - 1);
 	return *ret_start && bytes && bytes <= EXTENT_BYTES_MAX;
 }
 

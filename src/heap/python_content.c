@@ -159,7 +159,7 @@ static bool add_container(struct writing *w, uint64_t object, const struct pytho
 	}
 	if (bare)
 		return true;
-	text_add_char(w->out, is_list ? '[' : is_tuple ? '(' : '{');
+	text_add(w->out, is_list ? "[" : is_tuple ? "(" : "{");
 	if (is_open(w, object)) {
 		text_add(w->out, "...");
 	} else if (items.count && (w->depth >= w->limits->depth || w->depth >= DEPTH_MAX)) {
@@ -170,9 +170,22 @@ static bool add_container(struct writing *w, uint64_t object, const struct pytho
 		w->depth--;
 	}
 	text_add(w->out, is_tuple && items.count == 1 ? "," : "");
-	text_add_char(w->out, is_list ? ']' : is_tuple ? ')' : '}');
+	text_add(w->out, is_list ? "]" : is_tuple ? ")" : "}");
 	text_add(w->out, named ? ")" : "");
 	return true;
+}
+
+/* What is written out. False: the object is of another type. */
+static bool add_known(struct writing *w, uint64_t object, const struct python_type *type)
+{
+	if (!strcmp(type->name, "NoneType")) {
+		text_add(w->out, "None");
+		return true;
+	}
+	if (type->flags & (PYTHON_FLAG_TEXT | PYTHON_FLAG_BYTES) && add_text(w, object, type))
+		return true;
+	return python_number_add(w->python, object, type, w->out, &w->cut) ||
+	       add_container(w, object, type);
 }
 
 static void add_object(struct writing *w, uint64_t object)
@@ -183,22 +196,15 @@ static void add_object(struct writing *w, uint64_t object)
 		return;
 	}
 	const struct python_type type = *found;
-	if (!strcmp(type.name, "NoneType"))
-		text_add(w->out, "None");
-	else if (type.flags & (PYTHON_FLAG_TEXT | PYTHON_FLAG_BYTES) && add_text(w, object, &type))
-		;
-	else if (python_number_add(w->python, object, &type, w->out, &w->cut) ||
-		 add_container(w, object, &type))
-		;
-	else if (type.flags & PYTHON_FLAG_TYPE && (found = python_type(w->python, object))) {
-		text_add(w->out, "<class '");
-		text_add_plain(w->out, found->name);
+	if (add_known(w, object, &type))
+		return;
+	found = type.flags & PYTHON_FLAG_TYPE ? python_type(w->python, object) : NULL;
+	text_add(w->out, found ? "<class '" : "<");
+	text_add_plain(w->out, found ? found->name : type.name);
+	if (found)
 		text_add(w->out, "'>");
-	} else {
-		text_add_char(w->out, '<');
-		text_add_plain(w->out, type.name);
+	else
 		text_printf(w->out, " at 0x%" PRIx64 ">", object);
-	}
 }
 
 void python_describe(struct python *python, uint64_t object, const struct python_limits *limits,

@@ -115,7 +115,8 @@ static bool is_library(const struct saying *w, uint64_t address, uint64_t *ret_n
 		return false;
 	*ret_name = words[MAP_NAME];
 	return words[MAP_SELF] == address && address_space_map(w->space, words[MAP_NAME]) &&
-	       address_space_module(w->space, words[MAP_DYNAMIC]);
+	       address_space_map(w->space, words[MAP_DYNAMIC]) &&
+	       !heap_areas_find(&w->survey->heap.areas, words[MAP_DYNAMIC]);
 }
 
 /* What blocks of a class may be, by its size and pointers. */
