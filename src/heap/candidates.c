@@ -21,6 +21,7 @@ struct sample {
 	uint64_t words[CLASS_WORDS];
 	size_t len;
 	uint64_t pointers; /* bits */
+	uint64_t code;     /* of these, to what may be run */
 	uint64_t modules;  /* of these, to what modules have read-only: tables of functions */
 };
 
@@ -31,6 +32,7 @@ struct judging {
 	uint32_t count;
 	uint64_t usable;
 	uint64_t pointers, data; /* words that are pointers, or something else, in some block */
+	uint64_t no_code;        /* pointers to no functions, in some */
 	uint64_t elsewhere;      /* words that are no pointers to tables of functions in some */
 	struct slot_vec slots;   /* of the type that is looked at */
 	struct candidate_vec *found;
@@ -55,8 +57,11 @@ static void take_sample(struct judging *j, uint32_t block)
 			j->data |= 1ull << i;
 		if (map && !map->writable && address_space_module(space, word))
 			sample->modules |= 1ull << i;
+		if (map && map->executable)
+			sample->code |= 1ull << i;
 	}
 	j->pointers |= sample->pointers;
+	j->no_code |= sample->pointers & ~sample->code;
 	j->elsewhere |= ~sample->modules;
 }
 
@@ -204,6 +209,8 @@ static void judge(struct judging *j, const struct word_map *map, struct candidat
 	if (bits(c->numbers) > 1 || bits(c->strays) > 1 || (c->numbers && c->strays))
 		return;
 	judge_targets(j, c);
+	c->denied |= repeat(map->code, c->size, c->header, c->count) & j->no_code &
+		     ~repeat(map->vtables, c->size, c->header, c->count);
 	weigh(j, pointers, c);
 	j->failed |= !candidate_vec_push(j->found, *c);
 }
@@ -222,7 +229,7 @@ static bool take_type(void *context, uint32_t number)
 		type.size > j->usable || !type.name)
 		return true;
 	bool has_map = false;
-	struct word_map map = {0, 0, 0};
+	struct word_map map = {.pointers = 0};
 	for (uint64_t header = 0; header <= 8ull * (HEADERS - 1) && !j->failed; header += 8) {
 		uint64_t count = (j->usable - header) / type.size;
 		bool is_single = !header && is_close(j, type.size);

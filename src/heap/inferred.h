@@ -21,7 +21,8 @@ struct error *inferred_say(struct survey *survey) must_check_;
  * neither may be anything: unions, bytes, what is as wide as a pointer and unsigned. */
 struct word_map {
 	uint64_t pointers, data;
-	uint64_t vtables; /* of the pointers: to tables of virtual functions */
+	uint64_t vtables; /* of the pointers: to tables of virtual functions … */
+	uint64_t code;    /* … and to functions */
 };
 void inferred_word_map(struct types *types, uint32_t type, struct word_map *ret);
 

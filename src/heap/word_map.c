@@ -41,8 +41,11 @@ static void map_words(struct mapping_words *m, uint32_t number, uint64_t offset,
 	if (++m->steps > STEPS_MOST || depth > TYPES_DEPTH_MAX || offset / 8 >= CLASS_WORDS)
 		return;
 	if (type.kind == TYPE_POINTER || type.kind == TYPE_REFERENCE) {
-		if (offset % 8 == 0)
-			m->map->pointers |= 1ull << offset / 8;
+		uint64_t bit = offset % 8 ? 0 : 1ull << offset / 8;
+		uint32_t target = types_plain(m->types, types_target(m->types, number));
+		m->map->pointers |= bit;
+		if (types_get(m->types, target)->kind == TYPE_FUNCTION)
+			m->map->code |= bit;
 	} else if (type.kind == TYPE_ARRAY) {
 		uint64_t size = types_get(m->types, type.target)->size;
 		if (is_bytes(m->types, &type) && type.size % 8 == 0)
@@ -74,7 +77,7 @@ static void map_words(struct mapping_words *m, uint32_t number, uint64_t offset,
 
 void inferred_word_map(struct types *types, uint32_t type, struct word_map *ret)
 {
-	*ret = (struct word_map){0, 0, 0};
+	*ret = (struct word_map){.pointers = 0};
 	struct mapping_words m = {.types = types, .map = ret};
 	map_words(&m, type, 0, 0);
 	ret->data &= ~ret->pointers;
