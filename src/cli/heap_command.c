@@ -52,7 +52,7 @@ static bool take(const struct options *options, int id, struct heap_session *ses
 		session->recording_path = session->no_recording ? NULL : options->argument;
 		return true;
 	case HEAP_OPT_LIMIT:
-		if (!options_number(options, options->argument, "--limit", &number))
+		if (!options_number(options, options->argument, "limit", &number))
 			return false;
 		session->limit = number;
 		return true;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/heap_session.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "cli/heap_interrupt.h"
 #include "cli/message.h"
 #include "sources/heap_join.h"
 #include "sources/heap_model.h"
@@ -41,6 +44,8 @@ void heap_session_close(struct heap_session *session)
 	symbol_options_deinit(&s->symbols);
 	process_maps_deinit(&s->maps_before);
 	free(s->usage);
+	if (s->pid)
+		heap_interrupt_end();
 }
 
 static struct error *open_core(struct heap_session *s)
@@ -89,6 +94,7 @@ static struct error *stop_at_rest(struct heap_session *s)
 static struct error *open_process(struct heap_session *s)
 {
 	snprintf(s->name, sizeof(s->name), "process %d", (int)s->pid);
+	heap_interrupt_begin();
 	read_usage(s);
 	stop_init(&s->stopped, s->pid);
 	struct error *error = stop_at_rest(s);
@@ -147,6 +153,8 @@ struct error *heap_session_open(struct heap_session *session)
 {
 	struct heap_session *s = session;
 	struct error *error = symbol_options_ready(&s->symbols);
+	if (!error && s->exe && access(s->exe, R_OK) != 0)
+		error = error_errno(ERROR_INPUT, errno, "can't read %s (--exe)", s->exe);
 	if (!error)
 		error = heap_names_open(s->symbols.settings, s->exe, &s->names);
 	if (error)
@@ -169,6 +177,8 @@ struct error *heap_session_survey(struct heap_session *session)
 	if (!error)
 		error = survey_type(&s->survey);
 	let_go(s);
+	if (!error)
+		error = heap_interrupt_check();
 	return error;
 }
 

@@ -186,9 +186,15 @@ bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class)
 	struct inferring *f = inferring;
 	struct heap_type of = f->survey->types.types.data[type];
 	struct fact *fact = of.layout == TYPE_VOID ? NULL : inferred_fact(f, of.layout);
-	struct class_key key = f->survey->classes.classes.data[class].key;
+	const struct heap_class *alike = &f->survey->classes.classes.data[class];
+	struct class_key key = alike->key;
+	/* Where the type has a pointer, and these have neither one nor NULL, they are something
+	 * else.
+	 */
+	if (!fact || fact->map.pointers & ~key.pointers & ~alike->nulls)
+		return false;
 	/* What may be of any size looks like nothing. */
-	return fact && !has_open_end(f->types, of.layout) &&
+	return !has_open_end(f->types, of.layout) &&
 	       form_of(f, of.layout, fact, key.size, key.pointers) == FORM_SINGLE;
 }
 

@@ -208,9 +208,23 @@ static bool add_remains(
 	return ok;
 }
 
-/* Device memory is none of the program's data; /dev/zero is how some get plain memory. */
-static bool is_searched(const struct process_map *map)
+/* What the loader writes and then protects (PT_GNU_RELRO): it ends where its module's data begins.
+ */
+static bool is_sealed(const struct finding *f, const struct process_map *map)
 {
+	const struct process_maps *maps = &f->space->maps;
+	const struct process_map *next = map + 1;
+	const struct address_module *module = address_space_module(f->space, map->start);
+	return module && map->readable && !map->writable && !map->executable && !map->shared &&
+	       next < maps->maps.data + maps->maps.len && next->start == map->end &&
+	       next->writable && address_space_module(f->space, next->start) == module;
+}
+
+/* Device memory is none of the program's data; /dev/zero is how some get plain memory. */
+static bool is_searched(const struct finding *f, const struct process_map *map)
+{
+	if (is_sealed(f, map))
+		return true;
 	if (!map->readable || !map->writable || !strcmp(map->path, "[vvar]"))
 		return false;
 	return strncmp(map->path, "/dev/", 5) != 0 || !strncmp(map->path, "/dev/zero", 9) ||
@@ -233,7 +247,8 @@ static bool add_mappings(struct finding *f, enum heap_root_kind kind)
 		const struct process_map *map = &f->space->maps.maps.data[i];
 		bool data =
 			address_space_module(f->space, map->start) || (map->inode && !map->shared);
-		if (is_searched(map) && data == (kind == HEAP_ROOT_DATA) && !is_of_recorder(f, map))
+		if (is_searched(f, map) && data == (kind == HEAP_ROOT_DATA) &&
+			!is_of_recorder(f, map))
 			ok = add_remains(f, kind, map->start, map->end, &next);
 	}
 	return ok;

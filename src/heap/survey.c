@@ -112,6 +112,19 @@ static void settle(struct survey *s)
 	}
 }
 
+/* Of C++ objects debug information says where they end. */
+static void cut_objects(struct survey *s)
+{
+	uint32_t count = search_block_count(s->search);
+	for (uint32_t block = 0; s->layouts.types && block < count; block++) {
+		uint32_t type = search_block_site(s->search, block);
+		struct heap_layout layout;
+		if (s->types.types.data[type].kind == HEAP_TYPE_CXX &&
+			heap_layout_of(s, block, &layout) && !layout.is_array)
+			search_cut(s->search, block, layout.size);
+	}
+}
+
 struct error *survey_type(struct survey *survey)
 {
 	struct error *error = heap_types_open(&survey->classes, &survey->types);
@@ -131,6 +144,8 @@ struct error *survey_type(struct survey *survey)
 		error = heap_types_finish(&survey->types, &survey->classes);
 	if (!error)
 		settle(survey);
+	if (!error)
+		cut_objects(survey);
 	return error;
 }
 
@@ -157,16 +172,20 @@ static const uint32_t *number_of(
 }
 
 struct error *survey_place(struct survey *survey,
-	uint32_t (*place_of)(void *context, uint64_t address, uint64_t size), void *context)
+	uint32_t (*place_of)(
+		void *context, uint64_t address, uint64_t size, uint64_t *ret_requested),
+	void *context)
 {
 	struct search *search = survey->search;
 	struct survey_sites sites = {.data = NULL};
 	_cleanup_(site_map_deinit) struct site_map map = {.len = 0};
 	uint32_t count = search_block_count(search);
 	for (uint32_t block = 0; block < count; block++) {
+		uint64_t size = search_block_size(search, block), requested = size;
 		struct survey_site site = {search_block_site(search, block),
-			place_of(context, search_block_address(search, block),
-				search_block_size(search, block))};
+			place_of(context, search_block_address(search, block), size, &requested)};
+		if (requested < size)
+			search_cut(search, block, requested);
 		const uint32_t *number = number_of(&sites, &map, site);
 		if (!number) {
 			survey_sites_deinit(&sites);

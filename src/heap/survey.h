@@ -61,7 +61,8 @@ struct error *survey_type(struct survey *survey) must_check_;
  * after survey_type() and before survey_judge().
  */
 struct error *survey_place(struct survey *survey,
-	uint32_t (*place_of)(void *context, uint64_t address, uint64_t size),
+	uint32_t (*place_of)(
+		void *context, uint64_t address, uint64_t size, uint64_t *ret_requested),
 	void *context) must_check_;
 
 /* The type of blocks of a site of the search's. */

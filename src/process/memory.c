@@ -49,11 +49,13 @@ void process_memory_close(struct process_memory *memory)
 	*memory = (struct process_memory){-1, -1, -1, NULL};
 }
 
+volatile sig_atomic_t process_memory_stopped;
+
 static size_t read_plainly(
 	const struct process_memory *memory, uint64_t address, void *ret, size_t bytes)
 {
 	size_t got = 0;
-	while (got < bytes) {
+	while (got < bytes && !process_memory_stopped) {
 		ssize_t n = pread(
 			memory->memory, (char *)ret + got, bytes - got, (off_t)(address + got));
 		if (n < 0 && errno == EINTR)

@@ -6,12 +6,17 @@
 #ifndef PROCESS_MEMORY_H
 #define PROCESS_MEMORY_H
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
 #include "process/maps.h"
+
+/* Set, by a signal's handler: from now on no process's memory can be read, so that whoever goes
+ * through it comes to its end. */
+extern volatile sig_atomic_t process_memory_stopped;
 
 struct process_memory {
 	int memory, pages;               /* descriptors; pages: -1 if nobody may ask */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -10,10 +11,26 @@
 
 #include "process/remote.h"
 
+/*
+ * While a thread of the process runs what is not its own code, whoever traces it must not die: it
+ * would go on there. Only SIGKILL can't be held off.
+ */
+static void hold_signals(sigset_t *ret_old)
+{
+	sigset_t all;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, ret_old);
+}
+
+static void release_signals(const sigset_t *old)
+{
+	pthread_sigmask(SIG_SETMASK, old, NULL);
+}
+
 /* How often its process is stopped to reap the copy, until one of its threads can do it. */
 #define REAP_TRIES 20
 
-struct error *snapshot_take(struct stopped *stopped, struct snapshot *ret, int *ret_errno)
+static struct error *take(struct stopped *stopped, struct snapshot *ret, int *ret_errno)
 {
 	*ret_errno = 0;
 	struct stopped_thread *thread = remote_thread(stopped);
@@ -40,6 +57,15 @@ struct error *snapshot_take(struct stopped *stopped, struct snapshot *ret, int *
 	return NULL;
 }
 
+struct error *snapshot_take(struct stopped *stopped, struct snapshot *ret, int *ret_errno)
+{
+	sigset_t old;
+	hold_signals(&old);
+	struct error *error = take(stopped, ret, ret_errno);
+	release_signals(&old);
+	return error;
+}
+
 void snapshot_close_files(const struct snapshot *snapshot)
 {
 	struct stopped_thread copy = {.tid = snapshot->pid, .stopped = true};
@@ -53,7 +79,7 @@ void snapshot_close_files(const struct snapshot *snapshot)
 		(void)!remote_do(&copy, &call, &answer);
 }
 
-void snapshot_end(struct stopped *stopped, const struct snapshot *snapshot)
+static void end(struct stopped *stopped, const struct snapshot *snapshot)
 {
 	int status;
 	kill(snapshot->pid, SIGKILL);
@@ -76,4 +102,12 @@ void snapshot_end(struct stopped *stopped, const struct snapshot *snapshot)
 		if (done)
 			return;
 	}
+}
+
+void snapshot_end(struct stopped *stopped, const struct snapshot *snapshot)
+{
+	sigset_t old;
+	hold_signals(&old);
+	end(stopped, snapshot);
+	release_signals(&old);
 }

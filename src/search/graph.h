@@ -63,6 +63,10 @@ struct error *graph_read_root(
 struct error *graph_take_values(
 	struct graph *graph, const uint64_t *values, size_t count, uint32_t root) must_check_;
 
+/* Lets the edges of words that begin `bytes` or further into a block lead to the block itself.
+ * Blocks whose memory has changed since may keep some. */
+void graph_cut(struct graph *graph, uint32_t block, uint64_t bytes);
+
 /* How far an edge points into its block. */
 uint32_t graph_offset(const struct graph *graph, uint32_t edge_number);
 

@@ -135,6 +135,11 @@ void search_block_set_site(struct search *search, uint32_t block, uint32_t site)
 	search->nodes.data[block] = node_make(site, SEARCH_DEFINITE, 0);
 }
 
+void search_cut(struct search *search, uint32_t block, uint64_t bytes)
+{
+	graph_cut(&search->graph, block, bytes);
+}
+
 uint32_t search_block_at(const struct search *search, uint64_t address, uint64_t *ret_offset)
 {
 	const struct space *space = &search->space;

@@ -140,6 +140,12 @@ uint64_t search_block_size(const struct search *search, uint32_t block);
 uint32_t search_block_site(const struct search *search, uint32_t block);
 /* Between search_read() and search_judge(). */
 void search_block_set_site(struct search *search, uint32_t block, uint32_t site);
+/*
+ * Between search_read() and search_judge(): words of a block from `bytes` on hold nothing any more;
+ * what the program did not ask for may have what an earlier owner left there. In the graph such a
+ * pointer leads to its own block from now on.
+ */
+void search_cut(struct search *search, uint32_t block, uint64_t bytes);
 /* The block that an address points into, and how far; SPACE_NONE: into none. */
 uint32_t search_block_at(const struct search *search, uint64_t address, uint64_t *ret_offset);
 

@@ -61,7 +61,7 @@ static void pass_by(struct walk *walk)
 	walk->joined->missing_bytes += walk->joined->blocks[walk->next++].size;
 }
 
-static uint32_t place_of(void *context, uint64_t address, uint64_t size)
+static uint32_t place_of(void *context, uint64_t address, uint64_t size, uint64_t *ret_requested)
 {
 	struct walk *walk = context;
 	struct joined *j = walk->joined;
@@ -71,6 +71,7 @@ static uint32_t place_of(void *context, uint64_t address, uint64_t size)
 	if (there && joined_fits(j->blocks[walk->next].size, size)) {
 		j->known++;
 		j->known_bytes += size;
+		*ret_requested = j->blocks[walk->next].size;
 		return j->blocks[walk->next++].site.value;
 	}
 	j->unknown++;

@@ -22,6 +22,7 @@ struct words {
 	enum wanted { WANT_NONE, WANT_POINTERS, WANT_ALL } wanted;
 	struct heap_layout layout; /* of the block, if has_layout */
 	bool has_layout;
+	uint64_t end; /* words from there on hold nothing: nobody asked for them */
 };
 
 static const char *const kinds[SEARCH_KINDS] = {"definite", "indirect", "possible", "reachable"};
@@ -61,7 +62,7 @@ static void put_text(
 		text_add(&w->out, "  ");
 		heap_where_describe(where, &w->out);
 	}
-	text_add_char(&w->out, '\n');
+	text_add(&w->out, offset >= w->end ? "  (behind its end)\n" : "\n");
 }
 
 void heap_where_put_frame(struct json *json, const struct heap_where *where)
@@ -101,6 +102,8 @@ static void put_json(
 		heap_where_put_frame(w->json, where);
 	if (where->kind != HEAP_WHERE_NOWHERE)
 		json_put_u64(w->json, "into", where->offset);
+	if (offset >= w->end)
+		json_put_bool(w->json, "behind_end", true);
 	json_object_end(w->json);
 }
 
@@ -110,7 +113,8 @@ static struct error *put_word(struct words *w, uint64_t offset, uint64_t word)
 	struct error *error = word ? heap_where(w->page->survey, word, &where) : NULL;
 	if (error)
 		return error;
-	if (!w->left || (w->wanted == WANT_POINTERS && where.kind == HEAP_WHERE_NOWHERE))
+	if (!w->left || (w->wanted == WANT_POINTERS &&
+				(where.kind == HEAP_WHERE_NOWHERE || offset >= w->end)))
 		return NULL;
 	w->left--;
 	if (w->json)
@@ -178,6 +182,18 @@ static struct error *write_json(struct words *w, uint32_t block, const struct si
 	return error;
 }
 
+/* Where the block ends as far as that is known: by its recording, or as an object of its class. */
+static uint64_t end_of(const struct words *w, uint32_t block)
+{
+	const struct survey *s = w->page->survey;
+	const struct live_block *known =
+		w->page->joined ? joined_find(w->page->joined, w->start, w->size) : NULL;
+	if (known)
+		return known->size;
+	bool is_object = s->types.types.data[survey_type_of(s, block)].kind == HEAP_TYPE_CXX;
+	return is_object && w->has_layout && !w->layout.is_array ? w->layout.size : w->size;
+}
+
 static struct error *write_words(
 	const struct heap_page *page, uint64_t address, enum wanted wanted, const struct sink *sink)
 {
@@ -191,6 +207,7 @@ static struct error *write_words(
 		.left = page->limit == VIEW_DEFAULT_LIMIT ? SIZE_MAX : page->limit,
 		.wanted = wanted};
 	w.has_layout = heap_layout_of(page->survey, block, &w.layout);
+	w.end = end_of(&w, block);
 	text_init(&w.out);
 	error = page->json ? write_json(&w, block, sink) : write_text(&w, block, sink);
 	text_deinit(&w.out);

@@ -66,6 +66,12 @@ REAL = [
         "scalars come by the hundred: the one who finds none left asks for more, and how many there are depends on the "
         "environment, in which each tool has put its own variables",
     ),
+    (
+        "perl",
+        "Perl_more_bodies",
+        True,
+        "so do entries of hashes: of a table of them the first is free, and the one who asked for it is chance",
+    ),
     ("nginx", "ngx_set_environment", False, "memcheck has libc forget the environment before it searches"),
     (
         "nginx",
