@@ -32,7 +32,15 @@ enum type_kind {
 	TYPE_QUALIFIED, /* const, volatile… */
 };
 
-enum type_encoding { TYPE_SIGNED, TYPE_UNSIGNED, TYPE_CHARACTER, TYPE_BOOLEAN, TYPE_FLOAT };
+enum type_encoding {
+	TYPE_SIGNED,
+	TYPE_UNSIGNED,
+	TYPE_CHARACTER, /* signed, as char is on x86-64 */
+	TYPE_BYTE,      /* the same without a sign */
+	TYPE_BOOLEAN,
+	TYPE_FLOAT,
+	TYPE_COMPLEX, /* two of these */
+};
 
 enum member_kind {
 	MEMBER_PLAIN,

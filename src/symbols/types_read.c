@@ -363,13 +363,15 @@ static enum type_encoding encoding_of(Dwarf_Die *die)
 	case DW_ATE_boolean:
 		return TYPE_BOOLEAN;
 	case DW_ATE_float:
-	case DW_ATE_complex_float:
 		return TYPE_FLOAT;
+	case DW_ATE_complex_float:
+		return TYPE_COMPLEX;
 	case DW_ATE_signed:
 		return TYPE_SIGNED;
 	case DW_ATE_signed_char:
-	case DW_ATE_unsigned_char:
 		return TYPE_CHARACTER;
+	case DW_ATE_unsigned_char:
+		return TYPE_BYTE;
 	default:
 		return TYPE_UNSIGNED;
 	}

@@ -158,7 +158,8 @@ static void put_array_block(struct show *s, const struct heap_layout *layout)
 	}
 	const struct type *of =
 		types_get(s->values.types, types_plain(s->values.types, layout->type));
-	if (of->kind == TYPE_NUMBER && of->encoding == TYPE_CHARACTER && of->size == 1) {
+	if (of->kind == TYPE_NUMBER &&
+		(of->encoding == TYPE_CHARACTER || of->encoding == TYPE_BYTE) && of->size == 1) {
 		/* Text rather than characters. */
 		_cleanup_(text_deinit) struct text value;
 		text_init(&value);

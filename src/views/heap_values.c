@@ -49,6 +49,18 @@ static void add_float(const struct heap_values *v, uint64_t at, uint64_t size, s
 		text_add(text, "{…}");
 }
 
+/* 128 bits. */
+static void add_wide(const struct heap_values *v, uint64_t at, struct text *text)
+{
+	uint64_t words[2];
+	if (at > v->len || v->len - at < sizeof(words)) {
+		text_add_char(text, '?');
+		return;
+	}
+	memcpy(words, v->bytes + at, sizeof(words));
+	text_printf(text, "0x%016" PRIx64 "%016" PRIx64, words[1], words[0]);
+}
+
 static void add_character(unsigned char c, struct text *text)
 {
 	if (c == '"' || c == '\\')
@@ -59,9 +71,10 @@ static void add_character(unsigned char c, struct text *text)
 		text_printf(text, "\\%03o", c);
 }
 
-static void add_characters(const uint8_t *bytes, size_t len, struct text *text)
+/* `end`: what is behind is no part of it. */
+static void add_characters(const uint8_t *bytes, size_t end, struct text *text)
 {
-	size_t end = strnlen((const char *)bytes, len), shown = end < TEXT_MOST ? end : TEXT_MOST;
+	size_t shown = end < TEXT_MOST ? end : TEXT_MOST;
 	text_add_char(text, '"');
 	for (size_t i = 0; i < shown; i++)
 		add_character(bytes[i], text);
@@ -94,7 +107,20 @@ static void add_enumerator(const struct type *type, int64_t value, struct text *
 static bool is_character(const struct heap_values *v, uint32_t type)
 {
 	const struct type *of = types_get(v->types, types_plain(v->types, type));
-	return of->kind == TYPE_NUMBER && of->encoding == TYPE_CHARACTER && of->size == 1;
+	return of->kind == TYPE_NUMBER && of->size == 1 &&
+	       (of->encoding == TYPE_CHARACTER || of->encoding == TYPE_BYTE);
+}
+
+/* Where an array of characters ends: a string with its NUL; bytes, which may be any, with the last
+ * one that is none. */
+static size_t end_of(const struct heap_values *v, uint32_t type, const uint8_t *bytes, size_t len)
+{
+	const struct type *of = types_get(v->types, types_plain(v->types, type));
+	if (of->encoding == TYPE_CHARACTER)
+		return strnlen((const char *)bytes, len);
+	while (len && !bytes[len - 1])
+		len--;
+	return len;
 }
 
 /* The string that a pointer to characters leads to, if it is printable. */
@@ -140,8 +166,9 @@ static void add_array(
 	uint64_t at = bits / 8, element = types_get(v->types, type->target)->size;
 	if (is_character(v, type->target)) {
 		uint64_t left = at < v->len ? v->len - at : 0;
-		add_characters(left ? v->bytes + at : (const uint8_t *)"",
-			type->size < left ? (size_t)type->size : (size_t)left, text);
+		const uint8_t *bytes = left ? v->bytes + at : (const uint8_t *)"";
+		size_t len = type->size < left ? (size_t)type->size : (size_t)left;
+		add_characters(bytes, end_of(v, type->target, bytes, len), text);
 		return;
 	}
 	bool was_short = v->is_short;
@@ -163,12 +190,15 @@ static void add_whole(const struct type *type, uint64_t value, unsigned bits, st
 {
 	if (type->encoding == TYPE_BOOLEAN && value <= 1)
 		text_add(text, value ? "true" : "false");
-	else if (type->encoding == TYPE_SIGNED)
+	else if (type->encoding == TYPE_SIGNED || type->encoding == TYPE_CHARACTER)
 		text_printf(text, "%" PRId64, with_sign(value, bits));
 	else
 		text_printf(text, "%" PRIu64, value);
-	if (type->encoding == TYPE_CHARACTER && type->size == 1 && isprint((int)(value & 0xff)))
-		text_printf(text, " '%c'", (char)value);
+	if (type->size != 1 || (type->encoding != TYPE_CHARACTER && type->encoding != TYPE_BYTE))
+		return;
+	text_add(text, " '");
+	add_character((unsigned char)value, text);
+	text_add_char(text, '\'');
 }
 
 void heap_values_add(struct heap_values *values, uint32_t number, uint64_t bits, uint32_t bit_size,
@@ -188,6 +218,17 @@ void heap_values_add(struct heap_values *values, uint32_t number, uint64_t bits,
 	}
 	if (type.kind == TYPE_NUMBER && type.encoding == TYPE_FLOAT) {
 		add_float(v, bits / 8, type.size, text);
+		return;
+	}
+	if (type.kind == TYPE_NUMBER && type.encoding == TYPE_COMPLEX) {
+		add_float(v, bits / 8, type.size / 2, text);
+		text_add(text, " + ");
+		add_float(v, bits / 8 + type.size / 2, type.size / 2, text);
+		text_add_char(text, 'i');
+		return;
+	}
+	if (type.kind == TYPE_NUMBER && type.size == 16 && !bit_size) {
+		add_wide(v, bits / 8, text);
 		return;
 	}
 	if (!read_number(v, bits, type.size, bit_size, &value)) {

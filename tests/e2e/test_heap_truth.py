@@ -5,6 +5,7 @@ kernel's, one of gcore's, the process as it runs, and the recording of the same 
 
 import os
 import signal
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -334,6 +335,27 @@ def blocks_of_libc(folder):
             raise hw.Failure(f"{found.get('FILE buffer')}, {found.get('link_map name')}")
         if len(found.get("dtv", [])) != 3:
             raise hw.Failure(f"dtv: {found.get('dtv')}")
+
+
+@tests.test
+def signals_that_end_the_command(folder):
+    """A command that a signal ends, at any moment, leaves the process as it was, without a dead child."""
+    program = hw.TARGETS / "heaps/heap_threads"
+    with Waiting(program, folder) as pid:
+        for number in range(60):
+            command = subprocess.Popen(
+                [hw.HEAPWISE, "heap", str(pid), "types"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            for _ in range(number * number * 4):  # later each time
+                os.sched_yield()
+            command.send_signal((signal.SIGINT, signal.SIGTERM, signal.SIGHUP)[number % 3])
+            command.wait()
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+        children = "".join((thread / "children").read_text() for thread in threads)
+        states = {(thread / "status").read_text().split("State:\t")[1][0] for thread in threads}
+        if len(threads) != 9 or children or states - {"S", "R"}:
+            raise hw.Failure(f"{len(threads)} threads in {states}, children: '{children}'")
+        blocks = ask("heap", "--json", str(pid), "blocks")["blocks"]
+    compare(read_account(folder / "account"), blocks, None)
 
 
 @tests.test

@@ -115,7 +115,7 @@ def values(folder):
     """Members have the values that the program gave them."""
     core = kernel_core(program_of("typed"), folder)
     shapes = ask("core", "--json", core, "show", "shape")["blocks"]
-    wanted = {"visible": "1", "closed": "true", "corners": "{0, -3, 0}", "value": "0.5", "number": "77", "green": "200",
+    wanted = {"visible": "1", "closed": "true", "corners": "{0, -3, 0}", "value": "0.5", "number": "77", "green": "200 '\\310'",
               "flags": "FLAG_A | FLAG_C", "weight": "1.25"}
     for block in shapes:
         found = members_of(block)
