@@ -480,9 +480,9 @@ def in_pid_namespace(folder):
 MAGIC, VERSION = 0x6B736177, int(re.search(r"HW_SHM_VERSION (\d+)u", (hw.SOURCE / "src/format/shm.h").read_text())[1])
 
 
-def request(pid, alignment=8, heuristics=15, magic=MAGIC, version=VERSION, what=0, name=b""):
+def request(pid, alignment=8, heuristics=15, magic=MAGIC, version=VERSION, what=0, anyhow=0, name=b""):
     """struct ask_request of src/capture/ask.h."""
-    return struct.pack("<IIiIII256s", magic, version, pid, what, alignment, heuristics, name)
+    return struct.pack("<IIiIIII256s", magic, version, pid, what, alignment, heuristics, anyhow, name)
 
 
 def ask(path, message, wait):
@@ -507,7 +507,7 @@ def malformed_requests(folder):
         for message in (request(0), request(-1), request(1), request(0x7FFFFFFF), request(running.pid, alignment=3),
                         request(running.pid, alignment=16), request(running.pid, alignment=0x80000000),
                         request(running.pid, heuristics=16), request(running.pid, heuristics=0xFFFFFFFF),
-                        request(running.pid, what=2), request(running.pid, what=0xFFFFFFFF),
+                        request(running.pid, what=3), request(running.pid, what=0xFFFFFFFF),
                         request(running.pid, what=1)):
             answer = ask(path, message, wait=True)
             hw.need(answer[:4] == b"\0\0\0\0" and answer[-512:].strip(b"\0"), f"{message}: {answer[:4]}")
