@@ -112,6 +112,31 @@ static void settle(struct survey *s)
 	}
 }
 
+#define BASES_DEPTH 8u
+
+/* A pointer to one of the classes that an object's derives from is as good as one to its start. */
+static void add_bases(
+	struct types *types, uint32_t layout, uint64_t at, unsigned depth, uint64_t *starts)
+{
+	const struct type of = *types_get(types, layout);
+	for (uint32_t i = 0; depth < BASES_DEPTH && i < of.member_count; i++) {
+		uint64_t offset = at + of.members[i].bits / 8;
+		if (of.members[i].kind != MEMBER_BASE || offset % 8 || offset >= 8 * CLASS_WORDS)
+			continue;
+		*starts |= 1ull << offset / 8;
+		add_bases(types, types_plain(types, of.members[i].type), offset, depth + 1, starts);
+	}
+}
+
+static void start_at_bases(struct survey *s)
+{
+	for (size_t i = 0; s->layouts.types && i < s->types.types.len; i++) {
+		struct heap_type *type = &s->types.types.data[i];
+		if (type->kind == HEAP_TYPE_CXX && type->layout != TYPE_VOID)
+			add_bases(s->layouts.types, type->layout, 0, 0, &type->starts);
+	}
+}
+
 /* Of C++ objects debug information says where they end. */
 static void cut_objects(struct survey *s)
 {
@@ -146,6 +171,8 @@ struct error *survey_type(struct survey *survey)
 		settle(survey);
 	if (!error)
 		cut_objects(survey);
+	if (!error)
+		start_at_bases(survey);
 	return error;
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -38,7 +40,7 @@ static void text_holder(const struct retained_holder *holder, struct text *out)
 }
 
 static void text_row(const struct heap_page *page, const struct retained *retained, size_t number,
-	struct text *out)
+	unsigned depth, struct text *out)
 {
 	const struct retained_row *row = &retained->rows.data[number];
 	const struct survey *s = page->survey;
@@ -46,11 +48,7 @@ static void text_row(const struct heap_page *page, const struct retained *retain
 	text_init(&cell);
 	text_add_bytes(&cell, row->bytes);
 	text_printf(out, "%10s  ", cell.data ? cell.data : "");
-	/* What hangs on a row that is shown stands below it, further in. */
-	for (uint32_t above = row->above, depth = 0; above != UINT32_MAX && depth < 20; depth++) {
-		text_add(out, "  ");
-		above = retained->rows.data[above].above;
-	}
+	text_printf(out, "%*s", (int)(2 * depth), "");
 	if (row->node >= retained->dominators.block_count) {
 		text_holder(
 			&retained->holders.data[row->node - retained->dominators.block_count], out);
@@ -62,14 +60,49 @@ static void text_row(const struct heap_page *page, const struct retained *retain
 	text_add_char(out, '\n');
 }
 
-static struct error *write_text(
-	const struct heap_page *page, const struct retained *retained, const struct sink *sink)
+#define DEPTH_SHOWN 20u
+#define NO_ROW UINT32_MAX
+
+/* All rows, each with those that hang on it below it; what is larger comes first, as in `rows`. */
+static bool text_tree(
+	const struct heap_page *page, const struct retained *retained, struct text *out)
+{
+	uint32_t count = (uint32_t)retained->rows.len, top = NO_ROW, at, depth = 0;
+	_cleanup_free_ uint32_t *first = malloc((count + 1ul) * sizeof(*first));
+	_cleanup_free_ uint32_t *next = malloc((count + 1ul) * sizeof(*next));
+	if (!first || !next)
+		return false;
+	memset(first, 0xff, (count + 1ul) * sizeof(*first));
+	for (uint32_t i = count; i-- > 0;) {
+		uint32_t above = retained->rows.data[i].above;
+		uint32_t *list = above == NO_ROW ? &top : &first[above];
+		next[i] = *list;
+		*list = i;
+	}
+	for (at = top; at != NO_ROW; at = next[at]) {
+		text_row(page, retained, at, depth < DEPTH_SHOWN ? depth : DEPTH_SHOWN, out);
+		while (first[at] != NO_ROW) {
+			at = first[at];
+			depth++;
+			text_row(
+				page, retained, at, depth < DEPTH_SHOWN ? depth : DEPTH_SHOWN, out);
+		}
+		for (; next[at] == NO_ROW && depth; depth--)
+			at = retained->rows.data[at].above;
+	}
+	return true;
+}
+
+static struct error *write_text(const struct heap_page *page, const struct retained *retained,
+	size_t limit, const struct sink *sink)
 {
 	_cleanup_(text_deinit) struct text out;
 	text_init(&out);
 	text_add(&out, "  RETAINED  BY\n");
-	for (size_t i = 0; i < retained->rows.len; i++)
-		text_row(page, retained, i, &out);
+	if (!text_tree(page, retained, &out))
+		return error_no_memory();
+	if (retained->rows.len == limit)
+		text_add(&out, "There may be more (--limit).\n");
 	if (retained->shared_bytes) {
 		text_add(&out, "Held only by several of these together: ");
 		text_add_bytes(&out, retained->shared_bytes);
@@ -138,7 +171,7 @@ struct error *heap_dominators_write(const struct heap_page *page, const struct s
 	if (error)
 		return error;
 	if (!page->json)
-		return write_text(page, &retained, sink);
+		return write_text(page, &retained, limit, sink);
 	write_json(page, &retained, sink);
 	return NULL;
 }
