@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/heap_interrupt.h"
 
-#include <signal.h>
 #include <string.h>
 
-#include "process/memory.h"
-
 static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-static volatile sig_atomic_t came;
+volatile sig_atomic_t heap_interrupted;
 
 static void note(int number)
 {
-	came = number;
-	process_memory_stopped = 1;
+	heap_interrupted = number;
 }
 
 void heap_interrupt_begin(void)
@@ -27,17 +23,17 @@ void heap_interrupt_begin(void)
 
 struct error *heap_interrupt_check(void)
 {
-	return came ? error_create(ERROR_ENVIRONMENT,
-			      "SIG%s came: nothing was shown; the process "
-			      "goes on as before",
-			      sigabbrev_np(came))
-		    : NULL;
+	return heap_interrupted ? error_create(ERROR_ENVIRONMENT,
+					  "SIG%s came: nothing was shown; the process "
+					  "goes on as before",
+					  sigabbrev_np(heap_interrupted))
+				: NULL;
 }
 
 void heap_interrupt_end(void)
 {
-	if (!came)
+	if (!heap_interrupted)
 		return;
-	signal(came, SIG_DFL);
-	raise(came);
+	signal(heap_interrupted, SIG_DFL);
+	raise(heap_interrupted);
 }

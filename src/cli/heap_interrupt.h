@@ -6,7 +6,12 @@
 #ifndef CLI_HEAP_INTERRUPT_H
 #define CLI_HEAP_INTERRUPT_H
 
+#include <signal.h>
+
 #include "base/error.h"
+
+/* Not 0: one of them came; its number. */
+extern volatile sig_atomic_t heap_interrupted;
 
 /* From now on SIGINT, SIGTERM and SIGHUP only have all reading and writing come to its end. */
 void heap_interrupt_begin(void);

@@ -15,7 +15,8 @@
 
 void heap_session_init(struct heap_session *session)
 {
-	*session = (struct heap_session){.space = {.core.fd = -1, .memory = {-1, -1, -1, NULL}}};
+	*session =
+		(struct heap_session){.space = {.core.fd = -1, .memory = {-1, -1, -1, NULL, NULL}}};
 }
 
 /* The process goes on, if it does not yet. */
@@ -110,6 +111,7 @@ static struct error *open_process(struct heap_session *s)
 	s->has_space = true;
 	error = address_space_of_process(
 		&s->stopped, s->has_snapshot ? s->snapshot.pid : s->pid, &s->space);
+	s->space.memory.stopped = &heap_interrupted;
 	if (s->has_snapshot) {
 		let_go(s);
 		snapshot_close_files(&s->snapshot);

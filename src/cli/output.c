@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "cli/heap_interrupt.h"
 #include "cli/message.h"
 #include "cli/pager.h"
 #include "cli/progress.h"
-#include "process/memory.h"
 
 static bool output_write(void *ctx, const char *data, size_t len)
 {
@@ -20,7 +20,7 @@ static bool output_write(void *ctx, const char *data, size_t len)
 	if (output->paged)
 		pager_start();
 	output->paged = false;
-	while (len > 0 && output->error == 0 && !process_memory_stopped) {
+	while (len > 0 && output->error == 0 && !heap_interrupted) {
 		ssize_t written = write(output->fd, data, len);
 		if (written < 0) {
 			if (errno != EINTR)
@@ -30,7 +30,7 @@ static bool output_write(void *ctx, const char *data, size_t len)
 		data += written;
 		len -= (size_t)written;
 	}
-	return output->error == 0 && !process_memory_stopped;
+	return output->error == 0 && !heap_interrupted;
 }
 
 struct sink output_sink(struct output *output)

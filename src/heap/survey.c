@@ -121,7 +121,7 @@ static void add_bases(
 	const struct type of = *types_get(types, layout);
 	for (uint32_t i = 0; depth < BASES_DEPTH && i < of.member_count; i++) {
 		uint64_t offset = at + of.members[i].bits / 8;
-		if (of.members[i].kind != MEMBER_BASE || offset % 8 || offset >= 8 * CLASS_WORDS)
+		if (of.members[i].kind != MEMBER_BASE || offset % 8 || offset >= 8ul * CLASS_WORDS)
 			continue;
 		*starts |= 1ull << offset / 8;
 		add_bases(types, types_plain(types, of.members[i].type), offset, depth + 1, starts);

@@ -120,7 +120,7 @@ struct error *address_space_of_core(
 		.core = *core,
 		.auxv = core->auxv,
 		.pid = core->pid,
-		.memory = {-1, -1, -1, NULL}};
+		.memory = {-1, -1, -1, NULL, NULL}};
 	*core = (struct core_file){.fd = -1};
 	struct error *error = ret->core.mapped.len ? NULL : address_links_find(ret, files);
 	if (!error)
@@ -172,7 +172,7 @@ struct error *address_space_of_process(
 		.machine = EM_X86_64,
 		.pid = stopped->pid,
 		.core.fd = -1,
-		.memory = {-1, -1, -1, NULL}};
+		.memory = {-1, -1, -1, NULL, NULL}};
 	struct error *error = process_maps_read(readable, &ret->maps);
 	if (!error)
 		error = process_memory_open(readable, stopped->pid, &ret->maps, &ret->memory);

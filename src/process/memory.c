@@ -24,7 +24,7 @@ struct error *process_memory_open(
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	*ret = (struct process_memory){open(path, O_RDONLY | O_CLOEXEC), -1, -1, maps};
+	*ret = (struct process_memory){open(path, O_RDONLY | O_CLOEXEC), -1, -1, maps, NULL};
 	if (ret->memory < 0)
 		return error_errno(ERROR_ENVIRONMENT, errno,
 			"can't read the memory of process %d (%s); run as root or its user, look "
@@ -46,16 +46,14 @@ void process_memory_close(struct process_memory *memory)
 		close(memory->pages);
 	if (memory->shared_pages >= 0)
 		close(memory->shared_pages);
-	*memory = (struct process_memory){-1, -1, -1, NULL};
+	*memory = (struct process_memory){-1, -1, -1, NULL, NULL};
 }
-
-volatile sig_atomic_t process_memory_stopped;
 
 static size_t read_plainly(
 	const struct process_memory *memory, uint64_t address, void *ret, size_t bytes)
 {
 	size_t got = 0;
-	while (got < bytes && !process_memory_stopped) {
+	while (got < bytes && !(memory->stopped && *memory->stopped)) {
 		ssize_t n = pread(
 			memory->memory, (char *)ret + got, bytes - got, (off_t)(address + got));
 		if (n < 0 && errno == EINTR)

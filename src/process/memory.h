@@ -14,14 +14,13 @@
 #include "base/error.h"
 #include "process/maps.h"
 
-/* Set, by a signal's handler: from now on no process's memory can be read, so that whoever goes
- * through it comes to its end. */
-extern volatile sig_atomic_t process_memory_stopped;
-
 struct process_memory {
 	int memory, pages;               /* descriptors; pages: -1 if nobody may ask */
 	int shared_pages;                /* of the process that shared memory is mapped by */
 	const struct process_maps *maps; /* borrowed; or NULL */
+	/* Where a signal's handler says that nothing is to be read any more, so that whoever goes
+	 * through memory comes to its end; NULL: nobody says so. */
+	const volatile sig_atomic_t *stopped;
 };
 
 /*

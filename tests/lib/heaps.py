@@ -33,6 +33,9 @@ def kernel_core(program, folder, environment=None, before=(), setup=":"):
     does first."""
     pattern = Path("/proc/sys/kernel/core_pattern").read_text().strip()
     hw.need(pattern[:1] not in "|/", f"cores go elsewhere here: {pattern}")
+    # A command that is built with sanitizers forbids cores to what it starts, too.
+    environment = dict(environment or hw.clean_environment())
+    environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", os.environ.get("ASAN_OPTIONS", "")) + ":disable_coredump=0"
     ended = hw.run(
         ["sh", "-c", f'ulimit -c unlimited && {setup} && exec "$@"', "sh", *before, program, "account", "abort"],
         cwd=folder, env=environment)

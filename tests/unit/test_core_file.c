@@ -43,7 +43,7 @@ static int make_core(void)
 static struct error *survey_of(int fd, uint64_t *ret_used)
 {
 	struct core_file core;
-	struct address_space space = {.core.fd = -1, .memory = {-1, -1, -1, NULL}};
+	struct address_space space = {.core.fd = -1, .memory = {-1, -1, -1, NULL, NULL}};
 	struct heap_names names;
 	struct survey survey = {.search = NULL};
 	struct error *error = heap_names_open(NULL, NULL, &names);
