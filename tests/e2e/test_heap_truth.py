@@ -359,6 +359,35 @@ def signals_that_end_the_command(folder):
 
 
 @tests.test
+def what_is_behind_objects(folder):
+    """What an earlier owner left behind the end of an object holds nothing, where debug information or a recording say
+    where that is."""
+    roads = {}
+    for name in ("tail", "tail_stripped"):
+        with Waiting(hw.TARGETS / f"heaps/heap_{name}", folder) as pid:
+            roads[name] = gcore(pid, folder).rename(folder / f"{name}.core")
+        roads[name + " account"] = read_account(folder / "account")
+    recording = folder / "story.hpw"
+    with Recorded(hw.TARGETS / "heaps/heap_tail_stripped", folder, recording) as pid:
+        roads["recorded"] = gcore(pid, folder).rename(folder / "recorded.core")
+    roads["recorded account"] = read_account(folder / "account")
+    for name, words, leak in (("tail", (), "definite"), ("tail_stripped", (), "reachable"),
+                              ("recorded", ("--recording", recording), "definite")):
+        account = {kind: address for address, (_, _, _, kind) in roads[name + " account"].items()}
+        lost, holder = account["lost"], next(a for k, a in account.items() if k != "lost")
+        core = roads[name]
+        blocks = {int(b["address"], 16): b for b in ask("core", "--json", *words, core, "blocks")["blocks"]}
+        if blocks[lost]["leak"] != leak:
+            raise hw.Failure(f"{name}: it is {blocks[lost]['leak']}, not {leak}")
+        refs = ask("core", "--json", *words, core, "refs", hex(holder))["words"]
+        shown = ask("core", "--json", *words, core, "words", hex(holder))["words"]
+        if any(w["offset"] == 32 for w in refs) != (leak == "reachable"):
+            raise hw.Failure(f"{name}: it points to {refs}")
+        if [w["offset"] for w in shown if w.get("behind_end")] != ([] if leak == "reachable" else [32]):
+            raise hw.Failure(f"{name}: words {shown}")
+
+
+@tests.test
 def which_words_are_pointers(folder):
     """--pointers says whether marked words hold blocks, and words into their middle."""
     with Waiting(hw.TARGETS / "heaps/heap_tagged", folder) as pid:
