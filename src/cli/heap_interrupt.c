@@ -32,8 +32,11 @@ struct error *heap_interrupt_check(void)
 
 void heap_interrupt_end(void)
 {
-	if (!heap_interrupted)
-		return;
-	signal(heap_interrupted, SIG_DFL);
-	raise(heap_interrupted);
+	struct sigaction old;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler == note)
+			signal(numbers[i], SIG_DFL);
+	}
+	if (heap_interrupted)
+		raise(heap_interrupted);
 }

@@ -17,7 +17,7 @@ extern volatile sig_atomic_t heap_interrupted;
 void heap_interrupt_begin(void);
 /* NULL, or that one of them came. */
 struct error *heap_interrupt_check(void) must_check_;
-/* All is given back: what came ends this process now. */
+/* All is given back: signals are as before, and what came ends this process now. */
 void heap_interrupt_end(void);
 
 #endif
