@@ -435,18 +435,27 @@ def variables_on_stacks(folder):
                 raise hw.Failure(f"{place}: {shown}")
 
 
+def smaps_sums(pid):
+    """Bytes by what `maps` calls them."""
+    fields = {"resident": ("Rss",), "private": ("Private_Clean", "Private_Dirty"), "swapped": ("Swap",)}
+    lines = [line.split() for line in Path(f"/proc/{pid}/smaps").read_text().splitlines()]
+    return {name: 1024 * sum(int(line[1]) for line in lines if line[0].rstrip(":") in parts) for name, parts in fields.items()}
+
+
 @tests.test
 def what_memory_is_for(folder):
     """maps says of each mapping what it is for; of a process its sums are those of smaps."""
     with Waiting(hw.TARGETS / "heaps/heap_threads", folder) as pid:
-        while "State:\tS" not in Path(f"/proc/{pid}/status").read_text():
-            os.sched_yield()
-        smaps = Path(f"/proc/{pid}/smaps").read_text()
-        live = ask("heap", "--json", str(pid), "maps")
+        # A page of libc's is private or not by what other programs do meanwhile: a moment without such a change is waited for.
+        for _ in range(200):
+            before = smaps_sums(pid)
+            live = ask("heap", "--json", str(pid), "maps")
+            if smaps_sums(pid) == before:
+                break
+        else:
+            raise hw.Failure(f"what is resident and private changed each time, last from {before} to {smaps_sums(pid)}")
         core = ask("core", "--json", gcore(pid, folder), "maps")
-    for name, fields in {"resident": ("Rss",), "private": ("Private_Clean", "Private_Dirty"), "swapped": ("Swap",)}.items():
-        wanted = 1024 * sum(
-            int(line.split()[1]) for line in smaps.splitlines() if line.split(":")[0] in fields)
+    for name, wanted in before.items():
         for rows in (live["maps"], live["kinds"]):
             found = sum(row[name] or 0 for row in rows)
             if found != wanted or not (wanted or name == "swapped"):
