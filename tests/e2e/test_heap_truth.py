@@ -4,6 +4,7 @@
 kernel's, one of gcore's, the process as it runs, and the recording of the same process."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -445,8 +446,9 @@ def smaps_sums(pid):
 @tests.test
 def what_memory_is_for(folder):
     """maps says of each mapping what it is for; of a process its sums are those of smaps."""
-    with Waiting(hw.TARGETS / "heaps/heap_threads", folder) as pid:
-        # A page of libc's is private or not by what other programs do meanwhile: a moment without such a change is waited for.
+    # A page of a file's is private or not by what other programs do meanwhile. So the program is one that no other test
+    # runs, and a moment without a change in libc's pages is waited for.
+    with Waiting(shutil.copy(hw.TARGETS / "heaps/heap_threads", folder / "alone"), folder) as pid:
         for _ in range(200):
             before = smaps_sums(pid)
             live = ask("heap", "--json", str(pid), "maps")
