@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 import hw  # noqa: E402
 from heaps import Recorded, Waiting, ask, compare, gcore, kernel_core, read_account  # noqa: E402
+from processes import state  # noqa: E402
 
 tests = hw.Tests()
 
@@ -204,8 +205,7 @@ def saved_by_us(folder):
         if ended.status:
             raise hw.Failure(f"save: {ended}")
         live = ask("heap", "--json", str(pid))
-        if "State:\tS" not in Path(f"/proc/{pid}/status").read_text():
-            raise hw.Failure("the process does not go on")
+        hw.wait_until(lambda: state(pid) == "S", "the process does not go on")
     saved = ask("core", "--json", core)
     for what in ("totals", "types"):
         if saved[what] != live[what]:
