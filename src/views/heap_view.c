@@ -228,11 +228,14 @@ static void put_groups(struct json *json, const struct survey *s, const struct h
 		json_put_u64(json, "size", class->key.size);
 		json_key(json, "pointers");
 		json_array_begin(json);
+		const struct heap_repeat *repeat = &types[i]->repeat;
+		uint64_t pointers = repeat->words ? repeat->pointers : class->key.pointers;
 		for (unsigned k = 0; k < CLASS_WORDS; k++) {
-			if (class->key.pointers >> k & 1)
+			if (pointers >> k & 1)
 				json_u64(json, 8ull * k);
 		}
 		json_array_end(json);
+		json_put_u64(json, "every", 8ull * repeat->words);
 		json_put_hexadecimal(json, "example", class->example, true);
 		json_put_u64(json, "blocks", types[i]->blocks);
 		json_put_u64(json, "bytes", types[i]->bytes);
