@@ -122,7 +122,8 @@ static bool is_its(const char *path, const struct address_space *space)
 {
 	struct model *model = NULL;
 	struct error *error = recording_open(path, SOURCE_TABLES, NULL, &model);
-	if (!error && space->owner.pid && model_target(model)->outer_pid != (uint32_t)space->owner.pid &&
+	if (!error && space->owner.pid &&
+		model_target(model)->outer_pid != (uint32_t)space->owner.pid &&
 		model_target(model)->pid != (uint32_t)space->owner.pid)
 		error = error_create(ERROR_INPUT, "another process");
 	if (!error)

@@ -95,9 +95,12 @@ static void take_stat(char *stat, struct core_owner *ret)
 static void take_command(const char *arguments, size_t len, struct core_owner *ret)
 {
 	len = len < COMMAND_BYTES - 1 ? len : COMMAND_BYTES - 1;
-	for (size_t i = 0; i < len; i++)
-		ret->command[i] = arguments[i] ? arguments[i] : ' ';
+	memcpy(ret->command, arguments, len);
 	ret->command[len] = 0;
+	for (size_t i = 0; i < len; i++) {
+		if (!ret->command[i])
+			ret->command[i] = ' ';
+	}
 	trim(ret->command);
 }
 
