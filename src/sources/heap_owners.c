@@ -34,8 +34,8 @@ static void name_variable(const struct retained_holder *holder, char *ret, size_
 static void name_holder(
 	const struct owners *o, const struct retained_holder *holder, char *ret, size_t room)
 {
-	const char *whose =
-		holder->tid == o->survey->heap.space->pid ? "the first thread" : "other threads";
+	const char *whose = holder->tid == o->survey->heap.space->owner.pid ? "the first thread"
+									    : "other threads";
 	switch (holder->kind) {
 	case HEAP_ROOT_DATA:
 		name_variable(holder, ret, room);
