@@ -8,6 +8,7 @@
 #include "analysis/summary.h"
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "base/path.h"
 #include "base/util.h"
 
 #define RENAMES_SAID 5u
@@ -251,18 +252,12 @@ static void say_renames(const struct diff *diff, struct text *out)
 	}
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static void note_differences(const struct diff *diff, struct text *out)
 {
 	const struct model *older = diff->sides[0].model, *newer = diff->sides[1].model;
 	const struct recording *a = model_recording(older), *b = model_recording(newer);
-	const char *x = last_part(model_target(older)->exe);
-	const char *y = last_part(model_target(newer)->exe);
+	const char *x = path_last_part(model_target(older)->exe);
+	const char *y = path_last_part(model_target(newer)->exe);
 	if (x[0] && y[0] && strcmp(x, y) != 0)
 		text_printf(out, "These are recordings of two programs: %s and %s.\n", x, y);
 	if (!a->sample_bytes != !b->sample_bytes)

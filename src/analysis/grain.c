@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "base/path.h"
 #include "base/util.h"
 
 static uint64_t hash_frame(const struct shown_frame *frame)
@@ -108,12 +109,6 @@ static const char *module_name(const struct shown_frame *frame)
 	       : frame->function && frame->given ? "[not in the file]"
 	       : frame->function                 ? "[made at run time]"
 						 : "[in no file]";
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
 }
 
 static void add_name(struct text *text, enum grain grain, const struct shown_frame *frame)
@@ -279,7 +274,7 @@ static void add_place(
 		return;
 	if (frame->file) {
 		text_add(text, joint);
-		text_add_shown(text, base_name(frame->file), SIZE_MAX);
+		text_add_shown(text, path_last_part(frame->file), SIZE_MAX);
 		if (frame->line)
 			text_printf(text, ":%" PRIu32, frame->line);
 	}

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "base/path.h"
 #include "symbols/name.h"
 
 static inline uint64_t identity_hash(struct identity name)
@@ -69,12 +70,6 @@ struct identities {
 	struct text text; /* to make names in */
 };
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* "-1.2", "-2.0", or the eight digits that wheels have: "-f650aae0". */
 static bool is_version(const char *dash, size_t len)
 {
@@ -95,7 +90,7 @@ static bool is_version(const char *dash, size_t len)
 /* "libz.so.1.2.13" and "libz-1.3.so" are "libz.so". */
 static void add_module(struct text *text, const char *path)
 {
-	const char *name = last_part(path);
+	const char *name = path_last_part(path);
 	const char *so = strstr(name, ".so");
 	if (so && so[3] && so[3] != '.')
 		so = NULL;
@@ -116,7 +111,8 @@ static bool is_executable(const struct identities *names, const struct side *sid
 	const char *exe = model_target(side->model)->exe;
 	if (module_map_find(&names->executables, path))
 		return true;
-	return exe[0] && (strcmp(exe, path) == 0 || strcmp(last_part(exe), last_part(path)) == 0);
+	return exe[0] &&
+	       (strcmp(exe, path) == 0 || strcmp(path_last_part(exe), path_last_part(path)) == 0);
 }
 
 static const char *keep(struct identities *names, const struct text *text)
@@ -206,7 +202,7 @@ static struct error *describe(struct identities *names, const struct side *side,
 	text_clear(&names->text);
 	add_function(&names->text, frame->function);
 	ret->function = keep(names, &names->text);
-	ret->file = frame->file ? last_part(frame->file) : "";
+	ret->file = frame->file ? path_last_part(frame->file) : "";
 	ret->line = same ? frame->line : 0;
 	return ret->function ? NULL : error_no_memory();
 }

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "base/path.h"
 #include "base/util.h"
 
 /* A path by what is read of it. */
@@ -260,8 +261,7 @@ static void add_data(struct text *text, const struct leak_holder *holder)
 	}
 	text_printf(text, "global %s", data->name);
 	if (data->file) {
-		const char *slash = strrchr(data->file, '/');
-		text_printf(text, " (%s:%" PRIu32 ")", slash ? slash + 1 : data->file, data->line);
+		text_printf(text, " (%s:%" PRIu32 ")", path_last_part(data->file), data->line);
 	} else {
 		text_printf(text, " (%s)", data->module);
 	}

@@ -150,6 +150,12 @@ void text_add_count(struct text *text, uint64_t count)
 	}
 }
 
+void text_add_counted(struct text *text, uint64_t count, const char *one, const char *many)
+{
+	text_add_count(text, count);
+	text_printf(text, " %s", count == 1 ? one : many);
+}
+
 void text_add_duration_ns(struct text *text, uint64_t ns)
 {
 	uint64_t seconds = ns / 1000000000 + (ns % 1000000000 >= 500000000);

@@ -41,6 +41,8 @@ void text_printf(struct text *text, const char *format, ...) __attribute__((form
 void text_add_bytes(struct text *text, uint64_t bytes);
 /* "1,234,567" */
 void text_add_count(struct text *text, uint64_t count);
+/* "1 block", "1,204 blocks" */
+void text_add_counted(struct text *text, uint64_t count, const char *one, const char *many);
 /* Three digits: "780 ns", "45 µs", "12.3 ms", "3.21 s", "2 min 05 s", "1 h 02 min". */
 void text_add_duration_ns(struct text *text, uint64_t ns);
 

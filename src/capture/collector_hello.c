@@ -3,6 +3,7 @@
 #include "capture/collector_impl.h"
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "process/living.h"
 
 #include <errno.h>
@@ -133,7 +134,7 @@ void collector_on_notice(struct collector *c, const struct session_caller *calle
 	struct unrecorded one = {.stamp = n->tsc, .pid = n->pid, .reason = n->reason};
 	memcpy(one.path, n->path, sizeof(one.path));
 	if (!(itself && caller->pid == c->start->root) &&
-		!is_wanted_by_name(c, subject_base_name(one.path)))
+		!is_wanted_by_name(c, path_last_part(one.path)))
 		one.reason = HW_UNRECORDED_UNWANTED;
 	note_unrecorded(c, &one, caller->pid, caller->ppid,
 		itself && roll_has_turned_away(&c->roll, caller->pid));
@@ -169,7 +170,7 @@ static void record(struct collector *c, struct subject *s, struct session_caller
 		roll_complain(&c->roll, error);
 	if (s->recorder)
 		lineage_add(&c->lineage, hello->pid, caller->pid, s->recorder->began.tsc,
-			subject_base_name(s->file));
+			path_last_part(s->file));
 	else
 		turn_away(c, caller, HW_UNRECORDED_FAILED);
 }

@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include "base/path.h"
+
 void roll_deinit(struct roll *roll)
 {
 	free(roll->turned_away);
@@ -82,7 +84,7 @@ static struct collector_unrecorded *place_of(
 {
 	char program[SUBJECT_COMMAND_MAX];
 	snprintf(program, sizeof(program), "%.*s", SUBJECT_COMMAND_MAX - 1,
-		subject_base_name(one->path));
+		path_last_part(one->path));
 	struct collector_unrecorded *room = NULL;
 	for (unsigned i = COLLECTOR_UNRECORDED_MAX; i-- > 0;) {
 		struct collector_unrecorded *place = &roll->end.unrecorded_named[i];

@@ -2,6 +2,7 @@
 #include "capture/subject.h"
 
 #include "base/cleanup.h"
+#include "base/path.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -120,9 +121,7 @@ void subject_command(pid_t pid, char ret[static SUBJECT_COMMAND_MAX])
 {
 	char exe[4096];
 	subject_program(pid, exe, sizeof(exe));
-	const char *slash = strrchr(exe, '/');
-	snprintf(
-		ret, SUBJECT_COMMAND_MAX, "%.*s", SUBJECT_COMMAND_MAX - 1, slash ? slash + 1 : exe);
+	snprintf(ret, SUBJECT_COMMAND_MAX, "%.*s", SUBJECT_COMMAND_MAX - 1, path_last_part(exe));
 }
 
 int subject_file_create(struct subject *subject, const char *root_file)
@@ -151,12 +150,6 @@ bool subject_takes_collector_along(const struct session_caller *caller, bool is_
 		return false;
 	return caller->pid == 1 ||
 	       (is_program && !stat("/proc/self/ns/pid", &own) && own.st_ino != FIRST_NAMESPACE);
-}
-
-const char *subject_base_name(const char *file)
-{
-	const char *slash = strrchr(file, '/');
-	return slash ? slash + 1 : file;
 }
 
 struct error *subject_record(struct subject *subject, struct session_caller *caller,

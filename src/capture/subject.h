@@ -61,9 +61,6 @@ void subject_program(pid_t pid, char *ret, size_t bytes);
 /* Creates the file for the next image and says its name in subject->file; -1 with errno set. */
 int subject_file_create(struct subject *subject, const char *root_file);
 
-/* The name of a file without its folders. */
-const char *subject_base_name(const char *file);
-
 /* How an image is to be recorded. */
 struct subject_wishes {
 	struct mode mode;

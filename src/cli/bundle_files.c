@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "cli/bundles.h"
 #include "cli/source_files.h"
@@ -13,18 +14,12 @@
 /* As many parents as a report goes back to. */
 #define PARENTS_MAX 64u
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 static struct error *add_recording(
 	struct bundle_manifest *manifest, enum bundle_kind kind, const char *path)
 {
 	_cleanup_(text_deinit) struct text to;
 	text_init(&to);
-	if (!bundle_place_below(&to, BUNDLE_RECORDING, last_part(path)))
+	if (!bundle_place_below(&to, BUNDLE_RECORDING, path_last_part(path)))
 		return error_no_memory();
 	const struct bundle_file row = {.kind = kind, .from = (char *)path, .to = to.data};
 	return bundle_manifest_add(manifest, &row, NULL);
@@ -35,7 +30,7 @@ static char *parent_of(const struct model *model, const char *path)
 {
 	const char *name = model_target(model)->parent_file;
 	char *found;
-	int folder = (int)(last_part(path) - path);
+	int folder = (int)(path_last_part(path) - path);
 	if (!model_target(model)->forked || !name[0] || strchr(name, '/') ||
 		asprintf(&found, "%.*s%s", folder, path, name) < 0)
 		return NULL;
@@ -83,12 +78,12 @@ static const enum bundle_kind kinds[] = {
 static bool place_beside(const struct symbol_file *module, const char *path, struct text *to)
 {
 	_cleanup_free_ char *folder =
-		strndup(module->path, (size_t)(last_part(module->path) - module->path));
+		strndup(module->path, (size_t)(path_last_part(module->path) - module->path));
 	if (!folder || !bundle_place_below(to, BUNDLE_SYSROOT, module->path))
 		return false;
 	text_clear(to);
 	(void)bundle_place_below(to, BUNDLE_SYSROOT, folder);
-	text_printf(to, "/.debug/%s", last_part(path));
+	text_printf(to, "/.debug/%s", path_last_part(path));
 	return !to->failed;
 }
 

@@ -106,19 +106,12 @@ static int parse(const struct command *command, int argc, char **argv, struct re
 	return -1;
 }
 
-/* "1 event", "1,204 events" */
-static void add_counted(struct text *text, uint64_t count, const char *one, const char *many)
-{
-	text_add_count(text, count);
-	text_add(text, count == 1 ? one : many);
-}
-
 static void add_unfreed(struct text *text, const struct recorder_totals *t)
 {
 	if (t->live_blocks) {
 		text_add_bytes(text, t->live_bytes);
 		text_add(text, " in ");
-		add_counted(text, t->live_blocks, " block was", " blocks were");
+		text_add_counted(text, t->live_blocks, "block was", "blocks were");
 		text_add(text, " never freed");
 	} else if (t->notes & HPW_NOTE_NOT_ATTACHED) {
 		text_add(text, "NOTHING was seen: no room for the recorder inside the program "
@@ -134,7 +127,7 @@ static void add_unfreed(struct text *text, const struct recorder_totals *t)
 	}
 	if (t->lost) {
 		text_add(text, "; ");
-		add_counted(text, t->lost, " event was", " events were");
+		text_add_counted(text, t->lost, "event was", "events were");
 		text_add(text, " LOST, figures are too low");
 	}
 }
@@ -144,7 +137,7 @@ static void add_allocations(struct text *text, const struct recorder_totals *t)
 	text_add(text, "peak ");
 	text_add_bytes(text, t->peak_bytes);
 	text_add(text, ", ");
-	add_counted(text, t->allocations, " allocation", " allocations");
+	text_add_counted(text, t->allocations, "allocation", "allocations");
 	text_add(text, " of ");
 	text_add_bytes(text, t->allocated_bytes);
 }
@@ -160,7 +153,7 @@ static void say_totals(const struct recorder_totals *t)
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
 	text_add(&text, "recorded ");
-	add_counted(&text, t->events, " event", " events");
+	text_add_counted(&text, t->events, "event", "events");
 	text_add(&text, " in ");
 	text_add_duration_ns(&text, t->duration_ns);
 	text_add(&text, "; ");
@@ -184,9 +177,9 @@ static void say_recordings(const struct launch_result *r)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	add_counted(&text, r->end.recordings, " recording", " recordings");
+	text_add_counted(&text, r->end.recordings, "recording", "recordings");
 	text_add(&text, " of ");
-	add_counted(&text, r->end.processes, " process", " processes");
+	text_add_counted(&text, r->end.processes, "process", "processes");
 	if (r->recording_count < r->end.recordings)
 		text_printf(&text, "; those that tell most are");
 	text_add(&text, ":");
@@ -244,15 +237,16 @@ static void say_others(const struct collector_end *end)
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
 	if (end->living) {
-		add_counted(&text, end->living, " other process goes on", " other processes go on");
+		text_add_counted(
+			&text, end->living, "other process goes on", "other processes go on");
 		text_add(&text, end->living == 1 ? "; its recording is complete when it has ended"
 						 : "; their recordings are complete when they have "
 						   "ended");
 		say_text(&text);
 	}
 	if (end->unrecorded) {
-		add_counted(&text, end->unrecorded, " other process that it started was",
-			" other processes that it started were");
+		text_add_counted(&text, end->unrecorded, "other process that it started was",
+			"other processes that it started were");
 		text_add(&text, " not recorded");
 		add_unrecorded(&text, end);
 		say_text(&text);

@@ -4,6 +4,7 @@
 #include <sys/statvfs.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "cli/doctor.h"
 #include "process/output.h"
@@ -42,12 +43,6 @@ static void look_at_allocator(struct findings *findings, const char *library)
 				"names is recorded; this allocator was never tried",
 				a->name, library);
 	}
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
 }
 
 static bool lacks_lines(const char *path)
@@ -94,7 +89,7 @@ static void look_at_libraries(struct findings *findings, const char *path)
 		all++;
 		look_at_allocator(findings, library);
 		if (lacks_lines(library))
-			text_printf(&lacking, "%s%s", count++ ? ", " : "", base_name(library));
+			text_printf(&lacking, "%s%s", count++ ? ", " : "", path_last_part(library));
 	}
 	if (!list) {
 		findings_add(findings, FINDING_NOTE, "libraries",
@@ -163,7 +158,7 @@ static void look_at_own_heap(struct findings *findings, const struct program *p)
 /* A library may be asked about too, for its debug information. */
 static bool is_library(const struct program *p)
 {
-	return p->path && strstr(base_name(p->path), ".so");
+	return p->path && strstr(path_last_part(p->path), ".so");
 }
 
 struct error *doctor_program(struct findings *findings, const char *name)

@@ -122,8 +122,9 @@ static bool is_its(const char *path, const struct address_space *space)
 {
 	struct model *model = NULL;
 	struct error *error = recording_open(path, SOURCE_TABLES, NULL, &model);
-	if (!error && space->pid && model_target(model)->outer_pid != (uint32_t)space->pid &&
-		model_target(model)->pid != (uint32_t)space->pid)
+	if (!error && space->owner.pid &&
+		model_target(model)->outer_pid != (uint32_t)space->owner.pid &&
+		model_target(model)->pid != (uint32_t)space->owner.pid)
 		error = error_create(ERROR_INPUT, "another process");
 	if (!error)
 		error = heap_join_check(space, model, path);
@@ -137,7 +138,7 @@ static bool is_its(const char *path, const struct address_space *space)
 static char *find_in(const char *folder, const struct address_space *space)
 {
 	char number[32];
-	snprintf(number, sizeof(number), ".%d.", (int)space->pid);
+	snprintf(number, sizeof(number), ".%d.", (int)space->owner.pid);
 	for (int pass = 0; pass < 2; pass++) {
 		_cleanup_(closedir_cleanup) DIR *dir = opendir(folder);
 		size_t left = FILES_MAX;

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "heap/cxx.h"
 #include "heap/inferred_find.h"
+#include "heap/nodes.h"
 
 #define SLOTS_MOST 1024u
 
@@ -167,9 +168,9 @@ static uint32_t refine(struct inferring *f, uint32_t known, uint32_t type, bool 
 	text_init(&name);
 	text_add(&name, f->survey->types.types.data[known].name);
 	text_add(&name, " of ");
-	const char *node = types_get(f->types, type)->name;
-	if (!is_array && node && strstr(node, "_node<"))
-		types_argument(f->types, type, 0, &element);
+	uint32_t held = is_array ? TYPE_VOID : nodes_element(f->types, type);
+	if (held != TYPE_VOID)
+		element = held;
 	name_type(f, types_plain(f->types, element), false, &name);
 	return add_type(f, HEAP_TYPE_CONTAINER, name.data, type, is_array);
 }
@@ -225,19 +226,6 @@ static void learn(struct inferring *f, uint32_t class, uint32_t type)
 	f->has_settled = true;
 }
 
-/* Whether a part of a container that is known without its elements can be of that type. */
-static bool can_be_part(const struct inferring *f, uint32_t known, uint32_t type)
-{
-	const struct heap_type *part = &f->survey->types.types.data[known];
-	const char *name = types_get(f->types, type)->name;
-	if (part->kind != HEAP_TYPE_CONTAINER || part->layout != TYPE_VOID)
-		return false;
-	bool is_node = name && strstr(name, "_node<");
-	if (strstr(part->name, " node"))
-		return is_node;
-	return !is_node && (strstr(part->name, "vector") || strstr(part->name, "deque block"));
-}
-
 /* The type of the heap's that a block is, as one of `type`; HEAP_TYPE_NONE: it can't be. */
 static uint32_t find_type(
 	struct inferring *f, uint32_t block, uint32_t type, uint32_t site, uint32_t part)
@@ -283,7 +271,7 @@ bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type)
 	uint32_t site = search_block_site(f->search, block);
 	uint32_t known = heap_types_of_site(types, site);
 	if (known == HEAP_TYPE_NONE ? inferred_bit(f->is_settled, site)
-				    : !can_be_part(f, known, type))
+				    : !inferred_can_be_part(f, known, type))
 		return false;
 	uint32_t found = find_type(f, block, type, site, known);
 	if (found == HEAP_TYPE_NONE)
@@ -388,6 +376,10 @@ void inferred_follow(struct inferring *inferring, uint32_t block, uint32_t class
 	struct fact *fact = type.layout == TYPE_VOID ? NULL : inferred_fact(f, type.layout);
 	if (!fact || !fact->slots.len || !fact->size)
 		return;
+	if (inferred_is_deque_table(&type)) {
+		inferred_follow_deque(f, block, fact);
+		return;
+	}
 	uint64_t usable = search_block_size(f->search, block);
 	if (!type.is_array && class < types->class_count && follow_edges(f, block, class, fact))
 		return;

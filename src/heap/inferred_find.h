@@ -101,6 +101,12 @@ bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class);
 /* Whether a block of that size with these pointers can be one of a type, plain. */
 bool inferred_is_single(
 	struct inferring *inferring, uint32_t type, uint64_t usable, uint64_t pointers);
+/* Whether a part of a container that is known without its elements can be of that type. */
+bool inferred_can_be_part(const struct inferring *inferring, uint32_t known, uint32_t type);
+/* Whether a part is the table of a deque's blocks. */
+bool inferred_is_deque_table(const struct heap_type *part);
+/* Follows that; of words that are not in use only those lead anywhere that lead to such blocks. */
+void inferred_follow_deque(struct inferring *inferring, uint32_t block, const struct fact *fact);
 /* Later follows the pointers of a block of a type of the heap's. */
 void inferred_push(struct inferring *inferring, uint32_t block, uint32_t class, uint32_t type);
 /* Follows the pointers of a block at once. */

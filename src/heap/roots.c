@@ -147,8 +147,8 @@ static bool is_descriptor(const struct finding *f, const uint64_t *words, uint64
 
 /*
  * Stacks of threads that have ended are kept for the next ones: they hold nothing any more but the
- * table of thread-local memory. They
- * are told by their descriptor, which no thread has, and by the page below that nobody may touch.
+ * table of thread-local memory. They are told by their descriptor, which no thread has, and by the
+ * page below that nobody may touch.
  */
 static bool skip_dead_stacks(struct finding *f, const struct process_map *map)
 {

@@ -1,34 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Containers of libstdc++ declare links as pointers to what all nodes begin with; which nodes they
- * are follows from the container's own arguments:
- *
- *	std::_Rb_tree<K, V, …>     std::_Rb_tree_node<V>
- *	std::_List_base<T, …>      std::_List_node<T>
- *	std::_Hashtable<K, V, …>   std::__detail::_Hash_node<V, true or false>
- */
 #include "heap/slots.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/util.h"
+#include "heap/nodes.h"
 
 /* Arrays in objects, and what is looked at of a damaged file's types. */
 #define STEPS_MOST 20000u
-
-static const struct {
-	const char *container, *node, *node_end, *base;
-	unsigned argument;
-} linked[] = {
-	{"std::_Rb_tree<", "std::_Rb_tree_node<", " >", "std::_Rb_tree_node_base", 1},
-	{"std::__cxx11::_List_base<", "std::_List_node<", " >", "std::__detail::_List_node_base",
-		0},
-	{"std::_Hashtable<", "std::__detail::_Hash_node<", ", true>",
-		"std::__detail::_Hash_node_base", 1},
-	{"std::_Hashtable<", "std::__detail::_Hash_node<", ", false>",
-		"std::__detail::_Hash_node_base", 1},
-};
 
 struct finding_slots {
 	struct types *types;
@@ -46,63 +22,10 @@ bool slots_tells(const struct types *types, uint32_t plain)
 	       !type->is_declared;
 }
 
-static uint32_t find_node(struct types *types, size_t which, uint32_t container)
-{
-	uint32_t element;
-	if (!types_argument(types, container, linked[which].argument, &element))
-		return TYPE_VOID;
-	const char *ends[] = {linked[which].node_end, ">"};
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
-		_cleanup_(text_deinit) struct text name;
-		text_init(&name);
-		text_add(&name, linked[which].node);
-		types_declare(types, element, "", &name);
-		/* GCC writes "int*" where a declaration has "int *". */
-		for (char *space; name.data && (space = strstr(name.data, " *"));)
-			memmove(space, space + 1, strlen(space));
-		if (name.failed)
-			return TYPE_VOID;
-		name.len = strlen(name.data);
-		text_add(&name, ends[i]);
-		uint32_t node = types_find(types, name.data);
-		if (node != TYPE_VOID)
-			return node;
-	}
-	return TYPE_VOID;
-}
-
-/* The nodes of what is entered: a container's, or its own. */
-static uint32_t node_inside(struct finding_slots *f, uint32_t number)
-{
-	const char *name = types_get(f->types, number)->name;
-	if (!name || strncmp(name, "std::", 5) != 0)
-		return f->node;
-	for (size_t i = 0; i < ARRAY_SIZE(linked); i++) {
-		if (!strncmp(name, linked[i].node, strlen(linked[i].node)))
-			return number;
-		if (strncmp(name, linked[i].container, strlen(linked[i].container)) != 0)
-			continue;
-		uint32_t node = find_node(f->types, i, number);
-		if (node != TYPE_VOID)
-			return node;
-	}
-	return f->node;
-}
-
-static bool is_node_base(const struct types *types, uint32_t plain)
-{
-	const char *name = types_get(types, plain)->name;
-	for (size_t i = 0; name && i < ARRAY_SIZE(linked); i++) {
-		if (!strcmp(name, linked[i].base))
-			return true;
-	}
-	return false;
-}
-
 static void take_pointer(struct finding_slots *f, uint32_t number, uint64_t offset)
 {
 	uint32_t target = types_plain(f->types, types_target(f->types, number));
-	bool is_node = is_node_base(f->types, target);
+	bool is_node = nodes_is_base(f->types, target);
 	if (is_node)
 		target = f->node;
 	if (!slots_tells(f->types, target))
@@ -130,8 +53,10 @@ static void descend(struct finding_slots *f, uint32_t number, uint64_t offset, u
 		}
 	} else if (types_content(f->types, number) != TYPE_VOID) {
 		descend(f, types_content(f->types, number), offset, depth + 1);
-	} else if (type.kind == TYPE_STRUCT || type.kind == TYPE_CLASS) {
-		f->node = node_inside(f, number);
+	} else if (type.kind == TYPE_STRUCT || type.kind == TYPE_CLASS ||
+		   (type.kind == TYPE_UNION && type.member_count == 1)) {
+		/* A union of one thing keeps it from being made too early. */
+		f->node = nodes_inside(f->types, number, f->node);
 		for (uint32_t i = 0; i < type.member_count; i++) {
 			const struct type_member *member = &type.members[i];
 			if (member->kind <= MEMBER_BASE && !member->bit_size)

@@ -20,7 +20,7 @@ static int open_mapped(const struct address_space *space, const struct address_m
 	const struct process_map *map = address_space_map(space, module->start);
 	if (!map)
 		return -1;
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)space->pid,
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)space->owner.pid,
 		(unsigned long long)map->start, (unsigned long long)map->end);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	return fd >= 0 ? fd : open(module->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 const char *heap_type_kind_name(enum heap_type_kind kind)
 {
 	static const char *const names[HEAP_TYPE_KINDS] = {"unknown", "c++", "container", "string",
@@ -57,33 +59,56 @@ void heap_types_say(struct heap_types *types, uint32_t class, uint32_t type)
 		types->of_class[class] = type;
 }
 
-/* "40 bytes, pointers at 0 8 16" */
-static void describe(const struct heap_class *class, char *ret, size_t room)
+/* "40 bytes, pointers at 0 8 16"; of arrays "4096 bytes, pointers at 0 16 of every 24" */
+static void describe(
+	const struct heap_class *class, const struct heap_repeat *repeat, char *ret, size_t room)
 {
+	uint64_t pointers = repeat->words ? repeat->pointers : class->key.pointers;
 	int n = snprintf(ret, room, "%llu bytes", (unsigned long long)class->key.size);
+	if (repeat->words == 1) {
+		snprintf(ret + n, room - (size_t)n, ", pointers throughout");
+		return;
+	}
 	const char *word = ", pointers at";
 	for (unsigned i = 0; i < CLASS_WORDS && n > 0 && (size_t)n < room; i++) {
-		if (!(class->key.pointers >> i & 1))
+		if (!(pointers >> i & 1))
 			continue;
 		n += snprintf(ret + n, room - (size_t)n, "%s %u", word, 8 * i);
 		word = "";
 	}
+	if (repeat->words && n > 0 && (size_t)n < room)
+		snprintf(ret + n, room - (size_t)n, " of every %u", 8 * repeat->words);
+}
+
+/* Makes the class's group a type. */
+static struct error *add_group(struct heap_types *types, const struct heap_classes *classes,
+	uint32_t class, const struct heap_repeat *repeat, uint32_t *ret)
+{
+	char name[512];
+	uint32_t group = classes->classes.data[class].group;
+	size_t known = types->types.len;
+	describe(&classes->classes.data[group], repeat, name, sizeof(name));
+	struct error *error = heap_types_add(types, HEAP_TYPE_GROUP, name, ret);
+	if (!error && types->types.len > known) {
+		types->types.data[*ret].class = group;
+		types->types.data[*ret].repeat = *repeat;
+	}
+	return error;
 }
 
 struct error *heap_types_finish(struct heap_types *types, const struct heap_classes *classes)
 {
-	for (size_t i = 0; i < types->class_count; i++) {
-		const struct heap_class *class = &classes->classes.data[i];
-		char name[512];
-		uint32_t type;
-		if (types->of_class[i] != HEAP_TYPE_NONE)
-			continue;
-		describe(&classes->classes.data[class->group], name, sizeof(name));
-		struct error *error = heap_types_add(types, HEAP_TYPE_GROUP, name, &type);
-		if (error)
-			return error;
-		types->types.data[type].class = class->group;
-		types->of_class[i] = type;
+	_cleanup_free_ bool *left = calloc(types->class_count + 1, sizeof(bool));
+	_cleanup_free_ struct heap_repeat *repeats = NULL;
+	if (!left)
+		return error_no_memory();
+	for (size_t i = 0; i < types->class_count; i++)
+		left[i] = types->of_class[i] == HEAP_TYPE_NONE;
+	struct error *error = heap_repeats_find(classes, left, &repeats);
+	for (size_t i = 0; i < types->class_count && !error; i++) {
+		if (left[i])
+			error = add_group(
+				types, classes, (uint32_t)i, &repeats[i], &types->of_class[i]);
 	}
-	return NULL;
+	return error;
 }

@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "heap/classes.h"
+#include "heap/repeats.h"
 #include "symbols/strings.h"
 
 enum heap_type_kind {
@@ -31,7 +32,8 @@ const char *heap_type_kind_name(enum heap_type_kind kind);
 struct heap_type {
 	const char *name;
 	enum heap_type_kind kind;
-	uint32_t class; /* of a group: the class that stands for it */
+	uint32_t class;            /* of a group: the class that stands for it */
+	struct heap_repeat repeat; /* of a group: the elements of which its blocks are arrays */
 	uint64_t blocks, bytes;
 	uint64_t alike; /* of the blocks: nothing declares that they are, they look like it */
 	/* Bit i: pointers to word i of its blocks are what holds them. 0: only those to the start.

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 
 /* The number of the thread whose stack an address is on, by what counts as a root of it. */
@@ -91,12 +92,6 @@ struct error *heap_where_block(const struct survey *survey, uint64_t address, ui
 	return error;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *base = strrchr(path, '/');
-	return base ? base + 1 : path;
-}
-
 static void describe_frame(const struct heap_stack_place *frame, struct text *text)
 {
 	if (frame->function) {
@@ -138,14 +133,14 @@ void heap_where_describe(const struct heap_where *where, struct text *text)
 		text_add(text, "<");
 		text_add_shown(text,
 			where->place.name ? where->place.name
-					  : base_name(where->place.module->path),
+					  : path_last_part(where->place.module->path),
 			120);
 		if (where->offset)
 			text_printf(text, "+0x%" PRIx64, where->offset);
 		text_add(text, ">");
 		if (where->place.name) {
 			text_add(text, " in ");
-			text_add_shown(text, base_name(where->place.module->path), 120);
+			text_add_shown(text, path_last_part(where->place.module->path), 120);
 		}
 		return;
 	case HEAP_WHERE_MAPPING:

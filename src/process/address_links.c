@@ -78,7 +78,7 @@ static bool add_executable(struct linking *l)
 	char path[PATH_BYTES];
 	if (!space->auxv.name ||
 		!address_space_string(space, space->auxv.name, path, sizeof(path)) || !*path)
-		strcpy(path, *space->core.name ? space->core.name : "program");
+		strcpy(path, *space->core.owner.name ? space->core.owner.name : "program");
 	return !space->auxv.headers || add(l, space->auxv.headers, path, true);
 }
 
@@ -189,8 +189,8 @@ static bool add_by_headers(struct linking *l)
 			!module_headers_place(&l->headers, &module))
 			continue;
 		bool executable = entry >= module.start && entry < module.end;
-		if (executable && *l->space->core.name)
-			strcpy(path, l->space->core.name);
+		if (executable && *l->space->core.owner.name)
+			strcpy(path, l->space->core.owner.name);
 		else if (!read_own_name(l->space, &l->headers, module.bias, path) || !*path)
 			snprintf(path, sizeof(path), "module@%" PRIx64, start);
 		ok = add(l, start, path, executable);

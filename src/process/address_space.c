@@ -119,7 +119,7 @@ struct error *address_space_of_core(
 	*ret = (struct address_space){.machine = core->machine,
 		.core = *core,
 		.auxv = core->auxv,
-		.pid = core->pid,
+		.owner = core->owner,
 		.memory = {-1, -1, -1, NULL, NULL}};
 	*core = (struct core_file){.fd = -1};
 	struct error *error = ret->core.mapped.len ? NULL : address_links_find(ret, files);
@@ -170,9 +170,9 @@ struct error *address_space_of_process(
 {
 	*ret = (struct address_space){.is_live = true,
 		.machine = EM_X86_64,
-		.pid = stopped->pid,
 		.core.fd = -1,
 		.memory = {-1, -1, -1, NULL, NULL}};
+	core_owner_of_process(stopped->pid, &ret->owner);
 	struct error *error = process_maps_read(readable, &ret->maps);
 	if (!error)
 		error = process_memory_open(readable, stopped->pid, &ret->maps, &ret->memory);

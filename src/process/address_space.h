@@ -68,7 +68,7 @@ struct address_space {
 	struct address_modules modules; /* ascending */
 	struct address_threads threads; /* the one that died comes first */
 	struct core_auxv auxv;
-	pid_t pid;
+	struct core_owner owner;
 	struct core_file core;        /* unless is_live */
 	struct process_memory memory; /* if is_live */
 };

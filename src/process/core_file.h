@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "process/core_owner.h"
 
 /* A piece of memory (PT_LOAD). Of [start, end) only the first file_bytes are in the core. */
 struct core_segment {
@@ -59,9 +60,7 @@ struct core_file {
 	struct core_mappeds mapped;    /* ascending */
 	struct core_threads threads;   /* that which died comes first */
 	struct core_auxv auxv;
-	pid_t pid;
-	char name[17];          /* of the program; "" */
-	char command[81];       /* its arguments, as far as they fit; "" */
+	struct core_owner owner;
 	uint64_t missing_bytes; /* of memory, that the headers promise and the file has not */
 	uint64_t overlapping;   /* segments that were cut, or left out, because of others */
 	bool notes_damaged;

@@ -8,12 +8,6 @@
 #define STATUS_SIGNAL 12u
 #define STATUS_TID 32u
 #define STATUS_REGISTERS 112u
-/* struct elf_prpsinfo. */
-#define INFO_PID 24u
-#define INFO_NAME 40u
-#define INFO_NAME_BYTES 16u
-#define INFO_ARGUMENTS 56u
-#define INFO_ARGUMENTS_BYTES 80u
 /* struct user_regs_struct (sys/user.h), by words. */
 #define X86_REGISTERS 27u
 #define X86_FS_BASE 21u
@@ -59,22 +53,6 @@ static void take_thread_pointer(struct core_file *core, const struct note *note)
 {
 	if (core->threads.len && note->len >= 8)
 		core->threads.data[core->threads.len - 1].thread_pointer = word(note->data);
-}
-
-static void take_info(struct core_file *core, const struct note *note)
-{
-	if (note->len < INFO_ARGUMENTS + INFO_ARGUMENTS_BYTES) {
-		core->notes_damaged = true;
-		return;
-	}
-	int32_t pid;
-	memcpy(&pid, note->data + INFO_PID, sizeof(pid));
-	core->pid = pid;
-	memcpy(core->name, note->data + INFO_NAME, INFO_NAME_BYTES);
-	memcpy(core->command, note->data + INFO_ARGUMENTS, INFO_ARGUMENTS_BYTES);
-	size_t len = strlen(core->command);
-	while (len && core->command[len - 1] == ' ')
-		core->command[--len] = 0;
 }
 
 void core_auxv_take(struct core_auxv *auxv, const uint8_t *bytes, size_t len)
@@ -134,7 +112,7 @@ static struct error *take(struct core_file *core, const struct note *note)
 	case NT_FILE:
 		return take_files(core, note);
 	case NT_PRPSINFO:
-		take_info(core, note);
+		core->notes_damaged |= !core_owner_take(note->data, note->len, &core->owner);
 		return NULL;
 	case NT_AUXV:
 		core_auxv_take(&core->auxv, note->data, note->len);

@@ -17,9 +17,6 @@
 #define STATUS_TID 32u
 #define STATUS_REGISTERS 112u
 #define STATUS_REST 8u
-/* struct elf_prpsinfo. */
-#define INFO_BYTES 136u
-#define INFO_PID 24u
 
 struct writing {
 	const struct address_space *space;
@@ -109,9 +106,8 @@ static void add_files(struct buf *notes, const struct process_maps *maps)
 
 static void add_notes(struct buf *notes, const struct address_space *space)
 {
-	uint8_t info[INFO_BYTES] = {0};
-	int32_t pid = space->pid;
-	memcpy(info + INFO_PID, &pid, sizeof(pid));
+	uint8_t info[CORE_OWNER_BYTES];
+	core_owner_put(&space->owner, info);
 	for (size_t i = 0; i < space->threads.len; i++) {
 		if (space->threads.data[i].stopped)
 			add_thread(notes, space, &space->threads.data[i]);

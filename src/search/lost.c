@@ -15,13 +15,16 @@ DEFINE_VEC(lost_vec, struct lost)
 /* So many are asked for their age. */
 #define LOST_AGED_MAX (1u << 20)
 
-/* The block leads all lost ones that it holds and that nobody led so far, or that led others. */
-static bool lead(struct search *s, uint32_t leader)
+/*
+ * Goes through all that a leader holds and that is not in `seen`, where it is then: the leader
+ * leads it from now on, or only what led others so far. Inline, so that each of both is a loop of
+ * its own.
+ */
+static inline __attribute__((always_inline)) bool walk_held(
+	struct search *s, uint32_t leader, uint64_t *seen, bool leaders_alone)
 {
 	const uint32_t *heads = s->graph.heads.data;
 	space_u32_clear(&s->queue);
-	s->nodes.data[leader] =
-		node_make(node_site(s->nodes.data[leader]), SEARCH_DEFINITE, leader);
 	if (!space_u32_push(&s->queue, leader))
 		return false;
 	while (s->queue.len) {
@@ -29,11 +32,13 @@ static bool lead(struct search *s, uint32_t leader)
 		for (uint32_t i = heads[block], end = graph_edges_end(&s->graph, block); i < end;
 			i++) {
 			uint32_t held = GRAPH_BLOCK(s->graph.edges.data[i]);
-			if (search_is_reached(s, held) || held == leader || !search_holds(s, i))
+			if (seen[held / 64] >> held % 64 & 1 || held == leader ||
+				!search_holds(s, i))
 				continue;
-			s->reached[held / 64] |= 1ull << held % 64;
-			s->nodes.data[held] =
-				node_make(node_site(s->nodes.data[held]), SEARCH_INDIRECT, leader);
+			seen[held / 64] |= 1ull << held % 64;
+			uint64_t *node = &s->nodes.data[held];
+			if (!leaders_alone || node_kind(*node) == SEARCH_DEFINITE)
+				*node = node_make(node_site(*node), SEARCH_INDIRECT, leader);
 			if (!space_u32_push(&s->queue, held))
 				return false;
 		}
@@ -41,29 +46,18 @@ static bool lead(struct search *s, uint32_t leader)
 	return true;
 }
 
+/* The block leads all lost ones that it holds and that nobody led so far, or that led others. */
+static bool lead(struct search *s, uint32_t leader)
+{
+	s->nodes.data[leader] =
+		node_make(node_site(s->nodes.data[leader]), SEARCH_DEFINITE, leader);
+	return walk_held(s, leader, s->reached, false);
+}
+
 /* Marks all that a leader holds; other leaders among it are led by it from now on. */
 static bool mark_held(struct search *s, uint32_t leader, uint64_t *marked)
 {
-	const uint32_t *heads = s->graph.heads.data;
-	space_u32_clear(&s->queue);
-	if (!space_u32_push(&s->queue, leader))
-		return false;
-	while (s->queue.len) {
-		uint32_t block = s->queue.data[--s->queue.len];
-		for (uint32_t i = heads[block], end = graph_edges_end(&s->graph, block); i < end;
-			i++) {
-			uint32_t held = GRAPH_BLOCK(s->graph.edges.data[i]);
-			if (marked[held / 64] >> held % 64 & 1 || !search_holds(s, i))
-				continue;
-			marked[held / 64] |= 1ull << held % 64;
-			uint64_t *node = &s->nodes.data[held];
-			if (node_kind(*node) == SEARCH_DEFINITE && held != leader)
-				*node = node_make(node_site(*node), SEARCH_INDIRECT, leader);
-			if (!space_u32_push(&s->queue, held))
-				return false;
-		}
-	}
-	return true;
+	return walk_held(s, leader, marked, true);
 }
 
 /*

@@ -3,13 +3,8 @@
 
 #include <string.h>
 
+#include "base/path.h"
 #include "sources/merge.h"
-
-static const char *base_name(const char *path)
-{
-	const char *base = strrchr(path, '/');
-	return base ? base + 1 : path;
-}
 
 /* Whether the recording has that module: at the same place, or only elsewhere. */
 static void look_for(const struct model *recording, const struct address_module *sought,
@@ -18,7 +13,7 @@ static void look_for(const struct model *recording, const struct address_module 
 	*ret_here = *ret_elsewhere = false;
 	for (uint32_t id = 1; id < model_module_limit(recording); id++) {
 		const struct module *module = model_module(recording, (struct module_id){id});
-		if (strcmp(base_name(module->path), base_name(sought->path)) != 0)
+		if (strcmp(path_last_part(module->path), path_last_part(sought->path)) != 0)
 			continue;
 		*ret_here |= module->bias == sought->bias;
 		*ret_elsewhere |= module->bias != sought->bias;
@@ -39,7 +34,8 @@ struct error *heap_join_check(
 				"%s is the recording of another process (%u): there %s is "
 				"elsewhere "
 				"in memory",
-				name, model_target(recording)->outer_pid, base_name(module->path));
+				name, model_target(recording)->outer_pid,
+				path_last_part(module->path));
 		any |= here;
 	}
 	return any ? NULL

@@ -195,7 +195,10 @@ static struct error *make_leaks(struct making *m)
 	const struct survey *s = m->survey;
 	const struct search_totals *totals = search_totals(s->search);
 	struct leak_search *search = build_leak_search(m->foreign.model);
-	search->moment = s->heap.space->is_live ? LEAK_ON_DEMAND : LEAK_ON_DEATH;
+	const struct address_space *space = s->heap.space;
+	/* A core of a process that went on, as gcore makes one, has no signal. */
+	bool died = !space->is_live && space->threads.len && space->threads.data[0].signal;
+	search->moment = died ? LEAK_ON_DEATH : LEAK_ON_DEMAND;
 	search->way = LEAK_WAY_HELD;
 	search->alignment = 8;
 	search->threads = s->heap.space->threads.len;
@@ -219,11 +222,24 @@ static struct error *make_leaks(struct making *m)
 	return error ? error : make_records(m);
 }
 
+/* As the kernel has them in a core: with blanks between, whatever they hold themselves. */
+static struct error *make_arguments(struct making *m)
+{
+	struct error *error = NULL;
+	for (const char *at = m->survey->heap.space->owner.command; *at && !error;) {
+		size_t len = strcspn(at, " ");
+		if (len)
+			error = build_argument(m->foreign.model, at, len);
+		at += len + strspn(at + len, " ");
+	}
+	return error;
+}
+
 static struct error *make_target(struct making *m)
 {
 	const struct address_space *space = m->survey->heap.space;
 	struct target *target = build_target(m->foreign.model);
-	target->pid = target->outer_pid = space->pid > 0 ? (uint32_t)space->pid : 0;
+	target->pid = target->outer_pid = space->owner.pid > 0 ? (uint32_t)space->owner.pid : 0;
 	target->exit_kind = space->is_live ? EXIT_KIND_RUNNING : EXIT_KIND_UNKNOWN;
 	if (!space->is_live && space->threads.len && space->threads.data[0].signal) {
 		target->exit_kind = EXIT_KIND_SIGNAL;
@@ -235,10 +251,7 @@ static struct error *make_target(struct making *m)
 		if (space->modules.data[i].executable)
 			error = build_string(m->foreign.model, path, strlen(path), &target->exe);
 	}
-	const char *command = space->core.command;
-	if (!error && *command)
-		error = build_argument(m->foreign.model, command, strlen(command));
-	return error;
+	return error ? error : make_arguments(m);
 }
 
 static struct error *make_damage(struct making *m)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "heap/retained.h"
 
 struct owners {
@@ -16,16 +17,10 @@ struct owners {
 	uint32_t *top;         /* of each block: its holder's number, or one of these two */
 };
 
-static const char *base_name(const char *path)
-{
-	const char *base = strrchr(path, '/');
-	return base ? base + 1 : path;
-}
-
 static void name_variable(const struct retained_holder *holder, char *ret, size_t room)
 {
 	const struct address_module *module = holder->place.module;
-	const char *file = module ? base_name(module->path) : "";
+	const char *file = module ? path_last_part(module->path) : "";
 	if (holder->place.name)
 		snprintf(ret, room, "global %s [%s]", holder->place.name, file);
 	else if (module)
@@ -39,8 +34,8 @@ static void name_variable(const struct retained_holder *holder, char *ret, size_
 static void name_holder(
 	const struct owners *o, const struct retained_holder *holder, char *ret, size_t room)
 {
-	const char *whose =
-		holder->tid == o->survey->heap.space->pid ? "the first thread" : "other threads";
+	const char *whose = holder->tid == o->survey->heap.space->owner.pid ? "the first thread"
+									    : "other threads";
 	switch (holder->kind) {
 	case HEAP_ROOT_DATA:
 		name_variable(holder, ret, room);

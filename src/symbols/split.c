@@ -27,6 +27,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/util.h"
 
@@ -444,12 +445,6 @@ static bool try_recorded(const struct wanted *wanted, const char *folder, const 
 	return try_file(wanted, located);
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 static bool find_file(const struct wanted *wanted)
 {
 	Dwarf_Attribute attribute;
@@ -465,18 +460,18 @@ static bool find_file(const struct wanted *wanted)
 	folder = folder ? folder : "";
 	const struct split_files *files = wanted->files;
 	const char *path = files->source->path;
-	_cleanup_free_ char *beside = strndup(path, (size_t)(last_part(path) - path));
+	_cleanup_free_ char *beside = strndup(path, (size_t)(path_last_part(path) - path));
 	if (!beside)
 		return false;
 	char by_id[32]; /* as bundles have them */
 	snprintf(by_id, sizeof(by_id), ".dwo/%016" PRIx64 ".dwo", wanted->id);
-	bool found = try_here(wanted, beside[0] ? beside : ".", last_part(name)) ||
+	bool found = try_here(wanted, beside[0] ? beside : ".", path_last_part(name)) ||
 		     try_recorded(wanted, folder, name);
 	for (size_t i = 0; i < files->settings->paths.len && !found; i++) {
 		const char *store = files->settings->paths.data[i];
 		_cleanup_free_ char *whole = path_of("%s/%s", store, folder);
 		found = try_here(wanted, store, by_id) || try_here(wanted, store, name) ||
-			try_here(wanted, store, last_part(name)) ||
+			try_here(wanted, store, path_last_part(name)) ||
 			(whole && try_here(wanted, whole, name));
 	}
 	return found;
@@ -501,8 +496,8 @@ static void open_packages(struct split_files *files)
 	if (beside && located && strcmp(beside, located) != 0)
 		add_package(files, located);
 	for (size_t i = 0; i < files->settings->paths.len; i++) {
-		_cleanup_free_ char *path = path_of(
-			"%s/%s.dwp", files->settings->paths.data[i], last_part(files->module_path));
+		_cleanup_free_ char *path = path_of("%s/%s.dwp", files->settings->paths.data[i],
+			path_last_part(files->module_path));
 		add_package(files, path);
 	}
 }

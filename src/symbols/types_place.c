@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From an offset in a type to the member there. */
-#include "symbols/types.h"
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "symbols/types_made.h"
 
 /* Unions in unions whose members are tried. */
 #define UNIONS_MAX 3u
 
 /* More than its content such a template has only to be aligned. */
 #define CONTENT_SPARE 16u
+
+/* The argument of the template that a type is described in: of "A<B>::C" that is B. */
+static bool argument_around(struct types *types, const char *name, uint32_t *ret)
+{
+	const char *inner = name ? strrchr(name, ':') : NULL;
+	if (!inner || inner - name < 2 || inner[-2] != '>' || strchr(inner, '<'))
+		return false;
+	_cleanup_free_ char *outer = strndup(name, (size_t)(inner - 1 - name));
+	types->failed |= !outer;
+	uint32_t number = outer ? types_find(types, outer) : TYPE_VOID;
+	return types_argument(types, number, 0, ret);
+}
 
 uint32_t types_content(struct types *types, uint32_t plain)
 {
@@ -22,7 +38,8 @@ uint32_t types_content(struct types *types, uint32_t plain)
 			return TYPE_VOID;
 		only = &type.members[i];
 	}
-	if (!only || !types_argument(types, plain, 0, &content))
+	if (!only || (!types_argument(types, plain, 0, &content) &&
+			     !argument_around(types, type.name, &content)))
 		return TYPE_VOID;
 	struct type bytes = *types_get(types, types_plain(types, only->type));
 	uint64_t size = types_get(types, content)->size;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "views/export.h"
 #include "views/export_out.h"
 
@@ -51,9 +52,8 @@ static void add_code(const struct shown_frame *frame, struct text *out)
 	text_printf(out, "0x%" PRIX64 ": ", frame->address ? frame->address - 1 : 0);
 	text_add_plain(out, frame->function ? frame->function : "???");
 	if (frame->file) {
-		const char *slash = strrchr(frame->file, '/');
 		text_add(out, " (");
-		text_add_plain(out, slash ? slash + 1 : frame->file);
+		text_add_plain(out, path_last_part(frame->file));
 		text_printf(out, ":%" PRIu32 ")", frame->line);
 	} else if (frame->module_path) {
 		text_add(out, " (in ");

@@ -5,16 +5,11 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/path.h"
 #include "heap/python_frames.h"
 #include "heap/stacks.h"
 #include "views/heap_view.h"
 #include "views/json_parts.h"
-
-static const char *base_name(const char *path)
-{
-	const char *base = strrchr(path, '/');
-	return base ? base + 1 : path;
-}
 
 static void text_thread(const struct address_thread *thread, const struct heap_stack_frames *frames,
 	struct text *out)
@@ -34,7 +29,7 @@ static void text_thread(const struct address_thread *thread, const struct heap_s
 			text_printf(out, ":%u", frame->line);
 		} else if (frame->module) {
 			text_add(out, "  in ");
-			text_add_shown(out, base_name(frame->module->path), 200);
+			text_add_shown(out, path_last_part(frame->module->path), 200);
 		}
 		text_add(out, frame->inlined ? "  (inlined)\n" : "\n");
 	}

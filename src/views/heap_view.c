@@ -141,6 +141,18 @@ static void text_in_use(const struct survey *s, struct text *out)
 	text_add(out, ".\n");
 }
 
+static void text_owner(const struct core_owner *owner, struct text *out)
+{
+	const char *words = *owner->command ? owner->command : owner->name;
+	if (!*words)
+		return;
+	text_add(out, "It ran as: ");
+	text_add_shown(out, words, 100);
+	if (owner->pid > 0)
+		text_printf(out, " (process %d)", (int)owner->pid);
+	text_add_char(out, '\n');
+}
+
 static void text_verdict(const struct heap_page *page, struct text *out)
 {
 	const struct survey *s = page->survey;
@@ -150,6 +162,7 @@ static void text_verdict(const struct heap_page *page, struct text *out)
 		text_in_use(s, out);
 	else
 		text_add(out, "no heap was found.\n");
+	text_owner(&s->heap.space->owner, out);
 	int signal = s->heap.space->threads.len ? s->heap.space->threads.data[0].signal : 0;
 	if (signal && !page->pause_ns)
 		text_printf(out, "The program died of SIG%s in thread %d.\n",
@@ -222,11 +235,14 @@ static void put_groups(struct json *json, const struct survey *s, const struct h
 		json_put_u64(json, "size", class->key.size);
 		json_key(json, "pointers");
 		json_array_begin(json);
+		const struct heap_repeat *repeat = &types[i]->repeat;
+		uint64_t pointers = repeat->words ? repeat->pointers : class->key.pointers;
 		for (unsigned k = 0; k < CLASS_WORDS; k++) {
-			if (class->key.pointers >> k & 1)
+			if (pointers >> k & 1)
 				json_u64(json, 8ull * k);
 		}
 		json_array_end(json);
+		json_put_u64(json, "every", 8ull * repeat->words);
 		json_put_hexadecimal(json, "example", class->example, true);
 		json_put_u64(json, "blocks", types[i]->blocks);
 		json_put_u64(json, "bytes", types[i]->bytes);
@@ -254,10 +270,13 @@ static void put_damage(struct json *json, const struct heap_damage_vec *damage)
 
 static void put_source(struct json *json, const struct heap_page *page)
 {
+	const struct core_owner *owner = &page->survey->heap.space->owner;
 	json_key(json, "source");
 	json_object_begin(json);
 	json_put_string(json, "kind", page->survey->heap.space->is_live ? "process" : "core");
 	json_put_string(json, "name", page->name);
+	json_put_u64(json, "pid", owner->pid > 0 ? (uint64_t)owner->pid : 0);
+	json_put_string(json, "command", *owner->command ? owner->command : owner->name);
 	json_put_u64(json, "threads", page->survey->heap.space->threads.len);
 	json_put_u64(json, "pause_ns", page->pause_ns);
 	json_object_end(json);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "base/util.h"
 #include "views/leaks_page.h"
 
@@ -138,8 +139,7 @@ static void add_frame(const struct leaks_page *page, const struct suppress_frame
 	else
 		suppress_frame_add_name(out, frame);
 	if (frame->file && frame->line) {
-		const char *slash = strrchr(frame->file, '/');
-		text_printf(out, " (%s:%" PRIu32 ")", slash ? slash + 1 : frame->file, frame->line);
+		text_printf(out, " (%s:%" PRIu32 ")", path_last_part(frame->file), frame->line);
 	} else if (frame->object) {
 		text_printf(out, " (in %s)", frame->object);
 	}

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/path.h"
 #include "base/util.h"
 
 #define DEPTH_MAX 16
@@ -180,8 +181,7 @@ static void add_row(struct text *out, struct text *cell, const struct tree_row *
 	text_add(out, "  ");
 	add_ending(cell, row);
 	add_cell(out, cell, FIGURE_WIDTH, true);
-	const char *slash = strrchr(row->file, '/');
-	text_add_shown(out, slash ? slash + 1 : row->file, SIZE_MAX);
+	text_add_shown(out, path_last_part(row->file), SIZE_MAX);
 	text_add(out, ": ");
 	text_add_shown(out, row->command, COMMAND_SHOWN);
 	if (row->lost_events)

@@ -186,6 +186,43 @@ def elements_of_containers(folder):
         raise hw.Failure(f"a list of numbers: {values[:20]}, {str(numbers[0])[:500]}")
 
 
+PARTS = {"vector": "std::vector buffer of ", "list": "std::list node of ", "tree": "std::map/set node of ",
+         "hash": "std::unordered node of ", "deque": "std::deque block of "}
+ELEMENTS = ["elements", "elements_clang", "elements_libcxx"]
+
+
+def element_pattern(kind):
+    """What a block of elements.cc must be called, as compilers write it."""
+    part, _, element = kind.partition(" ")
+    spelled = re.escape(element.replace(" *", "*").replace("*", " *")).replace(r"\ \*", r" ?\*").replace("Hidden", r"\(anonymous namespace\)::Hidden")
+    key, pair, value = spelled.removeprefix("pair<").partition(r",\ ")
+    if pair:
+        spelled = rf"std::pair<(const {key}|{key}( int)? const), {value.removesuffix('>')} ?>"
+    if part == "forward":
+        return rf"std::(_Fwd_list_node<{spelled} ?>|__forward_list_node<{spelled}, void ?\*>)"
+    return PARTS[part] + spelled if part in PARTS else re.escape(kind)
+
+
+def add_elements(name):
+    def elements(folder):
+        core = kernel_core(program_of(name), folder)
+        blocks = {int(b["address"], 16): b["type"] for b in ask("core", "--json", core, "blocks")["blocks"] if b["state"] == "used"}
+        seen, wrong = Counter(), Counter()
+        for address, (_, used, _, kind) in read_account(folder / "account").items():
+            seen[kind] += used
+            if used and not re.fullmatch(element_pattern(kind), blocks.get(address, "not there")):
+                wrong[f"'{kind}' is called '{blocks.get(address)}'"] += 1
+        if wrong or len(+seen) < 30:
+            raise hw.Failure(f"of {len(+seen)} kinds: " + "; ".join(f"{n} times: {what}" for what, n in wrong.most_common(8)))
+
+    tests.add(f"{name}: elements of all containers, and what they point to", elements)
+
+
+for each in ELEMENTS:
+    if program_of(each).exists():
+        add_elements(each)
+
+
 @tests.test
 def candidates(folder):
     """Of blocks that nothing declared leads to the true type comes first, with reasons."""

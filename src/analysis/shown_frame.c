@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See shown_frame.h. */
+#include "analysis/shown_frame.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "symbols/known.h"
+
+static const struct mark_words {
+	const char *cut; /* NULL: the stack is whole as far as it was taken */
+	const char *text;
+} marks[STACK_MARKS] = {
+	[MARK_DEPTH_LIMIT] = {"depth-limit", "the stack was cut here: too deep"},
+	[MARK_NO_UNWIND_INFO] = {"no-unwind-info", "no unwind information from here on"},
+	[MARK_TABLE_FULL] = {"table-full", "the table of stacks was full"},
+	[MARK_SIGNAL] = {NULL, SIGNAL_FRAME_NAME},
+	[MARK_GUESSED] = {NULL, "from here on found by frame pointers alone"},
+	[MARK_IN_HANDLER] = {"in-signal-handler",
+		"inside a signal handler: no stack could be taken"},
+};
+
+const char *stack_mark_cut(enum stack_mark mark)
+{
+	return marks[mark].cut;
+}
+
+const char *stack_mark_text(enum stack_mark mark)
+{
+	return marks[mark].text ? marks[mark].text : "a remark this version does not know";
+}
+
+bool shown_frame_is_program(const struct shown_frame *frame)
+{
+	/* A function without a module is the allocation function that all_frames adds. */
+	if (frame->mark != MARK_NONE || (!frame->module && frame->function && !frame->address))
+		return false;
+	if (frame->file && strstr(frame->file, KNOWN_RUNTIME_FOLDER))
+		return false;
+	const char *name = shown_frame_plain(frame);
+	return !(frame->module && known_runtime_module(frame->module)) &&
+	       !(name && known_runtime_function(name));
+}
+
+void shown_frame_add_code(struct text *text, const struct shown_frame *frame)
+{
+	if (frame->function)
+		text_add(text, frame->function);
+	else if (frame->module)
+		text_printf(text, "%s+0x%" PRIx64, frame->module, frame->offset);
+	else
+		text_printf(text, "0x%" PRIx64, frame->address);
+}
+
+void shown_frame_add_shown(struct text *text, const struct shown_frame *frame)
+{
+	_cleanup_(text_deinit) struct text code;
+	text_init(&code);
+	shown_frame_add_code(&code, frame);
+	text_add_shown(text, code.data ? code.data : "", SIZE_MAX);
+	text->failed |= code.failed;
+}
+
+void shown_frame_add_line(struct text *text, const struct shown_frame *frame)
+{
+	text_add_shown(text, path_last_part(frame->file), SIZE_MAX);
+	if (frame->line)
+		text_printf(text, ":%" PRIu32, frame->line);
+}
+
+static bool is_allocator(const struct shown_frame *frame)
+{
+	const char *name = shown_frame_plain(frame);
+	return (frame->module && known_allocator_module(frame->module)) ||
+	       (name && known_allocator(name));
+}
+
+size_t shown_frames_hidden(const struct shown_frame *const *frames, size_t count)
+{
+	size_t hidden = 0;
+	while (hidden < count && is_allocator(frames[hidden]))
+		hidden++;
+	return hidden == count ? 0 : hidden;
+}

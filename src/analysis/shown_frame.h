@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A *shown frame* is what a person reads as one line of a stack: one physical frame gives several
+ * when functions were inlined. Two shown frames with the same `place` read the same; stacks are
+ * compared by places, because the compiler may have made several call instructions of one line.
+ * resolve.h makes them.
+ */
+#ifndef ANALYSIS_SHOWN_FRAME_H
+#define ANALYSIS_SHOWN_FRAME_H
+
+#include "base/text.h"
+#include "base/vec.h"
+#include "model/model.h"
+
+struct shown_frame {
+	const char *function; /* in the form that the reader wants; NULL: unknown */
+	const char *plain;    /* without parameters, whatever is shown; NULL: as function */
+	const char *raw_name; /* as of struct symbol; NULL: unknown, or not one of a file's */
+	/* After resolver_add_aliases(), else NULL and 0: the symbol table's names for the function,
+	 * none if it was inlined; the module's path without links. */
+	const char *const *aliases;
+	size_t alias_count;
+	const char *real_path;
+	const char *file; /* NULL: unknown, and line 0 */
+	const char
+		*module_path; /* NULL: no module known: code made at run time, if it has a name */
+	const char *module;   /* last part of the path; NULL as above */
+	uint64_t address;     /* as in the target's memory; 0 for the allocation function itself */
+	uint64_t offset; /* with a module: of the call, in the file's own addresses, as addr2line(1)
+			    takes it. Equal in all runs; 0 without a module */
+	uint32_t line;
+	uint32_t place; /* equal: reads the same */
+	/* Not MARK_NONE: a remark instead of code, and all above but `place` is unset. MARK_SIGNAL
+	 * stands for the frame between a signal handler and what it interrupted. */
+	enum stack_mark mark;
+	bool is_program; /* not of a language runtime (libc, libstdc++, std::…), and no mark */
+	bool is_wrapper; /* named like a mere wrapper of an allocator: xmalloc, g_strdup… */
+	bool inlined;    /* into the next frame outward */
+	bool given;      /* the source itself names it, with a file or without */
+	bool names_call; /* in the source the address is one less */
+	bool by_name;    /* of a profile in which functions are told apart by name alone */
+};
+
+DEFINE_VEC(frame_vec, const struct shown_frame *)
+
+/* The function's name to compare with known ones: demangled, without parameters; NULL: unknown. */
+static inline const char *shown_frame_plain(const struct shown_frame *frame)
+{
+	return frame->plain ? frame->plain : frame->function;
+}
+
+/* Adds the function, or what is known instead: "libfoo.so+0x12ab", "0x7f…" of code in no file. */
+void shown_frame_add_code(struct text *text, const struct shown_frame *frame);
+/* The same for a terminal: names are from outside (text_add_shown()). */
+void shown_frame_add_shown(struct text *text, const struct shown_frame *frame);
+/* The base name of its file and the line: "app.c:12". It has a file. */
+void shown_frame_add_line(struct text *text, const struct shown_frame *frame);
+
+/* No mark, and not of a language runtime: what is_program says, by the names and files above it. */
+bool shown_frame_is_program(const struct shown_frame *frame);
+
+/*
+ * How many innermost frames of a stack are an allocator's, which a resolver leaves out that does
+ * not show all frames; 0 if nothing else is there. `frames` begins behind the called function.
+ */
+size_t shown_frames_hidden(const struct shown_frame *const *frames, size_t count);
+
+/* How a frame with MARK_SIGNAL is called, as in gdb. */
+#define SIGNAL_FRAME_NAME "<signal handler called>"
+
+/* Why a stack is not whole, as a word for machines ("depth-limit"…); NULL for other marks. */
+const char *stack_mark_cut(enum stack_mark mark);
+/* A mark as a line for people: "stack cut here: too deep"… */
+const char *stack_mark_text(enum stack_mark mark);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What limits a recording's figures: summary_add_notes(). Each kind of limit is a function in a
+ * table that has something to say, or nothing.
+ */
+#include "analysis/summary.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "analysis/unrecorded.h"
+#include "base/util.h"
+
+static const char *const lost_words[LOST_REASONS] = {
+	[LOST_STALLED] = "because the recorder stood still for more than a second",
+	[LOST_IN_HANDLER] = "in signal handlers, which must not wait for the recorder",
+	[LOST_SAMPLED] = "because a sample found no room and does not wait for it",
+	[LOST_HELD] = "because another thread stopped in the middle of an event",
+	[LOST_REALLOC_FAILED] = "with sampled blocks whose realloc failed",
+	[LOST_SAMPLER] = "because the table of sampled blocks was full or in use",
+	[LOST_OWNERLESS] = "of threads that the recorder could not tell or number",
+	[LOST_DAMAGED] = "at least where the program wrote over the recorder's memory",
+	[LOST_NO_MEMORY] = "because the recorder had no memory for more blocks or stacks",
+};
+
+/* "5 events lost, 3 because … and 2 in …: counts are …" */
+static void add_lost(const struct model *model, struct text *text)
+{
+	const struct recording *recording = model_recording(model);
+	unsigned causes = 0, said = 0;
+	for (unsigned why = 0; why < LOST_REASONS; why++)
+		causes += recording->lost[why] != 0;
+	if (!recording->lost_events)
+		return;
+	text_add_counted(text, recording->lost_events, "event", "events");
+	text_add(text, " lost");
+	for (unsigned why = 0; why < LOST_REASONS; why++) {
+		if (!recording->lost[why])
+			continue;
+		text_add(text, !said++ ? causes > 1 ? ", " : " " : said == causes ? " and " : ", ");
+		if (causes > 1) {
+			text_add_count(text, recording->lost[why]);
+			text_add(text, " ");
+		}
+		text_add(text, lost_words[why]);
+	}
+	text_add(text, ": counts are too low, and blocks whose free was lost look never freed.\n");
+}
+
+static void add_ending(const struct model *model, struct text *text)
+{
+	const struct target *target = model_target(model);
+	if (target->exit_kind != EXIT_KIND_SIGNAL && target->exit_kind != EXIT_KIND_EXEC)
+		return;
+	text_add(text, "The program ");
+	summary_add_ending(text, target);
+	text_add(text, ".\n");
+}
+
+static void add_damage(const struct model *model, struct text *text)
+{
+	const struct recording *recording = model_recording(model);
+	if (!recording->complete)
+		text_add(text, "The recording is incomplete: figures hold up to where it ends.\n");
+	size_t count;
+	const char *const *damage = model_damage(model, &count);
+	for (size_t i = 0; i < count; i++)
+		text_printf(text, "%s\n", damage[i]);
+	if (recording->remark)
+		text_printf(text, "%s\n", recording->remark);
+}
+
+/* Counters of the recording that are usually 0, and what it means when one is not. */
+static const struct caveat {
+	size_t member;
+	const char *one, *many, *text;
+} caveats[] = {
+	{offsetof(struct recording, repairs), "place", "places",
+		" repaired where allocation and free of an address did not alternate.\n"},
+	{offsetof(struct recording, unknown_frees), "free", "frees",
+		" of blocks whose allocation was not recorded.\n"},
+	{offsetof(struct recording, inherited_frees), "free", "frees",
+		" of blocks that it had from the process that it was forked from.\n"},
+	{offsetof(struct recording, stacks_full), "event", "events",
+		" without a stack: the table of stacks was full.\n"},
+};
+
+static void add_caveats(const struct model *model, struct text *text)
+{
+	const struct recording *recording = model_recording(model);
+	for (size_t i = 0; i < ARRAY_SIZE(caveats); i++) {
+		uint64_t value;
+		memcpy(&value, (const char *)recording + caveats[i].member, sizeof(value));
+		if (value == 0)
+			continue;
+		text_add_counted(text, value, caveats[i].one, caveats[i].many);
+		text_add(text, caveats[i].text);
+	}
+}
+
+static void add_forebears(const struct model *model, struct text *text)
+{
+	if (model_inherited(model)->problem)
+		text_printf(text, "%s\n", model_inherited(model)->problem);
+}
+
+static void add_sampled(const struct model *model, struct text *text)
+{
+	const struct recording *recording = model_recording(model);
+	if (!recording->sample_bytes)
+		return;
+	text_add(text, "Sampled, about one block in ");
+	text_add_count(text, recording->sample_bytes);
+	text_add(text, " bytes: figures are estimates, the true ones lie within the ranges given "
+		       "in 19 of 20 recordings.");
+	text_add(text, strcmp(recording->source, "recording") == 0
+			       ? " Temporary allocations and what would fit on the stack "
+				 "are not known.\n"
+			       : "\n");
+}
+
+static void add_kept_events(const struct model *model, struct text *text)
+{
+	const struct recording *recording = model_recording(model);
+	if (!recording->dropped_steps || !recording->kept_steps)
+		return;
+	text_add(text, "Single events are kept from ");
+	text_add_duration_ns(text, recording->kept_from_ns);
+	text_add(text, " to ");
+	text_add_duration_ns(text, recording->kept_until_ns);
+	text_add(text, " only; all figures here are of the whole time.\n");
+}
+
+/* A malloc of its own. */
+static void add_other_malloc(const struct model *model, struct text *text)
+{
+	const struct recording *recording = model_recording(model);
+	if (recording->malloc_in_front)
+		text_add(text,
+			"A library that is loaded before the recorder's (LD_PRELOAD) defines "
+			"malloc. Calls of that one are not seen. Put libheapwise-rt.so first: "
+			"LD_PRELOAD=…/libheapwise-rt.so:LIBRARY, or use 'heapwise run'.\n");
+	else if (recording->own_malloc)
+		text_add(text,
+			"The executable defines malloc itself. Calls of that one are not seen: "
+			"nothing loaded later can stand in front of it. Link the program with a "
+			"shared malloc library instead, or with libc's.\n");
+}
+
+static void add_surroundings(const struct model *model, struct text *text)
+{
+	const struct recording *recording = model_recording(model);
+	if (recording->loaded_apart)
+		text_add(text,
+			"The program loads libraries so that they find libc's malloc themselves "
+			"(RTLD_DEEPBIND, dlmopen): what these allocate and free is not seen. A "
+			"block that they free for others looks never freed, until its address "
+			"comes again.\n");
+	if (recording->sandboxed)
+		text_add(text, "The program forbade itself system calls or the processor's clock "
+			       "(seccomp, prctl). Recording goes on without them; children that it "
+			       "forks after that are not recorded until they execute a program.\n");
+	if (recording->not_attached)
+		text_add(text,
+			"The recorder found no room inside the program, or left it what little "
+			"there was: is there a limit of less than 80 MiB (ulimit -v)?\n");
+}
+
+/* Waiting that a person would notice. */
+#define NOTICEABLE_WAIT_NS 100000000u
+
+static void add_waiting(const struct model *model, struct text *text)
+{
+	const struct recording *recording = model_recording(model);
+	if (recording->longest_wait_ns < NOTICEABLE_WAIT_NS)
+		return;
+	text_add(text, "A thread of the program waited up to ");
+	text_add_duration_ns(text, recording->longest_wait_ns);
+	text_add(text, " for the recorder.\n");
+}
+
+static void (*const notes[])(const struct model *, struct text *) = {
+	add_ending,
+	add_damage,
+	add_lost,
+	add_caveats,
+	unrecorded_add_sentences,
+	add_forebears,
+	add_sampled,
+	add_kept_events,
+	add_other_malloc,
+	add_surroundings,
+	add_waiting,
+};
+
+void summary_add_notes(
+	const struct model *model, const struct resolver *resolver, struct text *text)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(notes); i++)
+		notes[i](model, text);
+	resolver_notes(resolver, text);
+}
