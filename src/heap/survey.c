@@ -91,6 +91,9 @@ void survey_close(struct survey *survey)
 	survey->search = NULL;
 	survey_sites_deinit(&survey->sites);
 	heap_root_vec_deinit(&survey->roots);
+	free(survey->alike.looks);
+	free(survey->alike.settled);
+	survey->alike = (struct survey_alike){.looks = NULL};
 	stack_places_destroy(survey->stacks);
 	survey->stacks = NULL;
 	heap_layouts_close(&survey->layouts);
@@ -226,5 +229,8 @@ struct error *survey_place(struct survey *survey,
 
 struct error *survey_judge(struct survey *survey)
 {
-	return search_judge(survey->search);
+	struct error *error = search_judge(survey->search);
+	if (!error)
+		inferred_count_alike(survey);
+	return error;
 }

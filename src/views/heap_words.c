@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "heap/inferred.h"
 #include "heap/where.h"
 #include "views/heap_joined_view.h"
 #include "views/heap_where_view.h"
@@ -149,7 +150,9 @@ static struct error *write_text(struct words *w, uint32_t block, const struct si
 	text_printf(&w->out, "block 0x%" PRIx64 ": %" PRIu64 " bytes, %s, ", w->start, w->size,
 		kinds[search_kind(s->search, block)]);
 	text_add_shown(&w->out, type->name, 200);
-	text_printf(&w->out, " (%s)\n", heap_type_kind_name(type->kind));
+	const char *by = inferred_basis_name(s, block);
+	text_printf(&w->out, " (%s%s%s)\n", heap_type_kind_name(type->kind), by ? ", " : "",
+		by ? by : "");
 	struct error *error = heap_allocation_text(w->page, w->start, w->size, &w->out);
 	if (!error && w->wanted)
 		error = put_words(w);
@@ -169,6 +172,9 @@ static struct error *write_json(struct words *w, uint32_t block, const struct si
 	json_put_hexadecimal(&json, "address", w->start, true);
 	json_put_u64(&json, "size", w->size);
 	json_put_string(&json, "type", s->types.types.data[survey_type_of(s, block)].name);
+	const char *by = inferred_basis_name(s, block);
+	if (by)
+		json_put_string(&json, "by", by);
 	json_put_string(&json, "leak", kinds[search_kind(s->search, block)]);
 	struct error *error = heap_allocation_put(w->page, w->start, w->size, &json);
 	if (!error && w->wanted) {
