@@ -87,6 +87,14 @@ static inline bool inferred_bit(const uint64_t *set, uint32_t number)
 	return set[number / 64] >> number % 64 & 1;
 }
 
+/* The number of the module for types; false: it has none, or they are not read. */
+bool inferred_know_module(
+	struct inferring *inferring, const struct address_module *module, uint32_t *ret_number);
+/* The pointer at an offset; NULL: none that says anything. */
+const struct slot *inferred_slot_at(const struct slot_vec *slots, uint64_t offset);
+/* Seeds: what thread-local variables hold. */
+void inferred_take_thread_locals(struct inferring *inferring);
+
 void inferred_free_facts(struct inferring *inferring);
 /* NULL: no memory. */
 struct fact *inferred_fact(struct inferring *inferring, uint32_t type);

@@ -30,10 +30,10 @@ static bool is_worth_reading(const struct address_module *module)
 	return *module->path != '\0';
 }
 
-/* The number of the module for types; false: it has none, or they are not read. */
-static bool know_module(
-	struct inferring *f, const struct address_module *module, uint32_t *ret_number)
+bool inferred_know_module(
+	struct inferring *inferring, const struct address_module *module, uint32_t *ret_number)
 {
+	struct inferring *f = inferring;
 	return module && is_worth_reading(module) &&
 	       heap_names_symbols(f->survey->names, module, ret_number) &&
 	       types_add_module(f->types, *ret_number);
@@ -55,14 +55,15 @@ static void find_global(struct inferring *f, uint64_t address, struct global *re
 	struct heap_global variable = {.start = 0};
 	slot_vec_clear(&ret->slots);
 	*ret = (struct global){address, address + 1, ret->slots};
-	if (!know_module(f, module, &number) || !heap_layouts_global(f->survey, address, &variable))
+	if (!inferred_know_module(f, module, &number) ||
+		!heap_layouts_global(f->survey, address, &variable))
 		return;
 	ret->start = variable.start;
 	ret->end = ret->start + types_get(f->types, variable.variable.type)->size;
 	f->failed |= !slots_find(f->types, variable.variable.type, GLOBAL_SLOTS, &ret->slots);
 }
 
-static const struct slot *slot_at(const struct slot_vec *slots, uint64_t offset)
+const struct slot *inferred_slot_at(const struct slot_vec *slots, uint64_t offset)
 {
 	size_t low = 0, high = slots->len;
 	while (low < high) {
@@ -86,7 +87,8 @@ static void take_globals(struct inferring *f)
 			continue;
 		if (word->address < global.start || word->address >= global.end)
 			find_global(f, word->address, &global);
-		const struct slot *slot = slot_at(&global.slots, word->address - global.start);
+		const struct slot *slot =
+			inferred_slot_at(&global.slots, word->address - global.start);
 		if (slot)
 			inferred_claim(f, GRAPH_BLOCK(word->edge), slot->target);
 	}
@@ -104,7 +106,8 @@ static void lay_out_objects(struct inferring *f)
 			s->types.types.data[number].kind != HEAP_TYPE_CXX)
 			continue;
 		const struct class_key *key = &s->classes.classes.data[class].key;
-		if (!know_module(f, address_space_module(s->heap.space, key->head), &unused))
+		if (!inferred_know_module(
+			    f, address_space_module(s->heap.space, key->head), &unused))
 			continue;
 		s->types.types.data[number].layout_sought = true;
 		heap_layouts_of_class(s, class);
@@ -230,6 +233,8 @@ static void infer(struct inferring *f)
 	take_globals(f);
 	inferred_follow_all(f);
 	take_objects(f);
+	inferred_follow_all(f);
+	inferred_take_thread_locals(f);
 	inferred_follow_all(f);
 	/* What is sure comes first. */
 	for (unsigned round = 0; round < ROUNDS_MOST; round++) {
