@@ -54,6 +54,19 @@ static bool is_scope(int tag)
 	       tag == DW_TAG_lexical_block;
 }
 
+/* Where what an entry describes is declared: type units describe outside, and so do `struct
+ * Outer::Inner {…}`. Declarations come first. */
+static const char *declared_scope(const struct outline *o, Dwarf_Die *die, const char *otherwise)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Die declaration;
+	if (!dwarf_attr(die, DW_AT_specification, &attribute) ||
+		!dwarf_formref_die(&attribute, &declaration))
+		return otherwise;
+	const uint32_t *number = outline_map_find(&o->numbers, declaration.addr);
+	return number ? o->types.data[*number].scope : otherwise;
+}
+
 static bool add_type(struct scanning *s, const struct level *level)
 {
 	struct outline *o = s->outline;
@@ -120,15 +133,21 @@ static bool scan(struct scanning *s, Dwarf_Die *unit)
 			return true;
 		}
 		int tag = dwarf_tag(&path[depth].die);
+		const char *outside = path[depth].scope;
+		if (is_class(tag) || tag == DW_TAG_enumeration_type)
+			path[depth].scope =
+				declared_scope(s->outline, &path[depth].die, outside);
 		if (!take(s, &path[depth], tag))
 			return false;
 		if (is_scope(tag) && depth + 1 < DEPTH_MAX &&
 			die_child(&path[depth].die, &path[depth + 1].die)) {
 			path[depth + 1].scope = scope_inside(s, &path[depth], tag);
+			path[depth].scope = outside;
 			if (!path[++depth].scope)
 				return false;
 			continue;
 		}
+		path[depth].scope = outside;
 		while (!(ok = die_next(&path[depth].die)) && depth > 0)
 			depth--;
 	}
