@@ -270,7 +270,8 @@ static uint32_t read_class(struct types *types, Dwarf_Die *die, int tag)
 	struct type type = {.kind = class_kind(tag), .is_c = known && known->is_c};
 	type.name = whole_name(types, die, known);
 	Dwarf_Die whole;
-	bool is_declared = has_flag(die, DW_AT_declaration);
+	/* Of what a type unit describes others have the signature, and may have nothing else. */
+	bool is_declared = has_flag(die, DW_AT_declaration) || dwarf_hasattr(die, DW_AT_signature);
 	if (is_declared && described(types, die, type.name, &whole) && whole.addr != die->addr)
 		return stand_for(types, die, types_of_die(types, &whole));
 	type.is_declared = is_declared;
