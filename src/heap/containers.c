@@ -13,6 +13,8 @@
 #define SPARE_BYTES 31u
 #define SPARE_MAPPED 8192u
 #define MAPPED_FROM (128ull << 10)
+/* So many nodes of one container are a family: their elements are told at once. */
+#define FAMILY_LEAST 64u
 /* A number of bytes or elements is not larger. */
 #define COUNT_MOST (1ull << 40)
 
@@ -59,13 +61,28 @@ bool find_fits(const struct finding *f, uint64_t wanted, uint32_t block)
 	return wanted <= size && size - wanted <= spare;
 }
 
-void find_say(struct finding *f, uint32_t block, enum container_part part)
+static uint32_t type_of_part(struct finding *f, enum container_part part)
 {
 	uint32_t *type = &f->part_types[part];
 	if (*type == HEAP_TYPE_NONE && !f->error)
 		f->error = heap_types_add(f->types, parts[part].kind, parts[part].name, type);
+	return *type;
+}
+
+void find_say(struct finding *f, uint32_t block, enum container_part part)
+{
+	uint32_t type = type_of_part(f, part);
 	if (!f->error)
-		search_block_set_site(f->search, block, heap_types_site(f->types, *type));
+		search_block_set_site(f->search, block, heap_types_site(f->types, type));
+}
+
+void find_say_nodes(struct finding *f, enum container_part part)
+{
+	uint32_t type = type_of_part(f, part), site = heap_types_site(f->types, type);
+	if (f->nodes.len >= FAMILY_LEAST && f->types->families.len < HEAP_FAMILIES_MAX && !f->error)
+		f->error = heap_types_add_family(f->types, type, &site);
+	for (size_t i = 0; i < f->nodes.len && !f->error; i++)
+		search_block_set_site(f->search, f->nodes.data[i], site);
 }
 
 /* What comes first is the surer. */
@@ -125,11 +142,12 @@ static void look_through(struct finding *f, const uint8_t *bytes, uint64_t start
 /* Where elements begin in a block, as far as it is known what that is. */
 static uint64_t elements_at(const struct finding *f, uint32_t block)
 {
-	uint32_t site = search_block_site(f->search, block);
+	uint32_t site = search_block_site(f->search, block), type;
 	if (site < f->types->class_count)
 		return 0;
+	type = heap_types_of_site(f->types, site);
 	for (size_t i = 0; i < CONTAINER_PARTS; i++) {
-		if (site == heap_types_site(f->types, f->part_types[i]))
+		if (type == f->part_types[i])
 			return parts[i].links;
 	}
 	return 0;

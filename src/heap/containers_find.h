@@ -87,5 +87,7 @@ static inline bool find_alike(const struct finding *f, uint32_t a, uint32_t b)
 	return (x > y ? x - y : y - x) <= 16;
 }
 void find_say(struct finding *f, uint32_t block, enum container_part part);
+/* f->nodes are all nodes of one container. */
+void find_say_nodes(struct finding *f, enum container_part part);
 
 #endif

@@ -86,8 +86,7 @@ static bool settle(struct finding *f, bool right, enum container_part part)
 		f->steps -= f->nodes.len < f->steps ? f->nodes.len : f->steps;
 		return false;
 	}
-	for (size_t i = 0; i < f->nodes.len; i++)
-		find_say(f, f->nodes.data[i], part);
+	find_say_nodes(f, part);
 	return true;
 }
 

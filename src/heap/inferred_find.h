@@ -5,6 +5,7 @@
 
 #include "heap/inferred.h"
 #include "heap/slots.h"
+#include "heap/window.h"
 #include "search/graph.h"
 
 /* Of a class with so many blocks of one type all others are of it, too. */
@@ -22,6 +23,12 @@ struct fact {
 	bool single_fails, array_fails;
 	/* What was found for the last block, of its class: the next one's is mostly the same. */
 	uint32_t last_class, last_found;
+	/* Of the last part of a container that was to be of the type: whether it can be, and the
+	 * heap's types for it as one and as several; HEAP_TYPE_NONE: not asked for yet, or it has
+	 * none. */
+	uint32_t last_part;
+	bool last_part_can, part_is_known[2];
+	uint32_t last_part_type[2];
 	uint16_t idle[SLOTS_WATCHED]; /* of each slot: claims one after the other without news */
 };
 
@@ -35,11 +42,8 @@ static inline uint64_t fact_hash(uint32_t key)
 }
 DEFINE_MAP(fact_map, uint32_t, struct fact *, fact_hash, fact_same)
 
-/* A block whose pointers are to be followed, and its class; HEAP_TYPE_NONE: unknown. */
-struct inferred_work {
-	uint32_t block, class;
-};
-DEFINE_VEC(inferred_works, struct inferred_work)
+/* Blocks whose pointers are to be followed. */
+DEFINE_VEC(inferred_works, uint32_t)
 
 struct inferring {
 	struct survey *survey;
@@ -48,11 +52,16 @@ struct inferring {
 	const struct graph *graph;
 	struct fact_map facts;
 	struct inferred_works work;
-	uint32_t *of_class;       /* the type that blocks of a class were found to have */
-	uint32_t *claims;         /* so many blocks of a class were found to be of a type */
-	bool has_settled;         /* whole classes were named meanwhile */
-	uint64_t *is_mixed;       /* bit set of classes: several types */
-	uint64_t *is_done;        /* bit set of blocks: were followed */
+	uint32_t *of_class; /* the type that blocks of a class were found to have */
+	uint32_t *claims;   /* so many blocks of a class were found to be of a type */
+	/* Whole classes or families were named meanwhile, or blocks left. */
+	bool has_settled;
+	uint32_t last_layout; /* of the fact that was asked for last */
+	struct fact *last_fact;
+	uint8_t *buffer;    /* for elements of arrays; NULL: none was needed so far */
+	uint64_t *is_mixed; /* bit set of classes: several types */
+	uint64_t *is_done;  /* bit set of blocks: were followed */
+	uint64_t *is_left;  /* bit set of blocks: are to be followed, but not by a read each */
 	uint64_t reads, elements; /* that are left */
 	bool loose;               /* an allocator may give more than glibc does */
 	bool failed;
@@ -73,9 +82,9 @@ bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type);
 /* What is known of a class by one of its blocks fits a block that looks so. */
 bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class);
 /* Later follows the pointers of a block of a type of the heap's. */
-void inferred_push(struct inferring *inferring, uint32_t block, uint32_t class, uint32_t type);
-/* Follows the pointers of a block at once. */
-void inferred_follow(struct inferring *inferring, uint32_t block, uint32_t class);
+void inferred_push(struct inferring *inferring, uint32_t block, uint32_t type);
+/* Follows the pointers of a block at once. `window`: blocks are gone through in order; or NULL. */
+void inferred_follow(struct inferring *inferring, uint32_t block, struct window *window);
 void inferred_follow_all(struct inferring *inferring);
 
 #endif

@@ -7,12 +7,12 @@
 #include "base/util.h"
 #include "heap/inferred_find.h"
 
-/* Blocks whose memory has to be read, and elements of arrays in them. */
-#define READS_MOST (1u << 18)
+/* Blocks whose memory has to be read, of each round, and elements of arrays in all of them. */
+#define READS_MOST (1u << 16)
 #define ELEMENTS_MOST (1u << 22)
 /* Of one type of C++'s objects; of what they hold others look alike. */
 #define OBJECTS_MOST (1u << 14)
-#define ROUNDS_MOST 4u
+#define ROUNDS_MOST 8u
 
 /* Debug information of the system's libraries tells of their own few blocks, and is large. */
 static bool is_worth_reading(const struct address_module *module)
@@ -124,7 +124,7 @@ static void take_objects(struct inferring *f)
 		if (type >= count || types->types.data[type].kind != HEAP_TYPE_CXX ||
 			++taken[type] > OBJECTS_MOST)
 			continue;
-		inferred_push(f, block, site < types->class_count ? site : HEAP_TYPE_NONE, type);
+		inferred_push(f, block, type);
 	}
 }
 
@@ -149,18 +149,29 @@ static bool spread(struct inferring *f)
 	return any;
 }
 
-/* The blocks that are known since their class is. */
-static void take_classes(struct inferring *f)
+/* Whether it is not by a claim of their own that blocks of a site have their type. */
+static bool is_named_at_once(const struct heap_types *types, uint32_t site)
+{
+	if (site >= types->class_count && site < HEAP_FAMILY_SITES)
+		return false;
+	uint32_t type = heap_types_of_site(types, site);
+	return type != HEAP_TYPE_NONE &&
+	       types->types.data[type].kind ==
+		       (site < HEAP_FAMILY_SITES ? HEAP_TYPE_INFERRED : HEAP_TYPE_CONTAINER) &&
+	       types->types.data[type].layout != TYPE_VOID;
+}
+
+/* The blocks that are known since their class or family is. */
+static void take_classes(struct inferring *f, struct window *window)
 {
 	const struct heap_types *types = &f->survey->types;
 	uint32_t blocks = search_block_count(f->search);
 	for (uint32_t block = 0; block < blocks && !f->failed; block++) {
 		uint32_t site = search_block_site(f->search, block);
-		if (site >= types->class_count || types->of_class[site] == HEAP_TYPE_NONE ||
-			types->types.data[types->of_class[site]].kind != HEAP_TYPE_INFERRED ||
+		if (!(is_named_at_once(types, site) || inferred_bit(f->is_left, block)) ||
 			inferred_bit(f->is_done, block))
 			continue;
-		inferred_follow(f, block, site);
+		inferred_follow(f, block, window);
 		inferred_follow_all(f);
 	}
 }
@@ -172,9 +183,10 @@ static bool prepare(struct inferring *f)
 	f->claims = calloc(classes + 1, sizeof(*f->claims));
 	f->is_mixed = calloc(classes / 64 + 1, sizeof(*f->is_mixed));
 	f->is_done = calloc(search_block_count(f->search) / 64 + 1, sizeof(*f->is_done));
+	f->is_left = calloc(search_block_count(f->search) / 64 + 1, sizeof(*f->is_left));
 	for (size_t i = 0; f->of_class && i < classes; i++)
 		f->of_class[i] = HEAP_TYPE_NONE;
-	return f->of_class && f->claims && f->is_mixed && f->is_done;
+	return f->of_class && f->claims && f->is_mixed && f->is_done && f->is_left;
 }
 
 static void infer(struct inferring *f)
@@ -186,13 +198,21 @@ static void infer(struct inferring *f)
 	inferred_follow_all(f);
 	take_objects(f);
 	inferred_follow_all(f);
-	for (unsigned round = 0; round < ROUNDS_MOST; round++) {
+}
+
+static struct error *infer_classes(struct inferring *f)
+{
+	_cleanup_(window_cleanup) struct window window;
+	struct error *error = window_open(f->survey->heap.space, &window);
+	for (unsigned round = 0; round < ROUNDS_MOST && !error; round++) {
 		bool any = spread(f) || f->has_settled;
 		f->has_settled = false;
+		f->reads = READS_MOST;
 		if (!any)
 			break;
-		take_classes(f);
+		take_classes(f, &window);
 	}
+	return error;
 }
 
 struct error *inferred_say(struct survey *survey)
@@ -207,13 +227,19 @@ struct error *inferred_say(struct survey *survey)
 		return error;
 	survey->layouts.types = f.types;
 	f.failed = !prepare(&f);
-	if (!f.failed)
+	if (!f.failed) {
 		infer(&f);
+		error = infer_classes(&f);
+	}
 	inferred_free_facts(&f);
 	inferred_works_deinit(&f.work);
+	free(f.buffer);
 	free(f.of_class);
 	free(f.claims);
 	free(f.is_mixed);
 	free(f.is_done);
-	return f.failed || types_failed(f.types) ? error_no_memory() : NULL;
+	free(f.is_left);
+	if (!error && (f.failed || types_failed(f.types)))
+		error = error_no_memory();
+	return error;
 }

@@ -35,7 +35,8 @@ struct finding_slots {
 	struct slot_vec *slots;
 	size_t most;
 	unsigned steps;
-	uint32_t node; /* of the container around; TYPE_VOID: none */
+	uint32_t node;  /* of the container around; TYPE_VOID: none */
+	bool is_inside; /* that is the type itself, and no container in it */
 	bool ok;
 };
 
@@ -78,13 +79,17 @@ static uint32_t node_inside(struct finding_slots *f, uint32_t number)
 	if (!name || strncmp(name, "std::", 5) != 0)
 		return f->node;
 	for (size_t i = 0; i < ARRAY_SIZE(linked); i++) {
-		if (!strncmp(name, linked[i].node, strlen(linked[i].node)))
+		if (!strncmp(name, linked[i].node, strlen(linked[i].node))) {
+			f->is_inside = f->node == TYPE_VOID;
 			return number;
+		}
 		if (strncmp(name, linked[i].container, strlen(linked[i].container)) != 0)
 			continue;
 		uint32_t node = find_node(f->types, i, number);
-		if (node != TYPE_VOID)
-			return node;
+		if (node == TYPE_VOID)
+			continue;
+		f->is_inside = false;
+		return node;
 	}
 	return f->node;
 }
@@ -107,7 +112,8 @@ static void take_pointer(struct finding_slots *f, uint32_t number, uint64_t offs
 		target = f->node;
 	if (!slots_tells(f->types, target))
 		return;
-	f->ok = slot_vec_push(f->slots, (struct slot){offset, target, is_node});
+	f->ok = slot_vec_push(
+		f->slots, (struct slot){offset, target, is_node, is_node && f->is_inside});
 }
 
 static void descend(struct finding_slots *f, uint32_t number, uint64_t offset, unsigned depth)
@@ -118,6 +124,7 @@ static void descend(struct finding_slots *f, uint32_t number, uint64_t offset, u
 		depth > TYPES_DEPTH_MAX)
 		return;
 	uint32_t outer = f->node;
+	bool was_inside = f->is_inside;
 	if (type.kind == TYPE_POINTER || type.kind == TYPE_REFERENCE) {
 		take_pointer(f, number, offset);
 	} else if (type.kind == TYPE_ARRAY) {
@@ -138,6 +145,7 @@ static void descend(struct finding_slots *f, uint32_t number, uint64_t offset, u
 				descend(f, member->type, offset + member->bits / 8, depth + 1);
 		}
 		f->node = outer;
+		f->is_inside = was_inside;
 	}
 }
 
