@@ -26,7 +26,6 @@ enum container_part {
 
 /* A word that points to where blocks are, with what stands around it; words[0] is it. */
 struct place {
-	uint64_t around[PLACE_BEFORE + PLACE_BEHIND];
 	const uint64_t *words;
 	size_t before, behind; /* how many there are; of `behind` the word itself is the first */
 	uint64_t address;

@@ -130,6 +130,11 @@ uint32_t search_block_site(const struct search *search, uint32_t block)
 	return node_site(search->nodes.data[block]);
 }
 
+void search_prefetch_block(const struct search *search, uint32_t block)
+{
+	prefetch(&search->nodes.data[block]);
+}
+
 uint32_t search_block_first_site(const struct search *search, uint32_t block)
 {
 	return node_group(search->nodes.data[block]);
