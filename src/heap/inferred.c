@@ -18,8 +18,10 @@ void inferred_free_facts(struct inferring *inferring)
 	struct inferring *f = inferring;
 	uint32_t position = 0;
 	for (struct fact **fact; (fact = fact_map_next(&f->facts, &position, NULL));) {
-		if (*fact)
+		if (*fact) {
 			slot_vec_deinit(&(*fact)->slots);
+			alike_rules_deinit(&(*fact)->rules);
+		}
 		free(*fact);
 	}
 	fact_map_deinit(&f->facts);
@@ -199,18 +201,28 @@ bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class)
 	       form_of(f, of.layout, fact, key.size, key.pointers) == FORM_SINGLE;
 }
 
-/* What is known of a class by one of its blocks. */
+bool inferred_is_single(
+	struct inferring *inferring, uint32_t type, uint64_t usable, uint64_t pointers)
+{
+	struct fact *fact = inferred_fact(inferring, type);
+	return fact && form_of(inferring, type, fact, usable, pointers) == FORM_SINGLE;
+}
+
+/* What is known of a class by one of its blocks; guesses teach nothing. */
 static void learn(struct inferring *f, uint32_t class, uint32_t type)
 {
+	if (f->basis == BASIS_LOOKS)
+		return;
 	if (f->of_class[class] == HEAP_TYPE_NONE)
 		f->of_class[class] = type;
 	else if (f->of_class[class] != type)
-		f->is_mixed[class / 64] |= 1ull << class % 64;
+		inferred_set_bit(f->is_mixed, class);
 	if (++f->claims[class] != SETTLED_BLOCKS || inferred_bit(f->is_mixed, class) ||
 		!f->survey->classes.classes.data[class].key.pointers ||
 		!inferred_fits(f, type, class))
 		return;
-	heap_types_say(&f->survey->types, class, type);
+	f->alike[class] = type;
+	inferred_set_bit(f->is_settled, class);
 	f->has_settled = true;
 }
 
@@ -242,19 +254,30 @@ static uint32_t find_type(
 	return found;
 }
 
+void inferred_say_block(struct inferring *inferring, uint32_t block, uint32_t type)
+{
+	struct inferring *f = inferring;
+	struct survey *s = f->survey;
+	search_block_set_site(f->search, block, heap_types_site(&s->types, type));
+	if (f->basis != BASIS_DECLARED)
+		inferred_set_bit(
+			f->basis == BASIS_LOOKS ? s->alike.looks : s->alike.settled, block);
+}
+
 bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type)
 {
 	struct inferring *f = inferring;
 	struct heap_types *types = &f->survey->types;
 	uint32_t site = search_block_site(f->search, block);
 	uint32_t known = heap_types_of_site(types, site);
-	if (known != HEAP_TYPE_NONE && !inferred_can_be_part(f, known, type))
+	if (known == HEAP_TYPE_NONE ? inferred_bit(f->is_settled, site)
+				    : !inferred_can_be_part(f, known, type))
 		return false;
 	uint32_t found = find_type(f, block, type, site, known);
 	if (found == HEAP_TYPE_NONE)
 		return false;
 	bool has_class = site < types->class_count;
-	search_block_set_site(f->search, block, heap_types_site(types, found));
+	inferred_say_block(f, block, found);
 	if (has_class)
 		learn(f, site, found);
 	inferred_push(f, block, has_class ? site : HEAP_TYPE_NONE, found);
@@ -348,7 +371,7 @@ void inferred_follow(struct inferring *inferring, uint32_t block, uint32_t class
 	uint32_t number = heap_types_of_site(types, site);
 	if (inferred_bit(f->is_done, block) || number == HEAP_TYPE_NONE)
 		return;
-	f->is_done[block / 64] |= 1ull << block % 64;
+	inferred_set_bit(f->is_done, block);
 	struct heap_type type = types->types.data[number];
 	struct fact *fact = type.layout == TYPE_VOID ? NULL : inferred_fact(f, type.layout);
 	if (!fact || !fact->slots.len || !fact->size)

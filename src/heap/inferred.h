@@ -7,7 +7,7 @@
  * A declaration is believed if the block's size and its pointers fit: as one of the type, or as
  * an array. void *, pointers into the middle of blocks, and those to a part of something larger say
  * nothing. Blocks that look like those that were found so are of their type, too, unless some of
- * these are of another.
+ * these are of another, or what is in them says otherwise (inferred_alike.h).
  */
 #ifndef HEAP_INFERRED_H
 #define HEAP_INFERRED_H
@@ -16,6 +16,13 @@
 
 /* Between search_read() and search_judge(), while sites are classes. */
 struct error *inferred_say(struct survey *survey) must_check_;
+
+/* How it is known what a block of an inferred type is: "declared" (a member or a variable leads to
+ * it), or "look-alike" (it only looks like others of the type); NULL: it is of no such type. The
+ * survey is judged. */
+const char *inferred_basis_name(const struct survey *survey, uint32_t block);
+/* At the end of survey_judge(). */
+void inferred_count_alike(struct survey *survey);
 
 /* Which words of a type are pointers, and which can't be; of the first CLASS_WORDS. What is in
  * neither may be anything: unions, bytes, what is as wide as a pointer and unsigned. */

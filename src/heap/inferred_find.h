@@ -4,7 +4,9 @@
 #define HEAP_INFERRED_FIND_H
 
 #include "heap/inferred.h"
+#include "heap/inferred_alike.h"
 #include "heap/slots.h"
+#include "heap/window.h"
 #include "search/graph.h"
 
 /* Of a class with so many blocks of one type all others are of it, too. */
@@ -23,6 +25,9 @@ struct fact {
 	/* What was found for the last block, of its class: the next one's is mostly the same. */
 	uint32_t last_class, last_found;
 	uint16_t idle[SLOTS_WATCHED]; /* of each slot: claims one after the other without news */
+	struct alike_rules rules;     /* of blocks that only look so */
+	uint16_t witnesses;
+	bool has_rules;
 };
 
 static inline bool fact_same(uint32_t a, uint32_t b)
@@ -41,6 +46,13 @@ struct inferred_work {
 };
 DEFINE_VEC(inferred_works, struct inferred_work)
 
+/* How it is known what a block is. */
+enum inferred_basis {
+	BASIS_DECLARED, /* members lead there, from a variable or an object */
+	BASIS_SETTLED,  /* it looks like very many that are declared: if it is held, it is one */
+	BASIS_LOOKS,    /* it looks like some that are */
+};
+
 struct inferring {
 	struct survey *survey;
 	struct types *types;
@@ -48,30 +60,55 @@ struct inferring {
 	const struct graph *graph;
 	struct fact_map facts;
 	struct inferred_works work;
-	uint32_t *of_class;       /* the type that blocks of a class were found to have */
-	uint32_t *claims;         /* so many blocks of a class were found to be of a type */
-	bool has_settled;         /* whole classes were named meanwhile */
-	uint64_t *is_mixed;       /* bit set of classes: several types */
-	uint64_t *is_done;        /* bit set of blocks: were followed */
-	uint64_t reads, elements; /* that are left */
-	bool loose;               /* an allocator may give more than glibc does */
+	uint32_t *of_class;   /* the type that blocks of a class were found to have */
+	uint32_t *claims;     /* so many blocks of a class were found to be of a type */
+	uint32_t *alike;      /* what the rest of a class may be; HEAP_TYPE_NONE */
+	bool has_settled;     /* of whole classes it is known since */
+	uint64_t *is_mixed;   /* bit set of classes: several types */
+	uint64_t *is_settled; /* bit set of classes: nobody asks for single blocks any more */
+	uint64_t *is_doubted; /* bit set of classes: some of their blocks are something else */
+	uint32_t *looked_at;  /* so many blocks of a class; or: */
+#define NOT_LOOKED_AT UINT32_MAX
+#define LOOKED_AT (UINT32_MAX - 1)
+	uint64_t *is_done;         /* bit set of blocks: were followed */
+	uint64_t reads, elements;  /* that are left */
+	enum inferred_basis basis; /* of what is found now */
+	struct window window;
+	bool loose; /* an allocator may give more than glibc does */
 	bool failed;
 };
 
+static inline void inferred_set_bit(uint64_t *set, uint32_t number)
+{
+	set[number / 64] |= 1ull << number % 64;
+}
 static inline bool inferred_bit(const uint64_t *set, uint32_t number)
 {
 	return set[number / 64] >> number % 64 & 1;
 }
 
+/* The number of the module for types; false: it has none, or they are not read. */
+bool inferred_know_module(
+	struct inferring *inferring, const struct address_module *module, uint32_t *ret_number);
+/* The pointer at an offset; NULL: none that says anything. */
+const struct slot *inferred_slot_at(const struct slot_vec *slots, uint64_t offset);
+/* Seeds: what thread-local variables hold. */
+void inferred_take_thread_locals(struct inferring *inferring);
+
 void inferred_free_facts(struct inferring *inferring);
 /* NULL: no memory. */
 struct fact *inferred_fact(struct inferring *inferring, uint32_t type);
 
+/* From now on a block is of a type of the heap's. */
+void inferred_say_block(struct inferring *inferring, uint32_t block, uint32_t type);
 /* A pointer that is declared to point to `type`, plain, points to the start of a block. Returns
  * whether that was news. */
 bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type);
 /* What is known of a class by one of its blocks fits a block that looks so. */
 bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class);
+/* Whether a block of that size with these pointers can be one of a type, plain. */
+bool inferred_is_single(
+	struct inferring *inferring, uint32_t type, uint64_t usable, uint64_t pointers);
 /* Whether a part of a container that is known without its elements can be of that type. */
 bool inferred_can_be_part(const struct inferring *inferring, uint32_t known, uint32_t type);
 /* Whether a part is the table of a deque's blocks. */

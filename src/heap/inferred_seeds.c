@@ -12,7 +12,12 @@
 #define ELEMENTS_MOST (1u << 22)
 /* Of one type of C++'s objects; of what they hold others look alike. */
 #define OBJECTS_MOST (1u << 14)
-#define ROUNDS_MOST 4u
+#define ROUNDS_MOST 8u
+/* Of a class all blocks are looked at up to that; of the rest, if nothing spoke against these, a
+ * part.
+ */
+#define ALL_LOOKED_AT 4096u
+#define ONE_LOOKED_AT 64u
 
 /* Debug information of the system's libraries tells of their own few blocks, and is large. */
 static bool is_worth_reading(const struct address_module *module)
@@ -25,10 +30,10 @@ static bool is_worth_reading(const struct address_module *module)
 	return *module->path != '\0';
 }
 
-/* The number of the module for types; false: it has none, or they are not read. */
-static bool know_module(
-	struct inferring *f, const struct address_module *module, uint32_t *ret_number)
+bool inferred_know_module(
+	struct inferring *inferring, const struct address_module *module, uint32_t *ret_number)
 {
+	struct inferring *f = inferring;
 	return module && is_worth_reading(module) &&
 	       heap_names_symbols(f->survey->names, module, ret_number) &&
 	       types_add_module(f->types, *ret_number);
@@ -50,14 +55,15 @@ static void find_global(struct inferring *f, uint64_t address, struct global *re
 	struct heap_global variable = {.start = 0};
 	slot_vec_clear(&ret->slots);
 	*ret = (struct global){address, address + 1, ret->slots};
-	if (!know_module(f, module, &number) || !heap_layouts_global(f->survey, address, &variable))
+	if (!inferred_know_module(f, module, &number) ||
+		!heap_layouts_global(f->survey, address, &variable))
 		return;
 	ret->start = variable.start;
 	ret->end = ret->start + types_get(f->types, variable.variable.type)->size;
 	f->failed |= !slots_find(f->types, variable.variable.type, GLOBAL_SLOTS, &ret->slots);
 }
 
-static const struct slot *slot_at(const struct slot_vec *slots, uint64_t offset)
+const struct slot *inferred_slot_at(const struct slot_vec *slots, uint64_t offset)
 {
 	size_t low = 0, high = slots->len;
 	while (low < high) {
@@ -81,7 +87,8 @@ static void take_globals(struct inferring *f)
 			continue;
 		if (word->address < global.start || word->address >= global.end)
 			find_global(f, word->address, &global);
-		const struct slot *slot = slot_at(&global.slots, word->address - global.start);
+		const struct slot *slot =
+			inferred_slot_at(&global.slots, word->address - global.start);
 		if (slot)
 			inferred_claim(f, GRAPH_BLOCK(word->edge), slot->target);
 	}
@@ -99,7 +106,8 @@ static void lay_out_objects(struct inferring *f)
 			s->types.types.data[number].kind != HEAP_TYPE_CXX)
 			continue;
 		const struct class_key *key = &s->classes.classes.data[class].key;
-		if (!know_module(f, address_space_module(s->heap.space, key->head), &unused))
+		if (!inferred_know_module(
+			    f, address_space_module(s->heap.space, key->head), &unused))
 			continue;
 		s->types.types.data[number].layout_sought = true;
 		heap_layouts_of_class(s, class);
@@ -128,8 +136,9 @@ static void take_objects(struct inferring *f)
 	}
 }
 
-/* Says of whole classes what some of their blocks are; a type without pointers fits too much. */
-static bool spread(struct inferring *f)
+/* Finds what whole classes may be, as some of their blocks are; a type without pointers fits too
+ * much. At first what settled classes are: those that look like them are so, too. */
+static bool spread(struct inferring *f, enum inferred_basis basis)
 {
 	struct survey *s = f->survey;
 	bool any = false;
@@ -141,27 +150,55 @@ static bool spread(struct inferring *f)
 		if (found == HEAP_TYPE_NONE && !inferred_bit(f->is_mixed, of->group))
 			found = f->of_class[of->group];
 		if (s->types.of_class[class] != HEAP_TYPE_NONE || found == HEAP_TYPE_NONE ||
-			is_mixed || !of->key.pointers || !inferred_fits(f, found, class))
+			f->alike[class] != HEAP_TYPE_NONE || is_mixed || !of->key.pointers ||
+			(basis == BASIS_SETTLED && f->alike[of->group] != found) ||
+			!inferred_fits(f, found, class))
 			continue;
-		heap_types_say(&s->types, class, found);
+		f->alike[class] = found;
+		if (basis == BASIS_SETTLED)
+			inferred_set_bit(f->is_settled, class);
 		any = true;
 	}
 	return any;
 }
 
-/* The blocks that are known since their class is. */
-static void take_classes(struct inferring *f)
+static bool may_be(struct inferring *f, uint32_t block, uint32_t class)
+{
+	uint32_t seen = f->looked_at[class]++;
+	if (seen >= ALL_LOOKED_AT && seen % ONE_LOOKED_AT && !inferred_bit(f->is_doubted, class))
+		return true;
+	bool may = inferred_alike(f, block, class, f->alike[class]);
+	if (!may)
+		inferred_set_bit(f->is_doubted, class);
+	return may;
+}
+
+/* The blocks of classes that look like others, each for itself: of settled ones, or of others. */
+static void take_classes(struct inferring *f, enum inferred_basis basis)
 {
 	const struct heap_types *types = &f->survey->types;
 	uint32_t blocks = search_block_count(f->search);
+	inferred_learn_rules(f);
+	f->basis = basis;
+	for (uint32_t class = 0; class < types->class_count; class ++) {
+		bool is_now = basis == BASIS_LOOKS || inferred_bit(f->is_settled, class);
+		if (is_now && f->alike[class] != HEAP_TYPE_NONE &&
+			f->looked_at[class] == NOT_LOOKED_AT)
+			f->looked_at[class] = 0;
+	}
 	for (uint32_t block = 0; block < blocks && !f->failed; block++) {
 		uint32_t site = search_block_site(f->search, block);
-		if (site >= types->class_count || types->of_class[site] == HEAP_TYPE_NONE ||
-			types->types.data[types->of_class[site]].kind != HEAP_TYPE_INFERRED ||
-			inferred_bit(f->is_done, block))
+		if (site >= types->class_count || f->looked_at[site] >= LOOKED_AT ||
+			!may_be(f, block, site))
 			continue;
+		inferred_say_block(f, block, f->alike[site]);
 		inferred_follow(f, block, site);
 		inferred_follow_all(f);
+	}
+	f->basis = BASIS_DECLARED;
+	for (uint32_t class = 0; class < types->class_count; class ++) {
+		if (f->looked_at[class] < LOOKED_AT)
+			f->looked_at[class] = LOOKED_AT;
 	}
 }
 
@@ -171,10 +208,21 @@ static bool prepare(struct inferring *f)
 	f->of_class = malloc((classes + 1) * sizeof(*f->of_class));
 	f->claims = calloc(classes + 1, sizeof(*f->claims));
 	f->is_mixed = calloc(classes / 64 + 1, sizeof(*f->is_mixed));
-	f->is_done = calloc(search_block_count(f->search) / 64 + 1, sizeof(*f->is_done));
-	for (size_t i = 0; f->of_class && i < classes; i++)
-		f->of_class[i] = HEAP_TYPE_NONE;
-	return f->of_class && f->claims && f->is_mixed && f->is_done;
+	f->is_settled = calloc(classes / 64 + 1, sizeof(*f->is_settled));
+	f->is_doubted = calloc(classes / 64 + 1, sizeof(*f->is_doubted));
+	f->looked_at = malloc((classes + 1) * sizeof(*f->looked_at));
+	f->alike = malloc((classes + 1) * sizeof(*f->alike));
+	size_t words = search_block_count(f->search) / 64 + 1;
+	struct survey_alike *bits = &f->survey->alike;
+	f->is_done = calloc(words, sizeof(*f->is_done));
+	bits->looks = calloc(words, sizeof(*bits->looks));
+	bits->settled = calloc(words, sizeof(*bits->settled));
+	for (size_t i = 0; f->of_class && f->alike && f->looked_at && i < classes; i++) {
+		f->of_class[i] = f->alike[i] = HEAP_TYPE_NONE;
+		f->looked_at[i] = NOT_LOOKED_AT;
+	}
+	return f->of_class && f->claims && f->is_mixed && f->is_done && f->is_settled &&
+	       f->is_doubted && f->looked_at && f->alike && bits->looks && bits->settled;
 }
 
 static void infer(struct inferring *f)
@@ -186,12 +234,15 @@ static void infer(struct inferring *f)
 	inferred_follow_all(f);
 	take_objects(f);
 	inferred_follow_all(f);
+	inferred_take_thread_locals(f);
+	inferred_follow_all(f);
+	/* What is sure comes first. */
 	for (unsigned round = 0; round < ROUNDS_MOST; round++) {
-		bool any = spread(f) || f->has_settled;
+		enum inferred_basis basis = f->has_settled ? BASIS_SETTLED : BASIS_LOOKS;
 		f->has_settled = false;
-		if (!any)
+		if (!spread(f, basis) && basis == BASIS_LOOKS)
 			break;
-		take_classes(f);
+		take_classes(f, basis);
 	}
 }
 
@@ -207,13 +258,21 @@ struct error *inferred_say(struct survey *survey)
 		return error;
 	survey->layouts.types = f.types;
 	f.failed = !prepare(&f);
-	if (!f.failed)
+	error = window_open(survey->heap.space, &f.window);
+	if (!f.failed && !error)
 		infer(&f);
+	window_close(&f.window);
 	inferred_free_facts(&f);
 	inferred_works_deinit(&f.work);
 	free(f.of_class);
 	free(f.claims);
 	free(f.is_mixed);
 	free(f.is_done);
+	free(f.is_settled);
+	free(f.is_doubted);
+	free(f.looked_at);
+	free(f.alike);
+	if (error)
+		return error;
 	return f.failed || types_failed(f.types) ? error_no_memory() : NULL;
 }

@@ -28,6 +28,13 @@ struct survey_site {
 DEFINE_VEC(survey_sites, struct survey_site)
 #define SURVEY_NO_PLACE UINT32_MAX
 
+/* Bit sets of blocks whose types are inferred; NULL: none is. */
+struct survey_alike {
+	uint64_t *looks;   /* nothing declares it: they look like those of which something does */
+	uint64_t *settled; /* the same, like so many that what holds them says so, if anything
+			    * does */
+};
+
 struct survey {
 	enum pointer_rule pointers;
 	struct heap heap;
@@ -37,6 +44,8 @@ struct survey {
 	struct heap_types types;
 	struct heap_layouts layouts;
 	bool no_inference; /* set before survey_type(): debug information is not read for it */
+	struct survey_alike alike;
+	struct thread_blocks thread_blocks;
 	struct heap_root_vec roots;
 	struct stack_places *stacks;
 	/* Their sites are numbers of classes until survey_type(), then of types, and from

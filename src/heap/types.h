@@ -35,6 +35,7 @@ struct heap_type {
 	uint32_t class;            /* of a group: the class that stands for it */
 	struct heap_repeat repeat; /* of a group: the elements of which its blocks are arrays */
 	uint64_t blocks, bytes;
+	uint64_t alike; /* of the blocks: nothing declares that they are, they look like it */
 	/* Bit i: pointers to word i of its blocks are what holds them. 0: only those to the start.
 	 */
 	uint64_t starts;

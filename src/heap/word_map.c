@@ -46,6 +46,12 @@ static void map_words(struct mapping_words *m, uint32_t number, uint64_t offset,
 		m->map->pointers |= bit;
 		if (types_get(m->types, target)->kind == TYPE_FUNCTION)
 			m->map->code |= bit;
+	} else if (type.kind == TYPE_MEMBER_POINTER) {
+		/* What is called may be at the address of a function, or a number of a table's. */
+		if (type.size == 16)
+			m->map->data |= words_of(offset + 8, 8);
+		else
+			m->map->data |= words_of(offset, 8);
 	} else if (type.kind == TYPE_ARRAY) {
 		uint64_t size = types_get(m->types, type.target)->size;
 		if (is_bytes(m->types, &type) && type.size % 8 == 0)

@@ -17,8 +17,11 @@ struct outline_type {
 	const char *scope; /* "space::Outer::"; "" */
 	const char *name;  /* without the scope; NULL: it has none */
 	uint32_t module;   /* as the caller numbers them */
+	uint32_t within;   /* the class around it, if that only stands for a type unit's */
 	bool is_c;         /* its unit is written in C */
+	bool stands_for;   /* a type unit describes it */
 };
+#define OUTLINE_NONE UINT32_MAX
 DEFINE_VEC(outline_types, struct outline_type)
 
 struct outline_variable {
@@ -43,6 +46,9 @@ DEFINE_MAP(outline_map, const void *, uint32_t, outline_hash, outline_same)
 struct outline {
 	struct outline_types types;
 	struct outline_variables variables; /* of a module: ascending */
+	/* The same of thread-local ones; they start at offsets in their module's memory for these.
+	 */
+	struct outline_variables thread_locals;
 	struct outline_map numbers;
 	struct arena arena;
 	unsigned entries; /* that were looked at */
@@ -56,8 +62,8 @@ void outline_deinit(struct outline *outline);
 struct error *outline_add(struct outline *outline, struct unit_index *units, uint32_t module,
 	unsigned most) must_check_;
 
-/* The variable with the highest start that is not above the address; NULL: none. */
+/* Of a module's the variable with the highest start that is not above the address; NULL: none. */
 const struct outline_variable *outline_variable_before(
-	const struct outline *outline, uint32_t module, uint64_t address);
+	const struct outline_variables *variables, uint32_t module, uint64_t address);
 
 #endif

@@ -29,7 +29,8 @@ enum type_kind {
 	TYPE_ARRAY,
 	TYPE_FUNCTION,
 	TYPE_TYPEDEF,
-	TYPE_QUALIFIED, /* const, volatile… */
+	TYPE_QUALIFIED,      /* const, volatile… */
+	TYPE_MEMBER_POINTER, /* to a member of a class: an offset, or a function and an offset */
 };
 
 enum type_encoding {
@@ -61,7 +62,8 @@ struct type {
 	const char *name; /* with namespaces; NULL: it has none */
 	uint64_t size;    /* bytes; 0: not known, or none */
 	uint64_t count;   /* of an array's elements; 0: not known */
-	/* What it has, by place; of an enumeration its values, of a function its parameters. */
+	/* What it has, by place; of an enumeration its values, of a function its parameters, of a
+	 * pointer to a member the class. */
 	const struct type_member *members;
 	uint32_t member_count;
 	uint32_t target; /* of an array its elements, of others what they stand for */
@@ -113,6 +115,10 @@ struct types_variable {
 /* The variable that an address lies in, as the ELF file has it. */
 void types_variable(
 	struct types *types, uint32_t module, uint64_t address, struct types_variable *ret);
+
+/* The thread-local variable at an offset in its module's thread-local memory; so is its start. */
+void types_thread_local(
+	struct types *types, uint32_t module, uint64_t offset, struct types_variable *ret);
 
 /* What a template keeps in bytes that it was not made with yet: __aligned_membuf<T> has a T.
  * TYPE_VOID: it is no such thing. */

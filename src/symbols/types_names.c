@@ -85,6 +85,15 @@ static void put_qualifier(
 	text_add_char(prefix, ' ');
 }
 
+static void put_member_pointer(struct types *types, struct declarator *d, const struct type *type)
+{
+	uint32_t class = type->member_count ? type->members[0].type : TYPE_VOID;
+	const char *name = types_get(types, class)->name;
+	put_before(d, "::*");
+	put_before(d, name ? name : "?");
+	d->is_pointer = true;
+}
+
 void types_declare(struct types *types, uint32_t number, const char *name, struct text *text)
 {
 	struct declarator d = {.is_pointer = false};
@@ -95,7 +104,10 @@ void types_declare(struct types *types, uint32_t number, const char *name, struc
 	unsigned nesting = 0;
 	for (; nesting < NESTING_MAX; nesting++) {
 		struct type type = *types_get(types, number);
-		if (type.kind == TYPE_POINTER || type.kind == TYPE_REFERENCE) {
+		if (type.kind == TYPE_MEMBER_POINTER) {
+			put_member_pointer(types, &d, &type);
+			number = type.target;
+		} else if (type.kind == TYPE_POINTER || type.kind == TYPE_REFERENCE) {
 			put_before(&d, type.kind == TYPE_POINTER ? "*" : "&");
 			d.is_pointer = true;
 			number = types_target(types, number);

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "heap/inferred.h"
 #include "views/heap_joined_view.h"
 #include "views/json_parts.h"
 
@@ -63,7 +64,10 @@ static void put_json(struct listing *l, const struct heap_block *block, uint32_t
 	json_put_string(l->json, "state", states[block->state]);
 	if (number != SPACE_NONE) {
 		uint32_t type = survey_type_of(s, number);
+		const char *by = inferred_basis_name(s, number);
 		json_put_string(l->json, "type", s->types.types.data[type].name);
+		if (by)
+			json_put_string(l->json, "by", by);
 		json_put_string(l->json, "leak", kinds[search_kind(s->search, number)]);
 		put_allocation(l, block, number);
 	}

@@ -139,6 +139,18 @@ static void add_pointed_text(const struct heap_values *v, uint64_t address, stru
 	add_characters((const uint8_t *)string, len, text);
 }
 
+/* What an address leads to. */
+static void add_place(struct heap_values *v, uint64_t address, struct text *text)
+{
+	struct heap_where where = {.kind = HEAP_WHERE_NOWHERE};
+	struct error *error = heap_where(v->survey, address, &where);
+	if (v->error)
+		error_destroy(error);
+	else
+		v->error = error;
+	heap_where_describe(&where, text);
+}
+
 static void add_pointer(struct heap_values *v, uint32_t number, uint64_t value, struct text *text)
 {
 	if (!value) {
@@ -148,15 +160,44 @@ static void add_pointer(struct heap_values *v, uint32_t number, uint64_t value, 
 	text_printf(text, "0x%" PRIx64, value);
 	if (is_character(v, types_target(v->types, number)))
 		add_pointed_text(v, value, text);
-	struct heap_where where = {.kind = HEAP_WHERE_NOWHERE};
-	struct error *error = v->is_short ? NULL : heap_where(v->survey, value, &where);
-	if (v->error)
-		error_destroy(error);
-	else
-		v->error = error;
 	if (!v->is_short) {
 		text_add(text, " → ");
-		heap_where_describe(&where, text);
+		add_place(v, value, text);
+	}
+}
+
+/* A member by its name; of functions a virtual one is an odd number, 1 + its place in the table. */
+static void add_member_pointer(
+	struct heap_values *v, const struct type *type, uint64_t bits, struct text *text)
+{
+	uint64_t value, added = 0;
+	if (!read_number(v, bits, 8, 0, &value) ||
+		(type->size == 16 && !read_number(v, bits + 64, 8, 0, &added))) {
+		text_add_char(text, '?');
+		return;
+	}
+	bool is_function = type->size == 16;
+	if (value == (is_function ? 0 : UINT64_MAX)) {
+		text_add(text, "NULL");
+	} else if (!is_function) {
+		struct types_place place;
+		_cleanup_(text_deinit) struct text path;
+		text_init(&path);
+		if (type->member_count)
+			types_locate(v->types, type->members[0].type, value, &place, &path);
+		text_printf(text, "%" PRIu64, value);
+		if (path.len) {
+			text_add(text, " (");
+			text_add_shown(text, path.data, 200);
+			text_add_char(text, ')');
+		}
+	} else {
+		if (value % 2)
+			text_printf(text, "virtual function %" PRIu64, value / 8);
+		else
+			add_place(v, value, text);
+		if (added)
+			text_printf(text, ", this %+" PRId64, (int64_t)added);
 	}
 }
 
@@ -214,6 +255,10 @@ void heap_values_add(struct heap_values *values, uint32_t number, uint64_t bits,
 	}
 	if (type.kind == TYPE_ARRAY) {
 		add_array(v, &type, bits, text);
+		return;
+	}
+	if (type.kind == TYPE_MEMBER_POINTER) {
+		add_member_pointer(v, &type, bits, text);
 		return;
 	}
 	if (type.kind == TYPE_NUMBER && type.encoding == TYPE_FLOAT) {

@@ -62,6 +62,11 @@ static void text_types(const struct heap_type **types, size_t count, size_t limi
 		text_add_count(&cell, types[i]->blocks);
 		text_printf(out, "  %10s  %-11s  ", cell.data, heap_type_kind_name(types[i]->kind));
 		text_add_shown(out, types[i]->name, 200);
+		if (types[i]->alike) {
+			text_add(out, " (");
+			text_add_count(out, types[i]->alike);
+			text_add(out, " by look alone)");
+		}
 		text_add_char(out, '\n');
 	}
 	if (count > limit)
@@ -208,6 +213,8 @@ static void put_types(struct json *json, const struct heap_type **types, size_t 
 		json_put_string(json, "kind", heap_type_kind_name(types[i]->kind));
 		json_put_u64(json, "blocks", types[i]->blocks);
 		json_put_u64(json, "bytes", types[i]->bytes);
+		if (types[i]->kind == HEAP_TYPE_INFERRED)
+			json_put_u64(json, "look_alike", types[i]->alike);
 		json_object_end(json);
 	}
 	json_array_end(json);

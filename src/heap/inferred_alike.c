@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/inferred_alike.h"
+
+#include <string.h>
+
+#include "heap/inferred_find.h"
+#include "heap/inferred_pointee.h"
+#include "heap/inferred_rules.h"
+
+/* Blocks that are declared to be of a type, and are asked which rules they keep. */
+#define WITNESSES_MOST 64u
+#define BLOCK_BYTES (8ull * CLASS_WORDS)
+/* What is read at a time, of blocks that lie beside each other. */
+#define READ_BYTES (4u << 10)
+
+static const uint8_t *bytes_of(struct inferring *f, uint32_t block, size_t *ret_len)
+{
+	uint64_t address = search_block_address(f->search, block);
+	uint64_t size = search_block_size(f->search, block);
+	*ret_len = size < BLOCK_BYTES ? (size_t)size : BLOCK_BYTES;
+	return window_at(&f->window, address, *ret_len, address + READ_BYTES);
+}
+
+static bool is_kept(struct inferring *f, struct alike_rule *rule, uint32_t block,
+	const uint8_t *bytes, size_t len)
+{
+	uint64_t word;
+	if (rule->offset > len || len - rule->offset < rule->size)
+		return true;
+	if (rule->kind != ALIKE_POINTER && rule->kind != ALIKE_APART)
+		return alike_rule_keeps(f->types, rule, bytes + rule->offset);
+	memcpy(&word, bytes + rule->offset, 8);
+	if (rule->kind == ALIKE_POINTER)
+		return inferred_pointee(f, word, rule->type) != POINTEE_DENIES;
+	uint64_t start = search_block_address(f->search, block);
+	return word - start >= search_block_size(f->search, block);
+}
+
+static struct fact *ruled_fact(struct inferring *f, uint32_t heap_type)
+{
+	const struct heap_type *type = &f->survey->types.types.data[heap_type];
+	struct fact *fact =
+		type->kind != HEAP_TYPE_INFERRED || type->is_array || type->layout == TYPE_VOID
+			? NULL
+			: inferred_fact(f, type->layout);
+	if (fact && !fact->has_rules) {
+		fact->has_rules = true;
+		f->failed |= !alike_rules_find(f->types, type->layout, fact, &fact->rules);
+	}
+	return fact;
+}
+
+static void ask_witness(struct inferring *f, uint32_t block, struct fact *fact)
+{
+	size_t len;
+	const uint8_t *bytes = bytes_of(f, block, &len);
+	for (size_t i = 0; bytes && i < fact->rules.len; i++) {
+		struct alike_rule *rule = &fact->rules.data[i];
+		rule->is_broken |= !is_kept(f, rule, block, bytes, len);
+	}
+}
+
+void inferred_learn_rules(struct inferring *inferring)
+{
+	struct inferring *f = inferring;
+	const struct heap_types *types = &f->survey->types;
+	uint32_t count = search_block_count(f->search);
+	for (uint32_t block = 0; block < count && !f->failed; block++) {
+		uint32_t site = search_block_site(f->search, block);
+		if (site < types->class_count || inferred_bit(f->survey->alike.looks, block))
+			continue;
+		struct fact *fact = ruled_fact(f, heap_types_of_site(types, site));
+		if (fact && fact->witnesses < WITNESSES_MOST) {
+			fact->witnesses++;
+			ask_witness(f, block, fact);
+		}
+	}
+}
+
+/* A type with one pointer looks like much; of such what is pointed to must say so, too. */
+static bool is_backed(
+	struct inferring *f, const struct fact *fact, uint32_t class, const uint8_t *bytes)
+{
+	struct class_key key = f->survey->classes.classes.data[class].key;
+	if (key.head || __builtin_popcountll(key.pointers & fact->map.pointers) > 1)
+		return true;
+	for (size_t i = 0; i < fact->slots.len; i++) {
+		const struct slot *slot = &fact->slots.data[i];
+		uint64_t word;
+		if (slot->offset / 8 >= CLASS_WORDS || slot->offset % 8 ||
+			!(key.pointers >> slot->offset / 8 & 1))
+			continue;
+		memcpy(&word, bytes + slot->offset, 8);
+		return inferred_pointee(f, word, slot->target) == POINTEE_AGREES;
+	}
+	return false;
+}
+
+bool inferred_alike(struct inferring *inferring, uint32_t block, uint32_t class, uint32_t heap_type)
+{
+	struct inferring *f = inferring;
+	struct fact *fact = ruled_fact(f, heap_type);
+	size_t len;
+	const uint8_t *bytes = fact ? bytes_of(f, block, &len) : NULL;
+	for (size_t i = 0; bytes && i < fact->rules.len; i++) {
+		struct alike_rule *rule = &fact->rules.data[i];
+		bool counts = !rule->is_broken && (rule->kind != ALIKE_TEXT || rule->is_met);
+		if (counts && !is_kept(f, rule, block, bytes, len))
+			return false;
+	}
+	return bytes && is_backed(f, fact, class, bytes);
+}
+
+const char *inferred_basis_name(const struct survey *survey, uint32_t block)
+{
+	const struct heap_type *type = &survey->types.types.data[survey_type_of(survey, block)];
+	if (type->kind != HEAP_TYPE_INFERRED)
+		return NULL;
+	return survey->alike.looks && inferred_bit(survey->alike.looks, block) ? "look-alike"
+									       : "declared";
+}
+
+/* Bits that are set, one after the other. */
+static void count_bits(struct survey *survey, const uint64_t *set, bool lost_alone)
+{
+	uint32_t count = search_block_count(survey->search);
+	for (uint32_t word = 0; word <= count / 64; word++) {
+		for (uint64_t left = set[word]; left; left &= left - 1) {
+			uint32_t block = 64 * word + (uint32_t)__builtin_ctzll(left);
+			if (lost_alone && search_kind(survey->search, block) == SEARCH_REACHABLE)
+				continue;
+			inferred_set_bit(survey->alike.looks, block);
+			survey->types.types.data[survey_type_of(survey, block)].alike++;
+		}
+	}
+}
+
+void inferred_count_alike(struct survey *survey)
+{
+	if (!survey->alike.looks || !survey->alike.settled)
+		return;
+	count_bits(survey, survey->alike.looks, false);
+	count_bits(survey, survey->alike.settled, true);
+}
