@@ -70,16 +70,12 @@ void snapshot_close_files(const struct snapshot *snapshot)
 	remote_do_last(snapshot->pid, &call);
 }
 
-void snapshot_end(struct stopped *stopped, const struct snapshot *snapshot)
+void snapshot_reap(struct stopped *stopped, const struct snapshot *snapshot)
 {
-	int status;
-	kill(snapshot->pid, SIGKILL);
-	while (waitpid(snapshot->pid, &status, __WALL) == snapshot->pid && WIFSTOPPED(status))
-		ptrace(PTRACE_CONT, snapshot->pid, NULL, NULL);
 	struct remote_call call = {.number = SYS_wait4,
 		.arguments = {(uint64_t)snapshot->inner, 0, __WALL | WNOHANG, 0}};
 	for (int tries = 0; tries < REAP_TRIES; tries++) {
-		struct error *error = stop_process(stopped);
+		struct error *error = stop_process_in_turn(stopped);
 		if (error) {
 			error_destroy(error);
 			return;
@@ -93,4 +89,13 @@ void snapshot_end(struct stopped *stopped, const struct snapshot *snapshot)
 		if (done)
 			return;
 	}
+}
+
+void snapshot_end(struct stopped *stopped, const struct snapshot *snapshot)
+{
+	int status;
+	kill(snapshot->pid, SIGKILL);
+	while (waitpid(snapshot->pid, &status, __WALL) == snapshot->pid && WIFSTOPPED(status))
+		ptrace(PTRACE_CONT, snapshot->pid, NULL, NULL);
+	snapshot_reap(stopped, snapshot);
 }

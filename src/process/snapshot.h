@@ -33,4 +33,7 @@ void snapshot_close_files(const struct snapshot *snapshot);
  */
 void snapshot_end(struct stopped *stopped, const struct snapshot *snapshot);
 
+/* The second half of that, of a copy that has ended already. */
+void snapshot_reap(struct stopped *stopped, const struct snapshot *snapshot);
+
 #endif

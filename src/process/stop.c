@@ -21,6 +21,9 @@
 #define PATIENCE_RUNNING_NS 2000000000u
 #define PAUSE_NS 20000
 #define ROUNDS_MAX 100
+/* Others who copy a process, or write its core, are done with it by then. */
+#define TURN_NS 3000000000u
+#define TURN_PAUSE_NS 2000000
 
 uint64_t stop_now_ns(void)
 {
@@ -75,13 +78,26 @@ bool stop_is_tracer(pid_t tid)
 	return tracer_of(tid) == (pid_t)syscall(SYS_gettid);
 }
 
+static const char *process_name(pid_t pid, char *ret, size_t room)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	if (!file || !fgets(ret, (int)room, file))
+		return "of another namespace?";
+	ret[strcspn(ret, "\n")] = 0;
+	return ret;
+}
+
 struct error *stop_refused(pid_t pid, pid_t tid, int reason)
 {
 	pid_t by = tracer_of(pid);
+	char name[32];
 	if (by)
 		return error_create(ERROR_ENVIRONMENT,
-			"can't stop process %d: process %d (a debugger, strace?) traces it already",
-			(int)pid, (int)by);
+			"can't stop process %d: process %d (%s) traces it already, and only one "
+			"may; end that, or let it detach",
+			(int)pid, (int)by, process_name(by, name, sizeof(name)));
 	return error_errno(ERROR_ENVIRONMENT, reason,
 		"can't stop process %d (thread %d): the system does not let us trace it; run as "
 		"root or its user, look at /proc/sys/kernel/yama/ptrace_scope, in a container "
@@ -244,6 +260,18 @@ struct error *stop_process(struct stopped *stopped)
 	if (error)
 		stop_end(stopped);
 	return error;
+}
+
+struct error *stop_process_in_turn(struct stopped *stopped)
+{
+	uint64_t until = stop_now_ns() + TURN_NS;
+	for (bool again = true;; again = tracer_of(stopped->pid)) {
+		struct error *error = stop_process(stopped);
+		if (!error || error->code != ERROR_ENVIRONMENT || !again || stop_now_ns() > until)
+			return error;
+		error_destroy(error);
+		nanosleep(&(struct timespec){0, TURN_PAUSE_NS}, NULL);
+	}
 }
 
 void stop_repair(pid_t tid, const struct user_regs_struct *regs)
