@@ -495,7 +495,10 @@ void summary_add_notes(
 		text_add(text, ".\n");
 	}
 	if (!recording->complete)
-		text_add(text, "The recording is incomplete: figures hold up to where it ends.\n");
+		text_add(text, recording->types
+				       ? "The core is incomplete: figures are of what is there.\n"
+				       : "The recording is incomplete: figures hold up to where it "
+					 "ends.\n");
 	size_t count;
 	const char *const *damage = model_damage(model, &count);
 	for (size_t i = 0; i < count; i++)

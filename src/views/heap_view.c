@@ -144,7 +144,7 @@ static void text_verdict(const struct heap_page *page, struct text *out)
 	if (s->heap.areas.len)
 		text_in_use(s, out);
 	else
-		text_add(out, "no heap was found.\n");
+		text_printf(out, "%s.\n", heap_absence(&s->heap));
 	int signal = s->heap.space->threads.len ? s->heap.space->threads.data[0].signal : 0;
 	if (signal && !page->pause_ns)
 		text_printf(out, "The program died of SIG%s in thread %d.\n",

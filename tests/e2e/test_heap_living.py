@@ -92,4 +92,44 @@ def traced(folder):
         need_unharmed(pid)
 
 
+@tests.test
+def options_at_the_prompt(folder):
+    """Options go with each line of the prompt, as on the command line, and for that line alone"""
+    hw.need_no_sanitizer("it may not trace")
+    with Waiting(SMALL, folder) as pid:
+        with Terminal([hw.HEAPWISE, "heap", "--no-pager", str(pid)], hw.clean_environment(HOME=folder, TERM="dumb")) as terminal:
+            terminal.wait("in use")
+            terminal.type("types --json --limit 2\n")
+            shown = terminal.wait("\n}")
+            hw.need(len(json.loads(shown[shown.index("{"):])["types"]) == 2, f"not two types: {shown}")
+            terminal.type("types\n")
+            hw.need("{" not in terminal.wait("more"), "the option stays")
+            terminal.type("types --limit none\n")
+            terminal.wait("wants a whole number")
+            terminal.type("types --pointers start\n")
+            terminal.wait("is for the command line")
+            terminal.type("quit\n")
+            hw.need(terminal.end()[0] == 0, "it does not end well")
+        need_unharmed(pid)
+
+
+@tests.test
+def beyond_mappings(folder):
+    """Memory that is not there, addresses that are none: said, not passed over"""
+    hw.need_no_sanitizer("it may not trace")
+    with Waiting(SMALL, folder) as pid:
+        end = next(int(line.split()[0].split("-")[1], 16) for line in Path(f"/proc/{pid}/maps").read_text().splitlines()
+                   if line.endswith("[heap]"))
+        for verb in (["hexdump"], ["strings"]):
+            ended = hw.run([hw.HEAPWISE, "heap", str(pid), *verb, hex(end - 64), "8192"])
+            hw.need(ended.status == 0 and f"from {end:#x} on" in ended.errors, f"{verb}: it is not said: {ended}")
+            ended = hw.run([hw.HEAPWISE, "heap", str(pid), *verb, hex(end - 64), "64"])
+            hw.need(ended.status == 0 and not ended.errors, f"{verb}: too much is said: {ended}")
+            ended = hw.run([hw.HEAPWISE, "heap", str(pid), *verb, hex(end), "64"])
+            hw.need(ended.status == 3 and "nothing can be read" in ended.errors, f"{verb}: {ended}")
+        for verb in ("why", "block", "hexdump"):
+            ended = hw.run([hw.HEAPWISE, "heap", str(pid), verb, "0x10000000000000001"])
+            hw.need(ended.status == 2 and "more than 64 bits" in ended.errors, f"{verb}: {ended}")
+
+
 tests.main()
