@@ -191,6 +191,8 @@ static void infer(struct inferring *f)
 	inferred_follow_all(f);
 	inferred_take_thread_locals(f);
 	inferred_follow_all(f);
+	inferred_take_stacks(f);
+	inferred_follow_all(f);
 	for (unsigned round = 0; round < ROUNDS_MOST; round++) {
 		bool any = spread(f) || f->has_settled;
 		f->has_settled = false;

@@ -75,6 +75,32 @@ for each in FORMS:
         add(each)
 
 
+def add_stacks(name):
+    def check(account, blocks):
+        found = {int(b["address"], 16): b["type"] for b in blocks if b["state"] == "used"}
+        wrong = Counter(f"'{kind}' is called '{found[address]}'" for address, (_, _, _, kind) in account.items()
+                        if not (UNKNOWN.fullmatch(found[address]) if kind == "?" else found[address] == kind))
+        if wrong or len(account) < 30:
+            raise hw.Failure(f"of {len(account)} blocks: {wrong}")
+
+    def stacks(folder):
+        (folder / "crashed").mkdir()
+        core = kernel_core(program_of(name), folder / "crashed")
+        check(read_account(folder / "crashed/account"), ask("core", "--json", core, "blocks")["blocks"])
+        with Waiting(program_of(name), folder) as pid:
+            core = gcore(pid, folder)
+            account = read_account(folder / "account")
+            check(account, ask("heap", "--json", str(pid), "blocks")["blocks"])
+        check(account, ask("core", "--json", core, "blocks")["blocks"])
+
+    tests.add(f"{name}: variables on stacks tell types, unless they have no value yet", stacks)
+
+
+for each in ("stack_types", "stack_types_optimised", "stack_types_dwarf4", "stack_types_clang"):
+    if program_of(each).exists():
+        add_stacks(each)
+
+
 @tests.test
 def separate_debug_information(folder):
     """A stripped program, whose debug file lies beside it; without that nothing is inferred."""
@@ -184,6 +210,16 @@ def elements_of_containers(folder):
     values = sorted(int(value) for block in numbers for name, value in members_of(block).items() if name == "value")
     if len(values) != len(numbers) or len(set(values)) < 2:
         raise hw.Failure(f"a list of numbers: {values[:20]}, {str(numbers[0])[:500]}")
+
+
+@tests.test
+def containers_on_a_stack(folder):
+    """What only variables of main() hold."""
+    with Waiting(program_of("containers"), folder) as pid:
+        types = {t["name"] for t in ask("heap", "--json", str(pid), "types")["types"]}
+    missing = {"std::vector buffer of long int", "std::deque block of char", "std::deque map of char *"} - types
+    if missing or "std::map/set node" in types:
+        raise hw.Failure(f"missing: {missing} of {types}")
 
 
 PARTS = {"vector": "std::vector buffer of ", "list": "std::list node of ", "tree": "std::map/set node of ",
