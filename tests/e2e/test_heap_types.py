@@ -222,6 +222,30 @@ def containers_on_a_stack(folder):
         raise hw.Failure(f"missing: {missing} of {types}")
 
 
+@tests.test
+def what_is_behind_structures(folder):
+    """What stands behind the end of structures and nodes holds nothing, unless most of a type have something there."""
+    def check(account, *source):
+        leaks = {int(b["address"], 16): b["leak"] for b in ask(*source, "blocks")["blocks"] if b["state"] == "used"}
+        wrong = Counter((kind, leaks.get(address), leak) for address, (_, _, leak, kind) in account.items() if leaks.get(address) != leak)
+        if wrong or len(account) != 33:
+            raise hw.Failure(f"of {len(account)} blocks (kind, found, wanted): {wrong}")
+
+    (folder / "crashed").mkdir()
+    core = kernel_core(program_of("tail_types"), folder / "crashed")
+    check(read_account(folder / "crashed/account"), "core", "--json", core)
+    with Waiting(program_of("tail_types"), folder) as pid:
+        core = gcore(pid, folder)
+        account = read_account(folder / "account")
+        check(account, "heap", "--json", str(pid))
+    check(account, "core", "--json", core)
+    nodes = [b["address"] for b in ask("core", "--json", core, "blocks")["blocks"] if b.get("type", "").endswith("::Node")]
+    behind = [w["offset"] for node in nodes for w in ask("core", "--json", core, "words", node)["words"] if w.get("behind_end")]
+    refs = [w["offset"] for node in nodes for w in ask("core", "--json", core, "refs", node)["words"]]
+    if behind != [32] * 2 or set(refs) != {0}:
+        raise hw.Failure(f"words behind: {behind}, references: {refs}")
+
+
 PARTS = {"vector": "std::vector buffer of ", "list": "std::list node of ", "tree": "std::map/set node of ",
          "hash": "std::unordered node of ", "deque": "std::deque block of "}
 ELEMENTS = ["elements", "elements_clang", "elements_libcxx"]
