@@ -13,6 +13,7 @@
 /* A slot that brought no news so many times is passed over. */
 #define IDLE_MOST 8192u
 #define SLOTS_WATCHED 16u
+#define FACTS_RECENT 64u
 
 /* What is known of a type of debug information. */
 struct fact {
@@ -56,8 +57,11 @@ struct inferring {
 	uint32_t *claims;   /* so many blocks of a class were found to be of a type */
 	/* Whole classes or families were named meanwhile, or blocks left. */
 	bool has_settled;
-	uint32_t last_layout; /* of the fact that was asked for last */
-	struct fact *last_fact;
+	/* Facts that were asked for lately, by the last bits of their types. */
+	struct {
+		uint32_t type;
+		struct fact *fact;
+	} recent[FACTS_RECENT];
 	uint8_t *buffer;    /* for elements of arrays; NULL: none was needed so far */
 	uint64_t *is_mixed; /* bit set of classes: several types */
 	uint64_t *is_done;  /* bit set of blocks: were followed */
@@ -83,8 +87,14 @@ bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type);
 bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class);
 /* Later follows the pointers of a block of a type of the heap's. */
 void inferred_push(struct inferring *inferring, uint32_t block, uint32_t type);
-/* Follows the pointers of a block at once. `window`: blocks are gone through in order; or NULL. */
-void inferred_follow(struct inferring *inferring, uint32_t block, struct window *window);
+/* For those who go through all blocks in order. */
+struct in_order {
+	struct window window;
+	struct space_walk walk;
+};
+/* Follows the pointers of a block at once; of in_order->walk it is the block, if that is not NULL.
+ */
+void inferred_follow(struct inferring *inferring, uint32_t block, struct in_order *in_order);
 void inferred_follow_all(struct inferring *inferring);
 
 #endif

@@ -162,16 +162,18 @@ static bool is_named_at_once(const struct heap_types *types, uint32_t site)
 }
 
 /* The blocks that are known since their class or family is. */
-static void take_classes(struct inferring *f, struct window *window)
+static void take_classes(struct inferring *f, struct in_order *in_order)
 {
 	const struct heap_types *types = &f->survey->types;
 	uint32_t blocks = search_block_count(f->search);
+	in_order->walk = (struct space_walk){f->graph->space, 0, 0};
 	for (uint32_t block = 0; block < blocks && !f->failed; block++) {
 		uint32_t site = search_block_site(f->search, block);
 		if (!(is_named_at_once(types, site) || inferred_bit(f->is_left, block)) ||
 			inferred_bit(f->is_done, block))
 			continue;
-		inferred_follow(f, block, window);
+		in_order->walk.block = block;
+		inferred_follow(f, block, in_order);
 		inferred_follow_all(f);
 	}
 }
@@ -202,16 +204,17 @@ static void infer(struct inferring *f)
 
 static struct error *infer_classes(struct inferring *f)
 {
-	_cleanup_(window_cleanup) struct window window;
-	struct error *error = window_open(f->survey->heap.space, &window);
+	struct in_order in_order;
+	struct error *error = window_open(f->survey->heap.space, &in_order.window);
 	for (unsigned round = 0; round < ROUNDS_MOST && !error; round++) {
 		bool any = spread(f) || f->has_settled;
 		f->has_settled = false;
 		f->reads = READS_MOST;
 		if (!any)
 			break;
-		take_classes(f, &window);
+		take_classes(f, &in_order);
 	}
+	window_close(&in_order.window);
 	return error;
 }
 
