@@ -36,6 +36,13 @@ static bool is_head(struct heap_classes *c, uint64_t word)
 	return c->head_answer;
 }
 
+/* Most blocks look like some that were met a moment ago. */
+static inline uint32_t *recent_of(struct heap_classes *c, const struct class_key *key)
+{
+	uint64_t mix = (key->size >> 3) + key->pointers * 0x9e3779b97f4a7c15ull + (key->head >> 3);
+	return &c->recent[(mix ^ mix >> 32) % CLASSES_RECENT];
+}
+
 static uint32_t *find(struct heap_classes *c, const struct class_key *key, bool *ret_new)
 {
 	uint32_t *found = class_map_find(&c->map, *key);
@@ -44,6 +51,13 @@ static uint32_t *find(struct heap_classes *c, const struct class_key *key, bool 
 		return found;
 	struct class_key plain = {.size = key->size};
 	return class_map_insert(&c->map, c->classes.len < CLASSES_MAX ? *key : plain, ret_new);
+}
+
+static inline void count(struct heap_class *one, const struct heap_block *block, uint64_t nulls)
+{
+	one->nulls &= nulls;
+	one->blocks++;
+	one->bytes += block->size;
 }
 
 struct error *heap_classes_add(struct heap_classes *classes, const struct heap_block *block,
@@ -67,6 +81,12 @@ struct error *heap_classes_add(struct heap_classes *classes, const struct heap_b
 		memcpy(&word, bytes, 8);
 		key.head = is_head(classes, word) ? word : 0;
 	}
+	uint32_t *recent = recent_of(classes, &key);
+	if (*recent && class_equal(classes->classes.data[*recent - 1].key, key)) {
+		*ret = *recent - 1;
+		count(&classes->classes.data[*ret], block, nulls);
+		return NULL;
+	}
 	bool is_new;
 	uint32_t *number = find(classes, &key, &is_new);
 	if (!number)
@@ -81,10 +101,8 @@ struct error *heap_classes_add(struct heap_classes *classes, const struct heap_b
 		if (!heap_class_vec_push(&classes->classes, fresh))
 			return error_no_memory();
 	}
-	struct heap_class *one = &classes->classes.data[*number];
-	one->nulls &= nulls;
-	one->blocks++;
-	one->bytes += block->size;
+	count(&classes->classes.data[*number], block, nulls);
+	*recent = *number + 1;
 	*ret = *number;
 	return NULL;
 }

@@ -20,6 +20,7 @@
 #define CLASS_WORDS 64u
 /* Further ones are told apart by their size alone. */
 #define CLASSES_MAX (1u << 20)
+#define CLASSES_RECENT 256u
 
 struct class_key {
 	uint64_t size;     /* of the block */
@@ -53,7 +54,9 @@ struct heap_classes {
 	struct class_map map;
 	struct mapped mapped;
 	const struct address_space *space;
-	struct python *python;      /* borrowed; NULL: there is none */
+	struct python *python; /* borrowed; NULL: there is none */
+	/* Numbers of classes that were met lately, + 1; by a mix of their keys. */
+	uint32_t recent[CLASSES_RECENT];
 	uint64_t head, head_answer; /* the last word that was asked for, and whether it is one */
 };
 

@@ -158,7 +158,7 @@ static void look_through_block(
 		uint64_t first = at > before ? at - before : 0;
 		size_t len = size - first < WINDOW_BYTES ? (size_t)(size - first) : WINDOW_BYTES;
 		const uint8_t *bytes =
-			window_at(window, address + first, len, address + first + WINDOW_BYTES);
+			window_at(window, address + first, len, f->graph->space->high);
 		size_t to = first + len == size ? len : len - behind;
 		if (bytes)
 			look_through(f, bytes, address + first, len, (size_t)(at - first), to,
@@ -212,7 +212,7 @@ static struct error *look_at_tails(struct finding *f, struct window *window)
 		if (!tail)
 			continue;
 		uint64_t end = address + size_of(f, walk.block) - tail;
-		const uint8_t *byte = window_at(window, end, 1, end + WINDOW_BYTES);
+		const uint8_t *byte = window_at(window, end, 1, f->graph->space->high);
 		f->tails[walk.block] = 0;
 		if (byte && !*byte)
 			find_say(f, walk.block, PART_STRING);

@@ -47,12 +47,12 @@ static struct fact *find_fact(struct inferring *f, uint32_t type)
 
 struct fact *inferred_fact(struct inferring *inferring, uint32_t type)
 {
-	struct inferring *f = inferring;
-	if (!f->last_fact || f->last_layout != type) {
-		f->last_fact = find_fact(f, type);
-		f->last_layout = type;
+	size_t slot = type % FACTS_RECENT;
+	if (!inferring->recent[slot].fact || inferring->recent[slot].type != type) {
+		inferring->recent[slot].fact = find_fact(inferring, type);
+		inferring->recent[slot].type = type;
 	}
-	return f->last_fact;
+	return inferring->recent[slot].fact;
 }
 
 /* What an allocator may give more than `wanted`. */

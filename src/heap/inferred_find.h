@@ -14,6 +14,7 @@
 /* A slot that brought no news so many times is passed over. */
 #define IDLE_MOST 8192u
 #define SLOTS_WATCHED 16u
+#define FACTS_RECENT 64u
 
 /* What is known of a type of debug information. */
 struct fact {
@@ -68,8 +69,11 @@ struct inferring {
 	uint32_t *alike;    /* what the rest of a class may be; HEAP_TYPE_NONE */
 	/* Of whole classes or families it is known since, or blocks were left. */
 	bool has_settled;
-	uint32_t last_layout; /* of the fact that was asked for last */
-	struct fact *last_fact;
+	/* Facts that were asked for lately, by the last bits of their types. */
+	struct {
+		uint32_t type;
+		struct fact *fact;
+	} recent[FACTS_RECENT];
 	uint8_t *buffer;      /* for elements of arrays; NULL: none was needed so far */
 	uint64_t *is_mixed;   /* bit set of classes: several types */
 	uint64_t *is_settled; /* bit set of classes: nobody asks for single blocks any more */
@@ -126,8 +130,14 @@ bool inferred_is_deque_table(const struct heap_type *part);
 void inferred_follow_deque(struct inferring *inferring, uint32_t block, const struct fact *fact);
 /* Later follows the pointers of a block of a type of the heap's. */
 void inferred_push(struct inferring *inferring, uint32_t block, uint32_t type);
-/* Follows the pointers of a block at once. `window`: blocks are gone through in order; or NULL. */
-void inferred_follow(struct inferring *inferring, uint32_t block, struct window *window);
+/* For those who go through all blocks in order. */
+struct in_order {
+	struct window window;
+	struct space_walk walk;
+};
+/* Follows the pointers of a block at once; of in_order->walk it is the block, if that is not NULL.
+ */
+void inferred_follow(struct inferring *inferring, uint32_t block, struct in_order *in_order);
 void inferred_follow_all(struct inferring *inferring);
 
 #endif

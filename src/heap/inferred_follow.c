@@ -86,14 +86,14 @@ static bool follow_edges(struct inferring *f, const struct following *b)
 }
 
 /* Its memory, where that is gone through in order anyway. */
-static void follow_window(
-	struct inferring *f, const struct following *b, struct window *window, uint64_t address)
+static void follow_window(struct inferring *f, const struct following *b, struct in_order *in_order)
 {
 	const struct slot_vec *slots = &b->fact->slots;
+	uint64_t address = space_walk_address(&in_order->walk);
 	size_t size = (size_t)b->fact->size;
-	const uint8_t *bytes = size <= WINDOW_BYTES
-				       ? window_at(window, address, size, address + WINDOW_BYTES)
-				       : NULL;
+	const uint8_t *bytes = size <= WINDOW_BYTES ? window_at(&in_order->window, address, size,
+							      f->graph->space->high)
+						    : NULL;
 	for (size_t slot = 0; bytes && slot < slots->len && !f->failed; slot++) {
 		uint64_t word, offset = slots->data[slot].offset;
 		if (offset > size - 8 || is_idle(b, slot))
@@ -147,7 +147,7 @@ static void leave(struct inferring *f, uint32_t block)
 	f->has_settled = true;
 }
 
-void inferred_follow(struct inferring *inferring, uint32_t block, struct window *window)
+void inferred_follow(struct inferring *inferring, uint32_t block, struct in_order *in_order)
 {
 	struct inferring *f = inferring;
 	const struct heap_types *types = &f->survey->types;
@@ -170,11 +170,10 @@ void inferred_follow(struct inferring *inferring, uint32_t block, struct window 
 	uint64_t count = is_array ? usable / size : 1;
 	if (!is_array && (all_are_idle(&b) || follow_edges(f, &b)))
 		return;
-	uint64_t address = search_block_address(f->search, block);
-	if (window && !is_array && size >= 8 && size <= usable)
-		follow_window(f, &b, window, address);
+	if (in_order && !is_array && size >= 8 && size <= usable)
+		follow_window(f, &b, in_order);
 	else if (f->reads || is_array)
-		follow_memory(f, address, size, count, fact);
+		follow_memory(f, search_block_address(f->search, block), size, count, fact);
 	else
 		leave(f, block);
 }

@@ -207,10 +207,11 @@ static bool take_block(struct inferring *f, uint32_t block, enum inferred_basis 
 
 /* The blocks of classes that look like others, each for itself: of settled ones, or of others; of
  * families; and those that were left. */
-static void take_classes(struct inferring *f, enum inferred_basis basis, struct window *window)
+static void take_classes(struct inferring *f, enum inferred_basis basis, struct in_order *in_order)
 {
 	const struct heap_types *types = &f->survey->types;
 	uint32_t blocks = search_block_count(f->search);
+	in_order->walk = (struct space_walk){f->graph->space, 0, 0};
 	inferred_learn_rules(f);
 	for (uint32_t class = 0; class < types->class_count; class ++) {
 		bool is_now = basis == BASIS_LOOKS || inferred_bit(f->is_settled, class);
@@ -221,7 +222,8 @@ static void take_classes(struct inferring *f, enum inferred_basis basis, struct 
 	for (uint32_t block = 0; block < blocks && !f->failed; block++) {
 		if (!take_block(f, block, basis))
 			continue;
-		inferred_follow(f, block, window);
+		in_order->walk.block = block;
+		inferred_follow(f, block, in_order);
 		inferred_follow_all(f);
 	}
 	f->basis = BASIS_DECLARED;
@@ -273,8 +275,8 @@ static void infer(struct inferring *f)
 
 static struct error *infer_classes(struct inferring *f)
 {
-	_cleanup_(window_cleanup) struct window window;
-	struct error *error = window_open(f->survey->heap.space, &window);
+	struct in_order in_order;
+	struct error *error = window_open(f->survey->heap.space, &in_order.window);
 	/* What is sure comes first. */
 	for (unsigned round = 0; round < ROUNDS_MOST && !error; round++) {
 		enum inferred_basis basis = f->has_settled ? BASIS_SETTLED : BASIS_LOOKS;
@@ -282,8 +284,9 @@ static struct error *infer_classes(struct inferring *f)
 		f->reads = READS_MOST;
 		if (!spread(f, basis) && basis == BASIS_LOOKS)
 			break;
-		take_classes(f, basis, &window);
+		take_classes(f, basis, &in_order);
 	}
+	window_close(&in_order.window);
 	return error;
 }
 

@@ -33,6 +33,8 @@ bool mapped_look_up(struct mapped *mapped, uint64_t word)
 	const struct process_map *map = process_maps_find(mapped->maps, word);
 	if (!map)
 		return false;
+	mapped->start_before = mapped->start;
+	mapped->end_before = mapped->end;
 	mapped->start = map->start;
 	mapped->end = map->end;
 	return true;

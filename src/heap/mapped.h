@@ -23,7 +23,8 @@ struct mapped {
 	 */
 	uint64_t *pages;
 	uint64_t marks; /* bits of a pointer that mean nothing where it points to; others are 0 */
-	uint64_t start, end; /* of the mapping that was hit last */
+	uint64_t start, end;               /* of the mapping that was hit last */
+	uint64_t start_before, end_before; /* of the one before */
 };
 
 struct error *mapped_open(
@@ -38,7 +39,8 @@ static inline bool mapped_has(struct mapped *mapped, uint64_t word)
 {
 	if (word & 7 & ~mapped->marks || word >> MAPPED_ADDRESS_BITS)
 		return false;
-	if (word - mapped->start < mapped->end - mapped->start)
+	if (word - mapped->start < mapped->end - mapped->start ||
+		word - mapped->start_before < mapped->end_before - mapped->start_before)
 		return true;
 	uint64_t page = word >> MAPPED_BITS;
 	return mapped->pages[page / 64] >> page % 64 & 1 && mapped_look_up(mapped, word);

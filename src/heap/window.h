@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The bytes of an address space, for those who go through it in order: read by large pieces. */
+/* The bytes of an address space, for those who go through it in order: read by large pieces, by a
+ * thread of its own while the one before is gone through. */
 #ifndef HEAP_WINDOW_H
 #define HEAP_WINDOW_H
 
@@ -11,7 +12,10 @@
 struct window {
 	const struct address_space *space;
 	uint8_t *bytes;
-	uint64_t start, end; /* what is in it */
+	uint64_t start, end;        /* what is in it */
+	uint8_t *buffer;            /* in which `bytes` are */
+	struct window_ahead *ahead; /* NULL: none so far, or `has_no_ahead` */
+	bool has_no_ahead;
 };
 
 struct error *window_open(const struct address_space *space, struct window *ret) must_check_;

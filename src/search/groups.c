@@ -24,7 +24,7 @@ static void group_describe(
 		ret->block + ret->into);
 }
 
-bool search_group_of(struct search *s, const struct link *link, uint32_t block, uint32_t *ret)
+static bool find_group(struct search *s, const struct link *link, uint32_t block, uint32_t *ret)
 {
 	uint32_t site = node_site(s->nodes.data[block]);
 	uint32_t parent = link->holder == SPACE_NONE ? SEARCH_NO_GROUP : link->holder_group;
@@ -61,5 +61,22 @@ bool search_group_of(struct search *s, const struct link *link, uint32_t block, 
 	if (!known || !search_group_vec_push(&s->group_list, group))
 		return false;
 	*known = *ret = (uint32_t)s->group_list.len - 1;
+	return true;
+}
+
+/* Of most blocks the group is that of one before: what was found for it is kept. */
+bool search_group_of(struct search *s, const struct link *link, uint32_t block, uint32_t *ret)
+{
+	uint32_t site = node_site(s->nodes.data[block]), parent = link->holder_group;
+	struct recent_group *recent = &s->recent[(parent * 31 + site) % GROUPS_RECENT];
+	if (link->holder == SPACE_NONE || parent == SEARCH_NO_GROUP)
+		return find_group(s, link, block, ret);
+	if (recent->parent == parent && recent->site == site) {
+		*ret = recent->group;
+		return true;
+	}
+	if (!find_group(s, link, block, ret))
+		return false;
+	*recent = (struct recent_group){parent, site, *ret};
 	return true;
 }

@@ -16,7 +16,15 @@ static inline bool record_equal(struct record_key a, struct record_key b)
 }
 DEFINE_MAP(record_map, struct record_key, uint32_t, record_hash, record_equal)
 
-static struct search_record *record_at(struct search *s, struct record_map *map, uint32_t block)
+#define RECORDS_RECENT 64u
+
+/* What is summed up, and the numbers of records that were met lately. */
+struct counting {
+	struct record_map map;
+	uint32_t recent[RECORDS_RECENT];
+};
+
+static struct search_record *record_at(struct search *s, struct counting *c, uint32_t block)
 {
 	uint64_t node = s->nodes.data[block];
 	enum search_kind kind = node_kind(node);
@@ -24,19 +32,24 @@ static struct search_record *record_at(struct search *s, struct record_map *map,
 		       s->records.len < SEARCH_RECORDS_FINE;
 	struct record_key key = {
 		node_site(node), is_held ? node_group(node) : SEARCH_NO_GROUP, kind};
+	uint32_t *recent = &c->recent[(key.site * 31 + key.group) % RECORDS_RECENT];
+	struct search_record *last = *recent < s->records.len ? &s->records.data[*recent] : NULL;
+	if (last && last->site == key.site && last->group == key.group && last->kind == kind)
+		return last;
 	bool is_new;
-	uint32_t *at = record_map_insert(map, key, &is_new);
+	uint32_t *at = record_map_insert(&c->map, key, &is_new);
 	struct search_record fresh = {.site = key.site, .kind = kind, .group = key.group};
 	if (!at || (is_new && !search_record_vec_push(&s->records, fresh)))
 		return NULL;
 	if (is_new)
 		*at = (uint32_t)s->records.len - 1;
+	*recent = *at;
 	return &s->records.data[*at];
 }
 
-static bool count(struct search *s, struct record_map *map, uint32_t block, uint64_t address)
+static bool count(struct search *s, struct counting *c, uint32_t block, uint64_t address)
 {
-	struct search_record *record = record_at(s, map, block);
+	struct search_record *record = record_at(s, c, block);
 	if (!record)
 		return false;
 	uint64_t size = space_size(&s->space, block);
@@ -51,7 +64,7 @@ static bool count(struct search *s, struct record_map *map, uint32_t block, uint
 	s->totals.bytes[kind] += size;
 	if (kind != SEARCH_INDIRECT)
 		return true;
-	record = record_at(s, map, search_leader_of(s, block));
+	record = record_at(s, c, search_leader_of(s, block));
 	if (record) {
 		record->indirect_blocks++;
 		record->indirect_bytes += size;
@@ -61,12 +74,12 @@ static bool count(struct search *s, struct record_map *map, uint32_t block, uint
 
 bool search_count(struct search *s)
 {
-	struct record_map map;
-	record_map_init(&map);
+	struct counting counting = {.recent = {0}};
+	record_map_init(&counting.map);
 	struct space_walk walk = {&s->space, 0, 0};
 	bool ok = true;
 	for (; ok && walk.block < space_count(&s->space); walk.block++)
-		ok = count(s, &map, walk.block, space_walk_address(&walk));
-	record_map_deinit(&map);
+		ok = count(s, &counting, walk.block, space_walk_address(&walk));
+	record_map_deinit(&counting.map);
 	return ok;
 }

@@ -11,6 +11,8 @@ struct error *search_create(const struct search_options *options, struct search 
 	if (!s)
 		return error_no_memory();
 	s->options = *options;
+	for (size_t i = 0; i < GROUPS_RECENT; i++)
+		s->recent[i].parent = SEARCH_NO_GROUP;
 	space_init(&s->space);
 	*ret = s;
 	return NULL;

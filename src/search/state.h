@@ -55,6 +55,12 @@ static inline bool group_equal(struct group_key a, struct group_key b)
 }
 DEFINE_MAP(group_map, struct group_key, uint32_t, group_hash, group_equal)
 
+/* The group of blocks of a site that a group holds. */
+struct recent_group {
+	uint32_t parent, site, group;
+};
+#define GROUPS_RECENT 64u
+
 /* A block that was reached by an interior pointer that a heuristic explains. */
 struct explained {
 	uint32_t block;
@@ -73,6 +79,7 @@ struct search {
 	struct explained_vec explained;
 	struct search_group_vec group_list;
 	struct group_map group_map;
+	struct recent_group recent[GROUPS_RECENT];
 	struct search_record_vec records;
 	struct search_totals totals;
 };
