@@ -120,7 +120,8 @@ static void describe_place(const struct heap_where *where, struct text *text)
 {
 	text_add(text, "<");
 	text_add_shown(text,
-		where->place.name ? where->place.name : path_last_part(where->place.module->path), 120);
+		where->place.name ? where->place.name : path_last_part(where->place.module->path),
+		120);
 	if (where->offset)
 		text_printf(text, "+0x%" PRIx64, where->offset);
 	text_add(text, ">");

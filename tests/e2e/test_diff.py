@@ -11,13 +11,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
 from documented import undocumented
+from hw import heapwise
 
 TESTS = hw.Tests()
 DIFF = hw.TARGETS / "diff"
-
-
-def heapwise(*arguments, **more):
-    return hw.run([hw.HEAPWISE, *arguments], **more)
 
 
 def recording(folder, program, name=None, options=("-q",)):

@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+from hw import ask
 
 TESTS = hw.Tests()
 JSON_TEXT = json.dumps([{"name": f"n{i}", "values": list(range(i % 7))} for i in range(300)])
@@ -29,12 +30,6 @@ def workloads(folder):
             ("containers", [hw.TARGETS / "containers-O2"]),
             ("jq", [hw.need_program("jq"), "map(.values|add)", folder / "in.json"]),
             ("xmllint", [hw.need_program("xmllint"), "--xpath", "//b[@c>100]", folder / "in.xml"])]
-
-
-def ask(*arguments):
-    ended = hw.run([hw.HEAPWISE, *arguments])
-    hw.need(ended.status == 0, f"{arguments}: {ended}")
-    return ended.text
 
 
 def heaptrack(folder, name, arguments):

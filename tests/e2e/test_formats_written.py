@@ -18,20 +18,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
 from browser import Browser
+from hw import ask, heapwise
 
 TESTS = hw.Tests()
 OF_EVENTS = ("heaptrack", "heaptrack2", "heaptrack1", "mtrace")  # which not every source has
 PERL = "my @a = map { 'x' x $_ } 1 .. 3000; my %h = map { $_ => [$_] } 1 .. 500; sub f { my $n = shift; $n ? f($n - 1) : join ',', 1 .. 999 } $h{$_} = f($_) for 1 .. 40"
-
-
-def heapwise(*arguments, **more):
-    return hw.run([hw.HEAPWISE, *arguments], **more)
-
-
-def ask(*arguments):
-    ended = heapwise(*arguments)
-    hw.need(ended.status == 0, f"{arguments}: {ended}")
-    return ended.text
 
 
 def recorded(folder, program=None, name="own", options=()):

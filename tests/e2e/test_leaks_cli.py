@@ -16,15 +16,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+from hw import heapwise
 
 TESTS = hw.Tests()
 LEAKS = hw.TARGETS / "leaks"
 LEAKY = LEAKS / "list_single-O2"
 FORMS = ("text", "memcheck", "json", "sarif", "junit", "github")
-
-
-def heapwise(*arguments, **more):
-    return hw.run([hw.HEAPWISE, *arguments], **more)
 
 
 def recording(folder, program=LEAKY, *, name="a.hpw", options=("--leak-check=full",)):

@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+from hw import ask, heapwise
 
 TESTS = hw.Tests()
 GO = shutil.which("go")
@@ -21,16 +22,6 @@ METRICS = {"alloc_objects": "allocations", "alloc_space": "allocated_bytes", "in
            "inuse_space": "live_bytes"}
 ALL = ("-nodefraction=0", "-edgefraction=0", "-nodecount=0")
 VALUE = r"(-?[\d.]+)B?"
-
-
-def heapwise(*arguments, **more):
-    return hw.run([hw.HEAPWISE, *arguments], **more)
-
-
-def ask(*arguments):
-    ended = heapwise(*arguments)
-    hw.need(ended.status == 0, f"{arguments}: {ended}")
-    return ended.text
 
 
 def ask_json(*arguments):

@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
 from documented import undocumented
+from hw import heapwise
 
 TESTS = hw.Tests()
 OLD, NEW = hw.TARGETS / "diff/work_old", hw.TARGETS / "diff/work_new"
@@ -45,10 +46,6 @@ def child_of(folder, name):
         return [path for path in folder.glob(f"{name}.[0-9]*.hpw") if heapwise("report", path).status == 0]
 
     return hw.wait_until(closed, f"{name}.hpw has no child")[0]
-
-
-def heapwise(*arguments):
-    return hw.run([hw.HEAPWISE, *arguments])
 
 
 def compared(view, old, new, *arguments):

@@ -12,15 +12,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+from hw import heapwise
 
 TESTS = hw.Tests()
 VIEWS = ("summary", "sites", "never-freed", "peak", "temporary", "sizes", "threads")
 SITE_VIEWS = VIEWS[:5]
 METRICS = ("allocations", "allocated_bytes", "live_bytes", "live_blocks", "peak_bytes", "temporary", "failed")
-
-
-def heapwise(*arguments, **more):
-    return hw.run([hw.HEAPWISE, *arguments], **more)
 
 
 def recording(folder, name="a.hpw", program="peak_twice-O2"):

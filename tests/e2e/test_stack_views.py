@@ -11,15 +11,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
 from browser import Browser
+from hw import heapwise
 
 TESTS = hw.Tests()
 TOTALS = {"allocations": "allocations", "allocated_bytes": "allocated_bytes", "live_bytes": "live_bytes_at_end",
           "peak_bytes": "peak_bytes", "temporary": "temporary"}
 GRAINS = ("functions", "lines", "files", "addresses", "modules")
-
-
-def heapwise(*arguments, **more):
-    return hw.run([hw.HEAPWISE, *arguments], **more)
 
 
 def recording(folder, name="a.hpw", program="containers-O2"):

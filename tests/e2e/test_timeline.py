@@ -10,6 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+from hw import heapwise
 
 TESTS = hw.Tests()
 PROGRAM = "peak_middle-O2"
@@ -19,10 +20,6 @@ ROW = re.compile(r"^ *(\d+)" + r" +([\d,]+)" * 5 + "$", re.M)
 TREE = re.compile(r"^(\d\d+\.\d\d)% \(([\d,]+)B\) \(heap allocation functions\) malloc/new/new\[\], --alloc-fns, etc\.$",
                   re.M)
 BRANCH = re.compile(r"^((?:\| |  )*)->(\d\d+\.\d\d)% \(([\d,]+)B\) (?:0x[0-9A-F]+: |in \d+ place)", re.M)
-
-
-def heapwise(*arguments, **more):
-    return hw.run([hw.HEAPWISE, *arguments], **more)
 
 
 def recording(folder, program=PROGRAM):

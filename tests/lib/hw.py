@@ -115,6 +115,18 @@ def run(arguments, *, env=None, cwd=None, stdin=b"", timeout=TIMEOUT, session=Tr
     return Ended(process.returncode, stdout, stderr)
 
 
+def heapwise(*arguments, **more):
+    """Runs the command."""
+    return run([HEAPWISE, *arguments], **more)
+
+
+def ask(*arguments):
+    """What the command says, which must succeed."""
+    ended = heapwise(*arguments)
+    need(ended.status == 0, f"{arguments}: {ended}")
+    return ended.text
+
+
 def record(arguments, recording, *, options=("-q",), **more):
     """Runs a program under `heapwise run`."""
     return run([HEAPWISE, "run", *options, "-o", recording, "--", *arguments], **more)
