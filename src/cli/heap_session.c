@@ -156,6 +156,10 @@ static struct error *open_process(struct heap_session *s)
 	if (error)
 		return error;
 	s->is_held = true;
+	if (stop_is_narrow(&s->stopped))
+		return error_create(ERROR_INPUT,
+			"process %d runs 32-bit code; heaps are read of 64-bit programs (x86-64)",
+			(int)s->pid);
 	int reason;
 	struct error *no_copy = snapshot_take(&s->stopped, &s->snapshot, &reason);
 	s->has_snapshot = !no_copy;
