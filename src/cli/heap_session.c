@@ -27,9 +27,48 @@ static void let_go(struct heap_session *s)
 	s->is_held = false;
 }
 
+/* The file that was passed over because it is cut off. */
+static const char *cut_file(struct heap_session *s, uint32_t module)
+{
+	const struct symbols_tried *tried;
+	size_t count = 0;
+	error_destroy(symbols_module_tried(s->names.symbols, module, &tried, &count));
+	for (size_t i = 0; i < count; i++) {
+		if (tried[i].trial == TRIAL_CUT_SHORT)
+			return tried[i].path;
+	}
+	return NULL;
+}
+
+/* What debug information lacks, of those modules whose files were opened so far. */
+static void warn_lacks(struct heap_session *s)
+{
+	for (size_t i = 0; i < s->names.modules.len; i++) {
+		struct named_module *module = &s->names.modules.data[i];
+		unsigned lacks = symbols_module_lacks(s->names.symbols, module->symbols);
+		if (module->is_told)
+			continue;
+		const char *path = symbols_module_debug_path(s->names.symbols, module->symbols);
+		const char *cut = lacks & SYMBOLS_LACK_CUT ? cut_file(s, module->symbols) : NULL;
+		if (cut)
+			message("%s is cut off, so it is not used: names of %s may be missing", cut,
+				module->path);
+		if (lacks & SYMBOLS_LACK_ZSTD)
+			message("%s: its debug information is packed by zstd, which can't be read "
+				"here (objcopy --decompress-debug-sections unpacks it)",
+				path ? path : module->path);
+		if (lacks & SYMBOLS_LACK_DAMAGED)
+			message("%s: its debug information is damaged, and not used",
+				path ? path : module->path);
+		module->is_told = cut || lacks & (SYMBOLS_LACK_ZSTD | SYMBOLS_LACK_DAMAGED);
+	}
+}
+
 void heap_session_close(struct heap_session *session)
 {
 	struct heap_session *s = session;
+	if (s->has_names)
+		warn_lacks(s);
 	model_destroy(s->model);
 	heap_recording_deinit(&s->recording);
 	survey_close(&s->survey);
@@ -93,6 +132,19 @@ static struct error *stop_at_rest(struct heap_session *s)
 	}
 }
 
+static void tell_live(const struct address_module *module, enum live_file where)
+{
+	if (where == LIVE_FILE_HELD)
+		message("%s: the file was removed or replaced since the process started; the one "
+			"that it still holds is read",
+			module->path);
+	else if (where == LIVE_FILE_LOST)
+		message("%s: the file was removed or replaced since the process started, and the "
+			"one that it still holds can't be opened (root may): names in it may be "
+			"missing",
+			module->path);
+}
+
 static struct error *open_process(struct heap_session *s)
 {
 	snprintf(s->name, sizeof(s->name), "process %d", (int)s->pid);
@@ -104,6 +156,10 @@ static struct error *open_process(struct heap_session *s)
 	if (error)
 		return error;
 	s->is_held = true;
+	if (stop_is_narrow(&s->stopped))
+		return error_create(ERROR_INPUT,
+			"process %d runs 32-bit code; heaps are read of 64-bit programs (x86-64)",
+			(int)s->pid);
 	int reason;
 	struct error *no_copy = snapshot_take(&s->stopped, &s->snapshot, &reason);
 	s->has_snapshot = !no_copy;
@@ -116,6 +172,9 @@ static struct error *open_process(struct heap_session *s)
 	error = address_space_of_process(
 		&s->stopped, s->has_snapshot ? s->snapshot.pid : s->pid, &s->space);
 	s->space.memory.stopped = &heap_interrupted;
+	if (!error)
+		error = heap_names_live(&s->names, &s->space,
+			s->has_snapshot ? s->snapshot.pid : s->pid, tell_live);
 	if (s->has_snapshot) {
 		let_go(s);
 		snapshot_close_files(&s->snapshot);
@@ -183,6 +242,8 @@ struct error *heap_session_survey(struct heap_session *session)
 	if (!error)
 		error = survey_type(&s->survey);
 	let_go(s);
+	if (!error)
+		warn_lacks(s);
 	if (!error)
 		error = heap_interrupt_check();
 	return error;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 struct error *heap_names_open(
 	const struct symbols_settings *settings, const char *exe, struct heap_names *ret)
 {
@@ -31,18 +33,21 @@ static const struct named_module *find_module(const struct heap_names *names, co
 	return NULL;
 }
 
-static bool add_module(struct heap_names *names, const struct address_module *module, uint32_t *ret)
+/* live: the path of the file of a process that runs; NULL: the module's own. */
+static bool add_module_as(struct heap_names *names, const struct address_module *module,
+	const char *live, uint32_t *ret)
 {
 	const struct named_module *known = find_module(names, module->path);
 	if (known) {
 		*ret = known->symbols;
 		return true;
 	}
-	struct named_module fresh = {arena_strdup(&names->arena, module->path), 0};
-	bool stands = names->exe && module->executable;
+	struct named_module fresh = {
+		.path = arena_strdup(&names->arena, module->path), .symbols = 0};
+	const char *stands = names->exe && module->executable ? names->exe : live;
 	struct error *error =
 		!fresh.path ? error_no_memory()
-		: stands    ? symbols_add_file(names->symbols, names->exe, module->build_id,
+		: stands    ? symbols_add_file(names->symbols, stands, module->build_id,
 				      module->build_id_len, &fresh.symbols)
 			    : symbols_add_module(names->symbols, module->path, module->build_id,
 				      module->build_id_len, &fresh.symbols);
@@ -52,6 +57,29 @@ static bool add_module(struct heap_names *names, const struct address_module *mo
 	}
 	*ret = fresh.symbols;
 	return true;
+}
+
+static bool add_module(struct heap_names *names, const struct address_module *module, uint32_t *ret)
+{
+	return add_module_as(names, module, NULL, ret);
+}
+
+struct error *heap_names_live(struct heap_names *names, const struct address_space *space,
+	pid_t readable, void (*tell)(const struct address_module *module, enum live_file where))
+{
+	for (size_t i = 0; i < space->modules.len; i++) {
+		const struct address_module *module = &space->modules.data[i];
+		const struct process_map *map = address_space_map(space, module->start);
+		enum live_file where = LIVE_FILE_AT_PATH;
+		_cleanup_free_ char *path =
+			map ? live_file_find(readable, map, module->executable, &where) : NULL;
+		uint32_t number;
+		if (!add_module_as(names, module, path, &number))
+			return error_no_memory();
+		if (where != LIVE_FILE_AT_PATH)
+			tell(module, where);
+	}
+	return NULL;
 }
 
 static char *find_file(void *context, const struct address_module *module, enum address_file *ret)

@@ -9,12 +9,14 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "process/address_space.h"
+#include "process/live_file.h"
 #include "symbols/symbols.h"
 #include "symbols/types.h"
 
 struct named_module {
 	const char *path; /* as the program saw it */
 	uint32_t symbols; /* its number there */
+	bool is_told;     /* what its debug information lacks */
 };
 DEFINE_VEC(named_modules, struct named_module)
 
@@ -30,6 +32,12 @@ struct heap_names {
 struct error *heap_names_open(const struct symbols_settings *settings, const char *exe,
 	struct heap_names *ret) must_check_;
 void heap_names_close(struct heap_names *names);
+
+/* Of a process that runs the files of its modules, wherever their paths lead by now; `readable` as
+ * of address_space_of_process(). Calls back with those that are not at their paths. */
+struct error *heap_names_live(struct heap_names *names, const struct address_space *space,
+	pid_t readable,
+	void (*tell)(const struct address_module *module, enum live_file where)) must_check_;
 
 /* For address_space_of_core(): finds modules' files. */
 struct address_files heap_names_files(struct heap_names *names);

@@ -21,6 +21,8 @@
 #define PATIENCE_RUNNING_NS 2000000000u
 #define PAUSE_NS 20000
 #define ROUNDS_MAX 100
+/* __USER32_CS of the kernel's asm/segment.h. */
+#define CODE_32 0x23u
 /* Others who copy a process, or write its core, are done with it by then. */
 #define TURN_NS 3000000000u
 #define TURN_PAUSE_NS 2000000
@@ -78,6 +80,14 @@ bool stop_is_tracer(pid_t tid)
 	return tracer_of(tid) == (pid_t)syscall(SYS_gettid);
 }
 
+/* A process without a program. */
+static bool is_kernel(pid_t pid)
+{
+	char path[64], program[8];
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	return readlink(path, program, sizeof(program)) < 0 && errno == ENOENT;
+}
+
 static const char *process_name(pid_t pid, char *ret, size_t room)
 {
 	char path[64];
@@ -98,6 +108,9 @@ struct error *stop_refused(pid_t pid, pid_t tid, int reason)
 			"can't stop process %d: process %d (%s) traces it already, and only one "
 			"may; end that, or let it detach",
 			(int)pid, (int)by, process_name(by, name, sizeof(name)));
+	if (is_kernel(pid))
+		return error_create(ERROR_INPUT,
+			"process %d is the kernel's: it has no memory of its own", (int)pid);
 	return error_errno(ERROR_ENVIRONMENT, reason,
 		"can't stop process %d (thread %d): the system does not let us trace it; run as "
 		"root or its user, look at /proc/sys/kernel/yama/ptrace_scope, in a container "
@@ -144,7 +157,8 @@ static struct error *seize_all(struct stopped *stopped, bool *ret_found)
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)stopped->pid);
 	DIR *folder = opendir(path);
 	if (!folder)
-		return error_errno(ERROR_INPUT, errno, "process %d has ended", (int)stopped->pid);
+		return error_create(
+			ERROR_INPUT, "process %d has ended, or never was", (int)stopped->pid);
 	struct error *error = NULL;
 	for (struct dirent *entry; !error && (entry = readdir(folder));) {
 		if (entry->d_name[0] != '.')
@@ -272,6 +286,17 @@ struct error *stop_process_in_turn(struct stopped *stopped)
 		error_destroy(error);
 		nanosleep(&(struct timespec){0, TURN_PAUSE_NS}, NULL);
 	}
+}
+
+bool stop_is_narrow(const struct stopped *stopped)
+{
+	size_t narrow = 0, known = 0;
+	for (size_t i = 0; i < stopped->threads.len; i++) {
+		known += stopped->threads.data[i].stopped;
+		narrow += stopped->threads.data[i].stopped &&
+			  stopped->threads.data[i].regs.cs == CODE_32;
+	}
+	return known && narrow == known;
 }
 
 void stop_repair(pid_t tid, const struct user_regs_struct *regs)

@@ -60,6 +60,9 @@ struct error *stop_process(struct stopped *stopped) must_check_;
 /* The same; while somebody else traces it, it is tried again for some seconds. */
 struct error *stop_process_in_turn(struct stopped *stopped) must_check_;
 
+/* Whether all threads that have stopped run 32-bit code. */
+bool stop_is_narrow(const struct stopped *stopped);
+
 /* Whether a thread has ended, or is gone. */
 bool thread_is_dead(pid_t pid, pid_t tid);
 

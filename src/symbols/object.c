@@ -176,6 +176,21 @@ Dwarf *object_dwarf(struct object *object)
 	return object->dwarf;
 }
 
+bool object_is_damaged(struct object *object)
+{
+	GElf_Shdr header;
+	if (object_is_unreadable(object) || !object_section(object, ".debug_info", &header) ||
+		header.sh_type == SHT_NOBITS)
+		return false;
+	Dwarf_Off next;
+	size_t bytes;
+	Dwarf_Half version;
+	Dwarf *dwarf = object_dwarf(object);
+	return !dwarf ||
+	       dwarf_next_unit(dwarf, 0, &next, &bytes, &version, NULL, NULL, NULL, NULL, NULL) ||
+	       version < 2 || version > 5;
+}
+
 const char *object_debug_link(const struct object *object, uint32_t *ret_crc)
 {
 	GElf_Word crc;

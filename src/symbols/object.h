@@ -49,6 +49,9 @@ bool object_is_unreadable(const struct object *object);
 /* Debug information; NULL: none, or unreadable. */
 Dwarf *object_dwarf(struct object *object);
 
+/* Whether it has debug information whose beginning is not what it should be. */
+bool object_is_damaged(struct object *object);
+
 /* The file that .gnu_debuglink names, without folder, and its CRC-32; NULL: none. */
 const char *object_debug_link(const struct object *object, uint32_t *ret_crc);
 /* The CRC-32 of the whole file; false if it cannot be read. */

@@ -390,6 +390,11 @@ size_t symbols_module_kept(const struct symbols *symbols, uint32_t module)
 	return module < symbols->modules.len ? symbols->modules.data[module]->kept : 0;
 }
 
+static bool is_damaged(struct object *object)
+{
+	return object && object_is_damaged(object);
+}
+
 static bool is_unreadable(const struct object *object)
 {
 	return object && object_is_unreadable(object);
@@ -402,7 +407,12 @@ unsigned symbols_module_lacks(const struct symbols *symbols, uint32_t index)
 	if (!module)
 		return 0;
 	const struct debug_files *files = &module->files;
-	unsigned lacks = 0;
+	unsigned lacks =
+		is_damaged(files->main) || is_damaged(files->separate) ? SYMBOLS_LACK_DAMAGED : 0;
+	for (size_t i = 0; i < files->tried.len; i++) {
+		if (files->tried.data[i].trial == TRIAL_CUT_SHORT)
+			lacks |= SYMBOLS_LACK_CUT;
+	}
 	if (module->state != SYMBOLS_DWARF &&
 		(is_unreadable(files->main) || is_unreadable(files->separate)))
 		lacks |= SYMBOLS_LACK_ZSTD;

@@ -123,9 +123,11 @@ struct error *symbols_local(struct symbols *symbols, uint32_t module,
 	uint64_t *ret_offset) must_check_;
 
 enum symbols_lack {
-	SYMBOLS_LACK_ZSTD = 1,   /* it is packed by zstd, which elfutils can't read here */
-	SYMBOLS_LACK_SHARED = 2, /* the file that it shares with others (dwz) */
-	SYMBOLS_LACK_SPLIT = 4,  /* split files (.dwo, .dwp) of units that were asked for */
+	SYMBOLS_LACK_ZSTD = 1,    /* it is packed by zstd, which elfutils can't read here */
+	SYMBOLS_LACK_SHARED = 2,  /* the file that it shares with others (dwz) */
+	SYMBOLS_LACK_SPLIT = 4,   /* split files (.dwo, .dwp) of units that were asked for */
+	SYMBOLS_LACK_DAMAGED = 8, /* what it has is not what it should be */
+	SYMBOLS_LACK_CUT = 16,    /* a file was passed over that ends before its sections do */
 };
 
 /* Of enum symbols_lack. */

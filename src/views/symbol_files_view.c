@@ -40,6 +40,8 @@ static const struct {
 	{SYMBOLS_LACK_ZSTD, "zstd",
 		"its debug information is packed by zstd, which can't be read here"},
 	{SYMBOLS_LACK_SHARED, "shared", "the file that it shares with others (dwz) is missing"},
+	{SYMBOLS_LACK_DAMAGED, "damaged", "its debug information is damaged"},
+	{SYMBOLS_LACK_CUT, "cut", "a file that was cut off is passed over"},
 	{SYMBOLS_LACK_SPLIT, "split", "split files (.dwo, .dwp) are missing or of another build"},
 };
 

@@ -136,6 +136,26 @@ def cut_off_by_the_kernel(folder):
             raise hw.Failure(f"a core of {core.stat().st_size} bytes: {ended}")
 
 
+@tests.test
+def cut_off_before_the_heap_is_told(folder):
+    """A core that ends before the allocator's data has no heap, rather than one without leaks; and what to do is said."""
+    whole = kernel_core(hw.TARGETS / "heaps/heap_small", folder)
+    writable = [part for part in cores.parts(whole.read_bytes()) if part[1] == cores.PT_LOAD and part[2] & 2]
+    cut = folder / "cut"
+    cut.write_bytes(whole.read_bytes()[:writable[0][3]])
+    ended = hw.run([hw.HEAPWISE, "core", cut])
+    if ended.status or "cut off" not in ended.text or "ulimit -c unlimited" not in ended.text:
+        raise hw.Failure(f"core: {ended}")
+    shown = hw.run([hw.HEAPWISE, "leaks", cut])
+    if "no leaks are possible" in shown.text or "Nothing is known of leaks" not in shown.text:
+        raise hw.Failure(f"leaks: {shown}")
+    if "The core is incomplete" not in shown.text or "The recording is" in shown.text:
+        raise hw.Failure(f"it is called a recording: {shown.text}")
+    everything = hw.run([hw.HEAPWISE, "leaks", "--show-leak-kinds=all", whole]).text
+    if "held by" not in everything or "allocated at" in everything:
+        raise hw.Failure("a type is called a place")
+
+
 def changed(folder, words):
     """What is said of each of these files beside a core."""
     ended = hw.run([hw.HEAPWISE, "core", *words, folder / "core", "types"])

@@ -132,4 +132,137 @@ def beyond_mappings(folder):
             hw.need(ended.status == 2 and "more than 64 bits" in ended.errors, f"{verb}: {ended}")
 
 
+def squares(ended):
+    """How many objects of a class are named: by the program's own file, or its symbols."""
+    return {row["name"]: row["blocks"] for row in json.loads(ended.text)["types"]}.get("geometry::Square")
+
+
+@tests.test
+def replaced(folder):
+    """A program whose file was removed, or replaced by another one, is read from what it still holds, which is said once"""
+    hw.need_no_sanitizer("it may not trace")
+    program = folder / "app"
+    shutil.copy(CLASSES, program)
+    with Waiting(program, folder) as pid:
+        look = [hw.HEAPWISE, "heap", "--json", str(pid), "types"]
+        before = hw.run(look)
+        hw.need(squares(before) and not before.errors, f"nothing is named, or too much is said: {before}")
+        program.unlink()
+        removed = hw.run(look)
+        shutil.copy(SMALL, program)
+        other = hw.run(look)
+        for after in (removed, other):
+            hw.need(squares(after) == squares(before), f"other names: {after}")
+            hw.need(after.errors.count("was removed or replaced") == 1 and str(program) in after.errors,
+                    f"it is not said once: {after.errors}")
+        need_unharmed(pid)
+
+
+@tests.test
+def debug_information(folder):
+    """Debug information that is damaged, packed by zstd or cut off is named once, and all else is told"""
+    hw.need_no_sanitizer("it may not trace")
+    objcopy = hw.need_program("objcopy")
+    damaged, packed, cut = folder / "damaged", folder / "packed", folder / "cut"
+    noise, links = folder / "noise", folder / "links"
+    noise.write_bytes(bytes([0xFF]) * 4096)
+    links.mkdir()
+
+    def make(*arguments):
+        return hw.run([objcopy, *map(str, arguments)]).status == 0
+
+    hw.need(make("--update-section", f".debug_info={noise}", CLASSES, damaged), "objcopy makes no damaged file")
+    cases = [(damaged, damaged, "is damaged")]
+    if make("--compress-debug-sections=zstd", CLASSES, packed):
+        cases.append((packed, packed, "packed by zstd"))
+    apart = links / "cut.debug"
+    hw.need(make("--only-keep-debug", CLASSES, apart), "objcopy makes no debug file")
+    hw.need(make("--strip-debug", f"--add-gnu-debuglink={apart}", CLASSES, cut), "objcopy makes no stripped file")
+    apart.write_bytes(apart.read_bytes()[:apart.stat().st_size // 2])
+    cases.append((cut, apart, "is cut off"))
+    for program, file, words in cases:
+        with Waiting(program, folder) as pid:
+            ended = hw.run([hw.HEAPWISE, "heap", "--json", "--symbol-path", links, str(pid), "types"])
+            lines = [line for line in ended.errors.splitlines() if str(file) in line]
+            if words == "packed by zstd" and not lines:
+                continue  # elfutils can read it here
+            hw.need(squares(ended) and len(lines) == 1 and words in lines[0], f"{program.name}: {ended.errors or ended}")
+
+
+@tests.test
+def nobody_there(folder):
+    """Dead processes, those of the kernel, and none at all: each is refused with its reason"""
+    process = subprocess.Popen(["true"])
+    child = process.pid
+    wait_until(lambda: field(child, "State")[0] == "Z", "it does not end")
+    try:
+        for pid, words in ((child, "ended"), (2, "the kernel's"), (0x3FFFFFFF, "ended")):
+            if not Path(f"/proc/{pid}").exists() and pid == 2:
+                continue
+            ended = hw.run([hw.HEAPWISE, "heap", str(pid)])
+            hw.need(ended.status in (3, 4) and f"process {pid}" in ended.errors and words in ended.errors, f"{pid}: {ended}")
+            hw.need(not ended.text, f"{pid}: something is shown: {ended}")
+    finally:
+        process.wait()
+
+
+@tests.test
+def other_root(folder):
+    """A process in mounts, a root and PIDs of its own: its files are found there, and what it was before it stays"""
+    hw.need_no_sanitizer("it may not trace")
+    unshare = hw.need_program("unshare")
+    root = folder / "root"
+    needed = hw.run(["ldd", CLASSES]).text.split()
+    for path in [str(CLASSES)] + [word for word in needed if word.startswith("/")]:
+        target = root / path.lstrip("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
+    shutil.move(root / str(CLASSES).lstrip("/"), root / "only-here")
+    process = subprocess.Popen([unshare, "--fork", "--pid", "--mount", "--kill-child", "chroot", root, "/only-here", "account", "wait"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=hw.clean_environment(), cwd=folder)
+    try:
+        if process.stdout.readline() != b"ready\n":
+            raise hw.Skip("no namespaces can be made here")
+        (pid,) = children(process.pid)
+        ended = hw.run([hw.HEAPWISE, "heap", "--json", str(pid), "types"])
+        hw.need(squares(ended) and not ended.errors, f"its files are not found: {ended}")
+        need_unharmed(pid)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@tests.test
+def stopped(folder):
+    """A process that was stopped (SIGSTOP) is read and stays stopped; SIGCONT has it go on"""
+    hw.need_no_sanitizer("it may not trace")
+    with Waiting(SMALL, folder) as pid:
+        os.kill(pid, signal.SIGSTOP)
+        wait_until(lambda: field(pid, "State")[0] == "T", "it does not stop")
+        ask("heap", "--json", str(pid))
+        wait_until(lambda: field(pid, "State").startswith("T (stopped)") and not children(pid), "it is not stopped any more")
+        os.kill(pid, signal.SIGCONT)
+        need_unharmed(pid)
+
+
+@tests.test
+def narrow(folder):
+    """A 32-bit process is refused, and goes on"""
+    hw.need_no_sanitizer("it may not trace")
+    source, program = folder / "narrow.S", folder / "narrow"
+    # Says "ready" and waits: write(1, words, 6), then pause().
+    source.write_text(".globl _start\n_start: mov $4, %eax\nmov $1, %ebx\nmov $words, %ecx\nmov $6, %edx\nint $0x80\n"
+                      "1: mov $29, %eax\nint $0x80\njmp 1b\n.data\nwords: .ascii \"ready\\n\"\n")
+    if hw.run([hw.need_program("cc"), "-m32", "-nostdlib", "-static", "-o", program, source]).status:
+        raise hw.Skip("no 32-bit program can be made here")
+    try:
+        waiting = Waiting(program, folder)
+    except (OSError, hw.Failure):
+        raise hw.Skip("no 32-bit program runs here") from None
+    with waiting as pid:
+        ended = hw.run([hw.HEAPWISE, "heap", str(pid)])
+        hw.need(ended.status == 3 and "32-bit" in ended.errors and not ended.text, f"it is not refused: {ended}")
+        need_unharmed(pid)
+
+
 tests.main()
