@@ -98,6 +98,11 @@ static struct error *lay_out(
 	struct error *error = heap_layouts_open(survey, &any);
 	if (error || heap_layout_of(survey, block, ret))
 		return error;
+	if (survey->types.types.data[survey_type_of(survey, block)].kind == HEAP_TYPE_PYTHON)
+		return error_create(ERROR_INPUT,
+			"%s is of Python: `python 0x%" PRIx64
+			"` shows what it holds (show %s --as TYPE: how C has it)",
+			word, search_block_address(survey->search, block), word);
 	if (!any)
 		return no_debug_information();
 	return error_create(ERROR_INPUT,
