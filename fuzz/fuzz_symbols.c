@@ -97,6 +97,8 @@ static void ask(struct symbols *symbols, uint32_t module, uint64_t address)
 		NEED(aliases[i]);
 	NEED(!symbols_variable(symbols, module, address, &variable));
 	NEED(variable.name || (!variable.file && !variable.line));
+	NEED(!symbols_thread_local(symbols, module, address % 4096, &variable));
+	NEED(variable.name || !variable.offset);
 }
 
 /* Everything that is said of a type. */

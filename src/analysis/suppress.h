@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Suppressions: leaks that somebody knows of and does not want to see. They are read from
- *Valgrind's suppression files (its manual, "Suppressing errors"; entries of Memcheck:Leak are used,
- *others passed over) and from lines `leak:PATTERN` as LeakSanitizer has them, both also in one
- *file.
+ * Suppressions: leaks that somebody knows of and does not want to see. They are read from files as
+ * Valgrind has them (its manual, "Suppressing errors"; entries of Memcheck:Leak are used, others
+ * passed over) and from lines `leak:PATTERN` as LeakSanitizer has them, both also in one file.
  *
  *	suppressions_create(&set);
- *	suppressions_parse(set, "my.supp", text, len);       each file, in the order in which they
- *count suppressions_add_built_in(set); suppressions_match(set, frames, count, kind, &id);   each
- *record suppressions_use(set, id, blocks, bytes);
+ *	suppressions_parse(set, "my.supp", text, len);       each file, in the order that counts
+ *	suppressions_add_built_in(set);
+ *	suppressions_match(set, frames, count, kind, &id);   each record
+ *	suppressions_use(set, id, blocks, bytes);
  *
  * A stack is given innermost frame first and begins with the allocation function itself (see
  * suppress_allocation_frames()), because that is what such files are written for: an entry holds

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "capture/descriptor.h"
 #include "capture/session.h"
 #include "format/hpw.h"
 #include "process/living.h"
@@ -99,32 +100,6 @@ static struct error *find_session(pid_t process, int *ret)
 				   (int)pid);
 }
 
-union descriptor {
-	struct cmsghdr header;
-	char space[CMSG_SPACE(sizeof(int))];
-};
-
-/* *ret_fd: that came with it; -1: none. */
-static bool receive(int socket, struct ask_reply *ret, int *ret_fd)
-{
-	struct iovec part = {ret, sizeof(*ret)};
-	union descriptor control;
-	memset(&control, 0, sizeof(control));
-	struct msghdr message = {.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control)};
-	*ret_fd = -1;
-	bool whole = recvmsg(socket, &message, MSG_CMSG_CLOEXEC) == (ssize_t)sizeof(*ret);
-	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-		c->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(ret_fd, CMSG_DATA(c), sizeof(int));
-	if (!whole && *ret_fd >= 0)
-		close(*ret_fd);
-	return whole;
-}
-
 /* Fills in the rest of the request. The descriptor is -1 unless there is one. */
 static struct error *ask_with(
 	pid_t pid, struct ask_request *request, struct ask_reply *ret, int *ret_fd)
@@ -139,7 +114,8 @@ static struct error *ask_with(
 	struct pollfd answer = {.fd = fd, .events = POLLIN};
 	int patience = request->what == ASK_BLOCKS ? BLOCKS_ANSWER_MS : ANSWER_MS;
 	if (send(fd, request, sizeof(*request), MSG_NOSIGNAL) != (ssize_t)sizeof(*request) ||
-		poll(&answer, 1, patience) != 1 || !receive(fd, ret, ret_fd))
+		poll(&answer, 1, patience) != 1 ||
+		!descriptor_receive(fd, ret, sizeof(*ret), ret_fd))
 		return error_create(ERROR_ENVIRONMENT,
 			"the collector of process %d does not answer (is it of another version?)",
 			(int)pid);
@@ -191,20 +167,7 @@ void ask_reply_send_with(int asker, const struct ask_reply *reply, const char *p
 		return;
 	said.ok = !problem;
 	snprintf(said.message, sizeof(said.message), "%s", problem ? problem : "");
-	struct iovec part = {&said, sizeof(said)};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-	union descriptor control;
-	memset(&control, 0, sizeof(control));
-	if (fd >= 0) {
-		message.msg_control = &control;
-		message.msg_controllen = sizeof(control);
-		struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &fd, sizeof(int));
-	}
-	(void)!sendmsg(asker, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)descriptor_send(asker, &said, sizeof(said), fd);
 	close(asker);
 }
 

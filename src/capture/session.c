@@ -2,6 +2,7 @@
 #include "capture/session.h"
 
 #include "base/cleanup.h"
+#include "capture/descriptor.h"
 #include "process/living.h"
 
 #include <dirent.h>
@@ -259,24 +260,7 @@ bool session_answer(struct session_caller *caller, int memory)
 	struct hw_welcome welcome = {HW_HELLO_MAGIC, HW_SHM_VERSION, memory >= 0, ""};
 	if (caller->session)
 		snprintf(welcome.session, sizeof(welcome.session), "%s", caller->session);
-	struct iovec part = {&welcome, sizeof(welcome)};
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control;
-	memset(&control, 0, sizeof(control));
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-	if (memory >= 0) {
-		message.msg_control = &control;
-		message.msg_controllen = sizeof(control);
-		struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &memory, sizeof(int));
-	}
-	bool sent = sendmsg(caller->connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
-		    (ssize_t)sizeof(welcome);
+	bool sent = descriptor_send(caller->connection, &welcome, sizeof(welcome), memory);
 	close(caller->connection);
 	caller->connection = -1;
 	return sent;

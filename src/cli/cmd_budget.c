@@ -92,8 +92,9 @@ static bool take_limit(
 		rule == BUDGET_GROWTH ? LIMIT_SHARE : LIMIT_PLAIN, &limits->limits[rule]);
 }
 
-static bool take(const struct options *options, int id, struct request *request)
+static bool take(const struct options *options, int id, void *ctx)
 {
+	struct request *request = ctx;
 	bool taken;
 	uint64_t number;
 	switch (id) {
@@ -221,14 +222,8 @@ static int run(const struct command *command, int argc, char **argv)
 	request.view.limits.leak_kinds = 1u << LEAK_DEFINITE | 1u << LEAK_INDIRECT;
 	leak_options_init(&request.leaks);
 	struct options options = {.command = command, .argc = argc, .argv = argv};
-	int id, code = 0;
-	while (!code && (id = options_next(&options)) > 0)
-		code = take(&options, id, &request) ? 0 : ERROR_USAGE;
-	if (!code)
-		code = options.exit_code;
-	if (!code && id == 0)
-		code = check(command, &request);
-	if (!code && id == 0)
+	int code;
+	if (options_each(&options, take, &request, &code) && !(code = check(command, &request)))
 		code = answer(command, &request, argv + options.operand, argc - options.operand);
 	leak_options_deinit(&request.leaks);
 	return code;

@@ -44,8 +44,9 @@ struct request {
 	char **folders; /* of `where` */
 };
 
-static bool take(const struct options *options, int id, struct request *request)
+static bool take(const struct options *options, int id, void *ctx)
 {
+	struct request *request = ctx;
 	switch (id) {
 	case OPT_OUTPUT:
 		request->output = options->argument;
@@ -255,18 +256,10 @@ static int run(const struct command *command, int argc, char **argv)
 	struct request request = {
 		.shown = VIEW_REQUEST_DEFAULT, .folders = folders, .where = {.folders = folders}};
 	struct options options = {.command = command, .argc = argc, .argv = argv};
-	int id, code = 0;
-	while (!code && (id = options_next(&options)) > 0)
-		code = take(&options, id, &request) ? 0 : ERROR_USAGE;
-	if (!code)
-		code = options.exit_code;
-	if (!code && id == 0 &&
-		(!check(command, &request) ||
-			!view_request_files(command, &request.shown, "a bundle",
-				argv + options.operand, (size_t)(argc - options.operand),
-				&request.path)))
-		code = ERROR_USAGE;
-	if (!code && id == 0)
+	int code;
+	if (options_each(&options, take, &request, &code) && check(command, &request) &&
+		view_request_files(command, &request.shown, "a bundle", argv + options.operand,
+			(size_t)(argc - options.operand), &request.path))
 		code = show(&request);
 	view_request_deinit(&request.shown);
 	return code;

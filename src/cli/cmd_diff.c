@@ -71,8 +71,9 @@ static bool take_view(const struct options *options, struct request *request)
 	return request->view;
 }
 
-static bool take(const struct options *options, int id, struct request *request)
+static bool take(const struct options *options, int id, void *ctx)
 {
+	struct request *request = ctx;
 	switch (id) {
 	case OPT_NORMALIZE:
 		request->diff.normalize = true;
@@ -289,12 +290,8 @@ static int run(const struct command *command, int argc, char **argv)
 {
 	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
 	struct options options = {.command = command, .argc = argc, .argv = argv};
-	int id, code = 0;
-	while (!code && (id = options_next(&options)) > 0)
-		code = take(&options, id, &request) ? 0 : ERROR_USAGE;
-	if (!code)
-		code = options.exit_code;
-	if (!code && id == 0)
+	int code;
+	if (options_each(&options, take, &request, &code))
 		code = answer(&request, command, argv, &options);
 	view_request_deinit(&request.shown);
 	return code;

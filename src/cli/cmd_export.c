@@ -47,8 +47,9 @@ static bool take_format(const struct options *options, struct request *request)
 	return false;
 }
 
-static bool take(const struct options *options, int id, struct request *request)
+static bool take(const struct options *options, int id, void *ctx)
 {
+	struct request *request = ctx;
 	if (timeline_option_is(id))
 		return timeline_options_take(
 			options, id, &request->shown.options.timeline, &request->timeline);
@@ -145,15 +146,8 @@ static bool parse(
 	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
 {
 	struct options options = {.command = command, .argc = argc, .argv = argv};
-	int id;
-	*ret_code = ERROR_USAGE;
-	while ((id = options_next(&options)) > 0)
-		if (!take(&options, id, ret))
-			return false;
-	if (id < 0) {
-		*ret_code = options.exit_code;
+	if (!options_each(&options, take, ret, ret_code))
 		return false;
-	}
 	return stack_view_operand(&options, "an export", &ret->shown, &ret->path) &&
 	       check(command, ret);
 }

@@ -69,8 +69,9 @@ static bool take_width(const struct options *options, struct request *request)
 	return true;
 }
 
-static bool take(const struct options *options, int id, struct request *request)
+static bool take(const struct options *options, int id, void *ctx)
 {
+	struct request *request = ctx;
 	switch (id) {
 	case OPT_SVG:
 		request->svg = options->argument;
@@ -96,15 +97,8 @@ static bool parse(
 	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
 {
 	struct options options = {.command = command, .argc = argc, .argv = argv};
-	int id;
-	*ret_code = ERROR_USAGE;
-	while ((id = options_next(&options)) > 0)
-		if (!take(&options, id, ret))
-			return false;
-	if (id < 0) {
-		*ret_code = options.exit_code;
+	if (!options_each(&options, take, ret, ret_code))
 		return false;
-	}
 	if (!view_request_metric(command, &ret->shown, METRIC_PEAK_BYTES))
 		return false;
 	return stack_view_operand(&options, "a flame graph", &ret->shown, &ret->path);

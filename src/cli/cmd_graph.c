@@ -56,8 +56,9 @@ static bool take_unit(const struct options *options, struct request *request)
 	return false;
 }
 
-static bool take(const struct options *options, int id, struct request *request)
+static bool take(const struct options *options, int id, void *ctx)
 {
+	struct request *request = ctx;
 	switch (id) {
 	case 'o':
 		return take_output(options, request);
@@ -78,15 +79,8 @@ static bool parse(
 	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
 {
 	struct options options = {.command = command, .argc = argc, .argv = argv};
-	int id;
-	*ret_code = ERROR_USAGE;
-	while ((id = options_next(&options)) > 0)
-		if (!take(&options, id, ret))
-			return false;
-	if (id < 0) {
-		*ret_code = options.exit_code;
+	if (!options_each(&options, take, ret, ret_code))
 		return false;
-	}
 	if (!view_request_metric(command, &ret->shown, METRIC_PEAK_BYTES))
 		return false;
 	ret->graph.json = ret->shown.options.json;

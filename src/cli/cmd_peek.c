@@ -29,8 +29,9 @@ struct request {
 	const char *path; /* NULL: the newest recording here */
 };
 
-static bool take(const struct options *options, int id, struct request *request)
+static bool take(const struct options *options, int id, void *ctx)
 {
+	struct request *request = ctx;
 	if (id == OPT_CUM) {
 		request->limits.order = CALLGRAPH_CUM;
 		return true;
@@ -64,15 +65,8 @@ static bool parse(
 	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
 {
 	struct options options = {.command = command, .argc = argc, .argv = argv};
-	int id;
-	*ret_code = ERROR_USAGE;
-	while ((id = options_next(&options)) > 0)
-		if (!take(&options, id, ret))
-			return false;
-	if (id < 0) {
-		*ret_code = options.exit_code;
+	if (!options_each(&options, take, ret, ret_code))
 		return false;
-	}
 	return take_operands(&options, ret) &&
 	       view_request_metric(command, &ret->shown, METRIC_PEAK_BYTES);
 }

@@ -46,8 +46,9 @@ static bool take_side(const struct options *options, const char *name, unsigned 
 	return taken;
 }
 
-static bool take(const struct options *options, int id, struct request *request)
+static bool take(const struct options *options, int id, void *ctx)
 {
+	struct request *request = ctx;
 	struct timeline_options *timeline = &request->shown.options.timeline;
 	if (timeline_option_is(id))
 		return timeline_options_take(options, id, timeline, &request->given);
@@ -68,15 +69,8 @@ static bool parse(
 	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
 {
 	struct options options = {.command = command, .argc = argc, .argv = argv};
-	int id;
-	*ret_code = ERROR_USAGE;
-	while ((id = options_next(&options)) > 0)
-		if (!take(&options, id, ret))
-			return false;
-	if (id < 0) {
-		*ret_code = options.exit_code;
+	if (!options_each(&options, take, ret, ret_code))
 		return false;
-	}
 	struct timeline_options *timeline = &ret->shown.options.timeline;
 	ret->shown.moments_by_bytes = timeline->unit == TIMELINE_BYTES;
 	return stack_view_operand(&options, "a timeline", &ret->shown, &ret->path);

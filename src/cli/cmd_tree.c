@@ -61,8 +61,9 @@ static bool take_way(const struct options *options, enum calltree_way way, struc
 	return true;
 }
 
-static bool take(const struct options *options, int id, struct request *request)
+static bool take(const struct options *options, int id, void *ctx)
 {
+	struct request *request = ctx;
 	switch (id) {
 	case OPT_BOTTOM_UP:
 		return take_way(options, CALLTREE_UP, request);
@@ -101,15 +102,8 @@ static bool parse(
 	const struct command *command, int argc, char **argv, struct request *ret, int *ret_code)
 {
 	struct options options = {.command = command, .argc = argc, .argv = argv};
-	int id;
-	*ret_code = ERROR_USAGE;
-	while ((id = options_next(&options)) > 0)
-		if (!take(&options, id, ret))
-			return false;
-	if (id < 0) {
-		*ret_code = options.exit_code;
+	if (!options_each(&options, take, ret, ret_code))
 		return false;
-	}
 	return stack_view_operand(&options, "a tree", &ret->shown, &ret->path) &&
 	       check(command, ret);
 }

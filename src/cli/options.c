@@ -103,6 +103,19 @@ int options_next(struct options *options)
 	}
 }
 
+bool options_each(struct options *options,
+	bool (*take)(const struct options *options, int id, void *ctx), void *ctx, int *ret_code)
+{
+	int id;
+	*ret_code = ERROR_USAGE;
+	while ((id = options_next(options)) > 0)
+		if (!take(options, id, ctx))
+			return false;
+	if (id < 0)
+		*ret_code = options->exit_code;
+	return id == 0;
+}
+
 bool options_whole(const char *text, uint64_t *ret)
 {
 	errno = 0;

@@ -33,6 +33,13 @@ struct options {
 /* The next option's id; 0 after the last one; -1: all is said, leave with exit_code. */
 int options_next(struct options *options);
 
+/*
+ * Gives each option to `take`, which returns false after saying what is wrong. False: all is said,
+ * leave with *ret_code. That is ERROR_USAGE afterwards, for what else may be wrong.
+ */
+bool options_each(struct options *options,
+	bool (*take)(const struct options *options, int id, void *ctx), void *ctx, int *ret_code);
+
 /* A whole number from 1 on; false: the text is none. */
 bool options_whole(const char *text, uint64_t *ret);
 

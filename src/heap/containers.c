@@ -13,6 +13,10 @@
 #define SPARE_BYTES 31u
 #define SPARE_MAPPED 8192u
 #define MAPPED_FROM (128ull << 10)
+/* So many nodes of one container are a family: their elements are told at once. */
+#define FAMILY_LEAST 64u
+/* Of nodes what is known of them is fetched so far ahead. */
+#define AHEAD_NODES 16u
 /* A number of bytes or elements is not larger. */
 #define COUNT_MOST (1ull << 40)
 
@@ -59,25 +63,39 @@ bool find_fits(const struct finding *f, uint64_t wanted, uint32_t block)
 	return wanted <= size && size - wanted <= spare;
 }
 
-void find_say(struct finding *f, uint32_t block, enum container_part part)
+static uint32_t type_of_part(struct finding *f, enum container_part part)
 {
 	uint32_t *type = &f->part_types[part];
 	if (*type == HEAP_TYPE_NONE && !f->error)
 		f->error = heap_types_add(f->types, parts[part].kind, parts[part].name, type);
+	return *type;
+}
+
+void find_say(struct finding *f, uint32_t block, enum container_part part)
+{
+	uint32_t type = type_of_part(f, part);
 	if (!f->error)
-		search_block_set_site(f->search, block, heap_types_site(f->types, *type));
+		search_block_set_site(f->search, block, heap_types_site(f->types, type));
+}
+
+void find_say_nodes(struct finding *f, enum container_part part)
+{
+	uint32_t type = type_of_part(f, part), site = heap_types_site(f->types, type);
+	if (f->nodes.len >= FAMILY_LEAST && f->types->families.len < HEAP_FAMILIES_MAX && !f->error)
+		f->error = heap_types_add_family(f->types, type, &site);
+	for (size_t i = 0; i < f->nodes.len && !f->error; i++) {
+		if (i + AHEAD_NODES < f->nodes.len)
+			search_prefetch_block(f->search, f->nodes.data[i + AHEAD_NODES]);
+		search_block_set_site(f->search, f->nodes.data[i], site);
+	}
 }
 
 /* What comes first is the surer. */
-static void look(struct finding *f, const struct place *place)
+static bool look(struct finding *f, const struct place *place)
 {
-	static bool (*const kinds[])(struct finding *, const struct place *) = {find_deque,
-		find_deque_of_libcxx, find_tree, find_hash, find_tree_of_libcxx, find_list,
-		find_string, find_string_of_libcxx, find_vector};
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		if (kinds[i](f, place))
-			return;
-	}
+	return find_deque(f, place) || find_deque_of_libcxx(f, place) || find_tree(f, place) ||
+	       find_hash(f, place) || find_tree_of_libcxx(f, place) || find_list(f, place) ||
+	       find_string(f, place) || find_string_of_libcxx(f, place) || find_vector(f, place);
 }
 
 /* What a container's second word can be, if its first points to a block. */
@@ -87,26 +105,21 @@ static inline bool is_second(const struct finding *f, uint64_t word)
 	return word <= COUNT_MOST || word - space->low < space->high - space->low;
 }
 
-/* `bytes`: of [start, start + len), all that may be looked at. */
+/* `bytes`: of [start, start + len), all that may be looked at; start and they are aligned. */
 static void look_at(struct finding *f, const uint8_t *bytes, uint64_t start, size_t len,
 	uint64_t address, uint32_t holder, uint64_t offset)
 {
-	size_t before = (size_t)(address - start) / 8, behind = (size_t)(start + len - address) / 8;
-	uint64_t around[2] = {UINT64_MAX, UINT64_MAX}; /* before it, and behind */
-	if (before)
-		memcpy(&around[0], bytes + (address - start) - 8, 8);
-	if (behind > 1)
-		memcpy(&around[1], bytes + (address - start) + 8, 8);
+	const uint64_t *words = (const void *)(bytes + (address - start));
+	struct place place = {.words = words,
+		.before = (size_t)(address - start) / 8,
+		.behind = (size_t)(start + len - address) / 8,
+		.address = address,
+		.holder = holder,
+		.offset = offset};
 	/* libc++'s strings end with the pointer. */
-	if (!is_second(f, around[1]) && around[0] > COUNT_MOST)
-		return;
-	struct place place = {.address = address, .holder = holder, .offset = offset};
-	place.before = before < PLACE_BEFORE ? before : PLACE_BEFORE;
-	place.behind = behind < PLACE_BEHIND ? behind : PLACE_BEHIND;
-	place.words = place.around + PLACE_BEFORE;
-	memcpy(place.around + PLACE_BEFORE - place.before,
-		bytes + (address - start) - 8 * place.before, 8 * (place.before + place.behind));
-	look(f, &place);
+	bool is_first = place.behind > 1 && is_second(f, words[1]);
+	if (is_first || (place.before && words[-1] <= COUNT_MOST))
+		look(f, &place);
 }
 
 /* The words of a piece of a block from `from` on, until `to`. */
@@ -125,11 +138,12 @@ static void look_through(struct finding *f, const uint8_t *bytes, uint64_t start
 /* Where elements begin in a block, as far as it is known what that is. */
 static uint64_t elements_at(const struct finding *f, uint32_t block)
 {
-	uint32_t site = search_block_site(f->search, block);
+	uint32_t site = search_block_site(f->search, block), type;
 	if (site < f->types->class_count)
 		return 0;
+	type = heap_types_of_site(f->types, site);
 	for (size_t i = 0; i < CONTAINER_PARTS; i++) {
-		if (site == heap_types_site(f->types, f->part_types[i]))
+		if (type == f->part_types[i])
 			return parts[i].links;
 	}
 	return 0;
@@ -174,9 +188,9 @@ static struct error *look_through_roots(
 		const struct heap_root *root = &roots->data[word->root];
 		if (root->values || word->edge & GRAPH_INTERIOR || word->address % 8)
 			continue;
-		uint64_t start = word->address - root->start > 8 * PLACE_BEFORE
-					 ? word->address - 8 * PLACE_BEFORE
-					 : root->start;
+		uint64_t start = (root->start + 7) & ~7ull;
+		if (word->address - start > 8 * PLACE_BEFORE)
+			start = word->address - 8 * PLACE_BEFORE;
 		uint64_t end = root->end - word->address > 8 * PLACE_BEHIND
 				       ? word->address + 8 * PLACE_BEHIND
 				       : root->end;

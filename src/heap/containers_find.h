@@ -26,7 +26,6 @@ enum container_part {
 
 /* A word that points to where blocks are, with what stands around it; words[0] is it. */
 struct place {
-	uint64_t around[PLACE_BEFORE + PLACE_BEHIND];
 	const uint64_t *words;
 	size_t before, behind; /* how many there are; of `behind` the word itself is the first */
 	uint64_t address;
@@ -87,5 +86,7 @@ static inline bool find_alike(const struct finding *f, uint32_t a, uint32_t b)
 	return (x > y ? x - y : y - x) <= 16;
 }
 void find_say(struct finding *f, uint32_t block, enum container_part part);
+/* f->nodes are all nodes of one container. */
+void find_say_nodes(struct finding *f, enum container_part part);
 
 #endif

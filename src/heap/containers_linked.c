@@ -86,8 +86,7 @@ static bool settle(struct finding *f, bool right, enum container_part part)
 		f->steps -= f->nodes.len < f->steps ? f->nodes.len : f->steps;
 		return false;
 	}
-	for (size_t i = 0; i < f->nodes.len; i++)
-		find_say(f, f->nodes.data[i], part);
+	find_say_nodes(f, part);
 	return true;
 }
 
@@ -142,6 +141,40 @@ static bool is_child(const struct finding *f, uint32_t node, uint32_t of, bool l
 	return libcxx ? has_link(f, node, LINKS, of) : first_link(f, node) == of;
 }
 
+/* How many nodes ahead what is needed of them and of those below is fetched, step by step. */
+#define AHEAD_HEAD 16u
+#define AHEAD_LINKS 11u
+#define AHEAD_BELOW 7u
+#define AHEAD_BELOW_LINKS 3u
+
+static void fetch_ahead(const struct finding *f, size_t at)
+{
+	const uint32_t *nodes = f->nodes.data, *heads = f->graph->heads.data;
+	const uint32_t *edges = f->graph->edges.data;
+	size_t left = f->nodes.len - at;
+	uint32_t count;
+	if (left > AHEAD_HEAD) {
+		uint32_t node = nodes[at + AHEAD_HEAD];
+		prefetch(&heads[node]);
+		prefetch(&f->tails[node]);
+		search_prefetch_block(f->search, node);
+	}
+	if (left > AHEAD_LINKS)
+		prefetch(&edges[heads[nodes[at + AHEAD_LINKS]]]);
+	if (left > AHEAD_BELOW) {
+		const uint32_t *links = links_of(f, nodes[at + AHEAD_BELOW], LINKS, &count);
+		for (uint32_t i = 0; i < count; i++) {
+			prefetch(&heads[GRAPH_BLOCK(links[i])]);
+			prefetch(&f->graph->space->sizes.data[GRAPH_BLOCK(links[i])]);
+		}
+	}
+	if (left > AHEAD_BELOW_LINKS) {
+		const uint32_t *links = links_of(f, nodes[at + AHEAD_BELOW_LINKS], LINKS, &count);
+		for (uint32_t i = 0; i < count; i++)
+			prefetch(&edges[heads[GRAPH_BLOCK(links[i])]]);
+	}
+}
+
 /* All nodes below a root. */
 static bool walk_tree(struct finding *f, uint32_t root, uint64_t count, bool libcxx)
 {
@@ -151,6 +184,7 @@ static bool walk_tree(struct finding *f, uint32_t root, uint64_t count, bool lib
 		uint32_t node = f->nodes.data[at], owner = f->owners.data[at], links_count;
 		const uint32_t *links = links_of(f, node, LINKS, &links_count);
 		uint32_t before = SPACE_NONE;
+		fetch_ahead(f, at);
 		if (!find_is_free(f, node))
 			return false;
 		for (uint32_t i = 0; i < links_count; i++) {

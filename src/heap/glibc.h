@@ -63,6 +63,8 @@ struct glibc {
 	/* User addresses of free blocks that chunks do not tell: ascending once found. */
 	struct glibc_addresses cached;
 	enum glibc_links links;
+	struct pages *pages;                  /* while lists are followed; else NULL */
+	uint64_t list_reads;                  /* of memory, for all lists */
 	uint64_t mapped_blocks, mapped_bytes; /* blocks of their own, whole */
 	struct heap_damage_vec *damage;       /* borrowed: to note it there */
 };

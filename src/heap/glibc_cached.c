@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "heap/glibc_caches.h"
+#include "heap/pages.h"
 
 #define FASTBINS_BEFORE 0x60u /* the bins */
 #define FASTBINS 10u
-#define FD 16u
 #define LIST_MAX (1u << 26)
+/* So many blocks of a list say how its links are to be read. */
+#define TRY_MOST 4096u
 
 static uint64_t decode(enum glibc_links links, uint64_t place, uint64_t value)
 {
@@ -19,25 +21,28 @@ static uint64_t decode(enum glibc_links links, uint64_t place, uint64_t value)
 }
 
 /*
- * Follows a list from its first user address (0: an empty one); the link stands `link` bytes from
- * there. Adds what it finds to *found, if that is not NULL. Returns how many are right; *ret_ends:
- * whether it ends as it should.
+ * Follows a list from its first user address (0: an empty one), at most `most` blocks. Its links
+ * are to what stands `before` bytes before user addresses. Adds what it finds to *found, if that is
+ * not NULL. Returns how many are right; *ret_ends: whether it ends as it should.
  */
 static uint32_t follow(const struct glibc *glibc, const struct heap_area_vec *runs, uint64_t first,
-	enum glibc_links links, struct glibc_addresses *found, bool *ret_ends)
+	uint64_t before, enum glibc_links links, uint32_t most, struct glibc_addresses *found,
+	bool *ret_ends)
 {
 	uint32_t count = 0;
 	uint64_t at = first;
 	*ret_ends = false;
-	while (at && count < LIST_MAX) {
+	while (at && count < most) {
 		uint64_t link;
-		if (!glibc_block_is(glibc, runs, at) ||
-			!address_space_word(glibc->space, at, &link))
+		if (!glibc_block_is(glibc, runs, at) || !glibc_word(glibc, at, &link))
 			return count;
 		if (found && !glibc_addresses_push(found, at))
 			return count;
 		count++;
-		at = decode(links, at, link);
+		link = decode(links, at, link);
+		if (link > UINT64_MAX - before)
+			return count;
+		at = link ? link + before : 0;
 	}
 	*ret_ends = !at;
 	return count;
@@ -54,38 +59,19 @@ static uint64_t try_links(
 			continue;
 		for (uint32_t k = 0; k < c.bins; k++) {
 			bool ends;
-			right += follow(glibc, runs, c.lists[k], links, NULL, &ends) + ends;
+			right += follow(glibc, runs, c.lists[k], 0, links, TRY_MOST, NULL, &ends) +
+				 ends;
 		}
 	}
 	return right;
 }
 
-/* A fast bin holds the chunk, not the user's address. */
+/* The first user address of a fast bin, which holds chunks. */
 static uint64_t fastbin(const struct glibc *glibc, const struct glibc_arena *arena, unsigned i)
 {
 	uint64_t chunk;
 	uint64_t at = arena->bins - FASTBINS_BEFORE + 8ul * i;
-	return address_space_word(glibc->space, at, &chunk) ? chunk : 0;
-}
-
-/* The same as follow() for a fast bin, whose links are from chunk to chunk. */
-static uint32_t follow_fastbin(const struct glibc *glibc, const struct heap_area_vec *runs,
-	uint64_t chunk, enum glibc_links links, struct glibc_addresses *found, bool *ret_ends)
-{
-	uint32_t count = 0;
-	*ret_ends = false;
-	while (chunk && count < LIST_MAX) {
-		uint64_t link;
-		if (!glibc_block_is(glibc, runs, chunk + CHUNK_HEADER) ||
-			!address_space_word(glibc->space, chunk + FD, &link))
-			return count;
-		if (found && !glibc_addresses_push(found, chunk + CHUNK_HEADER))
-			return count;
-		count++;
-		chunk = decode(links, chunk + FD, link);
-	}
-	*ret_ends = !chunk;
-	return count;
+	return address_space_word(glibc->space, at, &chunk) && chunk ? chunk + CHUNK_HEADER : 0;
 }
 
 static uint64_t try_fastbins(
@@ -96,8 +82,8 @@ static uint64_t try_fastbins(
 		const struct glibc_arena *arena = &glibc->arenas.data[k];
 		for (unsigned i = 0; arena->has_fastbins && i < FASTBINS; i++) {
 			bool ends;
-			right += follow_fastbin(glibc, runs, fastbin(glibc, arena, i), links, NULL,
-					 &ends) +
+			right += follow(glibc, runs, fastbin(glibc, arena, i), CHUNK_HEADER, links,
+					 TRY_MOST, NULL, &ends) +
 				 ends;
 		}
 	}
@@ -125,8 +111,8 @@ static bool take_caches(struct glibc *glibc, const struct heap_area_vec *runs)
 			continue;
 		for (uint32_t k = 0; k < c.bins; k++) {
 			bool ends;
-			uint32_t n = follow(
-				glibc, runs, c.lists[k], glibc->links, &glibc->cached, &ends);
+			uint32_t n = follow(glibc, runs, c.lists[k], 0, glibc->links, LIST_MAX,
+				&glibc->cached, &ends);
 			cache->blocks += n;
 			if (!ends && !note_broken(glibc, cache->address,
 					     "a thread's list of free blocks does not end"))
@@ -143,20 +129,19 @@ static bool take_fastbins(struct glibc *glibc, const struct heap_area_vec *runs)
 		for (unsigned i = 0; arena->has_fastbins && i < FASTBINS; i++) {
 			bool ends;
 			uint64_t first = fastbin(glibc, arena, i);
-			follow_fastbin(glibc, runs, first, glibc->links, &glibc->cached, &ends);
+			follow(glibc, runs, first, CHUNK_HEADER, glibc->links, LIST_MAX,
+				&glibc->cached, &ends);
 			if (first && !ends &&
-				!note_broken(glibc, first, "a fast bin's list does not end"))
+				!note_broken(glibc, first - CHUNK_HEADER,
+					"a fast bin's list does not end"))
 				return false;
 		}
 	}
 	return true;
 }
 
-struct error *glibc_cached_find(struct glibc *glibc, const struct heap_area_vec *runs)
+static struct error *follow_lists(struct glibc *glibc, const struct heap_area_vec *runs)
 {
-	struct error *error = glibc_caches_find(glibc, runs);
-	if (error)
-		return error;
 	uint64_t plain = try_links(glibc, runs, GLIBC_LINKS_PLAIN) +
 			 try_fastbins(glibc, runs, GLIBC_LINKS_PLAIN);
 	uint64_t safe = try_links(glibc, runs, GLIBC_LINKS_SAFE) +
@@ -164,8 +149,24 @@ struct error *glibc_cached_find(struct glibc *glibc, const struct heap_area_vec 
 	glibc->links = safe >= plain ? GLIBC_LINKS_SAFE : GLIBC_LINKS_PLAIN;
 	if (!take_caches(glibc, runs) || !take_fastbins(glibc, runs))
 		return error_no_memory();
-	struct glibc_addresses *cached = &glibc->cached;
-	if (cached->len)
-		qsort(cached->data, cached->len, sizeof(*cached->data), by_address);
 	return NULL;
+}
+
+struct error *glibc_cached_find(struct glibc *glibc, const struct heap_area_vec *runs)
+{
+	struct error *error = glibc_caches_find(glibc, runs);
+	struct pages pages;
+	if (!error)
+		error = pages_open(glibc->space, &pages);
+	if (error)
+		return error;
+	glibc->pages = &pages;
+	error = follow_lists(glibc, runs);
+	glibc->pages = NULL;
+	glibc->list_reads = pages.reads;
+	pages_close(&pages);
+	struct glibc_addresses *cached = &glibc->cached;
+	if (!error && cached->len)
+		qsort(cached->data, cached->len, sizeof(*cached->data), by_address);
+	return error;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "heap/glibc_caches.h"
+#include "heap/pages.h"
 #include "heap/window.h"
 
 /* So far from the thread pointer is looked for the word. */
@@ -37,15 +38,20 @@ static const struct shape shapes[] = {
 /* So many are taken for what they look like. */
 #define SHAPED_MAX 4096u
 
+bool glibc_word(const struct glibc *glibc, uint64_t address, uint64_t *ret)
+{
+	return glibc->pages ? pages_word(glibc->pages, address, ret)
+			    : address_space_word(glibc->space, address, ret);
+}
+
 bool glibc_block_is(const struct glibc *glibc, const struct heap_area_vec *runs, uint64_t address)
 {
 	uint64_t head;
 	const struct heap_area *run =
 		address % CHUNK_ALIGN ? NULL : heap_areas_find(runs, address - CHUNK_HEADER);
 	return run && address >= run->start + CHUNK_HEADER &&
-	       address_space_word(glibc->space, address - 8, &head) &&
-	       chunk_size(head) >= CHUNK_MIN && !(head & CHUNK_MMAPPED) &&
-	       address - CHUNK_HEADER + chunk_size(head) <= run->end;
+	       glibc_word(glibc, address - 8, &head) && chunk_size(head) >= CHUNK_MIN &&
+	       !(head & CHUNK_MMAPPED) && address - CHUNK_HEADER + chunk_size(head) <= run->end;
 }
 
 static bool read_contents(const struct glibc *glibc, uint64_t address, const struct shape *shape,

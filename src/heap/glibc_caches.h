@@ -22,6 +22,9 @@ struct error *glibc_caches_find(struct glibc *glibc, const struct heap_area_vec 
 bool glibc_cache_read(const struct glibc *glibc, const struct heap_area_vec *runs, uint64_t address,
 	struct glibc_cache_contents *ret);
 
+/* A word that lists are followed by: read through glibc->pages, if there are any. */
+bool glibc_word(const struct glibc *glibc, uint64_t address, uint64_t *ret);
+
 /* Whether a block of an arena begins at this user address. */
 bool glibc_block_is(const struct glibc *glibc, const struct heap_area_vec *runs, uint64_t address);
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Goes from block to block, each once. Where the class of a block says how many pointers it has,
- * and so many edges leave it, the n-th edge is the n-th pointer and memory need not be read.
- */
+/* What a block can be that a declared pointer leads to, and what follows from that for others. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,9 +24,8 @@ void inferred_free_facts(struct inferring *inferring)
 	fact_map_deinit(&f->facts);
 }
 
-struct fact *inferred_fact(struct inferring *inferring, uint32_t type)
+static struct fact *find_fact(struct inferring *f, uint32_t type)
 {
-	struct inferring *f = inferring;
 	bool is_new;
 	struct fact **fact = fact_map_insert(&f->facts, type, &is_new);
 	if (fact && is_new)
@@ -43,10 +39,20 @@ struct fact *inferred_fact(struct inferring *inferring, uint32_t type)
 	*fact = fresh;
 	fresh->size = types_get(f->types, type)->size;
 	fresh->single = fresh->array = HEAP_TYPE_NONE;
-	fresh->last_class = HEAP_TYPE_NONE;
+	fresh->last_class = fresh->last_part = HEAP_TYPE_NONE;
 	inferred_word_map(f->types, type, &fresh->map);
 	f->failed |= !slots_find(f->types, type, SLOTS_MOST, &fresh->slots);
 	return fresh;
+}
+
+struct fact *inferred_fact(struct inferring *inferring, uint32_t type)
+{
+	struct inferring *f = inferring;
+	if (!f->last_fact || f->last_layout != type) {
+		f->last_fact = find_fact(f, type);
+		f->last_layout = type;
+	}
+	return f->last_fact;
 }
 
 /* What an allocator may give more than `wanted`. */
@@ -175,13 +181,13 @@ static uint32_t refine(struct inferring *f, uint32_t known, uint32_t type, bool 
 	return add_type(f, HEAP_TYPE_CONTAINER, name.data, type, is_array);
 }
 
-void inferred_push(struct inferring *inferring, uint32_t block, uint32_t class, uint32_t type)
+void inferred_push(struct inferring *inferring, uint32_t block, uint32_t type)
 {
 	struct inferring *f = inferring;
 	uint32_t layout = f->survey->types.types.data[type].layout;
 	struct fact *fact = layout == TYPE_VOID ? NULL : inferred_fact(f, layout);
 	if (fact && fact->slots.len)
-		f->failed |= !inferred_works_push(&f->work, (struct inferred_work){block, class});
+		f->failed |= !inferred_works_push(&f->work, block);
 }
 
 bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class)
@@ -226,15 +232,35 @@ static void learn(struct inferring *f, uint32_t class, uint32_t type)
 	f->has_settled = true;
 }
 
+/* inferred_can_be_part(), asked for many parts one after the other. */
+static bool know_part(struct inferring *f, uint32_t known, uint32_t type, struct fact *fact)
+{
+	if (fact->last_part != known) {
+		fact->last_part = known;
+		fact->last_part_can = inferred_can_be_part(f, known, type);
+		fact->part_is_known[0] = fact->part_is_known[1] = false;
+	}
+	return fact->last_part_can;
+}
+
+static uint32_t refined(
+	struct inferring *f, uint32_t known, uint32_t type, bool is_array, struct fact *fact)
+{
+	if (!fact->part_is_known[is_array]) {
+		fact->part_is_known[is_array] = true;
+		fact->last_part_type[is_array] = refine(f, known, type, is_array);
+	}
+	return fact->last_part_type[is_array];
+}
+
 /* The type of the heap's that a block is, as one of `type`; HEAP_TYPE_NONE: it can't be. */
-static uint32_t find_type(
-	struct inferring *f, uint32_t block, uint32_t type, uint32_t site, uint32_t part)
+static uint32_t find_type(struct inferring *f, uint32_t block, uint32_t type, struct fact *fact,
+	uint32_t site, uint32_t part)
 {
 	struct heap_types *types = &f->survey->types;
-	struct fact *fact = inferred_fact(f, type);
 	bool has_class = site < types->class_count;
-	if (!fact || (has_class && fact->last_class == site))
-		return fact ? fact->last_found : HEAP_TYPE_NONE;
+	if (has_class && fact->last_class == site)
+		return fact->last_found;
 	uint64_t pointers = has_class ? f->survey->classes.classes.data[site].key.pointers : 0;
 	uint64_t usable = search_block_size(f->search, block);
 	enum form form = form_of(f, type, fact, usable, pointers);
@@ -245,7 +271,7 @@ static uint32_t find_type(
 		form = FORM_ARRAY;
 	uint32_t found = HEAP_TYPE_NONE;
 	if (form != FORM_NONE)
-		found = is_part ? refine(f, part, type, form == FORM_ARRAY)
+		found = is_part ? refined(f, part, type, form == FORM_ARRAY, fact)
 				: heap_type_of(f, type, fact, form);
 	if (has_class && !is_part) {
 		fact->last_class = site;
@@ -270,128 +296,21 @@ bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type)
 	struct heap_types *types = &f->survey->types;
 	uint32_t site = search_block_site(f->search, block);
 	uint32_t known = heap_types_of_site(types, site);
-	if (known == HEAP_TYPE_NONE ? inferred_bit(f->is_settled, site)
-				    : !inferred_can_be_part(f, known, type))
+	struct fact *fact = inferred_fact(f, type);
+	if (!fact || (known == HEAP_TYPE_NONE ? inferred_bit(f->is_settled, site)
+					      : !know_part(f, known, type, fact)))
 		return false;
-	uint32_t found = find_type(f, block, type, site, known);
+	uint32_t found = find_type(f, block, type, fact, site, known);
 	if (found == HEAP_TYPE_NONE)
 		return false;
-	bool has_class = site < types->class_count;
+	if (site >= HEAP_FAMILY_SITES) {
+		heap_types_set_family(types, site, found);
+		f->has_settled = true;
+		return true;
+	}
 	inferred_say_block(f, block, found);
-	if (has_class)
+	if (site < types->class_count)
 		learn(f, site, found);
-	inferred_push(f, block, has_class ? site : HEAP_TYPE_NONE, found);
+	inferred_push(f, block, found);
 	return true;
-}
-
-static void claim_at(struct inferring *f, uint64_t address, uint32_t type)
-{
-	uint64_t offset;
-	uint32_t block = search_block_at(f->search, address, &offset);
-	if (block != SPACE_NONE && !offset)
-		inferred_claim(f, block, type);
-}
-
-static bool is_idle(const struct fact *fact, size_t slot)
-{
-	return slot < SLOTS_WATCHED && fact->idle[slot] >= IDLE_MOST;
-}
-
-static void watch(struct fact *fact, size_t slot, bool is_news)
-{
-	if (slot < SLOTS_WATCHED)
-		fact->idle[slot] = is_news ? 0 : (uint16_t)(fact->idle[slot] + 1);
-}
-
-/* The edges of a block as the pointers of its class; false: they are not the same ones. */
-static bool follow_edges(struct inferring *f, uint32_t block, uint32_t class, struct fact *fact)
-{
-	const uint32_t *edges = f->graph->edges.data;
-	uint32_t from = f->graph->heads.data[block], end = graph_edges_end(f->graph, block);
-	uint64_t pointers = f->survey->classes.classes.data[class].key.pointers;
-	if (search_block_size(f->search, block) > 8ull * CLASS_WORDS ||
-		end - from != (uint32_t)__builtin_popcountll(pointers))
-		return false;
-	for (uint32_t i = from; i < end; i++) {
-		if (edges[i] & GRAPH_INTERIOR)
-			return false;
-	}
-	size_t slot = 0;
-	for (uint32_t i = from; i < end; i++, pointers &= pointers - 1) {
-		uint64_t offset = 8 * (uint64_t)__builtin_ctzll(pointers);
-		while (slot < fact->slots.len && fact->slots.data[slot].offset < offset)
-			slot++;
-		if (slot < fact->slots.len && fact->slots.data[slot].offset == offset &&
-			!is_idle(fact, slot))
-			watch(fact, slot,
-				inferred_claim(
-					f, GRAPH_BLOCK(edges[i]), fact->slots.data[slot].target));
-	}
-	return true;
-}
-
-static void follow_bytes(
-	struct inferring *f, const uint8_t *bytes, size_t len, const struct fact *fact)
-{
-	for (size_t i = 0; i < fact->slots.len && !f->failed; i++) {
-		const struct slot *slot = &fact->slots.data[i];
-		uint64_t word;
-		if (slot->offset > len || len - slot->offset < 8)
-			continue;
-		memcpy(&word, bytes + slot->offset, 8);
-		claim_at(f, word, slot->target);
-	}
-}
-
-/* The elements of an array by large pieces. */
-static void follow_memory(struct inferring *f, uint64_t address, uint64_t size, uint64_t count,
-	const struct fact *fact)
-{
-	uint64_t piece = size < 65536 ? 65536 / size : 1;
-	_cleanup_free_ uint8_t *bytes = size <= (1u << 20) ? malloc(piece * size) : NULL;
-	if (!bytes)
-		return;
-	for (uint64_t at = 0; at < count && f->reads && f->elements && !f->failed; at += piece) {
-		uint64_t elements = count - at < piece ? count - at : piece;
-		size_t got = address_space_read(f->survey->heap.space, address + at * size, bytes,
-			(size_t)(elements * size));
-		f->reads--;
-		for (uint64_t i = 0; i < elements && i * size < got && f->elements; i++) {
-			f->elements--;
-			follow_bytes(f, bytes + i * size, got - i * size, fact);
-		}
-	}
-}
-
-void inferred_follow(struct inferring *inferring, uint32_t block, uint32_t class)
-{
-	struct inferring *f = inferring;
-	const struct heap_types *types = &f->survey->types;
-	uint32_t site = search_block_site(f->search, block);
-	uint32_t number = heap_types_of_site(types, site);
-	if (inferred_bit(f->is_done, block) || number == HEAP_TYPE_NONE)
-		return;
-	inferred_set_bit(f->is_done, block);
-	struct heap_type type = types->types.data[number];
-	struct fact *fact = type.layout == TYPE_VOID ? NULL : inferred_fact(f, type.layout);
-	if (!fact || !fact->slots.len || !fact->size)
-		return;
-	if (inferred_is_deque_table(&type)) {
-		inferred_follow_deque(f, block, fact);
-		return;
-	}
-	uint64_t usable = search_block_size(f->search, block);
-	if (!type.is_array && class < types->class_count && follow_edges(f, block, class, fact))
-		return;
-	follow_memory(f, search_block_address(f->search, block), fact->size,
-		type.is_array ? usable / fact->size : 1, fact);
-}
-
-void inferred_follow_all(struct inferring *inferring)
-{
-	struct inferring *f = inferring;
-	while (f->work.len && !f->failed) {
-		struct inferred_work work = f->work.data[--f->work.len];
-		inferred_follow(f, work.block, work.class);
-	}
 }

@@ -24,6 +24,12 @@ struct fact {
 	bool single_fails, array_fails;
 	/* What was found for the last block, of its class: the next one's is mostly the same. */
 	uint32_t last_class, last_found;
+	/* Of the last part of a container that was to be of the type: whether it can be, and the
+	 * heap's types for it as one and as several; HEAP_TYPE_NONE: not asked for yet, or it has
+	 * none. */
+	uint32_t last_part;
+	bool last_part_can, part_is_known[2];
+	uint32_t last_part_type[2];
 	uint16_t idle[SLOTS_WATCHED]; /* of each slot: claims one after the other without news */
 	struct alike_rules rules;     /* of blocks that only look so */
 	uint16_t witnesses;
@@ -40,11 +46,8 @@ static inline uint64_t fact_hash(uint32_t key)
 }
 DEFINE_MAP(fact_map, uint32_t, struct fact *, fact_hash, fact_same)
 
-/* A block whose pointers are to be followed, and its class; HEAP_TYPE_NONE: unknown. */
-struct inferred_work {
-	uint32_t block, class;
-};
-DEFINE_VEC(inferred_works, struct inferred_work)
+/* Blocks whose pointers are to be followed. */
+DEFINE_VEC(inferred_works, uint32_t)
 
 /* How it is known what a block is. */
 enum inferred_basis {
@@ -60,21 +63,26 @@ struct inferring {
 	const struct graph *graph;
 	struct fact_map facts;
 	struct inferred_works work;
-	uint32_t *of_class;   /* the type that blocks of a class were found to have */
-	uint32_t *claims;     /* so many blocks of a class were found to be of a type */
-	uint32_t *alike;      /* what the rest of a class may be; HEAP_TYPE_NONE */
-	bool has_settled;     /* of whole classes it is known since */
+	uint32_t *of_class; /* the type that blocks of a class were found to have */
+	uint32_t *claims;   /* so many blocks of a class were found to be of a type */
+	uint32_t *alike;    /* what the rest of a class may be; HEAP_TYPE_NONE */
+	/* Of whole classes or families it is known since, or blocks were left. */
+	bool has_settled;
+	uint32_t last_layout; /* of the fact that was asked for last */
+	struct fact *last_fact;
+	uint8_t *buffer;      /* for elements of arrays; NULL: none was needed so far */
 	uint64_t *is_mixed;   /* bit set of classes: several types */
 	uint64_t *is_settled; /* bit set of classes: nobody asks for single blocks any more */
 	uint64_t *is_doubted; /* bit set of classes: some of their blocks are something else */
 	uint32_t *looked_at;  /* so many blocks of a class; or: */
 #define NOT_LOOKED_AT UINT32_MAX
 #define LOOKED_AT (UINT32_MAX - 1)
-	uint64_t *is_done;         /* bit set of blocks: were followed */
+	uint64_t *is_done; /* bit set of blocks: were followed */
+	uint64_t *is_left; /* bit set of blocks: are to be followed, but not by a read each */
 	uint64_t reads, elements;  /* that are left */
 	enum inferred_basis basis; /* of what is found now */
-	struct window window;
-	bool loose; /* an allocator may give more than glibc does */
+	struct window window;      /* of what looks alike */
+	bool loose;                /* an allocator may give more than glibc does */
 	bool failed;
 };
 
@@ -86,6 +94,14 @@ static inline bool inferred_bit(const uint64_t *set, uint32_t number)
 {
 	return set[number / 64] >> number % 64 & 1;
 }
+
+/* The number of the module for types; false: it has none, or they are not read. */
+bool inferred_know_module(
+	struct inferring *inferring, const struct address_module *module, uint32_t *ret_number);
+/* The pointer at an offset; NULL: none that says anything. */
+const struct slot *inferred_slot_at(const struct slot_vec *slots, uint64_t offset);
+/* Seeds: what thread-local variables hold. */
+void inferred_take_thread_locals(struct inferring *inferring);
 
 void inferred_free_facts(struct inferring *inferring);
 /* NULL: no memory. */
@@ -108,9 +124,9 @@ bool inferred_is_deque_table(const struct heap_type *part);
 /* Follows that; of words that are not in use only those lead anywhere that lead to such blocks. */
 void inferred_follow_deque(struct inferring *inferring, uint32_t block, const struct fact *fact);
 /* Later follows the pointers of a block of a type of the heap's. */
-void inferred_push(struct inferring *inferring, uint32_t block, uint32_t class, uint32_t type);
-/* Follows the pointers of a block at once. */
-void inferred_follow(struct inferring *inferring, uint32_t block, uint32_t class);
+void inferred_push(struct inferring *inferring, uint32_t block, uint32_t type);
+/* Follows the pointers of a block at once. `window`: blocks are gone through in order; or NULL. */
+void inferred_follow(struct inferring *inferring, uint32_t block, struct window *window);
 void inferred_follow_all(struct inferring *inferring);
 
 #endif

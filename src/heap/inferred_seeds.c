@@ -7,8 +7,8 @@
 #include "base/util.h"
 #include "heap/inferred_find.h"
 
-/* Blocks whose memory has to be read, and elements of arrays in them. */
-#define READS_MOST (1u << 18)
+/* Blocks whose memory has to be read, of each round, and elements of arrays in all of them. */
+#define READS_MOST (1u << 16)
 #define ELEMENTS_MOST (1u << 22)
 /* Of one type of C++'s objects; of what they hold others look alike. */
 #define OBJECTS_MOST (1u << 14)
@@ -30,10 +30,10 @@ static bool is_worth_reading(const struct address_module *module)
 	return *module->path != '\0';
 }
 
-/* The number of the module for types; false: it has none, or they are not read. */
-static bool know_module(
-	struct inferring *f, const struct address_module *module, uint32_t *ret_number)
+bool inferred_know_module(
+	struct inferring *inferring, const struct address_module *module, uint32_t *ret_number)
 {
+	struct inferring *f = inferring;
 	return module && is_worth_reading(module) &&
 	       heap_names_symbols(f->survey->names, module, ret_number) &&
 	       types_add_module(f->types, *ret_number);
@@ -55,14 +55,15 @@ static void find_global(struct inferring *f, uint64_t address, struct global *re
 	struct heap_global variable = {.start = 0};
 	slot_vec_clear(&ret->slots);
 	*ret = (struct global){address, address + 1, ret->slots};
-	if (!know_module(f, module, &number) || !heap_layouts_global(f->survey, address, &variable))
+	if (!inferred_know_module(f, module, &number) ||
+		!heap_layouts_global(f->survey, address, &variable))
 		return;
 	ret->start = variable.start;
 	ret->end = ret->start + types_get(f->types, variable.variable.type)->size;
 	f->failed |= !slots_find(f->types, variable.variable.type, GLOBAL_SLOTS, &ret->slots);
 }
 
-static const struct slot *slot_at(const struct slot_vec *slots, uint64_t offset)
+const struct slot *inferred_slot_at(const struct slot_vec *slots, uint64_t offset)
 {
 	size_t low = 0, high = slots->len;
 	while (low < high) {
@@ -86,7 +87,8 @@ static void take_globals(struct inferring *f)
 			continue;
 		if (word->address < global.start || word->address >= global.end)
 			find_global(f, word->address, &global);
-		const struct slot *slot = slot_at(&global.slots, word->address - global.start);
+		const struct slot *slot =
+			inferred_slot_at(&global.slots, word->address - global.start);
 		if (slot)
 			inferred_claim(f, GRAPH_BLOCK(word->edge), slot->target);
 	}
@@ -104,7 +106,8 @@ static void lay_out_objects(struct inferring *f)
 			s->types.types.data[number].kind != HEAP_TYPE_CXX)
 			continue;
 		const struct class_key *key = &s->classes.classes.data[class].key;
-		if (!know_module(f, address_space_module(s->heap.space, key->head), &unused))
+		if (!inferred_know_module(
+			    f, address_space_module(s->heap.space, key->head), &unused))
 			continue;
 		s->types.types.data[number].layout_sought = true;
 		heap_layouts_of_class(s, class);
@@ -129,7 +132,7 @@ static void take_objects(struct inferring *f)
 		if (type >= count || types->types.data[type].kind != HEAP_TYPE_CXX ||
 			++taken[type] > OBJECTS_MOST)
 			continue;
-		inferred_push(f, block, site < types->class_count ? site : HEAP_TYPE_NONE, type);
+		inferred_push(f, block, type);
 	}
 }
 
@@ -170,13 +173,45 @@ static bool may_be(struct inferring *f, uint32_t block, uint32_t class)
 	return may;
 }
 
-/* The blocks of classes that look like others, each for itself: of settled ones, or of others. */
-static void take_classes(struct inferring *f, enum inferred_basis basis)
+/* Whether blocks of a site are nodes of a container that were named at once. */
+static bool is_named_family(const struct heap_types *types, uint32_t site)
+{
+	if (site < HEAP_FAMILY_SITES)
+		return false;
+	const struct heap_type *type = &types->types.data[heap_types_of_site(types, site)];
+	return type->kind == HEAP_TYPE_CONTAINER && type->layout != TYPE_VOID;
+}
+
+/* A block that looks like those of a type is said to be of it. Returns whether its members are to
+ * be followed, as those of other blocks that nobody has followed so far. */
+static bool take_block(struct inferring *f, uint32_t block, enum inferred_basis basis)
+{
+	const struct heap_types *types = &f->survey->types;
+	uint32_t site = search_block_site(f->search, block);
+	f->basis = basis;
+	if (site < types->class_count) {
+		if (f->looked_at[site] >= LOOKED_AT || !may_be(f, block, site))
+			return false;
+		inferred_say_block(f, block, f->alike[site]);
+		return true;
+	}
+	if (inferred_bit(f->is_done, block) ||
+		!(is_named_family(types, site) || inferred_bit(f->is_left, block)))
+		return false;
+	/* What follows from a block is known no better than the block. */
+	f->basis = inferred_bit(f->survey->alike.looks, block)     ? BASIS_LOOKS
+		   : inferred_bit(f->survey->alike.settled, block) ? BASIS_SETTLED
+								   : BASIS_DECLARED;
+	return true;
+}
+
+/* The blocks of classes that look like others, each for itself: of settled ones, or of others; of
+ * families; and those that were left. */
+static void take_classes(struct inferring *f, enum inferred_basis basis, struct window *window)
 {
 	const struct heap_types *types = &f->survey->types;
 	uint32_t blocks = search_block_count(f->search);
 	inferred_learn_rules(f);
-	f->basis = basis;
 	for (uint32_t class = 0; class < types->class_count; class ++) {
 		bool is_now = basis == BASIS_LOOKS || inferred_bit(f->is_settled, class);
 		if (is_now && f->alike[class] != HEAP_TYPE_NONE &&
@@ -184,12 +219,9 @@ static void take_classes(struct inferring *f, enum inferred_basis basis)
 			f->looked_at[class] = 0;
 	}
 	for (uint32_t block = 0; block < blocks && !f->failed; block++) {
-		uint32_t site = search_block_site(f->search, block);
-		if (site >= types->class_count || f->looked_at[site] >= LOOKED_AT ||
-			!may_be(f, block, site))
+		if (!take_block(f, block, basis))
 			continue;
-		inferred_say_block(f, block, f->alike[site]);
-		inferred_follow(f, block, site);
+		inferred_follow(f, block, window);
 		inferred_follow_all(f);
 	}
 	f->basis = BASIS_DECLARED;
@@ -212,14 +244,16 @@ static bool prepare(struct inferring *f)
 	size_t words = search_block_count(f->search) / 64 + 1;
 	struct survey_alike *bits = &f->survey->alike;
 	f->is_done = calloc(words, sizeof(*f->is_done));
+	f->is_left = calloc(words, sizeof(*f->is_left));
 	bits->looks = calloc(words, sizeof(*bits->looks));
 	bits->settled = calloc(words, sizeof(*bits->settled));
 	for (size_t i = 0; f->of_class && f->alike && f->looked_at && i < classes; i++) {
 		f->of_class[i] = f->alike[i] = HEAP_TYPE_NONE;
 		f->looked_at[i] = NOT_LOOKED_AT;
 	}
-	return f->of_class && f->claims && f->is_mixed && f->is_done && f->is_settled &&
-	       f->is_doubted && f->looked_at && f->alike && bits->looks && bits->settled;
+	return f->of_class && f->claims && f->is_mixed && f->is_done && f->is_left &&
+	       f->is_settled && f->is_doubted && f->looked_at && f->alike && bits->looks &&
+	       bits->settled;
 }
 
 static void infer(struct inferring *f)
@@ -231,14 +265,24 @@ static void infer(struct inferring *f)
 	inferred_follow_all(f);
 	take_objects(f);
 	inferred_follow_all(f);
+	inferred_take_thread_locals(f);
+	inferred_follow_all(f);
+}
+
+static struct error *infer_classes(struct inferring *f)
+{
+	_cleanup_(window_cleanup) struct window window;
+	struct error *error = window_open(f->survey->heap.space, &window);
 	/* What is sure comes first. */
-	for (unsigned round = 0; round < ROUNDS_MOST; round++) {
+	for (unsigned round = 0; round < ROUNDS_MOST && !error; round++) {
 		enum inferred_basis basis = f->has_settled ? BASIS_SETTLED : BASIS_LOOKS;
 		f->has_settled = false;
+		f->reads = READS_MOST;
 		if (!spread(f, basis) && basis == BASIS_LOOKS)
 			break;
-		take_classes(f, basis);
+		take_classes(f, basis, &window);
 	}
+	return error;
 }
 
 struct error *inferred_say(struct survey *survey)
@@ -256,9 +300,12 @@ struct error *inferred_say(struct survey *survey)
 	error = window_open(survey->heap.space, &f.window);
 	if (!f.failed && !error)
 		infer(&f);
+	if (!f.failed && !error)
+		error = infer_classes(&f);
 	window_close(&f.window);
 	inferred_free_facts(&f);
 	inferred_works_deinit(&f.work);
+	free(f.buffer);
 	free(f.of_class);
 	free(f.claims);
 	free(f.is_mixed);
@@ -267,7 +314,8 @@ struct error *inferred_say(struct survey *survey)
 	free(f.is_doubted);
 	free(f.looked_at);
 	free(f.alike);
-	if (error)
-		return error;
-	return f.failed || types_failed(f.types) ? error_no_memory() : NULL;
+	free(f.is_left);
+	if (!error && (f.failed || types_failed(f.types)))
+		error = error_no_memory();
+	return error;
 }

@@ -6,6 +6,7 @@
  * Before 5.3 a stack has its length and its upper end, and those of large blocks are a row of their
  * own. All stacks of a thread stand in one block, one behind the other.
  */
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
 #include "heap/je_malloc.h"
 
 #define PAGE_BYTES 4096ull
-/* So far below the thread pointer they are looked for. */
+/* So far from the thread pointer they are looked for. */
 #define TLS_BYTES 0x8000u
 
 /* cache_bin_t */
@@ -110,12 +111,13 @@ static bool take_rows(struct je_malloc *je, const uint8_t *bytes, size_t len)
 	return ok;
 }
 
-/* The memory below a thread pointer, as far as it can be read. */
+/* A thread's local memory, as far as it can be read: below its pointer, on aarch64 above. */
 static bool take_thread(struct je_malloc *je, uint64_t pointer, uint8_t *bytes)
 {
-	uint64_t end = pointer & ~7ull, start = end;
-	uint64_t lowest = end > TLS_BYTES ? end - TLS_BYTES : 0;
-	while (start > lowest) {
+	bool below = je->space->machine == EM_X86_64;
+	uint64_t start = pointer & ~7ull, end = start;
+	uint64_t lowest = below && start > TLS_BYTES ? start - TLS_BYTES : 0;
+	while (below && start > lowest) {
 		uint64_t from = (start - 1) & ~(PAGE_BYTES - 1);
 		from = from > lowest ? from : lowest;
 		size_t len = (size_t)(start - from);
@@ -123,7 +125,9 @@ static bool take_thread(struct je_malloc *je, uint64_t pointer, uint8_t *bytes)
 			break;
 		start = from;
 	}
-	return take_rows(je, bytes + (start - lowest), (size_t)(end - start));
+	if (below)
+		return take_rows(je, bytes + (start - lowest), (size_t)(end - start));
+	return take_rows(je, bytes, address_space_read(je->space, start, bytes, TLS_BYTES));
 }
 
 struct error *je_kept_find(struct je_malloc *je)

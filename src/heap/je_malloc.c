@@ -3,11 +3,9 @@
 
 #include <string.h>
 
-/* edata_t, extent_t: a bit for each block of a slab that is free; how many are. */
-#define ABOUT_BYTES 128u
+/* edata_t, extent_t: from here on a bit for each block of a slab that is free. */
 #define FREE_BITS 64u
-#define FREE_COUNT_MASK 0x3ffu
-#define SLAB_BLOCKS_MAX 512u
+#define ABOUT_BYTES_MAX (FREE_BITS + (1u << (JE_PAGE_BITS_MAX - 3)) / 8)
 
 struct error *je_malloc_find(const struct address_space *space, struct je_malloc *ret)
 {
@@ -94,9 +92,11 @@ static struct error *tell(struct walk *w, uint64_t address, uint64_t size, bool 
 
 static struct error *tell_slab(struct walk *w, const struct je_extent *extent)
 {
-	uint64_t about[ABOUT_BYTES / 8];
+	uint64_t about[ABOUT_BYTES_MAX / 8];
 	uint64_t count = extent->size / extent->block_bytes, is_free = 0;
-	if (address_space_read(w->je->space, extent->about, about, ABOUT_BYTES) != ABOUT_BYTES)
+	uint32_t most = je_slab_blocks_max(w->je);
+	size_t about_bytes = FREE_BITS + most / 8;
+	if (address_space_read(w->je->space, extent->about, about, about_bytes) != about_bytes)
 		return NULL;
 	const uint64_t *bits = about + FREE_BITS / 8;
 	const uint8_t *bytes = window_at(w->window, extent->address, extent->size, w->area->end);
@@ -111,7 +111,7 @@ static struct error *tell_slab(struct walk *w, const struct je_extent *extent)
 	}
 	struct heap_damage broken = {.address = extent->address,
 		.what = "a slab's free blocks are not as many as it says"};
-	if (is_free != (about[0] >> w->je->shape->free_count & FREE_COUNT_MASK) &&
+	if (is_free != (about[0] >> w->je->shape->free_count & (2 * most - 1)) &&
 		!heap_damage_vec_push(w->damage, broken))
 		return error_no_memory();
 	return NULL;

@@ -5,7 +5,9 @@
  *
  * Memory is cut into extents: slabs, which hold blocks of one size, and ones of one large block. A
  * tree leads from each extent's pages to its description: its root is a table in the library's
- * data, with an entry for each GiB; a leaf is a table with a word for each page.
+ * data, with an entry for each GiB; a leaf is a table with a word for each page. What a page is,
+ * the library was built with (--with-lg-page): 4 KiB on x86-64; on aarch64 often 64 KiB, as of
+ * Debian's.
  */
 #ifndef HEAP_JE_MALLOC_H
 #define HEAP_JE_MALLOC_H
@@ -29,9 +31,12 @@ struct je_shape {
 	bool counts; /* threads' stacks have their length, instead of both their ends */
 };
 
+#define JE_PAGE_BITS_MAX 16u
+
 struct je_malloc {
 	const struct address_space *space;
 	const struct je_shape *shape; /* static */
+	unsigned page_bits;           /* a page has two to the power of it bytes */
 	uint64_t root;                /* of the tree; 0: this is no jemalloc's heap */
 	struct je_extents extents;    /* in use; ascending, none overlaps another */
 	struct heap_ranges books;     /* descriptions, and extents that are not in use */
@@ -58,6 +63,11 @@ struct error *je_tree_find(struct je_malloc *je) must_check_;
 /* Fills `kept` and `own`. */
 struct error *je_kept_find(struct je_malloc *je) must_check_;
 
+/* How many blocks a slab has at most (sc.h: SC_SLAB_MAXREGS): as many of 8 bytes as a page has. */
+static inline uint32_t je_slab_blocks_max(const struct je_malloc *je)
+{
+	return 1u << (je->page_bits - 3);
+}
 /* The bytes that a block of a size class has. */
 uint64_t je_class_bytes(unsigned index);
 /* The block that an address is in; false: in none. */

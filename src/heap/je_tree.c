@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What jemalloc's tree says of extents (include/jemalloc/internal/rtree.h, edata.h). */
+#include <elf.h>
+
 #include "heap/je_malloc.h"
 #include "heap/page_tree.h"
 
-#define PAGE_BYTES 4096ull
-#define ROOT_WORDS (1u << 18)
+/* Of addresses of 48 bits the root and its leaves know those above the page, half of them each
+ * (rtree.h: rtree_levels). */
+#define ADDRESS_BITS 48u
+/* Of aarch64 all may be: its kernels have pages of 4, 16 or 64 KiB. */
+static const uint8_t page_sizes[] = {12, JE_PAGE_BITS_MAX, 14};
 
 /* A leaf's word: whether it is a slab, the class, and with 5.3 the state. */
 #define WORD_SLAB 1ull
@@ -29,7 +34,6 @@ static const struct je_shape shapes[] = {
 #define WORD_NEVER_USED 0x20ull
 #define CLASSES_MAX 235u
 #define EXTENT_BYTES_MAX (1ull << 46)
-#define SLAB_BLOCKS_MAX 512u
 
 /* edata_t begins with bits, address, bytes. */
 #define ABOUT_WORDS 3u
@@ -37,8 +41,14 @@ static const struct je_shape shapes[] = {
 /* Descriptions are in memory by pieces of 2 MiB. */
 #define BASE_BYTES (2ull << 20)
 
+static uint64_t page_bytes(const struct je_malloc *je)
+{
+	return 1ull << je->page_bits;
+}
+
 struct reading {
 	struct je_malloc *je;
+	uint64_t leaf_bytes;
 	struct heap_ranges idle; /* extents that are not in use */
 	uint64_t base, leaf;     /* that were added last */
 };
@@ -52,17 +62,18 @@ static bool read_about(
 		address_space_read(je->space, at, ret_about, 8ul * ABOUT_WORDS) !=
 			8ul * ABOUT_WORDS)
 		return false;
-	uint64_t bytes = ret_about[2] & ~(PAGE_BYTES - 1);
-	*ret_start = ret_about[1] & ~(PAGE_BYTES - 1);
+	uint64_t bytes = ret_about[2] & ~(page_bytes(je) - 1);
+	*ret_start = ret_about[1] & ~(page_bytes(je) - 1);
 	return *ret_start && bytes && bytes <= EXTENT_BYTES_MAX;
 }
 
 static bool decode(void *context, uint64_t word, uint64_t *ret)
 {
+	const struct je_malloc *je = context;
 	uint64_t about[ABOUT_WORDS];
-	if (!read_about(context, word, about, ret))
+	if (!read_about(je, word, about, ret))
 		return false;
-	*ret /= PAGE_BYTES;
+	*ret /= page_bytes(je);
 	return true;
 }
 
@@ -120,14 +131,14 @@ static bool read_word(const struct je_malloc *je, uint64_t word, struct je_exten
 		return false;
 	/* Large blocks may begin behind their first page's beginning. */
 	*ret = (struct je_extent){.address = about[1],
-		.size = (about[2] & ~(PAGE_BYTES - 1)) - (about[1] - *ret_start),
+		.size = (about[2] & ~(page_bytes(je) - 1)) - (about[1] - *ret_start),
 		.about = WORD_POINTER(word),
 		.block_bytes = je_class_bytes((unsigned)WORD_CLASS(word)),
 		.is_slab = word & WORD_SLAB};
 	/* From 5.3.1 on large blocks need not fill their class; a page is left for where they
 	 * begin. */
 	if (!ret->is_slab && ret->block_bytes > ret->size)
-		ret->block_bytes = (about[2] & ~(PAGE_BYTES - 1)) - PAGE_BYTES;
+		ret->block_bytes = (about[2] & ~(page_bytes(je) - 1)) - page_bytes(je);
 	return true;
 }
 
@@ -151,7 +162,7 @@ static bool is_sound(const struct je_malloc *je, const struct je_extent *one)
 	const struct je_extent *last =
 		je->extents.len ? &je->extents.data[je->extents.len - 1] : NULL;
 	return one->block_bytes && one->block_bytes <= one->size &&
-	       (!one->is_slab || one->size / one->block_bytes <= SLAB_BLOCKS_MAX) &&
+	       (!one->is_slab || one->size / one->block_bytes <= je_slab_blocks_max(je)) &&
 	       (!last || one->address >= last->address + last->size);
 }
 
@@ -161,7 +172,7 @@ static struct error *take(void *context, uint64_t word, uint64_t leaf)
 	struct je_extent one;
 	uint64_t start;
 	unsigned state;
-	bool ok = add_base(r->je, leaf, leaf + PAGE_TREE_LEAF_BYTES, &r->leaf);
+	bool ok = add_base(r->je, leaf, leaf + r->leaf_bytes, &r->leaf);
 	if (!read_word(r->je, word, &one, &start, &state))
 		return NULL;
 	ok = ok && add_base(r->je, one.about, one.about + ABOUT_BYTES, &r->base);
@@ -173,15 +184,31 @@ static struct error *take(void *context, uint64_t word, uint64_t leaf)
 	return ok ? NULL : error_no_memory();
 }
 
+static struct error *find_root(struct je_malloc *je, struct page_tree *ret)
+{
+	struct error *error = NULL;
+	size_t sizes = je->space->machine == EM_AARCH64 ? sizeof(page_sizes) : 1;
+	for (size_t i = 0; i < sizes && !je->root && !error; i++) {
+		je->page_bits = page_sizes[i];
+		unsigned bits = ADDRESS_BITS - je->page_bits;
+		*ret = (struct page_tree){.space = je->space,
+			.root_words = 1u << bits / 2,
+			.leaf_bits = (uint8_t)(bits - bits / 2),
+			.context = je,
+			.decode = decode};
+		error = page_tree_find(ret);
+		je->root = ret->root;
+	}
+	return error;
+}
+
 struct error *je_tree_find(struct je_malloc *je)
 {
-	struct page_tree tree = {
-		.space = je->space, .root_words = ROOT_WORDS, .context = je, .decode = decode};
-	struct error *error = page_tree_find(&tree);
-	je->root = tree.root;
-	if (error || !tree.root)
+	struct page_tree tree;
+	struct error *error = find_root(je, &tree);
+	if (error || !je->root)
 		return error;
-	struct reading reading = {.je = je};
+	struct reading reading = {.je = je, .leaf_bytes = page_tree_leaf_bytes(&tree)};
 	error = find_shape(je, &tree);
 	if (!error)
 		error = page_tree_read(&tree, &reading, take);

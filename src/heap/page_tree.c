@@ -19,7 +19,8 @@ static bool prove(const struct page_tree *tree, uint64_t leaf, uint64_t *ret)
 {
 	uint64_t words[PAGE_BYTES / 8], page;
 	unsigned right = 0, seen = 0;
-	for (uint64_t at = 0; at < PAGE_TREE_LEAF_BYTES && seen < PROOF; at += sizeof(words)) {
+	for (uint64_t at = 0; at < page_tree_leaf_bytes(tree) && seen < PROOF;
+		at += sizeof(words)) {
 		if (address_space_untouched(tree->space, leaf + at, sizeof(words)) >= sizeof(words))
 			continue;
 		if (address_space_read(tree->space, leaf + at, words, sizeof(words)) !=
@@ -31,10 +32,10 @@ static bool prove(const struct page_tree *tree, uint64_t leaf, uint64_t *ret)
 			if (!tree->decode(tree->context, words[i], &page))
 				return false;
 			seen++;
-			if (page % PAGE_TREE_LEAF_WORDS != at / 8 + i)
+			if (page % (1ull << tree->leaf_bits) != at / 8 + i)
 				continue;
 			right++;
-			*ret = page >> PAGE_TREE_LEAF_BITS;
+			*ret = page >> tree->leaf_bits;
 		}
 	}
 	return right;
@@ -45,7 +46,8 @@ static bool may_be_leaf(const struct page_tree *tree, uint64_t address)
 	if (address % 8 || address < PAGE_BYTES)
 		return false;
 	const struct process_map *map = address_space_map(tree->space, address);
-	return map && address_map_is_anonymous(map) && map->end - address >= PAGE_TREE_LEAF_BYTES;
+	return map && address_map_is_anonymous(map) &&
+	       map->end - address >= page_tree_leaf_bytes(tree);
 }
 
 /* The root, if the map has it. */
@@ -112,7 +114,7 @@ static uint64_t count_pages(const struct address_space *space)
 static struct error *read_leaf(struct reading *r, uint64_t number, uint64_t leaf)
 {
 	const struct page_tree *tree = r->tree;
-	for (uint64_t at = 0; at < PAGE_TREE_LEAF_WORDS; at += PORTION_WORDS) {
+	for (uint64_t at = 0; at < 1ull << tree->leaf_bits; at += PORTION_WORDS) {
 		uint64_t from = leaf + 8 * at, page, last = 0;
 		if (r->left < PORTION_COST)
 			return NULL;
@@ -128,7 +130,7 @@ static struct error *read_leaf(struct reading *r, uint64_t number, uint64_t leaf
 			last = words[i];
 			r->left--;
 			if (!tree->decode(tree->context, words[i], &page) ||
-				page != (number << PAGE_TREE_LEAF_BITS) + at + i)
+				page != (number << tree->leaf_bits) + at + i)
 				continue;
 			struct error *error = r->take(r->context, words[i], leaf);
 			if (error)

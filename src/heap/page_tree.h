@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The tables by which jemalloc and tcmalloc know each page's description: a root in the library's
- * data has an entry for each leaf, a leaf a word for each of its 2^18 pages.
+ * data has an entry for each leaf, a leaf a word for each of its pages (2^18 of 4 KiB).
  *
  * Nothing tells where the root is but that it works: a word of some module's data that points to a
  * leaf whose words lead to descriptions that have these pages' addresses.
@@ -12,19 +12,21 @@
 #include "base/error.h"
 #include "process/address_space.h"
 
-#define PAGE_TREE_LEAF_BITS 18u
-#define PAGE_TREE_LEAF_WORDS (1u << PAGE_TREE_LEAF_BITS)
-#define PAGE_TREE_LEAF_BYTES (8ull * PAGE_TREE_LEAF_WORDS)
-
 struct page_tree {
 	const struct address_space *space;
 	uint32_t root_words;
+	uint8_t leaf_bits; /* a leaf has two to the power of it words */
 	void *context;
 	/* *ret: the number of the first page of what a leaf's word leads to. False: no leaf has
 	 * such a word. */
 	bool (*decode)(void *context, uint64_t word, uint64_t *ret);
 	uint64_t root; /* once found; 0: nowhere */
 };
+
+static inline uint64_t page_tree_leaf_bytes(const struct page_tree *tree)
+{
+	return 8ull << tree->leaf_bits;
+}
 
 /* Looks for the root. */
 struct error *page_tree_find(struct page_tree *tree) must_check_;

@@ -15,7 +15,6 @@
  * itself and whose second to the thread's table of thread-local memory (dtv); the table is a block
  * that is held in its middle (sysdeps/x86_64/nptl/tls.h: tcbhead_t). On aarch64 it stands before
  * the thread pointer, which points to the address of that table; thread-local memory follows. */
-#define DESCRIPTOR_BYTES 2304u
 #define TABLE_WORD 1u
 #define ARM_TABLE_WORD 0u
 #define TABLE_OFFSET 16u
@@ -31,6 +30,7 @@ DEFINE_VEC(ranges, struct range)
 struct finding {
 	const struct heap *heap;
 	const struct address_space *space;
+	const struct thread_blocks *blocks;
 	struct ranges taken; /* no roots, or ones already */
 	struct heap_root_vec *roots;
 };
@@ -54,7 +54,7 @@ static bool has_guard(const struct finding *f, const struct process_map *map)
 /* From where a thread is described to the end of its stack, but for what fills the last page. */
 static uint64_t descriptor_bytes(const struct finding *f)
 {
-	uint64_t sum = DESCRIPTOR_BYTES;
+	uint64_t sum = ROOTS_DESCRIPTOR_BYTES;
 	for (size_t i = 0; f->space->machine == EM_AARCH64 && i < f->space->modules.len; i++)
 		sum += f->space->modules.data[i].tls % TLS_BYTES_MAX;
 	return sum;
@@ -71,6 +71,35 @@ static uint64_t stack_end(
 	return end < map->end ? end : map->end;
 }
 
+/* Thread-local storage lies at the end of a stack, but not of the first thread's. */
+static bool add_stack_parts(struct finding *f, uint32_t number, uint64_t from, uint64_t end)
+{
+	const struct thread_area *area = thread_blocks_area(f->blocks, number);
+	struct heap_root root = {HEAP_ROOT_STACK, from, end, number, NULL, 0, 0};
+	if (!area || area->start < from || area->end > end)
+		return add(f, &root);
+	struct heap_root local = {HEAP_ROOT_TLS, area->start, area->end, number, NULL, 0, 0};
+	struct heap_root rest = {HEAP_ROOT_STACK, area->end, end, number, NULL, 0, 0};
+	root.end = area->start;
+	return add(f, &root) && add(f, &local) && add(f, &rest);
+}
+
+/* Unless it is a part of the stack, or of what an allocator keeps. */
+static bool add_area(struct finding *f, uint32_t number)
+{
+	const struct thread_area *area = thread_blocks_area(f->blocks, number);
+	if (!area || heap_areas_find(&f->heap->areas, area->start) ||
+		heap_areas_find(&f->heap->areas, area->end - 1))
+		return true;
+	for (size_t i = f->roots->len; i-- > 0 && f->roots->data[i].thread == number;) {
+		const struct heap_root *root = &f->roots->data[i];
+		if (!root->values && root->start < area->end && root->end > area->start)
+			return true;
+	}
+	struct heap_root root = {HEAP_ROOT_TLS, area->start & ~7ull, area->end, number, NULL, 0, 0};
+	return add(f, &root) && take(f, root.start, root.end);
+}
+
 /* From the stack pointer on; all of the mapping's part below is of the past. */
 static bool add_stack(struct finding *f, uint32_t number)
 {
@@ -81,9 +110,10 @@ static bool add_stack(struct finding *f, uint32_t number)
 	uint64_t end = stack_end(f, map, thread);
 	uint64_t zone = f->space->machine == EM_X86_64 ? RED_ZONE : 0;
 	uint64_t from = thread->sp - map->start > zone ? thread->sp - zone : map->start;
-	struct heap_root root = {HEAP_ROOT_STACK, from & ~7ull, end, number, NULL, 0, 0};
+	from &= ~7ull;
 	/* Below may be anything on a stack that the program made itself: then all of it counts. */
-	return add(f, &root) && take(f, has_guard(f, map) ? map->start : root.start, end);
+	return add_stack_parts(f, number, from, end) &&
+	       take(f, has_guard(f, map) ? map->start : from, end);
 }
 
 /* The registers that can hold pointers; on aarch64 all but the last, which has flags. */
@@ -114,7 +144,7 @@ static bool add_thread(struct finding *f, uint32_t number)
 {
 	if (!f->space->threads.data[number].stopped)
 		return true;
-	return add_registers(f, number) && add_stack(f, number) &&
+	return add_registers(f, number) && add_stack(f, number) && add_area(f, number) &&
 	       add_table(f, HEAP_ROOT_TLS, number, f->space->threads.data[number].thread_pointer);
 }
 
@@ -287,10 +317,11 @@ static bool find_all(struct finding *f)
 	return ok;
 }
 
-struct error *heap_roots_find(const struct heap *heap, struct heap_root_vec *ret)
+struct error *heap_roots_find(
+	const struct heap *heap, const struct thread_blocks *blocks, struct heap_root_vec *ret)
 {
 	heap_root_vec_init(ret);
-	struct finding f = {.heap = heap, .space = heap->space, .roots = ret};
+	struct finding f = {.heap = heap, .space = heap->space, .blocks = blocks, .roots = ret};
 	bool ok = find_all(&f);
 	ranges_deinit(&f.taken);
 	return ok ? NULL : error_no_memory();

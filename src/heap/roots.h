@@ -10,7 +10,11 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "heap/heap.h"
+#include "heap/thread_blocks.h"
 #include "search/search.h"
+
+/* glibc: what describes a thread has so many bytes at most (struct pthread). */
+#define ROOTS_DESCRIPTOR_BYTES 2304u
 
 enum heap_root_kind {
 	HEAP_ROOT_DATA, /* of a module */
@@ -38,6 +42,7 @@ static inline uint64_t heap_root_address(const struct heap_root *root, uint64_t 
 }
 
 /* Fills `ret`, in the order in which they claim blocks: data, stacks, …, unknown mappings last. */
-struct error *heap_roots_find(const struct heap *heap, struct heap_root_vec *ret) must_check_;
+struct error *heap_roots_find(const struct heap *heap, const struct thread_blocks *blocks,
+	struct heap_root_vec *ret) must_check_;
 
 #endif

@@ -11,7 +11,8 @@ struct finding_slots {
 	struct slot_vec *slots;
 	size_t most;
 	unsigned steps;
-	uint32_t node; /* of the container around; TYPE_VOID: none */
+	uint32_t node;  /* of the container around; TYPE_VOID: none */
+	bool is_inside; /* that is the type itself, and no container in it */
 	bool ok;
 };
 
@@ -30,7 +31,8 @@ static void take_pointer(struct finding_slots *f, uint32_t number, uint64_t offs
 		target = f->node;
 	if (!slots_tells(f->types, target))
 		return;
-	f->ok = slot_vec_push(f->slots, (struct slot){offset, target, is_node});
+	f->ok = slot_vec_push(
+		f->slots, (struct slot){offset, target, is_node, is_node && f->is_inside});
 }
 
 static void descend(struct finding_slots *f, uint32_t number, uint64_t offset, unsigned depth)
@@ -41,6 +43,7 @@ static void descend(struct finding_slots *f, uint32_t number, uint64_t offset, u
 		depth > TYPES_DEPTH_MAX)
 		return;
 	uint32_t outer = f->node;
+	bool was_inside = f->is_inside;
 	if (type.kind == TYPE_POINTER || type.kind == TYPE_REFERENCE) {
 		take_pointer(f, number, offset);
 	} else if (type.kind == TYPE_ARRAY) {
@@ -56,13 +59,18 @@ static void descend(struct finding_slots *f, uint32_t number, uint64_t offset, u
 	} else if (type.kind == TYPE_STRUCT || type.kind == TYPE_CLASS ||
 		   (type.kind == TYPE_UNION && type.member_count == 1)) {
 		/* A union of one thing keeps it from being made too early. */
-		f->node = nodes_inside(f->types, number, f->node);
+		uint32_t own = nodes_inside(f->types, number, TYPE_VOID);
+		if (own != TYPE_VOID) {
+			f->is_inside = own == number && outer == TYPE_VOID;
+			f->node = own;
+		}
 		for (uint32_t i = 0; i < type.member_count; i++) {
 			const struct type_member *member = &type.members[i];
 			if (member->kind <= MEMBER_BASE && !member->bit_size)
 				descend(f, member->type, offset + member->bits / 8, depth + 1);
 		}
 		f->node = outer;
+		f->is_inside = was_inside;
 	}
 }
 

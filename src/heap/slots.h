@@ -11,6 +11,7 @@ struct slot {
 	uint64_t offset;
 	uint32_t target; /* plain; never one that says nothing */
 	bool is_node;    /* of a container, whose declaration names only what all nodes have */
+	bool is_link;    /* the type is a node itself, and that leads to others of its container */
 };
 DEFINE_VEC(slot_vec, struct slot)
 

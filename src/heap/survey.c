@@ -79,7 +79,9 @@ struct error *survey_open(const struct address_space *space, struct heap_names *
 	if (!error)
 		error = heap_classes_group(&ret->classes);
 	if (!error)
-		error = heap_roots_find(&ret->heap, &ret->roots);
+		error = thread_blocks_find(space, &ret->thread_blocks);
+	if (!error)
+		error = heap_roots_find(&ret->heap, &ret->thread_blocks, &ret->roots);
 	if (!error)
 		error = stack_places_create(space, names, &ret->stacks);
 	return error ? error : read_graph(ret);
@@ -94,6 +96,7 @@ void survey_close(struct survey *survey)
 	free(survey->alike.looks);
 	free(survey->alike.settled);
 	survey->alike = (struct survey_alike){.looks = NULL};
+	thread_blocks_deinit(&survey->thread_blocks);
 	stack_places_destroy(survey->stacks);
 	survey->stacks = NULL;
 	heap_layouts_close(&survey->layouts);

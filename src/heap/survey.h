@@ -45,6 +45,7 @@ struct survey {
 	struct heap_layouts layouts;
 	bool no_inference; /* set before survey_type(): debug information is not read for it */
 	struct survey_alike alike;
+	struct thread_blocks thread_blocks;
 	struct heap_root_vec roots;
 	struct stack_places *stacks;
 	/* Their sites are numbers of classes until survey_type(), then of types, and from

@@ -201,11 +201,11 @@ static struct error *look_at_data(struct saying *w)
 	return NULL;
 }
 
-/* A thread's table of thread-local memory, and the memory that it got by malloc. */
+/* A thread's table of thread-local memory. */
 static void look_at_thread(struct saying *w, const struct address_thread *thread)
 {
 	uint64_t at = thread->thread_pointer + (w->space->machine == EM_X86_64 ? 8 : 0);
-	uint64_t table, offset, modules, entry[2];
+	uint64_t table, offset, modules;
 	if (!thread->stopped || !address_space_word(w->space, at, &table) || table < DTV_ENTRY)
 		return;
 	table -= DTV_ENTRY;
@@ -216,11 +216,26 @@ static void look_at_thread(struct saying *w, const struct address_thread *thread
 	if (modules < 1 || modules > DTV_MODULES_MAX || modules + 2 > room)
 		return;
 	say(w, table, SYSTEM_DTV);
-	for (uint64_t i = 0; i < modules; i++) {
-		if (address_space_read(w->space, table + DTV_ENTRY * (i + 2), entry,
-			    sizeof(entry)) == sizeof(entry))
-			say(w, entry[1], SYSTEM_TLS);
-	}
+}
+
+/* The memory that a thread got by malloc for a library's variables: of their size, but for what
+ * aligns them. */
+static void look_at_thread_block(struct saying *w, const struct thread_block *block)
+{
+	uint64_t offset, align = w->space->modules.data[block->module].tls_align;
+	uint32_t number = search_block_at(w->survey->search, block->start, &offset);
+	if (number == SPACE_NONE)
+		return;
+	uint64_t size = search_block_size(w->survey->search, number);
+	uint64_t bytes = block->end - block->start;
+	uint64_t spare = size / 4 > LAYOUT_SPARE ? size / 4 : LAYOUT_SPARE;
+	if (bytes + offset <= size && size - bytes <= spare + align)
+		say(w, block->start - offset, SYSTEM_TLS);
+}
+
+bool system_types_is_thread_memory(const struct heap_type *type)
+{
+	return type->kind == HEAP_TYPE_SYSTEM && !strcmp(type->name, type_names[SYSTEM_TLS]);
 }
 
 struct error *system_types_say(struct survey *survey)
@@ -232,6 +247,8 @@ struct error *system_types_say(struct survey *survey)
 			&survey->types, HEAP_TYPE_SYSTEM, type_names[i], &w.types[i]);
 	for (size_t i = 0; i < w.space->threads.len && !error; i++)
 		look_at_thread(&w, &w.space->threads.data[i]);
+	for (size_t i = 0; i < survey->thread_blocks.blocks.len && !error; i++)
+		look_at_thread_block(&w, &survey->thread_blocks.blocks.data[i]);
 	if (!error)
 		error = look_at_blocks(&w);
 	return error ? error : look_at_data(&w);

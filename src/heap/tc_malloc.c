@@ -9,6 +9,7 @@
 
 #define PAGE_BITS 13u
 #define PAGES_MAX (1ull << (48 - PAGE_BITS))
+#define LEAF_BITS 18u
 #define ROOT_WORDS (1u << 17)
 
 /* struct Span: words. */
@@ -77,8 +78,11 @@ struct error *tc_malloc_find(
 	const struct address_space *space, struct heap_damage_vec *damage, struct tc_malloc *ret)
 {
 	*ret = (struct tc_malloc){.space = space, .damage = damage};
-	struct page_tree tree = {
-		.space = space, .root_words = ROOT_WORDS, .context = ret, .decode = decode};
+	struct page_tree tree = {.space = space,
+		.root_words = ROOT_WORDS,
+		.leaf_bits = LEAF_BITS,
+		.context = ret,
+		.decode = decode};
 	struct error *error = page_tree_find(&tree);
 	ret->root = tree.root;
 	if (!error && tree.root)

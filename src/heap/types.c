@@ -30,6 +30,7 @@ void heap_types_close(struct heap_types *types)
 {
 	heap_type_vec_deinit(&types->types);
 	type_map_deinit(&types->map);
+	heap_family_vec_deinit(&types->families);
 	free(types->of_class);
 	types->of_class = NULL;
 	arena_deinit(&types->arena);
@@ -57,6 +58,12 @@ void heap_types_say(struct heap_types *types, uint32_t class, uint32_t type)
 {
 	if (types->of_class[class] == HEAP_TYPE_NONE)
 		types->of_class[class] = type;
+}
+
+struct error *heap_types_add_family(struct heap_types *types, uint32_t type, uint32_t *ret)
+{
+	*ret = HEAP_FAMILY_SITES + (uint32_t)types->families.len;
+	return heap_family_vec_push(&types->families, type) ? NULL : error_no_memory();
 }
 
 /* "40 bytes, pointers at 0 8 16"; of arrays "4096 bytes, pointers at 0 16 of every 24" */

@@ -61,11 +61,18 @@ DEFINE_MAP(type_map, struct type_key, uint32_t, type_key_hash, type_key_equal)
 
 #define HEAP_TYPE_NONE UINT32_MAX
 
+/* The types of families: blocks that are of one type, whatever that turns out to be. */
+DEFINE_VEC(heap_family_vec, uint32_t)
+/* From here on a site is one of a family. */
+#define HEAP_FAMILY_SITES (1u << 27)
+#define HEAP_FAMILIES_MAX (1u << 24)
+
 struct heap_types {
 	struct heap_type_vec types;
 	struct type_map map;
 	uint32_t *of_class; /* HEAP_TYPE_NONE: not known so far */
 	size_t class_count;
+	struct heap_family_vec families;
 	struct arena arena;
 };
 
@@ -82,7 +89,7 @@ void heap_types_say(struct heap_types *types, uint32_t class, uint32_t type);
 
 /*
  * What single blocks of a class are: before survey_type() ends a block's site is its class, or one
- * of these, which stands for a type.
+ * of these, which stands for a type, or for a family.
  */
 static inline uint32_t heap_types_site(const struct heap_types *types, uint32_t type)
 {
@@ -90,8 +97,20 @@ static inline uint32_t heap_types_site(const struct heap_types *types, uint32_t 
 }
 static inline uint32_t heap_types_of_site(const struct heap_types *types, uint32_t site)
 {
-	return site < types->class_count ? types->of_class[site]
-					 : site - (uint32_t)types->class_count;
+	if (site < types->class_count)
+		return types->of_class[site];
+	return site < HEAP_FAMILY_SITES ? site - (uint32_t)types->class_count
+					: types->families.data[site - HEAP_FAMILY_SITES];
+}
+
+/* A new family, whose blocks are of that type so far; *ret: their site. At most
+ * HEAP_FAMILIES_MAX. */
+struct error *heap_types_add_family(
+	struct heap_types *types, uint32_t type, uint32_t *ret) must_check_;
+/* From now on its blocks are of another type. */
+static inline void heap_types_set_family(struct heap_types *types, uint32_t site, uint32_t type)
+{
+	types->families.data[site - HEAP_FAMILY_SITES] = type;
 }
 
 /* What is still unknown becomes a group's. */

@@ -6,6 +6,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "heap/thread_locals.h"
 
 /* The number of the thread whose stack an address is on, by what counts as a root of it. */
 static bool is_on_stack(const struct survey *survey, uint64_t address, uint32_t *ret)
@@ -25,11 +26,12 @@ static bool is_on_stack(const struct survey *survey, uint64_t address, uint32_t 
 static void find_member(const struct survey *survey, struct heap_where *where)
 {
 	struct heap_layout layout;
-	if (!where->offset || !heap_layout_of(survey, where->block, &layout))
-		return;
 	struct text text;
 	text_init(&text);
-	heap_layout_add_member(survey, &layout, where->offset, &text);
+	if (where->tid)
+		thread_locals_add_member(survey, where->block, where->offset, &text);
+	else if (where->offset && heap_layout_of(survey, where->block, &layout))
+		heap_layout_add_member(survey, &layout, where->offset, &text);
 	if (text.len && text.len < sizeof(where->member))
 		memcpy(where->member, text.data, text.len + 1);
 	text_deinit(&text);
@@ -44,6 +46,7 @@ static bool in_block(const struct survey *survey, uint64_t address, struct heap_
 	ret->block = block;
 	ret->start = address - ret->offset;
 	ret->type = survey->types.types.data[survey_type_of(survey, block)].name;
+	ret->tid = thread_locals_owner(survey, ret->block);
 	find_member(survey, ret);
 	return true;
 }
@@ -57,6 +60,13 @@ struct error *heap_where(const struct survey *survey, uint64_t address, struct h
 	ret->start = ret->map->start;
 	ret->offset = address - ret->start;
 	uint32_t thread;
+	if (thread_locals_has(survey, address, &thread)) {
+		ret->kind = HEAP_WHERE_THREAD_LOCAL;
+		ret->tid = space->threads.data[thread].tid;
+		struct error *error = thread_locals_place(survey, address, &ret->place);
+		ret->offset = ret->place.offset;
+		return error;
+	}
 	if (is_on_stack(survey, address, &thread)) {
 		ret->kind = HEAP_WHERE_STACK;
 		ret->tid = space->threads.data[thread].tid;
@@ -106,6 +116,47 @@ static void describe_frame(const struct heap_stack_place *frame, struct text *te
 	}
 }
 
+static void describe_place(const struct heap_where *where, struct text *text)
+{
+	text_add(text, "<");
+	text_add_shown(text,
+		where->place.name ? where->place.name : path_last_part(where->place.module->path), 120);
+	if (where->offset)
+		text_printf(text, "+0x%" PRIx64, where->offset);
+	text_add(text, ">");
+	if (where->place.name) {
+		text_add(text, " in ");
+		text_add_shown(text, path_last_part(where->place.module->path), 120);
+	}
+}
+
+static void describe_thread_local(const struct heap_where *where, struct text *text)
+{
+	text_add(text, where->place.name ? "thread-local " : "thread-local storage");
+	if (where->place.name) {
+		describe_place(where, text);
+	} else if (where->place.module) {
+		text_add(text, " of ");
+		text_add_shown(text, path_last_part(where->place.module->path), 120);
+		text_printf(text, " + 0x%" PRIx64, where->offset);
+	}
+	text_printf(text, " of thread %d", (int)where->tid);
+}
+
+static void describe_block(const struct heap_where *where, struct text *text)
+{
+	text_printf(text, "block 0x%" PRIx64, where->start);
+	if (where->offset)
+		text_printf(text, " + %" PRIu64, where->offset);
+	text_add(text, ", ");
+	text_add_shown(text, where->type, 120);
+	if (where->tid)
+		text_printf(text, " of thread %d", (int)where->tid);
+	if (*where->member)
+		text_add(text, where->tid ? ": " : *where->member == '[' ? "" : ".");
+	text_add(text, where->member);
+}
+
 void heap_where_describe(const struct heap_where *where, struct text *text)
 {
 	switch (where->kind) {
@@ -113,14 +164,7 @@ void heap_where_describe(const struct heap_where *where, struct text *text)
 		text_add(text, "nothing is mapped there");
 		return;
 	case HEAP_WHERE_BLOCK:
-		text_printf(text, "block 0x%" PRIx64, where->start);
-		if (where->offset)
-			text_printf(text, " + %" PRIu64, where->offset);
-		text_add(text, ", ");
-		text_add_shown(text, where->type, 120);
-		if (*where->member)
-			text_add(text, *where->member == '[' ? "" : ".");
-		text_add(text, where->member);
+		describe_block(where, text);
 		return;
 	case HEAP_WHERE_ALLOCATOR:
 		text_add(text, "memory of the allocator: free, or its own");
@@ -130,18 +174,10 @@ void heap_where_describe(const struct heap_where *where, struct text *text)
 		describe_frame(&where->frame, text);
 		return;
 	case HEAP_WHERE_MODULE:
-		text_add(text, "<");
-		text_add_shown(text,
-			where->place.name ? where->place.name
-					  : path_last_part(where->place.module->path),
-			120);
-		if (where->offset)
-			text_printf(text, "+0x%" PRIx64, where->offset);
-		text_add(text, ">");
-		if (where->place.name) {
-			text_add(text, " in ");
-			text_add_shown(text, path_last_part(where->place.module->path), 120);
-		}
+		describe_place(where, text);
+		return;
+	case HEAP_WHERE_THREAD_LOCAL:
+		describe_thread_local(where, text);
 		return;
 	case HEAP_WHERE_MAPPING:
 		text_add(text, "mapping ");

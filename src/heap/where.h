@@ -11,6 +11,7 @@ enum heap_where_kind {
 	HEAP_WHERE_ALLOCATOR, /* an allocator's memory, and no block in use: free, or its own */
 	HEAP_WHERE_MODULE,
 	HEAP_WHERE_STACK,
+	HEAP_WHERE_THREAD_LOCAL, /* thread-local storage, but for that in blocks */
 	HEAP_WHERE_MAPPING,
 };
 
@@ -20,8 +21,9 @@ struct heap_where {
 	uint64_t start, offset;  /* of the block, the symbol, the mapping; and how far behind */
 	const char *type;        /* of the block */
 	char member[96];         /* of it, at the offset; "": none, or none is known */
-	struct heap_place place; /* of HEAP_WHERE_MODULE */
-	pid_t tid;               /* of HEAP_WHERE_STACK */
+	struct heap_place place; /* of HEAP_WHERE_MODULE and HEAP_WHERE_THREAD_LOCAL */
+	/* Of HEAP_WHERE_STACK, HEAP_WHERE_THREAD_LOCAL, and of blocks of thread-local memory. */
+	pid_t tid;
 	struct heap_stack_place frame; /* … */
 	const struct process_map *map;
 };
@@ -34,7 +36,8 @@ struct error *heap_where(
 struct error *heap_where_block(
 	const struct survey *survey, uint64_t address, uint32_t *ret) must_check_;
 
-/* Adds it in words: "block 0x… + 8, Shape", "<main+0x12> in app", "stack of thread 12". */
+/* Adds it in words: "block 0x… + 8, Shape", "<main+0x12> in app", "stack of thread 12",
+ * "thread-local <cache+0x8> in app of thread 12". */
 struct text;
 void heap_where_describe(const struct heap_where *where, struct text *text);
 

@@ -49,8 +49,12 @@ bool module_headers_place(const struct module_headers *h, struct address_module 
 	for (unsigned i = 0; i < h->count; i++) {
 		const Elf64_Phdr *part = &h->parts[i];
 		uint64_t end = part->p_vaddr + part->p_memsz;
-		if (part->p_type == PT_TLS)
+		if (part->p_type == PT_TLS) {
 			module->tls = part->p_memsz;
+			module->tls_image = part->p_vaddr;
+			module->tls_image_bytes = part->p_filesz;
+			module->tls_align = part->p_align;
+		}
 		if (part->p_type != PT_LOAD || end < part->p_vaddr || end > 1ull << 48)
 			continue;
 		low = part->p_vaddr - part->p_offset < low ? part->p_vaddr - part->p_offset : low;

@@ -51,7 +51,7 @@ struct error *search_add_block(
 	case SPACE_NO_MEMORY:
 		return error_no_memory();
 	default:
-		return node_vec_push(&search->nodes, node_make(site, SEARCH_DEFINITE, 0))
+		return node_vec_push(&search->nodes, node_make(site, SEARCH_DEFINITE, site))
 			       ? NULL
 			       : error_no_memory();
 	}
@@ -130,9 +130,20 @@ uint32_t search_block_site(const struct search *search, uint32_t block)
 	return node_site(search->nodes.data[block]);
 }
 
+void search_prefetch_block(const struct search *search, uint32_t block)
+{
+	prefetch(&search->nodes.data[block]);
+}
+
+uint32_t search_block_first_site(const struct search *search, uint32_t block)
+{
+	return node_group(search->nodes.data[block]);
+}
+
 void search_block_set_site(struct search *search, uint32_t block, uint32_t site)
 {
-	search->nodes.data[block] = node_make(site, SEARCH_DEFINITE, 0);
+	uint64_t *node = &search->nodes.data[block];
+	*node = node_make(site, SEARCH_DEFINITE, node_group(*node));
 }
 
 void search_cut(struct search *search, uint32_t block, uint64_t bytes)

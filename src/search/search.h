@@ -138,6 +138,10 @@ uint32_t search_block_count(const struct search *search);
 uint64_t search_block_address(const struct search *search, uint32_t block);
 uint64_t search_block_size(const struct search *search, uint32_t block);
 uint32_t search_block_site(const struct search *search, uint32_t block);
+/* Asks the processor for what will be wanted of a block: its site. */
+void search_prefetch_block(const struct search *search, uint32_t block);
+/* The site that it was added with, whatever was set since; before search_judge(). */
+uint32_t search_block_first_site(const struct search *search, uint32_t block);
 /* Between search_read() and search_judge(). */
 void search_block_set_site(struct search *search, uint32_t block, uint32_t site);
 /*

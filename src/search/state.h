@@ -29,7 +29,8 @@ static inline enum search_kind node_kind(uint64_t node)
 	return node >> NODE_SITE_BITS & 3;
 }
 
-/* Of a held block its group, of a lost one the number of the block that leads it. */
+/* Of a held block its group, of a lost one the number of the block that leads it; before either is
+ * known the site that it was added with. */
 static inline uint32_t node_group(uint64_t node)
 {
 	return (uint32_t)(node >> NODE_GROUP_SHIFT);

@@ -13,6 +13,7 @@
 #include "sources/hpw_places.h"
 #include "sources/hpw_replay.h"
 #include "sources/hpw_tables.h"
+#include "sources/stack_rows.h"
 
 /* A chain of forks longer than this is told up to here. */
 #define GENERATIONS_MAX 64u
@@ -181,29 +182,12 @@ static struct error *move_modules(
 	return error;
 }
 
-struct columns {
-	uint32_t *parent;
-	uint16_t *module;
-	uint64_t *address;
-};
-
-static void columns_deinit(struct columns *columns)
-{
-	free(columns->parent);
-	free(columns->module);
-	free(columns->address);
-}
-
 static struct error *move_stacks(
 	const struct parent *parent, struct model *model, const struct moved *moved)
 {
 	uint32_t first = (uint32_t)model_stack_limit(model);
-	_cleanup_(columns_deinit) struct columns rows = {
-		calloc(moved->count + 1, sizeof(*rows.parent)),
-		calloc(moved->count + 1, sizeof(*rows.module)),
-		calloc(moved->count + 1, sizeof(*rows.address)),
-	};
-	if (!rows.parent || !rows.module || !rows.address)
+	_cleanup_(stack_rows_deinit) struct stack_rows rows;
+	if (!stack_rows_init(&rows, moved->count))
 		return error_no_memory();
 	size_t limit = model_stack_limit(parent->model);
 	for (uint32_t i = 1, row = 0; i < limit; i++) {
@@ -215,7 +199,7 @@ static struct error *move_stacks(
 		rows.module[row] = (uint16_t)(module ? moved->first_module + module - 1 : 0);
 		rows.address[row++] = node.address;
 	}
-	const struct stack_columns in = {rows.parent, rows.module, rows.address};
+	const struct stack_columns in = stack_rows_columns(&rows);
 	return build_stacks(model, (struct stack_id){first}, &in, moved->count);
 }
 

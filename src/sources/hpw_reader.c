@@ -339,13 +339,11 @@ static bool is_part(const struct source_query *query)
 	return query && (query->from.kind != SOURCE_START || query->to.kind != SOURCE_END);
 }
 
-static struct error *read_all(struct reader *reader)
+/* Opens the file, and reads all but events. */
+static struct error *read_tables(struct reader *reader)
 {
-	struct error *error = build_string(reader->model, reader->input->name,
-		strlen(reader->input->name), &build_recording(reader->model)->path);
 	build_recording(reader->model)->complete = true;
-	if (!error)
-		error = hpw_file_open(&reader->file, reader->input, &reader->damage);
+	struct error *error = hpw_file_open(&reader->file, reader->input, &reader->damage);
 	if (!error && !reader->file.closed)
 		error = open_places(reader);
 	if (!error)
@@ -353,6 +351,15 @@ static struct error *read_all(struct reader *reader)
 	if (!error)
 		error = hpw_reader_decode(reader, hpw_footer_takes, into_footer);
 	put_ring(reader);
+	return error;
+}
+
+static struct error *read_all(struct reader *reader)
+{
+	struct error *error = build_string(reader->model, reader->input->name,
+		strlen(reader->input->name), &build_recording(reader->model)->path);
+	if (!error)
+		error = read_tables(reader);
 	if (build_recording(reader->model)->sample_bytes)
 		reader->flags |= SOURCE_REPLAY; /* the footer sums up the samples alone */
 	bool with_marks = reader->flags & SOURCE_WITH_MARKS;
@@ -431,15 +438,7 @@ struct error *hpw_open(const struct input *input, unsigned flags, const struct s
 /* What is needed to go through the events up to a moment: tables, clock, and that moment. */
 static struct error *read_for_events(struct reader *reader)
 {
-	build_recording(reader->model)->complete = true;
-	struct error *error = hpw_file_open(&reader->file, reader->input, &reader->damage);
-	if (!error && !reader->file.closed)
-		error = open_places(reader);
-	if (!error)
-		error = hpw_reader_decode(reader, hpw_tables_has, into_tables);
-	if (!error)
-		error = hpw_reader_decode(reader, hpw_footer_takes, into_footer);
-	put_ring(reader);
+	struct error *error = read_tables(reader);
 	if (!error && build_recording(reader->model)->sample_bytes)
 		error = error_create(ERROR_INPUT,
 			"%s: is a sample, in which most events are missing: formats of stacks can "

@@ -14,6 +14,7 @@
 #include "base/util.h"
 #include "base/vec.h"
 #include "model/build.h"
+#include "sources/stack_rows.h"
 
 #define MODEL_SHIFT 58u /* behind the addresses of programs; 64 models */
 
@@ -85,19 +86,6 @@ static struct error *add_modules(struct merge *merge, const struct model *from)
 	return NULL;
 }
 
-struct columns {
-	uint32_t *parent;
-	uint16_t *module;
-	uint64_t *address;
-};
-
-static void columns_deinit(struct columns *columns)
-{
-	free(columns->parent);
-	free(columns->module);
-	free(columns->address);
-}
-
 static struct error *copy_run(
 	struct merge *merge, struct module_id module, uint64_t address, const struct given_run *run)
 {
@@ -139,26 +127,22 @@ static struct error *add_given(struct merge *merge, const struct model *from,
 static struct error *add_stacks(struct merge *merge, const struct model *from)
 {
 	size_t count = model_stack_limit(from) - 1;
-	_cleanup_(columns_deinit) struct columns columns = {
-		.parent = calloc(count + 1, sizeof(*columns.parent)),
-		.module = calloc(count + 1, sizeof(*columns.module)),
-		.address = calloc(count + 1, sizeof(*columns.address)),
-	};
-	if (!columns.parent || !columns.module || !columns.address)
+	_cleanup_(stack_rows_deinit) struct stack_rows rows;
+	if (!stack_rows_init(&rows, count))
 		return error_no_memory();
 	for (uint32_t i = 0; i < count; i++) {
 		struct stack_node node = model_stack(from, (struct stack_id){i + 1});
-		columns.parent[i] = node.parent.value ? merge->stacks + node.parent.value : 0;
-		columns.address[i] = node.address;
+		rows.parent[i] = node.parent.value ? merge->stacks + node.parent.value : 0;
+		rows.address[i] = node.address;
 		if (node.module.value)
-			columns.module[i] = (uint16_t)(merge->modules + node.module.value);
+			rows.module[i] = (uint16_t)(merge->modules + node.module.value);
 		else if (node.address >= STACK_MARKS)
-			columns.address[i] = own_address(merge, node.address);
+			rows.address[i] = own_address(merge, node.address);
 	}
-	struct stack_columns rows = {columns.parent, columns.module, columns.address};
+	struct stack_columns columns = stack_rows_columns(&rows);
 	struct error *error =
-		build_stacks(merge->ret, (struct stack_id){merge->stacks + 1}, &rows, count);
-	return error ? error : add_given(merge, from, columns.module, columns.address);
+		build_stacks(merge->ret, (struct stack_id){merge->stacks + 1}, &columns, count);
+	return error ? error : add_given(merge, from, rows.module, rows.address);
 }
 
 static struct error *add_sites(struct merge *merge, const struct model *from)

@@ -20,6 +20,7 @@ struct error *module_create(struct symbols *symbols, const char *path, const uin
 	module->build_id_len = build_id_len;
 	symbol_table_init(&module->table, TABLE_FUNCTIONS);
 	symbol_table_init(&module->data_table, TABLE_VARIABLES);
+	symbol_table_init(&module->local_table, TABLE_THREAD_LOCALS);
 	variables_init(&module->variables);
 	answer_map_init(&module->answers);
 	struct error *error = strings_keep(&symbols->strings, path, &module->path);
@@ -37,6 +38,7 @@ void module_destroy(struct module *module)
 	answer_map_deinit(&module->answers);
 	symbol_table_deinit(&module->table);
 	symbol_table_deinit(&module->data_table);
+	symbol_table_deinit(&module->local_table);
 	variables_deinit(&module->variables);
 	unit_index_deinit(&module->units);
 	known_names_close(&module->known);

@@ -44,8 +44,8 @@ struct module {
 	struct unit_index units; /* if state is SYMBOLS_DWARF */
 	struct symbol_table table;
 	bool has_table; /* it was read: only when a name is needed from it */
-	struct symbol_table data_table;
-	bool has_data_table;
+	struct symbol_table data_table, local_table; /* of variables, and of thread-local ones */
+	bool has_data_table, has_local_table;
 	struct variables variables;
 	struct answer_map answers;
 };

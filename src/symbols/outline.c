@@ -21,6 +21,7 @@ void outline_deinit(struct outline *outline)
 {
 	outline_types_deinit(&outline->types);
 	outline_variables_deinit(&outline->variables);
+	outline_variables_deinit(&outline->thread_locals);
 	outline_map_deinit(&outline->numbers);
 	arena_deinit(&outline->arena);
 }
@@ -90,14 +91,16 @@ static bool add_type(struct scanning *s, const struct level *level)
 static bool add_variable(struct scanning *s, Dwarf_Die die)
 {
 	uint64_t start;
-	if (!variable_static_address(&die, &start))
+	bool is_static = variable_static_address(&die, &start);
+	if (!is_static && !variable_thread_offset(&die, &start))
 		return true;
 	struct outline_variable fresh = {.start = start, .die = die, .module = s->module};
 	Dwarf_Attribute attribute;
 	bool external = false;
 	fresh.is_local = !dwarf_attr_integrate(&die, DW_AT_external, &attribute) ||
 			 dwarf_formflag(&attribute, &external) != 0 || !external;
-	return outline_variables_push(&s->outline->variables, fresh);
+	return outline_variables_push(
+		is_static ? &s->outline->variables : &s->outline->thread_locals, fresh);
 }
 
 /* "space::Outer::"; NULL: no memory. */
@@ -229,6 +232,12 @@ static bool join_type_units(struct outline *o, size_t from)
 	return true;
 }
 
+static void sort(struct outline_variables *variables)
+{
+	if (variables->len)
+		qsort(variables->data, variables->len, sizeof(*variables->data), by_start);
+}
+
 struct error *outline_add(
 	struct outline *outline, struct unit_index *units, uint32_t module, unsigned most)
 {
@@ -243,17 +252,16 @@ struct error *outline_add(
 	if (!error && !join_type_units(outline, before))
 		error = error_no_memory();
 	free(s);
-	if (outline->variables.len)
-		qsort(outline->variables.data, outline->variables.len,
-			sizeof(*outline->variables.data), by_start);
+	sort(&outline->variables);
+	sort(&outline->thread_locals);
 	return error;
 }
 
 const struct outline_variable *outline_variable_before(
-	const struct outline *outline, uint32_t module, uint64_t address)
+	const struct outline_variables *variables, uint32_t module, uint64_t address)
 {
-	size_t low = 0, high = outline->variables.len;
-	const struct outline_variable *all = outline->variables.data;
+	size_t low = 0, high = variables->len;
+	const struct outline_variable *all = variables->data;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (all[middle].module < module ||

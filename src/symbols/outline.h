@@ -46,6 +46,9 @@ DEFINE_MAP(outline_map, const void *, uint32_t, outline_hash, outline_same)
 struct outline {
 	struct outline_types types;
 	struct outline_variables variables; /* of a module: ascending */
+	/* The same of thread-local ones; they start at offsets in their module's memory for these.
+	 */
+	struct outline_variables thread_locals;
 	struct outline_map numbers;
 	struct arena arena;
 	unsigned entries; /* that were looked at */
@@ -59,8 +62,8 @@ void outline_deinit(struct outline *outline);
 struct error *outline_add(struct outline *outline, struct unit_index *units, uint32_t module,
 	unsigned most) must_check_;
 
-/* The variable with the highest start that is not above the address; NULL: none. */
+/* Of a module's the variable with the highest start that is not above the address; NULL: none. */
 const struct outline_variable *outline_variable_before(
-	const struct outline *outline, uint32_t module, uint64_t address);
+	const struct outline_variables *variables, uint32_t module, uint64_t address);
 
 #endif

@@ -66,12 +66,14 @@ static bool is_code(const struct symbol_table *table, const GElf_Sym *sym, uint3
 	return false;
 }
 
-/* Addresses of thread-local ones are offsets, and what has no size holds nothing. */
+/* What has no size holds nothing. */
 static bool is_wanted(const struct symbol_table *table, const GElf_Sym *sym, uint32_t section)
 {
 	if (table->content == TABLE_FUNCTIONS)
 		return is_code(table, sym, section);
 	unsigned type = GELF_ST_TYPE(sym->st_info);
+	if (table->content == TABLE_THREAD_LOCALS)
+		return type == STT_TLS && section != SHN_UNDEF && sym->st_size;
 	return (type == STT_OBJECT || type == STT_COMMON) && section != SHN_UNDEF && sym->st_size;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Names by address from the symbol tables of ELF files: of functions, for code without debug
- * information, or of variables. Names stay in the files, which must outlive the table.
+ * information, of variables, or of thread-local ones. Names stay in the files, which must outlive
+ * the table.
  */
 #ifndef SYMBOLS_SYMBOL_TABLE_H
 #define SYMBOLS_SYMBOL_TABLE_H
@@ -30,7 +31,8 @@ struct table_section {
 
 DEFINE_VEC(table_section_vec, struct table_section)
 
-enum table_content { TABLE_FUNCTIONS, TABLE_VARIABLES };
+/* Addresses of thread-local variables are offsets in their module's thread-local memory. */
+enum table_content { TABLE_FUNCTIONS, TABLE_VARIABLES, TABLE_THREAD_LOCALS };
 
 struct symbol_table {
 	enum table_content content;

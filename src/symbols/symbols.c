@@ -212,26 +212,44 @@ static struct error *name_variable(
 			   : strings_keep_demangled(&symbols->strings, name.data, ret);
 }
 
-/* Its name alone, by symbol tables; *ret_start: where it begins, if it has one. */
-static struct error *find_variable(struct symbols *symbols, struct module *module, uint64_t address,
-	struct symbol_variable *ret, uint64_t *ret_start)
+/* Its name alone, by one of the module's symbol tables; *ret_start: where it begins, if it has one.
+ */
+static struct error *find_in_table(struct symbols *symbols, struct module *module,
+	struct symbol_table *table, bool *has_table, uint64_t address, struct symbol_variable *ret,
+	uint64_t *ret_start)
 {
 	*ret = (struct symbol_variable){.name = NULL};
 	module_open(symbols, module);
 	module_read(symbols, module);
 	struct error *error = NULL;
-	if (!module->has_data_table) {
-		module->has_data_table = true;
-		error = symbol_table_load(
-			&module->data_table, module->files.main, module->files.separate);
+	if (!*has_table) {
+		*has_table = true;
+		error = symbol_table_load(table, module->files.main, module->files.separate);
 	}
-	const struct table_symbol *found =
-		error ? NULL : symbol_table_find(&module->data_table, address);
+	const struct table_symbol *found = error ? NULL : symbol_table_find(table, address);
 	if (!found)
 		return error;
 	*ret_start = found->start;
 	ret->offset = address - found->start;
 	return name_variable(symbols, found->name, &ret->name);
+}
+
+static struct error *find_variable(struct symbols *symbols, struct module *module, uint64_t address,
+	struct symbol_variable *ret, uint64_t *ret_start)
+{
+	return find_in_table(symbols, module, &module->data_table, &module->has_data_table, address,
+		ret, ret_start);
+}
+
+struct error *symbols_thread_local(struct symbols *symbols, uint32_t module_index, uint64_t offset,
+	struct symbol_variable *ret)
+{
+	uint64_t start;
+	if (module_index >= symbols->modules.len)
+		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
+	struct module *module = symbols->modules.data[module_index];
+	return find_in_table(symbols, module, &module->local_table, &module->has_local_table,
+		offset, ret, &start);
 }
 
 struct error *symbols_variable_name(struct symbols *symbols, uint32_t module_index,

@@ -76,7 +76,7 @@ struct error *symbols_add_file(struct symbols *symbols, const char *path, const 
 struct error *symbols_resolve(struct symbols *symbols, uint32_t module, uint64_t address,
 	const struct symbol **ret, size_t *ret_count) must_check_;
 
-/* A variable of static storage, in a function or not; thread-local ones are not told. */
+/* A variable of static storage, in a function or not. */
 struct symbol_variable {
 	const char *name; /* demangled; NULL: unknown, and then the next are 0 */
 	uint64_t offset;  /* of the address in it */
@@ -89,6 +89,11 @@ struct error *symbols_variable(struct symbols *symbols, uint32_t module, uint64_
 	struct symbol_variable *ret) must_check_;
 /* The same without file and line, which takes no debug information. */
 struct error *symbols_variable_name(struct symbols *symbols, uint32_t module, uint64_t address,
+	struct symbol_variable *ret) must_check_;
+
+/* The same of a thread-local variable, at an offset in its module's thread-local memory; without
+ * file and line. */
+struct error *symbols_thread_local(struct symbols *symbols, uint32_t module, uint64_t offset,
 	struct symbol_variable *ret) must_check_;
 
 /*

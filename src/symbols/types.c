@@ -111,12 +111,11 @@ bool types_argument(struct types *types, uint32_t number, unsigned which, uint32
 	return true;
 }
 
-void types_variable(
-	struct types *types, uint32_t module, uint64_t address, struct types_variable *ret)
+static void find_variable(struct types *types, const struct outline_variables *variables,
+	uint32_t module, uint64_t address, struct types_variable *ret)
 {
 	*ret = (struct types_variable){.name = NULL};
-	const struct outline_variable *found =
-		outline_variable_before(&types->outline, module, address);
+	const struct outline_variable *found = outline_variable_before(variables, module, address);
 	if (!found)
 		return;
 	Dwarf_Die die = found->die, type;
@@ -128,6 +127,18 @@ void types_variable(
 	if (address - found->start >= types_get(types, number)->size)
 		return;
 	*ret = (struct types_variable){dwarf_diename(&die), number, found->start, found->is_local};
+}
+
+void types_variable(
+	struct types *types, uint32_t module, uint64_t address, struct types_variable *ret)
+{
+	find_variable(types, &types->outline.variables, module, address, ret);
+}
+
+void types_thread_local(
+	struct types *types, uint32_t module, uint64_t offset, struct types_variable *ret)
+{
+	find_variable(types, &types->outline.thread_locals, module, offset, ret);
 }
 
 static bool is_described(struct types *types, uint32_t number)

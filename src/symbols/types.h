@@ -116,6 +116,10 @@ struct types_variable {
 void types_variable(
 	struct types *types, uint32_t module, uint64_t address, struct types_variable *ret);
 
+/* The thread-local variable at an offset in its module's thread-local memory; so is its start. */
+void types_thread_local(
+	struct types *types, uint32_t module, uint64_t offset, struct types_variable *ret);
+
 /* What a template keeps in bytes that it was not made with yet: __aligned_membuf<T> has a T.
  * TYPE_VOID: it is no such thing. */
 uint32_t types_content(struct types *types, uint32_t plain);

@@ -39,6 +39,43 @@ bool variable_static_address(Dwarf_Die *die, uint64_t *ret)
 	return true;
 }
 
+/* What an operation puts on the stack that is a number, or stands for one. */
+static bool number_of(Dwarf_Attribute *location, const Dwarf_Op *op, uint64_t *ret)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value;
+	switch (op->atom) {
+	case DW_OP_const1u:
+	case DW_OP_const2u:
+	case DW_OP_const4u:
+	case DW_OP_const8u:
+	case DW_OP_constu:
+	case DW_OP_addr:
+		*ret = op->number;
+		return true;
+	case DW_OP_constx:
+	case DW_OP_GNU_const_index:
+		if (dwarf_getlocation_attr(location, op, &attribute) != 0 ||
+			dwarf_formudata(&attribute, &value) != 0)
+			return false;
+		*ret = value;
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool variable_thread_offset(Dwarf_Die *die, uint64_t *ret)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Op *op;
+	size_t len;
+	return dwarf_attr(die, DW_AT_location, &attribute) &&
+	       dwarf_getlocation(&attribute, &op, &len) == 0 && len == 2 &&
+	       (op[1].atom == DW_OP_form_tls_address || op[1].atom == DW_OP_GNU_push_tls_address) &&
+	       number_of(&attribute, op, ret);
+}
+
 /* dwarf_decl_file() ends the process where a damaged unit has no table of files. */
 static const char *decl_file(Dwarf_Die *die)
 {

@@ -39,5 +39,8 @@ struct error *variables_find(struct variables *variables, Dwarf *dwarf, uint64_t
 
 /* The address of a variable that has one for the whole run, as the ELF file has it. */
 bool variable_static_address(Dwarf_Die *die, uint64_t *ret);
+/* The offset of a thread-local variable in its module's thread-local memory (DWARF 5, 2.5.1.3:
+ * DW_OP_form_tls_address; GCC and clang write DW_OP_GNU_push_tls_address as well). */
+bool variable_thread_offset(Dwarf_Die *die, uint64_t *ret);
 
 #endif

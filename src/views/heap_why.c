@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "heap/thread_locals.h"
 #include "heap/where.h"
 #include "views/heap_joined_view.h"
 #include "views/heap_where_view.h"
@@ -27,12 +28,14 @@ static bool has_address(const struct heap_root *root)
 	return root->kind != HEAP_ROOT_REGISTERS;
 }
 
-/* Adds a global as it is declared, and the member in it that the word is: "static struct node
+/* Adds a variable as it is declared, and the member in it that the word is: "static struct node
  * *list", "struct registry registry, its first". */
-static void add_declared(const struct heap_page *page, uint64_t address, struct text *text)
+static void add_declared(
+	const struct heap_page *page, uint64_t address, bool is_thread_local, struct text *text)
 {
 	struct heap_global global;
-	if (!heap_layouts_global(page->survey, address, &global))
+	if (is_thread_local ? !thread_locals_declared(page->survey, address, &global)
+			    : !heap_layouts_global(page->survey, address, &global))
 		return;
 	struct types *types = page->survey->layouts.types;
 	_cleanup_(text_deinit) struct text path;
@@ -54,22 +57,21 @@ static struct error *text_root(
 	struct error *error = has_address(root) ? heap_where(s, row->address, &where) : NULL;
 	if (error)
 		return error;
+	bool says_itself = root->kind == HEAP_ROOT_STACK || root->kind == HEAP_ROOT_TLS;
 	text_add(out, "    ");
-	if (root->kind != HEAP_ROOT_STACK)
+	if (!says_itself)
 		text_add(out, root_names[root->kind]);
-	if (root->kind == HEAP_ROOT_TLS || root->kind == HEAP_ROOT_REGISTERS)
+	if (root->kind == HEAP_ROOT_REGISTERS)
 		text_printf(
 			out, " of thread %d", (int)s->heap.space->threads.data[root->thread].tid);
-	if (has_address(root))
-		text_printf(out, "%s0x%" PRIx64 " ", root->kind == HEAP_ROOT_STACK ? "" : " ",
-			row->address);
-	if (root->kind == HEAP_ROOT_DATA || root->kind == HEAP_ROOT_MAPPING ||
-		root->kind == HEAP_ROOT_STACK)
+	if (has_address(root)) {
+		text_printf(out, "%s0x%" PRIx64 " ", says_itself ? "" : " ", row->address);
 		heap_where_describe(&where, out);
+	}
 	_cleanup_(text_deinit) struct text declared;
 	text_init(&declared);
-	if (root->kind == HEAP_ROOT_DATA)
-		add_declared(page, row->address, &declared);
+	if (root->kind == HEAP_ROOT_DATA || root->kind == HEAP_ROOT_TLS)
+		add_declared(page, row->address, root->kind == HEAP_ROOT_TLS, &declared);
 	if (declared.len) {
 		text_add(out, " (");
 		text_add_shown(out, declared.data, 300);
@@ -108,8 +110,22 @@ static void add_member(const struct heap_page *page, const struct why_row *row, 
 	struct heap_layout layout;
 	uint64_t offset;
 	uint32_t block = search_block_at(s->search, row->example, &offset);
-	if (block != SPACE_NONE && heap_layout_of(s, block, &layout))
+	if (block != SPACE_NONE && thread_locals_owner(s, block))
+		thread_locals_add_member(s, block, row->offset, text);
+	else if (block != SPACE_NONE && heap_layout_of(s, block, &layout))
 		heap_layout_add_member(s, &layout, row->offset, text);
+}
+
+/* Of thread-local memory whose it is. */
+static void add_owner(const struct heap_page *page, const struct why_row *row, struct text *text)
+{
+	uint64_t offset;
+	uint32_t block = search_block_at(page->survey->search, row->example, &offset);
+	pid_t tid = row->blocks == 1 && block != SPACE_NONE
+			    ? thread_locals_owner(page->survey, block)
+			    : 0;
+	if (tid)
+		text_printf(text, ", of thread %d", (int)tid);
 }
 
 static void text_rows(
@@ -132,6 +148,7 @@ static void text_rows(
 			text_add(out, ", by ");
 			text_add(out, member.data);
 		}
+		add_owner(page, row, out);
 		if (row->repeats)
 			text_add(out, ", some held by others of them");
 		text_printf(out, ", as 0x%" PRIx64 " + %" PRIu64 " → 0x%" PRIx64, row->example,
@@ -221,13 +238,13 @@ static struct error *put_root(
 	if (root->kind == HEAP_ROOT_TLS || root->kind == HEAP_ROOT_REGISTERS)
 		json_put_u64(
 			json, "thread", (uint64_t)s->heap.space->threads.data[root->thread].tid);
-	if (where.kind == HEAP_WHERE_MODULE) {
+	if (where.place.module) {
 		json_put_string(json, "module", where.place.module->path);
 		json_put_string(json, "symbol", where.place.name);
 		json_put_u64(json, "symbol_offset", where.offset);
 		_cleanup_(text_deinit) struct text declared;
 		text_init(&declared);
-		add_declared(page, row->address, &declared);
+		add_declared(page, row->address, root->kind == HEAP_ROOT_TLS, &declared);
 		json_put_string(json, "declared", declared.data);
 	}
 	json_put_hexadecimal(json, "target", row->target, true);

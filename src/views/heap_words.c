@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "heap/inferred.h"
+#include "heap/thread_locals.h"
 #include "heap/where.h"
 #include "views/heap_joined_view.h"
 #include "views/heap_where_view.h"
@@ -23,7 +24,9 @@ struct words {
 	enum wanted { WANT_NONE, WANT_POINTERS, WANT_ALL } wanted;
 	struct heap_layout layout; /* of the block, if has_layout */
 	bool has_layout;
-	uint64_t end; /* words from there on hold nothing: nobody asked for them */
+	uint32_t block;
+	bool is_thread_local; /* variables of a library's are its members */
+	uint64_t end;         /* words from there on hold nothing: nobody asked for them */
 };
 
 static const char *const kinds[SEARCH_KINDS] = {"definite", "indirect", "possible", "reachable"};
@@ -32,6 +35,7 @@ static const char *const where_names[] = {[HEAP_WHERE_NOWHERE] = "nowhere",
 	[HEAP_WHERE_ALLOCATOR] = "allocator",
 	[HEAP_WHERE_MODULE] = "module",
 	[HEAP_WHERE_STACK] = "stack",
+	[HEAP_WHERE_THREAD_LOCAL] = "thread-local",
 	[HEAP_WHERE_MAPPING] = "mapping"};
 
 static void add_characters(uint64_t word, struct text *out)
@@ -44,7 +48,9 @@ static void add_characters(uint64_t word, struct text *out)
 /* Adds the member that begins at an offset. */
 static void add_member(const struct words *w, uint64_t offset, struct text *text)
 {
-	if (w->has_layout)
+	if (w->is_thread_local)
+		thread_locals_add_member(w->page->survey, w->block, offset, text);
+	else if (w->has_layout)
 		heap_layout_add_member(w->page->survey, &w->layout, offset, text);
 }
 
@@ -53,7 +59,7 @@ static void put_text(
 {
 	text_printf(&w->out, "%8" PRIu64 "  0x%016" PRIx64 "  ", offset, word);
 	add_characters(word, &w->out);
-	if (w->has_layout) {
+	if (w->has_layout || w->is_thread_local) {
 		_cleanup_(text_deinit) struct text member;
 		text_init(&member);
 		add_member(w, offset, &member);
@@ -82,7 +88,7 @@ static void put_json(
 	json_object_begin(w->json);
 	json_put_u64(w->json, "offset", offset);
 	json_put_hexadecimal(w->json, "value", word, true);
-	if (w->has_layout) {
+	if (w->has_layout || w->is_thread_local) {
 		_cleanup_(text_deinit) struct text member;
 		text_init(&member);
 		add_member(w, offset, &member);
@@ -95,7 +101,9 @@ static void put_json(
 		if (*where->member)
 			json_put_string(w->json, "into_member", where->member);
 	}
-	if (where->kind == HEAP_WHERE_MODULE) {
+	if (where->tid && where->kind != HEAP_WHERE_STACK)
+		json_put_u64(w->json, "thread", (uint64_t)where->tid);
+	if (where->place.module) {
 		json_put_string(w->json, "module", where->place.module->path);
 		json_put_string(w->json, "symbol", where->place.name);
 	}
@@ -212,6 +220,8 @@ static struct error *write_words(
 		.size = search_block_size(page->survey->search, block),
 		.left = page->limit == VIEW_DEFAULT_LIMIT ? SIZE_MAX : page->limit,
 		.wanted = wanted};
+	w.block = block;
+	w.is_thread_local = thread_locals_owner(page->survey, block) != 0;
 	w.has_layout = heap_layout_of(page->survey, block, &w.layout);
 	w.end = end_of(&w, block);
 	text_init(&w.out);

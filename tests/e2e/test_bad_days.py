@@ -3,11 +3,9 @@
 """Bad days: no descriptors, no memory, quotas, clocks that jump, stops, debuggers, core dumps. The program does what
 it would have done without us; its recording opens, and says what it lost."""
 
-import ctypes
 import os
 import re
 import resource
-import select
 import shutil
 import signal
 import subprocess
@@ -18,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+from processes import state
 import truth
 from recorded import recorded
 
@@ -67,15 +66,8 @@ def finish(one):
     return errors.decode()
 
 
-def state(pid):
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-
-
 def wait_for(what, condition):
-    end = time.monotonic() + hw.TIMEOUT / 2
-    while not condition():
-        hw.need(time.monotonic() < end, f"{what}: does not happen")
-        time.sleep(0.01)
+    hw.wait_until(condition, f"{what}: does not happen")
 
 
 # ---- descriptors

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Bundles: made here, read where no file of the program is; and hostile ones."""
 
+import fcntl
 import gzip
 import io
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -171,22 +173,21 @@ def nothing_is_left(folder):
     heapwise("report", out, env=state(folder))
     hw.need(not list(unpacked.iterdir()), f"{list(unpacked.iterdir())}")
     for number in (signal.SIGINT, signal.SIGKILL):
-        # It waits for the reader of its output, which never comes.
+        # It waits for its output to be read, which never happens: the pipe has room for the beginning alone.
         fifo = folder / f"fifo{number}"
         os.mkfifo(fifo)
+        reading = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+        fcntl.fcntl(reading, fcntl.F_SETPIPE_SZ, 4096)
         process = subprocess.Popen([hw.HEAPWISE, "export", "--format", "json", "-o", fifo, out], env=state(folder))
-        deadline = time.monotonic() + 20
-        while not list(unpacked.glob("*/manifest.json")) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        time.sleep(0.3)
+        hw.need(select.select([reading], [], [], hw.TIMEOUT / 2)[0], "it writes nothing")
+        hw.need(list(unpacked.glob("*/manifest.json")), "it has unpacked nothing")
         process.send_signal(number)
-        hw.need(process.wait(20) == -number, "another end")
+        hw.need(process.wait(hw.TIMEOUT / 2) == -number, "another end")
+        os.close(reading)
         if number == signal.SIGKILL:
             hw.need(list(unpacked.iterdir()), "nobody could remove it")
             heapwise("report", out, env=state(folder))
-        while list(unpacked.iterdir()) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        hw.need(not list(unpacked.iterdir()), f"after {number}: {list(unpacked.iterdir())}")
+        hw.wait_until(lambda: not list(unpacked.iterdir()), f"something is left after {number}")
 
 
 @TESTS.test

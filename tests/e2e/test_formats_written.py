@@ -6,13 +6,11 @@ valgrind, google-perftools, jeprof, chromium, node's npm (`./dev deps --peers`);
 import difflib
 import csv
 import gzip
-import io
 import json
 import re
 import subprocess
 import sys
 import tarfile
-import time
 import xml.etree.ElementTree
 from pathlib import Path
 
@@ -331,14 +329,17 @@ class FirefoxProfiler:
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def __enter__(self):
-        said, until = "", time.monotonic() + hw.TIMEOUT
-        while "Profile loaded" not in said:
-            said = self.log.read_text(errors="replace") if self.log.exists() else ""
-            if "Failed to load" in said or self.process.poll() is not None or time.monotonic() > until:
-                self.__exit__()
-                raise hw.Failure(f"Firefox's profiler does not read it: {said}")
-            time.sleep(0.02)
+        try:
+            hw.wait_until(self.is_loaded, "Firefox's profiler does not end reading it")
+        except hw.Failure:
+            self.__exit__()
+            raise
         return self
+
+    def is_loaded(self):
+        said = self.log.read_text(errors="replace") if self.log.exists() else ""
+        hw.need("Failed to load" not in said and self.process.poll() is None, f"Firefox's profiler does not read it: {said}")
+        return "Profile loaded" in said
 
     def __exit__(self, *_):
         self.process.kill()

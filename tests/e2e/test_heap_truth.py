@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 import hw  # noqa: E402
 from heaps import Recorded, Waiting, ask, compare, gcore, kernel_core, read_account  # noqa: E402
+from processes import state  # noqa: E402
 
 tests = hw.Tests()
 
@@ -194,12 +195,6 @@ def packed_cores(folder):
         raise hw.Failure(f"a bomb: {ended}")
 
 
-def at_rest(pid):
-    """Waits until it sleeps: that it goes on, and has come to where it waits."""
-    while "State:\tS" not in Path(f"/proc/{pid}/status").read_text():
-        os.sched_yield()
-
-
 @tests.test
 def saved_by_us(folder):
     """A core that is saved of a process says what the process says, gdb reads it, and the process goes on."""
@@ -210,7 +205,7 @@ def saved_by_us(folder):
         if ended.status:
             raise hw.Failure(f"save: {ended}")
         live = ask("heap", "--json", str(pid))
-        at_rest(pid)
+        hw.wait_until(lambda: state(pid) == "S", "the process does not go on")
     saved = ask("core", "--json", core)
     for what in ("totals", "types"):
         if saved[what] != live[what]:

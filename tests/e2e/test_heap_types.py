@@ -224,6 +224,18 @@ for each in ELEMENTS:
 
 
 @tests.test
+def families(folder):
+    """All nodes of large containers are named, and of containers that are in their elements, too."""
+    core = kernel_core(program_of("families"), folder)
+    types = {re.sub(r"::\(anonymous namespace\)|\(anonymous namespace\)::", "", t["name"]): t["blocks"]
+             for t in ask("core", "--json", core, "types")["types"]}
+    account = read_account(folder / "account").values()
+    wrong = [f"{blocks} of '{kind}', found {types.get(kind)}" for blocks, _, _, kind in account if types.get(kind) != blocks]
+    if wrong or len(account) != 3:
+        raise hw.Failure(f"{wrong} in {types}")
+
+
+@tests.test
 def candidates(folder):
     """Of blocks that nothing declared leads to the true type comes first, with reasons."""
     core = kernel_core(program_of("hidden"), folder)

@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+from processes import children, state, status_line
 import sessions
 
 TESTS = hw.Tests()
@@ -63,27 +64,13 @@ class Recorded:
         return search
 
     def is_running(self):
-        try:
-            return state(self.pid) not in "ZX"
-        except FileNotFoundError:
-            return False
+        return state(self.pid) not in "ZX"
 
     def end(self, said=""):
         """Tells it something, waits until it has ended; its status and output."""
         stdout, stderr = self.runner.communicate(said, timeout=hw.TIMEOUT)
         sessions.wait_sessions(self.folder)
         return hw.Ended(self.runner.returncode, stdout.encode(), stderr.encode())
-
-
-def status_line(pid, name):
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith(name + ":"):
-            return line.split(":", 1)[1].strip()
-    raise hw.Failure(f"{name} is not in the status of {pid}")
-
-
-def state(pid):
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 @TESTS.test
@@ -102,26 +89,13 @@ def waits_undisturbed(folder):
         return f"{searches} searches" + (f"; not here: {' '.join(skipped)}" if skipped else "")
 
 
-def children(pid):
-    found = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        try:
-            found += (task / "children").read_text().split()
-        except FileNotFoundError:
-            continue
-    return found
-
-
 def need_untouched(program, kept="SRD"):
     """As if nothing had happened to it."""
     hw.need(status_line(program.pid, "TracerPid") == "0", "it is still traced")
     left = [child for child in children(program.pid) if child not in program.children]
     hw.need(not left, f"it has children that it did not make: {left}")
     # While it is being let go it may still be found in between.
-    until = time.monotonic() + 10
-    while state(program.pid) not in kept:
-        hw.need(time.monotonic() < until, f"its state is {state(program.pid)}")
-        time.sleep(0.01)
+    hw.wait_until(lambda: state(program.pid) in kept, f"it does not come to be as it was: {kept}")
 
 
 def searched(folder, *arguments, times=20, ways=("snapshot",), lost=1234, status=7, said="x", kept="SRD", **more):
@@ -190,13 +164,6 @@ def held_why(folder):
             need_end(running)
 
 
-def wait_until(holds, what):
-    until = time.monotonic() + hw.TIMEOUT / 2
-    while not holds():
-        hw.need(time.monotonic() < until, what)
-        time.sleep(0.005)
-
-
 def program(folder, *arguments, **more):
     return Recorded(folder, [STOPS / "searched", *map(str, arguments)], **more)
 
@@ -230,13 +197,13 @@ def stopped_stays_stopped(folder):
     with program(folder, "idle") as running:
         running.children = []
         os.kill(running.pid, signal.SIGSTOP)
-        wait_until(lambda: state(running.pid) == "T", "it does not stop")
+        hw.wait_until(lambda: state(running.pid) == "T", "it does not stop")
         for _ in range(10):
             hw.need(running.search()["way"] == "snapshot", "no snapshot")
             need_untouched(running, "T")
         need_lost(running, 1234)
         os.kill(running.pid, signal.SIGCONT)
-        wait_until(lambda: state(running.pid) == "S", "it does not go on")
+        hw.wait_until(lambda: state(running.pid) == "S", "it does not go on")
         need_end(running)
 
 
@@ -244,7 +211,7 @@ def stopped_stays_stopped(folder):
 def in_vfork(folder):
     """A program that waits for its vfork child is searched, and goes on when the child has ended"""
     with program(folder, "vfork") as running:
-        wait_until(lambda: state(running.pid) == "D", "it does not wait for its child")
+        hw.wait_until(lambda: state(running.pid) == "D", "it does not wait for its child")
         for _ in range(5):
             search = running.search()
             hw.need(search["threads_missed"] == 1, f"{search}")
@@ -326,6 +293,8 @@ def collector_killed_at_exit(folder):
         options = ("-q", "--leak-check=full", "--show-leak-kinds=none")
         with program(place, "large", 200, options=options) as running:
             collector = collector_of(running)
+            if number == 0:  # before it has done anything
+                os.kill(collector, signal.SIGSTOP)
             running.runner.stdin.write("x")
             running.runner.stdin.flush()
             time.sleep(0.03 * number)
@@ -334,7 +303,7 @@ def collector_killed_at_exit(folder):
             except ProcessLookupError:
                 pass
             since = time.monotonic()
-            wait_until(lambda: not running.is_running(), "it does not end")
+            hw.wait_until(lambda: not running.is_running(), "it does not end")
             took = time.monotonic() - since
             hw.need(took < 10, f"it ended only after {took:.1f} s")
             stdout, errors = running.runner.communicate(timeout=hw.TIMEOUT)
@@ -357,8 +326,8 @@ def collector_killed_on_demand(folder):
             os.kill(collector, signal.SIGKILL)
             _, errors = asking.communicate(timeout=hw.TIMEOUT)
             hw.need(asking.returncode in (0, 3, 4), f"leaks: {asking.returncode} {errors}")
-            wait_until(lambda: status_line(running.pid, "TracerPid") == "0", "it is still traced")
-            wait_until(lambda: all(state(child) == "Z" for child in children(running.pid)), "a copy of it is left")
+            hw.wait_until(lambda: status_line(running.pid, "TracerPid") == "0", "it is still traced")
+            hw.wait_until(lambda: all(state(child) in "ZX" for child in children(running.pid)), "a copy of it is left")
             stdout, _ = running.runner.communicate("x", timeout=hw.TIMEOUT)
             hw.need(running.runner.returncode == 7 and "broken" not in stdout,
                     f"status {running.runner.returncode} {stdout}")
@@ -512,7 +481,7 @@ def malformed_requests(folder):
             answer = ask(path, message, wait=True)
             hw.need(answer[:4] == b"\0\0\0\0" and answer[-512:].strip(b"\0"), f"{message}: {answer[:4]}")
         ask(path, good, wait=False)  # somebody who does not wait for the answer
-        wait_until(lambda: running.leaks()[0].status == 0, "the collector does not answer any more")
+        hw.wait_until(lambda: running.leaks()[0].status == 0, "the collector does not answer any more")
         running.children = []
         need_lost(running, 1234)
         need_untouched(running)

@@ -9,12 +9,12 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+from processes import state
 
 TESTS = hw.Tests()
 TARGET = hw.TARGETS / "leak_moments"
@@ -65,15 +65,9 @@ def program(folder, *options):
         one.process.wait()
 
 
-def state(pid):
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-
-
 def wait_for_rest(pid):
     """It has said something, but is perhaps still at it, with frames that have old words in them."""
-    until = time.monotonic() + 1
-    while state(pid) == "R" and time.monotonic() < until:
-        time.sleep(0.001)
+    hw.wait_until(lambda: state(pid) != "R", "it does not come to rest")
 
 
 def leaks(what):
@@ -172,9 +166,7 @@ def traced_for_life(folder):
         hw.need(one.do("c") == "# threads", "threads")
         hw.need(one.do("f") == "# child 6", "child")
         one.tell("p")
-        until = time.monotonic() + MAX_S
-        while state(one.pid) not in "Tt" and time.monotonic() < until:
-            time.sleep(0.01)
+        hw.wait_until(lambda: state(one.pid) in "Tt", "it does not stop")
         os.kill(one.pid, signal.SIGCONT)
         hw.need(one.line() == "# continued", "it stopped for good")
         need_kinds(leaks(str(one.pid)))

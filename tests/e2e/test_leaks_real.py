@@ -15,7 +15,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections import defaultdict
 from pathlib import Path
 
@@ -26,6 +25,7 @@ import leaks_differences
 import leaktruth
 import memcheck
 import ourleaks
+from processes import free_port, wait_for_answer
 
 LOST = ("definite", "indirect", "possible")
 # So many calls of a stack tell blocks apart; memcheck and we end stacks differently.
@@ -99,23 +99,6 @@ def need_installed(name):
     if not found:
         raise hw.Skip(f"{name} is not installed")
     return found
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-def wait_for_answer(port, process):
-    end = time.monotonic() + hw.TIMEOUT
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            return
-        except ConnectionRefusedError:
-            hw.need(process.poll() is None and time.monotonic() < end, "the server does not start")
-            time.sleep(0.02)
 
 
 def ask(port, request, answers):

@@ -4,7 +4,6 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
@@ -159,10 +158,7 @@ def typed_ahead(folder):
     with prompt(folder, path, HEAPWISE_PAGER=f"cd '{folder}'; {pager}") as terminal:
         terminal.wait(PROMPT)
         terminal.type("top1\n")
-        until = time.monotonic() + hw.TIMEOUT
-        while not (folder / "shown").exists():
-            hw.need(time.monotonic() < until, "no answer")
-            time.sleep(0.01)
+        hw.wait_until((folder / "shown").exists, "no answer")
         terminal.type("\x04")
         (folder / "go").unlink()
         terminal.wait("Functions by")

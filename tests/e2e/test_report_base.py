@@ -5,7 +5,6 @@
 import json
 import re
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
@@ -42,13 +41,10 @@ def named_recordings(folder):
 
 def child_of(folder, name):
     """The recording of the program's child, once it is closed."""
-    for _ in range(200):
-        for path in folder.glob(f"{name}.[0-9]*.hpw"):
-            if heapwise("report", path).status == 0:
-                return path
-        time.sleep(0.05)
-    hw.need(False, f"{name}.hpw has no child")
-    return None
+    def closed():
+        return [path for path in folder.glob(f"{name}.[0-9]*.hpw") if heapwise("report", path).status == 0]
+
+    return hw.wait_until(closed, f"{name}.hpw has no child")[0]
 
 
 def heapwise(*arguments):

@@ -7,7 +7,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
@@ -72,10 +71,8 @@ def user_without_home_and_name(folder):
 
 def wait_for_all(folder):
     """Until each recording's collector is done: without a session folder of the test, the files tell."""
-    end = time.monotonic() + hw.TIMEOUT / 2
-    while any(not hw.report(path)["recording"]["complete"] for path in folder.glob("*.hpw")):
-        hw.need(time.monotonic() < end, "a recording is not completed")
-        time.sleep(0.02)
+    hw.wait_until(lambda: all(hw.report(path)["recording"]["complete"] for path in folder.glob("*.hpw")),
+                  "a recording is not completed")
 
 
 @TESTS.test

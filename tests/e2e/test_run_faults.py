@@ -13,6 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+from processes import state
 from recorded import recorded
 from sessions import environment, wait_sessions
 
@@ -237,12 +238,17 @@ def disk_full(folder):
 # ---- our own processes, stopped and killed
 
 
+def stop_collector(one):
+    os.kill(one.collector, signal.SIGSTOP)
+    hw.wait_until(lambda: state(one.collector) == "T", "the collector does not stop")
+
+
 @TESTS.test
 def collector_stopped(folder):
     """A collector that is stopped does not keep run from ending, which says so; let go, it completes"""
     with recorded(folder) as one:
         hw.need(len(one.sessions()) == 1, f"sessions: {one.sessions()}")
-        os.kill(one.collector, signal.SIGSTOP)
+        stop_collector(one)
         _, errors = one.run.communicate(b"\n", timeout=hw.TIMEOUT / 2)
         hw.need(one.run.returncode == 9, hw.describe(one.run.returncode))
         hw.need(b"the collector is stopped" in errors, errors.decode())
@@ -260,19 +266,25 @@ open my $child, '-|', "PROGRAM" and close $child; print "started\\n"; <STDIN>; e
 """
 
 
+def start_another_asleep(one):
+    """Lets it start the other while the collector is stopped, and end; what `run` says of that."""
+    stop_collector(one)
+    one.run.stdin.write(b"\n")
+    one.run.stdin.flush()
+    line = one.run.stdout.readline()
+    hw.need(line == b"started\n", f"the program says {line}")
+    os.kill(one.collector, signal.SIGCONT)
+    _, errors = one.run.communicate(b"\n", timeout=hw.TIMEOUT / 2)
+    hw.need(one.run.returncode == 9, hw.describe(one.run.returncode))
+    one.wait(one.collector_end, "the collector")
+    return errors
+
+
 @TESTS.test
 def collector_asleep(folder):
     """A process started while the collector is stopped runs unrecorded, which is said; no empty recording"""
     with recorded(folder, STARTS_ANOTHER.replace("PROGRAM", str(ONE_BLOCK))) as one:
-        os.kill(one.collector, signal.SIGSTOP)
-        one.run.stdin.write(b"\n")
-        one.run.stdin.flush()
-        line = one.run.stdout.readline()
-        hw.need(line == b"started\n", f"the program says {line}")
-        os.kill(one.collector, signal.SIGCONT)
-        _, errors = one.run.communicate(b"\n", timeout=hw.TIMEOUT / 2)
-        hw.need(one.run.returncode == 9, hw.describe(one.run.returncode))
-        one.wait(one.collector_end, "the collector")
+        errors = start_another_asleep(one)
         # The fork of the program, which became the other: one process.
         hw.need(b"1 other process that it started was not recorded" in errors, errors.decode())
         for path in folder.glob("*.hpw"):
@@ -285,15 +297,7 @@ def collector_asleep(folder):
 def collector_asleep_static(folder):
     """A static program started while the collector is stopped is listed when that goes on, once"""
     with recorded(folder, STARTS_ANOTHER.replace("PROGRAM", str(STATIC))) as one:
-        os.kill(one.collector, signal.SIGSTOP)
-        one.run.stdin.write(b"\n")
-        one.run.stdin.flush()
-        line = one.run.stdout.readline()
-        hw.need(line == b"started\n", f"the program says {line}")
-        os.kill(one.collector, signal.SIGCONT)
-        _, errors = one.run.communicate(b"\n", timeout=hw.TIMEOUT / 2)
-        hw.need(one.run.returncode == 9, hw.describe(one.run.returncode))
-        one.wait(one.collector_end, "the collector")
+        errors = start_another_asleep(one)
         hw.need(b"1 other process that it started was not recorded: refused_static (static)" in errors, errors.decode())
         groups = hw.report(one.recording)["recording"]["unrecorded"]
         hw.need([(g["program"], g["reason"], g["count"]) for g in groups] == [(str(STATIC), "static", 1)], f"{groups}")

@@ -10,15 +10,14 @@ import os
 import select
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+from processes import free_port, wait_for_answer
 from sessions import environment, wait_sessions
 
 SECONDS = int(sys.argv.pop(1))
@@ -29,29 +28,11 @@ LONGEST_WAIT_NS = 900_000_000
 WORKERS = 3
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
 def program(name):
     found = shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
     if not found:
         raise hw.Skip(f"{name} is not installed")
     return found
-
-
-def wait_for_answer(port):
-    """Returns once somebody listens there."""
-    end = time.monotonic() + hw.TIMEOUT
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            return
-        except ConnectionRefusedError:
-            hw.need(time.monotonic() < end, "the server does not start")
-            time.sleep(0.02)
 
 
 def stop(pid_file, number):

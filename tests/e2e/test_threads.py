@@ -13,7 +13,6 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
@@ -164,10 +163,8 @@ def killed_beyond(folder, threads, threshold):
              MANY, str(threads), "1000000", "0", counts],
             env=hw.clean_environment(), stdin=subprocess.DEVNULL, stdout=said, start_new_session=True)
     try:
-        end = time.monotonic() + hw.TIMEOUT
-        while sum(finished(page)) < threshold:
-            hw.need(run.poll() is None and time.monotonic() < end, f"stands at {finished(page)}, {run.poll()}")
-            time.sleep(0.001)
+        hw.wait_until(lambda: run.poll() is not None or sum(finished(page)) >= threshold, "it does not come so far")
+        hw.need(run.poll() is None, f"it ended at {finished(page)}")
         os.kill(int((folder / "ppid").read_text()), signal.SIGKILL)
         run.wait(hw.TIMEOUT)
     finally:

@@ -170,6 +170,16 @@ def need(holds, reason):
         raise Failure(reason)
 
 
+def wait_until(holds, what, seconds=TIMEOUT / 2):
+    """Waits for what happens elsewhere and sends no event: returns what `holds` does once that is true. It is a failure,
+    `what`, if that takes so long that it hangs."""
+    end = time.monotonic() + seconds
+    while not (found := holds()):
+        need(time.monotonic() < end, what)
+        time.sleep(0.002)
+    return found
+
+
 def need_no_sanitizer(reason):
     if SANITIZERS != "none":
         raise Skip(f"the command is built with sanitizers: {reason}")
@@ -204,10 +214,8 @@ class SanitizerReports:
 
     def wait_for_writers(self):
         """A collector may outlive the `run` that started it."""
-        end = time.monotonic() + TIMEOUT
-        while any(self.is_writer(process) for process in Path("/proc").glob("[0-9]*")):
-            need(time.monotonic() < end, "some process of the command does not end")
-            time.sleep(0.02)
+        wait_until(lambda: not any(self.is_writer(process) for process in Path("/proc").glob("[0-9]*")),
+                   "some process of the command does not end", TIMEOUT)
 
     def check(self, _):
         self.wait_for_writers()

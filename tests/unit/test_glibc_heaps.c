@@ -81,6 +81,7 @@ struct image {
 	uint64_t flag;
 	uint64_t cache; /* user address of the thread's cache; 0: none */
 	bool before_free;
+	unsigned fast; /* so many more chunks in one fast bin */
 };
 
 static uint64_t protect(const struct image *image, uint64_t place, uint64_t value)
@@ -206,7 +207,7 @@ static void make_image(
 {
 	const uint32_t rw = PF_R | PF_W;
 	uint64_t second = SECOND + layout->heap_header;
-	*image = (struct image){.layout = layout, .machine = machine};
+	*image = (struct image){.layout = layout, .machine = machine, .fast = image->fast};
 	struct core_builder *core = &image->core;
 	core->machine = machine->number;
 	core->without_files = !machine->tells_files;
@@ -224,6 +225,8 @@ static void make_image(
 	image->at = HEAP;
 	make_cache(image);
 	make_chunks(image, 150);
+	for (unsigned i = 0; i < image->fast; i++)
+		make_fast(image, 32);
 	make_top(image, HEAP + HEAP_BYTES);
 
 	core_builder_word(core, SECOND, second);
@@ -262,12 +265,15 @@ static struct error *take(
 	return NULL;
 }
 
-static void check_layout(const struct layout *layout, const struct machine *machine)
+/* Returns how often memory was read for lists of free blocks, and how many they have. */
+static uint64_t check_layout(const struct layout *layout, const struct machine *machine,
+	unsigned fast, size_t *ret_cached)
 {
 	struct image *image = calloc(1, sizeof(*image));
 	struct core_file file;
 	struct address_space space;
 	struct heap heap;
+	image->fast = fast;
 	make_image(image, layout, machine);
 	CHECK_OK(core_file_open_fd(core_builder_file(&image->core), "core", &file));
 	CHECK_OK(address_space_of_core(&file, NULL, &space));
@@ -276,11 +282,14 @@ static void check_layout(const struct layout *layout, const struct machine *mach
 	struct heap_sink sink = {&comparing, take};
 	CHECK_OK(heap_walk(&heap, &sink));
 	CHECK_U64(comparing.right, image->count);
+	uint64_t reads = heap.glibc.list_reads;
+	*ret_cached = heap.glibc.cached.len;
 	heap_close(&heap);
 	address_space_close(&space);
 	core_file_close(&file);
 	core_builder_deinit(&image->core);
 	free(image);
+	return reads;
 }
 
 CASE(all_layouts, "every layout of glibc's heap is read: each chunk with its size and state")
@@ -289,9 +298,19 @@ CASE(all_layouts, "every layout of glibc's heap is read: each chunk with its siz
 		for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
 			printf("# %s, %s\n", machines[k].name, layouts[i].versions);
 			fflush(stdout);
-			check_layout(&layouts[i], &machines[k]);
+			size_t cached;
+			check_layout(&layouts[i], &machines[k], 0, &cached);
 		}
 	}
+}
+
+CASE(long_lists, "lists of free blocks are not read by a word at a time")
+{
+	size_t without, with;
+	uint64_t few = check_layout(&layouts[7], &machines[0], 0, &without);
+	uint64_t many = check_layout(&layouts[7], &machines[0], 3000, &with);
+	CHECK_U64(with - without, 3000);
+	CHECK(many - few < 3000 / 16);
 }
 
 TAP_MAIN

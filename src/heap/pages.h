@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The bytes of an address space, for those who go from place to place in it as pointers lead: a
+ * page is read when a word of it is wanted, and some of the last ones are kept.
+ */
+#ifndef HEAP_PAGES_H
+#define HEAP_PAGES_H
+
+#include "base/error.h"
+#include "process/address_space.h"
+
+#define PAGES_KEPT 512u
+
+struct pages {
+	const struct address_space *space;
+	uint8_t *bytes;              /* of all that are kept */
+	uint64_t starts[PAGES_KEPT]; /* by address; 1: none so far */
+	uint32_t lens[PAGES_KEPT];   /* how much of each could be read */
+	uint64_t reads;              /* so often the space was asked */
+};
+
+struct error *pages_open(const struct address_space *space, struct pages *ret) must_check_;
+void pages_close(struct pages *pages);
+
+/* As address_space_word(). */
+bool pages_word(struct pages *pages, uint64_t address, uint64_t *ret);
+
+#endif
