@@ -127,6 +127,23 @@ def add(name):
         if asked != 4:
             raise hw.Failure(f"of {types} only {asked} were looked at")
 
+    def names(folder):
+        core = kernel_core(program, folder)
+        for written, whole in (("Circle", "geo::Circle"), ("Circle::Style", "geo::Circle::Style"), ("struct Series", "chart::Series"),
+                               ("std::vector<int>", "std::vector<int, std::allocator<int> >"),
+                               ("vector< vector<geo::Point> >", None), ("vector<geo::Point>", "std::vector<geo::Point, std::allocator<geo::Point> >"),
+                               ("std::list<geo::Point>", "std::__cxx11::list<geo::Point, std::allocator<geo::Point> >")):
+            ended = hw.run([hw.HEAPWISE, "core", core, "--json", "layout", written])
+            if whole is None:
+                if ended.status != 3 or "no type" not in ended.errors:
+                    raise hw.Failure(f"{written}: {ended}")
+            elif ended.status or f'"type": "{whole}"' not in ended.stdout.decode():
+                raise hw.Failure(f"{written} is not {whole}: {ended}")
+        ended = hw.run([hw.HEAPWISE, "core", core, "layout", "Style"])
+        if ended.status != 3 or "2 types: chart::Style, geo::Circle::Style" not in ended.errors:
+            raise hw.Failure(f"several: {ended}")
+
+    tests.add(f"{name}: layout takes names as people write them", names)
     tests.add(f"{name}: types have the namespaces that they are declared in", namespaces)
     tests.add(f"{name}: pointers to members are no pointers to blocks", pointers_to_members)
     tests.add(f"{name}: arrays are shown with all elements, those without an end as far as the block goes", arrays)
