@@ -133,6 +133,8 @@ static void ask_for_types(struct symbols *symbols, uint32_t module)
 	types_each(types, look_at_type, types);
 	for (unsigned i = 0; i < CODE_STEPS; i++)
 		types_variable(types, module, CODE + i * CODE_STEP, &variable);
+	uint32_t meant;
+	types_meant(types, "thing<int, std::allocator<int> >", like, 4, &meant);
 	for (size_t i = types_like(types, "thing", like, 4); i > 0; i--)
 		look_at_type(types, types_find(types, like[i - 1]));
 	NEED(!types_failed(types));

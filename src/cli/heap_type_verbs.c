@@ -33,6 +33,19 @@ static struct error *unknown_type(struct types *types, const char *name)
 		text.data ? text.data : "");
 }
 
+static struct error *several_types(const char *name, const char *const *choices, size_t count)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	for (size_t i = 0; i < count && i < LIKE_MOST; i++) {
+		text_add(&text, i ? ", " : "");
+		text_add_shown(&text, choices[i], 200);
+	}
+	return error_create(ERROR_INPUT, "'%s' may be %zu types: %s%s; say which", name, count,
+		text.data ? text.data : "", count > LIKE_MOST ? "…" : "");
+}
+
+/* By its whole name, or as people write it. */
 static struct error *find_type(
 	struct heap_session *session, const char *name, struct types **ret_types, uint32_t *ret)
 {
@@ -44,7 +57,13 @@ static struct error *find_type(
 	if (error)
 		return error;
 	*ret = types_find(*ret_types, name);
-	return *ret == TYPE_VOID ? unknown_type(*ret_types, name) : NULL;
+	if (*ret != TYPE_VOID)
+		return NULL;
+	const char *choices[LIKE_MOST];
+	size_t count = types_meant(*ret_types, name, choices, LIKE_MOST, ret);
+	if (count > 1)
+		return several_types(name, choices, count);
+	return count ? NULL : unknown_type(*ret_types, name);
 }
 
 /* Words as one, with spaces between: "struct node" needs no quotes. */
@@ -98,6 +117,11 @@ static struct error *lay_out(
 	struct error *error = heap_layouts_open(survey, &any);
 	if (error || heap_layout_of(survey, block, ret))
 		return error;
+	if (survey->types.types.data[survey_type_of(survey, block)].kind == HEAP_TYPE_PYTHON)
+		return error_create(ERROR_INPUT,
+			"%s is of Python: `python 0x%" PRIx64
+			"` shows what it holds (show %s --as TYPE: how C has it)",
+			word, search_block_address(survey->search, block), word);
 	if (!any)
 		return no_debug_information();
 	return error_create(ERROR_INPUT,

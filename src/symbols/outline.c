@@ -219,9 +219,10 @@ static bool join_type_units(struct outline *o, size_t from)
 		if (type->stands_for && dwarf_attr(&type->die, DW_AT_signature, &attribute) &&
 			dwarf_formref_die(&attribute, &described))
 			number = outline_map_find(&o->numbers, described.addr);
-		if (number)
+		if (number) {
 			type->scope = o->types.data[*number].scope;
-		else if (type->within != OUTLINE_NONE && type->name) {
+			type->name = o->types.data[*number].name;
+		} else if (type->within != OUTLINE_NONE && type->name) {
 			const struct outline_type *outer = &o->types.data[type->within];
 			type->scope = make_scope(o, outer->scope, outer->name ? outer->name : "");
 		}

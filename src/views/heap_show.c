@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- *	block 0x55d4c8a012a0: 24 bytes, node (inferred)
+ *	block 0x55d4c8a012a0: 24 bytes, node (inferred, declared)
  *	       0  next    0x55d4c8a01260 → block 0x55d4c8a01260, node
  *	       8  name    0x55d4c8a012c0 "n000001" → block 0x55d4c8a012c0, char[]
  *	      16  number  1
@@ -10,23 +10,16 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
-#include "views/heap_layout_view.h"
-#include "views/heap_values.h"
+#include "heap/inferred.h"
+#include "views/heap_show_parts.h"
 #include "views/json_parts.h"
 
 #define BYTES_MOST (1u << 20)
 /* Members, of a block; types that contain themselves are damaged files'. */
 #define ROWS_MOST 4000u
-#define ELEMENTS_MOST 16u
-
-struct show {
-	const struct heap_page *page;
-	struct heap_values values;
-	struct text *out;
-	struct json *json; /* NULL: text */
-	size_t rows;
-};
+#define TEXT_SHOWN 1000u
+/* Of an array, if nobody says how many. */
+#define ELEMENTS_SHOWN 64u
 
 static void put_value(
 	struct show *s, uint32_t type, uint64_t bits, const struct type_member *member)
@@ -44,21 +37,18 @@ static void put_value(
 /* What is shown on lines of its own. */
 static bool is_nested(const struct show *s, uint32_t plain)
 {
-	const struct type *type = types_get(s->values.types, plain);
-	if (type->kind == TYPE_ARRAY)
-		return type_has_members(
-			types_get(s->values.types, types_plain(s->values.types, type->target)));
-	return type_has_members(type);
+	const struct types *types = s->values.types;
+	for (unsigned i = 0; i < TYPES_DEPTH_MAX && types_get(types, plain)->kind == TYPE_ARRAY;
+		i++)
+		plain = types_plain(types, types_get(types, plain)->target);
+	return type_has_members(types_get(types, plain)) && !heap_values_is_text(&s->values, plain);
 }
 
 static void put_members(struct show *s, uint32_t plain, uint64_t bits, unsigned level);
 
-static void put_one(struct show *s, const char *name, uint32_t number, uint64_t bits,
-	const struct type_member *member, unsigned level)
+static void put_head(struct show *s, const char *name, uint32_t number, uint64_t bits, bool nested,
+	unsigned level)
 {
-	uint32_t plain = types_plain(s->values.types, number);
-	bool nested = is_nested(s, plain) && level < TYPES_DEPTH_MAX;
-	s->rows++;
 	if (s->json) {
 		_cleanup_(text_deinit) struct text declared;
 		text_init(&declared);
@@ -67,33 +57,48 @@ static void put_one(struct show *s, const char *name, uint32_t number, uint64_t 
 		json_put_string(s->json, "name", name);
 		json_put_u64(s->json, "offset", bits / 8);
 		json_put_string(s->json, "type", declared.data);
-		if (!nested)
-			put_value(s, number, bits, member);
 	} else {
 		text_printf(s->out, "%8" PRIu64 "  %*s", bits / 8, (int)(2 * level), "");
 		text_add_shown(s->out, name, 200);
 		text_add(s->out, nested ? "" : "  ");
-		if (!nested)
-			put_value(s, number, bits, member);
-		text_add_char(s->out, '\n');
 	}
+}
+
+/* What a template keeps in bytes is shown as what it is. */
+static void put_one(struct show *s, const char *name, uint32_t number, uint64_t bits,
+	const struct type_member *member, unsigned level)
+{
+	uint32_t plain = types_plain(s->values.types, number);
+	uint32_t content = types_content(s->values.types, plain);
+	if (content != TYPE_VOID)
+		number = plain = content;
+	bool nested = is_nested(s, plain) && level < TYPES_DEPTH_MAX;
+	s->rows++;
+	put_head(s, name, number, bits, nested, level);
+	if (!nested)
+		put_value(s, number, bits, member);
+	if (!s->json)
+		text_add_char(s->out, '\n');
 	if (nested)
 		put_members(s, plain, bits, level + 1);
 	if (s->json)
 		json_object_end(s->json);
 }
 
-static void put_elements(struct show *s, const struct type *type, uint64_t bits, unsigned level)
+/* Returns how many are left out. */
+static uint64_t put_elements(
+	struct show *s, uint32_t type, uint64_t count, uint64_t bits, unsigned level)
 {
-	uint64_t size = types_get(s->values.types, type->target)->size;
-	for (uint64_t i = 0; i < type->count && i < ELEMENTS_MOST && s->rows < ROWS_MOST; i++) {
+	uint64_t size = types_get(s->values.types, type)->size, i = 0;
+	for (; i < count && i < s->elements && s->rows < ROWS_MOST; i++) {
 		char name[32];
 		snprintf(name, sizeof(name), "[%" PRIu64 "]", i);
-		put_one(s, name, type->target, bits + 8 * size * i, NULL, level);
+		put_one(s, name, type, bits + 8 * size * i, NULL, level);
 	}
-	if (!s->json && type->count > ELEMENTS_MOST)
-		text_printf(s->out, "%8s  %*s… and %" PRIu64 " more elements\n", "",
-			(int)(2 * level), "", type->count - ELEMENTS_MOST);
+	if (!s->json && i < count)
+		text_printf(s->out, "%8s  %*s… %" PRIu64 " more (--limit)\n", "", (int)(2 * level),
+			"", count - i);
+	return count - i;
 }
 
 static const char *name_of(const struct types *types, const struct type_member *member)
@@ -106,88 +111,118 @@ static const char *name_of(const struct types *types, const struct type_member *
 	return type->kind == TYPE_UNION ? "(union)" : "(struct)";
 }
 
+/* A base class without members, as allocators are, has nothing to show. */
+static bool is_empty(const struct types *types, uint32_t number, unsigned depth)
+{
+	const struct type *type = types_get(types, types_plain(types, number));
+	if (!type_has_members(type) || depth > TYPES_DEPTH_MAX)
+		return false;
+	for (uint32_t i = 0; i < type->member_count; i++) {
+		if (type->members[i].kind != MEMBER_BASE ||
+			!is_empty(types, type->members[i].type, depth + 1))
+			return false;
+	}
+	return true;
+}
+
+static bool is_shown(const struct types *types, const struct type_member *member)
+{
+	return member->kind != MEMBER_VIRTUAL_BASE &&
+	       (member->kind != MEMBER_BASE || !is_empty(types, member->type, 0));
+}
+
 static void put_members(struct show *s, uint32_t plain, uint64_t bits, unsigned level)
 {
-	uint32_t content = types_content(s->values.types, plain);
-	if (content != TYPE_VOID && level < TYPES_DEPTH_MAX) {
-		put_members(s, content, bits, level + 1);
-		return;
-	}
-	struct type type = *types_get(s->values.types, plain);
+	struct types *types = s->values.types;
+	struct type type = *types_get(types, plain);
+	uint64_t more = 0;
 	if (s->json) {
 		json_key(s->json, "members");
 		json_array_begin(s->json);
 	}
 	if (type.kind == TYPE_ARRAY)
-		put_elements(s, &type, bits, level);
-	else if (!type_has_members(&type))
+		more = put_elements(
+			s, type.target, heap_values_count(&s->values, &type, bits), bits, level);
+	else if (!is_nested(s, plain))
 		put_one(s, "value", plain, bits, NULL, level);
-	for (uint32_t i = 0;
-		type_has_members(&type) && i < type.member_count && s->rows < ROWS_MOST; i++) {
+	for (uint32_t i = 0; is_nested(s, plain) && i < type.member_count && s->rows < ROWS_MOST;
+		i++) {
 		const struct type_member *member = &type.members[i];
-		if (member->kind != MEMBER_VIRTUAL_BASE)
-			put_one(s, name_of(s->values.types, member), member->type,
-				bits + member->bits, member, level);
+		if (type.kind != TYPE_ARRAY && is_shown(types, member))
+			put_one(s, name_of(types, member), member->type, bits + member->bits,
+				member, level);
 	}
-	if (s->json)
+	if (s->json) {
 		json_array_end(s->json);
+		if (more)
+			json_put_u64(s->json, "more", more);
+	}
 }
 
-/* Reads what the layout covers of a block; the caller frees. NULL: no memory. */
-static uint8_t *read_block(struct show *s, uint32_t block, const struct heap_layout *layout)
+/* What was asked for, if that is known, else what there is of it. */
+static uint64_t room_of(const struct heap_page *page, uint32_t block)
 {
-	const struct survey *survey = s->page->survey;
-	uint64_t wanted = layout->size * (layout->is_array ? layout->count : 1);
-	uint64_t usable = search_block_size(survey->search, block);
-	size_t room = (size_t)(wanted < usable ? wanted : usable);
-	room = room < BYTES_MOST ? room : BYTES_MOST;
-	uint8_t *bytes = malloc(room + 1);
+	uint64_t usable = search_block_size(page->survey->search, block);
+	const struct live_block *known =
+		page->joined ? joined_find(page->joined,
+				       search_block_address(page->survey->search, block), usable)
+			     : NULL;
+	return known && known->size < usable ? known->size : usable;
+}
+
+uint8_t *heap_show_read(struct show *show, uint32_t block, const struct heap_layout *layout)
+{
+	const struct survey *survey = show->page->survey;
+	uint64_t room = room_of(show->page, block);
+	size_t wanted = (size_t)(room < BYTES_MOST ? room : BYTES_MOST);
+	uint8_t *bytes = malloc(wanted + 1);
 	if (bytes)
-		s->values.len = address_space_read(survey->heap.space,
-			search_block_address(survey->search, block), bytes, room);
-	s->values.bytes = bytes;
+		show->values.len = address_space_read(survey->heap.space,
+			search_block_address(survey->search, block), bytes, wanted);
+	show->values.bytes = bytes;
+	show->values.size = layout->is_array ? UINT64_MAX : layout->size;
 	return bytes;
+}
+
+/* Text rather than characters. */
+static void put_text_block(struct show *s)
+{
+	const struct heap_values *v = &s->values;
+	_cleanup_(text_deinit) struct text value;
+	text_init(&value);
+	text_add_char(&value, '"');
+	size_t end = strnlen((const char *)v->bytes, v->len);
+	for (size_t i = 0; i < end && i < TEXT_SHOWN; i++)
+		text_add_char(&value, (char)v->bytes[i]);
+	text_add_char(&value, '"');
+	if (s->json) {
+		json_string(s->json, value.data);
+		return;
+	}
+	text_add(s->out, "       0  ");
+	text_add_shown(s->out, value.data ? value.data : "", TEXT_SHOWN + 100);
+	text_add_char(s->out, '\n');
 }
 
 static void put_array_block(struct show *s, const struct heap_layout *layout)
 {
-	size_t most = s->page->limit == VIEW_DEFAULT_LIMIT ? ELEMENTS_MOST : s->page->limit;
+	const struct type *of =
+		types_get(s->values.types, types_plain(s->values.types, layout->type));
+	uint64_t more = 0;
 	if (s->json) {
 		json_key(s->json, "members");
 		json_array_begin(s->json);
 	}
-	const struct type *of =
-		types_get(s->values.types, types_plain(s->values.types, layout->type));
-	if (of->kind == TYPE_NUMBER &&
-		(of->encoding == TYPE_CHARACTER || of->encoding == TYPE_BYTE) && of->size == 1) {
-		/* Text rather than characters. */
-		_cleanup_(text_deinit) struct text value;
-		text_init(&value);
-		struct heap_values *v = &s->values;
-		text_add_char(&value, '"');
-		size_t end = strnlen((const char *)v->bytes, v->len);
-		for (size_t i = 0; i < end && i < 1000; i++)
-			text_add_char(&value, (char)v->bytes[i]);
-		text_add_char(&value, '"');
-		if (s->json)
-			json_string(s->json, value.data);
-		else {
-			text_add(s->out, "       0  ");
-			text_add_shown(s->out, value.data ? value.data : "", 1100);
-			text_add_char(s->out, '\n');
-		}
-	} else {
-		for (uint64_t i = 0; i < layout->count && i < most && s->rows < ROWS_MOST; i++) {
-			char name[32];
-			snprintf(name, sizeof(name), "[%" PRIu64 "]", i);
-			put_one(s, name, layout->type, 8 * layout->size * i, NULL, 0);
-		}
-		if (!s->json && layout->count > most)
-			text_printf(s->out, "          … and %" PRIu64 " more elements (--limit)\n",
-				layout->count - most);
-	}
-	if (s->json)
+	if (of->kind == TYPE_NUMBER && of->size == 1 &&
+		(of->encoding == TYPE_CHARACTER || of->encoding == TYPE_BYTE))
+		put_text_block(s);
+	else
+		more = put_elements(s, layout->type, layout->count, 0, 0);
+	if (s->json) {
 		json_array_end(s->json);
+		if (more)
+			json_put_u64(s->json, "more", more);
+	}
 }
 
 static void put_block_head(struct show *s, uint32_t block, const struct heap_layout *layout)
@@ -202,13 +237,17 @@ static void put_block_head(struct show *s, uint32_t block, const struct heap_lay
 		json_put_hexadecimal(s->json, "address", address, true);
 		json_put_u64(s->json, "size", search_block_size(survey->search, block));
 		json_put_string(s->json, "type", type->name);
+		if (inferred_basis_name(survey, block))
+			json_put_string(s->json, "by", inferred_basis_name(survey, block));
 		json_put_string(s->json, "as", declared.data);
 		return;
 	}
 	text_printf(s->out, "block 0x%" PRIx64 ": %" PRIu64 " bytes, ", address,
 		search_block_size(survey->search, block));
 	text_add_shown(s->out, type->name, 200);
-	text_printf(s->out, " (%s)", heap_type_kind_name(type->kind));
+	const char *by = inferred_basis_name(survey, block);
+	text_printf(
+		s->out, " (%s%s%s)", heap_type_kind_name(type->kind), by ? ", " : "", by ? by : "");
 	if (types_plain(s->values.types, layout->type) !=
 		types_plain(s->values.types, type->layout)) {
 		text_add(s->out, ", as ");
@@ -219,7 +258,7 @@ static void put_block_head(struct show *s, uint32_t block, const struct heap_lay
 
 static struct error *put_block(struct show *s, uint32_t block, const struct heap_layout *layout)
 {
-	_cleanup_free_ uint8_t *bytes = read_block(s, block, layout);
+	_cleanup_free_ uint8_t *bytes = heap_show_read(s, block, layout);
 	if (!bytes)
 		return error_no_memory();
 	if (s->json)
@@ -241,115 +280,6 @@ static struct error *finish(struct show *s, struct error *error, const struct si
 	if (!error && !s->json)
 		sink->write(sink->ctx, s->out->data, s->out->len);
 	return error;
-}
-
-/* The members of a row of the table: where each begins, and what it is called. */
-struct column {
-	char *name;
-	uint32_t type;
-	uint64_t bits;
-	uint32_t bit_size;
-	size_t width;
-};
-DEFINE_VEC(columns, struct column)
-#define COLUMNS_MOST 12u
-
-static void columns_free(struct columns *columns)
-{
-	for (size_t i = 0; i < columns->len; i++)
-		free(columns->data[i].name);
-	columns_deinit(columns);
-}
-
-static bool find_columns(const struct show *s, uint32_t plain, uint64_t bits, const char *prefix,
-	unsigned level, struct columns *ret)
-{
-	struct type type = *types_get(s->values.types, plain);
-	for (uint32_t i = 0; i < type.member_count && ret->len < COLUMNS_MOST; i++) {
-		const struct type_member *member = &type.members[i];
-		uint32_t inner = types_plain(s->values.types, member->type);
-		if (member->kind == MEMBER_VIRTUAL_BASE)
-			continue;
-		_cleanup_(text_deinit) struct text name;
-		text_init(&name);
-		text_add(&name, prefix);
-		if (member->name && member->kind != MEMBER_BASE)
-			text_printf(&name, "%s%s", *prefix ? "." : "", member->name);
-		if (name.failed)
-			return false;
-		if (type_has_members(types_get(s->values.types, inner)) && level < 4) {
-			if (!find_columns(s, inner, bits + member->bits, name.data ? name.data : "",
-				    level + 1, ret))
-				return false;
-			continue;
-		}
-		struct column column = {
-			text_steal(&name), member->type, bits + member->bits, member->bit_size, 0};
-		if (!column.name || !columns_push(ret, column)) {
-			free(column.name);
-			return false;
-		}
-	}
-	return true;
-}
-
-static struct error *put_row(struct show *s, uint32_t block, const struct heap_layout *layout,
-	const struct columns *columns)
-{
-	_cleanup_free_ uint8_t *bytes = read_block(s, block, layout);
-	if (!bytes)
-		return error_no_memory();
-	text_printf(s->out, "0x%012" PRIx64, search_block_address(s->page->survey->search, block));
-	for (size_t i = 0; i < columns->len; i++) {
-		const struct column *column = &columns->data[i];
-		_cleanup_(text_deinit) struct text cell;
-		text_init(&cell);
-		heap_values_add(&s->values, column->type, column->bits, column->bit_size, &cell);
-		text_printf(s->out, "  %-*s", (int)column->width, cell.data ? cell.data : "");
-	}
-	while (s->out->len && s->out->data[s->out->len - 1] == ' ')
-		s->out->data[--s->out->len] = '\0';
-	text_add_char(s->out, '\n');
-	return s->values.error;
-}
-
-static size_t width_of(const struct show *s, const struct column *column)
-{
-	const struct type *type =
-		types_get(s->values.types, types_plain(s->values.types, column->type));
-	size_t least = type->kind == TYPE_POINTER ? 14 : type->size >= 8 ? 12 : 6;
-	size_t name = strlen(column->name);
-	return name > least ? name : least;
-}
-
-static struct error *put_table(struct show *s, uint32_t type, const struct heap_layout *layout)
-{
-	const struct survey *survey = s->page->survey;
-	_cleanup_(columns_free) struct columns columns;
-	columns_init(&columns);
-	if (!find_columns(s, types_plain(s->values.types, layout->type), 0, "", 0, &columns))
-		return error_no_memory();
-	text_printf(s->out, "%-14s", "ADDRESS");
-	for (size_t i = 0; i < columns.len; i++) {
-		columns.data[i].width = width_of(s, &columns.data[i]);
-		text_printf(s->out, "  %-*s", (int)columns.data[i].width, columns.data[i].name);
-	}
-	text_add_char(s->out, '\n');
-	s->values.is_short = true;
-	size_t most = s->page->limit == VIEW_DEFAULT_LIMIT ? 40 : s->page->limit, shown = 0;
-	uint32_t count = search_block_count(survey->search);
-	uint64_t all = survey->types.types.data[type].blocks;
-	for (uint32_t block = 0; block < count && shown < most; block++) {
-		if (survey_type_of(survey, block) != type)
-			continue;
-		struct error *error = put_row(s, block, layout, &columns);
-		if (error)
-			return error;
-		shown++;
-	}
-	if (all > shown)
-		text_printf(s->out, "… and %" PRIu64 " more blocks (--limit)\n", all - shown);
-	return NULL;
 }
 
 static struct error *put_blocks(struct show *s, uint32_t type, const struct heap_layout *layout)
@@ -381,9 +311,13 @@ struct error *heap_show_write(const struct heap_page *page, uint32_t block, uint
 		.values = {.survey = page->survey, .types = page->survey->layouts.types},
 		.out = &out,
 		.json = page->json ? &json : NULL};
+	s.elements = page->limit != VIEW_DEFAULT_LIMIT ? page->limit
+		     : page->json                      ? ROWS_MOST
+						       : ELEMENTS_SHOWN;
+	s.values.elements = s.elements;
 	if (!page->json)
 		return finish(&s,
-			block == SPACE_NONE ? put_table(&s, type, layout)
+			block == SPACE_NONE ? heap_show_table(&s, type, layout)
 					    : put_block(&s, block, layout),
 			sink);
 	json_init(&json, sink->write, sink->ctx);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "views/heap_values.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
@@ -8,8 +9,15 @@
 #include "base/cleanup.h"
 #include "heap/where.h"
 
-#define TEXT_MOST 60u    /* characters of a string */
-#define ELEMENTS_MOST 8u /* of an array */
+#define TEXT_MOST 60u /* characters of a string */
+
+/* A std::string of libstdc++'s, since 5: up to 15 characters stand in `own`. */
+struct string_words {
+	uint64_t start, len;
+	char own[16];
+};
+static_assert(sizeof(struct string_words) == 32, "as libstdc++ has it");
+#define STRING_MOST (1ull << 40)
 
 /* Up to 8 bytes, or a bit field. */
 static bool read_number(
@@ -201,30 +209,69 @@ static void add_member_pointer(
 	}
 }
 
+uint64_t heap_values_count(
+	const struct heap_values *values, const struct type *array, uint64_t bits)
+{
+	uint64_t size = types_get(values->types, array->target)->size, at = bits / 8;
+	if (array->count || !size || at + 8 <= values->size || at > values->len ||
+		values->size == UINT64_MAX)
+		return array->count;
+	return (values->len - at) / size;
+}
+
 static void add_array(
 	struct heap_values *v, const struct type *type, uint64_t bits, struct text *text)
 {
 	uint64_t at = bits / 8, element = types_get(v->types, type->target)->size;
+	uint64_t count = heap_values_count(v, type, bits);
 	if (is_character(v, type->target)) {
 		uint64_t left = at < v->len ? v->len - at : 0;
 		const uint8_t *bytes = left ? v->bytes + at : (const uint8_t *)"";
-		size_t len = type->size < left ? (size_t)type->size : (size_t)left;
+		size_t len = count < left ? (size_t)count : (size_t)left;
 		add_characters(bytes, end_of(v, type->target, bytes, len), text);
 		return;
 	}
 	bool was_short = v->is_short;
 	v->is_short = true;
 	text_add_char(text, '{');
-	for (uint64_t i = 0; i < type->count && element; i++) {
+	for (uint64_t i = 0; i < count && element; i++) {
 		text_add(text, i ? ", " : "");
-		if (i == ELEMENTS_MOST) {
-			text_printf(text, "… %" PRIu64 " more", type->count - i);
+		if (i == v->elements) {
+			text_printf(text, "… %" PRIu64 " more", count - i);
 			break;
 		}
 		heap_values_add(v, type->target, bits + 8 * element * i, 0, text);
 	}
 	text_add_char(text, '}');
 	v->is_short = was_short;
+}
+
+bool heap_values_is_text(const struct heap_values *values, uint32_t plain)
+{
+	static const char name[] = "std::__cxx11::basic_string<char,";
+	const struct type *type = types_get(values->types, plain);
+	return type->name && type->size == sizeof(struct string_words) &&
+	       !strncmp(type->name, name, sizeof(name) - 1);
+}
+
+/* What makes no sense is said as it stands there. */
+static void add_string(struct heap_values *v, uint64_t at, struct text *text)
+{
+	struct string_words string;
+	uint8_t bytes[TEXT_MOST + 1];
+	if (at > v->len || v->len - at < sizeof(string)) {
+		text_add_char(text, '?');
+		return;
+	}
+	memcpy(&string, v->bytes + at, sizeof(string));
+	size_t wanted = string.len < sizeof(bytes) ? (size_t)string.len : sizeof(bytes);
+	size_t got = address_space_read(v->survey->heap.space, string.start, bytes, wanted);
+	if (got == wanted && string.len <= STRING_MOST)
+		add_characters(bytes, got, text);
+	else
+		text_printf(text, "{0x%" PRIx64 ", %" PRIu64 " bytes}", string.start, string.len);
+	if (string.len > TEXT_MOST && got == wanted)
+		text_printf(text, " (%" PRIu64 " bytes)", string.len);
 }
 
 static void add_whole(const struct type *type, uint64_t value, unsigned bits, struct text *text)
@@ -249,6 +296,15 @@ void heap_values_add(struct heap_values *values, uint32_t number, uint64_t bits,
 	number = types_plain(v->types, number);
 	struct type type = *types_get(v->types, number);
 	uint64_t value;
+	uint32_t content = types_content(v->types, number);
+	if (content != TYPE_VOID) {
+		heap_values_add(v, content, bits, 0, text);
+		return;
+	}
+	if (heap_values_is_text(v, number)) {
+		add_string(v, bits / 8, text);
+		return;
+	}
 	if (type_has_members(&type)) {
 		text_add(text, "{…}");
 		return;

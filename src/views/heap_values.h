@@ -11,12 +11,23 @@ struct heap_values {
 	struct types *types;
 	const uint8_t *bytes;
 	size_t len;
-	bool is_short; /* a cell of a table: pointers without what they point to */
+	uint64_t size;   /* of the type; what stands behind that belongs to its last array */
+	size_t elements; /* so many of an array of numbers are shown */
+	bool is_short;   /* a cell of a table: pointers without what they point to */
 	struct error *error;
 };
 
+/* How many elements an array has that begins there: one without an end as many as there is room
+ * for.
+ */
+uint64_t heap_values_count(
+	const struct heap_values *values, const struct type *array, uint64_t bits);
+
+/* Whether a structure is shown as text: a string of libstdc++'s. */
+bool heap_values_is_text(const struct heap_values *values, uint32_t plain);
+
 /* Adds the value of what begins so many bits from the start; of a bit field so many bits, else 0.
- * Structures are "{…}". */
+ * Strings are text, other structures "{…}". */
 void heap_values_add(struct heap_values *values, uint32_t type, uint64_t bits, uint32_t bit_size,
 	struct text *text);
 

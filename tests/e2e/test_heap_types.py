@@ -207,7 +207,7 @@ def elements_of_containers(folder):
     if points["as"] != "Point" or not points["members"][0]["members"]:
         raise hw.Failure(f"a vector's elements: {str(points)[:500]}")
     numbers = ask("core", "--json", core, "show", "std::list node of int")["blocks"]
-    values = sorted(int(value) for block in numbers for name, value in members_of(block).items() if name == "value")
+    values = sorted(int(value) for block in numbers for name, value in members_of(block).items() if name == "_M_storage")
     if len(values) != len(numbers) or len(set(values)) < 2:
         raise hw.Failure(f"a list of numbers: {values[:20]}, {str(numbers[0])[:500]}")
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Of heap_show*.c alone: blocks as values of types. */
+#ifndef VIEWS_HEAP_SHOW_PARTS_H
+#define VIEWS_HEAP_SHOW_PARTS_H
+
+#include "base/json.h"
+#include "views/heap_layout_view.h"
+#include "views/heap_values.h"
+
+struct show {
+	const struct heap_page *page;
+	struct heap_values values;
+	struct text *out;
+	struct json *json; /* NULL: text */
+	size_t rows;
+	size_t elements; /* so many of an array are shown */
+};
+
+/* Reads a block that is laid out so for the values; the caller frees. NULL: no memory. */
+uint8_t *heap_show_read(struct show *show, uint32_t block, const struct heap_layout *layout);
+
+/* All blocks of a type of the survey's, a row each. */
+struct error *heap_show_table(
+	struct show *show, uint32_t type, const struct heap_layout *layout) must_check_;
+
+#endif
