@@ -37,8 +37,8 @@ struct address_module {
 	uint64_t start, end; /* of all that it has mapped, its .bss included */
 	uint64_t bias;       /* address - bias = the ELF file's own address */
 	uint64_t written; /* from here on memory is other than the file: data, relocated or not */
-	/* Of its thread-local memory (PT_TLS): bytes, where and how long that begins with is, as the ELF
-	 * file has it, and how it is aligned. */
+	/* Of its thread-local memory (PT_TLS): bytes, where and how long that begins with is, as
+	 * the ELF file has it, and how it is aligned. */
 	uint64_t tls, tls_image, tls_image_bytes, tls_align;
 	uint8_t build_id[ADDRESS_BUILD_ID_MAX];
 	size_t build_id_len; /* 0: it has none, or none is known */
