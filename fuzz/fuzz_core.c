@@ -7,6 +7,7 @@
 #include "check_model.h"
 #include "heap/python_content.h"
 #include "heap/python_frames.h"
+#include "heap/where.h"
 #include "heap/why.h"
 #include "sources/heap_model.h"
 
@@ -40,6 +41,28 @@ static struct error *look_at_python(struct survey *survey)
 	return error;
 }
 
+/* What threads have of their own. */
+static struct error *look_at_threads(const struct survey *survey)
+{
+	const struct thread_blocks *blocks = &survey->thread_blocks;
+	struct heap_where where;
+	struct text text;
+	struct error *error = NULL;
+	text_init(&text);
+	for (size_t i = 0; i < blocks->blocks.len && i < OBJECTS && !error; i++) {
+		error = heap_where(survey, blocks->blocks.data[i].end - 1, &where);
+		if (!error)
+			heap_where_describe(&where, &text);
+	}
+	for (size_t i = 0; i < blocks->areas.len && i < OBJECTS && !error; i++) {
+		if (blocks->areas.data[i].start > blocks->areas.data[i].end)
+			abort();
+		error = heap_where(survey, blocks->areas.data[i].start, &where);
+	}
+	text_deinit(&text);
+	return error;
+}
+
 static void look(const struct address_space *space)
 {
 	struct heap_names names;
@@ -57,6 +80,8 @@ static void look(const struct address_space *space)
 		error = heap_why(&survey, 0, HEAP_TYPE_NONE, 4, &why);
 		heap_why_deinit(&why);
 	}
+	if (!error)
+		error = look_at_threads(&survey);
 	if (!error)
 		error = look_at_python(&survey);
 	struct model *model = NULL;

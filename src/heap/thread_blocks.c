@@ -137,7 +137,7 @@ static void take_link(struct finding *f, uint64_t link, uint64_t bias)
 static void follow_list(struct finding *f, uint64_t list)
 {
 	uint64_t at, before = 0;
-	if (!list || !address_space_word(f->space, list + 8 * LIST_FIRST, &at))
+	if (!list || !address_space_word(f->space, list + 8ul * LIST_FIRST, &at))
 		return;
 	for (unsigned i = 0; at && i < LINKS_MAX; i++) {
 		uint64_t link[LINK_WORDS];

@@ -89,6 +89,27 @@ def stacks_of_threads(folder):
 
 
 @tests.test
+def thread_local_variables(folder):
+    """aarch64: the program's own are named, with their threads."""
+    program = build(folder, "thread_local.c", "-O2")
+    core = guest_core(program, folder)
+    threads = {}
+    for address, (_, _, _, kind) in read_account(folder / "account").items():
+        thread, variable = kind.split(" ", 1)
+        if "behind" in variable:
+            continue
+        why = ask("core", "--json", "--sysroot", ROOT, "--exe", program, core, "why", f"0x{address:x}")
+        found = [(r["symbol"], r["symbol_offset"], r["thread"]) for r in why["roots"]
+                 if r["layer"] == 0 and r["kind"] == "thread-local storage"]
+        name, _, offset = variable.partition(" + ")
+        if [f[:2] for f in found] != [(name, int(offset or 0))]:
+            raise hw.Failure(f"{kind} is {found} of {why['roots']}")
+        threads.setdefault(thread, set()).add(found[0][2])
+    if len(threads) != 3 or any(len(tids) != 1 for tids in threads.values()) or len(set.union(*threads.values())) != 3:
+        raise hw.Failure(f"threads: {threads}")
+
+
+@tests.test
 def another_program_is_noticed(folder):
     """aarch64: a program and libc of another machine are not taken for those that ran."""
     program = build(folder, "small.c", "-O2")
