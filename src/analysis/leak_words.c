@@ -137,6 +137,11 @@ void leaks_verdict(const struct leaks *leaks, struct text *ret)
 	uint64_t blocks = 0;
 	for (unsigned i = 0; i < LEAK_CLASSES; i++)
 		blocks += leaks->sums[i].blocks;
+	if (!blocks && model_recording(leaks->model)->no_heap) {
+		text_add(ret,
+			"Nothing is known of leaks: there is no heap in it that could be read.\n");
+		return;
+	}
 	if (!blocks) {
 		text_add(ret, leaks->search && leaks->search->selected ? "It shows no leaks.\n"
 			      : leaks->search && leaks->search->partial

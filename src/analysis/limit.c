@@ -19,7 +19,9 @@ const char *limit_doubt(const struct recording *recording, bool baseline)
 				: "the program has a malloc of its own, which is not seen";
 	if (lacks_end(recording))
 		return baseline ? "the baseline is incomplete"
-				: "the recording is incomplete, and keeps the limit as far as it "
-				  "goes";
+		       : recording->types
+			       ? "the core is incomplete"
+			       : "the recording is incomplete, and keeps the limit as far as it "
+				 "goes";
 	return NULL;
 }

@@ -61,7 +61,10 @@ static void add_damage(const struct model *model, struct text *text)
 {
 	const struct recording *recording = model_recording(model);
 	if (!recording->complete)
-		text_add(text, "The recording is incomplete: figures hold up to where it ends.\n");
+		text_add(text, recording->types
+				       ? "The core is incomplete: figures are of what is there.\n"
+				       : "The recording is incomplete: figures hold up to where it "
+					 "ends.\n");
 	size_t count;
 	const char *const *damage = model_damage(model, &count);
 	for (size_t i = 0; i < count; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/heap_command.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -74,6 +75,41 @@ static bool take(const struct options *options, int id, struct heap_session *ses
 		error_destroy(error);
 		return !error;
 	}
+}
+
+/* What the heap was read by. */
+static bool is_of_reading(int id)
+{
+	return id != HEAP_OPT_AS && id != HEAP_OPT_JSON && id != HEAP_OPT_LIMIT &&
+	       id != VIEW_OPT_NO_PAGER && id != VIEW_OPT_COLOUR;
+}
+
+int heap_command_line(struct heap_session *session, char **words, size_t count)
+{
+	const struct command *command = session->core ? &command_core : &command_heap;
+	_cleanup_free_ char **argv = calloc(count + 2, sizeof(*argv));
+	char name[] = "heapwise";
+	if (!argv)
+		return message_error(error_no_memory());
+	argv[0] = name;
+	memcpy(argv + 1, words, count * sizeof(*argv));
+	struct options options = {.command = command, .argc = (int)count + 1, .argv = argv};
+	enum colour_when colour = session->colour ? COLOUR_ALWAYS : COLOUR_AUTO;
+	int id;
+	while ((id = options_next(&options)) > 0) {
+		if (is_of_reading(id)) {
+			message("this option is for the command line, before the heap is read: "
+				"heapwise %s %s",
+				command->name, command->synopsis);
+			return ERROR_USAGE;
+		}
+		if (!take(&options, id, session, &colour))
+			return ERROR_USAGE;
+	}
+	if (id < 0)
+		return options.exit_code;
+	session->colour = !session->json && terminal_has_colour(colour);
+	return heap_verbs_run(session, options.argc - options.operand, argv + options.operand);
 }
 
 int heap_command_run(const struct command *command, int argc, char **argv,

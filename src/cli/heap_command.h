@@ -36,4 +36,8 @@ enum heap_option {
 int heap_command_run(const struct command *command, int argc, char **argv,
 	bool (*take_operand)(struct heap_session *session, const char *word));
 
+/* A line of the prompt: a verb, and options of those that say how it is shown. They stay in the
+ * session, which is that of the one answer. Returns the exit code. */
+int heap_command_line(struct heap_session *session, char **words, size_t count);
+
 #endif

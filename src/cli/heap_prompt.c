@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/heap_command.h"
 #include "cli/heap_verbs.h"
 #include "cli/line_editor.h"
 #include "cli/message.h"
@@ -38,7 +39,8 @@ static void show_help(void)
 	struct text text;
 	text_init(&text);
 	heap_verbs_describe(&text);
-	text_add(&text, "  help                         this\n"
+	text_add(&text, "  --limit N, --json, --as TYPE, --no-pager, --color WHEN: for one line\n"
+			"  help                         this\n"
 			"  quit                         ends, as ^D does\n");
 	output_text(&text);
 }
@@ -55,7 +57,7 @@ static void answer(struct heap_session *session, const struct prompt_words *word
 	if (!pid) {
 		signal(SIGINT, SIG_DFL);
 		/* What the session holds is its parent's to give back. */
-		int code = heap_verbs_run(session, (int)words->len, words->data);
+		int code = heap_command_line(session, words->data, words->len);
 		fflush(NULL);
 		_exit(code);
 	}

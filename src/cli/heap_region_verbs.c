@@ -21,20 +21,30 @@ bool heap_verb_address(const char *word, uint64_t *ret)
 	*ret = strtoull(word, &end, 0);
 	if (!errno && end != word && !*end && *word != '-')
 		return true;
-	message("'%s' is no address: 0x… is one", word);
+	if (errno == ERANGE)
+		message("'%s' is no address: it has more than 64 bits", word);
+	else
+		message("'%s' is no address: 0x… is one", word);
 	return false;
 }
 
 /* A view of memory as it lies there. */
 static int show_region(struct heap_session *session, struct region_options *options,
 	struct error *(*write)(const struct address_space *space,
-		const struct region_options *options, const struct sink *sink))
+		const struct region_options *options, const struct sink *sink,
+		uint64_t *ret_lacking))
 {
 	struct output output;
+	uint64_t lacking = REGION_ALL_THERE;
 	struct sink sink = heap_session_sink(session, &output);
 	options->json = session->json;
 	options->limit = session->limit;
-	return heap_session_shown(&output, write(&session->space, options, &sink));
+	int code = heap_session_shown(&output, write(&session->space, options, &sink, &lacking));
+	if (!code && lacking != REGION_ALL_THERE)
+		message("from 0x%llx on %llu bytes of what was asked for are not there, or not all "
+			"of them (`maps` shows what is)",
+			(unsigned long long)lacking, (unsigned long long)(options->end - lacking));
+	return code;
 }
 
 /* "ADDR BYTES", or "ADDR-ADDR". */
@@ -43,8 +53,13 @@ static bool take_range(int count, char **words, struct region_options *ret)
 	char *dash = strchr(words[1], '-');
 	if (dash && count == 2) {
 		*dash = 0;
-		return heap_verb_address(words[1], &ret->start) &&
-		       heap_verb_address(dash + 1, &ret->end);
+		if (!heap_verb_address(words[1], &ret->start) ||
+			!heap_verb_address(dash + 1, &ret->end))
+			return false;
+		if (ret->end > ret->start)
+			return true;
+		message("%s-%s: a range ends behind its start", words[1], dash + 1);
+		return false;
 	}
 	uint64_t bytes = 256;
 	if (!heap_verb_address(words[1], &ret->start) ||

@@ -15,8 +15,8 @@
 
 void heap_session_init(struct heap_session *session)
 {
-	*session =
-		(struct heap_session){.space = {.core.fd = -1, .memory = {-1, -1, -1, NULL, NULL}}};
+	*session = (struct heap_session){
+		.space = {.core.fd = -1, .memory = {-1, -1, -1, NULL, NULL}}, .guard = GUARD_NONE};
 }
 
 /* The process goes on, if it does not yet. */
@@ -40,6 +40,7 @@ void heap_session_close(struct heap_session *session)
 	let_go(s);
 	if (s->has_snapshot)
 		snapshot_end(&s->stopped, &s->snapshot);
+	guard_end(&s->guard);
 	if (s->pid)
 		stop_deinit(&s->stopped);
 	symbol_options_deinit(&s->symbols);
@@ -83,7 +84,7 @@ static struct error *stop_at_rest(struct heap_session *s)
 {
 	bool recorded = !s->no_recording && heap_recording_is_wanted_of(s->pid);
 	for (int tries = 0;; tries++) {
-		struct error *error = stop_process(&s->stopped);
+		struct error *error = stop_process_in_turn(&s->stopped);
 		if (error || !recorded ||
 			heap_recording_ask(s->pid, tries == REST_TRIES, &s->recording))
 			return error;
@@ -96,6 +97,7 @@ static struct error *open_process(struct heap_session *s)
 {
 	snprintf(s->name, sizeof(s->name), "process %d", (int)s->pid);
 	heap_interrupt_begin();
+	s->guard = guard_start();
 	read_usage(s);
 	stop_init(&s->stopped, s->pid);
 	struct error *error = stop_at_rest(s);
@@ -105,6 +107,8 @@ static struct error *open_process(struct heap_session *s)
 	int reason;
 	struct error *no_copy = snapshot_take(&s->stopped, &s->snapshot, &reason);
 	s->has_snapshot = !no_copy;
+	if (s->has_snapshot)
+		guard_tell(&s->guard, s->pid, &s->snapshot);
 	if (no_copy)
 		message("%s; it stands still until its heap is read", no_copy->message);
 	error_destroy(no_copy);

@@ -13,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/symbol_options.h"
 #include "heap/survey.h"
+#include "process/guard.h"
 #include "process/snapshot.h"
 #include "process/stop.h"
 #include "views/heap_view.h"
@@ -37,6 +38,7 @@ struct heap_session {
 	struct model *model;
 	struct stopped stopped;
 	struct snapshot snapshot;
+	struct guard guard;              /* of the snapshot */
 	struct process_maps maps_before; /* of a process, before it was stopped … */
 	struct process_map_usage *usage; /* … and what they took; NULL: not known */
 	bool has_snapshot, is_held;

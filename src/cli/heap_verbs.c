@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/heap_verbs.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,8 +121,12 @@ struct error *heap_verbs_find(
 	if (*ret_type != HEAP_TYPE_NONE)
 		return NULL;
 	char *end;
+	errno = 0;
 	uint64_t address = strtoull(word, &end, 0);
-	if (end == word || *end)
+	if (errno == ERANGE && end != word && !*end)
+		return error_create(
+			ERROR_USAGE, "'%s' is no address: it has more than 64 bits", word);
+	if (end == word || *end || *word == '-')
 		return error_create(ERROR_USAGE,
 			"'%s' is neither an address (0x…) nor a type that the heap has (`types` "
 			"lists them)",

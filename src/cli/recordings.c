@@ -64,7 +64,9 @@ void recording_warn(const struct model *model, const char *path)
 	size_t count;
 	const char *const *damage = model_damage(model, &count);
 	if (!model_recording(model)->complete)
-		message("%s is incomplete: figures hold up to where it ends", path);
+		message("%s is incomplete: figures %s", path,
+			model_recording(model)->types ? "are of what is there"
+						      : "hold up to where it ends");
 	for (size_t i = 0; i < count; i++)
 		message("%s: %s", path, damage[i]);
 	if (model_recording(model)->lost_events)

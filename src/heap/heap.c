@@ -171,3 +171,21 @@ struct error *heap_walk(struct heap *heap, const struct heap_sink *sink)
 	}
 	return error;
 }
+
+const char *heap_absence(const struct heap *heap)
+{
+	const struct core_file *core = &heap->space->core;
+	if (address_space_lacks_private(heap->space))
+		return "no heap was found: the core has no private memory";
+	if (!heap->space->is_live && (core->missing_bytes || core->unpacked_cut))
+		return "no heap was found: the data of the allocator's library, where its heap "
+		       "begins, "
+		       "is in the part of the core that was cut off; have it written whole (ulimit "
+		       "-c "
+		       "unlimited; of systemd-coredump ProcessSizeMax= and ExternalSizeMax=; room "
+		       "on "
+		       "the disk)";
+	return "no heap was found: the program has not allocated anything yet, or its allocator is "
+	       "none "
+	       "of those that are known (glibc, jemalloc 5, tcmalloc, mimalloc 2)";
+}

@@ -35,4 +35,7 @@ void heap_close(struct heap *heap);
 /* Tells all blocks, ascending. Damage is known afterwards. */
 struct error *heap_walk(struct heap *heap, const struct heap_sink *sink) must_check_;
 
+/* Why none was found, and what to do: a sentence's end. */
+const char *heap_absence(const struct heap *heap);
+
 #endif

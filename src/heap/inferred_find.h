@@ -100,8 +100,9 @@ bool inferred_know_module(
 	struct inferring *inferring, const struct address_module *module, uint32_t *ret_number);
 /* The pointer at an offset; NULL: none that says anything. */
 const struct slot *inferred_slot_at(const struct slot_vec *slots, uint64_t offset);
-/* Seeds: what thread-local variables hold. */
+/* Seeds: what thread-local variables hold, and what variables on stacks do. */
 void inferred_take_thread_locals(struct inferring *inferring);
+void inferred_take_stacks(struct inferring *inferring);
 
 void inferred_free_facts(struct inferring *inferring);
 /* NULL: no memory. */

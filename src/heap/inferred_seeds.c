@@ -267,6 +267,8 @@ static void infer(struct inferring *f)
 	inferred_follow_all(f);
 	inferred_take_thread_locals(f);
 	inferred_follow_all(f);
+	inferred_take_stacks(f);
+	inferred_follow_all(f);
 }
 
 static struct error *infer_classes(struct inferring *f)

@@ -65,10 +65,28 @@ static struct error *unwind(struct stack_places *places, size_t thread)
 	return NULL;
 }
 
+/* An address in the instruction that a frame is at. */
+static uint64_t code_of(const struct unwind_frame *frame)
+{
+	return frame->exact ? frame->pc : frame->pc - 1;
+}
+
+static struct local_frame local_frame_of(const struct stack_places *places,
+	const struct unwind_frame *frame, uint64_t cfa, const struct address_module *module)
+{
+	bool x86 = places->space->machine == EM_X86_64;
+	return (struct local_frame){.pc = code_of(frame) - module->bias,
+		.cfa = cfa,
+		.stack_pointer = frame->stack_pointer,
+		.frame_pointer = frame->frame_pointer,
+		.stack_register = x86 ? 7 : 31,
+		.frame_register = x86 ? 6 : 29};
+}
+
 static struct error *name_variable(struct stack_places *places, const struct unwind_frame *frame,
 	uint64_t cfa, uint64_t address, struct heap_stack_place *ret)
 {
-	uint64_t at = frame->exact ? frame->pc : frame->pc - 1;
+	uint64_t at = code_of(frame);
 	const struct address_module *module = address_space_module(places->space, at);
 	uint32_t number;
 	if (!module || !heap_names_symbols(places->names, module, &number))
@@ -80,13 +98,7 @@ static struct error *name_variable(struct stack_places *places, const struct unw
 	if (error)
 		return error;
 	ret->function = symbols[count - 1].function;
-	bool x86 = places->space->machine == EM_X86_64;
-	struct local_frame local = {.pc = at - module->bias,
-		.cfa = cfa,
-		.stack_pointer = frame->stack_pointer,
-		.frame_pointer = frame->frame_pointer,
-		.stack_register = x86 ? 7 : 31,
-		.frame_register = x86 ? 6 : 29};
+	struct local_frame local = local_frame_of(places, frame, cfa, module);
 	return symbols_local(from, number, &local, address, &ret->variable, &ret->offset);
 }
 
@@ -102,4 +114,22 @@ struct error *stack_places_find(
 			return name_variable(places, &from->frames[i], cfa, address, ret);
 	}
 	return error;
+}
+
+struct error *stack_places_frame(struct stack_places *places, size_t thread, size_t number,
+	struct local_frame *ret, const struct address_module **ret_module, bool *ret_any)
+{
+	struct error *error = unwind(places, thread);
+	const struct unwound *from = &places->threads[thread];
+	*ret_module = NULL;
+	*ret_any = !error && number + 1 < from->count;
+	if (!*ret_any)
+		return error;
+	const struct unwind_frame *frame = &from->frames[number];
+	uint64_t cfa = frame[1].stack_pointer, at = code_of(frame);
+	const struct address_module *module = cfa ? address_space_module(places->space, at) : NULL;
+	if (module)
+		*ret = local_frame_of(places, frame, cfa, module);
+	*ret_module = module;
+	return NULL;
 }

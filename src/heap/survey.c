@@ -9,6 +9,7 @@
 #include "heap/inferred.h"
 #include "heap/python_types.h"
 #include "heap/system_types.h"
+#include "heap/tails.h"
 
 static struct error *take(
 	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
@@ -92,6 +93,7 @@ void survey_close(struct survey *survey)
 	search_destroy(survey->search);
 	survey->search = NULL;
 	survey_sites_deinit(&survey->sites);
+	space_u32_deinit(&survey->cut);
 	heap_root_vec_deinit(&survey->roots);
 	free(survey->alike.looks);
 	free(survey->alike.settled);
@@ -171,6 +173,8 @@ struct error *survey_type(struct survey *survey)
 			&survey->heap, &survey->roots, survey->search, &survey->types);
 	if (!error && !survey->no_inference)
 		error = inferred_say(survey);
+	if (!error)
+		error = tails_cut(survey);
 	if (!error)
 		error = heap_types_finish(&survey->types, &survey->classes);
 	if (!error)

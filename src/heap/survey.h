@@ -15,6 +15,7 @@
 #include "heap/stack_places.h"
 #include "heap/types.h"
 #include "search/search.h"
+#include "search/space.h"
 
 struct survey_totals {
 	uint64_t blocks[BLOCK_STATES], bytes[BLOCK_STATES];
@@ -52,6 +53,7 @@ struct survey {
 	 * survey_place() on of `sites`. */
 	struct search *search;
 	struct survey_sites sites;
+	struct space_u32 cut;        /* blocks that end where their types do (tails.h); ascending */
 	struct search_memory memory; /* for it */
 };
 

@@ -125,6 +125,8 @@ struct recording {
 	 * pprof says it; NULL: none. An allocator's are hidden anyway, unless whole_stacks. */
 	const char *drop_frames, *keep_frames;
 	bool snapshot;       /* of a program that went on: what is live was not necessarily left */
+	bool types;          /* stacks are types: of a heap that nobody recorded */
+	bool no_heap;        /* memory was read in which no heap was found */
 	bool whole_stacks;   /* stacks are as their maker wanted them to be read */
 	bool call_addresses; /* the source has addresses of calls: those of nodes are one more */
 	size_t merged;       /* so many recordings were added up; 0: it is one */

@@ -11,8 +11,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "process/maps.h"
-
 #define CALL_STOP (SIGTRAP | 0x80) /* PTRACE_O_TRACESYSGOOD */
 #define STOPS_MAX 64
 /* As ptrace and rt_sigaction(2) take it: the kernel's sigset_t. */
@@ -20,34 +18,8 @@
 /* linux/ptrace.h and linux/rseq.h, which Debian 12's libc does not go along with. */
 #define GET_RSEQ_CONFIGURATION 0x420f
 #define RSEQ_CS_OFFSET 8u
-
-uint64_t remote_instruction(pid_t pid)
-{
-	struct process_maps maps;
-	char path[64];
-	struct error *error = process_maps_read(pid, &maps);
-	if (error) {
-		error_destroy(error);
-		return 0;
-	}
-	uint64_t found = 0;
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	_cleanup_fclose_ FILE *memory = fopen(path, "re");
-	for (size_t i = 0; memory && !found && i < maps.maps.len; i++) {
-		const struct process_map *map = &maps.maps.data[i];
-		if (strcmp(map->path, "[vdso]"))
-			continue;
-		uint64_t bytes = map->end - map->start;
-		_cleanup_free_ uint8_t *code = malloc(bytes);
-		if (!code || fseeko(memory, (off_t)map->start, SEEK_SET) ||
-			fread(code, 1, bytes, memory) != bytes)
-			break;
-		const uint8_t *at = memmem(code, bytes, "\x0f\x05", 2);
-		found = at ? map->start + (uint64_t)(at - code) : 0;
-	}
-	process_maps_deinit(&maps);
-	return found;
-}
+/* The segment of 64-bit code: __USER_CS of the kernel's asm/segment.h. */
+#define CODE_64 0x33u
 
 /* Whether a thread is under a seccomp filter, or nobody says. */
 static bool is_confined(pid_t tid)
@@ -67,8 +39,8 @@ struct stopped_thread *remote_thread(struct stopped *stopped)
 	for (size_t i = 0; i < stopped->threads.len; i++) {
 		struct stopped_thread *thread = &stopped->threads.data[i];
 		bool in_call = (int64_t)thread->regs.orig_rax >= 0;
-		if (!thread->stopped || thread->signal || (found && !in_call) ||
-			is_confined(thread->tid))
+		if (!thread->stopped || thread->signal || thread->regs.cs != CODE_64 ||
+			(found && !in_call) || is_confined(thread->tid))
 			continue;
 		found = thread;
 		if (in_call)
@@ -155,9 +127,24 @@ static struct sequence sequence_get(pid_t tid)
 	return (struct sequence){address, errno ? 0 : value};
 }
 
+/* In which restartable sequence the thread is: struct rseq_cs of linux/rseq.h. 0: in none; else
+ * where it goes on if anything comes between. */
+static uint64_t sequence_abort(pid_t tid, const struct sequence *sequence, uint64_t at)
+{
+	uint64_t words[4];
+	for (size_t i = 0; sequence->value && i < 4; i++) {
+		errno = 0;
+		words[i] = (uint64_t)ptrace(
+			PTRACE_PEEKDATA, tid, (void *)(sequence->value + 8 * i), NULL);
+		if (errno)
+			return 0;
+	}
+	return sequence->value && at - words[1] < words[2] ? words[3] : 0;
+}
+
 static void set_call(const struct remote_call *call, struct user_regs_struct *regs)
 {
-	regs->rip = call->instruction;
+	regs->rip = remote_code_entry(call->place, call->entry);
 	regs->rax = call->number;
 	regs->rdi = call->arguments[0];
 	regs->rsi = call->arguments[1];
@@ -168,6 +155,21 @@ static void set_call(const struct remote_call *call, struct user_regs_struct *re
 	regs->orig_rax = (unsigned long)-1;
 }
 
+/* Writes the code; its way home is how the thread would go on by itself. */
+static bool prepare(const struct stopped_thread *thread, const struct sequence *sequence,
+	uint64_t place, uint64_t mask)
+{
+	struct user_regs_struct home = restart_home(&thread->again);
+	uint64_t aborted = sequence_abort(thread->tid, sequence, home.rip);
+	if (aborted)
+		home.rip = aborted;
+	return remote_code_write(thread->tid, place, &home, mask);
+}
+
+/*
+ * From the moment at which the thread has its new registers until it has the old ones again it
+ * finds home alone, so all else that is changed is changed, and changed back, in between.
+ */
 bool remote_do(
 	struct stopped_thread *thread, const struct remote_call *call, struct remote_answer *ret)
 {
@@ -177,22 +179,40 @@ bool remote_do(
 	struct user_regs_struct regs = thread->regs;
 	*ret = (struct remote_answer){0, 0};
 	set_call(call, &regs);
-	if (!call->instruction || ptrace(PTRACE_GETSIGMASK, tid, SIGNAL_SET_BYTES, &mask) ||
-		ptrace(PTRACE_SETSIGMASK, tid, SIGNAL_SET_BYTES, &all))
-		return false;
 	struct sequence sequence = sequence_get(tid);
 	long options = (long)(call->options | PTRACE_O_TRACESYSGOOD);
-	bool done = !ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)options) &&
-		    !ptrace(PTRACE_SETREGS, tid, NULL, &regs) && run_to_call(tid, &signal, ret) &&
-		    run_to_call(tid, &signal, ret) && !ptrace(PTRACE_GETREGS, tid, NULL, &regs);
+	if (!call->place || ptrace(PTRACE_GETSIGMASK, tid, SIGNAL_SET_BYTES, &mask) ||
+		ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)options) ||
+		!prepare(thread, &sequence, call->place, mask))
+		return false;
+	bool done = !ptrace(PTRACE_SETREGS, tid, NULL, &regs) &&
+		    !ptrace(PTRACE_SETSIGMASK, tid, SIGNAL_SET_BYTES, &all) &&
+		    run_to_call(tid, &signal, ret) && run_to_call(tid, &signal, ret) &&
+		    !ptrace(PTRACE_GETREGS, tid, NULL, &regs);
 	ret->result = (long)regs.rax;
-	ptrace(PTRACE_SETREGS, tid, NULL, &thread->regs);
-	ptrace(PTRACE_SETSIGMASK, tid, SIGNAL_SET_BYTES, &mask);
 	ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)call->options_after);
 	stand_still(tid, &signal);
+	ptrace(PTRACE_SETSIGMASK, tid, SIGNAL_SET_BYTES, &mask);
+	ptrace(PTRACE_SETREGS, tid, NULL, &thread->again);
 	if (sequence.value)
 		ptrace(PTRACE_POKEDATA, tid, (void *)sequence.address, (void *)sequence.value);
+	remote_code_erase(tid, call->place);
 	if (signal)
 		syscall(SYS_tkill, tid, signal);
 	return done;
+}
+
+void remote_do_last(pid_t pid, const struct remote_call *call)
+{
+	struct user_regs_struct regs;
+	struct remote_answer answer;
+	int signal = 0;
+	if (ptrace(PTRACE_GETREGS, pid, NULL, &regs))
+		return;
+	set_call(call, &regs);
+	if (!ptrace(PTRACE_SETOPTIONS, pid, NULL,
+		    (void *)(call->options | PTRACE_O_TRACESYSGOOD)) &&
+		!ptrace(PTRACE_SETREGS, pid, NULL, &regs) && run_to_call(pid, &signal, &answer))
+		(void)!run_to_call(pid, &signal, &answer);
+	ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)call->options_after);
 }

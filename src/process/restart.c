@@ -24,6 +24,12 @@
 #define URING_EXTENDED 8u
 #define URING_ABSOLUTE 32u
 
+/* Never seen by programs: linux/errno.h of the kernel. */
+#define ERESTARTSYS 512
+#define ERESTARTNOINTR 513
+#define ERESTARTNOHAND 514
+#define ERESTART_RESTARTBLOCK 516
+
 enum time_form {
 	TIME_MS,       /* an int; negative: for ever */
 	TIME_TIMESPEC, /* where one is; 0: for ever */
@@ -194,16 +200,17 @@ void restart_survey(pid_t pid, struct restart_waits *ret)
 	to_monotonic(ret);
 }
 
-/* For how long the thread has waited; 0: nobody knows. It has slept once more now: for us. */
-static uint64_t waited_ns(const struct restart_waits *waits, pid_t pid, pid_t tid, uint64_t number)
+uint64_t restart_since(const struct restart_waits *waits, pid_t pid, pid_t tid,
+	const struct user_regs_struct *regs)
 {
-	uint64_t at, sleeps, now = now_ns();
-	for (size_t i = 0; waits && i < waits->len; i++) {
+	uint64_t at, sleeps;
+	for (size_t i = 0; i < waits->len; i++) {
 		const struct restart_wait *wait = &waits->data[i];
-		if (wait->tid != tid || wait->number != number)
+		if (wait->tid != tid || wait->number != regs->orig_rax)
 			continue;
+		/* It has slept once more now: for us. */
 		bool same = read_sched(pid, tid, &at, &sleeps) && sleeps <= wait->sleeps + 1;
-		return same && wait->since_ns && now > wait->since_ns ? now - wait->since_ns : 0;
+		return same ? wait->since_ns : 0;
 	}
 	return 0;
 }
@@ -279,20 +286,30 @@ static void shorten(
 	}
 }
 
-void restart_call(const struct restart_waits *waits, pid_t pid, pid_t tid,
-	const struct user_regs_struct *regs)
+void restart_call(uint64_t since_ns, pid_t tid, struct user_regs_struct *regs)
 {
-	struct user_regs_struct again = *regs;
-	uint64_t code;
+	uint64_t code, now = now_ns();
 	if ((int64_t)regs->orig_rax < 0 || (int64_t)regs->rax != -EINTR ||
 		!peek(tid, regs->rip - SYSCALL_BYTES, &code) || (code & 0xffff) != SYSCALL_CODE)
 		return;
 	const struct timed_call *call = find_call(regs->orig_rax);
-	uint64_t waited = call ? waited_ns(waits, pid, tid, regs->orig_rax) : 0;
-	if (waited)
-		shorten(call, waited, tid, &again);
-	again.rip -= SYSCALL_BYTES;
-	again.rax = regs->orig_rax;
-	again.orig_rax = (unsigned long)-1;
-	ptrace(PTRACE_SETREGS, tid, NULL, &again);
+	if (call && since_ns && now > since_ns)
+		shorten(call, now - since_ns, tid, regs);
+	regs->rip -= SYSCALL_BYTES;
+	regs->rax = regs->orig_rax;
+	regs->orig_rax = (unsigned long)-1;
+	ptrace(PTRACE_SETREGS, tid, NULL, regs);
+}
+
+struct user_regs_struct restart_home(const struct user_regs_struct *regs)
+{
+	struct user_regs_struct home = *regs;
+	int64_t result = (int64_t)regs->rax;
+	bool anew =
+		result == -ERESTARTSYS || result == -ERESTARTNOINTR || result == -ERESTARTNOHAND;
+	if ((int64_t)regs->orig_rax < 0 || (!anew && result != -ERESTART_RESTARTBLOCK))
+		return home;
+	home.rip -= SYSCALL_BYTES;
+	home.rax = anew ? regs->orig_rax : SYS_restart_syscall;
+	return home;
 }

@@ -32,10 +32,18 @@ DEFINE_VEC(restart_waits, struct restart_wait)
  * out. Moves the caller from processor to processor for a moment. */
 void restart_survey(pid_t pid, struct restart_waits *ret);
 
-/* Has a stopped thread, whose registers these are, begin its system call again, if it would return
- * EINTR. Not for a thread that is about to be given a signal. Without waits, with its whole time.
- */
-void restart_call(const struct restart_waits *waits, pid_t pid, pid_t tid,
+/* Since when a thread that has just stopped with these registers waits in its call; 0: nobody
+ * knows, or it does not. */
+uint64_t restart_since(const struct restart_waits *waits, pid_t pid, pid_t tid,
 	const struct user_regs_struct *regs);
+
+/* Has a stopped thread, whose registers these are, begin its system call again, if it would return
+ * EINTR; *regs is what it has then. Not for a thread that is about to be given a signal. since_ns:
+ * as above; of 0, with its whole time. */
+void restart_call(uint64_t since_ns, pid_t tid, struct user_regs_struct *regs);
+
+/* The registers of a stopped thread as the kernel would make them when it goes on, no signal having
+ * come: those of a system call that it begins again lead to that call. */
+struct user_regs_struct restart_home(const struct user_regs_struct *regs);
 
 #endif

@@ -14,9 +14,9 @@
 #include "process/stop.h"
 
 struct snapshot {
-	pid_t pid;            /* the copy's; stopped, traced by the caller, and killed with it */
-	pid_t inner;          /* as the process sees it */
-	uint64_t instruction; /* as in struct remote_call */
+	pid_t pid;      /* the copy's; stopped, traced by the caller, and killed with it */
+	pid_t inner;    /* as the process sees it */
+	uint64_t place; /* as in struct remote_call */
 };
 
 /* ERROR_ENVIRONMENT: the process can't be copied, and why. *ret_errno: what its fork gave; 0: it
@@ -32,5 +32,8 @@ void snapshot_close_files(const struct snapshot *snapshot);
  * copy; if that is not possible, it stays a zombie there.
  */
 void snapshot_end(struct stopped *stopped, const struct snapshot *snapshot);
+
+/* The second half of that, of a copy that has ended already. */
+void snapshot_reap(struct stopped *stopped, const struct snapshot *snapshot);
 
 #endif

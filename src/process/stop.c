@@ -21,6 +21,9 @@
 #define PATIENCE_RUNNING_NS 2000000000u
 #define PAUSE_NS 20000
 #define ROUNDS_MAX 100
+/* Others who copy a process, or write its core, are done with it by then. */
+#define TURN_NS 3000000000u
+#define TURN_PAUSE_NS 2000000
 
 uint64_t stop_now_ns(void)
 {
@@ -75,13 +78,26 @@ bool stop_is_tracer(pid_t tid)
 	return tracer_of(tid) == (pid_t)syscall(SYS_gettid);
 }
 
+static const char *process_name(pid_t pid, char *ret, size_t room)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	if (!file || !fgets(ret, (int)room, file))
+		return "of another namespace?";
+	ret[strcspn(ret, "\n")] = 0;
+	return ret;
+}
+
 struct error *stop_refused(pid_t pid, pid_t tid, int reason)
 {
 	pid_t by = tracer_of(pid);
+	char name[32];
 	if (by)
 		return error_create(ERROR_ENVIRONMENT,
-			"can't stop process %d: process %d (a debugger, strace?) traces it already",
-			(int)pid, (int)by);
+			"can't stop process %d: process %d (%s) traces it already, and only one "
+			"may; end that, or let it detach",
+			(int)pid, (int)by, process_name(by, name, sizeof(name)));
 	return error_errno(ERROR_ENVIRONMENT, reason,
 		"can't stop process %d (thread %d): the system does not let us trace it; run as "
 		"root or its user, look at /proc/sys/kernel/yama/ptrace_scope, in a container "
@@ -138,11 +154,28 @@ static struct error *seize_all(struct stopped *stopped, bool *ret_found)
 	return error;
 }
 
+/*
+ * Waits no longer than now. A stop before a signal is left to be seen again: once it is seen, the
+ * signal is the tracer's to deliver, and lost if he is killed.
+ */
+static pid_t look(pid_t tid, int *ret_status)
+{
+	siginfo_t info = {.si_pid = 0};
+	if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL))
+		return -1;
+	bool stopped = info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED;
+	if (info.si_pid && stopped && !(info.si_status >> 8)) {
+		*ret_status = info.si_status << 8 | 0x7f; /* as waitpid(2) has it */
+		return tid;
+	}
+	return waitpid(tid, ret_status, __WALL | WNOHANG);
+}
+
 /* Has a thread stopped? False: not yet. A thread that has ended is taken off the list. */
 static bool has_stopped(struct stopped *stopped, struct stopped_thread *thread)
 {
 	int status;
-	pid_t got = waitpid(thread->tid, &status, __WALL | WNOHANG);
+	pid_t got = look(thread->tid, &status);
 	if (!got)
 		return false;
 	if (got < 0 || !WIFSTOPPED(status) ||
@@ -151,8 +184,12 @@ static bool has_stopped(struct stopped *stopped, struct stopped_thread *thread)
 		return true;
 	}
 	thread->stopped = true;
+	thread->again = thread->regs;
 	if (status >> 16 != PTRACE_EVENT_STOP)
 		thread->signal = WSTOPSIG(status); /* it comes when the thread goes on */
+	if (!thread->signal)                       /* at once: it may go on without us */
+		restart_call(0, thread->tid, &thread->again);
+	thread->since_ns = restart_since(&stopped->waits, stopped->pid, thread->tid, &thread->regs);
 	return true;
 }
 
@@ -225,16 +262,30 @@ struct error *stop_process(struct stopped *stopped)
 	return error;
 }
 
+struct error *stop_process_in_turn(struct stopped *stopped)
+{
+	uint64_t until = stop_now_ns() + TURN_NS;
+	for (bool again = true;; again = tracer_of(stopped->pid)) {
+		struct error *error = stop_process(stopped);
+		if (!error || error->code != ERROR_ENVIRONMENT || !again || stop_now_ns() > until)
+			return error;
+		error_destroy(error);
+		nanosleep(&(struct timespec){0, TURN_PAUSE_NS}, NULL);
+	}
+}
+
 void stop_repair(pid_t tid, const struct user_regs_struct *regs)
 {
-	restart_call(NULL, 0, tid, regs);
+	struct user_regs_struct again = *regs;
+	restart_call(0, tid, &again);
 }
 
 /* Lets a stopped thread go; a system call that returned EINTR because of us alone is done again. */
-static void let_go(const struct stopped *stopped, const struct stopped_thread *thread)
+static void let_go(const struct stopped_thread *thread)
 {
+	struct user_regs_struct again = thread->regs;
 	if (!thread->signal)
-		restart_call(&stopped->waits, stopped->pid, thread->tid, &thread->regs);
+		restart_call(thread->since_ns, thread->tid, &again);
 	ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(long)thread->signal);
 }
 
@@ -243,7 +294,7 @@ uint64_t stop_end(struct stopped *stopped)
 	for (size_t i = 0; i < stopped->threads.len; i++) {
 		const struct stopped_thread *thread = &stopped->threads.data[i];
 		if (thread->stopped)
-			let_go(stopped, thread);
+			let_go(thread);
 		else
 			(void)!stopped_tids_push(&stopped->late, thread->tid);
 	}
@@ -267,7 +318,7 @@ bool stop_late(struct stopped *stopped)
 			ptrace(PTRACE_GETREGS, tid, NULL, &thread.regs))
 			continue;
 		thread.signal = status >> 16 == PTRACE_EVENT_STOP ? 0 : WSTOPSIG(status);
-		let_go(stopped, &thread);
+		let_go(&thread);
 	}
 	return stopped->late.len;
 }

@@ -26,10 +26,13 @@
 
 struct stopped_thread {
 	pid_t tid;
-	bool stopped; /* else it is in the kernel for long; regs are unknown */
-	bool late;    /* it did not stop the last time either */
-	int signal;   /* to be delivered when it goes on; 0: none */
+	bool stopped;      /* else it is in the kernel for long; regs are unknown */
+	bool late;         /* it did not stop the last time either */
+	int signal;        /* to be delivered when it goes on; 0: none */
+	uint64_t since_ns; /* restart_since() */
 	struct user_regs_struct regs;
+	struct user_regs_struct again; /* with which it goes on: regs, but for a call that is begun
+					  again where the kernel would not do that */
 };
 
 DEFINE_VEC(stopped_threads, struct stopped_thread)
@@ -53,6 +56,9 @@ void stop_deinit(struct stopped *stopped);
  * stop_end().
  */
 struct error *stop_process(struct stopped *stopped) must_check_;
+
+/* The same; while somebody else traces it, it is tried again for some seconds. */
+struct error *stop_process_in_turn(struct stopped *stopped) must_check_;
 
 /* Whether a thread has ended, or is gone. */
 bool thread_is_dead(pid_t pid, pid_t tid);

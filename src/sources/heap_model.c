@@ -274,6 +274,8 @@ static struct error *make_damage(struct making *m)
 			(unsigned long long)s->heap.space->core.missing_bytes);
 		error = build_damage(m->foreign.model, sentence);
 	}
+	if (!error && !s->heap.areas.len && !address_space_lacks_private(s->heap.space))
+		error = build_damage(m->foreign.model, heap_absence(&s->heap));
 	if (!error && address_space_lacks_private(s->heap.space))
 		error = build_damage(m->foreign.model,
 			"the core has no private memory, so no heap: bit 0 of "
@@ -286,6 +288,8 @@ static struct error *make(struct making *m)
 	struct recording *recording = build_recording(m->foreign.model);
 	recording->unknown &= ~(uint32_t)KNOWN;
 	recording->snapshot = true;
+	recording->types = !m->joined;
+	recording->no_heap = !m->survey->heap.areas.len;
 	recording->whole_stacks = true;
 	size_t modules = m->survey->heap.space->modules.len, types = m->survey->types.types.len;
 	m->site_count = m->joined ? m->survey->sites.len : types;

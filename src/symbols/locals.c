@@ -6,11 +6,16 @@
 #define DEPTH_MAX 64u
 #define POINTER_BYTES 8u
 
-struct finding {
+struct walking {
 	const struct local_frame *frame;
-	uint64_t address;
 	bool has_base;
 	uint64_t base; /* that DW_OP_fbreg counts from */
+	locals_take take;
+	void *context;
+};
+
+struct finding {
+	uint64_t address;
 	const char *name;
 	uint64_t offset;
 };
@@ -23,35 +28,35 @@ static bool register_of(const struct local_frame *frame, Dwarf_Word number, uint
 }
 
 /* What a location says that is one operation. */
-static bool evaluate(const struct finding *f, const Dwarf_Op *op, bool of_base, uint64_t *ret)
+static bool evaluate(const struct walking *w, const Dwarf_Op *op, bool of_base, uint64_t *ret)
 {
 	const uint8_t atom = op->atom;
 	if (atom == DW_OP_call_frame_cfa) {
-		*ret = f->frame->cfa;
+		*ret = w->frame->cfa;
 		return true;
 	}
-	if (atom == DW_OP_fbreg && f->has_base) {
-		*ret = f->base + op->number;
+	if (atom == DW_OP_fbreg && w->has_base) {
+		*ret = w->base + op->number;
 		return true;
 	}
 	if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31 &&
-		register_of(f->frame, atom - DW_OP_breg0, ret)) {
+		register_of(w->frame, atom - DW_OP_breg0, ret)) {
 		*ret += op->number;
 		return true;
 	}
 	return of_base && atom >= DW_OP_reg0 && atom <= DW_OP_reg31 &&
-	       register_of(f->frame, atom - DW_OP_reg0, ret);
+	       register_of(w->frame, atom - DW_OP_reg0, ret);
 }
 
 static bool locate(
-	const struct finding *f, Dwarf_Die *die, unsigned name, bool of_base, uint64_t *ret)
+	const struct walking *w, Dwarf_Die *die, unsigned name, bool of_base, uint64_t *ret)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Op *ops;
 	size_t count;
 	return dwarf_attr(die, name, &attribute) &&
-	       dwarf_getlocation_addr(&attribute, f->frame->pc, &ops, &count, 1) == 1 &&
-	       count == 1 && evaluate(f, ops, of_base, ret);
+	       dwarf_getlocation_addr(&attribute, w->frame->pc, &ops, &count, 1) == 1 &&
+	       count == 1 && evaluate(w, ops, of_base, ret);
 }
 
 static uint64_t size_of(Dwarf_Die *die)
@@ -65,12 +70,13 @@ static uint64_t size_of(Dwarf_Die *die)
 	return size;
 }
 
-static void take(struct finding *f, Dwarf_Die *die)
+/* Inner blocks come last, and what they say stays. */
+static void take(void *context, Dwarf_Die *die, uint64_t start, bool inlined)
 {
-	uint64_t start;
+	struct finding *f = context;
 	Dwarf_Attribute attribute;
-	if (!locate(f, die, DW_AT_location, false, &start) || f->address < start ||
-		f->address - start >= size_of(die))
+	(void)inlined;
+	if (f->address < start || f->address - start >= size_of(die))
 		return;
 	const char *name = dwarf_attr_integrate(die, DW_AT_name, &attribute)
 				   ? dwarf_formstring(&attribute)
@@ -81,26 +87,25 @@ static void take(struct finding *f, Dwarf_Die *die)
 	}
 }
 
-/* Inner blocks come last, and what they say stays. */
-static void look_into(struct finding *f, Dwarf_Die *parent, unsigned depth)
+static void look_into(struct walking *w, Dwarf_Die *parent, unsigned depth, bool inlined)
 {
 	Dwarf_Die die;
+	uint64_t start;
 	for (bool ok = depth < DEPTH_MAX && die_child(parent, &die); ok; ok = die_next(&die)) {
 		int tag = dwarf_tag(&die);
-		if (tag == DW_TAG_variable || tag == DW_TAG_formal_parameter)
-			take(f, &die);
+		if ((tag == DW_TAG_variable || tag == DW_TAG_formal_parameter) &&
+			locate(w, &die, DW_AT_location, false, &start))
+			w->take(w->context, &die, start, inlined);
 		else if ((tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine ||
 				 tag == DW_TAG_try_block || tag == DW_TAG_catch_block) &&
-			 dwarf_haspc(&die, f->frame->pc) > 0)
-			look_into(f, &die, depth + 1);
+			 dwarf_haspc(&die, w->frame->pc) > 0)
+			look_into(w, &die, depth + 1, inlined || tag == DW_TAG_inlined_subroutine);
 	}
 }
 
-struct error *locals_find(struct unit_index *index, const struct local_frame *frame,
-	uint64_t address, struct strings *strings, const char **ret_name, uint64_t *ret_offset)
+struct error *locals_each(struct unit_index *index, const struct local_frame *frame,
+	locals_take take_one, void *context)
 {
-	*ret_name = NULL;
-	*ret_offset = 0;
 	struct unit *unit;
 	const Dwarf_Die *function = NULL;
 	struct error *error = unit_index_find(index, frame->pc, &unit);
@@ -108,10 +113,19 @@ struct error *locals_find(struct unit_index *index, const struct local_frame *fr
 		error = unit_function(unit, frame->pc, &function);
 	if (error || !function)
 		return error;
-	struct finding f = {.frame = frame, .address = address};
+	struct walking w = {.frame = frame, .take = take_one, .context = context};
 	Dwarf_Die die = *function;
-	f.has_base = locate(&f, &die, DW_AT_frame_base, true, &f.base);
-	look_into(&f, &die, 0);
+	w.has_base = locate(&w, &die, DW_AT_frame_base, true, &w.base);
+	look_into(&w, &die, 0, false);
+	return NULL;
+}
+
+struct error *locals_find(struct unit_index *index, const struct local_frame *frame,
+	uint64_t address, struct strings *strings, const char **ret_name, uint64_t *ret_offset)
+{
+	struct finding f = {.address = address};
+	*ret_name = NULL;
+	struct error *error = locals_each(index, frame, take, &f);
 	*ret_offset = f.offset;
-	return strings_keep(strings, f.name, ret_name);
+	return error ? error : strings_keep(strings, f.name, ret_name);
 }

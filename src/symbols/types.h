@@ -120,6 +120,14 @@ void types_variable(
 void types_thread_local(
 	struct types *types, uint32_t module, uint64_t offset, struct types_variable *ret);
 
+/*
+ * Calls `take` with each local variable of a frame whose memory is known, its type and address.
+ * Without what is declared behind the line (0: not known) at which its function is: it has no value
+ * yet.
+ */
+void types_locals(struct types *types, uint32_t module, const struct local_frame *frame,
+	uint32_t line, void (*take)(void *context, uint32_t type, uint64_t address), void *context);
+
 /* What a template keeps in bytes that it was not made with yet: __aligned_membuf<T> has a T.
  * TYPE_VOID: it is no such thing. */
 uint32_t types_content(struct types *types, uint32_t plain);

@@ -130,7 +130,7 @@ static void put_bytes(
 }
 
 struct error *heap_hexdump_write(const struct address_space *space,
-	const struct region_options *options, const struct sink *sink)
+	const struct region_options *options, const struct sink *sink, uint64_t *ret_lacking)
 {
 	_cleanup_free_ uint8_t *piece = malloc(PIECE_BYTES);
 	struct json json;
@@ -142,17 +142,19 @@ struct error *heap_hexdump_write(const struct address_space *space,
 	if (!address_space_read(space, at, piece, 1))
 		return error_create(ERROR_INPUT, "0x%" PRIx64 ": nothing can be read there", at);
 	begin(&out, options, sink, &json, "lines");
-	while (at < options->end && out.left && !out.stopped) {
+	bool ended = false;
+	while (at < options->end && out.left && !out.stopped && !ended) {
 		uint64_t left = options->end - at;
 		size_t wanted = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
 		size_t got = address_space_read(space, at, piece, wanted);
 		put_bytes(&out, at, piece, got, &last);
 		at += got;
-		if (got < wanted)
-			break;
+		ended = got < wanted;
 	}
 	if (!out.json)
 		text_printf(&out.text, "%016" PRIx64 "\n", at);
+	if (ended)
+		*ret_lacking = at;
 	return finish(&out);
 }
 
@@ -217,12 +219,34 @@ static void find_strings(struct out *out, const struct address_space *space,
 	put_string(out, &run, options->least);
 }
 
+/* Where what is wanted is first missing: between mappings, or in one that can't be read. */
+static uint64_t first_lacking(
+	const struct address_space *space, const struct region_options *options)
+{
+	uint64_t at = options->start;
+	uint8_t byte;
+	for (size_t i = 0; i < space->maps.maps.len && at < options->end; i++) {
+		const struct process_map *map = &space->maps.maps.data[i];
+		if (map->end <= at)
+			continue;
+		if (map->start > at || !map->readable || !address_space_read(space, at, &byte, 1))
+			break;
+		at = map->end;
+	}
+	return at < options->end ? at : REGION_ALL_THERE;
+}
+
 struct error *heap_strings_write(const struct address_space *space,
-	const struct region_options *options, const struct sink *sink)
+	const struct region_options *options, const struct sink *sink, uint64_t *ret_lacking)
 {
 	_cleanup_free_ uint8_t *piece = malloc(PIECE_BYTES);
 	struct json json;
 	struct out out;
+	if (options->start != UINT64_MAX)
+		*ret_lacking = first_lacking(space, options);
+	if (options->start != UINT64_MAX && *ret_lacking == options->start)
+		return error_create(
+			ERROR_INPUT, "0x%" PRIx64 ": nothing can be read there", options->start);
 	if (!piece)
 		return error_no_memory();
 	begin(&out, options, sink, &json, "strings");

@@ -6,6 +6,8 @@
 #include "heap/heap.h"
 #include "views/views.h"
 
+#define REGION_ALL_THERE UINT64_MAX
+
 struct region_options {
 	bool json;
 	uint64_t start, end; /* UINT64_MAX: all that there is */
@@ -13,11 +15,16 @@ struct region_options {
 	size_t limit;
 };
 
-/* As `hexdump -C` does it. ERROR_INPUT: nothing there can be read. */
+/* As `hexdump -C` does it. ERROR_INPUT: nothing there can be read. *ret_lacking becomes the address
+ * from which on what is wanted is not there; it stays as it is if all is, or was left out by the
+ * limit. */
 struct error *heap_hexdump_write(const struct address_space *space,
-	const struct region_options *options, const struct sink *sink) must_check_;
-/* Printable characters in a row, with their addresses, as strings(1) finds them. */
+	const struct region_options *options, const struct sink *sink,
+	uint64_t *ret_lacking) must_check_;
+/* Printable characters in a row, with their addresses, as strings(1) finds them; what lies behind
+ * what is lacking is searched, too. */
 struct error *heap_strings_write(const struct address_space *space,
-	const struct region_options *options, const struct sink *sink) must_check_;
+	const struct region_options *options, const struct sink *sink,
+	uint64_t *ret_lacking) must_check_;
 
 #endif

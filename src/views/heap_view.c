@@ -161,7 +161,7 @@ static void text_verdict(const struct heap_page *page, struct text *out)
 	if (s->heap.areas.len)
 		text_in_use(s, out);
 	else
-		text_add(out, "no heap was found.\n");
+		text_printf(out, "%s.\n", heap_absence(&s->heap));
 	text_owner(&s->heap.space->owner, out);
 	int signal = s->heap.space->threads.len ? s->heap.space->threads.data[0].signal : 0;
 	if (signal && !page->pause_ns)

@@ -161,6 +161,15 @@ static void text_rows(
 		text_printf(out, "    … and blocks of %zu more types\n", all - shown);
 }
 
+static bool has_roots(const struct why *why, unsigned layer)
+{
+	for (size_t i = 0; i < why->roots.len; i++) {
+		if (why->roots.data[i].layer == layer)
+			return true;
+	}
+	return false;
+}
+
 static struct error *write_text(const struct heap_page *page, const char *what,
 	const struct why *why, const struct sink *sink)
 {
@@ -177,7 +186,7 @@ static struct error *write_text(const struct heap_page *page, const char *what,
 		error = heap_allocation_text(page, why->asked, why->asked_bytes, &out);
 	if (!why->rows.len && !why->roots.len)
 		text_add(&out, "  nothing points there\n");
-	for (unsigned layer = 0; layer <= why->layers && !error; layer++) {
+	for (unsigned layer = has_roots(why, 0) ? 0 : 1; layer <= why->layers && !error; layer++) {
 		text_printf(&out,
 			layer ? "  step %u: who points at those\n"
 			      : "  held from outside of blocks\n",

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "heap/inferred.h"
+#include "heap/tails.h"
 #include "heap/thread_locals.h"
 #include "heap/where.h"
 #include "views/heap_joined_view.h"
@@ -196,7 +197,7 @@ static struct error *write_json(struct words *w, uint32_t block, const struct si
 	return error;
 }
 
-/* Where the block ends as far as that is known: by its recording, or as an object of its class. */
+/* Where the block ends as far as that is known: by its recording, or by its type. */
 static uint64_t end_of(const struct words *w, uint32_t block)
 {
 	const struct survey *s = w->page->survey;
@@ -205,7 +206,8 @@ static uint64_t end_of(const struct words *w, uint32_t block)
 	if (known)
 		return known->size;
 	bool is_object = s->types.types.data[survey_type_of(s, block)].kind == HEAP_TYPE_CXX;
-	return is_object && w->has_layout && !w->layout.is_array ? w->layout.size : w->size;
+	bool ends = is_object || tails_is_cut(s, block);
+	return ends && w->has_layout && !w->layout.is_array ? w->layout.size : w->size;
 }
 
 static struct error *write_words(

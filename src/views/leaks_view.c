@@ -105,8 +105,10 @@ static void add_step(const struct leaks *leaks, const struct leak_path *path, st
 	add_block(path, out);
 	const struct leak_stack *stack = &leaks->stacks.data[path->stack];
 	if (stack->place) {
-		text_add(out, " allocated at ");
+		bool is_type = model_recording(leaks->model)->types;
+		text_add(out, is_type ? " (" : " allocated at ");
 		summary_add_place(out, stack->place);
+		text_add(out, is_type ? ")" : "");
 	}
 	if (path->repeats) {
 		text_add(out, " → … (a chain of ");

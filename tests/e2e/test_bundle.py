@@ -438,7 +438,7 @@ def hostile_bundles(folder):
         begun = time.monotonic()
         ended = hw.run(["sh", "-c", f"ulimit -v 2000000; exec {hw.HEAPWISE} report {folder}/h.tar"]
                        if os.environ.get("HW_SANITIZERS", "none") == "none" else [hw.HEAPWISE, "report", folder / "h.tar"],
-                       env=hw.clean_environment(HOME=str(home)))
+                       env=hw.clean_environment(HOME=home, XDG_STATE_HOME=home / "state"))
         hw.need(ended.status == 3 and reason in ended.errors and "h.tar" in ended.errors, f"{name}: {ended}")
         hw.need("\x1b" not in ended.errors, f"{name}: {ended}")
         hw.need(time.monotonic() - begun < 30, f"{name} took {time.monotonic() - begun:.1f} s")

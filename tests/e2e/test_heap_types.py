@@ -75,6 +75,32 @@ for each in FORMS:
         add(each)
 
 
+def add_stacks(name):
+    def check(account, blocks):
+        found = {int(b["address"], 16): b["type"] for b in blocks if b["state"] == "used"}
+        wrong = Counter(f"'{kind}' is called '{found[address]}'" for address, (_, _, _, kind) in account.items()
+                        if not (UNKNOWN.fullmatch(found[address]) if kind == "?" else found[address] == kind))
+        if wrong or len(account) < 30:
+            raise hw.Failure(f"of {len(account)} blocks: {wrong}")
+
+    def stacks(folder):
+        (folder / "crashed").mkdir()
+        core = kernel_core(program_of(name), folder / "crashed")
+        check(read_account(folder / "crashed/account"), ask("core", "--json", core, "blocks")["blocks"])
+        with Waiting(program_of(name), folder) as pid:
+            core = gcore(pid, folder)
+            account = read_account(folder / "account")
+            check(account, ask("heap", "--json", str(pid), "blocks")["blocks"])
+        check(account, ask("core", "--json", core, "blocks")["blocks"])
+
+    tests.add(f"{name}: variables on stacks tell types, unless they have no value yet", stacks)
+
+
+for each in ("stack_types", "stack_types_optimised", "stack_types_dwarf4", "stack_types_clang"):
+    if program_of(each).exists():
+        add_stacks(each)
+
+
 @tests.test
 def separate_debug_information(folder):
     """A stripped program, whose debug file lies beside it; without that nothing is inferred."""
@@ -184,6 +210,40 @@ def elements_of_containers(folder):
     values = sorted(int(value) for block in numbers for name, value in members_of(block).items() if name == "_M_storage")
     if len(values) != len(numbers) or len(set(values)) < 2:
         raise hw.Failure(f"a list of numbers: {values[:20]}, {str(numbers[0])[:500]}")
+
+
+@tests.test
+def containers_on_a_stack(folder):
+    """What only variables of main() hold."""
+    with Waiting(program_of("containers"), folder) as pid:
+        types = {t["name"] for t in ask("heap", "--json", str(pid), "types")["types"]}
+    missing = {"std::vector buffer of long int", "std::deque block of char", "std::deque map of char *"} - types
+    if missing or "std::map/set node" in types:
+        raise hw.Failure(f"missing: {missing} of {types}")
+
+
+@tests.test
+def what_is_behind_structures(folder):
+    """What stands behind the end of structures and nodes holds nothing, unless most of a type have something there."""
+    def check(account, *source):
+        leaks = {int(b["address"], 16): b["leak"] for b in ask(*source, "blocks")["blocks"] if b["state"] == "used"}
+        wrong = Counter((kind, leaks.get(address), leak) for address, (_, _, leak, kind) in account.items() if leaks.get(address) != leak)
+        if wrong or len(account) != 33:
+            raise hw.Failure(f"of {len(account)} blocks (kind, found, wanted): {wrong}")
+
+    (folder / "crashed").mkdir()
+    core = kernel_core(program_of("tail_types"), folder / "crashed")
+    check(read_account(folder / "crashed/account"), "core", "--json", core)
+    with Waiting(program_of("tail_types"), folder) as pid:
+        core = gcore(pid, folder)
+        account = read_account(folder / "account")
+        check(account, "heap", "--json", str(pid))
+    check(account, "core", "--json", core)
+    nodes = [b["address"] for b in ask("core", "--json", core, "blocks")["blocks"] if b.get("type", "").endswith("::Node")]
+    behind = [w["offset"] for node in nodes for w in ask("core", "--json", core, "words", node)["words"] if w.get("behind_end")]
+    refs = [w["offset"] for node in nodes for w in ask("core", "--json", core, "refs", node)["words"]]
+    if behind != [32] * 2 or set(refs) != {0}:
+        raise hw.Failure(f"words behind: {behind}, references: {refs}")
 
 
 PARTS = {"vector": "std::vector buffer of ", "list": "std::list node of ", "tree": "std::map/set node of ",

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import documented
 import hw
+from processes import free_port
 
 TESTS = hw.Tests()
 
@@ -560,9 +561,7 @@ class Server:
 
     def __init__(self, folder, store):
         hw.need_program("debuginfod")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.log = folder / "server.log"
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
@@ -571,16 +570,17 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
 
     def __enter__(self):
-        for _ in range(600):
-            try:
-                with urllib.request.urlopen(f"{self.url}/metrics", timeout=5) as answer:
-                    # Its first look at the folder is over.
-                    if b'thread_work_total{role="traverse"} 1' in answer.read():
-                        return self
-            except OSError:
-                pass
-            time.sleep(0.1)
-        raise hw.Failure(f"no server: {self.log.read_text()[-2000:]}")
+        hw.wait_until(self.is_ready, "the server does not become ready", hw.TIMEOUT)
+        return self
+
+    def is_ready(self):
+        """Its first look at the folder is over."""
+        hw.need(self.process.poll() is None, f"no server: {self.log.read_text()[-2000:]}")
+        try:
+            with urllib.request.urlopen(f"{self.url}/metrics", timeout=5) as answer:
+                return b'thread_work_total{role="traverse"} 1' in answer.read()
+        except OSError:
+            return False
 
     def __exit__(self, *_):
         self.process.terminate()

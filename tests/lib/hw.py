@@ -26,8 +26,9 @@ COUNT_LIBRARY = BUILD / "tests/lib/libcount.so"
 # What the command is built with ("none", "address,undefined", …).
 SANITIZERS = os.environ.get("HW_SANITIZERS") or "none"
 
-# Where commands keep names of functions: never in anybody's home.
+# Where commands keep names of functions, histories and what bundles hold: never in anybody's home.
 CACHE = tempfile.TemporaryDirectory(prefix="heapwise-cache-")
+STATE = tempfile.TemporaryDirectory(prefix="heapwise-state-")
 
 # Generous: a loaded machine must not fail a test, a hang must.
 TIMEOUT = float(os.environ.get("HW_TEST_TIMEOUT", "120"))
@@ -40,7 +41,7 @@ def clean_environment(**more):
         for name, value in os.environ.items()
         if not name.startswith(("HEAPWISE_", "LD_", "MALLOC_", "GLIBC_", "GIT_", "PYTHON"))
     }
-    kept.update({"LC_ALL": "C.UTF-8", "TZ": "UTC", "XDG_CACHE_HOME": CACHE.name})
+    kept.update({"LC_ALL": "C.UTF-8", "TZ": "UTC", "XDG_CACHE_HOME": CACHE.name, "XDG_STATE_HOME": STATE.name})
     kept.update({name: str(value) for name, value in more.items()})
     return kept
 

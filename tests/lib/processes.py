@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Other processes as a test sees them: their states and children, servers that start."""
 
+import contextlib
+import random
 import socket
 from pathlib import Path
 
@@ -34,11 +36,17 @@ def children(pid):
     return found
 
 
+# Below those that the kernel gives to whoever connects (ip_local_port_range): nobody else has one by chance.
+PORTS = range(20000, 32000)
+
+
 def free_port():
-    """A port that nobody has at this moment: another may take it before a server does."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    """A port for a server that can't be told to choose one itself."""
+    while True:
+        port = random.SystemRandom().choice(PORTS)
+        with contextlib.suppress(OSError), socket.socket() as one:
+            one.bind(("127.0.0.1", port))
+            return port
 
 
 def wait_for_answer(port, process=None):

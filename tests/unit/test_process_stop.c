@@ -99,7 +99,8 @@ static void stop_or_skip(struct stopped *stopped)
 static bool goes_on(void)
 {
 	uint64_t before = shared->count;
-	for (int i = 0; i < 1000 && shared->count == before; i++)
+	/* On a loaded machine that can take long; a hang takes longer. */
+	for (int i = 0; i < 60000 && shared->count == before; i++)
 		usleep(1000);
 	return shared->count != before;
 }

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where blocks end that only debug information tells the types of. glibc's malloc gives 8 bytes
+ * more than what a structure has whose size is a multiple of 16, and what stands there may be an
+ * earlier owner's. But a program may as well have asked for these: so that word counts for nothing
+ * only in nodes of containers, whose size the library alone decides, and where of the blocks that
+ * are declared to be of a type few have a pointer there. Blocks that were not declared themselves,
+ * but look like such, keep theirs.
+ */
+#ifndef HEAP_TAILS_H
+#define HEAP_TAILS_H
+
+#include "heap/survey.h"
+
+/* Between search_read() and search_judge(), after inference and while sites are classes. */
+struct error *tails_cut(struct survey *survey) must_check_;
+
+/* Whether a block ends where its type does by that, and has a pointer behind. */
+bool tails_is_cut(const struct survey *survey, uint32_t block);
+
+#endif
