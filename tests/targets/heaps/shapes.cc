@@ -92,7 +92,8 @@ static void add_circles()
 	for (int i = 0; i < 8; i++) {
 		geo::Circle *circle = tell(new geo::Circle, "geo::Circle");
 		circle->next = circles;
-		circle->style = tell(new geo::Circle::Style{nullptr, i, true}, "geo::Circle::Style");
+		circle->style =
+			tell(new geo::Circle::Style{nullptr, i, true}, "geo::Circle::Style");
 		circle->title = i % 2 ? "a circle whose title is not short" : "short";
 		circle->points = tell(new std::vector<geo::Point>(5), "std::vector<geo::Point>");
 		circles = circle;
