@@ -209,6 +209,9 @@ def contents_of_objects(folder):
     ended = hw.run([hw.HEAPWISE, "core", folder / "saved", "python", "0x1000"])
     if ended.status != 3 or "no object of Python's" not in ended.errors:
         raise hw.Failure(f"where none is: {ended}")
+    ended = hw.run([hw.HEAPWISE, "core", folder / "saved", "show", hex(address)])
+    if ended.status != 3 or not re.search(r"is of Python: `python 0x[0-9a-f]+` shows", ended.errors):
+        raise hw.Failure(f"show: {ended}")
 
 
 tests.main()
