@@ -234,7 +234,10 @@ static _Noreturn void copy(pid_t pid)
 static bool kill_after(pid_t tool, unsigned steps, int *ret_status)
 {
 	CHECK(waitpid(tool, ret_status, WUNTRACED) == tool);
-	CHECK(!ptrace(PTRACE_SEIZE, tool, NULL, NULL));
+	if (ptrace(PTRACE_SEIZE, tool, NULL, NULL)) {
+		kill(tool, SIGKILL);
+		SKIP("nothing may be traced here");
+	}
 	kill(tool, SIGCONT);
 	for (unsigned i = 0; i < steps;) {
 		CHECK(waitpid(tool, ret_status, __WALL) == tool);
