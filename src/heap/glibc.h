@@ -89,6 +89,10 @@ struct error *glibc_walk(struct glibc *glibc, const struct heap_area *area, stru
 
 /* Finds main_arena and those that it leads to. */
 struct error *glibc_arenas_find(struct glibc *glibc) must_check_;
+/* Whether main_arena may be in the part of a core that was cut off. */
+bool glibc_is_adrift(const struct glibc *glibc);
+/* Adds the runs that tell themselves; they are noted as damage. */
+struct error *glibc_adrift_find(struct glibc *glibc, struct heap_area_vec *ret) must_check_;
 /* Where the rings of bins begin in the writable data of modules; 0 in *ret: nowhere. */
 struct error *glibc_bins_find(const struct address_space *space, uint64_t *ret) must_check_;
 /* Fills `cached` and `caches`. All areas are known, and sorted. */

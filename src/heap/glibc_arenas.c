@@ -220,12 +220,18 @@ static bool add_runs(struct glibc *glibc, struct heap_area_vec *ret)
 
 struct error *glibc_areas(struct glibc *glibc, struct heap_area_vec *ret)
 {
-	if (!glibc->arenas.len)
-		return NULL;
 	struct heap_area_vec areas;
+	struct error *error = NULL;
 	heap_area_vec_init(&areas);
-	bool ok = add_runs(glibc, &areas) && heap_areas_sort(&areas);
-	struct error *error = ok ? glibc_mapped_find(glibc, &areas) : error_no_memory();
+	if (glibc->arenas.len)
+		error = add_runs(glibc, &areas) ? NULL : error_no_memory();
+	else if (glibc_is_adrift(glibc))
+		error = glibc_adrift_find(glibc, &areas);
+	if (error || (!areas.len && !glibc->arenas.len)) {
+		heap_area_vec_deinit(&areas);
+		return error;
+	}
+	error = heap_areas_sort(&areas) ? glibc_mapped_find(glibc, &areas) : error_no_memory();
 	if (!error && !heap_areas_sort(&areas))
 		error = error_no_memory();
 	if (!error)

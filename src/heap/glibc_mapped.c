@@ -87,10 +87,10 @@ static bool take(struct unclaimed_walk *walk, uint64_t at, uint64_t end, uint64_
 /* What of the main arena's memory is not in the run that is known. */
 static uint64_t missing(const struct glibc *glibc, const struct heap_area_vec *areas)
 {
-	const struct glibc_arena *arena = &glibc->arenas.data[0];
-	uint64_t known = arena->top_size;
-	if (!arena->apart)
+	const struct glibc_arena *arena = glibc->arenas.len ? &glibc->arenas.data[0] : NULL;
+	if (!arena || !arena->apart)
 		return 0;
+	uint64_t known = arena->top_size;
 	for (size_t i = 0; i < areas->len; i++) {
 		if (!areas->data[i].arena && areas->data[i].kind == GLIBC_RUN)
 			known += areas->data[i].end - areas->data[i].start;

@@ -124,8 +124,11 @@ static bool skip(struct walk *w, uint64_t chunk, bool readable, uint64_t head, u
 		return true;
 	}
 	*ret = resume(w, chunk + CHUNK_ALIGN);
-	return note_damage(w, chunk, *ret,
-		readable ? "the size of a chunk makes no sense" : "memory that can't be read");
+	if (readable)
+		return note_damage(w, chunk, *ret, "the size of a chunk makes no sense");
+	/* That is no block's doing. */
+	w->before = w->before_size = 0;
+	return note_damage(w, chunk, *ret, "memory that can't be read");
 }
 
 static bool is_cached(struct walk *w, uint64_t address)

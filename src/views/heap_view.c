@@ -168,6 +168,9 @@ static void text_verdict(const struct heap_page *page, struct text *out)
 		text_printf(out, "The program died of SIG%s in thread %d.\n",
 			sigabbrev_np(signal) ? sigabbrev_np(signal) : "?",
 			(int)s->heap.space->threads.data[0].tid);
+	if (s->heap.areas.len && s->heap.space->core.missing_bytes)
+		text_add(out, "The core is cut off: what only missing memory points to counts as "
+			      "lost.\n");
 	if (page->pause_ns) {
 		text_add(out, "The process stood still for ");
 		text_add_duration_ns(out, page->pause_ns);

@@ -137,6 +137,25 @@ def cut_off_by_the_kernel(folder):
 
 
 @tests.test
+def cut_off_before_libc(folder):
+    """A core that ends before libc's data still tells every block that the program knows of, of threads' arenas as well."""
+    for name in ("heap_small", "heap_threads"):
+        inside = folder / name
+        inside.mkdir()
+        whole = kernel_core(hw.TARGETS / "heaps" / name, inside)
+        libc = [m for m in ask("core", "--json", whole, "maps")["maps"] if m["kind"] == "data" and "/libc." in m["path"]]
+        bytes_whole = whole.read_bytes()
+        at = min(int(m["start"], 16) for m in libc)
+        cut = inside / "cut"
+        cut.write_bytes(bytes_whole[: next(part[3] for part in cores.parts(bytes_whole) if part[1] == cores.PT_LOAD and part[4] == at)])
+        compare(read_account(inside / "account"), ask("core", "--json", cut, "blocks")["blocks"], None)
+        ended = hw.run([hw.HEAPWISE, "core", cut])
+        for words in ("what only missing memory points to counts as lost", "the core ends before what malloc knows of this memory"):
+            if words not in ended.text:
+                raise hw.Failure(f"{words}: {ended.text}")
+
+
+@tests.test
 def cut_off_before_the_heap_is_told(folder):
     """A core that ends before the allocator's data has no heap, rather than one without leaks; and what to do is said."""
     whole = kernel_core(hw.TARGETS / "heaps/heap_small", folder)
