@@ -301,7 +301,7 @@ static void settle(pid_t pid)
 	while (!field_is(pid, "status", "TracerPid:", "\t0\n") || has_living_copy(pid))
 		sched_yield();
 	uint64_t before = shared->count;
-	for (int i = 0; i < 2000 && before && shared->count < before + 2; i++)
+	for (int i = 0; i < 20000 && before && shared->count < before + 2; i++)
 		usleep(500);
 	if (before && shared->count < before + 2)
 		tap_fail("it does not go on");
