@@ -28,12 +28,16 @@ def read_account(path):
     return rows
 
 
-def kernel_core(program, folder, environment=None, before=(), setup=":"):
-    """The core that the kernel writes when the program aborts; `before`: words that start it, `setup`: what a shell
-    does first."""
+def need_cores_here():
     pattern = Path("/proc/sys/kernel/core_pattern").read_text().strip()
     if pattern[:1] in ("|", "/"):
         raise hw.Skip(f"cores go elsewhere here: {pattern}")
+
+
+def kernel_core(program, folder, environment=None, before=(), setup=":"):
+    """The core that the kernel writes when the program aborts; `before`: words that start it, `setup`: what a shell
+    does first."""
+    need_cores_here()
     # A command that is built with sanitizers forbids cores to what it starts, too.
     environment = dict(environment or hw.clean_environment())
     environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", os.environ.get("ASAN_OPTIONS", "")) + ":disable_coredump=0"
