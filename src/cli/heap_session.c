@@ -10,6 +10,7 @@
 
 #include "cli/heap_interrupt.h"
 #include "cli/message.h"
+#include "process/unforked.h"
 #include "sources/heap_join.h"
 #include "sources/heap_model.h"
 
@@ -145,12 +146,46 @@ static void tell_live(const struct address_module *module, enum live_file where)
 			module->path);
 }
 
+/* What nobody can stop (a thread whose child by vfork(2) has not executed anything yet). */
+static void warn_moving(const struct heap_session *s)
+{
+	for (size_t i = 0; i < s->stopped.threads.len; i++) {
+		if (!s->stopped.threads.data[i].stopped)
+			message("thread %d stands in the kernel (vfork?) and can't be stopped: "
+				"what "
+				"its registers hold is not known, and may count as lost",
+				(int)s->stopped.threads.data[i].tid);
+	}
+}
+
+static bool is_of_recorder(const void *context, uint64_t start, uint64_t end, const char *path)
+{
+	(void)context, (void)start, (void)end;
+	return strstr(path, "/memfd:heapwise-") != NULL;
+}
+
+/* Whether the process has memory that is left out of copies. What records it keeps some, too. */
+static bool copy_lacks(pid_t pid)
+{
+	const struct unforked_known known = {is_of_recorder, NULL};
+	return !heap_recording_is_wanted_of(pid) && process_has_unforked(pid, &known);
+}
+
+static struct error *no_copy_of_all(const struct heap_session *s)
+{
+	return error_create(ERROR_ENVIRONMENT,
+		"process %d has memory that a copy of it would lack (MADV_DONTFORK, "
+		"MADV_WIPEONFORK)",
+		(int)s->pid);
+}
+
 static struct error *open_process(struct heap_session *s)
 {
 	snprintf(s->name, sizeof(s->name), "process %d", (int)s->pid);
 	heap_interrupt_begin();
 	s->guard = guard_start();
 	read_usage(s);
+	bool lacks = copy_lacks(s->pid);
 	stop_init(&s->stopped, s->pid);
 	struct error *error = stop_at_rest(s);
 	if (error)
@@ -160,8 +195,10 @@ static struct error *open_process(struct heap_session *s)
 		return error_create(ERROR_INPUT,
 			"process %d runs 32-bit code; heaps are read of 64-bit programs (x86-64)",
 			(int)s->pid);
+	warn_moving(s);
 	int reason;
-	struct error *no_copy = snapshot_take(&s->stopped, &s->snapshot, &reason);
+	struct error *no_copy =
+		lacks ? no_copy_of_all(s) : snapshot_take(&s->stopped, &s->snapshot, &reason);
 	s->has_snapshot = !no_copy;
 	if (s->has_snapshot)
 		guard_tell(&s->guard, s->pid, &s->snapshot);

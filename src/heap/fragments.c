@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/util.h"
 
 #define PAGE_BYTES 4096ull
 #define PINNED_BELOW (PAGE_BYTES / 4)
@@ -118,7 +119,10 @@ static struct error *take_areas(struct counting *c)
 		if (!arena)
 			return error_no_memory();
 		arena->bytes += area->end - area->start;
-		arena->spare += area->high > area->end ? area->high - area->end : 0;
+		/* What is reserved behind its mapping costs nothing. */
+		const struct process_map *map = address_space_map(c->survey->heap.space, area->end);
+		uint64_t high = map && map->writable ? min(area->high, map->end) : area->end;
+		arena->spare += high - area->end;
 	}
 	return NULL;
 }

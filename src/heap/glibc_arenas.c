@@ -46,8 +46,12 @@ static bool read_arena(const struct address_space *space, uint64_t address, uint
 	ret->is_locked = head[LOCK_OFFSET / 4];
 	ret->apart = head[FLAGS_OFFSET / 4] & APART_FLAG;
 	uint64_t size;
-	if (ret->top && address_space_word(space, ret->top + 8, &size))
-		ret->top_size = chunk_size(size);
+	const struct process_map *map = ret->top ? address_space_map(space, ret->top) : NULL;
+	if (map && address_space_word(space, ret->top + 8, &size)) {
+		/* Its head may have been written over: it goes no further than its mapping. */
+		uint64_t most = map->end - ret->top;
+		ret->top_size = chunk_size(size) < most ? chunk_size(size) : most;
+	}
 	return true;
 }
 

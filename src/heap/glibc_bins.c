@@ -15,6 +15,8 @@
  * more than a half. One whose heap is damaged has some wrong. */
 #define BINS_RIGHT 120u
 #define BINS_EMPTY 24u
+/* So many empty ones are no accident, whatever became of the chunks that others lead to. */
+#define BINS_EMPTY_SURE 96u
 #define DATA_BYTES_MAX (1u << 30)
 #define FD 16u
 #define BK 24u
@@ -28,6 +30,14 @@ static bool is_linked(const struct address_space *space, uint64_t head, uint64_t
 	       address_space_word(space, bk + FD, &forth) && forth == head;
 }
 
+/* Whether a chunk can be there, whose own words may have been written over. */
+static bool may_be_chunk(const struct address_space *space, uint64_t address)
+{
+	const struct process_map *map =
+		address % CHUNK_ALIGN ? NULL : address_space_map(space, address);
+	return map && map->writable;
+}
+
 static bool is_empty(const uint64_t *pair, uint64_t address)
 {
 	return pair[0] == address - FD && pair[1] == address - FD;
@@ -37,17 +47,21 @@ static bool is_empty(const uint64_t *pair, uint64_t address)
 static unsigned count_right(
 	const struct address_space *space, const uint64_t *words, uint64_t address)
 {
-	unsigned empty = 0, right = 0;
+	unsigned empty = 0, right = 0, broken = 0;
 	for (size_t i = 0; i < BINS; i++)
 		empty += is_empty(words + 2 * i, address + 16 * i);
 	if (empty < BINS_EMPTY)
 		return 0;
 	for (size_t i = 0; i < BINS; i++) {
 		const uint64_t *pair = words + 2 * i;
-		right += is_empty(pair, address + 16 * i) ||
-			 is_linked(space, address + 16 * i - FD, pair[0], pair[1]);
+		bool is_right = is_empty(pair, address + 16 * i) ||
+				is_linked(space, address + 16 * i - FD, pair[0], pair[1]);
+		right += is_right;
+		broken += !is_right && may_be_chunk(space, pair[0]) && may_be_chunk(space, pair[1]);
 	}
-	return right >= BINS_RIGHT ? right : 0;
+	if (right >= BINS_RIGHT)
+		return right;
+	return empty >= BINS_EMPTY_SURE && right + broken == BINS ? right : 0;
 }
 
 /* A few pairs too early most of them are right, too: the best place of those that follow. */

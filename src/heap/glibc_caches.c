@@ -224,7 +224,7 @@ struct error *glibc_caches_find(struct glibc *glibc, const struct heap_area_vec 
 	for (size_t i = 0; i < threads->len && !error; i++) {
 		bool seen;
 		error = find_cache(glibc, runs, &threads->data[i], &seen);
-		all_seen &= seen || !threads->data[i].stopped;
+		all_seen &= seen;
 	}
 	return error || all_seen ? error : find_by_shape(glibc, runs);
 }

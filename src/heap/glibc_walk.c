@@ -224,6 +224,10 @@ static struct error *walk_run(struct walk *w)
 			next = CHUNK_PREV_INUSE;
 		else if (behind >= end)
 			next = head_behind(w);
+		/* A head that was written over says nothing of the chunk before. */
+		if (!(next & CHUNK_PREV_INUSE) && behind < end && !is_head(w, behind, next) &&
+			chunk_size(next) != FENCE_BYTES)
+			next = CHUNK_PREV_INUSE;
 		struct error *error = tell(w, chunk, size, next);
 		if (error)
 			return error;

@@ -294,12 +294,23 @@ static bool take_heaps(struct finding *f)
 	return ok;
 }
 
+/* Of one that could not be stopped nobody knows where it is described, or what of its stack is in
+ * use: all of it counts, and so does what looks like a stack. */
+static bool all_are_known(const struct finding *f)
+{
+	for (size_t i = 0; i < f->space->threads.len; i++) {
+		if (!f->space->threads.data[i].stopped)
+			return false;
+	}
+	return true;
+}
+
 static bool find_all(struct finding *f)
 {
 	bool ok = take_heaps(f);
 	for (size_t i = 0; ok && i < f->space->threads.len; i++)
 		ok = add_thread(f, (uint32_t)i);
-	for (size_t i = 0; ok && i < f->space->maps.maps.len; i++) {
+	for (size_t i = 0; ok && all_are_known(f) && i < f->space->maps.maps.len; i++) {
 		const struct process_map *map = &f->space->maps.maps.data[i];
 		if (address_map_is_anonymous(map) && has_guard(f, map) &&
 			!heap_areas_find(&f->heap->areas, map->start))

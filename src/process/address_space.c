@@ -32,7 +32,8 @@ static struct error *take_threads(struct address_space *space)
 		const struct core_thread *from = &space->core.threads.data[i];
 		struct address_thread thread = {.tid = from->tid,
 			.signal = i ? 0 : from->signal, /* the kernel says the same of all */
-			.stopped = true,
+			/* One that could not be stopped has none (core_write.c). */
+			.stopped = from->registers[space->machine == EM_X86_64 ? X86_SP : ARM_SP],
 			.thread_pointer = from->thread_pointer};
 		memcpy(thread.registers, from->registers, sizeof(thread.registers));
 		take_pointers(space->machine, &thread);

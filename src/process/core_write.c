@@ -109,8 +109,7 @@ static void add_notes(struct buf *notes, const struct address_space *space)
 	uint8_t info[CORE_OWNER_BYTES];
 	core_owner_put(&space->owner, info);
 	for (size_t i = 0; i < space->threads.len; i++) {
-		if (space->threads.data[i].stopped)
-			add_thread(notes, space, &space->threads.data[i]);
+		add_thread(notes, space, &space->threads.data[i]);
 		if (!i)
 			add_note(notes, NT_PRPSINFO, info, sizeof(info));
 	}

@@ -3,6 +3,7 @@
 """What is read from memory equals what programs say of their own blocks, by each road: a core of the
 kernel's, one of gcore's, the process as it runs, and the recording of the same process."""
 
+import json
 import os
 import shutil
 import signal
@@ -17,6 +18,8 @@ from heaps import Recorded, Waiting, ask, compare, gcore, kernel_core, read_acco
 from processes import state  # noqa: E402
 
 tests = hw.Tests()
+
+ODD = hw.TARGETS / "heaps/heap_odd"
 
 PROGRAMS = ["small", "threads", "ended", "handed", "static", "stripped", "foreign_break"]
 # What the loader of a static program keeps of it, by size: maps of modules, and the folder where the program is.
@@ -441,6 +444,44 @@ def variables_on_stacks(folder):
             shown = hw.run([hw.HEAPWISE, "core", core, "why", hex(address)]).text
             if f", in {place} → " not in shown:
                 raise hw.Failure(f"{place}: {shown}")
+
+
+@tests.test
+def memory_that_forks_leave_out(folder):
+    """What is held by memory that a fork would leave out is not lost."""
+    with Waiting(ODD, folder, hw.clean_environment(ODD="unforked")) as pid:
+        ended = hw.run([hw.HEAPWISE, "heap", "--json", str(pid)])
+        told = json.loads(ended.stdout)
+    lost = told["leaks"]["summary"]["definite"]
+    if lost["blocks"] or "MADV_DONTFORK" not in ended.errors:
+        raise hw.Failure(f"{lost}: {ended.errors}")
+
+
+@tests.test
+def a_thread_that_cannot_be_stopped(folder):
+    """Of a thread inside vfork() what its stack and its thread-local variables hold is not lost, in a core of it neither."""
+    core = folder / "saved"
+    with Waiting(ODD, folder, hw.clean_environment(ODD="vfork")) as pid:
+        ended = hw.run([hw.HEAPWISE, "heap", "--json", str(pid)])
+        saved = hw.run([hw.HEAPWISE, "heap", str(pid), "save", core])
+    for told in (json.loads(ended.stdout), ask("core", "--json", core)):
+        lost = told["leaks"]["summary"]["definite"]
+        if lost["blocks"] or told["totals"]["cached_blocks"] < 7:
+            raise hw.Failure(f"{lost}, {told['totals']}")
+    if "can't be stopped" not in ended.errors or saved.status:
+        raise hw.Failure(f"{ended.errors} {saved}")
+
+
+@tests.test
+def overrun_up_to_the_end(folder):
+    """A block that was written beyond its end up to the end of the heap costs what lies there: who did it is named."""
+    core = kernel_core(ODD, folder, hw.clean_environment(ODD="overrun"))
+    told = ask("core", "--json", core)
+    small = [t for t in told["types"] if t["blocks"] == 300]
+    if not small or len(told["damage"]) != 1 or not told["damage"][0]["block_before"]:
+        raise hw.Failure(f"{told['totals']}, {told['damage']}")
+    if hw.run([hw.HEAPWISE, "core", core, "show", told["damage"][0]["block_before"]]).text.count("BBBB") < 1:
+        raise hw.Failure("the block that is named is not the one")
 
 
 def smaps_sums(pid):
