@@ -26,14 +26,23 @@ static void take_pointers(uint16_t machine, struct address_thread *thread)
 	thread->sp = thread->registers[x86 ? X86_SP : ARM_SP];
 }
 
+/* A thread that could not be stopped has none in a core (core_write.c). */
+static bool has_registers(const struct core_thread *thread)
+{
+	for (size_t i = 0; i < CORE_REGISTERS_MAX; i++) {
+		if (thread->registers[i])
+			return true;
+	}
+	return thread->thread_pointer;
+}
+
 static struct error *take_threads(struct address_space *space)
 {
 	for (size_t i = 0; i < space->core.threads.len; i++) {
 		const struct core_thread *from = &space->core.threads.data[i];
 		struct address_thread thread = {.tid = from->tid,
 			.signal = i ? 0 : from->signal, /* the kernel says the same of all */
-			/* One that could not be stopped has none (core_write.c). */
-			.stopped = from->registers[space->machine == EM_X86_64 ? X86_SP : ARM_SP],
+			.stopped = has_registers(from),
 			.thread_pointer = from->thread_pointer};
 		memcpy(thread.registers, from->registers, sizeof(thread.registers));
 		take_pointers(space->machine, &thread);
