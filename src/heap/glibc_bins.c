@@ -35,7 +35,8 @@ static bool may_be_chunk(const struct address_space *space, uint64_t address)
 {
 	const struct process_map *map =
 		address % CHUNK_ALIGN ? NULL : address_space_map(space, address);
-	return map && map->writable;
+	uint64_t word;
+	return map && map->writable && address_space_word(space, address, &word);
 }
 
 static bool is_empty(const uint64_t *pair, uint64_t address)
