@@ -495,21 +495,17 @@ def smaps_sums(pid):
 def what_memory_is_for(folder):
     """maps says of each mapping what it is for; of a process its sums are those of smaps."""
     # A page of a file's is private or not by what other programs do meanwhile. So the program is one that no other test
-    # runs, and a moment without a change in libc's pages is waited for.
+    # runs, and a moment without a change in libc's pages is waited for: in which both say the same.
     with Waiting(shutil.copy(hw.TARGETS / "heaps/heap_threads", folder / "alone"), folder) as pid:
         for _ in range(200):
-            before = smaps_sums(pid)
+            wanted = smaps_sums(pid)
             live = ask("heap", "--json", str(pid), "maps")
-            if smaps_sums(pid) == before:
+            found = [{name: sum(row[name] or 0 for row in rows) for name in wanted} for rows in (live["maps"], live["kinds"])]
+            if found == [wanted, wanted] and wanted["resident"] and wanted["private"]:
                 break
         else:
-            raise hw.Failure(f"what is resident and private changed each time, last from {before} to {smaps_sums(pid)}")
+            raise hw.Failure(f"{found}, not {wanted}")
         core = ask("core", "--json", gcore(pid, folder), "maps")
-    for name, wanted in before.items():
-        for rows in (live["maps"], live["kinds"]):
-            found = sum(row[name] or 0 for row in rows)
-            if found != wanted or not (wanted or name == "swapped"):
-                raise hw.Failure(f"{name}: {found}, not {wanted}")
     for told in (live, core):
         stacks = [m["of"] for m in told["maps"] if m["kind"] == "stack"]
         if len(stacks) != 9 or len(set(stacks)) != 9 or not all(s.startswith("thread ") for s in stacks):
