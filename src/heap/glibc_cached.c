@@ -29,11 +29,18 @@ static uint32_t follow(const struct glibc *glibc, const struct heap_area_vec *ru
 	uint64_t before, enum glibc_links links, uint32_t most, struct glibc_addresses *found,
 	bool *ret_ends)
 {
-	uint32_t count = 0;
-	uint64_t at = first;
+	uint32_t count = 0, next_mark = 1;
+	uint64_t at = first, mark = 0;
 	*ret_ends = false;
 	while (at && count < most) {
 		uint64_t link;
+		/* A block that was freed twice makes a circle (R. P. Brent, BIT 20, 1980). */
+		if (at == mark)
+			return count;
+		if (count == next_mark) {
+			mark = at;
+			next_mark *= 2;
+		}
 		if (!glibc_block_is(glibc, runs, at) || !glibc_word(glibc, at, &link))
 			return count;
 		if (found && !glibc_addresses_push(found, at))
