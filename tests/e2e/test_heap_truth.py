@@ -484,6 +484,18 @@ def overrun_up_to_the_end(folder):
         raise hw.Failure("the block that is named is not the one")
 
 
+@tests.test
+def freed_twice(folder):
+    """A list of free blocks that is a circle is said to be one, in little memory."""
+    hw.need_no_sanitizer("it takes more addresses")
+    core = kernel_core(ODD, folder, hw.clean_environment(ODD="circle"))
+    prlimit = hw.need_program("prlimit")
+    ended = hw.run([prlimit, "--as=400000000", hw.HEAPWISE, "core", "--json", core])
+    told = json.loads(ended.stdout)
+    if not any("does not end" in one["what"] for one in told["damage"]) or not told["totals"]["cached_blocks"]:
+        raise hw.Failure(f"{told['damage']} {told['totals']}")
+
+
 def smaps_sums(pid):
     """Bytes by what `maps` calls them."""
     fields = {"resident": ("Rss",), "private": ("Private_Clean", "Private_Dirty"), "swapped": ("Swap",)}

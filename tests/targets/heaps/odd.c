@@ -2,11 +2,12 @@
 /*
  * What a heap may be like that few have, by $ODD: "unforked", whose only pointer to a block is in
  * memory that forks leave out; "vfork", whose second thread can't be stopped; "overrun", whose last
- * small block was written beyond its end up to the end of the heap. It writes "ready" and waits, or
- * dies. Nothing is lost in any of them.
+ * small block was written beyond its end up to the end of the heap; "circle", where a block was
+ * freed twice. It writes "ready" and waits, or dies. Nothing is lost in any of them.
  */
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,14 @@ int main(void)
 		fflush(stdout);
 		for (;;)
 			pause();
+	}
+	if (!strcmp(what, "circle")) {
+		/* So that no compiler sees what is done here. */
+		volatile uintptr_t address = (uintptr_t)malloc(72);
+		free((void *)address);
+		((volatile uintptr_t *)address)[1] = 0; /* by which libc knows that it was freed */
+		free((void *)address);
+		raise(SIGABRT);
 	}
 	if (!strcmp(what, "overrun")) {
 		/* Rings of free chunks, which lie behind. */
