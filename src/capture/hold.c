@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "capture/leak_ranges.h"
@@ -314,7 +315,7 @@ static void reap_tracer(pid_t keeper)
 		nanosleep(&(struct timespec){0, 1000000}, NULL);
 	}
 	kill(keeper, SIGKILL);
-	waitpid(keeper, NULL, 0);
+	child_wait(keeper, NULL, 0);
 }
 
 static void end_tracer(pid_t *keeper, int *channel)

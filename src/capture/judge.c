@@ -8,8 +8,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/child.h"
 
 /* The process's standard error becomes ours: its own description where that may be had, so that
  * both write behind each other; else what stands there, opened anew. */
@@ -62,7 +63,7 @@ struct judge_verdict judge_finish(struct judge *judge)
 {
 	int status = 0;
 	struct judge_verdict verdict = {HW_FOUND_UNKNOWN, 0};
-	if (waitpid(judge->pid, &status, 0) == judge->pid && !status)
+	if (child_wait(judge->pid, &status, 0) == judge->pid && !status)
 		verdict = *judge->verdict;
 	judge->pid = -1;
 	judge_cancel(judge);
@@ -75,7 +76,7 @@ void judge_cancel(struct judge *judge)
 		return;
 	if (judge->pid > 0) {
 		kill(judge->pid, SIGKILL);
-		waitpid(judge->pid, NULL, 0);
+		child_wait(judge->pid, NULL, 0);
 	}
 	if (judge->pidfd >= 0)
 		close(judge->pidfd);

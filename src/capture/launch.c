@@ -5,6 +5,7 @@
  */
 #include "capture/launch.h"
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "capture/apart.h"
@@ -274,8 +275,8 @@ static void collect(struct launcher *l, int status, struct launch_result *ret)
 	if (ret->collector == LAUNCH_COLLECTOR_DIED)
 		session_remove(&l->session);
 	session_leave(&l->session);
-	while (!ret->end.stays && waitpid(l->collector, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (!ret->end.stays)
+		child_wait(l->collector, NULL, 0);
 }
 
 static void watch_signals(struct launcher *l, sigset_t *ret)
@@ -307,7 +308,7 @@ static struct error *give_up(struct launcher *l, struct error *error)
 	if (l->go >= 0)
 		close(l->go); /* the target sees the end of the pipe and leaves */
 	if (l->target > 0)
-		waitpid(l->target, NULL, 0);
+		child_wait(l->target, NULL, 0);
 	recording_file_discard(&l->file);
 	session_remove(&l->session);
 	return error;

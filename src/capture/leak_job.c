@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/leak_job.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +10,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "capture/ask.h"
@@ -191,7 +190,7 @@ static void answer(const struct leak_job *job, const char *file, const char *pro
 void leak_job_finish(struct leak_job *job, struct recorder *recorder, const char *file)
 {
 	int status = 0;
-	if (job->searcher > 0 && waitpid(job->searcher, &status, 0) == job->searcher && status) {
+	if (job->searcher > 0 && child_wait(job->searcher, &status, 0) == job->searcher && status) {
 		struct leak_asked asked = {.moment = job->moment, .tsc = job->tsc};
 		if (!ftruncate(job->results, 0) && !lseek(job->results, 0, SEEK_SET))
 			store_failure(job->results, &asked, DIED);
@@ -211,7 +210,7 @@ void leak_job_cancel(struct leak_job *job)
 	answer(job, "", "the process has ended meanwhile");
 	if (job->searcher > 0) {
 		kill(job->searcher, SIGKILL);
-		waitpid(job->searcher, NULL, 0);
+		child_wait(job->searcher, NULL, 0);
 	}
 	if (job->pidfd >= 0)
 		close(job->pidfd);

@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "capture/ask.h"
@@ -54,7 +54,7 @@ static bool copy_writes(const struct live *live, const int ends[2])
 		_exit(copy < 0);
 	}
 	int status = 1;
-	return child > 0 && waitpid(child, &status, 0) == child && !status;
+	return child > 0 && child_wait(child, &status, 0) == child && !status;
 }
 
 const char *recorder_tell_blocks(struct recorder *recorder, int *ret_fd, uint64_t *ret_count)

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -84,8 +84,7 @@ static void ask(struct prompt_words *words, const char *output)
 	}
 	if (!pid)
 		exit(answer(words, output));
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	child_wait(pid, NULL, 0);
 }
 
 static bool ends_in(const char *name, const char *end)
@@ -131,8 +130,8 @@ static void browse(const char *file)
 		message("cannot start %s: %s", browser, strerror(errno));
 		_exit(ERROR_ENVIRONMENT);
 	}
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (pid > 0)
+		child_wait(pid, NULL, 0);
 }
 
 /* Graphs are written to a file of their own. */

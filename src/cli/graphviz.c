@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/util.h"
@@ -46,9 +47,8 @@ static struct error *start(const char *format, int in, int out, pid_t *ret)
 static struct error *wait_for(pid_t pid, const char *path)
 {
 	int status;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return error_errno(ERROR_ENVIRONMENT, errno, "cannot wait for dot");
+	if (child_wait(pid, &status, 0) < 0)
+		return error_errno(ERROR_ENVIRONMENT, errno, "cannot wait for dot");
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return NULL;
 	return error_create(ERROR_ENVIRONMENT,

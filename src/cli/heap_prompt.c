@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "cli/heap_command.h"
 #include "cli/heap_verbs.h"
 #include "cli/line_editor.h"
@@ -61,8 +61,7 @@ static void answer(struct heap_session *session, const struct prompt_words *word
 		fflush(NULL);
 		_exit(code);
 	}
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	child_wait(pid, NULL, 0);
 }
 
 /* False: the prompt ends. */

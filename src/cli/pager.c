@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/pager.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "process/program.h"
 
@@ -81,7 +80,6 @@ void pager_end(void)
 	if (!pager)
 		return;
 	close(STDOUT_FILENO);
-	while (waitpid(pager, NULL, 0) < 0 && errno == EINTR)
-		;
+	child_wait(pager, NULL, 0);
 	pager = 0;
 }

@@ -6,9 +6,9 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "process/living.h"
 
@@ -92,6 +92,6 @@ void guard_end(struct guard *guard)
 	/* Who else has the channel (an answer that goes on) must not keep it. */
 	shutdown(guard->channel, SHUT_RDWR);
 	close(guard->channel);
-	waitpid(guard->pid, NULL, 0);
+	child_wait(guard->pid, NULL, 0);
 	*guard = GUARD_NONE;
 }

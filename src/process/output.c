@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 
@@ -76,8 +77,7 @@ char *output_of(char *const argv[])
 	if (!whole)
 		kill(pid, SIGKILL);
 	int status;
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	child_wait(pid, &status, 0);
 	return whole && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? text_steal(&text) : NULL;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #define CALL_STOP (SIGTRAP | 0x80) /* PTRACE_O_TRACESYSGOOD */
 #define STOPS_MAX 64
@@ -78,7 +79,7 @@ static bool run_to_call(pid_t tid, int *ret_signal, struct remote_answer *answer
 	for (int tries = 0; tries < STOPS_MAX; tries++) {
 		int status;
 		if (ptrace(PTRACE_SYSCALL, tid, NULL, NULL) ||
-			waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
+			child_wait(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
 			return false;
 		int event = status >> 16;
 		if (WSTOPSIG(status) == CALL_STOP && !event)
@@ -98,8 +99,9 @@ static void stand_still(pid_t tid, int *ret_signal)
 	int status;
 	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 	for (int tries = 0; tries < STOPS_MAX; tries++) {
-		if (ptrace(PTRACE_CONT, tid, NULL, NULL) || waitpid(tid, &status, __WALL) != tid ||
-			!WIFSTOPPED(status) || status >> 16 == PTRACE_EVENT_STOP)
+		if (ptrace(PTRACE_CONT, tid, NULL, NULL) ||
+			child_wait(tid, &status, __WALL) != tid || !WIFSTOPPED(status) ||
+			status >> 16 == PTRACE_EVENT_STOP)
 			return;
 		if (!(status >> 16))
 			(void)!keep_signal(tid, WSTOPSIG(status), ret_signal);

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/child.h"
 #include "process/remote.h"
 
 /* How often its process is stopped to reap the copy, until one of its threads can do it. */
@@ -54,7 +55,7 @@ struct error *snapshot_take(struct stopped *stopped, struct snapshot *ret, int *
 			"process %d can't be made to fork", (int)stopped->pid);
 	*ret = (struct snapshot){(pid_t)answer.event, (pid_t)answer.result, call.place};
 	int status;
-	waitpid(ret->pid, &status, __WALL);
+	child_wait(ret->pid, &status, __WALL);
 	ptrace(PTRACE_SETOPTIONS, ret->pid, NULL, (void *)PTRACE_O_EXITKILL);
 	return NULL;
 }
@@ -95,7 +96,7 @@ void snapshot_end(struct stopped *stopped, const struct snapshot *snapshot)
 {
 	int status;
 	kill(snapshot->pid, SIGKILL);
-	while (waitpid(snapshot->pid, &status, __WALL) == snapshot->pid && WIFSTOPPED(status))
+	while (child_wait(snapshot->pid, &status, __WALL) == snapshot->pid && WIFSTOPPED(status))
 		ptrace(PTRACE_CONT, snapshot->pid, NULL, NULL);
 	snapshot_reap(stopped, snapshot);
 }

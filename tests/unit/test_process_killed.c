@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who stops and copies a process is killed at each of its steps: it is traced itself, and gets
- * SIGKILL at its first system call, at its second, and so on. Processes that would notice look
- * whether they were harmed.
+ * SIGKILL at its first system call, at its second, and so on; or a signal that it handles comes at
+ * all of them. Processes that would notice look whether they were harmed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "process/snapshot.h"
@@ -25,6 +26,7 @@
 static struct shared {
 	volatile uint64_t count; /* grows while it does something */
 	volatile uint32_t told, ready, signals, children, wants_signal, early;
+	volatile uint32_t failures; /* to copy it */
 	char broken[128];
 } * shared;
 static int told[2]; /* readable in the target when it is to end */
@@ -136,6 +138,16 @@ static void wait_child(void)
 	shared->children = 0;
 }
 
+/* Large enough that to copy it takes longer than to give who waits for that a signal. */
+static void compute_in_much(void)
+{
+	const size_t size = 128 << 20;
+	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	need(memory != MAP_FAILED && !madvise(memory, size, MADV_NOHUGEPAGE), "mmap");
+	memset(memory, 1, size);
+	compute();
+}
+
 static void *wait_on(void *unused)
 {
 	(void)unused;
@@ -203,12 +215,19 @@ static void end(pid_t pid)
 	close(told[0]);
 }
 
+static void on_interrupt(int number)
+{
+	(void)number;
+}
+
 /* As `heapwise heap` does it. */
 static _Noreturn void copy(pid_t pid)
 {
+	struct sigaction interrupts = {.sa_handler = on_interrupt}; /* what it waits in, too */
 	struct stopped stopped;
 	struct snapshot snapshot;
 	int reason;
+	sigaction(SIGTERM, &interrupts, NULL);
 	stop_init(&stopped, pid);
 	raise(SIGSTOP);
 	struct error *error = stop_process(&stopped);
@@ -220,6 +239,7 @@ static _Noreturn void copy(pid_t pid)
 		if (tries == 100)
 			CHECK_OK(error);
 		error_destroy(error);
+		shared->failures++;
 		stop_end(&stopped);
 		sched_yield();
 		CHECK_OK(stop_process(&stopped));
@@ -230,21 +250,31 @@ static _Noreturn void copy(pid_t pid)
 	_exit(0);
 }
 
-/* Lets it do so many steps, then kills it. True: it was done before. */
-static bool kill_after(pid_t tool, unsigned steps, int *ret_status)
+static pid_t start_copy(pid_t pid)
 {
-	CHECK(waitpid(tool, ret_status, WUNTRACED) == tool);
-	if (ptrace(PTRACE_SEIZE, tool, NULL, NULL)) {
+	int status;
+	fflush(NULL);
+	pid_t tool = fork();
+	CHECK(tool >= 0);
+	if (!tool)
+		copy(pid);
+	CHECK(waitpid(tool, &status, WUNTRACED) == tool);
+	if (ptrace(PTRACE_SEIZE, tool, NULL, (void *)PTRACE_O_TRACESYSGOOD)) {
 		kill(tool, SIGKILL);
 		SKIP("nothing may be traced here");
 	}
 	kill(tool, SIGCONT);
+	return tool;
+}
+
+/* Lets it do so many steps, then kills it. True: it was done before. */
+static bool kill_after(pid_t tool, unsigned steps, int *ret_status)
+{
 	for (unsigned i = 0; i < steps;) {
 		CHECK(waitpid(tool, ret_status, __WALL) == tool);
 		if (!WIFSTOPPED(*ret_status))
 			return true;
-		bool call = WSTOPSIG(*ret_status) == SIGTRAP && !(*ret_status >> 16);
-		i += call;
+		i += WSTOPSIG(*ret_status) == (SIGTRAP | 0x80);
 		if (i < steps)
 			ptrace(PTRACE_SYSCALL, tool, NULL, NULL);
 	}
@@ -313,13 +343,8 @@ static void kill_at_each_step(void (*what)(void), unsigned stride)
 	bool done = false;
 	unsigned steps = 1;
 	for (; !done; steps += stride) {
-		fflush(NULL);
-		pid_t tool = fork();
-		CHECK(tool >= 0);
-		if (!tool)
-			copy(pid);
 		int status;
-		done = kill_after(tool, steps, &status);
+		done = kill_after(start_copy(pid), steps, &status);
 		if (done && WIFEXITED(status) && WEXITSTATUS(status) == TAP_EXIT_SKIPPED) {
 			kill(pid, SIGKILL);
 			SKIP("nothing may be traced here");
@@ -331,6 +356,57 @@ static void kill_at_each_step(void (*what)(void), unsigned stride)
 			tap_fail("killed at step %u: %s", steps, shared->broken);
 	}
 	CHECK(steps > 100 && steps < 5000);
+	end(pid);
+}
+
+static bool begins_call(pid_t tool)
+{
+	struct __ptrace_syscall_info info;
+	return ptrace(PTRACE_GET_SYSCALL_INFO, tool, (void *)sizeof(info), &info) > 0 &&
+	       info.op == PTRACE_SYSCALL_INFO_ENTRY && info.entry.nr != SYS_rt_sigreturn;
+}
+
+/* A call that would wait finds that the signal has come. */
+static int interrupt_each_call(pid_t tool)
+{
+	int status;
+	for (;;) {
+		CHECK(waitpid(tool, &status, __WALL) == tool);
+		if (!WIFSTOPPED(status))
+			return status;
+		if (begins_call(tool))
+			kill(tool, SIGTERM);
+		int64_t signal = WSTOPSIG(status) == SIGTERM ? SIGTERM : 0;
+		ptrace(PTRACE_SYSCALL, tool, NULL, (void *)signal);
+	}
+}
+
+static bool has_copy(pid_t pid)
+{
+	char path[64];
+	int child;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	FILE *stream = fopen(path, "re");
+	bool found = stream && fscanf(stream, "%d", &child) == 1;
+	if (stream)
+		fclose(stream);
+	return found;
+}
+
+CASE(interrupted, "signals that are handled, at all steps, stop none of them")
+{
+	pid_t pid = start(compute_in_much);
+	for (unsigned i = 0; i < 20; i++) {
+		int status = interrupt_each_call(start_copy(pid));
+		if (WIFEXITED(status) && WEXITSTATUS(status) == TAP_EXIT_SKIPPED) {
+			kill(pid, SIGKILL);
+			SKIP("nothing may be traced here");
+		}
+		if (!WIFEXITED(status) || WEXITSTATUS(status))
+			tap_fail("it ended with %#x", (unsigned)status);
+		settle(pid);
+		CHECK(!has_copy(pid) && !shared->failures);
+	}
 	end(pid);
 }
 
