@@ -136,6 +136,8 @@ def kept(folder):
     """What one command named the next ones take over, and answer the same to the byte"""
     forms = [(compiler, version, flags) for compiler in ("g++", "clang++") for version in (4, 5)
              for flags in ("", "-gz")]
+    if hw.SANITIZERS != "none":  # the command alone, which sees no difference between compilers
+        forms = [form for form in forms if form[0] == "g++"]
     for number, (compiler, version, flags) in enumerate(forms):
         place = folder / str(number)
         place.mkdir()

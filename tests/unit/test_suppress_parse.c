@@ -210,8 +210,13 @@ CASE(nul_bytes, "a NUL byte is refused wherever it stands")
 
 static void add_times(struct text *text, const char *what, size_t times)
 {
-	for (size_t i = 0; i < times; i++)
-		text_add(text, what);
+	char many[4096];
+	size_t len = strlen(what), each = sizeof(many) / len;
+	for (size_t i = 0; i < each; i++)
+		memcpy(many + i * len, what, len);
+	for (; times > each; times -= each)
+		text_add_n(text, many, each * len);
+	text_add_n(text, many, times * len);
 }
 
 CASE(limits, "what exceeds a limit is refused, what reaches it is taken")
@@ -278,8 +283,7 @@ static void check_hostile(const char *unit, size_t bytes, const char *message)
 	_cleanup_(suppressions_cleanup) struct suppressions *set = created();
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	while (text.len < bytes)
-		text_add(&text, unit);
+	add_times(&text, unit, (bytes + strlen(unit) - 1) / strlen(unit));
 	CHECK(!text.failed);
 	CHECK_ERROR(parse(set, text.data), ERROR_INPUT, message);
 	CHECK(suppressions_effort(set).bytes_scanned <= text.len);
