@@ -310,7 +310,8 @@ static bool find_all(struct finding *f)
 	bool ok = take_heaps(f);
 	for (size_t i = 0; ok && i < f->space->threads.len; i++)
 		ok = add_thread(f, (uint32_t)i);
-	for (size_t i = 0; ok && all_are_known(f) && i < f->space->maps.maps.len; i++) {
+	bool known = all_are_known(f);
+	for (size_t i = 0; ok && known && i < f->space->maps.maps.len; i++) {
 		const struct process_map *map = &f->space->maps.maps.data[i];
 		if (address_map_is_anonymous(map) && has_guard(f, map) &&
 			!heap_areas_find(&f->heap->areas, map->start))

@@ -45,8 +45,7 @@ DEFINE_VEC(numbered_vec, struct numbered)
 struct finding {
 	const struct address_space *space;
 	struct numbered_vec modules;
-	uint64_t reach; /* so far from a thread pointer may blocks lie that are there from the start
-			 */
+	uint64_t reach; /* of thread pointers: there are blocks that were there from the start */
 	struct thread_blocks *blocks;
 };
 
@@ -202,13 +201,39 @@ static void extend(const struct finding *f, struct thread_area *area, uint64_t p
 		area->end = block->end;
 }
 
-static bool is_other(const struct finding *f, uint32_t thread)
+/* A thread pointer, and whose. */
+struct pointer {
+	uint64_t pointer;
+	uint32_t thread;
+};
+
+static int by_pointer(const void *a, const void *b)
 {
-	const struct address_thread *all = f->space->threads.data;
-	for (uint32_t i = 0; i < thread; i++) {
-		if (all[i].stopped && all[i].thread_pointer == all[thread].thread_pointer)
-			return false;
+	const struct pointer *x = a, *y = b;
+	if (x->pointer != y->pointer)
+		return x->pointer < y->pointer ? -1 : 1;
+	return (x->thread > y->thread) - (x->thread < y->thread);
+}
+
+/* *ret: of each thread whether it has memory of its own, which is not that of one before it
+ * (vfork(2)); to be freed. */
+static bool find_owners(const struct finding *f, bool **ret)
+{
+	const struct address_threads *threads = &f->space->threads;
+	_cleanup_free_ struct pointer *sorted = calloc(threads->len + 1, sizeof(*sorted));
+	size_t len = 0;
+	*ret = calloc(threads->len + 1, sizeof(**ret));
+	if (!sorted || !*ret)
+		return false;
+	for (uint32_t i = 0; i < threads->len; i++) {
+		const struct address_thread *thread = &threads->data[i];
+		const struct process_map *map = address_space_map(f->space, thread->thread_pointer);
+		if (thread->stopped && map && map->writable)
+			sorted[len++] = (struct pointer){thread->thread_pointer, i};
 	}
+	qsort(sorted, len, sizeof(*sorted), by_pointer);
+	for (size_t i = 0; i < len; i++)
+		(*ret)[sorted[i].thread] = !i || sorted[i].pointer != sorted[i - 1].pointer;
 	return true;
 }
 
@@ -217,8 +242,6 @@ static bool take_thread(struct finding *f, uint32_t number)
 	const struct address_thread *thread = &f->space->threads.data[number];
 	uint64_t pointer = thread->thread_pointer, count = 0;
 	const struct process_map *map = address_space_map(f->space, pointer);
-	if (!thread->stopped || !map || !map->writable || !is_other(f, number))
-		return true;
 	uint64_t table = table_of(f, pointer, &count);
 	struct thread_area area = {pointer & ~7ull, pointer, number};
 	uint64_t behind = is_x86(f) ? ROOTS_DESCRIPTOR_BYTES : ARM_HEAD_BYTES;
@@ -247,9 +270,10 @@ struct error *thread_blocks_find(const struct address_space *space, struct threa
 	*ret = (struct thread_blocks){.blocks = {.data = NULL}};
 	struct finding f = {.space = space, .blocks = ret};
 	struct error *error = number_modules(&f);
-	bool ok = true;
+	_cleanup_free_ bool *is_owner = NULL;
+	bool ok = find_owners(&f, &is_owner);
 	for (uint32_t i = 0; i < space->threads.len && !error && ok; i++)
-		ok = take_thread(&f, i);
+		ok = !is_owner[i] || take_thread(&f, i);
 	if (ret->blocks.len)
 		qsort(ret->blocks.data, ret->blocks.len, sizeof(*ret->blocks.data), by_start);
 	numbered_vec_deinit(&f.modules);
