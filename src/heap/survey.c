@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "heap/asked.h"
 #include "heap/containers.h"
 #include "heap/cxx.h"
 #include "heap/inferred.h"
@@ -60,15 +61,35 @@ static bool is_start(void *context, uint32_t site, uint64_t into)
 	       (into && into == python_lead(&s->heap.python));
 }
 
-struct error *survey_open(const struct address_space *space, struct heap_names *names,
-	enum pointer_rule pointers, struct survey *ret)
+static void asked(void *context, uint32_t block, uint64_t *least, uint64_t *most)
 {
-	*ret = (struct survey){.names = names, .pointers = pointers};
+	const struct survey *s = context;
+	uint64_t address = search_block_address(s->search, block), known;
+	if (s->asked.of && s->asked.of(s->asked.context, address, *most, &known))
+		*least = *most = known;
+	else
+		*least = heap_asked_least(&s->heap, address, *most);
+}
+
+struct error *survey_open(const struct address_space *space, struct heap_names *names,
+	enum pointer_rule pointers, unsigned heuristics, struct survey *ret)
+{
+	*ret = (struct survey){.names = names,
+		.pointers = pointers,
+		.heuristics = pointers == POINTERS_START ? 0 : heuristics};
+	struct error *error = search_maps_find(space, &ret->maps);
+	if (error)
+		return error;
 	struct search_options options = {.alignment = 8,
+		.heuristics = ret->heuristics,
+		.maps = ret->maps.data,
+		.map_count = ret->maps.len,
+		.asked = asked,
+		.asked_context = ret,
 		.starts_only = pointers == POINTERS_START,
 		.is_start = is_start,
 		.is_start_context = ret};
-	struct error *error = search_create(&options, &ret->search);
+	error = search_create(&options, &ret->search);
 	if (!error)
 		error = heap_classes_open(space, pointers, &ret->classes);
 	if (!error)
@@ -91,6 +112,7 @@ struct error *survey_open(const struct address_space *space, struct heap_names *
 void survey_close(struct survey *survey)
 {
 	search_destroy(survey->search);
+	search_map_vec_deinit(&survey->maps);
 	survey->search = NULL;
 	survey_sites_deinit(&survey->sites);
 	space_u32_deinit(&survey->cut);

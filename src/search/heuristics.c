@@ -43,30 +43,48 @@ static bool is_vtable(const struct heuristics *h, uint64_t address)
 	return false;
 }
 
-static bool is_string(const struct heuristics *h, uint64_t block, uint64_t size)
+static bool has_size(const struct heuristic_block *block, uint64_t size)
+{
+	return block->least <= size && size <= block->most;
+}
+
+static bool is_string(const struct heuristics *h, const struct heuristic_block *block)
 {
 	uint64_t length, capacity;
-	return word_at(h, block, &length) && word_at(h, block + 8, &capacity) &&
-	       length <= capacity && size == 3 * sizeof(uint64_t) + capacity + 1;
+	return word_at(h, block->address, &length) && word_at(h, block->address + 8, &capacity) &&
+	       length <= capacity && capacity < block->most &&
+	       has_size(block, 3 * sizeof(uint64_t) + capacity + 1);
+}
+
+/* Whether so many elements of one size, and their number in front, are what was asked for. */
+static bool is_array(const struct heuristic_block *block, uint64_t elements)
+{
+	uint64_t most = block->most - 8, least = block->least > 8 ? block->least - 8 : 1;
+	if (!elements || elements > most)
+		return false;
+	uint64_t step = least == most ? 1 : block->step, element = most / elements / step * step;
+	return element && element * elements >= least;
 }
 
 enum search_heuristic heuristics_explain(
-	const struct heuristics *h, uint64_t block, uint64_t size, uint64_t into)
+	const struct heuristics *heuristics, const struct heuristic_block *block, uint64_t into)
 {
+	const struct heuristics *h = heuristics;
 	uint64_t first, second;
-	if (!h->enabled || into % 8 || into >= size)
+	if (!h->enabled || into % 8 || into >= block->most)
 		return 0;
-	if (h->enabled & SEARCH_STDSTRING && into == 24 && is_string(h, block, size))
+	if (h->enabled & SEARCH_STDSTRING && into == 24 && is_string(h, block))
 		return SEARCH_STDSTRING;
 	if (into == 8 && h->enabled & (SEARCH_LENGTH64 | SEARCH_NEWARRAY) &&
-		word_at(h, block, &first)) {
-		if (h->enabled & SEARCH_LENGTH64 && first == size - 8)
+		word_at(h, block->address, &first)) {
+		if (h->enabled & SEARCH_LENGTH64 && first < block->most &&
+			has_size(block, first + 8))
 			return SEARCH_LENGTH64;
-		if (h->enabled & SEARCH_NEWARRAY && first && (size - 8) % first == 0)
+		if (h->enabled & SEARCH_NEWARRAY && is_array(block, first))
 			return SEARCH_NEWARRAY;
 	}
-	bool is_base = h->enabled & SEARCH_MULTIPLEINHERITANCE && into + 8 <= size &&
-		       word_at(h, block + into, &first) && is_vtable(h, first) &&
-		       word_at(h, block, &second) && is_vtable(h, second);
+	bool is_base = h->enabled & SEARCH_MULTIPLEINHERITANCE && into + 8 <= block->most &&
+		       word_at(h, block->address + into, &first) && is_vtable(h, first) &&
+		       word_at(h, block->address, &second) && is_vtable(h, second);
 	return is_base ? SEARCH_MULTIPLEINHERITANCE : 0;
 }

@@ -9,11 +9,17 @@
 /* What explains an interior pointer; 0: nothing. */
 static enum search_heuristic explain(const struct search *s, const struct link *link)
 {
-	uint32_t block = GRAPH_BLOCK(link->edge);
-	if (!s->heuristics.enabled)
+	uint32_t number = GRAPH_BLOCK(link->edge);
+	if (!s->heuristics.enabled || link->offset % 8)
 		return 0;
-	return heuristics_explain(&s->heuristics, space_address(&s->space, block),
-		space_size(&s->space, block), link->offset);
+	uint64_t size = space_size(&s->space, number);
+	struct heuristic_block block = {space_address(&s->space, number), size, size, 1};
+	if (s->options.asked)
+		s->options.asked(s->options.asked_context, number, &block.least, &block.most);
+	/* What holds pointers is of multiples of them. */
+	if (s->graph.heads.data[number] < graph_edges_end(&s->graph, number))
+		block.step = 8;
+	return heuristics_explain(&s->heuristics, &block, link->offset);
 }
 
 /* Whether the caller says that an interior pointer is none. */

@@ -12,7 +12,8 @@
  *   indirect   only from lost blocks; it counts with one that is definite, the *leader*; of a ring
  *              that nothing else holds, the oldest leads
  *
- * An interior pointer that a heuristic explains counts as a start pointer.
+ * An interior pointer that a heuristic explains counts as a start pointer. Where sizes are those
+ * that an allocator gave, a heuristic has to fit one of those that can have been asked for.
  *
  * The heap is read once, in order, by large reads; what points where is kept (4 bytes a pointer, 4
  * a block), so that marking never reads memory. Beside it a block costs 20 bytes.
@@ -61,6 +62,10 @@ struct search_options {
 	bool starts_only;              /* interior pointers hold nothing: no block is possible */
 	const struct search_map *maps; /* ascending; for SEARCH_MULTIPLEINHERITANCE */
 	size_t map_count;
+	/* For heuristics, which compare with what was asked for: at least and at most how much of a
+	 * block's bytes that can be. Both are all of them when it is called. NULL: so it is. */
+	void (*asked)(void *context, uint32_t block, uint64_t *least, uint64_t *most);
+	void *asked_context;
 	/* How old a block is, or NULL: of two the one with the smaller number was there first. Of
 	 * blocks that hold each other the oldest leads: the map rather than one of its nodes.
 	 * Without it, and among very many, the first in memory. */
