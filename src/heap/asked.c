@@ -2,8 +2,10 @@
 #include "heap/asked.h"
 
 /* glibc (malloc.c, request2size(), sysmalloc_mmap()): chunks are of multiples of 16 bytes, those of
- * their own of pages, with a word behind the header that is not used. */
+ * their own of pages, with a word behind the header that is not used. Now and then one has 16 bytes
+ * more, since what was left of a larger one was too small for a chunk. */
 #define GLIBC_SPARE (CHUNK_ALIGN - 1)
+#define GLIBC_LEFT_OVER (CHUNK_MIN - CHUNK_ALIGN)
 #define GLIBC_MAPPED_SPARE (4096u + 7)
 /* pymalloc (Objects/obmalloc.c, ALIGNMENT). */
 #define PYTHON_SPARE 15u
@@ -41,21 +43,30 @@ static uint64_t less(uint64_t size, uint64_t spare)
 	return size > spare ? size - spare : 0;
 }
 
-uint64_t heap_asked_least(const struct heap *heap, uint64_t address, uint64_t size)
+struct search_asked heap_asked(const struct heap *heap, uint64_t address, uint64_t size)
 {
 	const struct heap_area *area = heap_areas_find(&heap->areas, address);
+	struct search_asked asked = {size, size, size};
 	if (!area || !size)
-		return size;
+		return asked;
 	switch (area->maker) {
 	case HEAP_GLIBC:
-		return less(size, area->kind == GLIBC_MAPPED ? GLIBC_MAPPED_SPARE : GLIBC_SPARE);
+		asked.mostly =
+			less(size, area->kind == GLIBC_MAPPED ? GLIBC_MAPPED_SPARE : GLIBC_SPARE);
+		asked.least = less(asked.mostly, GLIBC_LEFT_OVER);
+		return asked;
 	case HEAP_TCMALLOC:
-		return tc_below(&heap->tc_malloc, size) + 1;
+		asked.least = tc_below(&heap->tc_malloc, size) + 1;
+		break;
 	case HEAP_MIMALLOC:
-		return size > MI_LARGE ? size / 3 * 2 : quarter_below(size) + 1;
+		asked.least = size > MI_LARGE ? size / 3 * 2 : quarter_below(size) + 1;
+		break;
 	case HEAP_JEMALLOC:
-		return quarter_below(size) + 1;
+		asked.least = quarter_below(size) + 1;
+		break;
 	default:
-		return less(size, PYTHON_SPARE);
+		asked.least = less(size, PYTHON_SPARE);
 	}
+	asked.mostly = asked.least;
+	return asked;
 }

@@ -6,9 +6,9 @@
 #define HEAP_ASKED_H
 
 #include "heap/heap.h"
+#include "search/search.h"
 
-/* The least that a block of `size` usable bytes at `address` is given for; at most it is all of
- * them. */
-uint64_t heap_asked_least(const struct heap *heap, uint64_t address, uint64_t size);
+/* Of a block of `size` usable bytes at `address`. */
+struct search_asked heap_asked(const struct heap *heap, uint64_t address, uint64_t size);
 
 #endif

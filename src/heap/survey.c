@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "heap/asked.h"
 #include "heap/containers.h"
 #include "heap/cxx.h"
 #include "heap/inferred.h"
@@ -21,6 +20,9 @@ static struct error *take(
 	if (block->state != BLOCK_USED)
 		return NULL;
 	uint32_t number;
+	if (s->heuristics && !interior_take(&s->interior, search_block_count(s->search),
+				     block->size, bytes, len))
+		return error_no_memory();
 	struct error *error = heap_classes_add(&s->classes, block, bytes, len, &number);
 	return error ? error : search_add_block(s->search, block->address, block->size, number);
 }
@@ -61,31 +63,21 @@ static bool is_start(void *context, uint32_t site, uint64_t into)
 	       (into && into == python_lead(&s->heap.python));
 }
 
-static void asked(void *context, uint32_t block, uint64_t *least, uint64_t *most)
-{
-	const struct survey *s = context;
-	uint64_t address = search_block_address(s->search, block), known;
-	if (s->asked.of && s->asked.of(s->asked.context, address, *most, &known))
-		*least = *most = known;
-	else
-		*least = heap_asked_least(&s->heap, address, *most);
-}
-
 struct error *survey_open(const struct address_space *space, struct heap_names *names,
 	enum pointer_rule pointers, unsigned heuristics, struct survey *ret)
 {
 	*ret = (struct survey){.names = names,
 		.pointers = pointers,
 		.heuristics = pointers == POINTERS_START ? 0 : heuristics};
-	struct error *error = search_maps_find(space, &ret->maps);
+	struct error *error = search_maps_find(space, &ret->interior.maps);
 	if (error)
 		return error;
 	struct search_options options = {.alignment = 8,
 		.heuristics = ret->heuristics,
-		.maps = ret->maps.data,
-		.map_count = ret->maps.len,
-		.asked = asked,
-		.asked_context = ret,
+		.maps = ret->interior.maps.data,
+		.map_count = ret->interior.maps.len,
+		.may_explain = interior_may_explain,
+		.may_explain_context = ret,
 		.starts_only = pointers == POINTERS_START,
 		.is_start = is_start,
 		.is_start_context = ret};
@@ -112,7 +104,7 @@ struct error *survey_open(const struct address_space *space, struct heap_names *
 void survey_close(struct survey *survey)
 {
 	search_destroy(survey->search);
-	search_map_vec_deinit(&survey->maps);
+	interior_deinit(&survey->interior);
 	survey->search = NULL;
 	survey_sites_deinit(&survey->sites);
 	space_u32_deinit(&survey->cut);

@@ -9,10 +9,10 @@
 #include "base/vec.h"
 #include "heap/classes.h"
 #include "heap/heap.h"
+#include "heap/interior.h"
 #include "heap/layouts.h"
 #include "heap/names.h"
 #include "heap/roots.h"
-#include "heap/search_maps.h"
 #include "heap/stack_places.h"
 #include "heap/types.h"
 #include "search/search.h"
@@ -45,9 +45,9 @@ struct survey_asked {
 
 struct survey {
 	enum pointer_rule pointers;
-	unsigned heuristics;        /* by which interior pointers hold: enum search_heuristic */
-	struct search_map_vec maps; /* for them */
-	struct survey_asked asked;  /* set before survey_judge() */
+	unsigned heuristics;       /* by which interior pointers hold: enum search_heuristic */
+	struct interior interior;  /* for them */
+	struct survey_asked asked; /* set before survey_judge() */
 	struct heap heap;
 	struct heap_names *names; /* borrowed */
 	struct survey_totals totals;

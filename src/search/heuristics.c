@@ -45,21 +45,22 @@ static bool is_vtable(const struct heuristics *h, uint64_t address)
 
 static bool has_size(const struct heuristic_block *block, uint64_t size)
 {
-	return block->least <= size && size <= block->most;
+	return block->asked.least <= size && size <= block->asked.most;
 }
 
 static bool is_string(const struct heuristics *h, const struct heuristic_block *block)
 {
 	uint64_t length, capacity;
 	return word_at(h, block->address, &length) && word_at(h, block->address + 8, &capacity) &&
-	       length <= capacity && capacity < block->most &&
+	       length <= capacity && capacity < block->asked.most &&
 	       has_size(block, 3 * sizeof(uint64_t) + capacity + 1);
 }
 
 /* Whether so many elements of one size, and their number in front, are what was asked for. */
 static bool is_array(const struct heuristic_block *block, uint64_t elements)
 {
-	uint64_t most = block->most - 8, least = block->least > 8 ? block->least - 8 : 1;
+	uint64_t most = block->asked.most - 8,
+		 least = block->asked.mostly > 8 ? block->asked.mostly - 8 : 1;
 	if (!elements || elements > most)
 		return false;
 	uint64_t step = least == most ? 1 : block->step, element = most / elements / step * step;
@@ -71,19 +72,19 @@ enum search_heuristic heuristics_explain(
 {
 	const struct heuristics *h = heuristics;
 	uint64_t first, second;
-	if (!h->enabled || into % 8 || into >= block->most)
+	if (!h->enabled || into % 8 || into >= block->asked.most)
 		return 0;
 	if (h->enabled & SEARCH_STDSTRING && into == 24 && is_string(h, block))
 		return SEARCH_STDSTRING;
 	if (into == 8 && h->enabled & (SEARCH_LENGTH64 | SEARCH_NEWARRAY) &&
 		word_at(h, block->address, &first)) {
-		if (h->enabled & SEARCH_LENGTH64 && first < block->most &&
+		if (h->enabled & SEARCH_LENGTH64 && first < block->asked.most &&
 			has_size(block, first + 8))
 			return SEARCH_LENGTH64;
 		if (h->enabled & SEARCH_NEWARRAY && is_array(block, first))
 			return SEARCH_NEWARRAY;
 	}
-	bool is_base = h->enabled & SEARCH_MULTIPLEINHERITANCE && into + 8 <= block->most &&
+	bool is_base = h->enabled & SEARCH_MULTIPLEINHERITANCE && into + 8 <= block->asked.most &&
 		       word_at(h, block->address + into, &first) && is_vtable(h, first) &&
 		       word_at(h, block->address, &second) && is_vtable(h, second);
 	return is_base ? SEARCH_MULTIPLEINHERITANCE : 0;

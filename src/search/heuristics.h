@@ -18,7 +18,7 @@ struct heuristics {
 /* A block that is pointed into. */
 struct heuristic_block {
 	uint64_t address;
-	uint64_t least, most; /* bytes that were asked for: so many at least, and at most */
+	struct search_asked asked;
 	/* Elements of an array are of multiples of so many bytes; for arrays of which it is not
 	 * known how long they are. */
 	uint64_t step;

@@ -13,9 +13,11 @@ static enum search_heuristic explain(const struct search *s, const struct link *
 	if (!s->heuristics.enabled || link->offset % 8)
 		return 0;
 	uint64_t size = space_size(&s->space, number);
-	struct heuristic_block block = {space_address(&s->space, number), size, size, 1};
-	if (s->options.asked)
-		s->options.asked(s->options.asked_context, number, &block.least, &block.most);
+	struct heuristic_block block = {.asked = {size, size, size}, .step = 1};
+	if (s->options.may_explain && !s->options.may_explain(s->options.may_explain_context,
+					      number, link->offset, &block.asked))
+		return 0;
+	block.address = space_address(&s->space, number);
 	/* What holds pointers is of multiples of them. */
 	if (s->graph.heads.data[number] < graph_edges_end(&s->graph, number))
 		block.step = 8;

@@ -56,16 +56,24 @@ struct search_root {
 	uint32_t tag; /* the caller's, given back */
 };
 
+/* How many of a block's bytes the program asked for, as far as that is known. */
+struct search_asked {
+	uint64_t least, most;
+	uint64_t mostly; /* the least but for a few blocks: for what fits too easily */
+};
+
 struct search_options {
 	unsigned alignment;            /* of words that are looked at: 1, 2, 4 or 8 */
 	unsigned heuristics;           /* enum search_heuristic */
 	bool starts_only;              /* interior pointers hold nothing: no block is possible */
 	const struct search_map *maps; /* ascending; for SEARCH_MULTIPLEINHERITANCE */
 	size_t map_count;
-	/* For heuristics, which compare with what was asked for: at least and at most how much of a
-	 * block's bytes that can be. Both are all of them when it is called. NULL: so it is. */
-	void (*asked)(void *context, uint32_t block, uint64_t *least, uint64_t *most);
-	void *asked_context;
+	/* Asked before a heuristic looks at a block: whether one can explain a pointer so far into
+	 * it, and how much was asked for; *asked says that it was all of the block. NULL: any can,
+	 * and so it is. */
+	bool (*may_explain)(
+		void *context, uint32_t block, uint64_t into, struct search_asked *asked);
+	void *may_explain_context;
 	/* How old a block is, or NULL: of two the one with the smaller number was there first. Of
 	 * blocks that hold each other the oldest leads: the map rather than one of its nodes.
 	 * Without it, and among very many, the first in memory. */
@@ -145,7 +153,8 @@ uint64_t search_block_size(const struct search *search, uint32_t block);
 uint32_t search_block_site(const struct search *search, uint32_t block);
 /* Asks the processor for what will be wanted of a block: its site. */
 void search_prefetch_block(const struct search *search, uint32_t block);
-/* The site that it was added with, whatever was set since; before search_judge(). */
+/* The site that it was added with, whatever was set since; before search_judge(), and in it of
+ * those that may_explain() is asked about. */
 uint32_t search_block_first_site(const struct search *search, uint32_t block);
 /* Between search_read() and search_judge(). */
 void search_block_set_site(struct search *search, uint32_t block, uint32_t site);
