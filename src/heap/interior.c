@@ -46,16 +46,28 @@ static bool has_pointers(const struct survey *s, uint32_t block, uint64_t into)
 	       (pointers & 1 && (into / 8 >= CLASS_WORDS || pointers >> into / 8 & 1));
 }
 
+/* Exactly, where a recording says it. */
+static struct search_asked asked_of(const struct survey *s, uint32_t block)
+{
+	uint64_t address = search_block_address(s->search, block);
+	uint64_t size = search_block_size(s->search, block), known;
+	if (s->asked.of && s->asked.of(s->asked.context, address, size, &known))
+		return (struct search_asked){known, known, known};
+	return heap_asked(&s->heap, address, size);
+}
+
 bool interior_may_explain(void *context, uint32_t block, uint64_t into, struct search_asked *asked)
 {
 	const struct survey *s = context;
 	bool behind_count = (into == 8 || into == 24) && has_count(&s->interior, block);
 	if (!behind_count && !has_pointers(s, block, into))
 		return false;
-	uint64_t address = search_block_address(s->search, block), known;
-	if (s->asked.of && s->asked.of(s->asked.context, address, asked->most, &known))
-		*asked = (struct search_asked){known, known, known};
-	else
-		*asked = heap_asked(&s->heap, address, asked->most);
+	*asked = asked_of(s, block);
 	return true;
+}
+
+enum search_heuristic interior_explain(const struct survey *survey, uint32_t block, uint64_t into)
+{
+	struct search_asked asked = asked_of(survey, block);
+	return search_explain(survey->search, block, into, &asked);
 }

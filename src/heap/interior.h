@@ -27,4 +27,9 @@ bool interior_take(
 /* As in struct search_options, of a survey. */
 bool interior_may_explain(void *context, uint32_t block, uint64_t into, struct search_asked *asked);
 
+struct survey;
+/* The heuristic that explains a pointer so far into a block, whatever else holds it; 0: none, or
+ * they are not used. */
+enum search_heuristic interior_explain(const struct survey *survey, uint32_t block, uint64_t into);
+
 #endif

@@ -56,15 +56,32 @@ static bool is_string(const struct heuristics *h, const struct heuristic_block *
 	       has_size(block, 3 * sizeof(uint64_t) + capacity + 1);
 }
 
-/* Whether so many elements of one size, and their number in front, are what was asked for. */
-static bool is_array(const struct heuristic_block *block, uint64_t elements)
+/* Whether so many elements of one size, a multiple of `step`, and their number in front, are what
+ * was asked for. */
+static bool is_array(const struct heuristic_block *block, uint64_t elements, uint64_t step)
 {
-	uint64_t most = block->asked.most - 8,
-		 least = block->asked.mostly > 8 ? block->asked.mostly - 8 : 1;
+	const struct search_asked *asked = &block->asked;
+	uint64_t most = asked->most - 8, least = asked->mostly > 8 ? asked->mostly - 8 : 1;
 	if (!elements || elements > most)
 		return false;
-	uint64_t step = least == most ? 1 : block->step, element = most / elements / step * step;
+	step = least == most ? 1 : step;
+	uint64_t element = most / elements / step * step;
 	return element && element * elements >= least;
+}
+
+/* What a number in front says. Both may fit where it is not known what was asked for: then an array
+ * of words comes before a length that few blocks have. */
+static enum search_heuristic explain_number(
+	const struct heuristics *h, const struct heuristic_block *block, uint64_t number)
+{
+	bool is_length = h->enabled & SEARCH_LENGTH64 && number < block->asked.most &&
+			 has_size(block, number + 8);
+	bool is_new = h->enabled & SEARCH_NEWARRAY && is_array(block, number, block->step);
+	bool is_likely =
+		!is_new || number + 8 >= block->asked.mostly || !is_array(block, number, 8);
+	if (is_length && is_likely)
+		return SEARCH_LENGTH64;
+	return is_new ? SEARCH_NEWARRAY : 0;
 }
 
 enum search_heuristic heuristics_explain(
@@ -78,11 +95,9 @@ enum search_heuristic heuristics_explain(
 		return SEARCH_STDSTRING;
 	if (into == 8 && h->enabled & (SEARCH_LENGTH64 | SEARCH_NEWARRAY) &&
 		word_at(h, block->address, &first)) {
-		if (h->enabled & SEARCH_LENGTH64 && first < block->asked.most &&
-			has_size(block, first + 8))
-			return SEARCH_LENGTH64;
-		if (h->enabled & SEARCH_NEWARRAY && is_array(block, first))
-			return SEARCH_NEWARRAY;
+		enum search_heuristic by = explain_number(h, block, first);
+		if (by)
+			return by;
 	}
 	bool is_base = h->enabled & SEARCH_MULTIPLEINHERITANCE && into + 8 <= block->asked.most &&
 		       word_at(h, block->address + into, &first) && is_vtable(h, first) &&

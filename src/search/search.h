@@ -173,6 +173,13 @@ const struct graph *search_graph(const struct search *search);
 
 enum search_kind search_kind(const struct search *search, uint32_t block);
 
+/* After search_read(): the heuristic that explains a pointer so far into a block of which so much
+ * was asked for; 0: none. */
+enum search_heuristic search_explain(const struct search *search, uint32_t block, uint64_t into,
+	const struct search_asked *asked);
+/* The heuristic by which alone a block is reachable; 0: none, or it is by others. */
+enum search_heuristic search_heuristic_of(const struct search *search, uint32_t block);
+
 /* Results live as long as the search. Records: by site, kind and group. */
 const struct search_record *search_records(const struct search *search, size_t *ret_count);
 const struct search_group *search_groups(const struct search *search, size_t *ret_count);
