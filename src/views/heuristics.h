@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "search/search.h"
+#include "heap/survey.h"
 
 /* "length64": its name in --leak-check-heuristics; NULL: there is none. Static. */
 const char *heuristic_name(enum search_heuristic heuristic);
