@@ -71,7 +71,7 @@ static void look(const struct address_space *space)
 	struct error *error = heap_names_open(NULL, NULL, &names);
 	if (error)
 		abort();
-	error = survey_open(space, &names, POINTERS_ALIGNED, &survey);
+	error = survey_open(space, &names, POINTERS_ALIGNED, SEARCH_HEURISTICS_ALL, &survey);
 	if (!error)
 		error = survey_type(&survey);
 	if (!error)

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "cli/heap_prompt.h"
 #include "cli/heap_verbs.h"
+#include "cli/heuristics.h"
 #include "cli/message.h"
 #include "cli/terminal.h"
 #include "cli/view_options.h"
@@ -59,6 +60,12 @@ static bool take(const struct options *options, int id, struct heap_session *ses
 		return true;
 	case HEAP_OPT_POINTERS:
 		return take_pointers(options, &session->pointers);
+	case HEAP_OPT_HEURISTICS:
+		error = heuristics_parse(options->argument, &session->heuristics);
+		if (error)
+			options_wrong(options->command, "%s", error->message);
+		error_destroy(error);
+		return !error;
 	case VIEW_OPT_NO_PAGER:
 		session->no_pager = true;
 		return true;

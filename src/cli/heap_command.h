@@ -14,7 +14,8 @@ enum heap_option {
 	HEAP_OPT_POINTERS,
 	HEAP_OPT_RECORDING,
 	HEAP_OPT_AS,
-	HEAP_OPT_NO_INFERENCE
+	HEAP_OPT_NO_INFERENCE,
+	HEAP_OPT_HEURISTICS
 };
 
 #define HEAP_SPECS                                                                                 \
@@ -30,6 +31,9 @@ enum heap_option {
 		{HEAP_OPT_AS, "as", "TYPE", "what `show` takes blocks for"},                       \
 		{HEAP_OPT_NO_INFERENCE, "no-inference", NULL,                                      \
 			"name no blocks by declared types: of huge programs these take seconds"},  \
+		{HEAP_OPT_HEURISTICS, "leak-check-heuristics", "LIST",                             \
+			"interior pointers that hold: all (default), none, or of stdstring, "      \
+			"length64, newarray, multipleinheritance"},                                \
 		SYMBOL_SPECS VIEW_SPECS_TERMINAL
 
 /* Takes options, then the operand by `take_operand` (which says what is wrong), then the verb. */

@@ -16,8 +16,10 @@
 
 void heap_session_init(struct heap_session *session)
 {
-	*session = (struct heap_session){
-		.space = {.core.fd = -1, .memory = {-1, -1, -1, NULL, NULL}}, .guard = GUARD_NONE};
+	*session =
+		(struct heap_session){.space = {.core.fd = -1, .memory = {-1, -1, -1, NULL, NULL}},
+			.guard = GUARD_NONE,
+			.heuristics = SEARCH_HEURISTICS_ALL};
 }
 
 /* The process goes on, if it does not yet. */
@@ -274,7 +276,8 @@ struct error *heap_session_survey(struct heap_session *session)
 	if (s->is_surveyed)
 		return NULL;
 	s->is_surveyed = true;
-	struct error *error = survey_open(&s->space, &s->names, s->pointers, &s->survey);
+	struct error *error =
+		survey_open(&s->space, &s->names, s->pointers, s->heuristics, &s->survey);
 	s->survey.no_inference = s->no_inference;
 	if (!error)
 		error = survey_type(&s->survey);

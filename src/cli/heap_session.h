@@ -29,6 +29,7 @@ struct heap_session {
 	bool json, colour, no_pager, no_inference;
 	size_t limit;
 	enum pointer_rule pointers;
+	unsigned heuristics; /* enum search_heuristic */
 
 	char name[32]; /* of a process */
 	struct heap_names names;

@@ -11,6 +11,7 @@
 #include "capture/apart.h"
 #include "capture/keep.h"
 #include "capture/recording_file.h"
+#include "cli/heuristics.h"
 #include "cli/leak_options.h"
 #include "cli/leak_report.h"
 #include "cli/message.h"
@@ -133,37 +134,6 @@ static struct error *kept_parse(const struct recording_options *options, struct 
 	if (ret->ring_bytes && ret->file_bytes)
 		return error_create(ERROR_USAGE,
 			"--ring keeps the last events, --max-file the first: one of them");
-	return NULL;
-}
-
-static const struct {
-	const char *name;
-	unsigned bits;
-} heuristics[] = {
-	{"all", SEARCH_HEURISTICS_ALL},
-	{"none", 0},
-	{"stdstring", SEARCH_STDSTRING},
-	{"length64", SEARCH_LENGTH64},
-	{"newarray", SEARCH_NEWARRAY},
-	{"multipleinheritance", SEARCH_MULTIPLEINHERITANCE},
-};
-
-static struct error *heuristics_parse(const char *text, unsigned *ret)
-{
-	*ret = 0;
-	for (const char *at = text; *at;) {
-		size_t len = strcspn(at, ","), i = 0;
-		while (i < ARRAY_SIZE(heuristics) &&
-			(strlen(heuristics[i].name) != len || strncmp(heuristics[i].name, at, len)))
-			i++;
-		if (i == ARRAY_SIZE(heuristics))
-			return error_create(ERROR_USAGE,
-				"--leak-check-heuristics is all, none, or a list of stdstring, "
-				"length64, newarray and multipleinheritance, not '%s'",
-				text);
-		*ret |= heuristics[i].bits;
-		at += len + (at[len] == ',');
-	}
 	return NULL;
 }
 

@@ -20,6 +20,9 @@ static struct error *take(
 	if (block->state != BLOCK_USED)
 		return NULL;
 	uint32_t number;
+	if (s->heuristics && !interior_take(&s->interior, search_block_count(s->search),
+				     block->size, bytes, len))
+		return error_no_memory();
 	struct error *error = heap_classes_add(&s->classes, block, bytes, len, &number);
 	return error ? error : search_add_block(s->search, block->address, block->size, number);
 }
@@ -61,14 +64,24 @@ static bool is_start(void *context, uint32_t site, uint64_t into)
 }
 
 struct error *survey_open(const struct address_space *space, struct heap_names *names,
-	enum pointer_rule pointers, struct survey *ret)
+	enum pointer_rule pointers, unsigned heuristics, struct survey *ret)
 {
-	*ret = (struct survey){.names = names, .pointers = pointers};
+	*ret = (struct survey){.names = names,
+		.pointers = pointers,
+		.heuristics = pointers == POINTERS_START ? 0 : heuristics};
+	struct error *error = search_maps_find(space, &ret->interior.maps);
+	if (error)
+		return error;
 	struct search_options options = {.alignment = 8,
+		.heuristics = ret->heuristics,
+		.maps = ret->interior.maps.data,
+		.map_count = ret->interior.maps.len,
+		.may_explain = interior_may_explain,
+		.may_explain_context = ret,
 		.starts_only = pointers == POINTERS_START,
 		.is_start = is_start,
 		.is_start_context = ret};
-	struct error *error = search_create(&options, &ret->search);
+	error = search_create(&options, &ret->search);
 	if (!error)
 		error = heap_classes_open(space, pointers, &ret->classes);
 	if (!error)
@@ -91,6 +104,7 @@ struct error *survey_open(const struct address_space *space, struct heap_names *
 void survey_close(struct survey *survey)
 {
 	search_destroy(survey->search);
+	interior_deinit(&survey->interior);
 	survey->search = NULL;
 	survey_sites_deinit(&survey->sites);
 	space_u32_deinit(&survey->cut);

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "heap/classes.h"
 #include "heap/heap.h"
+#include "heap/interior.h"
 #include "heap/layouts.h"
 #include "heap/names.h"
 #include "heap/roots.h"
@@ -36,8 +37,17 @@ struct survey_alike {
 			    * does */
 };
 
+/* How much was asked for of a block, where somebody knows that. False: not of this one. */
+struct survey_asked {
+	bool (*of)(void *context, uint64_t address, uint64_t size, uint64_t *ret); /* or NULL */
+	void *context;
+};
+
 struct survey {
 	enum pointer_rule pointers;
+	unsigned heuristics;       /* by which interior pointers hold: enum search_heuristic */
+	struct interior interior;  /* for them */
+	struct survey_asked asked; /* set before survey_judge() */
 	struct heap heap;
 	struct heap_names *names; /* borrowed */
 	struct survey_totals totals;
@@ -58,9 +68,9 @@ struct survey {
 };
 
 /* Reads everything once; nothing is named or judged yet. Both must outlive the survey, which stays
- * where it is. */
+ * where it is. heuristics: enum search_heuristic; with POINTERS_START none is used. */
 struct error *survey_open(const struct address_space *space, struct heap_names *names,
-	enum pointer_rule pointers, struct survey *ret) must_check_;
+	enum pointer_rule pointers, unsigned heuristics, struct survey *ret) must_check_;
 void survey_close(struct survey *survey);
 
 /* Says of all blocks what they are. Once, before survey_judge(). */

@@ -43,30 +43,64 @@ static bool is_vtable(const struct heuristics *h, uint64_t address)
 	return false;
 }
 
-static bool is_string(const struct heuristics *h, uint64_t block, uint64_t size)
+static bool has_size(const struct heuristic_block *block, uint64_t size)
+{
+	return block->asked.least <= size && size <= block->asked.most;
+}
+
+static bool is_string(const struct heuristics *h, const struct heuristic_block *block)
 {
 	uint64_t length, capacity;
-	return word_at(h, block, &length) && word_at(h, block + 8, &capacity) &&
-	       length <= capacity && size == 3 * sizeof(uint64_t) + capacity + 1;
+	return word_at(h, block->address, &length) && word_at(h, block->address + 8, &capacity) &&
+	       length <= capacity && capacity < block->asked.most &&
+	       has_size(block, 3 * sizeof(uint64_t) + capacity + 1);
+}
+
+/* Whether so many elements of one size, a multiple of `step`, and their number in front, are what
+ * was asked for. */
+static bool is_array(const struct heuristic_block *block, uint64_t elements, uint64_t step)
+{
+	const struct search_asked *asked = &block->asked;
+	uint64_t most = asked->most - 8, least = asked->mostly > 8 ? asked->mostly - 8 : 1;
+	if (!elements || elements > most)
+		return false;
+	step = least == most ? 1 : step;
+	uint64_t element = most / elements / step * step;
+	return element && element * elements >= least;
+}
+
+/* What a number in front says. Both may fit where it is not known what was asked for: then an array
+ * of words comes before a length that few blocks have. */
+static enum search_heuristic explain_number(
+	const struct heuristics *h, const struct heuristic_block *block, uint64_t number)
+{
+	bool is_length = h->enabled & SEARCH_LENGTH64 && number < block->asked.most &&
+			 has_size(block, number + 8);
+	bool is_new = h->enabled & SEARCH_NEWARRAY && is_array(block, number, block->step);
+	bool is_likely =
+		!is_new || number + 8 >= block->asked.mostly || !is_array(block, number, 8);
+	if (is_length && is_likely)
+		return SEARCH_LENGTH64;
+	return is_new ? SEARCH_NEWARRAY : 0;
 }
 
 enum search_heuristic heuristics_explain(
-	const struct heuristics *h, uint64_t block, uint64_t size, uint64_t into)
+	const struct heuristics *heuristics, const struct heuristic_block *block, uint64_t into)
 {
+	const struct heuristics *h = heuristics;
 	uint64_t first, second;
-	if (!h->enabled || into % 8 || into >= size)
+	if (!h->enabled || into % 8 || into >= block->asked.most)
 		return 0;
-	if (h->enabled & SEARCH_STDSTRING && into == 24 && is_string(h, block, size))
+	if (h->enabled & SEARCH_STDSTRING && into == 24 && is_string(h, block))
 		return SEARCH_STDSTRING;
 	if (into == 8 && h->enabled & (SEARCH_LENGTH64 | SEARCH_NEWARRAY) &&
-		word_at(h, block, &first)) {
-		if (h->enabled & SEARCH_LENGTH64 && first == size - 8)
-			return SEARCH_LENGTH64;
-		if (h->enabled & SEARCH_NEWARRAY && first && (size - 8) % first == 0)
-			return SEARCH_NEWARRAY;
+		word_at(h, block->address, &first)) {
+		enum search_heuristic by = explain_number(h, block, first);
+		if (by)
+			return by;
 	}
-	bool is_base = h->enabled & SEARCH_MULTIPLEINHERITANCE && into + 8 <= size &&
-		       word_at(h, block + into, &first) && is_vtable(h, first) &&
-		       word_at(h, block, &second) && is_vtable(h, second);
+	bool is_base = h->enabled & SEARCH_MULTIPLEINHERITANCE && into + 8 <= block->asked.most &&
+		       word_at(h, block->address + into, &first) && is_vtable(h, first) &&
+		       word_at(h, block->address, &second) && is_vtable(h, second);
 	return is_base ? SEARCH_MULTIPLEINHERITANCE : 0;
 }

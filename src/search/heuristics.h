@@ -15,9 +15,18 @@ struct heuristics {
 	size_t map_count;
 };
 
-/* The heuristic by which a pointer `into` bytes into a block of `size` bytes at `block` is as good
- * as one to its start; 0: none. */
+/* A block that is pointed into. */
+struct heuristic_block {
+	uint64_t address;
+	struct search_asked asked;
+	/* Elements of an array are of multiples of so many bytes; for arrays of which it is not
+	 * known how long they are. */
+	uint64_t step;
+};
+
+/* The heuristic by which a pointer `into` bytes into a block is as good as one to its start; 0:
+ * none. */
 enum search_heuristic heuristics_explain(
-	const struct heuristics *heuristics, uint64_t block, uint64_t size, uint64_t into);
+	const struct heuristics *heuristics, const struct heuristic_block *block, uint64_t into);
 
 #endif

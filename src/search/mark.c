@@ -6,14 +6,30 @@
 #include "base/cleanup.h"
 #include "search/state.h"
 
+enum search_heuristic search_explain(const struct search *search, uint32_t block, uint64_t into,
+	const struct search_asked *asked)
+{
+	const struct search *s = search;
+	bool has_edges = s->graph.heads.data[block] < graph_edges_end(&s->graph, block);
+	/* What holds pointers is of multiples of them. */
+	const struct heuristic_block at = {
+		space_address(&s->space, block), *asked, has_edges ? 8 : 1};
+	return heuristics_explain(&s->heuristics, &at, into);
+}
+
 /* What explains an interior pointer; 0: nothing. */
 static enum search_heuristic explain(const struct search *s, const struct link *link)
 {
 	uint32_t block = GRAPH_BLOCK(link->edge);
-	if (!s->heuristics.enabled)
+	if (!s->heuristics.enabled || link->offset % 8)
 		return 0;
-	return heuristics_explain(&s->heuristics, space_address(&s->space, block),
-		space_size(&s->space, block), link->offset);
+	uint64_t size = space_size(&s->space, block);
+	struct search_asked asked = {size, size, size};
+	const struct search_options *options = &s->options;
+	if (options->may_explain &&
+		!options->may_explain(options->may_explain_context, block, link->offset, &asked))
+		return 0;
+	return search_explain(s, block, link->offset, &asked);
 }
 
 /* Whether the caller says that an interior pointer is none. */
@@ -187,7 +203,14 @@ static void forget_plain(const struct search *s, uint64_t *explained)
 	}
 }
 
-/* Sums up what is reachable by heuristics alone, as memcheck does. False: no memory. */
+static int by_block(const void *a, const void *b)
+{
+	uint32_t x = ((const struct explained *)a)->block, y = ((const struct explained *)b)->block;
+	return (x > y) - (x < y);
+}
+
+/* Sums up what is reachable by heuristics alone, as memcheck does, and keeps that. False: no
+ * memory. */
 static bool count_explained(struct search *s)
 {
 	if (!s->explained.len)
@@ -201,15 +224,28 @@ static bool count_explained(struct search *s)
 		explained[block / 64] |= 1ull << block % 64;
 	}
 	forget_plain(s, explained);
+	size_t kept = 0;
 	for (size_t i = 0; i < s->explained.len; i++) {
-		const struct explained *one = &s->explained.data[i];
-		if (!(explained[one->block / 64] >> one->block % 64 & 1))
+		struct explained one = s->explained.data[i];
+		if (!(explained[one.block / 64] >> one.block % 64 & 1))
 			continue;
-		unsigned number = (unsigned)__builtin_ctz(one->by);
+		unsigned number = (unsigned)__builtin_ctz(one.by);
 		s->totals.heuristic_blocks[number]++;
-		s->totals.heuristic_bytes[number] += space_size(&s->space, one->block);
+		s->totals.heuristic_bytes[number] += space_size(&s->space, one.block);
+		s->explained.data[kept++] = one;
 	}
+	s->explained.len = kept;
+	qsort(s->explained.data, kept, sizeof(*s->explained.data), by_block);
 	return true;
+}
+
+enum search_heuristic search_heuristic_of(const struct search *search, uint32_t block)
+{
+	const struct explained key = {.block = block}, *found = NULL;
+	if (search->explained.len)
+		found = bsearch(
+			&key, search->explained.data, search->explained.len, sizeof(key), by_block);
+	return found ? found->by : 0;
 }
 
 bool search_mark(struct search *s)

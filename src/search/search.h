@@ -12,7 +12,8 @@
  *   indirect   only from lost blocks; it counts with one that is definite, the *leader*; of a ring
  *              that nothing else holds, the oldest leads
  *
- * An interior pointer that a heuristic explains counts as a start pointer.
+ * An interior pointer that a heuristic explains counts as a start pointer. Where sizes are those
+ * that an allocator gave, a heuristic has to fit one of those that can have been asked for.
  *
  * The heap is read once, in order, by large reads; what points where is kept (4 bytes a pointer, 4
  * a block), so that marking never reads memory. Beside it a block costs 20 bytes.
@@ -55,12 +56,24 @@ struct search_root {
 	uint32_t tag; /* the caller's, given back */
 };
 
+/* How many of a block's bytes the program asked for, as far as that is known. */
+struct search_asked {
+	uint64_t least, most;
+	uint64_t mostly; /* the least but for a few blocks: for what fits too easily */
+};
+
 struct search_options {
 	unsigned alignment;            /* of words that are looked at: 1, 2, 4 or 8 */
 	unsigned heuristics;           /* enum search_heuristic */
 	bool starts_only;              /* interior pointers hold nothing: no block is possible */
 	const struct search_map *maps; /* ascending; for SEARCH_MULTIPLEINHERITANCE */
 	size_t map_count;
+	/* Asked before a heuristic looks at a block: whether one can explain a pointer so far into
+	 * it, and how much was asked for; *asked says that it was all of the block. NULL: any can,
+	 * and so it is. */
+	bool (*may_explain)(
+		void *context, uint32_t block, uint64_t into, struct search_asked *asked);
+	void *may_explain_context;
 	/* How old a block is, or NULL: of two the one with the smaller number was there first. Of
 	 * blocks that hold each other the oldest leads: the map rather than one of its nodes.
 	 * Without it, and among very many, the first in memory. */
@@ -140,7 +153,8 @@ uint64_t search_block_size(const struct search *search, uint32_t block);
 uint32_t search_block_site(const struct search *search, uint32_t block);
 /* Asks the processor for what will be wanted of a block: its site. */
 void search_prefetch_block(const struct search *search, uint32_t block);
-/* The site that it was added with, whatever was set since; before search_judge(). */
+/* The site that it was added with, whatever was set since; before search_judge(), and in it of
+ * those that may_explain() is asked about. */
 uint32_t search_block_first_site(const struct search *search, uint32_t block);
 /* Between search_read() and search_judge(). */
 void search_block_set_site(struct search *search, uint32_t block, uint32_t site);
@@ -158,6 +172,13 @@ struct graph;
 const struct graph *search_graph(const struct search *search);
 
 enum search_kind search_kind(const struct search *search, uint32_t block);
+
+/* After search_read(): the heuristic that explains a pointer so far into a block of which so much
+ * was asked for; 0: none. */
+enum search_heuristic search_explain(const struct search *search, uint32_t block, uint64_t into,
+	const struct search_asked *asked);
+/* The heuristic by which alone a block is reachable; 0: none, or it is by others. */
+enum search_heuristic search_heuristic_of(const struct search *search, uint32_t block);
 
 /* Results live as long as the search. Records: by site, kind and group. */
 const struct search_record *search_records(const struct search *search, size_t *ret_count);

@@ -61,7 +61,8 @@ struct recent_group {
 };
 #define GROUPS_RECENT 64u
 
-/* A block that was reached by an interior pointer that a heuristic explains. */
+/* A block that was reached by an interior pointer that a heuristic explains; in the end those that
+ * nothing else holds, ascending. */
 struct explained {
 	uint32_t block;
 	enum search_heuristic by;

@@ -78,6 +78,14 @@ static uint32_t place_of(void *context, uint64_t address, uint64_t size, uint64_
 	return SURVEY_NO_PLACE;
 }
 
+static bool asked_of(void *context, uint64_t address, uint64_t size, uint64_t *ret)
+{
+	const struct live_block *known = joined_find(context, address, size);
+	if (known)
+		*ret = known->size;
+	return known;
+}
+
 struct error *heap_join(struct survey *survey, struct joined *joined)
 {
 	if (!joined->blocks && model_totals(joined->recording)->live_blocks)
@@ -87,6 +95,7 @@ struct error *heap_join(struct survey *survey, struct joined *joined)
 			joined->name);
 	joined->sampled = model_recording(joined->recording)->sample_bytes > 0;
 	struct walk walk = {.joined = joined};
+	survey->asked = (struct survey_asked){asked_of, joined};
 	struct error *error = survey_place(survey, place_of, &walk);
 	while (!error && walk.next < joined->count)
 		pass_by(&walk);

@@ -201,6 +201,7 @@ static struct error *make_leaks(struct making *m)
 	search->moment = died ? LEAK_ON_DEATH : LEAK_ON_DEMAND;
 	search->way = LEAK_WAY_HELD;
 	search->alignment = 8;
+	search->heuristics = s->heuristics;
 	search->threads = s->heap.space->threads.len;
 	search->root_bytes = totals->root_bytes;
 	search->unread_bytes = totals->unread_bytes;
@@ -213,6 +214,10 @@ static struct error *make_leaks(struct making *m)
 	for (unsigned i = 0; i < LEAK_KINDS; i++) {
 		search->blocks[i] = totals->blocks[i];
 		search->bytes[i] = totals->bytes[i];
+	}
+	for (unsigned i = 0; i < LEAK_HEURISTICS; i++) {
+		search->heuristic_blocks[i] = totals->heuristic_blocks[i];
+		search->heuristic_bytes[i] = totals->heuristic_bytes[i];
 	}
 	struct error *error = NULL;
 	for (size_t i = 0; i < s->roots.len && !error; i++)
@@ -349,7 +354,8 @@ static struct error *survey_and_make(const struct address_space *space, struct h
 	const char *name, struct model **ret)
 {
 	struct survey survey;
-	struct error *error = survey_open(space, names, POINTERS_ALIGNED, &survey);
+	struct error *error =
+		survey_open(space, names, POINTERS_ALIGNED, SEARCH_HEURISTICS_ALL, &survey);
 	if (!error)
 		error = survey_type(&survey);
 	if (!error)

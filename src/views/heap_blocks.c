@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "heap/inferred.h"
 #include "views/heap_joined_view.h"
+#include "views/heuristics.h"
 #include "views/json_parts.h"
 
 #define PIECE_BYTES (64u << 10)
@@ -69,6 +70,7 @@ static void put_json(struct listing *l, const struct heap_block *block, uint32_t
 		if (by)
 			json_put_string(l->json, "by", by);
 		json_put_string(l->json, "leak", kinds[search_kind(s->search, number)]);
+		heuristic_put(l->json, search_heuristic_of(s->search, number));
 		put_allocation(l, block, number);
 	}
 	json_object_end(l->json);
@@ -91,6 +93,9 @@ static void put_text(struct listing *l, const struct heap_block *block, uint32_t
 		uint32_t type = survey_type_of(s, number);
 		text_printf(&l->out, "  %-9s  ", kinds[search_kind(s->search, number)]);
 		text_add_shown(&l->out, s->types.types.data[type].name, 200);
+		enum search_heuristic heuristic = search_heuristic_of(s->search, number);
+		if (heuristic)
+			text_printf(&l->out, " (held by %s)", heuristic_name(heuristic));
 	}
 	text_add_char(&l->out, '\n');
 	if (l->out.len >= PIECE_BYTES)

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "heap/alone.h"
 #include "views/heap_joined_view.h"
+#include "views/heuristics.h"
 #include "views/json_parts.h"
 #include "views/leaks_view.h"
 
@@ -103,6 +104,8 @@ static void text_leaks(const struct survey *s, const struct heap_alone *alone, s
 			text_add(out, ", of these without any pointer ");
 			add_sum(out, alone->bytes, alone->blocks.len);
 		}
+		if (i == SEARCH_REACHABLE)
+			heuristics_add_sums(out, totals);
 		text_add_char(out, '\n');
 	}
 }

@@ -8,6 +8,7 @@
 #include "heap/where.h"
 #include "views/heap_joined_view.h"
 #include "views/heap_where_view.h"
+#include "views/heuristics.h"
 #include "views/json_parts.h"
 
 #define TEXT_ROWS 12u /* of each layer */
@@ -48,6 +49,26 @@ static void add_declared(
 		text_printf(text, ", its %s", path.data);
 }
 
+/* What makes a pointer into a block as good as one to its start. */
+static enum search_heuristic explain(const struct heap_page *page, uint64_t target, uint64_t into)
+{
+	uint64_t offset;
+	uint32_t block = into ? search_block_at(page->survey->search, target, &offset) : SPACE_NONE;
+	return block != SPACE_NONE ? interior_explain(page->survey, block, into) : 0;
+}
+
+/* The end of a line: how far a pointer leads into what it points to. */
+static void text_into(
+	const struct heap_page *page, uint64_t target, uint64_t into, struct text *out)
+{
+	enum search_heuristic heuristic = explain(page, target, into);
+	if (into)
+		text_printf(out, " + %" PRIu64, into);
+	if (heuristic)
+		text_printf(out, " (%s)", heuristic_name(heuristic));
+	text_add_char(out, '\n');
+}
+
 static struct error *text_root(
 	const struct heap_page *page, const struct why_root *row, struct text *out)
 {
@@ -78,9 +99,7 @@ static struct error *text_root(
 		text_add(out, ")");
 	}
 	text_printf(out, " → 0x%" PRIx64, row->target);
-	if (row->into)
-		text_printf(out, " + %" PRIu64, row->into);
-	text_add_char(out, '\n');
+	text_into(page, row->target, row->into, out);
 	return NULL;
 }
 
@@ -153,9 +172,7 @@ static void text_rows(
 			text_add(out, ", some held by others of them");
 		text_printf(out, ", as 0x%" PRIx64 " + %" PRIu64 " → 0x%" PRIx64, row->example,
 			row->offset, row->target);
-		if (row->into)
-			text_printf(out, " + %" PRIu64, row->into);
-		text_add_char(out, '\n');
+		text_into(page, row->target, row->into, out);
 	}
 	if (all > shown)
 		text_printf(out, "    … and blocks of %zu more types\n", all - shown);
@@ -224,6 +241,7 @@ static void put_rows(struct json *json, const struct heap_page *page, const stru
 		json_put_string(json, "member", member.data);
 		json_put_hexadecimal(json, "target", row->target, true);
 		json_put_u64(json, "into", row->into);
+		heuristic_put(json, explain(page, row->target, row->into));
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -258,6 +276,7 @@ static struct error *put_root(
 	}
 	json_put_hexadecimal(json, "target", row->target, true);
 	json_put_u64(json, "into", row->into);
+	heuristic_put(json, explain(page, row->target, row->into));
 	json_object_end(json);
 	return NULL;
 }

@@ -12,6 +12,7 @@
 #include "heap/where.h"
 #include "views/heap_joined_view.h"
 #include "views/heap_where_view.h"
+#include "views/heuristics.h"
 #include "views/json_parts.h"
 
 #define PIECE_BYTES 4096u
@@ -156,8 +157,10 @@ static struct error *write_text(struct words *w, uint32_t block, const struct si
 {
 	const struct survey *s = w->page->survey;
 	const struct heap_type *type = &s->types.types.data[survey_type_of(s, block)];
-	text_printf(&w->out, "block 0x%" PRIx64 ": %" PRIu64 " bytes, %s, ", w->start, w->size,
-		kinds[search_kind(s->search, block)]);
+	enum search_heuristic heuristic = search_heuristic_of(s->search, block);
+	text_printf(&w->out, "block 0x%" PRIx64 ": %" PRIu64 " bytes, %s%s%s, ", w->start, w->size,
+		kinds[search_kind(s->search, block)], heuristic ? " by " : "",
+		heuristic ? heuristic_name(heuristic) : "");
 	text_add_shown(&w->out, type->name, 200);
 	const char *by = inferred_basis_name(s, block);
 	text_printf(&w->out, " (%s%s%s)\n", heap_type_kind_name(type->kind), by ? ", " : "",
@@ -185,6 +188,7 @@ static struct error *write_json(struct words *w, uint32_t block, const struct si
 	if (by)
 		json_put_string(&json, "by", by);
 	json_put_string(&json, "leak", kinds[search_kind(s->search, block)]);
+	heuristic_put(&json, search_heuristic_of(s->search, block));
 	struct error *error = heap_allocation_put(w->page, w->start, w->size, &json);
 	if (!error && w->wanted) {
 		json_key(&json, "words");

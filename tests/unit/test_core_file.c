@@ -52,7 +52,8 @@ static struct error *survey_of(int fd, uint64_t *ret_used)
 	if (!error)
 		error = address_space_of_core(&core, NULL, &space);
 	if (!error)
-		error = survey_open(&space, &names, POINTERS_ALIGNED, &survey);
+		error = survey_open(
+			&space, &names, POINTERS_ALIGNED, SEARCH_HEURISTICS_ALL, &survey);
 	if (!error)
 		error = survey_type(&survey);
 	if (!error)

@@ -168,6 +168,62 @@ CASE(explained, "what a heuristic alone explains is counted, until a pointer to 
 	}
 }
 
+/* Blocks as an allocator rounds them up; the third is not to be explained. */
+static bool rounded(void *context, uint32_t block, uint64_t into, struct search_asked *asked)
+{
+	CHECK_U64(into, 8);
+	CHECK_U64(asked->most, 104);
+	CHECK_U64(asked->least, 104);
+	*asked = *(const struct search_asked *)context;
+	return block != 2;
+}
+
+/* Whether a number at the beginning of a block explains a pointer behind it. */
+static bool explains(unsigned heuristics, uint64_t number, bool has_pointer, uint32_t which)
+{
+	struct picture picture = {calloc(56, 8), calloc(1, 8), 56, 1};
+	struct search_asked asked = {73, 104, 89};
+	const struct search_options options = {.alignment = 8,
+		.heuristics = heuristics,
+		.may_explain = rounded,
+		.may_explain_context = &asked};
+	struct search *search;
+	CHECK_OK(search_create(&options, &search));
+	for (uint32_t i = 0; i < 4; i++)
+		CHECK_OK(search_add_block(search, HEAP + 112 * i, 104, 1));
+	picture.heap[14 * which] = number;
+	picture.heap[14 * which + 5] = has_pointer ? HEAP + 112 * 3 : 0;
+	picture.roots[0] = HEAP + 112 * which + 8;
+	run(search, &picture);
+	enum search_kind kind = search_kind(search, which);
+	CHECK(kind == SEARCH_REACHABLE || kind == SEARCH_POSSIBLE);
+	search_destroy(search);
+	free(picture.heap);
+	free(picture.roots);
+	return kind == SEARCH_REACHABLE;
+}
+
+CASE(rounded_up, "where sizes were rounded up, a heuristic fits if one that was asked for does")
+{
+	for (unsigned has = 0; has < 2; has++) {
+		for (uint64_t length = 0; length < 200; length++) {
+			bool fits = length >= 73 - 8 && length <= 104 - 8;
+			CHECK(explains(SEARCH_LENGTH64, length, has, 0) == fits);
+		}
+		CHECK(!explains(SEARCH_LENGTH64, UINT64_MAX, has, 0));
+		CHECK(!explains(SEARCH_LENGTH64, UINT64_MAX - 7, has, 0));
+	}
+	CHECK(!explains(SEARCH_LENGTH64, 96, false, 2));
+	/* Elements take 81 to 96 bytes together; what holds pointers is of multiples of 8. */
+	for (uint64_t count = 0; count < 120; count++) {
+		uint64_t any = count ? 96 / count * count : 0;
+		uint64_t words = count ? 96 / count / 8 * 8 * count : 0;
+		CHECK(explains(SEARCH_NEWARRAY, count, false, 0) == (any >= 81));
+		CHECK(explains(SEARCH_NEWARRAY, count, true, 0) == (words >= 81));
+	}
+	CHECK(!explains(SEARCH_NEWARRAY, UINT64_MAX, false, 0));
+}
+
 CASE(backwards, "a list that was lost from its last block in memory on has one leader")
 {
 	enum { BLOCKS = 1000 };

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Blocks that are pointed into: which heuristics can explain that, as far as it was seen when the
+ * blocks were gone through. Most fit none, so that few are looked at once more.
+ */
+#ifndef HEAP_INTERIOR_H
+#define HEAP_INTERIOR_H
+
+#include "base/vec.h"
+#include "heap/search_maps.h"
+#include "search/search.h"
+
+DEFINE_VEC(interior_bits, uint64_t)
+
+struct interior {
+	struct search_map_vec maps;  /* where vtables are */
+	struct interior_bits counts; /* bit set of blocks: a number below their size comes first */
+};
+
+void interior_deinit(struct interior *interior);
+
+/* A block, with the first `len` bytes of its content; they come by their numbers. False: no
+ * memory. */
+bool interior_take(
+	struct interior *interior, uint32_t block, uint64_t size, const uint8_t *bytes, size_t len);
+
+/* As in struct search_options, of a survey. */
+bool interior_may_explain(void *context, uint32_t block, uint64_t into, struct search_asked *asked);
+
+struct survey;
+/* The heuristic that explains a pointer so far into a block, whatever else holds it; 0: none, or
+ * they are not used. */
+enum search_heuristic interior_explain(const struct survey *survey, uint32_t block, uint64_t into);
+
+#endif
