@@ -62,7 +62,13 @@ static struct error *lay_out(
 	struct error *error = heap_layouts_open(survey, &any);
 	if (error || heap_layout_of(survey, block, ret))
 		return error;
-	if (survey->types.types.data[survey_type_of(survey, block)].kind == HEAP_TYPE_PYTHON)
+	enum heap_type_kind kind = survey->types.types.data[survey_type_of(survey, block)].kind;
+	if (kind == HEAP_TYPE_STRING) {
+		*ret = (struct heap_layout){
+			TYPE_VOID, 1, search_block_size(survey->search, block), true};
+		return NULL;
+	}
+	if (kind == HEAP_TYPE_PYTHON)
 		return error_create(ERROR_INPUT,
 			"%s is of Python: `python 0x%" PRIx64
 			"` shows what it holds (show %s --as TYPE: how C has it)",

@@ -215,8 +215,9 @@ static void put_array_block(struct show *s, const struct heap_layout *layout)
 		json_key(s->json, "members");
 		json_array_begin(s->json);
 	}
-	if (of->kind == TYPE_NUMBER && of->size == 1 &&
-		(of->encoding == TYPE_CHARACTER || of->encoding == TYPE_BYTE))
+	if (heap_show_is_string(layout) ||
+		(of->kind == TYPE_NUMBER && of->size == 1 &&
+			(of->encoding == TYPE_CHARACTER || of->encoding == TYPE_BYTE)))
 		put_text_block(s);
 	else
 		more = put_elements(s, layout->type, layout->count, 0, 0);
@@ -234,7 +235,10 @@ static void put_block_head(struct show *s, uint32_t block, const struct heap_lay
 	uint64_t address = search_block_address(survey->search, block);
 	_cleanup_(text_deinit) struct text declared;
 	text_init(&declared);
-	types_declare(s->values.types, layout->type, "", &declared);
+	if (heap_show_is_string(layout))
+		text_add(&declared, "char[]");
+	else
+		types_declare(s->values.types, layout->type, "", &declared);
 	if (s->json) {
 		json_put_hexadecimal(s->json, "address", address, true);
 		json_put_u64(s->json, "size", search_block_size(survey->search, block));

@@ -21,6 +21,12 @@ struct show {
 uint8_t *heap_show_read(
 	struct show *show, uint32_t block, const struct heap_layout *layout, uint64_t offset);
 
+/* Whether it is text by what holds it, which takes no debug information. */
+static inline bool heap_show_is_string(const struct heap_layout *layout)
+{
+	return layout->is_array && layout->type == TYPE_VOID;
+}
+
 /* All blocks of these types, a row each. */
 struct error *heap_show_table(struct show *show, const struct kin_set *types,
 	const struct heap_layout *layout) must_check_;

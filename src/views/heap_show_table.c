@@ -17,6 +17,7 @@
 #define CELL_ELEMENTS 8u
 #define ROWS_SHOWN 40u
 #define NAME_SHOWN 40u
+#define TEXT_SHOWN 100u
 #define BASIS_WIDTH strlen("look-alike")
 
 /* The members of a row of the table: where each begins, and what it is called. */
@@ -97,6 +98,19 @@ static void end_row(struct text *out)
 	text_add_char(out, '\n');
 }
 
+/* Of a string's block. */
+static void put_text(struct show *s)
+{
+	size_t len = strnlen((const char *)s->values.bytes, s->values.len);
+	_cleanup_(text_deinit) struct text cell;
+	text_init(&cell);
+	text_add_n(&cell, (const char *)s->values.bytes, len < TEXT_SHOWN ? len : TEXT_SHOWN);
+	text_add(s->out, "  \"");
+	text_add_shown(s->out, cell.data ? cell.data : "", TEXT_SHOWN);
+	text_add(s->out, len > TEXT_SHOWN ? "…\"" : "\"");
+	s->out->failed |= cell.failed;
+}
+
 static struct error *put_row(
 	struct show *s, uint32_t block, const struct kin *kin, const struct table *table)
 {
@@ -110,6 +124,8 @@ static struct error *put_row(
 	const char *basis = inferred_basis_name(survey, block);
 	if (table->has_basis)
 		put_cell(s->out, basis ? basis : "", BASIS_WIDTH);
+	if (heap_show_is_string(table->layout))
+		put_text(s);
 	for (size_t i = 0; i < table->columns.len; i++) {
 		const struct column *column = &table->columns.data[i];
 		_cleanup_(text_deinit) struct text cell;
@@ -142,6 +158,8 @@ static void put_head(struct show *s, struct table *table)
 		column->width = width_of(s, column);
 		text_printf(s->out, "  %-*s", (int)column->width, column->name);
 	}
+	if (heap_show_is_string(table->layout))
+		text_add(s->out, "  TEXT");
 	text_add_char(s->out, '\n');
 }
 
@@ -192,7 +210,8 @@ struct error *heap_show_table(
 {
 	struct table table = {.types = types, .layout = layout};
 	uint32_t plain = types_plain(show->values.types, layout->type);
-	bool ok = find_columns(show, plain, 0, "", 0, &table.columns);
+	bool ok =
+		heap_show_is_string(layout) || find_columns(show, plain, 0, "", 0, &table.columns);
 	struct error *error = ok ? put_table(show, &table) : error_no_memory();
 	columns_free(&table.columns);
 	return error;

@@ -3,6 +3,7 @@
 """What is asked of a type is answered for what people mean by it: objects of derived classes too, and where no block
 is of it, what there is instead."""
 
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -159,6 +160,52 @@ def control_blocks(folder):
         values = list(members_of(blocks[0]).values())
         if len(blocks) != 1 or not any(value.split()[0] in records for value in values):
             raise hw.Failure(f"{name}: {values}, records {records}")
+
+
+UNKNOWN = re.compile(r"\d+ bytes(, pointers at( \d+)+)?")
+# Where debug information says nothing of it, it has no name; and what is not of interest may be anything.
+NAMELESS = ("Link", "Many", "Pair")
+
+
+def wrong_kinds(account, blocks, has_types):
+    found = {int(b["address"], 16): b["type"] for b in blocks if b["state"] == "used"}
+    wrong = Counter()
+    for address, (_, used, _, kind) in account.items():
+        name = found.get(address, "not there")
+        if not used or kind in ("plain", "?"):
+            continue
+        nameless = kind in NAMELESS and not has_types
+        if not (UNKNOWN.fullmatch(name) if nameless else name == kind or name.startswith(kind + " of ")):
+            wrong[f"'{kind}' is called '{name}'"] += 1
+    return wrong
+
+
+def add_buffers(name, has_types):
+    def buffers(folder):
+        with Waiting(program_of(name), folder) as pid:
+            live = ask("heap", "--json", str(pid), "blocks")["blocks"]
+            account = read_account(folder / "account")
+        core = kernel_core(program_of(name), folder)
+        dead = wrong_kinds(read_account(folder / "account"), ask("core", "--json", core, "blocks")["blocks"], has_types)
+        wrong = wrong_kinds(account, live, has_types) + dead
+        if wrong:
+            raise hw.Failure(f"{wrong}")
+        shown = [b for b in ask("core", "--json", core, "show", "std::string buffer")["blocks"]]
+        texts = {b["members"][0] for b in shown}
+        wanted = {'"the quick brown fox jumps over the lazy dog"', '"naïve cafés of 東京"', '"a string that nothing but a stack holds"'}
+        if not wanted <= texts or len(shown) != 4:
+            raise hw.Failure(f"texts: {texts}")
+        one = next(b for b in shown if "quick" in b["members"][0])
+        text = hw.run([hw.HEAPWISE, "core", core, "show", one["address"]]).text
+        need(text, "std::string buffer (string)\n", '"the quick brown fox jumps over the lazy dog"\n')
+        need(hw.run([hw.HEAPWISE, "core", core, "show", "std::string buffer"]).text, "ADDRESS         TEXT\n",
+             '  "the quick brown fox jumps over the lazy dog"\n')
+
+    tests.add(f"{name}: strings are told from nodes that begin with two numbers, and are shown as text", buffers)
+
+
+add_buffers("buffers", True)
+add_buffers("buffers_plain", False)
 
 
 tests.main()
