@@ -229,6 +229,10 @@ static struct error *judge_leaks(struct judging *judging)
 		check->unknown = "nobody searched for leaks: 'heapwise run --leak-check=full' does";
 		return NULL;
 	}
+	if (model_recording(judging->input->model)->no_heap) {
+		check->unknown = "there is no heap in it that could be searched";
+		return NULL;
+	}
 	_cleanup_free_ const struct leak_row **rows = calloc(leaks->rows.len + 1, sizeof(*rows));
 	if (!rows)
 		return error_no_memory();

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -88,9 +89,12 @@ int heap_verb_strings(struct heap_session *session, int count, char **words)
 	return show_region(session, &options, heap_strings_write);
 }
 
-/* A new file, for its owner alone. -1, after saying why there is none. */
-static int open_new(const char *path)
+/* A file for its owner alone; what is there is replaced, which is said at the end. -1, after saying
+ * why there is none. */
+static int open_new(const char *path, bool *ret_replaced)
 {
+	struct stat known;
+	*ret_replaced = !stat(path, &known) && S_ISREG(known.st_mode) && known.st_size;
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		message("can't write %s: %s", path, strerror(errno));
@@ -129,6 +133,11 @@ static struct error *copy_range(const struct address_space *space, uint64_t star
 	return error;
 }
 
+static const char *replaced_words(bool replaced)
+{
+	return replaced ? ", in place of what was there" : "";
+}
+
 #define DUMP_BYTES_MAX (1ull << 40)
 
 int heap_verb_dump(struct heap_session *session, int count, char **words)
@@ -146,7 +155,8 @@ int heap_verb_dump(struct heap_session *session, int count, char **words)
 		message("0x%llx: nothing can be read there", (unsigned long long)options.start);
 		return ERROR_INPUT;
 	}
-	int fd = open_new(path);
+	bool replaced;
+	int fd = open_new(path, &replaced);
 	if (fd < 0)
 		return ERROR_ENVIRONMENT;
 	uint64_t lacks = 0;
@@ -155,7 +165,13 @@ int heap_verb_dump(struct heap_session *session, int count, char **words)
 	if (!error && lacks)
 		message("%llu bytes of the range can't be read; they are zeros in %s",
 			(unsigned long long)lacks, path);
-	return end_file(fd, path, error);
+	int code = end_file(fd, path, error);
+	if (!code)
+		message("%llu bytes from 0x%llx to 0x%llx written to %s%s",
+			(unsigned long long)(options.end - options.start),
+			(unsigned long long)options.start, (unsigned long long)options.end, path,
+			replaced_words(replaced));
+	return code;
 }
 
 int heap_verb_save(struct heap_session *session, int count, char **words)
@@ -165,7 +181,13 @@ int heap_verb_save(struct heap_session *session, int count, char **words)
 		message("save writes a core of a process; this is one already");
 		return ERROR_USAGE;
 	}
-	int fd = open_new(words[1]);
-	return fd < 0 ? ERROR_ENVIRONMENT
-		      : end_file(fd, words[1], core_write(&session->space, fd, words[1]));
+	bool replaced;
+	int fd = open_new(words[1], &replaced);
+	if (fd < 0)
+		return ERROR_ENVIRONMENT;
+	int code = end_file(fd, words[1], core_write(&session->space, fd, words[1]));
+	if (!code)
+		message("a core of process %d written to %s%s", (int)session->pid, words[1],
+			replaced_words(replaced));
+	return code;
 }

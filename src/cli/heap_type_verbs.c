@@ -5,66 +5,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "cli/heap_subject.h"
 #include "cli/heap_verbs.h"
 #include "cli/message.h"
 #include "views/heap_layout_view.h"
-
-#define LIKE_MOST 6u
-
-static struct error *no_debug_information(void)
-{
-	return error_create(ERROR_INPUT,
-		"types are not known: neither the program nor a library of it has debug "
-		"information (compiled without -g, or stripped; --symbol-path and "
-		"--debug-file-directory say where debug files are)");
-}
-
-static struct error *unknown_type(struct types *types, const char *name)
-{
-	const char *like[LIKE_MOST];
-	size_t count = types_like(types, name, like, LIKE_MOST);
-	_cleanup_(text_deinit) struct text text;
-	text_init(&text);
-	for (size_t i = 0; i < count; i++) {
-		text_add(&text, i ? ", " : "; there are ");
-		text_add_shown(&text, like[i], 200);
-	}
-	return error_create(ERROR_INPUT, "no type '%s' is described by debug information%s", name,
-		text.data ? text.data : "");
-}
-
-static struct error *several_types(const char *name, const char *const *choices, size_t count)
-{
-	_cleanup_(text_deinit) struct text text;
-	text_init(&text);
-	for (size_t i = 0; i < count && i < LIKE_MOST; i++) {
-		text_add(&text, i ? ", " : "");
-		text_add_shown(&text, choices[i], 200);
-	}
-	return error_create(ERROR_INPUT, "'%s' may be %zu types: %s%s; say which", name, count,
-		text.data ? text.data : "", count > LIKE_MOST ? "…" : "");
-}
-
-/* By its whole name, or as people write it. */
-static struct error *find_type(
-	struct heap_session *session, const char *name, struct types **ret_types, uint32_t *ret)
-{
-	bool any;
-	struct error *error =
-		heap_names_all_types(&session->names, &session->space, ret_types, &any);
-	if (!error && !any)
-		error = no_debug_information();
-	if (error)
-		return error;
-	*ret = types_find(*ret_types, name);
-	if (*ret != TYPE_VOID)
-		return NULL;
-	const char *choices[LIKE_MOST];
-	size_t count = types_meant(*ret_types, name, choices, LIKE_MOST, ret);
-	if (count > 1)
-		return several_types(name, choices, count);
-	return count ? NULL : unknown_type(*ret_types, name);
-}
 
 /* Words as one, with spaces between: "struct node" needs no quotes. */
 static void join(int count, char **words, struct text *ret)
@@ -82,8 +26,9 @@ int heap_verb_layout(struct heap_session *session, int count, char **words)
 	_cleanup_(text_deinit) struct text name;
 	text_init(&name);
 	join(count - 1, words + 1, &name);
-	struct error *error =
-		name.failed ? error_no_memory() : find_type(session, name.data, &types, &type);
+	struct error *error = name.failed ? error_no_memory() : NULL;
+	if (!error)
+		error = heap_subject_type(session, name.data, &types, &type);
 	if (error)
 		return message_error(error);
 	struct output output;
@@ -97,7 +42,7 @@ static struct error *lay_out_as(
 {
 	struct types *types;
 	uint32_t type;
-	struct error *error = find_type(session, name, &types, &type);
+	struct error *error = heap_subject_type(session, name, &types, &type);
 	if (error)
 		return error;
 	*ret = (struct heap_layout){type, types_get(types, type)->size, 1, false};
@@ -117,13 +62,19 @@ static struct error *lay_out(
 	struct error *error = heap_layouts_open(survey, &any);
 	if (error || heap_layout_of(survey, block, ret))
 		return error;
-	if (survey->types.types.data[survey_type_of(survey, block)].kind == HEAP_TYPE_PYTHON)
+	enum heap_type_kind kind = survey->types.types.data[survey_type_of(survey, block)].kind;
+	if (kind == HEAP_TYPE_STRING) {
+		*ret = (struct heap_layout){
+			TYPE_VOID, 1, search_block_size(survey->search, block), true};
+		return NULL;
+	}
+	if (kind == HEAP_TYPE_PYTHON)
 		return error_create(ERROR_INPUT,
 			"%s is of Python: `python 0x%" PRIx64
 			"` shows what it holds (show %s --as TYPE: how C has it)",
 			word, search_block_address(survey->search, block), word);
 	if (!any)
-		return no_debug_information();
+		return heap_subject_no_debug_information();
 	return error_create(ERROR_INPUT,
 		"what %s is, no debug information says: show %s --as TYPE (type %s has candidates)",
 		word, word, word);
@@ -138,28 +89,43 @@ static uint32_t example_of(const struct survey *survey, uint32_t type)
 	return block < count ? block : SPACE_NONE;
 }
 
-static int show_as(struct heap_session *session, const char *word, const char *as)
+/* How blocks are laid out: as the user says, as the type that was asked for, or as they are. */
+static struct error *lay_out_subject(struct heap_session *session, const char *word, const char *as,
+	const struct heap_subject *about, struct heap_layout *ret)
 {
-	uint32_t block, type;
 	bool any;
 	struct survey *survey = &session->survey;
-	struct heap_layout layout;
-	struct error *error = heap_verbs_find(survey, word, &block, &type);
-	if (error)
-		return message_error(error);
-	uint32_t example = block == SPACE_NONE ? example_of(survey, type) : block;
+	uint32_t example = about->block;
 	if (example == SPACE_NONE)
-		return message_error(error_create(ERROR_INPUT, "no block is of type '%s'", word));
-	error = as ? lay_out_as(session, as, search_block_size(survey->search, example), &layout)
-		   : lay_out(session, word, example, &layout);
+		example = example_of(survey, about->kin.kin.data[0].type);
+	if (example == SPACE_NONE)
+		return error_create(ERROR_INPUT, "no block is of type '%s'", word);
+	struct error *error = heap_layouts_open(survey, &any);
+	if (error)
+		return error;
+	if (as)
+		return lay_out_as(session, as, search_block_size(survey->search, example), ret);
+	if (about->block != SPACE_NONE || about->layout == TYPE_VOID)
+		return lay_out(session, word, example, ret);
+	*ret = (struct heap_layout){
+		about->layout, types_get(survey->layouts.types, about->layout)->size, 1, false};
+	return NULL;
+}
+
+static int show_as(struct heap_session *session, const char *word, const char *as)
+{
+	_cleanup_(heap_subject_deinit) struct heap_subject about = {.layout = TYPE_VOID};
+	struct heap_layout layout;
+	struct error *error = heap_subject_find(session, "show", word, &about);
 	if (!error)
-		error = heap_layouts_open(survey, &any);
+		error = lay_out_subject(session, word, as, &about, &layout);
 	if (error)
 		return message_error(error);
 	struct heap_page page = heap_session_page(session);
 	struct output output;
 	struct sink sink = heap_session_sink(session, &output);
-	return heap_session_shown(&output, heap_show_write(&page, block, type, &layout, &sink));
+	return heap_session_shown(
+		&output, heap_show_write(&page, about.block, &about.kin, &layout, &sink));
 }
 
 int heap_verb_show(struct heap_session *session, int count, char **words)
@@ -197,24 +163,12 @@ static int tell_holders(struct heap_session *session, const char *what, uint32_t
 	return heap_session_shown(&output, heap_holders_write(&page, what, layout, &found, &sink));
 }
 
-static int tell_type(struct heap_session *session, const char *what)
+static int tell_candidates(
+	struct heap_session *session, const char *what, uint32_t block, uint32_t type)
 {
-	struct survey *survey = &session->survey;
-	struct heap_layout layout;
-	uint32_t block, type, sampled = 0;
-	bool any;
-	struct error *error = heap_verbs_find(survey, what, &block, &type);
-	if (!error)
-		error = heap_layouts_open(survey, &any);
-	if (!error && !any)
-		error = no_debug_information();
-	if (error)
-		return message_error(error);
-	uint32_t example = block == SPACE_NONE ? example_of(survey, type) : block;
-	if (example != SPACE_NONE && heap_layout_of(survey, example, &layout))
-		return tell_holders(session, what, layout.type);
+	uint32_t sampled = 0;
 	_cleanup_(candidate_vec_deinit) struct candidate_vec found;
-	error = candidates_find(survey, block, type, &found, &sampled);
+	struct error *error = candidates_find(&session->survey, block, type, &found, &sampled);
 	if (error)
 		return message_error(error);
 	struct heap_page page = heap_session_page(session);
@@ -222,6 +176,28 @@ static int tell_type(struct heap_session *session, const char *what)
 	struct sink sink = heap_session_sink(session, &output);
 	return heap_session_shown(
 		&output, heap_candidates_write(&page, what, &found, sampled, &sink));
+}
+
+static int tell_type(struct heap_session *session, const char *what)
+{
+	struct survey *survey = &session->survey;
+	struct heap_layout layout = {.type = TYPE_VOID};
+	uint32_t block, type;
+	bool any;
+	struct error *error = heap_subject_word(session, what, &block, &type, &layout.type);
+	if (!error)
+		error = heap_layouts_open(survey, &any);
+	if (!error && !any)
+		error = heap_subject_no_debug_information();
+	if (error)
+		return message_error(error);
+	/* Who may point to a type debug information says, though no block is one. */
+	if (layout.type != TYPE_VOID)
+		return tell_holders(session, what, layout.type);
+	uint32_t example = block == SPACE_NONE ? example_of(survey, type) : block;
+	if (example != SPACE_NONE && heap_layout_of(survey, example, &layout))
+		return tell_holders(session, what, layout.type);
+	return tell_candidates(session, what, block, type);
 }
 
 int heap_verb_type(struct heap_session *session, int count, char **words)

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "cli/heap_region_verbs.h"
+#include "cli/heap_subject.h"
 #include "cli/heap_type_verbs.h"
 #include "cli/message.h"
 #include "heap/where.h"
@@ -139,20 +140,22 @@ struct error *heap_verbs_find(
 static int run_why(struct heap_session *session, int count, char **words)
 {
 	(void)count;
-	uint32_t block, type;
+	_cleanup_(heap_subject_deinit) struct heap_subject about = {.layout = TYPE_VOID};
 	struct error *error = heap_session_place(session);
 	if (!error)
-		error = heap_verbs_find(&session->survey, words[1], &block, &type);
+		error = heap_subject_find(session, "why", words[1], &about);
 	if (error)
 		return message_error(error);
 	_cleanup_(heap_why_deinit) struct why why = {.layers = 0};
-	error = heap_why(&session->survey, block, type, WHY_LAYERS, &why);
+	error = heap_why(&session->survey, about.block, &about.kin, WHY_LAYERS, &why);
 	if (error)
 		return message_error(error);
 	struct heap_page page = heap_session_page(session);
 	struct output output;
 	struct sink sink = heap_session_sink(session, &output);
-	return heap_session_shown(&output, heap_why_write(&page, words[1], &why, &sink));
+	return heap_session_shown(
+		&output, heap_why_write(&page, words[1],
+				 about.block == SPACE_NONE ? &about.kin : NULL, &why, &sink));
 }
 
 static int run_alone(struct heap_session *session, int count, char **words)

@@ -289,15 +289,18 @@ static struct error *write_view(const struct leak_report *report, const struct m
 static void say_unsearched(const struct leak_report *report, const struct model *model)
 {
 	const struct leak_search *search = model_leak_search(model);
-	bool searched = search && search->way != LEAK_WAY_NONE;
+	bool no_heap = model_recording(model)->no_heap;
+	bool searched = search && search->way != LEAK_WAY_NONE && !no_heap;
 	if (searched || report->exitcode == LEAK_NO_EXITCODE ||
 		model_target(model)->exit_kind == EXIT_KIND_EXEC)
 		return;
+	const char *problem = no_heap  ? "there is no heap in it that could be read"
+			      : search ? search->problem
+				       : NULL;
 	message("%s (%" PRIu32 ") was not searched for leaks%s%s; the exit status tells nothing "
 		"of them",
 		model_target(model)->command_len ? model_target(model)->command[0] : "?",
-		model_target(model)->pid, search && search->problem ? ": " : "",
-		search && search->problem ? search->problem : "");
+		model_target(model)->pid, problem ? ": " : "", problem ? problem : "");
 }
 
 /* Whether what is called lost is: registers of threads that went on meanwhile are not known. */

@@ -42,13 +42,13 @@ static uint32_t class_type(const struct finding *f, uint32_t block)
 
 bool find_is_free(const struct finding *f, uint32_t block)
 {
-	return !f->tails[block] && class_type(f, block) == HEAP_TYPE_NONE;
+	return class_type(f, block) == HEAP_TYPE_NONE;
 }
 
 bool find_is_room(const struct finding *f, uint32_t block)
 {
 	uint32_t site = search_block_site(f->search, block), type = class_type(f, block);
-	if (f->tails[block] || site >= f->types->class_count)
+	if (site >= f->types->class_count)
 		return false;
 	return type == HEAP_TYPE_NONE || f->types->types.data[type].kind == HEAP_TYPE_CXX;
 }
@@ -74,6 +74,7 @@ static uint32_t type_of_part(struct finding *f, enum container_part part)
 void find_say(struct finding *f, uint32_t block, enum container_part part)
 {
 	uint32_t type = type_of_part(f, part);
+	f->tails[block] = 0;
 	if (!f->error)
 		search_block_set_site(f->search, block, heap_types_site(f->types, type));
 }
@@ -86,8 +87,48 @@ void find_say_nodes(struct finding *f, enum container_part part)
 	for (size_t i = 0; i < f->nodes.len && !f->error; i++) {
 		if (i + AHEAD_NODES < f->nodes.len)
 			search_prefetch_block(f->search, f->nodes.data[i + AHEAD_NODES]);
+		f->tails[f->nodes.data[i]] = 0;
 		search_block_set_site(f->search, f->nodes.data[i], site);
 	}
+}
+
+/* How many bytes a character of UTF-8 has; 0: none begins so. */
+static unsigned utf8_len(uint8_t first)
+{
+	return first < 0x80   ? 1
+	       : first < 0xc2 ? 0
+	       : first < 0xe0 ? 2
+	       : first < 0xf0 ? 3
+	       : first < 0xf5 ? 4
+			      : 0;
+}
+
+static bool is_readable(const uint8_t *bytes, size_t len)
+{
+	for (size_t i = 0; i < len;) {
+		unsigned count = utf8_len(bytes[i]);
+		bool is_control =
+			bytes[i] == 127 || (bytes[i] < ' ' && (bytes[i] < '\t' || bytes[i] > '\r'));
+		if (!count || is_control)
+			return false;
+		for (i++; --count && i < len; i++) {
+			if ((bytes[i] & 0xc0) != 0x80)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Six bytes of a pointer may be letters. */
+bool find_is_text(const struct finding *f, const uint8_t *bytes, size_t len)
+{
+	for (size_t at = 0; at < len; at += 8) {
+		uint64_t word;
+		memcpy(&word, bytes + at, 8);
+		if (block_of(f, word) != SPACE_NONE)
+			return false;
+	}
+	return is_readable(bytes, len);
 }
 
 /* What comes first is the surer. */
@@ -107,7 +148,7 @@ static inline bool is_second(const struct finding *f, uint64_t word)
 
 /* `bytes`: of [start, start + len), all that may be looked at; start and they are aligned. */
 static void look_at(struct finding *f, const uint8_t *bytes, uint64_t start, size_t len,
-	uint64_t address, uint32_t holder, uint64_t offset)
+	uint64_t address, uint32_t holder, uint64_t offset, bool is_stack)
 {
 	const uint64_t *words = (const void *)(bytes + (address - start));
 	struct place place = {.words = words,
@@ -115,7 +156,8 @@ static void look_at(struct finding *f, const uint8_t *bytes, uint64_t start, siz
 		.behind = (size_t)(start + len - address) / 8,
 		.address = address,
 		.holder = holder,
-		.offset = offset};
+		.offset = offset,
+		.is_stack = is_stack};
 	/* libc++'s strings end with the pointer. */
 	bool is_first = place.behind > 1 && is_second(f, words[1]);
 	if (is_first || (place.before && words[-1] <= COUNT_MOST))
@@ -131,7 +173,7 @@ static void look_through(struct finding *f, const uint8_t *bytes, uint64_t start
 		uint64_t word;
 		memcpy(&word, bytes + at, 8);
 		if (__builtin_expect(word - low < room && !(word & 7), 0))
-			look_at(f, bytes, start, len, start + at, holder, offset + at);
+			look_at(f, bytes, start, len, start + at, holder, offset + at, false);
 	}
 }
 
@@ -197,12 +239,27 @@ static struct error *look_through_roots(
 		size_t len = (size_t)(end - start);
 		const uint8_t *bytes = window_at(window, start, len, root->end);
 		if (bytes)
-			look_at(f, bytes, start, len, word->address, SPACE_NONE, 0);
+			look_at(f, bytes, start, len, word->address, SPACE_NONE, 0,
+				root->kind == HEAP_ROOT_STACK);
 	}
 	return f->error;
 }
 
-/* Strings end with a NUL: what doesn't is none. */
+/* A string ends with a NUL, and where little speaks for it, it has to read as one. */
+static bool is_string(
+	struct finding *f, struct window *window, uint64_t address, uint64_t len, bool must_be_text)
+{
+	uint64_t high = f->graph->space->high;
+	size_t some = len < TEXT_LOOKED_AT ? (size_t)len : TEXT_LOOKED_AT;
+	const uint8_t *bytes =
+		must_be_text && len ? window_at(window, address, find_text_room(len), high) : NULL;
+	if (must_be_text && (!bytes || !find_is_text(f, bytes, some)))
+		return false;
+	const uint8_t *end = window_at(window, address + len, 1, high);
+	return end && !*end;
+}
+
+/* What nothing surer was found to be. */
 static struct error *look_at_tails(struct finding *f, struct window *window)
 {
 	struct space_walk walk = {f->graph->space, 0, 0};
@@ -211,10 +268,10 @@ static struct error *look_at_tails(struct finding *f, struct window *window)
 		uint16_t tail = f->tails[walk.block];
 		if (!tail)
 			continue;
-		uint64_t end = address + size_of(f, walk.block) - tail;
-		const uint8_t *byte = window_at(window, end, 1, f->graph->space->high);
+		uint64_t len = size_of(f, walk.block) - (tail & ~TAIL_TEXT);
 		f->tails[walk.block] = 0;
-		if (byte && !*byte)
+		if (find_is_free(f, walk.block) &&
+			is_string(f, window, address, len, (tail & TAIL_TEXT) != 0))
 			find_say(f, walk.block, PART_STRING);
 	}
 	return f->error;

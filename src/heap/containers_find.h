@@ -31,7 +31,11 @@ struct place {
 	uint64_t address;
 	uint32_t holder; /* the block that it stands in; SPACE_NONE: outside of blocks */
 	uint64_t offset; /* in it */
+	bool is_stack;   /* what stands there may be left from before */
 };
+
+/* Of finding.tails: what is in the block must read as text, too. */
+#define TAIL_TEXT 0x8000u
 
 struct finding {
 	const struct heap *heap;
@@ -43,7 +47,8 @@ struct finding {
 	bool loose;              /* an allocator may give more than glibc does */
 	struct space_u32 nodes;  /* of the container that is looked at */
 	struct space_u32 owners; /* of trees: from which node each was reached */
-	/* How far before its end the string in a block must end, or 0: looked at afterwards. */
+	/* How far before its end the string in a block must end, and TAIL_TEXT; or 0. Looked at
+	 * afterwards, if until then nothing surer says what the block is. */
 	uint16_t *tails;
 	uint64_t steps; /* that may still be taken in vain */
 	struct error *error;
@@ -73,7 +78,7 @@ static inline uint64_t size_of(const struct finding *f, uint32_t block)
 	return space_size(f->graph->space, block);
 }
 
-/* Nobody has said yet what the block is. */
+/* Nobody has said yet what the block is; that it may be a string's does not count. */
 bool find_is_free(const struct finding *f, uint32_t block);
 /* The same; but of objects it may be the memory. */
 bool find_is_room(const struct finding *f, uint32_t block);
@@ -84,6 +89,15 @@ static inline bool find_alike(const struct finding *f, uint32_t a, uint32_t b)
 {
 	uint64_t x = size_of(f, a), y = size_of(f, b);
 	return (x > y ? x - y : y - x) <= 16;
+}
+/* Whether the beginning of a block, rounded up to words, reads as text of so many bytes: printable
+ * ASCII, white space or UTF-8 (the last character may be cut off), and no word of it a pointer. */
+bool find_is_text(const struct finding *f, const uint8_t *bytes, size_t len);
+/* Of a string so many bytes are looked at. */
+#define TEXT_LOOKED_AT 256u
+static inline size_t find_text_room(uint64_t len)
+{
+	return len < TEXT_LOOKED_AT ? (size_t)(len + 7) & ~(size_t)7 : TEXT_LOOKED_AT;
 }
 void find_say(struct finding *f, uint32_t block, enum container_part part);
 /* f->nodes are all nodes of one container. */

@@ -13,17 +13,46 @@
 /* Of a deque's table so much is read at a time. */
 #define TABLE_WORDS 512u
 
-/* The characters' end is looked at later: memory is gone through in order. */
-static bool take_string(struct finding *f, uint32_t block, uint64_t len)
+/*
+ * Three words alone may be anything: a pointer to the next of a list's nodes and two numbers, or
+ * what functions that returned left on a stack. There the block must have text in it; and also
+ * where it has pointers, of which a string has none.
+ */
+static bool is_doubtful(const struct finding *f, const struct place *place, uint32_t block)
 {
+	if (place->is_stack || (place->holder != SPACE_NONE && find_alike(f, place->holder, block)))
+		return true;
+	return f->graph->heads.data[block] < graph_edges_end(f->graph, block);
+}
+
+/* Where there is much room behind its end. */
+static bool is_string(const struct finding *f, uint64_t address, uint64_t len, bool must_be_text)
+{
+	uint8_t bytes[TEXT_LOOKED_AT];
+	uint8_t end = 1;
+	size_t room = find_text_room(len), some = len < sizeof(bytes) ? (size_t)len : sizeof(bytes);
+	if (must_be_text &&
+		(!len || address_space_read(f->heap->space, address, bytes, room) != room ||
+			!find_is_text(f, bytes, some)))
+		return false;
+	return address_space_read(f->heap->space, address + len, &end, 1) == 1 && !end;
+}
+
+/* The characters and their end are looked at later: memory is gone through in order. */
+static bool take_string(struct finding *f, const struct place *place, uint32_t block,
+	uint64_t capacity, uint64_t len)
+{
+	uint16_t known = block == SPACE_NONE ? 0 : f->tails[block];
+	if (block == SPACE_NONE || (known && !(known & TAIL_TEXT)) || !find_is_free(f, block) ||
+		!find_fits(f, capacity, block))
+		return false;
 	uint64_t tail = size_of(f, block) - len;
-	if (tail < UINT16_MAX) {
-		f->tails[block] = (uint16_t)tail;
+	bool is_text = is_doubtful(f, place, block);
+	if (tail < TAIL_TEXT) {
+		f->tails[block] = (uint16_t)(tail | (is_text ? TAIL_TEXT : 0));
 		return true;
 	}
-	char end = 1;
-	uint64_t address = search_block_address(f->search, block) + len;
-	if (address_space_read(f->heap->space, address, &end, 1) != 1 || end)
+	if (!is_string(f, search_block_address(f->search, block), len, is_text))
 		return false;
 	find_say(f, block, PART_STRING);
 	return true;
@@ -35,9 +64,7 @@ bool find_string(struct finding *f, const struct place *place)
 	const uint64_t *w = place->words;
 	if (place->behind < 3 || w[1] > w[2] || w[2] < STRING_LEAST || w[2] > BYTES_MOST)
 		return false;
-	uint32_t block = block_of(f, w[0]);
-	return block != SPACE_NONE && find_is_free(f, block) && find_fits(f, w[2] + 1, block) &&
-	       take_string(f, block, w[1]);
+	return take_string(f, place, block_of(f, w[0]), w[2] + 1, w[1]);
 }
 
 /* libc++: allocated bytes + 1, which tells it from a short one, length, pointer. */
@@ -50,9 +77,7 @@ bool find_string_of_libcxx(struct finding *f, const struct place *place)
 	if (!(w[-2] & 1) || !bytes || bytes % LIBCXX_STRING_STEP || bytes > BYTES_MOST ||
 		w[-1] >= bytes)
 		return false;
-	uint32_t block = block_of(f, w[0]);
-	return block != SPACE_NONE && find_is_free(f, block) && find_fits(f, bytes, block) &&
-	       take_string(f, block, w[-1]);
+	return take_string(f, place, block_of(f, w[0]), bytes, w[-1]);
 }
 
 /* Whether an address is in a block, or just behind it. */
@@ -75,7 +100,8 @@ bool find_vector(struct finding *f, const struct place *place)
 		(place->behind > 3 && is_within(w[3], w[0], bytes)))
 		return false;
 	uint32_t block = block_of(f, w[0]);
-	if (block == SPACE_NONE || !find_is_room(f, block) || !find_fits(f, bytes, block))
+	if (block == SPACE_NONE || f->tails[block] || !find_is_room(f, block) ||
+		!find_fits(f, bytes, block))
 		return false;
 	find_say(f, block, PART_VECTOR);
 	return true;

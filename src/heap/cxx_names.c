@@ -17,13 +17,17 @@ static const struct replacement replacements[] = {
 	{"std::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string"},
 };
 
-/* What shared_ptr keeps its counts in: in front of the object, or beside it. */
-static const char *const control_blocks[] = {
-	"std::_Sp_counted_ptr_inplace<",
-	"std::_Sp_counted_ptr<",
-	"std::_Sp_counted_deleter<",
-	"std::__shared_ptr_emplace<",
-	"std::__shared_ptr_pointer<",
+/* What shared_ptr keeps its counts in: in front of the object, or beside it, then with a pointer to
+ * it, and with what deletes it. Each is laid out in another way, and so has another name. */
+static const struct control_block {
+	const char *name;
+	bool has_pointer, has_deleter;
+} control_blocks[] = {
+	{"std::_Sp_counted_ptr_inplace<", false, false},
+	{"std::_Sp_counted_ptr<", true, false},
+	{"std::_Sp_counted_deleter<", true, true},
+	{"std::__shared_ptr_emplace<", false, false},
+	{"std::__shared_ptr_pointer<", true, true},
 };
 
 static void replace(struct text *text, const struct replacement *with)
@@ -64,20 +68,46 @@ static void drop_allocators(struct text *text)
 		text_add(text, at);
 }
 
+/* What libc++ deletes with if nobody says anything else. */
+static bool is_default_deleter(const char *name)
+{
+	return strstr(name, "__shared_ptr_default_delete<") != NULL;
+}
+
+/* "Square*", and the deleter behind it. */
+static void name_pointed_at(
+	struct text *text, const char *arguments, size_t len, const struct control_block *of)
+{
+	size_t end = len;
+	while (end && (arguments[end - 1] == '*' || arguments[end - 1] == ' '))
+		end--;
+	text_add_n(text, arguments, end);
+	if (!of->has_pointer)
+		return;
+	text_add_char(text, '*');
+	if (!of->has_deleter || arguments[len] != ',')
+		return;
+	const char *deleter = arguments + len + 1 + strspn(arguments + len + 1, " ");
+	_cleanup_(text_deinit) struct text name;
+	text_init(&name);
+	text_add_n(&name, deleter, argument_len(deleter));
+	if (!name.data || is_default_deleter(name.data))
+		return;
+	text_add(text, ", deleted by ");
+	text_add(text, name.data);
+}
+
 static void name_control_block(struct text *text)
 {
 	for (size_t i = 0; text->data && i < ARRAY_SIZE(control_blocks); i++) {
-		size_t len = strlen(control_blocks[i]);
-		if (strncmp(text->data, control_blocks[i], len) != 0)
+		size_t len = strlen(control_blocks[i].name);
+		if (strncmp(text->data, control_blocks[i].name, len) != 0)
 			continue;
 		_cleanup_free_ char *old = text_steal(text);
 		if (!old)
 			return;
-		size_t end = len + argument_len(old + len);
-		while (end > len && (old[end - 1] == '*' || old[end - 1] == ' '))
-			end--;
 		text_add(text, "shared_ptr control block of ");
-		text_add_n(text, old + len, end - len);
+		name_pointed_at(text, old + len, argument_len(old + len), &control_blocks[i]);
 		return;
 	}
 }

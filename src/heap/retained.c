@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "heap/thread_locals.h"
 
 struct holder_key {
 	uint64_t start;
@@ -39,12 +40,17 @@ static struct error *describe(
 		ret->start = ret->map ? ret->map->start : address;
 		return NULL;
 	}
-	if (root->kind != HEAP_ROOT_DATA) {
+	if (root->kind != HEAP_ROOT_DATA)
 		ret->tid = s->heap.space->threads.data[root->thread].tid;
-		return NULL;
+	struct error *error = NULL;
+	if (root->kind == HEAP_ROOT_DATA) {
+		error = heap_names_place(s->names, s->heap.space, word->address, &ret->place);
+		ret->start = word->address;
+	} else if (root->kind == HEAP_ROOT_TLS) {
+		error = thread_locals_place(s, word->address, &ret->place);
+		/* What has no name there is one holder for each thread. */
+		ret->start = !error && ret->place.name ? word->address : 0;
 	}
-	struct error *error = heap_names_place(s->names, s->heap.space, word->address, &ret->place);
-	ret->start = word->address;
 	if (!error && ret->place.name) {
 		ret->start -= ret->place.offset;
 		ret->place.offset = 0;

@@ -13,7 +13,8 @@
 /* What holds blocks from outside: a variable, a thread's stack, a mapping. */
 struct retained_holder {
 	enum heap_root_kind kind;
-	uint64_t start;                /* of the variable, the mapping; of others 0 */
+	uint64_t start;                /* of the variable, the mapping; of others 0. So it is of
+					* thread-local storage that no variable's name is known of */
 	pid_t tid;                     /* of stacks, thread-local storage and registers */
 	struct heap_place place;       /* of variables; its offset is 0 if it has a name */
 	const struct process_map *map; /* of mappings */

@@ -149,12 +149,12 @@ static int by_blocks(const void *a, const void *b)
 	return (x->example > y->example) - (x->example < y->example);
 }
 
-static bool ask_for(struct asking *a, uint32_t block, uint32_t type)
+static bool ask_for(struct asking *a, uint32_t block, const struct kin_set *types)
 {
 	uint32_t count = search_block_count(a->survey->search);
 	bool ok = true;
 	for (uint32_t i = 0; i < count && ok; i++) {
-		if (type == HEAP_TYPE_NONE ? i != block : type_of(a, i) != type)
+		if (block != SPACE_NONE ? i != block : !heap_kin_of(a->survey, types, i))
 			continue;
 		see(a, i);
 		ok = space_u32_push(&a->layer, i);
@@ -186,8 +186,8 @@ static bool ascend(struct asking *a, unsigned layers)
 	return ok;
 }
 
-struct error *heap_why(const struct survey *survey, uint32_t block, uint32_t type, unsigned layers,
-	struct why *ret)
+struct error *heap_why(const struct survey *survey, uint32_t block, const struct kin_set *types,
+	unsigned layers, struct why *ret)
 {
 	*ret = (struct why){.layers = 0};
 	struct asking a = {.survey = survey, .graph = search_graph(survey->search), .why = ret};
@@ -195,7 +195,7 @@ struct error *heap_why(const struct survey *survey, uint32_t block, uint32_t typ
 	if (error)
 		return error;
 	a.seen = calloc(search_block_count(survey->search) / 64 + 1, sizeof(*a.seen));
-	bool ok = a.seen && ask_for(&a, block, type) &&
+	bool ok = a.seen && ask_for(&a, block, types) &&
 		  ascend(&a, layers < WHY_LAYERS_MAX ? layers : WHY_LAYERS_MAX);
 	if (ok && ret->rows.len)
 		qsort(ret->rows.data, ret->rows.len, sizeof(*ret->rows.data), by_blocks);

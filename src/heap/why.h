@@ -8,6 +8,7 @@
 #define HEAP_WHY_H
 
 #include "base/vec.h"
+#include "heap/kin.h"
 #include "heap/survey.h"
 
 #define WHY_LAYERS_MAX 64u
@@ -41,9 +42,9 @@ struct why {
 	bool cut; /* there is more beyond the last layer */
 };
 
-/* Of one block (type HEAP_TYPE_NONE), or of all of a type. `layers`: at most so many. */
-struct error *heap_why(const struct survey *survey, uint32_t block, uint32_t type, unsigned layers,
-	struct why *ret) must_check_;
+/* Of one block, or (block SPACE_NONE) of all of these types. `layers`: at most so many. */
+struct error *heap_why(const struct survey *survey, uint32_t block, const struct kin_set *types,
+	unsigned layers, struct why *ret) must_check_;
 void heap_why_deinit(struct why *why);
 
 #endif

@@ -30,6 +30,16 @@ static void name_variable(const struct retained_holder *holder, char *ret, size_
 		snprintf(ret, room, "global");
 }
 
+static void name_thread_local(
+	const struct retained_holder *holder, const char *whose, char *ret, size_t room)
+{
+	if (holder->place.name)
+		snprintf(ret, room, "thread-local %s [%s] of %s", holder->place.name,
+			path_last_part(holder->place.module->path), whose);
+	else
+		snprintf(ret, room, "thread-local storage of %s", whose);
+}
+
 /* Threads are other ones in each process: the first is told from the rest. */
 static void name_holder(
 	const struct owners *o, const struct retained_holder *holder, char *ret, size_t room)
@@ -44,7 +54,7 @@ static void name_holder(
 		snprintf(ret, room, "stack of %s", whose);
 		break;
 	case HEAP_ROOT_TLS:
-		snprintf(ret, room, "thread-local storage of %s", whose);
+		name_thread_local(holder, whose, ret, room);
 		break;
 	case HEAP_ROOT_REGISTERS:
 		snprintf(ret, room, "registers of %s", whose);

@@ -47,7 +47,8 @@ static bool is_class(int tag)
 
 static bool is_type(int tag)
 {
-	return is_class(tag) || tag == DW_TAG_enumeration_type || tag == DW_TAG_typedef;
+	return is_class(tag) || tag == DW_TAG_enumeration_type || tag == DW_TAG_typedef ||
+	       tag == DW_TAG_base_type;
 }
 
 static bool is_scope(int tag)

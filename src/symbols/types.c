@@ -151,6 +151,8 @@ void types_each(struct types *types, bool (*take)(void *context, uint32_t number
 {
 	for (size_t i = 0; i < types->outline.types.len && !types->failed; i++) {
 		Dwarf_Die die = types->outline.types.data[i].die;
+		if (dwarf_tag(&die) == DW_TAG_base_type)
+			continue;
 		uint32_t number = types_of_die(types, &die);
 		struct type_made *made = types_made_at(types, number);
 		if (made->from_outline || !is_described(types, number))

@@ -17,17 +17,9 @@ static const char *const kinds[HEAP_ROOT_KINDS] = {[HEAP_ROOT_DATA] = "global",
 	[HEAP_ROOT_REGISTERS] = "registers",
 	[HEAP_ROOT_MAPPING] = "mapping"};
 
-static void text_holder(const struct retained_holder *holder, struct text *out)
+/* " cache in app" */
+static void text_variable(const struct retained_holder *holder, struct text *out)
 {
-	text_add(out, kinds[holder->kind]);
-	if (holder->tid)
-		text_printf(out, " of thread %d", (int)holder->tid);
-	if (holder->kind == HEAP_ROOT_MAPPING) {
-		text_printf(out, " 0x%" PRIx64 " ", holder->start);
-		text_add_shown(out, holder->map ? holder->map->path : "", 200);
-	}
-	if (holder->kind != HEAP_ROOT_DATA)
-		return;
 	text_add_char(out, ' ');
 	if (holder->place.name)
 		text_add_shown(out, holder->place.name, 200);
@@ -36,6 +28,20 @@ static void text_holder(const struct retained_holder *holder, struct text *out)
 	if (holder->place.module) {
 		text_add(out, " in ");
 		text_add_shown(out, holder->place.module->path, 200);
+	}
+}
+
+static void text_holder(const struct retained_holder *holder, struct text *out)
+{
+	bool is_thread_local = holder->kind == HEAP_ROOT_TLS && holder->place.name;
+	text_add(out, is_thread_local ? "thread-local" : kinds[holder->kind]);
+	if (holder->kind == HEAP_ROOT_DATA || is_thread_local)
+		text_variable(holder, out);
+	if (holder->tid)
+		text_printf(out, " of thread %d", (int)holder->tid);
+	if (holder->kind == HEAP_ROOT_MAPPING) {
+		text_printf(out, " 0x%" PRIx64 " ", holder->start);
+		text_add_shown(out, holder->map ? holder->map->path : "", 200);
 	}
 }
 

@@ -5,6 +5,7 @@
 #define VIEWS_HEAP_LAYOUT_VIEW_H
 
 #include "heap/candidates.h"
+#include "heap/kin.h"
 #include "heap/layouts.h"
 #include "views/heap_view.h"
 
@@ -13,9 +14,11 @@ struct error *heap_layout_write(
 	struct types *types, uint32_t type, bool as_json, const struct sink *sink) must_check_;
 
 /* The members of one block with their values, or (block SPACE_NONE) a table of those of all blocks
- * of a type of the survey's; laid out so. The survey knows the types. */
-struct error *heap_show_write(const struct heap_page *page, uint32_t block, uint32_t type,
-	const struct heap_layout *layout, const struct sink *sink) must_check_;
+ * of these types; laid out so, from where that begins in them; an array of TYPE_VOID is text. The survey
+ * knows the types. */
+struct error *heap_show_write(const struct heap_page *page, uint32_t block,
+	const struct kin_set *types, const struct heap_layout *layout,
+	const struct sink *sink) must_check_;
 
 /* What blocks may be, with reasons; `what` says what was asked for. */
 struct error *heap_candidates_write(const struct heap_page *page, const char *what,

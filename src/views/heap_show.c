@@ -170,15 +170,17 @@ static uint64_t room_of(const struct heap_page *page, uint32_t block)
 	return known && known->size < usable ? known->size : usable;
 }
 
-uint8_t *heap_show_read(struct show *show, uint32_t block, const struct heap_layout *layout)
+uint8_t *heap_show_read(
+	struct show *show, uint32_t block, const struct heap_layout *layout, uint64_t offset)
 {
 	const struct survey *survey = show->page->survey;
 	uint64_t room = room_of(show->page, block);
+	room = room > offset ? room - offset : 0;
 	size_t wanted = (size_t)(room < BYTES_MOST ? room : BYTES_MOST);
 	uint8_t *bytes = malloc(wanted + 1);
 	if (bytes)
 		show->values.len = address_space_read(survey->heap.space,
-			search_block_address(survey->search, block), bytes, wanted);
+			search_block_address(survey->search, block) + offset, bytes, wanted);
 	show->values.bytes = bytes;
 	show->values.size = layout->is_array ? UINT64_MAX : layout->size;
 	return bytes;
@@ -213,8 +215,9 @@ static void put_array_block(struct show *s, const struct heap_layout *layout)
 		json_key(s->json, "members");
 		json_array_begin(s->json);
 	}
-	if (of->kind == TYPE_NUMBER && of->size == 1 &&
-		(of->encoding == TYPE_CHARACTER || of->encoding == TYPE_BYTE))
+	if (heap_show_is_string(layout) ||
+		(of->kind == TYPE_NUMBER && of->size == 1 &&
+			(of->encoding == TYPE_CHARACTER || of->encoding == TYPE_BYTE)))
 		put_text_block(s);
 	else
 		more = put_elements(s, layout->type, layout->count, 0, 0);
@@ -232,7 +235,10 @@ static void put_block_head(struct show *s, uint32_t block, const struct heap_lay
 	uint64_t address = search_block_address(survey->search, block);
 	_cleanup_(text_deinit) struct text declared;
 	text_init(&declared);
-	types_declare(s->values.types, layout->type, "", &declared);
+	if (heap_show_is_string(layout))
+		text_add(&declared, "char[]");
+	else
+		types_declare(s->values.types, layout->type, "", &declared);
 	if (s->json) {
 		json_put_hexadecimal(s->json, "address", address, true);
 		json_put_u64(s->json, "size", search_block_size(survey->search, block));
@@ -256,14 +262,17 @@ static void put_block_head(struct show *s, uint32_t block, const struct heap_lay
 	text_add_char(s->out, '\n');
 }
 
-static struct error *put_block(struct show *s, uint32_t block, const struct heap_layout *layout)
+static struct error *put_block(
+	struct show *s, uint32_t block, const struct heap_layout *layout, uint64_t offset)
 {
-	_cleanup_free_ uint8_t *bytes = heap_show_read(s, block, layout);
+	_cleanup_free_ uint8_t *bytes = heap_show_read(s, block, layout, offset);
 	if (!bytes)
 		return error_no_memory();
 	if (s->json)
 		json_object_begin(s->json);
 	put_block_head(s, block, layout);
+	if (s->json && offset)
+		json_put_u64(s->json, "at", offset);
 	if (layout->is_array)
 		put_array_block(s, layout);
 	else
@@ -282,7 +291,8 @@ static struct error *finish(struct show *s, struct error *error, const struct si
 	return error;
 }
 
-static struct error *put_blocks(struct show *s, uint32_t type, const struct heap_layout *layout)
+static struct error *put_blocks(
+	struct show *s, const struct kin_set *types, const struct heap_layout *layout)
 {
 	const struct survey *survey = s->page->survey;
 	size_t most = s->page->limit == VIEW_DEFAULT_LIMIT ? SIZE_MAX : s->page->limit;
@@ -291,18 +301,19 @@ static struct error *put_blocks(struct show *s, uint32_t type, const struct heap
 	json_key(s->json, "blocks");
 	json_array_begin(s->json);
 	for (uint32_t block = 0; block < count && most && !error; block++) {
-		if (survey_type_of(survey, block) != type)
+		const struct kin *kin = heap_kin_of(survey, types, block);
+		if (!kin)
 			continue;
 		s->rows = 0;
-		error = put_block(s, block, layout);
+		error = put_block(s, block, layout, kin->offset);
 		most--;
 	}
 	json_array_end(s->json);
 	return error;
 }
 
-struct error *heap_show_write(const struct heap_page *page, uint32_t block, uint32_t type,
-	const struct heap_layout *layout, const struct sink *sink)
+struct error *heap_show_write(const struct heap_page *page, uint32_t block,
+	const struct kin_set *types, const struct heap_layout *layout, const struct sink *sink)
 {
 	_cleanup_(text_deinit) struct text out;
 	text_init(&out);
@@ -317,19 +328,19 @@ struct error *heap_show_write(const struct heap_page *page, uint32_t block, uint
 	s.values.elements = s.elements;
 	if (!page->json)
 		return finish(&s,
-			block == SPACE_NONE ? heap_show_table(&s, type, layout)
-					    : put_block(&s, block, layout),
+			block == SPACE_NONE ? heap_show_table(&s, types, layout)
+					    : put_block(&s, block, layout, 0),
 			sink);
 	json_init(&json, sink->write, sink->ctx);
 	json_object_begin(&json);
 	json_put_string(&json, "schema", "heapwise.heap/1");
 	struct error *error = NULL;
 	if (block == SPACE_NONE) {
-		error = put_blocks(&s, type, layout);
+		error = put_blocks(&s, types, layout);
 	} else {
 		json_key(&json, "blocks");
 		json_array_begin(&json);
-		error = put_block(&s, block, layout);
+		error = put_block(&s, block, layout, 0);
 		json_array_end(&json);
 	}
 	json_object_end(&json);

@@ -16,11 +16,19 @@ struct show {
 	size_t elements; /* so many of an array are shown */
 };
 
-/* Reads a block that is laid out so for the values; the caller frees. NULL: no memory. */
-uint8_t *heap_show_read(struct show *show, uint32_t block, const struct heap_layout *layout);
+/* Reads a block, which is laid out so from an offset on, for the values; the caller frees. NULL: no
+ * memory. */
+uint8_t *heap_show_read(
+	struct show *show, uint32_t block, const struct heap_layout *layout, uint64_t offset);
 
-/* All blocks of a type of the survey's, a row each. */
-struct error *heap_show_table(
-	struct show *show, uint32_t type, const struct heap_layout *layout) must_check_;
+/* Whether it is text by what holds it, which takes no debug information. */
+static inline bool heap_show_is_string(const struct heap_layout *layout)
+{
+	return layout->is_array && layout->type == TYPE_VOID;
+}
+
+/* All blocks of these types, a row each. */
+struct error *heap_show_table(struct show *show, const struct kin_set *types,
+	const struct heap_layout *layout) must_check_;
 
 #endif

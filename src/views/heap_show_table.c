@@ -2,16 +2,23 @@
 /*
  *	ADDRESS         next            name            number
  *	0x55d4c8a012a0  0x55d4c8a01260  "n000001"       1
+ *
+ * Of a class from which others derive their objects are rows, too, with a column that says what
+ * each is; how that is known is one where some only look like it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "heap/inferred.h"
 #include "views/heap_show_parts.h"
 
 #define CELL_ELEMENTS 8u
 #define ROWS_SHOWN 40u
+#define NAME_SHOWN 40u
+#define TEXT_SHOWN 100u
+#define BASIS_WIDTH strlen("look-alike")
 
 /* The members of a row of the table: where each begins, and what it is called. */
 struct column {
@@ -66,23 +73,67 @@ static bool find_columns(const struct show *s, uint32_t plain, uint64_t bits, co
 	return true;
 }
 
-static struct error *put_row(struct show *s, uint32_t block, const struct heap_layout *layout,
-	const struct columns *columns)
+/* What rows have before the members' values. */
+struct table {
+	const struct kin_set *types;
+	const struct heap_layout *layout;
+	struct columns columns;
+	size_t type_width; /* 0: all are of one type */
+	bool has_basis;    /* some only look like it */
+};
+
+static void put_cell(struct text *out, const char *cell, size_t width)
 {
-	_cleanup_free_ uint8_t *bytes = heap_show_read(s, block, layout);
+	_cleanup_(text_deinit) struct text shown;
+	text_init(&shown);
+	text_add_shown(&shown, cell, NAME_SHOWN);
+	text_printf(out, "  %-*s", (int)width, shown.data ? shown.data : "");
+	out->failed |= shown.failed;
+}
+
+static void end_row(struct text *out)
+{
+	while (out->len && out->data[out->len - 1] == ' ')
+		out->data[--out->len] = '\0';
+	text_add_char(out, '\n');
+}
+
+/* Of a string's block. */
+static void put_text(struct show *s)
+{
+	size_t len = strnlen((const char *)s->values.bytes, s->values.len);
+	_cleanup_(text_deinit) struct text cell;
+	text_init(&cell);
+	text_add_n(&cell, (const char *)s->values.bytes, len < TEXT_SHOWN ? len : TEXT_SHOWN);
+	text_add(s->out, "  \"");
+	text_add_shown(s->out, cell.data ? cell.data : "", TEXT_SHOWN);
+	text_add(s->out, len > TEXT_SHOWN ? "…\"" : "\"");
+	s->out->failed |= cell.failed;
+}
+
+static struct error *put_row(
+	struct show *s, uint32_t block, const struct kin *kin, const struct table *table)
+{
+	const struct survey *survey = s->page->survey;
+	_cleanup_free_ uint8_t *bytes = heap_show_read(s, block, table->layout, kin->offset);
 	if (!bytes)
 		return error_no_memory();
-	text_printf(s->out, "0x%012" PRIx64, search_block_address(s->page->survey->search, block));
-	for (size_t i = 0; i < columns->len; i++) {
-		const struct column *column = &columns->data[i];
+	text_printf(s->out, "0x%012" PRIx64, search_block_address(survey->search, block));
+	if (table->type_width)
+		put_cell(s->out, survey->types.types.data[kin->type].name, table->type_width);
+	const char *basis = inferred_basis_name(survey, block);
+	if (table->has_basis)
+		put_cell(s->out, basis ? basis : "", BASIS_WIDTH);
+	if (heap_show_is_string(table->layout))
+		put_text(s);
+	for (size_t i = 0; i < table->columns.len; i++) {
+		const struct column *column = &table->columns.data[i];
 		_cleanup_(text_deinit) struct text cell;
 		text_init(&cell);
 		heap_values_add(&s->values, column->type, column->bits, column->bit_size, &cell);
 		text_printf(s->out, "  %-*s", (int)column->width, cell.data ? cell.data : "");
 	}
-	while (s->out->len && s->out->data[s->out->len - 1] == ' ')
-		s->out->data[--s->out->len] = '\0';
-	text_add_char(s->out, '\n');
+	end_row(s->out);
 	return s->values.error;
 }
 
@@ -95,34 +146,73 @@ static size_t width_of(const struct show *s, const struct column *column)
 	return name > least ? name : least;
 }
 
-struct error *heap_show_table(struct show *show, uint32_t type, const struct heap_layout *layout)
+static void put_head(struct show *s, struct table *table)
 {
-	struct show *s = show;
-	const struct survey *survey = s->page->survey;
-	_cleanup_(columns_free) struct columns columns;
-	columns_init(&columns);
-	if (!find_columns(s, types_plain(s->values.types, layout->type), 0, "", 0, &columns))
-		return error_no_memory();
 	text_printf(s->out, "%-14s", "ADDRESS");
-	for (size_t i = 0; i < columns.len; i++) {
-		columns.data[i].width = width_of(s, &columns.data[i]);
-		text_printf(s->out, "  %-*s", (int)columns.data[i].width, columns.data[i].name);
+	if (table->type_width)
+		put_cell(s->out, "TYPE", table->type_width);
+	if (table->has_basis)
+		put_cell(s->out, "BY", BASIS_WIDTH);
+	for (size_t i = 0; i < table->columns.len; i++) {
+		struct column *column = &table->columns.data[i];
+		column->width = width_of(s, column);
+		text_printf(s->out, "  %-*s", (int)column->width, column->name);
 	}
+	if (heap_show_is_string(table->layout))
+		text_add(s->out, "  TEXT");
 	text_add_char(s->out, '\n');
+}
+
+/* Which of these types there are, if there are several. */
+static void learn_types(struct show *s, struct table *table)
+{
+	const struct heap_types *all = &s->page->survey->types;
+	for (size_t i = 0; i < table->types->kin.len; i++) {
+		const struct heap_type *type = &all->types.data[table->types->kin.data[i].type];
+		size_t width = strlen(type->name);
+		table->has_basis |= type->alike > 0;
+		if (heap_kin_has_derived(table->types) && table->type_width < width)
+			table->type_width = width < NAME_SHOWN ? width : NAME_SHOWN;
+	}
+	if (!table->type_width)
+		return;
+	uint64_t blocks = heap_kin_blocks(s->page->survey, table->types);
+	text_printf(s->out, "%" PRIu64 " block%s: ", blocks, blocks == 1 ? "" : "s");
+	heap_kin_describe(s->page->survey, table->types, s->out);
+	text_add_char(s->out, '\n');
+}
+
+static struct error *put_table(struct show *s, struct table *table)
+{
+	const struct survey *survey = s->page->survey;
+	learn_types(s, table);
+	put_head(s, table);
 	s->values.is_short = true;
 	s->values.elements = CELL_ELEMENTS;
 	size_t most = s->page->limit == VIEW_DEFAULT_LIMIT ? ROWS_SHOWN : s->page->limit, shown = 0;
 	uint32_t count = search_block_count(survey->search);
-	uint64_t all = survey->types.types.data[type].blocks;
-	for (uint32_t block = 0; block < count && shown < most; block++) {
-		if (survey_type_of(survey, block) != type)
+	uint64_t all = heap_kin_blocks(survey, table->types);
+	struct error *error = NULL;
+	for (uint32_t block = 0; block < count && shown < most && !error; block++) {
+		const struct kin *kin = heap_kin_of(survey, table->types, block);
+		if (!kin)
 			continue;
-		struct error *error = put_row(s, block, layout, &columns);
-		if (error)
-			return error;
+		error = put_row(s, block, kin, table);
 		shown++;
 	}
 	if (all > shown)
 		text_printf(s->out, "… and %" PRIu64 " more blocks (--limit)\n", all - shown);
-	return NULL;
+	return error;
+}
+
+struct error *heap_show_table(
+	struct show *show, const struct kin_set *types, const struct heap_layout *layout)
+{
+	struct table table = {.types = types, .layout = layout};
+	uint32_t plain = types_plain(show->values.types, layout->type);
+	bool ok =
+		heap_show_is_string(layout) || find_columns(show, plain, 0, "", 0, &table.columns);
+	struct error *error = ok ? put_table(show, &table) : error_no_memory();
+	columns_free(&table.columns);
+	return error;
 }

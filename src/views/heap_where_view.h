@@ -27,8 +27,8 @@ struct error *heap_refs_write(
 struct error *heap_python_write(
 	const struct heap_page *page, uint64_t address, const struct sink *sink) must_check_;
 
-/* Who points at it; `what` says what was asked for. */
-struct error *heap_why_write(const struct heap_page *page, const char *what, const struct why *why,
-	const struct sink *sink) must_check_;
+/* Who points at it; `what` says what was asked for: a block, or (not NULL) these types. */
+struct error *heap_why_write(const struct heap_page *page, const char *what,
+	const struct kin_set *types, const struct why *why, const struct sink *sink) must_check_;
 
 #endif

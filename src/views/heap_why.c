@@ -188,7 +188,7 @@ static bool has_roots(const struct why *why, unsigned layer)
 }
 
 static struct error *write_text(const struct heap_page *page, const char *what,
-	const struct why *why, const struct sink *sink)
+	const struct kin_set *types, const struct why *why, const struct sink *sink)
 {
 	_cleanup_(text_deinit) struct text out;
 	text_init(&out);
@@ -198,6 +198,11 @@ static struct error *write_text(const struct heap_page *page, const char *what,
 	text_add(&out, why->asked_blocks == 1 ? " block, " : " blocks, ");
 	text_add_bytes(&out, why->asked_bytes);
 	text_add_char(&out, '\n');
+	if (types && heap_kin_has_derived(types)) {
+		text_add(&out, "  of these ");
+		heap_kin_describe(page->survey, types, &out);
+		text_add_char(&out, '\n');
+	}
 	struct error *error = NULL;
 	if (why->asked_blocks == 1)
 		error = heap_allocation_text(page, why->asked, why->asked_bytes, &out);
@@ -281,8 +286,23 @@ static struct error *put_root(
 	return NULL;
 }
 
+/* What blocks of a type are, those of derived classes each for itself. */
+static void put_types(struct json *json, const struct survey *s, const struct kin_set *types)
+{
+	json_key(json, "types");
+	json_array_begin(json);
+	for (size_t i = 0; i < types->kin.len; i++) {
+		const struct heap_type *type = &s->types.types.data[types->kin.data[i].type];
+		json_object_begin(json);
+		json_put_string(json, "type", type->name);
+		json_put_u64(json, "blocks", type->blocks);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
 static struct error *write_json(const struct heap_page *page, const char *what,
-	const struct why *why, const struct sink *sink)
+	const struct kin_set *types, const struct why *why, const struct sink *sink)
 {
 	struct json json;
 	struct error *error = NULL;
@@ -293,6 +313,8 @@ static struct error *write_json(const struct heap_page *page, const char *what,
 	json_put_u64(&json, "blocks", why->asked_blocks);
 	json_put_u64(&json, "bytes", why->asked_bytes);
 	json_put_bool(&json, "cut", why->cut);
+	if (types)
+		put_types(&json, page->survey, types);
 	if (why->asked_blocks == 1)
 		error = heap_allocation_put(page, why->asked, why->asked_bytes, &json);
 	put_rows(&json, page, why);
@@ -306,8 +328,9 @@ static struct error *write_json(const struct heap_page *page, const char *what,
 	return error;
 }
 
-struct error *heap_why_write(const struct heap_page *page, const char *what, const struct why *why,
-	const struct sink *sink)
+struct error *heap_why_write(const struct heap_page *page, const char *what,
+	const struct kin_set *types, const struct why *why, const struct sink *sink)
 {
-	return page->json ? write_json(page, what, why, sink) : write_text(page, what, why, sink);
+	return page->json ? write_json(page, what, types, why, sink)
+			  : write_text(page, what, types, why, sink);
 }

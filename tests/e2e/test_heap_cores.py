@@ -170,6 +170,12 @@ def cut_off_before_the_heap_is_told(folder):
         raise hw.Failure(f"leaks: {shown}")
     if "The core is incomplete" not in shown.text or "The recording is" in shown.text:
         raise hw.Failure(f"it is called a recording: {shown.text}")
+    gate = hw.run([hw.HEAPWISE, "leaks", "--error-exitcode=7", cut])
+    if gate.status or "was not searched for leaks: there is no heap in it" not in gate.errors:
+        raise hw.Failure(f"the gate says nothing: {gate}")
+    budget = hw.run([hw.HEAPWISE, "budget", "--max-leak", "0", cut])
+    if budget.status != 3 or "unknown   leaked: there is no heap in it" not in budget.text:
+        raise hw.Failure(f"budget: {budget} {budget.text}")
     everything = hw.run([hw.HEAPWISE, "leaks", "--show-leak-kinds=all", whole]).text
     if "held by" not in everything or "allocated at" in everything:
         raise hw.Failure("a type is called a place")

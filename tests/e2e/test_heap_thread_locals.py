@@ -119,4 +119,32 @@ def as_text(folder):
         raise hw.Failure(f"variables of a library: {text}")
 
 
+@tests.test
+def what_hangs_on_them(folder):
+    """`dominators` and `diff --by owner` name the same variables."""
+    with Waiting(program_of("thread_local"), folder, environment()) as pid:
+        core = gcore(pid, folder)
+        threads = {r["thread"] for r in held(("heap", "--json", str(pid))) if r["symbol"] == "list"}
+        rows = held(("core", "--json", core))
+    if len(threads) != 3:
+        raise hw.Failure(f"list is in threads {threads}")
+    names = {r["symbol"] for r in rows}
+    if not {"list", "pair", "shown"} <= names:
+        raise hw.Failure(f"thread-local variables: {names}")
+    text = hw.run([hw.HEAPWISE, "core", core, "dominators", "--limit", "100000"]).text
+    if not re.search(r"thread-local list in \S*heap_thread_local of thread \d+\n", text):
+        raise hw.Failure(f"list is not named: {text}")
+    (folder / "other").mkdir()
+    other = kernel_core(program_of("small"), folder / "other")
+    diff = hw.run([hw.HEAPWISE, "diff", "--by", "owner", "--limit", "1000", other, core])
+    for whose in ("the first thread", "other threads"):
+        if f"thread-local list [heap_thread_local] of {whose}" not in diff.text:
+            raise hw.Failure(f"list of {whose} is no owner: {diff}")
+
+
+def held(source):
+    rows = ask(*source, "--limit", "100000", "dominators")["dominators"]
+    return [r for r in rows if r["kind"] == "thread-local storage"]
+
+
 tests.main()

@@ -205,7 +205,7 @@ def saved_by_us(folder):
     core = folder / "saved"
     with Waiting(program, folder) as pid:
         ended = hw.run([hw.HEAPWISE, "heap", str(pid), "save", core])
-        if ended.status:
+        if ended.status or f"a core of process {pid} written to {core}\n" not in ended.errors:
             raise hw.Failure(f"save: {ended}")
         live = ask("heap", "--json", str(pid))
         hw.wait_until(lambda: state(pid) == "S", "the process does not go on")
@@ -235,8 +235,13 @@ def memory_as_it_lies(folder):
     block = next(b for b in ask("core", "--json", core, "blocks")["blocks"] if b["size"] == 1064 or b["size"] > 1000)
     dumped = folder / "dumped"
     ended = hw.run([hw.HEAPWISE, "core", core, "dump", block["address"], "4000", dumped])
-    if ended.status or dumped.stat().st_size != 4000:
+    end = int(block["address"], 16) + 4000
+    said = f"4000 bytes from {block['address']} to {end:#x} written to {dumped}"
+    if ended.status or dumped.stat().st_size != 4000 or f"heapwise: {said}\n" != ended.errors:
         raise hw.Failure(f"dump: {ended}")
+    ended = hw.run([hw.HEAPWISE, "core", core, "dump", f"{block['address']}-{end:#x}", dumped])
+    if ended.status or f"heapwise: {said}, in place of what was there\n" != ended.errors:
+        raise hw.Failure(f"dump again: {ended}")
     shown = hw.run([hw.HEAPWISE, "core", core, "hexdump", block["address"], "4000"]).text
     if hw.shutil.which("hexdump"):
         start = int(block["address"], 16)

@@ -117,7 +117,7 @@ int main(int argc, char **argv)
 	account(joined, sizeof(*joined), 'r', "plain");
 	next_type = "geometry::Square";
 	Square *square = new Square;
-	next_type = "shared_ptr control block of geometry::Square";
+	next_type = "shared_ptr control block of geometry::Square*";
 	beside = new (malloc(sizeof(*beside))) std::shared_ptr<Square>(square);
 	account(beside, sizeof(*beside), 'r', "plain");
 	account_end();

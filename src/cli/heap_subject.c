@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/heap_subject.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "cli/heap_verbs.h"
+#include "cli/message.h"
+
+#define LIKE_MOST 6u
+
+struct error *heap_subject_no_debug_information(void)
+{
+	return error_create(ERROR_INPUT,
+		"types are not known: neither the program nor a library of it has debug "
+		"information (compiled without -g, or stripped; --symbol-path and "
+		"--debug-file-directory say where debug files are)");
+}
+
+/* "; there are shape, shape_row" */
+static void add_like(struct types *types, const char *name, struct text *text)
+{
+	const char *like[LIKE_MOST];
+	size_t count = types_like(types, name, like, LIKE_MOST);
+	for (size_t i = 0; i < count; i++) {
+		text_add(text, i ? ", " : "; there are ");
+		text_add_shown(text, like[i], 200);
+	}
+}
+
+static struct error *several_types(const char *name, const char *const *choices, size_t count)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	for (size_t i = 0; i < count && i < LIKE_MOST; i++) {
+		text_add(&text, i ? ", " : "");
+		text_add_shown(&text, choices[i], 200);
+	}
+	return error_create(ERROR_INPUT, "'%s' may be %zu types: %s%s; say which", name, count,
+		text.data ? text.data : "", count > LIKE_MOST ? "…" : "");
+}
+
+/* TYPE_VOID: none is called so. */
+static struct error *find_described(
+	struct heap_session *session, const char *name, struct types **ret_types, uint32_t *ret)
+{
+	bool any;
+	struct error *error =
+		heap_names_all_types(&session->names, &session->space, ret_types, &any);
+	if (!error && !any)
+		error = heap_subject_no_debug_information();
+	if (error)
+		return error;
+	*ret = types_find(*ret_types, name);
+	if (*ret != TYPE_VOID)
+		return NULL;
+	const char *choices[LIKE_MOST];
+	size_t count = types_meant(*ret_types, name, choices, LIKE_MOST, ret);
+	return count > 1 ? several_types(name, choices, count) : NULL;
+}
+
+struct error *heap_subject_type(
+	struct heap_session *session, const char *name, struct types **ret_types, uint32_t *ret)
+{
+	struct error *error = find_described(session, name, ret_types, ret);
+	if (error || *ret != TYPE_VOID)
+		return error;
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	add_like(*ret_types, name, &text);
+	return error_create(ERROR_INPUT, "no type '%s' is described by debug information%s", name,
+		text.data ? text.data : "");
+}
+
+/* The same for verbs that take addresses, too. */
+static struct error *unknown_word(struct types *types, const char *word)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	add_like(types, word, &text);
+	return error_create(ERROR_USAGE,
+		"'%s' is neither an address (0x…) nor a type that the heap (`types` lists them) or "
+		"debug information has%s",
+		word, text.data ? text.data : "");
+}
+
+/* "array of it: std::vector buffer of int (7 blocks)"; nothing if there is none of that kind. */
+static void add_kin(const struct survey *survey, const struct kin_set *set, enum kin_how how,
+	const char *what, struct text *text)
+{
+	size_t shown = 0;
+	for (size_t i = 0; i < set->kin.len; i++) {
+		const struct heap_type *type = &survey->types.types.data[set->kin.data[i].type];
+		if (set->kin.data[i].how != how)
+			continue;
+		if (shown++ >= LIKE_MOST)
+			continue;
+		text_add(text, shown == 1 ? what : ", ");
+		text_add_char(text, '\'');
+		text_add_shown(text, type->name, 200);
+		text_printf(text, "' (%" PRIu64 " block%s)", type->blocks,
+			type->blocks == 1 ? "" : "s");
+	}
+	if (shown > LIKE_MOST)
+		text_printf(text, " and %zu more", shown - LIKE_MOST);
+}
+
+/* Why nothing is of a type that debug information describes. */
+static struct error *none_of(
+	const struct survey *survey, const struct kin_set *set, const char *verb, const char *word)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	add_kin(survey, set, KIN_VIRTUAL, "; it is a virtual base class of ", &text);
+	add_kin(survey, set, KIN_ELEMENTS, "; there are arrays of it: ", &text);
+	add_kin(survey, set, KIN_INSIDE, "; it is a part of ", &text);
+	if (!text.len)
+		return error_create(ERROR_INPUT,
+			"no block is known to be of type '%s', or to have one inside (`types` "
+			"lists what there is, `layout %s` says how it is laid out)",
+			word, word);
+	return error_create(ERROR_INPUT,
+		"no block is of type '%s' itself%s: ask for that, as in %s '%s'", word, text.data,
+		verb, survey->types.types.data[set->kin.data[0].type].name);
+}
+
+/* Leaves those whose place is known, and says which others there are. */
+static void keep_objects(const struct survey *survey, const char *word, struct kin_set *set)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	add_kin(survey, set, KIN_VIRTUAL, "", &text);
+	if (text.data)
+		message("%s is a virtual base class of these, too, whose objects are not among "
+			"what follows: %s",
+			word, text.data);
+	heap_kin_keep_objects(set);
+}
+
+/* Those of a type by debug information. */
+static struct error *find_kin(
+	const struct survey *survey, const char *verb, const char *word, struct heap_subject *ret)
+{
+	struct error *error = heap_kin_find(survey, ret->layout, &ret->kin);
+	if (error)
+		return error;
+	if (!ret->kin.kin.len || ret->kin.kin.data[0].how > KIN_DERIVED)
+		return none_of(survey, &ret->kin, verb, word);
+	keep_objects(survey, word, &ret->kin);
+	return NULL;
+}
+
+/* The survey's own type of that name, and those that derive from it. */
+static struct error *find_own(
+	const struct survey *survey, const char *word, struct heap_subject *ret)
+{
+	const struct heap_type *type = &survey->types.types.data[ret->type];
+	ret->layout = type->is_array ? TYPE_VOID : type->layout;
+	if (ret->layout == TYPE_VOID || !survey->layouts.types)
+		return heap_kin_alone(survey, ret->type, &ret->kin);
+	struct error *error = heap_kin_find(survey, ret->layout, &ret->kin);
+	if (!error)
+		keep_objects(survey, word, &ret->kin);
+	return error;
+}
+
+static bool is_address(const char *word)
+{
+	char *end;
+	strtoull(word, &end, 0);
+	return end != word && !*end;
+}
+
+struct error *heap_subject_word(struct heap_session *session, const char *word, uint32_t *ret_block,
+	uint32_t *ret_type, uint32_t *ret_layout)
+{
+	bool any = false;
+	struct types *types;
+	*ret_layout = TYPE_VOID;
+	struct error *error = heap_verbs_find(&session->survey, word, ret_block, ret_type);
+	if (!error || is_address(word) || *word == '-')
+		return error;
+	struct error *unread = heap_layouts_open(&session->survey, &any);
+	/* Then there are only the heap's own names. */
+	if (!unread && !any)
+		return error;
+	error_destroy(error);
+	error = unread ? unread : find_described(session, word, &types, ret_layout);
+	return !error && *ret_layout == TYPE_VOID ? unknown_word(types, word) : error;
+}
+
+struct error *heap_subject_find(
+	struct heap_session *session, const char *verb, const char *word, struct heap_subject *ret)
+{
+	*ret = (struct heap_subject){.layout = TYPE_VOID};
+	struct error *error =
+		heap_subject_word(session, word, &ret->block, &ret->type, &ret->layout);
+	if (error || ret->block != SPACE_NONE)
+		return error;
+	return ret->layout != TYPE_VOID ? find_kin(&session->survey, verb, word, ret)
+					: find_own(&session->survey, word, ret);
+}
+
+void heap_subject_deinit(struct heap_subject *subject)
+{
+	heap_kin_deinit(&subject->kin);
+}

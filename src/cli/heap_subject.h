@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a verb of core and heap is asked about: a block, or a type and what is of it. */
+#ifndef CLI_HEAP_SUBJECT_H
+#define CLI_HEAP_SUBJECT_H
+
+#include "cli/heap_session.h"
+#include "heap/kin.h"
+
+struct heap_subject {
+	uint32_t block;     /* SPACE_NONE: blocks of types */
+	uint32_t type;      /* the survey's of that name; HEAP_TYPE_NONE: none is called so */
+	struct kin_set kin; /* the types: that one, those of classes that derive from it */
+	uint32_t layout;    /* of debug information: the type that they are; TYPE_VOID: not known */
+};
+
+/*
+ * The block at an address; or what is of a type, named as the heap has it or as debug information
+ * does. The heap is surveyed. ERROR_INPUT: no block is of that type; what there is of it instead is
+ * said, for `verb`.
+ */
+struct error *heap_subject_find(struct heap_session *session, const char *verb, const char *word,
+	struct heap_subject *ret) must_check_;
+void heap_subject_deinit(struct heap_subject *subject);
+
+/* What a word means: a block, a type of the survey's, or else one of debug information's; the
+ * others are SPACE_NONE, HEAP_TYPE_NONE and TYPE_VOID. */
+struct error *heap_subject_word(struct heap_session *session, const char *word, uint32_t *ret_block,
+	uint32_t *ret_type, uint32_t *ret_layout) must_check_;
+
+/* A type of debug information's by its whole name, or as people write it. */
+struct error *heap_subject_type(struct heap_session *session, const char *name,
+	struct types **ret_types, uint32_t *ret) must_check_;
+struct error *heap_subject_no_debug_information(void) must_check_;
+
+#endif

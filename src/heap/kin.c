@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/kin.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Members that are looked at in one type: those of damaged files may lead anywhere. */
+#define STEPS_MOST 4096u
+
+struct seeking {
+	struct types *types;
+	uint32_t wanted; /* plain */
+	unsigned steps;
+};
+
+/* Modules describe the same class each for itself. */
+static bool is_wanted(const struct seeking *s, uint32_t plain)
+{
+	if (plain == s->wanted)
+		return true;
+	const struct type *a = types_get(s->types, plain), *b = types_get(s->types, s->wanted);
+	return a->name && b->name && a->size == b->size && a->kind == b->kind &&
+	       !strcmp(a->name, b->name);
+}
+
+static bool is_nearer(const struct kin *a, const struct kin *b)
+{
+	return a->how < b->how;
+}
+
+/* How a type has the wanted one inside, reached so far by base classes alone (KIN_DERIVED) or by
+ * others; what is nearest wins. */
+static bool seek(
+	struct seeking *s, uint32_t number, struct kin so_far, unsigned depth, struct kin *ret)
+{
+	uint32_t plain = types_plain(s->types, number), content = types_content(s->types, plain);
+	struct type type = *types_get(s->types, plain);
+	struct kin found;
+	bool any = depth > 0 && is_wanted(s, plain);
+	if (any)
+		*ret = so_far;
+	if (any || depth > TYPES_DEPTH_MAX)
+		return any;
+	if (content != TYPE_VOID || type.kind == TYPE_ARRAY) {
+		so_far.how = KIN_INSIDE;
+		return seek(
+			s, content != TYPE_VOID ? content : type.target, so_far, depth + 1, ret);
+	}
+	for (uint32_t i = 0; type_has_members(&type) && i < type.member_count; i++) {
+		const struct type_member *member = &type.members[i];
+		struct kin next = so_far;
+		if (++s->steps > STEPS_MOST)
+			break;
+		if (member->kind == MEMBER_VIRTUAL_BASE && next.how == KIN_DERIVED)
+			next.how = KIN_VIRTUAL;
+		else if (member->kind == MEMBER_BASE && next.how == KIN_DERIVED)
+			next.offset += member->bits / 8;
+		else if (member->kind != MEMBER_BASE && member->kind != MEMBER_VIRTUAL_BASE)
+			next.how = KIN_INSIDE;
+		if (seek(s, member->type, next, depth + 1, &found) &&
+			(!any || is_nearer(&found, ret))) {
+			*ret = found;
+			any = true;
+		}
+	}
+	return any;
+}
+
+static bool find(struct seeking *s, const struct heap_type *of, struct kin *ret)
+{
+	bool same = is_wanted(s, types_plain(s->types, of->layout));
+	s->steps = 0;
+	ret->offset = 0;
+	ret->how = of->is_array ? KIN_ELEMENTS : KIN_SAME;
+	if (!same && !seek(s, of->layout, (struct kin){ret->type, KIN_DERIVED, 0}, 0, ret))
+		return false;
+	if (!same && of->is_array)
+		ret->how = KIN_INSIDE;
+	if (ret->how != KIN_DERIVED)
+		ret->offset = 0;
+	return true;
+}
+
+static int nearest_first(const void *a, const void *b, void *context)
+{
+	const struct heap_type *types = context;
+	const struct kin *x = a, *y = b;
+	if (x->how != y->how)
+		return x->how < y->how ? -1 : 1;
+	uint64_t of_x = types[x->type].blocks, of_y = types[y->type].blocks;
+	if (of_x != of_y)
+		return of_x > of_y ? -1 : 1;
+	return strcmp(types[x->type].name, types[y->type].name);
+}
+
+static struct error *number_types(
+	const struct survey *survey, struct error *error, struct kin_set *set)
+{
+	set->type_count = (uint32_t)survey->types.types.len;
+	set->of_type = calloc((size_t)set->type_count + 1, sizeof(*set->of_type));
+	if (!error && !set->of_type)
+		error = error_no_memory();
+	for (size_t i = 0; !error && i < set->kin.len; i++)
+		set->of_type[set->kin.data[i].type] = (uint32_t)i + 1;
+	return error;
+}
+
+struct error *heap_kin_find(const struct survey *survey, uint32_t layout, struct kin_set *ret)
+{
+	const struct heap_type_vec *all = &survey->types.types;
+	struct seeking s = {.types = survey->layouts.types};
+	struct error *error = NULL;
+	*ret = (struct kin_set){.of_type = NULL};
+	s.wanted = s.types ? types_plain(s.types, layout) : TYPE_VOID;
+	for (uint32_t i = 0; s.types && i < all->len && !error; i++) {
+		struct kin kin = {.type = i};
+		if (all->data[i].blocks && all->data[i].layout != TYPE_VOID &&
+			find(&s, &all->data[i], &kin) && !kin_vec_push(&ret->kin, kin))
+			error = error_no_memory();
+	}
+	if (ret->kin.len)
+		qsort_r(ret->kin.data, ret->kin.len, sizeof(*ret->kin.data), nearest_first,
+			all->data);
+	return number_types(survey, error, ret);
+}
+
+struct error *heap_kin_alone(const struct survey *survey, uint32_t type, struct kin_set *ret)
+{
+	*ret = (struct kin_set){.of_type = NULL};
+	bool ok = kin_vec_push(&ret->kin, (struct kin){type, KIN_SAME, 0});
+	return number_types(survey, ok ? NULL : error_no_memory(), ret);
+}
+
+void heap_kin_deinit(struct kin_set *set)
+{
+	kin_vec_deinit(&set->kin);
+	free(set->of_type);
+	set->of_type = NULL;
+}
+
+void heap_kin_keep_objects(struct kin_set *set)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < set->kin.len; i++) {
+		struct kin kin = set->kin.data[i];
+		set->of_type[kin.type] = 0;
+		if (kin.how != KIN_SAME && kin.how != KIN_DERIVED)
+			continue;
+		set->kin.data[kept++] = kin;
+		set->of_type[kin.type] = (uint32_t)kept;
+	}
+	set->kin.len = kept;
+}
+
+uint64_t heap_kin_blocks(const struct survey *survey, const struct kin_set *set)
+{
+	uint64_t blocks = 0;
+	for (size_t i = 0; i < set->kin.len; i++)
+		blocks += survey->types.types.data[set->kin.data[i].type].blocks;
+	return blocks;
+}
+
+#define KINDS_SAID 8u
+
+void heap_kin_describe(const struct survey *survey, const struct kin_set *set, struct text *text)
+{
+	for (size_t i = 0; i < set->kin.len && i < KINDS_SAID; i++) {
+		const struct heap_type *type = &survey->types.types.data[set->kin.data[i].type];
+		text_printf(text, "%s%" PRIu64 " ", i ? ", " : "", type->blocks);
+		text_add_shown(text, type->name, 200);
+	}
+	if (set->kin.len > KINDS_SAID)
+		text_printf(text, " and of %zu more types", set->kin.len - KINDS_SAID);
+}

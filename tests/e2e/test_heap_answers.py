@@ -1,0 +1,211 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is asked of a type is answered for what people mean by it: objects of derived classes too, and where no block
+is of it, what there is instead."""
+
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import hw  # noqa: E402
+from heaps import Waiting, ask, kernel_core, read_account  # noqa: E402
+
+tests = hw.Tests()
+
+# An account's row has so many characters of a type.
+NAME = 45
+
+
+def program_of(name):
+    return hw.TARGETS / f"heaps/heap_{name}"
+
+
+def rows_of(account, *kinds):
+    return {address for address, (_, _, _, kind) in account.items() if kind in kinds}
+
+
+def addresses_of(blocks):
+    return {int(b["address"], 16) for b in blocks}
+
+
+def refused(core, *words, status=3):
+    ended = hw.run([hw.HEAPWISE, "core", core, *words])
+    if ended.status != status or ended.text:
+        raise hw.Failure(f"{' '.join(words)}: {ended}")
+    return ended.errors
+
+
+def need(text, *parts):
+    missing = [part for part in parts if part not in text]
+    if missing:
+        raise hw.Failure(f"{missing} not in: {text}")
+
+
+def members_of(block):
+    values = {}
+    rest = list(block["members"])
+    while rest:
+        member = rest.pop()
+        rest += member.get("members", [])
+        if "value" in member:
+            values[member["name"]] = member["value"]
+    return values
+
+
+def compare(account, blocks):
+    found = {int(b["address"], 16): b for b in blocks if b["state"] == "used"}
+    wrong = Counter(f"'{kind}' is called '{found[address]['type']}'" for address, (_, _, _, kind) in account.items()
+                    if not (found[address]["type"][:NAME] == kind or found[address]["type"].startswith(kind + " of ")))
+    if wrong or not account:
+        raise hw.Failure(f"of {len(account)} blocks: {wrong}")
+
+
+@tests.test
+def kinds(folder):
+    """Each block is called what the program calls it, in cores and in the process, with debug information and without."""
+    core = kernel_core(program_of("answers"), folder)
+    compare(read_account(folder / "account"), ask("core", "--json", core, "blocks")["blocks"])
+    with Waiting(program_of("answers"), folder) as pid:
+        compare(read_account(folder / "account"), ask("heap", "--json", str(pid), "blocks")["blocks"])
+
+
+@tests.test
+def base_classes(folder):
+    """Objects of derived classes are of the base class too, wherever in them that lies."""
+    core = kernel_core(program_of("answers"), folder)
+    account = read_account(folder / "account")
+    for name in ("zoo::Base", "Base"):
+        shown = ask("core", "--json", core, "show", name)["blocks"]
+        wanted = rows_of(account, "zoo::Base", "zoo::Derived", "zoo::Further", "zoo::Both")
+        if addresses_of(shown) != wanted or len(shown) != 14:
+            raise hw.Failure(f"show {name}: {len(shown)} blocks, not {len(wanted)}")
+        wrong = [b for b in shown if members_of(b).get("number") != "71" or b["as"] != "zoo::Base"
+                 or ("at" in b) != (b["type"] == "zoo::Both")]
+        if wrong:
+            raise hw.Failure(f"show {name}: {wrong[0]}")
+    ended = hw.run([hw.HEAPWISE, "core", core, "show", "zoo::Base"])
+    need(ended.errors, "virtual base class of these, too", "'zoo::Hidden' (2 blocks)")
+    need(ended.text, "14 blocks: 5 zoo::Base, 4 zoo::Derived, 3 zoo::Further, 2 zoo::Both", "ADDRESS         TYPE ")
+    shown = ask("core", "--json", core, "show", "zoo::Plain")["blocks"]
+    if addresses_of(shown) != rows_of(account, "zoo::Plain", "zoo::More") or any(members_of(b)["first"] != "17" for b in shown):
+        raise hw.Failure(f"show zoo::Plain: {shown}")
+    # Objects of one class alone, all of another name.
+    shown = ask("core", "--json", core, "show", "zoo::Other")["blocks"]
+    if addresses_of(shown) != rows_of(account, "zoo::Both") or any(members_of(b)["other"] != "5" for b in shown):
+        raise hw.Failure(f"show zoo::Other: {shown}")
+    if addresses_of(ask("core", "--json", core, "show", "zoo::Further")["blocks"]) != rows_of(account, "zoo::Further"):
+        raise hw.Failure("show zoo::Further")
+
+
+@tests.test
+def who_holds_a_base_class(folder):
+    """Who holds objects of a base class holds those of derived ones."""
+    core = kernel_core(program_of("answers"), folder)
+    why = ask("core", "--json", core, "why", "zoo::Base")
+    kinds = {t["type"]: t["blocks"] for t in why["types"]}
+    if why["blocks"] != 14 or kinds != {"zoo::Base": 5, "zoo::Derived": 4, "zoo::Further": 3, "zoo::Both": 2}:
+        raise hw.Failure(f"{why['blocks']} blocks, {kinds}")
+    if not any(r["type"].startswith("std::vector buffer") and r["layer"] == 1 for r in why["referrers"]):
+        raise hw.Failure(f"held by {why['referrers']}")
+    need(hw.run([hw.HEAPWISE, "core", core, "why", "Base"]).text, "of these 5 zoo::Base, 4 zoo::Derived")
+    alone = ask("core", "--json", core, "why", "zoo::Further")
+    if alone["blocks"] != 3:
+        raise hw.Failure(f"zoo::Further: {alone['blocks']} blocks")
+
+
+@tests.test
+def types_without_blocks(folder):
+    """What there is of them instead is said; what is nowhere is called so."""
+    core = kernel_core(program_of("answers"), folder)
+    for verb in ("show", "why"):
+        need(refused(core, verb, "zoo::Inside"), "no block is of type 'zoo::Inside' itself", "arrays of it",
+             "'std::vector buffer of zoo::Inside' (1 block)", f"{verb} 'std::vector buffer of zoo::Inside'")
+        need(refused(core, verb, "std::vector<zoo::Inside>"), "no block is known to be of type")
+        need(refused(core, verb, "Nowhere"), "no block is known to be of type 'Nowhere'", "layout")
+        need(refused(core, verb, "Insid", status=2), "'Insid' is neither an address", "zoo::Inside")
+        need(refused(core, verb, "long"), "it is a part of ", "'zoo::Derived' (4 blocks)")
+    shown = ask("core", "--json", core, "show", "std::vector buffer of zoo::Inside")["blocks"]
+    if len(shown) != 1:
+        raise hw.Failure(f"{len(shown)} buffers")
+    # Who may point to it debug information says, though no block is one.
+    if ask("core", "--json", core, "type", "Inside")["type"] != "zoo::Inside":
+        raise hw.Failure("type Inside")
+
+
+@tests.test
+def layouts_of_all_types(folder):
+    """Numbers have layouts, too."""
+    core = kernel_core(program_of("answers"), folder)
+    sizes = {"int": 4, "unsigned long": 8, "long": 8, "char": 1, "bool": 1, "zoo::Inside": 12, "Hidden": 32, "zoo::Nowhere": 4}
+    for name, size in sizes.items():
+        found = ask("core", "--json", core, "layout", name)
+        if found["size"] != size:
+            raise hw.Failure(f"layout {name}: {found}")
+
+
+@tests.test
+def control_blocks(folder):
+    """Each form of shared_ptr's is laid out in its own way."""
+    core = kernel_core(program_of("answers"), folder)
+    account = read_account(folder / "account")
+    records = {f"0x{address:x}" for address in rows_of(account, "zoo::Record")}
+    joined = members_of(ask("core", "--json", core, "show", "shared_ptr control block of zoo::Record")["blocks"][0])
+    if (joined.get("key"), joined.get("value")) != ("101", "102"):
+        raise hw.Failure(f"make_shared: {joined}")
+    for name in ("shared_ptr control block of zoo::Record*",
+                 "shared_ptr control block of zoo::Record*, deleted by std::default_delete<zoo::Record>"):
+        blocks = ask("core", "--json", core, "show", name)["blocks"]
+        values = list(members_of(blocks[0]).values())
+        if len(blocks) != 1 or not any(value.split()[0] in records for value in values):
+            raise hw.Failure(f"{name}: {values}, records {records}")
+
+
+UNKNOWN = re.compile(r"\d+ bytes(, pointers at( \d+)+)?")
+# Where debug information says nothing of it, it has no name; and what is not of interest may be anything.
+NAMELESS = ("Link", "Many", "Pair")
+
+
+def wrong_kinds(account, blocks, has_types):
+    found = {int(b["address"], 16): b["type"] for b in blocks if b["state"] == "used"}
+    wrong = Counter()
+    for address, (_, used, _, kind) in account.items():
+        name = found.get(address, "not there")
+        if not used or kind in ("plain", "?"):
+            continue
+        nameless = kind in NAMELESS and not has_types
+        if not (UNKNOWN.fullmatch(name) if nameless else name == kind or name.startswith(kind + " of ")):
+            wrong[f"'{kind}' is called '{name}'"] += 1
+    return wrong
+
+
+def add_buffers(name, has_types):
+    def buffers(folder):
+        with Waiting(program_of(name), folder) as pid:
+            live = ask("heap", "--json", str(pid), "blocks")["blocks"]
+            account = read_account(folder / "account")
+        core = kernel_core(program_of(name), folder)
+        dead = wrong_kinds(read_account(folder / "account"), ask("core", "--json", core, "blocks")["blocks"], has_types)
+        wrong = wrong_kinds(account, live, has_types) + dead
+        if wrong:
+            raise hw.Failure(f"{wrong}")
+        shown = [b for b in ask("core", "--json", core, "show", "std::string buffer")["blocks"]]
+        texts = {b["members"][0] for b in shown}
+        wanted = {'"the quick brown fox jumps over the lazy dog"', '"naïve cafés of 東京"', '"a string that nothing but a stack holds"'}
+        if not wanted <= texts or len(shown) != 4:
+            raise hw.Failure(f"texts: {texts}")
+        one = next(b for b in shown if "quick" in b["members"][0])
+        text = hw.run([hw.HEAPWISE, "core", core, "show", one["address"]]).text
+        need(text, "std::string buffer (string)\n", '"the quick brown fox jumps over the lazy dog"\n')
+        need(hw.run([hw.HEAPWISE, "core", core, "show", "std::string buffer"]).text, "ADDRESS         TEXT\n",
+             '  "the quick brown fox jumps over the lazy dog"\n')
+
+    tests.add(f"{name}: strings are told from nodes that begin with two numbers, and are shown as text", buffers)
+
+
+add_buffers("buffers", True)
+add_buffers("buffers_plain", False)
+
+
+tests.main()
