@@ -8,21 +8,9 @@
 #include "heap/cxx.h"
 #include "heap/inferred.h"
 #include "heap/python_types.h"
+#include "heap/survey_blocks.h"
 #include "heap/system_types.h"
 #include "heap/tails.h"
-
-static struct error *take(
-	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
-{
-	struct survey *s = context;
-	s->totals.blocks[block->state]++;
-	s->totals.bytes[block->state] += block->size;
-	if (block->state != BLOCK_USED)
-		return NULL;
-	uint32_t number;
-	struct error *error = heap_classes_add(&s->classes, block, bytes, len, &number);
-	return error ? error : search_add_block(s->search, block->address, block->size, number);
-}
 
 static size_t read_memory(void *context, uint64_t address, void *ret, size_t bytes)
 {
@@ -60,22 +48,6 @@ static bool is_start(void *context, uint32_t site, uint64_t into)
 	       (into && into == python_lead(&s->heap.python));
 }
 
-/* No block takes less of an area in the mean, but for a few of other allocators. */
-#define BLOCK_ROOM 32u
-#define BLOCKS_RESERVED (64u << 20)
-
-/* Room for all blocks that there may be: tables that grow are moved, and only what is used of that
- * is ever there. That it can't be had is no error. */
-static void reserve(struct survey *s)
-{
-	uint64_t bytes = 0;
-	for (size_t i = 0; i < s->heap.areas.len; i++)
-		bytes += s->heap.areas.data[i].end - s->heap.areas.data[i].start;
-	uint64_t blocks = bytes / BLOCK_ROOM;
-	error_destroy(search_reserve(
-		s->search, blocks < BLOCKS_RESERVED ? blocks : BLOCKS_RESERVED));
-}
-
 struct error *survey_open(const struct address_space *space, struct heap_names *names,
 	enum pointer_rule pointers, struct survey *ret)
 {
@@ -89,12 +61,8 @@ struct error *survey_open(const struct address_space *space, struct heap_names *
 		error = heap_classes_open(space, pointers, &ret->classes);
 	if (!error)
 		error = heap_open(space, &ret->heap);
-	struct heap_sink sink = {ret, take};
-	heap_classes_use_python(&ret->classes, &ret->heap.python);
 	if (!error)
-		reserve(ret);
-	if (!error)
-		error = heap_walk(&ret->heap, &sink);
+		error = survey_read_blocks(ret);
 	if (!error)
 		error = heap_classes_group(&ret->classes);
 	if (!error)
