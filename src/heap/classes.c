@@ -107,6 +107,38 @@ struct error *heap_classes_add(struct heap_classes *classes, const struct heap_b
 	return NULL;
 }
 
+static struct error *append(struct heap_classes *c, const struct heap_class *behind, uint32_t *ret)
+{
+	bool is_new;
+	uint32_t *number = find(c, &behind->key, &is_new);
+	if (!number)
+		return error_no_memory();
+	if (is_new) {
+		*number = (uint32_t)c->classes.len;
+		struct heap_class *fresh = heap_class_vec_push_uninit(&c->classes);
+		if (!fresh)
+			return error_no_memory();
+		*fresh = *behind;
+		fresh->group = *number;
+	} else {
+		struct heap_class *known = &c->classes.data[*number];
+		known->nulls &= behind->nulls;
+		known->blocks += behind->blocks;
+		known->bytes += behind->bytes;
+	}
+	*ret = *number;
+	return NULL;
+}
+
+struct error *heap_classes_append(
+	struct heap_classes *classes, const struct heap_classes *behind, uint32_t *ret)
+{
+	struct error *error = NULL;
+	for (size_t i = 0; i < behind->classes.len && !error; i++)
+		error = append(classes, &behind->classes.data[i], &ret[i]);
+	return error;
+}
+
 /* By size and head, then those with the most pointers first. */
 static int by_likeness(const void *a, const void *b)
 {

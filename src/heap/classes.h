@@ -70,6 +70,11 @@ void heap_classes_close(struct heap_classes *classes);
 struct error *heap_classes_add(struct heap_classes *classes, const struct heap_block *block,
 	const uint8_t *bytes, size_t len, uint32_t *ret) must_check_;
 
+/* Counts all blocks of others, which were met behind these: ret[i] is the number here of their
+ * class i. */
+struct error *heap_classes_append(
+	struct heap_classes *classes, const struct heap_classes *behind, uint32_t *ret) must_check_;
+
 /* All blocks are counted: finds groups. */
 struct error *heap_classes_group(struct heap_classes *classes) must_check_;
 

@@ -85,6 +85,11 @@ struct window;
 struct error *glibc_walk(struct glibc *glibc, const struct heap_area *area, struct window *window,
 	const struct heap_sink *sink) must_check_;
 
+/* The first chunk from an address in an area on that others seem to follow; the area's end: there
+ * is none. */
+uint64_t glibc_chunk_from(
+	struct glibc *glibc, const struct heap_area *area, uint64_t address, struct window *window);
+
 /* The parts. */
 
 /* Finds main_arena and those that it leads to. */

@@ -249,16 +249,34 @@ static struct error *tell_mapped(
 	return sink->take(sink->context, &block, bytes, len);
 }
 
-struct error *glibc_walk(struct glibc *glibc, const struct heap_area *area, struct window *window,
-	const struct heap_sink *sink)
+static void begin(struct walk *w, struct glibc *glibc, const struct heap_area *area,
+	struct window *window, const struct heap_sink *sink)
 {
-	if (area->kind == GLIBC_MAPPED)
-		return tell_mapped(area, window, sink);
-	struct walk w = {.glibc = glibc,
+	*w = (struct walk){.glibc = glibc,
 		.area = area,
 		.window = window,
 		.sink = sink,
 		.flags = area->arena ? CHUNK_MMAPPED : CHUNK_MMAPPED | CHUNK_NOT_MAIN,
 		.cached = first_cached(&glibc->cached, area->start)};
+}
+
+uint64_t glibc_chunk_from(
+	struct glibc *glibc, const struct heap_area *area, uint64_t address, struct window *window)
+{
+	struct walk w;
+	if (area->kind == GLIBC_MAPPED)
+		return address > area->start ? area->end : area->data;
+	begin(&w, glibc, area, window, NULL);
+	uint64_t into = (address - area->start + CHUNK_ALIGN - 1) & ~(uint64_t)(CHUNK_ALIGN - 1);
+	return into < area->end - area->start ? resume(&w, area->start + into) : area->end;
+}
+
+struct error *glibc_walk(struct glibc *glibc, const struct heap_area *area, struct window *window,
+	const struct heap_sink *sink)
+{
+	struct walk w;
+	if (area->kind == GLIBC_MAPPED)
+		return tell_mapped(area, window, sink);
+	begin(&w, glibc, area, window, sink);
 	return walk_run(&w);
 }

@@ -12,21 +12,34 @@ void interior_deinit(struct interior *interior)
 	interior_bits_deinit(&interior->counts);
 }
 
+static bool set(struct interior_bits *bits, uint32_t block)
+{
+	while (bits->len <= block / 64) {
+		if (!interior_bits_push(bits, 0))
+			return false;
+	}
+	bits->data[block / 64] |= 1ull << block % 64;
+	return true;
+}
+
 bool interior_take(
 	struct interior *interior, uint32_t block, uint64_t size, const uint8_t *bytes, size_t len)
 {
-	struct interior_bits *counts = &interior->counts;
 	uint64_t first = 0;
 	if (len >= sizeof(first))
 		memcpy(&first, bytes, sizeof(first));
-	if (first >= size)
-		return true;
-	while (counts->len <= block / 64) {
-		if (!interior_bits_push(counts, 0))
-			return false;
+	return first >= size || set(&interior->counts, block);
+}
+
+bool interior_append(struct interior *interior, uint32_t before, const struct interior *behind)
+{
+	bool ok = true;
+	for (uint32_t word = 0; word < behind->counts.len; word++) {
+		for (uint64_t left = behind->counts.data[word]; ok && left; left &= left - 1)
+			ok = set(&interior->counts,
+				before + 64 * word + (uint32_t)__builtin_ctzll(left));
 	}
-	counts->data[block / 64] |= 1ull << block % 64;
-	return true;
+	return ok;
 }
 
 /* Lengths, capacities and numbers of elements are less than what they are of. */

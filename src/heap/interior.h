@@ -24,6 +24,9 @@ void interior_deinit(struct interior *interior);
 bool interior_take(
 	struct interior *interior, uint32_t block, uint64_t size, const uint8_t *bytes, size_t len);
 
+/* What was seen of other blocks, which are numbered from `before` on. False: no memory. */
+bool interior_append(struct interior *interior, uint32_t before, const struct interior *behind);
+
 /* As in struct search_options, of a survey. */
 bool interior_may_explain(void *context, uint32_t block, uint64_t into, struct search_asked *asked);
 

@@ -8,24 +8,9 @@
 #include "heap/cxx.h"
 #include "heap/inferred.h"
 #include "heap/python_types.h"
+#include "heap/survey_blocks.h"
 #include "heap/system_types.h"
 #include "heap/tails.h"
-
-static struct error *take(
-	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
-{
-	struct survey *s = context;
-	s->totals.blocks[block->state]++;
-	s->totals.bytes[block->state] += block->size;
-	if (block->state != BLOCK_USED)
-		return NULL;
-	uint32_t number;
-	if (s->heuristics && !interior_take(&s->interior, search_block_count(s->search),
-				     block->size, bytes, len))
-		return error_no_memory();
-	struct error *error = heap_classes_add(&s->classes, block, bytes, len, &number);
-	return error ? error : search_add_block(s->search, block->address, block->size, number);
-}
 
 static size_t read_memory(void *context, uint64_t address, void *ret, size_t bytes)
 {
@@ -86,10 +71,8 @@ struct error *survey_open(const struct address_space *space, struct heap_names *
 		error = heap_classes_open(space, pointers, &ret->classes);
 	if (!error)
 		error = heap_open(space, &ret->heap);
-	struct heap_sink sink = {ret, take};
-	heap_classes_use_python(&ret->classes, &ret->heap.python);
 	if (!error)
-		error = heap_walk(&ret->heap, &sink);
+		error = survey_read_blocks(ret);
 	if (!error)
 		error = heap_classes_group(&ret->classes);
 	if (!error)

@@ -30,6 +30,7 @@ struct count {
 
 struct cutting {
 	struct survey *survey;
+	uint64_t *sizes;       /* by type; 0: not known */
 	struct count *counts;  /* by type */
 	struct tail_vec tails; /* that have a pointer */
 };
@@ -43,16 +44,20 @@ static bool has_tail(uint64_t size, uint64_t usable)
 	return size && chunk == usable + CHUNK_HEAD && size + WORD <= usable;
 }
 
-/* The type that a block is of itself, if its size is known by that; HEAP_TYPE_NONE: it is not. */
+/* Of blocks of a type by debug information; 0: it says nothing of where they end. */
+static uint64_t size_of(const struct survey *s, const struct heap_type *type)
+{
+	bool is_sized = type->kind == HEAP_TYPE_INFERRED || type->kind == HEAP_TYPE_CONTAINER;
+	return is_sized && !type->is_array && type->layout != TYPE_VOID
+		       ? types_get(s->layouts.types, type->layout)->size
+		       : 0;
+}
+
+/* The type that a block is of itself; HEAP_TYPE_NONE: none. */
 static uint32_t type_of(const struct survey *s, uint32_t block)
 {
 	uint32_t site = search_block_site(s->search, block);
-	if (site < s->types.class_count)
-		return HEAP_TYPE_NONE;
-	uint32_t number = heap_types_of_site(&s->types, site);
-	const struct heap_type *type = &s->types.types.data[number];
-	bool is_sized = type->kind == HEAP_TYPE_INFERRED || type->kind == HEAP_TYPE_CONTAINER;
-	return is_sized && !type->is_array && type->layout != TYPE_VOID ? number : HEAP_TYPE_NONE;
+	return site < s->types.class_count ? HEAP_TYPE_NONE : heap_types_of_site(&s->types, site);
 }
 
 static bool look_at(struct cutting *c, struct window *window, uint32_t block)
@@ -62,11 +67,11 @@ static bool look_at(struct cutting *c, struct window *window, uint32_t block)
 	if (type == HEAP_TYPE_NONE)
 		return true;
 	uint64_t usable = search_block_size(s->search, block), offset, word;
+	if (!has_tail(c->sizes[type], usable))
+		return true;
 	uint64_t address = search_block_address(s->search, block);
 	const struct heap_area *area = heap_areas_find(&s->heap.areas, address);
-	if (!area || area->maker != HEAP_GLIBC ||
-		!has_tail(types_get(s->layouts.types, s->types.types.data[type].layout)->size,
-			usable))
+	if (!area || area->maker != HEAP_GLIBC)
 		return true;
 	uint64_t at = address + usable - WORD;
 	const uint8_t *bytes = window_at(window, at, WORD, at + PIECE_BYTES);
@@ -109,13 +114,18 @@ struct error *tails_cut(struct survey *survey)
 	struct error *error = window_open(survey->heap.space, &window);
 	if (error || !survey->layouts.types)
 		return error;
-	c.counts = calloc(survey->types.types.len + 1, sizeof(*c.counts));
-	bool ok = c.counts;
+	size_t types = survey->types.types.len;
+	c.counts = calloc(types + 1, sizeof(*c.counts));
+	c.sizes = calloc(types + 1, sizeof(*c.sizes));
+	bool ok = c.counts && c.sizes;
+	for (size_t i = 0; ok && i < types; i++)
+		c.sizes[i] = size_of(survey, &survey->types.types.data[i]);
 	uint32_t blocks = search_block_count(survey->search);
 	for (uint32_t block = 0; block < blocks && ok; block++)
 		ok = look_at(&c, &window, block);
 	error = ok ? cut(&c) : error_no_memory();
 	free(c.counts);
+	free(c.sizes);
 	tail_vec_deinit(&c.tails);
 	return error;
 }

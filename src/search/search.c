@@ -59,6 +59,22 @@ struct error *search_add_block(
 	}
 }
 
+struct error *search_append(
+	struct search *search, const struct search *behind, const uint32_t *sites)
+{
+	size_t count = behind->nodes.len;
+	if (!space_append(&search->space, &behind->space) ||
+		!node_vec_reserve(&search->nodes, search->nodes.len + count))
+		return error_no_memory();
+	uint64_t *nodes = search->nodes.data + search->nodes.len;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t site = sites[node_site(behind->nodes.data[i])];
+		nodes[i] = node_make(site, SEARCH_DEFINITE, site);
+	}
+	search->nodes.len += count;
+	return NULL;
+}
+
 static struct error *read_roots(
 	struct search *s, const struct search_root *roots, size_t root_count)
 {

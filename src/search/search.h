@@ -134,6 +134,11 @@ struct error *search_reserve(struct search *search, uint64_t blocks) must_check_
 struct error *search_add_block(
 	struct search *search, uint64_t address, uint64_t size, uint32_t site) must_check_;
 
+/* Takes all blocks of another search, which was not run and whose blocks lie behind: of site i they
+ * get the site sites[i]. */
+struct error *search_append(
+	struct search *search, const struct search *behind, const uint32_t *sites) must_check_;
+
 /*
  * All blocks are there: reads them and the roots, then sorts the blocks into kinds. Once. Memory
  * that cannot be read holds nothing (search_unread_bytes()).

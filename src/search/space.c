@@ -98,6 +98,74 @@ enum space_added space_add(struct space *space, uint64_t address, uint64_t size)
 	return cover(space, address, end) ? SPACE_ADDED : SPACE_NO_MEMORY;
 }
 
+static bool append_blocks(struct space *space, const struct space *behind)
+{
+	size_t before = space->sizes.len, count = behind->sizes.len;
+	if (before + count > SPACE_BLOCKS_MAX || !space_reserve(space, (uint32_t)(before + count)))
+		return false;
+	if (count) {
+		memcpy(space->offsets.data + before, behind->offsets.data,
+			count * sizeof(*space->offsets.data));
+		memcpy(space->sizes.data + before, behind->sizes.data,
+			count * sizeof(*space->sizes.data));
+	}
+	space->offsets.len = space->sizes.len = before + count;
+	return true;
+}
+
+static bool append_large(struct space *space, const struct space *behind, uint32_t before)
+{
+	uint32_t position = 0;
+	const uint32_t *block;
+	for (uint64_t *size; (size = space_sizes_next(&behind->huge, &position, &block));) {
+		uint64_t *place = space_sizes_insert(&space->huge, before + *block, NULL);
+		if (!place)
+			return false;
+		*place = *size;
+	}
+	for (size_t i = 0; i < behind->larges.len; i++) {
+		struct space_large large = behind->larges.data[i];
+		large.block += before;
+		if (!space_larges_push(&space->larges, large))
+			return false;
+	}
+	return true;
+}
+
+/* The first region may be the one that these end in. */
+static bool append_regions(struct space *space, const struct space *behind, uint32_t before)
+{
+	for (size_t i = 0; i < behind->regions.len; i++) {
+		const struct space_region *from = &behind->regions.data[i];
+		size_t known = space->regions.len;
+		struct space_region *region = region_add(space, from->key);
+		if (!region)
+			return false;
+		if (space->regions.len > known) {
+			region->first = before + from->first;
+			region->before_end = from->first ? from->before_end : space->high;
+		}
+		region->count += from->count;
+		for (unsigned page = 0; page < SPACE_PAGES; page++)
+			region->pages[page] = (uint16_t)(region->pages[page] + from->pages[page]);
+	}
+	return true;
+}
+
+bool space_append(struct space *space, const struct space *behind)
+{
+	uint32_t before = space_count(space);
+	if (!space_count(behind))
+		return true;
+	if (!append_regions(space, behind, before) || !append_blocks(space, behind) ||
+		!append_large(space, behind, before))
+		return false;
+	if (!before)
+		space->low = behind->low;
+	space->high = behind->high;
+	return true;
+}
+
 uint32_t space_region_of(const struct space *space, uint32_t block)
 {
 	const struct space_region *regions = space->regions.data;

@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <stddef.h>
 
+#include "heap/halves.h"
 #include "heap/survey.h"
 #include "lib/core_builder.h"
 #include "lib/tap.h"
@@ -265,6 +266,39 @@ static struct error *take(
 	return NULL;
 }
 
+/* The blocks that one half has. */
+struct half {
+	struct comparing comparing;
+	uint64_t first, last;
+};
+
+static struct error *take_half(
+	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
+{
+	struct half *half = context;
+	CHECK(block->address > half->last);
+	half->first = half->first ? half->first : block->address;
+	half->last = block->address;
+	return take(&half->comparing, block, bytes, len);
+}
+
+/* Two threads find what one finds. */
+static void check_halves(struct image *image, struct heap *heap)
+{
+	struct half first = {{image, 0}, 0, 0}, second = first;
+	struct heap_sink sinks[2] = {{&first, take_half}, {&second, take_half}};
+	bool halved;
+	CHECK_OK(heap_walk_halves(heap, 0, &sinks[0], &sinks[1], &halved));
+	CHECK(halved);
+	CHECK(first.comparing.right && second.comparing.right);
+	CHECK(second.first > first.last);
+	CHECK_U64(first.comparing.right + second.comparing.right, image->count);
+	first = (struct half){{image, 0}, 0, 0};
+	CHECK_OK(heap_walk_halves(heap, UINT64_MAX, &sinks[0], &sinks[1], &halved));
+	CHECK(!halved);
+	CHECK_U64(first.comparing.right, image->count);
+}
+
 /* Returns how often memory was read for lists of free blocks, and how many they have. */
 static uint64_t check_layout(const struct layout *layout, const struct machine *machine,
 	unsigned fast, size_t *ret_cached)
@@ -282,6 +316,7 @@ static uint64_t check_layout(const struct layout *layout, const struct machine *
 	struct heap_sink sink = {&comparing, take};
 	CHECK_OK(heap_walk(&heap, &sink));
 	CHECK_U64(comparing.right, image->count);
+	check_halves(image, &heap);
 	uint64_t reads = heap.glibc.list_reads;
 	*ret_cached = heap.glibc.cached.len;
 	heap_close(&heap);

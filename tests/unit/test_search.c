@@ -283,6 +283,57 @@ CASE(alignment, "words at odd addresses are seen only when they are asked for")
 	}
 }
 
+/* Blocks from `from` on, with a large one now and then, and one that reaches into the next region.
+ */
+static void add_some(struct search *search, uint64_t from, uint64_t end, uint32_t site)
+{
+	uint64_t sizes[] = {24, 40, 1000, 70000, 8, 20ull << 20, 300};
+	for (unsigned i = 0; from < end; i++) {
+		uint64_t size = sizes[i % ARRAY_SIZE(sizes)];
+		CHECK_OK(search_add_block(search, from, size, site + i % 3));
+		from += size + 8;
+	}
+}
+
+CASE(appended, "blocks of two searches in one are numbered, found and measured as if they were "
+	       "added there")
+{
+	const uint64_t start = 0x10000, end = start + (50ull << 20);
+	uint32_t sites[] = {5, 6, 7};
+	/* Where the first ends: in the middle of a region, behind a large block, nowhere. */
+	for (unsigned blocks = 0; blocks < 12; blocks += 1) {
+		struct search_options options = {.alignment = 8};
+		struct search *one, *two, *all;
+		CHECK_OK(search_create(&options, &one));
+		CHECK_OK(search_create(&options, &two));
+		CHECK_OK(search_create(&options, &all));
+		add_some(all, start, end, 5);
+		for (uint32_t i = 0; i < search_block_count(all); i++)
+			CHECK_OK(search_add_block(i < blocks ? one : two,
+				search_block_address(all, i), search_block_size(all, i),
+				search_block_site(all, i) - (i < blocks ? 0 : 5)));
+		CHECK_OK(search_append(one, two, sites));
+		CHECK_U64(search_block_count(one), search_block_count(all));
+		for (uint32_t i = 0; i < search_block_count(all); i++) {
+			uint64_t address = search_block_address(all, i), offset = 0, wanted = 0;
+			uint64_t size = search_block_size(all, i);
+			CHECK_U64(search_block_address(one, i), address);
+			CHECK_U64(search_block_size(one, i), size);
+			CHECK_U64(search_block_site(one, i), search_block_site(all, i));
+			uint64_t places[] = {address, address + size - 1, address + size / 2};
+			for (unsigned k = 0; k < ARRAY_SIZE(places); k++) {
+				CHECK_U64(search_block_at(one, places[k], &offset), i);
+				CHECK_U64(search_block_at(all, places[k], &wanted), i);
+				CHECK_U64(offset, wanted);
+			}
+			CHECK_U64(search_block_at(one, address + size, &offset), SPACE_NONE);
+		}
+		search_destroy(one);
+		search_destroy(two);
+		search_destroy(all);
+	}
+}
+
 CASE(large_blocks, "pointers into blocks of many regions, and of more than 4 GiB, are found")
 {
 	static const uint64_t sizes[] = {

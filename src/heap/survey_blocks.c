@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/survey_blocks.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "heap/halves.h"
+
+/* No block takes less of an area in the mean, but for a few of other allocators. */
+#define BLOCK_ROOM 32u
+#define BLOCKS_RESERVED (64u << 20)
+
+/* What one thread finds. */
+struct taking {
+	struct survey_totals totals;
+	struct heap_classes *classes;
+	struct search *search;
+	struct interior *interior; /* NULL: nobody wants to know */
+};
+
+static struct error *take(
+	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
+{
+	struct taking *t = context;
+	t->totals.blocks[block->state]++;
+	t->totals.bytes[block->state] += block->size;
+	if (block->state != BLOCK_USED)
+		return NULL;
+	uint32_t number;
+	if (t->interior && !interior_take(t->interior, search_block_count(t->search), block->size,
+				   bytes, len))
+		return error_no_memory();
+	struct error *error = heap_classes_add(t->classes, block, bytes, len, &number);
+	return error ? error : search_add_block(t->search, block->address, block->size, number);
+}
+
+/* Room for all blocks that there may be: tables that grow are moved, and of these only what is used
+ * is ever there. That it can't be had is no error. */
+static void reserve(const struct heap *heap, struct search *search)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < heap->areas.len; i++)
+		bytes += heap->areas.data[i].end - heap->areas.data[i].start;
+	uint64_t blocks = bytes / BLOCK_ROOM;
+	error_destroy(search_reserve(search, blocks < BLOCKS_RESERVED ? blocks : BLOCKS_RESERVED));
+}
+
+static void add_totals(struct survey *s, const struct survey_totals *more)
+{
+	for (unsigned i = 0; i < BLOCK_STATES; i++) {
+		s->totals.blocks[i] += more->blocks[i];
+		s->totals.bytes[i] += more->bytes[i];
+	}
+}
+
+/* Puts what the second thread has found behind what the first one has. */
+static struct error *join(struct survey *s, const struct taking *behind)
+{
+	size_t count = behind->classes->classes.len;
+	_cleanup_free_ uint32_t *numbers = malloc((count + 1) * sizeof(*numbers));
+	if (!numbers)
+		return error_no_memory();
+	struct error *error = heap_classes_append(&s->classes, behind->classes, numbers);
+	if (error)
+		return error;
+	add_totals(s, &behind->totals);
+	if (behind->interior && !interior_append(&s->interior, search_block_count(s->search),
+					behind->interior))
+		return error_no_memory();
+	return search_append(s->search, behind->search, numbers);
+}
+
+static struct error *read_by_two(struct survey *s, struct taking *first, struct taking *second)
+{
+	const struct heap_sink sinks[2] = {{first, take}, {second, take}};
+	bool halved;
+	reserve(&s->heap, second->search);
+	struct error *error =
+		heap_walk_halves(&s->heap, HALVES_BYTES, &sinks[0], &sinks[1], &halved);
+	if (!error)
+		add_totals(s, &first->totals);
+	return error || !halved ? error : join(s, second);
+}
+
+struct error *survey_read_blocks(struct survey *survey)
+{
+	struct survey *s = survey;
+	struct interior *own = s->heuristics ? &s->interior : NULL, behind = {.counts = {NULL}};
+	struct taking first = {.classes = &s->classes, .search = s->search, .interior = own};
+	struct heap_classes classes;
+	struct taking second = {.classes = &classes, .interior = own ? &behind : NULL};
+	/* What is known of Python's types is one thread's. */
+	heap_classes_use_python(&s->classes, &s->heap.python);
+	reserve(&s->heap, s->search);
+	struct error *error = heap_classes_open(s->heap.space, s->pointers, &classes);
+	if (!error)
+		error = search_create(&(struct search_options){.alignment = 8}, &second.search);
+	if (!error)
+		error = read_by_two(s, &first, &second);
+	search_destroy(second.search);
+	heap_classes_close(&classes);
+	interior_deinit(&behind);
+	return error;
+}
