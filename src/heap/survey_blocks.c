@@ -74,9 +74,10 @@ static struct error *read_by_two(struct survey *s, struct taking *first, struct 
 {
 	const struct heap_sink sinks[2] = {{first, take}, {second, take}};
 	bool halved;
+	/* What is known of Python's types, and is looked up on the way, is one thread's. */
+	uint64_t least = python_is_there(&s->heap.python) ? UINT64_MAX : HALVES_BYTES;
 	reserve(&s->heap, second->search);
-	struct error *error =
-		heap_walk_halves(&s->heap, HALVES_BYTES, &sinks[0], &sinks[1], &halved);
+	struct error *error = heap_walk_halves(&s->heap, least, &sinks[0], &sinks[1], &halved);
 	if (!error)
 		add_totals(s, &first->totals);
 	return error || !halved ? error : join(s, second);
@@ -89,7 +90,6 @@ struct error *survey_read_blocks(struct survey *survey)
 	struct taking first = {.classes = &s->classes, .search = s->search, .interior = own};
 	struct heap_classes classes;
 	struct taking second = {.classes = &classes, .interior = own ? &behind : NULL};
-	/* What is known of Python's types is one thread's. */
 	heap_classes_use_python(&s->classes, &s->heap.python);
 	reserve(&s->heap, s->search);
 	struct error *error = heap_classes_open(s->heap.space, s->pointers, &classes);
