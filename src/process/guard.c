@@ -12,6 +12,9 @@
 #include "base/cleanup.h"
 #include "process/living.h"
 
+/* Each takes some seconds while somebody else traces the process. */
+#define REAP_ROUNDS 20
+
 struct charge {
 	pid_t pid; /* that was copied; 0: nothing is to be given back */
 	struct snapshot snapshot;
@@ -29,12 +32,14 @@ static void await_end(pid_t copy)
 static void give_back(const struct charge *charge)
 {
 	struct stopped stopped;
-	if (process_parent(charge->snapshot.pid) != charge->pid)
-		return;
-	await_end(charge->snapshot.pid);
-	stop_init(&stopped, charge->pid);
-	snapshot_reap(&stopped, &charge->snapshot);
-	stop_deinit(&stopped);
+	for (unsigned i = 0; i < REAP_ROUNDS; i++) {
+		if (process_parent(charge->snapshot.pid) != charge->pid)
+			return;
+		await_end(charge->snapshot.pid);
+		stop_init(&stopped, charge->pid);
+		snapshot_reap(&stopped, &charge->snapshot);
+		stop_deinit(&stopped);
+	}
 }
 
 static _Noreturn void keep_watch(int channel)

@@ -26,6 +26,8 @@
 /* Others who copy a process, or write its core, are done with it by then. */
 #define TURN_NS 3000000000u
 #define TURN_PAUSE_NS 2000000
+/* Who was refused, and then finds nobody who traces it: he may just have let go. */
+#define ALONE_TRIES 10
 
 uint64_t stop_now_ns(void)
 {
@@ -101,7 +103,7 @@ static const char *process_name(pid_t pid, char *ret, size_t room)
 
 struct error *stop_refused(pid_t pid, pid_t tid, int reason)
 {
-	pid_t by = tracer_of(pid);
+	pid_t by = tracer_of(tid);
 	char name[32];
 	if (by)
 		return error_create(ERROR_ENVIRONMENT,
@@ -138,8 +140,10 @@ static bool seize(struct stopped *stopped, pid_t tid, struct error **ret_error)
 	bool late = take_late(stopped, tid);
 	if (!late && ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
 		int reason = errno;
-		if (reason != ESRCH && !thread_is_dead(stopped->pid, tid))
+		if (reason != ESRCH && !thread_is_dead(stopped->pid, tid)) {
+			stopped->rival = tracer_of(tid);
 			*ret_error = stop_refused(stopped->pid, tid, reason);
+		}
 		return false;
 	}
 	struct stopped_thread thread = {.tid = tid, .late = late};
@@ -178,7 +182,9 @@ static pid_t look(pid_t tid, int *ret_status)
 	if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL))
 		return -1;
 	bool stopped = info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED;
-	if (info.si_pid && stopped && !(info.si_status >> 8)) {
+	if (!info.si_pid)
+		return 0;
+	if (stopped && !(info.si_status >> 8)) {
 		*ret_status = info.si_status << 8 | 0x7f; /* as waitpid(2) has it */
 		return tid;
 	}
@@ -279,9 +285,12 @@ struct error *stop_process(struct stopped *stopped)
 struct error *stop_process_in_turn(struct stopped *stopped)
 {
 	uint64_t until = stop_now_ns() + TURN_NS;
-	for (bool again = true;; again = tracer_of(stopped->pid)) {
+	for (unsigned alone = 0;;) {
+		stopped->rival = 0;
 		struct error *error = stop_process(stopped);
-		if (!error || error->code != ERROR_ENVIRONMENT || !again || stop_now_ns() > until)
+		alone = stopped->rival ? 0 : alone + 1;
+		if (!error || error->code != ERROR_ENVIRONMENT || alone > ALONE_TRIES ||
+			stop_now_ns() > until)
 			return error;
 		error_destroy(error);
 		nanosleep(&(struct timespec){0, TURN_PAUSE_NS}, NULL);

@@ -44,6 +44,7 @@ struct stopped {
 	struct stopped_tids late;       /* are still seized, although it goes on */
 	struct restart_waits waits;
 	uint64_t since_ns; /* CLOCK_MONOTONIC: before the first was stopped */
+	pid_t rival;       /* who traces the thread that could not be stopped; 0: nobody */
 };
 
 void stop_init(struct stopped *stopped, pid_t pid);

@@ -9,41 +9,25 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 import hw  # noqa: E402
 from heaps import Waiting, ask  # noqa: E402
+from processes import children, status_line  # noqa: E402
 from terminal import Terminal  # noqa: E402
 
 tests = hw.Tests()
 
+ODD = hw.TARGETS / "heaps/heap_odd"
 SMALL = hw.TARGETS / "heaps/heap_small"
 CLASSES = hw.TARGETS / "heaps/heap_classes"
 
 
-def children(pid):
-    return [int(word) for task in Path(f"/proc/{pid}/task").iterdir() for word in (task / "children").read_text().split()]
-
-
-def field(pid, name):
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(line.split(":", 1)[1].strip() for line in lines if line.startswith(name + ":"))
-
-
-def wait_until(holds, what):
-    """There is no event that tells of another's child."""
-    end = time.monotonic() + hw.TIMEOUT
-    while not holds():
-        hw.need(time.monotonic() < end, what)
-        os.sched_yield()
-
-
 def need_unharmed(pid):
-    wait_until(lambda: not children(pid), "a child was left to it")
-    wait_until(lambda: field(pid, "TracerPid") == "0", "it is still traced")
-    wait_until(lambda: field(pid, "State")[0] == "S", "it does not wait any more")
+    hw.wait_until(lambda: not children(pid), "a child was left to it")
+    hw.wait_until(lambda: status_line(pid, "TracerPid") == "0", "it is still traced")
+    hw.wait_until(lambda: status_line(pid, "State")[0] == "S", "it does not wait any more")
 
 
 @tests.test
@@ -63,14 +47,15 @@ def killed_at_the_prompt(folder):
 def many_at_once(folder):
     """Several look at one process at the same time: one after the other, and all are told the same"""
     hw.need_no_sanitizer("it may not trace")
-    with Waiting(SMALL, folder) as pid:
-        looking = [subprocess.Popen([hw.HEAPWISE, "heap", "--json", str(pid), "types"], stdout=subprocess.PIPE,
-                                    stderr=subprocess.PIPE, env=hw.clean_environment()) for _ in range(6)]
-        told = [one.communicate(timeout=hw.TIMEOUT) + (one.returncode,) for one in looking]
-        hw.need(all(not status for _, _, status in told), f"refused: {[errors for _, errors, _ in told]}")
-        types = [json.loads(text)["types"] for text, _, _ in told]
-        hw.need(all(one == types[0] for one in types), "they differ")
-        need_unharmed(pid)
+    for program, options in ((SMALL, {}), (ODD, {"ODD": "crowd"})):
+        with Waiting(program, folder, hw.clean_environment(**options)) as pid:
+            looking = [subprocess.Popen([hw.HEAPWISE, "heap", "--json", str(pid), "types"], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, env=hw.clean_environment()) for _ in range(6)]
+            told = [one.communicate(timeout=hw.TIMEOUT) + (one.returncode,) for one in looking]
+            hw.need(all(not status for _, _, status in told), f"refused: {[errors for _, errors, _ in told]}")
+            types = [json.loads(text)["types"] for text, _, _ in told]
+            hw.need(all(one == types[0] for one in types), "they differ")
+            need_unharmed(pid)
 
 
 @tests.test
@@ -80,7 +65,7 @@ def traced(folder):
     with Waiting(SMALL, folder) as pid:
         tracer = subprocess.Popen([strace, "-qq", "-o", folder / "trace", "-p", str(pid)], env=hw.clean_environment())
         try:
-            wait_until(lambda: field(pid, "TracerPid") == str(tracer.pid) or tracer.poll() is not None, "it is not traced")
+            hw.wait_until(lambda: status_line(pid, "TracerPid") == str(tracer.pid) or tracer.poll() is not None, "it is not traced")
             if tracer.poll() is not None:
                 raise hw.Skip("strace can't trace here")
             ended = hw.run([hw.HEAPWISE, "heap", str(pid)])
@@ -189,15 +174,23 @@ def debug_information(folder):
             hw.need(squares(ended) and len(lines) == 1 and words in lines[0], f"{program.name}: {ended.errors or ended}")
 
 
+def is_kernel(pid):
+    try:
+        os.readlink(f"/proc/{pid}/exe")
+    except FileNotFoundError:
+        return Path(f"/proc/{pid}").exists()
+    return False
+
+
 @tests.test
 def nobody_there(folder):
     """Dead processes, those of the kernel, and none at all: each is refused with its reason"""
     process = subprocess.Popen(["true"])
     child = process.pid
-    wait_until(lambda: field(child, "State")[0] == "Z", "it does not end")
+    hw.wait_until(lambda: status_line(child, "State")[0] == "Z", "it does not end")
     try:
         for pid, words in ((child, "ended"), (2, "the kernel's"), (0x3FFFFFFF, "ended")):
-            if not Path(f"/proc/{pid}").exists() and pid == 2:
+            if pid == 2 and not is_kernel(pid):
                 continue
             ended = hw.run([hw.HEAPWISE, "heap", str(pid)])
             hw.need(ended.status in (3, 4) and f"process {pid}" in ended.errors and words in ended.errors, f"{pid}: {ended}")
@@ -238,9 +231,9 @@ def stopped(folder):
     hw.need_no_sanitizer("it may not trace")
     with Waiting(SMALL, folder) as pid:
         os.kill(pid, signal.SIGSTOP)
-        wait_until(lambda: field(pid, "State")[0] == "T", "it does not stop")
+        hw.wait_until(lambda: status_line(pid, "State")[0] == "T", "it does not stop")
         ask("heap", "--json", str(pid))
-        wait_until(lambda: field(pid, "State").startswith("T (stopped)") and not children(pid), "it is not stopped any more")
+        hw.wait_until(lambda: status_line(pid, "State").startswith("T (stopped)") and not children(pid), "it is not stopped any more")
         os.kill(pid, signal.SIGCONT)
         need_unharmed(pid)
 

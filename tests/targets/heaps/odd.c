@@ -3,7 +3,7 @@
  * What a heap may be like that few have, by $ODD: "unforked", whose only pointer to a block is in
  * memory that forks leave out; "vfork", whose second thread can't be stopped; "overrun", whose last
  * small block was written beyond its end up to the end of the heap; "circle", where a block was
- * freed twice. It writes "ready" and waits, or dies. Nothing is lost in any of them.
+ * freed twice; "crowd", which has hundreds of threads. It writes "ready" and waits, or dies. Nothing is lost in any of them.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define BLOCKS 300
+#define CROWD 400
 
 struct record {
 	struct record *next;
@@ -59,6 +60,21 @@ static void *work(void *unused)
 	return NULL;
 }
 
+static void *idle(void *unused)
+{
+	for (;;)
+		pause();
+	return unused;
+}
+
+static void wait_ready(void)
+{
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
 int main(void)
 {
 	const char *what = getenv("ODD") ? getenv("ODD") : "";
@@ -76,10 +92,14 @@ int main(void)
 		if (unforked == MAP_FAILED || madvise(unforked, 4096, MADV_DONTFORK))
 			return 1;
 		unforked[0] = make(1);
-		puts("ready");
-		fflush(stdout);
-		for (;;)
-			pause();
+		wait_ready();
+	}
+	if (!strcmp(what, "crowd")) {
+		for (unsigned i = 0; i < CROWD; i++) {
+			if (pthread_create(&thread, NULL, idle, NULL))
+				return 1;
+		}
+		wait_ready();
 	}
 	if (!strcmp(what, "circle")) {
 		/* So that no compiler sees what is done here. */
