@@ -17,10 +17,12 @@ const char *limit_doubt(const struct recording *recording, bool baseline)
 		return baseline ? "the baseline's program has a malloc of its own, which is not "
 				  "seen"
 				: "the program has a malloc of its own, which is not seen";
+	if (recording->no_heap)
+		return baseline ? "no heap was found in the baseline" : "no heap was found";
 	if (lacks_end(recording))
 		return baseline ? "the baseline is incomplete"
 		       : recording->types
-			       ? "the core is incomplete"
+			       ? "not all of the heap could be read"
 			       : "the recording is incomplete, and keeps the limit as far as it "
 				 "goes";
 	return NULL;

@@ -62,7 +62,7 @@ static void add_damage(const struct model *model, struct text *text)
 	const struct recording *recording = model_recording(model);
 	if (!recording->complete)
 		text_add(text, recording->types
-				       ? "The core is incomplete: figures are of what is there.\n"
+				       ? "Not all could be read: figures are of what could.\n"
 				       : "The recording is incomplete: figures hold up to where it "
 					 "ends.\n");
 	size_t count;

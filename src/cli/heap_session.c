@@ -48,9 +48,9 @@ static void warn_lacks(struct heap_session *s)
 {
 	for (size_t i = 0; i < s->names.modules.len; i++) {
 		struct named_module *module = &s->names.modules.data[i];
-		unsigned lacks = symbols_module_lacks(s->names.symbols, module->symbols);
 		if (module->is_told)
 			continue;
+		unsigned lacks = symbols_module_lacks(s->names.symbols, module->symbols);
 		const char *path = symbols_module_debug_path(s->names.symbols, module->symbols);
 		const char *cut = lacks & SYMBOLS_LACK_CUT ? cut_file(s, module->symbols) : NULL;
 		if (cut)
@@ -61,8 +61,7 @@ static void warn_lacks(struct heap_session *s)
 				"here (objcopy --decompress-debug-sections unpacks it)",
 				path ? path : module->path);
 		if (lacks & SYMBOLS_LACK_DAMAGED)
-			message("%s: its debug information is damaged, and not used",
-				path ? path : module->path);
+			message("%s: its debug information is damaged, and not used", module->path);
 		module->is_told = cut || lacks & (SYMBOLS_LACK_ZSTD | SYMBOLS_LACK_DAMAGED);
 	}
 }

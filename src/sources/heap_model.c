@@ -267,9 +267,10 @@ static struct error *make_damage(struct making *m)
 	struct error *error = NULL;
 	if (damage->len) {
 		snprintf(sentence, sizeof(sentence),
-			"the heap is damaged at %zu places, first at 0x%llx (%s): blocks there are "
-			"not known",
-			damage->len, (unsigned long long)damage->data[0].address,
+			"the heap is damaged at %zu place%s, first at 0x%llx (%s): blocks there "
+			"are not known",
+			damage->len, damage->len == 1 ? "" : "s",
+			(unsigned long long)damage->data[0].address,
 			damage->data[0].what);
 		error = build_damage(m->foreign.model, sentence);
 	}
@@ -279,8 +280,8 @@ static struct error *make_damage(struct making *m)
 			(unsigned long long)s->heap.space->core.missing_bytes);
 		error = build_damage(m->foreign.model, sentence);
 	}
-	if (!error && !s->heap.areas.len && !address_space_lacks_private(s->heap.space))
-		error = build_damage(m->foreign.model, heap_absence(&s->heap));
+	if (!s->heap.areas.len && !address_space_lacks_private(s->heap.space))
+		build_recording(m->foreign.model)->remark = heap_absence(&s->heap);
 	if (!error && address_space_lacks_private(s->heap.space))
 		error = build_damage(m->foreign.model,
 			"the core has no private memory, so no heap: bit 0 of "

@@ -169,6 +169,7 @@ bool object_is_unreadable(const struct object *object)
 Dwarf *object_dwarf(struct object *object)
 {
 	GElf_Shdr header;
+	object->is_asked = true;
 	if (!object->dwarf && !object_is_unreadable(object) &&
 		(object_section(object, ".debug_info", &header) ||
 			object_section(object, ".zdebug_info", &header)))
@@ -179,7 +180,7 @@ Dwarf *object_dwarf(struct object *object)
 bool object_is_damaged(struct object *object)
 {
 	GElf_Shdr header;
-	if (object_is_unreadable(object) || !object_section(object, ".debug_info", &header) ||
+	if (!object->is_asked || object_is_unreadable(object) || !object_section(object, ".debug_info", &header) ||
 		header.sh_type == SHT_NOBITS)
 		return false;
 	Dwarf_Off next;

@@ -16,6 +16,7 @@ struct object {
 	char *path;
 	const uint8_t *build_id; /* in elf; NULL if it has none */
 	size_t build_id_len;
+	bool is_asked;    /* object_dwarf() was called */
 	bool alt_missing; /* the debug information refers to a shared file (dwz) that is not there
 			   */
 };
@@ -49,7 +50,8 @@ bool object_is_unreadable(const struct object *object);
 /* Debug information; NULL: none, or unreadable. */
 Dwarf *object_dwarf(struct object *object);
 
-/* Whether it has debug information whose beginning is not what it should be. */
+/* Whether it has debug information whose beginning is not what it should be. What nobody has asked
+ * for is not read to find that out: false. */
 bool object_is_damaged(struct object *object);
 
 /* The file that .gnu_debuglink names, without folder, and its CRC-32; NULL: none. */

@@ -10,6 +10,9 @@
 
 /* Of namespaces, classes, functions and blocks in one another. */
 #define DEPTH_MAX 64u
+/* Of what names inside begin with: of one, and of all. */
+#define SCOPE_BYTES_MAX 4096u
+#define SCOPES_BYTES_MAX (256u << 20)
 
 void outline_init(struct outline *outline)
 {
@@ -104,13 +107,14 @@ static bool add_variable(struct scanning *s, Dwarf_Die die)
 		is_static ? &s->outline->variables : &s->outline->thread_locals, fresh);
 }
 
-/* "space::Outer::"; NULL: no memory. */
+/* "space::Outer::", unless names are longer than anybody's; NULL: no memory. */
 static const char *make_scope(struct outline *o, const char *outer, const char *name)
 {
 	size_t room = strlen(outer) + strlen(name) + 3;
-	char *scope = room < 4096 ? arena_alloc(&o->arena, room) : NULL;
-	if (room >= 4096)
+	if (room >= SCOPE_BYTES_MAX || o->scope_bytes + room > SCOPES_BYTES_MAX)
 		return outer;
+	o->scope_bytes += room;
+	char *scope = arena_alloc(&o->arena, room);
 	if (scope)
 		snprintf(scope, room, *name ? "%s%s::" : "%s%s", outer, name);
 	return scope;
@@ -212,6 +216,8 @@ static int by_start(const void *a, const void *b)
  * what is inside. Those around come first. False: no memory. */
 static bool join_type_units(struct outline *o, size_t from)
 {
+	uint32_t last = OUTLINE_NONE; /* neighbours are within the same */
+	const char *scope = NULL;
 	for (size_t i = from; i < o->types.len; i++) {
 		struct outline_type *type = &o->types.data[i];
 		Dwarf_Attribute attribute;
@@ -225,7 +231,11 @@ static bool join_type_units(struct outline *o, size_t from)
 			type->name = o->types.data[*number].name;
 		} else if (type->within != OUTLINE_NONE && type->name) {
 			const struct outline_type *outer = &o->types.data[type->within];
-			type->scope = make_scope(o, outer->scope, outer->name ? outer->name : "");
+			if (type->within != last)
+				scope = make_scope(
+					o, outer->scope, outer->name ? outer->name : "");
+			last = type->within;
+			type->scope = scope;
 		}
 		if (!type->scope)
 			return false;
@@ -233,9 +243,9 @@ static bool join_type_units(struct outline *o, size_t from)
 	return true;
 }
 
-static void sort(struct outline_variables *variables)
+static void sort(struct outline_variables *variables, size_t before)
 {
-	if (variables->len)
+	if (variables->len > before)
 		qsort(variables->data, variables->len, sizeof(*variables->data), by_start);
 }
 
@@ -248,13 +258,14 @@ struct error *outline_add(
 	s->outline = outline;
 	s->module = module;
 	s->most = most;
-	size_t before = outline->types.len;
+	size_t before = outline->types.len, variables = outline->variables.len;
+	size_t thread_locals = outline->thread_locals.len;
 	struct error *error = unit_index_each(units, take_unit, s);
 	if (!error && !join_type_units(outline, before))
 		error = error_no_memory();
 	free(s);
-	sort(&outline->variables);
-	sort(&outline->thread_locals);
+	sort(&outline->variables, variables);
+	sort(&outline->thread_locals, thread_locals);
 	return error;
 }
 

@@ -51,6 +51,7 @@ struct outline {
 	struct outline_variables thread_locals;
 	struct outline_map numbers;
 	struct arena arena;
+	size_t scope_bytes; /* of it */
 	unsigned entries; /* that were looked at */
 	bool cut;         /* there are more than anybody waits for */
 };

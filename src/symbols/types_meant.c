@@ -23,13 +23,17 @@ struct finding {
 /* The last word of a spelling, which a name has to have. */
 static void add_last_word(const char *spelling, struct text *word)
 {
-	const char *end = spelling;
-	while (*end && *end != '<' && *end != '(')
-		end++;
-	const char *start = end;
-	while (start > spelling && start[-1] != ':' && start[-1] != ' ')
-		start--;
-	text_add_n(word, start, (size_t)(end - start));
+	const char *start = spelling;
+	unsigned depth = 0;
+	for (const char *at = spelling; *at; at++) {
+		if (*at == '<' || *at == '(')
+			depth++;
+		else if (*at == '>' || *at == ')')
+			depth -= depth > 0;
+		else if (!depth && (*at == ':' || *at == ' '))
+			start = at + 1;
+	}
+	text_add_n(word, start, strcspn(start, "<("));
 }
 
 static bool take_name(void *context, const char *name)
@@ -42,18 +46,36 @@ static bool take_name(void *context, const char *name)
 		return true;
 	struct meanings *found = likeness == TYPES_SAME ? &f->same : &f->ends;
 	uint32_t type = types_plain(f->types, types_find(f->types, name));
-	for (size_t i = 0; i < found->len; i++) {
-		if (found->data[i].type == type)
-			return true;
-	}
-	f->types->failed |= !meanings_push(found, (struct meaning){name, type});
+	if (type != TYPE_VOID)
+		f->types->failed |= !meanings_push(found, (struct meaning){name, type});
 	return !f->types->failed;
+}
+
+static int by_type(const void *a, const void *b)
+{
+	const struct meaning *x = a, *y = b;
+	if (x->type != y->type)
+		return x->type < y->type ? -1 : 1;
+	return strcmp(x->name, y->name);
 }
 
 static int by_name(const void *a, const void *b)
 {
 	const struct meaning *x = a, *y = b;
 	return strcmp(x->name, y->name);
+}
+
+/* A type may have several names. Returns how many types there are. */
+static size_t keep_one_of_each(struct meanings *found)
+{
+	size_t count = 0;
+	if (found->len)
+		qsort(found->data, found->len, sizeof(*found->data), by_type);
+	for (size_t i = 0; i < found->len; i++) {
+		if (!i || found->data[i].type != found->data[count - 1].type)
+			found->data[count++] = found->data[i];
+	}
+	return count;
 }
 
 size_t types_meant(
@@ -69,7 +91,7 @@ size_t types_meant(
 	if (word.len && !types->failed)
 		types_each_name(types, take_name, &f);
 	struct meanings *found = f.same.len ? &f.same : &f.ends;
-	size_t count = found->len;
+	size_t count = keep_one_of_each(found);
 	if (count)
 		qsort(found->data, count, sizeof(*found->data), by_name);
 	for (size_t i = 0; i < count && i < most; i++)

@@ -74,7 +74,8 @@ static void put_qualifier(
 	struct types *types, struct declarator *d, const struct type *type, struct text *prefix)
 {
 	const struct type *of = types_get(types, type->target);
-	if (of->kind == TYPE_POINTER || of->kind == TYPE_REFERENCE) {
+	if (of->kind == TYPE_POINTER || of->kind == TYPE_REFERENCE ||
+		of->kind == TYPE_MEMBER_POINTER) {
 		if (d->text.len)
 			put_before(d, " ");
 		put_before(d, type->name);

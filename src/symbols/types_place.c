@@ -11,6 +11,7 @@
 
 /* More than its content such a template has only to be aligned. */
 #define CONTENT_SPARE 16u
+#define BASES_MOST 8u
 
 /* The argument of the template that a type is described in: of "A<B>::C" that is B. */
 static bool argument_around(struct types *types, const char *name, uint32_t *ret)
@@ -22,6 +23,32 @@ static bool argument_around(struct types *types, const char *name, uint32_t *ret
 	types->failed |= !outer;
 	uint32_t number = outer ? types_find(types, outer) : TYPE_VOID;
 	return types_argument(types, number, 0, ret);
+}
+
+/* Whether a union is there for the content alone: beside it are bytes, or classes that are empty. */
+static bool keeps_only(const struct types *types, const struct type *type, uint32_t content)
+{
+	for (uint32_t i = 0; i < type->member_count; i++) {
+		uint32_t plain = types_plain(types, type->members[i].type);
+		const struct type *of = types_get(types, plain);
+		bool is_bytes = of->size == 1 ||
+				(of->kind == TYPE_ARRAY &&
+					types_get(types, types_plain(types, of->target))->size == 1);
+		if (plain != content && !is_bytes && !(type_has_members(of) && !of->member_count))
+			return false;
+	}
+	return true;
+}
+
+/* Whether a type is another one, or derives from it. */
+static bool is_or_derives(const struct types *types, uint32_t type, uint32_t from, unsigned depth)
+{
+	const struct type *of = types_get(types, type);
+	bool is = type == from;
+	for (uint32_t i = 0; !is && depth < BASES_MOST && i < of->member_count; i++)
+		is = of->members[i].kind == MEMBER_BASE &&
+		     is_or_derives(types, types_plain(types, of->members[i].type), from, depth + 1);
+	return is;
 }
 
 uint32_t types_content(struct types *types, uint32_t plain)
@@ -45,10 +72,13 @@ uint32_t types_content(struct types *types, uint32_t plain)
 	uint64_t size = types_get(types, content)->size;
 	bool is_bytes = bytes.kind == TYPE_ARRAY &&
 			types_get(types, types_plain(types, bytes.target))->size == 1;
-	if ((!is_bytes && bytes.kind != TYPE_UNION) || !size || size > type.size ||
-		type.size - size >= CONTENT_SPARE)
+	content = types_plain(types, content);
+	bool is_place = is_bytes ||
+			(bytes.kind == TYPE_UNION && keeps_only(types, &bytes, content));
+	if (!is_place || !size || size > type.size || type.size - size >= CONTENT_SPARE)
 		return TYPE_VOID;
-	return types_plain(types, content);
+	/* A template that its own argument derives from holds none. */
+	return is_or_derives(types, content, plain, 0) ? TYPE_VOID : content;
 }
 
 static bool has_offset(const struct types *types, const struct type_member *member, uint64_t offset)
@@ -72,7 +102,13 @@ static const struct type_member *member_around(
 		const struct type_member *member = &type->members[i];
 		if (!has_offset(types, member, offset))
 			continue;
-		if (type->kind != TYPE_UNION || unions >= UNIONS_MAX)
+		/* Members may lie in the padding of a base class. */
+		if (type->kind != TYPE_UNION) {
+			if (!first || member->bits / 8 > first->bits / 8)
+				first = member;
+			continue;
+		}
+		if (unions >= UNIONS_MAX)
 			return member;
 		struct types_place place;
 		locate(types, member->type, offset - member->bits / 8, &place, NULL, unions + 1);

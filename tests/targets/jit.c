@@ -62,6 +62,7 @@ static void list_code(void)
 {
 	char path[64], line[128];
 	snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+	unlink(path); /* of an earlier process by that number */
 	int file = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	truth_need(file >= 0, "map");
 	int length = snprintf(line, sizeof line,
