@@ -20,8 +20,8 @@ static struct error *take(
 	if (block->state != BLOCK_USED)
 		return NULL;
 	uint32_t number;
-	if (s->heuristics && !interior_take(&s->interior, search_block_count(s->search),
-				     block->size, bytes, len))
+	if (s->heuristics && !interior_take(&s->interior, &s->heap, search_block_count(s->search),
+				     block, bytes, len))
 		return error_no_memory();
 	struct error *error = heap_classes_add(&s->classes, block, bytes, len, &number);
 	return error ? error : search_add_block(s->search, block->address, block->size, number);
@@ -69,7 +69,7 @@ struct error *survey_open(const struct address_space *space, struct heap_names *
 	*ret = (struct survey){.names = names,
 		.pointers = pointers,
 		.heuristics = pointers == POINTERS_START ? 0 : heuristics};
-	struct error *error = search_maps_find(space, &ret->interior.maps);
+	struct error *error = interior_init(space, &ret->interior);
 	if (error)
 		return error;
 	struct search_options options = {.alignment = 8,
