@@ -58,6 +58,9 @@ static bool fits(struct interior *interior, const struct heap *heap, const struc
 	if (first[0] >= block->size)
 		return mapped_has(&interior->tables, first[0]) &&
 		       has_second_table(interior, block->size, bytes, len);
+	/* No text, or NULL. */
+	if (!first[0] && first[1] >= block->size)
+		return false;
 	struct search_asked asked = heap_asked(heap, block->address, block->size);
 	return heuristics_fit_number(&asked, first[0]) ||
 	       heuristics_fit_string(&asked, first[0], first[1]);
