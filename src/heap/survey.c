@@ -150,11 +150,14 @@ static void add_bases(
 	}
 }
 
+/* Objects without virtual functions, too, if their type is known. */
 static void start_at_bases(struct survey *s)
 {
 	for (size_t i = 0; s->layouts.types && i < s->types.types.len; i++) {
 		struct heap_type *type = &s->types.types.data[i];
-		if (type->kind == HEAP_TYPE_CXX && type->layout != TYPE_VOID)
+		bool is_object = type->kind == HEAP_TYPE_CXX ||
+				 (type->kind == HEAP_TYPE_INFERRED && !type->is_array);
+		if (is_object && type->layout != TYPE_VOID)
 			add_bases(s->layouts.types, type->layout, 0, 0, &type->starts);
 	}
 }
