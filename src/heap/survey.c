@@ -54,7 +54,7 @@ struct error *survey_open(const struct address_space *space, struct heap_names *
 	*ret = (struct survey){.names = names,
 		.pointers = pointers,
 		.heuristics = pointers == POINTERS_START ? 0 : heuristics};
-	struct error *error = search_maps_find(space, &ret->interior.maps);
+	struct error *error = interior_init(space, &ret->interior);
 	if (error)
 		return error;
 	struct search_options options = {.alignment = 8,
@@ -133,11 +133,14 @@ static void add_bases(
 	}
 }
 
+/* Objects without virtual functions, too, if their type is known. */
 static void start_at_bases(struct survey *s)
 {
 	for (size_t i = 0; s->layouts.types && i < s->types.types.len; i++) {
 		struct heap_type *type = &s->types.types.data[i];
-		if (type->kind == HEAP_TYPE_CXX && type->layout != TYPE_VOID)
+		bool is_object = type->kind == HEAP_TYPE_CXX ||
+				 (type->kind == HEAP_TYPE_INFERRED && !type->is_array);
+		if (is_object && type->layout != TYPE_VOID)
 			add_bases(s->layouts.types, type->layout, 0, 0, &type->starts);
 	}
 }

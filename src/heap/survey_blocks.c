@@ -15,6 +15,7 @@ struct taking {
 	struct survey_totals totals;
 	struct heap_classes *classes;
 	struct search *search;
+	const struct heap *heap;
 	struct interior *interior; /* NULL: nobody wants to know */
 };
 
@@ -27,7 +28,7 @@ static struct error *take(
 	if (block->state != BLOCK_USED)
 		return NULL;
 	uint32_t number;
-	if (t->interior && !interior_take(t->interior, search_block_count(t->search), block->size,
+	if (t->interior && !interior_take(t->interior, t->heap, search_block_count(t->search), block,
 				   bytes, len))
 		return error_no_memory();
 	struct error *error = heap_classes_add(t->classes, block, bytes, len, &number);
@@ -86,15 +87,19 @@ static struct error *read_by_two(struct survey *s, struct taking *first, struct 
 struct error *survey_read_blocks(struct survey *survey)
 {
 	struct survey *s = survey;
-	struct interior *own = s->heuristics ? &s->interior : NULL, behind = {.counts = {NULL}};
-	struct taking first = {.classes = &s->classes, .search = s->search, .interior = own};
+	struct interior *own = s->heuristics ? &s->interior : NULL, behind = {.fitting = {NULL}};
+	struct taking first = {
+		.classes = &s->classes, .search = s->search, .heap = &s->heap, .interior = own};
 	struct heap_classes classes;
-	struct taking second = {.classes = &classes, .interior = own ? &behind : NULL};
+	struct taking second = {
+		.classes = &classes, .heap = &s->heap, .interior = own ? &behind : NULL};
 	heap_classes_use_python(&s->classes, &s->heap.python);
 	reserve(&s->heap, s->search);
 	struct error *error = heap_classes_open(s->heap.space, s->pointers, &classes);
 	if (!error)
 		error = search_create(&(struct search_options){.alignment = 8}, &second.search);
+	if (!error && own)
+		error = interior_init(s->heap.space, &behind);
 	if (!error)
 		error = read_by_two(s, &first, &second);
 	search_destroy(second.search);

@@ -43,30 +43,44 @@ static bool is_vtable(const struct heuristics *h, uint64_t address)
 	return false;
 }
 
-static bool has_size(const struct heuristic_block *block, uint64_t size)
+static bool has_size(const struct search_asked *asked, uint64_t size)
 {
-	return block->asked.least <= size && size <= block->asked.most;
+	return asked->least <= size && size <= asked->most;
+}
+
+bool heuristics_fit_string(const struct search_asked *asked, uint64_t length, uint64_t capacity)
+{
+	return length <= capacity && capacity < asked->most &&
+	       has_size(asked, 3 * sizeof(uint64_t) + capacity + 1);
 }
 
 static bool is_string(const struct heuristics *h, const struct heuristic_block *block)
 {
 	uint64_t length, capacity;
 	return word_at(h, block->address, &length) && word_at(h, block->address + 8, &capacity) &&
-	       length <= capacity && capacity < block->asked.most &&
-	       has_size(block, 3 * sizeof(uint64_t) + capacity + 1);
+	       heuristics_fit_string(&block->asked, length, capacity);
+}
+
+static bool is_length(const struct search_asked *asked, uint64_t number)
+{
+	return number < asked->most && has_size(asked, number + 8);
 }
 
 /* Whether so many elements of one size, a multiple of `step`, and their number in front, are what
  * was asked for. */
-static bool is_array(const struct heuristic_block *block, uint64_t elements, uint64_t step)
+static bool is_array(const struct search_asked *asked, uint64_t elements, uint64_t step)
 {
-	const struct search_asked *asked = &block->asked;
-	uint64_t most = asked->most - 8, least = asked->mostly > 8 ? asked->mostly - 8 : 1;
-	if (!elements || elements > most)
+	if (!elements || asked->most <= 8 || elements > asked->most - 8)
 		return false;
+	uint64_t most = asked->most - 8, least = asked->mostly > 8 ? asked->mostly - 8 : 1;
 	step = least == most ? 1 : step;
 	uint64_t element = most / elements / step * step;
 	return element && element * elements >= least;
+}
+
+bool heuristics_fit_number(const struct search_asked *asked, uint64_t number)
+{
+	return is_length(asked, number) || is_array(asked, number, 1);
 }
 
 /* What a number in front says. Both may fit where it is not known what was asked for: then an array
@@ -74,12 +88,10 @@ static bool is_array(const struct heuristic_block *block, uint64_t elements, uin
 static enum search_heuristic explain_number(
 	const struct heuristics *h, const struct heuristic_block *block, uint64_t number)
 {
-	bool is_length = h->enabled & SEARCH_LENGTH64 && number < block->asked.most &&
-			 has_size(block, number + 8);
-	bool is_new = h->enabled & SEARCH_NEWARRAY && is_array(block, number, block->step);
-	bool is_likely =
-		!is_new || number + 8 >= block->asked.mostly || !is_array(block, number, 8);
-	if (is_length && is_likely)
+	const struct search_asked *asked = &block->asked;
+	bool is_new = h->enabled & SEARCH_NEWARRAY && is_array(asked, number, block->step);
+	bool is_words = is_new && number + 8 < asked->mostly && is_array(asked, number, 8);
+	if (h->enabled & SEARCH_LENGTH64 && is_length(asked, number) && !is_words)
 		return SEARCH_LENGTH64;
 	return is_new ? SEARCH_NEWARRAY : 0;
 }

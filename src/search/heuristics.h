@@ -24,6 +24,12 @@ struct heuristic_block {
 	uint64_t step;
 };
 
+/* Whether a block may begin with the number of bytes or elements behind it, or with these words
+ * before the text of a string: without that neither of SEARCH_LENGTH64 and SEARCH_NEWARRAY, or
+ * SEARCH_STDSTRING, explains anything. */
+bool heuristics_fit_number(const struct search_asked *asked, uint64_t number);
+bool heuristics_fit_string(const struct search_asked *asked, uint64_t length, uint64_t capacity);
+
 /* The heuristic by which a pointer `into` bytes into a block is as good as one to its start; 0:
  * none. */
 enum search_heuristic heuristics_explain(

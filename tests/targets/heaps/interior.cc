@@ -74,6 +74,19 @@ struct Virtual : virtual Second, virtual Third {
 	}
 };
 
+/* Nothing virtual: only debug information says what the second base is. */
+struct Left {
+	Left *left = nullptr;
+	long number = 8;
+};
+struct Right {
+	Right *right = nullptr;
+	long number = 9;
+};
+struct Both : Left, Right {
+	void *more = nullptr;
+};
+
 struct Holding {
 	void *more = nullptr;
 	long number = 5;
@@ -91,6 +104,8 @@ struct Small {
 	}
 };
 } // namespace
+
+static Both *known[4];
 
 /* Of a size and a kind; filled with what is no pointer. */
 static void *get(size_t size, char leak, const char *type)
@@ -123,6 +138,19 @@ static __attribute__((noinline)) void keep_objects()
 	account(object, sizeof(*object), 'r', "virtual base");
 	hang_on(&object->more, 0, 'r');
 	keep(static_cast<Third *>(object));
+	for (Both *&each : known) {
+		each = new Both;
+		account(each, sizeof(*each), 'r', "known");
+		each->left = known[0];
+		each->right = known[0];
+		hang_on(&each->more, 0, 'r');
+	}
+	Both *both = new Both;
+	both->left = known[0];
+	both->right = known[1];
+	account(both, sizeof(*both), 'p', "plain base");
+	hang_on(&both->more, 0, 'p', "plain base");
+	keep(static_cast<Right *>(both));
 	/* Nothing is in front that an object begins with. */
 	void *block = get(64, 'p', "object in a block");
 	keep(new (inside(block, 16)) Second);
