@@ -208,4 +208,37 @@ add_buffers("buffers", True)
 add_buffers("buffers_plain", False)
 
 
+@tests.test
+def arrays(folder):
+    """Arrays are told as such, those behind their number too; a number before a structure makes none."""
+    with Waiting(program_of("arrays"), folder) as pid:
+        live = ask("heap", "--json", str(pid), "blocks")["blocks"]
+        account = read_account(folder / "account")
+    found = {int(b["address"], 16): b for b in live if b["state"] == "used"}
+    wrong = Counter(f"'{kind}' is called '{found[address]['type']}'" for address, (_, _, _, kind) in account.items()
+                    if not (UNKNOWN.fullmatch(found[address]["type"]) if kind == "?" else found[address]["type"][:NAME] == kind[:NAME]))
+    if wrong or len(account) != 35:
+        raise hw.Failure(f"of {len(account)}: {wrong}")
+    core = kernel_core(program_of("arrays"), folder)
+    account = read_account(folder / "account")
+    blocks = {int(b["address"], 16): b for b in ask("core", "--json", core, "blocks")["blocks"] if b["state"] == "used"}
+    lost = {kind for address, (_, _, leak, kind) in account.items() if leak == "reachable" and blocks[address]["leak"] != leak}
+    if lost:
+        raise hw.Failure(f"not reachable: {lost}")
+    sizes = {"Pod": 12, "Wide": 16, "Pair": 16, "Counted": 16, "Virtual": 16}
+    for address, (size, _, _, kind) in account.items():
+        if kind == "?":
+            continue
+        element = sizes[kind.split("::")[1].split("[")[0]]
+        shown = ask("core", "--json", core, "--limit", "100", "show", f"0x{address:x}")["blocks"][0]
+        count = (size - 8) // element if "number" in kind else size // element
+        least = count if "number" in kind else blocks[address]["size"] // element
+        if not count <= shown["count"] <= least or len(shown["members"]) != shown["count"]:
+            raise hw.Failure(f"{kind} at 0x{address:x}: {shown['count']} elements, not {count}")
+        if "Counted" in kind and [m["members"][0]["value"] for m in shown["members"]] != [str(100 + k) for k in range(count)]:
+            raise hw.Failure(f"{shown}")
+    name = "(anonymous namespace)::Counted[] with their number"
+    need(hw.run([hw.HEAPWISE, "core", core, "show", name]).text, "COUNT  value", "      14  100")
+
+
 tests.main()
