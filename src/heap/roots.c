@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "heap/freeing.h"
 #include "process/address_threads.h"
 
 #define PAGE_BYTES 4096ull
@@ -145,6 +146,7 @@ static bool add_thread(struct finding *f, uint32_t number)
 	if (!f->space->threads.data[number].stopped)
 		return true;
 	return add_registers(f, number) && add_stack(f, number) && add_area(f, number) &&
+	       freeing_add_roots(f->heap, number, f->roots) &&
 	       add_table(f, HEAP_ROOT_TLS, number, f->space->threads.data[number].thread_pointer);
 }
 

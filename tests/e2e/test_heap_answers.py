@@ -3,6 +3,7 @@
 """What is asked of a type is answered for what people mean by it: objects of derived classes too, and where no block
 is of it, what there is instead."""
 
+import platform
 import re
 import sys
 from collections import Counter
@@ -239,6 +240,27 @@ def arrays(folder):
             raise hw.Failure(f"{shown}")
     name = "(anonymous namespace)::Counted[] with their number"
     need(hw.run([hw.HEAPWISE, "core", core, "show", name]).text, "COUNT  value", "      14  100")
+
+
+@tests.test
+def blocks_that_are_being_freed(folder):
+    """The address of a block's chunk holds it for a thread that is in libc, and for no other."""
+    hw.need(platform.machine() == "x86_64", "registers are x86-64's")
+
+    def check(account, source):
+        leaks = {int(b["address"], 16): b["leak"] for b in ask(*source, "blocks")["blocks"] if b["state"] == "used"}
+        wrong = [(kind, leaks[address]) for address, (_, _, leak, kind) in account.items() if leaks[address] != leak]
+        if wrong or len(account) != 3:
+            raise hw.Failure(f"of {len(account)}: {wrong}")
+        held = next(address for address, (_, _, _, kind) in account.items() if kind == "held")
+        roots = ask(*source, "why", f"0x{held:x}")["roots"]
+        if not roots or any(r["kind"] not in ("registers", "stack") or r["into"] for r in roots):
+            raise hw.Failure(f"roots: {roots}")
+
+    with Waiting(program_of("freeing"), folder) as pid:
+        check(read_account(folder / "account"), ("heap", "--json", str(pid)))
+    check_core = kernel_core(program_of("freeing"), folder)
+    check(read_account(folder / "account"), ("core", "--json", check_core))
 
 
 tests.main()
