@@ -263,4 +263,20 @@ def blocks_that_are_being_freed(folder):
     check(read_account(folder / "account"), ("core", "--json", check_core))
 
 
+@tests.test
+def memory_that_was_put_away(folder):
+    """Pages that the program may not touch for now hold what is in them, and those in the heap have blocks."""
+
+    def check(account, source):
+        leaks = {int(b["address"], 16): b["leak"] for b in ask(*source, "blocks")["blocks"] if b["state"] == "used"}
+        wrong = [(size, leaks.get(address)) for address, (size, _, leak, _) in account.items() if leaks.get(address) != leak]
+        if wrong or len(account) != 7:
+            raise hw.Failure(f"of {len(account)}: {wrong}")
+
+    with Waiting(program_of("put_away"), folder) as pid:
+        check(read_account(folder / "account"), ("heap", "--json", str(pid)))
+    core = kernel_core(program_of("put_away"), folder)
+    check(read_account(folder / "account"), ("core", "--json", core))
+
+
 tests.main()
