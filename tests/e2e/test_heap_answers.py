@@ -274,7 +274,12 @@ def memory_that_was_put_away(folder):
             raise hw.Failure(f"of {len(account)}: {wrong}")
 
     with Waiting(program_of("put_away"), folder) as pid:
-        check(read_account(folder / "account"), ("heap", "--json", str(pid)))
+        account = read_account(folder / "account")
+        check(account, ("heap", "--json", str(pid)))
+        saved = hw.run([hw.HEAPWISE, "heap", str(pid), "save", folder / "saved"])
+        if saved.status or (folder / "saved").stat().st_blocks > 16384:
+            raise hw.Failure(f"save: {saved}")
+    check(account, ("core", "--json", folder / "saved"))
     core = kernel_core(program_of("put_away"), folder)
     check(read_account(folder / "account"), ("core", "--json", core))
 
