@@ -9,6 +9,8 @@
 #include "heap/nodes.h"
 
 #define SLOTS_MOST 1024u
+/* Which glibc may give more than was asked for. */
+#define SPARE_WORDS 2u
 
 void inferred_free_facts(struct inferring *inferring)
 {
@@ -55,9 +57,9 @@ struct fact *inferred_fact(struct inferring *inferring, uint32_t type)
 	return inferring->recent[slot].fact;
 }
 
-/* What an allocator may give more than `wanted`. */
-static bool is_close(const struct inferring *f, uint64_t wanted, uint64_t usable)
+bool inferred_is_close(const struct inferring *inferring, uint64_t wanted, uint64_t usable)
 {
+	const struct inferring *f = inferring;
 	uint64_t spare = f->loose && usable / 4 > LAYOUT_SPARE ? usable / 4 : LAYOUT_SPARE;
 	return wanted <= usable && usable - wanted <= spare;
 }
@@ -76,50 +78,70 @@ static bool has_open_end(const struct types *types, uint32_t type)
 	return false;
 }
 
-/* Data words of an array's elements, one behind the other. */
-static uint64_t tiled(const struct fact *fact)
+/* Words of an array's elements, one behind the other, without those of the first `from`. What an
+ * allocator gives beside what was asked for, behind the last one, is left from before. */
+static uint64_t tiled(const struct fact *fact, uint64_t of_one, uint64_t from, uint64_t usable)
 {
 	uint64_t bits = 0, words = fact->size / 8;
 	if (fact->size % 8 || !words)
-		return fact->map.data & 1;
-	for (uint64_t at = 0; at < CLASS_WORDS; at += words)
-		bits |= fact->map.data << at;
-	return bits;
+		return from ? 0 : of_one & 1;
+	uint64_t end = usable / fact->size * words, sure = usable / 8;
+	sure = sure > words + SPARE_WORDS ? sure - SPARE_WORDS : words;
+	end = end < sure ? end : sure;
+	for (uint64_t at = from * words; at < CLASS_WORDS && at < end; at += words)
+		bits |= of_one << at;
+	return end < CLASS_WORDS ? bits & ((1ull << end) - 1) : bits;
 }
+
+/* What a block of a class has: its size, its pointers, and what is NULL in all of them. */
+struct look {
+	uint64_t usable, pointers, nulls;
+};
 
 /* Whether elements behind the first have pointers where they should; a larger structure that
  * begins with one of the type has not. */
-static bool is_repeated(const struct fact *fact, uint64_t pointers)
+static bool is_repeated(const struct fact *fact, const struct look *look)
 {
 	uint64_t words = fact->size / 8;
-	if (!fact->map.pointers)
-		return !pointers;
-	return fact->size % 8 == 0 && words < CLASS_WORDS && pointers >> words & fact->map.pointers;
+	if (!fact->map.pointers) {
+		uint64_t all =
+			fact->size % 8 ? UINT64_MAX : tiled(fact, UINT64_MAX, 0, look->usable);
+		return !(look->pointers & all);
+	}
+	if (fact->size % 8 || words >= CLASS_WORDS)
+		return false;
+	if (look->pointers >> words & fact->map.pointers)
+		return true;
+	/* It may be a later one, if in those between there is NULL. */
+	uint64_t behind = tiled(fact, fact->map.pointers, 1, look->usable);
+	return look->pointers & behind && !(behind & ~look->pointers & ~look->nulls);
 }
 
 enum form { FORM_NONE, FORM_SINGLE, FORM_ARRAY };
 
-/* What blocks of that size with these pointers can be. */
-static enum form form_of(struct inferring *f, uint32_t type, const struct fact *fact,
-	uint64_t usable, uint64_t pointers)
+/* What blocks that look so can be. */
+static enum form form_of(
+	struct inferring *f, uint32_t type, const struct fact *fact, const struct look *look)
 {
 	const struct type *of = types_get(f->types, type);
+	uint64_t usable = look->usable, pointers = look->pointers;
 	if (!fact->size || fact->size > usable)
 		return FORM_NONE;
 	bool is_plain = !type_has_members(of);
-	if (!is_plain && (is_close(f, fact->size, usable) || has_open_end(f->types, type))) {
+	if (!is_plain &&
+		(inferred_is_close(f, fact->size, usable) || has_open_end(f->types, type))) {
 		uint64_t words = fact->size / 8;
 		uint64_t own = words < CLASS_WORDS ? (1ull << words) - 1 : UINT64_MAX;
 		return pointers & fact->map.data & own ? FORM_NONE : FORM_SINGLE;
 	}
 	/* What is behind the last one would be something else. */
-	if (!is_plain && (!is_close(f, usable / fact->size * fact->size, usable) ||
-				 !is_repeated(fact, pointers)))
+	if (!is_plain && (!inferred_is_close(f, usable / fact->size * fact->size, usable) ||
+				 !is_repeated(fact, look)))
 		return FORM_NONE;
 	/* Strings end somewhere, and behind them is what was there before. */
 	if (is_plain && of->size < 8)
 		return pointers & 1 ? FORM_NONE : FORM_ARRAY;
-	return pointers & tiled(fact) ? FORM_NONE : FORM_ARRAY;
+	return pointers & tiled(fact, fact->map.data, 0, usable) ? FORM_NONE : FORM_ARRAY;
 }
 
 static void name_type(struct inferring *f, uint32_t type, bool is_array, struct text *name)
@@ -166,6 +188,21 @@ static uint32_t heap_type_of(struct inferring *f, uint32_t type, struct fact *fa
 	return *known;
 }
 
+uint32_t inferred_counted_type(struct inferring *inferring, uint32_t type, uint64_t header)
+{
+	struct inferring *f = inferring;
+	_cleanup_(text_deinit) struct text name;
+	text_init(&name);
+	name_type(f, type, true, &name);
+	text_add(&name, " with their number");
+	uint32_t number = add_type(f, HEAP_TYPE_INFERRED, name.data, type, true);
+	struct heap_type *of =
+		number == HEAP_TYPE_NONE ? NULL : &f->survey->types.types.data[number];
+	if (of && !of->header)
+		of->header = (uint32_t)header;
+	return of && of->header == header ? number : HEAP_TYPE_NONE;
+}
+
 /* "std::vector buffer" becomes "std::vector buffer of Shape*". */
 static uint32_t refine(struct inferring *f, uint32_t known, uint32_t type, bool is_array)
 {
@@ -197,6 +234,7 @@ bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class)
 	struct fact *fact = of.layout == TYPE_VOID ? NULL : inferred_fact(f, of.layout);
 	const struct heap_class *alike = &f->survey->classes.classes.data[class];
 	struct class_key key = alike->key;
+	struct look look = {key.size, key.pointers, alike->nulls};
 	/* Where the type has a pointer, and these have neither one nor NULL, they are something
 	 * else.
 	 */
@@ -204,14 +242,15 @@ bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class)
 		return false;
 	/* What may be of any size looks like nothing. */
 	return !has_open_end(f->types, of.layout) &&
-	       form_of(f, of.layout, fact, key.size, key.pointers) == FORM_SINGLE;
+	       form_of(f, of.layout, fact, &look) == FORM_SINGLE;
 }
 
 bool inferred_is_single(
 	struct inferring *inferring, uint32_t type, uint64_t usable, uint64_t pointers)
 {
 	struct fact *fact = inferred_fact(inferring, type);
-	return fact && form_of(inferring, type, fact, usable, pointers) == FORM_SINGLE;
+	struct look look = {usable, pointers, 0};
+	return fact && form_of(inferring, type, fact, &look) == FORM_SINGLE;
 }
 
 /* What is known of a class by one of its blocks; guesses teach nothing. */
@@ -261,9 +300,10 @@ static uint32_t find_type(struct inferring *f, uint32_t block, uint32_t type, st
 	bool has_class = site < types->class_count;
 	if (has_class && fact->last_class == site)
 		return fact->last_found;
-	uint64_t pointers = has_class ? f->survey->classes.classes.data[site].key.pointers : 0;
+	const struct heap_class *class = has_class ? &f->survey->classes.classes.data[site] : NULL;
 	uint64_t usable = search_block_size(f->search, block);
-	enum form form = form_of(f, type, fact, usable, pointers);
+	struct look look = {usable, class ? class->key.pointers : 0, class ? class->nulls : 0};
+	enum form form = form_of(f, type, fact, &look);
 	bool is_part = part != HEAP_TYPE_NONE;
 	/* Elements of a vector: it is an array even of one. */
 	if (is_part && fact->size && fact->size <= usable &&

@@ -117,6 +117,14 @@ void inferred_say_block(struct inferring *inferring, uint32_t block, uint32_t ty
 /* A pointer that is declared to point to `type`, plain, points to the start of a block. Returns
  * whether that was news. */
 bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type);
+/* The same of a pointer that leads so far into a block: of `new T[n]` it may be to the first
+ * element. */
+bool inferred_claim_counted(
+	struct inferring *inferring, uint32_t block, uint64_t header, uint32_t type);
+/* The heap's type for such arrays; HEAP_TYPE_NONE: it has none. */
+uint32_t inferred_counted_type(struct inferring *inferring, uint32_t type, uint64_t header);
+/* Whether an allocator gives that much to who asks for `wanted` bytes. */
+bool inferred_is_close(const struct inferring *inferring, uint64_t wanted, uint64_t usable);
 /* What is known of a class by one of its blocks fits a block that looks so. */
 bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class);
 /* Whether a block of that size with these pointers can be one of a type, plain. */

@@ -15,7 +15,10 @@ static bool claim_at(struct inferring *f, uint64_t address, uint32_t type)
 {
 	uint64_t offset;
 	uint32_t block = search_block_at(f->search, address, &offset);
-	return block != SPACE_NONE && !offset && inferred_claim(f, block, type);
+	if (block == SPACE_NONE)
+		return false;
+	return offset ? inferred_claim_counted(f, block, offset, type)
+		      : inferred_claim(f, block, type);
 }
 
 /* A block whose members are followed. */
@@ -58,10 +61,17 @@ static bool are_pointers(const struct graph *graph, uint32_t from, uint32_t end)
 	return true;
 }
 
+static bool claim_edge(struct inferring *f, uint32_t number, uint32_t type)
+{
+	uint32_t edge = f->graph->edges.data[number];
+	return edge & GRAPH_INTERIOR ? inferred_claim_counted(f, GRAPH_BLOCK(edge),
+					       graph_offset(f->graph, number), type)
+				     : inferred_claim(f, edge, type);
+}
+
 /* The edges of a block as the pointers of its class; false: they are not the same ones. */
 static bool follow_edges(struct inferring *f, const struct following *b)
 {
-	const uint32_t *edges = f->graph->edges.data;
 	const struct slot_vec *slots = &b->fact->slots;
 	uint32_t class = search_block_first_site(f->search, b->block);
 	uint32_t from = f->graph->heads.data[b->block], end = graph_edges_end(f->graph, b->block);
@@ -78,9 +88,7 @@ static bool follow_edges(struct inferring *f, const struct following *b)
 		if (slot == slots->len)
 			break;
 		if (slots->data[slot].offset == offset && !is_idle(b, slot))
-			watch(b->fact, slot,
-				!(edges[i] & GRAPH_INTERIOR) &&
-					inferred_claim(f, edges[i], slots->data[slot].target));
+			watch(b->fact, slot, claim_edge(f, i, slots->data[slot].target));
 	}
 	return true;
 }
@@ -167,13 +175,15 @@ void inferred_follow(struct inferring *inferring, uint32_t block, struct in_orde
 	}
 	struct following b = {block, site >= HEAP_FAMILY_SITES, fact};
 	uint64_t usable = search_block_size(f->search, block), size = fact->size;
-	uint64_t count = is_array ? usable / size : 1;
+	uint64_t header = types->types.data[number].header;
+	uint64_t count = is_array ? (usable - header) / size : 1;
 	if (!is_array && (all_are_idle(&b) || follow_edges(f, &b)))
 		return;
 	if (in_order && !is_array && size >= 8 && size <= usable)
 		follow_window(f, &b, in_order);
 	else if (f->reads || is_array)
-		follow_memory(f, search_block_address(f->search, block), size, count, fact);
+		follow_memory(
+			f, search_block_address(f->search, block) + header, size, count, fact);
 	else
 		leave(f, block);
 }

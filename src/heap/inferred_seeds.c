@@ -82,14 +82,16 @@ static void take_globals(struct inferring *f)
 	struct global global = {.start = 0};
 	for (size_t i = 0; i < f->graph->roots.len && !f->failed; i++) {
 		const struct graph_root *word = &f->graph->roots.data[i];
-		if (f->survey->roots.data[word->root].kind != HEAP_ROOT_DATA ||
-			word->edge & GRAPH_INTERIOR)
+		if (f->survey->roots.data[word->root].kind != HEAP_ROOT_DATA)
 			continue;
 		if (word->address < global.start || word->address >= global.end)
 			find_global(f, word->address, &global);
 		const struct slot *slot =
 			inferred_slot_at(&global.slots, word->address - global.start);
-		if (slot)
+		if (slot && word->edge & GRAPH_INTERIOR)
+			inferred_claim_counted(
+				f, GRAPH_BLOCK(word->edge), word->offset, slot->target);
+		else if (slot)
 			inferred_claim(f, GRAPH_BLOCK(word->edge), slot->target);
 	}
 	slot_vec_deinit(&global.slots);

@@ -27,8 +27,12 @@ static void take_pointer(struct inferring *f, uint64_t address, uint32_t target)
 {
 	uint64_t offset;
 	uint32_t block = search_block_at(f->search, address, &offset);
-	if (block == SPACE_NONE || offset)
+	if (block == SPACE_NONE)
 		return;
+	if (offset) {
+		inferred_claim_counted(f, block, offset, target);
+		return;
+	}
 	uint32_t known = heap_types_of_site(&f->survey->types, search_block_site(f->search, block));
 	if (known != HEAP_TYPE_NONE || type_has_members(types_get(f->types, target)))
 		inferred_claim(f, block, target);

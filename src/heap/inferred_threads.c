@@ -50,12 +50,14 @@ static void take_word(
 {
 	uint64_t offset;
 	uint32_t block = search_block_at(f->search, word, &offset);
-	if (block == SPACE_NONE || offset)
+	if (block == SPACE_NONE)
 		return;
 	if (address < variable->start || address >= variable->end)
 		find_variable(f, address, variable);
 	const struct slot *slot = inferred_slot_at(&variable->slots, address - variable->start);
-	if (slot)
+	if (slot && offset)
+		inferred_claim_counted(f, block, offset, slot->target);
+	else if (slot)
 		inferred_claim(f, block, slot->target);
 }
 

@@ -116,6 +116,18 @@ struct error *heap_layouts_open(struct survey *survey, bool *ret_any)
 	return error;
 }
 
+/* Of how many elements an array is: as it says, or as many as there is room for. */
+static uint64_t count_of(const struct survey *survey, uint32_t block,
+	const struct heap_layout *layout, uint64_t usable)
+{
+	uint64_t room = usable > layout->header ? (usable - layout->header) / layout->size : 0,
+		 said;
+	uint64_t address = search_block_address(survey->search, block) + layout->header - 8;
+	bool says = layout->header >= 8 && address_space_word(survey->heap.space, address, &said) &&
+		    said < room;
+	return says ? said : room;
+}
+
 bool heap_layout_of(const struct survey *survey, uint32_t block, struct heap_layout *ret)
 {
 	const struct heap_type *type = &survey->types.types.data[survey_type_of(survey, block)];
@@ -126,9 +138,9 @@ bool heap_layout_of(const struct survey *survey, uint32_t block, struct heap_lay
 	uint64_t size = types_get(survey->layouts.types, type->layout)->size;
 	if (!size || size > usable)
 		return false;
-	*ret = (struct heap_layout){type->layout, size, 1, type->is_array};
+	*ret = (struct heap_layout){type->layout, size, 1, type->is_array, type->header};
 	if (type->is_array)
-		ret->count = usable / size;
+		ret->count = count_of(survey, block, ret, usable);
 	return true;
 }
 
@@ -149,6 +161,11 @@ bool heap_layouts_global(const struct survey *survey, uint64_t address, struct h
 void heap_layout_add_member(const struct survey *survey, const struct heap_layout *layout,
 	uint64_t offset, struct text *text)
 {
+	if (offset < layout->header) {
+		text_add(text, offset + 8 >= layout->header ? "(number of elements)" : "");
+		return;
+	}
+	offset -= layout->header;
 	uint64_t element = offset / layout->size;
 	if (element >= layout->count)
 		return;

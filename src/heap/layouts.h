@@ -29,7 +29,8 @@ struct heap_layout {
 	uint32_t type; /* TYPE_VOID: unknown */
 	uint64_t size; /* of one */
 	uint64_t count;
-	bool is_array; /* else count is 1 */
+	bool is_array;   /* else count is 1 */
+	uint64_t header; /* where the first begins; 0, but for arrays behind their number */
 };
 
 struct survey;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "heap/freeing.h"
 #include "process/address_threads.h"
 
 #define PAGE_BYTES 4096ull
@@ -19,6 +20,7 @@
 #define ARM_TABLE_WORD 0u
 #define TABLE_OFFSET 16u
 #define TLS_BYTES_MAX (1ull << 30)
+#define PUT_AWAY_MOST (1ull << 30)
 /* Registers of x86-64 that hold no data of the program: flags, segments, bases (sys/user.h). */
 #define X86_DATA_REGISTERS 16u
 
@@ -145,6 +147,7 @@ static bool add_thread(struct finding *f, uint32_t number)
 	if (!f->space->threads.data[number].stopped)
 		return true;
 	return add_registers(f, number) && add_stack(f, number) && add_area(f, number) &&
+	       freeing_add_roots(f->heap, number, f->roots) &&
 	       add_table(f, HEAP_ROOT_TLS, number, f->space->threads.data[number].thread_pointer);
 }
 
@@ -261,6 +264,30 @@ static bool is_searched(const struct finding *f, const struct process_map *map)
 	       !strncmp(map->path, "/dev/shm/", 9);
 }
 
+/*
+ * Data that the program may not write now, or not even read: it takes pages away from itself and
+ * gives them back, to notice who touches them (garbage collectors, guards), or to keep them as they
+ * are. What they hold is not lost.
+ */
+static bool is_put_away(const struct finding *f, const struct process_map *map)
+{
+	const struct address_module *module = address_space_module(f->space, map->start);
+	if (map->writable || map->executable || map->shared)
+		return false;
+	return module ? map->start >= module->written : address_map_is_own(map);
+}
+
+/* How much of that is worth a look: of a core what is in it; of a process all, unless it is so
+ * large that it is only kept free. */
+static uint64_t put_away_end(const struct finding *f, const struct process_map *map)
+{
+	if (f->space->is_live)
+		return map->end - map->start <= PUT_AWAY_MOST ? map->end : map->start;
+	const struct core_segment *segment = core_file_segment(&f->space->core, map->start);
+	uint64_t known = segment ? segment->start + segment->file_bytes : map->start;
+	return known < map->start ? map->start : known < map->end ? known : map->end;
+}
+
 /* What recording brings along: the addresses in it are nobody's pointers. */
 static bool is_of_recorder(const struct finding *f, const struct process_map *map)
 {
@@ -277,9 +304,12 @@ static bool add_mappings(struct finding *f, enum heap_root_kind kind)
 		const struct process_map *map = &f->space->maps.maps.data[i];
 		bool data =
 			address_space_module(f->space, map->start) || (map->inode && !map->shared);
-		if (is_searched(f, map) && data == (kind == HEAP_ROOT_DATA) &&
-			!is_of_recorder(f, map))
+		if (data != (kind == HEAP_ROOT_DATA) || is_of_recorder(f, map))
+			continue;
+		if (is_searched(f, map))
 			ok = add_remains(f, kind, map->start, map->end, &next);
+		else if (is_put_away(f, map))
+			ok = add_remains(f, kind, map->start, put_away_end(f, map), &next);
 	}
 	return ok;
 }

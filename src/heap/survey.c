@@ -119,7 +119,8 @@ static void settle(struct survey *s)
 
 #define BASES_DEPTH 8u
 
-/* A pointer to one of the classes that an object's derives from is as good as one to its start. */
+/* A pointer to one of the classes that an object's derives from is as good as one to its start; and
+ * so is one to the first element of an array, behind their number. */
 static void add_bases(
 	struct types *types, uint32_t layout, uint64_t at, unsigned depth, uint64_t *starts)
 {
@@ -142,6 +143,8 @@ static void start_at_bases(struct survey *s)
 				 (type->kind == HEAP_TYPE_INFERRED && !type->is_array);
 		if (is_object && type->layout != TYPE_VOID)
 			add_bases(s->layouts.types, type->layout, 0, 0, &type->starts);
+		else if (type->header)
+			type->starts |= 1ull << type->header / 8;
 	}
 }
 

@@ -314,7 +314,8 @@ uint64_t address_space_joined_start(const struct address_space *space, uint64_t 
 	const struct process_map *map = address_space_map(space, address);
 	if (!map)
 		return address;
-	while (map > space->maps.maps.data && map[-1].end == map->start && map[-1].writable)
+	while (map > space->maps.maps.data && map[-1].end == map->start &&
+		(map[-1].writable || address_map_is_own(&map[-1])))
 		map--;
 	return map->start;
 }
@@ -348,6 +349,11 @@ const struct address_module *address_space_module(
 
 bool address_map_is_anonymous(const struct process_map *map)
 {
-	return map->readable && map->writable && !map->shared && !map->inode &&
+	return map->readable && map->writable && address_map_is_own(map);
+}
+
+bool address_map_is_own(const struct process_map *map)
+{
+	return !map->shared && !map->inode &&
 	       (!*map->path || !strcmp(map->path, "[heap]") || !strncmp(map->path, "[anon", 5));
 }

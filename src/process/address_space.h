@@ -128,6 +128,8 @@ static inline const struct process_map *address_space_map(
 
 /* Whether a mapping is memory of the program's own: private, writable, of no file. */
 bool address_map_is_anonymous(const struct process_map *map);
+/* The same, whatever may be done with it now. */
+bool address_map_is_own(const struct process_map *map);
 
 /* The number of registers of a machine's threads. */
 static inline size_t address_register_count(uint16_t machine)

@@ -121,9 +121,22 @@ static void add_notes(struct buf *notes, const struct address_space *space)
  * nobody finds the libraries. */
 #define CHANGED_MAX (4ull << 20)
 
+/* What the program took away from itself is its data all the same; more is kept free for it. */
+#define PUT_AWAY_MAX (1ull << 30)
+
+static bool is_put_away(const struct process_map *map)
+{
+	uint64_t bytes = map->end - map->start;
+	bool is_data = address_map_is_own(map) ? bytes <= PUT_AWAY_MAX
+					       : is_named(map) && bytes <= CHANGED_MAX;
+	return is_data && !map->readable && !map->writable && !map->executable && !map->shared;
+}
+
 /* How much of a mapping is written: of what is in a file, and unchanged, the first page. */
 static uint64_t wanted(const struct process_map *map)
 {
+	if (is_put_away(map))
+		return map->end - map->start;
 	if (!map->readable || !strcmp(map->path, "[vvar]") || !strcmp(map->path, "[vsyscall]"))
 		return 0;
 	bool changed = map->offset && !map->executable && map->end - map->start <= CHANGED_MAX;

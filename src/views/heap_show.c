@@ -220,7 +220,7 @@ static void put_array_block(struct show *s, const struct heap_layout *layout)
 			(of->encoding == TYPE_CHARACTER || of->encoding == TYPE_BYTE)))
 		put_text_block(s);
 	else
-		more = put_elements(s, layout->type, layout->count, 0, 0);
+		more = put_elements(s, layout->type, layout->count, 8 * layout->header, 0);
 	if (s->json) {
 		json_array_end(s->json);
 		if (more)
@@ -246,6 +246,8 @@ static void put_block_head(struct show *s, uint32_t block, const struct heap_lay
 		if (inferred_basis_name(survey, block))
 			json_put_string(s->json, "by", inferred_basis_name(survey, block));
 		json_put_string(s->json, "as", declared.data);
+		if (layout->is_array && !heap_show_is_string(layout))
+			json_put_u64(s->json, "count", layout->count);
 		return;
 	}
 	text_printf(s->out, "block 0x%" PRIx64 ": %" PRIu64 " bytes, ", address,
@@ -254,6 +256,11 @@ static void put_block_head(struct show *s, uint32_t block, const struct heap_lay
 	const char *by = inferred_basis_name(survey, block);
 	text_printf(
 		s->out, " (%s%s%s)", heap_type_kind_name(type->kind), by ? ", " : "", by ? by : "");
+	if (layout->is_array && !heap_show_is_string(layout))
+		text_printf(s->out,
+			layout->header ? ", %" PRIu64 " elements"
+				       : ", room for %" PRIu64 " elements",
+			layout->count);
 	if (types_plain(s->values.types, layout->type) !=
 		types_plain(s->values.types, type->layout)) {
 		text_add(s->out, ", as ");

@@ -18,6 +18,7 @@
 #define ROWS_SHOWN 40u
 #define NAME_SHOWN 40u
 #define TEXT_SHOWN 100u
+#define COUNT_WIDTH 8
 #define BASIS_WIDTH strlen("look-alike")
 
 /* The members of a row of the table: where each begins, and what it is called. */
@@ -111,6 +112,14 @@ static void put_text(struct show *s)
 	s->out->failed |= cell.failed;
 }
 
+/* Of an array: elements, of which the first one is shown. */
+static void put_count(struct show *s, uint32_t block)
+{
+	struct heap_layout layout;
+	bool known = heap_layout_of(s->page->survey, block, &layout);
+	text_printf(s->out, "  %*" PRIu64, COUNT_WIDTH, known ? layout.count : 0);
+}
+
 static struct error *put_row(
 	struct show *s, uint32_t block, const struct kin *kin, const struct table *table)
 {
@@ -126,6 +135,8 @@ static struct error *put_row(
 		put_cell(s->out, basis ? basis : "", BASIS_WIDTH);
 	if (heap_show_is_string(table->layout))
 		put_text(s);
+	else if (table->layout->is_array)
+		put_count(s, block);
 	for (size_t i = 0; i < table->columns.len; i++) {
 		const struct column *column = &table->columns.data[i];
 		_cleanup_(text_deinit) struct text cell;
@@ -153,13 +164,15 @@ static void put_head(struct show *s, struct table *table)
 		put_cell(s->out, "TYPE", table->type_width);
 	if (table->has_basis)
 		put_cell(s->out, "BY", BASIS_WIDTH);
+	if (heap_show_is_string(table->layout))
+		text_add(s->out, "  TEXT");
+	else if (table->layout->is_array)
+		text_printf(s->out, "  %*s", COUNT_WIDTH, "COUNT");
 	for (size_t i = 0; i < table->columns.len; i++) {
 		struct column *column = &table->columns.data[i];
 		column->width = width_of(s, column);
 		text_printf(s->out, "  %-*s", (int)column->width, column->name);
 	}
-	if (heap_show_is_string(table->layout))
-		text_add(s->out, "  TEXT");
 	text_add_char(s->out, '\n');
 }
 
@@ -210,8 +223,8 @@ struct error *heap_show_table(
 {
 	struct table table = {.types = types, .layout = layout};
 	uint32_t plain = types_plain(show->values.types, layout->type);
-	bool ok =
-		heap_show_is_string(layout) || find_columns(show, plain, 0, "", 0, &table.columns);
+	bool ok = heap_show_is_string(layout) ||
+		  find_columns(show, plain, 8 * layout->header, "", 0, &table.columns);
 	struct error *error = ok ? put_table(show, &table) : error_no_memory();
 	columns_free(&table.columns);
 	return error;

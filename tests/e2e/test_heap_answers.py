@@ -3,6 +3,7 @@
 """What is asked of a type is answered for what people mean by it: objects of derived classes too, and where no block
 is of it, what there is instead."""
 
+import platform
 import re
 import sys
 from collections import Counter
@@ -206,6 +207,81 @@ def add_buffers(name, has_types):
 
 add_buffers("buffers", True)
 add_buffers("buffers_plain", False)
+
+
+@tests.test
+def arrays(folder):
+    """Arrays are told as such, those behind their number too; a number before a structure makes none."""
+    with Waiting(program_of("arrays"), folder) as pid:
+        live = ask("heap", "--json", str(pid), "blocks")["blocks"]
+        account = read_account(folder / "account")
+    found = {int(b["address"], 16): b for b in live if b["state"] == "used"}
+    wrong = Counter(f"'{kind}' is called '{found[address]['type']}'" for address, (_, _, _, kind) in account.items()
+                    if not (UNKNOWN.fullmatch(found[address]["type"]) if kind == "?" else found[address]["type"][:NAME] == kind[:NAME]))
+    if wrong or len(account) != 35:
+        raise hw.Failure(f"of {len(account)}: {wrong}")
+    core = kernel_core(program_of("arrays"), folder)
+    account = read_account(folder / "account")
+    blocks = {int(b["address"], 16): b for b in ask("core", "--json", core, "blocks")["blocks"] if b["state"] == "used"}
+    lost = {kind for address, (_, _, leak, kind) in account.items() if leak == "reachable" and blocks[address]["leak"] != leak}
+    if lost:
+        raise hw.Failure(f"not reachable: {lost}")
+    sizes = {"Pod": 12, "Wide": 16, "Pair": 16, "Counted": 16, "Virtual": 16}
+    for address, (size, _, _, kind) in account.items():
+        if kind == "?":
+            continue
+        element = sizes[kind.split("::")[1].split("[")[0]]
+        shown = ask("core", "--json", core, "--limit", "100", "show", f"0x{address:x}")["blocks"][0]
+        count = (size - 8) // element if "number" in kind else size // element
+        least = count if "number" in kind else blocks[address]["size"] // element
+        if not count <= shown["count"] <= least or len(shown["members"]) != shown["count"]:
+            raise hw.Failure(f"{kind} at 0x{address:x}: {shown['count']} elements, not {count}")
+        if "Counted" in kind and [m["members"][0]["value"] for m in shown["members"]] != [str(100 + k) for k in range(count)]:
+            raise hw.Failure(f"{shown}")
+    name = "(anonymous namespace)::Counted[] with their number"
+    need(hw.run([hw.HEAPWISE, "core", core, "show", name]).text, "COUNT  value", "      14  100")
+
+
+@tests.test
+def blocks_that_are_being_freed(folder):
+    """The address of a block's chunk holds it for a thread that is in libc, and for no other."""
+    hw.need(platform.machine() == "x86_64", "registers are x86-64's")
+
+    def check(account, source):
+        leaks = {int(b["address"], 16): b["leak"] for b in ask(*source, "blocks")["blocks"] if b["state"] == "used"}
+        wrong = [(kind, leaks[address]) for address, (_, _, leak, kind) in account.items() if leaks[address] != leak]
+        if wrong or len(account) != 3:
+            raise hw.Failure(f"of {len(account)}: {wrong}")
+        held = next(address for address, (_, _, _, kind) in account.items() if kind == "held")
+        roots = ask(*source, "why", f"0x{held:x}")["roots"]
+        if not roots or any(r["kind"] not in ("registers", "stack") or r["into"] for r in roots):
+            raise hw.Failure(f"roots: {roots}")
+
+    with Waiting(program_of("freeing"), folder) as pid:
+        check(read_account(folder / "account"), ("heap", "--json", str(pid)))
+    check_core = kernel_core(program_of("freeing"), folder)
+    check(read_account(folder / "account"), ("core", "--json", check_core))
+
+
+@tests.test
+def memory_that_was_put_away(folder):
+    """Pages that the program may not touch for now hold what is in them, and those in the heap have blocks."""
+
+    def check(account, source):
+        leaks = {int(b["address"], 16): b["leak"] for b in ask(*source, "blocks")["blocks"] if b["state"] == "used"}
+        wrong = [(size, leaks.get(address)) for address, (size, _, leak, _) in account.items() if leaks.get(address) != leak]
+        if wrong or len(account) != 7:
+            raise hw.Failure(f"of {len(account)}: {wrong}")
+
+    with Waiting(program_of("put_away"), folder) as pid:
+        account = read_account(folder / "account")
+        check(account, ("heap", "--json", str(pid)))
+        saved = hw.run([hw.HEAPWISE, "heap", str(pid), "save", folder / "saved"])
+        if saved.status or (folder / "saved").stat().st_blocks > 16384:
+            raise hw.Failure(f"save: {saved}")
+    check(account, ("core", "--json", folder / "saved"))
+    core = kernel_core(program_of("put_away"), folder)
+    check(read_account(folder / "account"), ("core", "--json", core))
 
 
 tests.main()
