@@ -77,7 +77,7 @@ static void look(const struct address_space *space)
 	if (!error)
 		error = survey_judge(&survey);
 	if (!error && search_block_count(survey.search)) {
-		error = heap_why(&survey, 0, HEAP_TYPE_NONE, 4, &why);
+		error = heap_why(&survey, 0, HEAP_TYPE_NONE, 4, NULL, &why);
 		heap_why_deinit(&why);
 	}
 	if (!error)

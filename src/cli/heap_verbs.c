@@ -140,13 +140,16 @@ static int run_why(struct heap_session *session, int count, char **words)
 {
 	(void)count;
 	uint32_t block, type;
-	struct error *error = heap_session_place(session);
+	struct error *error = heap_session_survey_for(session, words[1]);
+	if (!error)
+		error = heap_session_place(session);
 	if (!error)
 		error = heap_verbs_find(&session->survey, words[1], &block, &type);
 	if (error)
 		return message_error(error);
 	_cleanup_(heap_why_deinit) struct why why = {.layers = 0};
-	error = heap_why(&session->survey, block, type, WHY_LAYERS, &why);
+	const struct reverse *known = session->reverse.heads ? &session->reverse : NULL;
+	error = heap_why(&session->survey, block, type, WHY_LAYERS, known, &why);
 	if (error)
 		return message_error(error);
 	struct heap_page page = heap_session_page(session);

@@ -86,6 +86,7 @@ struct inferring {
 	uint64_t reads, elements;  /* that are left */
 	enum inferred_basis basis; /* of what is found now */
 	struct window window;      /* of what looks alike */
+	struct inferred_few *few;  /* NULL: all are wanted */
 	bool loose;                /* an allocator may give more than glibc does */
 	bool failed;
 };
@@ -117,6 +118,9 @@ void inferred_say_block(struct inferring *inferring, uint32_t block, uint32_t ty
 /* A pointer that is declared to point to `type`, plain, points to the start of a block. Returns
  * whether that was news. */
 bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type);
+/* The type of the heap's that a block of which nothing is known is, if it is one of `type`;
+ * HEAP_TYPE_NONE: it can't be. */
+uint32_t inferred_type_for(struct inferring *inferring, uint32_t block, uint32_t type);
 /* What is known of a class by one of its blocks fits a block that looks so. */
 bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class);
 /* Whether a block of that size with these pointers can be one of a type, plain. */

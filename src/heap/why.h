@@ -41,9 +41,11 @@ struct why {
 	bool cut; /* there is more beyond the last layer */
 };
 
-/* Of one block (type HEAP_TYPE_NONE), or of all of a type. `layers`: at most so many. */
+/* Of one block (type HEAP_TYPE_NONE), or of all of a type. `layers`: at most so many. `reverse`: of
+ * the graph as it is; NULL: it is made. */
+struct reverse;
 struct error *heap_why(const struct survey *survey, uint32_t block, uint32_t type, unsigned layers,
-	struct why *ret) must_check_;
+	const struct reverse *reverse, struct why *ret) must_check_;
 void heap_why_deinit(struct why *why);
 
 #endif
