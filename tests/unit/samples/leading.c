@@ -58,7 +58,7 @@ static void tell(const void *address, bool sure)
 	printf("%#lx %d\n", (unsigned long)address, sure);
 }
 
-/* As bench/workloads/heap.c does, with nodes elsewhere that declare nothing. */
+/* A tree as in bench/workloads/heap.c, a list, arrays, and what nothing declares. */
 static void make_blocks(void)
 {
 	for (unsigned i = 0; i < NODES; i++) {
