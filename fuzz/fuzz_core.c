@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "check_model.h"
+#include "heap/leading.h"
 #include "heap/python_content.h"
 #include "heap/python_frames.h"
 #include "heap/where.h"
@@ -63,6 +64,32 @@ static struct error *look_at_threads(const struct survey *survey)
 	return error;
 }
 
+/* One block, without the types of all others. */
+static void look_at_one(const struct address_space *space)
+{
+	struct heap_names names;
+	struct survey survey;
+	struct reverse reverse = {.heads = NULL};
+	struct why why;
+	struct error *error = heap_names_open(NULL, NULL, &names);
+	if (error)
+		abort();
+	error = survey_open(space, &names, POINTERS_ALIGNED, SEARCH_HEURISTICS_ALL, &survey);
+	uint32_t count = error ? 0 : search_block_count(survey.search);
+	if (count)
+		error = leading_type(
+			&survey, search_block_address(survey.search, count / 2), &reverse);
+	if (!error && count) {
+		error = heap_why(
+			&survey, count / 2, NULL, 4, reverse.heads ? &reverse : NULL, &why);
+		heap_why_deinit(&why);
+	}
+	error_destroy(error);
+	reverse_free(&reverse);
+	survey_close(&survey);
+	heap_names_close(&names);
+}
+
 static void look(const struct address_space *space)
 {
 	struct heap_names names;
@@ -77,7 +104,7 @@ static void look(const struct address_space *space)
 	if (!error)
 		error = survey_judge(&survey);
 	if (!error && search_block_count(survey.search)) {
-		error = heap_why(&survey, 0, NULL, 4, &why);
+		error = heap_why(&survey, 0, NULL, 4, NULL, &why);
 		heap_why_deinit(&why);
 	}
 	if (!error)
@@ -105,8 +132,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct error *error = core_file_open_fd(fd, "core", &core);
 	if (!error) {
 		error = address_space_of_core(&core, NULL, &space);
-		if (!error)
+		if (!error) {
 			look(&space);
+			look_at_one(&space);
+		}
 		address_space_close(&space);
 	}
 	core_file_close(&core);

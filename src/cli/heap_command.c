@@ -144,5 +144,6 @@ int heap_command_run(const struct command *command, int argc, char **argv,
 	bool on_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (!words && on_terminal && !session.json)
 		return heap_prompt_run(&session);
+	session.is_one_question = true;
 	return heap_verbs_run(&session, words, argv + options.operand + 1);
 }

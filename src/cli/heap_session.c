@@ -10,6 +10,7 @@
 
 #include "cli/heap_interrupt.h"
 #include "cli/message.h"
+#include "heap/leading.h"
 #include "process/unforked.h"
 #include "sources/heap_join.h"
 #include "sources/heap_model.h"
@@ -73,6 +74,7 @@ void heap_session_close(struct heap_session *session)
 		warn_lacks(s);
 	model_destroy(s->model);
 	heap_recording_deinit(&s->recording);
+	reverse_free(&s->reverse);
 	survey_close(&s->survey);
 	if (s->has_space)
 		address_space_close(&s->space);
@@ -269,7 +271,34 @@ struct error *heap_session_open(struct heap_session *session)
 	return error;
 }
 
+static bool has_recording(const struct heap_session *s)
+{
+	return !s->no_recording && (s->recording_path || heap_recording_is_wanted(&s->space));
+}
+
+static bool parse_address(const char *word, uint64_t *ret)
+{
+	char *end;
+	errno = 0;
+	*ret = strtoull(word, &end, 0);
+	return !errno && end != word && !*end && *word != '-';
+}
+
+static struct error *type_for(struct heap_session *s, const char *word)
+{
+	uint64_t address;
+	/* What stacks of a recording say is said of all blocks. */
+	if (!word || !s->is_one_question || has_recording(s) || !parse_address(word, &address))
+		return survey_type(&s->survey);
+	return leading_type(&s->survey, address, &s->reverse);
+}
+
 struct error *heap_session_survey(struct heap_session *session)
+{
+	return heap_session_survey_for(session, NULL);
+}
+
+struct error *heap_session_survey_for(struct heap_session *session, const char *word)
 {
 	struct heap_session *s = session;
 	if (s->is_surveyed)
@@ -279,7 +308,7 @@ struct error *heap_session_survey(struct heap_session *session)
 		survey_open(&s->space, &s->names, s->pointers, s->heuristics, &s->survey);
 	s->survey.no_inference = s->no_inference;
 	if (!error)
-		error = survey_type(&s->survey);
+		error = type_for(s, word);
 	let_go(s);
 	if (!error)
 		warn_lacks(s);
@@ -292,7 +321,7 @@ struct error *heap_session_survey(struct heap_session *session)
 static struct error *join(struct heap_session *s)
 {
 	struct heap_recording *recording = &s->recording;
-	if (s->no_recording || (!s->recording_path && !heap_recording_is_wanted(&s->space)))
+	if (!has_recording(s))
 		return NULL;
 	struct error *error = heap_recording_open(s->recording_path, s->core, &s->space, recording);
 	if (error || !recording->model)

@@ -16,6 +16,7 @@
 #include "process/guard.h"
 #include "process/snapshot.h"
 #include "process/stop.h"
+#include "search/reverse.h"
 #include "views/heap_view.h"
 
 struct heap_session {
@@ -36,6 +37,7 @@ struct heap_session {
 	struct address_space space;
 	struct survey survey;
 	struct heap_recording recording;
+	struct reverse reverse; /* of a heap of which one block alone is known; else empty */
 	struct model *model;
 	struct stopped stopped;
 	struct snapshot snapshot;
@@ -44,6 +46,7 @@ struct heap_session {
 	struct process_map_usage *usage; /* … and what they took; NULL: not known */
 	bool has_snapshot, is_held;
 	uint64_t pause_ns;
+	bool is_one_question; /* nothing is asked but one verb */
 	bool has_names, has_space, is_surveyed, is_placed, is_judged;
 };
 
@@ -55,6 +58,9 @@ void heap_session_close(struct heap_session *session);
 struct error *heap_session_open(struct heap_session *session) must_check_;
 /* Reads and types the heap, once. */
 struct error *heap_session_survey(struct heap_session *session) must_check_;
+/* The same; where nothing else will be asked than `why` of the block that a word is the address of,
+ * no more may be typed than that needs. */
+struct error *heap_session_survey_for(struct heap_session *session, const char *word) must_check_;
 /* Joins it with its recording, if there is one, once; for those who need no kinds of leaks. */
 struct error *heap_session_place(struct heap_session *session) must_check_;
 /* Sorts it into kinds of leaks and makes the model, once. */

@@ -141,13 +141,16 @@ static int run_why(struct heap_session *session, int count, char **words)
 {
 	(void)count;
 	_cleanup_(heap_subject_deinit) struct heap_subject about = {.layout = TYPE_VOID};
-	struct error *error = heap_session_place(session);
+	struct error *error = heap_session_survey_for(session, words[1]);
+	if (!error)
+		error = heap_session_place(session);
 	if (!error)
 		error = heap_subject_find(session, "why", words[1], &about);
 	if (error)
 		return message_error(error);
 	_cleanup_(heap_why_deinit) struct why why = {.layers = 0};
-	error = heap_why(&session->survey, about.block, &about.kin, WHY_LAYERS, &why);
+	const struct reverse *known = session->reverse.heads ? &session->reverse : NULL;
+	error = heap_why(&session->survey, about.block, &about.kin, WHY_LAYERS, known, &why);
 	if (error)
 		return message_error(error);
 	struct heap_page page = heap_session_page(session);

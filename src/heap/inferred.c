@@ -320,6 +320,14 @@ static uint32_t find_type(struct inferring *f, uint32_t block, uint32_t type, st
 	return found;
 }
 
+uint32_t inferred_type_for(struct inferring *inferring, uint32_t block, uint32_t type)
+{
+	struct inferring *f = inferring;
+	struct fact *fact = inferred_fact(f, type);
+	uint32_t site = search_block_site(f->search, block);
+	return fact ? find_type(f, block, type, fact, site, HEAP_TYPE_NONE) : HEAP_TYPE_NONE;
+}
+
 void inferred_say_block(struct inferring *inferring, uint32_t block, uint32_t type)
 {
 	struct inferring *f = inferring;

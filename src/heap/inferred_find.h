@@ -86,6 +86,7 @@ struct inferring {
 	uint64_t reads, elements;  /* that are left */
 	enum inferred_basis basis; /* of what is found now */
 	struct window window;      /* of what looks alike */
+	struct inferred_few *few;  /* NULL: all are wanted */
 	bool loose;                /* an allocator may give more than glibc does */
 	bool failed;
 };
@@ -125,6 +126,9 @@ bool inferred_claim_counted(
 uint32_t inferred_counted_type(struct inferring *inferring, uint32_t type, uint64_t header);
 /* Whether an allocator gives that much to who asks for `wanted` bytes. */
 bool inferred_is_close(const struct inferring *inferring, uint64_t wanted, uint64_t usable);
+/* The type of the heap's that a block of which nothing is known is, if it is one of `type`;
+ * HEAP_TYPE_NONE: it can't be. */
+uint32_t inferred_type_for(struct inferring *inferring, uint32_t block, uint32_t type);
 /* What is known of a class by one of its blocks fits a block that looks so. */
 bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class);
 /* Whether a block of that size with these pointers can be one of a type, plain. */

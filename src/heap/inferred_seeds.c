@@ -5,7 +5,9 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "heap/inferred_few.h"
 #include "heap/inferred_find.h"
+#include "heap/tails.h"
 
 /* Blocks whose memory has to be read, of each round, and elements of arrays in all of them. */
 #define READS_MOST (1u << 16)
@@ -207,6 +209,11 @@ static bool take_block(struct inferring *f, uint32_t block, enum inferred_basis 
 	return true;
 }
 
+static bool is_told(const struct inferring *f)
+{
+	return f->few && f->few->is_told;
+}
+
 /* The blocks of classes that look like others, each for itself: of settled ones, or of others; of
  * families; and those that were left. */
 static void take_classes(struct inferring *f, enum inferred_basis basis, struct in_order *in_order)
@@ -221,7 +228,9 @@ static void take_classes(struct inferring *f, enum inferred_basis basis, struct 
 			f->looked_at[class] == NOT_LOOKED_AT)
 			f->looked_at[class] = 0;
 	}
-	for (uint32_t block = 0; block < blocks && !f->failed; block++) {
+	if (f->few)
+		inferred_tell_few(f, f->few, basis);
+	for (uint32_t block = 0; block < blocks && !f->failed && !is_told(f); block++) {
 		if (!take_block(f, block, basis))
 			continue;
 		in_order->walk.block = block;
@@ -275,18 +284,37 @@ static void infer(struct inferring *f)
 	inferred_follow_all(f);
 }
 
+/* Of few blocks alone nobody can say what counts of those that end before they do. */
+static bool has_tail_of_few(const struct inferring *f)
+{
+	for (size_t i = 0; i < f->few->reverse->blocks.len; i++) {
+		uint32_t block = f->few->reverse->blocks.data[i];
+		uint32_t type =
+			heap_types_of_site(&f->survey->types, search_block_site(f->search, block));
+		if (type != HEAP_TYPE_NONE && tails_may_have(f->survey, block, type))
+			return true;
+	}
+	return false;
+}
+
 static struct error *infer_classes(struct inferring *f)
 {
 	struct in_order in_order;
 	struct error *error = window_open(f->survey->heap.space, &in_order.window);
 	/* What is sure comes first. */
-	for (unsigned round = 0; round < ROUNDS_MOST && !error; round++) {
+	for (unsigned round = 0; round < ROUNDS_MOST && !error && !is_told(f); round++) {
 		enum inferred_basis basis = f->has_settled ? BASIS_SETTLED : BASIS_LOOKS;
 		f->has_settled = false;
 		f->reads = READS_MOST;
-		if (!spread(f, basis) && basis == BASIS_LOOKS)
+		if (!spread(f, basis) && basis == BASIS_LOOKS) {
+			if (f->few)
+				f->few->is_told = !has_tail_of_few(f);
 			break;
+		}
 		take_classes(f, basis, &in_order);
+		/* Later rounds know more than is asked for here. */
+		if (!is_told(f))
+			f->few = NULL;
 	}
 	window_close(&in_order.window);
 	return error;
@@ -294,7 +322,13 @@ static struct error *infer_classes(struct inferring *f)
 
 struct error *inferred_say(struct survey *survey)
 {
+	return inferred_say_few(survey, NULL);
+}
+
+struct error *inferred_say_few(struct survey *survey, struct inferred_few *few)
+{
 	struct inferring f = {.survey = survey,
+		.few = few,
 		.search = survey->search,
 		.graph = search_graph(survey->search),
 		.reads = READS_MOST,

@@ -7,6 +7,7 @@
 #include "heap/containers.h"
 #include "heap/cxx.h"
 #include "heap/inferred.h"
+#include "heap/inferred_few.h"
 #include "heap/python_types.h"
 #include "heap/survey_blocks.h"
 #include "heap/system_types.h"
@@ -161,32 +162,60 @@ static void cut_objects(struct survey *s)
 	}
 }
 
+/* What single blocks are; the rest is known by classes. */
+static struct error *say_blocks(struct survey *s, struct inferred_few *few)
+{
+	struct error *error = heap_types_open(&s->classes, &s->types);
+	if (!error)
+		error = python_types_say(s);
+	if (!error)
+		error = system_types_say(s);
+	if (!error)
+		error = cxx_recognise(s->heap.space, s->names, &s->classes, &s->types);
+	if (!error)
+		error = containers_recognise(&s->heap, &s->roots, s->search, &s->types);
+	if (!error && !s->no_inference)
+		error = inferred_say_few(s, few);
+	else if (few)
+		few->is_told = true;
+	return error;
+}
+
+static struct error *finish(struct survey *s)
+{
+	struct error *error = tails_cut(s);
+	if (!error)
+		error = heap_types_finish(&s->types, &s->classes);
+	if (error)
+		return error;
+	settle(s);
+	cut_objects(s);
+	start_at_bases(s);
+	return NULL;
+}
+
+static struct error *finish_few(struct survey *s, const struct inferred_few *few)
+{
+	struct error *error = heap_types_finish(&s->types, &s->classes);
+	const struct space_u32 *blocks = &few->reverse->blocks;
+	for (size_t i = 0; i < blocks->len && !error; i++) {
+		uint32_t block = blocks->data[i], site = search_block_site(s->search, block);
+		search_block_set_site(s->search, block, heap_types_of_site(&s->types, site));
+	}
+	return error;
+}
+
+struct error *survey_type_few(struct survey *survey, struct inferred_few *few)
+{
+	struct error *error = say_blocks(survey, few);
+	if (error)
+		return error;
+	return few && few->is_told ? finish_few(survey, few) : finish(survey);
+}
+
 struct error *survey_type(struct survey *survey)
 {
-	struct error *error = heap_types_open(&survey->classes, &survey->types);
-	if (!error)
-		error = python_types_say(survey);
-	if (!error)
-		error = system_types_say(survey);
-	if (!error)
-		error = cxx_recognise(
-			survey->heap.space, survey->names, &survey->classes, &survey->types);
-	if (!error)
-		error = containers_recognise(
-			&survey->heap, &survey->roots, survey->search, &survey->types);
-	if (!error && !survey->no_inference)
-		error = inferred_say(survey);
-	if (!error)
-		error = tails_cut(survey);
-	if (!error)
-		error = heap_types_finish(&survey->types, &survey->classes);
-	if (!error)
-		settle(survey);
-	if (!error)
-		cut_objects(survey);
-	if (!error)
-		start_at_bases(survey);
-	return error;
+	return survey_type_few(survey, NULL);
 }
 
 static inline uint64_t site_hash(struct survey_site site)

@@ -76,6 +76,11 @@ void survey_close(struct survey *survey);
 /* Says of all blocks what they are. Once, before survey_judge(). */
 struct error *survey_type(struct survey *survey) must_check_;
 
+/* The same, but if it is certain without all others what a few blocks are, only these are typed
+ * (inferred_few.h). For who asks for nothing else. */
+struct inferred_few;
+struct error *survey_type_few(struct survey *survey, struct inferred_few *few) must_check_;
+
 /*
  * Says of all blocks where they were allocated, asked in their order: SURVEY_NO_PLACE if that is
  * not known. Blocks of one type that come from several places are told apart from then on. Once,

@@ -28,8 +28,8 @@ static struct error *take(
 	if (block->state != BLOCK_USED)
 		return NULL;
 	uint32_t number;
-	if (t->interior && !interior_take(t->interior, t->heap, search_block_count(t->search), block,
-				   bytes, len))
+	if (t->interior && !interior_take(t->interior, t->heap, search_block_count(t->search),
+				   block, bytes, len))
 		return error_no_memory();
 	struct error *error = heap_classes_add(t->classes, block, bytes, len, &number);
 	return error ? error : search_add_block(t->search, block->address, block->size, number);
@@ -65,8 +65,8 @@ static struct error *join(struct survey *s, const struct taking *behind)
 	if (error)
 		return error;
 	add_totals(s, &behind->totals);
-	if (behind->interior && !interior_append(&s->interior, search_block_count(s->search),
-					behind->interior))
+	if (behind->interior &&
+		!interior_append(&s->interior, search_block_count(s->search), behind->interior))
 		return error_no_memory();
 	return search_append(s->search, behind->search, numbers);
 }

@@ -130,6 +130,16 @@ struct error *tails_cut(struct survey *survey)
 	return error;
 }
 
+bool tails_may_have(const struct survey *survey, uint32_t block, uint32_t type)
+{
+	const struct survey *s = survey;
+	uint64_t usable = search_block_size(s->search, block), offset, word;
+	uint64_t address = search_block_address(s->search, block);
+	return s->layouts.types && has_tail(size_of(s, &s->types.types.data[type]), usable) &&
+	       address_space_word(s->heap.space, address + usable - WORD, &word) &&
+	       search_block_at(s->search, word, &offset) != SPACE_NONE;
+}
+
 bool tails_is_cut(const struct survey *survey, uint32_t block)
 {
 	size_t low = 0, high = survey->cut.len;

@@ -18,4 +18,8 @@ struct error *tails_cut(struct survey *survey) must_check_;
 /* Whether a block ends where its type does by that, and has a pointer behind. */
 bool tails_is_cut(const struct survey *survey, uint32_t block);
 
+/* Whether a block of a type may be found to end where that does: what stands behind is a pointer.
+ */
+bool tails_may_have(const struct survey *survey, uint32_t block, uint32_t type);
+
 #endif

@@ -24,7 +24,7 @@ DEFINE_MAP(row_map, struct row_key, uint32_t, row_hash, row_equal)
 struct asking {
 	const struct survey *survey;
 	const struct graph *graph;
-	struct reverse reverse;
+	const struct reverse *reverse;
 	uint64_t *seen; /* bit set of blocks */
 	struct space_u32 layer, next;
 	struct row_map map; /* of the next layer's rows */
@@ -83,9 +83,10 @@ static struct why_row *row_of(struct asking *a, uint32_t block, uint32_t target,
 /* Those that point at a block of the layer, and at each other if they are of one type. */
 static bool take_sources(struct asking *a, uint32_t target, unsigned layer)
 {
-	uint32_t end = a->reverse.heads[target + 1];
-	for (uint32_t i = a->reverse.heads[target]; i < end; i++) {
-		uint32_t block = a->reverse.sources[i];
+	uint32_t count;
+	const uint32_t *sources = reverse_sources(a->reverse, target, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t block = sources[i];
 		if (!see(a, block))
 			continue;
 		struct why_row *row = row_of(a, block, target, layer);
@@ -100,9 +101,10 @@ static bool take_sources(struct asking *a, uint32_t target, unsigned layer)
 static bool close_layer(struct asking *a, unsigned layer)
 {
 	for (size_t i = 0; layer && i < a->layer.len; i++) {
-		uint32_t target = a->layer.data[i], end = a->reverse.heads[target + 1];
-		for (uint32_t k = a->reverse.heads[target]; k < end; k++) {
-			uint32_t block = a->reverse.sources[k];
+		uint32_t target = a->layer.data[i], count;
+		const uint32_t *sources = reverse_sources(a->reverse, target, &count);
+		for (uint32_t k = 0; k < count; k++) {
+			uint32_t block = sources[k];
 			if (type_of(a, block) != type_of(a, target) || !see(a, block))
 				continue;
 			struct why_row *row = row_of(a, block, target, layer);
@@ -153,14 +155,16 @@ static bool ask_for(struct asking *a, uint32_t block, const struct kin_set *type
 {
 	uint32_t count = search_block_count(a->survey->search);
 	bool ok = true;
-	for (uint32_t i = 0; i < count && ok; i++) {
-		if (block != SPACE_NONE ? i != block : !heap_kin_of(a->survey, types, i))
+	for (uint32_t i = block != SPACE_NONE ? block : 0; i < count && ok; i++) {
+		if (block == SPACE_NONE && !heap_kin_of(a->survey, types, i))
 			continue;
 		see(a, i);
 		ok = space_u32_push(&a->layer, i);
 		a->why->asked = search_block_address(a->survey->search, i);
 		a->why->asked_blocks++;
 		a->why->asked_bytes += search_block_size(a->survey->search, i);
+		if (block != SPACE_NONE)
+			break;
 	}
 	return ok;
 }
@@ -186,25 +190,38 @@ static bool ascend(struct asking *a, unsigned layers)
 	return ok;
 }
 
+static struct error *ask(
+	struct asking *a, uint32_t block, const struct kin_set *types, unsigned layers)
+{
+	struct why *why = a->why;
+	a->seen = calloc(search_block_count(a->survey->search) / 64 + 1, sizeof(*a->seen));
+	bool ok = a->seen && ask_for(a, block, types) &&
+		  ascend(a, layers < WHY_LAYERS_MAX ? layers : WHY_LAYERS_MAX);
+	if (ok && why->rows.len)
+		qsort(why->rows.data, why->rows.len, sizeof(*why->rows.data), by_blocks);
+	free(a->seen);
+	space_u32_deinit(&a->layer);
+	space_u32_deinit(&a->next);
+	row_map_deinit(&a->map);
+	return ok ? NULL : error_no_memory();
+}
+
 struct error *heap_why(const struct survey *survey, uint32_t block, const struct kin_set *types,
-	unsigned layers, struct why *ret)
+	unsigned layers, const struct reverse *reverse, struct why *ret)
 {
 	*ret = (struct why){.layers = 0};
-	struct asking a = {.survey = survey, .graph = search_graph(survey->search), .why = ret};
-	struct error *error = reverse_make(a.graph, &a.reverse);
-	if (error)
-		return error;
-	a.seen = calloc(search_block_count(survey->search) / 64 + 1, sizeof(*a.seen));
-	bool ok = a.seen && ask_for(&a, block, types) &&
-		  ascend(&a, layers < WHY_LAYERS_MAX ? layers : WHY_LAYERS_MAX);
-	if (ok && ret->rows.len)
-		qsort(ret->rows.data, ret->rows.len, sizeof(*ret->rows.data), by_blocks);
-	free(a.seen);
-	space_u32_deinit(&a.layer);
-	space_u32_deinit(&a.next);
-	row_map_deinit(&a.map);
-	reverse_free(&a.reverse);
-	return ok ? NULL : error_no_memory();
+	struct asking a = {.survey = survey,
+		.graph = search_graph(survey->search),
+		.reverse = reverse,
+		.why = ret};
+	struct reverse own = {.heads = NULL};
+	struct error *error = reverse ? NULL : reverse_make(a.graph, &own);
+	if (!reverse)
+		a.reverse = &own;
+	if (!error)
+		error = ask(&a, block, types, layers);
+	reverse_free(&own);
+	return error;
 }
 
 void heap_why_deinit(struct why *why)

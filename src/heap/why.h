@@ -42,9 +42,11 @@ struct why {
 	bool cut; /* there is more beyond the last layer */
 };
 
-/* Of one block, or (block SPACE_NONE) of all of these types. `layers`: at most so many. */
+struct reverse;
+/* Of one block, or (block SPACE_NONE) of all of these types. `layers`: at most so many. `reverse`:
+ * of the graph as it is; NULL: it is made. */
 struct error *heap_why(const struct survey *survey, uint32_t block, const struct kin_set *types,
-	unsigned layers, struct why *ret) must_check_;
+	unsigned layers, const struct reverse *reverse, struct why *ret) must_check_;
 void heap_why_deinit(struct why *why);
 
 #endif

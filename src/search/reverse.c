@@ -32,5 +32,6 @@ void reverse_free(struct reverse *reverse)
 {
 	free(reverse->heads);
 	free(reverse->sources);
-	*reverse = (struct reverse){NULL, NULL};
+	space_u32_deinit(&reverse->blocks);
+	*reverse = (struct reverse){.heads = NULL};
 }

@@ -270,8 +270,7 @@ static struct error *make_damage(struct making *m)
 			"the heap is damaged at %zu place%s, first at 0x%llx (%s): blocks there "
 			"are not known",
 			damage->len, damage->len == 1 ? "" : "s",
-			(unsigned long long)damage->data[0].address,
-			damage->data[0].what);
+			(unsigned long long)damage->data[0].address, damage->data[0].what);
 		error = build_damage(m->foreign.model, sentence);
 	}
 	if (!error && s->heap.space->core.missing_bytes) {

@@ -180,8 +180,8 @@ Dwarf *object_dwarf(struct object *object)
 bool object_is_damaged(struct object *object)
 {
 	GElf_Shdr header;
-	if (!object->is_asked || object_is_unreadable(object) || !object_section(object, ".debug_info", &header) ||
-		header.sh_type == SHT_NOBITS)
+	if (!object->is_asked || object_is_unreadable(object) ||
+		!object_section(object, ".debug_info", &header) || header.sh_type == SHT_NOBITS)
 		return false;
 	Dwarf_Off next;
 	size_t bytes;

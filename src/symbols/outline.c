@@ -232,8 +232,7 @@ static bool join_type_units(struct outline *o, size_t from)
 		} else if (type->within != OUTLINE_NONE && type->name) {
 			const struct outline_type *outer = &o->types.data[type->within];
 			if (type->within != last)
-				scope = make_scope(
-					o, outer->scope, outer->name ? outer->name : "");
+				scope = make_scope(o, outer->scope, outer->name ? outer->name : "");
 			last = type->within;
 			type->scope = scope;
 		}

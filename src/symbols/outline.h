@@ -52,8 +52,8 @@ struct outline {
 	struct outline_map numbers;
 	struct arena arena;
 	size_t scope_bytes; /* of it */
-	unsigned entries; /* that were looked at */
-	bool cut;         /* there are more than anybody waits for */
+	unsigned entries;   /* that were looked at */
+	bool cut;           /* there are more than anybody waits for */
 };
 
 void outline_init(struct outline *outline);

@@ -25,15 +25,17 @@ static bool argument_around(struct types *types, const char *name, uint32_t *ret
 	return types_argument(types, number, 0, ret);
 }
 
-/* Whether a union is there for the content alone: beside it are bytes, or classes that are empty. */
+/* Whether a union is there for the content alone: beside it are bytes, or classes that are empty.
+ */
 static bool keeps_only(const struct types *types, const struct type *type, uint32_t content)
 {
 	for (uint32_t i = 0; i < type->member_count; i++) {
 		uint32_t plain = types_plain(types, type->members[i].type);
 		const struct type *of = types_get(types, plain);
-		bool is_bytes = of->size == 1 ||
-				(of->kind == TYPE_ARRAY &&
-					types_get(types, types_plain(types, of->target))->size == 1);
+		bool is_bytes =
+			of->size == 1 ||
+			(of->kind == TYPE_ARRAY &&
+				types_get(types, types_plain(types, of->target))->size == 1);
 		if (plain != content && !is_bytes && !(type_has_members(of) && !of->member_count))
 			return false;
 	}
@@ -73,8 +75,8 @@ uint32_t types_content(struct types *types, uint32_t plain)
 	bool is_bytes = bytes.kind == TYPE_ARRAY &&
 			types_get(types, types_plain(types, bytes.target))->size == 1;
 	content = types_plain(types, content);
-	bool is_place = is_bytes ||
-			(bytes.kind == TYPE_UNION && keeps_only(types, &bytes, content));
+	bool is_place =
+		is_bytes || (bytes.kind == TYPE_UNION && keeps_only(types, &bytes, content));
 	if (!is_place || !size || size > type.size || type.size - size >= CONTENT_SPARE)
 		return TYPE_VOID;
 	/* A template that its own argument derives from holds none. */

@@ -6,6 +6,7 @@
 #include "search/search.h"
 
 #include "lib/tap.h"
+#include "search/reverse.h"
 
 #define BLOCKS_MAX 40
 #define HEAP_BYTES 16384u
@@ -428,6 +429,40 @@ static void check_explained(
 	CHECK_U64(found_bytes, bytes);
 }
 
+/* All that leads to a block, and by which pointers. */
+static void check_few(struct world *w, const struct search *search)
+{
+	const struct graph *graph = search_graph(search);
+	struct reverse all, few;
+	uint32_t queue[BLOCKS_MAX] = {below(w, w->count)}, count = 1, found;
+	bool seen[BLOCKS_MAX] = {false}, is_few;
+	seen[queue[0]] = true;
+	CHECK_OK(reverse_make(graph, &all));
+	CHECK_OK(reverse_make_few(graph, queue[0], BLOCKS_MAX, &few, &is_few));
+	for (uint32_t i = 0; i < count; i++) {
+		const uint32_t *sources = reverse_sources(&all, queue[i], &found);
+		for (uint32_t k = 0; k < found; k++) {
+			if (!seen[sources[k]])
+				queue[count++] = sources[k];
+			seen[sources[k]] = true;
+		}
+	}
+	CHECK(is_few ? few.blocks.len == count : !few.heads);
+	for (uint32_t i = 0; is_few && i < count; i++) {
+		uint32_t wanted;
+		const uint32_t *sources = reverse_sources(&few, queue[i], &found);
+		const uint32_t *others = reverse_sources(&all, queue[i], &wanted);
+		CHECK_U64(found, wanted);
+		for (uint32_t k = 0; k < found && k < wanted; k++)
+			CHECK_U64(sources[k], others[k]);
+	}
+	reverse_free(&few);
+	CHECK_OK(reverse_make_few(graph, queue[0], count - 1, &few, &is_few));
+	CHECK(!is_few && !few.heads);
+	reverse_free(&few);
+	reverse_free(&all);
+}
+
 static void check_world(struct world *w)
 {
 	bool reachable[BLOCKS_MAX] = {false}, any[BLOCKS_MAX] = {false};
@@ -444,6 +479,7 @@ static void check_world(struct world *w)
 	check_lost(w, search, any);
 	check_explained(w, search, reachable, any);
 	check_records(w, search, reachable);
+	check_few(w, search);
 	search_destroy(search);
 }
 

@@ -3,7 +3,8 @@
  * What a heap may be like that few have, by $ODD: "unforked", whose only pointer to a block is in
  * memory that forks leave out; "vfork", whose second thread can't be stopped; "overrun", whose last
  * small block was written beyond its end up to the end of the heap; "circle", where a block was
- * freed twice; "crowd", which has hundreds of threads. It writes "ready" and waits, or dies. Nothing is lost in any of them.
+ * freed twice; "crowd", which has hundreds of threads. It writes "ready" and waits, or dies.
+ * Nothing is lost in any of them.
  */
 #include <pthread.h>
 #include <signal.h>
