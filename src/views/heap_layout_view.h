@@ -14,8 +14,8 @@ struct error *heap_layout_write(
 	struct types *types, uint32_t type, bool as_json, const struct sink *sink) must_check_;
 
 /* The members of one block with their values, or (block SPACE_NONE) a table of those of all blocks
- * of these types; laid out so, from where that begins in them; an array of TYPE_VOID is text. The survey
- * knows the types. */
+ * of these types; laid out so, from where that begins in them; an array of TYPE_VOID is text. The
+ * survey knows the types. */
 struct error *heap_show_write(const struct heap_page *page, uint32_t block,
 	const struct kin_set *types, const struct heap_layout *layout,
 	const struct sink *sink) must_check_;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Classes that derive from others, with and without tables of functions; types that blocks only have
- * inside; shared_ptr's forms of counting. */
+/* Classes that derive from others, with and without tables of functions; types that blocks only
+ * have inside; shared_ptr's forms of counting. */
 #include <memory>
 #include <new>
 #include <vector>
@@ -76,8 +76,12 @@ void *operator new(size_t size)
 	next_type = nullptr;
 	return block;
 }
-void operator delete(void *) noexcept {}
-void operator delete(void *, size_t) noexcept {}
+void operator delete(void *) noexcept
+{
+}
+void operator delete(void *, size_t) noexcept
+{
+}
 
 template <class T> static void make(const char *type, unsigned count)
 {
@@ -111,7 +115,8 @@ int main(int argc, char **argv)
 	beside = std::shared_ptr<Record>(record);
 	next_type = "zoo::Record";
 	record = new Record{105, 106};
-	next_type = "shared_ptr control block of zoo::Record*, deleted by std::default_delete<zoo::Record>";
+	next_type = "shared_ptr control block of zoo::Record*, deleted by "
+		    "std::default_delete<zoo::Record>";
 	deleted = std::shared_ptr<Record>(record, std::default_delete<Record>());
 	account_end();
 	return nowhere.nothing + (bases->empty() || !more || !plain || insides.empty());

@@ -26,7 +26,10 @@ struct Pair {
 struct Counted {
 	long value;
 	char *text;
-	~Counted() { asm volatile(""); }
+	~Counted()
+	{
+		asm volatile("");
+	}
 };
 struct Virtual {
 	virtual ~Virtual() = default;
@@ -58,8 +61,12 @@ void *operator new[](size_t size)
 	account(block, size, 'r', next_type);
 	return block;
 }
-void operator delete[](void *) noexcept {}
-void operator delete[](void *, size_t) noexcept {}
+void operator delete[](void *) noexcept
+{
+}
+void operator delete[](void *, size_t) noexcept
+{
+}
 
 /* A block that had pointers to the last word, as stale as what malloc gives. */
 static void *stale(size_t size)
@@ -104,5 +111,6 @@ int main(int argc, char **argv)
 	inside = &behind->wide;
 	account(behind, sizeof(*behind), 'p', "?");
 	account_end();
-	return !pods[0] || !wides[0] || !pairs[0] || !counted[0] || !virtuals || !inside || !allocated;
+	return !pods[0] || !wides[0] || !pairs[0] || !counted[0] || !virtuals || !inside ||
+	       !allocated;
 }

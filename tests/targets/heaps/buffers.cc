@@ -34,8 +34,12 @@ void *operator new(size_t size)
 	next_type = nullptr;
 	return block;
 }
-void operator delete(void *) noexcept {}
-void operator delete(void *, size_t) noexcept {}
+void operator delete(void *) noexcept
+{
+}
+void operator delete(void *, size_t) noexcept
+{
+}
 
 static void make_links()
 {
