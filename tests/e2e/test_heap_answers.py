@@ -284,4 +284,21 @@ def memory_that_was_put_away(folder):
     check(read_account(folder / "account"), ("core", "--json", core))
 
 
+@tests.test
+def what_only_looks_like_it(folder):
+    """Rows of a type say which blocks are only taken for it by their look."""
+    core = kernel_core(program_of("typed"), folder)
+    types = [t for t in ask("core", "--json", core)["types"] if 0 < t.get("look_alike", 0) < t["blocks"]]
+    if not types:
+        raise hw.Failure("no type has look-alikes and others")
+    for of in types:
+        shown = ask("core", "--json", core, "show", of["name"])["blocks"]
+        alike = {b["address"] for b in shown if b["by"] == "look-alike"}
+        rows = hw.run([hw.HEAPWISE, "core", core, "--limit", "1000000", "show", of["name"]]).text.splitlines()
+        marked = {f"0x{int(row.split()[0], 16):x}" for row in rows[1:] if row.split()[1] == "look-alike"}
+        declared = sum(row.split()[1] == "declared" for row in rows[1:])
+        if len(alike) != of["look_alike"] or marked != alike or declared != len(shown) - len(alike) or "  BY  " not in rows[0]:
+            raise hw.Failure(f"{of}: {len(alike)} in JSON, {len(marked)} marked, {declared} declared: {rows[0]}")
+
+
 tests.main()
