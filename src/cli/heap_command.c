@@ -101,7 +101,7 @@ int heap_command_line(struct heap_session *session, char **words, size_t count)
 	argv[0] = name;
 	memcpy(argv + 1, words, count * sizeof(*argv));
 	struct options options = {.command = command, .argc = (int)count + 1, .argv = argv};
-	enum colour_when colour = session->colour ? COLOUR_ALWAYS : COLOUR_AUTO;
+	enum colour_when colour = session->colour_when;
 	int id;
 	while ((id = options_next(&options)) > 0) {
 		if (is_of_reading(id)) {
@@ -136,6 +136,7 @@ int heap_command_run(const struct command *command, int argc, char **argv,
 		return options_wrong(command, "it wants %s", command->synopsis);
 	if (!take_operand(&session, argv[options.operand]))
 		return ERROR_USAGE;
+	session.colour_when = colour;
 	session.colour = !session.json && terminal_has_colour(colour);
 	struct error *error = heap_session_open(&session);
 	if (error)

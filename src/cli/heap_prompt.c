@@ -10,6 +10,7 @@
 
 #include "base/child.h"
 #include "cli/heap_command.h"
+#include "cli/heap_interrupt.h"
 #include "cli/heap_verbs.h"
 #include "cli/line_editor.h"
 #include "cli/message.h"
@@ -56,6 +57,7 @@ static void answer(struct heap_session *session, const struct prompt_words *word
 	}
 	if (!pid) {
 		signal(SIGINT, SIG_DFL);
+		heap_interrupt_end();
 		/* What the session holds is its parent's to give back. */
 		int code = heap_command_line(session, words->data, words->len);
 		fflush(NULL);
@@ -102,7 +104,7 @@ int heap_prompt_run(struct heap_session *session)
 	for (char *line; (line = line_editor_read(editor)) != NULL;) {
 		bool stays = obey(session, line);
 		free(line);
-		if (!stays)
+		if (!stays || heap_interrupted)
 			break;
 	}
 	line_editor_destroy(editor);

@@ -12,6 +12,7 @@
 #include "cli/heap_recording.h"
 #include "cli/output.h"
 #include "cli/symbol_options.h"
+#include "cli/terminal.h"
 #include "heap/survey.h"
 #include "process/guard.h"
 #include "process/snapshot.h"
@@ -28,6 +29,7 @@ struct heap_session {
 	const char *as;             /* --as; NULL: none */
 	struct symbol_options symbols;
 	bool json, colour, no_pager, no_inference;
+	enum colour_when colour_when; /* --color of the command line */
 	size_t limit;
 	enum pointer_rule pointers;
 	unsigned heuristics; /* enum search_heuristic */

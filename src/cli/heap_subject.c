@@ -153,16 +153,13 @@ static struct error *find_kin(
 
 /* The survey's own type of that name, and those that derive from it. */
 static struct error *find_own(
-	const struct survey *survey, const char *word, struct heap_subject *ret)
+	const struct survey *survey, const char *verb, const char *word, struct heap_subject *ret)
 {
 	const struct heap_type *type = &survey->types.types.data[ret->type];
 	ret->layout = type->is_array ? TYPE_VOID : type->layout;
 	if (ret->layout == TYPE_VOID || !survey->layouts.types)
 		return heap_kin_alone(survey, ret->type, &ret->kin);
-	struct error *error = heap_kin_find(survey, ret->layout, &ret->kin);
-	if (!error)
-		keep_objects(survey, word, &ret->kin);
-	return error;
+	return find_kin(survey, verb, word, ret);
 }
 
 static bool is_address(const char *word)
@@ -199,7 +196,7 @@ struct error *heap_subject_find(
 	if (error || ret->block != SPACE_NONE)
 		return error;
 	return ret->layout != TYPE_VOID ? find_kin(&session->survey, verb, word, ret)
-					: find_own(&session->survey, word, ret);
+					: find_own(&session->survey, verb, word, ret);
 }
 
 void heap_subject_deinit(struct heap_subject *subject)

@@ -46,7 +46,6 @@ DEFINE_VEC(glibc_addresses, uint64_t)
 struct glibc_cache {
 	uint64_t address; /* of tcache_perthread_struct: a block */
 	pid_t tid;
-	uint32_t blocks;
 };
 DEFINE_VEC(glibc_caches, struct glibc_cache)
 
@@ -62,6 +61,7 @@ struct glibc {
 	struct glibc_caches caches;
 	/* User addresses of free blocks that chunks do not tell: ascending once found. */
 	struct glibc_addresses cached;
+	uint64_t cached_most; /* so many there is room for */
 	enum glibc_links links;
 	struct pages *pages;                  /* while lists are followed; else NULL */
 	uint64_t list_reads;                  /* of memory, for all lists */

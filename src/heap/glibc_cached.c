@@ -43,7 +43,7 @@ static uint32_t follow(const struct glibc *glibc, const struct heap_area_vec *ru
 		}
 		if (!glibc_block_is(glibc, runs, at) || !glibc_word(glibc, at, &link))
 			return count;
-		if (found && !glibc_addresses_push(found, at))
+		if (found && (found->len >= glibc->cached_most || !glibc_addresses_push(found, at)))
 			return count;
 		count++;
 		link = decode(links, at, link);
@@ -112,15 +112,14 @@ static bool note_broken(struct glibc *glibc, uint64_t address, const char *what)
 static bool take_caches(struct glibc *glibc, const struct heap_area_vec *runs)
 {
 	for (size_t i = 0; i < glibc->caches.len; i++) {
-		struct glibc_cache *cache = &glibc->caches.data[i];
+		const struct glibc_cache *cache = &glibc->caches.data[i];
 		struct glibc_cache_contents c;
 		if (!glibc_cache_read(glibc, runs, cache->address, &c))
 			continue;
 		for (uint32_t k = 0; k < c.bins; k++) {
 			bool ends;
-			uint32_t n = follow(glibc, runs, c.lists[k], 0, glibc->links, LIST_MAX,
-				&glibc->cached, &ends);
-			cache->blocks += n;
+			follow(glibc, runs, c.lists[k], 0, glibc->links, LIST_MAX, &glibc->cached,
+				&ends);
 			if (!ends && !note_broken(glibc, cache->address,
 					     "a thread's list of free blocks does not end"))
 				return false;
@@ -149,6 +148,9 @@ static bool take_fastbins(struct glibc *glibc, const struct heap_area_vec *runs)
 
 static struct error *follow_lists(struct glibc *glibc, const struct heap_area_vec *runs)
 {
+	glibc->cached_most = 0;
+	for (size_t i = 0; i < runs->len; i++)
+		glibc->cached_most += (runs->data[i].end - runs->data[i].start) / CHUNK_MIN;
 	uint64_t plain = try_links(glibc, runs, GLIBC_LINKS_PLAIN) +
 			 try_fastbins(glibc, runs, GLIBC_LINKS_PLAIN);
 	uint64_t safe = try_links(glibc, runs, GLIBC_LINKS_SAFE) +

@@ -112,7 +112,7 @@ static bool is_known(const struct glibc *glibc, uint64_t address)
 
 static struct error *add_cache(struct glibc *glibc, uint64_t address, pid_t tid)
 {
-	struct glibc_cache cache = {address, tid, 0};
+	struct glibc_cache cache = {address, tid};
 	return glibc_caches_push(&glibc->caches, cache) ? NULL : error_no_memory();
 }
 

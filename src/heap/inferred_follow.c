@@ -181,7 +181,7 @@ void inferred_follow(struct inferring *inferring, uint32_t block, struct in_orde
 		return;
 	if (in_order && !is_array && size >= 8 && size <= usable)
 		follow_window(f, &b, in_order);
-	else if (f->reads || is_array)
+	else if (f->reads)
 		follow_memory(
 			f, search_block_address(f->search, block) + header, size, count, fact);
 	else

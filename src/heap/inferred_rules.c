@@ -35,7 +35,7 @@ static void add_number(
 	struct finding_rules *f, const struct type *type, uint32_t number, uint64_t offset)
 {
 	bool is_wide = type->size == 4 || type->size == 8;
-	if (type->kind == TYPE_ENUM && type->size <= 8)
+	if (type->kind == TYPE_ENUM && type->size && type->size <= 8)
 		add_rule(f, ALIKE_ENUM, number, offset, type->size);
 	else if (type->encoding == TYPE_BOOLEAN && type->size == 1)
 		add_rule(f, ALIKE_BOOLEAN, number, offset, 1);

@@ -61,12 +61,11 @@ static void take_word(
 		inferred_claim(f, block, slot->target);
 }
 
-static void take_block(struct inferring *f, const struct thread_block *block, uint64_t *words,
+static void take_block(struct inferring *f, uint64_t start, uint64_t end, uint64_t *words,
 	struct variable *variable)
 {
-	for (uint64_t at = (block->start + 7) & ~7ull; at + 8 <= block->end && !f->failed;
-		at += PIECE_BYTES) {
-		size_t wanted = min((size_t)(block->end - at), (size_t)PIECE_BYTES);
+	for (uint64_t at = (start + 7) & ~7ull; at + 8 <= end && !f->failed; at += PIECE_BYTES) {
+		size_t wanted = min((size_t)(end - at), (size_t)PIECE_BYTES);
 		size_t count = address_space_read(f->survey->heap.space, at, words, wanted) / 8;
 		for (size_t i = 0; i < count && !f->failed; i++) {
 			if (words[i])
@@ -90,8 +89,9 @@ void inferred_take_thread_locals(struct inferring *inferring)
 		if (!is_there(f, block) ||
 			!inferred_know_module(f, &modules[block->module], &number))
 			continue;
-		take_block(f, block, words, &variable);
-		left -= min(block->end - block->start, left);
+		uint64_t bytes = min(block->end - block->start, left);
+		take_block(f, block->start, block->start + bytes, words, &variable);
+		left -= bytes;
 	}
 	slot_vec_deinit(&variable.slots);
 }

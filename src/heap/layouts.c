@@ -105,14 +105,15 @@ static void lay_out_objects(struct survey *survey)
 struct error *heap_layouts_open(struct survey *survey, bool *ret_any)
 {
 	struct heap_layouts *layouts = &survey->layouts;
-	*ret_any = true;
-	if (layouts->has_all)
-		return NULL;
-	layouts->has_all = true;
-	struct error *error =
-		heap_names_all_types(survey->names, survey->heap.space, &layouts->types, ret_any);
-	if (!error)
-		lay_out_objects(survey);
+	struct error *error = NULL;
+	if (!layouts->has_all) {
+		layouts->has_all = true;
+		error = heap_names_all_types(
+			survey->names, survey->heap.space, &layouts->types, &layouts->has_any);
+		if (!error)
+			lay_out_objects(survey);
+	}
+	*ret_any = layouts->has_any;
 	return error;
 }
 

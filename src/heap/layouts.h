@@ -21,6 +21,7 @@ struct heap_layouts {
 	struct plain_names names; /* of templates; sorted */
 	bool has_names;
 	bool has_all; /* those of all modules were added */
+	bool has_any; /* there was one */
 	struct arena arena;
 };
 

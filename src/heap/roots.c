@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "heap/freeing.h"
 #include "process/address_threads.h"
 
@@ -81,7 +82,8 @@ static bool add_stack_parts(struct finding *f, uint32_t number, uint64_t from, u
 	if (!area || area->start < from || area->end > end)
 		return add(f, &root);
 	struct heap_root local = {HEAP_ROOT_TLS, area->start, area->end, number, NULL, 0, 0};
-	struct heap_root rest = {HEAP_ROOT_STACK, area->end, end, number, NULL, 0, 0};
+	uint64_t behind = min((area->end + 7) & ~(uint64_t)7, end);
+	struct heap_root rest = {HEAP_ROOT_STACK, behind, end, number, NULL, 0, 0};
 	root.end = area->start;
 	return add(f, &root) && add(f, &local) && add(f, &rest);
 }

@@ -102,8 +102,10 @@ void thread_locals_add_member(
 		types_locate(
 			survey->layouts.types, global.variable.type, global.offset, &place, &path);
 		text_add_shown(text, global.variable.name, 200);
+		if (path.len && path.data[0] != '[')
+			text_add_char(text, '.');
 		if (path.len)
-			text_printf(text, "%s%s", path.data[0] == '[' ? "" : ".", path.data);
+			text_add_shown(text, path.data, 200);
 		return;
 	}
 	struct heap_place place;

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/util.h"
 #include "views/json_parts.h"
 
 #define PIECE_BYTES (256u << 10)
@@ -198,8 +199,10 @@ static void take_bytes(struct out *out, struct run *run, uint64_t address, const
 	}
 }
 
+/* *lacking: the first address where something is wanted and not there, so far. */
 static void find_strings(struct out *out, const struct address_space *space,
-	const struct region_options *options, uint64_t start, uint64_t end, uint8_t *piece)
+	const struct region_options *options, uint64_t start, uint64_t end, uint8_t *piece,
+	uint64_t *lacking)
 {
 	struct run run = {.len = 0};
 	for (uint64_t at = start; at < end && out->left && !out->stopped;) {
@@ -212,8 +215,10 @@ static void find_strings(struct out *out, const struct address_space *space,
 		}
 		size_t got = address_space_read(space, at, piece, room);
 		take_bytes(out, &run, at, piece, got, options->least);
-		if (got < room)
+		if (got < room) {
 			put_string(out, &run, options->least);
+			*lacking = min(*lacking, at + got);
+		}
 		at = got == room ? at + got : (at + got + 4096) & ~4095ull;
 	}
 	put_string(out, &run, options->least);
@@ -240,6 +245,7 @@ struct error *heap_strings_write(const struct address_space *space,
 	const struct region_options *options, const struct sink *sink, uint64_t *ret_lacking)
 {
 	_cleanup_free_ uint8_t *piece = malloc(PIECE_BYTES);
+	uint64_t lacking = REGION_ALL_THERE;
 	struct json json;
 	struct out out;
 	if (options->start != UINT64_MAX)
@@ -258,7 +264,9 @@ struct error *heap_strings_write(const struct address_space *space,
 		uint64_t end = map->end < options->end ? map->end : options->end;
 		/* All of it: of what the program wrote itself. */
 		if (start < end && map->readable && (options->start != UINT64_MAX || map->writable))
-			find_strings(&out, space, options, start, end, piece);
+			find_strings(&out, space, options, start, end, piece, &lacking);
 	}
+	if (options->start != UINT64_MAX)
+		*ret_lacking = min(*ret_lacking, lacking);
 	return finish(&out);
 }

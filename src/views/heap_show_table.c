@@ -18,6 +18,7 @@
 #define ROWS_SHOWN 40u
 #define NAME_SHOWN 40u
 #define TEXT_SHOWN 100u
+#define NAME_MOST 200u
 #define COUNT_WIDTH 8
 #define BASIS_WIDTH strlen("look-alike")
 
@@ -51,8 +52,10 @@ static bool find_columns(const struct show *s, uint32_t plain, uint64_t bits, co
 		_cleanup_(text_deinit) struct text name;
 		text_init(&name);
 		text_add(&name, prefix);
-		if (member->name && member->kind != MEMBER_BASE)
-			text_printf(&name, "%s%s", *prefix ? "." : "", member->name);
+		if (member->name && member->kind != MEMBER_BASE) {
+			text_add(&name, *prefix ? "." : "");
+			text_add_shown(&name, member->name, NAME_MOST);
+		}
 		if (name.failed)
 			return false;
 		uint32_t content = types_content(s->values.types, inner);

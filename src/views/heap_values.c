@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <elf.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -174,7 +175,8 @@ static void add_pointer(struct heap_values *v, uint32_t number, uint64_t value, 
 	}
 }
 
-/* A member by its name; of functions a virtual one is an odd number, 1 + its place in the table. */
+/* A member by its name; of functions a virtual one by its place in the table (Itanium C++
+ * ABI, 2.3). */
 static void add_member_pointer(
 	struct heap_values *v, const struct type *type, uint64_t bits, struct text *text)
 {
@@ -184,8 +186,14 @@ static void add_member_pointer(
 		text_add_char(text, '?');
 		return;
 	}
+	/* On aarch64 the second word is twice what is added, and odd for virtual ones (C++ ABI for
+	 * the Arm 64-bit Architecture, 3.2.1). */
 	bool is_function = type->size == 16;
-	if (value == (is_function ? 0 : UINT64_MAX)) {
+	bool arm = v->survey->heap.space->machine == EM_AARCH64;
+	bool is_virtual = arm ? added & 1 : value & 1;
+	int64_t moved = arm ? (int64_t)added >> 1 : (int64_t)added;
+	bool is_null = is_function ? !value && !(arm && is_virtual) : value == UINT64_MAX;
+	if (is_null) {
 		text_add(text, "NULL");
 	} else if (!is_function) {
 		struct types_place place;
@@ -200,12 +208,12 @@ static void add_member_pointer(
 			text_add_char(text, ')');
 		}
 	} else {
-		if (value % 2)
+		if (is_virtual)
 			text_printf(text, "virtual function %" PRIu64, value / 8);
 		else
 			add_place(v, value, text);
-		if (added)
-			text_printf(text, ", this %+" PRId64, (int64_t)added);
+		if (moved)
+			text_printf(text, ", this %+" PRId64, moved);
 	}
 }
 
@@ -236,7 +244,8 @@ static void add_array(
 	text_add_char(text, '{');
 	for (uint64_t i = 0; i < count && element; i++) {
 		text_add(text, i ? ", " : "");
-		if (i == v->elements) {
+		/* Of what was not read nothing is said, however many dimensions there are. */
+		if (i == v->elements || (i && at + element * i >= v->len)) {
 			text_printf(text, "… %" PRIu64 " more", count - i);
 			break;
 		}

@@ -126,6 +126,7 @@ def types_without_blocks(folder):
         need(refused(core, verb, "std::vector<zoo::Inside>"), "no block is known to be of type")
         need(refused(core, verb, "Nowhere"), "no block is known to be of type 'Nowhere'", "layout")
         need(refused(core, verb, "Insid", status=2), "'Insid' is neither an address", "zoo::Inside")
+        need(refused(core, verb, "zoo::Crowded"), "no block is ")
         need(refused(core, verb, "long"), "it is a part of ", "'zoo::Derived' (4 blocks)")
     shown = ask("core", "--json", core, "show", "std::vector buffer of zoo::Inside")["blocks"]
     if len(shown) != 1:
@@ -133,6 +134,29 @@ def types_without_blocks(folder):
     # Who may point to it debug information says, though no block is one.
     if ask("core", "--json", core, "type", "Inside")["type"] != "zoo::Inside":
         raise hw.Failure("type Inside")
+
+
+@tests.test
+def contents(folder):
+    """A place for something has a content where it is known what that is, and none where it may be several things."""
+    core = kernel_core(program_of("answers"), folder)
+    (handle,) = ask("core", "--json", core, "show", "zoo::Handle")["blocks"]
+    if "bytes" not in members_of(handle):
+        raise hw.Failure(f"Handle: {handle}")
+    (odds,) = ask("core", "--json", core, "show", "zoo::Odds")["blocks"]
+    if {"first": "0", "second": "2.5"}.items() - members_of(odds).items():
+        raise hw.Failure(f"Either: {odds}")
+    need(hw.run([hw.HEAPWISE, "core", core, "layout", "Odds"]).text, "int zoo::Inside::* const")
+
+
+@tests.test
+def names_without_a_name(folder):
+    """Types in anonymous namespaces are found by the names that people write."""
+    core = kernel_core(program_of("answers"), folder)
+    for name in ("Unnamed", "(anonymous namespace)::Unnamed", "zoo::(anonymous namespace)::Unnamed"):
+        found = ask("core", "--json", core, "layout", name)
+        if found["size"] != 16:
+            raise hw.Failure(f"{name}: {found}")
 
 
 @tests.test

@@ -48,6 +48,40 @@ struct Nowhere {
 	int nothing;
 };
 
+/* Objects of it are elements alone, of what nothing declares. */
+struct Crowded {
+	virtual ~Crowded() = default;
+	long one = 1;
+};
+
+/* A place for what derives from it, or for either of two; neither is a content. */
+template <class T> struct Opaque {
+	alignas(8) unsigned char bytes[16];
+};
+struct Handle : Opaque<Handle> {
+};
+template <class A, class B> struct Either {
+	struct Box {
+		union {
+			A first;
+			B second;
+		};
+	} box;
+	long tag;
+};
+struct Odds {
+	Odds *next;
+	Either<int, double> either;
+	int Inside::*const field = &Inside::right;
+};
+namespace
+{
+struct Unnamed {
+	Unnamed *next;
+	long number;
+};
+} // namespace
+
 /* What shared_ptr holds, each with values of its own. */
 struct Record {
 	long key, value;
@@ -63,6 +97,10 @@ static Plain *plain;
 static std::vector<Inside> insides;
 static std::shared_ptr<Record> joined, beside, deleted;
 static Nowhere nowhere;
+static void *crowd;
+static Handle *handle;
+static Odds *odds;
+static Unnamed *unnamed;
 
 static const char *next_type;
 
@@ -118,6 +156,17 @@ int main(int argc, char **argv)
 	next_type = "shared_ptr control block of zoo::Record*, deleted by "
 		    "std::default_delete<zoo::Record>";
 	deleted = std::shared_ptr<Record>(record, std::default_delete<Record>());
+	crowd = new std::vector<Crowded>(10);
+	next_type = "zoo::Handle";
+	handle = new Handle;
+	for (unsigned i = 0; i < sizeof(handle->bytes); i++)
+		handle->bytes[i] = 'a';
+	next_type = "zoo::Odds";
+	odds = new Odds{};
+	odds->either.box.second = 2.5;
+	next_type = "zoo::(anonymous namespace)::Unnamed";
+	unnamed = new Unnamed{nullptr, 1};
 	account_end();
-	return nowhere.nothing + (bases->empty() || !more || !plain || insides.empty());
+	return nowhere.nothing + (bases->empty() || !more || !plain || insides.empty() || !crowd ||
+				  !handle || !odds || !unnamed);
 }
