@@ -17,7 +17,7 @@ from statistics import median
 
 PROMPT = b"(heapwise) "
 ANSWER_S = 120
-WHY_BUDGET_S, PAUSE_BUDGET_S = 0.5, 0.5
+WHY_BUDGET_S, WHY_BUDGET_MB, PAUSE_BUDGET_S = 0.5, 300, 0.5
 GDB_WALK = """
 import gdb
 inferior = gdb.selected_inferior()
@@ -155,7 +155,8 @@ def middle_block(bench, heapwise, core):
 
 def why_rows(bench, heapwise, core, address):
     command = [heapwise, "core", core, "why", address]
-    yield {"what": f"why {address}, all of the command", **row_of(rounds(bench, command))}
+    budgets = {} if bench.options.quick else {"budget_s": WHY_BUDGET_S, "budget_mb": WHY_BUDGET_MB}
+    yield {"what": f"why {address}, all of the command", **row_of(rounds(bench, command), **budgets)}
     prompt = Prompt([heapwise, "core", "--no-pager", core])
     seconds = median(prompt.seconds(f"why {address}") for _ in range(max(bench.options.runs, 3)))
     prompt.close()
