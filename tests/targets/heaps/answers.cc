@@ -168,5 +168,5 @@ int main(int argc, char **argv)
 	unnamed = new Unnamed{nullptr, 1};
 	account_end();
 	return nowhere.nothing + (bases->empty() || !more || !plain || insides.empty() || !crowd ||
-				  !handle || !odds || !unnamed);
+					 !handle || !odds || !unnamed);
 }
