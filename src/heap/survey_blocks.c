@@ -87,7 +87,8 @@ static struct error *read_by_two(struct survey *s, struct taking *first, struct 
 struct error *survey_read_blocks(struct survey *survey)
 {
 	struct survey *s = survey;
-	struct interior *own = s->heuristics ? &s->interior : NULL, behind = {.fitting = {.data = NULL}};
+	struct interior *own = s->heuristics ? &s->interior : NULL,
+			behind = {.fitting = {.data = NULL}};
 	struct taking first = {
 		.classes = &s->classes, .search = s->search, .heap = &s->heap, .interior = own};
 	struct heap_classes classes;
