@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
+#include "process/living.h"
 
 /* struct elf_prpsinfo: places of its members. */
 #define STATE 1u
@@ -64,15 +64,10 @@ void core_owner_put(const struct core_owner *owner, uint8_t ret[CORE_OWNER_BYTES
 /* NULL: it is not there. To be freed. */
 static char *read_proc(pid_t pid, const char *what, size_t *ret_len)
 {
-	char path[64];
-	uint8_t *bytes;
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, what);
-	struct error *error = read_file(path, PROC_BYTES_MAX, &bytes, ret_len);
-	if (error) {
-		error_destroy(error);
-		return NULL;
-	}
-	return (char *)bytes;
+	char *text;
+	struct error *error = process_read(pid, what, PROC_BYTES_MAX, &text, ret_len);
+	error_destroy(error);
+	return error ? NULL : text;
 }
 
 /* proc_pid_stat(5): "PID (name) state parent group session …"; a name may hold anything. */

@@ -18,7 +18,7 @@
 #define MAPS_MAX ((size_t)64 << 20)
 #define ENVIRON_MAX ((size_t)8 << 20)
 
-static struct error *read_proc(pid_t pid, const char *name, size_t max, char **ret, size_t *ret_len)
+struct error *process_read(pid_t pid, const char *name, size_t max, char **ret, size_t *ret_len)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
@@ -91,19 +91,20 @@ struct error *living_open(pid_t pid, struct living *ret)
 	*ret = (struct living){.pid = pid};
 	_cleanup_free_ char *status = NULL, *auxv = NULL;
 	size_t len, auxv_bytes = 0;
-	struct error *error = read_proc(pid, "status", ENVIRON_MAX, &status, &len);
+	struct error *error = process_read(pid, "status", ENVIRON_MAX, &status, &len);
 	if (error) {
 		error_destroy(error);
 		return error_create(ERROR_INPUT, "there is no process %d", (int)pid);
 	}
-	if ((error = read_exe(ret)) || (error = read_proc(pid, "maps", MAPS_MAX, &ret->maps, &len)))
+	if ((error = read_exe(ret)) ||
+		(error = process_read(pid, "maps", MAPS_MAX, &ret->maps, &len)))
 		return error;
-	if ((error = read_proc(pid, "environ", ENVIRON_MAX, &ret->environ, &ret->environ_bytes)))
+	if ((error = process_read(pid, "environ", ENVIRON_MAX, &ret->environ, &ret->environ_bytes)))
 		return error;
-	if ((error = read_proc(pid, "cmdline", ENVIRON_MAX, &ret->command, &len)))
+	if ((error = process_read(pid, "cmdline", ENVIRON_MAX, &ret->command, &len)))
 		return error;
 	blanks_for_nuls(ret->command, len);
-	if ((error = read_proc(pid, "auxv", ENVIRON_MAX, &auxv, &auxv_bytes)))
+	if ((error = process_read(pid, "auxv", ENVIRON_MAX, &auxv, &auxv_bytes)))
 		return error;
 	ret->secure = is_secure(auxv, auxv_bytes);
 	ret->seccomp = status_field(status, "\nSeccomp:");
@@ -112,7 +113,6 @@ struct error *living_open(pid_t pid, struct living *ret)
 	return NULL;
 }
 
-/* State T in /proc/PID/stat (proc(5)): stopped by a signal. */
 /* What follows the name in /proc/PID/stat, from its state on (proc(5)); NULL: it is not there. */
 static const char *stat_read(pid_t pid, char *text, size_t bytes)
 {

@@ -36,6 +36,11 @@ bool process_is_stopped(pid_t pid);
  * first has ended, its number leads to no memory. */
 pid_t process_living_thread(pid_t pid);
 
+/* What /proc/PID/`name` holds, and a NUL behind; *ret is the caller's. ERROR_INPUT: it can't be
+ * read, or is longer than `max`. */
+struct error *process_read(
+	pid_t pid, const char *name, size_t max, char **ret, size_t *ret_len) must_check_;
+
 /* The process that started it, or took it over; 0: nobody knows. */
 pid_t process_parent(pid_t pid);
 

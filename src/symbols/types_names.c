@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "symbols/types_entry.h"
 #include "symbols/types_made.h"
 
 #define NESTING_MAX 32u
@@ -140,14 +141,6 @@ void types_declare(struct types *types, uint32_t number, const char *name, struc
 	text_deinit(&d.text);
 }
 
-static bool is_declaration(Dwarf_Die *die)
-{
-	Dwarf_Attribute attribute;
-	bool flag = false;
-	return dwarf_attr(die, DW_AT_declaration, &attribute) &&
-	       dwarf_formflag(&attribute, &flag) == 0 && flag;
-}
-
 /* Enters the names that were added to the outline since. */
 static void enter_names(struct types *types)
 {
@@ -156,7 +149,7 @@ static void enter_names(struct types *types)
 	for (; types->named < types->outline.types.len; types->named++) {
 		const struct outline_type *one = &types->outline.types.data[types->named];
 		Dwarf_Die die = one->die;
-		if (!one->name || is_declaration(&die))
+		if (!one->name || entry_flag(&die, DW_AT_declaration))
 			continue;
 		text_clear(&text);
 		text_add(&text, one->scope);
