@@ -12,6 +12,7 @@
 
 #include "base/child.h"
 #include "base/cleanup.h"
+
 #define CALL_STOP (SIGTRAP | 0x80) /* PTRACE_O_TRACESYSGOOD */
 #define STOPS_MAX 64
 /* As ptrace and rt_sigaction(2) take it: the kernel's sigset_t. */

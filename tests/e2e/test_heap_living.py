@@ -44,6 +44,23 @@ def killed_at_the_prompt(folder):
 
 
 @tests.test
+def ended_at_the_prompt(folder):
+    """A signal that comes while the prompt answers ends it after that answer, as one that comes while it waits"""
+    hw.need_no_sanitizer("it may not trace")
+    with Waiting(SMALL, folder) as pid:
+        for words in ("", "blocks --limit 1000000\n"):
+            with Terminal([hw.HEAPWISE, "heap", "--no-pager", str(pid)], hw.clean_environment(HOME=folder, TERM="dumb")) as terminal:
+                terminal.wait("in use")
+                if words:
+                    terminal.type(words)
+                    terminal.wait("ADDRESS")  # nobody reads the rest, so it goes on
+                terminal.process.send_signal(signal.SIGTERM)
+                status, _ = terminal.end()
+                hw.need(status == -signal.SIGTERM, f"status {status} after '{words}'")
+                need_unharmed(pid)
+
+
+@tests.test
 def many_at_once(folder):
     """Several look at one process at the same time: one after the other, and all are told the same"""
     hw.need_no_sanitizer("it may not trace")
