@@ -77,6 +77,8 @@ static const char *state_note(enum symbols_state state)
 	}
 }
 
+/* With names that were kept it has to be the same as without: damage shows only where all is read
+ * (`symbols` has it). */
 static void add_lacks(struct text *text, const char *path, unsigned lacks)
 {
 	static const struct {
@@ -89,9 +91,6 @@ static void add_lacks(struct text *text, const char *path, unsigned lacks)
 				      "(dwz) is missing or another one: some names are missing"},
 		{SYMBOLS_LACK_SPLIT, "split debug information (.dwo, .dwp) is missing or of "
 				     "another build: no inlined functions where it is"},
-		{SYMBOLS_LACK_DAMAGED, "its debug information is damaged, and not used: no lines"},
-		{SYMBOLS_LACK_CUT, "a file with its debug information is cut off, and not used: "
-				   "some names are missing"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (lacks & rows[i].lack)
