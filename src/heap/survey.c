@@ -149,19 +149,6 @@ static void start_at_bases(struct survey *s)
 	}
 }
 
-/* Of C++ objects debug information says where they end. */
-static void cut_objects(struct survey *s)
-{
-	uint32_t count = search_block_count(s->search);
-	for (uint32_t block = 0; s->layouts.types && block < count; block++) {
-		uint32_t type = search_block_site(s->search, block);
-		struct heap_layout layout;
-		if (s->types.types.data[type].kind == HEAP_TYPE_CXX &&
-			heap_layout_of(s, block, &layout) && !layout.is_array)
-			search_cut(s->search, block, layout.size);
-	}
-}
-
 /* What single blocks are; the rest is known by classes. */
 static struct error *say_blocks(struct survey *s, struct inferred_few *few)
 {
@@ -189,7 +176,6 @@ static struct error *finish(struct survey *s)
 	if (error)
 		return error;
 	settle(s);
-	cut_objects(s);
 	start_at_bases(s);
 	return NULL;
 }

@@ -10,6 +10,7 @@
 /* Of a type so many blocks must be known, and at most one of so many may have a pointer there. */
 #define BLOCKS_LEAST 4u
 #define POINTERS_RARE 4u
+#define POINTERS_SOME 3u
 /* glibc's malloc, on machines of 64 bits: what a chunk has beside its block, to what it is rounded,
  * and the smallest. */
 #define CHUNK_HEAD 8u
@@ -26,6 +27,7 @@ DEFINE_VEC(tail_vec, struct tail)
 
 struct count {
 	uint32_t blocks, pointers;
+	uint32_t others; /* words that are not NULL, and lead to no block's start */
 };
 
 struct cutting {
@@ -47,17 +49,22 @@ static bool has_tail(uint64_t size, uint64_t usable)
 /* Of blocks of a type by debug information; 0: it says nothing of where they end. */
 static uint64_t size_of(const struct survey *s, const struct heap_type *type)
 {
-	bool is_sized = type->kind == HEAP_TYPE_INFERRED || type->kind == HEAP_TYPE_CONTAINER;
+	bool is_sized = type->kind == HEAP_TYPE_INFERRED || type->kind == HEAP_TYPE_CONTAINER ||
+			type->kind == HEAP_TYPE_CXX;
 	return is_sized && !type->is_array && type->layout != TYPE_VOID
 		       ? types_get(s->layouts.types, type->layout)->size
 		       : 0;
 }
 
-/* The type that a block is of itself; HEAP_TYPE_NONE: none. */
+/* The type that a block is of itself, or says to be by its table of functions; HEAP_TYPE_NONE:
+ * none. */
 static uint32_t type_of(const struct survey *s, uint32_t block)
 {
 	uint32_t site = search_block_site(s->search, block);
-	return site < s->types.class_count ? HEAP_TYPE_NONE : heap_types_of_site(&s->types, site);
+	uint32_t type = heap_types_of_site(&s->types, site);
+	bool is_own = site >= s->types.class_count ||
+		      (type != HEAP_TYPE_NONE && s->types.types.data[type].kind == HEAP_TYPE_CXX);
+	return is_own ? type : HEAP_TYPE_NONE;
 }
 
 static bool look_at(struct cutting *c, struct window *window, uint32_t block)
@@ -79,17 +86,25 @@ static bool look_at(struct cutting *c, struct window *window, uint32_t block)
 		return true;
 	c->counts[type].blocks++;
 	memcpy(&word, bytes, WORD);
-	if (!word || search_block_at(s->search, word, &offset) == SPACE_NONE)
+	bool is_pointer = search_block_at(s->search, word, &offset) != SPACE_NONE;
+	c->counts[type].others += word && !(is_pointer && !offset);
+	if (!is_pointer)
 		return true;
 	c->counts[type].pointers++;
 	return tail_vec_push(&c->tails, (struct tail){block, type});
 }
 
+/* Where many lead to blocks, or some do and all others are NULL, that is a member, of what derives
+ * from the type or begins with it: what is left over from others is of all kinds. */
 static bool is_left_over(const struct cutting *c, uint32_t type)
 {
 	const struct count *count = &c->counts[type];
-	return c->survey->types.types.data[type].kind == HEAP_TYPE_CONTAINER ||
-	       (count->blocks >= BLOCKS_LEAST && count->pointers <= count->blocks / POINTERS_RARE);
+	enum heap_type_kind kind = c->survey->types.types.data[type].kind;
+	bool is_few = count->blocks < BLOCKS_LEAST;
+	bool is_member = (count->pointers >= POINTERS_SOME && !count->others) ||
+			 (!is_few && count->pointers > count->blocks / POINTERS_RARE);
+	return kind == HEAP_TYPE_CONTAINER ||
+	       (!is_member && (kind == HEAP_TYPE_CXX || !is_few));
 }
 
 static struct error *cut(struct cutting *c)

@@ -3,8 +3,9 @@
  * Where blocks end that only debug information tells the types of. glibc's malloc gives 8 bytes
  * more than what a structure has whose size is a multiple of 16, and what stands there may be an
  * earlier owner's. But a program may as well have asked for these: so that word counts for nothing
- * only in nodes of containers, whose size the library alone decides, and where of the blocks that
- * are declared to be of a type few have a pointer there. Blocks that were not declared themselves,
+ * only in nodes of containers, whose size the library alone decides, and where of the objects of a
+ * class, or the blocks that are declared to be of a type, few have a pointer there, as others have
+ * what is none. Blocks that were not declared themselves,
  * but look like such, keep theirs.
  */
 #ifndef HEAP_TAILS_H

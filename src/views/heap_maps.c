@@ -39,9 +39,10 @@ static void measure(const struct address_space *space, const struct process_map 
 	for (uint64_t at = map->start; at < map->end && map->readable;) {
 		size_t room = map->end - at < PIECE_BYTES ? (size_t)(map->end - at) : PIECE_BYTES;
 		size_t untouched = address_space_untouched(space, at, map->end - at);
-		if (untouched >= PAGE_BYTES) {
+		size_t empty = address_space_empty(space, at, map->end - at);
+		if (empty >= PAGE_BYTES) {
 			row->there += untouched;
-			at += untouched;
+			at += empty;
 			continue;
 		}
 		size_t got = address_space_read(space, at, piece, room);

@@ -207,10 +207,12 @@ static void find_strings(struct out *out, const struct address_space *space,
 	struct run run = {.len = 0};
 	for (uint64_t at = start; at < end && out->left && !out->stopped;) {
 		size_t room = end - at < PIECE_BYTES ? (size_t)(end - at) : PIECE_BYTES;
-		size_t untouched = address_space_untouched(space, at, end - at);
-		if (untouched >= 4096) {
+		size_t empty = address_space_empty(space, at, end - at);
+		if (empty >= 4096) {
 			put_string(out, &run, options->least);
-			at += untouched;
+			if (!address_space_untouched(space, at, 1))
+				*lacking = min(*lacking, at);
+			at += empty;
 			continue;
 		}
 		size_t got = address_space_read(space, at, piece, room);

@@ -209,8 +209,7 @@ static uint64_t end_of(const struct words *w, uint32_t block)
 		w->page->joined ? joined_find(w->page->joined, w->start, w->size) : NULL;
 	if (known)
 		return known->size;
-	bool is_object = s->types.types.data[survey_type_of(s, block)].kind == HEAP_TYPE_CXX;
-	bool ends = is_object || tails_is_cut(s, block);
+	bool ends = tails_is_cut(s, block);
 	return ends && w->has_layout && !w->layout.is_array ? w->layout.size : w->size;
 }
 
