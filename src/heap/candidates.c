@@ -204,7 +204,9 @@ static void judge(struct judging *j, const struct word_map *map, struct candidat
 	c->numbers = pointers & j->data;
 	c->nulls = pointers & ~j->pointers & ~j->data;
 	c->strays = data & j->pointers;
-	if (j->pointers && !c->pointers && map->pointers)
+	/* In unions and bytes there may be pointers, too. */
+	uint64_t wild = covered(c) & ~(pointers | data);
+	if (j->pointers && !c->pointers && map->pointers && !(wild & j->pointers))
 		return;
 	if (bits(c->numbers) > 1 || bits(c->strays) > 1 || (c->numbers && c->strays))
 		return;

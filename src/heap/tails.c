@@ -103,8 +103,7 @@ static bool is_left_over(const struct cutting *c, uint32_t type)
 	bool is_few = count->blocks < BLOCKS_LEAST;
 	bool is_member = (count->pointers >= POINTERS_SOME && !count->others) ||
 			 (!is_few && count->pointers > count->blocks / POINTERS_RARE);
-	return kind == HEAP_TYPE_CONTAINER ||
-	       (!is_member && (kind == HEAP_TYPE_CXX || !is_few));
+	return kind == HEAP_TYPE_CONTAINER || (!is_member && (kind == HEAP_TYPE_CXX || !is_few));
 }
 
 static struct error *cut(struct cutting *c)

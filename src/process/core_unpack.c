@@ -26,6 +26,8 @@ struct unpacking {
 	int out;
 	uint64_t at, written, limit;
 	uint8_t *piece;
+	const void *block; /* the archive's: what of it was not taken yet */
+	size_t left;
 };
 
 bool core_is_packed(const void *head, size_t len)
@@ -93,16 +95,24 @@ static struct error *write_piece(struct unpacking *u, size_t len)
 /* A whole piece, unless it is the last. False: what follows can't be read. */
 static bool read_piece(struct unpacking *u, size_t *ret_len)
 {
-	size_t got = 0;
-	while (got < PIECE_BYTES) {
-		la_ssize_t n = archive_read_data(u->archive, u->piece + got, PIECE_BYTES - got);
-		if (n <= 0) {
-			*ret_len = got;
-			return n == 0;
-		}
-		got += (size_t)n;
+	*ret_len = 0;
+	while (*ret_len < PIECE_BYTES) {
+		la_int64_t unused;
+		/* Not archive_read_data(): where that fails it keeps what it has unpacked before.
+		 */
+		int state =
+			u->left ? ARCHIVE_OK
+				: archive_read_data_block(u->archive, &u->block, &u->left, &unused);
+		if (state != ARCHIVE_OK)
+			return state == ARCHIVE_EOF;
+		if (!u->left)
+			continue;
+		size_t room = PIECE_BYTES - *ret_len, len = u->left < room ? u->left : room;
+		memcpy(u->piece + *ret_len, u->block, len);
+		u->block = (const uint8_t *)u->block + len;
+		u->left -= len;
+		*ret_len += len;
 	}
-	*ret_len = got;
 	return true;
 }
 

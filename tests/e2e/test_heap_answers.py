@@ -150,6 +150,17 @@ def contents(folder):
 
 
 @tests.test
+def behind_objects(folder):
+    """What is held by words behind an object is not lost, where these were asked for: as many have some there."""
+    with Waiting(program_of("behind"), folder) as pid:
+        found = {int(b["address"], 16): b for b in ask("heap", "--json", str(pid), "blocks")["blocks"]}
+    account = read_account(folder / "account")
+    wrong = Counter(f"{size} bytes: {found[a]['leak']}" for a, (size, _, _, _) in account.items() if found[a]["leak"] != "reachable")
+    if wrong or len(account) != 110:
+        raise hw.Failure(f"of {len(account)}: {wrong}")
+
+
+@tests.test
 def names_without_a_name(folder):
     """Types in anonymous namespaces are found by the names that people write."""
     core = kernel_core(program_of("answers"), folder)
