@@ -101,10 +101,10 @@ int heap_prompt_run(struct heap_session *session)
 	struct line_editor *editor = line_editor_create(&completion);
 	if (!editor)
 		return message_error(error_no_memory());
-	for (char *line; (line = line_editor_read(editor)) != NULL;) {
+	for (char *line; !heap_interrupted && (line = line_editor_read(editor)) != NULL;) {
 		bool stays = obey(session, line);
 		free(line);
-		if (!stays || heap_interrupted)
+		if (!stays)
 			break;
 	}
 	line_editor_destroy(editor);

@@ -50,7 +50,8 @@ def ended_at_the_prompt(folder):
     with Waiting(SMALL, folder) as pid:
         for words in ("", "blocks --limit 1000000\n"):
             with Terminal([hw.HEAPWISE, "heap", "--no-pager", str(pid)], hw.clean_environment(HOME=folder, TERM="dumb")) as terminal:
-                terminal.wait("in use")
+                terminal.wait("(heapwise) ")
+                hw.wait_until(lambda: status_line(terminal.process.pid, "State")[0] == "S", "it waits for no line")
                 if words:
                     terminal.type(words)
                     terminal.wait("ADDRESS")  # nobody reads the rest, so it goes on
