@@ -7,10 +7,12 @@
 /* With more it is no question about a few any more. */
 #define LEADING_MOST 4096u
 
-/* Python's objects and what C++'s containers hold are told by more than who points to them. */
+/* Python's objects and what C++'s containers hold are told by more than who points to them; what
+ * counts as a start only types tell. */
 static bool is_plain(const struct survey *s)
 {
-	return !python_is_there(&s->heap.python) && !cxx_is_there(s->heap.space);
+	return s->pointers != POINTERS_START && !python_is_there(&s->heap.python) &&
+	       !cxx_is_there(s->heap.space);
 }
 
 struct error *leading_type(struct survey *survey, uint64_t address, struct reverse *ret_reverse)

@@ -177,6 +177,8 @@ static struct error *finish(struct survey *s)
 		return error;
 	settle(s);
 	start_at_bases(s);
+	if (s->pointers == POINTERS_START)
+		search_drop_interiors(s->search);
 	return NULL;
 }
 

@@ -49,6 +49,31 @@ bool search_holds(const struct search *s, uint32_t edge_number)
 	return is_start(s, &link);
 }
 
+void search_drop_interiors(struct search *search)
+{
+	struct graph *graph = &search->graph;
+	struct graph_roots *roots = &graph->roots;
+	size_t kept = 0;
+	for (uint32_t block = 0; block < search_block_count(search); block++) {
+		uint32_t end = graph_edges_end(graph, block);
+		for (uint32_t i = graph->heads.data[block]; i < end; i++) {
+			struct link link = {.edge = graph->edges.data[i]};
+			if (!(link.edge & GRAPH_INTERIOR))
+				continue;
+			link.offset = graph_offset(graph, i);
+			if (!is_start(search, &link))
+				graph->edges.data[i] = block;
+		}
+	}
+	for (size_t i = 0; i < roots->len; i++) {
+		const struct graph_root *root = &roots->data[i];
+		struct link link = {.edge = root->edge, .offset = root->offset};
+		if (!(link.edge & GRAPH_INTERIOR) || is_start(search, &link))
+			roots->data[kept++] = *root;
+	}
+	roots->len = kept;
+}
+
 /*
  * Follows a pointer. Only those to starts, if `kind` is SEARCH_REACHABLE; any, if it is
  * SEARCH_POSSIBLE. False: no memory.

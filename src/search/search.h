@@ -169,6 +169,9 @@ void search_block_set_site(struct search *search, uint32_t block, uint32_t site)
  * pointer leads to its own block from now on.
  */
 void search_cut(struct search *search, uint32_t block, uint64_t bytes);
+/* The same of all pointers into blocks that are none to what counts as their start
+ * (options.is_start); roots lose theirs. For who wants those to hold nothing. */
+void search_drop_interiors(struct search *search);
 /* The block that an address points into, and how far; SPACE_NONE: into none. */
 uint32_t search_block_at(const struct search *search, uint64_t address, uint64_t *ret_offset);
 

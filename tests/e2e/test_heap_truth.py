@@ -424,6 +424,9 @@ def which_words_are_pointers(folder):
                 raise hw.Failure(f"{rule}: '{kind}' is {blocks[address]['leak']}")
             if kind == "marked":
                 patterns[rule] = blocks[address]["type"]
+            told = ask("core", "--json", "--pointers", rule, core, "why", hex(address))
+            if bool(told["roots"]) != (wanted[rule][kind] != "definite"):
+                raise hw.Failure(f"{rule}: '{kind}' is held by {told['roots']}, {told['referrers']}")
     if "pointers" in patterns["aligned"] or "pointers at 0" not in patterns["tagged"]:
         raise hw.Failure(f"patterns: {patterns}")
     ended = hw.run([hw.HEAPWISE, "core", "--pointers", "all", core])
