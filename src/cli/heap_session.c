@@ -119,7 +119,7 @@ static void read_usage(struct heap_session *s)
 
 /* So often, and with such pauses, a recorded process is stopped anew where a thread is in the
  * middle of telling what it does. */
-#define REST_TRIES 100
+#define REST_TRIES 1000
 #define REST_PAUSE_NS 200000
 
 /* Stops it; a recorded one where its collector knows all that it has done, and asks for that. */
