@@ -159,6 +159,14 @@ static struct error *make_groups(struct making *m)
 	return error;
 }
 
+/* A thread that has just begun may have blocks before its recording tells of it. */
+static struct thread_id thread_of(const struct making *m, const struct live_block *block)
+{
+	size_t count;
+	model_threads(m->foreign.model, &count);
+	return block->thread.value < count ? block->thread : (struct thread_id){LEAK_NO_THREAD};
+}
+
 static struct error *make_records(struct making *m)
 {
 	size_t count;
@@ -182,7 +190,7 @@ static struct error *make_records(struct making *m)
 			m->joined ? joined_find(m->joined, from->example, from->example_size)
 				  : NULL;
 		if (known) {
-			record.example.thread = known->thread;
+			record.example.thread = thread_of(m, known);
 			record.example.number = known->number;
 		}
 		error = build_leak_record(m->foreign.model, &record);

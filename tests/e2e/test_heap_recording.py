@@ -144,7 +144,8 @@ def while_it_allocates(folder):
     with Recorded(hw.TARGETS / "heaps/heap_churn", folder, folder / "churn.hpw", options=("--ring", "1M")) as pid:
         for _ in range(3):
             joined = ask("heap", "--json", str(pid))["recording"]
-            if joined["unknown_blocks"] > threads or joined["missing_blocks"] > threads or joined["misfits"]:
+            # One that malloc gives, and one that it is just putting into the thread's cache.
+            if joined["unknown_blocks"] > 2 * threads or joined["missing_blocks"] > threads or joined["misfits"]:
                 raise hw.Failure(f"{joined}")
             if not joined["known_blocks"]:
                 raise hw.Failure(f"{joined}: none is known")
