@@ -3,10 +3,10 @@
  * Where blocks end that only debug information tells the types of. glibc's malloc gives 8 bytes
  * more than what a structure has whose size is a multiple of 16, and what stands there may be an
  * earlier owner's. But a program may as well have asked for these: so that word counts for nothing
- * only in nodes of containers, whose size the library alone decides, and where of the objects of a
- * class, or the blocks that are declared to be of a type, few have a pointer there, as others have
- * what is none. Blocks that were not declared themselves,
- * but look like such, keep theirs.
+ * only in nodes of containers, whose size the library alone decides, in objects whose class their
+ * table of functions tells, and in blocks of which several are declared to be of a type; in the
+ * last two only if few have a pointer there, and not where several do and all others have NULL:
+ * that is a member. Blocks that were not declared themselves, but look like such, keep theirs.
  */
 #ifndef HEAP_TAILS_H
 #define HEAP_TAILS_H

@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 import hw  # noqa: E402
-from heaps import Waiting, ask, kernel_core, read_account  # noqa: E402
+from heaps import Waiting, ask, kernel_core, members_of, read_account  # noqa: E402
 
 tests = hw.Tests()
 
@@ -42,17 +42,6 @@ def need(text, *parts):
     missing = [part for part in parts if part not in text]
     if missing:
         raise hw.Failure(f"{missing} not in: {text}")
-
-
-def members_of(block):
-    values = {}
-    rest = list(block["members"])
-    while rest:
-        member = rest.pop()
-        rest += member.get("members", [])
-        if "value" in member:
-            values[member["name"]] = member["value"]
-    return values
 
 
 def compare(account, blocks):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 import hw  # noqa: E402
-from heaps import Waiting, ask, gcore, kernel_core, read_account  # noqa: E402
+from heaps import Waiting, ask, gcore, kernel_core, members_of, read_account  # noqa: E402
 
 tests = hw.Tests()
 
@@ -122,18 +122,6 @@ def separate_debug_information(folder):
     ended = hw.run([hw.HEAPWISE, "core", core, "layout", "shape_nobody_has"])
     if ended.status != 3:
         raise hw.Failure(f"layout without debug information: {ended}")
-
-
-def members_of(block):
-    """name: value, of all levels."""
-    values = {}
-    rest = list(block["members"])
-    while rest:
-        member = rest.pop()
-        rest += member.get("members", [])
-        if "value" in member:
-            values[member["name"]] = member["value"]
-    return values
 
 
 @tests.test

@@ -130,3 +130,15 @@ def compare(account, blocks, own_most=0, spare=0):
         wrong[f"{len(others)} blocks are used that the program does not know"] = len(others)
     if wrong:
         raise hw.Failure("; ".join(f"{n} times: {what} ({example.get(what, '')})" for what, n in wrong.most_common(5)))
+
+
+def members_of(block):
+    """name: value, of the members of a block that `show` tells, of all levels."""
+    values = {}
+    rest = list(block["members"])
+    while rest:
+        member = rest.pop()
+        rest += member.get("members", [])
+        if "value" in member:
+            values[member["name"]] = member["value"]
+    return values
