@@ -60,25 +60,27 @@ static inline void count(struct heap_class *one, const struct heap_block *block,
 	one->bytes += block->size;
 }
 
-struct error *heap_classes_add(struct heap_classes *classes, const struct heap_block *block,
-	const uint8_t *bytes, size_t len, uint32_t *ret)
+struct word_bits heap_class_words(const struct heap_block *block, const uint8_t *bytes, size_t len)
 {
 	size_t words = (len < block->size ? len : block->size) / 8;
-	words = words < CLASS_WORDS ? words : CLASS_WORDS;
+	return word_bits_of(bytes, words < CLASS_WORDS ? (unsigned)words : CLASS_WORDS);
+}
+
+struct error *heap_classes_add(struct heap_classes *classes, const struct heap_block *block,
+	const uint8_t *bytes, const struct word_bits *bits, uint32_t *ret)
+{
 	struct class_key key = {.size = block->size};
-	uint64_t nulls = 0, word = 0;
-	for (size_t i = 0; i < words; i++) {
-		memcpy(&word, bytes + 8 * i, 8);
-		if (!word)
-			nulls |= 1ull << i;
-		else if (mapped_has(&classes->mapped, word))
-			key.pointers |= 1ull << i;
+	uint64_t nulls = bits->nulls, word;
+	for (uint64_t left = bits->small & ~nulls; left; left &= left - 1) {
+		word = word_number(bytes, (unsigned)__builtin_ctzll(left));
+		if (mapped_has(&classes->mapped, word))
+			key.pointers |= left & -left;
 	}
 	unsigned head_at = 0;
 	if (classes->python && key.pointers & ~1ull)
 		head_at = python_head(classes->python, block->size, bytes, key.pointers, &key.head);
 	if (!head_at && key.pointers & 1) {
-		memcpy(&word, bytes, 8);
+		word = word_number(bytes, 0);
 		key.head = is_head(classes, word) ? word : 0;
 	}
 	uint32_t *recent = recent_of(classes, &key);

@@ -15,9 +15,10 @@
 #include "heap/areas.h"
 #include "heap/mapped.h"
 #include "heap/python.h"
+#include "search/word_bits.h"
 
 /* So many words at the beginning of a block are looked at. */
-#define CLASS_WORDS 64u
+#define CLASS_WORDS WORD_BITS
 /* Further ones are told apart by their size alone. */
 #define CLASSES_MAX (1u << 20)
 #define CLASSES_RECENT 256u
@@ -66,9 +67,13 @@ struct error *heap_classes_open(const struct address_space *space, enum pointer_
 void heap_classes_use_python(struct heap_classes *classes, struct python *python);
 void heap_classes_close(struct heap_classes *classes);
 
-/* Counts a block; *ret: the number of its class. `bytes`: the first `len` of its content. */
+/* What can be said of the words that are looked at of a block; `bytes`: the first `len` of its
+ * content. */
+struct word_bits heap_class_words(const struct heap_block *block, const uint8_t *bytes, size_t len);
+
+/* Counts a block; *ret: the number of its class. `bytes` as above. */
 struct error *heap_classes_add(struct heap_classes *classes, const struct heap_block *block,
-	const uint8_t *bytes, size_t len, uint32_t *ret) must_check_;
+	const uint8_t *bytes, const struct word_bits *bits, uint32_t *ret) must_check_;
 
 /* Counts all blocks of others, which were met behind these: ret[i] is the number here of their
  * class i. */

@@ -34,7 +34,6 @@ static struct error *read_graph(struct survey *s)
 		roots[i] = (struct search_root){
 			from->start, from->end, from->values, from->value_count, (uint32_t)i};
 	}
-	s->memory = (struct search_memory){(void *)s->heap.space, read_memory, untouched_memory};
 	return search_read(s->search, &s->memory, roots, count);
 }
 
@@ -72,6 +71,7 @@ struct error *survey_open(const struct address_space *space, struct heap_names *
 		error = heap_classes_open(space, pointers, &ret->classes);
 	if (!error)
 		error = heap_open(space, &ret->heap);
+	ret->memory = (struct search_memory){(void *)space, read_memory, untouched_memory};
 	if (!error)
 		error = survey_read_blocks(ret);
 	if (!error)

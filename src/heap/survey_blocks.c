@@ -10,9 +10,12 @@
 #define BLOCK_ROOM 32u
 #define BLOCKS_RESERVED (64u << 20)
 
-/* What one thread finds. */
+/* Processors hand memory to each other by such pieces. */
+#define SHARED_PIECE 128
+
+/* What one thread finds; the other one's is in another piece of memory. */
 struct taking {
-	struct survey_totals totals;
+	_Alignas(SHARED_PIECE) struct survey_totals totals;
 	struct heap_classes *classes;
 	struct search *search;
 	const struct heap *heap;
@@ -28,22 +31,44 @@ static struct error *take(
 	if (block->state != BLOCK_USED)
 		return NULL;
 	uint32_t number;
+	struct word_bits bits = heap_class_words(block, bytes, len);
 	if (t->interior && !interior_take(t->interior, t->heap, search_block_count(t->search),
 				   block, bytes, len))
 		return error_no_memory();
-	struct error *error = heap_classes_add(t->classes, block, bytes, len, &number);
-	return error ? error : search_add_block(t->search, block->address, block->size, number);
+	struct error *error = heap_classes_add(t->classes, block, bytes, &bits, &number);
+	if (!error)
+		error = search_add_block(t->search, block->address, block->size, number);
+	if (!error)
+		search_tell_block(t->search, block->address, block->size, bytes, len, &bits);
+	return error;
 }
 
-/* Room for all blocks that there may be: tables that grow are moved, and of these only what is used
- * is ever there. That it can't be had is no error. */
-static void reserve(const struct heap *heap, struct search *search)
+static uint64_t blocks_that_may_be(const struct heap *heap)
 {
 	uint64_t bytes = 0;
 	for (size_t i = 0; i < heap->areas.len; i++)
 		bytes += heap->areas.data[i].end - heap->areas.data[i].start;
 	uint64_t blocks = bytes / BLOCK_ROOM;
-	error_destroy(search_reserve(search, blocks < BLOCKS_RESERVED ? blocks : BLOCKS_RESERVED));
+	return blocks < BLOCKS_RESERVED ? blocks : BLOCKS_RESERVED;
+}
+
+/* Room for all blocks: tables that grow are moved, and of these only what is used is ever there.
+ * That it can't be had is no error. */
+static void reserve(const struct heap *heap, struct search *search)
+{
+	error_destroy(search_reserve(search, blocks_that_may_be(heap)));
+}
+
+/* Words are taken along; without memory for that they are read later. */
+static void begin_to_tell(struct survey *s)
+{
+	const struct heap_area_vec *areas = &s->heap.areas;
+	_cleanup_free_ struct search_range *ranges = calloc(areas->len + 1, sizeof(*ranges));
+	for (size_t i = 0; ranges && i < areas->len; i++)
+		ranges[i] = (struct search_range){areas->data[i].start, areas->data[i].end};
+	if (ranges)
+		search_tell(
+			s->search, &s->memory, ranges, areas->len, blocks_that_may_be(&s->heap));
 }
 
 static void add_totals(struct survey *s, const struct survey_totals *more)
@@ -78,6 +103,7 @@ static struct error *read_by_two(struct survey *s, struct taking *first, struct 
 	/* What is known of Python's types, and is looked up on the way, is one thread's. */
 	uint64_t least = python_is_there(&s->heap.python) ? UINT64_MAX : HALVES_BYTES;
 	reserve(&s->heap, second->search);
+	search_tell_behind(second->search, s->search, blocks_that_may_be(&s->heap));
 	struct error *error = heap_walk_halves(&s->heap, least, &sinks[0], &sinks[1], &halved);
 	if (!error)
 		add_totals(s, &first->totals);
@@ -96,6 +122,7 @@ struct error *survey_read_blocks(struct survey *survey)
 		.classes = &classes, .heap = &s->heap, .interior = own ? &behind : NULL};
 	heap_classes_use_python(&s->classes, &s->heap.python);
 	reserve(&s->heap, s->search);
+	begin_to_tell(s);
 	struct error *error = heap_classes_open(s->heap.space, s->pointers, &classes);
 	if (!error)
 		error = search_create(&(struct search_options){.alignment = 8}, &second.search);

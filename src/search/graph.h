@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "search/memory.h"
 #include "search/space.h"
+#include "search/told.h"
 
 /* A pointer's target: the block's number, and whether it points into its interior. */
 #define GRAPH_INTERIOR (1u << 31)
@@ -49,6 +50,13 @@ void graph_deinit(struct graph *graph);
 
 /* Reads all blocks, once. */
 struct error *graph_read_blocks(struct graph *graph) must_check_;
+
+/* Whether the words of all blocks were told: of the first ones, and of those behind. */
+bool graph_can_take_told(
+	const struct graph *graph, const struct told *told, const struct told *behind);
+/* In place of graph_read_blocks(): takes over the memory of the first one's words. */
+struct error *graph_take_told(
+	struct graph *graph, struct told *told, const struct told *behind) must_check_;
 
 /* Where the block's edges end, from heads[block] on. */
 static inline uint32_t graph_edges_end(const struct graph *graph, uint32_t block)

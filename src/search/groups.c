@@ -26,7 +26,7 @@ static void group_describe(
 
 static bool find_group(struct search *s, const struct link *link, uint32_t block, uint32_t *ret)
 {
-	uint32_t site = node_site(s->nodes.data[block]);
+	uint32_t site = node_site(s->sites.nodes[block]);
 	uint32_t parent = link->holder == SPACE_NONE ? SEARCH_NO_GROUP : link->holder_group;
 	struct group_key key = {parent, 0, site, 0};
 	if (link->holder == SPACE_NONE) {
@@ -67,7 +67,7 @@ static bool find_group(struct search *s, const struct link *link, uint32_t block
 /* Of most blocks the group is that of one before: what was found for it is kept. */
 bool search_group_of(struct search *s, const struct link *link, uint32_t block, uint32_t *ret)
 {
-	uint32_t site = node_site(s->nodes.data[block]), parent = link->holder_group;
+	uint32_t site = node_site(s->sites.nodes[block]), parent = link->holder_group;
 	struct recent_group *recent = &s->recent[(parent * 31 + site) % GROUPS_RECENT];
 	if (link->holder == SPACE_NONE || parent == SEARCH_NO_GROUP)
 		return find_group(s, link, block, ret);

@@ -36,7 +36,7 @@ static inline __attribute__((always_inline)) bool walk_held(
 				!search_holds(s, i))
 				continue;
 			seen[held / 64] |= 1ull << held % 64;
-			uint64_t *node = &s->nodes.data[held];
+			uint64_t *node = &s->sites.nodes[held];
 			if (!leaders_alone || node_kind(*node) == SEARCH_DEFINITE)
 				*node = node_make(node_site(*node), SEARCH_INDIRECT, leader);
 			if (!space_u32_push(&s->queue, held))
@@ -49,8 +49,8 @@ static inline __attribute__((always_inline)) bool walk_held(
 /* The block leads all lost ones that it holds and that nobody led so far, or that led others. */
 static bool lead(struct search *s, uint32_t leader)
 {
-	s->nodes.data[leader] =
-		node_make(node_site(s->nodes.data[leader]), SEARCH_DEFINITE, leader);
+	s->sites.nodes[leader] =
+		node_make(node_site(s->sites.nodes[leader]), SEARCH_DEFINITE, leader);
 	return walk_held(s, leader, s->reached, false);
 }
 
@@ -69,7 +69,7 @@ static bool lead_leaders(struct search *s, const struct lost_vec *order, uint64_
 	for (size_t i = order->len; i-- > 0;) {
 		uint32_t block = order->data[i].block;
 		bool leads = !(marked[block / 64] >> block % 64 & 1) &&
-			     node_kind(s->nodes.data[block]) == SEARCH_DEFINITE;
+			     node_kind(s->sites.nodes[block]) == SEARCH_DEFINITE;
 		if (leads && !mark_held(s, block, marked))
 			return false;
 	}
@@ -120,7 +120,7 @@ bool search_lead(struct search *s)
 
 uint32_t search_leader_of(struct search *s, uint32_t block)
 {
-	uint64_t *nodes = s->nodes.data;
+	uint64_t *nodes = s->sites.nodes;
 	uint32_t leader = node_group(nodes[block]);
 	while (node_kind(nodes[leader]) == SEARCH_INDIRECT)
 		leader = node_group(nodes[leader]);

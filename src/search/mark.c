@@ -35,7 +35,7 @@ static enum search_heuristic explain(const struct search *s, const struct link *
 /* Whether the caller says that an interior pointer is none. */
 static bool is_start(const struct search *s, const struct link *link)
 {
-	uint32_t site = node_site(s->nodes.data[GRAPH_BLOCK(link->edge)]);
+	uint32_t site = sites_get(&s->sites, GRAPH_BLOCK(link->edge));
 	return s->options.is_start &&
 	       s->options.is_start(s->options.is_start_context, site, link->offset);
 }
@@ -93,14 +93,14 @@ static bool follow(struct search *s, const struct link *link, enum search_kind k
 	s->reached[block / 64] |= 1ull << block % 64;
 	if (!search_group_of(s, link, block, &group))
 		return false;
-	s->nodes.data[block] = node_make(node_site(s->nodes.data[block]), kind, group);
+	s->sites.nodes[block] = node_make(node_site(s->sites.nodes[block]), kind, group);
 	return space_u32_push(&s->queue, block);
 }
 
 static bool follow_block(struct search *s, uint32_t block, enum search_kind kind)
 {
 	const uint32_t *heads = s->graph.heads.data;
-	uint32_t group = node_group(s->nodes.data[block]);
+	uint32_t group = node_group(s->sites.nodes[block]);
 	for (uint32_t i = heads[block], end = graph_edges_end(&s->graph, block); i < end; i++) {
 		uint32_t edge = s->graph.edges.data[i];
 		if (search_is_reached(s, GRAPH_BLOCK(edge)))
@@ -134,7 +134,7 @@ static void fetch_ahead(const struct search *s, size_t at)
 		i < end && i < heads[block] + 8; i++) {
 		uint32_t target = GRAPH_BLOCK(edges[i]);
 		if (!search_is_reached(s, target))
-			prefetch(&s->nodes.data[target]);
+			prefetch(&s->sites.nodes[target]);
 	}
 }
 

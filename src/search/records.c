@@ -26,7 +26,7 @@ struct counting {
 
 static struct search_record *record_at(struct search *s, struct counting *c, uint32_t block)
 {
-	uint64_t node = s->nodes.data[block];
+	uint64_t node = s->sites.nodes[block];
 	enum search_kind kind = node_kind(node);
 	bool is_held = (kind == SEARCH_REACHABLE || kind == SEARCH_POSSIBLE) &&
 		       s->records.len < SEARCH_RECORDS_FINE;
@@ -59,7 +59,7 @@ static bool count(struct search *s, struct counting *c, uint32_t block, uint64_t
 	}
 	record->blocks++;
 	record->bytes += size;
-	enum search_kind kind = node_kind(s->nodes.data[block]);
+	enum search_kind kind = node_kind(s->sites.nodes[block]);
 	s->totals.blocks[kind]++;
 	s->totals.bytes[kind] += size;
 	if (kind != SEARCH_INDIRECT)

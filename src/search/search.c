@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "search/search.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "search/state.h"
@@ -23,7 +24,9 @@ void search_destroy(struct search *search)
 	if (!search)
 		return;
 	space_deinit(&search->space);
-	node_vec_deinit(&search->nodes);
+	sites_deinit(&search->sites);
+	told_close(&search->told_behind);
+	told_close(&search->told);
 	graph_deinit(&search->graph);
 	free(search->reached);
 	space_u32_deinit(&search->queue);
@@ -37,7 +40,7 @@ void search_destroy(struct search *search)
 struct error *search_reserve(struct search *search, uint64_t blocks)
 {
 	bool ok = blocks <= SPACE_BLOCKS_MAX && space_reserve(&search->space, (uint32_t)blocks) &&
-		  node_vec_reserve(&search->nodes, blocks) &&
+		  sites_reserve(&search->sites, blocks) &&
 		  space_u32_reserve(&search->queue, blocks);
 	return ok ? NULL : error_no_memory();
 }
@@ -53,26 +56,69 @@ struct error *search_add_block(
 	case SPACE_NO_MEMORY:
 		return error_no_memory();
 	default:
-		return node_vec_push(&search->nodes, node_make(site, SEARCH_DEFINITE, site))
-			       ? NULL
-			       : error_no_memory();
+		return sites_push(&search->sites, site) ? NULL : error_no_memory();
 	}
 }
 
-struct error *search_append(
-	struct search *search, const struct search *behind, const uint32_t *sites)
+void search_tell(struct search *search, const struct search_memory *memory,
+	const struct search_range *ranges, size_t count, uint64_t blocks)
 {
-	size_t count = behind->nodes.len;
-	if (!space_append(&search->space, &behind->space) ||
-		!node_vec_reserve(&search->nodes, search->nodes.len + count))
-		return error_no_memory();
-	uint64_t *nodes = search->nodes.data + search->nodes.len;
-	for (size_t i = 0; i < count; i++) {
-		uint32_t site = sites[node_site(behind->nodes.data[i])];
-		nodes[i] = node_make(site, SEARCH_DEFINITE, site);
-	}
-	search->nodes.len += count;
+	if (search->options.alignment == 8)
+		told_open(&search->told, memory, ranges, count, blocks);
+}
+
+void search_tell_behind(struct search *search, const struct search *first, uint64_t blocks)
+{
+	told_open_beside(&search->told, &first->told, blocks);
+}
+
+void search_tell_block(struct search *search, uint64_t address, uint64_t size, const uint8_t *bytes,
+	size_t len, const struct word_bits *bits)
+{
+	if (search->told.places)
+		told_take(&search->told, address, size, bytes, len, bits);
+}
+
+struct appending {
+	struct space *space, *behind;
+	bool ok;
+};
+
+static void *append_space(void *context)
+{
+	struct appending *a = context;
+	a->ok = space_append(a->space, a->behind);
 	return NULL;
+}
+
+struct error *search_append(struct search *search, struct search *behind, const uint32_t *sites)
+{
+	struct appending beside = {&search->space, &behind->space, false};
+	pthread_t thread;
+	/* Both go through tables of all blocks. */
+	bool is_beside = !pthread_create(&thread, NULL, append_space, &beside);
+	bool ok = sites_append(&search->sites, &behind->sites, sites);
+	if (is_beside)
+		pthread_join(thread, NULL);
+	else
+		append_space(&beside);
+	told_close(&search->told_behind);
+	search->told_behind = behind->told;
+	behind->told = (struct told){.places = NULL};
+	return ok && beside.ok ? NULL : error_no_memory();
+}
+
+static struct error *read_blocks(struct search *s)
+{
+	struct told *told = &s->told, *behind = &s->told_behind;
+	struct error *error = NULL;
+	if (graph_can_take_told(&s->graph, told, behind))
+		error = graph_take_told(&s->graph, told, behind);
+	else if (space_count(&s->space))
+		error = graph_read_blocks(&s->graph);
+	told_close(behind);
+	told_close(told);
+	return error;
 }
 
 static struct error *read_roots(
@@ -94,12 +140,11 @@ struct error *search_read(struct search *search, const struct search_memory *mem
 	const struct search_root *roots, size_t root_count)
 {
 	struct search *s = search;
-	size_t count = space_count(&s->space);
 	s->heuristics = (struct heuristics){
 		memory, s->options.heuristics, s->options.maps, s->options.map_count};
 	graph_init(&s->graph, &s->space, memory, s->options.alignment);
 	s->graph.beside_bytes = s->options.beside_bytes;
-	struct error *error = count ? graph_read_blocks(&s->graph) : NULL;
+	struct error *error = read_blocks(s);
 	if (!error)
 		error = read_roots(s, roots, root_count);
 	return error;
@@ -111,6 +156,8 @@ struct error *search_judge(struct search *search)
 	size_t count = space_count(&s->space);
 	s->reached = calloc(count / 64 + 1, sizeof(*s->reached));
 	if (!s->reached)
+		return error_no_memory();
+	if (!sites_widen(&s->sites) || s->sites.failed)
 		return error_no_memory();
 	if (count && (!search_mark(s) || !search_lead(s)))
 		return error_no_memory();
@@ -145,23 +192,22 @@ uint64_t search_block_size(const struct search *search, uint32_t block)
 
 uint32_t search_block_site(const struct search *search, uint32_t block)
 {
-	return node_site(search->nodes.data[block]);
+	return sites_get(&search->sites, block);
 }
 
 void search_prefetch_block(const struct search *search, uint32_t block)
 {
-	prefetch(&search->nodes.data[block]);
+	sites_prefetch(&search->sites, block);
 }
 
 uint32_t search_block_first_site(const struct search *search, uint32_t block)
 {
-	return node_group(search->nodes.data[block]);
+	return sites_first(&search->sites, block);
 }
 
 void search_block_set_site(struct search *search, uint32_t block, uint32_t site)
 {
-	uint64_t *node = &search->nodes.data[block];
-	*node = node_make(site, SEARCH_DEFINITE, node_group(*node));
+	sites_set(&search->sites, block, site);
 }
 
 void search_cut(struct search *search, uint32_t block, uint64_t bytes)
@@ -184,7 +230,8 @@ const struct graph *search_graph(const struct search *search)
 
 enum search_kind search_kind(const struct search *search, uint32_t block)
 {
-	return node_kind(search->nodes.data[block]);
+	const uint64_t *nodes = search->sites.nodes;
+	return nodes ? node_kind(nodes[block]) : SEARCH_DEFINITE;
 }
 
 const struct search_record *search_records(const struct search *search, size_t *ret_count)

@@ -15,8 +15,9 @@
  * An interior pointer that a heuristic explains counts as a start pointer. Where sizes are those
  * that an allocator gave, a heuristic has to fit one of those that can have been asked for.
  *
- * The heap is read once, in order, by large reads; what points where is kept (4 bytes a pointer, 4
- * a block), so that marking never reads memory. Beside it a block costs 20 bytes.
+ * The heap is read once, in order, by large reads, or by who finds its blocks; what points where is
+ * kept (4 bytes a pointer, 4 a block), so that marking never reads memory. Beside it a block costs
+ * 20 bytes.
  */
 #ifndef SEARCH_SEARCH_H
 #define SEARCH_SEARCH_H
@@ -24,6 +25,7 @@
 #include "base/error.h"
 #include "search/memory.h"
 #include "search/space.h"
+#include "search/told.h"
 
 enum search_kind {
 	SEARCH_DEFINITE = 0,
@@ -130,14 +132,29 @@ void search_destroy(struct search *search);
 /* Makes room for so many blocks in all, where that is known: tables that grow are moved. */
 struct error *search_reserve(struct search *search, uint64_t blocks) must_check_;
 
+/*
+ * Before blocks are added, by those who have their memory at hand: tells the words of each, so that
+ * search_read() need not read them once more; words have to be at multiples of 8. All blocks will
+ * lie in `ranges`, which are ascending; `blocks`: about so many. Where that can't be done (ranges
+ * of more than 16 GiB), search_read() reads. The memory is borrowed until then.
+ */
+void search_tell(struct search *search, const struct search_memory *memory,
+	const struct search_range *ranges, size_t count, uint64_t blocks);
+/* The same of a search that is appended later. It ends before `first` does. */
+void search_tell_behind(struct search *search, const struct search *first, uint64_t blocks);
+/* The words of the block that was added last; of them `bits` tells the first ones. The first `len`
+ * bytes of it are at hand. */
+void search_tell_block(struct search *search, uint64_t address, uint64_t size, const uint8_t *bytes,
+	size_t len, const struct word_bits *bits);
+
 /* A block; they come by ascending address. ERROR_INPUT: it overlaps the one before. */
 struct error *search_add_block(
 	struct search *search, uint64_t address, uint64_t size, uint32_t site) must_check_;
 
 /* Takes all blocks of another search, which was not run and whose blocks lie behind: of site i they
- * get the site sites[i]. */
+ * get the site sites[i]. It has to be given back still. */
 struct error *search_append(
-	struct search *search, const struct search *behind, const uint32_t *sites) must_check_;
+	struct search *search, struct search *behind, const uint32_t *sites) must_check_;
 
 /*
  * All blocks are there: reads them and the roots, then sorts the blocks into kinds. Once. Memory

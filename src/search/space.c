@@ -90,26 +90,32 @@ enum space_added space_add(struct space *space, uint64_t address, uint64_t size)
 	if (!region || !space_u16_push(&space->offsets, offset) || !size_add(space, size))
 		return SPACE_NO_MEMORY;
 	region->count++;
-	for (unsigned page = (offset >> SPACE_PAGE_BITS) + 1; page < SPACE_PAGES; page++)
-		region->pages[page]++;
+	/* All pages alike, so that they are counted at once. */
+	const int16_t at = (int16_t)(offset >> SPACE_PAGE_BITS);
+	for (int16_t page = 0; page < (int16_t)SPACE_PAGES; page++)
+		region->pages[page] = (uint16_t)(region->pages[page] + (page > at));
 	if (space->sizes.len == 1)
 		space->low = address;
 	space->high = end;
 	return cover(space, address, end) ? SPACE_ADDED : SPACE_NO_MEMORY;
 }
 
-static bool append_blocks(struct space *space, const struct space *behind)
+/* Takes them from there. */
+static void append_u16(struct space_u16 *to, struct space_u16 *behind)
 {
-	size_t before = space->sizes.len, count = behind->sizes.len;
-	if (before + count > SPACE_BLOCKS_MAX || !space_reserve(space, (uint32_t)(before + count)))
+	if (behind->len)
+		memcpy(to->data + to->len, behind->data, behind->len * sizeof(*to->data));
+	to->len += behind->len;
+	space_u16_deinit(behind);
+}
+
+static bool append_blocks(struct space *space, struct space *behind)
+{
+	size_t count = space->sizes.len + behind->sizes.len;
+	if (count > SPACE_BLOCKS_MAX || !space_reserve(space, (uint32_t)count))
 		return false;
-	if (count) {
-		memcpy(space->offsets.data + before, behind->offsets.data,
-			count * sizeof(*space->offsets.data));
-		memcpy(space->sizes.data + before, behind->sizes.data,
-			count * sizeof(*space->sizes.data));
-	}
-	space->offsets.len = space->sizes.len = before + count;
+	append_u16(&space->offsets, &behind->offsets);
+	append_u16(&space->sizes, &behind->sizes);
 	return true;
 }
 
@@ -152,13 +158,13 @@ static bool append_regions(struct space *space, const struct space *behind, uint
 	return true;
 }
 
-bool space_append(struct space *space, const struct space *behind)
+bool space_append(struct space *space, struct space *behind)
 {
 	uint32_t before = space_count(space);
 	if (!space_count(behind))
 		return true;
-	if (!append_regions(space, behind, before) || !append_blocks(space, behind) ||
-		!append_large(space, behind, before))
+	if (!append_regions(space, behind, before) || !append_large(space, behind, before) ||
+		!append_blocks(space, behind))
 		return false;
 	if (!before)
 		space->low = behind->low;

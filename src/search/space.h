@@ -84,8 +84,9 @@ enum space_added {
 /* Numbers blocks from 0; they come by ascending address. */
 enum space_added space_add(struct space *space, uint64_t address, uint64_t size);
 
-/* Adds all blocks of another space, which lie behind these. False: no memory, or too many. */
-bool space_append(struct space *space, const struct space *behind);
+/* Takes all blocks of another space, which lie behind these; it has to be given back still. False:
+ * no memory, or too many. */
+bool space_append(struct space *space, struct space *behind);
 
 static inline uint32_t space_count(const struct space *space)
 {

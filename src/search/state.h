@@ -8,6 +8,8 @@
 #include "search/graph.h"
 #include "search/heuristics.h"
 #include "search/search.h"
+#include "search/sites.h"
+#include "search/told.h"
 
 /* Bits of a node: what is known of a block. A kind of SEARCH_DEFINITE means: not reached so far. */
 #define NODE_SITE_BITS 28
@@ -36,7 +38,6 @@ static inline uint32_t node_group(uint64_t node)
 	return (uint32_t)(node >> NODE_GROUP_SHIFT);
 }
 
-DEFINE_VEC(node_vec, uint64_t)
 DEFINE_VEC(search_group_vec, struct search_group)
 DEFINE_VEC(search_record_vec, struct search_record)
 
@@ -72,8 +73,9 @@ DEFINE_VEC(explained_vec, struct explained)
 struct search {
 	struct search_options options;
 	struct space space;
-	struct node_vec nodes; /* of each block */
-	uint64_t *reached;     /* bit set of blocks: small enough to stay near the processor */
+	struct sites sites; /* of each block */
+	uint64_t *reached;  /* bit set of blocks: small enough to stay near the processor */
+	struct told told, told_behind; /* words, as blocks are added; of those that were appended */
 	struct graph graph;
 	struct heuristics heuristics;
 	struct space_u32 queue; /* blocks that were reached, and from which nobody went on yet */

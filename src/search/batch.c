@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "search/batch.h"
+
+#include <stdlib.h>
+
+/* So far ahead what is needed of them is fetched: as much as a processor can fetch at a time. */
+#define AHEAD_REGION 32u
+#define AHEAD 16u
+
+struct batch *batch_new(struct graph *graph)
+{
+	struct batch *batch = calloc(1, sizeof(*batch));
+	if (batch)
+		batch->graph = graph;
+	return batch;
+}
+
+void batch_free(struct batch *batch)
+{
+	if (!batch)
+		return;
+	if (!batch->is_lent)
+		space_u32_deinit(&batch->edges);
+	graph_interiors_deinit(&batch->interiors);
+	free(batch);
+}
+
+static void heads_up_to(struct batch *b, uint32_t block)
+{
+	uint32_t *heads = b->graph->heads.data;
+	for (; b->block <= block; b->block++)
+		heads[b->block] = batch_next_edge(b);
+}
+
+static bool add_root(struct batch *b, uint64_t place, uint32_t edge, uint32_t offset)
+{
+	return graph_roots_push(
+		&b->graph->roots, (struct graph_root){place, edge, b->root, offset});
+}
+
+static bool add_edge(struct batch *b, uint32_t source, uint32_t edge, uint32_t offset)
+{
+	heads_up_to(b, source);
+	if (GRAPH_BLOCK(edge) == source)
+		return true;
+	uint32_t number = batch_next_edge(b);
+	if (number > b->graph->heads.data[source] && b->edges.data[b->edges.len - 1] == edge &&
+		!offset)
+		return true;
+	if (number == UINT32_MAX)
+		return false;
+	struct graph_interior interior = {number, offset};
+	return space_u32_push(&b->edges, edge) &&
+	       (!offset || graph_interiors_push(&b->interiors, interior));
+}
+
+bool batch_look_up(struct batch *batch)
+{
+	struct batch *b = batch;
+	const struct space *space = b->graph->space;
+	for (uint32_t i = 0; i < b->count; i++) {
+		if (i + AHEAD_REGION < b->count)
+			space_prefetch_region(space, b->values[i + AHEAD_REGION]);
+		if (i + AHEAD < b->count)
+			space_prefetch(space, b->values[i + AHEAD]);
+		uint64_t distance;
+		uint32_t block = space_find(space, b->values[i], &distance);
+		if (block == SPACE_NONE)
+			continue;
+		uint32_t offset = distance < UINT32_MAX ? (uint32_t)distance : UINT32_MAX;
+		uint32_t edge = block | (offset ? GRAPH_INTERIOR : 0);
+		bool ok = b->is_root ? add_root(b, b->places[i], edge, offset)
+				     : add_edge(b, (uint32_t)b->places[i], edge, offset);
+		if (!ok)
+			return false;
+	}
+	b->count = 0;
+	return true;
+}
+
+bool batch_finish(struct batch *batch)
+{
+	if (!batch_look_up(batch))
+		return false;
+	heads_up_to(batch, batch->block_end - 1);
+	return true;
+}

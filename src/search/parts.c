@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "search/parts.h"
+
+#include <pthread.h>
+#include <string.h>
+
+bool graph_parts_open(struct graph *graph, struct graph_part parts[2])
+{
+	uint32_t count = space_count(graph->space);
+	bool ok = space_u32_reserve(&graph->heads, (size_t)count + 1);
+	for (unsigned i = 0; i < 2; i++) {
+		parts[i] = (struct graph_part){.batch = batch_new(graph)};
+		ok = ok && parts[i].batch;
+		if (ok)
+			parts[i].batch->block_end = count;
+	}
+	return ok;
+}
+
+void graph_parts_close(struct graph_part parts[2])
+{
+	for (unsigned i = 0; i < 2; i++) {
+		batch_free(parts[i].batch);
+		sweep_close(&parts[i].sweep);
+	}
+}
+
+void graph_parts_split(struct graph *graph, struct graph_part parts[2], uint32_t block, size_t room)
+{
+	struct batch *first = parts[0].batch, *second = parts[1].batch;
+	struct space_u32 *edges = &graph->edges;
+	graph->split = first->block_end = second->block = block;
+	first->edges = (struct space_u32){edges->data, 0, room};
+	second->edges = (struct space_u32){edges->data + room, 0, edges->cap - room};
+	second->first_edge = (uint32_t)room;
+	first->is_lent = second->is_lent = true;
+}
+
+/* A thread's work, and what comes of it. */
+struct going {
+	struct graph_part *part;
+	bool (*go_through)(struct graph_part *part);
+	bool ok;
+};
+
+static void *go_beside(void *context)
+{
+	struct going *going = context;
+	going->ok = going->go_through(going->part);
+	return NULL;
+}
+
+static bool append_interiors(struct graph *graph, const struct graph_interiors *more)
+{
+	struct graph_interiors *interiors = &graph->interiors;
+	if (!graph_interiors_reserve(interiors, interiors->len + more->len))
+		return false;
+	if (more->len)
+		memcpy(interiors->data + interiors->len, more->data,
+			more->len * sizeof(*more->data));
+	interiors->len += more->len;
+	return true;
+}
+
+static bool join(struct graph *graph, struct graph_part parts[2])
+{
+	struct batch *first = parts[0].batch, *second = parts[1].batch;
+	const struct batch *last = graph->split ? second : first;
+	graph->edge_count = first->edges.len + second->edges.len;
+	for (unsigned i = 0; i < 2; i++)
+		graph->unread_bytes += parts[i].sweep.unread_bytes;
+	graph->split_end = batch_next_edge(first);
+	graph->heads.data[space_count(graph->space)] = batch_next_edge(last);
+	graph->heads.len = (size_t)space_count(graph->space) + 1;
+	if (!first->is_lent)
+		graph->edges = first->edges;
+	first->is_lent = true;
+	graph->edges.len = batch_next_edge(last);
+	graph->interiors = first->interiors;
+	first->interiors = (struct graph_interiors){NULL, 0, 0};
+	return append_interiors(graph, &second->interiors);
+}
+
+bool graph_parts_run(struct graph *graph, struct graph_part parts[2],
+	bool (*go_through)(struct graph_part *part))
+{
+	struct going beside = {&parts[1], go_through, true};
+	pthread_t thread;
+	bool is_beside = graph->split && !pthread_create(&thread, NULL, go_beside, &beside);
+	bool ok = go_through(&parts[0]);
+	if (is_beside)
+		pthread_join(thread, NULL);
+	else if (graph->split)
+		go_beside(&beside);
+	return ok && beside.ok && join(graph, parts);
+}
