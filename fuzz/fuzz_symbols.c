@@ -3,7 +3,7 @@
  * Files that names come from. An input is some files, each a byte for its name, four for its
  * length, and what is in it (fuzz/seeds_symbols.py): a program, its packed or split units, its
  * separate debug file, and what that shares with others. They are put into a folder, and the
- * program's code is asked for.
+ * program's code is asked for, with what its functions have on their stacks.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -25,6 +25,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define CODE 0x1000u
 #define CODE_STEPS 96u
 #define CODE_STEP 5u
+/* Where a frame's memory ends. */
+#define STACK 0x7ffffff0u
+#define STACK_BYTES 128u
 
 static const char *const names[] = {"app", "app.dwp", "app.dwo", "app.debug", "common"};
 #define NAMES (sizeof(names) / sizeof(names[0]))
@@ -84,6 +87,30 @@ static void check_symbols(const struct symbol *found, size_t count)
 	NEED(seen < SIZE_MAX);
 }
 
+/* A frame of a function, with the registers of x86-64 or of aarch64. */
+static struct local_frame frame_at(uint64_t pc, bool is_arm)
+{
+	return (struct local_frame){.pc = pc,
+		.cfa = STACK,
+		.stack_pointer = STACK - STACK_BYTES,
+		.frame_pointer = STACK - 16,
+		.stack_register = is_arm ? 31 : 7,
+		.frame_register = is_arm ? 29 : 6};
+}
+
+static void ask_for_locals(struct symbols *symbols, uint32_t module, uint64_t pc)
+{
+	for (unsigned machine = 0; machine < 2; machine++) {
+		struct local_frame frame = frame_at(pc, machine);
+		for (uint64_t at = STACK - STACK_BYTES; at < STACK; at += 8) {
+			const char *name;
+			uint64_t offset;
+			NEED(!symbols_local(symbols, module, &frame, at, &name, &offset));
+			NEED(!name || strlen(name) < SIZE_MAX);
+		}
+	}
+}
+
 static void ask(struct symbols *symbols, uint32_t module, uint64_t address)
 {
 	const struct symbol *found;
@@ -99,6 +126,7 @@ static void ask(struct symbols *symbols, uint32_t module, uint64_t address)
 	NEED(variable.name || (!variable.file && !variable.line));
 	NEED(!symbols_thread_local(symbols, module, address % 4096, &variable));
 	NEED(variable.name || !variable.offset);
+	ask_for_locals(symbols, module, address);
 }
 
 /* Everything that is said of a type. */
@@ -123,6 +151,13 @@ static bool look_at_type(void *context, uint32_t number)
 	return true;
 }
 
+/* A variable on a stack. */
+static void look_at_local(void *context, uint32_t type, uint64_t address)
+{
+	(void)address; /* whatever a location says */
+	look_at_type(context, type);
+}
+
 static void ask_for_types(struct symbols *symbols, uint32_t module)
 {
 	struct types *types;
@@ -131,8 +166,12 @@ static void ask_for_types(struct symbols *symbols, uint32_t module)
 	NEED(!types_create(symbols, &types));
 	types_add_module(types, module);
 	types_each(types, look_at_type, types);
-	for (unsigned i = 0; i < CODE_STEPS; i++)
-		types_variable(types, module, CODE + i * CODE_STEP, &variable);
+	for (unsigned i = 0; i < CODE_STEPS; i++) {
+		uint64_t pc = CODE + i * CODE_STEP;
+		struct local_frame frame = frame_at(pc, i % 2);
+		types_variable(types, module, pc, &variable);
+		types_locals(types, module, &frame, i % 3 * 20, look_at_local, types);
+	}
 	uint32_t meant;
 	types_meant(types, "thing<int, std::allocator<int> >", like, 4, &meant);
 	for (size_t i = types_like(types, "thing", like, 4); i > 0; i--)

@@ -95,9 +95,17 @@ def plain(folder, compiler, version):
     return ["app"]
 
 
+def unoptimised(folder, compiler, version):
+    """Variables lie on the stack: else most are in registers."""
+    run(folder, f"{compiler} -g -gdwarf-{version} {FLAGS} -O0 -DNUMBER=3 {LINK} source.cc -o app")
+    return ["app"]
+
+
 SEEDS = {
     "plain-gcc-5": (plain, "g++", 5),
     "plain-clang-3": (plain, "clang++", 3),
+    "locals-gcc-5": (unoptimised, "g++", 5),
+    "locals-clang-4": (unoptimised, "clang++", 4),
     "dwo-gcc-4": (split, "g++", 4, ""),
     "dwo-gcc-5": (split, "g++", 5, ""),
     "dwo-clang-5": (split, "clang++", 5, ""),

@@ -93,18 +93,50 @@ static void add_formatted(struct text *text, const char *format, va_list args)
 		text->len += (size_t)len;
 }
 
+/* The length of the UTF-8 character at `at` if XML 1.0 may have it, 0: it may not. */
+static size_t character_len(const char *at)
+{
+	const unsigned char *c = (const unsigned char *)at;
+	if (c[0] < 0x80)
+		return c[0] >= ' ' || c[0] == '\n' || c[0] == '\t' ? 1 : 0;
+	size_t len = c[0] >= 0xf0 ? 4 : c[0] >= 0xe0 ? 3 : 2;
+	uint32_t value = c[0] & (0x7fu >> len);
+	for (size_t i = 1; i < len; i++) {
+		if ((c[i] & 0xc0) != 0x80)
+			return 0;
+		value = value << 6 | (c[i] & 0x3f);
+	}
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	bool ok = c[0] >= 0xc0 && value >= least[len] && value < 0x110000 &&
+		  (value < 0xd800 || value > 0xdfff) && value != 0xfffe && value != 0xffff;
+	return ok ? len : 0;
+}
+
+/* The length of what a terminal may get of a string, of which so many bytes are left; 0: nothing of
+ * that byte. Control characters are those from U+0080 on, too: ESC [ in one. */
+static size_t shown_len(const char *at, size_t left)
+{
+	const unsigned char *c = (const unsigned char *)at;
+	size_t len = character_len(at);
+	bool control = c[0] < ' ' || c[0] == 0x7f || (c[0] == 0xc2 && c[1] < 0xa0);
+	return len > left || control ? 0 : len;
+}
+
+/* What may not be shown is a question mark, byte by byte. */
+static void add_shown(struct text *text, const char *string, size_t bytes)
+{
+	for (size_t i = 0, len; i < bytes; i += len ? len : 1) {
+		len = shown_len(string + i, bytes - i);
+		text_add_n(text, len ? string + i : "?", len ? len : 1);
+	}
+}
+
 void text_add_shown(struct text *text, const char *string, size_t most)
 {
 	size_t len = strlen(string), shown = len < most ? len : most;
 	while (shown < len && shown && ((unsigned char)string[shown] & 0xc0) == 0x80)
 		shown--; /* inside a character of UTF-8 */
-	for (size_t i = 0; i < shown; i++) {
-		unsigned char c = (unsigned char)string[i];
-		if (c < ' ' || c == 0x7f)
-			text_add_char(text, '?');
-		else
-			text_add_char(text, string[i]);
-	}
+	add_shown(text, string, shown);
 	text_add(text, shown < len ? "…" : "");
 }
 
@@ -174,25 +206,6 @@ void text_add_duration_ns(struct text *text, uint64_t ns)
 			seconds % 3600 / 60);
 }
 
-/* The length of the UTF-8 character at `at` if XML 1.0 may have it, 0: it may not. */
-static size_t character_len(const char *at)
-{
-	const unsigned char *c = (const unsigned char *)at;
-	if (c[0] < 0x80)
-		return c[0] >= ' ' || c[0] == '\n' || c[0] == '\t' ? 1 : 0;
-	size_t len = c[0] >= 0xf0 ? 4 : c[0] >= 0xe0 ? 3 : 2;
-	uint32_t value = c[0] & (0x7fu >> len);
-	for (size_t i = 1; i < len; i++) {
-		if ((c[i] & 0xc0) != 0x80)
-			return 0;
-		value = value << 6 | (c[i] & 0x3f);
-	}
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	bool ok = c[0] >= 0xc0 && value >= least[len] && value < 0x110000 &&
-		  (value < 0xd800 || value > 0xdfff) && value != 0xfffe && value != 0xffff;
-	return ok ? len : 0;
-}
-
 void text_add_xml(struct text *out, const char *text)
 {
 	while (*text) {
@@ -219,10 +232,5 @@ void text_add_xml(struct text *out, const char *text)
 
 void text_add_plain(struct text *out, const char *text)
 {
-	while (*text) {
-		size_t len = character_len(text);
-		bool control = (unsigned char)*text < ' ' || *text == 0x7f;
-		text_add_n(out, len && !control ? text : "?", len && !control ? len : 1);
-		text += len ? len : 1;
-	}
+	add_shown(out, text, strlen(text));
 }

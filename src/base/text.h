@@ -27,8 +27,8 @@ char *text_steal(struct text *text);
 void text_add(struct text *text, const char *string);
 void text_add_n(struct text *text, const char *bytes, size_t len);
 void text_add_char(struct text *text, char c);
-/* A string from outside, for a terminal: control characters become "?"; of more than `most` bytes
- * the first whole characters and "…". */
+/* A string from outside, for a terminal: control characters, and what is no UTF-8, become "?"; of
+ * more than `most` bytes the first whole characters and "…". */
 void text_add_shown(struct text *text, const char *string, size_t most);
 /* A string from outside for programs that want UTF-8: what is none, and control characters, become
  * '?'. */

@@ -58,8 +58,10 @@ bool hold_is_busy(const struct hw_shm *shm)
 {
 	const struct hw_ring *rings = rings_of(shm);
 	for (uint32_t i = 0; i < HW_RINGS; i++) {
-		if (__atomic_load_n(&rings[i].state, __ATOMIC_RELAXED) == HW_RING_ACTIVE &&
-			__atomic_load_n(&rings[i].busy, __ATOMIC_ACQUIRE))
+		/* The shared one is nobody's, so it has no state. */
+		bool used = i == HW_RING_SHARED ||
+			    __atomic_load_n(&rings[i].state, __ATOMIC_RELAXED) == HW_RING_ACTIVE;
+		if (used && __atomic_load_n(&rings[i].busy, __ATOMIC_ACQUIRE))
 			return true;
 	}
 	return false;

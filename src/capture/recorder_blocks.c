@@ -61,6 +61,7 @@ const char *recorder_tell_blocks(struct recorder *recorder, int *ret_fd, uint64_
 {
 	int ends[2];
 	recorder_catch_up(recorder);
+	recorder_write_new_threads(recorder);
 	if (recorder->blocks_dropped)
 		return "it has run out of memory, and does not know all blocks";
 	if (pipe2(ends, O_CLOEXEC))

@@ -107,6 +107,7 @@ void recorder_write_live(struct recorder *r)
 struct footer_summary recorder_write_books(struct recorder *r, const struct recorder_end *end)
 {
 	tally_settle(&r->tally);
+	r->threads_written = r->tally.threads_seen;
 	struct clock_pair now = clock_pair_now();
 	struct footer_summary s = {.end = *end,
 		.events = r->merge.events - r->merge.dropped + r->frees_added,
@@ -150,6 +151,23 @@ void recorder_checkpoint(struct recorder *r)
 	recorder_keep_error(r, checkpoints_end(c, &r->writer, r->tally.steps, clock_pair_now().ns));
 }
 
+static void write_threads(struct recorder *r)
+{
+	r->threads_written = r->tally.threads_seen;
+	bool ok = footer_table(&r->payload, HPW_THREADS, &r->tally, NULL);
+	recorder_write_chunk(r, HPW_THREADS, ok, true);
+}
+
+void recorder_write_new_threads(struct recorder *r)
+{
+	if (r->tally.threads_seen == r->threads_written)
+		return;
+	if (!recorder_needs_checkpoints(r))
+		write_threads(r);
+	else if (!r->checkpoints.given_up)
+		recorder_checkpoint(r);
+}
+
 /* Everything that happened since the last flush, with what it refers to first. */
 void recorder_flush(struct recorder *r)
 {
@@ -181,11 +199,8 @@ void recorder_flush(struct recorder *r)
 	 * the same, or most of them: the table is written whole each time. */
 	uint64_t seen = r->tally.threads_seen;
 	if (!recorder_needs_checkpoints(r) && seen != r->threads_written &&
-		seen >= r->threads_written + r->threads_written / 8) {
-		r->threads_written = seen;
-		bool ok = footer_table(&r->payload, HPW_THREADS, &r->tally, NULL);
-		recorder_write_chunk(r, HPW_THREADS, ok, true);
-	}
+		seen >= r->threads_written + r->threads_written / 8)
+		write_threads(r);
 	if (keep_is_full(&r->keep, r->writer.offset)) {
 		r->folds = true;
 		sums_end(&r->sums, &r->tally, &r->encoder);

@@ -34,6 +34,8 @@ void recorder_flush(struct recorder *r);
 void recorder_catch_up(struct recorder *r);
 /* The books as they stand, without the list of what is live. */
 struct footer_summary recorder_write_books(struct recorder *r, const struct recorder_end *end);
+/* Threads that the file has no names of yet: for who reads it now. */
+void recorder_write_new_threads(struct recorder *r);
 /* What is live, in chunks. */
 void recorder_write_live(struct recorder *r);
 /* Of functions made at run time. */

@@ -72,16 +72,24 @@ static bool read_contents(const struct glibc *glibc, uint64_t address, const str
 	return true;
 }
 
-/* Whether each list begins with a block, or is empty where its count says so. */
+/*
+ * Whether each list begins with a block, or is empty where its count says so. Of one list that need
+ * not be so: a thread that stands between its two stores, the list's and the count's
+ * (malloc/malloc.c: tcache_put, tcache_get), has a list of one block that is counted as empty, or
+ * an empty one that is counted as of one. *ret_between: that is so.
+ */
 static bool is_consistent(const struct glibc *glibc, const struct heap_area_vec *runs,
-	const struct glibc_cache_contents *c)
+	const struct glibc_cache_contents *c, bool *ret_between)
 {
+	uint32_t between = 0;
 	for (uint32_t i = 0; i < c->bins; i++) {
-		if (c->has_counts && !c->lists[i] != !c->counts[i])
+		bool differs = c->has_counts && !c->lists[i] != !c->counts[i];
+		if ((differs && c->counts[i] > 1) || (between += differs) > 1)
 			return false;
 		if (c->lists[i] && !glibc_block_is(glibc, runs, c->lists[i]))
 			return false;
 	}
+	*ret_between = between;
 	return true;
 }
 
@@ -95,7 +103,7 @@ bool glibc_cache_read(const struct glibc *glibc, const struct heap_area_vec *run
 	for (unsigned i = 0; i < SHAPES; i++) {
 		if (chunk_size(head) == shapes[i].chunk &&
 			read_contents(glibc, address, &shapes[i], ret) &&
-			is_consistent(glibc, runs, ret))
+			is_consistent(glibc, runs, ret, &ret->between))
 			return true;
 	}
 	return false;
@@ -191,8 +199,8 @@ static struct error *look_at(
 	l->first = l->first ? l->first : block->address;
 	if (block->state != BLOCK_USED || l->glibc->caches.len >= SHAPED_MAX ||
 		!glibc_cache_read(l->glibc, l->runs, block->address, &contents) ||
-		!has_sizes(l->glibc, &contents, &any) || (!any && block->address != l->first) ||
-		is_known(l->glibc, block->address))
+		contents.between || !has_sizes(l->glibc, &contents, &any) ||
+		(!any && block->address != l->first) || is_known(l->glibc, block->address))
 		return NULL;
 	return add_cache(l->glibc, block->address, 0);
 }

@@ -51,20 +51,40 @@ static void check_file(const struct address_space *space, struct module_headers 
 		drop_file(module, ADDRESS_FILE_CHANGED);
 }
 
+/* What is code, in mappings that a core has no segment for (gcore), its headers alone say. */
+static void mark_code(struct address_space *space, const struct module_headers *h,
+	const struct address_module *module)
+{
+	struct process_map_vec *maps = &space->maps.maps;
+	for (size_t i = 0; i < maps->len && !space->is_live; i++) {
+		struct process_map *map = &maps->data[i];
+		if (map->end <= module->start || map->start >= module->end ||
+			core_file_segment(&space->core, map->start))
+			continue;
+		for (unsigned k = 0; k < h->count; k++) {
+			const Elf64_Phdr *part = &h->parts[k];
+			uint64_t start = module->bias + part->p_vaddr;
+			map->executable |= part->p_type == PT_LOAD && part->p_flags & PF_X &&
+					   map->start < start + part->p_memsz && start < map->end;
+		}
+	}
+}
+
 /* From what is in memory. */
-static bool read_memory(const struct address_space *space, const struct address_files *files,
+static bool read_memory(struct address_space *space, const struct address_files *files,
 	uint64_t start, struct module_headers *h, struct address_module *module)
 {
 	if (!module_headers_in_memory(h, space, start) || !module_headers_place(h, module))
 		return false;
 	module_headers_build_id(h, module);
+	mark_code(space, h, module);
 	find_file(files, module);
 	check_file(space, h, module);
 	return true;
 }
 
 /* From its file, as memory lacks its beginning. */
-static bool read_file_of(const struct address_space *space, const struct address_files *files,
+static bool read_file_of(struct address_space *space, const struct address_files *files,
 	uint64_t start, struct module_headers *h, struct address_module *module)
 {
 	find_file(files, module);
@@ -75,6 +95,8 @@ static bool read_file_of(const struct address_space *space, const struct address
 	if (module->file == ADDRESS_FILE_SAME)
 		module->file = ADDRESS_FILE_UNVERIFIED;
 	check_file(space, h, module);
+	if (module->fd >= 0)
+		mark_code(space, h, module);
 	return module->fd >= 0;
 }
 

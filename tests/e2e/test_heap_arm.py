@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 import hw  # noqa: E402
-from heaps import ask, compare, read_account  # noqa: E402
+from heaps import ask, compare, need_member_pointers, read_account  # noqa: E402
 
 tests = hw.Tests()
 
@@ -54,6 +54,13 @@ add("small", "small.c", "-O2")
 add("threads", "threads.c", "-O2", own_most=8)
 add("threads that have ended", "ended.c", "-O1", own_most=5)
 add("static", "small.c", "-O2", "-static", own_most=5)
+
+
+@tests.test
+def pointers_to_members(folder):
+    """aarch64: pointers to members are told, of functions by what its ABI has in the second word."""
+    program = build(folder, "members.cc", "-O0")
+    need_member_pointers(program, "--sysroot", ROOT, "--exe", program, guest_core(program, folder))
 
 
 @tests.test

@@ -5,6 +5,7 @@ are gone. What can be told is told, what can't is said, and they go on as they w
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -24,10 +25,19 @@ SMALL = hw.TARGETS / "heaps/heap_small"
 CLASSES = hw.TARGETS / "heaps/heap_classes"
 
 
-def need_unharmed(pid):
+def of_threads(pid, name):
+    """What the status of each of its threads says by that name."""
+    return {status_line(f"{pid}/task/{task.name}", name) for task in Path(f"/proc/{pid}/task").iterdir()}
+
+
+def need_untouched(pid):
     hw.wait_until(lambda: not children(pid), "a child was left to it")
-    hw.wait_until(lambda: status_line(pid, "TracerPid") == "0", "it is still traced")
-    hw.wait_until(lambda: status_line(pid, "State")[0] == "S", "it does not wait any more")
+    hw.wait_until(lambda: of_threads(pid, "TracerPid") == {"0"}, "it is still traced")
+
+
+def need_unharmed(pid):
+    need_untouched(pid)
+    hw.wait_until(lambda: {state[0] for state in of_threads(pid, "State")} == {"S"}, "it does not wait any more")
 
 
 @tests.test
@@ -76,6 +86,28 @@ def many_at_once(folder):
             need_unharmed(pid)
 
 
+def times(pid):
+    """The processor's time that each thread has had, in ticks."""
+    return {task.name: int((task / "stat").read_text().rpartition(")")[2].split()[11]) for task in Path(f"/proc/{pid}/task").iterdir()}
+
+
+@tests.test
+def many_at_once_of_busy(folder):
+    """Several look at a process whose threads allocate without an end: no dead child is left to it, and all threads go on"""
+    hw.need_no_sanitizer("it may not trace")
+    with Waiting(hw.TARGETS / "heaps/heap_churn", folder) as pid:
+        threads = set(times(pid))
+        looking = [subprocess.Popen([hw.HEAPWISE, "heap", "--no-inference", "--json", str(pid), "types"], stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.PIPE, env=hw.clean_environment()) for _ in range(4)]
+        told = [(one.communicate(timeout=hw.TIMEOUT)[1], one.returncode) for one in looking]
+        hw.need(all(not status for _, status in told), f"refused: {told}")
+        need_untouched(pid)
+        before = times(pid)
+        hw.need(set(before) == threads, f"it has other threads: {before}, not {threads}")
+        # All but the first, which waits for the others.
+        hw.wait_until(lambda: all(now > before[thread] for thread, now in times(pid).items() if int(thread) != pid), "a thread stands still")
+
+
 @tests.test
 def traced(folder):
     """Who traces a process already is named, by number and name"""
@@ -113,6 +145,33 @@ def options_at_the_prompt(folder):
             terminal.wait("is for the command line")
             terminal.type("quit\n")
             hw.need(terminal.end()[0] == 0, "it does not end well")
+        need_unharmed(pid)
+
+
+COLOUR = re.compile(r"\033\[[0-9;]*m")
+
+
+@tests.test
+def colours_at_the_prompt(folder):
+    """--color never and always: of one line of the prompt, or of all; the text is the same"""
+    hw.need_no_sanitizer("it may not trace")
+
+    def answers(pid, options, lines):
+        with Terminal([hw.HEAPWISE, "heap", "--no-pager", *options, str(pid)], hw.clean_environment(HOME=folder, TERM="xterm")) as terminal:
+            terminal.wait("(heapwise) ")
+            for line in lines:
+                terminal.type(f"{line}\n")
+                terminal.wait("\n")  # the line itself, as it is typed
+                yield terminal.wait("(heapwise) ")
+            terminal.type("quit\n")
+            hw.need(terminal.end()[0] == 0, "it does not end well")
+
+    with Waiting(SMALL, folder) as pid:
+        usual, plain, again = answers(pid, [], ["leaks --limit 3", "leaks --limit 3 --color never", "leaks --limit 3"])
+        hw.need(COLOUR.search(usual) and again == usual, f"no colours: {usual}")
+        hw.need("\033" not in plain.replace("\033[?2004", "") and COLOUR.sub("", usual) == plain, f"--color never: {plain}")
+        without, coloured = answers(pid, ["--color", "never"], ["leaks --limit 3", "leaks --limit 3 --color always"])
+        hw.need(without == plain and coloured == usual, f"--color never for all lines: {without}, {coloured}")
         need_unharmed(pid)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 import hw  # noqa: E402
-from heaps import ask, kernel_core, read_account  # noqa: E402
+from heaps import Waiting, ask, gcore, kernel_core, need_member_pointers, read_account  # noqa: E402
 
 tests = hw.Tests()
 
@@ -148,6 +148,51 @@ def add(name):
     tests.add(f"{name}: pointers to members are no pointers to blocks", pointers_to_members)
     tests.add(f"{name}: arrays are shown with all elements, those without an end as far as the block goes", arrays)
     tests.add(f"{name}: what containers keep in bytes is shown as what it is, strings as text", contents)
+
+
+@tests.test
+def pointers_of_each_kind(folder):
+    """Pointers to members: none, of data, of bases, of functions, virtual ones, of a base that lies further on"""
+    program = program_of("members")
+    with Waiting(program, folder) as pid:
+        need_member_pointers(program, gcore(pid, folder))
+
+
+# As long as the names in the debug information whose places they take; \x9b is ESC [ in 8 bits.
+MEMBER, TYPE = b"na\x1b[31m\n\a\r\x9b\x7fmbrs", b"Na\x1b[2J\n\tATY"
+CONTROL = set(range(32)) - {ord("\n")} | set(range(127, 160))
+
+
+def show_nothing_else(name, text):
+    """No control character but the ends of lines."""
+    found = CONTROL & {ord(c) for c in text}
+    if found:
+        raise hw.Failure(f"{name}: {found} in {text[:300]!r}")
+
+
+@tests.test
+def control_characters(folder):
+    """Names with control characters in the debug information: no view sends these to a terminal, none breaks its lines"""
+    program = program_of("members")
+    with Waiting(program, folder) as pid:
+        core = gcore(pid, folder)
+    plain = program.read_bytes()
+    other = folder / program.name
+    other.write_bytes(plain.replace(b"name_of_a_member\0", MEMBER + b"\0").replace(b"NameOfAType\0", TYPE + b"\0"))
+    address = next(hex(a) for a, row in read_account(folder / "account").items() if row[3] == "named")
+    for verb in (["show", address], ["layout", "TYPE"], ["show", "TYPE"], ["words", address], ["block", address], ["why", address],
+                 ["why", "TYPE"], ["refs", address], ["type", "TYPE"], ["types"], ["blocks"], ["dominators"], ["summary"], ["show", "x\x1by"]):
+        usual = hw.run([hw.HEAPWISE, "core", "--exe", program, core, *["NameOfAType" if w == "TYPE" else w for w in verb]])
+        words = [TYPE if w == "TYPE" else w for w in verb]
+        ended = hw.run([hw.HEAPWISE, "core", "--exe", other, core, *words])
+        if ended.status != usual.status or ended.stdout.count(b"\n") != usual.stdout.count(b"\n"):
+            raise hw.Failure(f"{verb}: {usual.text}, and with control characters: {ended.text!r}, {ended.errors!r}")
+        if b"NameOfAType" in usual.stdout and ended.stdout == usual.stdout:
+            raise hw.Failure(f"{verb}: the names are the usual ones: {ended.text}")
+        show_nothing_else(verb, ended.stdout.decode())
+        show_nothing_else(verb, ended.stderr.decode())
+        if not ended.status:
+            show_nothing_else(verb, hw.run([hw.HEAPWISE, "core", "--json", "--exe", other, core, *words]).stdout.decode())
 
 
 for each in ("shapes", "shapes_units", "shapes_units4", "shapes_clang"):

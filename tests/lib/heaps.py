@@ -142,3 +142,16 @@ def members_of(block):
         if "value" in member:
             values[member["name"]] = member["value"]
     return values
+
+
+def need_member_pointers(program, *words):
+    """`show` says what the pointers to members of targets/heaps/members.cc mean. words: what names core and program."""
+    (block,) = ask("core", "--json", *words, "show", "Pointers")["blocks"]
+    wanted = {
+        "no_field": "NULL", "field": "32 (both)", "field_of_two": "24 (two)", "none": "NULL",
+        "plain": f"<One::plain> in {program.name}", "first": "virtual function 0", "second": "virtual function 1",
+        "other": f"<Two::other> in {program.name}, this +16", "third": "virtual function 0, this +16"}
+    found = members_of(block)
+    wrong = {name: (found.get(name), value) for name, value in wanted.items() if found.get(name) != value}
+    if wrong:
+        raise hw.Failure(f"pointers to members (found, wanted): {wrong}")

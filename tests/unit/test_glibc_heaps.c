@@ -71,6 +71,14 @@ struct expected {
 	enum block_state state;
 };
 
+/* What an image has beyond what all have. */
+struct extra {
+	unsigned fast; /* so many more chunks in one fast bin */
+	/* So many lists of the thread's cache have a block that is not counted, or count one that
+	 * is not in it. */
+	unsigned uncounted, overcounted;
+};
+
 struct image {
 	const struct layout *layout;
 	const struct machine *machine;
@@ -82,7 +90,7 @@ struct image {
 	uint64_t flag;
 	uint64_t cache; /* user address of the thread's cache; 0: none */
 	bool before_free;
-	unsigned fast; /* so many more chunks in one fast bin */
+	struct extra extra;
 };
 
 static uint64_t protect(const struct image *image, uint64_t place, uint64_t value)
@@ -127,20 +135,44 @@ static void make_fast(struct image *image, uint64_t size)
 	make_chunk(image, size, BLOCK_CACHED);
 }
 
-/* In the thread's cache: counts of one or two bytes, or of what may still come. */
-static void make_cached(struct image *image, uint64_t size)
+/* Of the thread's cache: counts of one or two bytes, or of what may still come. */
+static void count_cached(struct image *image, uint64_t size)
 {
-	uint32_t chunk = image->layout->cache, index = (uint32_t)(size / 16 - 2);
-	uint64_t lists = image->cache + (chunk == 0x250 ? 64 : chunk == 0x290 ? 128 : 152);
-	uint64_t count = image->cache + (chunk == 0x250 ? index : 2 * index);
+	uint32_t index = (uint32_t)(size / 16 - 2);
+	uint64_t count = image->cache + (image->layout->cache == 0x250 ? index : 2 * index);
 	uint64_t word = core_builder_read(&image->core, count & ~7ull);
 	word += 1ull << 8 * (count & 7);
 	core_builder_word(&image->core, count & ~7ull, word);
+}
+
+/* In the thread's cache, not counted yet. */
+static void list_cached(struct image *image, uint64_t size)
+{
+	uint32_t chunk = image->layout->cache, index = (uint32_t)(size / 16 - 2);
+	uint64_t lists = image->cache + (chunk == 0x250 ? 64 : chunk == 0x290 ? 128 : 152);
 	uint64_t place = image->at + 16, list = lists + 8 * index;
 	uint64_t first = core_builder_read(&image->core, list);
 	core_builder_word(&image->core, place, protect(image, place, first));
 	core_builder_word(&image->core, list, place);
 	make_chunk(image, size, BLOCK_CACHED);
+}
+
+static void make_cached(struct image *image, uint64_t size)
+{
+	count_cached(image, size);
+	list_cached(image, size);
+}
+
+/* In lists that have nothing else. */
+static void make_between(struct image *image)
+{
+	const struct extra *extra = &image->extra;
+	uint64_t size = 0x200;
+	for (unsigned i = 0; i < extra->uncounted; i++, size += 16)
+		list_cached(image, size);
+	for (unsigned i = 0; i < extra->overcounted; i++, size += 16)
+		count_cached(image, size);
+	make_chunk(image, 0x40, BLOCK_USED);
 }
 
 static void make_chunks(struct image *image, unsigned count)
@@ -208,7 +240,7 @@ static void make_image(
 {
 	const uint32_t rw = PF_R | PF_W;
 	uint64_t second = SECOND + layout->heap_header;
-	*image = (struct image){.layout = layout, .machine = machine, .fast = image->fast};
+	*image = (struct image){.layout = layout, .machine = machine, .extra = image->extra};
 	struct core_builder *core = &image->core;
 	core->machine = machine->number;
 	core->without_files = !machine->tells_files;
@@ -226,8 +258,9 @@ static void make_image(
 	image->at = HEAP;
 	make_cache(image);
 	make_chunks(image, 150);
-	for (unsigned i = 0; i < image->fast; i++)
+	for (unsigned i = 0; i < image->extra.fast; i++)
 		make_fast(image, 32);
+	make_between(image);
 	make_top(image, HEAP + HEAP_BYTES);
 
 	core_builder_word(core, SECOND, second);
@@ -299,31 +332,54 @@ static void check_halves(struct image *image, struct heap *heap)
 	CHECK_U64(first.comparing.right, image->count);
 }
 
-/* Returns how often memory was read for lists of free blocks, and how many they have. */
-static uint64_t check_layout(const struct layout *layout, const struct machine *machine,
-	unsigned fast, size_t *ret_cached)
-{
-	struct image *image = calloc(1, sizeof(*image));
+/* A heap that was read from an image. */
+struct opened {
+	struct image *image;
 	struct core_file file;
 	struct address_space space;
 	struct heap heap;
-	image->fast = fast;
+};
+
+static struct image *image_create(
+	const struct layout *layout, const struct machine *machine, struct extra extra)
+{
+	struct image *image = calloc(1, sizeof(*image));
+	image->extra = extra;
 	make_image(image, layout, machine);
-	CHECK_OK(core_file_open_fd(core_builder_file(&image->core), "core", &file));
-	CHECK_OK(address_space_of_core(&file, NULL, &space));
-	CHECK_OK(heap_open(&space, &heap));
-	struct comparing comparing = {image, 0};
+	return image;
+}
+
+static void opened_open(struct image *image, struct opened *o)
+{
+	o->image = image;
+	CHECK_OK(core_file_open_fd(core_builder_file(&image->core), "core", &o->file));
+	CHECK_OK(address_space_of_core(&o->file, NULL, &o->space));
+	CHECK_OK(heap_open(&o->space, &o->heap));
+}
+
+static void opened_close(struct opened *o)
+{
+	heap_close(&o->heap);
+	address_space_close(&o->space);
+	core_file_close(&o->file);
+	core_builder_deinit(&o->image->core);
+	free(o->image);
+}
+
+/* Returns how often memory was read for lists of free blocks, and how many they have. */
+static uint64_t check_layout(const struct layout *layout, const struct machine *machine,
+	struct extra extra, size_t *ret_cached)
+{
+	struct opened o;
+	opened_open(image_create(layout, machine, extra), &o);
+	struct comparing comparing = {o.image, 0};
 	struct heap_sink sink = {&comparing, take};
-	CHECK_OK(heap_walk(&heap, &sink));
-	CHECK_U64(comparing.right, image->count);
-	check_halves(image, &heap);
-	uint64_t reads = heap.glibc.list_reads;
-	*ret_cached = heap.glibc.cached.len;
-	heap_close(&heap);
-	address_space_close(&space);
-	core_file_close(&file);
-	core_builder_deinit(&image->core);
-	free(image);
+	CHECK_OK(heap_walk(&o.heap, &sink));
+	CHECK_U64(comparing.right, o.image->count);
+	check_halves(o.image, &o.heap);
+	uint64_t reads = o.heap.glibc.list_reads;
+	*ret_cached = o.heap.glibc.cached.len;
+	opened_close(&o);
 	return reads;
 }
 
@@ -334,7 +390,7 @@ CASE(all_layouts, "every layout of glibc's heap is read: each chunk with its siz
 			printf("# %s, %s\n", machines[k].name, layouts[i].versions);
 			fflush(stdout);
 			size_t cached;
-			check_layout(&layouts[i], &machines[k], 0, &cached);
+			check_layout(&layouts[i], &machines[k], (struct extra){0}, &cached);
 		}
 	}
 }
@@ -342,10 +398,111 @@ CASE(all_layouts, "every layout of glibc's heap is read: each chunk with its siz
 CASE(long_lists, "lists of free blocks are not read by a word at a time")
 {
 	size_t without, with;
-	uint64_t few = check_layout(&layouts[7], &machines[0], 0, &without);
-	uint64_t many = check_layout(&layouts[7], &machines[0], 3000, &with);
+	uint64_t few = check_layout(&layouts[7], &machines[0], (struct extra){0}, &without);
+	uint64_t many =
+		check_layout(&layouts[7], &machines[0], (struct extra){.fast = 3000}, &with);
 	CHECK_U64(with - without, 3000);
 	CHECK(many - few < 3000 / 16);
+}
+
+CASE(between_stores, "a thread that stands between a list and its count has its cache all the same")
+{
+	static const struct extra extras[] = {{.uncounted = 1}, {.overcounted = 1}};
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+		if (layouts[i].cache != 0x250 && layouts[i].cache != 0x290)
+			continue;
+		size_t without, with;
+		check_layout(&layouts[i], &machines[0], (struct extra){0}, &without);
+		for (unsigned k = 0; k < 2; k++) {
+			check_layout(&layouts[i], &machines[0], extras[k], &with);
+			CHECK_U64(with - without, extras[k].uncounted);
+		}
+	}
+}
+
+CASE(not_between, "what differs from its counts in two places is no thread's cache")
+{
+	static const struct extra extras[] = {
+		{.uncounted = 2}, {.overcounted = 2}, {.uncounted = 1, .overcounted = 1}};
+	for (unsigned k = 0; k < 3; k++) {
+		struct opened o;
+		opened_open(image_create(&layouts[7], &machines[0], extras[k]), &o);
+		CHECK_U64(o.heap.glibc.caches.len, 0);
+		opened_close(&o);
+	}
+}
+
+/* The place of a list of the thread's cache, of layouts[7]. */
+static uint64_t list_place(const struct opened *o, uint64_t size)
+{
+	return o->heap.glibc.caches.data[0].address + 128 + 8 * (size / 16 - 2);
+}
+
+static bool is_damaged(const struct heap *heap, const char *what)
+{
+	for (size_t i = 0; i < heap->damage.len; i++) {
+		if (!strcmp(heap->damage.data[i].what, what))
+			return true;
+	}
+	return false;
+}
+
+#define NO_END "a thread's list of free blocks does not end"
+
+CASE(circle, "a thread's list that leads back to its beginning is left, and said")
+{
+	struct opened sound, o;
+	opened_open(image_create(&layouts[7], &machines[0], (struct extra){0}), &sound);
+	CHECK(!is_damaged(&sound.heap, NO_END));
+	size_t length = 0;
+	struct image *image = image_create(&layouts[7], &machines[0], (struct extra){0});
+	uint64_t at = core_builder_read(&image->core, list_place(&sound, 32)), first = at, next;
+	for (; (next = at >> 12 ^ core_builder_read(&image->core, at)); at = next)
+		length++;
+	CHECK(length);
+	core_builder_word(&image->core, at, at >> 12 ^ first);
+	opened_open(image, &o);
+	CHECK(is_damaged(&o.heap, NO_END));
+	/* Some of it more than once, but not for ever. */
+	CHECK(o.heap.glibc.cached.len >= sound.heap.glibc.cached.len);
+	CHECK(o.heap.glibc.cached.len <= sound.heap.glibc.cached.len + 3 * length);
+	opened_close(&o);
+	opened_close(&sound);
+}
+
+CASE(lists_joined,
+	"lists that all lead to the same blocks take no more room than a heap has blocks")
+{
+	const struct extra extra = {.fast = 3000};
+	struct opened sound, o;
+	opened_open(image_create(&layouts[7], &machines[0], extra), &sound);
+	struct image *image = image_create(&layouts[7], &machines[0], extra);
+	uint64_t bin = ARENA + image->layout->before - 0x60, all = 0;
+	uint64_t first = core_builder_read(&image->core, bin) + 16, place = first, next;
+	/* Links of fast bins are to chunks; those of caches to what follows their heads. */
+	for (unsigned i = 0; i < extra.fast; i++, place = next) {
+		next = (place >> 12 ^ core_builder_read(&image->core, place)) + 16;
+		core_builder_word(
+			&image->core, place, place >> 12 ^ (i + 1 < extra.fast ? next : 0));
+	}
+	core_builder_word(&image->core, bin, 0);
+	for (uint64_t size = 32; size < 32 + 64 * 16; size += 16) {
+		uint64_t list = list_place(&sound, size);
+		uint64_t count = list_place(&sound, 32) - 128 + 2 * (size / 16 - 2);
+		uint64_t word = core_builder_read(&image->core, count & ~7ull);
+		core_builder_word(&image->core, list, first);
+		core_builder_word(&image->core, count & ~7ull, word | 1ull << 8 * (count & 7));
+	}
+	opened_open(image, &o);
+	for (size_t i = 0; i < o.heap.areas.len; i++)
+		all += (o.heap.areas.data[i].end - o.heap.areas.data[i].start) / 32;
+	CHECK_U64(o.heap.glibc.caches.len, 1);
+	CHECK(o.heap.glibc.cached.len > extra.fast);
+	CHECK(all < 64 * extra.fast);
+	CHECK(o.heap.glibc.cached.len <= all);
+	CHECK(is_damaged(&o.heap, NO_END));
+	opened_close(&o);
+	opened_close(&sound);
 }
 
 TAP_MAIN

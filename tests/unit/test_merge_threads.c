@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whose the words in rings are: threads that have one, share one, come late, end, and leave it to
  * others; rings of each size. */
+#include "capture/hold.h"
 #include "unit/merge_story.h"
 
 CASE(shared, "the shared ring: each record behind the name of its thread")
@@ -219,6 +220,21 @@ CASE(reuse_shared, "an ended thread's ring is free before its words in the share
 	merge_reclaim(&merge, all_but_one_live, &dead);
 	CHECK_STR(told.line, "0.");
 	story_end();
+}
+
+CASE(busy, "a thread in the middle of an event is seen, in a ring of its own and in the shared one")
+{
+	struct hw_shm *one = image_create();
+	CHECK(!hold_is_busy(one));
+	image_ring(one, 0)->busy = 1;
+	CHECK(!hold_is_busy(one)); /* left over: nobody has that ring */
+	image_claim(one, 0, 100);
+	CHECK(hold_is_busy(one));
+	image_ring(one, 0)->busy = 0;
+	CHECK(!hold_is_busy(one));
+	image_ring(one, HW_RING_SHARED)->busy = 1;
+	CHECK(hold_is_busy(one));
+	image_destroy(one);
 }
 
 CASE(ring_wanted, "threads that found no ring learn that there is one")

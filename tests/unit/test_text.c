@@ -78,6 +78,7 @@ CASE(text_shown, "strings from outside keep to their line and are cut between ch
 		{"plain", 4, "plai…"},
 		{"plain", 0, "…"},
 		{"a\nb\x1b[0m\x7f\t", SIZE_MAX, "a?b?[0m??"},
+		{"a\x9b[0m\xc2\x9b\xc2\xa0\xffz\xc3", SIZE_MAX, "a?[0m??\xc2\xa0?z?"},
 		{"\xc3\xa4\xc3\xa4", 4, "\xc3\xa4\xc3\xa4"},
 		{"\xc3\xa4\xc3\xa4", 3, "\xc3\xa4…"},
 		{"\xc3\xa4\xc3\xa4", 1, "…"},
