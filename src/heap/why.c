@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "heap/faint.h"
 #include "search/reverse.h"
 
 struct row_key {
@@ -50,7 +51,7 @@ static void describe_pointer(
 {
 	uint32_t end = graph_edges_end(a->graph, block);
 	for (uint32_t i = a->graph->heads.data[block]; i < end; i++) {
-		if (GRAPH_BLOCK(a->graph->edges.data[i]) != target)
+		if (GRAPH_BLOCK(a->graph->edges.data[i]) != target || graph_is_faint(a->graph, i))
 			continue;
 		row->into = graph_offset(a->graph, i);
 		row->offset = graph_word_offset(a->graph, row->example,
@@ -129,7 +130,7 @@ static bool take_roots(struct asking *a, unsigned layer)
 	for (size_t i = 0; i < roots->len; i++) {
 		const struct graph_root *from = &roots->data[i];
 		uint32_t block = GRAPH_BLOCK(from->edge);
-		if (!(set[block / 64] >> block % 64 & 1))
+		if (from->is_faint || !(set[block / 64] >> block % 64 & 1))
 			continue;
 		uint64_t address =
 			heap_root_address(&a->survey->roots.data[from->root], from->address);
@@ -215,7 +216,9 @@ struct error *heap_why(const struct survey *survey, uint32_t block, const struct
 		.reverse = reverse,
 		.why = ret};
 	struct reverse own = {.heads = NULL};
-	struct error *error = reverse ? NULL : reverse_make(a.graph, &own);
+	struct error *error = faint_find(survey, reverse ? &reverse->blocks : NULL);
+	if (!error && !reverse)
+		error = reverse_make(a.graph, &own);
 	if (!reverse)
 		a.reverse = &own;
 	if (!error)

@@ -46,6 +46,7 @@ void graph_deinit(struct graph *graph)
 	space_u32_deinit(&graph->edges);
 	graph_interiors_deinit(&graph->interiors);
 	graph_roots_deinit(&graph->roots);
+	space_u32_deinit(&graph->faint);
 }
 
 static struct error *reading_begin(struct graph *graph, struct reading **ret)
@@ -111,7 +112,7 @@ static void heads_up_to(struct reading *r, uint32_t block)
 static bool add_root(struct reading *r, uint64_t place, uint32_t edge, uint32_t offset)
 {
 	return graph_roots_push(
-		&r->graph->roots, (struct graph_root){place, edge, r->root, offset});
+		&r->graph->roots, (struct graph_root){place, edge, r->root, offset, false});
 }
 
 static bool add_edge(struct reading *r, uint32_t source, uint32_t edge, uint32_t offset)

@@ -78,8 +78,12 @@ static void make_blocks(void)
 	}
 	table = block(sizeof(*table));
 	table->items = block(64 * sizeof(struct item *));
-	for (unsigned i = 0; i < 64; i++)
+	for (unsigned i = 0; i < 64; i++) {
 		table->items[i] = block(sizeof(struct item));
+		/* Bytes of a number that are none of its holders. */
+		unsigned long odd = (unsigned long)tree + 17;
+		memcpy(&table->items[i]->weights[1], &odd, sizeof(odd));
+	}
 	table->roots[0].name = new_name(7);
 	void **chain = block(10 * sizeof(void *));
 	chain[3] = block(136);
