@@ -135,7 +135,7 @@ static bool take_roots(struct asking *a, unsigned layer)
 		uint64_t address =
 			heap_root_address(&a->survey->roots.data[from->root], from->address);
 		struct why_root root = {layer, from->root, address,
-			search_block_address(a->survey->search, block), from->offset};
+			search_block_address(a->survey->search, block), from->offset, false};
 		if (!why_roots_push(&a->why->roots, root))
 			return false;
 	}
@@ -150,6 +150,42 @@ static int by_blocks(const void *a, const void *b)
 	if (x->blocks != y->blocks)
 		return x->blocks > y->blocks ? -1 : 1;
 	return (x->example > y->example) - (x->example < y->example);
+}
+
+/* Of so many words on stacks it is asked which variables they are; further ones have no name. */
+#define NAMED_MOST 1024u
+
+static struct error *name_roots(struct asking *a)
+{
+	struct error *error = NULL;
+	unsigned left = NAMED_MOST;
+	for (size_t i = 0; i < a->why->roots.len && !error; i++) {
+		struct why_root *root = &a->why->roots.data[i];
+		const struct heap_root *of = &a->survey->roots.data[root->root];
+		struct heap_stack_place place = {.variable = NULL};
+		if (of->kind != HEAP_ROOT_STACK)
+			continue;
+		if (left) {
+			left--;
+			error = stack_places_find(
+				a->survey->stacks, of->thread, root->address, &place);
+		}
+		root->is_unnamed = !place.variable;
+	}
+	return error;
+}
+
+/* The survey's roots are in order, and words ascending in each. */
+static int by_name(const void *a, const void *b)
+{
+	const struct why_root *x = a, *y = b;
+	if (x->layer != y->layer)
+		return x->layer < y->layer ? -1 : 1;
+	if (x->is_unnamed != y->is_unnamed)
+		return x->is_unnamed ? 1 : -1;
+	if (x->root != y->root)
+		return x->root < y->root ? -1 : 1;
+	return (x->address > y->address) - (x->address < y->address);
 }
 
 static bool ask_for(struct asking *a, uint32_t block, const struct kin_set *types)
@@ -204,7 +240,12 @@ static struct error *ask(
 	space_u32_deinit(&a->layer);
 	space_u32_deinit(&a->next);
 	row_map_deinit(&a->map);
-	return ok ? NULL : error_no_memory();
+	if (!ok)
+		return error_no_memory();
+	struct error *error = name_roots(a);
+	if (why->roots.len)
+		qsort(why->roots.data, why->roots.len, sizeof(*why->roots.data), by_name);
+	return error;
 }
 
 struct error *heap_why(const struct survey *survey, uint32_t block, const struct kin_set *types,

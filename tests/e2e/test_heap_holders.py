@@ -80,6 +80,35 @@ def kinds(name, folder):
         raise hw.Failure(f"{wrong}")
 
 
+@tests.test
+def named_ones_first(folder):
+    """What a program names comes before what may be left on a stack, which is said to be that."""
+    core = kernel_core(program_of("left"), folder)
+    account = read_account(folder / "account")
+    (block,) = addresses_of(account, "block")
+    (named,) = addresses_of(account, "named")
+    roots = [r for r in ask("core", "--json", core, "why", hex(block))["roots"] if r["layer"] == 0]
+    kinds = [(r["kind"], r.get("symbol") or r.get("variable")) for r in roots]
+    globals_ = [kind for kind in kinds if kind == ("global", "queue")]
+    left = [kind for kind in kinds if kind == ("stack", None)]
+    if len(globals_) < 2 or len(left) < 100 or kinds[:len(globals_)] != globals_ or kinds[-len(left):] != left:
+        raise hw.Failure(f"why of the deque's block: {kinds}")
+    roots = [r for r in ask("core", "--json", core, "why", hex(named))["roots"] if r["layer"] == 0]
+    variables = [r.get("variable") for r in roots if r["kind"] == "stack"]
+    if "mine" not in variables or sorted(variables, key=lambda name: name is None) != variables:
+        raise hw.Failure(f"why of the named item: {variables}")
+    found = {int(b["address"], 16): b["type"] for b in ask("core", "--json", core, "blocks")["blocks"] if b["state"] == "used"}
+    tables = addresses_of(account, "table")
+    if len(tables) != 2 or not all(found[table].startswith("std::deque map") for table in tables) or not found[block].startswith("std::deque block"):
+        raise hw.Failure(f"the deque's memory is {[found[table] for table in tables]}, {found[block]}")
+    for item in addresses_of(account, "item"):
+        lines = hw.run([hw.HEAPWISE, "core", core, "why", hex(item)]).text.splitlines()
+        queue = next(i for i, line in enumerate(lines) if "<queue+" in line)
+        said = next((i for i, line in enumerate(lines) if "may be left from before" in line), 0)
+        if not said or queue > said or any("stack of thread" in line and "mine" not in line for line in lines[:said]):
+            raise hw.Failure("\n".join(lines))
+
+
 add_faint("faint", ["reader"])
 add_faint("faint_plain", [])
 
