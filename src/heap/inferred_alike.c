@@ -27,12 +27,15 @@ static bool is_kept(struct inferring *f, struct alike_rule *rule, uint32_t block
 	uint64_t word;
 	if (rule->offset > len || len - rule->offset < rule->size)
 		return true;
+	uint64_t start = search_block_address(f->search, block);
+	if (rule->kind == ALIKE_VECTOR || rule->kind == ALIKE_STRING)
+		return inferred_keeps_invariant(
+			f, rule, start + rule->offset, bytes + rule->offset);
 	if (rule->kind != ALIKE_POINTER && rule->kind != ALIKE_APART)
 		return alike_rule_keeps(f->types, rule, bytes + rule->offset);
 	memcpy(&word, bytes + rule->offset, 8);
 	if (rule->kind == ALIKE_POINTER)
 		return inferred_pointee(f, word, rule->type) != POINTEE_DENIES;
-	uint64_t start = search_block_address(f->search, block);
 	return word - start >= search_block_size(f->search, block);
 }
 

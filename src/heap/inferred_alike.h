@@ -25,6 +25,9 @@ enum alike_kind {
 	ALIKE_TEXT,    /* is text up to its NUL */
 	ALIKE_POINTER, /* to what can be so */
 	ALIKE_APART,   /* does not point to its own block */
+	ALIKE_VECTOR,  /* of C++: its three pointers agree with each other and their block */
+	ALIKE_STRING,  /* of libstdc++: so do pointer, length and capacity, and it ends with NUL */
+	ALIKE_NOTHING, /* no rule */
 };
 
 struct alike_rule {
