@@ -106,7 +106,11 @@ static void put_text(struct types *types, const struct candidate *c, size_t rank
 	text_add_char(out, '\n');
 	put_reasons(types, c, "     for: ", reasons, REASONS_FOR, out);
 	put_reasons(types, c, "     against: ", reasons + REASONS_FOR, REASONS - REASONS_FOR, out);
-	if (!c->pointers)
+	if (c->known)
+		text_printf(out,
+			"     for: %u block%s known to be that %s pointers at the same places\n",
+			c->known, c->known == 1 ? "" : "s", c->known == 1 ? "has" : "have");
+	if (!c->pointers && !c->known)
 		text_add(out, "     only its size speaks for it\n");
 }
 
@@ -125,6 +129,7 @@ static void put_json(struct types *types, const struct candidate *c, struct json
 	json_put_u64(json, "header", c->header);
 	json_key(json, "score");
 	json_i64(json, c->score);
+	json_put_u64(json, "known", c->known);
 	for (unsigned i = 0; i < REASONS; i++) {
 		json_key(json, reasons[i].json);
 		json_array_begin(json);

@@ -61,6 +61,28 @@ def invariants(folder):
         raise hw.Failure(f"lost ones are {alike}")
 
 
+@tests.test
+def known_elsewhere(folder):
+    """What other blocks are known to be comes before what is merely described, with that as a reason."""
+    core = kernel_core(program_of("unions"), folder)
+    account = read_account(folder / "account")
+    found = used_blocks(core)
+    hidden = [a for a, (_, _, _, kind) in account.items() if kind == "hidden"]
+    wrong = Counter(found[a]["type"] for a, (_, _, _, kind) in account.items() if kind in ("variant", "route") and found[a]["type"] != kind)
+    wrong += Counter(found[a]["type"] for a in hidden if not UNKNOWN.fullmatch(found[a]["type"]))
+    if wrong or not hidden:
+        raise hw.Failure(f"{len(hidden)} hidden; {wrong}")
+    for what in (hex(hidden[0]), found[hidden[0]]["type"]):
+        candidates = ask("core", "--json", core, "type", what)["candidates"]
+        best = {c["type"]: c["known"] for c in candidates[:2]}
+        # The last of either list has no pointer to another.
+        if set(best) != {"struct variant", "struct route"} or not all(49 <= known <= 50 for known in best.values()) or any(c["known"] for c in candidates[2:]):
+            raise hw.Failure(f"type {what}: {[(c['type'], c['score'], c['known']) for c in candidates]}")
+        text = hw.run([hw.HEAPWISE, "core", core, "type", what]).text
+        if f"{best['struct variant']} blocks known to be that have pointers at the same places" not in text:
+            raise hw.Failure(text)
+
+
 for each in ("bases", "bases_clang"):
     if (hw.TARGETS / f"heaps/heap_{each}").exists():
         add_bases(each)

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Blocks of which it is certain what they are speak for others with pointers at the same places:
+ * what the program has already is likelier than what its debug information merely describes.
+ */
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "heap/candidates_judge.h"
+#include "heap/inferred.h"
+
+/* Of each candidate's type so many blocks are looked at. */
+#define LOOKED_AT_MOST 256u
+#define NOBODYS UINT32_MAX
+
+/* Which candidate a type of the heap's is; NOBODYS. */
+static uint32_t candidate_of(const struct judging *j, const struct heap_type *type)
+{
+	if (type->layout == TYPE_VOID || type->is_array || type->header)
+		return NOBODYS;
+	uint32_t plain = types_plain(j->types, type->layout);
+	for (uint32_t i = 0; i < j->found->len; i++) {
+		const struct candidate *c = &j->found->data[i];
+		if (c->type == plain && !c->is_array)
+			return i;
+	}
+	return NOBODYS;
+}
+
+/* Whether all words of the type are pointers in both, or in neither, unless they are NULL; and one
+ * is. */
+static bool is_alike(const struct sample *a, const struct sample *b, uint64_t words)
+{
+	uint64_t there = words & a->filled & b->filled;
+	return !((a->pointers ^ b->pointers) & there) && a->pointers & b->pointers & there;
+}
+
+static void look_at(struct judging *j, uint32_t block, struct candidate *c)
+{
+	struct sample known;
+	const char *basis = inferred_basis_name(j->survey, block);
+	if (basis && *basis != 'd') /* look-alike */
+		return;
+	candidates_sample(j, block, &known);
+	for (uint32_t i = 0; i < j->count; i++) {
+		if (is_alike(&known, &j->samples[i], candidates_covered(c))) {
+			c->known++;
+			c->known_pointers |= known.pointers;
+			return;
+		}
+	}
+}
+
+bool candidates_find_known(struct judging *j)
+{
+	const struct survey *s = j->survey;
+	size_t count = s->types.types.len;
+	_cleanup_free_ uint32_t *of_type = malloc((count + 1) * sizeof(*of_type));
+	_cleanup_free_ uint32_t *looked = calloc(j->found->len + 1, sizeof(*looked));
+	bool any = false;
+	if (!of_type || !looked)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		of_type[i] = candidate_of(j, &s->types.types.data[i]);
+		any |= of_type[i] != NOBODYS;
+	}
+	uint32_t blocks = any ? search_block_count(s->search) : 0;
+	for (uint32_t block = 0; block < blocks; block++) {
+		uint32_t number = of_type[survey_type_of(s, block)];
+		if (number == NOBODYS || looked[number] >= LOOKED_AT_MOST ||
+			search_block_size(s->search, block) != j->usable)
+			continue;
+		looked[number]++;
+		look_at(j, block, &j->found->data[number]);
+	}
+	return true;
+}
