@@ -21,7 +21,7 @@ void candidates_sample(const struct judging *judging, uint32_t block, struct sam
 {
 	const struct address_space *space = judging->survey->heap.space;
 	const struct search *search = judging->survey->search;
-	*ret = (struct sample){.len = 0};
+	*ret = (struct sample){.block = block};
 	size_t wanted = (size_t)min(judging->usable & ~(uint64_t)7, (uint64_t)sizeof(ret->words));
 	ret->len =
 		address_space_read(space, search_block_address(search, block), ret->words, wanted) /
@@ -166,7 +166,8 @@ static void weigh(const struct judging *j, struct candidate *c)
 	c->score = 4 * bits(c->pointers) + 8 * bits(c->agreeing) - bits(c->nulls) -
 		   2 * bits(undeclared) - 12 * bits(c->strays) - 20 * bits(c->numbers) -
 		   10 * bits(c->denied);
-	if (c->known)
+	c->score -= 10 * bits(c->broken);
+	if (c->known && !c->broken)
 		c->score += KNOWN_SCORE;
 	if (!c->is_array)
 		c->score += c->pointers ? 3 : 6;
@@ -263,7 +264,7 @@ struct error *candidates_find(struct survey *survey, uint32_t block, uint32_t ty
 	take_samples(&j, block, type);
 	if (j.count)
 		types_each(j.types, take_type, &j);
-	j.failed |= !candidates_find_known(&j);
+	struct error *error = candidates_find_known(&j);
 	for (size_t i = 0; i < ret->len; i++)
 		weigh(&j, &ret->data[i]);
 	if (ret->len)
@@ -271,7 +272,9 @@ struct error *candidates_find(struct survey *survey, uint32_t block, uint32_t ty
 	*ret_sampled = j.count;
 	slot_vec_deinit(&j.slots);
 	free(j.samples);
-	return j.failed || types_failed(j.types) ? error_no_memory() : NULL;
+	if (!error && (j.failed || types_failed(j.types)))
+		error = error_no_memory();
+	return error;
 }
 
 struct holding {

@@ -30,7 +30,8 @@ struct candidate {
 	 * (of the first 256 that are as large as these). */
 	uint32_t known;
 	uint64_t known_pointers;
-	int score; /* the more the better */
+	uint64_t broken; /* values that none of those has there, and the type does not allow */
+	int score;       /* the more the better */
 };
 DEFINE_VEC(candidate_vec, struct candidate)
 

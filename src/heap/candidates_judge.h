@@ -8,6 +8,7 @@
 
 /* What stands in the words of a block. */
 struct sample {
+	uint32_t block;
 	uint64_t words[CLASS_WORDS];
 	size_t len;
 	uint64_t filled;   /* bits: of words that are not 0 */
@@ -35,7 +36,7 @@ void candidates_sample(const struct judging *judging, uint32_t block, struct sam
 /* Words that the type covers. */
 uint64_t candidates_covered(const struct candidate *candidate);
 
-/* Fills `known` of all that were found. False: no memory. */
-bool candidates_find_known(struct judging *judging);
+/* Fills `known` and `broken` of all that were found. */
+struct error *candidates_find_known(struct judging *judging) must_check_;
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "heap/candidates_judge.h"
 #include "heap/inferred.h"
+#include "heap/inferred_find.h"
 
 /* Of each candidate's type so many blocks are looked at. */
 #define LOOKED_AT_MOST 256u
@@ -35,13 +36,14 @@ static bool is_alike(const struct sample *a, const struct sample *b, uint64_t wo
 	return !((a->pointers ^ b->pointers) & there) && a->pointers & b->pointers & there;
 }
 
-static void look_at(struct judging *j, uint32_t block, struct candidate *c)
+static void look_at(struct judging *j, struct inferring *rules, uint32_t block, struct candidate *c)
 {
 	struct sample known;
 	const char *basis = inferred_basis_name(j->survey, block);
 	if (basis && *basis != 'd') /* look-alike */
 		return;
 	candidates_sample(j, block, &known);
+	inferred_ask_values(rules, block, c->type, true);
 	for (uint32_t i = 0; i < j->count; i++) {
 		if (is_alike(&known, &j->samples[i], candidates_covered(c))) {
 			c->known++;
@@ -51,7 +53,18 @@ static void look_at(struct judging *j, uint32_t block, struct candidate *c)
 	}
 }
 
-bool candidates_find_known(struct judging *j)
+/* What is known of a type says what is no value of it. */
+static void ask_samples(struct judging *j, struct inferring *rules)
+{
+	for (size_t i = 0; i < j->found->len; i++) {
+		struct candidate *c = &j->found->data[i];
+		for (uint32_t k = 0; c->known && k < j->count; k++)
+			c->broken |=
+				inferred_ask_values(rules, j->samples[k].block, c->type, false);
+	}
+}
+
+static bool ask_all(struct judging *j, struct inferring *rules)
 {
 	const struct survey *s = j->survey;
 	size_t count = s->types.types.len;
@@ -71,7 +84,21 @@ bool candidates_find_known(struct judging *j)
 			search_block_size(s->search, block) != j->usable)
 			continue;
 		looked[number]++;
-		look_at(j, block, &j->found->data[number]);
+		look_at(j, rules, block, &j->found->data[number]);
 	}
-	return true;
+	ask_samples(j, rules);
+	return !rules->failed;
+}
+
+struct error *candidates_find_known(struct judging *judging)
+{
+	struct survey *survey = judging->survey;
+	struct inferring rules = {
+		.survey = survey, .types = judging->types, .search = survey->search};
+	struct error *error = window_open(survey->heap.space, &rules.window);
+	if (!error && !ask_all(judging, &rules))
+		error = error_no_memory();
+	window_close(&rules.window);
+	inferred_free_facts(&rules);
+	return error;
 }

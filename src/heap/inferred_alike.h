@@ -46,4 +46,12 @@ void inferred_learn_rules(struct inferring *inferring);
 bool inferred_alike(
 	struct inferring *inferring, uint32_t block, uint32_t class, uint32_t heap_type);
 
+/*
+ * The same of single blocks, once all are typed, but for what pointers lead to: first of those that
+ * are known to be of a type, plain (witnesses), then of others. Returns bits of the words whose
+ * values are none that the type has there.
+ */
+uint64_t inferred_ask_values(
+	struct inferring *inferring, uint32_t block, uint32_t layout, bool is_witness);
+
 #endif

@@ -33,8 +33,8 @@ bool inferred_may_be_more(struct inferring *inferring, uint32_t type, uint32_t c
 		fact->has_wholes = true;
 		know_modules(f);
 		/* See inferred_is_close(). */
-		types_each_beginning(f->types, type, fact->size + fact->size / 2 + 2 * LAYOUT_SPARE,
-			take, &fact->wholes);
+		types_each_beginning(f->types, type,
+			fact->size + fact->size / 2 + 2ull * LAYOUT_SPARE, take, &fact->wholes);
 	}
 	for (size_t i = 0; i < fact->wholes.len && !may_be; i++)
 		may_be = inferred_looks_like(f, fact->wholes.data[i], class);

@@ -20,7 +20,7 @@ struct reason {
 	uint64_t words;
 };
 #define REASONS_FOR 2u
-#define REASONS 6u
+#define REASONS 7u
 
 static void list_reasons(const struct candidate *c, struct reason ret[REASONS])
 {
@@ -30,6 +30,7 @@ static void list_reasons(const struct candidate *c, struct reason ret[REASONS])
 	ret[2] = (struct reason){"nulls", "never a pointer in", c->nulls};
 	ret[3] = (struct reason){"strays", "pointers where it has none:", c->strays};
 	ret[4] = (struct reason){"numbers", "no pointers in", c->numbers};
+	ret[6] = (struct reason){"broken", "values that no other has:", c->broken};
 	ret[5] = (struct reason){"denied", "what is pointed to is something else:", c->denied};
 }
 

@@ -59,6 +59,13 @@ def invariants(folder):
     alike = Counter(found[a].get("by") for a, (_, _, leak, _) in account.items() if leak == "definite")
     if set(alike) != {"look-alike"} or len({size for size, _, _, _ in account.values()}) != 1:
         raise hw.Failure(f"lost ones are {alike}")
+    # `type` says what speaks against it.
+    reasons = Counter()
+    for address in [a for a, (_, _, _, kind) in account.items() if kind == "?"][:9]:
+        (record,) = [c for c in ask("core", "--json", core, "type", hex(address), "--limit", "1000")["candidates"] if c["type"] == "Record"]
+        reasons[*record["broken"]] += record["known"] > 0
+    if reasons != {("values",): 5, ("name",): 4} and reasons != {("values._M_impl",): 5, ("name._M_dataplus",): 4}:
+        raise hw.Failure(f"against it speaks {reasons}")
 
 
 @tests.test
