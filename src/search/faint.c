@@ -238,7 +238,7 @@ struct error *search_find_faint(
 	return ok ? NULL : error_no_memory();
 }
 
-bool graph_is_faint(const struct graph *graph, uint32_t edge_number)
+size_t graph_faint_from(const struct graph *graph, uint32_t edge_number)
 {
 	const uint32_t *faint = graph->faint.data;
 	size_t low = 0, high = graph->faint.len;
@@ -249,5 +249,11 @@ bool graph_is_faint(const struct graph *graph, uint32_t edge_number)
 		else
 			high = middle;
 	}
-	return low < graph->faint.len && faint[low] == edge_number;
+	return low;
+}
+
+bool graph_is_faint(const struct graph *graph, uint32_t edge_number)
+{
+	size_t at = graph_faint_from(graph, edge_number);
+	return at < graph->faint.len && graph->faint.data[at] == edge_number;
 }

@@ -75,6 +75,8 @@ uint32_t graph_offset(const struct graph *graph, uint32_t edge_number);
 
 /* Whether an edge is none of its target's holders, but for leaks (search/faint.h). */
 bool graph_is_faint(const struct graph *graph, uint32_t edge_number);
+/* Of graph->faint the index of the first that is not below an edge. */
+size_t graph_faint_from(const struct graph *graph, uint32_t edge_number);
 
 /* Where in a block of `size` bytes the first word stands that is `value`; 0: nowhere. */
 uint64_t graph_word_offset(

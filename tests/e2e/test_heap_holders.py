@@ -35,6 +35,9 @@ def add_faint(name, holders):
             raise hw.Failure(f"why table: {why['referrers']}")
         if [r.get("symbol") for r in why["roots"] if r["layer"] == 0 and r["kind"] == "global"] != ["table"]:
             raise hw.Failure(f"why table: {why['roots']}")
+        cursors = [r["into"] for r in why["roots"] if r["layer"] == 0 and r.get("variable") == "cursor"]
+        if cursors != [99] * bool(holders):
+            raise hw.Failure(f"why table, by a variable on a stack: {why['roots']}")
         # By nothing else.
         for address, symbol, into in ((marked, "marked", 1), (text, "text", 333)):
             roots = [r for r in ask("core", "--json", core, "why", hex(address))["roots"] if r["kind"] == "global"]

@@ -66,6 +66,13 @@ static void make_chance(void)
 	}
 }
 
+static void end_with(const char *line)
+{
+	const char *volatile cursor = line;
+	account_end();
+	(void)*cursor;
+}
+
 int main(int argc, char **argv)
 {
 	account_open(argc, argv);
@@ -76,6 +83,6 @@ int main(int argc, char **argv)
 	reader->at = table + 77;
 	marked = (uintptr_t)block(200, 'p', "marked") | 1;
 	text = (char *)block(3000, 'p', "text") + 333;
-	account_end();
+	end_with(table + 99);
 	return !table || !flags || !notes || !reader || !marked || !text;
 }

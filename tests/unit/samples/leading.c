@@ -25,6 +25,17 @@ struct item {
 	double weights[4];
 };
 
+/* A pointer to the former may lead to one of the latter. */
+struct step {
+	struct step *next;
+	long number;
+};
+
+struct leap {
+	struct step step;
+	long further;
+};
+
 struct table {
 	struct item **items;
 	struct tree roots[2];
@@ -34,6 +45,7 @@ struct table {
 static struct tree *tree;
 static struct item *items;
 static struct table *table;
+static struct step *steps;
 static void *hidden; /* nothing is declared of what it leads to */
 static struct tree *nodes[NODES];
 
@@ -85,6 +97,14 @@ static void make_blocks(void)
 		memcpy(&table->items[i]->weights[1], &odd, sizeof(odd));
 	}
 	table->roots[0].name = new_name(7);
+	for (unsigned i = 0; i < ITEMS; i++) {
+		struct step *step = block(i % 2 ? sizeof(*step) : sizeof(struct leap));
+		step->next = steps;
+		step->number = i;
+		steps = step;
+	}
+	tell(steps, false);
+	tell(steps->next->next, false);
 	void **chain = block(10 * sizeof(void *));
 	chain[3] = block(136);
 	hidden = chain;
