@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "heap/candidates.h"
+#include "heap/candidates_judge.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "heap/inferred.h"
-#include "heap/slots.h"
 
 /* Blocks of a group that are looked at, evenly over all of them. */
 #define SAMPLES_MOST 32u
@@ -15,52 +14,37 @@
 /* What an allocator may give more than was asked for. */
 #define SPARE_MOST 16u
 #define HEADERS 3u
+/* More than some pointers in their places, less than what is pointed to can speak against it. */
+#define KNOWN_SCORE 20
 
-/* What stands in the words of the blocks. */
-struct sample {
-	uint64_t words[CLASS_WORDS];
-	size_t len;
-	uint64_t pointers; /* bits */
-	uint64_t code;     /* of these, to what may be run */
-	uint64_t modules;  /* of these, to what modules have read-only: tables of functions */
-};
-
-struct judging {
-	struct survey *survey;
-	struct types *types;
-	struct sample *samples;
-	uint32_t count;
-	uint64_t usable;
-	uint64_t pointers, data; /* words that are pointers, or something else, in some block */
-	uint64_t no_code;        /* pointers to no functions, in some */
-	uint64_t elsewhere;      /* words that are no pointers to tables of functions in some */
-	struct slot_vec slots;   /* of the type that is looked at */
-	struct candidate_vec *found;
-	bool failed;
-};
+void candidates_sample(const struct judging *judging, uint32_t block, struct sample *ret)
+{
+	const struct address_space *space = judging->survey->heap.space;
+	const struct search *search = judging->survey->search;
+	*ret = (struct sample){.block = block};
+	size_t wanted = (size_t)min(judging->usable & ~(uint64_t)7, (uint64_t)sizeof(ret->words));
+	ret->len =
+		address_space_read(space, search_block_address(search, block), ret->words, wanted) /
+		8;
+	for (size_t i = 0; i < ret->len; i++) {
+		uint64_t word = ret->words[i], bit = 1ull << i;
+		/* Pointers to characters may be odd. */
+		const struct process_map *map = word ? address_space_map(space, word) : NULL;
+		ret->filled |= word ? bit : 0;
+		ret->pointers |= map ? bit : 0;
+		if (map && !map->writable && address_space_module(space, word))
+			ret->modules |= bit;
+		if (map && map->executable)
+			ret->code |= bit;
+	}
+}
 
 static void take_sample(struct judging *j, uint32_t block)
 {
 	struct sample *sample = &j->samples[j->count++];
-	size_t wanted = (size_t)min(j->usable & ~(uint64_t)7, (uint64_t)sizeof(sample->words));
-	size_t got = address_space_read(j->survey->heap.space,
-		search_block_address(j->survey->search, block), sample->words, wanted);
-	sample->len = got / 8;
-	for (size_t i = 0; i < sample->len; i++) {
-		uint64_t word = sample->words[i];
-		const struct address_space *space = j->survey->heap.space;
-		/* Pointers to characters may be odd. */
-		const struct process_map *map = word ? address_space_map(space, word) : NULL;
-		if (map)
-			sample->pointers |= 1ull << i;
-		else if (word)
-			j->data |= 1ull << i;
-		if (map && !map->writable && address_space_module(space, word))
-			sample->modules |= 1ull << i;
-		if (map && map->executable)
-			sample->code |= 1ull << i;
-	}
+	candidates_sample(j, block, sample);
 	j->pointers |= sample->pointers;
+	j->data |= sample->filled & ~sample->pointers;
 	j->no_code |= sample->pointers & ~sample->code;
 	j->elsewhere |= ~sample->modules;
 }
@@ -168,20 +152,23 @@ static int bits(uint64_t set)
 	return __builtin_popcountll(set);
 }
 
-/* Words that the type covers. */
-static uint64_t covered(const struct candidate *c)
+uint64_t candidates_covered(const struct candidate *c)
 {
 	uint64_t words = (c->header + c->size * c->count) / 8;
 	return words < CLASS_WORDS ? (1ull << words) - 1 : UINT64_MAX;
 }
 
 /* Pointers in bytes, unions and numbers are possible, and not likely. */
-static void weigh(const struct judging *j, uint64_t declared, struct candidate *c)
+static void weigh(const struct judging *j, struct candidate *c)
 {
-	uint64_t undeclared = j->pointers & covered(c) & ~declared;
+	uint64_t undeclared =
+		j->pointers & candidates_covered(c) & ~c->declared & ~c->known_pointers;
 	c->score = 4 * bits(c->pointers) + 8 * bits(c->agreeing) - bits(c->nulls) -
 		   2 * bits(undeclared) - 12 * bits(c->strays) - 20 * bits(c->numbers) -
 		   10 * bits(c->denied);
+	c->score -= 10 * bits(c->broken);
+	if (c->known && !c->broken)
+		c->score += KNOWN_SCORE;
 	if (!c->is_array)
 		c->score += c->pointers ? 3 : 6;
 	if (j->usable - (c->header + c->size * c->count) < 8)
@@ -205,7 +192,7 @@ static void judge(struct judging *j, const struct word_map *map, struct candidat
 	c->nulls = pointers & ~j->pointers & ~j->data;
 	c->strays = data & j->pointers;
 	/* In unions and bytes there may be pointers, too. */
-	uint64_t wild = covered(c) & ~(pointers | data);
+	uint64_t wild = candidates_covered(c) & ~(pointers | data);
 	if (j->pointers && !c->pointers && map->pointers && !(wild & j->pointers))
 		return;
 	if (bits(c->numbers) > 1 || bits(c->strays) > 1 || (c->numbers && c->strays))
@@ -213,7 +200,7 @@ static void judge(struct judging *j, const struct word_map *map, struct candidat
 	judge_targets(j, c);
 	c->denied |= repeat(map->code, c->size, c->header, c->count) & j->no_code &
 		     ~repeat(map->vtables, c->size, c->header, c->count);
-	weigh(j, pointers, c);
+	c->declared = pointers;
 	j->failed |= !candidate_vec_push(j->found, *c);
 }
 
@@ -277,12 +264,17 @@ struct error *candidates_find(struct survey *survey, uint32_t block, uint32_t ty
 	take_samples(&j, block, type);
 	if (j.count)
 		types_each(j.types, take_type, &j);
+	struct error *error = candidates_find_known(&j);
+	for (size_t i = 0; i < ret->len; i++)
+		weigh(&j, &ret->data[i]);
 	if (ret->len)
 		qsort(ret->data, ret->len, sizeof(*ret->data), by_score);
 	*ret_sampled = j.count;
 	slot_vec_deinit(&j.slots);
 	free(j.samples);
-	return j.failed || types_failed(j.types) ? error_no_memory() : NULL;
+	if (!error && (j.failed || types_failed(j.types)))
+		error = error_no_memory();
+	return error;
 }
 
 struct holding {

@@ -25,7 +25,13 @@ struct candidate {
 	uint64_t strays;   /* there are pointers where it has other things */
 	uint64_t numbers;  /* it has pointers there, and the blocks something else */
 	uint64_t denied;   /* pointers to blocks that are known, and of another type */
-	int score;         /* the more the better */
+	uint64_t declared; /* it has pointers there */
+	/* So many blocks that are known to be of the type have pointers at the same places, there
+	 * (of the first 256 that are as large as these). */
+	uint32_t known;
+	uint64_t known_pointers;
+	uint64_t broken; /* values that none of those has there, and the type does not allow */
+	int score;       /* the more the better */
 };
 DEFINE_VEC(candidate_vec, struct candidate)
 

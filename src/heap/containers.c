@@ -131,12 +131,16 @@ bool find_is_text(const struct finding *f, const uint8_t *bytes, size_t len)
 	return is_readable(bytes, len);
 }
 
-/* What comes first is the surer. */
+/* What comes first is the surer. Three words on a stack are a vector's only if no block says
+ * otherwise. */
 static bool look(struct finding *f, const struct place *place)
 {
+	if (place->is_stack && f->is_late)
+		return find_vector(f, place);
 	return find_deque(f, place) || find_deque_of_libcxx(f, place) || find_tree(f, place) ||
 	       find_hash(f, place) || find_tree_of_libcxx(f, place) || find_list(f, place) ||
-	       find_string(f, place) || find_string_of_libcxx(f, place) || find_vector(f, place);
+	       find_string(f, place) || find_string_of_libcxx(f, place) ||
+	       (!place->is_stack && find_vector(f, place));
 }
 
 /* What a container's second word can be, if its first points to a block. */
@@ -228,7 +232,8 @@ static struct error *look_through_roots(
 	for (size_t i = 0; i < f->graph->roots.len && !f->error; i++) {
 		const struct graph_root *word = &f->graph->roots.data[i];
 		const struct heap_root *root = &roots->data[word->root];
-		if (root->values || word->edge & GRAPH_INTERIOR || word->address % 8)
+		if (root->values || word->edge & GRAPH_INTERIOR || word->address % 8 ||
+			(f->is_late && root->kind != HEAP_ROOT_STACK))
 			continue;
 		uint64_t start = (root->start + 7) & ~7ull;
 		if (word->address - start > 8 * PLACE_BEFORE)
@@ -285,7 +290,10 @@ static struct error *find_all(struct finding *f, const struct heap_root_vec *roo
 		error = look_through_roots(f, roots, &window);
 	if (!error)
 		error = look_through_blocks(f, &window);
-	return error ? error : look_at_tails(f, &window);
+	if (!error)
+		error = look_at_tails(f, &window);
+	f->is_late = true;
+	return error ? error : look_through_roots(f, roots, &window);
 }
 
 struct error *containers_recognise(const struct heap *heap, const struct heap_root_vec *roots,

@@ -45,6 +45,7 @@ struct finding {
 	uint32_t part_types[CONTAINER_PARTS];
 	uint32_t blocks;
 	bool loose;              /* an allocator may give more than glibc does */
+	bool is_late;            /* all but vectors on stacks is known */
 	struct space_u32 nodes;  /* of the container that is looked at */
 	struct space_u32 owners; /* of trees: from which node each was reached */
 	/* How far before its end the string in a block must end, and TAIL_TEXT; or 0. Looked at

@@ -19,6 +19,7 @@ void inferred_free_facts(struct inferring *inferring)
 	for (struct fact **fact; (fact = fact_map_next(&f->facts, &position, NULL));) {
 		if (*fact) {
 			slot_vec_deinit(&(*fact)->slots);
+			space_u32_deinit(&(*fact)->wholes);
 			alike_rules_deinit(&(*fact)->rules);
 		}
 		free(*fact);
@@ -229,9 +230,17 @@ void inferred_push(struct inferring *inferring, uint32_t block, uint32_t type)
 
 bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class)
 {
+	uint32_t layout = inferring->survey->types.types.data[type].layout;
+	/* What may be of any size looks like nothing. */
+	return layout != TYPE_VOID && !has_open_end(inferring->types, layout) &&
+	       inferred_looks_like(inferring, layout, class) &&
+	       !inferred_may_be_more(inferring, layout, class);
+}
+
+bool inferred_looks_like(struct inferring *inferring, uint32_t type, uint32_t class)
+{
 	struct inferring *f = inferring;
-	struct heap_type of = f->survey->types.types.data[type];
-	struct fact *fact = of.layout == TYPE_VOID ? NULL : inferred_fact(f, of.layout);
+	struct fact *fact = inferred_fact(f, type);
 	const struct heap_class *alike = &f->survey->classes.classes.data[class];
 	struct class_key key = alike->key;
 	struct look look = {key.size, key.pointers, alike->nulls};
@@ -240,9 +249,7 @@ bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class)
 	 */
 	if (!fact || fact->map.pointers & ~key.pointers & ~alike->nulls)
 		return false;
-	/* What may be of any size looks like nothing. */
-	return !has_open_end(f->types, of.layout) &&
-	       form_of(f, of.layout, fact, &look) == FORM_SINGLE;
+	return form_of(f, type, fact, &look) == FORM_SINGLE;
 }
 
 bool inferred_is_single(
@@ -309,6 +316,10 @@ static uint32_t find_type(struct inferring *f, uint32_t block, uint32_t type, st
 	if (is_part && fact->size && fact->size <= usable &&
 		!strstr(types->types.data[part].name, " node"))
 		form = FORM_ARRAY;
+	if (has_class && !is_part && form == FORM_SINGLE && inferred_may_be_more(f, type, site)) {
+		inferred_set_bit(f->is_mixed, site);
+		form = FORM_NONE;
+	}
 	uint32_t found = HEAP_TYPE_NONE;
 	if (form != FORM_NONE)
 		found = is_part ? refined(f, part, type, form == FORM_ARRAY, fact)

@@ -27,27 +27,34 @@ static bool is_kept(struct inferring *f, struct alike_rule *rule, uint32_t block
 	uint64_t word;
 	if (rule->offset > len || len - rule->offset < rule->size)
 		return true;
+	uint64_t start = search_block_address(f->search, block);
+	if (rule->kind == ALIKE_VECTOR || rule->kind == ALIKE_STRING)
+		return inferred_keeps_invariant(
+			f, rule, start + rule->offset, bytes + rule->offset);
 	if (rule->kind != ALIKE_POINTER && rule->kind != ALIKE_APART)
 		return alike_rule_keeps(f->types, rule, bytes + rule->offset);
 	memcpy(&word, bytes + rule->offset, 8);
 	if (rule->kind == ALIKE_POINTER)
 		return inferred_pointee(f, word, rule->type) != POINTEE_DENIES;
-	uint64_t start = search_block_address(f->search, block);
 	return word - start >= search_block_size(f->search, block);
+}
+
+static struct fact *fact_with_rules(struct inferring *f, uint32_t layout)
+{
+	struct fact *fact = inferred_fact(f, layout);
+	if (fact && !fact->has_rules) {
+		fact->has_rules = true;
+		f->failed |= !alike_rules_find(f->types, layout, fact, &fact->rules);
+	}
+	return fact;
 }
 
 static struct fact *ruled_fact(struct inferring *f, uint32_t heap_type)
 {
 	const struct heap_type *type = &f->survey->types.types.data[heap_type];
-	struct fact *fact =
-		type->kind != HEAP_TYPE_INFERRED || type->is_array || type->layout == TYPE_VOID
-			? NULL
-			: inferred_fact(f, type->layout);
-	if (fact && !fact->has_rules) {
-		fact->has_rules = true;
-		f->failed |= !alike_rules_find(f->types, type->layout, fact, &fact->rules);
-	}
-	return fact;
+	bool has_any =
+		type->kind == HEAP_TYPE_INFERRED && !type->is_array && type->layout != TYPE_VOID;
+	return has_any ? fact_with_rules(f, type->layout) : NULL;
 }
 
 static void ask_witness(struct inferring *f, uint32_t block, struct fact *fact)
@@ -77,6 +84,11 @@ void inferred_learn_rules(struct inferring *inferring)
 	}
 }
 
+static bool counts(const struct alike_rule *rule)
+{
+	return !rule->is_broken && (rule->kind != ALIKE_TEXT || rule->is_met);
+}
+
 /* A type with one pointer looks like much; of such what is pointed to must say so, too. */
 static bool is_backed(
 	struct inferring *f, const struct fact *fact, uint32_t class, const uint8_t *bytes)
@@ -104,11 +116,30 @@ bool inferred_alike(struct inferring *inferring, uint32_t block, uint32_t class,
 	const uint8_t *bytes = fact ? bytes_of(f, block, &len) : NULL;
 	for (size_t i = 0; bytes && i < fact->rules.len; i++) {
 		struct alike_rule *rule = &fact->rules.data[i];
-		bool counts = !rule->is_broken && (rule->kind != ALIKE_TEXT || rule->is_met);
-		if (counts && !is_kept(f, rule, block, bytes, len))
+		if (counts(rule) && !is_kept(f, rule, block, bytes, len))
 			return false;
 	}
 	return bytes && is_backed(f, fact, class, bytes);
+}
+
+uint64_t inferred_ask_values(
+	struct inferring *inferring, uint32_t block, uint32_t layout, bool is_witness)
+{
+	struct inferring *f = inferring;
+	struct fact *fact = fact_with_rules(f, layout);
+	uint64_t broken = 0;
+	size_t len;
+	const uint8_t *bytes = fact ? bytes_of(f, block, &len) : NULL;
+	for (size_t i = 0; bytes && i < fact->rules.len; i++) {
+		struct alike_rule *rule = &fact->rules.data[i];
+		if (rule->kind == ALIKE_POINTER || is_kept(f, rule, block, bytes, len))
+			continue;
+		if (is_witness)
+			rule->is_broken = true;
+		else if (counts(rule))
+			broken |= 1ull << rule->offset / 8;
+	}
+	return broken;
 }
 
 const char *inferred_basis_name(const struct survey *survey, uint32_t block)

@@ -25,6 +25,9 @@ enum alike_kind {
 	ALIKE_TEXT,    /* is text up to its NUL */
 	ALIKE_POINTER, /* to what can be so */
 	ALIKE_APART,   /* does not point to its own block */
+	ALIKE_VECTOR,  /* of C++: its three pointers agree with each other and their block */
+	ALIKE_STRING,  /* of libstdc++: so do pointer, length and capacity, and it ends with NUL */
+	ALIKE_NOTHING, /* no rule */
 };
 
 struct alike_rule {
@@ -42,5 +45,13 @@ void inferred_learn_rules(struct inferring *inferring);
 /* Whether a block of a class that looks like some of the heap's type may be one. */
 bool inferred_alike(
 	struct inferring *inferring, uint32_t block, uint32_t class, uint32_t heap_type);
+
+/*
+ * The same of single blocks, once all are typed, but for what pointers lead to: first of those that
+ * are known to be of a type, plain (witnesses), then of others. Returns bits of the words whose
+ * values are none that the type has there.
+ */
+uint64_t inferred_ask_values(
+	struct inferring *inferring, uint32_t block, uint32_t layout, bool is_witness);
 
 #endif

@@ -35,6 +35,9 @@ struct fact {
 	struct alike_rules rules;     /* of blocks that only look so */
 	uint16_t witnesses;
 	bool has_rules;
+	/* Larger types that begin with it, and that an allocator may give as much as it. */
+	bool has_wholes;
+	struct space_u32 wholes;
 };
 
 static inline bool fact_same(uint32_t a, uint32_t b)
@@ -87,6 +90,7 @@ struct inferring {
 	enum inferred_basis basis; /* of what is found now */
 	struct window window;      /* of what looks alike */
 	struct inferred_few *few;  /* NULL: all are wanted */
+	bool has_modules;          /* all whose types count are known */
 	bool loose;                /* an allocator may give more than glibc does */
 	bool failed;
 };
@@ -131,6 +135,11 @@ bool inferred_is_close(const struct inferring *inferring, uint64_t wanted, uint6
 uint32_t inferred_type_for(struct inferring *inferring, uint32_t block, uint32_t type);
 /* What is known of a class by one of its blocks fits a block that looks so. */
 bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class);
+/* Whether blocks of a class can be one of a type, plain, each. */
+bool inferred_looks_like(struct inferring *inferring, uint32_t type, uint32_t class);
+/* Whether blocks of a class that may be of a type, plain, may as well be of one that begins with
+ * it. */
+bool inferred_may_be_more(struct inferring *inferring, uint32_t type, uint32_t class);
 /* Whether a block of that size with these pointers can be one of a type, plain. */
 bool inferred_is_single(
 	struct inferring *inferring, uint32_t type, uint64_t usable, uint64_t pointers);

@@ -70,6 +70,9 @@ static void descend(struct finding_rules *f, uint32_t number, uint64_t offset, u
 	if (!f->ok || ++f->steps > STEPS_MOST || depth > TYPES_DEPTH_MAX ||
 		offset >= 8ull * CLASS_WORDS)
 		return;
+	enum alike_kind whole = alike_rule_of_object(&type);
+	if (whole != ALIKE_NOTHING)
+		add_rule(f, whole, number, offset, type.size);
 	if (content != TYPE_VOID)
 		descend(f, content, offset, depth + 1);
 	else if (type.kind == TYPE_NUMBER || type.kind == TYPE_ENUM)

@@ -2,6 +2,7 @@
 #include "heap/leading.h"
 
 #include "heap/cxx.h"
+#include "heap/faint.h"
 #include "heap/inferred_few.h"
 
 /* With more it is no question about a few any more. */
@@ -29,7 +30,11 @@ struct error *leading_type(struct survey *survey, uint64_t address, struct rever
 		return error;
 	struct inferred_few few = {.reverse = ret_reverse};
 	error = survey_type_few(survey, is_few ? &few : NULL);
+	if (!error && few.is_told)
+		error = faint_find(survey, &ret_reverse->blocks);
 	if (error || !few.is_told)
 		reverse_free(ret_reverse);
+	else
+		reverse_drop_faint(search_graph(survey->search), ret_reverse);
 	return error;
 }

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "heap/faint.h"
 #include "heap/thread_locals.h"
 
 struct holder_key {
@@ -151,7 +152,9 @@ struct error *heap_retained(const struct survey *survey, size_t limit, struct re
 	const struct graph *graph = search_graph(survey->search);
 	struct reverse reverse;
 	*ret = (struct retained){.shared_bytes = 0};
-	struct error *error = reverse_make(graph, &reverse);
+	struct error *error = faint_find(survey, NULL);
+	if (!error)
+		error = reverse_make(graph, &reverse);
 	if (error)
 		return error;
 	_cleanup_free_ uint32_t *holder_of = calloc(graph->roots.len + 1, sizeof(*holder_of));

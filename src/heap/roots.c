@@ -337,6 +337,26 @@ static bool all_are_known(const struct finding *f)
 	return true;
 }
 
+/* Data first: what a program names says more than what a stack may have left over. */
+static bool put_in_order(struct heap_root_vec *roots)
+{
+	static const enum heap_root_kind order[HEAP_ROOT_KINDS] = {HEAP_ROOT_DATA, HEAP_ROOT_TLS,
+		HEAP_ROOT_REGISTERS, HEAP_ROOT_STACK, HEAP_ROOT_MAPPING};
+	struct heap_root_vec sorted;
+	bool ok = true;
+	heap_root_vec_init(&sorted);
+	for (unsigned kind = 0; kind < HEAP_ROOT_KINDS; kind++) {
+		for (size_t i = 0; i < roots->len && ok; i++) {
+			if (roots->data[i].kind == order[kind])
+				ok = heap_root_vec_push(&sorted, roots->data[i]);
+		}
+	}
+	struct heap_root_vec swap = *roots;
+	*roots = sorted;
+	heap_root_vec_deinit(&swap);
+	return ok;
+}
+
 static bool find_all(struct finding *f)
 {
 	bool ok = take_heaps(f);
@@ -352,6 +372,7 @@ static bool find_all(struct finding *f)
 	if (ok && f->taken.len)
 		qsort(f->taken.data, f->taken.len, sizeof(*f->taken.data), by_start);
 	ok = ok && add_mappings(f, HEAP_ROOT_DATA) && add_mappings(f, HEAP_ROOT_MAPPING);
+	ok = ok && put_in_order(f->roots);
 	/* Only now do they stay where they are. */
 	for (size_t i = 0; ok && i < f->roots->len; i++) {
 		struct heap_root *root = &f->roots->data[i];

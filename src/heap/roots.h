@@ -41,7 +41,8 @@ static inline uint64_t heap_root_address(const struct heap_root *root, uint64_t 
 	return root->values ? root->start : address;
 }
 
-/* Fills `ret`, in the order in which they claim blocks: data, stacks, …, unknown mappings last. */
+/* Fills `ret`, in the order in which they claim blocks: data, thread-local storage, registers,
+ * stacks, unknown mappings last. */
 struct error *heap_roots_find(const struct heap *heap, const struct thread_blocks *blocks,
 	struct heap_root_vec *ret) must_check_;
 

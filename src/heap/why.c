@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "heap/faint.h"
 #include "search/reverse.h"
 
 struct row_key {
@@ -50,7 +51,7 @@ static void describe_pointer(
 {
 	uint32_t end = graph_edges_end(a->graph, block);
 	for (uint32_t i = a->graph->heads.data[block]; i < end; i++) {
-		if (GRAPH_BLOCK(a->graph->edges.data[i]) != target)
+		if (GRAPH_BLOCK(a->graph->edges.data[i]) != target || graph_is_faint(a->graph, i))
 			continue;
 		row->into = graph_offset(a->graph, i);
 		row->offset = graph_word_offset(a->graph, row->example,
@@ -129,12 +130,12 @@ static bool take_roots(struct asking *a, unsigned layer)
 	for (size_t i = 0; i < roots->len; i++) {
 		const struct graph_root *from = &roots->data[i];
 		uint32_t block = GRAPH_BLOCK(from->edge);
-		if (!(set[block / 64] >> block % 64 & 1))
+		if (from->is_faint || !(set[block / 64] >> block % 64 & 1))
 			continue;
 		uint64_t address =
 			heap_root_address(&a->survey->roots.data[from->root], from->address);
 		struct why_root root = {layer, from->root, address,
-			search_block_address(a->survey->search, block), from->offset};
+			search_block_address(a->survey->search, block), from->offset, false};
 		if (!why_roots_push(&a->why->roots, root))
 			return false;
 	}
@@ -149,6 +150,42 @@ static int by_blocks(const void *a, const void *b)
 	if (x->blocks != y->blocks)
 		return x->blocks > y->blocks ? -1 : 1;
 	return (x->example > y->example) - (x->example < y->example);
+}
+
+/* Of so many words on stacks it is asked which variables they are; further ones have no name. */
+#define NAMED_MOST 1024u
+
+static struct error *name_roots(struct asking *a)
+{
+	struct error *error = NULL;
+	unsigned left = NAMED_MOST;
+	for (size_t i = 0; i < a->why->roots.len && !error; i++) {
+		struct why_root *root = &a->why->roots.data[i];
+		const struct heap_root *of = &a->survey->roots.data[root->root];
+		struct heap_stack_place place = {.variable = NULL};
+		if (of->kind != HEAP_ROOT_STACK)
+			continue;
+		if (left) {
+			left--;
+			error = stack_places_find(
+				a->survey->stacks, of->thread, root->address, &place);
+		}
+		root->is_unnamed = !place.variable;
+	}
+	return error;
+}
+
+/* The survey's roots are in order, and words ascending in each. */
+static int by_name(const void *a, const void *b)
+{
+	const struct why_root *x = a, *y = b;
+	if (x->layer != y->layer)
+		return x->layer < y->layer ? -1 : 1;
+	if (x->is_unnamed != y->is_unnamed)
+		return x->is_unnamed ? 1 : -1;
+	if (x->root != y->root)
+		return x->root < y->root ? -1 : 1;
+	return (x->address > y->address) - (x->address < y->address);
 }
 
 static bool ask_for(struct asking *a, uint32_t block, const struct kin_set *types)
@@ -203,7 +240,12 @@ static struct error *ask(
 	space_u32_deinit(&a->layer);
 	space_u32_deinit(&a->next);
 	row_map_deinit(&a->map);
-	return ok ? NULL : error_no_memory();
+	if (!ok)
+		return error_no_memory();
+	struct error *error = name_roots(a);
+	if (why->roots.len)
+		qsort(why->roots.data, why->roots.len, sizeof(*why->roots.data), by_name);
+	return error;
 }
 
 struct error *heap_why(const struct survey *survey, uint32_t block, const struct kin_set *types,
@@ -215,7 +257,9 @@ struct error *heap_why(const struct survey *survey, uint32_t block, const struct
 		.reverse = reverse,
 		.why = ret};
 	struct reverse own = {.heads = NULL};
-	struct error *error = reverse ? NULL : reverse_make(a.graph, &own);
+	struct error *error = faint_find(survey, reverse ? &reverse->blocks : NULL);
+	if (!error && !reverse)
+		error = reverse_make(a.graph, &own);
 	if (!reverse)
 		a.reverse = &own;
 	if (!error)

@@ -30,6 +30,8 @@ struct why_root {
 	uint32_t root;  /* of survey->roots */
 	uint64_t address;
 	uint64_t target, into;
+	/* On a stack, in no variable that is known: it may be left from before. */
+	bool is_unnamed;
 };
 DEFINE_VEC(why_roots, struct why_root)
 
@@ -37,7 +39,7 @@ struct why {
 	uint64_t asked_blocks, asked_bytes;
 	uint64_t asked;         /* address of one, the last */
 	struct why_rows rows;   /* by layer, those of the most blocks first */
-	struct why_roots roots; /* by layer */
+	struct why_roots roots; /* by layer; what is named, and registers, before the rest */
 	unsigned layers;
 	bool cut; /* there is more beyond the last layer */
 };

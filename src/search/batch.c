@@ -35,7 +35,7 @@ static void heads_up_to(struct batch *b, uint32_t block)
 static bool add_root(struct batch *b, uint64_t place, uint32_t edge, uint32_t offset)
 {
 	return graph_roots_push(
-		&b->graph->roots, (struct graph_root){place, edge, b->root, offset});
+		&b->graph->roots, (struct graph_root){place, edge, b->root, offset, false});
 }
 
 static bool add_edge(struct batch *b, uint32_t source, uint32_t edge, uint32_t offset)

@@ -48,12 +48,16 @@ static bool make_rows(const struct finding *f, bool by_holder, uint32_t rows, ui
 		return false;
 	for (size_t i = 0; i < roots->len; i++) {
 		uint32_t block = GRAPH_BLOCK(roots->data[i].edge);
+		if (roots->data[i].is_faint)
+			continue;
 		heads[(by_holder ? f->holders->of_root[i] : block) + 2]++;
 	}
 	for (uint32_t i = 2; i < rows + 2; i++)
 		heads[i] += heads[i - 1];
 	for (size_t i = 0; i < roots->len; i++) {
 		uint32_t block = GRAPH_BLOCK(roots->data[i].edge), holder = f->holders->of_root[i];
+		if (roots->data[i].is_faint)
+			continue;
 		cells[heads[(by_holder ? holder : block) + 1]++] = by_holder ? block : holder;
 	}
 	return true;
@@ -78,6 +82,15 @@ struct step {
 };
 DEFINE_VEC(steps, struct step)
 
+/* Whether an edge of a block's leads to what nobody has met so far. */
+static inline bool is_news(const struct finding *f, const uint32_t *edge)
+{
+	if (f->number[GRAPH_BLOCK(*edge)] != UNSEEN)
+		return false;
+	return !(*edge & GRAPH_INTERIOR) ||
+	       !graph_is_faint(f->graph, (uint32_t)(edge - f->graph->edges.data));
+}
+
 /* Depth first from one holder; nodes are numbered when all behind them are done. */
 static bool descend(struct finding *f, struct steps *stack, uint32_t root, uint32_t *done)
 {
@@ -90,8 +103,8 @@ static bool descend(struct finding *f, struct steps *stack, uint32_t root, uint3
 		uint32_t count, found = UNSEEN;
 		successors(f, top->node, &next, &count);
 		while (top->next < count && found == UNSEEN) {
-			uint32_t block = GRAPH_BLOCK(next[top->next++]);
-			found = f->number[block] == UNSEEN ? block : UNSEEN;
+			const uint32_t *edge = &next[top->next++];
+			found = is_news(f, edge) ? GRAPH_BLOCK(*edge) : UNSEEN;
 		}
 		if (found == UNSEEN) {
 			f->order[(*done)++] = top->node;

@@ -17,6 +17,7 @@ void graph_deinit(struct graph *graph)
 	space_u32_deinit(&graph->edges);
 	graph_interiors_deinit(&graph->interiors);
 	graph_roots_deinit(&graph->roots);
+	space_u32_deinit(&graph->faint);
 }
 
 uint32_t graph_offset(const struct graph *graph, uint32_t edge_number)

@@ -25,6 +25,7 @@ struct graph_root {
 	uint32_t edge;
 	uint32_t root;
 	uint32_t offset;
+	bool is_faint; /* it is no holder of the block (search/faint.h) */
 };
 DEFINE_VEC(graph_roots, struct graph_root)
 
@@ -41,6 +42,8 @@ struct graph {
 	uint64_t edge_count;
 	struct graph_interiors interiors; /* ascending by edge */
 	struct graph_roots roots;
+	bool has_faint;         /* these were looked for: */
+	struct space_u32 faint; /* edges that are none of their targets' holders; ascending */
 	uint64_t root_bytes, unread_bytes;
 };
 
@@ -77,6 +80,11 @@ void graph_cut(struct graph *graph, uint32_t block, uint64_t bytes);
 
 /* How far an edge points into its block. */
 uint32_t graph_offset(const struct graph *graph, uint32_t edge_number);
+
+/* Whether an edge is none of its target's holders, but for leaks (search/faint.h). */
+bool graph_is_faint(const struct graph *graph, uint32_t edge_number);
+/* Of graph->faint the index of the first that is not below an edge. */
+size_t graph_faint_from(const struct graph *graph, uint32_t edge_number);
 
 /* Where in a block of `size` bytes the first word stands that is `value`; 0: nowhere. */
 uint64_t graph_word_offset(

@@ -3,28 +3,46 @@
 
 #include <stdlib.h>
 
-/* Counts, then places: a transposition of sparse rows. */
-struct error *reverse_make(const struct graph *graph, struct reverse *ret)
+/* Counts, or places: a transposition of sparse rows. heads[b + 1] is where the next source of b
+ * goes, and in the end where those of b end. */
+static inline void take_all(
+	const struct graph *graph, bool places, bool has_faint, struct reverse *ret)
 {
 	uint32_t count = space_count(graph->space);
 	const uint32_t *heads = graph->heads.data, *edges = graph->edges.data;
+	for (uint32_t block = 0; block < count; block++) {
+		for (uint32_t i = heads[block], end = graph_edges_end(graph, block); i < end; i++) {
+			if (has_faint && edges[i] & GRAPH_INTERIOR && graph_is_faint(graph, i))
+				continue;
+			if (places)
+				ret->sources[ret->heads[GRAPH_BLOCK(edges[i]) + 1]++] = block;
+			else
+				ret->heads[GRAPH_BLOCK(edges[i]) + 2]++;
+		}
+	}
+}
+
+static void take(const struct graph *graph, bool places, struct reverse *ret)
+{
+	if (graph->faint.len)
+		take_all(graph, places, true, ret);
+	else
+		take_all(graph, places, false, ret);
+}
+
+struct error *reverse_make(const struct graph *graph, struct reverse *ret)
+{
+	uint32_t count = space_count(graph->space);
 	*ret = (struct reverse){.heads = calloc((size_t)count + 2, sizeof(*ret->heads)),
 		.sources = malloc((graph->edge_count + 1) * sizeof(*ret->sources))};
 	if (!ret->heads || !ret->sources) {
 		reverse_free(ret);
 		return error_no_memory();
 	}
-	for (uint32_t block = 0; block < count; block++) {
-		for (uint32_t i = heads[block], end = graph_edges_end(graph, block); i < end; i++)
-			ret->heads[GRAPH_BLOCK(edges[i]) + 2]++;
-	}
+	take(graph, false, ret);
 	for (uint32_t i = 2; i < count + 2; i++)
 		ret->heads[i] += ret->heads[i - 1];
-	/* heads[b + 1] is where the next source of b goes, and in the end where those of b end. */
-	for (uint32_t block = 0; block < count; block++) {
-		for (uint32_t i = heads[block], end = graph_edges_end(graph, block); i < end; i++)
-			ret->sources[ret->heads[GRAPH_BLOCK(edges[i]) + 1]++] = block;
-	}
+	take(graph, true, ret);
 	return NULL;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which blocks hold pointers to a block: a graph turned round, 4 bytes a block and 4 a pointer. */
+/* Which blocks hold pointers to a block, but for faint ones (faint.h): a graph turned round, 4
+ * bytes a block and 4 a pointer. */
 #ifndef SEARCH_REVERSE_H
 #define SEARCH_REVERSE_H
 
@@ -15,12 +16,14 @@ struct error *reverse_make(const struct graph *graph, struct reverse *ret) must_
 /* Of a few: the number of the first that is not below a block. */
 size_t reverse_place(const struct reverse *reverse, uint32_t block);
 /*
- * The same of one block and all from which pointers lead to it: what points to one of these is one
- * of them. *ret_few false, and nothing made: there are more than `most`, or they stand so that the
- * graph had to be gone through too often.
+ * The same of one block and all from which pointers, faint ones too, lead to it: what points to one
+ * of these is one of them. *ret_few false, and nothing made: there are more than `most`, or they
+ * stand so that the graph had to be gone through too often.
  */
 struct error *reverse_make_few(const struct graph *graph, uint32_t block, size_t most,
 	struct reverse *ret, bool *ret_few) must_check_;
+/* Takes out, of a few, what has only faint pointers to its block: these may be known later. */
+void reverse_drop_faint(const struct graph *graph, struct reverse *reverse);
 /* Where a block's sources begin, and how many there are. Of few it must be one of these. */
 static inline const uint32_t *reverse_sources(
 	const struct reverse *reverse, uint32_t block, uint32_t *ret_count)

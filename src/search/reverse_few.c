@@ -117,6 +117,31 @@ static bool turn(const struct climbing *c, struct reverse *r)
 	return true;
 }
 
+/* Whether a block points to another, other than faintly. */
+static bool leads_firmly(const struct graph *graph, uint32_t source, uint32_t target)
+{
+	uint32_t end = graph_edges_end(graph, source);
+	for (uint32_t i = graph->heads.data[source]; i < end; i++) {
+		if (GRAPH_BLOCK(graph->edges.data[i]) == target && !graph_is_faint(graph, i))
+			return true;
+	}
+	return false;
+}
+
+void reverse_drop_faint(const struct graph *graph, struct reverse *reverse)
+{
+	uint32_t kept = 0, next = 0;
+	for (size_t i = 0; graph->faint.len && i < reverse->blocks.len; i++) {
+		uint32_t end = reverse->heads[i + 1];
+		for (; next < end; next++) {
+			uint32_t source = reverse->sources[next];
+			if (leads_firmly(graph, source, reverse->blocks.data[i]))
+				reverse->sources[kept++] = source;
+		}
+		reverse->heads[i + 1] = kept;
+	}
+}
+
 struct error *reverse_make_few(
 	const struct graph *graph, uint32_t block, size_t most, struct reverse *ret, bool *ret_few)
 {

@@ -38,6 +38,8 @@ void types_destroy(struct types *types)
 	outline_map_deinit(&types->of_die);
 	type_key_map_deinit(&types->by_key);
 	type_name_map_deinit(&types->by_name);
+	beginning_vec_deinit(&types->beginnings);
+	beginning_set_deinit(&types->beginning_set);
 	member_vec_deinit(&types->scratch);
 	strings_deinit(&types->strings);
 	free(types);

@@ -147,6 +147,12 @@ void types_locate(struct types *types, uint32_t number, uint64_t offset, struct 
  * what was not read yet. Calls `take` with each that is described, once; false from it ends it. */
 void types_each(struct types *types, bool (*take)(void *context, uint32_t number), void *context);
 
+/* Structures and classes of at most `most` bytes, larger than `base` (plain), that begin with it:
+ * in C it is the first member, in C++ they derive from it; also of what begins so. Calls `take`
+ * with each; false from it ends it. */
+void types_each_beginning(struct types *types, uint32_t base, uint64_t most,
+	bool (*take)(void *context, uint32_t whole), void *context);
+
 /* By name, with or without "struct" and the like in front; TYPE_VOID: there is none. Of several
  * the one that is described. */
 uint32_t types_find(struct types *types, const char *name);

@@ -39,6 +39,27 @@ DEFINE_MAP(type_key_map, struct type_key, uint32_t, type_key_hash, type_key_equa
 DEFINE_MAP(type_name_map, const char *, uint32_t, string_hash, string_equal)
 DEFINE_VEC(module_numbers, uint32_t)
 
+/* An entry of a structure that begins with a smaller one. */
+struct beginning {
+	uint64_t of_part, size; /* bytes: of the smaller one, and of its own */
+	Dwarf_Die whole;
+};
+DEFINE_VEC(beginning_vec, struct beginning)
+
+struct beginning_key {
+	uint64_t name, size, of_part; /* name: its hash */
+	uint32_t line;
+};
+static inline uint64_t beginning_hash(struct beginning_key key)
+{
+	return hash_u64(key.name ^ hash_u64(key.size << 32 | key.line)) ^ key.of_part;
+}
+static inline bool beginning_equal(struct beginning_key a, struct beginning_key b)
+{
+	return a.name == b.name && a.size == b.size && a.of_part == b.of_part && a.line == b.line;
+}
+DEFINE_MAP(beginning_set, struct beginning_key, uint8_t, beginning_hash, beginning_equal)
+
 struct types {
 	struct symbols *symbols;
 	struct outline outline;
@@ -49,6 +70,9 @@ struct types {
 	struct type_key_map by_key;
 	struct type_name_map by_name; /* numbers in outline.types: of what is described */
 	size_t named;                 /* so many of these are in by_name */
+	struct beginning_vec beginnings;
+	struct beginning_set beginning_set;
+	size_t begun; /* so many of the outline's types are in them */
 	struct strings strings;
 	struct member_vec scratch; /* members of the types that are just read */
 	unsigned depth;

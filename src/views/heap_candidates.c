@@ -20,7 +20,7 @@ struct reason {
 	uint64_t words;
 };
 #define REASONS_FOR 2u
-#define REASONS 6u
+#define REASONS 7u
 
 static void list_reasons(const struct candidate *c, struct reason ret[REASONS])
 {
@@ -30,6 +30,7 @@ static void list_reasons(const struct candidate *c, struct reason ret[REASONS])
 	ret[2] = (struct reason){"nulls", "never a pointer in", c->nulls};
 	ret[3] = (struct reason){"strays", "pointers where it has none:", c->strays};
 	ret[4] = (struct reason){"numbers", "no pointers in", c->numbers};
+	ret[6] = (struct reason){"broken", "values that no other has:", c->broken};
 	ret[5] = (struct reason){"denied", "what is pointed to is something else:", c->denied};
 }
 
@@ -106,7 +107,11 @@ static void put_text(struct types *types, const struct candidate *c, size_t rank
 	text_add_char(out, '\n');
 	put_reasons(types, c, "     for: ", reasons, REASONS_FOR, out);
 	put_reasons(types, c, "     against: ", reasons + REASONS_FOR, REASONS - REASONS_FOR, out);
-	if (!c->pointers)
+	if (c->known)
+		text_printf(out,
+			"     for: %u block%s known to be that %s pointers at the same places\n",
+			c->known, c->known == 1 ? "" : "s", c->known == 1 ? "has" : "have");
+	if (!c->pointers && !c->known)
 		text_add(out, "     only its size speaks for it\n");
 }
 
@@ -125,6 +130,7 @@ static void put_json(struct types *types, const struct candidate *c, struct json
 	json_put_u64(json, "header", c->header);
 	json_key(json, "score");
 	json_i64(json, c->score);
+	json_put_u64(json, "known", c->known);
 	for (unsigned i = 0; i < REASONS; i++) {
 		json_key(json, reasons[i].json);
 		json_array_begin(json);

@@ -103,18 +103,22 @@ static struct error *text_root(
 	return NULL;
 }
 
-static struct error *text_roots(
-	const struct heap_page *page, const struct why *why, unsigned layer, struct text *out)
+#define ALL_LAYERS UINT32_MAX
+
+/* Those of a layer that are `unnamed`, or not. */
+static struct error *text_roots(const struct heap_page *page, const struct why *why, unsigned layer,
+	bool unnamed, struct text *out)
 {
 	struct error *error = NULL;
 	size_t shown = 0, all = 0;
 	for (size_t i = 0; i < why->roots.len && !error; i++) {
-		if (why->roots.data[i].layer != layer)
+		const struct why_root *root = &why->roots.data[i];
+		if (root->is_unnamed != unnamed || (root->layer != layer && layer != ALL_LAYERS))
 			continue;
 		all++;
 		if (shown < (page->limit ? page->limit : TEXT_ROWS)) {
 			shown++;
-			error = text_root(page, &why->roots.data[i], out);
+			error = text_root(page, root, out);
 		}
 	}
 	if (all > shown)
@@ -178,10 +182,11 @@ static void text_rows(
 		text_printf(out, "    … and blocks of %zu more types\n", all - shown);
 }
 
-static bool has_roots(const struct why *why, unsigned layer)
+static bool has_roots(const struct why *why, unsigned layer, bool unnamed)
 {
 	for (size_t i = 0; i < why->roots.len; i++) {
-		if (why->roots.data[i].layer == layer)
+		const struct why_root *root = &why->roots.data[i];
+		if (root->is_unnamed == unnamed && (root->layer == layer || layer == ALL_LAYERS))
 			return true;
 	}
 	return false;
@@ -208,17 +213,23 @@ static struct error *write_text(const struct heap_page *page, const char *what,
 		error = heap_allocation_text(page, why->asked, why->asked_bytes, &out);
 	if (!why->rows.len && !why->roots.len)
 		text_add(&out, "  nothing points there\n");
-	for (unsigned layer = has_roots(why, 0) ? 0 : 1; layer <= why->layers && !error; layer++) {
+	for (unsigned layer = has_roots(why, 0, false) ? 0 : 1; layer <= why->layers && !error;
+		layer++) {
 		text_printf(&out,
 			layer ? "  step %u: who points at those\n"
 			      : "  held from outside of blocks\n",
 			layer);
 		if (layer)
 			text_rows(page, why, layer, &out);
-		error = text_roots(page, why, layer, &out);
+		error = text_roots(page, why, layer, false, &out);
 	}
 	if (why->cut)
 		text_add(&out, "  … and further up\n");
+	if (!error && has_roots(why, ALL_LAYERS, true)) {
+		text_add(&out, "  words on stacks in no variable that is known, which may be left "
+			       "from before\n");
+		error = text_roots(page, why, ALL_LAYERS, true, &out);
+	}
 	if (!error && out.failed)
 		error = error_no_memory();
 	if (!error)

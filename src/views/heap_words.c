@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "heap/faint.h"
 #include "heap/inferred.h"
 #include "heap/tails.h"
 #include "heap/thread_locals.h"
@@ -28,7 +29,8 @@ struct words {
 	bool has_layout;
 	uint32_t block;
 	bool is_thread_local; /* variables of a library's are its members */
-	uint64_t end;         /* words from there on hold nothing: nobody asked for them */
+	struct faint_words faint;
+	uint64_t end; /* words from there on hold nothing: nobody asked for them */
 };
 
 static const char *const kinds[SEARCH_KINDS] = {"definite", "indirect", "possible", "reachable"};
@@ -124,8 +126,9 @@ static struct error *put_word(struct words *w, uint64_t offset, uint64_t word)
 	struct error *error = word ? heap_where(w->page->survey, word, &where) : NULL;
 	if (error)
 		return error;
+	bool is_faint = faint_words_take(&w->faint, word);
 	if (!w->left || (w->wanted == WANT_POINTERS &&
-				(where.kind == HEAP_WHERE_NOWHERE || offset >= w->end)))
+				(where.kind == HEAP_WHERE_NOWHERE || offset >= w->end || is_faint)))
 		return NULL;
 	w->left--;
 	if (w->json)
@@ -229,6 +232,10 @@ static struct error *write_words(
 	w.is_thread_local = thread_locals_owner(page->survey, block) != 0;
 	w.has_layout = heap_layout_of(page->survey, block, &w.layout);
 	w.end = end_of(&w, block);
+	error = faint_find(page->survey, NULL);
+	if (error)
+		return error;
+	w.faint = faint_words_of(page->survey, block);
 	text_init(&w.out);
 	error = page->json ? write_json(&w, block, sink) : write_text(&w, block, sink);
 	text_deinit(&w.out);

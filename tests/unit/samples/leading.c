@@ -25,6 +25,17 @@ struct item {
 	double weights[4];
 };
 
+/* A pointer to the former may lead to one of the latter. */
+struct step {
+	struct step *next;
+	long number;
+};
+
+struct leap {
+	struct step step;
+	long further;
+};
+
 struct table {
 	struct item **items;
 	struct tree roots[2];
@@ -34,6 +45,7 @@ struct table {
 static struct tree *tree;
 static struct item *items;
 static struct table *table;
+static struct step *steps;
 static void *hidden; /* nothing is declared of what it leads to */
 static struct tree *nodes[NODES];
 
@@ -78,9 +90,21 @@ static void make_blocks(void)
 	}
 	table = block(sizeof(*table));
 	table->items = block(64 * sizeof(struct item *));
-	for (unsigned i = 0; i < 64; i++)
+	for (unsigned i = 0; i < 64; i++) {
 		table->items[i] = block(sizeof(struct item));
+		/* Bytes of a number that are none of its holders. */
+		unsigned long odd = (unsigned long)tree + 17;
+		memcpy(&table->items[i]->weights[1], &odd, sizeof(odd));
+	}
 	table->roots[0].name = new_name(7);
+	for (unsigned i = 0; i < ITEMS; i++) {
+		struct step *step = block(i % 2 ? sizeof(*step) : sizeof(struct leap));
+		step->next = steps;
+		step->number = i;
+		steps = step;
+	}
+	tell(steps, false);
+	tell(steps->next->next, false);
 	void **chain = block(10 * sizeof(void *));
 	chain[3] = block(136);
 	hidden = chain;

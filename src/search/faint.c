@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "search/faint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "search/state.h"
+
+#define PIECE_WORDS 512u
+/* graph_interior.offset says no more of pointers that lead further. */
+#define FAR UINT32_MAX
+
+/* An edge that may be faint. */
+struct doubt {
+	uint32_t edge, into, block; /* …of the block's */
+};
+DEFINE_VEC(doubts, struct doubt)
+
+struct doubting {
+	struct graph *graph;
+	const struct faint_rule *rule;
+	struct doubts doubts;     /* ascending by edge */
+	uint64_t *few;            /* bit set of blocks; NULL: all of them */
+	uint64_t *held;           /* the same: by what is not in doubt */
+	struct space_u32 queue;   /* held ones, from which nobody went on yet */
+	struct space_u32 doubted; /* numbers of roots */
+};
+
+static inline bool bit(const uint64_t *set, uint32_t number)
+{
+	return set[number / 64] >> number % 64 & 1;
+}
+
+static inline void set_bit(uint64_t *set, uint32_t number)
+{
+	set[number / 64] |= 1ull << number % 64;
+}
+
+static inline bool is_asked(const struct doubting *d, uint32_t block)
+{
+	return !d->few || bit(d->few, block);
+}
+
+static bool may_be_faint(const struct doubting *d, uint32_t edge, uint32_t into)
+{
+	return edge & GRAPH_INTERIOR && into != FAR && into % 8 &&
+	       !(into < 8 && d->rule->has_tags) && is_asked(d, GRAPH_BLOCK(edge));
+}
+
+static bool is_faint_as(enum faint_word word, uint32_t into)
+{
+	return word == FAINT_OTHER || (word == FAINT_UNKNOWN && into >= 8);
+}
+
+static bool collect(struct doubting *d)
+{
+	const struct graph *graph = d->graph;
+	uint32_t block = 0;
+	for (size_t i = 0; i < graph->interiors.len; i++) {
+		struct graph_interior at = graph->interiors.data[i];
+		if (!may_be_faint(d, graph->edges.data[at.edge], at.offset))
+			continue;
+		while (graph_edges_end(graph, block) <= at.edge)
+			block++;
+		if (!doubts_push(&d->doubts, (struct doubt){at.edge, at.offset, block}))
+			return false;
+	}
+	return true;
+}
+
+/* The word that an edge stands for. */
+static uint64_t word_of(const struct doubting *d, const struct doubt *doubt)
+{
+	uint32_t edge = d->graph->edges.data[doubt->edge];
+	return space_address(d->graph->space, GRAPH_BLOCK(edge)) + doubt->into;
+}
+
+/* Asks what stands where a block's doubted edges [first, end) do, which come in the order of its
+ * words; says[i]: what of the i-th is known. */
+static void ask_block(struct doubting *d, size_t first, size_t end, uint8_t *says)
+{
+	const struct search_memory *memory = d->graph->memory;
+	uint32_t block = d->doubts.data[first].block;
+	uint64_t start = space_address(d->graph->space, block), size, words[PIECE_WORDS];
+	size = space_size(d->graph->space, block);
+	if (start % 8 || !d->rule->knows(d->rule->context, block))
+		return;
+	uint64_t wanted = word_of(d, &d->doubts.data[first]);
+	for (uint64_t at = 0; at + 8 <= size && first < end;) {
+		size_t bytes =
+			size - at < sizeof(words) ? (size_t)(size - at) & ~7ul : sizeof(words);
+		size_t got = memory->read(memory->context, start + at, words, bytes) / 8;
+		for (size_t i = 0; i < got && first < end; i++) {
+			if (words[i] != wanted)
+				continue;
+			says[first] =
+				(uint8_t)d->rule->in_block(d->rule->context, block, at + 8 * i);
+			if (++first < end)
+				wanted = word_of(d, &d->doubts.data[first]);
+		}
+		if (8 * got < bytes)
+			return;
+		at += bytes;
+	}
+}
+
+/* Leaves those that stand where no pointer is declared. */
+static bool ask_blocks(struct doubting *d)
+{
+	struct doubts *doubts = &d->doubts;
+	_cleanup_free_ uint8_t *says = calloc(doubts->len + 1, sizeof(*says));
+	size_t kept = 0;
+	if (!says)
+		return false;
+	for (size_t i = 0, end; i < doubts->len; i = end) {
+		for (end = i;
+			end < doubts->len && doubts->data[end].block == doubts->data[i].block;)
+			end++;
+		ask_block(d, i, end, says);
+	}
+	for (size_t i = 0; i < doubts->len; i++) {
+		if (is_faint_as((enum faint_word)says[i], doubts->data[i].into))
+			doubts->data[kept++] = doubts->data[i];
+	}
+	doubts->len = kept;
+	return true;
+}
+
+static bool ask_roots(struct doubting *d)
+{
+	struct graph_roots *roots = &d->graph->roots;
+	bool ok = true;
+	for (size_t i = 0; i < roots->len && ok; i++) {
+		const struct graph_root *root = &roots->data[i];
+		if (may_be_faint(d, root->edge, root->offset) &&
+			is_faint_as(d->rule->in_root(d->rule->context, root), root->offset))
+			ok = space_u32_push(&d->doubted, (uint32_t)i);
+	}
+	return ok;
+}
+
+static bool is_doubted(const struct doubting *d, uint32_t edge_number)
+{
+	const struct doubt *doubts = d->doubts.data;
+	size_t low = 0, high = d->doubts.len;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (doubts[middle].edge < edge_number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < d->doubts.len && doubts[low].edge == edge_number;
+}
+
+static bool hold(struct doubting *d, uint32_t block)
+{
+	if (bit(d->held, block) || !is_asked(d, block))
+		return true;
+	set_bit(d->held, block);
+	return space_u32_push(&d->queue, block);
+}
+
+static bool hold_by_roots(struct doubting *d)
+{
+	const struct graph_roots *roots = &d->graph->roots;
+	size_t next = 0;
+	bool ok = true;
+	for (size_t i = 0; i < roots->len && ok; i++) {
+		bool is_doubtful = next < d->doubted.len && d->doubted.data[next] == i;
+		next += is_doubtful;
+		ok = is_doubtful || hold(d, GRAPH_BLOCK(roots->data[i].edge));
+	}
+	return ok;
+}
+
+/* Finds what roots hold without the words that are in doubt. */
+static bool mark(struct doubting *d)
+{
+	const struct graph *graph = d->graph;
+	d->held = calloc(space_count(graph->space) / 64 + 1, sizeof(*d->held));
+	bool ok = d->held && hold_by_roots(d);
+	while (ok && d->queue.len) {
+		uint32_t block = d->queue.data[--d->queue.len];
+		uint32_t end = graph_edges_end(graph, block);
+		for (uint32_t i = graph->heads.data[block]; i < end && ok; i++) {
+			uint32_t edge = graph->edges.data[i];
+			if (!(edge & GRAPH_INTERIOR && is_doubted(d, i)))
+				ok = hold(d, GRAPH_BLOCK(edge));
+		}
+	}
+	return ok;
+}
+
+static bool tell(struct doubting *d)
+{
+	struct graph *graph = d->graph;
+	bool ok = true;
+	for (size_t i = 0; i < d->doubts.len && ok; i++) {
+		uint32_t edge = d->doubts.data[i].edge;
+		if (bit(d->held, GRAPH_BLOCK(graph->edges.data[edge])))
+			ok = space_u32_push(&graph->faint, edge);
+	}
+	for (size_t i = 0; i < d->doubted.len; i++) {
+		struct graph_root *root = &graph->roots.data[d->doubted.data[i]];
+		root->is_faint = bit(d->held, GRAPH_BLOCK(root->edge));
+	}
+	return ok;
+}
+
+static bool set_few(struct doubting *d, const struct space_u32 *few)
+{
+	if (!few)
+		return true;
+	d->few = calloc(space_count(d->graph->space) / 64 + 1, sizeof(*d->few));
+	for (size_t i = 0; d->few && i < few->len; i++)
+		set_bit(d->few, few->data[i]);
+	return d->few;
+}
+
+struct error *search_find_faint(
+	struct search *search, const struct faint_rule *rule, const struct space_u32 *few)
+{
+	struct doubting d = {.graph = &search->graph, .rule = rule};
+	search->graph.has_faint = true;
+	if (!space_count(&search->space))
+		return NULL;
+	bool ok = set_few(&d, few) && collect(&d) && ask_blocks(&d) && ask_roots(&d);
+	/* Most heaps have none. */
+	if (ok && (d.doubts.len || d.doubted.len))
+		ok = mark(&d) && tell(&d);
+	doubts_deinit(&d.doubts);
+	space_u32_deinit(&d.queue);
+	space_u32_deinit(&d.doubted);
+	free(d.few);
+	free(d.held);
+	return ok ? NULL : error_no_memory();
+}
+
+size_t graph_faint_from(const struct graph *graph, uint32_t edge_number)
+{
+	const uint32_t *faint = graph->faint.data;
+	size_t low = 0, high = graph->faint.len;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (faint[middle] < edge_number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool graph_is_faint(const struct graph *graph, uint32_t edge_number)
+{
+	size_t at = graph_faint_from(graph, edge_number);
+	return at < graph->faint.len && graph->faint.data[at] == edge_number;
+}
