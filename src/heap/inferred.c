@@ -155,9 +155,10 @@ static void name_type(struct inferring *f, uint32_t type, bool is_array, struct 
 		text_add(name, "[]");
 }
 
-static uint32_t add_type(struct inferring *f, enum heap_type_kind kind, const char *name,
+uint32_t inferred_add_type(struct inferring *inferring, enum heap_type_kind kind, const char *name,
 	uint32_t layout, bool is_array)
 {
+	struct inferring *f = inferring;
 	struct heap_types *types = &f->survey->types;
 	uint32_t number;
 	struct error *error = name ? heap_types_add(types, kind, name, &number) : error_no_memory();
@@ -183,9 +184,15 @@ static uint32_t heap_type_of(struct inferring *f, uint32_t type, struct fact *fa
 	_cleanup_(text_deinit) struct text name;
 	text_init(&name);
 	name_type(f, type, form == FORM_ARRAY, &name);
-	*known = add_type(f, HEAP_TYPE_INFERRED, name.data, type, form == FORM_ARRAY);
+	*known = inferred_add_type(f, HEAP_TYPE_INFERRED, name.data, type, form == FORM_ARRAY);
 	*fails = *known == HEAP_TYPE_NONE;
 	return *known;
+}
+
+uint32_t inferred_single_type(struct inferring *inferring, uint32_t type)
+{
+	struct fact *fact = inferred_fact(inferring, type);
+	return fact ? heap_type_of(inferring, type, fact, FORM_SINGLE) : HEAP_TYPE_NONE;
 }
 
 uint32_t inferred_counted_type(struct inferring *inferring, uint32_t type, uint64_t header)
@@ -195,7 +202,7 @@ uint32_t inferred_counted_type(struct inferring *inferring, uint32_t type, uint6
 	text_init(&name);
 	name_type(f, type, true, &name);
 	text_add(&name, " with their number");
-	uint32_t number = add_type(f, HEAP_TYPE_INFERRED, name.data, type, true);
+	uint32_t number = inferred_add_type(f, HEAP_TYPE_INFERRED, name.data, type, true);
 	struct heap_type *of =
 		number == HEAP_TYPE_NONE ? NULL : &f->survey->types.types.data[number];
 	if (of && !of->header)
@@ -215,7 +222,7 @@ static uint32_t refine(struct inferring *f, uint32_t known, uint32_t type, bool 
 	if (held != TYPE_VOID)
 		element = held;
 	name_type(f, types_plain(f->types, element), false, &name);
-	return add_type(f, HEAP_TYPE_CONTAINER, name.data, type, is_array);
+	return inferred_add_type(f, HEAP_TYPE_CONTAINER, name.data, type, is_array);
 }
 
 void inferred_push(struct inferring *inferring, uint32_t block, uint32_t type)
@@ -227,11 +234,10 @@ void inferred_push(struct inferring *inferring, uint32_t block, uint32_t type)
 		f->failed |= !inferred_works_push(&f->work, block);
 }
 
-bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class)
+bool inferred_fits_layout(struct inferring *inferring, uint32_t layout, uint32_t class)
 {
 	struct inferring *f = inferring;
-	struct heap_type of = f->survey->types.types.data[type];
-	struct fact *fact = of.layout == TYPE_VOID ? NULL : inferred_fact(f, of.layout);
+	struct fact *fact = layout == TYPE_VOID ? NULL : inferred_fact(f, layout);
 	const struct heap_class *alike = &f->survey->classes.classes.data[class];
 	struct class_key key = alike->key;
 	struct look look = {key.size, key.pointers, alike->nulls};
@@ -241,8 +247,13 @@ bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class)
 	if (!fact || fact->map.pointers & ~key.pointers & ~alike->nulls)
 		return false;
 	/* What may be of any size looks like nothing. */
-	return !has_open_end(f->types, of.layout) &&
-	       form_of(f, of.layout, fact, &look) == FORM_SINGLE;
+	return !has_open_end(f->types, layout) && form_of(f, layout, fact, &look) == FORM_SINGLE;
+}
+
+bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class)
+{
+	uint32_t layout = inferring->survey->types.types.data[type].layout;
+	return inferred_fits_layout(inferring, layout, class);
 }
 
 bool inferred_is_single(
@@ -276,7 +287,8 @@ static bool know_part(struct inferring *f, uint32_t known, uint32_t type, struct
 {
 	if (fact->last_part != known) {
 		fact->last_part = known;
-		fact->last_part_can = inferred_can_be_part(f, known, type);
+		fact->last_is_larger = inferred_is_larger(f, known, type);
+		fact->last_part_can = fact->last_is_larger || inferred_can_be_part(f, known, type);
 		fact->part_is_known[0] = fact->part_is_known[1] = false;
 	}
 	return fact->last_part_can;
@@ -348,9 +360,12 @@ bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type)
 	if (!fact || (known == HEAP_TYPE_NONE ? inferred_bit(f->is_settled, site)
 					      : !know_part(f, known, type, fact)))
 		return false;
-	uint32_t found = find_type(f, block, type, fact, site, known);
+	bool is_larger = known != HEAP_TYPE_NONE && fact->last_is_larger;
+	uint32_t found = find_type(f, block, type, fact, site, is_larger ? HEAP_TYPE_NONE : known);
 	if (found == HEAP_TYPE_NONE)
 		return false;
+	if (is_larger)
+		f->is_done[block / 64] &= ~(1ull << block % 64);
 	if (site >= HEAP_FAMILY_SITES) {
 		heap_types_set_family(types, site, found);
 		f->has_settled = true;

@@ -29,7 +29,7 @@ struct fact {
 	 * heap's types for it as one and as several; HEAP_TYPE_NONE: not asked for yet, or it has
 	 * none. */
 	uint32_t last_part;
-	bool last_part_can, part_is_known[2];
+	bool last_part_can, last_is_larger, part_is_known[2];
 	uint32_t last_part_type[2];
 	uint16_t idle[SLOTS_WATCHED]; /* of each slot: claims one after the other without news */
 	struct alike_rules rules;     /* of blocks that only look so */
@@ -136,6 +136,19 @@ bool inferred_is_single(
 	struct inferring *inferring, uint32_t type, uint64_t usable, uint64_t pointers);
 /* Whether a part of a container that is known without its elements can be of that type. */
 bool inferred_can_be_part(const struct inferring *inferring, uint32_t known, uint32_t type);
+/* Whether a type has an object of the class that is `known` as its first member, or as that one's:
+ * who is told to be the larger thing, and begins with the object's table of functions, is it. */
+bool inferred_is_larger(const struct inferring *inferring, uint32_t known, uint32_t type);
+/* Names objects that are smaller than their blocks by what they are the beginning of
+ * (inferred_larger.c). */
+void inferred_take_larger(struct inferring *inferring);
+/* Whether a class of blocks can be one of a type, plain. */
+bool inferred_fits_layout(struct inferring *inferring, uint32_t layout, uint32_t class);
+/* The heap's type for one of a type, plain; HEAP_TYPE_NONE: it has none. */
+uint32_t inferred_single_type(struct inferring *inferring, uint32_t type);
+/* The heap's type of that name and layout; HEAP_TYPE_NONE: another one is called so. */
+uint32_t inferred_add_type(struct inferring *inferring, enum heap_type_kind kind, const char *name,
+	uint32_t layout, bool is_array);
 /* Whether a part is the table of a deque's blocks. */
 bool inferred_is_deque_table(const struct heap_type *part);
 /* Follows that; of words that are not in use only those lead anywhere that lead to such blocks. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "heap/layouts.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,10 +140,21 @@ bool heap_layout_of(const struct survey *survey, uint32_t block, struct heap_lay
 	uint64_t size = types_get(survey->layouts.types, type->layout)->size;
 	if (!size || size > usable)
 		return false;
-	*ret = (struct heap_layout){type->layout, size, 1, type->is_array, type->header};
+	*ret = (struct heap_layout){type->layout, size, 1, type->is_array, type->header,
+		type->has_more ? usable - size : 0};
 	if (type->is_array)
 		ret->count = count_of(survey, block, ret, usable);
 	return true;
+}
+
+void heap_layout_add_extent(const struct heap_layout *layout, struct text *text)
+{
+	const char *plural = layout->count == 1 ? "" : "s";
+	if (layout->is_array && layout->size > 1)
+		text_printf(text, ", %s%" PRIu64 " element%s", layout->header ? "" : "room for ",
+			layout->count, plural);
+	if (layout->behind)
+		text_printf(text, ", of these %" PRIu64 " bytes behind the object", layout->behind);
 }
 
 bool heap_layouts_global(const struct survey *survey, uint64_t address, struct heap_global *ret)

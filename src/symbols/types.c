@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "symbols/types_made.h"
+#include "symbols/types_entry.h"
 #include "symbols/variables.h"
 
 /* Entries that are looked at: some seconds' worth. */
@@ -147,11 +147,22 @@ static bool is_described(struct types *types, uint32_t number)
 	return type->kind != TYPE_UNKNOWN && !type->is_declared;
 }
 
-void types_each(struct types *types, bool (*take)(void *context, uint32_t number), void *context)
+static bool is_sized(Dwarf_Die *die, bool (*wants)(void *context, uint64_t size), void *context)
+{
+	int tag = dwarf_tag(die);
+	uint64_t size = tag == DW_TAG_structure_type || tag == DW_TAG_class_type
+				? entry_number(die, DW_AT_byte_size, 0)
+				: 0;
+	return size && wants(context, size);
+}
+
+void types_each_sized(struct types *types, bool (*wants)(void *context, uint64_t size),
+	bool (*take)(void *context, uint32_t number), void *context)
 {
 	for (size_t i = 0; i < types->outline.types.len && !types->failed; i++) {
 		Dwarf_Die die = types->outline.types.data[i].die;
-		if (dwarf_tag(&die) == DW_TAG_base_type)
+		if (dwarf_tag(&die) == DW_TAG_base_type ||
+			(wants && !is_sized(&die, wants, context)))
 			continue;
 		uint32_t number = types_of_die(types, &die);
 		struct type_made *made = types_made_at(types, number);
@@ -163,4 +174,9 @@ void types_each(struct types *types, bool (*take)(void *context, uint32_t number
 	}
 	for (size_t i = 1; i < types->made.len; i++)
 		types->made.data[i].from_outline = false;
+}
+
+void types_each(struct types *types, bool (*take)(void *context, uint32_t number), void *context)
+{
+	types_each_sized(types, NULL, take, context);
 }

@@ -146,6 +146,10 @@ void types_locate(struct types *types, uint32_t number, uint64_t offset, struct 
 /* All structures, classes, unions, enumerations and typedefs of the modules that were added: reads
  * what was not read yet. Calls `take` with each that is described, once; false from it ends it. */
 void types_each(struct types *types, bool (*take)(void *context, uint32_t number), void *context);
+/* The same of structures and classes alone whose size `wants`, which is asked before one is read.
+ */
+void types_each_sized(struct types *types, bool (*wants)(void *context, uint64_t size),
+	bool (*take)(void *context, uint32_t number), void *context);
 
 /* By name, with or without "struct" and the like in front; TYPE_VOID: there is none. Of several
  * the one that is described. */

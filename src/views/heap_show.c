@@ -246,8 +246,7 @@ static void put_block_head(struct show *s, uint32_t block, const struct heap_lay
 		if (inferred_basis_name(survey, block))
 			json_put_string(s->json, "by", inferred_basis_name(survey, block));
 		json_put_string(s->json, "as", declared.data);
-		if (layout->is_array && !heap_show_is_string(layout))
-			json_put_u64(s->json, "count", layout->count);
+		heap_extent_put(layout, s->json);
 		return;
 	}
 	text_printf(s->out, "block 0x%" PRIx64 ": %" PRIu64 " bytes, ", address,
@@ -256,11 +255,7 @@ static void put_block_head(struct show *s, uint32_t block, const struct heap_lay
 	const char *by = inferred_basis_name(survey, block);
 	text_printf(
 		s->out, " (%s%s%s)", heap_type_kind_name(type->kind), by ? ", " : "", by ? by : "");
-	if (layout->is_array && !heap_show_is_string(layout))
-		text_printf(s->out,
-			layout->header ? ", %" PRIu64 " elements"
-				       : ", room for %" PRIu64 " elements",
-			layout->count);
+	heap_layout_add_extent(layout, s->out);
 	if (types_plain(s->values.types, layout->type) !=
 		types_plain(s->values.types, type->layout)) {
 		text_add(s->out, ", as ");
