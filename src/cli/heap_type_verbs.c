@@ -107,8 +107,10 @@ static struct error *lay_out_subject(struct heap_session *session, const char *w
 		return lay_out_as(session, as, search_block_size(survey->search, example), ret);
 	if (about->block != SPACE_NONE || about->layout == TYPE_VOID)
 		return lay_out(session, word, example, ret);
-	*ret = (struct heap_layout){about->layout,
-		types_get(survey->layouts.types, about->layout)->size, 1, false, 0, 0};
+	/* With the virtual bases of those that come first. */
+	uint32_t type = about->kin.kin.data[0].layout;
+	*ret = (struct heap_layout){
+		type, types_get(survey->layouts.types, type)->size, 1, false, 0, 0};
 	return NULL;
 }
 

@@ -7,6 +7,7 @@
 #include "heap/cxx.h"
 #include "heap/inferred_find.h"
 #include "heap/nodes.h"
+#include "heap/virtual_bases.h"
 
 #define SLOTS_MOST 1024u
 /* Which glibc may give more than was asked for. */
@@ -175,7 +176,9 @@ uint32_t inferred_add_type(struct inferring *inferring, enum heap_type_kind kind
 	return type->layout == layout ? number : HEAP_TYPE_NONE;
 }
 
-static uint32_t heap_type_of(struct inferring *f, uint32_t type, struct fact *fact, enum form form)
+/* `example`: the address of one. */
+static uint32_t heap_type_of(
+	struct inferring *f, uint32_t type, struct fact *fact, enum form form, uint64_t example)
 {
 	uint32_t *known = form == FORM_ARRAY ? &fact->array : &fact->single;
 	bool *fails = form == FORM_ARRAY ? &fact->array_fails : &fact->single_fails;
@@ -184,24 +187,30 @@ static uint32_t heap_type_of(struct inferring *f, uint32_t type, struct fact *fa
 	_cleanup_(text_deinit) struct text name;
 	text_init(&name);
 	name_type(f, type, form == FORM_ARRAY, &name);
+	type = virtual_bases_place(f->types, f->survey->heap.space, type, example);
 	*known = inferred_add_type(f, HEAP_TYPE_INFERRED, name.data, type, form == FORM_ARRAY);
 	*fails = *known == HEAP_TYPE_NONE;
 	return *known;
 }
 
-uint32_t inferred_single_type(struct inferring *inferring, uint32_t type)
+uint32_t inferred_single_type(struct inferring *inferring, uint32_t type, uint64_t example)
 {
 	struct fact *fact = inferred_fact(inferring, type);
-	return fact ? heap_type_of(inferring, type, fact, FORM_SINGLE) : HEAP_TYPE_NONE;
+	return fact ? heap_type_of(inferring, type, fact, FORM_SINGLE, example) : HEAP_TYPE_NONE;
 }
 
-uint32_t inferred_counted_type(struct inferring *inferring, uint32_t type, uint64_t header)
+uint32_t inferred_counted_type(
+	struct inferring *inferring, uint32_t type, uint64_t header, uint64_t example)
 {
 	struct inferring *f = inferring;
 	_cleanup_(text_deinit) struct text name;
 	text_init(&name);
 	name_type(f, type, true, &name);
 	text_add(&name, " with their number");
+	struct fact *fact = inferred_fact(f, type);
+	if (fact && fact->counted == TYPE_VOID)
+		fact->counted = virtual_bases_place(f->types, f->survey->heap.space, type, example);
+	type = fact ? fact->counted : type;
 	uint32_t number = inferred_add_type(f, HEAP_TYPE_INFERRED, name.data, type, true);
 	struct heap_type *of =
 		number == HEAP_TYPE_NONE ? NULL : &f->survey->types.types.data[number];
@@ -324,7 +333,8 @@ static uint32_t find_type(struct inferring *f, uint32_t block, uint32_t type, st
 	uint32_t found = HEAP_TYPE_NONE;
 	if (form != FORM_NONE)
 		found = is_part ? refined(f, part, type, form == FORM_ARRAY, fact)
-				: heap_type_of(f, type, fact, form);
+				: heap_type_of(f, type, fact, form,
+					  search_block_address(f->search, block));
 	if (has_class && !is_part) {
 		fact->last_class = site;
 		fact->last_found = found;

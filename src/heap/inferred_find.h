@@ -22,6 +22,7 @@ struct fact {
 	struct word_map map;
 	uint64_t size;
 	uint32_t single, array; /* the heap's types for it; HEAP_TYPE_NONE: not made yet */
+	uint32_t counted; /* how elements are laid out behind their number; TYPE_VOID: not asked */
 	bool single_fails, array_fails;
 	/* What was found for the last block, of its class: the next one's is mostly the same. */
 	uint32_t last_class, last_found;
@@ -122,8 +123,10 @@ bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type);
  * element. */
 bool inferred_claim_counted(
 	struct inferring *inferring, uint32_t block, uint64_t header, uint32_t type);
-/* The heap's type for such arrays; HEAP_TYPE_NONE: it has none. */
-uint32_t inferred_counted_type(struct inferring *inferring, uint32_t type, uint64_t header);
+/* The heap's type for such arrays, the first element at the address `example`; HEAP_TYPE_NONE: it
+ * has none. */
+uint32_t inferred_counted_type(
+	struct inferring *inferring, uint32_t type, uint64_t header, uint64_t example);
 /* Whether an allocator gives that much to who asks for `wanted` bytes. */
 bool inferred_is_close(const struct inferring *inferring, uint64_t wanted, uint64_t usable);
 /* The type of the heap's that a block of which nothing is known is, if it is one of `type`;
@@ -144,8 +147,9 @@ bool inferred_is_larger(const struct inferring *inferring, uint32_t known, uint3
 void inferred_take_larger(struct inferring *inferring);
 /* Whether a class of blocks can be one of a type, plain. */
 bool inferred_fits_layout(struct inferring *inferring, uint32_t layout, uint32_t class);
-/* The heap's type for one of a type, plain; HEAP_TYPE_NONE: it has none. */
-uint32_t inferred_single_type(struct inferring *inferring, uint32_t type);
+/* The heap's type for one of a type, plain, as the one at the address `example` is; HEAP_TYPE_NONE:
+ * it has none. */
+uint32_t inferred_single_type(struct inferring *inferring, uint32_t type, uint64_t example);
 /* The heap's type of that name and layout; HEAP_TYPE_NONE: another one is called so. */
 uint32_t inferred_add_type(struct inferring *inferring, enum heap_type_kind kind, const char *name,
 	uint32_t layout, bool is_array);

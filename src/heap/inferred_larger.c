@@ -21,13 +21,6 @@
 /* Of a class so many blocks are followed; of what they hold others look alike. */
 #define BLOCKS_MOST (1u << 14)
 
-/* Modules describe the same class each for itself. */
-static bool is_same(const struct types *types, uint32_t a, uint32_t b)
-{
-	const struct type *x = types_get(types, a), *y = types_get(types, b);
-	return a == b || (x->name && y->name && x->size == y->size && !strcmp(x->name, y->name));
-}
-
 /* Whether there is an object of a class where a type begins, and not only as its base. */
 static bool begins_with(struct types *types, uint32_t type, uint32_t class, bool is_member,
 	unsigned depth, unsigned *steps)
@@ -37,7 +30,7 @@ static bool begins_with(struct types *types, uint32_t type, uint32_t class, bool
 	if (depth > TYPES_DEPTH_MAX || ++*steps > STEPS_MOST ||
 		of.size < types_get(types, class)->size)
 		return false;
-	if (is_same(types, plain, class))
+	if (types_are_same(types, plain, class))
 		return is_member;
 	if (content != TYPE_VOID || of.kind == TYPE_ARRAY)
 		return begins_with(types, content != TYPE_VOID ? content : of.target, class, true,
@@ -117,7 +110,7 @@ static bool take_type(void *context, uint32_t number)
 			(group->is_slight && !explains(l, group, number)))
 			continue;
 		group->has_several |=
-			group->found != TYPE_VOID && !is_same(types, group->found, number);
+			group->found != TYPE_VOID && !types_are_same(types, group->found, number);
 		group->found = number;
 	}
 	return !l->f->failed;
@@ -164,7 +157,7 @@ static uint32_t judge(struct inferring *f, const struct group *group)
 	uint64_t size = types_get(f->types, group->layout)->size;
 	uint32_t found = HEAP_TYPE_NONE;
 	if (group->found != TYPE_VOID && !group->has_several)
-		found = inferred_single_type(f, group->found);
+		found = inferred_single_type(f, group->found, of->example);
 	if (found != HEAP_TYPE_NONE || group->is_slight)
 		return found;
 	return named(f, group->class, group->layout, are_elements(f, of, size));

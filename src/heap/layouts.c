@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "heap/cxx.h"
 #include "heap/survey.h"
+#include "heap/virtual_bases.h"
 
 void heap_layouts_close(struct heap_layouts *layouts)
 {
@@ -92,9 +93,10 @@ void heap_layouts_of_class(struct survey *survey, uint32_t class)
 	uint32_t number = survey->types.of_class[class];
 	struct heap_type *type =
 		number == HEAP_TYPE_NONE ? NULL : &survey->types.types.data[number];
+	const struct heap_class *of = &survey->classes.classes.data[class];
 	if (type && type->kind == HEAP_TYPE_CXX && type->layout == TYPE_VOID)
-		type->layout = heap_layouts_find(
-			&survey->layouts, type->name, survey->classes.classes.data[class].key.size);
+		type->layout = virtual_bases_place(survey->layouts.types, survey->heap.space,
+			heap_layouts_find(&survey->layouts, type->name, of->key.size), of->example);
 }
 
 static void lay_out_objects(struct survey *survey)

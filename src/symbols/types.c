@@ -3,6 +3,7 @@
 
 #include <dwarf.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "symbols/types_entry.h"
@@ -99,6 +100,36 @@ uint32_t types_plain(const struct types *types, uint32_t number)
 		number = type->target;
 	}
 	return TYPE_VOID;
+}
+
+bool types_are_same(const struct types *types, uint32_t a, uint32_t b)
+{
+	if (a == b)
+		return true;
+	const struct type *x = types_get(types, a), *y = types_get(types, b);
+	return x->name && y->name && x->size == y->size && x->kind == y->kind &&
+	       !strcmp(x->name, y->name);
+}
+
+uint32_t types_with_members(
+	struct types *types, uint32_t number, const struct type_member *members, uint32_t count)
+{
+	struct type_made made = *types_made_at(types, number);
+	struct type_member *kept =
+		arena_alloc(&types->strings.arena, ((size_t)count + 1) * sizeof(*kept));
+	types->failed |= !kept;
+	if (!kept)
+		return number;
+	memcpy(kept, members, count * sizeof(*kept));
+	made.type.members = kept;
+	made.type.member_count = count;
+	made.type.target = number;
+	uint32_t fresh = types_make(types, NULL, &made.type);
+	if (fresh == TYPE_VOID)
+		return number;
+	types->made.data[fresh].arguments = made.arguments;
+	types->made.data[fresh].argument_count = made.argument_count;
+	return fresh;
 }
 
 bool types_argument(struct types *types, uint32_t number, unsigned which, uint32_t *ret)

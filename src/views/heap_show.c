@@ -186,6 +186,18 @@ uint8_t *heap_show_read(
 	return bytes;
 }
 
+struct heap_layout heap_show_layout(
+	const struct show *show, const struct kin *kin, const struct heap_layout *layout)
+{
+	struct heap_layout own = *layout;
+	const struct types *types = show->values.types;
+	if (kin->layout != TYPE_VOID && layout->type != TYPE_VOID &&
+		types_are_same(
+			types, types_plain(types, layout->type), types_plain(types, kin->layout)))
+		own.type = kin->layout;
+	return own;
+}
+
 /* Text rather than characters. */
 static void put_text_block(struct show *s)
 {
@@ -256,8 +268,8 @@ static void put_block_head(struct show *s, uint32_t block, const struct heap_lay
 	text_printf(
 		s->out, " (%s%s%s)", heap_type_kind_name(type->kind), by ? ", " : "", by ? by : "");
 	heap_layout_add_extent(layout, s->out);
-	if (types_plain(s->values.types, layout->type) !=
-		types_plain(s->values.types, type->layout)) {
+	if (!types_are_same(s->values.types, types_plain(s->values.types, layout->type),
+		    types_plain(s->values.types, type->layout))) {
 		text_add(s->out, ", as ");
 		text_add_shown(s->out, declared.data ? declared.data : "", 200);
 	}
@@ -307,7 +319,8 @@ static struct error *put_blocks(
 		if (!kin)
 			continue;
 		s->rows = 0;
-		error = put_block(s, block, layout, kin->offset);
+		struct heap_layout own = heap_show_layout(s, kin, layout);
+		error = put_block(s, block, &own, kin->offset);
 		most--;
 	}
 	json_array_end(s->json);

@@ -82,6 +82,9 @@ struct table {
 	const struct kin_set *types;
 	const struct heap_layout *layout;
 	struct columns columns;
+	/* Those of a row's own type, where that has virtual bases elsewhere than others. */
+	struct columns own;
+	uint32_t own_type;
 	size_t type_width; /* 0: all are of one type */
 	bool has_basis;    /* some only look like it */
 };
@@ -123,9 +126,33 @@ static void put_count(struct show *s, uint32_t block)
 	text_printf(s->out, "  %*" PRIu64, COUNT_WIDTH, known ? layout.count : 0);
 }
 
-static struct error *put_row(
-	struct show *s, uint32_t block, const struct kin *kin, const struct table *table)
+/* The member that rows of a kind have in a column. */
+static const struct column *own_column(const struct table *table, const struct column *column)
 {
+	for (size_t i = 0; i < table->own.len; i++) {
+		if (!strcmp(table->own.data[i].name, column->name))
+			return &table->own.data[i];
+	}
+	return column;
+}
+
+static bool find_own(const struct show *s, const struct kin *kin, struct table *table)
+{
+	struct heap_layout own = heap_show_layout(s, kin, table->layout);
+	if (own.type == table->own_type)
+		return true;
+	columns_free(&table->own);
+	table->own_type = own.type;
+	return heap_show_is_string(&own) || own.type == table->layout->type ||
+	       find_columns(s, types_plain(s->values.types, own.type), 8 * own.header, "", 0,
+		       &table->own);
+}
+
+static struct error *put_row(
+	struct show *s, uint32_t block, const struct kin *kin, struct table *table)
+{
+	if (!find_own(s, kin, table))
+		return error_no_memory();
 	const struct survey *survey = s->page->survey;
 	_cleanup_free_ uint8_t *bytes = heap_show_read(s, block, table->layout, kin->offset);
 	if (!bytes)
@@ -142,9 +169,10 @@ static struct error *put_row(
 		put_count(s, block);
 	for (size_t i = 0; i < table->columns.len; i++) {
 		const struct column *column = &table->columns.data[i];
+		const struct column *own = own_column(table, column);
 		_cleanup_(text_deinit) struct text cell;
 		text_init(&cell);
-		heap_values_add(&s->values, column->type, column->bits, column->bit_size, &cell);
+		heap_values_add(&s->values, own->type, own->bits, own->bit_size, &cell);
 		text_printf(s->out, "  %-*s", (int)column->width, cell.data ? cell.data : "");
 	}
 	end_row(s->out);
@@ -224,11 +252,12 @@ static struct error *put_table(struct show *s, struct table *table)
 struct error *heap_show_table(
 	struct show *show, const struct kin_set *types, const struct heap_layout *layout)
 {
-	struct table table = {.types = types, .layout = layout};
+	struct table table = {.types = types, .layout = layout, .own_type = layout->type};
 	uint32_t plain = types_plain(show->values.types, layout->type);
 	bool ok = heap_show_is_string(layout) ||
 		  find_columns(show, plain, 8 * layout->header, "", 0, &table.columns);
 	struct error *error = ok ? put_table(show, &table) : error_no_memory();
 	columns_free(&table.columns);
+	columns_free(&table.own);
 	return error;
 }

@@ -67,4 +67,72 @@ def extents(folder):
         raise hw.Failure(f"a table: {rows}")
 
 
+# Each class's own members, and what its base has.
+VIRTUAL = {"Left": {"left": "22"}, "Right": {"right": "33"}, "Diamond": {"left": "22", "right": "33", "both": "44"},
+           "Deep": {"left": "22", "right": "33", "both": "44", "deep": "55"}, "Ground": {}}
+
+
+def values_of(members):
+    """By their last names, each of which stands in one place."""
+    values = {}
+    for member in members:
+        if "value" in member and not member["name"].startswith("_vptr"):
+            if member["name"] in values:
+                raise hw.Failure(f"twice: {member}")
+            values[member["name"]] = member["value"]
+        for name, value in values_of(member.get("members", [])).items():
+            if name in values:
+                raise hw.Failure(f"twice: {name} in {members}")
+            values[name] = value
+    return values
+
+
+def need_base(found, kind, wanted):
+    """The numbers of the class, and of its base a number and a text that says what the object is."""
+    text = found.pop("soil").split(" → ")[0]
+    if found != wanted | {"ground": "11"} or f'"zoo::{kind}"' not in text:
+        raise hw.Failure(f"{kind}: {found}, {text}")
+
+
+@tests.test
+def virtual_bases(folder):
+    """show has members of virtual bases where they lie in each class's objects, and so have words, refs and why"""
+    core = kernel_core(program_of("virtual_bases"), folder)
+    account = read_account(folder / "account")
+    blocks = need_types(account, ask("core", "--json", core, "blocks")["blocks"], 15)
+    for kind, wanted in VIRTUAL.items():
+        shown = ask("core", "--json", core, "show", f"zoo::{kind}")["blocks"]
+        own = [block for block in shown if block["type"] == f"zoo::{kind}"]
+        if len(own) != sum(name == f"zoo::{kind}" for _, _, _, name in account.values()):
+            raise hw.Failure(f"{kind}: {own}")
+        for block in own:
+            need_base(values_of(block["members"]), kind, wanted)
+        # As they are in objects of derived classes.
+        for block in shown:
+            need_base(values_of(block["members"]), block["type"].removeprefix("zoo::"), wanted)
+    if len(ask("core", "--json", core, "show", "zoo::Left")["blocks"]) != 4 or len(ask("core", "--json", core, "show", "zoo::Ground")["blocks"]) != 6:
+        raise hw.Failure("derived objects are missing")
+    table = hw.run([hw.HEAPWISE, "core", core, "show", "zoo::Left"]).text.splitlines()
+    if len(table) != 6 or any(" 11 " not in row or f'"{row.split()[1]}"' not in row or " 22 " not in row for row in table[2:]):
+        raise hw.Failure(f"a table: {table}")
+    bare = values_of(ask("core", "--json", core, "show", "zoo::OnBare")["blocks"][0]["members"])
+    if bare["on"] != "77" or bare["bare"] != "66" or not bare["more"].split(" ")[1] == '"bare"':
+        raise hw.Failure(f"without virtual functions: {bare}")
+    held = values_of(ask("core", "--json", core, "show", "zoo::Holder")["blocks"][0]["members"])
+    if held["right"] != "33" or held["ground"] != "11" or held["behind"] != "88" or '"held"' not in held["soil"]:
+        raise hw.Failure(f"as a member: {held}")
+    # The texts that only these members point to.
+    for address, (_, _, _, kind) in account.items():
+        if kind != "char[]":
+            continue
+        why = ask("core", "--json", core, "why", hex(address))["referrers"][0]
+        if why["member"] not in ("soil", "more", "object.soil"):
+            raise hw.Failure(f"who points at 0x{address:x}: {why}")
+        refs = ask("core", "--json", core, "refs", why["example"])["words"]
+        if not any(word["member"] == why["member"] and int(word["block"], 16) == address for word in refs if word["is"] == "block"):
+            raise hw.Failure(f"{why['example']} points at: {refs}")
+    if blocks and any(block["leak"] != "reachable" for address, block in blocks.items() if address in account):
+        raise hw.Failure("blocks are lost")
+
+
 tests.main()
