@@ -27,6 +27,24 @@ void inferred_free_facts(struct inferring *inferring)
 	fact_map_deinit(&f->facts);
 }
 
+static bool has_open_end(const struct types *types, uint32_t type)
+{
+	uint32_t element;
+	uint64_t at;
+	return types_open_end(types, type, &element, &at, NULL);
+}
+
+static void learn_open_end(const struct types *types, uint32_t type, struct fact *fact)
+{
+	uint32_t element;
+	if (!types_open_end(types, type, &element, &fact->open_at, NULL))
+		return;
+	const struct type *of = types_get(types, element);
+	if (of->size && (type_has_members(of) || of->kind == TYPE_POINTER ||
+				of->kind == TYPE_REFERENCE || of->kind == TYPE_ARRAY))
+		fact->open = element;
+}
+
 static struct fact *find_fact(struct inferring *f, uint32_t type)
 {
 	bool is_new;
@@ -43,6 +61,7 @@ static struct fact *find_fact(struct inferring *f, uint32_t type)
 	fresh->size = types_get(f->types, type)->size;
 	fresh->single = fresh->array = HEAP_TYPE_NONE;
 	fresh->last_class = fresh->last_part = HEAP_TYPE_NONE;
+	learn_open_end(f->types, type, fresh);
 	inferred_word_map(f->types, type, &fresh->map);
 	f->failed |= !slots_find(f->types, type, SLOTS_MOST, &fresh->slots);
 	return fresh;
@@ -63,20 +82,6 @@ bool inferred_is_close(const struct inferring *inferring, uint64_t wanted, uint6
 	const struct inferring *f = inferring;
 	uint64_t spare = f->loose && usable / 4 > LAYOUT_SPARE ? usable / 4 : LAYOUT_SPARE;
 	return wanted <= usable && usable - wanted <= spare;
-}
-
-/* Whether its last member is as long as the block likes. */
-static bool has_open_end(const struct types *types, uint32_t type)
-{
-	for (unsigned i = 0; i < TYPES_DEPTH_MAX; i++) {
-		const struct type *of = types_get(types, types_plain(types, type));
-		if (of->kind == TYPE_ARRAY)
-			return !of->count;
-		if (!type_has_members(of) || of->kind == TYPE_UNION || !of->member_count)
-			return false;
-		type = of->members[of->member_count - 1].type;
-	}
-	return false;
 }
 
 /* Words of an array's elements, one behind the other, without those of the first `from`. What an
@@ -239,7 +244,7 @@ void inferred_push(struct inferring *inferring, uint32_t block, uint32_t type)
 	struct inferring *f = inferring;
 	uint32_t layout = f->survey->types.types.data[type].layout;
 	struct fact *fact = layout == TYPE_VOID ? NULL : inferred_fact(f, layout);
-	if (fact && fact->slots.len)
+	if (fact && (fact->slots.len || fact->open != TYPE_VOID))
 		f->failed |= !inferred_works_push(&f->work, block);
 }
 

@@ -21,6 +21,10 @@ struct fact {
 	struct slot_vec slots;
 	struct word_map map;
 	uint64_t size;
+	/* Of an array without an end at its end (`T x[]`) the elements, if these may have pointers,
+	 * and where they begin; TYPE_VOID: it has none. */
+	uint32_t open;
+	uint64_t open_at;
 	uint32_t single, array; /* the heap's types for it; HEAP_TYPE_NONE: not made yet */
 	uint32_t counted; /* how elements are laid out behind their number; TYPE_VOID: not asked */
 	bool single_fails, array_fails;
@@ -106,6 +110,9 @@ bool inferred_know_module(
 	struct inferring *inferring, const struct address_module *module, uint32_t *ret_number);
 /* The pointer at an offset; NULL: none that says anything. */
 const struct slot *inferred_slot_at(const struct slot_vec *slots, uint64_t offset);
+/* The same of a block of a type, so far from its start, also where it has more elements than one. */
+const struct slot *inferred_slot_in(
+	struct inferring *inferring, const struct fact *fact, bool is_array, uint64_t offset);
 /* Seeds: what thread-local variables hold, and what variables on stacks do. */
 void inferred_take_thread_locals(struct inferring *inferring);
 void inferred_take_stacks(struct inferring *inferring);

@@ -173,6 +173,24 @@ bool heap_layouts_global(const struct survey *survey, uint64_t address, struct h
 	return ret->variable.name != NULL;
 }
 
+/* A member of the elements that stand behind a structure: "items[3].name". */
+static void add_open_end(
+	struct types *types, const struct heap_layout *layout, uint64_t offset, struct text *text)
+{
+	uint32_t element;
+	uint64_t at;
+	_cleanup_(text_deinit) struct text path;
+	text_init(&path);
+	struct types_place place;
+	bool is_open = types_open_end(types, layout->type, &element, &at, &path);
+	uint64_t size = types_get(types, element)->size;
+	if (!is_open || !size || offset < at)
+		return;
+	text_printf(&path, "[%" PRIu64 "]", (offset - at) / size);
+	types_locate(types, element, (offset - at) % size, &place, &path);
+	text_add_shown(text, path.data ? path.data : "", 200);
+}
+
 void heap_layout_add_member(const struct survey *survey, const struct heap_layout *layout,
 	uint64_t offset, struct text *text)
 {
@@ -182,6 +200,8 @@ void heap_layout_add_member(const struct survey *survey, const struct heap_layou
 	}
 	offset -= layout->header;
 	uint64_t element = offset / layout->size;
+	if (element >= layout->count && !layout->is_array)
+		add_open_end(survey->layouts.types, layout, offset, text);
 	if (element >= layout->count)
 		return;
 	_cleanup_(text_deinit) struct text path;
@@ -192,4 +212,6 @@ void heap_layout_add_member(const struct survey *survey, const struct heap_layou
 		text_printf(text, "[%llu]%s", (unsigned long long)element, path.len ? "." : "");
 	if (path.len)
 		text_add_shown(text, path.data, 200);
+	else if (!layout->is_array)
+		add_open_end(survey->layouts.types, layout, offset, text);
 }

@@ -153,6 +153,11 @@ struct types_place {
 void types_locate(struct types *types, uint32_t number, uint64_t offset, struct types_place *ret,
 	struct text *path);
 
+/* Whether a structure's last member, or that one's, is an array without an end: then of which
+ * elements, plain, and where it begins. path: what it is called is added; NULL: nobody wants it. */
+bool types_open_end(const struct types *types, uint32_t number, uint32_t *ret_element,
+	uint64_t *ret_at, struct text *path);
+
 /* All structures, classes, unions, enumerations and typedefs of the modules that were added: reads
  * what was not read yet. Calls `take` with each that is described, once; false from it ends it. */
 void types_each(struct types *types, bool (*take)(void *context, uint32_t number), void *context);

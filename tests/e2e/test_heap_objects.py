@@ -135,4 +135,25 @@ def virtual_bases(folder):
         raise hw.Failure("blocks are lost")
 
 
+@tests.test
+def open_ends(folder):
+    """What elements of arrays without an end point to is of the types that they declare"""
+    with Waiting(program_of("open_ends"), folder) as pid:
+        live = ask("heap", "--json", str(pid), "blocks")["blocks"]
+        need_types(read_account(folder / "account"), live, 190)
+    core = kernel_core(program_of("open_ends"), folder)
+    account = read_account(folder / "account")
+    found = need_types(account, ask("core", "--json", core, "blocks")["blocks"], 190)
+    by = Counter((kind, found[address]["by"]) for address, (_, _, _, kind) in account.items())
+    # Text and what is next to it look like nothing; of leaves there are so few that each is declared.
+    if set(basis for _, basis in by) != {"declared"}:
+        raise hw.Failure(f"by what: {by}")
+    # As it is told for who asks about one alone.
+    for address, (_, _, _, kind) in account.items():
+        if kind == "leaf":
+            why = ask("core", "--json", core, "why", hex(address))["referrers"][0]
+            if why["target_type"] != "leaf" or not why["member"].endswith("leaf") and not why["member"].startswith(("leaves[", "first")):
+                raise hw.Failure(f"why: {why}")
+
+
 tests.main()
