@@ -25,6 +25,10 @@ uint8_t *heap_show_read(
 struct heap_layout heap_show_layout(
 	const struct show *show, const struct kin *kin, const struct heap_layout *layout);
 
+/* Whether a member is shown: virtual bases whose place nobody knows are not, nor are bases without
+ * members, as allocators are. */
+bool heap_show_has(const struct types *types, const struct type_member *member);
+
 /* Whether it is text by what holds it, which takes no debug information. */
 static inline bool heap_show_is_string(const struct heap_layout *layout)
 {

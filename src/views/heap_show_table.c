@@ -16,7 +16,7 @@
 
 #define CELL_ELEMENTS 8u
 #define ROWS_SHOWN 40u
-#define NAME_SHOWN 40u
+#define NAME_SHOWN 48u
 #define TEXT_SHOWN 100u
 #define NAME_MOST 200u
 #define COUNT_WIDTH 8
@@ -32,6 +32,7 @@ struct column {
 };
 DEFINE_VEC(columns, struct column)
 #define COLUMNS_MOST 12u
+#define LEVELS_MOST 8u
 
 static void columns_free(struct columns *columns)
 {
@@ -47,7 +48,7 @@ static bool find_columns(const struct show *s, uint32_t plain, uint64_t bits, co
 	for (uint32_t i = 0; i < type.member_count && ret->len < COLUMNS_MOST; i++) {
 		const struct type_member *member = &type.members[i];
 		uint32_t inner = types_plain(s->values.types, member->type);
-		if (member->kind == MEMBER_VIRTUAL_BASE)
+		if (!heap_show_has(s->values.types, member))
 			continue;
 		_cleanup_(text_deinit) struct text name;
 		text_init(&name);
@@ -61,7 +62,7 @@ static bool find_columns(const struct show *s, uint32_t plain, uint64_t bits, co
 		uint32_t content = types_content(s->values.types, inner);
 		inner = content == TYPE_VOID ? inner : content;
 		if (type_has_members(types_get(s->values.types, inner)) &&
-			!heap_values_is_text(&s->values, inner) && level < 4) {
+			!heap_values_is_text(&s->values, inner) && level < LEVELS_MOST) {
 			if (!find_columns(s, inner, bits + member->bits, name.data ? name.data : "",
 				    level + 1, ret))
 				return false;
@@ -89,12 +90,53 @@ struct table {
 	bool has_basis;    /* some only look like it */
 };
 
+/* Places on the terminal that text takes there: bytes of UTF-8 that go on have none. */
+static size_t places_of(const struct text *text)
+{
+	size_t places = 0;
+	for (size_t i = 0; i < text->len; i++)
+		places += ((unsigned char)text->data[i] & 0xc0) != 0x80;
+	return places;
+}
+
+/* Behind the last `::` that is not inside of brackets. */
+static const char *without_scope(const char *name)
+{
+	const char *last = name;
+	unsigned depth = 0;
+	for (const char *at = name; *at; at++) {
+		depth += strchr("<({[", *at) != NULL;
+		depth -= depth && strchr(">)}]", *at);
+		if (!depth && at[0] == ':' && at[1] == ':')
+			last = at + 2;
+	}
+	return last;
+}
+
+/* What is too long loses its namespaces, then its end. */
+static void add_type_name(struct text *text, const char *name)
+{
+	const char *own = strlen(name) > NAME_SHOWN ? without_scope(name) : name;
+	text_add(text, own != name ? "…" : "");
+	text_add_shown(text, own, NAME_SHOWN);
+}
+
+static size_t width_of_name(const char *name)
+{
+	_cleanup_(text_deinit) struct text shown;
+	text_init(&shown);
+	add_type_name(&shown, name);
+	return places_of(&shown);
+}
+
 static void put_cell(struct text *out, const char *cell, size_t width)
 {
 	_cleanup_(text_deinit) struct text shown;
 	text_init(&shown);
-	text_add_shown(&shown, cell, NAME_SHOWN);
-	text_printf(out, "  %-*s", (int)width, shown.data ? shown.data : "");
+	add_type_name(&shown, cell);
+	size_t places = places_of(&shown);
+	text_printf(out, "  %s%*s", shown.data ? shown.data : "",
+		places < width ? (int)(width - places) : 0, "");
 	out->failed |= shown.failed;
 }
 
@@ -213,10 +255,10 @@ static void learn_types(struct show *s, struct table *table)
 	const struct heap_types *all = &s->page->survey->types;
 	for (size_t i = 0; i < table->types->kin.len; i++) {
 		const struct heap_type *type = &all->types.data[table->types->kin.data[i].type];
-		size_t width = strlen(type->name);
+		size_t width = width_of_name(type->name);
 		table->has_basis |= type->alike > 0;
 		if (heap_kin_has_derived(table->types) && table->type_width < width)
-			table->type_width = width < NAME_SHOWN ? width : NAME_SHOWN;
+			table->type_width = width;
 	}
 	if (!table->type_width)
 		return;

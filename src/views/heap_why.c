@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "heap/cxx.h"
 #include "heap/thread_locals.h"
 #include "heap/where.h"
 #include "views/heap_joined_view.h"
@@ -44,7 +45,7 @@ static void add_declared(
 	text_init(&path);
 	struct types_place place;
 	text_add(text, global.variable.is_local ? "static " : "");
-	types_declare(types, global.variable.type, global.variable.name, text);
+	cxx_add_declaration(text, types, global.variable.type, global.variable.name);
 	types_locate(types, global.variable.type, global.offset, &place, &path);
 	if (path.len)
 		text_printf(text, ", its %s", path.data);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Objects and what lies around them: structures that begin with one, room behind them, arrays of them."""
 
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -154,6 +155,30 @@ def open_ends(folder):
             why = ask("core", "--json", core, "why", hex(address))["referrers"][0]
             if why["target_type"] != "leaf" or not why["member"].endswith("leaf") and not why["member"].startswith(("leaves[", "first")):
                 raise hw.Failure(f"why: {why}")
+
+
+@tests.test
+def spellings(folder):
+    """A type has one name in all that an answer says; tables of objects with long names stay tables"""
+    core = kernel_core(program_of("spellings"), folder)
+    account = read_account(folder / "account")
+    need_types(account, ask("core", "--json", core, "blocks")["blocks"], 3)
+    holder = next(address for address, (_, _, _, kind) in account.items() if kind == "Holder")
+    for words in (["show", hex(holder)], ["show", "Holder"], ["why", "Holder"], ["words", hex(holder)], ["show", "Base<std::string>"],
+                  ["why", "Base<std::string>"], ["types"], ["refs", hex(holder)]):
+        for options in ([], ["--json"]):
+            ended = hw.run([hw.HEAPWISE, "core", core, *words, *options])
+            # Symbols are as the file has them.
+            text = re.sub(r'"symbol": "[^"]*"', "", ended.text)
+            if ended.status or "basic_string<" in text or "std::allocator<" in text:
+                raise hw.Failure(f"{words}: {[line for line in text.splitlines() if 'basic_string' in line or 'allocator' in line][:3]}, {ended.errors}")
+    if "std::vector<std::string> *list" not in hw.run([hw.HEAPWISE, "core", core, "why", "std::vector<std::string>"]).text:
+        raise hw.Failure("the variable is not declared as its block is called")
+    rows = hw.run([hw.HEAPWISE, "core", core, "show", "Base<std::string>"]).text.splitlines()[1:]
+    at = rows[0].index("value")
+    kinds = [row[16:].split(" ")[0] for row in rows[1:]]
+    if sorted(kinds) != ["…Base<std::string>", "…DerivedWithALongName", "…Other<int>"] or any(row[at:at + 3] != '"a ' for row in rows[1:]):
+        raise hw.Failure(f"a table: {rows}")
 
 
 tests.main()
