@@ -45,7 +45,7 @@ static struct error *lay_out_as(
 	struct error *error = heap_subject_type(session, name, &types, &type);
 	if (error)
 		return error;
-	*ret = (struct heap_layout){type, types_get(types, type)->size, 1, false, 0};
+	*ret = (struct heap_layout){type, types_get(types, type)->size, 1, false, 0, 0};
 	if (!ret->size || ret->size > usable)
 		return error_create(ERROR_INPUT,
 			"'%s' has %" PRIu64 " bytes, and the block %" PRIu64
@@ -65,7 +65,7 @@ static struct error *lay_out(
 	enum heap_type_kind kind = survey->types.types.data[survey_type_of(survey, block)].kind;
 	if (kind == HEAP_TYPE_STRING) {
 		*ret = (struct heap_layout){
-			TYPE_VOID, 1, search_block_size(survey->search, block), true, 0};
+			TYPE_VOID, 1, search_block_size(survey->search, block), true, 0, 0};
 		return NULL;
 	}
 	if (kind == HEAP_TYPE_PYTHON)
@@ -107,8 +107,10 @@ static struct error *lay_out_subject(struct heap_session *session, const char *w
 		return lay_out_as(session, as, search_block_size(survey->search, example), ret);
 	if (about->block != SPACE_NONE || about->layout == TYPE_VOID)
 		return lay_out(session, word, example, ret);
+	/* With the virtual bases of those that come first. */
+	uint32_t type = about->kin.kin.data[0].layout;
 	*ret = (struct heap_layout){
-		about->layout, types_get(survey->layouts.types, about->layout)->size, 1, false, 0};
+		type, types_get(survey->layouts.types, type)->size, 1, false, 0, 0};
 	return NULL;
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -57,12 +58,14 @@ static char **complete(const char *text, int start, int end)
 /*
  * The terminal gives single keys before the prompt is shown, not after it: whoever has seen it may
  * type any. What was typed earlier, while an answer was written, it took by lines: ^D is a NUL
- * then. The library binds that anew for each line.
+ * then, which else is a key without a meaning (^@). The library binds that anew for each line.
  */
 static int take_keys(void)
 {
+	int waiting = 0;
 	rl_prep_terminal(1);
-	rl_parse_and_bind("bind ^@ em-delete-or-list");
+	bool is_early = ioctl(STDIN_FILENO, FIONREAD, &waiting) == 0 && waiting > 0;
+	rl_parse_and_bind(is_early ? "bind ^@ em-delete-or-list" : "bind ^@ ed-ignore");
 	return 0;
 }
 

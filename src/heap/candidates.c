@@ -243,11 +243,20 @@ static bool take_type(void *context, uint32_t number)
 	return !j->failed;
 }
 
-static int by_score(const void *a, const void *b)
+/* Of those that are laid out alike what people write comes before what templates make of it. */
+static int by_score(const void *a, const void *b, void *context)
 {
 	const struct candidate *x = a, *y = b;
 	if (x->score != y->score)
 		return x->score > y->score ? -1 : 1;
+	const char *of_x = types_get(context, x->type)->name,
+		   *of_y = types_get(context, y->type)->name;
+	size_t len_x = of_x ? strlen(of_x) : SIZE_MAX, len_y = of_y ? strlen(of_y) : SIZE_MAX;
+	if (len_x != len_y)
+		return len_x < len_y ? -1 : 1;
+	int order = of_x && of_y ? strcmp(of_x, of_y) : 0;
+	if (order)
+		return order;
 	return (x->type > y->type) - (x->type < y->type);
 }
 
@@ -268,7 +277,7 @@ struct error *candidates_find(struct survey *survey, uint32_t block, uint32_t ty
 	for (size_t i = 0; i < ret->len; i++)
 		weigh(&j, &ret->data[i]);
 	if (ret->len)
-		qsort(ret->data, ret->len, sizeof(*ret->data), by_score);
+		qsort_r(ret->data, ret->len, sizeof(*ret->data), by_score, j.types);
 	*ret_sampled = j.count;
 	slot_vec_deinit(&j.slots);
 	free(j.samples);

@@ -13,6 +13,7 @@
 #include "heap/classes.h"
 #include "heap/names.h"
 #include "heap/types.h"
+#include "symbols/types.h"
 
 /* Says what such classes of blocks are. */
 struct error *cxx_recognise(const struct address_space *space, struct heap_names *names,
@@ -25,7 +26,11 @@ bool cxx_is_there(const struct address_space *space);
 /* Adds a class's name as people write it: without default allocators and inner namespaces of
  * libraries, and "shared_ptr control block of T" for what that is. */
 void cxx_add_plain_name(struct text *text, const char *name);
-/* The same of a name as type_info::name() has it. */
+/* A symbol's name, or a declaration, with such names in it. */
+void cxx_add_symbol(struct text *text, const char *name);
+/* As types_declare(), with such names in it. */
+void cxx_add_declaration(struct text *text, struct types *types, uint32_t type, const char *name);
+/* The same as cxx_add_plain_name() of a name as type_info::name() has it. */
 void cxx_add_class_name(struct text *text, const char *name);
 
 #endif

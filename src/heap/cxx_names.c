@@ -15,6 +15,7 @@ static const struct replacement replacements[] = {
 	{"std::__cxx11::", "std::"},
 	{"std::__1::", "std::"},
 	{"std::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string"},
+	{"std::string >", "std::string>"},
 };
 
 /* What shared_ptr keeps its counts in: in front of the object, or beside it, then with a pointer to
@@ -112,16 +113,36 @@ static void name_control_block(struct text *text)
 	}
 }
 
-void cxx_add_plain_name(struct text *text, const char *name)
+static void add_plain(struct text *text, const char *name, bool is_whole)
 {
 	_cleanup_(text_deinit) struct text plain;
 	text_init(&plain);
 	text_add(&plain, name);
 	for (size_t i = 0; i < ARRAY_SIZE(replacements); i++)
 		replace(&plain, &replacements[i]);
-	name_control_block(&plain);
+	if (is_whole)
+		name_control_block(&plain);
 	drop_allocators(&plain);
 	text_add(text, plain.data ? plain.data : name);
+}
+
+void cxx_add_plain_name(struct text *text, const char *name)
+{
+	add_plain(text, name, true);
+}
+
+void cxx_add_symbol(struct text *text, const char *name)
+{
+	add_plain(text, name, false);
+}
+
+void cxx_add_declaration(struct text *text, struct types *types, uint32_t type, const char *name)
+{
+	_cleanup_(text_deinit) struct text declared;
+	text_init(&declared);
+	types_declare(types, type, name, &declared);
+	text->failed |= declared.failed;
+	cxx_add_symbol(text, declared.data ? declared.data : "");
 }
 
 void cxx_add_class_name(struct text *text, const char *name)

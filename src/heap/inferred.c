@@ -7,6 +7,7 @@
 #include "heap/cxx.h"
 #include "heap/inferred_find.h"
 #include "heap/nodes.h"
+#include "heap/virtual_bases.h"
 
 #define SLOTS_MOST 1024u
 /* Which glibc may give more than was asked for. */
@@ -27,6 +28,24 @@ void inferred_free_facts(struct inferring *inferring)
 	fact_map_deinit(&f->facts);
 }
 
+static bool has_open_end(const struct types *types, uint32_t type)
+{
+	uint32_t element;
+	uint64_t at;
+	return types_open_end(types, type, &element, &at, NULL);
+}
+
+static void learn_open_end(const struct types *types, uint32_t type, struct fact *fact)
+{
+	uint32_t element;
+	if (!types_open_end(types, type, &element, &fact->open_at, NULL))
+		return;
+	const struct type *of = types_get(types, element);
+	if (of->size && (type_has_members(of) || of->kind == TYPE_POINTER ||
+				of->kind == TYPE_REFERENCE || of->kind == TYPE_ARRAY))
+		fact->open = element;
+}
+
 static struct fact *find_fact(struct inferring *f, uint32_t type)
 {
 	bool is_new;
@@ -43,6 +62,7 @@ static struct fact *find_fact(struct inferring *f, uint32_t type)
 	fresh->size = types_get(f->types, type)->size;
 	fresh->single = fresh->array = HEAP_TYPE_NONE;
 	fresh->last_class = fresh->last_part = HEAP_TYPE_NONE;
+	learn_open_end(f->types, type, fresh);
 	inferred_word_map(f->types, type, &fresh->map);
 	f->failed |= !slots_find(f->types, type, SLOTS_MOST, &fresh->slots);
 	return fresh;
@@ -63,20 +83,6 @@ bool inferred_is_close(const struct inferring *inferring, uint64_t wanted, uint6
 	const struct inferring *f = inferring;
 	uint64_t spare = f->loose && usable / 4 > LAYOUT_SPARE ? usable / 4 : LAYOUT_SPARE;
 	return wanted <= usable && usable - wanted <= spare;
-}
-
-/* Whether its last member is as long as the block likes. */
-static bool has_open_end(const struct types *types, uint32_t type)
-{
-	for (unsigned i = 0; i < TYPES_DEPTH_MAX; i++) {
-		const struct type *of = types_get(types, types_plain(types, type));
-		if (of->kind == TYPE_ARRAY)
-			return !of->count;
-		if (!type_has_members(of) || of->kind == TYPE_UNION || !of->member_count)
-			return false;
-		type = of->members[of->member_count - 1].type;
-	}
-	return false;
 }
 
 /* Words of an array's elements, one behind the other, without those of the first `from`. What an
@@ -156,9 +162,10 @@ static void name_type(struct inferring *f, uint32_t type, bool is_array, struct 
 		text_add(name, "[]");
 }
 
-static uint32_t add_type(struct inferring *f, enum heap_type_kind kind, const char *name,
+uint32_t inferred_add_type(struct inferring *inferring, enum heap_type_kind kind, const char *name,
 	uint32_t layout, bool is_array)
 {
+	struct inferring *f = inferring;
 	struct heap_types *types = &f->survey->types;
 	uint32_t number;
 	struct error *error = name ? heap_types_add(types, kind, name, &number) : error_no_memory();
@@ -175,7 +182,9 @@ static uint32_t add_type(struct inferring *f, enum heap_type_kind kind, const ch
 	return type->layout == layout ? number : HEAP_TYPE_NONE;
 }
 
-static uint32_t heap_type_of(struct inferring *f, uint32_t type, struct fact *fact, enum form form)
+/* `example`: the address of one. */
+static uint32_t heap_type_of(
+	struct inferring *f, uint32_t type, struct fact *fact, enum form form, uint64_t example)
 {
 	uint32_t *known = form == FORM_ARRAY ? &fact->array : &fact->single;
 	bool *fails = form == FORM_ARRAY ? &fact->array_fails : &fact->single_fails;
@@ -184,19 +193,31 @@ static uint32_t heap_type_of(struct inferring *f, uint32_t type, struct fact *fa
 	_cleanup_(text_deinit) struct text name;
 	text_init(&name);
 	name_type(f, type, form == FORM_ARRAY, &name);
-	*known = add_type(f, HEAP_TYPE_INFERRED, name.data, type, form == FORM_ARRAY);
+	type = virtual_bases_place(f->types, f->survey->heap.space, type, example);
+	*known = inferred_add_type(f, HEAP_TYPE_INFERRED, name.data, type, form == FORM_ARRAY);
 	*fails = *known == HEAP_TYPE_NONE;
 	return *known;
 }
 
-uint32_t inferred_counted_type(struct inferring *inferring, uint32_t type, uint64_t header)
+uint32_t inferred_single_type(struct inferring *inferring, uint32_t type, uint64_t example)
+{
+	struct fact *fact = inferred_fact(inferring, type);
+	return fact ? heap_type_of(inferring, type, fact, FORM_SINGLE, example) : HEAP_TYPE_NONE;
+}
+
+uint32_t inferred_counted_type(
+	struct inferring *inferring, uint32_t type, uint64_t header, uint64_t example)
 {
 	struct inferring *f = inferring;
 	_cleanup_(text_deinit) struct text name;
 	text_init(&name);
 	name_type(f, type, true, &name);
 	text_add(&name, " with their number");
-	uint32_t number = add_type(f, HEAP_TYPE_INFERRED, name.data, type, true);
+	struct fact *fact = inferred_fact(f, type);
+	if (fact && fact->counted == TYPE_VOID)
+		fact->counted = virtual_bases_place(f->types, f->survey->heap.space, type, example);
+	type = fact ? fact->counted : type;
+	uint32_t number = inferred_add_type(f, HEAP_TYPE_INFERRED, name.data, type, true);
 	struct heap_type *of =
 		number == HEAP_TYPE_NONE ? NULL : &f->survey->types.types.data[number];
 	if (of && !of->header)
@@ -216,7 +237,7 @@ static uint32_t refine(struct inferring *f, uint32_t known, uint32_t type, bool 
 	if (held != TYPE_VOID)
 		element = held;
 	name_type(f, types_plain(f->types, element), false, &name);
-	return add_type(f, HEAP_TYPE_CONTAINER, name.data, type, is_array);
+	return inferred_add_type(f, HEAP_TYPE_CONTAINER, name.data, type, is_array);
 }
 
 void inferred_push(struct inferring *inferring, uint32_t block, uint32_t type)
@@ -224,17 +245,22 @@ void inferred_push(struct inferring *inferring, uint32_t block, uint32_t type)
 	struct inferring *f = inferring;
 	uint32_t layout = f->survey->types.types.data[type].layout;
 	struct fact *fact = layout == TYPE_VOID ? NULL : inferred_fact(f, layout);
-	if (fact && fact->slots.len)
+	if (fact && (fact->slots.len || fact->open != TYPE_VOID))
 		f->failed |= !inferred_works_push(&f->work, block);
+}
+
+bool inferred_fits_layout(struct inferring *inferring, uint32_t layout, uint32_t class)
+{
+	/* What may be of any size looks like nothing. */
+	return layout != TYPE_VOID && !has_open_end(inferring->types, layout) &&
+	       inferred_looks_like(inferring, layout, class) &&
+	       !inferred_may_be_more(inferring, layout, class);
 }
 
 bool inferred_fits(struct inferring *inferring, uint32_t type, uint32_t class)
 {
 	uint32_t layout = inferring->survey->types.types.data[type].layout;
-	/* What may be of any size looks like nothing. */
-	return layout != TYPE_VOID && !has_open_end(inferring->types, layout) &&
-	       inferred_looks_like(inferring, layout, class) &&
-	       !inferred_may_be_more(inferring, layout, class);
+	return inferred_fits_layout(inferring, layout, class);
 }
 
 bool inferred_looks_like(struct inferring *inferring, uint32_t type, uint32_t class)
@@ -283,7 +309,8 @@ static bool know_part(struct inferring *f, uint32_t known, uint32_t type, struct
 {
 	if (fact->last_part != known) {
 		fact->last_part = known;
-		fact->last_part_can = inferred_can_be_part(f, known, type);
+		fact->last_is_larger = inferred_is_larger(f, known, type);
+		fact->last_part_can = fact->last_is_larger || inferred_can_be_part(f, known, type);
 		fact->part_is_known[0] = fact->part_is_known[1] = false;
 	}
 	return fact->last_part_can;
@@ -323,7 +350,8 @@ static uint32_t find_type(struct inferring *f, uint32_t block, uint32_t type, st
 	uint32_t found = HEAP_TYPE_NONE;
 	if (form != FORM_NONE)
 		found = is_part ? refined(f, part, type, form == FORM_ARRAY, fact)
-				: heap_type_of(f, type, fact, form);
+				: heap_type_of(f, type, fact, form,
+					  search_block_address(f->search, block));
 	if (has_class && !is_part) {
 		fact->last_class = site;
 		fact->last_found = found;
@@ -359,9 +387,12 @@ bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type)
 	if (!fact || (known == HEAP_TYPE_NONE ? inferred_bit(f->is_settled, site)
 					      : !know_part(f, known, type, fact)))
 		return false;
-	uint32_t found = find_type(f, block, type, fact, site, known);
+	bool is_larger = known != HEAP_TYPE_NONE && fact->last_is_larger;
+	uint32_t found = find_type(f, block, type, fact, site, is_larger ? HEAP_TYPE_NONE : known);
 	if (found == HEAP_TYPE_NONE)
 		return false;
+	if (is_larger)
+		f->is_done[block / 64] &= ~(1ull << block % 64);
 	if (site >= HEAP_FAMILY_SITES) {
 		heap_types_set_family(types, site, found);
 		f->has_settled = true;

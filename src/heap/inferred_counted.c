@@ -63,7 +63,7 @@ bool inferred_claim_counted(
 		!is_tight(f, header + count * fact->size, usable) ||
 		!may_be(f, fact, site, header, count))
 		return false;
-	uint32_t found = inferred_counted_type(f, type, header);
+	uint32_t found = inferred_counted_type(f, type, header, address + 8);
 	if (found == HEAP_TYPE_NONE)
 		return false;
 	inferred_say_block(f, block, found);

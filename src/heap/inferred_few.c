@@ -57,8 +57,7 @@ static bool claim(struct telling *t, size_t holder, uint64_t offset, size_t i)
 	struct fact *fact = type->layout == TYPE_VOID ? NULL : inferred_fact(f, type->layout);
 	if (!fact || !fact->size)
 		return true;
-	const struct slot *slot =
-		inferred_slot_at(&fact->slots, type->is_array ? offset % fact->size : offset);
+	const struct slot *slot = inferred_slot_in(f, fact, type->is_array, offset);
 	uint32_t found = slot ? inferred_type_for(f, t->few->reverse->blocks.data[i], slot->target)
 			      : HEAP_TYPE_NONE;
 	if (found == HEAP_TYPE_NONE || t->types[i] == found)

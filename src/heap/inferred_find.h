@@ -21,7 +21,12 @@ struct fact {
 	struct slot_vec slots;
 	struct word_map map;
 	uint64_t size;
+	/* Of an array without an end at its end (`T x[]`) the elements, if these may have pointers,
+	 * and where they begin; TYPE_VOID: it has none. */
+	uint32_t open;
+	uint64_t open_at;
 	uint32_t single, array; /* the heap's types for it; HEAP_TYPE_NONE: not made yet */
+	uint32_t counted; /* how elements are laid out behind their number; TYPE_VOID: not asked */
 	bool single_fails, array_fails;
 	/* What was found for the last block, of its class: the next one's is mostly the same. */
 	uint32_t last_class, last_found;
@@ -29,7 +34,7 @@ struct fact {
 	 * heap's types for it as one and as several; HEAP_TYPE_NONE: not asked for yet, or it has
 	 * none. */
 	uint32_t last_part;
-	bool last_part_can, part_is_known[2];
+	bool last_part_can, last_is_larger, part_is_known[2];
 	uint32_t last_part_type[2];
 	uint16_t idle[SLOTS_WATCHED]; /* of each slot: claims one after the other without news */
 	struct alike_rules rules;     /* of blocks that only look so */
@@ -109,6 +114,9 @@ bool inferred_know_module(
 	struct inferring *inferring, const struct address_module *module, uint32_t *ret_number);
 /* The pointer at an offset; NULL: none that says anything. */
 const struct slot *inferred_slot_at(const struct slot_vec *slots, uint64_t offset);
+/* The same of a block of a type, so far from its start, also where it has more elements than one. */
+const struct slot *inferred_slot_in(
+	struct inferring *inferring, const struct fact *fact, bool is_array, uint64_t offset);
 /* Seeds: what thread-local variables hold, and what variables on stacks do. */
 void inferred_take_thread_locals(struct inferring *inferring);
 void inferred_take_stacks(struct inferring *inferring);
@@ -126,8 +134,10 @@ bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type);
  * element. */
 bool inferred_claim_counted(
 	struct inferring *inferring, uint32_t block, uint64_t header, uint32_t type);
-/* The heap's type for such arrays; HEAP_TYPE_NONE: it has none. */
-uint32_t inferred_counted_type(struct inferring *inferring, uint32_t type, uint64_t header);
+/* The heap's type for such arrays, the first element at the address `example`; HEAP_TYPE_NONE: it
+ * has none. */
+uint32_t inferred_counted_type(
+	struct inferring *inferring, uint32_t type, uint64_t header, uint64_t example);
 /* Whether an allocator gives that much to who asks for `wanted` bytes. */
 bool inferred_is_close(const struct inferring *inferring, uint64_t wanted, uint64_t usable);
 /* The type of the heap's that a block of which nothing is known is, if it is one of `type`;
@@ -145,6 +155,20 @@ bool inferred_is_single(
 	struct inferring *inferring, uint32_t type, uint64_t usable, uint64_t pointers);
 /* Whether a part of a container that is known without its elements can be of that type. */
 bool inferred_can_be_part(const struct inferring *inferring, uint32_t known, uint32_t type);
+/* Whether a type has an object of the class that is `known` as its first member, or as that one's:
+ * who is told to be the larger thing, and begins with the object's table of functions, is it. */
+bool inferred_is_larger(const struct inferring *inferring, uint32_t known, uint32_t type);
+/* Names objects that are smaller than their blocks by what they are the beginning of
+ * (inferred_larger.c). */
+void inferred_take_larger(struct inferring *inferring);
+/* Whether a class of blocks can be one of a type, plain. */
+bool inferred_fits_layout(struct inferring *inferring, uint32_t layout, uint32_t class);
+/* The heap's type for one of a type, plain, as the one at the address `example` is; HEAP_TYPE_NONE:
+ * it has none. */
+uint32_t inferred_single_type(struct inferring *inferring, uint32_t type, uint64_t example);
+/* The heap's type of that name and layout; HEAP_TYPE_NONE: another one is called so. */
+uint32_t inferred_add_type(struct inferring *inferring, enum heap_type_kind kind, const char *name,
+	uint32_t layout, bool is_array);
 /* Whether a part is the table of a deque's blocks. */
 bool inferred_is_deque_table(const struct heap_type *part);
 /* Follows that; of words that are not in use only those lead anywhere that lead to such blocks. */

@@ -147,6 +147,32 @@ static void follow_memory(struct inferring *f, uint64_t address, uint64_t size, 
 	}
 }
 
+const struct slot *inferred_slot_in(
+	struct inferring *inferring, const struct fact *fact, bool is_array, uint64_t offset)
+{
+	struct fact *element = NULL;
+	if (!is_array && fact->open != TYPE_VOID && offset >= fact->open_at)
+		element = inferred_fact(inferring, fact->open);
+	if (element && element->size)
+		return inferred_slot_at(&element->slots, (offset - fact->open_at) % element->size);
+	return inferred_slot_at(&fact->slots, is_array ? offset % fact->size : offset);
+}
+
+/* The elements of an array without an end, as many as there is room for. False: there are some, but
+ * no more may be read. */
+static bool follow_open_end(struct inferring *f, uint32_t block, const struct fact *fact)
+{
+	uint64_t usable = search_block_size(f->search, block);
+	struct fact *of = fact->open == TYPE_VOID ? NULL : inferred_fact(f, fact->open);
+	uint64_t count = of && of->size && of->slots.len && usable > fact->open_at
+				 ? (usable - fact->open_at) / of->size
+				 : 0;
+	if (count && f->reads)
+		follow_memory(f, search_block_address(f->search, block) + fact->open_at, of->size,
+			count, of);
+	return !count || f->reads;
+}
+
 /* For the next time that blocks are gone through in order. */
 static void leave(struct inferring *f, uint32_t block)
 {
@@ -167,7 +193,7 @@ void inferred_follow(struct inferring *inferring, uint32_t block, struct in_orde
 	uint32_t layout = types->types.data[number].layout;
 	bool is_array = types->types.data[number].is_array;
 	struct fact *fact = layout == TYPE_VOID ? NULL : inferred_fact(f, layout);
-	if (!fact || !fact->slots.len || !fact->size)
+	if (!fact || (!fact->slots.len && fact->open == TYPE_VOID) || !fact->size)
 		return;
 	if (is_array && inferred_is_deque_table(&types->types.data[number])) {
 		inferred_follow_deque(f, block, fact);
@@ -177,6 +203,8 @@ void inferred_follow(struct inferring *inferring, uint32_t block, struct in_orde
 	uint64_t usable = search_block_size(f->search, block), size = fact->size;
 	uint64_t header = types->types.data[number].header;
 	uint64_t count = is_array ? (usable - header) / size : 1;
+	if (!is_array && !follow_open_end(f, block, fact))
+		leave(f, block);
 	if (!is_array && (all_are_idle(&b) || follow_edges(f, &b)))
 		return;
 	if (in_order && !is_array && size >= 8 && size <= usable)

@@ -121,7 +121,6 @@ static void lay_out_objects(struct inferring *f)
 static void take_objects(struct inferring *f)
 {
 	struct heap_types *types = &f->survey->types;
-	lay_out_objects(f);
 	size_t count = types->types.len;
 	_cleanup_free_ uint32_t *taken = calloc(count + 1, sizeof(*taken));
 	bool any = false;
@@ -274,6 +273,7 @@ static void infer(struct inferring *f)
 	const struct heap_area_vec *areas = &f->survey->heap.areas;
 	for (size_t i = 0; i < areas->len; i++)
 		f->loose |= areas->data[i].maker != HEAP_GLIBC;
+	lay_out_objects(f);
 	take_globals(f);
 	inferred_follow_all(f);
 	take_objects(f);
@@ -282,6 +282,7 @@ static void infer(struct inferring *f)
 	inferred_follow_all(f);
 	inferred_take_stacks(f);
 	inferred_follow_all(f);
+	inferred_take_larger(f);
 }
 
 /* Of few blocks alone nobody can say what counts of those that end before they do. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap/virtual_bases.h"
+
 /* Members that are looked at in one type: those of damaged files may lead anywhere. */
 #define STEPS_MOST 4096u
 
@@ -13,16 +15,6 @@ struct seeking {
 	uint32_t wanted; /* plain */
 	unsigned steps;
 };
-
-/* Modules describe the same class each for itself. */
-static bool is_wanted(const struct seeking *s, uint32_t plain)
-{
-	if (plain == s->wanted)
-		return true;
-	const struct type *a = types_get(s->types, plain), *b = types_get(s->types, s->wanted);
-	return a->name && b->name && a->size == b->size && a->kind == b->kind &&
-	       !strcmp(a->name, b->name);
-}
 
 static bool is_nearer(const struct kin *a, const struct kin *b)
 {
@@ -37,7 +29,7 @@ static bool seek(
 	uint32_t plain = types_plain(s->types, number), content = types_content(s->types, plain);
 	struct type type = *types_get(s->types, plain);
 	struct kin found;
-	bool any = depth > 0 && is_wanted(s, plain);
+	bool any = depth > 0 && types_are_same(s->types, plain, s->wanted);
 	if (any)
 		*ret = so_far;
 	if (any || depth > TYPES_DEPTH_MAX)
@@ -69,16 +61,23 @@ static bool seek(
 
 static bool find(struct seeking *s, const struct heap_type *of, struct kin *ret)
 {
-	bool same = is_wanted(s, types_plain(s->types, of->layout));
+	bool same = types_are_same(s->types, types_plain(s->types, of->layout), s->wanted);
 	s->steps = 0;
 	ret->offset = 0;
 	ret->how = of->is_array ? KIN_ELEMENTS : KIN_SAME;
-	if (!same && !seek(s, of->layout, (struct kin){ret->type, KIN_DERIVED, 0}, 0, ret))
+	if (!same &&
+		!seek(s, of->layout, (struct kin){.type = ret->type, .how = KIN_DERIVED}, 0, ret))
 		return false;
 	if (!same && of->is_array)
 		ret->how = KIN_INSIDE;
 	if (ret->how != KIN_DERIVED)
 		ret->offset = 0;
+	ret->layout = s->wanted;
+	if (ret->how == KIN_SAME)
+		ret->layout = of->layout;
+	else if (ret->how == KIN_DERIVED)
+		ret->layout = virtual_bases_within(
+			s->types, types_plain(s->types, of->layout), ret->offset, s->wanted);
 	return true;
 }
 
@@ -128,7 +127,9 @@ struct error *heap_kin_find(const struct survey *survey, uint32_t layout, struct
 struct error *heap_kin_alone(const struct survey *survey, uint32_t type, struct kin_set *ret)
 {
 	*ret = (struct kin_set){.of_type = NULL};
-	bool ok = kin_vec_push(&ret->kin, (struct kin){type, KIN_SAME, 0});
+	bool ok = kin_vec_push(&ret->kin, (struct kin){.type = type,
+						  .how = KIN_SAME,
+						  .layout = survey->types.types.data[type].layout});
 	return number_types(survey, ok ? NULL : error_no_memory(), ret);
 }
 

@@ -21,6 +21,8 @@ struct kin {
 	uint32_t type;
 	enum kin_how how;
 	uint64_t offset; /* 0, but of KIN_DERIVED */
+	/* Of KIN_SAME and KIN_DERIVED the wanted type as it is in them, with its virtual bases. */
+	uint32_t layout;
 };
 DEFINE_VEC(kin_vec, struct kin)
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "heap/layouts.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "heap/cxx.h"
 #include "heap/survey.h"
+#include "heap/virtual_bases.h"
 
 void heap_layouts_close(struct heap_layouts *layouts)
 {
@@ -91,9 +93,10 @@ void heap_layouts_of_class(struct survey *survey, uint32_t class)
 	uint32_t number = survey->types.of_class[class];
 	struct heap_type *type =
 		number == HEAP_TYPE_NONE ? NULL : &survey->types.types.data[number];
+	const struct heap_class *of = &survey->classes.classes.data[class];
 	if (type && type->kind == HEAP_TYPE_CXX && type->layout == TYPE_VOID)
-		type->layout = heap_layouts_find(
-			&survey->layouts, type->name, survey->classes.classes.data[class].key.size);
+		type->layout = virtual_bases_place(survey->layouts.types, survey->heap.space,
+			heap_layouts_find(&survey->layouts, type->name, of->key.size), of->example);
 }
 
 static void lay_out_objects(struct survey *survey)
@@ -139,10 +142,21 @@ bool heap_layout_of(const struct survey *survey, uint32_t block, struct heap_lay
 	uint64_t size = types_get(survey->layouts.types, type->layout)->size;
 	if (!size || size > usable)
 		return false;
-	*ret = (struct heap_layout){type->layout, size, 1, type->is_array, type->header};
+	*ret = (struct heap_layout){type->layout, size, 1, type->is_array, type->header,
+		type->has_more ? usable - size : 0};
 	if (type->is_array)
 		ret->count = count_of(survey, block, ret, usable);
 	return true;
+}
+
+void heap_layout_add_extent(const struct heap_layout *layout, struct text *text)
+{
+	const char *plural = layout->count == 1 ? "" : "s";
+	if (layout->is_array && layout->size > 1)
+		text_printf(text, ", %s%" PRIu64 " element%s", layout->header ? "" : "room for ",
+			layout->count, plural);
+	if (layout->behind)
+		text_printf(text, ", of these %" PRIu64 " bytes behind the object", layout->behind);
 }
 
 bool heap_layouts_global(const struct survey *survey, uint64_t address, struct heap_global *ret)
@@ -159,6 +173,24 @@ bool heap_layouts_global(const struct survey *survey, uint64_t address, struct h
 	return ret->variable.name != NULL;
 }
 
+/* A member of the elements that stand behind a structure: "items[3].name". */
+static void add_open_end(
+	struct types *types, const struct heap_layout *layout, uint64_t offset, struct text *text)
+{
+	uint32_t element;
+	uint64_t at;
+	_cleanup_(text_deinit) struct text path;
+	text_init(&path);
+	struct types_place place;
+	bool is_open = types_open_end(types, layout->type, &element, &at, &path);
+	uint64_t size = types_get(types, element)->size;
+	if (!is_open || !size || offset < at)
+		return;
+	text_printf(&path, "[%" PRIu64 "]", (offset - at) / size);
+	types_locate(types, element, (offset - at) % size, &place, &path);
+	text_add_shown(text, path.data ? path.data : "", 200);
+}
+
 void heap_layout_add_member(const struct survey *survey, const struct heap_layout *layout,
 	uint64_t offset, struct text *text)
 {
@@ -168,6 +200,8 @@ void heap_layout_add_member(const struct survey *survey, const struct heap_layou
 	}
 	offset -= layout->header;
 	uint64_t element = offset / layout->size;
+	if (element >= layout->count && !layout->is_array)
+		add_open_end(survey->layouts.types, layout, offset, text);
 	if (element >= layout->count)
 		return;
 	_cleanup_(text_deinit) struct text path;
@@ -178,4 +212,6 @@ void heap_layout_add_member(const struct survey *survey, const struct heap_layou
 		text_printf(text, "[%llu]%s", (unsigned long long)element, path.len ? "." : "");
 	if (path.len)
 		text_add_shown(text, path.data, 200);
+	else if (!layout->is_array)
+		add_open_end(survey->layouts.types, layout, offset, text);
 }

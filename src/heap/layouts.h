@@ -32,6 +32,7 @@ struct heap_layout {
 	uint64_t count;
 	bool is_array;   /* else count is 1 */
 	uint64_t header; /* where the first begins; 0, but for arrays behind their number */
+	uint64_t behind; /* bytes behind it that belong to the block and are no part of the type */
 };
 
 struct survey;
@@ -49,6 +50,10 @@ void heap_layouts_of_class(struct survey *survey, uint32_t class);
 
 /* How a block is laid out; the survey is typed. False: unknown. */
 bool heap_layout_of(const struct survey *survey, uint32_t block, struct heap_layout *ret);
+
+/* Adds ", room for 7 elements" of an array, or how much stands behind an object; nothing of what
+ * its bytes say as well. */
+void heap_layout_add_extent(const struct heap_layout *layout, struct text *text);
 
 /* A variable, as it is declared, that an address lies in. */
 struct heap_global {

@@ -65,17 +65,16 @@ static void add_escaped(struct text *out, uint32_t c, char quote, bool plain_onl
 		text_printf(out, "\\%c", names[special - plain]);
 	else if (c == (unsigned char)quote)
 		text_printf(out, "\\%c", quote);
-	else if (c < 32 || (c > 126 && c < 0xa1) || c == 0xad || (plain_only && c > 126 && c < 256))
-		text_printf(out, "\\x%02" PRIx32, c);
-	else if ((c >= 0xd800 && c < 0xe000) || (c >= 0x2028 && c <= 0x202e) || c == 0xfeff ||
-		 (plain_only && c > 255 && c < 0x10000))
-		text_printf(out, "\\u%04" PRIx32, c);
-	else if (plain_only && c > 255)
-		text_printf(out, "\\U%08" PRIx32, c);
 	else if (c > 0x10ffff)
 		text_add_char(out, '?');
-	else
+	else if (python_is_printable(c) && !(plain_only && c > 126))
 		python_text_add_character(out, c);
+	else if (c < 0x100)
+		text_printf(out, "\\x%02" PRIx32, c);
+	else if (c < 0x10000)
+		text_printf(out, "\\u%04" PRIx32, c);
+	else
+		text_printf(out, "\\U%08" PRIx32, c);
 }
 
 static bool add_text(struct writing *w, uint64_t object, const struct python_type *type)
@@ -122,7 +121,8 @@ static bool is_open(const struct writing *w, uint64_t object)
 	return false;
 }
 
-static void add_items(struct writing *w, struct python_items *items)
+/* `as_pairs`: "('a', 1)" instead of "'a': 1". */
+static void add_items(struct writing *w, struct python_items *items, bool as_pairs)
 {
 	uint64_t key, value;
 	size_t count = 0;
@@ -132,11 +132,13 @@ static void add_items(struct writing *w, struct python_items *items)
 			add_cut(w);
 			break;
 		}
+		text_add(w->out, as_pairs ? "(" : "");
 		add_object(w, key);
 		if (!items->has_values)
 			continue;
-		text_add(w->out, ": ");
+		text_add(w->out, as_pairs ? ", " : ": ");
 		add_object(w, value);
+		text_add(w->out, as_pairs ? ")" : "");
 	}
 }
 
@@ -151,26 +153,28 @@ static bool add_container(struct writing *w, uint64_t object, const struct pytho
 	bool named = true;
 	for (unsigned i = 0; i < 4; i++)
 		named &= strcmp(type->name, plain[i]) != 0;
-	bool bare = !is_list && !is_tuple && !is_dict && !items.count;
 	const char *dot = strrchr(type->name, '.');
+	bool is_ordered = is_dict && dot && !strcmp(dot, ".OrderedDict");
+	bool as_pairs = is_ordered && !python_is_since_3_12(w->python);
+	bool bare = !is_list && !is_tuple && (!is_dict || is_ordered) && !items.count;
 	if (named || bare) {
 		text_add_plain(w->out, dot ? dot + 1 : type->name);
 		text_add(w->out, bare ? "()" : "(");
 	}
 	if (bare)
 		return true;
-	text_add(w->out, is_list ? "[" : is_tuple ? "(" : "{");
+	text_add(w->out, is_list || as_pairs ? "[" : is_tuple ? "(" : "{");
 	if (is_open(w, object)) {
 		text_add(w->out, "...");
 	} else if (items.count && (w->depth >= w->limits->depth || w->depth >= DEPTH_MAX)) {
 		add_cut(w);
 	} else {
 		w->path[w->depth++] = object;
-		add_items(w, &items);
+		add_items(w, &items, as_pairs);
 		w->depth--;
 	}
 	text_add(w->out, is_tuple && items.count == 1 ? "," : "");
-	text_add(w->out, is_list ? "]" : is_tuple ? ")" : "}");
+	text_add(w->out, is_list || as_pairs ? "]" : is_tuple ? ")" : "}");
 	text_add(w->out, named ? ")" : "");
 	return true;
 }

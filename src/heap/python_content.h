@@ -27,6 +27,8 @@ void python_describe(struct python *python, uint64_t object, const struct python
 
 /* The parts. */
 
+/* Whether the interpreter is of 3.12 or later. */
+bool python_is_since_3_12(struct python *python);
 /* Adds a number as Python writes it. False: the object is none, or makes no sense. */
 bool python_number_add(struct python *python, uint64_t object, const struct python_type *type,
 	struct text *ret, bool *ret_cut);

@@ -21,7 +21,7 @@
 #define TAG_NEGATIVE 2u
 #define TAG_SHIFT 3u
 
-static bool has_tags(struct python *python)
+bool python_is_since_3_12(struct python *python)
 {
 	const struct python_type *type =
 		python->roots.len ? python_type(python, python->roots.data[0]) : NULL;
@@ -62,7 +62,7 @@ static bool add_int(struct python *python, uint64_t object, struct text *ret, bo
 		return false;
 	bool negative = (int64_t)head < 0;
 	count = negative ? 0 - head : head;
-	if (has_tags(python)) {
+	if (python_is_since_3_12(python)) {
 		negative = (head & TAG_SIGN) == TAG_NEGATIVE;
 		count = head & TAG_ZERO ? 0 : head >> TAG_SHIFT;
 	}

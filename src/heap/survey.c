@@ -128,7 +128,11 @@ static void add_bases(
 	const struct type of = *types_get(types, layout);
 	for (uint32_t i = 0; depth < BASES_DEPTH && i < of.member_count; i++) {
 		uint64_t offset = at + of.members[i].bits / 8;
-		if (of.members[i].kind != MEMBER_BASE || offset % 8 || offset >= 8ul * CLASS_WORDS)
+		/* The first member's bases, too: a pointer to that is one to the start. */
+		bool is_first = of.members[i].kind == MEMBER_PLAIN && !offset &&
+				(of.kind == TYPE_STRUCT || of.kind == TYPE_CLASS);
+		if ((of.members[i].kind != MEMBER_BASE && !is_first) || offset % 8 ||
+			offset >= 8ul * CLASS_WORDS)
 			continue;
 		*starts |= 1ull << offset / 8;
 		add_bases(types, types_plain(types, of.members[i].type), offset, depth + 1, starts);

@@ -42,6 +42,8 @@ struct heap_type {
 	/* Of symbols/types.h: what its blocks are, or what they are arrays of; 0: not known. */
 	uint32_t layout;
 	bool is_array, layout_sought;
+	bool has_more;   /* its blocks have something behind the object that debug information does
+			  * not know */
 	uint32_t header; /* of an array: where its elements begin, behind their number; 0: none */
 };
 DEFINE_VEC(heap_type_vec, struct heap_type)

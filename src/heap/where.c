@@ -4,8 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "heap/cxx.h"
 #include "heap/thread_locals.h"
 
 /* The number of the thread whose stack an address is on, by what counts as a root of it. */
@@ -118,10 +120,14 @@ static void describe_frame(const struct heap_stack_place *frame, struct text *te
 
 static void describe_place(const struct heap_where *where, struct text *text)
 {
+	_cleanup_(text_deinit) struct text name;
+	text_init(&name);
+	if (where->place.name)
+		cxx_add_symbol(&name, where->place.name);
+	else
+		text_add(&name, path_last_part(where->place.module->path));
 	text_add(text, "<");
-	text_add_shown(text,
-		where->place.name ? where->place.name : path_last_part(where->place.module->path),
-		120);
+	text_add_shown(text, name.data ? name.data : "", 120);
 	if (where->offset)
 		text_printf(text, "+0x%" PRIx64, where->offset);
 	text_add(text, ">");

@@ -3,9 +3,10 @@
 
 #include <dwarf.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
-#include "symbols/types_made.h"
+#include "symbols/types_entry.h"
 #include "symbols/variables.h"
 
 /* Entries that are looked at: some seconds' worth. */
@@ -103,6 +104,36 @@ uint32_t types_plain(const struct types *types, uint32_t number)
 	return TYPE_VOID;
 }
 
+bool types_are_same(const struct types *types, uint32_t a, uint32_t b)
+{
+	if (a == b)
+		return true;
+	const struct type *x = types_get(types, a), *y = types_get(types, b);
+	return x->name && y->name && x->size == y->size && x->kind == y->kind &&
+	       !strcmp(x->name, y->name);
+}
+
+uint32_t types_with_members(
+	struct types *types, uint32_t number, const struct type_member *members, uint32_t count)
+{
+	struct type_made made = *types_made_at(types, number);
+	struct type_member *kept =
+		arena_alloc(&types->strings.arena, ((size_t)count + 1) * sizeof(*kept));
+	types->failed |= !kept;
+	if (!kept)
+		return number;
+	memcpy(kept, members, count * sizeof(*kept));
+	made.type.members = kept;
+	made.type.member_count = count;
+	made.type.target = number;
+	uint32_t fresh = types_make(types, NULL, &made.type);
+	if (fresh == TYPE_VOID)
+		return number;
+	types->made.data[fresh].arguments = made.arguments;
+	types->made.data[fresh].argument_count = made.argument_count;
+	return fresh;
+}
+
 bool types_argument(struct types *types, uint32_t number, unsigned which, uint32_t *ret)
 {
 	struct type_made *made = types_made_at(types, number);
@@ -149,11 +180,22 @@ static bool is_described(struct types *types, uint32_t number)
 	return type->kind != TYPE_UNKNOWN && !type->is_declared;
 }
 
-void types_each(struct types *types, bool (*take)(void *context, uint32_t number), void *context)
+static bool is_sized(Dwarf_Die *die, bool (*wants)(void *context, uint64_t size), void *context)
+{
+	int tag = dwarf_tag(die);
+	uint64_t size = tag == DW_TAG_structure_type || tag == DW_TAG_class_type
+				? entry_number(die, DW_AT_byte_size, 0)
+				: 0;
+	return size && wants(context, size);
+}
+
+void types_each_sized(struct types *types, bool (*wants)(void *context, uint64_t size),
+	bool (*take)(void *context, uint32_t number), void *context)
 {
 	for (size_t i = 0; i < types->outline.types.len && !types->failed; i++) {
 		Dwarf_Die die = types->outline.types.data[i].die;
-		if (dwarf_tag(&die) == DW_TAG_base_type)
+		if (dwarf_tag(&die) == DW_TAG_base_type ||
+			(wants && !is_sized(&die, wants, context)))
 			continue;
 		uint32_t number = types_of_die(types, &die);
 		struct type_made *made = types_made_at(types, number);
@@ -165,4 +207,9 @@ void types_each(struct types *types, bool (*take)(void *context, uint32_t number
 	}
 	for (size_t i = 1; i < types->made.len; i++)
 		types->made.data[i].from_outline = false;
+}
+
+void types_each(struct types *types, bool (*take)(void *context, uint32_t number), void *context)
+{
+	types_each_sized(types, NULL, take, context);
 }

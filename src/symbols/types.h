@@ -56,6 +56,9 @@ struct type_member {
 	uint32_t type;
 	uint32_t bit_size; /* of a bit field; 0: it is none */
 	enum member_kind kind;
+	/* Of a virtual base: so many bytes before the first function of the object's table stands
+	 * how far behind the object it lies (Itanium C++ ABI, 2.5.2); 0: not known. */
+	uint32_t before;
 };
 
 struct type {
@@ -66,7 +69,9 @@ struct type {
 	 * pointer to a member the class. */
 	const struct type_member *members;
 	uint32_t member_count;
-	uint32_t target; /* of an array its elements, of others what they stand for */
+	/* Of an array its elements, of others what they stand for; of what types_with_members() has
+	 * made the type that it was made of. */
+	uint32_t target;
 	enum type_kind kind;
 	enum type_encoding encoding;
 	bool is_declared; /* its members are described nowhere at hand */
@@ -95,6 +100,11 @@ const struct type *types_get(const struct types *types, uint32_t number);
 uint32_t types_target(struct types *types, uint32_t number);
 /* Without typedefs and qualifiers. */
 uint32_t types_plain(const struct types *types, uint32_t number);
+/* Whether two, plain, are one: modules describe the same class each for itself. */
+bool types_are_same(const struct types *types, uint32_t a, uint32_t b);
+/* A type of the same name and size that has these members; the type itself: no memory. */
+uint32_t types_with_members(
+	struct types *types, uint32_t number, const struct type_member *members, uint32_t count);
 /* Whether it is a structure, class or union. */
 static inline bool type_has_members(const struct type *type)
 {
@@ -143,9 +153,18 @@ struct types_place {
 void types_locate(struct types *types, uint32_t number, uint64_t offset, struct types_place *ret,
 	struct text *path);
 
+/* Whether a structure's last member, or that one's, is an array without an end: then of which
+ * elements, plain, and where it begins. path: what it is called is added; NULL: nobody wants it. */
+bool types_open_end(const struct types *types, uint32_t number, uint32_t *ret_element,
+	uint64_t *ret_at, struct text *path);
+
 /* All structures, classes, unions, enumerations and typedefs of the modules that were added: reads
  * what was not read yet. Calls `take` with each that is described, once; false from it ends it. */
 void types_each(struct types *types, bool (*take)(void *context, uint32_t number), void *context);
+/* The same of structures and classes alone whose size `wants`, which is asked before one is read.
+ */
+void types_each_sized(struct types *types, bool (*wants)(void *context, uint64_t size),
+	bool (*take)(void *context, uint32_t number), void *context);
 
 /* Structures and classes of at most `most` bytes, larger than `base` (plain), that begin with it:
  * in C it is the first member, in C++ they derive from it; also of what begins so. Calls `take`

@@ -9,9 +9,31 @@
 /* Of one type. */
 #define MEMBERS_MAX (1u << 16)
 #define ARGUMENTS_MAX 16u
+/* Before a table of functions. */
+#define BEFORE_MAX (1u << 20)
 
 /* Where a virtual base lies stands in a vtable, so far before it as an expression says:
- * dup, deref, constu N, minus, deref, plus. */
+ * dup, deref, constu N, minus, deref, plus. 0: it says something else. */
+static uint32_t before_of(const Dwarf_Op *ops, size_t len)
+{
+	static const uint8_t wanted[] = {
+		DW_OP_dup, DW_OP_deref, 0, DW_OP_minus, DW_OP_deref, DW_OP_plus};
+	bool is_such = len == sizeof(wanted);
+	for (size_t i = 0; is_such && i < len; i++)
+		is_such = !wanted[i] || ops[i].atom == wanted[i];
+	if (!is_such)
+		return 0;
+	uint8_t atom = ops[2].atom;
+	uint64_t value = ops[2].number;
+	if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31)
+		value = atom - DW_OP_lit0;
+	else if (atom != DW_OP_constu && atom != DW_OP_const1u && atom != DW_OP_const2u &&
+		 atom != DW_OP_const4u && atom != DW_OP_const1s && atom != DW_OP_const2s &&
+		 atom != DW_OP_consts)
+		value = 0;
+	return value <= BEFORE_MAX && value % 8 == 0 ? (uint32_t)value : 0;
+}
+
 static bool place_of(Dwarf_Die *die, struct type_member *member)
 {
 	Dwarf_Attribute attribute;
@@ -31,6 +53,8 @@ static bool place_of(Dwarf_Die *die, struct type_member *member)
 		return true;
 	}
 	member->bits = 0;
+	if (dwarf_getlocation(&attribute, &op, &len) == 0)
+		member->before = before_of(op, len);
 	return false;
 }
 

@@ -170,3 +170,22 @@ void types_locate(struct types *types, uint32_t number, uint64_t offset, struct 
 {
 	locate(types, number, offset, ret, path, 0);
 }
+
+bool types_open_end(const struct types *types, uint32_t number, uint32_t *ret_element,
+	uint64_t *ret_at, struct text *path)
+{
+	*ret_at = 0;
+	for (unsigned depth = 0; depth < TYPES_DEPTH_MAX; depth++) {
+		const struct type *of = types_get(types, types_plain(types, number));
+		*ret_element = types_plain(types, of->target);
+		if (of->kind == TYPE_ARRAY)
+			return !of->count && depth;
+		if (!type_has_members(of) || of->kind == TYPE_UNION || !of->member_count)
+			return false;
+		const struct type_member *last = &of->members[of->member_count - 1];
+		add_member(last, path);
+		*ret_at += last->bits / 8;
+		number = last->type;
+	}
+	return false;
+}

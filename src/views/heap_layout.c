@@ -266,3 +266,11 @@ struct error *heap_layout_write(
 	}
 	return out.failed || types_failed(types) ? error_no_memory() : NULL;
 }
+
+void heap_extent_put(const struct heap_layout *layout, struct json *json)
+{
+	if (layout->is_array && layout->type != TYPE_VOID)
+		json_put_u64(json, "count", layout->count);
+	if (layout->behind)
+		json_put_u64(json, "behind", layout->behind);
+}

@@ -4,6 +4,7 @@
 #ifndef VIEWS_HEAP_LAYOUT_VIEW_H
 #define VIEWS_HEAP_LAYOUT_VIEW_H
 
+#include "base/json.h"
 #include "heap/candidates.h"
 #include "heap/kin.h"
 #include "heap/layouts.h"
@@ -12,6 +13,9 @@
 /* Members with their offsets and sizes, holes between them; as gdb's `ptype /o`. */
 struct error *heap_layout_write(
 	struct types *types, uint32_t type, bool as_json, const struct sink *sink) must_check_;
+
+/* Of a block: of an array "count", of an object with more behind it "behind". */
+void heap_extent_put(const struct heap_layout *layout, struct json *json);
 
 /* The members of one block with their values, or (block SPACE_NONE) a table of those of all blocks
  * of these types; laid out so, from where that begins in them; an array of TYPE_VOID is text. The

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "heap/cxx.h"
 #include "heap/inferred.h"
 #include "views/heap_show_parts.h"
 #include "views/json_parts.h"
@@ -52,7 +53,7 @@ static void put_head(struct show *s, const char *name, uint32_t number, uint64_t
 	if (s->json) {
 		_cleanup_(text_deinit) struct text declared;
 		text_init(&declared);
-		types_declare(s->values.types, number, "", &declared);
+		cxx_add_declaration(&declared, s->values.types, number, "");
 		json_object_begin(s->json);
 		json_put_string(s->json, "name", name);
 		json_put_u64(s->json, "offset", bits / 8);
@@ -101,14 +102,25 @@ static uint64_t put_elements(
 	return count - i;
 }
 
-static const char *name_of(const struct types *types, const struct type_member *member)
+static void add_name(struct types *types, const struct type_member *member, struct text *text)
 {
-	if (member->name && member->kind != MEMBER_BASE)
-		return member->name;
 	const struct type *type = types_get(types, types_plain(types, member->type));
-	if (type->name)
-		return type->name;
-	return type->kind == TYPE_UNION ? "(union)" : "(struct)";
+	if (member->name && member->kind != MEMBER_BASE)
+		text_add(text, member->name);
+	else if (type->name)
+		cxx_add_plain_name(text, type->name);
+	else
+		text_add(text, type->kind == TYPE_UNION ? "(union)" : "(struct)");
+}
+
+static void put_member(
+	struct show *s, const struct type_member *member, uint64_t bits, unsigned level)
+{
+	_cleanup_(text_deinit) struct text name;
+	text_init(&name);
+	add_name(s->values.types, member, &name);
+	s->out->failed |= name.failed;
+	put_one(s, name.data ? name.data : "", member->type, bits + member->bits, member, level);
 }
 
 /* A base class without members, as allocators are, has nothing to show. */
@@ -125,7 +137,7 @@ static bool is_empty(const struct types *types, uint32_t number, unsigned depth)
 	return true;
 }
 
-static bool is_shown(const struct types *types, const struct type_member *member)
+bool heap_show_has(const struct types *types, const struct type_member *member)
 {
 	return member->kind != MEMBER_VIRTUAL_BASE &&
 	       (member->kind != MEMBER_BASE || !is_empty(types, member->type, 0));
@@ -148,9 +160,8 @@ static void put_members(struct show *s, uint32_t plain, uint64_t bits, unsigned 
 	for (uint32_t i = 0; is_nested(s, plain) && i < type.member_count && s->rows < ROWS_MOST;
 		i++) {
 		const struct type_member *member = &type.members[i];
-		if (type.kind != TYPE_ARRAY && is_shown(types, member))
-			put_one(s, name_of(types, member), member->type, bits + member->bits,
-				member, level);
+		if (type.kind != TYPE_ARRAY && heap_show_has(types, member))
+			put_member(s, member, bits, level);
 	}
 	if (s->json) {
 		json_array_end(s->json);
@@ -184,6 +195,18 @@ uint8_t *heap_show_read(
 	show->values.bytes = bytes;
 	show->values.size = layout->is_array ? UINT64_MAX : layout->size;
 	return bytes;
+}
+
+struct heap_layout heap_show_layout(
+	const struct show *show, const struct kin *kin, const struct heap_layout *layout)
+{
+	struct heap_layout own = *layout;
+	const struct types *types = show->values.types;
+	if (kin->layout != TYPE_VOID && layout->type != TYPE_VOID &&
+		types_are_same(
+			types, types_plain(types, layout->type), types_plain(types, kin->layout)))
+		own.type = kin->layout;
+	return own;
 }
 
 /* Text rather than characters. */
@@ -238,7 +261,7 @@ static void put_block_head(struct show *s, uint32_t block, const struct heap_lay
 	if (heap_show_is_string(layout))
 		text_add(&declared, "char[]");
 	else
-		types_declare(s->values.types, layout->type, "", &declared);
+		cxx_add_declaration(&declared, s->values.types, layout->type, "");
 	if (s->json) {
 		json_put_hexadecimal(s->json, "address", address, true);
 		json_put_u64(s->json, "size", search_block_size(survey->search, block));
@@ -246,8 +269,7 @@ static void put_block_head(struct show *s, uint32_t block, const struct heap_lay
 		if (inferred_basis_name(survey, block))
 			json_put_string(s->json, "by", inferred_basis_name(survey, block));
 		json_put_string(s->json, "as", declared.data);
-		if (layout->is_array && !heap_show_is_string(layout))
-			json_put_u64(s->json, "count", layout->count);
+		heap_extent_put(layout, s->json);
 		return;
 	}
 	text_printf(s->out, "block 0x%" PRIx64 ": %" PRIu64 " bytes, ", address,
@@ -256,13 +278,9 @@ static void put_block_head(struct show *s, uint32_t block, const struct heap_lay
 	const char *by = inferred_basis_name(survey, block);
 	text_printf(
 		s->out, " (%s%s%s)", heap_type_kind_name(type->kind), by ? ", " : "", by ? by : "");
-	if (layout->is_array && !heap_show_is_string(layout))
-		text_printf(s->out,
-			layout->header ? ", %" PRIu64 " elements"
-				       : ", room for %" PRIu64 " elements",
-			layout->count);
-	if (types_plain(s->values.types, layout->type) !=
-		types_plain(s->values.types, type->layout)) {
+	heap_layout_add_extent(layout, s->out);
+	if (!types_are_same(s->values.types, types_plain(s->values.types, layout->type),
+		    types_plain(s->values.types, type->layout))) {
 		text_add(s->out, ", as ");
 		text_add_shown(s->out, declared.data ? declared.data : "", 200);
 	}
@@ -312,7 +330,8 @@ static struct error *put_blocks(
 		if (!kin)
 			continue;
 		s->rows = 0;
-		error = put_block(s, block, layout, kin->offset);
+		struct heap_layout own = heap_show_layout(s, kin, layout);
+		error = put_block(s, block, &own, kin->offset);
 		most--;
 	}
 	json_array_end(s->json);

@@ -21,6 +21,14 @@ struct show {
 uint8_t *heap_show_read(
 	struct show *show, uint32_t block, const struct heap_layout *layout, uint64_t offset);
 
+/* How objects of one kind have what is laid out so: virtual bases lie elsewhere in each. */
+struct heap_layout heap_show_layout(
+	const struct show *show, const struct kin *kin, const struct heap_layout *layout);
+
+/* Whether a member is shown: virtual bases whose place nobody knows are not, nor are bases without
+ * members, as allocators are. */
+bool heap_show_has(const struct types *types, const struct type_member *member);
+
 /* Whether it is text by what holds it, which takes no debug information. */
 static inline bool heap_show_is_string(const struct heap_layout *layout)
 {

@@ -16,7 +16,7 @@
 
 #define CELL_ELEMENTS 8u
 #define ROWS_SHOWN 40u
-#define NAME_SHOWN 40u
+#define NAME_SHOWN 48u
 #define TEXT_SHOWN 100u
 #define NAME_MOST 200u
 #define COUNT_WIDTH 8
@@ -32,6 +32,7 @@ struct column {
 };
 DEFINE_VEC(columns, struct column)
 #define COLUMNS_MOST 12u
+#define LEVELS_MOST 8u
 
 static void columns_free(struct columns *columns)
 {
@@ -47,7 +48,7 @@ static bool find_columns(const struct show *s, uint32_t plain, uint64_t bits, co
 	for (uint32_t i = 0; i < type.member_count && ret->len < COLUMNS_MOST; i++) {
 		const struct type_member *member = &type.members[i];
 		uint32_t inner = types_plain(s->values.types, member->type);
-		if (member->kind == MEMBER_VIRTUAL_BASE)
+		if (!heap_show_has(s->values.types, member))
 			continue;
 		_cleanup_(text_deinit) struct text name;
 		text_init(&name);
@@ -61,7 +62,7 @@ static bool find_columns(const struct show *s, uint32_t plain, uint64_t bits, co
 		uint32_t content = types_content(s->values.types, inner);
 		inner = content == TYPE_VOID ? inner : content;
 		if (type_has_members(types_get(s->values.types, inner)) &&
-			!heap_values_is_text(&s->values, inner) && level < 4) {
+			!heap_values_is_text(&s->values, inner) && level < LEVELS_MOST) {
 			if (!find_columns(s, inner, bits + member->bits, name.data ? name.data : "",
 				    level + 1, ret))
 				return false;
@@ -82,16 +83,60 @@ struct table {
 	const struct kin_set *types;
 	const struct heap_layout *layout;
 	struct columns columns;
+	/* Those of a row's own type, where that has virtual bases elsewhere than others. */
+	struct columns own;
+	uint32_t own_type;
 	size_t type_width; /* 0: all are of one type */
 	bool has_basis;    /* some only look like it */
 };
+
+/* Places on the terminal that text takes there: bytes of UTF-8 that go on have none. */
+static size_t places_of(const struct text *text)
+{
+	size_t places = 0;
+	for (size_t i = 0; i < text->len; i++)
+		places += ((unsigned char)text->data[i] & 0xc0) != 0x80;
+	return places;
+}
+
+/* Behind the last `::` that is not inside of brackets. */
+static const char *without_scope(const char *name)
+{
+	const char *last = name;
+	unsigned depth = 0;
+	for (const char *at = name; *at; at++) {
+		depth += strchr("<({[", *at) != NULL;
+		depth -= depth && strchr(">)}]", *at);
+		if (!depth && at[0] == ':' && at[1] == ':')
+			last = at + 2;
+	}
+	return last;
+}
+
+/* What is too long loses its namespaces, then its end. */
+static void add_type_name(struct text *text, const char *name)
+{
+	const char *own = strlen(name) > NAME_SHOWN ? without_scope(name) : name;
+	text_add(text, own != name ? "…" : "");
+	text_add_shown(text, own, NAME_SHOWN);
+}
+
+static size_t width_of_name(const char *name)
+{
+	_cleanup_(text_deinit) struct text shown;
+	text_init(&shown);
+	add_type_name(&shown, name);
+	return places_of(&shown);
+}
 
 static void put_cell(struct text *out, const char *cell, size_t width)
 {
 	_cleanup_(text_deinit) struct text shown;
 	text_init(&shown);
-	text_add_shown(&shown, cell, NAME_SHOWN);
-	text_printf(out, "  %-*s", (int)width, shown.data ? shown.data : "");
+	add_type_name(&shown, cell);
+	size_t places = places_of(&shown);
+	text_printf(out, "  %s%*s", shown.data ? shown.data : "",
+		places < width ? (int)(width - places) : 0, "");
 	out->failed |= shown.failed;
 }
 
@@ -123,9 +168,33 @@ static void put_count(struct show *s, uint32_t block)
 	text_printf(s->out, "  %*" PRIu64, COUNT_WIDTH, known ? layout.count : 0);
 }
 
-static struct error *put_row(
-	struct show *s, uint32_t block, const struct kin *kin, const struct table *table)
+/* The member that rows of a kind have in a column. */
+static const struct column *own_column(const struct table *table, const struct column *column)
 {
+	for (size_t i = 0; i < table->own.len; i++) {
+		if (!strcmp(table->own.data[i].name, column->name))
+			return &table->own.data[i];
+	}
+	return column;
+}
+
+static bool find_own(const struct show *s, const struct kin *kin, struct table *table)
+{
+	struct heap_layout own = heap_show_layout(s, kin, table->layout);
+	if (own.type == table->own_type)
+		return true;
+	columns_free(&table->own);
+	table->own_type = own.type;
+	return heap_show_is_string(&own) || own.type == table->layout->type ||
+	       find_columns(s, types_plain(s->values.types, own.type), 8 * own.header, "", 0,
+		       &table->own);
+}
+
+static struct error *put_row(
+	struct show *s, uint32_t block, const struct kin *kin, struct table *table)
+{
+	if (!find_own(s, kin, table))
+		return error_no_memory();
 	const struct survey *survey = s->page->survey;
 	_cleanup_free_ uint8_t *bytes = heap_show_read(s, block, table->layout, kin->offset);
 	if (!bytes)
@@ -142,9 +211,10 @@ static struct error *put_row(
 		put_count(s, block);
 	for (size_t i = 0; i < table->columns.len; i++) {
 		const struct column *column = &table->columns.data[i];
+		const struct column *own = own_column(table, column);
 		_cleanup_(text_deinit) struct text cell;
 		text_init(&cell);
-		heap_values_add(&s->values, column->type, column->bits, column->bit_size, &cell);
+		heap_values_add(&s->values, own->type, own->bits, own->bit_size, &cell);
 		text_printf(s->out, "  %-*s", (int)column->width, cell.data ? cell.data : "");
 	}
 	end_row(s->out);
@@ -185,10 +255,10 @@ static void learn_types(struct show *s, struct table *table)
 	const struct heap_types *all = &s->page->survey->types;
 	for (size_t i = 0; i < table->types->kin.len; i++) {
 		const struct heap_type *type = &all->types.data[table->types->kin.data[i].type];
-		size_t width = strlen(type->name);
+		size_t width = width_of_name(type->name);
 		table->has_basis |= type->alike > 0;
 		if (heap_kin_has_derived(table->types) && table->type_width < width)
-			table->type_width = width < NAME_SHOWN ? width : NAME_SHOWN;
+			table->type_width = width;
 	}
 	if (!table->type_width)
 		return;
@@ -224,11 +294,12 @@ static struct error *put_table(struct show *s, struct table *table)
 struct error *heap_show_table(
 	struct show *show, const struct kin_set *types, const struct heap_layout *layout)
 {
-	struct table table = {.types = types, .layout = layout};
+	struct table table = {.types = types, .layout = layout, .own_type = layout->type};
 	uint32_t plain = types_plain(show->values.types, layout->type);
 	bool ok = heap_show_is_string(layout) ||
 		  find_columns(show, plain, 8 * layout->header, "", 0, &table.columns);
 	struct error *error = ok ? put_table(show, &table) : error_no_memory();
 	columns_free(&table.columns);
+	columns_free(&table.own);
 	return error;
 }

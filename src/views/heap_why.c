@@ -4,9 +4,11 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "heap/cxx.h"
 #include "heap/thread_locals.h"
 #include "heap/where.h"
 #include "views/heap_joined_view.h"
+#include "views/heap_layout_view.h"
 #include "views/heap_where_view.h"
 #include "views/heuristics.h"
 #include "views/json_parts.h"
@@ -43,7 +45,7 @@ static void add_declared(
 	text_init(&path);
 	struct types_place place;
 	text_add(text, global.variable.is_local ? "static " : "");
-	types_declare(types, global.variable.type, global.variable.name, text);
+	cxx_add_declaration(text, types, global.variable.type, global.variable.name);
 	types_locate(types, global.variable.type, global.offset, &place, &path);
 	if (path.len)
 		text_printf(text, ", its %s", path.data);
@@ -192,6 +194,17 @@ static bool has_roots(const struct why *why, unsigned layer, bool unnamed)
 	return false;
 }
 
+/* Of how many elements a single block is, and the like. */
+static bool asked_layout(
+	const struct heap_page *page, const struct why *why, struct heap_layout *ret)
+{
+	uint64_t offset;
+	uint32_t block = why->asked_blocks == 1
+				 ? search_block_at(page->survey->search, why->asked, &offset)
+				 : SPACE_NONE;
+	return block != SPACE_NONE && heap_layout_of(page->survey, block, ret);
+}
+
 static struct error *write_text(const struct heap_page *page, const char *what,
 	const struct kin_set *types, const struct why *why, const struct sink *sink)
 {
@@ -202,6 +215,9 @@ static struct error *write_text(const struct heap_page *page, const char *what,
 	text_add_count(&out, why->asked_blocks);
 	text_add(&out, why->asked_blocks == 1 ? " block, " : " blocks, ");
 	text_add_bytes(&out, why->asked_bytes);
+	struct heap_layout layout;
+	if (asked_layout(page, why, &layout))
+		heap_layout_add_extent(&layout, &out);
 	text_add_char(&out, '\n');
 	if (types && heap_kin_has_derived(types)) {
 		text_add(&out, "  of these ");
@@ -326,6 +342,9 @@ static struct error *write_json(const struct heap_page *page, const char *what,
 	json_put_bool(&json, "cut", why->cut);
 	if (types)
 		put_types(&json, page->survey, types);
+	struct heap_layout layout;
+	if (asked_layout(page, why, &layout))
+		heap_extent_put(&layout, &json);
 	if (why->asked_blocks == 1)
 		error = heap_allocation_put(page, why->asked, why->asked_bytes, &json);
 	put_rows(&json, page, why);

@@ -12,6 +12,7 @@
 #include "heap/thread_locals.h"
 #include "heap/where.h"
 #include "views/heap_joined_view.h"
+#include "views/heap_layout_view.h"
 #include "views/heap_where_view.h"
 #include "views/heuristics.h"
 #include "views/json_parts.h"
@@ -166,8 +167,11 @@ static struct error *write_text(struct words *w, uint32_t block, const struct si
 		heuristic ? heuristic_name(heuristic) : "");
 	text_add_shown(&w->out, type->name, 200);
 	const char *by = inferred_basis_name(s, block);
-	text_printf(&w->out, " (%s%s%s)\n", heap_type_kind_name(type->kind), by ? ", " : "",
+	text_printf(&w->out, " (%s%s%s)", heap_type_kind_name(type->kind), by ? ", " : "",
 		by ? by : "");
+	if (w->has_layout)
+		heap_layout_add_extent(&w->layout, &w->out);
+	text_add_char(&w->out, '\n');
 	struct error *error = heap_allocation_text(w->page, w->start, w->size, &w->out);
 	if (!error && w->wanted)
 		error = put_words(w);
@@ -192,6 +196,8 @@ static struct error *write_json(struct words *w, uint32_t block, const struct si
 		json_put_string(&json, "by", by);
 	json_put_string(&json, "leak", kinds[search_kind(s->search, block)]);
 	heuristic_put(&json, search_heuristic_of(s->search, block));
+	if (w->has_layout)
+		heap_extent_put(&w->layout, &json);
 	struct error *error = heap_allocation_put(w->page, w->start, w->size, &json);
 	if (!error && w->wanted) {
 		json_key(&json, "words");

@@ -204,7 +204,7 @@ def contents_of_objects(folder):
     if wrong or len(lines) < 60:
         raise hw.Failure(f"{len(wrong)} of {len(lines)}: {wrong[:3]}")
     ended = hw.run([hw.HEAPWISE, "core", folder / "saved", "python", hex(address)])
-    if ended.text != f"dict at {address:#x}\n{said}\n":
+    if ended.text != f"{kind} at {address:#x}\n{said}\n":
         raise hw.Failure(f"text: {ended}")
     ended = hw.run([hw.HEAPWISE, "core", folder / "saved", "python", "0x1000"])
     if ended.status != 3 or "no object of Python's" not in ended.errors:

@@ -143,6 +143,18 @@ def of_a_heap(folder):
 
 
 @TESTS.test
+def without_a_meaning(folder):
+    """^@, as Control and space give it, is no ^D, wherever in a line"""
+    path = recording(folder)
+    with prompt(folder, path) as terminal:
+        for keys in ("\x00top1\n", "top\x001\x00\n"):
+            terminal.wait(PROMPT)
+            terminal.type(keys)
+            terminal.wait("Functions by")
+        leave(terminal, "\x00\x04")
+
+
+@TESTS.test
 def typed_ahead(folder):
     """Keys that come before the prompt are not lost, ^D neither"""
     path = recording(folder)

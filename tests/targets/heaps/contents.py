@@ -6,6 +6,8 @@ import json
 import os
 import sys
 import time
+import unicodedata
+from collections import OrderedDict
 
 
 class Name(str):
@@ -35,7 +37,13 @@ class Plain(object):
 
 
 plain = Plain()
+# Where what is printable begins and ends, in the Unicode that heapwise goes by: that of 3.11.
+edges = []
+if unicodedata.unidata_version == "14.0.0":
+    edges = [c for c in range(1, 0x110000) if chr(c).isprintable() != chr(c - 1).isprintable()]
+texts = [u"".join(chr(c - 1) + chr(c) for c in edges[i:i + 450]) for i in range(0, len(edges), 450)]
 kept = [
+    u"\u200b\u202e\u2066\u3000\U000e0001\ud800 \u0301\xa0", OrderedDict(), OrderedDict([(u"a", 1), (2, [u"b"])]), {1: OrderedDict([(3, 4)])},
     u"plain ascii", u"it's", u'both \' and "', u"Grüße", u"λόγος", u"\U0001f600 wide", u"\t\n\\\x01\x7f\xad", u"",
     b"bytes \x00\xff'", b"", Name("derived"),
     0, 1, -1, 2**30 - 1, 2**30, -2**60, 2**200, -(10**300), True, False, None,
@@ -44,7 +52,7 @@ kept = [
     [], [1, "two", 3.0], (), (1,), (1, (2, (3, None))), {}, {"a": 1, 2: [3]}, {"only": u"text", "keys": u"here"}, set(), {7}, frozenset([5, "x"]),
     small, emptied, Grown(x=1), itself, mutual, int, {"deep": [{"er": [1]}]}, list(range(90)), dict.fromkeys(range(99)),
     plain.__dict__, {i: str(i) for i in range(80)}, {u"ключ": 1},
-]
+] + texts
 # Nobody is to be folded into another, nor to stand where constants do.
 with open(sys.argv[1], "wb") as account:
     for each in kept:
