@@ -8,6 +8,7 @@
 #include "heap/leading.h"
 #include "heap/python_content.h"
 #include "heap/python_frames.h"
+#include "heap/retained.h"
 #include "heap/where.h"
 #include "heap/why.h"
 #include "sources/heap_model.h"
@@ -106,6 +107,11 @@ static void look(const struct address_space *space)
 	if (!error && search_block_count(survey.search)) {
 		error = heap_why(&survey, 0, NULL, 4, NULL, &why);
 		heap_why_deinit(&why);
+	}
+	struct retained retained = {.shared_bytes = 0};
+	if (!error) {
+		error = heap_retained(&survey, 4, &retained);
+		heap_retained_deinit(&retained);
 	}
 	if (!error)
 		error = look_at_threads(&survey);

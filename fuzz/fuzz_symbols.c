@@ -158,6 +158,14 @@ static void look_at_local(void *context, uint32_t type, uint64_t address)
 	look_at_type(context, type);
 }
 
+/* What begins with a type is larger, and has its parts. */
+static bool look_at_whole(void *context, uint32_t whole)
+{
+	const struct type *type = types_get(context, whole);
+	NEED(type_has_members(type) && type->member_count);
+	return true;
+}
+
 static void ask_for_types(struct symbols *symbols, uint32_t module)
 {
 	struct types *types;
@@ -166,6 +174,8 @@ static void ask_for_types(struct symbols *symbols, uint32_t module)
 	NEED(!types_create(symbols, &types));
 	types_add_module(types, module);
 	types_each(types, look_at_type, types);
+	for (uint32_t number = 0; number < 64; number++)
+		types_each_beginning(types, number, 4096, look_at_whole, types);
 	for (unsigned i = 0; i < CODE_STEPS; i++) {
 		uint64_t pc = CODE + i * CODE_STEP;
 		struct local_frame frame = frame_at(pc, i % 2);

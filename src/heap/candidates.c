@@ -16,6 +16,7 @@
 #define HEADERS 3u
 /* More than some pointers in their places, less than what is pointed to can speak against it. */
 #define KNOWN_SCORE 20
+#define DECLARED_SCORE 16
 
 void candidates_sample(const struct judging *judging, uint32_t block, struct sample *ret)
 {
@@ -81,17 +82,16 @@ static uint64_t repeat(uint64_t bits, uint64_t size, uint64_t header, uint64_t c
 	return all;
 }
 
-/* Whether a known block is what a pointer says: of the type, or of one that begins with it. */
-static bool agrees(const struct judging *j, uint32_t layout, uint32_t target)
+bool candidates_agrees(const struct judging *judging, uint32_t type, uint32_t with)
 {
-	layout = types_plain(j->types, layout);
+	type = types_plain(judging->types, type);
 	for (unsigned i = 0; i < TYPES_DEPTH_MAX; i++) {
-		if (layout == target)
+		if (type == with)
 			return true;
-		const struct type *type = types_get(j->types, layout);
-		if (!type_has_members(type) || !type->member_count || type->members[0].bits)
+		const struct type *of = types_get(judging->types, type);
+		if (!type_has_members(of) || !of->member_count || of->members[0].bits)
 			return false;
-		layout = types_plain(j->types, type->members[0].type);
+		type = types_plain(judging->types, of->members[0].type);
 	}
 	return false;
 }
@@ -109,7 +109,7 @@ static void judge_target(
 		c->denied |= 1ull << word;
 	if (!heap_layout_of(j->survey, block, &layout))
 		return;
-	if (agrees(j, layout.type, target))
+	if (candidates_agrees(j, layout.type, target))
 		c->agreeing |= 1ull << word;
 	else if (types_get(j->types, target)->kind != TYPE_NUMBER)
 		c->denied |= 1ull << word;
@@ -169,6 +169,8 @@ static void weigh(const struct judging *j, struct candidate *c)
 	c->score -= 10 * bits(c->broken);
 	if (c->known && !c->broken)
 		c->score += KNOWN_SCORE;
+	if (c->declared_by)
+		c->score += DECLARED_SCORE;
 	if (!c->is_array)
 		c->score += c->pointers ? 3 : 6;
 	if (j->usable - (c->header + c->size * c->count) < 8)
@@ -273,6 +275,7 @@ struct error *candidates_find(struct survey *survey, uint32_t block, uint32_t ty
 	take_samples(&j, block, type);
 	if (j.count)
 		types_each(j.types, take_type, &j);
+	j.failed |= !candidates_find_declared(&j);
 	struct error *error = candidates_find_known(&j);
 	for (size_t i = 0; i < ret->len; i++)
 		weigh(&j, &ret->data[i]);

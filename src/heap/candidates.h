@@ -26,6 +26,9 @@ struct candidate {
 	uint64_t numbers;  /* it has pointers there, and the blocks something else */
 	uint64_t denied;   /* pointers to blocks that are known, and of another type */
 	uint64_t declared; /* it has pointers there */
+	/* So many words that lead to the looked at blocks are declared to lead to such, or to what
+	 * such begins with. */
+	uint32_t declared_by;
 	/* So many blocks that are known to be of the type have pointers at the same places, there
 	 * (of the first 256 that are as large as these). */
 	uint32_t known;

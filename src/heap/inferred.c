@@ -343,7 +343,9 @@ static uint32_t find_type(struct inferring *f, uint32_t block, uint32_t type, st
 	if (is_part && fact->size && fact->size <= usable &&
 		!strstr(types->types.data[part].name, " node"))
 		form = FORM_ARRAY;
-	if (has_class && !is_part && form == FORM_SINGLE && inferred_may_be_more(f, type, site)) {
+	bool is_more =
+		has_class && !is_part && form == FORM_SINGLE && inferred_may_be_more(f, type, site);
+	if (is_more) {
 		inferred_set_bit(f->is_mixed, site);
 		form = FORM_NONE;
 	}
@@ -355,6 +357,7 @@ static uint32_t find_type(struct inferring *f, uint32_t block, uint32_t type, st
 	if (has_class && !is_part) {
 		fact->last_class = site;
 		fact->last_found = found;
+		fact->last_is_more = is_more;
 	}
 	return found;
 }
@@ -389,8 +392,11 @@ bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type)
 		return false;
 	bool is_larger = known != HEAP_TYPE_NONE && fact->last_is_larger;
 	uint32_t found = find_type(f, block, type, fact, site, is_larger ? HEAP_TYPE_NONE : known);
-	if (found == HEAP_TYPE_NONE)
+	if (found == HEAP_TYPE_NONE) {
+		if (fact->last_class == site && fact->last_is_more)
+			inferred_push_beginning(f, block, type);
 		return false;
+	}
 	if (is_larger)
 		f->is_done[block / 64] &= ~(1ull << block % 64);
 	if (site >= HEAP_FAMILY_SITES) {

@@ -30,6 +30,7 @@ struct fact {
 	bool single_fails, array_fails;
 	/* What was found for the last block, of its class: the next one's is mostly the same. */
 	uint32_t last_class, last_found;
+	bool last_is_more; /* it may be something that begins with the type, too */
 	/* Of the last part of a container that was to be of the type: whether it can be, and the
 	 * heap's types for it as one and as several; HEAP_TYPE_NONE: not asked for yet, or it has
 	 * none. */
@@ -57,6 +58,12 @@ DEFINE_MAP(fact_map, uint32_t, struct fact *, fact_hash, fact_same)
 
 /* Blocks whose pointers are to be followed. */
 DEFINE_VEC(inferred_works, uint32_t)
+
+/* A block of which only the beginning is known: a type. */
+struct beginning {
+	uint32_t block, type;
+};
+DEFINE_VEC(beginnings, struct beginning)
 
 /* How it is known what a block is. */
 enum inferred_basis {
@@ -91,12 +98,14 @@ struct inferring {
 #define LOOKED_AT (UINT32_MAX - 1)
 	uint64_t *is_done; /* bit set of blocks: were followed */
 	uint64_t *is_left; /* bit set of blocks: are to be followed, but not by a read each */
-	uint64_t reads, elements;  /* that are left */
-	enum inferred_basis basis; /* of what is found now */
-	struct window window;      /* of what looks alike */
-	struct inferred_few *few;  /* NULL: all are wanted */
-	bool has_modules;          /* all whose types count are known */
-	bool loose;                /* an allocator may give more than glibc does */
+	uint64_t reads, elements;     /* that are left */
+	enum inferred_basis basis;    /* of what is found now */
+	struct window window;         /* of what looks alike */
+	struct inferred_few *few;     /* NULL: all are wanted */
+	bool has_modules;             /* all whose types count are known */
+	struct beginnings beginnings; /* whose pointers are to be followed */
+	uint64_t *is_begun;           /* bit set of blocks: were among them */
+	bool loose;                   /* an allocator may give more than glibc does */
 	bool failed;
 };
 
@@ -175,6 +184,8 @@ bool inferred_is_deque_table(const struct heap_type *part);
 void inferred_follow_deque(struct inferring *inferring, uint32_t block, const struct fact *fact);
 /* Later follows the pointers of a block of a type of the heap's. */
 void inferred_push(struct inferring *inferring, uint32_t block, uint32_t type);
+/* The same of one that begins with a type, plain. */
+void inferred_push_beginning(struct inferring *inferring, uint32_t block, uint32_t type);
 /* For those who go through all blocks in order. */
 struct in_order {
 	struct window window;

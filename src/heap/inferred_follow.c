@@ -216,10 +216,32 @@ void inferred_follow(struct inferring *inferring, uint32_t block, struct in_orde
 		leave(f, block);
 }
 
+/* What it is as a whole nobody has said; its first members are those of the type anyway. */
+static void follow_beginning(struct inferring *f, struct beginning beginning)
+{
+	struct fact *fact = inferred_fact(f, beginning.type);
+	struct following b = {beginning.block, false, fact};
+	if (fact && fact->slots.len && !follow_edges(f, &b) && f->reads)
+		follow_memory(
+			f, search_block_address(f->search, beginning.block), fact->size, 1, fact);
+}
+
+void inferred_push_beginning(struct inferring *inferring, uint32_t block, uint32_t type)
+{
+	struct inferring *f = inferring;
+	if (inferred_bit(f->is_begun, block))
+		return;
+	inferred_set_bit(f->is_begun, block);
+	f->failed |= !beginnings_push(&f->beginnings, (struct beginning){block, type});
+}
+
 void inferred_follow_all(struct inferring *inferring)
 {
 	struct inferring *f = inferring;
-	while (f->work.len && !f->failed) {
-		inferred_follow(f, f->work.data[--f->work.len], NULL);
+	while ((f->work.len || f->beginnings.len) && !f->failed) {
+		if (f->work.len)
+			inferred_follow(f, f->work.data[--f->work.len], NULL);
+		else
+			follow_beginning(f, f->beginnings.data[--f->beginnings.len]);
 	}
 }

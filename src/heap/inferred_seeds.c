@@ -257,13 +257,14 @@ static bool prepare(struct inferring *f)
 	struct survey_alike *bits = &f->survey->alike;
 	f->is_done = calloc(words, sizeof(*f->is_done));
 	f->is_left = calloc(words, sizeof(*f->is_left));
+	f->is_begun = calloc(words, sizeof(*f->is_begun));
 	bits->looks = calloc(words, sizeof(*bits->looks));
 	bits->settled = calloc(words, sizeof(*bits->settled));
 	for (size_t i = 0; f->of_class && f->alike && f->looked_at && i < classes; i++) {
 		f->of_class[i] = f->alike[i] = HEAP_TYPE_NONE;
 		f->looked_at[i] = NOT_LOOKED_AT;
 	}
-	return f->of_class && f->claims && f->is_mixed && f->is_done && f->is_left &&
+	return f->of_class && f->claims && f->is_mixed && f->is_done && f->is_left && f->is_begun &&
 	       f->is_settled && f->is_doubted && f->looked_at && f->alike && bits->looks &&
 	       bits->settled;
 }
@@ -347,6 +348,7 @@ struct error *inferred_say_few(struct survey *survey, struct inferred_few *few)
 	window_close(&f.window);
 	inferred_free_facts(&f);
 	inferred_works_deinit(&f.work);
+	beginnings_deinit(&f.beginnings);
 	free(f.buffer);
 	free(f.of_class);
 	free(f.claims);
@@ -357,6 +359,7 @@ struct error *inferred_say_few(struct survey *survey, struct inferred_few *few)
 	free(f.looked_at);
 	free(f.alike);
 	free(f.is_left);
+	free(f.is_begun);
 	if (!error && (f.failed || types_failed(f.types)))
 		error = error_no_memory();
 	return error;

@@ -107,11 +107,18 @@ static void put_text(struct types *types, const struct candidate *c, size_t rank
 	text_add_char(out, '\n');
 	put_reasons(types, c, "     for: ", reasons, REASONS_FOR, out);
 	put_reasons(types, c, "     against: ", reasons + REASONS_FOR, REASONS - REASONS_FOR, out);
+	if (c->declared_by)
+		text_printf(out,
+			"     for: %u pointer%s that lead%s there %s declared to lead to such, or "
+			"to "
+			"what it begins with\n",
+			c->declared_by, c->declared_by == 1 ? "" : "s",
+			c->declared_by == 1 ? "s" : "", c->declared_by == 1 ? "is" : "are");
 	if (c->known)
 		text_printf(out,
 			"     for: %u block%s known to be that %s pointers at the same places\n",
 			c->known, c->known == 1 ? "" : "s", c->known == 1 ? "has" : "have");
-	if (!c->pointers && !c->known)
+	if (!c->pointers && !c->known && !c->declared_by)
 		text_add(out, "     only its size speaks for it\n");
 }
 
@@ -130,6 +137,7 @@ static void put_json(struct types *types, const struct candidate *c, struct json
 	json_put_u64(json, "header", c->header);
 	json_key(json, "score");
 	json_i64(json, c->score);
+	json_put_u64(json, "declared_by", c->declared_by);
 	json_put_u64(json, "known", c->known);
 	for (unsigned i = 0; i < REASONS; i++) {
 		json_key(json, reasons[i].json);

@@ -41,10 +41,15 @@ def add_bases(name):
         account = read_account(folder / "account")
         compare(account, used_blocks(core))
         # What can't be told are the candidates.
-        block = next(a for a, (size, _, _, kind) in account.items() if kind == "?" and size == 24)
-        kinds = {c["type"] for c in ask("core", "--json", core, "type", hex(block), "--limit", "1000")["candidates"]}
-        if not {"struct shape", "struct circle"} <= kinds:
-            raise hw.Failure(f"type: {kinds}")
+        # The last one, to which a global leads.
+        block = [a for a, (size, _, _, kind) in account.items() if kind == "?" and size in (16, 24)][-1]
+        candidates = ask("core", "--json", core, "type", hex(block))["candidates"]
+        best = {c["type"]: c["declared_by"] for c in candidates[:2]}
+        if best != {"struct shape": 1, "struct circle": 1} or any(c["declared_by"] for c in candidates[2:]):
+            raise hw.Failure(f"type: {[(c['type'], c['score'], c['declared_by']) for c in candidates]}")
+        text = hw.run([hw.HEAPWISE, "core", core, "type", hex(block)]).text
+        if text.count("1 pointer that leads there is declared to lead to such, or to what it begins with") != 2:
+            raise hw.Failure(text)
 
     tests.add(f"{name}: a pointer to a structure that others begin with says nothing where these fit, too", beginnings)
 

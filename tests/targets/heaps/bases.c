@@ -9,9 +9,14 @@ ACCOUNT_DEFINE;
 
 #define MANY 60u
 
+struct label {
+	long place;
+	char text[64];
+};
+
 struct shape {
 	struct shape *next;
-	long kind;
+	struct label *label;
 };
 
 /* malloc() gives both the same. */
@@ -74,7 +79,11 @@ static void push(struct shape **head, struct shape *shape)
 
 static void make(unsigned i)
 {
-	push(&shapes, block(i % 2 ? sizeof(struct shape) : sizeof(struct circle), "?"));
+	struct shape *shape = block(i % 2 ? sizeof(*shape) : sizeof(struct circle), "?");
+	push(&shapes, shape);
+	/* What both begin with leads there. */
+	shape->label = block(sizeof(*shape->label), "label");
+	strcpy(shape->label->text, "a text");
 	push(&polygons, block(sizeof(struct polygon), "?"));
 	circles[i] = block(sizeof(*circles[i]), "circle");
 	circles[i]->radius = 1.5;
