@@ -316,6 +316,16 @@ static struct error *finish(struct show *s, struct error *error, const struct si
 	return error;
 }
 
+/* Of arrays each block has elements of its own number. */
+static struct heap_layout layout_in(
+	const struct show *s, uint32_t block, const struct heap_layout *layout)
+{
+	struct heap_layout own;
+	bool is_its = layout->is_array && heap_layout_of(s->page->survey, block, &own) &&
+		      own.is_array && own.type == layout->type && own.header == layout->header;
+	return is_its ? own : *layout;
+}
+
 static struct error *put_blocks(
 	struct show *s, const struct kin_set *types, const struct heap_layout *layout)
 {
@@ -330,7 +340,8 @@ static struct error *put_blocks(
 		if (!kin)
 			continue;
 		s->rows = 0;
-		struct heap_layout own = heap_show_layout(s, kin, layout);
+		struct heap_layout as = heap_show_layout(s, kin, layout);
+		struct heap_layout own = layout_in(s, block, &as);
 		error = put_block(s, block, &own, kin->offset);
 		most--;
 	}

@@ -249,12 +249,14 @@ def arrays(folder):
     lost = {kind for address, (_, _, leak, kind) in account.items() if leak == "reachable" and blocks[address]["leak"] != leak}
     if lost:
         raise hw.Failure(f"not reachable: {lost}")
+    names = {blocks[address]["type"] for address, (_, _, _, kind) in account.items() if kind != "?"}
+    every = {int(b["address"], 16): b for name in names for b in ask("core", "--json", core, "--limit", "100", "show", name)["blocks"]}
     sizes = {"Pod": 12, "Wide": 16, "Pair": 16, "Counted": 16, "Virtual": 16}
     for address, (size, _, _, kind) in account.items():
         if kind == "?":
             continue
         element = sizes[kind.split("::")[1].split("[")[0]]
-        shown = ask("core", "--json", core, "--limit", "100", "show", f"0x{address:x}")["blocks"][0]
+        shown = every[address]
         count = (size - 8) // element if "number" in kind else size // element
         least = count if "number" in kind else blocks[address]["size"] // element
         if not count <= shown["count"] <= least or len(shown["members"]) != shown["count"]:

@@ -172,7 +172,7 @@ def smashed_heads_lose_few_blocks(folder):
 
 @tests.test
 def packed_cores(folder):
-    """Cores that are packed by zstd, lz4, xz or gzip are read as they are, and cut ones as far as they go."""
+    """Cores that are packed by zstd, lz4, xz or gzip are read as they are."""
     program = hw.TARGETS / "heaps/heap_small"
     with Waiting(program, folder) as pid:
         core = gcore(pid, folder)
@@ -186,11 +186,6 @@ def packed_cores(folder):
             raise hw.Failure(f"{path.name} has other totals")
     if ask("leaks", "--json", folder / "core.zstd")["leaks"]["summary"]["definite"]["blocks"] != 1500:
         raise hw.Failure("heapwise leaks finds something else in a packed core")
-    cut = folder / "cut"
-    cut.write_bytes((folder / "core.zstd").read_bytes()[:-1000])
-    ended = hw.run([hw.HEAPWISE, "core", cut])
-    if ended.status or "in the middle" not in ended.errors:
-        raise hw.Failure(f"a packed core that is cut off: {ended}")
     bomb = folder / "bomb"
     bomb.write_bytes(hw.run(["zstd", "-q", "-c"], stdin=core.read_bytes()[:64] + b"x" * (150 << 20)).stdout)
     ended = hw.run([hw.HEAPWISE, "core", bomb])
@@ -416,6 +411,7 @@ def which_words_are_pointers(folder):
         "start": {"marked": "definite", "by its middle": "definite"},
     }
     patterns = {}
+    asked = {kind: address for address, (_, _, _, kind) in account.items()}  # one of each kind
     for rule, kinds in wanted.items():
         blocks = {
             int(b["address"], 16): b for b in ask("core", "--json", "--pointers", rule, core, "blocks")["blocks"]}
@@ -424,6 +420,7 @@ def which_words_are_pointers(folder):
                 raise hw.Failure(f"{rule}: '{kind}' is {blocks[address]['leak']}")
             if kind == "marked":
                 patterns[rule] = blocks[address]["type"]
+        for kind, address in asked.items():
             told = ask("core", "--json", "--pointers", rule, core, "why", hex(address))
             if bool(told["roots"]) != (wanted[rule][kind] != "definite"):
                 raise hw.Failure(f"{rule}: '{kind}' is held by {told['roots']}, {told['referrers']}")
