@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "process/core_lz4.h"
 
 #define PIECE_BYTES (1u << 20)
 #define PAGE_BYTES 4096u
@@ -116,7 +117,43 @@ static bool read_piece(struct unpacking *u, size_t *ret_len)
 	return true;
 }
 
-static struct error *unpack_all(struct unpacking *u, bool *ret_cut)
+/* What is unpacked already, which a block that is not the first may refer to. */
+static size_t read_window(const struct unpacking *u, uint8_t *ret)
+{
+	size_t len = u->at < CORE_LZ4_WINDOW ? (size_t)u->at : CORE_LZ4_WINDOW;
+	/* Holes at its end have no bytes in the file so far. */
+	memset(ret, 0, len);
+	ssize_t n = pread(u->out, ret, len, (off_t)(u->at - len));
+	return n >= 0 ? len : 0;
+}
+
+/* Of a block that the file ends in the archive's library says nothing. */
+static struct error *unpack_cut_block(struct unpacking *u, int fd, uint64_t size)
+{
+	struct core_lz4_cut cut;
+	struct error *error = NULL;
+	if (!core_lz4_find_cut(fd, size, &cut) || u->at != cut.before * cut.block_most)
+		return NULL;
+	size_t room = CORE_LZ4_WINDOW + cut.block_most;
+	_cleanup_free_ uint8_t *block = malloc(cut.len), *out = malloc(room);
+	if (!block || !out)
+		return error_no_memory();
+	if (pread(fd, block, cut.len, (off_t)cut.offset) != (ssize_t)cut.len)
+		return NULL;
+	size_t known = cut.is_alone ? 0 : read_window(u, out), end = known + cut.len;
+	if (cut.is_plain)
+		memcpy(out + known, block, cut.len);
+	else
+		end = core_lz4_unpack(block, cut.len, out, known, known + cut.block_most);
+	for (size_t at = known; at < end && !error; at += PIECE_BYTES) {
+		size_t len = end - at < PIECE_BYTES ? end - at : PIECE_BYTES;
+		memcpy(u->piece, out + at, len);
+		error = write_piece(u, len);
+	}
+	return error;
+}
+
+static struct error *unpack_all(struct unpacking *u, int fd, uint64_t size, bool *ret_cut)
 {
 	size_t len = PIECE_BYTES;
 	struct error *error = NULL;
@@ -124,12 +161,15 @@ static struct error *unpack_all(struct unpacking *u, bool *ret_cut)
 		*ret_cut = !read_piece(u, &len);
 		error = write_piece(u, len);
 	}
+	if (!error && *ret_cut)
+		error = unpack_cut_block(u, fd, size);
 	if (!error && ftruncate(u->out, (off_t)u->at) < 0)
 		error = error_errno(ERROR_ENVIRONMENT, errno, "can't unpack %s", u->path);
 	return error;
 }
 
-static struct error *begin(struct unpacking *u, int fd)
+/* *ret_cut: nothing can be read of it but what its first block has. */
+static struct error *begin(struct unpacking *u, int fd, uint64_t size, bool *ret_cut)
 {
 	struct archive_entry *entry;
 	u->archive = archive_read_new();
@@ -141,8 +181,11 @@ static struct error *begin(struct unpacking *u, int fd)
 	archive_read_support_filter_gzip(u->archive);
 	archive_read_support_filter_lz4(u->archive);
 	archive_read_support_filter_xz(u->archive);
-	if (archive_read_open_fd(u->archive, fd, PIECE_BYTES) != ARCHIVE_OK ||
-		archive_read_next_header(u->archive, &entry) != ARCHIVE_OK)
+	struct core_lz4_cut cut;
+	*ret_cut = core_lz4_find_cut(fd, size, &cut) && !cut.before;
+	if ((archive_read_open_fd(u->archive, fd, PIECE_BYTES) != ARCHIVE_OK ||
+		    archive_read_next_header(u->archive, &entry) != ARCHIVE_OK) &&
+		!*ret_cut)
 		return error_create(ERROR_INPUT, "%s: can't be unpacked: %s", u->path,
 			archive_error_string(u->archive) ? archive_error_string(u->archive)
 							 : "damaged");
@@ -160,9 +203,9 @@ struct error *core_unpack(int fd, const char *path, int *ret_fd, bool *ret_cut)
 	u.limit = WRITTEN_FIXED + (uint64_t)status.st_size * WRITTEN_PER_BYTE;
 	struct error *error = open_nameless(path, &u.out);
 	if (!error)
-		error = begin(&u, fd);
+		error = begin(&u, fd, (uint64_t)status.st_size, ret_cut);
 	if (!error)
-		error = unpack_all(&u, ret_cut);
+		error = unpack_all(&u, fd, (uint64_t)status.st_size, ret_cut);
 	if (u.archive)
 		archive_read_free(u.archive);
 	free(u.piece);

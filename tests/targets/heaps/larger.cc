@@ -111,7 +111,8 @@ int main(int argc, char **argv)
 		First *first = new First;
 		hide(first, sizeof(First), "zoo::Twofold with more behind it");
 		void *room = calloc(1, sizeof(Roomy) + 100 + 50 * i);
-		hide(new (room) Roomy, sizeof(Roomy) + 100 + 50 * i, "zoo::Roomy with more behind it");
+		hide(new (room) Roomy, sizeof(Roomy) + 100 + 50 * i,
+			"zoo::Roomy with more behind it");
 		hide(new Element[3 + i], (3 + i) * sizeof(Element), "zoo::Element[]");
 		hide(new Plain, sizeof(Plain), "zoo::Plain");
 	}
