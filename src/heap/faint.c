@@ -55,6 +55,23 @@ static enum faint_word in_block(void *context, uint32_t block, uint64_t offset)
 	return word_of(f, layout->type, (offset - layout->header) % layout->size);
 }
 
+static bool is_text(void *context, uint32_t block)
+{
+	const struct finding *f = context;
+	uint32_t type = survey_type_of(f->survey, block);
+	return f->survey->types.types.data[type].kind == HEAP_TYPE_STRING;
+}
+
+static bool any_is_text(const struct survey *survey)
+{
+	const struct heap_type_vec *types = &survey->types.types;
+	for (size_t i = 0; i < types->len; i++) {
+		if (types->data[i].kind == HEAP_TYPE_STRING)
+			return true;
+	}
+	return false;
+}
+
 /* A word on a stack, and what the variables of its frame say of it. */
 struct asking {
 	struct finding *f;
@@ -114,8 +131,8 @@ struct error *faint_find(const struct survey *survey, const struct space_u32 *fe
 	if (search_graph(survey->search)->has_faint)
 		return NULL;
 	struct finding f = {.survey = survey, .stack_words = STACK_WORDS_MOST, .mapped = TYPE_VOID};
-	const struct faint_rule rule = {
-		&f, knows, in_block, in_root, survey->pointers == POINTERS_TAGGED};
+	const struct faint_rule rule = {&f, knows, in_block, in_root,
+		any_is_text(survey) ? is_text : NULL, survey->pointers == POINTERS_TAGGED};
 	return search_find_faint(survey->search, &rule, few);
 }
 
@@ -123,17 +140,21 @@ struct faint_words faint_words_of(const struct survey *survey, uint32_t block)
 {
 	const struct graph *graph = search_graph(survey->search);
 	return (struct faint_words){graph, graph_faint_from(graph, graph->heads.data[block]),
-		graph_faint_from(graph, graph_edges_end(graph, block))};
+		graph_faint_from(graph, graph_edges_end(graph, block)), 0};
 }
 
 bool faint_words_take(struct faint_words *words, uint64_t value)
 {
 	const struct graph *graph = words->graph;
+	/* Of equal ones to a start that follow each other there is one edge. */
+	if (value == words->last)
+		return true;
 	if (words->next == words->end)
 		return false;
-	uint32_t number = graph->faint.data[words->next];
+	uint32_t number = graph->faint.data[words->next], into = graph_offset(graph, number);
 	uint64_t start = space_address(graph->space, GRAPH_BLOCK(graph->edges.data[number]));
-	bool is_faint = value == start + graph_offset(graph, number);
+	bool is_faint = value == start + into;
 	words->next += is_faint;
+	words->last = is_faint && !into ? value : 0;
 	return is_faint;
 }

@@ -16,6 +16,7 @@ struct graph;
 struct faint_words {
 	const struct graph *graph;
 	size_t next, end;
+	uint64_t last; /* that was one, to a start; 0: none */
 };
 struct faint_words faint_words_of(const struct survey *survey, uint32_t block);
 /* Whether the next word, which is `value`, is one. */

@@ -123,7 +123,8 @@ bool inferred_know_module(
 	struct inferring *inferring, const struct address_module *module, uint32_t *ret_number);
 /* The pointer at an offset; NULL: none that says anything. */
 const struct slot *inferred_slot_at(const struct slot_vec *slots, uint64_t offset);
-/* The same of a block of a type, so far from its start, also where it has more elements than one. */
+/* The same of a block of a type, so far from its start, also where it has more elements than one.
+ */
 const struct slot *inferred_slot_in(
 	struct inferring *inferring, const struct fact *fact, bool is_array, uint64_t offset);
 /* Seeds: what thread-local variables hold, and what variables on stacks do. */

@@ -83,12 +83,13 @@ struct step {
 DEFINE_VEC(steps, struct step)
 
 /* Whether an edge of a block's leads to what nobody has met so far. */
-static inline bool is_news(const struct finding *f, const uint32_t *edge)
+static inline bool is_news(const struct finding *f, uint32_t node, const uint32_t *edge)
 {
 	if (f->number[GRAPH_BLOCK(*edge)] != UNSEEN)
 		return false;
-	return !(*edge & GRAPH_INTERIOR) ||
-	       !graph_is_faint(f->graph, (uint32_t)(edge - f->graph->edges.data));
+	bool may_be_faint = *edge & GRAPH_INTERIOR ||
+			    (node < f->to->block_count && graph_is_text(f->graph, node));
+	return !may_be_faint || !graph_is_faint(f->graph, (uint32_t)(edge - f->graph->edges.data));
 }
 
 /* Depth first from one holder; nodes are numbered when all behind them are done. */
@@ -104,7 +105,7 @@ static bool descend(struct finding *f, struct steps *stack, uint32_t root, uint3
 		successors(f, top->node, &next, &count);
 		while (top->next < count && found == UNSEEN) {
 			const uint32_t *edge = &next[top->next++];
-			found = is_news(f, edge) ? GRAPH_BLOCK(*edge) : UNSEEN;
+			found = is_news(f, top->node, edge) ? GRAPH_BLOCK(*edge) : UNSEEN;
 		}
 		if (found == UNSEEN) {
 			f->order[(*done)++] = top->node;

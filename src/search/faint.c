@@ -53,8 +53,54 @@ static bool is_faint_as(enum faint_word word, uint32_t into)
 	return word == FAINT_OTHER || (word == FAINT_UNKNOWN && into >= 8);
 }
 
+/* Of a block all that leads to others. */
+static bool collect_all(struct doubting *d, uint32_t block)
+{
+	const struct graph *graph = d->graph;
+	uint32_t end = graph_edges_end(graph, block);
+	bool ok = true;
+	for (uint32_t i = graph->heads.data[block]; i < end && ok; i++) {
+		uint32_t target = GRAPH_BLOCK(graph->edges.data[i]);
+		if (target != block && is_asked(d, target))
+			ok = doubts_push(
+				&d->doubts, (struct doubt){i, graph_offset(graph, i), block});
+	}
+	return ok;
+}
+
+static bool has_edges(const struct graph *graph, uint32_t block)
+{
+	return graph->heads.data[block] < graph_edges_end(graph, block);
+}
+
+static bool collect_texts(struct doubting *d)
+{
+	struct graph *graph = d->graph;
+	uint32_t count = space_count(graph->space);
+	bool ok = true;
+	for (uint32_t block = 0; block < count && ok && d->rule->is_text; block++) {
+		if (!has_edges(graph, block) || !d->rule->is_text(d->rule->context, block))
+			continue;
+		if (!graph->texts)
+			graph->texts = calloc(count / 64 + 1, sizeof(*graph->texts));
+		ok = graph->texts && collect_all(d, block);
+		if (ok)
+			set_bit(graph->texts, block);
+	}
+	return ok;
+}
+
+static int by_edge(const void *a, const void *b)
+{
+	const struct doubt *x = a, *y = b;
+	return (x->edge > y->edge) - (x->edge < y->edge);
+}
+
 static bool collect(struct doubting *d)
 {
+	if (!collect_texts(d))
+		return false;
+	size_t texts = d->doubts.len;
 	const struct graph *graph = d->graph;
 	uint32_t block = 0;
 	for (size_t i = 0; i < graph->interiors.len; i++) {
@@ -63,9 +109,12 @@ static bool collect(struct doubting *d)
 			continue;
 		while (graph_edges_end(graph, block) <= at.edge)
 			block++;
-		if (!doubts_push(&d->doubts, (struct doubt){at.edge, at.offset, block}))
+		if (!graph_is_text(graph, block) &&
+			!doubts_push(&d->doubts, (struct doubt){at.edge, at.offset, block}))
 			return false;
 	}
+	if (texts)
+		qsort(d->doubts.data, d->doubts.len, sizeof(*d->doubts.data), by_edge);
 	return true;
 }
 
@@ -117,7 +166,10 @@ static bool ask_blocks(struct doubting *d)
 		for (end = i;
 			end < doubts->len && doubts->data[end].block == doubts->data[i].block;)
 			end++;
-		ask_block(d, i, end, says);
+		if (graph_is_text(d->graph, doubts->data[i].block))
+			memset(says + i, FAINT_OTHER, end - i);
+		else
+			ask_block(d, i, end, says);
 	}
 	for (size_t i = 0; i < doubts->len; i++) {
 		if (is_faint_as((enum faint_word)says[i], doubts->data[i].into))
@@ -184,9 +236,10 @@ static bool mark(struct doubting *d)
 	while (ok && d->queue.len) {
 		uint32_t block = d->queue.data[--d->queue.len];
 		uint32_t end = graph_edges_end(graph, block);
+		bool is_text = graph_is_text(graph, block);
 		for (uint32_t i = graph->heads.data[block]; i < end && ok; i++) {
 			uint32_t edge = graph->edges.data[i];
-			if (!(edge & GRAPH_INTERIOR && is_doubted(d, i)))
+			if (!((is_text || edge & GRAPH_INTERIOR) && is_doubted(d, i)))
 				ok = hold(d, GRAPH_BLOCK(edge));
 		}
 	}

@@ -2,9 +2,10 @@
 /*
  * Words that lead into blocks by chance more often than on purpose. What leads into the middle of a
  * block, and is no multiple of 8, may be a pointer to a character; or what is left of a pointer
- * below a byte that was written over it, the end of an array of characters, a hash. Where something
- * else holds the block anyway such a word is *faint*: it is none of its holders. Of leaks it counts
- * like any other: what memcheck calls possibly lost is.
+ * below a byte that was written over it, the end of an array of characters, a hash. What text has
+ * in it never is a pointer, but for what was there before. Where something else holds the block
+ * anyway such a word is *faint*: it is none of its holders. Of leaks it counts like any other: what
+ * memcheck calls possibly lost is.
  *
  * Something else holds a block if there is a way to it from a root without such words. So none is
  * lost for want of faint ones, and whether one is does not depend on the order in which they are
@@ -29,6 +30,8 @@ struct faint_rule {
 	bool (*knows)(void *context, uint32_t block);
 	enum faint_word (*in_block)(void *context, uint32_t block, uint64_t offset);
 	enum faint_word (*in_root)(void *context, const struct graph_root *word);
+	/* Whether a block is text: nothing in it is a pointer, to starts neither. NULL: none is. */
+	bool (*is_text)(void *context, uint32_t block);
 	bool has_tags; /* in its last three bits a pointer may have marks, whatever is declared */
 };
 

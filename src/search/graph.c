@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "search/graph.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define PIECE_BYTES 4096u /* a page: what can't be read ends where one does */
@@ -18,6 +19,8 @@ void graph_deinit(struct graph *graph)
 	graph_interiors_deinit(&graph->interiors);
 	graph_roots_deinit(&graph->roots);
 	space_u32_deinit(&graph->faint);
+	free(graph->texts);
+	graph->texts = NULL;
 }
 
 uint32_t graph_offset(const struct graph *graph, uint32_t edge_number)

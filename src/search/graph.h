@@ -44,6 +44,7 @@ struct graph {
 	struct graph_roots roots;
 	bool has_faint;         /* these were looked for: */
 	struct space_u32 faint; /* edges that are none of their targets' holders; ascending */
+	uint64_t *texts; /* bit set of blocks whose edges to starts may be faint, too; NULL: none */
 	uint64_t root_bytes, unread_bytes;
 };
 
@@ -83,6 +84,11 @@ uint32_t graph_offset(const struct graph *graph, uint32_t edge_number);
 
 /* Whether an edge is none of its target's holders, but for leaks (search/faint.h). */
 bool graph_is_faint(const struct graph *graph, uint32_t edge_number);
+/* Whether any edge of a block to starts may be. */
+static inline bool graph_is_text(const struct graph *graph, uint32_t block)
+{
+	return graph->texts && graph->texts[block / 64] >> block % 64 & 1;
+}
 /* Of graph->faint the index of the first that is not below an edge. */
 size_t graph_faint_from(const struct graph *graph, uint32_t edge_number);
 

@@ -10,10 +10,14 @@ static inline void take_all(
 {
 	uint32_t count = space_count(graph->space);
 	const uint32_t *heads = graph->heads.data, *edges = graph->edges.data;
+	const struct space_u32 *faint = &graph->faint;
+	size_t next = 0;
 	for (uint32_t block = 0; block < count; block++) {
 		for (uint32_t i = heads[block], end = graph_edges_end(graph, block); i < end; i++) {
-			if (has_faint && edges[i] & GRAPH_INTERIOR && graph_is_faint(graph, i))
+			if (has_faint && next < faint->len && faint->data[next] == i) {
+				next++;
 				continue;
+			}
 			if (places)
 				ret->sources[ret->heads[GRAPH_BLOCK(edges[i]) + 1]++] = block;
 			else

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "search/state.h"
-
 /* With more that were set it is no question about a few any more. */
 #define FIRSTS_MOST (1u << 14)
 
@@ -62,11 +60,6 @@ bool sites_widen(struct sites *sites)
 			node_make(node_site(sites->nodes[*block]), SEARCH_DEFINITE, *first);
 	first_site_map_deinit(&sites->firsts);
 	return true;
-}
-
-uint32_t sites_get(const struct sites *sites, uint32_t block)
-{
-	return sites->nodes ? node_site(sites->nodes[block]) : sites->narrow.data[block];
 }
 
 uint32_t sites_first(const struct sites *sites, uint32_t block)

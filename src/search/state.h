@@ -11,33 +11,6 @@
 #include "search/sites.h"
 #include "search/told.h"
 
-/* Bits of a node: what is known of a block. A kind of SEARCH_DEFINITE means: not reached so far. */
-#define NODE_SITE_BITS 28
-#define NODE_KIND_BITS 2
-#define NODE_GROUP_SHIFT (NODE_SITE_BITS + NODE_KIND_BITS)
-
-static inline uint64_t node_make(uint32_t site, enum search_kind kind, uint32_t group)
-{
-	return site | (uint64_t)kind << NODE_SITE_BITS | (uint64_t)group << NODE_GROUP_SHIFT;
-}
-
-static inline uint32_t node_site(uint64_t node)
-{
-	return (uint32_t)node & ((1u << NODE_SITE_BITS) - 1);
-}
-
-static inline enum search_kind node_kind(uint64_t node)
-{
-	return node >> NODE_SITE_BITS & 3;
-}
-
-/* Of a held block its group, of a lost one the number of the block that leads it; before either is
- * known the site that it was added with. */
-static inline uint32_t node_group(uint64_t node)
-{
-	return (uint32_t)(node >> NODE_GROUP_SHIFT);
-}
-
 DEFINE_VEC(search_group_vec, struct search_group)
 DEFINE_VEC(search_record_vec, struct search_record)
 

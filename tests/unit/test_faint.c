@@ -14,13 +14,15 @@
 #define ROOTS 6u
 #define WORLDS 4000u
 
+#define SAYS_TEXT 3 /* beside enum faint_word */
+
 struct world {
 	uint64_t random;
 	uint32_t blocks;
-	bool has_tags;
+	bool has_tags, has_texts;
 	uint64_t memory[BLOCKS_MAX][WORDS], values[ROOTS];
 	uint8_t says[BLOCKS_MAX][WORDS], root_says[ROOTS];
-	bool is_known[BLOCKS_MAX];
+	bool is_known[BLOCKS_MAX], is_text[BLOCKS_MAX];
 	bool held[BLOCKS_MAX]; /* by what is not in doubt */
 };
 
@@ -41,13 +43,17 @@ static void make(struct world *w)
 	memset(w->memory, 0, sizeof(w->memory));
 	w->blocks = 1 + draw(w, BLOCKS_MAX);
 	w->has_tags = !draw(w, 4);
+	w->has_texts = draw(w, 2);
 	uint32_t pointers = draw(w, w->blocks * 2 + 1);
 	for (uint32_t i = 0; i < pointers; i++)
 		w->memory[draw(w, w->blocks)][draw(w, WORDS)] = draw_pointer(w);
 	for (uint32_t i = 0; i < w->blocks; i++) {
 		w->is_known[i] = draw(w, 2);
+		w->is_text[i] = w->has_texts && !draw(w, 5);
 		for (uint32_t k = 0; k < WORDS; k++)
-			w->says[i][k] = w->is_known[i] ? (uint8_t)draw(w, 3) : FAINT_UNKNOWN;
+			w->says[i][k] = w->is_text[i]    ? SAYS_TEXT
+					: w->is_known[i] ? (uint8_t)draw(w, 3)
+							 : FAINT_UNKNOWN;
 	}
 	for (uint32_t i = 0; i < ROOTS; i++) {
 		w->values[i] = draw(w, 2) ? draw_pointer(w) : 0;
@@ -63,6 +69,8 @@ static uint32_t target_of(uint64_t word)
 static bool in_doubt(const struct world *w, uint64_t word, uint8_t says)
 {
 	uint64_t into = (word - BASE) % BLOCK_BYTES;
+	if (says == SAYS_TEXT)
+		return true;
 	if (!(into % 8) || (into < 8 && w->has_tags) || says == FAINT_POINTER)
 		return false;
 	return into >= 8 || says == FAINT_OTHER;
@@ -102,6 +110,11 @@ static bool knows(void *context, uint32_t block)
 static enum faint_word in_block(void *context, uint32_t block, uint64_t offset)
 {
 	return ((struct world *)context)->says[block][offset / 8];
+}
+
+static bool is_text(void *context, uint32_t block)
+{
+	return ((struct world *)context)->is_text[block];
 }
 
 static enum faint_word in_root(void *context, const struct graph_root *word)
@@ -154,7 +167,8 @@ static void check_roots(const struct world *w, const struct graph *graph, const 
 
 static void check(struct world *w, bool of_few)
 {
-	const struct faint_rule rule = {w, knows, in_block, in_root, w->has_tags};
+	const struct faint_rule rule = {
+		w, knows, in_block, in_root, w->has_texts ? is_text : NULL, w->has_tags};
 	struct search_memory memory;
 	struct search *search = open_search(w, &memory);
 	const struct graph *graph = search_graph(search);
