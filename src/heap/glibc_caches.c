@@ -124,31 +124,66 @@ static struct error *add_cache(struct glibc *glibc, uint64_t address, pid_t tid)
 	return glibc_caches_push(&glibc->caches, cache) ? NULL : error_no_memory();
 }
 
-/* Looks through words, beginning with the last if they lie below the thread pointer. 0: none
- * points to a cache. */
-static uint64_t find_pointer(const struct glibc *glibc, const struct heap_area_vec *runs,
-	const uint64_t *words, size_t count, bool below)
+static bool has_blocks(const struct glibc_cache_contents *c)
 {
-	for (size_t i = 0; i < count; i++) {
-		struct glibc_cache_contents contents;
-		uint64_t word = words[below ? count - 1 - i : i];
-		if (!is_known(glibc, word) && glibc_cache_read(glibc, runs, word, &contents))
-			return word;
-	}
-	return 0;
+	bool has = false;
+	for (uint32_t i = 0; i < c->bins; i++)
+		has |= c->lists[i] != 0;
+	return has;
 }
 
-/* The thread's own: the word nearest to the thread pointer that points to one. *ret_seen: whether
- * there is memory where it would be. */
+/* Whether what a list begins with is of the list's size. */
+static bool has_sizes(const struct glibc *glibc, const struct glibc_cache_contents *c)
+{
+	for (uint32_t i = 0; i < c->bins; i++) {
+		uint64_t head;
+		if (!c->lists[i])
+			continue;
+		if (!address_space_word(glibc->space, c->lists[i] - 8, &head) ||
+			(i < EVEN_BINS && chunk_size(head) != CHUNK_MIN + 16ull * i) ||
+			(i >= EVEN_BINS && chunk_size(head) < CHUNK_MIN + 16ull * EVEN_BINS))
+			return false;
+	}
+	return true;
+}
+
+/* What words near a thread's pointer lead to. A block of the program's that is all zeros looks like
+ * a cache that is empty, and may be led to from nearer by; but the cache is older. */
+struct near_caches {
+	uint64_t filled; /* the first one; 0: none */
+	uint64_t empty;  /* the lowest one; 0: none */
+};
+
+/* Looks through words, beginning with the last if they lie below the thread pointer. */
+static void find_pointers(const struct glibc *glibc, const struct heap_area_vec *runs,
+	const uint64_t *words, size_t count, bool below, struct near_caches *ret)
+{
+	for (size_t i = 0; i < count && !ret->filled; i++) {
+		struct glibc_cache_contents contents;
+		uint64_t word = words[below ? count - 1 - i : i];
+		if (is_known(glibc, word) || !glibc_cache_read(glibc, runs, word, &contents))
+			continue;
+		if (contents.between && !has_sizes(glibc, &contents))
+			continue;
+		if (has_blocks(&contents))
+			ret->filled = word;
+		else if (!ret->empty || word < ret->empty)
+			ret->empty = word;
+	}
+}
+
+/* The thread's own: the word nearest to the thread pointer that points to one with blocks, else to
+ * an empty one. *ret_seen: whether there is memory where it would be. */
 static struct error *find_cache(struct glibc *glibc, const struct heap_area_vec *runs,
 	const struct address_thread *thread, bool *ret_seen)
 {
-	uint64_t words[PAGE_BYTES / 8], pointer = thread->thread_pointer & ~7ull, found = 0;
+	uint64_t words[PAGE_BYTES / 8], pointer = thread->thread_pointer & ~7ull;
+	struct near_caches found = {0, 0};
 	bool below = glibc->space->machine == EM_X86_64;
 	uint64_t low = !below ? pointer : pointer > TLS_BYTES ? pointer - TLS_BYTES : 0;
 	uint64_t high = below ? pointer : pointer + TLS_BYTES;
 	*ret_seen = false;
-	while (pointer && !found && low < high) {
+	while (pointer && !found.filled && low < high) {
 		uint64_t start = below ? (high - 1) & ~(PAGE_BYTES - 1) : low;
 		uint64_t end = below ? high : (low + PAGE_BYTES) & ~(PAGE_BYTES - 1);
 		start = start > low ? start : low;
@@ -157,11 +192,12 @@ static struct error *find_cache(struct glibc *glibc, const struct heap_area_vec 
 		if (n != (end - start) / 8)
 			break;
 		*ret_seen = true;
-		found = find_pointer(glibc, runs, words, n, below);
+		find_pointers(glibc, runs, words, n, below, &found);
 		low = below ? low : end;
 		high = below ? start : high;
 	}
-	return found ? add_cache(glibc, found, thread->tid) : NULL;
+	uint64_t cache = found.filled ? found.filled : found.empty;
+	return cache ? add_cache(glibc, cache, thread->tid) : NULL;
 }
 
 /* Looks for caches by nothing but what they look like. */
@@ -171,36 +207,18 @@ struct looking {
 	uint64_t first; /* block of the area */
 };
 
-/* Whether what a list begins with is of the list's size. */
-static bool has_sizes(
-	const struct glibc *glibc, const struct glibc_cache_contents *c, bool *ret_any)
-{
-	*ret_any = false;
-	for (uint32_t i = 0; i < c->bins; i++) {
-		uint64_t head;
-		if (!c->lists[i])
-			continue;
-		*ret_any = true;
-		if (!address_space_word(glibc->space, c->lists[i] - 8, &head) ||
-			(i < EVEN_BINS && chunk_size(head) != CHUNK_MIN + 16ull * i) ||
-			(i >= EVEN_BINS && chunk_size(head) < CHUNK_MIN + 16ull * EVEN_BINS))
-			return false;
-	}
-	return true;
-}
-
 static struct error *look_at(
 	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
 {
 	struct looking *l = context;
 	struct glibc_cache_contents contents;
-	bool any;
 	(void)bytes, (void)len;
 	l->first = l->first ? l->first : block->address;
 	if (block->state != BLOCK_USED || l->glibc->caches.len >= SHAPED_MAX ||
 		!glibc_cache_read(l->glibc, l->runs, block->address, &contents) ||
-		contents.between || !has_sizes(l->glibc, &contents, &any) ||
-		(!any && block->address != l->first) || is_known(l->glibc, block->address))
+		contents.between || !has_sizes(l->glibc, &contents) ||
+		(!has_blocks(&contents) && block->address != l->first) ||
+		is_known(l->glibc, block->address))
 		return NULL;
 	return add_cache(l->glibc, block->address, 0);
 }
