@@ -110,7 +110,8 @@ bool inferred_know_module(
 	struct inferring *inferring, const struct address_module *module, uint32_t *ret_number);
 /* The pointer at an offset; NULL: none that says anything. */
 const struct slot *inferred_slot_at(const struct slot_vec *slots, uint64_t offset);
-/* The same of a block of a type, so far from its start, also where it has more elements than one. */
+/* The same of a block of a type, so far from its start, also where it has more elements than one.
+ */
 const struct slot *inferred_slot_in(
 	struct inferring *inferring, const struct fact *fact, bool is_array, uint64_t offset);
 /* Seeds: what thread-local variables hold, and what variables on stacks do. */
@@ -157,6 +158,9 @@ bool inferred_fits_layout(struct inferring *inferring, uint32_t layout, uint32_t
 /* The heap's type for one of a type, plain, as the one at the address `example` is; HEAP_TYPE_NONE:
  * it has none. */
 uint32_t inferred_single_type(struct inferring *inferring, uint32_t type, uint64_t example);
+/* Adds what blocks of a type, plain, are called. */
+void inferred_add_name(
+	struct inferring *inferring, uint32_t type, bool is_array, struct text *name);
 /* The heap's type of that name and layout; HEAP_TYPE_NONE: another one is called so. */
 uint32_t inferred_add_type(struct inferring *inferring, enum heap_type_kind kind, const char *name,
 	uint32_t layout, bool is_array);
