@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "heap/cxx.h"
 #include "heap/inferred_find.h"
 #include "heap/nodes.h"
 #include "heap/virtual_bases.h"
@@ -151,17 +150,6 @@ static enum form form_of(
 	return pointers & tiled(fact, fact->map.data, 0, usable) ? FORM_NONE : FORM_ARRAY;
 }
 
-static void name_type(struct inferring *f, uint32_t type, bool is_array, struct text *name)
-{
-	const struct type *of = types_get(f->types, type);
-	if (type_has_members(of) && of->name)
-		cxx_add_plain_name(name, of->name);
-	else
-		types_declare(f->types, type, "", name);
-	if (is_array)
-		text_add(name, "[]");
-}
-
 uint32_t inferred_add_type(struct inferring *inferring, enum heap_type_kind kind, const char *name,
 	uint32_t layout, bool is_array)
 {
@@ -192,7 +180,7 @@ static uint32_t heap_type_of(
 		return *known;
 	_cleanup_(text_deinit) struct text name;
 	text_init(&name);
-	name_type(f, type, form == FORM_ARRAY, &name);
+	inferred_add_name(f, type, form == FORM_ARRAY, &name);
 	type = virtual_bases_place(f->types, f->survey->heap.space, type, example);
 	*known = inferred_add_type(f, HEAP_TYPE_INFERRED, name.data, type, form == FORM_ARRAY);
 	*fails = *known == HEAP_TYPE_NONE;
@@ -211,7 +199,7 @@ uint32_t inferred_counted_type(
 	struct inferring *f = inferring;
 	_cleanup_(text_deinit) struct text name;
 	text_init(&name);
-	name_type(f, type, true, &name);
+	inferred_add_name(f, type, true, &name);
 	text_add(&name, " with their number");
 	struct fact *fact = inferred_fact(f, type);
 	if (fact && fact->counted == TYPE_VOID)
@@ -236,7 +224,7 @@ static uint32_t refine(struct inferring *f, uint32_t known, uint32_t type, bool 
 	uint32_t held = is_array ? TYPE_VOID : nodes_element(f->types, type);
 	if (held != TYPE_VOID)
 		element = held;
-	name_type(f, types_plain(f->types, element), false, &name);
+	inferred_add_name(f, types_plain(f->types, element), false, &name);
 	return inferred_add_type(f, HEAP_TYPE_CONTAINER, name.data, type, is_array);
 }
 

@@ -176,6 +176,9 @@ bool inferred_fits_layout(struct inferring *inferring, uint32_t layout, uint32_t
 /* The heap's type for one of a type, plain, as the one at the address `example` is; HEAP_TYPE_NONE:
  * it has none. */
 uint32_t inferred_single_type(struct inferring *inferring, uint32_t type, uint64_t example);
+/* Adds what blocks of a type, plain, are called. */
+void inferred_add_name(
+	struct inferring *inferring, uint32_t type, bool is_array, struct text *name);
 /* The heap's type of that name and layout; HEAP_TYPE_NONE: another one is called so. */
 uint32_t inferred_add_type(struct inferring *inferring, enum heap_type_kind kind, const char *name,
 	uint32_t layout, bool is_array);

@@ -76,13 +76,17 @@ struct finding_larger {
 	struct groups groups;
 };
 
+static bool has_size(const struct finding_larger *l, const struct group *group, uint64_t size)
+{
+	const struct heap_class *of = &l->f->survey->classes.classes.data[group->class];
+	return size >= group->least && size <= of->key.size;
+}
+
 static bool wants(void *context, uint64_t size)
 {
 	const struct finding_larger *l = context;
 	for (size_t i = 0; i < l->groups.len; i++) {
-		const struct group *group = &l->groups.data[i];
-		const struct heap_class *of = &l->f->survey->classes.classes.data[group->class];
-		if (size >= group->least && size <= of->key.size)
+		if (has_size(l, &l->groups.data[i], size))
 			return true;
 	}
 	return false;
@@ -105,7 +109,7 @@ static bool take_type(void *context, uint32_t number)
 	uint64_t size = types_get(types, number)->size;
 	for (size_t i = 0; i < l->groups.len; i++) {
 		struct group *group = &l->groups.data[i];
-		if (size < group->least || !is_larger_than(types, number, group->layout) ||
+		if (!has_size(l, group, size) || !is_larger_than(types, number, group->layout) ||
 			!inferred_fits_layout(l->f, number, group->class) ||
 			(group->is_slight && !explains(l, group, number)))
 			continue;

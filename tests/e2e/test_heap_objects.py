@@ -181,4 +181,17 @@ def spellings(folder):
         raise hw.Failure(f"a table: {rows}")
 
 
+@tests.test
+def without_names(folder):
+    """What has no name is told apart by its members, and shown"""
+    core = kernel_core(program_of("nameless"), folder)
+    account = read_account(folder / "account")
+    need_types(account, ask("core", "--json", core, "blocks")["blocks"], 5)
+    for kind, wanted in (("struct {number, text}", {"number": "1"}), ("struct {weight, more}", {"weight": "2"}),
+                         ("union {whole, text}", {"whole": "3"}), ("struct {one, two, three, four, …}", {"one": "0", "six": "6"})):
+        found = values_of(ask("core", "--json", core, "show", kind)["blocks"][0]["members"])
+        if wanted.items() - found.items():
+            raise hw.Failure(f"{kind}: {found}")
+
+
 tests.main()
