@@ -95,6 +95,13 @@ def known_elsewhere(folder):
             raise hw.Failure(text)
 
 
+@tests.test
+def base_classes(folder):
+    """A pointer to a base class says nothing where an object of a derived one fits, too; a class's first member is none."""
+    core = kernel_core(program_of("derived"), folder)
+    compare(read_account(folder / "account"), used_blocks(core))
+
+
 for each in ("bases", "bases_clang"):
     if (hw.TARGETS / f"heaps/heap_{each}").exists():
         add_bases(each)

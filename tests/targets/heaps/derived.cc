@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Classes without tables of functions: what a pointer to a base leads to may be of what derives
+ * from it ("?"). A first member is no base, in C++.
+ */
+#include "account.h"
+
+ACCOUNT_DEFINE;
+
+#define MANY 60u
+
+struct Base {
+	Base *next;
+	long kind;
+};
+
+struct Derived : Base {
+	double radius;
+};
+
+struct Alone {
+	Alone *next;
+	long number;
+};
+
+struct Pair {
+	Alone alone;
+	long further;
+};
+
+static Base *bases;
+static Derived *known[MANY];
+static Alone *list;
+static Pair *pairs[MANY];
+static volatile unsigned used;
+
+template <typename T> static T *made(const char *type)
+{
+	T *object = new T();
+	account(object, sizeof(*object), 'r', type);
+	return object;
+}
+
+int main(int argc, char **argv)
+{
+	account_open(argc, argv);
+	setvbuf(stdout, nullptr, _IONBF, 0);
+	for (unsigned i = 0; i < MANY; i++) {
+		Base *base = i % 2 ? made<Base>("?") : made<Derived>("?");
+		base->next = bases;
+		bases = base;
+		known[i] = made<Derived>("Derived");
+		known[i]->radius = 0.5;
+		Alone *alone = made<Alone>("Alone");
+		alone->next = list;
+		list = alone;
+		pairs[i] = made<Pair>("Pair");
+		pairs[i]->further = 1;
+	}
+	account_end();
+	return !bases || !known[used] || !list || !pairs[used];
+}
