@@ -24,9 +24,24 @@ static uint64_t of_elements(const struct fact *fact, uint64_t bits, uint64_t hea
 	return all;
 }
 
-static bool may_be(const struct inferring *f, const struct fact *fact, uint32_t class,
+/* Whether words that are no pointers to multiples of 8 lead somewhere all the same: to characters,
+ * or behind the last of them. */
+static bool lead_somewhere(const struct inferring *f, uint64_t start, uint64_t bits)
+{
+	const struct address_space *space = f->survey->heap.space;
+	for (uint64_t left = bits; left; left &= left - 1) {
+		uint64_t word, at = start + 8ull * (unsigned)__builtin_ctzll(left);
+		if (!address_space_word(space, at, &word) ||
+			(word && !address_space_map(space, word)))
+			return false;
+	}
+	return true;
+}
+
+static bool may_be(const struct inferring *f, const struct fact *fact, uint32_t block,
 	uint64_t header, uint64_t count)
 {
+	uint32_t class = search_block_site(f->search, block);
 	const struct heap_class *of = &f->survey->classes.classes.data[class];
 	if (fact->size % 8)
 		return true;
@@ -35,7 +50,9 @@ static bool may_be(const struct inferring *f, const struct fact *fact, uint32_t 
 	/* Behind the last one stands what was there before. */
 	uint64_t end = (header + count * fact->size) / 8;
 	uint64_t own = end < CLASS_WORDS ? (1ull << end) - 1 : UINT64_MAX;
-	return !(of->key.pointers & data) && !(pointers & own & ~of->key.pointers & ~of->nulls);
+	return !(of->key.pointers & data) &&
+	       lead_somewhere(f, search_block_address(f->search, block),
+		       pointers & own & ~of->key.pointers & ~of->nulls);
 }
 
 /* Whether an allocator gives just that to who asks for so many bytes: little else speaks for it. */
@@ -61,7 +78,7 @@ bool inferred_claim_counted(
 	if (!fact || !fact->size || !address_space_word(f->survey->heap.space, address, &count) ||
 		count < COUNT_LEAST || count > (usable - header) / fact->size ||
 		!is_tight(f, header + count * fact->size, usable) ||
-		!may_be(f, fact, site, header, count))
+		!may_be(f, fact, block, header, count))
 		return false;
 	uint32_t found = inferred_counted_type(f, type, header, address + 8);
 	if (found == HEAP_TYPE_NONE)

@@ -241,7 +241,7 @@ def arrays(folder):
     found = {int(b["address"], 16): b for b in live if b["state"] == "used"}
     wrong = Counter(f"'{kind}' is called '{found[address]['type']}'" for address, (_, _, _, kind) in account.items()
                     if not (UNKNOWN.fullmatch(found[address]["type"]) if kind == "?" else found[address]["type"][:NAME] == kind[:NAME]))
-    if wrong or len(account) != 35:
+    if wrong or len(account) != 36:
         raise hw.Failure(f"of {len(account)}: {wrong}")
     core = kernel_core(program_of("arrays"), folder)
     account = read_account(folder / "account")
@@ -251,7 +251,7 @@ def arrays(folder):
         raise hw.Failure(f"not reachable: {lost}")
     names = {blocks[address]["type"] for address, (_, _, _, kind) in account.items() if kind != "?"}
     every = {int(b["address"], 16): b for name in names for b in ask("core", "--json", core, "--limit", "100", "show", name)["blocks"]}
-    sizes = {"Pod": 12, "Wide": 16, "Pair": 16, "Counted": 16, "Virtual": 16}
+    sizes = {"Pod": 12, "Wide": 16, "Pair": 16, "Counted": 16, "Virtual": 16, "Ending": 32}
     for address, (size, _, _, kind) in account.items():
         if kind == "?":
             continue

@@ -35,6 +35,13 @@ struct Virtual {
 	virtual ~Virtual() = default;
 	long number = 7;
 };
+/* Behind 16 bytes; with a pointer that is no multiple of 8. */
+static uint64_t characters[2];
+struct Ending {
+	virtual ~Ending() = default;
+	const char *end = reinterpret_cast<const char *>(characters) + 3;
+	long double wide = 1;
+};
 /* No array: a member of the type behind a number. */
 struct Behind {
 	long count;
@@ -49,6 +56,7 @@ static Wide *wides[8];
 static Pair *pairs[8];
 static Counted *counted[8];
 static Virtual *virtuals;
+static Ending *endings;
 static Wide *inside;
 
 static const char *next_type;
@@ -106,11 +114,13 @@ int main(int argc, char **argv)
 	account(allocated, 7 * sizeof(Pod), 'r', "(anonymous namespace)::Pod[]");
 	next_type = "(anonymous namespace)::Virtual[] with their number";
 	virtuals = new Virtual[5];
+	next_type = "(anonymous namespace)::Ending[] with their number";
+	endings = new Ending[2];
 	Behind *behind = static_cast<Behind *>(calloc(1, sizeof(Behind)));
 	behind->count = 2;
 	inside = &behind->wide;
 	account(behind, sizeof(*behind), 'p', "?");
 	account_end();
-	return !pods[0] || !wides[0] || !pairs[0] || !counted[0] || !virtuals || !inside ||
-	       !allocated;
+	return !pods[0] || !wides[0] || !pairs[0] || !counted[0] || !virtuals || !endings ||
+	       !inside || !allocated;
 }
