@@ -200,9 +200,9 @@ static struct error *finish_few(struct survey *s, const struct inferred_few *few
 struct error *survey_type_few(struct survey *survey, struct inferred_few *few)
 {
 	struct error *error = say_blocks(survey, few);
-	if (error)
-		return error;
-	return few && few->is_told ? finish_few(survey, few) : finish(survey);
+	if (!error)
+		error = few && few->is_told ? finish_few(survey, few) : finish(survey);
+	return error ? error : search_check_sites(survey->search);
 }
 
 struct error *survey_type(struct survey *survey)
@@ -255,7 +255,7 @@ struct error *survey_place(struct survey *survey,
 		search_block_set_site(search, block, *number);
 	}
 	survey->sites = sites;
-	return NULL;
+	return search_check_sites(search);
 }
 
 struct error *survey_judge(struct survey *survey)

@@ -276,13 +276,13 @@ struct error *search_find_faint(
 	struct search *search, const struct faint_rule *rule, const struct space_u32 *few)
 {
 	struct doubting d = {.graph = &search->graph, .rule = rule};
-	search->graph.has_faint = true;
-	if (!space_count(&search->space))
-		return NULL;
-	bool ok = set_few(&d, few) && collect(&d) && ask_blocks(&d) && ask_roots(&d);
+	bool ok = true;
+	if (space_count(&search->space))
+		ok = set_few(&d, few) && collect(&d) && ask_blocks(&d) && ask_roots(&d);
 	/* Most heaps have none. */
 	if (ok && (d.doubts.len || d.doubted.len))
 		ok = mark(&d) && tell(&d);
+	search->graph.has_faint = ok;
 	doubts_deinit(&d.doubts);
 	space_u32_deinit(&d.queue);
 	space_u32_deinit(&d.doubted);

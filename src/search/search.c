@@ -210,6 +210,11 @@ void search_block_set_site(struct search *search, uint32_t block, uint32_t site)
 	sites_set(&search->sites, block, site);
 }
 
+struct error *search_check_sites(const struct search *search)
+{
+	return search->sites.failed ? error_no_memory() : NULL;
+}
+
 void search_cut(struct search *search, uint32_t block, uint64_t bytes)
 {
 	graph_cut(&search->graph, block, bytes);

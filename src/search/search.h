@@ -180,6 +180,9 @@ void search_prefetch_block(const struct search *search, uint32_t block);
 uint32_t search_block_first_site(const struct search *search, uint32_t block);
 /* Between search_read() and search_judge(). */
 void search_block_set_site(struct search *search, uint32_t block, uint32_t site);
+/* ERROR_ENVIRONMENT: there was no memory for sites that were set. Of who asks blocks for theirs
+ * before search_judge(), which looks itself. */
+struct error *search_check_sites(const struct search *search) must_check_;
 /*
  * Between search_read() and search_judge(): words of a block from `bytes` on hold nothing any more;
  * what the program did not ask for may have what an earlier owner left there. In the graph such a
