@@ -90,6 +90,32 @@ static bool is_within(uint64_t address, uint64_t start, uint64_t bytes)
  * Beginning, end of the elements, end of the memory. A fourth pointer beside them into the same
  * memory makes it the buffer of a stream, or of FILE.
  */
+static void say_vector(struct finding *f, const struct place *place, uint32_t block)
+{
+	uint64_t used = place->words[1] - place->words[0];
+	find_say(f, block, PART_VECTOR);
+	/* What stands on a stack may be left from before. */
+	if (place->is_stack || f->error || used + 8 > size_of(f, block))
+		return;
+	bool is_new;
+	uint64_t *end = vector_end_map_insert(&f->types->vector_ends, block, &is_new);
+	if (end)
+		*end = used;
+	else
+		f->error = error_no_memory();
+}
+
+/* Copies of a vector that were made before it changed say other ends: all in between counts. */
+static void say_end(struct finding *f, const struct place *place, uint32_t block)
+{
+	uint64_t used = place->words[1] - place->words[0];
+	uint64_t *end = f->types->vector_ends.len
+				? vector_end_map_find(&f->types->vector_ends, block)
+				: NULL;
+	if (end && *end < used)
+		*end = used;
+}
+
 bool find_vector(struct finding *f, const struct place *place)
 {
 	const uint64_t *w = place->words;
@@ -100,10 +126,13 @@ bool find_vector(struct finding *f, const struct place *place)
 		(place->behind > 3 && is_within(w[3], w[0], bytes)))
 		return false;
 	uint32_t block = block_of(f, w[0]);
-	if (block == SPACE_NONE || f->tails[block] || !find_is_room(f, block) ||
-		!find_fits(f, bytes, block))
+	if (block == SPACE_NONE || f->tails[block] || !find_fits(f, bytes, block))
 		return false;
-	find_say(f, block, PART_VECTOR);
+	if (!find_is_room(f, block)) {
+		say_end(f, place, block);
+		return false;
+	}
+	say_vector(f, place, block);
 	return true;
 }
 

@@ -2,6 +2,7 @@
 #include "heap/faint.h"
 
 #include "heap/inferred.h"
+#include "heap/left_over.h"
 #include "heap/thread_locals.h"
 #include "search/faint.h"
 #include "search/graph.h"
@@ -28,6 +29,8 @@ static enum faint_word word_of(struct finding *f, uint32_t type, uint64_t offset
 		inferred_word_map(types, type, &f->map);
 	f->mapped = type;
 	uint64_t word = offset / 8;
+	if (word < CLASS_WORDS && f->map.texts >> word & 1)
+		return FAINT_LEFT;
 	if (word < CLASS_WORDS)
 		return f->map.pointers >> word & 1 ? FAINT_POINTER
 		       : f->map.data >> word & 1   ? FAINT_OTHER
@@ -49,22 +52,27 @@ static enum faint_word in_block(void *context, uint32_t block, uint64_t offset)
 {
 	struct finding *f = context;
 	const struct heap_layout *layout = &f->layout;
-	(void)block;
+	if (offset >= heap_types_vector_end(&f->survey->types, block))
+		return FAINT_LEFT;
 	if (offset < layout->header || (offset - layout->header) / layout->size >= layout->count)
 		return FAINT_UNKNOWN;
 	return word_of(f, layout->type, (offset - layout->header) % layout->size);
 }
 
-static bool is_text(void *context, uint32_t block)
+static enum faint_starts starts(void *context, uint32_t block)
 {
 	const struct finding *f = context;
 	uint32_t type = survey_type_of(f->survey, block);
-	return f->survey->types.types.data[type].kind == HEAP_TYPE_STRING;
+	if (f->survey->types.types.data[type].kind == HEAP_TYPE_STRING)
+		return FAINT_STARTS_NONE;
+	return left_over_has(f->survey, block) ? FAINT_STARTS_ASKED : FAINT_STARTS_COUNT;
 }
 
-static bool any_is_text(const struct survey *survey)
+static bool any_is_left(const struct survey *survey)
 {
 	const struct heap_type_vec *types = &survey->types.types;
+	if (survey->left.masks || survey->types.vector_ends.len)
+		return true;
 	for (size_t i = 0; i < types->len; i++) {
 		if (types->data[i].kind == HEAP_TYPE_STRING)
 			return true;
@@ -132,29 +140,31 @@ struct error *faint_find(const struct survey *survey, const struct space_u32 *fe
 		return NULL;
 	struct finding f = {.survey = survey, .stack_words = STACK_WORDS_MOST, .mapped = TYPE_VOID};
 	const struct faint_rule rule = {&f, knows, in_block, in_root,
-		any_is_text(survey) ? is_text : NULL, survey->pointers == POINTERS_TAGGED};
+		any_is_left(survey) ? starts : NULL, survey->pointers == POINTERS_TAGGED};
 	return search_find_faint(survey->search, &rule, few);
 }
 
 struct faint_words faint_words_of(const struct survey *survey, uint32_t block)
 {
 	const struct graph *graph = search_graph(survey->search);
-	return (struct faint_words){graph, graph_faint_from(graph, graph->heads.data[block]),
-		graph_faint_from(graph, graph_edges_end(graph, block)), 0};
+	return (struct faint_words){
+		graph, graph->heads.data[block], graph_edges_end(graph, block), 0, false};
 }
 
 bool faint_words_take(struct faint_words *words, uint64_t value)
 {
 	const struct graph *graph = words->graph;
 	/* Of equal ones to a start that follow each other there is one edge. */
-	if (value == words->last)
-		return true;
+	if (value && value == words->last)
+		return words->last_is_faint;
 	if (words->next == words->end)
 		return false;
-	uint32_t number = graph->faint.data[words->next], into = graph_offset(graph, number);
+	uint32_t number = words->next, into = graph_offset(graph, number);
 	uint64_t start = space_address(graph->space, GRAPH_BLOCK(graph->edges.data[number]));
-	bool is_faint = value == start + into;
-	words->next += is_faint;
-	words->last = is_faint && !into ? value : 0;
-	return is_faint;
+	if (into == UINT32_MAX ? value - start < into : value != start + into)
+		return false;
+	words->next++;
+	words->last = into ? 0 : value;
+	words->last_is_faint = graph_is_faint(graph, number);
+	return words->last_is_faint;
 }

@@ -11,12 +11,13 @@
  * them are of; NULL: of all. */
 struct error *faint_find(const struct survey *survey, const struct space_u32 *few) must_check_;
 
-/* The faint words of a block, for who goes through its words in order. */
+/* The faint words of a block, for who goes through all its words in order. */
 struct graph;
 struct faint_words {
 	const struct graph *graph;
-	size_t next, end;
-	uint64_t last; /* that was one, to a start; 0: none */
+	uint32_t next, end; /* edges */
+	uint64_t last;      /* word, to a start; 0: none */
+	bool last_is_faint;
 };
 struct faint_words faint_words_of(const struct survey *survey, uint32_t block);
 /* Whether the next word, which is `value`, is one. */

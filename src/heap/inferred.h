@@ -33,6 +33,7 @@ struct word_map {
 	uint64_t pointers, data;
 	uint64_t vtables; /* of the pointers: to tables of virtual functions … */
 	uint64_t code;    /* … and to functions */
+	uint64_t texts;   /* characters of a short std::string, in its object */
 };
 void inferred_word_map(struct types *types, uint32_t type, struct word_map *ret);
 

@@ -8,6 +8,7 @@
 #include "heap/cxx.h"
 #include "heap/inferred.h"
 #include "heap/inferred_few.h"
+#include "heap/left_over.h"
 #include "heap/python_types.h"
 #include "heap/survey_blocks.h"
 #include "heap/system_types.h"
@@ -100,6 +101,7 @@ void survey_close(struct survey *survey)
 	stack_places_destroy(survey->stacks);
 	survey->stacks = NULL;
 	heap_layouts_close(&survey->layouts);
+	left_over_close(&survey->left);
 	heap_types_close(&survey->types);
 	heap_classes_close(&survey->classes);
 	heap_close(&survey->heap);
@@ -115,6 +117,7 @@ static void settle(struct survey *s)
 		of->blocks++;
 		of->bytes += search_block_size(s->search, block);
 		search_block_set_site(s->search, block, type);
+		left_over_take(s, block, type);
 	}
 }
 
@@ -177,6 +180,8 @@ static struct error *finish(struct survey *s)
 	struct error *error = tails_cut(s);
 	if (!error)
 		error = heap_types_finish(&s->types, &s->classes);
+	if (!error)
+		error = left_over_open(s);
 	if (error)
 		return error;
 	settle(s);
@@ -190,9 +195,13 @@ static struct error *finish_few(struct survey *s, const struct inferred_few *few
 {
 	struct error *error = heap_types_finish(&s->types, &s->classes);
 	const struct space_u32 *blocks = &few->reverse->blocks;
+	if (!error)
+		error = left_over_open(s);
 	for (size_t i = 0; i < blocks->len && !error; i++) {
 		uint32_t block = blocks->data[i], site = search_block_site(s->search, block);
-		search_block_set_site(s->search, block, heap_types_of_site(&s->types, site));
+		uint32_t type = heap_types_of_site(&s->types, site);
+		search_block_set_site(s->search, block, type);
+		left_over_take(s, block, type);
 	}
 	return error;
 }

@@ -43,6 +43,13 @@ struct survey_asked {
 	void *context;
 };
 
+/* left_over.h */
+struct left_over {
+	uint64_t *masks;  /* of each type: bit i: word i of its blocks may be left over; NULL: of
+			   * none */
+	uint64_t *blocks; /* bit set: such a word of theirs looks like a pointer */
+};
+
 struct survey {
 	enum pointer_rule pointers;
 	unsigned heuristics;       /* by which interior pointers hold: enum search_heuristic */
@@ -63,6 +70,7 @@ struct survey {
 	 * survey_place() on of `sites`. */
 	struct search *search;
 	struct survey_sites sites;
+	struct left_over left;
 	struct space_u32 cut;        /* blocks that end where their types do (tails.h); ascending */
 	struct search_memory memory; /* for it */
 };

@@ -31,6 +31,7 @@ void heap_types_close(struct heap_types *types)
 	heap_type_vec_deinit(&types->types);
 	type_map_deinit(&types->map);
 	heap_family_vec_deinit(&types->families);
+	vector_end_map_deinit(&types->vector_ends);
 	free(types->of_class);
 	types->of_class = NULL;
 	arena_deinit(&types->arena);

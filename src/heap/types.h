@@ -70,14 +70,35 @@ DEFINE_VEC(heap_family_vec, uint32_t)
 #define HEAP_FAMILY_SITES (1u << 27)
 #define HEAP_FAMILIES_MAX (1u << 24)
 
+static inline uint64_t vector_end_hash(uint32_t block)
+{
+	return hash_u64(block);
+}
+static inline bool vector_end_equal(uint32_t a, uint32_t b)
+{
+	return a == b;
+}
+DEFINE_MAP(vector_end_map, uint32_t, uint64_t, vector_end_hash, vector_end_equal)
+
 struct heap_types {
 	struct heap_type_vec types;
 	struct type_map map;
 	uint32_t *of_class; /* HEAP_TYPE_NONE: not known so far */
 	size_t class_count;
 	struct heap_family_vec families;
+	/* Of a std::vector's memory, by blocks, where its elements end, in bytes; as the vectors
+	 * say that were found. */
+	struct vector_end_map vector_ends;
 	struct arena arena;
 };
+
+/* UINT64_MAX: it is not known. */
+static inline uint64_t heap_types_vector_end(const struct heap_types *types, uint32_t block)
+{
+	const uint64_t *end =
+		types->vector_ends.len ? vector_end_map_find(&types->vector_ends, block) : NULL;
+	return end ? *end : UINT64_MAX;
+}
 
 struct error *heap_types_open(
 	const struct heap_classes *classes, struct heap_types *ret) must_check_;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+
 #include "heap/classes.h"
 #include "heap/inferred.h"
 
@@ -23,8 +25,6 @@ static uint64_t words_of(uint64_t offset, uint64_t size)
 /* Whether a pointer may be kept in it without being declared. */
 static bool may_hide(const struct type *type)
 {
-	if (type->kind == TYPE_UNION)
-		return true;
 	return type->kind == TYPE_NUMBER && type->size == 8 && type->encoding == TYPE_UNSIGNED;
 }
 
@@ -32,6 +32,17 @@ static bool is_bytes(const struct types *types, const struct type *array)
 {
 	const struct type *of = types_get(types, types_plain(types, array->target));
 	return of->kind == TYPE_NUMBER && of->size == 1 && of->encoding != TYPE_BOOLEAN;
+}
+
+/* libstdc++ keeps the characters of short strings where long ones have their capacity. */
+static void map_union(struct mapping_words *m, const struct type *type, uint64_t offset)
+{
+	for (uint32_t i = 0; i < type->member_count && !(offset % 8); i++) {
+		const struct type_member *member = &type->members[i];
+		if (member->name && !strcmp(member->name, "_M_local_buf") && !member->bits)
+			m->map->texts |=
+				words_of(offset, types_get(m->types, member->type)->size & ~7ull);
+	}
 }
 
 static void map_words(struct mapping_words *m, uint32_t number, uint64_t offset, unsigned depth)
@@ -76,6 +87,8 @@ static void map_words(struct mapping_words *m, uint32_t number, uint64_t offset,
 			else
 				map_words(m, member->type, at, depth + 1);
 		}
+	} else if (type.kind == TYPE_UNION) {
+		map_union(m, &type, offset);
 	} else if (type.kind != TYPE_UNKNOWN && !may_hide(&type)) {
 		m->map->data |= words_of(offset, type.size);
 	}
@@ -87,4 +100,5 @@ void inferred_word_map(struct types *types, uint32_t type, struct word_map *ret)
 	struct mapping_words m = {.types = types, .map = ret};
 	map_words(&m, type, 0, 0);
 	ret->data &= ~ret->pointers;
+	ret->texts &= ~ret->pointers;
 }

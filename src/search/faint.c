@@ -50,20 +50,20 @@ static bool may_be_faint(const struct doubting *d, uint32_t edge, uint32_t into)
 
 static bool is_faint_as(enum faint_word word, uint32_t into)
 {
-	return word == FAINT_OTHER || (word == FAINT_UNKNOWN && into >= 8);
+	return word == FAINT_LEFT || word == FAINT_OTHER || (word == FAINT_UNKNOWN && into >= 8);
 }
 
-/* Of a block all that leads to others. */
-static bool collect_all(struct doubting *d, uint32_t block)
+/* Of a block all that leads to others, but for what only a text may have. */
+static bool collect_all(struct doubting *d, uint32_t block, bool is_text)
 {
 	const struct graph *graph = d->graph;
 	uint32_t end = graph_edges_end(graph, block);
 	bool ok = true;
 	for (uint32_t i = graph->heads.data[block]; i < end && ok; i++) {
 		uint32_t target = GRAPH_BLOCK(graph->edges.data[i]);
-		if (target != block && is_asked(d, target))
-			ok = doubts_push(
-				&d->doubts, (struct doubt){i, graph_offset(graph, i), block});
+		uint32_t into = graph_offset(graph, i);
+		if (target != block && is_asked(d, target) && (is_text || into != FAR))
+			ok = doubts_push(&d->doubts, (struct doubt){i, into, block});
 	}
 	return ok;
 }
@@ -78,12 +78,15 @@ static bool collect_texts(struct doubting *d)
 	struct graph *graph = d->graph;
 	uint32_t count = space_count(graph->space);
 	bool ok = true;
-	for (uint32_t block = 0; block < count && ok && d->rule->is_text; block++) {
-		if (!has_edges(graph, block) || !d->rule->is_text(d->rule->context, block))
+	for (uint32_t block = 0; block < count && ok && d->rule->starts; block++) {
+		enum faint_starts starts = has_edges(graph, block)
+						   ? d->rule->starts(d->rule->context, block)
+						   : FAINT_STARTS_COUNT;
+		if (starts == FAINT_STARTS_COUNT)
 			continue;
 		if (!graph->texts)
 			graph->texts = calloc(count / 64 + 1, sizeof(*graph->texts));
-		ok = graph->texts && collect_all(d, block);
+		ok = graph->texts && collect_all(d, block, starts == FAINT_STARTS_NONE);
 		if (ok)
 			set_bit(graph->texts, block);
 	}
@@ -125,6 +128,13 @@ static uint64_t word_of(const struct doubting *d, const struct doubt *doubt)
 	return space_address(d->graph->space, GRAPH_BLOCK(edge)) + doubt->into;
 }
 
+/* Of equal words to a start that follow each other there is one edge: who was left is none. */
+static bool says_more(struct doubting *d, size_t last, uint64_t word, const uint8_t *says)
+{
+	const struct doubt *doubt = &d->doubts.data[last];
+	return says[last] == FAINT_LEFT && !doubt->into && word_of(d, doubt) == word;
+}
+
 /* Asks what stands where a block's doubted edges [first, end) do, which come in the order of its
  * words; says[i]: what of the i-th is known. */
 static void ask_block(struct doubting *d, size_t first, size_t end, uint8_t *says)
@@ -135,23 +145,32 @@ static void ask_block(struct doubting *d, size_t first, size_t end, uint8_t *say
 	size = space_size(d->graph->space, block);
 	if (start % 8 || !d->rule->knows(d->rule->context, block))
 		return;
+	const size_t begin = first;
 	uint64_t wanted = word_of(d, &d->doubts.data[first]);
-	for (uint64_t at = 0; at + 8 <= size && first < end;) {
+	for (uint64_t at = 0; at + 8 <= size && (first < end || says[end - 1] == FAINT_LEFT);) {
 		size_t bytes =
 			size - at < sizeof(words) ? (size_t)(size - at) & ~7ul : sizeof(words);
 		size_t got = memory->read(memory->context, start + at, words, bytes) / 8;
-		for (size_t i = 0; i < got && first < end; i++) {
-			if (words[i] != wanted)
+		for (size_t i = 0; i < got; i++) {
+			bool is_next = first < end && words[i] == wanted;
+			if (!is_next && !(first > begin && says_more(d, first - 1, words[i], says)))
 				continue;
-			says[first] =
+			first += is_next;
+			says[first - 1] =
 				(uint8_t)d->rule->in_block(d->rule->context, block, at + 8 * i);
-			if (++first < end)
+			if (is_next && first < end)
 				wanted = word_of(d, &d->doubts.data[first]);
 		}
 		if (8 * got < bytes)
 			return;
 		at += bytes;
 	}
+}
+
+static bool is_all_text(const struct doubting *d, uint32_t block)
+{
+	return graph_is_text(d->graph, block) &&
+	       d->rule->starts(d->rule->context, block) == FAINT_STARTS_NONE;
 }
 
 /* Leaves those that stand where no pointer is declared. */
@@ -166,14 +185,17 @@ static bool ask_blocks(struct doubting *d)
 		for (end = i;
 			end < doubts->len && doubts->data[end].block == doubts->data[i].block;)
 			end++;
-		if (graph_is_text(d->graph, doubts->data[i].block))
-			memset(says + i, FAINT_OTHER, end - i);
+		if (is_all_text(d, doubts->data[i].block))
+			memset(says + i, FAINT_LEFT, end - i);
 		else
 			ask_block(d, i, end, says);
 	}
 	for (size_t i = 0; i < doubts->len; i++) {
-		if (is_faint_as((enum faint_word)says[i], doubts->data[i].into))
-			doubts->data[kept++] = doubts->data[i];
+		const struct doubt *doubt = &doubts->data[i];
+		if (says[i] == FAINT_LEFT ||
+			(may_be_faint(d, d->graph->edges.data[doubt->edge], doubt->into) &&
+				is_faint_as((enum faint_word)says[i], doubt->into)))
+			doubts->data[kept++] = *doubt;
 	}
 	doubts->len = kept;
 	return true;

@@ -20,6 +20,14 @@ enum faint_word {
 	FAINT_UNKNOWN,
 	FAINT_POINTER, /* one is declared there: it counts */
 	FAINT_OTHER,   /* something else is declared there */
+	FAINT_LEFT,    /* what was there before: it is no pointer, to a start neither */
+};
+
+/* Of a block's pointers to starts. */
+enum faint_starts {
+	FAINT_STARTS_COUNT,
+	FAINT_STARTS_ASKED, /* of each in_block() says whether it was left */
+	FAINT_STARTS_NONE,  /* the block is text: all were, and so were other pointers */
 };
 
 struct graph_root;
@@ -30,8 +38,8 @@ struct faint_rule {
 	bool (*knows)(void *context, uint32_t block);
 	enum faint_word (*in_block)(void *context, uint32_t block, uint64_t offset);
 	enum faint_word (*in_root)(void *context, const struct graph_root *word);
-	/* Whether a block is text: nothing in it is a pointer, to starts neither. NULL: none is. */
-	bool (*is_text)(void *context, uint32_t block);
+	/* NULL: they count in all blocks. */
+	enum faint_starts (*starts)(void *context, uint32_t block);
 	bool has_tags; /* in its last three bits a pointer may have marks, whatever is declared */
 };
 

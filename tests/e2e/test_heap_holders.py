@@ -114,29 +114,32 @@ def named_ones_first(folder):
 
 @tests.test
 def behind_texts(folder):
-    """A pointer in a string's memory is no holder of a block that something else holds; for leaks it is."""
+    """A pointer that is left in the memory of strings and vectors is no holder of what something else holds; for leaks it is."""
     core = kernel_core(program_of("texts"), folder)
     account = read_account(folder / "account")
-    blocks = {name: addresses_of(account, name)[0] for name in ("table", "alone", "of table", "of alone")}
+    blocks = {name: addresses_of(account, name)[0] for name in
+              ("table", "alone", "of table", "of alone", "named", "same", "own", "vector", "popped", "element")}
     found = {int(b["address"], 16): b for b in ask("core", "--json", core, "blocks")["blocks"]}
     if any(found[blocks[name]]["type"] != "std::string buffer" for name in ("of table", "of alone")):
         raise hw.Failure(f"strings: {[found[blocks[name]] for name in ('of table', 'of alone')]}")
     if found[blocks["alone"]]["leak"] != "reachable":
         raise hw.Failure(f"what only a string's memory leads to: {found[blocks['alone']]}")
     holders = {}
-    for name in ("table", "alone"):
+    for name in ("table", "alone", "own", "popped", "element"):
         why = ask("core", "--json", core, "why", hex(blocks[name]))
         holders[name] = [int(row["example"], 16) for row in why["referrers"] if row["layer"] == 1]
-    if holders != {"table": [], "alone": [blocks["of alone"]]}:
+    if holders != {"table": [], "own": [blocks["same"]], "alone": [blocks["of alone"]], "popped": [blocks["vector"]], "element": [blocks["vector"]]}:
         raise hw.Failure(f"holders: {holders} of {blocks}")
-    for name, wanted in (("of table", []), ("of alone", [blocks["alone"]])):
+    for name, wanted in (("of table", []), ("of alone", [blocks["alone"]]), ("named", []),
+                         ("vector", [blocks["element"], blocks["popped"]])):
         refs = ask("core", "--json", core, "refs", hex(blocks[name]))["words"]
-        if [int(w["block"], 16) for w in refs if w["is"] == "block"] != wanted:
+        if [int(w["block"], 16) for w in refs if w["is"] == "block" and int(w["block"], 16) != blocks[name]] != wanted:
             raise hw.Failure(f"refs of the string {name}: {refs}")
     rows = {row.get("symbol"): row["retained_bytes"] for row in ask("core", "--json", core, "dominators")["dominators"]}
     sizes = {name: found[address]["size"] for name, address in blocks.items()}
     string = 40  # the object itself
-    wanted = {"table": sizes["table"], "of_table": string + sizes["of table"], "of_alone": string + sizes["of alone"] + sizes["alone"]}
+    wanted = {"table": sizes["table"], "of_table": string + sizes["of table"], "of_alone": string + sizes["of alone"] + sizes["alone"],
+              "same": sizes["same"] + sizes["own"], "popped": sizes["vector"] + sizes["popped"] + sizes["element"]}
     if {symbol: rows.get(symbol) for symbol in wanted} != wanted:
         raise hw.Failure(f"retained: {rows}, wanted {wanted}")
 

@@ -14,7 +14,7 @@
 #define ROOTS 6u
 #define WORLDS 4000u
 
-#define SAYS_TEXT 3 /* beside enum faint_word */
+#define SAYS_TEXT 4 /* beside enum faint_word */
 
 struct world {
 	uint64_t random;
@@ -22,7 +22,7 @@ struct world {
 	bool has_tags, has_texts;
 	uint64_t memory[BLOCKS_MAX][WORDS], values[ROOTS];
 	uint8_t says[BLOCKS_MAX][WORDS], root_says[ROOTS];
-	bool is_known[BLOCKS_MAX], is_text[BLOCKS_MAX];
+	bool is_known[BLOCKS_MAX], is_text[BLOCKS_MAX], has_left[BLOCKS_MAX];
 	bool held[BLOCKS_MAX]; /* by what is not in doubt */
 };
 
@@ -50,9 +50,10 @@ static void make(struct world *w)
 	for (uint32_t i = 0; i < w->blocks; i++) {
 		w->is_known[i] = draw(w, 2);
 		w->is_text[i] = w->has_texts && !draw(w, 5);
+		w->has_left[i] = w->has_texts && !w->is_text[i] && w->is_known[i] && draw(w, 2);
 		for (uint32_t k = 0; k < WORDS; k++)
 			w->says[i][k] = w->is_text[i]    ? SAYS_TEXT
-					: w->is_known[i] ? (uint8_t)draw(w, 3)
+					: w->is_known[i] ? (uint8_t)draw(w, w->has_left[i] ? 4 : 3)
 							 : FAINT_UNKNOWN;
 	}
 	for (uint32_t i = 0; i < ROOTS; i++) {
@@ -69,7 +70,7 @@ static uint32_t target_of(uint64_t word)
 static bool in_doubt(const struct world *w, uint64_t word, uint8_t says)
 {
 	uint64_t into = (word - BASE) % BLOCK_BYTES;
-	if (says == SAYS_TEXT)
+	if (says == SAYS_TEXT || says == FAINT_LEFT)
 		return true;
 	if (!(into % 8) || (into < 8 && w->has_tags) || says == FAINT_POINTER)
 		return false;
@@ -112,9 +113,12 @@ static enum faint_word in_block(void *context, uint32_t block, uint64_t offset)
 	return ((struct world *)context)->says[block][offset / 8];
 }
 
-static bool is_text(void *context, uint32_t block)
+static enum faint_starts starts(void *context, uint32_t block)
 {
-	return ((struct world *)context)->is_text[block];
+	const struct world *w = context;
+	return w->is_text[block]    ? FAINT_STARTS_NONE
+	       : w->has_left[block] ? FAINT_STARTS_ASKED
+				    : FAINT_STARTS_COUNT;
 }
 
 static enum faint_word in_root(void *context, const struct graph_root *word)
@@ -168,7 +172,7 @@ static void check_roots(const struct world *w, const struct graph *graph, const 
 static void check(struct world *w, bool of_few)
 {
 	const struct faint_rule rule = {
-		w, knows, in_block, in_root, w->has_texts ? is_text : NULL, w->has_tags};
+		w, knows, in_block, in_root, w->has_texts ? starts : NULL, w->has_tags};
 	struct search_memory memory;
 	struct search *search = open_search(w, &memory);
 	const struct graph *graph = search_graph(search);

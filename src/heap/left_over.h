@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What libstdc++ leaves in memory that it keeps: behind the characters of a short std::string,
+ * which stand in its object, and behind the last element of a std::vector. That is no pointer,
+ * though it may look like one.
+ */
+#ifndef HEAP_LEFT_OVER_H
+#define HEAP_LEFT_OVER_H
+
+#include "heap/survey.h"
+
+/* Finds which types have short strings in them; blocks of these that have something there which
+ * looks like a pointer are noted as they are taken. Sites are classes, or types of single blocks.
+ */
+struct error *left_over_open(struct survey *survey) must_check_;
+void left_over_close(struct left_over *left);
+void left_over_take_block(struct survey *survey, uint32_t block, uint64_t mask);
+
+/* Of a type of the heap's, before search_judge(). */
+static inline void left_over_take(struct survey *survey, uint32_t block, uint32_t type)
+{
+	if (survey->left.masks && survey->left.masks[type])
+		left_over_take_block(survey, block, survey->left.masks[type]);
+}
+
+/* Whether any word of a block may be left over. */
+bool left_over_has(const struct survey *survey, uint32_t block);
+
+#endif
