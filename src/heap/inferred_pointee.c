@@ -56,18 +56,19 @@ static uint64_t own_words(const struct fact *fact)
 	return fact->size / 8 < CLASS_WORDS ? (1ull << fact->size / 8) - 1 : UINT64_MAX;
 }
 
-/* Whether all words that should be pointers are, or NULL. Classes know that of most. */
-static bool has_pointers(struct inferring *f, const struct heap_class *class, uint64_t address,
-	const struct fact *fact)
+bool inferred_can_be_pointers(const struct inferring *inferring, const struct heap_class *class,
+	uint64_t address, uint64_t words)
 {
-	uint64_t doubtful = fact->map.pointers & ~class->key.pointers & ~class->nulls;
+	const struct address_space *space = inferring->survey->heap.space;
+	/* Classes know that of most. */
+	uint64_t doubtful = words & ~class->key.pointers & ~class->nulls;
 	for (; doubtful; doubtful &= doubtful - 1) {
 		uint64_t word, at = address + 8 * (uint64_t)__builtin_ctzll(doubtful);
 		if (8 * (uint64_t)__builtin_ctzll(doubtful) + 8 > class->key.size)
 			return false;
 		/* Pointers to characters may be odd. */
-		if (address_space_read(f->survey->heap.space, at, &word, 8) == 8 && word &&
-			!address_space_map(f->survey->heap.space, word))
+		if (address_space_read(space, at, &word, 8) == 8 && word &&
+			!address_space_map(space, word))
 			return false;
 	}
 	return true;
@@ -81,8 +82,9 @@ static enum pointee judge_class(
 	struct fact *fact = inferred_fact(f, target);
 	if (!fact || !fact->size)
 		return POINTEE_MAY_BE;
-	if (type_has_members(type) && (class->key.pointers & fact->map.data & own_words(fact) ||
-					      !has_pointers(f, class, address, fact)))
+	if (type_has_members(type) &&
+		(class->key.pointers & fact->map.data & own_words(fact) ||
+			!inferred_can_be_pointers(f, class, address, fact->map.pointers)))
 		return POINTEE_DENIES;
 	uint32_t expected = f->alike[class_number];
 	if (expected != HEAP_TYPE_NONE &&

@@ -166,10 +166,10 @@ void types_each(struct types *types, bool (*take)(void *context, uint32_t number
 void types_each_sized(struct types *types, bool (*wants)(void *context, uint64_t size),
 	bool (*take)(void *context, uint32_t number), void *context);
 
-/* Structures and classes of at most `most` bytes, larger than `base` (plain), that begin with it:
- * in C it is the first member, in C++ they derive from it; also of what begins so. Calls `take`
- * with each; false from it ends it. */
-void types_each_beginning(struct types *types, uint32_t base, uint64_t most,
+/* Structures and classes of more than `from` and at most `most` bytes, larger than `base` (plain),
+ * that begin with it: in C it is the first member, in C++ they derive from it; also of what begins
+ * so. Calls `take` with each; false from it ends it. */
+void types_each_beginning(struct types *types, uint32_t base, uint64_t from, uint64_t most,
 	bool (*take)(void *context, uint32_t whole), void *context);
 
 /* By name, with or without "struct" and the like in front; TYPE_VOID: there is none. Of several

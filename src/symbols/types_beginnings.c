@@ -88,7 +88,7 @@ static bool begins_with(struct types *types, uint32_t whole, uint32_t base)
 	return false;
 }
 
-void types_each_beginning(struct types *types, uint32_t base, uint64_t most,
+void types_each_beginning(struct types *types, uint32_t base, uint64_t from, uint64_t most,
 	bool (*take)(void *context, uint32_t whole), void *context)
 {
 	uint64_t size = types_get(types, base)->size;
@@ -96,7 +96,7 @@ void types_each_beginning(struct types *types, uint32_t base, uint64_t most,
 		take_entry(types, &types->outline.types.data[types->begun]);
 	for (size_t i = 0; i < types->beginnings.len && !types->failed; i++) {
 		struct beginning at = types->beginnings.data[i];
-		if (at.of_part != size || at.size > most)
+		if (at.of_part != size || at.size <= from || at.size > most)
 			continue;
 		uint32_t whole = types_plain(types, types_of_die(types, &at.whole));
 		if (begins_with(types, whole, base) && !take(context, whole))

@@ -51,6 +51,27 @@ struct message {
 	char *text;
 };
 
+/* Functions may begin anywhere. */
+struct handler {
+	struct handler *next;
+	long kind;
+	void (*call)(void);
+};
+
+struct timer {
+	struct handler base;
+	double when;
+};
+
+/* As large as three, and in the third's place there is a number. */
+struct pair {
+	struct pair *other;
+	long number;
+};
+
+static struct handler *handlers;
+static struct timer *soonest;
+static struct pair *pairs[MANY];
 static struct shape *shapes;
 static struct shape *polygons;
 static struct circle *circles[MANY];
@@ -75,6 +96,23 @@ static void push(struct shape **head, struct shape *shape)
 {
 	shape->next = *head;
 	*head = shape;
+}
+
+static void call(void)
+{
+}
+
+static void make_others(unsigned i)
+{
+	struct handler *handler =
+		i % 2 ? block(sizeof(*handler), "handler") : block(sizeof(struct timer), "?");
+	handler->next = handlers;
+	handler->call = (void (*)(void))((uintptr_t)call | 1);
+	handlers = handler;
+	soonest = NULL;
+	pairs[i] = block(7 * sizeof(long), "?");
+	for (unsigned k = 0; k < 3; k++)
+		pairs[i][k] = (struct pair){k < 2 ? pairs[i] : (struct pair *)5, 1};
 }
 
 static void make(unsigned i)
@@ -104,8 +142,8 @@ int main(int argc, char **argv)
 	account_open(argc, argv);
 	setvbuf(stdout, NULL, _IONBF, 0);
 	for (unsigned i = 0; i < MANY; i++)
-		make(i);
+		make(i), make_others(i);
 	account_end();
-	return !shapes || !polygons || !circles[used] || !messages[used] || !list || !events ||
-	       sizeof(struct items) != sizeof(*list);
+	return !shapes || !handlers || soonest || !pairs[used] || !polygons || !circles[used] ||
+	       !messages[used] || !list || !events || sizeof(struct items) != sizeof(*list);
 }
