@@ -69,6 +69,25 @@ struct pair {
 	long number;
 };
 
+struct part {
+	char *text;
+	long number;
+};
+
+/* Two without a name, of one line. */
+#define UNNAMED(first, member, name)                                                               \
+	typedef struct {                                                                           \
+		struct part first;                                                                 \
+		member;                                                                            \
+	} name
+#define BOTH                                                                                       \
+	UNNAMED(whole, char *more[2], with_texts);                                                 \
+	UNNAMED(part, long more[2], with_numbers)
+BOTH;
+
+static with_texts *texts;
+static with_numbers *numbers;
+static struct part *parts[MANY];
 static struct handler *handlers;
 static struct timer *soonest;
 static struct pair *pairs[MANY];
@@ -100,6 +119,17 @@ static void push(struct shape **head, struct shape *shape)
 
 static void call(void)
 {
+}
+
+static void make_part(unsigned i)
+{
+	numbers = block(sizeof(*numbers), "?");
+	memset(numbers->more, 7, sizeof(numbers->more));
+	parts[i] = &numbers->part;
+	parts[i]->text = block(20, "char[]");
+	strcpy(parts[i]->text, "some text");
+	numbers = NULL;
+	texts = NULL;
 }
 
 static void make_others(unsigned i)
@@ -141,9 +171,13 @@ int main(int argc, char **argv)
 {
 	account_open(argc, argv);
 	setvbuf(stdout, NULL, _IONBF, 0);
+	/* The first of their size. */
+	for (unsigned i = 0; i < MANY; i++)
+		make_part(i);
 	for (unsigned i = 0; i < MANY; i++)
 		make(i), make_others(i);
 	account_end();
-	return !shapes || !handlers || soonest || !pairs[used] || !polygons || !circles[used] ||
-	       !messages[used] || !list || !events || sizeof(struct items) != sizeof(*list);
+	return !shapes || !handlers || soonest || numbers || texts || !parts[used] ||
+	       !pairs[used] || !polygons || !circles[used] || !messages[used] || !list || !events ||
+	       sizeof(struct items) != sizeof(*list);
 }

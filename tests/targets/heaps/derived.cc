@@ -41,6 +41,23 @@ struct Named : Node {
 	long further[3];
 };
 
+/* Two bases at one place, of which one has no members. */
+struct Fixed {
+	Fixed() = default;
+	Fixed(const Fixed &) = delete;
+};
+
+struct Part {
+	char *text;
+	long number;
+};
+
+struct Whole : Fixed, Part {
+	long further;
+};
+
+static Part *parts[MANY];
+static Whole *wholes;
 static Node *nodes;
 static Base *bases;
 static Derived *known[MANY];
@@ -55,10 +72,10 @@ template <typename T> static T *made(const char *type)
 	return object;
 }
 
-static char *text()
+static char *text(const char *type)
 {
 	char *text = new char[24];
-	account(text, 24, 'r', "?");
+	account(text, 24, 'r', type);
 	return strcpy(text, "a text");
 }
 
@@ -75,8 +92,12 @@ int main(int argc, char **argv)
 		Named *named = made<Named>("?");
 		named->next = nodes;
 		strcpy(named->name, "a name");
-		named->text = text();
+		named->text = text("?");
 		nodes = named;
+		Whole *whole = made<Whole>("?");
+		whole->text = text("char[]");
+		whole->number = 3;
+		parts[i] = whole;
 		Alone *alone = made<Alone>("Alone");
 		alone->next = list;
 		list = alone;
@@ -84,5 +105,5 @@ int main(int argc, char **argv)
 		pairs[i]->further = 1;
 	}
 	account_end();
-	return !bases || !nodes || !known[used] || !list || !pairs[used];
+	return !bases || !nodes || !parts[used] || wholes || !known[used] || !list || !pairs[used];
 }
