@@ -175,7 +175,7 @@ static void ask_for_types(struct symbols *symbols, uint32_t module)
 	types_add_module(types, module);
 	types_each(types, look_at_type, types);
 	for (uint32_t number = 0; number < 64; number++)
-		types_each_beginning(types, number, 4096, look_at_whole, types);
+		types_each_beginning(types, number, 0, 4096, look_at_whole, types);
 	for (unsigned i = 0; i < CODE_STEPS; i++) {
 		uint64_t pc = CODE + i * CODE_STEP;
 		struct local_frame frame = frame_at(pc, i % 2);

@@ -82,20 +82,6 @@ static uint64_t repeat(uint64_t bits, uint64_t size, uint64_t header, uint64_t c
 	return all;
 }
 
-bool candidates_agrees(const struct judging *judging, uint32_t type, uint32_t with)
-{
-	type = types_plain(judging->types, type);
-	for (unsigned i = 0; i < TYPES_DEPTH_MAX; i++) {
-		if (type == with)
-			return true;
-		const struct type *of = types_get(judging->types, type);
-		if (!type_has_members(of) || !of->member_count || of->members[0].bits)
-			return false;
-		type = types_plain(judging->types, of->members[0].type);
-	}
-	return false;
-}
-
 /* What a block that is pointed to says of the declaration: bit `word` of the candidate. */
 static void judge_target(
 	struct judging *j, uint64_t address, uint32_t target, unsigned word, struct candidate *c)
@@ -109,7 +95,7 @@ static void judge_target(
 		c->denied |= 1ull << word;
 	if (!heap_layout_of(j->survey, block, &layout))
 		return;
-	if (candidates_agrees(j, layout.type, target))
+	if (types_begins_with(j->types, types_plain(j->types, layout.type), target))
 		c->agreeing |= 1ull << word;
 	else if (types_get(j->types, target)->kind != TYPE_NUMBER)
 		c->denied |= 1ull << word;

@@ -38,7 +38,7 @@ static void take_word(struct asking *a, uint32_t type, uint64_t offset)
 		return;
 	for (size_t i = 0; i < a->j->found->len; i++) {
 		struct candidate *c = &a->j->found->data[i];
-		if (!c->header && candidates_agrees(a->j, c->type, target))
+		if (!c->header && types_begins_with(types, c->type, target))
 			c->declared_by++;
 	}
 }

@@ -36,9 +36,6 @@ void candidates_sample(const struct judging *judging, uint32_t block, struct sam
 /* Words that the type covers. */
 uint64_t candidates_covered(const struct candidate *candidate);
 
-/* Whether a type is another, or begins with it. */
-bool candidates_agrees(const struct judging *judging, uint32_t type, uint32_t with);
-
 /* Fills `declared_by` of all that were found. False: no memory. */
 bool candidates_find_declared(struct judging *judging);
 

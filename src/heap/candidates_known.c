@@ -19,7 +19,8 @@ static uint32_t candidate_of(const struct judging *j, const struct heap_type *ty
 {
 	if (type->layout == TYPE_VOID || type->is_array || type->header)
 		return NOBODYS;
-	uint32_t plain = types_plain(j->types, type->layout);
+	/* Of virtual bases it says where they lie. */
+	uint32_t plain = types_declared(j->types, types_plain(j->types, type->layout));
 	for (uint32_t i = 0; i < j->found->len; i++) {
 		const struct candidate *c = &j->found->data[i];
 		if (c->type == plain && !c->is_array)

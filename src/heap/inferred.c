@@ -123,6 +123,15 @@ static bool is_repeated(const struct fact *fact, const struct look *look)
 	return look->pointers & behind && !(behind & ~look->pointers & ~look->nulls);
 }
 
+/* Whether all elements of an array have pointers or NULL where they should. */
+static bool can_be_elements(const struct inferring *f, uint32_t type, const struct fact *fact,
+	const struct heap_class *class)
+{
+	uint64_t words = tiled(fact, fact->map.pointers, 0, class->key.size);
+	return !type_has_members(types_get(f->types, type)) ||
+	       inferred_can_be_pointers(f, class, class->example, words);
+}
+
 enum form { FORM_NONE, FORM_SINGLE, FORM_ARRAY };
 
 /* What blocks that look so can be. */
@@ -332,11 +341,12 @@ static uint32_t find_type(struct inferring *f, uint32_t block, uint32_t type, st
 		!strstr(types->types.data[part].name, " node"))
 		form = FORM_ARRAY;
 	bool is_more =
-		has_class && !is_part && form == FORM_SINGLE && inferred_may_be_more(f, type, site);
-	if (is_more) {
+		class && !is_part && form != FORM_NONE && inferred_may_be_more(f, type, site);
+	if (is_more)
 		inferred_set_bit(f->is_mixed, site);
+	if (is_more ||
+		(class && !is_part && form == FORM_ARRAY && !can_be_elements(f, type, fact, class)))
 		form = FORM_NONE;
-	}
 	uint32_t found = HEAP_TYPE_NONE;
 	if (form != FORM_NONE)
 		found = is_part ? refined(f, part, type, form == FORM_ARRAY, fact)

@@ -41,8 +41,8 @@ struct fact {
 	struct alike_rules rules;     /* of blocks that only look so */
 	uint16_t witnesses;
 	bool has_rules;
-	/* Larger types that begin with it, and that an allocator may give as much as it. */
-	bool has_wholes;
+	/* Larger types that begin with it, of at most `wholes_most` bytes. */
+	uint64_t wholes_most;
 	struct space_u32 wholes;
 };
 
@@ -160,6 +160,10 @@ bool inferred_looks_like(struct inferring *inferring, uint32_t type, uint32_t cl
 /* Whether blocks of a class that may be of a type, plain, may as well be of one that begins with
  * it. */
 bool inferred_may_be_more(struct inferring *inferring, uint32_t type, uint32_t class);
+/* Whether words (bit i: the i-th) of a class's block at an address are pointers or NULL, as far as
+ * they can be read. */
+bool inferred_can_be_pointers(const struct inferring *inferring, const struct heap_class *class,
+	uint64_t address, uint64_t words);
 /* Whether a block of that size with these pointers can be one of a type, plain. */
 bool inferred_is_single(
 	struct inferring *inferring, uint32_t type, uint64_t usable, uint64_t pointers);

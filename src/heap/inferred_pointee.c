@@ -15,23 +15,6 @@ static bool is_byte(const struct type *type)
 	return type->kind == TYPE_NUMBER && type->size == 1 && type->encoding != TYPE_BOOLEAN;
 }
 
-/* Whether a type begins with another: it is that, derives from it, or has it as first member. */
-static bool begins_with(const struct types *types, uint32_t type, uint32_t first)
-{
-	for (unsigned i = 0; i < TYPES_DEPTH_MAX; i++) {
-		const struct type *of = types_get(types, type);
-		if (type == first)
-			return true;
-		if (of->kind == TYPE_ARRAY)
-			type = types_plain(types, of->target);
-		else if (type_has_members(of) && of->member_count && !of->members[0].bits)
-			type = types_plain(types, of->members[0].type);
-		else
-			return false;
-	}
-	return false;
-}
-
 /* What is known of a block beside a declaration. A base class may stand anywhere in an object. */
 static enum pointee judge_known(const struct inferring *f, uint32_t heap_type, uint32_t target)
 {
@@ -43,10 +26,10 @@ static enum pointee judge_known(const struct inferring *f, uint32_t heap_type, u
 	if (known->layout == TYPE_VOID)
 		return POINTEE_MAY_BE;
 	uint32_t layout = types_plain(f->types, known->layout);
-	if (begins_with(f->types, layout, target))
+	if (types_begins_with(f->types, layout, target))
 		return POINTEE_AGREES;
 	bool may_derive = known->kind == HEAP_TYPE_CXX || known->kind == HEAP_TYPE_CONTAINER ||
-			  begins_with(f->types, target, layout);
+			  types_begins_with(f->types, target, layout);
 	return may_derive ? POINTEE_MAY_BE : POINTEE_DENIES;
 }
 
@@ -56,18 +39,19 @@ static uint64_t own_words(const struct fact *fact)
 	return fact->size / 8 < CLASS_WORDS ? (1ull << fact->size / 8) - 1 : UINT64_MAX;
 }
 
-/* Whether all words that should be pointers are, or NULL. Classes know that of most. */
-static bool has_pointers(struct inferring *f, const struct heap_class *class, uint64_t address,
-	const struct fact *fact)
+bool inferred_can_be_pointers(const struct inferring *inferring, const struct heap_class *class,
+	uint64_t address, uint64_t words)
 {
-	uint64_t doubtful = fact->map.pointers & ~class->key.pointers & ~class->nulls;
+	const struct address_space *space = inferring->survey->heap.space;
+	/* Classes know that of most. */
+	uint64_t doubtful = words & ~class->key.pointers & ~class->nulls;
 	for (; doubtful; doubtful &= doubtful - 1) {
 		uint64_t word, at = address + 8 * (uint64_t)__builtin_ctzll(doubtful);
 		if (8 * (uint64_t)__builtin_ctzll(doubtful) + 8 > class->key.size)
 			return false;
 		/* Pointers to characters may be odd. */
-		if (address_space_read(f->survey->heap.space, at, &word, 8) == 8 && word &&
-			!address_space_map(f->survey->heap.space, word))
+		if (address_space_read(space, at, &word, 8) == 8 && word &&
+			!address_space_map(space, word))
 			return false;
 	}
 	return true;
@@ -81,12 +65,13 @@ static enum pointee judge_class(
 	struct fact *fact = inferred_fact(f, target);
 	if (!fact || !fact->size)
 		return POINTEE_MAY_BE;
-	if (type_has_members(type) && (class->key.pointers & fact->map.data & own_words(fact) ||
-					      !has_pointers(f, class, address, fact)))
+	if (type_has_members(type) &&
+		(class->key.pointers & fact->map.data & own_words(fact) ||
+			!inferred_can_be_pointers(f, class, address, fact->map.pointers)))
 		return POINTEE_DENIES;
 	uint32_t expected = f->alike[class_number];
 	if (expected != HEAP_TYPE_NONE &&
-		begins_with(f->types,
+		types_begins_with(f->types,
 			types_plain(f->types, f->survey->types.types.data[expected].layout),
 			target))
 		return POINTEE_AGREES;

@@ -157,8 +157,7 @@ uint32_t virtual_bases_place(
 uint32_t virtual_bases_within(struct types *types, uint32_t whole, uint64_t offset, uint32_t type)
 {
 	/* Not as it is where it is no base. */
-	uint32_t made_of = types_get(types, type)->target;
-	type = made_of == TYPE_VOID ? type : made_of;
+	type = types_declared(types, type);
 	const struct type of = *types_get(types, type);
 	struct placing p = {.types = types,
 		.size = types_get(types, whole)->size,

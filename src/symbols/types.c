@@ -134,6 +134,12 @@ uint32_t types_with_members(
 	return fresh;
 }
 
+uint32_t types_declared(const struct types *types, uint32_t number)
+{
+	const struct type *type = types_get(types, number);
+	return type_has_members(type) && type->target != TYPE_VOID ? type->target : number;
+}
+
 bool types_argument(struct types *types, uint32_t number, unsigned which, uint32_t *ret)
 {
 	struct type_made *made = types_made_at(types, number);

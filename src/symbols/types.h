@@ -105,6 +105,8 @@ bool types_are_same(const struct types *types, uint32_t a, uint32_t b);
 /* A type of the same name and size that has these members; the type itself: no memory. */
 uint32_t types_with_members(
 	struct types *types, uint32_t number, const struct type_member *members, uint32_t count);
+/* The type itself, or what types_with_members() has made it of. */
+uint32_t types_declared(const struct types *types, uint32_t number);
 /* Whether it is a structure, class or union. */
 static inline bool type_has_members(const struct type *type)
 {
@@ -166,11 +168,15 @@ void types_each(struct types *types, bool (*take)(void *context, uint32_t number
 void types_each_sized(struct types *types, bool (*wants)(void *context, uint64_t size),
 	bool (*take)(void *context, uint32_t number), void *context);
 
-/* Structures and classes of at most `most` bytes, larger than `base` (plain), that begin with it:
- * in C it is the first member, in C++ they derive from it; also of what begins so. Calls `take`
- * with each; false from it ends it. */
-void types_each_beginning(struct types *types, uint32_t base, uint64_t most,
+/* Structures and classes of more than `from` and at most `most` bytes, larger than `base` (plain),
+ * that begin with it: in C it is the first member, in C++ they derive from it; also of what begins
+ * so. Calls `take` with each; false from it ends it. */
+void types_each_beginning(struct types *types, uint32_t base, uint64_t from, uint64_t most,
 	bool (*take)(void *context, uint32_t whole), void *context);
+
+/* Whether a type is another, both plain, or begins with it: derives from it, or has it as its first
+ * member or element; or what that begins with. */
+bool types_begins_with(const struct types *types, uint32_t type, uint32_t first);
 
 /* By name, with or without "struct" and the like in front; TYPE_VOID: there is none. Of several
  * the one that is described. */

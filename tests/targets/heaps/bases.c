@@ -51,6 +51,46 @@ struct message {
 	char *text;
 };
 
+/* Functions may begin anywhere. */
+struct handler {
+	struct handler *next;
+	long kind;
+	void (*call)(void);
+};
+
+struct timer {
+	struct handler base;
+	double when;
+};
+
+/* As large as three, and in the third's place there is a number. */
+struct pair {
+	struct pair *other;
+	long number;
+};
+
+struct part {
+	char *text;
+	long number;
+};
+
+/* Two without a name, of one line. */
+#define UNNAMED(first, member, name)                                                               \
+	typedef struct {                                                                           \
+		struct part first;                                                                 \
+		member;                                                                            \
+	} name
+#define BOTH                                                                                       \
+	UNNAMED(whole, char *more[2], with_texts);                                                 \
+	UNNAMED(part, long more[2], with_numbers)
+BOTH;
+
+static with_texts *texts;
+static with_numbers *numbers;
+static struct part *parts[MANY];
+static struct handler *handlers;
+static struct timer *soonest;
+static struct pair *pairs[MANY];
 static struct shape *shapes;
 static struct shape *polygons;
 static struct circle *circles[MANY];
@@ -75,6 +115,34 @@ static void push(struct shape **head, struct shape *shape)
 {
 	shape->next = *head;
 	*head = shape;
+}
+
+static void call(void)
+{
+}
+
+static void make_part(unsigned i)
+{
+	numbers = block(sizeof(*numbers), "?");
+	memset(numbers->more, 7, sizeof(numbers->more));
+	parts[i] = &numbers->part;
+	parts[i]->text = block(20, "char[]");
+	strcpy(parts[i]->text, "some text");
+	numbers = NULL;
+	texts = NULL;
+}
+
+static void make_others(unsigned i)
+{
+	struct handler *handler =
+		i % 2 ? block(sizeof(*handler), "handler") : block(sizeof(struct timer), "?");
+	handler->next = handlers;
+	handler->call = (void (*)(void))((uintptr_t)call | 1);
+	handlers = handler;
+	soonest = NULL;
+	pairs[i] = block(7 * sizeof(long), "?");
+	for (unsigned k = 0; k < 3; k++)
+		pairs[i][k] = (struct pair){k < 2 ? pairs[i] : (struct pair *)5, 1};
 }
 
 static void make(unsigned i)
@@ -103,9 +171,13 @@ int main(int argc, char **argv)
 {
 	account_open(argc, argv);
 	setvbuf(stdout, NULL, _IONBF, 0);
+	/* The first of their size. */
 	for (unsigned i = 0; i < MANY; i++)
-		make(i);
+		make_part(i);
+	for (unsigned i = 0; i < MANY; i++)
+		make(i), make_others(i);
 	account_end();
-	return !shapes || !polygons || !circles[used] || !messages[used] || !list || !events ||
+	return !shapes || !handlers || soonest || numbers || texts || !parts[used] ||
+	       !pairs[used] || !polygons || !circles[used] || !messages[used] || !list || !events ||
 	       sizeof(struct items) != sizeof(*list);
 }

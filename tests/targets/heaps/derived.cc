@@ -28,6 +28,37 @@ struct Pair {
 	long further;
 };
 
+/* Much larger than what it derives from: as large as several of these. */
+struct Node {
+	int number;
+	double weight;
+	Node *next;
+};
+
+struct Named : Node {
+	char name[40];
+	char *text;
+	long further[3];
+};
+
+/* Two bases at one place, of which one has no members. */
+struct Fixed {
+	Fixed() = default;
+	Fixed(const Fixed &) = delete;
+};
+
+struct Part {
+	char *text;
+	long number;
+};
+
+struct Whole : Fixed, Part {
+	long further;
+};
+
+static Part *parts[MANY];
+static Whole *wholes;
+static Node *nodes;
 static Base *bases;
 static Derived *known[MANY];
 static Alone *list;
@@ -41,6 +72,13 @@ template <typename T> static T *made(const char *type)
 	return object;
 }
 
+static char *text(const char *type)
+{
+	char *text = new char[24];
+	account(text, 24, 'r', type);
+	return strcpy(text, "a text");
+}
+
 int main(int argc, char **argv)
 {
 	account_open(argc, argv);
@@ -51,6 +89,15 @@ int main(int argc, char **argv)
 		bases = base;
 		known[i] = made<Derived>("Derived");
 		known[i]->radius = 0.5;
+		Named *named = made<Named>("?");
+		named->next = nodes;
+		strcpy(named->name, "a name");
+		named->text = text("?");
+		nodes = named;
+		Whole *whole = made<Whole>("?");
+		whole->text = text("char[]");
+		whole->number = 3;
+		parts[i] = whole;
 		Alone *alone = made<Alone>("Alone");
 		alone->next = list;
 		list = alone;
@@ -58,5 +105,5 @@ int main(int argc, char **argv)
 		pairs[i]->further = 1;
 	}
 	account_end();
-	return !bases || !known[used] || !list || !pairs[used];
+	return !bases || !nodes || !parts[used] || wholes || !known[used] || !list || !pairs[used];
 }
