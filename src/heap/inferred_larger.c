@@ -20,6 +20,8 @@
 #define GROUPS_MOST 256u
 /* Of a class so many blocks are followed; of what they hold others look alike. */
 #define BLOCKS_MOST (1u << 14)
+/* The least that is more than each block is aligned to. */
+#define ALIGNED_LEAST (2 * CHUNK_ALIGN)
 
 /* Whether there is an object of a class where a type begins, and not only as its base. */
 static bool begins_with(struct types *types, uint32_t type, uint32_t class, bool is_member,
@@ -167,6 +169,16 @@ static uint32_t judge(struct inferring *f, const struct group *group)
 	return named(f, group->class, group->layout, are_elements(f, of, size));
 }
 
+/* What glibc leaves at the end of a block that it cut out of a larger one to align it (malloc.c,
+ * _int_memalign()): up to a chunk of the smallest size, where others leave less. */
+static uint64_t left_by_aligning(const struct survey *s, const struct heap_class *of, uint64_t size)
+{
+	const struct heap_area *area = heap_areas_find(&s->heap.areas, of->example);
+	bool is_aligned = area && area->maker == HEAP_GLIBC && of->example % ALIGNED_LEAST == 0;
+	/* Sizes of types are multiples of how they are aligned. */
+	return is_aligned && size % ALIGNED_LEAST == 0 ? CHUNK_ALIGN : 0;
+}
+
 /* The object's layout, where all blocks of a class are of one that is smaller than they are. */
 static uint32_t small_object(const struct inferring *f, uint32_t class, struct search_asked *asked)
 {
@@ -179,6 +191,8 @@ static uint32_t small_object(const struct inferring *f, uint32_t class, struct s
 		return TYPE_VOID;
 	uint64_t size = types_get(f->types, type->layout)->size;
 	*asked = heap_asked(&s->heap, of->example, of->key.size);
+	uint64_t left = left_by_aligning(s, of, size);
+	asked->least -= left < asked->least ? left : asked->least;
 	return size && size < asked->mostly ? type->layout : TYPE_VOID;
 }
 

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 
 #define BASES_MOST 32u
-/* Bases and members that are looked at, of one type; damaged files' may contain themselves. */
+/* Bases and members that are looked at, of one object; damaged files' may contain themselves. */
 #define STEPS_MOST 4096u
 #define NESTING_MOST 8u
 
@@ -22,7 +22,8 @@ struct placing {
 	uint64_t object; /* address */
 	uint64_t size;
 	struct base bases[BASES_MOST];
-	unsigned count, steps;
+	unsigned count;
+	unsigned *steps; /* of the whole object, of which this may be a member */
 	/* Of a base of a larger type: what lies where in that one. */
 	uint32_t whole; /* TYPE_VOID: it is an object of its own */
 	uint64_t offset;
@@ -73,7 +74,7 @@ static void find_bases(struct placing *p, uint32_t type, uint64_t at, unsigned d
 		const struct type_member *member = &of.members[i];
 		uint32_t plain = types_plain(p->types, member->type);
 		uint64_t place = at + member->bits / 8;
-		if (++p->steps > STEPS_MOST)
+		if (++*p->steps > STEPS_MOST)
 			return;
 		if (member->kind == MEMBER_VIRTUAL_BASE) {
 			if (p->count == BASES_MOST || find_base(p, plain) ||
@@ -89,8 +90,7 @@ static void find_bases(struct placing *p, uint32_t type, uint64_t at, unsigned d
 	}
 }
 
-static uint32_t place(struct types *types, const struct address_space *space, uint32_t type,
-	uint64_t address, unsigned depth);
+static uint32_t place(struct placing *p, uint32_t type, unsigned depth);
 
 /* Adds the virtual bases to a type's own members, by place. */
 static uint32_t make(struct placing *p, uint32_t type, struct type_member *members, bool is_other)
@@ -116,13 +116,14 @@ static bool place_members(
 	const struct placing *p, uint32_t count, unsigned depth, struct type_member *members)
 {
 	bool any = false;
-	for (uint32_t i = 0; i < count && i < STEPS_MOST; i++) {
+	for (uint32_t i = 0; i < count && ++*p->steps <= STEPS_MOST; i++) {
 		uint32_t plain = types_plain(p->types, members[i].type);
-		if (members[i].kind != MEMBER_PLAIN ||
-			!type_has_members(types_get(p->types, plain)))
-			continue;
-		uint32_t placed = place(
-			p->types, p->space, plain, p->object + members[i].bits / 8, depth + 1);
+		struct placing member = {.types = p->types,
+			.space = p->space,
+			.object = p->object + members[i].bits / 8,
+			.steps = p->steps};
+		uint32_t placed =
+			members[i].kind == MEMBER_PLAIN ? place(&member, plain, depth + 1) : plain;
 		any |= placed != plain;
 		if (placed != plain)
 			members[i].type = placed;
@@ -130,28 +131,29 @@ static bool place_members(
 	return any;
 }
 
-static uint32_t place(struct types *types, const struct address_space *space, uint32_t type,
-	uint64_t address, unsigned depth)
+static uint32_t place(struct placing *p, uint32_t type, unsigned depth)
 {
-	const struct type of = *types_get(types, type);
-	struct placing p = {.types = types, .space = space, .object = address, .size = of.size};
-	bool is_class = of.kind == TYPE_STRUCT || of.kind == TYPE_CLASS;
-	if (!is_class || !of.member_count || depth > NESTING_MOST)
+	const struct type of = *types_get(p->types, type);
+	p->size = of.size;
+	if ((of.kind != TYPE_STRUCT && of.kind != TYPE_CLASS) || depth > NESTING_MOST ||
+		!types_have_virtual_bases(p->types, type))
 		return type;
 	_cleanup_free_ struct type_member *members =
 		malloc((of.member_count + BASES_MOST) * sizeof(*members));
 	if (!members)
 		return type;
 	memcpy(members, of.members, of.member_count * sizeof(*members));
-	bool is_other = place_members(&p, of.member_count, depth, members);
-	find_bases(&p, type, 0, 0);
-	return make(&p, type, members, is_other);
+	bool is_other = place_members(p, of.member_count, depth, members);
+	find_bases(p, type, 0, 0);
+	return make(p, type, members, is_other);
 }
 
 uint32_t virtual_bases_place(
 	struct types *types, const struct address_space *space, uint32_t type, uint64_t address)
 {
-	return place(types, space, type, address, 0);
+	unsigned steps = 0;
+	struct placing p = {.types = types, .space = space, .object = address, .steps = &steps};
+	return place(&p, type, 0);
 }
 
 uint32_t virtual_bases_within(struct types *types, uint32_t whole, uint64_t offset, uint32_t type)
@@ -159,7 +161,9 @@ uint32_t virtual_bases_within(struct types *types, uint32_t whole, uint64_t offs
 	/* Not as it is where it is no base. */
 	type = types_declared(types, type);
 	const struct type of = *types_get(types, type);
+	unsigned steps = 0;
 	struct placing p = {.types = types,
+		.steps = &steps,
 		.size = types_get(types, whole)->size,
 		.whole = whole,
 		.offset = offset};

@@ -113,6 +113,28 @@ bool types_are_same(const struct types *types, uint32_t a, uint32_t b)
 	       !strcmp(x->name, y->name);
 }
 
+static bool find_virtual_bases(struct types *types, uint32_t number, unsigned depth)
+{
+	const struct type of = *types_get(types, number);
+	if (!type_has_members(&of) || depth > TYPES_DEPTH_MAX)
+		return false;
+	struct type_made *made = types_made_at(types, number);
+	if (made->bases != BASES_NOT_LOOKED)
+		return made->bases == BASES_VIRTUAL;
+	made->bases = BASES_NONE;
+	bool any = false;
+	for (uint32_t i = 0; i < of.member_count && !any; i++)
+		any = of.members[i].kind == MEMBER_VIRTUAL_BASE ||
+		      find_virtual_bases(types, types_plain(types, of.members[i].type), depth + 1);
+	types_made_at(types, number)->bases = any ? BASES_VIRTUAL : BASES_NONE;
+	return any;
+}
+
+bool types_have_virtual_bases(struct types *types, uint32_t number)
+{
+	return find_virtual_bases(types, number, 0);
+}
+
 uint32_t types_with_members(
 	struct types *types, uint32_t number, const struct type_member *members, uint32_t count)
 {

@@ -102,6 +102,9 @@ uint32_t types_target(struct types *types, uint32_t number);
 uint32_t types_plain(const struct types *types, uint32_t number);
 /* Whether two, plain, are one: modules describe the same class each for itself. */
 bool types_are_same(const struct types *types, uint32_t a, uint32_t b);
+/* Whether a type, plain, has a virtual base: itself, one of its bases or of its members. Looks at
+ * each type once. */
+bool types_have_virtual_bases(struct types *types, uint32_t number);
 /* A type of the same name and size that has these members; the type itself: no memory. */
 uint32_t types_with_members(
 	struct types *types, uint32_t number, const struct type_member *members, uint32_t count);

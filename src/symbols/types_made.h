@@ -8,6 +8,13 @@
 #include "symbols/strings.h"
 #include "symbols/types.h"
 
+/* Whether a type has a virtual base anywhere inside. */
+enum known_bases {
+	BASES_NOT_LOOKED,
+	BASES_NONE, /* also while that is being looked for */
+	BASES_VIRTUAL,
+};
+
 /* A type, and what is read of it later. */
 struct type_made {
 	struct type type;
@@ -15,6 +22,7 @@ struct type_made {
 	Dwarf_Die *arguments;
 	uint32_t argument_count;
 	bool from_outline; /* was given out by types_each() */
+	enum known_bases bases;
 };
 DEFINE_VEC(types_made, struct type_made)
 DEFINE_VEC(member_vec, struct type_member)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Objects and what lies around them: structures that begin with one, room behind them, arrays of them."""
 
+import json
 import re
 import sys
 from collections import Counter
@@ -12,6 +13,8 @@ import hw  # noqa: E402
 from heaps import Waiting, ask, kernel_core, read_account  # noqa: E402
 
 tests = hw.Tests()
+# Of a processor; what goes through each member of each structure takes many times that.
+PROCESSOR_SECONDS = 60
 
 
 def program_of(name):
@@ -192,6 +195,16 @@ def without_names(folder):
         found = values_of(ask("core", "--json", core, "show", kind)["blocks"][0]["members"])
         if wanted.items() - found.items():
             raise hw.Failure(f"{kind}: {found}")
+
+
+@tests.test
+def nested(folder):
+    """types of structures in structures in structures: each is looked at once"""
+    core = kernel_core(program_of("nested"), folder)
+    ended = hw.run(["prlimit", f"--cpu={PROCESSOR_SECONDS}", hw.HEAPWISE, "core", "--json", core, "blocks"])
+    if ended.status:
+        raise hw.Failure(f"{ended}")
+    need_types(read_account(folder / "account"), json.loads(ended.stdout)["blocks"], 1)
 
 
 tests.main()

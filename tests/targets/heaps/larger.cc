@@ -76,6 +76,12 @@ struct PlainAndMore {
 	char *text;
 };
 
+/* Where it may begin is cut out of more than it has. */
+struct alignas(64) Aligned {
+	virtual ~Aligned() = default;
+	long more[3] = {};
+};
+
 } // namespace zoo
 
 using namespace zoo;
@@ -83,6 +89,8 @@ using namespace zoo;
 static Declared *declared[8];
 static void *hidden[64];
 static Plain *plain;
+static Aligned *aligned[200];
+static void *between[200];
 static unsigned hidden_count;
 
 static void *hide(void *block, size_t size, const char *type)
@@ -124,6 +132,12 @@ int main(int argc, char **argv)
 	hide(more, sizeof(PlainAndMore), "zoo::PlainAndMore");
 	plain = new Plain;
 	account(plain, sizeof(Plain), 'r', "zoo::Plain");
+	for (unsigned i = 0; i < 200; i++) {
+		/* Between others, so that not each has the same room in front. */
+		between[i] = malloc(24 + 16 * (i * 7 % 13));
+		aligned[i] = new Aligned;
+		account(aligned[i], sizeof(Aligned), 'r', "zoo::Aligned");
+	}
 	account_end();
-	return !hidden[0] || !declared[0] || !plain;
+	return !hidden[0] || !declared[0] || !plain || !aligned[0] || !between[0];
 }
