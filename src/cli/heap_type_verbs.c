@@ -45,7 +45,7 @@ static struct error *lay_out_as(
 	struct error *error = heap_subject_type(session, name, &types, &type);
 	if (error)
 		return error;
-	*ret = (struct heap_layout){type, types_get(types, type)->size, 1, false, 0, 0};
+	*ret = (struct heap_layout){type, types_get(types, type)->size, 1, false, 0, 0, 0};
 	if (!ret->size || ret->size > usable)
 		return error_create(ERROR_INPUT,
 			"'%s' has %" PRIu64 " bytes, and the block %" PRIu64
@@ -65,7 +65,7 @@ static struct error *lay_out(
 	enum heap_type_kind kind = survey->types.types.data[survey_type_of(survey, block)].kind;
 	if (kind == HEAP_TYPE_STRING) {
 		*ret = (struct heap_layout){
-			TYPE_VOID, 1, search_block_size(survey->search, block), true, 0, 0};
+			TYPE_VOID, 1, search_block_size(survey->search, block), true, 0, 0, 0};
 		return NULL;
 	}
 	if (kind == HEAP_TYPE_PYTHON)
@@ -110,7 +110,7 @@ static struct error *lay_out_subject(struct heap_session *session, const char *w
 	/* With the virtual bases of those that come first. */
 	uint32_t type = about->kin.kin.data[0].layout;
 	*ret = (struct heap_layout){
-		type, types_get(survey->layouts.types, type)->size, 1, false, 0, 0};
+		type, types_get(survey->layouts.types, type)->size, 1, false, 0, 0, 0};
 	return NULL;
 }
 

@@ -86,21 +86,17 @@ static bool is_within(uint64_t address, uint64_t start, uint64_t bytes)
 	return address - start <= bytes;
 }
 
-/*
- * Beginning, end of the elements, end of the memory. A fourth pointer beside them into the same
- * memory makes it the buffer of a stream, or of FILE.
- */
 static void say_vector(struct finding *f, const struct place *place, uint32_t block)
 {
-	uint64_t used = place->words[1] - place->words[0];
+	const uint64_t *w = place->words;
 	find_say(f, block, PART_VECTOR);
 	/* What stands on a stack may be left from before. */
-	if (place->is_stack || f->error || used + 8 > size_of(f, block))
+	if (place->is_stack || f->error || w[1] == w[2])
 		return;
 	bool is_new;
-	uint64_t *end = vector_end_map_insert(&f->types->vector_ends, block, &is_new);
+	struct vector_end *end = vector_end_map_insert(&f->types->vector_ends, block, &is_new);
 	if (end)
-		*end = used;
+		*end = (struct vector_end){w[1] - w[0], w[2] - w[0]};
 	else
 		f->error = error_no_memory();
 }
@@ -109,13 +105,15 @@ static void say_vector(struct finding *f, const struct place *place, uint32_t bl
 static void say_end(struct finding *f, const struct place *place, uint32_t block)
 {
 	uint64_t used = place->words[1] - place->words[0];
-	uint64_t *end = f->types->vector_ends.len
-				? vector_end_map_find(&f->types->vector_ends, block)
-				: NULL;
-	if (end && *end < used)
-		*end = used;
+	struct vector_end *end = heap_types_vector_end(f->types, block);
+	if (end && end->end < used)
+		end->end = used;
 }
 
+/*
+ * Beginning, end of the elements, end of the memory. A fourth pointer beside them into the same
+ * memory makes it the buffer of a stream, or of FILE.
+ */
 bool find_vector(struct finding *f, const struct place *place)
 {
 	const uint64_t *w = place->words;

@@ -52,7 +52,8 @@ static enum faint_word in_block(void *context, uint32_t block, uint64_t offset)
 {
 	struct finding *f = context;
 	const struct heap_layout *layout = &f->layout;
-	if (offset >= heap_types_vector_end(&f->survey->types, block))
+	const struct vector_end *end = heap_types_vector_end(&f->survey->types, block);
+	if (end && offset >= end->end)
 		return FAINT_LEFT;
 	if (offset < layout->header || (offset - layout->header) / layout->size >= layout->count)
 		return FAINT_UNKNOWN;

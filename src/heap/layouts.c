@@ -142,10 +142,19 @@ bool heap_layout_of(const struct survey *survey, uint32_t block, struct heap_lay
 	uint64_t size = types_get(survey->layouts.types, type->layout)->size;
 	if (!size || size > usable)
 		return false;
-	*ret = (struct heap_layout){type->layout, size, 1, type->is_array, type->header,
-		type->has_more ? usable - size : 0};
+	*ret = (struct heap_layout){.type = type->layout,
+		.size = size,
+		.count = 1,
+		.is_array = type->is_array,
+		.header = type->header,
+		.behind = type->has_more ? usable - size : 0};
 	if (type->is_array)
 		ret->count = count_of(survey, block, ret, usable);
+	const struct vector_end *end = heap_types_vector_end(&survey->types, block);
+	if (end && ret->is_array && !ret->header && end->end % size == 0) {
+		ret->room = end->room / size;
+		ret->count = end->end / size;
+	}
 	return true;
 }
 
@@ -153,8 +162,10 @@ void heap_layout_add_extent(const struct heap_layout *layout, struct text *text)
 {
 	const char *plural = layout->count == 1 ? "" : "s";
 	if (layout->is_array && layout->size > 1)
-		text_printf(text, ", %s%" PRIu64 " element%s", layout->header ? "" : "room for ",
-			layout->count, plural);
+		text_printf(text, ", %s%" PRIu64 " element%s",
+			layout->header || layout->room ? "" : "room for ", layout->count, plural);
+	if (layout->is_array && layout->room)
+		text_printf(text, ", room for %" PRIu64, layout->room);
 	if (layout->behind)
 		text_printf(text, ", of these %" PRIu64 " bytes behind the object", layout->behind);
 }
@@ -202,6 +213,8 @@ void heap_layout_add_member(const struct survey *survey, const struct heap_layou
 	uint64_t element = offset / layout->size;
 	if (element >= layout->count && !layout->is_array)
 		add_open_end(survey->layouts.types, layout, offset, text);
+	if (element >= layout->count && layout->room)
+		text_add(text, "(behind the vector's end)");
 	if (element >= layout->count)
 		return;
 	_cleanup_(text_deinit) struct text path;

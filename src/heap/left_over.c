@@ -62,5 +62,5 @@ bool left_over_has(const struct survey *survey, uint32_t block)
 {
 	const uint64_t *blocks = survey->left.blocks;
 	return (blocks && blocks[block / 64] >> block % 64 & 1) ||
-	       heap_types_vector_end(&survey->types, block) != UINT64_MAX;
+	       heap_types_vector_end(&survey->types, block);
 }

@@ -78,7 +78,12 @@ static inline bool vector_end_equal(uint32_t a, uint32_t b)
 {
 	return a == b;
 }
-DEFINE_MAP(vector_end_map, uint32_t, uint64_t, vector_end_hash, vector_end_equal)
+/* Of a std::vector's memory, in bytes. */
+struct vector_end {
+	uint64_t end;  /* of its elements */
+	uint64_t room; /* that the vector has for them */
+};
+DEFINE_MAP(vector_end_map, uint32_t, struct vector_end, vector_end_hash, vector_end_equal)
 
 struct heap_types {
 	struct heap_type_vec types;
@@ -86,18 +91,16 @@ struct heap_types {
 	uint32_t *of_class; /* HEAP_TYPE_NONE: not known so far */
 	size_t class_count;
 	struct heap_family_vec families;
-	/* Of a std::vector's memory, by blocks, where its elements end, in bytes; as the vectors
-	 * say that were found. */
+	/* By blocks: of the vectors that were found to have room for more elements. */
 	struct vector_end_map vector_ends;
 	struct arena arena;
 };
 
-/* UINT64_MAX: it is not known. */
-static inline uint64_t heap_types_vector_end(const struct heap_types *types, uint32_t block)
+/* NULL: the block is no such vector's. */
+static inline struct vector_end *heap_types_vector_end(
+	const struct heap_types *types, uint32_t block)
 {
-	const uint64_t *end =
-		types->vector_ends.len ? vector_end_map_find(&types->vector_ends, block) : NULL;
-	return end ? *end : UINT64_MAX;
+	return types->vector_ends.len ? vector_end_map_find(&types->vector_ends, block) : NULL;
 }
 
 struct error *heap_types_open(

@@ -271,6 +271,8 @@ void heap_extent_put(const struct heap_layout *layout, struct json *json)
 {
 	if (layout->is_array && layout->type != TYPE_VOID)
 		json_put_u64(json, "count", layout->count);
+	if (layout->room)
+		json_put_u64(json, "room", layout->room);
 	if (layout->behind)
 		json_put_u64(json, "behind", layout->behind);
 }

@@ -135,6 +135,13 @@ def behind_texts(folder):
         refs = ask("core", "--json", core, "refs", hex(blocks[name]))["words"]
         if [int(w["block"], 16) for w in refs if w["is"] == "block" and int(w["block"], 16) != blocks[name]] != wanted:
             raise hw.Failure(f"refs of the string {name}: {refs}")
+    vector = ask("core", "--json", core, "show", hex(blocks["vector"]))["blocks"][0]
+    if (vector["count"], vector["room"], len(vector["members"])) != (2, 8, 2):
+        raise hw.Failure(f"vector: {vector}")
+    for verb, name, wanted in (("block", "vector", ", 2 elements, room for 8\n"), ("why", "popped", ", by (behind the vector's end), as ")):
+        text = hw.run([hw.HEAPWISE, "core", core, verb, hex(blocks[name])]).text
+        if wanted not in text:
+            raise hw.Failure(f"no '{wanted}' in: {text}")
     rows = {row.get("symbol"): row["retained_bytes"] for row in ask("core", "--json", core, "dominators")["dominators"]}
     sizes = {name: found[address]["size"] for name, address in blocks.items()}
     string = 40  # the object itself
