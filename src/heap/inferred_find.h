@@ -59,18 +59,19 @@ DEFINE_MAP(fact_map, uint32_t, struct fact *, fact_hash, fact_same)
 /* Blocks whose pointers are to be followed. */
 DEFINE_VEC(inferred_works, uint32_t)
 
-/* A block of which only the beginning is known: a type. */
-struct beginning {
-	uint32_t block, type;
-};
-DEFINE_VEC(beginnings, struct beginning)
-
 /* How it is known what a block is. */
 enum inferred_basis {
 	BASIS_DECLARED, /* members lead there, from a variable or an object */
 	BASIS_SETTLED,  /* it looks like very many that are declared: if it is held, it is one */
 	BASIS_LOOKS,    /* it looks like some that are */
 };
+
+/* A block of which only the beginning is known: a type. */
+struct beginning {
+	uint32_t block, type;
+	enum inferred_basis basis;
+};
+DEFINE_VEC(beginnings, struct beginning)
 
 struct inferring {
 	struct survey *survey;
