@@ -59,18 +59,19 @@ DEFINE_MAP(fact_map, uint32_t, struct fact *, fact_hash, fact_same)
 /* Blocks whose pointers are to be followed. */
 DEFINE_VEC(inferred_works, uint32_t)
 
-/* A block of which only the beginning is known: a type. */
-struct beginning {
-	uint32_t block, type;
-};
-DEFINE_VEC(beginnings, struct beginning)
-
 /* How it is known what a block is. */
 enum inferred_basis {
 	BASIS_DECLARED, /* members lead there, from a variable or an object */
 	BASIS_SETTLED,  /* it looks like very many that are declared: if it is held, it is one */
 	BASIS_LOOKS,    /* it looks like some that are */
 };
+
+/* A block of which only the beginning is known: a type. */
+struct beginning {
+	uint32_t block, type;
+	enum inferred_basis basis;
+};
+DEFINE_VEC(beginnings, struct beginning)
 
 struct inferring {
 	struct survey *survey;
@@ -160,6 +161,9 @@ bool inferred_looks_like(struct inferring *inferring, uint32_t type, uint32_t cl
 /* Whether blocks of a class that may be of a type, plain, may as well be of one that begins with
  * it. */
 bool inferred_may_be_more(struct inferring *inferring, uint32_t type, uint32_t class);
+/* Whether at an address there is an enumeration's or a bool's value that a type, plain, can't have
+ * there; unless blocks that are declared to be of it have such. */
+bool inferred_breaks_values(struct inferring *inferring, uint64_t address, uint32_t layout);
 /* Whether words (bit i: the i-th) of a class's block at an address are pointers or NULL, as far as
  * they can be read. */
 bool inferred_can_be_pointers(const struct inferring *inferring, const struct heap_class *class,

@@ -217,11 +217,13 @@ void inferred_follow(struct inferring *inferring, uint32_t block, struct in_orde
 }
 
 /* What it is as a whole nobody has said; its first members are those of the type anyway. */
-static void follow_beginning(struct inferring *f, struct beginning beginning)
+static void follow_beginning(struct inferring *f)
 {
+	struct beginning beginning = f->beginnings.data[--f->beginnings.len];
 	struct fact *fact = inferred_fact(f, beginning.type);
 	struct following b = {beginning.block, false, fact};
-	if (fact && fact->slots.len && !follow_edges(f, &b) && f->reads)
+	f->basis = beginning.basis;
+	if (fact && fact->slots.len && !follow_edges(f, &b))
 		follow_memory(
 			f, search_block_address(f->search, beginning.block), fact->size, 1, fact);
 }
@@ -232,16 +234,22 @@ void inferred_push_beginning(struct inferring *inferring, uint32_t block, uint32
 	if (inferred_bit(f->is_begun, block))
 		return;
 	inferred_set_bit(f->is_begun, block);
-	f->failed |= !beginnings_push(&f->beginnings, (struct beginning){block, type});
+	f->failed |= !beginnings_push(&f->beginnings, (struct beginning){block, type, f->basis});
 }
 
+/* Without reads beginnings wait for the next time, with what is known of them. */
 void inferred_follow_all(struct inferring *inferring)
 {
 	struct inferring *f = inferring;
-	while ((f->work.len || f->beginnings.len) && !f->failed) {
+	enum inferred_basis basis = f->basis;
+	while (!f->failed) {
 		if (f->work.len)
 			inferred_follow(f, f->work.data[--f->work.len], NULL);
+		else if (f->beginnings.len && f->reads)
+			follow_beginning(f);
 		else
-			follow_beginning(f, f->beginnings.data[--f->beginnings.len]);
+			break;
 	}
+	f->has_settled |= f->beginnings.len != 0;
+	f->basis = basis;
 }

@@ -67,7 +67,8 @@ static enum pointee judge_class(
 		return POINTEE_MAY_BE;
 	if (type_has_members(type) &&
 		(class->key.pointers & fact->map.data & own_words(fact) ||
-			!inferred_can_be_pointers(f, class, address, fact->map.pointers)))
+			!inferred_can_be_pointers(f, class, address, fact->map.pointers) ||
+			inferred_breaks_values(f, address, target)))
 		return POINTEE_DENIES;
 	uint32_t expected = f->alike[class_number];
 	if (expected != HEAP_TYPE_NONE &&

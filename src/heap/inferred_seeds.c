@@ -308,6 +308,7 @@ static struct error *infer_classes(struct inferring *f)
 		enum inferred_basis basis = f->has_settled ? BASIS_SETTLED : BASIS_LOOKS;
 		f->has_settled = false;
 		f->reads = READS_MOST;
+		inferred_follow_all(f);
 		if (!spread(f, basis) && basis == BASIS_LOOKS) {
 			if (f->few)
 				f->few->is_told = !has_tail_of_few(f);

@@ -8,6 +8,7 @@
 #include "search/state.h"
 
 #define PIECE_WORDS 512u
+#define PAGE_BYTES 4096u
 /* graph_interior.offset says no more of pointers that lead further. */
 #define FAR UINT32_MAX
 
@@ -136,7 +137,8 @@ static bool says_more(struct doubting *d, size_t last, uint64_t word, const uint
 }
 
 /* Asks what stands where a block's doubted edges [first, end) do, which come in the order of its
- * words; says[i]: what of the i-th is known. */
+ * words; says[i]: what of the i-th is known. Memory may have changed since: words that are there no
+ * more count. */
 static void ask_block(struct doubting *d, size_t first, size_t end, uint8_t *says)
 {
 	const struct search_memory *memory = d->graph->memory;
@@ -161,10 +163,13 @@ static void ask_block(struct doubting *d, size_t first, size_t end, uint8_t *say
 			if (is_next && first < end)
 				wanted = word_of(d, &d->doubts.data[first]);
 		}
-		if (8 * got < bytes)
-			return;
-		at += bytes;
+		/* What can't be read has no words, and behind its page others may follow. */
+		if (got)
+			at += 8 * got;
+		else
+			at += PAGE_BYTES - (start + at) % PAGE_BYTES;
 	}
+	memset(says + first, FAINT_POINTER, end - first);
 }
 
 static bool is_all_text(const struct doubting *d, uint32_t block)

@@ -102,6 +102,15 @@ def base_classes(folder):
     compare(read_account(folder / "account"), used_blocks(core))
 
 
+@tests.test
+def many_beginnings(folder):
+    """However many blocks only begin with what is declared, what they begin with leads on."""
+    core = kernel_core(program_of("beginnings"), folder)
+    blocks = {row["name"]: row["blocks"] for row in ask("core", "--json", core, "types")["types"]}
+    if blocks.get("leaf") != 70000 or "base" in blocks or "whole" in blocks:
+        raise hw.Failure(f"{blocks}")
+
+
 for each in ("bases", "bases_clang"):
     if (hw.TARGETS / f"heaps/heap_{each}").exists():
         add_bases(each)

@@ -221,4 +221,57 @@ CASE(random_graphs, "what leads into blocks that something else holds is faint, 
 	CHECK(faint > WORLDS);
 }
 
+#define PAGE 4096u
+#define PAGES 3u
+
+/* A block of some pages, of which one can't be read, and one behind it. */
+static size_t read_holed(void *context, uint64_t address, void *ret, size_t bytes)
+{
+	const uint64_t *last = context;
+	uint64_t offset = address - BASE, word = BASE + PAGES * PAGE + 17;
+	if (address < BASE || offset >= (PAGES + 1) * PAGE || offset / PAGE == 1)
+		return 0;
+	uint64_t end = offset < PAGE ? PAGE : (PAGES + 1) * PAGE;
+	size_t n = end - offset < bytes ? (size_t)(end - offset) : bytes;
+	memset(ret, 0, n);
+	if (*last >= offset && *last - offset + 8 <= n)
+		memcpy((char *)ret + (*last - offset), &word, 8);
+	return n;
+}
+
+static bool knows_all(void *context, uint32_t block)
+{
+	return context && block != UINT32_MAX;
+}
+
+static enum faint_word declared(void *context, uint32_t block, uint64_t offset)
+{
+	return !block && offset == *(uint64_t *)context ? FAINT_POINTER : FAINT_OTHER;
+}
+
+static enum faint_word unknown(void *context, const struct graph_root *word)
+{
+	return context && word ? FAINT_UNKNOWN : FAINT_OTHER;
+}
+
+CASE(hole, "words behind a page that cannot be read are asked about, too")
+{
+	uint64_t last = 2 * PAGE + 24;
+	uint64_t values[] = {BASE, BASE + PAGES * PAGE};
+	struct search *search;
+	const struct search_options options = {.alignment = 8};
+	CHECK_OK(search_create(&options, &search));
+	CHECK_OK(search_add_block(search, BASE, PAGES * PAGE, 0));
+	CHECK_OK(search_add_block(search, BASE + PAGES * PAGE, PAGE, 0));
+	const struct search_root root = {.values = values, .value_count = 2};
+	const struct search_memory memory = {&last, read_holed, NULL};
+	CHECK_OK(search_read(search, &memory, &root, 1));
+	const struct faint_rule rule = {&last, knows_all, declared, unknown, NULL, false};
+	CHECK_OK(search_find_faint(search, &rule, NULL));
+	const struct graph *graph = search_graph(search);
+	CHECK_U64(graph_edges_end(graph, 0) - graph->heads.data[0], 1);
+	CHECK(!graph_is_faint(graph, graph->heads.data[0]));
+	search_destroy(search);
+}
+
 TAP_MAIN

@@ -118,6 +118,19 @@ static void add_impostors(void)
 	}
 }
 
+/* What it leads to would be trees of no colour. */
+static void add_pointers(void)
+{
+	const double three = 3;
+	for (unsigned i = 0; i < 16; i++) {
+		void **pointers = hidden(sizeof(struct tree));
+		for (unsigned k = 0; k < 2; k++) {
+			pointers[k] = hidden(sizeof(struct tree));
+			memcpy((char *)pointers[k] + offsetof(struct tree, is_leaf), &three, 8);
+		}
+	}
+}
+
 static void add_rings(void)
 {
 	for (unsigned i = 0; i < 64; i++) {
@@ -187,6 +200,7 @@ int main(int argc, char **argv)
 	add_names();
 	add_impostors();
 	add_rings();
+	add_pointers();
 	lose();
 	account_end();
 	return !root || !names || !leaves[0] || !slots[0];
