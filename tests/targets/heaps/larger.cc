@@ -90,6 +90,15 @@ struct alignas(64) Aligned {
 
 } // namespace zoo
 
+/* Names that are shorter than what stands above them. */
+struct A {
+	virtual ~A() = default;
+	long first = 1;
+};
+struct B : A {
+	long second = 2;
+};
+
 using namespace zoo;
 
 static Declared *declared[8];
@@ -146,6 +155,8 @@ int main(int argc, char **argv)
 		aligned[i] = new Aligned;
 		account(aligned[i], sizeof(Aligned), 'r', "zoo::Aligned");
 	}
+	hide(new A, sizeof(A), "A");
+	hide(new B, sizeof(B), "B");
 	account_end();
 	return !hidden[0] || !declared[0] || !plain || !aligned[0] || !between[0];
 }
