@@ -23,7 +23,7 @@
 /* Of an array so many elements are looked at one by one, and so many at most of the rest. */
 #define ELEMENTS_MOST (1u << 12)
 /* The least that is more than each block is aligned to. */
-#define ALIGNED_LEAST (2 * CHUNK_ALIGN)
+#define ALIGNED_LEAST (2ull * CHUNK_ALIGN)
 
 /* Whether there is an object of a class where a type begins, and not only as its base. */
 static bool begins_with(struct types *types, uint32_t type, uint32_t class, bool is_member,
