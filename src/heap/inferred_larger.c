@@ -20,8 +20,10 @@
 #define GROUPS_MOST 256u
 /* Of a class so many blocks are followed; of what they hold others look alike. */
 #define BLOCKS_MOST (1u << 14)
+/* Of an array so many elements are looked at one by one, and so many at most of the rest. */
+#define ELEMENTS_MOST (1u << 12)
 /* The least that is more than each block is aligned to. */
-#define ALIGNED_LEAST (2 * CHUNK_ALIGN)
+#define ALIGNED_LEAST (2ull * CHUNK_ALIGN)
 
 /* Whether there is an object of a class where a type begins, and not only as its base. */
 static bool begins_with(struct types *types, uint32_t type, uint32_t class, bool is_member,
@@ -122,14 +124,15 @@ static bool take_type(void *context, uint32_t number)
 	return !l->f->failed;
 }
 
-/* Whether all of them begin with the object's table of functions. */
+/* Whether all of them begin with the object's table of functions; of very many, the first ones and
+ * as many of the others. */
 static bool are_elements(const struct inferring *f, const struct heap_class *of, uint64_t size)
 {
-	uint64_t count = of->key.size / size, word;
+	uint64_t count = of->key.size / size, stride = 1 + count / ELEMENTS_MOST, word;
 	if (count < 2 || size % 8 ||
 		(size / 8 < CLASS_WORDS && !(of->key.pointers >> size / 8 & 1)))
 		return false;
-	for (uint64_t i = 1; i < count; i++) {
+	for (uint64_t i = 1; i < count; i += i < ELEMENTS_MOST ? 1 : stride) {
 		if (!address_space_word(f->survey->heap.space, of->example + i * size, &word) ||
 			word != of->key.head)
 			return false;

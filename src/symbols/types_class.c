@@ -167,8 +167,23 @@ static enum type_kind class_kind(int tag)
 	}
 }
 
+/* Whether an enumeration's values have a sign, as the type below it says; where none is named, they
+ * have. */
+static enum type_encoding values_encoding(struct types *types, Dwarf_Die *die)
+{
+	const struct type *type = types_get(types, types_plain(types, types_of_entry(types, die)));
+	bool has_sign = type->kind != TYPE_NUMBER || type->encoding == TYPE_SIGNED ||
+			type->encoding == TYPE_CHARACTER;
+	return has_sign ? TYPE_SIGNED : TYPE_UNSIGNED;
+}
+
 static void read_values(struct types *types, Dwarf_Die *die, uint32_t number)
 {
+	types_made_at(types, number)->type.encoding = values_encoding(types, die);
+	const struct type of = *types_get(types, number);
+	/* Forms of fixed size are read as if they had one. */
+	uint64_t bits = of.encoding == TYPE_UNSIGNED && of.size < 8 ? (1ull << 8 * of.size) - 1
+								    : UINT64_MAX;
 	Dwarf_Die child;
 	size_t first = types->scratch.len;
 	uint32_t seen = 0;
@@ -182,7 +197,7 @@ static void read_values(struct types *types, Dwarf_Die *die, uint32_t number)
 			continue;
 		types_add_member(types,
 			&(struct type_member){.name = types_keep(types, dwarf_diename(&child)),
-				.bits = (uint64_t)value});
+				.bits = (uint64_t)value & bits});
 	}
 	types_settle_members(types, number, first);
 }

@@ -158,13 +158,16 @@ static void put_small(struct layout *l, uint32_t number, const struct type *type
 	types_declare(l->types, number, "", l->out);
 	if (type->kind == TYPE_ENUM) {
 		text_add(l->out, " {");
-		for (uint32_t i = 0; i < type->member_count; i++)
-			text_printf(l->out, "%s%s = %" PRId64, i ? ", " : "",
-				type->members[i].name ? type->members[i].name : "?",
-				(int64_t)type->members[i].bits);
+		for (uint32_t i = 0; i < type->member_count; i++) {
+			text_printf(l->out, "%s%s = ", i ? ", " : "",
+				type->members[i].name ? type->members[i].name : "?");
+			text_printf(l->out, type->encoding == TYPE_SIGNED ? "%" PRId64 : "%" PRIu64,
+				type->members[i].bits);
+		}
 		text_add_char(l->out, '}');
 	}
-	text_printf(l->out, "  /* %" PRIu64 " bytes */\n", type->size);
+	text_printf(
+		l->out, "  /* %" PRIu64 " %s */\n", type->size, type->size == 1 ? "byte" : "bytes");
 }
 
 static void write_text(struct layout *l, uint32_t number)
@@ -226,7 +229,10 @@ static void put_json_members(struct layout *l, uint32_t number, uint64_t base, u
 		json_object_begin(l->json);
 		json_put_string(l->json, "name", type.members[i].name);
 		json_key(l->json, "value");
-		json_i64(l->json, (int64_t)type.members[i].bits);
+		if (type.encoding == TYPE_SIGNED)
+			json_i64(l->json, (int64_t)type.members[i].bits);
+		else
+			json_u64(l->json, type.members[i].bits);
 		json_object_end(l->json);
 	}
 	json_array_end(l->json);

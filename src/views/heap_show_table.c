@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "heap/inferred.h"
 #include "views/heap_show_parts.h"
 
@@ -255,7 +256,7 @@ static void learn_types(struct show *s, struct table *table)
 	const struct heap_types *all = &s->page->survey->types;
 	for (size_t i = 0; i < table->types->kin.len; i++) {
 		const struct heap_type *type = &all->types.data[table->types->kin.data[i].type];
-		size_t width = width_of_name(type->name);
+		size_t width = max(width_of_name(type->name), strlen("TYPE"));
 		table->has_basis |= type->alike > 0;
 		if (heap_kin_has_derived(table->types) && table->type_width < width)
 			table->type_width = width;

@@ -109,8 +109,10 @@ static void add_enumerator(const struct type *type, int64_t value, struct text *
 		text_add_shown(text, type->members[i].name, 200);
 		left &= ~bit;
 	}
-	if (left)
-		text_printf(text, "%s%" PRId64, text->len > start ? " | " : "", left);
+	if (!left && value)
+		return;
+	text_add(text, text->len > start ? " | " : "");
+	text_printf(text, type->encoding == TYPE_SIGNED ? "%" PRId64 : "%" PRIu64, left);
 }
 
 static bool is_character(const struct heap_values *v, uint32_t type)
@@ -349,7 +351,11 @@ void heap_values_add(struct heap_values *values, uint32_t number, uint64_t bits,
 	if (type.kind == TYPE_POINTER || type.kind == TYPE_REFERENCE)
 		add_pointer(v, number, value, text);
 	else if (type.kind == TYPE_ENUM)
-		add_enumerator(&type, with_sign(value, width < 64 && !bit_size ? width : 64), text);
+		add_enumerator(&type,
+			type.encoding == TYPE_SIGNED
+				? with_sign(value, width < 64 && !bit_size ? width : 64)
+				: (int64_t)value,
+			text);
 	else
 		add_whole(&type, value, width, text);
 }

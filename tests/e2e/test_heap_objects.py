@@ -69,6 +69,9 @@ def extents(folder):
     rows = hw.run([hw.HEAPWISE, "core", core, "show", "zoo::Element[]"]).text.splitlines()
     if len(rows) != 9 or sorted(int(row.split()[1]) for row in rows[1:]) != list(range(3, 11)):
         raise hw.Failure(f"a table: {rows}")
+    head, *rows = hw.run([hw.HEAPWISE, "core", core, "show", "A"]).text.splitlines()[1:]
+    if len(rows) != 2 or any(row[head.index("first")] != "1" for row in rows):
+        raise hw.Failure(f"columns: {[head, *rows]}")
 
 
 # Each class's own members, and what its base has.

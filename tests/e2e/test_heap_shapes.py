@@ -61,6 +61,17 @@ def add(name):
         if layout["size"] != 88 or ask("core", "--json", core, "layout", "chart::Style")["size"] != 24:
             raise hw.Failure(f"sizes: {layout}")
 
+    def enumerations(folder):
+        core = kernel_core(program, folder)
+        values = ask("core", "--json", core, "layout", "geo::Circle::Mode")["values"]
+        if values != [{"name": "SLOW", "value": 3}, {"name": "AUTOMATIC", "value": 200}]:
+            raise hw.Failure(f"values: {values}")
+        text = hw.run([hw.HEAPWISE, "core", core, "layout", "geo::Circle::Mode"]).text
+        if "{SLOW = 3, AUTOMATIC = 200}  /* 1 byte */" not in text:
+            raise hw.Failure(f"layout: {text}")
+        for _, values in show(core, "geo::Circle"):
+            need(values, {"kind": "FILLED", "mode": "AUTOMATIC", "other_mode": "0"}, "a circle")
+
     def pointers_to_members(folder):
         core = kernel_core(program, folder)
         members = {m["name"]: (m["type"], m["size"]) for m in ask("core", "--json", core, "layout", "chart::Axis")["members"]}
@@ -145,6 +156,7 @@ def add(name):
 
     tests.add(f"{name}: layout takes names as people write them", names)
     tests.add(f"{name}: types have the namespaces that they are declared in", namespaces)
+    tests.add(f"{name}: values of enumerations without a sign have none", enumerations)
     tests.add(f"{name}: pointers to members are no pointers to blocks", pointers_to_members)
     tests.add(f"{name}: arrays are shown with all elements, those without an end as far as the block goes", arrays)
     tests.add(f"{name}: what containers keep in bytes is shown as what it is, strings as text", contents)

@@ -65,6 +65,12 @@ struct Element {
 	}
 	long number = 10;
 };
+struct Many : Element {
+	long value() override
+	{
+		return number + 1;
+	}
+};
 
 /* What has so much beside it that allocators give. */
 struct Plain {
@@ -83,6 +89,15 @@ struct alignas(64) Aligned {
 };
 
 } // namespace zoo
+
+/* Names that are shorter than what stands above them. */
+struct A {
+	virtual ~A() = default;
+	long first = 1;
+};
+struct B : A {
+	long second = 2;
+};
 
 using namespace zoo;
 
@@ -132,12 +147,16 @@ int main(int argc, char **argv)
 	hide(more, sizeof(PlainAndMore), "zoo::PlainAndMore");
 	plain = new Plain;
 	account(plain, sizeof(Plain), 'r', "zoo::Plain");
+	/* Not each element is looked at. */
+	hide(new Many[8100], 8100 * sizeof(Many), "zoo::Many[]");
 	for (unsigned i = 0; i < 200; i++) {
 		/* Between others, so that not each has the same room in front. */
 		between[i] = malloc(24 + 16 * (i * 7 % 13));
 		aligned[i] = new Aligned;
 		account(aligned[i], sizeof(Aligned), 'r', "zoo::Aligned");
 	}
+	hide(new A, sizeof(A), "A");
+	hide(new B, sizeof(B), "B");
 	account_end();
 	return !hidden[0] || !declared[0] || !plain || !aligned[0] || !between[0];
 }

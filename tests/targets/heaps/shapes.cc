@@ -29,12 +29,14 @@ class Circle
 		bool dashed;
 	};
 	enum Kind { PLAIN, FILLED = 4 };
+	enum class Mode : unsigned char { SLOW = 3, AUTOMATIC = 200 };
 
 	Circle *next = nullptr;
 	Style *style = nullptr;
 	Point centre{1, -2};
 	double radius = 2.5;
 	Kind kind = FILLED;
+	Mode mode = Mode::AUTOMATIC, other_mode{};
 	std::string title;
 	std::string *note = nullptr;
 	std::vector<Point> *points = nullptr;
