@@ -132,12 +132,14 @@ static bool are_elements(const struct inferring *f, const struct heap_class *of,
 	if (count < 2 || size % 8 ||
 		(size / 8 < CLASS_WORDS && !(of->key.pointers >> size / 8 & 1)))
 		return false;
-	for (uint64_t i = 1; i < count; i += i < ELEMENTS_MOST ? 1 : stride) {
+	/* What nobody asked for is behind the last one. */
+	uint64_t i = 1, least = heap_asked(&f->survey->heap, of->example, of->key.size).least;
+	for (; i < count; i += i < ELEMENTS_MOST ? 1 : stride) {
 		if (!address_space_word(f->survey->heap.space, of->example + i * size, &word) ||
 			word != of->key.head)
-			return false;
+			break;
 	}
-	return true;
+	return i > 1 && i * size >= least;
 }
 
 static uint32_t named(struct inferring *f, uint32_t class, uint32_t layout, bool is_array)

@@ -147,8 +147,8 @@ int main(int argc, char **argv)
 	hide(more, sizeof(PlainAndMore), "zoo::PlainAndMore");
 	plain = new Plain;
 	account(plain, sizeof(Plain), 'r', "zoo::Plain");
-	/* Not each element is looked at. */
-	hide(new Many[8100], 8100 * sizeof(Many), "zoo::Many[]");
+	/* Not each element is looked at; pages have room behind the last one. */
+	hide(new Many[100000], 100000 * sizeof(Many), "zoo::Many[]");
 	for (unsigned i = 0; i < 200; i++) {
 		/* Between others, so that not each has the same room in front. */
 		between[i] = malloc(24 + 16 * (i * 7 % 13));
