@@ -24,6 +24,7 @@
 #define ELEMENTS_MOST (1u << 12)
 /* The least that is more than each block is aligned to. */
 #define ALIGNED_LEAST (2ull * CHUNK_ALIGN)
+#define NAMELESS_SPACE "(anonymous namespace)"
 
 /* Whether there is an object of a class where a type begins, and not only as its base. */
 static bool begins_with(struct types *types, uint32_t type, uint32_t class, bool is_member,
@@ -171,7 +172,13 @@ static uint32_t judge(struct inferring *f, const struct group *group)
 		found = inferred_single_type(f, group->found, of->example);
 	if (found != HEAP_TYPE_NONE || group->is_slight)
 		return found;
-	return named(f, group->class, group->layout, are_elements(f, of, size));
+	bool is_array = are_elements(f, of, size);
+	const struct heap_types *types = &f->survey->types;
+	/* Several files may have one of this name, each another. */
+	if (!is_array &&
+		strstr(types->types.data[types->of_class[group->class]].name, NAMELESS_SPACE))
+		return HEAP_TYPE_NONE;
+	return named(f, group->class, group->layout, is_array);
 }
 
 /* What glibc leaves at the end of a block that it cut out of a larger one to align it (malloc.c,

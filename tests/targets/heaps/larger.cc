@@ -90,6 +90,15 @@ struct alignas(64) Aligned {
 
 } // namespace zoo
 
+/* Another file may have another one. */
+namespace
+{
+struct Nobody {
+	virtual ~Nobody() = default;
+	long number = 3;
+};
+} // namespace
+
 /* Names that are shorter than what stands above them. */
 struct A {
 	virtual ~A() = default;
@@ -139,6 +148,7 @@ int main(int argc, char **argv)
 		hide(new Element[3 + i], (3 + i) * sizeof(Element), "zoo::Element[]");
 		hide(new Plain, sizeof(Plain), "zoo::Plain");
 	}
+	hide(new (calloc(1, 200)) Nobody, 200, "(anonymous namespace)::Nobody");
 	/* The same as those that are declared, but nothing says so. */
 	hide(new Declared{{}, text_of("char[]"), "hidden"}, sizeof(Declared), "zoo::Declared");
 	Second *second = new Second;
