@@ -179,7 +179,9 @@ static enum type_encoding values_encoding(struct types *types, Dwarf_Die *die)
 
 static void read_values(struct types *types, Dwarf_Die *die, uint32_t number)
 {
-	types_made_at(types, number)->type.encoding = values_encoding(types, die);
+	/* Types move when one is read. */
+	const enum type_encoding encoding = values_encoding(types, die);
+	types_made_at(types, number)->type.encoding = encoding;
 	const struct type of = *types_get(types, number);
 	/* Forms of fixed size are read as if they had one. */
 	uint64_t bits = of.encoding == TYPE_UNSIGNED && of.size < 8 ? (1ull << 8 * of.size) - 1
