@@ -51,20 +51,6 @@ static void check_file(const struct address_space *space, struct module_headers 
 		drop_file(module, ADDRESS_FILE_CHANGED);
 }
 
-/* The number of the first mapping that ends behind an address: they ascend. */
-static size_t first_map(const struct process_maps *maps, uint64_t address)
-{
-	size_t low = 0, high = maps->maps.len;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (maps->maps.data[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* What is code, in mappings that a core has no segment for (gcore), its headers alone say. */
 static void mark_code(struct address_space *space, const struct module_headers *h,
 	const struct address_module *module)
@@ -72,7 +58,7 @@ static void mark_code(struct address_space *space, const struct module_headers *
 	struct process_map_vec *maps = &space->maps.maps;
 	if (space->is_live)
 		return;
-	for (size_t i = first_map(&space->maps, module->start);
+	for (size_t i = process_maps_first(&space->maps, module->start);
 		i < maps->len && maps->data[i].start < module->end; i++) {
 		struct process_map *map = &maps->data[i];
 		if (core_file_segment(&space->core, map->start))

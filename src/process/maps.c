@@ -133,7 +133,7 @@ void process_maps_deinit(struct process_maps *maps)
 	maps->text = NULL;
 }
 
-const struct process_map *process_maps_find(const struct process_maps *maps, uint64_t address)
+size_t process_maps_first(const struct process_maps *maps, uint64_t address)
 {
 	size_t low = 0, high = maps->maps.len;
 	while (low < high) {
@@ -143,6 +143,12 @@ const struct process_map *process_maps_find(const struct process_maps *maps, uin
 		else
 			high = middle;
 	}
-	const struct process_map *found = maps->maps.data + low;
-	return low < maps->maps.len && address >= found->start ? found : NULL;
+	return low;
+}
+
+const struct process_map *process_maps_find(const struct process_maps *maps, uint64_t address)
+{
+	size_t first = process_maps_first(maps, address);
+	const struct process_map *found = maps->maps.data + first;
+	return first < maps->maps.len && address >= found->start ? found : NULL;
 }

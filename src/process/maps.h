@@ -31,6 +31,8 @@ struct error *process_maps_read(pid_t pid, struct process_maps *ret) must_check_
 struct error *process_maps_parse(char *text, struct process_maps *ret) must_check_;
 void process_maps_deinit(struct process_maps *maps);
 
+/* The number of the first mapping that ends behind an address; they ascend. */
+size_t process_maps_first(const struct process_maps *maps, uint64_t address);
 /* The mapping that an address lies in; NULL: none. */
 const struct process_map *process_maps_find(const struct process_maps *maps, uint64_t address);
 
