@@ -21,6 +21,7 @@ SOURCE = Path(os.environ.get("HW_SOURCE_DIR") or Path(__file__).resolve().parent
 BUILD = Path(os.environ.get("HW_BUILD_DIR") or SOURCE / "build").resolve()
 HEAPWISE = BUILD / "heapwise"
 TARGETS = BUILD / "tests/targets"
+ANSWERS = BUILD / "tests/answers"
 COUNT_LIBRARY = BUILD / "tests/lib/libcount.so"
 
 # What the command is built with ("none", "address,undefined", …).
