@@ -135,8 +135,6 @@ struct error *heap_verbs_find(
 	return heap_where_block(survey, address, ret_block);
 }
 
-#define WHY_LAYERS 16u
-
 static int run_why(struct heap_session *session, int count, char **words)
 {
 	(void)count;
@@ -150,7 +148,7 @@ static int run_why(struct heap_session *session, int count, char **words)
 		return message_error(error);
 	_cleanup_(heap_why_deinit) struct why why = {.layers = 0};
 	const struct reverse *known = session->reverse.heads ? &session->reverse : NULL;
-	error = heap_why(&session->survey, about.block, &about.kin, WHY_LAYERS, known, &why);
+	error = heap_why(&session->survey, about.block, &about.kin, WHY_ALL_LAYERS, known, &why);
 	if (error)
 		return message_error(error);
 	struct heap_page page = heap_session_page(session);

@@ -29,6 +29,9 @@ struct asking {
 	uint64_t *seen; /* bit set of blocks */
 	struct space_u32 layer, next;
 	struct row_map map; /* of the next layer's rows */
+	/* Words outside of blocks by what they hold: block << 32 | index. NULL: not sorted yet. */
+	uint64_t *held;
+	size_t held_count;
 	struct why *why;
 };
 
@@ -118,7 +121,18 @@ static bool close_layer(struct asking *a, unsigned layer)
 	return true;
 }
 
-static bool take_roots(struct asking *a, unsigned layer)
+static bool take_root(struct asking *a, size_t number, unsigned layer)
+{
+	const struct graph_root *from = &a->graph->roots.data[number];
+	uint32_t block = GRAPH_BLOCK(from->edge);
+	uint64_t address = heap_root_address(&a->survey->roots.data[from->root], from->address);
+	struct why_root root = {layer, from->root, address,
+		search_block_address(a->survey->search, block), from->offset, false};
+	return why_roots_push(&a->why->roots, root);
+}
+
+/* By going through all words: for a layer of many blocks. */
+static bool scan_roots(struct asking *a, unsigned layer)
 {
 	const struct graph_roots *roots = &a->graph->roots;
 	uint32_t count = search_block_count(a->survey->search);
@@ -127,19 +141,63 @@ static bool take_roots(struct asking *a, unsigned layer)
 		return false;
 	for (size_t i = 0; i < a->layer.len; i++)
 		set[a->layer.data[i] / 64] |= 1ull << a->layer.data[i] % 64;
-	for (size_t i = 0; i < roots->len; i++) {
-		const struct graph_root *from = &roots->data[i];
-		uint32_t block = GRAPH_BLOCK(from->edge);
-		if (from->is_faint || !(set[block / 64] >> block % 64 & 1))
-			continue;
-		uint64_t address =
-			heap_root_address(&a->survey->roots.data[from->root], from->address);
-		struct why_root root = {layer, from->root, address,
-			search_block_address(a->survey->search, block), from->offset, false};
-		if (!why_roots_push(&a->why->roots, root))
-			return false;
+	bool ok = true;
+	for (size_t i = 0; i < roots->len && ok; i++) {
+		uint32_t block = GRAPH_BLOCK(roots->data[i].edge);
+		if (!roots->data[i].is_faint && set[block / 64] >> block % 64 & 1)
+			ok = take_root(a, i, layer);
 	}
+	return ok;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+static bool sort_roots(struct asking *a)
+{
+	const struct graph_roots *roots = &a->graph->roots;
+	a->held = malloc((roots->len + 1) * sizeof(*a->held));
+	if (!a->held)
+		return false;
+	for (size_t i = 0; i < roots->len; i++) {
+		if (!roots->data[i].is_faint)
+			a->held[a->held_count++] =
+				(uint64_t)GRAPH_BLOCK(roots->data[i].edge) << 32 | i;
+	}
+	if (a->held_count)
+		qsort(a->held, a->held_count, sizeof(*a->held), by_value);
 	return true;
+}
+
+/* By looking up each block: where layers are many. */
+static bool look_up_roots(struct asking *a, unsigned layer)
+{
+	bool ok = a->held || sort_roots(a);
+	for (size_t i = 0; i < a->layer.len && ok; i++) {
+		uint64_t from = (uint64_t)a->layer.data[i] << 32;
+		size_t low = 0, high = a->held_count;
+		while (low < high) {
+			size_t middle = low + (high - low) / 2;
+			if (a->held[middle] < from)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		for (; low < a->held_count && a->held[low] >> 32 == a->layer.data[i] && ok; low++)
+			ok = take_root(a, (uint32_t)a->held[low], layer);
+	}
+	return ok;
+}
+
+/* So many times all words may be gone through before they are sorted. */
+#define SCANNED_LAYERS 16u
+
+static bool take_roots(struct asking *a, unsigned layer)
+{
+	return layer < SCANNED_LAYERS ? scan_roots(a, layer) : look_up_roots(a, layer);
 }
 
 static int by_blocks(const void *a, const void *b)
@@ -232,11 +290,11 @@ static struct error *ask(
 {
 	struct why *why = a->why;
 	a->seen = calloc(search_block_count(a->survey->search) / 64 + 1, sizeof(*a->seen));
-	bool ok = a->seen && ask_for(a, block, types) &&
-		  ascend(a, layers < WHY_LAYERS_MAX ? layers : WHY_LAYERS_MAX);
+	bool ok = a->seen && ask_for(a, block, types) && ascend(a, layers);
 	if (ok && why->rows.len)
 		qsort(why->rows.data, why->rows.len, sizeof(*why->rows.data), by_blocks);
 	free(a->seen);
+	free(a->held);
 	space_u32_deinit(&a->layer);
 	space_u32_deinit(&a->next);
 	row_map_deinit(&a->map);

@@ -11,7 +11,8 @@
 #include "heap/kin.h"
 #include "heap/survey.h"
 
-#define WHY_LAYERS_MAX 64u
+/* As many as there are: each block is met once. */
+#define WHY_ALL_LAYERS UINT32_MAX
 
 /* Blocks of one type that point to blocks of the layer below. */
 struct why_row {
@@ -41,11 +42,12 @@ struct why {
 	struct why_rows rows;   /* by layer, those of the most blocks first */
 	struct why_roots roots; /* by layer; what is named, and registers, before the rest */
 	unsigned layers;
-	bool cut; /* there is more beyond the last layer */
+	bool cut; /* there is more beyond the last layer that was asked for */
 };
 
 struct reverse;
-/* Of one block, or (block SPACE_NONE) of all of these types. `layers`: at most so many. `reverse`:
+/* Of one block, or (block SPACE_NONE) of all of these types. `layers`: at most so
+ * many, or WHY_ALL_LAYERS. `reverse`:
  * of the graph as it is; NULL: it is made. */
 struct error *heap_why(const struct survey *survey, uint32_t block, const struct kin_set *types,
 	unsigned layers, const struct reverse *reverse, struct why *ret) must_check_;

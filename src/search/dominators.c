@@ -3,11 +3,9 @@
 
 #include <stdlib.h>
 
-#include "base/cleanup.h"
-
-/* Most heaps settle in two or three. */
-#define PASSES_MAX 50u
 #define UNSEEN UINT32_MAX
+/* The number of what is above all holders. */
+#define TOP 0u
 
 /* Holders and what they hold, by holder: sparse rows as of the graph. */
 struct holds {
@@ -15,16 +13,27 @@ struct holds {
 	uint32_t *of_block_heads, *of_block; /* the same by block */
 };
 
+/* Nodes have numbers in the order in which a search depth first meets them, from 1 on. What is
+ * "above" has a smaller one. All arrays but `number` are by these. */
 struct finding {
 	const struct graph *graph;
 	const struct reverse *reverse;
 	const struct dominators_holders *holders;
 	struct dominators *to;
 	struct holds holds;
-	uint32_t *order;  /* nodes in reverse postorder: holders first */
-	uint32_t *number; /* of each node its place in `order`; UNSEEN: nothing holds it */
-	uint32_t count;   /* of `order` */
-	uint32_t weak;    /* of these, the first: only weak holders lead there */
+	uint32_t *number; /* of each node; UNSEEN: nothing holds it */
+	uint32_t *order;  /* the nodes */
+	uint32_t count;   /* of `order`, TOP included */
+	uint32_t strong;  /* only weak holders lead to those from this number on */
+	/* In the search's tree what each hangs on; of linked ones something above it. */
+	uint32_t *above;
+	/* Of each the smallest number from which a way leads to it only through larger ones ("semi-
+	 * dominator"); during the search the next of its edges. */
+	uint32_t *least;
+	uint32_t *best; /* of linked ones: on the way up to `above` that of the smallest `least` */
+	/* Of each what dominates it directly. Before that is known: the next in its list; of those
+	 * that are not linked yet the first of their list. */
+	uint32_t *found;
 };
 
 static void holds_free(struct holds *h)
@@ -77,11 +86,6 @@ static void successors(
 	*ret_count = graph_edges_end(f->graph, node) - f->graph->heads.data[node];
 }
 
-struct step {
-	uint32_t node, next; /* of its successors, the one that is next */
-};
-DEFINE_VEC(steps, struct step)
-
 /* Whether an edge of a block's leads to what nobody has met so far. */
 static inline bool is_news(const struct finding *f, uint32_t node, const uint32_t *edge)
 {
@@ -92,159 +96,186 @@ static inline bool is_news(const struct finding *f, uint32_t node, const uint32_
 	return !may_be_faint || !graph_is_faint(f->graph, (uint32_t)(edge - f->graph->edges.data));
 }
 
-/* Depth first from one holder; nodes are numbered when all behind them are done. */
-static bool descend(struct finding *f, struct steps *stack, uint32_t root, uint32_t *done)
+static uint32_t meet(struct finding *f, uint32_t node, uint32_t above)
 {
-	f->number[root] = 0;
-	if (!steps_push(stack, (struct step){root, 0}))
-		return false;
-	while (stack->len) {
-		struct step *top = &stack->data[stack->len - 1];
-		const uint32_t *next;
-		uint32_t count, found = UNSEEN;
-		successors(f, top->node, &next, &count);
-		while (top->next < count && found == UNSEEN) {
-			const uint32_t *edge = &next[top->next++];
-			found = is_news(f, top->node, edge) ? GRAPH_BLOCK(*edge) : UNSEEN;
-		}
-		if (found == UNSEEN) {
-			f->order[(*done)++] = top->node;
-			stack->len--;
-			continue;
-		}
-		f->number[found] = 0;
-		if (!steps_push(stack, (struct step){found, 0}))
-			return false;
-	}
-	return true;
+	uint32_t fresh = f->count++;
+	f->number[node] = fresh;
+	f->order[fresh] = node;
+	f->above[fresh] = above;
+	f->least[fresh] = 0;
+	return fresh;
 }
 
-static bool make_order(struct finding *f)
+/* Depth first from one holder. The way back is in `above`. */
+static void descend(struct finding *f, uint32_t root)
 {
-	uint32_t nodes = f->to->block_count + f->to->holder_count, done = 0;
-	struct steps stack;
-	bool ok = true;
-	steps_init(&stack);
+	uint32_t at = meet(f, root, TOP);
+	while (at != TOP) {
+		const uint32_t *next;
+		uint32_t count, node = f->order[at], found = UNSEEN;
+		successors(f, node, &next, &count);
+		while (f->least[at] < count && found == UNSEEN) {
+			const uint32_t *edge = &next[f->least[at]++];
+			found = is_news(f, node, edge) ? GRAPH_BLOCK(*edge) : UNSEEN;
+		}
+		at = found == UNSEEN ? f->above[at] : meet(f, found, at);
+	}
+}
+
+static void make_order(struct finding *f)
+{
+	uint32_t nodes = f->to->block_count + f->to->holder_count;
 	for (uint32_t i = 0; i < nodes; i++)
 		f->number[i] = UNSEEN;
+	f->count = TOP + 1;
+	f->above[TOP] = TOP;
 	for (int weak = 0; weak < 2; weak++) {
-		f->weak = done;
-		for (uint32_t i = 0; ok && i < f->to->holder_count; i++) {
+		for (uint32_t i = 0; i < f->to->holder_count; i++) {
 			if (f->holders->is_weak[i] == weak)
-				ok = descend(f, &stack, f->to->block_count + i, &done);
+				descend(f, f->to->block_count + i);
 		}
+		if (!weak)
+			f->strong = f->count;
 	}
-	f->weak = done - f->weak; /* they are numbered last, and then come first */
-	steps_deinit(&stack);
-	for (uint32_t i = 0; i < done / 2; i++) {
-		uint32_t swap = f->order[i];
-		f->order[i] = f->order[done - 1 - i];
-		f->order[done - 1 - i] = swap;
+	for (uint32_t i = 0; i < f->count; i++) {
+		f->least[i] = f->best[i] = i;
+		f->found[i] = TOP;
 	}
-	for (uint32_t i = 0; i < done; i++)
-		f->number[f->order[i]] = i;
-	f->count = done;
-	return ok;
 }
 
-/* The nearest node above both; DOMINATORS_NONE: only what is above all holders. */
-static uint32_t meet(const struct finding *f, uint32_t a, uint32_t b)
+/*
+ * Of the nodes from `at` up to the last that is linked (those from `linked` on are) the one of the
+ * smallest `least`. All on this way are then right below the first that is not: the way is gone up
+ * once, with `above` turned round, and down again.
+ */
+static uint32_t best_of(const struct finding *f, uint32_t at, uint32_t linked)
 {
-	const uint32_t *above = f->to->above, *number = f->number;
-	while (a != b) {
-		if (a == DOMINATORS_NONE || b == DOMINATORS_NONE)
-			return DOMINATORS_NONE;
-		if (number[a] > number[b])
-			a = above[a];
-		else
-			b = above[b];
+	uint32_t *above = f->above, *best = f->best;
+	uint32_t below = UNSEEN, upper = at;
+	while (above[upper] >= linked) {
+		uint32_t next = above[upper];
+		above[upper] = below;
+		below = upper;
+		upper = next;
 	}
-	return a;
+	uint32_t end = above[upper];
+	while (below != UNSEEN) {
+		uint32_t next = above[below];
+		if (f->least[best[upper]] < f->least[best[below]])
+			best[below] = best[upper];
+		above[below] = end;
+		upper = below;
+		below = next;
+	}
+	return best[at];
 }
 
-/* Takes one more of those that point at a block. DOMINATORS_LOST: not known so far. */
-static void join(const struct finding *f, uint32_t block, uint32_t source, uint32_t *found)
+/* Takes one more of those that point at a node. */
+static inline void join(const struct finding *f, uint32_t at, uint32_t source)
 {
-	if (f->number[source] == UNSEEN || f->to->above[source] == DOMINATORS_LOST ||
-		(f->number[source] < f->weak && f->number[block] >= f->weak))
+	uint32_t from = f->number[source];
+	if (from == UNSEEN || (from >= f->strong && at < f->strong))
 		return;
-	*found = *found == DOMINATORS_LOST ? source : meet(f, *found, source);
+	uint32_t least = from <= at ? from : f->least[best_of(f, from, at + 1)];
+	if (least < f->least[at])
+		f->least[at] = least;
 }
 
-static uint32_t above_of(const struct finding *f, uint32_t block)
+static void find_least(const struct finding *f, uint32_t at)
 {
-	uint32_t found = DOMINATORS_LOST;
+	uint32_t block = f->order[at];
 	const struct holds *h = &f->holds;
+	f->least[at] = f->above[at];
+	if (block >= f->to->block_count)
+		return;
 	for (uint32_t i = h->of_block_heads[block]; i < h->of_block_heads[block + 1]; i++)
-		join(f, block, f->to->block_count + h->of_block[i], &found);
+		join(f, at, f->to->block_count + h->of_block[i]);
 	for (uint32_t i = f->reverse->heads[block]; i < f->reverse->heads[block + 1]; i++)
-		join(f, block, f->reverse->sources[i], &found);
-	return found;
+		join(f, at, f->reverse->sources[i]);
 }
 
+/* Linked are, at each step, those from `at` on. */
 static void settle(struct finding *f)
 {
-	struct dominators *to = f->to;
-	bool changed = true;
-	for (uint32_t i = 0; i < to->block_count + to->holder_count; i++)
-		to->above[i] = i < to->block_count ? DOMINATORS_LOST : DOMINATORS_NONE;
-	for (unsigned pass = 0; changed && pass < PASSES_MAX; pass++) {
-		changed = false;
-		for (uint32_t i = 0; i < f->count; i++) {
-			uint32_t block = f->order[i];
-			if (block >= to->block_count)
-				continue;
-			uint32_t above = above_of(f, block);
-			changed |= above != to->above[block];
-			to->above[block] = above;
+	for (uint32_t at = f->count - 1; at > TOP; at--) {
+		uint32_t above = f->above[at];
+		find_least(f, at);
+		/* Into the list of its `least`, which can't be linked. */
+		f->found[at] = f->found[f->least[at]];
+		f->found[f->least[at]] = at;
+		for (uint32_t each = f->found[above], next; each != TOP; each = next) {
+			next = f->found[each];
+			uint32_t best = best_of(f, each, at);
+			f->found[each] = f->least[best] < f->least[each] ? best : above;
 		}
+		f->found[above] = TOP;
 	}
-	to->settled = !changed;
+	for (uint32_t at = TOP + 1; at < f->count; at++) {
+		if (f->found[at] != f->least[at])
+			f->found[at] = f->found[f->found[at]];
+	}
 }
 
-/* Those behind come first: what they retain goes up. */
+/* What is retained goes up; nodes' numbers become what dominates them. */
 static void sum_up(struct finding *f)
 {
 	struct dominators *to = f->to;
-	for (uint32_t i = f->count; i-- > 0;) {
+	for (uint32_t i = f->count - 1; i > TOP; i--) {
 		uint32_t node = f->order[i];
 		if (node < to->block_count)
 			to->retained[node] += space_size(f->graph->space, node);
-		if (to->above[node] != DOMINATORS_NONE && to->above[node] != DOMINATORS_LOST)
-			to->retained[to->above[node]] += to->retained[node];
+		if (f->found[i] != TOP)
+			to->retained[f->order[f->found[i]]] += to->retained[node];
 	}
+	to->above = f->number;
+	f->number = NULL;
+	for (uint32_t node = 0; node < to->block_count + to->holder_count; node++) {
+		uint32_t number = to->above[node];
+		uint32_t above = number == UNSEEN ? DOMINATORS_LOST : f->found[number];
+		to->above[node] = number == UNSEEN ? above
+				  : above == TOP   ? DOMINATORS_NONE
+						   : f->order[above];
+	}
+}
+
+static struct error *find(struct finding *f)
+{
+	struct dominators *to = f->to;
+	size_t nodes = (size_t)to->block_count + to->holder_count + 1;
+	f->number = malloc(nodes * sizeof(*f->number));
+	f->order = malloc(nodes * sizeof(*f->order));
+	f->above = malloc(nodes * sizeof(*f->above));
+	f->least = malloc(nodes * sizeof(*f->least));
+	f->best = malloc(nodes * sizeof(*f->best));
+	f->found = malloc(nodes * sizeof(*f->found));
+	bool ok =
+		f->number && f->order && f->above && f->least && f->best && f->found &&
+		make_rows(f, true, to->holder_count, &f->holds.heads, &f->holds.blocks) &&
+		make_rows(f, false, to->block_count, &f->holds.of_block_heads, &f->holds.of_block);
+	if (ok) {
+		make_order(f);
+		settle(f);
+	}
+	holds_free(&f->holds);
+	free(f->above);
+	free(f->least);
+	free(f->best);
+	to->retained = ok ? calloc(nodes, sizeof(*to->retained)) : NULL;
+	if (to->retained)
+		sum_up(f);
+	free(f->number);
+	free(f->order);
+	free(f->found);
+	return to->retained ? NULL : error_no_memory();
 }
 
 struct error *dominators_find(const struct graph *graph, const struct reverse *reverse,
 	const struct dominators_holders *holders, struct dominators *ret)
 {
-	uint32_t holder_count = holders->count;
-	uint32_t blocks = space_count(graph->space);
-	size_t nodes = (size_t)blocks + holder_count + 1;
-	*ret = (struct dominators){.block_count = blocks,
-		.holder_count = holder_count,
-		.above = malloc(nodes * sizeof(*ret->above)),
-		.retained = calloc(nodes, sizeof(*ret->retained))};
-	_cleanup_free_ uint32_t *order = malloc(nodes * sizeof(*order));
-	_cleanup_free_ uint32_t *number = malloc(nodes * sizeof(*number));
-	struct finding f = {.graph = graph,
-		.reverse = reverse,
-		.holders = holders,
-		.to = ret,
-		.order = order,
-		.number = number};
-	bool ok = ret->above && ret->retained && order && number &&
-		  make_rows(&f, true, holder_count, &f.holds.heads, &f.holds.blocks) &&
-		  make_rows(&f, false, blocks, &f.holds.of_block_heads, &f.holds.of_block) &&
-		  make_order(&f);
-	if (ok) {
-		settle(&f);
-		sum_up(&f);
-	}
-	holds_free(&f.holds);
-	if (!ok)
-		dominators_free(ret);
-	return ok ? NULL : error_no_memory();
+	*ret = (struct dominators){
+		.block_count = space_count(graph->space), .holder_count = holders->count};
+	struct finding f = {.graph = graph, .reverse = reverse, .holders = holders, .to = ret};
+	return find(&f);
 }
 
 void dominators_free(struct dominators *dominators)

@@ -3,9 +3,9 @@
  * What would be free if a block were: A dominates B if every way from a root to B leads through A.
  * What a block retains is itself and all that it dominates.
  *
- * Dominators by K. D. Cooper, T. J. Harvey and K. Kennedy, "A Simple, Fast Dominance Algorithm"
- * (2001): blocks in reverse postorder, until nothing changes. 12 bytes a block beside the graph
- * turned round.
+ * Dominators by T. Lengauer and R. E. Tarjan, "A Fast Algorithm for Finding Dominators in a
+ * Flowgraph" (1979), with paths that are shortened as they are gone: O(pointers * log blocks),
+ * whatever the heap looks like. 24 bytes a block beside the graph turned round.
  *
  * The roots that hold blocks are given as *holders*: a holder is a place outside of blocks, or all
  * words of a variable, a stack. They are numbered behind the blocks, and come first of all. *Weak*
@@ -24,7 +24,6 @@ struct dominators {
 	 * holds it. */
 	uint32_t *above;
 	uint64_t *retained; /* bytes; of lost ones 0 */
-	bool settled;       /* else passes were cut off, and figures are too high here and there */
 };
 #define DOMINATORS_NONE UINT32_MAX
 #define DOMINATORS_LOST (UINT32_MAX - 1)

