@@ -95,6 +95,15 @@ static void add_clause(struct text *text, const char *clause)
 static void say_unsearched(const struct leaks *leaks, struct text *text)
 {
 	const struct leak_sum *left = &leaks->sums[LEAK_CLASS_NEVER_FREED];
+	const struct recording *recording = model_recording(leaks->model);
+	if (!left->blocks && (recording->own_malloc || recording->not_attached)) {
+		text_add(text, recording->not_attached
+				       ? "Not searched: the recorder got no memory inside the "
+					 "program, so nothing was seen.\n"
+				       : "Not searched: the program's allocator was not seen, so "
+					 "nothing is known of leaks.\n");
+		return;
+	}
 	if (!left->blocks) {
 		text_add(text, model_totals(leaks->model)->allocations
 				       ? "Every block was freed.\n"
@@ -140,6 +149,11 @@ void leaks_verdict(const struct leaks *leaks, struct text *ret)
 	if (!blocks && model_recording(leaks->model)->no_heap) {
 		text_add(ret,
 			"Nothing is known of leaks: there is no heap in it that could be read.\n");
+		return;
+	}
+	if (!blocks && model_recording(leaks->model)->own_malloc) {
+		text_add(ret, "Nothing is left of the blocks that were seen; the program's own "
+			      "allocator was not seen.\n");
 		return;
 	}
 	if (!blocks) {

@@ -145,9 +145,10 @@ static void add_other_malloc(const struct model *model, struct text *text)
 			"LD_PRELOAD=…/libheapwise-rt.so:LIBRARY, or use 'heapwise run'.\n");
 	else if (recording->own_malloc)
 		text_add(text,
-			"The executable defines malloc itself. Calls of that one are not seen: "
-			"nothing loaded later can stand in front of it. Link the program with a "
-			"shared malloc library instead, or with libc's.\n");
+			"The executable defines malloc itself, or is linked with an allocator that "
+			"does. Calls of that one are not seen: nothing loaded later "
+			"can stand in front of it. Link the program with a shared malloc library "
+			"instead, or with libc's.\n");
 }
 
 static void add_surroundings(const struct model *model, struct text *text)

@@ -5,12 +5,14 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "process/living.h"
+#include "process/program.h"
 
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 
 /* Processes between one that is not recorded and the one above it that is. */
 #define ANCESTORS_MAX 32
@@ -151,6 +153,22 @@ static struct mode next_mode(struct collector *c)
 	return mode;
 }
 
+/* Whether the process is of a program whose allocator nobody sees. */
+static bool has_own_malloc(struct collector *c, pid_t pid)
+{
+	char path[64];
+	struct stat about;
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	if (stat(path, &about))
+		return false;
+	if (about.st_dev != c->program.device || about.st_ino != c->program.inode) {
+		c->program.device = about.st_dev;
+		c->program.inode = about.st_ino;
+		c->program.own_malloc = program_has_own_malloc(path);
+	}
+	return c->program.own_malloc;
+}
+
 static void record(struct collector *c, struct subject *s, struct session_caller *caller)
 {
 	if (!c->tsc_hz)
@@ -168,11 +186,13 @@ static void record(struct collector *c, struct subject *s, struct session_caller
 			 : subject_record(s, caller, &wishes, parent, file);
 	if (error)
 		roll_complain(&c->roll, error);
-	if (s->recorder)
+	if (s->recorder) {
+		s->recorder->own_malloc = has_own_malloc(c, caller->pid);
 		lineage_add(&c->lineage, hello->pid, caller->pid, s->recorder->began.tsc,
 			path_last_part(s->file));
-	else
+	} else {
 		turn_away(c, caller, HW_UNRECORDED_FAILED);
+	}
 }
 
 void collector_on_hello(struct collector *c, struct session_caller *caller)

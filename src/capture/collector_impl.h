@@ -24,6 +24,13 @@ struct collector {
 	struct roll roll;
 	struct closings closings;
 	struct lineage lineage;
+	/* The program that was looked at last, and whether it has an allocator of its own: most
+	 * processes are forks of one another. */
+	struct {
+		dev_t device;
+		ino_t inode;
+		bool own_malloc;
+	} program;
 };
 
 /* Has the loop wake when fd is readable, with this tag. */

@@ -48,7 +48,7 @@ bool collector_on_dying(struct collector *c, const void *tag)
 		if (tag != &s->watch)
 			continue;
 		epoll_ctl(c->epoll, EPOLL_CTL_DEL, s->watch.channel, NULL);
-		if (s->recorder && !s->leaks)
+		if (s->recorder && !s->leaks && !recorder_is_blind(s->recorder))
 			begun(c, s,
 				leak_job_start_dying(
 					s->recorder, &c->start->leak_check, &s->watch));

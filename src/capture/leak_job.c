@@ -128,6 +128,16 @@ static struct leak_asked asked_now(
 		.tsc = now.tsc};
 }
 
+static struct error *begin_hold(
+	struct leak_job *job, struct recorder *recorder, enum hpw_leak_moment moment)
+{
+	if (recorder_is_blind(recorder))
+		return error_create(ERROR_INPUT,
+			"the program has an allocator of its own, whose blocks were not seen");
+	return hold_begin(recorder->pid, recorder->shm,
+		is_leaving(moment) ? HOLD_STOPPED : HOLD_MUST, &job->hold);
+}
+
 struct leak_job *leak_job_start(
 	struct recorder *recorder, const struct leak_check *check, enum hpw_leak_moment moment)
 {
@@ -135,8 +145,7 @@ struct leak_job *leak_job_start(
 	if (!job)
 		return NULL;
 	struct leak_asked asked = asked_now(job, recorder, check);
-	struct error *error = hold_begin(recorder->pid, recorder->shm,
-		is_leaving(moment) ? HOLD_STOPPED : HOLD_MUST, &job->hold);
+	struct error *error = begin_hold(job, recorder, moment);
 	if (job->results >= 0 &&
 		(error ? settle(job, &asked, error) : begin(job, recorder, &asked)))
 		return job;

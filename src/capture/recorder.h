@@ -47,6 +47,7 @@ struct recorder_start {
 struct recorder {
 	pid_t pid, target_pid;
 	bool forked;
+	bool own_malloc; /* as program_has_own_malloc() has it; who knows the program sets it */
 	struct mode mode;
 	bool folds; /* events go into the sums alone */
 	struct hw_shm *shm;
@@ -141,6 +142,8 @@ void recorder_hold_on(struct recorder *recorder);
 void recorder_go_on(struct recorder *recorder);
 /* What the process has come to that says so; only HW_LEAVES is its end. */
 enum hw_leaving_what recorder_leaving_what(const struct recorder *recorder);
+/* Whether nothing was seen of the allocator that the program uses: a search would find nothing. */
+bool recorder_is_blind(const struct recorder *recorder);
 /* Whether the process says that there is nothing to search. */
 bool recorder_is_unsearched(const struct recorder *recorder);
 /* The search that it has asked for came to this: goes before recorder_go_on(). */

@@ -73,10 +73,10 @@ static void write_unrecorded(struct recorder *r)
 	recorder_write_chunk(r, HPW_UNRECORDED, ok, true);
 }
 
-static uint32_t notes_of(const struct hw_shm *shm)
+static uint32_t notes_of(const struct recorder *r)
 {
-	uint32_t notes = __atomic_load_n(&shm->notes, __ATOMIC_RELAXED);
-	return (notes & HW_NOTE_OWN_MALLOC ? HPW_NOTE_OWN_MALLOC : 0u) |
+	uint32_t notes = __atomic_load_n(&r->shm->notes, __ATOMIC_RELAXED);
+	return (notes & HW_NOTE_OWN_MALLOC || r->own_malloc ? HPW_NOTE_OWN_MALLOC : 0u) |
 	       (notes & HW_NOTE_IN_FRONT ? HPW_NOTE_IN_FRONT : 0u) |
 	       (notes & HW_NOTE_SANDBOXED ? HPW_NOTE_SANDBOXED : 0u) |
 	       (notes & HW_NOTE_APART ? HPW_NOTE_APART : 0u) |
@@ -115,7 +115,7 @@ struct footer_summary recorder_write_books(struct recorder *r, const struct reco
 			[HPW_LOST_DAMAGED] = r->merge.damaged,
 			[HPW_LOST_NO_MEMORY] = r->blocks_dropped},
 		.stacks_full = r->shm->stacks_full + r->stacks_bad,
-		.notes = notes_of(r->shm),
+		.notes = notes_of(r),
 		.unrecorded =
 			r->unrecorded.count + __atomic_load_n(&r->shm->untold, __ATOMIC_RELAXED),
 		.kept = keep_all(&r->keep),

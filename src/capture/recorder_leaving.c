@@ -43,6 +43,12 @@ enum hw_leaving_what recorder_leaving_what(const struct recorder *recorder)
 		&recorder->shm->leaving_what, __ATOMIC_RELAXED);
 }
 
+bool recorder_is_blind(const struct recorder *recorder)
+{
+	uint32_t notes = __atomic_load_n(&recorder->shm->notes, __ATOMIC_RELAXED);
+	return notes & HW_NOTE_OWN_MALLOC || (recorder->own_malloc && !recorder->live.blocks);
+}
+
 bool recorder_is_unsearched(const struct recorder *recorder)
 {
 	return __atomic_load_n(&recorder->shm->leaving_unsearched, __ATOMIC_RELAXED) != 0;

@@ -190,9 +190,9 @@ enum hpw_lost {
 
 /* What the runtime found out about the program. */
 enum hpw_note {
-	HPW_NOTE_OWN_MALLOC = 1, /* malloc is defined in the executable: its calls were not seen */
-	HPW_NOTE_IN_FRONT = 16,  /* with that: not there, but in a library before the runtime's */
-	HPW_NOTE_SANDBOXED = 2,  /* the program forbade itself system calls or the TSC */
+	HPW_NOTE_OWN_MALLOC = 1,   /* the executable has a malloc of its own, not seen */
+	HPW_NOTE_IN_FRONT = 16,    /* with that: not there, but in a library before the runtime's */
+	HPW_NOTE_SANDBOXED = 2,    /* the program forbade itself system calls or the TSC */
 	HPW_NOTE_NOT_ATTACHED = 4, /* the runtime got no memory to record into */
 	HPW_NOTE_APART =
 		8, /* libraries loaded with RTLD_DEEPBIND or dlmopen: theirs was not seen */

@@ -93,33 +93,60 @@ static uint16_t header_field(const struct elf_image *image, size_t offset)
 	return (uint16_t)(big ? b[0] << 8 | b[1] : b[1] << 8 | b[0]);
 }
 
-/* Whether the executable comes before every library in the search for malloc. A file without
- * section headers says nothing here; the runtime finds out. */
-static bool defines_malloc(const struct elf_image *image, const struct elf_image *strings)
+/* Names of malloc: the plain one, and those of allocators that programs are linked with. */
+static bool is_malloc(const char *name, bool plain_alone)
+{
+	static const char *const names[] = {"malloc", "je_malloc", "_rjem_malloc", "mi_malloc",
+		"tc_malloc", "rpmalloc", "sn_malloc"};
+	size_t count = plain_alone ? 1 : sizeof(names) / sizeof(names[0]);
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+static bool table_defines_malloc(
+	const struct elf_image *image, const Elf64_Shdr *table, const struct elf_image *strings)
+{
+	const uint8_t *symbols = elf_at(image, table->sh_offset, table->sh_size);
+	for (uint64_t n = 0; symbols && n < table->sh_size / sizeof(Elf64_Sym); n++) {
+		Elf64_Sym symbol;
+		memcpy(&symbol, symbols + n * sizeof(symbol), sizeof(symbol));
+		if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC)
+			continue;
+		const char *name = elf_string(strings, symbol.st_name);
+		if (name && is_malloc(name, table->sh_type == SHT_DYNSYM))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether a table of that type has malloc. Of SHT_DYNSYM: then the executable comes before every
+ * library in the search for it. A file without section headers says nothing here; the runtime finds
+ * out.
+ */
+static bool defines_malloc(const struct elf_image *image, uint32_t type)
 {
 	const Elf64_Ehdr *e = elf_at(image, 0, sizeof(*e));
 	const Elf64_Shdr *s = e->e_shentsize == sizeof(*s)
 				      ? elf_at(image, e->e_shoff, (uint64_t)e->e_shnum * sizeof(*s))
 				      : NULL;
-	for (unsigned i = 0; s && strings->data && i < e->e_shnum; i++) {
-		Elf64_Shdr table;
+	for (unsigned i = 0; s && i < e->e_shnum; i++) {
+		Elf64_Shdr table, named;
 		memcpy(&table, &s[i], sizeof(table));
-		const uint8_t *symbols = table.sh_type == SHT_DYNSYM
-						 ? elf_at(image, table.sh_offset, table.sh_size)
-						 : NULL;
-		for (uint64_t n = 0; symbols && n < table.sh_size / sizeof(Elf64_Sym); n++) {
-			Elf64_Sym symbol;
-			memcpy(&symbol, symbols + n * sizeof(symbol), sizeof(symbol));
-			const char *name = elf_at(strings, symbol.st_name, sizeof("malloc"));
-			if (name && symbol.st_shndx != SHN_UNDEF &&
-				!memcmp(name, "malloc", sizeof("malloc")))
-				return true;
-		}
+		if (table.sh_type != type || table.sh_link >= e->e_shnum)
+			continue;
+		memcpy(&named, &s[table.sh_link], sizeof(named));
+		struct elf_image strings = {
+			elf_at(image, named.sh_offset, named.sh_size), named.sh_size};
+		if (strings.data && table_defines_malloc(image, &table, &strings))
+			return true;
 	}
 	return false;
 }
 
-bool program_defines_malloc(const char *path)
+static bool file_defines_malloc(const char *path, bool exported_alone)
 {
 	struct file_map map;
 	struct error *error = file_map_open(path, &map);
@@ -130,12 +157,21 @@ bool program_defines_malloc(const char *path)
 	struct elf_image image = {map.data, map.len};
 	const Elf64_Ehdr *header = elf_at(&image, 0, sizeof(*header));
 	bool defines = false;
-	if (header && !memcmp(image.data, ELFMAG, SELFMAG) && image.data[EI_CLASS] == ELFCLASS64) {
-		struct elf_image strings = elf_dynamic_strings(&image);
-		defines = defines_malloc(&image, &strings);
-	}
+	if (header && !memcmp(image.data, ELFMAG, SELFMAG) && image.data[EI_CLASS] == ELFCLASS64)
+		defines = defines_malloc(&image, SHT_DYNSYM) ||
+			  (!exported_alone && defines_malloc(&image, SHT_SYMTAB));
 	file_map_deinit(&map);
 	return defines;
+}
+
+bool program_defines_malloc(const char *path)
+{
+	return file_defines_malloc(path, true);
+}
+
+bool program_has_own_malloc(const char *path)
+{
+	return file_defines_malloc(path, false);
 }
 
 #define BUILD_FOR_X86_64 "build it for x86-64"
@@ -181,7 +217,7 @@ static struct error *check_elf(struct program *p, const struct elf_image *image)
 	if (sanitizer)
 		return refuse(p, PROGRAM_CANNOT_RECORD, "build it without",
 			"it is built with %s, which replaces the allocator itself", sanitizer);
-	p->own_malloc = defines_malloc(image, &strings);
+	p->own_malloc = defines_malloc(image, SHT_DYNSYM);
 	p->is_elf = true;
 	return NULL;
 }

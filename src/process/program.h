@@ -43,6 +43,13 @@ void program_deinit(struct program *program);
 bool program_defines_malloc(const char *path);
 
 /*
+ * Whether it has an allocator of its own, whose calls nothing loaded can see: a malloc that it
+ * exports or keeps to itself, or one of the known allocators under another name (je_malloc,
+ * mi_malloc…). Of a stripped file the exported ones alone are known; false too if it can't be read.
+ */
+bool program_has_own_malloc(const char *path);
+
+/*
  * The same for who only wants to start it. On PROGRAM_OK *ret_path is the file to execute,
  * *ret_image what the process is made of (caller frees both), and NULL is returned. Otherwise an
  * error whose message is one sentence with the reason and the way out, and *ret_state says which
