@@ -10,7 +10,6 @@
 
 /* Blocks of a group that are looked at, evenly over all of them. */
 #define SAMPLES_MOST 32u
-#define SLOTS_MOST 256u
 /* What an allocator may give more than was asked for. */
 #define SPARE_MOST 16u
 #define HEADERS 3u
@@ -101,19 +100,25 @@ static void judge_target(
 		c->denied |= 1ull << word;
 }
 
+/* All words of a slot of an object that stands at an offset of the blocks. */
+static void judge_slot(
+	struct judging *j, struct candidate *c, uint64_t object, const struct slot *slot)
+{
+	uint64_t at = object + slot->offset;
+	for (uint64_t i = 0; i < slot->count && at / 8 < CLASS_WORDS; i++, at += slot->stride) {
+		for (uint32_t k = 0; k < j->count && at % 8 == 0; k++) {
+			if (j->samples[k].pointers >> at / 8 & 1)
+				judge_target(j, j->samples[k].words[at / 8], slot->target,
+					(unsigned)(at / 8), c);
+		}
+	}
+}
+
 static void judge_targets(struct judging *j, struct candidate *c)
 {
 	for (uint64_t element = 0; element < c->count; element++) {
 		for (size_t i = 0; i < j->slots.len; i++) {
-			const struct slot *slot = &j->slots.data[i];
-			uint64_t at = c->header + element * c->size + slot->offset;
-			if (at % 8 || at / 8 >= CLASS_WORDS)
-				continue;
-			for (uint32_t k = 0; k < j->count; k++) {
-				if (j->samples[k].pointers >> at / 8 & 1)
-					judge_target(j, j->samples[k].words[at / 8], slot->target,
-						(unsigned)(at / 8), c);
-			}
+			judge_slot(j, c, c->header + element * c->size, &j->slots.data[i]);
 		}
 		if (c->header + element * c->size >= 8ull * CLASS_WORDS)
 			break;
@@ -217,8 +222,8 @@ static bool take_type(void *context, uint32_t number)
 			continue;
 		if (!has_map) {
 			inferred_word_map(j->types, number, &map);
-			slot_vec_clear(&j->slots);
-			j->failed |= !slots_find(j->types, number, SLOTS_MOST, &j->slots);
+			bool is_whole;
+			j->failed |= !slots_find(j->types, number, &j->slots, &is_whole);
 			has_map = true;
 		}
 		struct candidate c = {.type = number,

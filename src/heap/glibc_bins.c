@@ -11,10 +11,10 @@
 #include "heap/glibc.h"
 
 #define BINS ((size_t)127)
-/* So many must be right, and so many of them empty: of 127 sizes, few programs have free chunks of
- * more than a half. One whose heap is damaged has some wrong. */
+/* So many must be right: nothing else has rings whose ends lead back to places 16 bytes apart, one
+ * after the other. How many of them are empty says nothing: that of a heap in pieces may be few, or
+ * none. One whose heap is damaged has some wrong. */
 #define BINS_RIGHT 120u
-#define BINS_EMPTY 24u
 /* So many empty ones are no accident, whatever became of the chunks that others lead to. */
 #define BINS_EMPTY_SURE 96u
 #define DATA_BYTES_MAX (1u << 30)
@@ -51,9 +51,9 @@ static unsigned count_right(
 	unsigned empty = 0, right = 0, broken = 0;
 	for (size_t i = 0; i < BINS; i++)
 		empty += is_empty(words + 2 * i, address + 16 * i);
-	if (empty < BINS_EMPTY)
-		return 0;
-	for (size_t i = 0; i < BINS; i++) {
+	/* What is not so is mostly seen at once. */
+	size_t wrong = empty >= BINS_EMPTY_SURE ? BINS : BINS - BINS_RIGHT;
+	for (size_t i = 0; i < BINS && i - right <= wrong; i++) {
 		const uint64_t *pair = words + 2 * i;
 		bool is_right = is_empty(pair, address + 16 * i) ||
 				is_linked(space, address + 16 * i - FD, pair[0], pair[1]);
@@ -80,15 +80,17 @@ static uint64_t best_from(const struct address_space *space, const uint64_t *wor
 }
 
 /*
- * Looks for an empty ring, and takes the place that makes most bins around it right: it may be any
- * of the 127.
+ * Looks for an empty ring, or, where there is none, for one with chunks, and takes the place that
+ * makes most bins around it right: it may be any of the 127.
  */
-static uint64_t find_in(
-	const struct address_space *space, const uint64_t *words, size_t count, uint64_t start)
+static uint64_t find_in(const struct address_space *space, const uint64_t *words, size_t count,
+	uint64_t start, bool has_empty)
 {
 	size_t untried[2] = {0, 1}; /* of even and odd places */
 	for (size_t i = 0; i + 1 < count; i++) {
-		if (!is_empty(words + i, start + 8 * i))
+		uint64_t at = start + 8 * i;
+		if (has_empty ? !is_empty(words + i, at)
+			      : !is_linked(space, at - FD, words[i], words[i + 1]))
 			continue;
 		size_t *first = &untried[i % 2];
 		if (i > 2 * (BINS - 1) && *first < i - 2 * (BINS - 1))
@@ -101,8 +103,8 @@ static uint64_t find_in(
 	return 0;
 }
 
-static struct error *find_in_map(
-	const struct address_space *space, const struct process_map *map, uint64_t *ret)
+static struct error *find_in_map(const struct address_space *space, const struct process_map *map,
+	bool is_libcs, uint64_t *ret)
 {
 	uint64_t bytes = map->end - map->start;
 	if (bytes > DATA_BYTES_MAX)
@@ -111,7 +113,9 @@ static struct error *find_in_map(
 	if (!words)
 		return error_no_memory();
 	size_t got = address_space_read(space, map->start, words, bytes);
-	*ret = find_in(space, words, got / 8, map->start);
+	*ret = find_in(space, words, got / 8, map->start, true);
+	if (!*ret && is_libcs)
+		*ret = find_in(space, words, got / 8, map->start, false);
 	return NULL;
 }
 
@@ -121,18 +125,38 @@ static bool is_libc(const char *path)
 	return base && (!strncmp(base, "/libc.so", 8) || !strncmp(base, "/libc-", 6));
 }
 
-/* Libc's data first: that of others may be large. */
+/* Where a mapping is looked for, in this order; the data of others may be large. */
+enum place {
+	PLACE_LIBC,
+	PLACE_MODULE,
+	/* Some cores don't say where a module's first mapping is (gcore of gdb 7.10 to 8.2), and so
+	 * that it is one. */
+	PLACE_FILE,
+	PLACES,
+	PLACE_NONE,
+};
+
+static enum place place_of(const struct address_space *space, const struct process_map *map)
+{
+	if (!map->writable)
+		return PLACE_NONE;
+	const struct address_module *module = address_space_module(space, map->start);
+	if (module)
+		return is_libc(module->path) ? PLACE_LIBC : PLACE_MODULE;
+	return *map->path == '/' && !map->shared ? PLACE_FILE : PLACE_NONE;
+}
+
 struct error *glibc_bins_find(const struct address_space *space, uint64_t *ret)
 {
 	struct error *error = NULL;
 	*ret = 0;
-	for (int pass = 0; pass < 2; pass++) {
+	for (enum place place = 0; place < PLACES; place++) {
 		for (size_t i = 0; i < space->maps.maps.len && !error && !*ret; i++) {
 			const struct process_map *map = &space->maps.maps.data[i];
-			const struct address_module *module =
-				map->writable ? address_space_module(space, map->start) : NULL;
-			if (module && is_libc(module->path) == !pass)
-				error = find_in_map(space, map, ret);
+			bool is_libcs =
+				place == PLACE_LIBC || (place == PLACE_FILE && is_libc(map->path));
+			if (place_of(space, map) == place)
+				error = find_in_map(space, map, is_libcs, ret);
 		}
 	}
 	return error;

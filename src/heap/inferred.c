@@ -5,10 +5,10 @@
 
 #include "base/cleanup.h"
 #include "heap/inferred_find.h"
+#include "heap/limits.h"
 #include "heap/nodes.h"
 #include "heap/virtual_bases.h"
 
-#define SLOTS_MOST 1024u
 /* Which glibc may give more than was asked for. */
 #define SPARE_WORDS 2u
 
@@ -45,6 +45,14 @@ static void learn_open_end(const struct types *types, uint32_t type, struct fact
 		fact->open = element;
 }
 
+void inferred_find_slots(struct inferring *inferring, uint32_t type, struct slot_vec *ret)
+{
+	bool is_whole = true;
+	inferring->failed |= !slots_find(inferring->types, type, ret, &is_whole);
+	if (!is_whole)
+		survey_reach(inferring->survey, REACHED_TYPE_STEPS);
+}
+
 static struct fact *find_fact(struct inferring *f, uint32_t type)
 {
 	bool is_new;
@@ -63,7 +71,7 @@ static struct fact *find_fact(struct inferring *f, uint32_t type)
 	fresh->last_class = fresh->last_part = HEAP_TYPE_NONE;
 	learn_open_end(f->types, type, fresh);
 	inferred_word_map(f->types, type, &fresh->map);
-	f->failed |= !slots_find(f->types, type, SLOTS_MOST, &fresh->slots);
+	inferred_find_slots(f, type, &fresh->slots);
 	return fresh;
 }
 
@@ -77,10 +85,16 @@ struct fact *inferred_fact(struct inferring *inferring, uint32_t type)
 	return inferring->recent[slot].fact;
 }
 
+#define PAGE_BYTES 4096u
+
 bool inferred_is_close(const struct inferring *inferring, uint64_t wanted, uint64_t usable)
 {
 	const struct inferring *f = inferring;
 	uint64_t spare = f->loose && usable / 4 > LAYOUT_SPARE ? usable / 4 : LAYOUT_SPARE;
+	/* glibc's blocks that are a mapping each end where a page does; no other block has such a
+	 * size. */
+	if (usable >= PAGE_BYTES && (usable + CHUNK_ALIGN) % PAGE_BYTES == 0 && spare < PAGE_BYTES)
+		spare = PAGE_BYTES;
 	return wanted <= usable && usable - wanted <= spare;
 }
 
@@ -288,10 +302,12 @@ static void learn(struct inferring *f, uint32_t class, uint32_t type)
 {
 	if (f->basis == BASIS_LOOKS)
 		return;
-	if (f->of_class[class] == HEAP_TYPE_NONE)
+	if (f->of_class[class] == HEAP_TYPE_NONE) {
 		f->of_class[class] = type;
-	else if (f->of_class[class] != type)
+	} else if (f->of_class[class] != type) {
 		inferred_set_bit(f->is_mixed, class);
+		f->is_settled[class / 64] &= ~(1ull << class % 64);
+	}
 	if (++f->claims[class] != SETTLED_BLOCKS || inferred_bit(f->is_mixed, class) ||
 		!f->survey->classes.classes.data[class].key.pointers ||
 		!inferred_fits(f, type, class))
@@ -385,8 +401,7 @@ bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type)
 	uint32_t site = search_block_site(f->search, block);
 	uint32_t known = heap_types_of_site(types, site);
 	struct fact *fact = inferred_fact(f, type);
-	if (!fact || (known == HEAP_TYPE_NONE ? inferred_bit(f->is_settled, site)
-					      : !know_part(f, known, type, fact)))
+	if (!fact || (known != HEAP_TYPE_NONE && !know_part(f, known, type, fact)))
 		return false;
 	bool is_larger = known != HEAP_TYPE_NONE && fact->last_is_larger;
 	uint32_t found = find_type(f, block, type, fact, site, is_larger ? HEAP_TYPE_NONE : known);

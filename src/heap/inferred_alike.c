@@ -98,12 +98,14 @@ static bool is_backed(
 		return true;
 	for (size_t i = 0; i < fact->slots.len; i++) {
 		const struct slot *slot = &fact->slots.data[i];
-		uint64_t word;
-		if (slot->offset / 8 >= CLASS_WORDS || slot->offset % 8 ||
-			!(key.pointers >> slot->offset / 8 & 1))
-			continue;
-		memcpy(&word, bytes + slot->offset, 8);
-		return inferred_pointee(f, word, slot->target) == POINTEE_AGREES;
+		uint64_t word, at = slot->offset;
+		for (uint64_t k = 0; k < slot->count && at / 8 < CLASS_WORDS;
+			k++, at += slot->stride) {
+			if (at % 8 || !(key.pointers >> at / 8 & 1))
+				continue;
+			memcpy(&word, bytes + at, 8);
+			return inferred_pointee(f, word, slot->target) == POINTEE_AGREES;
+		}
 	}
 	return false;
 }

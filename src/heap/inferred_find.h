@@ -9,11 +9,9 @@
 #include "heap/window.h"
 #include "search/graph.h"
 
-/* Of a class with so many blocks of one type all others are of it, too. */
+/* Of a class with so many blocks of one type all others that hold no other opinion are of it, too.
+ */
 #define SETTLED_BLOCKS 4096u
-/* A slot that brought no news so many times is passed over. */
-#define IDLE_MOST 8192u
-#define SLOTS_WATCHED 16u
 #define FACTS_RECENT 64u
 
 /* What is known of a type of debug information. */
@@ -37,8 +35,7 @@ struct fact {
 	uint32_t last_part;
 	bool last_part_can, last_is_larger, part_is_known[2];
 	uint32_t last_part_type[2];
-	uint16_t idle[SLOTS_WATCHED]; /* of each slot: claims one after the other without news */
-	struct alike_rules rules;     /* of blocks that only look so */
+	struct alike_rules rules; /* of blocks that only look so */
 	uint16_t witnesses;
 	bool has_rules;
 	/* Larger types that begin with it, of at most `wholes_most` bytes. */
@@ -92,14 +89,14 @@ struct inferring {
 	} recent[FACTS_RECENT];
 	uint8_t *buffer;      /* for elements of arrays; NULL: none was needed so far */
 	uint64_t *is_mixed;   /* bit set of classes: several types */
-	uint64_t *is_settled; /* bit set of classes: nobody asks for single blocks any more */
-	uint64_t *is_doubted; /* bit set of classes: some of their blocks are something else */
-	uint32_t *looked_at;  /* so many blocks of a class; or: */
-#define NOT_LOOKED_AT UINT32_MAX
-#define LOOKED_AT (UINT32_MAX - 1)
+	uint64_t *is_settled; /* bit set of classes: very many blocks are declared, of one type */
+	uint8_t *looked_at;   /* of each class: */
+#define NOT_LOOKED_AT 0
+#define LOOKING_AT 1
+#define LOOKED_AT 2
 	uint64_t *is_done; /* bit set of blocks: were followed */
 	uint64_t *is_left; /* bit set of blocks: are to be followed, but not by a read each */
-	uint64_t reads, elements;     /* that are left */
+	uint64_t reads;    /* that may be made before blocks are gone through in order */
 	enum inferred_basis basis;    /* of what is found now */
 	struct window window;         /* of what looks alike */
 	struct inferred_few *few;     /* NULL: all are wanted */
@@ -122,8 +119,6 @@ static inline bool inferred_bit(const uint64_t *set, uint32_t number)
 /* The number of the module for types; false: it has none, or they are not read. */
 bool inferred_know_module(
 	struct inferring *inferring, const struct address_module *module, uint32_t *ret_number);
-/* The pointer at an offset; NULL: none that says anything. */
-const struct slot *inferred_slot_at(const struct slot_vec *slots, uint64_t offset);
 /* The same of a block of a type, so far from its start, also where it has more elements than one.
  */
 const struct slot *inferred_slot_in(
@@ -178,7 +173,8 @@ bool inferred_can_be_part(const struct inferring *inferring, uint32_t known, uin
 bool inferred_is_larger(const struct inferring *inferring, uint32_t known, uint32_t type);
 /* Names objects that are smaller than their blocks by what they are the beginning of
  * (inferred_larger.c). */
-void inferred_take_larger(struct inferring *inferring);
+struct in_order;
+void inferred_take_larger(struct inferring *inferring, struct in_order *in_order);
 /* Whether a class of blocks can be one of a type, plain. */
 bool inferred_fits_layout(struct inferring *inferring, uint32_t layout, uint32_t class);
 /* The heap's type for one of a type, plain, as the one at the address `example` is; HEAP_TYPE_NONE:
@@ -207,5 +203,11 @@ struct in_order {
  */
 void inferred_follow(struct inferring *inferring, uint32_t block, struct in_order *in_order);
 void inferred_follow_all(struct inferring *inferring);
+/* The slots of a type, without those of the last one. */
+void inferred_find_slots(struct inferring *inferring, uint32_t type, struct slot_vec *ret);
+/* Each word of an object that is no NULL and declared to be a pointer. */
+typedef void inferred_take_word(struct inferring *inferring, uint64_t word, uint32_t target);
+void inferred_each_word(struct inferring *inferring, uint64_t address, const struct slot_vec *slots,
+	inferred_take_word *take);
 
 #endif

@@ -8,17 +8,19 @@
 
 #include "heap/inferred_find.h"
 
-/* Elements that are larger are not gone through. */
-#define ELEMENT_MOST (1u << 20)
+/* What is read at a time. */
+#define PIECE_BYTES (64u << 10)
 
-static bool claim_at(struct inferring *f, uint64_t address, uint32_t type)
+static void claim_at(struct inferring *f, uint64_t address, uint32_t type)
 {
 	uint64_t offset;
-	uint32_t block = search_block_at(f->search, address, &offset);
+	uint32_t block = address ? search_block_at(f->search, address, &offset) : SPACE_NONE;
 	if (block == SPACE_NONE)
-		return false;
-	return offset ? inferred_claim_counted(f, block, offset, type)
-		      : inferred_claim(f, block, type);
+		return;
+	if (offset)
+		inferred_claim_counted(f, block, offset, type);
+	else
+		inferred_claim(f, block, type);
 }
 
 /* A block whose members are followed. */
@@ -28,24 +30,16 @@ struct following {
 	struct fact *fact;
 };
 
-static bool is_idle(const struct following *b, size_t slot)
+/* Whether a slot leads only to what is known. */
+static bool is_idle(const struct following *b, const struct slot *slot)
 {
-	const struct slot *of = &b->fact->slots.data[slot];
-	if (of->is_node)
-		return of->is_link && b->is_family;
-	return slot < SLOTS_WATCHED && b->fact->idle[slot] >= IDLE_MOST;
-}
-
-static void watch(struct fact *fact, size_t slot, bool is_news)
-{
-	if (slot < SLOTS_WATCHED)
-		fact->idle[slot] = is_news ? 0 : (uint16_t)(fact->idle[slot] + 1);
+	return slot->is_node && slot->is_link && b->is_family;
 }
 
 static bool all_are_idle(const struct following *b)
 {
-	for (size_t slot = 0; slot < b->fact->slots.len; slot++) {
-		if (!is_idle(b, slot))
+	for (size_t i = 0; i < b->fact->slots.len; i++) {
+		if (!is_idle(b, &b->fact->slots.data[i]))
 			return false;
 	}
 	return true;
@@ -61,12 +55,13 @@ static bool are_pointers(const struct graph *graph, uint32_t from, uint32_t end)
 	return true;
 }
 
-static bool claim_edge(struct inferring *f, uint32_t number, uint32_t type)
+static void claim_edge(struct inferring *f, uint32_t number, uint32_t type)
 {
 	uint32_t edge = f->graph->edges.data[number];
-	return edge & GRAPH_INTERIOR ? inferred_claim_counted(f, GRAPH_BLOCK(edge),
-					       graph_offset(f->graph, number), type)
-				     : inferred_claim(f, edge, type);
+	if (edge & GRAPH_INTERIOR)
+		inferred_claim_counted(f, GRAPH_BLOCK(edge), graph_offset(f->graph, number), type);
+	else
+		inferred_claim(f, edge, type);
 }
 
 /* The edges of a block as the pointers of its class; false: they are not the same ones. */
@@ -80,70 +75,119 @@ static bool follow_edges(struct inferring *f, const struct following *b)
 		end - from != (uint32_t)__builtin_popcountll(pointers) ||
 		!are_pointers(f->graph, from, end))
 		return false;
-	size_t slot = 0;
 	for (uint32_t i = from; i < end; i++, pointers &= pointers - 1) {
-		uint64_t offset = 8 * (uint64_t)__builtin_ctzll(pointers);
-		while (slot < slots->len && slots->data[slot].offset < offset)
-			slot++;
-		if (slot == slots->len)
-			break;
-		if (slots->data[slot].offset == offset && !is_idle(b, slot))
-			watch(b->fact, slot, claim_edge(f, i, slots->data[slot].target));
+		const struct slot *slot = slots_at(slots, 8 * (uint64_t)__builtin_ctzll(pointers));
+		if (slot && !is_idle(b, slot))
+			claim_edge(f, i, slot->target);
 	}
 	return true;
 }
 
-/* Its memory, where that is gone through in order anyway. */
-static void follow_window(struct inferring *f, const struct following *b, struct in_order *in_order)
+static void follow_bytes(
+	struct inferring *f, const uint8_t *bytes, size_t len, const struct following *b)
 {
-	const struct slot_vec *slots = &b->fact->slots;
-	uint64_t address = space_walk_address(&in_order->walk);
-	size_t size = (size_t)b->fact->size;
-	const uint8_t *bytes = size <= WINDOW_BYTES ? window_at(&in_order->window, address, size,
-							      f->graph->space->high)
-						    : NULL;
-	for (size_t slot = 0; bytes && slot < slots->len && !f->failed; slot++) {
-		uint64_t word, offset = slots->data[slot].offset;
-		if (offset > size - 8 || is_idle(b, slot))
+	for (size_t i = 0; i < b->fact->slots.len && !f->failed; i++) {
+		const struct slot *slot = &b->fact->slots.data[i];
+		uint64_t word, at = slot->offset;
+		if (is_idle(b, slot))
 			continue;
-		memcpy(&word, bytes + offset, 8);
-		watch(b->fact, slot, claim_at(f, word, slots->data[slot].target));
+		for (uint64_t k = 0; k < slot->count && at < len && len - at >= 8;
+			k++, at += slot->stride) {
+			memcpy(&word, bytes + at, 8);
+			claim_at(f, word, slot->target);
+		}
 	}
 }
 
-static void follow_bytes(
-	struct inferring *f, const uint8_t *bytes, size_t len, const struct fact *fact)
+/* Its memory, where that is gone through in order anyway. False: it can't be had so. */
+static bool follow_window(struct inferring *f, const struct following *b, struct in_order *in_order)
 {
-	for (size_t i = 0; i < fact->slots.len && !f->failed; i++) {
-		const struct slot *slot = &fact->slots.data[i];
-		uint64_t word;
-		if (slot->offset > len || len - slot->offset < 8)
-			continue;
-		memcpy(&word, bytes + slot->offset, 8);
-		claim_at(f, word, slot->target);
+	size_t size = (size_t)b->fact->size;
+	if (size > WINDOW_BYTES)
+		return false;
+	const uint8_t *bytes = window_at(&in_order->window, space_walk_address(&in_order->walk),
+		size, f->graph->space->high);
+	if (bytes)
+		follow_bytes(f, bytes, size, b);
+	return true;
+}
+
+/* The words of a slot, many at a time where they lie close to each other. */
+static void each_word_of(
+	struct inferring *f, uint64_t address, const struct slot *slot, inferred_take_word *take)
+{
+	uint64_t stride = slot->stride ? slot->stride : 8;
+	uint64_t piece = stride < PIECE_BYTES / 2 ? (PIECE_BYTES - 8) / stride + 1 : 1;
+	for (uint64_t k = 0; k < slot->count && !f->failed; k += piece) {
+		uint64_t left = slot->count - k, word;
+		size_t bytes = (size_t)(((left < piece ? left : piece) - 1) * stride + 8);
+		size_t got = address_space_read(f->survey->heap.space,
+			address + slot->offset + k * stride, f->buffer, bytes);
+		for (size_t at = 0; at + 8 <= got && !f->failed; at += (size_t)stride) {
+			memcpy(&word, f->buffer + at, 8);
+			if (word)
+				take(f, word, slot->target);
+		}
 	}
+}
+
+static bool has_buffer(struct inferring *f)
+{
+	if (!f->buffer)
+		f->buffer = malloc(PIECE_BYTES);
+	f->failed |= !f->buffer;
+	return f->buffer;
+}
+
+void inferred_each_word(struct inferring *inferring, uint64_t address, const struct slot_vec *slots,
+	inferred_take_word *take)
+{
+	struct inferring *f = inferring;
+	uint64_t end = 0, word;
+	for (size_t i = 0; i < slots->len; i++)
+		end = slots->data[i].reach;
+	if (!end || !has_buffer(f))
+		return;
+	for (size_t i = 0; end > PIECE_BYTES && i < slots->len && !f->failed; i++)
+		each_word_of(f, address, &slots->data[i], take);
+	if (end > PIECE_BYTES)
+		return;
+	size_t len = address_space_read(f->survey->heap.space, address, f->buffer, (size_t)end);
+	for (size_t i = 0; i < slots->len && !f->failed; i++) {
+		const struct slot *slot = &slots->data[i];
+		uint64_t at = slot->offset;
+		for (uint64_t k = 0; k < slot->count && at + 8 <= len; k++, at += slot->stride) {
+			memcpy(&word, f->buffer + at, 8);
+			if (word)
+				take(f, word, slot->target);
+		}
+	}
+}
+
+static void spend_read(struct inferring *f)
+{
+	f->reads -= f->reads > 0;
 }
 
 /* The elements of an array by large pieces. */
 static void follow_memory(struct inferring *f, uint64_t address, uint64_t size, uint64_t count,
-	const struct fact *fact)
+	const struct following *b)
 {
-	uint64_t piece = size < 65536 ? 65536 / size : 1;
-	if (size > ELEMENT_MOST)
+	for (uint64_t at = 0; size > PIECE_BYTES && at < count && !f->failed; at++) {
+		spend_read(f);
+		inferred_each_word(f, address + at * size, &b->fact->slots, claim_at);
+	}
+	if (size > PIECE_BYTES || !has_buffer(f))
 		return;
-	if (!f->buffer)
-		f->buffer = malloc(ELEMENT_MOST);
-	f->failed |= !f->buffer;
-	for (uint64_t at = 0; at < count && f->reads && f->elements && !f->failed; at += piece) {
+	uint64_t piece = PIECE_BYTES / size;
+	for (uint64_t at = 0; at < count && !f->failed; at += piece) {
 		uint64_t elements = count - at < piece ? count - at : piece;
 		uint8_t *bytes = f->buffer;
 		size_t got = address_space_read(f->survey->heap.space, address + at * size, bytes,
 			(size_t)(elements * size));
-		f->reads--;
-		for (uint64_t i = 0; i < elements && i * size < got && f->elements; i++) {
-			f->elements--;
-			follow_bytes(f, bytes + i * size, got - i * size, fact);
-		}
+		spend_read(f);
+		for (uint64_t i = 0; i < elements && i * size < got; i++)
+			follow_bytes(f, bytes + i * size, got - i * size, b);
 	}
 }
 
@@ -154,23 +198,19 @@ const struct slot *inferred_slot_in(
 	if (!is_array && fact->open != TYPE_VOID && offset >= fact->open_at)
 		element = inferred_fact(inferring, fact->open);
 	if (element && element->size)
-		return inferred_slot_at(&element->slots, (offset - fact->open_at) % element->size);
-	return inferred_slot_at(&fact->slots, is_array ? offset % fact->size : offset);
+		return slots_at(&element->slots, (offset - fact->open_at) % element->size);
+	return slots_at(&fact->slots, is_array ? offset % fact->size : offset);
 }
 
-/* The elements of an array without an end, as many as there is room for. False: there are some, but
- * no more may be read. */
-static bool follow_open_end(struct inferring *f, uint32_t block, const struct fact *fact)
+/* The elements of an array without an end, as many as there is room for. */
+static void follow_open_end(struct inferring *f, uint32_t block, const struct fact *fact)
 {
 	uint64_t usable = search_block_size(f->search, block);
 	struct fact *of = fact->open == TYPE_VOID ? NULL : inferred_fact(f, fact->open);
-	uint64_t count = of && of->size && of->slots.len && usable > fact->open_at
-				 ? (usable - fact->open_at) / of->size
-				 : 0;
-	if (count && f->reads)
+	struct following elements = {block, false, of};
+	if (of && of->size && of->slots.len && usable > fact->open_at)
 		follow_memory(f, search_block_address(f->search, block) + fact->open_at, of->size,
-			count, of);
-	return !count || f->reads;
+			(usable - fact->open_at) / of->size, &elements);
 }
 
 /* For the next time that blocks are gone through in order. */
@@ -195,23 +235,31 @@ void inferred_follow(struct inferring *inferring, uint32_t block, struct in_orde
 	struct fact *fact = layout == TYPE_VOID ? NULL : inferred_fact(f, layout);
 	if (!fact || (!fact->slots.len && fact->open == TYPE_VOID) || !fact->size)
 		return;
+	bool may_read = in_order || f->reads;
 	if (is_array && inferred_is_deque_table(&types->types.data[number])) {
-		inferred_follow_deque(f, block, fact);
+		if (may_read)
+			inferred_follow_deque(f, block, fact);
+		else
+			leave(f, block);
 		return;
 	}
 	struct following b = {block, site >= HEAP_FAMILY_SITES, fact};
 	uint64_t usable = search_block_size(f->search, block), size = fact->size;
 	uint64_t header = types->types.data[number].header;
 	uint64_t count = is_array ? (usable - header) / size : 1;
-	if (!is_array && !follow_open_end(f, block, fact))
-		leave(f, block);
+	if (!is_array && fact->open != TYPE_VOID) {
+		if (!may_read) {
+			leave(f, block);
+			return;
+		}
+		follow_open_end(f, block, fact);
+	}
 	if (!is_array && (all_are_idle(&b) || follow_edges(f, &b)))
 		return;
-	if (in_order && !is_array && size >= 8 && size <= usable)
-		follow_window(f, &b, in_order);
-	else if (f->reads)
-		follow_memory(
-			f, search_block_address(f->search, block) + header, size, count, fact);
+	if (in_order && !is_array && size >= 8 && size <= usable && follow_window(f, &b, in_order))
+		return;
+	if (may_read)
+		follow_memory(f, search_block_address(f->search, block) + header, size, count, &b);
 	else
 		leave(f, block);
 }
@@ -225,7 +273,7 @@ static void follow_beginning(struct inferring *f)
 	f->basis = beginning.basis;
 	if (fact && fact->slots.len && !follow_edges(f, &b))
 		follow_memory(
-			f, search_block_address(f->search, beginning.block), fact->size, 1, fact);
+			f, search_block_address(f->search, beginning.block), fact->size, 1, &b);
 }
 
 void inferred_push_beginning(struct inferring *inferring, uint32_t block, uint32_t type)

@@ -16,12 +16,6 @@
 
 /* Members at the beginning of one type, and those of these. */
 #define STEPS_MOST 256u
-/* Groups of blocks that structures are looked for at a time; the rest has room behind it. */
-#define GROUPS_MOST 256u
-/* Of a class so many blocks are followed; of what they hold others look alike. */
-#define BLOCKS_MOST (1u << 14)
-/* Of an array so many elements are looked at one by one, and so many at most of the rest. */
-#define ELEMENTS_MOST (1u << 12)
 /* The least that is more than each block is aligned to. */
 #define ALIGNED_LEAST (2ull * CHUNK_ALIGN)
 #define NAMELESS_SPACE "(anonymous namespace)"
@@ -125,17 +119,16 @@ static bool take_type(void *context, uint32_t number)
 	return !l->f->failed;
 }
 
-/* Whether all of them begin with the object's table of functions; of very many, the first ones and
- * as many of the others. */
+/* Whether all of them begin with the object's table of functions. */
 static bool are_elements(const struct inferring *f, const struct heap_class *of, uint64_t size)
 {
-	uint64_t count = of->key.size / size, stride = 1 + count / ELEMENTS_MOST, word;
+	uint64_t count = of->key.size / size, word;
 	if (count < 2 || size % 8 ||
 		(size / 8 < CLASS_WORDS && !(of->key.pointers >> size / 8 & 1)))
 		return false;
 	/* What nobody asked for is behind the last one. */
 	uint64_t i = 1, least = heap_asked(&f->survey->heap, of->example, of->key.size).least;
-	for (; i < count; i += i < ELEMENTS_MOST ? 1 : stride) {
+	for (; i < count; i++) {
 		if (!address_space_word(f->survey->heap.space, of->example + i * size, &word) ||
 			word != of->key.head)
 			break;
@@ -231,12 +224,8 @@ static bool find_groups(struct finding_larger *l)
 
 static void look_for_structures(struct finding_larger *l)
 {
-	size_t all = l->groups.len;
-	if (!all)
-		return;
-	l->groups.len = all < GROUPS_MOST ? all : GROUPS_MOST;
-	types_each_sized(l->f->types, wants, take_type, l);
-	l->groups.len = all;
+	if (l->groups.len)
+		types_each_sized(l->f->types, wants, take_type, l);
 }
 
 /* Says of classes what their blocks are; `is_new`: these. */
@@ -260,11 +249,10 @@ static void say_classes(struct inferring *f, const uint32_t *of_group, uint64_t 
 }
 
 /* Of these nothing declares what they are. */
-static void follow_blocks(struct inferring *f, const uint64_t *is_new)
+static void follow_blocks(struct inferring *f, const uint64_t *is_new, struct in_order *in_order)
 {
 	uint32_t count = search_block_count(f->search);
-	_cleanup_free_ uint32_t *taken = calloc(f->survey->types.class_count + 1, sizeof(*taken));
-	f->failed |= !taken;
+	in_order->walk = (struct space_walk){f->graph->space, 0, 0};
 	f->basis = BASIS_LOOKS;
 	for (uint32_t block = 0; block < count && !f->failed; block++) {
 		uint32_t site = search_block_site(f->search, block);
@@ -272,14 +260,14 @@ static void follow_blocks(struct inferring *f, const uint64_t *is_new)
 			continue;
 		inferred_set_bit(f->survey->alike.looks, block);
 		f->is_done[block / 64] &= ~(1ull << block % 64);
-		if (++taken[site] <= BLOCKS_MOST)
-			inferred_push(f, block, f->survey->types.of_class[site]);
+		in_order->walk.block = block;
+		inferred_follow(f, block, in_order);
+		inferred_follow_all(f);
 	}
-	inferred_follow_all(f);
 	f->basis = BASIS_DECLARED;
 }
 
-void inferred_take_larger(struct inferring *inferring)
+void inferred_take_larger(struct inferring *inferring, struct in_order *in_order)
 {
 	struct inferring *f = inferring;
 	struct finding_larger l = {.f = f};
@@ -294,7 +282,7 @@ void inferred_take_larger(struct inferring *inferring)
 		for (size_t i = 0; i < l.groups.len && !f->failed; i++)
 			of_group[l.groups.data[i].class] = judge(f, &l.groups.data[i]);
 		say_classes(f, of_group, is_new);
-		follow_blocks(f, is_new);
+		follow_blocks(f, is_new, in_order);
 	}
 	groups_deinit(&l.groups);
 }

@@ -43,11 +43,10 @@ void inferred_follow_deque(struct inferring *inferring, uint32_t block, const st
 	uint64_t words[TABLE_WORDS], at = search_block_address(f->search, block);
 	uint64_t end = at + search_block_size(f->search, block) / 8 * 8;
 	const uint32_t element = fact->slots.data[0].target;
-	while (at < end && f->reads && f->elements && !f->failed) {
+	while (at < end && !f->failed) {
 		size_t wanted = min((size_t)(end - at), sizeof(words));
 		size_t count = address_space_read(f->survey->heap.space, at, words, wanted) / 8;
-		f->reads--;
-		f->elements -= min(count, f->elements);
+		f->reads -= f->reads > 0;
 		for (size_t i = 0; i < count; i++)
 			claim_part(f, words[i], element);
 		at += wanted;

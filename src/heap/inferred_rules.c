@@ -93,11 +93,15 @@ bool alike_rules_find(
 {
 	struct finding_rules f = {.types = types, .rules = ret, .ok = true};
 	for (size_t i = 0; i < fact->slots.len; i++) {
+		const struct slot *slot = &fact->slots.data[i];
+		uint64_t at = slot->offset;
 		/* Of bytes a block can't have too few. */
-		if (fact->slots.data[i].offset % 8 == 0 &&
-			types_get(types, fact->slots.data[i].target)->size > 1)
-			add_rule(&f, ALIKE_POINTER, fact->slots.data[i].target,
-				fact->slots.data[i].offset, 8);
+		bool tells = types_get(types, slot->target)->size > 1;
+		for (uint64_t k = 0; tells && k < slot->count && at / 8 < CLASS_WORDS;
+			k++, at += slot->stride) {
+			if (at % 8 == 0)
+				add_rule(&f, ALIKE_POINTER, slot->target, at, 8);
+		}
 	}
 	for (uint64_t left = fact->map.pointers & ~fact->map.vtables; left; left &= left - 1)
 		add_rule(&f, ALIKE_APART, TYPE_VOID, 8 * (uint64_t)__builtin_ctzll(left), 8);

@@ -9,17 +9,8 @@
 #include "heap/inferred_find.h"
 #include "heap/tails.h"
 
-/* Blocks whose memory has to be read, of each round, and elements of arrays in all of them. */
+/* Blocks whose memory has to be read one by one, before those that are left are read in order. */
 #define READS_MOST (1u << 16)
-#define ELEMENTS_MOST (1u << 22)
-/* Of one type of C++'s objects; of what they hold others look alike. */
-#define OBJECTS_MOST (1u << 14)
-#define ROUNDS_MOST 8u
-/* Of a class all blocks are looked at up to that; of the rest, if nothing spoke against these, a
- * part.
- */
-#define ALL_LOOKED_AT 4096u
-#define ONE_LOOKED_AT 64u
 
 /* Debug information of the system's libraries tells of their own few blocks, and is large. */
 static bool is_worth_reading(const struct address_module *module)
@@ -47,9 +38,6 @@ struct global {
 	struct slot_vec slots;
 };
 
-/* Enough for tables of pointers; behind them nothing is said. */
-#define GLOBAL_SLOTS (1u << 20)
-
 static void find_global(struct inferring *f, uint64_t address, struct global *ret)
 {
 	const struct address_module *module = address_space_module(f->survey->heap.space, address);
@@ -62,20 +50,7 @@ static void find_global(struct inferring *f, uint64_t address, struct global *re
 		return;
 	ret->start = variable.start;
 	ret->end = ret->start + types_get(f->types, variable.variable.type)->size;
-	f->failed |= !slots_find(f->types, variable.variable.type, GLOBAL_SLOTS, &ret->slots);
-}
-
-const struct slot *inferred_slot_at(const struct slot_vec *slots, uint64_t offset)
-{
-	size_t low = 0, high = slots->len;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (slots->data[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < slots->len && slots->data[low].offset == offset ? &slots->data[low] : NULL;
+	inferred_find_slots(f, variable.variable.type, &ret->slots);
 }
 
 /* Words of one variable follow each other. */
@@ -88,8 +63,7 @@ static void take_globals(struct inferring *f)
 			continue;
 		if (word->address < global.start || word->address >= global.end)
 			find_global(f, word->address, &global);
-		const struct slot *slot =
-			inferred_slot_at(&global.slots, word->address - global.start);
+		const struct slot *slot = slots_at(&global.slots, word->address - global.start);
 		if (slot && word->edge & GRAPH_INTERIOR)
 			inferred_claim_counted(
 				f, GRAPH_BLOCK(word->edge), word->offset, slot->target);
@@ -118,24 +92,24 @@ static void lay_out_objects(struct inferring *f)
 	}
 }
 
-static void take_objects(struct inferring *f)
+/* In the order in which they lie in memory. */
+static void take_objects(struct inferring *f, struct in_order *in_order)
 {
 	struct heap_types *types = &f->survey->types;
 	size_t count = types->types.len;
-	_cleanup_free_ uint32_t *taken = calloc(count + 1, sizeof(*taken));
 	bool any = false;
-	f->failed |= !taken;
 	for (size_t i = 0; i < count; i++)
 		any |= types->types.data[i].layout != TYPE_VOID &&
 		       types->types.data[i].kind == HEAP_TYPE_CXX;
-	uint32_t blocks = any && taken ? search_block_count(f->search) : 0;
+	uint32_t blocks = any ? search_block_count(f->search) : 0;
+	in_order->walk = (struct space_walk){f->graph->space, 0, 0};
 	for (uint32_t block = 0; block < blocks && !f->failed; block++) {
-		uint32_t site = search_block_site(f->search, block);
-		uint32_t type = heap_types_of_site(types, site);
-		if (type >= count || types->types.data[type].kind != HEAP_TYPE_CXX ||
-			++taken[type] > OBJECTS_MOST)
+		uint32_t type = heap_types_of_site(types, search_block_site(f->search, block));
+		if (type >= count || types->types.data[type].kind != HEAP_TYPE_CXX)
 			continue;
-		inferred_push(f, block, type);
+		in_order->walk.block = block;
+		inferred_follow(f, block, in_order);
+		inferred_follow_all(f);
 	}
 }
 
@@ -165,17 +139,6 @@ static bool spread(struct inferring *f, enum inferred_basis basis)
 	return any;
 }
 
-static bool may_be(struct inferring *f, uint32_t block, uint32_t class)
-{
-	uint32_t seen = f->looked_at[class]++;
-	if (seen >= ALL_LOOKED_AT && seen % ONE_LOOKED_AT && !inferred_bit(f->is_doubted, class))
-		return true;
-	bool may = inferred_alike(f, block, class, f->alike[class]);
-	if (!may)
-		inferred_set_bit(f->is_doubted, class);
-	return may;
-}
-
 /* Whether blocks of a site are nodes of a container that were named at once. */
 static bool is_named_family(const struct heap_types *types, uint32_t site)
 {
@@ -193,7 +156,8 @@ static bool take_block(struct inferring *f, uint32_t block, enum inferred_basis 
 	uint32_t site = search_block_site(f->search, block);
 	f->basis = basis;
 	if (site < types->class_count) {
-		if (f->looked_at[site] >= LOOKED_AT || !may_be(f, block, site))
+		if (f->looked_at[site] != LOOKING_AT ||
+			!inferred_alike(f, block, site, f->alike[site]))
 			return false;
 		inferred_say_block(f, block, f->alike[site]);
 		return true;
@@ -225,7 +189,7 @@ static void take_classes(struct inferring *f, enum inferred_basis basis, struct 
 		bool is_now = basis == BASIS_LOOKS || inferred_bit(f->is_settled, class);
 		if (is_now && f->alike[class] != HEAP_TYPE_NONE &&
 			f->looked_at[class] == NOT_LOOKED_AT)
-			f->looked_at[class] = 0;
+			f->looked_at[class] = LOOKING_AT;
 	}
 	if (f->few)
 		inferred_tell_few(f, f->few, basis);
@@ -238,7 +202,7 @@ static void take_classes(struct inferring *f, enum inferred_basis basis, struct 
 	}
 	f->basis = BASIS_DECLARED;
 	for (uint32_t class = 0; class < types->class_count; class ++) {
-		if (f->looked_at[class] < LOOKED_AT)
+		if (f->looked_at[class] == LOOKING_AT)
 			f->looked_at[class] = LOOKED_AT;
 	}
 }
@@ -250,8 +214,7 @@ static bool prepare(struct inferring *f)
 	f->claims = calloc(classes + 1, sizeof(*f->claims));
 	f->is_mixed = calloc(classes / 64 + 1, sizeof(*f->is_mixed));
 	f->is_settled = calloc(classes / 64 + 1, sizeof(*f->is_settled));
-	f->is_doubted = calloc(classes / 64 + 1, sizeof(*f->is_doubted));
-	f->looked_at = malloc((classes + 1) * sizeof(*f->looked_at));
+	f->looked_at = calloc(classes + 1, sizeof(*f->looked_at));
 	f->alike = malloc((classes + 1) * sizeof(*f->alike));
 	size_t words = search_block_count(f->search) / 64 + 1;
 	struct survey_alike *bits = &f->survey->alike;
@@ -260,16 +223,13 @@ static bool prepare(struct inferring *f)
 	f->is_begun = calloc(words, sizeof(*f->is_begun));
 	bits->looks = calloc(words, sizeof(*bits->looks));
 	bits->settled = calloc(words, sizeof(*bits->settled));
-	for (size_t i = 0; f->of_class && f->alike && f->looked_at && i < classes; i++) {
+	for (size_t i = 0; f->of_class && f->alike && i < classes; i++)
 		f->of_class[i] = f->alike[i] = HEAP_TYPE_NONE;
-		f->looked_at[i] = NOT_LOOKED_AT;
-	}
 	return f->of_class && f->claims && f->is_mixed && f->is_done && f->is_left && f->is_begun &&
-	       f->is_settled && f->is_doubted && f->looked_at && f->alike && bits->looks &&
-	       bits->settled;
+	       f->is_settled && f->looked_at && f->alike && bits->looks && bits->settled;
 }
 
-static void infer(struct inferring *f)
+static void infer(struct inferring *f, struct in_order *in_order)
 {
 	const struct heap_area_vec *areas = &f->survey->heap.areas;
 	for (size_t i = 0; i < areas->len; i++)
@@ -277,13 +237,13 @@ static void infer(struct inferring *f)
 	lay_out_objects(f);
 	take_globals(f);
 	inferred_follow_all(f);
-	take_objects(f);
+	take_objects(f, in_order);
 	inferred_follow_all(f);
 	inferred_take_thread_locals(f);
 	inferred_follow_all(f);
 	inferred_take_stacks(f);
 	inferred_follow_all(f);
-	inferred_take_larger(f);
+	inferred_take_larger(f, in_order);
 }
 
 /* Of few blocks alone nobody can say what counts of those that end before they do. */
@@ -299,12 +259,12 @@ static bool has_tail_of_few(const struct inferring *f)
 	return false;
 }
 
-static struct error *infer_classes(struct inferring *f)
+/* Each round tells what whole classes are that nobody knew, or follows blocks that nobody followed:
+ * they end. */
+static void infer_classes(struct inferring *f, struct in_order *in_order)
 {
-	struct in_order in_order;
-	struct error *error = window_open(f->survey->heap.space, &in_order.window);
 	/* What is sure comes first. */
-	for (unsigned round = 0; round < ROUNDS_MOST && !error && !is_told(f); round++) {
+	while (!f->failed && !is_told(f)) {
 		enum inferred_basis basis = f->has_settled ? BASIS_SETTLED : BASIS_LOOKS;
 		f->has_settled = false;
 		f->reads = READS_MOST;
@@ -314,13 +274,11 @@ static struct error *infer_classes(struct inferring *f)
 				f->few->is_told = !has_tail_of_few(f);
 			break;
 		}
-		take_classes(f, basis, &in_order);
+		take_classes(f, basis, in_order);
 		/* Later rounds know more than is asked for here. */
 		if (!is_told(f))
 			f->few = NULL;
 	}
-	window_close(&in_order.window);
-	return error;
 }
 
 struct error *inferred_say(struct survey *survey)
@@ -334,18 +292,21 @@ struct error *inferred_say_few(struct survey *survey, struct inferred_few *few)
 		.few = few,
 		.search = survey->search,
 		.graph = search_graph(survey->search),
-		.reads = READS_MOST,
-		.elements = ELEMENTS_MOST};
+		.reads = READS_MOST};
 	struct error *error = heap_names_types(survey->names, &f.types);
 	if (error)
 		return error;
 	survey->layouts.types = f.types;
 	f.failed = !prepare(&f);
 	error = window_open(survey->heap.space, &f.window);
-	if (!f.failed && !error)
-		infer(&f);
-	if (!f.failed && !error)
-		error = infer_classes(&f);
+	struct in_order in_order = {.walk = {NULL, 0, 0}};
+	if (!error)
+		error = window_open(survey->heap.space, &in_order.window);
+	if (!f.failed && !error) {
+		infer(&f, &in_order);
+		infer_classes(&f, &in_order);
+	}
+	window_close(&in_order.window);
 	window_close(&f.window);
 	inferred_free_facts(&f);
 	inferred_works_deinit(&f.work);
@@ -356,7 +317,6 @@ struct error *inferred_say_few(struct survey *survey, struct inferred_few *few)
 	free(f.is_mixed);
 	free(f.is_done);
 	free(f.is_settled);
-	free(f.is_doubted);
 	free(f.looked_at);
 	free(f.alike);
 	free(f.is_left);

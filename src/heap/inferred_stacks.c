@@ -4,23 +4,12 @@
  * so these come last, those that are declared further down say nothing, and what they point to must
  * be a structure that fits, or what is known to be a container's.
  */
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/util.h"
 #include "heap/inferred_find.h"
-
-/* Of all threads: unwinding takes time, and threads that are many do the same. */
-#define FRAMES_MOST 4096u
-#define THREADS_MOST 256u
-#define VARIABLES_MOST (1u << 16)
-/* Of one variable. */
-#define VARIABLE_BYTES_MAX (64u << 10)
+#include "heap/limits.h"
 
 struct taking {
 	struct inferring *f;
-	unsigned variables; /* that are left */
-	uint8_t bytes[VARIABLE_BYTES_MAX];
+	unsigned frames; /* that are left: LIMIT_TYPED_FRAMES */
 };
 
 static void take_pointer(struct inferring *f, uint64_t address, uint32_t target)
@@ -41,25 +30,10 @@ static void take_pointer(struct inferring *f, uint64_t address, uint32_t target)
 static void take_variable(void *context, uint32_t type, uint64_t address)
 {
 	struct taking *t = context;
-	struct inferring *f = t->f;
-	if (!t->variables || f->failed)
-		return;
-	t->variables--;
-	struct fact *fact = inferred_fact(f, types_plain(f->types, type));
-	if (!fact || !fact->slots.len)
-		return;
-	const struct slot *last = &fact->slots.data[fact->slots.len - 1];
-	size_t wanted = (size_t)min(last->offset + 8, (uint64_t)VARIABLE_BYTES_MAX);
-	size_t len = address_space_read(f->survey->heap.space, address, t->bytes, wanted);
-	for (size_t i = 0; i < fact->slots.len && !f->failed; i++) {
-		const struct slot *slot = &fact->slots.data[i];
-		uint64_t word;
-		if (slot->offset > len || len - slot->offset < sizeof(word))
-			break;
-		memcpy(&word, t->bytes + slot->offset, sizeof(word));
-		if (word)
-			take_pointer(f, word, slot->target);
-	}
+	struct fact *fact =
+		t->f->failed ? NULL : inferred_fact(t->f, types_plain(t->f->types, type));
+	if (fact)
+		inferred_each_word(t->f, address, &fact->slots, take_pointer);
 }
 
 /* Where in its source the function is, not what was inlined into it; 0: not known. */
@@ -74,11 +48,11 @@ static uint32_t line_of(struct inferring *f, uint32_t module, uint64_t pc)
 	return f->failed ? 0 : symbols[count - 1].line;
 }
 
-static void take_thread(struct taking *t, size_t thread, unsigned *frames)
+static void take_thread(struct taking *t, size_t thread)
 {
 	struct inferring *f = t->f;
 	bool any = true;
-	for (size_t i = 0; any && *frames && !f->failed; i++) {
+	for (size_t i = 0; any && t->frames && !f->failed; i++) {
 		struct local_frame frame;
 		const struct address_module *module;
 		uint32_t number;
@@ -88,7 +62,7 @@ static void take_thread(struct taking *t, size_t thread, unsigned *frames)
 		error_destroy(error);
 		if (!any || !inferred_know_module(f, module, &number))
 			continue;
-		--*frames;
+		t->frames--;
 		types_locals(
 			f->types, number, &frame, line_of(f, number, frame.pc), take_variable, t);
 	}
@@ -97,15 +71,14 @@ static void take_thread(struct taking *t, size_t thread, unsigned *frames)
 void inferred_take_stacks(struct inferring *inferring)
 {
 	struct inferring *f = inferring;
-	struct taking *t = calloc(1, sizeof(*t));
-	unsigned frames = FRAMES_MOST;
-	f->failed |= !t;
-	if (!t)
-		return;
-	t->f = f;
-	t->variables = VARIABLES_MOST;
-	size_t threads = min(f->survey->heap.space->threads.len, (size_t)THREADS_MOST);
-	for (size_t i = 0; i < threads && frames && !f->failed; i++)
-		take_thread(t, i, &frames);
-	free(t);
+	struct taking t = {f, LIMIT_TYPED_FRAMES};
+	size_t threads = f->survey->heap.space->threads.len;
+	for (size_t i = 0; i < threads && t.frames && !f->failed; i++)
+		take_thread(&t, i);
+	if (!t.frames)
+		survey_reach(f->survey, REACHED_TYPED_FRAMES);
+	for (size_t i = 0; i < threads; i++) {
+		if (stack_places_is_cut(f->survey->stacks, i))
+			survey_reach(f->survey, REACHED_STACK_FRAMES);
+	}
 }

@@ -9,10 +9,6 @@
 #include "heap/thread_locals.h"
 
 #define PIECE_BYTES (64u << 10)
-/* Of all threads' storage. */
-#define STORAGE_BYTES_MAX (64ull << 20)
-/* Of one variable: enough for tables of pointers. */
-#define VARIABLE_SLOTS (1u << 16)
 
 /* A variable whose words are looked at. */
 struct variable {
@@ -42,7 +38,7 @@ static void find_variable(struct inferring *f, uint64_t address, struct variable
 		return;
 	variable->start = global.start;
 	variable->end = global.start + types_get(f->types, global.variable.type)->size;
-	f->failed |= !slots_find(f->types, global.variable.type, VARIABLE_SLOTS, &variable->slots);
+	inferred_find_slots(f, global.variable.type, &variable->slots);
 }
 
 static void take_word(
@@ -54,7 +50,7 @@ static void take_word(
 		return;
 	if (address < variable->start || address >= variable->end)
 		find_variable(f, address, variable);
-	const struct slot *slot = inferred_slot_at(&variable->slots, address - variable->start);
+	const struct slot *slot = slots_at(&variable->slots, address - variable->start);
 	if (slot && offset)
 		inferred_claim_counted(f, block, offset, slot->target);
 	else if (slot)
@@ -81,17 +77,14 @@ void inferred_take_thread_locals(struct inferring *inferring)
 	const struct address_module *modules = f->survey->heap.space->modules.data;
 	_cleanup_free_ uint64_t *words = malloc(PIECE_BYTES);
 	struct variable variable = {.start = 0};
-	uint64_t left = STORAGE_BYTES_MAX;
 	uint32_t number;
 	f->failed |= !words;
-	for (size_t i = 0; i < blocks->len && left && !f->failed; i++) {
+	for (size_t i = 0; i < blocks->len && !f->failed; i++) {
 		const struct thread_block *block = &blocks->data[i];
 		if (!is_there(f, block) ||
 			!inferred_know_module(f, &modules[block->module], &number))
 			continue;
-		uint64_t bytes = min(block->end - block->start, left);
-		take_block(f, block->start, block->start + bytes, words, &variable);
-		left -= bytes;
+		take_block(f, block->start, block->end, words, &variable);
 	}
 	slot_vec_deinit(&variable.slots);
 }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "heap/slots.h"
 
-#include "heap/nodes.h"
+#include <stdlib.h>
 
-/* Arrays in objects, and what is looked at of a damaged file's types. */
-#define STEPS_MOST 20000u
+#include "heap/limits.h"
+#include "heap/nodes.h"
 
 struct finding_slots {
 	struct types *types;
 	struct slot_vec *slots;
-	size_t most;
 	unsigned steps;
 	uint32_t node;  /* of the container around; TYPE_VOID: none */
 	bool is_inside; /* that is the type itself, and no container in it */
@@ -31,29 +30,66 @@ static void take_pointer(struct finding_slots *f, uint32_t number, uint64_t offs
 		target = f->node;
 	if (!slots_tells(f->types, target))
 		return;
-	f->ok = slot_vec_push(
-		f->slots, (struct slot){offset, target, is_node, is_node && f->is_inside});
+	f->ok = slot_vec_push(f->slots, (struct slot){.offset = offset,
+						.count = 1,
+						.target = target,
+						.is_node = is_node,
+						.is_link = is_node && f->is_inside});
+}
+
+/* What stands in one of `count` elements stands in all of them. An array in an element either goes
+ * on in the next one, or the shorter of both is written out: slots are at most the square root of
+ * words. */
+static bool repeat_slot(struct slot_vec *slots, size_t at, uint64_t count, uint64_t size)
+{
+	struct slot slot = slots->data[at];
+	if (slot.count == 1 || slot.stride * slot.count == size) {
+		slots->data[at].stride = slot.count == 1 ? size : slot.stride;
+		slots->data[at].count = slot.count * count;
+		return true;
+	}
+	bool is_inner = slot.count < count;
+	uint64_t times = is_inner ? slot.count : count, step = is_inner ? slot.stride : size;
+	if (is_inner) {
+		slot.stride = size;
+		slot.count = count;
+	}
+	slots->data[at] = slot;
+	bool ok = true;
+	for (uint64_t i = 1; i < times && ok; i++) {
+		slot.offset += step;
+		ok = slot_vec_push(slots, slot);
+	}
+	return ok;
+}
+
+static void descend(struct finding_slots *f, uint32_t number, uint64_t offset, unsigned depth);
+
+static void descend_array(
+	struct finding_slots *f, const struct type *array, uint64_t offset, unsigned depth)
+{
+	uint64_t size = types_get(f->types, array->target)->size;
+	if (!array->count || !size)
+		return;
+	size_t before = f->slots->len;
+	descend(f, array->target, offset, depth + 1);
+	size_t end = f->slots->len;
+	for (size_t i = before; array->count > 1 && i < end && f->ok; i++)
+		f->ok = repeat_slot(f->slots, i, array->count, size);
 }
 
 static void descend(struct finding_slots *f, uint32_t number, uint64_t offset, unsigned depth)
 {
 	number = types_plain(f->types, number);
 	struct type type = *types_get(f->types, number);
-	if (!f->ok || ++f->steps > STEPS_MOST || f->slots->len >= f->most ||
-		depth > TYPES_DEPTH_MAX)
+	if (!f->ok || ++f->steps > LIMIT_TYPE_STEPS || depth > TYPES_DEPTH_MAX)
 		return;
 	uint32_t outer = f->node;
 	bool was_inside = f->is_inside;
 	if (type.kind == TYPE_POINTER || type.kind == TYPE_REFERENCE) {
 		take_pointer(f, number, offset);
 	} else if (type.kind == TYPE_ARRAY) {
-		uint64_t size = types_get(f->types, type.target)->size;
-		for (uint64_t i = 0; i < type.count && size && f->steps <= STEPS_MOST; i++) {
-			size_t before = f->slots->len;
-			descend(f, type.target, offset + i * size, depth + 1);
-			if (f->slots->len == before)
-				break;
-		}
+		descend_array(f, &type, offset, depth);
 	} else if (types_content(f->types, number) != TYPE_VOID) {
 		descend(f, types_content(f->types, number), offset, depth + 1);
 	} else if (type.kind == TYPE_STRUCT || type.kind == TYPE_CLASS ||
@@ -74,9 +110,64 @@ static void descend(struct finding_slots *f, uint32_t number, uint64_t offset, u
 	}
 }
 
-bool slots_find(struct types *types, uint32_t type, size_t most, struct slot_vec *ret)
+static int by_offset(const void *a, const void *b)
 {
-	struct finding_slots f = {.types = types, .slots = ret, .most = most, .ok = true};
+	const struct slot *x = a, *y = b;
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return (x->target > y->target) - (x->target < y->target);
+}
+
+static bool are_in_order(const struct slot_vec *slots)
+{
+	for (size_t i = 1; i < slots->len; i++) {
+		if (slots->data[i - 1].offset > slots->data[i].offset)
+			return false;
+	}
+	return true;
+}
+
+bool slots_find(struct types *types, uint32_t type, struct slot_vec *ret, bool *ret_whole)
+{
+	struct finding_slots f = {.types = types, .slots = ret, .ok = true};
+	slot_vec_clear(ret);
 	descend(&f, type, 0, 0);
+	if (!are_in_order(ret))
+		qsort(ret->data, ret->len, sizeof(*ret->data), by_offset);
+	uint64_t reach = 0;
+	for (size_t i = 0; i < ret->len; i++) {
+		struct slot *slot = &ret->data[i];
+		uint64_t end = slot->offset + (slot->count - 1) * slot->stride + 8;
+		reach = end > reach ? end : reach;
+		slot->reach = reach;
+	}
+	*ret_whole = f.steps <= LIMIT_TYPE_STEPS;
 	return f.ok;
+}
+
+static bool is_at(const struct slot *slot, uint64_t offset)
+{
+	uint64_t into = offset - slot->offset;
+	return !into ||
+	       (slot->count > 1 && into % slot->stride == 0 && into / slot->stride < slot->count);
+}
+
+const struct slot *slots_at(const struct slot_vec *slots, uint64_t offset)
+{
+	size_t low = 0, high = slots->len;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (slots->data[middle].offset <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	const struct slot *found = NULL;
+	while (low-- > 0 && slots->data[low].reach > offset) {
+		if (is_at(&slots->data[low], offset))
+			found = &slots->data[low];
+		else if (found)
+			break;
+	}
+	return found;
 }

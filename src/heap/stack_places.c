@@ -3,14 +3,14 @@
 
 #include <elf.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "heap/limits.h"
 #include "heap/stacks.h"
 
 struct unwound {
 	struct unwind_frame *frames; /* innermost first */
 	size_t count;
-	bool done;
+	bool done, is_cut;
 };
 
 struct stack_places {
@@ -47,7 +47,6 @@ void stack_places_destroy(struct stack_places *places)
 static struct error *unwind(struct stack_places *places, size_t thread)
 {
 	struct unwound *to = &places->threads[thread];
-	struct unwind_frame frames[HEAP_STACK_FRAMES];
 	if (to->done)
 		return NULL;
 	to->done = true;
@@ -55,14 +54,27 @@ static struct error *unwind(struct stack_places *places, size_t thread)
 		places->unwinder ? NULL : heap_stacks_open(places->space, &places->unwinder);
 	if (error)
 		return error;
-	size_t count = heap_stack_unwind(
-		places->unwinder, places->space, thread, frames, HEAP_STACK_FRAMES);
-	to->frames = malloc(count * sizeof(*frames) + 1);
-	if (!to->frames)
-		return error_no_memory();
-	memcpy(to->frames, frames, count * sizeof(*frames));
-	to->count = count;
+	/* Few stacks are deep. */
+	size_t room = HEAP_STACK_FRAMES;
+	for (;; room = LIMIT_STACK_FRAMES) {
+		free(to->frames);
+		to->frames = malloc(room * sizeof(*to->frames));
+		if (!to->frames)
+			return error_no_memory();
+		to->count = heap_stack_unwind(
+			places->unwinder, places->space, thread, to->frames, room);
+		if (to->count < room || room == LIMIT_STACK_FRAMES)
+			break;
+	}
+	to->is_cut = to->count == room;
+	struct unwind_frame *fitted = realloc(to->frames, to->count * sizeof(*fitted) + 1);
+	to->frames = fitted ? fitted : to->frames;
 	return NULL;
+}
+
+bool stack_places_is_cut(const struct stack_places *places, size_t thread)
+{
+	return places->threads[thread].is_cut;
 }
 
 /* An address in the instruction that a frame is at. */

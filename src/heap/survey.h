@@ -71,6 +71,7 @@ struct survey {
 	struct search *search;
 	struct survey_sites sites;
 	struct left_over left;
+	unsigned reached;            /* bit set of enum survey_limit */
 	struct space_u32 cut;        /* blocks that end where their types do (tails.h); ascending */
 	struct search_memory memory; /* for it */
 };

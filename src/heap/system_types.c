@@ -49,8 +49,6 @@ static const char *const type_names[SYSTEM_TYPES] = {[SYSTEM_FILE] = "FILE",
 /* dtv_t: a length, a generation, then {memory, what free() wants} of each module. */
 #define DTV_ENTRY 16u
 #define DTV_MODULES_MAX 4096u
-/* So much of modules' data is searched for streams that are no blocks: stdin, stdout, stderr. */
-#define DATA_BYTES_MAX (4ull << 20)
 
 struct saying {
 	struct survey *survey;
@@ -177,14 +175,13 @@ static struct error *look_at_data(struct saying *w)
 {
 	const size_t piece_words = 8192;
 	_cleanup_free_ uint64_t *words = malloc(8 * (piece_words + FILE_WORDS));
-	uint64_t left = DATA_BYTES_MAX;
 	if (!words)
 		return error_no_memory();
-	for (size_t i = 0; i < w->survey->roots.len && left; i++) {
+	for (size_t i = 0; i < w->survey->roots.len; i++) {
 		const struct heap_root *root = &w->survey->roots.data[i];
 		uint64_t at =
 			root->kind == HEAP_ROOT_DATA && !root->values ? root->start : root->end;
-		while (at < root->end && left) {
+		while (at < root->end) {
 			uint64_t here = root->end - at;
 			size_t wanted = here < 8 * (piece_words + FILE_WORDS)
 						? (size_t)here
@@ -195,7 +192,6 @@ static struct error *look_at_data(struct saying *w)
 					say_buffer(w, words + k);
 			}
 			at += 8 * piece_words;
-			left -= left < 8 * piece_words ? left : 8 * piece_words;
 		}
 	}
 	return NULL;

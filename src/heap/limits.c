@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/limits.h"
+
+#include "heap/survey.h"
+
+static const struct {
+	const char *name, *words;
+} limits[SURVEY_LIMITS] = {
+	[REACHED_TYPE_STEPS] = {"type-members", "a type has more than 100,000 members, and those "
+						"behind were not followed: its debug "
+						"information may be damaged"},
+	[REACHED_STACK_FRAMES] = {"stack-frames", "a thread has more than 65,536 frames: variables "
+						  "of those further out tell no types"},
+	[REACHED_TYPED_FRAMES] = {"typed-frames",
+		"threads have more than 1,048,576 frames: variables of the others tell no types"},
+};
+
+void survey_reach(struct survey *survey, enum survey_limit limit)
+{
+	survey->reached |= 1u << limit;
+}
+
+bool survey_has_reached(const struct survey *survey, enum survey_limit limit)
+{
+	return survey->reached >> limit & 1;
+}
+
+const char *survey_limit_name(enum survey_limit limit)
+{
+	return limits[limit].name;
+}
+
+const char *survey_limit_words(enum survey_limit limit)
+{
+	return limits[limit].words;
+}
