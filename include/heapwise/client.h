@@ -43,7 +43,8 @@ extern "C" {
 /*
  * Marks this moment in the recording. `name`: bytes up to a NUL, of which the first 255 count; read
  * during the call alone. Of marks that have the same name each has its number: --at mark:NAME#2. A
- * mark without a name, or with one that begins with "fork:", is none.
+ * mark without a name, or with one that begins with "fork:", is none. In the recording control
+ * characters, and what is no UTF-8, are '?'.
  *
  * All that this thread has allocated and freed before the call is before the mark, all after it
  * behind; what other threads do is before or after as it happens. Thread-safe and

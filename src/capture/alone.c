@@ -78,8 +78,9 @@ struct error *alone_record(
 	if (error)
 		return error;
 	caller.session = session.path;
-	const int kept[] = {caller.connection, file.fd, session.socket, session.lock};
-	apart_go(&apart, kept, 4);
+	const int kept[] = {
+		caller.connection, file.fd, session.socket, session.abstract, session.lock};
+	apart_go(&apart, kept, 5);
 	apart_close_streams(2);
 	struct collector_start start = {.session = session,
 		.control = -1,

@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "capture/descriptor.h"
 #include "capture/session.h"
+#include "capture/shared_memory.h"
 #include "format/hpw.h"
 #include "process/living.h"
 #include "process/maps.h"
@@ -21,27 +24,74 @@
 /* The process stands still meanwhile. */
 #define BLOCKS_ANSWER_MS 3000
 
-/* The name of the session's folder, as the process's rings are called after it; "": none. */
-static void find_folder(const struct process_maps *maps, char *ret, size_t room)
+/* A process whose collector is looked for. */
+struct asked {
+	pid_t pid; /* of a thread that lives */
+	uid_t user;
+	uint64_t inode;  /* of its rings; 0: it has none */
+	char folder[64]; /* the session's, as the rings are called after it; "": none */
+};
+
+static bool rings_are_mapped(const struct process_maps *maps, uint64_t inode)
 {
-	static const char prefix[] = "heapwise-rings.";
-	*ret = 0;
-	for (size_t i = 0; i < maps->maps.len && !*ret; i++) {
-		const char *at = strstr(maps->maps.data[i].path, prefix);
-		if (at)
-			snprintf(ret, room, "%.*s", (int)strcspn(at + strlen(prefix), " "),
-				at + strlen(prefix));
+	for (size_t i = 0; i < maps->maps.len; i++) {
+		const struct process_map *map = &maps->maps.data[i];
+		if (map->inode == inode && strstr(map->path, SHARED_MEMORY_PREFIX))
+			return true;
+	}
+	return false;
+}
+
+/* A forked child that has done nothing yet has a page of its parent's alone, which is not writable.
+ */
+static void find_rings(const struct process_maps *maps, struct asked *ret)
+{
+	for (size_t i = 0; i < maps->maps.len; i++) {
+		const struct process_map *map = &maps->maps.data[i];
+		const char *at = strstr(map->path, SHARED_MEMORY_PREFIX);
+		if (!at)
+			continue;
+		at += strlen(SHARED_MEMORY_PREFIX);
+		snprintf(ret->folder, sizeof(ret->folder), "%.*s", (int)strcspn(at, " /"), at);
+		if (map->writable)
+			ret->inode = map->inode;
 	}
 }
 
-static int try_socket(const char *path)
+/*
+ * Whether who listens there is the collector of the process. Where to look is the process's word:
+ * it can name any socket, and listen itself. Believed are root, this user, and, by root, the
+ * process's own user; and only who has the process's rings mapped, as far as that can be seen.
+ */
+static bool is_collector(int fd, const struct asked *of)
+{
+	struct ucred peer;
+	socklen_t bytes = sizeof(peer);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) ||
+		(peer.uid && peer.uid != geteuid() && (geteuid() || peer.uid != of->user)))
+		return false;
+	if (peer.pid == of->pid)
+		return false;
+	struct process_maps maps;
+	struct error *error = peer.pid > 0 ? process_maps_read(peer.pid, &maps) : NULL;
+	if (peer.pid <= 0 || error) { /* in another PID namespace, or not to be looked at */
+		error_destroy(error);
+		return true;
+	}
+	bool is = !of->inode || rings_are_mapped(&maps, of->inode);
+	process_maps_deinit(&maps);
+	return is;
+}
+
+static int try_socket(const char *path, const struct asked *of)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	if (strlen(path) >= sizeof(address.sun_path))
 		return -1;
 	strcpy(address.sun_path, path);
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && !connect(fd, (struct sockaddr *)&address, sizeof(address)))
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd >= 0 && !connect(fd, (struct sockaddr *)&address, sizeof(address)) &&
+		is_collector(fd, of))
 		return fd;
 	if (fd >= 0)
 		close(fd);
@@ -49,7 +99,7 @@ static int try_socket(const char *path)
 }
 
 /* Connects to the session, from here or through the process's own file system. -1: not found. */
-static int connect_to(pid_t pid, const char *folder)
+static int connect_to(const struct asked *of)
 {
 	const char *const places[] = {
 		getenv("XDG_RUNTIME_DIR"), "/tmp", "/dev/shm", "/run", "/var/tmp"};
@@ -57,47 +107,57 @@ static int connect_to(pid_t pid, const char *folder)
 		char path[HW_SESSION_BYTES];
 		if (!places[i])
 			continue;
-		snprintf(path, sizeof(path), "%s/%s/session", places[i], folder);
-		int fd = try_socket(path);
+		snprintf(path, sizeof(path), "%s/%s/session", places[i], of->folder);
+		int fd = try_socket(path, of);
 		if (fd >= 0)
 			return fd;
-		snprintf(path, sizeof(path), "/proc/%d/root%s/%s/session", (int)pid, places[i],
-			folder);
-		fd = try_socket(path);
+		snprintf(path, sizeof(path), "/proc/%d/root%s/%s/session", (int)of->pid, places[i],
+			of->folder);
+		fd = try_socket(path, of);
 		if (fd >= 0)
 			return fd;
 	}
 	return -1;
 }
 
+/* Who it belongs to: as /proc says, whatever it says itself. */
+static uid_t user_of(pid_t pid)
+{
+	char path[64];
+	struct stat st;
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return stat(path, &st) ? 0 : st.st_uid;
+}
+
 static struct error *find_session(pid_t process, int *ret)
 {
-	pid_t pid = process_living_thread(process);
+	struct asked of = {.pid = process_living_thread(process)};
 	struct living living;
 	struct process_maps maps;
-	char folder[64];
-	struct error *error = living_open(pid, &living);
-	const char *path = error ? NULL : living_getenv(&living, HW_SESSION_ENV);
-	*ret = path ? try_socket(path) : -1;
-	living_deinit(&living);
-	if (error || *ret >= 0)
-		return error;
-	error = process_maps_read(pid, &maps);
+	*ret = -1;
+	of.user = user_of(of.pid);
+	struct error *error = process_maps_read(of.pid, &maps);
 	if (error)
 		return error;
-	find_folder(&maps, folder, sizeof(folder));
+	find_rings(&maps, &of);
 	process_maps_deinit(&maps);
-	if (!*folder)
+	if (!*of.folder)
 		return error_create(ERROR_INPUT,
 			"process %d is not recorded: start it with heapwise run, or with the line "
 			"that heapwise env prints",
-			(int)pid);
-	*ret = connect_to(pid, folder);
+			(int)process);
+	error = living_open(of.pid, &living);
+	const char *path = error ? NULL : living_getenv(&living, HW_SESSION_ENV);
+	*ret = path ? try_socket(path, &of) : -1;
+	living_deinit(&living);
+	if (error || *ret >= 0)
+		return error;
+	*ret = connect_to(&of);
 	return *ret >= 0 ? NULL
 			 : error_create(ERROR_ENVIRONMENT,
 				   "process %d is recorded, but its collector can't be reached: it "
 				   "has died, or belongs to another user",
-				   (int)pid);
+				   (int)process);
 }
 
 /* Fills in the rest of the request. The descriptor is -1 unless there is one. */
@@ -155,8 +215,14 @@ struct error *ask_for_blocks(pid_t pid, bool anyhow, struct ask_reply *ret, int 
 {
 	struct ask_request request = {.what = ASK_BLOCKS, .anyhow = anyhow};
 	struct error *error = ask_with(pid, &request, ret, ret_fd);
-	if (error || *ret_fd >= 0 || ret->busy)
+	if (error || ret->busy)
 		return error;
+	struct stat st;
+	if (*ret_fd >= 0 && !fstat(*ret_fd, &st) && S_ISFIFO(st.st_mode))
+		return NULL;
+	if (*ret_fd >= 0)
+		close(*ret_fd);
+	*ret_fd = -1;
 	return error_create(ERROR_ENVIRONMENT, "its collector does not say what lives");
 }
 
@@ -176,6 +242,15 @@ void ask_reply_send(int asker, const struct ask_reply *reply, const char *proble
 	ask_reply_send_with(asker, reply, problem, -1);
 }
 
+/* Whether a terminal and all formats show it as it is. */
+static bool is_plain(const char *name)
+{
+	_cleanup_(text_deinit) struct text plain;
+	text_init(&plain);
+	text_add_plain(&plain, name);
+	return plain.data && !strcmp(plain.data, name);
+}
+
 const char *ask_mark_problem(const char *name)
 {
 	if (!*name)
@@ -185,5 +260,7 @@ const char *ask_mark_problem(const char *name)
 	if (strncmp(name, HPW_MARK_FORK, strlen(HPW_MARK_FORK)) == 0)
 		return "names that begin with '" HPW_MARK_FORK
 		       "' are heapwise's own; choose another one";
+	if (!is_plain(name))
+		return "a mark's name is UTF-8 without control characters";
 	return NULL;
 }

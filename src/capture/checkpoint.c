@@ -13,7 +13,7 @@
 void checkpoints_init(struct checkpoints *checkpoints, uint64_t now_ns)
 {
 	memset(checkpoints, 0, sizeof(*checkpoints));
-	checkpoints->due_ns = now_ns + CHECKPOINT_NS;
+	checkpoints->due_ns = now_ns + CHECKPOINT_FIRST_NS;
 	buf_init(&checkpoints->content);
 }
 

@@ -26,7 +26,8 @@
 
 /* A state is at most so old, if that costs no more than a fiftieth of the collector's time and
  * CHECKPOINT_BYTES_A_SECOND. */
-#define CHECKPOINT_NS 1000000000ull
+#define CHECKPOINT_FIRST_NS 100000000ull
+#define CHECKPOINT_NS 600000000ull
 #define CHECKPOINT_BYTES_A_SECOND (4ull << 20)
 /* With more blocks than that a state has no list of them. */
 #define CHECKPOINT_LIVE_ROWS (64u << 10)

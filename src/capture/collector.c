@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "capture/shared_memory.h"
 #include "process/living.h"
 
 #include <errno.h>
@@ -40,6 +41,7 @@
 #define SUBJECTS_MAX 1024u
 #define DESCRIPTORS_OWN 32u
 #define EVENTS_MAX 64
+#define CALLERS_NS 5000000 /* for callers, between two looks at the rings */
 /* As many callers can wait. */
 #define ENDS_PUT_OFF_MAX (SOMAXCONN / EVENTS_MAX)
 
@@ -111,13 +113,16 @@ uint32_t collector_living(const struct collector *c)
 	return count;
 }
 
-/* False: there may be more callers. */
+/* False: there may be more callers. Some of them take long (those that say that they are others'
+ * children, or have a large map of memory), and meanwhile no ring is looked at. */
 static bool answer_callers(struct collector *c)
 {
 	struct session_caller caller;
 	const struct session_gate gate = {collector_knows, c};
-	for (int i = 0; i < EVENTS_MAX; i++) {
-		switch (session_accept(&c->start->session, &gate, &caller)) {
+	uint64_t began = clock_pair_now().ns, now = began;
+	for (int i = 0; i < EVENTS_MAX && now - began < CALLERS_NS;
+		i++, now = clock_pair_now().ns) {
+		switch (session_accept(&c->start->session, &c->callers, &gate, now, &caller)) {
 		case SESSION_HELLO:
 			collector_on_hello(c, &caller);
 			break;
@@ -130,6 +135,7 @@ static bool answer_callers(struct collector *c)
 		case SESSION_NOBODY:
 			return true;
 		case SESSION_STRANGER:
+		case SESSION_SILENT:
 			break;
 		}
 	}
@@ -179,20 +185,26 @@ static uint64_t pause_max_ns(const struct collector *c)
 	return min((uint64_t)SLEEP_MAX_NS * c->subject_count, (uint64_t)PAUSE_MAX_NS);
 }
 
-/* Takes what is in a subject's rings, if it is their turn; the less there is, the later is the
- * next.
- */
-static uint64_t drain_one(const struct collector *c, struct subject *s, uint64_t now)
+/* Takes what is in a subject's rings; the less there is, the later is the next time. */
+static uint64_t drain_rings(const struct collector *c, struct subject *s, uint64_t now)
 {
-	if (!s->recorder || (now < s->due_ns && !recorder_is_called(s->recorder)))
-		return 0;
 	uint64_t moved = recorder_drain(s->recorder);
 	if (moved)
 		s->pause_ns = 0;
 	else
 		s->pause_ns = s->pause_ns ? min(s->pause_ns * 2, pause_max_ns(c)) : SLEEP_MIN_NS;
 	s->due_ns = s->pause_ns > SLEEP_MAX_NS ? now + s->pause_ns : 0;
-	if (now - s->tended_ns > TEND_NS) {
+	return moved;
+}
+
+/* Sees to a subject if it is its turn, and to what was taken of it before in any case. */
+static uint64_t drain_one(const struct collector *c, struct subject *s, uint64_t now)
+{
+	if (!s->recorder)
+		return 0;
+	bool due = now >= s->due_ns || recorder_is_called(s->recorder);
+	uint64_t moved = due ? drain_rings(c, s, now) : 0;
+	if (now - s->tended_ns > TEND_NS && (due || recorder_has_unwritten(s->recorder))) {
 		s->tended_ns = now;
 		recorder_tend(s->recorder);
 	}
@@ -205,6 +217,8 @@ static void drain(struct collector *c)
 	if (now - c->tended_ns > TEND_NS) {
 		c->tended_ns = now;
 		wake_launcher(c);
+		callers_expire(&c->callers, now);
+		collector_look_at_ended(c);
 	}
 	for (uint32_t i = 0; i < c->subject_count; i++) {
 		struct subject *s = c->subjects[i];
@@ -224,16 +238,23 @@ static bool collector_init(struct collector *c, struct collector_start *start)
 {
 	struct rlimit files = {256, 256};
 	getrlimit(RLIMIT_NOFILE, &files);
-	uint64_t most =
-		files.rlim_cur > DESCRIPTORS_OWN ? (files.rlim_cur - DESCRIPTORS_OWN) / 2 : 1;
+	uint64_t silent = min(files.rlim_cur / 8, (uint64_t)CALLERS_MAX);
+	uint64_t own = DESCRIPTORS_OWN + silent;
+	uint64_t most = files.rlim_cur > own ? (files.rlim_cur - own) / 2 : 1;
 	c->start = start;
 	c->sleep_ns = SLEEP_MIN_NS;
 	c->subject_max = most < SUBJECTS_MAX ? (uint32_t)most : SUBJECTS_MAX;
 	c->subjects = calloc(c->subject_max, sizeof(struct subject *));
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (!closings_init(&c->closings) || !c->subjects || c->epoll < 0)
+	if (!callers_init(&c->callers, (uint32_t)silent) || !closings_init(&c->closings) ||
+		!c->subjects || c->epoll < 0)
 		return false;
+	shared_memory_survive();
+	session_take_over(&start->session);
+	collector_watch(c, c->callers.epoll, &c->callers);
 	collector_watch(c, start->session.socket, &start->session);
+	if (start->session.abstract >= 0)
+		collector_watch(c, start->session.abstract, &start->session);
 	collector_watch(c, c->closings.wake, &c->closings);
 	if (start->control >= 0)
 		collector_watch(c, start->control, &start->control);
@@ -246,6 +267,7 @@ static bool collector_init(struct collector *c, struct collector_start *start)
 
 static void collector_deinit(struct collector *c)
 {
+	callers_deinit(&c->callers);
 	closings_deinit(&c->closings);
 	while (c->subject_count)
 		collector_drop(c, c->subjects[0]);

@@ -85,6 +85,27 @@ static struct collector_ended ending(const struct subject *s)
 	return (struct collector_ended){kind, value};
 }
 
+/* The kernel tells it to who may trace the process, and to all others once its parent has asked. */
+static bool is_put_off(struct collector *c, struct subject *s, const struct collector_ended *ended)
+{
+	if (ended->kind != HPW_EXIT_UNKNOWN || !subject_ending_is_to_come(s))
+		return false;
+	uint64_t now = clock_pair_now().ns;
+	if (!s->ended_ns) {
+		s->ended_ns = now;
+		epoll_ctl(c->epoll, EPOLL_CTL_DEL, s->pidfd, NULL);
+	}
+	return now - s->ended_ns < ENDED_NS;
+}
+
+void collector_look_at_ended(struct collector *c)
+{
+	for (uint32_t i = c->subject_count; i-- > 0;) {
+		if (c->subjects[i]->ended_ns)
+			collector_on_end(c, c->subjects[i]);
+	}
+}
+
 void collector_on_end(struct collector *c, struct subject *s)
 {
 	const struct collector_ended ended = ending(s);
@@ -98,6 +119,8 @@ void collector_on_end(struct collector *c, struct subject *s)
 		epoll_ctl(c->epoll, EPOLL_CTL_DEL, s->pidfd, NULL);
 		return;
 	}
+	if (is_put_off(c, s, &ended))
+		return;
 	collector_finish(c, s, ended.kind, ended.value);
 	collector_drop(c, s);
 }

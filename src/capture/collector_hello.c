@@ -200,7 +200,11 @@ void collector_on_hello(struct collector *c, struct session_caller *caller)
 	struct subject *s = collector_find(c, caller->pid);
 	if (s && !s->is_root && subject_has_ended(s)) {
 		collector_on_end(c, s); /* and this is another with its number */
-		s = NULL;
+		s = collector_find(c, caller->pid);
+	}
+	if (s && subject_is_same_image(s)) {
+		session_answer(caller, -1); /* its recording goes on */
+		return;
 	}
 	if (s)
 		collector_finish(c, s, HPW_EXIT_EXEC, 0);

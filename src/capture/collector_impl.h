@@ -11,6 +11,7 @@
 struct collector {
 	struct collector_start *start;
 	int epoll;
+	struct callers callers;
 	struct subject **subjects;
 	uint32_t subject_count, subject_max;
 	uint64_t tsc_hz;
@@ -60,6 +61,8 @@ void collector_finish(
  */
 void collector_take_leave(struct collector *c, struct subject *s, struct recorder_end end);
 void collector_on_end(struct collector *c, struct subject *s);
+/* Completes what has ended before, if by now it is known how. */
+void collector_look_at_ended(struct collector *c);
 /* Recordings have been completed meanwhile. */
 void collector_on_closed(struct collector *c);
 /* Root has ended and somebody has said how, or nobody will: the launcher's part is over. */

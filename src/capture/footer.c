@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/footer.h"
 
+#include "base/util.h"
+
 #include "base/cleanup.h"
 #include "capture/columns.h"
 
@@ -384,17 +386,35 @@ _Static_assert((int)HW_LOST_STALLED == HPW_LOST_STALLED &&
 		       (int)HW_LOST_REASONS == HPW_LOST_OWNERLESS,
 	"as in hpw.h");
 
+/* More events than one a nanosecond and processor there can't have been: then the process has
+ * written over its count, which is not believed. */
+static uint64_t believed(uint64_t count, uint64_t most, struct footer_summary *summary)
+{
+	if (count <= most)
+		return count;
+	summary->lost[HPW_LOST_DAMAGED]++;
+	return 0;
+}
+
 void footer_rings(const struct hw_shm *shm, struct footer_summary *summary)
 {
+	struct footer_summary *s = summary;
 	const struct hw_ring *rings = (const struct hw_ring *)((const char *)shm + HW_SHM_RINGS);
-	uint64_t elsewhere = __atomic_load_n(&shm->longest_wait_ns, __ATOMIC_RELAXED);
-	if (elsewhere > summary->longest_wait_ns)
-		summary->longest_wait_ns = elsewhere;
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t most = s->duration_ns * (processors > 1 ? (uint64_t)processors : 1);
+	/* A process takes longer than that to start. */
+	s->unrecorded +=
+		believed(__atomic_load_n(&shm->untold, __ATOMIC_RELAXED), s->duration_ns / 1000, s);
+	uint64_t longest = __atomic_load_n(&shm->longest_wait_ns, __ATOMIC_RELAXED);
 	for (unsigned why = 0; why < HW_LOST_REASONS; why++)
-		summary->lost[why] += __atomic_load_n(&shm->lost[why], __ATOMIC_RELAXED);
+		s->lost[why] +=
+			believed(__atomic_load_n(&shm->lost[why], __ATOMIC_RELAXED), most, s);
+	s->stacks_full += believed(__atomic_load_n(&shm->stacks_full, __ATOMIC_RELAXED), most, s);
 	for (uint32_t i = 0; i < HW_RINGS; i++) {
-		summary->wait_ns += rings[i].wait_ns;
-		if (rings[i].longest_wait_ns > summary->longest_wait_ns)
-			summary->longest_wait_ns = rings[i].longest_wait_ns;
+		uint64_t waited = __atomic_load_n(&rings[i].wait_ns, __ATOMIC_RELAXED);
+		uint64_t one = __atomic_load_n(&rings[i].longest_wait_ns, __ATOMIC_RELAXED);
+		s->wait_ns += min(waited, s->duration_ns);
+		longest = longest > one ? longest : one;
 	}
+	s->longest_wait_ns = min(longest, s->duration_ns);
 }

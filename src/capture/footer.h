@@ -62,7 +62,8 @@ bool footer_unrecorded(struct buf *ret, struct unrecorded_list *list);
 /* All of them together. */
 uint64_t footer_lost(const struct footer_summary *summary);
 
-/* Adds up the waits and losses of the process. */
+/* Adds up the waits and losses of the process, and the children that nobody heard, as far as it can
+ * be believed: goes after the duration. */
 void footer_rings(const struct hw_shm *shm, struct footer_summary *summary);
 
 #endif

@@ -151,8 +151,9 @@ static struct error *file_open(struct launcher *l)
 
 static int collector_main(struct launcher *l, int control)
 {
-	const int kept[] = {control, l->file.fd, l->session.socket, l->session.lock};
-	apart_go(&l->apart, kept, 4);
+	const int kept[] = {
+		control, l->file.fd, l->session.socket, l->session.abstract, l->session.lock};
+	apart_go(&l->apart, kept, 5);
 	apart_close_streams(3);
 	struct collector_start start = {.session = l->session,
 		.control = control,
@@ -332,7 +333,7 @@ struct error *launch_limits_check(void)
 struct error *launch(const struct launch_options *options, struct launch_result *ret)
 {
 	struct launcher l = {.options = options,
-		.session = {.socket = -1, .lock = -1},
+		.session = {.socket = -1, .abstract = -1, .lock = -1},
 		.began = clock_pair_now(),
 		.go = -1,
 		.failed = -1,
@@ -351,8 +352,7 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 		(error = file_open(&l)) || (error = collector_fork(&l)))
 		return give_up(&l, error);
 	close(l.file.fd);
-	close(l.session.socket);
-	l.session.socket = -1;
+	session_stop_listening(&l.session);
 	(void)!write(l.go, "", 1);
 	close(l.go);
 	int why = 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Steps come from the merge; each goes to the live table, the books and the encoder. Chunks are
- * written when enough steps have come or a second has passed, so that a collector that is killed
- * loses at most that second. Where not all steps go into chunks the books do, as often.
+ * written when enough steps have come or some time has passed (FLUSH_MAX_NS), so that a collector
+ * that is killed loses at most a second. Where not all steps go into chunks the books do, as often.
  */
 #include "capture/recorder_impl.h"
 
+#include "base/util.h"
 #include "capture/instructions.h"
 
 #include <errno.h>
@@ -17,7 +18,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FLUSH_NS 1000000000ull
+/* What is in no chunk yet is lost if this process is killed: at most FLUSH_MAX_NS of it, and the
+ * pause before the collector looks (PAUSE_MAX_NS there), a second together. The first chunks come
+ * sooner: of a program that is killed soon there is to be something. */
+#define FLUSH_FIRST_NS 100000000ull
+#define FLUSH_MAX_NS 600000000ull
 /* How well the time of events is known that come now and then. */
 #define GAPS_A_SECOND 200u
 /* Nobody else is served while one mark is being set. */
@@ -81,6 +86,7 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	r->writer.fd = -1;
 	r->began = start->began;
 	r->flushed_ns = start->began.ns;
+	r->flush_pause_ns = FLUSH_FIRST_NS;
 	r->modules_written = 1; /* module 0 is "unknown" */
 	r->stacks_end = 1;      /* node 0 is the root */
 	code_names_init(&r->code_names);
@@ -202,14 +208,22 @@ bool recorder_is_called(const struct recorder *recorder)
 	return merge_is_called(&recorder->merge);
 }
 
+bool recorder_has_unwritten(const struct recorder *recorder)
+{
+	return recorder->encoder.steps;
+}
+
 void recorder_tend(struct recorder *recorder)
 {
 	merge_reclaim(&recorder->merge, thread_alive, recorder);
 	struct clock_pair now = clock_pair_now();
 	bool due = recorder_needs_checkpoints(recorder) &&
 		   checkpoints_due(&recorder->checkpoints, now.ns, recorder->tally.steps);
-	if (!due && now.ns - recorder->flushed_ns < FLUSH_NS)
+	if (!due && now.ns - recorder->flushed_ns < recorder->flush_pause_ns)
 		return;
+	if (recorder_has_unwritten(recorder))
+		recorder->flush_pause_ns =
+			min(recorder->flush_pause_ns * 2, (uint64_t)FLUSH_MAX_NS);
 	for (uint32_t i = 0; i < recorder->tally.thread_count && i < 64; i++) {
 		if (!recorder->tally.threads[i].ended)
 			recorder_read_name(recorder, &recorder->tally.threads[i]);

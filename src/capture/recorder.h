@@ -66,7 +66,7 @@ struct recorder {
 	uint64_t chunk_steps; /* a chunk of events is closed after so many */
 	struct buf payload;   /* reused for each chunk */
 	struct clock_pair began;
-	uint64_t flushed_ns;
+	uint64_t flushed_ns, flush_pause_ns;
 	uint32_t modules_written, sites_written;
 	uint64_t threads_written; /* as many as there were then */
 	uint8_t *stacks_known;    /* bit set of the nodes that are in the file or in `stacks` */
@@ -114,8 +114,11 @@ uint64_t recorder_drain(struct recorder *recorder);
 /* Whether the process wants its rings to be taken now, however idle it was before. */
 bool recorder_is_called(const struct recorder *recorder);
 
-/* Housekeeping, a few times a second: rings of ended threads, a chunk if the last one is a second
- * old, a checkpoint. */
+/* Whether something was taken from the rings that is not in the file yet. */
+bool recorder_has_unwritten(const struct recorder *recorder);
+
+/* Housekeeping, a few times a second: rings of ended threads, a chunk if the last one is old, a
+ * checkpoint. */
 void recorder_tend(struct recorder *recorder);
 
 /*

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "capture/instructions.h"
+#include "capture/shared_memory.h"
 
 #include <stdlib.h>
 
@@ -112,12 +113,11 @@ struct footer_summary recorder_write_books(struct recorder *r, const struct reco
 	struct footer_summary s = {.end = *end,
 		.events = r->merge.events - r->merge.dropped + r->frees_added,
 		.lost = {[HPW_LOST_OWNERLESS] = r->merge.dropped,
-			[HPW_LOST_DAMAGED] = r->merge.damaged,
+			[HPW_LOST_DAMAGED] = r->merge.damaged + shared_memory_is_torn(r->shm),
 			[HPW_LOST_NO_MEMORY] = r->blocks_dropped},
-		.stacks_full = r->shm->stacks_full + r->stacks_bad,
+		.stacks_full = r->stacks_bad,
 		.notes = notes_of(r),
-		.unrecorded =
-			r->unrecorded.count + __atomic_load_n(&r->shm->untold, __ATOMIC_RELAXED),
+		.unrecorded = r->unrecorded.count,
 		.kept = keep_all(&r->keep),
 		.marks = r->marks,
 		.instructions = instructions_read(r->instructions),

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the merge tells, step by step: each goes to the live table, the books and the encoder. */
 #include "capture/recorder_impl.h"
-#include "capture/run.h"
 
 #include "base/cleanup.h"
+#include "base/text.h"
+#include "capture/run.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -255,6 +256,10 @@ static void on_failed(void *context, uint32_t thread, enum hw_alloc_kind kind, u
 static void on_lost(void *context, uint32_t thread, uint64_t count, uint64_t stamp)
 {
 	struct recorder *r = context;
+	if (count > clock_pair_now().tsc - r->began.tsc) { /* no processor does that */
+		r->merge.damaged++;
+		return;
+	}
 	r->tally.lost += count;
 	encode_lost(&r->encoder, thread, r->tally.threads[thread].allocations, count, stamp);
 	after_step(r);
@@ -289,8 +294,15 @@ void recorder_put_mark(
 
 static void on_mark(void *context, uint32_t thread, const char *name, size_t bytes, uint64_t stamp)
 {
-	if (!is_mark_of_fork(name, bytes))
-		recorder_put_mark(context, thread, name, bytes, stamp);
+	if (is_mark_of_fork(name, bytes))
+		return;
+	char string[HW_MARK_NAME_MAX + 1];
+	snprintf(string, sizeof(string), "%.*s", (int)bytes, name);
+	_cleanup_(text_deinit) struct text plain;
+	text_init(&plain);
+	text_add_plain(&plain, string); /* what it calls it ends up on terminals */
+	if (!plain.failed)
+		recorder_put_mark(context, thread, plain.data, plain.len, stamp);
 }
 
 static void on_fork(void *context, uint32_t thread, uint64_t stamp)

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "capture/descriptor.h"
+#include "capture/shared_memory.h"
 #include "process/living.h"
 
 #include <dirent.h>
@@ -10,6 +11,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +21,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* A hello is sent right after the connection; who does not talk is not one of ours. */
+/* A hello is sent right after the connection: for the one that a collector is started with, which
+ * waits for nothing else. */
 #define HELLO_MS 1000
+
+#ifndef SO_PEERPIDFD
+#define PEER_PIDFD 77 /* of Linux 6.5 */
+#else
+#define PEER_PIDFD SO_PEERPIDFD
+#endif
 
 /* "heapwise." and six letters or digits. */
 #define FOLDER_PREFIX "heapwise."
@@ -90,15 +99,36 @@ static bool open_to_others(const struct session *s)
 	return geteuid() != 0 || (!chmod(s->folder, 0711) && !chmod(s->path, 0666));
 }
 
+/* -1 with errno set: can't be had. */
+static int listen_at(const struct session *s, const struct sockaddr_un *address, size_t bytes)
+{
+	_cleanup_close_ int socket_fd =
+		socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool is_path = address->sun_path[0];
+	if (socket_fd < 0 || bind(socket_fd, (const struct sockaddr *)address, (socklen_t)bytes) ||
+		(is_path && !open_to_others(s)) || listen(socket_fd, SOMAXCONN))
+		return -1;
+	int ret = socket_fd;
+	socket_fd = -1;
+	return ret;
+}
+
+/*
+ * At a path, and, for processes to which that leads nowhere by now (chroot(2)), at the same name
+ * without its first byte, which is no path (unix(7), abstract). Everybody in this network namespace
+ * can connect to that one: see is_admitted().
+ */
 static struct error *session_listen(struct session *s)
 {
 	snprintf(s->path, sizeof(s->path), "%s/" SOCKET_NAME, s->folder);
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	strcpy(address.sun_path, s->path);
-	s->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (s->socket < 0 || bind(s->socket, (struct sockaddr *)&address, sizeof(address)) ||
-		!open_to_others(s) || listen(s->socket, SOMAXCONN))
+	s->socket = listen_at(s, &address, sizeof(address));
+	if (s->socket < 0)
 		return error_errno(ERROR_ENVIRONMENT, errno, "can't listen on %s", s->path);
+	address.sun_path[0] = 0;
+	s->abstract =
+		listen_at(s, &address, offsetof(struct sockaddr_un, sun_path) + strlen(s->path));
 	return NULL;
 }
 
@@ -121,7 +151,7 @@ static const char *place(int i, const char *last)
 
 struct error *session_create(const char *file, struct session *ret)
 {
-	struct session s = {.socket = -1, .lock = -1};
+	struct session s = {.socket = -1, .abstract = -1, .lock = -1};
 	char last[PATH_MAX] = "";
 	if (file)
 		snprintf(last, sizeof(last), "%.*s", (int)(strrchr(file, '/') - file), file);
@@ -142,13 +172,29 @@ struct error *session_create(const char *file, struct session *ret)
 	return NULL;
 }
 
-void session_leave(struct session *session)
+void session_take_over(const struct session *session)
+{
+	/* unix(7), SO_PEERCRED: of who called listen(2) last. */
+	(void)!listen(session->socket, SOMAXCONN);
+	if (session->abstract >= 0)
+		(void)!listen(session->abstract, SOMAXCONN);
+}
+
+void session_stop_listening(struct session *session)
 {
 	if (session->socket >= 0)
 		close(session->socket);
+	if (session->abstract >= 0)
+		close(session->abstract);
+	session->socket = session->abstract = -1;
+}
+
+void session_leave(struct session *session)
+{
+	session_stop_listening(session);
 	if (session->lock >= 0)
 		close(session->lock);
-	session->socket = session->lock = -1;
+	session->lock = -1;
 }
 
 void session_remove(struct session *session)
@@ -165,7 +211,8 @@ void session_mapping(const char *path, char ret[static HW_SESSION_BYTES])
 	const char *end = strrchr(path, '/'), *start = end ? end : path;
 	while (start > path && start[-1] != '/')
 		start--;
-	snprintf(ret, HW_SESSION_BYTES, "heapwise-rings.%.*s", end ? (int)(end - start) : 0, start);
+	snprintf(ret, HW_SESSION_BYTES, SHARED_MEMORY_PREFIX "%.*s", end ? (int)(end - start) : 0,
+		start);
 }
 
 /* What it says of its parent holds here if it sees itself as this side does. */
@@ -178,6 +225,8 @@ static enum session_call what_is_said(
 	if (bytes == sizeof(*hello) && hello->magic == HW_HELLO_MAGIC &&
 		hello->version == HW_SHM_VERSION) {
 		ret->hello = *hello;
+		if (hello->pid != pid) /* it is in another namespace, or lies */
+			ret->hello.pid = process_inner_pid(pid);
 		ret->ppid = hello->pid == pid ? hello->ppid : process_parent(pid);
 		return SESSION_HELLO;
 	}
@@ -202,8 +251,8 @@ static bool is_other_user(const struct ucred *peer)
 	return peer->uid != geteuid() && peer->uid != 0;
 }
 
-/* Who is at the other end, and whether to listen to him: not even for the moment that a hello takes
- * to come is anybody waited for who has no business here. */
+/* Who is at the other end, and whether to listen to him: who has no business here is not even kept
+ * for the moment that a hello takes to come. */
 static bool is_admitted(int connection, const struct session_gate *gate, struct ucred *ret)
 {
 	socklen_t bytes = sizeof(*ret);
@@ -214,43 +263,91 @@ static bool is_admitted(int connection, const struct session_gate *gate, struct 
 	return geteuid() == 0 && gate && gate->knows(gate->context, ret->pid);
 }
 
-static enum session_call take(
-	int taken, const struct session_gate *gate, struct session_caller *ret)
+/* Whether who connected has ended: its number may be another process's by now. Before Linux 6.5
+ * nobody knows. */
+static bool is_gone(int connection)
+{
+	int pidfd = -1;
+	socklen_t bytes = sizeof(pidfd);
+	if (getsockopt(connection, SOL_SOCKET, PEER_PIDFD, &pidfd, &bytes) || pidfd < 0)
+		return errno == ESRCH || errno == ENODATA;
+	struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+	bool gone = poll(&ended, 1, 0) == 1;
+	close(pidfd);
+	return gone;
+}
+
+/* What there is to be read now. The connection stays with who calls, unless it goes into *ret.
+ * SESSION_NOBODY: nothing yet. */
+static enum session_call listen_to(
+	int connection, const struct ucred *peer, struct session_caller *ret)
+{
+	_Alignas(uint64_t) char said[sizeof(struct hw_notice) + 1];
+	ssize_t n = recv(connection, said, sizeof(said), MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return SESSION_NOBODY;
+	if (n <= 0)
+		return SESSION_STRANGER;
+	enum session_call call = what_is_said(said, (size_t)n, peer->pid, ret);
+	ret->is_other = is_other_user(peer);
+	if (call == SESSION_HELLO && is_gone(connection))
+		return SESSION_STRANGER;
+	if (call == SESSION_HELLO || call == SESSION_REQUEST)
+		ret->connection = connection;
+	return call;
+}
+
+enum session_call session_take(int taken, struct session_caller *ret)
 {
 	_cleanup_close_ int connection = taken;
 	struct ucred peer;
-	if (!is_admitted(connection, gate, &peer))
+	*ret = (struct session_caller){.connection = -1};
+	if (!is_admitted(connection, NULL, &peer))
 		return SESSION_STRANGER;
 	struct pollfd wait = {.fd = connection, .events = POLLIN};
 	if (poll(&wait, 1, HELLO_MS) != 1)
 		return SESSION_STRANGER;
-	_Alignas(uint64_t) char said[sizeof(struct hw_notice) + 1];
-	ssize_t n = recv(connection, said, sizeof(said), MSG_DONTWAIT);
-	if (n <= 0)
-		return SESSION_STRANGER;
-	enum session_call call = what_is_said(said, (size_t)n, peer.pid, ret);
-	ret->is_other = is_other_user(&peer);
-	if (call == SESSION_HELLO || call == SESSION_REQUEST) {
-		ret->connection = connection;
+	enum session_call call = listen_to(connection, &peer, ret);
+	if (ret->connection >= 0)
 		connection = -1;
+	return call == SESSION_NOBODY ? SESSION_STRANGER : call;
+}
+
+/* The next connection, which the caller closes: one that was silent and is no more, or a new one.
+ * *ret_call: what to say of it if it is -1. */
+static int connection_next(const struct session *session, struct callers *callers,
+	const struct session_gate *gate, struct ucred *ret_peer, enum session_call *ret_call)
+{
+	int connection = callers_next(callers, ret_peer);
+	if (connection >= 0)
+		return connection;
+	connection = accept4(session->socket, NULL, NULL, SOCK_CLOEXEC);
+	if (connection < 0 && errno == EAGAIN && session->abstract >= 0)
+		connection = accept4(session->abstract, NULL, NULL, SOCK_CLOEXEC);
+	*ret_call = connection < 0 && errno == EAGAIN ? SESSION_NOBODY : SESSION_STRANGER;
+	if (connection >= 0 && !is_admitted(connection, gate, ret_peer)) {
+		close(connection);
+		return -1;
 	}
-	return call;
+	return connection;
 }
 
-enum session_call session_take(int connection, struct session_caller *ret)
+enum session_call session_accept(const struct session *session, struct callers *callers,
+	const struct session_gate *gate, uint64_t now_ns, struct session_caller *ret)
 {
-	return take(connection, NULL, ret);
-}
-
-enum session_call session_accept(
-	const struct session *session, const struct session_gate *gate, struct session_caller *ret)
-{
-	int connection = accept4(session->socket, NULL, NULL, SOCK_CLOEXEC);
+	struct ucred peer;
+	enum session_call call;
+	*ret = (struct session_caller){.connection = -1};
+	_cleanup_close_ int connection = connection_next(session, callers, gate, &peer, &call);
 	if (connection < 0)
-		return errno == EAGAIN ? SESSION_NOBODY : SESSION_STRANGER;
-	enum session_call call = take(connection, gate, ret);
+		return call;
+	call = listen_to(connection, &peer, ret);
 	ret->session = session->path;
-	return call;
+	if (call == SESSION_NOBODY)
+		callers_add(callers, connection, &peer, now_ns);
+	if (call == SESSION_NOBODY || ret->connection >= 0)
+		connection = -1;
+	return call == SESSION_NOBODY ? SESSION_SILENT : call;
 }
 
 bool session_answer(struct session_caller *caller, int memory)

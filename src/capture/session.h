@@ -2,7 +2,7 @@
 /*
  * The place where recorded processes and their collector meet: a socket in a folder that only this
  * user can enter. (An abstract socket would leave nothing behind, but belongs to one network
- * namespace.)
+ * namespace: there is one beside, for processes that have gone behind a chroot.)
  *
  * The folder is locked (flock(2)) by whoever may still remove it: launcher and collector share one
  * open file, so the lock goes when the last of them has, however it went. A folder without a lock
@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "capture/ask.h"
+#include "capture/callers.h"
 #include "format/shm.h"
 
 #include <stdbool.h>
@@ -22,14 +23,22 @@ struct session {
 	char folder[HW_SESSION_BYTES - 8];
 	char path[HW_SESSION_BYTES]; /* the socket; what HEAPWISE_SESSION says */
 	int socket;
-	int lock; /* the folder, open and locked */
+	int abstract; /* another one, for who can't reach the path: see session_listen(); -1: none
+		       */
+	int lock;     /* the folder, open and locked */
 };
 
 /* In $XDG_RUNTIME_DIR if that is usable, else in /tmp, else in the folder of `file`, an absolute
  * name (NULL: nowhere else). */
 struct error *session_create(const char *file, struct session *ret) must_check_;
 
-/* Closes both descriptors and leaves the folder to the other process that has them. */
+/* From here on this process is the one that listens, for who asks whom he is connected to. */
+void session_take_over(const struct session *session);
+
+/* Closes the sockets: the other process that has them answers. */
+void session_stop_listening(struct session *session);
+
+/* Closes all descriptors and leaves the folder to the other process that has them. */
 void session_leave(struct session *session);
 
 /* Removes the socket and the folder and closes; nothing, if that has been done. */
@@ -57,6 +66,7 @@ struct session_caller {
 enum session_call {
 	SESSION_NOBODY,   /* for now */
 	SESSION_STRANGER, /* none of ours, and gone already */
+	SESSION_SILENT,   /* has said nothing yet */
 	SESSION_HELLO,
 	SESSION_NOTICE,
 	SESSION_REQUEST, /* waits for an answer on `connection` */
@@ -71,9 +81,9 @@ struct session_gate {
 /* Takes the caller at the other end of `connection`, which is taken over. */
 enum session_call session_take(int connection, struct session_caller *ret);
 
-/* Takes the next caller. */
-enum session_call session_accept(
-	const struct session *session, const struct session_gate *gate, struct session_caller *ret);
+/* Takes the next caller, among them those that were silent before. Waits for nobody. */
+enum session_call session_accept(const struct session *session, struct callers *callers,
+	const struct session_gate *gate, uint64_t now_ns, struct session_caller *ret);
 
 /*
  * Answers and closes the connection. memory: the rings' descriptor; -1: declines. False: the caller

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,10 +45,13 @@ static int file_create(const char *folder, size_t folder_bytes, const char *name
 	return ret;
 }
 
+/* Who is sent it can't change its size: what both sides have mapped stays there. */
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
 int shared_memory_create(const char *name, uint64_t bytes, const char *beside)
 {
-	int memory = memfd_create(name, MFD_CLOEXEC), why = errno;
-	if (memory >= 0 && !ftruncate(memory, (off_t)bytes))
+	int memory = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING), why = errno;
+	if (memory >= 0 && !ftruncate(memory, (off_t)bytes) && !fcntl(memory, F_ADD_SEALS, SEALS))
 		return memory;
 	if (memory >= 0) {
 		why = errno;
@@ -66,4 +70,93 @@ int shared_memory_create(const char *name, uint64_t bytes, const char *beside)
 	}
 	errno = why;
 	return -1;
+}
+
+/* A line of /proc/PID/maps, as far as it matters (proc_pid_maps(5)). */
+struct mapping {
+	uint64_t start, end;
+	bool is_ours; /* its file is called as the memory of a session is */
+};
+
+static const char *hex_read(const char *at, uint64_t *ret)
+{
+	uint64_t value = 0;
+	for (;; at++) {
+		if (*at >= '0' && *at <= '9')
+			value = value << 4 | (uint64_t)(*at - '0');
+		else if (*at >= 'a' && *at <= 'f')
+			value = value << 4 | (uint64_t)(*at - 'a' + 10);
+		else
+			break;
+	}
+	*ret = value;
+	return at;
+}
+
+static struct mapping mapping_of_line(const char *line)
+{
+	struct mapping m = {0, 0, false};
+	const char *at = hex_read(line, &m.start);
+	if (*at == '-')
+		hex_read(at + 1, &m.end);
+	m.is_ours = strstr(line, SHARED_MEMORY_PREFIX) != NULL;
+	return m;
+}
+
+/* The mapping that `address` lies in. Runs in a signal handler: system calls and the stack alone.
+ */
+static struct mapping mapping_find(uint64_t address)
+{
+	struct mapping found = {0, 0, false};
+	char line[PATH_MAX + 128], part[1024];
+	size_t length = 0;
+	int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	for (ssize_t n; maps >= 0 && !found.end && (n = read(maps, part, sizeof(part))) > 0;) {
+		for (ssize_t i = 0; i < n && !found.end; i++) {
+			if (part[i] != '\n') {
+				if (length + 1 < sizeof(line))
+					line[length++] = part[i];
+				continue;
+			}
+			line[length] = 0;
+			length = 0;
+			struct mapping m = mapping_of_line(line);
+			if (m.start <= address && address < m.end)
+				found = m;
+		}
+	}
+	if (maps >= 0)
+		close(maps);
+	return found;
+}
+
+/*
+ * A page of a file that is no longer there, or that the disk has no room for. The mapping becomes
+ * zeros, which say of themselves that they are not the memory that it was
+ * (shared_memory_is_torn()), and the instruction is done again. Elsewhere it is as without this
+ * handler.
+ */
+static void on_bus_error(int signal, siginfo_t *info, void *context)
+{
+	(void)context;
+	int before = errno;
+	struct mapping m = mapping_find((uint64_t)info->si_addr);
+	if (!m.is_ours || mmap((void *)m.start, m.end - m.start, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+				  0) == MAP_FAILED) {
+		static const struct sigaction usual = {.sa_handler = SIG_DFL};
+		sigaction(signal, &usual, NULL);
+	}
+	errno = before;
+}
+
+void shared_memory_survive(void)
+{
+	struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+	sigaction(SIGBUS, &action, NULL);
+}
+
+bool shared_memory_is_torn(const struct hw_shm *shm)
+{
+	return __atomic_load_n(&shm->magic, __ATOMIC_RELAXED) != HW_SHM_MAGIC;
 }

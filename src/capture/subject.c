@@ -3,6 +3,9 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "capture/shared_memory.h"
+#include "process/living.h"
+#include "process/maps.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -55,25 +58,68 @@ bool subject_has_ended(const struct subject *subject)
 	return poll(&ended, 1, 0) == 1;
 }
 
+bool subject_is_same_image(const struct subject *subject)
+{
+	struct process_maps maps;
+	struct error *error = subject->recorder ? process_maps_read(subject->pid, &maps) : NULL;
+	if (!subject->recorder || error) {
+		error_destroy(error);
+		return false;
+	}
+	bool same = false;
+	for (size_t i = 0; i < maps.maps.len && !same; i++) {
+		const struct process_map *map = &maps.maps.data[i];
+		same = map->inode && map->inode == subject->rings_inode &&
+		       strstr(map->path, SHARED_MEMORY_PREFIX);
+	}
+	process_maps_deinit(&maps);
+	return same;
+}
+
+/* Whether a line of /proc/PID/status has all ids of a process be this one. */
+static bool ids_are(const char *status, const char *name, unsigned id)
+{
+	unsigned real, effective, saved;
+	const char *line = strstr(status, name);
+	return line && sscanf(line + strlen(name), "%u %u %u", &real, &effective, &saved) == 3 &&
+	       real == id && effective == id && saved == id;
+}
+
+/* Whether the kernel tells us how that process ended: as it would let us trace it (ptrace(2)). Of
+ * who has ended, no file's owner says so: they are all root's. */
+static bool may_know_exit(pid_t pid)
+{
+	if (geteuid() == 0)
+		return true;
+	char *status;
+	size_t bytes;
+	struct error *error = process_read(pid, "status", 16384, &status, &bytes);
+	if (error) {
+		error_destroy(error);
+		return false;
+	}
+	bool may = ids_are(status, "\nUid:", geteuid()) && ids_are(status, "\nGid:", getegid());
+	free(status);
+	return may;
+}
+
 /* The last field of /proc/PID/stat (proc(5): exit_code), as waitpid(2) gives it. The kernel shows 0
  * to those who may not see it. */
 static bool exit_code_read(pid_t pid, int *ret)
 {
-	char path[64], text[1024];
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	if (fd < 0 || fstat(fd, &st) || (geteuid() != 0 && st.st_uid != geteuid()))
+	char *text;
+	size_t bytes;
+	struct error *error = process_read(pid, "stat", 4096, &text, &bytes);
+	if (error) {
+		error_destroy(error);
 		return false;
-	ssize_t n = read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return false;
-	text[n] = 0;
+	}
 	const char *state = strrchr(text, ')'), *last = strrchr(text, ' ');
-	if (!state || strncmp(state, ") Z", 3) != 0 || last <= state)
-		return false;
-	*ret = atoi(last);
-	return true;
+	bool known = state && !strncmp(state, ") Z", 3) && last > state && may_know_exit(pid);
+	if (known)
+		*ret = atoi(last);
+	free(text);
+	return known;
 }
 
 /* linux/pidfd.h of Linux 6.15: PIDFD_GET_INFO. It knows the exit code once the parent has asked for
@@ -94,6 +140,24 @@ static bool exit_code_ask(int pidfd, int *ret)
 		return false;
 	*ret = info.exit_code;
 	return true;
+}
+
+bool subject_ending_is_to_come(const struct subject *subject)
+{
+	struct pidfd_info_v0 info = {.mask = INFO_EXIT};
+	char *text;
+	size_t bytes;
+	if (ioctl(subject->pidfd, GET_INFO, &info) && errno != ESRCH)
+		return false; /* an older kernel */
+	struct error *error = process_read(subject->pid, "stat", 4096, &text, &bytes);
+	if (error) {
+		error_destroy(error);
+		return info.mask & INFO_EXIT;
+	}
+	const char *state = strrchr(text, ')');
+	bool waits = state && !strncmp(state, ") Z", 3);
+	free(text);
+	return waits;
 }
 
 enum hpw_exit_kind subject_ending(const struct subject *subject, uint32_t *ret_value)
@@ -195,6 +259,8 @@ struct error *subject_record(struct subject *subject, struct session_caller *cal
 					 "process %d did not wait for the collector's answer",
 					 (int)subject->pid);
 	}
+	struct stat st;
+	subject->rings_inode = fstat(subject->recorder->memory, &st) ? 0 : st.st_ino;
 	subject->images++;
 	close(subject->recorder->memory);
 	subject->recorder->memory = -1;

@@ -28,8 +28,11 @@ struct subject {
 	struct recorder *recorder; /* of the present image; NULL: it is not recorded */
 	uint64_t due_ns, pause_ns; /* when to look at its rings next, unless it calls */
 	uint64_t tended_ns;
-	uint32_t images;                   /* said hello so far */
+	uint64_t
+		ended_ns; /* when it was seen to have ended; 0: it lives, or that was not put off */
+	uint32_t images;  /* said hello so far */
 	uint32_t completed;                /* recordings of them */
+	uint64_t rings_inode;              /* of the present image's memory */
 	bool takes_along;                  /* the collector dies soon after the present image */
 	bool searched;                     /* the present image's end, for leaks */
 	struct leak_job *leaks;            /* a search in the present image, or NULL */
@@ -46,11 +49,17 @@ void subject_destroy(struct subject *subject);
 
 bool subject_has_ended(const struct subject *subject);
 
+/* Whether what says hello is the image that is being recorded already: it still has its rings. */
+bool subject_is_same_image(const struct subject *subject);
+
 /*
  * How an ended process ended, with value: exit status or signal number. It is not our child, so
  * before Linux 6.15 this works only until its parent has asked; else HPW_EXIT_UNKNOWN.
  */
 enum hpw_exit_kind subject_ending(const struct subject *subject, uint32_t *ret_value);
+
+/* Whether that will be known once the parent of the ended process has asked. */
+bool subject_ending_is_to_come(const struct subject *subject);
 
 /* Base name of the program that a process executes, "" if nobody may know. */
 void subject_command(pid_t pid, char ret[static SUBJECT_COMMAND_MAX]);

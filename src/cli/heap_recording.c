@@ -2,6 +2,8 @@
 #include "cli/heap_recording.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,9 @@
 
 /* Of a folder, so many files are looked into at most. */
 #define FILES_MAX 1000u
+/* Rows come one after the other; who says nothing for so long says nothing more. */
+#define SILENCE_MS 10000
+#define ROWS_AT_ONCE 1024
 
 void heap_recording_deinit(struct heap_recording *recording)
 {
@@ -53,25 +58,56 @@ bool heap_recording_is_wanted_of(pid_t pid)
 	return is;
 }
 
+/* Some of what comes through the pipe, in bytes; 0: it has ended, or nothing has come for long. */
+static size_t read_some(int pipe, void *ret, size_t room)
+{
+	struct pollfd more = {.fd = pipe, .events = POLLIN};
+	ssize_t n;
+	do
+		n = poll(&more, 1, SILENCE_MS) == 1 ? read(pipe, ret, room) : 0;
+	while (n < 0 && errno == EINTR);
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* Room for one more: as many as were announced may never come. */
+static bool make_room(struct heap_recording *r, size_t *room)
+{
+	if (r->count < *room)
+		return true;
+	size_t more = *room ? *room * 2 : 4096;
+	void *moved = realloc(r->blocks, more * sizeof(*r->blocks));
+	if (!moved)
+		return false;
+	r->blocks = moved;
+	*room = more;
+	return true;
+}
+
 /* What the collector tells, up to the end. */
 static struct error *read_blocks(struct heap_recording *r)
 {
-	FILE *from = fdopen(r->pipe, "r");
-	if (!from)
+	struct ask_block rows[ROWS_AT_ONCE];
+	size_t room = 0, held = 0, taken;
+	if (!make_room(r, &room))
 		return error_no_memory();
+	while (r->count < r->told &&
+		(taken = read_some(r->pipe, (char *)rows + held, sizeof(rows) - held))) {
+		held += taken;
+		size_t whole = held / sizeof(*rows);
+		for (size_t i = 0; i < whole && r->count < r->told; i++) {
+			if (!make_room(r, &room))
+				return error_no_memory();
+			r->blocks[r->count++] = (struct live_block){.address = rows[i].address,
+				.size = rows[i].size,
+				.site = {rows[i].site},
+				.thread = {rows[i].thread},
+				.number = rows[i].number};
+		}
+		held -= whole * sizeof(*rows);
+		memmove(rows, rows + whole, held);
+	}
+	close(r->pipe);
 	r->is_asked = false;
-	if (r->told < SIZE_MAX / sizeof(*r->blocks))
-		r->blocks = malloc((r->told + 1) * sizeof(*r->blocks));
-	struct ask_block block;
-	while (r->blocks && r->count < r->told && fread(&block, sizeof(block), 1, from) == 1)
-		r->blocks[r->count++] = (struct live_block){.address = block.address,
-			.size = block.size,
-			.site = {block.site},
-			.thread = {block.thread},
-			.number = block.number};
-	fclose(from);
-	if (!r->blocks)
-		return error_no_memory();
 	if (r->count == r->told)
 		return NULL;
 	return error_create(ERROR_ENVIRONMENT,

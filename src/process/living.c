@@ -16,6 +16,7 @@
 #include "base/io.h"
 
 #define MAPS_MAX ((size_t)64 << 20)
+#define STATUS_MAX ((size_t)64 << 10)
 #define ENVIRON_MAX ((size_t)8 << 20)
 
 struct error *process_read(pid_t pid, const char *name, size_t max, char **ret, size_t *ret_len)
@@ -132,6 +133,24 @@ bool process_is_stopped(pid_t pid)
 	char text[512];
 	const char *state = stat_read(pid, text, sizeof(text));
 	return state && (*state == 'T' || *state == 't');
+}
+
+pid_t process_inner_pid(pid_t pid)
+{
+	char *text;
+	size_t bytes;
+	struct error *error = process_read(pid, "status", STATUS_MAX, &text, &bytes);
+	if (error) {
+		error_destroy(error);
+		return pid;
+	}
+	const char *line = strstr(text, "\nNSpid:");
+	const char *end = line ? strchrnul(line + 1, '\n') : NULL;
+	while (end && end > line && end[-1] != '\t' && end[-1] != ' ')
+		end--;
+	int inner = end ? atoi(end) : 0;
+	free(text);
+	return inner > 0 ? inner : pid;
 }
 
 pid_t process_parent(pid_t pid)

@@ -44,6 +44,9 @@ struct error *process_read(
 /* The process that started it, or took it over; 0: nobody knows. */
 pid_t process_parent(pid_t pid);
 
+/* The number that a process has in its own PID namespace; `pid` itself if nobody knows. */
+pid_t process_inner_pid(pid_t pid);
+
 /* The value of a variable in its environment; NULL: it has none. Belongs to the process. */
 const char *living_getenv(const struct living *living, const char *name);
 

@@ -39,6 +39,8 @@ struct rt_process *rt_process;
 
 struct rt_origin rt_origin;
 
+#define HEAD_BYTES 4096
+
 /* What the main program is called if not by its file's name; "": by that. */
 #define PROGRAM_NAME_BYTES 1024
 static char program_name[PROGRAM_NAME_BYTES];
@@ -47,18 +49,33 @@ static bool started_before; /* in this process or in one that it was forked from
 static bool libc_keeps_tid;
 static bool declined; /* there is no room for us, nor for a child's recording */
 
+/* The first page of this process's memory, once more: forked children keep it. Not to be written
+ * to; NULL: there is none. */
+static struct hw_shm *kept_page;
+
 /* Maps what the collector sent, and has done with the descriptor. */
 static bool share(struct rt_process *p, int memory)
 {
 	bool shared = rt_memory_share(p, memory);
 	/* By this page the collector knows a forked child that has not done anything yet. */
-	sys_call6(__NR_mmap, 0, 4096, PROT_READ, MAP_SHARED, memory, 0);
+	long page = sys_call6(__NR_mmap, 0, HEAD_BYTES, PROT_READ, MAP_SHARED, memory, 0);
+	kept_page = sys_failed(page) ? NULL : (struct hw_shm *)page;
 	sys_call(__NR_close, memory, 0, 0);
 	if (shared && p->shm->sample_bytes && !rt_memory_places()) {
 		rt_memory_unshare(p);
 		return false;
 	}
 	return shared;
+}
+
+/* A child that nobody hears is counted where its parent's collector looks. */
+static void count_in_parent(void)
+{
+	if (!kept_page ||
+		sys_failed(sys_call(__NR_mprotect, kept_page, HEAD_BYTES, PROT_READ | PROT_WRITE)))
+		return;
+	__atomic_fetch_add(&kept_page->untold, 1, __ATOMIC_RELAXED);
+	sys_call(__NR_mprotect, kept_page, HEAD_BYTES, PROT_READ);
 }
 
 static const char *last_part(const char *path)
@@ -282,6 +299,8 @@ static bool process_start(void)
 		if (!started_before)
 			name_program();
 		int memory = rt_session_join(started_before ? HW_HELLO_FORK : HW_HELLO_START);
+		if (memory < 0 && started_before && rt_session_unreachable())
+			count_in_parent();
 		started_before = true;
 		shared = memory >= 0 && share(p, memory);
 		if (shared)

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <linux/fcntl.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -28,9 +29,16 @@
 
 #define ENVIRONMENT_MAX (1u << 20)
 
+/* A collector that has many silent callers may let go of one that only was slow. */
+#define TRIES 3
+
+#define NOBODY 0xffffffffu
+
 /* Kept: the program may change its environment before it forks. */
 static char session_path[HW_SESSION_BYTES];
-static bool is_alone; /* this process has started its collector */
+static bool is_alone;                 /* this process has started its collector */
+static uint32_t session_uid = NOBODY; /* whose the collector is that answered at that path */
+static bool unreachable;              /* nobody heard the last attempt to join */
 
 enum { VARIABLE_SESSION, VARIABLE_OPTIONS, VARIABLE_RUNTIME_DIR, VARIABLES };
 static const char *const names[VARIABLES] = {
@@ -92,8 +100,9 @@ static void forget(const struct variables *v)
 		sys_call(__NR_munmap, v->block, ENVIRONMENT_MAX + 4096, 0);
 }
 
-/* Receives the welcome and the memfd that comes with it; -1: declined or broken. */
-static int receive_welcome(int fd, bool from_own_collector)
+/* Receives the welcome and the memfd that comes with it; -1: declined or broken. *ret_cut: the
+ * connection has ended without an answer. */
+static int receive_welcome(int fd, bool from_own_collector, bool *ret_cut)
 {
 	struct hw_welcome welcome = {0, 0, 0, ""};
 	union {
@@ -107,6 +116,7 @@ static int receive_welcome(int fd, bool from_own_collector)
 		.msg_control = &control,
 		.msg_controllen = sizeof(control)};
 	long got = sys_call(__NR_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
+	*ret_cut = got <= 0 && got != -EAGAIN;
 	int memory = -1;
 	struct cmsghdr *c = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
 	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
@@ -126,8 +136,8 @@ static int receive_welcome(int fd, bool from_own_collector)
 	return -1;
 }
 
-/* Says hello and waits for the answer; closes fd. */
-static int converse(int fd, enum hw_hello_reason reason)
+/* Says hello and waits for the answer; closes fd. *ret_cut: as receive_welcome()'s. */
+static int converse(int fd, enum hw_hello_reason reason, bool *ret_cut)
 {
 	struct hw_hello hello = {.magic = HW_HELLO_MAGIC,
 		.version = HW_SHM_VERSION,
@@ -139,11 +149,11 @@ static int converse(int fd, enum hw_hello_reason reason)
 		hello.forked_at = rt_here.forking ? rt_here.forking : rt_origin.stamp;
 		hello.forked_from = hello.forked_at ? rt_origin.pid : 0;
 	}
-	rt_origin.stamp = 0; /* a child by a raw clone system call is not to say it too */
 	int memory = -1;
+	*ret_cut = true;
 	if (sys_call6(__NR_sendto, fd, (long)&hello, sizeof(hello), MSG_NOSIGNAL, 0, 0) ==
 		(long)sizeof(hello))
-		memory = receive_welcome(fd, is_alone && reason == HW_HELLO_START);
+		memory = receive_welcome(fd, is_alone && reason == HW_HELLO_START, ret_cut);
 	sys_call(__NR_close, fd, 0, 0);
 	return memory;
 }
@@ -155,19 +165,53 @@ static void set_limit(int fd, int seconds)
 	sys_call6(__NR_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, (long)&limit, sizeof(limit), 0);
 }
 
-/* To the collector that was there before; -1: there is none. */
-static int connect_session(enum hw_hello_reason reason)
+/* Who listens at the other end; NOBODY: not to be known. */
+static uint32_t peer_uid(int fd)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	memcpy(address.sun_path, session_path, sizeof(session_path));
+	struct ucred peer = {0, NOBODY, NOBODY};
+	socklen_t bytes = sizeof(peer);
+	sys_call6(__NR_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&peer, (long)&bytes, 0);
+	return peer.uid;
+}
+
+static int connect_to(const struct sockaddr_un *address, uint64_t bytes, int seconds)
+{
 	long fd = sys_call(__NR_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (sys_failed(fd))
 		return -1;
-	set_limit((int)fd, reason == HW_HELLO_START ? ANSWER_START_S : ANSWER_S);
-	if (!sys_failed(sys_call(__NR_connect, fd, &address, sizeof(address))))
+	set_limit((int)fd, seconds);
+	if (!sys_failed(sys_call(__NR_connect, fd, address, bytes)))
 		return (int)fd;
 	sys_call(__NR_close, fd, 0, 0);
 	return -1;
+}
+
+/*
+ * To the collector that was there before; -1: there is none. Its path may lead elsewhere or nowhere
+ * by now (chroot(2)): the same name without its first byte, which is no path (unix(7), abstract),
+ * leads there too. That name anybody can take: only root and the user who ran the collector are
+ * believed to be it.
+ */
+static int connect_session(enum hw_hello_reason reason)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int seconds = reason == HW_HELLO_START ? ANSWER_START_S : ANSWER_S;
+	memcpy(address.sun_path, session_path, sizeof(session_path));
+	int fd = connect_to(&address, sizeof(address), seconds);
+	if (fd >= 0) {
+		session_uid = peer_uid(fd);
+		return fd;
+	}
+	address.sun_path[0] = 0;
+	fd = connect_to(
+		&address, offsetof(struct sockaddr_un, sun_path) + strlen(session_path), seconds);
+	uint32_t uid = fd < 0 ? NOBODY : peer_uid(fd);
+	if (fd >= 0 && uid && uid != session_uid &&
+		uid != (uint32_t)sys_call(__NR_geteuid, 0, 0, 0)) {
+		sys_call(__NR_close, fd, 0, 0);
+		fd = -1;
+	}
+	return fd;
 }
 
 static int start_session(const struct variables *v)
@@ -213,12 +257,28 @@ static void room_end(const struct room *r)
 		sys_call4(__NR_prlimit64, 0, RLIMIT_NOFILE, &r->before, NULL);
 }
 
+/* Joins the session of session_path. */
+static int join_known(enum hw_hello_reason reason)
+{
+	int memory = -1;
+	bool cut = true;
+	for (int i = 0; i < TRIES && cut; i++) {
+		int fd = connect_session(reason);
+		if (fd < 0)
+			break;
+		memory = converse(fd, reason, &cut);
+	}
+	unreachable = cut;
+	return memory;
+}
+
 static int join(enum hw_hello_reason reason)
 {
-	if (session_path[0] || reason == HW_HELLO_FORK) {
-		int fd = session_path[0] ? connect_session(reason) : -1;
-		return fd < 0 ? -1 : converse(fd, reason);
-	}
+	unreachable = false;
+	if (session_path[0])
+		return join_known(reason);
+	if (reason == HW_HELLO_FORK)
+		return -1;
 	/* Who started it, and says where the collector is, may have fewer rights than it. */
 	if (getauxval(AT_SECURE)) {
 		rt_alone_say("it runs with other rights than who started it");
@@ -227,20 +287,22 @@ static int join(enum hw_hello_reason reason)
 	struct variables v;
 	if (!look(&v))
 		return -1;
-	int fd = -1;
+	int memory = -1;
 	const char *session = v.found[VARIABLE_SESSION];
 	if (session) {
 		session += strlen(names[VARIABLE_SESSION]);
 		size_t bytes = strlen(session) + 1;
-		if (bytes <= sizeof(session_path)) {
+		if (bytes > 1 && bytes <= sizeof(session_path)) {
 			memcpy(session_path, session, bytes);
-			fd = connect_session(reason);
+			memory = join_known(reason);
 		}
 	} else {
-		fd = start_session(&v);
+		bool cut;
+		int fd = start_session(&v);
+		memory = fd < 0 ? -1 : converse(fd, reason, &cut);
 	}
 	forget(&v);
-	return fd < 0 ? -1 : converse(fd, reason);
+	return memory;
 }
 
 int rt_session_join(enum hw_hello_reason reason)
@@ -249,7 +311,13 @@ int rt_session_join(enum hw_hello_reason reason)
 	room_make(&room);
 	int memory = join(reason);
 	room_end(&room);
+	rt_origin.stamp = 0; /* a child by a raw clone system call is not to say it too */
 	return memory;
+}
+
+bool rt_session_unreachable(void)
+{
+	return unreachable;
 }
 
 bool rt_session_tell(struct hw_notice *notice)
@@ -263,11 +331,15 @@ bool rt_session_tell(struct hw_notice *notice)
 	uint64_t signals = sys_signals_block();
 	struct room room;
 	room_make(&room);
-	int fd = connect_session(HW_HELLO_FORK);
-	bool told = fd >= 0 && sys_call6(__NR_sendto, fd, (long)notice, sizeof(*notice),
-				       MSG_NOSIGNAL, 0, 0) == (long)sizeof(*notice);
-	if (fd >= 0)
+	bool told = false;
+	for (int i = 0; i < TRIES && !told; i++) {
+		int fd = connect_session(HW_HELLO_FORK);
+		if (fd < 0)
+			break;
+		told = sys_call6(__NR_sendto, fd, (long)notice, sizeof(*notice), MSG_NOSIGNAL, 0,
+			       0) == (long)sizeof(*notice);
 		sys_call(__NR_close, fd, 0, 0);
+	}
 	room_end(&room);
 	sys_signals_restore(signals);
 	return told;

@@ -19,6 +19,9 @@
  */
 int rt_session_join(enum hw_hello_reason reason);
 
+/* Whether nobody was there to hear the last hello: the collector has gone, or can't be reached. */
+bool rt_session_unreachable(void);
+
 /*
  * A process that started its own collector gets HEAPWISE_SESSION in its environment, for what it
  * starts by itself. Once, before main.
