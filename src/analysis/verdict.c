@@ -267,7 +267,7 @@ static struct error *say_failed(const struct facts *facts, struct text *text)
 static struct error *say_mismatched(const struct facts *facts, struct text *text)
 {
 	uint64_t count = facts->recording->mismatched_frees;
-	if (count) {
+	if (count && !facts->error_count) { /* else they are among the errors */
 		text_add_counted(text, count, "block", "blocks");
 		text_printf(text,
 			" %s freed by a function that does not match the allocating one.\n",
@@ -298,7 +298,10 @@ static struct error *say_inherited(const struct facts *facts, struct text *text)
 	return NULL;
 }
 
-/* "5 errors were found, 12 times in all (report --view errors)." */
+/* Bytes of an error's own sentence. */
+#define ERROR_WORDS_MOST 200u
+
+/* "5 errors were found, 12 times in all, the first: free() of … (report --view errors)." */
 static struct error *say_errors(const struct facts *facts, struct text *text)
 {
 	uint64_t times = 0;
@@ -312,6 +315,10 @@ static struct error *say_errors(const struct facts *facts, struct text *text)
 		text_add(text, ", ");
 		text_add_counted(text, times, "time", "times");
 		text_add(text, " in all");
+	}
+	if (*facts->errors->what) {
+		text_add(text, facts->error_count > 1 ? ", the first: " : ": ");
+		text_add_shown(text, facts->errors->what, ERROR_WORDS_MOST);
 	}
 	text_add(text, " (report --view errors).\n");
 	return NULL;

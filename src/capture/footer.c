@@ -376,6 +376,21 @@ bool footer_unrecorded(struct buf *ret, struct unrecorded_list *list)
 	return columns_finish(&c, ret);
 }
 
+bool footer_bad_frees(struct buf *ret, const struct bad_free_vec *rows)
+{
+	struct columns c;
+	columns_init(&c, HPW_BAD_FREES_COLUMNS);
+	for (size_t i = 0; i < rows->len; i++) {
+		const struct bad_free *row = &rows->data[i];
+		const uint64_t values[HPW_BAD_FREES_COLUMNS] = {row->stamp, row->thread,
+			row->address, row->count, row->what, row->kind, row->stack, row->site + 1u,
+			row->first_thread + 1u, row->first_stack};
+		for (unsigned k = 0; k < HPW_BAD_FREES_COLUMNS; k++)
+			columns_add(&c, k, values[k]);
+	}
+	return columns_finish(&c, ret);
+}
+
 /* The target's own causes come first. */
 _Static_assert((int)HW_LOST_STALLED == HPW_LOST_STALLED &&
 		       (int)HW_LOST_IN_HANDLER == HPW_LOST_IN_HANDLER &&

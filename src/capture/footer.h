@@ -59,6 +59,9 @@ bool footer_code_names(struct buf *ret, const struct code_names *names);
 /* The rows that have not been written yet, and are now. */
 bool footer_unrecorded(struct buf *ret, struct unrecorded_list *list);
 
+/* All rows. */
+bool footer_bad_frees(struct buf *ret, const struct bad_free_vec *rows);
+
 /* All of them together. */
 uint64_t footer_lost(const struct footer_summary *summary);
 

@@ -3,6 +3,7 @@
 #ifndef CAPTURE_MODE_H
 #define CAPTURE_MODE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum mode_kind {
@@ -17,6 +18,7 @@ struct mode {
 	uint64_t seed;         /* of the chance; 0: another one each time */
 	uint64_t ring_bytes;   /* MODE_EXACT: keep the last events in so many bytes; 0: all */
 	uint64_t file_bytes;   /* MODE_EXACT: no more events once the file is so large; 0: never */
+	bool free_stacks;      /* not MODE_SAMPLE: stacks of frees are taken, too */
 };
 
 #define MODE_SAMPLE_BYTES 524288u

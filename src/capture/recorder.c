@@ -91,6 +91,7 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	r->stacks_end = 1;      /* node 0 is the root */
 	code_names_init(&r->code_names);
 	unrecorded_init(&r->unrecorded);
+	bad_frees_init(&r->bad_frees, r->mode.free_stacks, r->forked);
 	live_init(&r->live);
 	moving_init(&r->moving);
 	spared_init(&r->spared);
@@ -139,6 +140,7 @@ void recorder_destroy(struct recorder *recorder)
 	free(recorder->stacks);
 	code_names_deinit(&recorder->code_names);
 	unrecorded_deinit(&recorder->unrecorded);
+	bad_frees_deinit(&recorder->bad_frees);
 	error_destroy(recorder->error);
 	free(recorder);
 }
@@ -283,6 +285,7 @@ void recorder_finish(
 	for (uint32_t thread; moving_any(&r->moving, &thread);)
 		recorder_moving_return(r, thread, clock_pair_now().tsc);
 	recorder_flush(r);
+	recorder_write_bad_frees(r, true);
 	struct footer_summary s = recorder_write_books(r, end);
 	recorder_write_code_names(r);
 	recorder_write_live(r);

@@ -6,6 +6,7 @@
 #define CAPTURE_RECORDER_H
 
 #include "base/error.h"
+#include "capture/bad_frees.h"
 #include "capture/checkpoint.h"
 #include "capture/clock_pair.h"
 #include "capture/code_names.h"
@@ -74,8 +75,9 @@ struct recorder {
 	size_t stacks_count, stacks_capacity;
 	struct code_names code_names;
 	struct unrecorded_list unrecorded; /* who sees such programs adds them */
-	uint32_t stacks_end;               /* one more than the largest number in the file */
-	uint64_t stacks_bad;               /* numbers that made no sense */
+	struct bad_frees bad_frees;
+	uint32_t stacks_end;     /* one more than the largest number in the file */
+	uint64_t stacks_bad;     /* numbers that made no sense */
 	uint64_t blocks_dropped; /* no memory for them: the books are not exact any more */
 	uint32_t in_flight; /* at the end: events that were begun, and will not be told any more */
 	int instructions;   /* see instructions.h; -1: not counted */

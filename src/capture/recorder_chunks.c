@@ -168,14 +168,9 @@ void recorder_write_new_threads(struct recorder *r)
 		recorder_checkpoint(r);
 }
 
-/* Everything that happened since the last flush, with what it refers to first. */
-void recorder_flush(struct recorder *r)
+/* What others that are to be written refer to: modules, stacks, sites. */
+static void write_stacks(struct recorder *r)
 {
-	struct clock_pair now = clock_pair_now();
-	r->flushed_ns = now.ns;
-	write_unrecorded(r);
-	if (!r->encoder.steps)
-		return;
 	while (footer_modules(&r->payload, r->shm, &r->modules_written))
 		recorder_write_chunk(r, HPW_MODULES, true, true);
 	footer_stacks_sort(r->stacks, r->stacks_count);
@@ -190,6 +185,34 @@ void recorder_flush(struct recorder *r)
 		r->sites_written = r->tally.site_count;
 		recorder_write_chunk(r, HPW_SITES, ok, true);
 	}
+}
+
+void recorder_write_bad_frees(struct recorder *r, bool end)
+{
+	bad_frees_settle(&r->bad_frees, end);
+	struct bad_free_vec *rows = &r->bad_frees.rows;
+	if (!rows->len)
+		return;
+	for (size_t i = 0; i < rows->len; i++) {
+		rows->data[i].stack = recorder_want_stack(r, rows->data[i].stack);
+		rows->data[i].first_stack = recorder_want_stack(r, rows->data[i].first_stack);
+	}
+	write_stacks(r);
+	bool ok = footer_bad_frees(&r->payload, rows);
+	recorder_write_chunk(r, HPW_BAD_FREES, ok, true);
+	bad_frees_clear(&r->bad_frees);
+}
+
+/* Everything that happened since the last flush, with what it refers to first. */
+void recorder_flush(struct recorder *r)
+{
+	struct clock_pair now = clock_pair_now();
+	r->flushed_ns = now.ns;
+	write_unrecorded(r);
+	if (!r->encoder.steps)
+		return;
+	write_stacks(r);
+	recorder_write_bad_frees(r, false);
 	if (r->folds) {
 		encoder_drop(&r->encoder);
 	} else {

@@ -18,6 +18,9 @@ struct error *recorder_create_rings(struct recorder *r, const struct recorder_st
 
 /* Prepares the merge of the rings, whose steps are this recorder's. */
 void recorder_steps_init(struct recorder *r, uint64_t tsc_hz);
+/* Puts a node and its ancestors on the list of what the file has to define. Returns it, or 0: its
+ * number makes no sense, or no memory. */
+uint32_t recorder_want_stack(struct recorder *r, uint32_t stack);
 /* A mark of that thread, now. */
 void recorder_put_mark(
 	struct recorder *r, uint32_t thread, const char *name, size_t bytes, uint64_t stamp);
@@ -30,6 +33,8 @@ void recorder_read_name(const struct recorder *r, struct tally_thread *t);
 void recorder_write_chunk(struct recorder *r, enum hpw_chunk_type type, bool ok, bool compress);
 /* Everything that happened since the last flush, with what it refers to first. */
 void recorder_flush(struct recorder *r);
+/* Frees that were wrong; at the end those too whose stack may still have come. */
+void recorder_write_bad_frees(struct recorder *r, bool end);
 /* Of a process that stands still: takes all that has happened, and puts it into the file. */
 void recorder_catch_up(struct recorder *r);
 /* The books as they stand, without the list of what is live. */

@@ -42,6 +42,7 @@ struct error *recorder_create_rings(struct recorder *r, const struct recorder_st
 	r->shm->total_bytes = HW_SHM_BYTES;
 	r->shm->sample_bytes = r->mode.sample_bytes;
 	r->shm->sample_seed = r->mode.seed;
+	r->shm->free_stacks = r->mode.free_stacks;
 	r->shm->nodes = 1;
 	r->shm->modules = 1;
 	r->shm->awaited = start->awaited ? start->target_pid : 0;

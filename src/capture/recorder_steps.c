@@ -16,9 +16,8 @@
 _Static_assert(
 	HW_NODES_MAX * 16ull < LIVE_SITES_MAX && HW_ALLOC_KINDS <= 16, "a block knows its site");
 
-/* Puts a node and its ancestors on the list of what the file has to define. Parents are smaller, so
- * this ends. */
-static uint32_t stack_want(struct recorder *r, uint32_t stack)
+/* Parents are smaller, so this ends. */
+uint32_t recorder_want_stack(struct recorder *r, uint32_t stack)
 {
 	const struct hw_node *nodes = (const struct hw_node *)((char *)r->shm + HW_SHM_NODES);
 	if (stack >= HW_NODES_MAX) {
@@ -53,7 +52,7 @@ static inline uint32_t site_of(struct recorder *r, uint32_t stack, enum hw_alloc
 {
 	uint32_t before = r->tally.site_count;
 	if (stack >= HW_NODES_MAX)
-		stack = stack_want(r, stack);
+		stack = recorder_want_stack(r, stack);
 	uint32_t site = tally_site(&r->tally, stack, kind);
 	if (__builtin_expect(site == UINT32_MAX && stack, 0)) {
 		r->stacks_bad++;
@@ -61,7 +60,7 @@ static inline uint32_t site_of(struct recorder *r, uint32_t stack, enum hw_alloc
 		site = tally_site(&r->tally, stack, kind);
 	}
 	if (r->tally.site_count != before)
-		stack_want(r, stack);
+		recorder_want_stack(r, stack);
 	return site;
 }
 
@@ -123,9 +122,9 @@ static void on_thread_end(void *context, uint32_t thread, uint64_t stamp)
 	after_step(r);
 }
 
-/* `block` (NULL: none known at that address) has been given back and is no longer in the table. */
-static inline void free_block(struct recorder *r, uint32_t thread, const struct live_block *block,
-	enum hw_free_kind kind, bool same_frame, uint64_t stamp)
+/* `block` (NULL: none known at `address`) has been given back and is no longer in the table. */
+static inline void free_block(struct recorder *r, uint32_t thread, uint64_t address,
+	const struct live_block *block, enum hw_free_kind kind, bool same_frame, uint64_t stamp)
 {
 	uint64_t allocations = r->tally.threads[thread].allocations;
 	struct encode_free e = {.thread = thread,
@@ -137,12 +136,21 @@ static inline void free_block(struct recorder *r, uint32_t thread, const struct 
 		r->tally.unknown_frees++;
 		r->tally.threads[thread].frees++;
 		e.special_kind = kind == HW_FREE ? -1 : (int)kind;
+		bad_frees_unknown(&r->bad_frees, address, thread, kind, stamp);
 	} else {
+		bool mismatched = false;
 		enum hw_free_kind expected = hw_matching_free(r->tally.sites[block->site].kind);
 		if (__builtin_expect(kind != expected, 0)) {
 			e.special_kind = (int)kind;
-			r->tally.mismatched += !hw_free_is_realloc(kind) || expected != HW_FREE;
+			mismatched = !hw_free_is_realloc(kind) || expected != HW_FREE;
+			r->tally.mismatched += mismatched;
 		}
+		if (mismatched)
+			bad_frees_mismatch(
+				&r->bad_frees, address, block->site, thread, kind, stamp);
+		else if (r->bad_frees.all)
+			bad_frees_note(&r->bad_frees, address, block->site, thread);
+		bad_frees_pass(&r->bad_frees, address, block->site, thread);
 		e.known = true;
 		e.owner = block->thread;
 		e.number = block->number;
@@ -181,7 +189,8 @@ void recorder_moving_return(struct recorder *r, uint32_t thread, uint64_t stamp)
 	enum live_added added = live_add(&r->live, &moved.block);
 	if (added == LIVE_OCCUPIED) {
 		r->frees_added++;
-		free_block(r, thread, &moved.block, HW_FREE_REALLOC, false, stamp);
+		free_block(r, thread, moved.block.address, &moved.block, HW_FREE_REALLOC, false,
+			stamp);
 	}
 	r->blocks_dropped += added == LIVE_NO_MEMORY;
 }
@@ -194,11 +203,12 @@ static __attribute__((flatten)) void on_free(void *context, uint32_t thread, enu
 	struct moving_block moved;
 	if (__builtin_expect(r->moving.len && hw_free_is_realloc(kind), 0) &&
 		moving_end(&r->moving, thread, address, &moved)) {
-		free_block(r, thread, moved.known ? &moved.block : NULL, kind, same_frame, stamp);
+		free_block(r, thread, address, moved.known ? &moved.block : NULL, kind, same_frame,
+			stamp);
 		return;
 	}
 	bool known = live_take(&r->live, address, &block);
-	free_block(r, thread, known ? &block : NULL, kind, same_frame, stamp);
+	free_block(r, thread, address, known ? &block : NULL, kind, same_frame, stamp);
 }
 
 static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
@@ -224,8 +234,8 @@ static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
 			r->tally.repairs += !r->tally.lost;
 		r->frees_added++;
 		live_take(&r->live, address, &old);
-		free_block(r, thread, &old, hw_matching_free(r->tally.sites[old.site].kind), false,
-			stamp);
+		free_block(r, thread, address, &old,
+			hw_matching_free(r->tally.sites[old.site].kind), false, stamp);
 		added = live_add(&r->live, &block);
 	}
 	r->blocks_dropped += added != LIVE_ADDED;
@@ -268,8 +278,10 @@ static void on_lost(void *context, uint32_t thread, uint64_t count, uint64_t sta
 static void on_told(void *context, uint32_t thread, uint32_t what, uint64_t address, uint64_t bytes)
 {
 	struct recorder *r = context;
-	if (!spared_tell(&r->spared, &r->live, thread, r->tally.threads[thread].allocations,
-		    (enum hw_told)what, address, bytes))
+	if (what == HW_TOLD_FREED_FROM)
+		bad_frees_stack(&r->bad_frees, address, thread, (uint32_t)bytes);
+	else if (!spared_tell(&r->spared, &r->live, thread, r->tally.threads[thread].allocations,
+			 (enum hw_told)what, address, bytes))
 		recorder_keep_error(r, error_no_memory());
 }
 

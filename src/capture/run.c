@@ -172,7 +172,7 @@ static inline bool take_free(struct run *run, uint64_t w0)
 	if (!place->who || size == LIVE_SIZE_LARGE)
 		return false;
 	struct tally_site *s = &tally->sites[live_site(place)];
-	if ((w0 & 7) != hw_matching_free(s->kind))
+	if ((w0 & 7) != hw_matching_free(s->kind) || r->bad_frees.all)
 		return false;
 	uint64_t same_frame = (w0 & 0x7f) >= HW_R_FREE_SAME_FRAME, flags = same_frame << 1;
 	uint64_t number = live_number(place), age = run->allocations - number;
@@ -201,6 +201,7 @@ static inline bool take_free(struct run *run, uint64_t w0)
 	run->frees++;
 	run->temporary += temporary;
 	tally_less(tally, size);
+	bad_frees_pass(&r->bad_frees, address, live_site(place), run->thread);
 	live_close(&r->live, page, place);
 	return true;
 }

@@ -128,6 +128,8 @@ bool spared_tell(struct spared *spared, const struct live *live, uint32_t thread
 	case HW_TOLD_ROOT_END:
 		root_end(spared, address, stop);
 		return true;
+	case HW_TOLD_FREED_FROM: /* of no block that is spared */
+		return true;
 	}
 	return true;
 }

@@ -43,6 +43,9 @@ bool recording_options_take(struct recording_options *options, int id, const cha
 	case OPT_MAX_FILE:
 		options->max_file = argument;
 		return true;
+	case OPT_FREE_STACKS:
+		options->free_stacks = true;
+		return true;
 	case OPT_SEED:
 		options->seed = argument;
 		return true;
@@ -129,6 +132,10 @@ static struct error *kept_parse(const struct recording_options *options, struct 
 		error = max_file_parse(options->max_file, &ret->file_bytes);
 	if (error)
 		return error;
+	ret->free_stacks = options->free_stacks;
+	if (ret->free_stacks && ret->kind == MODE_SAMPLE)
+		return error_create(ERROR_USAGE,
+			"--free-stacks needs all blocks: --mode exact or aggregate, not sample");
 	if ((ret->ring_bytes || ret->file_bytes) && ret->kind != MODE_EXACT)
 		return error_create(ERROR_USAGE, "--ring and --max-file are of --mode exact");
 	if (ret->ring_bytes && ret->file_bytes)

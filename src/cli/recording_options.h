@@ -13,6 +13,7 @@ enum recording_option {
 	OPT_CHILDREN = 256,
 	OPT_MODE,
 	OPT_SEED,
+	OPT_FREE_STACKS,
 	OPT_RING,
 	OPT_MAX_FILE,
 	OPT_LEAK_CHECK,
@@ -42,6 +43,8 @@ enum recording_option {
 			"keep no more events once FILE has SIZE bytes, sums still"},               \
 		{OPT_SEED, "seed", "N",                                                            \
 			"the chance of --mode sample: the same N takes the same samples"},         \
+		{OPT_FREE_STACKS, "free-stacks", NULL,                                             \
+			"record the stacks of frees, too: of a double free, who freed first"},     \
 		{OPT_LEAK_CHECK, "leak-check", "[=WHAT]",                                          \
 			"search for leaks at the end: full (each place), summary, no (default)"},  \
 		{OPT_LEAK_CHECK_AT, "leak-check-at", "WHEN",                                       \
@@ -68,7 +71,7 @@ struct recording_options {
 	const char *mode, *seed, *ring, *max_file; /* as they were given */
 	const char *leak_check, *leak_check_at, *leak_heuristics, *leak_alignment; /* likewise */
 	const char *as;
-	bool quiet, leak_on_death;
+	bool quiet, leak_on_death, free_stacks;
 	char *words; /* of HEAPWISE_OPTIONS; owned */
 };
 

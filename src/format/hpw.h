@@ -84,7 +84,18 @@ enum hpw_chunk_type {
 	HPW_LEAK_GROUPS = 22,
 	HPW_LEAK_RECORDS = 23,
 	HPW_LEAK_SAID = 24,
+	HPW_BAD_FREES = 25,
 };
+
+/* What was wrong with the frees of a row of BAD_FREES. */
+enum hpw_bad_free {
+	HPW_BAD_FREE_UNKNOWN = 1,    /* there was no block at the address */
+	HPW_BAD_FREE_TWICE = 2,      /* the block had been freed already */
+	HPW_BAD_FREE_MISMATCHED = 3, /* of a kind that does not match the allocation's */
+};
+/* Rows of all BAD_FREES together; HPW_SUM_UNKNOWN_FREES and _MISMATCHED count those without one. */
+#define HPW_BAD_FREES_MAX 65536u
+#define HPW_BAD_FREES_COLUMNS 10u
 
 /* Before the chunks in a CHECKPOINT. */
 struct hpw_checkpoint_head {

@@ -159,6 +159,7 @@ struct hw_shm {
 	uint64_t total_bytes;
 	uint64_t sample_bytes; /* mean distance of samples; 0: every event is recorded */
 	uint64_t sample_seed;
+	uint32_t free_stacks; /* 1: stacks of frees are wanted, too (HW_TOLD_FREED_FROM) */
 	/* Target. */
 	_Alignas(64) uint32_t nodes; /* next free node number; node 0 is the root */
 	/* Both under the lock of the target's module table (runtime/core/modules.h): one thread
@@ -321,6 +322,9 @@ enum hw_told {
 	HW_TOLD_ENABLE = 3,   /* … to here */
 	HW_TOLD_ROOT = 4,     /* the memory may hold blocks */
 	HW_TOLD_ROOT_END = 5, /* no longer, as often as it was said */
+	/* Not of the program's own accord: the free of the address that this thread recorded last
+	 * came from the stack whose number stands in place of the size. */
+	HW_TOLD_FREED_FROM = 6,
 };
 
 /* [stack | size] = stack in the low half, size in the high half; this value: a further word has the

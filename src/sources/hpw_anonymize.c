@@ -396,6 +396,7 @@ static struct error *rewrite_chunk(
 	case HPW_DEATHS:
 	case HPW_LEAK_GROUPS:
 	case HPW_LEAK_RECORDS:
+	case HPW_BAD_FREES:
 		return copy_chunk(at, type, payload);
 	default:
 		return NULL;

@@ -7,6 +7,7 @@
 #ifndef SOURCES_HPW_READER_IMPL_H
 #define SOURCES_HPW_READER_IMPL_H
 
+#include "sources/hpw_bad_frees.h"
 #include "sources/hpw_choice.h"
 #include "sources/hpw_file.h"
 #include "sources/hpw_footer.h"
@@ -40,6 +41,7 @@ struct reader {
 	struct hpw_footer footer;
 	struct hpw_replay replay;
 	struct hpw_leaks leaks;
+	struct hpw_bad_frees bad_frees;
 	struct hpw_ring ring; /* if it was not closed, or all of it is replayed */
 	bool replayed;
 	size_t good; /* chunks that could be read */

@@ -286,6 +286,27 @@ static struct error *put_leaks(struct reader *reader)
 	return error;
 }
 
+static struct error *into_bad_frees(
+	struct reader *reader, uint16_t type, const struct hpw_payload *payload)
+{
+	(void)type;
+	return hpw_bad_frees_decode(&reader->bad_frees, payload);
+}
+
+/* Those that have become errors are told there, with their places. */
+static struct error *put_bad_frees(struct reader *reader)
+{
+	struct hpw_bad_frees *frees = &reader->bad_frees;
+	frees->model = reader->model;
+	struct error *error = hpw_reader_decode(reader, hpw_bad_frees_takes, into_bad_frees);
+	struct recording *recording = build_recording(reader->model);
+	uint64_t *others = recording->inherited_frees ? &recording->inherited_frees
+						      : &recording->unknown_frees;
+	*others -= frees->unknown < *others ? frees->unknown : *others;
+	hpw_bad_frees_deinit(frees);
+	return error;
+}
+
 static struct error *put_range(struct reader *reader)
 {
 	const struct range *range = &build_recording(reader->model)->range;
@@ -317,6 +338,8 @@ struct error *hpw_reader_put(struct reader *reader)
 		error = put_live(reader);
 	if (!error && reader->span.to_step == UINT64_MAX && !reader->choice.wanted)
 		error = put_leaks(reader);
+	if (!error && !reader->query)
+		error = put_bad_frees(reader);
 	if (!error && reader->query)
 		error = put_range(reader);
 	return error;

@@ -496,6 +496,27 @@ void rt_event_told(enum hw_told what, uint64_t address, uint64_t bytes, uint64_t
 	ring_end(t);
 }
 
+void rt_event_freed_from(void *block, uint64_t pc, uint64_t sp, uint64_t rbp)
+{
+	struct rt_process *p;
+	struct rt_thread *t = enter(sp, &p);
+	if (!t) {
+		end_elsewhere(
+			sp); /* without a ring of its own: the free is told, its stack is not */
+		return;
+	}
+	bool with_stamp = stamped(p, t);
+	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, pc, sp, rbp);
+	t->last_address = 0; /* the memo is this call's now */
+	uint64_t *w = rt_ring_reserve(t, 3);
+	if (!w) {
+		dropped(t, NULL);
+		return;
+	}
+	rt_ring_publish(t, rt_put_told(w, with_stamp, HW_TOLD_FREED_FROM, (uint64_t)block, stack));
+	ring_end(t);
+}
+
 void rt_event_mark(uint32_t bytes, const uint64_t *name, uint64_t sp)
 {
 	struct rt_process *p;

@@ -45,6 +45,12 @@ bool rt_event_has_failed(void);
 /* Before a block (not NULL) is given back. */
 void rt_event_free(void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp);
 
+/*
+ * After rt_event_free() of the same block: from which stack it is given back. Not in sampled
+ * recordings.
+ */
+void rt_event_freed_from(void *block, uint64_t pc, uint64_t sp, uint64_t rbp);
+
 /* The event that this thread is in will not go on: drops what it left half done. Signals may come.
  */
 void rt_event_abandon(void);

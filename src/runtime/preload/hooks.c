@@ -78,7 +78,10 @@ HOOK void free(void *block)
 	}
 	if (block)
 		TELL_FREE(block, HW_FREE);
-	rt_real.free(block);
+	if (rt_unlikely(rt_frees.watch == RT_FREES_LEARN) && block)
+		rt_frees_learn(block);
+	else
+		rt_real.free(block);
 }
 
 HOOK void free_sized(void *block, size_t size)

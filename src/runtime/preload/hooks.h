@@ -10,6 +10,7 @@
 
 #include "runtime/core/sys.h"
 #include "runtime/preload/events.h"
+#include "runtime/preload/frees.h"
 
 #define HOOK __attribute__((visibility("default"), noinline))
 
@@ -17,6 +18,7 @@
 #define TELL(block, size, kind)                                                                    \
 	({                                                                                         \
 		void *rt_block = block;                                                            \
+		rt_frees_given(rt_block, size);                                                    \
 		struct rt_caller rt_c = RT_CALLER();                                               \
 		rt_event_alloc(rt_block, size, kind, rt_c.pc, rt_c.sp, rt_c.rbp);                  \
 	})
@@ -25,6 +27,8 @@
 	do {                                                                                       \
 		struct rt_caller rt_c = RT_CALLER();                                               \
 		rt_event_free(block, kind, rt_c.pc, rt_c.sp, rt_c.rbp);                            \
+		if (rt_frees_wants_stack(block, rt_c.sp))                                          \
+			rt_event_freed_from(block, rt_c.pc, rt_c.sp, rt_c.rbp);                    \
 	} while (0)
 
 #endif

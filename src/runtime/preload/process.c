@@ -8,6 +8,7 @@
  */
 #include "runtime/preload/process.h"
 
+#include "runtime/preload/frees.h"
 #include "runtime/preload/leave.h"
 #include "runtime/preload/memory.h"
 #include "runtime/preload/real.h"
@@ -193,6 +194,8 @@ static void process_fill(struct rt_process *p)
 	shm->notes |= HW_NOTE_ATTACHED | malloc_notes();
 	rt_leave_learn(shm);
 	rt_sampling_prepare(p);
+	if (!p->shm->sample_bytes)
+		rt_frees_prepare(p->shm->free_stacks);
 	rt_solo_prepare(p);
 	if (rt_mode == RT_MODE_SAMPLE)
 		p->solo_forbidden = true;

@@ -255,6 +255,14 @@ static bool named(const char *path, const char *start)
 	return !strncmp(slash ? slash + 1 : path, start, strlen(start));
 }
 
+bool rt_real_is_libcs(void)
+{
+	const char *object = NULL;
+	void *next = rt_real_next("free", &object);
+	return next && next == (void *)rt_real.free && !rt_real_has_front() &&
+	       named(object, "libc.so.");
+}
+
 bool rt_real_is_cxx_library(const char *object)
 {
 	return named(object, "libstdc++.so") || named(object, "libc++");

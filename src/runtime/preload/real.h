@@ -96,6 +96,9 @@ void *rt_real_next(const char *name, const char **ret_object);
 /* Whether the file of that name is a C++ library (libstdc++, libc++). */
 bool rt_real_is_cxx_library(const char *object);
 
+/* Whether malloc and free are libc's own, and nobody stands in front of us. */
+bool rt_real_is_libcs(void);
+
 /* Where this library was loaded from, as LD_PRELOAD has it; "" if the loader does not know it. */
 const char *rt_library_path(void);
 

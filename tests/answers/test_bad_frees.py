@@ -1,0 +1,126 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Double, invalid and mismatched frees: what they were, where, who allocated the block and who freed it first."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+import hw
+
+TESTS = hw.Tests()
+BAD, MISMATCHED = hw.ANSWERS / "bad_frees", hw.ANSWERS / "mismatched_frees"
+
+
+def errors(folder, program, *arguments, options=()):
+    """The rows of `report --view errors`, each with the functions of its stacks."""
+    path = folder / "bad.hpw"
+    hw.run([hw.HEAPWISE, "run", "-q", "-f", *options, "-o", str(path), str(program), *arguments])
+    ended = hw.run([hw.HEAPWISE, "report", "--json", "--view", "errors", str(path)])
+    if ended.status:
+        hw.need("errors" in ended.errors, f"the report failed: {ended}")
+        return None
+    rows = json.loads(ended.text)["errors"]
+    for row in rows:
+        row["functions"] = [[frame["function"] for frame in stack["stack"]] for stack in row["stacks"]]
+    return rows
+
+
+def top(row, index):
+    functions = row["functions"][index]
+    return functions[0] if functions else None
+
+
+def only(rows, kind):
+    hw.need(rows and len(rows) == 1, f"expected one error: {rows}")
+    hw.need(rows[0]["kind"] == kind, f"expected {kind}: {rows[0]}")
+    return rows[0]
+
+
+@TESTS.test
+def double_free(folder):
+    """A double free of a small and of a large block names the second free and the allocation unasked"""
+    for size in ("small", "large"):
+        row = only(errors(folder, BAD, size), "DoubleFree")
+        hw.need(row["count"] == 1, f"{size}: counted {row['count']} times")
+        hw.need(top(row, 0) == "free_again", f"{size}: freed again in {top(row, 0)}")
+        hw.need(top(row, 1) is None, f"{size}: the first free has a stack that nobody recorded: {row}")
+        hw.need("--free-stacks" in row["stacks"][1]["what"], f"{size}: nothing says how to get it: {row}")
+        hw.need(top(row, 2) == "make", f"{size}: allocated in {top(row, 2)}")
+
+
+@TESTS.test
+def first_free(folder):
+    """With --free-stacks a double free names the first free, too; another thread's as such"""
+    for size in ("small", "large", "threads"):
+        row = only(errors(folder, BAD, size, options=["--free-stacks"]), "DoubleFree")
+        tops = [top(row, i) for i in range(3)]
+        hw.need(tops == ["free_again", "free_first", "make"], f"{size}: {tops}")
+        hw.need(("by thread" in row["stacks"][1]["what"]) == (size == "threads"), f"{size}: {row['stacks'][1]}")
+    row = only(errors(folder, BAD, "small", options=["--free-stacks", "--mode", "aggregate"]), "DoubleFree")
+    hw.need([top(row, i) for i in range(3)] == ["free_again", "free_first", "make"], f"aggregate: {row}")
+
+
+@TESTS.test
+def no_block(folder):
+    """A free of what is no block has its place: on the stack, a variable, the middle of a block"""
+    for what in ("stack", "global", "inside"):
+        row = only(errors(folder, BAD, what), "InvalidFree")
+        hw.need(top(row, 0) == f"free_{what}", f"{what}: {top(row, 0)}")
+
+
+@TESTS.test
+def mismatched(folder):
+    """Frees of another kind than the allocation's name both functions, and are counted"""
+    for options in ([], ["--free-stacks"]):
+        rows = errors(folder, MISMATCHED, options=options)
+        hw.need(rows and {row["kind"] for row in rows} == {"MismatchedFree"}, f"{rows}")
+        by_site = {row["functions"][1][0]: row for row in rows}
+        hw.need({name: row["count"] for name, row in by_site.items()} == {"make_array": 3, "make_plain": 2},
+                f"counts: {rows}")
+        hw.need("free() of a block from operator new[]" in by_site["make_array"]["what"], f"{by_site['make_array']}")
+        hw.need("operator delete of a block from malloc" in by_site["make_plain"]["what"], f"{by_site['make_plain']}")
+        if options:
+            hw.need(top(by_site["make_array"], 0) == "free_array", f"{by_site['make_array']}")
+            hw.need(top(by_site["make_plain"], 0) == "delete_plain", f"{by_site['make_plain']}")
+
+
+@TESTS.test
+def right_frees(folder):
+    """A program without a wrong free has none, with and without --free-stacks; nor has a child that frees its parent's"""
+    for what in ("none", "fork"):
+        for options in ([], ["--free-stacks"]):
+            hw.need(errors(folder, BAD, what, options=options) is None, f"{what} {options}: errors")
+            for path in folder.glob("bad*.hpw"):
+                text = hw.run([hw.HEAPWISE, "report", str(path)]).text
+                hw.need("error" not in text and "not recorded" not in text, f"{path.name}: {text}")
+                path.unlink()
+
+
+@TESTS.test
+def first_sentence(folder):
+    """The report of a program that a double free killed begins with it"""
+    path = folder / "bad.hpw"
+    hw.run([hw.HEAPWISE, "run", "-q", "-f", "-o", str(path), str(BAD), "small"])
+    text = hw.run([hw.HEAPWISE, "report", str(path)]).text
+    hw.need("1 error was found: free() of a block that had been freed already" in text, text)
+
+
+@TESTS.test
+def memcheck(folder):
+    """memcheck finds the same wrong frees at the same places"""
+    if not shutil.which("valgrind"):
+        raise hw.Skip("valgrind is not installed")
+    for what, place in (("small", "free_again"), ("large", "free_again"), ("inside", "free_inside")):
+        ended = hw.run(["valgrind", "-q", str(BAD), what])
+        theirs = ended.errors.splitlines()
+        at = next(i for i, line in enumerate(theirs) if "Invalid free()" in line)
+        hw.need(place in theirs[at + 2], f"{what}: {theirs[at:at + 4]}")
+        hw.need(top(only(errors(folder, BAD, what), "DoubleFree" if what != "inside" else "InvalidFree"), 0) == place,
+                f"{what}: ours differs")
+
+
+TESTS.main()
