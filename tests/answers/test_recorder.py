@@ -188,4 +188,15 @@ def fake_collectors(folder):
     hw.need(b"asked" not in rest, "the fake collector was asked")
 
 
+@TESTS.test
+def limits_itself(folder):
+    """A program that lowers its limit of address space after its start has it for itself"""
+    native = hw.run([hw.ANSWERS / "limits_itself"])
+    ended = hw.record([hw.ANSWERS / "limits_itself"], folder / "x.hpw")
+    hw.need(native.status == ended.status == 0, f"natively {native}, recorded {ended}")
+    report = hw.report(folder / "x.hpw")
+    hw.need(not report["recording"]["lost_events"] and report["recording"]["complete"], str(report["recording"]))
+    hw.need(report["totals"]["live_bytes_at_end"] >= (120 << 20) + 120_000, str(report["totals"]))
+
+
 TESTS.main()

@@ -56,8 +56,9 @@ static __attribute__((noinline)) uint32_t child_add(const struct rt_stacks *stac
 		frame < HW_MARK_FRAMES ? stacks->nodes_max - 1 : stacks->nodes_max - 1 - NODES_KEPT;
 	if (__atomic_load_n(&stacks->shm->nodes, __ATOMIC_RELAXED) >= limit)
 		return UINT32_MAX;
-	uint32_t id = __atomic_fetch_add(&stacks->shm->nodes, 1, __ATOMIC_RELAXED);
-	if (id >= stacks->nodes_max - 1)
+	/* In this order: the table may become smaller meanwhile (rt_memory_shrink()). */
+	uint32_t id = __atomic_fetch_add(&stacks->shm->nodes, 1, __ATOMIC_SEQ_CST);
+	if (id >= __atomic_load_n(&stacks->nodes_max, __ATOMIC_SEQ_CST) - 1)
 		return UINT32_MAX;
 	struct hw_node *node = &stacks->nodes[id];
 	node->frame = frame;

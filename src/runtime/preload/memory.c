@@ -196,6 +196,73 @@ bool rt_memory_share(struct rt_process *p, int memory)
 	return false;
 }
 
+/* More nodes than threads can add before they see that the table has become smaller. */
+#define NODES_SLACK 4096u
+
+/* Where the table of call stacks ends from now on, as an offset. A thread that has a number before
+ * the count was read here may use it; one that gets a later number sees the new size first. */
+static uint64_t shrink_nodes(struct rt_process *p, uint32_t nodes)
+{
+	struct rt_stacks *stacks = &p->unwinder.stacks;
+	uint32_t used = __atomic_load_n(&p->shm->nodes, __ATOMIC_SEQ_CST) + NODES_SLACK;
+	uint32_t kept = used > nodes ? used : nodes;
+	if (kept < stacks->nodes_max)
+		__atomic_store_n(&stacks->nodes_max, kept, __ATOMIC_SEQ_CST);
+	used = __atomic_load_n(&p->shm->nodes, __ATOMIC_SEQ_CST);
+	kept = used > stacks->nodes_max ? used : stacks->nodes_max;
+	uint64_t end = HW_SHM_NODES + PAGES((uint64_t)kept * sizeof(struct hw_node));
+	return end < HW_SHM_DATA ? end : HW_SHM_DATA;
+}
+
+/* Takes the free ones of the rings before `end` for ever, from behind; where they begin. */
+static uint32_t shrink_rings(struct rt_process *p, uint32_t end)
+{
+	struct hw_ring *all = (struct hw_ring *)((char *)p->shm + HW_SHM_RINGS);
+	uint32_t first = end;
+	for (; first > 1; first--) {
+		uint32_t state = HW_RING_FREE;
+		struct hw_ring *ring = &all[first - 1];
+		if (!__atomic_compare_exchange_n(&ring->state, &state, HW_RING_ACTIVE, false,
+			    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			break;
+		ring->tid = 0; /* nobody's */
+	}
+	return first;
+}
+
+static void unmap(char *base, uint64_t start, uint64_t end)
+{
+	if (start < end)
+		sys_call(__NR_munmap, base + start, end - start, 0);
+}
+
+void rt_memory_shrink(struct rt_process *p, uint64_t limit)
+{
+	unsigned i = 0;
+	while (i < EXTENTS - 1 && limit < extents[i].limit)
+		i++;
+	if (!i || __atomic_exchange_n(&p->shrinking, 1, __ATOMIC_ACQUIRE))
+		return;
+	char *base = (char *)p->shm;
+	struct rt_range *r = p->shared_ranges;
+	uint64_t nodes_end = shrink_nodes(p, extents[i].nodes), before = r[0].bytes;
+	bool whole = before == HW_SHM_BYTES;
+	/* What is ours is said before the rest is the program's. */
+	if (nodes_end < before)
+		r[0].bytes = nodes_end;
+	if (whole) {
+		uint32_t last = extents[i].first_ring, first = shrink_rings(p, last);
+		uint64_t hole = data_offset(first), end = data_offset(last);
+		r[1] = (struct rt_range){base + HW_SHM_DATA, hole - HW_SHM_DATA};
+		r[2] = (struct rt_range){base + end, HW_SHM_BYTES - end};
+		unmap(base, nodes_end, HW_SHM_DATA);
+		unmap(base, hole, end);
+	} else {
+		unmap(base, nodes_end, before);
+	}
+	__atomic_store_n(&p->shrinking, 0, __ATOMIC_RELEASE);
+}
+
 void rt_memory_unshare(struct rt_process *p)
 {
 	for (unsigned i = 0; i < RT_SHARED_RANGES; i++) {

@@ -40,6 +40,12 @@ bool rt_memory_share(struct rt_process *p, int memory);
 void rt_memory_unshare(struct rt_process *p);
 void rt_memory_unshare_in_place(struct rt_process *p);
 
+/*
+ * The process is about to have so little address space: what was mapped for more, and is not in
+ * use, is given back. Any thread, any moment.
+ */
+void rt_memory_shrink(struct rt_process *p, uint64_t limit);
+
 /* Where the sampler's table is, made if need be: zero at first, RT_SAMPLER_BYTES. NULL: no memory.
  */
 uint64_t *rt_memory_places(void);

@@ -181,6 +181,7 @@ static void process_fill(struct rt_process *p)
 {
 	struct hw_shm *shm = p->shm;
 	char *base = (char *)shm;
+	p->pid = (int32_t)sys_call(__NR_getpid, 0, 0, 0);
 	p->modules.shm = shm;
 	p->modules.table = (struct hw_module *)(base + HW_SHM_MODULES);
 	p->modules.strings = base + HW_SHM_STRINGS;

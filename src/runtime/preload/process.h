@@ -47,7 +47,7 @@ struct rt_range {
 	void *at; /* NULL: nothing */
 	uint64_t bytes;
 };
-#define RT_SHARED_RANGES 2
+#define RT_SHARED_RANGES 3
 
 /* Everything that must not survive into a forked child, in a MADV_WIPEONFORK mapping; the states of
  * threads are in others (memory.h). */
@@ -66,6 +66,8 @@ struct rt_process {
 	struct rt_modules modules;
 	struct rt_sampler sampler;
 	struct rt_range shared_ranges[RT_SHARED_RANGES]; /* where the shared memory is mapped */
+	int32_t pid;         /* of who has mapped it, as it sees itself */
+	uint32_t shrinking;  /* 1: a thread gives some of it back */
 	uint64_t *ring_data; /* the words of ring number first_ring, behind which the others are */
 	uint32_t first_ring; /* those before it are not mapped */
 	struct rt_rules rules;

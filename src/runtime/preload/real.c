@@ -312,6 +312,8 @@ void rt_real_resolve(void)
 		{"prctl", offsetof(struct rt_real, prctl)},
 		{"syscall", offsetof(struct rt_real, syscall)},
 		{"mlockall", offsetof(struct rt_real, mlockall)},
+		{"setrlimit", offsetof(struct rt_real, setrlimit)},
+		{"prlimit", offsetof(struct rt_real, prlimit)},
 		{"fork", offsetof(struct rt_real, fork)},
 		{"_Fork", offsetof(struct rt_real, _Fork)},
 		{"longjmp", offsetof(struct rt_real, longjmp)},

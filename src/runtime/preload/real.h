@@ -41,6 +41,8 @@ struct rt_real {
 	int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
 	long (*syscall)(long, long, long, long, long, long, long);
 	int (*mlockall)(int);
+	int (*setrlimit)(int, const void *);
+	int (*prlimit)(pid_t, int, const void *, void *);
 	int (*fork)(void);
 	int (*_Fork)(void); /* NULL before glibc 2.34 */
 	void (*longjmp)(void *, int);
