@@ -10,12 +10,13 @@
 #include "cli/heap_subject.h"
 #include "cli/heap_type_verbs.h"
 #include "cli/message.h"
+#include "heap/unread.h"
 #include "heap/where.h"
 #include "views/heap_where_view.h"
 #include "views/leaks_view.h"
 
-/* A view of the judged heap. */
-static int show(struct heap_session *session,
+/* A view of the judged heap, or of memory as it is. */
+static int show_any(struct heap_session *session,
 	struct error *(*write)(const struct heap_page *page, const struct sink *sink))
 {
 	struct error *error = heap_session_judge(session);
@@ -25,6 +26,18 @@ static int show(struct heap_session *session,
 	struct output output;
 	struct sink sink = heap_session_sink(session, &output);
 	return heap_session_shown(&output, write(&page, &sink));
+}
+
+/* A view of blocks: what is empty since nothing could be read fails. */
+static int show(struct heap_session *session,
+	struct error *(*write)(const struct heap_page *page, const struct sink *sink))
+{
+	int status = show_any(session, write);
+	if (status || !heap_unread_find(&session->survey).largest)
+		return status;
+	return message_error(error_create(ERROR_INPUT,
+		"%s: no heap was found though memory is there: nothing is known of blocks",
+		session->core ? session->core : session->name));
 }
 
 static int run_summary(struct heap_session *session, int count, char **words)
@@ -180,7 +193,7 @@ static int run_dominators(struct heap_session *session, int count, char **words)
 static int run_maps(struct heap_session *session, int count, char **words)
 {
 	(void)count, (void)words;
-	return show(session, heap_maps_write);
+	return show_any(session, heap_maps_write);
 }
 
 static int run_threads(struct heap_session *session, int count, char **words)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "heap/unread.h"
 #include "sources/foreign.h"
 #include "sources/heap_join.h"
 #include "sources/heap_owners.h"
@@ -288,7 +289,11 @@ static struct error *make_damage(struct making *m)
 		error = build_damage(m->foreign.model, sentence);
 	}
 	if (!s->heap.areas.len && !address_space_lacks_private(s->heap.space))
-		build_recording(m->foreign.model)->remark = heap_absence(&s->heap);
+		build_recording(m->foreign.model)->remark =
+			heap_unread_find(s).largest
+				? "no heap was found though memory is there: the summary of "
+				  "`heapwise core` and `heapwise heap` says what was looked for"
+				: heap_absence(&s->heap);
 	if (!error && address_space_lacks_private(s->heap.space))
 		error = build_damage(m->foreign.model,
 			"the core has no private memory, so no heap: bit 0 of "

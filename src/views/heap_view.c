@@ -9,6 +9,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "heap/alone.h"
+#include "heap/limits.h"
+#include "heap/unread.h"
 #include "views/heap_joined_view.h"
 #include "views/heuristics.h"
 #include "views/json_parts.h"
@@ -161,10 +163,15 @@ static void text_verdict(const struct heap_page *page, struct text *out)
 	const struct survey *s = page->survey;
 	text_add_shown(out, page->name, 500);
 	text_add(out, ": ");
-	if (s->heap.areas.len)
+	struct heap_unread unread = heap_unread_find(s);
+	if (s->heap.areas.len) {
 		text_in_use(s, out);
-	else
+	} else if (unread.largest) {
+		heap_unread_describe(s, &unread, out);
+		text_add(out, ".\n");
+	} else {
 		text_printf(out, "%s.\n", heap_absence(&s->heap));
+	}
 	text_owner(&s->heap.space->owner, out);
 	int signal = s->heap.space->threads.len ? s->heap.space->threads.data[0].signal : 0;
 	if (signal && !page->pause_ns)
@@ -194,6 +201,39 @@ static void text_sums(const struct survey *s, struct text *out)
 		add_sum(out, t->bytes[BLOCK_CACHED], t->blocks[BLOCK_CACHED]);
 	}
 	text_add_char(out, '\n');
+}
+
+/* What was reached that makes this partial. */
+static void text_limits(const struct survey *s, struct text *out)
+{
+	for (enum survey_limit limit = 0; limit < SURVEY_LIMITS; limit++) {
+		if (survey_has_reached(s, limit))
+			text_printf(out, "Partial: %s.\n", survey_limit_words(limit));
+	}
+}
+
+static void put_limits(struct json *json, const struct survey *s)
+{
+	json_key(json, "partial");
+	json_array_begin(json);
+	for (enum survey_limit limit = 0; limit < SURVEY_LIMITS; limit++) {
+		if (survey_has_reached(s, limit))
+			json_string(json, survey_limit_name(limit));
+	}
+	json_array_end(json);
+}
+
+static void put_unread(struct json *json, const struct heap_unread *unread)
+{
+	json_key(json, "totals");
+	json_null(json);
+	json_key(json, "unread");
+	json_object_begin(json);
+	json_put_u64(json, "bytes", unread->bytes);
+	json_put_u64(json, "mappings", unread->mappings);
+	json_put_hexadecimal(json, "largest", unread->largest->start, true);
+	json_put_u64(json, "largest_bytes", unread->largest_bytes);
+	json_object_end(json);
 }
 
 static void put_totals(struct json *json, const struct survey_totals *t)
@@ -299,7 +339,12 @@ static struct error *write_json(const struct heap_page *page, const struct heap_
 	json_put_string(&json, "schema", "heapwise.heap/1");
 	put_source(&json, page);
 	heap_joined_put(page, &json);
-	put_totals(&json, &page->survey->totals);
+	struct heap_unread unread = heap_unread_find(page->survey);
+	if (unread.largest)
+		put_unread(&json, &unread);
+	else
+		put_totals(&json, &page->survey->totals);
+	put_limits(&json, page->survey);
 	put_types(&json, types, count, limit);
 	put_groups(&json, page->survey, types, count, limit);
 	put_damage(&json, &page->survey->heap.damage);
@@ -325,12 +370,15 @@ static struct error *write_text(const struct heap_page *page, const struct heap_
 	if (alone) {
 		text_verdict(page, &out);
 		heap_joined_text(page, &out);
-		text_sums(page->survey, &out);
-		text_leaks(page->survey, alone, &out);
+		if (page->survey->heap.areas.len || !heap_unread_find(page->survey).largest) {
+			text_sums(page->survey, &out);
+			text_leaks(page->survey, alone, &out);
+		}
 		text_makers(page->survey, &out);
 		text_damage(page->survey, &out);
 	}
 	text_types(types, count, page->limit == VIEW_DEFAULT_LIMIT ? rows : page->limit, &out);
+	text_limits(page->survey, &out);
 	if (out.failed)
 		return error_no_memory();
 	sink->write(sink->ctx, out.data, out.len);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """No bound decides how many blocks are of a type, nor how much of a heap is found."""
 
+import json
 import struct
 import subprocess
 import sys
@@ -113,6 +114,31 @@ def pieces(folder):
         # libc's own may be among them: the buffer of stdout.
         if not 0 <= totals["used_blocks"] - int(line) <= 2:
             raise hw.Failure(f"{totals}, the program has {line}")
+
+
+@tests.test
+def unread(folder):
+    """where memory is there, but no heap that is known, nothing is 0 B, and the command fails"""
+    core = folder / "unread.core"
+    with running("unknown_heap") as (pid, _line):
+        hw.heapwise("heap", pid, "save", core)
+    for verb in ((), ("types",), ("leaks",), ("dominators",)):
+        text, answer = hw.heapwise("core", core, *verb), hw.heapwise("core", "--json", core, *verb)
+        if text.status != 3 or answer.status != 3 or "no heap was found though memory is there" not in text.errors:
+            raise hw.Failure(f"{verb}: {text}, {answer}")
+    summary = hw.heapwise("core", core)
+    if "0 B" in summary.text or "3.00 MiB at 0x" not in summary.text:
+        raise hw.Failure(summary.text)
+    found = json.loads(hw.heapwise("core", "--json", core).stdout)
+    if found["totals"] is not None or found["unread"]["largest_bytes"] != 3 << 20:
+        raise hw.Failure(str(found)[:500])
+    for verb in ("maps", "strings"):
+        shown = hw.heapwise("core", core, verb)
+        if shown.status or not shown.stdout:
+            raise hw.Failure(f"{verb}: {shown}")
+    with running("unknown_heap", "nothing") as (pid, _line):
+        if ask("heap", "--json", pid)["totals"]["used_blocks"]:
+            raise hw.Failure("a program that has not allocated anything has blocks")
 
 
 tests.main()

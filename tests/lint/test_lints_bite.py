@@ -34,10 +34,25 @@ CLEAN = {
     "tests/lib/tap.h": GPL,
     "tests/targets/malloc.c": GPL + '#include "truth.h"\n#include <heapwise/client.h>\n',
     "tests/targets/truth.h": GPL,
+    "src/heap/walk.c": GPL + "#define STEPS_MOST 20u\n",
+    "docs/limits.md": "| `src/heap/walk.c` | `STEPS_MOST` | `20u` | same | steps | a slower way |\n",
     "README.md": "[a house](LICENSE) [elsewhere](https://example.org)\n",
     "LICENSE": "x\n",
     "run.sh": "#!/bin/sh\n# SPDX-License-Identifier: GPL-2.0-or-later\nexit 0\n",
 }
+
+# A bound outside of the table, in digits, of another value, without an explanation; a row without a bound.
+LIMITS = [
+    ("src/heap/walk.c", GPL + "#define STEPS_MOST 20u\n#define BLOCKS_MOST 16384u\n", 3, "BLOCKS_MOST"),
+    ("src/heap/walk.c", GPL + "#define STEPS_MOST 20u\nenum {\n\tTYPES_MAX = 64,\n};\n", 4, "TYPES_MAX"),
+    ("src/heap/walk.c", GPL + "#define STEPS_MOST 20u\n\tfor (int i = 0; i < 50; i++)\n", 3, "digits"),
+    ("src/search/walk.c", GPL + "#define PASSES_MAX 50u\n", 2, "PASSES_MAX"),
+    ("src/analysis/walk.h", GPL + "#define LIMIT_ROWS 9\n", 2, "LIMIT_ROWS"),
+    ("docs/limits.md", "| `src/heap/walk.c` | `STEPS_MOST` | `30u` | same | steps | a slower way |\n", 1, "20u"),
+    ("docs/limits.md", "| `src/heap/walk.c` | `STEPS_MOST` | `20u` | fine | steps | nothing |\n", 1, "kind"),
+    ("docs/limits.md", "| `src/heap/walk.c` | `STEPS_MOST` | `20u` | same | steps |\n", 1, "columns"),
+    ("src/heap/walk.c", GPL, None, "has no STEPS_MOST"),
+]
 
 # check, file, what replaces its text, the line that the complaint must name, a word in it
 LAYERS = [
@@ -122,7 +137,7 @@ def clean_tree(tap, scratch):
     for name, text in CLEAN.items():
         write(tree / name, text)
     shutil.copy(ROOT / ".clang-format", tree)
-    for tool in [["check-layers"]] + [["check-tree", check]
+    for tool in [["check-layers"], ["check-limits"]] + [["check-tree", check]
                                       for check in ("licences", "links", "length", "words", "shell")]:
         status, output = run(TOOLS / tool[0], *tool[1:], tree)
         skip = output.splitlines()[0] if status == 77 else None
@@ -185,6 +200,8 @@ def main():
         clean_tree(tap, scratch)
         for file, text, line, word in LAYERS:
             plant(tap, scratch, [TOOLS / "check-layers"], file, text, line, word)
+        for file, text, line, word in LIMITS:
+            plant(tap, scratch, [TOOLS / "check-limits"], file, text, line, word)
         for check, file, text, line, word in TREE:
             plant(tap, scratch, [TOOLS / "check-tree", check], file, text, line, word)
         binaries(tap, scratch)

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Memory that looks like a heap where none was found: "0 B in use" would be wrong then. */
+#ifndef HEAP_UNREAD_H
+#define HEAP_UNREAD_H
+
+#include "base/text.h"
+#include "heap/survey.h"
+
+struct heap_unread {
+	uint64_t bytes, mappings;          /* that were written to, and belong to no file */
+	const struct process_map *largest; /* NULL: there are none, or blocks were found */
+	uint64_t largest_bytes;
+};
+
+/* What the program break's mapping holds, or else at least UNREAD_LEAST bytes in all. */
+#define UNREAD_LEAST (1u << 20)
+struct heap_unread heap_unread_find(const struct survey *survey);
+
+/* Adds what was looked at, why it was refused, and what shows it all the same: sentences without
+ * the last full stop. */
+void heap_unread_describe(
+	const struct survey *survey, const struct heap_unread *unread, struct text *text);
+
+#endif
