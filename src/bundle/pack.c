@@ -160,41 +160,24 @@ static uint64_t sum_of(const struct bundle_manifest *manifest)
 	return bytes;
 }
 
-/* To a file beside it, which then takes its place. */
-static struct error *write_beside(const struct bundle_manifest *manifest, const char *path,
-	const char *beside, int fd, uint64_t *ret_bytes)
+struct error *bundle_pack(
+	const struct bundle_manifest *manifest, const char *path, int fd, uint64_t *ret_bytes)
 {
 	struct stat status;
 	struct error *error = write_archive(manifest, path, fd);
+	if (!error && fstat(fd, &status) < 0)
+		error = error_errno(ERROR_ENVIRONMENT, errno, "cannot be written");
+	/* A pipe may have no end to flush. */
+	if (!error && S_ISREG(status.st_mode) && fsync(fd) < 0)
+		error = error_errno(ERROR_ENVIRONMENT, errno, "cannot be written");
 	if (error)
-		return error;
-	if (fsync(fd) < 0 || fstat(fd, &status) < 0)
-		return error_errno(ERROR_ENVIRONMENT, errno, "cannot be written");
-	if (sum_of(manifest) > bundle_bytes_max((uint64_t)status.st_size))
+		return error->code == ERROR_ENVIRONMENT ? error_prefix(error, "%s", path) : error;
+	if (S_ISREG(status.st_mode) &&
+		sum_of(manifest) > bundle_bytes_max((uint64_t)status.st_size))
 		return error_create(ERROR_INPUT,
 			"%s: becomes so small by packing that it would be refused as a bomb; "
 			"without .gz and .zst at its end it is not packed",
 			path);
-	if (rename(beside, path) < 0)
-		return error_errno(ERROR_ENVIRONMENT, errno, "cannot be written");
 	*ret_bytes = (uint64_t)status.st_size;
 	return NULL;
-}
-
-struct error *bundle_pack(
-	const struct bundle_manifest *manifest, const char *path, uint64_t *ret_bytes)
-{
-	_cleanup_(text_deinit) struct text beside;
-	text_init(&beside);
-	text_printf(&beside, "%s.XXXXXX", path);
-	if (beside.failed)
-		return error_no_memory();
-	_cleanup_close_ int fd = mkostemp(beside.data, O_CLOEXEC);
-	if (fd < 0)
-		return error_errno(ERROR_ENVIRONMENT, errno, "%s: cannot be written", path);
-	struct error *error = write_beside(manifest, path, beside.data, fd, ret_bytes);
-	if (!error)
-		return NULL;
-	unlink(beside.data);
-	return error->code == ERROR_ENVIRONMENT ? error_prefix(error, "%s", path) : error;
 }

@@ -6,12 +6,11 @@
 #include "bundle/manifest.h"
 
 /*
- * Writes the files and the manifest to `path`, packed as its name ends (.gz, .zst; else not at
- * all). The file appears whole or not at all, replaces another, and is the user's alone (0600):
- * what is in it may be secret. ERROR_INPUT: a file can't be read, or has changed meanwhile;
+ * Writes the files and the manifest to `fd`, which will be at `path`, packed as its name ends (.gz,
+ * .zst; else not at all). ERROR_INPUT: a file can't be read, or has changed meanwhile;
  * ERROR_ENVIRONMENT: it can't be written.
  */
-struct error *bundle_pack(
-	const struct bundle_manifest *manifest, const char *path, uint64_t *ret_bytes) must_check_;
+struct error *bundle_pack(const struct bundle_manifest *manifest, const char *path, int fd,
+	uint64_t *ret_bytes) must_check_;
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "bundle/unpack.h"
+#include "cli/inputs.h"
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/state_folder.h"
@@ -218,6 +219,7 @@ const char *bundle_recording(const char *path)
 struct error *recording_place(const char *path, struct source_place *ret)
 {
 	const struct unpacked *one = find(path);
+	inputs_note(path);
 	if (!one && bundle_recognise(path)) {
 		struct error *error = unpack(path);
 		if (error)

@@ -9,6 +9,7 @@
 #include "cli/bundle_anonymous.h"
 #include "cli/bundle_files.h"
 #include "cli/bundles.h"
+#include "cli/inputs.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -198,6 +199,21 @@ static struct error *gather(
 	return error;
 }
 
+/* It appears whole or not at all, and is the user's alone: what is in it may be secret. */
+static struct error *write_bundle(
+	const struct bundle_manifest *manifest, const char *path, uint64_t *ret_bytes)
+{
+	_cleanup_(output_file_cleanup) struct output_file file = OUTPUT_FILE_NONE;
+	for (size_t i = 0; i < manifest->files.len; i++)
+		inputs_note(manifest->files.data[i].from);
+	struct error *error = output_file_open(path, 0600, &file);
+	if (!error)
+		error = inputs_check(&file);
+	if (!error)
+		error = bundle_pack(manifest, path, file.fd, ret_bytes);
+	return error ? error : output_file_commit(&file);
+}
+
 static int pack(struct request *request, const struct model *model)
 {
 	struct bundle_manifest manifest;
@@ -213,7 +229,7 @@ static int pack(struct request *request, const struct model *model)
 							 : gather(request, model, &manifest);
 	progress_begin("packing %s", told.output ? told.output : "");
 	if (!error)
-		error = bundle_pack(&manifest, told.output, &told.packed);
+		error = write_bundle(&manifest, told.output, &told.packed);
 	progress_end();
 	int code = error ? message_error(error)
 			 : view_request_write(&request->shown, NULL, tell, &told);

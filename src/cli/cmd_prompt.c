@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/inputs.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -56,16 +57,22 @@ static void show_help(void)
 /* In the child: what the words ask for, to a file if they say so. */
 static int answer(struct prompt_words *words, const char *output)
 {
-	signal(SIGINT, SIG_DFL);
-	if (output) {
-		int fd = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-		if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
-			message("%s: cannot write: %s", output, strerror(errno));
-			return ERROR_ENVIRONMENT;
-		}
-	}
 	const struct command *command = command_find(words->data[0]);
-	return command->run(command, (int)words->len, words->data);
+	signal(SIGINT, SIG_DFL);
+	if (!output)
+		return command->run(command, (int)words->len, words->data);
+	struct output_file file = OUTPUT_FILE_NONE;
+	struct error *error = output_file_open(output, OUTPUT_MODE, &file);
+	if (!error)
+		error = inputs_check(&file);
+	if (!error && dup2(file.fd, STDOUT_FILENO) < 0)
+		error = error_errno(ERROR_ENVIRONMENT, errno, "cannot write %s", output);
+	int code =
+		error ? message_error(error) : command->run(command, (int)words->len, words->data);
+	if (!code)
+		code = output_file_end(&file);
+	output_file_discard(&file);
+	return code;
 }
 
 static void ask(struct prompt_words *words, const char *output)
@@ -247,6 +254,7 @@ static int run(const struct command *command, int argc, char **argv)
 		message("%s: cannot open: %s", state.file, strerror(errno));
 		return ERROR_INPUT;
 	}
+	inputs_note(state.file);
 	/* ^C ends an answer, not the prompt. */
 	signal(SIGINT, SIG_IGN);
 	struct prompt_complete complete = {.state = &state};

@@ -14,6 +14,8 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/util.h"
+#include "cli/inputs.h"
+#include "cli/output.h"
 #include "cli/pager.h"
 #include "cli/progress.h"
 
@@ -57,18 +59,8 @@ static struct error *wait_for(pid_t pid, const char *path)
 		WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-struct error *graphviz_draw(const char *format, const char *path, const struct text *graph)
+static struct error *draw(const char *format, const char *path, int out, const struct text *graph)
 {
-	/* Looked for before the file is made, so that nothing empty is left behind. */
-	if (!program_in_path("dot"))
-		return error_create(ERROR_ENVIRONMENT,
-			"drawing %s takes Graphviz' program dot, which is not in PATH (Debian: apt "
-			"install "
-			"graphviz); -o FILE.dot does without",
-			path);
-	_cleanup_close_ int out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (out < 0)
-		return error_errno(ERROR_ENVIRONMENT, errno, "cannot write to %s", path);
 	int ends[2];
 	if (pipe2(ends, O_CLOEXEC))
 		return error_errno(ERROR_ENVIRONMENT, errno, "cannot make a pipe to dot");
@@ -87,4 +79,21 @@ struct error *graphviz_draw(const char *format, const char *path, const struct t
 	error = wait_for(pid, path);
 	progress_end();
 	return error;
+}
+
+struct error *graphviz_draw(const char *format, const char *path, const struct text *graph)
+{
+	if (!program_in_path("dot"))
+		return error_create(ERROR_ENVIRONMENT,
+			"drawing %s takes Graphviz' program dot, which is not in PATH (Debian: apt "
+			"install "
+			"graphviz); -o FILE.dot does without",
+			path);
+	_cleanup_(output_file_cleanup) struct output_file file = OUTPUT_FILE_NONE;
+	struct error *error = output_file_open(path, OUTPUT_MODE, &file);
+	if (!error)
+		error = inputs_check(&file);
+	if (!error)
+		error = draw(format, path, file.fd, graph);
+	return error ? error : output_file_commit(&file);
 }

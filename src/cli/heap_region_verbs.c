@@ -10,7 +10,9 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "cli/inputs.h"
 #include "cli/message.h"
+#include "cli/output.h"
 #include "process/core_write.h"
 #include "views/heap_regions.h"
 
@@ -89,26 +91,25 @@ int heap_verb_strings(struct heap_session *session, int count, char **words)
 	return show_region(session, &options, heap_strings_write);
 }
 
-/* A file for its owner alone; what is there is replaced, which is said at the end. -1, after saying
- * why there is none. */
-static int open_new(const char *path, bool *ret_replaced)
+/* A file for its owner alone, made beside its place. Returns 0, or the exit code after saying why
+ * there is none. */
+static int file_open(const char *path, struct output_file *ret)
 {
-	struct stat known;
-	*ret_replaced = !stat(path, &known) && S_ISREG(known.st_mode) && known.st_size;
-	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0)
-		message("can't write %s: %s", path, strerror(errno));
-	return fd;
-}
-
-/* Ends a file: what failed is taken away. */
-static int end_file(int fd, const char *path, struct error *error)
-{
-	if (close(fd) < 0 && !error)
-		error = error_errno(ERROR_ENVIRONMENT, errno, "can't write %s", path);
+	struct error *error = output_file_open(path, 0600, ret);
+	if (!error)
+		error = inputs_check(ret);
 	if (!error)
 		return 0;
-	unlink(path);
+	output_file_discard(ret);
+	return message_error(error);
+}
+
+/* Ends a file: what failed is not put in its place. */
+static int file_end(struct output_file *file, struct error *error)
+{
+	if (!error)
+		return output_file_end(file);
+	output_file_discard(file);
 	return message_error(error);
 }
 
@@ -155,17 +156,18 @@ int heap_verb_dump(struct heap_session *session, int count, char **words)
 		message("0x%llx: nothing can be read there", (unsigned long long)options.start);
 		return ERROR_INPUT;
 	}
-	bool replaced;
-	int fd = open_new(path, &replaced);
-	if (fd < 0)
-		return ERROR_ENVIRONMENT;
+	struct output_file file = OUTPUT_FILE_NONE;
+	int code = file_open(path, &file);
+	if (code)
+		return code;
+	const bool replaced = file.exists && file.there.st_size;
 	uint64_t lacks = 0;
 	struct error *error =
-		copy_range(&session->space, options.start, options.end, fd, path, &lacks);
+		copy_range(&session->space, options.start, options.end, file.fd, path, &lacks);
 	if (!error && lacks)
 		message("%llu bytes of the range can't be read; they are zeros in %s",
 			(unsigned long long)lacks, path);
-	int code = end_file(fd, path, error);
+	code = file_end(&file, error);
 	if (!code)
 		message("%llu bytes from 0x%llx to 0x%llx written to %s%s",
 			(unsigned long long)(options.end - options.start),
@@ -181,11 +183,12 @@ int heap_verb_save(struct heap_session *session, int count, char **words)
 		message("save writes a core of a process; this is one already");
 		return ERROR_USAGE;
 	}
-	bool replaced;
-	int fd = open_new(words[1], &replaced);
-	if (fd < 0)
-		return ERROR_ENVIRONMENT;
-	int code = end_file(fd, words[1], core_write(&session->space, fd, words[1]));
+	struct output_file file = OUTPUT_FILE_NONE;
+	int code = file_open(words[1], &file);
+	if (code)
+		return code;
+	const bool replaced = file.exists && file.there.st_size;
+	code = file_end(&file, core_write(&session->space, file.fd, words[1]));
 	if (!code)
 		message("a core of process %d written to %s%s", (int)session->pid, words[1],
 			replaced_words(replaced));

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/heap_interrupt.h"
+#include "cli/inputs.h"
 #include "cli/message.h"
 #include "heap/leading.h"
 #include "process/unforked.h"
@@ -257,6 +258,8 @@ static void warn(struct heap_session *s)
 struct error *heap_session_open(struct heap_session *session)
 {
 	struct heap_session *s = session;
+	if (s->core)
+		inputs_note(s->core);
 	struct error *error = symbol_options_ready(&s->symbols);
 	if (!error && s->exe && access(s->exe, R_OK) != 0)
 		error = error_errno(ERROR_INPUT, errno, "can't read %s (--exe)", s->exe);
@@ -382,7 +385,7 @@ struct sink heap_session_sink(const struct heap_session *session, struct output 
 	return output_sink_paged(output, !session->no_pager && !session->json);
 }
 
-int heap_session_shown(const struct output *output, struct error *error)
+int heap_session_shown(struct output *output, struct error *error)
 {
 	return error ? message_error(error) : output_end(output);
 }

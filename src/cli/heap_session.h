@@ -73,6 +73,6 @@ struct heap_page heap_session_page(struct heap_session *session);
 /* Where a verb writes what it shows; a pager is in front of it if that is wanted. */
 struct sink heap_session_sink(const struct heap_session *session, struct output *output);
 /* Ends it: the exit code, after saying what went wrong. Takes the error. */
-int heap_session_shown(const struct output *output, struct error *error);
+int heap_session_shown(struct output *output, struct error *error);
 
 #endif

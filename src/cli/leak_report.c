@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/bundles.h"
 #include "cli/heap_operand.h"
+#include "cli/inputs.h"
 #include "cli/lsan_options.h"
 #include "cli/message.h"
 #include "cli/output.h"
@@ -20,11 +21,13 @@
 #include "sources/source.h"
 #include "views/leaks_view.h"
 
+#define LOG_MODE 0644u
+
 struct leak_report {
 	const struct leak_options *options;
 	struct leaks_view_options view; /* without suppressions: each recording uses fresh ones */
 	unsigned shown;                 /* recordings, for %n */
-	bool logged;                    /* --log-file was written to */
+	int log;                        /* --log-file, if it is one of all recordings; else -1 */
 	uint64_t errors;                /* in these */
 	int exitcode;                   /* for errors; LEAK_NO_EXITCODE */
 	bool searched;                  /* the last one */
@@ -126,6 +129,7 @@ static struct error *read_suppression_file(struct suppressions *set, const char 
 {
 	_cleanup_free_ uint8_t *text = NULL;
 	size_t len;
+	inputs_note(path);
 	struct error *error = read_stored_file(path, SUPPRESS_TEXT_BYTES_MAX, &text, &len);
 	return error ? error : suppressions_parse(set, path, (const char *)text, len);
 }
@@ -180,6 +184,7 @@ struct error *leak_report_create(const struct leak_options *options, struct leak
 	if (!report)
 		return error_no_memory();
 	report->options = options;
+	report->log = -1;
 	report->exitcode = options->error_exitcode;
 	report->symbols = options->symbols;
 	report->view = (struct leaks_view_options){
@@ -212,30 +217,50 @@ void leak_report_destroy(struct leak_report *report)
 {
 	if (report && report->symbols.settings != report->options->symbols.settings)
 		symbol_options_deinit(&report->symbols);
+	if (report && report->log >= 0)
+		close(report->log);
 	free(report);
 }
 
-static struct error *open_log(const struct leak_report *report, const struct model *model,
-	const char *lsan_path, int *ret_fd)
+/* The name of the file that one recording's answer goes to, if any. */
+static struct error *log_find(const struct leak_report *report, const struct model *model,
+	const char *lsan_path, struct text *ret)
+{
+	if (report->options->log_file)
+		return log_name(
+			report->options->log_file, model_target(model)->pid, report->shown, ret);
+	text_printf(ret, "%s.%" PRIu32, lsan_path, model_target(model)->pid);
+	return ret->failed ? error_no_memory() : NULL;
+}
+
+/* One file of several processes has what is said of each. Returns 0, or the exit code of what went
+ * wrong, after saying it. */
+static int log_open(const struct leak_report *report, const struct model *model,
+	const char *lsan_path, struct output *output, struct sink *sink)
 {
 	_cleanup_(text_deinit) struct text name;
 	text_init(&name);
-	struct error *error = NULL;
-	if (report->options->log_file)
-		error = log_name(
-			report->options->log_file, model_target(model)->pid, report->shown, &name);
-	else
-		text_printf(&name, "%s.%" PRIu32, lsan_path, model_target(model)->pid);
-	if (error)
-		return error;
-	/* One file of several processes has what is said of each. */
-	bool again = report->logged && !lsan_path && !strstr(report->options->log_file, "%p") &&
-		     !strstr(report->options->log_file, "%n");
-	int how = O_WRONLY | O_CREAT | O_CLOEXEC | (again ? O_APPEND : O_TRUNC);
-	*ret_fd = open(name.data ? name.data : "", how, 0644);
-	return *ret_fd >= 0 ? NULL
-			    : error_errno(ERROR_ENVIRONMENT, errno, "cannot write %s",
-				      name.data ? name.data : "--log-file");
+	if (report->log >= 0) {
+		*sink = output_sink_to(output, report->log);
+		return 0;
+	}
+	struct error *error = log_find(report, model, lsan_path, &name);
+	return error ? message_error(error) : output_open(output, sink, name.data, LOG_MODE);
+}
+
+/* What comes after it goes to the same file, unless each recording has its own. */
+static int log_end(struct leak_report *report, struct output *output)
+{
+	const char *pattern = report->options->log_file;
+	bool is_one =
+		pattern && output->file.path && !strstr(pattern, "%p") && !strstr(pattern, "%n");
+	int again = is_one ? fcntl(output->file.fd, F_DUPFD_CLOEXEC, 0) : -1;
+	int code = output_end(output);
+	if (!code && again >= 0)
+		report->log = again;
+	else if (again >= 0)
+		close(again);
+	return code;
 }
 
 static inline void model_cleanup(struct model **model)
@@ -321,14 +346,12 @@ static int show(struct leak_report *report, const struct model *model,
 {
 	const struct lsan_options *wishes = &lsan->options;
 	const char *lsan_path = lsan->counts ? wishes->log_path : NULL;
-	_cleanup_close_ int log = -1;
-	struct error *error = NULL;
-	int code = 0;
-	if (report->options->log_file || lsan_path)
-		error = open_log(report, model, lsan_path, &log);
-	if (error) /* it is shown here, then, and leaks count all the same */
-		code = message_error(error);
-	report->logged |= log >= 0;
+	struct output output;
+	struct sink sink;
+	const bool wants_log = report->options->log_file || lsan_path;
+	int code = wants_log ? log_open(report, model, lsan_path, &output, &sink) : 0;
+	/* Where it failed it is shown here, then, and leaks count all the same. */
+	const bool logs = wants_log && !code;
 	struct leaks_view_options view = report->view;
 	view.suppressions = suppressions;
 	if (report->options->of_run && model_target(model)->exit_kind == EXIT_KIND_EXEC &&
@@ -336,19 +359,21 @@ static int show(struct leak_report *report, const struct model *model,
 		view.detail = LEAKS_SUMMARY;
 	if (lsan->counts && !report->options->limit && wishes->max_leaks)
 		view.limit = wishes->max_leaks;
-	struct output output;
-	bool to_stdout = log < 0 && fd == STDOUT_FILENO;
-	struct sink sink = to_stdout ? output_sink_paged(&output, !report->options->no_pager)
-				     : output_sink_to(&output, log >= 0 ? log : fd);
+	bool to_stdout = !logs && fd == STDOUT_FILENO;
+	if (!logs)
+		sink = to_stdout ? output_sink_paged(&output, !report->options->no_pager)
+				 : output_sink_to(&output, fd);
 	view.colour = to_stdout && terminal_has_colour(report->options->colour);
 	uint64_t errors = 0;
-	error = write_view(report, model, &view, &sink, &errors);
-	if (error)
+	struct error *error = write_view(report, model, &view, &sink, &errors);
+	if (error) {
+		output_drop(&output);
 		return message_error(error);
+	}
 	report->errors += is_sure(report, model) ? errors : 0;
 	if (model_leak_search(model) && model_leak_search(model)->damaged)
 		code = ERROR_INPUT;
-	int ended = output_end(&output);
+	int ended = logs ? log_end(report, &output) : output_end(&output);
 	return code ? code : ended;
 }
 

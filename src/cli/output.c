@@ -2,13 +2,13 @@
 #include "cli/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "cli/heap_interrupt.h"
+#include "cli/inputs.h"
 #include "cli/message.h"
 #include "cli/pager.h"
 #include "cli/progress.h"
@@ -48,37 +48,72 @@ struct sink output_sink_paged(struct output *output, bool wanted)
 struct sink output_sink_to(struct output *output, int fd)
 {
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a limit is an error of write(2), which can be said */
+	output->file = OUTPUT_FILE_NONE;
 	output->fd = fd;
 	output->error = 0;
 	output->paged = false;
 	return (struct sink){.write = output_write, .ctx = output};
 }
 
-int output_open(struct output *output, struct sink *ret_sink, const char *path, int *ret_fd)
+int output_open(struct output *output, struct sink *ret_sink, const char *path, mode_t mode)
 {
-	*ret_fd = -1;
 	if (!path || strcmp(path, OUTPUT_STDOUT) == 0) {
 		*ret_sink = output_sink(output);
 		return 0;
 	}
-	*ret_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (*ret_fd < 0)
-		return message_error(
-			error_errno(ERROR_ENVIRONMENT, errno, "cannot write to %s", path));
-	*ret_sink = output_sink_to(output, *ret_fd);
+	struct output_file file;
+	struct error *error = output_file_open(path, mode, &file);
+	if (error)
+		return message_error(error);
+	error = inputs_check(&file);
+	if (error) {
+		output_file_discard(&file);
+		return message_error(error);
+	}
+	*ret_sink = output_sink_to(output, file.fd);
+	output->file = file;
 	return 0;
 }
 
-int output_end(const struct output *output)
+void output_drop(struct output *output)
 {
-	pager_end();
+	output_file_discard(&output->file);
+}
+
+int output_file_end(struct output_file *file)
+{
+	struct error *error = heap_interrupt_check();
+	if (!error)
+		error = inputs_check(file);
+	if (!error)
+		error = output_file_commit(file);
+	output_file_discard(file);
+	return error ? message_error(error) : 0;
+}
+
+/* The exit code for how writing went, after saying so. */
+static int output_check(const struct output *output)
+{
 	if (output->error == 0 || output->error == EPIPE)
 		return 0;
-	if (output->fd == STDOUT_FILENO)
+	if (output->file.path)
+		message("cannot write %s: %s", output->file.path, strerror(output->error));
+	else if (output->fd == STDOUT_FILENO)
 		message("cannot write the result to stdout: %s", strerror(output->error));
 	else
 		message("cannot write the result: %s", strerror(output->error));
 	return ERROR_ENVIRONMENT;
+}
+
+int output_end(struct output *output)
+{
+	pager_end();
+	int code = output_check(output);
+	if (!code && output->file.path)
+		code = output_file_end(&output->file);
+	output_drop(output);
+	return code;
 }
 
 int output_text(struct text *text)

@@ -6,13 +6,15 @@
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
+#include "base/output_file.h"
 #include "base/text.h"
 #include "views/views.h"
 
 struct output {
 	int fd;
-	int error;  /* errno of the write that failed; 0: none */
-	bool paged; /* the first write starts the pager */
+	int error;               /* errno of the write that failed; 0: none */
+	bool paged;              /* the first write starts the pager */
+	struct output_file file; /* none: `fd` is somebody else's */
 };
 
 /* A sink that writes to stdout. Ignores SIGPIPE from here on. */
@@ -26,13 +28,23 @@ struct sink output_sink_to(struct output *output, int fd);
 #define OUTPUT_STDOUT "-"
 
 /*
- * A sink that writes to a file, made anew; NULL or OUTPUT_STDOUT: to stdout. *ret_fd is the
- * caller's to close if it is not -1. Returns 0, or the exit code after saying why.
+ * A sink that writes beside a file, which output_end() puts there; NULL or OUTPUT_STDOUT: to
+ * stdout. `mode` as of output_file_open(). A file that was read (inputs.h) is refused. Returns 0,
+ * or the exit code after saying why.
  */
-int output_open(struct output *output, struct sink *ret_sink, const char *path, int *ret_fd);
+int output_open(struct output *output, struct sink *ret_sink, const char *path, mode_t mode);
+
+/* The mode of results that anybody may read whom the umask lets. */
+#define OUTPUT_MODE 0666u
+
+/* Gives up what was written to a file; what was there before stays. */
+void output_drop(struct output *output);
+
+/* Puts a file in its place, and returns 0; or the exit code, after saying why. */
+int output_file_end(struct output_file *file);
 
 /* The exit code for how writing went, after saying so if it failed, and once a pager is left. */
-int output_end(const struct output *output);
+int output_end(struct output *output);
 
 /* Writes a text, frees it, and returns the exit code. */
 int output_text(struct text *text);

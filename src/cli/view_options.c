@@ -389,9 +389,8 @@ int view_request_write(
 {
 	struct output output;
 	struct sink sink;
-	_cleanup_close_ int fd = -1;
 	if (file) {
-		int code = output_open(&output, &sink, file, &fd);
+		int code = output_open(&output, &sink, file, OUTPUT_MODE);
 		if (code)
 			return code;
 	} else {
@@ -400,6 +399,8 @@ int view_request_write(
 	progress_begin("looking up names");
 	struct error *error = write(ctx, &sink);
 	progress_end();
+	if (error)
+		output_drop(&output);
 	return error ? message_error(error) : output_end(&output);
 }
 
