@@ -180,6 +180,12 @@ static void put_escaped(struct json *json, unsigned char c)
 	put(json, escape, (size_t)snprintf(escape, sizeof(escape), "\\u%04x", c));
 }
 
+/* U+0080 to U+009F, of which terminals take U+009B for ESC [. */
+static bool is_control(const unsigned char *at, int step)
+{
+	return step == 2 && at[0] == 0xc2 && at[1] < 0xa0;
+}
+
 void json_string_n(struct json *json, const char *bytes, size_t len)
 {
 	const unsigned char *s = (const unsigned char *)bytes;
@@ -192,7 +198,7 @@ void json_string_n(struct json *json, const char *bytes, size_t len)
 		while (i + run < len && s[i + run] >= ' ' && s[i + run] != '"' &&
 			s[i + run] != '\\' && s[i + run] != 0x7f) {
 			step = utf8_next(s + i + run, len - i - run);
-			if (step < 0)
+			if (step < 0 || is_control(s + i + run, step))
 				break;
 			run += (size_t)step;
 		}
@@ -203,6 +209,9 @@ void json_string_n(struct json *json, const char *bytes, size_t len)
 		if (step < 0) {
 			put(json, "\xef\xbf\xbd", 3);
 			run += (size_t)-step;
+		} else if (is_control(s + i + run, step)) {
+			put_escaped(json, s[i + run + 1]);
+			run += (size_t)step;
 		} else {
 			put_escaped(json, s[i + run]);
 			run++;

@@ -230,6 +230,11 @@ void text_add_xml(struct text *out, const char *text)
 	}
 }
 
+void text_add_plain_n(struct text *text, const char *bytes, size_t len)
+{
+	add_shown(text, bytes, len);
+}
+
 void text_add_plain(struct text *out, const char *text)
 {
 	add_shown(out, text, strlen(text));

@@ -33,6 +33,7 @@ void text_add_shown(struct text *text, const char *string, size_t most);
 /* A string from outside for programs that want UTF-8: what is none, and control characters, become
  * '?'. */
 void text_add_plain(struct text *text, const char *string);
+void text_add_plain_n(struct text *text, const char *bytes, size_t len);
 /* As text or an attribute's value of XML; what XML 1.0 cannot hold becomes '?'. */
 void text_add_xml(struct text *text, const char *string);
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));

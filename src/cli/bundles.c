@@ -17,6 +17,7 @@
 #include "cli/inputs.h"
 #include "cli/message.h"
 #include "cli/progress.h"
+#include "cli/spool.h"
 #include "cli/state_folder.h"
 
 #define FOLDER_NAME "bundle-XXXXXX"
@@ -218,16 +219,20 @@ const char *bundle_recording(const char *path)
 
 struct error *recording_place(const char *path, struct source_place *ret)
 {
-	const struct unpacked *one = find(path);
-	inputs_note(path);
-	if (!one && bundle_recognise(path)) {
-		struct error *error = unpack(path);
+	const char *file;
+	struct error *error = spool_path(path, &file);
+	if (error)
+		return error;
+	const struct unpacked *one = find(file);
+	inputs_note(file);
+	if (!one && bundle_recognise(file)) {
+		error = unpack(file);
 		if (error)
 			return error;
-		one = find(path);
+		one = find(file);
 	}
 	*ret = (struct source_place){
-		.path = one ? one->recording : path, .name = path, .root = one ? one->root : NULL};
+		.path = one ? one->recording : file, .name = path, .root = one ? one->root : NULL};
 	return NULL;
 }
 

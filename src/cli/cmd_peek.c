@@ -71,6 +71,26 @@ static bool parse(
 	       view_request_metric(command, &ret->shown, METRIC_PEAK_BYTES);
 }
 
+/* Whether a stack through a chosen spot has what is to be shown. */
+static struct error *find_figure(
+	const struct stack_view *view, const struct request *request, bool *ret)
+{
+	const struct rows *rows = profile_rows(&view->profile);
+	enum metric metric = request->shown.options.sort;
+	struct error *error = NULL;
+	*ret = false;
+	for (size_t i = 0; i < rows->rows.len && !*ret && !error; i++) {
+		const struct row *row = &rows->rows.data[i];
+		for (size_t k = 0; k < row->depth && metric_of_site(metric, &row->sums) && !error;
+			k++) {
+			const struct spot *spot;
+			error = spots_find(request->spots, row->frames[k], &spot);
+			*ret |= !error && request->is_chosen[spot->id];
+		}
+	}
+	return error;
+}
+
 /* Chooses the spots whose name fits. */
 static int choose(const struct stack_view *view, void *ctx)
 {
@@ -90,7 +110,19 @@ static int choose(const struct stack_view *view, void *ctx)
 			pattern_match(request->sought, spots_at(request->spots, i)->name);
 		any |= request->is_chosen[i];
 	}
-	return any ? 0 : stack_view_unknown(request->spots, pattern_text(request->sought));
+	if (!any)
+		return stack_view_unknown(request->spots, pattern_text(request->sought));
+	bool found = true;
+	if (!view->compared)
+		error = find_figure(view, request, &found);
+	if (error)
+		return message_error(error);
+	if (found)
+		return 0;
+	message("what '%s' names is in these stacks, but none of them has any %s: --metric "
+		"chooses another figure",
+		pattern_text(request->sought), metric_name(request->shown.options.sort));
+	return STACK_VIEW_NOTHING;
 }
 
 static struct error *write_peek(const struct stack_view *view, void *ctx, const struct sink *sink)

@@ -22,6 +22,7 @@
 #include "cli/output.h"
 #include "cli/pager.h"
 #include "cli/prompt_complete.h"
+#include "cli/spool.h"
 
 #define PICTURES_MAX 1000u
 
@@ -255,6 +256,11 @@ static int run(const struct command *command, int argc, char **argv)
 		return ERROR_INPUT;
 	}
 	inputs_note(state.file);
+	/* Answers come from children, which can't each read a pipe. */
+	const char *file;
+	struct error *error = spool_path(state.file, &file);
+	if (error)
+		return message_error(error);
 	/* ^C ends an answer, not the prompt. */
 	signal(SIGINT, SIG_IGN);
 	struct prompt_complete complete = {.state = &state};

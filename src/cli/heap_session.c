@@ -11,6 +11,7 @@
 #include "cli/heap_interrupt.h"
 #include "cli/inputs.h"
 #include "cli/message.h"
+#include "cli/spool.h"
 #include "heap/leading.h"
 #include "process/unforked.h"
 #include "sources/heap_join.h"
@@ -97,7 +98,11 @@ void heap_session_close(struct heap_session *session)
 static struct error *open_core(struct heap_session *s)
 {
 	struct core_file core;
-	struct error *error = core_file_open(s->core, &core);
+	const char *file;
+	struct error *error = spool_path(s->core, &file);
+	if (error)
+		return error;
+	error = core_file_open(file, &core);
 	struct address_files files = heap_names_files(&s->names);
 	if (!error) {
 		s->has_space = true;

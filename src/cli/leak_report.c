@@ -18,6 +18,7 @@
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/recordings.h"
+#include "cli/spool.h"
 #include "sources/source.h"
 #include "views/leaks_view.h"
 
@@ -129,8 +130,12 @@ static struct error *read_suppression_file(struct suppressions *set, const char 
 {
 	_cleanup_free_ uint8_t *text = NULL;
 	size_t len;
-	inputs_note(path);
-	struct error *error = read_stored_file(path, SUPPRESS_TEXT_BYTES_MAX, &text, &len);
+	const char *file;
+	struct error *error = spool_path(path, &file);
+	if (error)
+		return error;
+	inputs_note(file);
+	error = read_stored_file(file, SUPPRESS_TEXT_BYTES_MAX, &text, &len);
 	return error ? error : suppressions_parse(set, path, (const char *)text, len);
 }
 

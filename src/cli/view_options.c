@@ -365,9 +365,13 @@ static struct error *open_one(
 static struct error *add_up(
 	const struct view_request *request, unsigned flags, struct model **model)
 {
-	struct model *models[MERGE_MODELS_MAX] = {*model};
+	_cleanup_free_ struct model **models =
+		calloc(request->more_count + 1, sizeof(struct model *));
 	size_t count = 1;
 	struct error *error = NULL;
+	if (!models)
+		return error_no_memory();
+	models[0] = *model;
 	for (; count <= request->more_count && !error; count++)
 		error = open_one(request, request->more[count - 1], flags, &models[count]);
 	*model = NULL;

@@ -47,6 +47,11 @@ bool folded_recognise(const uint8_t *head, size_t len)
 	return lines > 0;
 }
 
+bool folded_may_be(const uint8_t *head, size_t len)
+{
+	return !memchr(head, '\0', len);
+}
+
 struct reading {
 	struct stream stream;
 	struct foreign foreign;

@@ -16,7 +16,7 @@
 #include "model/build.h"
 #include "sources/stack_rows.h"
 
-#define MODEL_SHIFT 58u /* behind the addresses of programs; 64 models */
+#define MODEL_SHIFT 47u /* above the addresses of programs (x86-64, four levels of tables) */
 
 DEFINE_VEC(size_row_vec, struct size_count)
 
@@ -66,7 +66,7 @@ static struct error *copy_target(struct merge *merge, const struct model *from)
 
 static uint64_t own_address(const struct merge *merge, uint64_t address)
 {
-	return address | (uint64_t)merge->index << MODEL_SHIFT;
+	return address ^ (uint64_t)merge->index << MODEL_SHIFT;
 }
 
 static struct error *add_modules(struct merge *merge, const struct model *from)

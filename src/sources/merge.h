@@ -10,7 +10,8 @@
 #include "base/error.h"
 #include "model/model.h"
 
-#define MERGE_MODELS_MAX 64u
+/* What fits above an address; argument lists of the kernel end before. */
+#define MERGE_MODELS_MAX (1u << 17)
 
 /*
  * A new model, of the first one's program; the caller destroys it. The models may be destroyed

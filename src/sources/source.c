@@ -60,35 +60,71 @@ static const struct foreign_source {
 	{"folded", folded_recognise, folded_open, NULL},
 };
 
-/* What people give by mistake, by magic number. */
-static const struct {
+#define HEAD_BYTES 4096u
+
+#define SANITIZER_LOG(name)                                                                        \
+	"is a log of " name ", text for people; 'heapwise run --leak-check PROGRAM' makes a "      \
+	"recording of a build without -fsanitize, with leaks and their stacks"
+#define VALGRIND_LOG                                                                               \
+	"is a text log of Valgrind; 'valgrind --leak-check=full --xml=yes --xml-file=OUT "         \
+	"PROGRAM' "                                                                                \
+	"makes a file that is read"
+
+/* What people give by mistake: by how it begins, or by words in its head. */
+static const struct mistaken {
 	const char *magic;
-	size_t len;
-	const char *what;
-} foreign[] = {
+	size_t len;       /* 0: anywhere in the head */
+	const char *what; /* and what to do instead */
+} mistaken[] = {
 	{"\x7f"
 	 "ELF",
-		4, "an ELF file (a program or library)"},
+		4, "is an ELF file (a program or library), not a recording or profile of a heap"},
 	{"\xfd"
 	 "7zXZ",
-		5, "compressed by xz"},
-	{"#!", 2, "a script"},
+		5, "is compressed by xz, not a recording or profile of a heap; xz -d unpacks it"},
+	{"#!", 2, "is a script, not a recording or profile of a heap"},
+	{"--- heapz ", 10,
+		"is a heap profile of Java; 'go tool pprof -proto -output OUT FILE' makes one of "
+		"it that is read"},
+	{"ERROR: AddressSanitizer", 0, SANITIZER_LOG("AddressSanitizer")},
+	{"ERROR: LeakSanitizer", 0, SANITIZER_LOG("LeakSanitizer")},
+	{"WARNING: MemorySanitizer", 0, SANITIZER_LOG("MemorySanitizer")},
+	{"WARNING: ThreadSanitizer", 0, SANITIZER_LOG("ThreadSanitizer")},
+	{"== Memcheck, a memory error detector", 0, VALGRIND_LOG},
+	{"== HEAP SUMMARY:", 0, VALGRIND_LOG},
+	{"== LEAK SUMMARY:", 0, VALGRIND_LOG},
+	{"== Massif, a heap profiler", 0,
+		"is what Valgrind says while Massif runs; its figures are in massif.out.PID "
+		"(--massif-out-file), which is read"},
+	{"== DHAT, a dynamic heap analysis tool", 0,
+		"is what Valgrind says while DHAT runs; its figures are in dhat.out.PID "
+		"(--dhat-out-file), which is read"},
 };
+
+/* NULL: it is like none of them. */
+static const char *mistake_find(const char *head, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(mistaken); i++) {
+		const struct mistaken *one = &mistaken[i];
+		if (one->len ? len >= one->len && !memcmp(head, one->magic, one->len)
+			     : memmem(head, len, one->magic, strlen(one->magic)) != NULL)
+			return one->what;
+	}
+	return NULL;
+}
 
 static struct error *refuse(const struct input *input)
 {
-	char head[16] = {0};
+	char head[HEAD_BYTES] = {0};
 	size_t len = input->bytes < sizeof(head) ? (size_t)input->bytes : sizeof(head);
 	struct error *error = input->read(input, 0, head, len);
 	if (error)
 		return error;
 	if (!len)
 		return error_create(ERROR_INPUT, "%s: is empty, not a recording", input->name);
-	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++)
-		if (len >= foreign[i].len && !memcmp(head, foreign[i].magic, foreign[i].len))
-			return error_create(ERROR_INPUT,
-				"%s: is %s, not a recording or profile of a heap", input->name,
-				foreign[i].what);
+	const char *what = mistake_find(head, len);
+	if (what)
+		return error_create(ERROR_INPUT, "%s: %s", input->name, what);
 	_cleanup_(text_deinit) struct text known;
 	text_init(&known);
 	for (size_t i = 0; i < ARRAY_SIZE(foreign_sources); i++)
@@ -97,8 +133,6 @@ static struct error *refuse(const struct input *input)
 		"%s: is of no kind that is known; there are heapwise recordings (.hpw)%s",
 		input->name, known.data ? known.data : "");
 }
-
-#define HEAD_BYTES 4096u
 
 /* The reader of a foreign file; NULL: none knows it. */
 static struct error *find_foreign(const struct input *input, const struct foreign_source **ret)
@@ -115,6 +149,20 @@ static struct error *find_foreign(const struct input *input, const struct foreig
 	for (size_t i = 0; i < ARRAY_SIZE(foreign_sources) && !*ret; i++)
 		if (foreign_sources[i].recognise(head, len))
 			*ret = &foreign_sources[i];
+	if (*ret || len < HEAD_BYTES || memchr(head, '\n', len) || !folded_may_be(head, len))
+		return NULL;
+	/* A first line that is longer than the head tells its kind at its end. */
+	error = stream_peek(&stream, STREAM_LINE_MAX + 1, &head, &len);
+	if (error)
+		return error;
+	const uint8_t *line_end = memchr(head, '\n', len);
+	if (!line_end && len > STREAM_LINE_MAX)
+		return error_create(ERROR_INPUT,
+			"%s: line 1 is longer than %u bytes, the most that is read of folded "
+			"stacks",
+			input->name, STREAM_LINE_MAX);
+	if (folded_recognise(head, line_end ? (size_t)(line_end - head) : len))
+		*ret = &foreign_sources[ARRAY_SIZE(foreign_sources) - 1];
 	return NULL;
 }
 

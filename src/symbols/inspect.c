@@ -92,6 +92,32 @@ void inspection_deinit(struct inspection *inspection)
 	inspection->separate = inspection->link = NULL;
 }
 
+size_t inspect_code(const char *path, struct inspect_segment *ret, size_t most)
+{
+	const uint64_t page = 4096;
+	size_t headers = 0, count = 0;
+	elf_version(EV_CURRENT);
+	struct object *object = object_open(path);
+	if (!object)
+		return 0;
+	if (elf_getphdrnum(object->elf, &headers) != 0)
+		headers = 0;
+	for (size_t i = 0; i < headers && count < most; i++) {
+		GElf_Phdr one;
+		if (!gelf_getphdr(object->elf, (int)i, &one) || one.p_type != PT_LOAD ||
+			!(one.p_flags & PF_X) || !one.p_filesz)
+			continue;
+		uint64_t before = one.p_vaddr % page;
+		ret[count++] = (struct inspect_segment){
+			.address = one.p_vaddr - before,
+			.end = (one.p_vaddr + one.p_filesz + page - 1) / page * page,
+			.offset = one.p_offset - before,
+		};
+	}
+	object_close(object);
+	return count;
+}
+
 char *inspect_section_text(const char *path, const char *section)
 {
 	elf_version(EV_CURRENT);

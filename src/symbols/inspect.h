@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct inspection {
 	char build_id[80]; /* in hex; "": it has none */
@@ -24,6 +25,16 @@ struct inspection {
 /* False: no ELF file, or it can't be read. Strings are freed by inspection_deinit(). */
 bool inspection_make(const char *path, struct inspection *ret);
 void inspection_deinit(struct inspection *inspection);
+
+/* Code as the kernel maps it from a file: whole pages. */
+struct inspect_segment {
+	uint64_t address, end; /* the file's own */
+	uint64_t offset;       /* in the file */
+};
+
+/* The segments of an ELF file that may be executed, at most `most`; how many there are. 0: none, or
+ * it can't be read. */
+size_t inspect_code(const char *path, struct inspect_segment *ret, size_t most);
 
 /* The text in a section of an ELF file; the caller frees. NULL: none. */
 char *inspect_section_text(const char *path, const char *section);

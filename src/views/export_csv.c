@@ -27,18 +27,21 @@ static void csv_deinit(struct csv *at)
 	text_deinit(&at->name);
 }
 
-/* In quotes, which are doubled inside. */
+/* In quotes, which are doubled inside. Spreadsheets run a cell that begins as a formula, quoted or
+ * not: an apostrophe before it makes it text to them (OWASP, "CSV Injection"). */
 static void add_field(struct text *out, const char *field)
 {
 	text_add_char(out, '"');
+	if (field && *field && strchr("=+-@\t\r", *field))
+		text_add_char(out, '\'');
 	for (const char *from = field ? field : ""; *from;) {
-		size_t plain = strcspn(from, "\"");
-		text_add_n(out, from, plain);
+		size_t plain = strcspn(from, "\"\n\t");
+		text_add_plain_n(out, from, plain);
 		from += plain;
-		if (*from) {
-			text_add(out, "\"\"");
-			from++;
-		}
+		if (*from == '"')
+			text_add_char(out, '"');
+		if (*from)
+			text_add_char(out, *from++);
 	}
 	text_add_char(out, '"');
 }

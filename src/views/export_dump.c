@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "analysis/mapped_code.h"
 #include "base/cleanup.h"
 #include "views/export.h"
 #include "views/export_frames.h"
@@ -171,19 +172,22 @@ static struct error *add_names(struct dump *at)
 	return error;
 }
 
-static void add_mappings(struct dump *at)
+static struct error *add_mappings(struct dump *at)
 {
-	const struct model *model = at->from->profile->model;
+	struct mapped_code_vec mapped;
+	mapped_code_vec_init(&mapped);
+	struct error *error = mapped_code_add(at->from->profile->model, &mapped);
 	text_add(&at->out.text, "\nMAPPED_LIBRARIES:\n");
-	for (uint32_t i = 1; i < model_module_limit(model); i++) {
-		const struct module *module = model_module(model, (struct module_id){i});
-		if (module->path[0] != '/' || module->end <= module->start)
-			continue;
-		text_printf(&at->out.text, "%08" PRIx64 "-%08" PRIx64 " r-xp 00000000 00:00 0 ",
-			module->start, module->end);
-		text_add_plain(&at->out.text, module->path);
+	for (size_t i = 0; i < mapped.len && !error; i++) {
+		const struct mapped_code *code = &mapped.data[i];
+		text_printf(&at->out.text,
+			"%08" PRIx64 "-%08" PRIx64 " r-xp %08" PRIx64 " 00:00 0 ", code->start,
+			code->end, code->offset);
+		text_add_plain(&at->out.text, code->module->path);
 		text_add_char(&at->out.text, '\n');
 	}
+	mapped_code_vec_deinit(&mapped);
+	return error;
 }
 
 static void say_losses(const struct dump *at)
@@ -246,7 +250,8 @@ static struct error *write_dump(struct dump *at, bool jemalloc)
 		if (!error)
 			error = export_out_flush(&at->out);
 	}
-	add_mappings(at);
+	if (!error)
+		error = add_mappings(at);
 	return error ? error : export_out_end(&at->out);
 }
 

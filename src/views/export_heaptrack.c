@@ -84,7 +84,7 @@ static void add_record(struct text *text, char mode, const uint64_t *numbers, si
 	text_add_char(text, '\n');
 }
 
-/* Before version 3 a string ends with its line. */
+/* Before version 3 a string ends with its line. What heaptrack_print shows goes to terminals. */
 static void add_string(struct writing *at, const char *string)
 {
 	struct text *text = &at->out.text;
@@ -92,10 +92,13 @@ static void add_string(struct writing *at, const char *string)
 	if (at->version >= 3) {
 		export_add_hex(text, strlen(string));
 		text_add_char(text, ' ');
-		text_add(text, string);
-	} else {
-		for (const char *c = string; *c; c++)
-			text_add_n(text, *c == '\n' ? " " : c, 1);
+	}
+	for (const char *from = string; *from;) {
+		size_t plain = strcspn(from, "\n");
+		text_add_plain_n(text, from, plain);
+		from += plain;
+		if (*from)
+			text_add_char(text, at->version >= 3 ? '\n' : ' '), from++;
 	}
 	text_add_char(text, '\n');
 }

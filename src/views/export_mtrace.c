@@ -66,12 +66,21 @@ static void add_number(struct text *text, const char *before, uint64_t value)
 	export_add_hex(text, value);
 }
 
-/* "@ /usr/bin/app:[0x1234] ": where the call returns to. Words end at spaces. */
+/* Words end at spaces, and what terminals take for commands is no path that a script looks up. */
+static bool is_word(const char *path)
+{
+	for (const unsigned char *c = (const unsigned char *)path; *c; c++)
+		if (*c <= ' ' || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0))
+			return false;
+	return true;
+}
+
+/* "@ /usr/bin/app:[0x1234] ": where the call returns to. */
 static void add_caller(struct writing *at, const struct shown_frame *frame)
 {
 	struct text *text = &at->out.text;
 	const char *path = frame ? frame->module_path : NULL;
-	bool placed = path && *path && !strpbrk(path, " \t\n");
+	bool placed = path && *path && is_word(path);
 	at->unplaced |= !placed;
 	if (!placed && !(frame && frame->address))
 		return;

@@ -101,7 +101,11 @@ CASE(json_utf8, "bytes that are not UTF-8 become U+FFFD")
 	CHECK_STRING("\xf4\x90\x80\x80", BAD BAD BAD BAD);
 	/* The outermost good ones. */
 	CHECK_STRING(
-		"\xf4\x8f\xbf\xbf\xed\x9f\xbf\xc2\x80", "\xf4\x8f\xbf\xbf\xed\x9f\xbf\xc2\x80");
+		"\xf4\x8f\xbf\xbf\xed\x9f\xbf\xc2\xa0", "\xf4\x8f\xbf\xbf\xed\x9f\xbf\xc2\xa0");
+	/* ESC [ in one, to a terminal. */
+	CHECK_STRING("\xc2\x9b"
+		     "31m",
+		"\\u009b31m");
 }
 
 CASE(json_doubles, "doubles are short, exact, and null when there is no number")

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/progress.h"
+
+#define PIECE_BYTES ((size_t)64 << 10)
+
+struct spooled {
+	char *name; /* as the user calls it */
+	char path[32];
+	struct spooled *next;
+};
+
+/* For good, and with them their descriptors. */
+static struct spooled *spooled;
+
+static bool is_stdin(const char *path)
+{
+	return strcmp(path, "-") == 0;
+}
+
+static bool is_pipe(const char *path)
+{
+	struct stat status;
+	if (is_stdin(path))
+		return true;
+	return stat(path, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+}
+
+static struct error *source_open(const char *path, int *ret)
+{
+	if (is_stdin(path) && isatty(STDIN_FILENO))
+		return error_create(ERROR_INPUT,
+			"- is standard input, which is a terminal: a file or a pipe is needed");
+	*ret = is_stdin(path) ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+			      : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return *ret >= 0 ? NULL : error_errno(ERROR_INPUT, errno, "%s: cannot open", path);
+}
+
+static struct error *copy_open(const char *name, int *ret)
+{
+	const char *folder = getenv("TMPDIR");
+	if (!folder || !*folder)
+		folder = "/tmp";
+	*ret = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (*ret >= 0)
+		return NULL;
+	_cleanup_free_ char *path = NULL;
+	if (asprintf(&path, "%s/heapwise-XXXXXX", folder) < 0) {
+		path = NULL;
+		return error_no_memory();
+	}
+	*ret = mkostemp(path, O_CLOEXEC);
+	if (*ret < 0)
+		return error_errno(ERROR_ENVIRONMENT, errno,
+			"%s: is a pipe, and no copy of it can be made in %s (TMPDIR)", name,
+			folder);
+	unlink(path);
+	return NULL;
+}
+
+static struct error *copy_all(const char *name, int from, int to)
+{
+	_cleanup_free_ char *piece = malloc(PIECE_BYTES);
+	if (!piece)
+		return error_no_memory();
+	for (;;) {
+		ssize_t got = read(from, piece, PIECE_BYTES);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return error_errno(ERROR_INPUT, errno, "%s: cannot read", name);
+		if (!got)
+			return NULL;
+		struct error *error = write_all(to, "its copy in TMPDIR", piece, (size_t)got);
+		if (error)
+			return error_prefix(error, "%s", name);
+	}
+}
+
+static struct error *spool(const char *path, struct spooled **ret)
+{
+	_cleanup_close_ int from = -1, to = -1;
+	struct error *error = source_open(path, &from);
+	if (!error)
+		error = copy_open(path, &to);
+	progress_begin("reading %s", path);
+	if (!error)
+		error = copy_all(path, from, to);
+	progress_end();
+	if (error)
+		return error;
+	struct spooled *one = malloc(sizeof(*one));
+	char *name = strdup(path);
+	if (!one || !name) {
+		free(one);
+		free(name);
+		return error_no_memory();
+	}
+	*one = (struct spooled){.name = name, .next = spooled};
+	snprintf(one->path, sizeof(one->path), "/proc/self/fd/%d", to);
+	to = -1; /* it stays open */
+	*ret = spooled = one;
+	return NULL;
+}
+
+struct error *spool_path(const char *path, const char **ret)
+{
+	struct spooled *one = spooled;
+	while (one && strcmp(one->name, path) != 0)
+		one = one->next;
+	if (!one && is_pipe(path)) {
+		struct error *error = spool(path, &one);
+		if (error)
+			return error;
+	}
+	*ret = one ? one->path : path;
+	return NULL;
+}

@@ -1,0 +1,161 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Files of other tools: maps in pprof's short form, addresses that others look up, cells that run, pipes, limits that name
+themselves, and what is no file of ours but looks like one that people give."""
+
+import csv
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+import hw
+
+TESTS = hw.Tests()
+PROGRAM = hw.ANSWERS / "leaves_blocks"
+SHORT_MAPS = """\
+heap profile:      3:  3000 [     3:  3000] @ heapprofile
+     1:     1000 [     1:     1000] @ 0x401234 0x7f0000001234
+     2:     2000 [     2:     2000] @ 0x401334 0x7f0000101234
+
+W1220 15:07:15.201776    8272 logger.cc:12033] --- Memory map: ---
+  source=/nowhere/of/this
+  00400000-00fcb000: $source/server
+W1220 15:07:15.202776    8272 logger.cc:12033]   7f0000000000-7f0000002000: /nowhere/libone.so
+  0x7f0000100000-0x7f0000102000 /nowhere/libtwo-2.15.so (@1000) abc123
+  7fff63dfe000-7fff63e00000: [vdso]
+  7fff63e00000-7fff63e01000 rw-p 00000000 00:00 0 [heap]
+"""
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+def recorded(folder):
+    recording = folder / "a.hpw"
+    ended = hw.record([PROGRAM], recording)
+    hw.need(ended.status == 0, f"run: {ended}")
+    return recording
+
+
+@TESTS.test
+def short_maps(folder):
+    """A memory map in pprof's short form gives modules, their offsets and the program"""
+    path = folder / "short.heap"
+    path.write_text(SHORT_MAPS)
+    report = hw.report(path)
+    text = hw.ask("report", path)
+    hw.need(text.startswith("/nowhere/of/this/server\n"), text[:200])
+    modules = sorted({frame["module"] for site in report["sites"] for frame in site["stack"]})
+    wanted = ["/nowhere/libone.so", "/nowhere/libtwo-2.15.so", "/nowhere/of/this/server"]
+    hw.need(modules == wanted, f"{modules}")
+    hw.need("libtwo-2.15.so+0x2233" in text and "libone.so+0x1233" in text, f"offsets: {text}")
+
+
+@TESTS.test
+def dumps_for_others(folder):
+    """go tool pprof and google-pprof find the functions of a gperftools dump of ours, and the program is the first mapping"""
+    recording, dump = recorded(folder), folder / "a.heap"
+    hw.ask("export", "--format", "gperftools", "-o", dump, recording)
+    maps = dump.read_text().partition("MAPPED_LIBRARIES:\n")[2].splitlines()
+    hw.need(maps[0].endswith(str(PROGRAM.resolve())), f"first mapping: {maps[0]}")
+    segments = hw.run([hw.need_program("readelf"), "-lW", PROGRAM]).text
+    offset = int(re.search(r"LOAD +(0x\w+) .* R E ", segments)[1], 16)
+    hw.need(int(maps[0].split()[2], 16) == offset, f"offset of {maps[0]}, expected {offset:x}")
+    environment = hw.clean_environment(HOME=folder, PPROF_TMPDIR=folder)
+    go = hw.run([hw.need_program("go"), "tool", "pprof", "-top", "-unit=B", dump], env=environment)
+    hw.need(re.search(r"^ *3000B +100% .* make_kept", go.text, re.M), f"go tool pprof: {go}\n{go.text}")
+    perl = hw.run([hw.need_program("google-pprof"), "--text", "--show_bytes", PROGRAM, dump], env=environment)
+    hw.need(re.search(r"^ *3000 +100.0% .* make_kept", perl.text, re.M), f"google-pprof: {perl}\n{perl.text}")
+
+
+@TESTS.test
+def cells(folder):
+    """No cell of a CSV runs in a spreadsheet, and no export has control characters; figures below 0 stay numbers"""
+    path = folder / "evil.folded"
+    path.write_bytes("main;=cmd|calc;a\033[31mred\007;+x\x7f;\x9b31m;-y 100\n@sum;=1+2 5\n-1;\tq 7\n".encode())
+    rows = list(csv.reader(hw.ask("export", "--format", "csv", path).splitlines()))
+    texts = [cell for row in rows[1:] for cell in row if not cell.lstrip("-").isdigit()]
+    hw.need(not [cell for cell in texts if cell[:1] in ("=", "+", "-", "@", "\t", "\r")], f"{texts}")
+    hw.need("'=1+2" in texts and "'-y" in texts, f"{texts}")
+    for name in ("csv", "folded", "json", "speedscope", "firefox", "callgrind", "massif", "dhat", "jemalloc", "gperftools"):
+        found = CONTROL.search(hw.ask("export", "--format", name, path).replace("\r\n", "\n"))
+        hw.need(not found, f"{name}: {found}")
+
+
+@TESTS.test
+def limits(folder):
+    """A folded file beyond a limit is told which, and one within is read"""
+    path = folder / "a.folded"
+    for text, wanted in ((";".join(f"f{i}" for i in range(60000)) + " 5\n", "more than 4096 frames"),
+                         ("main;" + "x" * 2000000 + " 5\n", "longer than 1048576 bytes")):
+        path.write_text(text)
+        ended = hw.heapwise("report", path)
+        hw.need(ended.status == 3 and wanted in ended.errors, f"{ended}")
+    path.write_text("main;" + "x" * 400000 + " 5\nmain 2\n")
+    hw.need(hw.report(path)["totals"]["live_bytes_at_end"] == 7, "a name of 400,000 bytes")
+
+
+@TESTS.test
+def hints(folder):
+    """Logs that are text for people are recognised, with what to do instead"""
+    for text, wanted in (("==12== Memcheck, a memory error detector\n==12== HEAP SUMMARY:\n", "--xml=yes"),
+                         ("==12== LEAK SUMMARY:\n", "--xml=yes"),
+                         ("=====\n==12==ERROR: AddressSanitizer: heap-use-after-free\n", "run --leak-check"),
+                         ("=====\n==12==ERROR: LeakSanitizer: detected memory leaks\n", "run --leak-check"),
+                         ("==12== Massif, a heap profiler\n", "massif.out"),
+                         ("==12== DHAT, a dynamic heap analysis tool\n", "dhat.out"),
+                         ("--- heapz 1 ---\nformat = java\n", "go tool pprof")):
+        path = folder / "log"
+        path.write_text(text)
+        ended = hw.heapwise("report", path)
+        hw.need(ended.status == 3 and wanted in ended.errors, f"{text!r}: {ended}")
+
+
+@TESTS.test
+def pipes(folder):
+    """Standard input, pipes and <(…) are read like files, by commands that look twice too"""
+    recording = recorded(folder)
+    data = recording.read_bytes()
+    wanted = hw.ask("export", "--format", "csv", recording)
+    for name in ("-", "/dev/stdin", "/proc/self/fd/0"):
+        ended = hw.heapwise("export", "--format", "csv", name, stdin=data)
+        hw.need(ended.status == 0 and ended.text == wanted, f"{name}: {ended}")
+    for words in (["report", "-"], ["leaks", "-"], ["tree", "-"], ["timeline", "-"], ["diff", recording, "-"],
+                  ["export", "--format", "heaptrack1", "-"], ["list", "make_kept", "-"]):
+        ended = hw.heapwise(*words, stdin=data)
+        hw.need(ended.status in (0, 1) and ended.text, f"{words}: {ended}")
+    shell = f"{hw.HEAPWISE} report --json <(cat {recording}) && {hw.HEAPWISE} export --format csv <(cat {recording})"
+    ended = hw.run(["bash", "-c", shell])
+    hw.need(ended.status == 0 and ended.text.endswith(wanted), f"<(…): {ended}")
+    bundle = folder / "b.tar.gz"
+    hw.ask("bundle", "-o", bundle, recording)
+    ended = hw.heapwise("export", "--format", "csv", "-", stdin=bundle.read_bytes())
+    hw.need(ended.status == 0 and ended.text == wanted, f"a bundle: {ended}")
+    ended = hw.heapwise("report", "-", stdin=b"")
+    hw.need(ended.status == 3 and "empty" in ended.errors, f"nothing: {ended}")
+
+
+@TESTS.test
+def nothing_there(folder):
+    """peek of what isn't there, or has nothing of the figure, says so and fails"""
+    recording = recorded(folder)
+    for words, wanted in ((["peek", "make_keptt"], "make_kept"), (["list", "make_keptt"], "make_kept"),
+                          (["peek", "make_freed", "--metric", "live_bytes"], "--metric")):
+        ended = hw.heapwise(*words, recording)
+        hw.need(ended.status == 1 and not ended.text and wanted in ended.errors, f"{words}: {ended}")
+    hw.need("make_freed" in hw.ask("peek", "make_freed", recording, "--metric", "allocated_bytes"), "it has allocations")
+
+
+@TESTS.test
+def many_added_up(folder):
+    """--merge adds up 150 recordings"""
+    recording = recorded(folder)
+    one, report = hw.report(recording), None
+    for count in (65, 150):
+        report = hw.report(recording, "--merge", *[recording] * (count - 1))
+        for name in ("allocations", "live_blocks_at_end", "live_bytes_at_end"):
+            hw.need(report["totals"][name] == count * one["totals"][name], f"{name} of {count}")
+
+
+TESTS.main()
