@@ -20,6 +20,8 @@ static struct error *module_add(
 		return error;
 	const char *path = number == NO_MODULE ? NULL : symbols_module_file(files->symbols, number);
 	size_t count = path ? inspect_code(path, segments, SEGMENTS_MAX) : 0;
+	if (count == SEGMENTS_MAX) /* there may be more */
+		count = 0;
 	for (size_t i = 0; i < count; i++) {
 		struct mapped_code code = {.module = module,
 			.start = module->bias + segments[i].address,
