@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is asked of `heapwise run` and of cores where any recording does: 3 blocks of 1000 B stay, 2 of
- * 10 B are freed. "lose": the 3 are lost. */
+/* What is asked of `heapwise run` and of cores where any recording does: 3 blocks of 1000 B stay, 2
+ * of 10 B are freed. "lose": the 3 are lost. */
 #include <stdlib.h>
 #include <string.h>
 
