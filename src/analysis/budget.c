@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/library_own.h"
 #include "base/cleanup.h"
 #include "base/util.h"
 
@@ -84,6 +85,11 @@ static bool is_each_stack(enum budget_rule rule)
 	return rule == BUDGET_PER_STACK || rule == BUDGET_LEAK_PER_STACK;
 }
 
+static bool is_live(enum metric metric)
+{
+	return metric == METRIC_LIVE_BYTES || metric == METRIC_LIVE_BLOCKS;
+}
+
 /* The stacks that make the excess. */
 static struct error *blame_rows(struct judging *judging, enum metric metric)
 {
@@ -91,6 +97,8 @@ static struct error *blame_rows(struct judging *judging, enum metric metric)
 	_cleanup_(row_list_deinit) struct row_list list;
 	row_list_init(&list);
 	struct error *error = rows_select(judging->input->rows, metric, metric, &list);
+	if (is_live(metric))
+		row_list_leave(&list, false);
 	for (size_t i = 0; i < list.len && sum < excess && !error; i++) {
 		uint64_t value = metric_of_site(metric, &list.data[i]->sums);
 		sum += value;
@@ -120,7 +128,10 @@ static struct error *judge_total(struct judging *judging)
 {
 	enum metric metric = infos[judging->check.rule].metric;
 	const struct recording *recording = model_recording(judging->input->model);
-	const struct totals *totals = model_totals(judging->input->model);
+	/* Nobody can free what libraries keep for themselves; the peak has it all the same. */
+	struct totals left =
+		library_own_left(model_totals(judging->input->model), judging->input->rows);
+	const struct totals *totals = &left;
 	struct interval range;
 	uint64_t value = metric_of_totals(metric, totals);
 	judging->check.value = value;
@@ -137,6 +148,7 @@ static struct error *judge_per_stack(struct judging *judging)
 	row_list_init(&list);
 	struct error *error =
 		rows_select(judging->input->rows, METRIC_LIVE_BLOCKS, METRIC_LIVE_BYTES, &list);
+	row_list_leave(&list, false);
 	for (size_t i = 0; i < list.len && !error; i++) {
 		const struct site *sums = &list.data[i]->sums;
 		struct interval range = {.low = sums->live_bytes};
@@ -161,6 +173,8 @@ static struct error *blame_growth(struct judging *judging, uint64_t growth)
 		int64_t best = 0;
 		int from = -1;
 		for (int i = 0; i < 2; i++) {
+			while (at[i] < lists[i]->len && lists[i]->data[at[i]]->library)
+				at[i]++;
 			int64_t change = at[i] < lists[i]->len ? row_value(lists[i]->data[at[i]],
 									 METRIC_LIVE_BYTES)
 							       : 0;
@@ -177,11 +191,26 @@ static struct error *blame_growth(struct judging *judging, uint64_t growth)
 	return error;
 }
 
+/* Takes what libraries keep for themselves out of both sides of a difference. */
+static void leave_libraries(const struct judging *judging, struct diff_figure *figure)
+{
+	struct site now = {0}, before = {0};
+	library_own_sum(judging->input->rows, &now);
+	library_own_sum(judging->input->baseline_rows, &before);
+	int64_t more = (int64_t)(now.live_bytes - before.live_bytes);
+	figure->base -= min(before.live_bytes, figure->base);
+	figure->value -= min(now.live_bytes, figure->value);
+	figure->change -= more;
+	figure->low -= more;
+	figure->high -= more;
+}
+
 static struct error *judge_growth(struct judging *judging)
 {
 	const struct limit *limit = &judging->limits->limits[BUDGET_GROWTH];
 	struct diff_figure figure;
 	diff_of_totals(judging->input->diff, METRIC_LIVE_BYTES, &figure);
+	leave_libraries(judging, &figure);
 	int64_t certain = figure.estimated ? figure.low : figure.change;
 	judging->check.base = figure.base;
 	judging->check.limit = limit_value(limit, figure.base);
@@ -333,6 +362,22 @@ void budget_add_finding(
 	text_add(text, finding->blocks == 1 ? " block" : " blocks");
 }
 
+/* What was left out of a figure that has it elsewhere. */
+static void say_libraries(
+	const struct budget_input *input, const struct budget_limits *limits, struct text *out)
+{
+	struct site own = {0};
+	library_own_sum(input->rows, &own);
+	if (!own.live_blocks ||
+		!(limits->given[BUDGET_NEVER_FREED] || limits->given[BUDGET_PER_STACK] ||
+			limits->given[BUDGET_GROWTH]))
+		return;
+	text_add_bytes(out, own.live_bytes);
+	text_add(out, " in ");
+	text_add_counted(out, own.live_blocks, "block", "blocks");
+	text_add(out, " that libraries keep for themselves are not counted (--count-libraries).\n");
+}
+
 static void say(struct budget *budget)
 {
 	struct text *out = &budget->verdict;
@@ -359,5 +404,6 @@ struct error *budget_build(
 			return error;
 	}
 	say(ret);
+	say_libraries(input, limits, &ret->verdict);
 	return ret->verdict.failed ? error_no_memory() : NULL;
 }

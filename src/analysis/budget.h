@@ -2,7 +2,7 @@
 /*
  * Limits that a program's figures must keep, and the stacks to blame where they don't: as few as
  * together make the excess, the largest first. Of a sample only what is certain counts: the lower
- * end of the range.
+ * end of the range. What libraries keep for themselves (library_own.h) is never freed by nobody.
  */
 #ifndef ANALYSIS_BUDGET_H
 #define ANALYSIS_BUDGET_H
@@ -43,9 +43,10 @@ struct budget_limits {
 struct budget_input {
 	const struct model *model;
 	const struct rows *rows;
-	const struct model *baseline; /* NULL: there is none */
-	const struct diff *diff;      /* against it, or NULL */
-	const struct leaks *leaks;    /* NULL: not looked at */
+	const struct model *baseline;     /* NULL: there is none */
+	const struct diff *diff;          /* against it, or NULL */
+	const struct rows *baseline_rows; /* NULL: there is no baseline */
+	const struct leaks *leaks;        /* NULL: not looked at */
 };
 
 struct budget_finding {

@@ -230,6 +230,7 @@ static struct error *add_row(struct filtering *at, const struct row *row, uint32
 		site_add(&group->base, &row->base);
 		group->stacks += row->stacks;
 		group->partial |= row->partial;
+		group->library = row->library ? group->library : NULL;
 		*ret_number = *known;
 		return NULL;
 	}

@@ -242,6 +242,7 @@ static struct error *begin_row(
 		.guessed = from->guessed,
 		.cut = from->cut,
 		.fits_on_stack = from->fits_on_stack,
+		.library = from->library ? arena_strdup(&rows->arena, from->library) : NULL,
 	};
 	for (size_t i = 0; i < from->depth; i++)
 		if (from->frames[i] == from->place)
@@ -267,6 +268,7 @@ struct error *match_rows(struct match *match, unsigned from, struct rows *ret)
 		struct stack_id stack = row->sums.stack;
 		site_add(member->side >= from ? &row->sums : &row->base, &member->row->sums);
 		row->sums.stack = row->base.stack = stack;
+		row->leak_kinds |= member->side >= from ? member->row->leak_kinds : 0;
 		if (member->side == example->side)
 			row->stacks += member->row->stacks;
 	}

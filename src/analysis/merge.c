@@ -100,6 +100,7 @@ static void merge_member(struct row *group, const struct row *member)
 		group->partial = true;
 	group->depth = common;
 	group->stacks += member->stacks;
+	group->library = member->library ? group->library : NULL;
 	site_add(&group->sums, &member->sums);
 	site_add(&group->base, &member->base);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/library_own.h"
 #include "analysis/match.h"
 #include "base/cleanup.h"
 #include "base/map.h"
@@ -160,6 +161,7 @@ static struct error *find_row(struct rows *rows, struct row_map *map, const stru
 struct site_range {
 	const struct site *sites;
 	size_t count;
+	const uint8_t *leak_kinds; /* of each, as of struct row; NULL: nobody searched */
 };
 
 static struct error *add_sites(struct site_range range, struct resolver *resolver,
@@ -180,6 +182,7 @@ static struct error *add_sites(struct site_range range, struct resolver *resolve
 			return error;
 		site_add(&row->sums, &sites[i]);
 		row->stacks++;
+		row->leak_kinds |= range.leak_kinds ? range.leak_kinds[i] : 0;
 	}
 	for (size_t i = 0; i < rows->rows.len; i++)
 		row_conclude(&rows->rows.data[i]);
@@ -195,20 +198,35 @@ static struct error *build(struct site_range range, struct resolver *resolver, s
 	return add_sites(range, resolver, ret, &map, &frames);
 }
 
+/* What a search found the blocks of each site to be. */
+static void find_leak_kinds(const struct model *model, uint8_t *ret)
+{
+	size_t count;
+	const struct leak_record *records = model_leak_records(model, &count);
+	for (size_t i = 0; i < count; i++)
+		if (records[i].blocks)
+			ret[records[i].site.value] |= (uint8_t)(1u << records[i].kind);
+}
+
 struct error *rows_build(const struct model *model, struct resolver *resolver, struct rows *ret)
 {
-	struct site_range range;
+	struct site_range range = {.sites = NULL};
 	range.sites = model_sites(model, &range.count);
+	_cleanup_free_ uint8_t *leak_kinds = calloc(range.count + 1, sizeof(*leak_kinds));
+	if (!leak_kinds)
+		return error_no_memory();
+	range.leak_kinds = leak_kinds;
+	find_leak_kinds(model, leak_kinds);
 	struct error *error = build(range, resolver, ret);
-	if (error || !model_recording(model)->merged)
-		return error;
-	return match_fold(model, ret);
+	if (!error && model_recording(model)->merged)
+		error = match_fold(model, ret);
+	return error ? error : library_own_mark(ret);
 }
 
 struct error *rows_build_inherited(
 	const struct model *model, struct resolver *resolver, struct rows *ret)
 {
-	struct site_range range;
+	struct site_range range = {.sites = NULL};
 	range.sites = model_inherited_sites(model, &range.count);
 	return build(range, resolver, ret);
 }
@@ -248,6 +266,15 @@ struct error *rows_select(
 		if (!row_list_push(ret, ranked[i].row))
 			return error_no_memory();
 	return NULL;
+}
+
+void row_list_leave(struct row_list *list, bool libraries)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < list->len; i++)
+		if ((list->data[i]->library != NULL) == libraries)
+			list->data[kept++] = list->data[i];
+	list->len = kept;
 }
 
 static struct error *number_rows(const struct rows *rows, struct row_map *ret)

@@ -22,8 +22,11 @@ struct row {
 	 * there is none.
 	 */
 	const struct shown_frame *place;
-	uint32_t stacks; /* recorded sites in this row */
-	bool partial;    /* frames are only the innermost part that all of them share */
+	/* Blocks that a library keeps for itself: which, as "stdio-buffer"; NULL: the program's. */
+	const char *library;
+	unsigned leak_kinds; /* that a search found live blocks to be: bits 1 << enum leak_kind */
+	uint32_t stacks;     /* recorded sites in this row */
+	bool partial;        /* frames are only the innermost part that all of them share */
 	/*
 	 * Every block had the same size, at most FITS_ON_STACK_BYTES, and was freed by the frame
 	 * that allocated it: a local variable would do.
@@ -66,6 +69,9 @@ struct error *rows_of_sites(const struct model *model, struct resolver *resolver
  */
 struct error *rows_select(
 	const struct rows *rows, enum metric filter, enum metric sort, struct row_list *ret);
+
+/* Leaves rows of what libraries keep for themselves alone, or all others. */
+void row_list_leave(struct row_list *list, bool libraries);
 
 /* A row's figure: how much more than what it is compared with. */
 int64_t row_value(const struct row *row, enum metric metric);

@@ -5,8 +5,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "analysis/library_own.h"
 #include "analysis/merge.h"
 #include "analysis/verdict.h"
+#include "base/cleanup.h"
 #include "base/util.h"
 
 static const struct list_info {
@@ -114,15 +116,44 @@ static struct error *build_lists(
 		if (!error)
 			error = rows_select(
 				from, plan[i].filter, metric, &summary->lists[plan[i].list]);
+		row_list_leave(&summary->lists[plan[i].list], false);
 		if (error)
 			return error;
 	}
 	return NULL;
 }
 
+/* The kinds as 'heapwise leaks' has them, with no suppressions but the built-in ones. */
+static struct error *sum_leaks(const struct model *model, struct summary *ret)
+{
+	const struct leak_search *search = model_leak_search(model);
+	_cleanup_(suppressions_cleanup) struct suppressions *suppressions = NULL;
+	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
+	_cleanup_(leaks_deinit) struct leaks leaks;
+	leaks_init(&leaks);
+	if (!search || search->way == LEAK_WAY_NONE)
+		return NULL;
+	struct error *error = suppressions_create(&suppressions);
+	if (!error && strcmp(model_recording(model)->source, "recording") == 0)
+		error = suppressions_add_built_in(suppressions);
+	if (!error)
+		error = resolver_create(model, true, &resolver);
+	if (error)
+		return error;
+	resolver_add_aliases(resolver);
+	const struct leaks_options how = {.tell_libraries = true, .suppressions = suppressions};
+	error = leaks_build(model, resolver, &how, &leaks);
+	ret->searched = !error && leaks.searched;
+	memcpy(ret->leaks, leaks.sums, sizeof(ret->leaks));
+	return error;
+}
+
 struct error *summary_build(const struct model *model, const struct rows *rows, struct summary *ret)
 {
-	struct error *error = verdict_add(model, rows, &ret->verdict);
+	library_own_sum(rows, &ret->libraries);
+	struct error *error = sum_leaks(model, ret);
+	if (!error)
+		error = verdict_add(model, rows, ret->searched ? ret->leaks : NULL, &ret->verdict);
 	if (!error)
 		error = build_lists(&model_recording(model)->range, rows, ret);
 	if (error)

@@ -6,6 +6,7 @@
 #ifndef ANALYSIS_SUMMARY_H
 #define ANALYSIS_SUMMARY_H
 
+#include "analysis/leaks.h"
 #include "analysis/rows.h"
 #include "base/text.h"
 
@@ -19,8 +20,13 @@ enum summary_list {
 
 struct summary {
 	struct text verdict; /* sentences, each with a newline; the first one weighs most */
-	struct row_list lists[SUMMARY_LISTS]; /* all rows, best first; METRIC as summary_metric */
-	struct rows calls, temporary;         /* where merged rows live */
+	/* All rows, best first; METRIC as summary_metric. Without those of libraries' own blocks.
+	 */
+	struct row_list lists[SUMMARY_LISTS];
+	struct rows calls, temporary; /* where merged rows live */
+	struct site libraries;        /* what they keep for themselves */
+	bool searched;                /* for leaks; then, by class: */
+	struct leak_sum leaks[LEAK_CLASSES];
 };
 
 void summary_init(struct summary *summary);

@@ -104,6 +104,8 @@ struct error *suppressions_parse(
 struct error *suppressions_add_built_in(struct suppressions *set) must_check_;
 /* Adds those of an origin but SUPPRESS_FROM_FILE in Valgrind's form, with their reasons. */
 void suppress_built_in_text(struct text *text, enum suppress_origin origin);
+/* Why there is a built-in entry of that name; NULL: there is none. Static. */
+const char *suppress_built_in_reason(const char *name);
 
 /*
  * From now on only the first `lines` lines of each entry count, as with Valgrind's --num-callers,

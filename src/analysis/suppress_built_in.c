@@ -10,6 +10,7 @@
  * the program's: between the allocation function and the last line all is the libraries' own.
  */
 #include <assert.h>
+#include <string.h>
 
 #include "analysis/suppress.h"
 #include "analysis/suppress_impl.h"
@@ -97,6 +98,17 @@ void suppress_built_in_text(struct text *text, enum suppress_origin origin)
 					text, "%s,", suppress_kind_name((enum suppress_kind)kind));
 		text_printf(text, "\n%s\n}\n", entry->lines);
 	}
+}
+
+const char *suppress_built_in_reason(const char *name)
+{
+	const char *reason = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(built_ins); i++) {
+		reason = built_ins[i].reason ? built_ins[i].reason : reason;
+		if (strcmp(built_ins[i].name, name) == 0)
+			return reason;
+	}
+	return NULL;
 }
 
 static struct error *add(struct suppressions *set, enum suppress_origin origin)

@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 
+#include "analysis/library_own.h"
 #include "analysis/metric.h"
 #include "analysis/summary.h"
 #include "base/cleanup.h"
@@ -49,7 +50,8 @@ static inline bool place_equal(uint32_t a, uint32_t b)
 
 DEFINE_MAP(place_map, uint32_t, struct place_sum, place_hash, place_equal)
 
-/* The place with the most of a metric, the first one of equals; frame NULL if there is none. */
+/* The place with the most of a metric, the first one of equals; frame NULL if there is none. What
+ * libraries keep for themselves has no place that anybody could mend. */
 static struct error *find_top_place(
 	const struct rows *rows, enum metric metric, struct place_sum *ret)
 {
@@ -58,7 +60,7 @@ static struct error *find_top_place(
 	for (size_t i = 0; i < rows->rows.len; i++) {
 		const struct row *row = &rows->rows.data[i];
 		uint64_t value = metric_of_site(metric, &row->sums);
-		if (!row->place || value == 0)
+		if (!row->place || row->library || value == 0)
 			continue;
 		struct place_sum *place = place_map_insert(&places, row->place->place, NULL);
 		if (!place)
@@ -67,9 +69,9 @@ static struct error *find_top_place(
 		place->frame = row->place;
 	}
 	for (size_t i = 0; i < rows->rows.len; i++) {
-		const struct shown_frame *frame = rows->rows.data[i].place;
+		const struct row *row = &rows->rows.data[i];
 		const struct place_sum *place =
-			frame ? place_map_find(&places, frame->place) : NULL;
+			row->place ? place_map_find(&places, row->place->place) : NULL;
 		if (place && place->sum > ret->sum)
 			*ret = *place;
 	}
@@ -103,7 +105,9 @@ struct facts {
 	const struct totals *totals;
 	const struct rows *rows;
 	const struct inherited *inherited;
-	const struct leak_search *leaks;    /* NULL: no search, or an attempt alone */
+	const struct leak_sum *leaks;       /* by class; NULL: no search, or an attempt alone */
+	struct totals left;                 /* the totals without what libraries keep */
+	struct site own;                    /* what they keep */
 	const struct program_error *errors; /* that a checker found */
 	size_t error_count;
 };
@@ -154,6 +158,39 @@ static struct error *say_live_then(const struct facts *facts, struct text *text)
 	return error;
 }
 
+/* "4.00 KiB in 1 block" */
+static void add_amount(struct text *text, uint64_t bytes, uint64_t blocks)
+{
+	text_add_bytes(text, bytes);
+	text_add(text, " in ");
+	text_add_counted(text, blocks, "block", "blocks");
+}
+
+/* Whether what libraries keep is told apart: figures at the end of a whole recording. */
+static bool tells_own(const struct facts *facts)
+{
+	return facts->own.live_blocks && !facts->recording->range.part &&
+	       !facts->recording->snapshot && metric_is_known(METRIC_LIVE_BLOCKS, facts->recording);
+}
+
+/* None of the program's own blocks was left. */
+static void say_nothing_left(const struct facts *facts, struct text *text)
+{
+	const struct recording *recording = facts->recording;
+	text_add(text, recording->blocks         ? "None of these blocks was left"
+		       : recording->sample_bytes ? "No block that was sampled was left"
+		       : recording->complete
+			       ? "Nothing was left: every block was freed"
+			       : "Nothing was left where the recording ends: every block was "
+				 "freed");
+	if (tells_own(facts)) {
+		text_add(text, ", but for ");
+		add_amount(text, facts->own.live_bytes, facts->own.live_blocks);
+		text_add(text, " that libraries keep for themselves (report --view libraries)");
+	}
+	text_add(text, ".\n");
+}
+
 static struct error *say_never_freed(const struct facts *facts, struct text *text)
 {
 	const struct totals *totals = facts->totals;
@@ -163,24 +200,12 @@ static struct error *say_never_freed(const struct facts *facts, struct text *tex
 		return say_live_then(facts, text);
 	if (totals->allocations == 0 && metric_is_known(METRIC_ALLOCATIONS, facts->recording))
 		return NULL;
-	if (totals->live_blocks == 0 && facts->recording->blocks) {
-		text_add(text, "None of these blocks was left.\n");
-		return NULL;
-	}
-	if (totals->live_blocks == 0 && facts->recording->sample_bytes) {
-		text_add(text, "No block that was sampled was left.\n");
-		return NULL;
-	}
+	totals = &facts->left;
 	if (totals->live_blocks == 0) {
-		text_add(text, facts->recording->complete
-				       ? "Nothing was left: every block was freed.\n"
-				       : "Nothing was left where the recording ends: every block "
-					 "was freed.\n");
+		say_nothing_left(facts, text);
 		return NULL;
 	}
-	text_add_bytes(text, totals->live_bytes);
-	text_add(text, " in ");
-	text_add_counted(text, totals->live_blocks, "block", "blocks");
+	add_amount(text, totals->live_bytes, totals->live_blocks);
 	if (!facts->recording->complete)
 		text_printf(text, " %s live where the recording ends",
 			plural(totals->live_blocks, "was", "were"));
@@ -199,26 +224,38 @@ static struct error *say_never_freed(const struct facts *facts, struct text *tex
 /* What became of the blocks that were never freed, where somebody searched. */
 static struct error *say_leaks(const struct facts *facts, struct text *text)
 {
-	static const char *const words[LEAK_KINDS] = {
-		[LEAK_DEFINITE] = "definitely lost",
-		[LEAK_INDIRECT] = "lost with them",
-		[LEAK_POSSIBLE] = "possibly lost",
-		[LEAK_REACHABLE] = "still reachable",
+	static const char *const words[] = {
+		[LEAK_CLASS_DEFINITE] = "definitely lost",
+		[LEAK_CLASS_INDIRECT] = "lost with them",
+		[LEAK_CLASS_POSSIBLE] = "possibly lost",
+		[LEAK_CLASS_REACHABLE] = "still reachable",
+		[LEAK_CLASS_SUPPRESSED] = "suppressed",
 	};
 	const char *before = "of these, ";
-	for (unsigned kind = 0; facts->leaks && kind < LEAK_KINDS; kind++) {
-		if (!facts->leaks->blocks[kind])
+	for (unsigned i = 0; facts->leaks && i < ARRAY_SIZE(words); i++) {
+		const struct leak_sum *sum = &facts->leaks[i];
+		if (!sum->blocks)
 			continue;
 		text_add(text, before);
-		text_add_bytes(text, facts->leaks->bytes[kind]);
-		text_add(text, " in ");
-		text_add_counted(text, facts->leaks->blocks[kind], "block", "blocks");
-		text_printf(text, " %s %s", plural(facts->leaks->blocks[kind], "is", "are"),
-			words[kind]);
+		add_amount(text, sum->bytes, sum->blocks);
+		text_printf(text, " %s %s", plural(sum->blocks, "is", "are"), words[i]);
 		before = ", ";
 	}
 	if (before[0] == ',')
 		text_add(text, " ('heapwise leaks' tells which).\n");
+	return NULL;
+}
+
+/* "Libraries keep 75.0 KiB in 2 more blocks for themselves (report --view libraries)." */
+static struct error *say_libraries(const struct facts *facts, struct text *text)
+{
+	if (!tells_own(facts) || !facts->left.live_blocks)
+		return NULL;
+	text_add(text, "Libraries keep ");
+	text_add_bytes(text, facts->own.live_bytes);
+	text_add(text, " in ");
+	text_add_counted(text, facts->own.live_blocks, "more block", "more blocks");
+	text_add(text, " for themselves (report --view libraries).\n");
 	return NULL;
 }
 
@@ -234,8 +271,12 @@ static struct error *say_peak(const struct facts *facts, struct text *text)
 		text_add(text, " after ");
 		text_add_duration_ns(text, totals->peak_time_ns);
 	}
-	struct error *error =
-		add_top_place(facts->rows, METRIC_PEAK_BYTES, totals->peak_bytes, "it", text);
+	struct error *error = NULL;
+	if (facts->own.peak_bytes == totals->peak_bytes)
+		text_add(text, ", all of it what libraries keep for themselves");
+	else
+		error = add_top_place(
+			facts->rows, METRIC_PEAK_BYTES, totals->peak_bytes, "it", text);
 	text_add(text, ".\n");
 	return error;
 }
@@ -340,6 +381,7 @@ static struct error *(*const verdict_sentences[])(const struct facts *, struct t
 	say_nothing_allocated,
 	say_never_freed,
 	say_leaks,
+	say_libraries,
 	say_errors,
 	say_peak,
 	say_temporary,
@@ -349,13 +391,20 @@ static struct error *(*const verdict_sentences[])(const struct facts *, struct t
 	say_marks,
 };
 
-struct error *verdict_add(const struct model *model, const struct rows *rows, struct text *text)
+struct error *verdict_add(const struct model *model, const struct rows *rows,
+	const struct leak_sum leaks[LEAK_CLASSES], struct text *text)
 {
-	struct facts facts = {model_target(model), model_recording(model), model_totals(model),
-		rows, model_inherited(model), model_leak_search(model), NULL, 0};
+	struct facts facts = {
+		.target = model_target(model),
+		.recording = model_recording(model),
+		.totals = model_totals(model),
+		.rows = rows,
+		.inherited = model_inherited(model),
+		.leaks = leaks,
+		.left = library_own_left(model_totals(model), rows),
+	};
+	library_own_sum(rows, &facts.own);
 	facts.errors = model_errors(model, &facts.error_count);
-	if (facts.leaks && facts.leaks->way == LEAK_WAY_NONE)
-		facts.leaks = NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(verdict_sentences); i++) {
 		size_t start = text->len;
 		struct error *error = verdict_sentences[i](&facts, text);

@@ -19,6 +19,7 @@ enum {
 	OPT_LIMIT_FIRST = 256, /* and on: limits, by rule */
 	OPT_BASELINE = OPT_LIMIT_FIRST + BUDGET_RULES,
 	OPT_FAIL_ON,
+	OPT_COUNT_LIBRARIES,
 	OPT_BUDGET_FORMAT,
 	OPT_BUDGET_JSON,
 	OPT_BUDGET_LIMIT,
@@ -41,6 +42,8 @@ static const struct option_spec option_specs[] = {
 	{OPT_FAIL_ON, "fail-on", "LIST",
 		"kinds that count as leaked: definite, indirect, possible, reachable, all "
 		"(default: definite,indirect); alone: as --max-leak 0"},
+	{OPT_COUNT_LIBRARIES, "count-libraries", NULL,
+		"what libraries keep for themselves counts as live at the end, too"},
 	{OPT_SUPPRESSIONS, "suppressions", "FILE",
 		"leaks that are known, in Valgrind's form or LSan's; may be repeated"},
 	{OPT_DEFAULT_SUPPRESSIONS, "default-suppressions", "yes|no",
@@ -105,6 +108,9 @@ static bool take(const struct options *options, int id, void *ctx)
 		request->kinds_given = true;
 		return is_taken(options, leak_options_kinds("fail-on", options->argument,
 						 &request->view.limits.leak_kinds));
+	case OPT_COUNT_LIBRARIES:
+		request->view.count_libraries = true;
+		return true;
 	case OPT_BUDGET_FORMAT:
 		return take_format(options, request);
 	case OPT_BUDGET_JSON:

@@ -18,11 +18,13 @@ enum {
 	OPT_VIEW = 256,
 	OPT_NORMALIZE,
 	OPT_CUM,
+	OPT_COUNT_LIBRARIES,
 };
 
 static const struct option_spec option_specs[] = {
 	{OPT_VIEW, "view", "VIEW",
-		"summary (default), sites, never-freed, peak, inherited, temporary, kept, "
+		"summary (default), sites, never-freed, libraries, peak, inherited, temporary, "
+		"kept, "
 		"functions, lines, addresses, files, modules, growth, timeline, lifetimes, "
 		"realloc, sizes, threads, "
 		"marks or errors"},
@@ -30,6 +32,8 @@ static const struct option_spec option_specs[] = {
 		"show at most N rows (default: 20, in the summary 5)"},
 	{OPT_CUM, "cum", NULL,
 		"functions, lines, files…: those first that have most below them too"},
+	{OPT_COUNT_LIBRARIES, "count-libraries", NULL,
+		"what libraries keep for themselves is the program's, too: see --view libraries"},
 	{VIEW_OPT_JSON, "json", NULL,
 		"write JSON, schema heapwise.report/1; complete unless limited (of the view "
 		"timeline: heapwise.timeline/1)"},
@@ -143,6 +147,8 @@ static bool parse(
 			view = options.argument;
 		} else if (id == OPT_NORMALIZE) {
 			ret->normalize = true;
+		} else if (id == OPT_COUNT_LIBRARIES) {
+			ret->shown.options.count_libraries = true;
 		} else if (id == OPT_CUM) {
 			ret->shown.options.by_cum = true;
 		} else if (!view_options_take(&options, id, &ret->shown)) {

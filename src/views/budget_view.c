@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "views/budget_view.h"
 
+#include "analysis/library_own.h"
 #include "analysis/profile.h"
 #include "analysis/summary.h"
 #include "base/cleanup.h"
@@ -80,6 +81,8 @@ static struct error *compare(const struct budget_view_options *options, struct l
 	struct error *error = profile_build(options->baseline, false, NULL, &looked->before);
 	if (error)
 		return error;
+	if (options->count_libraries)
+		library_own_forget(&looked->before.all);
 	struct match_side older = {options->baseline, &looked->before.all},
 			  newer = {looked->now.model, &looked->now.all};
 	struct diff_options how = {
@@ -103,6 +106,8 @@ static struct error *look(
 	struct error *error = profile_build(model, false, NULL, &looked->now);
 	bool leaks =
 		options->limits.given[BUDGET_LEAK] || options->limits.given[BUDGET_LEAK_PER_STACK];
+	if (!error && options->count_libraries)
+		library_own_forget(&looked->now.all);
 	if (!error && options->baseline)
 		error = compare(options, looked);
 	if (!error && leaks)
@@ -112,6 +117,7 @@ static struct error *look(
 		.rows = &looked->now.all,
 		.baseline = options->baseline,
 		.diff = options->baseline ? &looked->diff : NULL,
+		.baseline_rows = options->baseline ? &looked->before.all : NULL,
 		.leaks = leaks ? &looked->leaks : NULL,
 	};
 	return error ? error : budget_build(&input, &options->limits, &looked->budget);

@@ -24,6 +24,7 @@ struct budget_view_options {
 	struct budget_limits limits;
 	const struct model *baseline;      /* NULL: none */
 	bool same_recording;               /* the baseline is of it too */
+	bool count_libraries;              /* what they keep for themselves counts too */
 	const char *labels[2];             /* what baseline and recording are called */
 	struct suppressions *suppressions; /* of leaks; NULL: none */
 	size_t limit;                      /* findings of each limit; VIEW_DEFAULT_LIMIT */

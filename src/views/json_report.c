@@ -156,6 +156,7 @@ void json_row_members(const struct page *page, const struct row *row, struct jso
 	json_put_string(json, "kind", alloc_kind_name(row->sums.kind));
 	put_figures(json, page, members, ARRAY_SIZE(members), &row->sums);
 	put_ranges(json, page, &row->sums);
+	json_put_string(json, "library", row->library);
 	put_fits_on_stack(json, page, row);
 	json_put_stack(json, row);
 }
@@ -199,28 +200,32 @@ static void put_inherited(struct json *json, const struct inherited *inherited)
 	json_object_end(json);
 }
 
-/* "leaks": {…}; null where nobody searched. Without suppressions: those are of `leaks`. */
-static void put_leaks(struct json *json, const struct leak_search *search)
+/* "leaks": {…}; null where nobody searched. As 'heapwise leaks' has them. */
+static void put_leaks(struct json *json, const struct summary *summary)
 {
-	static const char *const names[LEAK_KINDS] = {
-		[LEAK_DEFINITE] = "definite",
-		[LEAK_INDIRECT] = "indirect",
-		[LEAK_POSSIBLE] = "possible",
-		[LEAK_REACHABLE] = "reachable",
-	};
 	json_key(json, "leaks");
-	if (!search || search->way == LEAK_WAY_NONE) {
+	if (!summary->searched) {
 		json_null(json);
 		return;
 	}
 	json_object_begin(json);
-	for (unsigned kind = 0; kind < LEAK_KINDS; kind++) {
-		json_key(json, names[kind]);
+	for (unsigned class = 0; class < LEAK_CLASS_NEVER_FREED; class ++) {
+		json_key(json, leak_class_name((enum leak_class) class));
 		json_object_begin(json);
-		json_put_u64(json, "blocks", search->blocks[kind]);
-		json_put_u64(json, "bytes", search->bytes[kind]);
+		json_put_u64(json, "blocks", summary->leaks[class].blocks);
+		json_put_u64(json, "bytes", summary->leaks[class].bytes);
 		json_object_end(json);
 	}
+	json_object_end(json);
+}
+
+/* "libraries": {…}: what they keep for themselves of what was never freed. */
+static void put_libraries(struct json *json, const struct site *own)
+{
+	json_key(json, "libraries");
+	json_object_begin(json);
+	json_put_u64(json, "blocks", own->live_blocks);
+	json_put_u64(json, "bytes", own->live_bytes);
 	json_object_end(json);
 }
 
@@ -228,7 +233,8 @@ void json_summary(const struct page *page, struct json *json)
 {
 	json_put_lines(json, "verdict", &page->summary.verdict);
 	put_inherited(json, model_inherited(page->model));
-	put_leaks(json, model_leak_search(page->model));
+	put_leaks(json, &page->summary);
+	put_libraries(json, &page->summary.libraries);
 	json_key(json, "top");
 	json_object_begin(json);
 	for (int i = 0; i < SUMMARY_LISTS; i++)

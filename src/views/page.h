@@ -67,6 +67,8 @@ struct view {
 	enum metric sort;   /* unless the user chose another */
 	unsigned metrics;   /* bit set of those that can be chosen */
 	bool merges;        /* stacks with a common innermost part */
+	/* Lists what was left: without what libraries keep for themselves, or that alone. */
+	bool of_program, of_libraries;
 	size_t text_limit;
 	struct error *(*fill)(struct page *page);
 	void (*text)(const struct page *page, struct text *out);

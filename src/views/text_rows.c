@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "analysis/interval.h"
+#include "analysis/library_own.h"
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "views/page.h"
@@ -89,14 +90,17 @@ static uint64_t whole_of(const struct page *page, enum metric metric)
 	const struct inherited *inherited = model_inherited(page->model);
 	if (page->view->inherited)
 		return metric == METRIC_LIVE_BYTES ? inherited->bytes : inherited->blocks;
-	return metric_of_totals(metric, model_totals(page->model));
+	bool peak = metric == METRIC_PEAK_BYTES || metric == METRIC_PEAK_BLOCKS;
+	if (peak || !(page->view->of_program || page->summary.libraries.live_blocks))
+		return metric_of_totals(metric, model_totals(page->model));
+	struct totals left = library_own_left(model_totals(page->model), &page->all);
+	return metric_of_totals(metric, &left);
 }
 
-static void add_head(
-	const struct page *page, enum metric metric, const struct row *row, struct text *out)
+static void add_head(const struct page *page, enum metric metric, uint64_t whole,
+	const struct row *row, struct text *out)
 {
 	uint64_t value = metric_of_site(metric, &row->sums);
-	uint64_t whole = whole_of(page, metric);
 	enum paint paint = paint_of(whole ? (double)value / (double)whole : 0);
 	text_add(out, "  ");
 	paint_begin(out, page->options->colour, paint);
@@ -123,6 +127,9 @@ static void add_stack(const struct page *page, const struct row *row, struct tex
 			INDENT "fits on the stack: always %" PRIu64
 			       " B, freed by the frame that allocated it\n",
 			row->sums.max_size);
+	if (row->library)
+		text_printf(out, INDENT "kept by a library for itself: %s (%s)\n", row->library,
+			library_own_reason(row->library));
 }
 
 void text_rows(const struct page *page, const char *title, enum metric metric,
@@ -145,8 +152,9 @@ void text_rows(const struct page *page, const char *title, enum metric metric,
 	text_add(out, "\n");
 	if (list->len == 0)
 		text_add(out, "  nothing\n");
+	uint64_t whole = whole_of(page, metric);
 	for (size_t i = 0; i < shown; i++) {
-		add_head(page, metric, list->data[i], out);
+		add_head(page, metric, whole, list->data[i], out);
 		add_stack(page, list->data[i], out);
 	}
 }

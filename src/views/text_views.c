@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/interval.h"
+#include "analysis/library_own.h"
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "views/page.h"
@@ -91,6 +92,9 @@ static void add_totals(const struct page *page, struct text *out)
 		add_total(out, "frees", totals->frees, "", NULL);
 	add_pair(page, range->part || recording->snapshot ? "live then" : "never freed",
 		METRIC_LIVE_BLOCKS, "  with ", METRIC_LIVE_BYTES, out);
+	const struct site *own = &page->summary.libraries;
+	if (own->live_blocks)
+		add_total(out, "of libraries", own->live_blocks, "  with ", &own->live_bytes);
 	if (range->from_step)
 		add_total(out, "new of these", totals->kept_blocks, "  with ", &totals->kept_bytes);
 	add_pair(page, "at the peak", METRIC_PEAK_BLOCKS, "  with ", METRIC_PEAK_BYTES, out);
@@ -146,6 +150,17 @@ void text_sites(const struct page *page, struct text *out)
 	text_notes(&page->notes, out);
 	text_add(out, "\n");
 	text_rows(page, page->view->title, page->sort, &page->list, page->limit, out);
+	struct site own = {0};
+	if (page->view->of_program)
+		library_own_sum(page->rows, &own);
+	if (!own.live_blocks)
+		return;
+	text_add(out, "\nLibraries keep ");
+	text_add_bytes(out, own.live_bytes);
+	text_add(out, " in ");
+	text_add_counted(out, own.live_blocks, "block", "blocks");
+	text_add(out, " for themselves, left out here: --view libraries shows them, "
+		      "--count-libraries counts them.\n");
 }
 
 void text_inherited(const struct page *page, struct text *out)

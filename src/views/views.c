@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/filter.h"
+#include "analysis/library_own.h"
 #include "analysis/merge.h"
 #include "base/cleanup.h"
 #include "base/util.h"
@@ -22,7 +23,13 @@ static struct error *fill_sites(struct page *page)
 		error = rows_merge(from, page->view->filter, &page->merged);
 		from = &page->merged;
 	}
-	return error ? error : rows_select(from, page->view->filter, page->sort, &page->list);
+	if (!error)
+		error = rows_select(from, page->view->filter, page->sort, &page->list);
+	/* As JSON each row says whose blocks it has. */
+	if (!error &&
+		(page->view->of_libraries || (page->view->of_program && !page->options->json)))
+		row_list_leave(&page->list, page->view->of_libraries);
+	return error;
 }
 
 static struct error *fill_summary(struct page *page)
@@ -291,6 +298,14 @@ static const struct view views[] = {
 		.filter = METRIC_LIVE_BLOCKS,
 		.sort = METRIC_LIVE_BYTES,
 		.text_limit = TEXT_ROWS,
+		.of_program = true,
+		SHOWS_SITES},
+	{.name = "libraries",
+		.title = "Kept by libraries for themselves",
+		.filter = METRIC_LIVE_BLOCKS,
+		.sort = METRIC_LIVE_BYTES,
+		.text_limit = TEXT_ROWS,
+		.of_libraries = true,
 		SHOWS_SITES},
 	{.name = "kept",
 		.no_base = "what is kept is of a range of one recording, and the older one has "
@@ -300,6 +315,7 @@ static const struct view views[] = {
 		.filter = METRIC_KEPT_BLOCKS,
 		.sort = METRIC_KEPT_BYTES,
 		.text_limit = TEXT_ROWS,
+		.of_program = true,
 		SHOWS_SITES},
 	{.name = "peak",
 		.title = "Live at the peak",
@@ -562,6 +578,8 @@ static struct error *fill_rows(struct page *page, struct resolver *resolver)
 			page->model, resolver, &page->all);
 	if (error)
 		return error;
+	if (page->options->count_libraries)
+		library_own_forget(&page->all);
 	summary_add_notes(page->model, resolver, &page->notes);
 	if (!view_can_filter(page->view) || !filter_is_given(page->options->filter))
 		return NULL;

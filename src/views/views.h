@@ -40,6 +40,7 @@ struct view_options {
 	size_t limit;
 	bool json;
 	bool all_frames;
+	bool count_libraries;        /* what they keep for themselves counts as the program's */
 	bool by_cum;                 /* tables of flat and cum in the order of cum */
 	bool colour;                 /* text for a terminal that has some */
 	const struct filter *filter; /* NULL: everything */
