@@ -231,7 +231,7 @@ static int compare_rows(const void *left, const void *right)
 	return a->row < b->row ? -1 : a->row > b->row;
 }
 
-static void say_suspect(const struct growth_row *row, uint64_t until_ns, struct text *text)
+void growth_say_suspect(const struct growth_row *row, uint64_t until_ns, struct text *text)
 {
 	if (row->row->place)
 		summary_add_place(text, row->row->place);
@@ -291,7 +291,7 @@ static void say(struct growth *growth, bool chosen)
 	for (; suspects < growth->rows.len && growth->rows.data[suspects].verdict == GROWTH_LEAK;
 		suspects++)
 		if (suspects < SUSPECTS_SAID)
-			say_suspect(&growth->rows.data[suspects], growth->until_ns, text);
+			growth_say_suspect(&growth->rows.data[suspects], growth->until_ns, text);
 	if (suspects > SUSPECTS_SAID)
 		text_printf(text, "%zu more %s growing.\n", suspects - SUSPECTS_SAID,
 			suspects - SUSPECTS_SAID == 1 ? "place keeps" : "places keep");

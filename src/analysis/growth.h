@@ -39,6 +39,9 @@ enum growth_verdict {
 	GROWTH_VERDICTS
 };
 
+/* Of the time, at the end, that is not judged unless somebody says otherwise. */
+#define GROWTH_TAIL_PERCENT 10u
+
 struct growth_row {
 	const struct row *row;
 	enum growth_verdict verdict;
@@ -84,6 +87,9 @@ struct growth_places {
  */
 struct error *growth_build(const struct model *model, struct resolver *resolver,
 	const struct growth_places *places, unsigned tail_percent, struct growth *ret) must_check_;
+
+/* Adds a sentence on a leak suspect, with a newline. */
+void growth_say_suspect(const struct growth_row *row, uint64_t until_ns, struct text *text);
 
 /* "leak-suspect", "cache", "burst", "start-up", "steady", "unknown" */
 const char *growth_verdict_name(enum growth_verdict verdict);

@@ -180,3 +180,81 @@ struct error *rows_merge(const struct rows *from, enum metric weight, struct row
 		row_conclude(&ret->rows.data[i]);
 	return error;
 }
+
+static inline uint64_t place_hash(uint32_t place)
+{
+	return hash_u64(place);
+}
+
+static inline bool place_equal(uint32_t a, uint32_t b)
+{
+	return a == b;
+}
+
+DEFINE_MAP(place_map, uint32_t, uint32_t, place_hash, place_equal)
+
+/* How many frames are inside of the place. */
+static size_t frames_inside(const struct row *row)
+{
+	size_t inside = 0;
+	while (inside < row->depth && row->frames[inside] != row->place)
+		inside++;
+	return inside;
+}
+
+/* Whether two stacks reach their place along the same frames. */
+static bool same_inside(const struct row *a, const struct row *b, size_t inside)
+{
+	if (inside != frames_inside(b))
+		return false;
+	for (size_t i = 0; i < inside; i++)
+		if (a->frames[i]->place != b->frames[i]->place)
+			return false;
+	return true;
+}
+
+static void merge_at_place(struct row *group, const struct row *row)
+{
+	struct row member = *row;
+	size_t inside = frames_inside(group);
+	if (!same_inside(group, &member, inside)) {
+		size_t other = frames_inside(&member);
+		group->frames += inside;
+		group->depth -= inside;
+		member.frames += other;
+		member.depth -= other;
+		group->partial = true;
+	}
+	if (group->sums.kind != member.sums.kind)
+		group->sums.kind = group->base.kind = KIND_UNKNOWN;
+	merge_member(group, &member);
+}
+
+struct error *rows_merge_places(const struct rows *from, struct rows *ret)
+{
+	_cleanup_(place_map_deinit) struct place_map map;
+	place_map_init(&map);
+	for (size_t i = 0; i < from->rows.len; i++) {
+		const struct row *row = &from->rows.data[i];
+		bool is_new = true;
+		uint32_t *group = NULL;
+		if (row->library)
+			continue;
+		if (row->place && !(group = place_map_insert(&map, row->place->place, &is_new)))
+			return error_no_memory();
+		if (!is_new) {
+			merge_at_place(&ret->rows.data[*group], row);
+			continue;
+		}
+		if (group)
+			*group = (uint32_t)ret->rows.len;
+		if (!row_vec_push(&ret->rows, *row))
+			return error_no_memory();
+	}
+	for (size_t i = 0; i < ret->rows.len; i++) {
+		const struct shown_frame *place = ret->rows.data[i].place;
+		row_conclude(&ret->rows.data[i]);
+		ret->rows.data[i].place = place;
+	}
+	return NULL;
+}

@@ -84,7 +84,7 @@ static void say_step(const struct realloc_row *row, struct text *text)
 	text_add(text, usual ? " at a time: " : " on average: ");
 }
 
-static void say_row(const struct realloc_row *row, struct text *text)
+void realloc_row_say(const struct realloc_row *row, struct text *text)
 {
 	const struct realloc_site *sums = &row->sums;
 	if (row->row->place)
@@ -111,7 +111,7 @@ static void say(struct reallocs *reallocs)
 	size_t stepwise = 0;
 	for (size_t i = 0; i < reallocs->rows.len; i++)
 		if (reallocs->rows.data[i].stepwise && stepwise++ < SAID)
-			say_row(&reallocs->rows.data[i], &reallocs->verdict);
+			realloc_row_say(&reallocs->rows.data[i], &reallocs->verdict);
 	if (stepwise > SAID)
 		text_printf(&reallocs->verdict, "%zu more places grow blocks step by step.\n",
 			stepwise - SAID);

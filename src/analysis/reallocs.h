@@ -31,6 +31,9 @@ void reallocs_deinit(struct reallocs *reallocs);
 struct error *reallocs_build(const struct model *model, struct resolver *resolver,
 	const struct rows *rows, struct reallocs *ret) must_check_;
 
+/* Adds a sentence on a place that grows blocks step by step, with a newline. */
+void realloc_row_say(const struct realloc_row *row, struct text *text);
+
 /* Adds a site's sums to those of another; of the longest chain and the usual step the larger one.
  */
 void realloc_site_add(struct realloc_site *sums, const struct realloc_site *more);

@@ -36,9 +36,13 @@ const char *summary_list_name(enum summary_list list)
 
 void summary_init(struct summary *summary)
 {
+	*summary = (struct summary){.searched = false};
 	text_init(&summary->verdict);
 	for (int i = 0; i < SUMMARY_LISTS; i++)
 		row_list_init(&summary->lists[i]);
+	rows_init(&summary->places);
+	growth_init(&summary->growth);
+	reallocs_init(&summary->reallocs);
 	rows_init(&summary->calls);
 	rows_init(&summary->temporary);
 }
@@ -48,6 +52,9 @@ void summary_deinit(struct summary *summary)
 	text_deinit(&summary->verdict);
 	for (int i = 0; i < SUMMARY_LISTS; i++)
 		row_list_deinit(&summary->lists[i]);
+	rows_deinit(&summary->places);
+	growth_deinit(&summary->growth);
+	reallocs_deinit(&summary->reallocs);
 	rows_deinit(&summary->calls);
 	rows_deinit(&summary->temporary);
 }
@@ -96,7 +103,7 @@ static struct error *build_lists(
 {
 	const struct {
 		enum summary_list list;
-		struct rows *merged; /* NULL: as they are */
+		struct rows *merged; /* by weight; NULL: by place */
 		enum metric filter;
 	} plan[] = {
 		{SUMMARY_NEVER_FREED, NULL,
@@ -105,10 +112,10 @@ static struct error *build_lists(
 		{SUMMARY_CALLS, &summary->calls, METRIC_ALLOCATIONS},
 		{SUMMARY_TEMPORARY, &summary->temporary, METRIC_TEMPORARY},
 	};
-	for (size_t i = 0; i < ARRAY_SIZE(plan); i++) {
+	struct error *error = rows_merge_places(rows, &summary->places);
+	for (size_t i = 0; i < ARRAY_SIZE(plan) && !error; i++) {
 		enum metric metric = summary_metric(range, plan[i].list);
-		const struct rows *from = rows;
-		struct error *error = NULL;
+		const struct rows *from = &summary->places;
 		if (plan[i].merged) {
 			error = rows_merge(rows, metric, plan[i].merged);
 			from = plan[i].merged;
@@ -117,10 +124,8 @@ static struct error *build_lists(
 			error = rows_select(
 				from, plan[i].filter, metric, &summary->lists[plan[i].list]);
 		row_list_leave(&summary->lists[plan[i].list], false);
-		if (error)
-			return error;
 	}
-	return NULL;
+	return error;
 }
 
 /* The kinds as 'heapwise leaks' has them, with no suppressions but the built-in ones. */
@@ -148,14 +153,35 @@ static struct error *sum_leaks(const struct model *model, struct summary *ret)
 	return error;
 }
 
-struct error *summary_build(const struct model *model, const struct rows *rows, struct summary *ret)
+/* What becomes of places over time, and of blocks that are reallocated, where that is known. */
+static struct error *judge_lives(const struct model *model, struct resolver *resolver,
+	const struct rows *rows, struct summary *ret)
+{
+	size_t moments, sites;
+	model_series(model, &moments);
+	model_series_sites(model, &sites);
+	const struct growth_places places = {.all = rows, .shown = rows};
+	struct error *error = NULL;
+	ret->has_growth = moments && sites;
+	ret->has_reallocs = model_lifetimes(model)->known;
+	if (ret->has_growth)
+		error = growth_build(model, resolver, &places, GROWTH_TAIL_PERCENT, &ret->growth);
+	if (!error && ret->has_reallocs)
+		error = reallocs_build(model, resolver, rows, &ret->reallocs);
+	return error;
+}
+
+struct error *summary_build(const struct model *model, struct resolver *resolver,
+	const struct rows *rows, struct summary *ret)
 {
 	library_own_sum(rows, &ret->libraries);
 	struct error *error = sum_leaks(model, ret);
 	if (!error)
-		error = verdict_add(model, rows, ret->searched ? ret->leaks : NULL, &ret->verdict);
-	if (!error)
 		error = build_lists(&model_recording(model)->range, rows, ret);
+	if (!error && resolver)
+		error = judge_lives(model, resolver, rows, ret);
+	if (!error)
+		error = verdict_add(model, rows, ret, &ret->verdict);
 	if (error)
 		return error;
 	return ret->verdict.failed ? error_no_memory() : NULL;

@@ -6,7 +6,9 @@
 #ifndef ANALYSIS_SUMMARY_H
 #define ANALYSIS_SUMMARY_H
 
+#include "analysis/growth.h"
 #include "analysis/leaks.h"
+#include "analysis/reallocs.h"
 #include "analysis/rows.h"
 #include "base/text.h"
 
@@ -23,18 +25,24 @@ struct summary {
 	/* All rows, best first; METRIC as summary_metric. Without those of libraries' own blocks.
 	 */
 	struct row_list lists[SUMMARY_LISTS];
-	struct rows calls, temporary; /* where merged rows live */
-	struct site libraries;        /* what they keep for themselves */
-	bool searched;                /* for leaks; then, by class: */
+	struct rows places, calls, temporary; /* where merged rows live */
+	struct growth growth;                 /* empty unless the model has a series with sites */
+	struct reallocs reallocs;             /* empty unless the model has lives */
+	bool has_growth, has_reallocs;
+	struct site libraries; /* what they keep for themselves */
+	bool searched;         /* for leaks; then, by class: */
 	struct leak_sum leaks[LEAK_CLASSES];
 };
 
 void summary_init(struct summary *summary);
 void summary_deinit(struct summary *summary);
 
-/* Fills an empty summary. `rows` are all rows of the model and must outlive it. */
-struct error *summary_build(
-	const struct model *model, const struct rows *rows, struct summary *ret);
+/*
+ * Fills an empty summary. `rows` are all rows of the model and must outlive it. Growth and reallocs
+ * are looked at where the model has what they need and there is a resolver; NULL: they are not.
+ */
+struct error *summary_build(const struct model *model, struct resolver *resolver,
+	const struct rows *rows, struct summary *ret);
 
 /*
  * Adds sentences, each with a newline, that say what limits the figures: damage, loss, an ending by

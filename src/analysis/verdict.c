@@ -11,9 +11,9 @@
 
 #include "analysis/library_own.h"
 #include "analysis/metric.h"
+#include "analysis/notable.h"
 #include "analysis/summary.h"
 #include "base/cleanup.h"
-#include "base/map.h"
 #include "base/util.h"
 
 static const char *plural(uint64_t count, const char *one, const char *many)
@@ -33,78 +33,14 @@ static void add_share(struct text *text, uint64_t part, uint64_t whole)
 		text_printf(text, "%.0f%%", percent);
 }
 
-struct place_sum {
-	uint64_t sum;
-	const struct shown_frame *frame;
-};
-
-static inline uint64_t place_hash(uint32_t place)
-{
-	return hash_u64(place);
-}
-
-static inline bool place_equal(uint32_t a, uint32_t b)
-{
-	return a == b;
-}
-
-DEFINE_MAP(place_map, uint32_t, struct place_sum, place_hash, place_equal)
-
-/* The place with the most of a metric, the first one of equals; frame NULL if there is none. What
- * libraries keep for themselves has no place that anybody could mend. */
-static struct error *find_top_place(
-	const struct rows *rows, enum metric metric, struct place_sum *ret)
-{
-	_cleanup_(place_map_deinit) struct place_map places;
-	place_map_init(&places);
-	for (size_t i = 0; i < rows->rows.len; i++) {
-		const struct row *row = &rows->rows.data[i];
-		uint64_t value = metric_of_site(metric, &row->sums);
-		if (!row->place || row->library || value == 0)
-			continue;
-		struct place_sum *place = place_map_insert(&places, row->place->place, NULL);
-		if (!place)
-			return error_no_memory();
-		place->sum += value;
-		place->frame = row->place;
-	}
-	for (size_t i = 0; i < rows->rows.len; i++) {
-		const struct row *row = &rows->rows.data[i];
-		const struct place_sum *place =
-			row->place ? place_map_find(&places, row->place->place) : NULL;
-		if (place && place->sum > ret->sum)
-			*ret = *place;
-	}
-	return NULL;
-}
-
-/* ", all of it from one place: foo (foo.c:12)" or ", 40% of it from one place: …" */
-static struct error *add_top_place(const struct rows *rows, enum metric metric, uint64_t total,
-	const char *it, struct text *text)
-{
-	struct place_sum top = {0};
-	struct error *error = find_top_place(rows, metric, &top);
-	if (error)
-		return error;
-	if (!top.frame)
-		return NULL;
-	text_add(text, ", ");
-	if (top.sum == total)
-		text_add(text, "all");
-	else
-		add_share(text, top.sum, total);
-	text_printf(text, " of %s from one place: ", it);
-	summary_add_place(text, top.frame);
-	return NULL;
-}
-
 /* What sentences are made from. */
 struct facts {
 	const struct target *target;
 	const struct recording *recording;
 	const struct totals *totals;
-	const struct rows *rows;
+	const struct summary *summary;
 	const struct inherited *inherited;
+	const struct lifetimes *lives;
 	const struct leak_sum *leaks;       /* by class; NULL: no search, or an attempt alone */
 	struct totals left;                 /* the totals without what libraries keep */
 	struct site own;                    /* what they keep */
@@ -112,11 +48,46 @@ struct facts {
 	size_t error_count;
 };
 
-static struct error *say_nothing_allocated(const struct facts *facts, struct text *text)
+/* The row of a list with the most of a metric, the first one of equals; NULL: none has a place. */
+static const struct row *find_top(const struct row_list *list, enum metric metric)
+{
+	const struct row *top = NULL;
+	uint64_t most = 0;
+	for (size_t i = 0; i < list->len; i++) {
+		uint64_t value = metric_of_site(metric, &list->data[i]->sums);
+		if (value <= most || !list->data[i]->place)
+			continue;
+		most = value;
+		top = list->data[i];
+	}
+	return top;
+}
+
+/*
+ * ", all of it from one place: foo (foo.c:12)" or ", 40% of it from one place: …": what the list
+ * has first, so that both agree.
+ */
+static void add_top_place(const struct facts *facts, enum summary_list list, enum metric metric,
+	uint64_t total, const char *it, struct text *text)
+{
+	const struct row *top = find_top(&facts->summary->lists[list], metric);
+	if (!top)
+		return;
+	uint64_t value = metric_of_site(metric, &top->sums);
+	text_add(text, ", ");
+	if (value == total)
+		text_add(text, "all");
+	else
+		add_share(text, value, total);
+	text_printf(text, " of %s from one place: ", it);
+	summary_add_place(text, top->place);
+}
+
+static void say_nothing_allocated(const struct facts *facts, struct text *text)
 {
 	if (facts->totals->allocations != 0 || facts->recording->range.part ||
 		!metric_is_known(METRIC_ALLOCATIONS, facts->recording))
-		return NULL;
+		return;
 	if (!facts->recording->complete && !facts->recording->events &&
 		!facts->recording->own_malloc && !facts->recording->not_attached)
 		text_add(text,
@@ -127,11 +98,10 @@ static struct error *say_nothing_allocated(const struct facts *facts, struct tex
 		text_add(text, "No allocation was seen.\n");
 	else
 		text_add(text, "The program allocated nothing.\n");
-	return NULL;
 }
 
 /* "3 MiB in 5 blocks were live then; 1 MiB in 2 blocks of these were allocated in the range, …" */
-static struct error *say_live_then(const struct facts *facts, struct text *text)
+static void say_live_then(const struct facts *facts, struct text *text)
 {
 	const struct totals *totals = facts->totals;
 	bool from_start = !facts->recording->range.from_step;
@@ -153,9 +123,9 @@ static struct error *say_live_then(const struct facts *facts, struct text *text)
 	}
 	enum metric metric = from_start ? METRIC_LIVE_BYTES : METRIC_KEPT_BYTES;
 	uint64_t total = metric_of_totals(metric, totals);
-	struct error *error = total ? add_top_place(facts->rows, metric, total, "it", text) : NULL;
+	if (total)
+		add_top_place(facts, SUMMARY_NEVER_FREED, metric, total, "it", text);
 	text_add(text, ".\n");
-	return error;
 }
 
 /* "4.00 KiB in 1 block" */
@@ -191,19 +161,21 @@ static void say_nothing_left(const struct facts *facts, struct text *text)
 	text_add(text, ".\n");
 }
 
-static struct error *say_never_freed(const struct facts *facts, struct text *text)
+static void say_never_freed(const struct facts *facts, struct text *text)
 {
 	const struct totals *totals = facts->totals;
 	if (!metric_is_known(METRIC_LIVE_BYTES, facts->recording))
-		return NULL;
-	if (facts->recording->range.part || facts->recording->snapshot)
-		return say_live_then(facts, text);
+		return;
+	if (facts->recording->range.part || facts->recording->snapshot) {
+		say_live_then(facts, text);
+		return;
+	}
 	if (totals->allocations == 0 && metric_is_known(METRIC_ALLOCATIONS, facts->recording))
-		return NULL;
+		return;
 	totals = &facts->left;
 	if (totals->live_blocks == 0) {
 		say_nothing_left(facts, text);
-		return NULL;
+		return;
 	}
 	add_amount(text, totals->live_bytes, totals->live_blocks);
 	if (!facts->recording->complete)
@@ -215,14 +187,13 @@ static struct error *say_never_freed(const struct facts *facts, struct text *tex
 	else
 		text_printf(text, " %s never freed", plural(totals->live_blocks, "was", "were"));
 	enum metric metric = totals->live_bytes ? METRIC_LIVE_BYTES : METRIC_LIVE_BLOCKS;
-	struct error *error =
-		add_top_place(facts->rows, metric, metric_of_totals(metric, totals), "it", text);
+	add_top_place(
+		facts, SUMMARY_NEVER_FREED, metric, metric_of_totals(metric, totals), "it", text);
 	text_add(text, ".\n");
-	return error;
 }
 
 /* What became of the blocks that were never freed, where somebody searched. */
-static struct error *say_leaks(const struct facts *facts, struct text *text)
+static void say_leaks(const struct facts *facts, struct text *text)
 {
 	static const char *const words[] = {
 		[LEAK_CLASS_DEFINITE] = "definitely lost",
@@ -243,27 +214,25 @@ static struct error *say_leaks(const struct facts *facts, struct text *text)
 	}
 	if (before[0] == ',')
 		text_add(text, " ('heapwise leaks' tells which).\n");
-	return NULL;
 }
 
 /* "Libraries keep 75.0 KiB in 2 more blocks for themselves (report --view libraries)." */
-static struct error *say_libraries(const struct facts *facts, struct text *text)
+static void say_libraries(const struct facts *facts, struct text *text)
 {
 	if (!tells_own(facts) || !facts->left.live_blocks)
-		return NULL;
+		return;
 	text_add(text, "Libraries keep ");
 	text_add_bytes(text, facts->own.live_bytes);
 	text_add(text, " in ");
 	text_add_counted(text, facts->own.live_blocks, "more block", "more blocks");
 	text_add(text, " for themselves (report --view libraries).\n");
-	return NULL;
 }
 
-static struct error *say_peak(const struct facts *facts, struct text *text)
+static void say_peak(const struct facts *facts, struct text *text)
 {
 	const struct totals *totals = facts->totals;
 	if (totals->peak_bytes == 0)
-		return NULL;
+		return;
 	bool merged = facts->recording->merged;
 	text_add(text, merged ? "Peaks, each at its own moment, are together " : "Peak ");
 	text_add_bytes(text, totals->peak_bytes);
@@ -271,41 +240,79 @@ static struct error *say_peak(const struct facts *facts, struct text *text)
 		text_add(text, " after ");
 		text_add_duration_ns(text, totals->peak_time_ns);
 	}
-	struct error *error = NULL;
 	if (facts->own.peak_bytes == totals->peak_bytes)
 		text_add(text, ", all of it what libraries keep for themselves");
 	else
-		error = add_top_place(
-			facts->rows, METRIC_PEAK_BYTES, totals->peak_bytes, "it", text);
+		add_top_place(
+			facts, SUMMARY_PEAK, METRIC_PEAK_BYTES, totals->peak_bytes, "it", text);
 	text_add(text, ".\n");
-	return error;
+}
+
+/* Places that keep growing, whether they are freed at the end or not. */
+static void say_growth(const struct facts *facts, struct text *text)
+{
+	if (facts->summary->has_growth)
+		notable_say_growth(facts->totals, &facts->summary->growth, text);
+}
+
+static void say_reallocs(const struct facts *facts, struct text *text)
+{
+	if (facts->summary->has_reallocs)
+		notable_say_reallocs(&facts->summary->reallocs, text);
+}
+
+/*
+ * "600,003 allocations of 40.8 MiB were made for a peak of 864 KiB, 99% of them from one place: …;
+ * 97% of the blocks lived for at most 100 allocations."
+ */
+static void say_churn(const struct facts *facts, struct text *text)
+{
+	const struct totals *totals = facts->totals;
+	const enum metric metrics[] = {
+		METRIC_ALLOCATIONS, METRIC_ALLOCATED_BYTES, METRIC_PEAK_BYTES};
+	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++)
+		if (!metric_is_known(metrics[i], facts->recording))
+			return;
+	if (facts->recording->range.part || facts->recording->merged || !notable_churn(totals))
+		return;
+	text_add_count(text, totals->allocations);
+	text_add(text, " allocations of ");
+	text_add_bytes(text, totals->allocated_bytes);
+	text_add(text, " were made for a peak of ");
+	text_add_bytes(text, totals->peak_bytes);
+	add_top_place(facts, SUMMARY_CALLS, METRIC_ALLOCATIONS, totals->allocations, "them", text);
+	uint64_t brief = notable_short_lived(facts->lives);
+	if (facts->lives->known && brief) {
+		text_add(text, "; ");
+		add_share(text, brief, totals->allocations);
+		text_printf(text, " of the blocks lived for at most %u allocations",
+			NOTABLE_SHORT_OTHERS);
+	}
+	text_add(text, ".\n");
 }
 
 /* Churn is worth a sentence from a tenth of all allocations on. */
-static struct error *say_temporary(const struct facts *facts, struct text *text)
+static void say_temporary(const struct facts *facts, struct text *text)
 {
 	const struct totals *totals = facts->totals;
 	if (totals->temporary == 0 || totals->temporary < totals->allocations / 10)
-		return NULL;
+		return;
 	add_share(text, totals->temporary, totals->allocations);
 	text_add(text, " of the allocations were temporary (freed before the next one by the same "
 		       "thread)");
-	struct error *error =
-		add_top_place(facts->rows, METRIC_TEMPORARY, totals->temporary, "these", text);
+	add_top_place(facts, SUMMARY_TEMPORARY, METRIC_TEMPORARY, totals->temporary, "these", text);
 	text_add(text, ".\n");
-	return error;
 }
 
-static struct error *say_failed(const struct facts *facts, struct text *text)
+static void say_failed(const struct facts *facts, struct text *text)
 {
 	if (facts->totals->failed) {
 		text_add_counted(text, facts->totals->failed, "allocation", "allocations");
 		text_add(text, " failed.\n");
 	}
-	return NULL;
 }
 
-static struct error *say_mismatched(const struct facts *facts, struct text *text)
+static void say_mismatched(const struct facts *facts, struct text *text)
 {
 	uint64_t count = facts->recording->mismatched_frees;
 	if (count && !facts->error_count) { /* else they are among the errors */
@@ -314,17 +321,16 @@ static struct error *say_mismatched(const struct facts *facts, struct text *text
 			" %s freed by a function that does not match the allocating one.\n",
 			plural(count, "was", "were"));
 	}
-	return NULL;
 }
 
 /* "It began with at most 6 blocks of 30 KiB that its parent had allocated; 5 of them were freed
  * here." */
-static struct error *say_inherited(const struct facts *facts, struct text *text)
+static void say_inherited(const struct facts *facts, struct text *text)
 {
 	const struct inherited *inherited = facts->inherited;
 	uint64_t freed = facts->recording->inherited_frees;
 	if (!inherited->from || !inherited->blocks)
-		return NULL;
+		return;
 	text_add(text, "It began with ");
 	text_add(text, inherited->at_most ? "at most " : "");
 	text_add_counted(text, inherited->blocks, "block", "blocks");
@@ -336,20 +342,19 @@ static struct error *say_inherited(const struct facts *facts, struct text *text)
 		text_add_count(text, freed);
 	text_printf(text, "%s of them %s freed here.\n", freed ? "" : "none",
 		plural(freed ? freed : 1, "was", "were"));
-	return NULL;
 }
 
 /* Bytes of an error's own sentence. */
 #define ERROR_WORDS_MOST 200u
 
 /* "5 errors were found, 12 times in all, the first: free() of … (report --view errors)." */
-static struct error *say_errors(const struct facts *facts, struct text *text)
+static void say_errors(const struct facts *facts, struct text *text)
 {
 	uint64_t times = 0;
 	for (size_t i = 0; i < facts->error_count; i++)
 		times += facts->errors[i].count;
 	if (!facts->error_count)
-		return NULL;
+		return;
 	text_add_counted(text, facts->error_count, "error", "errors");
 	text_printf(text, " %s found", plural(facts->error_count, "was", "were"));
 	if (times > facts->error_count) {
@@ -362,11 +367,10 @@ static struct error *say_errors(const struct facts *facts, struct text *text)
 		text_add_shown(text, facts->errors->what, ERROR_WORDS_MOST);
 	}
 	text_add(text, " (report --view errors).\n");
-	return NULL;
 }
 
 /* "It has 12 marks (report --view marks)." */
-static struct error *say_marks(const struct facts *facts, struct text *text)
+static void say_marks(const struct facts *facts, struct text *text)
 {
 	uint64_t count = facts->recording->marks;
 	if (count) {
@@ -374,45 +378,48 @@ static struct error *say_marks(const struct facts *facts, struct text *text)
 		text_add_counted(text, count, "mark", "marks");
 		text_add(text, " (report --view marks).\n");
 	}
-	return NULL;
 }
 
-static struct error *(*const verdict_sentences[])(const struct facts *, struct text *) = {
-	say_nothing_allocated,
-	say_never_freed,
-	say_leaks,
-	say_libraries,
-	say_errors,
-	say_peak,
-	say_temporary,
-	say_failed,
-	say_mismatched,
-	say_inherited,
-	say_marks,
+static const struct verdict_sentence {
+	void (*say)(const struct facts *facts, struct text *text);
+	bool begins_with_words; /* not with a name, which has its own first letter */
+} verdict_sentences[] = {
+	{say_nothing_allocated, true},
+	{say_never_freed, true},
+	{say_leaks, true},
+	{say_libraries, true},
+	{say_errors, true},
+	{say_growth, false},
+	{say_peak, true},
+	{say_reallocs, false},
+	{say_churn, true},
+	{say_temporary, true},
+	{say_failed, true},
+	{say_mismatched, true},
+	{say_inherited, true},
+	{say_marks, true},
 };
 
 struct error *verdict_add(const struct model *model, const struct rows *rows,
-	const struct leak_sum leaks[LEAK_CLASSES], struct text *text)
+	const struct summary *summary, struct text *text)
 {
 	struct facts facts = {
 		.target = model_target(model),
 		.recording = model_recording(model),
 		.totals = model_totals(model),
-		.rows = rows,
+		.summary = summary,
 		.inherited = model_inherited(model),
-		.leaks = leaks,
+		.lives = model_lifetimes(model),
+		.leaks = summary->searched ? summary->leaks : NULL,
 		.left = library_own_left(model_totals(model), rows),
 	};
 	library_own_sum(rows, &facts.own);
 	facts.errors = model_errors(model, &facts.error_count);
 	for (size_t i = 0; i < ARRAY_SIZE(verdict_sentences); i++) {
 		size_t start = text->len;
-		struct error *error = verdict_sentences[i](&facts, text);
-		if (error)
-			return error;
-		/* A share in words may begin one. */
-		if (start < text->len)
+		verdict_sentences[i].say(&facts, text);
+		if (verdict_sentences[i].begins_with_words && start < text->len && !text->failed)
 			text->data[start] = (char)toupper(text->data[start]);
 	}
-	return NULL;
+	return text->failed ? error_no_memory() : NULL;
 }

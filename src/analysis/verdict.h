@@ -3,17 +3,17 @@
 #ifndef ANALYSIS_VERDICT_H
 #define ANALYSIS_VERDICT_H
 
-#include "analysis/leaks.h"
 #include "analysis/rows.h"
+#include "analysis/summary.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "model/model.h"
 
 /*
- * Adds sentences, each with a newline; the first one weighs most. `rows` are all of the model,
- * `leaks` are the sums of its search for leaks by class; NULL: there was none.
+ * Adds sentences, each with a newline; the first one weighs most. `rows` are all of the model; of
+ * the summary all else is filled: shares are those of its lists.
  */
 struct error *verdict_add(const struct model *model, const struct rows *rows,
-	const struct leak_sum leaks[LEAK_CLASSES], struct text *text) must_check_;
+	const struct summary *summary, struct text *text) must_check_;
 
 #endif

@@ -29,7 +29,7 @@ static const struct option_spec option_specs[] = {
 		"realloc, sizes, threads, "
 		"marks or errors"},
 	VIEW_SPEC_SORT{VIEW_OPT_LIMIT, "limit", "N",
-		"show at most N rows (default: 20, in the summary 5)"},
+		"show at most N rows (default: 20, in the summary 3)"},
 	{OPT_CUM, "cum", NULL,
 		"functions, lines, files…: those first that have most below them too"},
 	{OPT_COUNT_LIBRARIES, "count-libraries", NULL,
@@ -220,6 +220,14 @@ static int compare(struct request *request, unsigned flags, const struct model *
 	return code;
 }
 
+/* Whether a verdict on all of one recording is wanted: it says what places do over time. */
+static bool looks_at_lives(const struct request *request)
+{
+	const struct view_request *shown = &request->shown;
+	return request->view == view_find("summary") && !shown->merge && !shown->base &&
+	       !moments_query(&shown->moments) && !view_request_blocks(shown);
+}
+
 static int show(const struct command *command, struct request *request)
 {
 	_cleanup_(model_cleanup) struct model *model = NULL;
@@ -240,6 +248,11 @@ static int show(const struct command *command, struct request *request)
 	if (!view_request_files(command, &request->shown, "a report", request->paths,
 		    request->path_count, &path))
 		return ERROR_USAGE;
+	if (looks_at_lives(request)) {
+		flags |= SOURCE_WITH_LIVES | SOURCE_IF_FEW;
+		request->shown.moments_wanted = GROWTH_MOMENTS;
+		request->shown.moments_if_known = true;
+	}
 	int code = view_request_open(&request->shown, path, flags, &model);
 	if (code)
 		return code;

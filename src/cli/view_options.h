@@ -27,6 +27,7 @@
 
 #include "analysis/filter.h"
 #include "analysis/grain.h"
+#include "analysis/growth.h"
 #include "cli/moments.h"
 #include "cli/operands.h"
 #include "cli/options.h"
@@ -162,7 +163,7 @@ struct view_request {
 		.options = {                                                                       \
 			.sort = METRICS,                                                           \
 			.limit = VIEW_DEFAULT_LIMIT,                                               \
-			.tail_percent = 10,                                                        \
+			.tail_percent = GROWTH_TAIL_PERCENT,                                       \
 			.timeline = TIMELINE_DEFAULT                                               \
 		}                                                                                  \
 	}

@@ -354,6 +354,14 @@ static struct error *read_tables(struct reader *reader)
 	return error;
 }
 
+/* Whether going through all events takes no time; nobody knows how many a cut-off file has. */
+static bool has_few_events(const struct reader *reader)
+{
+	uint64_t events = reader->footer.summary[HPW_SUM_EVENTS];
+	return events && events <= LIVES_FEW_EVENTS && hpw_reader_has_all_events(reader) &&
+	       !build_recording(reader->model)->sample_bytes;
+}
+
 static struct error *read_all(struct reader *reader)
 {
 	struct error *error = build_string(reader->model, reader->input->name,
@@ -362,6 +370,10 @@ static struct error *read_all(struct reader *reader)
 		error = read_tables(reader);
 	if (build_recording(reader->model)->sample_bytes)
 		reader->flags |= SOURCE_REPLAY; /* the footer sums up the samples alone */
+	if (!error && (reader->flags & SOURCE_IF_FEW) && !has_few_events(reader)) {
+		reader->wanted_series = NULL;
+		reader->flags &= ~(unsigned)SOURCE_WITH_LIVES;
+	}
 	bool with_marks = reader->flags & SOURCE_WITH_MARKS;
 	if (!error && (reader->query || reader->wanted_series || reader->choice.wanted ||
 			      with_marks || (reader->flags & SOURCE_WITH_LIVES)))

@@ -34,6 +34,9 @@ enum source_flag {
 	/* Sites, their stacks, modules and threads are what is wanted: figures that only events
 	 * tell are left out. */
 	SOURCE_TABLES = 256,
+	/* The series and lives only of recordings with at most LIVES_FEW_EVENTS events: they take
+	 * going through all of these. Of others they are not there. */
+	SOURCE_IF_FEW = 512,
 };
 
 enum source_moment_kind {

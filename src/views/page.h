@@ -118,6 +118,13 @@ void json_size_classes(const struct page *page, struct json *json);
 void text_rows(const struct page *page, const char *title, enum metric metric,
 	const struct row_list *list, size_t limit, struct text *out);
 
+/* The same in brief: of each stack the frame to blame and who called it. */
+void text_rows_brief(const struct page *page, const char *title, enum metric metric,
+	const struct row_list *list, size_t limit, struct text *out);
+
+/* Which views to look at next, as commands. Nothing where none is due. */
+void text_next(const struct page *page, struct text *out);
+
 /* The JSON forms: each adds the members that are a view's own. */
 void json_summary(const struct page *page, struct json *json);
 void json_sites(const struct page *page, struct json *json);

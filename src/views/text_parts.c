@@ -62,8 +62,7 @@ void text_row_stack(const struct row *row, bool all_frames, struct text *out)
 	}
 }
 
-/* An argument as a shell would need it; control characters would spoil the terminal. */
-static void add_argument(const char *argument, struct text *out)
+void text_add_argument(const char *argument, struct text *out)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				    "_-+=/.,:@%^";
@@ -127,7 +126,7 @@ void text_heading(const struct model *model, struct text *out)
 	for (size_t i = 0; i < target->command_len && i < ARGUMENTS_SHOWN; i++) {
 		if (i > 0)
 			text_add_char(out, ' ');
-		add_argument(target->command[i], out);
+		text_add_argument(target->command[i], out);
 	}
 	if (target->command_len == 0)
 		text_add(out, "(unknown program)");

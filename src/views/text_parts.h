@@ -22,4 +22,7 @@ void text_verdict(const struct text *verdict, struct text *out);
 /* The same under a title; nothing if there are none. */
 void text_notes(const struct text *notes, struct text *out);
 
+/* Adds an argument as a shell needs it; without control characters, which spoil terminals. */
+void text_add_argument(const char *argument, struct text *out);
+
 #endif

@@ -119,6 +119,23 @@ static void add_head(const struct page *page, enum metric metric, uint64_t whole
 		text_printf(out, "  from %s at\n", alloc_kind_name(row->sums.kind));
 }
 
+/* From the frame to blame on, so many. */
+#define BRIEF_FRAMES 2u
+
+/* In the list of a page in brief: whole ones are in the views that it names. */
+static void add_brief_stack(const struct row *row, struct text *out)
+{
+	size_t first = 0;
+	while (first < row->depth && row->frames[first] != row->place)
+		first++;
+	if (first == row->depth)
+		first = 0;
+	for (size_t i = first; i < row->depth && i < first + BRIEF_FRAMES; i++)
+		text_frame(row->frames[i], out);
+	if (row->depth == 0)
+		text_add(out, INDENT "(no stack was recorded)\n");
+}
+
 static void add_stack(const struct page *page, const struct row *row, struct text *out)
 {
 	text_row_stack(row, page->options->all_frames, out);
@@ -132,8 +149,8 @@ static void add_stack(const struct page *page, const struct row *row, struct tex
 			library_own_reason(row->library));
 }
 
-void text_rows(const struct page *page, const char *title, enum metric metric,
-	const struct row_list *list, size_t limit, struct text *out)
+static void add_rows(const struct page *page, const char *title, enum metric metric,
+	const struct row_list *list, size_t limit, bool brief, struct text *out)
 {
 	size_t shown = list->len < limit ? list->len : limit;
 	if (!metric_is_known(metric, model_recording(page->model))) {
@@ -155,6 +172,21 @@ void text_rows(const struct page *page, const char *title, enum metric metric,
 	uint64_t whole = whole_of(page, metric);
 	for (size_t i = 0; i < shown; i++) {
 		add_head(page, metric, whole, list->data[i], out);
-		add_stack(page, list->data[i], out);
+		if (brief)
+			add_brief_stack(list->data[i], out);
+		else
+			add_stack(page, list->data[i], out);
 	}
+}
+
+void text_rows(const struct page *page, const char *title, enum metric metric,
+	const struct row_list *list, size_t limit, struct text *out)
+{
+	add_rows(page, title, metric, list, limit, false, out);
+}
+
+void text_rows_brief(const struct page *page, const char *title, enum metric metric,
+	const struct row_list *list, size_t limit, struct text *out)
+{
+	add_rows(page, title, metric, list, limit, true, out);
 }

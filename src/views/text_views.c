@@ -108,6 +108,25 @@ static void add_totals(const struct page *page, struct text *out)
 		add_total(out, "threads", totals->threads, "", NULL);
 }
 
+#define SUMMARY_CALLS_LEAST 1000u
+
+/* A page or two unless somebody wants more of it. */
+static bool in_brief(const struct page *page)
+{
+	return page->options->limit == VIEW_DEFAULT_LIMIT && !page->options->all_frames;
+}
+
+/* In brief calls count where there are many, temporary ones where they are said above. */
+static bool is_worth_a_list(const struct page *page, int list)
+{
+	const struct totals *totals = model_totals(page->model);
+	if (!in_brief(page))
+		return true;
+	if (list == SUMMARY_CALLS)
+		return totals->allocations >= SUMMARY_CALLS_LEAST;
+	return list != SUMMARY_TEMPORARY || totals->temporary >= totals->allocations / 10;
+}
+
 void text_summary(const struct page *page, struct text *out)
 {
 	static const char *const titles[] = {
@@ -123,7 +142,7 @@ void text_summary(const struct page *page, struct text *out)
 	text_notes(&page->notes, out);
 	add_totals(page, out);
 	for (int i = 0; i < SUMMARY_LISTS; i++) {
-		if (page->summary.lists[i].len == 0)
+		if (page->summary.lists[i].len == 0 || !is_worth_a_list(page, i))
 			continue;
 		const char *title = titles[i];
 		if (i == SUMMARY_NEVER_FREED &&
@@ -131,8 +150,9 @@ void text_summary(const struct page *page, struct text *out)
 			title = range->from_step ? "Allocated in the range and live at its end"
 						 : "Live then";
 		text_add(out, "\n");
-		text_rows(page, title, summary_metric(range, (enum summary_list)i),
-			&page->summary.lists[i], page->limit, out);
+		(in_brief(page) ? text_rows_brief : text_rows)(page, title,
+			summary_metric(range, (enum summary_list)i), &page->summary.lists[i],
+			page->limit, out);
 	}
 	if (page->options->sort != METRICS) {
 		_cleanup_(text_deinit) struct text title;
@@ -142,6 +162,7 @@ void text_summary(const struct page *page, struct text *out)
 		text_rows(page, title.data ? title.data : "", page->sort, &page->list, page->limit,
 			out);
 	}
+	text_next(page, out);
 }
 
 void text_sites(const struct page *page, struct text *out)

@@ -34,7 +34,8 @@ static struct error *fill_sites(struct page *page)
 
 static struct error *fill_summary(struct page *page)
 {
-	struct error *error = summary_build(page->model, page->rows, &page->summary);
+	struct error *error =
+		summary_build(page->model, page->resolver, page->rows, &page->summary);
 	return error ? error : fill_sites(page);
 }
 
@@ -261,7 +262,7 @@ static struct error *fill_reallocs(struct page *page)
 #define BIT(metric) (1u << (metric))
 #define ALL_METRICS (BIT(METRICS) - 1)
 #define TEXT_ROWS 20u
-#define TEXT_TOP 5u
+#define TEXT_TOP 3u
 #define MARKS_LIMIT 1000u
 /* What all lists of sites have in common. */
 #define SHOWS_SITES                                                                                \
@@ -301,6 +302,7 @@ static const struct view views[] = {
 		.of_program = true,
 		SHOWS_SITES},
 	{.name = "libraries",
+		.no_base = "what libraries keep is compared with all else: --view sites --base OLD",
 		.title = "Kept by libraries for themselves",
 		.filter = METRIC_LIVE_BLOCKS,
 		.sort = METRIC_LIVE_BYTES,

@@ -24,7 +24,8 @@ struct sink {
 };
 
 #define VIEW_NO_LIMIT SIZE_MAX
-/* The view's own choice: 20 rows (5 for each list of the summary) as text, all as JSON. */
+/* The view's own choice: 20 rows (3 for each list of the summary, these in brief) as text, all as
+ * JSON. */
 #define VIEW_DEFAULT_LIMIT 0
 
 /* What a view is compared with. */
