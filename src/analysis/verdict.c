@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "analysis/library_own.h"
 #include "analysis/metric.h"
@@ -255,6 +256,53 @@ static void say_growth(const struct facts *facts, struct text *text)
 		notable_say_growth(facts->totals, &facts->summary->growth, text);
 }
 
+/* Programs that bring a heap of their own, which does not come through malloc. */
+static const struct own_heap {
+	const char *program; /* what the name of its file begins with */
+	const char *words;
+} own_heaps[] = {
+	{"python", "Python's own allocator (PYTHONMALLOC=malloc sends it all through malloc)"},
+	{"pypy", "PyPy's own heap"},
+	{"node", "V8's heap (node --heap-prof shows it)"},
+	{"chrom", "V8's heap and PartitionAlloc"},
+	{"java", "the JVM's heap (jcmd PID GC.heap_info shows it)"},
+	{"ruby", "Ruby's heap of objects (ObjectSpace shows it)"},
+	{"php", "PHP's own allocator (USE_ZEND_ALLOC=0 sends it through malloc)"},
+};
+
+/* NULL: the program is none of these. */
+static const char *own_heap_of(const struct target *target)
+{
+	const char *slash = strrchr(target->exe, '/');
+	const char *name = slash ? slash + 1 : target->exe;
+	for (size_t i = 0; i < ARRAY_SIZE(own_heaps); i++)
+		if (strncmp(name, own_heaps[i].program, strlen(own_heaps[i].program)) == 0)
+			return own_heaps[i].words;
+	return NULL;
+}
+
+/* Less than that is code, stacks and what each process has. */
+#define RESIDENT_UNEXPLAINED_BYTES (UINT64_C(16) << 20)
+
+/* "The process's resident memory peaked at 58 MiB; 4.24 MiB of that came through malloc. …" */
+static void say_resident(const struct facts *facts, struct text *text)
+{
+	const struct recording *recording = facts->recording;
+	uint64_t resident = recording->resident_peak_bytes, peak = facts->totals->peak_bytes;
+	if (recording->range.part || recording->merged || recording->blocks ||
+		resident < RESIDENT_UNEXPLAINED_BYTES || resident / 2 < peak ||
+		!metric_is_known(METRIC_PEAK_BYTES, recording))
+		return;
+	const char *own = own_heap_of(facts->target);
+	text_add(text, "The process's resident memory peaked at ");
+	text_add_bytes(text, resident);
+	text_add(text, "; at most ");
+	text_add_bytes(text, peak);
+	text_add(text, " of that came through malloc at a time. The rest is code, stacks, "
+		       "mapped memory, what malloc keeps free");
+	text_printf(text, own ? ", and %s.\n" : ".\n", own);
+}
+
 static void say_reallocs(const struct facts *facts, struct text *text)
 {
 	if (facts->summary->has_reallocs)
@@ -391,6 +439,7 @@ static const struct verdict_sentence {
 	{say_errors, true},
 	{say_growth, false},
 	{say_peak, true},
+	{say_resident, true},
 	{say_reallocs, false},
 	{say_churn, true},
 	{say_temporary, true},

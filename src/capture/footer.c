@@ -302,7 +302,7 @@ static bool put_summary(struct buf *ret, const struct tally *t, const struct foo
 		{HPW_SUM_KEPT_FROM_TSC, s->kept.from_tsc},
 		{HPW_SUM_KEPT_UNTIL_TSC, s->kept.until_tsc},
 		{HPW_SUM_DROPPED_STEPS, t->steps - s->kept.steps}, {HPW_SUM_MARKS, s->marks},
-		{HPW_SUM_INSTRUCTIONS, s->instructions}};
+		{HPW_SUM_INSTRUCTIONS, s->instructions}, {HPW_SUM_RESIDENT, s->resident_bytes}};
 	for (unsigned i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		buf_varint(ret, pairs[i][0]);
 		buf_varint(ret, pairs[i][1]);

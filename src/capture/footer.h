@@ -22,6 +22,7 @@ struct footer_summary {
 	uint64_t unrecorded; /* programs it started, all of them */
 	uint64_t lost[HPW_LOST_REASONS];
 	uint64_t marks, instructions;
+	uint64_t resident_bytes;
 	uint32_t notes;        /* enum hpw_note */
 	struct keep_span kept; /* of the events */
 };

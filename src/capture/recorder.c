@@ -6,10 +6,13 @@
  */
 #include "capture/recorder_impl.h"
 
+#include "base/cleanup.h"
 #include "base/util.h"
 #include "capture/instructions.h"
+#include "format/status.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,6 +218,18 @@ bool recorder_has_unwritten(const struct recorder *recorder)
 	return recorder->encoder.steps;
 }
 
+/* How much memory the process has had: it may be killed, and nobody can ask then. */
+static void look_at_memory(struct recorder *r)
+{
+	char path[32], text[HW_STATUS_BYTES];
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)r->pid);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd >= 0 ? read(fd, text, sizeof(text)) : -1;
+	uint64_t bytes = len > 0 ? hw_status_resident(text, (size_t)len) : 0;
+	if (bytes > r->resident_bytes)
+		r->resident_bytes = bytes;
+}
+
 void recorder_tend(struct recorder *recorder)
 {
 	merge_reclaim(&recorder->merge, thread_alive, recorder);
@@ -230,6 +245,7 @@ void recorder_tend(struct recorder *recorder)
 		if (!recorder->tally.threads[i].ended)
 			recorder_read_name(recorder, &recorder->tally.threads[i]);
 	}
+	look_at_memory(recorder);
 	recorder_flush(recorder);
 	if (due)
 		recorder_checkpoint(recorder);

@@ -104,6 +104,13 @@ void recorder_write_live(struct recorder *r)
 	live_walk_end(&walk);
 }
 
+/* At its end the process says it itself; one that was killed was looked at before. */
+static uint64_t resident_of(const struct recorder *r)
+{
+	uint64_t told = __atomic_load_n(&r->shm->resident_bytes, __ATOMIC_RELAXED);
+	return told > r->resident_bytes ? told : r->resident_bytes;
+}
+
 /* The books as they stand, without the list of what is live. */
 struct footer_summary recorder_write_books(struct recorder *r, const struct recorder_end *end)
 {
@@ -121,6 +128,7 @@ struct footer_summary recorder_write_books(struct recorder *r, const struct reco
 		.kept = keep_all(&r->keep),
 		.marks = r->marks,
 		.instructions = instructions_read(r->instructions),
+		.resident_bytes = resident_of(r),
 		.end_tsc = now.tsc,
 		.duration_ns = now.ns - r->began.ns};
 	footer_rings(r->shm, &s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/view_options.h"
+#include "cli/main_program.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -480,6 +481,37 @@ static int anonymize(struct view_request *request, struct model *model)
 	return error ? message_error(error) : 0;
 }
 
+/* Of the newest run the main program: says which, and how to see the others. */
+static struct error *take_main_program(char **newest)
+{
+	_cleanup_(main_program_deinit) struct main_program program;
+	struct error *error = main_program_find(*newest, &program);
+	if (error)
+		return error;
+	if (program.count > 1)
+		message("reading %s (%s): of %zu recordings of the newest run here the one with "
+			"the largest peak; 'heapwise report .' shows all",
+			program.path, program.command, program.count);
+	else
+		message("reading %s, the newest recording here", *newest);
+	free(*newest);
+	*newest = steal_ptr(program.path);
+	return NULL;
+}
+
+/* The first recording of a run may be of who only started the program: then says where that is. */
+static void point_to_main_program(const char *path)
+{
+	_cleanup_(main_program_deinit) struct main_program program = {.path = NULL};
+	struct error *error = main_program_find(path, &program);
+	if (error) /* the file itself will say it */
+		error_destroy(error);
+	else if (program.count > 1 && strcmp(program.path, path) != 0)
+		message("%s is one of %zu recordings of a run; the one with the largest peak is "
+			"%s (%s)",
+			path, program.count, program.path, program.command);
+}
+
 int view_request_open(
 	struct view_request *request, const char *path, unsigned flags, struct model **ret)
 {
@@ -491,8 +523,12 @@ int view_request_open(
 		struct error *error = recording_newest(&newest);
 		if (error)
 			return message_error(error);
-		message("reading %s, the newest recording here", newest);
+		error = take_main_program(&newest);
+		if (error)
+			return message_error(error);
 		path = newest;
+	} else if (!request->more_count) {
+		point_to_main_program(path);
 	}
 	progress_begin("reading %s", path);
 	struct error *error = open_one(request, path, flags, ret);

@@ -180,6 +180,8 @@ enum hpw_summary_key {
 	/* Marks that the program or its users have set, in steps that the file has or had. */
 	HPW_SUM_MARKS = 64,
 	HPW_SUM_INSTRUCTIONS = 65, /* executed by all threads; see HPW_TARGET_INSTRUCTIONS */
+	/* Largest resident size of the process, without shared memory; 0: unknown. */
+	HPW_SUM_RESIDENT = 66,
 };
 
 /* Why an event is not in the recording. */

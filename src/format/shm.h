@@ -195,6 +195,7 @@ struct hw_shm {
 	/* For who looks for pointers in the target's memory: what the runtime keeps for itself
 	 * beside its library's data, and the function that allocates for the program. */
 	struct hw_span own[HW_OWN];
+	uint64_t resident_bytes; /* at its end, as hw_status_resident(); 0: unknown */
 	uint64_t own_ring_bytes; /* of each ring's `own` */
 	uint64_t allocator;
 	/* Collector. */

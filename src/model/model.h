@@ -162,7 +162,9 @@ struct recording {
 	uint64_t children_unrecorded; /* programs it started or went on as, named or not */
 	uint64_t longest_wait_ns;     /* of one thread for room in its ring */
 	uint64_t wait_ns;             /* of all threads together */
-	bool own_malloc;              /* the executable defines malloc: its calls were not seen */
+	/* Largest resident size of the process, without shared memory; 0: not known. */
+	uint64_t resident_peak_bytes;
+	bool own_malloc;      /* the executable defines malloc: its calls were not seen */
 	bool malloc_in_front; /* with that: a library before the recorder's does, not the executable
 			       */
 	bool sandboxed;       /* the program forbade itself system calls or the TSC */

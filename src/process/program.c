@@ -199,6 +199,18 @@ static struct error *check_header(struct program *p, const struct elf_image *ima
 	return NULL;
 }
 
+/* Go links statically unless it uses C, and has a heap of its own even then. */
+#define GO_INSTEAD                                                                                 \
+	"it is a Go program: its heap is not malloc's. 'go tool pprof' takes its profiles "        \
+	"(net/http/pprof, runtime/pprof), and 'heapwise report' reads them"
+
+static bool is_go(const struct elf_image *image)
+{
+	static const char mark[] = "\xff Go buildinf:";
+	const void *all = elf_at(image, 0, image->bytes);
+	return all && memmem(all, image->bytes, mark, sizeof(mark) - 1);
+}
+
 static struct error *check_elf(struct program *p, const struct elf_image *image)
 {
 	struct error *error = check_header(p, image);
@@ -206,7 +218,8 @@ static struct error *check_elf(struct program *p, const struct elf_image *image)
 		return error;
 	const Elf64_Phdr *interp = elf_program_header(image, PT_INTERP);
 	if (!interp)
-		return refuse(p, PROGRAM_CANNOT_RECORD, "link it dynamically",
+		return refuse(p, PROGRAM_CANNOT_RECORD,
+			is_go(image) ? GO_INSTEAD : "link it dynamically",
 			"it is linked statically, so no library can be loaded into it");
 	const char *loader = elf_at(image, interp->p_offset, interp->p_filesz);
 	if (loader && interp->p_filesz && memmem(loader, interp->p_filesz, "ld-musl", 7))

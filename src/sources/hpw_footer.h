@@ -14,7 +14,7 @@
 #include "sources/hpw_file.h"
 
 /* One more than the largest key known. */
-#define HPW_SUM_LIMIT (HPW_SUM_INSTRUCTIONS + 1)
+#define HPW_SUM_LIMIT (HPW_SUM_RESIDENT + 1)
 
 /* A thread as stored: stamps, not nanoseconds. */
 struct hpw_thread_row {

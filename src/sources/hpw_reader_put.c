@@ -136,6 +136,7 @@ static void put_summary(struct reader *reader)
 	recording->children_unrecorded = sum[HPW_SUM_CHILDREN];
 	recording->longest_wait_ns = sum[HPW_SUM_LONGEST_WAIT_NS];
 	recording->wait_ns = sum[HPW_SUM_WAIT_NS];
+	recording->resident_peak_bytes = sum[HPW_SUM_RESIDENT];
 	recording->own_malloc = sum[HPW_SUM_NOTES] & HPW_NOTE_OWN_MALLOC;
 	recording->malloc_in_front = sum[HPW_SUM_NOTES] & HPW_NOTE_IN_FRONT;
 	recording->sandboxed = sum[HPW_SUM_NOTES] & HPW_NOTE_SANDBOXED;

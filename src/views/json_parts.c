@@ -222,6 +222,11 @@ void json_put_recording(
 	json_put_string(json, "file", recording->path);
 	json_put_string(json, "source", recording->source);
 	json_put_bool(json, "snapshot", recording->snapshot);
+	json_key(json, "resident_peak_bytes");
+	if (recording->resident_peak_bytes)
+		json_u64(json, recording->resident_peak_bytes);
+	else
+		json_null(json);
 	json_put_u64(json, "merged", recording->merged);
 	json_put_string(json, "mode", recording->mode);
 	json_put_u64(json, "sample_bytes", recording->sample_bytes);

@@ -116,7 +116,7 @@ static bool in_brief(const struct page *page)
 	return page->options->limit == VIEW_DEFAULT_LIMIT && !page->options->all_frames;
 }
 
-/* In brief calls count where there are many, temporary ones where they are said above. */
+/* In brief calls count where there are many, temporary ones where they are said above, too. */
 static bool is_worth_a_list(const struct page *page, int list)
 {
 	const struct totals *totals = model_totals(page->model);
@@ -124,7 +124,8 @@ static bool is_worth_a_list(const struct page *page, int list)
 		return true;
 	if (list == SUMMARY_CALLS)
 		return totals->allocations >= SUMMARY_CALLS_LEAST;
-	return list != SUMMARY_TEMPORARY || totals->temporary >= totals->allocations / 10;
+	return list != SUMMARY_TEMPORARY || (totals->allocations >= SUMMARY_CALLS_LEAST &&
+						    totals->temporary >= totals->allocations / 10);
 }
 
 void text_summary(const struct page *page, struct text *out)

@@ -36,6 +36,12 @@ static struct error *fill_summary(struct page *page)
 {
 	struct error *error =
 		summary_build(page->model, page->resolver, page->rows, &page->summary);
+	const struct recording *recording = model_recording(page->model);
+	if (!error && !page->summary.has_reallocs && recording->events > LIVES_FEW_EVENTS &&
+		!(recording->unknown & UNKNOWN_LIVES) && !recording->sample_bytes)
+		text_add(&page->notes,
+			"Growth and reallocs were not looked at, since that takes going through "
+			"all events: --view growth and --view realloc do.\n");
 	return error ? error : fill_sites(page);
 }
 

@@ -74,7 +74,7 @@ def report_and_leaks_agree(folder):
     for program in ("hello", "hello_cxx", "file_not_closed", "own_like_library"):
         path = record(folder, program, "--leak-check=full")
         ours = hw.report(path)["leaks"]
-        theirs = json.loads(hw.ask("leaks", "--format", "json", path))["summary"]
+        theirs = json.loads(hw.ask("leaks", "--format", "json", path))["leaks"]["summary"]
         for kind in ("definite", "indirect", "possible", "reachable", "library"):
             hw.need(ours[kind]["blocks"] == theirs[kind]["blocks"], f"{program}: {kind}: {ours} and {theirs}")
 

@@ -8,6 +8,7 @@
  */
 #include "runtime/preload/leave.h"
 
+#include "format/status.h"
 #include "runtime/preload/hooks.h"
 #include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
@@ -181,9 +182,28 @@ static int ask_for_status(struct hw_shm *shm, int status)
 }
 
 /* Returns the status to end with: another one only at the last exit handler. */
+/* How much memory the process had at most, however it came by it: nobody can ask once it is gone.
+ */
+static void tell_resident(const struct rt_process *p)
+{
+	char text[HW_STATUS_BYTES];
+	if (!p || __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != RT_RECORDING || sys_no_calls())
+		return;
+	long fd = sys_call4(
+		__NR_openat, -100 /* AT_FDCWD */, "/proc/self/status", 0x80000 /* O_CLOEXEC */, 0);
+	if (sys_failed(fd))
+		return;
+	long len = sys_call(__NR_read, fd, text, sizeof(text));
+	sys_call(__NR_close, fd, 0, 0);
+	if (!sys_failed(len))
+		p->shm->resident_bytes = hw_status_resident(text, (size_t)len);
+}
+
 static int leave(int status, enum leaver who)
 {
 	uint32_t tid = rt_thread_id();
+	if (who == LEAVER_HANDLER || who == LEAVER_QUICK)
+		tell_resident(rt_process);
 	if (!is_awaited(rt_process, who == LEAVER_HANDLER || who == LEAVER_QUICK))
 		return status;
 	struct hw_shm *shm = rt_process->shm;

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The main program of a run: programs are started through others (env, timeout, sudo, shells,
+ * make), each of which has a recording, and people mean the one that does the work. That is, of all
+ * recordings of the run, the one with the largest peak; of equal ones the one that began last,
+ * since wrappers begin before what they start.
+ */
+#ifndef CLI_MAIN_PROGRAM_H
+#define CLI_MAIN_PROGRAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct main_program {
+	char *path;    /* of its recording; the caller frees it */
+	char *command; /* its program and arguments, for people; the caller frees it */
+	size_t count;  /* recordings of the run that could be read; 1: it is the only one */
+	uint64_t peak_bytes;
+};
+
+void main_program_deinit(struct main_program *program);
+
+/*
+ * The main program of the run that a recording is of: that of FILE.hpw, FILE.PID.hpw,
+ * FILE.PID.N.hpw. Files that can't be read are passed over; errors are of memory or the folder.
+ */
+struct error *main_program_find(const char *path, struct main_program *ret) must_check_;
+
+#endif

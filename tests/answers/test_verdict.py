@@ -1,0 +1,152 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a report's verdict says: growth, reallocs, churn, memory that is not malloc's, and what to look at next."""
+
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+import hw
+
+TESTS = hw.Tests()
+PAGES = 50  # lines: two pages of 80 x 24, with room for a prompt
+
+
+def record(folder, program, *arguments, status=0):
+    path = folder / f"{program}{len(arguments)}.hpw"
+    ended = hw.record([hw.ANSWERS / program, *arguments], path)
+    hw.need(ended.status == status, f"{program}: {ended}")
+    return path
+
+
+def verdict(path):
+    return hw.report(path)["verdict"]
+
+
+def has(sentences, words):
+    return any(words in sentence for sentence in sentences)
+
+
+@TESTS.test
+def growth_that_is_freed(folder):
+    """What grows all the time is said although nothing was left"""
+    said = verdict(record(folder, "grows_then_frees"))
+    hw.need(said[0].startswith("Nothing was left"), said[0])
+    hw.need(said[1].startswith("list_add (") and "keeps growing" in said[1], said[1])
+
+
+@TESTS.test
+def reallocs_by_little(folder):
+    """20,000 reallocs by 10 bytes are said, 16 that double are not"""
+    hw.need(has(verdict(record(folder, "grows_by_little")), "grows by 10 B at a time"), "not said")
+    said = verdict(record(folder, "grows_by_little", "double"))
+    hw.need(not has(said, "at a time"), str(said))
+
+
+@TESTS.test
+def churn(folder):
+    """600,001 allocations for a peak of 800 KiB are said, and that they are short-lived, though none is temporary"""
+    path = record(folder, "churns")
+    said = verdict(path)
+    hw.need(has(said, "600,001 allocations of 39.7 MiB were made for a peak of 800 KiB"), str(said))
+    hw.need(has(said, "more than 99% of the blocks lived for at most 100 allocations"), str(said))
+    hw.need(hw.report(path)["totals"]["temporary"] <= 1, "the program is another one")
+
+
+@TESTS.test
+def sentence_and_list_agree(folder):
+    """The share of "one place" is that of the first row of the list below"""
+    path = record(folder, "shared_place")
+    found = hw.report(path)
+    hw.need("80% of it from one place: from_many (" in found["verdict"][0], found["verdict"][0])
+    top = found["top"]["never_freed"][0]
+    hw.need(top["live_bytes"] == 8000 and top["merged_stacks"] == 8, str(top))
+    hw.need(top["stack"][0]["function"] == "from_many", str(top["stack"][0]))
+    hw.need("(80.0%)" in hw.ask("report", path), "the list has another share")
+
+
+@TESTS.test
+def resident_memory(folder):
+    """Memory that did not come through malloc is named, at the end and of what was killed"""
+    for arguments, status in ((), 0), (("killed",), -9):
+        path = record(folder, "mapped_memory", *arguments, status=status)
+        found = hw.report(path)
+        resident = found["recording"]["resident_peak_bytes"]
+        hw.need(resident and 64 << 20 < resident < 96 << 20, f"{status}: resident_peak_bytes is {resident}")
+        hw.need(has(found["verdict"], "resident memory peaked at") and has(found["verdict"], "1.00 MiB"),
+                str(found["verdict"]))
+    path = record(folder, "hello")
+    hw.need(not has(verdict(path), "resident"), "said of hello world")
+
+
+@TESTS.test
+def resident_memory_of_an_interpreter(folder):
+    """Of Python the verdict says how to see the rest"""
+    path = folder / "python.hpw"
+    script = "x = [bytearray(0) for i in range(10)]; y = [(i, i + 1) for i in range(400000)]"
+    ended = hw.record([shutil.which("python3"), "-c", script], path)
+    hw.need(ended.status == 0, str(ended))
+    said = verdict(path)
+    hw.need(has(said, "PYTHONMALLOC=malloc"), str(said))
+
+
+def quiet_programs(folder):
+    """Ordinary programs on little work, of which there is nothing to say."""
+    text = folder / "text"
+    text.write_text("".join(f'{{"a": {i}}}\n' for i in range(500)))
+    source = folder / "one.c"
+    source.write_text("int main(void) { return 0; }\n")
+    return {
+        "hello": [hw.ANSWERS / "hello"],
+        "jq": ["jq", ".a", text],
+        "perl": ["perl", "-e", "my %h; $h{$_} = 1 for 1..2000; print scalar keys %h"],
+        "gcc": ["gcc", "-c", "-o", folder / "one.o", source],
+        "sort": ["sort", text],
+        "grep": ["grep", "-c", "a", text],
+        "ls": ["ls", "-l", "/usr/bin"],
+        "sed": ["sed", "s/a/b/", text],
+        "awk": ["awk", "{ n++ } END { print n }", text],
+        "sqlite3": ["sqlite3", ":memory:", "create table t(a); insert into t values(1); select * from t"],
+    }
+
+
+@TESTS.test
+def nothing_false_of_real_programs(folder):
+    """Hello world, jq, perl, gcc and others: no growth, reallocs or churn are said, and a report is a page or two"""
+    tried = 0
+    for name, command in quiet_programs(folder).items():
+        if not shutil.which(str(command[0])):
+            continue
+        path = folder / f"{name}.hpw"
+        ended = hw.record(command, path, options=("-q", "--children=no"))
+        hw.need(ended.status == 0, f"{name}: {ended}")
+        said = verdict(path)
+        for words in ("keeps growing", "at a time", "were made for a peak"):
+            hw.need(not has(said, words), f"{name}: {said}")
+        lines = hw.ask("report", path).count("\n")
+        hw.need(lines <= PAGES, f"{name}: {lines} lines")
+        tried += 1
+    hw.need(tried >= 5, f"only {tried} programs are here")
+
+
+@TESTS.test
+def next_views_work(folder):
+    """Each command at the end of a report works on this file"""
+    commands = set()
+    for program in ("hello", "churns", "grows_by_little", "grows_then_frees", "shared_place"):
+        path = record(folder, program)
+        text = hw.ask("report", path)
+        found = text[text.index("\nNext\n"):].splitlines()[2:]
+        hw.need(1 <= len(found) <= 3, f"{program}: {found}")
+        for line in found:
+            words = shlex.split(line, comments=True)
+            hw.need(words[0] == "heapwise" and words[-1] == str(path), line)
+            hw.ask(*words[1:])
+            commands.add(" ".join(words[1:-1]))
+    hw.need(len(commands) >= 5, f"only {commands}")
+
+
+TESTS.main()
