@@ -120,12 +120,23 @@ static bool in_brief(const struct page *page)
 static bool is_worth_a_list(const struct page *page, int list)
 {
 	const struct totals *totals = model_totals(page->model);
+	if (page->summary.lists[list].len == 0)
+		return false;
 	if (!in_brief(page))
 		return true;
 	if (list == SUMMARY_CALLS)
 		return totals->allocations >= SUMMARY_CALLS_LEAST;
 	return list != SUMMARY_TEMPORARY || (totals->allocations >= SUMMARY_CALLS_LEAST &&
 						    totals->temporary >= totals->allocations / 10);
+}
+
+/* Rows of each list: where there are many lists fewer, so that all of them fit. */
+static size_t rows_of_list(const struct page *page)
+{
+	size_t lists = 0;
+	for (int i = 0; i < SUMMARY_LISTS; i++)
+		lists += is_worth_a_list(page, i);
+	return in_brief(page) && lists > 2 ? min(page->limit, (size_t)2) : page->limit;
 }
 
 void text_summary(const struct page *page, struct text *out)
@@ -143,7 +154,7 @@ void text_summary(const struct page *page, struct text *out)
 	text_notes(&page->notes, out);
 	add_totals(page, out);
 	for (int i = 0; i < SUMMARY_LISTS; i++) {
-		if (page->summary.lists[i].len == 0 || !is_worth_a_list(page, i))
+		if (!is_worth_a_list(page, i))
 			continue;
 		const char *title = titles[i];
 		if (i == SUMMARY_NEVER_FREED &&
@@ -153,7 +164,7 @@ void text_summary(const struct page *page, struct text *out)
 		text_add(out, "\n");
 		(in_brief(page) ? text_rows_brief : text_rows)(page, title,
 			summary_metric(range, (enum summary_list)i), &page->summary.lists[i],
-			page->limit, out);
+			rows_of_list(page), out);
 	}
 	if (page->options->sort != METRICS) {
 		_cleanup_(text_deinit) struct text title;

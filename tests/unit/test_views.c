@@ -257,10 +257,11 @@ CASE(view_metrics, "each view names what it can be sorted by")
 	_cleanup_(text_deinit) struct text names;
 	text_init(&names);
 	view_add_names(&names);
-	CHECK_STR(names.data, "summary, sites, never-freed, libraries, kept, peak, inherited, temporary, "
-			      "functions, lines, addresses, "
-			      "files, modules, growth, timeline, lifetimes, "
-			      "realloc, sizes, threads, marks, errors");
+	CHECK_STR(names.data,
+		"summary, sites, never-freed, libraries, kept, peak, inherited, temporary, "
+		"functions, lines, addresses, "
+		"files, modules, growth, timeline, lifetimes, "
+		"realloc, sizes, threads, marks, errors");
 	_cleanup_(text_deinit) struct text metrics;
 	text_init(&metrics);
 	view_add_metrics(&metrics, view_find("threads"));
