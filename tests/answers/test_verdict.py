@@ -74,8 +74,9 @@ def resident_memory(folder):
     for arguments, status in ((), 0), (("killed",), -9):
         path = record(folder, "mapped_memory", *arguments, status=status)
         found = hw.report(path)
+        # The kernel adds up counters of processors only now and then: it may be some MiB too low.
         resident = found["recording"]["resident_peak_bytes"]
-        hw.need(resident and 64 << 20 < resident < 96 << 20, f"{status}: resident_peak_bytes is {resident}")
+        hw.need(resident and 40 << 20 < resident < 96 << 20, f"{status}: resident_peak_bytes is {resident}")
         hw.need(has(found["verdict"], "resident memory peaked at") and has(found["verdict"], "1.00 MiB"),
                 str(found["verdict"]))
     path = record(folder, "hello")
