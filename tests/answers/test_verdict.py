@@ -71,12 +71,12 @@ def sentence_and_list_agree(folder):
 @TESTS.test
 def resident_memory(folder):
     """Memory that did not come through malloc is named, at the end and of what was killed"""
-    for arguments, status in ((), 0), (("killed",), -9):
+    # Of what was killed it is known as of the last look at it, which may have come while it was touched.
+    for arguments, status, least in ((), 0, 64), (("killed",), -9, 16):
         path = record(folder, "mapped_memory", *arguments, status=status)
         found = hw.report(path)
-        # The kernel adds up counters of processors only now and then: it may be some MiB too low.
         resident = found["recording"]["resident_peak_bytes"]
-        hw.need(resident and 40 << 20 < resident < 96 << 20, f"{status}: resident_peak_bytes is {resident}")
+        hw.need(resident and least << 20 < resident < 96 << 20, f"{status}: resident_peak_bytes is {resident}")
         hw.need(has(found["verdict"], "resident memory peaked at") and has(found["verdict"], "1.00 MiB"),
                 str(found["verdict"]))
     path = record(folder, "hello")

@@ -181,7 +181,6 @@ static int ask_for_status(struct hw_shm *shm, int status)
 	return found == HW_FOUND_LEAKS && other ? (int)other : status;
 }
 
-/* Returns the status to end with: another one only at the last exit handler. */
 /* How much memory the process had at most, however it came by it: nobody can ask once it is gone.
  */
 static void tell_resident(const struct rt_process *p)
@@ -199,6 +198,7 @@ static void tell_resident(const struct rt_process *p)
 		p->shm->resident_bytes = hw_status_resident(text, (size_t)len);
 }
 
+/* Returns the status to end with: another one only at the last exit handler. */
 static int leave(int status, enum leaver who)
 {
 	uint32_t tid = rt_thread_id();
