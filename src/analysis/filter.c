@@ -150,6 +150,7 @@ static unsigned find_fits(const struct filter *filter, const struct shown_frame 
 		const struct pattern *pattern = filter->patterns[i];
 		if (pattern && frame->mark == MARK_NONE &&
 			(pattern_match(pattern, frame->function) ||
+				pattern_match(pattern, frame->brief) ||
 				pattern_match(pattern, frame->file) ||
 				pattern_match(pattern, frame->module_path)))
 			fits |= BIT(i);

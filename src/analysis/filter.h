@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which stacks are shown, and which of their frames: pprof's words and rules
- * (https://github.com/google/pprof, profile/filter.go). A frame fits if its function, its file or
- * the path of its module does.
+ * (https://github.com/google/pprof, profile/filter.go). A frame fits if its function (whole
+ * or as text shows it), its file or the path of its module does.
  *
  *   focus      keeps stacks with a frame that fits
  *   ignore     drops stacks with a frame that fits

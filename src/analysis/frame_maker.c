@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "symbols/known.h"
 #include "symbols/name.h"
+#include "symbols/name_short.h"
 #include "symbols/symbols.h"
 
 struct error *frame_maker_init(struct frame_maker *maker, const struct model *model)
@@ -28,13 +29,41 @@ void frame_maker_deinit(struct frame_maker *maker)
 	arena_deinit(&maker->arena);
 }
 
+static enum symbols_names names_of(const struct frame_maker *maker)
+{
+	const struct symbols_settings *settings = model_names_from(maker->model);
+	return settings ? settings->names : SYMBOLS_NAMES_SHORT;
+}
+
+/* Sets what text calls the function, unless all of its name is wanted. */
+static struct error *name_briefly(struct frame_maker *maker, struct shown_frame *frame)
+{
+	if (!frame->function || names_of(maker) != SYMBOLS_NAMES_SHORT)
+		return NULL;
+	_cleanup_(text_deinit) struct text brief;
+	text_init(&brief);
+	name_add_short(&brief, frame->function);
+	if (brief.failed)
+		return error_no_memory();
+	if (!brief.len || strcmp(brief.data, frame->function) == 0)
+		return NULL;
+	frame->brief = arena_strdup(&maker->arena, brief.data);
+	return frame->brief ? NULL : error_no_memory();
+}
+
 struct error *frame_maker_add(struct frame_maker *maker, struct shown_frame frame)
 {
 	struct error *error = frame_places_add(&maker->places, &frame);
 	if (error)
 		return error;
-	frame.is_program = shown_frame_is_program(&frame);
 	const char *name = shown_frame_plain(&frame);
+	if (name)
+		frame.part = known_part_of(
+			&(struct known_code){name, frame.raw_name, frame.file, frame.module});
+	frame.is_program = shown_frame_is_program(&frame);
+	error = name_briefly(maker, &frame);
+	if (error)
+		return error;
 	frame.is_wrapper = name && known_wrapper(name);
 	struct shown_frame *copy = arena_alloc(&maker->arena, sizeof(*copy));
 	if (!copy)
@@ -107,8 +136,7 @@ static void add_module(struct shown_frame *frame, const struct module *module)
 static struct error *name_frame(struct frame_maker *maker, const char *function,
 	const char *linkage_name, struct shown_frame *frame)
 {
-	const struct symbols_settings *settings = model_names_from(maker->model);
-	enum symbols_names form = settings ? settings->names : SYMBOLS_NAMES_SHORT;
+	enum symbols_names form = names_of(maker);
 	frame->function = frame->plain = function;
 	if (form == SYMBOLS_NAMES_RAW) {
 		frame->function = linkage_name      ? linkage_name

@@ -103,6 +103,12 @@ const struct spot *spots_at(const struct spots *spots, size_t id)
 	return spots->all.data[id];
 }
 
+/* Whether spots are named by their functions. */
+static bool is_function(enum grain grain)
+{
+	return grain != GRAIN_FILES && grain != GRAIN_MODULES;
+}
+
 static const char *module_name(const struct shown_frame *frame)
 {
 	return frame->module                     ? frame->module
@@ -167,6 +173,7 @@ static struct error *make_spot(
 		.frame = frame,
 		.name = arena_strdup(&spots->arena, name.data ? name.data : ""),
 	};
+	spot->brief = is_function(spots->grain) && frame->brief ? frame->brief : spot->name;
 	if (!spot->name || !spot_vec_push(&spots->all, spot))
 		return error_no_memory();
 	*ret = spot;
@@ -265,11 +272,11 @@ struct error *spots_stack(struct spots *spots, const struct shown_frame *const *
 	return NULL;
 }
 
-static void add_place(
-	struct text *text, enum grain grain, const struct spot *spot, const char *joint)
+static void add_place(struct text *text, enum grain grain, const struct spot *spot,
+	const char *name, const char *joint)
 {
 	const struct shown_frame *frame = spot->frame;
-	text_add_shown(text, spot->name, SIZE_MAX);
+	text_add_shown(text, name, SIZE_MAX);
 	if (frame->mark != MARK_NONE || (grain != GRAIN_LINES && grain != GRAIN_ADDRESSES))
 		return;
 	if (frame->file) {
@@ -285,13 +292,18 @@ static void add_place(
 
 void spot_add_label(struct text *text, enum grain grain, const struct spot *spot)
 {
-	add_place(text, grain, spot, " ");
+	add_place(text, grain, spot, spot->brief, " ");
+}
+
+void spot_add_whole_label(struct text *text, enum grain grain, const struct spot *spot)
+{
+	add_place(text, grain, spot, spot->name, " ");
 }
 
 void spot_add_line(struct text *text, enum grain grain, const struct spot *spot)
 {
 	const struct shown_frame *frame = spot->frame;
-	add_place(text, grain, spot, "  ");
+	add_place(text, grain, spot, spot->brief, "  ");
 	if (grain == GRAIN_FILES || grain == GRAIN_MODULES || !frame->module ||
 		!(frame->function || frame->file))
 		return;

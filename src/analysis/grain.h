@@ -27,7 +27,8 @@ const char *grain_one(enum grain grain);
 struct spot {
 	uint32_t id;                     /* from 0, in the order in which they were met */
 	const struct shown_frame *frame; /* the first one met */
-	const char *name; /* as a line reads, without the module; belongs to the spots */
+	const char *name;                /* without the module; belongs to the spots */
+	const char *brief; /* the same as a line has room for it (shown_frame.h); never NULL */
 };
 
 struct spots;
@@ -62,8 +63,10 @@ struct error *spots_join(struct spots *spots, const struct shown_frame *frame,
 struct error *spots_stack(struct spots *spots, const struct shown_frame *const *frames,
 	size_t count, struct spot_vec *ret) must_check_;
 
-/* Adds "read_line", for lines "read_line input.c:41", for addresses with that behind it. */
+/* Adds "read_line", for lines "read_line input.c:41", for addresses with that behind it; whole
+ * names are for other programs. */
 void spot_add_label(struct text *text, enum grain grain, const struct spot *spot);
+void spot_add_whole_label(struct text *text, enum grain grain, const struct spot *spot);
 /* Adds "read_line  [app]", or for lines "read_line  input.c:41  [app]". */
 void spot_add_line(struct text *text, enum grain grain, const struct spot *spot);
 

@@ -101,6 +101,7 @@ static void merge_member(struct row *group, const struct row *member)
 	group->depth = common;
 	group->stacks += member->stacks;
 	group->library = member->library ? group->library : NULL;
+	group->varies |= member->varies;
 	site_add(&group->sums, &member->sums);
 	site_add(&group->base, &member->base);
 }

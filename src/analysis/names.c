@@ -37,7 +37,8 @@ static size_t find_by(const struct spots *spots, const char *sought,
 {
 	size_t count = 0;
 	for (size_t i = 0; i < spots_count(spots); i++)
-		count += ret[i] = fits(spots_at(spots, i)->name, sought);
+		count += ret[i] = fits(spots_at(spots, i)->name, sought) ||
+				  fits(spots_at(spots, i)->brief, sought);
 	return count;
 }
 
@@ -58,7 +59,8 @@ struct error *names_find(
 	if (error)
 		return error;
 	for (size_t i = 0; i < spots_count(spots); i++)
-		*ret_count += ret[i] = pattern_match(pattern, spots_at(spots, i)->name);
+		*ret_count += ret[i] = pattern_match(pattern, spots_at(spots, i)->name) ||
+				       pattern_match(pattern, spots_at(spots, i)->brief);
 	return NULL;
 }
 
@@ -128,7 +130,7 @@ struct error *names_add_near(const struct spots *spots, const char *sought, stru
 	if (!near)
 		return error_no_memory();
 	for (size_t i = 0; i < count; i++) {
-		const char *name = spots_at(spots, i)->name;
+		const char *name = spots_at(spots, i)->brief;
 		near[i] = (struct near){
 			smaller(distance(name, sought), distance(last_part(name), sought)), name};
 	}

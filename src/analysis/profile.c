@@ -8,6 +8,7 @@ void profile_init(struct profile *profile)
 	*profile = (struct profile){.model = NULL};
 	rows_init(&profile->all);
 	filtered_init(&profile->left);
+	filtered_init(&profile->folded);
 	text_init(&profile->notes);
 }
 
@@ -15,6 +16,7 @@ void profile_deinit(struct profile *profile)
 {
 	rows_deinit(&profile->all);
 	filtered_deinit(&profile->left);
+	filtered_deinit(&profile->folded);
 	text_deinit(&profile->notes);
 	resolver_destroy(profile->resolver);
 }
@@ -41,9 +43,22 @@ struct error *profile_build(const struct model *model, bool all_frames, const st
 	return ret->notes.failed ? error_no_memory() : profile_filter(ret, filter);
 }
 
+struct error *profile_fold(struct profile *profile)
+{
+	const struct rows *rows = profile_rows(profile);
+	struct error *error = folding_rows(rows, FOLDING_TAKES_OUT, &profile->folded);
+	if (error)
+		return error;
+	profile->folds = true;
+	folding_add_note(rows, &profile->notes);
+	return profile->notes.failed ? error_no_memory() : NULL;
+}
+
 const struct rows *profile_rows(const struct profile *profile)
 {
-	return profile->filter ? &profile->left.rows : &profile->all;
+	return profile->folds    ? &profile->folded.rows
+	       : profile->filter ? &profile->left.rows
+				 : &profile->all;
 }
 
 uint64_t profile_whole(const struct profile *profile, enum metric metric)

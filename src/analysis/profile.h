@@ -7,6 +7,7 @@
 #define ANALYSIS_PROFILE_H
 
 #include "analysis/filter.h"
+#include "analysis/folding.h"
 
 struct profile {
 	const struct model *model;
@@ -15,7 +16,9 @@ struct profile {
 	struct resolver *resolver;   /* owned; NULL while `all` is empty */
 	struct rows all;             /* of the model, with figures of the base in them */
 	struct filtered left;        /* of these, what a filter leaves; empty without one */
-	struct text notes;           /* sentences, each with a newline */
+	struct filtered folded;      /* of these, what profile_fold() leaves; empty without it */
+	bool folds;
+	struct text notes; /* sentences, each with a newline */
 };
 
 void profile_init(struct profile *profile);
@@ -27,6 +30,9 @@ struct error *profile_build(const struct model *model, bool all_frames, const st
 
 /* Sets `left` and notes from what is in `all`, for those who fill that themselves. */
 struct error *profile_filter(struct profile *profile, const struct filter *filter) must_check_;
+
+/* Takes folded frames (folding.h) out of the rows to show, and says so in the notes. */
+struct error *profile_fold(struct profile *profile) must_check_;
 
 /* Rows to show. */
 const struct rows *profile_rows(const struct profile *profile);

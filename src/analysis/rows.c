@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/folding.h"
 #include "analysis/library_own.h"
 #include "analysis/match.h"
 #include "base/cleanup.h"
@@ -74,7 +75,7 @@ void site_add(struct site *sums, const struct site *more)
 
 bool row_is_own_doing(const struct row *row)
 {
-	return row->sums.same_frame == row->sums.allocations;
+	return row->sums.allocations && row->sums.same_frame == row->sums.allocations;
 }
 
 static bool frame_counts(const struct row *row, const struct shown_frame *frame)
@@ -93,10 +94,12 @@ size_t row_depth_of(const struct row *row, unsigned n)
 static const struct shown_frame *find_place(const struct row *row)
 {
 	const struct shown_frame *innermost = NULL;
+	struct folding folding;
+	folding_of_row(&folding, row);
 	for (size_t i = 0; i < row->depth; i++) {
 		if (frame_counts(row, row->frames[i]))
 			return row->frames[i];
-		if (!innermost && row->frames[i]->mark == MARK_NONE)
+		if (!innermost && row->frames[i]->mark == MARK_NONE && !folding_hides(&folding, i))
 			innermost = row->frames[i];
 	}
 	return innermost;

@@ -18,14 +18,15 @@ struct row {
 	struct site base; /* the same of what this is compared with; all 0: with nothing */
 	/*
 	 * The frame to blame: the innermost of the program's own code that is no wrapper (unless
-	 * the wrapper freed the blocks itself), else the innermost that is code at all; NULL if
-	 * there is none.
+	 * the wrapper freed the blocks itself), else the innermost that is code and not folded
+	 * (folding.h); NULL if there is none.
 	 */
 	const struct shown_frame *place;
 	/* Blocks that a library keeps for itself: which, as "stdio-buffer"; NULL: the program's. */
 	const char *library;
 	unsigned leak_kinds; /* that a search found live blocks to be: bits 1 << enum leak_kind */
 	uint32_t stacks;     /* recorded sites in this row */
+	bool varies;         /* folding_rows(): of the other stacks other frames are folded */
 	bool partial;        /* frames are only the innermost part that all of them share */
 	/*
 	 * Every block had the same size, at most FITS_ON_STACK_BYTES, and was freed by the frame
@@ -81,7 +82,7 @@ void site_add(struct site *sums, const struct site *more);
 /* Sets what follows from the sums and frames: place, fits_on_stack, guessed, cut. */
 void row_conclude(struct row *row);
 
-/* Whether all blocks were freed by the very frame that allocated them. */
+/* Whether there were blocks, and all were freed by the very frame that allocated them. */
 bool row_is_own_doing(const struct row *row);
 /*
  * How many frames reach up to the n-th frame that counts for a row: of the program's own code, and

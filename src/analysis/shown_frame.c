@@ -39,6 +39,8 @@ bool shown_frame_is_program(const struct shown_frame *frame)
 		return false;
 	if (frame->file && strstr(frame->file, KNOWN_RUNTIME_FOLDER))
 		return false;
+	if (frame->part == KNOWN_STD || frame->part == KNOWN_RUNTIME)
+		return false;
 	const char *name = shown_frame_plain(frame);
 	return !(frame->module && known_runtime_module(frame->module)) &&
 	       !(name && known_runtime_function(name));
@@ -56,6 +58,10 @@ void shown_frame_add_code(struct text *text, const struct shown_frame *frame)
 
 void shown_frame_add_shown(struct text *text, const struct shown_frame *frame)
 {
+	if (frame->brief) {
+		text_add_shown(text, frame->brief, SIZE_MAX);
+		return;
+	}
 	_cleanup_(text_deinit) struct text code;
 	text_init(&code);
 	shown_frame_add_code(&code, frame);

@@ -11,9 +11,11 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "model/model.h"
+#include "symbols/known.h"
 
 struct shown_frame {
 	const char *function; /* in the form that the reader wants; NULL: unknown */
+	const char *brief;    /* as a line of text has room for it; NULL: as function */
 	const char *plain;    /* without parameters, whatever is shown; NULL: as function */
 	const char *raw_name; /* as of struct symbol; NULL: unknown, or not one of a file's */
 	/* After resolver_add_aliases(), else NULL and 0: the symbol table's names for the function,
@@ -33,6 +35,7 @@ struct shown_frame {
 	/* Not MARK_NONE: a remark instead of code, and all above but `place` is unset. MARK_SIGNAL
 	 * stands for the frame between a signal handler and what it interrupted. */
 	enum stack_mark mark;
+	enum known_part part; /* by its name and file alone */
 	bool is_program; /* not of a language runtime (libc, libstdc++, std::…), and no mark */
 	bool is_wrapper; /* named like a mere wrapper of an allocator: xmalloc, g_strdup… */
 	bool inlined;    /* into the next frame outward */
@@ -51,7 +54,7 @@ static inline const char *shown_frame_plain(const struct shown_frame *frame)
 
 /* Adds the function, or what is known instead: "libfoo.so+0x12ab", "0x7f…" of code in no file. */
 void shown_frame_add_code(struct text *text, const struct shown_frame *frame);
-/* The same for a terminal: names are from outside (text_add_shown()). */
+/* The same as people read it: names are brief, and from outside (text_add_shown()). */
 void shown_frame_add_shown(struct text *text, const struct shown_frame *frame);
 /* The base name of its file and the line: "app.c:12". It has a file. */
 void shown_frame_add_line(struct text *text, const struct shown_frame *frame);

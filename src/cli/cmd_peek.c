@@ -106,8 +106,9 @@ static int choose(const struct stack_view *view, void *ctx)
 		return message_error(error_no_memory());
 	bool any = false;
 	for (size_t i = 0; i < count; i++) {
-		request->is_chosen[i] =
-			pattern_match(request->sought, spots_at(request->spots, i)->name);
+		const struct spot *spot = spots_at(request->spots, i);
+		request->is_chosen[i] = pattern_match(request->sought, spot->name) ||
+					pattern_match(request->sought, spot->brief);
 		any |= request->is_chosen[i];
 	}
 	if (!any)

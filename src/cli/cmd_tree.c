@@ -136,7 +136,13 @@ static struct error *write_tree(const struct stack_view *view, void *ctx, const 
 
 static int show(struct request *request)
 {
-	const struct stack_view_form form = {.choose = choose, .write = write_tree};
+	const struct stack_view_form form = {
+		.choose = choose,
+		.write = write_tree,
+		/* One that is sought may be among them. */
+		.folds = !request->tree.sought && (request->shown.grain == GRAIN_FUNCTIONS ||
+							  request->shown.grain == GRAIN_LINES),
+	};
 	int code = stack_view_show(&request->shown, request->path, &form, request);
 	spots_destroy(request->spots);
 	free(request->is_chosen);

@@ -199,6 +199,9 @@ struct error *leak_options_take(
 	case 'v':
 		options->verbose = options->show_error_list = true;
 		return NULL;
+	case OPT_LEAK_ALL_FRAMES:
+		options->all_frames = true;
+		return NULL;
 	case OPT_LEAK_JSON:
 		options->format = "json";
 		return NULL;

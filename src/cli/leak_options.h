@@ -31,6 +31,7 @@ enum leak_option {
 	OPT_FORMAT,
 	OPT_LEAK_JSON,
 	OPT_LEAK_LIMIT,
+	OPT_LEAK_ALL_FRAMES,
 	/* Of `leaks` alone: LEAK_SPECS_TERMINAL. */
 	OPT_LEAK_COLOUR,
 	OPT_LEAK_NO_PAGER,
@@ -68,6 +69,8 @@ enum leak_option {
 			"older name: --show-leak-kinds=all, or definite,possible"},                \
 		{OPT_SHOW_POSSIBLY_LOST, "show-possibly-lost", "yes|no",                           \
 			"older name: --show-leak-kinds=definite,possible, or definite"},           \
+		{OPT_LEAK_ALL_FRAMES, "all-frames", NULL,                                          \
+			"fold no frames of std, runtimes and allocators (text)"},                  \
 		SYMBOL_SPECS{'s', "show-error-list", NULL, "list suppressions that were used"},    \
 	{                                                                                          \
 		'v', "verbose", NULL, "more: all holders, used suppressions"                       \
@@ -99,7 +102,7 @@ struct leak_options {
 	unsigned num_callers; /* 0: not given */
 	unsigned resolution;  /* 0: high */
 	size_t limit;         /* 0: not given */
-	bool show_error_list, verbose, quiet;
+	bool show_error_list, verbose, quiet, all_frames;
 	enum colour_when colour; /* of text on stdout */
 	bool no_pager;
 	bool of_run;  /* at a run's end: of an image that went on by exec no places are listed */

@@ -201,6 +201,7 @@ struct error *leak_report_create(const struct leak_options *options, struct leak
 		.write_suppressions = options->gen_suppressions,
 		.list_suppressed = options->show_error_list,
 		.verbose = options->verbose,
+		.all_frames = options->all_frames,
 		.quiet = options->quiet,
 		.version = HW_VERSION,
 		.limit = options->limit ? options->limit : VIEW_DEFAULT_LIMIT,

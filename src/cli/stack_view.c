@@ -10,10 +10,14 @@
 
 static void stack_view_deinit(struct stack_view *view)
 {
-	if (view->compared)
+	if (view->compared) {
+		/* Its rows are those of `compared`. */
 		comparison_deinit(view->compared);
-	else
+		filtered_deinit(&view->profile.folded);
+		text_deinit(&view->profile.notes);
+	} else {
 		profile_deinit(&view->profile);
+	}
 	free(view->compared);
 	operand_deinit(&view->base);
 	model_destroy(view->model);
@@ -66,6 +70,7 @@ static int compare(
 		request->options.all_frames, &request->filter, view->compared);
 	progress_end();
 	view->profile = view->compared->both;
+	text_init(&view->compared->both.notes); /* they are the profile's now */
 	return error ? message_error(error) : 0;
 }
 
@@ -112,6 +117,10 @@ int stack_view_show(struct view_request *request, const char *path,
 	profile_init(&view.profile);
 	struct writing writing = {&view, form, ctx};
 	int code = stack_view_open(&view, request, path);
+	if (!code && form->folds && !request->options.json && !request->options.all_frames) {
+		struct error *error = profile_fold(&view.profile);
+		code = error ? message_error(error) : 0;
+	}
 	if (!code && form->choose)
 		code = form->choose(&view, ctx);
 	return code ? code : view_request_write(request, form->file, write_form, &writing);

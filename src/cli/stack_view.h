@@ -22,6 +22,7 @@ struct stack_view_form {
 	int (*choose)(const struct stack_view *view, void *ctx);
 	struct error *(*write)(const struct stack_view *view, void *ctx, const struct sink *sink);
 	const char *file; /* where to: as of view_request_write() */
+	bool folds;       /* frames that are folded are taken out, unless all are asked for */
 };
 
 /*

@@ -81,7 +81,7 @@ enum view_option {
 /* And what else is about frames. */
 #define VIEW_SPEC_ALL_FRAMES                                                                       \
 	{VIEW_OPT_ALL_FRAMES, "all-frames", NULL,                                                  \
-		"show frames of allocators too, and whole stacks"},                                \
+		"fold no frames of std, runtimes and allocators; whole stacks"},                   \
 		SYMBOL_SPECS
 #define VIEW_SPECS_TERMINAL                                                                        \
 	{VIEW_OPT_COLOUR, "color", "WHEN", "auto (default: on terminals), always or never"},       \

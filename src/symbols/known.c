@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "symbols/name_short.h"
 
 static const char *const allocators[] = {
 	"malloc",
@@ -29,8 +30,8 @@ static const char *const allocator_modules[] = {
 	"libheapwise-rt.so", "libjemalloc.so", "libtcmalloc", "libmimalloc"};
 static const char *const runtime_modules[] = {"libc.so", "libc-", "libstdc++.so", "libgcc_s.so",
 	"libpthread.so", "libm.so", "ld-linux", "libc++.so", "libc++abi.so"};
-static const char *const runtime_functions[] = {
-	"std::", "__gnu_cxx::", "__gnu_debug::", "operator new", "operator delete", "__cxa_"};
+static const char *const runtime_functions[] = {"std::", "__gnu_cxx::", "__gnu_debug::",
+	"__cxxabiv1::", "operator new", "operator delete", "__cxa_"};
 
 static const char *beginning(const char *text, const char *const *beginnings, size_t count)
 {
@@ -93,11 +94,133 @@ static bool ends_with(const char *name, size_t len, const char *end)
 	return true;
 }
 
+/* Programs and libraries whose allocating functions have names of several forms: those that begin
+ * so and have "alloc" somewhere behind that. */
+static const char *const families[] = {"sqlite3", "ngx_", "PyMem_", "PyObject_", "_PyMem_",
+	"_PyObject_", "ztry", "zmalloc", "je_", "tc_", "mi_", "sk_", "xmalloc", "jv_mem_",
+	"Perl_safesys", "g_try_", "mallocWithAlarm", "dbMalloc"};
+/* Of these the beginning is enough. */
+static const char *const wholes[] = {"xmemdup", "g_strdup", "_PyObject_GC_New", "_PyObject_New"};
+
+static bool has_alloc(const char *name)
+{
+	static const char word[] = "alloc";
+	for (; *name; name++)
+		if (ends_with(name, strnlen(name, strlen(word)), word))
+			return true;
+	return false;
+}
+
 bool known_wrapper(const char *function)
 {
 	size_t len = without_arguments(function);
 	for (size_t i = 0; i < ARRAY_SIZE(wrapper_ends); i++)
 		if (ends_with(function, len, wrapper_ends[i]))
 			return true;
+	if (beginning(function, wholes, ARRAY_SIZE(wholes)))
+		return true;
+	const char *family = beginning(function, families, ARRAY_SIZE(families));
+	return family && has_alloc(function);
+}
+
+/* Crates that come with Rust. */
+static const char *const rust_crates[] = {
+	"std::", "core::", "alloc::", "hashbrown::", "std[", "core[", "alloc["};
+/* Where their sources lie. */
+static const char *const rust_folders[] = {
+	"/rustc/", "/library/std/src/", "/library/core/src/", "/library/alloc/src/"};
+
+/* The last word of "T as core::clone::Clone" up to its '>', whichever they are. */
+static const char *trait_of(const char *self)
+{
+	size_t depth = 0;
+	for (const char *at = self; *at; at++) {
+		depth += *at == '<';
+		if (*at == '>' && at > self && at[-1] != '-' && depth-- == 0)
+			return NULL;
+		if (!depth && strncmp(at, " as ", 4) == 0)
+			return at + 4;
+	}
+	return NULL;
+}
+
+/* "T", "[T]", "&mut F" and "u8", which belong to no crate, or one of Rust's own. */
+static bool is_rust_type(const char *type)
+{
+	static const char *const leads[] = {"mut ", "const ", "dyn ", "&", "*", "[", "("};
+	for (const char *lead; (lead = beginning(type, leads, ARRAY_SIZE(leads)));)
+		type += strlen(lead);
+	size_t word = 0;
+	while (isalnum((unsigned char)type[word]) || type[word] == '_')
+		word++;
+	return strncmp(type + word, "::", 2) != 0 ||
+	       beginning(type, rust_crates, ARRAY_SIZE(rust_crates)) != NULL;
+}
+
+/* An implementation of one of Rust's traits for a type of the program is the program's. */
+static bool is_rust_std(const char *function)
+{
+	if (*function == '_' && function[1] == '<')
+		function++;
+	if (*function != '<')
+		return beginning(function, rust_crates, ARRAY_SIZE(rust_crates)) != NULL ||
+		       strncmp(function, "__rust_", 7) == 0 ||
+		       strncmp(function, "__rdl_", 6) == 0 || strncmp(function, "__rg_", 5) == 0;
+	const char *trait = trait_of(function + 1);
+	if (!is_rust_type(function + 1))
+		return false;
+	return !trait || beginning(trait, rust_crates, ARRAY_SIZE(rust_crates)) != NULL;
+}
+
+static bool is_rust(const char *function, const char *linkage_name, const char *file)
+{
+	for (size_t i = 0; file && i < ARRAY_SIZE(rust_folders); i++)
+		if (strstr(file, rust_folders[i]))
+			return true;
+	return strncmp(function, "__rust_", 7) == 0 || strncmp(function, "__rdl_", 6) == 0 ||
+	       strncmp(function, "__rg_", 5) == 0 || name_is_rust(function, linkage_name);
+}
+
+/* Behind a return type, which names of other tools may have: "void std::f<int>". */
+static const char *without_return_type(const char *function)
+{
+	size_t end = strcspn(function, "<(");
+	for (size_t i = end; i > 0; i--)
+		if (function[i - 1] == ' ')
+			return strncmp(function + i, "std::", 5) == 0 ||
+					       strncmp(function + i, "__gnu_cxx::", 11) == 0
+				       ? function + i
+				       : function;
+	return function;
+}
+
+/* What calls main, or the function of a thread. */
+static bool is_start(const char *function, const char *module)
+{
+	static const char *const names[] = {"_start", "__libc_start_main", "__libc_start_main_impl",
+		"__libc_start_call_main", "__clone3"};
+	static const char *const common[] = {"start_thread", "clone", "clone3"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(function, names[i]) == 0)
+			return true;
+	for (size_t i = 0; i < ARRAY_SIZE(common); i++)
+		if (strcmp(function, common[i]) == 0)
+			return module && known_runtime_module(module);
 	return false;
+}
+
+enum known_part known_part_of(const struct known_code *code)
+{
+	static const char *const go[] = {"runtime.", "runtime/", "internal/runtime/"};
+	const char *function = without_return_type(code->function);
+	const char *file = code->file;
+	if (known_allocator(function))
+		return KNOWN_ALLOCATOR;
+	if (known_runtime_function(function) || (file && strstr(file, KNOWN_RUNTIME_FOLDER)))
+		return KNOWN_STD;
+	if (is_rust(function, code->linkage_name, file) && is_rust_std(function))
+		return KNOWN_STD;
+	if (beginning(function, go, ARRAY_SIZE(go)) || is_start(function, code->module))
+		return KNOWN_RUNTIME;
+	return known_wrapper(function) ? KNOWN_ALLOCATOR : KNOWN_PROGRAM;
 }

@@ -19,6 +19,24 @@ bool known_runtime_module(const char *name);
 /* Part of the paths of what the C++ library has inline. */
 #define KNOWN_RUNTIME_FOLDER "/include/c++/"
 
+/* What a frame is besides the program's own code. */
+enum known_part {
+	KNOWN_PROGRAM,   /* nothing is known of it: it counts as the program's */
+	KNOWN_STD,       /* of the standard library of C++ or Rust */
+	KNOWN_RUNTIME,   /* of Go's runtime, or what calls main and the functions of threads */
+	KNOWN_ALLOCATOR, /* a wrapper of an allocator, if all inward of it is one, too */
+	KNOWN_PARTS
+};
+
+struct known_code {
+	const char *function;     /* demangled */
+	const char *linkage_name; /* NULL: unknown, here and below */
+	const char *file;         /* of its source */
+	const char *module;       /* last part of its path */
+};
+
+enum known_part known_part_of(const struct known_code *code);
+
 /* Named like a mere wrapper of an allocator: xmalloc, g_strdup… By its name: nothing else tells a
  * wrapper from a function that is called from many places. */
 bool known_wrapper(const char *function);

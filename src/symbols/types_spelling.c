@@ -109,7 +109,7 @@ static size_t number_len(const char *word, size_t len)
 static void take_word(struct spelling *s, struct part *part)
 {
 	static const char *const tags[] = {"struct", "class", "union", "enum", "typename"};
-	static const char *const inline_spaces[] = {"__cxx11", "__1"};
+	static const char *const inline_spaces[] = {"__cxx11", "__1", "__ndk1", "_V2"};
 	const char *word = s->at;
 	size_t len = word_len(word);
 	s->at += len;
@@ -145,6 +145,27 @@ static bool is_default(const char *argument)
 
 static void spell_part(struct spelling *s, struct text *ret);
 
+/* Classes of streams and text are known by names of their own. */
+static void take_alias(struct part *part)
+{
+	static const char lead[] = "std::basic_", end[] = "<char>";
+	static const char *const known[] = {"string", "string_view", "ostream", "istream",
+		"iostream", "ofstream", "ifstream", "fstream", "ostringstream", "istringstream",
+		"stringstream", "stringbuf", "filebuf", "streambuf", "ios"};
+	const char *name = part->body.data;
+	size_t len = part->body.len, around = strlen(lead) + strlen(end);
+	if (!name || len <= around || strncmp(name, lead, strlen(lead)) != 0 ||
+		strcmp(name + len - strlen(end), end) != 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (!is_same(name + strlen(lead), len - around, known[i]))
+			continue;
+		text_clear(&part->body);
+		text_printf(&part->body, "std::%s", known[i]);
+		return;
+	}
+}
+
 /* "<A,B>" or "(A,B)". */
 static void take_arguments(struct spelling *s, struct part *part, char end)
 {
@@ -167,10 +188,7 @@ static void take_arguments(struct spelling *s, struct part *part, char end)
 	if (*s->at)
 		s->at++;
 	text_add_char(&part->body, end);
-	if (part->body.data && !strcmp(part->body.data, "std::basic_string<char>")) {
-		text_clear(&part->body);
-		text_add(&part->body, "std::string");
-	}
+	take_alias(part);
 }
 
 static void take_sign(struct spelling *s, struct part *part)

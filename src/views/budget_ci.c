@@ -12,8 +12,7 @@
 
 static void add_frames(const struct budget_finding *finding, struct text *out)
 {
-	for (size_t i = 0; i < finding->depth; i++)
-		text_frame(finding->frames[i], out);
+	text_stack(finding->frames, finding->depth, false, out);
 }
 
 static void add_stacks(

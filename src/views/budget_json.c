@@ -23,13 +23,7 @@ static struct error *put_finding(
 	json_put_u64(json, "value", finding->value);
 	json_put_u64(json, "blocks", finding->blocks);
 	json_put_string(json, "kind", alloc_kind_name(finding->kind));
-	json_key(json, "stack");
-	json_array_begin(json);
-	for (size_t i = 0; i < finding->depth; i++)
-		if (finding->frames[i]->mark == MARK_NONE ||
-			finding->frames[i]->mark == MARK_SIGNAL)
-			json_put_frame(json, finding->frames[i]);
-	json_array_end(json);
+	json_put_frames(json, finding->frames, finding->depth, false);
 	json_object_end(json);
 	return NULL;
 }

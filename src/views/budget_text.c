@@ -34,8 +34,7 @@ static void add_check(
 			text_add(out, "  from\n");
 		else
 			text_printf(out, "  from %s at\n", alloc_kind_name(finding->kind));
-		for (size_t k = 0; k < finding->depth; k++)
-			text_frame(finding->frames[k], out);
+		text_stack(finding->frames, finding->depth, false, out);
 	}
 	add_more(page, check, "    ", out);
 }
@@ -102,8 +101,7 @@ static void add_stacks(
 		const struct budget_finding *finding = budget_finding_at(page, check, i);
 		_cleanup_(text_deinit) struct text frames;
 		text_init(&frames);
-		for (size_t k = 0; k < finding->depth; k++)
-			text_frame(finding->frames[k], &frames);
+		text_stack(finding->frames, finding->depth, false, &frames);
 		add_item(check, finding, out);
 		/* Indented by as much as the item: a fence could be closed by a name. */
 		text_printf(out, "\n\n%s", frames.data ? frames.data : "");

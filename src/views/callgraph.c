@@ -133,11 +133,11 @@ static void add_label(
 		add_quoted(out, frame->file);
 		text_add(out, "\\n");
 	} else {
-		add_name_lines(out, node->spot->name);
+		add_name_lines(out, node->spot->brief);
 	}
 	spot_add_label(&label, at->grain, node->spot);
 	/* What the label has behind the name: file and line, address. */
-	size_t name_len = strlen(node->spot->name);
+	size_t name_len = strlen(node->spot->brief);
 	if (label.len > name_len) {
 		add_quoted(out, label.data + name_len + 1);
 		text_add(out, "\\n");
@@ -215,7 +215,7 @@ static void add_node(const struct graph_writing *at, size_t number, uint64_t lar
 	add_figures(at, node);
 	text_printf(
 		at->out, "\" id=\"node%zu\" fontsize=%d shape=box tooltip=\"", number + 1, font);
-	add_quoted(at->out, node->spot->name);
+	add_quoted(at->out, node->spot->brief);
 	text_add(at->out, " (");
 	add_value(at, at->out, figure_value(node->cum));
 	text_add(at->out, ")\" color=");
@@ -227,9 +227,9 @@ static void add_node(const struct graph_writing *at, size_t number, uint64_t lar
 
 static void add_tooltip(const struct graph_writing *at, const struct callgraph_edge *edge)
 {
-	add_quoted(at->out, at->graph->nodes.data[edge->from].spot->name);
+	add_quoted(at->out, at->graph->nodes.data[edge->from].spot->brief);
 	text_add(at->out, edge->residual ? " ... " : " -> ");
-	add_quoted(at->out, at->graph->nodes.data[edge->to].spot->name);
+	add_quoted(at->out, at->graph->nodes.data[edge->to].spot->brief);
 	text_add(at->out, " (");
 	add_value(at, at->out, figure_value(edge->weight));
 	text_add(at->out, ")");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "views/figures.h"
 
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "views/json_parts.h"
 
@@ -66,6 +68,8 @@ void json_put_sums(struct json *json, const char *key, const struct row *sums,
 void json_put_spot(struct json *json, enum grain grain, const struct spot *spot)
 {
 	json_put_string(json, "name", spot ? spot->name : NULL);
+	json_put_string(
+		json, "short", spot && strcmp(spot->brief, spot->name) != 0 ? spot->brief : NULL);
 	const struct shown_frame *frame = spot ? spot->frame : NULL;
 	bool has_function = grain != GRAIN_FILES && grain != GRAIN_MODULES;
 	bool has_line = grain == GRAIN_LINES || grain == GRAIN_ADDRESSES;

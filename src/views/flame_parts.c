@@ -35,10 +35,32 @@ struct error *flame_layout(
 	return NULL;
 }
 
+/* Length of what comes before a function's own name: "std" of C++, "github.com/a/b" of Go. */
+static size_t package_len(const char *name)
+{
+	size_t scope = strcspn(name, "<(");
+	const char *colons = memmem(name, scope, "::", 2);
+	if (colons)
+		return (size_t)(colons - name);
+	const char *slash = memrchr(name, '/', scope);
+	const char *dot =
+		memchr(slash ? slash : name, '.', scope - (slash ? (size_t)(slash - name) : 0));
+	return dot ? (size_t)(dot - name) : 0;
+}
+
 unsigned flame_colour(const struct spot *spot, unsigned count)
 {
 	const char *module = spot && spot->frame->module ? spot->frame->module : "";
-	return (unsigned)(hash_bytes(module, strlen(module)) % count);
+	const char *name = spot ? spot->brief : "";
+	uint64_t hash = hash_bytes(module, strlen(module));
+	size_t package = package_len(name);
+	return (unsigned)((package ? hash ^ hash_bytes(name, package) : hash) % count);
+}
+
+int flame_shade(const struct spot *spot, int most)
+{
+	const char *name = spot ? spot->name : "";
+	return (int)(hash_bytes(name, strlen(name)) % (2 * (uint64_t)most + 1)) - most;
 }
 
 double flame_change(struct figure figure)
@@ -54,6 +76,16 @@ void flame_add_label(
 		spot_add_label(out, spots_grain(tree->spots), node->spot);
 	else
 		text_add(out, node->depth ? NO_STACK_NAME : "all");
+}
+
+/* For other programs. */
+static void add_whole_label(
+	struct text *out, const struct calltree *tree, const struct calltree_node *node)
+{
+	if (node->spot)
+		spot_add_whole_label(out, spots_grain(tree->spots), node->spot);
+	else
+		flame_add_label(out, tree, node);
 }
 
 void flame_add_caption(struct text *out, const struct profile *profile, const struct calltree *tree,
@@ -88,7 +120,7 @@ static void add_folded(struct text *out, const struct profile *profile, const st
 		path[i - 1] = at;
 	for (uint32_t i = 0; i < node->depth; i++) {
 		size_t start = out->len;
-		flame_add_label(out, tree, &nodes->data[path[i]]);
+		add_whole_label(out, tree, &nodes->data[path[i]]);
 		for (size_t k = start; !out->failed && k < out->len; k++)
 			if (out->data[k] == ';' || out->data[k] == '\n')
 				out->data[k] = ',';

@@ -14,8 +14,11 @@ struct flame_cell {
 struct error *flame_layout(const struct profile *profile, const struct calltree *tree,
 	struct flame_cell **ret) must_check_;
 
-/* A number below `count` for a frame, the same for all frames of a module. */
+/* A number below `count` for a frame, the same for all frames of a module and a package or
+ * outermost namespace. */
 unsigned flame_colour(const struct spot *spot, unsigned count);
+/* A number from -most to most, which tells functions of one colour apart. */
+int flame_shade(const struct spot *spot, int most);
 /* From -1 (all of it is gone) to 1 (all of it is new). */
 double flame_change(struct figure figure);
 

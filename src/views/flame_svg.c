@@ -31,8 +31,23 @@ struct picture {
 };
 
 /* Light ones, on which black can be read; told apart by people who see fewer colours, too. */
-static const char *const module_colours[] = {"#f6c98f", "#e8b4a0", "#f0d878", "#d9c2a0", "#f4a582",
-	"#e6ce9e", "#f7b6b0", "#dcd08a", "#c9d79b", "#e0b8c8"};
+static const unsigned module_colours[] = {0xf6c98f, 0xe8b4a0, 0xf0d878, 0xd9c2a0, 0xf4a582,
+	0xe6ce9e, 0xf7b6b0, 0xdcd08a, 0xc9d79b, 0xe0b8c8};
+
+/* Functions of one colour have shades of it, so that neighbours can be told apart. */
+#define SHADES 4
+#define SHADE_STEP 6
+
+static void add_shade(struct text *out, const struct spot *spot)
+{
+	unsigned colour = module_colours[flame_colour(spot, ARRAY_SIZE(module_colours))];
+	int shade = flame_shade(spot, SHADES) * SHADE_STEP;
+	text_add_char(out, '#');
+	for (int shift = 16; shift >= 0; shift -= 8) {
+		int part = (int)(colour >> shift & 0xff) + shade;
+		text_printf(out, "%02x", (unsigned)(part > 0xff ? 0xff : part));
+	}
+}
 
 static void flush(struct picture *at, size_t more_than)
 {
@@ -51,8 +66,7 @@ static double left_of(const struct picture *at, uint64_t place)
 static void add_colour(struct picture *at, const struct calltree_node *node)
 {
 	if (!at->profile->base) {
-		text_add(&at->out,
-			module_colours[flame_colour(node->spot, ARRAY_SIZE(module_colours))]);
+		add_shade(&at->out, node->spot);
 		return;
 	}
 	static const int grey = 0xe8, more[] = {0xfd, 0x8d, 0x3c}, less[] = {0x6b, 0xae, 0xf0};
@@ -69,7 +83,10 @@ static void add_title(struct picture *at, const struct calltree_node *node, cons
 	enum metric metric = at->options->metric;
 	_cleanup_(text_deinit) struct text title;
 	text_init(&title);
-	text_add(&title, label);
+	if (node->spot)
+		spot_add_whole_label(&title, spots_grain(at->tree->spots), node->spot);
+	else
+		text_add(&title, label);
 	if (node->spot && node->spot->frame->module &&
 		spots_grain(at->tree->spots) != GRAIN_MODULES)
 		text_printf(&title, " [%s]", node->spot->frame->module);
@@ -188,7 +205,7 @@ static void add_head(struct picture *at, uint64_t height)
 	text_printf(&at->out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %" PRIu64
-		"\" width=\"100%%\" preserveAspectRatio=\"xMidYMin meet\" "
+		"\" width=\"%d\" height=\"%" PRIu64 "\" preserveAspectRatio=\"xMidYMin meet\" "
 		"data-width=\"%d\" data-letter=\"%.2f\">\n"
 		"<style>text{font:11px 'DejaVu Sans Mono',monospace;fill:#000}"
 		"#flame g{cursor:pointer}#flame text{pointer-events:none}"
@@ -198,7 +215,7 @@ static void add_head(struct picture *at, uint64_t height)
 		"#title{font-size:14px;font-weight:bold}</style>\n"
 		"<rect width=\"%d\" height=\"%" PRIu64
 		"\" fill=\"#fff\"/>\n<text id=\"title\" x=\"3\" y=\"18\">",
-		WIDTH, height, WIDTH, LETTER_WIDTH, WIDTH, height);
+		WIDTH, height, WIDTH, height, WIDTH, LETTER_WIDTH, WIDTH, height);
 	_cleanup_(text_deinit) struct text shown;
 	text_init(&shown);
 	text_add_shown(&shown, command.data ? command.data : "(unknown program)", 100);

@@ -106,8 +106,8 @@ struct error *heap_allocation_text(
 	struct error *error = resolver_create(j->recording, false, &resolver);
 	if (!error)
 		error = resolver_stack(resolver, site->stack, site->kind, &frames);
-	for (size_t i = 0; !error && i < frames.len; i++)
-		text_frame(frames.data[i], out);
+	if (!error)
+		text_stack(frames.data, frames.len, false, out);
 	if (!error && !frames.len)
 		text_add(out, TEXT_FRAME_INDENT "(no stack was recorded)\n");
 	frame_vec_deinit(&frames);
@@ -121,14 +121,7 @@ struct error *heap_site_put(
 	struct frame_vec frames = {.data = NULL};
 	struct error *error = of ? resolver_stack(resolver, of->stack, of->kind, &frames) : NULL;
 	json_put_string(json, "function", of ? alloc_kind_name(of->kind) : NULL);
-	json_key(json, "stack");
-	json_array_begin(json);
-	for (size_t i = 0; !error && i < frames.len; i++) {
-		enum stack_mark mark = frames.data[i]->mark;
-		if (mark == MARK_NONE || mark == MARK_SIGNAL)
-			json_put_frame(json, frames.data[i]);
-	}
-	json_array_end(json);
+	json_put_frames(json, frames.data, error ? 0 : frames.len, false);
 	frame_vec_deinit(&frames);
 	return error;
 }

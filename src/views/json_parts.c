@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/folding.h"
 #include "base/cleanup.h"
 #include "base/util.h"
 
@@ -271,19 +272,14 @@ void json_put_stack(struct json *json, const struct row *row)
 	json_put_bool(json, "truncated", row->cut != MARK_NONE);
 	json_put_string(json, "truncated_reason", stack_mark_cut(row->cut));
 	json_put_bool(json, "guessed", row->guessed);
-	json_key(json, "stack");
-	json_array_begin(json);
-	for (size_t i = 0; i < row->depth; i++)
-		if (row->frames[i]->mark == MARK_NONE || row->frames[i]->mark == MARK_SIGNAL)
-			json_put_frame(json, row->frames[i]);
-	json_array_end(json);
+	json_put_frames(json, row->frames, row->depth, row_is_own_doing(row));
 }
 
-void json_put_frame(struct json *json, const struct shown_frame *frame)
+static void put_frame_members(struct json *json, const struct shown_frame *frame)
 {
-	json_object_begin(json);
 	bool signal = frame->mark == MARK_SIGNAL;
 	json_put_string(json, "function", signal ? SIGNAL_FRAME_NAME : frame->function);
+	json_put_string(json, "short", frame->brief);
 	json_put_string(json, "file", frame->file);
 	json_key(json, "line");
 	if (frame->file)
@@ -295,5 +291,29 @@ void json_put_frame(struct json *json, const struct shown_frame *frame)
 	put_hexadecimal(json, "address", frame->address - frame->names_call, frame->address);
 	put_hexadecimal(
 		json, "offset", frame->offset, frame->module && (frame->offset || !frame->given));
+}
+
+void json_put_frame(struct json *json, const struct shown_frame *frame)
+{
+	json_object_begin(json);
+	put_frame_members(json, frame);
 	json_object_end(json);
+}
+
+void json_put_frames(
+	struct json *json, const struct shown_frame *const *frames, size_t depth, bool own_doing)
+{
+	struct folding folding;
+	folding_init(&folding, frames, depth, own_doing);
+	json_key(json, "stack");
+	json_array_begin(json);
+	for (size_t i = 0; i < depth; i++) {
+		if (frames[i]->mark != MARK_NONE && frames[i]->mark != MARK_SIGNAL)
+			continue;
+		json_object_begin(json);
+		put_frame_members(json, frames[i]);
+		json_put_bool(json, "folded", folding_hides(&folding, i));
+		json_object_end(json);
+	}
+	json_array_end(json);
 }

@@ -17,8 +17,7 @@ static void add_row(const struct leaks_page *page, const struct leak_row *row, s
 	text_init(&message);
 	leaks_add_message(page, row, &message);
 	text_add(&message, "\n");
-	for (size_t i = 0; i < stack->depth; i++)
-		text_frame(stack->frames[i], &message);
+	text_stack(stack->frames, stack->depth, false, &message);
 	if (message.data && message.data[message.len - 1] == '\n')
 		message.data[message.len - 1] = '\0';
 	ci_add_annotation(out, level, page->model, stack->place, leaks_kind_words(row),

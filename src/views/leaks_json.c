@@ -256,14 +256,7 @@ static void put_stack(struct json *json, const struct leak_stack *stack)
 	json_put_string(json, "function", alloc_kind_name(stack->kind));
 	json_put_bool(json, "truncated", stack->cut != MARK_NONE);
 	json_put_bool(json, "guessed", stack->guessed);
-	json_key(json, "stack");
-	json_array_begin(json);
-	for (size_t i = 0; i < stack->depth; i++) {
-		enum stack_mark mark = stack->frames[i]->mark;
-		if (mark == MARK_NONE || mark == MARK_SIGNAL)
-			json_put_frame(json, stack->frames[i]);
-	}
-	json_array_end(json);
+	json_put_frames(json, stack->frames, stack->depth, false);
 }
 
 static struct error *put_row(

@@ -15,8 +15,7 @@ static void add_body(const struct leaks_page *page, const struct leak_row *row, 
 	const struct leak_stack *stack = leaks_stack(page, row);
 	_cleanup_(text_deinit) struct text frames;
 	text_init(&frames);
-	for (size_t i = 0; i < stack->depth; i++)
-		text_frame(stack->frames[i], &frames);
+	text_stack(stack->frames, stack->depth, false, &frames);
 	if (frames.data)
 		text_add_xml(out, frames.data);
 }

@@ -65,8 +65,7 @@ static void add_head(const struct leaks_page *page, const struct leak_row *row, 
 		text_add(out, "  from\n");
 	else
 		text_printf(out, "  from %s at\n", leaks_function(stack));
-	for (size_t i = 0; i < stack->depth; i++)
-		text_frame(stack->frames[i], out);
+	text_stack(stack->frames, stack->depth, page->options->all_frames, out);
 	if (!stack->depth)
 		text_add(out, TEXT_FRAME_INDENT "(no stack was recorded)\n");
 }

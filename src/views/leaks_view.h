@@ -40,8 +40,9 @@ struct leaks_view_options {
 	bool write_suppressions;
 	bool list_suppressed; /* -s */
 	bool verbose, quiet;
-	bool colour;  /* of LEAKS_TEXT */
-	size_t limit; /* rows to show; VIEW_DEFAULT_LIMIT */
+	bool all_frames; /* of LEAKS_TEXT: none is folded */
+	bool colour;     /* of LEAKS_TEXT */
+	size_t limit;    /* rows to show; VIEW_DEFAULT_LIMIT */
 	struct suppressions *suppressions;
 	const char *version; /* of the tool, for LEAKS_SARIF; may be NULL */
 };

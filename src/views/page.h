@@ -6,6 +6,7 @@
 
 #include "analysis/comparison.h"
 #include "analysis/filter.h"
+#include "analysis/folding.h"
 #include "analysis/growth_change.h"
 #include "analysis/realloc_changes.h"
 #include "analysis/size_classes.h"
@@ -30,7 +31,8 @@ struct page {
 
 	struct rows all;         /* every row of the model */
 	struct filtered left;    /* of these, what a filter leaves */
-	const struct rows *rows; /* one of these two */
+	struct filtered folded;  /* of these, what people read (folding.h) */
+	const struct rows *rows; /* one of these three */
 	struct rows merged;      /* the view's own, if it merges */
 	struct row_list list;    /* the view's rows, in order, not yet limited */
 	struct summary summary;  /* empty in other views */

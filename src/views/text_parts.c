@@ -4,7 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis/folding.h"
 #include "analysis/summary.h"
+#include "base/util.h"
 
 void text_frame(const struct shown_frame *frame, struct text *out)
 {
@@ -40,6 +42,32 @@ void text_more(uint64_t count, const char *one, const char *many, struct text *o
 	text_printf(out, " more %s\n", count == 1 ? one : many);
 }
 
+/* Frames up to `shown`; a run that is folded is a line. */
+static void add_frames(const struct folding *folding, size_t shown, bool counted, struct text *out)
+{
+	for (size_t i = 0; i < shown; i++) {
+		size_t run = min(folding_run(folding, i), shown - i);
+		if (!run) {
+			text_frame(folding->frames[i], out);
+			continue;
+		}
+		text_add(out, TEXT_FRAME_INDENT "… ");
+		folding_add_words(folding, i, run, counted, out);
+		text_add(out, "\n");
+		i += run - 1;
+	}
+}
+
+void text_stack(
+	const struct shown_frame *const *frames, size_t depth, bool all_frames, struct text *out)
+{
+	struct folding folding;
+	folding_init(&folding, frames, depth, false);
+	if (all_frames)
+		folding.kept = 0;
+	add_frames(&folding, depth, true, out);
+}
+
 /* Deeper stacks end in "… N more frames". */
 #define FRAMES_SHOWN 40u
 
@@ -48,8 +76,11 @@ void text_row_stack(const struct row *row, bool all_frames, struct text *out)
 	size_t shown = row->depth;
 	if (!all_frames && shown > FRAMES_SHOWN)
 		shown = FRAMES_SHOWN;
-	for (size_t i = 0; i < shown; i++)
-		text_frame(row->frames[i], out);
+	struct folding folding;
+	folding_of_row(&folding, row);
+	if (all_frames)
+		folding.kept = 0;
+	add_frames(&folding, shown, !row->varies, out);
 	if (shown < row->depth)
 		text_printf(out, TEXT_FRAME_INDENT "… %zu more frames (--all-frames shows them)\n",
 			row->depth - shown);

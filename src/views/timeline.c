@@ -316,7 +316,10 @@ static void add_code(const struct shown_frame *frame, struct text *out)
 	/* Of the call, as Massif has it. */
 	if (frame->address || !frame->given)
 		text_printf(out, "0x%" PRIX64 ": ", frame->address ? frame->address - 1 : 0);
-	text_add_shown(out, frame->function ? frame->function : "???", SIZE_MAX);
+	if (frame->function)
+		shown_frame_add_shown(out, frame);
+	else
+		text_add(out, "???");
 	const char *slash = frame->file ? strrchr(frame->file, '/') : NULL;
 	if (frame->file) {
 		text_add(out, " (");

@@ -531,6 +531,7 @@ static void page_init(struct page *page)
 {
 	rows_init(&page->all);
 	filtered_init(&page->left);
+	filtered_init(&page->folded);
 	rows_init(&page->merged);
 	row_list_init(&page->list);
 	summary_init(&page->summary);
@@ -555,6 +556,7 @@ static void page_deinit(struct page *page)
 {
 	rows_deinit(&page->all);
 	filtered_deinit(&page->left);
+	filtered_deinit(&page->folded);
 	rows_deinit(&page->merged);
 	row_list_deinit(&page->list);
 	summary_deinit(&page->summary);
@@ -595,9 +597,33 @@ static struct error *fill_rows(struct page *page, struct resolver *resolver)
 	return filter_apply(page->options->filter, &page->all, &page->left, &page->notes);
 }
 
+static bool is_of_functions(const struct view *view)
+{
+	return view->fill == fill_spots &&
+	       (view->grain == GRAIN_FUNCTIONS || view->grain == GRAIN_LINES);
+}
+
+/* Text is of rows as people read them; figures of functions have no folded frames. */
+static struct error *fold_rows(struct page *page)
+{
+	const struct view *view = page->view;
+	bool spots = is_of_functions(view);
+	bool lists =
+		!page->options->base && (view->fill == fill_sites || view->fill == fill_summary);
+	if (page->options->json || page->options->all_frames || !(spots || lists))
+		return NULL;
+	const struct rows *from = page->rows;
+	page->rows = &page->folded.rows;
+	if (spots)
+		folding_add_note(from, &page->notes);
+	return folding_rows(from, spots ? FOLDING_TAKES_OUT : FOLDING_REMARKS, &page->folded);
+}
+
 static struct error *fill_change(struct page *page)
 {
 	struct error *error = page->view->own_change ? NULL : change_page_begin(page);
+	if (!error && !page->view->own_change)
+		error = fold_rows(page);
 	return error ? error : page->view->fill_change(page);
 }
 
@@ -608,6 +634,8 @@ static struct error *page_fill(struct page *page, struct resolver *resolver)
 		return fill_change(page);
 	if (!error)
 		error = fill_rows(page, resolver);
+	if (!error)
+		error = fold_rows(page);
 	if (error)
 		return error;
 	return page->notes.failed ? error_no_memory() : page->view->fill(page);

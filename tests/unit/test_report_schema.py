@@ -28,7 +28,8 @@ def missing(report):
     for site in report.get("sites", []):
         lost += [f"sites[].{name}" for name in ("stack", "temporary", *COUNTERS) if name not in site]
         lost += [f"stack[].{name}" for frame in site["stack"]
-                 for name in ("function", "file", "line", "module", "inlined") if name not in frame]
+                 for name in ("function", "short", "file", "line", "module", "inlined", "folded")
+                 if name not in frame]
     return sorted(set(lost))
 
 
