@@ -2,6 +2,7 @@
 #include "analysis/budget.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/library_own.h"
 #include "base/cleanup.h"
@@ -37,6 +38,7 @@ void budget_init(struct budget *budget)
 {
 	*budget = (struct budget){.exceeded = 0};
 	text_init(&budget->verdict);
+	arena_init(&budget->arena);
 }
 
 void budget_deinit(struct budget *budget)
@@ -44,6 +46,7 @@ void budget_deinit(struct budget *budget)
 	budget_check_vec_deinit(&budget->checks);
 	budget_finding_vec_deinit(&budget->findings);
 	text_deinit(&budget->verdict);
+	arena_deinit(&budget->arena);
 }
 
 struct judging {
@@ -51,6 +54,7 @@ struct judging {
 	const struct budget_limits *limits;
 	struct budget *ret;
 	struct budget_check check;
+	struct evidence evidence; /* what its figure rests on */
 };
 
 static uint64_t count_of(enum budget_rule rule, const struct site *site)
@@ -107,57 +111,94 @@ static struct error *blame_rows(struct judging *judging, enum metric metric)
 	return error;
 }
 
-/* Whether the rule's metric is known; says why not. */
-static bool is_known(struct judging *judging)
+/* "of the baseline: …" for as long as the budget lives; NULL: no memory. */
+static const char *of_baseline(struct judging *judging, const char *why)
 {
-	enum metric metric = infos[judging->check.rule].metric;
-	const struct recording *recording = model_recording(judging->input->model);
-	const struct model *baseline = judging->input->baseline;
-	if (!metric_is_known(metric, recording))
-		judging->check.unknown =
-			metric == METRIC_TEMPORARY && recording->sample_bytes
-				? "which allocations are temporary is not known of a sample"
-				: "a file of this kind does not say it";
-	else if (judging->check.rule == BUDGET_GROWTH &&
-		 !metric_is_known(metric, model_recording(baseline)))
-		judging->check.unknown = "a file of the baseline's kind does not say it";
-	return !judging->check.unknown;
+	static const char before[] = "of the baseline: ";
+	size_t len = strlen(why);
+	char *ret = arena_alloc(&judging->ret->arena, sizeof(before) + len);
+	if (!ret)
+		return NULL;
+	memcpy(ret, before, sizeof(before) - 1);
+	memcpy(ret + sizeof(before) - 1, why, len + 1);
+	return ret;
+}
+
+/* Notes the state that a figure between check.low and check.high has. */
+static void decide(struct judging *judging, bool low_exceeds, bool high_exceeds)
+{
+	struct budget_check *check = &judging->check;
+	switch (evidence_judge(&judging->evidence, low_exceeds, high_exceeds, &check->unknown)) {
+	case LIMIT_EXCEEDED:
+		check->exceeded = true;
+		return;
+	case LIMIT_UNDECIDED:
+		check->undecided = true;
+		check->figure_known = !judging->evidence.unknown;
+		if (!check->unknown)
+			check->unknown = "the limit lies within the range of the estimate";
+		return;
+	case LIMIT_KEPT:
+		return;
+	}
+}
+
+static void decide_plain(struct judging *judging)
+{
+	const struct budget_check *check = &judging->check;
+	decide(judging, check->low > check->limit, check->high > check->limit);
+}
+
+static void take_range(
+	struct budget_check *check, uint64_t value, bool estimated, const struct interval *range)
+{
+	check->value = max(check->value, value);
+	check->low = max(check->low, estimated ? range->low : value);
+	check->high = max(check->high, estimated ? range->high : value);
+	check->estimated |= estimated;
 }
 
 static struct error *judge_total(struct judging *judging)
 {
 	enum metric metric = infos[judging->check.rule].metric;
-	const struct recording *recording = model_recording(judging->input->model);
+	const struct model *model = judging->input->model;
 	/* Nobody can free what libraries keep for themselves; the peak has it all the same. */
-	struct totals left =
-		library_own_left(model_totals(judging->input->model), judging->input->rows);
+	struct totals left = library_own_left(model_totals(model), judging->input->rows);
 	const struct totals *totals = &left;
 	struct interval range;
-	uint64_t value = metric_of_totals(metric, totals);
-	judging->check.value = value;
-	if (interval_of_totals(recording, metric, totals, &range))
-		value = range.low;
-	judging->check.exceeded = value > judging->check.limit;
+	bool estimated = interval_of_totals(model_recording(model), metric, totals, &range);
+	take_range(&judging->check, metric_of_totals(metric, totals), estimated, &range);
+	decide_plain(judging);
 	return judging->check.exceeded ? blame_rows(judging, metric) : NULL;
 }
 
 static struct error *judge_per_stack(struct judging *judging)
 {
 	const struct recording *recording = model_recording(judging->input->model);
+	struct budget_check *check = &judging->check;
+	static const struct site unsampled = {.live_blocks = 0};
 	_cleanup_(row_list_deinit) struct row_list list;
 	row_list_init(&list);
 	struct error *error =
 		rows_select(judging->input->rows, METRIC_LIVE_BLOCKS, METRIC_LIVE_BYTES, &list);
 	row_list_leave(&list, false);
-	for (size_t i = 0; i < list.len && !error; i++) {
+	struct interval range;
+	/* So much may a stack have of which no block was sampled. */
+	bool estimated = interval_of_site(recording, METRIC_LIVE_BYTES, &unsampled, &range);
+	take_range(check, 0, estimated, &range);
+	for (size_t i = 0; i < list.len; i++) {
 		const struct site *sums = &list.data[i]->sums;
-		struct interval range = {.low = sums->live_bytes};
+		estimated = interval_of_site(recording, METRIC_LIVE_BYTES, sums, &range);
+		take_range(check, sums->live_bytes, estimated, &range);
+	}
+	decide_plain(judging);
+	for (size_t i = 0; i < list.len && check->exceeded && !error; i++) {
+		const struct site *sums = &list.data[i]->sums;
+		range.low = sums->live_bytes;
 		interval_of_site(recording, METRIC_LIVE_BYTES, sums, &range);
-		judging->check.value = max(judging->check.value, sums->live_bytes);
-		if (range.low > judging->check.limit)
+		if (range.low > check->limit)
 			error = add_row(judging, list.data[i], sums->live_bytes);
 	}
-	judging->check.exceeded = judging->check.count > 0;
 	return error;
 }
 
@@ -205,19 +246,27 @@ static void leave_libraries(const struct judging *judging, struct diff_figure *f
 	figure->high -= more;
 }
 
+static uint64_t growth_of(int64_t change)
+{
+	return change > 0 ? (uint64_t)change : 0;
+}
+
 static struct error *judge_growth(struct judging *judging)
 {
 	const struct limit *limit = &judging->limits->limits[BUDGET_GROWTH];
+	struct budget_check *check = &judging->check;
 	struct diff_figure figure;
 	diff_of_totals(judging->input->diff, METRIC_LIVE_BYTES, &figure);
 	leave_libraries(judging, &figure);
-	int64_t certain = figure.estimated ? figure.low : figure.change;
-	judging->check.base = figure.base;
-	judging->check.limit = limit_value(limit, figure.base);
-	judging->check.value = figure.change > 0 ? (uint64_t)figure.change : 0;
-	judging->check.exceeded =
-		certain > 0 && limit_exceeded(limit, (uint64_t)certain, figure.base);
-	return judging->check.exceeded ? blame_growth(judging, judging->check.value) : NULL;
+	check->base = figure.base;
+	check->limit = limit_value(limit, figure.base);
+	check->value = growth_of(figure.change);
+	check->estimated = figure.estimated;
+	check->low = figure.estimated ? growth_of(figure.low) : check->value;
+	check->high = figure.estimated ? growth_of(figure.high) : check->value;
+	decide(judging, check->low && limit_exceeded(limit, check->low, figure.base),
+		check->high && limit_exceeded(limit, check->high, figure.base));
+	return check->exceeded ? blame_growth(judging, check->value) : NULL;
 }
 
 static struct error *add_leak(struct judging *judging, const struct leak_row *row)
@@ -250,34 +299,61 @@ static int compare_leaks(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-static struct error *judge_leaks(struct judging *judging)
+/* Rows of leaks that count, the largest first, and what they come to. */
+static struct error *sum_leaks(
+	struct judging *judging, bool each, const struct leak_row ***ret, size_t *ret_len)
 {
 	const struct leaks *leaks = judging->input->leaks;
 	struct budget_check *check = &judging->check;
-	if (!leaks || !leaks->searched) {
-		check->unknown = "nobody searched for leaks: 'heapwise run --leak-check=full' does";
-		return NULL;
-	}
-	if (model_recording(judging->input->model)->no_heap) {
-		check->unknown = "there is no heap in it that could be searched";
-		return NULL;
-	}
-	_cleanup_free_ const struct leak_row **rows = calloc(leaks->rows.len + 1, sizeof(*rows));
-	if (!rows)
+	*ret_len = 0;
+	*ret = calloc(leaks->rows.len + 1, sizeof(**ret));
+	if (!*ret)
 		return error_no_memory();
-	size_t len = 0;
-	bool each = is_each_stack(check->rule);
 	for (size_t i = 0; i < leaks->rows.len; i++) {
 		const struct leak_row *row = &leaks->rows.data[i];
 		if (!counts(judging, row))
 			continue;
-		rows[len++] = row;
+		(*ret)[(*ret_len)++] = row;
 		check->value = each ? max(check->value, row->bytes) : check->value + row->bytes;
 	}
-	qsort(rows, len, sizeof(*rows), compare_leaks);
-	check->exceeded = check->value > check->limit;
+	qsort(*ret, *ret_len, sizeof(**ret), compare_leaks);
+	return NULL;
+}
+
+/* What a file's own sums have more than the rows that it lists. */
+static uint64_t unlisted_leaks(const struct judging *judging)
+{
+	const struct leaks *leaks = judging->input->leaks;
 	uint64_t sum = 0;
-	struct error *error = NULL;
+	for (unsigned kind = 0; kind < LEAK_KINDS && leaks->search->selected; kind++) {
+		uint64_t listed = 0, all = leaks->search->bytes[kind];
+		for (size_t i = 0; i < leaks->rows.len; i++)
+			if ((unsigned)leaks->rows.data[i].kind == kind)
+				listed += leaks->rows.data[i].bytes;
+		if (judging->limits->leak_kinds >> kind & 1 && all > listed)
+			sum += all - listed;
+	}
+	return sum;
+}
+
+static struct error *judge_leaks(struct judging *judging)
+{
+	struct budget_check *check = &judging->check;
+	bool each = is_each_stack(check->rule);
+	if (judging->evidence.unknown) {
+		decide(judging, false, false);
+		return NULL;
+	}
+	_cleanup_free_ const struct leak_row **rows = NULL;
+	size_t len;
+	struct error *error = sum_leaks(judging, each, &rows, &len);
+	if (error)
+		return error;
+	if (!each)
+		check->value += unlisted_leaks(judging);
+	check->low = check->high = check->value;
+	decide_plain(judging);
+	uint64_t sum = 0;
 	for (size_t i = 0; i < len && check->exceeded && !error; i++) {
 		if (each ? rows[i]->bytes <= check->limit : sum >= check->value - check->limit)
 			break;
@@ -287,17 +363,37 @@ static struct error *judge_leaks(struct judging *judging)
 	return error;
 }
 
-/* Why a limit that the figures keep might be exceeded all the same; NULL: it is kept. */
-static const char *doubt(const struct judging *judging)
+/* Adds what a growth rests on besides: where the baseline may be smaller it may be larger. */
+static struct error *add_baseline(struct judging *judging, enum metric metric)
+{
+	struct evidence *now = &judging->evidence;
+	struct evidence then =
+		evidence_of_metric(judging->input->baseline, metric, EVIDENCE_OF_TOTAL);
+	const struct {
+		const char **to, *from;
+	} pairs[] = {
+		{&now->unknown, then.unknown}, {&now->more, then.less}, {&now->less, then.more}};
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
+		if (*pairs[i].to || !pairs[i].from)
+			continue;
+		*pairs[i].to = of_baseline(judging, pairs[i].from);
+		if (!*pairs[i].to)
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+static struct error *find_evidence(struct judging *judging)
 {
 	enum budget_rule rule = judging->check.rule;
-	/* A search has seen what there was, whatever was recorded of it. */
-	if (rule == BUDGET_LEAK || rule == BUDGET_LEAK_PER_STACK)
+	const struct model *model = judging->input->model;
+	if (rule == BUDGET_LEAK || rule == BUDGET_LEAK_PER_STACK) {
+		judging->evidence = evidence_of_leaks(model, judging->limits->leak_kinds, true);
 		return NULL;
-	const char *ret = limit_doubt(model_recording(judging->input->model), false);
-	if (!ret && rule == BUDGET_GROWTH)
-		ret = limit_doubt(model_recording(judging->input->baseline), true);
-	return ret;
+	}
+	judging->evidence = evidence_of_metric(model, infos[rule].metric,
+		is_each_stack(rule) ? EVIDENCE_OF_EACH_STACK : EVIDENCE_OF_TOTAL);
+	return rule == BUDGET_GROWTH ? add_baseline(judging, infos[rule].metric) : NULL;
 }
 
 static struct error *judge(struct judging *judging, enum budget_rule rule)
@@ -315,17 +411,16 @@ static struct error *judge(struct judging *judging, enum budget_rule rule)
 	judging->check = (struct budget_check){
 		.rule = rule,
 		.limit = judging->limits->limits[rule].value,
+		.figure_known = true,
 		.first = judging->ret->findings.len,
 	};
-	/* A search for leaks is judged by what it found. */
-	bool known = judges[rule] == judge_leaks || is_known(judging);
-	struct error *error = known ? judges[rule](judging) : NULL;
+	struct error *error = find_evidence(judging);
+	if (!error)
+		error = judges[rule](judging);
 	if (error)
 		return error;
-	if (!judging->check.exceeded && !judging->check.unknown)
-		judging->check.unknown = doubt(judging);
 	judging->ret->exceeded += judging->check.exceeded;
-	judging->ret->unknown += judging->check.unknown != NULL;
+	judging->ret->unknown += judging->check.undecided;
 	return budget_check_vec_push(&judging->ret->checks, judging->check) ? NULL
 									    : error_no_memory();
 }
@@ -334,17 +429,26 @@ void budget_add_check(struct text *text, const struct budget_check *check)
 {
 	const struct budget_rule_info *info = &infos[check->rule];
 	text_printf(text, "%s: ", info->noun);
-	if (check->unknown) {
+	if (!check->figure_known) {
 		text_add(text, check->unknown);
 		return;
 	}
 	diff_add_value(text, info->metric, check->value);
+	if (check->estimated) {
+		text_add(text, " (");
+		diff_add_value(text, info->metric, check->low);
+		text_add(text, " to ");
+		diff_add_value(text, info->metric, check->high);
+		text_add(text, ")");
+	}
 	text_add(text, ", at most ");
 	diff_add_value(text, info->metric, check->limit);
 	if (check->rule == BUDGET_GROWTH) {
 		text_add(text, " more than ");
 		diff_add_value(text, info->metric, check->base);
 	}
+	if (check->unknown)
+		text_printf(text, "; cannot be decided: %s", check->unknown);
 }
 
 void budget_add_finding(

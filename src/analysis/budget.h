@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Limits that a program's figures must keep, and the stacks to blame where they don't: as few as
- * together make the excess, the largest first. Of a sample only what is certain counts: the lower
- * end of the range. What libraries keep for themselves (library_own.h) is never freed by nobody.
+ * together make the excess, the largest first. A limit is exceeded or kept if that is certain
+ * (evidence.h); of an estimate both ends of the range must agree. Else it is undecided. What
+ * libraries keep for themselves (library_own.h) is never freed by nobody.
  */
 #ifndef ANALYSIS_BUDGET_H
 #define ANALYSIS_BUDGET_H
 
 #include "analysis/diff.h"
+#include "analysis/evidence.h"
 #include "analysis/leaks.h"
 #include "analysis/limit.h"
+#include "base/arena.h"
 
 enum budget_rule {
 	BUDGET_PEAK,
@@ -61,9 +64,11 @@ struct budget_finding {
 struct budget_check {
 	enum budget_rule rule;
 	uint64_t limit, value;
-	uint64_t base; /* of BUDGET_GROWTH: what it was before */
-	bool exceeded;
-	const char *unknown; /* why it can't be told, else NULL */
+	uint64_t low, high; /* the value, or the range of the estimate */
+	uint64_t base;      /* of BUDGET_GROWTH: what it was before */
+	bool exceeded, undecided, estimated;
+	bool figure_known;   /* else the figures above are nothing */
+	const char *unknown; /* why it is undecided, else NULL; lives as long as the budget */
 	size_t first, count; /* findings */
 };
 
@@ -75,6 +80,7 @@ struct budget {
 	struct budget_finding_vec findings;
 	size_t exceeded, unknown; /* checks */
 	struct text verdict;      /* sentences, each with a newline */
+	struct arena arena;       /* reasons */
 };
 
 void budget_init(struct budget *budget);

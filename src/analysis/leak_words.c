@@ -28,7 +28,11 @@ static void say_lost(const struct leaks *leaks, struct text *text)
 	const struct leak_sum *definite = &leaks->sums[LEAK_CLASS_DEFINITE],
 			      *indirect = &leaks->sums[LEAK_CLASS_INDIRECT];
 	if (!definite->blocks) {
-		text_add(text, "Nothing is definitely lost.\n");
+		if (leaks->evidence.more)
+			text_printf(text, "Nothing that was searched is definitely lost, but %s.\n",
+				leaks->evidence.more);
+		else
+			text_add(text, "Nothing is definitely lost.\n");
 	} else {
 		add_blocks(text, definite, "is definitely lost", "are definitely lost");
 		add_places(text, definite->rows);
@@ -157,10 +161,13 @@ void leaks_verdict(const struct leaks *leaks, struct text *ret)
 		return;
 	}
 	if (!blocks) {
-		text_add(ret, leaks->search && leaks->search->selected ? "It shows no leaks.\n"
-			      : leaks->search && leaks->search->partial
-				      ? "Of the blocks that are known none is left.\n"
-				      : "All blocks were freed: no leaks are possible.\n");
+		if (leaks->search && leaks->search->selected)
+			text_add(ret, "It shows no leaks.\n");
+		else if (leaks->evidence.more)
+			text_printf(ret, "Of the blocks that are known none is left, but %s.\n",
+				leaks->evidence.more);
+		else
+			text_add(ret, "All blocks were freed: no leaks are possible.\n");
 		return;
 	}
 	say_lost(leaks, ret);

@@ -457,6 +457,7 @@ struct error *leaks_build(const struct model *model, struct resolver *resolver,
 	ret->model = model;
 	ret->search = model_leak_search(model);
 	ret->searched = ret->search && ret->search->way != LEAK_WAY_NONE;
+	ret->evidence = evidence_of_leaks(model, LEAK_KINDS_ALL, options->at_end);
 	building.stack_of_site = calloc(sites + 1, sizeof(*building.stack_of_site));
 	if (!building.stack_of_site)
 		return error_no_memory();

@@ -10,6 +10,7 @@
 #ifndef ANALYSIS_LEAKS_H
 #define ANALYSIS_LEAKS_H
 
+#include "analysis/evidence.h"
 #include "analysis/leak_paths.h"
 #include "analysis/resolve.h"
 #include "analysis/suppress_stack.h"
@@ -39,6 +40,7 @@ struct leaks_options {
 	unsigned frames;
 	unsigned resolution; /* stacks that agree in so many frames are one row; 0: in all */
 	bool by_address;     /* they agree if their addresses do, as in Valgrind; else as read */
+	bool at_end;         /* the question is what was lost when the program had ended */
 	bool tell_libraries; /* else what these keep counts as what it is */
 	struct suppressions *suppressions; /* NULL: none; what they were good for is counted in */
 };
@@ -86,6 +88,7 @@ struct leaks {
 	const struct model *model;
 	const struct leak_search *search; /* NULL: there was none, nor an attempt */
 	bool searched;                    /* kinds are known */
+	struct evidence evidence;         /* what their sums rest on */
 	struct leak_stack_vec stacks;
 	struct leak_row_vec rows; /* by class, then largest retained bytes first */
 	struct leak_hold_vec holds;

@@ -6,8 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/model.h"
-
 struct limit {
 	uint64_t value;
 	double percent; /* of another figure; below 0: `value` counts */
@@ -27,8 +25,5 @@ static inline uint64_t limit_value(const struct limit *limit, uint64_t whole)
 	return limit->percent < 0 ? limit->value
 				  : (uint64_t)((long double)whole * limit->percent / 100);
 }
-
-/* Why figures of the recording that keep a limit prove nothing; static. NULL: they do. */
-const char *limit_doubt(const struct recording *recording, bool baseline);
 
 #endif

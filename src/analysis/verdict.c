@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis/evidence.h"
 #include "analysis/library_own.h"
 #include "analysis/metric.h"
 #include "analysis/notable.h"
@@ -47,6 +48,8 @@ struct facts {
 	struct site own;                    /* what they keep */
 	const struct program_error *errors; /* that a checker found */
 	size_t error_count;
+	const struct leak_search
+		*early; /* the search, if the program went on after it; else NULL */
 };
 
 /* The row of a list with the most of a metric, the first one of equals; NULL: none has a place. */
@@ -193,6 +196,14 @@ static void say_never_freed(const struct facts *facts, struct text *text)
 	text_add(text, ".\n");
 }
 
+/* "A search while the program ran, after 1.5 s, found of what was live then " */
+static void add_early(const struct leak_search *search, struct text *text)
+{
+	text_printf(text, "a search %s, after ", leak_moment_words(search->moment));
+	text_add_duration_ns(text, search->time_ns);
+	text_add(text, ", found of what was live then: ");
+}
+
 /* What became of the blocks that were never freed, where somebody searched. */
 static void say_leaks(const struct facts *facts, struct text *text)
 {
@@ -203,17 +214,23 @@ static void say_leaks(const struct facts *facts, struct text *text)
 		[LEAK_CLASS_REACHABLE] = "still reachable",
 		[LEAK_CLASS_SUPPRESSED] = "suppressed",
 	};
-	const char *before = "of these, ";
+	const char *before = NULL;
 	for (unsigned i = 0; facts->leaks && i < ARRAY_SIZE(words); i++) {
 		const struct leak_sum *sum = &facts->leaks[i];
 		if (!sum->blocks)
 			continue;
-		text_add(text, before);
+		if (!before && facts->early)
+			add_early(facts->early, text);
+		else
+			text_add(text, before ? before : "of these, ");
 		add_amount(text, sum->bytes, sum->blocks);
-		text_printf(text, " %s %s", plural(sum->blocks, "is", "are"), words[i]);
+		text_printf(text, " %s %s",
+			facts->early ? plural(sum->blocks, "was", "were")
+				     : plural(sum->blocks, "is", "are"),
+			words[i]);
 		before = ", ";
 	}
-	if (before[0] == ',')
+	if (before)
 		text_add(text, " ('heapwise leaks' tells which).\n");
 }
 
@@ -460,6 +477,7 @@ struct error *verdict_add(const struct model *model, const struct rows *rows,
 		.inherited = model_inherited(model),
 		.lives = model_lifetimes(model),
 		.leaks = summary->searched ? summary->leaks : NULL,
+		.early = evidence_search_is_early(model) ? model_leak_search(model) : NULL,
 		.left = library_own_left(model_totals(model), rows),
 	};
 	library_own_sum(rows, &facts.own);

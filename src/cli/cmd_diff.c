@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analysis/evidence.h"
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "cli/limits.h"
@@ -99,50 +100,74 @@ static bool take(const struct options *options, int id, void *ctx)
 	}
 }
 
-static int unjudged(const struct request *request, const char *label, const char *why)
+/* Says so, and of which of the two that is; returns the exit code. */
+static int undecided(
+	const struct request *request, const struct operand operands[2], const char *why)
 {
-	message("%s: whether %s grew by more than %s can't be judged: %s", label,
-		metric_name(request->diff.metric), request->growth_text, why);
+	enum metric metric = request->diff.metric;
+	struct evidence newer = evidence_of_metric(operands[1].model, metric, EVIDENCE_OF_TOTAL);
+	bool of_newer = why == newer.unknown || why == newer.more || why == newer.less;
+	struct evidence older = evidence_of_metric(operands[0].model, metric, EVIDENCE_OF_TOTAL);
+	bool of_older = why == older.unknown || why == older.more || why == older.less;
+	message("whether %s grew by more than %s cannot be decided: %s%s%s", metric_name(metric),
+		request->growth_text,
+		of_newer   ? operands[1].text
+		: of_older ? operands[0].text
+			   : "",
+		of_newer || of_older ? ": " : "", why);
 	return ERROR_INPUT;
 }
 
-/* Says why it may have grown more than was seen, if it may; returns the exit code. */
-static int doubt(const struct request *request, const struct operand operands[2])
+/* What the change rests on: where the older figure may be smaller it may be larger. */
+static struct evidence evidence_of_change(enum metric metric, const struct operand operands[2])
 {
-	for (int i = 0; i < 2; i++) {
-		const char *why = limit_doubt(model_recording(operands[i].model), i == 0);
-		if (why)
-			return unjudged(request, operands[i].text, why);
-	}
-	return 0;
+	struct evidence older = evidence_of_metric(operands[0].model, metric, EVIDENCE_OF_TOTAL);
+	struct evidence newer = evidence_of_metric(operands[1].model, metric, EVIDENCE_OF_TOTAL);
+	return (struct evidence){
+		.unknown = newer.unknown ? newer.unknown : older.unknown,
+		.more = newer.more ? newer.more : older.less,
+		.less = newer.less ? newer.less : older.more,
+	};
 }
 
-/* Says what grew too much; returns the exit code. */
+static bool exceeds(const struct limit *limit, int64_t change, uint64_t base)
+{
+	return change > 0 && limit_exceeded(limit, (uint64_t)change, base);
+}
+
+static void say_growth(const struct request *request, const struct diff_outcome *outcome)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	text_printf(&text, "%s grew by ", metric_name(request->diff.metric));
+	diff_add_value(&text, request->diff.metric, (uint64_t)outcome->total.change);
+	text_printf(&text, ", more than %s. %s", request->growth_text,
+		outcome->top.data ? outcome->top.data : "");
+	message("%.*s", (int)strcspn(text.data ? text.data : "", "\n"), text.data);
+}
+
+/* Says what grew too much, or why that can't be told; returns the exit code. */
 static int judge(const struct request *request, const struct operand operands[2],
 	const struct diff_outcome *outcome)
 {
 	if (!request->growth_text)
 		return 0;
-	if (outcome->ignorant) {
-		_cleanup_(text_deinit) struct text why;
-		text_init(&why);
-		text_printf(&why, "it is not known of %s", outcome->ignorant);
-		return unjudged(request, operands[1].text, why.data ? why.data : "");
-	}
-
 	const struct diff_figure *total = &outcome->total;
-	/* Of estimates, what is certain. */
-	int64_t change = total->estimated ? total->low : total->change;
-	if (change <= 0 || !limit_exceeded(&request->growth, (uint64_t)change, total->base))
-		return doubt(request, operands);
-	_cleanup_(text_deinit) struct text text;
-	text_init(&text);
-	text_printf(&text, "%s grew by ", metric_name(request->diff.metric));
-	diff_add_value(&text, request->diff.metric, (uint64_t)total->change);
-	text_printf(&text, ", more than %s. %s", request->growth_text,
-		outcome->top.data ? outcome->top.data : "");
-	message("%.*s", (int)strcspn(text.data ? text.data : "", "\n"), text.data);
-	return 1;
+	int64_t low = total->estimated ? total->low : total->change;
+	int64_t high = total->estimated ? total->high : total->change;
+	struct evidence evidence = evidence_of_change(request->diff.metric, operands);
+	const char *why;
+	switch (evidence_judge(&evidence, exceeds(&request->growth, low, total->base),
+		exceeds(&request->growth, high, total->base), &why)) {
+	case LIMIT_KEPT:
+		return 0;
+	case LIMIT_EXCEEDED:
+		say_growth(request, outcome);
+		return 1;
+	default:
+		return undecided(request, operands,
+			why ? why : "the limit lies within the range of the estimates");
+	}
 }
 
 static int compare(struct request *request, const struct operand operands[2])

@@ -97,8 +97,11 @@ static int show_all(struct request *request, char *const *words, int count)
 		int this = show(request, words[i]);
 		code = code ? code : this;
 	}
-	return !code && leak_report_fails(request->report) ? leak_report_exitcode(request->report)
-							   : code;
+	if (code)
+		return code;
+	return leak_report_fails(request->report)       ? leak_report_exitcode(request->report)
+	       : leak_report_undecided(request->report) ? ERROR_INPUT
+							: 0;
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -141,7 +144,10 @@ const struct command command_leaks = {
 		"\n"
 		"Options are called as Valgrind's that mean the same. The exit status is 0 unless "
 		"--error-exitcode\n"
-		"is given and there are errors.\n",
+		"is given: then it is that if there are errors, and 3 if that cannot be decided "
+		"(no "
+		"search, one that\n"
+		"was made before the end, an allocator that was not seen…).\n",
 	.examples = "  heapwise leaks app.hpw                            what was lost\n"
 		    "  heapwise leaks --show-leak-kinds=all app.hpw      and who holds the rest\n"
 		    "  heapwise leaks --format=memcheck app.hpw          as Valgrind would say it\n"

@@ -344,17 +344,50 @@ static int say_not_executed(const char *name, int why)
 static void say_leaks(const struct launch_result *r, struct leak_report *report)
 {
 	if (r->collector == LAUNCH_COLLECTOR_DIED)
-		message("the search for leaks is lost with it: the exit status tells nothing of "
-			"leaks");
+		message("the search for leaks is lost with it");
 	else if (r->collector == LAUNCH_COLLECTOR_STOPPED)
-		message("what it finds of leaks is not shown here, nor told by the exit status: "
-			"then type heapwise leaks %s",
+		message("what it finds of leaks is not shown here: then type heapwise leaks %s",
 			short_name(r->file));
 	if (r->collector != LAUNCH_COLLECTOR_TOLD)
 		return;
 	for (size_t i = 0; i < r->recording_count; i++)
 		if (!r->recordings[i].totals.file_gone)
 			leak_report_show(report, r->recordings[i].file, STDERR_FILENO, false);
+}
+
+/* Processes that no search tells of; those that were left out as the user wished count for nothing.
+ */
+static uint64_t count_unsearched(const struct launch_result *r)
+{
+	uint64_t unwanted = 0;
+	for (unsigned i = 0; i < COLLECTOR_UNRECORDED_MAX; i++) {
+		const struct collector_unrecorded *one = &r->end.unrecorded_named[i];
+		if (hpw_unrecorded_reason(one->reason) == UNRECORDED_UNWANTED)
+			unwanted += one->count;
+	}
+	return r->end.unrecorded - unwanted + r->end.living +
+	       (r->end.recordings - r->recording_count);
+}
+
+/* Whether leaks that somebody wants a status for may be where nobody searched. Says so. */
+static bool is_undecided(const struct launch_result *r, const struct leak_report *report)
+{
+	if (!leak_report_is_gate(report))
+		return false;
+	if (r->collector != LAUNCH_COLLECTOR_TOLD || !r->recording_count)
+		return true;
+	uint64_t unsearched = count_unsearched(r);
+	if (unsearched) {
+		_cleanup_(text_deinit) struct text text;
+		text_init(&text);
+		text_add_counted(&text, unsearched, "process", "processes");
+		text_printf(&text, " that the program started %s not searched for leaks",
+			unsearched == 1 ? "was" : "were");
+		add_unrecorded(&text, &r->end);
+		text_add(&text, "; --children leaves out those that don't matter");
+		say_text(&text);
+	}
+	return unsearched || leak_report_undecided(report);
 }
 
 /* The exit status of a program that could not be executed, of leaks, or -1: the program's own. */
@@ -370,7 +403,10 @@ static int conclude(const struct request *request, const struct launch_result *r
 	say_leaks(result, request->report);
 	if (WIFSIGNALED(result->status)) /* which is worse */
 		return -1;
-	return leak_report_fails(request->report) ? leak_report_exitcode(request->report) : -1;
+	if (leak_report_fails(request->report))
+		return leak_report_exitcode(request->report);
+	bool undecided = is_undecided(result, request->report);
+	return undecided && !WEXITSTATUS(result->status) ? EXIT_OURS : -1;
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -417,30 +453,33 @@ const struct command command_run = {
 	.name = "run",
 	.synopsis = "[-o FILE] [-f] [-q] [--children WHICH] [--] PROGRAM [ARGUMENT…]",
 	.what = "Starts a program and records where its heap goes.",
-	.about =
-		"The program's streams, folder, signals and ending are its own: the exit status "
-		"is its status,\n"
-		"or the same signal. Failures of this command are 125, 126 (not executable) and "
-		"127 (not\n"
-		"found), as for env(1).\n"
-		"\n"
-		"Processes that the program starts are recorded too. The program gets FILE, x.hpw "
-		"say; another\n"
-		"process x.PID.hpw; a program that a process goes on as (exec) x.PID.N.hpw, N "
-		"from 1. The command\n"
-		"returns when the program ends; a collector stays for processes that live on, "
-		"and completes\n"
-		"their recordings. --children 'cc*' records only processes of programs whose "
-		"file name matches.\n"
-		"\n"
-		"With --leak-check each recorded process is searched for leaks at its end, and "
-		"what was found\n"
-		"stands on stderr; 'heapwise leaks' shows it again, in other forms. A program that "
-		"calls functions\n"
-		"of LeakSanitizer (__lsan_do_leak_check and others) is answered as by that; "
-		"--as=lsan "
-		"has it searched\n"
-		"at its end as well, with exit status 23 if there are leaks.\n",
+	.about = "The program's streams, folder, signals and ending are its own: the exit status "
+		 "is its status,\n"
+		 "or the same signal. Failures of this command are 125, 126 (not executable) and "
+		 "127 (not\n"
+		 "found), as for env(1).\n"
+		 "\n"
+		 "Processes that the program starts are recorded too. The program gets FILE, x.hpw "
+		 "say; another\n"
+		 "process x.PID.hpw; a program that a process goes on as (exec) x.PID.N.hpw, N "
+		 "from 1. The command\n"
+		 "returns when the program ends; a collector stays for processes that live on, "
+		 "and completes\n"
+		 "their recordings. --children 'cc*' records only processes of programs whose "
+		 "file name matches.\n"
+		 "\n"
+		 "With --leak-check each recorded process is searched for leaks at its end, and "
+		 "what was found\n"
+		 "stands on stderr; 'heapwise leaks' shows it again, in other forms. With "
+		 "--error-exitcode=N the exit\n"
+		 "status is N if there are errors, and 125 if that cannot be decided of one of the "
+		 "processes and the\n"
+		 "program's own is 0. A program that "
+		 "calls functions\n"
+		 "of LeakSanitizer (__lsan_do_leak_check and others) is answered as by that; "
+		 "--as=lsan "
+		 "has it searched\n"
+		 "at its end as well, with exit status 23 if there are leaks.\n",
 	.examples = "  heapwise run ./app --fast input.txt\n"
 		    "  heapwise run -o before.hpw -- jq . big.json\n"
 		    "  heapwise run --children=cc1 -o build.hpw -- make\n"

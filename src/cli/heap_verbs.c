@@ -60,8 +60,8 @@ static struct error *write_leaks(const struct heap_page *page, const struct sink
 		.error_kinds = 1u << LEAK_DEFINITE | 1u << LEAK_POSSIBLE,
 		.colour = page->colour,
 		.limit = page->limit};
-	uint64_t errors;
-	return leaks_view_write(page->model, &options, sink, &errors);
+	struct leaks_outcome outcome;
+	return leaks_view_write(page->model, &options, sink, &outcome);
 }
 
 static int run_leaks(struct heap_session *session, int count, char **words)

@@ -29,7 +29,8 @@ struct leak_report {
 	struct leaks_view_options view; /* without suppressions: each recording uses fresh ones */
 	unsigned shown;                 /* recordings, for %n */
 	int log;                        /* --log-file, if it is one of all recordings; else -1 */
-	uint64_t errors;                /* in these */
+	uint64_t errors;                /* in these, where that is decided */
+	unsigned undecided;             /* of these, where a status was asked for */
 	int exitcode;                   /* for errors; LEAK_NO_EXITCODE */
 	bool searched;                  /* the last one */
 	struct symbol_options symbols;  /* the options' own settings if they have some */
@@ -301,54 +302,43 @@ static bool add_to_text(void *context, const char *data, size_t len)
 
 /* Where only leaks are to be shown, whether there are any is known at the end. */
 static struct error *write_view(const struct leak_report *report, const struct model *model,
-	const struct leaks_view_options *view, const struct sink *sink, uint64_t *ret_errors)
+	const struct leaks_view_options *view, const struct sink *sink, struct leaks_outcome *ret)
 {
 	if (!report->options->as_lsan || view->form != LEAKS_TEXT)
-		return leaks_view_write(model, view, sink, ret_errors);
+		return leaks_view_write(model, view, sink, ret);
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
 	const struct sink held = {add_to_text, &text};
-	struct error *error = leaks_view_write(model, view, &held, ret_errors);
+	struct error *error = leaks_view_write(model, view, &held, ret);
 	if (!error && text.failed)
 		error = error_no_memory();
-	if (!error && *ret_errors)
+	if (!error && ret->errors)
 		sink->write(sink->ctx, text.data, text.len);
 	return error;
 }
 
-/* An image that went on as another program (exec) has lost nothing that a gate should hear of. */
-static void say_unsearched(const struct leak_report *report, const struct model *model)
+/*
+ * Counts what was found, or that it is undecided, where somebody wants an exit status for it. An
+ * image that went on as another program (exec) has lost nothing that a gate should hear of.
+ */
+static void count(
+	struct leak_report *report, const struct model *model, const struct leaks_outcome *outcome)
 {
-	const struct leak_search *search = model_leak_search(model);
-	bool no_heap = model_recording(model)->no_heap;
-	bool searched = search && search->way != LEAK_WAY_NONE && !no_heap;
-	if (searched || report->exitcode == LEAK_NO_EXITCODE ||
-		model_target(model)->exit_kind == EXIT_KIND_EXEC)
+	const struct target *target = model_target(model);
+	if (!outcome->doubt) {
+		report->errors += outcome->errors;
 		return;
-	const char *problem = no_heap  ? "there is no heap in it that could be read"
-			      : search ? search->problem
-				       : NULL;
-	message("%s (%" PRIu32 ") was not searched for leaks%s%s; the exit status tells nothing "
-		"of them",
-		model_target(model)->command_len ? model_target(model)->command[0] : "?",
-		model_target(model)->pid, problem ? ": " : "", problem ? problem : "");
-}
-
-/* Whether what is called lost is: registers of threads that went on meanwhile are not known. */
-static bool is_sure(const struct leak_report *report, const struct model *model)
-{
-	const struct leak_search *search = model_leak_search(model);
-	say_unsearched(report, model);
-	bool unsure = search && search->way == LEAK_WAY_UNSTOPPED && search->threads > 1;
-	if (unsure)
-		message("other threads could not be stopped for the search: what they alone hold "
-			"may be called lost, and the exit status does not tell");
-	return !unsure;
+	}
+	if (!leak_report_is_gate(report) || target->exit_kind == EXIT_KIND_EXEC)
+		return;
+	message("%s (%" PRIu32 "): whether it has leaks cannot be decided: %s",
+		target->command_len ? target->command[0] : "?", target->pid, outcome->doubt);
+	report->undecided++;
 }
 
 /* Shows it, with what has been read for that. Returns the exit code. */
 static int show(struct leak_report *report, const struct model *model,
-	struct suppressions *suppressions, const struct lsan_wishes *lsan, int fd)
+	struct suppressions *suppressions, const struct lsan_wishes *lsan, bool living, int fd)
 {
 	const struct lsan_options *wishes = &lsan->options;
 	const char *lsan_path = lsan->counts ? wishes->log_path : NULL;
@@ -360,6 +350,7 @@ static int show(struct leak_report *report, const struct model *model,
 	const bool logs = wants_log && !code;
 	struct leaks_view_options view = report->view;
 	view.suppressions = suppressions;
+	view.of_moment = living;
 	if (report->options->of_run && model_target(model)->exit_kind == EXIT_KIND_EXEC &&
 		view.detail == LEAKS_FULL)
 		view.detail = LEAKS_SUMMARY;
@@ -370,13 +361,13 @@ static int show(struct leak_report *report, const struct model *model,
 		sink = to_stdout ? output_sink_paged(&output, !report->options->no_pager)
 				 : output_sink_to(&output, fd);
 	view.colour = to_stdout && terminal_has_colour(report->options->colour);
-	uint64_t errors = 0;
-	struct error *error = write_view(report, model, &view, &sink, &errors);
+	struct leaks_outcome outcome = {.errors = 0};
+	struct error *error = write_view(report, model, &view, &sink, &outcome);
 	if (error) {
 		output_drop(&output);
 		return message_error(error);
 	}
-	report->errors += is_sure(report, model) ? errors : 0;
+	count(report, model, &outcome);
 	if (model_leak_search(model) && model_leak_search(model)->damaged)
 		code = ERROR_INPUT;
 	int ended = logs ? log_end(report, &output) : output_end(&output);
@@ -399,8 +390,11 @@ static bool is_shown(struct leak_report *report, const struct model *model, bool
 	/* The others were judged, and shown, while the program waited. */
 	if (!living && search && search->moment != LEAK_AT_MAIN_END)
 		return false;
-	if (search && !report->searched)
+	if (search && !report->searched) {
 		message("not searched for leaks: %s", search->problem);
+		report->undecided += lsan->options.detect_leaks &&
+				     model_target(model)->exit_kind != EXIT_KIND_EXEC;
+	}
 	return report->searched && lsan->options.detect_leaks;
 }
 
@@ -424,8 +418,9 @@ int leak_report_show(struct leak_report *report, const char *path, int fd, bool 
 	if (error)
 		return message_error(error);
 	recording_warn(model, path);
-	return is_shown(report, model, living, &lsan) ? show(report, model, suppressions, &lsan, fd)
-						      : 0;
+	return is_shown(report, model, living, &lsan)
+		       ? show(report, model, suppressions, &lsan, living, fd)
+		       : 0;
 }
 
 uint64_t leak_report_errors(const struct leak_report *report)
@@ -446,4 +441,14 @@ int leak_report_exitcode(const struct leak_report *report)
 bool leak_report_fails(const struct leak_report *report)
 {
 	return report->errors && report->exitcode != LEAK_NO_EXITCODE;
+}
+
+bool leak_report_is_gate(const struct leak_report *report)
+{
+	return report->exitcode != LEAK_NO_EXITCODE && report->view.detail == LEAKS_FULL;
+}
+
+bool leak_report_undecided(const struct leak_report *report)
+{
+	return report->undecided;
 }

@@ -45,6 +45,13 @@ bool leak_report_searched(const struct leak_report *report);
  * the last one shown wants it. */
 int leak_report_exitcode(const struct leak_report *report);
 
+/* Whether there is such a status, and places that could be errors. */
+bool leak_report_is_gate(const struct leak_report *report);
+
+/* Whether of some that was shown it is not certain if it has errors, though a status was asked for.
+ */
+bool leak_report_undecided(const struct leak_report *report);
+
 /* Whether there were errors for which there is such a status. */
 bool leak_report_fails(const struct leak_report *report);
 

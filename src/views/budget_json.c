@@ -28,6 +28,20 @@ static struct error *put_finding(
 	return NULL;
 }
 
+/* "range": [low, high]; null: the value is no estimate. */
+static void put_range(struct json *json, const struct budget_check *check)
+{
+	json_key(json, "range");
+	if (!check->estimated || !check->figure_known) {
+		json_null(json);
+		return;
+	}
+	json_array_begin(json);
+	json_u64(json, check->low);
+	json_u64(json, check->high);
+	json_array_end(json);
+}
+
 static struct error *put_check(
 	struct json *json, const struct budget_page *page, const struct budget_check *check)
 {
@@ -42,9 +56,14 @@ static struct error *put_check(
 				  : "kept");
 	json_put_string(json, "reason", check->unknown);
 	json_put_u64(json, "limit", check->limit);
-	json_put_u64(json, "value", check->value);
+	json_key(json, "value");
+	if (check->figure_known)
+		json_u64(json, check->value);
+	else
+		json_null(json);
+	put_range(json, check);
 	json_key(json, "base");
-	if (check->rule == BUDGET_GROWTH)
+	if (check->rule == BUDGET_GROWTH && check->figure_known)
 		json_u64(json, check->base);
 	else
 		json_null(json);

@@ -45,8 +45,6 @@ static void outcome_of(const struct diff *diff, struct diff_outcome *ret)
 {
 	text_init(&ret->top);
 	diff_of_totals(diff, diff->options.metric, &ret->total);
-	if (!diff_knows(diff, diff->options.metric))
-		ret->ignorant = diff_ignorant(diff);
 	if (diff->top.len)
 		text_add_n(&ret->top, diff->top.data, diff->top.len);
 }

@@ -17,7 +17,6 @@ struct diff_view_options {
 
 struct diff_outcome {
 	struct diff_figure total; /* of the metric */
-	const char *ignorant;     /* "a sample": why the metric is not known, static; NULL: it is */
 	struct text top; /* what grew most, as in the verdict, with a newline; may be empty */
 };
 

@@ -12,7 +12,7 @@ struct error *export_valgrind(const struct exported *from, const struct sink *si
 		.detail = LEAKS_FULL,
 		.show_kinds = all,
 		.error_kinds = errors};
-	uint64_t unused;
+	struct leaks_outcome unused;
 	if (!model_leak_search(model))
 		return error_create(ERROR_INPUT,
 			"%s: nobody searched this process for leaks, and they are what memcheck's "

@@ -34,6 +34,9 @@ struct error *leaks_github(const struct leaks_page *page, struct text *out)
 		add_row(page, row, out);
 		shown++;
 	}
+	if (page->doubt)
+		ci_add_annotation(out, "error", page->model, NULL,
+			"whether there are leaks cannot be decided", page->doubt);
 	if (page->options->quiet)
 		return NULL;
 	_cleanup_(text_deinit) struct text words;

@@ -18,6 +18,21 @@ static void put_sum(struct json *json, const char *key, const struct leak_sum *s
 	json_object_end(json);
 }
 
+/* What was live when it was searched, which is what the classes are of; else at the end. */
+static void put_left(struct json *json, const struct leaks *leaks)
+{
+	const struct totals *totals = model_totals(leaks->model);
+	struct leak_sum left = {leaks->rows.len, totals->live_blocks, totals->live_bytes};
+	if (leaks->searched) {
+		left.blocks = left.bytes = 0;
+		for (unsigned i = 0; i < LEAK_CLASS_NEVER_FREED; i++) {
+			left.blocks += leaks->sums[i].blocks;
+			left.bytes += leaks->sums[i].bytes;
+		}
+	}
+	put_sum(json, leak_class_name(LEAK_CLASS_NEVER_FREED), &left);
+}
+
 /* "summary": each class; null where nobody searched but never_freed. */
 static void put_summary(struct json *json, const struct leaks *leaks)
 {
@@ -30,9 +45,7 @@ static void put_summary(struct json *json, const struct leaks *leaks)
 		else
 			json_put_string(json, name, NULL);
 	}
-	const struct totals *totals = model_totals(leaks->model);
-	struct leak_sum left = {leaks->rows.len, totals->live_blocks, totals->live_bytes};
-	put_sum(json, leak_class_name(LEAK_CLASS_NEVER_FREED), &left);
+	put_left(json, leaks);
 	json_object_end(json);
 }
 
@@ -360,6 +373,8 @@ struct error *leaks_put(struct json *json, const struct leaks_page *page)
 	put_summary(json, &page->leaks);
 	put_search(json, page->leaks.search);
 	json_put_u64(json, "errors", leaks_errors(page));
+	json_put_bool(json, "decided", !page->doubt);
+	json_put_string(json, "doubt", page->doubt);
 	struct error *error = NULL;
 	if (page->options->detail == LEAKS_FULL) {
 		error = put_rows(json, page, "records", leaks_shows);

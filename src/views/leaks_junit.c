@@ -61,7 +61,7 @@ static void add_case(const struct leaks_page *page, const struct leak_row *row, 
 /* A kind that is an error and of which there are none. */
 static bool is_clean(const struct leaks_page *page, unsigned kind)
 {
-	return page->leaks.searched && (page->options->error_kinds >> kind & 1) != 0 &&
+	return !page->doubt && (page->options->error_kinds >> kind & 1) != 0 &&
 	       page->leaks.sums[kind].rows == 0;
 }
 
@@ -86,11 +86,11 @@ static void add_cases(const struct leaks_page *page, struct text *out)
 			add_case(page, &page->leaks.rows.data[i], out);
 			shown++;
 		}
-	if (page->leaks.searched)
+	if (!page->doubt)
 		return;
 	text_add(out, "    <testcase classname=\"heapwise.leaks\" name=\"search for leaks\">\n"
 		      "      <error");
-	ci_add_attribute(out, "message", page->verdict.data ? page->verdict.data : "");
+	ci_add_attribute(out, "message", page->doubt);
 	text_add(out, "/>\n    </testcase>\n");
 }
 
@@ -105,7 +105,7 @@ static void count_cases(const struct leaks_page *page, uint64_t *ret_cases, uint
 		rows += is_listed(page, row);
 		*ret_failures += is_listed(page, row) && leaks_is_error(page, row);
 	}
-	*ret_cases += rows + !page->leaks.searched;
+	*ret_cases += rows + (page->doubt != NULL);
 }
 
 struct error *leaks_junit(const struct leaks_page *page, struct text *out)
@@ -122,7 +122,7 @@ struct error *leaks_junit(const struct leaks_page *page, struct text *out)
 	ci_add_attribute(out, "name", name.data ? name.data : "");
 	text_printf(out,
 		" tests=\"%" PRIu64 "\" failures=\"%" PRIu64 "\" errors=\"%d\" skipped=\"0\">\n",
-		cases, failures, !page->leaks.searched);
+		cases, failures, page->doubt != NULL);
 	add_cases(page, out);
 	text_add(out, "    <system-out>");
 	if (page->verdict.data)

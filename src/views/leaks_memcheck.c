@@ -320,8 +320,7 @@ static struct error *add_kinds(const struct leaks_page *page, struct text *out)
 	struct error *error = list_records(page, &records);
 	if (!error && page->options->detail == LEAKS_FULL)
 		error = add_records(page, &records, out);
-	if (!error && records.len == 0 && !page->options->quiet &&
-		!(page->leaks.search && page->leaks.search->selected)) {
+	if (!error && records.len == 0 && !page->options->quiet && !page->doubt) {
 		add_line(page, "All heap blocks were freed -- no leaks are possible", out);
 		add_line(page, "", out);
 	} else if (!error && !page->options->quiet) {

@@ -3,6 +3,7 @@
 #ifndef VIEWS_LEAKS_PAGE_H
 #define VIEWS_LEAKS_PAGE_H
 
+#include "analysis/evidence.h"
 #include "analysis/leaks.h"
 #include "analysis/unrecorded.h"
 #include "views/leaks_view.h"
@@ -14,6 +15,7 @@ struct leaks_page {
 	struct unrecorded_groups unrecorded;
 	struct text verdict; /* sentences, each with a newline */
 	struct text notes;   /* when and how it was searched, and what limits the figures */
+	const char *doubt;   /* why it is undecided whether there are errors; NULL: it is decided */
 	size_t limit;
 };
 

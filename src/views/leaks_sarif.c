@@ -121,8 +121,8 @@ struct error *leaks_sarif(const struct leaks_page *page, const struct sink *sink
 		own[i].level = level_of(page, (enum leak_kind)i);
 	}
 	sarif_begin(&json, page->options->version, own, LEAK_KINDS);
-	sarif_put_invocation(&json, page->leaks.searched,
-		(const struct text *const[]){&page->verdict, &page->notes}, 2);
+	sarif_put_invocation(
+		&json, !page->doubt, (const struct text *const[]){&page->verdict, &page->notes}, 2);
 	struct error *error = put_results(&json, page);
 	sarif_end(&json);
 	json_finish(&json);

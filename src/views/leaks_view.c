@@ -157,6 +157,18 @@ static void page_deinit(struct leaks_page *page)
 	text_deinit(&page->notes);
 }
 
+/* Why it is undecided whether there are errors; NULL: it is decided. */
+static const char *find_doubt(const struct leaks_page *page)
+{
+	const struct leaks_view_options *options = page->options;
+	bool any = leaks_count(&page->leaks, options->error_kinds) > 0;
+	struct evidence evidence =
+		evidence_of_leaks(page->model, options->error_kinds, !options->of_moment);
+	const char *ret;
+	evidence_judge(&evidence, any, any, &ret);
+	return ret;
+}
+
 static struct error *fill(struct leaks_page *page, struct resolver *resolver)
 {
 	const struct leaks_view_options *options = page->options;
@@ -167,6 +179,7 @@ static struct error *fill(struct leaks_page *page, struct resolver *resolver)
 		.by_address = memcheck,
 		.tell_libraries = options->tell_libraries,
 		.suppressions = options->suppressions,
+		.at_end = !options->of_moment,
 	};
 	if (options->suppressions)
 		suppressions_limit_lines(options->suppressions, how.frames);
@@ -175,6 +188,7 @@ static struct error *fill(struct leaks_page *page, struct resolver *resolver)
 		error = unrecorded_group(page->model, &page->unrecorded);
 	if (error)
 		return error;
+	page->doubt = find_doubt(page);
 	leaks_verdict(&page->leaks, &page->verdict);
 	leaks_circumstances(&page->leaks, &page->notes);
 	summary_add_notes(page->model, resolver, &page->notes);
@@ -197,7 +211,7 @@ static struct error *write_page(const struct leaks_page *page, const struct sink
 }
 
 struct error *leaks_view_write(const struct model *model, const struct leaks_view_options *options,
-	const struct sink *sink, uint64_t *ret_errors)
+	const struct sink *sink, struct leaks_outcome *ret)
 {
 	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
 	const struct recording *recording = model_recording(model);
@@ -219,7 +233,7 @@ struct error *leaks_view_write(const struct model *model, const struct leaks_vie
 	error = fill(&page, resolver);
 	if (!error)
 		error = write_page(&page, sink);
-	*ret_errors = leaks_errors(&page);
+	*ret = (struct leaks_outcome){leaks_errors(&page), page.doubt};
 	return error;
 }
 

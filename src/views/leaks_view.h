@@ -41,6 +41,7 @@ struct leaks_view_options {
 	bool list_suppressed; /* -s */
 	bool verbose, quiet;
 	bool all_frames; /* of LEAKS_TEXT: none is folded */
+	bool of_moment;  /* the question is what was lost at the search, not at the program's end */
 	bool colour;     /* of LEAKS_TEXT */
 	size_t limit;    /* rows to show; VIEW_DEFAULT_LIMIT */
 	struct suppressions *suppressions;
@@ -50,12 +51,15 @@ struct leaks_view_options {
 /* NULL if there is no form of that name. */
 const char *leaks_form_name(enum leaks_form form);
 
-/*
- * Writes it. *ret_errors: how many rows are of error_kinds; 0 unless LEAKS_FULL. NULL also when the
- * sink stopped it: the sink knows.
- */
+struct leaks_outcome {
+	uint64_t errors;   /* rows that are of error_kinds; 0 unless LEAKS_FULL */
+	const char *doubt; /* why it is undecided whether there are some, as the model has it; NULL:
+			      it is decided */
+};
+
+/* Writes it. NULL also when the sink stopped it: the sink knows. */
 struct error *leaks_view_write(const struct model *model, const struct leaks_view_options *options,
-	const struct sink *sink, uint64_t *ret_errors) must_check_;
+	const struct sink *sink, struct leaks_outcome *ret) must_check_;
 
 /* Puts the member "leaks" of LEAKS_JSON into another document: all of it, without suppressions. */
 struct json;

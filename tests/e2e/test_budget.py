@@ -123,7 +123,8 @@ def unseen(folder):
     for limit in ("peak", "never-freed", "per-stack", "allocations"):
         check = budget(3, f"--max-{limit}", "1M", short)[0]
         hw.need(check["state"] == "unknown" and "incomplete" in check["reason"], f"{check}")
-    hw.need("baseline is incomplete" in budget(3, "--baseline", short, "--max-growth", "1M", path)[0]["reason"], "a cut baseline")
+    reason = budget(3, "--baseline", short, "--max-growth", "1M", path)[0]["reason"]
+    hw.need("of the baseline: the recording is incomplete" in reason, reason)
     budget(0, "--max-peak", "1M", f"{short}@start")
     budget(1, "--max-peak", 0, "--max-allocations", "1M", path.with_name(f"{path.name}@peak"))
     own = folder / "own.hpw"
@@ -143,7 +144,7 @@ def unsaid(folder):
                         + field(6, b"") + field(6, b"alloc_space") + field(6, b"bytes"))
     path = recording(folder)
     for arguments, word in ((("--max-never-freed", "1G", profile), "this kind"), (("--max-per-stack", "1G", profile), "this kind"),
-                            (("--baseline", profile, "--max-growth", "1G", path), "baseline's kind"),
+                            (("--baseline", profile, "--max-growth", "1G", path), "of the baseline"),
                             (("--baseline", path, "--max-growth", "1G", profile), "this kind")):
         check = budget(3, *arguments)[0]
         hw.need(check["state"] == "unknown" and word in check["reason"], f"{arguments}: {check}")
@@ -151,10 +152,12 @@ def unsaid(folder):
 
 @TESTS.test
 def samples(folder):
-    """Of a sample only what is certain is exceeded; what it cannot tell is said"""
+    """Of a sample only what is certain is kept or exceeded; what it cannot tell is said"""
     path = recording(folder, options=("-q", "--mode", "sample:64"))
     value = json.loads(heapwise("report", "--json", path).text)["totals"]["live_bytes_at_end"]
-    budget(0, "--max-never-freed", value - 1, path)
+    budget(0, "--max-never-freed", value * 4, path)
+    check = budget(3, "--max-never-freed", value - 1, path)[0]
+    hw.need(check["range"][0] < check["value"] < check["range"][1] and "range" in check["reason"], f"{check}")
     budget(1, "--max-never-freed", value // 4, path)
     hw.need(budget(3, "--max-temporary", 0, path)[0]["state"] == "unknown", "temporary ones are known")
 

@@ -248,7 +248,7 @@ def unsearched_gate(folder):
     ended = heapwise(*gate, "sh", "-c", "exec true")
     hw.need(ended.status == 0 and ended.errors == "", f"exec: {ended}")
     ended = heapwise(*gate, "sh", "-c", "kill -9 $$")
-    hw.need(ended.status == -signal.SIGKILL and "was not searched for leaks" in ended.errors, f"killed: {ended}")
+    hw.need(ended.status == -signal.SIGKILL and "killed before anybody searched" in ended.errors, f"killed: {ended}")
     path = folder / "image.hpw"
     heapwise("run", "-q", "-o", path, "--", "sh", "-c", "exec true")
     ended = heapwise("leaks", path)
@@ -260,7 +260,7 @@ def not_searched(folder):
     """Without a search never freed is shown, and how to learn more"""
     path = recording(folder, options=())
     ended = heapwise("leaks", "--error-exitcode=7", path)
-    hw.need(ended.status == 0, str(ended))
+    hw.need(ended.status == 3 and "cannot be decided" in ended.errors, str(ended))
     hw.need("never freed" in ended.text and "--leak-check=full" in ended.text, ended.text)
     found = leaks(path)
     hw.need(found["search"] is None and found["summary"]["definite"] is None, f"{found['summary']}")

@@ -37,7 +37,9 @@ static char *render(struct leaks_view_options options, uint64_t *ret_errors)
 	struct text text;
 	text_init(&text);
 	struct sink sink = {collect, &text};
-	CHECK_OK(leaks_view_write(fixture.model, &options, &sink, ret_errors));
+	struct leaks_outcome outcome;
+	CHECK_OK(leaks_view_write(fixture.model, &options, &sink, &outcome));
+	*ret_errors = outcome.errors;
 	fixture_deinit(&fixture);
 	return text_steal(&text);
 }

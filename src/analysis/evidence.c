@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/evidence.h"
+
+#include <stddef.h>
+
+#include "base/util.h"
+
+/* Figures that a reason is about: bits. */
+enum figures {
+	OF_COUNTS = 1, /* of calls and of what they allocated: they never shrink */
+	OF_PEAK = 2,
+	OF_LIVE = 4,
+	OF_STACKS = 8, /* single stacks' parts of any of these */
+	OF_ALL = OF_COUNTS | OF_PEAK | OF_LIVE,
+};
+
+static unsigned figures_of(enum metric metric)
+{
+	switch (metric) {
+	case METRIC_LIVE_BYTES:
+	case METRIC_LIVE_BLOCKS:
+	case METRIC_KEPT_BYTES:
+	case METRIC_KEPT_BLOCKS:
+		return OF_LIVE;
+	case METRIC_PEAK_BYTES:
+	case METRIC_PEAK_BLOCKS:
+		return OF_PEAK;
+	default:
+		return OF_COUNTS;
+	}
+}
+
+static bool is_not_attached(const struct model *model)
+{
+	return model_recording(model)->not_attached;
+}
+
+static bool has_malloc_in_front(const struct model *model)
+{
+	return model_recording(model)->malloc_in_front;
+}
+
+static bool has_own_malloc(const struct model *model)
+{
+	return model_recording(model)->own_malloc;
+}
+
+static bool has_no_heap(const struct model *model)
+{
+	return model_recording(model)->no_heap;
+}
+
+static bool is_unread_heap(const struct model *model)
+{
+	const struct recording *recording = model_recording(model);
+	return recording->types && !recording->complete;
+}
+
+/* Of a part that is over before what is missing nothing is missing. */
+static bool lacks_end(const struct model *model)
+{
+	const struct recording *recording = model_recording(model);
+	return !recording->types && !recording->complete &&
+	       (!recording->range.part || recording->range.to_step == UINT64_MAX);
+}
+
+static bool is_running(const struct model *model)
+{
+	return lacks_end(model) && model_target(model)->exit_kind == EXIT_KIND_RUNNING;
+}
+
+static bool went_on_unrecorded(const struct model *model)
+{
+	const struct recording *recording = model_recording(model);
+	size_t count;
+	const struct unrecorded_program *programs = model_unrecorded(model, &count);
+	bool ends = !recording->range.part || recording->range.to_step == UINT64_MAX;
+	for (size_t i = 0; i < count && ends; i++)
+		if (programs[i].pid && programs[i].pid == model_target(model)->pid)
+			return true;
+	return false;
+}
+
+static bool is_loaded_apart(const struct model *model)
+{
+	return model_recording(model)->loaded_apart;
+}
+
+static bool has_lost_events(const struct model *model)
+{
+	return model_recording(model)->lost_events > 0;
+}
+
+static bool has_repairs(const struct model *model)
+{
+	return model_recording(model)->repairs > 0;
+}
+
+static bool is_full_of_stacks(const struct model *model)
+{
+	return model_recording(model)->stacks_full > 0;
+}
+
+static bool is_sum(const struct model *model)
+{
+	return model_recording(model)->merged > 0;
+}
+
+/* Why figures may be too low (`more`) or too high (`less`). The first reason of each counts: those
+ * that take most come first. */
+static const struct reason {
+	bool (*holds)(const struct model *model);
+	unsigned more, less;
+	const char *text;
+} reasons[] = {
+	{is_not_attached, OF_ALL | OF_STACKS, 0, "the recorder could not see what the program did"},
+	{has_malloc_in_front, OF_ALL | OF_STACKS, 0,
+		"a library that is loaded before the recorder's has a malloc of its own, which is "
+		"not seen"},
+	{has_own_malloc, OF_ALL | OF_STACKS, 0,
+		"the program has a malloc of its own, which is not seen"},
+	{has_no_heap, OF_ALL | OF_STACKS, 0, "no heap was found"},
+	{is_unread_heap, OF_ALL | OF_STACKS, 0, "not all of the heap could be read"},
+	{is_running, OF_ALL | OF_STACKS, OF_LIVE, "the program has not ended yet"},
+	{lacks_end, OF_ALL | OF_STACKS, OF_LIVE,
+		"the recording is incomplete, and says what was so where it ends"},
+	{went_on_unrecorded, OF_ALL | OF_STACKS, 0,
+		"the process went on as a program that was not recorded"},
+	{has_lost_events, OF_ALL | OF_STACKS, OF_PEAK | OF_LIVE, "events were lost"},
+	{is_loaded_apart, OF_ALL | OF_STACKS, OF_LIVE,
+		"what libraries allocate and free that were loaded apart (RTLD_DEEPBIND, dlmopen) "
+		"is not seen"},
+	{has_repairs, 0, OF_PEAK | OF_LIVE,
+		"blocks were freed, or allocated again, without the recorder seeing it"},
+	{is_full_of_stacks, OF_STACKS, OF_STACKS,
+		"the table of stacks was full: some allocations have none"},
+	{is_sum, 0, OF_PEAK, "it is a sum of peaks, each at its own moment"},
+};
+
+static void note(struct evidence *evidence, bool more, bool less, const char *text)
+{
+	if (more && !evidence->more)
+		evidence->more = text;
+	if (less && !evidence->less)
+		evidence->less = text;
+}
+
+static struct evidence not_known(const char *why)
+{
+	return (struct evidence){.unknown = why, .more = why, .less = why};
+}
+
+struct evidence evidence_of_metric(
+	const struct model *model, enum metric metric, enum evidence_scope scope)
+{
+	const struct recording *recording = model_recording(model);
+	if (!metric_is_known(metric, recording))
+		return not_known(metric == METRIC_TEMPORARY && recording->sample_bytes
+					 ? "which allocations are temporary is not known of a "
+					   "sample"
+					 : "a file of this kind does not say it");
+	struct evidence evidence = {.unknown = NULL};
+	unsigned figures = figures_of(metric);
+	if (scope == EVIDENCE_OF_EACH_STACK)
+		figures |= OF_STACKS;
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+		if ((reasons[i].more | reasons[i].less) & figures && reasons[i].holds(model))
+			note(&evidence, reasons[i].more & figures, reasons[i].less & figures,
+				reasons[i].text);
+	return evidence;
+}
+
+/* Where every block was freed nobody has to search. */
+static bool is_all_freed(const struct model *model)
+{
+	const struct recording *recording = model_recording(model);
+	struct evidence left = evidence_of_metric(model, METRIC_LIVE_BLOCKS, EVIDENCE_OF_TOTAL);
+	return !left.more && !recording->sample_bytes && !recording->range.part &&
+	       !model_totals(model)->live_blocks;
+}
+
+static const char *why_unsearched(const struct model *model)
+{
+	const struct leak_search *search = model_leak_search(model);
+	if (model_recording(model)->no_heap)
+		return "there is no heap in it that could be searched";
+	if (!search && model_target(model)->exit_kind == EXIT_KIND_SIGNAL)
+		return "the program was killed before anybody searched it for leaks";
+	if (!search)
+		return "nobody searched for leaks: 'heapwise run --leak-check=full' does";
+	if (search->damaged)
+		return "what the search for leaks found can't be read";
+	if (search->way == LEAK_WAY_NONE)
+		return search->problem ? search->problem : "there was no search for leaks";
+	return NULL;
+}
+
+/* Whether the kinds that are asked about are some that the search, or whoever had it shown, has. */
+static void note_search(struct evidence *evidence, const struct model *model, unsigned kinds)
+{
+	const struct recording *recording = model_recording(model);
+	const struct leak_search *search = model_leak_search(model);
+	bool lost = kinds & (1u << LEAK_DEFINITE | 1u << LEAK_INDIRECT | 1u << LEAK_POSSIBLE);
+	bool held = kinds & 1u << LEAK_REACHABLE;
+	if (search->way == LEAK_WAY_UNSTOPPED && search->threads > 1)
+		note(evidence, true, true,
+			"other threads could not be stopped for the search: what they alone hold "
+			"may be called lost");
+	else if (search->threads_missed)
+		note(evidence, held, lost, "the registers of some threads were not searched");
+	if (search->unread_bytes)
+		note(evidence, held, lost,
+			"not all memory could be read: what only the rest holds is called lost");
+	if (search->partial)
+		note(evidence, true, held, "not all blocks are known: leaks may be missed");
+	if (recording->sample_bytes)
+		note(evidence, true, false,
+			"the recording is sampled: only the blocks it has were searched for");
+	if (search->selected)
+		note(evidence, true, false, "the file has only what somebody wanted to be shown");
+}
+
+bool evidence_search_is_early(const struct model *model)
+{
+	const struct leak_search *search = model_leak_search(model);
+	return search && search->way != LEAK_WAY_NONE && !model_recording(model)->types &&
+	       (search->moment == LEAK_ON_DEMAND || search->moment == LEAK_BY_PROGRAM);
+}
+
+struct evidence evidence_of_leaks(const struct model *model, unsigned kinds, bool at_end)
+{
+	const struct leak_search *search = model_leak_search(model);
+	struct evidence evidence = {.unknown = why_unsearched(model)};
+	if (evidence.unknown && is_all_freed(model))
+		return (struct evidence){.unknown = NULL};
+	if (evidence.unknown)
+		return not_known(evidence.unknown);
+	static const unsigned unseen = OF_LIVE | OF_STACKS;
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
+		/* What a search has seen, it has seen, wherever the recording ends. */
+		bool of_end = reasons[i].holds == is_running || reasons[i].holds == lacks_end ||
+			      reasons[i].holds == is_full_of_stacks;
+		if (reasons[i].more & unseen && !of_end && reasons[i].holds(model))
+			note(&evidence, true, reasons[i].holds == has_lost_events, reasons[i].text);
+	}
+	note_search(&evidence, model, kinds);
+	if (at_end && evidence_search_is_early(model))
+		/* What nothing pointed to then nobody could free later. */
+		note(&evidence, true, kinds & (1u << LEAK_POSSIBLE | 1u << LEAK_REACHABLE),
+			search->moment == LEAK_ON_DEMAND
+				? "the search was made while the program ran, not at its end"
+				: "the search was made when the program asked for it, not at its "
+				  "end");
+	return evidence;
+}
+
+enum limit_state evidence_judge(
+	const struct evidence *evidence, bool low_exceeds, bool high_exceeds, const char **ret_why)
+{
+	*ret_why = NULL;
+	if (low_exceeds && !evidence->less)
+		return LIMIT_EXCEEDED;
+	if (!high_exceeds && !evidence->more)
+		return LIMIT_KEPT;
+	*ret_why = evidence->unknown ? evidence->unknown
+		   : low_exceeds     ? evidence->less
+		   : !high_exceeds   ? evidence->more
+		   : evidence->more  ? evidence->more
+				     : evidence->less;
+	return LIMIT_UNDECIDED;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What figures rest on: how far a model's figures and its search for leaks answer a question, and
+ * why not further. Verdicts and gates ask here before they say that something is so. Each reason is
+ * a row of a table, so that what is new in a recording is told to all gates at once.
+ */
+#ifndef ANALYSIS_EVIDENCE_H
+#define ANALYSIS_EVIDENCE_H
+
+#include "analysis/limit.h"
+#include "analysis/metric.h"
+#include "model/model.h"
+
+/* Why a figure may not be the true one, as clauses without a full stop; static. */
+struct evidence {
+	const char *unknown; /* why there is none; then the next two are the same. NULL: there is */
+	const char *more;    /* why the true one may be larger; NULL: it is not */
+	const char *less;    /* why it may be smaller; NULL: it is not */
+};
+
+enum evidence_scope {
+	EVIDENCE_OF_TOTAL,
+	EVIDENCE_OF_EACH_STACK,
+};
+
+/* What a figure of the whole process, or those of single stacks, rest on. Error of sampling is not
+ * in it: interval.h has that. */
+struct evidence evidence_of_metric(
+	const struct model *model, enum metric metric, enum evidence_scope scope);
+
+/*
+ * What the sums of the search's kinds (bits 1 << enum leak_kind) rest on. `at_end`: the question is
+ * what was lost when the program had ended, not when it was searched.
+ */
+struct evidence evidence_of_leaks(const struct model *model, unsigned kinds, bool at_end);
+
+/* Whether the program went on after the search: what was found is not how it ended. */
+bool evidence_search_is_early(const struct model *model);
+
+enum limit_state {
+	LIMIT_KEPT,
+	LIMIT_EXCEEDED,
+	LIMIT_UNDECIDED,
+};
+
+/*
+ * Whether a limit is exceeded by a figure that lies between `low` and `high`, as far as is certain.
+ * *ret_why: the reason that it is undecided; NULL: it is decided, or the range is the reason.
+ */
+enum limit_state evidence_judge(
+	const struct evidence *evidence, bool low_exceeds, bool high_exceeds, const char **ret_why);
+
+#endif

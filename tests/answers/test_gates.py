@@ -1,0 +1,155 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Gates (`budget`, `leaks --error-exitcode`, `run --error-exitcode`, `diff --fail-on-growth`) fail, or say that they
+cannot decide, wherever the figure they rest on isn't there."""
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+import hw
+
+TESTS = hw.Tests()
+UNDECIDED = 3  # of budget, leaks and diff
+RUN_UNDECIDED = 125
+
+
+def recorded(folder, program, *arguments, options=("-q",), name="a.hpw"):
+    path = folder / name
+    hw.record([program, *arguments], path, options=options)
+    hw.need(path.exists(), f"{program} was not recorded")
+    return path
+
+
+def passes(path, *gate, status=0):
+    ended = hw.heapwise(*gate, path)
+    hw.need(ended.status == status, f"{gate}: expected {status}: {ended} {ended.text}")
+    return ended
+
+
+def searched_early(folder, *options):
+    """A recording of the program, and what `leaks PID --json` said while it ran."""
+    path = folder / "early.hpw"
+    command = [hw.HEAPWISE, "run", "-q", "-f", *options, "-o", path, "--", hw.ANSWERS / "searched_early"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=hw.clean_environment()) as process:
+        process.stdout.readline()
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
+        pid = next(child for child in children if "searched_early" in Path(f"/proc/{child}/cmdline").read_text(encoding="ascii"))
+        live = hw.heapwise("leaks", "--json", "--error-exitcode=7", pid)
+        process.stdin.write(b"\n")
+        process.stdin.close()
+        process.wait()
+    return path, live
+
+
+@TESTS.test
+def live_search(folder):
+    """A search while the program ran says nothing of its end: no gate rests on it, no sentence takes it for the end"""
+    path, live = searched_early(folder)
+    found = json.loads(live.text)["leaks"]
+    hw.need(live.status == 0 and found["decided"], f"the living process: {live}")
+    never = found["summary"]["never_freed"]
+    hw.need((never["bytes"], never["blocks"]) == (100, 1), f"{never} is of another moment than {found['summary']}")
+    for gate in (("budget", "--fail-on", "definite"), ("budget", "--max-leak", "1G"), ("budget", "--max-leak-per-stack", "1G"),
+                 ("leaks", "--error-exitcode=5")):
+        ended = passes(path, *gate, status=UNDECIDED)
+        hw.need("while the program ran" in ended.text + ended.errors, f"{gate}: {ended.text}")
+    text = passes(path, "report").text
+    hw.need("Of these, 100 B" not in text, f"of a block that was freed: {text}")
+    shown = passes(path, "leaks", "--show-leak-kinds=all").text
+    hw.need("Nothing is definitely lost.\n" not in shown and "while the program ran" in shown.split("\n\n")[1], shown)
+    junit = xml.etree.ElementTree.fromstring(passes(path, "leaks", "--format=junit").text)
+    hw.need(len(junit.findall("testsuite/testcase/error")) == 1 and junit.find("testsuite").get("errors") == "1", "JUnit passes")
+    sarif = json.loads(passes(path, "leaks", "--format=sarif").text)
+    hw.need(not sarif["runs"][0]["invocations"][0]["executionSuccessful"], "SARIF passes")
+    hw.need("::error" in passes(path, "leaks", "--format=github").text, "the annotations pass")
+
+
+@TESTS.test
+def later_search(folder):
+    """The search at the end takes the place of the one while the program ran"""
+    path, _ = searched_early(folder, "--leak-check=full", "--show-leak-kinds=none")
+    hw.need(json.loads(passes(path, "budget", "--json", "--fail-on", "definite", status=1).text)["checks"][0]["value"] == 10000000,
+            "what it lost later is not counted")
+
+
+@TESTS.test
+def unseen_malloc(folder):
+    """A malloc of the executable's own is not searched: nothing passes for that"""
+    path = recorded(folder, hw.TARGETS / "own_malloc", options=("-q", "--leak-check=full"))
+    for gate in (("budget", "--fail-on", "definite"), ("budget", "--max-peak", "1G"), ("leaks", "--error-exitcode=5")):
+        ended = passes(path, *gate, status=UNDECIDED)
+        hw.need("malloc of its own" in ended.text + ended.errors, f"{gate}: {ended.text}")
+    hw.need("no leaks are possible" not in passes(path, "leaks").text, "it was not searched")
+    hw.need("no leaks are possible" not in passes(path, "leaks", "--format=memcheck").text, "it was not searched, as memcheck")
+    junit = xml.etree.ElementTree.fromstring(passes(path, "leaks", "--format=junit").text)
+    hw.need(junit.find("testsuite").get("errors") == "1", "JUnit passes")
+    ended = hw.heapwise("run", "-q", "-f", "-o", path, "--leak-check=full", "--error-exitcode=5", "--", hw.TARGETS / "own_malloc")
+    hw.need(ended.status == RUN_UNDECIDED and "cannot be decided" in ended.errors, f"run: {ended}")
+
+
+@TESTS.test
+def samples(folder):
+    """An estimate is judged by its range: kept if its upper end is, exceeded if its lower end is, undecided between"""
+    path = recorded(folder, hw.ANSWERS / "moved_leak", "1", "1", options=("-q", "--mode=sample:8192"))
+    low, high = hw.report(path)["totals"]["ranges"]["live_bytes_at_end"]
+    value = hw.report(path)["totals"]["live_bytes_at_end"]
+    hw.need(low < value < high, f"{low} {value} {high}")
+    for limit, status in ((high, 0), (high - 1, UNDECIDED), (value, UNDECIDED), (low, UNDECIDED), (low - 1, 1)):
+        ended = passes(path, "budget", "--json", "--max-never-freed", str(limit), status=status)
+        check = json.loads(ended.text)["checks"][0]
+        hw.need(check["range"] == [low, high] and check["value"] == value, f"{check}")
+    text = passes(path, "budget", "--max-never-freed", str(value), status=UNDECIDED).text
+    hw.need(" to " in text and "range of the estimate" in text, text)
+    exact = recorded(folder, hw.ANSWERS / "moved_leak", name="none.hpw")
+    passes(path, "diff", "--fail-on-growth", str(value), exact, status=UNDECIDED)
+    passes(path, "diff", "--fail-on-growth", str(2 * high), exact)
+    passes(path, "diff", "--fail-on-growth", "1", exact, status=1)
+
+
+@TESTS.test
+def unsearched(folder):
+    """Without a search, or of processes that have none, a status for leaks is no 0"""
+    path = recorded(folder, hw.ANSWERS / "moved_leak", "1", "0")
+    passes(path, "leaks", "--error-exitcode=5", status=UNDECIDED)
+    passes(path, "leaks")
+    clean = recorded(folder, hw.ANSWERS / "moved_leak", name="clean.hpw")
+    passes(clean, "leaks", "--error-exitcode=5")
+    gate = ("run", "-q", "-f", "-o", folder / "%p.hpw", "--leak-check=full", "--error-exitcode=9")
+    for script, status in (("exec true", 0), ("sh -c 'kill -9 $$'; true", RUN_UNDECIDED), ("sh -c 'kill -9 $$'; exit 4", 4)):
+        ended = hw.heapwise(*gate, "--", "sh", "-c", script)
+        hw.need(ended.status == status, f"{script}: {ended}")
+
+
+@TESTS.test
+def in_progress(folder):
+    """A recording that goes on decides nothing that its end could change"""
+    path = folder / "early.hpw"
+    command = [hw.HEAPWISE, "run", "-q", "-f", "-o", path, "--", hw.ANSWERS / "searched_early"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=hw.clean_environment()) as process:
+        process.stdout.readline()
+        for limit in ("--max-peak", "--max-never-freed", "--max-allocations", "--max-per-stack"):
+            passes(path, "budget", limit, "1G", status=UNDECIDED)
+        process.stdin.write(b"\n")
+        process.stdin.close()
+        process.wait()
+    passes(path, "budget", "--max-peak", "1G")
+
+
+@TESTS.test
+def whole_time(folder):
+    """What a ring, a limited file or an aggregate leaves out are events: their totals are of the whole time"""
+    for options in (("--mode=aggregate",), ("--ring=64K",), ("--max-file=64K",)):
+        path = recorded(folder, hw.ANSWERS / "moved_leak", "1", "1", options=("-q", "-f", *options))
+        for limit, value in (("--max-never-freed", 81920), ("--max-per-stack", 40960), ("--max-allocations", 20)):
+            passes(path, "budget", limit, str(value))
+            passes(path, "budget", limit, str(value - 1), status=1)
+        passes(path, "budget", "--max-peak", "81919", status=1)
+
+
+TESTS.main()
