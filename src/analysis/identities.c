@@ -37,7 +37,8 @@ DEFINE_MAP(identity_map, struct identity, uint32_t, identity_hash, identity_equa
 struct module_facts {
 	const uint8_t *build_id; /* NULL: some file has none */
 	size_t len;
-	bool differ;
+	const struct model *model; /* the last one that has it */
+	bool differ, shared;       /* `shared`: several models have it */
 };
 
 static inline uint64_t string_hash(const char *string)
@@ -53,6 +54,15 @@ static inline bool string_equal(const char *a, const char *b)
 DEFINE_MAP(module_map, const char *, struct module_facts, string_hash, string_equal)
 DEFINE_VEC(number_vec, uint32_t)
 
+/* Which file a short name stands for in one model, and whether for more than that. */
+struct short_name {
+	const struct model *model;
+	const char *path;
+	bool several;
+};
+
+DEFINE_MAP(short_map, const char *, struct short_name, string_hash, string_equal)
+
 struct side {
 	const struct model *model;
 	struct number_vec by_place; /* 0: not yet */
@@ -63,11 +73,13 @@ struct identities {
 	struct identity_vec names; /* 0 is unused */
 	struct identity_map map;
 	struct module_map modules;
+	struct short_map shorts;       /* without version, and base names */
 	struct module_map executables; /* by path; those that models say are some */
 	struct side sides[IDENTITIES_SIDES_MAX];
 	size_t side_count;
 	bool same_recording;
-	struct text text; /* to make names in */
+	bool all_have_modules; /* else modules are no part of names: a file of DHAT has none */
+	struct text text;      /* to make names in */
 };
 
 /* "-1.2", "-2.0", or the eight digits that wheels have: "-f650aae0". */
@@ -121,6 +133,13 @@ static const char *keep(struct identities *names, const struct text *text)
 			    : arena_strndup(&names->arena, text->data ? text->data : "", text->len);
 }
 
+/* Whether a model has several files of that short name: plugin-1.so and plugin-2.so. */
+static bool is_several(const struct identities *names, const char *name)
+{
+	const struct short_name *known = short_map_find(&names->shorts, name);
+	return known && known->several;
+}
+
 /* NULL: no memory. */
 static const char *module_name(struct identities *names, const struct side *side, const char *path)
 {
@@ -128,7 +147,11 @@ static const char *module_name(struct identities *names, const struct side *side
 		return IDENTITIES_EXECUTABLE;
 	text_clear(&names->text);
 	add_module(&names->text, path);
-	return keep(names, &names->text);
+	const char *ret = keep(names, &names->text);
+	if (!ret || !is_several(names, ret))
+		return ret;
+	ret = path_last_part(path);
+	return is_several(names, ret) ? path : ret;
 }
 
 /* Ways to write the namespace without a name. */
@@ -179,7 +202,8 @@ static bool is_same_file(const struct identities *names, const char *module)
 	if (names->same_recording)
 		return true;
 	const struct module_facts *facts = module_map_find(&names->modules, module);
-	return facts && facts->build_id && !facts->differ;
+	bool shared = facts && (facts->shared || names->side_count == 1);
+	return shared && facts->build_id && !facts->differ;
 }
 
 static struct error *describe(struct identities *names, const struct side *side,
@@ -188,11 +212,12 @@ static struct error *describe(struct identities *names, const struct side *side,
 	*ret = (struct identity){.function = "", .file = "", .module = "", .mark = frame->mark};
 	if (frame->mark != MARK_NONE)
 		return NULL;
-	if (frame->module_path)
+	if (frame->module_path && names->all_have_modules)
 		ret->module = module_name(names, side, frame->module_path);
 	if (!ret->module)
 		return error_no_memory();
 	bool same = frame->module_path && is_same_file(names, ret->module);
+	ret->same_file = same;
 	if (!frame->function) {
 		ret->offset = same                                           ? frame->offset + 1
 			      : !frame->module_path && names->same_recording ? frame->address
@@ -270,8 +295,25 @@ size_t identities_depth(const struct shown_frame *const *frames, size_t depth)
 	return last ? last : depth;
 }
 
+/* False: it names code without saying in which file, as DHAT does. */
+static bool has_modules(const struct model *model)
+{
+	for (uint32_t id = 1; id < model_stack_limit(model); id++) {
+		struct stack_node node = model_stack(model, (struct stack_id){id});
+		if (stack_node_mark(node) == MARK_NONE &&
+			!model_module(model, node.module)->path[0] &&
+			model_given(model, node.module, node.address))
+			return false;
+	}
+	return true;
+}
+
 static struct error *note_executables(struct identities *names, const struct model *model)
 {
+	/* A profile of it may not say which of its files is the program. */
+	const char *exe = model_target(model)->exe;
+	if (exe[0] && !module_map_insert(&names->executables, exe, NULL))
+		return error_no_memory();
 	for (uint32_t id = 1; id < model_module_limit(model); id++) {
 		const struct module *module = model_module(model, (struct module_id){id});
 		if (module->executable &&
@@ -279,6 +321,38 @@ static struct error *note_executables(struct identities *names, const struct mod
 			return error_no_memory();
 	}
 	return NULL;
+}
+
+static struct error *note_short_name(
+	struct identities *names, const struct model *model, const char *name, const char *path)
+{
+	bool is_new;
+	struct short_name *known = short_map_insert(&names->shorts, name, &is_new);
+	if (!known)
+		return error_no_memory();
+	if (!is_new && known->model == model && strcmp(known->path, path) != 0)
+		known->several = true;
+	known->model = model;
+	known->path = path;
+	return NULL;
+}
+
+static struct error *note_short_names(struct identities *names, const struct model *model)
+{
+	struct error *error = NULL;
+	for (uint32_t id = 1; id < model_module_limit(model) && !error; id++) {
+		const char *path = model_module(model, (struct module_id){id})->path;
+		if (!path[0])
+			continue;
+		text_clear(&names->text);
+		add_module(&names->text, path);
+		const char *name = keep(names, &names->text), *base = path_last_part(path);
+		error = name ? note_short_name(names, model, name, path) : error_no_memory();
+		/* Where no version was left out it is the same entry. */
+		if (!error && strcmp(name, base) != 0)
+			error = note_short_name(names, model, base, path);
+	}
+	return error;
 }
 
 static struct error *note_modules(struct identities *names, const struct side *side)
@@ -294,10 +368,13 @@ static struct error *note_modules(struct identities *names, const struct side *s
 		struct module_facts *facts = module_map_insert(&names->modules, name, &is_new);
 		if (!facts)
 			return error_no_memory();
+		facts->shared |= facts->model && facts->model != side->model;
+		facts->model = side->model;
 		bool known = module->build_id && module->build_id_len;
 		if (is_new && known)
-			*facts = (struct module_facts){
-				.build_id = module->build_id, .len = module->build_id_len};
+			*facts = (struct module_facts){.build_id = module->build_id,
+				.len = module->build_id_len,
+				.model = side->model};
 		else if (!known || !facts->build_id || facts->len != module->build_id_len ||
 			 memcmp(facts->build_id, module->build_id, facts->len) != 0)
 			facts->differ = true;
@@ -319,6 +396,14 @@ struct error *identities_create(const struct model *const *models, size_t count,
 	if (!identity_vec_push(
 		    &names->names, (struct identity){.function = "", .file = "", .module = ""}))
 		return error_no_memory();
+	struct error *shorts = NULL;
+	names->all_have_modules = true;
+	for (size_t i = 0; i < count && !shorts; i++) {
+		names->all_have_modules &= has_modules(models[i]);
+		shorts = note_short_names(names, models[i]);
+	}
+	if (shorts)
+		return shorts;
 	for (size_t i = 0; i < count; i++) {
 		names->sides[i].model = models[i];
 		struct error *error = note_executables(names, models[i]);
@@ -342,6 +427,7 @@ void identities_destroy(struct identities *names)
 	identity_map_deinit(&names->map);
 	module_map_deinit(&names->modules);
 	module_map_deinit(&names->executables);
+	short_map_deinit(&names->shorts);
 	text_deinit(&names->text);
 	free(names);
 }

@@ -27,6 +27,7 @@ struct identity {
 	uint32_t line;        /* 0: not a part of the name */
 	enum stack_mark mark; /* a remark instead of code */
 	uint64_t sides;       /* bit set of the models that have it */
+	bool same_file;       /* the module is one file in all models: its code is the same */
 	const struct shown_frame *example;
 };
 #define IDENTITIES_EXECUTABLE "(executable)"

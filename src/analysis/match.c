@@ -86,8 +86,8 @@ static bool is_better_example(const struct match_member *a, const struct match_m
 static struct error *put_into_group(struct match *match, struct group_map *map, uint32_t index)
 {
 	struct match_member *member = &match->members.data[index];
-	struct group_key key = {
-		member->names, match->same_as.data, member->len, member->row->sums.kind};
+	struct group_key key = {member->names, match->same_as.data, member->len,
+		match->kinds ? member->row->sums.kind : KIND_UNKNOWN};
 	bool is_new;
 	uint32_t *group = group_map_insert(map, key, &is_new);
 	if (!group)
@@ -134,6 +134,17 @@ static struct error *fill(
 	return error || !match->renames.len ? error : make_groups(match);
 }
 
+/* Whether it is said of any place which function was called, if there are some. */
+static bool has_kinds(const struct model *model)
+{
+	size_t count;
+	const struct site *sites = model_sites(model, &count);
+	for (size_t i = 0; i < count; i++)
+		if (sites[i].kind != KIND_UNKNOWN)
+			return true;
+	return !count;
+}
+
 struct error *match_create(
 	const struct match_side *sides, size_t count, bool same_recording, struct match **ret)
 {
@@ -142,10 +153,13 @@ struct error *match_create(
 		return error_no_memory();
 	arena_init(&match->arena);
 	const struct model *models[IDENTITIES_SIDES_MAX];
-	match->whole = true;
+	match->whole = match->kinds = true;
 	for (size_t i = 0; i < count; i++) {
 		models[i] = sides[i].model;
+		if (i < 2)
+			match->models[i] = sides[i].model;
 		match->whole &= model_recording(models[i])->whole_stacks;
+		match->kinds &= has_kinds(models[i]);
 	}
 	struct error *error = identities_create(models, count, same_recording, &match->names);
 	if (!error)

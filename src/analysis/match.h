@@ -6,7 +6,9 @@
  *
  * Of two models a second pass finds functions that were renamed or moved to another file: names
  * that only one of the two has, in stacks that are equal otherwise. In each case the module must be
- * the same, and of all that may be the other's counterpart there must be exactly one:
+ * the same but another build, whose code no longer has the old name, as the old one's did not have
+ * the new (rename_proof.h); and of all that may be the other's counterpart there must be exactly
+ * one:
  *
  *   moved    the same function of another file, somewhere in the same position;
  *   renamed  all of the row's figures are equal too, and either the file is the same or there was
@@ -43,12 +45,14 @@ DEFINE_VEC(match_number_vec, uint32_t)
 DEFINE_VEC(rename_vec, struct rename)
 
 struct match {
+	const struct model *models[2]; /* the first two */
 	struct identities *names;
 	struct arena arena;
 	struct match_member_vec members; /* the last model's first, each in the order of its rows */
 	struct match_number_vec same_as; /* which name stands for each: itself, or what it became */
 	struct match_number_vec examples; /* the member that each group is shown as */
 	struct rename_vec renames;        /* of two models; ordered by the newer name */
+	bool kinds;                       /* each model says which function was called: it counts */
 	bool whole; /* all stacks are as their makers wanted them: their outermost frames count */
 };
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "analysis/match.h"
+#include "analysis/rename_proof.h"
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/util.h"
@@ -101,6 +102,8 @@ struct search {
 	struct pair_vec found;
 	struct match_number_vec loose; /* members whose group one model alone has */
 	struct arena arena;            /* patterns */
+	struct rename_proof *proof;
+	struct pair_vec refuted; /* that the code of the two tells apart, or does not tell */
 };
 
 static uint32_t name_of(const struct search *search, const struct match_member *member, uint32_t i)
@@ -391,15 +394,30 @@ static struct error *find_by_callee(struct search *search)
 	return error;
 }
 
-/* Makes the newer name stand for both. */
+static bool is_refuted(const struct search *search, struct pair pair)
+{
+	for (size_t i = 0; i < search->refuted.len; i++)
+		if (search->refuted.data[i].old == pair.old &&
+			search->refuted.data[i].new == pair.new)
+			return true;
+	return false;
+}
+
+/* Makes the newer name stand for both, if the code of neither build has both. */
 static struct error *accept(struct search *search, struct pair pair, bool *ret_any)
 {
 	struct match *match = search->match;
 	const struct identity *old = identities_get(match->names, pair.old);
 	const struct identity *new = identities_get(match->names, pair.new);
 	if (search->partner[OLD][pair.old] != pair.new ||
-		search->partner[NEW][pair.new] != pair.old)
+		search->partner[NEW][pair.new] != pair.old || is_refuted(search, pair))
 		return NULL;
+	bool proven;
+	struct error *error = rename_proof_find(search->proof, old, new, &proven);
+	if (error)
+		return error;
+	if (!proven)
+		return pair_vec_push(&search->refuted, pair) ? NULL : error_no_memory();
 	for (size_t i = 0; i < match->same_as.len; i++)
 		if (match->same_as.data[i] == pair.old)
 			match->same_as.data[i] = pair.new;
@@ -457,7 +475,11 @@ static struct error *search_init(struct search *search)
 		return error_no_memory();
 	for (uint32_t i = 0; i < limit; i++)
 		search->sides[i] = identities_get(search->match->names, i)->sides;
-	return find_loose(search);
+	const struct model *models[2];
+	for (int side = OLD; side <= NEW; side++)
+		models[side] = search->match->models[side];
+	struct error *error = rename_proof_create(models, &search->proof);
+	return error ? error : find_loose(search);
 }
 
 static void search_deinit(struct search *search)
@@ -466,6 +488,8 @@ static void search_deinit(struct search *search)
 	free(search->partner[OLD]);
 	free(search->partner[NEW]);
 	pair_vec_deinit(&search->found);
+	pair_vec_deinit(&search->refuted);
+	rename_proof_destroy(search->proof);
 	match_number_vec_deinit(&search->loose);
 	arena_deinit(&search->arena);
 }

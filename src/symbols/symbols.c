@@ -424,6 +424,11 @@ unsigned symbols_module_lacks(const struct symbols *symbols, uint32_t index)
 	return lacks;
 }
 
+bool symbols_module_has_id(const struct symbols *symbols, uint32_t module)
+{
+	return module < symbols->modules.len && symbols->modules.data[module]->build_id_len;
+}
+
 struct error *symbols_module_tried(struct symbols *symbols, uint32_t index,
 	const struct symbols_tried **ret, size_t *ret_count)
 {

@@ -133,6 +133,9 @@ enum symbols_lack {
 /* Of enum symbols_lack. */
 unsigned symbols_module_lacks(const struct symbols *symbols, uint32_t module);
 
+/* Whether it was told by a build-id, so that its files are the right ones. */
+bool symbols_module_has_id(const struct symbols *symbols, uint32_t module);
+
 enum symbols_state symbols_module_state(const struct symbols *symbols, uint32_t module);
 
 /*

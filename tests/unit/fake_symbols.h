@@ -50,5 +50,7 @@ extern const struct fake_symbol *fake_symbols;
 extern const struct fake_variable *fake_variables; /* may be NULL */
 extern const struct fake_file *fake_files;         /* files that are not in order; may be NULL */
 extern const struct fake_alias *fake_aliases;      /* may be NULL */
+/* Names that stand in each file, ended by NULL; of others nothing is there. May be NULL. */
+extern const char *const *fake_mentions;
 
 #endif

@@ -322,6 +322,21 @@ CASE(renamed, "a function that was renamed is the same one, and that is said")
 	setting_deinit(&setting);
 }
 
+CASE(still_there, "a function that the other build still has was not renamed, nor moved")
+{
+	static const char *const there[] = {"read_conf", "helper", "a.c", NULL};
+	struct setting setting;
+	setting_init(&setting);
+	fake_mentions = there;
+	TELL_BOTH(&setting, 7, 33, MAIN, CONF);
+	TELL(&setting, 0, 3, 100, MAIN, HELPER);
+	TELL(&setting, 1, 7, 100, MAIN, HELPER);
+	compare(&setting);
+	check_outcome(&setting, "new:helper new:read_config gone:helper gone:read_conf");
+	fake_mentions = NULL;
+	setting_deinit(&setting);
+}
+
 CASE(renamed_chain, "renamed callers are found once their callees are")
 {
 	struct setting setting;
