@@ -168,6 +168,11 @@ static struct error *judge_total(struct judging *judging)
 	struct interval range;
 	bool estimated = interval_of_totals(model_recording(model), metric, totals, &range);
 	take_range(&judging->check, metric_of_totals(metric, totals), estimated, &range);
+	if (metric == METRIC_PEAK_BYTES &&
+		model_recording(model)->peak_most > judging->check.high) {
+		judging->check.high = model_recording(model)->peak_most;
+		judging->check.estimated = true;
+	}
 	decide_plain(judging);
 	return judging->check.exceeded ? blame_rows(judging, metric) : NULL;
 }

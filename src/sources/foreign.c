@@ -290,10 +290,13 @@ struct error *foreign_total(struct foreign *foreign)
 {
 	struct totals *totals = build_totals(foreign->model);
 	size_t count;
-	const struct site *sites = model_sites(foreign->model, &count);
+	model_sites(foreign->model, &count);
 	struct error *error = NULL;
 	for (size_t i = 0; i < count && !error; i++) {
-		const struct site *site = &sites[i];
+		struct site *site = build_site_at(foreign->model, (struct site_id){(uint32_t)i});
+		/* Of a whole file all that is live was allocated in it. */
+		site->kept_blocks = site->live_blocks;
+		site->kept_bytes = site->live_bytes;
 		const struct {
 			uint64_t *sum, more;
 		} figures[] = {
@@ -301,6 +304,8 @@ struct error *foreign_total(struct foreign *foreign)
 			{&totals->allocated_bytes, site->allocated_bytes},
 			{&totals->live_blocks, site->live_blocks},
 			{&totals->live_bytes, site->live_bytes},
+			{&totals->kept_blocks, site->kept_blocks},
+			{&totals->kept_bytes, site->kept_bytes},
 			{&totals->peak_blocks, site->peak_blocks},
 			{&totals->peak_bytes, site->peak_bytes},
 			{&totals->temporary, site->temporary},

@@ -56,6 +56,9 @@ static struct error *read_header(struct reading *reading)
 		!foreign_scan_u64(&scan, &reading->dump.period) || !foreign_scan_at_end(&scan) ||
 		!reading->dump.period)
 		return stream_error(&reading->dump.stream, "is not 'heap_v2/PERIOD'");
+	/* lg_prof_sample:0 takes every block. */
+	if (reading->dump.period == 1)
+		reading->dump.period = 0;
 	return NULL;
 }
 

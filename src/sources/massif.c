@@ -14,13 +14,15 @@
  *	mem_stacks_B=0
  *	heap_tree=empty                 or detailed, or peak, and a tree follows
  *
- * Each snapshot is a moment of the series. The tree of the peak gives the figures of the peak, the
- * last tree what was live.
+ * Each snapshot is a moment of the series. The largest one is the peak, the last one says what was
+ * live; trees say by whom, and where a snapshot has none, or less than it has bytes, the rest is a
+ * place of its own that says so.
  */
 #include "sources/massif.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -33,6 +35,8 @@
 #define BEGINNING "desc: "
 #define LONGEST_LINE (1u << 16)
 #define NS_OF_MS 1000000u
+/* Percents, unless the file says otherwise. */
+#define PEAK_INACCURACY 1.0
 
 enum member { MEMBER_TIME, MEMBER_HEAP, MEMBER_EXTRA, MEMBER_STACKS, MEMBERS };
 
@@ -48,8 +52,11 @@ struct reading {
 	struct foreign foreign;
 	struct massif_tree tree, last; /* of this snapshot; of the last one that had one */
 	uint64_t number, last_number, last_time, snapshots;
+	uint64_t end_number, end_live; /* of the last snapshot that is whole */
+	uint64_t most, most_ns;        /* of all snapshots, and when */
+	uint64_t peak_tree;            /* bytes of the peak's tree */
 	uint64_t values[MEMBERS];
-	bool peak_known;
+	double inaccuracy; /* so many percents may a peak be above what was written of it */
 	char *line;
 	size_t len;
 };
@@ -98,12 +105,26 @@ static struct error *read_command(struct reading *reading)
 			       reading->foreign.model, scan.at, (size_t)(scan.end - scan.at));
 }
 
+/* Massif takes no peak that is less than that above an earlier one: --peak-inaccuracy. */
+static void read_inaccuracy(struct reading *reading)
+{
+	static const char option[] = "--peak-inaccuracy=";
+	const char *given = memmem(reading->line, reading->len, option, strlen(option));
+	reading->inaccuracy = PEAK_INACCURACY;
+	if (given)
+		reading->inaccuracy = strtod(given + strlen(option), NULL);
+	if (!(reading->inaccuracy >= 0 && reading->inaccuracy <= 100))
+		reading->inaccuracy = 100;
+}
+
 static struct error *read_header(struct reading *reading)
 {
 	static const char *const units[] = {"ms", "B", "i"};
 	struct recording *recording = build_recording(reading->foreign.model);
 	struct foreign_scan scan;
 	struct error *error = expect(reading, BEGINNING, &scan);
+	if (!error)
+		read_inaccuracy(reading);
 	if (!error)
 		error = read_command(reading);
 	if (!error)
@@ -146,7 +167,7 @@ static struct error *read_tree(struct reading *reading)
 	return error;
 }
 
-static void set_peak(struct reading *reading, uint64_t time_ns)
+static void set_peak(struct reading *reading)
 {
 	struct model *model = reading->foreign.model;
 	for (uint32_t i = 0; i < reading->foreign.site_count; i++)
@@ -155,8 +176,7 @@ static void set_peak(struct reading *reading, uint64_t time_ns)
 		const struct series_site *share = &reading->tree.sites.data[i];
 		build_site_at(model, share->site)->peak_bytes = share->live_bytes;
 	}
-	build_totals(model)->peak_time_ns = time_ns;
-	reading->peak_known = true;
+	reading->peak_tree = reading->tree.bytes;
 }
 
 static struct error *add_row(struct reading *reading, bool peak)
@@ -180,7 +200,13 @@ static struct error *add_row(struct reading *reading, bool peak)
 	else if (__builtin_mul_overflow(values[MEMBER_TIME], NS_OF_MS, &row.time_ns))
 		return stream_error(&reading->stream, "ends a snapshot at an impossible time");
 	if (peak)
-		set_peak(reading, row.time_ns);
+		set_peak(reading);
+	if (!reading->snapshots || row.live_bytes > reading->most) {
+		reading->most = row.live_bytes;
+		reading->most_ns = row.time_ns;
+	}
+	reading->end_number = reading->number;
+	reading->end_live = row.live_bytes;
 	build_recording(reading->foreign.model)->duration_ns = row.time_ns;
 	return build_series_row(
 		reading->foreign.model, &row, reading->tree.sites.data, reading->tree.sites.len);
@@ -271,29 +297,100 @@ static struct error *note_cut(struct reading *reading, struct error *error)
 	return build_damage(reading->foreign.model, sentence);
 }
 
-/* What the figures are of. */
+/* A place for bytes of which the file does not say who allocated them. */
+static struct error *unsaid_site(struct reading *reading, const char *words, struct site **ret)
+{
+	struct valgrind_frame function = valgrind_frame_of(words, strlen(words));
+	struct foreign_frame frame;
+	struct stack_id stack;
+	struct site_id site;
+	struct error *error = valgrind_frame_make(&reading->foreign, &function, 1, &frame);
+	if (!error)
+		error = foreign_push(&reading->foreign, (struct stack_id){0}, frame, &stack);
+	if (!error)
+		error = foreign_site(&reading->foreign, stack, KIND_UNKNOWN, &site);
+	if (!error)
+		*ret = build_site_at(reading->foreign.model, site);
+	return error;
+}
+
+/* Whether the last tree has its place in what was live at the end: else all of that is unsaid. */
+static bool has_last_tree(const struct reading *reading)
+{
+	return reading->last.begun && reading->last.bytes <= reading->end_live;
+}
+
 static struct error *set_live(struct reading *reading)
+{
+	uint64_t live = reading->end_live, said = 0;
+	for (size_t i = 0; has_last_tree(reading) && i < reading->last.sites.len; i++) {
+		const struct series_site *share = &reading->last.sites.data[i];
+		build_site_at(reading->foreign.model, share->site)->live_bytes = share->live_bytes;
+		said += share->live_bytes;
+	}
+	struct site *site;
+	struct error *error =
+		live > said ? unsaid_site(reading, "live at the end, of no tree", &site) : NULL;
+	if (!error && live > said)
+		site->live_bytes = live - said;
+	return error;
+}
+
+static struct error *set_most(struct reading *reading)
 {
 	struct model *model = reading->foreign.model;
 	struct recording *recording = build_recording(model);
-	for (size_t i = 0; i < reading->last.sites.len; i++) {
-		const struct series_site *share = &reading->last.sites.data[i];
-		build_site_at(model, share->site)->live_bytes = share->live_bytes;
-	}
+	build_totals(model)->peak_time_ns = reading->most_ns;
+	recording->peak_most =
+		(uint64_t)((long double)reading->most * (100 + reading->inaccuracy) / 100);
+	if (reading->most <= reading->peak_tree)
+		return NULL;
+	struct site *site;
+	struct error *error = unsaid_site(reading, "live at the peak, of no tree", &site);
+	if (!error)
+		site->peak_bytes = reading->most - reading->peak_tree;
+	return error;
+}
+
+static struct error *add_remark(struct reading *reading)
+{
+	char remark[300];
+	uint64_t last = reading->end_number;
+	int len;
+	if (!reading->last.begun)
+		len = snprintf(remark, sizeof(remark),
+			"Massif wrote no tree: who allocated what is not known.");
+	else if (reading->last_number == last)
+		len = snprintf(remark, sizeof(remark),
+			"What is live is of snapshot %" PRIu64 ", the last one.", last);
+	else
+		len = snprintf(remark, sizeof(remark),
+			"What is live is of snapshot %" PRIu64 ", the last one. Who allocated it "
+			"Massif wrote for snapshot %" PRIu64 " at last, which had %" PRIu64
+			" bytes%s.",
+			last, reading->last_number, reading->last.bytes,
+			has_last_tree(reading) ? ": these places are as of then"
+					       : ": more than there were in the end, so places "
+						 "are not known");
+	struct model *model = reading->foreign.model;
+	return build_string(model, remark, (size_t)len, &build_recording(model)->remark);
+}
+
+/* What the figures are of. */
+static struct error *set_figures(struct reading *reading)
+{
+	struct recording *recording = build_recording(reading->foreign.model);
 	recording->unknown &= ~(uint32_t)UNKNOWN_SERIES;
-	if (reading->last.begun)
-		recording->unknown &= ~(uint32_t)UNKNOWN_LIVE_BYTES;
-	if (reading->peak_known)
-		recording->unknown &= ~(uint32_t)UNKNOWN_PEAK_BYTES;
+	struct error *error = NULL;
+	if (reading->snapshots) {
+		recording->unknown &= ~(uint32_t)(UNKNOWN_LIVE_BYTES | UNKNOWN_PEAK_BYTES);
+		error = set_live(reading);
+		if (!error)
+			error = set_most(reading);
+	}
 	if (strcmp(recording->time_unit, "ms") == 0)
 		recording->unknown &= ~(uint32_t)UNKNOWN_TIMES;
-	char remark[300];
-	int len = snprintf(remark, sizeof(remark),
-		reading->last.begun ? "What is live is of snapshot %" PRIu64 " of %" PRIu64
-				      ", the last one for which Massif wrote who allocated it."
-				    : "Massif wrote no tree: who allocated what is not known.",
-		reading->last_number, reading->snapshots);
-	return build_string(model, remark, (size_t)len, &recording->remark);
+	return error ? error : add_remark(reading);
 }
 
 static struct error *read_all(struct reading *reading)
@@ -306,7 +403,7 @@ static struct error *read_all(struct reading *reading)
 		error = note_cut(reading, error);
 	}
 	if (!error)
-		error = set_live(reading);
+		error = set_figures(reading);
 	return error ? error : foreign_total(&reading->foreign);
 }
 

@@ -16,6 +16,16 @@ void json_put_u64(struct json *json, const char *key, uint64_t value)
 	json_u64(json, value);
 }
 
+/* 0 is not known: null. */
+static void json_put_known(struct json *json, const char *key, uint64_t value)
+{
+	json_key(json, key);
+	if (value)
+		json_u64(json, value);
+	else
+		json_null(json);
+}
+
 void json_put_bool(struct json *json, const char *key, bool value)
 {
 	json_key(json, key);
@@ -96,11 +106,14 @@ void json_put_target(struct json *json, const struct target *target)
 	json_put_string(json, "exe", target->exe);
 	json_put_string(json, "cwd", target->cwd);
 	json_put_string(json, "host", target->host);
-	json_put_u64(json, "pid", target->pid);
-	json_put_u64(json, "ppid", target->ppid);
-	json_put_u64(json, "outer_pid", target->outer_pid);
-	json_put_u64(json, "outer_ppid", target->outer_ppid);
-	json_put_u64(json, "wall_start_ns", target->wall_start_ns);
+	/* A process that has no number is one of which a file of another tool says nothing. */
+	void (*put)(struct json *, const char *, uint64_t) =
+		target->pid ? json_put_u64 : json_put_known;
+	put(json, "pid", target->pid);
+	put(json, "ppid", target->ppid);
+	put(json, "outer_pid", target->outer_pid);
+	put(json, "outer_ppid", target->outer_ppid);
+	put(json, "wall_start_ns", target->wall_start_ns);
 	put_exit(json, target);
 	json_object_end(json);
 }
@@ -112,6 +125,16 @@ void json_put_members(
 		uint64_t value;
 		memcpy(&value, (const char *)base + members[i].offset, sizeof(value));
 		json_put_u64(json, members[i].name, value);
+	}
+}
+
+void json_put_known_members(
+	struct json *json, const struct json_member *members, size_t count, const void *base)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t value;
+		memcpy(&value, (const char *)base + members[i].offset, sizeof(value));
+		json_put_known(json, members[i].name, value);
 	}
 }
 
@@ -236,7 +259,10 @@ void json_put_recording(
 	static const char *const ways[] = {
 		[READ_FOOTER] = "footer", [READ_REPLAY] = "replay", [READ_SUMS] = "sums"};
 	json_put_string(json, "read", ways[recording->read_way]);
-	json_put_members(json, members, ARRAY_SIZE(members), recording);
+	/* What other tools' files do not count is not 0 by that. */
+	bool own = strcmp(recording->source, "recording") == 0;
+	(own ? json_put_members : json_put_known_members)(
+		json, members, ARRAY_SIZE(members), recording);
 	put_range(json, &recording->range);
 	json_put_string(json, "blocks", recording->blocks);
 	put_lost(json, recording);

@@ -24,6 +24,9 @@ struct json_member {
 	const char *name;
 	size_t offset;
 };
+/* The same; where a figure is 0 it is not known: null. */
+void json_put_known_members(
+	struct json *json, const struct json_member *members, size_t count, const void *base);
 void json_put_members(
 	struct json *json, const struct json_member *members, size_t count, const void *base);
 

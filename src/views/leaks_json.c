@@ -126,7 +126,10 @@ static void put_search(struct json *json, const struct leak_search *search)
 	json_object_begin(json);
 	json_put_string(json, "moment", moments[search->moment]);
 	json_put_string(json, "way", ways[search->way]);
-	json_put_members(json, members, ARRAY_SIZE(members), search);
+	/* Other tools don't say how they went about it. */
+	bool own = search->search_ns || search->pause_ns || search->root_bytes;
+	(own ? json_put_members : json_put_known_members)(
+		json, members, ARRAY_SIZE(members), search);
 	json_put_u64(json, "alignment", search->alignment);
 	put_heuristics(json, search);
 	put_until_then(json, search);

@@ -30,7 +30,8 @@ static struct model *open_series(const char *text)
 	return model;
 }
 
-CASE(figures, "the peak's tree gives the peak, the last one what was live")
+CASE(figures,
+	"the peak is the largest snapshot, the last one is what was live, and trees say by whom")
 {
 	_cleanup_model_ struct model *model = open_good(FILE_TEXT);
 	const struct recording *recording = model_recording(model);
@@ -38,9 +39,12 @@ CASE(figures, "the peak's tree gives the peak, the last one what was live")
 	CHECK_U64(model_target(model)->command_len, 3);
 	CHECK_STR(model_target(model)->command[2], "two");
 	CHECK_U64(model_totals(model)->peak_bytes, 1000);
-	CHECK_U64(model_totals(model)->live_bytes, 300);
+	CHECK_U64(recording->peak_most, 1010);
+	CHECK_U64(model_totals(model)->live_bytes, 10);
+	CHECK_U64(site_of(model, "live at the end, of no tree")->live_bytes, 10);
 	CHECK_U64(model_totals(model)->peak_time_ns, 5000000);
-	CHECK_CONTAINS(recording->remark, "snapshot 3 of 4");
+	CHECK_CONTAINS(recording->remark, "of snapshot 4, the last one. Who");
+	CHECK_CONTAINS(recording->remark, "snapshot 3 at last, which had 300 bytes: more than");
 	CHECK(recording->unknown & UNKNOWN_PEAK_BLOCKS);
 	/* What read_line has more than its callers is a stack that ends there. */
 	CHECK_U64(site_of(model, "in 7 places, all below massif's threshold (1.00%)")->peak_bytes,
@@ -52,6 +56,24 @@ CASE(figures, "the peak's tree gives the peak, the last one what was live")
 		if (strcmp(innermost_function(model, &sites[i]), "read_line") == 0)
 			found += sites[i].peak_bytes;
 	CHECK_U64(found, 900);
+}
+
+CASE(later,
+	"what came after the last tree is a place of its own, and so is all of it without trees")
+{
+	_cleanup_model_ struct model *model = open_good(HEADER SNAPSHOT(1, 5, 300, 0, 0,
+		"detailed") "n1: 300" ROOT " n0: 300 0x1001: f (io.c:12)\n" SNAPSHOT(2, 9, 800, 0,
+		0, "empty") SNAPSHOT(3, 12, 700, 0, 0, "empty"));
+	CHECK_U64(model_totals(model)->live_bytes, 700);
+	CHECK_U64(site_of(model, "f")->live_bytes, 300);
+	CHECK_U64(site_of(model, "live at the end, of no tree")->live_bytes, 400);
+	CHECK_U64(model_totals(model)->peak_bytes, 800);
+	CHECK_U64(model_totals(model)->peak_time_ns, 9000000);
+	_cleanup_model_ struct model *bare = open_good(
+		HEADER SNAPSHOT(1, 5, 300, 0, 0, "empty") SNAPSHOT(2, 9, 0, 0, 0, "empty"));
+	CHECK_U64(model_totals(bare)->live_bytes, 0);
+	CHECK_U64(model_totals(bare)->peak_bytes, 300);
+	CHECK_U64(model_recording(bare)->unknown & (UNKNOWN_LIVE_BYTES | UNKNOWN_PEAK_BYTES), 0);
 }
 
 CASE(frames, "frames have the function, file, line and module of their text")

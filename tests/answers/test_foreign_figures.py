@@ -1,0 +1,127 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Figures of other tools' files: those of Massif's last snapshot decide, what a file does not say is null, and a recording beside
+its own export shows no change."""
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+import hw
+
+TESTS = hw.Tests()
+
+
+def snapshot(number, time, heap, tree=""):
+    rule = "#-----------\n"
+    return (f"{rule}snapshot={number}\n{rule}time={time}\nmem_heap_B={heap}\nmem_heap_extra_B=0\nmem_stacks_B=0\n"
+            f"heap_tree={'detailed' if tree else 'empty'}\n{tree}")
+
+
+def tree(heap):
+    return (f"n1: {heap} (heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n"
+            f" n0: {heap} 0x1001: keep (app.c:3)\n")
+
+
+def massif(folder, name, *snapshots):
+    path = folder / name
+    path.write_text("desc: (none)\ncmd: ./app\ntime_unit: i\n" + "".join(snapshots), encoding="ascii")
+    return path
+
+
+def budget(path, status, *limits):
+    ended = hw.heapwise("budget", *limits, path)
+    hw.need(ended.status == status, f"{limits}: expected {status}: {ended} {ended.text}")
+
+
+@TESTS.test
+def massif_end(folder):
+    """What Massif's last snapshot has is judged, with or without a tree, and the peak is the largest of all"""
+    grown = massif(folder, "grown.out", snapshot(0, 0, 0), snapshot(1, 10, 82000, tree(82000)), snapshot(2, 20, 322000))
+    budget(grown, 1, "--max-never-freed", "90000")
+    budget(grown, 0, "--max-never-freed", "322000")
+    budget(grown, 1, "--max-peak", "321999")
+    budget(grown, 3, "--max-peak", "322000")  # Massif takes no peak that is less than 1 % higher
+    budget(grown, 0, "--max-peak", "326000")
+    text = hw.ask("report", grown)
+    hw.need("snapshot 2, the last one" in text and "snapshot 1 at last" in text, text)
+    empty = massif(folder, "empty.out", snapshot(0, 0, 0), snapshot(1, 10, 82000, tree(82000)), snapshot(2, 20, 0))
+    budget(empty, 0, "--max-never-freed", "0", "--max-per-stack", "0")
+    budget(empty, 1, "--max-peak", "0")
+    bare = massif(folder, "bare.out", snapshot(0, 0, 0), snapshot(1, 10, 5000), snapshot(2, 20, 700))
+    totals = hw.report(bare)["totals"]
+    hw.need((totals["live_bytes_at_end"], totals["peak_bytes"]) == (700, 5000), f"{totals}")
+    for path, status in ((empty, 1), (bare, 1), (grown, 0)):
+        ended = hw.heapwise("diff", "--fail-on-growth", "0", path, grown)
+        hw.need(ended.status == status, f"{path}: {ended}")
+
+
+JEMALLOC = """heap_v2/{period}
+  t*: 2: 16 [0: 0]
+  t0: 2: 16 [0: 0]
+@ 0x1001 0x2001
+  t*: 2: 16 [0: 0]
+  t0: 2: 16 [0: 0]
+
+MAPPED_LIBRARIES:
+00001000-00003000 r-xp 00000000 00:00 1 /opt/none/app
+"""
+
+
+@TESTS.test
+def every_block(folder):
+    """A dump of jemalloc's with lg_prof_sample:0 has every block: it is no estimate"""
+    path = folder / "exact.heap"
+    path.write_text(JEMALLOC.format(period=1), encoding="ascii")
+    found = hw.report(path)
+    hw.need(found["totals"]["live_bytes_at_end"] == 16 and found["totals"]["live_blocks_at_end"] == 2, f"{found['totals']}")
+    hw.need(found["recording"]["sample_bytes"] in (0, None) and "estimates" not in hw.ask("report", path), "it is called sampled")
+    budget(path, 0, "--max-never-freed", "16")
+    path.write_text(JEMALLOC.format(period=524288), encoding="ascii")
+    hw.need("estimates" in hw.ask("report", path), "it is not called sampled")
+    budget(path, 3, "--max-never-freed", "1M")
+
+
+@TESTS.test
+def not_said(folder):
+    """What a file does not say is null in JSON and empty in CSV, and no gate rests on it"""
+    path = folder / "exact.heap"
+    path.write_text(JEMALLOC.format(period=1), encoding="ascii")
+    found = hw.report(path)
+    for member in ("allocations", "allocated_bytes", "frees", "failed", "temporary", "peak_bytes", "peak_blocks", "threads"):
+        hw.need(found["totals"][member] is None, f"{member} is {found['totals'][member]}")
+    hw.need(found["totals"]["kept_bytes"] == 16, "what was live is not what was kept")
+    for member in ("events", "lost_events", "duration_ns", "repairs", "mismatched_frees"):
+        hw.need(found["recording"][member] is None, f"{member} is {found['recording'][member]}")
+    hw.need(found["target"]["pid"] is None and found["target"]["wall_start_ns"] is None, f"{found['target']}")
+    row = found["sites"][0]
+    hw.need(row["allocations"] is None and row["min_size"] is None and row["live_bytes"] == 16, f"{row}")
+    rows = list(csv.DictReader(io.StringIO(hw.ask("export", "--format", "csv", path))))
+    hw.need(rows[0]["allocations"] == "" and rows[0]["live_bytes"] == "16", f"{rows}")
+    for limit in ("--max-peak", "--max-allocations", "--max-temporary"):
+        ended = hw.heapwise("budget", "--json", limit, "1G", path)
+        check = json.loads(ended.text)["checks"][0]
+        hw.need(ended.status == 3 and check["value"] is None, f"{check}")
+    ended = hw.heapwise("diff", "--metric", "peak_bytes", "--fail-on-growth", "1G", path, path)
+    hw.need(ended.status == 3, f"{ended}")
+
+
+@TESTS.test
+def own_exports(folder):
+    """A recording beside what it was exported as shows no change, as far as the form can carry it"""
+    path = folder / "a.hpw"
+    hw.record([hw.ANSWERS / "moved_leak", "1", "1"], path)
+    for form in ("pprof", "dhat", "gperftools"):
+        exported = folder / f"a.{form}"
+        hw.ask("export", "--format", form, "-o", exported, path)
+        for older, newer in ((path, exported), (exported, path)):
+            text = hw.ask("diff", older, newer)
+            found = json.loads(hw.ask("diff", "--json", older, newer))
+            hw.need("Nothing changed" in text and not found["rows"], f"{form}: {text}")
+
+
+TESTS.main()
