@@ -11,6 +11,9 @@
 #define PAIRS (GROWTH_WINDOWS * (GROWTH_WINDOWS - 1) / 2)
 /* A floor has to rise in so large a part of all pairs of windows, less those in which it falls. */
 #define TAU_LEAST 0.6
+/* One window of so many has to begin with more than the one before it: what came two or three
+ * times has no trend. */
+#define RISES_PART 3u
 /* What it rises by has to be so many times what it strays. */
 #define STRAY_FACTOR 4.0
 /* … and such a part of what is there, and of the program's peak. */
@@ -107,7 +110,10 @@ static bool keeps_growing(const struct growth_row *row, size_t first, double slo
 	/* What grows ever more slowly levels off, though the median of its slopes is low too. */
 	double mean = ((double)row->floors[GROWTH_WINDOWS - 1] - (double)row->floors[first]) /
 		      (double)(GROWTH_WINDOWS - 1 - first);
-	return tau >= TAU_LEAST && growth > 0 &&
+	size_t rises = 0, windows = GROWTH_WINDOWS - 1 - first;
+	for (size_t i = first + 1; i < GROWTH_WINDOWS; i++)
+		rises += row->floors[i] > row->floors[i - 1];
+	return tau >= TAU_LEAST && growth > 0 && rises * RISES_PART >= windows &&
 	       growth >= STRAY_FACTOR * stray_of(row->floors, first, slope) &&
 	       growth >= OWN_PART * (double)row->floors[GROWTH_WINDOWS - 1] &&
 	       late >= LATE_PART * slope && late >= LATE_PART * mean;
@@ -169,21 +175,63 @@ void growth_deinit(struct growth *growth)
 	text_deinit(&growth->verdict);
 }
 
+/* A moment that is judged: what was live at that of the series held then too. */
+struct judged_moment {
+	uint64_t time_ns;
+	size_t of_series;
+};
+DEFINE_VEC(judged_moments, struct judged_moment)
+
 /* All series as a table: bytes of each row at each moment. */
 struct table {
+	struct judged_moments moments;
 	uint64_t *bytes; /* [row × moments + moment] */
 	uint64_t *times;
 	uint64_t *blocks,
 		*end_bytes; /* [row]: at the last moment judged; when the recording ends */
-	size_t moments;     /* judged ones */
 };
 
 static void table_deinit(struct table *table)
 {
+	judged_moments_deinit(&table->moments);
 	free(table->bytes);
 	free(table->times);
 	free(table->blocks);
 	free(table->end_bytes);
+}
+
+/*
+ * Chooses what is judged: all before the tail, in which are the end and what is freed there. Idle
+ * time counts as much as any other: where the series has no moment for long because nothing
+ * happened, what was live stays.
+ */
+static struct error *choose_moments(
+	const struct model *model, unsigned tail_percent, struct judged_moments *ret)
+{
+	size_t count;
+	const struct series_row *series = model_series(model, &count);
+	if (!count)
+		return NULL;
+	uint64_t first = series[0].time_ns, last = series[count - 1].time_ns;
+	uint64_t until = last - (last - first) / 100 * tail_percent;
+	bool whole = model_recording(model)->series_is_whole;
+	uint64_t most_apart = (until - first) / GROWTH_MOMENTS + 1;
+	for (size_t i = 0; i < count && series[i].time_ns <= until; i++) {
+		uint64_t next = i + 1 < count && series[i + 1].time_ns < until
+					? series[i + 1].time_ns
+					: until;
+		uint64_t at = series[i].time_ns;
+		do {
+			if (!judged_moments_push(ret, (struct judged_moment){at, i}))
+				return error_no_memory();
+			at += most_apart;
+		} while (whole && at < next);
+	}
+	bool is_later = ret->len && ret->data[ret->len - 1].time_ns < until;
+	size_t latest = ret->len ? ret->data[ret->len - 1].of_series : 0;
+	if (whole && is_later && !judged_moments_push(ret, (struct judged_moment){until, latest}))
+		return error_no_memory();
+	return NULL;
 }
 
 static struct error *fill_table(
@@ -192,25 +240,30 @@ static struct error *fill_table(
 	size_t count, sites_count;
 	const struct series_row *series = model_series(model, &count);
 	const struct series_site *sites = model_series_sites(model, &sites_count);
-	table->bytes = calloc(rows * table->moments + 1, sizeof(*table->bytes));
-	table->times = calloc(count + 1, sizeof(*table->times));
+	size_t moments = table->moments.len;
+	table->bytes = calloc(rows * moments + 1, sizeof(*table->bytes));
+	table->times = calloc(moments + 1, sizeof(*table->times));
 	table->blocks = calloc(rows + 1, sizeof(*table->blocks));
 	table->end_bytes = calloc(rows + 1, sizeof(*table->end_bytes));
 	if (!table->bytes || !table->times || !table->blocks || !table->end_bytes)
 		return error_no_memory();
-	for (size_t i = 0; i < count; i++) {
-		table->times[i] = series[i].time_ns;
-		for (size_t n = 0; n < series[i].site_count; n++) {
-			const struct series_site *site = &sites[series[i].first_site + n];
+	for (size_t i = 0; i <= moments; i++) {
+		bool is_end = i == moments;
+		const struct series_row *at =
+			&series[is_end ? count - 1 : table->moments.data[i].of_series];
+		if (!is_end)
+			table->times[i] = table->moments.data[i].time_ns;
+		for (size_t n = 0; count && n < at->site_count; n++) {
+			const struct series_site *site = &sites[at->first_site + n];
 			uint32_t row = row_of_site[site->site.value];
 			if (row == ROWS_NONE)
 				continue;
-			if (i < table->moments)
-				table->bytes[row * table->moments + i] += site->live_bytes;
-			if (i + 1 == table->moments)
-				table->blocks[row] += site->live_blocks;
-			if (i + 1 == count)
+			if (is_end)
 				table->end_bytes[row] += site->live_bytes;
+			else
+				table->bytes[row * moments + i] += site->live_bytes;
+			if (i + 1 == moments)
+				table->blocks[row] += site->live_blocks;
 		}
 	}
 	return NULL;
@@ -256,19 +309,17 @@ void growth_say_suspect(const struct growth_row *row, uint64_t until_ns, struct 
 #define SUSPECTS_SAID 3u
 
 /* What the stacks of all threads take together is judged like a place. */
-static struct error *say_stacks(const struct model *model, struct growth *growth)
+static struct error *say_stacks(
+	const struct model *model, const struct table *table, struct growth *growth)
 {
 	size_t count;
 	const struct series_row *series = model_series(model, &count);
-	_cleanup_free_ uint64_t *times = calloc(growth->moments + 1, sizeof(*times));
 	_cleanup_free_ uint64_t *bytes = calloc(growth->moments + 1, sizeof(*bytes));
-	if (!times || !bytes)
+	if (!bytes)
 		return error_no_memory();
-	for (size_t i = 0; i < growth->moments; i++) {
-		times[i] = series[i].time_ns;
-		bytes[i] = series[i].stack_bytes;
-	}
-	growth_judge(times, bytes, growth->moments, &growth->stacks);
+	for (size_t i = 0; i < growth->moments; i++)
+		bytes[i] = series[table->moments.data[i].of_series].stack_bytes;
+	growth_judge(table->times, bytes, growth->moments, &growth->stacks);
 	uint64_t least = model_totals(model)->peak_bytes / 100;
 	if (least < STACKS_LEAST)
 		least = STACKS_LEAST;
@@ -302,20 +353,6 @@ static void say(struct growth *growth, bool chosen)
 			chosen ? ", of those that are shown," : "");
 }
 
-/* How many moments come before the tail, which the end and what is freed there are in. */
-static size_t judged_moments(const struct model *model, unsigned tail_percent)
-{
-	size_t count;
-	const struct series_row *series = model_series(model, &count);
-	if (!count)
-		return 0;
-	uint64_t first = series[0].time_ns, last = series[count - 1].time_ns;
-	uint64_t tail = (last - first) / 100 * tail_percent;
-	while (count && series[count - 1].time_ns > last - tail)
-		count--;
-	return count;
-}
-
 /* Sets ret[site] to the place that it is in. */
 static struct error *find_places(const struct model *model, struct resolver *resolver,
 	const struct growth_places *places, uint32_t **ret)
@@ -334,20 +371,23 @@ struct error *growth_build(const struct model *model, struct resolver *resolver,
 {
 	const struct rows *rows = places->shown;
 	_cleanup_free_ uint32_t *row_of_site = NULL;
-	_cleanup_(table_deinit) struct table table = {
-		.moments = judged_moments(model, tail_percent)};
-	struct error *error = find_places(model, resolver, places, &row_of_site);
+	_cleanup_(table_deinit) struct table table = {.times = NULL};
+	judged_moments_init(&table.moments);
+	struct error *error = choose_moments(model, tail_percent, &table.moments);
+	if (!error)
+		error = find_places(model, resolver, places, &row_of_site);
 	if (!error)
 		error = fill_table(model, row_of_site, rows->rows.len, &table);
 	if (error)
 		return error;
-	ret->moments = table.moments;
+	size_t moments = table.moments.len;
+	ret->moments = moments;
 	ret->from_ns = table.times[0];
-	ret->until_ns = table.moments ? table.times[table.moments - 1] : table.times[0];
+	ret->until_ns = moments ? table.times[moments - 1] : table.times[0];
 	uint64_t peak = model_totals(model)->peak_bytes;
 	for (size_t i = 0; i < rows->rows.len; i++) {
 		struct growth_row row = {.row = &rows->rows.data[i]};
-		growth_judge(table.times, table.bytes + i * table.moments, table.moments, &row);
+		growth_judge(table.times, table.bytes + i * moments, moments, &row);
 		row.live_blocks = table.blocks[i];
 		row.end_bytes = table.end_bytes[i];
 		if (row.verdict == GROWTH_LEAK &&
@@ -360,7 +400,7 @@ struct error *growth_build(const struct model *model, struct resolver *resolver,
 		qsort(ret->rows.data, ret->rows.len, sizeof(*ret->rows.data), compare_rows);
 	say(ret, places->chosen);
 	if (!places->chosen)
-		error = say_stacks(model, ret);
+		error = say_stacks(model, &table, ret);
 	if (error)
 		return error;
 	return ret->verdict.failed ? error_no_memory() : NULL;

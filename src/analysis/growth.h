@@ -4,13 +4,13 @@
  * off, did it come and go? So a leak is found that is freed at exit, or that is still held, in one
  * recording and without choosing two moments.
  *
- * Judged are the moments of model_series(), but for the tail: what was allocated at the very end is
- * young, and what is freed there is tidying up. They are dealt to GROWTH_WINDOWS equal stretches of
- * time, and of each the least that was live counts: a cache that is emptied now and then, or blocks
- * that come and go, have a floor that does not rise, a leak has one that does, whatever comes and
- * goes above it. A line is laid through the floors (Theil, "A rank-invariant method of linear and
- * polynomial regression analysis", 1950; Sen 1968): the median of the slopes between any two, which
- * a few outliers do not turn.
+ * Judged is all the time of model_series(), idle time too, but for the tail: what was allocated at
+ *the very end is young, and what is freed there is tidying up. They are dealt to GROWTH_WINDOWS
+ *equal stretches of time, and of each the least that was live counts: a cache that is emptied now
+ *and then, or blocks that come and go, have a floor that does not rise, a leak has one that does,
+ *whatever comes and goes above it. A line is laid through the floors (Theil, "A rank-invariant
+ *method of linear and polynomial regression analysis", 1950; Sen 1968): the median of the slopes
+ *between any two, which a few outliers do not turn.
  *
  *	leak suspect   the floor rises nearly all the time (Kendall's tau), by much more than it
  *	               strays from the line, and still does at the end

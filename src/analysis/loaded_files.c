@@ -27,7 +27,10 @@ struct error *loaded_files_init(struct loaded_files *files, const struct model *
 	files->by_module = calloc(model_module_limit(model), sizeof(*files->by_module));
 	if (!files->by_module)
 		return error_no_memory();
-	return symbols_create(model_names_from(model), &files->symbols);
+	struct error *error = symbols_create(model_names_from(model), &files->symbols);
+	if (!error)
+		symbols_recorded_at(files->symbols, model_target(model)->wall_start_ns);
+	return error;
 }
 
 void loaded_files_deinit(struct loaded_files *files)

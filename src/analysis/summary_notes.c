@@ -131,7 +131,8 @@ static void add_kept_events(const struct model *model, struct text *text)
 	text_add_duration_ns(text, recording->kept_from_ns);
 	text_add(text, " to ");
 	text_add_duration_ns(text, recording->kept_until_ns);
-	text_add(text, " only; all figures here are of the whole time.\n");
+	text_add(text, " only; all figures here are of the whole time, and those of a moment "
+		       "(--at) can't be had.\n");
 }
 
 /* A malloc of its own. */

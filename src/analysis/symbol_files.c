@@ -187,6 +187,8 @@ struct error *symbol_files_build(const struct model *model, struct symbol_files 
 	if (!of)
 		return error_no_memory();
 	struct error *error = symbols_create(model_names_from(model), &ret->symbols);
+	if (!error)
+		symbols_recorded_at(ret->symbols, model_target(model)->wall_start_ns);
 	for (uint32_t i = 0; i < limit && !error; i++)
 		error = find_file(ret, model_module(model, (struct module_id){i}), &of[i]);
 	if (!error)

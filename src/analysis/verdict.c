@@ -441,7 +441,9 @@ static void say_marks(const struct facts *facts, struct text *text)
 	if (count) {
 		text_add(text, "It has ");
 		text_add_counted(text, count, "mark", "marks");
-		text_add(text, " (report --view marks).\n");
+		/* Marks are events: where these were not kept nobody knows what was live then. */
+		bool can_be_shown = !facts->recording->dropped_steps;
+		text_add(text, can_be_shown ? " (report --view marks).\n" : ".\n");
 	}
 }
 

@@ -494,7 +494,7 @@ uint64_t merge_pass(struct merge *merge, bool last)
 		lane_publish(merge, &merge->lanes[i]);
 	lane_publish(merge, &merge->lanes[HW_RING_SHARED]);
 	merge->told = safe;
-	merge->idle_since = merge->moved || merge->heap_count || last ? 0 : safe;
+	merge->idle_since = merge->heap_count || last ? 0 : safe;
 	return merge->moved;
 }
 

@@ -157,9 +157,10 @@ static bool thread_alive(void *context, uint32_t tid)
 uint64_t recorder_drain(struct recorder *recorder)
 {
 	recorder->merge.look_ahead = recorder->live.blocks >= LIVE_PREFETCH_BLOCKS;
-	uint64_t moved = merge_pass(&recorder->merge, false), idle;
-	if (!moved && (idle = merge_idle_since(&recorder->merge)))
-		encoder_idle(&recorder->encoder, idle);
+	uint64_t moved = merge_pass(&recorder->merge, false);
+	uint64_t told = merge_idle_since(&recorder->merge);
+	if (told)
+		encoder_idle(&recorder->encoder, told);
 	if (merge_ring_wanted(&recorder->merge))
 		merge_reclaim(&recorder->merge, thread_alive, recorder);
 	return moved;

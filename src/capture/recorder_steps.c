@@ -86,13 +86,32 @@ void recorder_read_name(const struct recorder *r, struct tally_thread *t)
 	memcpy(t->name, name, (size_t)n < sizeof(t->name) ? (size_t)n : sizeof(t->name) - 1);
 }
 
+/* What the thread with that id said itself when it began; false: it has no ring, or said nothing.
+ */
+static bool name_of_ring(const struct recorder *r, struct tally_thread *t)
+{
+	const struct hw_ring *rings = (const struct hw_ring *)((const char *)r->shm + HW_SHM_RINGS);
+	for (uint32_t i = 0; i < HW_RING_SHARED; i++) {
+		const struct hw_ring *ring = &rings[i];
+		if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != HW_RING_ACTIVE ||
+			__atomic_load_n(&ring->tid, __ATOMIC_RELAXED) != t->tid || !t->tid)
+			continue;
+		_Static_assert(sizeof(t->name) >= sizeof(ring->name), "it fits");
+		memcpy(t->name, ring->name, sizeof(ring->name));
+		t->name[sizeof(ring->name) - 1] = 0;
+		return t->name[0];
+	}
+	return false;
+}
+
 /* A row of several threads has the name that all of them had. */
 static void name_row(const struct recorder *r, struct tally_thread *t)
 {
 	char before[sizeof(t->name)];
 	memcpy(before, t->name, sizeof(before));
 	memset(t->name, 0, sizeof(t->name));
-	recorder_read_name(r, t);
+	if (!name_of_ring(r, t))
+		recorder_read_name(r, t);
 	if (t->threads > 1 && memcmp(before, t->name, sizeof(before)) != 0)
 		memset(t->name, 0, sizeof(t->name));
 }

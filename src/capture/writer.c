@@ -67,6 +67,9 @@ struct error *writer_open(struct writer *writer, int fd, const char *name, uint3
 	memset(writer, 0, sizeof(*writer));
 	struct stat st;
 	writer->fd = fd;
+	/* Says to readers that the recording goes on; where that is not possible they can't know.
+	 */
+	fcntl(fd, F_SETLK, &(struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET});
 	writer->named = !fstat(fd, &st) && st.st_nlink;
 	buf_init(&writer->packed);
 	writer->name = strdup(name);

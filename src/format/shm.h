@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define HW_SHM_MAGIC 0x31676e6972776868ull /* "hhwring1" */
-#define HW_SHM_VERSION 7u
+#define HW_SHM_VERSION 8u
 
 /* Rings by size: few large ones for the threads that come first, many small ones. 61 MiB in all,
  * sparse. */
@@ -70,6 +70,8 @@ struct hw_ring {
 	/* Collector's line. */
 	_Alignas(64) uint64_t tail;
 	uint64_t stack_top; /* producer, once: where the thread's stack begins; 0: not known */
+	/* Producer, before it says its tid: what its thread was called then; "": not known. */
+	char name[16];
 };
 static_assert(sizeof(struct hw_ring) == 128, "shared");
 static_assert(offsetof(struct hw_ring, tail) == 64, "shared");

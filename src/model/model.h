@@ -143,6 +143,9 @@ struct recording {
 	const char *remark; /* a sentence on what the source's figures are of; NULL: none is due */
 	/* "ms", "B" or "i": the only one that times of the series are known in. NULL: all are. */
 	const char *time_unit;
+	/* What was live at a moment of the series stayed so until about the next, however late that
+	 * is; else nobody knows what was in between. */
+	bool series_is_whole;
 	enum read_way read_way;
 	bool complete;   /* it was closed properly and all of it could be read */
 	uint64_t events; /* recorded calls; a realloc is one */
@@ -315,9 +318,10 @@ struct code_name {
 struct inherited {
 	const char *from; /* the parent's recording; NULL: these figures are not known */
 	uint64_t blocks, bytes;
-	uint32_t generations; /* 2: some come from the parent's parent, and so on */
-	bool at_most;         /* of these, forebears have freed some before they forked */
-	const char *problem;  /* a sentence, why it is not known, or not wholly; NULL: it is */
+	uint32_t generations;  /* 2: some come from the parent's parent, and so on */
+	bool at_most;          /* of these, forebears have freed some before they forked */
+	uint64_t freed_blocks; /* how many of them; which they are is not known */
+	const char *problem;   /* a sentence, why it is not known, or not wholly; NULL: it is */
 };
 
 /* What became of a block that was never freed: docs/leaks.md. */

@@ -269,6 +269,8 @@ struct error *anonymizer_model(struct anonymizer *anonymizer, struct model *mode
 	struct looking_up at = {.model = model};
 	struct error *error = symbols_create(model_names_from(model), &at.symbols);
 	if (!error)
+		symbols_recorded_at(at.symbols, model_target(model)->wall_start_ns);
+	if (!error)
 		error = look_up_all(&at);
 	const struct renamer renamer = {.name = rename_name,
 		.frame = rename_frame,

@@ -26,11 +26,12 @@ struct sums {
 static struct sums sums_of(
 	const struct event_story *story, const struct source_query *query, struct model *model)
 {
+	uint64_t end_ns = build_recording(model)->duration_ns;
 	return (struct sums){.story = story,
 		.query = query,
 		.model = model,
-		.clock = {.hz = 1000000000u},
-		.span = {.to_step = UINT64_MAX}};
+		.clock = {.hz = 1000000000u, .tsc_end = end_ns},
+		.span = {.to_step = UINT64_MAX, .to_stamp = end_ns}};
 }
 
 static void sums_deinit(struct sums *sums)
@@ -70,9 +71,8 @@ static struct error *choose_blocks(struct sums *sums)
 	sums->choice.wanted = sums->query->blocks;
 	struct error *error = NULL;
 	if (sums->choice.wanted->by_life)
-		error = hpw_choice_by_life(
-			&sums->choice, sums->story, &sums->clock, sums->span.to_step);
-	return error ? error : hpw_choice_describe(sums->choice.wanted, sums->model);
+		error = hpw_choice_by_life(&sums->choice, sums->story, &sums->clock, &sums->span);
+	return error ? error : hpw_choice_describe(&sums->choice, sums->model);
 }
 
 static struct error *replay(struct sums *sums)
@@ -85,7 +85,9 @@ static struct error *replay(struct sums *sums)
 	if (sums->choice.wanted)
 		replay->choice = &sums->choice;
 	if (series) {
-		hpw_series_init(&sums->series, sums->query->series, &sums->clock);
+		uint64_t from_ns, to_ns;
+		hpw_span_times(&sums->span, sums->query, &sums->clock, &from_ns, &to_ns);
+		hpw_series_init(&sums->series, sums->query->series, &sums->clock, from_ns, to_ns);
 		hpw_series_watch(&sums->series, replay);
 	}
 	const struct hpw_visitor visitor = hpw_replay_visitor(replay);
@@ -117,6 +119,7 @@ static struct error *put_threads(const struct sums *sums)
 static struct error *put_series(const struct sums *sums)
 {
 	struct error *error = NULL;
+	build_recording(sums->model)->series_is_whole = sums->series.rows.len > 0;
 	for (size_t i = 0; !error && i < sums->series.rows.len; i++) {
 		const struct hpw_series_row *row = &sums->series.rows.data[i];
 		error = build_series_row(sums->model, &row->row, row->sites, row->sites_len);
@@ -164,8 +167,7 @@ struct error *event_sums_put(const struct event_story *story, uint32_t unknown, 
 	if (!error)
 		error = put(&sums, unknown);
 	if (!error && (flags & SOURCE_WITH_LIVES) && !(unknown & UNKNOWN_LIVES))
-		error = hpw_life_sums_put(
-			story, &sums.clock, sums.span.from_step, sums.span.to_step, model);
+		error = hpw_life_sums_put(story, &sums.clock, &sums.span, model);
 	return error;
 }
 

@@ -59,7 +59,7 @@ static void on_stayed(void *context, const struct hpw_life *life, const struct h
 }
 
 struct error *hpw_choice_by_life(struct hpw_choice *choice, const struct event_story *story,
-	const struct hpw_clock *clock, uint64_t to_step)
+	const struct hpw_clock *clock, const struct hpw_span *span)
 {
 	struct by_life by = {.choice = choice, .clock = clock};
 	const struct hpw_lives_sink sink = {.context = &by, .died = on_died, .stayed = on_stayed};
@@ -67,7 +67,7 @@ struct error *hpw_choice_by_life(struct hpw_choice *choice, const struct event_s
 	choice->bits = calloc(1, 1);
 	if (!choice->bits)
 		return error_no_memory();
-	struct error *error = hpw_lives_read(story, to_step, &sink);
+	struct error *error = hpw_lives_read(story, span, &sink);
 	return !error && by.no_memory ? error_no_memory() : error;
 }
 
@@ -84,8 +84,24 @@ static void add_limits(struct text *text, const char *least, const char *most, u
 	}
 }
 
-struct error *hpw_choice_describe(const struct source_blocks *wanted, struct model *model)
+/* ", of thread w1 (3 threads, which allocated 12.0 KiB in 7 blocks, have no known name)" */
+static void add_thread(struct text *text, const struct hpw_choice *choice)
 {
+	text_printf(text, ", of thread %s", choice->wanted->thread);
+	if (!choice->unnamed)
+		return;
+	text_add(text, " (");
+	text_add_counted(text, choice->unnamed, "thread", "threads");
+	text_add(text, choice->unnamed == 1 ? " that allocated " : " that together allocated ");
+	text_add_bytes(text, choice->unnamed_bytes);
+	text_add(text, " in ");
+	text_add_counted(text, choice->unnamed_allocations, "block", "blocks");
+	text_add(text, choice->unnamed == 1 ? " has no known name)" : " have no known name)");
+}
+
+struct error *hpw_choice_describe(const struct hpw_choice *choice, struct model *model)
+{
+	const struct source_blocks *wanted = choice->wanted;
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
 	if (wanted->by_life && wanted->live_only)
@@ -93,7 +109,7 @@ struct error *hpw_choice_describe(const struct source_blocks *wanted, struct mod
 	add_limits(&text, ", of at least ", ", of at most ", wanted->min_size, wanted->max_size,
 		text_add_bytes);
 	if (wanted->thread)
-		text_printf(&text, ", of thread %s", wanted->thread);
+		add_thread(&text, choice);
 	if (wanted->by_life)
 		add_limits(&text,
 			wanted->live_only ? ", at least as old as " : ", that live at least ",

@@ -21,19 +21,20 @@ struct hpw_choice {
 	const struct source_blocks *wanted; /* borrowed */
 	bool *threads;                      /* by index; NULL: all */
 	size_t threads_len;
+	/* By name: threads that have none that is known, and how much they allocated. */
+	uint64_t unnamed, unnamed_allocations, unnamed_bytes;
 	uint8_t *bits; /* by number of the allocation; NULL: all */
 	size_t bits_len;
 };
 
 void hpw_choice_deinit(struct hpw_choice *choice);
 
-/* How long blocks live, up to that step. `clock` is right from the first event on. */
+/* How long blocks live, up to the end of that span. `clock` is right from the first event on. */
 struct error *hpw_choice_by_life(struct hpw_choice *choice, const struct event_story *story,
-	const struct hpw_clock *clock, uint64_t to_step) must_check_;
+	const struct hpw_clock *clock, const struct hpw_span *span) must_check_;
 
 /* Says in the model which blocks its figures are of. */
-struct error *hpw_choice_describe(
-	const struct source_blocks *wanted, struct model *model) must_check_;
+struct error *hpw_choice_describe(const struct hpw_choice *choice, struct model *model) must_check_;
 
 /* number: of the allocation in the recording, from 0. */
 static inline bool hpw_choice_has(

@@ -246,7 +246,8 @@ struct search {
 	bool forked;           /* there is one more, of which is known: */
 	uint64_t forked_at;
 	const char *file; /* in the child's model */
-	bool freed;       /* who came so far have freed some of what they had from there */
+	/* What those who came so far had freed, when they forked, of what they had from there. */
+	uint64_t freed;
 	bool failed;
 };
 
@@ -273,12 +274,15 @@ static struct error *put_parent(struct model *model, struct search *search)
 	inherited->generations++;
 	if (!inherited->from)
 		inherited->from = search->file;
-	inherited->at_most |= search->freed && parent.replay.totals.live_blocks;
+	if (search->freed && parent.replay.totals.live_blocks) {
+		inherited->at_most = true;
+		inherited->freed_blocks = search->freed;
+	}
 	const struct target *target = model_target(parent.model);
 	search->forked = target->forked;
 	/* It was forked before it forked: a file that says otherwise leads nowhere. */
 	search->forked_at = target->forked_at < search->forked_at ? target->forked_at : 0;
-	search->freed |= parent.replay.unknown_frees != 0;
+	search->freed += parent.replay.unknown_frees;
 	return build_string(model, target->parent_file, strlen(target->parent_file), &search->file);
 }
 

@@ -145,10 +145,10 @@ static struct error *put_reallocs(struct sums *sums, struct model *model)
 }
 
 struct error *hpw_life_sums_put(const struct event_story *story, const struct hpw_clock *clock,
-	uint64_t from_step, uint64_t to_step, struct model *model)
+	const struct hpw_span *span, struct model *model)
 {
 	_cleanup_(sums_deinit) struct sums sums = {
-		.clock = clock, .from_step = from_step, .lifetimes = build_lifetimes(model)};
+		.clock = clock, .from_step = span->from_step, .lifetimes = build_lifetimes(model)};
 	growth_steps_init(&sums.steps);
 	model_sites(model, &sums.sites_len);
 	sums.sites = calloc(sums.sites_len + 1, sizeof(*sums.sites));
@@ -159,7 +159,7 @@ struct error *hpw_life_sums_put(const struct event_story *story, const struct hp
 	const struct hpw_lives_sink sink = {
 		.context = &sums, .died = on_died, .grew = on_grew, .stayed = on_stayed};
 	sums.lifetimes->known = true;
-	struct error *error = hpw_lives_read(story, to_step, &sink);
+	struct error *error = hpw_lives_read(story, span, &sink);
 	if (!error && sums.no_memory)
 		error = error_no_memory();
 	return error ? error : put_reallocs(&sums, model);

@@ -10,10 +10,10 @@
 struct model;
 
 /*
- * Of blocks that are allocated, or reallocated, from one step on, up to and without another. The
- * model has all sites; `clock` is right from the first event on. Goes through all events.
+ * Of blocks that are allocated, or reallocated, in that span. The model has all sites; `clock` is
+ * right from the first event on. Goes through all events.
  */
 struct error *hpw_life_sums_put(const struct event_story *story, const struct hpw_clock *clock,
-	uint64_t from_step, uint64_t to_step, struct model *model) must_check_;
+	const struct hpw_span *span, struct model *model) must_check_;
 
 #endif

@@ -124,9 +124,10 @@ static struct error *on_head(void *context, const struct hpw_events_head *head)
 }
 
 /* Those that have died are in the table no longer. */
-static struct error *tell_stayed(struct lives *lives)
+static struct error *tell_stayed(struct lives *lives, uint64_t to_stamp)
 {
-	const struct hpw_life_end last = {lives->step, lives->stamp, lives->allocations};
+	uint64_t stamp = to_stamp > lives->stamp ? to_stamp : lives->stamp;
+	const struct hpw_life_end last = {lives->step, stamp, lives->allocations};
 	for (size_t i = 0; lives->sink->stayed && i < lives->blocks.cap; i++) {
 		const struct hpw_block *block = &lives->blocks.places[i];
 		if (block->key)
@@ -136,14 +137,14 @@ static struct error *tell_stayed(struct lives *lives)
 	return NULL;
 }
 
-struct error *hpw_lives_read(
-	const struct event_story *story, uint64_t to_step, const struct hpw_lives_sink *sink)
+struct error *hpw_lives_read(const struct event_story *story, const struct hpw_span *span,
+	const struct hpw_lives_sink *sink)
 {
 	_cleanup_(lives_deinit) struct lives lives = {
-		.sink = sink, .to_step = to_step, .most = story->blocks_max};
+		.sink = sink, .to_step = span->to_step, .most = story->blocks_max};
 	const struct hpw_visitor visitor = {
 		.context = &lives, .head = on_head, .time = on_time, .step = on_step};
 	hpw_blocks_init(&lives.blocks);
 	struct error *error = story->each(story->context, &visitor, &lives.enough);
-	return error ? error : tell_stayed(&lives);
+	return error ? error : tell_stayed(&lives, span->to_stamp);
 }

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "sources/event_story.h"
+#include "sources/hpw_clock.h"
 
 struct hpw_life {
 	uint64_t number; /* of the allocation in the recording, from 0 */
@@ -22,7 +23,7 @@ struct hpw_life {
 	uint64_t first_size; /* of the block that the first of these was of; else size */
 };
 
-/* Its last moment: that of the free, or of the last step that counts. */
+/* Its last moment: that of the free, or the end of what counts. */
 struct hpw_life_end {
 	uint64_t step, stamp;
 	uint64_t allocations; /* in the recording until then */
@@ -38,8 +39,9 @@ struct hpw_lives_sink {
 	void (*stayed)(void *context, const struct hpw_life *life, const struct hpw_life_end *end);
 };
 
-/* Up to, and without, that step; or as far as no more blocks live at once than are believed. */
-struct error *hpw_lives_read(const struct event_story *story, uint64_t to_step,
+/* Up to, and without, span->to_step, or as far as no more blocks live at once than are believed.
+ * What stays lives until span->to_stamp. */
+struct error *hpw_lives_read(const struct event_story *story, const struct hpw_span *span,
 	const struct hpw_lives_sink *sink) must_check_;
 
 #endif

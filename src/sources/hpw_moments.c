@@ -315,6 +315,7 @@ static struct error *conclude(struct search *search, struct sought *sought)
 		return NULL;
 	case SOURCE_END:
 		found_at(search, sought, UINT64_MAX);
+		sought->stamp = search->moments->clock->tsc_end;
 		return NULL;
 	case SOURCE_PEAK:
 		return find_estimated_peak(search, sought);
@@ -325,6 +326,7 @@ static struct error *conclude(struct search *search, struct sought *sought)
 			return missing_time(sought, end);
 		if (!sought->found)
 			found_at(search, sought, UINT64_MAX);
+		sought->stamp = hpw_clock_stamp(search->moments->clock, sought->moment->time_ns);
 		return NULL;
 	}
 	case SOURCE_MARK:
@@ -374,6 +376,15 @@ struct error *hpw_moments_find(
 	return NULL;
 }
 
+void hpw_span_times(const struct hpw_span *span, const struct source_query *query,
+	const struct hpw_clock *clock, uint64_t *ret_from_ns, uint64_t *ret_to_ns)
+{
+	bool from_time = query && query->from.kind == SOURCE_TIME;
+	bool to_time = query && query->to.kind == SOURCE_TIME;
+	*ret_from_ns = from_time ? query->from.time_ns : hpw_clock_ns(clock, span->from_stamp);
+	*ret_to_ns = to_time ? query->to.time_ns : hpw_clock_ns(clock, span->to_stamp);
+}
+
 struct error *hpw_span_put(const struct hpw_span *span, const struct source_query *query,
 	const struct hpw_clock *clock, struct model *model)
 {
@@ -381,11 +392,9 @@ struct error *hpw_span_put(const struct hpw_span *span, const struct source_quer
 	range->part = true;
 	range->from_step = span->from_step;
 	range->to_step = span->to_step;
-	range->from_ns = query->from.kind == SOURCE_TIME ? query->from.time_ns
-							 : hpw_clock_ns(clock, span->from_stamp);
-	range->to_ns = query->to.kind == SOURCE_TIME  ? query->to.time_ns
-		       : query->to.kind == SOURCE_END ? build_recording(model)->duration_ns
-						      : hpw_clock_ns(clock, span->to_stamp);
+	hpw_span_times(span, query, clock, &range->from_ns, &range->to_ns);
+	if (query->to.kind == SOURCE_END)
+		range->to_ns = build_recording(model)->duration_ns;
 	const char *from = query->from_text ? query->from_text : "start";
 	const char *to = query->to_text ? query->to_text : "end";
 	struct error *error = build_string(model, from, strlen(from), &range->from);

@@ -14,12 +14,6 @@
 #include "sources/hpw_part.h"
 #include "sources/source.h"
 
-/* From a place to another; stamps are those of the moments as near as they are known. */
-struct hpw_span {
-	uint64_t from_step, to_step; /* to_step UINT64_MAX: the end */
-	uint64_t from_stamp, to_stamp;
-};
-
 struct hpw_moments {
 	const struct event_story *story; /* borrowed; of events in RING chunks too */
 	const struct model *model;       /* borrowed; its sites are known */
@@ -31,6 +25,11 @@ struct hpw_moments {
  * is. */
 struct error *hpw_moments_find(const struct hpw_moments *moments, const struct source_query *query,
 	struct hpw_span *ret) must_check_;
+
+/* Both ends of a part on the time axis (hpw_clock.h); query NULL: the part is all. *ret_to_ns: 0 if
+ * nobody knows when the recording ended. */
+void hpw_span_times(const struct hpw_span *span, const struct source_query *query,
+	const struct hpw_clock *clock, uint64_t *ret_from_ns, uint64_t *ret_to_ns);
 
 /* Says in the model which part figures are of; its duration is known. */
 struct error *hpw_span_put(const struct hpw_span *span, const struct source_query *query,

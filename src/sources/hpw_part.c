@@ -449,12 +449,6 @@ static struct error *add_before(struct filling *filling, size_t number)
 	return error;
 }
 
-static void settle_peak(struct hpw_replay *replay)
-{
-	for (size_t i = 0; i <= replay->sites_len; i++)
-		hpw_replay_catch_up(replay, &replay->sites[i]);
-}
-
 /* Everything up to the end of the chunk in which the part begins, if that is where it is. */
 static struct error *fill_first(struct filling *filling)
 {
@@ -464,7 +458,7 @@ static struct error *fill_first(struct filling *filling)
 	if (error)
 		return error;
 	error = replay_chunk(filling, filling->first);
-	settle_peak(filling->replay);
+	hpw_replay_settle_peak(filling->replay);
 	filling->inside = true;
 	return error;
 }
@@ -566,7 +560,7 @@ struct error *hpw_parts_peak(const struct hpw_parts *parts, uint64_t *ret_step, 
 }
 
 struct error *hpw_parts_each(const struct hpw_parts *parts,
-	void (*before)(void *context, size_t chunk, struct hpw_replay *replay), void *context,
+	bool (*before)(void *context, size_t chunk, struct hpw_replay *replay), void *context,
 	struct hpw_replay *replay)
 {
 	struct filling filling = {.parts = parts, .replay = replay, .peak_chunk = SIZE_MAX};
@@ -574,9 +568,8 @@ struct error *hpw_parts_each(const struct hpw_parts *parts,
 		replay, parts->model, hpw_replay_blocks_max(parts->file->input->bytes));
 	replay->begun = true;
 	for (size_t i = 0; !error && i < parts->chunks.len; i++) {
-		before(context, i, replay);
-		error = i + 1 < parts->chunks.len ? add_before(&filling, i)
-						  : replay_chunk(&filling, i);
+		bool by_steps = before(context, i, replay);
+		error = by_steps ? replay_chunk(&filling, i) : add_before(&filling, i);
 	}
 	return error;
 }

@@ -65,10 +65,10 @@ struct error *hpw_parts_peak(
 
 /*
  * Fills an empty replay chunk by chunk, and tells before each one: sites and totals, but for peaks,
- * are those of that moment. The last chunk is gone through event by event.
+ * are those of that moment. `before` says whether the chunk is to be gone through event by event.
  */
 struct error *hpw_parts_each(const struct hpw_parts *parts,
-	void (*before)(void *context, size_t chunk, struct hpw_replay *replay), void *context,
+	bool (*before)(void *context, size_t chunk, struct hpw_replay *replay), void *context,
 	struct hpw_replay *replay);
 
 /* Fills an empty replay as of the part that one chunk is, and settles it. */

@@ -267,6 +267,18 @@ static struct error *judge_checkpoint(struct reader *reader)
 		text.data);
 }
 
+static struct error *judge_in_progress(struct reader *reader)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	text_add_duration_ns(&text, build_recording(reader->model)->duration_ns);
+	if (text.failed)
+		return error_no_memory();
+	build_target(reader->model)->exit_kind = EXIT_KIND_RUNNING;
+	return hpw_damage_add(&reader->damage,
+		"it is still being recorded: figures are those of its first %s", text.data);
+}
+
 /* What is missing because the recording was not closed, in words. */
 static struct error *judge_end(struct reader *reader)
 {
@@ -274,6 +286,8 @@ static struct error *judge_end(struct reader *reader)
 		build_target(reader->model)->exit_kind = EXIT_KIND_RUNNING;
 		return NULL;
 	}
+	if (!reader->file.closed && input_is_being_written(reader->input))
+		return judge_in_progress(reader);
 	struct error *error = NULL;
 	if (reader->file.checkpoint && reader->footer.has_summary)
 		error = judge_checkpoint(reader);
@@ -404,8 +418,8 @@ static struct error *read_all(struct reader *reader)
 		error = hpw_reader_put_marks(reader);
 	const struct event_story story = event_story_of_file(&reader->file);
 	if (!error && (reader->flags & SOURCE_WITH_LIVES))
-		error = hpw_life_sums_put(&story, &reader->tables.clock, reader->span.from_step,
-			reader->span.to_step, reader->model);
+		error = hpw_life_sums_put(
+			&story, &reader->tables.clock, &reader->span, reader->model);
 	if (!error && (reader->flags & SOURCE_WITH_INHERITED))
 		error = hpw_inherited_put(reader->model, reader->input);
 	if (!error)

@@ -73,7 +73,11 @@ struct error *hpw_reader_find_span(struct reader *reader)
 	const struct event_story story = event_story_of_file(&reader->file);
 	const struct hpw_moments moments = {&story, reader->model, &reader->tables.clock,
 		reader->has_parts ? &reader->parts : NULL};
-	build_recording(reader->model)->duration_ns = reader->footer.summary[HPW_SUM_NS_DURATION];
+	build_recording(reader->model)->duration_ns =
+		reader->footer.has_summary
+			? reader->footer.summary[HPW_SUM_NS_DURATION]
+			: hpw_clock_ns(&reader->tables.clock, reader->tables.clock.tsc_end);
+	reader->span.to_stamp = reader->tables.clock.tsc_end;
 	if (reader->query)
 		error = hpw_moments_find(&moments, reader->query, &reader->span);
 	return error ? error_prefix(error, "%s", name) : NULL;
@@ -104,6 +108,13 @@ static struct error *choose_threads(struct reader *reader)
 		return error_no_memory();
 	for (size_t i = 0; i < choice->threads_len; i++)
 		any |= choice->threads[i] = is_thread(footer, i, wanted);
+	for (size_t i = 0; i < choice->threads_len && strspn(wanted, "0123456789") < strlen(wanted);
+		i++)
+		if (!footer->threads.data[i].name_len) {
+			choice->unnamed += 1 + footer->threads.data[i].row.others;
+			choice->unnamed_allocations += footer->threads.data[i].row.allocations;
+			choice->unnamed_bytes += footer->threads.data[i].row.allocated_bytes;
+		}
 	return any ? NULL
 		   : error_create(ERROR_INPUT,
 			     "%s: has no thread with the number or name '%s' (report --view "
@@ -117,8 +128,8 @@ struct error *hpw_reader_choose_blocks(struct reader *reader)
 	const struct event_story story = event_story_of_file(&reader->file);
 	if (!error && reader->choice.wanted->by_life)
 		error = hpw_choice_by_life(
-			&reader->choice, &story, &reader->tables.clock, reader->span.to_step);
-	return error ? error : hpw_choice_describe(reader->choice.wanted, reader->model);
+			&reader->choice, &story, &reader->tables.clock, &reader->span);
+	return error ? error : hpw_choice_describe(&reader->choice, reader->model);
 }
 
 /* Goes through all events, for who watches that. */
@@ -164,9 +175,17 @@ static struct error *series_of_events(struct reader *reader)
 	return error;
 }
 
+static void init_series(struct reader *reader)
+{
+	uint64_t from_ns, to_ns;
+	hpw_span_times(&reader->span, reader->query, &reader->tables.clock, &from_ns, &to_ns);
+	hpw_series_init(
+		&reader->series, reader->wanted_series, &reader->tables.clock, from_ns, to_ns);
+}
+
 static struct error *make_series(struct reader *reader)
 {
-	hpw_series_init(&reader->series, reader->wanted_series, &reader->tables.clock);
+	init_series(reader);
 	if (reader->query || !reader->has_parts ||
 		!hpw_series_suits(&reader->series, &reader->parts))
 		return series_of_events(reader);
@@ -175,7 +194,7 @@ static struct error *make_series(struct reader *reader)
 		return error;
 	error_destroy(error);
 	hpw_series_deinit(&reader->series);
-	hpw_series_init(&reader->series, reader->wanted_series, &reader->tables.clock);
+	init_series(reader);
 	return series_of_events(reader);
 }
 
@@ -229,6 +248,7 @@ struct error *hpw_reader_measure_stacks(struct reader *reader)
 struct error *hpw_reader_put_series(struct reader *reader)
 {
 	struct error *error = NULL;
+	build_recording(reader->model)->series_is_whole = reader->series.rows.len > 0;
 	for (size_t i = 0; !error && i < reader->series.rows.len; i++) {
 		const struct hpw_series_row *row = &reader->series.rows.data[i];
 		error = build_series_row(reader->model, &row->row, row->sites, row->sites_len);

@@ -55,6 +55,9 @@ void hpw_reader_set_clock(struct reader *reader)
 		clock->span_tsc = reader->replay.pair_tsc[1] - reader->replay.pair_tsc[0];
 		clock->span_ns = reader->replay.pair_ns[1] - reader->replay.pair_ns[0];
 	}
+	/* Without a summary the writer was there when it closed the last chunk, at least. */
+	clock->tsc_end =
+		reader->footer.has_summary ? sum[HPW_SUM_TSC_END] : reader->replay.pair_tsc[1];
 }
 
 /* Figures of the summary, in the words of the model. */
@@ -153,7 +156,8 @@ static void put_summary(struct reader *reader)
 	target->exit_value = (int)(uint32_t)sum[HPW_SUM_EXIT_VALUE];
 	if (!reader->footer.has_summary && reader->replayed) {
 		recording->lost_events = reader->replay.lost;
-		recording->duration_ns = hpw_clock_ns(&reader->tables.clock, reader->replay.stamp);
+		recording->duration_ns = hpw_clock_ns(&reader->tables.clock,
+			hpw_clock_end(&reader->tables.clock, reader->replay.stamp));
 	}
 }
 

@@ -72,6 +72,12 @@ void hpw_replay_catch_up(const struct hpw_replay *replay, struct hpw_tally_site 
 	catch_up(replay, site);
 }
 
+void hpw_replay_settle_peak(struct hpw_replay *replay)
+{
+	for (size_t i = 0; i <= replay->sites_len; i++)
+		catch_up(replay, &replay->sites[i]);
+}
+
 struct error *hpw_replay_count_size(struct hpw_replay *replay, uint64_t size, uint64_t allocations)
 {
 	if (size < HPW_SIZES_SMALL) {
@@ -347,7 +353,7 @@ static struct error *do_step(struct hpw_replay *replay, const struct hpw_step *s
 		thread->seen = true;
 		thread->first_stamp = replay->stamp;
 	}
-	thread->last_stamp = replay->stamp;
+	thread->last_stamp = replay->done_stamp = replay->stamp;
 	switch (step->kind) {
 	case HPW_STEP_ALLOC:
 		return on_alloc(replay, thread, step);
@@ -417,7 +423,10 @@ static struct error *on_head(void *context, const struct hpw_events_head *head)
 
 static void on_time(void *context, uint64_t stamp)
 {
-	((struct hpw_replay *)context)->stamp = stamp;
+	struct hpw_replay *replay = context;
+	if (replay->watch_time && stamp > replay->stamp)
+		replay->watch_time(replay->watch_context, replay, stamp);
+	replay->stamp = stamp;
 }
 
 struct hpw_visitor hpw_replay_visitor(struct hpw_replay *replay)
@@ -461,8 +470,7 @@ void hpw_replay_settle(struct hpw_replay *replay)
 {
 	if (!replay->begun)
 		begin_range(replay);
-	for (size_t i = 0; i <= replay->sites_len; i++)
-		catch_up(replay, &replay->sites[i]);
+	hpw_replay_settle_peak(replay);
 	replay->totals.threads = replay->threads.len;
 	for (size_t i = 0; i < replay->threads.len; i++)
 		replay->totals.threads += replay->threads.data[i].others;

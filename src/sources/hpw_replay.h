@@ -65,7 +65,8 @@ struct hpw_replay {
 	uint64_t peak_number, peak_stamp;
 	struct hpw_estimate estimate; /* of all blocks, if those here were sampled */
 	uint64_t events, lost, unknown_frees, mismatched;
-	uint64_t stamp; /* of the current steps */
+	uint64_t stamp;      /* of the current steps */
+	uint64_t done_stamp; /* of the latest step that has been done */
 	uint64_t next_step;
 	uint64_t step;               /* number of the current step */
 	uint64_t peak_step;          /* so many steps lead to the peak */
@@ -81,6 +82,8 @@ struct hpw_replay {
 	void (*watch)(void *context, struct hpw_replay *replay);
 	void *watch_context; /* on_mark's too */
 	uint64_t watch_step;
+	/* Called between the steps of one stamp and those of the next; or NULL. */
+	void (*watch_time)(void *context, struct hpw_replay *replay, uint64_t next_stamp);
 	/* Called at each mark, which is all that happens at that step; or NULL. */
 	struct error *(*on_mark)(
 		void *context, const struct hpw_replay *replay, const char *name, size_t len);
@@ -113,6 +116,8 @@ struct hpw_visitor hpw_replay_visitor(struct hpw_replay *replay);
 
 /* Before a site changes: what it has now is its share of every peak since its last change. */
 void hpw_replay_catch_up(const struct hpw_replay *replay, struct hpw_tally_site *site);
+/* The same of all sites. */
+void hpw_replay_settle_peak(struct hpw_replay *replay);
 /* So many allocations more of that size. */
 struct error *hpw_replay_count_size(struct hpw_replay *replay, uint64_t size, uint64_t allocations);
 

@@ -7,11 +7,17 @@
 
 /* A replay is looked at every so many steps at most. */
 #define STRIDE_MAX HPW_TIME_STEP
+/* What is live after the peak gets a row of its own when it is so much less: a part of the peak. */
+#define AFTER_PEAK_PART 64u
 
 void hpw_series_init(struct hpw_series *series, const struct source_series *wanted,
-	const struct hpw_clock *clock)
+	const struct hpw_clock *clock, uint64_t from_ns, uint64_t to_ns)
 {
-	*series = (struct hpw_series){.wanted = wanted, .clock = clock, .interval = 1};
+	*series = (struct hpw_series){.wanted = wanted,
+		.clock = clock,
+		.from_ns = from_ns,
+		.to_ns = to_ns,
+		.interval = 1};
 	hpw_series_rows_init(&series->rows);
 }
 
@@ -19,7 +25,14 @@ void hpw_series_deinit(struct hpw_series *series)
 {
 	for (size_t i = 0; i < series->rows.len; i++)
 		free(series->rows.data[i].sites);
+	free(series->after_peak.sites);
+	series->after_peak.sites = NULL;
 	hpw_series_rows_deinit(&series->rows);
+}
+
+static bool is_by_time(const struct hpw_series *series)
+{
+	return series->wanted->axis == SOURCE_BY_TIME;
 }
 
 static uint64_t axis_of(const struct hpw_series *series, const struct series_row *row)
@@ -34,29 +47,61 @@ static uint64_t axis_of(const struct hpw_series *series, const struct series_row
 	}
 }
 
-/* Every other row goes: those that stay are about two intervals apart. */
+/* The first time from `time_ns` on that a row may have. */
+static uint64_t place_in_time(const struct hpw_series *series, uint64_t time_ns)
+{
+	uint64_t since = time_ns > series->from_ns ? time_ns - series->from_ns : 0;
+	uint64_t rest = since % series->interval;
+	return series->from_ns + since + (rest ? series->interval - rest : 0);
+}
+
+/* Whether the row stands for another moment than the one before it, when distances have grown. */
+static bool stays(struct hpw_series *series, struct hpw_series_row *row, bool first)
+{
+	if (is_by_time(series)) {
+		row->row.time_ns = place_in_time(series, row->row.time_ns);
+		return first || row->row.time_ns != row[-1].row.time_ns;
+	}
+	uint64_t at = axis_of(series, &row->row);
+	if (at < series->due)
+		return false;
+	series->due = at - at % series->interval + series->interval;
+	return true;
+}
+
+/* Rows go: those that stay are about two intervals apart. By time, the last one that there is
+ * before a moment stands for it. */
 static void thin_out(struct hpw_series *series)
 {
+	struct hpw_series_row *rows = series->rows.data;
 	size_t kept = 0;
-	uint64_t due = 0;
 	series->interval *= 2;
+	series->due = 0;
 	for (size_t i = 0; i < series->rows.len; i++) {
-		struct hpw_series_row *row = &series->rows.data[i];
-		uint64_t at = axis_of(series, &row->row);
-		if (at < due) {
-			free(row->sites);
-			continue;
+		struct hpw_series_row row = rows[i];
+		rows[kept] = row;
+		if (stays(series, &rows[kept], kept == 0)) {
+			kept++;
+		} else if (is_by_time(series)) {
+			free(rows[kept - 1].sites);
+			rows[kept - 1] = rows[kept];
+		} else {
+			free(row.sites);
 		}
-		due = at - at % series->interval + series->interval;
-		series->rows.data[kept++] = *row;
 	}
 	series->rows.len = kept;
-	series->due = due;
 }
 
 static void add(struct hpw_series *series, struct hpw_series_row row)
 {
 	uint64_t at = axis_of(series, &row.row);
+	struct hpw_series_row *last =
+		series->rows.len ? &series->rows.data[series->rows.len - 1] : NULL;
+	if (is_by_time(series) && last && last->row.time_ns == at) {
+		free(last->sites);
+		*last = row;
+		return;
+	}
 	if (!hpw_series_rows_push(&series->rows, row)) {
 		free(row.sites);
 		series->no_memory = true;
@@ -100,7 +145,7 @@ static struct series_row row_now(const struct hpw_series *series, const struct h
 	const struct totals *totals = &replay->totals;
 	struct series_row row = {
 		.step = replay->step,
-		.time_ns = hpw_clock_ns(series->clock, replay->stamp),
+		.time_ns = hpw_clock_ns(series->clock, replay->done_stamp),
 		.allocated_bytes = replay->before_bytes + totals->allocated_bytes,
 		.live_blocks = totals->live_blocks,
 		.live_bytes = totals->live_bytes,
@@ -129,34 +174,90 @@ static void take(
 	add(series, taken);
 }
 
+/* Puts a row before those of as many steps. One that is not the end says the same, later; and the
+ * end is another moment by time alone. */
 static struct error *insert(struct hpw_series *series, struct hpw_series_row row)
 {
+	struct hpw_series_row *end = &series->rows.data[series->rows.len - 1];
+	if (!is_by_time(series) && end->row.step == row.row.step) {
+		end->row.peak |= row.row.peak;
+		free(row.sites);
+		return NULL;
+	}
 	if (!hpw_series_rows_push(&series->rows, row)) {
 		free(row.sites);
 		return error_no_memory();
 	}
 	struct hpw_series_row *rows = series->rows.data;
 	size_t at = series->rows.len - 1;
-	for (; at > 0 && rows[at - 1].row.step > row.row.step; at--)
+	for (; at > 0 && rows[at - 1].row.step >= row.row.step; at--)
 		rows[at] = rows[at - 1];
 	rows[at] = row;
-	/* The moment is there already. */
-	if (at > 0 && rows[at - 1].row.step == row.row.step) {
-		free(rows[at - 1].sites);
-		rows[at - 1] = rows[at];
+	size_t next = at + 1;
+	if (next + 1 < series->rows.len && rows[next].row.step == row.row.step) {
+		free(rows[next].sites);
 		series->rows.len--;
-		for (; at < series->rows.len; at++)
-			rows[at] = rows[at + 1];
+		for (; next < series->rows.len; next++)
+			rows[next] = rows[next + 1];
 	}
 	return NULL;
 }
 
-static struct error *insert_end(struct hpw_series *series, const struct hpw_replay *replay)
+/* The peak was one moment, and may stand for less than a stamp: what came after it. */
+static void note_after_peak(struct hpw_series *series, const struct hpw_replay *replay)
+{
+	const struct totals *totals = &replay->totals;
+	if (replay->peak_number == series->after_number || replay->peak_stamp != replay->stamp)
+		return;
+	series->after_number = 0;
+	if (totals->peak_bytes - totals->live_bytes <= totals->peak_bytes / AFTER_PEAK_PART)
+		return;
+	free(series->after_peak.sites);
+	series->after_peak = (struct hpw_series_row){.row = row_now(series, replay)};
+	if (series->wanted->with_sites)
+		series->after_peak.sites = copy_sites(
+			replay, false, &series->after_peak.sites_len, &series->no_memory);
+	series->after_number = replay->peak_number;
+}
+
+/* What is live now, is so from this stamp until the next. */
+static void on_time(void *context, struct hpw_replay *replay, uint64_t next_stamp)
+{
+	struct hpw_series *series = context;
+	uint64_t until_ns = hpw_clock_ns(series->clock, next_stamp);
+	uint64_t at = place_in_time(series, hpw_clock_ns(series->clock, replay->stamp));
+	if (!is_by_time(series) || series->ended || replay->step < replay->from_step)
+		return;
+	note_after_peak(series, replay);
+	if (at >= until_ns)
+		return;
+	struct series_row row = row_now(series, replay);
+	row.time_ns = at;
+	take(series, replay, &row);
+}
+
+static bool is_before(
+	const struct hpw_series *series, const struct series_row *row, const struct series_row *end)
+{
+	return is_by_time(series) ? row->time_ns < end->time_ns : row->step < end->step;
+}
+
+/* What rows say of the end, or of a moment after it, the end itself says. */
+static struct error *insert_end(struct hpw_series *series, struct hpw_replay *replay)
 {
 	struct hpw_series_row end = {.row = row_now(series, replay)};
+	struct hpw_series_rows *rows = &series->rows;
+	on_time(series, replay, UINT64_MAX);
+	if (series->to_ns > end.row.time_ns || replay->to_step != UINT64_MAX)
+		end.row.time_ns = series->to_ns;
+	while (rows->len && !is_before(series, &rows->data[rows->len - 1].row, &end.row))
+		free(rows->data[--rows->len].sites);
 	if (series->wanted->with_sites)
 		end.sites = copy_sites(replay, false, &end.sites_len, &series->no_memory);
-	return insert(series, end);
+	if (hpw_series_rows_push(rows, end))
+		return NULL;
+	free(end.sites);
+	return error_no_memory();
 }
 
 static void on_watch(void *context, struct hpw_replay *replay)
@@ -165,10 +266,14 @@ static void on_watch(void *context, struct hpw_replay *replay)
 	struct series_row row = row_now(series, replay);
 	if (replay->step >= replay->to_step) {
 		replay->watch_step = UINT64_MAX;
-		series->ended = true;
 		struct error *error = insert_end(series, replay);
+		series->ended = true;
 		series->no_memory |= error != NULL;
 		error_destroy(error);
+		return;
+	}
+	if (is_by_time(series)) {
+		replay->watch_step = replay->to_step;
 		return;
 	}
 	if (axis_of(series, &row) >= series->due)
@@ -182,38 +287,47 @@ static void on_watch(void *context, struct hpw_replay *replay)
 void hpw_series_watch(struct hpw_series *series, struct hpw_replay *replay)
 {
 	replay->watch = on_watch;
+	replay->watch_time = on_time;
 	replay->watch_context = series;
 	replay->watch_step = replay->from_step;
 }
 
-/* `before`: allocated before the replay's books begin. */
-static struct error *insert_peak(
-	struct hpw_series *series, const struct hpw_replay *replay, uint64_t before)
+static struct error *insert_peak(struct hpw_series *series, const struct hpw_replay *replay)
 {
 	struct hpw_series_row peak = {
 		.row = {
 			.step = replay->peak_step,
 			.time_ns = hpw_clock_ns(series->clock, replay->peak_stamp),
-			.allocated_bytes = before + replay->peak_allocated,
+			.allocated_bytes = replay->before_bytes + replay->peak_allocated,
 			.live_blocks = replay->totals.peak_blocks,
 			.live_bytes = replay->totals.peak_bytes,
 			.padding = replay->peak_padding,
 			.peak = true,
 		}};
+	if (peak.row.time_ns < series->from_ns)
+		peak.row.time_ns = series->from_ns;
 	peak.row.freed_bytes = peak.row.allocated_bytes > peak.row.live_bytes
 				       ? peak.row.allocated_bytes - peak.row.live_bytes
 				       : 0;
 	if (series->wanted->with_sites)
 		peak.sites = copy_sites(replay, true, &peak.sites_len, &series->no_memory);
-	return insert(series, peak);
+	struct error *error = NULL;
+	if (is_by_time(series) && series->after_number == replay->peak_number) {
+		error = insert(series, series->after_peak);
+		series->after_peak.sites = NULL;
+	}
+	if (!error)
+		return insert(series, peak);
+	free(peak.sites);
+	return error;
 }
 
-struct error *hpw_series_conclude(struct hpw_series *series, const struct hpw_replay *replay)
+struct error *hpw_series_conclude(struct hpw_series *series, struct hpw_replay *replay)
 {
 	struct error *error = series->ended ? NULL : insert_end(series, replay);
 	/* The peak of samples is no moment of theirs. */
 	if (!error && replay->totals.peak_bytes && !(replay->estimate.mean_bytes > 0))
-		error = insert_peak(series, replay, replay->before_bytes);
+		error = insert_peak(series, replay);
 	if (!error && series->no_memory)
 		error = error_no_memory();
 	return error;
@@ -227,41 +341,76 @@ bool hpw_series_suits(const struct hpw_series *series, const struct hpw_parts *p
 struct summing {
 	struct hpw_series *series;
 	const struct hpw_parts *parts;
-	uint64_t peak_bytes, peak_before; /* highest so far; allocated before its chunk */
 	size_t peak_chunk;
+	uint64_t peak_bytes;
 };
 
-static void on_chunk(void *context, size_t number, struct hpw_replay *replay)
+/* By time, which chunks have rows is known if the distance is known that there will be. */
+static void choose_interval(struct hpw_series *series, const struct hpw_parts *parts)
+{
+	const uint64_t *last = parts->chunks.data[parts->chunks.len - 1].head;
+	uint64_t to_ns = hpw_clock_ns(series->clock, last[HPW_SUMS_STAMP]);
+	if (series->to_ns > to_ns)
+		to_ns = series->to_ns;
+	while (is_by_time(series) && to_ns / series->interval + 2 >= series->wanted->rows)
+		series->interval *= 2;
+}
+
+/* Whether the chunk has to be gone through: the peak is there, or a row. */
+static bool needs_steps(const struct summing *summing, size_t number)
+{
+	const struct hpw_series *series = summing->series;
+	const struct hpw_part_chunk *chunk = &summing->parts->chunks.data[number];
+	if (number == summing->peak_chunk || number + 1 == summing->parts->chunks.len)
+		return true;
+	uint64_t from_ns = hpw_clock_ns(series->clock, chunk->head[HPW_SUMS_STAMP]);
+	return is_by_time(series) &&
+	       place_in_time(series, from_ns) <
+		       hpw_clock_ns(series->clock, chunk[1].head[HPW_SUMS_STAMP]);
+}
+
+static bool on_chunk(void *context, size_t number, struct hpw_replay *replay)
 {
 	struct summing *summing = context;
+	struct hpw_series *series = summing->series;
 	const uint64_t *head = summing->parts->chunks.data[number].head;
-	if (head[HPW_SUMS_HIGHEST_BYTES] > summing->peak_bytes) {
-		summing->peak_bytes = head[HPW_SUMS_HIGHEST_BYTES];
-		summing->peak_chunk = number;
-		summing->peak_before = replay->totals.allocated_bytes;
-	}
 	replay->step = head[HPW_SUMS_FIRST_STEP];
-	replay->stamp = head[HPW_SUMS_STAMP];
 	replay->padding = head[HPW_SUMS_PADDING];
-	struct series_row row = row_now(summing->series, replay);
-	if (axis_of(summing->series, &row) >= summing->series->due)
-		take(summing->series, replay, &row);
+	if (number == summing->peak_chunk + 1)
+		hpw_replay_settle_peak(replay);
+	on_time(series, replay, head[HPW_SUMS_STAMP]);
+	replay->stamp = replay->done_stamp = head[HPW_SUMS_STAMP];
+	replay->watch_time = on_time;
+	replay->watch_context = series;
+	struct series_row row = row_now(series, replay);
+	if (!is_by_time(series) && axis_of(series, &row) >= series->due)
+		take(series, replay, &row);
+	return needs_steps(summing, number);
 }
 
 struct error *hpw_series_sum_up(struct hpw_series *series, const struct hpw_parts *parts)
 {
 	struct summing summing = {.series = series, .parts = parts};
-	struct hpw_replay replay = {.model = NULL}, peak = {.model = NULL};
+	struct hpw_replay replay = {.model = NULL};
+	for (size_t i = 0; i < parts->chunks.len; i++) {
+		uint64_t bytes = parts->chunks.data[i].head[HPW_SUMS_HIGHEST_BYTES];
+		if (bytes > summing.peak_bytes) {
+			summing.peak_bytes = bytes;
+			summing.peak_chunk = i;
+		}
+	}
+	choose_interval(series, parts);
 	struct error *error = hpw_parts_each(parts, on_chunk, &summing, &replay);
+	if (!error && replay.totals.peak_bytes != summing.peak_bytes)
+		error = error_create(ERROR_INPUT, "the peak is another one");
+	if (!error)
+		hpw_replay_settle_peak(&replay);
 	if (!error)
 		error = insert_end(series, &replay);
 	if (!error && summing.peak_bytes)
-		error = hpw_parts_replay_one(parts, summing.peak_chunk, &peak);
-	if (!error && summing.peak_bytes)
-		error = insert_peak(series, &peak, summing.peak_before);
+		error = insert_peak(series, &replay);
 	if (!error && series->no_memory)
 		error = error_no_memory();
 	hpw_replay_deinit(&replay);
-	hpw_replay_deinit(&peak);
 	return error;
 }

@@ -2,8 +2,13 @@
 /*
  * What was live at moments all along a recording. Which moments: as many as fit, evenly by time,
  * bytes or events, found without knowing how much there will be: when there are too many every
- * other one goes, and the distance doubles. So there are at last between half of what was asked for
- * and all of it, and the peak, and the end.
+ * other one goes, and the distance doubles. So there are at last at most as many as were asked for,
+ * and the peak, and the end.
+ *
+ * A row says what was live at its time (hpw_clock.h), and from then on until something happened. By
+ * time, rows are at whole multiples of the distance, and only where that differs from the row
+ * before: the next event may be far away, and idle time is as long as it was. Each row is what the
+ * moment of its time is.
  */
 #ifndef SOURCES_HPW_SERIES_H
 #define SOURCES_HPW_SERIES_H
@@ -27,20 +32,25 @@ struct hpw_series {
 	const struct source_series *wanted;
 	const struct hpw_clock *clock; /* borrowed; is right from the first event on */
 	struct hpw_series_rows rows;
-	uint64_t interval, due; /* on the axis */
-	bool ended;             /* the last row is there */
+	uint64_t from_ns, to_ns; /* to_ns 0: it ends with its last step */
+	uint64_t interval, due;  /* on the axis; due: not by time */
+	/* What the peak's stamp ends with, if that is much less. */
+	struct hpw_series_row after_peak;
+	uint64_t after_number; /* of that peak, as in struct hpw_replay; 0: there is none */
+	bool ended;            /* the last row is there */
 	bool no_memory;
 };
 
+/* From one time to another; to_ns 0: to the last step. */
 void hpw_series_init(struct hpw_series *series, const struct source_series *wanted,
-	const struct hpw_clock *clock);
+	const struct hpw_clock *clock, uint64_t from_ns, uint64_t to_ns);
 void hpw_series_deinit(struct hpw_series *series);
 
 /* Watches a replay that is about to begin, of a part if it is set to one: then the moments are in
  * it, and the peak is the part's. */
 void hpw_series_watch(struct hpw_series *series, struct hpw_replay *replay);
 /* After it is settled: the end and the peak. */
-struct error *hpw_series_conclude(struct hpw_series *series, const struct hpw_replay *replay);
+struct error *hpw_series_conclude(struct hpw_series *series, struct hpw_replay *replay);
 
 /* Fills it from the sums, for a recording of many chunks. ERROR_INPUT: they do not fit. */
 struct error *hpw_series_sum_up(struct hpw_series *series, const struct hpw_parts *parts);

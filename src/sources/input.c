@@ -86,6 +86,12 @@ void input_of_buffer(struct input *input, const char *name, const void *data, si
 		.name = name, .bytes = len, .read = read_buffer, .data = data, .fd = -1};
 }
 
+bool input_is_being_written(const struct input *input)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+	return input->fd >= 0 && !fcntl(input->fd, F_GETLK, &lock) && lock.l_type != F_UNLCK;
+}
+
 void input_close(struct input *input)
 {
 	if (input->fd >= 0)

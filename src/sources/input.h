@@ -7,6 +7,7 @@
 #ifndef SOURCES_INPUT_H
 #define SOURCES_INPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,5 +30,9 @@ struct input {
 struct error *input_open_file(struct input *input, const char *path);
 void input_of_buffer(struct input *input, const char *name, const void *data, size_t len);
 void input_close(struct input *input);
+
+/* Whether another process says that it is still writing the file (FORMAT.md, "Recording in
+ * progress"). */
+bool input_is_being_written(const struct input *input);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -256,6 +257,17 @@ static void look_at_servers(struct search *search)
 		look_at(search, path, NULL);
 }
 
+/* Whether a file that has nothing else to be told by is too young to be what was recorded. Files
+ * that users point to (--sysroot, --symbol-path) may be younger: they vouch for them. */
+static bool is_younger(const struct debug_query *query, const char *path)
+{
+	struct stat st;
+	if (!query->recorded_ns || strcmp(path, query->path) != 0 || stat(path, &st))
+		return false;
+	uint64_t ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	return ns > query->recorded_ns;
+}
+
 /* What is at the module's own path, if it is what was recorded. */
 static void open_main(struct search *search)
 {
@@ -274,8 +286,9 @@ static void open_main(struct search *search)
 		note(search, path ? path : query->path, there ? TRIAL_UNREADABLE : TRIAL_ABSENT);
 		return;
 	}
-	files->changed = query->build_id_len &&
-			 !object_has_build_id(files->main, query->build_id, query->build_id_len);
+	files->changed = query->build_id_len ? !object_has_build_id(files->main, query->build_id,
+						       query->build_id_len)
+					     : path && is_younger(query, path);
 	note(search, files->main->path, files->changed ? TRIAL_OTHER : TRIAL_USED);
 	if (files->changed) {
 		object_close(files->main);

@@ -18,6 +18,9 @@ struct debug_query {
 	const uint8_t *build_id;
 	size_t build_id_len; /* 0: unknown */
 	bool is_here;        /* the path is one of this machine's, whatever the settings say */
+	/* Without a build-id, a file at the path itself that was written after this
+	 * (CLOCK_REALTIME) is another one. 0: nothing is known of when it was recorded. */
+	uint64_t recorded_ns;
 	const struct symbols_settings *settings;
 };
 

@@ -60,6 +60,7 @@ static struct debug_query query_of(const struct symbols *symbols, const struct m
 		.build_id = module->build_id,
 		.build_id_len = module->build_id_len,
 		.is_here = module->is_here,
+		.recorded_ns = symbols->recorded_ns,
 		.settings = symbols->settings,
 	};
 }

@@ -57,6 +57,7 @@ struct symbols {
 	struct module_vec modules;
 	const struct symbols_settings *settings; /* `own`, or the user's */
 	struct symbols_settings *own;
+	uint64_t recorded_ns; /* 0: unknown */
 };
 
 /* Opens nothing. Where none was recorded, build_id_len is 0. */

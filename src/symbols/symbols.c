@@ -65,6 +65,11 @@ static struct error *add_module(
 	return NULL;
 }
 
+void symbols_recorded_at(struct symbols *symbols, uint64_t wall_ns)
+{
+	symbols->recorded_ns = wall_ns;
+}
+
 struct error *symbols_add_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
 	size_t build_id_len, uint32_t *ret_module)
 {

@@ -49,6 +49,9 @@ enum symbols_state {
 /* The settings (NULL: none of the user's) must outlive it. */
 struct error *symbols_create(
 	const struct symbols_settings *settings, struct symbols **ret) must_check_;
+/* When the recording began whose modules these are (CLOCK_REALTIME; 0: unknown): files without a
+ * build-id that were written later are others. Before any module is asked about. */
+void symbols_recorded_at(struct symbols *symbols, uint64_t wall_ns);
 /* Keeps new answers for later commands, if the settings say where. */
 void symbols_destroy(struct symbols *symbols);
 

@@ -197,6 +197,7 @@ static void put_inherited(struct json *json, const struct inherited *inherited)
 	json_put_u64(json, "bytes", inherited->bytes);
 	json_put_u64(json, "generations", inherited->generations);
 	json_put_bool(json, "at_most", inherited->at_most);
+	json_put_u64(json, "freed_blocks", inherited->freed_blocks);
 	json_object_end(json);
 }
 

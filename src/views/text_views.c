@@ -205,6 +205,11 @@ void text_inherited(const struct page *page, struct text *out)
 		text_add(out, "\nBegan with\n");
 		add_total(out, inherited->at_most ? "at most" : "blocks", inherited->blocks,
 			"  with ", &inherited->bytes);
+		if (inherited->freed_blocks) {
+			text_add(out, "  Of these, processes in between had freed ");
+			text_add_counted(out, inherited->freed_blocks, "block", "blocks");
+			text_add(out, "; which ones is not known.\n");
+		}
 	}
 	text_add(out, "\n");
 	text_rows(page, page->view->title, page->sort, &page->list, page->limit, out);

@@ -208,11 +208,14 @@ static void compare_parts(const char *path, unsigned count, uint64_t duration_ns
 	}
 }
 
+/* The moment of a row: by time, but for the peak, that of its time. */
 static void compare_moment(const char *path, const struct model *series,
-	const struct series_row *row, const struct series_site *sites)
+	const struct series_row *row, const struct series_site *sites, enum source_axis axis)
 {
-	const struct source_query query = {
+	struct source_query query = {
 		.from = {.kind = SOURCE_START}, .to = {.kind = SOURCE_STEP, .step = row->step}};
+	if (axis == SOURCE_BY_TIME && !row->peak)
+		query.to = (struct source_moment){.kind = SOURCE_TIME, .time_ns = row->time_ns};
 	struct model *model = open_road(path, 0, &query);
 	if (!model) {
 		differences++;
@@ -256,14 +259,19 @@ static uint64_t compare_series(
 		snprintf(part, sizeof(part), "moment %zu of %zu, step %" PRIu64, i, count,
 			series[i].step);
 		peaks += series[i].peak;
-		if (i && series[i].step <= series[i - 1].step)
+		bool idle = axis == SOURCE_BY_TIME && i && series[i].step == series[i - 1].step;
+		if (i && series[i].step <= series[i - 1].step && !idle)
 			compare("steps", i, series[i].step, 0);
+		if (i && series[i].time_ns < series[i - 1].time_ns)
+			compare("time", i, series[i].time_ns, series[i - 1].time_ns);
 		if (i % 5 == 0 || series[i].peak)
-			compare_moment(path, model, &series[i], sites);
+			compare_moment(path, model, &series[i], sites, axis);
 	}
 	if (model)
 		compare("peaks", 0, peaks, model_totals(model)->peak_bytes > 0);
 	uint64_t last = count ? series[count - 1].step : 0;
+	if (count && of->to.kind == SOURCE_END)
+		compare("end", 0, series[count - 1].time_ns, model_recording(model)->duration_ns);
 	if (count && of->from.kind == SOURCE_STEP)
 		compare("first step", 0, series[0].step, of->from.step);
 	if (count && of->to.kind == SOURCE_STEP)

@@ -33,6 +33,12 @@ void symbols_destroy(struct symbols *symbols)
 	free(symbols);
 }
 
+void symbols_recorded_at(struct symbols *symbols, uint64_t wall_ns)
+{
+	(void)symbols;
+	(void)wall_ns;
+}
+
 struct error *symbols_add_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
 	size_t build_id_len, uint32_t *ret_module)
 {

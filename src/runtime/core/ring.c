@@ -183,6 +183,13 @@ void rt_ring_abandon(struct rt_thread *t)
 	__atomic_store_n(&t->ring->busy, 0, __ATOMIC_RELEASE);
 }
 
+/* Many threads are gone before the collector could ask the kernel what they are called. */
+static void name_put(char name[16])
+{
+	if (sys_no_calls() || sys_call(__NR_prctl, 16 /* PR_GET_NAME */, name, 0))
+		name[0] = 0;
+}
+
 void rt_ring_attach(
 	struct rt_thread *t, struct hw_shm *shm, uint32_t index, uint64_t *data, uint32_t tid)
 {
@@ -199,6 +206,7 @@ void rt_ring_attach(
 	t->stack_top = t->stack_below = t->stack_room = 0;
 	__atomic_store_n(&ring->stack_top, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->stack_low, 0, __ATOMIC_RELAXED);
+	name_put(ring->name);
 	/* The collector may look already. */
 	__atomic_store_n(&ring->busy, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->tid, tid, __ATOMIC_RELAXED);
