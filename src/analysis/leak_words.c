@@ -244,6 +244,10 @@ void leaks_circumstances(const struct leaks *leaks, struct text *ret)
 	if (search->partial)
 		text_add(ret, "Not all blocks are known, so the rest of the heap was taken to hold "
 			      "what it points to: leaks may be missed, none is false.\n");
+	if (search->uncleared)
+		text_add(ret, "Memory was not cleared as it was given out: words that earlier uses "
+			      "have left in it may hold blocks, so leaks may be missed, none is "
+			      "false. 'heapwise run --leak-check' clears it.\n");
 	if (model_recording(leaks->model)->sample_bytes)
 		text_add(ret, "The recording is sampled: only the blocks it has were searched for, "
 			      "and figures are theirs alone.\n");

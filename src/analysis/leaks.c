@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/leak_libraries.h"
 #include "analysis/rows.h"
 #include "base/cleanup.h"
 #include "base/map.h"
@@ -354,6 +355,18 @@ static enum suppress_kind suppress_kind_of(enum leak_kind kind)
 	return kinds[kind];
 }
 
+/* What the libraries keep of a row, as it is called; NULL: it is the program's. */
+static const char *library_of(const struct leaks *leaks, const struct leak_row *row,
+	const struct suppressions *libraries, uint32_t fits)
+{
+	const char *name = fits == SUPPRESS_NONE ? NULL : suppressions_get(libraries, fits)->name;
+	if (name && !suppress_built_in_is_hidden(name))
+		return name;
+	if (!leak_library_keeps(leaks, row))
+		return NULL;
+	return name ? name : "libc";
+}
+
 static struct error *classify_row(struct building *building, struct suppressions *libraries,
 	struct suppress_frame_vec *frames, struct leak_row *row)
 {
@@ -363,10 +376,11 @@ static struct error *classify_row(struct building *building, struct suppressions
 	uint32_t library = SUPPRESS_NONE;
 	if (!error && libraries)
 		error = suppressions_match(libraries, frames->data, frames->len, kind, &library);
-	if (!error && library != SUPPRESS_NONE) {
+	const char *name =
+		!error && libraries ? library_of(building->ret, row, libraries, library) : NULL;
+	if (name) {
 		row->class = LEAK_CLASS_LIBRARY;
-		row->library = arena_strdup(
-			&building->ret->arena, suppressions_get(libraries, library)->name);
+		row->library = arena_strdup(&building->ret->arena, name);
 		return row->library ? NULL : error_no_memory();
 	}
 	if (!error && suppressions)

@@ -106,6 +106,8 @@ struct error *suppressions_add_built_in(struct suppressions *set) must_check_;
 void suppress_built_in_text(struct text *text, enum suppress_origin origin);
 /* Why there is a built-in entry of that name; NULL: there is none. Static. */
 const char *suppress_built_in_reason(const char *name);
+/* Whether the entry of that name names functions that only debug files know. */
+bool suppress_built_in_is_hidden(const char *name);
 
 /*
  * From now on only the first `lines` lines of each entry count, as with Valgrind's --num-callers,

@@ -6,8 +6,10 @@
  * an entry that none of them needs.
  *
  * Where it can be said by functions that the libraries export it is; the others have their names
- * from debug information (libc6-dbg), without which they hold for nothing. No entry spans code of
- * the program's: between the allocation function and the last line all is the libraries' own.
+ * from debug information (libc6-dbg), which Valgrind always has and users of ours do not. Answers
+ * may not depend on that, so such an entry only names what libc is known to keep by other signs
+ * (leak_libraries.h). No entry spans code of the program's: between the allocation function and the
+ * last line all is the libraries' own.
  */
 #include <assert.h>
 #include <string.h>
@@ -19,13 +21,14 @@
 
 #define POSSIBLE (1u << SUPPRESS_POSSIBLE)
 #define REACHABLE (1u << SUPPRESS_REACHABLE)
+/* It names a function that debug files alone know. */
+#define HIDDEN (1u << SUPPRESS_KINDS)
 /* Nodes of tsearch() have their colour in the lowest bit of a pointer, which misses their start. */
 #define IN_TREE (POSSIBLE | REACHABLE)
 
 /* Ways to the allocation function, with the function outward of them to follow. */
 #define ANY_WAY "fun:*alloc\n...\nfun:"
 #define DIRECT "fun:malloc\nfun:"
-#define IN_LOADER "fun:malloc\nfun:malloc\nfun:" /* through its own inlined one */
 
 static const struct built_in {
 	enum suppress_origin origin;
@@ -46,28 +49,27 @@ static const struct built_in {
 		"libstdc++'s reserve for exceptions without memory"},
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "stdio-buffer", DIRECT "_IO_*file_doallocate",
 		"buffers of files"},
-	{SUPPRESS_LIBRARY_OWN, IN_TREE, "environment", ANY_WAY "__add_to_environ",
+	{SUPPRESS_LIBRARY_OWN, IN_TREE | HIDDEN, "environment", ANY_WAY "__add_to_environ",
 		"the environment, once it was changed"},
-	{SUPPRESS_LIBRARY_OWN, REACHABLE, "dlerror-result", DIRECT "_dlerror_run",
+	{SUPPRESS_LIBRARY_OWN, REACHABLE | HIDDEN, "dlerror-result", DIRECT "_dlerror_run",
 		"the last error of dlopen() and its like"},
-	{SUPPRESS_LIBRARY_OWN, REACHABLE, "dlerror-text", ANY_WAY "_dl_exception_create*", NULL},
-	{SUPPRESS_LIBRARY_OWN, REACHABLE, "loader-order", IN_LOADER "_dl_map_object_deps",
-		"the loader's tables for libraries that were loaded late"},
-	{SUPPRESS_LIBRARY_OWN, IN_TREE, "loader-unwind-tables",
-		IN_LOADER "_dlfo_mappings_segment_allocate", NULL},
-	{SUPPRESS_LIBRARY_OWN, REACHABLE, "unwinder", ANY_WAY "__libc_unwind_link_get",
+	{SUPPRESS_LIBRARY_OWN, IN_TREE, "unwinder", ANY_WAY "__libc_unwind_link_get",
 		"libgcc, which backtrace() and the end of threads load"},
+	{SUPPRESS_LIBRARY_OWN, IN_TREE, "loader",
+		"fun:*alloc\nobj:*/ld-linux*.so.?\n...\nfun:_dl_catch_exception",
+		"the loader's books of libraries that were loaded late"},
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "setlocale", ANY_WAY "setlocale",
 		"locales, and the names that lead to them"},
-	{SUPPRESS_LIBRARY_OWN, REACHABLE, "locale-files", ANY_WAY "_nl_find_locale", NULL},
-	{SUPPRESS_LIBRARY_OWN, IN_TREE, "iconv-module", ANY_WAY "__gconv_find_shlib",
+	{SUPPRESS_LIBRARY_OWN, REACHABLE | HIDDEN, "locale-files", ANY_WAY "_nl_find_locale", NULL},
+	{SUPPRESS_LIBRARY_OWN, IN_TREE | HIDDEN, "iconv-module", ANY_WAY "__gconv_find_shlib",
 		"what iconv() and functions for multibyte strings convert with"},
-	{SUPPRESS_LIBRARY_OWN, REACHABLE, "multibyte", ANY_WAY "__wcsmbs_load_conv", NULL},
-	{SUPPRESS_LIBRARY_OWN, IN_TREE, "gettext", ANY_WAY "__dcigettext", "translations"},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE | HIDDEN, "multibyte", ANY_WAY "__wcsmbs_load_conv", NULL},
+	{SUPPRESS_LIBRARY_OWN, IN_TREE | HIDDEN, "gettext", ANY_WAY "__dcigettext", "translations"},
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "bindtextdomain", ANY_WAY "bindtextdomain", NULL},
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "textdomain", ANY_WAY "textdomain", NULL},
-	{SUPPRESS_LIBRARY_OWN, REACHABLE, "time-zone", ANY_WAY "tzset_internal", "time zones"},
-	{SUPPRESS_LIBRARY_OWN, REACHABLE, "nss-services", ANY_WAY "nss_database_*",
+	{SUPPRESS_LIBRARY_OWN, REACHABLE | HIDDEN, "time-zone", ANY_WAY "tzset_internal",
+		"time zones"},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE | HIDDEN, "nss-services", ANY_WAY "nss_database_*",
 		"which services look up users, groups and hosts"},
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "getpwnam", DIRECT "getpwnam",
 		"results of functions that keep the last one"},
@@ -79,7 +81,7 @@ static const struct built_in {
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "gethostbyname", DIRECT "gethostbyname", NULL},
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "resolver", ANY_WAY "__resolv_context_get",
 		"the resolver, and the addresses of this machine"},
-	{SUPPRESS_LIBRARY_OWN, REACHABLE, "own-addresses", ANY_WAY "__check_pf", NULL},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE | HIDDEN, "own-addresses", ANY_WAY "__check_pf", NULL},
 };
 
 void suppress_built_in_text(struct text *text, enum suppress_origin origin)
@@ -109,6 +111,14 @@ const char *suppress_built_in_reason(const char *name)
 			return reason;
 	}
 	return NULL;
+}
+
+bool suppress_built_in_is_hidden(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(built_ins); i++)
+		if (!strcmp(built_ins[i].name, name))
+			return built_ins[i].kinds & HIDDEN;
+	return false;
 }
 
 static struct error *add(struct suppressions *set, enum suppress_origin origin)

@@ -43,6 +43,10 @@ static void name_function(const struct shown_frame *shown, struct suppress_frame
 	/* Valgrind's words for where programs begin; the loader's label is no function to it. */
 	if (ret->function && is_below_main(ret->function))
 		ret->function = "(below main)";
+	/* Under Valgrind there is no clone3(), and libc calls the older one. */
+	else if (ret->function &&
+		 (!strcmp(ret->function, "clone3") || !strcmp(ret->function, "__clone3")))
+		ret->function = "clone";
 	else if (ret->function && strcmp(ret->function, "_dl_start_user") == 0)
 		*ret = (struct suppress_frame){0};
 }

@@ -76,6 +76,7 @@ static struct error *run(const struct leak_asked *asked, const struct leak_roots
 	const struct search_options options = {
 		.alignment = asked->check.alignment ? asked->check.alignment : 8,
 		.heuristics = asked->check.heuristics,
+		.empty_arrays = true,
 		.maps = roots->maps.data,
 		.map_count = roots->maps.len,
 		.age = age_of,
@@ -127,6 +128,12 @@ static void put_until_then(const struct tally *tally, struct buf *ret)
 	put_pair(ret, HPW_LEAK_ALLOCATED_BYTES, bytes);
 }
 
+static uint64_t notes_of(const struct leak_place *place)
+{
+	return (place->is_partial ? HPW_LEAK_NOTE_PARTIAL : 0u) |
+	       (place->shm->clears ? HPW_LEAK_NOTE_CLEARED : 0u);
+}
+
 static void put_search(const struct leak_asked *asked, const struct search *search, struct buf *ret)
 {
 	const struct hold *hold = asked->place.hold;
@@ -140,9 +147,8 @@ static void put_search(const struct leak_asked *asked, const struct search *sear
 		{HPW_LEAK_SEARCH_NS, search_ns},
 		{HPW_LEAK_ALIGNMENT, asked->check.alignment ? asked->check.alignment : 8},
 		{HPW_LEAK_HEURISTICS, asked->check.heuristics},
-		{HPW_LEAK_NOTES, asked->place.is_partial ? HPW_LEAK_NOTE_PARTIAL : 0},
-		{HPW_LEAK_THREADS, hold->threads.len}, {HPW_LEAK_THREADS_MISSED, missed},
-		{HPW_LEAK_ROOT_BYTES, totals->root_bytes},
+		{HPW_LEAK_NOTES, notes_of(&asked->place)}, {HPW_LEAK_THREADS, hold->threads.len},
+		{HPW_LEAK_THREADS_MISSED, missed}, {HPW_LEAK_ROOT_BYTES, totals->root_bytes},
 		{HPW_LEAK_UNREAD_BYTES, totals->unread_bytes},
 		{HPW_LEAK_POINTERS, totals->pointers}, {HPW_LEAK_UNCOPIED, hold->uncopied}};
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)

@@ -39,6 +39,7 @@ struct recorder_start {
 	bool awaited;             /* it is to say when it ends, and wait for the answer */
 	bool awaited_at_main_end; /* and when its main has ended */
 	bool as_lsan;             /* see struct leak_check */
+	bool clears;              /* it clears memory as it gives it out */
 	/* Of the executable, HW_LSAN_FUNCTIONS of them; NULL: not known. */
 	const uint64_t *lsan_functions;
 	int file;              /* taken over */

@@ -238,6 +238,7 @@ struct error *subject_record(struct subject *subject, struct session_caller *cal
 		.awaited = subject->takes_along || leaks->at_exit || leaks->at_main_end,
 		.awaited_at_main_end = leaks->at_main_end,
 		.as_lsan = leaks->as_lsan,
+		.clears = leaks->clears,
 		.lsan_functions = lsan_program_is(&leaks->program, caller->pid)
 					  ? leaks->program.functions
 					  : NULL,

@@ -184,6 +184,12 @@ static struct error *gather_suppressions(const struct leak_report *report,
 	return NULL;
 }
 
+/* Who wants suppressions wants them all. */
+static size_t default_limit(const struct leak_options *options)
+{
+	return options->gen_suppressions ? SIZE_MAX : VIEW_DEFAULT_LIMIT;
+}
+
 struct error *leak_report_create(const struct leak_options *options, struct leak_report **ret)
 {
 	_cleanup_(leak_report_cleanup) struct leak_report *report = calloc(1, sizeof(*report));
@@ -205,7 +211,7 @@ struct error *leak_report_create(const struct leak_options *options, struct leak
 		.all_frames = options->all_frames,
 		.quiet = options->quiet,
 		.version = HW_VERSION,
-		.limit = options->limit ? options->limit : VIEW_DEFAULT_LIMIT,
+		.limit = options->limit ? options->limit : default_limit(options),
 	};
 	_cleanup_(suppressions_cleanup) struct suppressions *checked = NULL;
 	struct error *error = find_form(options->format, &report->view.form);

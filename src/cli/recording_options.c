@@ -64,6 +64,9 @@ bool recording_options_take(struct recording_options *options, int id, const cha
 	case OPT_LEAK_CHECK_ALIGNMENT:
 		options->leak_alignment = argument;
 		return true;
+	case OPT_LEAK_CHECK_CLEAR:
+		options->leak_clear = argument;
+		return true;
 	case OPT_AS:
 		options->as = argument;
 		return true;
@@ -164,6 +167,11 @@ struct error *recording_options_leak_check(
 	ret->at_exit = wanted && !strcmp(at, "exit");
 	ret->at_main_end = wanted && !ret->at_exit;
 	ret->on_death = options->leak_on_death;
+	const char *clear = options->leak_clear ? options->leak_clear : "yes";
+	if (strcmp(clear, "yes") && strcmp(clear, "no"))
+		return error_create(
+			ERROR_USAGE, "--leak-check-clear is yes or no, not '%s'", clear);
+	ret->clears = (wanted || options->leak_on_death) && !strcmp(clear, "yes");
 	const char *alignment = options->leak_alignment ? options->leak_alignment : "8";
 	if (strlen(alignment) != 1 || !strchr("1248", *alignment))
 		return error_create(

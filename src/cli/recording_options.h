@@ -21,6 +21,7 @@ enum recording_option {
 	OPT_LEAK_CHECK_ON_DEATH,
 	OPT_LEAK_CHECK_HEURISTICS,
 	OPT_LEAK_CHECK_ALIGNMENT,
+	OPT_LEAK_CHECK_CLEAR,
 	OPT_AS,
 	OPT_RECORDING_END, /* ids of a command's further options start here */
 };
@@ -57,6 +58,9 @@ enum recording_option {
 			"length64, newarray, multipleinheritance"},                                \
 		{OPT_LEAK_CHECK_ALIGNMENT, "leak-check-alignment", "BYTES",                        \
 			"of pointers: 8 (default), 4, 2 or 1"},                                    \
+		{OPT_LEAK_CHECK_CLEAR, "leak-check-clear", "yes|no",                               \
+			"clear memory as it is given out, so that what earlier uses left is no "   \
+			"pointer (default: yes)"},                                                 \
 		{OPT_AS, "as", "TOOL",                                                             \
 			"lsan: search where LeakSanitizer would, with its exit status (23) and "   \
 			"LSAN_OPTIONS"},                                                           \
@@ -69,7 +73,8 @@ struct leak_options;
 struct recording_options {
 	struct launch_options launch; /* borrows from the command line and from `words` */
 	const char *mode, *seed, *ring, *max_file; /* as they were given */
-	const char *leak_check, *leak_check_at, *leak_heuristics, *leak_alignment; /* likewise */
+	const char *leak_check, *leak_check_at, *leak_heuristics, *leak_alignment,
+		*leak_clear; /* likewise */
 	const char *as;
 	bool quiet, leak_on_death, free_stacks;
 	char *words; /* of HEAPWISE_OPTIONS; owned */

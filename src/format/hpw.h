@@ -267,6 +267,8 @@ enum hpw_leak_note {
 	/* Not all blocks are known (forked, sampled, begun late): the rest of the heap was taken to
 	 * hold what it points to, so leaks may be missed, none is false. */
 	HPW_LEAK_NOTE_PARTIAL = 1,
+	/* Memory was cleared as it was given out: no word of an earlier use stood in a block. */
+	HPW_LEAK_NOTE_CLEARED = 2,
 };
 
 enum hpw_leak_kind {

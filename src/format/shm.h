@@ -209,6 +209,7 @@ struct hw_shm {
 	uint32_t awaited_at_main_end; /* 1: it also says when main has ended; set as awaited */
 	uint32_t held;                /* grows while an answer to `leaving` is being worked on */
 	uint32_t as_lsan;      /* 1: ends are searched where LeakSanitizer would; set as awaited */
+	uint32_t clears;       /* 1: memory is cleared as it is given out; set as awaited */
 	uint32_t found;        /* enum hw_found: the answer to HW_LEAVES_NOT and _TOLD */
 	uint32_t found_status; /* exit status for leaks; 0: go on */
 	/* Where the executable has those that it does not export, as linked; 0: nowhere. Set as

@@ -357,6 +357,8 @@ struct leak_search {
 	 * well. */
 	uint32_t uncopied;
 	bool partial; /* blocks that are not known may hold others: leaks may be missed */
+	/* Memory was not cleared as it was given out: words of earlier uses may hold blocks. */
+	bool uncleared;
 	uint64_t threads, threads_missed, root_bytes, unread_bytes, pointers;
 	uint64_t blocks[LEAK_KINDS], bytes[LEAK_KINDS];
 	uint64_t allocations, frees, allocated_bytes; /* until then; 0, 0, 0: unknown */

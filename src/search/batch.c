@@ -54,6 +54,24 @@ static bool add_edge(struct batch *b, uint32_t source, uint32_t edge, uint32_t o
 	       (!offset || graph_interiors_push(&b->interiors, interior));
 }
 
+/* The number of elements before an array of a class with a destructor (Itanium C++ ABI, 2.7). */
+#define COOKIE_BYTES 8u
+
+/* The block that an array without elements is all of, by the address behind it; or SPACE_NONE. */
+static uint32_t find_empty_array(const struct graph *graph, uint64_t behind)
+{
+	const struct search_memory *memory = graph->memory;
+	uint64_t distance, number, address = behind - COOKIE_BYTES;
+	if (!graph->empty_arrays || behind % 16 != COOKIE_BYTES || address < graph->space->low)
+		return SPACE_NONE;
+	uint32_t block = space_find(graph->space, address, &distance);
+	if (block == SPACE_NONE || distance || space_size(graph->space, block) != COOKIE_BYTES ||
+		memory->read(memory->context, address, &number, sizeof(number)) != sizeof(number) ||
+		number)
+		return SPACE_NONE;
+	return block;
+}
+
 bool batch_look_up(struct batch *batch)
 {
 	struct batch *b = batch;
@@ -63,8 +81,14 @@ bool batch_look_up(struct batch *batch)
 			space_prefetch_region(space, b->values[i + AHEAD_REGION]);
 		if (i + AHEAD < b->count)
 			space_prefetch(space, b->values[i + AHEAD]);
-		uint64_t distance;
-		uint32_t block = space_find(space, b->values[i], &distance);
+		uint64_t distance = COOKIE_BYTES;
+		uint32_t block = b->values[i] < space->high
+					 ? space_find(space, b->values[i], &distance)
+					 : SPACE_NONE;
+		if (block == SPACE_NONE) {
+			distance = COOKIE_BYTES;
+			block = find_empty_array(b->graph, b->values[i]);
+		}
 		if (block == SPACE_NONE)
 			continue;
 		uint32_t offset = distance < UINT32_MAX ? (uint32_t)distance : UINT32_MAX;

@@ -41,7 +41,8 @@ static inline uint32_t batch_next_edge(const struct batch *batch)
 static inline bool batch_take(struct batch *batch, uint64_t value, uint64_t place)
 {
 	const struct space *space = batch->graph->space;
-	if (__builtin_expect(value - space->low >= space->high - space->low, 1))
+	/* The last block may be an empty array that somebody points behind. */
+	if (__builtin_expect(value - space->low > space->high - space->low, 1))
 		return true;
 	batch->values[batch->count] = value;
 	batch->places[batch->count++] = place;

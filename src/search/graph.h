@@ -34,6 +34,7 @@ struct graph {
 	const struct search_memory *memory;
 	unsigned alignment;
 	uint64_t beside_bytes;  /* as in search_options */
+	bool empty_arrays;      /* likewise */
 	struct space_u32 heads; /* of each block: its first edge; one more at the end */
 	struct space_u32 edges;
 	/* Two threads read a large heap, each its part of the blocks: the first one's edges end

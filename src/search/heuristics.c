@@ -101,6 +101,9 @@ enum search_heuristic heuristics_explain(
 {
 	const struct heuristics *h = heuristics;
 	uint64_t first, second;
+	/* Only of an empty array is there a pointer behind a block. */
+	if (into == 8 && block->asked.most == 8 && block->asked.least == 8)
+		return h->enabled & SEARCH_NEWARRAY ? SEARCH_NEWARRAY : 0;
 	if (!h->enabled || into % 8 || into >= block->asked.most)
 		return 0;
 	if (h->enabled & SEARCH_STDSTRING && into == 24 && is_string(h, block))

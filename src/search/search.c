@@ -144,6 +144,7 @@ struct error *search_read(struct search *search, const struct search_memory *mem
 		memory, s->options.heuristics, s->options.maps, s->options.map_count};
 	graph_init(&s->graph, &s->space, memory, s->options.alignment);
 	s->graph.beside_bytes = s->options.beside_bytes;
+	s->graph.empty_arrays = s->options.empty_arrays;
 	struct error *error = read_blocks(s);
 	if (!error)
 		error = read_roots(s, roots, root_count);

@@ -86,6 +86,9 @@ struct search_options {
 	 * one to its start. NULL: never. */
 	bool (*is_start)(void *context, uint32_t site, uint64_t into);
 	void *is_start_context;
+	/* A pointer behind a block of eight bytes that are 0 points to an array without elements
+	 * (new T[0] of a class with a destructor): it holds the block. */
+	bool empty_arrays;
 	uint64_t beside_bytes; /* of blocks, from which on a second thread reads; 0: 2 MiB */
 };
 

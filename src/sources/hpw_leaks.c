@@ -96,6 +96,7 @@ static struct error *decode_search(struct hpw_leaks *leaks, const struct hpw_pay
 				    ? (uint32_t)v[HPW_LEAK_UNCOPIED]
 				    : LEAK_UNCOPIED_CONFINED,
 		.partial = (v[HPW_LEAK_NOTES] & HPW_LEAK_NOTE_PARTIAL) != 0,
+		.uncleared = !(v[HPW_LEAK_NOTES] & HPW_LEAK_NOTE_CLEARED),
 		.threads = v[HPW_LEAK_THREADS],
 		.threads_missed = v[HPW_LEAK_THREADS_MISSED],
 		.root_bytes = v[HPW_LEAK_ROOT_BYTES],

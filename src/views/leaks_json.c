@@ -134,6 +134,7 @@ static void put_search(struct json *json, const struct leak_search *search)
 	put_heuristics(json, search);
 	put_until_then(json, search);
 	json_put_bool(json, "partial", search->partial);
+	json_put_bool(json, "uncleared", search->uncleared);
 	json_put_string(json, "uncopied", leak_uncopied_words(search));
 	json_put_string(json, "problem", search->problem);
 	json_object_end(json);

@@ -16,6 +16,7 @@
  * Names are mangled (Itanium C++ ABI 1.86, section 5.1): m is size_t, Pv void *, St11align_val_t
  * and RKSt9nothrow_t the alignment and nothrow arguments.
  */
+#include "runtime/preload/clear.h"
 #include "runtime/preload/hooks.h"
 #include "runtime/preload/real.h"
 #include "runtime/preload/sampling.h"
@@ -59,12 +60,15 @@ static inline const struct next *next_operator(const char *name, struct next *pl
 	})
 
 /*
- * After an operator new gave a block: whether it is for us to tell. The C++ library's call another
- * form, or malloc, by its public name, and an allocator's may do so too.
+ * After an operator new gave a block: whether it is for us to tell, and to clear. The C++ library's
+ * call another form, or malloc, by its public name, and an allocator's may do so too.
  */
-static bool told_here(const struct next *next, void *block)
+static bool told_here(const struct next *next, void *block, size_t size)
 {
-	return block && next->foreign && !rt_event_is_latest(block);
+	bool ours = block && next->foreign && !rt_here.asks && !rt_event_is_latest(block);
+	if (ours)
+		rt_clear_given(block, size);
+	return ours;
 }
 
 /* The same when it gave none. */
@@ -113,7 +117,7 @@ static __attribute__((noinline)) void *find_quiet(const struct next *next, const
 #define FIRST_TRY(block, next, size, kind)                                                         \
 	do {                                                                                       \
 		if (block)                                                                         \
-			return told_here(next, block) ? TELL(block, size, kind) : (block);         \
+			return told_here(next, block, size) ? TELL(block, size, kind) : (block);   \
 		void *rt_thrower = rt_real_next("_ZSt17__throw_bad_allocv", NULL);                 \
 		if (failed_here(next))                                                             \
 			TELL(NULL, size, kind);                                                    \
@@ -138,7 +142,7 @@ static __attribute__((noinline)) void *find_quiet(const struct next *next, const
 				FIRST_TRY(block, next, size, kind);                                \
 			}                                                                          \
 			block = ((void *(*)(size_t))next->function)(size);                         \
-			return told_here(next, block) ? TELL(block, size, kind) : block;           \
+			return told_here(next, block, size) ? TELL(block, size, kind) : block;     \
 		}                                                                                  \
 		TELL(NULL, size, kind);                                                            \
 		return ((void *(*)(void))thrower)();                                               \
@@ -155,7 +159,7 @@ static __attribute__((noinline)) void *find_quiet(const struct next *next, const
 			return TELL(NULL, size, kind);                                             \
 		const struct next *next = NEXT_NEW(name);                                          \
 		block = ((void *(*)(size_t, const struct nothrow *))next->function)(size, tag);    \
-		bool ours = block ? told_here(next, block) : failed_here(next);                    \
+		bool ours = block ? told_here(next, block, size) : failed_here(next);              \
 		return ours ? TELL(block, size, kind) : block;                                     \
 	}
 
@@ -182,7 +186,7 @@ static inline void *aligned_block(size_t size, size_t alignment)
 			FIRST_TRY(block, next, size, kind);                                        \
 		}                                                                                  \
 		block = ((void *(*)(size_t, size_t))next->function)(size, alignment);              \
-		return told_here(next, block) ? TELL(block, size, kind) : block;                   \
+		return told_here(next, block, size) ? TELL(block, size, kind) : block;             \
 	}
 
 #define DEFINE_NEW_ALIGNED_NOTHROW(name, kind)                                                     \
@@ -195,7 +199,7 @@ static inline void *aligned_block(size_t size, size_t alignment)
 		const struct next *next = NEXT_NEW(name);                                          \
 		block = ((void *(*)(size_t, size_t, const struct nothrow *))next->function)(       \
 			size, alignment, tag);                                                     \
-		bool ours = block ? told_here(next, block) : failed_here(next);                    \
+		bool ours = block ? told_here(next, block, size) : failed_here(next);              \
 		return ours ? TELL(block, size, kind) : block;                                     \
 	}
 

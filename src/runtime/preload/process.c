@@ -7,6 +7,7 @@
  * libc has set up its environment, so all of it is raw system calls with all signals blocked.
  */
 #include "runtime/preload/process.h"
+#include "runtime/preload/clear.h"
 
 #include "runtime/preload/frees.h"
 #include "runtime/preload/leave.h"
@@ -191,9 +192,10 @@ static void process_fill(struct rt_process *p)
 	p->unwinder.rules = &p->rules;
 	rt_memory_tell(shm);
 	rt_real_resolve();
-	shm->allocator = (uint64_t)rt_real.malloc;
+	shm->allocator = (uint64_t)rt_clear_allocator();
 	shm->notes |= HW_NOTE_ATTACHED | malloc_notes();
 	rt_leave_learn(shm);
+	rt_clear_prepare(shm);
 	rt_sampling_prepare(p);
 	if (!p->shm->sample_bytes)
 		rt_frees_prepare(p->shm->free_stacks);

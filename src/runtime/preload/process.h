@@ -93,6 +93,7 @@ struct rt_here {
 	/* An allocation was told as failed: see rt_event_has_failed(). */
 	bool failed;
 	bool disabled;    /* what it allocates is to be ignored, it says: see enum hw_told */
+	bool asks;        /* an allocator is asked for the size of a block: see clear.c */
 	uint64_t forking; /* stamp of the fork that this thread is in, else 0 */
 };
 extern __thread struct rt_here rt_here __attribute__((tls_model("initial-exec")));

@@ -9,6 +9,8 @@
  */
 #include "runtime/preload/real.h"
 
+#include "runtime/preload/clear.h"
+
 #include <link.h>
 #include <stdint.h>
 #include <string.h>
@@ -281,6 +283,15 @@ static bool cxx_is_plain(void)
 	return true;
 }
 
+/* What comes from here is to be clear. tcmalloc's calloc writes to all that it gives. */
+static void wrap_clearing(struct rt_real *r)
+{
+	const char *object = "";
+	rt_real_next("malloc", &object);
+	bool clib = named(object, "libc.so") || named(object, "libc-");
+	rt_clear_wrap(r, clib, !named(object, "libtcmalloc"));
+}
+
 void rt_real_resolve(void)
 {
 	struct rt_real r = {.malloc = NULL};
@@ -298,6 +309,7 @@ void rt_real_resolve(void)
 		{"memalign", offsetof(struct rt_real, memalign)},
 		{"valloc", offsetof(struct rt_real, valloc)},
 		{"pvalloc", offsetof(struct rt_real, pvalloc)},
+		{"malloc_usable_size", offsetof(struct rt_real, malloc_usable_size)},
 		{"free_sized", offsetof(struct rt_real, free_sized)},
 		{"free_aligned_sized", offsetof(struct rt_real, free_aligned_sized)},
 		{"dlclose", offsetof(struct rt_real, dlclose)},
@@ -336,5 +348,7 @@ void rt_real_resolve(void)
 		__builtin_trap();
 	resolve_front(&r);
 	r.cxx_is_plain = !r.front && cxx_is_plain();
+	if (__atomic_load_n(&rt_clears, __ATOMIC_ACQUIRE))
+		wrap_clearing(&r);
 	rt_real = r;
 }

@@ -25,6 +25,7 @@ struct rt_real {
 	void *(*memalign)(size_t, size_t);
 	void *(*valloc)(size_t);
 	void *(*pvalloc)(size_t);
+	size_t (*malloc_usable_size)(void *);               /* NULL: the allocator has none */
 	void (*free_sized)(void *, size_t);                 /* NULL before C23's libc */
 	void (*free_aligned_sized)(void *, size_t, size_t); /* NULL before C23's libc */
 	int (*dlclose)(void *);
