@@ -53,8 +53,6 @@ static const struct built_in {
 		"the environment, once it was changed"},
 	{SUPPRESS_LIBRARY_OWN, REACHABLE | HIDDEN, "dlerror-result", DIRECT "_dlerror_run",
 		"the last error of dlopen() and its like"},
-	{SUPPRESS_LIBRARY_OWN, IN_TREE, "unwinder", ANY_WAY "__libc_unwind_link_get",
-		"libgcc, which backtrace() and the end of threads load"},
 	{SUPPRESS_LIBRARY_OWN, IN_TREE, "loader",
 		"fun:*alloc\nobj:*/ld-linux*.so.?\n...\nfun:_dl_catch_exception",
 		"the loader's books of libraries that were loaded late"},

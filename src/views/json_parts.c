@@ -226,7 +226,10 @@ void json_put_recording(
 		MEMBER(lost_events),
 		MEMBER(duration_ns),
 		MEMBER(repairs),
-		MEMBER(unknown_frees),
+	};
+	/* Of events that another tool wrote this is counted, not taken over. */
+	static const struct json_member of_events[] = {MEMBER(unknown_frees)};
+	static const struct json_member others[] = {
 		MEMBER(inherited_frees),
 		MEMBER(mismatched_frees),
 		MEMBER(stacks_full),
@@ -261,8 +264,12 @@ void json_put_recording(
 	json_put_string(json, "read", ways[recording->read_way]);
 	/* What other tools' files do not count is not 0 by that. */
 	bool own = strcmp(recording->source, "recording") == 0;
+	bool counted = own || recording->read_way == READ_REPLAY;
 	(own ? json_put_members : json_put_known_members)(
 		json, members, ARRAY_SIZE(members), recording);
+	(counted ? json_put_members : json_put_known_members)(json, of_events, 1, recording);
+	(own ? json_put_members : json_put_known_members)(
+		json, others, ARRAY_SIZE(others), recording);
 	put_range(json, &recording->range);
 	json_put_string(json, "blocks", recording->blocks);
 	put_lost(json, recording);

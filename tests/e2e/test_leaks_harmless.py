@@ -3,6 +3,7 @@
 """A search for leaks does no harm: what the searched program, its parent, its children and its debugger see of it."""
 
 import json
+import mmap
 import os
 import re
 import signal
@@ -512,7 +513,13 @@ def malformed_replies(folder):
         listener.listen()
         listener.settimeout(hw.TIMEOUT)
         env = sessions.environment(folder, HEAPWISE_SESSION=path)
-        sleeper = subprocess.Popen(["sleep", "600"], env=env)
+        # The collector of a process has that one's rings mapped, as it has: nobody else is asked.
+        rings = os.memfd_create("heapwise-rings.none")
+        os.ftruncate(rings, 4096)
+        own = mmap.mmap(rings, 4096)
+        script = f"import mmap; own = mmap.mmap({rings}, 4096); print('mapped', flush=True); import time; time.sleep(600)"
+        sleeper = subprocess.Popen([sys.executable, "-c", script], env=env, pass_fds=[rings], stdout=subprocess.PIPE)
+        sleeper.stdout.readline()
         try:
             for answer in (b"", b"x", b"\1\0\0\0", b"\1" * (size - 1), b"\0" * size, b"\xff" * size,
                            b"\1\0\0\0" + b"/nowhere\0".ljust(size - 4, b"x"), b"\1" + b"\0" * (size - 1)):
@@ -520,6 +527,9 @@ def malformed_replies(folder):
         finally:
             sleeper.kill()
             sleeper.wait()
+            sleeper.stdout.close()
+            own.close()
+            os.close(rings)
 
 
 if __name__ == "__main__":

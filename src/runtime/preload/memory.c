@@ -245,10 +245,10 @@ void rt_memory_shrink(struct rt_process *p, uint64_t limit)
 		return;
 	char *base = (char *)p->shm;
 	struct rt_range *r = p->shared_ranges;
-	uint64_t nodes_end = shrink_nodes(p, extents[i].nodes), before = r[0].bytes;
-	bool whole = before == HW_SHM_BYTES;
+	uint64_t nodes_end = shrink_nodes(p, extents[i].nodes), range_end = r[0].bytes;
+	bool whole = range_end == HW_SHM_BYTES;
 	/* What is ours is said before the rest is the program's. */
-	if (nodes_end < before)
+	if (nodes_end < range_end)
 		r[0].bytes = nodes_end;
 	if (whole) {
 		uint32_t last = extents[i].first_ring, first = shrink_rings(p, last);
@@ -258,7 +258,7 @@ void rt_memory_shrink(struct rt_process *p, uint64_t limit)
 		unmap(base, nodes_end, HW_SHM_DATA);
 		unmap(base, hole, end);
 	} else {
-		unmap(base, nodes_end, before);
+		unmap(base, nodes_end, range_end);
 	}
 	__atomic_store_n(&p->shrinking, 0, __ATOMIC_RELEASE);
 }
