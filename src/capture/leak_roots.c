@@ -293,8 +293,14 @@ static bool find_dead_stacks(struct finding *f)
 	return ok;
 }
 
-static bool is_ours(const struct process_map *map)
+/* Whether a mapping is the runtime's: its library's file, what of the library's data has no file and
+ * follows, or the memory that is shared with the collector. */
+static bool is_ours(const struct process_maps *maps, size_t index)
 {
+	const struct process_map *map = &maps->maps.data[index];
+	const struct process_map *before = index ? map - 1 : NULL;
+	if (!*map->path && !map->inode && before && before->end == map->start && before->inode)
+		map = before;
 	const char *base = strrchr(map->path, '/');
 	if (!strncmp(map->path, "/memfd:heapwise", 15))
 		return true;
@@ -302,9 +308,10 @@ static bool is_ours(const struct process_map *map)
 }
 
 /* Device memory is none of the program's data; /dev/zero is how some get plain memory. */
-static bool is_searched(const struct process_map *map)
+static bool is_searched(const struct process_maps *maps, size_t index)
 {
-	if (!map->readable || !map->writable || is_main_stack(map) || is_ours(map))
+	const struct process_map *map = &maps->maps.data[index];
+	if (!map->readable || !map->writable || is_main_stack(map) || is_ours(maps, index))
 		return false;
 	if (!strcmp(map->path, "[vvar]"))
 		return false;
@@ -351,7 +358,7 @@ static bool add_mappings(struct finding *f)
 			    (map->start == data_end && !map->inode && !*map->path) ||
 			    (map->inode && !map->shared);
 		data_end = map->inode && data ? map->end : 0;
-		if (!is_searched(map))
+		if (!is_searched(maps, i))
 			continue;
 		struct leak_root as = {.place = data ? HPW_LEAK_ROOT_DATA : HPW_LEAK_ROOT_MAPPING,
 			.name = map->path};
@@ -402,7 +409,7 @@ static bool add_region(struct finding *f, const struct spared_root *region)
 		const struct process_map *map = &maps->maps.data[i];
 		uint64_t start = region->start > map->start ? region->start : map->start,
 			 end = region->end < map->end ? region->end : map->end;
-		if (map->readable && !is_ours(map) && start < end)
+		if (map->readable && !is_ours(maps, i) && start < end)
 			ok = add_root(f, HPW_LEAK_ROOT_REGION, (start + 7) & ~7ull, end, 0, "");
 	}
 	return ok;
