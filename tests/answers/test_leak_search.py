@@ -55,9 +55,7 @@ def check_stale(folder, allocator):
     for program, arguments, expected in (("stale_words", (), 50), ("stale_words", ("used",), 50),
                                          ("stale_growth", (), 239), ("lost_sessions", (), 1990)):
         found = lost(folder, program, *arguments, allocator=allocator)
-        # Pointers to three of the last blocks may stand in data that is not the program's.
-        spare = 3 if program == "stale_growth" else 0
-        hw.need(expected - spare <= found <= expected, f"{program} {arguments}: {found} blocks are lost, truly {expected}")
+        hw.need(found == expected, f"{program} {arguments}: {found} blocks are lost, truly {expected}")
 
 
 for name in ALLOCATORS:
