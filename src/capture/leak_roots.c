@@ -293,8 +293,8 @@ static bool find_dead_stacks(struct finding *f)
 	return ok;
 }
 
-/* Whether a mapping is the runtime's: its library's file, what of the library's data has no file and
- * follows, or the memory that is shared with the collector. */
+/* Whether a mapping is the runtime's: its library's file, what of the library's data has no file
+ * and follows, or the memory that is shared with the collector. */
 static bool is_ours(const struct process_maps *maps, size_t index)
 {
 	const struct process_map *map = &maps->maps.data[index];

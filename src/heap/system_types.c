@@ -183,6 +183,12 @@ static struct error *look_at_data(struct saying *w)
 			root->kind == HEAP_ROOT_DATA && !root->values ? root->start : root->end;
 		while (at < root->end) {
 			uint64_t here = root->end - at;
+			/* A damaged core may claim terabytes that it does not have. */
+			size_t empty = address_space_empty(w->space, at, here);
+			if (empty >= 8 * piece_words) {
+				at += empty / 8 * 8;
+				continue;
+			}
 			size_t wanted = here < 8 * (piece_words + FILE_WORDS)
 						? (size_t)here
 						: 8 * (piece_words + FILE_WORDS);
