@@ -330,7 +330,8 @@ static uint64_t unlisted_leaks(const struct judging *judging)
 {
 	const struct leaks *leaks = judging->input->leaks;
 	uint64_t sum = 0;
-	for (unsigned kind = 0; kind < LEAK_KINDS && leaks->search->selected; kind++) {
+	for (unsigned kind = 0; kind < LEAK_KINDS && leaks->search && leaks->search->selected;
+		kind++) {
 		uint64_t listed = 0, all = leaks->search->bytes[kind];
 		for (size_t i = 0; i < leaks->rows.len; i++)
 			if ((unsigned)leaks->rows.data[i].kind == kind)

@@ -141,6 +141,18 @@ static void on_thread_end(void *context, uint32_t thread, uint64_t stamp)
 	after_step(r);
 }
 
+/* The function that gave a block of `allocated` back, as far as it can be judged: a delete of what
+ * an allocator's own operator new got by malloc or the like is no mismatch (HW_NOTE_OPERATORS). */
+static inline enum hw_free_kind kind_told(
+	const struct recorder *r, enum hw_free_kind kind, enum hw_alloc_kind allocated)
+{
+	bool deletes = kind == HW_DELETE || kind == HW_DELETE_ARRAY;
+	if (__builtin_expect(deletes && hw_matching_free(allocated) == HW_FREE, 0) &&
+		__atomic_load_n(&r->shm->notes, __ATOMIC_RELAXED) & HW_NOTE_OPERATORS)
+		return HW_FREE;
+	return kind;
+}
+
 /* `block` (NULL: none known at `address`) has been given back and is no longer in the table. */
 static inline void free_block(struct recorder *r, uint32_t thread, uint64_t address,
 	const struct live_block *block, enum hw_free_kind kind, bool same_frame, uint64_t stamp)
@@ -158,6 +170,7 @@ static inline void free_block(struct recorder *r, uint32_t thread, uint64_t addr
 		bad_frees_unknown(&r->bad_frees, address, thread, kind, stamp);
 	} else {
 		bool mismatched = false;
+		kind = kind_told(r, kind, r->tally.sites[block->site].kind);
 		enum hw_free_kind expected = hw_matching_free(r->tally.sites[block->site].kind);
 		if (__builtin_expect(kind != expected, 0)) {
 			e.special_kind = (int)kind;

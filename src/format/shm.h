@@ -242,6 +242,9 @@ enum hw_note {
 	 * runtime/preload/apart.c.
 	 */
 	HW_NOTE_APART = 8,
+	/* Operators new and delete are an allocator's: some forms go through its malloc or
+	 * aligned_alloc by the public name, so that their blocks are not known to be new's. */
+	HW_NOTE_OPERATORS = 32,
 	/* The runtime has mapped this memory; without it nothing was recorded. */
 	HW_NOTE_ATTACHED = 4,
 };

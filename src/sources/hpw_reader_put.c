@@ -307,6 +307,10 @@ static struct error *put_bad_frees(struct reader *reader)
 	struct recording *recording = build_recording(reader->model);
 	uint64_t *others = recording->inherited_frees ? &recording->inherited_frees
 						      : &recording->unknown_frees;
+	/* Nothing was wrong, and nothing is missing of which it could have been. */
+	if (!error && recording->complete && !recording->sample_bytes && !recording->lost_events &&
+		!recording->unknown_frees && !recording->mismatched_frees)
+		build_errors(reader->model);
 	*others -= frees->unknown < *others ? frees->unknown : *others;
 	hpw_bad_frees_deinit(frees);
 	return error;

@@ -2,6 +2,7 @@
 /* The view errors: what a checker found beside leaks, in its order, with all stacks that it tells.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "model/errors.h"
@@ -91,7 +92,12 @@ void text_errors(const struct page *page, struct text *out)
 	const struct program_error *errors = model_errors(page->model, &count);
 	text_heading(page->model, out);
 	text_notes(&page->notes, out);
-	text_add(out, count ? "\nErrors\n" : "\nNo errors.\n");
+	bool own = !strcmp(model_recording(page->model)->source, "recording");
+	text_add(out, count ? "\nErrors\n"
+		      : own ? "\nNo errors: each free was of a live block, by a function that "
+			      "matches. (Other "
+			      "errors are not looked for.)\n"
+			    : "\nNo errors.\n");
 	for (size_t i = 0; i < count && i < page->limit; i++)
 		add_error(page, &errors[i], out);
 	if (count > page->limit) {

@@ -73,6 +73,26 @@ def no_block(folder):
 
 
 @TESTS.test
+def first_of_all(folder):
+    """A double free is found with its place when nothing was freed before"""
+    row = only(errors(folder, BAD, "small", "first"), "DoubleFree")
+    hw.need(top(row, 0) == "free_again" and top(row, 2) == "make", str(row))
+    row = only(errors(folder, BAD, "stack", "first"), "InvalidFree")
+    hw.need(top(row, 0) == "free_stack", str(row))
+
+
+@TESTS.test
+def allocators_operators(folder):
+    """Aligned new of an allocator that goes through its own aligned_alloc is given back by delete rightly"""
+    for library in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"):
+        path = folder / f"{library}.hpw"
+        env = hw.clean_environment(LD_PRELOAD=library)
+        ended = hw.record([hw.ANSWERS / "aligned_news"], path, options=("-q",), env=env)
+        hw.need(ended.status == 0, str(ended))
+        hw.need(hw.report(path)["recording"]["mismatched_frees"] == 0, f"{library}: mismatched frees")
+
+
+@TESTS.test
 def mismatched(folder):
     """Frees of another kind than the allocation's name both functions, and are counted"""
     for options in ([], ["--free-stacks"]):
@@ -93,7 +113,7 @@ def right_frees(folder):
     """A program without a wrong free has none, with and without --free-stacks; nor has a child that frees its parent's"""
     for what in ("none", "fork"):
         for options in ([], ["--free-stacks"]):
-            hw.need(errors(folder, BAD, what, options=options) is None, f"{what} {options}: errors")
+            hw.need(errors(folder, BAD, what, options=options) == [], f"{what} {options}: errors")
             for path in folder.glob("bad*.hpw"):
                 text = hw.run([hw.HEAPWISE, "report", str(path)]).text
                 hw.need("error" not in text and "not recorded" not in text, f"{path.name}: {text}")

@@ -71,6 +71,14 @@ def live_search(folder):
 
 
 @TESTS.test
+def nothing_left(folder):
+    """A program that freed everything passes the gates of leaks, also where nobody searched"""
+    path = recorded(folder, hw.ANSWERS / "bad_frees", "none")
+    for limit in (("--fail-on", "definite"), ("--fail-on", "all"), ("--max-leak", "1G"), ("--max-leak-per-stack", "1")):
+        passes(path, "budget", *limit)
+
+
+@TESTS.test
 def later_search(folder):
     """The search at the end takes the place of the one while the program ran"""
     path, _ = searched_early(folder, "--leak-check=full", "--show-leak-kinds=none")

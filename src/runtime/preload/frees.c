@@ -31,12 +31,10 @@ void rt_frees_learn(void *block)
 	rt_real.free(block);
 	uint64_t after = words[1];
 	uint32_t tries = __atomic_add_fetch(&rt_frees.tries, 1, __ATOMIC_RELAXED);
-	if (after && after != before && after == rt_frees.candidate) {
-		rt_frees.key = after;
+	if (after && after != before && after == rt_frees.key)
 		__atomic_store_n(&rt_frees.watch, RT_FREES_KEY, __ATOMIC_RELEASE);
-	} else if (tries >= TRIES) {
+	else if (tries >= TRIES)
 		__atomic_store_n(&rt_frees.watch, RT_FREES_OFF, __ATOMIC_RELEASE);
-	} else if (after != before) {
-		rt_frees.candidate = after;
-	}
+	else if (after != before)
+		rt_frees.key = after;
 }

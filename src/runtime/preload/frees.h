@@ -86,7 +86,7 @@ static inline bool rt_frees_again(uint64_t block)
 static inline bool rt_frees_wants_stack(const void *block, uint64_t sp)
 {
 	uint32_t watch = rt_frees.watch;
-	if (rt_unlikely(watch != RT_FREES_KEY))
+	if (rt_unlikely(watch == RT_FREES_OFF || watch == RT_FREES_ALL))
 		return watch == RT_FREES_ALL;
 	uint64_t at = (uint64_t)block;
 	if (rt_unlikely(at & 15) || rt_unlikely(at - sp < RT_FREES_STACK))
@@ -94,7 +94,7 @@ static inline bool rt_frees_wants_stack(const void *block, uint64_t sp)
 	uint64_t chunk = ((const uint64_t *)block)[-1];
 	uint64_t size = chunk & ~(uint64_t)RT_CHUNK_FLAGS;
 	if (rt_likely(size - RT_CHUNK_LEAST <= RT_CHUNK_CACHED - RT_CHUNK_LEAST))
-		return rt_unlikely(((const uint64_t *)block)[1] == rt_frees.key) ||
+		return rt_unlikely(rt_frees.key && ((const uint64_t *)block)[1] == rt_frees.key) ||
 		       rt_unlikely(chunk & RT_CHUNK_ODD);
 	return size < RT_CHUNK_LEAST || size > RT_CHUNK_MOST || chunk & RT_CHUNK_ODD ||
 	       rt_frees_again(at);

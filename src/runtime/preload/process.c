@@ -193,7 +193,8 @@ static void process_fill(struct rt_process *p)
 	rt_memory_tell(shm);
 	rt_real_resolve();
 	shm->allocator = (uint64_t)rt_clear_allocator();
-	shm->notes |= HW_NOTE_ATTACHED | malloc_notes();
+	shm->notes |= HW_NOTE_ATTACHED | malloc_notes() |
+		      (rt_real.cxx_is_plain ? 0 : (uint32_t)HW_NOTE_OPERATORS);
 	rt_leave_learn(shm);
 	rt_clear_prepare(shm);
 	rt_sampling_prepare(p);
