@@ -127,6 +127,19 @@ static bool is_short(const struct growth_row *row)
 	return high <= BURST_WINDOWS;
 }
 
+/* Whether what has risen to half of the last floor stays there: what goes up and down may end high.
+ */
+static bool stays(const struct growth_row *row)
+{
+	uint64_t half = row->floors[GROWTH_WINDOWS - 1] / 2;
+	size_t i = 0;
+	while (i < GROWTH_WINDOWS && row->floors[i] < half)
+		i++;
+	while (i < GROWTH_WINDOWS && row->floors[i] >= half)
+		i++;
+	return i == GROWTH_WINDOWS;
+}
+
 void growth_judge(
 	const uint64_t *times_ns, const uint64_t *bytes, size_t count, struct growth_row *ret)
 {
@@ -154,7 +167,7 @@ void growth_judge(
 		ret->verdict = GROWTH_LEAK;
 	else if ((double)last < BURST_PART * (double)ret->highest)
 		ret->verdict = is_short(ret) ? GROWTH_BURST : GROWTH_STEADY;
-	else if ((double)ret->floors[1] <= ROSE_PART * (double)last)
+	else if ((double)ret->floors[1] <= ROSE_PART * (double)last && stays(ret))
 		ret->verdict = GROWTH_CACHE;
 	else if ((double)ret->highest <= (double)last / STARTUP_PART)
 		ret->verdict = GROWTH_STARTUP;

@@ -39,6 +39,12 @@ static double sawtooth(double at)
 	return 1e6 * fmod(at * 9.3, 1);
 }
 
+/* Goes up and down, and ends high. */
+static double sawtooth_ending_high(double at)
+{
+	return 1e6 * fmod(at * 7.95, 1);
+}
+
 static double rising_sawtooth(double at)
 {
 	return 6e5 * fmod(at * 21, 1) + 5e5 * at;
@@ -130,6 +136,7 @@ static const struct planted {
 	{"linear", linear, GROWTH_LEAK},
 	{"stepped", stepped, GROWTH_LEAK},
 	{"sawtooth", sawtooth, GROWTH_STEADY},
+	{"sawtooth that ends high", sawtooth_ending_high, GROWTH_STEADY},
 	{"rising sawtooth", rising_sawtooth, GROWTH_LEAK},
 	{"logarithmic", logarithmic, GROWTH_CACHE},
 	{"plateau", plateau, GROWTH_CACHE},
