@@ -113,9 +113,9 @@ uint32_t collector_living(const struct collector *c)
 	return count;
 }
 
-/* False: there may be more callers. Some of them take long (those that say that they are others'
+/* Some of them take long (those that say that they are others'
  * children, or have a large map of memory), and meanwhile no ring is looked at. */
-static bool answer_callers(struct collector *c)
+bool collector_answer_callers(struct collector *c)
 {
 	struct session_caller caller;
 	const struct session_gate gate = {collector_knows, c};
@@ -164,7 +164,7 @@ static void nap(struct collector *c)
 		timeout = (struct timespec){0, IDLE_NS};
 	if (ppoll(&any, 1, &timeout, NULL) <= 0)
 		return;
-	bool all = answer_callers(c);
+	bool all = collector_answer_callers(c);
 	c->ends_put_off = all || c->ends_put_off == ENDS_PUT_OFF_MAX ? 0 : c->ends_put_off + 1;
 	struct epoll_event events[EVENTS_MAX];
 	int count = epoll_wait(c->epoll, events, EVENTS_MAX, 0);

@@ -129,6 +129,9 @@ void collector_root_finish(struct collector *c)
 {
 	if (!c->have_ended && !c->launcher_gone && clock_pair_now().ns - c->root_gone_ns < ENDED_NS)
 		return;
+	/* What was said before the end, and waits: programs that went unrecorded are told below. */
+	if (!collector_answer_callers(c) && clock_pair_now().ns - c->root_gone_ns < ENDED_NS)
+		return;
 	struct subject *root = collector_find(c, c->start->root);
 	if (root) {
 		collector_finish(

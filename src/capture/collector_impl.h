@@ -63,6 +63,8 @@ void collector_take_leave(struct collector *c, struct subject *s, struct recorde
 void collector_on_end(struct collector *c, struct subject *s);
 /* Completes what has ended before, if by now it is known how. */
 void collector_look_at_ended(struct collector *c);
+/* Hears those who call, for some milliseconds at most. False: there may be more of them. */
+bool collector_answer_callers(struct collector *c);
 /* Recordings have been completed meanwhile. */
 void collector_on_closed(struct collector *c);
 /* Root has ended and somebody has said how, or nobody will: the launcher's part is over. */
