@@ -77,9 +77,10 @@ bool collector_knows(void *collector, pid_t pid)
 
 /* `process` is where it came from, as this side sees it; again: it is counted already, as what the
  * process was before. */
-static void note_unrecorded(struct collector *c, const struct unrecorded *one, pid_t process,
-	pid_t told_parent, bool again)
+static void note_unrecorded(
+	struct collector *c, struct unrecorded *one, pid_t process, pid_t told_parent, bool again)
 {
+	one->noted_ns = clock_pair_now().ns;
 	struct recorder *near = recorder_near(c, process, told_parent);
 	struct unrecorded before;
 	if (again && near && unrecorded_replace(&near->unrecorded, one, &before)) {

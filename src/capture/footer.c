@@ -360,11 +360,11 @@ bool footer_code_names(struct buf *ret, const struct code_names *names)
 	return columns_finish(&c, ret);
 }
 
-bool footer_unrecorded(struct buf *ret, struct unrecorded_list *list)
+bool footer_unrecorded(struct buf *ret, struct unrecorded_list *list, size_t end)
 {
 	struct columns c;
 	columns_init(&c, 5);
-	for (; list->written < list->rows.len; list->written++) {
+	for (; list->written < end; list->written++) {
 		const struct unrecorded *row = &list->rows.data[list->written];
 		size_t length = strlen(row->path);
 		columns_add(&c, 0, row->stamp);

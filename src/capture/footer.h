@@ -57,8 +57,8 @@ bool footer_live(struct buf *ret, const struct live_block *blocks, size_t count)
 
 bool footer_code_names(struct buf *ret, const struct code_names *names);
 
-/* The rows that have not been written yet, and are now. */
-bool footer_unrecorded(struct buf *ret, struct unrecorded_list *list);
+/* The rows of the list up to `end` that were not yet written. */
+bool footer_unrecorded(struct buf *ret, struct unrecorded_list *list, size_t end);
 
 /* All rows. */
 bool footer_bad_frees(struct buf *ret, const struct bad_free_vec *rows);

@@ -302,6 +302,7 @@ void recorder_finish(
 	for (uint32_t thread; moving_any(&r->moving, &thread);)
 		recorder_moving_return(r, thread, clock_pair_now().tsc);
 	recorder_flush(r);
+	recorder_write_unrecorded(r, true);
 	recorder_write_bad_frees(r, true);
 	struct footer_summary s = recorder_write_books(r, end);
 	recorder_write_code_names(r);

@@ -66,11 +66,13 @@ static void flush_events(struct recorder *r, struct clock_pair now)
 	buf_clear(&r->payload);
 }
 
-static void write_unrecorded(struct recorder *r)
+void recorder_write_unrecorded(struct recorder *r, bool end)
 {
-	if (r->unrecorded.written == r->unrecorded.rows.len)
+	size_t rows = end ? r->unrecorded.rows.len
+			  : unrecorded_settled(&r->unrecorded, clock_pair_now().ns);
+	if (r->unrecorded.written >= rows)
 		return;
-	bool ok = footer_unrecorded(&r->payload, &r->unrecorded);
+	bool ok = footer_unrecorded(&r->payload, &r->unrecorded, rows);
 	recorder_write_chunk(r, HPW_UNRECORDED, ok, true);
 }
 
@@ -216,7 +218,7 @@ void recorder_flush(struct recorder *r)
 {
 	struct clock_pair now = clock_pair_now();
 	r->flushed_ns = now.ns;
-	write_unrecorded(r);
+	recorder_write_unrecorded(r, false);
 	if (!r->encoder.steps)
 		return;
 	write_stacks(r);

@@ -33,6 +33,8 @@ void recorder_read_name(const struct recorder *r, struct tally_thread *t);
 void recorder_write_chunk(struct recorder *r, enum hpw_chunk_type type, bool ok, bool compress);
 /* Everything that happened since the last flush, with what it refers to first. */
 void recorder_flush(struct recorder *r);
+/* Programs without a recording, those that may still turn out to be others at the end alone. */
+void recorder_write_unrecorded(struct recorder *r, bool end);
 /* Frees that were wrong; at the end those too whose stack may still have come. */
 void recorder_write_bad_frees(struct recorder *r, bool end);
 /* Of a process that stands still: takes all that has happened, and puts it into the file. */

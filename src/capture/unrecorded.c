@@ -22,6 +22,15 @@ void unrecorded_add(struct unrecorded_list *list, const struct unrecorded *one)
 		(void)!unrecorded_vec_push(&list->rows, *one);
 }
 
+size_t unrecorded_settled(const struct unrecorded_list *list, uint64_t now_ns)
+{
+	size_t rows = list->written;
+	while (rows < list->rows.len &&
+		list->rows.data[rows].noted_ns + UNRECORDED_SETTLED_NS <= now_ns)
+		rows++;
+	return rows;
+}
+
 /* The last row of a process that can still be changed. */
 static struct unrecorded *find(const struct unrecorded_list *list, pid_t pid)
 {

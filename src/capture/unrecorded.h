@@ -20,7 +20,11 @@ struct unrecorded {
 	pid_t pid; /* as the target sees it */
 	enum hw_unrecorded reason;
 	char path[HW_NOTICE_PATH];
+	uint64_t noted_ns; /* when it came into the list, CLOCK_MONOTONIC */
 };
+
+/* What a process turns out to be may come so much later: rows are not written before. */
+#define UNRECORDED_SETTLED_NS 3000000000u
 
 DEFINE_VEC(unrecorded_vec, struct unrecorded)
 
@@ -33,6 +37,9 @@ struct unrecorded_list {
 
 void unrecorded_init(struct unrecorded_list *list);
 void unrecorded_deinit(struct unrecorded_list *list);
+
+/* How many rows, from the first on, came at least UNRECORDED_SETTLED_NS ago. */
+size_t unrecorded_settled(const struct unrecorded_list *list, uint64_t now_ns);
 
 /* Without memory, or room, it is only counted. */
 void unrecorded_add(struct unrecorded_list *list, const struct unrecorded *one);

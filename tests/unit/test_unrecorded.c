@@ -27,6 +27,21 @@ CASE(bounded, "the first are named, all are counted")
 	unrecorded_deinit(&list);
 }
 
+CASE(settled, "rows may be written some seconds after they came, in their order")
+{
+	struct unrecorded_list list;
+	unrecorded_init(&list);
+	for (pid_t pid = 1; pid <= 3; pid++)
+		unrecorded_add(
+			&list, &(struct unrecorded){.pid = pid, .noted_ns = (uint64_t)pid * 1000});
+	CHECK_U64(unrecorded_settled(&list, UNRECORDED_SETTLED_NS + 999), 0);
+	CHECK_U64(unrecorded_settled(&list, UNRECORDED_SETTLED_NS + 2000), 2);
+	list.written = 2;
+	CHECK_U64(unrecorded_settled(&list, UNRECORDED_SETTLED_NS), 2);
+	CHECK_U64(unrecorded_settled(&list, UNRECORDED_SETTLED_NS + 9999), 3);
+	unrecorded_deinit(&list);
+}
+
 CASE(taken_back, "what did not come about leaves no row, unless it is in the file")
 {
 	struct unrecorded_list list;
