@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analysis/evidence.h"
+#include "analysis/interval.h"
 #include "analysis/library_own.h"
 #include "analysis/metric.h"
 #include "analysis/notable.h"
@@ -104,12 +105,34 @@ static void say_nothing_allocated(const struct facts *facts, struct text *text)
 		text_add(text, "The program allocated nothing.\n");
 }
 
+/* "about ", before a figure of a sample. */
+static void add_about(const struct facts *facts, struct text *text)
+{
+	if (facts->recording->sample_bytes)
+		text_add(text, "about ");
+}
+
+/* " (306 KiB to 1.07 MiB)", behind bytes that are estimated. */
+static void add_range(const struct facts *facts, enum metric metric, const struct totals *totals,
+	struct text *text)
+{
+	struct interval range;
+	if (!interval_of_totals(facts->recording, metric, totals, &range))
+		return;
+	text_add(text, " (");
+	text_add_bytes(text, range.low);
+	text_add(text, " to ");
+	text_add_bytes(text, range.high);
+	text_add(text, ")");
+}
+
 /* "3 MiB in 5 blocks were live then; 1 MiB in 2 blocks of these were allocated in the range, …" */
 static void say_live_then(const struct facts *facts, struct text *text)
 {
 	const struct totals *totals = facts->totals;
 	bool from_start = !facts->recording->range.from_step;
 	bool counted = metric_is_known(METRIC_LIVE_BLOCKS, facts->recording);
+	add_about(facts, text);
 	text_add_bytes(text, totals->live_bytes);
 	if (counted) {
 		text_add(text, " in ");
@@ -181,7 +204,9 @@ static void say_never_freed(const struct facts *facts, struct text *text)
 		say_nothing_left(facts, text);
 		return;
 	}
+	add_about(facts, text);
 	add_amount(text, totals->live_bytes, totals->live_blocks);
+	add_range(facts, METRIC_LIVE_BYTES, totals, text);
 	if (!facts->recording->complete)
 		text_printf(text, " %s live where the recording ends",
 			plural(totals->live_blocks, "was", "were"));
@@ -253,7 +278,9 @@ static void say_peak(const struct facts *facts, struct text *text)
 		return;
 	bool merged = facts->recording->merged;
 	text_add(text, merged ? "Peaks, each at its own moment, are together " : "Peak ");
+	add_about(facts, text);
 	text_add_bytes(text, totals->peak_bytes);
+	add_range(facts, METRIC_PEAK_BYTES, totals, text);
 	if (!merged && !(facts->recording->unknown & UNKNOWN_TIMES)) {
 		text_add(text, " after ");
 		text_add_duration_ns(text, totals->peak_time_ns);
@@ -340,6 +367,7 @@ static void say_churn(const struct facts *facts, struct text *text)
 			return;
 	if (facts->recording->range.part || facts->recording->merged || !notable_churn(totals))
 		return;
+	add_about(facts, text);
 	text_add_count(text, totals->allocations);
 	text_add(text, " allocations of ");
 	text_add_bytes(text, totals->allocated_bytes);

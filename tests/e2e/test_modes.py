@@ -3,6 +3,7 @@
 """The modes that keep less than every event, held against exact recordings of the same program."""
 
 import json
+import re
 import statistics
 import struct
 import sys
@@ -220,7 +221,10 @@ def check_said(folder):
     hw.record([hw.TARGETS / "size_mixes-O2"], recording, options=("-q", "--mode=sample"))
     text = hw.run([hw.HEAPWISE, "report", recording]).text
     hw.need("about one block in 524,288 bytes" in text and "95%" in text, text)
-    hw.need(hw.report(recording)["recording"]["sample_bytes"] == 524288, "not in JSON")
+    report = hw.report(recording)
+    hw.need(report["recording"]["sample_bytes"] == 524288, "not in JSON")
+    peak = next(sentence for sentence in report["verdict"] if sentence.startswith("Peak "))
+    hw.need(re.match(r"Peak about [\d.]+ [KMG]iB \([\d.]+ \w+ to [\d.]+ \w+\)", peak), f"no range: {peak}")
 
 
 def check_temporary_unknown(folder):
