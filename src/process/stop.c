@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/util.h"
 
 /* A thread that is in the kernel, and can't be interrupted there, for longer is left alone. */
 #define PATIENCE_NS 20000000u
@@ -23,8 +24,9 @@
 #define ROUNDS_MAX 100
 /* __USER32_CS of the kernel's asm/segment.h. */
 #define CODE_32 0x23u
-/* Others who copy a process, or write its core, are done with it by then. */
+/* Another who copies a process, or writes its core, is done with it by then. */
 #define TURN_NS 3000000000u
+#define TURNS_MOST 10
 #define TURN_PAUSE_NS 2000000
 /* Who was refused, and then finds nobody who traces it: he may just have let go. */
 #define ALONE_TRIES 10
@@ -284,11 +286,16 @@ struct error *stop_process(struct stopped *stopped)
 
 struct error *stop_process_in_turn(struct stopped *stopped)
 {
-	uint64_t until = stop_now_ns() + TURN_NS;
+	uint64_t until = stop_now_ns() + TURN_NS, last = until + TURNS_MOST * (uint64_t)TURN_NS;
+	pid_t rival = 0;
 	for (unsigned alone = 0;;) {
 		stopped->rival = 0;
 		struct error *error = stop_process(stopped);
 		alone = stopped->rival ? 0 : alone + 1;
+		if (stopped->rival && stopped->rival != rival) { /* turns are being taken */
+			rival = stopped->rival;
+			until = min(stop_now_ns() + TURN_NS, last);
+		}
 		if (!error || error->code != ERROR_ENVIRONMENT || alone > ALONE_TRIES ||
 			stop_now_ns() > until)
 			return error;

@@ -58,7 +58,7 @@ void stop_deinit(struct stopped *stopped);
  */
 struct error *stop_process(struct stopped *stopped) must_check_;
 
-/* The same; while somebody else traces it, it is tried again for some seconds. */
+/* The same; while others trace it, it is tried again: for 3 seconds of each of them, 33 at most. */
 struct error *stop_process_in_turn(struct stopped *stopped) must_check_;
 
 /* Whether all threads that have stopped run 32-bit code. */
