@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 TRUE_BUDGET_MS = 20
+CLEARING_BUDGET = 1.05
 REPORT_BUDGET_S, REPORT_BUDGET_MB = 0.5, 200
 
 
@@ -70,6 +71,8 @@ def _over_budget(workload, tool, row, results):
     """What is above the budgets of README.md, in words."""
     over = []
     wall = workload.sample_budget if tool.mode.startswith("sample") else workload.wall_budget
+    if tool.options:  # leaks are searched for: what is asked is what clearing costs
+        wall = CLEARING_BUDGET if tool.base != "native" else 0
     if wall and row.get("wall_ratio", 0) > wall:
         over.append(f"wall {row['wall_ratio']:.2f}x of {wall}x")
     if workload.name == "true":

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/library_own.h"
+#include "analysis/summary.h"
 #include "base/cleanup.h"
 #include "base/util.h"
 
@@ -488,6 +489,16 @@ static void say_libraries(
 	text_add(out, " that libraries keep for themselves are not counted (--count-libraries).\n");
 }
 
+/* Says that the program was killed: what it would have allocated later is in no figure. */
+static void say_cut_short(const struct model *model, struct text *out)
+{
+	if (!evidence_is_cut_short(model))
+		return;
+	text_add(out, "The program ");
+	summary_add_ending(out, model_target(model));
+	text_add(out, ": peaks and counts are judged as far as it came.\n");
+}
+
 static void say(struct budget *budget)
 {
 	struct text *out = &budget->verdict;
@@ -514,6 +525,7 @@ struct error *budget_build(
 			return error;
 	}
 	say(ret);
+	say_cut_short(input->model, &ret->verdict);
 	say_libraries(input, limits, &ret->verdict);
 	return ret->verdict.failed ? error_no_memory() : NULL;
 }

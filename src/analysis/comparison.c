@@ -88,6 +88,11 @@ struct error *comparison_build(const struct model *older, const struct model *ne
 		error = build_side(newer, options->scope, all_frames, filter, &ret->sides[1]);
 	if (error)
 		return error;
+	const struct profile *either = &ret->sides[ret->sides[1].all.rows.len ? 1 : 0];
+	if (filter && !profile_rows(&ret->sides[0])->rows.len)
+		error = filter_check_left(filter, &either->all, profile_rows(&ret->sides[1]));
+	if (error)
+		return error;
 	struct match_side sides[] = {
 		{older, profile_rows(&ret->sides[0])}, {newer, profile_rows(&ret->sides[1])}};
 	error = diff_build(&sides[0], &sides[1], options, &ret->diff);

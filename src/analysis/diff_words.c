@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/diff.h"
+#include "analysis/library_own.h"
 #include "analysis/summary.h"
 #include "base/cleanup.h"
 #include "base/map.h"
@@ -37,6 +38,53 @@ static const char *subject_of(const struct diff *diff, enum metric metric)
 					   : "The number of blocks that were there at the fork";
 }
 
+/* What libraries keep for themselves, which is no news, of either side. */
+struct kept {
+	struct site older, newer;
+};
+
+static struct kept kept_of(const struct diff *diff)
+{
+	struct kept kept = {.older = {.live_blocks = 0}};
+	if (diff->options.scope == DIFF_STACKS && !diff->options.normalize) {
+		library_own_sum(diff->sides[0].rows, &kept.older);
+		library_own_sum(diff->sides[1].rows, &kept.newer);
+	}
+	return kept;
+}
+
+/* A figure of the totals without what libraries keep. */
+static void find_total(const struct diff *diff, enum metric metric, struct diff_figure *ret)
+{
+	diff_of_totals(diff, metric, ret);
+	if (metric != METRIC_LIVE_BYTES && metric != METRIC_LIVE_BLOCKS)
+		return;
+	struct kept kept = kept_of(diff);
+	uint64_t older = min(metric_of_site(metric, &kept.older), ret->base);
+	uint64_t newer = min(metric_of_site(metric, &kept.newer), ret->value);
+	int64_t more = (int64_t)(newer - older);
+	ret->base -= older;
+	ret->value -= newer;
+	ret->change -= more;
+	ret->low -= more;
+	ret->high -= more;
+	/* The range that is shown decides, not that of what was taken off as well. */
+	ret->within_error |= ret->estimated && ret->low <= 0 && ret->high >= 0;
+}
+
+static bool is_sampled(const struct diff *diff, int side)
+{
+	return model_recording(diff->sides[side].model)->sample_bytes;
+}
+
+/* Adds a side's value; of a sample "about". */
+static void add_side(
+	const struct diff *diff, int side, enum metric metric, uint64_t value, struct text *out)
+{
+	text_add(out, value && is_sampled(diff, side) ? "about " : "");
+	diff_add_value(out, metric, value);
+}
+
 static void add_percent(struct text *out, const struct diff_figure *figure)
 {
 	if (!figure->base)
@@ -45,23 +93,34 @@ static void add_percent(struct text *out, const struct diff_figure *figure)
 	text_printf(out, percent < 10 && percent > -10 ? " (%+.1f%%)" : " (%+.0f%%)", percent);
 }
 
+/* ", between +2 MiB and +4 MiB": where the true change of an estimate is. */
+static void add_change_range(enum metric metric, const struct diff_figure *figure, struct text *out)
+{
+	if (!figure->estimated)
+		return;
+	text_add(out, ", between ");
+	diff_add_change(out, metric, figure->low);
+	text_add(out, " and ");
+	diff_add_change(out, metric, figure->high);
+}
+
 /* "Live memory grew by 3 MiB: from 12 MiB to 15 MiB (+25%)." */
 static void say_total(const struct diff *diff, enum metric metric, struct text *out)
 {
 	struct diff_figure figure;
-	diff_of_totals(diff, metric, &figure);
+	find_total(diff, metric, &figure);
 	uint64_t change = figure.change < 0 ? -(uint64_t)figure.change : (uint64_t)figure.change;
 	text_add(out, subject_of(diff, metric));
 	if (!diff_knows(diff, metric)) {
 		text_printf(out, " is not known of %s", diff_ignorant(diff));
 	} else if (!figure.change) {
 		text_add(out, " is the same: ");
-		diff_add_value(out, metric, figure.value);
+		add_side(diff, 1, metric, figure.value, out);
 	} else if (figure.within_error) {
 		text_add(out, " differs by no more than the error of sampling: ");
-		diff_add_value(out, metric, figure.base);
+		add_side(diff, 0, metric, figure.base, out);
 		text_add(out, " and ");
-		diff_add_value(out, metric, figure.value);
+		add_side(diff, 1, metric, figure.value, out);
 	} else if (!diff_is_news(metric, &figure)) {
 		text_add(out, " is about the same: ");
 		diff_add_value(out, metric, figure.value);
@@ -69,12 +128,14 @@ static void say_total(const struct diff *diff, enum metric metric, struct text *
 		diff_add_change(out, metric, figure.change);
 	} else {
 		text_add(out, figure.change > 0 ? " grew by " : " shrank by ");
+		text_add(out, figure.estimated ? "about " : "");
 		diff_add_value(out, metric, change);
 		text_add(out, ": from ");
-		diff_add_value(out, metric, figure.base);
+		add_side(diff, 0, metric, figure.base, out);
 		text_add(out, " to ");
-		diff_add_value(out, metric, figure.value);
+		add_side(diff, 1, metric, figure.value, out);
 		add_percent(out, &figure);
+		add_change_range(metric, &figure, out);
 	}
 	text_add(out, ".\n");
 }
@@ -148,16 +209,21 @@ static size_t pick_top(const struct place_map *places, struct place_change top[s
 }
 
 /* "What grew most: parse (conf.c:12), +3 MiB; main (app.c:40), +12 KiB." */
-static struct error *say_top(const struct diff *diff, struct text *out)
+static struct error *say_top(const struct diff *diff, enum metric metric, struct text *out)
 {
-	enum metric metric = diff->options.metric;
+	bool live = metric == METRIC_LIVE_BYTES || metric == METRIC_LIVE_BLOCKS;
+	struct diff_figure total;
+	find_total(diff, metric, &total);
+	/* Of very many places some differ by chance: where all together do not, none is named. */
+	if (total.within_error)
+		return NULL;
 	_cleanup_(place_map_deinit) struct place_map places;
 	place_map_init(&places);
 	for (uint32_t i = 0; i < diff->rows.rows.len; i++) {
 		const struct row *row = &diff->rows.rows.data[i];
 		struct diff_figure figure;
 		diff_of_row(diff, row, metric, &figure);
-		if (!row->place || !figure.change || figure.within_error)
+		if (!row->place || !figure.change || figure.within_error || (live && row->library))
 			continue;
 		bool is_new;
 		struct place_change *place = place_map_insert(&places, row->place->place, &is_new);
@@ -170,9 +236,12 @@ static struct error *say_top(const struct diff *diff, struct text *out)
 	struct place_change top[PLACES_SAID];
 	size_t count = pick_top(&places, top);
 	for (size_t i = 0; i < count; i++) {
-		text_add(out, i ? "; " : "What grew most: ");
+		text_add(out, i                             ? "; "
+			      : metric == METRIC_PEAK_BYTES ? "What grew most at the peak: "
+							    : "What grew most: ");
 		summary_add_place(out, top[i].frame);
 		text_add(out, ", ");
+		text_add(out, is_sampled(diff, 0) || is_sampled(diff, 1) ? "about " : "");
 		diff_add_change(out, metric, top[i].change);
 	}
 	text_add(out, count ? ".\n" : "");
@@ -271,17 +340,59 @@ static void note_differences(const struct diff *diff, struct text *out)
 			      "their ranges overlap.\n");
 }
 
+static uint64_t size_of(const struct diff_figure *figure)
+{
+	return figure->change < 0 ? -(uint64_t)figure->change : (uint64_t)figure->change;
+}
+
+/* The total that is told first: usually the one that was asked for, but the peak where that is
+ * what changed more. Work that came without memory has its sentences further down. */
+static enum metric lead_of(const struct diff *diff)
+{
+	enum metric metric = diff->options.metric;
+	struct diff_figure live, peak;
+	if (metric != METRIC_LIVE_BYTES || diff->options.scope != DIFF_STACKS ||
+		!diff_knows(diff, METRIC_PEAK_BYTES))
+		return metric;
+	find_total(diff, METRIC_LIVE_BYTES, &live);
+	find_total(diff, METRIC_PEAK_BYTES, &peak);
+	bool more = !diff_is_news(METRIC_LIVE_BYTES, &live) || size_of(&peak) > size_of(&live);
+	return more && diff_is_news(METRIC_PEAK_BYTES, &peak) ? METRIC_PEAK_BYTES : metric;
+}
+
+static struct error *say_lead(const struct diff *diff, enum metric lead, struct text *out)
+{
+	say_total(diff, lead, out);
+	return say_top(diff, lead, out);
+}
+
+static void note_kept(const struct diff *diff, struct text *out)
+{
+	struct kept kept = kept_of(diff);
+	if (!kept.older.live_blocks && !kept.newer.live_blocks)
+		return;
+	text_add(out, "Live memory is told without what libraries keep for themselves: ");
+	text_add_bytes(out, kept.older.live_bytes);
+	text_add(out, " before, ");
+	text_add_bytes(out, kept.newer.live_bytes);
+	text_add(out, " now.\n");
+}
+
 struct error *diff_say(struct diff *diff)
 {
 	static const enum metric others[] = {
 		METRIC_LIVE_BYTES, METRIC_PEAK_BYTES, METRIC_ALLOCATIONS, METRIC_TEMPORARY};
 	struct text *out = &diff->verdict;
 	enum metric metric = diff->options.metric;
+	enum metric lead = lead_of(diff);
 	say_stacks(diff, out);
+	struct error *error = lead != metric ? say_lead(diff, lead, out) : NULL;
+	if (error)
+		return error;
 	say_total(diff, metric, &diff->total);
 	text_add_n(out, diff->total.data ? diff->total.data : "", diff->total.len);
 	bool known = diff_knows(diff, metric);
-	struct error *error = known ? say_top(diff, &diff->top) : NULL;
+	error = known ? say_top(diff, metric, &diff->top) : NULL;
 	if (error)
 		return error;
 	text_add_n(out, diff->top.data ? diff->top.data : "", diff->top.len);
@@ -289,11 +400,12 @@ struct error *diff_say(struct diff *diff)
 		say_counts(diff, out);
 	bool inherited = diff->options.scope == DIFF_INHERITED;
 	for (size_t i = 0; !inherited && i < ARRAY_SIZE(others); i++)
-		if (others[i] != metric && diff_knows(diff, others[i]))
+		if (others[i] != metric && others[i] != lead && diff_knows(diff, others[i]))
 			say_total(diff, others[i], out);
 	say_renames(diff, &diff->renamed);
 	text_add_n(out, diff->renamed.data ? diff->renamed.data : "", diff->renamed.len);
 	note_differences(diff, &diff->notes);
+	note_kept(diff, &diff->notes);
 	return out->failed || diff->total.failed || diff->renamed.failed || diff->notes.failed
 		       ? error_no_memory()
 		       : NULL;

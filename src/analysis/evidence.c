@@ -2,8 +2,10 @@
 #include "analysis/evidence.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/util.h"
+#include "model/errors.h"
 
 /* Figures that a reason is about: bits. */
 enum figures {
@@ -81,6 +83,19 @@ static bool went_on_unrecorded(const struct model *model)
 	return false;
 }
 
+/* What stood there then is neither what an orderly end leaves nor what it would have freed. */
+static bool was_killed(const struct model *model)
+{
+	const struct recording *recording = model_recording(model);
+	return model_target(model)->exit_kind == EXIT_KIND_SIGNAL && !recording->types &&
+	       (!recording->range.part || recording->range.to_step == UINT64_MAX);
+}
+
+bool evidence_is_cut_short(const struct model *model)
+{
+	return was_killed(model);
+}
+
 static bool is_loaded_apart(const struct model *model)
 {
 	return model_recording(model)->loaded_apart;
@@ -89,6 +104,13 @@ static bool is_loaded_apart(const struct model *model)
 static bool has_lost_events(const struct model *model)
 {
 	return model_recording(model)->lost_events > 0;
+}
+
+/* Of kinds of leaks, and of memory that is held. */
+static bool has_selected_leaks(const struct model *model)
+{
+	const struct leak_search *search = model_leak_search(model);
+	return search && search->selected;
 }
 
 static bool has_repairs(const struct model *model)
@@ -126,10 +148,14 @@ static const struct reason {
 		"the recording is incomplete, and says what was so where it ends"},
 	{went_on_unrecorded, OF_ALL | OF_STACKS, 0,
 		"the process went on as a program that was not recorded"},
+	{was_killed, OF_LIVE, OF_LIVE,
+		"the program was killed by a signal: what it had not freed by then is not what is "
+		"left when it ends by itself"},
 	{has_lost_events, OF_ALL | OF_STACKS, OF_PEAK | OF_LIVE, "events were lost"},
 	{is_loaded_apart, OF_ALL | OF_STACKS, OF_LIVE,
 		"what libraries allocate and free that were loaded apart (RTLD_DEEPBIND, dlmopen) "
 		"is not seen"},
+	{has_selected_leaks, OF_LIVE, 0, "the file has only what somebody wanted to be shown"},
 	{has_repairs, 0, OF_PEAK | OF_LIVE,
 		"blocks were freed, or allocated again, without the recorder seeing it"},
 	{is_full_of_stacks, OF_STACKS, OF_STACKS,
@@ -239,11 +265,16 @@ struct evidence evidence_of_leaks(const struct model *model, unsigned kinds, boo
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
 		/* What a search has seen, it has seen, wherever the recording ends. */
 		bool of_end = reasons[i].holds == is_running || reasons[i].holds == lacks_end ||
+			      reasons[i].holds == was_killed ||
 			      reasons[i].holds == is_full_of_stacks;
 		if (reasons[i].more & unseen && !of_end && reasons[i].holds(model))
 			note(&evidence, true, reasons[i].holds == has_lost_events, reasons[i].text);
 	}
 	note_search(&evidence, model, kinds);
+	if (at_end && search->moment == LEAK_ON_DEATH && evidence_is_cut_short(model))
+		note(&evidence, false, kinds & (1u << LEAK_POSSIBLE | 1u << LEAK_REACHABLE),
+			"the program was killed by a signal: what its end would have freed was "
+			"still there");
 	if (at_end && evidence_search_is_early(model))
 		/* What nothing pointed to then nobody could free later. */
 		note(&evidence, true, kinds & (1u << LEAK_POSSIBLE | 1u << LEAK_REACHABLE),
@@ -252,6 +283,26 @@ struct evidence evidence_of_leaks(const struct model *model, unsigned kinds, boo
 				: "the search was made when the program asked for it, not at its "
 				  "end");
 	return evidence;
+}
+
+const char *evidence_of_errors(const struct model *model)
+{
+	const struct recording *recording = model_recording(model);
+	size_t count;
+	const struct program_error *errors = model_errors(model, &count);
+	if (strcmp(recording->source, "recording"))
+		return NULL;
+	if (!errors)
+		return recording->sample_bytes ? "which frees were wrong a sample does not tell"
+		       : has_lost_events(model)
+			       ? "events were lost: frees that were wrong may be missing"
+			       : "whether all frees were right the recording does not tell";
+	if (count && has_lost_events(model))
+		return "events were lost: a block that looks freed already may be a new one";
+	if (count && is_loaded_apart(model))
+		return "libraries that were loaded apart allocate unseen: what looks like no block "
+		       "may be one of theirs";
+	return NULL;
 }
 
 enum limit_state evidence_judge(

@@ -34,8 +34,16 @@ struct evidence evidence_of_metric(
  */
 struct evidence evidence_of_leaks(const struct model *model, unsigned kinds, bool at_end);
 
+/* Whether a signal ended the program, and the figures are of all until then: peaks and counts are
+ * right, and are those of a run that was cut short. */
+bool evidence_is_cut_short(const struct model *model);
+
 /* Whether the program went on after the search: what was found is not how it ended. */
 bool evidence_search_is_early(const struct model *model);
+
+/* Why it is not certain that the errors that a model has (wrong frees) are errors, and all of them;
+ * NULL: it is. Another checker's are what it says. */
+const char *evidence_of_errors(const struct model *model);
 
 enum limit_state {
 	LIMIT_KEPT,

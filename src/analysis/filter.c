@@ -305,3 +305,31 @@ struct error *filter_apply(const struct filter *filter, const struct rows *from,
 	frame_vec_deinit(&at.left);
 	return error;
 }
+
+/* Which patterns fit a frame of any of the rows. */
+static unsigned find_any_fits(const struct filter *filter, const struct rows *rows)
+{
+	unsigned fits = 0;
+	for (size_t i = 0; i < rows->rows.len; i++)
+		for (size_t k = 0; k < rows->rows.data[i].depth; k++)
+			fits |= find_fits(filter, rows->rows.data[i].frames[k]);
+	return fits;
+}
+
+struct error *filter_check_left(
+	const struct filter *filter, const struct rows *from, const struct rows *left)
+{
+	if (!filter_is_given(filter) || !from->rows.len || left->rows.len)
+		return NULL;
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	filter_add_options(filter, &text);
+	text_add(&text, " leaves nothing of ");
+	text_add_counted(&text, from->rows.len, "stack", "stacks");
+	unsigned fits = find_any_fits(filter, from);
+	for (int i = 0; i < FILTER_PARTS; i++)
+		if (filter->patterns[i] && !(fits & BIT(i)))
+			text_printf(&text, "; no frame's function, file or module fits --%s '%s'",
+				part_names[i], pattern_text(filter->patterns[i]));
+	return text.failed ? error_no_memory() : error_create(ERROR_INPUT, "%s", text.data);
+}

@@ -74,4 +74,11 @@ void filtered_deinit(struct filtered *filtered);
 struct error *filter_apply(const struct filter *filter, const struct rows *from,
 	struct filtered *ret, struct text *notes) must_check_;
 
+/*
+ * ERROR_INPUT if nothing is left of `from`, though there was something: which patterns fit no
+ * frame. NULL: something is, or no filter is given.
+ */
+struct error *filter_check_left(
+	const struct filter *filter, const struct rows *from, const struct rows *left) must_check_;
+
 #endif

@@ -112,34 +112,97 @@ void folding_add_note(const struct rows *rows, struct text *notes)
 	text_add(notes, " frames are their callers' (--all-frames shows them).\n");
 }
 
-DEFINE_MAP(row_map, struct row_key, uint32_t, row_key_hash, row_key_equal)
+struct folder;
+
+/* A stack as it is read. Rows that are read alike are found by going through their stacks again:
+ * of a million rows what is read would be hundreds of megabytes. */
+struct read_key {
+	const struct folder *folder;
+	const struct shown_frame *const *frames;
+	size_t depth;
+	enum alloc_kind kind;
+	bool own_doing;
+};
+
+static uint64_t read_key_hash(struct read_key key);
+static bool read_key_equal(struct read_key a, struct read_key b);
+
+DEFINE_MAP(read_map, struct read_key, uint32_t, read_key_hash, read_key_equal)
 
 struct folder {
 	enum folding_way way;
-	struct row_map map;
+	struct read_map map;
 	struct rows *ret;
-	struct frame_vec left;                 /* of the row at hand */
-	struct shown_frame remarks[PART_SETS]; /* what runs are in keys */
+	struct shown_frame remarks[PART_SETS]; /* what runs are */
 };
 
-/* Sets folder->left to what is read of a row's stack. */
-static struct error *read_stack(struct folder *folder, const struct row *row)
-{
+/* Where in a stack somebody reads. */
+struct reading {
+	const struct folder *folder;
 	struct folding folding;
-	folding_of_row(&folding, row);
-	folder->left.len = 0;
-	for (size_t i = 0; i < row->depth; i++) {
-		size_t run = folding_run(&folding, i);
-		const struct shown_frame *frame = row->frames[i];
-		if (run) {
-			frame = &folder->remarks[parts_of(&folding, i, run)];
-			i += run - 1;
-		}
-		if (run && folder->way == FOLDING_TAKES_OUT)
-			continue;
-		if (!frame_vec_push(&folder->left, frame))
-			return error_no_memory();
+	size_t at;
+};
+
+static void reading_begin(struct reading *reading, const struct read_key *key)
+{
+	reading->folder = key->folder;
+	reading->at = 0;
+	folding_init(&reading->folding, key->frames, key->depth, key->own_doing);
+}
+
+/* The next frame, or a remark; NULL: there is no more. */
+static const struct shown_frame *reading_next(struct reading *reading)
+{
+	const struct folding *folding = &reading->folding;
+	while (reading->at < folding->depth) {
+		size_t at = reading->at, run = folding_run(folding, at);
+		reading->at += run ? run : 1;
+		if (!run)
+			return folding->frames[at];
+		if (reading->folder->way == FOLDING_REMARKS)
+			return &reading->folder->remarks[parts_of(folding, at, run)];
 	}
+	return NULL;
+}
+
+static uint64_t read_key_hash(struct read_key key)
+{
+	struct reading reading;
+	uint64_t hash = key.kind, n = 0;
+	reading_begin(&reading, &key);
+	for (const struct shown_frame *frame; (frame = reading_next(&reading)); n++)
+		hash = hash_u64(hash ^ frame->place) + n;
+	return hash;
+}
+
+static bool read_key_equal(struct read_key a, struct read_key b)
+{
+	struct reading left, right;
+	const struct shown_frame *x, *y;
+	if (a.kind != b.kind)
+		return false;
+	reading_begin(&left, &a);
+	reading_begin(&right, &b);
+	do {
+		x = reading_next(&left);
+		y = reading_next(&right);
+	} while (x && y && x->place == y->place);
+	return !x && !y;
+}
+
+/* Gives a row what is read of its stack alone. */
+static struct error *take_out(struct folder *folder, const struct read_key *key, struct row *row)
+{
+	const struct shown_frame **frames =
+		arena_alloc(&folder->ret->arena, (key->depth + 1) * sizeof(*frames));
+	if (!frames)
+		return error_no_memory();
+	struct reading reading;
+	reading_begin(&reading, key);
+	row->frames = frames;
+	row->depth = 0;
+	for (const struct shown_frame *frame; (frame = reading_next(&reading));)
+		frames[row->depth++] = frame;
 	return NULL;
 }
 
@@ -163,30 +226,25 @@ static void join(struct folder *folder, uint32_t number, const struct row *row)
 
 static struct error *add_row(struct folder *folder, const struct row *row, uint32_t *ret_number)
 {
-	struct row_key key = {folder->left.data, folder->left.len, row->sums.kind};
-	uint32_t *known = row_map_find(&folder->map, key);
-	if (known) {
+	const struct read_key key = {
+		folder, row->frames, row->depth, row->sums.kind, row_is_own_doing(row)};
+	bool is_new;
+	uint32_t *known = read_map_insert(&folder->map, key, &is_new);
+	if (!known)
+		return error_no_memory();
+	if (!is_new) {
 		*ret_number = *known;
 		join(folder, *known, row);
 		return NULL;
 	}
-	const struct shown_frame **frames =
-		arena_alloc(&folder->ret->arena, (key.depth + 1) * sizeof(*frames));
-	if (!frames)
-		return error_no_memory();
-	if (key.depth)
-		memcpy(frames, key.frames, key.depth * sizeof(*frames));
+	*ret_number = *known = (uint32_t)folder->ret->rows.len;
 	struct row copy = *row;
-	key.frames = frames;
-	if (folder->way == FOLDING_TAKES_OUT) {
-		copy.frames = frames;
-		copy.depth = key.depth;
-	}
-	known = row_map_insert(&folder->map, key, NULL);
-	if (!known || !row_vec_push(&folder->ret->rows, copy))
-		return error_no_memory();
-	*ret_number = *known = (uint32_t)folder->ret->rows.len - 1;
-	return NULL;
+	struct error *error = NULL;
+	if (folder->way == FOLDING_TAKES_OUT)
+		error = take_out(folder, &key, &copy);
+	if (error)
+		return error;
+	return row_vec_push(&folder->ret->rows, copy) ? NULL : error_no_memory();
 }
 
 struct error *folding_rows(const struct rows *from, enum folding_way way, struct filtered *ret)
@@ -197,17 +255,13 @@ struct error *folding_rows(const struct rows *from, enum folding_way way, struct
 	ret->row_of = malloc((from->rows.len + 1) * sizeof(*ret->row_of));
 	if (!ret->row_of)
 		return error_no_memory();
-	row_map_init(&folder.map);
-	frame_vec_init(&folder.left);
+	read_map_init(&folder.map);
 	struct error *error = NULL;
 	for (size_t i = 0; !error && i < from->rows.len; i++) {
-		error = read_stack(&folder, &from->rows.data[i]);
-		if (!error)
-			error = add_row(&folder, &from->rows.data[i], &ret->row_of[i]);
+		error = add_row(&folder, &from->rows.data[i], &ret->row_of[i]);
 	}
 	for (size_t i = 0; !error && i < ret->rows.rows.len; i++)
 		row_conclude(&ret->rows.rows.data[i]);
-	row_map_deinit(&folder.map);
-	frame_vec_deinit(&folder.left);
+	read_map_deinit(&folder.map);
 	return error;
 }

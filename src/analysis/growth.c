@@ -160,6 +160,9 @@ void growth_judge(
 	double window_s = (double)(times_ns[count - 1] - times_ns[0]) / 1e9 / GROWTH_WINDOWS;
 	uint64_t last = ret->floors[GROWTH_WINDOWS - 1];
 	ret->grown_bytes = (int64_t)(slope * (double)(GROWTH_WINDOWS - 1 - first));
+	/* A line through what rose by leaps may rise by more than there is. */
+	if (ret->grown_bytes > (int64_t)ret->live_bytes)
+		ret->grown_bytes = (int64_t)ret->live_bytes;
 	ret->bytes_per_s = window_s > 0 ? slope / window_s : 0;
 	if (!ret->highest)
 		return;
@@ -297,13 +300,19 @@ static int compare_rows(const void *left, const void *right)
 	return a->row < b->row ? -1 : a->row > b->row;
 }
 
+bool growth_was_freed(const struct growth_row *row)
+{
+	return row->verdict == GROWTH_LEAK && row->end_bytes < row->live_bytes / 2;
+}
+
 void growth_say_suspect(const struct growth_row *row, uint64_t until_ns, struct text *text)
 {
 	if (row->row->place)
 		summary_add_place(text, row->row->place);
 	else
 		text_add(text, "A place without a name");
-	text_add(text, " keeps growing: by ");
+	bool freed = growth_was_freed(row);
+	text_add(text, freed ? " grew while it ran: by " : " keeps growing: by ");
 	text_add_bytes(text, (uint64_t)row->grown_bytes);
 	if (row->bytes_per_s >= 1) {
 		text_add(text, ", ");
@@ -314,7 +323,7 @@ void growth_say_suspect(const struct growth_row *row, uint64_t until_ns, struct 
 	text_add_bytes(text, row->live_bytes);
 	text_add(text, " after ");
 	text_add_duration_ns(text, until_ns);
-	if (row->end_bytes < row->live_bytes / 2)
+	if (freed)
 		text_add(text, "; it was freed before the end, so that a leak check sees nothing");
 	text_add(text, ".\n");
 }
@@ -379,18 +388,62 @@ static struct error *find_places(const struct model *model, struct resolver *res
 	return error;
 }
 
+/* The places that have something live at any moment: of others nothing can be said, and with very
+ * many places their part of the table would be most of it. */
+struct judged_places {
+	uint32_t *row; /* of each, ascending */
+	size_t count;
+};
+
+/* Sets ret, and turns rows of sites to numbers of judged places. */
+static struct error *choose_places(
+	const struct model *model, size_t rows, uint32_t *row_of_site, struct judged_places *ret)
+{
+	size_t count, sites;
+	const struct series_site *series = model_series_sites(model, &count);
+	_cleanup_free_ uint32_t *number = malloc((rows + 1) * sizeof(*number));
+	if (!number)
+		return error_no_memory();
+	memset(number, 0xff, (rows + 1) * sizeof(*number));
+	for (size_t i = 0; i < count; i++)
+		if (row_of_site[series[i].site.value] != ROWS_NONE)
+			number[row_of_site[series[i].site.value]] = 0;
+	for (size_t i = 0; i < rows; i++)
+		if (number[i] != ROWS_NONE)
+			number[i] = (uint32_t)ret->count++;
+	ret->row = malloc((ret->count + 1) * sizeof(*ret->row));
+	if (!ret->row)
+		return error_no_memory();
+	for (size_t i = 0; i < rows; i++)
+		if (number[i] != ROWS_NONE)
+			ret->row[number[i]] = (uint32_t)i;
+	model_sites(model, &sites);
+	for (size_t i = 0; i < sites; i++)
+		if (row_of_site[i] != ROWS_NONE)
+			row_of_site[i] = number[row_of_site[i]];
+	return NULL;
+}
+
+static void judged_places_deinit(struct judged_places *judged)
+{
+	free(judged->row);
+}
+
 struct error *growth_build(const struct model *model, struct resolver *resolver,
 	const struct growth_places *places, unsigned tail_percent, struct growth *ret)
 {
 	const struct rows *rows = places->shown;
 	_cleanup_free_ uint32_t *row_of_site = NULL;
 	_cleanup_(table_deinit) struct table table = {.times = NULL};
+	_cleanup_(judged_places_deinit) struct judged_places judged = {.row = NULL};
 	judged_moments_init(&table.moments);
 	struct error *error = choose_moments(model, tail_percent, &table.moments);
 	if (!error)
 		error = find_places(model, resolver, places, &row_of_site);
 	if (!error)
-		error = fill_table(model, row_of_site, rows->rows.len, &table);
+		error = choose_places(model, rows->rows.len, row_of_site, &judged);
+	if (!error)
+		error = fill_table(model, row_of_site, judged.count, &table);
 	if (error)
 		return error;
 	size_t moments = table.moments.len;
@@ -398,8 +451,8 @@ struct error *growth_build(const struct model *model, struct resolver *resolver,
 	ret->from_ns = table.times[0];
 	ret->until_ns = moments ? table.times[moments - 1] : table.times[0];
 	uint64_t peak = model_totals(model)->peak_bytes;
-	for (size_t i = 0; i < rows->rows.len; i++) {
-		struct growth_row row = {.row = &rows->rows.data[i]};
+	for (size_t i = 0; i < judged.count; i++) {
+		struct growth_row row = {.row = &rows->rows.data[judged.row[i]]};
 		growth_judge(table.times, table.bytes + i * moments, moments, &row);
 		row.live_blocks = table.blocks[i];
 		row.end_bytes = table.end_bytes[i];
@@ -443,4 +496,10 @@ const char *growth_verdict_text(enum growth_verdict verdict)
 		[GROWTH_NONE] = "unknown",
 	};
 	return texts[verdict];
+}
+
+const char *growth_row_text(const struct growth_row *row)
+{
+	return growth_was_freed(row) ? "grew while it ran, freed at the end"
+				     : growth_verdict_text(row->verdict);
 }

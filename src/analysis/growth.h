@@ -95,5 +95,9 @@ void growth_say_suspect(const struct growth_row *row, uint64_t until_ns, struct 
 const char *growth_verdict_name(enum growth_verdict verdict);
 /* "leak suspect: keeps growing"… */
 const char *growth_verdict_text(enum growth_verdict verdict);
+/* The same of a row: what was freed in the end is no suspect. */
+const char *growth_row_text(const struct growth_row *row);
+/* Whether what kept growing was freed in the end: no leak that anybody loses at exit. */
+bool growth_was_freed(const struct growth_row *row);
 
 #endif

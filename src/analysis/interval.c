@@ -41,8 +41,33 @@ bool interval_of_site(const struct recording *recording, enum metric metric,
 	return interval(recording, metric, &site->spread, metric_of_site(metric, site), ret);
 }
 
+/* Blocks without a sample are taken to be at least this large on average (malloc's unit): a sample
+ * bounds how many bytes they can be, not how many blocks. */
+#define UNSEEN_BLOCK_BYTES 16.0
+
+static bool is_of_bytes(enum metric metric)
+{
+	return metric == METRIC_ALLOCATED_BYTES || metric == METRIC_LIVE_BYTES ||
+	       metric == METRIC_PEAK_BYTES;
+}
+
+/*
+ * The score interval sees only what was sampled. Blocks much larger than the sampling distance are
+ * all sampled and have no variance, while many small ones may have no sample at all; so the upper
+ * end of a total has room for as much as may be there when nothing was sampled. With a distance of
+ * one byte nearly every block is sampled.
+ */
 bool interval_of_totals(const struct recording *recording, enum metric metric,
 	const struct totals *totals, struct interval *ret)
 {
-	return interval(recording, metric, &totals->spread, metric_of_totals(metric, totals), ret);
+	uint64_t value = metric_of_totals(metric, totals);
+	if (!interval(recording, metric, &totals->spread, value, ret))
+		return false;
+	if (metric == METRIC_FAILED || !value || recording->sample_bytes == 1)
+		return true;
+	double unseen = DEVIATIONS * DEVIATIONS * (double)recording->sample_bytes /
+			(is_of_bytes(metric) ? 1.0 : UNSEEN_BLOCK_BYTES);
+	double more = ret->high > value ? (double)(ret->high - value) : 0;
+	ret->high = (uint64_t)fmin((double)value + ceil(sqrt(more * more + unseen * unseen)), 1e19);
+	return true;
 }

@@ -174,6 +174,7 @@ static struct error *add_group(struct building *building, const struct leak_grou
 	struct leak_path *known = &paths->data[*number];
 	known->words++;
 	known->repeats |= group->repeats;
+	known->together |= group->together;
 	*ret_path = *number;
 	return NULL;
 }

@@ -39,6 +39,7 @@ struct leak_path {
 	uint64_t blocks, bytes;
 	uint64_t size; /* of each block; UINT64_MAX: they differ */
 	bool repeats;  /* these blocks hold one another */
+	bool together; /* there are more words than that */
 };
 #define LEAK_NO_PATH UINT32_MAX
 

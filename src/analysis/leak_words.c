@@ -108,6 +108,11 @@ static void say_unsearched(const struct leaks *leaks, struct text *text)
 					 "nothing is known of leaks.\n");
 		return;
 	}
+	if (!left->blocks && evidence_is_cut_short(leaks->model)) {
+		text_add(text, "Nothing was live when the program was killed. What it would have "
+			       "left at an end of its own is not known.\n");
+		return;
+	}
 	if (!left->blocks) {
 		text_add(text, model_totals(leaks->model)->allocations
 				       ? "Every block was freed.\n"
@@ -222,6 +227,17 @@ static void say_moment(const struct leak_search *search, struct text *text)
 			leak_uncopied_words(search));
 }
 
+bool leak_ways_are_partial(const struct model *model)
+{
+	size_t count;
+	const struct leak_group *groups = model_leak_groups(model, &count);
+	for (size_t i = 0; i < count; i++) {
+		if (groups[i].together)
+			return true;
+	}
+	return false;
+}
+
 void leaks_circumstances(const struct leaks *leaks, struct text *ret)
 {
 	const struct leak_search *search = leaks->search;
@@ -244,6 +260,10 @@ void leaks_circumstances(const struct leaks *leaks, struct text *ret)
 	if (search->partial)
 		text_add(ret, "Not all blocks are known, so the rest of the heap was taken to hold "
 			      "what it points to: leaks may be missed, none is false.\n");
+	if (leak_ways_are_partial(leaks->model))
+		text_add(ret, "Partial: so many words hold blocks that further ones are told "
+			      "together where they stand in one page (4 KiB): a few of the blocks "
+			      "\"held by\" one variable may be held by its neighbour.\n");
 	if (search->uncleared)
 		text_add(ret, "Memory was not cleared as it was given out: words that earlier uses "
 			      "have left in it may hold blocks, so leaks may be missed, none is "

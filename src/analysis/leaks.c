@@ -356,13 +356,18 @@ static enum suppress_kind suppress_kind_of(enum leak_kind kind)
 }
 
 /* What the libraries keep of a row, as it is called; NULL: it is the program's. */
-static const char *library_of(const struct leaks *leaks, const struct leak_row *row,
+static const char *library_of(const struct building *building, const struct leak_row *row,
 	const struct suppressions *libraries, uint32_t fits)
 {
+	size_t merged = model_recording(building->model)->merged;
 	const char *name = fits == SUPPRESS_NONE ? NULL : suppressions_get(libraries, fits)->name;
-	if (name && !suppress_built_in_is_hidden(name))
+	bool hidden = !name || suppress_built_in_is_hidden(name);
+	if (!suppress_built_in_is_bounded(
+		    hidden ? "libc" : name, row->blocks, row->bytes, merged ? merged : 1))
+		return NULL;
+	if (!hidden)
 		return name;
-	if (!leak_library_keeps(leaks, row))
+	if (!leak_library_keeps(building->ret, row))
 		return NULL;
 	return name ? name : "libc";
 }
@@ -377,7 +382,7 @@ static struct error *classify_row(struct building *building, struct suppressions
 	if (!error && libraries)
 		error = suppressions_match(libraries, frames->data, frames->len, kind, &library);
 	const char *name =
-		!error && libraries ? library_of(building->ret, row, libraries, library) : NULL;
+		!error && libraries ? library_of(building, row, libraries, library) : NULL;
 	if (name) {
 		row->class = LEAK_CLASS_LIBRARY;
 		row->library = arena_strdup(&building->ret->arena, name);

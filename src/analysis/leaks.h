@@ -137,6 +137,9 @@ const char *leak_uncopied_words(const struct leak_search *search);
 
 /* The answer in sentences, each with a newline; the first one weighs most. */
 void leaks_verdict(const struct leaks *leaks, struct text *ret);
+/* Whether some blocks' holders are told less precisely: what holds a block may be near the one that
+ * is named, or is not named. */
+bool leak_ways_are_partial(const struct model *model);
 /* When and how the search was made, and what limits it: sentences, each with a newline. */
 void leaks_circumstances(const struct leaks *leaks, struct text *ret);
 

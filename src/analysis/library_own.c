@@ -56,7 +56,7 @@ static struct error *match_kinds(struct suppressions *table,
 }
 
 static struct error *mark_row(struct rows *rows, struct suppressions *table,
-	struct suppress_frame_vec *frames, struct row *row)
+	struct suppress_frame_vec *frames, uint64_t recordings, struct row *row)
 {
 	size_t first = first_frame(row);
 	uint32_t id = SUPPRESS_NONE;
@@ -66,11 +66,17 @@ static struct error *mark_row(struct rows *rows, struct suppressions *table,
 		error = match_kinds(table, frames, row->leak_kinds, &id);
 	if (error || id == SUPPRESS_NONE)
 		return error;
-	row->library = arena_strdup(&rows->arena, suppressions_get(table, id)->name);
+	/* No answer may depend on files that users don't have. */
+	const char *name = suppressions_get(table, id)->name;
+	if (suppress_built_in_is_hidden(name) ||
+		!suppress_built_in_is_bounded(
+			name, row->sums.live_blocks, row->sums.live_bytes, recordings))
+		return NULL;
+	row->library = arena_strdup(&rows->arena, name);
 	return row->library ? NULL : error_no_memory();
 }
 
-struct error *library_own_mark(struct rows *rows)
+struct error *library_own_mark(struct rows *rows, uint64_t recordings)
 {
 	_cleanup_(suppressions_cleanup) struct suppressions *table = NULL;
 	_cleanup_(suppress_frame_vec_deinit) struct suppress_frame_vec frames;
@@ -84,7 +90,7 @@ struct error *library_own_mark(struct rows *rows)
 		if (!table)
 			error = create_table(&table);
 		if (!error)
-			error = mark_row(rows, table, &frames, row);
+			error = mark_row(rows, table, &frames, recordings, row);
 	}
 	return error;
 }

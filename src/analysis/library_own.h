@@ -5,15 +5,18 @@
  * leave them out, and say so.
  *
  * Which they are is a table, the one that `leaks` has too (suppress_built_in.c): a stack fits or it
- * does not. Where somebody searched for leaks, blocks that were found lost are never a library's.
+ * does not. Functions that debug files alone can name are left out of it, as answers may not depend
+ * on such files, and what one stack has is bounded. Where somebody searched for leaks, blocks that
+ * were found lost are never a library's.
  */
 #ifndef ANALYSIS_LIBRARY_OWN_H
 #define ANALYSIS_LIBRARY_OWN_H
 
 #include "analysis/rows.h"
 
-/* Sets `library` of the rows that are libraries' own, to a name that belongs to the rows. */
-struct error *library_own_mark(struct rows *rows) must_check_;
+/* Sets `library` of the rows that are libraries' own, to a name that belongs to the rows. Of so
+ * many recordings, from 1 on, that were added up each may have what is a library's. */
+struct error *library_own_mark(struct rows *rows, uint64_t recordings) must_check_;
 
 /* Takes the marks back: all blocks count as the program's. */
 void library_own_forget(struct rows *rows);

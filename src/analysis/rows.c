@@ -36,12 +36,14 @@ void rows_init(struct rows *rows)
 {
 	row_vec_init(&rows->rows);
 	arena_init(&rows->arena);
+	rows->row_of_site = NULL;
 }
 
 void rows_deinit(struct rows *rows)
 {
 	row_vec_deinit(&rows->rows);
 	arena_deinit(&rows->arena);
+	free(rows->row_of_site);
 }
 
 int64_t row_value(const struct row *row, enum metric metric)
@@ -165,6 +167,7 @@ struct site_range {
 	const struct site *sites;
 	size_t count;
 	const uint8_t *leak_kinds; /* of each, as of struct row; NULL: nobody searched */
+	uint32_t *ret_rows;        /* of each: its row; NULL: nobody asks */
 };
 
 static struct error *add_sites(struct site_range range, struct resolver *resolver,
@@ -173,6 +176,8 @@ static struct error *add_sites(struct site_range range, struct resolver *resolve
 	const struct site *sites = range.sites;
 	size_t count = range.count;
 	for (size_t i = 0; i < count; i++) {
+		if (range.ret_rows)
+			range.ret_rows[i] = ROWS_NONE;
 		if (!has_counts(&sites[i]))
 			continue;
 		struct error *error =
@@ -185,6 +190,8 @@ static struct error *add_sites(struct site_range range, struct resolver *resolve
 			return error;
 		site_add(&row->sums, &sites[i]);
 		row->stacks++;
+		if (range.ret_rows)
+			range.ret_rows[i] = (uint32_t)(row - rows->rows.data);
 		row->leak_kinds |= range.leak_kinds ? range.leak_kinds[i] : 0;
 	}
 	for (size_t i = 0; i < rows->rows.len; i++)
@@ -220,10 +227,20 @@ struct error *rows_build(const struct model *model, struct resolver *resolver, s
 		return error_no_memory();
 	range.leak_kinds = leak_kinds;
 	find_leak_kinds(model, leak_kinds);
+	size_t merged = model_recording(model)->merged;
+	bool folds = merged;
+	if (!folds) {
+		ret->row_of_site = malloc((range.count + 1) * sizeof(*ret->row_of_site));
+		if (!ret->row_of_site)
+			return error_no_memory();
+		range.ret_rows = ret->row_of_site;
+	}
+	if (!row_vec_reserve(&ret->rows, range.count))
+		return error_no_memory();
 	struct error *error = build(range, resolver, ret);
-	if (!error && model_recording(model)->merged)
+	if (!error && folds)
 		error = match_fold(model, ret);
-	return error ? error : library_own_mark(ret);
+	return error ? error : library_own_mark(ret, merged ? merged : 1);
 }
 
 struct error *rows_build_inherited(
@@ -293,6 +310,15 @@ static struct error *number_rows(const struct rows *rows, struct row_map *ret)
 	return NULL;
 }
 
+/* A site without counts of its own may read like one that has some. */
+static bool all_have_rows(const uint32_t *row_of_site, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (row_of_site[i] == ROWS_NONE)
+			return false;
+	return true;
+}
+
 struct error *rows_of_sites(const struct model *model, struct resolver *resolver,
 	const struct rows *rows, uint32_t **ret)
 {
@@ -303,6 +329,11 @@ struct error *rows_of_sites(const struct model *model, struct resolver *resolver
 	size_t count;
 	const struct site *sites = model_sites(model, &count);
 	_cleanup_free_ uint32_t *numbers = malloc((count + 1) * sizeof(*numbers));
+	if (numbers && rows->row_of_site && all_have_rows(rows->row_of_site, count)) {
+		memcpy(numbers, rows->row_of_site, count * sizeof(*numbers));
+		*ret = steal_ptr(numbers);
+		return NULL;
+	}
 	struct error *error = numbers ? number_rows(rows, &map) : error_no_memory();
 	for (size_t i = 0; !error && i < count; i++) {
 		error = resolver_stack(resolver, sites[i].stack, sites[i].kind, &frames);

@@ -44,7 +44,8 @@ DEFINE_VEC(row_list, const struct row *)
 
 struct rows {
 	struct row_vec rows;
-	struct arena arena; /* frame arrays */
+	struct arena arena;    /* frame arrays */
+	uint32_t *row_of_site; /* as rows_of_sites() gives them; NULL: to be looked up */
 };
 
 void rows_init(struct rows *rows);

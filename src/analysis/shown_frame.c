@@ -43,7 +43,7 @@ bool shown_frame_is_program(const struct shown_frame *frame)
 		return false;
 	const char *name = shown_frame_plain(frame);
 	return !(frame->module && known_runtime_module(frame->module)) &&
-	       !(name && known_runtime_function(name));
+	       !(name && frame->part != KNOWN_PROGRAM && known_runtime_function(name));
 }
 
 void shown_frame_add_code(struct text *text, const struct shown_frame *frame)

@@ -84,6 +84,17 @@ void summary_add_ending(struct text *text, const struct target *target)
 	}
 }
 
+void summary_add_temporary_rule(struct text *text, const struct recording *recording)
+{
+	if (recording->temporary_within <= 1) {
+		text_add(text, "before the next one by the same thread");
+		return;
+	}
+	text_add(text, "by the same thread within ");
+	text_add_count(text, recording->temporary_within);
+	text_add(text, " allocations of its own");
+}
+
 void summary_add_place(struct text *text, const struct shown_frame *frame)
 {
 	shown_frame_add_shown(text, frame);
@@ -172,14 +183,14 @@ static struct error *judge_lives(const struct model *model, struct resolver *res
 }
 
 struct error *summary_build(const struct model *model, struct resolver *resolver,
-	const struct rows *rows, struct summary *ret)
+	const struct rows *all, const struct rows *rows, struct summary *ret)
 {
 	library_own_sum(rows, &ret->libraries);
 	struct error *error = sum_leaks(model, ret);
 	if (!error)
 		error = build_lists(&model_recording(model)->range, rows, ret);
 	if (!error && resolver)
-		error = judge_lives(model, resolver, rows, ret);
+		error = judge_lives(model, resolver, all, ret);
 	if (!error)
 		error = verdict_add(model, rows, ret, &ret->verdict);
 	if (error)

@@ -38,11 +38,15 @@ void summary_init(struct summary *summary);
 void summary_deinit(struct summary *summary);
 
 /*
- * Fills an empty summary. `rows` are all rows of the model and must outlive it. Growth and reallocs
- * are looked at where the model has what they need and there is a resolver; NULL: they are not.
+ * Fills an empty summary. `all` are those of rows_build(), `rows` the same as they are shown; they
+ * must outlive it. Growth and reallocs are looked at where the model has what they need and there
+ * is a resolver; NULL: they are not.
  */
 struct error *summary_build(const struct model *model, struct resolver *resolver,
-	const struct rows *rows, struct summary *ret);
+	const struct rows *all, const struct rows *rows, struct summary *ret);
+
+/* Adds what makes an allocation temporary: "before the next one by the same thread". */
+void summary_add_temporary_rule(struct text *text, const struct recording *recording);
 
 /*
  * Adds sentences, each with a newline, that say what limits the figures: damage, loss, an ending by

@@ -101,6 +101,23 @@ static void add_caveats(const struct model *model, struct text *text)
 	}
 }
 
+/* What a sum of recordings lacks of the run's processes. */
+static void add_small(const struct model *model, struct text *text)
+{
+	size_t count;
+	const struct small_process *rows = model_small(model, &count);
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < count; i++)
+		bytes += rows[i].totals.allocated_bytes;
+	if (!count || !model_recording(model)->merged)
+		return;
+	text_add_counted(text, count, "small process", "small processes");
+	text_printf(text, " of these runs, which allocated ");
+	text_add_bytes(text, bytes);
+	text_add(text,
+		" in all, are not in these figures: where is not known (run --all-processes).\n");
+}
+
 static void add_forebears(const struct model *model, struct text *text)
 {
 	if (model_inherited(model)->problem)
@@ -190,6 +207,7 @@ static void (*const notes[])(const struct model *, struct text *) = {
 	add_lost,
 	add_caveats,
 	unrecorded_add_sentences,
+	add_small,
 	add_forebears,
 	add_sampled,
 	add_kept_events,

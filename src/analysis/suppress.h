@@ -106,6 +106,11 @@ struct error *suppressions_add_built_in(struct suppressions *set) must_check_;
 void suppress_built_in_text(struct text *text, enum suppress_origin origin);
 /* Why there is a built-in entry of that name; NULL: there is none. Static. */
 const char *suppress_built_in_reason(const char *name);
+/* Whether so much of one stack, in so many recordings from 1 on, is what a library keeps for
+ * itself; more grows with the program's work, and is the program's doing. Of blocks that no entry
+ * names, too. */
+bool suppress_built_in_is_bounded(
+	const char *name, uint64_t blocks, uint64_t bytes, uint64_t recordings);
 /* Whether the entry of that name names functions that only debug files know. */
 bool suppress_built_in_is_hidden(const char *name);
 

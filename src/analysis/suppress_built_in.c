@@ -26,6 +26,21 @@
 /* Nodes of tsearch() have their colour in the lowest bit of a pointer, which misses their start. */
 #define IN_TREE (POSSIBLE | REACHABLE)
 
+/* Bits beside the kinds: it has as much as there are libraries, locales, streams… */
+#define LARGE (1u << (SUPPRESS_KINDS + 1))
+
+/*
+ * What a library keeps for itself is bounded: what grows with the program's work is the program's
+ * doing, whoever has called malloc for it (setenv in a loop). So much may one stack have.
+ */
+#define OWN_BLOCKS_MOST 64u
+#define OWN_BLOCKS_MOST_LARGE 4096u
+#define OWN_BYTES_MOST 65536u
+#define OWN_BYTES_MOST_LARGE (4u << 20)
+/* So few are never too large: libstdc++'s reserve, a buffer as large as the file system wants it.
+ */
+#define OWN_BLOCKS_ANY_SIZE 4u
+
 /* Ways to the allocation function, with the function outward of them to follow. */
 #define ANY_WAY "fun:*alloc\n...\nfun:"
 #define DIRECT "fun:malloc\nfun:"
@@ -53,10 +68,10 @@ static const struct built_in {
 		"the environment, once it was changed"},
 	{SUPPRESS_LIBRARY_OWN, REACHABLE | HIDDEN, "dlerror-result", DIRECT "_dlerror_run",
 		"the last error of dlopen() and its like"},
-	{SUPPRESS_LIBRARY_OWN, IN_TREE, "loader",
+	{SUPPRESS_LIBRARY_OWN, IN_TREE | LARGE, "loader",
 		"fun:*alloc\nobj:*/ld-linux*.so.?\n...\nfun:_dl_catch_exception",
 		"the loader's books of libraries that were loaded late"},
-	{SUPPRESS_LIBRARY_OWN, REACHABLE, "setlocale", ANY_WAY "setlocale",
+	{SUPPRESS_LIBRARY_OWN, REACHABLE | LARGE, "setlocale", ANY_WAY "setlocale",
 		"locales, and the names that lead to them"},
 	{SUPPRESS_LIBRARY_OWN, REACHABLE | HIDDEN, "locale-files", ANY_WAY "_nl_find_locale", NULL},
 	{SUPPRESS_LIBRARY_OWN, IN_TREE | HIDDEN, "iconv-module", ANY_WAY "__gconv_find_shlib",
@@ -109,6 +124,19 @@ const char *suppress_built_in_reason(const char *name)
 			return reason;
 	}
 	return NULL;
+}
+
+bool suppress_built_in_is_bounded(
+	const char *name, uint64_t blocks, uint64_t bytes, uint64_t recordings)
+{
+	bool large = false;
+	for (size_t i = 0; i < ARRAY_SIZE(built_ins); i++)
+		if (!strcmp(built_ins[i].name, name))
+			large = built_ins[i].kinds & LARGE;
+	uint64_t blocks_most = large ? OWN_BLOCKS_MOST_LARGE : OWN_BLOCKS_MOST;
+	uint64_t bytes_most = large ? OWN_BYTES_MOST_LARGE : OWN_BYTES_MOST;
+	return blocks <= OWN_BLOCKS_ANY_SIZE * recordings ||
+	       (blocks <= blocks_most * recordings && bytes <= bytes_most * recordings);
 }
 
 bool suppress_built_in_is_hidden(const char *name)

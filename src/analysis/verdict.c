@@ -93,8 +93,11 @@ static void say_nothing_allocated(const struct facts *facts, struct text *text)
 	if (facts->totals->allocations != 0 || facts->recording->range.part ||
 		!metric_is_known(METRIC_ALLOCATIONS, facts->recording))
 		return;
-	if (!facts->recording->complete && !facts->recording->events &&
-		!facts->recording->own_malloc && !facts->recording->not_attached)
+	if (facts->recording->blocks)
+		text_printf(text, "No block is chosen: only blocks %s count, and there are none.\n",
+			facts->recording->blocks);
+	else if (!facts->recording->complete && !facts->recording->events &&
+		 !facts->recording->own_malloc && !facts->recording->not_attached)
 		text_add(text,
 			"Nothing is known of what the program allocated: no event of it can be "
 			"read.\n");
@@ -247,7 +250,11 @@ static void say_leaks(const struct facts *facts, struct text *text)
 		if (!before && facts->early)
 			add_early(facts->early, text);
 		else
-			text_add(text, before ? before : "of these, ");
+			text_add(
+				text, before ? before
+				      : facts->recording->sample_bytes
+					      ? "of those that the sample has, and of these alone, "
+					      : "of these, ");
 		add_amount(text, sum->bytes, sum->blocks);
 		text_printf(text, " %s %s",
 			facts->early ? plural(sum->blocks, "was", "were")
@@ -391,8 +398,9 @@ static void say_temporary(const struct facts *facts, struct text *text)
 	if (totals->temporary == 0 || totals->temporary < totals->allocations / 10)
 		return;
 	add_share(text, totals->temporary, totals->allocations);
-	text_add(text, " of the allocations were temporary (freed before the next one by the same "
-		       "thread)");
+	text_add(text, " of the allocations were temporary (freed ");
+	summary_add_temporary_rule(text, facts->recording);
+	text_add(text, ")");
 	add_top_place(facts, SUMMARY_TEMPORARY, METRIC_TEMPORARY, totals->temporary, "these", text);
 	text_add(text, ".\n");
 }
@@ -425,9 +433,10 @@ static void say_inherited(const struct facts *facts, struct text *text)
 	if (!inherited->from || !inherited->blocks)
 		return;
 	text_add(text, "It began with ");
-	text_add(text, inherited->at_most ? "at most " : "");
-	text_add_counted(text, inherited->blocks, "block", "blocks");
-	text_add(text, " of ");
+	bool counted = inherited_is_counted(inherited);
+	text_add(text, inherited->at_most && !counted ? "at most " : "");
+	text_add_counted(text, inherited_left(inherited), "block", "blocks");
+	text_add(text, inherited->at_most && counted ? " of at most " : " of ");
 	text_add_bytes(text, inherited->bytes);
 	text_add(text, inherited->generations > 1 ? " that its forebears had allocated; "
 						  : " that its parent had allocated; ");

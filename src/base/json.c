@@ -8,6 +8,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/map.h"
+
+/* Nothing larger is kept. */
+#define REPEAT_MOST ((size_t)8 << 10)
+
+struct repeat {
+	const char *text;
+	size_t len;
+};
+
+static inline bool number_equal(uint64_t a, uint64_t b)
+{
+	return a == b;
+}
+
+DEFINE_MAP(repeat_map, uint64_t, struct repeat, hash_u64, number_equal)
+
+struct json_repeats {
+	struct repeat_map known;
+	struct arena arena;
+	size_t bytes;          /* of texts */
+	size_t start, flushed; /* of the buffer, where json_again() said no */
+};
+
 void json_init(struct json *json, json_write_fn *write, void *ctx)
 {
 	/* The buffer and closed levels need no clearing. */
@@ -15,7 +40,8 @@ void json_init(struct json *json, json_write_fn *write, void *ctx)
 	json->ctx = ctx;
 	json->failed = json->has_key = false;
 	json->depth = 0;
-	json->len = 0;
+	json->len = json->flushed = 0;
+	json->repeats = NULL;
 }
 
 static void flush(struct json *json)
@@ -23,6 +49,7 @@ static void flush(struct json *json)
 	if (json->len && !json->failed)
 		json->failed = !json->write(json->ctx, json->buffer, json->len);
 	json->len = 0;
+	json->flushed++;
 }
 
 static void put(struct json *json, const char *data, size_t len)
@@ -129,6 +156,61 @@ void json_array_end(struct json *json)
 	close_level(json, ']');
 }
 
+void json_repeats_begin(struct json *json)
+{
+	json->repeats = calloc(1, sizeof(*json->repeats));
+	if (!json->repeats)
+		return;
+	repeat_map_init(&json->repeats->known);
+	arena_init(&json->repeats->arena);
+}
+
+void json_repeats_end(struct json *json)
+{
+	if (!json->repeats)
+		return;
+	repeat_map_deinit(&json->repeats->known);
+	arena_deinit(&json->repeats->arena);
+	free(json->repeats);
+	json->repeats = NULL;
+}
+
+bool json_again(struct json *json, uint64_t number)
+{
+	struct json_repeats *repeats = json->repeats;
+	if (!repeats)
+		return false;
+	const struct repeat *known = repeat_map_find(&repeats->known, number);
+	if (known) {
+		value_begin(json, true);
+		put(json, known->text, known->len);
+		return true;
+	}
+	if (JSON_BUFFER_BYTES - json->len < REPEAT_MOST)
+		flush(json);
+	repeats->start = json->len;
+	repeats->flushed = json->flushed;
+	return false;
+}
+
+void json_keep(struct json *json, uint64_t number)
+{
+	struct json_repeats *repeats = json->repeats;
+	if (!repeats || repeats->flushed != json->flushed || repeats->bytes >= JSON_REPEATS_BYTES)
+		return;
+	/* What separates it from the member before it is not its own. */
+	const char *end = json->buffer + json->len;
+	const char *text = memchr(json->buffer + repeats->start, '{', json->len - repeats->start);
+	size_t len = text ? (size_t)(end - text) : 0;
+	char *copy = len ? arena_alloc(&repeats->arena, len) : NULL;
+	struct repeat *kept = copy ? repeat_map_insert(&repeats->known, number, NULL) : NULL;
+	if (!kept)
+		return;
+	memcpy(copy, text, len);
+	*kept = (struct repeat){copy, len};
+	repeats->bytes += len;
+}
+
 /*
  * The length of the character at `s`, or minus the number of bytes that one U+FFFD stands for: the
  * longest start of a character, as Unicode 15 section 3.9 advises. `len` > 0.
@@ -197,7 +279,7 @@ void json_string_n(struct json *json, const char *bytes, size_t len)
 		/* Plain bytes go in one piece. */
 		while (i + run < len && s[i + run] >= ' ' && s[i + run] != '"' &&
 			s[i + run] != '\\' && s[i + run] != 0x7f) {
-			step = utf8_next(s + i + run, len - i - run);
+			step = s[i + run] < 0x80 ? 1 : utf8_next(s + i + run, len - i - run);
 			if (step < 0 || is_control(s + i + run, step))
 				break;
 			run += (size_t)step;
@@ -233,9 +315,14 @@ static void put_value(struct json *json, const char *text)
 
 void json_u64(struct json *json, uint64_t value)
 {
-	char text[24];
-	snprintf(text, sizeof(text), "%" PRIu64, value);
-	put_value(json, text);
+	char text[20];
+	size_t at = sizeof(text);
+	do {
+		text[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	value_begin(json, false);
+	put(json, text + at, sizeof(text) - at);
 }
 
 void json_i64(struct json *json, int64_t value)

@@ -30,12 +30,35 @@ struct json {
 		bool is_object, is_filled;
 	} levels[JSON_DEPTH_MAX]; /* the open ones, the outermost first */
 	size_t len;
+	size_t flushed;               /* how often the buffer was handed over */
+	struct json_repeats *repeats; /* NULL: nothing is kept to be written again */
 	char buffer[JSON_BUFFER_BYTES];
 };
 
 void json_init(struct json *json, json_write_fn *write, void *ctx);
 /* Ends the document with a newline and hands the rest over; false if write stopped it. */
 bool json_finish(struct json *json);
+
+/*
+ * Objects that come again and again are kept as text, up to JSON_REPEATS_BYTES of it:
+ *
+ *	if (!json_again(json, number)) {
+ *		json_object_begin(json);
+ *		…members, but no objects…
+ *		json_object_end(json);
+ *		json_keep(json, number);
+ *	}
+ *
+ * Equal numbers stand for equal objects. Nothing is kept before json_repeats_begin(), which may
+ * lack the memory for it: then, too, all is written anew.
+ */
+#define JSON_REPEATS_BYTES ((size_t)16 << 20)
+void json_repeats_begin(struct json *json);
+void json_repeats_end(struct json *json);
+/* Writes the object; false: it is not known. */
+bool json_again(struct json *json, uint64_t number);
+/* Keeps what was written since json_again() said no. */
+void json_keep(struct json *json, uint64_t number);
 
 void json_object_begin(struct json *json);
 void json_object_end(struct json *json);

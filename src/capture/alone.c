@@ -89,6 +89,7 @@ struct error *alone_record(
 		.file_name = file.name,
 		.file_now = file.now,
 		.children = options->children,
+		.all_processes = options->all_processes,
 		.mode = options->mode,
 		.leak_check = options->leak_check,
 		.judge = options->judge,

@@ -51,6 +51,12 @@ void collector_watch(struct collector *c, int fd, void *tag)
 	epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
+void collector_unwatch(struct collector *c, int fd)
+{
+	if (fd >= 0)
+		epoll_ctl(c->epoll, EPOLL_CTL_DEL, fd, NULL);
+}
+
 struct subject *collector_find(const struct collector *c, pid_t pid)
 {
 	for (uint32_t i = 0; i < c->subject_count; i++) {
@@ -78,6 +84,9 @@ void collector_drop(struct collector *c, struct subject *s)
 		if (c->subjects[i] == s)
 			c->subjects[i] = c->subjects[--c->subject_count];
 	}
+	collector_unwatch_jobs(c, s);
+	collector_unwatch(c, s->watch.channel);
+	collector_unwatch(c, s->pidfd);
 	subject_destroy(s);
 }
 
@@ -175,7 +184,7 @@ static void nap(struct collector *c)
 		else if (tag == &c->closings)
 			collector_on_closed(c);
 		else if (!collector_on_searched(c, tag) && !collector_on_dying(c, tag) &&
-			 is_subject(c, tag) && !c->ends_put_off)
+			 is_subject(c, tag) && !c->ends_put_off && subject_has_ended(tag))
 			collector_on_end(c, tag);
 	}
 }
@@ -274,6 +283,7 @@ static void collector_deinit(struct collector *c)
 	free(c->subjects);
 	roll_deinit(&c->roll);
 	lineage_deinit(&c->lineage);
+	small_deinit(&c->small);
 	if (c->start->file >= 0)
 		close(c->start->file);
 	if (!c->recorded)

@@ -24,7 +24,7 @@ struct collector_ended {
 
 /*
  * What the collector tells the launcher then: the recordings that are complete, a message each, of
- * very many those with the most allocations; last the end.
+ * very many those with the largest peaks; last the end.
  */
 #define COLLECTOR_NAMED_MAX 16
 
@@ -47,13 +47,17 @@ struct collector_unrecorded {
 };
 
 struct collector_end {
-	uint32_t is_end;     /* 1 */
-	uint32_t recordings; /* complete ones, also those that were not told */
-	uint64_t processes;  /* that these recordings are of */
-	uint64_t unrecorded; /* programs that ran without being recorded */
-	uint64_t living;     /* processes still being recorded */
-	uint64_t stays;      /* 1: the collector stays, for these or for others yet to come */
-	char message[256];   /* why something could not be recorded; "" */
+	uint32_t is_end;       /* 1 */
+	uint32_t recordings;   /* complete ones, also those that were not told */
+	uint64_t untold;       /* of them, that were not told and may have leaks or wrong frees */
+	uint64_t untold_frees; /* of these, those that may have wrong frees */
+	uint64_t processes;    /* that these recordings are of */
+	uint64_t small;        /* recordings that became rows of root's */
+	uint64_t unrecorded;   /* programs that ran without being recorded */
+	uint64_t living;       /* processes still being recorded */
+	uint64_t silent;       /* processes that go on and have told nothing so far */
+	uint64_t stays;        /* 1: the collector stays, for these or for others yet to come */
+	char message[256];     /* why something could not be recorded; "" */
 	struct collector_unrecorded unrecorded_named[COLLECTOR_UNRECORDED_MAX];
 };
 
@@ -66,6 +70,7 @@ struct collector_start {
 	const char *file_name;  /* absolute; names of all others are made from it: subject.h */
 	const char *file_now;   /* what it is called until that image says hello; else the same */
 	const char *children;   /* COLLECTOR_CHILDREN_*, or a glob(7) of programs' base names */
+	bool all_processes;     /* each keeps a file of its own: see small.h */
 	struct mode mode;       /* of all recordings */
 	struct leak_check leak_check;
 	/* What a program is told that asks for a search itself; NULL: nothing. The context lives as

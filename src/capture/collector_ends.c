@@ -13,22 +13,53 @@
 /* The launcher tells how its program ended; if it does not within this time it has died too. */
 #define ENDED_NS 2000000000u
 
+static bool are_leaks_wanted(const struct collector *c)
+{
+	const struct leak_check *leaks = &c->start->leak_check;
+	return leaks->at_exit || leaks->at_main_end || leaks->on_death;
+}
+
+static enum roll_rank rank_of(
+	const struct recorder_end *end, const struct recorder_totals *t, bool leaks)
+{
+	uint32_t unseen = HPW_NOTE_OWN_MALLOC | HPW_NOTE_NOT_ATTACHED;
+	if (t->wrong_frees || (leaks && t->live_blocks) || t->lost || t->write_error ||
+		t->notes & unseen)
+		return ROLL_TELLS;
+	return small_ended_well(end) ? ROLL_STAYS : ROLL_ENDED_BADLY;
+}
+
 static void conclude(struct collector *c, struct subject *s, const struct recorder_end *end)
 {
 	struct recorder_totals totals;
 	recorder_finish(s->recorder, end, &totals);
-	roll_add(&c->roll, s, &totals);
+	bool leaks = are_leaks_wanted(c), first = s->is_root && s->images == 1;
+	bool small = !c->start->all_processes && !first && small_is(s, end, &totals, leaks);
+	roll_add(&c->roll, s, &totals, small ? ROLL_MAY_GO : rank_of(end, &totals, leaks));
+	if (small)
+		small_note(&c->small, s, &totals);
+}
+
+/* What is told in a row of root's recording, which is still open, needs no file any more. */
+static void move_small(struct collector *c, const struct subject *root)
+{
+	size_t gone = small_move(&c->small, &c->lineage, root->recorder);
+	for (size_t i = 0; i < gone; i++)
+		roll_take_file(&c->roll, c->small.data[i].file);
+	small_deinit(&c->small);
 }
 
 static void closed(struct collector *c, struct closing *one)
 {
-	roll_add(&c->roll, &one->about, &one->totals);
+	roll_add(&c->roll, &one->about, &one->totals,
+		rank_of(&one->end, &one->totals, are_leaks_wanted(c)));
 	closing_destroy(one);
 }
 
 void collector_finish(
 	struct collector *c, struct subject *s, enum hpw_exit_kind kind, uint32_t value)
 {
+	collector_unwatch_jobs(c, s);
 	leak_job_cancel(steal_ptr(s->leaks));
 	judge_cancel(steal_ptr(s->judge));
 	if (!s->recorder)
@@ -134,6 +165,8 @@ void collector_root_finish(struct collector *c)
 		return;
 	struct subject *root = collector_find(c, c->start->root);
 	if (root) {
+		if (root->recorder)
+			move_small(c, root);
 		collector_finish(
 			c, root, c->have_ended ? c->ended.kind : HPW_EXIT_UNKNOWN, c->ended.value);
 		collector_drop(c, root);
@@ -142,6 +175,7 @@ void collector_root_finish(struct collector *c)
 		return;
 	c->roll.end.stays = collector_has_work(c);
 	c->roll.end.living = collector_living(c);
+	c->roll.end.silent = c->subject_count - c->roll.end.living;
 	if (!c->roll.end.stays)
 		session_remove(&c->start->session);
 	if (c->start->control >= 0)

@@ -179,18 +179,26 @@ static void record(struct collector *c, struct subject *s, struct session_caller
 	collector_watch_for_death(c, s);
 	const struct subject_wishes wishes = {next_mode(c), c->start->leak_check, c->tsc_hz};
 	const struct hw_hello *hello = &caller->hello;
-	const char *parent = hello->forked_at ? lineage_find(&c->lineage, hello->forked_from,
-							caller->ppid, hello->forked_at)
-					      : NULL;
+	struct lineage_image *parent = NULL;
+	if (hello->forked_at)
+		parent = lineage_find(
+			&c->lineage, hello->forked_from, caller->ppid, hello->forked_at);
+	if (parent) { /* it may have ended, and the child be another's by now */
+		caller->ppid = parent->outer_pid;
+		caller->hello.ppid = parent->pid;
+		parent->heard++;
+		parent->named++;
+	}
+	s->parent_number = parent ? lineage_number(&c->lineage, parent) : 0;
 	struct error *error =
 		file < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", s->file)
-			 : subject_record(s, caller, &wishes, parent, file);
+			 : subject_record(s, caller, &wishes, parent ? parent->file : NULL, file);
 	if (error)
 		roll_complain(&c->roll, error);
 	if (s->recorder) {
 		s->recorder->own_malloc = has_own_malloc(c, caller->pid);
-		lineage_add(&c->lineage, hello->pid, caller->pid, s->recorder->began.tsc,
-			path_last_part(s->file));
+		s->image_number = lineage_add(&c->lineage, hello->pid, caller->pid,
+			s->recorder->began.tsc, path_last_part(s->file));
 	} else {
 		turn_away(c, caller, HW_UNRECORDED_FAILED);
 	}

@@ -7,6 +7,7 @@
 #include "capture/collector.h"
 #include "capture/lineage.h"
 #include "capture/roll.h"
+#include "capture/small.h"
 
 struct collector {
 	struct collector_start *start;
@@ -25,6 +26,7 @@ struct collector {
 	struct roll roll;
 	struct closings closings;
 	struct lineage lineage;
+	struct small_vec small; /* recordings that may become rows */
 	/* The program that was looked at last, and whether it has an allocator of its own: most
 	 * processes are forks of one another. */
 	struct {
@@ -36,6 +38,12 @@ struct collector {
 
 /* Has the loop wake when fd is readable, with this tag. */
 void collector_watch(struct collector *c, int fd, void *tag);
+/*
+ * Before it is closed: searches are made by copies of this process, in which the descriptor stays
+ * open, and with it the kernel's watch on it (epoll(7), questions 6 and 9). Its tag would be told
+ * again, and be another's by then. -1: none.
+ */
+void collector_unwatch(struct collector *c, int fd);
 
 /* NULL: that process is not known. */
 struct subject *collector_find(const struct collector *c, pid_t pid);
@@ -77,6 +85,8 @@ bool collector_has_work(struct collector *c);
 void collector_look_for_leaving(struct collector *c, struct subject *s);
 /* A search, or what became of one, is over. Whether the tag was of one. */
 bool collector_on_searched(struct collector *c, const void *tag);
+/* What a subject's search or judge is watched by is so no longer. */
+void collector_unwatch_jobs(struct collector *c, const struct subject *s);
 /* Has the process watched for a fatal signal, if the user wants that and it is not yet. */
 void collector_watch_for_death(struct collector *c, struct subject *s);
 /* A watched process is dying, or has ended. Whether the tag was of one. */

@@ -5,13 +5,20 @@
 
 #include "base/cleanup.h"
 
-#include <sys/epoll.h>
+#include <poll.h>
 
 static void end_watch(struct collector *c, struct subject *s)
 {
-	if (s->watch.channel >= 0)
-		epoll_ctl(c->epoll, EPOLL_CTL_DEL, s->watch.channel, NULL);
+	collector_unwatch(c, s->watch.channel);
 	hold_watch_end(&s->watch);
+}
+
+void collector_unwatch_jobs(struct collector *c, const struct subject *s)
+{
+	if (s->leaks)
+		collector_unwatch(c, s->leaks->pidfd);
+	if (s->judge)
+		collector_unwatch(c, s->judge->pidfd);
 }
 
 void collector_watch_for_death(struct collector *c, struct subject *s)
@@ -47,7 +54,7 @@ bool collector_on_dying(struct collector *c, const void *tag)
 		struct subject *s = c->subjects[i];
 		if (tag != &s->watch)
 			continue;
-		epoll_ctl(c->epoll, EPOLL_CTL_DEL, s->watch.channel, NULL);
+		collector_unwatch(c, s->watch.channel);
 		if (s->recorder && !s->leaks && !recorder_is_blind(s->recorder))
 			begun(c, s,
 				leak_job_start_dying(
@@ -81,6 +88,17 @@ static bool is_to_be_searched(
 	       !recorder_is_unsearched(s->recorder);
 }
 
+/*
+ * A forked child that ends with no block of its own: there is nothing to be searched for, and no
+ * leak is possible. What the blocks of its parent's are, is the parent's to be asked. Of programs
+ * that were started as such people expect a search.
+ */
+static bool is_trivial(const struct subject *s, enum hpw_leak_moment moment)
+{
+	return moment == HPW_LEAK_AT_EXIT && s->recorder->forked &&
+	       recorder_leaving_what(s->recorder) == HW_LEAVES && recorder_ends_empty(s->recorder);
+}
+
 /* Its question is answered: it goes on, or takes us along. */
 static void let_go(struct collector *c, struct subject *s)
 {
@@ -96,11 +114,11 @@ void collector_look_for_leaving(struct collector *c, struct subject *s)
 {
 	struct recorder_end end;
 	enum hpw_leak_moment moment;
-	if (s->judge)
+	if (s->recorder && (s->judge || s->leaks))
 		recorder_beat(s->recorder);
 	if (!s->recorder || s->leaks || s->judge || !recorder_is_leaving(s->recorder, &end))
 		return;
-	if (is_to_be_searched(c, s, &moment)) {
+	if (is_to_be_searched(c, s, &moment) && !is_trivial(s, moment)) {
 		recorder_hold_on(s->recorder);
 		s->searched |= moment != HPW_LEAK_BY_PROGRAM;
 		begin(c, s, &c->start->leak_check, moment);
@@ -120,8 +138,9 @@ static void judge(struct collector *c, struct subject *s)
 		recorder_go_on(s->recorder);
 }
 
-static void on_judged(struct subject *s)
+static void on_judged(struct collector *c, struct subject *s)
 {
+	collector_unwatch_jobs(c, s);
 	struct judge_verdict verdict = judge_finish(steal_ptr(s->judge));
 	recorder_tell_found(s->recorder, verdict.found, verdict.status);
 	recorder_go_on(s->recorder);
@@ -130,6 +149,7 @@ static void on_judged(struct subject *s)
 static void on_found(struct collector *c, struct subject *s)
 {
 	enum hpw_leak_moment moment = s->leaks->moment;
+	collector_unwatch_jobs(c, s);
 	leak_job_finish(steal_ptr(s->leaks), s->recorder, s->file);
 	if (moment != HPW_LEAK_AT_EXIT && moment != HPW_LEAK_ON_DEATH)
 		collector_watch_for_death(c, s);
@@ -140,15 +160,23 @@ static void on_found(struct collector *c, struct subject *s)
 		let_go(c, s);
 }
 
+/* The tag of an event may be one that was there before. */
+static bool is_over(int pidfd)
+{
+	struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+	return poll(&ended, 1, 0) == 1;
+}
+
 bool collector_on_searched(struct collector *c, const void *tag)
 {
 	for (uint32_t i = 0; i < c->subject_count; i++) {
 		struct subject *s = c->subjects[i];
-		bool found = s->leaks && s->leaks == tag, judged = s->judge && s->judge == tag;
+		bool found = s->leaks && s->leaks == tag && is_over(s->leaks->pidfd);
+		bool judged = s->judge && s->judge == tag && is_over(s->judge->pidfd);
 		if (found)
 			on_found(c, s);
 		else if (judged)
-			on_judged(s);
+			on_judged(c, s);
 		if (found || judged)
 			return true;
 	}

@@ -225,21 +225,6 @@ static bool put_threads(struct buf *ret, const struct tally *tally)
 	return columns_finish(&c, ret);
 }
 
-static bool put_site_stats(struct buf *ret, const struct tally *tally)
-{
-	struct columns c;
-	columns_init(&c, 11);
-	for (uint32_t i = 0; i < tally->site_count; i++) {
-		const struct tally_site *s = &tally->sites[i];
-		const uint64_t row[] = {s->allocations, s->allocated_bytes, s->live_blocks,
-			s->live_bytes, s->peak_blocks, s->peak_bytes, s->temporary, s->same_frame,
-			s->failed, s->allocations ? s->min_size : 0, s->max_size};
-		for (unsigned column = 0; column < 11; column++)
-			columns_add(&c, column, row[column]);
-	}
-	return columns_finish(&c, ret);
-}
-
 static int by_size(const void *a, const void *b)
 {
 	const struct tally_size *x = a, *y = b;
@@ -320,8 +305,6 @@ bool footer_table(struct buf *ret, enum hpw_chunk_type type, const struct tally 
 	switch (type) {
 	case HPW_THREADS:
 		return put_threads(ret, tally);
-	case HPW_SITE_STATS:
-		return put_site_stats(ret, tally);
 	case HPW_SIZES:
 		return put_sizes(ret, tally);
 	default:

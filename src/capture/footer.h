@@ -49,7 +49,7 @@ bool footer_sites(struct buf *ret, const struct tally *tally, uint32_t first);
 /* Sizes, ascending, into the columns `first` and the next one. */
 bool footer_sizes(struct columns *c, unsigned first, const struct tally_sizes *from);
 
-/* HPW_THREADS, HPW_SITE_STATS, HPW_SIZES or HPW_SUMMARY. */
+/* HPW_THREADS, HPW_SIZES or HPW_SUMMARY. */
 bool footer_table(struct buf *ret, enum hpw_chunk_type type, const struct tally *tally,
 	const struct footer_summary *summary);
 

@@ -430,6 +430,59 @@ struct error *hold_begin(pid_t pid, const struct hw_shm *shm, enum hold_way way,
 	return error;
 }
 
+/* It has one thread, the first. */
+static bool is_alone(pid_t pid)
+{
+	char path[64];
+	unsigned threads = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *folder = opendir(path);
+	for (struct dirent *entry; folder && (entry = readdir(folder));)
+		threads += entry->d_name[0] == '.' ? 0 : (pid_t)atoi(entry->d_name) == pid ? 1 : 2;
+	if (folder)
+		closedir(folder);
+	return threads == 1;
+}
+
+/* The number of the wait in which no code of the program runs; 0: it is in none. */
+static uint32_t quiet_wait(const struct hw_shm *shm)
+{
+	uint32_t quiet = __atomic_load_n(&shm->leaving_quiet, __ATOMIC_ACQUIRE);
+	uint32_t state = __atomic_load_n(&shm->leaving, __ATOMIC_ACQUIRE);
+	bool asked = state == HW_LEAVING_ASKS || state == HW_LEAVING_HELD;
+	return asked && quiet & 1 ? quiet : 0;
+}
+
+bool hold_begin_waiting(pid_t pid, const struct hw_shm *shm, struct hold *ret)
+{
+	*ret = (struct hold){.keeper = -1,
+		.channel = -1,
+		.pid = pid,
+		.process = pid,
+		.owner = pid,
+		.is_waiting = true,
+		.quiet = quiet_wait(shm)};
+	if (!ret->quiet || hold_is_busy(shm) || !is_alone(pid))
+		return false;
+	const struct hold_thread thread = {
+		.tid = pid, .stopped = true, .regs = {.fs_base = shm->leaving_thread}};
+	for (uint32_t i = 0; i < HW_RINGS; i++)
+		ret->heads[i] = __atomic_load_n(&rings_of(shm)[i].head, __ATOMIC_ACQUIRE);
+	struct error *error =
+		hold_threads_push(&ret->threads, thread) ? complete(ret) : error_no_memory();
+	bool ok = !error && (uint32_t)ret->threads.data[0].target_tid == shm->leaving_tid &&
+		  hold_still_waits(ret, shm);
+	error_destroy(error);
+	if (!ok)
+		hold_end(ret);
+	return ok;
+}
+
+bool hold_still_waits(const struct hold *hold, const struct hw_shm *shm)
+{
+	return quiet_wait(shm) == hold->quiet && !thread_is_dead(hold->pid, hold->pid);
+}
+
 void hold_end(struct hold *hold)
 {
 	let_go(hold);

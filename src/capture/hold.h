@@ -30,6 +30,8 @@ struct hold {
 	pid_t process; /* whose memory is to be read: it, a thread of it, or its snapshot */
 	pid_t owner;   /* it, or a thread of it that lives */
 	bool is_snapshot, is_unstopped;
+	bool is_waiting; /* nobody holds it: see hold_begin_waiting() */
+	uint32_t quiet;  /* then: which wait of the process it is */
 	uint32_t
 		uncopied; /* enum hpw_leak_uncopied: why there is no snapshot; 0: none was wanted */
 	uint64_t pause_ns; /* how long the process stood still; 0: it still does */
@@ -47,6 +49,14 @@ enum hold_way {
 /* Within a second or so. The process must not be drained between this and merge_pass_until(). */
 struct error *hold_begin(
 	pid_t pid, const struct hw_shm *shm, enum hold_way way, struct hold *ret) must_check_;
+
+/*
+ * A process that waits for our answer with its only thread, in which none of the program's code can
+ * run: it stands still without being stopped. False: this is none, nothing has happened. Afterwards
+ * hold_still_waits() says whether it has stood still all along.
+ */
+bool hold_begin_waiting(pid_t pid, const struct hw_shm *shm, struct hold *ret);
+bool hold_still_waits(const struct hold *hold, const struct hw_shm *shm);
 
 /* A child of ours that traces the process for life, and holds it when a signal ends it. */
 struct hold_watch {

@@ -163,6 +163,7 @@ static int collector_main(struct launcher *l, int control)
 		.file_name = l->file.name,
 		.file_now = l->file.now,
 		.children = l->options->children,
+		.all_processes = l->options->all_processes,
 		.mode = l->options->mode,
 		.leak_check = l->options->leak_check,
 		.judge = l->options->judge,

@@ -18,6 +18,7 @@ struct launch_options {
 	const char *beside;   /* another library to load behind it; NULL: none */
 	const char *file;     /* pattern with %p %n %h %%; NULL: heapwise.%n.%p.hpw */
 	const char *children; /* which other processes are recorded: see collector.h */
+	bool all_processes;   /* see collector.h */
 	struct mode mode;
 	struct leak_check leak_check;
 	judge_function *judge; /* see collector.h */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/leak_job.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,9 @@ static void store_failure(int fd, const struct leak_asked *asked, const char *pr
 static void search(const struct leak_asked *asked, int results)
 {
 	struct leak_chunk chunks[LEAK_CHUNKS];
+	/* Fixed, so that large tables are fresh from the kernel, and cost what is touched of them.
+	 */
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	struct error *error = leak_search(asked, chunks);
 	for (unsigned i = 0; !error && i < LEAK_CHUNKS; i++)
 		store(results, &chunks[i]);
@@ -134,6 +138,8 @@ static struct error *begin_hold(
 	if (recorder_is_blind(recorder))
 		return error_create(ERROR_INPUT,
 			"the program has an allocator of its own, whose blocks were not seen");
+	if (is_leaving(moment) && hold_begin_waiting(recorder->pid, recorder->shm, &job->hold))
+		return NULL;
 	return hold_begin(recorder->pid, recorder->shm,
 		is_leaving(moment) ? HOLD_STOPPED : HOLD_MUST, &job->hold);
 }
@@ -184,6 +190,7 @@ static void take_results(struct leak_job *job, struct recorder *recorder)
 		if (head.bytes > bytes - at)
 			break;
 		recorder_add_chunk(recorder, (enum hpw_chunk_type)head.type, data + at, head.bytes);
+		recorder->has_search = true;
 		at += head.bytes;
 	}
 	munmap(data, bytes);

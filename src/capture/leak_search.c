@@ -216,8 +216,9 @@ static bool put_groups(const struct search_group *groups, size_t count,
 	for (size_t i = 0; i < count; i++) {
 		const struct search_group *g = &groups[i];
 		const uint64_t row[] = {g->parent == SEARCH_NO_GROUP ? 0 : i - g->parent,
-			numbers[g->root] - 1, root_address(roots, g), g->site, g->repeats,
-			g->holder, g->offset, g->block, g->into};
+			numbers[g->root] - 1, root_address(roots, g), g->site,
+			g->repeats | (uint64_t)g->together << 1, g->holder, g->offset, g->block,
+			g->into};
 		for (unsigned column = 0; column < 9; column++)
 			columns_add(&c, column, row[column]);
 	}
@@ -307,6 +308,10 @@ struct error *leak_search(const struct leak_asked *asked, struct leak_chunk ret[
 		error = run(&now, &roots, &reading, &search);
 		if (!error)
 			error = put_all(&now, search, &roots, ret);
+		if (!error && asked->place.hold->is_waiting &&
+			!hold_still_waits(asked->place.hold, asked->place.shm))
+			error = error_create(
+				ERROR_ENVIRONMENT, "the process went on, or ended, meanwhile");
 		search_destroy(search);
 		leak_roots_deinit(&roots);
 	}

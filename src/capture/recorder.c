@@ -252,6 +252,14 @@ void recorder_tend(struct recorder *recorder)
 		recorder_checkpoint(recorder);
 }
 
+/* What a forked child frees that nobody knows may be its parent's: there only rows count. */
+static uint64_t wrong_frees(const struct recorder *r)
+{
+	uint64_t rows = r->bad_frees.written + r->bad_frees.rows.len;
+	uint64_t counted = r->tally.mismatched + (r->forked ? 0 : r->tally.unknown_frees);
+	return max(rows, counted);
+}
+
 static void fill_totals(
 	const struct recorder *r, const struct footer_summary *s, struct recorder_totals *ret)
 {
@@ -272,6 +280,7 @@ static void fill_totals(
 		.duration_ns = s->duration_ns,
 		.file_bytes = r->writer.offset,
 		.threads = t->threads_seen,
+		.wrong_frees = wrong_frees(r),
 		.memory_bytes = (uint64_t)usage.ru_maxrss * 1024,
 		.connected = 1,
 		.notes = s->notes,

@@ -84,8 +84,10 @@ struct recorder {
 	uint32_t in_flight; /* at the end: events that were begun, and will not be told any more */
 	int instructions;   /* see instructions.h; -1: not counted */
 	uint64_t marks;     /* set by the program or from outside, among the steps that are kept */
+	uint64_t forks;     /* that the process told */
 	uint64_t frees_added; /* of blocks whose address was given out again */
 	struct error *error;  /* the first that happened; recording goes on without the file */
+	bool has_search;      /* what a search for leaks came to is in the file */
 	bool outlived;        /* the process may go on for a moment after the end */
 	bool tids_differ; /* the target is in another PID namespace: thread ids say nothing here */
 };
@@ -100,6 +102,8 @@ struct recorder_end {
 struct recorder_totals {
 	uint64_t events, lost, repairs, allocations, allocated_bytes, frees, failed, live_blocks,
 		live_bytes, temporary, peak_bytes, peak_ns, duration_ns, file_bytes, threads;
+	uint64_t wrong_frees;  /* where blocks were freed twice, or wrongly; or how many, if that is
+				  more */
 	uint64_t memory_bytes; /* the collector's largest resident size */
 	uint32_t connected;    /* 1: the program loaded the runtime and answered */
 	uint32_t notes;        /* enum hpw_note */
@@ -151,6 +155,9 @@ void recorder_go_on(struct recorder *recorder);
 enum hw_leaving_what recorder_leaving_what(const struct recorder *recorder);
 /* Whether nothing was seen of the allocator that the program uses: a search would find nothing. */
 bool recorder_is_blind(const struct recorder *recorder);
+/* Whether a process that waits for an answer with its only thread has no block any more, for
+ * certain: takes all that has happened. */
+bool recorder_ends_empty(struct recorder *recorder);
 /* Whether the process says that there is nothing to search. */
 bool recorder_is_unsearched(const struct recorder *recorder);
 /* The search that it has asked for came to this: goes before recorder_go_on(). */
@@ -161,6 +168,9 @@ void recorder_beat(struct recorder *recorder);
 /* Writes a chunk with a payload made elsewhere, behind everything it may refer to. */
 void recorder_add_chunk(
 	struct recorder *recorder, enum hpw_chunk_type type, const void *payload, size_t bytes);
+
+/* The same of what refers to nothing; empties `payload`. False: it is not in the file. */
+bool recorder_add_plain(struct recorder *recorder, enum hpw_chunk_type type, struct buf *payload);
 
 /* After recorder_finish(), of a process that still lives: it waits for nothing any more. */
 void recorder_release(struct recorder *recorder);

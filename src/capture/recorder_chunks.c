@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "capture/instructions.h"
 #include "capture/shared_memory.h"
+#include "capture/site_stats.h"
 
 #include <stdlib.h>
 
@@ -17,7 +18,7 @@ void recorder_write_chunk(struct recorder *r, enum hpw_chunk_type type, bool ok,
 		error = writer_seal(&r->writer, type, &r->payload, r->aside);
 	else if (r->payload.len <= HPW_CHUNK_RAW_MAX)
 		error = writer_chunk(&r->writer, type, &r->payload, compress);
-	else if (type == HPW_STACKS || type == HPW_SITES)
+	else if (type == HPW_STACKS || type == HPW_SITES || recorder_needs_checkpoints(r))
 		error = error_create(ERROR_INTERNAL,
 			"a chunk of %zu bytes is too large to be written", r->payload.len);
 	/* Else it is a sum of the events, which a reader makes itself. */
@@ -76,6 +77,16 @@ void recorder_write_unrecorded(struct recorder *r, bool end)
 	recorder_write_chunk(r, HPW_UNRECORDED, ok, true);
 }
 
+bool recorder_add_plain(struct recorder *r, enum hpw_chunk_type type, struct buf *payload)
+{
+	bool ok = !r->error && !payload->failed && !r->aside &&
+		  buf_bytes(&r->payload, payload->data, payload->len);
+	if (ok)
+		recorder_write_chunk(r, type, true, true);
+	buf_clear(payload);
+	return ok && !r->error;
+}
+
 static uint32_t notes_of(const struct recorder *r)
 {
 	uint32_t notes = __atomic_load_n(&r->shm->notes, __ATOMIC_RELAXED);
@@ -113,6 +124,13 @@ static uint64_t resident_of(const struct recorder *r)
 	return told > r->resident_bytes ? told : r->resident_bytes;
 }
 
+static void write_table(
+	struct recorder *r, enum hpw_chunk_type type, const struct footer_summary *summary)
+{
+	bool ok = footer_table(&r->payload, type, &r->tally, summary);
+	recorder_write_chunk(r, type, ok, true);
+}
+
 /* The books as they stand, without the list of what is live. */
 struct footer_summary recorder_write_books(struct recorder *r, const struct recorder_end *end)
 {
@@ -134,12 +152,15 @@ struct footer_summary recorder_write_books(struct recorder *r, const struct reco
 		.end_tsc = now.tsc,
 		.duration_ns = now.ns - r->began.ns};
 	footer_rings(r->shm, &s);
-	static const enum hpw_chunk_type types[] = {
-		HPW_THREADS, HPW_SITE_STATS, HPW_SIZES, HPW_SUMMARY};
-	for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		bool ok = footer_table(&r->payload, types[i], &r->tally, &s);
-		recorder_write_chunk(r, types[i], ok, true);
-	}
+	write_table(r, HPW_THREADS, NULL);
+	uint32_t first = 0;
+	do {
+		bool ok = site_stats_put(&r->payload, &r->tally, first, SITE_STATS_ROWS);
+		recorder_write_chunk(r, HPW_SITE_STATS, ok, true);
+		first += SITE_STATS_ROWS;
+	} while (first < r->tally.site_count);
+	write_table(r, HPW_SIZES, NULL);
+	write_table(r, HPW_SUMMARY, &s);
 	return s;
 }
 
@@ -164,8 +185,7 @@ void recorder_checkpoint(struct recorder *r)
 static void write_threads(struct recorder *r)
 {
 	r->threads_written = r->tally.threads_seen;
-	bool ok = footer_table(&r->payload, HPW_THREADS, &r->tally, NULL);
-	recorder_write_chunk(r, HPW_THREADS, ok, true);
+	write_table(r, HPW_THREADS, NULL);
 }
 
 void recorder_write_new_threads(struct recorder *r)

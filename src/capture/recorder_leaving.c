@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A process that says that it ends, or wants to be searched, and waits for the answer. */
+#include "capture/hold.h"
 #include "capture/recorder.h"
 
 #include <limits.h>
@@ -47,6 +48,23 @@ bool recorder_is_blind(const struct recorder *recorder)
 {
 	uint32_t notes = __atomic_load_n(&recorder->shm->notes, __ATOMIC_RELAXED);
 	return notes & HW_NOTE_OWN_MALLOC || (recorder->own_malloc && !recorder->live.blocks);
+}
+
+bool recorder_ends_empty(struct recorder *recorder)
+{
+	const struct hw_shm *shm = recorder->shm;
+	struct hold hold;
+	if (recorder->mode.kind == MODE_SAMPLE || recorder_is_blind(recorder) ||
+		!hold_begin_waiting(recorder->pid, shm, &hold))
+		return false;
+	merge_pass_until(&recorder->merge, hold.heads);
+	bool waits = hold_still_waits(&hold, shm);
+	hold_end(&hold);
+	uint64_t lost = recorder->tally.lost + recorder->tally.repairs + recorder->blocks_dropped +
+			recorder->merge.dropped + recorder->merge.damaged;
+	for (unsigned i = 0; i < HW_LOST_REASONS; i++)
+		lost += __atomic_load_n(&shm->lost[i], __ATOMIC_RELAXED);
+	return waits && !lost && !recorder->live.blocks;
 }
 
 bool recorder_is_unsearched(const struct recorder *recorder)

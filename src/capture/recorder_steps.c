@@ -352,6 +352,7 @@ static void on_mark(void *context, uint32_t thread, const char *name, size_t byt
 static void on_fork(void *context, uint32_t thread, uint64_t stamp)
 {
 	struct recorder *r = context;
+	r->forks++;
 	char name[HPW_MARK_FORK_BYTES];
 	int n = snprintf(name, sizeof(name), HPW_MARK_FORK "%" PRIx64, stamp);
 	recorder_put_mark(r, thread, name, (size_t)n, stamp);

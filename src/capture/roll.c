@@ -16,42 +16,90 @@ void roll_deinit(struct roll *roll)
 	roll->turned_away_bytes = 0;
 }
 
-/* By allocations; before all others those that have none because they could not be seen. */
-static uint64_t rank(const struct recorder_totals *totals)
+static bool is_below(const struct recorder_totals *a, enum roll_rank rank_a,
+	const struct recorder_totals *b, enum roll_rank rank_b)
 {
-	return totals->notes & (HPW_NOTE_OWN_MALLOC | HPW_NOTE_NOT_ATTACHED) ? UINT64_MAX
-									     : totals->allocations;
+	return rank_a != rank_b ? rank_a < rank_b : a->peak_bytes < b->peak_bytes;
 }
 
-static struct collector_recording *place_find(
-	struct roll *roll, const struct recorder_totals *totals)
+/* What was not seen may be anything. */
+static bool may_hide(const struct recorder_totals *t)
 {
-	if (roll->named_count < COLLECTOR_NAMED_MAX)
-		return &roll->named[roll->named_count++];
-	uint32_t least = 0;
-	for (uint32_t i = 1; i < roll->named_count; i++) {
-		if (rank(&roll->named[i].totals) < rank(&roll->named[least].totals))
-			least = i;
+	return t->lost || t->write_error || t->notes & ~(uint32_t)HPW_NOTE_SANDBOXED;
+}
+
+/* It has no place any more. Where every block was freed, and all were seen, there is no leak. */
+static void leave_untold(struct roll *roll, const struct recorder_totals *t)
+{
+	bool wrong_frees = t->wrong_frees || may_hide(t);
+	roll->end.untold_frees += wrong_frees;
+	roll->end.untold += wrong_frees || t->live_blocks;
+}
+
+/* Takes a place away; the others move up. */
+static void take_out(struct roll *roll, uint32_t which)
+{
+	roll->named_count--;
+	memmove(&roll->named[which], &roll->named[which + 1],
+		(roll->named_count - which) * sizeof(roll->named[0]));
+}
+
+/* NULL: others have more to tell. */
+static struct roll_named *place_find(
+	struct roll *roll, const struct recorder_totals *totals, enum roll_rank rank)
+{
+	const struct roll_named *named = roll->named;
+	if (roll->named_count == COLLECTOR_NAMED_MAX) {
+		uint32_t most = 0, least;
+		for (uint32_t i = 1; i < roll->named_count; i++) {
+			if (named[i].about.totals.peak_bytes > named[most].about.totals.peak_bytes)
+				most = i;
+		}
+		bool has_most = totals->peak_bytes > named[most].about.totals.peak_bytes;
+		if (has_most)
+			most = UINT32_MAX;
+		least = most == 0;
+		for (uint32_t i = 0; i < roll->named_count; i++) {
+			if (i != most && is_below(&named[i].about.totals, named[i].rank,
+						 &named[least].about.totals, named[least].rank))
+				least = i;
+		}
+		if (!has_most &&
+			!is_below(&named[least].about.totals, named[least].rank, totals, rank)) {
+			leave_untold(roll, totals);
+			return NULL;
+		}
+		leave_untold(roll, &named[least].about.totals);
+		take_out(roll, least);
 	}
-	if (rank(totals) <= rank(&roll->named[least].totals))
-		return NULL;
-	memmove(&roll->named[least], &roll->named[least + 1],
-		(roll->named_count - least - 1) * sizeof(roll->named[0]));
-	return &roll->named[roll->named_count - 1];
+	return &roll->named[roll->named_count++];
 }
 
-void roll_add(
-	struct roll *roll, const struct subject *subject, const struct recorder_totals *totals)
+void roll_add(struct roll *roll, const struct subject *subject,
+	const struct recorder_totals *totals, enum roll_rank rank)
 {
 	roll->end.recordings++;
 	roll->end.processes += !subject->completed;
-	struct collector_recording *place = place_find(roll, totals);
+	struct roll_named *place = place_find(roll, totals, rank);
 	if (!place)
 		return;
-	*place = (struct collector_recording){
+	place->rank = rank;
+	place->about = (struct collector_recording){
 		.pid = subject->pid, .image = subject->images - 1, .totals = *totals};
-	memcpy(place->command, subject->command, sizeof(place->command));
-	memcpy(place->file, subject->file, sizeof(place->file));
+	memcpy(place->about.command, subject->command, sizeof(place->about.command));
+	memcpy(place->about.file, subject->file, sizeof(place->about.file));
+}
+
+void roll_take_file(struct roll *roll, const char *file)
+{
+	roll->end.recordings--;
+	roll->end.small++;
+	for (uint32_t i = 0; i < roll->named_count; i++) {
+		if (strcmp(roll->named[i].about.file, file))
+			continue;
+		take_out(roll, i);
+		return;
+	}
 }
 
 bool roll_turn_away(struct roll *roll, pid_t pid)
@@ -128,7 +176,8 @@ void roll_tell(struct roll *roll, int control)
 	const struct timeval limit = {2, 0};
 	setsockopt(control, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 	for (uint32_t i = 0; i < roll->named_count; i++) {
-		if (send(control, &roll->named[i], sizeof(roll->named[i]), MSG_NOSIGNAL) < 0)
+		if (send(control, &roll->named[i].about, sizeof(roll->named[i].about),
+			    MSG_NOSIGNAL) < 0)
 			return;
 	}
 	roll->end.is_end = 1;

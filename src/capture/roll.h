@@ -9,8 +9,22 @@
 #include "capture/collector.h"
 #include "capture/subject.h"
 
+/* What recordings are kept for that are too many to name all: higher ones first, then those with
+ * larger peaks. */
+enum roll_rank {
+	ROLL_MAY_GO,      /* it may become a row of another: small.h */
+	ROLL_STAYS,       /* nothing special */
+	ROLL_ENDED_BADLY, /* as many do that are only asked something */
+	ROLL_TELLS,       /* wrong frees, leaks perhaps, or what nobody could see */
+};
+
+struct roll_named {
+	struct collector_recording about;
+	enum roll_rank rank;
+};
+
 struct roll {
-	struct collector_recording named[COLLECTOR_NAMED_MAX]; /* as they ended */
+	struct roll_named named[COLLECTOR_NAMED_MAX]; /* as they ended */
 	uint32_t named_count;
 	uint8_t *turned_away; /* bit set of PIDs, each counted once however many programs it became
 			       */
@@ -20,10 +34,13 @@ struct roll {
 
 void roll_deinit(struct roll *roll);
 
-/* A recording is complete. Of very many those with the most allocations are kept, and those that
- * nobody could look into. */
-void roll_add(
-	struct roll *roll, const struct subject *subject, const struct recorder_totals *totals);
+/* A recording is complete. Of very many those of the highest ranks are kept, and in any case the
+ * one with the largest peak. */
+void roll_add(struct roll *roll, const struct subject *subject,
+	const struct recorder_totals *totals, enum roll_rank rank);
+
+/* A recording that was added has become a row of another. */
+void roll_take_file(struct roll *roll, const char *file);
 
 /* True: this process is turned away for the first time. Count it by roll_unrecorded(). */
 bool roll_turn_away(struct roll *roll, pid_t pid);

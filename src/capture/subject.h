@@ -31,15 +31,16 @@ struct subject {
 	uint64_t
 		ended_ns; /* when it was seen to have ended; 0: it lives, or that was not put off */
 	uint32_t images;  /* said hello so far */
-	uint32_t completed;                /* recordings of them */
-	uint64_t rings_inode;              /* of the present image's memory */
-	bool takes_along;                  /* the collector dies soon after the present image */
-	bool searched;                     /* the present image's end, for leaks */
-	struct leak_job *leaks;            /* a search in the present image, or NULL */
-	struct hold_watch watch;           /* for a fatal signal, if it is to be searched then */
-	struct judge *judge;               /* of one that the program asked for, or NULL */
-	char command[SUBJECT_COMMAND_MAX]; /* base name of the present image's program */
-	char file[SUBJECT_FILE_MAX];       /* of the present image */
+	uint32_t completed;                   /* recordings of them */
+	uint64_t image_number, parent_number; /* in the lineage, of the present image */
+	uint64_t rings_inode;                 /* of the present image's memory */
+	bool takes_along;                     /* the collector dies soon after the present image */
+	bool searched;                        /* the present image's end, for leaks */
+	struct leak_job *leaks;               /* a search in the present image, or NULL */
+	struct hold_watch watch;              /* for a fatal signal, if it is to be searched then */
+	struct judge *judge;                  /* of one that the program asked for, or NULL */
+	char command[SUBJECT_COMMAND_MAX];    /* base name of the present image's program */
+	char file[SUBJECT_FILE_MAX];          /* of the present image */
 };
 
 /* NULL: no memory, or the process has gone already. */

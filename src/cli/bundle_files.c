@@ -236,8 +236,9 @@ static struct error *add_source(
 	bool has_place = bundle_place_below(&to, BUNDLE_SOURCES, search->file);
 	const struct bundle_file row = {
 		.kind = BUNDLE_KIND_SOURCE, .from = (char *)source.found, .to = to.data};
-	const struct bundle_missing missing = {
-		.kind = BUNDLE_KIND_SOURCE, .path = (char *)search->file, .why = "not found"};
+	const struct bundle_missing missing = {.kind = BUNDLE_KIND_SOURCE,
+		.path = (char *)search->file,
+		.why = source.refused ? "its name is none of source code" : "not found"};
 	if (!error && to.failed)
 		error = error_no_memory();
 	else if (!error && source.found && has_place)

@@ -7,10 +7,10 @@
 #include "cli/leak_options.h"
 #include "cli/leak_report.h"
 #include "cli/limits.h"
+#include "cli/main_program.h"
 #include "cli/message.h"
 #include "cli/operands.h"
 #include "cli/output.h"
-#include "cli/recordings.h"
 #include "views/budget_view.h"
 
 #define EXCEEDED 1
@@ -198,11 +198,9 @@ static int answer(const struct command *command, struct request *request, char *
 	if (count > 1)
 		return options_wrong(command, "one recording is judged, not %d", count);
 	_cleanup_free_ char *newest = NULL;
-	struct error *error = count ? NULL : recording_newest(&newest);
+	struct error *error = count ? NULL : main_program_newest(&newest);
 	if (error)
 		return message_error(error);
-	if (newest)
-		message("reading %s, the newest recording here", newest);
 	const char *file = count ? words[0] : newest;
 	request->view.labels[1] = file;
 	_cleanup_(suppressions_cleanup) struct suppressions *suppressions = NULL;

@@ -8,9 +8,9 @@
 #include "base/cleanup.h"
 #include "capture/ask.h"
 #include "cli/leak_report.h"
+#include "cli/main_program.h"
 #include "cli/message.h"
 #include "cli/recording_options.h"
-#include "cli/recordings.h"
 
 static const struct option_spec option_specs[] = {
 	{OPT_LEAK_CHECK, "leak-check", "[=WHAT]",
@@ -82,10 +82,9 @@ static int show(struct request *request, const char *word)
 static int show_newest(struct request *request)
 {
 	_cleanup_free_ char *newest = NULL;
-	struct error *error = recording_newest(&newest);
+	struct error *error = main_program_newest(&newest);
 	if (error)
 		return message_error(error);
-	message("reading %s, the newest recording here", newest);
 	return leak_report_show(request->report, newest, STDOUT_FILENO, false);
 }
 
@@ -144,7 +143,9 @@ const struct command command_leaks = {
 		"\n"
 		"Options are called as Valgrind's that mean the same. The exit status is 0 unless "
 		"--error-exitcode\n"
-		"is given: then it is that if there are errors, and 3 if that cannot be decided "
+		"is given: then it is that if there are errors (leaks of these kinds, or frees "
+		"that were "
+		"wrong), and 3 if that cannot be decided "
 		"(no "
 		"search, one that\n"
 		"was made before the end, an allocator that was not seen…).\n",

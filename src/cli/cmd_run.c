@@ -74,8 +74,9 @@ static struct error *check(struct request *request)
 	leak_judge_init(&request->judge, &request->leaks);
 	request->recording.launch.judge = leak_judge;
 	request->recording.launch.judge_context = &request->judge;
-	if (!at_end && !search->on_death)
+	if (!at_end && !search->on_death && request->leaks.error_exitcode == LEAK_NO_EXITCODE)
 		return NULL;
+	request->leaks.errors_only = !at_end && !search->on_death;
 	return leak_report_create(&request->leaks, &request->report);
 }
 
@@ -232,16 +233,30 @@ static void add_unrecorded(struct text *text, const struct collector_end *end)
 	}
 }
 
-static void say_others(const struct collector_end *end)
+static void say_others(const struct collector_end *end, const char *file)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
+	if (end->small) {
+		text_add_counted(&text, end->small, "small recording has no file of its own: its",
+			"small recordings have no file of their own: their");
+		text_printf(&text, " totals are in %s; --all-processes keeps a file for each",
+			short_name(file));
+		say_text(&text);
+	}
 	if (end->living) {
 		text_add_counted(
 			&text, end->living, "other process goes on", "other processes go on");
 		text_add(&text, end->living == 1 ? "; its recording is complete when it has ended"
 						 : "; their recordings are complete when they have "
 						   "ended");
+		say_text(&text);
+	}
+	if (end->silent) {
+		text_add_counted(
+			&text, end->silent, "other process goes on", "other processes go on");
+		text_add(&text, " without an allocation so far; from the first one on what is "
+				"allocated is recorded");
 		say_text(&text);
 	}
 	if (end->unrecorded) {
@@ -277,7 +292,8 @@ static const struct collector_recording *say_faults(const struct launch_result *
 		const struct recorder_totals *t = &r->recordings[i].totals;
 		if (t->write_error)
 			message("%s", t->message);
-		if (t->allocations > most->totals.allocations)
+		/* Of equal ones the last: a wrapper (env, nice) ends before what it went on as. */
+		if (t->peak_bytes >= most->totals.peak_bytes)
 			most = &r->recordings[i];
 	}
 	return most;
@@ -289,14 +305,14 @@ static void say_end(const struct launch_result *r, bool quiet)
 	const struct collector_recording *first = say_faults(r);
 	if (!first || quiet)
 		return;
-	bool one = r->end.recordings == 1;
+	bool one = r->end.recordings == 1 && !r->end.small;
 	if (r->sampled)
 		message("sampled; the report has the estimates");
 	else if (one)
 		say_totals(&first->totals);
 	else
 		say_recordings(r);
-	say_others(&r->end);
+	say_others(&r->end, r->file);
 	if (!one || r->end.living)
 		say_all(r->file);
 	if (first->totals.file_gone)
@@ -307,7 +323,7 @@ static void say_end(const struct launch_result *r, bool quiet)
 			short_name(first->file));
 	else
 		message("now type: heapwise report %s%s", short_name(first->file),
-			one ? "" : " (the one with the most allocations)");
+			one ? "" : " (the one with the largest peak)");
 }
 
 /* Ends as the program did; a second core file would help nobody. */
@@ -357,32 +373,33 @@ static void say_leaks(const struct launch_result *r, struct leak_report *report)
 
 /* Processes that no search tells of; those that were left out as the user wished count for nothing.
  */
-static uint64_t count_unsearched(const struct launch_result *r)
+static uint64_t count_unsearched(const struct launch_result *r, bool errors_only)
 {
-	uint64_t unwanted = 0;
+	uint64_t unwanted = 0, untold = errors_only ? r->end.untold_frees : r->end.untold;
 	for (unsigned i = 0; i < COLLECTOR_UNRECORDED_MAX; i++) {
 		const struct collector_unrecorded *one = &r->end.unrecorded_named[i];
 		if (hpw_unrecorded_reason(one->reason) == UNRECORDED_UNWANTED)
 			unwanted += one->count;
 	}
-	return r->end.unrecorded - unwanted + r->end.living +
-	       (r->end.recordings - r->recording_count);
+	return r->end.unrecorded - unwanted + r->end.living + r->end.silent + untold;
 }
 
 /* Whether leaks that somebody wants a status for may be where nobody searched. Says so. */
-static bool is_undecided(const struct launch_result *r, const struct leak_report *report)
+static bool is_undecided(const struct launch_result *r, const struct request *request)
 {
+	const struct leak_report *report = request->report;
 	if (!leak_report_is_gate(report))
 		return false;
 	if (r->collector != LAUNCH_COLLECTOR_TOLD || !r->recording_count)
 		return true;
-	uint64_t unsearched = count_unsearched(r);
+	uint64_t unsearched = count_unsearched(r, request->leaks.errors_only);
 	if (unsearched) {
 		_cleanup_(text_deinit) struct text text;
 		text_init(&text);
 		text_add_counted(&text, unsearched, "process", "processes");
-		text_printf(&text, " that the program started %s not searched for leaks",
-			unsearched == 1 ? "was" : "were");
+		text_printf(&text, " that the program started %s not %s",
+			unsearched == 1 ? "was" : "were",
+			request->leaks.errors_only ? "looked at" : "searched for leaks");
 		add_unrecorded(&text, &r->end);
 		text_add(&text, "; --children leaves out those that don't matter");
 		say_text(&text);
@@ -405,7 +422,7 @@ static int conclude(const struct request *request, const struct launch_result *r
 		return -1;
 	if (leak_report_fails(request->report))
 		return leak_report_exitcode(request->report);
-	bool undecided = is_undecided(result, request->report);
+	bool undecided = is_undecided(result, request);
 	return undecided && !WEXITSTATUS(result->status) ? EXIT_OURS : -1;
 }
 
@@ -462,8 +479,11 @@ const struct command command_run = {
 		 "Processes that the program starts are recorded too. The program gets FILE, x.hpw "
 		 "say; another\n"
 		 "process x.PID.hpw; a program that a process goes on as (exec) x.PID.N.hpw, N "
-		 "from 1. The command\n"
-		 "returns when the program ends; a collector stays for processes that live on, "
+		 "from 1. Small\n"
+		 "ones that ended well have no files: their totals are in FILE "
+		 "(--all-processes keeps them all).\n"
+		 "The command returns when the program ends; a collector stays for processes that "
+		 "live on, "
 		 "and completes\n"
 		 "their recordings. --children 'cc*' records only processes of programs whose "
 		 "file name matches.\n"
@@ -472,7 +492,8 @@ const struct command command_run = {
 		 "what was found\n"
 		 "stands on stderr; 'heapwise leaks' shows it again, in other forms. With "
 		 "--error-exitcode=N the exit\n"
-		 "status is N if there are errors, and 125 if that cannot be decided of one of the "
+		 "status is N if there are errors (leaks, where they are searched for, and wrong "
+		 "frees), and 125 if that cannot be decided of one of the "
 		 "processes and the\n"
 		 "program's own is 0. A program that "
 		 "calls functions\n"

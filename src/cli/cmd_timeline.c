@@ -6,8 +6,8 @@
 #include "analysis/timeline.h"
 #include "base/cleanup.h"
 #include "cli/bundles.h"
+#include "cli/main_program.h"
 #include "cli/message.h"
-#include "cli/recordings.h"
 #include "cli/stack_view.h"
 #include "cli/timeline_options.h"
 
@@ -113,10 +113,9 @@ static struct error *leave_out(struct request *request, const char *path, bool *
 static int find_file(struct request *request)
 {
 	if (!request->path) {
-		struct error *error = recording_newest(&request->newest);
+		struct error *error = main_program_newest(&request->newest);
 		if (error)
 			return message_error(error);
-		message("reading %s, the newest recording here", request->newest);
 		request->path = request->newest;
 	}
 	return 0;

@@ -45,7 +45,7 @@ enum leak_option {
 		{OPT_ERRORS_FOR_LEAK_KINDS, "errors-for-leak-kinds", "LIST",                       \
 			"kinds that are errors (default: definite,possible)"},                     \
 		{OPT_ERROR_EXITCODE, "error-exitcode", "N",                                        \
-			"the exit status if there are errors"},                                    \
+			"the exit status if there are errors: leaks of these kinds, wrong frees"}, \
 		{OPT_SUPPRESSIONS, "suppressions", "FILE",                                         \
 			"leaks that are known, in Valgrind's form or LSan's; may be repeated"},    \
 		{OPT_DEFAULT_SUPPRESSIONS, "default-suppressions", "yes|no",                       \
@@ -96,6 +96,7 @@ struct leak_options {
 	struct suppression_files suppressions;
 	struct symbol_options symbols;
 	bool default_suppressions, gen_suppressions, libc_freeres;
+	bool errors_only;   /* nobody asked for leaks: wrong frees alone are told */
 	int error_exitcode; /* LEAK_NO_EXITCODE */
 	const char *log_file;
 	const char *format;

@@ -209,6 +209,8 @@ struct error *leak_report_create(const struct leak_options *options, struct leak
 		.list_suppressed = options->show_error_list,
 		.verbose = options->verbose,
 		.all_frames = options->all_frames,
+		.errors_only = options->errors_only,
+		.no_errors = options->as_lsan,
 		.quiet = options->quiet,
 		.version = HW_VERSION,
 		.limit = options->limit ? options->limit : default_limit(options),
@@ -331,14 +333,14 @@ static void count(
 	struct leak_report *report, const struct model *model, const struct leaks_outcome *outcome)
 {
 	const struct target *target = model_target(model);
-	if (!outcome->doubt) {
-		report->errors += outcome->errors;
+	report->errors += outcome->doubt ? 0 : outcome->errors;
+	report->errors += outcome->wrong_doubt ? 0 : outcome->wrong;
+	const char *doubt = outcome->doubt ? outcome->doubt : outcome->wrong_doubt;
+	if (!doubt || !leak_report_is_gate(report) || target->exit_kind == EXIT_KIND_EXEC)
 		return;
-	}
-	if (!leak_report_is_gate(report) || target->exit_kind == EXIT_KIND_EXEC)
-		return;
-	message("%s (%" PRIu32 "): whether it has leaks cannot be decided: %s",
-		target->command_len ? target->command[0] : "?", target->pid, outcome->doubt);
+	message("%s (%" PRIu32 "): whether it has %s cannot be decided: %s",
+		target->command_len ? target->command[0] : "?", target->pid,
+		outcome->doubt ? "leaks" : "invalid or mismatched frees", doubt);
 	report->undecided++;
 }
 

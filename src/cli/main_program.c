@@ -9,6 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "cli/message.h"
+#include "cli/recordings.h"
 #include "model/model.h"
 #include "sources/source.h"
 
@@ -128,6 +130,37 @@ static size_t find_stem(const struct search *search)
 	if (twice < once && exists(search->folder, search->name, twice))
 		return twice;
 	return once < len && exists(search->folder, search->name, once) ? once : len;
+}
+
+struct error *main_program_newest(char **ret)
+{
+	_cleanup_free_ char *newest = NULL;
+	struct error *error = recording_newest(&newest);
+	if (error)
+		return error;
+	_cleanup_(main_program_deinit) struct main_program program = {.path = NULL};
+	error = main_program_find(newest, &program);
+	if (error)
+		return error;
+	if (program.count > 1)
+		message("reading %s (%s): of %zu recordings of the newest run here the one with "
+			"the largest peak; 'heapwise report .' shows all",
+			program.path, program.command, program.count);
+	else
+		message("reading %s, the newest recording here", newest);
+	*ret = steal_ptr(program.path);
+	return NULL;
+}
+
+bool main_program_is_first(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	_cleanup_free_ char *folder = strndup(path, (size_t)(name - path));
+	if (!folder)
+		return true;
+	const struct search search = {.folder = folder, .name = name};
+	return find_stem(&search) == length_of(name);
 }
 
 struct error *main_program_find(const char *path, struct main_program *ret)

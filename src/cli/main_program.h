@@ -8,6 +8,7 @@
 #ifndef CLI_MAIN_PROGRAM_H
 #define CLI_MAIN_PROGRAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,5 +28,15 @@ void main_program_deinit(struct main_program *program);
  * FILE.PID.N.hpw. Files that can't be read are passed over; errors are of memory or the folder.
  */
 struct error *main_program_find(const char *path, struct main_program *ret) must_check_;
+
+/* That of the newest run whose recordings are in the current folder: says which it is, and how to
+ * see the others. The caller frees the path. */
+struct error *main_program_newest(char **ret) must_check_;
+
+/*
+ * Whether a recording is, by its name and those beside it, the first of a run: FILE.hpw. Who names
+ * another one of the run knows of them, and need not be told.
+ */
+bool main_program_is_first(const char *path);
 
 #endif

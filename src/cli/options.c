@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/message.h"
 #include "cli/output.h"
+#include "cli/suggest.h"
 
 #define OPTIONS_MAX 64
 #define LETTER_MAX 255
@@ -62,10 +64,22 @@ static int stop(struct options *options, int exit_code)
 	return -1;
 }
 
-/* The word that getopt_long could not use. A bad letter may stand inside a group of letters. */
+/* The word that getopt_long could not use; problem NULL: there is no such option. A bad letter may
+ * stand inside a group of letters. */
 static int wrong_option(struct options *options, const char *problem)
 {
 	const char *word = options->argv[optind - 1];
+	if (!problem && !strncmp(word, "--", 2)) {
+		_cleanup_(text_deinit) struct text text;
+		text_init(&text);
+		suggest_option(options->command, word, &text);
+		const char *words = text.data ? text.data : "unknown option";
+		if (!options->origin)
+			return stop(options, options_wrong(options->command, "%s", words));
+		message("%s: %s; nothing is recorded", options->origin, words);
+		return stop(options, ERROR_USAGE);
+	}
+	problem = problem ? problem : "unknown option";
 	if (options->origin) {
 		message("%s: %s '%s'; nothing is recorded", options->origin, problem, word);
 		return stop(options, ERROR_USAGE);
@@ -95,7 +109,7 @@ int options_next(struct options *options)
 			return wrong_option(options, "unknown option");
 		return stop(options, command_print_help(options->command));
 	case '?':
-		return wrong_option(options, "unknown or ambiguous option");
+		return wrong_option(options, NULL);
 	case ':':
 		return wrong_option(options, "no value for option");
 	default:

@@ -34,6 +34,9 @@ bool recording_options_take(struct recording_options *options, int id, const cha
 	case OPT_CHILDREN:
 		options->launch.children = argument;
 		return true;
+	case OPT_ALL_PROCESSES:
+		options->launch.all_processes = true;
+		return true;
 	case OPT_MODE:
 		options->mode = argument;
 		return true;

@@ -17,6 +17,7 @@ enum recording_option {
 	OPT_RING,
 	OPT_MAX_FILE,
 	OPT_LEAK_CHECK,
+	OPT_ALL_PROCESSES,
 	OPT_LEAK_CHECK_AT,
 	OPT_LEAK_CHECK_ON_DEATH,
 	OPT_LEAK_CHECK_HEURISTICS,
@@ -34,6 +35,8 @@ enum recording_option {
 		{OPT_CHILDREN, "children", "WHICH",                                                \
 			"other processes to record: all (default), no, or a pattern of program "   \
 			"names"},                                                                  \
+		{OPT_ALL_PROCESSES, "all-processes", NULL,                                         \
+			"a file for each process, also for those that allocate next to nothing"},  \
 		{OPT_MODE, "mode", "MODE",                                                         \
 			"exact (default): every event; aggregate: its sums alone, in a small "     \
 			"file; sample[:BYTES]: one block about every BYTES (default 512K), "       \

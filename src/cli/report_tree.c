@@ -65,13 +65,8 @@ static struct error *groups_keep(const struct model *model, struct unrecorded_gr
 	return error;
 }
 
-/* Keeps what the table shows; the model goes, there may be thousands of them. */
-static struct error *rows_add(struct rows *rows, const char *path)
+static struct error *rows_push(struct rows *rows, const struct tree_row *row)
 {
-	_cleanup_(model_cleanup) struct model *model = NULL;
-	struct error *error = source_open(path, &model);
-	if (error)
-		return error;
 	if (rows->len == rows->cap) {
 		size_t cap = rows->cap ? rows->cap * 2 : 64;
 		struct tree_row *moved = realloc(rows->data, cap * sizeof(*moved));
@@ -80,6 +75,38 @@ static struct error *rows_add(struct rows *rows, const char *path)
 		rows->data = moved;
 		rows->cap = cap;
 	}
+	rows->data[rows->len++] = *row;
+	return row->file && row->command ? NULL : error_no_memory();
+}
+
+/* Processes that are told in this recording. */
+static struct error *rows_add_small(struct rows *rows, const struct model *model, const char *path)
+{
+	size_t count;
+	const struct small_process *small = model_small(model, &count);
+	struct error *error = NULL;
+	for (size_t i = 0; i < count && !error; i++) {
+		const struct tree_row row = {.target = small[i].target,
+			.totals = small[i].totals,
+			.lost_events = small[i].lost_events,
+			.duration_ns = small[i].duration_ns,
+			.children_unrecorded = small[i].children_unrecorded,
+			.complete = true,
+			.small = true,
+			.file = strdup(path),
+			.command = strdup(small[i].command)};
+		error = rows_push(rows, &row);
+	}
+	return error;
+}
+
+/* Keeps what the table shows; the model goes, there may be thousands of them. */
+static struct error *rows_add(struct rows *rows, const char *path)
+{
+	_cleanup_(model_cleanup) struct model *model = NULL;
+	struct error *error = source_open(path, &model);
+	if (error)
+		return error;
 	const struct recording *recording = model_recording(model);
 	struct tree_row row = {.target = *model_target(model),
 		.totals = *model_totals(model),
@@ -92,10 +119,12 @@ static struct error *rows_add(struct rows *rows, const char *path)
 		.file = strdup(path),
 		.command = command_text(model_target(model))};
 	error = groups_keep(model, &row.unrecorded);
-	rows->data[rows->len++] = row;
-	if (!error && !(row.file && row.command))
-		error = error_no_memory();
-	return error;
+	struct error *full = rows_push(rows, &row);
+	if (error || full) {
+		error_destroy(error ? full : NULL);
+		return error ? error : full;
+	}
+	return rows_add_small(rows, model, path);
 }
 
 static void rows_read(struct rows *rows, const char *path)

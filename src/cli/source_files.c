@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
@@ -37,6 +38,44 @@ static struct error *add_tried(struct listing_source *source, char *path)
 	return NULL;
 }
 
+/*
+ * Endings of source code, as compilers, preprocessors and generators of parsers name their files;
+ * after gcc's manual (3.2 "Options Controlling the Kind of Output") and those of other languages.
+ */
+static const char *const SOURCE_ENDINGS[] = {"c", "cc", "cp", "cxx", "cpp", "c++", "h", "hh", "hp",
+	"hxx", "hpp", "h++", "i", "ii", "inc", "inl", "ipp", "ixx", "tcc", "tpp", "txx", "cppm",
+	"def", "tab", "s", "sx", "asm", "m", "mi", "mm", "mii", "f", "for", "ftn", "fpp", "f77",
+	"f90", "f95", "f03", "f08", "ada", "adb", "ads", "d", "di", "go", "rs", "zig", "nim", "v",
+	"vala", "vapi", "swift", "pas", "pp", "p", "y", "yy", "ypp", "l", "ll", "lpp", "re", "rl",
+	"gperf", "cu", "cuh", "cl", "ispc", "java", "kt", "kts", "scala", "groovy", "clj", "cs",
+	"fs", "vb", "py", "pyi", "pyx", "pxd", "pxi", "rb", "pl", "pm", "xs", "php", "lua", "tcl",
+	"r", "jl", "js", "mjs", "cjs", "jsx", "ts", "tsx", "coffee", "ml", "mli", "hs", "lhs",
+	"erl", "ex", "exs", "lisp", "lsp", "scm", "el", "cob", "cbl", "hip", "metal", "qml"};
+
+/*
+ * Whether a name is one of source code: by its ending, or it is a header without one, as C++ has
+ * them. What a recording or debug information names may be any file that its reader may read.
+ */
+static bool is_source_name(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	name = name ? name + 1 : path;
+	const char *dot = strrchr(name, '.');
+	if (!dot)
+		return strstr(path, "/include/c++/") != NULL;
+	for (size_t i = 0; i < sizeof(SOURCE_ENDINGS) / sizeof(*SOURCE_ENDINGS); i++)
+		if (!strcasecmp(dot + 1, SOURCE_ENDINGS[i]))
+			return true;
+	return false;
+}
+
+/* The path may lead elsewhere through links: both names must be source code's. */
+static bool is_source(const char *path)
+{
+	_cleanup_free_ char *real = realpath(path, NULL);
+	return real && is_source_name(path) && is_source_name(real);
+}
+
 /* Whether it is there and could be read; then all is set. */
 static struct error *try_path(
 	struct listing_source *source, char *path, uint64_t recorded_ns, bool *ret_found)
@@ -48,6 +87,10 @@ static struct error *try_path(
 	*ret_found = false;
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
 		return NULL;
+	if (!is_source(path)) {
+		source->refused = path;
+		return NULL;
+	}
 	uint8_t *data;
 	_cleanup_error_ struct error *unread =
 		read_file(path, SOURCE_BYTES_MAX, &data, &source->len);

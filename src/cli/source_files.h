@@ -19,8 +19,9 @@ struct source_search {
 
 /*
  * Looks for the file: in the bundle; at its own place, or from `cwd` on if it is relative; then
- * below each folder, with as many of its last parts as are there. Not found is no error. The caller
- * deinits *ret.
+ * below each folder, with as many of its last parts as are there. A file whose name (or that of
+ * what it links to) is none of source code is not read: its path is in `refused`. Not found is no
+ * error. The caller deinits *ret.
  */
 struct error *source_file_find(
 	const struct source_search *search, struct listing_source *ret) must_check_;

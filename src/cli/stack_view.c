@@ -95,6 +95,9 @@ static int stack_view_open(struct stack_view *view, struct view_request *request
 	struct error *error = profile_build(
 		view->model, request->options.all_frames, &request->filter, &view->profile);
 	progress_end();
+	if (!error && view->profile.filter)
+		error = filter_check_left(
+			&request->filter, &view->profile.all, profile_rows(&view->profile));
 	return error ? message_error(error) : 0;
 }
 

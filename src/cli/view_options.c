@@ -113,6 +113,9 @@ static bool take_blocks(
 		return take_life(options, true, &blocks->min_life_ns, blocks);
 	case VIEW_OPT_MAX_AGE:
 		return take_life(options, true, &blocks->max_life_ns, blocks);
+	case VIEW_OPT_TEMPORARY_WITHIN:
+		return options_number(
+			options, options->argument, "temporary-within", &blocks->temporary_within);
 	default:
 		blocks->thread = options->argument;
 		return true;
@@ -242,6 +245,7 @@ bool view_options_take(const struct options *options, int id, struct view_reques
 	case VIEW_OPT_MAX_LIFETIME:
 	case VIEW_OPT_MIN_AGE:
 	case VIEW_OPT_MAX_AGE:
+	case VIEW_OPT_TEMPORARY_WITHIN:
 		return take_blocks(options, (enum view_option)id, &request->blocks);
 	case VIEW_OPT_TAGFOCUS:
 		return take_tag(options, request);
@@ -327,9 +331,7 @@ bool view_request_files(const struct command *command, struct view_request *requ
 const struct source_blocks *view_request_blocks(const struct view_request *request)
 {
 	const struct source_blocks *blocks = &request->blocks;
-	bool given = blocks->min_size || blocks->max_size || blocks->thread || blocks->by_life ||
-		     blocks->left_out;
-	return given ? blocks : NULL;
+	return source_blocks_are_all(blocks) && blocks->temporary_within <= 1 ? NULL : blocks;
 }
 
 /* Which moments the view wants. */
@@ -481,24 +483,6 @@ static int anonymize(struct view_request *request, struct model *model)
 	return error ? message_error(error) : 0;
 }
 
-/* Of the newest run the main program: says which, and how to see the others. */
-static struct error *take_main_program(char **newest)
-{
-	_cleanup_(main_program_deinit) struct main_program program;
-	struct error *error = main_program_find(*newest, &program);
-	if (error)
-		return error;
-	if (program.count > 1)
-		message("reading %s (%s): of %zu recordings of the newest run here the one with "
-			"the largest peak; 'heapwise report .' shows all",
-			program.path, program.command, program.count);
-	else
-		message("reading %s, the newest recording here", *newest);
-	free(*newest);
-	*newest = steal_ptr(program.path);
-	return NULL;
-}
-
 /* The first recording of a run may be of who only started the program: then says where that is. */
 static void point_to_main_program(const char *path)
 {
@@ -520,14 +504,11 @@ int view_request_open(
 	if (request->anonymize && !can_be_anonymous(request))
 		return ERROR_USAGE;
 	if (!path) {
-		struct error *error = recording_newest(&newest);
-		if (error)
-			return message_error(error);
-		error = take_main_program(&newest);
+		struct error *error = main_program_newest(&newest);
 		if (error)
 			return message_error(error);
 		path = newest;
-	} else if (!request->more_count) {
+	} else if (!request->more_count && main_program_is_first(path)) {
 		point_to_main_program(path);
 	}
 	progress_begin("reading %s", path);

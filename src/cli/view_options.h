@@ -63,6 +63,7 @@ enum view_option {
 	VIEW_OPT_MAX_LIFETIME,
 	VIEW_OPT_MIN_AGE,
 	VIEW_OPT_MAX_AGE,
+	VIEW_OPT_TEMPORARY_WITHIN,
 	VIEW_OPT_TAGFOCUS,
 	VIEW_OPT_COLOUR,
 	VIEW_OPT_NO_PAGER,
@@ -114,6 +115,9 @@ enum view_option {
 		{VIEW_OPT_MIN_AGE, "min-age", "TIME",                                              \
 			"only blocks that are live at the end, and then so old and older"},        \
 		{VIEW_OPT_MAX_AGE, "max-age", "TIME", "… and younger"},                            \
+		{VIEW_OPT_TEMPORARY_WITHIN, "temporary-within", "N",                               \
+			"temporary is what its thread freed within N allocations of its own "      \
+			"(default: 1, before the next one)"},                                      \
 		{VIEW_OPT_TAGFOCUS, "tagfocus", "TAG",                                             \
 			"only blocks with such a tag: sizes (64:1kb, 1mb:, bytes=64), "            \
 			"thread=NAME or kind=FUNC"},

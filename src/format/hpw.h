@@ -85,6 +85,7 @@ enum hpw_chunk_type {
 	HPW_LEAK_RECORDS = 23,
 	HPW_LEAK_SAID = 24,
 	HPW_BAD_FREES = 25,
+	HPW_SMALL = 26,
 };
 
 /* What was wrong with the frees of a row of BAD_FREES. */
@@ -96,6 +97,11 @@ enum hpw_bad_free {
 /* Rows of all BAD_FREES together; HPW_SUM_UNKNOWN_FREES and _MISMATCHED count those without one. */
 #define HPW_BAD_FREES_MAX 65536u
 #define HPW_BAD_FREES_COLUMNS 10u
+
+/* Bytes of each of the two parts of a row of SMALL: arguments may be long. */
+#define HPW_SMALL_PART_MAX (64u << 10)
+/* Rows of all SMALL together. */
+#define HPW_SMALL_MAX (1u << 20)
 
 /* Before the chunks in a CHECKPOINT. */
 struct hpw_checkpoint_head {

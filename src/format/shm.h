@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define HW_SHM_MAGIC 0x31676e6972776868ull /* "hhwring1" */
-#define HW_SHM_VERSION 8u
+#define HW_SHM_VERSION 9u
 
 /* Rings by size: few large ones for the threads that come first, many small ones. 61 MiB in all,
  * sparse. */
@@ -191,6 +191,10 @@ struct hw_shm {
 	uint64_t leaving_sp, leaving_registers[HW_LEAVING_REGISTERS];
 	uint32_t asker;              /* id of the thread whose words these are; 0: nobody's */
 	uint32_t leaving_unsearched; /* 1: what it says to LeakSanitizer leaves nothing to search */
+	/* Grows when it begins to wait in such a way that no code of the program runs on that
+	 * thread, and when that is over: odd while it does. And its thread pointer. */
+	uint32_t leaving_quiet;
+	uint64_t leaving_thread;
 	/* What the program tells LeakSanitizer (its own memory, without a NUL): suppressions and
 	 * options. Set before it asks. */
 	struct hw_span lsan_texts[HW_LSAN_TEXTS];

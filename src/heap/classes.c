@@ -9,7 +9,7 @@
 struct error *heap_classes_open(
 	const struct address_space *space, enum pointer_rule rule, struct heap_classes *ret)
 {
-	*ret = (struct heap_classes){.space = space};
+	*ret = (struct heap_classes){.space = space, .most = CLASSES_MAX};
 	return mapped_open(&space->maps, rule, &ret->mapped);
 }
 
@@ -43,14 +43,16 @@ static inline uint32_t *recent_of(struct heap_classes *c, const struct class_key
 	return &c->recent[(mix ^ mix >> 32) % CLASSES_RECENT];
 }
 
-static uint32_t *find(struct heap_classes *c, const struct class_key *key, bool *ret_new)
+/* Where there are too many, *key is left with the size alone. */
+static uint32_t *find(struct heap_classes *c, struct class_key *key, bool *ret_new)
 {
 	uint32_t *found = class_map_find(&c->map, *key);
 	*ret_new = false;
 	if (found)
 		return found;
-	struct class_key plain = {.size = key->size};
-	return class_map_insert(&c->map, c->classes.len < CLASSES_MAX ? *key : plain, ret_new);
+	if (heap_classes_are_full(c))
+		*key = (struct class_key){.size = key->size};
+	return class_map_insert(&c->map, *key, ret_new);
 }
 
 static inline void count(struct heap_class *one, const struct heap_block *block, uint64_t nulls)
@@ -97,7 +99,7 @@ struct error *heap_classes_add(struct heap_classes *classes, const struct heap_b
 		*number = (uint32_t)classes->classes.len;
 		struct heap_class fresh = {.key = key,
 			.nulls = UINT64_MAX,
-			.head_at = (uint8_t)head_at,
+			.head_at = (uint8_t)(key.head ? head_at : 0),
 			.example = block->address,
 			.group = *number};
 		if (!heap_class_vec_push(&classes->classes, fresh))
@@ -112,7 +114,8 @@ struct error *heap_classes_add(struct heap_classes *classes, const struct heap_b
 static struct error *append(struct heap_classes *c, const struct heap_class *behind, uint32_t *ret)
 {
 	bool is_new;
-	uint32_t *number = find(c, &behind->key, &is_new);
+	struct class_key key = behind->key;
+	uint32_t *number = find(c, &key, &is_new);
 	if (!number)
 		return error_no_memory();
 	if (is_new) {
@@ -121,6 +124,8 @@ static struct error *append(struct heap_classes *c, const struct heap_class *beh
 		if (!fresh)
 			return error_no_memory();
 		*fresh = *behind;
+		fresh->key = key;
+		fresh->head_at = key.head ? fresh->head_at : 0;
 		fresh->group = *number;
 	} else {
 		struct heap_class *known = &c->classes.data[*number];

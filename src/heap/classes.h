@@ -19,8 +19,8 @@
 
 /* So many words at the beginning of a block are looked at. */
 #define CLASS_WORDS WORD_BITS
-/* Further ones are told apart by their size alone. */
-#define CLASSES_MAX (1u << 20)
+/* Further ones are told apart by their size alone, and answers are partial. */
+#define CLASSES_MAX (1u << 25)
 #define CLASSES_RECENT 256u
 
 struct class_key {
@@ -55,6 +55,7 @@ struct heap_classes {
 	struct class_map map;
 	struct mapped mapped;
 	const struct address_space *space;
+	size_t most;           /* CLASSES_MAX, but in tests */
 	struct python *python; /* borrowed; NULL: there is none */
 	/* Numbers of classes that were met lately, + 1; by a mix of their keys. */
 	uint32_t recent[CLASSES_RECENT];
@@ -79,6 +80,12 @@ struct error *heap_classes_add(struct heap_classes *classes, const struct heap_b
  * class i. */
 struct error *heap_classes_append(
 	struct heap_classes *classes, const struct heap_classes *behind, uint32_t *ret) must_check_;
+
+/* Whether there are so many that of further blocks only the size tells classes apart. */
+static inline bool heap_classes_are_full(const struct heap_classes *classes)
+{
+	return classes->classes.len >= classes->most;
+}
 
 /* All blocks are counted: finds groups. */
 struct error *heap_classes_group(struct heap_classes *classes) must_check_;

@@ -13,8 +13,6 @@
 #define SPARE_BYTES 31u
 #define SPARE_MAPPED 8192u
 #define MAPPED_FROM (128ull << 10)
-/* So many nodes of one container are a family: their elements are told at once. */
-#define FAMILY_LEAST 64u
 /* Of nodes what is known of them is fetched so far ahead. */
 #define AHEAD_NODES 16u
 /* A number of bytes or elements is not larger. */
@@ -82,7 +80,7 @@ void find_say(struct finding *f, uint32_t block, enum container_part part)
 void find_say_nodes(struct finding *f, enum container_part part)
 {
 	uint32_t type = type_of_part(f, part), site = heap_types_site(f->types, type);
-	if (f->nodes.len >= FAMILY_LEAST && f->types->families.len < HEAP_FAMILIES_MAX && !f->error)
+	if (f->nodes.len >= HEAP_FAMILY_LEAST && !f->error)
 		f->error = heap_types_add_family(f->types, type, &site);
 	for (size_t i = 0; i < f->nodes.len && !f->error; i++) {
 		if (i + AHEAD_NODES < f->nodes.len)

@@ -6,15 +6,18 @@
 #include "base/cleanup.h"
 #include "heap/cxx.h"
 
-#define NAME_MAX_BYTES 4096u
+/* Most names are shorter; those of templates may be as long as they like. What goes on for so long
+ * is no name. */
+#define NAME_BYTES 4096u
+#define NAME_BYTES_MAX (16u << 20)
+/* No program has so much of long names; a damaged core may seem to have one for each class. */
+#define LONG_NAMES_BYTES_MAX (1ull << 30)
 /* Before a table's first function (Itanium C++ ABI, 2.5.2): the distance to the object's beginning,
  * and the address of its class's description. */
 #define TO_TOP 16u
 #define DESCRIPTION 8u
 /* The classes that descriptions are objects of are described themselves, and named so. */
 #define DESCRIBED_BY "N10__cxxabiv1"
-/* So much of one module is searched for that name. */
-#define SEARCH_MOST (1ull << 30)
 
 static inline uint64_t head_hash(uint64_t head)
 {
@@ -37,6 +40,7 @@ struct recognising {
 	uint64_t tables[TABLES_KNOWN];
 	bool answers[TABLES_KNOWN]; /* whether what begins with that table is a description */
 	unsigned table_count;
+	uint64_t long_bytes;    /* that were read for names longer than NAME_BYTES */
 	bool is_cxx, was_asked; /* whether the program is of C++ */
 };
 
@@ -142,15 +146,39 @@ static struct error *name_by_place(
 	return NULL;
 }
 
+/* The string at an address; NULL: there is none. False: no memory. */
+static bool read_name(struct recognising *r, uint64_t at, char **ret)
+{
+	const struct address_space *space = r->space;
+	for (size_t room = NAME_BYTES; room <= NAME_BYTES_MAX; room *= 8) {
+		char last, *text;
+		if (room > NAME_BYTES && (r->long_bytes += room) > LONG_NAMES_BYTES_MAX)
+			break;
+		text = malloc(room);
+		if (!text)
+			return false;
+		if (address_space_string(space, at, text, room)) {
+			*ret = text;
+			return true;
+		}
+		free(text);
+		/* It ends with the memory that there is. */
+		if (address_space_read(space, at + room - 1, &last, 1) != 1)
+			break;
+	}
+	return true;
+}
+
 static struct error *name_by_description(
 	struct recognising *r, uint64_t head, uint64_t description, struct text *name)
 {
-	char text[NAME_MAX_BYTES];
 	uint64_t at;
+	_cleanup_free_ char *text = NULL;
 	r->is_cxx = true;
-	if (!address_space_word(r->space, description + 8, &at) ||
-		!address_space_module(r->space, at) ||
-		!address_space_string(r->space, at, text, sizeof(text)) || !text[0])
+	if (address_space_word(r->space, description + 8, &at) &&
+		address_space_module(r->space, at) && !read_name(r, at, &text))
+		return error_no_memory();
+	if (!text || !text[0])
 		return name_by_place(r, head, true, name);
 	cxx_add_class_name(name, text[0] == '*' ? text + 1 : text);
 	return NULL;
@@ -228,9 +256,10 @@ struct error *cxx_recognise(const struct address_space *space, struct heap_names
 static bool has_name(const struct address_space *space, const struct process_map *map, char *bytes)
 {
 	const size_t portion = 1u << 20, more = sizeof(DESCRIBED_BY);
-	uint64_t end = map->end - map->start < SEARCH_MOST ? map->end : map->start + SEARCH_MOST;
-	for (uint64_t at = map->start; at < end; at += portion) {
-		size_t wanted = end - at < portion + more ? (size_t)(end - at) : portion + more;
+	for (uint64_t at = map->start; at < map->end; at += portion) {
+		at = address_space_next(space, at, map->end);
+		uint64_t left = map->end - at;
+		size_t wanted = left < portion + more ? (size_t)left : portion + more;
 		size_t n = address_space_read(space, at, bytes, wanted);
 		if (memmem(bytes, n, DESCRIBED_BY, sizeof(DESCRIBED_BY) - 1))
 			return true;

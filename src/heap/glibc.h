@@ -59,6 +59,7 @@ struct glibc {
 	struct glibc_arenas arenas; /* the main one first; none: this is no glibc's heap */
 	uint64_t heap_bytes;        /* to which heaps of other arenas are aligned: 64 MiB */
 	struct glibc_caches caches;
+	size_t caches_sorted; /* so many, the first ones, ascend: all once they are found */
 	/* User addresses of free blocks that chunks do not tell: ascending once found. */
 	struct glibc_addresses cached;
 	uint64_t cached_most; /* so many there is room for */
@@ -102,6 +103,8 @@ struct error *glibc_adrift_find(struct glibc *glibc, struct heap_area_vec *ret) 
 struct error *glibc_bins_find(const struct address_space *space, uint64_t *ret) must_check_;
 /* Fills `cached` and `caches`. All areas are known, and sorted. */
 struct error *glibc_cached_find(struct glibc *glibc, const struct heap_area_vec *runs) must_check_;
+/* Whether a block is a thread's cache. */
+bool glibc_is_cache(const struct glibc *glibc, uint64_t address);
 /* Adds the blocks that have mappings of their own, and runs of an arena that lies apart. */
 struct error *glibc_mapped_find(struct glibc *glibc, struct heap_area_vec *areas) must_check_;
 

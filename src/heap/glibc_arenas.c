@@ -21,8 +21,6 @@ static const uint32_t before_bins[] = {0x68, 0x70, 0x18};
 #define BEFORE_COUNT 3u
 #define BEFORE_BARE 0x18u
 
-#define ARENAS_MAX 65536u
-#define HEAPS_MAX (1u << 20)
 /* malloc/arena.c: heap_info, of 4 words, or 6 from 2.35 on. */
 #define HEAP_HEADER_OLD 0x20u
 #define HEAP_HEADER 0x30u
@@ -55,14 +53,36 @@ static bool read_arena(const struct address_space *space, uint64_t address, uint
 	return true;
 }
 
+/*
+ * What is gone through by links that damage may have bent: each step is compared with one that is
+ * moved up to it after 1, 2, 4… steps (Brent, "An improved Monte Carlo factorization algorithm",
+ * BIT 20, 1980), so that a circle ends after some rounds.
+ */
+struct trail {
+	uint64_t mark, steps, until;
+};
+
+/* Whether an address was there already. */
+static bool trail_returns(struct trail *trail, uint64_t address)
+{
+	if (trail->steps && address == trail->mark)
+		return true;
+	if (trail->steps++ == trail->until) {
+		trail->mark = address;
+		trail->until = 2 * trail->until + 1;
+	}
+	return false;
+}
+
 /* Follows the ring of arenas. False: it does not close, so arenas do not begin like that. */
 static bool follow_ring(struct glibc *glibc, uint64_t main_bins, uint32_t before, bool *ret_memory)
 {
 	uint64_t first = main_bins - before, at = first;
+	struct trail trail = {0, 0, 0};
 	glibc->arenas.len = 0;
 	for (;;) {
 		struct glibc_arena arena;
-		if (at % 4 || glibc->arenas.len == ARENAS_MAX ||
+		if (at % 4 || trail_returns(&trail, at) ||
 			!read_arena(glibc->space, at, before, &arena))
 			return false;
 		arena.is_main = at == first;
@@ -149,8 +169,9 @@ static bool add_heaps(struct glibc *glibc, uint32_t number, const struct glibc_a
 {
 	const struct address_space *space = glibc->space;
 	uint64_t heap = arena->top & ~(glibc->heap_bytes - 1);
+	struct trail trail = {0, 0, 0};
 	bool ok = true, first = true;
-	for (size_t count = 0; ok && heap && count < HEAPS_MAX; count++) {
+	while (ok && heap && !trail_returns(&trail, heap)) {
 		uint64_t info[3]; /* arena, previous heap, size */
 		if (address_space_read(space, heap, info, sizeof(info)) != sizeof(info) ||
 			info[0] != arena->address || info[2] > glibc->heap_bytes)
@@ -165,8 +186,6 @@ static bool add_heaps(struct glibc *glibc, uint32_t number, const struct glibc_a
 		area.start = first_chunk(space, heap, arena, area.end);
 		ok = heap_areas_add(ret, &area);
 		first = false;
-		if (info[1] == heap)
-			break;
 		heap = info[1];
 	}
 	return ok;

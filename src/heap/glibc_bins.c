@@ -17,7 +17,10 @@
 #define BINS_RIGHT 120u
 /* So many empty ones are no accident, whatever became of the chunks that others lead to. */
 #define BINS_EMPTY_SURE 96u
-#define DATA_BYTES_MAX (1u << 30)
+/* So much of a mapping is at hand at once, and as much of what follows as takes to see all bins of
+ * a ring that is the last one in it, with the places that are too early. */
+#define PORTION_BYTES (1u << 20)
+#define MORE_BYTES (16ul * (3 * BINS))
 #define FD 16u
 #define BK 24u
 
@@ -103,19 +106,36 @@ static uint64_t find_in(const struct address_space *space, const uint64_t *words
 	return 0;
 }
 
+/* What begins too near to a portion's end is left to the next one, which has it whole. */
+static uint64_t find_in_portions(const struct address_space *space, const struct process_map *map,
+	uint64_t *words, bool has_empty)
+{
+	for (uint64_t at = map->start; at < map->end; at += PORTION_BYTES) {
+		at = address_space_next(space, at, map->end) & ~7ull;
+		uint64_t left = map->end - at;
+		bool is_last = left <= PORTION_BYTES + MORE_BYTES;
+		size_t bytes = is_last ? (size_t)left : PORTION_BYTES + MORE_BYTES;
+		if (address_space_untouched(space, at, bytes) >= bytes)
+			continue;
+		size_t got = address_space_read(space, at, words, bytes);
+		uint64_t found = find_in(space, words, got / 8, at, has_empty);
+		if (found && (is_last || found < at + PORTION_BYTES))
+			return found;
+		if (is_last)
+			break;
+	}
+	return 0;
+}
+
 static struct error *find_in_map(const struct address_space *space, const struct process_map *map,
 	bool is_libcs, uint64_t *ret)
 {
-	uint64_t bytes = map->end - map->start;
-	if (bytes > DATA_BYTES_MAX)
-		return NULL;
-	_cleanup_free_ uint64_t *words = malloc(bytes);
+	_cleanup_free_ uint64_t *words = malloc(PORTION_BYTES + MORE_BYTES);
 	if (!words)
 		return error_no_memory();
-	size_t got = address_space_read(space, map->start, words, bytes);
-	*ret = find_in(space, words, got / 8, map->start, true);
+	*ret = find_in_portions(space, map, words, true);
 	if (!*ret && is_libcs)
-		*ret = find_in(space, words, got / 8, map->start, false);
+		*ret = find_in_portions(space, map, words, false);
 	return NULL;
 }
 

@@ -9,6 +9,7 @@
  * if it is an arena's first block, as the first thread's is: nothing is lost by others.
  */
 #include <elf.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "heap/glibc_caches.h"
@@ -35,8 +36,6 @@ static const struct shape shapes[] = {
 
 /* From this bin on lists are of several sizes (from 2.42 on). */
 #define EVEN_BINS 64u
-/* So many are taken for what they look like. */
-#define SHAPED_MAX 4096u
 
 bool glibc_word(const struct glibc *glibc, uint64_t address, uint64_t *ret)
 {
@@ -118,6 +117,33 @@ static bool is_known(const struct glibc *glibc, uint64_t address)
 	return false;
 }
 
+static int by_address(const void *a, const void *b)
+{
+	const struct glibc_cache *x = a, *y = b;
+	return (x->address > y->address) - (x->address < y->address);
+}
+
+static void sort_caches(struct glibc *glibc)
+{
+	if (glibc->caches.len)
+		qsort(glibc->caches.data, glibc->caches.len, sizeof(*glibc->caches.data),
+			by_address);
+	glibc->caches_sorted = glibc->caches.len;
+}
+
+bool glibc_is_cache(const struct glibc *glibc, uint64_t address)
+{
+	size_t low = 0, high = glibc->caches_sorted;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (glibc->caches.data[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < glibc->caches_sorted && glibc->caches.data[low].address == address;
+}
+
 static struct error *add_cache(struct glibc *glibc, uint64_t address, pid_t tid)
 {
 	struct glibc_cache cache = {address, tid};
@@ -161,7 +187,7 @@ static void find_pointers(const struct glibc *glibc, const struct heap_area_vec 
 	for (size_t i = 0; i < count && !ret->filled; i++) {
 		struct glibc_cache_contents contents;
 		uint64_t word = words[below ? count - 1 - i : i];
-		if (is_known(glibc, word) || !glibc_cache_read(glibc, runs, word, &contents))
+		if (!glibc_cache_read(glibc, runs, word, &contents) || is_known(glibc, word))
 			continue;
 		if (contents.between && !has_sizes(glibc, &contents))
 			continue;
@@ -214,11 +240,10 @@ static struct error *look_at(
 	struct glibc_cache_contents contents;
 	(void)bytes, (void)len;
 	l->first = l->first ? l->first : block->address;
-	if (block->state != BLOCK_USED || l->glibc->caches.len >= SHAPED_MAX ||
+	if (block->state != BLOCK_USED ||
 		!glibc_cache_read(l->glibc, l->runs, block->address, &contents) ||
 		contents.between || !has_sizes(l->glibc, &contents) ||
-		(!has_blocks(&contents) && block->address != l->first) ||
-		is_known(l->glibc, block->address))
+		(!has_blocks(&contents) && block->address != l->first))
 		return NULL;
 	return add_cache(l->glibc, block->address, 0);
 }
@@ -252,5 +277,10 @@ struct error *glibc_caches_find(struct glibc *glibc, const struct heap_area_vec 
 		error = find_cache(glibc, runs, &threads->data[i], &seen);
 		all_seen &= seen;
 	}
-	return error || all_seen ? error : find_by_shape(glibc, runs);
+	/* What is known by now is no block of the program's, and not looked at by its shape. */
+	sort_caches(glibc);
+	if (!error && !all_seen)
+		error = find_by_shape(glibc, runs);
+	sort_caches(glibc);
+	return error;
 }

@@ -139,16 +139,6 @@ static bool is_cached(struct walk *w, uint64_t address)
 	return w->cached < cached->len && cached->data[w->cached] == address;
 }
 
-static bool is_own(const struct walk *w, uint64_t address)
-{
-	const struct glibc_caches *caches = &w->glibc->caches;
-	for (size_t i = 0; i < caches->len; i++) {
-		if (caches->data[i].address == address)
-			return true;
-	}
-	return false;
-}
-
 /* tcache_perthread_struct is a block as any other; only blocks of its sizes need to be looked up.
  */
 static inline bool may_be_own(uint64_t size)
@@ -164,7 +154,7 @@ static inline enum block_state state_of(
 		return BLOCK_FREE;
 	if (is_cached(w, address))
 		return BLOCK_CACHED;
-	return may_be_own(size) && is_own(w, address) ? BLOCK_OWN : BLOCK_USED;
+	return may_be_own(size) && glibc_is_cache(w->glibc, address) ? BLOCK_OWN : BLOCK_USED;
 }
 
 static struct error *tell(struct walk *w, uint64_t chunk, uint64_t size, uint64_t next)

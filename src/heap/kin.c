@@ -7,14 +7,45 @@
 
 #include "heap/virtual_bases.h"
 
-/* Members that are looked at in one type: those of damaged files may lead anywhere. */
-#define STEPS_MOST 4096u
+/* How the nearest way led to a type, and for which of the survey's. */
+struct visit {
+	uint32_t of;
+	enum kin_how how;
+	unsigned depth;
+};
+static inline uint64_t visit_hash(uint32_t type)
+{
+	return hash_u64(type);
+}
+static inline bool visit_equal(uint32_t a, uint32_t b)
+{
+	return a == b;
+}
+DEFINE_MAP(visit_map, uint32_t, struct visit, visit_hash, visit_equal)
 
 struct seeking {
 	struct types *types;
-	uint32_t wanted; /* plain */
-	unsigned steps;
+	uint32_t wanted;         /* plain */
+	uint32_t of;             /* type of the survey's */
+	struct visit_map visits; /* by plain types */
+	bool failed;             /* no memory */
 };
+
+/* Whether a type was come to already, as near as now and no deeper: what is in it was found then.
+ * So each is gone through a few times at most, however often it is a member of others. */
+static bool was_visited(struct seeking *s, uint32_t plain, enum kin_how how, unsigned depth)
+{
+	bool is_new;
+	struct visit *visit = visit_map_insert(&s->visits, plain, &is_new);
+	if (!visit) {
+		s->failed = true;
+		return true;
+	}
+	if (!is_new && visit->of == s->of && visit->how <= how && visit->depth <= depth)
+		return true;
+	*visit = (struct visit){s->of, how, depth};
+	return false;
+}
 
 static bool is_nearer(const struct kin *a, const struct kin *b)
 {
@@ -32,7 +63,7 @@ static bool seek(
 	bool any = depth > 0 && types_are_same(s->types, plain, s->wanted);
 	if (any)
 		*ret = so_far;
-	if (any || depth > TYPES_DEPTH_MAX)
+	if (any || depth > TYPES_DEPTH_MAX || was_visited(s, plain, so_far.how, depth))
 		return any;
 	if (content != TYPE_VOID || type.kind == TYPE_ARRAY) {
 		so_far.how = KIN_INSIDE;
@@ -42,8 +73,6 @@ static bool seek(
 	for (uint32_t i = 0; type_has_members(&type) && i < type.member_count; i++) {
 		const struct type_member *member = &type.members[i];
 		struct kin next = so_far;
-		if (++s->steps > STEPS_MOST)
-			break;
 		if (member->kind == MEMBER_VIRTUAL_BASE && next.how == KIN_DERIVED)
 			next.how = KIN_VIRTUAL;
 		else if (member->kind == MEMBER_BASE && next.how == KIN_DERIVED)
@@ -62,7 +91,7 @@ static bool seek(
 static bool find(struct seeking *s, const struct heap_type *of, struct kin *ret)
 {
 	bool same = types_are_same(s->types, types_plain(s->types, of->layout), s->wanted);
-	s->steps = 0;
+	s->of = ret->type;
 	ret->offset = 0;
 	ret->how = of->is_array ? KIN_ELEMENTS : KIN_SAME;
 	if (!same &&
@@ -114,10 +143,12 @@ struct error *heap_kin_find(const struct survey *survey, uint32_t layout, struct
 	s.wanted = s.types ? types_plain(s.types, layout) : TYPE_VOID;
 	for (uint32_t i = 0; s.types && i < all->len && !error; i++) {
 		struct kin kin = {.type = i};
-		if (all->data[i].blocks && all->data[i].layout != TYPE_VOID &&
-			find(&s, &all->data[i], &kin) && !kin_vec_push(&ret->kin, kin))
+		bool is_kin = all->data[i].blocks && all->data[i].layout != TYPE_VOID &&
+			      find(&s, &all->data[i], &kin);
+		if (s.failed || (is_kin && !kin_vec_push(&ret->kin, kin)))
 			error = error_no_memory();
 	}
+	visit_map_deinit(&s.visits);
 	if (ret->kin.len)
 		qsort_r(ret->kin.data, ret->kin.len, sizeof(*ret->kin.data), nearest_first,
 			all->data);

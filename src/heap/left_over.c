@@ -49,11 +49,11 @@ void left_over_close(struct left_over *left)
 
 void left_over_take_block(struct survey *survey, uint32_t block, uint64_t mask)
 {
-	const struct heap_class_vec *classes = &survey->classes.classes;
+	const struct heap_classes *classes = &survey->classes;
 	const struct heap_class *of =
-		&classes->data[search_block_first_site(survey->search, block)];
+		&classes->classes.data[search_block_first_site(survey->search, block)];
 	/* Of further ones, and of what is behind those words, only the size is known. */
-	bool is_known = classes->len < CLASSES_MAX && of->key.size <= 8ul * CLASS_WORDS;
+	bool is_known = !heap_classes_are_full(classes) && of->key.size <= 8ul * CLASS_WORDS;
 	if (!is_known || of->key.pointers & mask)
 		survey->left.blocks[block / 64] |= 1ull << block % 64;
 }

@@ -19,7 +19,13 @@ struct survey;
 #define LIMIT_TYPED_FRAMES (1u << 20)
 
 /* What was reached. */
-enum survey_limit { REACHED_TYPE_STEPS, REACHED_STACK_FRAMES, REACHED_TYPED_FRAMES, SURVEY_LIMITS };
+enum survey_limit {
+	REACHED_TYPE_STEPS,
+	REACHED_STACK_FRAMES,
+	REACHED_TYPED_FRAMES,
+	REACHED_CLASSES,
+	SURVEY_LIMITS
+};
 
 /* From now on answers are said to be partial in that. */
 void survey_reach(struct survey *survey, enum survey_limit limit);

@@ -10,7 +10,6 @@
 #include "heap/mi_malloc.h"
 
 #define STEP_BYTES (8ull << 20)
-#define TRIES_MAX (1u << 20)
 
 /* The table begins somewhere here; before it stand how many slices there are and how many the table
  * takes, the kind, and the thread and how many entries there are (either comes first). */
@@ -23,8 +22,6 @@
 #define ENTRIES_MAX 1024u
 #define INFO_MAX 4u
 #define SLICES_MAX (1u << 30)
-/* Whatever a core says. */
-#define PAGES_MAX (1u << 22)
 
 #define HEAD_WORDS (TABLE_MAX + (ENTRIES_MAX + 1) * MI_ENTRY_WORDS_MAX)
 
@@ -158,14 +155,19 @@ static bool read_segment(
 	return true;
 }
 
-static bool find_in_map(struct mi_malloc *mi, const struct process_map *map, uint64_t *words,
-	unsigned *tries, uint64_t *done)
+/* What is found comes from memory that is there: an address is tried once, and a segment has no
+ * more pages than entries. */
+static bool find_in_map(
+	struct mi_malloc *mi, const struct process_map *map, uint64_t *words, uint64_t *done)
 {
 	uint64_t at = (map->start + STEP_BYTES - 1) & ~(STEP_BYTES - 1), size;
 	at = at > *done ? at : *done;
-	for (; at < map->end && *tries < TRIES_MAX && mi->pages.len < PAGES_MAX; at += size) {
-		++*tries;
+	for (; at < map->end; at += size) {
 		size = 0;
+		at = address_space_next(mi->space, at, map->end);
+		at = (at + STEP_BYTES - 1) & ~(STEP_BYTES - 1);
+		if (at >= map->end)
+			break;
 		if (address_space_untouched(mi->space, at, 8ul * TABLE_MAX) < 8ul * TABLE_MAX &&
 			!read_segment(mi, at, words, &size))
 			return false;
@@ -179,13 +181,12 @@ static bool find_in_map(struct mi_malloc *mi, const struct process_map *map, uin
 struct error *mi_segments_find(struct mi_malloc *mi)
 {
 	_cleanup_free_ uint64_t *words = malloc(8ul * HEAD_WORDS);
-	unsigned tries = 0;
 	uint64_t done = 0;
 	bool ok = words;
 	for (size_t i = 0; ok && i < mi->space->maps.maps.len; i++) {
 		const struct process_map *map = &mi->space->maps.maps.data[i];
 		if (address_map_is_anonymous(map))
-			ok = find_in_map(mi, map, words, &tries, &done);
+			ok = find_in_map(mi, map, words, &done);
 	}
 	mi_place_blocks(&mi->pages, 0);
 	return ok ? NULL : error_no_memory();

@@ -9,36 +9,66 @@
 #define PAGE_BYTES 4096ull
 #define PORTION_BYTES (64u << 10)
 #define PORTION_WORDS (PORTION_BYTES / 8)
-#define DATA_BYTES_MAX (1ull << 30)
-#define TRIES_MAX (1u << 16)
 /* So many words of a leaf are looked at to know that it is one. */
 #define PROOF 16u
+/* So much is read in what turns out to be no leaf. Of a real table it is a page or two for each
+ * word that may lead to one; in a damaged core each word may lead into all of the rest. */
+#define READ_BYTES_MAX (16ull << 30)
 
-/* The number of the leaf at an address. False: no leaf is there. */
-static bool prove(const struct page_tree *tree, uint64_t leaf, uint64_t *ret)
+/* What goes through a leaf. */
+struct proving {
+	struct page_tree *tree;
+	uint64_t leaf, at; /* so far into it all is 0, or was seen */
+	unsigned right, seen;
+	uint64_t number;
+};
+
+/* Looks at what can be read from `at` on. False: that is no leaf's. */
+static bool prove_words(struct proving *p, const uint64_t *words, size_t count)
 {
-	uint64_t words[PAGE_BYTES / 8], page;
-	unsigned right = 0, seen = 0;
-	for (uint64_t at = 0; at < page_tree_leaf_bytes(tree) && seen < PROOF;
-		at += sizeof(words)) {
-		if (address_space_untouched(tree->space, leaf + at, sizeof(words)) >= sizeof(words))
+	const struct page_tree *tree = p->tree;
+	uint64_t page;
+	for (size_t i = 0; i < count && p->seen < PROOF; i++, p->at += 8) {
+		if (!words[i])
 			continue;
-		if (address_space_read(tree->space, leaf + at, words, sizeof(words)) !=
-			sizeof(words))
+		if (!tree->decode(tree->context, words[i], &page))
 			return false;
-		for (size_t i = 0; i < PAGE_BYTES / 8 && seen < PROOF; i++) {
-			if (!words[i])
-				continue;
-			if (!tree->decode(tree->context, words[i], &page))
-				return false;
-			seen++;
-			if (page % (1ull << tree->leaf_bits) != at / 8 + i)
-				continue;
-			right++;
-			*ret = page >> tree->leaf_bits;
+		p->seen++;
+		if (page % (1ull << tree->leaf_bits) != p->at / 8)
+			continue;
+		p->right++;
+		p->number = page >> tree->leaf_bits;
+	}
+	return true;
+}
+
+/* The number of the leaf at an address. False: no leaf is there. Many words may lead into the same
+ * zeros: these are gone through once. */
+static bool prove(struct page_tree *tree, uint64_t leaf, uint64_t *ret)
+{
+	uint64_t words[PAGE_BYTES / 8], end = page_tree_leaf_bytes(tree);
+	struct proving p = {.tree = tree, .leaf = leaf};
+	bool is_known = leaf >= tree->zeros && leaf < tree->zeros_end, may_be = true;
+	if (is_known)
+		p.at = tree->zeros_end - leaf;
+	while (may_be && p.at < end && p.seen < PROOF) {
+		size_t bytes = end - p.at < sizeof(words) ? (size_t)(end - p.at) : sizeof(words);
+		if (address_space_untouched(tree->space, leaf + p.at, bytes) >= bytes)
+			p.at += bytes;
+		else {
+			may_be = address_space_read(tree->space, leaf + p.at, words, bytes) ==
+					 bytes &&
+				 prove_words(&p, words, bytes / 8);
+			tree->read_bytes += bytes;
+		}
+		if (!p.seen) {
+			tree->zeros = is_known ? tree->zeros : leaf;
+			tree->zeros_end = leaf + p.at;
+			is_known = true;
 		}
 	}
-	return right;
+	*ret = p.number;
+	return may_be && p.right;
 }
 
 static bool may_be_leaf(const struct page_tree *tree, uint64_t address)
@@ -51,19 +81,18 @@ static bool may_be_leaf(const struct page_tree *tree, uint64_t address)
 }
 
 /* The root, if the map has it. */
-static void find_in_map(
-	struct page_tree *tree, const struct process_map *map, uint64_t *words, unsigned *tries)
+static void find_in_map(struct page_tree *tree, const struct process_map *map, uint64_t *words)
 {
 	for (uint64_t at = map->start; at < map->end; at += PORTION_BYTES) {
+		at = address_space_next(tree->space, at, map->end) & ~7ull;
 		size_t bytes = map->end - at < PORTION_BYTES ? map->end - at : PORTION_BYTES;
 		if (address_space_untouched(tree->space, at, bytes) >= bytes)
 			continue;
 		size_t count = address_space_read(tree->space, at, words, bytes) / 8;
-		for (size_t i = 0; i < count && *tries < TRIES_MAX; i++) {
+		for (size_t i = 0; i < count; i++) {
 			uint64_t number, slot = at + 8 * i;
-			if (!may_be_leaf(tree, words[i]))
+			if (!may_be_leaf(tree, words[i]) || tree->read_bytes > READ_BYTES_MAX)
 				continue;
-			++*tries;
 			if (prove(tree, words[i], &number) && number < tree->root_words &&
 				slot - map->start >= 8 * number &&
 				map->end - (slot - 8 * number) >= 8ull * tree->root_words) {
@@ -77,15 +106,14 @@ static void find_in_map(
 struct error *page_tree_find(struct page_tree *tree)
 {
 	_cleanup_free_ uint64_t *words = malloc(PORTION_BYTES);
-	unsigned tries = 0;
 	if (!words)
 		return error_no_memory();
 	for (size_t i = 0; i < tree->space->maps.maps.len && !tree->root; i++) {
 		const struct process_map *map = &tree->space->maps.maps.data[i];
 		uint64_t bytes = map->end - map->start;
-		if (map->writable && bytes >= 8ull * tree->root_words && bytes <= DATA_BYTES_MAX &&
+		if (map->writable && bytes >= 8ull * tree->root_words &&
 			address_space_module(tree->space, map->start))
-			find_in_map(tree, map, words, &tries);
+			find_in_map(tree, map, words);
 	}
 	return NULL;
 }

@@ -7,10 +7,11 @@
 #include "base/cleanup.h"
 
 #define PAGE_BYTES 4096ull
-#define DATA_BYTES_MAX (64u << 20)
-#define ROOTS_MAX 16u
-#define KNOWN_MAX (1u << 20)
-#define ASKED_MAX (1u << 21)
+/* So much of a module's data is at hand at once. */
+#define PORTION_BYTES (1u << 20)
+/* So many addresses are remembered as ones without a type: further ones are asked anew each time,
+ * which takes longer. */
+#define OTHERS_MAX (1u << 22)
 
 /* Include/cpython/object.h, struct _typeobject: the same in all versions. */
 #define TYPE_OF 1u /* words */
@@ -51,18 +52,14 @@ static bool has_name(const struct address_space *space, uint64_t at, const char 
 	return address_space_string(space, at, text, sizeof(text)) && !strcmp(text, name);
 }
 
-/* Adds what of a module's data is a `type`: an object that is its own type, and is called so. */
-static struct error *find_in_map(struct python *p, const struct process_map *map)
+/* Adds what of some words is a `type`: an object that is its own type, and is called so. */
+static struct error *find_in_words(
+	struct python *p, const uint64_t *words, size_t count, uint64_t start)
 {
-	uint64_t bytes = map->end - map->start;
-	_cleanup_free_ uint64_t *words = malloc(bytes);
-	if (!words)
-		return error_no_memory();
-	size_t count = address_space_read(p->space, map->start, words, bytes) / 8;
-	for (size_t i = TYPE_OF; i + TYPE_WORDS < count && p->roots.len < ROOTS_MAX; i++) {
-		const uint64_t *type = words + i - TYPE_OF;
-		uint64_t address = map->start + 8 * (i - TYPE_OF);
-		if (words[i] != address || type[TYPE_BASIC] < 8ull * TYPE_WORDS ||
+	for (size_t i = 0; i + TYPE_WORDS <= count; i++) {
+		const uint64_t *type = words + i;
+		uint64_t address = start + 8 * i;
+		if (type[TYPE_OF] != address || type[TYPE_BASIC] < 8ull * TYPE_WORDS ||
 			type[TYPE_BASIC] > BASIC_MAX || !(type[TYPE_FLAGS] & PYTHON_FLAG_TYPE) ||
 			!has_name(p->space, type[TYPE_NAME], "type"))
 			continue;
@@ -72,15 +69,33 @@ static struct error *find_in_map(struct python *p, const struct process_map *map
 	return NULL;
 }
 
+/* Each portion has as much of the next as a `type` takes that begins with its last word. */
+static struct error *find_in_map(struct python *p, const struct process_map *map)
+{
+	const size_t more = 8ul * (TYPE_WORDS - 1);
+	_cleanup_free_ uint64_t *words = malloc(PORTION_BYTES + more);
+	if (!words)
+		return error_no_memory();
+	struct error *error = NULL;
+	for (uint64_t at = map->start; at < map->end && !error; at += PORTION_BYTES) {
+		at = address_space_next(p->space, at, map->end) & ~7ull;
+		uint64_t left = map->end - at;
+		size_t bytes = left < PORTION_BYTES + more ? (size_t)left : PORTION_BYTES + more;
+		if (address_space_untouched(p->space, at, bytes) < bytes)
+			error = find_in_words(
+				p, words, address_space_read(p->space, at, words, bytes) / 8, at);
+	}
+	return error;
+}
+
 struct error *python_find(const struct address_space *space, struct python *ret)
 {
-	*ret = (struct python){.space = space};
+	*ret = (struct python){.space = space, .others_most = OTHERS_MAX};
 	struct error *error = NULL;
 	arena_init(&ret->arena);
 	for (size_t i = 0; i < space->maps.maps.len && !error; i++) {
 		const struct process_map *map = &space->maps.maps.data[i];
-		if (map->writable && map->end - map->start <= DATA_BYTES_MAX && map->inode &&
-			address_space_module(space, map->start))
+		if (map->writable && map->inode && address_space_module(space, map->start))
 			error = find_in_map(ret, map);
 	}
 	return error;
@@ -94,13 +109,18 @@ void python_close(struct python *python)
 	arena_deinit(&python->arena);
 }
 
+/* They were found in ascending order. */
 static bool is_root(const struct python *p, uint64_t address)
 {
-	for (size_t i = 0; i < p->roots.len; i++) {
-		if (p->roots.data[i] == address)
-			return true;
+	size_t low = 0, high = p->roots.len;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (p->roots.data[middle] < address)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return false;
+	return low < p->roots.len && p->roots.data[low] == address;
 }
 
 /* Whether the types of what is at an address lead to `type`. */
@@ -194,10 +214,8 @@ const struct python_type *python_type(struct python *python, uint64_t address)
 	if (known)
 		return *known ? &python->types.data[*known - 1] : NULL;
 	struct python_type type;
-	if (python->asked++ >= ASKED_MAX)
-		return NULL;
 	bool is_type = read_type(python, address, &type);
-	if (python->known.len >= KNOWN_MAX)
+	if (!is_type && python->known.len - python->types.len >= python->others_most)
 		return NULL;
 	uint32_t *number = python_known_insert(&python->known, address, NULL);
 	if (!number)

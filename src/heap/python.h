@@ -59,14 +59,15 @@ DEFINE_VEC(python_addresses, uint64_t)
 
 struct python {
 	const struct address_space *space; /* borrowed */
-	struct python_addresses roots; /* of `type`; one for each interpreter; none: no Python */
-	struct python_types types;     /* those that were asked for */
+	/* Of `type`, ascending; one for each interpreter; none: no Python. */
+	struct python_addresses roots;
+	struct python_types types; /* those that were asked for */
 	struct python_known known;
 	struct arena arena;
 	const struct heap_area_vec *areas; /* borrowed; NULL: not known yet */
 	uint64_t low, high;                /* an area of small blocks, which hold no type */
-	bool is_debugged; /* its blocks begin with what PYTHONMALLOC=debug adds: 16 bytes */
-	uint64_t asked;   /* how often memory had to be read for an answer */
+	bool is_debugged;     /* its blocks begin with what PYTHONMALLOC=debug adds: 16 bytes */
+	uint32_t others_most; /* so many addresses without a type are remembered: python.c */
 };
 
 /* Looks for interpreters. */

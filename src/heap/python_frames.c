@@ -7,7 +7,8 @@
 #include "base/cleanup.h"
 #include "heap/python_texts.h"
 
-#define STACK_BYTES_MAX (1u << 20)
+/* So much of a stack is at hand at once. */
+#define PORTION_BYTES (64u << 10)
 #define STATES_MAX (1u << 16)
 #define CODE_BYTES_MAX (1u << 24)
 #define TABLE_BYTES_MAX (1u << 20)
@@ -211,23 +212,35 @@ static bool is_state(struct python_stacks *s, uint64_t address, uint64_t thread)
 	return false;
 }
 
-/* Looks for the state on the thread's stack. */
+static uint64_t find_in_words(
+	struct python_stacks *s, const uint64_t *words, size_t count, uint64_t thread)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct process_map *to =
+			words[i] % 8 || !words[i] ? NULL : address_space_map(s->space, words[i]);
+		if (to && to->writable && is_state(s, words[i], thread))
+			return words[i];
+	}
+	return 0;
+}
+
+/* Looks for the state on the thread's stack, all of it: deep recursion may lie before it. */
 static uint64_t find_on_stack(struct python_stacks *s, const struct address_thread *thread)
 {
 	const struct process_map *map = address_space_map(s->space, thread->sp);
 	uint64_t start = thread->sp & ~7ull, end = map ? map->end : start;
 	if (thread->thread_pointer > start && thread->thread_pointer < end)
 		end = thread->thread_pointer & ~7ull;
-	size_t bytes = end - start < STACK_BYTES_MAX ? (size_t)(end - start) : STACK_BYTES_MAX;
-	_cleanup_free_ uint64_t *words = malloc(bytes + 8);
+	_cleanup_free_ uint64_t *words = malloc(PORTION_BYTES);
 	if (!words || !thread->thread_pointer)
 		return 0;
-	size_t count = address_space_read(s->space, start, words, bytes) / 8;
-	for (size_t i = 0; i < count; i++) {
-		const struct process_map *to =
-			words[i] % 8 ? NULL : address_space_map(s->space, words[i]);
-		if (to && to->writable && is_state(s, words[i], thread->thread_pointer))
-			return words[i];
+	for (uint64_t at = start; at < end; at += PORTION_BYTES) {
+		at = address_space_next(s->space, at, end) & ~7ull;
+		size_t bytes = end - at < PORTION_BYTES ? (size_t)(end - at) : PORTION_BYTES;
+		size_t count = address_space_read(s->space, at, words, bytes) / 8;
+		uint64_t state = find_in_words(s, words, count, thread->thread_pointer);
+		if (state)
+			return state;
 	}
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "heap/inferred.h"
 #include "heap/inferred_few.h"
 #include "heap/left_over.h"
+#include "heap/limits.h"
 #include "heap/python_types.h"
 #include "heap/survey_blocks.h"
 #include "heap/system_types.h"
@@ -77,6 +78,8 @@ struct error *survey_open(const struct address_space *space, struct heap_names *
 		error = survey_read_blocks(ret);
 	if (!error)
 		error = heap_classes_group(&ret->classes);
+	if (heap_classes_are_full(&ret->classes))
+		survey_reach(ret, REACHED_CLASSES);
 	if (!error)
 		error = thread_blocks_find(space, &ret->thread_blocks);
 	if (!error)

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/map.h"
 #include "heap/tc_malloc.h"
 
-#define DATA_BYTES_MAX (64ull << 20)
 #define SIZE_MAX_SMALL (256u << 10)
 #define CLASSES_MIN 30u
 #define CHAIN_MAX (1u << 26)
@@ -28,37 +28,71 @@
 #define LIST_SIZE 24u
 #define LISTS_BYTES ((size_t)LIST_BYTES * TC_CLASSES_MAX)
 #define REST_BYTES 128u
-#define CACHES_MAX (1u << 16)
+
+/* So much of the data is at hand at once, with what stands before a table of lists, and with as
+ * much of what follows as the table takes. */
+#define PORTION_BYTES (1u << 20)
+#define BEFORE_BYTES ((size_t)CENTRAL_BYTES)
+#define BEHIND_BYTES ((size_t)CENTRAL_BYTES * TC_CLASSES_MAX)
+
+static inline bool cache_same(uint64_t a, uint64_t b)
+{
+	return a == b;
+}
+DEFINE_MAP(cache_set, uint64_t, bool, hash_u64, cache_same)
 
 struct data {
 	struct tc_malloc *tc;
-	uint64_t start;
+	uint64_t first, next, end; /* of all; what was not at hand so far */
+	uint64_t start;            /* of what is at hand */
 	uint8_t *bytes;
-	size_t len;
+	size_t len, from, to; /* of it; what is looked at of it now */
 	struct heap_addresses caches;
+	struct cache_set known; /* they */
 };
 
 /* The writable memory of the module that has the root. */
-static struct error *read_data(struct tc_malloc *tc, struct data *ret)
+static struct error *data_open(struct tc_malloc *tc, struct data *ret)
 {
 	const struct process_map *map = address_space_map(tc->space, tc->root);
 	*ret = (struct data){.tc = tc};
 	if (!map)
 		return NULL;
-	size_t bytes = (size_t)(map->end - map->start);
-	bytes = bytes < DATA_BYTES_MAX ? bytes : DATA_BYTES_MAX;
-	ret->start = map->start;
-	ret->bytes = malloc(bytes);
-	if (!ret->bytes)
-		return error_no_memory();
-	ret->len = address_space_read(tc->space, map->start, ret->bytes, bytes);
-	return NULL;
+	ret->first = ret->next = map->start;
+	ret->end = map->end;
+	ret->bytes = malloc(BEFORE_BYTES + PORTION_BYTES + BEHIND_BYTES);
+	return ret->bytes ? NULL : error_no_memory();
+}
+
+/* The next portion. False: there is none. */
+static bool data_next(struct data *data)
+{
+	while (data->next < data->end) {
+		uint64_t at = address_space_next(data->tc->space, data->next, data->end) & ~7ull;
+		uint64_t left = data->end - at;
+		size_t bytes = left < PORTION_BYTES + BEHIND_BYTES ? (size_t)left
+								   : PORTION_BYTES + BEHIND_BYTES;
+		bool has_before = at - data->first >= BEFORE_BYTES &&
+				  address_space_read(data->tc->space, at - BEFORE_BYTES,
+					  data->bytes, BEFORE_BYTES) == BEFORE_BYTES;
+		data->from = has_before ? BEFORE_BYTES : 0;
+		data->start = at - data->from;
+		data->next = left < PORTION_BYTES ? data->end : at + PORTION_BYTES;
+		if (address_space_untouched(data->tc->space, at, bytes) >= bytes)
+			continue;
+		data->len = address_space_read(
+			data->tc->space, data->start, data->bytes, data->from + bytes);
+		data->to = data->from + (size_t)(data->next - at);
+		return true;
+	}
+	return false;
 }
 
 static void data_close(struct data *data)
 {
 	free(data->bytes);
 	heap_addresses_deinit(&data->caches);
+	cache_set_deinit(&data->known);
 }
 
 /* class_to_size_: 0, 8, 16, …, 256 KiB, and 0 up to its end. `width`: 4 bytes, once 8. */
@@ -79,22 +113,31 @@ static bool read_sizes(struct tc_malloc *tc, const uint8_t *at, unsigned width)
 	return right;
 }
 
+static bool find_sizes(const struct data *data, unsigned width)
+{
+	size_t room = (size_t)width * TC_CLASSES_MAX;
+	bool found = false;
+	for (size_t at = data->from; !found && at < data->to && at + room <= data->len;
+		at += width) {
+		uint64_t first[2] = {0, 0};
+		memcpy(&first[0], data->bytes + at, width);
+		memcpy(&first[1], data->bytes + at + width, width);
+		found = !first[0] && first[1] == 8 && read_sizes(data->tc, data->bytes + at, width);
+	}
+	return found;
+}
+
 struct error *tc_sizes_find(struct tc_malloc *tc)
 {
-	struct data data;
-	struct error *error = read_data(tc, &data);
+	struct error *error = NULL;
 	bool found = false;
-	for (unsigned width = 4; width <= 8 && !found; width += 4) {
-		size_t room = (size_t)width * TC_CLASSES_MAX;
-		for (size_t at = 0; !found && at + room <= data.len; at += width) {
-			uint64_t first[2] = {0, 0};
-			memcpy(&first[0], data.bytes + at, width);
-			memcpy(&first[1], data.bytes + at + width, width);
-			found = !first[0] && first[1] == 8 &&
-				read_sizes(tc, data.bytes + at, width);
-		}
+	for (unsigned width = 4; width <= 8 && !found && !error; width += 4) {
+		struct data data;
+		error = data_open(tc, &data);
+		while (!error && !found && data_next(&data))
+			found = find_sizes(&data, width);
+		data_close(&data);
 	}
-	data_close(&data);
 	return error;
 }
 
@@ -164,11 +207,12 @@ static bool is_cache(const struct tc_malloc *tc, uint64_t address, uint8_t *ret)
 
 static bool is_known(const struct data *d, uint64_t cache)
 {
-	for (size_t i = 0; i < d->caches.len; i++) {
-		if (d->caches.data[i] == cache)
-			return true;
-	}
-	return false;
+	return d->known.len && cache_set_find(&d->known, cache);
+}
+
+static bool add_cache(struct data *d, uint64_t cache)
+{
+	return cache_set_insert(&d->known, cache, NULL) && heap_addresses_push(&d->caches, cache);
 }
 
 /* The cache at an address, if there is one, and those that it leads to. */
@@ -179,8 +223,8 @@ static bool take_cache(struct data *d, uint64_t address)
 	bool ok = true;
 	if (is_known(d, address) || !is_cache(d->tc, address, bytes))
 		return true;
-	ok = heap_addresses_push(&d->caches, address);
-	for (; ok && next < d->caches.len && next < CACHES_MAX; next++) {
+	ok = add_cache(d, address);
+	for (; ok && next < d->caches.len; next++) {
 		if (!is_cache(d->tc, d->caches.data[next], bytes))
 			continue;
 		for (uint32_t i = 1; ok && i < d->tc->classes; i++) {
@@ -193,7 +237,23 @@ static bool take_cache(struct data *d, uint64_t address)
 		for (size_t at = LISTS_BYTES; ok && at < sizeof(bytes); at += 8) {
 			uint64_t word = word_at(bytes + at);
 			if (!is_known(d, word) && is_cache(d->tc, word, other))
-				ok = heap_addresses_push(&d->caches, word);
+				ok = add_cache(d, word);
+		}
+	}
+	return ok;
+}
+
+static bool take_portion(struct data *d, bool *has_central)
+{
+	bool ok = true;
+	for (size_t at = d->from; ok && at < d->to && at + 8 <= d->len; at += 8) {
+		uint64_t word = word_at(d->bytes + at);
+		/* What points there comes first: the head of the list of caches. */
+		if (word >= 4096 && !(word % 8))
+			ok = take_cache(d, word);
+		if (ok && !*has_central && at >= CENTRAL_BYTES && is_central(d, at)) {
+			*has_central = true;
+			ok = take_central(d, at);
 		}
 	}
 	return ok;
@@ -202,18 +262,10 @@ static bool take_cache(struct data *d, uint64_t address)
 struct error *tc_kept_find(struct tc_malloc *tc)
 {
 	struct data data;
-	struct error *error = read_data(tc, &data);
+	struct error *error = data_open(tc, &data);
 	bool ok = true, has_central = false;
-	for (size_t at = 0; !error && ok && at + CENTRAL_BYTES <= data.len; at += 8) {
-		uint64_t word = word_at(data.bytes + at);
-		/* What points there comes first: the head of the list of caches. */
-		if (word >= 4096 && !(word % 8))
-			ok = take_cache(&data, word);
-		if (ok && !has_central && at >= CENTRAL_BYTES && is_central(&data, at)) {
-			has_central = true;
-			ok = take_central(&data, at);
-		}
-	}
+	while (!error && ok && data_next(&data))
+		ok = take_portion(&data, &has_central);
 	data_close(&data);
 	heap_addresses_sort(&tc->kept);
 	return error || ok ? error : error_no_memory();

@@ -10,7 +10,6 @@
 #include "process/module_headers.h"
 
 #define DYNAMIC_ENTRIES_MAX 512u
-#define LINKS_MAX 4096u
 /* struct r_debug and struct link_map (link.h), by words. */
 #define LIST_FIRST 1u
 enum { LINK_BIAS, LINK_NAME, LINK_DYNAMIC, LINK_NEXT, LINK_PREVIOUS, LINK_WORDS };
@@ -133,12 +132,13 @@ static void take_link(struct finding *f, uint64_t link, uint64_t bias)
 	}
 }
 
+/* Each says which is before it, so that none comes twice: the first one has none before it. */
 static void follow_list(struct finding *f, uint64_t list)
 {
 	uint64_t at, before = 0;
 	if (!list || !address_space_word(f->space, list + 8ul * LIST_FIRST, &at))
 		return;
-	for (unsigned i = 0; at && i < LINKS_MAX; i++) {
+	while (at) {
 		uint64_t link[LINK_WORDS];
 		if (address_space_read(f->space, at, link, sizeof(link)) != sizeof(link) ||
 			link[LINK_PREVIOUS] != before)

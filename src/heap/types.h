@@ -7,11 +7,14 @@
 #ifndef HEAP_TYPES_H
 #define HEAP_TYPES_H
 
+#include <assert.h>
+
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "heap/classes.h"
 #include "heap/repeats.h"
+#include "search/sites.h"
 #include "symbols/strings.h"
 
 enum heap_type_kind {
@@ -66,9 +69,12 @@ DEFINE_MAP(type_map, struct type_key, uint32_t, type_key_hash, type_key_equal)
 
 /* The types of families: blocks that are of one type, whatever that turns out to be. */
 DEFINE_VEC(heap_family_vec, uint32_t)
-/* From here on a site is one of a family. */
+/* From here on a site is one of a family. Each has so many blocks at least, and no block is in two
+ * of them: there are numbers for all that a heap can have. */
 #define HEAP_FAMILY_SITES (1u << 27)
-#define HEAP_FAMILIES_MAX (1u << 24)
+#define HEAP_FAMILY_LEAST 64u
+static_assert(HEAP_FAMILY_SITES + SPACE_BLOCKS_MAX / HEAP_FAMILY_LEAST <= 1u << NODE_SITE_BITS,
+	"all families have sites");
 
 static inline uint64_t vector_end_hash(uint32_t block)
 {
@@ -130,8 +136,7 @@ static inline uint32_t heap_types_of_site(const struct heap_types *types, uint32
 					: types->families.data[site - HEAP_FAMILY_SITES];
 }
 
-/* A new family, whose blocks are of that type so far; *ret: their site. At most
- * HEAP_FAMILIES_MAX. */
+/* A new family, whose blocks are of that type so far; *ret: their site. */
 struct error *heap_types_add_family(
 	struct heap_types *types, uint32_t type, uint32_t *ret) must_check_;
 /* From now on its blocks are of another type. */

@@ -293,6 +293,25 @@ struct error *build_given(
 	return given_vec_push(&model->given, copy) ? NULL : error_no_memory();
 }
 
+struct error *build_small(struct model *model, const struct small_process *row, const char *command,
+	size_t command_len)
+{
+	static const char *const none[] = {NULL};
+	uint64_t bytes = model->small_bytes + sizeof(*row) + command_len + 1;
+	if (bytes > BUILD_SMALL_BYTES_MAX)
+		return error_create(ERROR_INPUT,
+			"rows of more than %zu processes need too much memory", model->small.len);
+	struct small_process copy = *row;
+	copy.target.command = none;
+	copy.target.command_len = 0;
+	copy.target.exe = copy.target.cwd = copy.target.host = copy.target.parent_file = "";
+	struct error *error = build_string(model, command, command_len, &copy.command);
+	if (error)
+		return error;
+	model->small_bytes = bytes;
+	return small_process_vec_push(&model->small, copy) ? NULL : error_no_memory();
+}
+
 struct error *build_unrecorded(struct model *model, const struct unrecorded_program *row,
 	const char *path, size_t path_len)
 {

@@ -102,6 +102,13 @@ struct lifetimes *build_lifetimes(struct model *model);
 struct error *build_realloc_site(struct model *model, const struct realloc_site *row);
 
 #define BUILD_UNRECORDED_MAX (1u << 16)
+/* Of all such rows with their commands: a few packed kilobytes may say more. */
+#define BUILD_SMALL_BYTES_MAX (256ull << 20)
+/* Adds a process that has no recording but a row; its command of the given length is copied, the
+ * target's strings are not looked at. ERROR_INPUT: together they would need too much memory. */
+struct error *build_small(struct model *model, const struct small_process *row, const char *command,
+	size_t command_len) must_check_;
+
 /* Adds a program without a recording, which counts in children_unrecorded, at least; `path` of the
  * row is ignored, path/path_len are copied. */
 struct error *build_unrecorded(struct model *model, const struct unrecorded_program *row,

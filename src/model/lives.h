@@ -16,6 +16,8 @@ struct model;
 /* Where nobody asked for lives, they are looked at in recordings of at most so many events: that
  * takes no second. */
 #define LIVES_FEW_EVENTS UINT64_C(2000000)
+/* … and growth only of at most so many sites: a series has each of them many times. */
+#define LIVES_FEW_SITES 50000u
 
 /* 0; up to 1, 2, 5, 10, 20, 50…; the last has all that is more than 5 × 10^14. */
 #define LIFE_BUCKETS 47u

@@ -25,6 +25,7 @@ void model_destroy(struct model *model)
 	given_vec_deinit(&model->given);
 	given_map_deinit(&model->given_of);
 	unrecorded_vec_deinit(&model->unrecorded);
+	small_process_vec_deinit(&model->small);
 	series_row_vec_deinit(&model->series);
 	series_site_vec_deinit(&model->series_sites);
 	mark_vec_deinit(&model->marks);
@@ -199,6 +200,12 @@ const struct thread *model_threads(const struct model *model, size_t *ret_count)
 {
 	*ret_count = model->threads.len;
 	return model->threads.data;
+}
+
+const struct small_process *model_small(const struct model *model, size_t *ret_count)
+{
+	*ret_count = model->small.len;
+	return model->small.data;
 }
 
 const struct unrecorded_program *model_unrecorded(const struct model *model, size_t *ret_count)

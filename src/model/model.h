@@ -139,7 +139,8 @@ struct recording {
 	uint64_t dropped_steps, kept_steps;
 	uint64_t kept_from_ns, kept_until_ns;
 	struct range range;
-	const char *blocks; /* which blocks figures are of: "of 1 KiB and more"; NULL: all */
+	const char *blocks;        /* which blocks figures are of: "of 1 KiB and more"; NULL: all */
+	uint64_t temporary_within; /* as of struct source_blocks: 0 and 1 are alike */
 	const char *remark; /* a sentence on what the source's figures are of; NULL: none is due */
 	/* "ms", "B" or "i": the only one that times of the series are known in. NULL: all are. */
 	const char *time_unit;
@@ -324,6 +325,29 @@ struct inherited {
 	const char *problem;   /* a sentence, why it is not known, or not wholly; NULL: it is */
 };
 
+/* A process of the run, or what one was before an exec, that has no recording but a row in this
+ * one: it allocated next to nothing. Its figures are in none of this model's. */
+struct small_process {
+	struct target target; /* numbers and its end alone */
+	const char *command;
+	struct totals totals;
+	uint64_t lost_events, duration_ns, children_unrecorded;
+};
+
+/* Whether it is known how many of these blocks were left at the fork, and how many that are. */
+static inline bool inherited_is_counted(const struct inherited *inherited)
+{
+	bool told = !inherited->at_most || inherited->freed_blocks;
+	return inherited->from && !inherited->problem && told &&
+	       inherited->freed_blocks <= inherited->blocks;
+}
+
+static inline uint64_t inherited_left(const struct inherited *inherited)
+{
+	return inherited_is_counted(inherited) ? inherited->blocks - inherited->freed_blocks
+					       : inherited->blocks;
+}
+
 /* What became of a block that was never freed: docs/leaks.md. */
 enum leak_kind { LEAK_DEFINITE, LEAK_INDIRECT, LEAK_POSSIBLE, LEAK_REACHABLE, LEAK_KINDS };
 
@@ -395,7 +419,8 @@ struct leak_group {
 	uint32_t root;         /* of the whole way */
 	uint64_t root_address; /* of the word there; of registers its number: LEAK_REGISTER_NAMES */
 	struct site_id site;
-	bool repeats; /* blocks of this group hold others of it, as in a list */
+	bool repeats;  /* blocks of this group hold others of it, as in a list */
+	bool together; /* further words of the root, in the same page, count as this one */
 	/* One example: the block at `holder` (0: the root) has, at `offset`, a pointer that points
 	 * `into` bytes into the block at `block`. */
 	uint64_t holder, offset, block, into;
@@ -490,6 +515,8 @@ const struct series_site *model_series_sites(const struct model *model, size_t *
 const struct mark *model_marks(const struct model *model, size_t *ret_count);
 /* Programs without a recording, as they came; children_unrecorded counts also what is not here. */
 const struct unrecorded_program *model_unrecorded(const struct model *model, size_t *ret_count);
+/* In no order; of a sum of recordings, those of all of them. */
+const struct small_process *model_small(const struct model *model, size_t *ret_count);
 /* Ascending by size. */
 const struct size_count *model_sizes(const struct model *model, size_t *ret_count);
 

@@ -16,6 +16,7 @@ DEFINE_VEC(size_vec, struct size_count)
 DEFINE_VEC(live_vec, struct live_block)
 DEFINE_VEC(code_name_vec, struct code_name)
 DEFINE_VEC(unrecorded_vec, struct unrecorded_program)
+DEFINE_VEC(small_process_vec, struct small_process)
 DEFINE_VEC(series_row_vec, struct series_row)
 DEFINE_VEC(series_site_vec, struct series_site)
 DEFINE_VEC(mark_vec, struct mark)
@@ -81,6 +82,8 @@ struct model {
 	struct inherited inherited;
 	struct site_vec inherited_sites;
 	struct unrecorded_vec unrecorded;
+	struct small_process_vec small;
+	uint64_t small_bytes;            /* with their commands */
 	struct code_name_vec code_names; /* ascending by address, each once */
 	struct model *subtracted;        /* NULL: none */
 	struct given_vec given;

@@ -278,6 +278,17 @@ size_t address_space_empty(const struct address_space *space, uint64_t address, 
 	return absent < bytes ? (size_t)absent : bytes;
 }
 
+uint64_t address_space_next(const struct address_space *space, uint64_t at, uint64_t end)
+{
+	while (!space->is_live && at < end) {
+		size_t empty = address_space_empty(space, at, end - at);
+		if (!empty)
+			break;
+		at += empty;
+	}
+	return at < end ? at : end;
+}
+
 uint64_t address_space_absent(const struct address_space *space, uint64_t start, uint64_t end)
 {
 	uint64_t sum = 0;

@@ -100,6 +100,13 @@ size_t address_space_untouched(const struct address_space *space, uint64_t addre
 /* The same, or were left out of a core: reading them would only cost time. */
 size_t address_space_empty(const struct address_space *space, uint64_t address, size_t bytes);
 
+/*
+ * From where on there may be something in [at, end): of cores what is empty is passed over, however
+ * large it says it is, so that who goes through mappings takes as long as the file is large. Of
+ * processes `at`. `end`: there is nothing.
+ */
+uint64_t address_space_next(const struct address_space *space, uint64_t at, uint64_t end);
+
 /* How many bytes of [start, end) are mapped, and left out of a core or cut off. */
 uint64_t address_space_absent(const struct address_space *space, uint64_t start, uint64_t end);
 

@@ -24,16 +24,25 @@ static void group_describe(
 		ret->block + ret->into);
 }
 
+/* Tables of pointers: not each of their words is told apart for ever. Numbers of registers are. */
+static bool is_together(const struct search *s, uint64_t address)
+{
+	size_t fine = s->options.words_fine ? s->options.words_fine : SEARCH_WORDS_MOST;
+	return s->group_list.len >= fine && address >= SEARCH_TOGETHER_BYTES;
+}
+
 static bool find_group(struct search *s, const struct link *link, uint32_t block, uint32_t *ret)
 {
 	uint32_t site = node_site(s->sites.nodes[block]);
 	uint32_t parent = link->holder == SPACE_NONE ? SEARCH_NO_GROUP : link->holder_group;
 	struct group_key key = {parent, 0, site, 0};
+	bool together = false;
 	if (link->holder == SPACE_NONE) {
 		key.root = link->root->root;
-		/* Tables of pointers: not each of their words is told apart for ever. */
-		if (s->group_list.len < SEARCH_GROUPS_MAX / 2)
-			key.root_address = link->root->address;
+		key.root_address = link->root->address;
+		together = is_together(s, key.root_address);
+		if (together)
+			key.root_address |= SEARCH_TOGETHER_BYTES - 1;
 	} else if (parent == SEARCH_NO_GROUP) {
 		*ret = SEARCH_NO_GROUP;
 		return true;
@@ -45,11 +54,18 @@ static bool find_group(struct search *s, const struct link *link, uint32_t block
 		return true;
 	}
 	uint32_t *known = group_map_find(&s->group_map, key);
-	if (known || s->group_list.len == SEARCH_GROUPS_MAX) {
-		*ret = known ? *known : SEARCH_NO_GROUP;
+	if (known) {
+		*ret = *known;
 		return true;
 	}
-	struct search_group group = {.parent = parent, .root = key.root, .site = site};
+	size_t most = s->options.groups_most ? s->options.groups_most : SEARCH_GROUPS_MAX;
+	if (s->group_list.len >= most) {
+		s->group_list.data[most - 1].together = true;
+		*ret = SEARCH_NO_GROUP;
+		return true;
+	}
+	struct search_group group = {
+		.parent = parent, .root = key.root, .site = site, .together = together};
 	if (link->root)
 		group.root_address = link->root->address;
 	if (parent != SEARCH_NO_GROUP) {

@@ -12,8 +12,6 @@ struct lost {
 	uint32_t block;
 };
 DEFINE_VEC(lost_vec, struct lost)
-/* So many are asked for their age. */
-#define LOST_AGED_MAX (1u << 20)
 
 /*
  * Goes through all that a leader holds and that is not in `seen`, where it is then: the leader
@@ -92,8 +90,8 @@ static bool list_lost(struct search *s, struct lost_vec *ret)
 		uint64_t address = space_walk_address(&walk);
 		if (search_is_reached(s, walk.block))
 			continue;
-		bool aged = s->options.age && ret->len < LOST_AGED_MAX;
-		uint64_t age = aged ? s->options.age(s->options.age_context, address) : UINT64_MAX;
+		uint64_t age = s->options.age ? s->options.age(s->options.age_context, address)
+					      : UINT64_MAX;
 		if (!lost_vec_push(ret, (struct lost){age, walk.block}))
 			return false;
 	}

@@ -28,8 +28,7 @@ static struct search_record *record_at(struct search *s, struct counting *c, uin
 {
 	uint64_t node = s->sites.nodes[block];
 	enum search_kind kind = node_kind(node);
-	bool is_held = (kind == SEARCH_REACHABLE || kind == SEARCH_POSSIBLE) &&
-		       s->records.len < SEARCH_RECORDS_FINE;
+	bool is_held = kind == SEARCH_REACHABLE || kind == SEARCH_POSSIBLE;
 	struct record_key key = {
 		node_site(node), is_held ? node_group(node) : SEARCH_NO_GROUP, kind};
 	uint32_t *recent = &c->recent[(key.site * 31 + key.group) % RECORDS_RECENT];

@@ -78,7 +78,7 @@ struct search_options {
 	void *may_explain_context;
 	/* How old a block is, or NULL: of two the one with the smaller number was there first. Of
 	 * blocks that hold each other the oldest leads: the map rather than one of its nodes.
-	 * Without it, and among very many, the first in memory. */
+	 * Without it the first in memory. */
 	uint64_t (*age)(void *context, uint64_t address);
 	void *age_context;
 	/* Whether a pointer so far into a block of a site is what its holders have of it (of an
@@ -89,6 +89,8 @@ struct search_options {
 	/* A pointer behind a block of eight bytes that are 0 points to an array without elements
 	 * (new T[0] of a class with a destructor): it holds the block. */
 	bool empty_arrays;
+	size_t words_fine;     /* 0: SEARCH_WORDS_MOST */
+	size_t groups_most;    /* 0: SEARCH_GROUPS_MAX */
 	uint64_t beside_bytes; /* of blocks, from which on a second thread reads; 0: 2 MiB */
 };
 
@@ -102,17 +104,20 @@ struct search_group {
 	uint32_t root;         /* number of the root, of the whole way */
 	uint64_t root_address; /* of the word there; number of the register */
 	uint32_t site;         /* of the blocks */
-	uint32_t repeats;      /* 1: blocks of this group hold others of it */
-	uint64_t holder;       /* example: address of the block that holds; 0: a root does */
-	uint64_t offset;       /* of the word in it */
-	uint64_t block;        /* address of the example that is held */
-	uint64_t into;         /* the word points so far into it */
+	bool repeats;          /* blocks of this group hold others of it */
+	bool together;   /* further words near this one count as it: of SEARCH_TOGETHER_BYTES */
+	uint64_t holder; /* example: address of the block that holds; 0: a root does */
+	uint64_t offset; /* of the word in it */
+	uint64_t block;  /* address of the example that is held */
+	uint64_t into;   /* the word points so far into it */
 };
 #define SEARCH_NO_GROUP UINT32_MAX
-/* Further ways are not told apart: of such blocks it is only known that they are held. */
-#define SEARCH_GROUPS_MAX (1u << 16)
-/* With so many records no further ones are made for groups. */
-#define SEARCH_RECORDS_FINE (1u << 18)
+/* With so many groups further words of roots are told together, by pages. */
+#define SEARCH_WORDS_MOST (1u << 15)
+#define SEARCH_TOGETHER_BYTES 4096u
+/* Further ways are not told apart: of such blocks it is only known that they are held. The last
+ * group is marked as one that others count as. */
+#define SEARCH_GROUPS_MAX (1u << 20)
 
 /* Blocks of one site and kind, and group if they are held. */
 struct search_record {

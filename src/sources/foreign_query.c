@@ -29,6 +29,8 @@ static struct error *refuse_blocks(const struct input *input, const struct sourc
 		return refuse(input, what, "does not say how long a block lived");
 	if ((blocks->min_size || blocks->max_size) && !(abilities & FOREIGN_BY_SIZE))
 		return refuse(input, what, "does not say how large a block was");
+	if (blocks->temporary_within > 1 && !(abilities & FOREIGN_BY_LIFE))
+		return refuse(input, what, "does not say which allocations were temporary");
 	if (blocks->left_out)
 		return refuse(input, what, "cannot leave out what functions allocate");
 	return NULL;
@@ -38,7 +40,7 @@ struct error *foreign_describe(struct foreign *foreign, const struct source_bloc
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	if (!blocks)
+	if (source_blocks_are_all(blocks))
 		return NULL;
 	if (blocks->min_size) {
 		text_add(&text, ", of at least ");

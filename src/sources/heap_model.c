@@ -151,6 +151,7 @@ static struct error *make_groups(struct making *m)
 			.root_address = from->root_address,
 			.site = m->sites[from->site],
 			.repeats = from->repeats,
+			.together = from->together,
 			.holder = from->holder,
 			.offset = from->offset,
 			.block = from->block,

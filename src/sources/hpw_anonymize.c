@@ -16,6 +16,7 @@
 #include "sources/hpw_file.h"
 #include "sources/hpw_names.h"
 #include "sources/hpw_out.h"
+#include "sources/hpw_target.h"
 
 struct rewriting {
 	struct anonymizer *anonymizer;
@@ -257,40 +258,14 @@ static void put_text(struct buf *to, uint64_t key, const char *text)
 	buf_bytes(to, text, strlen(text));
 }
 
-/* What a TARGET keeps; who the program is, the model knows by its token. */
-static bool keeps_key(uint64_t key)
-{
-	static const enum hpw_target_key kept[] = {HPW_TARGET_PID, HPW_TARGET_PPID,
-		HPW_TARGET_TSC_START, HPW_TARGET_TSC_HZ, HPW_TARGET_MODE, HPW_TARGET_SAMPLE_BYTES,
-		HPW_TARGET_FORKED, HPW_TARGET_OUTER_PID, HPW_TARGET_OUTER_PPID,
-		HPW_TARGET_INSTRUCTIONS};
-	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-		if (kept[i] == key)
-			return true;
-	return false;
-}
-
+/* Who the program is, the model knows by its token. */
 static struct error *rewrite_target(struct rewriting *at, const struct hpw_payload *payload)
 {
 	_cleanup_(buf_deinit) struct buf to;
 	buf_init(&to);
 	struct cursor from = hpw_payload_cursor(payload);
-	struct error *error = NULL;
+	struct error *error = hpw_target_nameless(&from, &to);
 	const struct target *target = model_target(at->model);
-	while (!error && cursor_left(&from)) {
-		uint64_t key, len;
-		const uint8_t *bytes;
-		error = cursor_varint(&from, &key);
-		if (!error)
-			error = cursor_varint(&from, &len);
-		if (!error)
-			error = cursor_bytes(&from, len, &bytes);
-		if (error || !keeps_key(key))
-			continue;
-		buf_varint(&to, key);
-		buf_varint(&to, len);
-		buf_bytes(&to, bytes, (size_t)len);
-	}
 	if (target->command_len)
 		put_text(&to, HPW_TARGET_ARG, target->command[0]);
 	if (target->exe[0])
@@ -299,6 +274,15 @@ static struct error *rewrite_target(struct rewriting *at, const struct hpw_paylo
 	if (!error && to.failed)
 		error = error_no_memory();
 	return error ? error : at->sink->put(at->sink->ctx, HPW_TARGET, &to);
+}
+
+static struct error *rewrite_small(struct rewriting *at, const struct hpw_payload *payload)
+{
+	_cleanup_(buf_deinit) struct buf to;
+	buf_init(&to);
+	struct cursor from = hpw_payload_cursor(payload);
+	struct error *error = hpw_small_nameless(&from, &to);
+	return error ? error : at->sink->put(at->sink->ctx, HPW_SMALL, &to);
 }
 
 /* Paths and build-ids are those that the model has now. */
@@ -380,6 +364,8 @@ static struct error *rewrite_chunk(
 	switch (type) {
 	case HPW_TARGET:
 		return rewrite_target(at, payload);
+	case HPW_SMALL:
+		return rewrite_small(at, payload);
 	case HPW_MODULES:
 		return rewrite_modules(at, payload);
 	case HPW_EVENTS:

@@ -119,6 +119,9 @@ struct error *hpw_choice_describe(const struct hpw_choice *choice, struct model 
 		text_add(&text, ", except those of functions that are left out");
 	if (text.failed)
 		return error_no_memory();
+	build_recording(model)->temporary_within = wanted->temporary_within;
+	if (source_blocks_are_all(wanted))
+		return NULL;
 	const char *words = text.data ? text.data + 2 : "all";
 	return build_string(model, words, strlen(words), &build_recording(model)->blocks);
 }

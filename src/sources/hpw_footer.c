@@ -47,6 +47,37 @@ static struct error *decode_summary(struct hpw_footer *footer, const struct hpw_
 	return NULL;
 }
 
+struct totals hpw_summary_totals(const uint64_t sum[static HPW_SUM_LIMIT])
+{
+	return (struct totals){
+		.allocations = sum[HPW_SUM_ALLOCATIONS],
+		.allocated_bytes = sum[HPW_SUM_ALLOCATED_BYTES],
+		.frees = sum[HPW_SUM_FREES],
+		.failed = sum[HPW_SUM_FAILED],
+		.live_blocks = sum[HPW_SUM_LIVE_BLOCKS],
+		.live_bytes = sum[HPW_SUM_LIVE_BYTES],
+		.kept_blocks = sum[HPW_SUM_LIVE_BLOCKS],
+		.kept_bytes = sum[HPW_SUM_LIVE_BYTES],
+		.temporary = sum[HPW_SUM_TEMPORARY],
+		.peak_bytes = sum[HPW_SUM_PEAK_BYTES],
+		.peak_blocks = sum[HPW_SUM_PEAK_BLOCKS],
+		.threads = sum[HPW_SUM_THREADS],
+	};
+}
+
+void hpw_summary_exit(const uint64_t sum[static HPW_SUM_LIMIT], struct target *ret)
+{
+	static const enum exit_kind kinds[] = {
+		[HPW_EXIT_UNKNOWN] = EXIT_KIND_UNKNOWN,
+		[HPW_EXIT_STATUS] = EXIT_KIND_STATUS,
+		[HPW_EXIT_SIGNAL] = EXIT_KIND_SIGNAL,
+		[HPW_EXIT_EXEC] = EXIT_KIND_EXEC,
+	};
+	if (sum[HPW_SUM_EXIT_KIND] <= HPW_EXIT_EXEC)
+		ret->exit_kind = kinds[sum[HPW_SUM_EXIT_KIND]];
+	ret->exit_value = (int)(uint32_t)sum[HPW_SUM_EXIT_VALUE];
+}
+
 /* Reads one row across the columns into the places that the table gives, at `row`. */
 struct field {
 	uint32_t column;
@@ -82,17 +113,26 @@ static const struct field site_fields[] = {
 
 static struct error *decode_sites(struct hpw_footer *footer, const struct hpw_payload *payload)
 {
-	struct hpw_column columns[ARRAY_SIZE(site_fields)];
+	struct hpw_column columns[ARRAY_SIZE(site_fields) + 1];
+	struct hpw_column *begin = &columns[ARRAY_SIZE(site_fields)];
 	size_t rows;
+	uint64_t first = 0;
 	struct error *error = hpw_columns_open(payload, columns, ARRAY_SIZE(columns));
 	if (!error)
-		error = hpw_columns_rows(columns, ARRAY_SIZE(columns), UINT32_MAX, &rows);
+		error = hpw_columns_rows(columns, ARRAY_SIZE(site_fields), UINT32_MAX, &rows);
+	if (!error && begin->present)
+		error = hpw_column_next(begin, &first);
 	if (error)
 		return error;
-	hpw_site_vec_clear(&footer->sites);
-	if (rows > BUILD_SITES_MAX)
+	if (!first)
+		hpw_site_vec_clear(&footer->sites);
+	else if (first != footer->sites.len || !footer->has_sites)
+		return error_create(ERROR_INPUT,
+			"figures of sites go on at %" PRIu64 ", where %zu came before", first,
+			footer->sites.len);
+	if (rows > BUILD_SITES_MAX - first)
 		return error_create(ERROR_INPUT, "%zu sites are too many", rows);
-	if (!hpw_site_vec_reserve(&footer->sites, rows))
+	if (!hpw_site_vec_reserve(&footer->sites, footer->sites.len + rows))
 		return error_no_memory();
 	for (size_t i = 0; i < rows; i++) {
 		struct site site = {.allocations = 0};

@@ -43,6 +43,11 @@ struct error *hpw_footer_decode(
 	struct hpw_footer *footer, uint16_t type, const struct hpw_payload *payload);
 bool hpw_footer_takes(uint16_t type);
 
+/* Totals of a SUMMARY, but for the time of the peak. */
+struct totals hpw_summary_totals(const uint64_t summary[static HPW_SUM_LIMIT]);
+/* How the program ended: into the target. */
+void hpw_summary_exit(const uint64_t summary[static HPW_SUM_LIMIT], struct target *ret);
+
 /* Puts one UNRECORDED chunk into a model. */
 struct error *hpw_footer_unrecorded(
 	struct model *model, const struct hpw_clock *clock, const struct hpw_payload *payload);

@@ -198,6 +198,7 @@ static struct error *add_group(struct hpw_leaks *leaks, const uint64_t *v, struc
 		.root = (uint32_t)v[1],
 		.root_address = v[2],
 		.repeats = v[4] & 1,
+		.together = v[4] >> 1 & 1,
 		.holder = v[5],
 		.offset = v[6],
 		.block = v[7],

@@ -365,7 +365,7 @@ static struct error *read_tables(struct reader *reader)
 	if (!error)
 		error = hpw_reader_decode(reader, hpw_footer_takes, into_footer);
 	put_ring(reader);
-	return error;
+	return error ? error : hpw_reader_judge_sites(reader);
 }
 
 /* Whether going through all events takes no time; nobody knows how many a cut-off file has. */
@@ -374,6 +374,13 @@ static bool has_few_events(const struct reader *reader)
 	uint64_t events = reader->footer.summary[HPW_SUM_EVENTS];
 	return events && events <= LIVES_FEW_EVENTS && hpw_reader_has_all_events(reader) &&
 	       !build_recording(reader->model)->sample_bytes;
+}
+
+static bool has_many_sites(const struct reader *reader)
+{
+	size_t sites;
+	model_sites(reader->model, &sites);
+	return sites > LIVES_FEW_SITES;
 }
 
 static struct error *read_all(struct reader *reader)
@@ -388,6 +395,8 @@ static struct error *read_all(struct reader *reader)
 		reader->wanted_series = NULL;
 		reader->flags &= ~(unsigned)SOURCE_WITH_LIVES;
 	}
+	if (!error && (reader->flags & SOURCE_IF_FEW) && has_many_sites(reader))
+		reader->wanted_series = NULL;
 	bool with_marks = reader->flags & SOURCE_WITH_MARKS;
 	if (!error && (reader->query || reader->wanted_series || reader->choice.wanted ||
 			      with_marks || (reader->flags & SOURCE_WITH_LIVES)))

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sources/hpw_clock.h"
+#include "sources/hpw_small.h"
 
 static struct error *into_live(
 	struct reader *reader, uint16_t type, const struct hpw_payload *payload)
@@ -26,6 +27,13 @@ static struct error *into_unrecorded(
 	return hpw_footer_unrecorded(reader->model, &reader->tables.clock, payload);
 }
 
+static struct error *into_small(
+	struct reader *reader, uint16_t type, const struct hpw_payload *payload)
+{
+	(void)type;
+	return hpw_small_decode(reader->model, payload);
+}
+
 static bool is_unrecorded(uint16_t type)
 {
 	return type == HPW_UNRECORDED;
@@ -35,6 +43,24 @@ static struct error *into_leaks(
 	struct reader *reader, uint16_t type, const struct hpw_payload *payload)
 {
 	return hpw_leaks_decode(&reader->leaks, type, payload);
+}
+
+/*
+ * Figures of sites may end before the sites do, where the last of their chunks is missing: events
+ * give all of them. Where there are none it is said. A checkpoint is older than the last sites.
+ */
+struct error *hpw_reader_judge_sites(struct reader *reader)
+{
+	size_t known, there = reader->footer.sites.len;
+	model_sites(reader->model, &known);
+	if (!reader->footer.has_sites || reader->file.checkpoint || there >= known)
+		return NULL;
+	reader->footer.has_sites = !hpw_reader_has_all_events(reader);
+	return reader->footer.has_sites
+		       ? hpw_damage_add(&reader->damage,
+				 "figures of %zu places of allocation out of %zu are missing",
+				 known - there, known)
+		       : NULL;
 }
 
 /* Whether a part's figures come from the events. */
@@ -64,21 +90,9 @@ void hpw_reader_set_clock(struct reader *reader)
 static void put_totals_summary(struct reader *reader)
 {
 	const uint64_t *sum = reader->footer.summary;
-	*build_totals(reader->model) = (struct totals){
-		.allocations = sum[HPW_SUM_ALLOCATIONS],
-		.allocated_bytes = sum[HPW_SUM_ALLOCATED_BYTES],
-		.frees = sum[HPW_SUM_FREES],
-		.failed = sum[HPW_SUM_FAILED],
-		.live_blocks = sum[HPW_SUM_LIVE_BLOCKS],
-		.live_bytes = sum[HPW_SUM_LIVE_BYTES],
-		.kept_blocks = sum[HPW_SUM_LIVE_BLOCKS],
-		.kept_bytes = sum[HPW_SUM_LIVE_BYTES],
-		.temporary = sum[HPW_SUM_TEMPORARY],
-		.peak_bytes = sum[HPW_SUM_PEAK_BYTES],
-		.peak_blocks = sum[HPW_SUM_PEAK_BLOCKS],
-		.peak_time_ns = hpw_clock_ns(&reader->tables.clock, sum[HPW_SUM_PEAK_TSC]),
-		.threads = sum[HPW_SUM_THREADS],
-	};
+	struct totals *totals = build_totals(reader->model);
+	*totals = hpw_summary_totals(sum);
+	totals->peak_time_ns = hpw_clock_ns(&reader->tables.clock, sum[HPW_SUM_PEAK_TSC]);
 	struct recording *recording = build_recording(reader->model);
 	recording->events = sum[HPW_SUM_EVENTS];
 	recording->unknown_frees = sum[HPW_SUM_UNKNOWN_FREES];
@@ -121,12 +135,6 @@ static void put_inherited(struct reader *reader)
 /* What only the writer knows: 0 if the summary is missing. */
 static void put_summary(struct reader *reader)
 {
-	static const enum exit_kind exit_kinds[] = {
-		[HPW_EXIT_UNKNOWN] = EXIT_KIND_UNKNOWN,
-		[HPW_EXIT_STATUS] = EXIT_KIND_STATUS,
-		[HPW_EXIT_SIGNAL] = EXIT_KIND_SIGNAL,
-		[HPW_EXIT_EXEC] = EXIT_KIND_EXEC,
-	};
 	const uint64_t *sum = reader->footer.summary;
 	struct recording *recording = build_recording(reader->model);
 	recording->lost_events = sum[HPW_SUM_LOST];
@@ -150,10 +158,7 @@ static void put_summary(struct reader *reader)
 	recording->kept_steps = sum[HPW_SUM_KEPT_STEPS];
 	recording->kept_from_ns = hpw_clock_ns(&reader->tables.clock, sum[HPW_SUM_KEPT_FROM_TSC]);
 	recording->kept_until_ns = hpw_clock_ns(&reader->tables.clock, sum[HPW_SUM_KEPT_UNTIL_TSC]);
-	struct target *target = build_target(reader->model);
-	if (sum[HPW_SUM_EXIT_KIND] <= HPW_EXIT_EXEC)
-		target->exit_kind = exit_kinds[sum[HPW_SUM_EXIT_KIND]];
-	target->exit_value = (int)(uint32_t)sum[HPW_SUM_EXIT_VALUE];
+	hpw_summary_exit(sum, build_target(reader->model));
 	if (!reader->footer.has_summary && reader->replayed) {
 		recording->lost_events = reader->replay.lost;
 		recording->duration_ns = hpw_clock_ns(&reader->tables.clock,
@@ -336,6 +341,8 @@ struct error *hpw_reader_put(struct reader *reader)
 	put_summary(reader);
 	put_inherited(reader);
 	struct error *error = hpw_reader_decode(reader, is_unrecorded, into_unrecorded);
+	if (!error)
+		error = hpw_reader_decode(reader, hpw_small_takes, into_small);
 	if (!error)
 		error = put_sites(reader);
 	if (!error)

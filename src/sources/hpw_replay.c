@@ -238,13 +238,23 @@ static bool take_block(
 	       hpw_blocks_take(&replay->blocks, hpw_block_key(step->owner, step->number), ret);
 }
 
+/* Of a block of the thread's own, by the number of allocations since. */
+static bool is_temporary(const struct hpw_replay *replay, const struct hpw_tally_thread *thread,
+	const struct hpw_step *step)
+{
+	uint64_t within = replay->choice ? replay->choice->wanted->temporary_within : 0;
+	if (within <= 1)
+		return step->number + 1 == thread->next && !thread->fresh && !step->lasting;
+	return step->number >= thread->first && thread->next - step->number <= within;
+}
+
 static struct error *on_free(
 	struct hpw_replay *replay, struct hpw_tally_thread *thread, const struct hpw_step *step)
 {
 	struct hpw_block block;
 	bool found = take_block(replay, step, &block);
 	thread->in_realloc = step->free_kind == HW_FREE_REALLOC;
-	if (!found && replay->choice)
+	if (!found && replay->choice && !source_blocks_are_all(replay->choice->wanted))
 		return NULL;
 	replay->events++;
 	replay->totals.frees++;
@@ -270,7 +280,7 @@ static struct error *on_free(
 		estimate_free(replay, thread, &block, in_range);
 	replay->mismatched += is_mismatch(replay, block.site, step->free_kind);
 	if (!hw_free_is_realloc(step->free_kind) && step->owner == step->thread &&
-		step->number + 1 == thread->next && !thread->fresh && !step->lasting) {
+		is_temporary(replay, thread, step)) {
 		site->temporary++;
 		thread->temporary++;
 		replay->totals.temporary++;
@@ -386,6 +396,7 @@ static struct error *do_step(struct hpw_replay *replay, const struct hpw_step *s
 		thread->others += thread->ended;
 		thread->ended = false;
 		thread->fresh = true;
+		thread->first = thread->next;
 		return NULL;
 	}
 	return NULL;

@@ -38,6 +38,7 @@ struct hpw_tally_thread {
 	double estimated, estimated_bytes, estimated_frees; /* if sampled */
 	bool seen, ended;
 	bool fresh;      /* it has begun, and allocated nothing yet */
+	uint64_t first;  /* number of its first allocation, of those with its index */
 	uint64_t others; /* threads that had this index before */
 	bool in_realloc; /* its last step freed the old block of a realloc */
 };

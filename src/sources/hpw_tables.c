@@ -12,6 +12,7 @@
 #include "format/kinds.h"
 #include "sources/hpw_columns.h"
 #include "sources/hpw_names.h"
+#include "sources/hpw_target.h"
 
 /* The kernel lets arguments take 6 MiB. */
 #define TARGET_BYTES_MAX (16u << 20)
@@ -55,26 +56,24 @@ static const struct {
 	{HPW_TARGET_INSTRUCTIONS, VALUE_TEXT, offsetof(struct recording, instructions), true},
 };
 
-static struct error *target_value(struct model *model, struct target_numbers *numbers, uint64_t key,
-	const uint8_t *bytes, size_t len)
+static struct error *target_value(
+	struct model *model, struct target_numbers *numbers, const struct hpw_target_pair *pair)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(target_keys); i++) {
-		if (target_keys[i].key != key)
+		if (target_keys[i].key != pair->key)
 			continue;
 		if (target_keys[i].value == VALUE_ARGUMENT)
-			return build_argument(model, (const char *)bytes, len);
+			return build_argument(model, (const char *)pair->bytes, pair->len);
 		if (target_keys[i].value == VALUE_TEXT) {
 			void *base = target_keys[i].of_recording ? (void *)build_recording(model)
 								 : (void *)build_target(model);
 			const char **place = (const char **)((char *)base + target_keys[i].place);
-			return build_string(model, (const char *)bytes, len, place);
+			return build_string(model, (const char *)pair->bytes, pair->len, place);
 		}
-		uint64_t value;
-		if (len != sizeof(value))
-			return error_create(
-				ERROR_INPUT, "key %" PRIu64 " has %zu bytes, not 8", key, len);
-		memcpy(&value, bytes, sizeof(value));
-		value = le64toh(value);
+		if (pair->len != sizeof(uint64_t))
+			return error_create(ERROR_INPUT, "key %" PRIu64 " has %zu bytes, not 8",
+				pair->key, pair->len);
+		uint64_t value = hpw_target_number(pair);
 		memcpy((char *)numbers + target_keys[i].place, &value, sizeof(value));
 	}
 	return NULL;
@@ -89,15 +88,10 @@ static struct error *decode_target(struct hpw_tables *tables, const struct hpw_p
 	struct target_numbers numbers = {0};
 	struct cursor c = hpw_payload_cursor(payload);
 	while (cursor_left(&c)) {
-		uint64_t key, len;
-		const uint8_t *bytes;
-		struct error *error = cursor_varint(&c, &key);
+		struct hpw_target_pair pair;
+		struct error *error = hpw_target_next(&c, &pair);
 		if (!error)
-			error = cursor_varint(&c, &len);
-		if (!error)
-			error = cursor_bytes(&c, len, &bytes);
-		if (!error)
-			error = target_value(tables->model, &numbers, key, bytes, (size_t)len);
+			error = target_value(tables->model, &numbers, &pair);
 		if (error)
 			return error;
 	}

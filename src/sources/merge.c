@@ -196,6 +196,20 @@ static struct error *add_unrecorded(struct merge *merge, const struct model *fro
 	return error;
 }
 
+static struct error *add_small(struct merge *merge, const struct model *from)
+{
+	size_t count;
+	const struct small_process *rows = model_small(from, &count);
+	struct error *error = NULL;
+	for (size_t i = 0; i < count && !error; i++)
+		error = build_small(merge->ret, &rows[i], rows[i].command, strlen(rows[i].command));
+	if (!error || error->code != ERROR_INPUT)
+		return error;
+	struct error *full = build_damage(merge->ret, error->message);
+	error_destroy(error);
+	return full;
+}
+
 static struct error *add_damage(struct merge *merge, const struct model *from)
 {
 	const struct recording *recording = model_recording(from);
@@ -277,8 +291,8 @@ static void add_recording(struct merge *merge, const struct model *from)
 static struct error *add_model(struct merge *merge, const struct model *from)
 {
 	static struct error *(*const parts[])(struct merge *, const struct model *) = {add_modules,
-		add_stacks, add_sites, add_threads, add_code_names, add_unrecorded, add_damage,
-		add_sizes};
+		add_stacks, add_sites, add_threads, add_code_names, add_unrecorded, add_small,
+		add_damage, add_sizes};
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		struct error *error = parts[i](merge, from);
 		if (error)

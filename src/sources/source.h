@@ -35,7 +35,8 @@ enum source_flag {
 	 * tell are left out. */
 	SOURCE_TABLES = 256,
 	/* The series and lives only of recordings with at most LIVES_FEW_EVENTS events: they take
-	 * going through all of these. Of others they are not there. */
+	 * going through all of these. Of others they are not there, and the series not of more than
+	 * LIVES_FEW_SITES sites. */
 	SOURCE_IF_FEW = 512,
 };
 
@@ -77,7 +78,17 @@ struct source_blocks {
 	bool live_only;       /* only blocks that are live at the end */
 	const bool *left_out; /* by site id: blocks from there don't count; NULL: they do */
 	size_t left_out_len;
+	/* Leaves none out: an allocation is temporary if its thread freed it within so many
+	 * allocations, itself included. 0: 1, before the next one. */
+	uint64_t temporary_within;
 };
+
+/* Whether all blocks count. */
+static inline bool source_blocks_are_all(const struct source_blocks *blocks)
+{
+	return !blocks || !(blocks->min_size || blocks->max_size || blocks->thread ||
+				  blocks->by_life || blocks->left_out);
+}
 
 /* What a model is to be about: see struct range. */
 struct source_query {

@@ -194,6 +194,54 @@ static const char *without_return_type(const char *function)
 	return function;
 }
 
+/* Where the sources of C++'s own library lie, installed or as it was built. */
+static bool is_in_library(const char *file)
+{
+	static const char *const folders[] = {
+		"/c++/", "/libstdc++-v3/", "/libsupc++/", "/libcxx/", "/libcxxabi/"};
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+		if (strstr(file, folders[i]))
+			return true;
+	return false;
+}
+
+/* Whether the first argument behind '<' is a type of the program: of no other the library has its
+ * own. Pointers have it, whatever they point to. */
+static bool is_own_type(const char *type)
+{
+	static const char *const names[] = {"std::", "__gnu_cxx::"};
+	static const char *const words[] = {"bool", "char", "wchar_t", "char8_t", "char16_t",
+		"char32_t", "short", "int", "long", "unsigned", "signed", "float", "double", "void",
+		"__int128", "decltype"};
+	size_t depth = 0, end = 0;
+	for (; type[end] && (depth || !strchr(",>", type[end])); end++) {
+		depth += type[end] == '<';
+		depth -= type[end] == '>';
+	}
+	size_t first = 0; /* word of it */
+	while (isalnum((unsigned char)type[first]) || type[first] == '_')
+		first++;
+	bool is_others = beginning(type, names, ARRAY_SIZE(names)) != NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(words) && type[first] != ':'; i++)
+		is_others |= strlen(words[i]) == first && !strncmp(type, words[i], first);
+	return end && type[end - 1] != '*' && !is_others;
+}
+
+/* A specialisation of a template of std:: that the program has written: its source is the
+ * program's. Without sources those templates tell that nobody else can write for a type. */
+static bool is_own_of_std(const struct known_code *code, const char *function)
+{
+	static const char *const templates[] = {"std::hash<", "std::formatter<"};
+	if (strncmp(function, "std::", 5) != 0 ||
+		(code->module && known_runtime_module(code->module)) ||
+		is_rust(function, code->linkage_name, code->file))
+		return false;
+	if (code->file)
+		return code->file[0] == '/' && !is_in_library(code->file);
+	const char *template = beginning(function, templates, ARRAY_SIZE(templates));
+	return template && is_own_type(function + strlen(template));
+}
+
 /* What calls main, or the function of a thread. */
 static bool is_start(const char *function, const char *module)
 {
@@ -216,6 +264,8 @@ enum known_part known_part_of(const struct known_code *code)
 	const char *file = code->file;
 	if (known_allocator(function))
 		return KNOWN_ALLOCATOR;
+	if (is_own_of_std(code, function))
+		return KNOWN_PROGRAM;
 	if (known_runtime_function(function) || (file && strstr(file, KNOWN_RUNTIME_FOLDER)))
 		return KNOWN_STD;
 	if (is_rust(function, code->linkage_name, file) && is_rust_std(function))

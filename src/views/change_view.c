@@ -66,7 +66,7 @@ struct error *fill_change_summary(struct page *page)
 {
 	struct error *error = add_verdict(page, &page->compared.diff.verdict);
 	if (!error)
-		error = summary_build(page->model, NULL, page->rows, &page->summary);
+		error = summary_build(page->model, NULL, page->rows, page->rows, &page->summary);
 	return error ? error : select_rows(page);
 }
 

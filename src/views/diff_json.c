@@ -97,6 +97,7 @@ struct error *diff_json(const struct diff_page *page, const struct sink *sink)
 	const struct diff *diff = page->diff;
 	struct json json;
 	json_init(&json, sink->write, sink->ctx);
+	json_repeats_begin(&json);
 	json_object_begin(&json);
 	json_put_string(&json, "schema", "heapwise.diff/1");
 	put_sides(&json, page);
@@ -116,5 +117,6 @@ struct error *diff_json(const struct diff_page *page, const struct sink *sink)
 	json_array_end(&json);
 	json_object_end(&json);
 	json_finish(&json);
+	json_repeats_end(&json);
 	return NULL;
 }

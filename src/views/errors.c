@@ -6,17 +6,17 @@
 
 #include "base/json.h"
 #include "model/errors.h"
+#include "views/errors.h"
 #include "views/json_parts.h"
 #include "views/page.h"
 #include "views/text_parts.h"
 
 #define WHAT_MOST 400u
 
-/* What of a stack is shown, innermost frame first; all that fails is memory. */
-static bool find_frames(const struct page *page, uint32_t stack, struct frame_vec *ret)
+bool errors_frames(const struct errors_shown *errors, uint32_t stack, struct frame_vec *ret)
 {
 	struct error *error =
-		resolver_stack(page->resolver, (struct stack_id){stack}, KIND_UNKNOWN, ret);
+		resolver_stack(errors->resolver, (struct stack_id){stack}, KIND_UNKNOWN, ret);
 	error_destroy(error);
 	return !error;
 }
@@ -30,10 +30,11 @@ static uint64_t count_all(const struct program_error *errors, size_t count)
 	return sum;
 }
 
-static void add_stacks(const struct page *page, const struct program_error *error, struct text *out)
+static void add_stacks(
+	const struct errors_shown *shown, const struct program_error *error, struct text *out)
 {
 	size_t count;
-	const struct error_stack *stacks = model_error_stacks(page->model, &count);
+	const struct error_stack *stacks = model_error_stacks(shown->model, &count);
 	struct frame_vec frames;
 	frame_vec_init(&frames);
 	for (size_t i = 0; i < error->stack_count; i++) {
@@ -43,15 +44,17 @@ static void add_stacks(const struct page *page, const struct program_error *erro
 			text_add_shown(out, stack->what, WHAT_MOST);
 			text_add(out, "\n");
 		}
-		if (stack->stack && !find_frames(page, stack->stack, &frames))
+		if (!stack->stack)
+			continue;
+		if (!errors_frames(shown, stack->stack, &frames))
 			out->failed = true;
-		for (size_t k = 0; stack->stack && k < frames.len; k++)
-			text_frame(frames.data[k], out);
+		text_stack(frames.data, frames.len, shown->all_frames, out);
 	}
 	frame_vec_deinit(&frames);
 }
 
-static void add_error(const struct page *page, const struct program_error *error, struct text *out)
+static void add_error(
+	const struct errors_shown *shown, const struct program_error *error, struct text *out)
 {
 	text_add(out, "\n  ");
 	text_add_shown(out, *error->kind ? error->kind : "error", WHAT_MOST);
@@ -68,7 +71,26 @@ static void add_error(const struct page *page, const struct program_error *error
 	text_add(out, *error->what ? ": " : "");
 	text_add_shown(out, error->what, WHAT_MOST);
 	text_add(out, "\n");
-	add_stacks(page, error, out);
+	add_stacks(shown, error, out);
+}
+
+void errors_add(const struct errors_shown *shown, struct text *out)
+{
+	size_t count;
+	const struct program_error *errors = model_errors(shown->model, &count);
+	for (size_t i = 0; i < count && i < shown->limit; i++)
+		add_error(shown, &errors[i], out);
+	if (count <= shown->limit)
+		return;
+	text_add(out, "\n  … ");
+	text_add_count(out, count - shown->limit);
+	text_add(out, " more errors\n");
+}
+
+static struct errors_shown shown_of(const struct page *page)
+{
+	return (struct errors_shown){
+		page->model, page->resolver, page->limit, page->options->all_frames};
 }
 
 static void add_suppressions(const struct page *page, struct text *out)
@@ -89,7 +111,7 @@ static void add_suppressions(const struct page *page, struct text *out)
 void text_errors(const struct page *page, struct text *out)
 {
 	size_t count;
-	const struct program_error *errors = model_errors(page->model, &count);
+	model_errors(page->model, &count);
 	text_heading(page->model, out);
 	text_notes(&page->notes, out);
 	bool own = !strcmp(model_recording(page->model)->source, "recording");
@@ -98,21 +120,16 @@ void text_errors(const struct page *page, struct text *out)
 			      "matches. (Other "
 			      "errors are not looked for.)\n"
 			    : "\nNo errors.\n");
-	for (size_t i = 0; i < count && i < page->limit; i++)
-		add_error(page, &errors[i], out);
-	if (count > page->limit) {
-		text_add(out, "\n  … ");
-		text_add_count(out, count - page->limit);
-		text_add(out, " more errors\n");
-	}
+	const struct errors_shown shown = shown_of(page);
+	errors_add(&shown, out);
 	add_suppressions(page, out);
 }
 
 static void put_stacks(
-	const struct page *page, const struct program_error *error, struct json *json)
+	const struct errors_shown *shown, const struct program_error *error, struct json *json)
 {
 	size_t count;
-	const struct error_stack *stacks = model_error_stacks(page->model, &count);
+	const struct error_stack *stacks = model_error_stacks(shown->model, &count);
 	struct frame_vec frames;
 	frame_vec_init(&frames);
 	json_key(json, "stacks");
@@ -123,7 +140,7 @@ static void put_stacks(
 		json_put_string(json, "what", *stack->what ? stack->what : NULL);
 		json_key(json, "stack");
 		json_array_begin(json);
-		if (stack->stack && find_frames(page, stack->stack, &frames))
+		if (stack->stack && errors_frames(shown, stack->stack, &frames))
 			for (size_t k = 0; k < frames.len; k++)
 				json_put_frame(json, frames.data[k]);
 		json_array_end(json);
@@ -133,15 +150,15 @@ static void put_stacks(
 	frame_vec_deinit(&frames);
 }
 
-void json_errors(const struct page *page, struct json *json)
+void errors_put(const struct errors_shown *shown, struct json *json)
 {
 	size_t count;
-	const struct program_error *errors = model_errors(page->model, &count);
+	const struct program_error *errors = model_errors(shown->model, &count);
 	json_put_u64(json, "errors_total", count);
 	json_put_u64(json, "error_count", count_all(errors, count));
 	json_key(json, "errors");
 	json_array_begin(json);
-	for (size_t i = 0; i < count && i < page->limit; i++) {
+	for (size_t i = 0; i < count && i < shown->limit; i++) {
 		const struct program_error *error = &errors[i];
 		json_object_begin(json);
 		json_put_string(json, "kind", error->kind);
@@ -149,10 +166,17 @@ void json_errors(const struct page *page, struct json *json)
 		json_put_u64(json, "count", error->count);
 		json_put_u64(json, "tid", error->tid);
 		json_put_string(json, "thread", error->thread);
-		put_stacks(page, error, json);
+		put_stacks(shown, error, json);
 		json_object_end(json);
 	}
 	json_array_end(json);
+}
+
+void json_errors(const struct page *page, struct json *json)
+{
+	size_t count;
+	const struct errors_shown shown = shown_of(page);
+	errors_put(&shown, json);
 	const struct error_suppression *rows = model_error_suppressions(page->model, &count);
 	json_key(json, "suppressions");
 	json_array_begin(json);

@@ -28,6 +28,7 @@ struct error *export_json(const struct exported *from, const struct sink *sink)
 		return error_no_memory();
 	page->model = profile->model;
 	json_init(json, sink->write, sink->ctx);
+	json_repeats_begin(json);
 	json_object_begin(json);
 	json_put_string(json, "schema", "heapwise.export/1");
 	json_put_target(json, model_target(profile->model));
@@ -38,6 +39,7 @@ struct error *export_json(const struct exported *from, const struct sink *sink)
 	put_rows(json, page, profile_rows(profile));
 	json_object_end(json);
 	json_finish(json);
+	json_repeats_end(json);
 	text_add(from->lost, "Threads, moments, lifetimes and leaks are not in it: see 'heapwise "
 			     "report --json' and 'heapwise leaks --format json'.\n");
 	return NULL;

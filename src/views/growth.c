@@ -67,7 +67,7 @@ static void add_kind(const struct growth_row *row, struct text *out)
 
 static void add_head(const struct growth_row *row, struct text *out)
 {
-	text_printf(out, "  %s  ", growth_verdict_text(row->verdict));
+	text_printf(out, "  %s  ", growth_row_text(row));
 	add_figures(row, out);
 	add_kind(row, out);
 }
@@ -90,7 +90,7 @@ static void add_compared_row(
 			text_add(out,
 				i && !page->growth_change.older_known ? "not known" : "nothing");
 		} else {
-			text_printf(out, "%s  ", growth_verdict_text(sides[i]->verdict));
+			text_printf(out, "%s  ", growth_row_text(sides[i]));
 			add_figures(sides[i], out);
 		}
 		if (i)
@@ -105,9 +105,9 @@ static void add_compared_row(
 static void add_fate(const struct page *page, enum growth_fate fate, size_t *left, struct text *out)
 {
 	static const char *const titles[GROWTH_FATES] = {
-		[GROWTH_NEW] = "New leak suspects",
-		[GROWTH_STAYS] = "Leak suspects, as before",
-		[GROWTH_GONE] = "Gone: leak suspects before",
+		[GROWTH_NEW] = "New places that keep growing",
+		[GROWTH_STAYS] = "Places that keep growing, as before",
+		[GROWTH_GONE] = "Gone: places that kept growing before",
 		[GROWTH_OTHER] = "Other places",
 	};
 	const struct growth_change *change = &page->growth_change;
@@ -116,7 +116,7 @@ static void add_fate(const struct page *page, enum growth_fate fate, size_t *lef
 		return;
 	size_t wanted = count < *left ? count : *left;
 	bool unsure = fate == GROWTH_NEW && !change->older_known;
-	text_printf(out, "\n%s (", unsure ? "Leak suspects" : titles[fate]);
+	text_printf(out, "\n%s (", unsure ? "Places that keep growing" : titles[fate]);
 	if (wanted < count)
 		text_printf(out, "%zu of ", wanted);
 	text_add_count(out, count);
@@ -191,6 +191,7 @@ static void put_judged(const struct growth_row *row, struct json *json)
 	json_put_u64(json, "bytes", row->live_bytes);
 	json_put_u64(json, "blocks", row->live_blocks);
 	json_put_u64(json, "end_bytes", row->end_bytes);
+	json_put_bool(json, "freed_at_end", growth_was_freed(row));
 	json_key(json, "floors");
 	json_array_begin(json);
 	for (size_t i = 0; i < GROWTH_WINDOWS; i++)

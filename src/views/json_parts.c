@@ -343,10 +343,15 @@ void json_put_frames(
 	for (size_t i = 0; i < depth; i++) {
 		if (frames[i]->mark != MARK_NONE && frames[i]->mark != MARK_SIGNAL)
 			continue;
+		bool folded = folding_hides(&folding, i);
+		uint64_t number = (uint64_t)(uintptr_t)frames[i] << 1 | folded;
+		if (json_again(json, number))
+			continue;
 		json_object_begin(json);
 		put_frame_members(json, frames[i]);
-		json_put_bool(json, "folded", folding_hides(&folding, i));
+		json_put_bool(json, "folded", folded);
 		json_object_end(json);
+		json_keep(json, number);
 	}
 	json_array_end(json);
 }

@@ -72,6 +72,8 @@ static bool is_known(const struct recording *recording, const char *name)
 		{"max_size", UNKNOWN_EXTREMES},
 	};
 	enum metric metric;
+	if (!recording->unknown)
+		return true;
 	if (metric_find(name, &metric))
 		return metric_is_known(metric, recording);
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
@@ -198,6 +200,11 @@ static void put_inherited(struct json *json, const struct inherited *inherited)
 	json_put_u64(json, "generations", inherited->generations);
 	json_put_bool(json, "at_most", inherited->at_most);
 	json_put_u64(json, "freed_blocks", inherited->freed_blocks);
+	json_key(json, "left_blocks");
+	if (inherited_is_counted(inherited))
+		json_u64(json, inherited_left(inherited));
+	else
+		json_null(json);
 	json_object_end(json);
 }
 
@@ -345,6 +352,7 @@ struct error *json_report(const struct page *page, const struct sink *sink)
 {
 	struct json json;
 	json_init(&json, sink->write, sink->ctx);
+	json_repeats_begin(&json);
 	json_object_begin(&json);
 	json_put_string(
 		&json, "schema", page->view->schema ? page->view->schema : "heapwise.report/1");
@@ -365,5 +373,6 @@ struct error *json_report(const struct page *page, const struct sink *sink)
 		page->view->json(page, &json);
 	json_object_end(&json);
 	json_finish(&json);
+	json_repeats_end(&json);
 	return NULL;
 }

@@ -34,9 +34,13 @@ struct error *leaks_github(const struct leaks_page *page, struct text *out)
 		add_row(page, row, out);
 		shown++;
 	}
+	leaks_errors_github(page, out);
 	if (page->doubt)
 		ci_add_annotation(out, "error", page->model, NULL,
 			"whether there are leaks cannot be decided", page->doubt);
+	else if (page->error_doubt)
+		ci_add_annotation(out, "error", page->model, NULL,
+			"whether frees were wrong cannot be decided", page->error_doubt);
 	if (page->options->quiet)
 		return NULL;
 	_cleanup_(text_deinit) struct text words;

@@ -88,7 +88,8 @@ static void put_until_then(struct json *json, const struct leak_search *search)
 	}
 }
 
-static void put_search(struct json *json, const struct leak_search *search)
+static void put_search(
+	struct json *json, const struct model *model, const struct leak_search *search)
 {
 	static const char *const moments[] = {
 		[LEAK_AT_EXIT] = "exit",
@@ -134,6 +135,7 @@ static void put_search(struct json *json, const struct leak_search *search)
 	put_heuristics(json, search);
 	put_until_then(json, search);
 	json_put_bool(json, "partial", search->partial);
+	json_put_bool(json, "partial_holders", leak_ways_are_partial(model));
 	json_put_bool(json, "uncleared", search->uncleared);
 	json_put_string(json, "uncopied", leak_uncopied_words(search));
 	json_put_string(json, "problem", search->problem);
@@ -375,10 +377,14 @@ struct error *leaks_put(struct json *json, const struct leaks_page *page)
 	json_key(json, "leaks");
 	json_object_begin(json);
 	put_summary(json, &page->leaks);
-	put_search(json, page->leaks.search);
+	put_search(json, page->leaks.model, page->leaks.search);
 	json_put_u64(json, "errors", leaks_errors(page));
-	json_put_bool(json, "decided", !page->doubt);
-	json_put_string(json, "doubt", page->doubt);
+	if (page->options->errors_only)
+		json_put_string(json, "decided", NULL);
+	else
+		json_put_bool(json, "decided", !page->doubt);
+	json_put_string(json, "doubt",
+		page->options->errors_only ? "leaks were not searched for" : page->doubt);
 	struct error *error = NULL;
 	if (page->options->detail == LEAKS_FULL) {
 		error = put_rows(json, page, "records", leaks_shows);
@@ -403,6 +409,7 @@ struct error *leaks_json(const struct leaks_page *page, const struct sink *sink)
 	json_put_lines(&json, "verdict", &page->verdict);
 	json_put_lines(&json, "notes", &page->notes);
 	struct error *error = leaks_put(&json, page);
+	leaks_errors_put(page, &json);
 	json_object_end(&json);
 	json_finish(&json);
 	return error;

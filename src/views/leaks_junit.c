@@ -86,11 +86,12 @@ static void add_cases(const struct leaks_page *page, struct text *out)
 			add_case(page, &page->leaks.rows.data[i], out);
 			shown++;
 		}
-	if (!page->doubt)
+	leaks_errors_junit(page, out);
+	if (!leaks_any_doubt(page))
 		return;
 	text_add(out, "    <testcase classname=\"heapwise.leaks\" name=\"search for leaks\">\n"
 		      "      <error");
-	ci_add_attribute(out, "message", page->doubt);
+	ci_add_attribute(out, "message", leaks_any_doubt(page));
 	text_add(out, "/>\n    </testcase>\n");
 }
 
@@ -105,7 +106,8 @@ static void count_cases(const struct leaks_page *page, uint64_t *ret_cases, uint
 		rows += is_listed(page, row);
 		*ret_failures += is_listed(page, row) && leaks_is_error(page, row);
 	}
-	*ret_cases += rows + (page->doubt != NULL);
+	*ret_cases += rows + leaks_errors_cases(page) + (leaks_any_doubt(page) != NULL);
+	*ret_failures += leaks_errors_cases(page);
 }
 
 struct error *leaks_junit(const struct leaks_page *page, struct text *out)
@@ -122,7 +124,7 @@ struct error *leaks_junit(const struct leaks_page *page, struct text *out)
 	ci_add_attribute(out, "name", name.data ? name.data : "");
 	text_printf(out,
 		" tests=\"%" PRIu64 "\" failures=\"%" PRIu64 "\" errors=\"%d\" skipped=\"0\">\n",
-		cases, failures, page->doubt != NULL);
+		cases, failures, leaks_any_doubt(page) != NULL);
 	add_cases(page, out);
 	text_add(out, "    <system-out>");
 	if (page->verdict.data)

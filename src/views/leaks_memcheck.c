@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/util.h"
+#include "model/errors.h"
 #include "views/leaks_page.h"
 
 DEFINE_VEC(record_list, const struct leak_row *)
@@ -269,12 +270,17 @@ static void add_leak_summary(const struct leaks_page *page, struct text *out)
 
 static void add_error_summary(const struct leaks_page *page, struct text *out)
 {
-	uint64_t errors = leaks_errors(page), hidden = page->leaks.sums[LEAK_CLASS_SUPPRESSED].rows;
+	uint64_t leaks = leaks_errors(page), contexts = leaks + page->error_count;
+	uint64_t hidden = page->leaks.sums[LEAK_CLASS_SUPPRESSED].rows, errors = leaks;
+	size_t count;
+	const struct program_error *others = model_errors(page->model, &count);
+	for (size_t i = 0; i < page->error_count; i++)
+		errors += others[i].count;
 	begin(page, out);
 	text_printf(out,
 		"ERROR SUMMARY: %" PRIu64 " errors from %" PRIu64 " contexts (suppressed: %" PRIu64
 		" from %" PRIu64 ")\n",
-		errors, errors, hidden, hidden);
+		errors, contexts, hidden, hidden);
 }
 
 /* -s: what suppressions were good for, most used first, as memcheck lists them. */
@@ -333,6 +339,7 @@ struct error *leaks_memcheck(const struct leaks_page *page, struct text *out)
 {
 	const struct leaks_view_options *options = page->options;
 	struct error *error = NULL;
+	leaks_errors_memcheck(page, out);
 	if (!options->quiet)
 		add_heap_summary(page, out);
 	if (!page->leaks.searched)

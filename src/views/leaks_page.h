@@ -15,12 +15,20 @@ struct leaks_page {
 	struct unrecorded_groups unrecorded;
 	struct text verdict; /* sentences, each with a newline */
 	struct text notes;   /* when and how it was searched, and what limits the figures */
-	const char *doubt;   /* why it is undecided whether there are errors; NULL: it is decided */
+	struct resolver *resolver;
+	size_t error_count;      /* of the model that count here, beside leaks: wrong frees */
+	const char *error_doubt; /* why these are not certain; NULL: they are */
+	const char *doubt; /* why it is undecided whether there are errors; NULL: it is decided */
 	size_t limit;
 };
 
 /* Whether a row is listed: of a kind that is shown, and neither suppressed nor a library's. */
 bool leaks_shows(const struct leaks_page *page, const struct leak_row *row);
+/* Why it is undecided whether there are errors of any sort; NULL: it is decided. */
+static inline const char *leaks_any_doubt(const struct leaks_page *page)
+{
+	return page->doubt ? page->doubt : page->error_doubt;
+}
 /* Rows that count as errors: as with memcheck none are without --leak-check=full. */
 uint64_t leaks_errors(const struct leaks_page *page);
 static inline const struct leak_stack *leaks_stack(
@@ -52,6 +60,30 @@ void leaks_add_message(const struct leaks_page *page, const struct leak_row *row
 bool leaks_is_error(const struct leaks_page *page, const struct leak_row *row);
 /* What stays of a row when lines move: of its kind and functions. False: no memory. */
 bool leaks_fingerprint(const struct leaks_page *page, const struct leak_row *row, uint64_t *ret);
+
+/* Errors beside leaks, in the forms that have them (leaks_errors.c). */
+const struct program_error *leaks_error_at(const struct leaks_page *page, size_t number);
+/* How many of them are shown. */
+size_t leaks_errors_shown(const struct leaks_page *page);
+/* Its stack number `i`: the frames, innermost first, and the sentence on it (""). False: no memory.
+ */
+bool leaks_error_stack(const struct leaks_page *page, size_t number, size_t i,
+	struct frame_vec *ret, const char **ret_what);
+/* What memcheck calls it: "InvalidFree". */
+const char *leaks_error_kind(const struct program_error *error);
+void leaks_errors_text(const struct leaks_page *page, struct text *out);
+void leaks_errors_memcheck(const struct leaks_page *page, struct text *out);
+void leaks_errors_junit(const struct leaks_page *page, struct text *out);
+/* Test cases that these are. */
+size_t leaks_errors_cases(const struct leaks_page *page);
+/* The member "other_errors". */
+void leaks_errors_put(const struct leaks_page *page, struct json *json);
+/* Their rule in SARIF. */
+#define LEAKS_ERROR_RULE "memory-error"
+void leaks_errors_github(const struct leaks_page *page, struct text *out);
+struct fingerprint_map;
+struct error *leaks_errors_sarif(const struct leaks_page *page, struct json *json, size_t rule,
+	struct fingerprint_map *seen) must_check_;
 
 /* The forms. Text ones add to a text, JSON ones write to the sink. */
 struct error *leaks_text(const struct leaks_page *page, struct text *out) must_check_;

@@ -107,6 +107,8 @@ static struct error *put_results(struct json *json, const struct leaks_page *pag
 		error = put_result(json, page, row, &seen);
 		shown++;
 	}
+	if (!error)
+		error = leaks_errors_sarif(page, json, LEAK_KINDS, &seen);
 	json_array_end(json);
 	return error;
 }
@@ -115,14 +117,16 @@ struct error *leaks_sarif(const struct leaks_page *page, const struct sink *sink
 {
 	struct json json;
 	json_init(&json, sink->write, sink->ctx);
-	struct sarif_rule own[LEAK_KINDS];
+	struct sarif_rule own[LEAK_KINDS + 1];
 	for (unsigned i = 0; i < LEAK_KINDS; i++) {
 		own[i] = rules[i];
 		own[i].level = level_of(page, (enum leak_kind)i);
 	}
-	sarif_begin(&json, page->options->version, own, LEAK_KINDS);
-	sarif_put_invocation(
-		&json, !page->doubt, (const struct text *const[]){&page->verdict, &page->notes}, 2);
+	own[LEAK_KINDS] = (struct sarif_rule){LEAKS_ERROR_RULE, "MemoryError",
+		"Memory was freed, or used, that must not be.", "error"};
+	sarif_begin(&json, page->options->version, own, LEAK_KINDS + (page->error_count > 0));
+	sarif_put_invocation(&json, !leaks_any_doubt(page),
+		(const struct text *const[]){&page->verdict, &page->notes}, 2);
 	struct error *error = put_results(&json, page);
 	sarif_end(&json);
 	json_finish(&json);

@@ -200,6 +200,12 @@ static void add_suppressions(const struct leaks_page *page, struct text *out)
 struct error *leaks_text(const struct leaks_page *page, struct text *out)
 {
 	const struct leaks_view_options *options = page->options;
+	if (options->errors_only) {
+		if (page->error_count && !options->quiet)
+			text_heading(page->model, out);
+		leaks_errors_text(page, out);
+		return NULL;
+	}
 	if (!options->quiet) {
 		text_heading(page->model, out);
 		text_verdict(&page->verdict, out);
@@ -207,6 +213,7 @@ struct error *leaks_text(const struct leaks_page *page, struct text *out)
 		if (page->leaks.searched)
 			add_totals(page, out);
 	}
+	leaks_errors_text(page, out);
 	struct error *error = options->detail == LEAKS_FULL ? add_rows(page, out) : NULL;
 	if (error || options->quiet)
 		return error;

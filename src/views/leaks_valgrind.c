@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Leaks as memcheck writes them with --xml=yes: protocol 4 of Valgrind
+ * Leaks and wrong frees as memcheck writes them with --xml=yes: protocol 4 of Valgrind
  * (docs/internals/xml-output-protocol4.txt), for IDEs and CI systems that read it. The allocation
  * function has no address: 0x0.
  */
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "model/errors.h"
 #include "views/export_out.h"
 #include "views/leaks_page.h"
 
@@ -63,7 +64,6 @@ static void add_head(const struct leaks_page *page, struct text *out)
 	}
 	text_add(out, "\n  </argv>\n</args>\n\n");
 	add_status(out, "RUNNING", 0);
-	add_status(out, "FINISHED", model_recording(page->model)->duration_ns);
 }
 
 static void add_source(struct text *out, const struct shown_frame *frame)
@@ -144,9 +144,67 @@ static void add_error(const struct leaks_page *page, size_t number, size_t count
 	text_add(out, "</error>\n\n");
 }
 
+/* Above the numbers of loss records. */
+static uint64_t unique_of_error(size_t number)
+{
+	return (1ull << 32) + number;
+}
+
+/* A stack has at least one frame. */
+static void add_error_stack(struct text *out, const struct frame_vec *frames)
+{
+	text_add(out, "  <stack>\n");
+	for (size_t i = 0; i < frames->len; i++)
+		if (frames->data[i]->mark == MARK_NONE)
+			add_frame(out, frames->data[i]);
+	if (!frames->len)
+		text_add(out, "    <frame><ip>0x0</ip></frame>\n");
+	text_add(out, "  </stack>\n");
+}
+
+static void add_auxwhat(struct text *out, const char *what)
+{
+	if (!*what)
+		return;
+	text_add(out, "  ");
+	add_element(out, "auxwhat", what);
+	text_add_char(out, '\n');
+}
+
+/* As memcheck tells them, of the program while it ran: the stack of the free, and what is known of
+ * the block. */
+static void add_wrong_free(const struct leaks_page *page, size_t number, struct text *out)
+{
+	const struct program_error *error = leaks_error_at(page, number);
+	_cleanup_(frame_vec_deinit) struct frame_vec frames;
+	frame_vec_init(&frames);
+	text_printf(out, "<error>\n  <unique>0x%" PRIx64 "</unique>\n  <tid>%" PRIu32 "</tid>\n  ",
+		unique_of_error(number), error->tid ? error->tid : 1);
+	add_element(out, "kind", leaks_error_kind(error));
+	text_add(out, "\n  ");
+	add_element(out, "what", *error->what ? error->what : error->kind);
+	text_add(out, "\n");
+	for (size_t i = 0; i < error->stack_count; i++) {
+		const char *what;
+		if (!leaks_error_stack(page, number, i, &frames, &what))
+			out->failed = true;
+		if (i)
+			add_auxwhat(out, what);
+		if (frames.len || !i)
+			add_error_stack(out, &frames);
+		if (!i)
+			add_auxwhat(out, what);
+	}
+	text_add(out, "</error>\n\n");
+}
+
 static void add_counts(const struct leaks_page *page, struct text *out)
 {
 	text_add(out, "<errorcounts>\n");
+	for (size_t i = 0; i < leaks_errors_shown(page); i++)
+		text_printf(out,
+			"  <pair><count>%" PRIu64 "</count><unique>0x%" PRIx64 "</unique></pair>\n",
+			leaks_error_at(page, i)->count, unique_of_error(i));
 	for (size_t i = 0; i < page->leaks.rows.len; i++)
 		if (leaks_is_error(page, &page->leaks.rows.data[i]))
 			text_printf(
@@ -162,6 +220,9 @@ struct error *leaks_valgrind(const struct leaks_page *page, const struct sink *s
 	bool full = page->leaks.searched && page->options->detail == LEAKS_FULL;
 	export_out_init(&out, sink);
 	add_head(page, &out.text);
+	for (size_t i = 0; i < leaks_errors_shown(page); i++)
+		add_wrong_free(page, i, &out.text);
+	add_status(&out.text, "FINISHED", model_recording(page->model)->duration_ns);
 	for (size_t i = 0; full && !error && i < count && shown < page->limit; i++) {
 		if (!leaks_shows(page, &page->leaks.rows.data[i]))
 			continue;

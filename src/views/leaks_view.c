@@ -6,6 +6,7 @@
 #include "analysis/summary.h"
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "model/errors.h"
 #include "views/leaks_page.h"
 
 /* Rows as text. */
@@ -96,7 +97,7 @@ static void add_step(const struct leaks *leaks, const struct leak_path *path, st
 				  (path->offset || path->words > 1))) {
 		text_printf(out, "+0x%" PRIx64, path->offset);
 		if (in_holder && path->words > 1) {
-			text_add(out, " and ");
+			text_add(out, path->together ? " and at least " : " and ");
 			text_add_count(out, path->words - 1);
 			text_add(out, " more");
 		}
@@ -188,7 +189,12 @@ static struct error *fill(struct leaks_page *page, struct resolver *resolver)
 		error = unrecorded_group(page->model, &page->unrecorded);
 	if (error)
 		return error;
-	page->doubt = find_doubt(page);
+	page->doubt = options->errors_only ? NULL : find_doubt(page);
+	page->resolver = resolver;
+	if (!options->no_errors) {
+		model_errors(page->model, &page->error_count);
+		page->error_doubt = evidence_of_errors(page->model);
+	}
 	leaks_verdict(&page->leaks, &page->verdict);
 	leaks_circumstances(&page->leaks, &page->notes);
 	summary_add_notes(page->model, resolver, &page->notes);
@@ -233,7 +239,10 @@ struct error *leaks_view_write(const struct model *model, const struct leaks_vie
 	error = fill(&page, resolver);
 	if (!error)
 		error = write_page(&page, sink);
-	*ret = (struct leaks_outcome){leaks_errors(&page), page.doubt};
+	*ret = (struct leaks_outcome){.errors = options->errors_only ? 0 : leaks_errors(&page),
+		.wrong = page.error_count,
+		.wrong_doubt = page.error_doubt,
+		.doubt = page.doubt};
 	return error;
 }
 

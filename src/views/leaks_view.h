@@ -40,10 +40,12 @@ struct leaks_view_options {
 	bool write_suppressions;
 	bool list_suppressed; /* -s */
 	bool verbose, quiet;
-	bool all_frames; /* of LEAKS_TEXT: none is folded */
-	bool of_moment;  /* the question is what was lost at the search, not at the program's end */
-	bool colour;     /* of LEAKS_TEXT */
-	size_t limit;    /* rows to show; VIEW_DEFAULT_LIMIT */
+	bool all_frames;  /* of LEAKS_TEXT: none is folded */
+	bool no_errors;   /* what is wrong besides leaks is no matter here */
+	bool errors_only; /* nobody asked for leaks */
+	bool of_moment; /* the question is what was lost at the search, not at the program's end */
+	bool colour;    /* of LEAKS_TEXT */
+	size_t limit;   /* rows to show; VIEW_DEFAULT_LIMIT */
 	struct suppressions *suppressions;
 	const char *version; /* of the tool, for LEAKS_SARIF; may be NULL */
 };
@@ -52,7 +54,9 @@ struct leaks_view_options {
 const char *leaks_form_name(enum leaks_form form);
 
 struct leaks_outcome {
-	uint64_t errors;   /* rows that are of error_kinds; 0 unless LEAKS_FULL */
+	uint64_t errors;         /* rows that are of error_kinds; 0 unless LEAKS_FULL */
+	uint64_t wrong;          /* other errors: rows of wrong frees */
+	const char *wrong_doubt; /* why these are not certain; NULL: they are */
 	const char *doubt; /* why it is undecided whether there are some, as the model has it; NULL:
 			      it is decided */
 };

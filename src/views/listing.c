@@ -234,6 +234,9 @@ static void add_source_notes(struct listing_writing *at, const struct listing_so
 		text_add(at->out, "  its source was not found; looked for\n");
 		for (size_t i = 0; i < source->tried_count; i++)
 			add_path(at->out, "    ", source->tried[i]);
+		if (source->refused)
+			add_path(at->out, "  not shown, since its name is none of source code: ",
+				source->refused);
 		text_add(at->out, "  --source-path FOLDER says where sources are\n");
 		return;
 	}
@@ -273,6 +276,7 @@ static void put_source(struct json *json, const struct listing_source *source)
 	for (size_t i = 0; i < source->tried_count; i++)
 		json_string(json, source->tried[i]);
 	json_array_end(json);
+	json_put_string(json, "refused", source->refused);
 	json_object_end(json);
 }
 

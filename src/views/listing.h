@@ -17,7 +17,9 @@ struct listing_source {
 	size_t len;
 	const char *const *tried; /* paths that were looked at, all of them if it was not found */
 	size_t tried_count;
-	bool newer; /* it was changed after the recording began: lines may have moved */
+	const char
+		*refused; /* one of `tried` that is there, but has no name of source code; NULL */
+	bool newer;       /* it was changed after the recording began: lines may have moved */
 };
 
 struct listing_options {

@@ -203,11 +203,16 @@ void text_inherited(const struct page *page, struct text *out)
 	text_notes(&page->notes, out);
 	if (inherited->from) {
 		text_add(out, "\nBegan with\n");
-		add_total(out, inherited->at_most ? "at most" : "blocks", inherited->blocks,
-			"  with ", &inherited->bytes);
+		bool exact = inherited_is_counted(inherited);
+		add_total(out, inherited->at_most && !exact ? "at most" : "blocks",
+			inherited_left(inherited),
+			inherited->at_most && exact ? "  at most with " : "  with ",
+			&inherited->bytes);
 		if (inherited->freed_blocks) {
-			text_add(out, "  Of these, processes in between had freed ");
-			text_add_counted(out, inherited->freed_blocks, "block", "blocks");
+			text_add(out, "  Of the ");
+			text_add_counted(out, inherited->blocks, "block", "blocks");
+			text_add(out, " below, processes in between had freed ");
+			text_add_count(out, inherited->freed_blocks);
 			text_add(out, "; which ones is not known.\n");
 		}
 	}

@@ -86,6 +86,14 @@ static size_t count_processes(const struct tree_row *rows, size_t count)
 	return processes;
 }
 
+static size_t count_small(const struct tree_row *rows, size_t count)
+{
+	size_t small = 0;
+	for (size_t i = 0; i < count; i++)
+		small += rows[i].small;
+	return small;
+}
+
 static uint64_t count_unrecorded(const struct tree_row *rows, size_t count)
 {
 	uint64_t unrecorded = 0;
@@ -181,6 +189,7 @@ static void add_row(struct text *out, struct text *cell, const struct tree_row *
 	text_add(out, "  ");
 	add_ending(cell, row);
 	add_cell(out, cell, FIGURE_WIDTH, true);
+	text_add(out, row->small ? "in " : "");
 	text_add_shown(out, path_last_part(row->file), SIZE_MAX);
 	text_add(out, ": ");
 	text_add_shown(out, row->command, COMMAND_SHOWN);
@@ -197,9 +206,12 @@ static struct error *write_text(const struct tree_row *rows, size_t count, const
 	_cleanup_(text_deinit) struct text out, cell;
 	text_init(&out);
 	text_init(&cell);
-	size_t processes = count_processes(rows, count);
-	text_printf(&out, "%zu recording%s of %zu process%s", count, count == 1 ? "" : "s",
-		processes, processes == 1 ? "" : "es");
+	size_t processes = count_processes(rows, count), small = count_small(rows, count);
+	text_printf(&out, "%zu recording%s of %zu process%s", count - small,
+		count - small == 1 ? "" : "s", processes, processes == 1 ? "" : "es");
+	if (small)
+		text_printf(&out, "; %zu small one%s no file, %s totals are in others'", small,
+			small == 1 ? " has" : "s have", small == 1 ? "its" : "their");
 	uint64_t unrecorded = count_unrecorded(rows, count);
 	if (unrecorded) {
 		text_add(&out, "; ");
@@ -306,6 +318,8 @@ static void put_row(struct json *json, const struct tree_row *row)
 	json_bool(json, row->unseen);
 	json_key(json, "complete");
 	json_bool(json, row->complete);
+	json_key(json, "own_file");
+	json_bool(json, !row->small);
 	put_totals(json, &row->totals, row->sampled);
 	put_unrecorded(json, &row->unrecorded);
 	put_ending(json, &row->target);

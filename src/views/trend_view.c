@@ -183,7 +183,17 @@ struct error *trend_view_write(const struct model *const *models, const char *co
 			return error;
 		}
 	}
-	struct error *error = trend_build(sides, count, options->sort, same_recording, &trend);
+	/* A place may be missing of some of them, not of all. */
+	size_t left = 0;
+	for (size_t i = 0; i < count; i++)
+		left += profile_rows(&profiles.of[i])->rows.len;
+	struct error *error =
+		left || !count ? NULL
+			       : filter_check_left(options->filter, &profiles.of[count - 1].all,
+					 profile_rows(&profiles.of[count - 1]));
+	if (error)
+		return error;
+	error = trend_build(sides, count, options->sort, same_recording, &trend);
 	if (error)
 		return error;
 	size_t own_limit = options->json ? VIEW_NO_LIMIT : TEXT_ROWS;

@@ -130,6 +130,17 @@ def first_sentence(folder):
 
 
 @TESTS.test
+def folded(folder):
+    """Stacks of errors fold runtime frames, as other stacks do; --all-frames shows them"""
+    path = folder / "bad.hpw"
+    hw.run([hw.HEAPWISE, "run", "-q", "-f", "-o", str(path), str(BAD), "inside"])
+    text = hw.ask("report", "--view", "errors", path)
+    hw.need("runtime frames" in text and "__libc_start" not in text and "free_inside" in text, text)
+    text = hw.ask("report", "--view", "errors", "--all-frames", path)
+    hw.need("runtime frames" not in text and "__libc_start" in text, text)
+
+
+@TESTS.test
 def memcheck(folder):
     """memcheck finds the same wrong frees at the same places"""
     if not shutil.which("valgrind"):

@@ -101,6 +101,45 @@ def nothing_of_the_programs_is_a_librarys(folder):
 
 
 @TESTS.test
+def libraries_of_many_recordings(folder):
+    """What libraries keep in each of many recordings is theirs in the sum of them"""
+    paths = [record(folder, "hello")] * 17  # 68 KiB of buffers
+    found = hw.report("--merge", *paths)
+    hw.need(found["totals"]["live_blocks_at_end"] >= len(paths), f"{found['totals']}")
+    hw.need(found["verdict"][0].startswith("Nothing was left: every block was freed, but for "), found["verdict"][0])
+
+
+@TESTS.test
+def what_grows_is_no_librarys_own(folder):
+    """Values of setenv() in a loop, buffers of files that are never closed: what grows with the work is told, with debug files and without"""
+    for words, most in ((("1000",), 1000000), (("300", "files"), 300 * 4096)):
+        path = folder / "grows.hpw"
+        for options in ((), ("--leak-check=full",)):
+            hw.record([hw.ANSWERS / "sets_variables", *words], path, options=("-q", "-f", *options))
+            for debug in debug_files(folder):
+                judge(1, path, "--max-never-freed", str(most - 1), *debug)
+                found = hw.report(path, *debug)
+                hw.need("was never freed" in found["verdict"][0] or "were never freed" in found["verdict"][0], f"{found['verdict']}")
+                hw.need(found["libraries"]["bytes"] < most // 10, f"{found['libraries']}")
+            if options:
+                kinds = [json.loads(hw.ask("leaks", "--format", "json", *debug, path))["leaks"]["summary"] for debug in debug_files(folder)]
+                hw.need(kinds[0]["library"]["bytes"] < most // 10, f"{kinds[0]}")
+                hw.need(kinds[0]["reachable"]["bytes"] + kinds[0]["possible"]["bytes"] >= most, f"{kinds[0]}")
+                hw.need(kinds[0]["reachable"] == kinds[1]["reachable"] and kinds[0]["library"] == kinds[1]["library"], f"{kinds}")
+
+
+@TESTS.test
+def no_answer_needs_debug_files(folder):
+    """What only debug files can name is no library's own in reports and gates, with these files or without"""
+    path = folder / "one.hpw"
+    hw.record([hw.ANSWERS / "sets_variables", "1"], path, options=("-q",))
+    own = [hw.report(path, *debug)["libraries"] for debug in debug_files(folder)]
+    hw.need(own[0] == own[1], f"{own}")
+    for debug in debug_files(folder):
+        judge(1, path, "--max-never-freed", "0", *debug)
+
+
+@TESTS.test
 def growth_leaves_libraries_out(folder):
     """A baseline that wrote nothing: the buffer that a later program has of libc is no growth"""
     path = record(folder, "hello_cxx")

@@ -141,4 +141,31 @@ def unread(folder):
             raise hw.Failure("a program that has not allocated anything has blocks")
 
 
+@tests.test
+def wide_types(folder):
+    """objects of a class behind thousands of members, and of one whose name has thousands of characters"""
+    with running("wide_types") as (pid, _line):
+        need(types_of(pid), {"Wide": 20, "Base": 5})
+        shown = ask("heap", "--json", pid, "show", "Base", "--limit", "1000")["blocks"]
+    need({"shown": len(shown)}, {"shown": 25})
+    bare = folder / "bare"
+    subprocess.run(["strip", "-o", bare, hw.ANSWERS / "wide_types"], check=True)
+    with running(bare) as (pid, _line):
+        rows = {name: blocks for name, blocks in types_of(pid).items() if blocks == 7}
+    # As it is in the program: names of such a length are not demangled.
+    if len(rows) != 1 or not next(iter(rows)).startswith("3RowIJLi0ELi1E") or not next(iter(rows)).endswith("Li1499EEE"):
+        raise hw.Failure(str([name[:100] for name in rows]))
+
+
+@tests.test
+def deep_stack(_):
+    """where a thread is in Python, below megabytes of frames of C"""
+    script = "import ctypes, sys\ndef below():\n    ctypes.CDLL(sys.argv[1]).go_down(4000)\nbelow()\n"
+    with running("/usr/bin/python3", "-c", script, str(hw.ANSWERS / "libdeep_stack.so")) as (pid, _line):
+        threads = ask("heap", "--json", pid, "threads")["threads"]
+    found = [frame["function"] for frame in threads[0]["python"]]
+    if found != ["below", "<module>"]:
+        raise hw.Failure(str(found))
+
+
 tests.main()

@@ -109,6 +109,52 @@ def all_suppressions(folder):
 
 
 @TESTS.test
+def two_tables(folder):
+    """Of 80,000 blocks that two tables hold each has its own said; where pages decide, that is said, too"""
+    lost(folder, "two_tables")
+    found = leaks(folder / "x.hpw", "--show-leak-kinds", "reachable")
+    holders = {way["root"]["name"]: way["blocks"] for row in found["records"] for way in row["held_by"]}
+    hw.need(sum(holders.values()) == 80000 and abs(holders["other"] - 20000) <= 512, str(holders))
+    text = hw.ask("leaks", folder / "x.hpw", "--show-leak-kinds", "reachable")
+    hw.need(found["search"]["partial_holders"] and "Partial: so many words hold blocks" in text, text)
+    lost(folder, "many_places")
+    hw.need(leaks(folder / "x.hpw")["search"]["partial_holders"] is False, "a small program is partial")
+
+
+@TESTS.test
+def many_at_once(folder):
+    """Of programs that are started side by side while others are searched, each has its allocations, its search and its end"""
+    program = hw.ANSWERS / "leaves_blocks"
+    for number in range(2):
+        place = folder / str(number)
+        place.mkdir()
+        script = f"seq 45 | xargs -P3 -n1 sh -c 'exec {program} lose'"
+        ended = hw.record(["sh", "-c", script], place / "x.hpw", options=("-q", "--leak-check", "--children=leaves_blocks"))
+        hw.need(ended.status == 0, str(ended))
+        rows = [hw.report(path) for path in place.glob("x.*.hpw")]
+        rows = [row for row in rows if row["target"]["command"][0].endswith("leaves_blocks")]
+        wrong = [(row["target"]["exit"], row["totals"]["allocations"], row["leaks"]) for row in rows
+                 if row["target"]["exit"] != {"code": 0} or row["totals"]["allocations"] != 5 or not row["leaks"]]
+        hw.need(len(rows) == 45 and not wrong, f"{len(rows)} recordings, {len(wrong)} of them wrong: {wrong[:3]}")
+
+
+@TESTS.test
+def goes_on(folder):
+    """A daemon that has allocated nothing when `run` ends leaves the gate undecided, which is said; its recording has its leaks"""
+    wake = folder / "wake"
+    ended = hw.heapwise("run", "--leak-check=full", "--error-exitcode=9", "-o", folder / "x.hpw", "--", hw.ANSWERS / "goes_on", wake)
+    wake.touch()
+    hw.need(ended.status == 125 and "other process goes on without an allocation" in ended.errors, f"{ended}")
+
+    def found():
+        files = list(folder.glob("x.*.hpw"))
+        return files and hw.report(files[0])["target"]["exit"] and files[0]
+    hw.wait_until(found, "the daemon's recording to be complete")
+    lost = leaks(found())["summary"]["definite"]
+    hw.need((lost["blocks"], lost["bytes"]) == (100, 100000), f"{lost}")
+
+
+@TESTS.test
 def thread_suppressions(folder):
     """Suppressions of leaks in threads hold in Valgrind and come from there"""
     valgrind = [hw.need_program("valgrind"), "--leak-check=full", "--errors-for-leak-kinds=definite", "--error-exitcode=9"]

@@ -249,13 +249,15 @@ def test_descriptors(folder):
 
 
 def test_killed(folder):
-    """SIGKILL while it writes, held by a pipe that nobody reads: the program that draws waits, and with it the command."""
+    """SIGKILL while it writes: the program that draws waits for a pipe that nobody writes to, and with it the command."""
     recording = recording_in(folder)
     tools = folder / "tools"
     tools.mkdir()
     dot = tools / "dot"
     started = folder / "started"
-    dot.write_text(f"#!/bin/sh\necho half a picture\n: > {started}\nexec cat\n")
+    held = folder / "held"
+    os.mkfifo(held)
+    dot.write_text(f"#!/bin/sh\necho half a picture\n: > {started}\nexec cat {held}\n")
     dot.chmod(0o755)
     place = folder / "place"
     place.mkdir()
@@ -265,9 +267,11 @@ def test_killed(folder):
                             env=hw.clean_environment(PATH=f"{tools}:{os.environ['PATH']}"))
     hw.wait_until(started.exists, "dot was not started")
     hold.kill()
-    hold.wait()
+    ended = hold.wait()
+    os.close(os.open(held, os.O_WRONLY))  # lets the one that waits end
+    hw.need(ended == -signal.SIGKILL, f"it had ended before: {ended}")
     need_left(output, OLD, "killed")
-    if any(os.path.exists(p) for p in ("/proc/self/fd",)):
+    if os.path.exists("/proc/self/fd"):
         need_nothing_beside(place, [output.name], "killed")
 
 
@@ -306,6 +310,39 @@ def test_dump_and_save(folder):
         process.communicate()
 
 
+SECRET = "root:$6$secret"
+NAMED = """#line 1 "%s"
+#include <stdlib.h>
+__attribute__((noinline)) void *make_it(void) { return malloc(1000); }
+int main(void) { return make_it() == NULL; }
+"""
+
+
+def test_sources_alone(folder):
+    """Debug information names what its maker likes: of files that it names, source code alone is shown and packed."""
+    compiler = hw.need_program("cc")
+    secret = folder / "shadow"
+    link = folder / "link.c"
+    secret.write_text(f"{SECRET}\n" * 5)
+    link.symlink_to(secret)
+    source = folder / "source.c"
+    for named, is_shown in ((secret, False), (link, False), (source, True)):
+        program = folder / ("of-" + named.name)
+        source.write_text(NAMED % named)
+        hw.need(hw.run([compiler, "-g", "-O0", "-o", program, source]).status == 0, "no program")
+        recording = folder / f"{named.name}.hpw"
+        hw.need(hw.record([program], recording).status == 0, "no recording")
+        for options in ((), ("--source-path", folder)):
+            ended = hw.heapwise("list", "make_it", recording, *options)
+            hw.need(ended.status == 0 and "make_it" in ended.text, f"list {named.name}: {ended}")
+            hw.need(SECRET not in ended.text, f"{named.name} is shown: {ended}")
+            hw.need(("its name is none of source code" in ended.text) != is_shown, f"{named.name} is not explained: {ended}")
+            hw.need(("malloc(1000)" in ended.text) == is_shown, f"{named.name}: {ended}")
+        bundle = folder / f"{named.name}.tar"
+        ended = hw.heapwise("bundle", "--sources", "-o", bundle, recording)
+        hw.need(ended.status == 0 and SECRET.encode() not in bundle.read_bytes(), f"bundle of {named.name}: {ended}")
+
+
 for test_name, function in (
     ("a file is replaced as a whole, and keeps its mode", test_written),
     ("no input is written over", test_own_input),
@@ -320,6 +357,7 @@ for test_name, function in (
     ("a killed command leaves what was there, and nothing beside it", test_killed),
     ("one log has all processes", test_log_of_several),
     ("dump and save", test_dump_and_save),
+    ("of files that debug information names, source code alone is shown", test_sources_alone),
 ):
     TESTS.add(test_name, function)
 

@@ -45,6 +45,21 @@ def folded(folder):
 
 
 @tests.test
+def own_code_in_std(folder):
+    """What the program has written for its types in templates of std is the program's: it is shown, and blamed."""
+    path = Path(folder) / "users.hpw"
+    hw.record([hw.ANSWERS / "hashes_users"], path, options=("-q",))
+    text = hw.ask("report", path, "--view", "never-freed")
+    for function in ("std::hash<User>::operator()", "std::less<User>::operator()", "main::{lambda"):
+        hw.need(re.search("^      " + re.escape(function), text, re.M), f"{function} is folded: {text}")
+    shown = {frame.split("  ")[0] for frame in FRAME.findall(text)}
+    others = [name for name in shown if name.startswith("std::") and not re.match(r"std::(hash|less)<User>::", name)]
+    hw.need(not others, f"frames of std are shown: {others}")
+    places = {site["max_size"]: site["stack"][0]["function"] for site in hw.report(path, "--view", "never-freed")["sites"] if site["max_size"] in (77, 88)}
+    hw.need(places[77].startswith("std::hash<User>::operator()") and places[88].startswith("std::less<User>::operator()"), str(places))
+
+
+@tests.test
 def whole_in_json(folder):
     """JSON has whole stacks and whole names, and says what text makes of them."""
     path = recording(folder)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a report's verdict says: growth, reallocs, churn, memory that is not malloc's, and what to look at next."""
 
+import json
 import shlex
 import shutil
 import sys
@@ -33,9 +34,14 @@ def has(sentences, words):
 @TESTS.test
 def growth_that_is_freed(folder):
     """What grows all the time is said although nothing was left"""
-    said = verdict(record(folder, "grows_then_frees"))
+    path = record(folder, "grows_then_frees")
+    said = verdict(path)
     hw.need(said[0].startswith("Nothing was left"), said[0])
-    hw.need(said[1].startswith("list_add (") and "keeps growing" in said[1], said[1])
+    hw.need(said[1].startswith("list_add (") and " grew while it ran: by" in said[1] and "keeps growing" not in said[1], said[1])
+    text = hw.ask("report", "--view", "growth", path)
+    hw.need("grew while it ran, freed at the end" in text and "leak suspect" not in text, text)
+    text = hw.ask("report", "--json", "--view", "growth", path)
+    hw.need(json.loads(text)["growth"]["places"][0]["freed_at_end"] is True, text)
 
 
 @TESTS.test
@@ -148,6 +154,25 @@ def next_views_work(folder):
             hw.ask(*words[1:])
             commands.add(" ".join(words[1:-1]))
     hw.need(len(commands) >= 5, f"only {commands}")
+
+
+@TESTS.test
+def temporary_within(folder):
+    """--temporary-within N counts what was freed when others had come between, and the view says which rule is used"""
+    path = folder / "temporary.hpw"
+    hw.record([hw.ANSWERS / "nearly_temporary"], path, options=("-q",))
+    for options, count, rule in (((), 3000, "before the next one by the same thread"), (("--temporary-within=1",), 3000, "before the next one"),
+                                 (("--temporary-within=2",), 9000, "by the same thread within 2 allocations of its own")):
+        found = hw.report(path, "--view", "temporary", *options)
+        hw.need(found["totals"]["temporary"] == count, f"{options}: {found['totals']}")
+        hw.need(sum(site["temporary"] for site in found["sites"]) == count, f"{options}: the sites")
+        hw.need(any(rule in note for note in found["notes"]), f"{options}: {found['notes']}")
+        hw.need(found["recording"]["blocks"] is None and found["totals"]["allocations"] >= 9000, f"{options}: blocks are left out")
+    hw.need("freed by the same thread within 2 allocations" in hw.heapwise("report", "--temporary-within", "2", path).text, "the verdict")
+    summed = folder / "sums.hpw"
+    hw.record([hw.ANSWERS / "nearly_temporary"], summed, options=("-q", "--mode=aggregate"))
+    ended = hw.heapwise("report", "--temporary-within=2", summed)
+    hw.need(ended.status == 3 and ended.errors, f"sums don't say it: {ended}")
 
 
 TESTS.main()

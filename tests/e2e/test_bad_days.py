@@ -32,7 +32,7 @@ SUM = f"{sum(i % 500 for i in range(1, 20001))}\n".encode()
 
 
 def heapwise_run(*arguments, **more):
-    return hw.run([hw.HEAPWISE, "run", *arguments], **more)
+    return hw.run([hw.HEAPWISE, "run", "--all-processes", *arguments], **more)
 
 
 def need_complete(recording):
@@ -145,6 +145,19 @@ def memory_limits(folder):
 
 # Takes the first argument's MiB, says what it has got of its limit, and frees.
 TAKES = "my $n = shift; my $x = 'x' x ($n << 20); print length $x, qq(\\n); undef $x; exit 5"
+
+
+@TESTS.test
+def memory_limit_around_the_command(folder):
+    """Under a limit that the command itself can't be loaded in it says so with 127; inside the program has the same"""
+    hw.need_no_sanitizer("little address space")
+    low = lambda: resource.setrlimit(resource.RLIMIT_AS, (50_000 << 10, resource.RLIM_INFINITY))
+    ended = heapwise_run("-o", folder / "x.hpw", "--", ONE_BLOCK, preexec_fn=low)
+    hw.need(ended.status == 127 and "error while loading shared libraries" in ended.errors, f"{ended}")
+    hw.need(not (folder / "x.hpw").exists(), "a file is left")
+    native = hw.run([ONE_BLOCK], preexec_fn=low)
+    ended = heapwise_run("-o", folder / "x.hpw", "--", "/bin/sh", "-c", 'ulimit -S -v 50000; exec "$0"', ONE_BLOCK)
+    hw.need((ended.status, ended.text) == (native.status, native.text), f"{ended}; natively: {native}")
 
 
 @TESTS.test
@@ -385,7 +398,7 @@ system(@first) and die; system($ARGV[0]) and die; exit 4
 def slow_disk(folder):
     """While a large recording is completed on a slow disk, processes that start are recorded"""
     ended = heapwise_run("-o", folder / "x.hpw", "--", PERL, "-e", SLOW_END, ONE_BLOCK,
-                         env=hw.clean_environment(LD_PRELOAD=hw.BUILD / "tests/lib/libslow_disk.so"))
+                         env=hw.clean_environment(LD_PRELOAD=hw.LIBRARIES / "libslow_disk.so"))
     hw.need(ended.status == 4, str(ended))
     hw.need("not recorded" not in ended.errors and "did not wait" not in ended.errors, str(ended))
     reports = [need_complete(path) for path in folder.glob("*.hpw")]

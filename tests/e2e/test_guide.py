@@ -21,7 +21,7 @@ import hw
 TESTS = hw.Tests()
 DOCS = hw.SOURCE / "docs"
 GUIDE = DOCS / "guide.md"
-EXAMPLES = hw.BUILD / "examples"
+EXAMPLES = hw.EXAMPLES
 UPDATE = os.environ.get("HEAPWISE_GOLDEN") == "update"
 LARGEST_PICTURE = 100_000
 

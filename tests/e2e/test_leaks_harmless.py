@@ -264,7 +264,8 @@ def run_under_strace(folder):
     sessions.wait_sessions(folder)
     found = [path for path in folder.glob("*.hpw") if "searched" in hw.report(path)["target"]["command"][0]]
     shown = json.loads(hw.run([hw.HEAPWISE, "leaks", "--json", found[0]]).text)["leaks"]
-    hw.need(shown["search"]["way"] == "unstopped", f"{shown['search']}")
+    # It stands still, and need not be stopped: its only thread waits for the answer.
+    hw.need(shown["search"]["way"] == "held", f"{shown['search']}")
     hw.need(shown["summary"]["definite"]["blocks"] == 1, f"{shown['summary']}")
 
 
@@ -311,6 +312,27 @@ def collector_killed_at_exit(folder):
             hw.need(running.runner.returncode == 7 and "broken" not in stdout,
                     f"status {running.runner.returncode} {stdout}")
             hw.need(number or "search for leaks is lost" in errors, f"it does not say what is lost: {errors}")
+
+
+@TESTS.test
+def signals_that_end_it(folder):
+    """While a program waits for its search, a signal that ends it does so: only its own handlers wait"""
+    script = "trap : USR1; echo ready $$; read line"
+    with Recorded(folder, ["sh", "-c", script], options=("-q", "--leak-check")) as running:
+        collector = collector_of(running)
+        os.kill(collector, signal.SIGSTOP)  # the program waits a second for its answer
+        try:
+            running.runner.stdin.write("\n")
+            running.runner.stdin.flush()
+            handled = 1 << signal.SIGUSR1 - 1
+            blocked = hw.wait_until(lambda: (mask := int(status_line(running.pid, "SigBlk"), 16)) & handled and mask,
+                                    "it does not wait")
+            for number in (signal.SIGTERM, signal.SIGALRM):  # dash has a handler for SIGINT
+                hw.need(not blocked & 1 << number - 1, f"signal {number} waits for the search: {blocked:x}")
+            os.kill(running.pid, signal.SIGTERM)
+        finally:
+            os.kill(collector, signal.SIGCONT)
+        hw.need(running.runner.wait() == -signal.SIGTERM, f"ended with {running.runner.returncode}")
 
 
 @TESTS.test

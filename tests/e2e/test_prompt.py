@@ -45,7 +45,7 @@ def same_answers(folder):
         (("top3 -cum",), ("report", path, "--view", "functions", "--limit", "3", "--cum")),
         (("sample_index=inuse_space", "granularity=lines", "top"),
          ("report", path, "--view", "lines", "--limit", "10", "--sort", "live_bytes")),
-        (("top main -libc",), ("report", path, "--view", "functions", "--limit", "10", "--focus", "main", "--ignore", "libc")),
+        (("top main -libz",), ("report", path, "--view", "functions", "--limit", "10", "--focus", "main", "--ignore", "libz")),
         (("focus=main", "top", "focus=", "top"),
          ("report", path, "--view", "functions", "--limit", "10", "--focus", "main")),
         (("sample_index=alloc_objects", "peek main"), ("peek", "main", path, "--metric", "allocations")),

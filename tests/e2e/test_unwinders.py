@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
 
-LIBRARY = hw.BUILD / "tests/lib/libsecond_opinion.so"
+LIBRARY = hw.LIBRARIES / "libsecond_opinion.so"
 COMPARE = hw.BUILD / "tests/unit/compare_stacks"
 
 SQL = (

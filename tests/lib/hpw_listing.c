@@ -56,7 +56,7 @@ static void list_chunk(struct text *text, const struct buf *file, size_t at)
 {
 	static const char *const names[] = {"?", "TARGET", "MODULES", "STACKS", "SITES", "EVENTS",
 		"THREADS", "SITE_STATS", "SIZES", "LIVE", "SUMMARY", "INDEX", "CODE_NAMES",
-		"UNRECORDED", [HPW_SUMS] = "SUMS", [HPW_DEATHS] = "DEATHS",
+		"UNRECORDED", [HPW_SUMS] = "SUMS", [HPW_DEATHS] = "DEATHS", [HPW_SMALL] = "SMALL",
 		[HPW_LEAK_SEARCH] = "LEAK_SEARCH", [HPW_LEAK_ROOTS] = "LEAK_ROOTS",
 		[HPW_LEAK_GROUPS] = "LEAK_GROUPS", [HPW_LEAK_RECORDS] = "LEAK_RECORDS"};
 	uint64_t type = little(file, at + 4, 2), stored = little(file, at + 8, 4);
@@ -69,7 +69,7 @@ static void list_chunk(struct text *text, const struct buf *file, size_t at)
 	at = put_hex(text, file, at, 4, "raw bytes", little(file, at, 4));
 	at = put_hex(text, file, at, 8, "checksum of the payload", UINT64_MAX);
 	at = put_hex(text, file, at, 8, "checksum of this header", UINT64_MAX);
-	if (type == HPW_TARGET || type == HPW_MODULES || type == HPW_SUMMARY ||
+	if (type == HPW_TARGET || type == HPW_MODULES || type == HPW_SUMMARY || type == HPW_SMALL ||
 		type == HPW_LEAK_SEARCH)
 		put_hex(text, file, at, (size_t)stored, "payload", UINT64_MAX);
 	else

@@ -274,6 +274,36 @@ const struct story story_full = {
 	.exit_value = 11,
 };
 
+static const char *const small_arguments[] = {"/bin/true", "of", "caf\xc3\xa9", NULL};
+static const struct story_small_row small_rows[] = {
+	{.pid = 4721,
+		.ppid = 4711,
+		.arguments = small_arguments,
+		.allocations = 3,
+		.allocated_bytes = 1025},
+	{.pid = 4722, .ppid = 4721, .arguments = small_arguments + 3},
+};
+
+const struct story story_rows = {
+	.arguments = arguments,
+	.modules = modules,
+	.modules_len = COUNT(modules),
+	.first_stack = 1,
+	.stacks = stacks,
+	.stacks_len = COUNT(stacks),
+	.sites = sites,
+	.sites_len = COUNT(sites),
+	.threads = threads,
+	.threads_len = COUNT(threads),
+	.steps = full_steps,
+	.steps_len = COUNT(full_steps),
+	.chunk_steps = 5,
+	.site_stats_rows = 3,
+	.small = small_rows,
+	.small_len = COUNT(small_rows),
+	.exit_kind = HPW_EXIT_STATUS,
+};
+
 /* xorshift64* */
 static uint64_t draw(uint64_t *state, uint64_t below)
 {

@@ -13,6 +13,8 @@ extern const struct story story_full;
 extern const struct story story_code;
 /* Of a process that starts programs without a recording, and goes on as one. */
 extern const struct story story_unrecorded;
+/* The full one with two processes that are rows, and figures of sites in several chunks. */
+extern const struct story story_rows;
 /* Of a process that was forked, and forks. */
 extern const struct story story_forked;
 /* Two threads and blocks of each kind of leak: a global holds a list of two, a register points into

@@ -130,6 +130,11 @@ static void put_site_stats(
 	struct columns columns;
 	columns_init(&columns, 11);
 	for (size_t i = 0; i < story->sites_len; i++) {
+		if (i && story->site_stats_rows && i % story->site_stats_rows == 0) {
+			builder_columns(builder, HPW_SITE_STATS, &columns);
+			columns_init(&columns, 12);
+			buf_varint(&columns.column[11], i);
+		}
 		const struct story_site_truth *s = &truth->sites[i];
 		const uint64_t row[11] = {s->allocations, s->allocated_bytes, s->live_blocks,
 			s->live_bytes, s->peak_blocks, s->peak_bytes, s->temporary, s->same_frame,
@@ -243,6 +248,46 @@ static void put_unrecorded(struct builder *builder, const struct story *story)
 	builder_columns(builder, HPW_UNRECORDED, &columns);
 }
 
+static void put_part(struct buf *rows, const struct buf *part)
+{
+	buf_varint(rows, part->len);
+	buf_bytes(rows, part->data, part->len);
+}
+
+void builder_small_row(struct buf *rows, const struct story_small_row *row)
+{
+	struct buf target, summary;
+	buf_init(&target);
+	buf_init(&summary);
+	put_number(&target, HPW_TARGET_PID, row->pid);
+	put_number(&target, HPW_TARGET_PPID, row->ppid);
+	for (const char *const *argument = row->arguments; *argument; argument++)
+		put_text(&target, HPW_TARGET_ARG, *argument);
+	const uint64_t pairs[][2] = {{HPW_SUM_ALLOCATIONS, row->allocations},
+		{HPW_SUM_ALLOCATED_BYTES, row->allocated_bytes},
+		{HPW_SUM_EXIT_KIND, HPW_EXIT_STATUS}};
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		buf_varint(&summary, pairs[i][0]);
+		buf_varint(&summary, pairs[i][1]);
+	}
+	put_part(rows, &target);
+	put_part(rows, &summary);
+	buf_deinit(&target);
+	buf_deinit(&summary);
+}
+
+static void put_small(struct builder *builder, const struct story *story)
+{
+	if (!story->small_len)
+		return;
+	struct buf rows;
+	buf_init(&rows);
+	for (size_t i = 0; i < story->small_len; i++)
+		builder_small_row(&rows, &story->small[i]);
+	builder_chunk(builder, HPW_SMALL, &rows);
+	buf_deinit(&rows);
+}
+
 void builder_footer(
 	struct builder *builder, const struct story *story, const struct story_truth *truth)
 {
@@ -253,6 +298,7 @@ void builder_footer(
 	put_summary(builder, story, truth);
 	put_code_names(builder, story);
 	builder_live(builder, story);
+	put_small(builder, story);
 	if (story->leaks)
 		builder_leaks(builder, story->leaks);
 }

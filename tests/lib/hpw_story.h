@@ -82,6 +82,13 @@ struct story_unrecorded {
 	const char *path;
 };
 
+/* A process that is but a row. */
+struct story_small_row {
+	uint32_t pid, ppid;
+	const char *const *arguments; /* ends with NULL */
+	uint64_t allocations, allocated_bytes;
+};
+
 /* A search for leaks, as numbers in the order of FORMAT.md's columns. */
 struct story_root {
 	uint64_t numbers[5];
@@ -121,6 +128,9 @@ struct story {
 	const struct story_leaks *leaks; /* NULL: nobody searched */
 	const struct story_step *steps;
 	size_t steps_len;
+	uint32_t site_stats_rows; /* SITE_STATS are in chunks of so many; 0: in one */
+	const struct story_small_row *small;
+	size_t small_len;
 	bool with_sums;     /* SUMS and DEATHS stand before each EVENTS */
 	size_t chunk_steps; /* an EVENTS chunk ends after so many story steps; 0: only one chunk */
 	enum hpw_exit_kind exit_kind;
@@ -149,6 +159,8 @@ struct story_truth {
 /* Parts of a story's file; the whole is all of them in this order. */
 void builder_tables(struct builder *builder, const struct story *story);
 void builder_events(struct builder *builder, const struct story *story, struct story_truth *ret);
+/* Adds a row to a payload of SMALL. */
+void builder_small_row(struct buf *rows, const struct story_small_row *row);
 /* LIVE, a part of the footer: what the story leaves. */
 void builder_live(struct builder *builder, const struct story *story);
 /* The chunks of a search. */

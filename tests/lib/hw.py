@@ -20,9 +20,13 @@ from pathlib import Path
 SOURCE = Path(os.environ.get("HW_SOURCE_DIR") or Path(__file__).resolve().parents[2])
 BUILD = Path(os.environ.get("HW_BUILD_DIR") or SOURCE / "build").resolve()
 HEAPWISE = BUILD / "heapwise"
-TARGETS = BUILD / "tests/targets"
-ANSWERS = BUILD / "tests/answers"
-COUNT_LIBRARY = BUILD / "tests/lib/libcount.so"
+# Programs under test have no sanitizers: those of another build folder are as good.
+PROGRAMS = Path(os.environ.get("HW_PROGRAMS_DIR") or BUILD).resolve()
+TARGETS = PROGRAMS / "tests/targets"
+ANSWERS = PROGRAMS / "tests/answers"
+EXAMPLES = PROGRAMS / "examples"
+LIBRARIES = PROGRAMS / "tests/lib"
+COUNT_LIBRARY = LIBRARIES / "libcount.so"
 
 # What the command is built with ("none", "address,undefined", …).
 SANITIZERS = os.environ.get("HW_SANITIZERS") or "none"
@@ -128,9 +132,10 @@ def ask(*arguments):
     return ended.text
 
 
-def record(arguments, recording, *, options=("-q",), **more):
-    """Runs a program under `heapwise run`."""
-    return run([HEAPWISE, "run", *options, "-o", recording, "--", *arguments], **more)
+def record(arguments, recording, *, options=("-q",), all_processes=True, **more):
+    """Runs a program under `heapwise run`, with a file for each process unless that is not wanted."""
+    all_of_them = ["--all-processes"] if all_processes else []
+    return run([HEAPWISE, "run", *all_of_them, *options, "-o", recording, "--", *arguments], **more)
 
 
 def report(recording, *options):

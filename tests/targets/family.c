@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * family WAY: starts other processes, each of which is a leaf: it makes LEAF_BLOCKS blocks of
- * LEAF_BYTES and frees half of them. Prints the PID of each leaf, a line each, and waits for all
+ * family WAY [COUNT]: starts other processes, each of which is a leaf: it makes LEAF_BLOCKS blocks
+ * of LEAF_BYTES and frees half of them. Prints the PID of each leaf, a line each, and waits for all
  * but orphans. Not a truth of its own: the test adds up the recordings.
  */
 #include <errno.h>
@@ -29,6 +29,7 @@
 extern char **environ;
 
 static char *self;
+static int storm = STORM;
 static char leaf_name[] = "leaf";
 static char *volatile inherited[INHERITED];
 
@@ -186,12 +187,12 @@ static void by_threads(void)
 static void by_storm(void)
 {
 	pid_t pids[STORM];
-	for (int i = 0; i < STORM; i++) {
+	for (int i = 0; i < storm; i++) {
 		pids[i] = fork();
 		if (!pids[i])
 			leaf_exit();
 	}
-	for (int i = 0; i < STORM; i++)
+	for (int i = 0; i < storm; i++)
 		reap(pids[i]);
 }
 
@@ -285,7 +286,9 @@ static const struct {
 int main(int argc, char **argv)
 {
 	self = argv[0];
-	for (size_t i = 0; argc == 2 && i < sizeof(ways) / sizeof(ways[0]); i++) {
+	if (argc == 3 && atoi(argv[2]) > 0 && atoi(argv[2]) < STORM)
+		storm = atoi(argv[2]);
+	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++) {
 		if (!strcmp(argv[1], ways[i].name)) {
 			ways[i].function();
 			return 0;

@@ -61,6 +61,12 @@ static void run_still(struct model *model)
 	build_target(model)->exit_kind = EXIT_KIND_RUNNING;
 }
 
+static void be_killed(struct model *model)
+{
+	build_target(model)->exit_kind = EXIT_KIND_SIGNAL;
+	build_target(model)->exit_value = 9;
+}
+
 static void lose_events(struct model *model)
 {
 	build_recording(model)->lost_events = 1;
@@ -177,6 +183,7 @@ static const struct way {
 	{"a heap that is unread", have_unread_heap, ALL, BIT(GROWTH)},
 	{"cut off", be_cut, FIGURES, LIVE},
 	{"running", run_still, FIGURES, LIVE},
+	{"killed", be_killed, LIVE, LIVE},
 	{"went on unrecorded", go_on_unrecorded, ALL, BIT(GROWTH)},
 	{"lost events", lose_events, ALL, LIVE | BIT(PEAK) | LEAKS},
 	{"loaded apart", load_apart, ALL, LIVE},
@@ -193,7 +200,7 @@ static const struct way {
 	{"threads not searched", miss_threads, 0, LEAKS},
 	{"memory not searched", leave_memory_unread, 0, LEAKS},
 	{"ran meanwhile", run_meanwhile, LEAKS, LEAKS},
-	{"shown in part", be_selected, LEAKS, 0},
+	{"shown in part", be_selected, LIVE | LEAKS, 0},
 };
 
 /* A program with leaks, a peak, and temporary allocations. */

@@ -21,6 +21,9 @@
 #define SECOND 0x7e0000000000ull /* a heap of the second arena: 64 MiB aligned */
 #define SECOND_BYTES 0x30000ull
 #define MAPPED 0x7e8000000000ull
+/* Arenas without heaps, one over the other so that each has its link where others have nothing. */
+#define RING 0x7d0000000000ull
+#define RING_STEP 0x90ull
 #define TLS 0x7f8000000000ull
 #define FIRST_BINS 127u
 #define PREV_INUSE 1u
@@ -77,13 +80,16 @@ struct extra {
 	/* So many lists of the thread's cache have a block that is not counted, or count one that
 	 * is not in it. */
 	unsigned uncounted, overcounted;
+	uint64_t far;    /* so far behind stands the arena in libc's data: at multiples of 8 */
+	unsigned arenas; /* so many more in the ring, before the second: of other threads */
+	unsigned caches; /* of further threads, in the main heap */
 };
 
 struct image {
 	const struct layout *layout;
 	const struct machine *machine;
 	struct core_builder core;
-	struct expected blocks[8192];
+	struct expected blocks[16384];
 	size_t count;
 	uint64_t at;   /* next chunk */
 	uint64_t bins; /* of the arena whose chunks are made */
@@ -225,6 +231,16 @@ static void make_cache(struct image *image)
 	make_chunk(image, image->layout->cache, BLOCK_USED);
 }
 
+/* Each with a block. */
+static void make_caches(struct image *image)
+{
+	for (unsigned i = 0; i < image->extra.caches; i++) {
+		image->cache = image->at + 16;
+		make_chunk(image, image->layout->cache, BLOCK_OWN);
+		make_cached(image, 32);
+	}
+}
+
 /* One as it comes, and one that was aligned: the mapping begins with a head that is stale. */
 static void make_mapped(struct image *image)
 {
@@ -248,29 +264,37 @@ static void make_image(
 	struct core_builder *core = &image->core;
 	core->machine = machine->number;
 	core->without_files = !machine->tells_files;
-	core_builder_add(core, HEAP, HEAP_BYTES, rw, NULL, 0);
+	const struct extra *extra = &image->extra;
+	const uint64_t heap_bytes = HEAP_BYTES + extra->caches * 0x1000ull,
+		       arena = ARENA + extra->far;
+	core_builder_add(core, HEAP, heap_bytes, rw, NULL, 0);
+	core_builder_add(core, RING, RING_STEP * extra->arenas + 0x1000, rw, NULL, 0);
 	core_builder_add(core, SECOND, SECOND_BYTES, rw, NULL, 0);
 	core_builder_add(core, MAPPED, 0xa000, rw, NULL, 0);
-	core_builder_module(
-		core_builder_add(core, LIBC, 0x1000, PF_R, "/lib/libc.so.6", 0), 0x4000);
-	core_builder_add(core, DATA, 0x2000, rw, "/lib/libc.so.6", 0x1000);
+	core_builder_module(core_builder_add(core, LIBC, 0x1000, PF_R, "/lib/libc.so.6", 0),
+		0x4000 + extra->far);
+	core_builder_add(core, DATA, 0x2000 + extra->far, rw, "/lib/libc.so.6", 0x1000);
 	core_builder_add(core, TLS, 0x2000, rw, NULL, 0);
 	core_builder_bytes(core, LIBC + offsetof(Elf64_Ehdr, e_machine), &machine->number, 2);
 	core->thread_pointers[core->threads++] = machine->tells_pointer ? TLS + 0x800 : 0;
 
-	make_arena(image, ARENA, second, HEAP_BYTES);
+	make_arena(image, arena, extra->arenas ? RING : second, heap_bytes);
+	for (unsigned i = 0; i < extra->arenas; i++)
+		core_builder_word(core, RING + i * RING_STEP + layout->before + 0x800,
+			i + 1 < extra->arenas ? RING + (i + 1) * RING_STEP : second);
 	image->at = HEAP;
 	make_cache(image);
 	make_chunks(image, 150);
 	for (unsigned i = 0; i < image->extra.fast; i++)
 		make_fast(image, 32);
 	make_between(image);
-	make_top(image, HEAP + HEAP_BYTES);
+	make_caches(image);
+	make_top(image, HEAP + heap_bytes);
 
 	core_builder_word(core, SECOND, second);
 	core_builder_word(core, SECOND + 16, SECOND_BYTES);
 	core_builder_word(core, SECOND + 24, SECOND_BYTES);
-	make_arena(image, second, ARENA, SECOND_BYTES);
+	make_arena(image, second, arena, SECOND_BYTES);
 	image->at = (image->bins + 0x818 + 16 - (layout->has_counter ? 0 : 8) + 15) & ~15ull;
 	image->flag = NOT_MAIN;
 	image->cache = 0;
@@ -283,6 +307,7 @@ static void make_image(
 struct comparing {
 	struct image *image;
 	size_t right;
+	size_t next; /* they come in the order in which most were made */
 };
 
 static struct error *take(
@@ -290,10 +315,12 @@ static struct error *take(
 {
 	struct comparing *c = context;
 	(void)bytes, (void)len;
-	for (size_t i = 0; i < c->image->count; i++) {
+	for (size_t n = 0; n < c->image->count; n++) {
+		size_t i = (c->next + n) % c->image->count;
 		const struct expected *e = &c->image->blocks[i];
 		if (e->address != block->address)
 			continue;
+		c->next = i + 1;
 		CHECK_U64(block->size, e->size);
 		CHECK_U64(block->state, e->state);
 		c->right++;
@@ -322,7 +349,7 @@ static struct error *take_half(
 /* Two threads find what one finds. */
 static void check_halves(struct image *image, struct heap *heap)
 {
-	struct half first = {{image, 0}, 0, 0}, second = first;
+	struct half first = {{image, 0, 0}, 0, 0}, second = first;
 	struct heap_sink sinks[2] = {{&first, take_half}, {&second, take_half}};
 	bool halved;
 	CHECK_OK(heap_walk_halves(heap, 0, &sinks[0], &sinks[1], &halved));
@@ -330,7 +357,7 @@ static void check_halves(struct image *image, struct heap *heap)
 	CHECK(first.comparing.right && second.comparing.right);
 	CHECK(second.first > first.last);
 	CHECK_U64(first.comparing.right + second.comparing.right, image->count);
-	first = (struct half){{image, 0}, 0, 0};
+	first = (struct half){{image, 0, 0}, 0, 0};
 	CHECK_OK(heap_walk_halves(heap, UINT64_MAX, &sinks[0], &sinks[1], &halved));
 	CHECK(!halved);
 	CHECK_U64(first.comparing.right, image->count);
@@ -376,7 +403,7 @@ static uint64_t check_layout(const struct layout *layout, const struct machine *
 {
 	struct opened o;
 	opened_open(image_create(layout, machine, extra), &o);
-	struct comparing comparing = {o.image, 0};
+	struct comparing comparing = {o.image, 0, 0};
 	struct heap_sink sink = {&comparing, take};
 	CHECK_OK(heap_walk(&o.heap, &sink));
 	CHECK_U64(comparing.right, o.image->count);
@@ -450,6 +477,28 @@ static bool is_damaged(const struct heap *heap, const char *what)
 			return true;
 	}
 	return false;
+}
+
+CASE(far_arena, "the arena is found wherever in libc's data it stands")
+{
+	for (uint64_t far = (1 << 20) - 0x1000; far <= 1 << 20; far += 0xc8) {
+		size_t cached;
+		check_layout(&layouts[7], &machines[0], (struct extra){.far = far}, &cached);
+	}
+}
+
+CASE(many_arenas, "a ring of more than 65,536 arenas is followed to its end")
+{
+	size_t cached;
+	check_layout(&layouts[7], &machines[0], (struct extra){.arenas = 65600}, &cached);
+}
+
+CASE(many_caches, "caches of more than 4,096 threads are told by their look alone")
+{
+	size_t without, with;
+	check_layout(&layouts[7], &machines[1], (struct extra){0}, &without);
+	check_layout(&layouts[7], &machines[1], (struct extra){.caches = 4200}, &with);
+	CHECK_U64(with - without, 4200);
 }
 
 #define NO_END "a thread's list of free blocks does not end"

@@ -116,6 +116,42 @@ CASE(flip_packed, "every bit flipped, payloads packed")
 	flip_everywhere(true);
 }
 
+/* All sites have the story's figures. */
+static void check_sites(const struct builder *builder, size_t len, const struct story_truth *truth)
+{
+	_cleanup_model_ struct model *model = NULL;
+	CHECK_OK(source_open_bytes("file", builder->file.data, len, 0, &model));
+	size_t count;
+	const struct site *sites = model_sites(model, &count);
+	CHECK(!model_recording(model)->complete);
+	CHECK_U64(count, story_rows.sites_len);
+	for (size_t i = 0; i < count; i++) {
+		CHECK_U64(sites[i].allocations, truth->sites[i].allocations);
+		CHECK_U64(sites[i].allocated_bytes, truth->sites[i].allocated_bytes);
+		CHECK_U64(sites[i].live_bytes, truth->sites[i].live_bytes);
+	}
+}
+
+CASE(sites_tail, "where the last of several chunks of sites' figures is missing events stand in")
+{
+	struct builder builder;
+	struct story_truth truth;
+	builder_init(&builder);
+	builder_story(&builder, &story_rows, &truth);
+	CHECK(truth.sites[story_rows.sites_len - 1].allocations);
+	size_t last = 0;
+	for (size_t i = 0; i < builder.chunks; i++)
+		if (builder.types[i] == HPW_SITE_STATS)
+			last = i;
+	CHECK(last && builder.types[last - 1] == HPW_SITE_STATS);
+	size_t at = builder.offsets[last] + sizeof(struct hpw_chunk_header) + 1;
+	builder.file.data[at] ^= 4;
+	check_sites(&builder, builder.file.len, &truth);
+	builder.file.data[at] ^= 4;
+	check_sites(&builder, builder.offsets[last], &truth);
+	builder_deinit(&builder);
+}
+
 CASE(flip_counts, "a flipped bit in one part leaves the figures of the others")
 {
 	struct builder builder;

@@ -147,6 +147,11 @@ CASE(unrecorded, "a recording of a process that started programs without one")
 	builder_deinit(&builder);
 }
 
+CASE(rows, "a recording with processes that are rows, and figures of sites in several chunks")
+{
+	check_golden("recording-rows", &story_rows, true);
+}
+
 CASE(leaks, "a recording with a search for leaks")
 {
 	check_golden("recording-leaks", &story_leaks, true);

@@ -83,6 +83,7 @@ CASE(huge_counts, "counts of 2^60 are refused, not allocated")
 	check_columns(HPW_CODE_NAMES, (uint64_t[]){16, HUGE_NUMBER, 0}, 3, "bytes are due");
 	check_columns(HPW_CODE_NAMES, (uint64_t[]){0, 0, 0}, 3, "do not ascend");
 	check_columns(HPW_UNRECORDED, (uint64_t[]){1, 2, 3, 5, 0}, 5, "bytes are due");
+	check_columns(HPW_SITE_STATS, (uint64_t[12]){[11] = HUGE_NUMBER}, 12, "go on at");
 	check_columns(HPW_UNRECORDED, (uint64_t[]){1, 2, 3, HUGE_NUMBER, 0}, 5, "a path has");
 }
 

@@ -32,12 +32,14 @@ static void check(uint64_t estimate, double step)
 	double low = edge(value, 0, value, step),
 	       high = edge(value, value * 100 + 1e9, value, step);
 	CHECK(fabs((double)range.low - low) <= 1 + low * 1e-9);
-	CHECK(fabs((double)range.high - high) <= 1 + high * 1e-9);
 	struct site site = {.live_bytes = estimate, .spread = totals.spread};
 	struct interval of_site;
 	CHECK(interval_of_site(&recording, METRIC_LIVE_BYTES, &site, &of_site));
 	CHECK_U64(of_site.low, range.low);
-	CHECK_U64(of_site.high, range.high);
+	CHECK(fabs((double)of_site.high - high) <= 1 + high * 1e-9);
+	/* Of all together there is what no sample fell on. */
+	high = value + hypot((double)of_site.high - value, 1.959964 * 1.959964 * 4096);
+	CHECK(fabs((double)range.high - high) <= 1 + high * 1e-9);
 }
 
 CASE(score_interval, "a range holds exactly the truths that would not make it a surprise")
@@ -69,6 +71,20 @@ CASE(certain, "without variance the range is the figure")
 	CHECK(interval_of_totals(&recording, METRIC_PEAK_BYTES, &totals, &range));
 	CHECK_U64(range.low, 8388608);
 	CHECK_U64(range.high, 8388608);
+}
+
+CASE(unseen,
+	"blocks far beyond the distance of samples say nothing of the small ones, however many")
+{
+	struct recording recording = {.mode = "sample", .sample_bytes = 524288};
+	struct totals totals = {.allocations = 1, .peak_blocks = 1, .peak_bytes = 4 << 20};
+	struct interval range;
+	CHECK(interval_of_totals(&recording, METRIC_ALLOCATIONS, &totals, &range));
+	CHECK_U64(range.low, 1);
+	CHECK(range.high > 100000);
+	CHECK(interval_of_totals(&recording, METRIC_PEAK_BYTES, &totals, &range));
+	CHECK_U64(range.low, 4 << 20);
+	CHECK_U64(range.high - (4 << 20), (uint64_t)ceil(1.959964 * 1.959964 * 524288));
 }
 
 CASE(failed, "failed calls have a range too")

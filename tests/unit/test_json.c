@@ -158,4 +158,41 @@ CASE(json_streams, "much output comes in bounded pieces and stops when told")
 	CHECK_U64(stopped.calls, 2);
 }
 
+static void write_repeated(bool kept)
+{
+	json_init(&json, add_to_text, &out);
+	if (kept)
+		json_repeats_begin(&json);
+	json_array_begin(&json);
+	for (uint64_t i = 0; i < 5000; i++) {
+		uint64_t number = i * i % 7;
+		if (json_again(&json, number))
+			continue;
+		json_object_begin(&json);
+		json_key(&json, "a{\"");
+		json_u64(&json, number);
+		json_key(&json, "b");
+		json_array_begin(&json);
+		json_null(&json);
+		json_array_end(&json);
+		json_object_end(&json);
+		json_keep(&json, number);
+	}
+	json_array_end(&json);
+	CHECK(json_finish(&json));
+	json_repeats_end(&json);
+}
+
+CASE(json_repeats, "objects that come again are written as they were")
+{
+	text_init(&out);
+	write_repeated(false);
+	struct text expected = out;
+	text_init(&out);
+	write_repeated(true);
+	CHECK_STR(out.data, expected.data);
+	text_deinit(&out);
+	text_deinit(&expected);
+}
+
 TAP_MAIN

@@ -33,6 +33,7 @@ static char *render(struct leaks_view_options options, uint64_t *ret_errors)
 {
 	struct fixture fixture;
 	leaks_fixture_demo(&fixture);
+	build_errors(fixture.model);
 	build_finish(fixture.model);
 	struct text text;
 	text_init(&text);
@@ -142,6 +143,7 @@ CASE(errors, "errors are of the kinds that are errors, shown or not")
 	options.error_kinds = 0;
 	_cleanup_free_ char *none = render(options, &errors);
 	CHECK_U64(errors, 0);
+	CHECK_STR(none, text);
 }
 
 CASE(quiet, "-q shows places alone, and nothing if there are none")

@@ -263,6 +263,102 @@ CASE(oldest_leads, "of a lost ring the block leads that was allocated first, whe
 	search_destroy(search);
 }
 
+/* The block that stands last was there first. */
+static uint64_t last_first(void *context, uint64_t address)
+{
+	return *(const uint64_t *)context - address;
+}
+
+CASE(oldest_of_many, "of a lost ring of more than a million blocks the oldest leads, too")
+{
+	enum { BLOCKS = (1 << 20) + 1000 };
+	struct picture picture = {calloc(2 * BLOCKS, 8), calloc(1, 8), 2 * BLOCKS, 1};
+	uint64_t last = HEAP + 16ull * (BLOCKS - 1);
+	const struct search_options options = {
+		.alignment = 8, .age = last_first, .age_context = &last};
+	struct search *search;
+	CHECK_OK(search_create(&options, &search));
+	for (size_t i = 0; i < BLOCKS; i++) {
+		CHECK_OK(search_add_block(search, HEAP + 16 * i, 16, 1));
+		picture.heap[2 * i] = HEAP + 16 * ((i + 1) % BLOCKS);
+	}
+	run(search, &picture);
+	CHECK_U64(search_kind(search, BLOCKS - 1), SEARCH_DEFINITE);
+	CHECK_U64(search_totals(search)->blocks[SEARCH_DEFINITE], 1);
+	CHECK_U64(search_totals(search)->blocks[SEARCH_INDIRECT], BLOCKS - 1);
+	search_destroy(search);
+	free(picture.heap);
+	free(picture.roots);
+}
+
+CASE(many_ways, "words of a table are told apart, beyond a bound by pages, and never not at all")
+{
+	enum { WORDS = 5000, FINE = 300, PAGE_WORDS = SEARCH_TOGETHER_BYTES / 8 };
+	struct picture picture = {calloc(4 * WORDS, 8), calloc(WORDS, 8), 4 * WORDS, WORDS};
+	const struct search_options options = {.alignment = 8, .words_fine = FINE};
+	struct search *search;
+	CHECK_OK(search_create(&options, &search));
+	for (size_t i = 0; i < WORDS; i++) {
+		uint64_t first = HEAP + 32 * i;
+		CHECK_OK(search_add_block(search, first, 16, 1));
+		CHECK_OK(search_add_block(search, first + 16, 16, 2));
+		picture.heap[4 * i] = first + 16;
+		picture.roots[i] = first;
+	}
+	run(search, &picture);
+	size_t count, groups;
+	uint64_t blocks = 0, alone = 0;
+	const struct search_record *records = search_records(search, &count);
+	const struct search_group *all = search_groups(search, &groups);
+	/* Roots come first: each of their groups, and one that it holds. */
+	CHECK_U64(groups, 2 * (FINE + WORDS / PAGE_WORDS + 1));
+	for (size_t i = 0; i < count; i++) {
+		const struct search_record *record = &records[i];
+		CHECK(record->group < groups);
+		const struct search_group *group = &all[record->group];
+		uint64_t word = ROOTS + 8 * ((record->example - HEAP) / 32);
+		CHECK(record->blocks <= PAGE_WORDS);
+		CHECK_U64(
+			group->root_address / SEARCH_TOGETHER_BYTES, word / SEARCH_TOGETHER_BYTES);
+		if (group->parent != SEARCH_NO_GROUP)
+			group = &all[group->parent];
+		CHECK(group->together || (record->blocks == 1 && group->root_address == word));
+		alone += !group->together;
+		blocks += record->blocks;
+	}
+	CHECK_U64(blocks, 2 * WORDS);
+	CHECK_U64(alone, 2 * FINE);
+	search_destroy(search);
+	free(picture.heap);
+	free(picture.roots);
+}
+
+CASE(too_many_ways,
+	"where there are too many ways blocks are held all the same, and that is marked")
+{
+	enum { WORDS = 200, MOST = 50 };
+	struct picture picture = {calloc(2 * WORDS, 8), calloc(WORDS, 8), 2 * WORDS, WORDS};
+	const struct search_options options = {.alignment = 8, .groups_most = MOST};
+	struct search *search;
+	CHECK_OK(search_create(&options, &search));
+	for (size_t i = 0; i < WORDS; i++) {
+		CHECK_OK(search_add_block(search, HEAP + 16 * i, 16, 1));
+		picture.roots[i] = HEAP + 16 * i;
+	}
+	run(search, &picture);
+	size_t groups, count;
+	const struct search_group *all = search_groups(search, &groups);
+	CHECK_U64(groups, MOST);
+	CHECK(all[MOST - 1].together && !all[0].together);
+	const struct search_record *records = search_records(search, &count);
+	CHECK_U64(count, MOST + 1);
+	CHECK(records[MOST].group == SEARCH_NO_GROUP && records[MOST].kind == SEARCH_REACHABLE);
+	CHECK_U64(records[MOST].blocks, WORDS - MOST);
+	search_destroy(search);
+	free(picture.heap);
+	free(picture.roots);
+}
+
 CASE(alignment, "words at odd addresses are seen only when they are asked for")
 {
 	uint64_t roots[4] = {0}, heap[8] = {0};

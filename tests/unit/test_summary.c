@@ -23,7 +23,7 @@ static char *verdict_of(struct fixture *fixture, char **ret_notes)
 	CHECK_OK(rows_build(fixture->model, resolver, &rows));
 	_cleanup_(summary_deinit) struct summary summary;
 	summary_init(&summary);
-	CHECK_OK(summary_build(fixture->model, NULL, &rows, &summary));
+	CHECK_OK(summary_build(fixture->model, NULL, &rows, &rows, &summary));
 	struct text notes;
 	text_init(&notes);
 	summary_add_notes(fixture->model, resolver, &notes);

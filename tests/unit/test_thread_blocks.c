@@ -18,6 +18,9 @@
 #define LINK_TLS 0x418ull
 #define TABLE (LINKER + 0x2000)
 #define LATER (LINKER + 0x3000)
+#define OTHERS 0x7f0800000000ull /* links of modules without thread-local memory */
+#define OTHER_BYTES 0x40ull
+#define OTHER_COUNT 5000u
 #define EARLY 0x7f1000000000ull
 #define LATE 0x7f2000000000ull
 #define STORAGE 0x7f8000000000ull
@@ -76,6 +79,7 @@ static void make(struct core_builder *core, uint16_t machine)
 	memcpy(core->auxv, auxv, sizeof(auxv));
 	put_module(core, 0);
 	core_builder_add(core, LINKER, 0x4000, PF_R | PF_W, NULL, 0);
+	core_builder_add(core, OTHERS, OTHER_BYTES * OTHER_COUNT, PF_R | PF_W, NULL, 0);
 	put_module(core, 1);
 	put_module(core, 2);
 	core_builder_add(core, STORAGE, STORAGE_BYTES, PF_R | PF_W, NULL, 0);
@@ -160,6 +164,34 @@ CASE(arm, "aarch64: blocks lie above the thread pointer, or where the table says
 	CHECK(area);
 	CHECK_U64(area->start, POINTER);
 	CHECK_U64(area->end, POINTER + 0x88 + 0x40);
+	close_all(&file, &space, &blocks);
+}
+
+/* Puts a great many links between the first two. */
+static void put_others(struct core_builder *core)
+{
+	uint64_t before = LINKS;
+	for (uint64_t at = OTHERS; at < OTHERS + OTHER_BYTES * OTHER_COUNT; at += OTHER_BYTES) {
+		const uint64_t link[] = {0x1000, 0, 0, LINKS + LINK_BYTES, before};
+		core_builder_bytes(core, at, link, sizeof(link));
+		core_builder_word(core, before + 24, at);
+		before = at;
+	}
+	core_builder_word(core, LINKS + LINK_BYTES + 32, before);
+}
+
+CASE(many_modules, "the list is followed beyond thousands of modules")
+{
+	struct core_builder core;
+	struct core_file file;
+	struct address_space space;
+	struct thread_blocks blocks;
+	make(&core, EM_X86_64);
+	put_others(&core);
+	find(&core, &file, &space, &blocks);
+	CHECK_U64(blocks.blocks.len, 3);
+	check_block(&space, &blocks, POINTER - 0xc0, 1);
+	check_block(&space, &blocks, LATER + 0x40, 2);
 	close_all(&file, &space, &blocks);
 }
 

@@ -6,8 +6,11 @@
  * get short chains from the third. A chain holds at most CHAIN nodes in the first two tables; a
  * search that finds it full goes on in the next. Since chains only grow, what was full stays full,
  * so two threads that add the same child always meet on the same bucket, and the loser of the
- * compare-and-swap looks again. (One table that grows would need readers to follow a move: not
- * worth it for an append-only set.)
+ * compare-and-swap looks again. A bucket has the number of its newest node and, above it, how many
+ * there are. Numbers along a chain fall (a node's number is drawn after the bucket was read), and a
+ * child's is larger than its parent's: a search ends where they are not, so that what is new in a
+ * tree of millions is not looked for among the first of its nodes. (One table that grows would need
+ * readers to follow a move: not worth it for an append-only set.)
  */
 #include "runtime/core/stacks.h"
 
@@ -26,18 +29,28 @@ static inline uint64_t hash(uint32_t parent, uint64_t frame)
 static const uint32_t level_size[HW_BUCKET_LEVELS] = {
 	HW_BUCKETS_LEVEL0, HW_BUCKETS_LEVEL1, HW_BUCKETS_LEVEL2};
 
-/* Searches one chain; *ret_length is its length when nothing was found. */
-static inline uint32_t chain_find(const struct rt_stacks *stacks, uint32_t head, uint32_t parent,
-	uint64_t frame, unsigned *ret_length)
+#define NUMBER_BITS 23
+#define NUMBER_MASK ((1u << NUMBER_BITS) - 1)
+_Static_assert(HW_NODES_MAX - 1 <= NUMBER_MASK, "a bucket holds any number");
+_Static_assert(CHAIN << NUMBER_BITS >> NUMBER_BITS == CHAIN, "and how long its chain is");
+
+/* A bucket to whose chain a node was added; beyond CHAIN lengths do not matter. */
+static inline uint32_t bucket_with(uint32_t bucket, uint32_t id)
 {
-	unsigned length = 0;
-	for (uint32_t id = head; id; length++) {
+	uint32_t length = bucket >> NUMBER_BITS;
+	return (length < CHAIN ? length + 1 : CHAIN) << NUMBER_BITS | id;
+}
+
+/* Searches one chain; 0: it is not there. */
+static inline uint32_t chain_find(
+	const struct rt_stacks *stacks, uint32_t bucket, uint32_t parent, uint64_t frame)
+{
+	for (uint32_t id = bucket & NUMBER_MASK; id > parent;) {
 		const struct hw_node *node = &stacks->nodes[id];
 		if (node->frame == frame && node->parent == parent)
 			return id;
 		id = node->next;
 	}
-	*ret_length = length;
 	return 0;
 }
 
@@ -50,7 +63,7 @@ static __attribute__((noinline)) uint32_t table_full(
 }
 
 static __attribute__((noinline)) uint32_t child_add(const struct rt_stacks *stacks,
-	uint32_t *bucket, uint32_t head, uint32_t parent, uint64_t frame)
+	uint32_t *bucket, uint32_t seen, uint32_t parent, uint64_t frame)
 {
 	uint32_t limit =
 		frame < HW_MARK_FRAMES ? stacks->nodes_max - 1 : stacks->nodes_max - 1 - NODES_KEPT;
@@ -63,10 +76,10 @@ static __attribute__((noinline)) uint32_t child_add(const struct rt_stacks *stac
 	struct hw_node *node = &stacks->nodes[id];
 	node->frame = frame;
 	node->parent = parent;
-	node->next = head;
+	node->next = seen & NUMBER_MASK;
 	/* Publishes the node to other threads; the collector learns of it through a ring's head. */
-	if (__atomic_compare_exchange_n(
-		    bucket, &head, id, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+	if (__atomic_compare_exchange_n(bucket, &seen, bucket_with(seen, id), false,
+		    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		return id;
 	node->frame = 0; /* a number that is never used: FORMAT.md allows for gaps */
 	node->parent = 0;
@@ -79,16 +92,15 @@ uint32_t rt_stacks_child(const struct rt_stacks *stacks, uint32_t parent, uint64
 	uint32_t *table = stacks->buckets;
 	for (int level = 0; level < HW_BUCKET_LEVELS;) {
 		uint32_t *bucket = &table[(h >> (level * 7)) & (level_size[level] - 1)];
-		uint32_t head = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
-		unsigned length = 0;
-		uint32_t id = chain_find(stacks, head, parent, frame, &length);
+		uint32_t seen = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
+		uint32_t id = chain_find(stacks, seen, parent, frame);
 		if (rt_likely(id))
 			return id;
-		if (length >= CHAIN && level < HW_BUCKET_LEVELS - 1) {
+		if (seen >> NUMBER_BITS >= CHAIN && level < HW_BUCKET_LEVELS - 1) {
 			table += level_size[level++];
 			continue;
 		}
-		id = child_add(stacks, bucket, head, parent, frame);
+		id = child_add(stacks, bucket, seen, parent, frame);
 		if (id == UINT32_MAX)
 			return table_full(stacks, parent, frame);
 		if (id)

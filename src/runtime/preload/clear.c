@@ -25,9 +25,11 @@
 /* From this size on blocks are looked at before they are written to. */
 #define LOOK_MIN (32u << 10)
 #define PAGE_BYTES 4096u
-/* In the word before a block of glibc's: it has a mapping of its own, fresh from the kernel
- * (malloc/malloc.c: IS_MMAPPED). */
-#define CHUNK_MMAPPED 2u
+/* In the word before a block of glibc's (malloc/malloc.c: struct malloc_chunk, in all versions):
+ * the size of its chunk, in which its owner may use all but one word, and three flags, of which one
+ * says that it has a mapping of its own, fresh from the kernel (IS_MMAPPED). */
+#define CHUNK_FLAGS 7ul
+#define CHUNK_MMAPPED 2ul
 
 bool rt_clears;
 
@@ -85,10 +87,18 @@ static inline void clear(char *at, size_t bytes)
 		clear_written(at, bytes);
 }
 
-/* What the allocator gave for a block of that size. tcmalloc's answer to the first such question
+static inline uint64_t chunk_of(const void *block)
+{
+	return ((const uint64_t __attribute__((may_alias)) *)block)[-1];
+}
+
+/* What the allocator gave for a block of that size: of glibc's read where its function would look,
+ * since it is asked of each block. tcmalloc's answer to the first such question
  * allocates, by operator new: that is ours and not the program's. */
 static inline size_t room_of(void *block, size_t size)
 {
+	if (rt_likely(is_clib && !(chunk_of(block) & CHUNK_MMAPPED)))
+		return (chunk_of(block) & ~CHUNK_FLAGS) - 8;
 	if (!plain.malloc_usable_size || rt_here.asks)
 		return size;
 	rt_here.asks = !is_clib;
@@ -99,7 +109,7 @@ static inline size_t room_of(void *block, size_t size)
 
 static bool is_fresh_mapping(const void *block)
 {
-	return is_clib && ((const uint64_t *)block)[-1] & CHUNK_MMAPPED;
+	return is_clib && chunk_of(block) & CHUNK_MMAPPED;
 }
 
 static inline void *given(void *block, size_t size)

@@ -450,8 +450,10 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 
 uint64_t rt_event_fork(uint64_t sp)
 {
-	if (rt_mode != RT_MODE_EXACT || !rt_process || rt_here.busy || sys_no_calls() ||
-		__atomic_load_n(&rt_process->state, __ATOMIC_ACQUIRE) != RT_RECORDING)
+	if (rt_mode != RT_MODE_EXACT || !rt_process || rt_here.busy || sys_no_calls())
+		return 0;
+	uint32_t state = __atomic_load_n(&rt_process->state, __ATOMIC_ACQUIRE);
+	if (state != RT_RECORDING && state != RT_NONE)
 		return 0;
 	struct rt_process *p;
 	struct rt_thread *t = enter(sp, &p);
@@ -459,6 +461,10 @@ uint64_t rt_event_fork(uint64_t sp)
 		uint64_t told = p ? rt_shared_fork(p, sp) : 0;
 		end_elsewhere(sp);
 		return told;
+	}
+	if (rt_mode != RT_MODE_EXACT) { /* it has just begun */
+		ring_end(t);
+		return 0;
 	}
 	stamped(p, t);
 	uint64_t stamp = 0, *w = rt_ring_reserve(t, 2);

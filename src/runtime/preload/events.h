@@ -63,7 +63,8 @@ void rt_event_ended(void);
 
 /*
  * Before a fork: its stamp, which is recorded among the events of this thread; 0: it is not
- * (nothing is recorded, not event by event, or there is no room). Async-signal-safe.
+ * (nothing is recorded, not event by event, or there is no room). A forked child that has told
+ * nothing yet begins to be recorded: it is what its own children come from. Async-signal-safe.
  */
 uint64_t rt_event_fork(uint64_t sp);
 

@@ -16,6 +16,7 @@
 
 #include <link.h>
 #include <linux/futex.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,16 +52,82 @@ static bool is_answered(const struct hw_shm *shm)
 	return state != HW_LEAVING_ASKS && state != HW_LEAVING_HELD;
 }
 
-/* Sleeps until the collector has answered, or neither does so nor works on it for PATIENCE_NS. */
-static void wait_for_answer(struct hw_shm *shm)
+#define SIGNAL_BIT(number) (1ull << ((number)-1))
+/* Those by which somebody wants the program to end, or to do something at once. */
+#define SIGNALS_PRESSING                                                                           \
+	(SIGNAL_BIT(SIGHUP) | SIGNAL_BIT(SIGINT) | SIGNAL_BIT(SIGQUIT) | SIGNAL_BIT(SIGUSR1) |     \
+		SIGNAL_BIT(SIGUSR2) | SIGNAL_BIT(SIGALRM) | SIGNAL_BIT(SIGTERM))
+
+/*
+ * A wait in which no code of the program runs: whoever sees the same odd `leaving_quiet` before and
+ * after has seen a process that stood still.
+ */
+struct quiet {
+	bool on;
+	uint64_t blocked, before; /* signals: those that are blocked now, and were */
+};
+
+/* The signals that have handlers of the program's. What the others do is the kernel's doing: if it
+ * ends the program, that does not wait for the search. */
+static uint64_t signals_handled(void)
 {
-	uint64_t since = sys_now_ns(), now = since;
+	struct {
+		uint64_t handler, flags, restorer, mask;
+	} action;
+	uint64_t ret = 0;
+	for (int number = 1; number <= 64; number++) {
+		long failed = sys_call4(__NR_rt_sigaction, number, 0, &action, 8);
+		bool ours = number != SIGKILL && number != SIGSTOP;
+		if (ours && (failed || action.handler > 1 /* SIG_DFL, SIG_IGN */))
+			ret |= SIGNAL_BIT(number);
+	}
+	return ret;
+}
+
+static void quiet_begin(struct quiet *quiet, struct hw_shm *shm)
+{
+	*quiet = (struct quiet){.on = !sys_no_calls()};
+	if (!quiet->on)
+		return;
+	quiet->blocked = signals_handled();
+	sys_call4(__NR_rt_sigprocmask, 0 /* SIG_BLOCK */, &quiet->blocked, &quiet->before, 8);
+	__atomic_fetch_add(&shm->leaving_quiet, 1, __ATOMIC_SEQ_CST);
+}
+
+static void quiet_end(struct quiet *quiet, struct hw_shm *shm)
+{
+	if (!quiet->on)
+		return;
+	quiet->on = false;
+	__atomic_fetch_add(&shm->leaving_quiet, 1, __ATOMIC_SEQ_CST);
+	sys_signals_restore(quiet->before);
+}
+
+/* Whether a handler of the program's is kept from running that somebody may wait for. */
+static bool is_pressed(const struct quiet *quiet)
+{
+	uint64_t pending = 0;
+	return quiet->on && !sys_failed(sys_call(__NR_rt_sigpending, &pending, 8, 0)) &&
+	       pending & quiet->blocked & ~quiet->before & SIGNALS_PRESSING;
+}
+
+/* Sleeps until the collector has answered, or neither does so nor works on it for PATIENCE_NS. A
+ * handler waits for as long at most: then it runs, and the search is in vain. */
+static void wait_for_answer(struct hw_shm *shm, struct quiet *quiet)
+{
+	uint64_t since = sys_now_ns(), now = since, pressed = 0;
 	uint32_t held = 0;
 	for (; !is_answered(shm) && now - since < PATIENCE_NS; now = sys_now_ns()) {
 		uint32_t state = __atomic_load_n(&shm->leaving, __ATOMIC_ACQUIRE);
 		struct sys_timespec step = {0, PATIENCE_NS / 4};
 		if (state == HW_LEAVING_ASKS || state == HW_LEAVING_HELD)
 			sys_call4(__NR_futex, &shm->leaving, FUTEX_WAIT, state, &step);
+		if (!is_pressed(quiet))
+			pressed = 0;
+		else if (!pressed)
+			pressed = sys_now_ns();
+		else if (sys_now_ns() - pressed > PATIENCE_NS)
+			quiet_end(quiet, shm);
 		uint32_t seen = __atomic_load_n(&shm->held, __ATOMIC_RELAXED);
 		if (seen != held)
 			since = sys_now_ns();
@@ -123,19 +190,25 @@ static void asking_end(struct hw_shm *shm)
 	__atomic_store_n(&shm->asker, 0, __ATOMIC_RELEASE);
 }
 
-/* What the fields of the shared memory say is what is asked. False: somebody has the answer
- * already. */
+/*
+ * What the fields of the shared memory say is what is asked. False: somebody has the answer
+ * already. No handler runs meanwhile: a process whose only thread waits here stands still, and can
+ * be looked at as it is. It is quiet before it asks: who is asked finds it so at once.
+ */
 static bool ask_and_wait(struct hw_shm *shm)
 {
 	uint32_t stays = HW_LEAVING_NOT;
-	if (!__atomic_compare_exchange_n(&shm->leaving, &stays, HW_LEAVING_ASKS, false,
-		    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-		return false;
-	if (sys_no_calls())
+	struct quiet quiet;
+	shm->leaving_thread = sys_thread_pointer();
+	quiet_begin(&quiet, shm);
+	bool asks = __atomic_compare_exchange_n(
+		&shm->leaving, &stays, HW_LEAVING_ASKS, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+	if (asks && quiet.on)
+		wait_for_answer(shm, &quiet);
+	else if (asks)
 		spin_for_answer(shm);
-	else
-		wait_for_answer(shm);
-	return true;
+	quiet_end(&quiet, shm);
+	return asks;
 }
 
 static rt_lsan_ask *lsan_ask; /* NULL: the program does not speak to LeakSanitizer */

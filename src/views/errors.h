@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Errors of a model, with their stacks, in any document that tells of them. Inside views/ only. */
+#ifndef VIEWS_ERRORS_H
+#define VIEWS_ERRORS_H
+
+#include "analysis/resolve.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "model/errors.h"
+
+struct errors_shown {
+	const struct model *model;
+	struct resolver *resolver;
+	size_t limit; /* rows */
+	bool all_frames;
+};
+
+/* The frames of a stack of theirs, innermost first. False: no memory. */
+bool errors_frames(const struct errors_shown *errors, uint32_t stack, struct frame_vec *ret);
+
+/* Adds each error as text, with its stacks. */
+void errors_add(const struct errors_shown *errors, struct text *out);
+
+/* Puts the members errors_total, error_count and errors into the object that is open. */
+void errors_put(const struct errors_shown *errors, struct json *json);
+
+#endif

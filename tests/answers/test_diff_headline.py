@@ -1,0 +1,70 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The first sentence of diff is about what changed most, and where; estimates are called so; what libraries keep is no news."""
+
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+import hw
+
+TESTS = hw.Tests()
+
+
+def record(folder, name, *words, options=()):
+    path = folder / f"{name}.hpw"
+    hw.record([hw.ANSWERS / "peaks_more", *map(str, words)], path, options=("-q", *options))
+    return path
+
+
+def verdict(older, newer):
+    ended = hw.heapwise("diff", "--json", older, newer)
+    hw.need(ended.status == 0, str(ended))
+    return json.loads(ended.text)["verdict"]
+
+
+@TESTS.test
+def peak_first(folder):
+    """Where the peak grew by more than what is live it is told first, with its place; else what is live"""
+    small, peak, live = (record(folder, name, *words) for name, words in
+                         (("small", (10, 0)), ("peak", (100, 800)), ("live", (900, 0))))
+    said = verdict(small, peak)
+    hw.need(said[0].startswith("The peak grew by 890 KiB: from 10.0 KiB to 900 KiB"), str(said))
+    hw.need(said[1].startswith("What grew most at the peak: build (peaks_more.c:") and "+800 KiB; keep" in said[1], str(said))
+    hw.need(said[2].startswith("Live memory grew by 90.0 KiB") and said[3].startswith("What grew most: keep ("), str(said))
+    hw.need(sum(line.startswith("The peak") for line in said) == 1, f"twice: {said}")
+    said = verdict(small, live)
+    hw.need(said[0].startswith("Live memory grew by 890 KiB") and said[1].startswith("What grew most: keep ("), str(said))
+    said = verdict(peak, small)
+    hw.need(said[0].startswith("The peak shrank by 890 KiB"), str(said))
+
+
+@TESTS.test
+def estimates(folder):
+    """A change against a sample is about so much, and its range is said; exact figures have no 'about'"""
+    exact = record(folder, "exact", 10, 0)
+    sample = record(folder, "sample", 900, 0, options=("--mode=sample:4096", "--seed=1"))
+    said = verdict(exact, sample)[0]
+    hw.need(said.startswith("Live memory grew by about ") and ": from 10.0 KiB to about " in said and ", between +" in said, said)
+    said = verdict(sample, exact)
+    hw.need(said[0].startswith("Live memory shrank by about ") and "KiB to 10.0 KiB" in said[0] and ", between -" in said[0], said[0])
+    counts = next(line for line in said if line.startswith("The number of allocations"))
+    hw.need("shrank by about " in counts and "to 10 " in counts, counts)
+    same = record(folder, "same", 900, 0)
+    for said in (verdict(same, sample), verdict(sample, same)):
+        hw.need("differs by no more than the error of sampling" in said[0] and not any("What grew most" in line for line in said), f"{said}")
+
+
+@TESTS.test
+def libraries(folder):
+    """The buffer that libc keeps, since a program prints, is no news: it is noted"""
+    silent, prints = record(folder, "silent", 10, 0), record(folder, "prints", 10, 0, "words")
+    said = verdict(silent, prints)
+    hw.need("Live memory is the same: 10.0 KiB." in said and not any("doallocate" in line for line in said), str(said))
+    ended = hw.heapwise("diff", silent, prints)
+    hw.need("without what libraries keep for themselves: 0 B before, 4.00 KiB now" in ended.text, ended.text)
+
+
+TESTS.main()
