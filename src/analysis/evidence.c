@@ -83,6 +83,14 @@ static bool went_on_unrecorded(const struct model *model)
 	return false;
 }
 
+/* What a program had when it made way for another one is no end of the process. */
+static bool went_on_recorded(const struct model *model)
+{
+	const struct recording *recording = model_recording(model);
+	return model_target(model)->exit_kind == EXIT_KIND_EXEC && !recording->types &&
+	       (!recording->range.part || recording->range.to_step == UINT64_MAX);
+}
+
 /* What stood there then is neither what an orderly end leaves nor what it would have freed. */
 static bool was_killed(const struct model *model)
 {
@@ -148,6 +156,9 @@ static const struct reason {
 		"the recording is incomplete, and says what was so where it ends"},
 	{went_on_unrecorded, OF_ALL | OF_STACKS, 0,
 		"the process went on as a program that was not recorded"},
+	{went_on_recorded, OF_ALL, OF_LIVE,
+		"the process went on as another program (exec), whose recording is another file: "
+		"name that one"},
 	{was_killed, OF_LIVE, OF_LIVE,
 		"the program was killed by a signal: what it had not freed by then is not what is "
 		"left when it ends by itself"},
@@ -174,6 +185,13 @@ static void note(struct evidence *evidence, bool more, bool less, const char *te
 static struct evidence not_known(const char *why)
 {
 	return (struct evidence){.unknown = why, .more = why, .less = why};
+}
+
+/* Whether a reason is about where the recording ends: what a search has seen, it has seen. */
+static bool is_of_end(const struct reason *reason)
+{
+	return reason->holds == is_running || reason->holds == lacks_end ||
+	       reason->holds == went_on_recorded || reason->holds == was_killed;
 }
 
 struct evidence evidence_of_metric(
@@ -263,11 +281,8 @@ struct evidence evidence_of_leaks(const struct model *model, unsigned kinds, boo
 		return not_known(evidence.unknown);
 	static const unsigned unseen = OF_LIVE | OF_STACKS;
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
-		/* What a search has seen, it has seen, wherever the recording ends. */
-		bool of_end = reasons[i].holds == is_running || reasons[i].holds == lacks_end ||
-			      reasons[i].holds == was_killed ||
-			      reasons[i].holds == is_full_of_stacks;
-		if (reasons[i].more & unseen && !of_end && reasons[i].holds(model))
+		if (reasons[i].more & unseen && !is_of_end(&reasons[i]) &&
+			reasons[i].holds != is_full_of_stacks && reasons[i].holds(model))
 			note(&evidence, true, reasons[i].holds == has_lost_events, reasons[i].text);
 	}
 	note_search(&evidence, model, kinds);

@@ -326,8 +326,8 @@ static struct error *write_view(const struct leak_report *report, const struct m
 }
 
 /*
- * Counts what was found, or that it is undecided, where somebody wants an exit status for it. An
- * image that went on as another program (exec) has lost nothing that a gate should hear of.
+ * Counts what was found, or that it is undecided, where somebody wants an exit status for it. In
+ * a run an image that went on as another program (exec) is no process of its own: that one counts.
  */
 static void count(
 	struct leak_report *report, const struct model *model, const struct leaks_outcome *outcome)
@@ -336,7 +336,8 @@ static void count(
 	report->errors += outcome->doubt ? 0 : outcome->errors;
 	report->errors += outcome->wrong_doubt ? 0 : outcome->wrong;
 	const char *doubt = outcome->doubt ? outcome->doubt : outcome->wrong_doubt;
-	if (!doubt || !leak_report_is_gate(report) || target->exit_kind == EXIT_KIND_EXEC)
+	bool has_gone_on = report->options->of_run && target->exit_kind == EXIT_KIND_EXEC;
+	if (!doubt || !leak_report_is_gate(report) || has_gone_on)
 		return;
 	message("%s (%" PRIu32 "): whether it has %s cannot be decided: %s",
 		target->command_len ? target->command[0] : "?", target->pid,

@@ -135,6 +135,23 @@ def unsearched(folder):
 
 
 @TESTS.test
+def gone_on(folder):
+    """A program that made way for another (exec) is not the whole of the process: its recording alone keeps no limit, the other's does"""
+    path = recorded(folder, "env", hw.ANSWERS / "moved_leak", "1", "0")
+    later = next(p for p in folder.glob("*.hpw") if p != path)
+    gates = [("budget", f"--max-{of}", "1G") for of in ("peak", "never-freed", "allocations", "growth")]
+    gates[-1] += ("--baseline", path)
+    gates += [("budget", "--max-never-freed", "0"), ("leaks", "--error-exitcode=5"), ("budget", "--fail-on", "definite")]
+    for gate in gates:
+        ended = passes(path, *gate, status=UNDECIDED)
+        words = "nobody searched" if gate in gates[-2:] else "went on as another program"
+        hw.need(words in ended.text + ended.errors, f"{gate}: {ended}")
+    passes(path, "budget", "--max-peak", "1", status=1)
+    passes(later, "budget", "--max-peak", "1G")
+    passes(later, "budget", "--max-never-freed", "0", status=1)
+
+
+@TESTS.test
 def in_progress(folder):
     """A recording that goes on decides nothing that its end could change"""
     path = folder / "early.hpw"
