@@ -90,11 +90,6 @@ static bool is_each_stack(enum budget_rule rule)
 	return rule == BUDGET_PER_STACK || rule == BUDGET_LEAK_PER_STACK;
 }
 
-static bool is_live(enum metric metric)
-{
-	return metric == METRIC_LIVE_BYTES || metric == METRIC_LIVE_BLOCKS;
-}
-
 /* The stacks that make the excess. */
 static struct error *blame_rows(struct judging *judging, enum metric metric)
 {
@@ -102,7 +97,7 @@ static struct error *blame_rows(struct judging *judging, enum metric metric)
 	_cleanup_(row_list_deinit) struct row_list list;
 	row_list_init(&list);
 	struct error *error = rows_select(judging->input->rows, metric, metric, &list);
-	if (is_live(metric))
+	if (metric_is_of_live(metric))
 		row_list_leave(&list, false);
 	for (size_t i = 0; i < list.len && sum < excess && !error; i++) {
 		uint64_t value = metric_of_site(metric, &list.data[i]->sums);
@@ -220,8 +215,6 @@ static struct error *blame_growth(struct judging *judging, uint64_t growth)
 		int64_t best = 0;
 		int from = -1;
 		for (int i = 0; i < 2; i++) {
-			while (at[i] < lists[i]->len && lists[i]->data[at[i]]->library)
-				at[i]++;
 			int64_t change = at[i] < lists[i]->len ? row_value(lists[i]->data[at[i]],
 									 METRIC_LIVE_BYTES)
 							       : 0;
@@ -238,20 +231,6 @@ static struct error *blame_growth(struct judging *judging, uint64_t growth)
 	return error;
 }
 
-/* Takes what libraries keep for themselves out of both sides of a difference. */
-static void leave_libraries(const struct judging *judging, struct diff_figure *figure)
-{
-	struct site now = {0}, before = {0};
-	library_own_sum(judging->input->rows, &now);
-	library_own_sum(judging->input->baseline_rows, &before);
-	int64_t more = (int64_t)(now.live_bytes - before.live_bytes);
-	figure->base -= min(before.live_bytes, figure->base);
-	figure->value -= min(now.live_bytes, figure->value);
-	figure->change -= more;
-	figure->low -= more;
-	figure->high -= more;
-}
-
 static uint64_t growth_of(int64_t change)
 {
 	return change > 0 ? (uint64_t)change : 0;
@@ -262,8 +241,7 @@ static struct error *judge_growth(struct judging *judging)
 	const struct limit *limit = &judging->limits->limits[BUDGET_GROWTH];
 	struct budget_check *check = &judging->check;
 	struct diff_figure figure;
-	diff_of_totals(judging->input->diff, METRIC_LIVE_BYTES, &figure);
-	leave_libraries(judging, &figure);
+	diff_of_program(judging->input->diff, METRIC_LIVE_BYTES, &figure);
 	check->base = figure.base;
 	check->limit = limit_value(limit, figure.base);
 	check->value = growth_of(figure.change);

@@ -46,10 +46,9 @@ struct budget_limits {
 struct budget_input {
 	const struct model *model;
 	const struct rows *rows;
-	const struct model *baseline;     /* NULL: there is none */
-	const struct diff *diff;          /* against it, or NULL */
-	const struct rows *baseline_rows; /* NULL: there is no baseline */
-	const struct leaks *leaks;        /* NULL: not looked at */
+	const struct model *baseline; /* NULL: there is none */
+	const struct diff *diff;      /* against it, or NULL */
+	const struct leaks *leaks;    /* NULL: not looked at */
 };
 
 struct budget_finding {

@@ -95,6 +95,9 @@ struct error *comparison_build(const struct model *older, const struct model *ne
 		return error;
 	struct match_side sides[] = {
 		{older, profile_rows(&ret->sides[0])}, {newer, profile_rows(&ret->sides[1])}};
-	error = diff_build(&sides[0], &sides[1], options, &ret->diff);
+	struct diff_options how = *options;
+	for (int i = 0; i < 2 && (ret->sides[0].filter || ret->sides[1].filter); i++)
+		how.all[i] = &ret->sides[i].all;
+	error = diff_build(&sides[0], &sides[1], &how, &ret->diff);
 	return error ? error : make_both(ret);
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/library_own.h"
 #include "base/cleanup.h"
 #include "base/util.h"
 
@@ -27,6 +28,7 @@ void diff_deinit(struct diff *diff)
 	stack_sizes_deinit(&diff->stacks);
 	for (int i = 0; i < DIFF_STATUSES; i++)
 		row_list_deinit(&diff->lists[i]);
+	row_list_deinit(&diff->libraries);
 	text_deinit(&diff->verdict);
 	text_deinit(&diff->top);
 	text_deinit(&diff->total);
@@ -131,6 +133,23 @@ void diff_of_totals(const struct diff *diff, enum metric metric, struct diff_fig
 		compare_intervals(ret, base, value);
 }
 
+void diff_of_program(const struct diff *diff, enum metric metric, struct diff_figure *ret)
+{
+	diff_of_totals(diff, metric, ret);
+	if (!metric_is_of_live(metric))
+		return;
+	uint64_t older = min(metric_of_site(metric, &diff->kept_older), ret->base);
+	uint64_t newer = min(metric_of_site(metric, &diff->kept_newer), ret->value);
+	int64_t more = (int64_t)(newer - older);
+	ret->base -= older;
+	ret->value -= newer;
+	ret->change -= more;
+	ret->low -= more;
+	ret->high -= more;
+	/* The range that is shown decides, not that of what was taken off as well. */
+	ret->within_error |= ret->estimated && ret->low <= 0 && ret->high >= 0;
+}
+
 bool diff_is_news(enum metric metric, const struct diff_figure *figure)
 {
 	uint64_t change = figure->change < 0 ? -(uint64_t)figure->change : (uint64_t)figure->change;
@@ -213,10 +232,25 @@ static struct error *make_list(struct diff *diff, enum diff_status status, struc
 		if (diff_status(diff, row) != status ||
 			(!has_counts(&row->sums) && !has_counts(&row->base)))
 			continue;
+		if (row->library && metric_is_of_live(diff->options.metric))
+			continue;
 		rank(diff, row, &ranked[count++]);
 		diff->sums[status] += row_value(row, diff->options.metric);
 	}
 	return take_ranked(ranked, count, &diff->lists[status]);
+}
+
+/* The rows that are in no list, for what is changed: of both, or of one. */
+static struct error *list_libraries(struct diff *diff, struct ranked *ranked)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < diff->rows.rows.len; i++) {
+		const struct row *row = &diff->rows.rows.data[i];
+		if (row->library && metric_is_of_live(diff->options.metric) &&
+			diff_status(diff, row) != DIFF_SAME)
+			rank(diff, row, &ranked[count++]);
+	}
+	return take_ranked(ranked, count, &diff->libraries);
 }
 
 static struct error *make_lists(struct diff *diff)
@@ -229,7 +263,7 @@ static struct error *make_lists(struct diff *diff)
 		if (error)
 			return error;
 	}
-	return NULL;
+	return list_libraries(diff, ranked);
 }
 
 uint64_t diff_scaled(uint64_t value, uint64_t to, uint64_t from)
@@ -282,6 +316,43 @@ static struct totals totals_of(const struct model *model, enum diff_scope scope)
 	return *model_totals(model);
 }
 
+static void add_libraries(struct diff *diff, const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->rows.len; i++) {
+		const struct row *row = &rows->rows.data[i];
+		if (!row->library)
+			continue;
+		site_add(&diff->kept_older, &row->base);
+		site_add(&diff->kept_newer, &row->sums);
+	}
+}
+
+/* Of all rows, as the totals are, also where a filter left some of them. */
+static struct error *sum_libraries(struct diff *diff)
+{
+	const struct diff_options *how = &diff->options;
+	_cleanup_(match_cleanup) struct match *match = NULL;
+	_cleanup_(rows_deinit) struct rows all;
+	rows_init(&all);
+	/* Where figures are scaled by their totals, all that these have counts. */
+	if (how->count_libraries || how->normalize || how->scope != DIFF_STACKS) {
+		library_own_forget(&diff->rows);
+		return NULL;
+	}
+	if (!how->all[0]) {
+		add_libraries(diff, &diff->rows);
+		return NULL;
+	}
+	const struct match_side sides[] = {
+		{diff->sides[0].model, how->all[0]}, {diff->sides[1].model, how->all[1]}};
+	struct error *error = match_create(sides, 2, how->same_recording, &match);
+	if (!error)
+		error = match_rows(match, 1, &all);
+	if (!error)
+		add_libraries(diff, &all);
+	return error;
+}
+
 struct error *diff_build(const struct match_side *older, const struct match_side *newer,
 	const struct diff_options *options, struct diff *ret)
 {
@@ -295,6 +366,8 @@ struct error *diff_build(const struct match_side *older, const struct match_side
 		error = match_rows(ret->match, 1, &ret->rows);
 	if (!error && options->normalize)
 		normalize(ret);
+	if (!error)
+		error = sum_libraries(ret);
 	if (!error)
 		error = make_lists(ret);
 	if (!error)

@@ -42,9 +42,13 @@ enum diff_scope {
 
 struct diff_options {
 	enum diff_scope scope;
-	enum metric metric;  /* what rows and verdict are about; usually METRIC_LIVE_BYTES */
-	bool same_recording; /* two moments of one */
-	bool normalize;      /* the older figures are scaled so that totals agree */
+	enum metric metric;   /* what rows and verdict are about; usually METRIC_LIVE_BYTES */
+	bool same_recording;  /* two moments of one */
+	bool normalize;       /* the older figures are scaled so that totals agree */
+	bool count_libraries; /* what they keep for themselves is the program's, too */
+	/* All rows of the older and the newer model, where the sides have but those that a filter
+	 * left: the totals are of all. NULL: the sides have all. */
+	const struct rows *all[2];
 };
 
 struct diff {
@@ -52,11 +56,14 @@ struct diff {
 	struct match_side sides[2]; /* older, newer */
 	struct match *match;
 	struct rows rows;
-	struct stack_sizes stacks;            /* of threads, at the end of each side */
-	struct totals base;                   /* the older totals, scaled if that is wanted */
-	struct totals value;                  /* the newer ones */
-	struct row_list lists[DIFF_STATUSES]; /* by metric, largest change first */
-	int64_t sums[DIFF_STATUSES];          /* of the changes in each */
+	struct stack_sizes stacks; /* of threads, at the end of each side */
+	struct totals base;        /* the older totals, scaled if that is wanted */
+	struct totals value;       /* the newer ones */
+	/* By metric, largest change first. Of what is live without what libraries keep. */
+	struct row_list lists[DIFF_STATUSES];
+	int64_t sums[DIFF_STATUSES];        /* of the changes in each */
+	struct row_list libraries;          /* what they keep, which is in no such list */
+	struct site kept_older, kept_newer; /* the same in all */
 	struct text verdict; /* sentences, each with a newline; the first one weighs most */
 	struct text top;     /* of these the one that says what grew most; may be empty */
 	struct text total;   /* of these the one on the metric's total */
@@ -79,6 +86,11 @@ const char *diff_ignorant(const struct diff *diff);
 void diff_of_row(const struct diff *diff, const struct row *row, enum metric metric,
 	struct diff_figure *ret);
 void diff_of_totals(const struct diff *diff, enum metric metric, struct diff_figure *ret);
+/*
+ * A figure of the totals as sentences and limits have it: of what is live without what libraries
+ * keep for themselves, unless figures are scaled or these count.
+ */
+void diff_of_program(const struct diff *diff, enum metric metric, struct diff_figure *ret);
 enum diff_status diff_status(const struct diff *diff, const struct row *row);
 /* "new", "grown"… */
 const char *diff_status_name(enum diff_status status);

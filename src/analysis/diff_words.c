@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analysis/diff.h"
-#include "analysis/library_own.h"
 #include "analysis/summary.h"
 #include "base/cleanup.h"
 #include "base/map.h"
@@ -36,40 +35,6 @@ static const char *subject_of(const struct diff *diff, enum metric metric)
 		return subjects[metric];
 	return metric == METRIC_LIVE_BYTES ? "Memory that was there at the fork"
 					   : "The number of blocks that were there at the fork";
-}
-
-/* What libraries keep for themselves, which is no news, of either side. */
-struct kept {
-	struct site older, newer;
-};
-
-static struct kept kept_of(const struct diff *diff)
-{
-	struct kept kept = {.older = {.live_blocks = 0}};
-	if (diff->options.scope == DIFF_STACKS && !diff->options.normalize) {
-		library_own_sum(diff->sides[0].rows, &kept.older);
-		library_own_sum(diff->sides[1].rows, &kept.newer);
-	}
-	return kept;
-}
-
-/* A figure of the totals without what libraries keep. */
-static void find_total(const struct diff *diff, enum metric metric, struct diff_figure *ret)
-{
-	diff_of_totals(diff, metric, ret);
-	if (metric != METRIC_LIVE_BYTES && metric != METRIC_LIVE_BLOCKS)
-		return;
-	struct kept kept = kept_of(diff);
-	uint64_t older = min(metric_of_site(metric, &kept.older), ret->base);
-	uint64_t newer = min(metric_of_site(metric, &kept.newer), ret->value);
-	int64_t more = (int64_t)(newer - older);
-	ret->base -= older;
-	ret->value -= newer;
-	ret->change -= more;
-	ret->low -= more;
-	ret->high -= more;
-	/* The range that is shown decides, not that of what was taken off as well. */
-	ret->within_error |= ret->estimated && ret->low <= 0 && ret->high >= 0;
 }
 
 static bool is_sampled(const struct diff *diff, int side)
@@ -108,7 +73,7 @@ static void add_change_range(enum metric metric, const struct diff_figure *figur
 static void say_total(const struct diff *diff, enum metric metric, struct text *out)
 {
 	struct diff_figure figure;
-	find_total(diff, metric, &figure);
+	diff_of_program(diff, metric, &figure);
 	uint64_t change = figure.change < 0 ? -(uint64_t)figure.change : (uint64_t)figure.change;
 	text_add(out, subject_of(diff, metric));
 	if (!diff_knows(diff, metric)) {
@@ -211,9 +176,9 @@ static size_t pick_top(const struct place_map *places, struct place_change top[s
 /* "What grew most: parse (conf.c:12), +3 MiB; main (app.c:40), +12 KiB." */
 static struct error *say_top(const struct diff *diff, enum metric metric, struct text *out)
 {
-	bool live = metric == METRIC_LIVE_BYTES || metric == METRIC_LIVE_BLOCKS;
+	bool live = metric_is_of_live(metric);
 	struct diff_figure total;
-	find_total(diff, metric, &total);
+	diff_of_program(diff, metric, &total);
 	/* Of very many places some differ by chance: where all together do not, none is named. */
 	if (total.within_error)
 		return NULL;
@@ -354,8 +319,8 @@ static enum metric lead_of(const struct diff *diff)
 	if (metric != METRIC_LIVE_BYTES || diff->options.scope != DIFF_STACKS ||
 		!diff_knows(diff, METRIC_PEAK_BYTES))
 		return metric;
-	find_total(diff, METRIC_LIVE_BYTES, &live);
-	find_total(diff, METRIC_PEAK_BYTES, &peak);
+	diff_of_program(diff, METRIC_LIVE_BYTES, &live);
+	diff_of_program(diff, METRIC_PEAK_BYTES, &peak);
 	bool more = !diff_is_news(METRIC_LIVE_BYTES, &live) || size_of(&peak) > size_of(&live);
 	return more && diff_is_news(METRIC_PEAK_BYTES, &peak) ? METRIC_PEAK_BYTES : metric;
 }
@@ -368,14 +333,13 @@ static struct error *say_lead(const struct diff *diff, enum metric lead, struct 
 
 static void note_kept(const struct diff *diff, struct text *out)
 {
-	struct kept kept = kept_of(diff);
-	if (!kept.older.live_blocks && !kept.newer.live_blocks)
+	if (!diff->kept_older.live_blocks && !diff->kept_newer.live_blocks)
 		return;
 	text_add(out, "Live memory is told without what libraries keep for themselves: ");
-	text_add_bytes(out, kept.older.live_bytes);
+	text_add_bytes(out, diff->kept_older.live_bytes);
 	text_add(out, " before, ");
-	text_add_bytes(out, kept.newer.live_bytes);
-	text_add(out, " now.\n");
+	text_add_bytes(out, diff->kept_newer.live_bytes);
+	text_add(out, " now (--count-libraries counts it).\n");
 }
 
 struct error *diff_say(struct diff *diff)

@@ -283,6 +283,8 @@ struct error *match_rows(struct match *match, unsigned from, struct rows *ret)
 		site_add(member->side >= from ? &row->sums : &row->base, &member->row->sums);
 		row->sums.stack = row->base.stack = stack;
 		row->leak_kinds |= member->side >= from ? member->row->leak_kinds : 0;
+		/* One model's figures may be beyond what a library keeps, another's not. */
+		row->library = member->row->library ? row->library : NULL;
 		if (member->side == example->side)
 			row->stacks += member->row->stacks;
 	}

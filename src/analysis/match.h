@@ -80,8 +80,8 @@ const struct match_member *match_members_of(const struct match *match, unsigned 
 /*
  * Adds one row a group to empty rows, in order of groups, with the frames of the newest model that
  * has it (of its row that allocated most). Frames that are one function have one `place`, whatever
- * their lines. `sums` are those of models at `from` and later, `base` those before. The rows live
- * as long as the match.
+ * their lines. `sums` are those of models at `from` and later, `base` those before. What is a
+ * library's own is so in each model that has it, or in none. The rows live as long as the match.
  */
 struct error *match_rows(struct match *match, unsigned from, struct rows *ret) must_check_;
 

@@ -49,6 +49,12 @@ bool metric_is_bytes(enum metric metric)
 	return end && strcmp(end, "_bytes") == 0;
 }
 
+bool metric_is_of_live(enum metric metric)
+{
+	return metric == METRIC_LIVE_BYTES || metric == METRIC_LIVE_BLOCKS ||
+	       metric == METRIC_KEPT_BYTES || metric == METRIC_KEPT_BLOCKS;
+}
+
 bool metric_find(const char *name, enum metric *ret)
 {
 	for (int i = 0; i < METRICS; i++) {

@@ -31,6 +31,8 @@ bool metric_find(const char *name, enum metric *ret);
 const char *metric_title(enum metric metric);
 /* Else it counts. */
 bool metric_is_bytes(enum metric metric);
+/* Of blocks that are live in the end: those that libraries keep for themselves are among them. */
+bool metric_is_of_live(enum metric metric);
 
 /* False where the source does not say it: the figures are 0 then. */
 bool metric_is_known(enum metric metric, const struct recording *recording);

@@ -5,6 +5,7 @@
 
 #include "analysis/diff.h"
 #include "base/cleanup.h"
+#include "base/util.h"
 
 void trend_init(struct trend *trend)
 {
@@ -61,11 +62,25 @@ static int compare_rows(const void *left, const void *right, void *ctx)
 	return a->row < b->row ? -1 : a->row > b->row;
 }
 
+/* What libraries keep for themselves is no growth: a stack is theirs at all steps, or at none. */
+static void leave_libraries(struct trend *trend)
+{
+	for (size_t i = 0; i < trend->rows.rows.len && metric_is_of_live(trend->metric); i++) {
+		const uint64_t *values = &trend->values[i * trend->count];
+		for (size_t k = 0; trend->rows.rows.data[i].library && k < trend->count; k++) {
+			trend->without_libraries |= values[k] != 0;
+			trend->totals[k] -= min(values[k], trend->totals[k]);
+		}
+	}
+}
+
 static struct error *pick_growing(struct trend *trend)
 {
 	for (size_t i = 0; i < trend->rows.rows.len; i++) {
 		struct trend_row row = {
 			&trend->rows.rows.data[i], &trend->values[i * trend->count]};
+		if (row.row->library && metric_is_of_live(trend->metric))
+			continue;
 		if (grows_steadily(row.values, trend->count) &&
 			!trend_row_vec_push(&trend->growing, row))
 			return error_no_memory();
@@ -87,6 +102,8 @@ static void say(struct trend *trend)
 		diff_add_value(out, trend->metric, trend->totals[i]);
 	}
 	text_add(out, ".\n");
+	if (trend->without_libraries)
+		text_add(out, "What libraries keep for themselves is not counted.\n");
 	uint64_t sum = 0;
 	for (size_t i = 0; i < trend->growing.len; i++)
 		sum += growth(&trend->growing.data[i], trend->count);
@@ -108,14 +125,16 @@ struct error *trend_build(const struct match_side *sides, size_t count, enum met
 	ret->count = count;
 	for (size_t i = 0; i < count; i++)
 		ret->totals[i] = metric_of_totals(metric, model_totals(sides[i].model));
-	ret->total_grows = grows_steadily(ret->totals, count);
 	struct error *error = match_create(sides, count, same_recording, &ret->match);
 	if (!error)
 		error = match_rows(ret->match, 0, &ret->rows);
 	if (!error)
 		error = fill_values(ret);
-	if (!error)
+	if (!error) {
+		leave_libraries(ret);
+		ret->total_grows = grows_steadily(ret->totals, count);
 		error = pick_growing(ret);
+	}
 	if (error)
 		return error;
 	say(ret);

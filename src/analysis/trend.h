@@ -20,8 +20,10 @@ DEFINE_VEC(trend_row_vec, struct trend_row)
 struct trend {
 	enum metric metric;
 	size_t count; /* of models */
+	/* Of what is live without what libraries keep for themselves. */
 	uint64_t totals[IDENTITIES_SIDES_MAX];
-	bool total_grows; /* steadily too */
+	bool without_libraries; /* they keep something in one of them */
+	bool total_grows;       /* steadily too */
 	struct match *match;
 	struct rows rows;
 	uint64_t *values;             /* of all rows */

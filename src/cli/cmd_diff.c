@@ -18,6 +18,7 @@
 enum {
 	OPT_NORMALIZE = 256,
 	OPT_FAIL_ON_GROWTH,
+	OPT_COUNT_LIBRARIES,
 	OPT_TREND,
 	OPT_VIEW,
 	OPT_BY,
@@ -33,6 +34,8 @@ static const struct option_spec option_specs[] = {
 	{OPT_NORMALIZE, "normalize", NULL, "scale the older figures so that the totals agree"},
 	{OPT_FAIL_ON_GROWTH, "fail-on-growth", "LIMIT",
 		"exit 1 if the metric grew by more: a size (64K, 1M), a number or a share (5%)"},
+	{OPT_COUNT_LIBRARIES, "count-libraries", NULL,
+		"what libraries keep for themselves is the program's, too"},
 	{OPT_TREND, "trend", NULL,
 		"two recordings or more, the oldest first: what grows steadily, step by step"},
 	{OPT_VIEW, "view", "VIEW",
@@ -78,6 +81,10 @@ static bool take(const struct options *options, int id, void *ctx)
 	switch (id) {
 	case OPT_NORMALIZE:
 		request->diff.normalize = true;
+		return true;
+	case OPT_COUNT_LIBRARIES:
+		request->diff.count_libraries = true;
+		request->shown.options.count_libraries = true;
 		return true;
 	case OPT_VIEW:
 		return take_view(options, request);

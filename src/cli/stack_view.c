@@ -64,6 +64,7 @@ static int compare(
 		.metric = request->options.sort == METRICS ? METRIC_LIVE_BYTES
 							   : request->options.sort,
 		.same_recording = !view->base.model || operand_is_of(&view->base, view->model),
+		.count_libraries = true, /* all stacks are shown */
 	};
 	progress_begin("looking up names");
 	struct error *error = comparison_build(base, view->model, &options,

@@ -81,12 +81,13 @@ static struct error *compare(const struct budget_view_options *options, struct l
 	struct error *error = profile_build(options->baseline, false, NULL, &looked->before);
 	if (error)
 		return error;
-	if (options->count_libraries)
-		library_own_forget(&looked->before.all);
 	struct match_side older = {options->baseline, &looked->before.all},
 			  newer = {looked->now.model, &looked->now.all};
 	struct diff_options how = {
-		.metric = METRIC_LIVE_BYTES, .same_recording = options->same_recording};
+		.metric = METRIC_LIVE_BYTES,
+		.same_recording = options->same_recording,
+		.count_libraries = options->count_libraries,
+	};
 	return diff_build(&older, &newer, &how, &looked->diff);
 }
 
@@ -117,7 +118,6 @@ static struct error *look(
 		.rows = &looked->now.all,
 		.baseline = options->baseline,
 		.diff = options->baseline ? &looked->diff : NULL,
-		.baseline_rows = options->baseline ? &looked->before.all : NULL,
 		.leaks = leaks ? &looked->leaks : NULL,
 	};
 	return error ? error : budget_build(&input, &options->limits, &looked->budget);

@@ -196,6 +196,18 @@ void json_change_figures(struct json *json, const struct diff *diff, const struc
 	}
 }
 
+void json_change_of_program(struct json *json, const struct diff *diff, enum metric metric)
+{
+	struct diff_figure figure;
+	if (diff_knows(diff, metric)) {
+		diff_of_program(diff, metric, &figure);
+		put_figure(json, metric_name(metric), &figure);
+		return;
+	}
+	json_key(json, metric_name(metric));
+	json_null(json);
+}
+
 void json_change_renames(struct json *json, const struct diff *diff)
 {
 	const struct rename_vec *renames = &diff->match->renames;

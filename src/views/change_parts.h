@@ -32,6 +32,8 @@ void change_add_notes(
 
 /* All metrics as members, each an object: "live_bytes": {"older": 1, …}. row NULL: the totals. */
 void json_change_figures(struct json *json, const struct diff *diff, const struct row *row);
+/* One of these, of the totals as sentences and limits have it. */
+void json_change_of_program(struct json *json, const struct diff *diff, enum metric metric);
 /* "renames": [ … ] */
 void json_change_renames(struct json *json, const struct diff *diff);
 

@@ -19,6 +19,7 @@ struct error *change_page_begin(struct page *page)
 		.metric = page->sort,
 		.same_recording = base->same_recording,
 		.normalize = base->normalize,
+		.count_libraries = page->options->count_libraries,
 	};
 	struct error *error =
 		comparison_build(base->model, page->model, &options, page->options->all_frames,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A comparison as JSON, schema "heapwise.diff/1" (docs/schema/diff-1.md: change both together).
  * Members are only ever added. */
+#include "base/util.h"
 #include "views/change_parts.h"
 #include "views/diff_page.h"
 #include "views/json_parts.h"
@@ -62,12 +63,35 @@ static void put_stacks(struct json *json, const struct diff_page *page)
 	json_object_end(json);
 }
 
+/* What libraries keep for themselves, and the totals without that: as sentences and limits go. */
+static void put_libraries(struct json *json, const struct diff *diff)
+{
+	static const enum metric metrics[] = {METRIC_LIVE_BYTES, METRIC_LIVE_BLOCKS};
+	json_key(json, "libraries");
+	json_object_begin(json);
+	for (int side = 0; side < 2; side++) {
+		const struct site *kept = side ? &diff->kept_newer : &diff->kept_older;
+		json_key(json, side ? "newer" : "older");
+		json_object_begin(json);
+		json_put_u64(json, "blocks", kept->live_blocks);
+		json_put_u64(json, "bytes", kept->live_bytes);
+		json_object_end(json);
+	}
+	json_object_end(json);
+	json_key(json, "without_libraries");
+	json_object_begin(json);
+	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++)
+		json_change_of_program(json, diff, metrics[i]);
+	json_object_end(json);
+}
+
 static void put_totals(struct json *json, const struct diff_page *page)
 {
 	json_key(json, "totals");
 	json_object_begin(json);
 	json_change_figures(json, page->diff, NULL);
 	json_object_end(json);
+	put_libraries(json, page->diff);
 	put_stacks(json, page);
 	json_key(json, "places");
 	json_object_begin(json);
@@ -87,6 +111,7 @@ static void put_row(struct json *json, const struct diff_page *page, const struc
 	json_object_begin(json);
 	json_put_string(json, "status", diff_status_name(diff_status(page->diff, row)));
 	json_put_string(json, "kind", alloc_kind_name(row->sums.kind));
+	json_put_string(json, "library", row->library);
 	json_change_figures(json, page->diff, row);
 	json_put_stack(json, row);
 	json_object_end(json);
@@ -114,6 +139,8 @@ struct error *diff_json(const struct diff_page *page, const struct sink *sink)
 	for (int status = 0; status < DIFF_SAME; status++)
 		for (size_t i = 0; i < diff->lists[status].len && i < page->limit; i++)
 			put_row(&json, page, diff->lists[status].data[i]);
+	for (size_t i = 0; i < diff->libraries.len && i < page->limit; i++)
+		put_row(&json, page, diff->libraries.data[i]);
 	json_array_end(&json);
 	json_object_end(&json);
 	json_finish(&json);

@@ -44,7 +44,7 @@ static struct error *show(const struct comparison *comparison,
 static void outcome_of(const struct diff *diff, struct diff_outcome *ret)
 {
 	text_init(&ret->top);
-	diff_of_totals(diff, diff->options.metric, &ret->total);
+	diff_of_program(diff, diff->options.metric, &ret->total);
 	if (diff->top.len)
 		text_add_n(&ret->top, diff->top.data, diff->top.len);
 }

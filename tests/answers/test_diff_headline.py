@@ -67,4 +67,41 @@ def libraries(folder):
     hw.need("without what libraries keep for themselves: 0 B before, 4.00 KiB now" in ended.text, ended.text)
 
 
+
+@TESTS.test
+def one_rule_for_libraries(folder):
+    """Sentences, --fail-on-growth, JSON, --trend and budget leave out the same blocks; JSON has both figures; --count-libraries counts them"""
+    silent, prints = record(folder, "silent", 10, 0), record(folder, "prints", 10, 0, "words")
+    for words, status in (((), 0), (("--count-libraries",), 1)):
+        hw.need(hw.heapwise("diff", "--fail-on-growth", "0", *words, silent, prints).status == status, f"diff {words}")
+        hw.need(hw.heapwise("budget", "--baseline", silent, "--max-growth", "0", *words, prints).status == status, f"budget {words}")
+    found = json.loads(hw.ask("diff", "--json", silent, prints))
+    hw.need(found["totals"]["live_bytes"]["change"] == 4096 and found["without_libraries"]["live_bytes"]["change"] == 0, f"{found['totals']}")
+    hw.need(found["libraries"] == {"older": {"blocks": 0, "bytes": 0}, "newer": {"blocks": 1, "bytes": 4096}}, f"{found['libraries']}")
+    hw.need([row["library"] for row in found["rows"]] == ["stdio-buffer"] and found["places"]["new"]["count"] == 0, f"{found['rows']}")
+    # A filter leaves stacks, the totals are of all of them.
+    filtered = json.loads(hw.ask("diff", "--json", "--focus", "keep", silent, prints))
+    hw.need(filtered["without_libraries"] == found["without_libraries"], f"{filtered['without_libraries']}")
+    said = hw.ask("diff", "--trend", silent, prints)
+    hw.need("live_bytes does not grow steadily: 10.0 KiB → 10.0 KiB" in said and "No place grows" in said, said)
+
+
+@TESTS.test
+def libraries_of_both_or_neither(folder):
+    """A stack that has more than libraries keep on one side is the program's on both: each way it changed by its difference"""
+    few, many = folder / "few.hpw", folder / "many.hpw"
+    for path, count in ((few, 10), (many, 20)):
+        hw.record([hw.ANSWERS / "sets_variables", str(count), "files"], path, options=("-q",))
+    kept = [hw.report(path)["libraries"]["blocks"] for path in (few, many)]
+    hw.need(kept == [10, 0], f"the bound is not between the two: {kept}")
+    for older, newer, blocks in ((few, many, 20), (many, few, -20)):
+        found = json.loads(hw.ask("diff", "--json", older, newer))
+        for totals in (found["totals"], found["without_libraries"]):
+            hw.need(totals["live_blocks"]["change"] == blocks, f"{totals['live_blocks']}")
+    grown = found["totals"]["live_bytes"]["older"] - found["totals"]["live_bytes"]["newer"]
+    for limit, status in ((grown, 0), (grown - 1, 1)):
+        hw.need(hw.heapwise("diff", "--fail-on-growth", str(limit), few, many).status == status, f"diff {limit}")
+        hw.need(hw.heapwise("budget", "--baseline", few, "--max-growth", str(limit), many).status == status, f"budget {limit}")
+
+
 TESTS.main()

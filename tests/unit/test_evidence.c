@@ -258,7 +258,6 @@ static void judge(
 	struct budget_input input = {.model = model,
 		.rows = &judged->now.all,
 		.baseline = older,
-		.baseline_rows = &judged->then.all,
 		.diff = &judged->diff,
 		.leaks = &judged->leaks};
 	CHECK_OK(budget_build(&input, &limits, &judged->budget));
