@@ -157,13 +157,13 @@ static bool is_bin(const uint64_t *words, uint64_t address, const struct leak_ra
 }
 
 /* The rings of bins in a module's data. */
-static bool add_main_arena(const struct process_map *map, const uint64_t *words,
+static bool add_main_arena(struct leak_range data, const uint64_t *words,
 	const struct leak_ranges *heaps, struct leak_ranges *ret)
 {
-	uint64_t count = (map->end - map->start) / 8, run = 0;
+	uint64_t count = (data.end - data.start) / 8, run = 0;
 	unsigned empty = 0;
 	for (uint64_t i = 0; i + 1 < count;) {
-		uint64_t address = map->start + i * 8;
+		uint64_t address = data.start + i * 8;
 		if (is_bin(words + i, address, heaps, &empty)) {
 			run++;
 			i += 2;
@@ -180,17 +180,17 @@ static bool add_main_arena(const struct process_map *map, const uint64_t *words,
 	return true;
 }
 
-static struct error *add_libc_books(const struct leak_place *place, const struct process_map *map,
+static struct error *add_libc_books(const struct leak_place *place, struct leak_range data,
 	const struct leak_ranges *heaps, struct leak_ranges *ret)
 {
-	uint64_t bytes = map->end - map->start;
+	uint64_t bytes = data.end - data.start;
 	if (bytes > BOOKS_MAX)
 		return NULL;
 	_cleanup_free_ uint64_t *words = calloc(1, bytes);
 	if (!words)
 		return error_no_memory();
-	process_memory_read(place->memory, map->start, words, bytes);
-	return add_main_arena(map, words, heaps, ret) ? NULL : error_no_memory();
+	process_memory_read(place->memory, data.start, words, bytes);
+	return add_main_arena(data, words, heaps, ret) ? NULL : error_no_memory();
 }
 
 /* A library that is an allocator: a program that is linked with one keeps its own data there. */
@@ -275,29 +275,54 @@ static uint64_t library_end(const struct leak_place *place, const struct process
 	return (map->start + end + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 }
 
+/* Adds where a library has its data: in its file's mappings, and, if `whole`, in what follows them,
+ * of which it has no file, and perhaps something of somebody else's is behind. */
+static bool add_library_data(const struct leak_place *place, const struct process_map *code,
+	bool whole, struct leak_ranges *ret)
+{
+	const struct process_maps *maps = &place->hold->maps;
+	uint64_t before = 0, end = whole ? library_end(place, code) : UINT64_MAX;
+	bool ok = true;
+	for (size_t i = 0; ok && i < maps->maps.len; i++) {
+		const struct process_map *map = &maps->maps.data[i];
+		bool own = map->inode == code->inode && map->device_major == code->device_major;
+		if (!map->writable || !(own || (whole && map->start == before && !map->inode)))
+			continue;
+		before = own ? map->end : 0;
+		ok = leak_ranges_add(ret, map->start, map->end < end ? map->end : end);
+	}
+	return ok;
+}
+
+static const struct process_map *allocator_code(const struct leak_place *place)
+{
+	return process_maps_find(&place->hold->maps, place->shm->allocator);
+}
+
+bool leak_allocator_data(const struct leak_place *place, struct leak_ranges *ret)
+{
+	const struct process_map *code = allocator_code(place);
+	return !is_library(code) || leak_map_is_libc(code) ||
+	       add_library_data(place, code, true, ret);
+}
+
 /* alone: of each mapping; false afterwards if it is added. NULL: the allocator is libc's. */
 static struct error *add_books(const struct leak_place *place, bool *alone,
 	const struct leak_ranges *heaps, struct leak_ranges *ret)
 {
-	const struct process_maps *maps = &place->hold->maps;
-	const struct process_map *code = process_maps_find(maps, place->shm->allocator);
+	const struct process_map *code = allocator_code(place);
+	struct leak_ranges data = {NULL, 0, 0};
 	if (!is_library(code))
 		return NULL;
-	struct error *error = NULL;
-	/* What of its data has no file follows the rest, and perhaps somebody else's behind. */
-	uint64_t before = 0, end = library_end(place, code);
-	for (size_t i = 0; !error && i < maps->maps.len; i++) {
-		const struct process_map *map = &maps->maps.data[i];
-		bool own = map->inode == code->inode && map->device_major == code->device_major;
-		if (!map->writable || !(own || (map->start == before && !map->inode)))
-			continue;
-		before = own ? map->end : 0;
-		struct leak_range data = {map->start, map->end < end ? map->end : end};
+	struct error *error =
+		add_library_data(place, code, alone, &data) ? NULL : error_no_memory();
+	for (size_t i = 0; !error && i < data.len; i++) {
 		if (alone)
-			error = add_other_books(place, alone, data, ret);
-		else if (own)
-			error = add_libc_books(place, map, heaps, ret);
+			error = add_other_books(place, alone, data.data[i], ret);
+		else
+			error = add_libc_books(place, data.data[i], heaps, ret);
 	}
+	leak_ranges_deinit(&data);
 	return error;
 }
 

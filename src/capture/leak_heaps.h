@@ -22,4 +22,8 @@ uint32_t leak_module_of(const struct hw_shm *shm, uint64_t address);
 struct error *leak_heaps_find(const struct leak_place *place, struct leak_ranges *ret_heaps,
 	struct leak_ranges *ret_books) must_check_;
 
+/* Adds where an allocator's library has its data: of libc, and of a program that is linked with its
+ * allocator, nothing. False: no memory. */
+bool leak_allocator_data(const struct leak_place *place, struct leak_ranges *ret);
+
 #endif

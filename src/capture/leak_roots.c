@@ -39,6 +39,7 @@ void leak_roots_deinit(struct leak_roots *roots)
 	leak_root_vec_deinit(&roots->roots);
 	leak_map_vec_deinit(&roots->maps);
 	spared_addresses_deinit(&roots->ignored);
+	spared_addresses_deinit(&roots->own);
 }
 
 static bool add_root(struct finding *f, enum hpw_leak_root place, uint64_t start, uint64_t end,
@@ -427,7 +428,8 @@ static bool add_regions(struct finding *f)
 /* The last root: what another one holds is told as that one's. */
 static bool add_ignored(struct finding *f)
 {
-	struct leak_root root = {.place = HPW_LEAK_ROOT_IGNORED, .name = ""};
+	struct leak_root root = {
+		.place = HPW_LEAK_ROOT_IGNORED, .name = "", .many = &f->roots->ignored};
 	return spared_find(f->place->spared, f->place->live, &f->roots->ignored) &&
 	       (!f->roots->ignored.len || leak_root_vec_push(&f->roots->roots, root));
 }
@@ -448,14 +450,13 @@ static bool find_all(struct finding *f)
 
 struct error *leak_roots_find(const struct leak_place *place, struct leak_roots *ret)
 {
-	*ret = (struct leak_roots){{NULL, 0, 0}, {NULL, 0, 0}, {NULL, 0, 0}};
+	*ret = (struct leak_roots){{NULL, 0, 0}, {NULL, 0, 0}, {NULL, 0, 0}, {NULL, 0, 0}};
 	struct finding f = {.place = place, .roots = ret};
 	struct error *error = leak_heaps_find(place, &f.heaps, &f.skipped);
 	if (!error && !find_all(&f))
 		error = error_no_memory();
 	if (!error)
-		error = leak_own_find(
-			place, leak_module_of(place->shm, place->shm->allocator), ret);
+		error = leak_own_find(place, ret);
 	leak_ranges_deinit(&f.heaps);
 	leak_ranges_deinit(&f.skipped);
 	leak_ranges_deinit(&f.stacks);

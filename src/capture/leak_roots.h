@@ -34,6 +34,7 @@ struct leak_root {
 	/* Words that stand for what is at `start`; of registers, in the order of FORMAT.md. */
 	size_t value_count;
 	uint64_t values[LEAK_ROOT_REGISTERS];
+	const struct spared_addresses *many; /* NULL: those are all; else these */
 };
 
 DEFINE_VEC(leak_root_vec, struct leak_root)
@@ -43,6 +44,7 @@ struct leak_roots {
 	struct leak_root_vec roots;
 	struct leak_map_vec maps;
 	struct spared_addresses ignored; /* what HPW_LEAK_ROOT_IGNORED holds */
+	struct spared_addresses own;     /* what an allocator's library holds for itself */
 };
 
 struct leak_place {

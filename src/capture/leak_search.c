@@ -88,9 +88,9 @@ static struct error *run(const struct leak_asked *asked, const struct leak_roots
 	for (size_t i = 0; !error && i < roots->roots.len; i++) {
 		const struct leak_root *root = &roots->roots.data[i];
 		list[i] = (struct search_root){.start = root->start, .end = root->end};
-		if (root->place == HPW_LEAK_ROOT_IGNORED) {
-			list[i].values = roots->ignored.data;
-			list[i].value_count = roots->ignored.len;
+		if (root->many) {
+			list[i].values = root->many->data;
+			list[i].value_count = root->many->len;
 		} else if (root->value_count) {
 			list[i].values = root->values;
 			list[i].value_count = root->value_count;
@@ -204,7 +204,8 @@ static void number_roots(
 static uint64_t root_address(const struct leak_roots *roots, const struct search_group *g)
 {
 	const struct leak_root *root = &roots->roots.data[g->root];
-	bool stands_for = root->value_count && root->place != HPW_LEAK_ROOT_REGISTERS;
+	bool stands_for = (root->value_count && root->place != HPW_LEAK_ROOT_REGISTERS) ||
+			  (root->many && root->place != HPW_LEAK_ROOT_IGNORED);
 	return stands_for ? root->start : g->root_address;
 }
 

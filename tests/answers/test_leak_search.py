@@ -63,6 +63,23 @@ for name in ALLOCATORS:
               lambda folder, name=name: check_stale(folder, name))
 
 
+OF_ITS_OWN = ["libtcmalloc.so.4", "libtcmalloc_minimal.so.4", "libtcmalloc_debug.so.4", "libtcmalloc_minimal_debug.so.4",
+              "libtcmalloc_and_profiler.so.4", "libjemalloc.so.2", "libmimalloc.so.2.0"]
+
+
+@TESTS.test
+def allocators_own(folder):
+    """No block that an allocator's library has got for itself is lost, whoever's operator new it calls, and when"""
+    for library in (library for library in OF_ITS_OWN if (LIBRARIES / library).exists()):
+        for program, losses in (("own_operators", (1, 40)), ("hello_cxx", (0, 0))):
+            ended = hw.record([hw.ANSWERS / program], folder / "x.hpw", options=("-q", "-f", "--leak-check"),
+                              env=hw.clean_environment(LD_PRELOAD=LIBRARIES / library))
+            found = leaks(folder / "x.hpw")["summary"]
+            lost = [(found[kind]["blocks"], found[kind]["bytes"]) for kind in ("definite", "indirect", "possible")]
+            hw.need(ended.status == 0 and lost == [losses, (0, 0), (0, 0)],
+                    f"{library}, {program}: {lost} {hw.ask('leaks', folder / 'x.hpw')}")
+
+
 @TESTS.test
 def uncleared(folder):
     """Whether memory was cleared is said, in text and in JSON"""
