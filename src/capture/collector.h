@@ -51,13 +51,16 @@ struct collector_end {
 	uint32_t recordings;   /* complete ones, also those that were not told */
 	uint64_t untold;       /* of them, that were not told and may have leaks or wrong frees */
 	uint64_t untold_frees; /* of these, those that may have wrong frees */
-	uint64_t processes;    /* that these recordings are of */
-	uint64_t small;        /* recordings that became rows of root's */
-	uint64_t unrecorded;   /* programs that ran without being recorded */
-	uint64_t living;       /* processes still being recorded */
-	uint64_t silent;       /* processes that go on and have told nothing so far */
-	uint64_t stays;        /* 1: the collector stays, for these or for others yet to come */
-	char message[256];     /* why something could not be recorded; "" */
+	/* Of those that were not told either, but searched, by what was found there: bits
+	 * 1 << enum hpw_leak_kind. */
+	uint64_t untold_kinds[1u << HPW_LEAK_KINDS];
+	uint64_t processes;  /* that these recordings are of */
+	uint64_t small;      /* recordings that became rows of root's */
+	uint64_t unrecorded; /* programs that ran without being recorded */
+	uint64_t living;     /* processes still being recorded */
+	uint64_t silent;     /* processes that go on and have told nothing so far */
+	uint64_t stays;      /* 1: the collector stays, for these or for others yet to come */
+	char message[256];   /* why something could not be recorded; "" */
 	struct collector_unrecorded unrecorded_named[COLLECTOR_UNRECORDED_MAX];
 };
 

@@ -23,7 +23,9 @@ static enum roll_rank rank_of(
 	const struct recorder_end *end, const struct recorder_totals *t, bool leaks)
 {
 	uint32_t unseen = HPW_NOTE_OWN_MALLOC | HPW_NOTE_NOT_ATTACHED;
-	if (t->wrong_frees || (leaks && t->live_blocks) || t->lost || t->write_error ||
+	bool all_held =
+		t->went_on || (t->found.is_whole && t->found.kinds == 1u << HPW_LEAK_REACHABLE);
+	if (t->wrong_frees || (leaks && t->live_blocks && !all_held) || t->lost || t->write_error ||
 		t->notes & unseen)
 		return ROLL_TELLS;
 	return small_ended_well(end) ? ROLL_STAYS : ROLL_ENDED_BADLY;

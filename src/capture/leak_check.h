@@ -22,6 +22,12 @@ void lsan_program_find(const char *image, struct lsan_program *ret);
 /* Whether a process executes that file. */
 bool lsan_program_is(const struct lsan_program *program, pid_t pid);
 
+/* What a search for leaks came to, for those that do not read the recording. */
+struct leak_found {
+	uint32_t is_whole; /* 1: at the end, of all blocks, and it saw all memory and registers */
+	uint32_t kinds;    /* bits 1 << enum hpw_leak_kind: of which it found any */
+};
+
 struct leak_check {
 	bool at_exit;        /* after all exit handlers and destructors */
 	bool at_main_end;    /* before them */

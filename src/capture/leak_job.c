@@ -15,6 +15,7 @@
 
 #include "base/child.h"
 #include "base/cleanup.h"
+#include "base/cursor.h"
 #include "base/io.h"
 #include "capture/ask.h"
 
@@ -174,6 +175,32 @@ struct leak_job *leak_job_start_dying(
 	return NULL;
 }
 
+/* Of what it does not understand it says that it is not whole. */
+struct leak_found leak_job_read(const void *payload, size_t bytes)
+{
+	struct cursor cursor;
+	struct leak_found ret = {.is_whole = 1};
+	uint64_t key, value, way = HPW_LEAK_NONE;
+	cursor_init(&cursor, "a search for leaks", payload, bytes, 0);
+	while (cursor_left(&cursor)) {
+		if (!cursor_try_varint(&cursor, &key) || !cursor_try_varint(&cursor, &value) ||
+			key == HPW_LEAK_PROBLEM)
+			return (struct leak_found){.is_whole = 0};
+		if (key == HPW_LEAK_WAY)
+			way = value;
+		else if (key == HPW_LEAK_MOMENT)
+			ret.is_whole &= value == HPW_LEAK_AT_EXIT || value == HPW_LEAK_AT_MAIN_END;
+		else if (key == HPW_LEAK_NOTES)
+			ret.is_whole &= !(value & HPW_LEAK_NOTE_PARTIAL);
+		else if (key == HPW_LEAK_THREADS_MISSED || key == HPW_LEAK_UNREAD_BYTES)
+			ret.is_whole &= !value;
+		else if (key >= HPW_LEAK_BLOCKS && key < HPW_LEAK_BLOCKS + HPW_LEAK_KINDS && value)
+			ret.kinds |= 1u << (key - HPW_LEAK_BLOCKS);
+	}
+	ret.is_whole &= way == HPW_LEAK_HELD || way == HPW_LEAK_SNAPSHOT;
+	return ret;
+}
+
 static void take_results(struct leak_job *job, struct recorder *recorder)
 {
 	struct stat about;
@@ -191,6 +218,8 @@ static void take_results(struct leak_job *job, struct recorder *recorder)
 			break;
 		recorder_add_chunk(recorder, (enum hpw_chunk_type)head.type, data + at, head.bytes);
 		recorder->has_search = true;
+		if (head.type == HPW_LEAK_SEARCH)
+			recorder->found = leak_job_read(data + at, head.bytes);
 		at += head.bytes;
 	}
 	munmap(data, bytes);

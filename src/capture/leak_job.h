@@ -35,6 +35,9 @@ struct leak_job *leak_job_start_dying(
  * the asker, ends the job. */
 void leak_job_finish(struct leak_job *job, struct recorder *recorder, const char *file);
 
+/* What the payload of a chunk LEAK_SEARCH says. */
+struct leak_found leak_job_read(const void *payload, size_t bytes);
+
 /* Ends a job whose process has gone meanwhile. NULL is fine. */
 void leak_job_cancel(struct leak_job *job);
 

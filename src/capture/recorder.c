@@ -284,7 +284,8 @@ static void fill_totals(
 		.memory_bytes = (uint64_t)usage.ru_maxrss * 1024,
 		.connected = 1,
 		.notes = s->notes,
-		.write_error = r->error != NULL};
+		.write_error = r->error != NULL,
+		.found = r->found};
 	if (s->end_tsc >= t->peak_stamp && t->peak_stamp > r->began.tsc)
 		ret->peak_ns =
 			(uint64_t)((double)(t->peak_stamp - r->began.tsc) /
@@ -325,4 +326,5 @@ void recorder_finish(
 			r->writer.name);
 	fill_totals(r, &s, ret);
 	ret->file_gone = gone;
+	ret->went_on = end->kind == HPW_EXIT_EXEC;
 }

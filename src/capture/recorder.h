@@ -12,6 +12,7 @@
 #include "capture/code_names.h"
 #include "capture/encode.h"
 #include "capture/keep.h"
+#include "capture/leak_check.h"
 #include "capture/live.h"
 #include "capture/merge.h"
 #include "capture/mode.h"
@@ -85,10 +86,11 @@ struct recorder {
 	int instructions;   /* see instructions.h; -1: not counted */
 	uint64_t marks;     /* set by the program or from outside, among the steps that are kept */
 	uint64_t forks;     /* that the process told */
-	uint64_t frees_added; /* of blocks whose address was given out again */
-	struct error *error;  /* the first that happened; recording goes on without the file */
-	bool has_search;      /* what a search for leaks came to is in the file */
-	bool outlived;        /* the process may go on for a moment after the end */
+	uint64_t frees_added;    /* of blocks whose address was given out again */
+	struct error *error;     /* the first that happened; recording goes on without the file */
+	bool has_search;         /* what a search for leaks came to is in the file */
+	struct leak_found found; /* by the last one */
+	bool outlived;           /* the process may go on for a moment after the end */
 	bool tids_differ; /* the target is in another PID namespace: thread ids say nothing here */
 };
 
@@ -109,6 +111,8 @@ struct recorder_totals {
 	uint32_t notes;        /* enum hpw_note */
 	uint32_t write_error;  /* 1: the file is incomplete; the message says why */
 	uint32_t file_gone;    /* 1: that is because it was removed or replaced */
+	uint32_t went_on;      /* 1: the process became another program (exec) */
+	struct leak_found found;
 	char message[256];
 };
 

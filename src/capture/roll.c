@@ -28,12 +28,17 @@ static bool may_hide(const struct recorder_totals *t)
 	return t->lost || t->write_error || t->notes & ~(uint32_t)HPW_NOTE_SANDBOXED;
 }
 
-/* It has no place any more. Where every block was freed, and all were seen, there is no leak. */
+/* It has no place any more. Where every block was freed, and all were seen, there is no leak; and
+ * none that counts in a program that the process went on from. */
 static void leave_untold(struct roll *roll, const struct recorder_totals *t)
 {
 	bool wrong_frees = t->wrong_frees || may_hide(t);
+	bool leaks = t->live_blocks && !t->went_on;
 	roll->end.untold_frees += wrong_frees;
-	roll->end.untold += wrong_frees || t->live_blocks;
+	if (wrong_frees || (leaks && !t->found.is_whole))
+		roll->end.untold++;
+	else if (leaks)
+		roll->end.untold_kinds[t->found.kinds % (1u << HPW_LEAK_KINDS)]++;
 }
 
 /* Takes a place away; the others move up. */

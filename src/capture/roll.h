@@ -15,7 +15,7 @@ enum roll_rank {
 	ROLL_MAY_GO,      /* it may become a row of another: small.h */
 	ROLL_STAYS,       /* nothing special */
 	ROLL_ENDED_BADLY, /* as many do that are only asked something */
-	ROLL_TELLS,       /* wrong frees, leaks perhaps, or what nobody could see */
+	ROLL_TELLS,       /* wrong frees, what is not held, or what nobody could see */
 };
 
 struct roll_named {

@@ -384,6 +384,28 @@ static uint64_t count_unsearched(const struct launch_result *r, bool errors_only
 	return r->end.unrecorded - unwanted + r->end.living + r->end.silent + untold;
 }
 
+/* Processes that were searched, but are too many to be shown, and have blocks of kinds that are
+ * errors: nobody has asked the suppressions about them. */
+static uint64_t count_unjudged(const struct launch_result *r, const struct leak_options *leaks)
+{
+	uint64_t ret = 0;
+	for (unsigned kinds = 0; kinds < 1u << HPW_LEAK_KINDS && !leaks->errors_only; kinds++)
+		ret += kinds & leaks->error_kinds ? r->end.untold_kinds[kinds] : 0;
+	return ret;
+}
+
+static void say_unjudged(uint64_t count)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	text_add_counted(&text, count, "more process", "more processes");
+	text_printf(&text,
+		" %s blocks that may be errors, and %s not compared with suppressions here: "
+		"'heapwise leaks FILE…' does",
+		count == 1 ? "has" : "have", count == 1 ? "was" : "were");
+	say_text(&text);
+}
+
 /* Whether leaks that somebody wants a status for may be where nobody searched. Says so. */
 static bool is_undecided(const struct launch_result *r, const struct request *request)
 {
@@ -404,7 +426,10 @@ static bool is_undecided(const struct launch_result *r, const struct request *re
 		text_add(&text, "; --children leaves out those that don't matter");
 		say_text(&text);
 	}
-	return unsearched || leak_report_undecided(report);
+	uint64_t unjudged = count_unjudged(r, &request->leaks);
+	if (unjudged)
+		say_unjudged(unjudged);
+	return unsearched || unjudged || leak_report_undecided(report);
 }
 
 /* The exit status of a program that could not be executed, of leaks, or -1: the program's own. */

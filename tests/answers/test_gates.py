@@ -177,4 +177,26 @@ def whole_time(folder):
         passes(path, "budget", "--max-peak", "81919", status=1)
 
 
+def of_many(folder, what, *options):
+    """The gate of a run of twenty processes."""
+    (folder / what).mkdir(exist_ok=True)
+    program = hw.ANSWERS / "leaves_blocks"
+    script = "; ".join([f"{program} {what}"] * 20)
+    return hw.heapwise("run", "-q", "-f", "--leak-check=full", "--error-exitcode=9", "--children=leaves_blocks", *options,
+                       "-o", folder / what / "x.hpw", "--", "sh", "-c", script)
+
+
+@TESTS.test
+def many_processes(folder):
+    """Of more processes than are shown each was searched, and that decides: blocks that are held are no leaks"""
+    ended = of_many(folder, "hold")
+    hw.need(ended.status == 0 and "cannot be decided" not in ended.errors, f"{ended}")
+    hw.need(of_many(folder, "hold", "--errors-for-leak-kinds=all").status == 9, "blocks that are held are errors")
+    known = folder / "known.supp"
+    known.write_text("{\n known\n Memcheck:Leak\n ...\n fun:main\n}\n", encoding="ascii")
+    hw.need(of_many(folder, "lose").status == 9, "leaks are errors")
+    ended = of_many(folder, "lose", f"--suppressions={known}")
+    hw.need(ended.status == 125 and "not compared with suppressions" in ended.errors, f"{ended}")
+
+
 TESTS.main()
