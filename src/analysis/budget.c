@@ -56,6 +56,7 @@ struct judging {
 	struct budget *ret;
 	struct budget_check check;
 	struct evidence evidence; /* what its figure rests on */
+	unsigned leak_kinds;      /* that count */
 };
 
 static uint64_t count_of(enum budget_rule rule, const struct site *site)
@@ -270,8 +271,7 @@ static struct error *add_leak(struct judging *judging, const struct leak_row *ro
 
 static bool counts(const struct judging *judging, const struct leak_row *row)
 {
-	return row->class < LEAK_CLASS_SUPPRESSED &&
-	       (judging->limits->leak_kinds >> row->kind & 1) != 0;
+	return row->class < LEAK_CLASS_SUPPRESSED && (judging->leak_kinds >> row->kind & 1) != 0;
 }
 
 static int compare_leaks(const void *left, const void *right)
@@ -315,20 +315,17 @@ static uint64_t unlisted_leaks(const struct judging *judging)
 		for (size_t i = 0; i < leaks->rows.len; i++)
 			if ((unsigned)leaks->rows.data[i].kind == kind)
 				listed += leaks->rows.data[i].bytes;
-		if (judging->limits->leak_kinds >> kind & 1 && all > listed)
+		if (judging->leak_kinds >> kind & 1 && all > listed)
 			sum += all - listed;
 	}
 	return sum;
 }
 
-static struct error *judge_leaks(struct judging *judging)
+/* What leaks of judging->leak_kinds come to, and who makes the excess. */
+static struct error *judge_leak_kinds(struct judging *judging)
 {
 	struct budget_check *check = &judging->check;
 	bool each = is_each_stack(check->rule);
-	if (judging->evidence.unknown) {
-		decide(judging, false, false);
-		return NULL;
-	}
 	_cleanup_free_ const struct leak_row **rows = NULL;
 	size_t len;
 	struct error *error = sum_leaks(judging, each, &rows, &len);
@@ -345,6 +342,32 @@ static struct error *judge_leaks(struct judging *judging)
 		sum += rows[i]->bytes;
 		error = add_leak(judging, rows[i]);
 	}
+	return error;
+}
+
+/* Where it is undecided for all kinds, those decide that are sure, if they alone exceed the limit.
+ */
+static struct error *judge_leaks(struct judging *judging)
+{
+	const struct model *model = judging->input->model;
+	unsigned kinds = judging->limits->leak_kinds;
+	if (judging->evidence.unknown) {
+		decide(judging, false, false);
+		return NULL;
+	}
+	const struct judging before = *judging;
+	judging->leak_kinds = kinds;
+	struct error *error = judge_leak_kinds(judging);
+	unsigned sure = evidence_sure_kinds(model, kinds, true);
+	if (error || !judging->check.undecided || !sure || sure == kinds)
+		return error;
+	const struct judging undecided = *judging;
+	*judging = before;
+	judging->leak_kinds = sure;
+	judging->evidence = evidence_of_leaks(model, sure, true);
+	error = judge_leak_kinds(judging);
+	if (!judging->check.exceeded)
+		*judging = undecided;
 	return error;
 }
 

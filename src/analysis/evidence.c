@@ -300,6 +300,17 @@ struct evidence evidence_of_leaks(const struct model *model, unsigned kinds, boo
 	return evidence;
 }
 
+unsigned evidence_sure_kinds(const struct model *model, unsigned kinds, bool at_end)
+{
+	unsigned ret = 0;
+	for (unsigned kind = 0; kind < LEAK_KINDS; kind++) {
+		unsigned bit = 1u << kind;
+		if (kinds & bit && !evidence_of_leaks(model, bit, at_end).less)
+			ret |= bit;
+	}
+	return ret;
+}
+
 const char *evidence_of_errors(const struct model *model)
 {
 	const struct recording *recording = model_recording(model);

@@ -34,6 +34,10 @@ struct evidence evidence_of_metric(
  */
 struct evidence evidence_of_leaks(const struct model *model, unsigned kinds, bool at_end);
 
+/* Those of `kinds` of which each block that the search found surely counts: one such block decides,
+ * whatever is to be said of other kinds. */
+unsigned evidence_sure_kinds(const struct model *model, unsigned kinds, bool at_end);
+
 /* Whether a signal ended the program, and the figures are of all until then: peaks and counts are
  * right, and are those of a run that was cut short. */
 bool evidence_is_cut_short(const struct model *model);

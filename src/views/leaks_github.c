@@ -29,7 +29,7 @@ struct error *leaks_github(const struct leaks_page *page, struct text *out)
 	size_t shown = 0;
 	for (size_t i = 0; i < page->leaks.rows.len && shown < page->limit; i++) {
 		const struct leak_row *row = &page->leaks.rows.data[i];
-		if (!leaks_shows(page, row) && !leaks_is_error(page, row))
+		if (!leaks_shows(page, row) && !leaks_may_be_error(page, row))
 			continue;
 		add_row(page, row, out);
 		shown++;

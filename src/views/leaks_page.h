@@ -18,7 +18,9 @@ struct leaks_page {
 	struct resolver *resolver;
 	size_t error_count;      /* of the model that count here, beside leaks: wrong frees */
 	const char *error_doubt; /* why these are not certain; NULL: they are */
-	const char *doubt; /* why it is undecided whether there are errors; NULL: it is decided */
+	unsigned sure_kinds; /* of the kinds that are errors, of which what was found surely is one
+			      */
+	const char *doubt;   /* why it is undecided whether there are errors; NULL: it is decided */
 	size_t limit;
 };
 
@@ -56,7 +58,8 @@ const char *leaks_heuristic_name(unsigned number);
 void leaks_add_quantity(struct text *out, uint64_t bytes, uint64_t blocks);
 /* A row in one sentence without a full stop. */
 void leaks_add_message(const struct leaks_page *page, const struct leak_row *row, struct text *out);
-/* Whether a row counts as an error. */
+/* Whether a row is of a kind that is an error, and whether it is one for sure. */
+bool leaks_may_be_error(const struct leaks_page *page, const struct leak_row *row);
 bool leaks_is_error(const struct leaks_page *page, const struct leak_row *row);
 /* What stays of a row when lines move: of its kind and functions. False: no memory. */
 bool leaks_fingerprint(const struct leaks_page *page, const struct leak_row *row, uint64_t *ret);

@@ -206,7 +206,7 @@ static void add_counts(const struct leaks_page *page, struct text *out)
 			"  <pair><count>%" PRIu64 "</count><unique>0x%" PRIx64 "</unique></pair>\n",
 			leaks_error_at(page, i)->count, unique_of_error(i));
 	for (size_t i = 0; i < page->leaks.rows.len; i++)
-		if (leaks_is_error(page, &page->leaks.rows.data[i]))
+		if (leaks_may_be_error(page, &page->leaks.rows.data[i]))
 			text_printf(
 				out, "  <pair><count>1</count><unique>0x%zx</unique></pair>\n", i);
 	text_add(out, "</errorcounts>\n\n<suppcounts>\n</suppcounts>\n\n</valgrindoutput>\n");

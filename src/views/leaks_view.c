@@ -158,16 +158,18 @@ static void page_deinit(struct leaks_page *page)
 	text_deinit(&page->notes);
 }
 
-/* Why it is undecided whether there are errors; NULL: it is decided. */
-static const char *find_doubt(const struct leaks_page *page)
+/* Finds of which kinds errors are sure, and why it is undecided whether there are any: a sure one
+ * decides. */
+static void find_doubt(struct leaks_page *page)
 {
 	const struct leaks_view_options *options = page->options;
-	bool any = leaks_count(&page->leaks, options->error_kinds) > 0;
-	struct evidence evidence =
-		evidence_of_leaks(page->model, options->error_kinds, !options->of_moment);
-	const char *ret;
-	evidence_judge(&evidence, any, any, &ret);
-	return ret;
+	unsigned kinds = options->error_kinds;
+	page->sure_kinds = evidence_sure_kinds(page->model, kinds, !options->of_moment);
+	if (leaks_count(&page->leaks, page->sure_kinds))
+		return;
+	bool any = leaks_count(&page->leaks, kinds) > 0;
+	struct evidence evidence = evidence_of_leaks(page->model, kinds, !options->of_moment);
+	evidence_judge(&evidence, any, any, &page->doubt);
 }
 
 static struct error *fill(struct leaks_page *page, struct resolver *resolver)
@@ -189,7 +191,8 @@ static struct error *fill(struct leaks_page *page, struct resolver *resolver)
 		error = unrecorded_group(page->model, &page->unrecorded);
 	if (error)
 		return error;
-	page->doubt = options->errors_only ? NULL : find_doubt(page);
+	if (!options->errors_only)
+		find_doubt(page);
 	page->resolver = resolver;
 	if (!options->no_errors) {
 		model_errors(page->model, &page->error_count);
@@ -239,7 +242,9 @@ struct error *leaks_view_write(const struct model *model, const struct leaks_vie
 	error = fill(&page, resolver);
 	if (!error)
 		error = write_page(&page, sink);
-	*ret = (struct leaks_outcome){.errors = options->errors_only ? 0 : leaks_errors(&page),
+	bool counts = options->detail == LEAKS_FULL && !options->errors_only;
+	*ret = (struct leaks_outcome){
+		.errors = counts ? leaks_count(&page.leaks, page.sure_kinds) : 0,
 		.wrong = page.error_count,
 		.wrong_doubt = page.error_doubt,
 		.doubt = page.doubt};

@@ -54,7 +54,7 @@ struct leaks_view_options {
 const char *leaks_form_name(enum leaks_form form);
 
 struct leaks_outcome {
-	uint64_t errors;         /* rows that are of error_kinds; 0 unless LEAKS_FULL */
+	uint64_t errors;         /* rows that surely are errors; 0 unless LEAKS_FULL */
 	uint64_t wrong;          /* other errors: rows of wrong frees */
 	const char *wrong_doubt; /* why these are not certain; NULL: they are */
 	const char *doubt; /* why it is undecided whether there are some, as the model has it; NULL:

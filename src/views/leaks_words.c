@@ -51,10 +51,15 @@ void leaks_add_message(const struct leaks_page *page, const struct leak_row *row
 	}
 }
 
-bool leaks_is_error(const struct leaks_page *page, const struct leak_row *row)
+bool leaks_may_be_error(const struct leaks_page *page, const struct leak_row *row)
 {
 	return page->options->detail == LEAKS_FULL && row->class < LEAK_CLASS_SUPPRESSED &&
 	       (page->options->error_kinds >> row->kind & 1) != 0;
+}
+
+bool leaks_is_error(const struct leaks_page *page, const struct leak_row *row)
+{
+	return leaks_may_be_error(page, row) && (page->sure_kinds >> row->kind & 1) != 0;
 }
 
 bool leaks_fingerprint(const struct leaks_page *page, const struct leak_row *row, uint64_t *ret)

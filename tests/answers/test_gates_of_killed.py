@@ -80,11 +80,20 @@ def what_was_done(folder):
 
 @TESTS.test
 def searched_at_death(folder):
-    """Searched at its death what was lost is judged; what was held then its end might have freed"""
+    """Searched at its death what was lost decides, whichever kinds count; what was held then its end might have freed"""
     path = recorded(folder, "segv", "lost", "--leak-check=full", "--leak-check-on-death")
     judge(path, 1, "budget", "--max-leak", "0")
     judge(path, 5, "leaks", "--error-exitcode=5", "--errors-for-leak-kinds=definite")
+    for kinds in ("definite,possible", "all"):
+        judge(path, 5, "leaks", "--error-exitcode=5", f"--errors-for-leak-kinds={kinds}")
+        judge(path, 1, "budget", "--fail-on", kinds)
+    suite = xml.etree.ElementTree.fromstring(hw.ask("leaks", path, "--format=junit", "--errors-for-leak-kinds=all")).find("testsuite")
+    hw.need((suite.get("failures"), suite.get("errors")) == ("1", "0"), f"{suite.attrib}")
     path = recorded(folder, "segv", "held", "--leak-check=full", "--leak-check-on-death")
+    for kinds in ("reachable", "all"):
+        judge(path, UNDECIDED, "leaks", "--error-exitcode=5", f"--errors-for-leak-kinds={kinds}")
+    suite = xml.etree.ElementTree.fromstring(hw.ask("leaks", path, "--format=junit", "--errors-for-leak-kinds=all")).find("testsuite")
+    hw.need((suite.get("failures"), suite.get("errors")) == ("0", "1"), f"{suite.attrib}")
     judge(path, 0, "budget", "--max-leak", "0")
     judge(path, UNDECIDED, "budget", "--fail-on", "reachable")
 
