@@ -479,10 +479,12 @@ static void say_libraries(
 	const struct budget_input *input, const struct budget_limits *limits, struct text *out)
 {
 	struct site own = {0};
+	if (!limits->given[BUDGET_NEVER_FREED] && !limits->given[BUDGET_PER_STACK] &&
+		!limits->given[BUDGET_GROWTH])
+		return;
+	library_own_note(input->rows, out);
 	library_own_sum(input->rows, &own);
-	if (!own.live_blocks ||
-		!(limits->given[BUDGET_NEVER_FREED] || limits->given[BUDGET_PER_STACK] ||
-			limits->given[BUDGET_GROWTH]))
+	if (!own.live_blocks)
 		return;
 	text_add_bytes(out, own.live_bytes);
 	text_add(out, " in ");

@@ -163,6 +163,7 @@ struct error *frame_maker_add_code(
 		.names_call = model_recording(maker->model)->call_addresses,
 	};
 	frame.offset = code.module != NO_MODULE ? code.address : 0;
+	frame.code_module = code.module != NO_MODULE ? code.module + 1 : 0;
 	add_module(&frame, model_module(maker->model, node.module));
 	if (code.module == NO_MODULE)
 		frame.function = model_code_name(maker->model, node.address);

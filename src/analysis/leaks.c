@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "analysis/leak_libraries.h"
+#include "analysis/library_own.h"
 #include "analysis/rows.h"
 #include "base/cleanup.h"
 #include "base/map.h"
@@ -77,7 +78,6 @@ struct building {
 	struct row_map rows; /* by stack << 3 | kind */
 	struct loose_vec holds;
 	struct frame_vec frames; /* scratch */
-	uint32_t *stack_of_site; /* + 1; 0: not looked up yet */
 };
 
 void leaks_init(struct leaks *leaks)
@@ -93,6 +93,7 @@ void leaks_init(struct leaks *leaks)
 void leaks_deinit(struct leaks *leaks)
 {
 	leak_stack_vec_deinit(&leaks->stacks);
+	free(leaks->stack_of_site);
 	leak_row_vec_deinit(&leaks->rows);
 	leak_hold_vec_deinit(&leaks->holds);
 	leak_paths_deinit(&leaks->paths);
@@ -176,7 +177,7 @@ static struct error *find_stack(struct building *building, const struct shown_fr
 
 static struct error *stack_of_site(struct building *building, struct site_id id, uint32_t *ret)
 {
-	uint32_t *known = &building->stack_of_site[id.value];
+	uint32_t *known = &building->ret->stack_of_site[id.value];
 	if (*known) {
 		*ret = *known - 1;
 		return NULL;
@@ -355,38 +356,70 @@ static enum suppress_kind suppress_kind_of(enum leak_kind kind)
 	return kinds[kind];
 }
 
-/* What the libraries keep of a row, as it is called; NULL: it is the program's. */
-static const char *library_of(const struct building *building, const struct leak_row *row,
-	const struct suppressions *libraries, uint32_t fits)
+/* What a search found of one stack. */
+struct found {
+	uint64_t blocks, bytes;
+	unsigned kinds;
+	bool is_kept; /* of each of its rows by what holds it: leak_library_keeps() */
+};
+
+/* What a library keeps of a stack, as it is called; NULL: it is the program's. */
+static struct error *library_of(const struct building *building, struct suppressions *table,
+	const struct leak_stack *stack, const struct found *found, const char **ret)
 {
 	size_t merged = model_recording(building->model)->merged;
-	const char *name = fits == SUPPRESS_NONE ? NULL : suppressions_get(libraries, fits)->name;
-	bool hidden = !name || suppress_built_in_is_hidden(name);
-	if (!suppress_built_in_is_bounded(
-		    hidden ? "libc" : name, row->blocks, row->bytes, merged ? merged : 1))
-		return NULL;
-	if (!hidden)
-		return name;
-	if (!leak_library_keeps(building->ret, row))
-		return NULL;
-	return name ? name : "libc";
+	const struct row_key key = {stack->all, stack->all_depth, stack->kind};
+	struct error *error = library_own_name(table, building->resolver, &key, found->kinds, ret);
+	if (!error && !*ret && found->is_kept)
+		*ret = "libc";
+	if (!error && *ret &&
+		!suppress_built_in_is_bounded(
+			*ret, found->blocks, found->bytes, merged ? merged : 1))
+		*ret = NULL;
+	return error;
 }
 
-static struct error *classify_row(struct building *building, struct suppressions *libraries,
-	struct suppress_frame_vec *frames, struct leak_row *row)
+/* All blocks of a stack are a library's, or none: reports have them in one row. */
+static struct error *find_libraries(struct building *building)
+{
+	struct leaks *leaks = building->ret;
+	_cleanup_(suppressions_cleanup) struct suppressions *table = NULL;
+	_cleanup_free_ struct found *found = calloc(leaks->stacks.len + 1, sizeof(*found));
+	if (!found)
+		return error_no_memory();
+	for (size_t i = 0; i < leaks->rows.len; i++) {
+		const struct leak_row *row = &leaks->rows.data[i];
+		struct found *one = &found[row->stack];
+		one->is_kept = (one->is_kept || !one->kinds) && leak_library_keeps(leaks, row);
+		one->kinds |= 1u << row->kind;
+		one->blocks += row->blocks;
+		one->bytes += row->bytes;
+	}
+	struct error *error = library_own_table(&table);
+	for (size_t i = 0; i < leaks->stacks.len && !error; i++) {
+		struct leak_stack *stack = &leaks->stacks.data[i];
+		const char *name = NULL;
+		if (found[i].kinds)
+			error = library_of(building, table, stack, &found[i], &name);
+		if (error || !name)
+			continue;
+		stack->library = arena_strdup(&leaks->arena, name);
+		if (!stack->library)
+			error = error_no_memory();
+	}
+	return error;
+}
+
+static struct error *classify_row(
+	struct building *building, struct suppress_frame_vec *frames, struct leak_row *row)
 {
 	struct suppressions *suppressions = building->options->suppressions;
 	enum suppress_kind kind = suppress_kind_of(row->kind);
 	struct error *error = leaks_suppress_frames(building->ret, row, frames);
-	uint32_t library = SUPPRESS_NONE;
-	if (!error && libraries)
-		error = suppressions_match(libraries, frames->data, frames->len, kind, &library);
-	const char *name =
-		!error && libraries ? library_of(building, row, libraries, library) : NULL;
-	if (name) {
+	row->library = building->ret->stacks.data[row->stack].library;
+	if (row->library) {
 		row->class = LEAK_CLASS_LIBRARY;
-		row->library = arena_strdup(&building->ret->arena, name);
-		return row->library ? NULL : error_no_memory();
+		return error;
 	}
 	if (!error && suppressions)
 		error = suppressions_match(
@@ -403,29 +436,14 @@ static struct error *classify_row(struct building *building, struct suppressions
 	return NULL;
 }
 
-static struct error *add_libraries(struct suppressions **ret)
-{
-	_cleanup_(text_deinit) struct text text;
-	text_init(&text);
-	suppress_built_in_text(&text, SUPPRESS_LIBRARY_OWN);
-	if (text.failed)
-		return error_no_memory();
-	struct error *error = suppressions_create(ret);
-	return error ? error : suppressions_parse(*ret, "built-in", text.data, text.len);
-}
-
 static struct error *classify(struct building *building)
 {
-	_cleanup_(suppressions_cleanup) struct suppressions *libraries = NULL;
-	struct error *error = NULL;
-	if (building->options->tell_libraries) {
-		error = add_libraries(&libraries);
-	}
+	struct error *error = building->options->tell_libraries ? find_libraries(building) : NULL;
 	_cleanup_(suppress_frame_vec_deinit) struct suppress_frame_vec frames;
 	suppress_frame_vec_init(&frames);
 	struct leak_row_vec *rows = &building->ret->rows;
 	for (size_t i = 0; i < rows->len && !error; i++)
-		error = classify_row(building, libraries, &frames, &rows->data[i]);
+		error = classify_row(building, &frames, &rows->data[i]);
 	return error;
 }
 
@@ -463,7 +481,6 @@ static void building_deinit(struct building *building)
 	row_map_deinit(&building->rows);
 	loose_vec_deinit(&building->holds);
 	frame_vec_deinit(&building->frames);
-	free(building->stack_of_site);
 }
 
 struct error *leaks_build(const struct model *model, struct resolver *resolver,
@@ -477,8 +494,8 @@ struct error *leaks_build(const struct model *model, struct resolver *resolver,
 	ret->search = model_leak_search(model);
 	ret->searched = ret->search && ret->search->way != LEAK_WAY_NONE;
 	ret->evidence = evidence_of_leaks(model, LEAK_KINDS_ALL, options->at_end);
-	building.stack_of_site = calloc(sites + 1, sizeof(*building.stack_of_site));
-	if (!building.stack_of_site)
+	ret->stack_of_site = calloc(sites + 1, sizeof(*ret->stack_of_site));
+	if (!ret->stack_of_site)
 		return error_no_memory();
 	struct error *error = ret->searched ? add_records(&building) : add_sites(&building);
 	if (!error)

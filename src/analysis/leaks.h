@@ -55,6 +55,7 @@ struct leak_stack {
 	const struct shown_frame *place; /* the frame to blame, as in struct row; NULL: none */
 	bool guessed;
 	enum stack_mark cut;
+	const char *library; /* all of its blocks are what that is; NULL: the program's */
 };
 
 /* So many blocks of a row are held along a path. */
@@ -90,6 +91,7 @@ struct leaks {
 	bool searched;                    /* kinds are known */
 	struct evidence evidence;         /* what their sums rest on */
 	struct leak_stack_vec stacks;
+	uint32_t *stack_of_site;  /* from 1, by site id; 0: nothing was asked of it */
 	struct leak_row_vec rows; /* by class, then largest retained bytes first */
 	struct leak_hold_vec holds;
 	struct leak_paths paths;

@@ -3,11 +3,13 @@
 
 #include <string.h>
 
+#include "analysis/evidence.h"
+#include "analysis/leaks.h"
 #include "analysis/suppress_stack.h"
 #include "base/cleanup.h"
 #include "base/util.h"
 
-static struct error *create_table(struct suppressions **ret)
+struct error *library_own_table(struct suppressions **ret)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
@@ -25,11 +27,31 @@ static size_t first_frame(const struct row *row)
 	return innermost && innermost->function && !innermost->module && !innermost->address;
 }
 
-/* Between the allocation function and where an entry ends all is the libraries' own code. */
-static bool may_be_own(const struct row *row)
+/* A library that is part of the system's C and C++, and keeps what the table says. */
+static bool is_of_system(const struct shown_frame *frame)
 {
-	size_t first = first_frame(row);
-	return row->depth > first && row->frames[first]->module && !row->frames[first]->is_program;
+	static const char *const names[] = {"libc.so", "libc-2", "ld-linux", "ld-2", "libstdc++.so",
+		"libpthread", "libdl.so", "libdl-2", "libresolv", "libnss_"};
+	for (size_t i = 0; frame->module && i < ARRAY_SIZE(names); i++)
+		if (!strncmp(frame->module, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* Of libstdc++ in a program (-static-libstdc++): what sets its reserve for exceptions up. */
+static bool is_reserve(const struct shown_frame *frame)
+{
+	return frame->raw_name && !strcmp(frame->raw_name, "_GLOBAL__sub_I_eh_alloc.cc");
+}
+
+/* How many of the innermost frames are the system's own. */
+static size_t own_frames(const struct row_key *stack)
+{
+	size_t count = 0;
+	while (count < stack->depth &&
+		(stack->frames[count]->mark == MARK_GUESSED || is_of_system(stack->frames[count])))
+		count++;
+	return count;
 }
 
 /* Sets ret_id to an entry that holds for the stack, whatever a search found its blocks to be. */
@@ -43,10 +65,8 @@ static struct error *match_kinds(struct suppressions *table,
 		[LEAK_REACHABLE] = SUPPRESS_REACHABLE,
 	};
 	struct error *error = NULL;
-	/* Nobody searched: all may be reachable. */
-	unsigned left = kinds ? kinds : 1u << LEAK_REACHABLE;
 	for (unsigned kind = 0; kind < LEAK_KINDS && !error; kind++) {
-		if (!(left >> kind & 1))
+		if (!(kinds >> kind & 1))
 			continue;
 		error = suppressions_match(table, frames->data, frames->len, names[kind], ret_id);
 		if (*ret_id == SUPPRESS_NONE)
@@ -55,50 +75,152 @@ static struct error *match_kinds(struct suppressions *table,
 	return error;
 }
 
-static struct error *mark_row(struct rows *rows, struct suppressions *table,
-	struct suppress_frame_vec *frames, uint64_t recordings, struct row *row)
+/* Names what only debug files name, with them and without. */
+static void name_inner(struct resolver *resolver, const struct row_key *stack, size_t count,
+	struct suppress_frame_vec *frames)
 {
-	size_t first = first_frame(row);
-	uint32_t id = SUPPRESS_NONE;
-	struct error *error = suppress_shown_stack(
-		row->frames + first, row->depth - first, row->sums.kind, frames);
-	if (!error)
-		error = match_kinds(table, frames, row->leak_kinds, &id);
-	if (error || id == SUPPRESS_NONE)
-		return error;
-	/* No answer may depend on files that users don't have. */
-	const char *name = suppressions_get(table, id)->name;
-	if (suppress_built_in_is_hidden(name) ||
-		!suppress_built_in_is_bounded(
-			name, row->sums.live_blocks, row->sums.live_bytes, recordings))
-		return NULL;
-	row->library = arena_strdup(&rows->arena, name);
-	return row->library ? NULL : error_no_memory();
+	size_t behind = 0;
+	for (size_t i = 0; i < count; i++)
+		behind += stack->frames[i]->mark == MARK_NONE;
+	for (size_t i = 0, at = frames->len - behind; i < count && at < frames->len; i++) {
+		if (stack->frames[i]->mark != MARK_NONE)
+			continue;
+		struct suppress_frame *frame = &frames->data[at++];
+		if (!frame->function)
+			frame->function = resolver_inner_name(resolver, stack->frames[i]);
+	}
 }
 
-struct error *library_own_mark(struct rows *rows, uint64_t recordings)
+struct error *library_own_name(struct suppressions *table, struct resolver *resolver,
+	const struct row_key *stack, unsigned kinds, const char **ret)
 {
-	_cleanup_(suppressions_cleanup) struct suppressions *table = NULL;
+	static const char reserve[] = "exception-pool";
 	_cleanup_(suppress_frame_vec_deinit) struct suppress_frame_vec frames;
 	suppress_frame_vec_init(&frames);
-	struct error *error = NULL;
-	for (size_t i = 0; i < rows->rows.len && !error; i++) {
-		struct row *row = &rows->rows.data[i];
-		row->library = NULL;
-		if (!may_be_own(row))
-			continue;
-		if (!table)
-			error = create_table(&table);
-		if (!error)
-			error = mark_row(rows, table, &frames, recordings, row);
-	}
+	*ret = NULL;
+	/* Nobody searched: all may be reachable. */
+	unsigned searched = kinds ? kinds : 1u << LEAK_REACHABLE;
+	size_t count = own_frames(stack);
+	if (!count && stack->depth && is_reserve(stack->frames[0]) &&
+		searched == 1u << LEAK_REACHABLE)
+		*ret = reserve;
+	if (!count)
+		return NULL;
+	uint32_t id = SUPPRESS_NONE;
+	struct error *error = suppress_shown_stack(stack->frames, count, stack->kind, &frames);
+	if (error)
+		return error;
+	name_inner(resolver, stack, count, &frames);
+	error = match_kinds(table, &frames, searched, &id);
+	if (!error && id != SUPPRESS_NONE)
+		*ret = suppressions_get(table, id)->name;
 	return error;
+}
+
+static struct error *mark_row(struct rows *rows, struct suppressions *table,
+	struct resolver *resolver, uint64_t recordings, struct row *row)
+{
+	size_t first = first_frame(row);
+	const struct row_key stack = {row->frames + first, row->depth - first, row->sums.kind};
+	const char *name = NULL;
+	struct error *error = library_own_name(table, resolver, &stack, row->leak_kinds, &name);
+	if (error || !name)
+		return error;
+	const char *copy = arena_strdup(&rows->arena, name);
+	if (!copy)
+		return error_no_memory();
+	row->beyond_library = !suppress_built_in_is_bounded(
+		name, row->sums.live_blocks, row->sums.live_bytes, recordings);
+	row->library = row->beyond_library ? NULL : copy;
+	return NULL;
+}
+
+/* The table's word, of each row by itself. */
+static struct error *mark_by_table(
+	struct resolver *resolver, uint64_t recordings, struct rows *rows)
+{
+	_cleanup_(suppressions_cleanup) struct suppressions *table = NULL;
+	struct error *error = library_own_table(&table);
+	for (size_t i = 0; i < rows->rows.len && !error; i++)
+		error = mark_row(rows, table, resolver, recordings, &rows->rows.data[i]);
+	return error;
+}
+
+/* The word of a search, of each site; a row is a library's if all of its sites are that left
+ * something. */
+static struct error *take_leaks(
+	const struct model *model, const struct leaks *leaks, struct rows *rows)
+{
+	size_t count;
+	const struct site *sites = model_sites(model, &count);
+	_cleanup_free_ bool *seen = calloc(rows->rows.len + 1, sizeof(*seen));
+	if (!seen)
+		return error_no_memory();
+	for (size_t i = 0; i < count; i++) {
+		uint32_t number = rows->row_of_site[i], stack = leaks->stack_of_site[i];
+		if (number == ROWS_NONE || !sites[i].live_blocks || !stack)
+			continue;
+		struct row *row = &rows->rows.data[number];
+		const char *library = leaks->stacks.data[stack - 1].library;
+		if (seen[number] && (!library || !row->library)) {
+			row->library = NULL;
+			continue;
+		}
+		seen[number] = true;
+		row->beyond_library &= !library;
+		row->library = library ? arena_strdup(&rows->arena, library) : NULL;
+		if (library && !row->library)
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+static struct error *mark_by_search(const struct model *model, struct rows *rows)
+{
+	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
+	_cleanup_(leaks_deinit) struct leaks leaks;
+	leaks_init(&leaks);
+	struct error *error = resolver_create(model, true, &resolver);
+	if (error)
+		return error;
+	resolver_add_aliases(resolver);
+	const struct leaks_options how = {.tell_libraries = true};
+	error = leaks_build(model, resolver, &how, &leaks);
+	return error ? error : take_leaks(model, &leaks, rows);
+}
+
+struct error *library_own_mark(const struct model *model, struct resolver *resolver,
+	uint64_t recordings, struct rows *rows)
+{
+	const struct leak_search *search = model_leak_search(model);
+	struct error *error = mark_by_table(resolver, recordings, rows);
+	bool at_end = search && search->way != LEAK_WAY_NONE && !evidence_search_is_early(model);
+	return error || !at_end || !rows->row_of_site ? error : mark_by_search(model, rows);
+}
+
+void library_own_note(const struct rows *rows, struct text *out)
+{
+	struct site more = {0};
+	for (size_t i = 0; i < rows->rows.len; i++)
+		if (rows->rows.data[i].beyond_library)
+			site_add(&more, &rows->rows.data[i].sums);
+	if (!more.live_blocks)
+		return;
+	text_add_bytes(out, more.live_bytes);
+	text_add(out, " in ");
+	text_add_counted(out, more.live_blocks, "block", "blocks");
+	text_printf(out,
+		" that libraries got for themselves %s as the program's: one stack has more of "
+		"them than a library keeps (docs/quantities.md).\n",
+		more.live_blocks == 1 ? "counts" : "count");
 }
 
 void library_own_forget(struct rows *rows)
 {
-	for (size_t i = 0; i < rows->rows.len; i++)
+	for (size_t i = 0; i < rows->rows.len; i++) {
 		rows->rows.data[i].library = NULL;
+		rows->rows.data[i].beyond_library = false;
+	}
 }
 
 void library_own_sum(const struct rows *rows, struct site *ret)

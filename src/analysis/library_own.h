@@ -4,22 +4,43 @@
  * exceptions, locales… Nobody can free them, so verdicts, lists of what was never freed and budgets
  * leave them out, and say so.
  *
- * Which they are is a table, the one that `leaks` has too (suppress_built_in.c): a stack fits or it
- * does not. Functions that debug files alone can name are left out of it, as answers may not depend
- * on such files, and what one stack has is bounded. Where somebody searched for leaks, blocks that
- * were found lost are never a library's.
+ * Which they are is a table (suppress_built_in.c): a stack fits or it does not. Of a stack only the
+ * innermost frames count that are the system's own libraries', so that no entry spans code of
+ * somebody else; what only debug files name is told without them (symbols/inner_names.h) or not
+ * told, and what one stack has is bounded. Where somebody searched for leaks, blocks that were
+ * found lost are never a library's, and what `leaks` calls a library's is one here: all blocks of a
+ * stack are, or none.
  */
 #ifndef ANALYSIS_LIBRARY_OWN_H
 #define ANALYSIS_LIBRARY_OWN_H
 
+#include "analysis/resolve.h"
 #include "analysis/rows.h"
+#include "analysis/suppress.h"
 
-/* Sets `library` of the rows that are libraries' own, to a name that belongs to the rows. Of so
- * many recordings, from 1 on, that were added up each may have what is a library's. */
-struct error *library_own_mark(struct rows *rows, uint64_t recordings) must_check_;
+/* The table. */
+struct error *library_own_table(struct suppressions **ret) must_check_;
+
+/*
+ * What of the table a stack fits, given behind the called function, whose blocks a search found to
+ * be of these kinds (bits 1 << enum leak_kind; 0: nobody searched); NULL: nothing. How much the
+ * stack has is not looked at. The name belongs to the table.
+ */
+struct error *library_own_name(struct suppressions *table, struct resolver *resolver,
+	const struct row_key *stack, unsigned kinds, const char **ret) must_check_;
+
+/*
+ * Sets `library` of the rows of a model that are libraries' own, to a name that belongs to the
+ * rows. Of so many recordings, from 1 on, that were added up each may have what is a library's.
+ */
+struct error *library_own_mark(const struct model *model, struct resolver *resolver,
+	uint64_t recordings, struct rows *rows) must_check_;
 
 /* Takes the marks back: all blocks count as the program's. */
 void library_own_forget(struct rows *rows);
+
+/* Says of stacks that have more than a library keeps that they are the program's, if some are. */
+void library_own_note(const struct rows *rows, struct text *out);
 
 /* What they have together, in an empty site. */
 void library_own_sum(const struct rows *rows, struct site *ret);

@@ -197,6 +197,13 @@ struct error *resolver_data(
 	return NULL;
 }
 
+const char *resolver_inner_name(struct resolver *resolver, const struct shown_frame *frame)
+{
+	return frame->code_module ? symbols_inner_name(resolver->maker.files.symbols,
+					    frame->code_module - 1, frame->offset)
+				  : NULL;
+}
+
 void resolver_add_aliases(struct resolver *resolver)
 {
 	resolver->maker.with_aliases = true;

@@ -40,6 +40,10 @@ void resolver_add_aliases(struct resolver *resolver);
 struct error *resolver_stack(struct resolver *resolver, struct stack_id stack, enum alloc_kind kind,
 	struct frame_vec *ret);
 
+/* The name of a frame's function in libc that debug files alone give it, told without these
+ * (symbols_inner_name()); NULL: unknown. */
+const char *resolver_inner_name(struct resolver *resolver, const struct shown_frame *frame);
+
 /* Memory of a module: which variable is there. Strings belong to the resolver. */
 struct shown_data {
 	const char *name;   /* NULL: unknown; then the offset is the module's */

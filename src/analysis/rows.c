@@ -240,7 +240,7 @@ struct error *rows_build(const struct model *model, struct resolver *resolver, s
 	struct error *error = build(range, resolver, ret);
 	if (!error && folds)
 		error = match_fold(model, ret);
-	return error ? error : library_own_mark(ret, merged ? merged : 1);
+	return error ? error : library_own_mark(model, resolver, merged ? merged : 1, ret);
 }
 
 struct error *rows_build_inherited(

@@ -24,6 +24,7 @@ struct row {
 	const struct shown_frame *place;
 	/* Blocks that a library keeps for itself: which, as "stdio-buffer"; NULL: the program's. */
 	const char *library;
+	bool beyond_library; /* it would be one's, but has more of it than one keeps */
 	unsigned leak_kinds; /* that a search found live blocks to be: bits 1 << enum leak_kind */
 	uint32_t stacks;     /* recorded sites in this row */
 	bool varies;         /* folding_rows(): of the other stacks other frames are folded */

@@ -30,6 +30,7 @@ struct shown_frame {
 	uint64_t address;     /* as in the target's memory; 0 for the allocation function itself */
 	uint64_t offset; /* with a module: of the call, in the file's own addresses, as addr2line(1)
 			    takes it. Equal in all runs; 0 without a module */
+	uint32_t code_module; /* of symbols, from 1; 0: unknown */
 	uint32_t line;
 	uint32_t place; /* equal: reads the same */
 	/* Not MARK_NONE: a remark instead of code, and all above but `place` is unset. MARK_SIGNAL

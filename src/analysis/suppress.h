@@ -111,8 +111,6 @@ const char *suppress_built_in_reason(const char *name);
  * names, too. */
 bool suppress_built_in_is_bounded(
 	const char *name, uint64_t blocks, uint64_t bytes, uint64_t recordings);
-/* Whether the entry of that name names functions that only debug files know. */
-bool suppress_built_in_is_hidden(const char *name);
 
 /*
  * From now on only the first `lines` lines of each entry count, as with Valgrind's --num-callers,

@@ -5,11 +5,11 @@
  * program shows it to Valgrind; tests/unit/test_suppress_built_in.c has these programs and fails on
  * an entry that none of them needs.
  *
- * Where it can be said by functions that the libraries export it is; the others have their names
- * from debug information (libc6-dbg), which Valgrind always has and users of ours do not. Answers
- * may not depend on that, so such an entry only names what libc is known to keep by other signs
- * (leak_libraries.h). No entry spans code of the program's: between the allocation function and the
- * last line all is the libraries' own.
+ * They are said by functions that the libraries export, and by those that can be told from these
+ * (symbols/inner_names.h): the others have their names from debug files (libc6-dbg), which Valgrind
+ * always has and users of ours do not, and answers may not depend on that. An entry whose function
+ * also gives memory to its caller is of what others allocate that it calls. No entry spans code of
+ * the program's: library_own.h shows it the libraries' own frames alone.
  */
 #include <assert.h>
 #include <string.h>
@@ -21,13 +21,11 @@
 
 #define POSSIBLE (1u << SUPPRESS_POSSIBLE)
 #define REACHABLE (1u << SUPPRESS_REACHABLE)
-/* It names a function that debug files alone know. */
-#define HIDDEN (1u << SUPPRESS_KINDS)
 /* Nodes of tsearch() have their colour in the lowest bit of a pointer, which misses their start. */
 #define IN_TREE (POSSIBLE | REACHABLE)
 
-/* Bits beside the kinds: it has as much as there are libraries, locales, streams… */
-#define LARGE (1u << (SUPPRESS_KINDS + 1))
+/* A bit beside the kinds: it has as much as there are libraries, locales, streams… */
+#define LARGE (1u << SUPPRESS_KINDS)
 
 /*
  * What a library keeps for itself is bounded: what grows with the program's work is the program's
@@ -44,6 +42,8 @@
 /* Ways to the allocation function, with the function outward of them to follow. */
 #define ANY_WAY "fun:*alloc\n...\nfun:"
 #define DIRECT "fun:malloc\nfun:"
+/* A way that is not direct: what the function itself allocates is its caller's. */
+#define BELOW "fun:*alloc\nobj:*/libc.so*\n...\nfun:"
 
 static const struct built_in {
 	enum suppress_origin origin;
@@ -51,39 +51,42 @@ static const struct built_in {
 	const char *name, *lines;
 	const char *reason; /* of this one and those that follow without any */
 } built_ins[] = {
-	{SUPPRESS_FALSE_ALARM, POSSIBLE, "thread-tls-table",
-		"fun:calloc\n...\nfun:_dl_allocate_tls",
-		"threads point behind the first element of the table of their storage"},
 	{SUPPRESS_FALSE_ALARM, IN_TREE, "late-tls-block",
 		"fun:malloc\nobj:*/ld-linux*.so.?\n...\nfun:__tls_get_addr",
 		"thread-local storage of libraries that were loaded late: its aligned part is "
 		"used"},
 
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "thread-storage", "fun:calloc\n...\nfun:_dl_allocate_tls",
+		"the tables of threads' storage, of threads that run or that libc keeps the stacks "
+		"of"},
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "exception-pool",
 		"fun:malloc\nobj:*/libstdc++.so*\nobj:*/ld-linux*.so.?",
 		"libstdc++'s reserve for exceptions without memory"},
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "stdio-buffer", DIRECT "_IO_*file_doallocate",
 		"buffers of files"},
-	{SUPPRESS_LIBRARY_OWN, IN_TREE | HIDDEN, "environment", ANY_WAY "__add_to_environ",
+	{SUPPRESS_LIBRARY_OWN, IN_TREE, "environment", ANY_WAY "__add_to_environ",
 		"the environment, once it was changed"},
-	{SUPPRESS_LIBRARY_OWN, REACHABLE | HIDDEN, "dlerror-result", DIRECT "_dlerror_run",
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "dlerror-result", BELOW "*dlopen*",
 		"the last error of dlopen() and its like"},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "dlerror-result-of-name", BELOW "*dlsym*", NULL},
 	{SUPPRESS_LIBRARY_OWN, IN_TREE | LARGE, "loader",
 		"fun:*alloc\nobj:*/ld-linux*.so.?\n...\nfun:_dl_catch_exception",
 		"the loader's books of libraries that were loaded late"},
 	{SUPPRESS_LIBRARY_OWN, REACHABLE | LARGE, "setlocale", ANY_WAY "setlocale",
 		"locales, and the names that lead to them"},
-	{SUPPRESS_LIBRARY_OWN, REACHABLE | HIDDEN, "locale-files", ANY_WAY "_nl_find_locale", NULL},
-	{SUPPRESS_LIBRARY_OWN, IN_TREE | HIDDEN, "iconv-module", ANY_WAY "__gconv_find_shlib",
+	{SUPPRESS_LIBRARY_OWN, REACHABLE | LARGE, "locale-files", BELOW "*newlocale", NULL},
+	{SUPPRESS_LIBRARY_OWN, IN_TREE, "iconv-module", BELOW "__gconv_open",
 		"what iconv() and functions for multibyte strings convert with"},
-	{SUPPRESS_LIBRARY_OWN, REACHABLE | HIDDEN, "multibyte", ANY_WAY "__wcsmbs_load_conv", NULL},
-	{SUPPRESS_LIBRARY_OWN, IN_TREE | HIDDEN, "gettext", ANY_WAY "__dcigettext", "translations"},
+	{SUPPRESS_LIBRARY_OWN, IN_TREE, "multibyte", ANY_WAY "*mb*towc*", NULL},
+	{SUPPRESS_LIBRARY_OWN, IN_TREE, "multibyte-written", ANY_WAY "*wc*tomb*", NULL},
+	{SUPPRESS_LIBRARY_OWN, IN_TREE, "multibyte-stream", ANY_WAY "_IO_fwide", NULL},
+	{SUPPRESS_LIBRARY_OWN, IN_TREE, "gettext", ANY_WAY "__dcigettext", "translations"},
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "bindtextdomain", ANY_WAY "bindtextdomain", NULL},
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "textdomain", ANY_WAY "textdomain", NULL},
-	{SUPPRESS_LIBRARY_OWN, REACHABLE | HIDDEN, "time-zone", ANY_WAY "tzset_internal",
-		"time zones"},
-	{SUPPRESS_LIBRARY_OWN, REACHABLE | HIDDEN, "nss-services", ANY_WAY "nss_database_*",
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "time-zone", ANY_WAY "tzset_internal", "time zones"},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "nss-services", ANY_WAY "nss_database_*",
 		"which services look up users, groups and hosts"},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "nss-services-once", ANY_WAY "__nss_database_get", NULL},
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "getpwnam", DIRECT "getpwnam",
 		"results of functions that keep the last one"},
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "getpwuid", DIRECT "getpwuid", NULL},
@@ -94,7 +97,10 @@ static const struct built_in {
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "gethostbyname", DIRECT "gethostbyname", NULL},
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "resolver", ANY_WAY "__resolv_context_get",
 		"the resolver, and the addresses of this machine"},
-	{SUPPRESS_LIBRARY_OWN, REACHABLE | HIDDEN, "own-addresses", ANY_WAY "__check_pf", NULL},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "own-addresses", "fun:malloc\n...\nfun:__check_pf", NULL},
+	/* To Valgrind realloc of nothing is malloc; results are never of realloc. */
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "own-addresses-grown",
+		"fun:realloc\n...\nfun:getaddrinfo", NULL},
 };
 
 void suppress_built_in_text(struct text *text, enum suppress_origin origin)
@@ -137,14 +143,6 @@ bool suppress_built_in_is_bounded(
 	uint64_t bytes_most = large ? OWN_BYTES_MOST_LARGE : OWN_BYTES_MOST;
 	return blocks <= OWN_BLOCKS_ANY_SIZE * recordings ||
 	       (blocks <= blocks_most * recordings && bytes <= bytes_most * recordings);
-}
-
-bool suppress_built_in_is_hidden(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(built_ins); i++)
-		if (!strcmp(built_ins[i].name, name))
-			return built_ins[i].kinds & HIDDEN;
-	return false;
 }
 
 static struct error *add(struct suppressions *set, enum suppress_origin origin)

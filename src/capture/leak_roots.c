@@ -243,8 +243,10 @@ static bool is_result_kept(struct finding *f, uint64_t descriptor)
 static bool add_dead_stack(struct finding *f, uint64_t start, uint64_t descriptor)
 {
 	uint64_t end = (descriptor + THREAD_BYTES) & ~4095ull;
+	/* Of a thread that nobody has joined yet its table is held as memory holds it: in the
+	 * middle. */
 	if (is_result_kept(f, descriptor))
-		end = descriptor;
+		return leak_ranges_add(&f->skipped, start, descriptor);
 	return add_table(f, 0, descriptor) && leak_ranges_add(&f->skipped, start, end);
 }
 

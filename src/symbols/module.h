@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "symbols/debug_file.h"
+#include "symbols/inner_names.h"
 #include "symbols/known_names.h"
 #include "symbols/strings.h"
 #include "symbols/symbol_table.h"
@@ -47,6 +48,8 @@ struct module {
 	struct symbol_table data_table, local_table; /* of variables, and of thread-local ones */
 	bool has_data_table, has_local_table;
 	struct variables variables;
+	struct inner_names inner;
+	bool has_inner;
 	struct answer_map answers;
 };
 

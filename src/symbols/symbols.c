@@ -351,6 +351,19 @@ const char *symbols_module_changed(struct symbols *symbols, uint32_t module_inde
 	return NULL;
 }
 
+const char *symbols_inner_name(struct symbols *symbols, uint32_t module_index, uint64_t address)
+{
+	struct module *module = find(symbols, module_index);
+	const char *base = strrchr(module->path, '/');
+	base = base ? base + 1 : module->path;
+	if (strncmp(base, "libc.so", 7) != 0 && strncmp(base, "libc-2", 6) != 0)
+		return NULL;
+	if (!module->has_inner && module->files.main)
+		inner_names_read(module->files.main, &module->inner);
+	module->has_inner = true;
+	return inner_names_find(&module->inner, address);
+}
+
 #define ALIASES_MAX 16u
 
 struct error *symbols_aliases(struct symbols *symbols, uint32_t module_index, uint64_t address,

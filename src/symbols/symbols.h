@@ -107,7 +107,12 @@ struct error *symbols_thread_local(struct symbols *symbols, uint32_t module, uin
 struct error *symbols_aliases(struct symbols *symbols, uint32_t module, uint64_t address,
 	const char *const **ret, size_t *ret_count) must_check_;
 
-/* What is missing of a module's debug information, which is then less than it could be. */
+/*
+ * What debug files call the function of libc that has the address, if that can be told without them
+ * (inner_names.h); NULL: it can't, or the module is no libc. Static.
+ */
+const char *symbols_inner_name(struct symbols *symbols, uint32_t module, uint64_t address);
+
 /* A function's frame at the moment that is looked at. */
 struct local_frame {
 	uint64_t pc;  /* in the module's own addresses; of a caller, in its call instruction */
@@ -125,6 +130,7 @@ struct error *symbols_local(struct symbols *symbols, uint32_t module,
 	const struct local_frame *frame, uint64_t address, const char **ret_name,
 	uint64_t *ret_offset) must_check_;
 
+/* What is missing of a module's debug information, which is then less than it could be. */
 enum symbols_lack {
 	SYMBOLS_LACK_ZSTD = 1,    /* it is packed by zstd, which elfutils can't read here */
 	SYMBOLS_LACK_SHARED = 2,  /* the file that it shares with others (dwz) */

@@ -103,6 +103,14 @@ struct error *symbols_aliases(struct symbols *symbols, uint32_t module, uint64_t
 	return NULL;
 }
 
+const char *symbols_inner_name(struct symbols *symbols, uint32_t module, uint64_t address)
+{
+	(void)symbols;
+	(void)module;
+	(void)address;
+	return NULL;
+}
+
 struct error *symbols_real_path(struct symbols *symbols, uint32_t module, const char **ret)
 {
 	*ret = NULL;

@@ -29,7 +29,7 @@ static const struct fake_symbol symbols[] = {
 	{APP, AT_NODE, {"node", "node", "/src/demo/list.c", 9, false}},
 	{APP, AT_BUCKET, {"table_add", "table_add", "/src/demo/table.c", 77, false}},
 	{APP, AT_BUFFER, {"main", "main", "/src/demo/main.c", 30, false}},
-	{APP, AT_STDIO, {"_IO_file_doallocate", "_IO_file_doallocate", NULL, 0, false}},
+	{CXX, AT_STDIO, {"_IO_file_doallocate", "_IO_file_doallocate", NULL, 0, false}},
 	{APP, AT_QUEUE,
 		{"std::__new_allocator<int>::allocate", "_ZNSt15__new_allocatorIiE8allocateEmPKv",
 			"/usr/include/c++/12/bits/new_allocator.h", 137, true}},
@@ -81,7 +81,9 @@ static void add_sites(struct fixture *fixture)
 	uint32_t main_node = fixture_stack(fixture, 0, MODULE_APP, AT_MAIN);
 	for (size_t i = 0; i < LEAKS_SITES; i++) {
 		uint32_t stack =
-			sites[i].at ? fixture_stack(fixture, main_node, MODULE_APP, sites[i].at)
+			sites[i].at ? fixture_stack(fixture, main_node,
+					      sites[i].at == AT_STDIO ? MODULE_CXX : MODULE_APP,
+					      sites[i].at)
 				    : fixture_stack(fixture, 0, MODULE_APP, AT_BUFFER);
 		fixture_site(fixture, stack, &(struct site){.kind = sites[i].kind});
 	}

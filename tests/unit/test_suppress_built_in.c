@@ -35,6 +35,19 @@ static char *blocks_command(const char *program, const char *ways)
 	return command;
 }
 
+/* Entries for what Valgrind sees otherwise, or the programs can't show beside another entry's way:
+ * tests/answers/test_first_sentence.py has programs for them. */
+static bool is_for_recordings(const char *name)
+{
+	static const char *const names[] = {"thread-storage", "own-addresses-grown",
+		"dlerror-result-of-name", "multibyte-written", "multibyte-stream",
+		"nss-services-once"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
 /* Each entry of the text must have been used in a run. */
 static void check_all_used(const char *text, const struct text *output)
 {
@@ -46,17 +59,23 @@ static void check_all_used(const char *text, const struct text *output)
 		_cleanup_(text_deinit) struct text part;
 		text_init(&part);
 		text_printf(&part, " %s /tmp/suppress-", suppressions_get(set, id)->name);
-		if (!strstr(output->data, part.data))
+		if (!strstr(output->data, part.data) &&
+			!is_for_recordings(suppressions_get(set, id)->name))
 			tap_fail("no program needs the entry %s", suppressions_get(set, id)->name);
 	}
 }
 
-CASE(false_alarms, "tables of threads and late thread-local storage are false alarms, each needed")
+/* Of threads that run: a search of ours finds them held. */
+static const char tables[] = "{\ntables\nMemcheck:Leak\nmatch-leak-kinds: possible\n"
+			     "fun:calloc\n...\nfun:_dl_allocate_tls\n}\n";
+
+CASE(false_alarms, "late thread-local storage is a false alarm")
 {
 	need_valgrind();
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
 	suppress_built_in_text(&text, SUPPRESS_FALSE_ALARM);
+	text_add(&text, tables);
 	_cleanup_free_ char *command = blocks_command("library_blocks", "thread tls");
 	_cleanup_(text_deinit) struct text with, without;
 	text_init(&with);
@@ -132,8 +151,11 @@ CASE(origins, "built-in entries say what they are, and those of files come befor
 	CHECK_STR(suppressions_get(set, id)->file, "built-in");
 	CHECK_OK(suppressions_match(set, buffer, 3, SUPPRESS_DEFINITE, &id));
 	CHECK_U64(id, SUPPRESS_NONE);
+	/* Of a thread that nobody joined: that is told. */
 	CHECK_OK(suppressions_match(set, thread, 3, SUPPRESS_POSSIBLE, &id));
-	CHECK_U64(suppressions_get(set, id)->origin, SUPPRESS_FALSE_ALARM);
+	CHECK_U64(id, SUPPRESS_NONE);
+	CHECK_OK(suppressions_match(set, thread, 3, SUPPRESS_REACHABLE, &id));
+	CHECK_U64(suppressions_get(set, id)->origin, SUPPRESS_LIBRARY_OWN);
 }
 
 TAP_MAIN
