@@ -43,12 +43,13 @@ static void way_never_joined(void)
 	for (int i = 0; i < 3; i++)
 		pthread_create(&threads[i], NULL, work, &ids[i]);
 	for (int i = 0; i < 3; i++) {
-		char path[64] = "/proc";
-		while (access(path, F_OK) == 0) {
+		char path[64];
+		pid_t id;
+		while ((id = *(volatile pid_t *)&ids[i]) == 0)
 			usleep(100);
-			snprintf(path, sizeof(path), "/proc/self/task/%d",
-				(int)*(volatile pid_t *)&ids[i]);
-		}
+		snprintf(path, sizeof(path), "/proc/self/task/%d", (int)id);
+		while (access(path, F_OK) == 0)
+			usleep(100);
 	}
 }
 
