@@ -59,6 +59,9 @@ static const struct built_in {
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "thread-storage", "fun:calloc\n...\nfun:_dl_allocate_tls",
 		"the tables of threads' storage, of threads that run or that libc keeps the stacks "
 		"of"},
+	{SUPPRESS_LIBRARY_OWN, IN_TREE | LARGE, "late-thread-storage",
+		"fun:*alloc\nobj:*/ld-linux*.so.?\n...\nfun:__tls_get_addr",
+		"thread-local storage of libraries that were loaded late"},
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "exception-pool",
 		"fun:malloc\nobj:*/libstdc++.so*\nobj:*/ld-linux*.so.?",
 		"libstdc++'s reserve for exceptions without memory"},

@@ -141,7 +141,7 @@ def no_answer_needs_debug_files(folder):
             judge(0, path, "--max-never-freed", "0", *debug)
 
 
-KEPT = ("threads", "passwd", "passwd-id", "group", "address", "numeric", "host", "service", "library", "library-error", "iconv",
+KEPT = ("threads", "passwd", "passwd-id", "group", "address", "numeric", "host", "service", "library", "late-storage", "library-error", "iconv",
         "locale", "wide", "zone", "local-time", "named-zone", "environment")
 
 

@@ -98,6 +98,14 @@ static void way_library(void)
 	dlopen("libz.so.1", RTLD_NOW);
 }
 
+/* libstdc++ has a pair of words for each thread. */
+static void way_late_storage(void)
+{
+	void *library = dlopen("libstdc++.so.6", RTLD_NOW);
+	void *(*globals)(void) = (void *(*)(void))dlsym(library, "__cxa_get_globals");
+	globals();
+}
+
 static void way_library_error(void)
 {
 	dlopen("/nonexistent/library.so", RTLD_NOW);
@@ -160,6 +168,7 @@ static const struct way {
 	{"host", way_host},
 	{"service", way_service},
 	{"library", way_library},
+	{"late-storage", way_late_storage},
 	{"library-error", way_library_error},
 	{"iconv", way_iconv},
 	{"locale", way_locale},
