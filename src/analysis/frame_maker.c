@@ -204,9 +204,10 @@ struct error *frame_maker_add_given(
 	};
 	const struct module *module = model_module(maker->model, node.module);
 	add_module(&frame, module);
-	/* Without its range nothing is known of where in the file that is. */
-	if (frame.module && module->end && !run->no_address)
+	bool placed = frame.module && module->end && module->end != UINT64_MAX && !run->no_address;
+	if (placed)
 		frame.offset = lookup_address(maker->model, node) - module->bias;
+	frame.unplaced = frame.module && !placed;
 	for (uint32_t i = 0; i < run->count; i++) {
 		const struct given_frame *given = &run->frames[i];
 		frame.raw_name = given->raw_name;

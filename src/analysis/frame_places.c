@@ -27,9 +27,9 @@ struct error *frame_places_add(struct place_map *places, struct shown_frame *fra
 		.function = frame->function ? frame->function : "",
 		.file = frame->file ? frame->file : "",
 		.module = frame->module_path ? frame->module_path : "",
-		.address = frame->function ? 0
-			   : frame->module ? frame->offset
-					   : frame->address,
+		.address = frame->function                     ? 0
+			   : frame->module && !frame->unplaced ? frame->offset
+							       : frame->address,
 		.line = frame->line,
 		.inlined = frame->inlined,
 	};

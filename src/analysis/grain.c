@@ -287,7 +287,7 @@ static void add_place(struct text *text, enum grain grain, const struct spot *sp
 	}
 	if (grain == GRAIN_ADDRESSES && frame->function && (frame->offset || frame->address))
 		text_printf(text, "%s0x%" PRIx64, joint,
-			frame->module ? frame->offset : frame->address);
+			frame->module && !frame->unplaced ? frame->offset : frame->address);
 }
 
 void spot_add_label(struct text *text, enum grain grain, const struct spot *spot)

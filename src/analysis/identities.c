@@ -219,9 +219,10 @@ static struct error *describe(struct identities *names, const struct side *side,
 	bool same = frame->module_path && is_same_file(names, ret->module);
 	ret->same_file = same;
 	if (!frame->function) {
-		ret->offset = same                                           ? frame->offset + 1
-			      : !frame->module_path && names->same_recording ? frame->address
-									     : 0;
+		bool placed = frame->module_path && !frame->unplaced;
+		ret->offset = same && placed                     ? frame->offset + 1
+			      : !placed && names->same_recording ? frame->address
+								 : 0;
 		return NULL;
 	}
 	text_clear(&names->text);

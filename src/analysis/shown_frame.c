@@ -50,6 +50,10 @@ void shown_frame_add_code(struct text *text, const struct shown_frame *frame)
 {
 	if (frame->function)
 		text_add(text, frame->function);
+	else if (frame->module && frame->unplaced && frame->address)
+		text_printf(text, "0x%" PRIx64 " in %s", frame->address, frame->module);
+	else if (frame->module && frame->unplaced)
+		text_add(text, frame->module);
 	else if (frame->module)
 		text_printf(text, "%s+0x%" PRIx64, frame->module, frame->offset);
 	else

@@ -43,6 +43,7 @@ struct shown_frame {
 	bool given;      /* the source itself names it, with a file or without */
 	bool names_call; /* in the source the address is one less */
 	bool by_name;    /* of a profile in which functions are told apart by name alone */
+	bool unplaced;   /* where the module was is not known: its offset is 0, and says nothing */
 };
 
 DEFINE_VEC(frame_vec, const struct shown_frame *)
@@ -53,7 +54,8 @@ static inline const char *shown_frame_plain(const struct shown_frame *frame)
 	return frame->plain ? frame->plain : frame->function;
 }
 
-/* Adds the function, or what is known instead: "libfoo.so+0x12ab", "0x7f…" of code in no file. */
+/* Adds the function, or what is known instead: "libfoo.so+0x12ab", "0x7f…" of code in no
+ * file, "0x7f… in libfoo.so" where it is not known where that was. */
 void shown_frame_add_code(struct text *text, const struct shown_frame *frame);
 /* The same as people read it: names are brief, and from outside (text_add_shown()). */
 void shown_frame_add_shown(struct text *text, const struct shown_frame *frame);

@@ -89,7 +89,8 @@ static void add_caller(struct writing *at, const struct shown_frame *frame)
 		text_add(text, path);
 		text_add_char(text, ':');
 	}
-	add_number(text, "[", placed ? frame->offset + 1 : frame->address);
+	bool has_offset = placed && !frame->unplaced;
+	add_number(text, "[", has_offset ? frame->offset + 1 : frame->address);
 	text_add(text, "] ");
 }
 

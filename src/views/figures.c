@@ -83,5 +83,5 @@ void json_put_spot(struct json *json, enum grain grain, const struct spot *spot)
 	json_put_string(json, "module", frame ? frame->module_path : NULL);
 	bool has_offset = grain == GRAIN_ADDRESSES || (has_function && frame && !frame->function);
 	json_put_hexadecimal(json, "offset", frame ? frame->offset : 0,
-		frame && has_offset && frame->module != NULL);
+		frame && has_offset && frame->module && !frame->unplaced);
 }

@@ -39,6 +39,19 @@ def budget(path, status, *limits):
 
 
 @TESTS.test
+def unknown_places(folder):
+    """heaptrack's files don't say where a library was: its code without a name has an address, and no offset in a file"""
+    path = folder / "heaptrack.app"
+    path.write_text("v 10400 3\nX ./app\ns e /opt/libown.so\ni 7f190b0a3120 1\nt 1 0\na 3e8 1\n+ 0\n", encoding="ascii")
+    text = hw.ask("report", path)
+    hw.need("0x7f190b0a3120 in libown.so" in text and "libown.so+0x" not in text, text)
+    frame = hw.report(path)["top"]["never_freed"][0]["stack"][0]
+    hw.need(frame["address"] == "0x7f190b0a3120" and frame["offset"] is None, f"{frame}")
+    dump = hw.ask("export", "--format", "mtrace", path)
+    hw.need("/opt/libown.so:[0x7f190b0a3120]" in dump, dump)
+
+
+@TESTS.test
 def massif_end(folder):
     """What Massif's last snapshot has is judged, with or without a tree, and the peak is the largest of all"""
     grown = massif(folder, "grown.out", snapshot(0, 0, 0), snapshot(1, 10, 82000, tree(82000)), snapshot(2, 20, 322000))

@@ -8,13 +8,13 @@ import io
 import json
 import os
 import re
+import resource
 import select
 import shutil
 import signal
 import subprocess
 import sys
 import tarfile
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
@@ -426,6 +426,12 @@ def pax_header(size):
     return info.tobuf(tarfile.GNU_FORMAT)
 
 
+def cpu_seconds():
+    """Of all children that have ended: what a busy machine does not change."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 @TESTS.test
 def hostile_bundles(folder):
     """Paths that leave, links, devices, names twice, bombs, damage: exit 3 with a reason, nothing written elsewhere"""
@@ -435,13 +441,13 @@ def hostile_bundles(folder):
     for name, data, reason in hostile(folder):
         (folder / "h.tar").write_bytes(data)
         before = sorted(path.name for path in folder.iterdir())
-        begun = time.monotonic()
+        used = cpu_seconds()
         ended = hw.run(["sh", "-c", f"ulimit -v 2000000; exec {hw.HEAPWISE} report {folder}/h.tar"]
                        if os.environ.get("HW_SANITIZERS", "none") == "none" else [hw.HEAPWISE, "report", folder / "h.tar"],
                        env=hw.clean_environment(HOME=home, XDG_STATE_HOME=home / "state"))
         hw.need(ended.status == 3 and reason in ended.errors and "h.tar" in ended.errors, f"{name}: {ended}")
         hw.need("\x1b" not in ended.errors, f"{name}: {ended}")
-        hw.need(time.monotonic() - begun < 30, f"{name} took {time.monotonic() - begun:.1f} s")
+        hw.need(cpu_seconds() - used < 30, f"{name} took {cpu_seconds() - used:.1f} s of CPU time")
         hw.need(sorted(path.name for path in folder.iterdir()) == before, f"{name}: {sorted(folder.iterdir())}")
         left = [path for path in home.rglob("*") if path.is_file()]
         hw.need(not left, f"{name}: {left}")

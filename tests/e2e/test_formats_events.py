@@ -88,9 +88,9 @@ def their_stacks(folder, path, cost):
 
 def plain(frame):
     """A name without its arguments; an address as what it returns to."""
-    address = re.fullmatch(r"(?:.*\+)?0x([0-9a-f]+)", frame)
+    address = re.fullmatch(r"(?:.*\+)?0x([0-9a-f]+)(?: in .*)?", frame)
     if address:
-        return int(address[1], 16) + ("+" in frame)
+        return int(address[1], 16) + ("+0x" in frame)
     return frame
 
 
