@@ -80,6 +80,22 @@ def allocators_own(folder):
                     f"{library}, {program}: {lost} {hw.ask('leaks', folder / 'x.hpw')}")
 
 
+def check_unharmed(folder, library, *arguments):
+    if not library.exists():
+        raise hw.Skip(f"{library} is not installed")
+    env = hw.clean_environment(LD_PRELOAD=library)
+    ended = hw.record([hw.ANSWERS / "keeps_contents", *arguments], folder / "x.hpw", options=("-q", "--leak-check"), env=env)
+    hw.need(ended.status == 0, str(ended))
+    found = leaks(folder / "x.hpw")["summary"]["definite"]
+    hw.need(found["blocks"] >= 100, f"100 blocks are lost: {found}")
+
+
+TESTS.add("To clear memory does not harm an allocator that looks for writes beyond blocks",
+          lambda folder: check_unharmed(folder, LIBRARIES / "libtcmalloc_minimal_debug.so.4"))
+TESTS.add("To clear memory does not harm an allocator that has four functions and no more",
+          lambda folder: check_unharmed(folder, hw.ANSWERS / "libplain_allocator.so", "unaligned"))
+
+
 @TESTS.test
 def uncleared(folder):
     """Whether memory was cleared is said, in text and in JSON"""

@@ -4,7 +4,8 @@
  * touch: the block that is being given out, next definitions.
  *
  * Cleared is all that the allocator gave (malloc_usable_size), so that a later realloc finds
- * nothing old behind the requested size: behind what it keeps all is cleared again.
+ * nothing old behind the requested size: behind what it keeps all is cleared again. Of an allocator
+ * that can't be asked only the requested bytes are, and none in realloc, which may have kept them.
  *
  * Large blocks cost most and are mostly clear already, because they are fresh from the kernel; to
  * write to them would even make the program larger. Of those calloc knows better: glibc's leaves
@@ -35,6 +36,10 @@ bool rt_clears;
 
 static struct rt_real plain; /* what stood in rt_real before */
 static bool is_clib, calloc_is_wise;
+/* The allocator was seen to give more than was asked for, as those do that have classes of sizes.
+ * One that looks for writes beyond blocks gives exactly what was asked for; of aligned blocks
+ * tcmalloc's for debugging says that more is there than there is. */
+static bool rounds;
 
 /* Sixteen bytes at any address that is a multiple of 8. */
 typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
@@ -92,6 +97,12 @@ static inline uint64_t chunk_of(const void *block)
 	return ((const uint64_t __attribute__((may_alias)) *)block)[-1];
 }
 
+/* Whether room_of() knows more than the size it is told. */
+static inline bool is_measured(void)
+{
+	return is_clib || (plain.malloc_usable_size && !rt_here.asks);
+}
+
 /* What the allocator gave for a block of that size: of glibc's read where its function would look,
  * since it is asked of each block. tcmalloc's answer to the first such question
  * allocates, by operator new: that is ours and not the program's. */
@@ -99,7 +110,7 @@ static inline size_t room_of(void *block, size_t size)
 {
 	if (rt_likely(is_clib && !(chunk_of(block) & CHUNK_MMAPPED)))
 		return (chunk_of(block) & ~CHUNK_FLAGS) - 8;
-	if (!plain.malloc_usable_size || rt_here.asks)
+	if (!is_measured())
 		return size;
 	rt_here.asks = !is_clib;
 	size_t room = plain.malloc_usable_size(block);
@@ -114,8 +125,22 @@ static bool is_fresh_mapping(const void *block)
 
 static inline void *given(void *block, size_t size)
 {
-	if (rt_likely(block && !is_fresh_mapping(block)))
-		clear(block, room_of(block, size));
+	if (rt_likely(block && !is_fresh_mapping(block))) {
+		size_t room = room_of(block, size);
+		if (rt_unlikely(
+			    room > size && !is_clib && !__atomic_load_n(&rounds, __ATOMIC_RELAXED)))
+			__atomic_store_n(&rounds, true, __ATOMIC_RELAXED);
+		clear(block, room);
+	}
+	return block;
+}
+
+/* The same of an aligned form. */
+static void *given_aligned(void *block, size_t size)
+{
+	bool known = is_clib || __atomic_load_n(&rounds, __ATOMIC_RELAXED);
+	if (block && !is_fresh_mapping(block))
+		clear(block, known ? room_of(block, size) : size);
 	return block;
 }
 
@@ -140,6 +165,8 @@ static void *clearing_realloc(void *block, size_t size)
 {
 	if (!block)
 		return clearing_malloc(size);
+	if (!is_measured())
+		return plain.realloc(block, size); /* how much of it is kept is not known */
 	size_t before = room_of(block, 0);
 	char *moved = plain.realloc(block, size);
 	if (!moved || !size)
@@ -163,35 +190,37 @@ static int clearing_posix_memalign(void **ret, size_t alignment, size_t size)
 {
 	int error = plain.posix_memalign(ret, alignment, size);
 	if (!error)
-		given(*ret, size);
+		given_aligned(*ret, size);
 	return error;
 }
 
 static void *clearing_aligned_alloc(size_t alignment, size_t size)
 {
-	return given(plain.aligned_alloc(alignment, size), size);
+	return given_aligned(plain.aligned_alloc(alignment, size), size);
 }
 
 static void *clearing_memalign(size_t alignment, size_t size)
 {
-	return given(plain.memalign(alignment, size), size);
+	return given_aligned(plain.memalign(alignment, size), size);
 }
 
 static void *clearing_valloc(size_t size)
 {
-	return given(plain.valloc(size), size);
+	return given_aligned(plain.valloc(size), size);
 }
 
 static void *clearing_pvalloc(size_t size)
 {
-	return given(plain.pvalloc(size), size);
+	return given_aligned(plain.pvalloc(size), size);
 }
 
-void rt_clear_wrap(struct rt_real *real, bool clib, bool wise)
+void rt_clear_wrap(struct rt_real *real, bool clib, bool wise, bool measures)
 {
 	is_clib = clib;
 	calloc_is_wise = wise;
 	plain = *real;
+	if (!measures)
+		plain.malloc_usable_size = NULL;
 	real->malloc = clearing_malloc;
 	real->calloc = clearing_calloc;
 	real->realloc = clearing_realloc;
@@ -218,6 +247,6 @@ void *(*rt_clear_allocator(void))(size_t)
 
 void rt_clear_given(void *block, size_t size)
 {
-	if (rt_clears)
-		given(block, size);
+	if (rt_clears && block)
+		clear(block, size); /* realloc gets no such block */
 }

@@ -26,8 +26,9 @@ extern bool rt_clears;
 void rt_clear_prepare(const struct hw_shm *shm);
 
 /* Puts the functions that clear in the place of those just resolved; `clib`: malloc is libc's,
- * `wise`: calloc knows which memory is clear already. */
-void rt_clear_wrap(struct rt_real *real, bool clib, bool wise);
+ * `wise`: calloc knows which memory is clear already, `measures`: malloc_usable_size is of the
+ * allocator that malloc is of. */
+void rt_clear_wrap(struct rt_real *real, bool clib, bool wise, bool measures);
 
 /* The malloc that is called in the end. */
 void *(*rt_clear_allocator(void))(size_t);

@@ -283,13 +283,16 @@ static bool cxx_is_plain(void)
 	return true;
 }
 
-/* What comes from here is to be clear. tcmalloc's calloc writes to all that it gives. */
+/* What comes from here is to be clear. tcmalloc's calloc writes to all that it gives; one of which
+ * nothing is known may call malloc, by its public name, which is ours. */
 static void wrap_clearing(struct rt_real *r)
 {
-	const char *object = "";
+	const char *object = "", *measurer = NULL;
 	rt_real_next("malloc", &object);
+	rt_real_next("malloc_usable_size", &measurer);
 	bool clib = named(object, "libc.so") || named(object, "libc-");
-	rt_clear_wrap(r, clib, !named(object, "libtcmalloc"));
+	bool wise = clib || named(object, "libjemalloc") || named(object, "libmimalloc");
+	rt_clear_wrap(r, clib, wise, object == measurer);
 }
 
 void rt_real_resolve(void)
