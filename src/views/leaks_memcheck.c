@@ -36,12 +36,13 @@ static void add_amount(struct text *out, uint64_t bytes, uint64_t blocks)
 	text_add(out, " blocks");
 }
 
-/* What the program had called: until the search, if it went on after it. */
+/* What the program had called until the search: what is said to be in use was so then, and libc may
+ * have freed some of it after that. */
 static struct totals totals_until(const struct leaks_page *page)
 {
 	struct totals totals = *model_totals(page->model);
 	const struct leak_search *search = page->leaks.searched ? page->leaks.search : NULL;
-	if (search && search->moment != LEAK_AT_EXIT && search->allocations) {
+	if (search && search->allocations) {
 		totals.allocations = search->allocations;
 		totals.frees = search->frees;
 		totals.allocated_bytes = search->allocated_bytes;

@@ -97,6 +97,15 @@ TESTS.add("To clear memory does not harm an allocator that has four functions an
 
 
 @TESTS.test
+def exit_handlers(folder):
+    """Libc's blocks of exit handlers, which it frees last, are nobody's leak, and no block is freed twice in the sums"""
+    found = lost(folder, "early_handlers")
+    text = hw.ask("leaks", folder / "x.hpw", "--format=memcheck", "--show-leak-kinds=all")
+    usage = re.search(r"total heap usage: (\d+) allocs, (\d+) frees", text)
+    hw.need(found == 0 and usage and usage[1] == usage[2] != "0" and "All heap blocks were freed" in text, text)
+
+
+@TESTS.test
 def uncleared(folder):
     """Whether memory was cleared is said, in text and in JSON"""
     lost(folder, "stale_words")

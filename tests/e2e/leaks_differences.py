@@ -26,6 +26,10 @@ MEMCHECK = {
         "--run-libc-freeres=no",
         [Moved("in_libc_buffer", "reachable", "definite", None)],
     ),
+    "thread_result": (
+        "it knows no thread-local memory: that of a thread which has ended stays mapped until somebody joins it",
+        [Moved("in_local", "definite", "reachable", None)],
+    ),
     "tls_dynamic": (
         "it knows no thread-local memory: that of libraries is a block of the loader's, which a thread's table holds, "
         "which is another block that the thread holds in the middle",
