@@ -159,10 +159,52 @@ static bool mark_from(struct search *s, enum search_kind kind)
 	return true;
 }
 
+/* How far, in words that hold blocks and in bytes, what belongs together in a root stands. */
+#define BESIDE_WORDS 8u
+#define BESIDE_BYTES 64u
+
+/*
+ * Whether a word that leads to the start of a block is rather the end of the block before: that
+ * ends there, and a word beside leads to it, as in a stream or a vector.
+ */
+static bool is_end(const struct search *s, size_t which)
+{
+	const struct graph_roots *roots = &s->graph.roots;
+	const struct graph_root *root = &roots->data[which];
+	uint32_t block = GRAPH_BLOCK(root->edge);
+	size_t from = which > BESIDE_WORDS ? which - BESIDE_WORDS : 0;
+	if (root->edge & GRAPH_INTERIOR || !block)
+		return false;
+	for (size_t i = from; i < roots->len && i <= which + BESIDE_WORDS; i++) {
+		const struct graph_root *beside = &roots->data[i];
+		if (GRAPH_BLOCK(beside->edge) == block - 1 && beside->root == root->root &&
+			beside->address + BESIDE_BYTES >= root->address &&
+			beside->address <= root->address + BESIDE_BYTES)
+			return space_address(&s->space, block - 1) +
+				       space_size(&s->space, block - 1) ==
+			       space_address(&s->space, block);
+	}
+	return false;
+}
+
+/* What else leads to starts is followed first. */
+static bool mark_ends(struct search *s)
+{
+	for (size_t i = 0; i < s->graph.roots.len; i++) {
+		const struct graph_root *root = &s->graph.roots.data[i];
+		struct link link = {root->edge, root->offset, SPACE_NONE, SEARCH_NO_GROUP, root};
+		if (is_end(s, i) && !follow(s, &link, SEARCH_REACHABLE))
+			return false;
+	}
+	return mark_from(s, SEARCH_REACHABLE);
+}
+
 static bool mark_roots(struct search *s, enum search_kind kind)
 {
 	for (size_t i = 0; i < s->graph.roots.len; i++) {
 		const struct graph_root *root = &s->graph.roots.data[i];
+		if (kind == SEARCH_REACHABLE && is_end(s, i))
+			continue;
 		struct link link = {root->edge, root->offset, SPACE_NONE, SEARCH_NO_GROUP, root};
 		if (!follow(s, &link, kind))
 			return false;
@@ -275,7 +317,7 @@ enum search_heuristic search_heuristic_of(const struct search *search, uint32_t 
 
 bool search_mark(struct search *s)
 {
-	bool ok = mark_roots(s, SEARCH_REACHABLE) && mark_from(s, SEARCH_REACHABLE);
+	bool ok = mark_roots(s, SEARCH_REACHABLE) && mark_from(s, SEARCH_REACHABLE) && mark_ends(s);
 	if (!s->options.starts_only)
 		ok = ok && mark_roots(s, SEARCH_POSSIBLE) && mark_interiors(s) &&
 		     mark_from(s, SEARCH_POSSIBLE);

@@ -106,6 +106,19 @@ def exit_handlers(folder):
 
 
 @TESTS.test
+def ends_of_buffers(folder):
+    """A pointer to the end of one block, which is the start of the next one, holds it for want of another holder alone"""
+    for allocator in (name for name, library in ALLOCATORS.items() if not library or (LIBRARIES / library).exists()):
+        lost(folder, "beside_buffer", allocator=allocator)
+        found = leaks(folder / "x.hpw", "--show-leak-kinds", "reachable", "--run-libc-freeres=no")
+        held = {}
+        for row in found["records"]:
+            for way in row["held_by"] if row["bytes"] == 4096 * row["blocks"] else ():
+                held[way["root"]["name"]] = held.get(way["root"]["name"], 0) + way["blocks"]
+        hw.need(held.pop("table", 0) == 16 and sum(held.values()) == 1, f"{allocator}: {held} {hw.ask('leaks', folder / 'x.hpw')}")
+
+
+@TESTS.test
 def uncleared(folder):
     """Whether memory was cleared is said, in text and in JSON"""
     lost(folder, "stale_words")
