@@ -70,13 +70,21 @@ static uint64_t age_of(void *context, uint64_t address)
 	return live_find(context, address, &block) ? block.number << 16 | block.thread : UINT64_MAX;
 }
 
+static bool is_array(void *context, uint32_t site)
+{
+	const struct tally *tally = context;
+	enum hw_alloc_kind kind = tally->sites[site].kind;
+	return kind == HW_NEW_ARRAY || kind == HW_NEW_ARRAY_NOTHROW;
+}
+
 static struct error *run(const struct leak_asked *asked, const struct leak_roots *roots,
 	struct reading *reading, struct search **ret)
 {
 	const struct search_options options = {
 		.alignment = asked->check.alignment ? asked->check.alignment : 8,
 		.heuristics = asked->check.heuristics,
-		.empty_arrays = true,
+		.is_array = is_array,
+		.is_array_context = (void *)asked->place.tally,
 		.maps = roots->maps.data,
 		.map_count = roots->maps.len,
 		.age = age_of,

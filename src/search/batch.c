@@ -62,10 +62,11 @@ static uint32_t find_empty_array(const struct graph *graph, uint64_t behind)
 {
 	const struct search_memory *memory = graph->memory;
 	uint64_t distance, number, address = behind - COOKIE_BYTES;
-	if (!graph->empty_arrays || behind % 16 != COOKIE_BYTES || address < graph->space->low)
+	if (!graph->is_array || behind % 16 != COOKIE_BYTES || address < graph->space->low)
 		return SPACE_NONE;
 	uint32_t block = space_find(graph->space, address, &distance);
 	if (block == SPACE_NONE || distance || space_size(graph->space, block) != COOKIE_BYTES ||
+		!graph->is_array(graph->is_array_context, block) ||
 		memory->read(memory->context, address, &number, sizeof(number)) != sizeof(number) ||
 		number)
 		return SPACE_NONE;

@@ -33,8 +33,10 @@ struct graph {
 	const struct space *space;
 	const struct search_memory *memory;
 	unsigned alignment;
-	uint64_t beside_bytes;  /* as in search_options */
-	bool empty_arrays;      /* likewise */
+	uint64_t beside_bytes; /* as in search_options */
+	/* Whether a block may be an array of operator new[]; NULL: none. For several threads. */
+	bool (*is_array)(const void *context, uint32_t block);
+	const void *is_array_context;
 	struct space_u32 heads; /* of each block: its first edge; one more at the end */
 	struct space_u32 edges;
 	/* Two threads read a large heap, each its part of the blocks: the first one's edges end

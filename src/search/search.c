@@ -136,6 +136,12 @@ static struct error *read_roots(
 	return error;
 }
 
+static bool is_array(const void *context, uint32_t block)
+{
+	const struct search *s = context;
+	return s->options.is_array(s->options.is_array_context, sites_get(&s->sites, block));
+}
+
 struct error *search_read(struct search *search, const struct search_memory *memory,
 	const struct search_root *roots, size_t root_count)
 {
@@ -144,7 +150,8 @@ struct error *search_read(struct search *search, const struct search_memory *mem
 		memory, s->options.heuristics, s->options.maps, s->options.map_count};
 	graph_init(&s->graph, &s->space, memory, s->options.alignment);
 	s->graph.beside_bytes = s->options.beside_bytes;
-	s->graph.empty_arrays = s->options.empty_arrays;
+	s->graph.is_array = s->options.is_array ? is_array : NULL;
+	s->graph.is_array_context = s;
 	struct error *error = read_blocks(s);
 	if (!error)
 		error = read_roots(s, roots, root_count);

@@ -86,9 +86,11 @@ struct search_options {
 	 * one to its start. NULL: never. */
 	bool (*is_start)(void *context, uint32_t site, uint64_t into);
 	void *is_start_context;
-	/* A pointer behind a block of eight bytes that are 0 points to an array without elements
-	 * (new T[0] of a class with a destructor): it holds the block. */
-	bool empty_arrays;
+	/* Whether blocks of a site may be arrays of operator new[]. A pointer behind such a block
+	 * of eight bytes that are 0 points to an array without elements (new T[0] of a class with a
+	 * destructor), and holds it. Asked by several threads. NULL: never. */
+	bool (*is_array)(void *context, uint32_t site);
+	void *is_array_context;
 	size_t words_fine;     /* 0: SEARCH_WORDS_MOST */
 	size_t groups_most;    /* 0: SEARCH_GROUPS_MAX */
 	uint64_t beside_bytes; /* of blocks, from which on a second thread reads; 0: 2 MiB */

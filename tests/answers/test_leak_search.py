@@ -147,8 +147,9 @@ def without_debug_files(folder):
 
 @TESTS.test
 def empty_array(folder):
-    """A pointer behind new T[0] holds it"""
+    """A pointer behind new T[0] holds it; one behind calloc's eight bytes holds nothing"""
     hw.need(lost(folder, "empty_array") == 0, hw.ask("leaks", folder / "x.hpw"))
+    hw.need(lost(folder, "ends_alone") == 1, hw.ask("leaks", folder / "x.hpw"))
 
 
 def entries(text):
