@@ -165,11 +165,6 @@ static struct error *judge_total(struct judging *judging)
 	struct interval range;
 	bool estimated = interval_of_totals(model_recording(model), metric, totals, &range);
 	take_range(&judging->check, metric_of_totals(metric, totals), estimated, &range);
-	if (metric == METRIC_PEAK_BYTES &&
-		model_recording(model)->peak_most > judging->check.high) {
-		judging->check.high = model_recording(model)->peak_most;
-		judging->check.estimated = true;
-	}
 	decide_plain(judging);
 	return judging->check.exceeded ? blame_rows(judging, metric) : NULL;
 }
@@ -459,6 +454,11 @@ void budget_add_check(struct text *text, const struct budget_check *check)
 		text_printf(text, "; cannot be decided: %s", check->unknown);
 }
 
+bool budget_counts_blocks(const struct budget_check *check, const struct budget_finding *finding)
+{
+	return finding->blocks || !metric_is_bytes(infos[check->rule].metric) || !finding->value;
+}
+
 void budget_add_finding(
 	struct text *text, const struct budget_check *check, const struct budget_finding *finding)
 {
@@ -469,6 +469,8 @@ void budget_add_finding(
 		text_printf(text, " %s", info->noun);
 		return;
 	}
+	if (!budget_counts_blocks(check, finding))
+		return;
 	text_add(text, check->rule == BUDGET_GROWTH ? ", now in " : " in ");
 	text_add_count(text, finding->blocks);
 	text_add(text, finding->blocks == 1 ? " block" : " blocks");

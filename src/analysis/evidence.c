@@ -104,6 +104,12 @@ bool evidence_is_cut_short(const struct model *model)
 	return was_killed(model);
 }
 
+/* Massif's snapshots: one in some time, none at the end. */
+static bool is_of_snapshots(const struct model *model)
+{
+	return strcmp(model_recording(model)->source, "massif") == 0;
+}
+
 static bool is_loaded_apart(const struct model *model)
 {
 	return model_recording(model)->loaded_apart;
@@ -162,6 +168,9 @@ static const struct reason {
 	{was_killed, OF_LIVE, OF_LIVE,
 		"the program was killed by a signal: what it had not freed by then is not what is "
 		"left when it ends by itself"},
+	{is_of_snapshots, OF_PEAK | OF_LIVE | OF_STACKS, OF_LIVE,
+		"Massif takes no snapshot when the program ends, nor one of each peak: what came "
+		"after its last one is not in the file"},
 	{has_lost_events, OF_ALL | OF_STACKS, OF_PEAK | OF_LIVE, "events were lost"},
 	{is_loaded_apart, OF_ALL | OF_STACKS, OF_LIVE,
 		"what libraries allocate and free that were loaded apart (RTLD_DEEPBIND, dlmopen) "

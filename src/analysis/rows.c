@@ -268,6 +268,16 @@ static int compare_ranked(const void *left, const void *right)
 	return (int)x->kind - (int)y->kind;
 }
 
+/* Whether a row has some of it. Files that know bytes and no blocks have 0 of these. */
+static bool has_some(const struct row *row, enum metric metric)
+{
+	enum metric bytes = metric == METRIC_LIVE_BLOCKS   ? METRIC_LIVE_BYTES
+			    : metric == METRIC_KEPT_BLOCKS ? METRIC_KEPT_BYTES
+			    : metric == METRIC_PEAK_BLOCKS ? METRIC_PEAK_BYTES
+							   : metric;
+	return metric_of_site(metric, &row->sums) || metric_of_site(bytes, &row->sums);
+}
+
 struct error *rows_select(
 	const struct rows *rows, enum metric filter, enum metric sort, struct row_list *ret)
 {
@@ -277,7 +287,7 @@ struct error *rows_select(
 	size_t count = 0;
 	for (size_t i = 0; i < rows->rows.len; i++) {
 		const struct row *row = &rows->rows.data[i];
-		if (filter != METRICS && metric_of_site(filter, &row->sums) == 0)
+		if (filter != METRICS && !has_some(row, filter))
 			continue;
 		ranked[count++] = (struct ranked){metric_of_site(sort, &row->sums), row};
 	}

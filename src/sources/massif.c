@@ -35,8 +35,6 @@
 #define BEGINNING "desc: "
 #define LONGEST_LINE (1u << 16)
 #define NS_OF_MS 1000000u
-/* Percents, unless the file says otherwise. */
-#define PEAK_INACCURACY 1.0
 
 enum member { MEMBER_TIME, MEMBER_HEAP, MEMBER_EXTRA, MEMBER_STACKS, MEMBERS };
 
@@ -56,7 +54,6 @@ struct reading {
 	uint64_t most, most_ns;        /* of all snapshots, and when */
 	uint64_t peak_tree;            /* bytes of the peak's tree */
 	uint64_t values[MEMBERS];
-	double inaccuracy; /* so many percents may a peak be above what was written of it */
 	char *line;
 	size_t len;
 };
@@ -105,26 +102,12 @@ static struct error *read_command(struct reading *reading)
 			       reading->foreign.model, scan.at, (size_t)(scan.end - scan.at));
 }
 
-/* Massif takes no peak that is less than that above an earlier one: --peak-inaccuracy. */
-static void read_inaccuracy(struct reading *reading)
-{
-	static const char option[] = "--peak-inaccuracy=";
-	const char *given = memmem(reading->line, reading->len, option, strlen(option));
-	reading->inaccuracy = PEAK_INACCURACY;
-	if (given)
-		reading->inaccuracy = strtod(given + strlen(option), NULL);
-	if (!(reading->inaccuracy >= 0 && reading->inaccuracy <= 100))
-		reading->inaccuracy = 100;
-}
-
 static struct error *read_header(struct reading *reading)
 {
 	static const char *const units[] = {"ms", "B", "i"};
 	struct recording *recording = build_recording(reading->foreign.model);
 	struct foreign_scan scan;
 	struct error *error = expect(reading, BEGINNING, &scan);
-	if (!error)
-		read_inaccuracy(reading);
 	if (!error)
 		error = read_command(reading);
 	if (!error)
@@ -339,10 +322,7 @@ static struct error *set_live(struct reading *reading)
 static struct error *set_most(struct reading *reading)
 {
 	struct model *model = reading->foreign.model;
-	struct recording *recording = build_recording(model);
 	build_totals(model)->peak_time_ns = reading->most_ns;
-	recording->peak_most =
-		(uint64_t)((long double)reading->most * (100 + reading->inaccuracy) / 100);
 	if (reading->most <= reading->peak_tree)
 		return NULL;
 	struct site *site;
@@ -354,7 +334,7 @@ static struct error *set_most(struct reading *reading)
 
 static struct error *add_remark(struct reading *reading)
 {
-	char remark[300];
+	char remark[400];
 	uint64_t last = reading->end_number;
 	int len;
 	if (!reading->last.begun)
@@ -362,12 +342,15 @@ static struct error *add_remark(struct reading *reading)
 			"Massif wrote no tree: who allocated what is not known.");
 	else if (reading->last_number == last)
 		len = snprintf(remark, sizeof(remark),
-			"What is live is of snapshot %" PRIu64 ", the last one.", last);
+			"What is live is of snapshot %" PRIu64
+			", the last one: Massif takes none at the program's end.",
+			last);
 	else
 		len = snprintf(remark, sizeof(remark),
-			"What is live is of snapshot %" PRIu64 ", the last one. Who allocated it "
-			"Massif wrote for snapshot %" PRIu64 " at last, which had %" PRIu64
-			" bytes%s.",
+			"What is live is of snapshot %" PRIu64
+			", the last one: Massif takes none at "
+			"the program's end. Who allocated it Massif wrote for snapshot %" PRIu64
+			" at last, which had %" PRIu64 " bytes%s.",
 			last, reading->last_number, reading->last.bytes,
 			has_last_tree(reading) ? ": these places are as of then"
 					       : ": more than there were in the end, so places "

@@ -21,7 +21,12 @@ static struct error *put_finding(
 	json_object_begin(json);
 	json_put_string(json, "fingerprint", text);
 	json_put_u64(json, "value", finding->value);
-	json_put_u64(json, "blocks", finding->blocks);
+	if (budget_counts_blocks(check, finding)) {
+		json_put_u64(json, "blocks", finding->blocks);
+	} else {
+		json_key(json, "blocks");
+		json_null(json);
+	}
 	json_put_string(json, "kind", alloc_kind_name(finding->kind));
 	json_put_frames(json, finding->frames, finding->depth, false);
 	json_object_end(json);

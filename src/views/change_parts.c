@@ -106,13 +106,24 @@ static void add_average(const struct row *row, enum metric metric, struct text *
 	text_add(out, " each");
 }
 
+/* Bytes without blocks are those of a file that counts no blocks. */
+static bool is_counted(const struct row *row, enum metric metric)
+{
+	enum metric other = pairs[metric].other;
+	if (!metric_is_bytes(metric) || metric_is_bytes(other))
+		return true;
+	return metric_of_site(other, &row->sums) || metric_of_site(other, &row->base) ||
+	       (!metric_of_site(metric, &row->sums) && !metric_of_site(metric, &row->base));
+}
+
 void text_change_row(
 	const struct change_look *look, const struct row *row, const char *remark, struct text *out)
 {
 	enum metric metric = look->diff->options.metric;
 	text_printf(out, "%s", remark);
 	add_figure(look, row, metric, "  ", out);
-	add_figure(look, row, pairs[metric].other, ", ", out);
+	if (is_counted(row, metric))
+		add_figure(look, row, pairs[metric].other, ", ", out);
 	add_average(row, metric, out);
 	if (row->sums.kind == KIND_UNKNOWN)
 		text_add(out, "  from\n");

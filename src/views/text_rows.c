@@ -110,9 +110,11 @@ static void add_head(const struct page *page, enum metric metric, uint64_t whole
 	paint_end(out, page->options->colour, paint);
 	add_range(page, metric, row, out);
 	const struct head *head = &heads[metric];
-	text_printf(out, "  %s", head->joint);
-	add_quantity(
-		out, metric_of_site(head->scale, &row->sums), head->scale_one, head->scale_many);
+	if (metric_is_known(head->scale, model_recording(page->model))) {
+		text_printf(out, "  %s", head->joint);
+		add_quantity(out, metric_of_site(head->scale, &row->sums), head->scale_one,
+			head->scale_many);
+	}
 	if (row->sums.kind == KIND_UNKNOWN)
 		text_add(out, "  from\n");
 	else
