@@ -129,6 +129,18 @@ static uid_t user_of(pid_t pid)
 	return stat(path, &st) ? 0 : st.st_uid;
 }
 
+/* In place of `error`: why the mappings of a process can't be read, and what helps. */
+static struct error *maps_unreadable(pid_t process, struct error *error)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d", (int)process);
+	if (access(path, F_OK) == 0)
+		return error_prefix(
+			error, "run as root or as the user of process %d", (int)process);
+	error_destroy(error);
+	return error_create(ERROR_INPUT, "there is no process %d", (int)process);
+}
+
 static struct error *find_session(pid_t process, int *ret)
 {
 	struct asked of = {.pid = process_living_thread(process)};
@@ -138,7 +150,7 @@ static struct error *find_session(pid_t process, int *ret)
 	of.user = user_of(of.pid);
 	struct error *error = process_maps_read(of.pid, &maps);
 	if (error)
-		return error;
+		return maps_unreadable(process, error);
 	find_rings(&maps, &of);
 	process_maps_deinit(&maps);
 	if (!*of.folder)
