@@ -88,6 +88,19 @@ static void add_top_place(const struct facts *facts, enum summary_list list, enu
 	summary_add_place(text, top->place);
 }
 
+/* What libraries keep at the peak is in no list: said where it is more than the list's first has.
+ */
+static void add_libraries_share(const struct facts *facts, struct text *text)
+{
+	const struct row *top = find_top(&facts->summary->lists[SUMMARY_PEAK], METRIC_PEAK_BYTES);
+	uint64_t own = facts->own.peak_bytes;
+	if (own <= (top ? metric_of_site(METRIC_PEAK_BYTES, &top->sums) : 0))
+		return;
+	text_add(text, "; libraries keep ");
+	add_share(text, own, facts->totals->peak_bytes);
+	text_add(text, " of it for themselves");
+}
+
 static void say_nothing_allocated(const struct facts *facts, struct text *text)
 {
 	if (facts->totals->allocations != 0 || facts->recording->range.part ||
@@ -294,9 +307,11 @@ static void say_peak(const struct facts *facts, struct text *text)
 	}
 	if (facts->own.peak_bytes == totals->peak_bytes)
 		text_add(text, ", all of it what libraries keep for themselves");
-	else
+	else {
 		add_top_place(
 			facts, SUMMARY_PEAK, METRIC_PEAK_BYTES, totals->peak_bytes, "it", text);
+		add_libraries_share(facts, text);
+	}
 	text_add(text, ".\n");
 }
 

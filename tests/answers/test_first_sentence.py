@@ -227,6 +227,24 @@ def share_and_list_have_one_base(folder):
 
 
 @TESTS.test
+def peak_names_the_share_of_libraries(folder):
+    """A peak that is mostly what libraries keep is not told by the program's few bytes alone"""
+    for count, share in (("2", "; libraries keep 67% of it for themselves."), ("10", "(peaks_more.c:12).")):
+        path = folder / f"prints{count}.hpw"
+        hw.record([hw.ANSWERS / "peaks_more", count, "0", "words"], path)
+        peak = next(line for line in hw.report(path)["verdict"] if line.startswith("Peak "))
+        hw.need(peak.endswith(share), peak)
+        hw.need(("libraries" in peak) == (count == "2"), peak)
+
+
+@TESTS.test
+def no_process_of_that_number(folder):
+    """A number that no process has is answered as such"""
+    ended = hw.heapwise("leaks", "99999999")
+    hw.need(ended.status == 3 and "there is no process 99999999" in ended.errors, f"{ended}")
+
+
+@TESTS.test
 def growth_leaves_libraries_out(folder):
     """A baseline that wrote nothing: the buffer that a later program has of libc is no growth"""
     path = record(folder, "hello_cxx")
