@@ -306,6 +306,15 @@ bool leak_allocator_data(const struct leak_place *place, struct leak_ranges *ret
 	       add_library_data(place, code, true, ret);
 }
 
+/* What a leaf of its tree spans: 48 bits of addresses in two levels, pages of 4 KiB. */
+#define JEMALLOC_LEAF_BYTES (UINT64_C(1) << 30)
+
+uint64_t leak_key_bytes(const struct leak_place *place)
+{
+	const struct process_map *code = allocator_code(place);
+	return is_library(code) && strstr(code->path, "/libjemalloc") ? JEMALLOC_LEAF_BYTES : 0;
+}
+
 /* alone: of each mapping; false afterwards if it is added. NULL: the allocator is libc's. */
 static struct error *add_books(const struct leak_place *place, bool *alone,
 	const struct leak_ranges *heaps, struct leak_ranges *ret)

@@ -26,4 +26,9 @@ struct error *leak_heaps_find(const struct leak_place *place, struct leak_ranges
  * allocator, nothing. False: no memory. */
 bool leak_allocator_data(const struct leak_place *place, struct leak_ranges *ret);
 
+/* Of which multiples the keys are that an allocator has in thread-local memory: of jemalloc's,
+ * where it looks up extents (rtree_leafkey(), include/jemalloc/internal/rtree.h). 0: none are
+ * known. */
+uint64_t leak_key_bytes(const struct leak_place *place);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/leak_search.h"
+#include "capture/leak_heaps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,7 @@ static struct error *run(const struct leak_asked *asked, const struct leak_roots
 	const struct search_options options = {
 		.alignment = asked->check.alignment ? asked->check.alignment : 8,
 		.heuristics = asked->check.heuristics,
+		.key_bytes = leak_key_bytes(&asked->place),
 		.is_array = is_array,
 		.is_array_context = (void *)asked->place.tally,
 		.maps = roots->maps.data,

@@ -152,6 +152,13 @@ def empty_array(folder):
     hw.need(lost(folder, "ends_alone") == 1, hw.ask("leaks", folder / "x.hpw"))
 
 
+@TESTS.test
+def keys_of_jemalloc(folder):
+    """Addresses that jemalloc rounds to 1 GiB and keeps in thread-local memory hold no block that they point into"""
+    for allocator in ("glibc", "jemalloc"):
+        hw.need(lost(folder, "spans_keys", allocator=allocator) == 1, allocator + hw.ask("leaks", folder / "x.hpw"))
+
+
 def entries(text):
     return re.findall(r"^\s*\{\n.*?^\s*\}\n", text, re.MULTILINE | re.DOTALL)
 
