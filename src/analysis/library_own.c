@@ -215,6 +215,12 @@ void library_own_note(const struct rows *rows, struct text *out)
 		more.live_blocks == 1 ? "counts" : "count");
 }
 
+bool library_own_counts(const struct model *model)
+{
+	const struct recording *recording = model_recording(model);
+	return recording->range.part || recording->snapshot;
+}
+
 void library_own_forget(struct rows *rows)
 {
 	for (size_t i = 0; i < rows->rows.len; i++) {

@@ -36,6 +36,10 @@ struct error *library_own_name(struct suppressions *table, struct resolver *reso
 struct error *library_own_mark(const struct model *model, struct resolver *resolver,
 	uint64_t recordings, struct rows *rows) must_check_;
 
+/* Whether figures are of all blocks, libraries' too: those of a moment, and what another tool wrote
+ * down of a state. Shares and lists are then, too. */
+bool library_own_counts(const struct model *model);
+
 /* Takes the marks back: all blocks count as the program's. */
 void library_own_forget(struct rows *rows);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/profile.h"
 
+#include "analysis/library_own.h"
 #include "analysis/summary.h"
 
 void profile_init(struct profile *profile)
@@ -37,6 +38,8 @@ struct error *profile_build(const struct model *model, bool all_frames, const st
 	struct error *error = resolver_create(model, all_frames, &ret->resolver);
 	if (!error)
 		error = rows_build(model, ret->resolver, &ret->all);
+	if (!error && library_own_counts(model))
+		library_own_forget(&ret->all);
 	if (error)
 		return error;
 	summary_add_notes(model, ret->resolver, &ret->notes);

@@ -71,11 +71,8 @@ static struct error *fill_rows(struct page *page, struct resolver *resolver)
 			page->model, resolver, &page->all);
 	if (error)
 		return error;
-	/* A moment's figures, and those that another tool wrote down, are of all blocks: shares and
-	 * lists, too. */
-	const struct recording *recording = model_recording(page->model);
 	if (page->options->count_libraries ||
-		(!page->view->of_libraries && (recording->range.part || recording->snapshot)))
+		(!page->view->of_libraries && library_own_counts(page->model)))
 		library_own_forget(&page->all);
 	library_own_note(&page->all, &page->notes);
 	summary_add_notes(page->model, resolver, &page->notes);
