@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bundle/pack.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/archive_library.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/packing.h"
@@ -20,55 +19,59 @@
 
 #define PIECE_BYTES ((size_t)256 << 10)
 
-static inline void archive_cleanup(struct archive **archive)
+struct writing {
+	struct archive_library library;
+	struct archive *archive; /* NULL: the library is not loaded */
+};
+
+static void writing_end(struct writing *to)
 {
-	archive_write_free(*archive);
+	if (to->archive)
+		to->library.archive_write_free(to->archive);
 }
 
-static inline void entry_cleanup(struct archive_entry **entry)
+static struct error *not_written(const struct writing *to)
 {
-	archive_entry_free(*entry);
-}
-
-static struct error *not_written(struct archive *archive)
-{
-	const char *why = archive_error_string(archive);
+	const char *why = to->library.archive_error_string(to->archive);
 	return error_create(
 		ERROR_ENVIRONMENT, "cannot be written: %s", why ? why : "out of memory");
 }
 
-static struct error *open_archive(struct archive *archive, const char *path, int fd)
+static struct error *open_archive(const struct writing *to, const char *path, int fd)
 {
+	const struct archive_library *library = &to->library;
 	enum packing packing = packing_by_name(path);
-	bool good = archive_write_set_format_pax_restricted(archive) == ARCHIVE_OK;
+	bool good = library->archive_write_set_format_pax_restricted(to->archive) == ARCHIVE_OK;
 	if (packing == PACKING_GZIP)
-		good = good && archive_write_add_filter_gzip(archive) == ARCHIVE_OK;
+		good = good && library->archive_write_add_filter_gzip(to->archive) == ARCHIVE_OK;
 	else if (packing == PACKING_ZSTD)
-		good = good && archive_write_add_filter_zstd(archive) == ARCHIVE_OK;
-	good = good && archive_write_open_fd(archive, fd) == ARCHIVE_OK;
-	return good ? NULL : not_written(archive);
+		good = good && library->archive_write_add_filter_zstd(to->archive) == ARCHIVE_OK;
+	good = good && library->archive_write_open_fd(to->archive, fd) == ARCHIVE_OK;
+	return good ? NULL : not_written(to);
 }
 
 static struct error *begin_entry(
-	struct archive *archive, const char *to, uint64_t bytes, const struct timespec *changed)
+	const struct writing *to, const char *place, uint64_t bytes, const struct timespec *changed)
 {
-	_cleanup_(entry_cleanup) struct archive_entry *entry = archive_entry_new();
+	const struct archive_library *library = &to->library;
+	struct archive_entry *entry = library->archive_entry_new();
 	if (!entry)
 		return error_no_memory();
-	archive_entry_set_pathname(entry, to);
-	archive_entry_set_filetype(entry, AE_IFREG);
-	archive_entry_set_perm(entry, 0600);
-	archive_entry_set_size(entry, (int64_t)bytes);
-	archive_entry_set_mtime(entry, changed->tv_sec, changed->tv_nsec);
+	library->archive_entry_set_pathname(entry, place);
+	library->archive_entry_set_filetype(entry, AE_IFREG);
+	library->archive_entry_set_perm(entry, 0600);
+	library->archive_entry_set_size(entry, (int64_t)bytes);
+	library->archive_entry_set_mtime(entry, changed->tv_sec, changed->tv_nsec);
 	/* A warning: the name is no UTF-8, and stays as it is. */
-	int written = archive_write_header(archive, entry);
-	return written == ARCHIVE_OK || written == ARCHIVE_WARN ? NULL : not_written(archive);
+	int written = library->archive_write_header(to->archive, entry);
+	library->archive_entry_free(entry);
+	return written == ARCHIVE_OK || written == ARCHIVE_WARN ? NULL : not_written(to);
 }
 
-static struct error *write_piece(struct archive *archive, const void *data, size_t len)
+static struct error *write_piece(const struct writing *to, const void *data, size_t len)
 {
-	la_ssize_t written = len ? archive_write_data(archive, data, len) : 0;
-	return written == (la_ssize_t)len ? NULL : not_written(archive);
+	la_ssize_t written = len ? to->library.archive_write_data(to->archive, data, len) : 0;
+	return written == (la_ssize_t)len ? NULL : not_written(to);
 }
 
 static struct error *has_changed(const struct bundle_file *file)
@@ -76,7 +79,7 @@ static struct error *has_changed(const struct bundle_file *file)
 	return error_create(ERROR_INPUT, "%s: was changed while it was packed", file->from);
 }
 
-static struct error *copy_bytes(struct archive *archive, int fd, const struct bundle_file *file)
+static struct error *copy_bytes(const struct writing *to, int fd, const struct bundle_file *file)
 {
 	_cleanup_free_ char *piece = malloc(PIECE_BYTES);
 	struct error *error = piece ? NULL : error_no_memory();
@@ -91,13 +94,14 @@ static struct error *copy_bytes(struct archive *archive, int fd, const struct bu
 			break;
 		done += (uint64_t)some;
 		error = done > file->bytes ? has_changed(file)
-					   : write_piece(archive, piece, (size_t)some);
+					   : write_piece(to, piece, (size_t)some);
 	}
 	return error || done == file->bytes ? error : has_changed(file);
 }
 
 /* `undated`: when it was changed is not told. */
-static struct error *add_file(struct archive *archive, const struct bundle_file *file, bool undated)
+static struct error *add_file(
+	const struct writing *to, const struct bundle_file *file, bool undated)
 {
 	struct stat status;
 	_cleanup_close_ int fd = open(file->from, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -107,8 +111,8 @@ static struct error *add_file(struct archive *archive, const struct bundle_file 
 		return has_changed(file);
 	const struct timespec never = {.tv_sec = 0};
 	struct error *error =
-		begin_entry(archive, file->to, file->bytes, undated ? &never : &status.st_mtim);
-	return error ? error : copy_bytes(archive, fd, file);
+		begin_entry(to, file->to, file->bytes, undated ? &never : &status.st_mtim);
+	return error ? error : copy_bytes(to, fd, file);
 }
 
 static bool add_to_text(void *ctx, const char *data, size_t len)
@@ -118,7 +122,7 @@ static bool add_to_text(void *ctx, const char *data, size_t len)
 	return !text->failed;
 }
 
-static struct error *add_manifest(struct archive *archive, const struct bundle_manifest *manifest)
+static struct error *add_manifest(const struct writing *to, const struct bundle_manifest *manifest)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
@@ -131,24 +135,28 @@ static struct error *add_manifest(struct archive *archive, const struct bundle_m
 		return error_no_memory();
 	/* When anything was made is nobody's business in an anonymous one. */
 	struct timespec now = {.tv_sec = manifest->anonymous ? 0 : time(NULL)};
-	struct error *error = begin_entry(archive, BUNDLE_MANIFEST, text.len, &now);
-	return error ? error : write_piece(archive, text.data, text.len);
+	struct error *error = begin_entry(to, BUNDLE_MANIFEST, text.len, &now);
+	return error ? error : write_piece(to, text.data, text.len);
 }
 
 static struct error *write_archive(const struct bundle_manifest *manifest, const char *path, int fd)
 {
 	_cleanup_(charset_end) struct charset charset = charset_begin();
-	_cleanup_(archive_cleanup) struct archive *archive = archive_write_new();
 	(void)charset;
-	if (!archive)
+	_cleanup_(writing_end) struct writing to = {.archive = NULL};
+	struct error *error = archive_library_load(&to.library);
+	if (error)
+		return error;
+	to.archive = to.library.archive_write_new();
+	if (!to.archive)
 		return error_no_memory();
-	struct error *error = open_archive(archive, path, fd);
+	error = open_archive(&to, path, fd);
 	if (!error)
-		error = add_manifest(archive, manifest);
+		error = add_manifest(&to, manifest);
 	for (size_t i = 0; i < manifest->files.len && !error; i++)
-		error = add_file(archive, &manifest->files.data[i], manifest->anonymous);
-	if (!error && archive_write_close(archive) != ARCHIVE_OK)
-		error = not_written(archive);
+		error = add_file(&to, &manifest->files.data[i], manifest->anonymous);
+	if (!error && to.library.archive_write_close(to.archive) != ARCHIVE_OK)
+		error = not_written(&to);
 	return error;
 }
 

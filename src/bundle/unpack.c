@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bundle/unpack.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/archive_library.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/packing.h"
@@ -28,8 +27,9 @@
 #define MANIFEST_BYTES_MAX ((size_t)16 << 20)
 
 struct unpacking {
-	struct archive *archive;
-	const char *name; /* of the bundle */
+	struct archive_library library;
+	struct archive *archive; /* NULL: the library is not loaded */
+	const char *name;        /* of the bundle */
 	int folder;
 	uint64_t packed_bytes, bytes, bytes_max;
 	size_t entries, folders;
@@ -37,11 +37,6 @@ struct unpacking {
 	char *manifest; /* NULL: it did not come yet */
 	size_t manifest_len;
 };
-
-static inline void archive_cleanup(struct archive **archive)
-{
-	archive_read_free(*archive);
-}
 
 /* The first block of what is packed in the file; false: there is none. */
 static bool read_block(int fd, uint8_t block[BLOCK_BYTES])
@@ -74,9 +69,9 @@ bool bundle_recognise(const char *path)
 
 static struct error *damaged(const struct unpacking *at)
 {
-	const char *why = archive_error_string(at->archive);
+	const char *why = at->library.archive_error_string(at->archive);
 	return error_create(ERROR_INPUT, "%s: offset %" PRId64 ": is damaged: %s", at->name,
-		archive_filter_bytes(at->archive, -1), why ? why : "it can't be read");
+		at->library.archive_filter_bytes(at->archive, -1), why ? why : "it can't be read");
 }
 
 static struct error *refused(const struct unpacking *at, const char *path, const char *why)
@@ -125,7 +120,7 @@ static struct error *count_bytes(struct unpacking *at, const char *path, size_t 
 static struct error *copy_bytes(struct unpacking *at, const char *path, int fd)
 {
 	for (;;) {
-		la_ssize_t len = archive_read_data(at->archive, at->piece, PIECE_BYTES);
+		la_ssize_t len = at->library.archive_read_data(at->archive, at->piece, PIECE_BYTES);
 		if (len == ARCHIVE_RETRY)
 			continue;
 		if (len < 0)
@@ -157,9 +152,10 @@ static struct error *unpack_file(
 			ERROR_ENVIRONMENT, errno, "%s: cannot unpack %s", at->name, path);
 	error = copy_bytes(at, path, fd);
 	/* Sources that are newer than the recording are told by that. */
-	const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
-		{archive_entry_mtime(entry), archive_entry_mtime_nsec(entry)}};
-	if (!error && archive_entry_mtime_is_set(entry))
+	const struct timespec times[2] = {
+		{.tv_nsec = UTIME_OMIT}, {at->library.archive_entry_mtime(entry),
+						 at->library.archive_entry_mtime_nsec(entry)}};
+	if (!error && at->library.archive_entry_mtime_is_set(entry))
 		(void)!futimens(fd, times);
 	return error;
 }
@@ -185,17 +181,19 @@ static struct error *keep_manifest(struct unpacking *at)
 
 static struct error *take_entry(struct unpacking *at, struct archive_entry *entry)
 {
-	const char *path = archive_entry_pathname(entry);
+	const struct archive_library *library = &at->library;
+	const char *path = library->archive_entry_pathname(entry);
 	if (!path)
 		return refused(at, "?", "has no name");
 	while (strncmp(path, "./", 2) == 0)
 		path += 2;
-	if (archive_entry_hardlink(entry) || archive_entry_filetype(entry) == AE_IFLNK)
+	if (library->archive_entry_hardlink(entry) ||
+		library->archive_entry_filetype(entry) == AE_IFLNK)
 		return refused(at, path, "is a link, which no bundle has");
 	/* Whoever packs it anew with tar has folders too. */
-	if (archive_entry_filetype(entry) == AE_IFDIR)
+	if (library->archive_entry_filetype(entry) == AE_IFDIR)
 		return NULL;
-	if (archive_entry_filetype(entry) != AE_IFREG)
+	if (library->archive_entry_filetype(entry) != AE_IFREG)
 		return refused(at, path, "is no regular file");
 	if (!bundle_place_is_good(path))
 		return refused(at, path, "is not what a bundle of heapwise has");
@@ -209,7 +207,7 @@ static struct error *take_all(struct unpacking *at)
 {
 	for (;;) {
 		struct archive_entry *entry;
-		int got = archive_read_next_header(at->archive, &entry);
+		int got = at->library.archive_read_next_header(at->archive, &entry);
 		if (got == ARCHIVE_EOF)
 			return NULL;
 		if (got == ARCHIVE_RETRY)
@@ -248,14 +246,28 @@ static struct error *find_recording(struct unpacking *at, char **ret)
 	return error;
 }
 
-static bool set_formats(struct archive *archive)
+/* What can be opened by one call then. */
+static struct error *unpacking_begin(struct unpacking *at)
 {
-	return archive_read_support_format_tar(archive) == ARCHIVE_OK &&
-	       archive_read_support_filter_gzip(archive) == ARCHIVE_OK &&
-	       archive_read_support_filter_zstd(archive) == ARCHIVE_OK;
+	struct archive_library *library = &at->library;
+	struct error *error = archive_library_load(library);
+	if (error)
+		return error_prefix(error, "%s: cannot be unpacked", at->name);
+	at->archive = library->archive_read_new();
+	if (at->archive && library->archive_read_support_format_tar(at->archive) == ARCHIVE_OK &&
+		library->archive_read_support_filter_gzip(at->archive) == ARCHIVE_OK &&
+		library->archive_read_support_filter_zstd(at->archive) == ARCHIVE_OK)
+		return NULL;
+	return error_no_memory();
 }
 
-/* Goes on when the archive is set up and can be opened by one call. */
+static void unpacking_end(struct unpacking *at)
+{
+	if (at->archive)
+		at->library.archive_read_free(at->archive);
+	free(at->manifest);
+}
+
 static struct error *unpack(struct unpacking *at, bool opened, char **ret_recording)
 {
 	at->bytes_max = bundle_bytes_max(at->packed_bytes);
@@ -264,10 +276,7 @@ static struct error *unpack(struct unpacking *at, bool opened, char **ret_record
 	if (!piece)
 		return error_no_memory();
 	struct error *error = opened ? take_all(at) : damaged(at);
-	if (!error)
-		error = find_recording(at, ret_recording);
-	free(at->manifest);
-	return error;
+	return error ? error : find_recording(at, ret_recording);
 }
 
 struct error *bundle_unpack(const char *path, int folder, char **ret_recording)
@@ -277,28 +286,26 @@ struct error *bundle_unpack(const char *path, int folder, char **ret_recording)
 	if (fd < 0 || fstat(fd, &status) < 0)
 		return error_errno(ERROR_INPUT, errno, "%s: cannot open", path);
 	_cleanup_(charset_end) struct charset charset = charset_begin();
-	_cleanup_(archive_cleanup) struct archive *archive = archive_read_new();
 	(void)charset;
-	if (!archive || !set_formats(archive))
-		return error_no_memory();
-	struct unpacking at = {.archive = archive,
-		.name = path,
-		.folder = folder,
-		.packed_bytes = (uint64_t)status.st_size};
-	return unpack(
-		&at, archive_read_open_fd(archive, fd, PIECE_BYTES) == ARCHIVE_OK, ret_recording);
+	_cleanup_(unpacking_end) struct unpacking at = {
+		.name = path, .folder = folder, .packed_bytes = (uint64_t)status.st_size};
+	struct error *error = unpacking_begin(&at);
+	if (error)
+		return error;
+	int opened = at.library.archive_read_open_fd(at.archive, fd, PIECE_BYTES);
+	return unpack(&at, opened == ARCHIVE_OK, ret_recording);
 }
 
 struct error *bundle_unpack_bytes(
 	const char *name, const void *data, size_t len, int folder, char **ret_recording)
 {
 	_cleanup_(charset_end) struct charset charset = charset_begin();
-	_cleanup_(archive_cleanup) struct archive *archive = archive_read_new();
 	(void)charset;
-	if (!archive || !set_formats(archive))
-		return error_no_memory();
-	struct unpacking at = {
-		.archive = archive, .name = name, .folder = folder, .packed_bytes = len};
-	return unpack(
-		&at, archive_read_open_memory(archive, data, len) == ARCHIVE_OK, ret_recording);
+	_cleanup_(unpacking_end) struct unpacking at = {
+		.name = name, .folder = folder, .packed_bytes = len};
+	struct error *error = unpacking_begin(&at);
+	if (error)
+		return error;
+	int opened = at.library.archive_read_open_memory(at.archive, data, len);
+	return unpack(&at, opened == ARCHIVE_OK, ret_recording);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/fetch.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <curl/curl.h>
 #include <errno.h>
@@ -12,7 +13,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/library.h"
 #include "base/text.h"
+#include "base/util.h"
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/state_folder.h"
@@ -28,6 +31,34 @@
 bool fetch_is_url(const char *word)
 {
 	return strncmp(word, "http://", 7) == 0 || strncmp(word, "https://", 8) == 0;
+}
+
+/* A macro that calls the function by its own name, to look at types. */
+#undef curl_easy_setopt
+
+#define CURL_FUNCTIONS(X)                                                                          \
+	X(curl_easy_init)                                                                          \
+	X(curl_easy_setopt)                                                                        \
+	X(curl_easy_perform)                                                                       \
+	X(curl_easy_strerror)                                                                      \
+	X(curl_easy_cleanup)
+
+/* Its functions, under their own names: few commands ever fetch anything. */
+struct curl_library {
+	CURL_FUNCTIONS(LIBRARY_MEMBER)
+};
+
+static const char *const curl_names[] = {CURL_FUNCTIONS(LIBRARY_NAME)};
+
+static_assert(sizeof(struct curl_library) == sizeof(curl_names), "one pointer a name");
+
+static struct error *curl_library_load(struct curl_library *ret)
+{
+	const struct library library = {.file = "libcurl.so.4",
+		.package = "libcurl4",
+		.names = curl_names,
+		.len = ARRAY_SIZE(curl_names)};
+	return library_load(&library, ret);
 }
 
 struct receiving {
@@ -65,41 +96,46 @@ static long seconds_of(const char *url)
 	return seconds > 0 && seconds < WAIT_MAX ? seconds : 0;
 }
 
-static void set_options(CURL *curl, const char *url, struct receiving *at, char *why)
+static void set_options(const struct curl_library *library, CURL *curl, const char *url,
+	struct receiving *at, char *why)
 {
-	curl_easy_setopt(curl, CURLOPT_URL, url);
-	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
-	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
-	curl_easy_setopt(curl, CURLOPT_WRITEDATA, at);
-	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
-	curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
-	curl_easy_setopt(curl, CURLOPT_MAXREDIRS, REDIRECTS_MAX);
-	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);
-	curl_easy_setopt(curl, CURLOPT_TIMEOUT, ANSWER_SECONDS + seconds_of(url));
-	curl_easy_setopt(curl, CURLOPT_USERAGENT, "heapwise");
+	library->curl_easy_setopt(curl, CURLOPT_URL, url);
+	library->curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
+	library->curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
+	library->curl_easy_setopt(curl, CURLOPT_WRITEDATA, at);
+	library->curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	library->curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
+	library->curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
+	library->curl_easy_setopt(curl, CURLOPT_MAXREDIRS, REDIRECTS_MAX);
+	library->curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	library->curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+	library->curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);
+	library->curl_easy_setopt(curl, CURLOPT_TIMEOUT, ANSWER_SECONDS + seconds_of(url));
+	library->curl_easy_setopt(curl, CURLOPT_USERAGENT, "heapwise");
 }
 
 static struct error *download(const char *url, int fd)
 {
 	char why[CURL_ERROR_SIZE] = "";
 	struct receiving at = {.fd = fd};
-	CURL *curl = curl_easy_init();
+	struct curl_library library;
+	struct error *error = curl_library_load(&library);
+	if (error)
+		return error_prefix(error, "%s: cannot fetch", url);
+	CURL *curl = library.curl_easy_init();
 	if (!curl)
 		return error_no_memory();
-	set_options(curl, url, &at, why);
-	CURLcode code = curl_easy_perform(curl);
-	curl_easy_cleanup(curl);
+	set_options(&library, curl, url, &at, why);
+	CURLcode code = library.curl_easy_perform(curl);
+	library.curl_easy_cleanup(curl);
 	if (code == CURLE_OK)
 		return NULL;
 	if (at.error)
 		return error_errno(ERROR_ENVIRONMENT, at.error, "%s: cannot keep it", url);
 	if (at.large)
 		return error_create(ERROR_INPUT, "%s: is larger than 1 GiB: no profile", url);
-	return error_create(
-		ERROR_INPUT, "%s: cannot fetch: %s", url, why[0] ? why : curl_easy_strerror(code));
+	return error_create(ERROR_INPUT, "%s: cannot fetch: %s", url,
+		why[0] ? why : library.curl_easy_strerror(code));
 }
 
 /* "localhost-6060-debug-pprof-heap-20261121-221530.1234": what it is of, and when it was fetched.

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "process/core_unpack.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/archive_library.h"
 #include "base/cleanup.h"
 #include "process/core_lz4.h"
 
@@ -22,7 +21,8 @@
 #define BYTES_MAX (1ull << 46)
 
 struct unpacking {
-	struct archive *archive;
+	struct archive_library library;
+	struct archive *archive; /* NULL: the library is not loaded */
 	const char *path;
 	int out;
 	uint64_t at, written, limit;
@@ -101,9 +101,9 @@ static bool read_piece(struct unpacking *u, size_t *ret_len)
 		la_int64_t unused;
 		/* Not archive_read_data(): where that fails it keeps what it has unpacked before.
 		 */
-		int state =
-			u->left ? ARCHIVE_OK
-				: archive_read_data_block(u->archive, &u->block, &u->left, &unused);
+		int state = u->left ? ARCHIVE_OK
+				    : u->library.archive_read_data_block(
+					      u->archive, &u->block, &u->left, &unused);
 		if (state != ARCHIVE_OK)
 			return state == ARCHIVE_EOF;
 		if (!u->left)
@@ -172,24 +172,28 @@ static struct error *unpack_all(struct unpacking *u, int fd, uint64_t size, bool
 static struct error *begin(struct unpacking *u, int fd, uint64_t size, bool *ret_cut)
 {
 	struct archive_entry *entry;
-	u->archive = archive_read_new();
+	struct archive_library *library = &u->library;
+	struct error *error = archive_library_load(library);
+	if (error)
+		return error_prefix(error, "%s: can't be unpacked", u->path);
+	u->archive = library->archive_read_new();
 	u->piece = malloc(PIECE_BYTES);
 	if (!u->archive || !u->piece)
 		return error_no_memory();
-	archive_read_support_format_raw(u->archive);
-	archive_read_support_filter_zstd(u->archive);
-	archive_read_support_filter_gzip(u->archive);
-	archive_read_support_filter_lz4(u->archive);
-	archive_read_support_filter_xz(u->archive);
+	library->archive_read_support_format_raw(u->archive);
+	library->archive_read_support_filter_zstd(u->archive);
+	library->archive_read_support_filter_gzip(u->archive);
+	library->archive_read_support_filter_lz4(u->archive);
+	library->archive_read_support_filter_xz(u->archive);
 	struct core_lz4_cut cut;
 	*ret_cut = core_lz4_find_cut(fd, size, &cut) && !cut.before;
-	if ((archive_read_open_fd(u->archive, fd, PIECE_BYTES) != ARCHIVE_OK ||
-		    archive_read_next_header(u->archive, &entry) != ARCHIVE_OK) &&
-		!*ret_cut)
-		return error_create(ERROR_INPUT, "%s: can't be unpacked: %s", u->path,
-			archive_error_string(u->archive) ? archive_error_string(u->archive)
-							 : "damaged");
-	return NULL;
+	if ((library->archive_read_open_fd(u->archive, fd, PIECE_BYTES) == ARCHIVE_OK &&
+		    library->archive_read_next_header(u->archive, &entry) == ARCHIVE_OK) ||
+		*ret_cut)
+		return NULL;
+	const char *why = library->archive_error_string(u->archive);
+	return error_create(
+		ERROR_INPUT, "%s: can't be unpacked: %s", u->path, why ? why : "damaged");
 }
 
 struct error *core_unpack(int fd, const char *path, int *ret_fd, bool *ret_cut)
@@ -207,7 +211,7 @@ struct error *core_unpack(int fd, const char *path, int *ret_fd, bool *ret_cut)
 	if (!error)
 		error = unpack_all(&u, fd, (uint64_t)status.st_size, ret_cut);
 	if (u.archive)
-		archive_read_free(u.archive);
+		u.library.archive_read_free(u.archive);
 	free(u.piece);
 	if (error && u.out >= 0)
 		close(u.out);

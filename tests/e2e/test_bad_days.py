@@ -149,10 +149,13 @@ TAKES = "my $n = shift; my $x = 'x' x ($n << 20); print length $x, qq(\\n); unde
 
 @TESTS.test
 def memory_limit_around_the_command(folder):
-    """Under a limit that the command itself can't be loaded in it says so with 127; inside the program has the same"""
+    """Under a limit that leaves the recorder no room the program runs; where the command itself can't be loaded, 127"""
     hw.need_no_sanitizer("little address space")
     low = lambda: resource.setrlimit(resource.RLIMIT_AS, (50_000 << 10, resource.RLIM_INFINITY))
-    ended = heapwise_run("-o", folder / "x.hpw", "--", ONE_BLOCK, preexec_fn=low)
+    lowest = lambda: resource.setrlimit(resource.RLIMIT_AS, (6_000 << 10, resource.RLIM_INFINITY))
+    ended = heapwise_run("-o", folder / "low.hpw", "--", ONE_BLOCK, preexec_fn=low)
+    hw.need(ended.status == 0 and "NOTHING was seen" in ended.errors, f"{ended}")
+    ended = heapwise_run("-o", folder / "x.hpw", "--", ONE_BLOCK, preexec_fn=lowest)
     hw.need(ended.status == 127 and "error while loading shared libraries" in ended.errors, f"{ended}")
     hw.need(not (folder / "x.hpw").exists(), "a file is left")
     native = hw.run([ONE_BLOCK], preexec_fn=low)

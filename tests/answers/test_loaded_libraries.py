@@ -1,0 +1,55 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command starts where the programs that it records start; libraries that few commands need are loaded by those."""
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import hw  # noqa: E402
+
+tests = hw.Tests()
+# 18 MiB and 40 MiB; with what libarchive and libcurl bring it was 66 MiB for each.
+STARTS, REPORTS = 18_000, 40_000
+
+
+def within(kib, *arguments):
+    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (kib << 10, resource.RLIM_INFINITY))
+    return hw.heapwise(*arguments, preexec_fn=limit)
+
+
+@tests.test
+def little_address_space(folder):
+    """Under an address space limit that programs live with, commands answer as they do without one"""
+    hw.need_no_sanitizer("these take terabytes of address space")
+    path = folder / "x.hpw"
+    hw.record([hw.ANSWERS / "two_tables"], path)
+    for kib, *command in ((STARTS, "--version"), (STARTS, "--help"), (REPORTS, "report", path), (REPORTS, "leaks", path),
+                          (REPORTS, "timeline", path), (REPORTS, "diff", path, path)):
+        limited = within(kib, *command)
+        hw.need((limited.status, limited.text) == (0, hw.ask(*command)), f"{command} in {kib} KiB: {limited}")
+
+
+@tests.test
+def libraries_missing(folder):
+    """What needs a library that can't be loaded says which package has it; all else goes on"""
+    hw.need_no_sanitizer("their libraries are searched for in other places")
+    path, packed = folder / "x.hpw", folder / "core.gz"
+    hw.record([hw.ANSWERS / "two_tables"], path)
+    bundle = folder / "x.tar"
+    hw.ask("bundle", "-o", bundle, path)
+    packed.write_bytes(subprocess.run(["gzip", "-c"], input=b"\x7fELF" + bytes(5000), stdout=subprocess.PIPE, check=True).stdout)
+    for name in ("libarchive.so.13", "libcurl.so.4"):
+        (folder / name).write_bytes(b"no library")
+    without = hw.clean_environment(LD_LIBRARY_PATH=folder)
+    for package, *command in (("libarchive13", "bundle", "-o", folder / "y.tar", path), ("libarchive13", "report", bundle),
+                              ("libarchive13", "core", packed), ("libcurl4", "report", "http://127.0.0.1:9/heap")):
+        ended = hw.heapwise(*command, env=without)
+        hw.need(ended.status == 4 and f"(package {package})" in ended.errors, f"{command}: {ended}")
+    hw.need(not (folder / "y.tar").exists(), "half a bundle is left")
+    hw.need(hw.heapwise("report", path, env=without).text == hw.ask("report", path), "a report needs none of them")
+
+
+tests.main()
