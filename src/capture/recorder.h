@@ -106,6 +106,8 @@ struct recorder_totals {
 		live_bytes, temporary, peak_bytes, peak_ns, duration_ns, file_bytes, threads;
 	uint64_t wrong_frees;  /* where blocks were freed twice, or wrongly; or how many, if that is
 				  more */
+	uint64_t unheard;      /* programs that it started, or that went on as it, unrecorded, of
+				  which nobody could tell but how many they were */
 	uint64_t memory_bytes; /* the collector's largest resident size */
 	uint32_t connected;    /* 1: the program loaded the runtime and answered */
 	uint32_t notes;        /* enum hpw_note */

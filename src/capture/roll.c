@@ -85,6 +85,7 @@ void roll_add(struct roll *roll, const struct subject *subject,
 {
 	roll->end.recordings++;
 	roll->end.processes += !subject->completed;
+	roll->end.unrecorded += totals->unheard;
 	struct roll_named *place = place_find(roll, totals, rank);
 	if (!place)
 		return;

@@ -199,4 +199,25 @@ def many_processes(folder):
     hw.need(ended.status == 125 and "not compared with suppressions" in ended.errors, f"{ended}")
 
 
+@TESTS.test
+def unheard_children(folder):
+    """A child that could tell nobody that it is there was not searched: no gate passes for that"""
+    command = ("run", "-q", "-f", "-o", folder / "x.hpw", "--leak-check=full", "--error-exitcode=9", "--", hw.ANSWERS / "starts_unheard")
+    ended = hw.heapwise(*command, "files")
+    hw.need(ended.status == RUN_UNDECIDED and "1 process that the program started was not searched" in ended.errors, f"{ended}")
+
+
+@TESTS.test
+def by_number(folder):
+    """What a program starts, or ends by, through the number of a system call is seen as by libc's functions"""
+    gate = ("run", "-q", "--leak-check=full", "--error-exitcode=9", "-o")
+    for number, (status, *arguments) in enumerate((
+        (9, "exec", hw.ANSWERS / "leaves_blocks", "lose"), (0, "exec", hw.ANSWERS / "leaves_blocks"),
+        (9, "execat", hw.ANSWERS / "leaves_blocks", "lose"), (9, "fork", hw.ANSWERS / "leaves_blocks", "lose"),
+        (0, "fails"), (9, "end"),
+    )):
+        ended = hw.heapwise(*gate, folder / f"{number}.hpw", "--", hw.ANSWERS / "starts_unheard", *arguments)
+        hw.need(ended.status == status, f"{arguments}: expected {status}: {ended} {ended.errors}")
+
+
 TESTS.main()

@@ -202,7 +202,8 @@ __attribute__((used)) void rt_watched_syscall(
 
 /*
  * syscall(): seven integer arguments, one of them on the stack. In assembly so that the real one
- * finds stack and registers as they were, whatever the call does to them.
+ * finds stack and registers as they were, whatever the call does to them. What has a function in
+ * libc that is hooked goes there: another program, the end of this one.
  */
 HOOK __attribute__((naked)) long syscall(__attribute__((unused)) long number, ...)
 {
@@ -210,12 +211,21 @@ HOOK __attribute__((naked)) long syscall(__attribute__((unused)) long number, ..
 		"je 1f\n"
 		"cmp %1, %%rdi\n"
 		"je 1f\n"
+		"cmp %3, %%rdi\n"
+		"je rt_exec_by_number\n"
+		"cmp %4, %%rdi\n"
+		"je rt_exec_by_number\n"
+		"cmp %5, %%rdi\n"
+		"je 2f\n"
 		"0: jmp *rt_real+%c2(%%rip)\n"
 		"1: push %%rdi\n push %%rsi\n push %%rdx\n push %%rcx\n push %%r8\n push %%r9\n"
 		"push %%rbp\n"
 		"call rt_watched_syscall\n"
 		"pop %%rbp\n"
 		"pop %%r9\n pop %%r8\n pop %%rcx\n pop %%rdx\n pop %%rsi\n pop %%rdi\n"
-		"jmp 0b\n" ::"i"(__NR_seccomp),
-		"i"(__NR_prctl), "i"(offsetof(struct rt_real, syscall)));
+		"jmp 0b\n"
+		"2: mov %%rsi, %%rdi\n"
+		"jmp _exit@PLT\n" ::"i"(__NR_seccomp),
+		"i"(__NR_prctl), "i"(offsetof(struct rt_real, syscall)), "i"(__NR_execve),
+		"i"(__NR_execveat), "i"(__NR_exit_group));
 }

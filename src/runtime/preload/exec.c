@@ -316,6 +316,21 @@ HOOK int execveat(int fd, const char *path, char *const argv[], char *const envp
 		rt_real.execveat(fd, path, argv, restored.list, flags));
 }
 
+/* From the assembly of syscall(): execve or execveat by its number, with the arguments of either.
+ */
+long rt_exec_by_number(long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, int flags);
+__attribute__((used)) long rt_exec_by_number(
+	long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, int flags)
+{
+	if (number == __NR_execve)
+		return execve((const char *)a, (char *const *)b, (char *const *)c);
+	if (!rt_real.execve)
+		rt_real_resolve();
+	if (!rt_real.execveat)
+		return rt_real.syscall(number, (long)a, (long)b, (long)c, (long)d, flags, 0);
+	return execveat((int)a, (const char *)b, (char *const *)c, (char *const *)d, flags);
+}
+
 HOOK int posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *actions,
 	const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
