@@ -9,9 +9,6 @@
 #include "heap/glibc_caches.h"
 #include "heap/pages.h"
 
-#define FASTBINS_BEFORE 0x60u /* the bins */
-#define FASTBINS 10u
-#define LIST_MAX (1u << 26)
 /* So many blocks of a list say how its links are to be read. */
 #define TRY_MOST 4096u
 
@@ -20,14 +17,9 @@ static uint64_t decode(enum glibc_links links, uint64_t place, uint64_t value)
 	return links == GLIBC_LINKS_SAFE ? place >> 12 ^ value : value;
 }
 
-/*
- * Follows a list from its first user address (0: an empty one), at most `most` blocks. Its links
- * are to what stands `before` bytes before user addresses. Adds what it finds to *found, if that is
- * not NULL. Returns how many are right; *ret_ends: whether it ends as it should.
- */
-static uint32_t follow(const struct glibc *glibc, const struct heap_area_vec *runs, uint64_t first,
-	uint64_t before, enum glibc_links links, uint32_t most, struct glibc_addresses *found,
-	bool *ret_ends)
+uint32_t glibc_list_follow(const struct glibc *glibc, const struct heap_area_vec *runs,
+	uint64_t first, uint64_t before, enum glibc_links links, uint32_t most,
+	struct glibc_addresses *found, bool *ret_ends)
 {
 	uint32_t count = 0, next_mark = 1;
 	uint64_t at = first, mark = 0;
@@ -66,7 +58,8 @@ static uint64_t try_links(
 			continue;
 		for (uint32_t k = 0; k < c.bins; k++) {
 			bool ends;
-			right += follow(glibc, runs, c.lists[k], 0, links, TRY_MOST, NULL, &ends) +
+			right += glibc_list_follow(
+					 glibc, runs, c.lists[k], 0, links, TRY_MOST, NULL, &ends) +
 				 ends;
 		}
 	}
@@ -77,7 +70,7 @@ static uint64_t try_links(
 static uint64_t fastbin(const struct glibc *glibc, const struct glibc_arena *arena, unsigned i)
 {
 	uint64_t chunk;
-	uint64_t at = arena->bins - FASTBINS_BEFORE + 8ul * i;
+	uint64_t at = arena->bins - GLIBC_FASTBINS_BEFORE + 8ul * i;
 	return address_space_word(glibc->space, at, &chunk) && chunk ? chunk + CHUNK_HEADER : 0;
 }
 
@@ -87,10 +80,10 @@ static uint64_t try_fastbins(
 	uint64_t right = 0;
 	for (size_t k = 0; k < glibc->arenas.len; k++) {
 		const struct glibc_arena *arena = &glibc->arenas.data[k];
-		for (unsigned i = 0; arena->has_fastbins && i < FASTBINS; i++) {
+		for (unsigned i = 0; arena->has_fastbins && i < GLIBC_FASTBINS; i++) {
 			bool ends;
-			right += follow(glibc, runs, fastbin(glibc, arena, i), CHUNK_HEADER, links,
-					 TRY_MOST, NULL, &ends) +
+			right += glibc_list_follow(glibc, runs, fastbin(glibc, arena, i),
+					 CHUNK_HEADER, links, TRY_MOST, NULL, &ends) +
 				 ends;
 		}
 	}
@@ -101,6 +94,12 @@ static int by_address(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 	return (x > y) - (x < y);
+}
+
+static void sort(struct glibc_addresses *addresses)
+{
+	if (addresses->len)
+		qsort(addresses->data, addresses->len, sizeof(*addresses->data), by_address);
 }
 
 static bool note_broken(struct glibc *glibc, uint64_t address, const char *what)
@@ -118,8 +117,8 @@ static bool take_caches(struct glibc *glibc, const struct heap_area_vec *runs)
 			continue;
 		for (uint32_t k = 0; k < c.bins; k++) {
 			bool ends;
-			follow(glibc, runs, c.lists[k], 0, glibc->links, LIST_MAX, &glibc->cached,
-				&ends);
+			glibc_list_follow(glibc, runs, c.lists[k], 0, glibc->links, GLIBC_LIST_MAX,
+				&glibc->cached, &ends);
 			if (!ends && !note_broken(glibc, cache->address,
 					     "a thread's list of free blocks does not end"))
 				return false;
@@ -132,11 +131,11 @@ static bool take_fastbins(struct glibc *glibc, const struct heap_area_vec *runs)
 {
 	for (size_t k = 0; k < glibc->arenas.len; k++) {
 		const struct glibc_arena *arena = &glibc->arenas.data[k];
-		for (unsigned i = 0; arena->has_fastbins && i < FASTBINS; i++) {
+		for (unsigned i = 0; arena->has_fastbins && i < GLIBC_FASTBINS; i++) {
 			bool ends;
 			uint64_t first = fastbin(glibc, arena, i);
-			follow(glibc, runs, first, CHUNK_HEADER, glibc->links, LIST_MAX,
-				&glibc->cached, &ends);
+			glibc_list_follow(glibc, runs, first, CHUNK_HEADER, glibc->links,
+				GLIBC_LIST_MAX, &glibc->cached, &ends);
 			if (first && !ends &&
 				!note_broken(glibc, first - CHUNK_HEADER,
 					"a fast bin's list does not end"))
@@ -158,6 +157,10 @@ static struct error *follow_lists(struct glibc *glibc, const struct heap_area_ve
 	glibc->links = safe >= plain ? GLIBC_LINKS_SAFE : GLIBC_LINKS_PLAIN;
 	if (!take_caches(glibc, runs) || !take_fastbins(glibc, runs))
 		return error_no_memory();
+	sort(&glibc->cached);
+	if (!glibc_detached_take(glibc, runs))
+		return error_no_memory();
+	sort(&glibc->cached);
 	return NULL;
 }
 
@@ -174,8 +177,5 @@ struct error *glibc_cached_find(struct glibc *glibc, const struct heap_area_vec 
 	glibc->pages = NULL;
 	glibc->list_reads = pages.reads;
 	pages_close(&pages);
-	struct glibc_addresses *cached = &glibc->cached;
-	if (!error && cached->len)
-		qsort(cached->data, cached->len, sizeof(*cached->data), by_address);
 	return error;
 }

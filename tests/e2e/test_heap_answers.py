@@ -5,8 +5,10 @@ is of it, what there is instead."""
 
 import platform
 import re
+import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
@@ -286,6 +288,30 @@ def blocks_that_are_being_freed(folder):
         check(read_account(folder / "account"), ("heap", "--json", str(pid)))
     check_core = kernel_core(program_of("freeing"), folder)
     check(read_account(folder / "account"), ("core", "--json", check_core))
+
+
+@tests.test
+def bins_that_are_being_merged(folder):
+    """A fast bin's blocks are free while malloc_consolidate() merges them, wherever it stands."""
+    hw.need(platform.machine() == "x86_64", "instructions are x86-64's")
+
+    def used_after(instructions):
+        words = [program_of("merging"), str(instructions)]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=hw.clean_environment()) as program:
+            pid = int(program.stdout.readline())
+            used = ask("heap", "--json", str(pid))["totals"]["used_blocks"]
+            program.communicate()
+        if program.returncode:
+            raise hw.Failure(f"{words}: {program.returncode}")
+        return used
+
+    before = used_after(-1)
+    looks = (0, 1, 3, 6, 10, 15, 21, 28, 36, 45, 2000, 9001)
+    with ThreadPoolExecutor(2) as pool:
+        used = dict(zip(looks, pool.map(used_after, looks)))
+    # That which it has in hand may count as used.
+    if any(not before <= count <= before + 1 for count in used.values()):
+        raise hw.Failure(f"{before} before, then {used}")
 
 
 @tests.test
