@@ -253,26 +253,46 @@ static struct error *add_other_books(const struct leak_place *place, bool *alone
 	return error;
 }
 
-/* Where the memory of a library ends, by its program headers (System V ABI, 5.1); 0: unknown. */
-static uint64_t library_end(const struct leak_place *place, const struct process_map *code)
+#define PARTS_MAX 32u
+
+/* What a library's program headers say (System V ABI, 5.1). */
+struct library_parts {
+	uint64_t start; /* of its first mapping */
+	size_t count;
+	Elf64_Phdr parts[PARTS_MAX];
+};
+
+static void read_parts(
+	const struct leak_place *place, const struct process_map *code, struct library_parts *ret)
 {
 	const struct process_map *first = place->hold->maps.maps.data, *map = code;
 	while (map > first && map[-1].inode == code->inode && map->offset)
 		map--;
 	Elf64_Ehdr header;
-	uint64_t end = 0;
+	ret->start = map->start;
+	ret->count = 0;
 	if (process_memory_read(place->memory, map->start, &header, sizeof(header)) !=
 			sizeof(header) ||
 		memcmp(header.e_ident, ELFMAG, SELFMAG))
-		return 0;
-	for (unsigned i = 0; i < header.e_phnum; i++) {
-		Elf64_Phdr part;
-		uint64_t at = map->start + header.e_phoff + i * sizeof(part);
-		if (process_memory_read(place->memory, at, &part, sizeof(part)) == sizeof(part) &&
-			part.p_type == PT_LOAD && part.p_vaddr + part.p_memsz > end)
-			end = part.p_vaddr + part.p_memsz;
+		return;
+	size_t count = header.e_phnum < PARTS_MAX ? header.e_phnum : PARTS_MAX;
+	ret->count = process_memory_read(place->memory, map->start + header.e_phoff, ret->parts,
+			     count * sizeof(ret->parts[0])) /
+		     sizeof(ret->parts[0]);
+}
+
+/* Where the memory of a library ends; 0: unknown. */
+static uint64_t library_end(const struct leak_place *place, const struct process_map *code)
+{
+	struct library_parts library;
+	uint64_t end = 0;
+	read_parts(place, code, &library);
+	for (size_t i = 0; i < library.count; i++) {
+		const Elf64_Phdr *part = &library.parts[i];
+		if (part->p_type == PT_LOAD && part->p_vaddr + part->p_memsz > end)
+			end = part->p_vaddr + part->p_memsz;
 	}
-	return (map->start + end + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+	return (library.start + end + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 }
 
 /* Adds where a library has its data: in its file's mappings, and, if `whole`, in what follows them,
@@ -306,13 +326,23 @@ bool leak_allocator_data(const struct leak_place *place, struct leak_ranges *ret
 	       add_library_data(place, code, true, ret);
 }
 
-/* What a leaf of its tree spans: 48 bits of addresses in two levels, pages of 4 KiB. */
-#define JEMALLOC_LEAF_BYTES (UINT64_C(1) << 30)
-
-uint64_t leak_key_bytes(const struct leak_place *place)
+bool leak_allocator_local(
+	const struct leak_place *place, uint64_t *ret_distance, uint64_t *ret_bytes)
 {
 	const struct process_map *code = allocator_code(place);
-	return is_library(code) && strstr(code->path, "/libjemalloc") ? JEMALLOC_LEAF_BYTES : 0;
+	struct library_parts library;
+	if (!is_library(code) || leak_map_is_libc(code) || !place->shm->allocator_local)
+		return false;
+	read_parts(place, code, &library);
+	for (size_t i = 0; i < library.count; i++) {
+		const Elf64_Phdr *part = &library.parts[i];
+		if (part->p_type != PT_TLS || part->p_memsz > place->shm->allocator_local)
+			continue;
+		*ret_distance = place->shm->allocator_local;
+		*ret_bytes = part->p_memsz;
+		return true;
+	}
+	return false;
 }
 
 /* alone: of each mapping; false afterwards if it is added. NULL: the allocator is libc's. */

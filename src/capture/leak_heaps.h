@@ -26,9 +26,10 @@ struct error *leak_heaps_find(const struct leak_place *place, struct leak_ranges
  * allocator, nothing. False: no memory. */
 bool leak_allocator_data(const struct leak_place *place, struct leak_ranges *ret);
 
-/* Of which multiples the keys are that an allocator has in thread-local memory: of jemalloc's,
- * where it looks up extents (rtree_leafkey(), include/jemalloc/internal/rtree.h). 0: none are
- * known. */
-uint64_t leak_key_bytes(const struct leak_place *place);
+/* How far below a thread's pointer an allocator's library has its thread-local memory, and how
+ * much. Of libc, of a program that is linked with its allocator, and where it is not known: false.
+ */
+bool leak_allocator_local(
+	const struct leak_place *place, uint64_t *ret_distance, uint64_t *ret_bytes);
 
 #endif

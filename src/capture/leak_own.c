@@ -169,7 +169,8 @@ static bool add_others(struct own *o, uint64_t data)
 	return ok && (!o->roots->own.len || leak_root_vec_push(&o->roots->roots, root));
 }
 
-struct error *leak_own_find(const struct leak_place *place, struct leak_roots *ret)
+struct error *leak_own_find(
+	const struct leak_place *place, const struct leak_ranges *locals, struct leak_roots *ret)
 {
 	struct own o = {.place = place,
 		.allocator = leak_module_of(place->shm, place->shm->allocator),
@@ -180,6 +181,8 @@ struct error *leak_own_find(const struct leak_place *place, struct leak_roots *r
 		ok = know_sites(&o);
 		for (size_t i = 0; ok && i < data.len; i++)
 			ok = add_words(&o, &data.data[i]);
+		for (size_t i = 0; ok && i < locals->len; i++)
+			ok = add_words(&o, &locals->data[i]);
 		if (ok && o.own_sites)
 			ok = add_others(&o, data.data[0].start);
 	}

@@ -7,9 +7,9 @@
  *
  *   - what it got when the loader called it (constructors, destructors), or a thread of libc's
  *     alone, is its own;
- *   - what it got when the program called it, be it free(), is its own if a word of its data holds
- *     it. What it got on behalf of the program (an operator new of its may call malloc) or has
- *     handed over is not there.
+ *   - what it got when the program called it, be it free(), is its own if a word of its data, or of
+ *     its thread-local memory, holds it. What it got on behalf of the program (an operator new of
+ * its may call malloc) or has handed over is not there.
  *
  * Libc's own data is a root, apart from its arena, and so is that of a program that is linked with
  * its allocator.
@@ -17,9 +17,12 @@
 #ifndef CAPTURE_LEAK_OWN_H
 #define CAPTURE_LEAK_OWN_H
 
+#include "capture/leak_ranges.h"
 #include "capture/leak_roots.h"
 
-/* Adds what holds such blocks to the roots: the data of the allocator's library. */
-struct error *leak_own_find(const struct leak_place *place, struct leak_roots *ret) must_check_;
+/* Adds what holds such blocks to the roots: the data of the allocator's library, and its
+ * thread-local memory, which is at `locals`. */
+struct error *leak_own_find(const struct leak_place *place, const struct leak_ranges *locals,
+	struct leak_roots *ret) must_check_;
 
 #endif

@@ -8,18 +8,16 @@
 #include "base/cleanup.h"
 #include "capture/leak_heaps.h"
 #include "capture/leak_own.h"
+#include "capture/leak_threads.h"
 
 /* System V ABI, x86-64, 3.2.2: a leaf function may keep data so far below its stack pointer. */
 #define RED_ZONE 128u
 /* glibc's struct pthread stands at the thread pointer, in the last page of the thread's stack: at
  * its beginning if thread-local memory is aligned to pages. */
 #define THREAD_BYTES 4096u
-/* In it, in 8 bytes: a pointer to itself, the thread's table of thread-local memory (dtv), itself
- * again (sysdeps/x86_64/nptl/tls.h: tcbhead_t); its id, which the kernel makes 0 when it ends, and
- * pthread_join -1 (nptl/descr.h: struct pthread). */
+/* In it, in 8 bytes: a pointer to itself, and the thread's table of thread-local memory (dtv).
+ */
 #define THREAD_TABLE 1ul
-#define THREAD_ID_OFFSET 0x2d0u
-#define THREAD_WORDS 256u
 /* A dtv is known by its second entry of 16 bytes. */
 #define TABLE_OFFSET 16u
 /* Both libraries of ours: the runtime, and what speaks for LeakSanitizer. */
@@ -31,6 +29,8 @@ struct finding {
 	struct leak_ranges heaps;   /* where blocks are, and free ones */
 	struct leak_ranges skipped; /* no roots, and no stacks either */
 	struct leak_ranges stacks;  /* of threads, alive or dead, whole: told by stack pointers */
+	struct leak_thread_vec threads; /* of libc's, by its lists */
+	struct leak_ranges locals;      /* an allocator library's thread-local memory */
 	struct leak_roots *roots;
 };
 
@@ -96,18 +96,41 @@ static bool add_table(struct finding *f, pid_t tid, uint64_t thread_pointer)
 	return leak_root_vec_push(&f->roots->roots, root);
 }
 
+/* The parts of [start, end) that are in none of the sets. */
+static bool add_remains(struct finding *f, const struct leak_ranges *sets[], size_t count,
+	const struct leak_root *as, uint64_t start, uint64_t end)
+{
+	while (start < end) {
+		uint64_t stop = end;
+		bool covered = false;
+		for (size_t i = 0; i < count && !covered; i++) {
+			const struct leak_range *r = leak_ranges_from(sets[i], start);
+			if (r && start >= r->start) {
+				start = r->end;
+				covered = true;
+			} else if (r && r->start < stop) {
+				stop = r->start;
+			}
+		}
+		if (covered)
+			continue;
+		if (!add_root(f, as->place, start, stop, as->tid, as->name))
+			return false;
+		start = stop;
+	}
+	return true;
+}
+
+static bool add_stack_root(struct finding *f, uint64_t start, uint64_t end, pid_t tid)
+{
+	const struct leak_ranges *sets[] = {&f->locals};
+	struct leak_root as = {.place = HPW_LEAK_ROOT_STACK, .tid = tid, .name = ""};
+	return add_remains(f, sets, 1, &as, start, end);
+}
+
 static bool is_main_stack(const struct process_map *map)
 {
 	return !strncmp(map->path, "[stack", 6);
-}
-
-/* Where the thread's stack ends, in the mapping that its stack pointer is in. */
-static uint64_t stack_end(const struct process_map *map, uint64_t sp, uint64_t thread_pointer)
-{
-	if (is_main_stack(map) || thread_pointer < sp || thread_pointer >= map->end)
-		return map->end;
-	uint64_t end = (thread_pointer + THREAD_BYTES) & ~4095ull;
-	return end < map->end ? end : map->end;
 }
 
 /* Main has returned: of its stack there is left what it was started with. */
@@ -154,53 +177,84 @@ static uint64_t thread_bottom(struct finding *f, const struct hold_thread *threa
 	return 0;
 }
 
-/* Threads' stacks have a page below that nobody may touch. */
+/* Threads' stacks usually have a page below that nobody may touch. */
 static bool has_guard(const struct process_maps *maps, const struct process_map *map)
 {
 	return map != maps->maps.data && map[-1].end == map->start && !map[-1].readable &&
 	       !map[-1].writable;
 }
 
-/* The first thread's, or the one that its thread descriptor is in. */
-static const struct process_map *usual_stack(struct finding *f, const struct hold_thread *thread)
+/* The part of a mapping, if any, that is the stack of who has its descriptor there: up to the end
+ * of that. */
+static struct leak_range stack_in(const struct process_map *map, uint64_t descriptor)
+{
+	struct leak_range ret = {map->start, map->end};
+	uint64_t end = (descriptor + THREAD_BYTES) & ~4095ull;
+	if (!is_main_stack(map) && descriptor >= map->start && end < map->end)
+		ret.end = end;
+	return ret;
+}
+
+/* Where the thread has the stack that it began on: the first one, or the one that its descriptor is
+ * in. Empty: not known, or a block. */
+static struct leak_range usual_stack(struct finding *f, const struct hold_thread *thread)
 {
 	const struct process_maps *maps = &f->place->hold->maps;
 	uint64_t pointer = thread->stopped ? thread->regs.fs_base : 0;
+	const struct leak_thread *known = leak_threads_by_descriptor(&f->threads, pointer);
 	const struct process_map *home = process_maps_find(maps, pointer);
+	if (leak_ranges_has(&f->heaps, pointer))
+		home = NULL;
+	else if (thread->tid != f->place->hold->pid && known && known->start < known->end)
+		return (struct leak_range){known->start, known->end};
 	if (thread->tid != f->place->hold->pid)
-		return home && leak_heap_like(home) && !leak_ranges_has(&f->heaps, pointer) ? home
-											    : NULL;
+		return home && leak_heap_like(home) ? stack_in(home, pointer)
+						    : (struct leak_range){0, 0};
 	for (size_t i = maps->maps.len; i-- > 0;) {
 		if (is_main_stack(&maps->maps.data[i]))
-			return &maps->maps.data[i];
+			return stack_in(&maps->maps.data[i], pointer);
 	}
-	return NULL;
+	return (struct leak_range){0, 0};
+}
+
+/* The stack that the thread is on, if it is known to be one, and not one of the program's making (a
+ * coroutine's, a signal's). Else empty. */
+static struct leak_range present_stack(
+	struct finding *f, const struct hold_thread *thread, uint64_t sp, struct leak_range usual)
+{
+	const struct process_maps *maps = &f->place->hold->maps;
+	const struct process_map *map = process_maps_find(maps, sp);
+	const struct leak_thread *known = leak_threads_by_stack(&f->threads, sp);
+	if (!map || leak_ranges_has(&f->heaps, sp))
+		return (struct leak_range){0, 0};
+	if (sp >= usual.start && sp < usual.end && (known || is_main_stack(map)))
+		return usual;
+	if (known)
+		return (struct leak_range){known->start, known->end};
+	if (is_main_stack(map) || has_guard(maps, map))
+		return stack_in(map, thread->stopped ? thread->regs.fs_base : 0);
+	return (struct leak_range){0, 0};
 }
 
 /*
  * The thread's stack is told from its sp on; what lies below is of the past. But not where that
- * may be of something else: on a stack of the program's making (a coroutine's, a signal's). Then
- * the thread's usual one is taken whole, since nobody knows where it was left.
+ * may be of something else: on a stack of the program's making. Then the thread's usual one is
+ * taken whole, since nobody knows where it was left.
  */
 static bool add_stack(struct finding *f, const struct hold_thread *thread, uint64_t sp)
 {
-	const struct process_maps *maps = &f->place->hold->maps;
-	uint64_t pointer = thread->stopped ? thread->regs.fs_base : 0;
-	const struct process_map *map = process_maps_find(maps, sp),
-				 *usual = usual_stack(f, thread);
-	if (map && (is_main_stack(map) || has_guard(maps, map)) &&
-		!leak_ranges_has(&f->heaps, sp)) {
-		uint64_t end = stack_end(map, sp, pointer);
-		uint64_t from = sp - map->start > RED_ZONE ? sp - RED_ZONE : map->start;
-		if (!add_root(f, HPW_LEAK_ROOT_STACK, from & ~7ull, end, thread->target_tid, "") ||
-			!leak_ranges_add(&f->stacks, map->start, end))
+	struct leak_range usual = usual_stack(f, thread),
+			  present = present_stack(f, thread, sp, usual);
+	if (present.start < present.end) {
+		uint64_t from = sp - present.start > RED_ZONE ? sp - RED_ZONE : present.start;
+		if (!add_stack_root(f, from & ~7ull, present.end, thread->target_tid) ||
+			!leak_ranges_add(&f->stacks, present.start, present.end))
 			return false;
 	}
-	if (!usual || usual == map)
+	if (usual.start == present.start)
 		return true;
-	uint64_t end = stack_end(usual, usual->start, pointer);
-	return add_root(f, HPW_LEAK_ROOT_STACK, usual->start, end, thread->target_tid, "") &&
-	       leak_ranges_add(&f->stacks, usual->start, end);
+	return add_stack_root(f, usual.start, usual.end, thread->target_tid) &&
+	       leak_ranges_add(&f->stacks, usual.start, usual.end);
 }
 
 static bool add_thread(struct finding *f, const struct hold_thread *thread)
@@ -221,39 +275,21 @@ static bool add_thread(struct finding *f, const struct hold_thread *thread)
 	return !thread->regs.rsp || add_stack(f, thread, thread->regs.rsp);
 }
 
-/* Whether nobody has yet asked for the result of a thread that has ended. Of one that nobody can
- * ask (it is detached) a word further on says itself (struct pthread: joinid). */
-static bool is_result_kept(struct finding *f, uint64_t descriptor)
+/* The stack of a thread that has ended holds nothing any more, apart from the result. */
+static bool add_dead_stack(struct finding *f, const struct leak_thread *thread)
 {
-	uint64_t words[THREAD_WORDS];
-	uint32_t tid;
-	if (process_memory_read(f->place->memory, descriptor, words, sizeof(words)) !=
-		sizeof(words))
-		return false;
-	memcpy(&tid, (const char *)words + THREAD_ID_OFFSET, sizeof(tid));
-	for (size_t i = 3; i < THREAD_WORDS; i++) {
-		if (words[i] == descriptor)
-			return false;
-	}
-	return tid == 0;
-}
-
-/* The stack from `start` on, up to the thread descriptor at its end, holds nothing any more, apart
- * from the result. */
-static bool add_dead_stack(struct finding *f, uint64_t start, uint64_t descriptor)
-{
-	uint64_t end = (descriptor + THREAD_BYTES) & ~4095ull;
 	/* Of a thread that nobody has joined yet its table is held as memory holds it: in the
 	 * middle. */
-	if (is_result_kept(f, descriptor))
-		return leak_ranges_add(&f->skipped, start, descriptor);
-	return add_table(f, 0, descriptor) && leak_ranges_add(&f->skipped, start, end);
+	if (thread->result_kept)
+		return leak_ranges_add(&f->skipped, thread->start, thread->descriptor);
+	return add_table(f, 0, thread->descriptor) &&
+	       leak_ranges_add(&f->skipped, thread->start, thread->end);
 }
 
 /*
- * Stacks of threads that have ended are kept for the next ones. They are told by their thread
- * descriptor, which points at itself twice (glibc's nptl/descr.h: tcbhead_t), and that no thread
- * has; and by the page below that nobody may touch.
+ * Where libc's lists were not found, stacks of threads that have ended, which are kept for the next
+ * ones, are told by their thread descriptor, which points at itself twice, and that no thread has;
+ * and by the page below that nobody may touch.
  */
 static bool add_dead_stacks(struct finding *f, const struct process_map *map)
 {
@@ -271,26 +307,39 @@ static bool add_dead_stacks(struct finding *f, const struct process_map *map)
 			uint64_t address = at + 8 * i;
 			if (words[i] != address || words[i + 2] != address)
 				continue;
-			if (!leak_ranges_has(&f->stacks, address) &&
-				!add_dead_stack(f, start, address))
-				return false;
+			struct leak_thread thread = leak_thread_at(f->place, address);
+			thread.start = start;
 			/* A page has one at most. */
-			start = (address + THREAD_BYTES) & ~4095ull;
+			start = thread.end = (address + THREAD_BYTES) & ~4095ull;
+			if (thread.descriptor && !leak_ranges_has(&f->stacks, address) &&
+				!add_dead_stack(f, &thread))
+				return false;
 			i = (start - at) / 8 - 2;
 		}
 	}
 	return true;
 }
 
+/* Those that no thread is on: what is known of a thread that was not stopped is its stack pointer,
+ * so it may be any that has not ended by its own word. */
 static bool find_dead_stacks(struct finding *f)
 {
 	const struct process_maps *maps = &f->place->hold->maps;
-	bool ok = true;
-	for (size_t i = 0; ok && i < maps->maps.len; i++) {
+	const struct hold_threads *held = &f->place->hold->threads;
+	bool ok = true, all_stopped = true;
+	for (size_t i = 0; i < held->len; i++)
+		all_stopped &= held->data[i].stopped;
+	for (size_t i = 0; ok && !f->threads.len && i < maps->maps.len; i++) {
 		const struct process_map *map = &maps->maps.data[i];
 		if (leak_heap_like(map) && has_guard(maps, map) &&
 			!leak_ranges_has(&f->heaps, map->start))
 			ok = add_dead_stacks(f, map);
+	}
+	for (size_t i = 0; ok && i < f->threads.len; i++) {
+		const struct leak_thread *thread = &f->threads.data[i];
+		if ((thread->has_ended || all_stopped) && thread->start < thread->end &&
+			!leak_ranges_has(&f->stacks, thread->descriptor))
+			ok = add_dead_stack(f, thread);
 	}
 	leak_ranges_join(&f->skipped);
 	return ok;
@@ -320,31 +369,6 @@ static bool is_searched(const struct process_maps *maps, size_t index)
 		return false;
 	return strncmp(map->path, "/dev/", 5) || !strncmp(map->path, "/dev/zero", 9) ||
 	       !strncmp(map->path, "/dev/shm/", 9);
-}
-
-/* The parts of [start, end) that are in none of the sets. */
-static bool add_remains(struct finding *f, const struct leak_ranges *sets[], size_t count,
-	const struct leak_root *as, uint64_t start, uint64_t end)
-{
-	while (start < end) {
-		uint64_t stop = end;
-		bool covered = false;
-		for (size_t i = 0; i < count && !covered; i++) {
-			const struct leak_range *r = leak_ranges_from(sets[i], start);
-			if (r && start >= r->start) {
-				start = r->end;
-				covered = true;
-			} else if (r && r->start < stop) {
-				stop = r->start;
-			}
-		}
-		if (covered)
-			continue;
-		if (!add_root(f, as->place, start, stop, 0, as->name))
-			return false;
-		start = stop;
-	}
-	return true;
 }
 
 static bool add_mappings(struct finding *f)
@@ -436,9 +460,38 @@ static bool add_ignored(struct finding *f)
 	       (!f->roots->ignored.len || leak_root_vec_push(&f->roots->roots, root));
 }
 
+static bool add_local(struct finding *f, uint64_t thread_pointer, uint64_t distance, uint64_t bytes)
+{
+	uint64_t start = thread_pointer - distance;
+	return thread_pointer < distance ||
+	       leak_ranges_add(&f->locals, start & ~7ull, (start + bytes + 7) & ~7ull);
+}
+
+/* What an allocator has there is no more the program's than its data is: of each thread that is
+ * known, by whatever. */
+static bool find_locals(struct finding *f)
+{
+	const struct hold_threads *held = &f->place->hold->threads;
+	uint64_t distance, bytes;
+	if (!leak_allocator_local(f->place, &distance, &bytes))
+		return true;
+	bool ok = true;
+	for (size_t i = 0; ok && i < held->len; i++) {
+		uint64_t pointer = held->data[i].stopped ? held->data[i].regs.fs_base : 0;
+		ok = add_local(f, pointer, distance, bytes);
+	}
+	for (size_t i = 0; ok && i < f->threads.len; i++)
+		ok = add_local(f, f->threads.data[i].descriptor, distance, bytes);
+	leak_ranges_join(&f->locals);
+	for (size_t i = 0; ok && i < f->locals.len; i++)
+		ok = leak_ranges_add(&f->skipped, f->locals.data[i].start, f->locals.data[i].end);
+	return ok;
+}
+
 static bool find_all(struct finding *f)
 {
-	if (!leak_ranges_add_own(&f->skipped, f->place->shm))
+	if (!leak_ranges_add_own(&f->skipped, f->place->shm) ||
+		!leak_threads_find(f->place, &f->threads) || !find_locals(f))
 		return false;
 	for (size_t i = 0; i < f->place->hold->threads.len; i++) {
 		if (!add_thread(f, &f->place->hold->threads.data[i]))
@@ -458,10 +511,12 @@ struct error *leak_roots_find(const struct leak_place *place, struct leak_roots 
 	if (!error && !find_all(&f))
 		error = error_no_memory();
 	if (!error)
-		error = leak_own_find(place, ret);
+		error = leak_own_find(place, &f.locals, ret);
 	leak_ranges_deinit(&f.heaps);
 	leak_ranges_deinit(&f.skipped);
 	leak_ranges_deinit(&f.stacks);
+	leak_thread_vec_deinit(&f.threads);
+	leak_ranges_deinit(&f.locals);
 	if (error)
 		leak_roots_deinit(ret);
 	return error;

@@ -84,7 +84,6 @@ static struct error *run(const struct leak_asked *asked, const struct leak_roots
 	const struct search_options options = {
 		.alignment = asked->check.alignment ? asked->check.alignment : 8,
 		.heuristics = asked->check.heuristics,
-		.key_bytes = leak_key_bytes(&asked->place),
 		.is_array = is_array,
 		.is_array_context = (void *)asked->place.tally,
 		.maps = roots->maps.data,

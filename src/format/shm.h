@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define HW_SHM_MAGIC 0x31676e6972776868ull /* "hhwring1" */
-#define HW_SHM_VERSION 9u
+#define HW_SHM_VERSION 10u
 
 /* Rings by size: few large ones for the threads that come first, many small ones. 61 MiB in all,
  * sparse. */
@@ -204,6 +204,9 @@ struct hw_shm {
 	uint64_t resident_bytes; /* at its end, as hw_status_resident(); 0: unknown */
 	uint64_t own_ring_bytes; /* of each ring's `own` */
 	uint64_t allocator;
+	/* How far below each thread's pointer the library of that function has its thread-local
+	 * memory; 0: it has none, or elsewhere. */
+	uint64_t allocator_local;
 	/* Collector. */
 	_Alignas(64) uint64_t progress; /* grows whenever room was made in any ring */
 	uint32_t rings_freed;           /* grows whenever rings of ended threads were freed */

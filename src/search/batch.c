@@ -92,9 +92,6 @@ bool batch_look_up(struct batch *batch)
 		}
 		if (block == SPACE_NONE)
 			continue;
-		uint64_t key = b->graph->key_bytes;
-		if (b->is_root && distance && key && b->values[i] % key == 0)
-			continue;
 		uint32_t offset = distance < UINT32_MAX ? (uint32_t)distance : UINT32_MAX;
 		uint32_t edge = block | (offset ? GRAPH_INTERIOR : 0);
 		bool ok = b->is_root ? add_root(b, b->places[i], edge, offset)

@@ -37,7 +37,6 @@ struct graph {
 	/* Whether a block may be an array of operator new[]; NULL: none. For several threads. */
 	bool (*is_array)(const void *context, uint32_t block);
 	const void *is_array_context;
-	uint64_t key_bytes;     /* as in search_options */
 	struct space_u32 heads; /* of each block: its first edge; one more at the end */
 	struct space_u32 edges;
 	/* Two threads read a large heap, each its part of the blocks: the first one's edges end

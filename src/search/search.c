@@ -152,7 +152,6 @@ struct error *search_read(struct search *search, const struct search_memory *mem
 	s->graph.beside_bytes = s->options.beside_bytes;
 	s->graph.is_array = s->options.is_array ? is_array : NULL;
 	s->graph.is_array_context = s;
-	s->graph.key_bytes = s->options.key_bytes;
 	struct error *error = read_blocks(s);
 	if (!error)
 		error = read_roots(s, roots, root_count);

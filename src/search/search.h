@@ -91,9 +91,6 @@ struct search_options {
 	 * destructor), and holds it. Asked by several threads. NULL: never. */
 	bool (*is_array)(void *context, uint32_t site);
 	void *is_array_context;
-	/* A word of a root that is a multiple of this points into no block: so an allocator rounds
-	 * the keys of what it looks up (jemalloc, in thread-local memory). 0: no such words. */
-	uint64_t key_bytes;
 	size_t words_fine;     /* 0: SEARCH_WORDS_MOST */
 	size_t groups_most;    /* 0: SEARCH_GROUPS_MAX */
 	uint64_t beside_bytes; /* of blocks, from which on a second thread reads; 0: 2 MiB */

@@ -103,6 +103,10 @@ def exit_handlers(folder):
     text = hw.ask("leaks", folder / "x.hpw", "--format=memcheck", "--show-leak-kinds=all")
     usage = re.search(r"total heap usage: (\d+) allocs, (\d+) frees", text)
     hw.need(found == 0 and usage and usage[1] == usage[2] != "0" and "All heap blocks were freed" in text, text)
+    found = lost(folder, "early_handlers", "end by _exit")
+    kept = leaks(folder / "x.hpw")["summary"]
+    hw.need(found == 0 and kept["library"]["blocks"] and not kept["reachable"]["blocks"], f"after _exit: {kept}")
+    hw.need(leaks(folder / "x.hpw", "--run-libc-freeres=no")["summary"]["reachable"]["blocks"] == kept["library"]["blocks"], f"{kept}")
 
 
 @TESTS.test
@@ -154,7 +158,7 @@ def empty_array(folder):
 
 @TESTS.test
 def keys_of_jemalloc(folder):
-    """Addresses that jemalloc rounds to 1 GiB and keeps in thread-local memory hold no block that they point into"""
+    """An allocator's thread-local memory holds nothing: jemalloc has addresses there, rounded to 1 GiB"""
     for allocator in ("glibc", "jemalloc"):
         hw.need(lost(folder, "spans_keys", allocator=allocator) == 1, allocator + hw.ask("leaks", folder / "x.hpw"))
 

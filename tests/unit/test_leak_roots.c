@@ -201,6 +201,80 @@ CASE(living_thread, "the stack of a thread that lives is no ended one's")
 	}
 }
 
+#define LOADER (32 * MIB)
+#define LINK 0x2c0ull
+
+/* A ring of words: the head, then the links of descriptors, each with the previous one behind. */
+static void make_list(uint64_t head, const uint64_t *links, size_t count)
+{
+	for (size_t i = 0; i <= count; i++) {
+		uint64_t at = i ? links[i - 1] + LINK : head;
+		words(at)[0] = base + (i < count ? links[i] + LINK : head);
+		words(at)[1] = base + (i > 1      ? links[i - 2] + LINK
+					      : i ? head
+						  : links[count - 1] + LINK);
+	}
+}
+
+/* The same thread stack as libc describes it, with other memory around. */
+static void make_described(uint64_t start, uint64_t descriptor, uint64_t end, int32_t tid)
+{
+	words(descriptor)[0] = words(descriptor)[2] = base + descriptor;
+	memcpy((char *)words(descriptor) + 0x2d0, &tid, sizeof(tid));
+	words(descriptor)[0x690 / 8] = base + start;
+	words(descriptor)[0x698 / 8] = end - start;
+}
+
+static void start_with_loader(void)
+{
+	start();
+	add_map(STACK, 4 * STACK_BYTES, "");
+	add_map(LOADER, 4096, "/lib64/ld-linux-x86-64.so.2")->inode = 5;
+}
+
+CASE(listed_threads, "libc's lists tell stacks that have no guard and share a mapping")
+{
+	const uint64_t living = STACK + STACK_BYTES - 0x940,
+		       ended = STACK + 2 * STACK_BYTES - 0x940, sp = STACK + 0x8000;
+	const uint64_t used[] = {living}, cached[] = {ended};
+	start_with_loader();
+	make_described(STACK, living, STACK + STACK_BYTES, 4711);
+	make_described(STACK + STACK_BYTES, ended, STACK + 2 * STACK_BYTES, -1);
+	make_list(LOADER + 0x100, used, 1);
+	make_list(LOADER + 0x120, cached, 1);
+	add_thread(hold.pid + 1, sp)->regs.fs_base = base + living;
+	CHECK_OK(leak_roots_find(&place, &roots));
+	check_root(sp, HPW_LEAK_ROOT_STACK, sp - 128, STACK + STACK_BYTES);
+	CHECK(!root_at(STACK) && !root_at(STACK + STACK_BYTES) && !root_at(ended));
+	check_root(STACK + 2 * STACK_BYTES, HPW_LEAK_ROOT_MAPPING, STACK + 2 * STACK_BYTES,
+		STACK + 4 * STACK_BYTES);
+	end();
+}
+
+CASE(broken_lists, "lists that are none, or do not lead back, tell nothing and come to an end")
+{
+	const uint64_t ends[] = {STACK + STACK_BYTES - 0x940, STACK + 2 * STACK_BYTES - 0x940,
+		STACK + 3 * STACK_BYTES - 0x940};
+	for (unsigned way = 0; way < 5; way++) {
+		start_with_loader();
+		for (unsigned i = 0; i < 3; i++)
+			make_described(STACK + i * STACK_BYTES, ends[i],
+				STACK + (i + 1) * STACK_BYTES, -1);
+		make_list(LOADER + 0x100, ends, 3);
+		if (way == 1) /* a ring without the head */
+			words(ends[2] + LINK)[0] = base + ends[1] + LINK;
+		else if (way == 2) /* out of all memory */
+			words(ends[1] + LINK)[0] = 0x7ffffffff000;
+		else if (way == 3) /* no descriptor */
+			words(ends[2])[2] = 0;
+		else if (way == 4) /* the way back is another one */
+			words(ends[1] + LINK)[1] = base + ends[1] + LINK;
+		CHECK_OK(leak_roots_find(&place, &roots));
+		CHECK((root_at(STACK) != NULL) == (way != 0));
+		end();
+	}
+}
+
 CASE(maps, "for vtables there are the readable parts of files, and which of them is code")
 {
 	start();

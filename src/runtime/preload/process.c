@@ -29,6 +29,8 @@
 /* In struct pthread, from the thread pointer on: glibc keeps the kernel's thread id there
  * since 2.10 (nptl/descr.h). Checked before it is believed. */
 #define LIBC_TID_OFFSET 720
+/* Of thread-local memory that the loader lays below thread pointers. */
+#define LOCAL_BYTES_MAX (16ull << 20)
 
 /* For who asks the file whether it belongs to a command: the same text there. */
 static __attribute__((used, section(".heapwise.version"))) const char version[] = HW_VERSION;
@@ -173,10 +175,26 @@ static uint32_t malloc_notes(void)
 	return HW_NOTE_OWN_MALLOC | (rt_real.front == _r_debug.r_map ? 0 : HW_NOTE_IN_FRONT);
 }
 
+/* How far below thread pointers an object has its thread-local memory: the same in all threads, and
+ * in those of forked children, since it was loaded with the program. */
+static uint64_t find_local(uint64_t address)
+{
+	struct dl_find_object found;
+	void *local = NULL;
+	if (_dl_find_object((void *)address, &found) ||
+		dlinfo(found.dlfo_link_map, RTLD_DI_TLS_DATA, &local) || !local)
+		return 0;
+	uint64_t distance = (uint64_t)sys_thread_pointer() - (uint64_t)local;
+	return distance <= LOCAL_BYTES_MAX ? distance : 0;
+}
+
 static uint64_t *ring_words(const struct rt_process *p, uint32_t ring)
 {
 	return p->ring_data + (hw_ring_start(ring) - hw_ring_start(p->first_ring));
 }
+
+/* Found when the program starts, and what for. */
+static uint64_t allocator_local, local_of;
 
 static void process_fill(struct rt_process *p)
 {
@@ -193,6 +211,11 @@ static void process_fill(struct rt_process *p)
 	rt_memory_tell(shm);
 	rt_real_resolve();
 	shm->allocator = (uint64_t)rt_clear_allocator();
+	if (local_of != shm->allocator) {
+		local_of = shm->allocator;
+		allocator_local = find_local(shm->allocator);
+	}
+	shm->allocator_local = allocator_local;
 	shm->notes |= HW_NOTE_ATTACHED | malloc_notes() |
 		      (rt_real.cxx_is_plain ? 0 : (uint32_t)HW_NOTE_OPERATORS);
 	rt_leave_learn(shm);
