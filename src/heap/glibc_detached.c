@@ -29,7 +29,7 @@ static void read_at_hand(
 	for (size_t i = 0; i < ret->count; i++)
 		ret->words[i] = thread->registers[i];
 	ret->count += address_space_read(
-			      space, thread->sp & ~7ull, ret->words + ret->count, 8 * STACK_WORDS) /
+			      space, thread->sp & ~7ull, ret->words + ret->count, 8ul * STACK_WORDS) /
 		      8;
 }
 
