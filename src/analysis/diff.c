@@ -277,33 +277,52 @@ static void scale_variance(double *variance, uint64_t to, uint64_t from)
 	*variance *= factor * factor;
 }
 
-/* Each figure by the ratio of its own totals. */
+/*
+ * Each figure by the ratio of its own totals. What is live is the program's alone: what libraries
+ * keep is no share of it, and stays what it is.
+ */
 static void normalize(struct diff *diff)
 {
 	struct totals was = diff->base;
 	const struct totals *is = &diff->value;
-#define SCALE(member)                                                                              \
-	diff->base.member = diff_scaled(was.member, is->member, was.member);                       \
+	const struct site none = {.allocations = 0};
+#define SCALE(member, kept_was, kept_is, of_libraries)                                             \
+	uint64_t from_##member = was.member - min(was.member, (kept_was).member);                  \
+	uint64_t to_##member = is->member - min(is->member, (kept_is).member);                     \
+	diff->base.member = diff_scaled(from_##member, to_##member, from_##member) +               \
+			    min(was.member, (kept_was).member);                                    \
 	for (size_t i = 0; i < diff->rows.rows.len; i++) {                                         \
-		struct site *site = &diff->rows.rows.data[i].base;                                 \
-		site->member = diff_scaled(site->member, is->member, was.member);                  \
+		struct row *row = &diff->rows.rows.data[i];                                        \
+		if ((of_libraries) || !row->library)                                               \
+			row->base.member =                                                         \
+				diff_scaled(row->base.member, to_##member, from_##member);         \
 	}
-#define SCALE_ESTIMATE(member)                                                                     \
-	SCALE(member)                                                                              \
-	scale_variance(&diff->base.spread.member, is->member, was.member);                         \
-	for (size_t i = 0; i < diff->rows.rows.len; i++)                                           \
-		scale_variance(&diff->rows.rows.data[i].base.spread.member, is->member, was.member);
-	SCALE_ESTIMATE(allocations)
-	SCALE_ESTIMATE(allocated_bytes)
-	SCALE_ESTIMATE(live_blocks)
-	SCALE_ESTIMATE(live_bytes)
-	SCALE(kept_blocks)
-	SCALE(kept_bytes)
-	SCALE_ESTIMATE(peak_blocks)
-	SCALE_ESTIMATE(peak_bytes)
-	SCALE(temporary)
-	SCALE_ESTIMATE(failed)
-#undef SCALE_ESTIMATE
+#define SCALE_SPREAD(member, of_libraries)                                                         \
+	scale_variance(&diff->base.spread.member, to_##member, from_##member);                     \
+	for (size_t i = 0; i < diff->rows.rows.len; i++) {                                         \
+		struct row *row = &diff->rows.rows.data[i];                                        \
+		if ((of_libraries) || !row->library)                                               \
+			scale_variance(&row->base.spread.member, to_##member, from_##member);      \
+	}
+#define SCALE_ALL(member)                                                                          \
+	SCALE(member, none, none, true)                                                            \
+	SCALE_SPREAD(member, true)
+#define SCALE_LIVE(member) SCALE(member, diff->kept_older, diff->kept_newer, false)
+	SCALE_ALL(allocations)
+	SCALE_ALL(allocated_bytes)
+	SCALE_LIVE(live_blocks)
+	SCALE_SPREAD(live_blocks, false)
+	SCALE_LIVE(live_bytes)
+	SCALE_SPREAD(live_bytes, false)
+	SCALE_LIVE(kept_blocks)
+	SCALE_LIVE(kept_bytes)
+	SCALE_ALL(peak_blocks)
+	SCALE_ALL(peak_bytes)
+	SCALE(temporary, none, none, true)
+	SCALE_ALL(failed)
+#undef SCALE_LIVE
+#undef SCALE_ALL
+#undef SCALE_SPREAD
 #undef SCALE
 }
 
@@ -334,8 +353,7 @@ static struct error *sum_libraries(struct diff *diff)
 	_cleanup_(match_cleanup) struct match *match = NULL;
 	_cleanup_(rows_deinit) struct rows all;
 	rows_init(&all);
-	/* Where figures are scaled by their totals, all that these have counts. */
-	if (how->count_libraries || how->normalize || how->scope != DIFF_STACKS) {
+	if (how->count_libraries || how->scope != DIFF_STACKS) {
 		library_own_forget(&diff->rows);
 		return NULL;
 	}
@@ -364,10 +382,10 @@ struct error *diff_build(const struct match_side *older, const struct match_side
 	struct error *error = match_create(ret->sides, 2, options->same_recording, &ret->match);
 	if (!error)
 		error = match_rows(ret->match, 1, &ret->rows);
-	if (!error && options->normalize)
-		normalize(ret);
 	if (!error)
 		error = sum_libraries(ret);
+	if (!error && options->normalize)
+		normalize(ret);
 	if (!error)
 		error = make_lists(ret);
 	if (!error)

@@ -88,7 +88,7 @@ void diff_of_row(const struct diff *diff, const struct row *row, enum metric met
 void diff_of_totals(const struct diff *diff, enum metric metric, struct diff_figure *ret);
 /*
  * A figure of the totals as sentences and limits have it: of what is live without what libraries
- * keep for themselves, unless figures are scaled or these count.
+ * keep for themselves, unless these count.
  */
 void diff_of_program(const struct diff *diff, enum metric metric, struct diff_figure *ret);
 enum diff_status diff_status(const struct diff *diff, const struct row *row);

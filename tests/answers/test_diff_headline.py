@@ -104,4 +104,19 @@ def libraries_of_both_or_neither(folder):
         hw.need(hw.heapwise("budget", "--baseline", few, "--max-growth", str(limit), many).status == status, f"budget {limit}")
 
 
+@TESTS.test
+def normalized(folder):
+    """--normalize compares shares of the program's own memory: a program that doubled is the same, whatever libraries keep"""
+    one, two = record(folder, "one", 10, 0, "words"), record(folder, "two", 20, 0, "words")
+    found = json.loads(hw.ask("diff", "--json", "--normalize", one, two))
+    hw.need(found["verdict"][0].startswith("Live memory is the same: 20.0 KiB"), f"{found['verdict']}")
+    hw.need(found["rows"] == [] and found["verdict"][1].startswith("Nothing changed"), f"{found}")
+    hw.need(found["libraries"]["older"] == found["libraries"]["newer"] == {"blocks": 1, "bytes": 4096}, f"{found['libraries']}")
+    text = hw.ask("report", "--base", one, "--normalize", "--view", "never-freed", two)
+    hw.need("nothing changed" in text, text)
+    # With them it is not: their share is half of what it was.
+    counted = json.loads(hw.ask("diff", "--json", "--normalize", "--count-libraries", one, two))
+    hw.need({row["status"] for row in counted["rows"]} == {"grown", "shrunk"}, f"{counted['rows']}")
+
+
 TESTS.main()
