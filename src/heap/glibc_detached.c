@@ -28,8 +28,8 @@ static void read_at_hand(
 	ret->count = space->machine == EM_X86_64 ? X86_REGISTERS : ARM_REGISTERS;
 	for (size_t i = 0; i < ret->count; i++)
 		ret->words[i] = thread->registers[i];
-	ret->count += address_space_read(
-			      space, thread->sp & ~7ull, ret->words + ret->count, 8ul * STACK_WORDS) /
+	ret->count += address_space_read(space, thread->sp & ~7ull, ret->words + ret->count,
+			      8ul * STACK_WORDS) /
 		      8;
 }
 
