@@ -110,8 +110,9 @@ void summary_add_place(struct text *text, const struct shown_frame *frame)
 }
 
 static struct error *build_lists(
-	const struct range *range, const struct rows *rows, struct summary *summary)
+	const struct recording *recording, const struct rows *rows, struct summary *summary)
 {
+	const struct range *range = &recording->range;
 	const struct {
 		enum summary_list list;
 		struct rows *merged; /* by weight; NULL: by place */
@@ -127,6 +128,9 @@ static struct error *build_lists(
 	for (size_t i = 0; i < ARRAY_SIZE(plan) && !error; i++) {
 		enum metric metric = summary_metric(range, plan[i].list);
 		const struct rows *from = &summary->places;
+		/* Of a sum with a sample in it only some are known. */
+		if (plan[i].list == SUMMARY_TEMPORARY && recording->sample_bytes)
+			continue;
 		if (plan[i].merged) {
 			error = rows_merge(rows, metric, plan[i].merged);
 			from = plan[i].merged;
@@ -188,7 +192,7 @@ struct error *summary_build(const struct model *model, struct resolver *resolver
 	library_own_sum(rows, &ret->libraries);
 	struct error *error = sum_leaks(model, ret);
 	if (!error)
-		error = build_lists(&model_recording(model)->range, rows, ret);
+		error = build_lists(model_recording(model), rows, ret);
 	if (!error && resolver)
 		error = judge_lives(model, resolver, all, ret);
 	if (!error)

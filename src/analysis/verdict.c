@@ -410,7 +410,9 @@ static void say_churn(const struct facts *facts, struct text *text)
 static void say_temporary(const struct facts *facts, struct text *text)
 {
 	const struct totals *totals = facts->totals;
-	if (totals->temporary == 0 || totals->temporary < totals->allocations / 10)
+	/* Of samples, and of sums with one among them, it is not known. */
+	if (totals->temporary == 0 || totals->temporary < totals->allocations / 10 ||
+		facts->recording->sample_bytes)
 		return;
 	add_share(text, totals->temporary, totals->allocations);
 	text_add(text, " of the allocations were temporary (freed ");

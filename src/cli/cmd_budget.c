@@ -198,7 +198,7 @@ static int answer(const struct command *command, struct request *request, char *
 	if (count > 1)
 		return options_wrong(command, "one recording is judged, not %d", count);
 	_cleanup_free_ char *newest = NULL;
-	struct error *error = count ? NULL : main_program_newest(&newest);
+	struct error *error = count ? NULL : main_program_newest(MAIN_PROGRAM_ALL, &newest);
 	if (error)
 		return message_error(error);
 	const char *file = count ? words[0] : newest;

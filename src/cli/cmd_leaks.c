@@ -82,7 +82,8 @@ static int show(struct request *request, const char *word)
 static int show_newest(struct request *request)
 {
 	_cleanup_free_ char *newest = NULL;
-	struct error *error = main_program_newest(&newest);
+	struct error *error = main_program_newest(
+		MAIN_PROGRAM_ALL ", 'heapwise leaks FILE…' what others lost", &newest);
 	if (error)
 		return message_error(error);
 	return leak_report_show(request->report, newest, STDOUT_FILENO, false);

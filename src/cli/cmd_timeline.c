@@ -113,7 +113,7 @@ static struct error *leave_out(struct request *request, const char *path, bool *
 static int find_file(struct request *request)
 {
 	if (!request->path) {
-		struct error *error = main_program_newest(&request->newest);
+		struct error *error = main_program_newest(MAIN_PROGRAM_ALL, &request->newest);
 		if (error)
 			return message_error(error);
 		request->path = request->newest;

@@ -132,7 +132,7 @@ static size_t find_stem(const struct search *search)
 	return once < len && exists(search->folder, search->name, once) ? once : len;
 }
 
-struct error *main_program_newest(char **ret)
+struct error *main_program_newest(const char *others, char **ret)
 {
 	_cleanup_free_ char *newest = NULL;
 	struct error *error = recording_newest(&newest);
@@ -142,10 +142,14 @@ struct error *main_program_newest(char **ret)
 	error = main_program_find(newest, &program);
 	if (error)
 		return error;
-	if (program.count > 1)
+	if (program.count > 1 && others)
 		message("reading %s (%s): of %zu recordings of the newest run here the one with "
-			"the largest peak; 'heapwise report .' shows all",
-			program.path, program.command, program.count);
+			"the largest peak; %s",
+			program.path, program.command, program.count, others);
+	else if (program.count > 1)
+		message("reading %s: of %zu recordings of the newest run here the one with the "
+			"largest peak",
+			program.path, program.count);
 	else
 		message("reading %s, the newest recording here", newest);
 	*ret = steal_ptr(program.path);

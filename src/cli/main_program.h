@@ -29,9 +29,14 @@ void main_program_deinit(struct main_program *program);
  */
 struct error *main_program_find(const char *path, struct main_program *ret) must_check_;
 
-/* That of the newest run whose recordings are in the current folder: says which it is, and how to
- * see the others. The caller frees the path. */
-struct error *main_program_newest(char **ret) must_check_;
+#define MAIN_PROGRAM_ALL "'heapwise report .' shows all"
+
+/*
+ * That of the newest run whose recordings are in the current folder: says which it is, and by
+ * `others` how to see the others; NULL: without its command, which nobody is to see. The caller
+ * frees the path.
+ */
+struct error *main_program_newest(const char *others, char **ret) must_check_;
 
 /*
  * Whether a recording is, by its name and those beside it, the first of a run: FILE.hpw. Who names

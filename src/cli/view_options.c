@@ -484,7 +484,7 @@ static int anonymize(struct view_request *request, struct model *model)
 }
 
 /* The first recording of a run may be of who only started the program: then says where that is. */
-static void point_to_main_program(const char *path)
+static void point_to_main_program(const char *path, bool anonymize)
 {
 	_cleanup_(main_program_deinit) struct main_program program = {.path = NULL};
 	struct error *error = main_program_find(path, &program);
@@ -492,8 +492,9 @@ static void point_to_main_program(const char *path)
 		error_destroy(error);
 	else if (program.count > 1 && strcmp(program.path, path) != 0)
 		message("%s is one of %zu recordings of a run; the one with the largest peak is "
-			"%s (%s)",
-			path, program.count, program.path, program.command);
+			"%s%s%s%s",
+			path, program.count, program.path, anonymize ? "" : " (",
+			anonymize ? "" : program.command, anonymize ? "" : ")");
 }
 
 int view_request_open(
@@ -504,12 +505,13 @@ int view_request_open(
 	if (request->anonymize && !can_be_anonymous(request))
 		return ERROR_USAGE;
 	if (!path) {
-		struct error *error = main_program_newest(&newest);
+		struct error *error =
+			main_program_newest(request->anonymize ? NULL : MAIN_PROGRAM_ALL, &newest);
 		if (error)
 			return message_error(error);
 		path = newest;
 	} else if (!request->more_count && main_program_is_first(path)) {
-		point_to_main_program(path);
+		point_to_main_program(path, request->anonymize);
 	}
 	progress_begin("reading %s", path);
 	struct error *error = open_one(request, path, flags, ret);

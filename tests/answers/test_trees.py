@@ -237,6 +237,7 @@ def wrapped(name, *command):
             hw.need(f"reading {Path(main['file']).name}" in ended.errors, f"{ask}: {ended}")
             if len([row for row in rows if row["own_file"]]) > 1:
                 hw.need("'heapwise report .' shows all" in ended.errors, f"{ask}: {ended}")
+                hw.need("leaks" not in ask or "'heapwise leaks FILE…' what others lost" in ended.errors, f"{ended}")
 
     TESTS.add(f"The main program is shown: {name}", test)
 
@@ -246,6 +247,19 @@ wrapped("timeout", "timeout", "60", "PROGRAM")
 wrapped("a shell", "sh", "-c", "PROGRAM; true")
 wrapped("a shell that execs", "sh", "-c", "exec PROGRAM")
 wrapped("nice", "nice", "PROGRAM")
+
+
+@TESTS.test
+def nameless(folder):
+    """--anonymize names no other program of the run either, on standard error or anywhere"""
+    path = folder / "a.hpw"
+    ended = hw.record(["/bin/sh", "-c", "perl -e 'my @quokka = map { q(x) x 5000 } 1 .. 600'; :"], path, options=("-q", "--all-processes"))
+    hw.need(ended.status == 0, f"{ended}")
+    plain = hw.heapwise("report", path)
+    hw.need("recordings of a run" in plain.errors and "quokka" in plain.errors, f"it is no case of it: {plain}")
+    for words in (("report", "--anonymize", path), ("tree", "--anonymize", path), ("report", "--anonymize")):
+        ended = hw.heapwise(*words, cwd=folder)
+        hw.need(ended.status == 0 and "recordings of" in ended.errors and "quokka" not in ended.errors + ended.text, f"{words}: {ended}")
 
 
 if __name__ == "__main__":

@@ -175,4 +175,16 @@ def temporary_within(folder):
     hw.need(ended.status == 3 and ended.errors, f"sums don't say it: {ended}")
 
 
+@TESTS.test
+def temporary_of_some(folder):
+    """A sum with a sample in it does not know how many allocations were temporary, and says no share of them"""
+    exact, sample = folder / "exact.hpw", folder / "sample.hpw"
+    for path, mode in ((exact, "exact"), (sample, "sample:64")):
+        hw.record([hw.ANSWERS / "leaves_blocks"], path, options=("-q", "--mode", mode, "--seed=1"))
+    hw.need(any("were temporary" in line for line in verdict(exact)), f"{verdict(exact)}")
+    found = json.loads(hw.ask("report", "--json", "--merge", exact, sample))
+    hw.need(found["totals"]["temporary"] is None and not found["top"]["temporary"], f"{found['totals']}")
+    hw.need(not any("temporary" in line for line in found["verdict"]), f"{found['verdict']}")
+
+
 TESTS.main()
