@@ -132,15 +132,19 @@ static struct error *check_kind(const struct reading *reading)
 			"%s: is of DHAT's format %" JSON_INTEGER_FORMAT ", only 2 can be read: "
 			"Valgrind 3.15 and later write it",
 			reading->name, version);
-	if (strcmp(mode, "copy") == 0 || strcmp(mode, "ad-hoc") == 0)
+	/* The crate dhat of Rust has names of its own for the same. */
+	bool heap = strcmp(mode, "heap") == 0 || strcmp(mode, "rust-heap") == 0;
+	if (strcmp(mode, "copy") == 0 || strcmp(mode, "ad-hoc") == 0 ||
+		strcmp(mode, "rust-ad-hoc") == 0)
 		return error_create(ERROR_INPUT,
 			"%s: is a profile of DHAT's mode %s, which does not say what was on the "
-			"heap; that is in --mode=heap",
+			"heap; that is in --mode=heap, and in what dhat::Profiler::new_heap() "
+			"writes",
 			reading->name, mode);
-	if (strcmp(mode, "heap") != 0 || !json_is_true(json_object_get(reading->root, "bklt")))
+	if (!heap || !json_is_true(json_object_get(reading->root, "bklt")))
 		return error_create(ERROR_INPUT,
-			"%s: is a profile of DHAT, but not of a heap with lifetimes (mode heap, "
-			"bklt true)",
+			"%s: is a profile of DHAT, but not of a heap with lifetimes (mode heap "
+			"or rust-heap, bklt true)",
 			reading->name);
 	return NULL;
 }

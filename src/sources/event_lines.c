@@ -48,8 +48,7 @@ struct error *event_lines_next(struct event_lines *lines, char **ret, size_t *re
 	if (lines->empty > EMPTY_MAX)
 		return stream_error(stream,
 			"comes after %u empty lines: that is no file of this kind", EMPTY_MAX);
-	uint64_t taken = stream->out_offset + stream->out_pos - stream->line_offset;
-	if (taken == *ret_len) {
+	if (stream->cut) {
 		lines->cut = true;
 		*ret = NULL;
 	}

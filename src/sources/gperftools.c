@@ -78,6 +78,7 @@ static struct error *read_kind(struct reading *reading, struct foreign_scan *sca
 	if (!foreign_scan_at_end(scan))
 		return stream_error(&reading->dump.stream, "goes on behind the kind of profile");
 	number /= reading->kind->divisor;
+	reading->dump.every_block = !reading->kind->sampled || number == 1;
 	if (reading->kind->sampled && number > 1)
 		reading->dump.period = number;
 	return NULL;
@@ -113,15 +114,6 @@ static struct error *read_header(struct reading *reading)
 	return read_kind(reading, &scan);
 }
 
-static bool add_figures(struct heap_dump_figures *sum, const struct heap_dump_figures *more)
-{
-	return !__builtin_add_overflow(sum->live_blocks, more->live_blocks, &sum->live_blocks) &&
-	       !__builtin_add_overflow(sum->live_bytes, more->live_bytes, &sum->live_bytes) &&
-	       !__builtin_add_overflow(sum->allocations, more->allocations, &sum->allocations) &&
-	       !__builtin_add_overflow(
-		       sum->allocated_bytes, more->allocated_bytes, &sum->allocated_bytes);
-}
-
 /* "  2: 34 [ 5: 67] @ 0x12 0x34" */
 static struct error *read_row(struct reading *reading, const char *line, size_t len)
 {
@@ -133,13 +125,14 @@ static struct error *read_row(struct reading *reading, const char *line, size_t 
 	if (!scanned || !foreign_scan_text(&scan, "@"))
 		return stream_error(
 			&dump->stream, "is not 'BLOCKS: BYTES [BLOCKS: BYTES] @ ADDRESSES'");
-	if (!add_figures(&reading->sum, &figures))
+	if (!heap_dump_figures_add(&reading->sum, &figures))
 		return stream_error(&dump->stream, "makes the sums more than 2^64");
 	struct error *error = heap_dump_scan_row(dump, &scan);
-	if (!error && !has_allocations(reading))
+	if (error)
+		return error;
+	if (!has_allocations(reading))
 		figures.allocations = figures.allocated_bytes = 0;
-	if (!error)
-		error = heap_dump_unsample(dump, &figures);
+	error = heap_dump_unsample(dump, &figures);
 	if (!error)
 		dump->rows.data[dump->rows.len - 1].figures = figures;
 	return error;
@@ -209,8 +202,10 @@ static struct error *read_lines(struct reading *reading)
 		error = stream_line(&dump->stream, STREAM_LINE_MAX, &line, &len);
 		if (error || !line)
 			return error;
+		if (heap_dump_is_cut(dump))
+			continue;
 		if (dump->maps.any)
-			error = foreign_maps_line(&dump->maps, line, len);
+			error = heap_dump_map_line(dump, line, len);
 		else if (line[0] == '#')
 			error = read_remark(reading, line, len);
 		else if (!is_blank(line, len) && !foreign_maps_begin(&dump->maps, line, len))
@@ -256,8 +251,6 @@ struct error *gperftools_open(const struct input *input, unsigned flags,
 	struct recording *recording = build_recording(reading.dump.foreign.model);
 	if (has_allocations(&reading))
 		recording->unknown &= ~(uint32_t)(UNKNOWN_ALLOCATIONS | UNKNOWN_ALLOCATED_BYTES);
-	if (!reading.kind->sampled)
-		recording->mode = "exact";
 	if (reading.kind->growth)
 		recording->remark =
 			"What is live is memory that the allocator took from the system.";

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/util.h"
@@ -54,6 +55,27 @@ bool heap_dump_scan_figures(struct foreign_scan *scan, struct heap_dump_figures 
 		return false;
 	foreign_scan_blanks(scan);
 	return foreign_scan_text(scan, "]");
+}
+
+bool heap_dump_figures_add(struct heap_dump_figures *sum, const struct heap_dump_figures *more)
+{
+	return !__builtin_add_overflow(sum->live_blocks, more->live_blocks, &sum->live_blocks) &&
+	       !__builtin_add_overflow(sum->live_bytes, more->live_bytes, &sum->live_bytes) &&
+	       !__builtin_add_overflow(sum->allocations, more->allocations, &sum->allocations) &&
+	       !__builtin_add_overflow(
+		       sum->allocated_bytes, more->allocated_bytes, &sum->allocated_bytes);
+}
+
+struct error *heap_dump_map_line(struct heap_dump *dump, const char *line, size_t len)
+{
+	static const char *const beginnings[] = {"heap_v2/", "heap profile:"};
+	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
+		if (len >= strlen(beginnings[i]) &&
+			memcmp(line, beginnings[i], strlen(beginnings[i])) == 0)
+			return stream_error(&dump->stream,
+				"begins another dump: give each in a file of its own; 'heapwise "
+				"report --merge' adds them up");
+	return foreign_maps_line(&dump->maps, line, len);
 }
 
 struct error *heap_dump_scan_row(struct heap_dump *dump, struct foreign_scan *scan)
@@ -158,6 +180,8 @@ static struct error *add_row(struct heap_dump *dump, const struct heap_dump_row 
 static void set_estimates(struct heap_dump *dump)
 {
 	struct recording *recording = build_recording(dump->foreign.model);
+	if (dump->every_block)
+		recording->mode = "exact";
 	if (!dump->period)
 		return;
 	recording->mode = "sample";

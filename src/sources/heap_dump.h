@@ -34,8 +34,9 @@ struct heap_dump {
 	struct heap_dump_rows rows;
 	struct heap_dump_addresses addresses;
 	struct heap_dump_frames named;
-	bool no_maps;    /* it was written without mappings: that it has none is no damage */
-	uint64_t period; /* mean distance of samples in bytes; 0: every block counts */
+	bool no_maps;     /* it was written without mappings: that it has none is no damage */
+	bool every_block; /* it says that none was left out */
+	uint64_t period;  /* mean distance of samples in bytes; 0: every block counts */
 };
 
 struct error *heap_dump_open(
@@ -44,6 +45,10 @@ void heap_dump_close(struct heap_dump *dump);
 
 /* "12: 345 [67: 890]" */
 bool heap_dump_scan_figures(struct foreign_scan *scan, struct heap_dump_figures *ret);
+
+/* Adds to a sum; false: it would be more than 2^64. */
+bool heap_dump_figures_add(
+	struct heap_dump_figures *sum, const struct heap_dump_figures *more) must_check_;
 
 /* A new row without figures, of addresses "0x12 0x34" up to the end of the line. */
 struct error *heap_dump_scan_row(struct heap_dump *dump, struct foreign_scan *scan) must_check_;
@@ -58,6 +63,16 @@ struct error *heap_dump_add_named(
  */
 struct error *heap_dump_unsample(
 	const struct heap_dump *dump, struct heap_dump_figures *figures) must_check_;
+
+/* A line behind the stacks: a mapping, or nothing; that another dump begins is an error. */
+struct error *heap_dump_map_line(struct heap_dump *dump, const char *line, size_t len) must_check_;
+
+/* Whether the last line is a part of one, before the mappings: the file was cut off in it. Its row
+ * is passed over; heap_dump_finish() says that the end is missing. */
+static inline bool heap_dump_is_cut(const struct heap_dump *dump)
+{
+	return dump->stream.cut && !dump->maps.any;
+}
 
 /* Makes the model of all rows, whose figures are unsampled. */
 struct error *heap_dump_finish(struct heap_dump *dump, struct model **ret) must_check_;

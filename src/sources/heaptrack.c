@@ -133,12 +133,14 @@ static struct error *read_long_string(struct tables *tables, struct event_lines 
 	memcpy(copy, at, have);
 	while (have < len) {
 		char *line;
-		size_t line_len;
+		size_t line_len, ended = lines->stream.carriage ? 2 : 1;
 		error = event_lines_next(lines, &line, &line_len);
 		if (error)
 			return error;
-		if (!line || line_len > len - have - 1)
+		if (!line || len - have < ended || line_len > len - have - ended)
 			return stream_error(tables->stream, "ends a string that is longer");
+		if (ended > 1)
+			copy[have++] = '\r';
 		copy[have++] = '\n';
 		memcpy(copy + have, line, line_len);
 		have += line_len;
@@ -410,7 +412,11 @@ static struct error *read_tables(struct tables *tables)
 	}
 	tables->cut = lines.cut;
 	tables->stream = NULL;
-	return error;
+	if (error || tables->has_command || tables->events)
+		return error;
+	/* heaptrack names the program at once. */
+	return build_damage(tables->foreign.model,
+		"the file ends before it names a program: what happened is missing");
 }
 
 /* Live blocks of an info, the last one first. */
@@ -528,11 +534,11 @@ static struct error *skip_string(struct event_lines *lines, const char *line, si
 	uint64_t have = (uint64_t)(end - at);
 	while (have < bytes) {
 		char *more;
-		size_t more_len;
+		size_t more_len, ended = lines->stream.carriage ? 2 : 1;
 		struct error *error = event_lines_next(lines, &more, &more_len);
 		if (error || !more)
 			return error;
-		have += more_len + 1;
+		have += more_len + ended;
 	}
 	return NULL;
 }
@@ -608,6 +614,8 @@ bool heaptrack_recognise(const uint8_t *head, size_t len)
 	const char *at = (const char *)head + 2;
 	const char *end = memchr(head, '\n', min(len, (size_t)40));
 	uint64_t number;
+	if (end > at && end[-1] == '\r')
+		end--;
 	if (!end || len < 4 || head[0] != 'v' || head[1] != ' ' ||
 		!event_lines_hex(&at, end, &number))
 		return false;

@@ -57,7 +57,8 @@ static struct error *read_header(struct reading *reading)
 		!reading->dump.period)
 		return stream_error(&reading->dump.stream, "is not 'heap_v2/PERIOD'");
 	/* lg_prof_sample:0 takes every block. */
-	if (reading->dump.period == 1)
+	reading->dump.every_block = reading->dump.period == 1;
+	if (reading->dump.every_block)
 		reading->dump.period = 0;
 	return NULL;
 }
@@ -100,11 +101,7 @@ static struct error *add_figures(struct reading *reading, struct heap_dump_figur
 	struct error *error = heap_dump_unsample(dump, figures);
 	if (error)
 		return error;
-	if (__builtin_add_overflow(sum->live_blocks, figures->live_blocks, &sum->live_blocks) ||
-		__builtin_add_overflow(sum->live_bytes, figures->live_bytes, &sum->live_bytes) ||
-		__builtin_add_overflow(sum->allocations, figures->allocations, &sum->allocations) ||
-		__builtin_add_overflow(
-			sum->allocated_bytes, figures->allocated_bytes, &sum->allocated_bytes))
+	if (!heap_dump_figures_add(sum, figures))
 		return stream_error(&dump->stream, "makes the stack's sum more than 2^64");
 	return NULL;
 }
@@ -130,7 +127,7 @@ static struct error *read_line(struct reading *reading, const char *line, size_t
 	struct heap_dump *dump = &reading->dump;
 	struct foreign_scan scan = foreign_scan_of(line, len);
 	if (dump->maps.any)
-		return foreign_maps_line(&dump->maps, line, len);
+		return heap_dump_map_line(dump, line, len);
 	if (foreign_scan_at_end(&scan) || foreign_maps_begin(&dump->maps, line, len))
 		return NULL;
 	if (foreign_scan_text(&scan, "@")) {
@@ -151,7 +148,8 @@ static struct error *read_lines(struct reading *reading)
 		error = stream_line(&reading->dump.stream, STREAM_LINE_MAX, &line, &len);
 		if (error || !line)
 			return error;
-		error = read_line(reading, line, len);
+		if (!heap_dump_is_cut(&reading->dump))
+			error = read_line(reading, line, len);
 	}
 	return error;
 }

@@ -54,6 +54,7 @@ struct reading {
 	uint64_t most, most_ns;        /* of all snapshots, and when */
 	uint64_t peak_tree;            /* bytes of the peak's tree */
 	uint64_t values[MEMBERS];
+	bool pages; /* --pages-as-heap=yes */
 	char *line;
 	size_t len;
 };
@@ -107,7 +108,10 @@ static struct error *read_header(struct reading *reading)
 	static const char *const units[] = {"ms", "B", "i"};
 	struct recording *recording = build_recording(reading->foreign.model);
 	struct foreign_scan scan;
+	static const char pages[] = "--pages-as-heap=yes";
 	struct error *error = expect(reading, BEGINNING, &scan);
+	reading->pages =
+		!error && memmem(scan.at, (size_t)(scan.end - scan.at), pages, strlen(pages));
 	if (!error)
 		error = read_command(reading);
 	if (!error)
@@ -256,21 +260,11 @@ static struct error *read_snapshot(struct reading *reading, bool *ret_end)
 	return error;
 }
 
-/* Whether an error is about the last line, or about what should stand behind it. */
-static bool is_at_end(struct reading *reading)
-{
-	if (!reading->line)
-		return true;
-	struct error *error = next(reading);
-	bool ret = !error && !reading->line;
-	error_destroy(error);
-	return ret;
-}
-
 /* A file whose end is missing shows the snapshots that are whole. */
 static struct error *note_cut(struct reading *reading, struct error *error)
 {
-	if (!error || error->code != ERROR_INPUT || !reading->snapshots || !is_at_end(reading))
+	if (!error || error->code != ERROR_INPUT || !reading->snapshots ||
+		(reading->line && !reading->stream.cut))
 		return error;
 	char sentence[120];
 	snprintf(sentence, sizeof(sentence),
@@ -334,24 +328,28 @@ static struct error *set_most(struct reading *reading)
 
 static struct error *add_remark(struct reading *reading)
 {
-	char remark[400];
+	/* What it measures then is memory that the program mapped. */
+	const char *pages = reading->pages ? "Massif measured mapped pages (--pages-as-heap=yes), "
+					     "code and stacks too, and no blocks. "
+					   : "";
+	char remark[500];
 	uint64_t last = reading->end_number;
 	int len;
 	if (!reading->last.begun)
 		len = snprintf(remark, sizeof(remark),
-			"Massif wrote no tree: who allocated what is not known.");
+			"%sMassif wrote no tree: who allocated what is not known.", pages);
 	else if (reading->last_number == last)
 		len = snprintf(remark, sizeof(remark),
-			"What is live is of snapshot %" PRIu64
+			"%sWhat is live is of snapshot %" PRIu64
 			", the last one: Massif takes none at the program's end.",
-			last);
+			pages, last);
 	else
 		len = snprintf(remark, sizeof(remark),
-			"What is live is of snapshot %" PRIu64
+			"%sWhat is live is of snapshot %" PRIu64
 			", the last one: Massif takes none at "
 			"the program's end. Who allocated it Massif wrote for snapshot %" PRIu64
 			" at last, which had %" PRIu64 " bytes%s.",
-			last, reading->last_number, reading->last.bytes,
+			pages, last, reading->last_number, reading->last.bytes,
 			has_last_tree(reading) ? ": these places are as of then"
 					       : ": more than there were in the end, so places "
 						 "are not known");

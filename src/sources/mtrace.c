@@ -385,13 +385,17 @@ static struct error *open_log(struct log *log, const struct input *input)
 
 bool mtrace_recognise(const uint8_t *head, size_t len)
 {
-	static const char start[] = "= Start\n";
-	const uint8_t *end = memchr(head, '\n', len);
+	static const char start[] = "= Start";
+	const uint8_t *end = len ? memchr(head, '\n', len) : NULL;
 	struct record record;
-	if (len >= strlen(start) && memcmp(head, start, strlen(start)) == 0)
+	if (!end)
+		return false;
+	len = (size_t)(end - head);
+	len -= len && head[len - 1] == '\r';
+	if (len == strlen(start) && memcmp(head, start, len) == 0)
 		return true;
-	return end && len > 2 && head[0] == '@' && head[1] == ' ' &&
-	       parse((const char *)head, (size_t)(end - head), &record);
+	return len > 2 && head[0] == '@' && head[1] == ' ' &&
+	       parse((const char *)head, len, &record);
 }
 
 struct error *mtrace_open(const struct input *input, unsigned flags,

@@ -399,9 +399,20 @@ static bool field_fits(uint32_t number, enum wire_type wire)
 	return wire == (is_number ? WIRE_VARINT : WIRE_BYTES);
 }
 
+/* A profile has small numbers all over, and its first string is empty; a text has neither. */
+static bool is_text(const uint8_t *head, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!head[i] || (head[i] < ' ' && !strchr("\t\n\v\f\r\033", head[i])))
+			return false;
+	return true;
+}
+
 bool pprof_looks_like(const uint8_t *head, size_t len)
 {
 	struct cursor cursor;
+	if (is_text(head, len))
+		return false;
 	cursor_init(&cursor, "", head, len, 0);
 	unsigned fields = 0;
 	while (cursor_left(&cursor) && fields < 8) {

@@ -82,6 +82,17 @@ static const struct mistaken {
 	{"\xfd"
 	 "7zXZ",
 		5, "is compressed by xz, not a recording or profile of a heap; xz -d unpacks it"},
+	{"BZh", 3,
+		"is compressed by bzip2, not a recording or profile of a heap; bzip2 -d unpacks "
+		"it"},
+	{"\x04\x22\x4d\x18", 4,
+		"is compressed by lz4, not a recording or profile of a heap; lz4 -d unpacks it"},
+	{"PK\x03\x04", 4,
+		"is a zip archive, not a recording or profile of a heap; unzip unpacks it"},
+	{"\xff\xfe", 2,
+		"is text in UTF-16, as PowerShell's '>' writes it; iconv -f UTF-16 -t UTF-8 makes "
+		"a "
+		"file of it that may be read"},
 	{"#!", 2, "is a script, not a recording or profile of a heap"},
 	{"--- heapz ", 10,
 		"is a heap profile of Java; 'go tool pprof -proto -output OUT FILE' makes one of "
@@ -115,13 +126,16 @@ static const char *mistake_find(const char *head, size_t len)
 
 static struct error *refuse(const struct input *input)
 {
-	char head[HEAD_BYTES] = {0};
-	size_t len = input->bytes < sizeof(head) ? (size_t)input->bytes : sizeof(head);
+	char head[HEAD_BYTES + 1] = {0};
+	size_t len = input->bytes < HEAD_BYTES ? (size_t)input->bytes : HEAD_BYTES;
 	struct error *error = input->read(input, 0, head, len);
 	if (error)
 		return error;
 	if (!len)
 		return error_create(ERROR_INPUT, "%s: is empty, not a recording", input->name);
+	if (strspn(head, " \t\r\n") == len)
+		return error_create(
+			ERROR_INPUT, "%s: has blanks alone, and no recording", input->name);
 	const char *what = mistake_find(head, len);
 	if (what)
 		return error_create(ERROR_INPUT, "%s: %s", input->name, what);

@@ -76,6 +76,17 @@ static struct error *past_limit(const struct stream *stream)
 		stream->input->bytes);
 }
 
+static void skip_mark(struct stream *stream)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	size_t len = strlen(mark);
+	if (stream->begun || stream->out_end < len)
+		return;
+	stream->begun = true;
+	if (!stream->out_pos && memcmp(stream->out, mark, len) == 0)
+		stream->out_pos = len;
+}
+
 /* Adds unpacked bytes behind out_end, for which there is room; *ret_len 0: there are no more. */
 static struct error *fill_out(struct stream *stream, size_t *ret_len)
 {
@@ -102,6 +113,7 @@ static struct error *fill_out(struct stream *stream, size_t *ret_len)
 			"%s: offset %" PRIu64 ": is cut off: what %s packed ends here unfinished",
 			stream->input->name, stream->input->bytes, packing_name(stream->packing));
 	stream->out_end += *ret_len;
+	skip_mark(stream);
 	if (stream->out_offset + stream->out_end > stream->limit)
 		return past_limit(stream);
 	return NULL;
@@ -133,6 +145,9 @@ static struct error *give_line(
 	char *line = (char *)stream->out + stream->out_pos;
 	stream->line++;
 	stream->line_offset = stream->out_offset + stream->out_pos;
+	stream->cut = end == len;
+	stream->carriage = !stream->cut && len && line[len - 1] == '\r';
+	len -= stream->carriage;
 	line[len] = '\0';
 	stream->out_pos += end;
 	*ret = line;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The bytes of an input as a foreign format's reader wants them: unpacked, one after the other, by
- * lines if they are text. Packed files may unpack to anything, so there is a limit.
+ * lines if they are text. Packed files may unpack to anything, so there is a limit. A byte order
+ * mark, which editors put before a text, is none of its bytes.
  */
 #ifndef SOURCES_STREAM_H
 #define SOURCES_STREAM_H
@@ -28,6 +29,9 @@ struct stream {
 	uint64_t out_offset; /* in the unpacked file, of out[0] */
 	uint64_t line;       /* number of the last one */
 	uint64_t line_offset;
+	bool cut;      /* the last line has no end: the file ends in it */
+	bool carriage; /* its end is a carriage return and a line feed */
+	bool begun;    /* its first bytes were looked at */
 };
 
 /* `input` must outlive the stream. `limit`: more unpacked bytes are an error. */
@@ -36,8 +40,9 @@ struct error *stream_open(
 void stream_close(struct stream *stream);
 
 /*
- * The next line without its end; *ret NULL: there is none. It lives until the next call and may
- * have NULs in it; a NUL follows it. A longer one than `most` is an error.
+ * The next line without its end, be that a line feed or one behind a carriage return; *ret NULL:
+ * there is none. It lives until the next call and may have NULs in it; a NUL follows it. A longer
+ * one than `most` is an error.
  */
 struct error *stream_line(
 	struct stream *stream, size_t most, char **ret, size_t *ret_len) must_check_;

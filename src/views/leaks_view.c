@@ -228,6 +228,11 @@ struct error *leaks_view_write(const struct model *model, const struct leaks_vie
 		return error_create(ERROR_INPUT,
 			"%s: is read as %s, which does not say what blocks were left",
 			recording->path, recording->source);
+	if (model_subtracted(model))
+		return error_create(ERROR_INPUT,
+			"%s: is a difference of two states, which does not say what blocks were "
+			"left; 'heapwise report' shows it",
+			recording->path);
 	struct error *error = resolver_create(model, true, &resolver);
 	if (error)
 		return error;

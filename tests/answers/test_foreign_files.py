@@ -105,11 +105,69 @@ def hints(folder):
                          ("=====\n==12==ERROR: LeakSanitizer: detected memory leaks\n", "run --leak-check"),
                          ("==12== Massif, a heap profiler\n", "massif.out"),
                          ("==12== DHAT, a dynamic heap analysis tool\n", "dhat.out"),
-                         ("--- heapz 1 ---\nformat = java\n", "go tool pprof")):
+                         ("--- heapz 1 ---\nformat = java\n", "go tool pprof"),
+                         ("\n" * 5000, "blanks alone"), ("x\n" * 3000, "of no kind that is known"),
+                         (b"BZh91AY", "bzip2 -d"), (b"\x04\x22\x4d\x18", "lz4 -d"), (b"PK\x03\x04", "unzip"),
+                         ("main;f 5\n".encode("utf-16"), "iconv")):
         path = folder / "log"
-        path.write_text(text)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
         ended = hw.heapwise("report", path)
         hw.need(ended.status == 3 and wanted in ended.errors, f"{text!r}: {ended}")
+
+
+def texts(folder):
+    """A file of each format that is text, of one program."""
+    recording = recorded(folder)
+    for form in ("folded", "jemalloc", "gperftools", "mtrace", "massif", "dhat"):
+        path = folder / f"a.{form}"
+        hw.ask("export", "--format", form, "-o", path, recording)
+        yield path
+    packed = folder / "a.zst"
+    hw.ask("export", "--format", "heaptrack", "-o", packed, recording)
+    path = folder / "a.heaptrack"
+    path.write_bytes(hw.run([hw.need_program("zstd"), "-qdc", packed]).stdout)
+    yield path
+    path = folder / "a.xml"
+    path.write_text("""<?xml version="1.0"?>
+<valgrindoutput><protocolversion>4</protocolversion><protocoltool>memcheck</protocoltool>
+<args><vargv><exe>v</exe></vargv><argv><exe>./t</exe></argv></args>
+<error><unique>0x0</unique><tid>1</tid><kind>Leak_DefinitelyLost</kind>
+<xwhat><text>x</text><leakedbytes>10</leakedbytes><leakedblocks>1</leakedblocks></xwhat>
+<stack><frame><ip>0x1</ip><fn>f</fn></frame></stack></error>
+<status><state>FINISHED</state><time>00:00:00:00.8</time></status>
+</valgrindoutput>
+""")
+    yield path
+
+
+@TESTS.test
+def other_systems(folder):
+    """Lines that end with CR LF, and a byte order mark before them, change no figure and no name"""
+    for path in texts(folder):
+        plain = path.read_bytes()
+        wanted = hw.report(path)
+        for what, data in (("CR LF", plain.replace(b"\n", b"\r\n")), ("a mark", b"\xef\xbb\xbf" + plain)):
+            path.write_bytes(data)
+            found = hw.report(path)
+            for key in ("totals", "sites", "target"):
+                hw.need(found[key] == wanted[key], f"{path.name} with {what}: {key}: {found[key]}, expected {wanted[key]}")
+            hw.need(found["recording"]["damage"] == wanted["recording"]["damage"], f"{path.name}: {found['recording']['damage']}")
+
+
+@TESTS.test
+def leaks_of_a_difference(folder):
+    """A difference of two profiles says nothing of leaks, even where nothing in it is above 0"""
+    def field(number, value):
+        data = bytes([value]) if isinstance(value, int) else bytes([len(value)]) + value
+        return bytes([number << 3 | (0 if isinstance(value, int) else 2)]) + data
+    below = b"\xec" + b"\xff" * 8 + b"\x01"
+    strings = b"".join(field(6, name) for name in (b"", b"inuse_space", b"bytes", b"f"))
+    path = folder / "a.pb"
+    path.write_bytes(field(1, field(1, 1) + field(2, 2)) + field(2, field(1, 1) + b"\x10" + below) +
+                     field(4, field(1, 1) + field(4, field(1, 1))) + field(5, field(1, 1) + field(2, 3)) + strings)
+    hw.need("shrank by 20 B" in hw.ask("report", path), "that it is a difference")
+    ended = hw.heapwise("leaks", "--error-exitcode", "7", path)
+    hw.need(ended.status == 3 and not ended.text, f"{ended}")
 
 
 @TESTS.test

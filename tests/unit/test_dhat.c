@@ -81,10 +81,34 @@ CASE(microseconds, "times in microseconds are known")
 	CHECK_U64(model_recording(model)->duration_ns, 900000);
 }
 
+CASE(rust, "what the crate dhat of Rust writes of a heap is one")
+{
+	_cleanup_model_ struct model *model = open_good(
+		"{\n\"dhatFileVersion\": 2,\n\"mode\": \"rust-heap\",\n\"verb\": \"Allocated\",\n"
+		"\"bklt\": true,\n\"bkacc\": false,\n\"tu\": \"µs\",\n\"Mtu\": \"s\",\n\"tuth\": "
+		"10,\n"
+		"\"cmd\": \"target/app\",\n\"pid\": 7,\n\"tg\": 593,\n\"te\": 700,\n\"pps\": [\n"
+		"{\n\"tb\": 1024,\n\"tbk\": 1,\n\"tl\": 251,\n\"mb\": 1024,\n\"mbk\": 1,\n"
+		"\"gb\": 1024,\n\"gbk\": 1,\n\"eb\": 1024,\n\"ebk\": 1,\n\"fs\": "
+		"[\n1,\n2\n]\n}\n],\n"
+		"\"ftbl\": [\n\"[root]\",\n"
+		"\"0x10ae8441b: <alloc::alloc::Global as core::alloc::Allocator>::allocate "
+		"(alloc/src/alloc.rs:226:9)\",\n"
+		"\"0x10ae2fe20: app::main (app/src/main.rs:8:5)\"\n]\n}\n");
+	CHECK_U64(model_totals(model)->live_bytes, 1024);
+	CHECK_U64(model_totals(model)->peak_time_ns, 593000);
+	CHECK(!(model_recording(model)->unknown & UNKNOWN_TIMES));
+	CHECK_STR(innermost_function(model,
+			  site_of(model,
+				  "<alloc::alloc::Global as core::alloc::Allocator>::allocate")),
+		"<alloc::alloc::Global as core::alloc::Allocator>::allocate");
+}
+
 CASE(modes, "profiles of other modes and versions are refused with the reason")
 {
 	check_refused("{\"dhatFileVersion\":2,\"mode\":\"copy\"}", "mode copy");
 	check_refused("{\"dhatFileVersion\":2,\"mode\":\"ad-hoc\"}", "mode ad-hoc");
+	check_refused("{\"dhatFileVersion\":2,\"mode\":\"rust-ad-hoc\"}", "mode rust-ad-hoc");
 	check_refused("{\"dhatFileVersion\":1,\"mode\":\"heap\"}", "format 1");
 	check_refused("{\"dhatFileVersion\":2,\"mode\":\"heap\",\"bklt\":false}", "lifetimes");
 }

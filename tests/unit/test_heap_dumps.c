@@ -164,6 +164,41 @@ CASE(missing, "what is missing is said")
 		"some stacks are missing");
 }
 
+CASE(cut_line, "a line that is cut off takes its row with it, and what came before is shown")
+{
+	static const char *const ends[] = {"@ 0x30", "@ 0x3010 0x3020\n  t*: 4", "  t", "hello"};
+	for (size_t i = 0; i < 4; i++) {
+		char text[2000];
+		snprintf(text, sizeof(text), JEMALLOC "%s", ends[i]);
+		check_incomplete(text, "no MAPPED_LIBRARIES");
+	}
+	const char *text = "heap profile: 2: 400 [ 5: 1100] @ heapprofile\n"
+			   "2: 400 [5: 1100] @ 0x3010\n1: 100 [1: 100] @ 0x3010 0x70";
+	_cleanup_model_ struct model *model = open_good(text);
+	CHECK_U64(model_totals(model)->live_bytes, 400);
+	check_incomplete(text, "no MAPPED_LIBRARIES");
+}
+
+CASE(two, "two dumps in one file are refused, as only one would count")
+{
+	check_refused(JEMALLOC MAPS JEMALLOC MAPS, "begins another dump");
+	check_refused("heap profile: 3: 500 [ 6: 1100] @ heapprofile\n" ROWS MAPS
+		      "heap profile: 3: 500 [ 6: 1100] @ heapprofile\n" ROWS MAPS,
+		"begins another dump");
+}
+
+CASE(every_block, "a distance of one byte leaves no block out: figures are exact")
+{
+	static const char *const texts[] = {
+		"heap_v2/1\n  t*: 1: 100 [0: 0]\n@ 0x3010\n  t*: 1: 100 [0: 0]\n" MAPS,
+		"heap profile: 3: 500 [ 6: 1100] @ heap_v2/1\n" ROWS MAPS};
+	for (size_t i = 0; i < 2; i++) {
+		_cleanup_model_ struct model *model = open_good(texts[i]);
+		CHECK_STR(model_recording(model)->mode, "exact");
+		CHECK_U64(model_recording(model)->sample_bytes, 0);
+	}
+}
+
 CASE(refused, "what cannot be so is refused, with its line")
 {
 	check_refused("heap_v2/0\n", "line 1");
@@ -202,6 +237,7 @@ CASE(deep, "a stack of a million addresses is refused")
 	buf_bytes(&file, "heap_v2/512\n@", 13);
 	for (unsigned i = 0; i < 200000; i++)
 		buf_bytes(&file, " 0x1", 4);
+	buf_bytes(&file, "\n", 1);
 	check_refused_bytes(file.data, file.len, "more than 4096 addresses");
 	buf_deinit(&file);
 }

@@ -99,9 +99,21 @@ CASE(long_strings, "a string may have ends of lines in it, which are no events")
 	_cleanup_model_ struct model *model =
 		open_good("v 10400 3\na 8 0\ns 7 a\n+ 0\nb\n+ 0\ns 0 \ns 0\n");
 	CHECK_U64(model_totals(model)->allocations, 1);
+	/* A carriage return before such an end is of the string; behind it, of a file that has one
+	 * in each line. */
+	_cleanup_model_ struct model *returns =
+		open_good("v 10400 3\r\na 8 0\r\ns 8 a\r\n+ 0\nb\r\n+ 0\r\ns 0 \r\ns 0\r\n");
+	CHECK_U64(model_totals(returns)->allocations, 1);
 	check_refused("v 10400 3\ns 3 a\nabcdef\n", "line 3 (offset 16)");
 	check_refused("v 10400 3\ns ffffffff a\n", "4294967295 bytes");
 	check_refused("v 10400 3\ns 1 abc\n", "not a string");
+}
+
+CASE(beginning, "a file that ends before it names a program says nothing of it")
+{
+	check_incomplete("v 10400 3\n", "before it names a program");
+	_cleanup_model_ struct model *model = open_good("v 10400 3\nX ./idle\n");
+	CHECK(model_recording(model)->complete);
 }
 
 CASE(raw, "raw data is refused with what to do")

@@ -135,6 +135,18 @@ CASE(refused, "what cannot be so is refused, with its line")
 		"indented by 3");
 	check_refused(HEADER SNAPSHOT(1, 5, 9, 0, 0, "peak") "n9999999999999999999999: 9" ROOT,
 		"no node of a tree");
+	/* The last line, too, if it is whole. */
+	check_refused(HEADER SNAPSHOT(1, 5, 1, 0, 0, "empty")
+			      SNAPSHOT(2, 6, 18446744073709551615, 1, 0, "empty"),
+		"2^64");
+}
+
+CASE(pages, "what Massif measured of mapped pages is called so")
+{
+	_cleanup_model_ struct model *model = open_good(
+		"desc: --time-unit=ms --pages-as-heap=yes\ncmd: ./app\ntime_unit: ms\n" SNAPSHOT(
+			1, 5, 4096, 0, 0, "empty"));
+	CHECK_CONTAINS(model_recording(model)->remark, "mapped pages (--pages-as-heap=yes)");
 }
 
 CASE(cut_off, "a file that was cut off shows the snapshots that are whole")
