@@ -15,6 +15,7 @@ enum {
 	SYSTEM_TLS,
 	SYSTEM_LIBRARY,
 	SYSTEM_LIBRARY_NAME,
+	SYSTEM_MAPPINGS,
 	SYSTEM_TYPES,
 	SYSTEM_NONE = SYSTEM_TYPES
 };
@@ -25,7 +26,8 @@ static const char *const type_names[SYSTEM_TYPES] = {[SYSTEM_FILE] = "FILE",
 	[SYSTEM_DTV] = "dtv",
 	[SYSTEM_TLS] = "thread-local memory",
 	[SYSTEM_LIBRARY] = "link_map",
-	[SYSTEM_LIBRARY_NAME] = "link_map name"};
+	[SYSTEM_LIBRARY_NAME] = "link_map name",
+	[SYSTEM_MAPPINGS] = "loaded mappings"};
 
 /* struct _IO_FILE, in words: what is asked for, with the table of functions behind it. */
 #define FILE_MAGIC 0xfbad0000ul
@@ -48,7 +50,14 @@ static const char *const type_names[SYSTEM_TYPES] = {[SYSTEM_FILE] = "FILE",
 #define MAP_BYTES_MAX 8192u
 /* dtv_t: a length, a generation, then {memory, what free() wants} of each module. */
 #define DTV_ENTRY 16u
-#define DTV_MODULES_MAX 4096u
+#define DTV_MODULES_MAX (1u << 16)
+/* struct dlfo_mappings_segment (elf/dl-find_object.c, since 2.35), in words: the one before it,
+ * what free() wants, how many mappings there are and may be, then four words for each. The loader
+ * aligns it itself, at most so far behind what it got. */
+enum { MAPPINGS_BEFORE, MAPPINGS_BLOCK, MAPPINGS_USED, MAPPINGS_ROOM, MAPPINGS_WORDS };
+#define MAPPING_BYTES 32u
+#define MAPPINGS_ALIGN 64u
+#define MAPPINGS_LEAD_MAX 256u
 
 struct saying {
 	struct survey *survey;
@@ -170,7 +179,39 @@ static struct error *look_at_blocks(struct saying *w)
 	return NULL;
 }
 
-/* Streams that modules have: what they point to are blocks. */
+/* The dynamic linker's tables of what is mapped, from the newest on: each is held by a pointer
+ * behind the start of its block. */
+static void look_at_mappings(struct saying *w, uint64_t at)
+{
+	while (at && at % MAPPINGS_ALIGN == 0) {
+		uint64_t words[MAPPINGS_WORDS], offset;
+		uint32_t block = search_block_at(w->survey->search, at, &offset);
+		if (block == SPACE_NONE || offset >= MAPPINGS_LEAD_MAX ||
+			address_space_read(w->space, at, words, sizeof(words)) != sizeof(words) ||
+			words[MAPPINGS_BLOCK] != at - offset ||
+			words[MAPPINGS_USED] > words[MAPPINGS_ROOM])
+			return;
+		uint64_t size = search_block_size(w->survey->search, block) - offset;
+		uint64_t room = size < sizeof(words) ? 0 : (size - sizeof(words)) / MAPPING_BYTES;
+		if (!words[MAPPINGS_ROOM] || words[MAPPINGS_ROOM] > room ||
+			room - words[MAPPINGS_ROOM] > MAPPINGS_LEAD_MAX / MAPPING_BYTES)
+			return;
+		say(w, words[MAPPINGS_BLOCK], SYSTEM_MAPPINGS);
+		/* A ring is damage: an older table is smaller. */
+		if (words[MAPPINGS_BEFORE] == at)
+			return;
+		at = words[MAPPINGS_BEFORE];
+	}
+}
+
+static bool is_loader(const struct address_module *module)
+{
+	const char *slash = strrchr(module->path, '/');
+	const char *name = slash ? slash + 1 : module->path;
+	return strncmp(name, "ld-", 3) == 0 || strncmp(name, "ld.so", 5) == 0;
+}
+
+/* Streams that modules have, and the loader's tables: what they point to are blocks. */
 static struct error *look_at_data(struct saying *w)
 {
 	const size_t piece_words = 8192;
@@ -181,6 +222,8 @@ static struct error *look_at_data(struct saying *w)
 		const struct heap_root *root = &w->survey->roots.data[i];
 		uint64_t at =
 			root->kind == HEAP_ROOT_DATA && !root->values ? root->start : root->end;
+		const struct address_module *module = address_space_module(w->space, at);
+		bool loader = at < root->end && module && is_loader(module);
 		while (at < root->end) {
 			uint64_t here = root->end - at;
 			/* A damaged core may claim terabytes that it does not have. */
@@ -196,6 +239,8 @@ static struct error *look_at_data(struct saying *w)
 			for (size_t k = 0; k < piece_words && k + FILE_WORDS <= n; k++) {
 				if (is_file(w, words + k))
 					say_buffer(w, words + k);
+				if (loader)
+					look_at_mappings(w, words[k]);
 			}
 			at += 8 * piece_words;
 		}
@@ -247,6 +292,9 @@ struct error *system_types_say(struct survey *survey)
 	for (unsigned i = 0; i < SYSTEM_TYPES && !error; i++)
 		error = heap_types_add(
 			&survey->types, HEAP_TYPE_SYSTEM, type_names[i], &w.types[i]);
+	if (!error)
+		survey->types.types.data[w.types[SYSTEM_MAPPINGS]].starts =
+			(1ull << MAPPINGS_LEAD_MAX / 8) - 1;
 	for (size_t i = 0; i < w.space->threads.len && !error; i++)
 		look_at_thread(&w, &w.space->threads.data[i]);
 	for (size_t i = 0; i < survey->thread_blocks.blocks.len && !error; i++)

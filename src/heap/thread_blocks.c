@@ -28,7 +28,7 @@ enum {
 #define LINK_BYTES_MAX 4096u
 /* dtv_t: a number, then {memory, what free() wants} of each module, of which there are so many. */
 #define TABLE_ENTRY 16u
-#define NUMBER_MAX 4096u
+#define NUMBER_MAX (1u << 16)
 #define BYTES_MAX (1ull << 30)
 /* aarch64: the thread pointer points to two words; what follows is aligned. */
 #define ARM_HEAD_BYTES 16u

@@ -28,7 +28,8 @@
 #define SEGMENT_BYTES_MAX (16ull << 20)
 #define ALL_BYTES_MAX (512ull << 20)
 #define DYNAMIC_BYTES_MAX 8192u
-#define LINKS_MAX 4096u
+/* A process has 65,530 mappings unless vm.max_map_count says otherwise. */
+#define LINKS_MAX (1u << 16)
 #define SEGMENTS_OF_ONE 64u
 #define PATH_BYTES 4096u
 #define ADDRESS_MAX (1ull << 56)
