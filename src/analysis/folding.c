@@ -15,16 +15,38 @@
 /* One for each set of parts that a run may be of: what a run is where stacks are compared. */
 #define PART_SETS (1u << KNOWN_PARTS)
 
-static bool is_foldable(const struct shown_frame *frame)
+/* What calls main, or the function of a thread; without libc's debug file only some of that has a
+ * name. */
+static bool is_outermost(const struct shown_frame *frame)
 {
-	return frame->mark == MARK_NONE && frame->part != KNOWN_PROGRAM;
+	static const char *const names[] = {"libc.so.", "libc-2.", "libpthread"};
+	if (frame->mark != MARK_NONE)
+		return false;
+	bool is_libc = false;
+	for (size_t i = 0; frame->module && i < ARRAY_SIZE(names); i++)
+		is_libc |= !strncmp(frame->module, names[i], strlen(names[i]));
+	return frame->part == KNOWN_RUNTIME || (!frame->function && is_libc);
+}
+
+static enum known_part part_of(const struct folding *folding, size_t frame)
+{
+	return frame >= folding->outermost ? KNOWN_RUNTIME : folding->frames[frame]->part;
+}
+
+static bool is_foldable(const struct folding *folding, size_t frame)
+{
+	return folding->frames[frame]->mark == MARK_NONE &&
+	       part_of(folding, frame) != KNOWN_PROGRAM;
 }
 
 void folding_init(struct folding *folding, const struct shown_frame *const *frames, size_t depth,
 	bool own_doing)
 {
-	*folding = (struct folding){.frames = frames, .depth = depth, .kept = depth};
-	while (!own_doing && folding->wrappers < depth && is_foldable(frames[folding->wrappers]))
+	*folding = (struct folding){
+		.frames = frames, .depth = depth, .outermost = depth, .kept = depth};
+	while (folding->outermost && is_outermost(frames[folding->outermost - 1]))
+		folding->outermost--;
+	while (!own_doing && folding->wrappers < depth && is_foldable(folding, folding->wrappers))
 		folding->wrappers++;
 	size_t code = 0;
 	for (size_t i = 0; i < depth; i++) {
@@ -43,9 +65,8 @@ void folding_of_row(struct folding *folding, const struct row *row)
 
 bool folding_hides(const struct folding *folding, size_t frame)
 {
-	const struct shown_frame *shown = folding->frames[frame];
-	return frame < folding->kept && is_foldable(shown) &&
-	       (shown->part != KNOWN_ALLOCATOR || frame < folding->wrappers);
+	return frame < folding->kept && is_foldable(folding, frame) &&
+	       (part_of(folding, frame) != KNOWN_ALLOCATOR || frame < folding->wrappers);
 }
 
 size_t folding_run(const struct folding *folding, size_t frame)
@@ -61,7 +82,7 @@ static unsigned parts_of(const struct folding *folding, size_t frame, size_t cou
 {
 	unsigned parts = 0;
 	for (size_t i = frame; i < frame + count; i++)
-		parts |= 1u << folding->frames[i]->part;
+		parts |= 1u << part_of(folding, i);
 	return parts;
 }
 
@@ -87,10 +108,10 @@ void folding_add_words(
 	add_parts(parts_of(folding, frame, count), out);
 	text_add(out, counted && count == 1 ? " frame" : " frames");
 	/* The one that the program called says how it got its memory. */
-	const struct shown_frame *outermost = folding->frames[frame + count - 1];
-	if (counted && outermost->part == KNOWN_ALLOCATOR) {
+	size_t last = frame + count - 1;
+	if (counted && part_of(folding, last) == KNOWN_ALLOCATOR) {
 		text_add(out, " (");
-		shown_frame_add_shown(out, outermost);
+		shown_frame_add_shown(out, folding->frames[last]);
 		text_add(out, ")");
 	}
 }
@@ -103,7 +124,7 @@ void folding_add_note(const struct rows *rows, struct text *notes)
 		folding_of_row(&folding, &rows->rows.data[i]);
 		for (size_t k = 0; k < folding.depth; k++)
 			if (folding_hides(&folding, k))
-				parts |= 1u << folding.frames[k]->part;
+				parts |= 1u << part_of(&folding, k);
 	}
 	if (!parts)
 		return;

@@ -4,6 +4,7 @@
  * a person reads, or are taken out where figures are added up over stacks. Folded are
  *
  *   frames of the standard libraries of C++ and Rust, and of Go's runtime, anywhere;
+ *   what calls main and the functions of threads, also where libc has no names for it;
  *   wrappers of allocators, where all frames inward of them are folded, too, unless the blocks were
  *   freed by the frame that allocated them: then it is no wrapper's doing.
  *
@@ -18,8 +19,9 @@
 struct folding {
 	const struct shown_frame *const *frames;
 	size_t depth;
-	size_t wrappers; /* innermost frames in which wrappers are folded */
-	size_t kept;     /* frames from here on stay, whatever they are */
+	size_t wrappers;  /* innermost frames in which wrappers are folded */
+	size_t outermost; /* from here on frames are of what calls main */
+	size_t kept;      /* frames from here on stay, whatever they are */
 };
 
 /* Of a stack, innermost frame first; `own_doing` as of row_is_own_doing(). Keeps `frames`. */

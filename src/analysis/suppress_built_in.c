@@ -100,6 +100,7 @@ static const struct built_in {
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "gethostbyname", DIRECT "gethostbyname", NULL},
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "resolver", ANY_WAY "__resolv_context_get",
 		"the resolver, and the addresses of this machine"},
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "resolver-servers", DIRECT "__res_context_send", NULL},
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "own-addresses", "fun:malloc\n...\nfun:__check_pf", NULL},
 	/* To Valgrind realloc of nothing is malloc; results are never of realloc. */
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "own-addresses-grown",

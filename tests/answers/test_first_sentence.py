@@ -141,7 +141,7 @@ def no_answer_needs_debug_files(folder):
             judge(0, path, "--max-never-freed", "0", *debug)
 
 
-KEPT = ("threads", "passwd", "passwd-id", "group", "address", "numeric", "host", "service", "library", "late-storage", "library-error", "iconv",
+KEPT = ("threads", "passwd", "passwd-id", "group", "address", "numeric", "host", "resolver", "service", "library", "late-storage", "library-error", "iconv",
         "locale", "wide", "zone", "local-time", "named-zone", "environment")
 
 
@@ -163,6 +163,16 @@ def what_libraries_keep(folder):
     for word in ("address", "local-time", "named-zone", "wide", "library-error"):
         hw.record([hw.ANSWERS / "libraries_keep", word], path, options=("-q", "-f"))
         judge(0, path, "--max-never-freed", "0", *debug_files(folder)[1])
+
+
+@TESTS.test
+def what_calls_main(folder):
+    """What calls main is folded with libc's debug files and without: stacks read the same"""
+    path = record(folder, "own_like_library")
+    texts = [hw.ask("report", "--view", "never-freed", *debug, path) for debug in debug_files(folder)]
+    for text in texts:
+        stacks = re.findall(r"from \w+ at\n((?: +\S.*\n)+)", text)
+        hw.need(stacks and all(" main " in stack and "libc.so.6+0x" not in stack.split(" main ")[-1] for stack in stacks), text)
 
 
 @TESTS.test

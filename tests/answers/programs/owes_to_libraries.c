@@ -20,7 +20,9 @@
 static void way_addresses(void)
 {
 	struct addrinfo *found = NULL;
-	getaddrinfo("localhost", "80", NULL, &found);
+	/* A bare system's /etc/hosts is empty. */
+	if (getaddrinfo("localhost", "80", NULL, &found) != 0)
+		getaddrinfo(NULL, "80", NULL, &found);
 }
 
 static void way_numeric(void)
