@@ -33,8 +33,8 @@ OF_A_RUN = (
     (re.compile(r"\b(process|thread) \d+"), r"\1 N"),
     (re.compile(r"\b[\d.]+ (ns|µs|ms|s|min|h)\b"), "TIME"),
     # What a libc calls its inner functions, and whether its lines are known, differs between machines.
-    (re.compile(r"(?m)(^ +\S.*\[libc\.so\.6\](  \(inlined\))?\n)+"), "      LIBC\n"),
-    (re.compile(r"(?m)^ *\[(_|strdup ).*\n"), ""),
+    (re.compile(r"(?m)(^ +(\S.*\[libc\.so\.6\](  \(inlined\))?|libc\.so\.6\+0xADDRESS)\n)+"), "      LIBC\n"),
+    (re.compile(r"(?m)^ *\[(_|strdup |libc\.so\.6\+).*\n"), ""),
     (re.compile(r"(?m)^(Stacks of threads): .*"), r"\1: SIZES"),
     # Compilers differ in what they inline.
     (re.compile(r"  \(inlined\)"), ""),

@@ -107,7 +107,7 @@ def on_a_terminal(folder):
     path = recording(folder)
     with prompt(folder, path) as terminal:
         for keys, answer in (("repo\t\n", "Totals"), ("sample_index=inuse_sp\t\n", ""),
-                             ("sample_index=alloc_sp\t\n", ""), ("peek __libc_start_c\t\n", "Allocated by functions")):
+                             ("sample_index=alloc_sp\t\n", ""), ("peek __libc_start_m\t\n", "Allocated by functions")):
             terminal.wait(PROMPT)
             terminal.type(keys)
             terminal.wait(answer)
