@@ -25,7 +25,8 @@ void tally_deinit(struct tally *tally)
 	tally_init(tally);
 }
 
-/* Grows an array to hold at least `needed` elements, new ones zero. */
+/* Grows an array to hold at least `needed` elements. New ones are unset: rows of sites and threads
+ * are assigned whole, and half of a large table may never be touched. */
 static bool grow(void **array, uint32_t *capacity, uint32_t needed, size_t element)
 {
 	if (needed <= *capacity)
@@ -36,17 +37,26 @@ static bool grow(void **array, uint32_t *capacity, uint32_t needed, size_t eleme
 	void *moved = realloc(*array, (size_t)bigger * element);
 	if (!moved)
 		return false;
-	memset((char *)moved + (size_t)*capacity * element, 0,
-		(size_t)(bigger - *capacity) * element);
 	*array = moved;
 	*capacity = bigger;
 	return true;
 }
 
-uint32_t tally_site_new(struct tally *tally, uint32_t stack, enum hw_alloc_kind kind)
+/* Makes a link of the stack, 0 if it has no sites yet. */
+static bool grow_stacks(struct tally *tally, uint32_t stack)
 {
+	uint32_t before = tally->stack_capacity;
 	if (!grow((void **)&tally->site_of_stack, &tally->stack_capacity, stack + 1,
 		    sizeof(uint32_t)))
+		return false;
+	memset(tally->site_of_stack + before, 0,
+		(size_t)(tally->stack_capacity - before) * sizeof(uint32_t));
+	return true;
+}
+
+uint32_t tally_site_new(struct tally *tally, uint32_t stack, enum hw_alloc_kind kind)
+{
+	if (!grow_stacks(tally, stack))
 		return UINT32_MAX;
 	uint32_t *link = &tally->site_of_stack[stack];
 	for (uint32_t i = *link; i; i = tally->sites[i - 1].next) {
