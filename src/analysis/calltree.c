@@ -51,6 +51,12 @@ void figure_add(struct figure *figure, enum metric metric, const struct row *row
 	figure->base += metric_of_site(metric, &row->base);
 }
 
+static inline void figure_sum(struct figure *figure, struct figure more)
+{
+	figure->now += more.now;
+	figure->base += more.base;
+}
+
 void calltree_init(struct calltree *tree)
 {
 	*tree = (struct calltree){.order = NULL};
@@ -118,23 +124,23 @@ static bool find_part(const struct building *at, size_t *ret_first, size_t *ret_
 }
 
 /* Upward, self is what the function of the branch allocated itself: it is the innermost frame. */
-static struct error *add_part(struct building *at, const struct row *row, size_t first, size_t last)
+static struct error *add_part(struct building *at, struct figure figure, size_t first, size_t last)
 {
 	struct calltree_nodes *nodes = &at->tree->nodes;
 	bool down = goes_down(at->tree->way);
 	uint32_t node = 0;
-	figure_add(&nodes->data[0].total, at->metric, row);
+	figure_sum(&nodes->data[0].total, figure);
 	for (size_t i = 0; i <= last - first; i++) {
 		const struct spot *spot = at->stack.data[down ? last - i : first + i];
 		struct error *error = find_child(at, node, spot, &node);
 		if (error)
 			return error;
-		figure_add(&nodes->data[node].total, at->metric, row);
+		figure_sum(&nodes->data[node].total, figure);
 		if (!down && first == 0)
-			figure_add(&nodes->data[node].self, at->metric, row);
+			figure_sum(&nodes->data[node].self, figure);
 	}
 	if (down)
-		figure_add(&nodes->data[node].self, at->metric, row);
+		figure_sum(&nodes->data[node].self, figure);
 	return NULL;
 }
 
@@ -144,9 +150,11 @@ static struct error *add_row(struct building *at, const struct row *row)
 	struct error *error = spots_stack(at->tree->spots, row->frames, row->depth, &at->stack);
 	if (error)
 		return error;
+	struct figure figure = {0};
+	figure_add(&figure, at->metric, row);
 	if (at->stack.len) {
 		size_t first, last;
-		return find_part(at, &first, &last) ? add_part(at, row, first, last) : NULL;
+		return find_part(at, &first, &last) ? add_part(at, figure, first, last) : NULL;
 	}
 	if (at->is_chosen)
 		return NULL;
@@ -154,9 +162,9 @@ static struct error *add_row(struct building *at, const struct row *row)
 	error = find_child(at, 0, NULL, &node);
 	if (error)
 		return error;
-	figure_add(&nodes->data[0].total, at->metric, row);
-	figure_add(&nodes->data[node].total, at->metric, row);
-	figure_add(&nodes->data[node].self, at->metric, row);
+	figure_sum(&nodes->data[0].total, figure);
+	figure_sum(&nodes->data[node].total, figure);
+	figure_sum(&nodes->data[node].self, figure);
 	return NULL;
 }
 

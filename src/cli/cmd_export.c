@@ -86,6 +86,7 @@ static bool check_moments(const struct command *command, struct request *request
 	}
 	shown->moments_wanted =
 		shown->merge ? 0 : view_needs_moments(view_find("timeline"), &shown->options);
+	shown->moments_every = view_moments_every(view_find("timeline"), &shown->options);
 	shown->moments_by_bytes = shown->options.timeline.unit == TIMELINE_BYTES;
 	shown->moments_if_known = true;
 	return true;

@@ -235,6 +235,7 @@ static int show(const struct command *command, struct request *request)
 	flags |= view_needs_marks(request->view) ? SOURCE_WITH_MARKS : 0;
 	const char *path;
 	request->shown.moments_wanted = view_needs_moments(request->view, &request->shown.options);
+	request->shown.moments_every = view_moments_every(request->view, &request->shown.options);
 	if (view_needs_lives(request->view))
 		flags |= SOURCE_WITH_LIVES;
 	if ((request->shown.moments_wanted || view_needs_lives(request->view)) &&

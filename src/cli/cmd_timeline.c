@@ -164,6 +164,7 @@ static int show(struct request *request)
 	if (code)
 		return code;
 	shown->moments_wanted = view_needs_moments(view, &shown->options);
+	shown->moments_every = view_moments_every(view, &shown->options);
 	code = open_newer(request, &model);
 	if (!code)
 		code = open_older(request, &older);

@@ -339,7 +339,8 @@ static struct source_series series_of(const struct view_request *request)
 {
 	return (struct source_series){.rows = request->moments_wanted,
 		.axis = request->moments_by_bytes ? SOURCE_BY_BYTES : SOURCE_BY_TIME,
-		.with_sites = true};
+		.with_sites = true,
+		.sites_every = request->moments_every};
 }
 
 static struct error *open_one(

@@ -159,6 +159,7 @@ struct view_request {
 	char *const *more;             /* files that are added up with the one that is opened */
 	size_t more_count;
 	size_t moments_wanted; /* of a series with sites; 0: none */
+	size_t moments_every;  /* every so many of them with sites; 0: all */
 	bool moments_by_bytes; /* allocated and freed, not by time */
 	bool moments_if_known; /* a source without them is opened too, and has no series then */
 };

@@ -328,7 +328,9 @@ static struct error *add_sums(struct filling *filling, const struct hpw_sums *su
 		return misfit("other blocks are live");
 	for (size_t i = 0; i < sums->sites.len; i++) {
 		const struct hpw_sums_site *row = &sums->sites.data[i];
-		add_site(&replay->sites[place_of(replay, row->site)], row);
+		size_t place = place_of(replay, row->site);
+		add_site(&replay->sites[place], row);
+		replay->sites_end = max(replay->sites_end, place + 1);
 		add_totals(&replay->totals, row);
 	}
 	for (size_t i = 0; i < sums->threads.len; i++) {

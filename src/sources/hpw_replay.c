@@ -94,7 +94,10 @@ struct error *hpw_replay_count_size(struct hpw_replay *replay, uint64_t size, ui
 static void count_alloc(
 	struct hpw_replay *replay, struct hpw_tally_thread *thread, const struct hpw_step *step)
 {
-	struct hpw_tally_site *site = &replay->sites[site_place(replay, step->site)];
+	size_t place = site_place(replay, step->site);
+	struct hpw_tally_site *site = &replay->sites[place];
+	if (place >= replay->sites_end)
+		replay->sites_end = place + 1;
 	catch_up(replay, site);
 	if (!site->allocations || step->size < site->min_size)
 		site->min_size = step->size;

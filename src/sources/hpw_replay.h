@@ -57,6 +57,7 @@ struct hpw_replay {
 	const struct model *model; /* borrowed; has all sites */
 	struct hpw_tally_site *sites;
 	size_t sites_len; /* of the model; one more place holds what belongs to no known site */
+	size_t sites_end; /* from there on no site has had anything yet */
 	struct hpw_tally_thread_vec threads;
 	uint64_t *sizes_small;
 	struct hpw_size_map sizes; /* by size ^ the seed of blocks: see hpw_hash.h */

@@ -117,10 +117,10 @@ static struct series_site *copy_sites(
 	const struct hpw_replay *replay, bool peak, size_t *ret_len, bool *ret_failed)
 {
 	bool sampled = replay->estimate.mean_bytes > 0;
-	size_t len = 0;
-	struct series_site *sites = malloc((replay->sites_len + 2) * sizeof(*sites));
+	size_t len = 0, end = min(replay->sites_len, replay->sites_end);
+	struct series_site *sites = malloc((end + 2) * sizeof(*sites));
 	*ret_failed |= !sites;
-	for (size_t i = 0; sites && i < replay->sites_len; i++) {
+	for (size_t i = 0; sites && i < end; i++) {
 		const struct hpw_tally_site *site = &replay->sites[i];
 		struct series_site row = {{(uint32_t)i}, site->live_blocks, site->live_bytes};
 		if (peak) {
@@ -322,6 +322,34 @@ static struct error *insert_peak(struct hpw_series *series, const struct hpw_rep
 	return error;
 }
 
+/* The row that is the peak; where none is, the first of the highest ones. */
+static size_t find_peak(const struct hpw_series *series)
+{
+	const struct hpw_series_row *rows = series->rows.data;
+	size_t highest = 0;
+	for (size_t i = 0; i < series->rows.len; i++) {
+		if (rows[i].row.peak)
+			return i;
+		if (rows[i].row.live_bytes > rows[highest].row.live_bytes)
+			highest = i;
+	}
+	return highest;
+}
+
+/* Forgets the sites of rows that nobody asks for. */
+static void leave_sites(struct hpw_series *series)
+{
+	size_t every = series->wanted->sites_every, peak = find_peak(series);
+	for (size_t i = 0; every && i < series->rows.len; i++) {
+		struct hpw_series_row *row = &series->rows.data[i];
+		if ((i + 1) % every == 0 || i == peak)
+			continue;
+		free(row->sites);
+		row->sites = NULL;
+		row->sites_len = 0;
+	}
+}
+
 struct error *hpw_series_conclude(struct hpw_series *series, struct hpw_replay *replay)
 {
 	struct error *error = series->ended ? NULL : insert_end(series, replay);
@@ -330,6 +358,7 @@ struct error *hpw_series_conclude(struct hpw_series *series, struct hpw_replay *
 		error = insert_peak(series, replay);
 	if (!error && series->no_memory)
 		error = error_no_memory();
+	leave_sites(series);
 	return error;
 }
 
@@ -411,6 +440,7 @@ struct error *hpw_series_sum_up(struct hpw_series *series, const struct hpw_part
 		error = insert_peak(series, &replay);
 	if (!error && series->no_memory)
 		error = error_no_memory();
+	leave_sites(series);
 	hpw_replay_deinit(&replay);
 	return error;
 }

@@ -66,6 +66,9 @@ struct source_series {
 	enum source_axis axis; /* along which they are about as far from each other; bytes:
 				  allocated and freed */
 	bool with_sites;
+	/* Not 0: with sites are the n-th row, the 2n-th and so on, and the peak; where none is, the
+	 * first of the highest rows. Sources may add those of others. */
+	size_t sites_every;
 };
 
 /* Which blocks count. All 0: all do. */

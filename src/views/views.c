@@ -242,6 +242,11 @@ size_t view_needs_moments(const struct view *view, const struct view_options *op
 	return view->moments ? view->moments(options) : 0;
 }
 
+size_t view_moments_every(const struct view *view, const struct view_options *options)
+{
+	return view->fill == view_fill_timeline ? options->timeline.detailed_freq : 0;
+}
+
 bool view_needs_lives(const struct view *view)
 {
 	return view->needs_lives;

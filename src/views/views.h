@@ -60,6 +60,8 @@ void view_add_metrics(struct text *text, const struct view *view);
 bool view_tells_inherited(const struct view *view);
 /* Of how many moments it needs a series with sites; 0: none. */
 size_t view_needs_moments(const struct view *view, const struct view_options *options);
+/* Of how many of these one has to have its sites; 0: all. */
+size_t view_moments_every(const struct view *view, const struct view_options *options);
 /* Whether it has figures of flat and cum. */
 bool view_has_cum(const struct view *view);
 /* Whether it shows model_marks(). */

@@ -66,6 +66,9 @@ def costs(folder):
         each = (memory[1] - memory[0]) * 1024 / (MANY - FEW)
         hw.need(seconds[1] < 3.5 * seconds[0] + 0.1, f"{view}: {seconds} s of CPU")
         hw.need(each < most, f"{view}: {each:.0f} bytes of memory for each site: {memory} KiB")
+    # Trees of branches that nobody sees took 1,740.
+    each = cost("timeline", many)[1] * 1024 / MANY
+    hw.need(each < 1500, f"timeline: {each:.0f} bytes of memory for each site")
 
 
 
