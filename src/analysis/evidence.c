@@ -269,7 +269,7 @@ static void note_search(struct evidence *evidence, const struct model *model, un
 	if (recording->sample_bytes)
 		note(evidence, true, false,
 			"the recording is sampled: only the blocks it has were searched for");
-	if (search->selected)
+	if (search->selected && kinds & ~search->shown)
 		note(evidence, true, false, "the file has only what somebody wanted to be shown");
 }
 
@@ -291,7 +291,8 @@ struct evidence evidence_of_leaks(const struct model *model, unsigned kinds, boo
 	static const unsigned unseen = OF_LIVE | OF_STACKS;
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
 		if (reasons[i].more & unseen && !is_of_end(&reasons[i]) &&
-			reasons[i].holds != is_full_of_stacks && reasons[i].holds(model))
+			reasons[i].holds != is_full_of_stacks &&
+			reasons[i].holds != has_selected_leaks && reasons[i].holds(model))
 			note(&evidence, true, reasons[i].holds == has_lost_events, reasons[i].text);
 	}
 	note_search(&evidence, model, kinds);

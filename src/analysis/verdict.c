@@ -51,6 +51,8 @@ struct facts {
 	size_t error_count;
 	const struct leak_search
 		*early; /* the search, if the program went on after it; else NULL */
+	/* Of what was left only what somebody wanted to see is known; some kinds they did not. */
+	bool selected, hidden;
 };
 
 /* The row of a list with the most of a metric, the first one of equals; NULL: none has a place. */
@@ -190,6 +192,11 @@ static bool tells_own(const struct facts *facts)
 static void say_nothing_left(const struct facts *facts, struct text *text)
 {
 	const struct recording *recording = facts->recording;
+	if (facts->selected) {
+		text_add(text, "It shows no block that was left; those that nobody wanted to be "
+			       "shown are not in it.\n");
+		return;
+	}
 	text_add(text, recording->blocks         ? "None of these blocks was left"
 		       : recording->sample_bytes ? "No block that was sampled was left"
 		       : recording->complete
@@ -220,6 +227,7 @@ static void say_never_freed(const struct facts *facts, struct text *text)
 		say_nothing_left(facts, text);
 		return;
 	}
+	text_add(text, facts->hidden ? "at least " : "");
 	add_about(facts, text);
 	add_amount(text, totals->live_bytes, totals->live_blocks);
 	add_range(facts, METRIC_LIVE_BYTES, totals, text);
@@ -536,6 +544,9 @@ struct error *verdict_add(const struct model *model, const struct rows *rows,
 		.early = evidence_search_is_early(model) ? model_leak_search(model) : NULL,
 		.left = library_own_left(model_totals(model), rows),
 	};
+	const struct leak_search *search = model_leak_search(model);
+	facts.selected = search && search->selected;
+	facts.hidden = facts.selected && search->shown != (1u << LEAK_KINDS) - 1;
 	library_own_sum(rows, &facts.own);
 	facts.errors = model_errors(model, &facts.error_count);
 	for (size_t i = 0; i < ARRAY_SIZE(verdict_sentences); i++) {

@@ -390,6 +390,7 @@ struct leak_search {
 	const char *problem; /* why there was none, or what it lacks; NULL */
 	bool damaged;        /* its result can't be read: there is none then */
 	bool selected;       /* its records are those that somebody wanted to see: not all, maybe */
+	unsigned shown;      /* where they are selected: kinds (bits) of which all were shown */
 	/* What the program says to LeakSanitizer: suppressions, options. NULL: nothing. */
 	const char *own_suppressions, *own_options;
 };

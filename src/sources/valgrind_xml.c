@@ -45,6 +45,7 @@ enum element {
 	ARGV_WORD,
 	STATUS,
 	STATUS_TIME,
+	STATUS_STATE,
 	SIGNAL,
 	SIGNAL_NUMBER,
 	ERROR,
@@ -102,6 +103,7 @@ static const struct {
 	{"arg", ARGV, ARGV_WORD},
 	{"status", OUTPUT, STATUS},
 	{"time", STATUS, STATUS_TIME},
+	{"state", STATUS, STATUS_STATE},
 	{"fatal_signal", OUTPUT, SIGNAL},
 	{"signo", SIGNAL, SIGNAL_NUMBER},
 	{"error", OUTPUT, ERROR},
@@ -348,14 +350,6 @@ static struct error *end_time(struct reading *reading)
 	return NULL;
 }
 
-static void end_option(struct reading *reading)
-{
-	static const char *const searching[] = {"--leak-check=full", "--leak-check=yes"};
-	for (size_t i = 0; i < ARRAY_SIZE(searching); i++)
-		if (strcmp(text_of(reading), searching[i]) == 0)
-			xml_build_search(&reading->build);
-}
-
 static struct error *too_large(const struct reading *reading)
 {
 	return wrong(reading, "an error has more than 4096 frames or sentences");
@@ -457,12 +451,15 @@ static struct error *end_of(struct reading *reading, enum element element)
 	case PID:
 		return end_pid(reading);
 	case VARGV_ARG:
-		end_option(reading);
+		xml_build_option(&reading->build, text_of(reading));
 		return NULL;
 	case ARGV_WORD:
 		return build_argument(model, text_of(reading), reading->text.len);
 	case STATUS_TIME:
 		return end_time(reading);
+	case STATUS_STATE:
+		reading->build.ended = strcmp(text_of(reading), "FINISHED") == 0;
+		return NULL;
 	case SIGNAL_NUMBER:
 		return end_signal(reading);
 	case ERROR:
@@ -605,7 +602,7 @@ struct error *valgrind_xml_open(const struct input *input, unsigned flags,
 	struct error *error = foreign_refuse(input, query, 0, "XML of Valgrind");
 	if (error)
 		return error;
-	_cleanup_(reading_deinit) struct reading reading = {.depth = 0};
+	_cleanup_(reading_deinit) struct reading reading = {.depth = 0, .build.shown = XML_SHOWN};
 	error = prepare(&reading, input);
 	if (!error)
 		error = parse(&reading);

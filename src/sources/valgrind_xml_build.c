@@ -260,6 +260,67 @@ void xml_build_search(struct xml_build *build)
 	build->has_search = true;
 }
 
+#define EACH_KIND ((1u << LEAK_KINDS) - 1)
+
+static const struct {
+	const char *option;
+	unsigned shown;
+} shown_by[] = {
+	{"--show-leak-kinds=all", EACH_KIND},
+	{"--show-leak-kinds=none", 0},
+	{"--show-reachable=yes", EACH_KIND},
+	{"--show-reachable=no", XML_SHOWN},
+	{"--show-possibly-lost=yes", XML_SHOWN},
+	{"--show-possibly-lost=no", 1u << LEAK_DEFINITE},
+};
+
+static unsigned kinds_of(const char *list)
+{
+	static const char *const names[LEAK_KINDS] = {
+		[LEAK_DEFINITE] = "definite",
+		[LEAK_INDIRECT] = "indirect",
+		[LEAK_POSSIBLE] = "possible",
+		[LEAK_REACHABLE] = "reachable",
+	};
+	unsigned ret = 0;
+	for (const char *word = list; *word;) {
+		size_t len = strcspn(word, ",");
+		for (unsigned kind = 0; kind < LEAK_KINDS; kind++)
+			if (strlen(names[kind]) == len && strncmp(names[kind], word, len) == 0)
+				ret |= 1u << kind;
+		word += len + (word[len] == ',');
+	}
+	return ret;
+}
+
+/* The last one of several counts, as for Valgrind. */
+void xml_build_option(struct xml_build *build, const char *option)
+{
+	static const char check[] = "--leak-check=", kinds[] = "--show-leak-kinds=";
+	if (strncmp(option, check, strlen(check)) == 0) {
+		const char *how = option + strlen(check);
+		build->full = strcmp(how, "full") == 0 || strcmp(how, "yes") == 0;
+		if (build->full)
+			xml_build_search(build);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(shown_by); i++)
+		if (strcmp(shown_by[i].option, option) == 0) {
+			build->shown = shown_by[i].shown;
+			return;
+		}
+	if (strncmp(option, kinds, strlen(kinds)) == 0)
+		build->shown = kinds_of(option + strlen(kinds));
+}
+
+/* Kinds of which all leaks are in the file. Without one that is lost by itself nothing is lost
+ * with it. */
+static unsigned find_shown(const struct xml_build *build)
+{
+	unsigned shown = build->full && build->ended ? build->shown : 0;
+	return shown & 1u << LEAK_DEFINITE ? shown | 1u << LEAK_INDIRECT : shown;
+}
+
 static const struct {
 	const char *element, *name;
 } summed[LEAK_KINDS] = {
@@ -373,6 +434,7 @@ struct error *xml_build_finish(struct xml_build *build)
 	struct recording *recording = build_recording(build->foreign.model);
 	if (build->has_search) {
 		search_of(build)->selected = !build->all_freed;
+		search_of(build)->shown = find_shown(build);
 		recording->unknown &= ~(uint32_t)(UNKNOWN_LIVE_BLOCKS | UNKNOWN_LIVE_BYTES);
 		if (!build->has_indirect)
 			search_of(build)->bytes[LEAK_INDIRECT] = build->indirect_bytes;

@@ -52,11 +52,16 @@ void xml_summary_clear_leaks(struct xml_summary *summary);
 struct xml_amount *xml_summary_leaks(struct xml_summary *summary, const char *name);
 struct xml_amount *xml_summary_heuristic(struct xml_summary *summary, const char *name);
 
+/* Kinds of leaks (bits) that are shown if nobody says which. */
+#define XML_SHOWN (1u << LEAK_DEFINITE | 1u << LEAK_POSSIBLE)
+
 struct xml_build {
 	struct foreign foreign;
 	struct xml_summary summary;
 	struct xml_numbers numbers; /* of errors, by what <unique> says */
 	bool has_search, has_indirect, all_freed;
+	bool full, ended;        /* each leak was to be told, and the end of the run is in the file */
+	unsigned shown;          /* kinds (bits) that were to be shown */
 	uint64_t indirect_bytes; /* as definite leaks tell of them */
 };
 
@@ -71,6 +76,9 @@ void xml_build_count(struct xml_build *build, const char *unique, uint64_t count
 
 /* That leaks were looked for, even if there are none. */
 void xml_build_search(struct xml_build *build);
+
+/* What an option of Valgrind's says of the leaks that are in the file. */
+void xml_build_option(struct xml_build *build, const char *option);
 
 struct error *xml_build_finish(struct xml_build *build) must_check_;
 

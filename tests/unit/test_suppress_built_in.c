@@ -120,7 +120,8 @@ CASE(own_blocks,
 	need_valgrind();
 	_cleanup_free_ char *c =
 		blocks_command("library_blocks", "dlopen stdio environment unwinder newlocale "
-						 "locale iconv gettext time users hosts");
+						 "locale iconv gettext time users hosts "
+						 "resolver");
 	_cleanup_free_ char *cxx = blocks_command("library_blocks_cxx", "");
 	_cleanup_(text_deinit) struct text used, own;
 	text_init(&used);

@@ -226,6 +226,39 @@ CASE(verdict, "of a file without leaks nobody says that all was freed, unless it
 	}
 }
 
+CASE(shown, "all leaks of the kinds that Valgrind was told to show are in a file that has its end")
+{
+	enum { DEFINITE = 1u << LEAK_DEFINITE | 1u << LEAK_INDIRECT,
+		POSSIBLE = 1u << LEAK_POSSIBLE,
+		REACHABLE = 1u << LEAK_REACHABLE };
+	static const struct {
+		const char *options, *state;
+		unsigned shown;
+	} files[] = {
+		{"", "FINISHED", DEFINITE | POSSIBLE},
+		{"", "RUNNING", 0},
+		{"<arg>--leak-check=summary</arg>", "FINISHED", 0},
+		{"<arg>--show-leak-kinds=none</arg>", "FINISHED", 0},
+		{"<arg>--show-leak-kinds=all</arg>", "FINISHED", DEFINITE | POSSIBLE | REACHABLE},
+		{"<arg>--show-leak-kinds=reachable,definite</arg>", "FINISHED",
+			DEFINITE | REACHABLE},
+		{"<arg>--show-leak-kinds=indirect</arg>", "FINISHED", 1u << LEAK_INDIRECT},
+		{"<arg>--show-reachable=yes</arg><arg>--show-possibly-lost=no</arg>", "FINISHED",
+			DEFINITE},
+	};
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		char *text = NULL;
+		const char *rest = strstr(BEGIN, "</vargv>");
+		CHECK(rest);
+		CHECK(asprintf(&text, "%.*s%s%s<status><state>%s</state></status>\n%s",
+			      (int)(rest - BEGIN), BEGIN, files[i].options, rest, files[i].state,
+			      END) > 0);
+		_cleanup_model_ struct model *model = open_good(text);
+		CHECK_U64(model_leak_search(model)->shown, files[i].shown);
+		free(text);
+	}
+}
+
 CASE(all_freed, "that all blocks were freed is a search without leaks")
 {
 	char *text = strdup(BEGIN "<all_heap_blocks_freed>true</all_heap_blocks_freed>\n" END);

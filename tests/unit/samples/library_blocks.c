@@ -7,6 +7,7 @@
  *
  * LIBRARY: path of library_blocks_tls.so.
  */
+#include <arpa/nameser.h>
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <grp.h>
@@ -14,8 +15,10 @@
 #include <libintl.h>
 #include <locale.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <pwd.h>
+#include <resolv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +161,18 @@ static void way_hosts(void)
 	gethostbyname("localhost");
 }
 
+/* Asks a server that isn't there, which is known at once. */
+static void way_resolver(void)
+{
+	unsigned char answer[512];
+	res_init();
+	_res.nscount = 1;
+	_res.nsaddr_list[0] = (struct sockaddr_in){.sin_family = AF_INET,
+		.sin_port = htons(1),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	res_search("heapwise.invalid", ns_c_in, ns_t_a, answer, sizeof(answer));
+}
+
 static const struct way {
 	const char *name;
 	void (*run)(void);
@@ -175,6 +190,7 @@ static const struct way {
 	{"time", way_time},
 	{"users", way_users},
 	{"hosts", way_hosts},
+	{"resolver", way_resolver},
 };
 
 int main(int argc, char **argv)
