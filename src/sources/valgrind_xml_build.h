@@ -60,8 +60,8 @@ struct xml_build {
 	struct xml_summary summary;
 	struct xml_numbers numbers; /* of errors, by what <unique> says */
 	bool has_search, has_indirect, all_freed;
-	bool full, ended;        /* each leak was to be told, and the end of the run is in the file */
-	unsigned shown;          /* kinds (bits) that were to be shown */
+	bool full, ended; /* each leak was to be told, and the end of the run is in the file */
+	unsigned shown;   /* kinds (bits) that were to be shown */
 	uint64_t indirect_bytes; /* as definite leaks tell of them */
 };
 

@@ -228,9 +228,11 @@ CASE(verdict, "of a file without leaks nobody says that all was freed, unless it
 
 CASE(shown, "all leaks of the kinds that Valgrind was told to show are in a file that has its end")
 {
-	enum { DEFINITE = 1u << LEAK_DEFINITE | 1u << LEAK_INDIRECT,
+	enum {
+		DEFINITE = 1u << LEAK_DEFINITE | 1u << LEAK_INDIRECT,
 		POSSIBLE = 1u << LEAK_POSSIBLE,
-		REACHABLE = 1u << LEAK_REACHABLE };
+		REACHABLE = 1u << LEAK_REACHABLE
+	};
 	static const struct {
 		const char *options, *state;
 		unsigned shown;
@@ -252,7 +254,7 @@ CASE(shown, "all leaks of the kinds that Valgrind was told to show are in a file
 		CHECK(rest);
 		CHECK(asprintf(&text, "%.*s%s%s<status><state>%s</state></status>\n%s",
 			      (int)(rest - BEGIN), BEGIN, files[i].options, rest, files[i].state,
-			      END) > 0);
+			      "</valgrindoutput>\n") > 0);
 		_cleanup_model_ struct model *model = open_good(text);
 		CHECK_U64(model_leak_search(model)->shown, files[i].shown);
 		free(text);
