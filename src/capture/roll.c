@@ -115,7 +115,7 @@ bool roll_turn_away(struct roll *roll, pid_t pid)
 	if (at >= roll->turned_away_bytes) {
 		uint8_t *moved = realloc(roll->turned_away, at + 4096);
 		if (!moved)
-			return false;
+			return true;
 		memset(moved + roll->turned_away_bytes, 0, at + 4096 - roll->turned_away_bytes);
 		roll->turned_away = moved;
 		roll->turned_away_bytes = at + 4096;

@@ -42,7 +42,8 @@ void roll_add(struct roll *roll, const struct subject *subject,
 /* A recording that was added has become a row of another. */
 void roll_take_file(struct roll *roll, const char *file);
 
-/* True: this process is turned away for the first time. Count it by roll_unrecorded(). */
+/* True: this process is turned away for the first time. Count it by roll_unrecorded(). Without
+ * memory to remember it each time is the first: rather twice in the count than missing. */
 bool roll_turn_away(struct roll *roll, pid_t pid);
 bool roll_has_turned_away(const struct roll *roll, pid_t pid);
 
