@@ -124,15 +124,19 @@ static void add_head(const struct page *page, enum metric metric, uint64_t whole
 /* From the frame to blame on, so many. */
 #define BRIEF_FRAMES 2u
 
-/* In the list of a page in brief: whole ones are in the views that it names. */
+/* In the list of a page in brief: whole ones are in the views that it names. What calls main says
+ * nothing there. */
 static void add_brief_stack(const struct row *row, struct text *out)
 {
+	struct folding folding;
+	folding_of_row(&folding, row);
 	size_t first = 0;
 	while (first < row->depth && row->frames[first] != row->place)
 		first++;
 	if (first == row->depth)
 		first = 0;
-	for (size_t i = first; i < row->depth && i < first + BRIEF_FRAMES; i++)
+	size_t end = min(row->depth, first + BRIEF_FRAMES);
+	for (size_t i = first; i < end && (i == first || i < folding.outermost); i++)
 		text_frame(row->frames[i], out);
 	if (row->depth == 0)
 		text_add(out, INDENT "(no stack was recorded)\n");
