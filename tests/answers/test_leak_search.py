@@ -214,10 +214,14 @@ def goes_on(folder):
     hw.need(ended.status == 125 and "other process goes on without an allocation" in ended.errors, f"{ended}")
 
     def found():
-        files = list(folder.glob("x.*.hpw"))
-        return files and hw.report(files[0])["target"]["exit"] and files[0]
-    hw.wait_until(found, "the daemon's recording to be complete")
-    lost = leaks(found())["summary"]["definite"]
+        for file in folder.glob("x.*.hpw"):
+            # Just created it has no head yet, and cannot be read.
+            ended = hw.heapwise("report", file, "--json")
+            if ended.status == 0 and json.loads(ended.text)["recording"]["complete"]:
+                return file
+        return None
+    file = hw.wait_until(found, "the daemon's recording to be complete")
+    lost = leaks(file)["summary"]["definite"]
     hw.need((lost["blocks"], lost["bytes"]) == (100, 100000), f"{lost}")
 
 
