@@ -103,7 +103,8 @@ static bool begin(struct leak_job *job, struct recorder *r, struct leak_asked *a
 		.spared = &r->spared,
 		.shm = r->shm,
 		.is_leaving = is_leaving(asked->moment),
-		.is_partial = r->forked || r->mode.kind == MODE_SAMPLE};
+		.is_partial = r->forked || r->mode.kind == MODE_SAMPLE,
+		.is_sampled = r->mode.kind == MODE_SAMPLE};
 	return searcher_start(job, asked);
 }
 

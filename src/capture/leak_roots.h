@@ -56,6 +56,7 @@ struct leak_place {
 	const struct hw_shm *shm;
 	bool is_leaving; /* a thread waits for us where it ends the process, or wants a search */
 	bool is_partial; /* not all blocks are known: the rest of the heap is a root */
+	bool is_sampled; /* for that reason */
 };
 
 struct error *leak_roots_find(const struct leak_place *place, struct leak_roots *ret) must_check_;

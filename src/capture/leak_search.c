@@ -137,13 +137,37 @@ static void put_until_then(const struct tally *tally, struct buf *ret)
 	put_pair(ret, HPW_LEAK_ALLOCATED_BYTES, bytes);
 }
 
-static uint64_t notes_of(const struct leak_place *place)
+/*
+ * Whether nothing is held by memory in which blocks may lie that are not known: then no leak is
+ * missed for want of them. Data of modules, stacks and registers have none.
+ */
+static bool is_held_for_sure(const struct search *search, const struct leak_roots *roots)
 {
-	return (place->is_partial ? HPW_LEAK_NOTE_PARTIAL : 0u) |
+	size_t count, group_count;
+	const struct search_record *records = search_records(search, &count);
+	const struct search_group *groups = search_groups(search, &group_count);
+	for (size_t i = 0; i < count; i++) {
+		const struct search_record *record = &records[i];
+		if (record->kind != SEARCH_REACHABLE && record->kind != SEARCH_POSSIBLE)
+			continue;
+		if (record->group >= group_count ||
+			roots->roots.data[groups[record->group].root].place ==
+				HPW_LEAK_ROOT_MAPPING)
+			return false;
+	}
+	return true;
+}
+
+static uint64_t notes_of(
+	const struct leak_place *place, const struct search *search, const struct leak_roots *roots)
+{
+	bool partial = place->is_partial && (place->is_sampled || !is_held_for_sure(search, roots));
+	return (partial ? HPW_LEAK_NOTE_PARTIAL : 0u) |
 	       (place->shm->clears ? HPW_LEAK_NOTE_CLEARED : 0u);
 }
 
-static void put_search(const struct leak_asked *asked, const struct search *search, struct buf *ret)
+static void put_search(const struct leak_asked *asked, const struct search *search,
+	const struct leak_roots *roots, struct buf *ret)
 {
 	const struct hold *hold = asked->place.hold;
 	const struct search_totals *totals = search_totals(search);
@@ -156,8 +180,9 @@ static void put_search(const struct leak_asked *asked, const struct search *sear
 		{HPW_LEAK_SEARCH_NS, search_ns},
 		{HPW_LEAK_ALIGNMENT, asked->check.alignment ? asked->check.alignment : 8},
 		{HPW_LEAK_HEURISTICS, asked->check.heuristics},
-		{HPW_LEAK_NOTES, notes_of(&asked->place)}, {HPW_LEAK_THREADS, hold->threads.len},
-		{HPW_LEAK_THREADS_MISSED, missed}, {HPW_LEAK_ROOT_BYTES, totals->root_bytes},
+		{HPW_LEAK_NOTES, notes_of(&asked->place, search, roots)},
+		{HPW_LEAK_THREADS, hold->threads.len}, {HPW_LEAK_THREADS_MISSED, missed},
+		{HPW_LEAK_ROOT_BYTES, totals->root_bytes},
 		{HPW_LEAK_UNREAD_BYTES, totals->unread_bytes},
 		{HPW_LEAK_POINTERS, totals->pointers}, {HPW_LEAK_UNCOPIED, hold->uncopied}};
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
@@ -282,7 +307,7 @@ static struct error *put_all(const struct leak_asked *asked, const struct search
 	if (!numbers)
 		return error_no_memory();
 	number_roots(groups, count, numbers, roots->roots.len);
-	put_search(asked, search, &ret[0].payload);
+	put_search(asked, search, roots, &ret[0].payload);
 	if (ret[0].payload.failed || !put_roots(roots, numbers, &ret[1].payload) ||
 		!put_groups(groups, count, roots, numbers, &ret[2].payload) ||
 		!put_records(asked, search, &ret[3].payload))

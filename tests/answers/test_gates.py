@@ -208,6 +208,15 @@ def unheard_children(folder):
 
 
 @TESTS.test
+def forked_children(folder):
+    """A child's blocks that no inherited memory holds are judged; of others it can't be decided"""
+    for how, status in (("global", 0), ("lose", 9), ("inherited", RUN_UNDECIDED)):
+        ended = hw.heapwise("run", "-q", "-f", "-o", folder / f"{how}.hpw", "--leak-check=full", "--error-exitcode=9", "--",
+                            hw.ANSWERS / "forked_keeps", how)
+        hw.need(ended.status == status, f"{how}: expected {status}: {ended} {ended.errors}")
+
+
+@TESTS.test
 def by_number(folder):
     """What a program starts, or ends by, through the number of a system call is seen as by libc's functions"""
     gate = ("run", "-q", "--leak-check=full", "--error-exitcode=9", "-o")
