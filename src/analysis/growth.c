@@ -182,12 +182,14 @@ void growth_init(struct growth *growth)
 {
 	*growth = (struct growth){.stacks.verdict = GROWTH_NONE};
 	growth_rows_init(&growth->rows);
+	growth_rows_init(&growth->suspects);
 	text_init(&growth->verdict);
 }
 
 void growth_deinit(struct growth *growth)
 {
 	growth_rows_deinit(&growth->rows);
+	growth_rows_deinit(&growth->suspects);
 	text_deinit(&growth->verdict);
 }
 
@@ -205,6 +207,7 @@ struct table {
 	uint64_t *times;
 	uint64_t *blocks,
 		*end_bytes; /* [row]: at the last moment judged; when the recording ends */
+	uint64_t *together; /* [moment]: of all rows of a place */
 };
 
 static void table_deinit(struct table *table)
@@ -214,6 +217,7 @@ static void table_deinit(struct table *table)
 	free(table->times);
 	free(table->blocks);
 	free(table->end_bytes);
+	free(table->together);
 }
 
 /*
@@ -261,7 +265,9 @@ static struct error *fill_table(
 	table->times = calloc(moments + 1, sizeof(*table->times));
 	table->blocks = calloc(rows + 1, sizeof(*table->blocks));
 	table->end_bytes = calloc(rows + 1, sizeof(*table->end_bytes));
-	if (!table->bytes || !table->times || !table->blocks || !table->end_bytes)
+	table->together = calloc(moments + 1, sizeof(*table->together));
+	if (!table->bytes || !table->times || !table->blocks || !table->end_bytes ||
+		!table->together)
 		return error_no_memory();
 	for (size_t i = 0; i <= moments; i++) {
 		bool is_end = i == moments;
@@ -360,11 +366,9 @@ static struct error *say_stacks(
 static void say(struct growth *growth, bool chosen)
 {
 	struct text *text = &growth->verdict;
-	size_t suspects = 0;
-	for (; suspects < growth->rows.len && growth->rows.data[suspects].verdict == GROWTH_LEAK;
-		suspects++)
-		if (suspects < SUSPECTS_SAID)
-			growth_say_suspect(&growth->rows.data[suspects], growth->until_ns, text);
+	size_t suspects = growth->suspects.len;
+	for (size_t i = 0; i < suspects && i < SUSPECTS_SAID; i++)
+		growth_say_suspect(&growth->suspects.data[i], growth->until_ns, text);
 	if (suspects > SUSPECTS_SAID)
 		text_printf(text, "%zu more %s growing.\n", suspects - SUSPECTS_SAID,
 			suspects - SUSPECTS_SAID == 1 ? "place keeps" : "places keep");
@@ -429,6 +433,99 @@ static void judged_places_deinit(struct judged_places *judged)
 	free(judged->row);
 }
 
+/* A judged row and the place that it blames. */
+struct placed {
+	uint32_t place;
+	uint32_t number; /* among those that are judged */
+	const struct row *row;
+};
+
+/* Blames none, or is a library's: a place by itself. */
+#define NO_PLACE UINT32_MAX
+
+static int compare_placed(const void *left, const void *right)
+{
+	const struct placed *a = left, *b = right;
+	if (a->place != b->place)
+		return a->place < b->place ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* The rows that are judged, those of one place next to each other; the caller frees them. */
+static struct placed *place_rows(const struct rows *rows, const struct judged_places *judged)
+{
+	struct placed *placed = malloc((judged->count + 1) * sizeof(*placed));
+	for (size_t i = 0; placed && i < judged->count; i++) {
+		const struct row *row = &rows->rows.data[judged->row[i]];
+		bool named = row->place && !row->library;
+		placed[i] = (struct placed){named ? row->place->place : NO_PLACE, (uint32_t)i, row};
+	}
+	if (placed && judged->count)
+		qsort(placed, judged->count, sizeof(*placed), compare_placed);
+	return placed;
+}
+
+/* Sets the verdict of a series; of blocks and bytes at the end all is set already. */
+static void judge_series(
+	const struct table *table, const uint64_t *bytes, uint64_t peak, struct growth_row *row)
+{
+	growth_judge(table->times, bytes, table->moments.len, row);
+	if (row->verdict == GROWTH_LEAK && (double)row->grown_bytes < PEAK_PART * (double)peak)
+		row->verdict = GROWTH_STEADY;
+}
+
+/* Judges the rows of one place, each by itself and all together. */
+static struct error *judge_place(const struct table *table, const struct placed *members,
+	size_t count, uint64_t peak, struct growth *ret)
+{
+	struct growth_row best = {.verdict = GROWTH_NONE}, all = {.row = members->row};
+	size_t moments = table->moments.len;
+	memset(table->together, 0, moments * sizeof(*table->together));
+	for (size_t i = 0; i < count; i++) {
+		const uint64_t *bytes = table->bytes + members[i].number * moments;
+		struct growth_row row = {.row = members[i].row,
+			.live_blocks = table->blocks[members[i].number],
+			.end_bytes = table->end_bytes[members[i].number]};
+		judge_series(table, bytes, peak, &row);
+		if (row.verdict != GROWTH_NONE && !growth_rows_push(&ret->rows, row))
+			return error_no_memory();
+		if (row.verdict == GROWTH_LEAK &&
+			(best.verdict != GROWTH_LEAK || row.grown_bytes > best.grown_bytes))
+			best = row;
+		all.live_blocks += row.live_blocks;
+		all.end_bytes += row.end_bytes;
+		for (size_t k = 0; k < moments; k++)
+			table->together[k] += bytes[k];
+	}
+	judge_series(table, table->together, peak, &all);
+	const struct growth_row *suspect = all.verdict == GROWTH_LEAK ? &all : &best;
+	if (suspect->verdict == GROWTH_LEAK && !growth_rows_push(&ret->suspects, *suspect))
+		return error_no_memory();
+	return NULL;
+}
+
+static void sort_rows(struct growth_rows *rows)
+{
+	if (rows->len)
+		qsort(rows->data, rows->len, sizeof(*rows->data), compare_rows);
+}
+
+static struct error *judge_all(const struct table *table, const struct rows *rows,
+	const struct judged_places *judged, uint64_t peak, struct growth *ret)
+{
+	_cleanup_free_ struct placed *placed = place_rows(rows, judged);
+	struct error *error = placed ? NULL : error_no_memory();
+	for (size_t i = 0, end; !error && i < judged->count; i = end) {
+		for (end = i + 1; end < judged->count && placed[i].place != NO_PLACE &&
+				  placed[end].place == placed[i].place;)
+			end++;
+		error = judge_place(table, &placed[i], end - i, peak, ret);
+	}
+	sort_rows(&ret->rows);
+	sort_rows(&ret->suspects);
+	return error;
+}
+
 struct error *growth_build(const struct model *model, struct resolver *resolver,
 	const struct growth_places *places, unsigned tail_percent, struct growth *ret)
 {
@@ -450,20 +547,9 @@ struct error *growth_build(const struct model *model, struct resolver *resolver,
 	ret->moments = moments;
 	ret->from_ns = table.times[0];
 	ret->until_ns = moments ? table.times[moments - 1] : table.times[0];
-	uint64_t peak = model_totals(model)->peak_bytes;
-	for (size_t i = 0; i < judged.count; i++) {
-		struct growth_row row = {.row = &rows->rows.data[judged.row[i]]};
-		growth_judge(table.times, table.bytes + i * moments, moments, &row);
-		row.live_blocks = table.blocks[i];
-		row.end_bytes = table.end_bytes[i];
-		if (row.verdict == GROWTH_LEAK &&
-			(double)row.grown_bytes < PEAK_PART * (double)peak)
-			row.verdict = GROWTH_STEADY;
-		if (row.verdict != GROWTH_NONE && !growth_rows_push(&ret->rows, row))
-			return error_no_memory();
-	}
-	if (ret->rows.len)
-		qsort(ret->rows.data, ret->rows.len, sizeof(*ret->rows.data), compare_rows);
+	error = judge_all(&table, rows, &judged, model_totals(model)->peak_bytes, ret);
+	if (error)
+		return error;
 	say(ret, places->chosen);
 	if (!places->chosen)
 		error = say_stacks(model, &table, ret);

@@ -58,6 +58,12 @@ DEFINE_VEC(growth_rows, struct growth_row)
 struct growth {
 	struct growth_rows
 		rows; /* leak suspects first, by how much they grew; others by what is live */
+	/*
+	 * The places to blame that keep growing, each once, by how much they grew: with all that is
+	 * allocated there, or if that does not keep growing, with the stack that does most. `row`
+	 * is one of the place's. Sentences are of these.
+	 */
+	struct growth_rows suspects;
 	struct text verdict;        /* sentences, each with a newline */
 	struct growth_row stacks;   /* what the stacks of threads take together; without a row */
 	uint64_t from_ns, until_ns; /* what was judged */

@@ -37,8 +37,8 @@ uint64_t notable_short_lived(const struct lifetimes *lives)
 void notable_say_growth(const struct totals *totals, const struct growth *growth, struct text *text)
 {
 	size_t notable = 0;
-	for (size_t i = 0; growth && i < growth->rows.len; i++) {
-		const struct growth_row *row = &growth->rows.data[i];
+	for (size_t i = 0; growth && i < growth->suspects.len; i++) {
+		const struct growth_row *row = &growth->suspects.data[i];
 		if (!notable_growth(row, growth->until_ns - growth->from_ns, totals->peak_bytes))
 			continue;
 		if (notable++ < SAID)

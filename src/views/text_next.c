@@ -20,8 +20,8 @@ static bool leaks_were_found(const struct page *page)
 static bool something_grows(const struct page *page)
 {
 	const struct growth *growth = &page->summary.growth;
-	for (size_t i = 0; page->summary.has_growth && i < growth->rows.len; i++)
-		if (notable_growth(&growth->rows.data[i], growth->until_ns - growth->from_ns,
+	for (size_t i = 0; page->summary.has_growth && i < growth->suspects.len; i++)
+		if (notable_growth(&growth->suspects.data[i], growth->until_ns - growth->from_ns,
 			    model_totals(page->model)->peak_bytes))
 			return true;
 	return false;

@@ -3,6 +3,7 @@
 """What a report's verdict says: growth, reallocs, churn, memory that is not malloc's, and what to look at next."""
 
 import json
+import re
 import shlex
 import shutil
 import sys
@@ -42,6 +43,18 @@ def growth_that_is_freed(folder):
     hw.need("grew while it ran, freed at the end" in text and "leak suspect" not in text, text)
     text = hw.ask("report", "--json", "--view", "growth", path)
     hw.need(json.loads(text)["growth"]["places"][0]["freed_at_end"] is True, text)
+
+
+@TESTS.test
+def growth_along_many_stacks(folder):
+    """A place that grows along many stacks is said once, with all of it; one of which a single stack grows is said too"""
+    path = record(folder, "grows_for_many")
+    for view in ("summary", "growth"):
+        said = [line for line in hw.report(path, "--view", view)["verdict"] if "keeps growing" in line]
+        hw.need(len(said) == 2, f"{view}: {said}")
+        grown = {re.match(r"\w+", line)[0]: float(re.search(r"by ([\d.]+) KiB", line)[1]) for line in said}
+        # A tail of 10% is not judged, and the line is laid through floors.
+        hw.need(set(grown) == {"list_add", "take"} and 85 < grown["list_add"] < 125, f"{view}: {said}")
 
 
 @TESTS.test
