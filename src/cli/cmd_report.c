@@ -268,11 +268,15 @@ static int run(const struct command *command, int argc, char **argv)
 {
 	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
 	int code;
-	if (parse(command, argc, argv, &request, &code))
-		code = is_tree(&request)
-			       ? report_tree(request.paths, request.path_count,
-					 request.shown.options.json, !request.shown.no_pager)
-			       : show(command, &request);
+	if (parse(command, argc, argv, &request, &code)) {
+		const struct report_tree_options tree = {
+			.json = request.shown.options.json,
+			.paged = !request.shown.no_pager,
+			.anonymize = request.shown.anonymize,
+		};
+		code = is_tree(&request) ? report_tree(request.paths, request.path_count, &tree)
+					 : show(command, &request);
+	}
 	view_request_deinit(&request.shown);
 	return code;
 }

@@ -12,6 +12,7 @@
 #include "cli/message.h"
 #include "cli/output.h"
 #include "model/model.h"
+#include "sources/anonymize.h"
 #include "sources/source.h"
 #include "views/tree.h"
 
@@ -160,7 +161,51 @@ static void rows_read_folder(struct rows *rows, const char *folder)
 	free(entries);
 }
 
-int report_tree(char *const *paths, size_t count, bool json, bool paged)
+/* The token of a program; "" stays. */
+static struct error *hide_program(struct anonymizer *anonymizer, const char **program)
+{
+	const char *token = "";
+	struct error *error =
+		(*program)[0] ? anonymizer_name(anonymizer, NAME_MODULE, *program, &token) : NULL;
+	char *copy = error ? NULL : strdup(token);
+	if (!copy)
+		return error ? error : error_no_memory();
+	free((char *)*program);
+	*program = copy;
+	return NULL;
+}
+
+/* Of a command only the program counts, which is one whatever it is given. */
+static struct error *hide_command(struct anonymizer *anonymizer, const char **command)
+{
+	char *space = strchr(*command, ' ');
+	if (space)
+		*space = '\0';
+	return hide_program(anonymizer, command);
+}
+
+/* Replaces what has names: of programs, and of files, which users choose by them. */
+static struct error *hide_names(struct rows *rows)
+{
+	_cleanup_(anonymizer_cleanup) struct anonymizer *anonymizer = NULL;
+	struct error *error = anonymizer_create(&anonymizer);
+	size_t files = 0;
+	for (size_t i = 0; !error && i < rows->len; i++) {
+		struct tree_row *row = &rows->data[i];
+		files += !row->small;
+		char *file = NULL;
+		if (asprintf(&file, "recording-%zu", files) < 0)
+			return error_no_memory();
+		free((char *)row->file);
+		row->file = file;
+		error = hide_command(anonymizer, &row->command);
+		for (size_t k = 0; !error && k < row->unrecorded.len; k++)
+			error = hide_program(anonymizer, &row->unrecorded.data[k].path);
+	}
+	return error;
+}
+
+int report_tree(char *const *paths, size_t count, const struct report_tree_options *options)
 {
 	_cleanup_(rows_deinit) struct rows rows = {NULL, 0, 0, 0};
 	for (size_t i = 0; i < count; i++) {
@@ -176,10 +221,12 @@ int report_tree(char *const *paths, size_t count, bool json, bool paged)
 		return rows.code ? rows.code : ERROR_INPUT;
 	}
 	struct output output;
-	struct sink sink = output_sink_paged(&output, paged);
-	struct error *error = tree_arrange(rows.data, rows.len);
+	struct sink sink = output_sink_paged(&output, options->paged);
+	struct error *error = options->anonymize ? hide_names(&rows) : NULL;
 	if (!error)
-		error = tree_write(rows.data, rows.len, json, &sink);
+		error = tree_arrange(rows.data, rows.len);
+	if (!error)
+		error = tree_write(rows.data, rows.len, options->json, &sink);
 	if (error)
 		return message_error(error);
 	int code = output_end(&output);

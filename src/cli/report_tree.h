@@ -6,10 +6,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct report_tree_options {
+	bool json;
+	bool paged;     /* through a pager, if one is wanted */
+	bool anonymize; /* tokens instead of names of programs and files */
+};
+
 /*
  * Reads the recordings, and those of folders (*.hpw), says on stderr what can't be read, and writes
- * the table, through a pager if that is wanted. Returns the exit code.
+ * the table. Returns the exit code.
  */
-int report_tree(char *const *paths, size_t count, bool json, bool paged);
+int report_tree(char *const *paths, size_t count, const struct report_tree_options *options);
 
 #endif

@@ -290,6 +290,25 @@ def bundles_that_cannot_be(folder):
 
 
 @TESTS.test
+def tables_of_processes(folder):
+    """The table of a folder's recordings: programs, what ran unrecorded, rows without files and files have tokens"""
+    hw.need_program("gcc")
+    (folder / "QUOKKA").mkdir()
+    ended = hw.run(["sh", "-c", "printf 'int main(void){return 0;}' | gcc -static -xc - -o QUOKKA/quokka_static"], cwd=folder)
+    hw.need(ended.status == 0, f"{ended}")
+    (folder / "QUOKKA/quokka.sh").write_text("/bin/true QUOKKA\n" * 6 + "QUOKKA/quokka_static\n:\n")
+    hw.record(["sh", "QUOKKA/quokka.sh"], folder / "QUOKKA/quokka.hpw", cwd=folder)
+    for options in ((), ("--json",)):
+        plain = heapwise("report", *options, folder / "QUOKKA")
+        ended = heapwise("report", "--anonymize", *options, folder / "QUOKKA")
+        hw.need(b"uokka" in plain.stdout and "quokka_static" in plain.text, plain.text)
+        need_none(ended.stdout, folder, f"{options}")
+        hw.need(re.findall(r"[\d.]+ KiB", plain.text) == re.findall(r"[\d.]+ KiB", ended.text), ended.text)
+    found = json.loads(ended.text)["recordings"]
+    hw.need(len({row["file"] for row in found if row["own_file"]}) == sum(row["own_file"] for row in found), f"{found}")
+
+
+@TESTS.test
 def what_it_goes_with(folder):
     """Names can't be asked for once they are gone: with --focus or --base it is refused"""
     path = recorded(folder)
