@@ -38,13 +38,19 @@ static void note_many_sites(struct page *page)
 	text_add(&page->notes, ": --view growth does.\n");
 }
 
+/* Whether views that go through all events can be had of it. */
+static bool has_all_events(const struct recording *recording)
+{
+	return !recording->dropped_steps && strcmp(recording->mode, "exact") == 0;
+}
+
 struct error *view_fill_summary(struct page *page)
 {
 	struct error *error =
 		summary_build(page->model, page->resolver, &page->all, page->rows, &page->summary);
 	const struct recording *recording = model_recording(page->model);
 	if (!error && !page->summary.has_reallocs && recording->events > LIVES_FEW_EVENTS &&
-		!(recording->unknown & UNKNOWN_LIVES) && !recording->sample_bytes)
+		!(recording->unknown & UNKNOWN_LIVES) && has_all_events(recording))
 		text_add(&page->notes,
 			"Growth and reallocs were not looked at, since that takes going through "
 			"all events: --view growth and --view realloc do.\n");

@@ -36,6 +36,19 @@ def offers(folder):
 
 
 @tests.test
+def offers_of_many_events(folder):
+    """What a report did not look at, as there are too many events, it offers only where the file has them."""
+    for number, options in enumerate(((), ("--mode", "aggregate"), ("--ring", "64K"), ("--max-file", "64K"))):
+        recording = folder / f"{number}.hpw"
+        hw.record([hw.ANSWERS / "churns", "1100000"], recording, options=("-q", *options))
+        text = hw.ask("report", recording)
+        for view in ("growth", "realloc"):
+            offered = f"--view {view}" in text
+            works = hw.heapwise("report", recording, "--view", view).status == 0
+            hw.need(offered == works, f"{options}: --view {view} offered {offered}, works {works}")
+
+
+@tests.test
 def in_progress(folder):
     """A recording that is still being written says so, and has an end when it is done."""
     recording = folder / "waits.hpw"
