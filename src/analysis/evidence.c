@@ -124,7 +124,10 @@ static bool has_lost_events(const struct model *model)
 static bool has_selected_leaks(const struct model *model)
 {
 	const struct leak_search *search = model_leak_search(model);
-	return search && search->selected;
+	const unsigned every = (1u << LEAK_KINDS) - 1;
+	size_t suppressions;
+	model_error_suppressions(model, &suppressions);
+	return search && search->selected && (search->shown != every || suppressions);
 }
 
 static bool has_repairs(const struct model *model)
@@ -270,7 +273,10 @@ static void note_search(struct evidence *evidence, const struct model *model, un
 		note(evidence, true, false,
 			"the recording is sampled: only the blocks it has were searched for");
 	if (search->selected && kinds & ~search->shown)
-		note(evidence, true, false, "the file has only what somebody wanted to be shown");
+		note(evidence, true, false,
+			recording->complete
+				? "the file has only what somebody wanted to be shown"
+				: "the file is not whole: leaks may be missing");
 }
 
 bool evidence_search_is_early(const struct model *model)

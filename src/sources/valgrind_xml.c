@@ -37,10 +37,12 @@ enum element {
 	TOP,   /* outside of everything */
 	OUTPUT,
 	PROTOCOL,
+	PROTOCOL_TOOL,
 	PID,
 	ARGS,
 	VARGV,
 	ARGV,
+	VARGV_EXE,
 	VARGV_ARG,
 	ARGV_WORD,
 	STATUS,
@@ -94,10 +96,12 @@ static const struct {
 } elements[] = {
 	{"valgrindoutput", TOP, OUTPUT},
 	{"protocolversion", OUTPUT, PROTOCOL},
+	{"protocoltool", OUTPUT, PROTOCOL_TOOL},
 	{"pid", OUTPUT, PID},
 	{"args", OUTPUT, ARGS},
 	{"vargv", ARGS, VARGV},
 	{"argv", ARGS, ARGV},
+	{"exe", VARGV, VARGV_EXE},
 	{"arg", VARGV, VARGV_ARG},
 	{"exe", ARGV, ARGV_WORD},
 	{"arg", ARGV, ARGV_WORD},
@@ -181,6 +185,7 @@ static void reading_deinit(struct reading *reading)
 		XML_ParserFree(reading->parser);
 	foreign_deinit(&reading->build.foreign);
 	xml_numbers_deinit(&reading->build.numbers);
+	xml_leaks_deinit(&reading->build.leaks);
 	xml_error_deinit(&reading->found);
 	text_deinit(&reading->text);
 	error_destroy(reading->error);
@@ -448,8 +453,14 @@ static struct error *end_of(struct reading *reading, enum element element)
 	switch (element) {
 	case PROTOCOL:
 		return end_protocol(reading);
+	case PROTOCOL_TOOL:
+		reading->build.is_memcheck = strcmp(text_of(reading), "memcheck") == 0;
+		return NULL;
 	case PID:
 		return end_pid(reading);
+	case VARGV_EXE:
+		xml_build_writer(&reading->build, text_of(reading));
+		return NULL;
 	case VARGV_ARG:
 		xml_build_option(&reading->build, text_of(reading));
 		return NULL;
@@ -458,7 +469,8 @@ static struct error *end_of(struct reading *reading, enum element element)
 	case STATUS_TIME:
 		return end_time(reading);
 	case STATUS_STATE:
-		reading->build.ended = strcmp(text_of(reading), "FINISHED") == 0;
+		if (strcmp(text_of(reading), "FINISHED") == 0)
+			xml_build_ended(&reading->build);
 		return NULL;
 	case SIGNAL_NUMBER:
 		return end_signal(reading);
@@ -570,8 +582,11 @@ static struct error *parse(struct reading *reading)
 			XML_Parse(reading->parser, line, (int)len, 0) != XML_STATUS_OK)
 			return end_early(reading);
 	}
-	if (error || XML_Parse(reading->parser, "", 0, 1) == XML_STATUS_OK)
+	if (error)
 		return error;
+	reading->build.whole = XML_Parse(reading->parser, "", 0, 1) == XML_STATUS_OK;
+	if (reading->build.whole)
+		return NULL;
 	return reading->error ? not_parsed(reading) : note_cut(reading);
 }
 

@@ -178,6 +178,53 @@ static struct error *add_leak_sums(struct xml_build *build, const struct leak_re
 		       : NULL;
 }
 
+static void forget_leaks(struct xml_build *build)
+{
+	xml_leaks_clear(&build->leaks);
+	build->record_number = build->record_of = 0;
+}
+
+/* "… in loss record 2 of 4": which of the search's records it is. */
+static bool scan_record(const char *what, uint64_t *ret_number, uint64_t *ret_of)
+{
+	static const char words[] = " in loss record ";
+	const char *at = strstr(what, words);
+	if (!at)
+		return false;
+	struct foreign_scan scan = foreign_scan_of(at + strlen(words), strlen(at + strlen(words)));
+	return scan_grouped(&scan, ret_number) && foreign_scan_text(&scan, " of ") &&
+	       scan_grouped(&scan, ret_of);
+}
+
+/*
+ * The program, or who debugs it, may have it searched as often as it likes. A search tells its
+ * records in the order of their numbers, and all that is known by then; one that is asked for what
+ * is new since the last ("101 (+50) bytes") tells of that alone.
+ */
+static struct error *keep_leak(
+	struct xml_build *build, const struct xml_error *found, const struct leak_record *record)
+{
+	uint64_t number = 0, of = 0;
+	bool numbered = scan_record(found->what, &number, &of);
+	bool is_change = strstr(found->what, "(+") || strstr(found->what, "(-");
+	struct xml_leaks *leaks = &build->leaks;
+	if (numbered && !is_change &&
+		(number <= build->record_number || (build->record_of && of != build->record_of)))
+		forget_leaks(build);
+	for (size_t i = 0; i < leaks->len && is_change; i++) {
+		struct leak_record *older = &leaks->data[i];
+		if (older->site.value != record->site.value || older->kind != record->kind)
+			continue;
+		*older = *record;
+		return NULL;
+	}
+	if (numbered && !is_change) {
+		build->record_number = number;
+		build->record_of = of;
+	}
+	return xml_leaks_push(leaks, *record) ? NULL : error_no_memory();
+}
+
 static struct error *add_leak(
 	struct xml_build *build, const struct xml_error *found, enum leak_kind kind)
 {
@@ -202,8 +249,7 @@ static struct error *add_leak(
 	record.example.thread.value = LEAK_NO_THREAD;
 	record.example.size = record.blocks ? record.bytes / record.blocks : 0;
 	record.example.site = record.site;
-	error = add_leak_sums(build, &record);
-	return error ? error : build_leak_record(foreign->model, &record);
+	return keep_leak(build, found, &record);
 }
 
 /* All that is no leak. */
@@ -258,6 +304,19 @@ void xml_build_search(struct xml_build *build)
 	if (!build->has_search)
 		build_leak_search(build->foreign.model)->way = LEAK_WAY_HELD;
 	build->has_search = true;
+}
+
+void xml_build_ended(struct xml_build *build)
+{
+	build->ended = true;
+	forget_leaks(build);
+	xml_summary_clear_leaks(&build->summary);
+}
+
+void xml_build_writer(struct xml_build *build, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	build->by_other = strcmp(slash ? slash + 1 : path, "heapwise") == 0;
 }
 
 #define EACH_KIND ((1u << LEAK_KINDS) - 1)
@@ -317,7 +376,7 @@ void xml_build_option(struct xml_build *build, const char *option)
  * with it. */
 static unsigned find_shown(const struct xml_build *build)
 {
-	unsigned shown = build->full && build->ended ? build->shown : 0;
+	unsigned shown = build->full && build->ended && build->whole ? build->shown : 0;
 	return shown & 1u << LEAK_DEFINITE ? shown | 1u << LEAK_INDIRECT : shown;
 }
 
@@ -429,9 +488,36 @@ static struct error *make_remark(struct xml_build *build)
 			  : NULL;
 }
 
+/* With XML memcheck looks for all leaks, whatever --leak-check is. */
+static void expect_leaks(struct xml_build *build)
+{
+	if (!build->is_memcheck || build->by_other)
+		return;
+	build->full = true;
+	if (build->ended)
+		xml_build_search(build);
+}
+
+static struct error *add_leaks(struct xml_build *build)
+{
+	struct error *error = NULL;
+	for (size_t i = 0; i < build->leaks.len && !error; i++) {
+		error = add_leak_sums(build, &build->leaks.data[i]);
+		if (!error)
+			error = build_leak_record(build->foreign.model, &build->leaks.data[i]);
+	}
+	if (build->leaks.len && !build->ended)
+		search_of(build)->moment = LEAK_BY_PROGRAM;
+	return error;
+}
+
 struct error *xml_build_finish(struct xml_build *build)
 {
 	struct recording *recording = build_recording(build->foreign.model);
+	expect_leaks(build);
+	struct error *error = add_leaks(build);
+	if (error)
+		return error;
 	if (build->has_search) {
 		search_of(build)->selected = !build->all_freed;
 		search_of(build)->shown = find_shown(build);
@@ -439,6 +525,6 @@ struct error *xml_build_finish(struct xml_build *build)
 		if (!build->has_indirect)
 			search_of(build)->bytes[LEAK_INDIRECT] = build->indirect_bytes;
 	}
-	struct error *error = make_remark(build);
+	error = make_remark(build);
 	return error ? error : foreign_total(&build->foreign);
 }

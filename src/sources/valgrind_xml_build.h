@@ -21,6 +21,9 @@ struct xml_part {
 };
 DEFINE_VEC(xml_parts, struct xml_part)
 
+/* Leaks of one search, until it is known to be the last. */
+DEFINE_VEC(xml_leaks, struct leak_record)
+
 /* One <error>. */
 struct xml_error {
 	const char *unique, *kind, *what, *thread;
@@ -58,17 +61,21 @@ struct xml_amount *xml_summary_heuristic(struct xml_summary *summary, const char
 struct xml_build {
 	struct foreign foreign;
 	struct xml_summary summary;
-	struct xml_numbers numbers; /* of errors, by what <unique> says */
+	struct xml_numbers numbers;        /* of errors, by what <unique> says */
+	struct xml_leaks leaks;            /* of the last search so far */
+	uint64_t record_number, record_of; /* "in loss record 2 of 4": of the last leak */
 	bool has_search, has_indirect, all_freed;
-	bool full, ended; /* each leak was to be told, and the end of the run is in the file */
-	unsigned shown;   /* kinds (bits) that were to be shown */
-	uint64_t indirect_bytes; /* as definite leaks tell of them */
+	bool is_memcheck, by_other; /* the tool; it is another program that writes as memcheck */
+	bool full;                  /* each leak was to be told */
+	bool ended, whole;          /* the end of the run, and of the file, is in it */
+	unsigned shown;             /* kinds (bits) that were to be shown */
+	uint64_t indirect_bytes;    /* as definite leaks tell of them */
 };
 
 void xml_error_clear(struct xml_error *error);
 void xml_error_deinit(struct xml_error *error);
 
-/* Puts one into the model. */
+/* Puts one into the model; leaks wait for xml_build_finish(). */
 struct error *xml_build_error(struct xml_build *build, const struct xml_error *error) must_check_;
 
 /* <errorcounts>: how often an error came. */
@@ -76,6 +83,12 @@ void xml_build_count(struct xml_build *build, const char *unique, uint64_t count
 
 /* That leaks were looked for, even if there are none. */
 void xml_build_search(struct xml_build *build);
+
+/* <state>FINISHED: what the program had searched while it ran is told anew, as of the end. */
+void xml_build_ended(struct xml_build *build);
+
+/* Who wrote the file: the path of the program. */
+void xml_build_writer(struct xml_build *build, const char *path);
 
 /* What an option of Valgrind's says of the leaks that are in the file. */
 void xml_build_option(struct xml_build *build, const char *option);

@@ -170,6 +170,37 @@ def leaks_of_a_difference(folder):
     hw.need(ended.status == 3 and not ended.text, f"{ended}")
 
 
+def memcheck(*parts):
+    def leak(number, total, size):
+        return (f"<error><unique>0x{number}</unique><tid>1</tid><kind>Leak_DefinitelyLost</kind><xwhat><text>{size} bytes in 1 blocks "
+                f"are definitely lost in loss record {number} of {total}</text><leakedbytes>{size}</leakedbytes>"
+                f"<leakedblocks>1</leakedblocks></xwhat><stack><frame><ip>0x{size}</ip><fn>f</fn></frame></stack></error>\n")
+    head = """<?xml version="1.0"?>
+<valgrindoutput><protocolversion>4</protocolversion><protocoltool>memcheck</protocoltool>
+<args><vargv><exe>/usr/bin/valgrind</exe><arg>--show-leak-kinds=all</arg></vargv><argv><exe>./t</exe></argv></args>
+"""
+    ended = "<status><state>FINISHED</state><time>00:00:00:00.8</time></status>\n"
+    return head + "".join(leak(*part) if isinstance(part, tuple) else ended if part == "ended" else part for part in parts)
+
+
+@TESTS.test
+def gates_of_memcheck(folder):
+    """No gate passes on memcheck's XML that is cut off or has a second process in it; of several searches the last one counts"""
+    end, path = "</valgrindoutput>\n", folder / "a.xml"
+    clean = memcheck("ended", end)
+    for what, text, leaks, live in (
+            ("nothing lost", clean, 0, 0),
+            ("cut behind the program's end", memcheck("ended"), 3, 3),
+            ("another process behind it", clean + memcheck("ended", (1, 1, 10), end), 3, 3),
+            ("lost", memcheck("ended", (1, 1, 10), end), 7, 0),
+            ("searched twice", memcheck((1, 1, 10), "ended", (1, 1, 10), end), 7, 0),
+            ("freed since the program searched", memcheck((1, 1, 10), "ended", end), 0, 0)):
+        path.write_text(text)
+        hw.need(hw.heapwise("leaks", "--error-exitcode=7", path).status == leaks, f"{what}: leaks")
+        budget = hw.heapwise("budget", "--max-leak", "10", "--max-never-freed", "10", path)
+        hw.need(budget.status == live, f"{what}: {budget}")
+
+
 @TESTS.test
 def pipes(folder):
     """Standard input, pipes and <(…) are read like files, by commands that look twice too"""

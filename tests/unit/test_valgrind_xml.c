@@ -45,12 +45,13 @@
 		MALLOC FRAME("0x1005", "make_part", "app.c", "5"))                                 \
 	LEAK("0x4", "Leak_StillReachable", "10 bytes in 1 blocks are still reachable", "10", "1",  \
 		MALLOC FRAME("0x1004", "make", "app.c", "9"))
-#define END                                                                                        \
-	"<status><state>FINISHED</state><time>00:00:01:12.500 </time></status>\n"                  \
+#define ENDED "<status><state>FINISHED</state><time>00:00:01:12.500 </time></status>\n"
+#define COUNTS                                                                                     \
 	"<errorcounts>\n<pair><count>7</count><unique>0x1</unique></pair>\n</errorcounts>\n"       \
 	"<suppcounts>\n<pair><count>3</count><name>libc &lt;init&gt;</name></pair>\n"              \
 	"</suppcounts>\n</valgrindoutput>\n"
-#define FILE_TEXT BEGIN INVALID NEWER LEAKS END
+#define END ENDED COUNTS
+#define FILE_TEXT BEGIN INVALID NEWER ENDED LEAKS COUNTS
 
 CASE(leaks, "leaks are the records of a search, direct and indirect ones apart")
 {
@@ -184,7 +185,7 @@ CASE(descriptors, "errors of descriptors, of protocol 5, are errors with all the
 CASE(summaries, "summaries, of protocol 6, say what there was besides what is shown")
 {
 	_cleanup_model_ struct model *model =
-		open_good(BEGIN INVALID HEAP_SUMMARY LEAKS LEAK_SUMMARY ERROR_SUMMARY END);
+		open_good(BEGIN INVALID ENDED HEAP_SUMMARY LEAKS LEAK_SUMMARY ERROR_SUMMARY COUNTS);
 	const struct leak_search *search = model_leak_search(model);
 	CHECK_U64(search->allocations, 20);
 	CHECK_U64(search->frees, 11);
@@ -206,8 +207,8 @@ CASE(summaries, "summaries, of protocol 6, say what there was besides what is sh
 CASE(last_summary, "of several summaries of leaks the last counts, and what is shown is never less")
 {
 	_cleanup_model_ struct model *model =
-		open_good(BEGIN LEAKS LEAK_SUMMARY "<leak_summary><definitely_lost>" AMOUNTS(
-			"1", "1") "</definitely_lost></leak_summary>\n" END);
+		open_good(BEGIN ENDED LEAKS LEAK_SUMMARY "<leak_summary><definitely_lost>" AMOUNTS(
+			"1", "1") "</definitely_lost></leak_summary>\n" COUNTS);
 	CHECK_U64(model_leak_search(model)->bytes[LEAK_DEFINITE], 1000);
 	CHECK_U64(model_leak_search(model)->bytes[LEAK_POSSIBLE], 0);
 	CHECK(!strstr(model_recording(model)->remark, "without places"));
@@ -239,7 +240,7 @@ CASE(shown, "all leaks of the kinds that Valgrind was told to show are in a file
 	} files[] = {
 		{"", "FINISHED", DEFINITE | POSSIBLE},
 		{"", "RUNNING", 0},
-		{"<arg>--leak-check=summary</arg>", "FINISHED", 0},
+		{"<arg>--leak-check=summary</arg>", "FINISHED", DEFINITE | POSSIBLE},
 		{"<arg>--show-leak-kinds=none</arg>", "FINISHED", 0},
 		{"<arg>--show-leak-kinds=all</arg>", "FINISHED", DEFINITE | POSSIBLE | REACHABLE},
 		{"<arg>--show-leak-kinds=reachable,definite</arg>", "FINISHED",
@@ -257,6 +258,69 @@ CASE(shown, "all leaks of the kinds that Valgrind was told to show are in a file
 			      "</valgrindoutput>\n") > 0);
 		_cleanup_model_ struct model *model = open_good(text);
 		CHECK_U64(model_leak_search(model)->shown, files[i].shown);
+		free(text);
+	}
+}
+
+/* As Valgrind 3.19 writes what a program has searched while it runs, then the end's. */
+#define LOST(unique, bytes, blocks, record)                                                        \
+	LEAK(unique, "Leak_DefinitelyLost",                                                        \
+		bytes " bytes in " blocks " blocks are definitely lost in loss record " record,    \
+		bytes, blocks, MALLOC FRAME("0x1004", "make", "app.c", "9"))
+#define HELD(unique, record)                                                                       \
+	LEAK(unique, "Leak_StillReachable",                                                        \
+		"55 bytes in 1 blocks are still reachable in loss record " record, "55", "1",      \
+		MALLOC FRAME("0x1005", "keep", "app.c", "5"))
+
+CASE(searches, "of several searches the last one counts, and what was found while the program ran "
+	       "is said so")
+{
+	static const struct {
+		const char *rest;
+		uint64_t lost, held;
+		bool early;
+	} files[] = {
+		{HELD("0x0", "1 of 2") LOST("0x1", "101", "1", "2 of 2") ENDED HELD("0x2", "1 of 2")
+				LOST("0x3", "303", "2", "2 of 2") COUNTS,
+			303, 55, false},
+		{LOST("0x1", "101", "1", "1 of 1") END, 0, 0, false},
+		{LOST("0x1", "101", "1", "1 of 1") HELD("0x2", "1 of 2")
+				LOST("0x3", "303", "2", "2 of 2"),
+			303, 55, true},
+		{HELD("0x0", "1 of 2") LOST("0x1", "101", "1", "2 of 2")
+				LOST("0x2", "303", "3", "2 of 2"),
+			303, 0, true},
+		{HELD("0x0", "1 of 2") LOST("0x1", "101", "1", "2 of 2")
+				LEAK("0x2", "Leak_DefinitelyLost",
+					"303 (+202) bytes in 3 (+2) blocks are definitely lost in "
+					"loss record 2 of 2",
+					"303", "3", MALLOC FRAME("0x1004", "make", "app.c", "9")),
+			303, 55, true},
+	};
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		char *text = NULL;
+		CHECK(asprintf(&text, "%s%s", BEGIN, files[i].rest) > 0);
+		_cleanup_model_ struct model *model = open_good(text);
+		const struct leak_search *search = model_leak_search(model);
+		CHECK_U64(search->bytes[LEAK_DEFINITE], files[i].lost);
+		CHECK_U64(search->bytes[LEAK_REACHABLE], files[i].held);
+		CHECK_U64(model_totals(model)->live_bytes, files[i].lost + files[i].held);
+		CHECK_U64(search->moment, files[i].early ? LEAK_BY_PROGRAM : LEAK_AT_EXIT);
+		free(text);
+	}
+}
+
+CASE(unfinished, "of a file that is cut off, or goes on behind its end, not all leaks are known")
+{
+	static const char *const ends[] = {
+		ENDED, ENDED LEAKS, ENDED COUNTS FILE_TEXT, ENDED COUNTS};
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		char *text = NULL;
+		CHECK(asprintf(&text, "%s%s", BEGIN, ends[i]) > 0);
+		_cleanup_model_ struct model *model = open_good(text);
+		bool whole = ends[i] == ends[3];
+		CHECK(model_leak_search(model)->selected);
+		CHECK((model_leak_search(model)->shown != 0) == whole);
 		free(text);
 	}
 }
@@ -358,8 +422,8 @@ CASE(refused, "what cannot be so is refused, with its line")
 		      "<pid>&b;</pid></valgrindoutput>",
 		"DOCTYPE");
 	check_refused_bytes(BEGIN "<error>\0</error>", sizeof(BEGIN) + 15, "line");
-	_cleanup_model_ struct model *model = open_good(BEGIN LEAK("0x2", "Leak_PossiblyLost", "x",
-		"1152921504606846976", "1152921504606846976", MALLOC) END);
+	_cleanup_model_ struct model *model = open_good(BEGIN ENDED LEAK("0x2", "Leak_PossiblyLost",
+		"x", "1152921504606846976", "1152921504606846976", MALLOC) COUNTS);
 	CHECK_U64(model_totals(model)->live_bytes, 1152921504606846976);
 }
 
