@@ -274,9 +274,8 @@ static void note_search(struct evidence *evidence, const struct model *model, un
 			"the recording is sampled: only the blocks it has were searched for");
 	if (search->selected && kinds & ~search->shown)
 		note(evidence, true, false,
-			recording->complete
-				? "the file has only what somebody wanted to be shown"
-				: "the file is not whole: leaks may be missing");
+			recording->complete ? "the file has only what somebody wanted to be shown"
+					    : "the file is not whole: leaks may be missing");
 }
 
 bool evidence_search_is_early(const struct model *model)

@@ -84,14 +84,16 @@ static struct error *read_kind(struct reading *reading, struct foreign_scan *sca
 	return NULL;
 }
 
-/* Samplers repeat what is in use where there is nothing of what was allocated. */
+/* Samplers repeat what is in use where there is nothing of what was allocated; jemalloc 3 has the
+ * heap profiler's kind for dumps of every block, with zeros there unless it was told to count. */
 static bool has_allocations(const struct reading *reading)
 {
 	const struct heap_dump_figures *header = &reading->header;
 	if (reading->kind->growth)
 		return false;
 	if (!reading->kind->sampled)
-		return true;
+		return header->allocations >= header->live_blocks &&
+		       header->allocated_bytes >= header->live_bytes;
 	return (header->allocations && header->allocations != header->live_blocks) ||
 	       (header->allocated_bytes && header->allocated_bytes != header->live_bytes);
 }

@@ -25,6 +25,7 @@
 #define WRITER_UNVERSIONED 0x10200u
 #define MS UINT64_C(1000000)
 #define NO_INFO UINT32_MAX
+#define END_REMARK "# strings: "
 /* What a definition takes besides its line, about. */
 #define DEFINED_BYTES 32u
 
@@ -60,7 +61,7 @@ struct tables {
 	uint64_t version, allocated_bytes;
 	uint64_t defined, defined_limit; /* bytes of what defines something */
 	uint64_t last_ms, events;
-	bool has_version, has_command, cut;
+	bool has_version, has_command, has_end, cut;
 	const struct stream *stream; /* while it is read, for messages */
 };
 
@@ -359,6 +360,11 @@ static struct error *define(struct tables *tables, struct event_lines *lines, ch
 	}
 }
 
+static bool starts_with(const char *line, size_t len, const char *word)
+{
+	return len >= strlen(word) && memcmp(line, word, strlen(word)) == 0;
+}
+
 static struct error *read_line(
 	struct tables *tables, struct event_lines *lines, const char *line, size_t len)
 {
@@ -387,6 +393,8 @@ static struct error *read_line(
 	case 'm':
 		return refuse_raw(tables);
 	case '#': /* a remark */
+		tables->has_end |= starts_with(line, len, END_REMARK);
+		return NULL;
 	case 'A': /* it was attached to a running program */
 	case 'I': /* pages of the machine */
 	case 'R': /* resident memory */
@@ -412,11 +420,14 @@ static struct error *read_tables(struct tables *tables)
 	}
 	tables->cut = lines.cut;
 	tables->stream = NULL;
-	if (error || tables->has_command || tables->events)
+	if (error || tables->events || tables->has_end)
 		return error;
-	/* heaptrack names the program at once. */
+	/* heaptrack names the program at once, and ends what it writes with remarks; other writers,
+	 * which do not, write events. */
 	return build_damage(tables->foreign.model,
-		"the file ends before it names a program: what happened is missing");
+		tables->has_command
+			? "the file ends before anything happened: what did is missing"
+			: "the file ends before it names a program: what happened is missing");
 }
 
 /* Live blocks of an info, the last one first. */

@@ -67,6 +67,7 @@ struct log {
 	struct caller_sites sites;
 	uint64_t callers, callers_limit; /* bytes of different ones */
 	uint64_t allocated_bytes, events;
+	bool begun; /* a line was read */
 	bool cut;
 };
 
@@ -127,6 +128,13 @@ static bool parse(const char *line, size_t len, struct record *ret)
 	bool sized = ret->what == '+' || ret->what == '>' || ret->what == '!';
 	return take_number(&at, end, &ret->block) &&
 	       (!sized || take_number(&at, end, &ret->size)) && at == end;
+}
+
+/* mtrace() writes it once, into a file that it has emptied. */
+static bool is_start(const char *line, size_t len)
+{
+	static const char start[] = "= Start";
+	return len == strlen(start) && memcmp(line, start, len) == 0;
 }
 
 static enum alloc_kind kind_of(const struct record *record)
@@ -277,6 +285,11 @@ static struct error *read_line(
 	if (!parse(line, len, &record))
 		return stream_error(stream, "is no line of mtrace: %.*s",
 			(int)min(len, (size_t)SHOWN_MAX), line);
+	if (log->begun && is_start(line, len))
+		return stream_error(stream,
+			"begins another log, whose blocks have the same addresses: give each in a "
+			"file of its own; 'heapwise report --merge' adds them up");
+	log->begun = true;
 	log->events += record.what != '=';
 	if (!allocates(&record))
 		return NULL;
@@ -385,14 +398,13 @@ static struct error *open_log(struct log *log, const struct input *input)
 
 bool mtrace_recognise(const uint8_t *head, size_t len)
 {
-	static const char start[] = "= Start";
 	const uint8_t *end = len ? memchr(head, '\n', len) : NULL;
 	struct record record;
 	if (!end)
 		return false;
 	len = (size_t)(end - head);
 	len -= len && head[len - 1] == '\r';
-	if (len == strlen(start) && memcmp(head, start, len) == 0)
+	if (is_start((const char *)head, len))
 		return true;
 	return len > 2 && head[0] == '@' && head[1] == ' ' &&
 	       parse((const char *)head, len, &record);

@@ -328,6 +328,13 @@ static void add_head(struct writing *at)
 	text_add(text, "\na 0 0\n");
 }
 
+/* As heaptrack ends its files: one without events is whole then. */
+static void add_end(struct writing *at)
+{
+	text_printf(&at->out.text, "\n# strings: %" PRIu32 "\n# ips: %" PRIu32 "\n",
+		at->strings.len, at->frames.len);
+}
+
 static void say_losses(const struct writing *at)
 {
 	struct text *lost = at->from->lost;
@@ -354,6 +361,7 @@ static struct error *write_version(
 	if (!error)
 		add_time(&at,
 			recording->range.part ? recording->range.to_ns : recording->duration_ns);
+	add_end(&at);
 	if (!error)
 		error = export_out_end(&at.out);
 	if (!error)

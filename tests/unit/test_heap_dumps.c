@@ -82,6 +82,17 @@ CASE(no_accum, "without prof_accum allocations are unknown, not 0")
 	CHECK_U64(model_totals(model)->live_bytes, 100);
 }
 
+CASE(jemalloc_3, "nor are they 0 in dumps of jemalloc 3, which have the heap profiler's first line")
+{
+	_cleanup_model_ struct model *model =
+		open_good("heap profile:  3: 500 [ 0: 0] @ heapprofile\n"
+			  "   3:  500 [  0:  0] @ 0x3010 0x3020\n" MAPS);
+	CHECK(model_recording(model)->complete);
+	CHECK(model_recording(model)->unknown & UNKNOWN_ALLOCATIONS);
+	CHECK(model_recording(model)->unknown & UNKNOWN_ALLOCATED_BYTES);
+	CHECK_U64(model_totals(model)->live_bytes, 500);
+}
+
 #define ROWS                                                                                       \
 	"   2:  400 [  5: 1000] @ 0x3010 0x3020\n"                                                 \
 	"   1:  100 [  1:  100] @ 0x70000100 0x3020\n"

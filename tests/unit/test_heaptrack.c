@@ -109,10 +109,12 @@ CASE(long_strings, "a string may have ends of lines in it, which are no events")
 	check_refused("v 10400 3\ns 1 abc\n", "not a string");
 }
 
-CASE(beginning, "a file that ends before it names a program says nothing of it")
+CASE(beginning, "a file that ends before anything happened does not say that nothing did")
 {
 	check_incomplete("v 10400 3\n", "before it names a program");
-	_cleanup_model_ struct model *model = open_good("v 10400 3\nX ./idle\n");
+	check_incomplete("v 10400 3\nX ./app\nI 1000 5e2922\n", "before anything happened");
+	_cleanup_model_ struct model *model =
+		open_good("v 10400 3\nX ./idle\nc 1\n\n# strings: 0\n# ips: 0\n");
 	CHECK(model_recording(model)->complete);
 }
 

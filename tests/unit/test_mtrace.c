@@ -85,6 +85,13 @@ CASE(hostile, "lines that are none, and sums above 2^64, are refused with their 
 		"2^64");
 }
 
+CASE(two, "two logs in one file are refused: their addresses have nothing to do with each other")
+{
+	check_refused("= Start\n@ ./app:[0x1] + 0x10 0x10\n= End\n= Start\n", "line 4");
+	check_refused("@ ./app:[0x1] + 0x10 0x10\n= Start\n@ ./app:[0x1] + 0x10 0x10\n",
+		"begins another log");
+}
+
 CASE(huge,
 	"numbers of 2^60 and more are sizes and addresses as others, or refused with their place")
 {
