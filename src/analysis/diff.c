@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/library_own.h"
 #include "base/cleanup.h"
@@ -346,6 +347,26 @@ static void add_libraries(struct diff *diff, const struct rows *rows)
 	}
 }
 
+static void count_libraries(struct diff *diff)
+{
+	library_own_forget(&diff->rows);
+	diff->kept_older = diff->kept_newer = (struct site){0};
+}
+
+/* A profile of another tool may lack the names by which what libraries keep is known, or be of a
+ * moment, when nothing is: then it counts in both. */
+static void compare_like_with_like(struct diff *diff)
+{
+	const char *older = model_recording(diff->sides[0].model)->source;
+	const char *newer = model_recording(diff->sides[1].model)->source;
+	if (strcmp(older, newer) == 0 ||
+		(diff->kept_older.live_bytes == diff->kept_newer.live_bytes &&
+			diff->kept_older.live_blocks == diff->kept_newer.live_blocks))
+		return;
+	diff->libraries_untold = true;
+	count_libraries(diff);
+}
+
 /* Of all rows, as the totals are, also where a filter left some of them. */
 static struct error *sum_libraries(struct diff *diff)
 {
@@ -354,11 +375,12 @@ static struct error *sum_libraries(struct diff *diff)
 	_cleanup_(rows_deinit) struct rows all;
 	rows_init(&all);
 	if (how->count_libraries || how->scope != DIFF_STACKS) {
-		library_own_forget(&diff->rows);
+		count_libraries(diff);
 		return NULL;
 	}
 	if (!how->all[0]) {
 		add_libraries(diff, &diff->rows);
+		compare_like_with_like(diff);
 		return NULL;
 	}
 	const struct match_side sides[] = {
@@ -366,9 +388,11 @@ static struct error *sum_libraries(struct diff *diff)
 	struct error *error = match_create(sides, 2, how->same_recording, &match);
 	if (!error)
 		error = match_rows(match, 1, &all);
-	if (!error)
-		add_libraries(diff, &all);
-	return error;
+	if (error)
+		return error;
+	add_libraries(diff, &all);
+	compare_like_with_like(diff);
+	return NULL;
 }
 
 struct error *diff_build(const struct match_side *older, const struct match_side *newer,

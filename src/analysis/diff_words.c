@@ -333,6 +333,9 @@ static struct error *say_lead(const struct diff *diff, enum metric lead, struct 
 
 static void note_kept(const struct diff *diff, struct text *out)
 {
+	if (diff->libraries_untold)
+		text_add(out, "What libraries keep for themselves counts in both: the two files do "
+			      "not tell it in the same way.\n");
 	if (!diff->kept_older.live_blocks && !diff->kept_newer.live_blocks)
 		return;
 	text_add(out, "Live memory is told without what libraries keep for themselves: ");
@@ -340,6 +343,18 @@ static void note_kept(const struct diff *diff, struct text *out)
 	text_add(out, " before, ");
 	text_add_bytes(out, diff->kept_newer.live_bytes);
 	text_add(out, " now (--count-libraries counts it).\n");
+}
+
+/* What a log has one frame of, another file has a whole stack of. */
+static void note_callers(const struct diff *diff, struct text *out)
+{
+	bool of_older = !strcmp(model_recording(diff->sides[0].model)->source, "mtrace");
+	bool of_newer = !strcmp(model_recording(diff->sides[1].model)->source, "mtrace");
+	if (of_older != of_newer)
+		text_printf(out,
+			"The %s file is a log of mtrace, which has one caller of each call: its "
+			"places are no whole stacks, and are not those of the other.\n",
+			of_newer ? "newer" : "older");
 }
 
 struct error *diff_say(struct diff *diff)
@@ -370,6 +385,7 @@ struct error *diff_say(struct diff *diff)
 	text_add_n(out, diff->renamed.data ? diff->renamed.data : "", diff->renamed.len);
 	note_differences(diff, &diff->notes);
 	note_kept(diff, &diff->notes);
+	note_callers(diff, &diff->notes);
 	return out->failed || diff->total.failed || diff->renamed.failed || diff->notes.failed
 		       ? error_no_memory()
 		       : NULL;

@@ -79,6 +79,7 @@ struct identities {
 	size_t side_count;
 	bool same_recording;
 	bool all_have_modules; /* else modules are no part of names: a file of DHAT has none */
+	bool all_have_files;   /* else source files are none: folded stacks have none */
 	struct text text;      /* to make names in */
 };
 
@@ -218,7 +219,8 @@ static struct error *describe(struct identities *names, const struct side *side,
 		return error_no_memory();
 	bool same = frame->module_path && is_same_file(names, ret->module);
 	ret->same_file = same;
-	if (!frame->function) {
+	/* Valgrind's word for code without a name. */
+	if (!frame->function || strcmp(frame->function, "???") == 0) {
 		bool placed = frame->module_path && !frame->unplaced;
 		ret->offset = same && placed                     ? frame->offset + 1
 			      : !placed && names->same_recording ? frame->address
@@ -228,7 +230,7 @@ static struct error *describe(struct identities *names, const struct side *side,
 	text_clear(&names->text);
 	add_function(&names->text, frame->function);
 	ret->function = keep(names, &names->text);
-	ret->file = frame->file ? path_last_part(frame->file) : "";
+	ret->file = frame->file && names->all_have_files ? path_last_part(frame->file) : "";
 	ret->line = same ? frame->line : 0;
 	return ret->function ? NULL : error_no_memory();
 }
@@ -283,9 +285,35 @@ size_t identities_limit(const struct identities *names)
 	return names->names.len;
 }
 
-size_t identities_depth(const struct shown_frame *const *frames, size_t depth)
+/* Of glibc, as its debug files and its exports call them. */
+static bool starts_threads(const struct shown_frame *frame)
+{
+	static const char *const starters[] = {
+		"start_thread", "clone", "clone3", "__clone", "__clone3", "__clone_internal"};
+	for (size_t i = 0; frame->function && i < sizeof(starters) / sizeof(starters[0]); i++)
+		if (strcmp(frame->function, starters[i]) == 0)
+			return true;
+	return false;
+}
+
+static size_t depth_by_names(const struct shown_frame *const *frames, size_t depth)
+{
+	for (size_t i = 0; i < depth; i++)
+		if (frames[i]->function && strcmp(frames[i]->function, "main") == 0)
+			return i + 1;
+	size_t last = depth;
+	while (last &&
+		(shown_frame_is_remark(frames[last - 1]) || starts_threads(frames[last - 1])))
+		last--;
+	return last ? last : depth;
+}
+
+size_t identities_depth(
+	const struct identities *names, const struct shown_frame *const *frames, size_t depth)
 {
 	size_t last = 0;
+	if (!names->all_have_modules)
+		return depth_by_names(frames, depth);
 	for (size_t i = 0; i < depth; i++) {
 		if (!frames[i]->is_program)
 			continue;
@@ -307,6 +335,21 @@ static bool has_modules(const struct model *model)
 			return false;
 	}
 	return true;
+}
+
+/* False: it names functions, and of none the source file, as folded stacks do. */
+static bool has_files(const struct model *model)
+{
+	bool any = false;
+	for (uint32_t id = 1; id < model_stack_limit(model); id++) {
+		struct stack_node node = model_stack(model, (struct stack_id){id});
+		const struct given_run *run = model_given(model, node.module, node.address);
+		for (size_t i = 0; run && i < run->count; i++)
+			if (run->frames[i].file && *run->frames[i].file)
+				return true;
+		any |= run != NULL;
+	}
+	return !any;
 }
 
 static struct error *note_executables(struct identities *names, const struct model *model)
@@ -398,9 +441,10 @@ struct error *identities_create(const struct model *const *models, size_t count,
 		    &names->names, (struct identity){.function = "", .file = "", .module = ""}))
 		return error_no_memory();
 	struct error *shorts = NULL;
-	names->all_have_modules = true;
+	names->all_have_modules = names->all_have_files = true;
 	for (size_t i = 0; i < count && !shorts; i++) {
 		names->all_have_modules &= has_modules(models[i]);
+		names->all_have_files &= has_files(models[i]);
 		shorts = note_short_names(names, models[i]);
 	}
 	if (shorts)

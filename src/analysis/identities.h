@@ -60,8 +60,10 @@ size_t identities_limit(const struct identities *names);
 
 /*
  * How many innermost frames tell a stack from others: outward of main, or of the outermost frame of
- * the program's own, is only how the C library starts programs and threads.
+ * the program's own, is only how the C library starts programs and threads. Where some model does
+ * not say which frames are the program's, the functions that start threads go by their names.
  */
-size_t identities_depth(const struct shown_frame *const *frames, size_t depth);
+size_t identities_depth(
+	const struct identities *names, const struct shown_frame *const *frames, size_t depth);
 
 #endif

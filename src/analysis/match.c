@@ -35,6 +35,16 @@ static inline bool group_key_equal(struct group_key a, struct group_key b)
 
 DEFINE_MAP(group_map, struct group_key, uint32_t, group_key_hash, group_key_equal)
 
+/* How many innermost frames count. Remarks at the outer end (that there is no unwind information)
+ * are no part of what other tools write. */
+static size_t depth_of(const struct match *match, const struct row *row)
+{
+	size_t depth = row->depth;
+	while (match->mixed && depth && shown_frame_is_remark(row->frames[depth - 1]))
+		depth--;
+	return match->whole ? depth : identities_depth(match->names, row->frames, depth);
+}
+
 static struct error *add_member(struct match *match, unsigned side, const struct row *row)
 {
 	uint32_t *names = arena_alloc(&match->arena, (row->depth + 1) * sizeof(*names));
@@ -48,8 +58,7 @@ static struct error *add_member(struct match *match, unsigned side, const struct
 	struct match_member member = {
 		.row = row,
 		.names = names,
-		.len = (uint32_t)(match->whole ? row->depth
-					       : identities_depth(row->frames, row->depth)),
+		.len = (uint32_t)depth_of(match, row),
 		.side = side,
 	};
 	return match_member_vec_push(&match->members, member) ? NULL : error_no_memory();
@@ -83,11 +92,21 @@ static bool is_better_example(const struct match_member *a, const struct match_m
 	return a->row->sums.allocated_bytes > b->row->sums.allocated_bytes;
 }
 
+/* Operators of all forms (nothrow, aligned) have one name, by which alone other tools know them. */
+static enum alloc_kind kind_by_name(enum alloc_kind kind)
+{
+	int first = 0;
+	while (first < (int)kind &&
+		strcmp(alloc_kind_name((enum alloc_kind)first), alloc_kind_name(kind)) != 0)
+		first++;
+	return (enum alloc_kind)first;
+}
+
 static struct error *put_into_group(struct match *match, struct group_map *map, uint32_t index)
 {
 	struct match_member *member = &match->members.data[index];
 	struct group_key key = {member->names, match->same_as.data, member->len,
-		match->kinds ? member->row->sums.kind : KIND_UNKNOWN};
+		match->kinds ? kind_by_name(member->row->sums.kind) : KIND_UNKNOWN};
 	bool is_new;
 	uint32_t *group = group_map_insert(map, key, &is_new);
 	if (!group)
@@ -134,15 +153,38 @@ static struct error *fill(
 	return error || !match->renames.len ? error : make_groups(match);
 }
 
-/* Whether it is said of any place which function was called, if there are some. */
-static bool has_kinds(const struct model *model)
+/* Of how many places it is said which function was called. */
+enum told_kinds { TOLD_NONE, TOLD_SOME, TOLD_ALL };
+
+static enum told_kinds told_kinds_of(const struct model *model)
 {
-	size_t count;
+	size_t count, told = 0;
 	const struct site *sites = model_sites(model, &count);
 	for (size_t i = 0; i < count; i++)
-		if (sites[i].kind != KIND_UNKNOWN)
+		told += sites[i].kind != KIND_UNKNOWN;
+	return told == count ? TOLD_ALL : told ? TOLD_SOME : TOLD_NONE;
+}
+
+/*
+ * Whether kinds tell places apart. Files of one tool tell of the same ones; another may know some
+ * that this one does not: heaptrack has operators alone, mtrace realloc.
+ */
+static bool compares_kinds(const struct match_side *sides, size_t count, bool mixed)
+{
+	enum told_kinds least = mixed ? TOLD_ALL : TOLD_SOME;
+	for (size_t i = 0; i < count; i++)
+		if (told_kinds_of(sides[i].model) < least)
+			return false;
+	return true;
+}
+
+static bool is_mixed(const struct match_side *sides, size_t count)
+{
+	const char *first = model_recording(sides[0].model)->source;
+	for (size_t i = 1; i < count; i++)
+		if (strcmp(model_recording(sides[i].model)->source, first) != 0)
 			return true;
-	return !count;
+	return false;
 }
 
 struct error *match_create(
@@ -153,13 +195,14 @@ struct error *match_create(
 		return error_no_memory();
 	arena_init(&match->arena);
 	const struct model *models[IDENTITIES_SIDES_MAX];
-	match->whole = match->kinds = true;
+	match->whole = true;
+	match->mixed = is_mixed(sides, count);
+	match->kinds = compares_kinds(sides, count, match->mixed);
 	for (size_t i = 0; i < count; i++) {
 		models[i] = sides[i].model;
 		if (i < 2)
 			match->models[i] = sides[i].model;
 		match->whole &= model_recording(models[i])->whole_stacks;
-		match->kinds &= has_kinds(models[i]);
 	}
 	struct error *error = identities_create(models, count, same_recording, &match->names);
 	if (!error)

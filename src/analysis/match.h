@@ -53,6 +53,7 @@ struct match {
 	struct match_number_vec examples; /* the member that each group is shown as */
 	struct rename_vec renames;        /* of two models; ordered by the newer name */
 	bool kinds;                       /* each model says which function was called: it counts */
+	bool mixed;                       /* of files of several tools */
 	bool whole; /* all stacks are as their makers wanted them: their outermost frames count */
 };
 

@@ -32,6 +32,20 @@ const char *stack_mark_text(enum stack_mark mark)
 	return marks[mark].text ? marks[mark].text : "a remark this version does not know";
 }
 
+bool shown_frame_is_remark(const struct shown_frame *frame)
+{
+	const char *name = frame->function;
+	if (frame->mark != MARK_NONE)
+		return true;
+	for (size_t i = 0; name && name[0] == '(' && i < STACK_MARKS; i++) {
+		size_t len = marks[i].text ? strlen(marks[i].text) : 0;
+		if (len && strncmp(name + 1, marks[i].text, len) == 0 &&
+			strcmp(name + 1 + len, ")") == 0)
+			return true;
+	}
+	return false;
+}
+
 bool shown_frame_is_program(const struct shown_frame *frame)
 {
 	/* A function without a module is the allocation function that all_frames adds. */

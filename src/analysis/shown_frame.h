@@ -74,6 +74,8 @@ size_t shown_frames_hidden(const struct shown_frame *const *frames, size_t count
 /* How a frame with MARK_SIGNAL is called, as in gdb. */
 #define SIGNAL_FRAME_NAME "<signal handler called>"
 
+/* A mark, or one that an export wrote as a function: "(no unwind information from here on)". */
+bool shown_frame_is_remark(const struct shown_frame *frame);
 /* Why a stack is not whole, as a word for machines ("depth-limit"…); NULL for other marks. */
 const char *stack_mark_cut(enum stack_mark mark);
 /* A mark as a line for people: "stack cut here: too deep"… */

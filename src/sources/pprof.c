@@ -308,6 +308,15 @@ static struct error *keep_unread(struct reading *reading, struct foreign_text ke
 	return text_vec_push(&reading->unread, key) ? NULL : error_no_memory();
 }
 
+/* The first of that name: operators of all forms have one. */
+static enum alloc_kind kind_named(struct foreign_text name)
+{
+	int kind = 0;
+	while (kind < KIND_UNKNOWN && !text_is(name, alloc_kind_name((enum alloc_kind)kind)))
+		kind++;
+	return (enum alloc_kind)kind;
+}
+
 /* What labels say of a sample's blocks: their size (0: nothing) and the function that was called.
  */
 static struct error *read_labels(struct reading *reading, uint64_t *ret, enum alloc_kind *ret_kind)
@@ -324,9 +333,8 @@ static struct error *read_labels(struct reading *reading, uint64_t *ret, enum al
 			return error;
 		if (text_is(key, "bytes") && label->number > 0)
 			*ret = (uint64_t)label->number;
-		for (int kind = 0; text.len && text_is(key, "kind") && kind < KIND_UNKNOWN; kind++)
-			if (text_is(text, alloc_kind_name((enum alloc_kind)kind)))
-				*ret_kind = (enum alloc_kind)kind;
+		if (text.len && text_is(key, "kind"))
+			*ret_kind = kind_named(text);
 		if (!text_is(key, "bytes") && !text_is(key, "kind"))
 			error = keep_unread(reading, key);
 		if (error)

@@ -144,14 +144,29 @@ def not_said(folder):
 def own_exports(folder):
     """A recording beside what it was exported as shows no change, as far as the form can carry it"""
     path = folder / "a.hpw"
-    hw.record([hw.ANSWERS / "moved_leak", "1", "1"], path)
-    for form in ("pprof", "dhat", "gperftools"):
-        exported = folder / f"a.{form}"
-        hw.ask("export", "--format", form, "-o", exported, path)
-        for older, newer in ((path, exported), (exported, path)):
-            text = hw.ask("diff", older, newer)
-            found = json.loads(hw.ask("diff", "--json", older, newer))
-            hw.need("Nothing changed" in text and not found["rows"], f"{form}: {text}")
+    for words, forms in (((hw.ANSWERS / "moved_leak", "1", "1"), ("pprof", "dhat", "gperftools", "heaptrack", "folded")),
+                         ((hw.ANSWERS / "all_operators",), ("pprof", "dhat", "gperftools", "heaptrack"))):
+        hw.record(words, path)
+        for form in forms:
+            exported = folder / f"a.{form}"
+            hw.ask("export", "--format", form, *(("--metric", "live_bytes") if form == "folded" else ()), "-o", exported, path)
+            for older, newer in ((path, exported), (exported, path)):
+                text = hw.ask("diff", "--fail-on-growth", "0", older, newer)
+                found = json.loads(hw.ask("diff", "--json", older, newer))
+                hw.need("Nothing changed" in text and not found["rows"], f"{form}: {text}")
+                hw.ask("budget", "--baseline", older, "--max-growth", "0", newer)
+            exported.unlink()
+        path.unlink()
+
+
+@TESTS.test
+def one_caller(folder):
+    """Why the places of a log of mtrace are not those of a recording is said"""
+    path, log = folder / "a.hpw", folder / "a.log"
+    hw.record([hw.ANSWERS / "all_operators"], path)
+    hw.ask("export", "--format", "mtrace", "-o", log, path)
+    text = hw.ask("diff", path, log)
+    hw.need("Live memory is the same" in text and "one caller of each call" in text, text)
 
 
 TESTS.main()
