@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/evidence.h"
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "views/flame.h"
@@ -12,6 +13,7 @@ static const struct export_format formats[] = {
 		.what = "pprof's profile.proto: go tool pprof, Pyroscope, Parca",
 		.packing = PACKING_GZIP,
 		.differences = true,
+		.samples = true,
 		.write = export_pprof},
 	{.name = "massif",
 		.what = "Massif's massif.out: ms_print, massif-visualizer",
@@ -30,12 +32,18 @@ static const struct export_format formats[] = {
 	{.name = "json",
 		.what = "all stacks and figures: heapwise.export/1",
 		.differences = true,
+		.samples = true,
+		.ends = true,
 		.write = export_json},
 	{.name = "csv", .what = "a row a stack: spreadsheets, data frames", .write = export_csv},
 	{.name = "gperftools",
 		.what = "gperftools' text: google-pprof, go tool pprof",
+		.samples = true,
 		.write = export_gperftools},
-	{.name = "jemalloc", .what = "jemalloc's heap_v2: jeprof", .write = export_jemalloc},
+	{.name = "jemalloc",
+		.what = "jemalloc's heap_v2: jeprof",
+		.samples = true,
+		.write = export_jemalloc},
 	{.name = "valgrind",
 		.what = "memcheck's XML, protocol 4: IDEs and CI systems",
 		.leaks = true,
@@ -185,6 +193,23 @@ static bool pack(void *ctx, const char *data, size_t len)
 	return !sink->error && !sink->stopped;
 }
 
+/* Why figures are not all that there was, or not exactly: who reads the file takes them for that.
+ */
+static void say_evidence(const struct export_format *format, const struct exported *from)
+{
+	const struct model *model = from->profile->model;
+	struct evidence live = evidence_of_metric(model, METRIC_LIVE_BYTES, EVIDENCE_OF_TOTAL);
+	const char *why = live.more ? live.more : live.less;
+	if (model_recording(model)->sample_bytes && !format->samples)
+		text_add(from->lost, "Figures are estimates of a sample, which this format does "
+				     "not say: who reads it takes them for exact.\n");
+	if (!live.unknown && why && !format->ends && !format->leaks)
+		text_printf(from->lost,
+			"What is live may not be what was left, which this format does not say: "
+			"%s.\n",
+			why);
+}
+
 struct error *export_write(const struct export_format *format, enum packing packing,
 	const struct exported *from, const struct sink *sink)
 {
@@ -198,6 +223,7 @@ struct error *export_write(const struct export_format *format, enum packing pack
 	const char *remark = model_recording(from->profile->model)->remark;
 	if (remark)
 		text_printf(from->lost, "%s\n", remark);
+	say_evidence(format, from);
 	if (error) {
 		error_destroy(packed.error);
 		return error;

@@ -29,6 +29,8 @@ struct export_format {
 	bool moments;     /* wants a series with sites where there is one; knows no filter */
 	bool leaks;       /* is of a search for leaks; knows no filter either */
 	bool events;      /* wants them, from the beginning; knows no filter */
+	bool samples;     /* says that figures are of a sample */
+	bool ends;        /* says how the program ended, and whether it is all of it */
 	struct error *(*write)(const struct exported *from, const struct sink *sink);
 };
 

@@ -169,4 +169,17 @@ def one_caller(folder):
     hw.need("Live memory is the same" in text and "one caller of each call" in text, text)
 
 
+@TESTS.test
+def figures_that_rest_on_less(folder):
+    """A format that can't say that figures are of a sample, or of a program that was killed, is said to"""
+    sample, killed = folder / "a.hpw", folder / "b.hpw"
+    hw.record([hw.ANSWERS / "all_operators"], sample, options=("-q", "--mode=sample:64"))
+    hw.record([hw.ANSWERS / "killed", "kill", "held"], killed)
+    for form, of_sample, of_end in (("dhat", True, True), ("csv", True, True), ("pprof", False, True), ("jemalloc", False, True),
+                                    ("json", False, False)):
+        for path, words, wanted in ((sample, "estimates of a sample", of_sample), (killed, "killed by a signal", of_end)):
+            ended = hw.heapwise("export", "--format", form, "-o", folder / "out", path)
+            hw.need(ended.status == 0 and (words in ended.errors) == wanted, f"{form} of {path.name}: {ended}")
+
+
 TESTS.main()
