@@ -263,9 +263,12 @@ static const struct shown_frame *copy_frame(struct rows *rows, const struct matc
 	copy->place = place;
 	/* Of code without a name only the module is known to be the same. */
 	const struct shown_frame *newest = identities_get(match->names, place)->example;
-	copy->module = newest->module;
-	copy->module_path = newest->module_path;
-	copy->by_name = newest->by_name;
+	/* Where it does not say the module, the older one's stays. */
+	if (newest->module || !frame->function) {
+		copy->module = newest->module;
+		copy->module_path = newest->module_path;
+		copy->by_name = newest->by_name;
+	}
 	if (newest->function && newest->file && frame->file) {
 		copy->function = newest->function;
 		copy->file = newest->file;

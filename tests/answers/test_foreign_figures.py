@@ -170,6 +170,18 @@ def one_caller(folder):
 
 
 @TESTS.test
+def modules_of_the_other(folder):
+    """Beside a file without modules a program's own functions are not called made at run time"""
+    path, other = folder / "a.hpw", folder / "b.dhat"
+    hw.record([hw.ANSWERS / "all_operators"], path)
+    hw.ask("export", "--format", "dhat", "-o", other, path)
+    other.write_text(other.read_text().replace("work", "toil").replace("nest", "rest"))
+    for files in ((path, other), (other, path)):
+        text = hw.ask("diff", *files)
+        hw.need("work" in text and "toil" in text and "made at run time" not in text, text)
+
+
+@TESTS.test
 def figures_that_rest_on_less(folder):
     """A format that can't say that figures are of a sample, or of a program that was killed, is said to"""
     sample, killed = folder / "a.hpw", folder / "b.hpw"
