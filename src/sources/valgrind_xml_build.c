@@ -506,9 +506,18 @@ static struct error *add_leaks(struct xml_build *build)
 		if (!error)
 			error = build_leak_record(build->foreign.model, &build->leaks.data[i]);
 	}
-	if (build->leaks.len && !build->ended)
-		search_of(build)->moment = LEAK_BY_PROGRAM;
 	return error;
+}
+
+/* The end's search is one at the fatal signal, if there was one; of what comes before the end the
+ * program has asked itself. */
+static enum leak_moment moment_of(const struct xml_build *build)
+{
+	if (build->ended)
+		return model_target(build->foreign.model)->exit_kind == EXIT_KIND_SIGNAL
+			       ? LEAK_ON_DEATH
+			       : LEAK_AT_EXIT;
+	return build->leaks.len ? LEAK_BY_PROGRAM : LEAK_AT_EXIT;
 }
 
 struct error *xml_build_finish(struct xml_build *build)
@@ -519,6 +528,7 @@ struct error *xml_build_finish(struct xml_build *build)
 	if (error)
 		return error;
 	if (build->has_search) {
+		search_of(build)->moment = moment_of(build);
 		search_of(build)->selected = !build->all_freed;
 		search_of(build)->shown = find_shown(build);
 		recording->unknown &= ~(uint32_t)(UNKNOWN_LIVE_BLOCKS | UNKNOWN_LIVE_BYTES);

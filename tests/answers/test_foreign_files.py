@@ -202,6 +202,19 @@ def gates_of_memcheck(folder):
 
 
 @TESTS.test
+def memcheck_of_killed(folder):
+    """Of a program that a signal killed memcheck's definite leaks are judged, and what was reachable then is not"""
+    path = folder / "a.xml"
+    signal, end = "<fatal_signal><tid>1</tid><signo>11</signo></fatal_signal>\n", "</valgrindoutput>\n"
+    for kind, words, decided in (("DefinitelyLost", "definitely lost", 1), ("StillReachable", "still reachable", 3)):
+        for killed in (False, True):
+            text = memcheck(*[signal] * killed, "ended", (1, 1, 10), end)
+            path.write_text(text.replace("DefinitelyLost", kind).replace("definitely lost", words))
+            budget = hw.heapwise("budget", "--max-leak", "0", "--fail-on", "all", path)
+            hw.need(budget.status == (decided if killed else 1), f"{kind}, killed: {killed}: {budget}")
+
+
+@TESTS.test
 def pipes(folder):
     """Standard input, pipes and <(…) are read like files, by commands that look twice too"""
     recording = recorded(folder)

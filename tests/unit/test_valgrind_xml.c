@@ -310,6 +310,14 @@ CASE(searches, "of several searches the last one counts, and what was found whil
 	}
 }
 
+CASE(killed, "the search of a program that a signal killed is one at the signal")
+{
+	_cleanup_model_ struct model *model = open_good(BEGIN
+		"<fatal_signal><tid>1</tid><signo>11</signo></fatal_signal>\n" ENDED LEAKS COUNTS);
+	CHECK_U64(model_target(model)->exit_kind, EXIT_KIND_SIGNAL);
+	CHECK_U64(model_leak_search(model)->moment, LEAK_ON_DEATH);
+}
+
 CASE(unfinished, "of a file that is cut off, or goes on behind its end, not all leaks are known")
 {
 	static const char *const ends[] = {
