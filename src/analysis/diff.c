@@ -122,6 +122,13 @@ void diff_of_row(
 		compare_intervals(ret, base, value);
 }
 
+/* A total is one figure, not one of many rows of which some overlap by chance: the range that is
+ * shown decides, as it does for gates. */
+static void judge_by_range(struct diff_figure *figure)
+{
+	figure->within_error = figure->estimated && figure->low <= 0 && figure->high >= 0;
+}
+
 void diff_of_totals(const struct diff *diff, enum metric metric, struct diff_figure *ret)
 {
 	const struct model *older = diff->sides[0].model, *newer = diff->sides[1].model;
@@ -132,6 +139,7 @@ void diff_of_totals(const struct diff *diff, enum metric metric, struct diff_fig
 	bool b = interval_of_totals(model_recording(newer), metric, totals, &value);
 	if (a || b)
 		compare_intervals(ret, base, value);
+	judge_by_range(ret);
 }
 
 void diff_of_program(const struct diff *diff, enum metric metric, struct diff_figure *ret)
@@ -147,8 +155,8 @@ void diff_of_program(const struct diff *diff, enum metric metric, struct diff_fi
 	ret->change -= more;
 	ret->low -= more;
 	ret->high -= more;
-	/* The range that is shown decides, not that of what was taken off as well. */
-	ret->within_error |= ret->estimated && ret->low <= 0 && ret->high >= 0;
+	/* Not by what was taken off as well. */
+	judge_by_range(ret);
 }
 
 bool diff_is_news(enum metric metric, const struct diff_figure *figure)

@@ -30,7 +30,8 @@ struct diff_figure {
 	int64_t change;
 	bool estimated;    /* of a sampled recording: then the next two are set */
 	int64_t low, high; /* in 19 of 20 comparisons the true change lies between them */
-	bool within_error; /* the ranges of both overlap: it may be no change at all */
+	bool within_error; /* it may be no change at all: of a row the ranges of both overlap, of a
+			      total `low` and `high` have 0 between them */
 };
 
 /* What of the models is compared. */

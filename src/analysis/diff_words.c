@@ -301,8 +301,8 @@ static void note_differences(const struct diff *diff, struct text *out)
 		text_add(out, "The older figures are scaled to the newer totals.\n");
 	bool estimates = a->sample_bytes || b->sample_bytes;
 	if (estimates)
-		text_add(out, "Figures are estimates; a change is called within the error where "
-			      "their ranges overlap.\n");
+		text_add(out, "Figures are estimates; a place's change is called within the "
+			      "error where their ranges overlap.\n");
 }
 
 static uint64_t size_of(const struct diff_figure *figure)

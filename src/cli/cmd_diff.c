@@ -146,10 +146,11 @@ static void say_growth(const struct request *request, const struct diff_outcome 
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	text_printf(&text, "%s grew by ", metric_name(request->diff.metric));
+	text_printf(&text, "%s grew by %s", metric_name(request->diff.metric),
+		outcome->total.estimated ? "about " : "");
 	diff_add_value(&text, request->diff.metric, (uint64_t)outcome->total.change);
-	text_printf(&text, ", more than %s. %s", request->growth_text,
-		outcome->top.data ? outcome->top.data : "");
+	const char *top = outcome->top.data ? outcome->top.data : "";
+	text_printf(&text, ", more than %s.%s%s", request->growth_text, *top ? " " : "", top);
 	message("%.*s", (int)strcspn(text.data ? text.data : "", "\n"), text.data);
 }
 

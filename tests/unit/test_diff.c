@@ -499,6 +499,28 @@ CASE(sampled, "estimates whose ranges overlap differ within the error, others ha
 	setting_deinit(&setting);
 }
 
+CASE(sampled_total,
+	"a total is within the error where the range of its change has 0, as gates have it")
+{
+	struct setting setting;
+	setting_init(&setting);
+	tell_sampled(&setting, 0, 100, LOAD);
+	tell_sampled(&setting, 1, 140, LOAD);
+	compare(&setting);
+	struct diff_figure figure;
+	diff_of_row(
+		&setting.diff, setting.diff.lists[DIFF_GROWN].data[0], METRIC_LIVE_BYTES, &figure);
+	/* The ranges of both overlap, and yet no true change of 0 is in that of the change. */
+	CHECK(figure.within_error && figure.low > 0);
+	diff_of_totals(&setting.diff, METRIC_LIVE_BYTES, &figure);
+	CHECK(figure.estimated && !figure.within_error && figure.low > 0);
+	diff_of_program(&setting.diff, METRIC_LIVE_BYTES, &figure);
+	CHECK(figure.estimated && !figure.within_error && figure.low > 0);
+	CHECK(says(&setting.diff.total, "grew by about "));
+	CHECK(says(&setting.diff.verdict, "1 differs within the error"));
+	setting_deinit(&setting);
+}
+
 static bool collect(void *ctx, const char *data, size_t len)
 {
 	text_add_n(ctx, data, len);
