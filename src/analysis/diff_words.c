@@ -386,6 +386,9 @@ struct error *diff_say(struct diff *diff)
 	note_differences(diff, &diff->notes);
 	note_kept(diff, &diff->notes);
 	note_callers(diff, &diff->notes);
+	error = match_note_unnamed(diff->match, &diff->notes);
+	if (error)
+		return error;
 	return out->failed || diff->total.failed || diff->renamed.failed || diff->notes.failed
 		       ? error_no_memory()
 		       : NULL;

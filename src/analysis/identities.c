@@ -235,6 +235,12 @@ static struct error *describe(struct identities *names, const struct side *side,
 	return ret->function ? NULL : error_no_memory();
 }
 
+/* Its module is all that tells it from others. */
+static bool is_bare(const struct identity *name)
+{
+	return name->mark == MARK_NONE && !*name->function && *name->module && !name->offset;
+}
+
 static struct error *insert(struct identities *names, const struct side *side,
 	const struct shown_frame *frame, uint32_t *ret)
 {
@@ -252,6 +258,8 @@ static struct error *insert(struct identities *names, const struct side *side,
 		if (!identity_vec_push(&names->names, name))
 			return error_no_memory();
 	}
+	struct identity *known = &names->names.data[*number];
+	known->several |= is_bare(known) && known->sides >> (side - names->sides) & 1;
 	*ret = *number;
 	return NULL;
 }
@@ -283,6 +291,16 @@ const struct identity *identities_get(const struct identities *names, uint32_t n
 size_t identities_limit(const struct identities *names)
 {
 	return names->names.len;
+}
+
+bool identities_is_vague(const struct identities *names, uint32_t number)
+{
+	const struct identity *name = &names->names.data[number];
+	if (!is_bare(name))
+		return false;
+	const struct module_facts *facts = module_map_find(&names->modules, name->module);
+	uint64_t all = names->side_count < 64 ? (UINT64_C(1) << names->side_count) - 1 : UINT64_MAX;
+	return name->several || (facts && facts->shared && name->sides != all);
 }
 
 /* Of glibc, as its debug files and its exports call them. */

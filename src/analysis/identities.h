@@ -28,6 +28,7 @@ struct identity {
 	enum stack_mark mark; /* a remark instead of code */
 	uint64_t sides;       /* bit set of the models that have it */
 	bool same_file;       /* the module is one file in all models: its code is the same */
+	bool several; /* of code without a function: it stands for several places of one model */
 	const struct shown_frame *example;
 };
 #define IDENTITIES_EXECUTABLE "(executable)"
@@ -57,6 +58,13 @@ struct error *identities_add(struct identities *names, unsigned side,
 const struct identity *identities_get(const struct identities *names, uint32_t number);
 /* One more than the largest number. */
 size_t identities_limit(const struct identities *names);
+
+/*
+ * Whether a name is all that is known of code without a function, and that is too little to tell:
+ * it stands for several places of one model, or only some of the models that have the module lack
+ * its functions' names there.
+ */
+bool identities_is_vague(const struct identities *names, uint32_t number);
 
 /*
  * How many innermost frames tell a stack from others: outward of main, or of the outermost frame of

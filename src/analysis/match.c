@@ -198,6 +198,7 @@ struct error *match_create(
 	match->whole = true;
 	match->mixed = is_mixed(sides, count);
 	match->kinds = compares_kinds(sides, count, match->mixed);
+	match->side_count = count;
 	for (size_t i = 0; i < count; i++) {
 		models[i] = sides[i].model;
 		if (i < 2)
@@ -261,8 +262,14 @@ static const struct shown_frame *copy_frame(struct rows *rows, const struct matc
 	uint32_t place = match->same_as.data[name];
 	*copy = *frame;
 	copy->place = place;
-	/* Of code without a name only the module is known to be the same. */
-	const struct shown_frame *newest = identities_get(match->names, place)->example;
+	/* Of code without a name only the module is known to be the same: where it stands for
+	 * several places none of their addresses is its own. */
+	const struct identity *name_of = identities_get(match->names, place);
+	const struct shown_frame *newest = name_of->example;
+	if (name_of->several) {
+		copy->address = copy->offset = 0;
+		copy->unplaced = true;
+	}
 	/* Where it does not say the module, the older one's stays. */
 	if (newest->module || !frame->function) {
 		copy->module = newest->module;
@@ -337,6 +344,42 @@ struct error *match_rows(struct match *match, unsigned from, struct rows *ret)
 	return NULL;
 }
 
+/* The first name of a module without functions' names, as its example is called. */
+static void add_unnamed(const struct match *match, const struct identity *name, struct text *ret)
+{
+	uint64_t newest = UINT64_C(1) << (match->side_count - 1);
+	const char *where = match->side_count != 2    ? ""
+			    : name->sides == newest   ? " in the newer recording"
+			    : !(name->sides & newest) ? " in the older recording"
+						      : "";
+	text_add(ret, "Code of ");
+	text_add_shown(ret, name->example->module, SIZE_MAX);
+	text_printf(ret,
+		" has no names%s: its functions are not told apart, and what they allocate counts "
+		"as "
+		"one place.\n",
+		where);
+}
+
+struct error *match_note_unnamed(const struct match *match, struct text *ret)
+{
+	size_t limit = identities_limit(match->names);
+	_cleanup_free_ bool *said = calloc(limit + 1, sizeof(*said));
+	if (!said)
+		return error_no_memory();
+	for (size_t i = 0; i < match->members.len; i++) {
+		const struct match_member *member = &match->members.data[i];
+		for (size_t k = 0; k < member->len; k++) {
+			uint32_t name = member->names[k];
+			if (said[name] || !identities_is_vague(match->names, name))
+				continue;
+			said[name] = true;
+			add_unnamed(match, identities_get(match->names, name), ret);
+		}
+	}
+	return ret->failed ? error_no_memory() : NULL;
+}
+
 struct error *match_fold(const struct model *model, struct rows *rows)
 {
 	struct match_side side = {model, rows};
@@ -346,6 +389,8 @@ struct error *match_fold(const struct model *model, struct rows *rows)
 	struct error *error = match_create(&side, 1, false, &match);
 	if (!error)
 		error = match_rows(match, 0, &folded);
+	if (!error)
+		error = match_note_unnamed(match, &folded.remarks);
 	if (error)
 		return error;
 	for (size_t i = 0; i < folded.rows.len; i++)

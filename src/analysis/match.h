@@ -52,8 +52,9 @@ struct match {
 	struct match_number_vec same_as; /* which name stands for each: itself, or what it became */
 	struct match_number_vec examples; /* the member that each group is shown as */
 	struct rename_vec renames;        /* of two models; ordered by the newer name */
-	bool kinds;                       /* each model says which function was called: it counts */
-	bool mixed;                       /* of files of several tools */
+	size_t side_count;
+	bool kinds; /* each model says which function was called: it counts */
+	bool mixed; /* of files of several tools */
 	bool whole; /* all stacks are as their makers wanted them: their outermost frames count */
 };
 
@@ -86,8 +87,12 @@ const struct match_member *match_members_of(const struct match *match, unsigned 
  */
 struct error *match_rows(struct match *match, unsigned from, struct rows *ret) must_check_;
 
-/* Makes one row of those rows of a model that are the same place. */
+/* Makes one row of those rows of a model that are the same place, and sets their remarks. */
 struct error *match_fold(const struct model *model, struct rows *rows) must_check_;
+
+/* Adds a sentence for each module whose code without names is told apart by the module alone where
+ * that decides which places are one. */
+struct error *match_note_unnamed(const struct match *match, struct text *ret) must_check_;
 
 /* Renames; used by match_create() for two models. */
 struct error *match_find_renames(struct match *match) must_check_;

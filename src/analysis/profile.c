@@ -43,6 +43,8 @@ struct error *profile_build(const struct model *model, bool all_frames, const st
 	if (error)
 		return error;
 	summary_add_notes(model, ret->resolver, &ret->notes);
+	text_add_n(&ret->notes, ret->all.remarks.len ? ret->all.remarks.data : "",
+		ret->all.remarks.len);
 	return ret->notes.failed ? error_no_memory() : profile_filter(ret, filter);
 }
 

@@ -36,6 +36,7 @@ void rows_init(struct rows *rows)
 {
 	row_vec_init(&rows->rows);
 	arena_init(&rows->arena);
+	text_init(&rows->remarks);
 	rows->row_of_site = NULL;
 }
 
@@ -43,6 +44,7 @@ void rows_deinit(struct rows *rows)
 {
 	row_vec_deinit(&rows->rows);
 	arena_deinit(&rows->arena);
+	text_deinit(&rows->remarks);
 	free(rows->row_of_site);
 }
 

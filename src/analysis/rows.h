@@ -9,6 +9,7 @@
 #include "analysis/metric.h"
 #include "analysis/resolve.h"
 #include "base/arena.h"
+#include "base/text.h"
 #include "base/vec.h"
 
 struct row {
@@ -46,6 +47,7 @@ DEFINE_VEC(row_list, const struct row *)
 struct rows {
 	struct row_vec rows;
 	struct arena arena;    /* frame arrays */
+	struct text remarks;   /* sentences on what makes several places one, each with a newline */
 	uint32_t *row_of_site; /* as rows_of_sites() gives them; NULL: to be looked up */
 };
 

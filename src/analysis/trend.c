@@ -138,5 +138,6 @@ struct error *trend_build(const struct match_side *sides, size_t count, enum met
 	if (error)
 		return error;
 	say(ret);
-	return ret->verdict.failed ? error_no_memory() : NULL;
+	error = match_note_unnamed(ret->match, &ret->verdict);
+	return error ? error : ret->verdict.failed ? error_no_memory() : NULL;
 }

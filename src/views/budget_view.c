@@ -88,7 +88,8 @@ static struct error *compare(const struct budget_view_options *options, struct l
 		.same_recording = options->same_recording,
 		.count_libraries = options->count_libraries,
 	};
-	return diff_build(&older, &newer, &how, &looked->diff);
+	error = diff_build(&older, &newer, &how, &looked->diff);
+	return error ? error : match_note_unnamed(looked->diff.match, &looked->now.notes);
 }
 
 static struct error *find_leaks(const struct budget_view_options *options, struct looked *looked)

@@ -322,8 +322,8 @@ static void put_frame_members(struct json *json, const struct shown_frame *frame
 	json_put_string(json, "module", frame->module_path);
 	json_put_bool(json, "inlined", frame->inlined);
 	put_hexadecimal(json, "address", frame->address - frame->names_call, frame->address);
-	put_hexadecimal(
-		json, "offset", frame->offset, frame->module && (frame->offset || !frame->given));
+	put_hexadecimal(json, "offset", frame->offset,
+		frame->module && !frame->unplaced && (frame->offset || !frame->given));
 }
 
 void json_put_frame(struct json *json, const struct shown_frame *frame)

@@ -76,6 +76,8 @@ static struct error *fill_rows(struct page *page, struct resolver *resolver)
 		library_own_forget(&page->all);
 	library_own_note(&page->all, &page->notes);
 	summary_add_notes(page->model, resolver, &page->notes);
+	text_add_n(&page->notes, page->all.remarks.len ? page->all.remarks.data : "",
+		page->all.remarks.len);
 	if (!view_can_filter(page->view) || !filter_is_given(page->options->filter))
 		return NULL;
 	page->rows = &page->left.rows;
