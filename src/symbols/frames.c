@@ -6,7 +6,8 @@
  *
  * A name is the demangled linkage name. Where DWARF has none (C; static functions and members of
  * local types in C++) it is DW_AT_name, in C++ and its like qualified by the namespaces and types
- * around its declaration. extern "C" functions are external and have no linkage name: bare.
+ * around its declaration. With -g1 there are none around it, and a symbol table is asked.
+ * extern "C" functions are external and have no linkage name: bare.
  */
 #include "symbols/frames.h"
 
@@ -158,6 +159,8 @@ static struct error *keep_qualified(struct strings *strings, Dwarf_Die *die, con
 	_cleanup_(text_deinit) struct text qualified;
 	text_init(&qualified);
 	*ret_vague = add_scopes(&qualified, die);
+	/* Debug information of lines alone (-g1) has no namespaces and types to be in. */
+	*ret_vague |= !qualified.len;
 	text_add(&qualified, name);
 	if (qualified.failed)
 		return error_no_memory();

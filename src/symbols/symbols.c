@@ -101,7 +101,8 @@ static struct error *name_by_table(
 	struct error *error = need_table(module);
 	const struct table_symbol *found =
 		error ? NULL : symbol_table_find(&module->table, address);
-	if (!found)
+	/* What is named already is to have its scopes, which C has none of. */
+	if (!found || (symbol->function && !name_is_mangled(found->name)))
 		return error;
 	error = strings_keep(&symbols->strings, found->name, &symbol->raw_name);
 	symbol->linkage_name = symbol->raw_name;

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Code without names in another build is told apart by its module alone: what is compared says so, and gives several places no one address."""
+"""Code without names, without build-ids, or with few debug information: what is told apart by too little says so, and gives several places no one address."""
 
 import json
 import sys
@@ -83,6 +83,63 @@ def known(folder):
     hw.need(all(offsets(found["rows"][0])), f"{found['rows'][0]['stack']}")
     text = hw.ask("report", "--merge", bare, again)
     hw.need(OWN not in text and "prog+0x" in text, text)
+
+
+@TESTS.test
+def lines_alone(folder):
+    """Functions in debug information of lines alone (-g1), which has no scopes, are called as with all of it"""
+    source = folder / "scopes.cc"
+    source.write_text("""#include <stdlib.h>
+void *volatile kept;
+namespace {
+__attribute__((noinline)) void hidden(int n) { while (n--) kept = malloc(100); }
+}
+static __attribute__((noinline)) void bare(int n) { while (n--) kept = malloc(200); }
+int main()
+{
+	auto inner = [](int n) __attribute__((noinline)) { while (n--) kept = malloc(300); };
+	hidden(3);
+	bare(4);
+	inner(5);
+}
+""", encoding="utf-8")
+    paths = []
+    for name, words in (("whole", ("-g",)), ("lines", ("-g1",))):
+        program = folder / name / "prog"
+        program.parent.mkdir()
+        made = hw.run([hw.need_program("g++"), "-O2", *words, "-o", program, source])
+        hw.need(made.status == 0, str(made))
+        paths.append(folder / f"{name}.hpw")
+        hw.need(hw.record([program], paths[-1]).status == 0, name)
+        sites = hw.report(paths[-1], "--view", "sites", "--focus", "main")["sites"]
+        names = {site["min_size"]: site["stack"][0]["short"] or site["stack"][0]["function"] for site in sites if site["min_size"] <= 300}
+        hw.need(names == {100: "(anonymous namespace)::hidden", 200: "bare", 300: "main::{lambda#1}"}, f"{name}: {names}")
+    found = json.loads(hw.ask("diff", "--json", *paths))
+    hw.need(found["rows"] == [] and found["verdict"][1].startswith("Nothing changed"), f"{found['verdict']}")
+
+
+@TESTS.test
+def one_after_the_other(folder):
+    """Two libraries of one path are two; without build-ids nobody can tell, and a report says so"""
+    source = hw.SOURCE / "tests/answers/programs/loads_in_turn.c"
+    for kind, words in (("told", ("-Wl,--build-id",)), ("alike", ("-Wl,--build-id=none",))):
+        place = folder / kind
+        place.mkdir()
+        for size in (100, 200):
+            made = hw.run([hw.need_program("gcc"), "-g", "-fPIC", "-shared", f"-DPLUGIN={size}", *words, "-o", place / f"{size}.so", source])
+            hw.need(made.status == 0, str(made))
+        for times in (["100.so"], ["100.so", "200.so", "100.so"]):
+            path = place / f"{len(times)}.hpw"
+            hw.need(hw.record([hw.ANSWERS / "loads_in_turn", *times], path, cwd=place).status == 0, f"{kind} {times}")
+            found = hw.report(path, "--view", "sites")
+            sites = [site for site in found["sites"] if (site["stack"][0]["module"] or "").endswith("current.so")]
+            said = [note for note in found["notes"] if "current.so has no build-id and was loaded more than once" in note]
+            hw.need(bool(said) == (kind == "alike" and len(times) > 1), f"{kind} {times}: {found['notes']}")
+            if kind == "told":
+                hw.need(sorted(site["max_size"] for site in sites) == sorted({int(name[:3]) for name in times}), f"{sites}")
+                hw.need(all(site["min_size"] == site["max_size"] for site in sites), f"{sites}")
+        added = hw.report(place / "1.hpw", "--merge", place / "1.hpw")
+        hw.need(not any("loaded more than once" in note for note in added["notes"]), f"{added['notes']}")
 
 
 TESTS.main()
