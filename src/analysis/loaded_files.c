@@ -41,6 +41,19 @@ void loaded_files_deinit(struct loaded_files *files)
 	met_vec_deinit(&files->met);
 }
 
+/* The file stands for one more module of the model. Each of several recordings that were added up
+ * has its own, and files of other tools list parts of one. */
+static void meet_again(struct loaded_files *files, struct file_key key, uint32_t file)
+{
+	const struct recording *recording = model_recording(files->model);
+	bool tells = !recording->merged && strcmp(recording->source, "recording") == 0;
+	if (key.build_id_len || !tells)
+		return;
+	for (size_t i = 0; i < files->met.len; i++)
+		if (files->met.data[i].module == file)
+			files->met.data[i].doubtful = true;
+}
+
 struct error *loaded_files_find(
 	struct loaded_files *files, struct module_id id, uint32_t *ret_module)
 {
@@ -60,6 +73,8 @@ struct error *loaded_files_find(
 			struct met_file met = {.path = module->path, .module = *file};
 			if (!met_vec_push(&files->met, met))
 				return error_no_memory();
+		} else {
+			meet_again(files, key, *file);
 		}
 		*known = *file + 1;
 	}
@@ -108,6 +123,12 @@ void loaded_files_notes(const struct loaded_files *files, struct text *ret)
 		/* The vdso never was a file. */
 		if (note && file.path[0] == '/')
 			text_printf(ret, "%s %s.\n", file.path, note);
+		if (file.doubtful)
+			text_printf(ret,
+				"%s has no build-id and was loaded more than once: if that was not "
+				"one file each time, names and places of its functions are mixed "
+				"up.\n",
+				file.path);
 		add_lacks(ret, file.path, symbols_module_lacks(files->symbols, file.module));
 	}
 }

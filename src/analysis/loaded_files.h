@@ -29,6 +29,7 @@ DEFINE_MAP(files_map, struct file_key, uint32_t, file_key_hash, file_key_equal)
 struct met_file {
 	const char *path;
 	uint32_t module;
+	bool doubtful; /* loaded more than once, and without a build-id to tell whether it was it */
 };
 
 DEFINE_VEC(met_vec, struct met_file)
