@@ -123,16 +123,13 @@ static bool take(const struct options *options, int id, void *ctx)
 		return true;
 	case OPT_SUPPRESSIONS:
 	case OPT_DEFAULT_SUPPRESSIONS:
-	case SYMBOL_OPT_SYSROOT:
-	case SYMBOL_OPT_PATH:
-	case SYMBOL_OPT_DEBUG_FOLDERS:
-	case SYMBOL_OPT_DEBUGINFOD:
-	case SYMBOL_OPT_NAMES:
-		return is_taken(
-			options, leak_options_take(&request->leaks, id, options->argument, &taken));
+		break;
 	default:
-		return take_limit(options, (enum budget_rule)(id - OPT_LIMIT_FIRST), request);
+		if (id >= OPT_LIMIT_FIRST && id - OPT_LIMIT_FIRST < BUDGET_RULES)
+			return take_limit(
+				options, (enum budget_rule)(id - OPT_LIMIT_FIRST), request);
 	}
+	return is_taken(options, leak_options_take(&request->leaks, id, options->argument, &taken));
 }
 
 /* Fills in what goes without saying; returns 0, or the exit code after saying what is wrong. */

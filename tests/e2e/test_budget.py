@@ -373,4 +373,21 @@ def ci_workflow(folder):
     try_recipe(folder, judge)
 
 
+@TESTS.test
+def every_option(folder):
+    """Each option that the help of a command lists is taken: none ends it by a signal, or is no option after all"""
+    values = {"FILE": "/dev/null", "DIR": str(folder), "DIR[:DIR]": str(folder), "OLD": "none.hpw"}
+    commands = re.findall(r"^  (\w+) +[A-Z]", hw.heapwise("--help").text, re.MULTILINE)
+    hw.need("budget" in commands and "leaks" in commands, f"commands: {commands}")
+    for command in commands:
+        for option, value in re.findall(r"^ +(?:-\w, +)?(--[\w-]+)(?:\[?[= ]([A-Z][^ ]*))?",
+                                        hw.heapwise(command, "--help").text, re.MULTILINE):
+            if option == "--help":
+                continue
+            words = [option] if not value else [f"{option}={values.get(value, '1')}"]
+            ended = hw.heapwise(command, *words, folder / "none.hpw")
+            hw.need(0 <= ended.status < 128, f"{command} {words}: {ended}")
+            hw.need("unknown option" not in ended.errors, f"{command} {words}: {ended}")
+
+
 TESTS.main()
