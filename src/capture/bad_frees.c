@@ -71,12 +71,14 @@ static struct open_free *open_of(struct bad_frees *frees, uint32_t thread)
 	return open;
 }
 
-void bad_frees_note(struct bad_frees *frees, uint64_t address, uint32_t site, uint32_t thread)
+void bad_frees_note(struct bad_frees *frees, uint64_t address, uint32_t site, uint32_t thread,
+	enum hw_free_kind kind)
 {
 	struct open_free *open = open_of(frees, thread);
-	if (open)
-		open->place =
-			(struct freed_place){.address = address, .site = site, .thread = thread};
+	if (!open)
+		return;
+	open->place = (struct freed_place){.address = address, .site = site, .thread = thread};
+	open->moving = kind == HW_FREE_REALLOC;
 }
 
 void bad_frees_unknown(struct bad_frees *frees, uint64_t address, uint32_t thread,
@@ -112,6 +114,7 @@ void bad_frees_unknown(struct bad_frees *frees, uint64_t address, uint32_t threa
 		open->place.address = frees->all ? 0 : address;
 	}
 	open->row = row;
+	open->moving = kind == HW_FREE_REALLOC;
 }
 
 void bad_frees_mismatch(struct bad_frees *frees, uint64_t address, uint32_t site, uint32_t thread,
@@ -129,6 +132,29 @@ void bad_frees_mismatch(struct bad_frees *frees, uint64_t address, uint32_t site
 		.thread = thread,
 		.site = site,
 		.first_thread = FREED_BY_NONE};
+	open->moving = kind == HW_FREE_REALLOC;
+}
+
+/* With `all`: who freed the block, for the next one who does. */
+static void keep_stack(struct bad_frees *frees, const struct open_free *open, uint32_t stack)
+{
+	const struct freed_place *place = &open->place;
+	const struct freed_from from = {
+		.site = place->site, .thread = place->thread, .stack = stack};
+	struct freed_from *kept = freed_map_insert(&frees->freed, place->address, NULL);
+	if (kept)
+		*kept = from;
+}
+
+void bad_frees_moved(struct bad_frees *frees, uint32_t thread, uint32_t stack)
+{
+	struct open_free *open = thread < frees->open.len ? &frees->open.data[thread] : NULL;
+	if (!open || !open->moving)
+		return;
+	if (frees->all && open->place.address)
+		keep_stack(frees, open, stack);
+	open->row.stack = stack;
+	(void)open_of(frees, thread);
 }
 
 void bad_frees_stack(struct bad_frees *frees, uint64_t address, uint32_t thread, uint32_t stack)
@@ -137,11 +163,7 @@ void bad_frees_stack(struct bad_frees *frees, uint64_t address, uint32_t thread,
 		return;
 	struct open_free *open = &frees->open.data[thread];
 	if (frees->all && open->place.address == address && address) {
-		struct freed_from from = {
-			.site = open->place.site, .thread = thread, .stack = stack};
-		struct freed_from *place = freed_map_insert(&frees->freed, address, NULL);
-		if (place)
-			*place = from;
+		keep_stack(frees, open, stack);
 	} else if (!open->row.what && frees->forked && open->place.address == address && address) {
 		open->row.what = HPW_BAD_FREE_UNKNOWN;
 	}

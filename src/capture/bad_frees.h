@@ -56,6 +56,7 @@ struct bad_free {
 struct open_free {
 	struct bad_free row; /* what is 0: the free was right */
 	struct freed_place place;
+	bool moving; /* it is a realloc: its new block comes next */
 	bool waited; /* since before the last bad_frees_settle() */
 };
 
@@ -96,7 +97,8 @@ static inline void bad_frees_pass(
 }
 
 /* Does the same with `all`: until its stack comes. */
-void bad_frees_note(struct bad_frees *frees, uint64_t address, uint32_t site, uint32_t thread);
+void bad_frees_note(struct bad_frees *frees, uint64_t address, uint32_t site, uint32_t thread,
+	enum hw_free_kind kind);
 
 /* Adds a free of an address at which no block is live. */
 void bad_frees_unknown(struct bad_frees *frees, uint64_t address, uint32_t thread,
@@ -108,6 +110,9 @@ void bad_frees_mismatch(struct bad_frees *frees, uint64_t address, uint32_t site
 
 /* The thread's last free, of that address, came from `stack`. */
 void bad_frees_stack(struct bad_frees *frees, uint64_t address, uint32_t thread, uint32_t stack);
+
+/* The realloc whose old block the thread has just given back came from `stack`. */
+void bad_frees_moved(struct bad_frees *frees, uint32_t thread, uint32_t stack);
 
 /* Before rows are written: those whose stack has not come since the last time are complete without
  * it, or (all) all of them are. */

@@ -549,6 +549,28 @@ uint32_t merge_in_flight(const struct merge *merge)
 	return count;
 }
 
+/* The block that the lane's thread is resizing, or 0. */
+static uint64_t lane_moving(const struct merge_lane *lane)
+{
+	uint64_t address = __atomic_load_n(&lane->ring->moving, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&lane->ring->busy, __ATOMIC_RELAXED) ? address : 0;
+}
+
+bool merge_open_realloc(
+	struct merge *merge, uint32_t ring, uint64_t stamp, struct merge_realloc *ret)
+{
+	struct merge_lane *lane = &merge->lanes[ring];
+	uint64_t address = lane_moving(lane);
+	if (!address || !__atomic_load_n(&lane->ring->state, __ATOMIC_RELAXED))
+		return false;
+	uint32_t thread = lane_thread(merge, lane, stamp);
+	if (thread == MERGE_NO_THREAD)
+		return false;
+	*ret = (struct merge_realloc){
+		.address = address, .thread = thread, .stack = lane->ring->moving_from};
+	return true;
+}
+
 /* The lane's thread is gone. What it left in the shared ring, it did before. */
 static void lane_free(struct merge *merge, struct merge_lane *lane)
 {
@@ -625,9 +647,10 @@ void merge_reclaim(struct merge *merge, bool (*alive)(void *context, uint32_t ti
 	for (uint32_t i = 0; i < merge->lane_count; i++) {
 		struct merge_lane *lane = &merge->lanes[i];
 		/* No thread id: taken by a thread that has not said yet who it is. A ring is looked
-		 * at again once its thread is gone: only then it can't move any more. */
+		 * at again once its thread is gone: only then it can't move any more. One that is
+		 * gone from within a realloc is to be told at the end of all, which is near. */
 		if (lane->active && lane->tail == lane->head && lane->tid &&
-			!alive(context, lane->tid) && all_told(lane)) {
+			!alive(context, lane->tid) && all_told(lane) && !lane_moving(lane)) {
 			lane_free(merge, lane);
 			freed++;
 		}

@@ -177,6 +177,18 @@ void merge_each_stack(struct merge *merge,
 /* How many threads are in the middle of an event; of a process that is gone: were. */
 uint32_t merge_in_flight(const struct merge *merge);
 
+/* A realloc that a thread has begun and not come back from. */
+struct merge_realloc {
+	uint64_t address;
+	uint32_t thread; /* the sink's number */
+	uint32_t stack;
+};
+
+/* That of the thread with ring number `ring`, below HW_RING_SHARED; after a last merge_pass().
+ * False: none, or the thread can't be told. `stamp` is now, for a thread that is new. */
+bool merge_open_realloc(
+	struct merge *merge, uint32_t ring, uint64_t stamp, struct merge_realloc *ret);
+
 /* Whether a thread of the process has found all rings taken since the last merge_reclaim(). */
 static inline bool merge_ring_wanted(const struct merge *merge)
 {

@@ -310,8 +310,7 @@ void recorder_finish(
 	 * is no part of this process. */
 	r->in_flight = merge_in_flight(&r->merge);
 	merge_pass(&r->merge, true);
-	for (uint32_t thread; moving_any(&r->moving, &thread);)
-		recorder_moving_return(r, thread, clock_pair_now().tsc);
+	recorder_end_reallocs(r, clock_pair_now().tsc);
 	recorder_flush(r);
 	recorder_write_unrecorded(r, true);
 	recorder_write_bad_frees(r, true);

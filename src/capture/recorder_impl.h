@@ -24,8 +24,8 @@ uint32_t recorder_want_stack(struct recorder *r, uint32_t stack);
 /* A mark of that thread, now. */
 void recorder_put_mark(
 	struct recorder *r, uint32_t thread, const char *name, size_t bytes, uint64_t stamp);
-/* The thread's latest realloc did nothing, or nobody will know. */
-void recorder_moving_return(struct recorder *r, uint32_t thread, uint64_t stamp);
+/* The process has ended: what became of reallocs from which no thread came back. */
+void recorder_end_reallocs(struct recorder *r, uint64_t stamp);
 /* What the thread is called now. */
 void recorder_read_name(const struct recorder *r, struct tally_thread *t);
 

@@ -181,7 +181,7 @@ static inline void free_block(struct recorder *r, uint32_t thread, uint64_t addr
 			bad_frees_mismatch(
 				&r->bad_frees, address, block->site, thread, kind, stamp);
 		else if (r->bad_frees.all)
-			bad_frees_note(&r->bad_frees, address, block->site, thread);
+			bad_frees_note(&r->bad_frees, address, block->site, thread, kind);
 		bad_frees_pass(&r->bad_frees, address, block->site, thread);
 		e.known = true;
 		e.owner = block->thread;
@@ -211,20 +211,58 @@ static void on_moving(void *context, uint32_t thread, uint64_t address)
 	moving_begin(&r->moving, &r->live, thread, address);
 }
 
-/* What became of the thread's latest realloc is that nothing did; or nobody will know: then it did,
- * if another block has its place. */
-void recorder_moving_return(struct recorder *r, uint32_t thread, uint64_t stamp)
+/* Nothing became of a realloc; or nobody will know: then it did, if another block has its place. */
+static void give_back(
+	struct recorder *r, uint32_t thread, const struct moving_block *moved, uint64_t stamp)
 {
-	struct moving_block moved;
-	if (!moving_end(&r->moving, thread, 0, &moved) || !moved.known)
-		return;
-	enum live_added added = live_add(&r->live, &moved.block);
+	enum live_added added = live_add(&r->live, &moved->block);
 	if (added == LIVE_OCCUPIED) {
 		r->frees_added++;
-		free_block(r, thread, moved.block.address, &moved.block, HW_FREE_REALLOC, false,
+		free_block(r, thread, moved->block.address, &moved->block, HW_FREE_REALLOC, false,
 			stamp);
 	}
 	r->blocks_dropped += added == LIVE_NO_MEMORY;
+}
+
+/* The thread's latest realloc failed. */
+static void moving_failed(struct recorder *r, uint32_t thread, uint64_t stamp)
+{
+	struct moving_block moved;
+	if (moving_end(&r->moving, thread, 0, &moved) && moved.known)
+		give_back(r, thread, &moved, stamp);
+}
+
+/* Of reallocs on the shared ring. */
+static void end_moving(struct recorder *r, uint64_t stamp)
+{
+	struct moving_block moved;
+	for (uint32_t thread; moving_any(&r->moving, &thread);) {
+		if (!moving_end(&r->moving, thread, 0, &moved))
+			return;
+		if (moved.known)
+			give_back(r, thread, &moved, stamp);
+		else
+			free_block(r, thread, moved.block.address, NULL, HW_FREE_REALLOC, false,
+				stamp);
+	}
+}
+
+/*
+ * Of the others. A block that is live still is one whatever the realloc has come to; what isn't
+ * was none when the realloc began: that was an error, and often the end of the process.
+ */
+void recorder_end_reallocs(struct recorder *r, uint64_t stamp)
+{
+	end_moving(r, stamp);
+	for (uint32_t ring = 0; ring < HW_RING_SHARED; ring++) {
+		struct merge_realloc open;
+		struct live_block block;
+		if (!merge_open_realloc(&r->merge, ring, stamp, &open) ||
+			live_find(&r->live, open.address, &block))
+			continue;
+		free_block(r, open.thread, open.address, NULL, HW_FREE_REALLOC, false, stamp);
+		bad_frees_moved(&r->bad_frees, open.thread, open.stack);
+	}
 }
 
 static __attribute__((flatten)) void on_free(void *context, uint32_t thread, enum hw_free_kind kind,
@@ -273,6 +311,8 @@ static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
 	r->blocks_dropped += added != LIVE_ADDED;
 	bool *in_realloc = &r->tally.threads[thread].in_realloc;
 	r->sums.calls += !(*in_realloc && kind == HW_REALLOC);
+	if (__builtin_expect(*in_realloc, 0))
+		bad_frees_moved(&r->bad_frees, thread, stack);
 	*in_realloc = false;
 	encode_alloc(&r->encoder, thread, number, site, size, stamp);
 	tally_alloc(&r->tally, site, thread, size, stamp);
@@ -290,7 +330,7 @@ static void on_failed(void *context, uint32_t thread, enum hw_alloc_kind kind, u
 	r->sums.calls++;
 	r->tally.threads[thread].in_realloc = false;
 	if (kind == HW_REALLOC && r->moving.len)
-		recorder_moving_return(r, thread, stamp);
+		moving_failed(r, thread, stamp);
 	encode_failed(&r->encoder, thread, r->tally.threads[thread].allocations, site, size, stamp);
 	after_step(r);
 }

@@ -72,6 +72,11 @@ struct hw_ring {
 	uint64_t stack_top; /* producer, once: where the thread's stack begins; 0: not known */
 	/* Producer, before it says its tid: what its thread was called then; "": not known. */
 	char name[16];
+	/* Producer, between the start and the end of a realloc, else 0: the block, and its stack. A
+	 * realloc of what is no block often does not come back. */
+	uint64_t moving;
+	uint32_t moving_from;
+	uint32_t reserved;
 };
 static_assert(sizeof(struct hw_ring) == 128, "shared");
 static_assert(offsetof(struct hw_ring, tail) == 64, "shared");

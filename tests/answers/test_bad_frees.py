@@ -10,6 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+from hw import heapwise
 
 TESTS = hw.Tests()
 BAD, MISMATCHED = hw.ANSWERS / "bad_frees", hw.ANSWERS / "mismatched_frees"
@@ -109,9 +110,40 @@ def mismatched(folder):
 
 
 @TESTS.test
+def wrong_resizes(folder):
+    """A realloc of what is no block has its place, also where it ends the program; and no gate passes"""
+    kinds = {"small": "DoubleFree", "large": "DoubleFree", "inside": "InvalidFree", "odd": "InvalidFree",
+             "wild": "InvalidFree"}
+    for options in ([], ["--free-stacks"], ["--mode", "aggregate"]):
+        for what, kind in kinds.items():
+            row = only(errors(folder, BAD, f"resize-{what}", options=options), kind)
+            hw.need("realloc()" in row["what"], f"{what} {options}: {row}")
+            hw.need(top(row, 0) == "resize_wrong", f"{what} {options}: resized in {top(row, 0)}: {row}")
+            if kind == "DoubleFree":
+                hw.need(top(row, len(row["stacks"]) - 1) == "make", f"{what} {options}: {row}")
+            ended = heapwise("leaks", "--error-exitcode=9", folder / "bad.hpw")
+            hw.need(ended.status == 9, f"{what} {options}: the gate ends with {ended.status}")
+    for library in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"):
+        path = folder / "other.hpw"
+        hw.run([hw.HEAPWISE, "run", "-q", "-f", "-o", str(path), "--", str(BAD), "resize-wild"],
+               env=hw.clean_environment(LD_PRELOAD=library))
+        ended = heapwise("leaks", "--error-exitcode=9", path)
+        hw.need(ended.status == 9 and "resize_wrong" in ended.text, f"{library}: {ended}")
+
+
+@TESTS.test
+def freed_by_resize(folder):
+    """Of a block that realloc has moved, a second free is a double one; --free-stacks says where realloc was called"""
+    row = only(errors(folder, BAD, "resized"), "DoubleFree")
+    hw.need([top(row, 0), top(row, 2)] == ["free_again", "make"], str(row))
+    row = only(errors(folder, BAD, "resized", options=["--free-stacks"]), "DoubleFree")
+    hw.need([top(row, i) for i in range(3)] == ["free_again", "resize_first", "make"], str(row))
+
+
+@TESTS.test
 def right_frees(folder):
     """A program without a wrong free has none, with and without --free-stacks; nor has a child that frees its parent's"""
-    for what in ("none", "fork"):
+    for what in ("none", "fork", "fork-resize", "fork-resized"):
         for options in ([], ["--free-stacks"]):
             hw.need(errors(folder, BAD, what, options=options) == [], f"{what} {options}: errors")
             for path in folder.glob("bad*.hpw"):

@@ -205,6 +205,7 @@ void rt_ring_attach(
 	t->impatient = HW_LOST_STALLED;
 	t->stack_top = t->stack_below = t->stack_room = 0;
 	__atomic_store_n(&ring->stack_top, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->moving, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->stack_low, 0, __ATOMIC_RELAXED);
 	name_put(ring->name);
 	/* The collector may look already. */

@@ -18,6 +18,7 @@
 
 #include "runtime/core/extent.h"
 #include "runtime/preload/control.h"
+#include "runtime/preload/frees.h"
 #include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
 #include "runtime/preload/sampling.h"
@@ -47,8 +48,10 @@ static __attribute__((noinline)) bool abandoned(uint64_t sp, uint64_t busy)
 void rt_event_abandon(void)
 {
 	struct rt_process *p = rt_process;
-	if (rt_here.thread->ring)
+	if (rt_here.thread->ring) {
+		__atomic_store_n(&rt_here.thread->ring->moving, 0, __ATOMIC_RELAXED);
 		rt_ring_abandon(rt_here.thread);
+	}
 	if (p) {
 		rt_lock_abandon(&p->modules.lock);
 		rt_lock_abandon(&p->solo_trial);
@@ -398,6 +401,31 @@ static __attribute__((noinline)) void *sample_realloc(void *block, size_t size, 
 	return tell_alloc(moved, size, HW_REALLOC, c.pc, c.sp, c.rbp);
 }
 
+/* The real function, which may end the process if `block` is none: that it was called is seen from
+ * outside. */
+static inline void *seen_realloc(struct hw_ring *ring, void *block, size_t size, uint32_t stack)
+{
+	ring->moving_from = stack;
+	__atomic_store_n(&ring->moving, (uint64_t)block, __ATOMIC_RELEASE);
+	void *moved = rt_real.realloc(block, size);
+	__atomic_store_n(&ring->moving, 0, __ATOMIC_RELAXED);
+	return moved;
+}
+
+/* What a realloc of a block to nothing is: its free, and with --free-stacks where that was. */
+static uint32_t put_free_by_realloc(
+	uint64_t *w, bool with_stamp, void *block, uint64_t before, uint32_t stack)
+{
+	uint32_t n = 1;
+	w[0] = (HW_R_FREE + HW_FREE_REALLOC_ZERO) | (with_stamp ? HW_R_STAMPED : 0) |
+	       (uint64_t)block << 8;
+	if (with_stamp)
+		w[n++] = before;
+	if (rt_frees.watch == RT_FREES_ALL)
+		n += rt_put_told(w + n, with_stamp, HW_TOLD_FREED_FROM, (uint64_t)block, stack);
+	return n;
+}
+
 void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 {
 	if (rt_unlikely(rt_mode != RT_MODE_EXACT) && rt_sampling())
@@ -412,8 +440,8 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 	look_at_stack(t, c.sp);
 	bool with_stamp = stamped(p, t);
 	uint64_t before = with_stamp ? sys_tsc_fenced() : 0;
-	void *moved = rt_real.realloc(block, size);
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
+	void *moved = seen_realloc(t->ring, block, size, stack);
 	uint64_t *w = rt_ring_reserve(t, HW_R_WORDS_MAX);
 	/* A handler, or since we are not solo any more another thread, may have been given the old
 	 * block's place, or have given back the new one's. */
@@ -428,17 +456,16 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 		if (moved) {
 			n = rt_put_alloc(w, HW_R_REALLOC | flag, (uint64_t)moved, stack, size);
 			w[n++] = (uint64_t)block;
-			if (with_stamp)
+			if (with_stamp) {
 				w[n++] = before;
+				w[n++] = sys_tsc_fenced();
+			}
 		} else if (size) {
 			rt_put_failed(w, HW_REALLOC, stack, size);
 			n = 3;
-			flag = 0;
 		} else {
-			w[0] = (HW_R_FREE + HW_FREE_REALLOC_ZERO) | flag | (uint64_t)block << 8;
+			n = put_free_by_realloc(w, with_stamp, block, before, stack);
 		}
-		if (flag)
-			w[n++] = moved ? sys_tsc_fenced() : before;
 		t->last_address = (uint64_t)moved;
 		rt_ring_publish(t, n);
 	} else {

@@ -52,7 +52,9 @@ HOOK void *realloc(void *block, size_t size)
 		return rt_real.realloc(block, size);
 	if (!block)
 		return TELL(rt_real.realloc(block, size), size, HW_REALLOC);
-	return rt_event_realloc(block, size, RT_CALLER());
+	void *moved = rt_event_realloc(block, size, RT_CALLER());
+	rt_frees_given(moved, size);
+	return moved;
 }
 
 HOOK void *reallocarray(void *block, size_t count, size_t size)
@@ -67,7 +69,9 @@ HOOK void *reallocarray(void *block, size_t count, size_t size)
 	/* Not the next reallocarray: libc's calls realloc by its public name, which is ours. */
 	if (!block)
 		return TELL(rt_real.realloc(NULL, bytes), bytes, HW_REALLOC);
-	return rt_event_realloc(block, bytes, RT_CALLER());
+	void *moved = rt_event_realloc(block, bytes, RT_CALLER());
+	rt_frees_given(moved, bytes);
+	return moved;
 }
 
 HOOK void free(void *block)
