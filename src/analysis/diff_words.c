@@ -6,6 +6,7 @@
 
 #include "analysis/diff.h"
 #include "analysis/summary.h"
+#include "analysis/top_place.h"
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/path.h"
@@ -155,14 +156,23 @@ static bool is_more(const struct place_change *a, const struct place_change *b)
 	return a->change != b->change ? a->change > b->change : a->first < b->first;
 }
 
-/* The places that grew most, largest first; returns how many. */
-static size_t pick_top(const struct place_map *places, struct place_change top[static PLACES_SAID])
+/* What of a comparison grew: the places with most, largest first, and all together. */
+struct growing_places {
+	struct place_change top[PLACES_SAID];
+	size_t shown, all;
+	int64_t change; /* of all */
+};
+
+static void pick_top(const struct place_map *places, struct growing_places *ret)
 {
+	struct place_change *top = ret->top;
 	size_t count = 0;
 	const struct place_change *place;
 	for (uint32_t at = 0; (place = place_map_next(places, &at, NULL));) {
 		if (place->change <= 0)
 			continue;
+		ret->all++;
+		ret->change += place->change;
 		size_t to = count < PLACES_SAID ? count++ : PLACES_SAID;
 		for (; to > 0 && is_more(place, &top[to - 1]); to--)
 			if (to < PLACES_SAID)
@@ -170,7 +180,21 @@ static size_t pick_top(const struct place_map *places, struct place_change top[s
 		if (to < PLACES_SAID)
 			top[to] = *place;
 	}
-	return count;
+	ret->shown = count;
+}
+
+/* "What grew most", and of how many places where the first has a small part of the growth. */
+static void add_grew_most(
+	const struct growing_places *growing, enum metric metric, struct text *out)
+{
+	text_add(
+		out, metric == METRIC_PEAK_BYTES ? "What grew most at the peak" : "What grew most");
+	if (growing->top->change < growing->change / (int64_t)TOP_PLACE_PARTS) {
+		text_add(out, " of ");
+		text_add_count(out, growing->all);
+		text_add(out, " places that grew");
+	}
+	text_add(out, ": ");
 }
 
 /* "What grew most: parse (conf.c:12), +3 MiB; main (app.c:40), +12 KiB." */
@@ -198,18 +222,19 @@ static struct error *say_top(const struct diff *diff, enum metric metric, struct
 			*place = (struct place_change){.frame = row->place, .first = i};
 		place->change += figure.change;
 	}
-	struct place_change top[PLACES_SAID];
-	size_t count = pick_top(&places, top);
-	for (size_t i = 0; i < count; i++) {
-		text_add(out, i                             ? "; "
-			      : metric == METRIC_PEAK_BYTES ? "What grew most at the peak: "
-							    : "What grew most: ");
-		summary_add_place(out, top[i].frame);
+	struct growing_places growing = {.all = 0};
+	pick_top(&places, &growing);
+	for (size_t i = 0; i < growing.shown; i++) {
+		if (i)
+			text_add(out, "; ");
+		else
+			add_grew_most(&growing, metric, out);
+		summary_add_place(out, growing.top[i].frame);
 		text_add(out, ", ");
 		text_add(out, is_sampled(diff, 0) || is_sampled(diff, 1) ? "about " : "");
-		diff_add_change(out, metric, top[i].change);
+		diff_add_change(out, metric, growing.top[i].change);
 	}
-	text_add(out, count ? ".\n" : "");
+	text_add(out, growing.shown ? ".\n" : "");
 	return out->failed ? error_no_memory() : NULL;
 }
 

@@ -16,24 +16,13 @@
 #include "analysis/metric.h"
 #include "analysis/notable.h"
 #include "analysis/summary.h"
+#include "analysis/top_place.h"
 #include "base/cleanup.h"
 #include "base/util.h"
 
 static const char *plural(uint64_t count, const char *one, const char *many)
 {
 	return count == 1 ? one : many;
-}
-
-/* Whole percents; what is not all is never called 100%, what is not nothing never 0%. */
-static void add_share(struct text *text, uint64_t part, uint64_t whole)
-{
-	double percent = whole ? 100.0 * (double)part / (double)whole : 0;
-	if (part < whole && percent > 99)
-		text_add(text, "more than 99%");
-	else if (part > 0 && percent < 1)
-		text_add(text, "less than 1%");
-	else
-		text_printf(text, "%.0f%%", percent);
 }
 
 /* What sentences are made from. */
@@ -55,51 +44,24 @@ struct facts {
 	bool selected, hidden;
 };
 
-/* The row of a list with the most of a metric, the first one of equals; NULL: none has a place. */
-static const struct row *find_top(const struct row_list *list, enum metric metric)
-{
-	const struct row *top = NULL;
-	uint64_t most = 0;
-	for (size_t i = 0; i < list->len; i++) {
-		uint64_t value = metric_of_site(metric, &list->data[i]->sums);
-		if (value <= most || !list->data[i]->place)
-			continue;
-		most = value;
-		top = list->data[i];
-	}
-	return top;
-}
-
-/*
- * ", all of it from one place: foo (foo.c:12)" or ", 40% of it from one place: …": what the list
- * has first, so that both agree.
- */
+/* ", all of it from one place: foo (foo.c:12)": what the list has first, so that both agree. */
 static void add_top_place(const struct facts *facts, enum summary_list list, enum metric metric,
 	uint64_t total, const char *it, struct text *text)
 {
-	const struct row *top = find_top(&facts->summary->lists[list], metric);
-	if (!top)
-		return;
-	uint64_t value = metric_of_site(metric, &top->sums);
-	text_add(text, ", ");
-	if (value == total)
-		text_add(text, "all");
-	else
-		add_share(text, value, total);
-	text_printf(text, " of %s from one place: ", it);
-	summary_add_place(text, top->place);
+	top_place_add(&facts->summary->lists[list], metric, total, it, facts->target->exe, text);
 }
 
 /* What libraries keep at the peak is in no list: said where it is more than the list's first has.
  */
 static void add_libraries_share(const struct facts *facts, struct text *text)
 {
-	const struct row *top = find_top(&facts->summary->lists[SUMMARY_PEAK], METRIC_PEAK_BYTES);
+	const struct row *top =
+		top_place_find(&facts->summary->lists[SUMMARY_PEAK], METRIC_PEAK_BYTES);
 	uint64_t own = facts->own.peak_bytes;
 	if (own <= (top ? metric_of_site(METRIC_PEAK_BYTES, &top->sums) : 0))
 		return;
 	text_add(text, "; libraries keep ");
-	add_share(text, own, facts->totals->peak_bytes);
+	top_place_add_share(text, own, facts->totals->peak_bytes);
 	text_add(text, " of it for themselves");
 }
 
@@ -407,7 +369,7 @@ static void say_churn(const struct facts *facts, struct text *text)
 	uint64_t brief = notable_short_lived(facts->lives);
 	if (facts->lives->known && brief) {
 		text_add(text, "; ");
-		add_share(text, brief, totals->allocations);
+		top_place_add_share(text, brief, totals->allocations);
 		text_printf(text, " of the blocks lived for at most %u allocations",
 			NOTABLE_SHORT_OTHERS);
 	}
@@ -422,7 +384,7 @@ static void say_temporary(const struct facts *facts, struct text *text)
 	if (totals->temporary == 0 || totals->temporary < totals->allocations / 10 ||
 		facts->recording->sample_bytes)
 		return;
-	add_share(text, totals->temporary, totals->allocations);
+	top_place_add_share(text, totals->temporary, totals->allocations);
 	text_add(text, " of the allocations were temporary (freed ");
 	summary_add_temporary_rule(text, facts->recording);
 	text_add(text, ")");

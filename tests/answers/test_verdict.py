@@ -76,6 +76,21 @@ def churn(folder):
 
 
 @TESTS.test
+def no_place_has_most(folder):
+    """300 places with as much each: the first sentences name none of them, but say how many there are; so does a comparison"""
+    path = record(folder, "many_places")
+    said = verdict(path)
+    for begin in ("47.0 KiB in 300 blocks were never freed, from 300 places, none with more than 1% of it.", "Peak "):
+        line = next((line for line in said if line.startswith(begin)), None)
+        hw.need(line and line.rstrip(".").endswith(", from 300 places, none with more than 1% of it"), str(said))
+    hw.need(not has(said, "one place"), str(said))
+    before = folder / "before.hpw"
+    hw.record([hw.ANSWERS / "shared_place"], before)
+    text = hw.ask("diff", before, path)
+    hw.need("What grew most of 300 places that grew: place_309 (" in text, text)
+
+
+@TESTS.test
 def sentence_and_list_agree(folder):
     """The share of "one place" is that of the first row of the list below"""
     path = record(folder, "shared_place")
