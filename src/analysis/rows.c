@@ -101,9 +101,11 @@ static const struct shown_frame *find_place(const struct row *row)
 	struct folding folding;
 	folding_of_row(&folding, row);
 	for (size_t i = 0; i < row->depth; i++) {
+		if (shown_frame_is_unknown(row->frames[i]))
+			continue;
 		if (frame_counts(row, row->frames[i]))
 			return row->frames[i];
-		if (!innermost && row->frames[i]->mark == MARK_NONE && !folding_hides(&folding, i))
+		if (!innermost && !folding_hides(&folding, i))
 			innermost = row->frames[i];
 	}
 	return innermost;

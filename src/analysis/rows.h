@@ -19,8 +19,8 @@ struct row {
 	struct site base; /* the same of what this is compared with; all 0: with nothing */
 	/*
 	 * The frame to blame: the innermost of the program's own code that is no wrapper (unless
-	 * the wrapper freed the blocks itself), else the innermost that is code and not folded
-	 * (folding.h); NULL if there is none.
+	 * the wrapper freed the blocks itself), else the innermost that is code, known, and not
+	 * folded (folding.h); NULL if there is none.
 	 */
 	const struct shown_frame *place;
 	/* Blocks that a library keeps for itself: which, as "stdio-buffer"; NULL: the program's. */

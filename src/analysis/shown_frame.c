@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/util.h"
 #include "symbols/known.h"
 
 static const struct mark_words {
@@ -44,6 +45,31 @@ bool shown_frame_is_remark(const struct shown_frame *frame)
 			return true;
 	}
 	return false;
+}
+
+/* What files of other tools, and exports, have where no function is known. */
+static const char *const unknown_names[] = {"[unknown]", "(unknown)", "<unknown>",
+	"unknown program", "(unknown program)", "??", "???", "<unresolved function>",
+	"(no stack was recorded)", "live at the end, of no tree", "live at the peak, of no tree"};
+
+/* "in 7 places, all below massif's threshold (1.00%)" */
+static bool is_below_threshold(const char *name)
+{
+	static const char start[] = "in ", middle[] = ", all below massif's threshold";
+	return !strncmp(name, start, sizeof(start) - 1) && strstr(name, middle);
+}
+
+bool shown_frame_is_unknown(const struct shown_frame *frame)
+{
+	if (shown_frame_is_remark(frame))
+		return true;
+	/* Code at an address of its own, or on a line, is one place whatever it is called. */
+	if (!frame->function || frame->file || frame->module || !frame->given)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(unknown_names); i++)
+		if (!strcmp(frame->function, unknown_names[i]))
+			return true;
+	return is_below_threshold(frame->function);
 }
 
 bool shown_frame_is_program(const struct shown_frame *frame)

@@ -78,6 +78,12 @@ size_t shown_frames_hidden(const struct shown_frame *const *frames, size_t count
 bool shown_frame_is_remark(const struct shown_frame *frame);
 /* Why a stack is not whole, as a word for machines ("depth-limit"…); NULL for other marks. */
 const char *stack_mark_cut(enum stack_mark mark);
+/*
+ * Returns whether a frame is a word for code that is not known: a remark, or what a foreign file
+ * has instead of a name ("[unknown]", "in 7 places, all below massif's threshold"). Several places
+ * may have it.
+ */
+bool shown_frame_is_unknown(const struct shown_frame *frame);
 /* A mark as a line for people: "stack cut here: too deep"… */
 const char *stack_mark_text(enum stack_mark mark);
 

@@ -74,6 +74,29 @@ def massif_end(folder):
 
 
 @TESTS.test
+def unknown_is_no_place(folder):
+    """What a file has of no tree, of no stack, or of no name, is from unknown places, and never one place; nor is it in what is written of it"""
+    grown = massif(folder, "of_no_tree.out", snapshot(0, 0, 0), snapshot(1, 10, 80, tree(80)), snapshot(2, 20, 320))
+    small = massif(folder, "below.out", snapshot(0, 0, 0), snapshot(
+        1, 10, 90, "n1: 90 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n n0: 90 in 7 places, all below massif's threshold (1.00%)\n"))
+    folded = folder / "unnamed.folded"
+    folded.write_text("[unknown];[unknown] 240\nmain;keep 80\n", encoding="ascii")
+    bare = folder / "heaptrack.bare"
+    bare.write_text("v 10400 3\nX ./app\na 140 0\n+ 0\n", encoding="ascii")
+    files = {grown: "75%", small: "all", folded: "75%", bare: "all"}
+    for file, share in list(files.items()):
+        for form in ("pprof", "folded"):
+            more = ("--metric", "live_bytes") if form == "folded" else ()
+            files[folder / f"{file.name}.{form}"] = share
+            hw.ask("export", "--format", form, *more, "-o", folder / f"{file.name}.{form}", file)
+    for file, share in files.items():
+        said = hw.report(file)["verdict"]
+        hw.need(f", {share} of it from unknown places" in "; ".join(said), f"{file}: {said}")
+        known = "; ".join(said).count("one place: keep")
+        hw.need("; ".join(said).count("one place") == known and (known > 0) == (share == "75%"), f"{file}: {said}")
+
+
+@TESTS.test
 def blocks_uncounted(folder):
     """Bytes of which a file counts no blocks are there in lists, limits and comparisons, and no number of blocks is made up"""
     path = folder / "some.folded"
