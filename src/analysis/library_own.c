@@ -8,6 +8,7 @@
 #include "analysis/suppress_stack.h"
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "symbols/known.h"
 
 struct error *library_own_table(struct suppressions **ret)
 {
@@ -42,6 +43,19 @@ static bool is_of_system(const struct shown_frame *frame)
 static bool is_reserve(const struct shown_frame *frame)
 {
 	return frame->raw_name && !strcmp(frame->raw_name, "_GLOBAL__sub_I_eh_alloc.cc");
+}
+
+/* Of a malloc that stands in for libc's: what it allocates itself as it is loaded is the loader's
+ * to ask for. Its frames may be hidden already. */
+static struct row_key without_allocator(const struct row_key *stack)
+{
+	struct row_key ret = *stack;
+	while (ret.depth && ret.frames[0]->module &&
+		known_allocator_module(ret.frames[0]->module)) {
+		ret.frames++;
+		ret.depth--;
+	}
+	return ret;
 }
 
 /* How many of the innermost frames are the system's own. */
@@ -92,9 +106,10 @@ static void name_inner(struct resolver *resolver, const struct row_key *stack, s
 }
 
 struct error *library_own_name(struct suppressions *table, struct resolver *resolver,
-	const struct row_key *stack, unsigned kinds, const char **ret)
+	const struct row_key *key, unsigned kinds, const char **ret)
 {
 	static const char reserve[] = "exception-pool";
+	const struct row_key bare = without_allocator(key), *stack = &bare;
 	_cleanup_(suppress_frame_vec_deinit) struct suppress_frame_vec frames;
 	suppress_frame_vec_init(&frames);
 	*ret = NULL;

@@ -65,6 +65,9 @@ static const struct built_in {
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "exception-pool",
 		"fun:malloc\nobj:*/libstdc++.so*\nobj:*/ld-linux*.so.?",
 		"libstdc++'s reserve for exceptions without memory"},
+	/* Nothing else that the loader calls has operators of C++. */
+	{SUPPRESS_LIBRARY_OWN, REACHABLE, "allocator", "fun:_Znwm\nobj:*/ld-linux*.so.?",
+		"what a malloc that stands in for libc's allocates as it is loaded"},
 	{SUPPRESS_LIBRARY_OWN, REACHABLE, "stdio-buffer", DIRECT "_IO_*file_doallocate",
 		"buffers of files"},
 	{SUPPRESS_LIBRARY_OWN, IN_TREE, "environment", ANY_WAY "__add_to_environ",

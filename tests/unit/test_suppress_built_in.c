@@ -41,7 +41,7 @@ static bool is_for_recordings(const char *name)
 {
 	static const char *const names[] = {"thread-storage", "late-thread-storage",
 		"own-addresses-grown", "dlerror-result-of-name", "multibyte-written",
-		"multibyte-stream", "nss-services-once"};
+		"multibyte-stream", "nss-services-once", "allocator"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(names[i], name) == 0)
 			return true;
