@@ -489,6 +489,10 @@ static struct error *judge_place(const struct table *table, const struct placed 
 		judge_series(table, bytes, peak, &row);
 		if (row.verdict != GROWTH_NONE && !growth_rows_push(&ret->rows, row))
 			return error_no_memory();
+		if (moments >= GROWTH_WINDOWS && !row.highest && !row.live_blocks) {
+			ret->later_places++;
+			ret->later_bytes += row.end_bytes;
+		}
 		if (row.verdict == GROWTH_LEAK &&
 			(best.verdict != GROWTH_LEAK || row.grown_bytes > best.grown_bytes))
 			best = row;
@@ -556,6 +560,18 @@ struct error *growth_build(const struct model *model, struct resolver *resolver,
 	if (error)
 		return error;
 	return ret->verdict.failed ? error_no_memory() : NULL;
+}
+
+void growth_say_later(const struct growth *growth, unsigned tail_percent, struct text *text)
+{
+	bool is_one = growth->later_places == 1;
+	if (!growth->later_places)
+		return;
+	text_add_counted(text, growth->later_places, "place that began", "places that began");
+	text_printf(text, " in the last %u%% of the time, with ", tail_percent);
+	text_add_bytes(text, growth->later_bytes);
+	text_printf(text, " at the end, %s not judged (--tail 0 judges all of the time).\n",
+		is_one ? "is" : "are");
 }
 
 const char *growth_verdict_name(enum growth_verdict verdict)

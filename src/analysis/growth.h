@@ -68,6 +68,9 @@ struct growth {
 	struct growth_row stacks;   /* what the stacks of threads take together; without a row */
 	uint64_t from_ns, until_ns; /* what was judged */
 	size_t moments;
+	/* Of which nothing was live before the tail, and what they have when the recording ends. */
+	size_t later_places;
+	uint64_t later_bytes;
 };
 
 void growth_init(struct growth *growth);
@@ -96,6 +99,10 @@ struct error *growth_build(const struct model *model, struct resolver *resolver,
 
 /* Adds a sentence on a leak suspect, with a newline. */
 void growth_say_suspect(const struct growth_row *row, uint64_t until_ns, struct text *text);
+
+/* Adds a sentence on places that are not judged since they began in the tail, with a newline;
+ * nothing if there are none. */
+void growth_say_later(const struct growth *growth, unsigned tail_percent, struct text *text);
 
 /* "leak-suspect", "cache", "burst", "start-up", "steady", "unknown" */
 const char *growth_verdict_name(enum growth_verdict verdict);

@@ -10,6 +10,7 @@
  */
 #include "analysis/growth.h"
 
+#include "base/cleanup.h"
 #include "base/json.h"
 #include "views/json_parts.h"
 #include "views/page.h"
@@ -78,6 +79,18 @@ static void add_title(const struct page *page, const struct growth *growth, stru
 	text_printf(out, "\n%s up to ", page->view->title);
 	text_add_duration_ns(out, growth->until_ns);
 	text_printf(out, ", without the last %u%% of the time", page->options->tail_percent);
+}
+
+/* What is not judged. */
+static void add_later(
+	const struct page *page, const struct growth *growth, const char *side, struct text *out)
+{
+	_cleanup_(text_deinit) struct text later;
+	text_init(&later);
+	growth_say_later(growth, page->options->tail_percent, &later);
+	if (later.len)
+		text_printf(out, "  %s%s", side, later.data);
+	out->failed |= later.failed;
 }
 
 static void add_compared_row(
@@ -151,6 +164,8 @@ static void text_compared(const struct page *page, struct text *out)
 	text_add(out, "; before up to ");
 	text_add_duration_ns(out, change->judged[0].until_ns);
 	text_add_char(out, '\n');
+	add_later(page, &change->judged[1], "Now: ", out);
+	add_later(page, &change->judged[0], "Before: ", out);
 	for (int fate = 0; fate < GROWTH_FATES; fate++)
 		add_fate(page, (enum growth_fate)fate, &left, out);
 }
@@ -173,6 +188,7 @@ void text_growth(const struct page *page, struct text *out)
 		text_add(out, " places)");
 	}
 	text_add(out, "\n");
+	add_later(page, growth, "", out);
 	for (size_t i = 0; i < shown; i++) {
 		add_head(&growth->rows.data[i], out);
 		text_row_stack(growth->rows.data[i].row, page->options->all_frames, out);
@@ -228,6 +244,11 @@ static void put_span(const struct growth *growth, struct json *json)
 	json_put_u64(json, "from_ns", growth->from_ns);
 	json_put_u64(json, "until_ns", growth->until_ns);
 	json_put_u64(json, "moments", growth->moments);
+	json_key(json, "left_out");
+	json_object_begin(json);
+	json_put_u64(json, "places", growth->later_places);
+	json_put_u64(json, "bytes", growth->later_bytes);
+	json_object_end(json);
 	json_key(json, "stacks");
 	json_object_begin(json);
 	json_put_string(json, "verdict", growth_verdict_name(growth->stacks.verdict));

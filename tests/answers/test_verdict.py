@@ -46,6 +46,21 @@ def growth_that_is_freed(folder):
 
 
 @TESTS.test
+def growth_of_what_began_late(folder):
+    """Places that began in the tail are not judged, and are said: how many, and what they have"""
+    path = record(folder, "begins_late")
+    text = hw.ask("report", "--view", "growth", path)
+    hw.need("  1 place that began in the last 10% of the time, with 4.88 KiB at the end, is not judged (--tail 0 judges all of the time).\n" in text, text)
+    hw.need("late  " not in text, text)
+    found = json.loads(hw.ask("report", "--json", "--view", "growth", path))["growth"]
+    hw.need(found["left_out"] == {"places": 1, "bytes": 5000} and found["places_total"] == 1, f"{found}")
+    text = hw.ask("report", "--view", "growth", "--tail", "0", path)
+    hw.need("is not judged" not in text and "late  " in text, text)
+    text = hw.ask("report", "--view", "growth", "--base", path, path)
+    hw.need("Now: 1 place that began" in text and "Before: 1 place that began" in text, text)
+
+
+@TESTS.test
 def growth_along_many_stacks(folder):
     """A place that grows along many stacks is said once, with all of it; one of which a single stack grows is said too"""
     path = record(folder, "grows_for_many")
