@@ -139,6 +139,20 @@ static size_t rows_of_list(const struct page *page)
 	return in_brief(page) && lists > 2 ? min(page->limit, (size_t)2) : page->limit;
 }
 
+/* What the list of the peak is without, so that its shares do not add up to all. */
+static void add_left_out_at_peak(const struct page *page, struct text *out)
+{
+	const struct site *own = &page->summary.libraries;
+	if (!own->peak_bytes)
+		return;
+	text_add(out, "  Libraries kept another ");
+	text_add_bytes(out, own->peak_bytes);
+	uint64_t whole = model_totals(page->model)->peak_bytes;
+	if (whole)
+		text_printf(out, " (%.1f%%)", 100.0 * (double)own->peak_bytes / (double)whole);
+	text_add(out, " for themselves, left out here: --view peak shows all.\n");
+}
+
 void text_summary(const struct page *page, struct text *out)
 {
 	static const char *const titles[] = {
@@ -165,6 +179,8 @@ void text_summary(const struct page *page, struct text *out)
 		(in_brief(page) ? text_rows_brief : text_rows)(page, title,
 			summary_metric(range, (enum summary_list)i), &page->summary.lists[i],
 			rows_of_list(page), out);
+		if (i == SUMMARY_PEAK)
+			add_left_out_at_peak(page, out);
 	}
 	if (page->options->sort != METRICS) {
 		_cleanup_(text_deinit) struct text title;

@@ -272,6 +272,11 @@ def peak_names_the_share_of_libraries(folder):
         peak = next(line for line in hw.report(path)["verdict"] if line.startswith("Peak "))
         hw.need(peak.endswith(share), peak)
         hw.need(("libraries" in peak) == (count == "2"), peak)
+        listed = hw.ask("report", path).split("\nLive at the peak", 1)[1].split("\n\n")[0]
+        shares = [float(share) for share in re.findall(r" \(([\d.]+)%\)  ", listed)]
+        left = re.search(r"\n  Libraries kept another [\d.]+ KiB \(([\d.]+)%\) for themselves, left out here: --view peak shows all\.", listed)
+        hw.need(left and abs(sum(shares) + float(left[1]) - 100) < 0.2, listed)
+        hw.need("stdio" in hw.ask("report", "--view", "peak", path) or "_IO_" in hw.ask("report", "--view", "peak", path), "the view leaves them out, too")
 
 
 @TESTS.test
