@@ -565,7 +565,8 @@ struct error *growth_build(const struct model *model, struct resolver *resolver,
 void growth_say_later(const struct growth *growth, unsigned tail_percent, struct text *text)
 {
 	bool is_one = growth->later_places == 1;
-	if (!growth->later_places)
+	/* Of what is gone by the end there is nothing to say. */
+	if (!growth->later_bytes)
 		return;
 	text_add_counted(text, growth->later_places, "place that began", "places that began");
 	text_printf(text, " in the last %u%% of the time, with ", tail_percent);

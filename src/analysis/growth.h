@@ -101,7 +101,7 @@ struct error *growth_build(const struct model *model, struct resolver *resolver,
 void growth_say_suspect(const struct growth_row *row, uint64_t until_ns, struct text *text);
 
 /* Adds a sentence on places that are not judged since they began in the tail, with a newline;
- * nothing if there are none. */
+ * nothing if they have nothing at the end. */
 void growth_say_later(const struct growth *growth, unsigned tail_percent, struct text *text);
 
 /* "leak-suspect", "cache", "burst", "start-up", "steady", "unknown" */
