@@ -191,6 +191,30 @@ static void set_estimates(struct heap_dump *dump)
 			build_site_at(dump->foreign.model, (struct site_id){i}), dump->period);
 }
 
+/* What the mappings lack, as damage; NULL: nothing that is known. A dump ends with them, lowest
+ * first: one that is cut off in them has code behind the last one. */
+static const char *missing_maps(const struct heap_dump *dump)
+{
+	const struct foreign_mapping_vec *mappings = &dump->maps.mappings;
+	uint64_t end = 0, highest = 0;
+	if (dump->no_maps)
+		return NULL;
+	if (!dump->maps.any)
+		return "the end of the dump is missing: it has no MAPPED_LIBRARIES, so addresses "
+		       "have no names, and stacks may be missing";
+	for (size_t i = 0; i < mappings->len; i++)
+		end = mappings->data[i].end > end ? mappings->data[i].end : end;
+	for (size_t i = 0; i < dump->addresses.len; i++)
+		highest = dump->addresses.data[i] > highest ? dump->addresses.data[i] : highest;
+	if (!mappings->len && dump->addresses.len)
+		return "the end of the dump is missing: its list of mappings is empty, so "
+		       "addresses have no names";
+	if (highest > end)
+		return "the end of the dump may be missing: it has addresses behind the last of "
+		       "its mappings, which have no names";
+	return NULL;
+}
+
 struct error *heap_dump_finish(struct heap_dump *dump, struct model **ret)
 {
 	struct model *model = dump->foreign.model;
@@ -199,10 +223,9 @@ struct error *heap_dump_finish(struct heap_dump *dump, struct model **ret)
 	recording->drop_frames = ALLOCATOR_FRAMES;
 	recording->unknown &= ~(uint32_t)(UNKNOWN_LIVE_BLOCKS | UNKNOWN_LIVE_BYTES);
 	struct error *error = foreign_maps_program(&dump->maps, &dump->foreign);
-	if (!error && !dump->maps.any && !dump->no_maps)
-		error = build_damage(model,
-			"the end of the dump is missing: it has no MAPPED_LIBRARIES, so addresses "
-			"have no names, and stacks may be missing");
+	const char *missing = missing_maps(dump);
+	if (!error && missing)
+		error = build_damage(model, missing);
 	for (size_t i = 0; i < dump->rows.len && !error; i++)
 		error = add_row(dump, &dump->rows.data[i]);
 	if (error)

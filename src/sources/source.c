@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/packing.h"
 #include "base/text.h"
 #include "base/util.h"
 #include "process/core_file.h"
@@ -163,6 +164,12 @@ static struct error *find_foreign(const struct input *input, const struct foreig
 	for (size_t i = 0; i < ARRAY_SIZE(foreign_sources) && !*ret; i++)
 		if (foreign_sources[i].recognise(head, len))
 			*ret = &foreign_sources[i];
+	enum packing inner = packing_of(head, len);
+	if (!*ret && stream.packing != PACKING_NONE && inner != PACKING_NONE)
+		return error_create(ERROR_INPUT,
+			"%s: is packed twice, %s within %s: unpack it once, and what is in it is "
+			"read",
+			input->name, packing_name(inner), packing_name(stream.packing));
 	if (*ret || len < HEAD_BYTES || memchr(head, '\n', len) || !folded_may_be(head, len))
 		return NULL;
 	/* A first line that is longer than the head tells its kind at its end. */

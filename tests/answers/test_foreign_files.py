@@ -4,6 +4,7 @@
 themselves, and what is no file of ours but looks like one that people give."""
 
 import csv
+import gzip
 import re
 import subprocess
 import sys
@@ -36,6 +37,27 @@ def recorded(folder):
     ended = hw.record([PROGRAM], recording)
     hw.need(ended.status == 0, f"run: {ended}")
     return recording
+
+
+@TESTS.test
+def packed_twice(folder):
+    """A file that is packed twice is said to be, not to be of no kind that is known"""
+    path = folder / "twice.gz"
+    path.write_bytes(gzip.compress(gzip.compress(b"main;keep 5000\n")))
+    ended = hw.heapwise("report", path)
+    hw.need(ended.status == 3 and "is packed twice, gzip within gzip: unpack it once" in ended.errors, f"{ended}")
+
+
+@TESTS.test
+def dump_cut_in_its_mappings(folder):
+    """A dump that ends within its mappings says so; one that is whole does not"""
+    head = "heap profile: 1: 100 [1: 100] @ heapprofile\n1: 100 [1: 100] @ 0x401100 0x7f0000001000\n\nMAPPED_LIBRARIES:\n"
+    maps = ["00400000-00410000 r-xp 00000000 08:01 5 /opt/app\n", "7f0000000000-7f0000010000 r-xp 00000000 08:01 6 /opt/libx.so\n"]
+    for text, words in ((head, "its list of mappings is empty"), (head + maps[0], "behind the last of its mappings"), (head + "".join(maps), None)):
+        path = folder / "cut.heap"
+        path.write_text(text, encoding="ascii")
+        said = hw.ask("report", path)
+        hw.need(("the end of the dump" in said) == (words is not None) and (words or "") in said, said)
 
 
 @TESTS.test
