@@ -135,9 +135,8 @@ static bool add_spread(const struct row_list *list, enum metric metric, uint64_t
 	}
 	if (places.places.len < 2)
 		return false;
-	unsigned percent = 1;
-	while (percent < 100 && (double)places.most > (double)total * percent / 100)
-		percent++;
+	double share = 100.0 * (double)places.most / (double)total;
+	unsigned percent = (unsigned)share + (share > (unsigned)share);
 	text_add(text, "from ");
 	text_add_count(text, places.places.len);
 	text_printf(text, " places, none with more than %u%% of %s", percent, it);
