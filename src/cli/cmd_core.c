@@ -24,7 +24,7 @@ const struct command command_core = {
 	.synopsis = "CORE [--exe FILE] [--sysroot DIR] [OPTION…] [VERB…]",
 	.what = "Says what is in the heap of a core dump, of a program that was never recorded.",
 	.about = "Every block with what it is, who points at it, and what is lost. Verbs (without "
-		 "one: a summary):\n",
+		 "one: a summary; --help VERB tells its options):\n",
 	.describe = heap_verbs_describe,
 	.examples = "  heapwise core core.1234\n"
 		    "  heapwise core --json core.1234 > heap.json\n"

@@ -36,6 +36,10 @@ static bool take(const struct options *options, int id, struct heap_session *ses
 	uint64_t number;
 	bool taken;
 	struct error *error = NULL;
+	if (!heap_wishes_take(&session->wishes, options, id, &taken))
+		return false;
+	if (taken)
+		return true;
 	switch (id) {
 	case HEAP_OPT_EXE:
 		session->exe = options->argument;
@@ -87,8 +91,9 @@ static bool take(const struct options *options, int id, struct heap_session *ses
 /* What the heap was read by. */
 static bool is_of_reading(int id)
 {
-	return id != HEAP_OPT_AS && id != HEAP_OPT_JSON && id != HEAP_OPT_LIMIT &&
-	       id != VIEW_OPT_NO_PAGER && id != VIEW_OPT_COLOUR;
+	return (id < HEAP_WISH_TYPE || id >= HEAP_WISH_END) && id != HEAP_OPT_AS &&
+	       id != HEAP_OPT_JSON && id != HEAP_OPT_LIMIT && id != VIEW_OPT_NO_PAGER &&
+	       id != VIEW_OPT_COLOUR;
 }
 
 int heap_command_line(struct heap_session *session, char **words, size_t count)
@@ -119,9 +124,29 @@ int heap_command_line(struct heap_session *session, char **words, size_t count)
 	return heap_verbs_run(session, options.argc - options.operand, argv + options.operand);
 }
 
+/* The verb that help is asked of: "--help VERB", "VERB --help", or "help VERB" alone; NULL: none.
+ */
+static const struct heap_verb *help_of(int argc, char **argv)
+{
+	const struct heap_verb *verb = NULL;
+	bool asked = argc == 3 && !strcmp(argv[1], "help");
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		asked |= !strcmp(argv[i], "--help") || !strcmp(argv[i], "-h");
+		verb = verb ? verb : heap_verb_find(argv[i]);
+	}
+	return asked ? verb : NULL;
+}
+
 int heap_command_run(const struct command *command, int argc, char **argv,
 	bool (*take_operand)(struct heap_session *session, const char *word))
 {
+	const struct heap_verb *helped = help_of(argc, argv);
+	if (helped) {
+		struct text text;
+		text_init(&text);
+		heap_verb_describe(helped, &text);
+		return output_text(&text);
+	}
 	_cleanup_(heap_session_close) struct heap_session session;
 	heap_session_init(&session);
 	struct options options = {.command = command, .argc = argc, .argv = argv};
@@ -143,7 +168,8 @@ int heap_command_run(const struct command *command, int argc, char **argv,
 		return message_error(error);
 	int words = argc - options.operand - 1;
 	bool on_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-	if (!words && on_terminal && !session.json)
+	bool asks = words == 1 && !strcmp(argv[options.operand + 1], "prompt");
+	if (asks || (!words && on_terminal && !session.json))
 		return heap_prompt_run(&session);
 	session.is_one_question = true;
 	return heap_verbs_run(&session, words, argv + options.operand + 1);

@@ -34,7 +34,7 @@ enum heap_option {
 		{HEAP_OPT_HEURISTICS, "leak-check-heuristics", "LIST",                             \
 			"interior pointers that hold: all (default), none, or of stdstring, "      \
 			"length64, newarray, multipleinheritance"},                                \
-		SYMBOL_SPECS VIEW_SPECS_TERMINAL
+		HEAP_WISH_SPECS SYMBOL_SPECS VIEW_SPECS_TERMINAL
 
 /* Takes options, then the operand by `take_operand` (which says what is wrong), then the verb. */
 int heap_command_run(const struct command *command, int argc, char **argv,

@@ -23,6 +23,7 @@ void heap_session_init(struct heap_session *session)
 		(struct heap_session){.space = {.core.fd = -1, .memory = {-1, -1, -1, NULL, NULL}},
 			.guard = GUARD_NONE,
 			.heuristics = SEARCH_HEURISTICS_ALL};
+	heap_wishes_init(&session->wishes);
 }
 
 /* The process goes on, if it does not yet. */
@@ -74,6 +75,7 @@ void heap_session_close(struct heap_session *session)
 	struct heap_session *s = session;
 	if (s->has_names)
 		warn_lacks(s);
+	heap_wishes_deinit(&s->wishes);
 	model_destroy(s->model);
 	heap_recording_deinit(&s->recording);
 	reverse_free(&s->reverse);
@@ -382,7 +384,11 @@ struct heap_page heap_session_page(struct heap_session *session)
 		.usage = session->usage,
 		.json = session->json,
 		.colour = session->colour,
-		.limit = session->limit};
+		.limit = session->limit,
+		.chosen = &session->wishes.chosen,
+		.rows = &session->wishes.rows,
+		.leak_kinds = session->wishes.kinds,
+		.raw = heap_wishes_has(&session->wishes, HEAP_WISH_RAW)};
 }
 
 struct sink heap_session_sink(const struct heap_session *session, struct output *output)

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "cli/heap_recording.h"
+#include "cli/heap_wishes.h"
 #include "cli/output.h"
 #include "cli/symbol_options.h"
 #include "cli/terminal.h"
@@ -27,6 +28,7 @@ struct heap_session {
 	const char *recording_path; /* --recording; NULL: what is found */
 	bool no_recording;          /* --recording none */
 	const char *as;             /* --as; NULL: none */
+	struct heap_wishes wishes;  /* of the verb */
 	struct symbol_options symbols;
 	bool json, colour, no_pager, no_inference;
 	enum colour_when colour_when; /* --color of the command line */

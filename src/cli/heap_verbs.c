@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "cli/heap_find_verb.h"
+#include "cli/heap_follow_verb.h"
 #include "cli/heap_region_verbs.h"
 #include "cli/heap_subject.h"
 #include "cli/heap_type_verbs.h"
@@ -20,6 +22,8 @@ static int show_any(struct heap_session *session,
 	struct error *(*write)(const struct heap_page *page, const struct sink *sink))
 {
 	struct error *error = heap_session_judge(session);
+	if (!error)
+		error = heap_wishes_choose(session);
 	if (error)
 		return message_error(error);
 	struct heap_page page = heap_session_page(session);
@@ -52,11 +56,25 @@ static int run_types(struct heap_session *session, int count, char **words)
 	return show(session, heap_types_write);
 }
 
+/* Bits of enum leak_kind, of those of enum search_kind. */
+static unsigned leak_kinds(unsigned kinds)
+{
+	static const enum leak_kind same[SEARCH_KINDS] = {[SEARCH_DEFINITE] = LEAK_DEFINITE,
+		[SEARCH_INDIRECT] = LEAK_INDIRECT,
+		[SEARCH_POSSIBLE] = LEAK_POSSIBLE,
+		[SEARCH_REACHABLE] = LEAK_REACHABLE};
+	unsigned bits = 0;
+	for (unsigned i = 0; i < SEARCH_KINDS; i++)
+		bits |= (kinds >> i & 1) << same[i];
+	return bits;
+}
+
 static struct error *write_leaks(const struct heap_page *page, const struct sink *sink)
 {
 	const struct leaks_view_options options = {.form = page->json ? LEAKS_JSON : LEAKS_TEXT,
 		.detail = LEAKS_FULL,
-		.show_kinds = 1u << LEAK_DEFINITE | 1u << LEAK_POSSIBLE,
+		.show_kinds = page->leak_kinds ? leak_kinds(page->leak_kinds)
+					       : 1u << LEAK_DEFINITE | 1u << LEAK_POSSIBLE,
 		.error_kinds = 1u << LEAK_DEFINITE | 1u << LEAK_POSSIBLE,
 		.colour = page->colour,
 		.limit = page->limit};
@@ -205,41 +223,93 @@ static int run_threads(struct heap_session *session, int count, char **words)
 		heap_threads_write(&session->space, &session->names, session->json, &sink));
 }
 
+#define BLOCK_HELP                                                                                 \
+	"Options that choose blocks hold together; those that name states, kinds of leaks or "     \
+	"types say\nwhich may be. The number and the bytes of what matches are said.\n"
+#define ROW_HELP(columns)                                                                          \
+	"Columns of --sort and --where: " columns ".\nAmounts are sorted with the largest first, " \
+	"-COLUMN turns that round.\n"
+#define AS_ADDRESS "An address may point anywhere into a block.\n"
+
 const struct heap_verb heap_verbs[] = {
-	{"summary", "", "what is in use, free and lost, and the largest types", 0, 0, run_summary},
-	{"types", "", "what there is, by bytes", 0, 0, run_types},
-	{"blocks", "", "every block: address, size, used or free, what it is", 0, 0, run_blocks},
+	{"summary", "", "what is in use, free and lost, and the largest types", 0, 0, run_summary,
+		0, NULL, NULL},
+	{"types", "", "what there is, by bytes", 0, 0, run_types,
+		HEAP_WISHES_USED | HEAP_WISHES_ROWS,
+		BLOCK_HELP ROW_HELP("bytes, blocks, kind, type"),
+		"--leaked --where 'type=std::*' --sort blocks"},
+	{"blocks", "", "every block: address, size, used or free, what it is", 0, 0, run_blocks,
+		HEAP_WISHES_BLOCKS | HEAP_WISHES_ROWS,
+		BLOCK_HELP ROW_HELP("address, size, state, leak, type"),
+		"--type 'node*' --size 1k.. --sort size --limit 20"},
 	{"block", "ADDR", "what a block is, and where a recording has it allocated", 1, 1,
-		run_block},
-	{"leaks", "", "what nothing points to any more", 0, 0, run_leaks},
+		run_block, 0, AS_ADDRESS, "0x5561a0b2c3d0"},
+	{"leaks", "", "what nothing points to any more", 0, 0, run_leaks,
+		HEAP_WISH_BIT(HEAP_WISH_LEAK) | HEAP_WISH_BIT(HEAP_WISH_LEAKED),
+		"Other options that choose blocks go with `types --leaked` and `blocks "
+		"--leaked`.\n",
+		"--leak possible"},
 	{"alone", "", "what neither holds pointers nor is pointed at: contents, neighbours", 0, 0,
-		run_alone},
+		run_alone,
+		HEAP_WISH_BIT(HEAP_WISH_TYPE) | HEAP_WISH_BIT(HEAP_WISH_SIZE) |
+			HEAP_WISH_BIT(HEAP_WISH_COUNT),
+		NULL, "--size 100..200"},
 	{"why", "ADDR|TYPE", "who points at it, step by step up to globals and stacks", 1, 1,
-		run_why},
-	{"refs", "ADDR", "what a block points at", 1, 1, run_refs},
-	{"words", "ADDR", "every word of a block, and what it is", 1, 1, run_words},
+		run_why, 0, AS_ADDRESS, "Session"},
+	{"refs", "ADDR", "what a block points at", 1, 1, run_refs, 0,
+		AS_ADDRESS "`blocks --referenced-by ADDR` lists these blocks, `blocks "
+			   "--references ADDR` those that\npoint at it.\n",
+		"0x5561a0b2c3d0"},
+	{"words", "ADDR", "every word of a block, and what it is", 1, 1, run_words, 0, AS_ADDRESS,
+		"0x5561a0b2c3d0"},
 	{"layout", "TYPE", "a type's members with offsets and holes, from debug information", 1, 4,
-		heap_verb_layout},
+		heap_verb_layout, 0, NULL, "struct node"},
 	{"show", "ADDR|TYPE", "members with their values (--as TYPE); of all of a type as a table",
-		1, 8, heap_verb_show},
+		1, 8, heap_verb_show, HEAP_WISH_BIT(HEAP_WISH_RAW),
+		AS_ADDRESS
+		"Containers and the like of the C++ library are shown as what they hold.\n",
+		"0x5561a0b2c3d0 --as 'struct session'"},
 	{"type", "ADDR|TYPE", "what unknown blocks may be; of known ones: what may point to them",
-		1, 8, heap_verb_type},
-	{"python", "ADDR", "what an object of Python's holds", 1, 1, run_python},
+		1, 8, heap_verb_type, 0, NULL, "'40 bytes, pointers at 0 16'"},
+	{"python", "ADDR", "what an object of Python's holds", 1, 1, run_python, 0, NULL,
+		"0x7f3a5c6d7e80"},
+	{"find", "VALUE|TEXT", "where it stands in memory: in which blocks, or elsewhere", 1, 64,
+		heap_verb_find_bytes,
+		HEAP_WISH_BIT(HEAP_WISH_ANYWHERE) | HEAP_WISH_BIT(HEAP_WISH_WIDTH) |
+			HEAP_WISH_BIT(HEAP_WISH_TEXT) | HEAP_WISH_BIT(HEAP_WISH_IN) |
+			HEAP_WISH_BIT(HEAP_WISH_COUNT),
+		"A number (0x… or decimal) is a word of 8 bytes at a multiple of 8; all else is "
+		"text, of which\nthe bytes count. What the program may have written is searched.\n",
+		"'GET /' --in free"},
+	{"follow", "TYPE.MEMBER…", "what blocks lead to along members: of ADDR, or all of TYPE", 1,
+		8, heap_verb_follow,
+		HEAP_WISHES_USED | HEAP_WISHES_ROWS | HEAP_WISH_BIT(HEAP_WISH_LIST),
+		"A pointer leads to its block, a container to its elements; MEMBER* goes along a "
+		"member again\nand again, as down a list. Options choose the blocks where it "
+		"begins.\n" ROW_HELP("bytes, blocks, kind, type"),
+		"Session.users.name"},
 	{"dominators", "", "how much memory hangs on which globals, stacks and blocks", 0, 0,
-		run_dominators},
+		run_dominators, HEAP_WISHES_ROWS, ROW_HELP("retained, kind, address, type, symbol"),
+		"--where kind=global"},
 	{"fragmentation", "", "free memory of each arena, and what pins its pages", 0, 0,
-		run_fragmentation},
+		run_fragmentation, HEAP_WISHES_ROWS,
+		ROW_HELP("allocator, arena, bytes, used, free, spare, pages, free_pages, "
+			 "pinned_pages,\npinned_bytes"),
+		"--sort free"},
 	{"threads", "", "the call stack of each thread, and where it is in Python", 0, 0,
-		run_threads},
+		run_threads, 0, NULL, NULL},
 	{"maps", "", "all mappings by what they are for: bytes, resident, private, swapped", 0, 0,
-		run_maps},
+		run_maps, HEAP_WISHES_ROWS,
+		ROW_HELP("start, bytes, there, not_zero, resident, private, swapped, kind, path"),
+		"--where kind=heap --sort bytes"},
 	{"hexdump", "ADDR [BYTES]", "memory as hexdump -C shows it; or ADDR-ADDR", 1, 2,
-		heap_verb_hexdump},
+		heap_verb_hexdump, 0, NULL, "0x5561a0b2c3d0 64"},
 	{"strings", "[ADDR [BYTES]]", "printable text in memory that the program wrote", 0, 2,
-		heap_verb_strings},
+		heap_verb_strings, 0, NULL, NULL},
 	{"dump", "ADDR BYTES FILE", "memory as it is, into a file; or ADDR-ADDR FILE", 2, 3,
-		heap_verb_dump},
-	{"save", "FILE", "a core of the process, which goes on", 1, 1, heap_verb_save},
+		heap_verb_dump, 0, NULL, "0x5561a0b2c3d0 4096 page"},
+	{"save", "FILE", "a core of the process, which goes on", 1, 1, heap_verb_save, 0, NULL,
+		"before.core"},
 	{0},
 };
 
@@ -258,17 +328,43 @@ void heap_verbs_describe(struct text *text)
 		int space = 27 - (int)strlen(verb->name);
 		text_printf(text, "  %s %-*s %s\n", verb->name, space, verb->synopsis, verb->what);
 	}
+	text_printf(text, "  %-28s %s\n", "prompt",
+		"asks for one verb after the other; also of lines from a pipe");
+}
+
+void heap_verb_describe(const struct heap_verb *verb, struct text *text)
+{
+	text_printf(text, "%s%s%s%s\n  %s\n", verb->name, *verb->synopsis ? " " : "",
+		verb->synopsis, verb->options ? " [OPTION…]" : "", verb->what);
+	if (verb->more)
+		text_printf(text, "\n%s", verb->more);
+	text_add(text, verb->options ? "\n" : "");
+	heap_wishes_describe(verb->options, text);
+	text_add(text, "\nWith each verb: --limit N (rows), --json, --color WHEN, --no-pager\n");
+	text_printf(text, "Example: %s%s%s\n", verb->name, verb->example ? " " : "",
+		verb->example ? verb->example : "");
+}
+
+/* False, after saying so: it takes none of an option that was given. */
+static bool options_fit(const struct heap_session *session, const struct heap_verb *verb)
+{
+	const char *option = heap_wishes_beyond(&session->wishes, verb->options);
+	if (option)
+		message("%s takes no --%s (help %s)", verb->name, option, verb->name);
+	return !option;
 }
 
 int heap_verbs_run(struct heap_session *session, int count, char **words)
 {
-	if (!count)
-		return run_summary(session, 0, NULL);
-	const struct heap_verb *verb = heap_verb_find(words[0]);
+	const struct heap_verb *verb = heap_verb_find(count ? words[0] : "summary");
 	if (!verb) {
 		message("there is no verb '%s' (heapwise core --help has them)", words[0]);
 		return ERROR_USAGE;
 	}
+	if (!options_fit(session, verb))
+		return ERROR_USAGE;
+	if (!count)
+		return run_summary(session, 0, NULL);
 	if (count - 1 < verb->least || count - 1 > verb->most) {
 		message("%s wants: %s %s", verb->name, verb->name, verb->synopsis);
 		return ERROR_USAGE;

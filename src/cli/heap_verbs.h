@@ -14,6 +14,9 @@ struct heap_verb {
 	int least, most;      /* words that follow */
 	/* words[0] is the name. Returns the exit code, after saying what is wrong. */
 	int (*run)(struct heap_session *session, int count, char **words);
+	unsigned options;    /* HEAP_WISH_BIT() of those that it takes */
+	const char *more;    /* sentences of its help, with line ends; NULL: none */
+	const char *example; /* of its help, behind the verb; NULL: none */
 };
 
 /* All verbs, ended by one without a name. */
@@ -22,6 +25,9 @@ extern const struct heap_verb heap_verbs[];
 const struct heap_verb *heap_verb_find(const char *name);
 /* Adds a line for each, for help. */
 void heap_verbs_describe(struct text *text);
+
+/* Adds what a verb is for, its options and an example. */
+void heap_verb_describe(const struct heap_verb *verb, struct text *text);
 
 /* The block at an address, or all of a type that the heap has; the other is SPACE_NONE, or
  * HEAP_TYPE_NONE. */

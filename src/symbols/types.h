@@ -116,8 +116,8 @@ static inline bool type_has_members(const struct type *type)
 	return type->kind == TYPE_STRUCT || type->kind == TYPE_CLASS || type->kind == TYPE_UNION;
 }
 
-/* The type that a template was made with, from 0 on; false: it has not so many. Values don't
- * count. */
+/* The type that a template was made with, from 0 on, also those of a pack (class... T); false: it
+ * has not so many, or is of more than are kept. Values don't count. */
 bool types_argument(struct types *types, uint32_t number, unsigned which, uint32_t *ret);
 
 /* A variable of static storage, as its declaration says. */

@@ -94,16 +94,27 @@ static void read_member(struct types *types, Dwarf_Die *die, int tag)
 	types_add_member(types, &member);
 }
 
-static void read_arguments(struct types *types, Dwarf_Die *die, uint32_t number)
+/* Adds those of an entry, and of the packs (class... T) in it; returns how many there are. */
+static uint32_t find_arguments(
+	Dwarf_Die *die, bool is_pack, Dwarf_Die found[static ARGUMENTS_MAX], uint32_t count)
 {
-	Dwarf_Die found[ARGUMENTS_MAX], child;
-	uint32_t count = 0, seen = 0;
+	Dwarf_Die child;
+	uint32_t seen = 0;
 	for (bool ok = die_child(die, &child); ok && seen < MEMBERS_MAX && count < ARGUMENTS_MAX;
 		ok = die_next(&child), seen++) {
 		if (dwarf_tag(&child) == DW_TAG_template_type_parameter &&
 			entry_type(&child, &found[count]))
 			count++;
+		else if (dwarf_tag(&child) == DW_TAG_GNU_template_parameter_pack && !is_pack)
+			count = find_arguments(&child, true, found, count);
 	}
+	return count;
+}
+
+static void read_arguments(struct types *types, Dwarf_Die *die, uint32_t number)
+{
+	Dwarf_Die found[ARGUMENTS_MAX];
+	uint32_t count = find_arguments(die, false, found, 0);
 	Dwarf_Die *arguments =
 		count ? arena_alloc(&types->strings.arena, count * sizeof(*arguments)) : NULL;
 	types->failed |= count && !arguments;
@@ -125,7 +136,8 @@ static void read_members(struct types *types, Dwarf_Die *die, uint32_t number)
 		int tag = dwarf_tag(&child);
 		if (tag == DW_TAG_member || tag == DW_TAG_inheritance)
 			read_member(types, &child, tag);
-		else if (tag == DW_TAG_template_type_parameter)
+		else if (tag == DW_TAG_template_type_parameter ||
+			 tag == DW_TAG_GNU_template_parameter_pack)
 			templates = true;
 	}
 	types_settle_members(types, number, first);

@@ -56,16 +56,18 @@ static struct error *write_text(
 {
 	_cleanup_(text_deinit) struct text out;
 	text_init(&out);
-	size_t limit = page->limit == VIEW_DEFAULT_LIMIT ? TEXT_ROWS : page->limit;
+	size_t limit = page->rows->count_only              ? 0
+		       : page->limit == VIEW_DEFAULT_LIMIT ? TEXT_ROWS
+							   : page->limit;
 	text_add_count(&out, alone->blocks.len);
 	text_add(&out, alone->blocks.len == 1 ? " block, " : " blocks, ");
 	text_add_bytes(&out, alone->bytes);
 	text_add(&out, ": without pointers, and nothing points at them\n");
-	if (alone->blocks.len)
+	if (alone->blocks.len && limit)
 		text_add(&out, "\nADDRESS                SIZE   CONTENT, AND BLOCKS BESIDE IT\n");
 	for (size_t i = 0; i < alone->blocks.len && i < limit; i++)
 		text_block(page->survey, alone->blocks.data[i], &out);
-	if (alone->blocks.len > limit)
+	if (alone->blocks.len > limit && limit)
 		text_printf(&out, "… and %zu more (--limit)\n", alone->blocks.len - limit);
 	if (out.failed)
 		return error_no_memory();
@@ -110,7 +112,9 @@ static void write_json(
 	const struct heap_page *page, const struct heap_alone *alone, const struct sink *sink)
 {
 	struct json json;
-	size_t limit = page->limit == VIEW_DEFAULT_LIMIT ? VIEW_NO_LIMIT : page->limit;
+	size_t limit = page->rows->count_only              ? 0
+		       : page->limit == VIEW_DEFAULT_LIMIT ? VIEW_NO_LIMIT
+							   : page->limit;
 	json_init(&json, sink->write, sink->ctx);
 	json_object_begin(&json);
 	json_put_string(&json, "schema", "heapwise.heap/1");
@@ -125,10 +129,27 @@ static void write_json(
 	json_finish(&json);
 }
 
+/* Leaves those that are wanted. */
+static void keep_chosen(const struct heap_page *page, struct heap_alone *alone)
+{
+	size_t kept = 0;
+	alone->bytes = 0;
+	for (size_t i = 0; i < alone->blocks.len; i++) {
+		uint32_t block = alone->blocks.data[i];
+		if (!heap_chosen_takes_used(page->chosen, page->survey, block))
+			continue;
+		alone->blocks.data[kept++] = block;
+		alone->bytes += search_block_size(page->survey->search, block);
+	}
+	alone->blocks.len = kept;
+}
+
 struct error *heap_alone_write(const struct heap_page *page, const struct sink *sink)
 {
 	_cleanup_(heap_alone_deinit) struct heap_alone alone;
 	struct error *error = heap_alone_find(page->survey, &alone);
+	if (!error)
+		keep_chosen(page, &alone);
 	if (!error && page->json)
 		write_json(page, &alone, sink);
 	else if (!error)

@@ -12,18 +12,66 @@
 
 #define PIECE_BYTES (64u << 10)
 
+struct chosen_block {
+	struct heap_block block;
+	uint32_t number; /* SPACE_NONE: it is not in use */
+};
+DEFINE_VEC(chosen_blocks, struct chosen_block)
+
 struct listing {
 	const struct heap_page *page;
 	const struct sink *sink;
 	struct text out; /* of text; NULL in `json` then */
 	struct json *json;
 	uint8_t *sites; /* bit set of the recording's that were shown; NULL without one */
+	struct heap_rows rows;
+	struct chosen_blocks found; /* if they are sorted */
+	uint64_t blocks, bytes;     /* that match */
 	size_t left;
 	bool stopped;
 };
 
 static const char *const states[BLOCK_STATES] = {"used", "free", "cached", "allocator"};
 static const char *const kinds[SEARCH_KINDS] = {"definite", "indirect", "possible", "reachable"};
+
+enum { COLUMN_ADDRESS, COLUMN_SIZE, COLUMN_STATE, COLUMN_LEAK, COLUMN_TYPE };
+static const struct rows_column columns[] = {{"address", ROWS_PLACE}, {"size", ROWS_AMOUNT},
+	{"state", ROWS_TEXT}, {"leak", ROWS_TEXT}, {"type", ROWS_TEXT}, {NULL, ROWS_TEXT}};
+
+static void fill_cell(const struct survey *s, const struct chosen_block *found, unsigned column,
+	struct rows_cell *ret)
+{
+	bool used = found->number != SPACE_NONE;
+	switch (column) {
+	case COLUMN_ADDRESS:
+		ret->number = found->block.address;
+		break;
+	case COLUMN_SIZE:
+		ret->number = found->block.size;
+		break;
+	case COLUMN_STATE:
+		ret->text = states[found->block.state];
+		break;
+	case COLUMN_LEAK:
+		ret->text = used ? kinds[search_kind(s->search, found->number)] : NULL;
+		break;
+	default:
+		ret->text =
+			used ? s->types.types.data[survey_type_of(s, found->number)].name : NULL;
+	}
+}
+
+/* Of those that were kept; or of the one that `context` is. */
+struct cells {
+	const struct survey *survey;
+	const struct chosen_block *blocks;
+};
+
+static void cell_of(const void *context, size_t row, unsigned column, struct rows_cell *ret)
+{
+	const struct cells *cells = context;
+	fill_cell(cells->survey, &cells->blocks[row], column, ret);
+}
 
 /* The number of a block in use; SPACE_NONE: it is not. */
 static uint32_t number_of(const struct survey *survey, const struct heap_block *block)
@@ -102,26 +150,55 @@ static void put_text(struct listing *l, const struct heap_block *block, uint32_t
 		flush(l);
 }
 
-static struct error *take(
-	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
+static void put(struct listing *l, const struct heap_block *block, uint32_t number)
 {
-	struct listing *l = context;
-	(void)bytes, (void)len;
 	if (!l->left || l->stopped)
-		return NULL;
+		return;
 	l->left--;
-	uint32_t number = number_of(l->page->survey, block);
 	if (l->json)
 		put_json(l, block, number);
 	else
 		put_text(l, block, number);
+}
+
+static struct error *take(
+	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
+{
+	struct listing *l = context;
+	const struct survey *s = l->page->survey;
+	bool counts = heap_page_is_choosy(l->page) || l->rows.is_sorted;
+	(void)bytes, (void)len;
+	if (l->stopped || (!counts && !l->left))
+		return NULL;
+	struct chosen_block found = {*block, number_of(s, block)};
+	const struct cells cells = {s, &found};
+	if (!heap_chosen_takes(l->page->chosen, s, block, found.number) ||
+		!heap_rows_take(&l->rows, &cells, 0))
+		return NULL;
+	l->blocks++;
+	l->bytes += block->size;
+	if (l->rows.is_sorted && !l->page->rows->count_only)
+		return chosen_blocks_push(&l->found, found) ? NULL : error_no_memory();
+	put(l, block, found.number);
 	return l->out.failed ? error_no_memory() : NULL;
+}
+
+static struct error *put_sorted(struct listing *l)
+{
+	const struct cells cells = {l->page->survey, l->found.data};
+	_cleanup_free_ size_t *order = NULL;
+	size_t count;
+	struct error *error = heap_rows_choose(&l->rows, &cells, l->found.len, &order, &count);
+	for (size_t i = 0; i < count && !error && l->left && !l->stopped; i++)
+		put(l, &l->found.data[order[i]].block, l->found.data[order[i]].number);
+	return error;
 }
 
 static struct error *walk(struct listing *l)
 {
 	struct heap_sink sink = {l, take};
-	return heap_walk(&l->page->survey->heap, &sink);
+	struct error *error = heap_walk(&l->page->survey->heap, &sink);
+	return error || !l->rows.is_sorted ? error : put_sorted(l);
 }
 
 static struct error *put_sites(struct listing *l)
@@ -169,6 +246,8 @@ static struct error *write_json(struct listing *l)
 	json_array_begin(&json);
 	struct error *error = walk(l);
 	json_array_end(&json);
+	if (heap_page_is_choosy(l->page))
+		heap_matched_put(&json, l->blocks, l->bytes);
 	if (l->page->joined) {
 		heap_joined_put(l->page, &json);
 		if (!error)
@@ -180,17 +259,31 @@ static struct error *write_json(struct listing *l)
 	return error;
 }
 
+static struct error *write_text(struct listing *l)
+{
+	text_init(&l->out);
+	if (!l->page->rows->count_only)
+		text_add(&l->out, "ADDRESS                SIZE  STATE      LEAK       TYPE\n");
+	struct error *error = walk(l);
+	if (!error && heap_page_is_choosy(l->page))
+		heap_matched_text(&l->out, l->blocks, l->bytes);
+	flush(l);
+	text_deinit(&l->out);
+	return error;
+}
+
 struct error *heap_blocks_write(const struct heap_page *page, const struct sink *sink)
 {
 	struct listing l = {.page = page,
 		.sink = sink,
 		.left = page->limit == VIEW_DEFAULT_LIMIT ? SIZE_MAX : page->limit};
-	if (page->json)
-		return write_json(&l);
-	text_init(&l.out);
-	text_add(&l.out, "ADDRESS                SIZE  STATE      LEAK       TYPE\n");
-	struct error *error = walk(&l);
-	flush(&l);
-	text_deinit(&l.out);
+	if (page->rows->count_only)
+		l.left = 0;
+	struct error *error = heap_rows_open(columns, cell_of, page->rows, &l.rows);
+	if (error)
+		return error;
+	error = page->json ? write_json(&l) : write_text(&l);
+	chosen_blocks_deinit(&l.found);
+	heap_rows_close(&l.rows);
 	return error;
 }

@@ -17,6 +17,44 @@ static const char *const kinds[HEAP_ROOT_KINDS] = {[HEAP_ROOT_DATA] = "global",
 	[HEAP_ROOT_REGISTERS] = "registers",
 	[HEAP_ROOT_MAPPING] = "mapping"};
 
+enum { COLUMN_RETAINED, COLUMN_KIND, COLUMN_ADDRESS, COLUMN_TYPE, COLUMN_SYMBOL };
+static const struct rows_column columns[] = {{"retained", ROWS_AMOUNT}, {"kind", ROWS_TEXT},
+	{"address", ROWS_PLACE}, {"type", ROWS_TEXT}, {"symbol", ROWS_TEXT}, {NULL, ROWS_TEXT}};
+
+struct cells {
+	const struct survey *survey;
+	const struct retained *retained;
+};
+
+static void cell_of(const void *context, size_t number, unsigned column, struct rows_cell *ret)
+{
+	const struct cells *cells = context;
+	const struct survey *s = cells->survey;
+	const struct retained_row *row = &cells->retained->rows.data[number];
+	uint32_t blocks = cells->retained->dominators.block_count;
+	bool is_block = row->node < blocks;
+	const struct retained_holder *holder =
+		is_block ? NULL : &cells->retained->holders.data[row->node - blocks];
+	switch (column) {
+	case COLUMN_RETAINED:
+		ret->number = row->bytes;
+		break;
+	case COLUMN_KIND:
+		ret->text = is_block ? "block" : kinds[holder->kind];
+		break;
+	case COLUMN_ADDRESS:
+		ret->number = is_block ? search_block_address(s->search, row->node) : holder->start;
+		ret->is_unknown = !ret->number;
+		break;
+	case COLUMN_TYPE:
+		ret->text =
+			is_block ? s->types.types.data[survey_type_of(s, row->node)].name : NULL;
+		break;
+	default:
+		ret->text = is_block ? NULL : holder->place.name;
+	}
+}
+
 /* " cache in app" */
 static void text_variable(const struct retained_holder *holder, struct text *out)
 {
@@ -99,6 +137,26 @@ static bool text_tree(
 	return true;
 }
 
+/* Rows that were chosen: what hangs on what is not shown, since that may not be among them. */
+static struct error *write_chosen(const struct heap_page *page, const struct retained *retained,
+	const size_t *order, size_t count, const struct sink *sink)
+{
+	size_t limit = page->rows->count_only              ? 0
+		       : page->limit == VIEW_DEFAULT_LIMIT ? ROWS
+							   : page->limit;
+	_cleanup_(text_deinit) struct text out;
+	text_init(&out);
+	if (limit)
+		text_add(&out, "  RETAINED  BY\n");
+	for (size_t i = 0; i < count && i < limit; i++)
+		text_row(page, retained, order[i], 0, &out);
+	heap_matched_rows_text(&out, count);
+	if (out.failed)
+		return error_no_memory();
+	sink->write(sink->ctx, out.data, out.len);
+	return NULL;
+}
+
 static struct error *write_text(const struct heap_page *page, const struct retained *retained,
 	size_t limit, const struct sink *sink)
 {
@@ -121,7 +179,7 @@ static struct error *write_text(const struct heap_page *page, const struct retai
 }
 
 static void put_row(struct json *json, const struct heap_page *page,
-	const struct retained *retained, const struct retained_row *row)
+	const struct retained *retained, const struct retained_row *row, bool has_below)
 {
 	const struct survey *s = page->survey;
 	uint32_t blocks = retained->dominators.block_count;
@@ -141,27 +199,34 @@ static void put_row(struct json *json, const struct heap_page *page,
 		if (holder->tid)
 			json_put_u64(json, "thread", (uint64_t)holder->tid);
 	}
-	json_key(json, "below");
-	if (row->above == UINT32_MAX)
+	if (has_below)
+		json_key(json, "below");
+	if (has_below && row->above == UINT32_MAX)
 		json_null(json);
-	else
+	else if (has_below)
 		json_u64(json, row->above);
 	json_object_end(json);
 }
 
-static void write_json(
-	const struct heap_page *page, const struct retained *retained, const struct sink *sink)
+/* order NULL: all rows. */
+static void write_json(const struct heap_page *page, const struct retained *retained,
+	const size_t *order, size_t count, const struct sink *sink)
 {
 	struct json json;
+	size_t limit = page->rows->count_only                        ? 0
+		       : !order || page->limit == VIEW_DEFAULT_LIMIT ? VIEW_NO_LIMIT
+								     : page->limit;
 	json_init(&json, sink->write, sink->ctx);
 	json_object_begin(&json);
 	json_put_string(&json, "schema", "heapwise.heap/1");
 	json_put_u64(&json, "shared_bytes", retained->shared_bytes);
 	json_put_bool(&json, "upper_bounds", false);
+	if (order)
+		heap_matched_rows_put(&json, count);
 	json_key(&json, "dominators");
 	json_array_begin(&json);
-	for (size_t i = 0; i < retained->rows.len; i++)
-		put_row(&json, page, retained, &retained->rows.data[i]);
+	for (size_t i = 0; i < count && i < limit; i++)
+		put_row(&json, page, retained, &retained->rows.data[order ? order[i] : i], !order);
 	json_array_end(&json);
 	json_object_end(&json);
 	json_finish(&json);
@@ -169,13 +234,26 @@ static void write_json(
 
 struct error *heap_dominators_write(const struct heap_page *page, const struct sink *sink)
 {
-	_cleanup_(heap_retained_deinit) struct retained retained;
+	_cleanup_(heap_retained_deinit) struct retained retained = {.shared_bytes = 0};
+	_cleanup_free_ size_t *order = NULL;
+	struct heap_rows rows;
+	bool chosen = heap_page_is_choosy(page) || page->rows->sort;
 	size_t limit = page->limit == VIEW_DEFAULT_LIMIT ? ROWS : page->limit;
-	struct error *error = heap_retained(page->survey, limit, &retained);
+	struct error *error = heap_rows_open(columns, cell_of, page->rows, &rows);
 	if (error)
 		return error;
-	if (!page->json)
-		return write_text(page, &retained, limit, sink);
-	write_json(page, &retained, sink);
-	return NULL;
+	error = heap_retained(page->survey, chosen ? VIEW_NO_LIMIT : limit, &retained);
+	const struct cells cells = {page->survey, &retained};
+	size_t count = retained.rows.len;
+	if (!error && chosen)
+		error = heap_rows_choose(&rows, &cells, retained.rows.len, &order, &count);
+	heap_rows_close(&rows);
+	if (error)
+		return error;
+	if (page->json)
+		write_json(page, &retained, order, count, sink);
+	else
+		error = chosen ? write_chosen(page, &retained, order, count, sink)
+			       : write_text(page, &retained, limit, sink);
+	return error;
 }

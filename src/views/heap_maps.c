@@ -29,7 +29,10 @@ struct tables {
 	struct map_row *rows; /* of the maps */
 	struct map_row kinds[MAP_KINDS];
 	size_t counts[MAP_KINDS];
-	bool is_live;
+	bool is_live, measured;
+	size_t *order; /* of the maps that are shown */
+	size_t shown;
+	bool is_choosy, count_only;
 };
 
 /* How much of a mapping can be read, and how much of that is not zero, by pages. */
@@ -82,7 +85,9 @@ static struct process_map_usage usage_of(
 
 static struct error *fill(struct tables *t, const struct heap_page *page)
 {
-	bool measured = page->json || !t->is_live;
+	/* What takes time, for whoever sees it. */
+	bool measured = page->json || !t->is_live || page->rows->sort || page->rows->where.len;
+	t->measured = measured;
 	const struct address_space *space = t->survey->heap.space;
 	size_t count = t->maps->maps.len;
 	_cleanup_free_ uint8_t *piece = malloc(PIECE_BYTES);
@@ -99,6 +104,46 @@ static struct error *fill(struct tables *t, const struct heap_page *page)
 		sum(t, &t->rows[i]);
 	}
 	return NULL;
+}
+
+enum {
+	COLUMN_START,
+	COLUMN_BYTES,
+	COLUMN_THERE,
+	COLUMN_NOT_ZERO,
+	COLUMN_RESIDENT,
+	COLUMN_PRIVATE,
+	COLUMN_SWAPPED,
+	COLUMN_KIND,
+	COLUMN_PATH
+};
+static const struct rows_column columns[] = {{"start", ROWS_PLACE}, {"bytes", ROWS_AMOUNT},
+	{"there", ROWS_AMOUNT}, {"not_zero", ROWS_AMOUNT}, {"resident", ROWS_AMOUNT},
+	{"private", ROWS_AMOUNT}, {"swapped", ROWS_AMOUNT}, {"kind", ROWS_TEXT},
+	{"path", ROWS_TEXT}, {NULL, ROWS_TEXT}};
+
+static void cell_of(const void *context, size_t number, unsigned column, struct rows_cell *ret)
+{
+	const struct tables *t = context;
+	const struct process_map *map = &t->maps->maps.data[number];
+	const struct map_row *row = &t->rows[number];
+	const uint64_t numbers[] = {[COLUMN_START] = map->start,
+		[COLUMN_BYTES] = row->bytes,
+		[COLUMN_THERE] = row->there,
+		[COLUMN_NOT_ZERO] = row->not_zero,
+		[COLUMN_RESIDENT] = row->usage.resident,
+		[COLUMN_PRIVATE] = row->usage.own,
+		[COLUMN_SWAPPED] = row->usage.swapped};
+	if (column == COLUMN_KIND) {
+		ret->text = map_kind_name(row->kind);
+	} else if (column == COLUMN_PATH) {
+		ret->text = map->path;
+	} else {
+		ret->number = numbers[column];
+		ret->is_unknown =
+			(column >= COLUMN_RESIDENT && !row->usage.known) ||
+			(!t->measured && (column == COLUMN_THERE || column == COLUMN_NOT_ZERO));
+	}
 }
 
 static void text_figures(const struct tables *t, const struct map_row *row, struct text *out)
@@ -147,8 +192,24 @@ static void text_map(const struct tables *t, size_t number, struct text *out)
 	text_add_char(out, '\n');
 }
 
+static void write_maps(const struct tables *t, size_t limit, struct text *out)
+{
+	if (t->count_only)
+		return;
+	text_printf(out, "%-25s %s", "START        END", "FLAG");
+	text_head(t, out);
+	text_add(out, "  KIND      PATH\n");
+	for (size_t i = 0; i < t->shown && i < limit; i++)
+		text_map(t, t->order[i], out);
+}
+
 static void write_text(const struct tables *t, size_t limit, struct text *out)
 {
+	if (t->is_choosy) {
+		write_maps(t, limit, out);
+		heap_matched_rows_text(out, t->shown);
+		return;
+	}
 	text_printf(out, "%-8s %8s", "KIND", "MAPPINGS");
 	text_head(t, out);
 	text_add_char(out, '\n');
@@ -159,11 +220,8 @@ static void write_text(const struct tables *t, size_t limit, struct text *out)
 		text_figures(t, &t->kinds[i], out);
 		text_add_char(out, '\n');
 	}
-	text_printf(out, "\n%-25s %s", "START        END", "FLAG");
-	text_head(t, out);
-	text_add(out, "  KIND      PATH\n");
-	for (size_t i = 0; i < t->maps->maps.len && i < limit; i++)
-		text_map(t, i, out);
+	text_add_char(out, '\n');
+	write_maps(t, limit, out);
 }
 
 static void put_u64_if(struct json *json, const char *key, uint64_t value, bool known)
@@ -224,10 +282,12 @@ static void write_json(const struct tables *t, size_t limit, const struct sink *
 		json_object_end(&json);
 	}
 	json_array_end(&json);
+	if (t->is_choosy)
+		heap_matched_rows_put(&json, t->shown);
 	json_key(&json, "maps");
 	json_array_begin(&json);
-	for (size_t i = 0; i < t->maps->maps.len && i < limit; i++)
-		put_map(&json, t, i);
+	for (size_t i = 0; i < t->shown && i < limit && !t->count_only; i++)
+		put_map(&json, t, t->order[i]);
 	json_array_end(&json);
 	json_object_end(&json);
 	json_finish(&json);
@@ -240,7 +300,16 @@ struct error *heap_maps_write(const struct heap_page *page, const struct sink *s
 	size_t limit = page->limit == VIEW_DEFAULT_LIMIT ? VIEW_NO_LIMIT : page->limit;
 	_cleanup_(text_deinit) struct text out;
 	text_init(&out);
-	struct error *error = fill(&t, page);
+	t.is_choosy = heap_page_is_choosy(page);
+	t.count_only = page->rows->count_only;
+	struct heap_rows rows;
+	struct error *error = heap_rows_open(columns, cell_of, page->rows, &rows);
+	if (error)
+		return error;
+	error = fill(&t, page);
+	if (!error)
+		error = heap_rows_choose(&rows, &t, t.maps->maps.len, &t.order, &t.shown);
+	heap_rows_close(&rows);
 	if (!error && page->json) {
 		write_json(&t, limit, sink);
 	} else if (!error) {
@@ -250,5 +319,6 @@ struct error *heap_maps_write(const struct heap_page *page, const struct sink *s
 			sink->write(sink->ctx, out.data, out.len);
 	}
 	free(t.rows);
+	free(t.order);
 	return error;
 }

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "heap/cxx.h"
 #include "heap/inferred.h"
+#include "views/heap_contents_view.h"
 #include "views/heap_show_parts.h"
 #include "views/json_parts.h"
 
@@ -19,6 +20,8 @@
 /* Members, of a block; types that contain themselves are damaged files'. */
 #define ROWS_MOST 4000u
 #define TEXT_SHOWN 1000u
+/* Of a container's elements on a line, if nobody says how many; JSON has them all. */
+#define LINE_BYTES 400u
 /* Of an array, if nobody says how many. */
 #define ELEMENTS_SHOWN 64u
 
@@ -73,14 +76,19 @@ static void put_one(struct show *s, const char *name, uint32_t number, uint64_t 
 	uint32_t content = types_content(s->values.types, plain);
 	if (content != TYPE_VOID)
 		number = plain = content;
+	struct contents contents;
+	bool held = heap_contents_read(&s->values, plain, bits, &contents);
 	bool nested = is_nested(s, plain) && level < TYPES_DEPTH_MAX;
 	s->rows++;
-	put_head(s, name, number, bits, nested, level);
-	if (!nested)
+	put_head(s, name, number, bits, nested && !held, level);
+	if (!nested || held)
 		put_value(s, number, bits, member);
 	if (!s->json)
 		text_add_char(s->out, '\n');
-	if (nested)
+	else if (held)
+		heap_contents_put(&s->values, &contents, s->json);
+	/* Beside its value JSON has what a container is made of. */
+	if (nested && (!held || s->json))
 		put_members(s, plain, bits, level + 1);
 	if (s->json)
 		json_object_end(s->json);
@@ -148,6 +156,9 @@ static void put_members(struct show *s, uint32_t plain, uint64_t bits, unsigned 
 	struct types *types = s->values.types;
 	struct type type = *types_get(types, plain);
 	uint64_t more = 0;
+	struct contents contents;
+	/* A block that is a container: its value is a row. */
+	bool held = !level && heap_contents_read(&s->values, plain, bits, &contents);
 	if (s->json) {
 		json_key(s->json, "members");
 		json_array_begin(s->json);
@@ -155,10 +166,10 @@ static void put_members(struct show *s, uint32_t plain, uint64_t bits, unsigned 
 	if (type.kind == TYPE_ARRAY)
 		more = put_elements(
 			s, type.target, heap_values_count(&s->values, &type, bits), bits, level);
-	else if (!is_nested(s, plain))
+	else if (!is_nested(s, plain) || held)
 		put_one(s, "value", plain, bits, NULL, level);
-	for (uint32_t i = 0; is_nested(s, plain) && i < type.member_count && s->rows < ROWS_MOST;
-		i++) {
+	for (uint32_t i = 0;
+		!held && is_nested(s, plain) && i < type.member_count && s->rows < ROWS_MOST; i++) {
 		const struct type_member *member = &type.members[i];
 		if (type.kind != TYPE_ARRAY && heap_show_has(types, member))
 			put_member(s, member, bits, level);
@@ -193,6 +204,7 @@ uint8_t *heap_show_read(
 		show->values.len = address_space_read(survey->heap.space,
 			search_block_address(survey->search, block) + offset, bytes, wanted);
 	show->values.bytes = bytes;
+	show->values.address = search_block_address(survey->search, block) + offset;
 	show->values.size = layout->is_array ? UINT64_MAX : layout->size;
 	return bytes;
 }
@@ -356,7 +368,10 @@ struct error *heap_show_write(const struct heap_page *page, uint32_t block,
 	text_init(&out);
 	struct json json;
 	struct show s = {.page = page,
-		.values = {.survey = page->survey, .types = page->survey->layouts.types},
+		.values = {.survey = page->survey,
+			.types = page->survey->layouts.types,
+			.most = page->limit == VIEW_DEFAULT_LIMIT ? LINE_BYTES : SIZE_MAX,
+			.raw = page->raw},
 		.out = &out,
 		.json = page->json ? &json : NULL};
 	s.elements = page->limit != VIEW_DEFAULT_LIMIT ? page->limit

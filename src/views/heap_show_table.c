@@ -13,9 +13,11 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "heap/inferred.h"
+#include "views/heap_contents_view.h"
 #include "views/heap_show_parts.h"
 
 #define CELL_ELEMENTS 8u
+#define CELL_BYTES 40u
 #define ROWS_SHOWN 40u
 #define NAME_SHOWN 48u
 #define TEXT_SHOWN 100u
@@ -63,7 +65,9 @@ static bool find_columns(const struct show *s, uint32_t plain, uint64_t bits, co
 		uint32_t content = types_content(s->values.types, inner);
 		inner = content == TYPE_VOID ? inner : content;
 		if (type_has_members(types_get(s->values.types, inner)) &&
-			!heap_values_is_text(&s->values, inner) && level < LEVELS_MOST) {
+			!heap_values_is_text(&s->values, inner) &&
+			(s->values.raw || !contents_knows(s->values.types, inner)) &&
+			level < LEVELS_MOST) {
 			if (!find_columns(s, inner, bits + member->bits, name.data ? name.data : "",
 				    level + 1, ret))
 				return false;
@@ -276,6 +280,7 @@ static struct error *put_table(struct show *s, struct table *table)
 	put_head(s, table);
 	s->values.is_short = true;
 	s->values.elements = CELL_ELEMENTS;
+	s->values.most = CELL_BYTES;
 	size_t most = s->page->limit == VIEW_DEFAULT_LIMIT ? ROWS_SHOWN : s->page->limit, shown = 0;
 	uint32_t count = search_block_count(survey->search);
 	uint64_t all = heap_kin_blocks(survey, table->types);

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "heap/where.h"
+#include "views/heap_contents_view.h"
 
 #define TEXT_MOST 60u /* characters of a string */
 
@@ -19,6 +20,8 @@ struct string_words {
 };
 static_assert(sizeof(struct string_words) == 32, "as libstdc++ has it");
 #define STRING_MOST (1ull << 40)
+/* Structures in structures in containers. */
+#define STRUCTURE_DEPTH 4u
 
 /* Up to 8 bytes, or a bit field. */
 static bool read_number(
@@ -269,20 +272,65 @@ bool heap_values_is_text(const struct heap_values *values, uint32_t plain)
 static void add_string(struct heap_values *v, uint64_t at, struct text *text)
 {
 	struct string_words string;
-	uint8_t bytes[TEXT_MOST + 1];
 	if (at > v->len || v->len - at < sizeof(string)) {
 		text_add_char(text, '?');
 		return;
 	}
 	memcpy(&string, v->bytes + at, sizeof(string));
-	size_t wanted = string.len < sizeof(bytes) ? (size_t)string.len : sizeof(bytes);
-	size_t got = address_space_read(v->survey->heap.space, string.start, bytes, wanted);
-	if (got == wanted && string.len <= STRING_MOST)
+	heap_values_add_text(v, string.start, string.len, text);
+}
+
+void heap_values_add_text(
+	struct heap_values *values, uint64_t address, uint64_t len, struct text *text)
+{
+	uint8_t bytes[TEXT_MOST + 1];
+	size_t wanted = len < sizeof(bytes) ? (size_t)len : sizeof(bytes);
+	size_t got = address_space_read(values->survey->heap.space, address, bytes, wanted);
+	if (got == wanted && len <= STRING_MOST)
 		add_characters(bytes, got, text);
 	else
-		text_printf(text, "{0x%" PRIx64 ", %" PRIu64 " bytes}", string.start, string.len);
-	if (string.len > TEXT_MOST && got == wanted)
-		text_printf(text, " (%" PRIu64 " bytes)", string.len);
+		text_printf(text, "{0x%" PRIx64 ", %" PRIu64 " bytes}", address, len);
+	if (len > TEXT_MOST && got == wanted)
+		text_printf(text, " (%" PRIu64 " bytes)", len);
+}
+
+#define MEMBERS_SHOWN 8u
+
+/* A structure in a container: "{1, 2.5}". */
+static void add_members(
+	struct heap_values *v, const struct type *type, uint64_t bits, struct text *text)
+{
+	uint32_t shown = 0;
+	text_add_char(text, '{');
+	v->depth++;
+	for (uint32_t i = 0; i < type->member_count; i++) {
+		const struct type_member *member = &type->members[i];
+		uint32_t plain = types_plain(v->types, member->type);
+		const struct type *of = types_get(v->types, plain);
+		if (member->kind == MEMBER_VIRTUAL_BASE || member->kind == MEMBER_VTABLE ||
+			(type_has_members(of) && !of->member_count))
+			continue;
+		if (shown == MEMBERS_SHOWN) {
+			text_add(text, ", …");
+			break;
+		}
+		text_add(text, shown++ ? ", " : "");
+		heap_values_add(v, member->type, bits + member->bits, member->bit_size, text);
+	}
+	v->depth--;
+	text_add_char(text, '}');
+}
+
+static void add_structure(struct heap_values *v, uint32_t plain, uint64_t bits, struct text *text)
+{
+	const struct type type = *types_get(v->types, plain);
+	struct contents contents;
+	if (heap_contents_read(v, plain, bits, &contents))
+		heap_contents_add(v, &contents, text);
+	else if (v->depth && v->depth < STRUCTURE_DEPTH && type.kind != TYPE_UNION)
+		add_members(v, &type, bits, text);
+	else
+		text_add(text, "{…}");
 }
 
 static void add_whole(const struct type *type, uint64_t value, unsigned bits, struct text *text)
@@ -317,7 +365,7 @@ void heap_values_add(struct heap_values *values, uint32_t number, uint64_t bits,
 		return;
 	}
 	if (type_has_members(&type)) {
-		text_add(text, "{…}");
+		add_structure(v, number, bits, text);
 		return;
 	}
 	if (type.kind == TYPE_ARRAY) {

@@ -11,9 +11,13 @@ struct heap_values {
 	struct types *types;
 	const uint8_t *bytes;
 	size_t len;
-	uint64_t size;   /* of the type; what stands behind that belongs to its last array */
-	size_t elements; /* so many of an array of numbers are shown */
-	bool is_short;   /* a cell of a table: pointers without what they point to */
+	uint64_t size;    /* of the type; what stands behind that belongs to its last array */
+	size_t elements;  /* so many of an array of numbers are shown */
+	bool is_short;    /* a cell of a table: pointers without what they point to */
+	bool raw;         /* containers are their members */
+	unsigned depth;   /* it is inside of so many containers: then structures are values, too */
+	size_t most;      /* bytes of text, about, that the elements of a container may take */
+	uint64_t address; /* of the bytes; 0: they are nowhere */
 	struct error *error;
 };
 
@@ -26,8 +30,12 @@ uint64_t heap_values_count(
 /* Whether a structure is shown as text: a string of libstdc++'s. */
 bool heap_values_is_text(const struct heap_values *values, uint32_t plain);
 
+/* Adds characters that lie at an address. */
+void heap_values_add_text(
+	struct heap_values *values, uint64_t address, uint64_t len, struct text *text);
+
 /* Adds the value of what begins so many bits from the start; of a bit field so many bits, else 0.
- * Strings are text, other structures "{…}". */
+ * Strings are text, containers what they hold, other structures "{…}". */
 void heap_values_add(struct heap_values *values, uint32_t type, uint64_t bits, uint32_t bit_size,
 	struct text *text);
 

@@ -12,38 +12,13 @@
 #include "heap/limits.h"
 #include "heap/unread.h"
 #include "views/heap_joined_view.h"
+#include "views/heap_type_table.h"
 #include "views/heuristics.h"
 #include "views/json_parts.h"
 #include "views/leaks_view.h"
 
 #define SUMMARY_ROWS 15u
 #define TABLE_ROWS 40u
-
-static int by_bytes(const void *a, const void *b)
-{
-	const struct heap_type *x = *(const struct heap_type *const *)a;
-	const struct heap_type *y = *(const struct heap_type *const *)b;
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	if (x->blocks != y->blocks)
-		return x->blocks > y->blocks ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
-
-/* The types that have blocks, by bytes; the caller frees. NULL: no memory. */
-static const struct heap_type **sort_types(const struct survey *survey, size_t *ret_count)
-{
-	const struct heap_type_vec *types = &survey->types.types;
-	const struct heap_type **sorted = calloc(types->len + 1, sizeof(*sorted));
-	*ret_count = 0;
-	for (size_t i = 0; sorted && i < types->len; i++) {
-		if (types->data[i].blocks)
-			sorted[(*ret_count)++] = &types->data[i];
-	}
-	if (sorted)
-		qsort(sorted, *ret_count, sizeof(*sorted), by_bytes);
-	return sorted;
-}
 
 static void add_sum(struct text *out, uint64_t bytes, uint64_t blocks)
 {
@@ -328,12 +303,14 @@ static void put_source(struct json *json, const struct heap_page *page)
 	json_object_end(json);
 }
 
-static struct error *write_json(const struct heap_page *page, const struct heap_type **types,
-	size_t count, const struct heap_alone *alone, const struct sink *sink)
+static struct error *write_json(const struct heap_page *page, const struct type_table *table,
+	const struct heap_alone *alone, const struct sink *sink)
 {
 	struct json json;
 	struct error *error = NULL;
-	size_t limit = page->limit == VIEW_DEFAULT_LIMIT ? VIEW_NO_LIMIT : page->limit;
+	size_t limit = page->rows->count_only              ? 0
+		       : page->limit == VIEW_DEFAULT_LIMIT ? VIEW_NO_LIMIT
+							   : page->limit;
 	json_init(&json, sink->write, sink->ctx);
 	json_object_begin(&json);
 	json_put_string(&json, "schema", "heapwise.heap/1");
@@ -345,8 +322,12 @@ static struct error *write_json(const struct heap_page *page, const struct heap_
 	else
 		put_totals(&json, &page->survey->totals);
 	put_limits(&json, page->survey);
-	put_types(&json, types, count, limit);
-	put_groups(&json, page->survey, types, count, limit);
+	if (!alone && heap_page_is_choosy(page)) {
+		heap_matched_put(&json, table->blocks, table->bytes);
+		json_put_u64(&json, "matched_types", table->count);
+	}
+	put_types(&json, table->types, table->count, limit);
+	put_groups(&json, page->survey, table->types, table->count, limit);
 	put_damage(&json, &page->survey->heap.damage);
 	if (alone) {
 		json_key(&json, "alone");
@@ -361,8 +342,8 @@ static struct error *write_json(const struct heap_page *page, const struct heap_
 	return error;
 }
 
-static struct error *write_text(const struct heap_page *page, const struct heap_type **types,
-	size_t count, const struct heap_alone *alone, const struct sink *sink)
+static struct error *write_text(const struct heap_page *page, const struct type_table *table,
+	const struct heap_alone *alone, const struct sink *sink)
 {
 	_cleanup_(text_deinit) struct text out;
 	text_init(&out);
@@ -377,7 +358,13 @@ static struct error *write_text(const struct heap_page *page, const struct heap_
 		text_makers(page->survey, &out);
 		text_damage(page->survey, &out);
 	}
-	text_types(types, count, page->limit == VIEW_DEFAULT_LIMIT ? rows : page->limit, &out);
+	if (!page->rows->count_only)
+		text_types(table->types, table->count,
+			page->limit == VIEW_DEFAULT_LIMIT ? rows : page->limit, &out);
+	if (!alone && heap_page_is_choosy(page)) {
+		text_add_counted(&out, table->count, "type: ", "types: ");
+		heap_matched_text(&out, table->blocks, table->bytes);
+	}
 	text_limits(page->survey, &out);
 	if (out.failed)
 		return error_no_memory();
@@ -387,16 +374,15 @@ static struct error *write_text(const struct heap_page *page, const struct heap_
 
 static struct error *write_page(const struct heap_page *page, bool whole, const struct sink *sink)
 {
-	size_t count;
-	_cleanup_free_ const struct heap_type **types = sort_types(page->survey, &count);
-	if (!types)
-		return error_no_memory();
+	_cleanup_(type_table_deinit) struct type_table table;
+	struct error *error = type_table_make(page, &table);
 	_cleanup_(heap_alone_deinit) struct heap_alone alone = {.bytes = 0};
-	struct error *error = whole ? heap_alone_find(page->survey, &alone) : NULL;
+	if (!error && whole)
+		error = heap_alone_find(page->survey, &alone);
 	if (error)
 		return error;
-	return page->json ? write_json(page, types, count, whole ? &alone : NULL, sink)
-			  : write_text(page, types, count, whole ? &alone : NULL, sink);
+	return page->json ? write_json(page, &table, whole ? &alone : NULL, sink)
+			  : write_text(page, &table, whole ? &alone : NULL, sink);
 }
 
 struct error *heap_summary_write(const struct heap_page *page, const struct sink *sink)

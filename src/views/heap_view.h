@@ -6,8 +6,10 @@
 #ifndef VIEWS_HEAP_VIEW_H
 #define VIEWS_HEAP_VIEW_H
 
+#include "heap/chosen.h"
 #include "heap/survey.h"
 #include "model/joined.h"
+#include "views/heap_rows.h"
 #include "views/views.h"
 
 struct heap_page {
@@ -19,8 +21,27 @@ struct heap_page {
 	const struct process_maps *maps_before;
 	const struct process_map_usage *usage; /* of those maps; NULL: not known */
 	bool json, colour;
-	size_t limit; /* rows of tables; VIEW_DEFAULT_LIMIT */
+	size_t limit;                     /* rows of tables; VIEW_DEFAULT_LIMIT */
+	const struct heap_chosen *chosen; /* which blocks are wanted */
+	const struct rows_asked *rows;    /* which rows of the table, in which order */
+	unsigned leak_kinds;              /* bit set of enum search_kind, of leaks; 0: as usual */
+	bool raw;                         /* what the library keeps is shown as its members */
 };
+
+/* Whether blocks or rows were asked for: then it is said how many match. */
+static inline bool heap_page_is_choosy(const struct heap_page *page)
+{
+	return page->chosen->is_asked || page->rows->where.len || page->rows->count_only;
+}
+
+/* Adds "1,234 blocks, 5.6 MiB match". */
+void heap_matched_text(struct text *out, uint64_t blocks, uint64_t bytes);
+/* "matched": {"blocks": …, "bytes": …} */
+struct json;
+void heap_matched_put(struct json *json, uint64_t blocks, uint64_t bytes);
+/* The same of rows of a table that has no blocks: "3 rows match", "matched": {"rows": …}. */
+void heap_matched_rows_text(struct text *out, uint64_t rows);
+void heap_matched_rows_put(struct json *json, uint64_t rows);
 
 /* A verdict, what is in use and free, the largest types, what leaked. */
 struct error *heap_summary_write(const struct heap_page *page, const struct sink *sink) must_check_;

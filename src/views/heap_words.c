@@ -87,6 +87,27 @@ void heap_where_put_frame(struct json *json, const struct heap_where *where)
 		json_put_u64(json, "variable_offset", frame->offset);
 }
 
+void heap_where_put(struct json *json, const struct heap_where *where)
+{
+	json_put_string(json, "is", where_names[where->kind]);
+	if (where->kind == HEAP_WHERE_BLOCK) {
+		json_put_hexadecimal(json, "block", where->start, true);
+		json_put_string(json, "type", where->type);
+		if (*where->member)
+			json_put_string(json, "into_member", where->member);
+	}
+	if (where->tid && where->kind != HEAP_WHERE_STACK)
+		json_put_u64(json, "thread", (uint64_t)where->tid);
+	if (where->place.module) {
+		json_put_string(json, "module", where->place.module->path);
+		json_put_string(json, "symbol", where->place.name);
+	}
+	if (where->kind == HEAP_WHERE_STACK)
+		heap_where_put_frame(json, where);
+	if (where->kind != HEAP_WHERE_NOWHERE)
+		json_put_u64(json, "into", where->offset);
+}
+
 static void put_json(
 	struct words *w, uint64_t offset, uint64_t word, const struct heap_where *where)
 {
@@ -99,23 +120,7 @@ static void put_json(
 		add_member(w, offset, &member);
 		json_put_string(w->json, "member", member.data);
 	}
-	json_put_string(w->json, "is", where_names[where->kind]);
-	if (where->kind == HEAP_WHERE_BLOCK) {
-		json_put_hexadecimal(w->json, "block", where->start, true);
-		json_put_string(w->json, "type", where->type);
-		if (*where->member)
-			json_put_string(w->json, "into_member", where->member);
-	}
-	if (where->tid && where->kind != HEAP_WHERE_STACK)
-		json_put_u64(w->json, "thread", (uint64_t)where->tid);
-	if (where->place.module) {
-		json_put_string(w->json, "module", where->place.module->path);
-		json_put_string(w->json, "symbol", where->place.name);
-	}
-	if (where->kind == HEAP_WHERE_STACK)
-		heap_where_put_frame(w->json, where);
-	if (where->kind != HEAP_WHERE_NOWHERE)
-		json_put_u64(w->json, "into", where->offset);
+	heap_where_put(w->json, where);
 	if (offset >= w->end)
 		json_put_bool(w->json, "behind_end", true);
 	json_object_end(w->json);

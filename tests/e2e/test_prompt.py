@@ -9,6 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import hw
+from heaps import Waiting
 from terminal import Terminal
 
 TESTS = hw.Tests()
@@ -136,6 +137,77 @@ def of_a_heap(folder):
                 terminal.wait(answer)
             leave(terminal, "quit\n")
         hw.need("State:\tS" in Path(f"/proc/{program.pid}/status").read_text(), "the process does not go on")
+    finally:
+        program.kill()
+        program.wait()
+        program.stdout.close()
+
+
+@TESTS.test
+def answers_of_a_heap_elsewhere(folder):
+    """A heap's answers go to commands of the shell and to files, also behind what is there; help tells of a verb"""
+    (folder / "more").write_text("there before\n")
+    (folder / "more").chmod(0o640)
+    program = subprocess.Popen([hw.TARGETS / "heaps/heap_small", "account", "wait"], cwd=folder, stdout=subprocess.PIPE)
+    try:
+        hw.need(program.stdout.readline() == b"ready\n", "the program did not come so far")
+        with prompt(folder, "heap", str(program.pid)) as terminal:
+            terminal.wait("definitely lost")
+            for keys, answer in (
+                    ("blocks --type node --count | tr a-z A-Z\n", "3,000 BLOCKS, 70.3 KIB MATCH"),
+                    (f"blocks --type node --limit 2 > {folder}/out\n", ""),
+                    (f"blocks --type node --count >>{folder}/more\n", ""),
+                    (f"help blocks > {folder}/help\n", ""),
+                    (f"blocks --type no_such > {folder}/never\n", "neither an address"),
+                    (f"blocks --count > {folder}/none/out\n", "none/out"),
+                    ("| cat\n", "a verb stands before"), ("blocks |\n", "a command behind"),
+                    ("blocks | no-such-command-here\n", "not found"),
+                    ("blocks --conta\t0x10 --count\n", "0 blocks"), ("blocks --leak defi\t --count\n", "match"),
+                    ("help fragm\t\n", "pinned_pages"), ("help nosuch\n", "no verb 'nosuch'"),
+                    ("blocks --pointers start\n", "before the heap is read")):
+                terminal.wait(PROMPT)
+                terminal.type(keys)
+                terminal.wait(answer)
+            leave(terminal, "quit\n")
+        out = (folder / "out").read_text().splitlines()
+        hw.need(len(out) == 4 and out[-1] == "3,000 blocks, 70.3 KiB match", out)
+        hw.need((folder / "more").read_text() == "there before\n3,000 blocks, 70.3 KiB match\n", (folder / "more").read_text())
+        hw.need((folder / "more").stat().st_mode & 0o777 == 0o640, "other rights")
+        hw.need("--containing ADDR" in (folder / "help").read_text(), "no help")
+        hw.need(not (folder / "never").exists(), "an answer that failed is a file")
+    finally:
+        program.kill()
+        program.wait()
+        program.stdout.close()
+
+
+@TESTS.test
+def lines_of_a_heap(folder):
+    """`prompt` answers lines from a pipe, each as the verb does by itself"""
+    with Waiting(hw.TARGETS / "heaps/heap_small", folder) as pid:
+        lines = f"blocks --type node --count\n\nnosuch\ntypes --limit 1 | wc -l\nblocks --count > {folder}/out\nquit\nleaks\n"
+        ended = hw.run([hw.HEAPWISE, "heap", str(pid), "prompt"], stdin=lines.encode())
+        hw.need(ended.status == 0 and "no verb 'nosuch'" in ended.errors, f"{ended}")
+        hw.need(ended.text == "3,000 blocks, 70.3 KiB match\n4\n", ended.text)
+        hw.need((folder / "out").read_text().endswith(" match\n"), "no file")
+
+
+@TESTS.test
+def answers_of_a_heap_interrupted(folder):
+    """^C ends an answer that goes to a command, and the command; the prompt stays, and no file is left"""
+    program = subprocess.Popen([hw.TARGETS / "heaps/heap_small", "account", "wait"], cwd=folder, stdout=subprocess.PIPE)
+    try:
+        hw.need(program.stdout.readline() == b"ready\n", "the program did not come so far")
+        with prompt(folder, "heap", str(program.pid)) as terminal:
+            terminal.wait("definitely lost")
+            terminal.wait(PROMPT)
+            terminal.type("blocks | exec perl -e 'print STDERR qq(waiting\\n); sleep'\n")
+            terminal.wait("waiting\r\n")
+            terminal.type("\x03")
+            terminal.wait(PROMPT)
+            terminal.type("blocks --type node --count\n")
+            terminal.wait("3,000 blocks")
+            leave(terminal, "quit\n")
     finally:
         program.kill()
         program.wait()

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/heap_follow_verb.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/heap_subject.h"
+#include "cli/message.h"
+#include "heap/follow.h"
+#include "views/heap_follow_view.h"
+
+/* Where the first member begins: behind the last '.' of those before which nothing but a type or an
+ * address can stand. Names of types have no '.'. */
+static char *split_path(char *word)
+{
+	char *dot = strchr(word, '.');
+	if (dot)
+		*dot++ = '\0';
+	return dot;
+}
+
+/* The blocks where it begins. */
+static struct error *begin(
+	struct heap_session *session, const char *word, struct follow *follow, uint64_t *ret_blocks)
+{
+	struct survey *survey = &session->survey;
+	_cleanup_(heap_subject_deinit) struct heap_subject about = {.layout = TYPE_VOID};
+	struct error *error = heap_subject_find(session, "follow", word, &about);
+	bool any = false;
+	if (!error)
+		error = heap_layouts_open(survey, &any);
+	if (!error && !any)
+		error = heap_subject_no_debug_information();
+	if (error)
+		return error;
+	follow_init(follow, survey);
+	uint32_t count = search_block_count(survey->search);
+	for (uint32_t block = 0; block < count; block++) {
+		bool is_one = about.block != SPACE_NONE
+				      ? block == about.block
+				      : heap_kin_of(survey, &about.kin, block) != NULL;
+		if (!is_one || !heap_chosen_takes_used(&session->wishes.chosen, survey, block))
+			continue;
+		follow_add(follow, block);
+		++*ret_blocks;
+	}
+	return follow->failed ? error_no_memory() : NULL;
+}
+
+static struct error *walk(struct follow *follow, char *path)
+{
+	struct error *error = NULL;
+	while (path && !error) {
+		char *next = split_path(path);
+		size_t len = strlen(path);
+		bool repeats = len && path[len - 1] == '*';
+		if (repeats)
+			path[len - 1] = '\0';
+		error = *path ? follow_step(follow, path, repeats)
+			      : error_create(ERROR_USAGE, "a member's name stands behind each '.'");
+		path = next;
+	}
+	return error;
+}
+
+int heap_verb_follow(struct heap_session *session, int count, char **words)
+{
+	_cleanup_(text_deinit) struct text text;
+	_cleanup_(follow_deinit) struct follow follow = {.failed = false};
+	uint64_t from = 0;
+	text_init(&text);
+	for (int i = 1; i < count; i++) {
+		text_add(&text, i > 1 ? " " : "");
+		text_add(&text, words[i]);
+	}
+	_cleanup_free_ char *word = text_steal(&text);
+	char *path = word ? split_path(word) : NULL;
+	if (word && !path) {
+		message("follow wants members: follow TYPE.member, or follow ADDR.member");
+		return ERROR_USAGE;
+	}
+	struct error *error = word ? heap_session_judge(session) : error_no_memory();
+	if (!error)
+		error = heap_wishes_choose(session);
+	if (!error)
+		error = begin(session, word, &follow, &from);
+	if (!error)
+		error = walk(&follow, path);
+	if (error)
+		return message_error(error);
+	struct heap_page page = heap_session_page(session);
+	struct output output;
+	struct sink sink = heap_session_sink(session, &output);
+	return heap_session_shown(
+		&output, heap_follow_write(&page, &follow, from,
+				 heap_wishes_has(&session->wishes, HEAP_WISH_LIST), &sink));
+}

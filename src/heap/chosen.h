@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which blocks of a heap are wanted: by type, size, state, kind of leak, place, and by who points
+ * to whom. */
+#ifndef HEAP_CHOSEN_H
+#define HEAP_CHOSEN_H
+
+#include "heap/kin.h"
+#include "heap/survey.h"
+
+struct heap_chosen {
+	bool is_asked;        /* anything is */
+	unsigned states;      /* bit set of enum block_state; 0: any */
+	unsigned kinds;       /* bit set of enum search_kind; 0: any */
+	uint64_t least, most; /* usable bytes */
+	uint64_t containing;  /* an address in the block, if has_containing */
+	bool has_containing;
+	uint8_t *types;    /* by type: 1: it is wanted; NULL: any */
+	uint64_t *holders; /* bit set of blocks: those that point to one; NULL: any */
+	uint64_t *held;    /* the same of those that one points to; NULL: any */
+};
+
+/* All blocks. */
+void heap_chosen_init(struct heap_chosen *chosen);
+void heap_chosen_deinit(struct heap_chosen *chosen);
+
+/* Wants blocks of these types; or of those whose names a pattern fits, in which a * stands for any
+ * characters. *ret_any: whether a type with blocks is among them. The survey is typed. */
+struct error *heap_chosen_kin(const struct survey *survey, const struct kin_set *types,
+	struct heap_chosen *chosen) must_check_;
+struct error *heap_chosen_pattern(const struct survey *survey, const char *pattern,
+	struct heap_chosen *chosen, bool *ret_any) must_check_;
+
+/* Wants blocks that point to the one at an address. ERROR_INPUT: none is there. */
+struct error *heap_chosen_holders(
+	const struct survey *survey, uint64_t address, struct heap_chosen *chosen) must_check_;
+/* Wants blocks that the one at an address points to; or, where no block is, that the word there
+ * points to. ERROR_INPUT: neither is there. */
+struct error *heap_chosen_held(
+	const struct survey *survey, uint64_t address, struct heap_chosen *chosen) must_check_;
+
+/* Whether a block is wanted; number: SPACE_NONE, it is not in use. */
+bool heap_chosen_takes(const struct heap_chosen *chosen, const struct survey *survey,
+	const struct heap_block *block, uint32_t number);
+/* The same of a block in use. */
+bool heap_chosen_takes_used(
+	const struct heap_chosen *chosen, const struct survey *survey, uint32_t number);
+
+/* Whether a text is what a pattern says. */
+bool heap_chosen_fits(const char *pattern, const char *text);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What containers and the like of libraries hold, by debug information: of an object of a type that
+ * is known by its name (a table of patterns, contents.c) the elements, wherever these lie.
+ * libstdc++ since 5 and libc++. What the object's words say must agree with itself; else nothing is
+ * known.
+ */
+#ifndef HEAP_CONTENTS_H
+#define HEAP_CONTENTS_H
+
+#include "heap/survey.h"
+
+enum contents_kind {
+	CONTENTS_TEXT,     /* characters */
+	CONTENTS_ELEMENTS, /* one after the other */
+	CONTENTS_PAIRS,    /* the same of a map: each is a pair */
+	CONTENTS_PARTS,    /* of types of their own: a tuple's */
+	CONTENTS_ONE,      /* one thing, or nothing */
+	CONTENTS_BITS,     /* of a std::bitset or std::vector<bool> */
+	CONTENTS_POINTER,  /* what a smart pointer has: the pointer itself */
+	CONTENTS_CALLED,   /* a function, by its name */
+};
+
+enum contents_way { CONTENTS_IN_ORDER, CONTENTS_LINKED, CONTENTS_TREE, CONTENTS_IN_PIECES };
+
+#define CONTENTS_PARTS_MOST 16u
+
+struct contents {
+	enum contents_kind kind;
+	const char *what;  /* static: "vector" */
+	uint64_t count;    /* of elements, characters, bits or parts */
+	bool is_empty;     /* of CONTENTS_ONE and CONTENTS_CALLED: there is nothing */
+	bool has_index;    /* of a variant: */
+	uint64_t index;    /* … which alternative */
+	uint32_t type;     /* of the elements; TYPE_VOID: not known */
+	uint64_t address;  /* of the first element, the text, the thing */
+	char name[256];    /* of CONTENTS_CALLED the function, of an `any` the type; "": unknown */
+	bool is_type_told; /* that stands in front of the value */
+	/* How to get from one element to the next. */
+	enum contents_way way;
+	uint64_t node;                             /* the first */
+	uint64_t end;                              /* what is no node any more, if not 0 */
+	uint32_t next, value, left, right, parent; /* offsets in nodes */
+	uint64_t pieces, piece_count, begin;       /* of a deque: the table, elements a piece */
+	uint32_t part_types[CONTENTS_PARTS_MOST];  /* of CONTENTS_PARTS */
+	uint64_t part_addresses[CONTENTS_PARTS_MOST];
+};
+
+/* Whether objects of a type, plain, are such; nothing is read. */
+bool contents_knows(struct types *types, uint32_t plain);
+
+/* What the object at an address holds. False: its type is no such one, or its words make no sense.
+ */
+bool contents_read(const struct survey *survey, struct types *types, uint32_t plain,
+	uint64_t address, struct contents *ret);
+
+/* Calls `take` with each element, in order, up to `most`; false from it ends it. Returns how many
+ * there were: fewer than contents->count where a link is broken. */
+uint64_t contents_each(const struct survey *survey, struct types *types,
+	const struct contents *contents, uint64_t most,
+	bool (*take)(void *context, uint64_t number, uint32_t type, uint64_t address),
+	void *context);
+
+/* Adds "[20]" and the like in front of the elements: how many there are. */
+static inline bool contents_is_counted(const struct contents *contents)
+{
+	return contents->kind == CONTENTS_ELEMENTS || contents->kind == CONTENTS_PAIRS;
+}
+
+/* The member of that name, wherever in a type: its bases and members before theirs. path NULL:
+ * nobody wants it. */
+bool contents_member(struct types *types, uint32_t number, const char *name, uint64_t *ret_offset,
+	uint32_t *ret_type);
+
+#endif

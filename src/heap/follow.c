@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/follow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "base/util.h"
+
+/* What leads through other types: arrays of containers of pointers. */
+#define SETTLE_DEPTH_MOST 8u
+/* Names in a message. */
+#define NAMES_MOST 40u
+
+struct follow_key {
+	uint64_t address;
+	uint32_t type;
+};
+static inline uint64_t follow_key_hash(struct follow_key key)
+{
+	return hash_u64(key.address ^ (uint64_t)key.type << 48);
+}
+static inline bool follow_key_equal(struct follow_key a, struct follow_key b)
+{
+	return a.address == b.address && a.type == b.type;
+}
+DEFINE_MAP(follow_map, struct follow_key, uint8_t, follow_key_hash, follow_key_equal)
+
+/* What a step comes to; each object once. */
+struct reached {
+	struct follow *follow;
+	struct follow_map known;
+	bool is_first; /* its blocks are added once each */
+	struct follow_places places;
+};
+
+void follow_init(struct follow *follow, const struct survey *survey)
+{
+	*follow = (struct follow){.survey = survey, .types = survey->layouts.types};
+}
+
+void follow_deinit(struct follow *follow)
+{
+	follow_places_deinit(&follow->at);
+}
+
+void follow_add_object(struct follow *follow, uint64_t address, uint32_t type)
+{
+	struct follow_place place = {address, type};
+	follow->failed |= !follow_places_push(&follow->at, place);
+}
+
+static void reach(struct reached *r, uint64_t address, uint32_t type)
+{
+	struct follow_key key = {address, type};
+	struct follow_place place = {address, type};
+	bool is_new = r->is_first;
+	if (!r->is_first && !follow_map_insert(&r->known, key, &is_new))
+		r->follow->failed = true;
+	if (is_new && !follow_places_push(&r->places, place))
+		r->follow->failed = true;
+}
+
+/* The objects that a block is: of an array its elements. */
+static void reach_block(struct reached *r, uint32_t block)
+{
+	struct heap_layout layout;
+	const struct survey *s = r->follow->survey;
+	uint64_t address = search_block_address(s->search, block);
+	if (!heap_layout_of(s, block, &layout) || layout.type == TYPE_VOID) {
+		reach(r, address, TYPE_VOID);
+		return;
+	}
+	const struct type *of =
+		types_get(r->follow->types, types_plain(r->follow->types, layout.type));
+	/* Numbers and characters lead nowhere: they are one thing. */
+	bool leads = type_has_members(of) || of->kind == TYPE_POINTER || of->kind == TYPE_ARRAY;
+	uint64_t count = layout.is_array && leads ? layout.count : 1;
+	for (uint64_t i = 0; i < count && !r->follow->failed; i++)
+		reach(r, address + layout.header + i * layout.size,
+			types_plain(r->follow->types, layout.type));
+}
+
+void follow_add(struct follow *follow, uint32_t block)
+{
+	struct reached r = {.follow = follow, .is_first = true, .places = follow->at};
+	reach_block(&r, block);
+	follow->at = r.places;
+}
+
+static void settle(struct reached *r, uint32_t type, uint64_t address, unsigned depth);
+
+/* What a pointer leads to: the block's own type says more than the declaration, unless it leads
+ * into its middle. */
+static void settle_pointer(struct reached *r, uint32_t plain, uint64_t address)
+{
+	const struct survey *s = r->follow->survey;
+	uint64_t value, into;
+	if (!address_space_word(s->heap.space, address, &value) || !value) {
+		r->follow->nulls++;
+		return;
+	}
+	uint32_t block = search_block_at(s->search, value, &into);
+	if (block == SPACE_NONE) {
+		r->follow->outside++;
+		return;
+	}
+	uint32_t target = types_plain(r->follow->types, types_target(r->follow->types, plain));
+	if (into && type_has_members(types_get(r->follow->types, target)))
+		reach(r, value, target);
+	else if (into)
+		reach(r, value, TYPE_VOID);
+	else
+		reach_block(r, block);
+}
+
+struct settling {
+	struct reached *reached;
+	unsigned depth;
+};
+
+static bool settle_element(void *context, uint64_t number, uint32_t type, uint64_t address)
+{
+	struct settling *settling = context;
+	(void)number;
+	settle(settling->reached, type, address, settling->depth + 1);
+	return !settling->reached->follow->failed;
+}
+
+static void settle_contents(struct reached *r, const struct contents *c, unsigned depth)
+{
+	struct follow *f = r->follow;
+	struct settling settling = {r, depth};
+	if (c->kind == CONTENTS_POINTER) {
+		settle_pointer(r, c->type, c->address);
+	} else if (c->kind == CONTENTS_ONE) {
+		if (c->is_empty)
+			f->nulls++;
+		else if (c->type != TYPE_VOID)
+			settle(r, c->type, c->address, depth + 1);
+	} else if (c->kind == CONTENTS_TEXT || c->kind == CONTENTS_BITS) {
+		reach(r, c->address, TYPE_VOID);
+	} else if (contents_is_counted(c) || c->kind == CONTENTS_PARTS) {
+		uint64_t seen = contents_each(
+			f->survey, f->types, c, UINT64_MAX, settle_element, &settling);
+		f->broken += seen < c->count;
+	}
+}
+
+/* Where an object that a member is leads to. */
+static void settle(struct reached *r, uint32_t type, uint64_t address, unsigned depth)
+{
+	struct types *types = r->follow->types;
+	uint32_t plain = types_plain(types, type);
+	uint32_t content = types_content(types, plain);
+	plain = content == TYPE_VOID ? plain : types_plain(types, content);
+	struct type of = *types_get(types, plain);
+	struct contents contents;
+	if (depth > SETTLE_DEPTH_MOST)
+		r->follow->broken++;
+	else if (of.kind == TYPE_POINTER || of.kind == TYPE_REFERENCE) {
+		settle_pointer(r, plain, address);
+	} else if (of.kind == TYPE_ARRAY) {
+		uint64_t size = types_get(types, types_plain(types, of.target))->size;
+		for (uint64_t i = 0; i < of.count && size && !r->follow->failed; i++)
+			settle(r, of.target, address + i * size, depth + 1);
+	} else if (contents_read(r->follow->survey, types, plain, address, &contents)) {
+		settle_contents(r, &contents, depth);
+	} else {
+		reach(r, address, plain);
+	}
+}
+
+/* An object that is itself a pointer or a container (an array's element) leads on before it is
+ * asked for members. */
+static bool leads_on(struct follow *f, uint32_t plain)
+{
+	const struct type *type = types_get(f->types, plain);
+	return type->kind == TYPE_POINTER || contents_knows(f->types, plain);
+}
+
+static void lead_on(struct reached *r, const struct follow_places *from)
+{
+	for (size_t i = 0; i < from->len && !r->follow->failed; i++) {
+		const struct follow_place *place = &from->data[i];
+		if (place->type != TYPE_VOID && leads_on(r->follow, place->type))
+			settle(r, place->type, place->address, 0);
+		else
+			reach(r, place->address, place->type);
+	}
+}
+
+/* Goes along the member from one place. Whether it has one. */
+static bool go(struct reached *r, const struct follow_place *place, const char *member)
+{
+	struct follow *f = r->follow;
+	uint64_t offset;
+	uint32_t type;
+	if (place->type == TYPE_VOID ||
+		!contents_member(f->types, place->type, member, &offset, &type))
+		return false;
+	settle(r, type, place->address + offset, 0);
+	return true;
+}
+
+static void add_names(
+	struct types *types, uint32_t plain, unsigned depth, size_t *count, struct text *text)
+{
+	struct type type = *types_get(types, plain);
+	for (uint32_t i = 0; type_has_members(&type) && i < type.member_count; i++) {
+		const struct type_member *member = &type.members[i];
+		if (member->kind == MEMBER_BASE || !member->name) {
+			if (depth < TYPES_DEPTH_MAX)
+				add_names(types, types_plain(types, member->type), depth + 1, count,
+					text);
+		} else if (member->kind == MEMBER_PLAIN && (*count)++ < NAMES_MOST) {
+			text_add(text, *count > 1 ? ", " : "");
+			text_add_shown(text, member->name, 100);
+		}
+	}
+}
+
+/* Which members there are of the first object that has some. */
+static struct error *no_member(struct follow *f, const struct follow_places *at, const char *member)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	size_t count = 0, i = 0;
+	while (i < at->len && (at->data[i].type == TYPE_VOID ||
+				      !type_has_members(types_get(f->types, at->data[i].type))))
+		i++;
+	if (i == at->len)
+		return error_create(ERROR_INPUT,
+			"nothing has members there: no debug information says what these are, or "
+			"they are no structures");
+	const char *name = types_get(f->types, at->data[i].type)->name;
+	add_names(f->types, at->data[i].type, 0, &count, &text);
+	return error_create(ERROR_INPUT, "%s has no member '%s'; did you mean one of %s%s",
+		name ? name : "it", member, text.data ? text.data : "(none)",
+		count > NAMES_MOST ? ", …" : "");
+}
+
+struct error *follow_step(struct follow *follow, const char *member, bool repeats)
+{
+	struct reached from = {.follow = follow}, to = {.follow = follow};
+	struct error *error = NULL;
+	bool has_any = false;
+	follow_map_init(&from.known);
+	follow_map_init(&to.known);
+	lead_on(&from, &follow->at);
+	struct reached *into = repeats ? &from : &to;
+	/* What is new in `from` is gone along as well, if it repeats. */
+	for (size_t i = 0; i < from.places.len && !follow->failed; i++) {
+		struct follow_place place = from.places.data[i];
+		has_any |= go(into, &place, member);
+	}
+	if (!has_any && from.places.len && !follow->failed)
+		error = no_member(follow, &from.places, member);
+	struct follow_places *result = &into->places;
+	if (!error && !follow->failed) {
+		struct follow_places old = follow->at;
+		follow->at = *result;
+		*result = old;
+	}
+	follow_places_deinit(&from.places);
+	follow_places_deinit(&to.places);
+	follow_map_deinit(&from.known);
+	follow_map_deinit(&to.known);
+	return error || !follow->failed ? error : error_no_memory();
+}
+
+uint64_t *follow_blocks(const struct follow *follow)
+{
+	const struct survey *s = follow->survey;
+	uint64_t *set = calloc(search_block_count(s->search) / 64 + 1, sizeof(*set)), into;
+	for (size_t i = 0; set && i < follow->at.len; i++) {
+		uint32_t block = search_block_at(s->search, follow->at.data[i].address, &into);
+		if (block != SPACE_NONE)
+			set[block / 64] |= 1ull << block % 64;
+	}
+	return set;
+}
