@@ -281,8 +281,9 @@ const struct heap_verb heap_verbs[] = {
 		"A number (0x… or decimal) is a word of 8 bytes at a multiple of 8; all else is "
 		"text, of which\nthe bytes count. What the program may have written is searched.\n",
 		"'GET /' --in free"},
-	{"follow", "TYPE.MEMBER…", "what blocks lead to along members: of ADDR, or all of TYPE", 1,
-		8, heap_verb_follow,
+	{"follow", "TYPE.MEMBER[.MEMBER]",
+		"what blocks lead to along members: of ADDR, or all of TYPE", 1, 8,
+		heap_verb_follow,
 		HEAP_WISHES_USED | HEAP_WISHES_ROWS | HEAP_WISH_BIT(HEAP_WISH_LIST),
 		"A pointer leads to its block, a container to its elements; MEMBER* goes along a "
 		"member again\nand again, as down a list. Options choose the blocks where it "

@@ -18,6 +18,8 @@
 /* Types that are looked through for a member; what is larger is no container. */
 #define MEMBER_TYPES_MOST 1024u
 #define ALIGN_DEPTH_MOST 16u
+/* Of a red-black tree: twice the logarithm of its nodes. */
+#define TREE_DEPTH_MOST 128u
 
 struct recogniser {
 	const char *name; /* in std, or in another namespace that is written with it */
@@ -161,8 +163,7 @@ uint32_t contents_value_offset(struct types *types, uint32_t type, uint32_t behi
 }
 
 /* The node that comes next in a tree. 0: none, or links that can't be. */
-static uint64_t next_in_tree(
-	const struct survey *survey, const struct contents *c, uint64_t node, uint64_t count)
+static uint64_t next_in_tree(const struct survey *survey, const struct contents *c, uint64_t node)
 {
 	const struct address_space *space = survey->heap.space;
 	uint64_t right, above, steps = 0;
@@ -171,12 +172,14 @@ static uint64_t next_in_tree(
 	if (right) {
 		for (uint64_t left = right; left; steps++) {
 			right = left;
-			if (steps > count || !address_space_word(space, right + c->left, &left))
+			if (steps > TREE_DEPTH_MOST ||
+				!address_space_word(space, right + c->left, &left))
 				return 0;
 		}
 		return right;
 	}
-	for (; steps <= count && address_space_word(space, node + c->parent, &above); steps++) {
+	for (; steps <= TREE_DEPTH_MOST && address_space_word(space, node + c->parent, &above);
+		steps++) {
 		if (!above || !address_space_word(space, above + c->right, &right))
 			return 0;
 		if (right != node)
@@ -204,6 +207,8 @@ uint64_t contents_each(const struct survey *survey, struct types *types, const s
 	void *context)
 {
 	uint64_t size = types_get(types, types_plain(types, c->type))->size, node = c->node, i = 0;
+	/* Links that were damaged may go in a circle, which comes back to one of these (Brent). */
+	uint64_t mark = 0, next_mark = 1;
 	for (; i < c->count && i < most; i++) {
 		uint64_t address = c->address + i * size;
 		uint32_t type = c->type;
@@ -224,10 +229,16 @@ uint64_t contents_each(const struct survey *survey, struct types *types, const s
 		if (i + 1 == c->count)
 			continue;
 		if (c->way == CONTENTS_TREE)
-			node = next_in_tree(survey, c, node, c->count);
+			node = next_in_tree(survey, c, node);
 		else if (c->way == CONTENTS_LINKED &&
 			 !address_space_word(survey->heap.space, node + c->next, &node))
 			node = 0;
+		if (node && node == mark)
+			node = 0;
+		if (i + 1 == next_mark) {
+			mark = node;
+			next_mark *= 2;
+		}
 	}
 	return i;
 }

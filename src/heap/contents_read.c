@@ -211,10 +211,15 @@ bool contents_read_forward(struct contents_object *o, struct contents *ret)
 	ret->kind = CONTENTS_ELEMENTS;
 	ret->way = CONTENTS_LINKED;
 	ret->value = contents_value_offset(o->types, ret->type, 8);
-	/* It keeps no count. */
+	/* It keeps no count; what comes back to one of these nodes is no list (Brent). */
+	uint64_t mark = 0, next_mark = 1;
 	for (uint64_t node = ret->node; node; ret->count++) {
-		if (ret->count > COUNT_MOST || !read_word(o, node, &node) || node == ret->node)
+		if (!read_word(o, node, &node) || (node && node == mark))
 			return false;
+		if (ret->count + 1 == next_mark) {
+			mark = node;
+			next_mark *= 2;
+		}
 	}
 	return true;
 }

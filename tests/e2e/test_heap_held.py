@@ -111,13 +111,24 @@ def what_makes_no_sense(folder):
 
     write("ids", 8, 8)                    # ends before it begins
     write("map", 40, 1 << 20)             # more nodes than there are
-    write("list", 16, 1 << 50)            # no such count
     write("hash_map", 24, 5)              # the same
     write("names", 8, 1 << 46)            # elsewhere
+    # Links in circles that do not come back to their beginning.
+    def word(address):
+        return int.from_bytes(data[start + address - held:][:8], "little")
+
+    for member in ("forward", "list"):
+        second = word(word(places[member]))
+        hw.need(second > held, "the heap lies otherwise")
+        data[start + second - held:start + second - held + 8] = second.to_bytes(8, "little")
+    write("list", 16, 1 << 39)
     (folder / "broken").write_bytes(data)
     (block,) = ask("core", "--json", folder / "broken", "show", hex(held))["blocks"]
     found = members_at_top(block)
-    for member in ("ids", "list", "names"):
+    hw.need(found["list"]["contents"]["unread"] > 1 << 38, f"{found['list']}")
+    walked = ask("core", "--json", folder / "broken", "follow", f"{held:#x}.list")
+    hw.need(walked["broken"] == 1 and walked["objects"] == 2, f"{walked}")
+    for member in ("ids", "forward", "names"):
         hw.need("contents" not in found[member] and found[member]["members"], f"{member}: {found[member]}")
     for member, there in (("map", 3), ("hash_map", 1)):
         contents = found[member]["contents"]
