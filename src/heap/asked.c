@@ -64,6 +64,8 @@ struct search_asked heap_asked(const struct heap *heap, uint64_t address, uint64
 	case HEAP_JEMALLOC:
 		asked.least = quarter_below(size) + 1;
 		break;
+	case HEAP_MALLOCNG:
+		return asked; /* its sizes are those */
 	default:
 		asked.least = less(size, PYTHON_SPARE);
 	}

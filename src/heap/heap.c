@@ -105,6 +105,26 @@ static void close_mimalloc(struct heap *heap)
 	mi_malloc_close(&heap->mi_malloc);
 }
 
+static struct error *find_mallocng(struct heap *heap)
+{
+	struct ng_malloc *ng = &heap->ng_malloc;
+	struct error *error = ng_malloc_find(heap->space, &heap->areas, &heap->damage, ng);
+	if (!error)
+		error = ng_malloc_areas(ng, &heap->areas);
+	return error ? error : add_books(heap, &ng->books);
+}
+
+static struct error *walk_mallocng(struct heap *heap, const struct heap_area *area,
+	struct window *window, const struct heap_sink *sink)
+{
+	return ng_malloc_walk(&heap->ng_malloc, area, window, sink);
+}
+
+static void close_mallocng(struct heap *heap)
+{
+	ng_malloc_close(&heap->ng_malloc);
+}
+
 /* Its pools are looked for only where there is an interpreter. */
 static struct error *find_pymalloc(struct heap *heap)
 {
@@ -131,6 +151,7 @@ static const struct maker makers[HEAP_MAKERS] = {
 	[HEAP_JEMALLOC] = {find_jemalloc, walk_jemalloc, close_jemalloc},
 	[HEAP_TCMALLOC] = {find_tcmalloc, walk_tcmalloc, close_tcmalloc},
 	[HEAP_MIMALLOC] = {find_mimalloc, walk_mimalloc, close_mimalloc},
+	[HEAP_MALLOCNG] = {find_mallocng, walk_mallocng, close_mallocng},
 	[HEAP_PYMALLOC] = {find_pymalloc, walk_pymalloc, close_pymalloc},
 };
 
@@ -187,5 +208,6 @@ const char *heap_absence(const struct heap *heap)
 		       "the disk)";
 	return "no heap was found: the program has not allocated anything yet, or its allocator is "
 	       "none "
-	       "of those that are known (glibc, jemalloc 5, tcmalloc, mimalloc 2)";
+	       "of those that are known (glibc, musl since 1.2.1, jemalloc 5, tcmalloc, mimalloc "
+	       "2)";
 }

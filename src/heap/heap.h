@@ -10,6 +10,7 @@
 #include "heap/glibc.h"
 #include "heap/je_malloc.h"
 #include "heap/mi_malloc.h"
+#include "heap/ng_malloc.h"
 #include "heap/python.h"
 #include "heap/tc_malloc.h"
 #include "process/address_space.h"
@@ -24,6 +25,7 @@ struct heap {
 	struct je_malloc je_malloc;
 	struct tc_malloc tc_malloc;
 	struct mi_malloc mi_malloc;
+	struct ng_malloc ng_malloc;
 	struct python python;
 };
 

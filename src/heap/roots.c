@@ -74,33 +74,60 @@ static uint64_t stack_end(
 	return end < map->end ? end : map->end;
 }
 
+/* Where in [from, end) the first allocator's memory begins: how long what describes a thread is, is
+ * not known, and behind it there may be blocks in the same mapping. */
+static uint64_t claimed_from(const struct finding *f, uint64_t from, uint64_t end)
+{
+	const struct heap_area_vec *areas = &f->heap->areas;
+	size_t low = 0, high = areas->len;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (areas->data[middle].high <= from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	uint64_t claimed = low < areas->len ? max(areas->data[low].low, from) : end;
+	return min(claimed, end);
+}
+
+/* A thread's area as far as no allocator has it. False: there is none. */
+static bool area_of(const struct finding *f, uint32_t number, struct thread_area *ret)
+{
+	const struct thread_area *area = thread_blocks_area(f->blocks, number);
+	if (!area)
+		return false;
+	*ret = *area;
+	ret->end = claimed_from(f, area->start, area->end);
+	return ret->end > ret->start;
+}
+
 /* Thread-local storage lies at the end of a stack, but not of the first thread's. */
 static bool add_stack_parts(struct finding *f, uint32_t number, uint64_t from, uint64_t end)
 {
-	const struct thread_area *area = thread_blocks_area(f->blocks, number);
+	struct thread_area area;
 	struct heap_root root = {HEAP_ROOT_STACK, from, end, number, NULL, 0, 0};
-	if (!area || area->start < from || area->end > end)
+	if (!area_of(f, number, &area) || area.start < from || area.end > end)
 		return add(f, &root);
-	struct heap_root local = {HEAP_ROOT_TLS, area->start, area->end, number, NULL, 0, 0};
-	uint64_t behind = min((area->end + 7) & ~(uint64_t)7, end);
+	struct heap_root local = {HEAP_ROOT_TLS, area.start, area.end, number, NULL, 0, 0};
+	uint64_t behind = min((area.end + 7) & ~(uint64_t)7, end);
 	struct heap_root rest = {HEAP_ROOT_STACK, behind, end, number, NULL, 0, 0};
-	root.end = area->start;
+	root.end = area.start;
 	return add(f, &root) && add(f, &local) && add(f, &rest);
 }
 
 /* Unless it is a part of the stack, or of what an allocator keeps. */
 static bool add_area(struct finding *f, uint32_t number)
 {
-	const struct thread_area *area = thread_blocks_area(f->blocks, number);
-	if (!area || heap_areas_find(&f->heap->areas, area->start) ||
-		heap_areas_find(&f->heap->areas, area->end - 1))
+	struct thread_area area;
+	if (!area_of(f, number, &area))
 		return true;
 	for (size_t i = f->roots->len; i-- > 0 && f->roots->data[i].thread == number;) {
 		const struct heap_root *root = &f->roots->data[i];
-		if (!root->values && root->start < area->end && root->end > area->start)
+		if (!root->values && root->start < area.end && root->end > area.start)
 			return true;
 	}
-	struct heap_root root = {HEAP_ROOT_TLS, area->start & ~7ull, area->end, number, NULL, 0, 0};
+	struct heap_root root = {HEAP_ROOT_TLS, area.start & ~7ull, area.end, number, NULL, 0, 0};
 	return add(f, &root) && take(f, root.start, root.end);
 }
 
@@ -111,7 +138,7 @@ static bool add_stack(struct finding *f, uint32_t number)
 	const struct process_map *map = address_space_map(f->space, thread->sp);
 	if (!map || !map->writable || heap_areas_find(&f->heap->areas, thread->sp))
 		return true;
-	uint64_t end = stack_end(f, map, thread);
+	uint64_t end = claimed_from(f, thread->sp, stack_end(f, map, thread));
 	uint64_t zone = f->space->machine == EM_X86_64 ? RED_ZONE : 0;
 	uint64_t from = thread->sp - map->start > zone ? thread->sp - zone : map->start;
 	from &= ~7ull;
@@ -132,6 +159,17 @@ static bool add_registers(struct finding *f, uint32_t number)
 	return add(f, &root);
 }
 
+/* How far into its block a thread's table is held. musl (src/internal/pthread_impl.h) has it at the
+ * start of the block that thread-local memory is in; where glibc has the third word, the thread
+ * before it in a ring of all, itself if it is the only one, and then also the next one. */
+static uint64_t table_offset(const struct finding *f, uint64_t pointer)
+{
+	uint64_t words[4];
+	bool known = f->space->machine == EM_X86_64 &&
+		     address_space_read(f->space, pointer, words, sizeof(words)) == sizeof(words);
+	return known && (words[2] != pointer || words[3] == pointer) ? 0 : TABLE_OFFSET;
+}
+
 /* A thread's table of thread-local memory. */
 static bool add_table(
 	struct finding *f, enum heap_root_kind kind, uint32_t number, uint64_t pointer)
@@ -140,7 +178,8 @@ static bool add_table(
 	uint64_t at = pointer + 8ul * (x86 ? TABLE_WORD : ARM_TABLE_WORD), table;
 	if (!pointer || !address_space_word(f->space, at, &table) || !table)
 		return true;
-	struct heap_root root = {kind, at, at + 8, number, NULL, 1, table - TABLE_OFFSET};
+	struct heap_root root = {
+		kind, at, at + 8, number, NULL, 1, table - table_offset(f, pointer)};
 	return heap_root_vec_push(f->roots, root);
 }
 

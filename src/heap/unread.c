@@ -80,7 +80,8 @@ void heap_unread_describe(
 		text_add_shown(text, libc->path, 200);
 	else
 		text_add(text, "all modules (no libc is known)");
-	text_add(text, " and of other modules, the tables of pages of jemalloc 5 and tcmalloc, and "
-		       "mimalloc 2's segments: none is whole. The allocator is another one, or "
+	text_add(text, " and of other modules, the tables of pages of jemalloc 5 and tcmalloc, "
+		       "mimalloc 2's segments, and the descriptions of musl's mallocng: none is "
+		       "whole. The allocator is another one, or "
 		       "its books are damaged. `maps`, `hexdump` and `strings` show that memory");
 }

@@ -30,6 +30,9 @@ LOADERS = [40, 168, 328, 1240]
 ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
 ALLOCATORS_OWN_MOST = {"jemalloc": 1, "tcmalloc": 3, "mimalloc": 0}
 ALLOCATORS_SPARE = {"jemalloc": 0.25, "tcmalloc": 0.25, "mimalloc": 0.51}
+# Programs with musl (musl-gcc), dynamic and static, and how many blocks the dynamic linker has of its own: the first
+# thread's thread-local memory, if it is large. Its sizes are those that were asked for.
+MUSL = {"small": 0, "threads": 0, "handed": 0, "musl": 1}
 THREADS = {"threads": 8, "ended": 5, "handed": 6}  # of programs that have them
 ENDED = {"ended": 4, "handed": 3}  # of these; their stacks are kept for the next ones, with their tables
 
@@ -150,6 +153,48 @@ for each in ALLOCATORS:
     add("small", each)
     add("threads", each)
     add("handed", each)
+
+
+def judge_musl(folder, linkers, *heap):
+    """The same of a program with musl: of each block the very size, too."""
+    account = read_account(folder / "account")
+    blocks = ask(*heap, "blocks")["blocks"]
+    compare(account, blocks, None)
+    others = unaccounted(account, blocks)
+    if len(others) != linkers or any(b["leak"] != "reachable" for b in others):
+        raise hw.Failure(f"not what the dynamic linker has: {others[:5]}")
+    wrong = [b for b in blocks if b["state"] == "used" and b not in others and b["size"] != account[int(b["address"], 16)][0]]
+    shown = ask(*heap)
+    if wrong or shown["damage"]:
+        raise hw.Failure(f"{len(wrong)} have another size: {wrong[:3]}; damage: {shown['damage'][:3]}")
+
+
+def add_musl(name, linkers):
+    program = hw.TARGETS / f"heaps/heap_{name}"
+
+    def by_kernel(folder):
+        hw.need_program("musl-gcc")
+        judge_musl(folder, linkers, "core", "--json", kernel_core(program, folder))
+
+    def by_gcore(folder):
+        hw.need_program("musl-gcc")
+        with Waiting(program, folder) as pid:
+            core = gcore(pid, folder)
+        judge_musl(folder, linkers, "core", "--json", core)
+
+    def live(folder):
+        hw.need_program("musl-gcc")
+        with Waiting(program, folder) as pid:
+            judge_musl(folder, linkers, "heap", "--json", str(pid))
+
+    tests.add(f"{name}: a kernel's core tells its blocks as it does itself", by_kernel)
+    tests.add(f"{name}: a core of gcore's tells its blocks as it does itself", by_gcore)
+    tests.add(f"{name}: its blocks are the same while it runs", live)
+
+
+for each, blocks in MUSL.items():
+    add_musl(each + "_musl", blocks)
+    add_musl(each + "_musl_static", 0)
 
 
 @tests.test

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Heaps of jemalloc and mimalloc as versions lay them out that are not at hand, synthesised: those
- * of Debian's libraries are tested on real programs (e2e/test_heap_truth.py).
+ * Heaps of jemalloc, mimalloc and musl as versions and machines lay them out that are not at hand,
+ * or damaged, synthesised: those of Debian's libraries are tested on real programs
+ * (e2e/test_heap_truth.py).
  */
 #include <elf.h>
 
@@ -23,6 +24,8 @@ struct image {
 	struct core_builder core;
 	struct expected blocks[512];
 	size_t count;
+	const char *damage[4]; /* in order */
+	size_t damaged;
 };
 
 static void expect(struct image *image, uint64_t address, uint64_t size, enum block_state state)
@@ -63,7 +66,9 @@ static void check_image(struct image *image, enum heap_maker maker)
 		CHECK_U64(heap.areas.data[i].maker, maker);
 	struct heap_sink sink = {image, take};
 	CHECK_OK(heap_walk(&heap, &sink));
-	CHECK_U64(heap.damage.len, 0);
+	CHECK_U64(heap.damage.len, image->damaged);
+	for (size_t i = 0; i < heap.damage.len && i < image->damaged; i++)
+		CHECK_STR(heap.damage.data[i].what, image->damage[i]);
 	for (size_t i = 0; i < image->count; i++)
 		CHECK_U64(image->blocks[i].address, 0);
 	heap_close(&heap);
@@ -288,6 +293,144 @@ CASE(mimalloc, "heaps of mimalloc 2: pages of small and large blocks, what other
 		make_entry(image, layout, 5, SLICES - 5, 0, 0, 0, 0);
 		check_image(image, HEAP_MIMALLOC);
 	}
+}
+
+/* musl's mallocng: struct malloc_context, meta_area, meta, group */
+
+#define NG_AREA 0x7c0000000000ull
+#define NG_SLOTTED 0x7c0000010000ull
+#define NG_HUGE 0x7c0000100000ull
+#define NG_HUGE_PAGES 1024u
+#define NG_DATA (LIBRARY + 0x1000)
+#define NG_CONTEXT (NG_DATA + 0x120)
+#define NG_GIFT (NG_DATA + 0xe00)
+#define NG_SECRET 0x5cd3cc9df2d6070cull
+
+static void ng_byte(struct image *image, uint64_t address, uint8_t value)
+{
+	core_builder_bytes(&image->core, address, &value, 1);
+}
+
+/* The description of a group, and the group's head. */
+static void ng_describe(struct image *image, unsigned number, uint64_t group, uint32_t avail,
+	uint32_t freed, unsigned last, unsigned class, uint64_t pages)
+{
+	uint64_t about = NG_AREA + 24 + 40ull * number;
+	core_builder_word(&image->core, about + 16, group);
+	core_builder_word(&image->core, about + 24, avail | (uint64_t)freed << 32);
+	core_builder_word(&image->core, about + 32, last | 1u << 5 | class << 6 | pages << 12);
+	core_builder_word(&image->core, group, about);
+	core_builder_word(&image->core, group + 8, last);
+}
+
+/* The header of a block that is `units` into its slot, as enframe() writes it, with `spare` bytes
+ * at the slot's end. */
+static void ng_block(struct image *image, uint64_t group, unsigned slot, uint64_t stride,
+	uint64_t units, uint32_t spare)
+{
+	uint64_t start = group + 16 + slot * stride, block = start + 16 * units;
+	uint64_t end = start + stride - 4, far = (block - group - 16) / 16;
+	uint8_t moved[3] = {0xe0, (uint8_t)units, (uint8_t)(units >> 8)};
+	uint8_t header[3] = {
+		(uint8_t)(slot | (spare < 5 ? spare : 5) << 5), (uint8_t)far, (uint8_t)(far >> 8)};
+	if (units)
+		core_builder_bytes(&image->core, start - 3, moved, 3);
+	if (far > 0xffff) {
+		core_builder_bytes(&image->core, block - 8, &far, 4);
+		ng_byte(image, block - 4, 1);
+		header[1] = header[2] = 0;
+	}
+	core_builder_bytes(&image->core, block - 3, header, 3);
+	if (spare >= 5)
+		core_builder_bytes(&image->core, end - 4, &spare, 4);
+	expect(image, block, end - block - spare, BLOCK_USED);
+}
+
+/* Sixteen slots of 496 bytes; the fifth is a group itself. */
+static void make_ng_groups(struct image *image)
+{
+	const uint64_t stride = 31 * 16, inner = NG_SLOTTED + 16 + 4 * stride;
+	ng_describe(image, 0, NG_SLOTTED, 1u << 2, 0xff88, 15, 15, 2);
+	ng_block(image, NG_SLOTTED, 0, stride, 0, 0);
+	ng_block(image, NG_SLOTTED, 1, stride, 3, 300);
+	ng_byte(image, inner - 3, 4 | 6 << 5);
+	uint16_t units = 4 * 31;
+	core_builder_bytes(&image->core, inner - 2, &units, 2);
+	/* One that a thread is just being given. */
+	ng_byte(image, NG_SLOTTED + 16 + 5 * stride - 3, 0xff);
+	expect(image, NG_SLOTTED + 16 + 5 * stride, stride - 4, BLOCK_USED);
+	ng_block(image, NG_SLOTTED, 6, stride, 0, 2);
+	for (unsigned i = 2; i < 16; i++) {
+		if (i < 4 || i > 6)
+			expect(image, NG_SLOTTED + 16 + i * stride, stride - 4, BLOCK_FREE);
+	}
+	ng_describe(image, 1, inner, 0x3f0, 1u << 3, 9, 2, 0);
+	ng_block(image, inner, 0, 48, 0, 0);
+	ng_block(image, inner, 1, 48, 1, 28);
+	ng_block(image, inner, 2, 48, 0, 4);
+	for (unsigned i = 3; i < 10; i++)
+		expect(image, inner + 16 + 48 * i, 44, BLOCK_FREE);
+}
+
+static void make_ng(struct image *image, unsigned page_word)
+{
+	core_builder_word(&image->core, NG_AREA, NG_SECRET);
+	core_builder_word(&image->core, NG_AREA + 16, 101);
+	make_ng_groups(image);
+	ng_describe(image, 5, NG_HUGE, 0, 0, 0, 63, NG_HUGE_PAGES);
+	ng_block(image, NG_HUGE, 0, NG_HUGE_PAGES * 4096ull - 16, 0x1fffe, 1000);
+	if (page_word > 1)
+		return;
+	core_builder_word(&image->core, NG_CONTEXT, NG_SECRET);
+	if (page_word)
+		core_builder_word(&image->core, NG_CONTEXT + 8, 65536);
+	core_builder_word(&image->core, NG_CONTEXT + 8 + 8 * page_word, 1 | 77ull << 32);
+	core_builder_word(&image->core, NG_CONTEXT + 56 + 8 * page_word, NG_AREA);
+	/* What the dynamic linker has given away of a module's data. */
+	ng_describe(image, 9, NG_GIFT, 0, 1, 0, 3, 0);
+	expect(image, NG_GIFT + 16, 60, BLOCK_FREE);
+}
+
+static struct image *begin_ng(unsigned page_word)
+{
+	struct image *image = begin_image();
+	core_builder_add(&image->core, NG_AREA, 0x1000, PF_R | PF_W, NULL, 0);
+	core_builder_add(&image->core, NG_SLOTTED, 0x2000, PF_R | PF_W, NULL, 0);
+	core_builder_add(&image->core, NG_HUGE, NG_HUGE_PAGES * 4096ull, PF_R | PF_W, NULL, 0);
+	struct core_piece *head =
+		core_builder_add(&image->core, LIBRARY, 0x1000, PF_R, "/lib/libng.so.1", 0);
+	core_builder_module(head, 0x2000);
+	core_builder_add(&image->core, NG_DATA, 0x1000, PF_R | PF_W, "/lib/libng.so.1", 0x1000);
+	core_builder_add(&image->core, TLS, TLS_BYTES, PF_R | PF_W, NULL, 0);
+	make_ng(image, page_word);
+	return image;
+}
+
+CASE(mallocng, "heaps of musl's mallocng: groups in groups, what is moved in its slot, gifts")
+{
+	static const char *const ways[] = {
+		"pages of one size", "pages whose size is asked for", "without libc's data"};
+	for (unsigned i = 0; i < 3; i++) {
+		printf("# %s\n", ways[i]);
+		check_image(begin_ng(i), HEAP_MALLOCNG);
+	}
+}
+
+CASE(mallocng_damage, "mallocng: what was written beyond its end, or over a header")
+{
+	struct image *image = begin_ng(0);
+	const uint64_t stride = 31 * 16;
+	/* The byte behind the second one's, the header before the seventh one. */
+	ng_byte(image, NG_SLOTTED + 16 + 2 * stride - 4 - 300, 'x');
+	ng_byte(image, NG_SLOTTED + 16 + 6 * stride - 3, 'x');
+	image->damage[0] = "a block was written beyond its end";
+	image->damage[1] = "a block's header was overwritten";
+	image->damaged = 2;
+	for (size_t i = 0; i < image->count; i++) {
+		if (image->blocks[i].address == NG_SLOTTED + 16 + 6 * stride)
+			image->blocks[i].size += 2;
+	}
+	check_image(image, HEAP_MALLOCNG);
 }
 
 TAP_MAIN
