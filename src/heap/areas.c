@@ -5,8 +5,8 @@
 
 const char *heap_maker_name(enum heap_maker maker)
 {
-	static const char *const names[HEAP_MAKERS] = {
-		"glibc", "jemalloc", "tcmalloc", "mimalloc", "musl mallocng", "pymalloc"};
+	static const char *const names[HEAP_MAKERS] = {"glibc", "jemalloc", "tcmalloc", "mimalloc",
+		"musl mallocng", "musl oldmalloc", "pymalloc"};
 	return names[maker];
 }
 

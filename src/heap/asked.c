@@ -9,6 +9,9 @@
 #define GLIBC_MAPPED_SPARE (4096u + 7)
 /* pymalloc (Objects/obmalloc.c, ALIGNMENT). */
 #define PYTHON_SPARE 15u
+/* musl's older one (malloc.c, adjust_size()): as glibc's, but of multiples of 32 bytes. */
+#define OLD_SPARE (OLD_ALIGN - 1)
+#define OLD_MAPPED_SPARE (4096u + OLD_SPARE)
 /* tcmalloc: what has no size of its own is of pages. */
 #define TC_PAGE_SPARE 8191u
 /* jemalloc and mimalloc: multiples of 16 bytes up to here, then four sizes up to each double. */
@@ -66,6 +69,9 @@ struct search_asked heap_asked(const struct heap *heap, uint64_t address, uint64
 		break;
 	case HEAP_MALLOCNG:
 		return asked; /* its sizes are those */
+	case HEAP_OLDMALLOC:
+		asked.least = less(size, area->kind == OLD_MAPPED ? OLD_MAPPED_SPARE : OLD_SPARE);
+		break;
 	default:
 		asked.least = less(size, PYTHON_SPARE);
 	}

@@ -125,6 +125,24 @@ static void close_mallocng(struct heap *heap)
 	ng_malloc_close(&heap->ng_malloc);
 }
 
+/* A program has one libc: where another's allocator is, this one is not. */
+static struct error *find_oldmalloc(struct heap *heap)
+{
+	struct old_malloc *old = &heap->old_malloc;
+	if (heap->glibc.arenas.len || heap->ng_malloc.groups.len)
+		return NULL;
+	struct error *error = old_malloc_find(heap->space, &heap->damage, old);
+	if (!error)
+		error = old_malloc_areas(old, &heap->areas, &heap->areas);
+	return error ? error : old_malloc_books(old, &heap->books);
+}
+
+static struct error *walk_oldmalloc(struct heap *heap, const struct heap_area *area,
+	struct window *window, const struct heap_sink *sink)
+{
+	return old_malloc_walk(&heap->old_malloc, area, window, sink);
+}
+
 /* Its pools are looked for only where there is an interpreter. */
 static struct error *find_pymalloc(struct heap *heap)
 {
@@ -152,6 +170,7 @@ static const struct maker makers[HEAP_MAKERS] = {
 	[HEAP_TCMALLOC] = {find_tcmalloc, walk_tcmalloc, close_tcmalloc},
 	[HEAP_MIMALLOC] = {find_mimalloc, walk_mimalloc, close_mimalloc},
 	[HEAP_MALLOCNG] = {find_mallocng, walk_mallocng, close_mallocng},
+	[HEAP_OLDMALLOC] = {find_oldmalloc, walk_oldmalloc, NULL},
 	[HEAP_PYMALLOC] = {find_pymalloc, walk_pymalloc, close_pymalloc},
 };
 
@@ -208,6 +227,6 @@ const char *heap_absence(const struct heap *heap)
 		       "the disk)";
 	return "no heap was found: the program has not allocated anything yet, or its allocator is "
 	       "none "
-	       "of those that are known (glibc, musl since 1.2.1, jemalloc 5, tcmalloc, mimalloc "
+	       "of those that are known (glibc, musl, jemalloc 5, tcmalloc, mimalloc "
 	       "2)";
 }

@@ -11,6 +11,7 @@
 #include "heap/je_malloc.h"
 #include "heap/mi_malloc.h"
 #include "heap/ng_malloc.h"
+#include "heap/old_malloc.h"
 #include "heap/python.h"
 #include "heap/tc_malloc.h"
 #include "process/address_space.h"
@@ -26,6 +27,7 @@ struct heap {
 	struct tc_malloc tc_malloc;
 	struct mi_malloc mi_malloc;
 	struct ng_malloc ng_malloc;
+	struct old_malloc old_malloc;
 	struct python python;
 };
 

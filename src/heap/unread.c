@@ -81,7 +81,8 @@ void heap_unread_describe(
 	else
 		text_add(text, "all modules (no libc is known)");
 	text_add(text, " and of other modules, the tables of pages of jemalloc 5 and tcmalloc, "
-		       "mimalloc 2's segments, and the descriptions of musl's mallocng: none is "
+		       "mimalloc 2's segments, the descriptions of musl's mallocng, and the "
+		       "64 rings of its older allocator: none is "
 		       "whole. The allocator is another one, or "
 		       "its books are damaged. `maps`, `hexdump` and `strings` show that memory");
 }

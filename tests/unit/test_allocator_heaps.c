@@ -433,4 +433,108 @@ CASE(mallocng_damage, "mallocng: what was written beyond its end, or over a head
 	check_image(image, HEAP_MALLOCNG);
 }
 
+/* musl's older allocator: struct mal, chunk */
+
+#define OLD_BREAK 0x7c0000000000ull
+#define OLD_MAPPING 0x7c0000100000ull
+#define OLD_DATA (LIBRARY + 0x1000)
+#define OLD_BINS (OLD_DATA + 0x108)
+#define OLD_GIFT (OLD_DATA + 0xd10)
+
+/* The place that stands for a ring as if it were a chunk. */
+static uint64_t old_ring(unsigned number)
+{
+	return OLD_BINS + 8 + 24ull * number + 8 - 16;
+}
+
+/* A chunk; returns the next one. */
+static uint64_t old_chunk(struct image *image, uint64_t at, uint64_t bytes, bool used)
+{
+	core_builder_word(&image->core, at + 8, bytes | used);
+	core_builder_word(&image->core, at + bytes, bytes | used);
+	expect(image, at + 16, bytes - 16, used ? BLOCK_USED : BLOCK_FREE);
+	return at + bytes;
+}
+
+/* Puts free chunks into a ring. */
+static void old_bin(struct image *image, unsigned number, const uint64_t *chunks, unsigned count)
+{
+	uint64_t before = old_ring(number);
+	for (unsigned i = 0; i <= count; i++) {
+		uint64_t at = i < count ? chunks[i] : old_ring(number);
+		core_builder_word(&image->core, before + 16, at);
+		core_builder_word(&image->core, at + 24, before);
+		before = at;
+	}
+	uint64_t bits = core_builder_read(&image->core, OLD_BINS);
+	core_builder_word(&image->core, OLD_BINS, count ? bits | 1ull << number : bits);
+}
+
+static void make_old_run(struct image *image)
+{
+	uint64_t at = OLD_BREAK + 16, is_free[2];
+	core_builder_word(&image->core, at, 1);
+	for (unsigned i = 0; i < 20; i++) {
+		if (i == 3 || i == 17)
+			is_free[i == 17] = at;
+		at = old_chunk(
+			image, at, i == 3 || i == 17 ? 96 : 64 + 32 * (i % 5), i != 3 && i != 17);
+	}
+	core_builder_word(&image->core, at + 8, 1);
+	old_bin(image, 2, is_free, 2);
+	old_bin(image, 40, NULL, 0);
+}
+
+/* One as it comes, and one that was asked for at a multiple of 64 KiB. */
+static void make_old_mappings(struct image *image)
+{
+	uint64_t at = OLD_MAPPING, length = 0x40000;
+	for (unsigned i = 0; i < 2; i++, at += length) {
+		core_builder_word(&image->core, at + 16, 16);
+		core_builder_word(&image->core, at + 24, length - 16);
+	}
+	expect(image, OLD_MAPPING + 32, length - 32, BLOCK_USED);
+	uint64_t block = OLD_MAPPING + length + 0x10000, extra = 0x10000 - 16;
+	core_builder_word(&image->core, block - 16, extra);
+	core_builder_word(&image->core, block - 8, length - extra);
+	expect(image, block, length - 0x10000, BLOCK_USED);
+}
+
+static struct image *begin_old(void)
+{
+	struct image *image = begin_image();
+	core_builder_add(&image->core, OLD_BREAK, 0x1000, PF_R | PF_W, NULL, 0);
+	core_builder_add(&image->core, OLD_MAPPING, 0x80000, PF_R | PF_W, NULL, 0);
+	struct core_piece *head =
+		core_builder_add(&image->core, LIBRARY, 0x1000, PF_R, "/lib/libold.so.1", 0);
+	core_builder_module(head, 0x2000);
+	core_builder_add(&image->core, OLD_DATA, 0x1000, PF_R | PF_W, "/lib/libold.so.1", 0x1000);
+	core_builder_add(&image->core, TLS, TLS_BYTES, PF_R | PF_W, NULL, 0);
+	make_old_run(image);
+	make_old_mappings(image);
+	core_builder_word(&image->core, OLD_GIFT, 1);
+	uint64_t gift = OLD_GIFT, end = old_chunk(image, gift, 416, false);
+	core_builder_word(&image->core, end + 8, 1);
+	old_bin(image, 12, &gift, 1);
+	return image;
+}
+
+CASE(oldmalloc, "heaps of musl's older allocator: runs, mappings, aligned ones, gifts")
+{
+	check_image(begin_old(), HEAP_OLDMALLOC);
+}
+
+CASE(oldmalloc_damage, "oldmalloc: chunks that were written over are passed over, and no more")
+{
+	struct image *image = begin_old();
+	/* The tenth block's end, and the two headers behind it. */
+	uint64_t at = image->blocks[9].address + image->blocks[9].size, junk[4];
+	memset(junk, 'x', sizeof(junk));
+	core_builder_bytes(&image->core, at, junk, 16);
+	image->blocks[10] = image->blocks[--image->count];
+	image->damage[0] = "a chunk has another size in front of it than at its end";
+	image->damaged = 1;
+	check_image(image, HEAP_OLDMALLOC);
+}
+
 TAP_MAIN
