@@ -12,8 +12,6 @@
 /* musl's older one (malloc.c, adjust_size()): as glibc's, but of multiples of 32 bytes. */
 #define OLD_SPARE (OLD_ALIGN - 1)
 #define OLD_MAPPED_SPARE (4096u + OLD_SPARE)
-/* tcmalloc: what has no size of its own is of pages. */
-#define TC_PAGE_SPARE 8191u
 /* jemalloc and mimalloc: multiples of 16 bytes up to here, then four sizes up to each double. */
 #define STEPS_END 128u
 #define STEPS 16u
@@ -29,16 +27,17 @@ static uint64_t quarter_below(uint64_t size)
 	return size - (1ull << (63 - __builtin_clzll(size - 1))) / 4;
 }
 
+/* tcmalloc: what has no size of its own is of pages. */
 static uint64_t tc_below(const struct tc_malloc *tc, uint64_t size)
 {
-	uint64_t below = 0;
+	uint64_t below = 0, spare = (1ull << tc->page_bits) - 1;
 	bool has_own = false;
 	for (uint32_t i = 0; i < tc->classes; i++) {
 		has_own |= tc->sizes[i] == size;
 		if (tc->sizes[i] < size && tc->sizes[i] > below)
 			below = tc->sizes[i];
 	}
-	return has_own ? below : size - 1 - (size - 1 < TC_PAGE_SPARE ? size - 1 : TC_PAGE_SPARE);
+	return has_own ? below : size - 1 - (size - 1 < spare ? size - 1 : spare);
 }
 
 static uint64_t less(uint64_t size, uint64_t spare)

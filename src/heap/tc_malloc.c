@@ -7,10 +7,11 @@
 #include "base/cleanup.h"
 #include "heap/page_tree.h"
 
-#define PAGE_BITS 13u
-#define PAGES_MAX (1ull << (48 - PAGE_BITS))
-#define LEAF_BITS 18u
-#define ROOT_WORDS (1u << 17)
+#define ADDRESS_BITS 48u
+/* The most that a page may have is 256 KiB (configure --with-tcmalloc-pagesize). */
+#define PAGE_BITS_LEAST 12u
+#define PAGE_BITS_USUAL 13u
+#define PAGE_BITS_LAST 18u
 
 /* struct Span: words. */
 #define SPAN_PAGE 0u
@@ -27,12 +28,19 @@
 /* Blocks of a span. */
 #define BLOCKS_MAX (WINDOW_BYTES / 8)
 
+/* pagemap.h, TCMalloc_PageMap2: half of a page number's bits, rounded up, are a leaf's. */
+static uint8_t leaf_bits(uint32_t page_bits)
+{
+	return (uint8_t)((ADDRESS_BITS - page_bits + 1) / 2);
+}
+
 static bool read_span(const struct tc_malloc *tc, uint64_t at, uint64_t *ret)
 {
+	const uint64_t pages = 1ull << (ADDRESS_BITS - tc->page_bits);
 	return at % 8 == 0 &&
 	       address_space_read(tc->space, at, ret, 8ul * SPAN_WORDS) == 8ul * SPAN_WORDS &&
-	       ret[SPAN_PAGE] && ret[SPAN_PAGES] && ret[SPAN_PAGE] < PAGES_MAX &&
-	       ret[SPAN_PAGES] < PAGES_MAX && BITS_LOCATION(ret[SPAN_BITS]) <= LOCATION_MAX &&
+	       ret[SPAN_PAGE] && ret[SPAN_PAGES] && ret[SPAN_PAGE] < pages &&
+	       ret[SPAN_PAGES] < pages && BITS_LOCATION(ret[SPAN_BITS]) <= LOCATION_MAX &&
 	       BITS_CLASS(ret[SPAN_BITS]) < TC_CLASSES_MAX;
 }
 
@@ -41,7 +49,7 @@ static bool decode(void *context, uint64_t word, uint64_t *ret)
 	const struct tc_malloc *tc = context;
 	uint64_t span[SPAN_WORDS];
 	if (!read_span(tc, word, span) ||
-		!address_space_map(tc->space, span[SPAN_PAGE] << PAGE_BITS))
+		!address_space_map(tc->space, span[SPAN_PAGE] << tc->page_bits))
 		return false;
 	*ret = span[SPAN_PAGE];
 	return true;
@@ -55,8 +63,8 @@ static struct error *take(void *context, uint64_t word, uint64_t leaf)
 	if (!read_span(tc, word, words))
 		return NULL;
 	uint32_t class = BITS_CLASS(words[SPAN_BITS]);
-	struct tc_span span = {.address = words[SPAN_PAGE] << PAGE_BITS,
-		.size = words[SPAN_PAGES] << PAGE_BITS,
+	struct tc_span span = {.address = words[SPAN_PAGE] << tc->page_bits,
+		.size = words[SPAN_PAGES] << tc->page_bits,
 		.free_list = words[SPAN_OBJECTS],
 		.block_bytes = class < tc->classes ? tc->sizes[class] : 0,
 		.used = BITS_USED(words[SPAN_BITS])};
@@ -74,18 +82,84 @@ static struct error *take(void *context, uint64_t word, uint64_t leaf)
 	return ok ? NULL : error_no_memory();
 }
 
+/* A vote for how large pages are: a span that lies in memory as a whole. */
+static struct error *count_span(void *context, uint64_t word, uint64_t leaf)
+{
+	struct tc_malloc *tc = context;
+	uint64_t words[SPAN_WORDS];
+	(void)leaf;
+	if (!read_span(tc, word, words))
+		return NULL;
+	uint64_t last = (words[SPAN_PAGE] + words[SPAN_PAGES]) << tc->page_bits;
+	tc->votes += address_space_map(tc->space, last - 1) != NULL;
+	return NULL;
+}
+
+/* Finds the tree, if pages have so many bits, and how many spans agree with that. */
+static struct error *try_bits(struct tc_malloc *tc, uint32_t bits, struct page_tree *ret)
+{
+	*ret = (struct page_tree){.space = tc->space,
+		.root_words = 1u << (ADDRESS_BITS - bits - leaf_bits(bits)),
+		.leaf_bits = leaf_bits(bits),
+		.context = tc,
+		.decode = decode};
+	tc->page_bits = bits;
+	tc->votes = 0;
+	struct error *error = page_tree_find(ret);
+	return error || !ret->root ? error : page_tree_read(ret, tc, count_span);
+}
+
+/* The tree that most spans agree with; of two 8 KiB, which is usual, comes first. */
+static struct error *find_tree(struct tc_malloc *tc, struct page_tree *ret)
+{
+	uint64_t votes = 0;
+	uint32_t best = PAGE_BITS_USUAL;
+	struct error *error = try_bits(tc, PAGE_BITS_USUAL, ret);
+	votes = tc->votes;
+	for (uint32_t bits = PAGE_BITS_LEAST; bits <= PAGE_BITS_LAST && !error; bits++) {
+		struct page_tree other;
+		if (bits == PAGE_BITS_USUAL)
+			continue;
+		error = try_bits(tc, bits, &other);
+		if (!error && tc->votes > votes) {
+			votes = tc->votes;
+			best = bits;
+			*ret = other;
+		}
+	}
+	tc->page_bits = best;
+	tc->root = votes ? ret->root : 0;
+	return error;
+}
+
+/* Whether some module's data has a table of sizes, which costs less to see than a tree. */
+static struct error *has_sizes(struct tc_malloc *tc, bool *ret)
+{
+	struct error *error = NULL;
+	const uint64_t least = 8ull << (ADDRESS_BITS - PAGE_BITS_LAST - leaf_bits(PAGE_BITS_LAST));
+	for (size_t i = 0; i < tc->space->maps.maps.len && !tc->classes && !error; i++) {
+		const struct process_map *map = &tc->space->maps.maps.data[i];
+		tc->root = map->start;
+		if (map->writable && map->end - map->start >= least &&
+			address_space_module(tc->space, map->start))
+			error = tc_sizes_find(tc);
+	}
+	*ret = tc->classes;
+	tc->root = tc->classes = 0;
+	return error;
+}
+
 struct error *tc_malloc_find(
 	const struct address_space *space, struct heap_damage_vec *damage, struct tc_malloc *ret)
 {
 	*ret = (struct tc_malloc){.space = space, .damage = damage};
-	struct page_tree tree = {.space = space,
-		.root_words = ROOT_WORDS,
-		.leaf_bits = LEAF_BITS,
-		.context = ret,
-		.decode = decode};
-	struct error *error = page_tree_find(&tree);
-	ret->root = tree.root;
-	if (!error && tree.root)
+	struct page_tree tree;
+	bool may_be;
+	struct error *error = has_sizes(ret, &may_be);
+	if (error || !may_be)
+		return error;
+	error = find_tree(ret, &tree);
+	if (!error && ret->root)
 		error = tc_sizes_find(ret);
 	if (error || !ret->classes)
 		return error;

@@ -3,9 +3,9 @@
  * The heap of gperftools' tcmalloc, without symbols (src/span.h, pagemap.h, central_freelist.h,
  * thread_cache.h).
  *
- * Memory is cut into spans of pages of 8 KiB: of blocks of one size, or of one large block. A tree
- * leads from pages to spans. A small block is free if it is in the list of its span, of the central
- * cache of its size, or of a thread's cache.
+ * Memory is cut into spans of pages of 8 KiB (as it was built, of 4 to 256 KiB): of blocks of one
+ * size, or of one large block. A tree leads from pages to spans. A small block is free if it is in
+ * the list of its span, of the central cache of its size, or of a thread's cache.
  */
 #ifndef HEAP_TC_MALLOC_H
 #define HEAP_TC_MALLOC_H
@@ -27,6 +27,8 @@ DEFINE_VEC(tc_spans, struct tc_span)
 struct tc_malloc {
 	const struct address_space *space;
 	uint64_t root;                  /* of the tree; 0: this is no tcmalloc's heap */
+	uint32_t page_bits;             /* a page has two to the power of it bytes */
+	uint64_t votes;                 /* while that is found: spans that agree */
 	uint32_t sizes[TC_CLASSES_MAX]; /* by class; of class 0 none */
 	uint32_t classes;
 	struct tc_spans spans;          /* in use; ascending, none overlaps another */

@@ -537,4 +537,74 @@ CASE(oldmalloc_damage, "oldmalloc: chunks that were written over are passed over
 	check_image(image, HEAP_OLDMALLOC);
 }
 
+/* gperftools' tcmalloc: SizeMap, PageMap2, Span */
+
+#define TC_PAGES 0x7c4000000000ull
+#define TC_LEAF 0x7c0000000000ull
+#define TC_SPANS 0x7b0000000000ull
+#define TC_CLASSES 40u
+#define TC_CLASS 36u
+#define TC_BLOCK 560u
+
+/* Sizes go up by 16, and end with 256 KiB. */
+static void make_tc_sizes(struct image *image, uint64_t at)
+{
+	for (uint32_t i = 1; i < TC_CLASSES; i++) {
+		uint32_t size = i == 1 ? 8 : i + 1 < TC_CLASSES ? 16 * (i - 1) : 256u << 10;
+		core_builder_bytes(&image->core, at + 4ull * i, &size, 4);
+	}
+}
+
+/* A span of pages, and what its leaf says of it: of all of them, or the first and the last. */
+static void make_tc_span(struct image *image, unsigned bits, unsigned number, uint64_t page,
+	uint64_t pages, uint64_t objects, uint64_t about)
+{
+	uint64_t span = TC_SPANS + 48ull * number, first = (TC_PAGES >> bits) + page;
+	uint64_t mask = (1ull << (48 - bits + 1) / 2) - 1;
+	core_builder_word(&image->core, span, first);
+	core_builder_word(&image->core, span + 8, pages);
+	core_builder_word(&image->core, span + 32, objects);
+	core_builder_word(&image->core, span + 40, about);
+	for (uint64_t i = 0; i < pages; i++)
+		core_builder_word(&image->core, TC_LEAF + 8 * ((first + i) & mask), span);
+}
+
+static void make_tc(struct image *image, unsigned bits)
+{
+	const uint64_t page = 1ull << bits, blocks = page / TC_BLOCK, last = blocks - 1;
+	/* Of the small ones the second and the last are free. */
+	make_tc_span(image, bits, 0, 0, 1, TC_PAGES + TC_BLOCK, TC_CLASS << 16 | (blocks - 2));
+	core_builder_word(&image->core, TC_PAGES + TC_BLOCK, TC_PAGES + TC_BLOCK * last);
+	for (uint64_t i = 0; i < blocks; i++)
+		expect(image, TC_PAGES + TC_BLOCK * i, TC_BLOCK,
+			i == 1 || i == last ? BLOCK_FREE : BLOCK_USED);
+	make_tc_span(image, bits, 1, 1, 3, 0, 0);
+	expect(image, TC_PAGES + page, 3 * page, BLOCK_USED);
+	make_tc_span(image, bits, 2, 4, 2, 0, 1 << 24);
+}
+
+CASE(tcmalloc, "heaps of tcmalloc with pages of 4 to 256 KiB")
+{
+	for (unsigned bits = 12; bits <= 18; bits++) {
+		struct image *image = begin_image();
+		unsigned leaf = (48 - bits + 1) / 2, root = 48 - bits - leaf;
+		uint64_t data = (8ull << root) + 0x4000;
+		printf("# pages of %u KiB\n", 1u << (bits - 10));
+		core_builder_add(&image->core, TC_SPANS, 0x1000, PF_R | PF_W, NULL, 0);
+		core_builder_add(&image->core, TC_LEAF, 8ull << leaf, PF_R | PF_W, NULL, 0);
+		core_builder_add(&image->core, TC_PAGES, 6ull << bits, PF_R | PF_W, NULL, 0);
+		struct core_piece *head = core_builder_add(
+			&image->core, LIBRARY, 0x1000, PF_R, "/lib/libtcmalloc.so.4", 0);
+		core_builder_module(head, 0x1000 + data);
+		core_builder_add(&image->core, LIBRARY + 0x1000, data, PF_R | PF_W,
+			"/lib/libtcmalloc.so.4", 0x1000);
+		core_builder_add(&image->core, TLS, TLS_BYTES, PF_R | PF_W, NULL, 0);
+		make_tc_sizes(image, LIBRARY + 0x1200);
+		core_builder_word(
+			&image->core, LIBRARY + 0x3000 + 8 * (TC_PAGES >> bits >> leaf), TC_LEAF);
+		make_tc(image, bits);
+		check_image(image, HEAP_TCMALLOC);
+	}
+}
+
 TAP_MAIN
