@@ -116,6 +116,11 @@ bool glibc_chain_is(
  * address itself: there are none. */
 uint64_t glibc_run_end(struct window *window, uint64_t chunk, uint64_t end);
 
+/* Adds the parts of a run of the main arena between which somebody else has taken from the program
+ * break, such as the other allocators' areas, which are sorted. */
+struct error *glibc_run_split(const struct address_space *space, const struct heap_area *run,
+	const struct heap_area_vec *others, struct heap_area_vec *ret) must_check_;
+
 static inline uint64_t chunk_size(uint64_t head)
 {
 	return head & ~CHUNK_FLAGS;

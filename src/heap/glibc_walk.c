@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <string.h>
 
+#include "base/util.h"
 #include "heap/glibc.h"
 #include "heap/window.h"
 
@@ -106,6 +107,49 @@ uint64_t glibc_run_end(struct window *window, uint64_t chunk, uint64_t end)
 		}
 	}
 	return last;
+}
+
+/* Where chunks go on behind a fence, past what others have there. */
+static uint64_t resume_past(
+	struct walk *w, uint64_t chunk, const struct heap_area_vec *others, size_t *next)
+{
+	chunk = resume(w, chunk);
+	for (; *next < others->len && others->data[*next].low <= chunk; ++*next) {
+		if (others->data[*next].high > chunk)
+			chunk = resume(w, (others->data[*next].high + 15) & ~15ull);
+	}
+	return chunk;
+}
+
+struct error *glibc_run_split(const struct address_space *space, const struct heap_area *run,
+	const struct heap_area_vec *others, struct heap_area_vec *ret)
+{
+	struct window window;
+	struct error *error = window_open(space, &window);
+	struct walk w = {.area = run, .window = &window, .flags = CHUNK_MMAPPED | CHUNK_NOT_MAIN};
+	struct heap_area piece = *run;
+	uint64_t chunk = run->start, head;
+	size_t next = 0;
+	bool ok = true;
+	while (!error && ok && chunk < run->end) {
+		bool readable = read_head(&w, chunk, &head);
+		if (readable && is_head(&w, chunk, head)) {
+			chunk += chunk_size(head);
+		} else if (readable && chunk_size(head) == FENCE_BYTES) {
+			uint64_t behind = chunk + 2ull * FENCE_BYTES;
+			piece.end = piece.high = min(behind, run->end);
+			piece.data = 0;
+			ok = heap_areas_add(ret, &piece);
+			chunk = resume_past(&w, piece.end, others, &next);
+			piece = *run;
+			piece.low = piece.start = chunk;
+		} else {
+			chunk = resume(&w, chunk + CHUNK_ALIGN);
+		}
+	}
+	ok = ok && heap_areas_add(ret, &piece);
+	window_close(&window);
+	return error || ok ? error : error_no_memory();
 }
 
 static bool note_damage(struct walk *w, uint64_t chunk, uint64_t next, const char *what)

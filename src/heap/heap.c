@@ -174,13 +174,53 @@ static const struct maker makers[HEAP_MAKERS] = {
 	[HEAP_PYMALLOC] = {find_pymalloc, walk_pymalloc, close_pymalloc},
 };
 
+static bool is_among(const struct heap_area *run, const struct heap_area_vec *others)
+{
+	bool found = false;
+	for (size_t i = 0; i < others->len && !found; i++)
+		found = others->data[i].start < run->end && others->data[i].end > run->start;
+	return found && run->maker == HEAP_GLIBC && run->kind == GLIBC_RUN && !run->arena;
+}
+
+/* Another allocator may have taken from the program break, too: a run of glibc's that goes around
+ * that becomes several. `known`: so many areas were there before. */
+static struct error *give_way(struct heap *heap, size_t known)
+{
+	struct heap_area_vec *areas = &heap->areas;
+	struct heap_area_vec others = {.data = NULL}, pieces = {.data = NULL};
+	struct error *error = NULL;
+	bool ok = true;
+	for (size_t i = known; i < areas->len && ok && heap->glibc.arenas.len; i++)
+		ok = heap_areas_add(&others, &areas->data[i]);
+	ok = ok && heap_areas_sort(&others);
+	for (size_t i = 0; i < known && ok && !error && others.len; i++) {
+		if (is_among(&areas->data[i], &others))
+			error = glibc_run_split(heap->space, &areas->data[i], &others, &pieces);
+		else
+			ok = heap_areas_add(&pieces, &areas->data[i]);
+	}
+	for (size_t i = 0; i < others.len && ok && !error; i++)
+		ok = heap_areas_add(&pieces, &others.data[i]);
+	if (ok && !error && others.len) {
+		struct heap_area_vec swap = *areas;
+		*areas = pieces;
+		pieces = swap;
+	}
+	heap_area_vec_deinit(&others);
+	heap_area_vec_deinit(&pieces);
+	return error || ok ? error : error_no_memory();
+}
+
 struct error *heap_open(const struct address_space *space, struct heap *ret)
 {
 	*ret = (struct heap){.space = space};
 	struct error *error = NULL;
 	for (unsigned i = 0; !error && i < HEAP_MAKERS; i++) {
+		size_t known = ret->areas.len;
 		if (makers[i].find)
 			error = makers[i].find(ret);
+		if (!error && i != HEAP_GLIBC && ret->areas.len > known)
+			error = give_way(ret, known);
 		if (!error && !heap_areas_sort(&ret->areas))
 			error = error_no_memory();
 	}

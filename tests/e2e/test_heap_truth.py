@@ -155,6 +155,39 @@ for each in ALLOCATORS:
     add("handed", each)
 
 
+def add_several(allocator):
+    """libc's blocks, a loaded library's, and a pool of the program's own: none hides another's."""
+    program = hw.TARGETS / "heaps/heap_several"
+    environment = hw.clean_environment()
+    # What such libraries have of thread-local memory is more than the loader keeps room for.
+    environment |= {"HEAP_SECOND": ALLOCATORS[allocator], "GLIBC_TUNABLES": "glibc.rtld.optional_static_tls=16384"}
+
+    def judge_both(folder, *heap):
+        account = read_account(folder / "account")
+        blocks = ask(*heap, "blocks")["blocks"]
+        compare(account, blocks, None, ALLOCATORS_SPARE[allocator])
+        # The loader's and the library's own blocks: what they hold is not known here, but none is lost.
+        lost = [b for b in unaccounted(account, blocks) if b["leak"] != "reachable"]
+        makers = {a["allocator"] for a in ask(*heap, "fragmentation")["arenas"]}
+        damage = ask(*heap)["damage"]
+        if makers != {"glibc", allocator} or damage or len(lost) > ALLOCATORS_OWN_MOST[allocator]:
+            raise hw.Failure(f"allocators: {makers}, damage: {damage[:3]}, others: {lost[:5]}")
+
+    def by_kernel(folder):
+        judge_both(folder, "core", "--json", kernel_core(program, folder, environment))
+
+    def live(folder):
+        with Waiting(program, folder, environment) as pid:
+            judge_both(folder, "heap", "--json", str(pid))
+
+    tests.add(f"several, {allocator} beside libc's: a kernel's core tells the blocks of both", by_kernel)
+    tests.add(f"several, {allocator} beside libc's: its blocks are the same while it runs", live)
+
+
+for each in ALLOCATORS:
+    add_several(each)
+
+
 def judge_musl(folder, linkers, *heap):
     """The same of a program with musl: of each block the very size, too."""
     account = read_account(folder / "account")
