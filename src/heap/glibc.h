@@ -101,6 +101,13 @@ bool glibc_is_adrift(const struct glibc *glibc);
 struct error *glibc_adrift_find(struct glibc *glibc, struct heap_area_vec *ret) must_check_;
 /* Where the rings of bins begin in the writable data of modules; 0 in *ret: nowhere. */
 struct error *glibc_bins_find(const struct address_space *space, uint64_t *ret) must_check_;
+/* Where none are: how many of the 127 rings close one after the other in the best place, *ret. 0:
+ * no two do. The only errors are of memory. */
+struct error *glibc_bins_seen(
+	const struct address_space *space, unsigned *ret_right, uint64_t *ret) must_check_;
+/* So many must. */
+#define GLIBC_BINS 127u
+#define GLIBC_BINS_RIGHT 120u
 /* Fills `cached` and `caches`. All areas are known, and sorted. */
 struct error *glibc_cached_find(struct glibc *glibc, const struct heap_area_vec *runs) must_check_;
 /* Whether a block is a thread's cache. */

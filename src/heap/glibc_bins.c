@@ -10,11 +10,11 @@
 #include "base/cleanup.h"
 #include "heap/glibc.h"
 
-#define BINS ((size_t)127)
+#define BINS ((size_t)GLIBC_BINS)
 /* So many must be right: nothing else has rings whose ends lead back to places 16 bytes apart, one
  * after the other. How many of them are empty says nothing: that of a heap in pieces may be few, or
  * none. One whose heap is damaged has some wrong. */
-#define BINS_RIGHT 120u
+#define BINS_RIGHT GLIBC_BINS_RIGHT
 /* So many empty ones are no accident, whatever became of the chunks that others lead to. */
 #define BINS_EMPTY_SURE 96u
 /* So much of a mapping is at hand at once, and as much of what follows as takes to see all bins of
@@ -180,4 +180,50 @@ struct error *glibc_bins_find(const struct address_space *space, uint64_t *ret)
 		}
 	}
 	return error;
+}
+
+/* How many rings that begin with words[0] close. */
+static unsigned count_closing(
+	const struct address_space *space, const uint64_t *words, size_t count, uint64_t address)
+{
+	unsigned right = 0;
+	for (size_t i = 0; i < BINS && 2 * i + 1 < count; i++) {
+		const uint64_t *pair = words + 2 * i;
+		right += is_empty(pair, address + 16 * i) ||
+			 is_linked(space, address + 16 * i - FD, pair[0], pair[1]);
+	}
+	return right;
+}
+
+static void see_map(const struct address_space *space, const struct process_map *map,
+	uint64_t *words, unsigned *ret_right, uint64_t *ret)
+{
+	for (uint64_t at = map->start; at < map->end; at += PORTION_BYTES) {
+		at = address_space_next(space, at, map->end) & ~7ull;
+		uint64_t left = map->end - at, most = PORTION_BYTES + MORE_BYTES;
+		size_t count = address_space_read(space, at, words, left < most ? left : most) / 8;
+		for (size_t i = 0; i + 1 < count && 8 * i < PORTION_BYTES; i++) {
+			if (!is_empty(words + i, at + 8 * i))
+				continue;
+			unsigned right = count_closing(space, words + i, count - i, at + 8 * i);
+			if (right > 1 && right > *ret_right) {
+				*ret_right = right;
+				*ret = at + 8 * i;
+			}
+			i += right > 1 ? 2 * BINS : 0;
+		}
+	}
+}
+
+struct error *glibc_bins_seen(const struct address_space *space, unsigned *ret_right, uint64_t *ret)
+{
+	_cleanup_free_ uint64_t *words = malloc(PORTION_BYTES + MORE_BYTES);
+	*ret_right = 0;
+	*ret = 0;
+	for (size_t i = 0; words && i < space->maps.maps.len; i++) {
+		const struct process_map *map = &space->maps.maps.data[i];
+		if (place_of(space, map) != PLACE_NONE)
+			see_map(space, map, words, ret_right, ret);
+	}
+	return words ? NULL : error_no_memory();
 }

@@ -144,7 +144,7 @@ static struct error *has_sizes(struct tc_malloc *tc, bool *ret)
 			address_space_module(tc->space, map->start))
 			error = tc_sizes_find(tc);
 	}
-	*ret = tc->classes;
+	*ret = tc->has_sizes = tc->classes;
 	tc->root = tc->classes = 0;
 	return error;
 }

@@ -29,6 +29,7 @@ struct tc_malloc {
 	uint64_t root;                  /* of the tree; 0: this is no tcmalloc's heap */
 	uint32_t page_bits;             /* a page has two to the power of it bytes */
 	uint64_t votes;                 /* while that is found: spans that agree */
+	bool has_sizes;                 /* there is a table of them, if nothing else */
 	uint32_t sizes[TC_CLASSES_MAX]; /* by class; of class 0 none */
 	uint32_t classes;
 	struct tc_spans spans;          /* in use; ascending, none overlaps another */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "heap/map_kinds.h"
 
 /* Whether memory was written to is asked of so much at a time. */
@@ -60,6 +61,61 @@ static const struct address_module *libc_of(const struct address_space *space)
 	return NULL;
 }
 
+static void glibc_seen(const struct address_space *space, struct text *text)
+{
+	unsigned right;
+	uint64_t at;
+	struct error *error = glibc_bins_seen(space, &right, &at);
+	text->failed |= error != NULL;
+	error_destroy(error);
+	if (right)
+		text_printf(text,
+			"of whose %u rings of free chunks %u close at 0x%" PRIx64 " (%u have to)",
+			GLIBC_BINS, right, at, GLIBC_BINS_RIGHT);
+	else
+		text_printf(text, "none of whose %u rings of free chunks closes", GLIBC_BINS);
+}
+
+bool heap_unread_seen(const struct survey *survey, enum heap_maker maker, struct text *text)
+{
+	const struct heap *heap = &survey->heap;
+	switch (maker) {
+	case HEAP_GLIBC:
+		glibc_seen(heap->space, text);
+		return true;
+	case HEAP_JEMALLOC:
+		text_add(text, heap->je_malloc.root
+				       ? "of which a table of pages is there, and no page in use"
+				       : "no table of pages of which leads to these pages");
+		return true;
+	case HEAP_TCMALLOC:
+		text_add(text, !heap->tc_malloc.has_sizes
+				       ? "no table of size classes of which is there"
+			       : heap->tc_malloc.root ? "whose tables are there, and no page in use"
+						      : "of which there are size classes, but no "
+							"tree leads to its pages");
+		return true;
+	case HEAP_MIMALLOC:
+		text_printf(text, "%zu of whose segments are there, none with blocks",
+			heap->mi_malloc.books.len);
+		return true;
+	case HEAP_MALLOCNG:
+		text_printf(text,
+			"%zu of whose areas of descriptions are there, none with a group of blocks "
+			"that leads back",
+			heap->ng_malloc.areas.len);
+		return true;
+	case HEAP_OLDMALLOC:
+		text_add(
+			text, heap->old_malloc.bins
+				      ? "whose 64 rings of free chunks close, with no run of chunks"
+				      : "whose 64 rings of free chunks do not close");
+		return true;
+	default:
+		return false; /* of those that only some programs have */
+	}
+}
+
 void heap_unread_describe(
 	const struct survey *survey, const struct heap_unread *unread, struct text *text)
 {
@@ -75,14 +131,22 @@ void heap_unread_describe(
 		text_add_shown(text, unread->largest->path, 100);
 		text_add_char(text, ')');
 	}
-	text_add(text, ". Looked for were glibc's 127 rings of free chunks in the data of ");
+	text_add(text, ". Looked for in the data of ");
 	if (libc)
 		text_add_shown(text, libc->path, 200);
 	else
 		text_add(text, "all modules (no libc is known)");
-	text_add(text, " and of other modules, the tables of pages of jemalloc 5 and tcmalloc, "
-		       "mimalloc 2's segments, the descriptions of musl's mallocng, and the "
-		       "64 rings of its older allocator: none is "
-		       "whole. The allocator is another one, or "
-		       "its books are damaged. `maps`, `hexdump` and `strings` show that memory");
+	text_add(text, ", of other modules, and in memory:");
+	const char *between = " ";
+	for (enum heap_maker maker = 0; maker < HEAP_MAKERS; maker++) {
+		_cleanup_(text_deinit) struct text seen;
+		text_init(&seen);
+		if (heap_unread_seen(survey, maker, &seen)) {
+			text_printf(text, "%s%s, %s", between, heap_maker_name(maker), seen.data);
+			between = "; ";
+		}
+		text->failed |= seen.failed;
+	}
+	text_add(text, ". The allocator is another one, or its books are damaged. `maps`, "
+		       "`hexdump` and `strings` show that memory");
 }

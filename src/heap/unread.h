@@ -21,4 +21,7 @@ struct heap_unread heap_unread_find(const struct survey *survey);
 void heap_unread_describe(
 	const struct survey *survey, const struct heap_unread *unread, struct text *text);
 
+/* Adds what of an allocator was seen, and why that is no heap. False: nothing is said of it. */
+bool heap_unread_seen(const struct survey *survey, enum heap_maker maker, struct text *text);
+
 #endif

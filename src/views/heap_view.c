@@ -198,7 +198,25 @@ static void put_limits(struct json *json, const struct survey *s)
 	json_array_end(json);
 }
 
-static void put_unread(struct json *json, const struct heap_unread *unread)
+/* What was seen of each allocator. */
+static void put_seen(struct json *json, const struct survey *s)
+{
+	json_key(json, "seen");
+	json_array_begin(json);
+	for (enum heap_maker maker = 0; maker < HEAP_MAKERS; maker++) {
+		_cleanup_(text_deinit) struct text seen;
+		text_init(&seen);
+		if (!heap_unread_seen(s, maker, &seen))
+			continue;
+		json_object_begin(json);
+		json_put_string(json, "allocator", heap_maker_name(maker));
+		json_put_string(json, "found", seen.failed ? "no memory" : seen.data);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void put_unread(struct json *json, const struct survey *s, const struct heap_unread *unread)
 {
 	json_key(json, "totals");
 	json_null(json);
@@ -208,6 +226,7 @@ static void put_unread(struct json *json, const struct heap_unread *unread)
 	json_put_u64(json, "mappings", unread->mappings);
 	json_put_hexadecimal(json, "largest", unread->largest->start, true);
 	json_put_u64(json, "largest_bytes", unread->largest_bytes);
+	put_seen(json, s);
 	json_object_end(json);
 }
 
@@ -318,7 +337,7 @@ static struct error *write_json(const struct heap_page *page, const struct type_
 	heap_joined_put(page, &json);
 	struct heap_unread unread = heap_unread_find(page->survey);
 	if (unread.largest)
-		put_unread(&json, &unread);
+		put_unread(&json, page->survey, &unread);
 	else
 		put_totals(&json, &page->survey->totals);
 	put_limits(&json, page->survey);

@@ -132,6 +132,11 @@ def unread(folder):
     found = json.loads(hw.heapwise("core", "--json", core).stdout)
     if found["totals"] is not None or found["unread"]["largest_bytes"] != 3 << 20:
         raise hw.Failure(str(found)[:500])
+    # What was seen of each allocator, in both.
+    seen = {row["allocator"]: row["found"] for row in found["unread"]["seen"]}
+    wanted = {"glibc", "jemalloc", "tcmalloc", "mimalloc", "musl mallocng", "musl oldmalloc"}
+    if set(seen) != wanted or not all(f"{name}, {what}" in summary.text for name, what in seen.items()):
+        raise hw.Failure(f"{seen}: {summary.text}")
     for verb in ("maps", "strings"):
         shown = hw.heapwise("core", core, verb)
         if shown.status or not shown.stdout:

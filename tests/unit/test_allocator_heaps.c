@@ -607,4 +607,30 @@ CASE(tcmalloc, "heaps of tcmalloc with pages of 4 to 256 KiB")
 	}
 }
 
+CASE(seen, "of glibc's rings it is said how many close where too few do")
+{
+	struct image *image = begin_image();
+	struct core_file file;
+	struct address_space space;
+	unsigned right;
+	uint64_t at, data = LIBRARY + 0x1000, first = data + 0x200;
+	struct core_piece *head =
+		core_builder_add(&image->core, LIBRARY, 0x1000, PF_R, "/lib/libc.so.6", 0);
+	core_builder_module(head, 0x4000);
+	core_builder_add(&image->core, data, 0x3000, PF_R | PF_W, "/lib/libc.so.6", 0x1000);
+	for (unsigned i = 0; i < 97; i++) {
+		core_builder_word(&image->core, first + 16 * i, first + 16 * i - 16);
+		core_builder_word(&image->core, first + 16 * i + 8, first + 16 * i - 16);
+	}
+	CHECK_OK(core_file_open_fd(core_builder_file(&image->core), "core", &file));
+	CHECK_OK(address_space_of_core(&file, NULL, &space));
+	CHECK_OK(glibc_bins_seen(&space, &right, &at));
+	CHECK_U64(right, 97);
+	CHECK_U64(at, first);
+	address_space_close(&space);
+	core_file_close(&file);
+	core_builder_deinit(&image->core);
+	free(image);
+}
+
 TAP_MAIN
