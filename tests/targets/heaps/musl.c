@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What musl's allocators do in ways of their own: alignments up to megabytes, blocks that are grown
  * where they are or moved as mappings, none at all of a size; and what musl's threads hold: by
- * thread-local variables, keys, stacks right below of blocks that are lost. */
+ * thread-local variables, keys, stacks right below of blocks that are lost, and a pool beside them.
+ */
 #include <pthread.h>
 
 #include "account.h"
@@ -77,6 +78,16 @@ static __attribute__((noinline)) void grow(void)
 	}
 }
 
+/* In one mapping with the allocator's own, as the kernel joins them; only it holds these blocks. */
+static __attribute__((noinline)) void fill_pool(void)
+{
+	void **pool = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (pool == MAP_FAILED)
+		abort();
+	for (unsigned i = 0; i < 8192; i += 512)
+		pool[i] = filled(malloc(300), 300, 'r', "by a pool");
+}
+
 static __attribute__((noinline)) void forget(void)
 {
 	volatile char stack[32 << 10];
@@ -92,6 +103,7 @@ int main(int argc, char **argv)
 	hold();
 	align();
 	grow();
+	fill_pool();
 	empty = malloc(0);
 	account(empty, 0, 'r', "empty");
 	for (uintptr_t i = 0; i < THREADS; i++) {
