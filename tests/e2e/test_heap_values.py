@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`show` has containers and the like as what they hold (targets/heaps/held.cc): as values, in JSON beside the
+"""`show` has containers and the like as what they hold (targets/heaps/values.cc): as values, in JSON beside the
 library's own members, and with --raw as these alone. `find` says where bytes stand."""
 
 import sys
@@ -61,7 +61,7 @@ def check(name, folder, unread=()):
 @tests.test
 def values(folder):
     """Each container of libstdc++, full and empty, is what it holds."""
-    core = check("held", folder)
+    core = check("values", folder)
     address = ask("core", "--json", core, "blocks", "--type", "Held")["blocks"][0]["address"]
     text = hw.run([hw.HEAPWISE, "core", core, "show", address]).text
     for line in ("  map  [3]{1: \"one\", 2: \"two\", 3: \"three\"}\n", "  none  empty\n", "  object  Counts\n", "more}\n"):
@@ -81,21 +81,21 @@ def values(folder):
 @tests.test
 def values_of_optimised(folder):
     """So it is of C++20 with -O2."""
-    check("held_optimised", folder)
+    check("values_optimised", folder)
 
 
 @tests.test
 def values_of_libcxx(folder):
     """libc++'s are read, too."""
-    if not (hw.TARGETS / "heaps/heap_held_libcxx").exists():
+    if not (hw.TARGETS / "heaps/heap_values_libcxx").exists():
         raise hw.Skip("libc++ is not here")
-    check("held_libcxx", folder, UNREAD_OF_LIBCXX)
+    check("values_libcxx", folder, UNREAD_OF_LIBCXX)
 
 
 @tests.test
 def what_makes_no_sense(folder):
     """An object whose words disagree is shown by its members, and nothing is made up."""
-    core = kernel_core(hw.TARGETS / "heaps/heap_held", folder)
+    core = kernel_core(hw.TARGETS / "heaps/heap_values", folder)
     held = int(ask("core", "--json", core, "blocks", "--type", "Held")["blocks"][0]["address"], 16)
     (block,) = ask("core", "--json", core, "show", hex(held))["blocks"]
     places = {m["name"]: held + m["offset"] for m in block["members"]}
@@ -214,7 +214,7 @@ def walks(folder):
 @tests.test
 def walks_through_containers(folder):
     """A container leads to its elements, a smart pointer to what it has; a structure stays in its block."""
-    core = kernel_core(hw.TARGETS / "heaps/heap_held", folder)
+    core = kernel_core(hw.TARGETS / "heaps/heap_values", folder)
     account = {row[3]: a for a, row in read_account(folder / "account").items()}
     held = hex(account["Held"])
     for member, objects, blocks in (
