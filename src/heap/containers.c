@@ -15,8 +15,6 @@
 #define MAPPED_FROM (128ull << 10)
 /* Of nodes what is known of them is fetched so far ahead. */
 #define AHEAD_NODES 16u
-/* A number of bytes or elements is not larger. */
-#define COUNT_MOST (1ull << 40)
 
 static const struct {
 	enum heap_type_kind kind;
@@ -160,6 +158,9 @@ static void look_at(struct finding *f, const uint8_t *bytes, uint64_t start, siz
 		.holder = holder,
 		.offset = offset,
 		.is_stack = is_stack};
+	if (!f->is_late && ((place.before && find_is_outside(f, words[-1])) ||
+				   (place.behind > 3 && find_is_outside(f, words[2]))))
+		find_held(f, &place);
 	/* libc++'s strings end with the pointer. */
 	bool is_first = place.behind > 1 && is_second(f, words[1]);
 	if (is_first || (place.before && words[-1] <= COUNT_MOST))
@@ -295,9 +296,10 @@ static struct error *find_all(struct finding *f, const struct heap_root_vec *roo
 }
 
 struct error *containers_recognise(const struct heap *heap, const struct heap_root_vec *roots,
-	struct search *search, struct heap_types *types)
+	struct search *search, struct heap_names *names, struct heap_types *types)
 {
 	struct finding f = {.heap = heap,
+		.names = names,
 		.search = search,
 		.graph = search_graph(search),
 		.types = types,
@@ -314,6 +316,7 @@ struct error *containers_recognise(const struct heap *heap, const struct heap_ro
 	struct error *error = f.tails ? find_all(&f, roots) : error_no_memory();
 	space_u32_deinit(&f.nodes);
 	space_u32_deinit(&f.owners);
+	held_map_deinit(&f.managers);
 	free(f.tails);
 	return error;
 }

@@ -10,13 +10,14 @@
 #define HEAP_CONTAINERS_H
 
 #include "heap/heap.h"
+#include "heap/names.h"
 #include "heap/roots.h"
 #include "heap/types.h"
 #include "search/search.h"
 
 /* Between search_read() and search_judge(), while sites are classes: says what single blocks are
- * (heap_types_site()). */
+ * (heap_types_site()), and notes what std::function and std::any hold (types->held). */
 struct error *containers_recognise(const struct heap *heap, const struct heap_root_vec *roots,
-	struct search *search, struct heap_types *types) must_check_;
+	struct search *search, struct heap_names *names, struct heap_types *types) must_check_;
 
 #endif

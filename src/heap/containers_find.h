@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/map.h"
 #include "heap/containers.h"
 #include "search/graph.h"
 
@@ -37,8 +38,17 @@ struct place {
 /* Of finding.tails: what is in the block must read as text, too. */
 #define TAIL_TEXT 0x8000u
 
+/* Of code: what it manages, a number in struct held's codes; UINT32_MAX: nothing. */
+static inline bool held_same(uint64_t a, uint64_t b)
+{
+	return a == b;
+}
+DEFINE_MAP(held_map, uint64_t, uint32_t, hash_u64, held_same)
+#define MANAGERS_RECENT 256u
+
 struct finding {
 	const struct heap *heap;
+	struct heap_names *names;
 	struct search *search;
 	const struct graph *graph;
 	struct heap_types *types;
@@ -51,6 +61,11 @@ struct finding {
 	/* How far before its end the string in a block must end, and TAIL_TEXT; or 0. Looked at
 	 * afterwards, if until then nothing surer says what the block is. */
 	uint16_t *tails;
+	struct held_map managers;
+	struct {
+		uint64_t address;
+		uint32_t code;
+	} recent[MANAGERS_RECENT];
 	uint64_t steps; /* that may still be taken in vain */
 	struct error *error;
 };
@@ -65,6 +80,17 @@ bool find_deque_of_libcxx(struct finding *f, const struct place *place);
 bool find_string(struct finding *f, const struct place *place);
 bool find_string_of_libcxx(struct finding *f, const struct place *place);
 bool find_vector(struct finding *f, const struct place *place);
+
+/* A number of bytes or elements is not larger. */
+#define COUNT_MOST (1ull << 40)
+/* Whether a word is neither a number nor the address of a block: it may be that of code. */
+static inline bool find_is_outside(const struct finding *f, uint64_t word)
+{
+	const struct space *space = f->graph->space;
+	return word > COUNT_MOST && word - space->low >= space->high - space->low;
+}
+/* Notes that a place is the pointer of a std::function or a std::any to its content. */
+void find_held(struct finding *f, const struct place *place);
 
 /* The block that begins at an address; SPACE_NONE: none does. */
 static inline uint32_t block_of(const struct finding *f, uint64_t address)

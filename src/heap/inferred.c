@@ -72,6 +72,8 @@ static struct fact *find_fact(struct inferring *f, uint32_t type)
 	learn_open_end(f->types, type, fresh);
 	inferred_word_map(f->types, type, &fresh->map);
 	inferred_find_slots(f, type, &fresh->slots);
+	for (size_t i = 0; i < fresh->slots.len; i++)
+		fresh->has_choices |= fresh->slots.data[i].when_count != 0;
 	return fresh;
 }
 

@@ -57,6 +57,10 @@ static bool claim(struct telling *t, size_t holder, uint64_t offset, size_t i)
 	struct fact *fact = type->layout == TYPE_VOID ? NULL : inferred_fact(f, type->layout);
 	if (!fact || !fact->size)
 		return true;
+	/* What members hold is not looked at here. */
+	struct fact *open = fact->open == TYPE_VOID ? NULL : inferred_fact(f, fact->open);
+	if (fact->has_choices || (open && open->has_choices))
+		return false;
 	const struct slot *slot = inferred_slot_in(f, fact, type->is_array, offset);
 	uint32_t found = slot ? inferred_type_for(f, t->few->reverse->blocks.data[i], slot->target)
 			      : HEAP_TYPE_NONE;

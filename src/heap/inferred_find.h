@@ -19,6 +19,7 @@ struct fact {
 	struct slot_vec slots;
 	struct word_map map;
 	uint64_t size;
+	bool has_choices; /* of some of its slots numbers say whether they are there */
 	/* Of an array without an end at its end (`T x[]`) the elements, if these may have pointers,
 	 * and where they begin; TYPE_VOID: it has none. */
 	uint32_t open;
@@ -126,6 +127,8 @@ const struct slot *inferred_slot_in(
 /* Seeds: what thread-local variables hold, and what variables on stacks do. */
 void inferred_take_thread_locals(struct inferring *inferring);
 void inferred_take_stacks(struct inferring *inferring);
+/* Seeds, too: what std::function and std::any hold. */
+void inferred_take_held(struct inferring *inferring);
 
 void inferred_free_facts(struct inferring *inferring);
 /* NULL: no memory. */

@@ -71,7 +71,7 @@ static bool follow_edges(struct inferring *f, const struct following *b)
 	uint32_t class = search_block_first_site(f->search, b->block);
 	uint32_t from = f->graph->heads.data[b->block], end = graph_edges_end(f->graph, b->block);
 	uint64_t pointers = f->survey->classes.classes.data[class].key.pointers;
-	if (search_block_size(f->search, b->block) > 8ull * CLASS_WORDS ||
+	if (b->fact->has_choices || search_block_size(f->search, b->block) > 8ull * CLASS_WORDS ||
 		end - from != (uint32_t)__builtin_popcountll(pointers) ||
 		!are_pointers(f->graph, from, end))
 		return false;
@@ -94,7 +94,8 @@ static void follow_bytes(
 		for (uint64_t k = 0; k < slot->count && at < len && len - at >= 8;
 			k++, at += slot->stride) {
 			memcpy(&word, bytes + at, 8);
-			claim_at(f, word, slot->target);
+			if (slots_holds_in(slot, bytes, len, at))
+				claim_at(f, word, slot->target);
 		}
 	}
 }
@@ -125,7 +126,8 @@ static void each_word_of(
 			address + slot->offset + k * stride, f->buffer, bytes);
 		for (size_t at = 0; at + 8 <= got && !f->failed; at += (size_t)stride) {
 			memcpy(&word, f->buffer + at, 8);
-			if (word)
+			if (word && slots_holds(slot, f->survey->heap.space,
+					    address + slot->offset + k * stride + at))
 				take(f, word, slot->target);
 		}
 	}
@@ -139,13 +141,26 @@ static bool has_buffer(struct inferring *f)
 	return f->buffer;
 }
 
+/* Behind the words of a slot and the numbers that it depends on. */
+static uint64_t slots_end(const struct slot_vec *slots, size_t i, uint64_t end)
+{
+	const struct slot *slot = &slots->data[i];
+	uint64_t last = slot->offset + (slot->count - 1) * slot->stride;
+	end = slot->reach > end ? slot->reach : end;
+	for (unsigned k = 0; k < slot->when_count; k++) {
+		uint64_t behind = last + (uint64_t)slot->when[k].at + slot->when[k].bytes;
+		end = behind > end ? behind : end;
+	}
+	return end;
+}
+
 void inferred_each_word(struct inferring *inferring, uint64_t address, const struct slot_vec *slots,
 	inferred_take_word *take)
 {
 	struct inferring *f = inferring;
 	uint64_t end = 0, word;
 	for (size_t i = 0; i < slots->len; i++)
-		end = slots->data[i].reach;
+		end = slots_end(slots, i, end);
 	if (!end || !has_buffer(f))
 		return;
 	for (size_t i = 0; end > PIECE_BYTES && i < slots->len && !f->failed; i++)
@@ -158,7 +173,7 @@ void inferred_each_word(struct inferring *inferring, uint64_t address, const str
 		uint64_t at = slot->offset;
 		for (uint64_t k = 0; k < slot->count && at + 8 <= len; k++, at += slot->stride) {
 			memcpy(&word, f->buffer + at, 8);
-			if (word)
+			if (word && slots_holds_in(slot, f->buffer, len, at))
 				take(f, word, slot->target);
 		}
 	}

@@ -63,7 +63,8 @@ static void take_globals(struct inferring *f)
 			continue;
 		if (word->address < global.start || word->address >= global.end)
 			find_global(f, word->address, &global);
-		const struct slot *slot = slots_at(&global.slots, word->address - global.start);
+		const struct slot *slot = slots_at_address(&global.slots,
+			word->address - global.start, f->survey->heap.space, word->address);
 		if (slot && word->edge & GRAPH_INTERIOR)
 			inferred_claim_counted(
 				f, GRAPH_BLOCK(word->edge), word->offset, slot->target);
@@ -235,6 +236,8 @@ static void infer(struct inferring *f, struct in_order *in_order)
 	for (size_t i = 0; i < areas->len; i++)
 		f->loose |= areas->data[i].maker != HEAP_GLIBC;
 	lay_out_objects(f);
+	inferred_take_held(f);
+	inferred_follow_all(f);
 	take_globals(f);
 	inferred_follow_all(f);
 	take_objects(f, in_order);

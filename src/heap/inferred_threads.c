@@ -50,7 +50,8 @@ static void take_word(
 		return;
 	if (address < variable->start || address >= variable->end)
 		find_variable(f, address, variable);
-	const struct slot *slot = slots_at(&variable->slots, address - variable->start);
+	const struct slot *slot = slots_at_address(
+		&variable->slots, address - variable->start, f->survey->heap.space, address);
 	if (slot && offset)
 		inferred_claim_counted(f, block, offset, slot->target);
 	else if (slot)

@@ -30,8 +30,7 @@ static const struct {
 	{"forward_list<", "__forward_list_node<", ", void *", "__forward_begin_node<", 0, true},
 };
 
-/* The name behind "std::__1::", or "std::__ndk1::"; NULL: it is in no such namespace. */
-static const char *in_libcxx(const char *name)
+const char *nodes_libcxx_name(const char *name)
 {
 	static const char std[] = "std::__";
 	if (strncmp(name, std, sizeof(std) - 1) != 0)
@@ -44,7 +43,7 @@ static const char *in_libcxx(const char *name)
 /* The name as a row of the table has it. */
 static const char *name_for(size_t row, const char *name)
 {
-	return linked[row].libcxx ? in_libcxx(name) : name;
+	return linked[row].libcxx ? nodes_libcxx_name(name) : name;
 }
 
 static bool begins(const char *name, const char *with)
@@ -117,7 +116,7 @@ bool nodes_is_base(const struct types *types, uint32_t plain)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(linked); i++) {
 		const char *base = linked[i].base;
-		if (linked[i].libcxx ? begins(in_libcxx(name), base) : !strcmp(name, base))
+		if (linked[i].libcxx ? begins(nodes_libcxx_name(name), base) : !strcmp(name, base))
 			return true;
 	}
 	return false;
@@ -128,7 +127,7 @@ static uint32_t unwrapped(const struct types *types, uint32_t element)
 {
 	uint32_t plain = types_plain(types, element);
 	const struct type *type = types_get(types, plain);
-	const char *own = type->name ? in_libcxx(type->name) : NULL;
+	const char *own = type->name ? nodes_libcxx_name(type->name) : NULL;
 	if (!begins(own, "__value_type<") && !begins(own, "__hash_value_type<"))
 		return element;
 	return type->member_count == 1 ? type->members[0].type : element;

@@ -31,4 +31,7 @@ bool nodes_is_base(const struct types *types, uint32_t plain);
  * TYPE_VOID: it is no node of a container. */
 uint32_t nodes_element(struct types *types, uint32_t plain);
 
+/* The name behind "std::__1::", or "std::__ndk1::"; NULL: it is in no such namespace. */
+const char *nodes_libcxx_name(const char *name);
+
 #endif

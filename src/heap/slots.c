@@ -2,7 +2,9 @@
 #include "heap/slots.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "heap/choices.h"
 #include "heap/limits.h"
 #include "heap/nodes.h"
 
@@ -12,6 +14,9 @@ struct finding_slots {
 	unsigned steps;
 	uint32_t node;  /* of the container around; TYPE_VOID: none */
 	bool is_inside; /* that is the type itself, and no container in it */
+	/* What a pointer must be in; `at` is from the type's beginning. */
+	struct slot_when when[SLOT_WHENS];
+	unsigned when_count;
 	bool ok;
 };
 
@@ -30,11 +35,17 @@ static void take_pointer(struct finding_slots *f, uint32_t number, uint64_t offs
 		target = f->node;
 	if (!slots_tells(f->types, target))
 		return;
-	f->ok = slot_vec_push(f->slots, (struct slot){.offset = offset,
-						.count = 1,
-						.target = target,
-						.is_node = is_node,
-						.is_link = is_node && f->is_inside});
+	struct slot slot = {.offset = offset,
+		.count = 1,
+		.target = target,
+		.is_node = is_node,
+		.is_link = is_node && f->is_inside,
+		.when_count = (uint8_t)f->when_count};
+	for (unsigned i = 0; i < f->when_count; i++) {
+		slot.when[i] = f->when[i];
+		slot.when[i].at -= (int64_t)offset;
+	}
+	f->ok = slot_vec_push(f->slots, slot);
 }
 
 /* What stands in one of `count` elements stands in all of them. An array in an element either goes
@@ -72,10 +83,30 @@ static void descend_array(
 	if (!array->count || !size)
 		return;
 	size_t before = f->slots->len;
+	/* A number that says what is there is not repeated with what is there. */
+	for (uint64_t i = 0;
+		f->when_count && i < array->count && f->ok && f->steps <= LIMIT_TYPE_STEPS; i++)
+		descend(f, array->target, offset + i * size, depth + 1);
+	if (f->when_count)
+		return;
 	descend(f, array->target, offset, depth + 1);
 	size_t end = f->slots->len;
 	for (size_t i = before; array->count > 1 && i < end && f->ok; i++)
 		f->ok = repeat_slot(f->slots, i, array->count, size);
+}
+
+static void descend_choice(
+	struct finding_slots *f, struct choice *choice, uint64_t offset, unsigned depth)
+{
+	uint32_t alternative;
+	if (f->when_count == SLOT_WHENS)
+		return;
+	struct slot_when *when = &f->when[f->when_count++];
+	*when = (struct slot_when){.at = (int64_t)(offset + choice->which), .bytes = choice->bytes};
+	for (when->value = choice->value; choices_next(f->types, choice, &alternative);
+		when->value++)
+		descend(f, alternative, offset + choice->at, depth + 1);
+	f->when_count--;
 }
 
 static void descend(struct finding_slots *f, uint32_t number, uint64_t offset, unsigned depth)
@@ -86,12 +117,15 @@ static void descend(struct finding_slots *f, uint32_t number, uint64_t offset, u
 		return;
 	uint32_t outer = f->node;
 	bool was_inside = f->is_inside;
+	struct choice choice;
 	if (type.kind == TYPE_POINTER || type.kind == TYPE_REFERENCE) {
 		take_pointer(f, number, offset);
 	} else if (type.kind == TYPE_ARRAY) {
 		descend_array(f, &type, offset, depth);
 	} else if (types_content(f->types, number) != TYPE_VOID) {
 		descend(f, types_content(f->types, number), offset, depth + 1);
+	} else if (choices_find(f->types, number, &choice)) {
+		descend_choice(f, &choice, offset, depth);
 	} else if (type.kind == TYPE_STRUCT || type.kind == TYPE_CLASS ||
 		   (type.kind == TYPE_UNION && type.member_count == 1)) {
 		/* A union of one thing keeps it from being made too early. */
@@ -152,7 +186,45 @@ static bool is_at(const struct slot *slot, uint64_t offset)
 	       (slot->count > 1 && into % slot->stride == 0 && into / slot->stride < slot->count);
 }
 
-const struct slot *slots_at(const struct slot_vec *slots, uint64_t offset)
+static uint32_t number_in(const struct slot_when *when, const uint8_t bytes[static 4])
+{
+	uint32_t number = 0;
+	for (unsigned i = 0; i < when->bytes; i++)
+		number |= (uint32_t)bytes[i] << 8 * i;
+	return number;
+}
+
+bool slots_holds(const struct slot *slot, const struct address_space *space, uint64_t address)
+{
+	uint8_t bytes[4];
+	bool holds = true;
+	for (unsigned i = 0; holds && i < slot->when_count; i++) {
+		const struct slot_when *when = &slot->when[i];
+		holds = address_space_read(space, address + (uint64_t)when->at, bytes,
+				when->bytes) == when->bytes &&
+			number_in(when, bytes) == when->value;
+	}
+	return holds;
+}
+
+bool slots_holds_in(const struct slot *slot, const uint8_t *bytes, size_t len, uint64_t at)
+{
+	bool holds = true;
+	for (unsigned i = 0; holds && i < slot->when_count; i++) {
+		const struct slot_when *when = &slot->when[i];
+		uint64_t where = at + (uint64_t)when->at;
+		uint8_t number[4] = {0};
+		holds = where < len && len - where >= when->bytes;
+		if (holds)
+			memcpy(number, bytes + where, when->bytes);
+		holds = holds && number_in(when, number) == when->value;
+	}
+	return holds;
+}
+
+/* space: NULL: only what is always there. */
+static const struct slot *find_at(const struct slot_vec *slots, uint64_t offset,
+	const struct address_space *space, uint64_t address)
 {
 	size_t low = 0, high = slots->len;
 	while (low < high) {
@@ -164,10 +236,23 @@ const struct slot *slots_at(const struct slot_vec *slots, uint64_t offset)
 	}
 	const struct slot *found = NULL;
 	while (low-- > 0 && slots->data[low].reach > offset) {
-		if (is_at(&slots->data[low], offset))
-			found = &slots->data[low];
+		const struct slot *slot = &slots->data[low];
+		if (is_at(slot, offset) &&
+			(!slot->when_count || (space && slots_holds(slot, space, address))))
+			found = slot;
 		else if (found)
 			break;
 	}
 	return found;
+}
+
+const struct slot *slots_at(const struct slot_vec *slots, uint64_t offset)
+{
+	return find_at(slots, offset, NULL, 0);
+}
+
+const struct slot *slots_at_address(const struct slot_vec *slots, uint64_t offset,
+	const struct address_space *space, uint64_t address)
+{
+	return find_at(slots, offset, space, address);
 }

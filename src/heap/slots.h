@@ -6,6 +6,16 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "heap/layouts.h"
+#include "process/address_space.h"
+
+/* Of what may be something else, or nothing (choices.h): it is this if a number says so. */
+struct slot_when {
+	int64_t at; /* the number, from the slot's word on */
+	uint32_t value;
+	uint8_t bytes;
+};
+/* Those that stand in each other; what is in more of them is left out. */
+#define SLOT_WHENS 2u
 
 struct slot {
 	uint64_t offset; /* of the first … */
@@ -15,6 +25,8 @@ struct slot {
 	uint32_t target; /* plain; never one that says nothing */
 	bool is_node;    /* of a container, whose declaration names only what all nodes have */
 	bool is_link;    /* the type is a node itself, and that leads to others of its container */
+	uint8_t when_count;
+	struct slot_when when[SLOT_WHENS]; /* all of them */
 };
 DEFINE_VEC(slot_vec, struct slot)
 
@@ -22,8 +34,15 @@ DEFINE_VEC(slot_vec, struct slot)
  * no memory. *ret_whole false: the type has more members than are looked at (LIMIT_TYPE_STEPS). */
 bool slots_find(struct types *types, uint32_t type, struct slot_vec *ret, bool *ret_whole);
 
-/* The one that a word at an offset is of; NULL: none. */
+/* The one that a word at an offset is of, whatever else is in the object; NULL: none. */
 const struct slot *slots_at(const struct slot_vec *slots, uint64_t offset);
+/* The same where the word stands at an address: also what may be something else, if it is that. */
+const struct slot *slots_at_address(const struct slot_vec *slots, uint64_t offset,
+	const struct address_space *space, uint64_t address);
+/* Whether the word of a slot at an address is what the slot says. */
+bool slots_holds(const struct slot *slot, const struct address_space *space, uint64_t address);
+/* The same of bytes, of which `at` is the word's. */
+bool slots_holds_in(const struct slot *slot, const uint8_t *bytes, size_t len, uint64_t at);
 
 /* Whether a pointer to such a type says what is there: it has a size, and is no void. */
 bool slots_tells(const struct types *types, uint32_t plain);

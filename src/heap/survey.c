@@ -170,12 +170,12 @@ static struct error *say_blocks(struct survey *s, struct inferred_few *few)
 	if (!error)
 		error = cxx_recognise(s->heap.space, s->names, &s->classes, &s->types);
 	if (!error)
-		error = containers_recognise(&s->heap, &s->roots, s->search, &s->types);
+		error = containers_recognise(&s->heap, &s->roots, s->search, s->names, &s->types);
 	if (!error && !s->no_inference)
 		error = inferred_say_few(s, few);
 	else if (few)
 		few->is_told = true;
-	return error;
+	return error ? error : held_say(s);
 }
 
 static struct error *finish(struct survey *s)

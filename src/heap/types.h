@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "heap/classes.h"
+#include "heap/held.h"
 #include "heap/repeats.h"
 #include "search/sites.h"
 #include "symbols/strings.h"
@@ -99,6 +100,7 @@ struct heap_types {
 	struct heap_family_vec families;
 	/* By blocks: of the vectors that were found to have room for more elements. */
 	struct vector_end_map vector_ends;
+	struct held held;
 	struct arena arena;
 };
 

@@ -143,6 +143,18 @@ void types_thread_local(
 void types_locals(struct types *types, uint32_t module, const struct local_frame *frame,
 	uint32_t line, void (*take)(void *context, uint32_t type, uint64_t address), void *context);
 
+/* Of the class template that a function is a member of. */
+struct types_function_class {
+	const char *name;  /* with its arguments, without namespaces */
+	uint32_t argument; /* the last one that is a type, plain; TYPE_VOID: none is known */
+	/* The value of a static constant of its, or of a class that it derives from; UINT64_MAX: it
+	 * has none of that name. */
+	uint64_t constant;
+};
+/* address: as the ELF file has it. False: no class is known. */
+bool types_function_class(struct types *types, uint32_t module, uint64_t address,
+	const char *constant, struct types_function_class *ret);
+
 /* What a template keeps in bytes that it was not made with yet: __aligned_membuf<T> has a T.
  * TYPE_VOID: it is no such thing. */
 uint32_t types_content(struct types *types, uint32_t plain);

@@ -216,6 +216,33 @@ static void read_values(struct types *types, Dwarf_Die *die, uint32_t number)
 	types_settle_members(types, number, first);
 }
 
+/* The class that is just read, if an entry stands in it: one without a name is another one in each
+ * instance of a template, though all are written in the same line. */
+static const char *class_around(const struct types *types, const Dwarf_Die *die)
+{
+	Dwarf_Die around, next;
+	if (!types->around || types->around->cu != die->cu ||
+		(const char *)die->addr <= (const char *)types->around->addr)
+		return NULL;
+	around = *types->around;
+	bool is_in = dwarf_siblingof(&around, &next) != 0 ||
+		     (const char *)die->addr < (const char *)next.addr;
+	return is_in ? types->around_name : NULL;
+}
+
+static void read_class_members(struct types *types, Dwarf_Die *die, uint32_t number)
+{
+	const Dwarf_Die *around = types->around;
+	const char *name = types_get(types, number)->name, *around_name = types->around_name;
+	if (name) {
+		types->around = die;
+		types->around_name = name;
+	}
+	read_members(types, die, number);
+	types->around = around;
+	types->around_name = around_name;
+}
+
 /* A structure, class, union or enumeration. */
 uint32_t types_read_class(struct types *types, Dwarf_Die *die, int tag)
 {
@@ -235,8 +262,11 @@ uint32_t types_read_class(struct types *types, Dwarf_Die *die, int tag)
 	if (dwarf_decl_line(die, &line) == 0)
 		key.line = (uint32_t)line;
 	if (!key.name)
-		key = (struct type_key){
-			first_member(types, die), type.size, key.line, ~(uint32_t)tag};
+		key = (struct type_key){.name = first_member(types, die),
+			.around = class_around(types, die),
+			.size = type.size,
+			.line = key.line,
+			.tag = ~(uint32_t)tag};
 	bool is_new;
 	uint32_t *same = type_key_map_insert(&types->by_key, key, &is_new);
 	if (!same) {
@@ -251,6 +281,6 @@ uint32_t types_read_class(struct types *types, Dwarf_Die *die, int tag)
 	if (type.kind == TYPE_ENUM)
 		read_values(types, die, number);
 	else
-		read_members(types, die, number);
+		read_class_members(types, die, number);
 	return number;
 }

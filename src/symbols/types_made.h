@@ -31,17 +31,19 @@ DEFINE_VEC(member_vec, struct type_member)
 struct type_key {
 	const char
 		*name; /* kept, so the pointer tells; of a type without a name its first member's */
+	const char *around; /* of a type without a name: the class that it stands in; or NULL */
 	uint64_t size;
 	uint32_t line, tag;
 };
 static inline uint64_t type_key_hash(struct type_key key)
 {
 	return hash_u64((uint64_t)(uintptr_t)key.name ^ hash_u64(key.size << 32 | key.line)) ^
-	       key.tag;
+	       hash_u64((uint64_t)(uintptr_t)key.around) ^ key.tag;
 }
 static inline bool type_key_equal(struct type_key a, struct type_key b)
 {
-	return a.name == b.name && a.size == b.size && a.line == b.line && a.tag == b.tag;
+	return a.name == b.name && a.around == b.around && a.size == b.size && a.line == b.line &&
+	       a.tag == b.tag;
 }
 DEFINE_MAP(type_key_map, struct type_key, uint32_t, type_key_hash, type_key_equal)
 DEFINE_MAP(type_name_map, const char *, uint32_t, string_hash, string_equal)
@@ -82,6 +84,8 @@ struct types {
 	struct beginning_set beginning_set;
 	size_t begun; /* so many of the outline's types are in them */
 	struct strings strings;
+	const Dwarf_Die *around; /* of the class with a name that is just read; NULL: none */
+	const char *around_name;
 	struct member_vec scratch; /* members of the types that are just read */
 	unsigned depth;
 	bool failed;
