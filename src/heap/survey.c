@@ -10,10 +10,13 @@
 #include "heap/inferred_few.h"
 #include "heap/left_over.h"
 #include "heap/limits.h"
+#include "heap/python_parts.h"
 #include "heap/python_types.h"
 #include "heap/survey_blocks.h"
+#include "heap/system_pool.h"
 #include "heap/system_types.h"
 #include "heap/tails.h"
+#include "heap/texts.h"
 
 static size_t read_memory(void *context, uint64_t address, void *ret, size_t bytes)
 {
@@ -166,7 +169,11 @@ static struct error *say_blocks(struct survey *s, struct inferred_few *few)
 	if (!error)
 		error = python_types_say(s);
 	if (!error)
+		error = python_parts_say(s);
+	if (!error)
 		error = system_types_say(s);
+	if (!error)
+		error = system_pool_say(s);
 	if (!error)
 		error = cxx_recognise(s->heap.space, s->names, &s->classes, &s->types);
 	if (!error)
@@ -175,7 +182,9 @@ static struct error *say_blocks(struct survey *s, struct inferred_few *few)
 		error = inferred_say_few(s, few);
 	else if (few)
 		few->is_told = true;
-	return error ? error : held_say(s);
+	if (!error)
+		error = held_say(s);
+	return error ? error : texts_say(s, few);
 }
 
 static struct error *finish(struct survey *s)

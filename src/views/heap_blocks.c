@@ -6,11 +6,14 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "heap/inferred.h"
+#include "heap/texts.h"
 #include "views/heap_joined_view.h"
 #include "views/heuristics.h"
 #include "views/json_parts.h"
 
 #define PIECE_BYTES (64u << 10)
+/* So much of a text is shown. */
+#define BEGINNING_BYTES 48u
 
 struct chosen_block {
 	struct heap_block block;
@@ -104,7 +107,29 @@ static void put_allocation(struct listing *l, const struct heap_block *block, ui
 	l->sites[place / 8] |= (uint8_t)(1u << place % 8);
 }
 
-static void put_json(struct listing *l, const struct heap_block *block, uint32_t number)
+/* Adds the first characters of a text, as many as are whole; nothing: it is none. */
+static void add_beginning(const struct survey *s, uint32_t number, const struct heap_block *block,
+	const uint8_t *bytes, size_t len, struct text *ret)
+{
+	uint8_t read[BEGINNING_BYTES + 1];
+	size_t count = 0;
+	if (!texts_is(&s->types.types.data[survey_type_of(s, number)]))
+		return;
+	if (!bytes) {
+		len = block->size < sizeof(read) ? (size_t)block->size : sizeof(read);
+		len = address_space_read(s->heap.space, block->address, read, len);
+		bytes = read;
+	}
+	while (count < len && count < BEGINNING_BYTES && bytes[count])
+		count++;
+	/* What follows the first byte of a character begins with 10. */
+	while (count && count < len && (bytes[count] & 0xc0) == 0x80)
+		count--;
+	text_add_n(ret, (const char *)bytes, count);
+}
+
+static void put_json(
+	struct listing *l, const struct heap_block *block, const char *beginning, uint32_t number)
 {
 	const struct survey *s = l->page->survey;
 	json_object_begin(l->json);
@@ -117,6 +142,8 @@ static void put_json(struct listing *l, const struct heap_block *block, uint32_t
 		json_put_string(l->json, "type", s->types.types.data[type].name);
 		if (by)
 			json_put_string(l->json, "by", by);
+		if (beginning)
+			json_put_string(l->json, "text", beginning);
 		json_put_string(l->json, "leak", kinds[search_kind(s->search, number)]);
 		heuristic_put(l->json, search_heuristic_of(s->search, number));
 		put_allocation(l, block, number);
@@ -132,7 +159,8 @@ static void flush(struct listing *l)
 	text_clear(&l->out);
 }
 
-static void put_text(struct listing *l, const struct heap_block *block, uint32_t number)
+static void put_text(
+	struct listing *l, const struct heap_block *block, const char *beginning, uint32_t number)
 {
 	const struct survey *s = l->page->survey;
 	text_printf(&l->out, "0x%012" PRIx64 " %12" PRIu64 "  %-9s", block->address, block->size,
@@ -141,6 +169,11 @@ static void put_text(struct listing *l, const struct heap_block *block, uint32_t
 		uint32_t type = survey_type_of(s, number);
 		text_printf(&l->out, "  %-9s  ", kinds[search_kind(s->search, number)]);
 		text_add_shown(&l->out, s->types.types.data[type].name, 200);
+		if (beginning) {
+			text_add(&l->out, " \"");
+			text_add_shown(&l->out, beginning, BEGINNING_BYTES);
+			text_add_char(&l->out, '"');
+		}
 		enum search_heuristic heuristic = search_heuristic_of(s->search, number);
 		if (heuristic)
 			text_printf(&l->out, " (held by %s)", heuristic_name(heuristic));
@@ -150,15 +183,22 @@ static void put_text(struct listing *l, const struct heap_block *block, uint32_t
 		flush(l);
 }
 
-static void put(struct listing *l, const struct heap_block *block, uint32_t number)
+/* bytes: what of the block is at hand; NULL: nothing is. */
+static void put(struct listing *l, const struct heap_block *block, uint32_t number,
+	const uint8_t *bytes, size_t len)
 {
 	if (!l->left || l->stopped)
 		return;
 	l->left--;
+	const struct survey *s = l->page->survey;
+	_cleanup_(text_deinit) struct text beginning;
+	text_init(&beginning);
+	if (number != SPACE_NONE)
+		add_beginning(s, number, block, bytes, len, &beginning);
 	if (l->json)
-		put_json(l, block, number);
+		put_json(l, block, beginning.data, number);
 	else
-		put_text(l, block, number);
+		put_text(l, block, beginning.data, number);
 }
 
 static struct error *take(
@@ -167,7 +207,6 @@ static struct error *take(
 	struct listing *l = context;
 	const struct survey *s = l->page->survey;
 	bool counts = heap_page_is_choosy(l->page) || l->rows.is_sorted;
-	(void)bytes, (void)len;
 	if (l->stopped || (!counts && !l->left))
 		return NULL;
 	struct chosen_block found = {*block, number_of(s, block)};
@@ -179,7 +218,7 @@ static struct error *take(
 	l->bytes += block->size;
 	if (l->rows.is_sorted && !l->page->rows->count_only)
 		return chosen_blocks_push(&l->found, found) ? NULL : error_no_memory();
-	put(l, block, found.number);
+	put(l, block, found.number, bytes, len);
 	return l->out.failed ? error_no_memory() : NULL;
 }
 
@@ -190,7 +229,7 @@ static struct error *put_sorted(struct listing *l)
 	size_t count;
 	struct error *error = heap_rows_choose(&l->rows, &cells, l->found.len, &order, &count);
 	for (size_t i = 0; i < count && !error && l->left && !l->stopped; i++)
-		put(l, &l->found.data[order[i]].block, l->found.data[order[i]].number);
+		put(l, &l->found.data[order[i]].block, l->found.data[order[i]].number, NULL, 0);
 	return error;
 }
 

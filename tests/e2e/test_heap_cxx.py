@@ -20,14 +20,15 @@ UNNAMED = re.compile(r"(vtable|table of functions) [\w.+-]+\+0x[0-9a-f]+")
 # What debug information says of what these programs hold by pointers, beside classes and containers' memory.
 DECLARED = re.compile(r"Ring|Many|Leading|Decoys|(char|void \*)\[\]|std::(vector|deque|shared_ptr)<.*>")
 # What libc and the loader have in the heap.
-LIBC = ("link_map", "dtv", "FILE", "FILE buffer")
+LIBC = ("link_map", "dtv", "FILE", "FILE buffer", "libstdc++'s emergency pool", "text")
 CLASS = re.compile(r"geometry::|\(anonymous namespace\)::|shared_ptr ")
 
 
 def problem_of(kind, found, unnamed):
     """What is wrong with a block's type; None: nothing."""
     if kind == "plain":
-        return None if UNKNOWN.fullmatch(found) or DECLARED.fullmatch(found) else f"it is called '{found}'"
+        # One decoy is full of letters.
+        return None if UNKNOWN.fullmatch(found) or DECLARED.fullmatch(found) or found == "text" else f"it is called '{found}'"
     # With what a container's elements are, where debug information says it.
     if found == kind or found.startswith(kind + " of "):
         return None

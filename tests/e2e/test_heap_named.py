@@ -4,6 +4,7 @@
 hold, and what only its content says. Nothing is named that it is not."""
 
 import re
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -78,6 +79,65 @@ def contents_in_a_process(folder):
             raise hw.Failure(f"{kind}: {said}")
     if "leaf" not in shown or "{1, 2, 3}" not in shown:
         raise hw.Failure(f"show: {shown}")
+
+
+@tests.test
+def plain_texts(folder):
+    """Blocks that nothing declares are texts only where all of them is one."""
+    core = kernel_core(program_of("plain_texts"), folder)
+    account = read_account(folder / "account")
+    blocks = ask("core", "--json", core, "blocks")["blocks"]
+    compare(account, blocks, {"char[]": r"char\[\]"}, 3)
+    texts = [b["text"] for b in blocks if b.get("type") == "text"]
+    if "Grüße aus München, 東京" not in texts or "x" * 48 not in texts or any("text" in b for b in blocks if b.get("type") != "text"):
+        raise hw.Failure(f"texts: {texts}")
+    shown = hw.run([hw.HEAPWISE, "core", core, "blocks"]).text
+    if ' text "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"' not in shown:
+        raise hw.Failure(f"blocks: {shown[:2000]}")
+    # Asked for one alone it is the same.
+    address = next(f"0x{a:x}" for a, (_, _, _, kind) in account.items() if kind == "text")
+    alone = hw.run([hw.HEAPWISE, "core", core, "why", address]).text
+    if "1 block" not in alone:
+        raise hw.Failure(f"why: {alone}")
+
+
+def add_emergency(name):
+    def emergency(folder):
+        core = kernel_core(program_of(name), folder)
+        blocks = {int(b["address"], 16): b["type"] for b in ask("core", "--json", core, "blocks")["blocks"] if b["state"] == "used"}
+        pools = [address for address, kind in blocks.items() if kind == "libstdc++'s emergency pool"]
+        own = next(iter(read_account(folder / "account")))
+        if len(pools) != 1 or own in pools:
+            raise hw.Failure(f"pools: {pools}, the program's own: 0x{own:x}")
+
+    tests.add(f"{name}: the memory that libstdc++ keeps for exceptions", emergency)
+
+
+for each in ("emergency", "emergency_static"):
+    add_emergency(each)
+
+
+@tests.test
+def what_python_keeps(folder):
+    """What objects of Python's libraries have beside them."""
+    script = hw.SOURCE / "tests/targets/heaps/kept.py"
+    process = subprocess.Popen(["/usr/bin/python3", script, folder / "account", "wait"], stdout=subprocess.PIPE, env=hw.clean_environment())
+    try:
+        if process.stdout.readline() != b"ready\n":
+            raise hw.Failure("the script did not come so far")
+        version = Path("/usr/bin/python3").resolve().name
+        types = {t["name"]: t["blocks"] for t in ask("heap", "--json", str(process.pid), "types")["types"]}
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    if version != "python3.11":
+        raise hw.Skip(f"layouts are those of 3.11, this is {version}")
+    for line in (folder / "account").read_text().splitlines():
+        count, kind = line.split(" ", 1)
+        # The interpreter has some of its own.
+        if not int(count) <= types.get(kind, 0) <= int(count) + 40:
+            raise hw.Failure(f"{count} of '{kind}', found {types.get(kind)}")
 
 
 tests.main()

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Blocks of which nothing is known, and which have a text in them: printable characters (ASCII, or
+ * UTF-8) from the beginning up to a NUL, for which an allocator gives just such a block. What is
+ * larger than its text may as well be a structure that begins with one, and stays unknown.
+ */
+#ifndef HEAP_TEXTS_H
+#define HEAP_TEXTS_H
+
+#include "heap/survey.h"
+
+/* Says what such blocks are, after all others, while sites are classes; few: not NULL: only these.
+ */
+struct error *texts_say(struct survey *survey, const struct inferred_few *few) must_check_;
+
+/* Whether a type is that of such blocks. */
+bool texts_is(const struct heap_type *type);
+
+#endif
