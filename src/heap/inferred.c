@@ -324,6 +324,8 @@ static bool know_part(struct inferring *f, uint32_t known, uint32_t type, struct
 {
 	if (fact->last_part != known) {
 		fact->last_part = known;
+		fact->last_part_is_node =
+			strstr(f->survey->types.types.data[known].name, " node") != NULL;
 		fact->last_is_larger = inferred_is_larger(f, known, type);
 		fact->last_part_can = fact->last_is_larger || inferred_can_be_part(f, known, type);
 		fact->part_is_known[0] = fact->part_is_known[1] = false;
@@ -355,8 +357,7 @@ static uint32_t find_type(struct inferring *f, uint32_t block, uint32_t type, st
 	enum form form = form_of(f, type, fact, &look);
 	bool is_part = part != HEAP_TYPE_NONE;
 	/* Elements of a vector: it is an array even of one. */
-	if (is_part && fact->size && fact->size <= usable &&
-		!strstr(types->types.data[part].name, " node"))
+	if (is_part && fact->size && fact->size <= usable && !fact->last_part_is_node)
 		form = FORM_ARRAY;
 	bool is_more =
 		class && !is_part && form != FORM_NONE && inferred_may_be_more(f, type, site);

@@ -5,6 +5,7 @@
 
 #include "heap/inferred.h"
 #include "heap/inferred_alike.h"
+#include "heap/pages.h"
 #include "heap/slots.h"
 #include "heap/window.h"
 #include "search/graph.h"
@@ -34,7 +35,7 @@ struct fact {
 	 * heap's types for it as one and as several; HEAP_TYPE_NONE: not asked for yet, or it has
 	 * none. */
 	uint32_t last_part;
-	bool last_part_can, last_is_larger, part_is_known[2];
+	bool last_part_can, last_is_larger, last_part_is_node, part_is_known[2];
 	uint32_t last_part_type[2];
 	struct alike_rules rules; /* of blocks that only look so */
 	uint16_t witnesses;
@@ -100,6 +101,7 @@ struct inferring {
 	uint64_t reads;    /* that may be made before blocks are gone through in order */
 	enum inferred_basis basis;    /* of what is found now */
 	struct window window;         /* of what looks alike */
+	struct pages pages;           /* of blocks that pointers lead to */
 	struct inferred_few *few;     /* NULL: all are wanted */
 	bool has_modules;             /* all whose types count are known */
 	struct beginnings beginnings; /* whose pointers are to be followed */

@@ -64,8 +64,10 @@ static void claim_edge(struct inferring *f, uint32_t number, uint32_t type)
 		inferred_claim(f, edge, type);
 }
 
-/* The edges of a block as the pointers of its class; false: they are not the same ones. */
-static bool follow_edges(struct inferring *f, const struct following *b)
+/* The edges of a block as the pointers of its class, which is `count` elements from `header` on;
+ * false: they are not the same ones. */
+static bool follow_edges(
+	struct inferring *f, const struct following *b, uint64_t header, uint64_t count)
 {
 	const struct slot_vec *slots = &b->fact->slots;
 	uint32_t class = search_block_first_site(f->search, b->block);
@@ -76,7 +78,10 @@ static bool follow_edges(struct inferring *f, const struct following *b)
 		!are_pointers(f->graph, from, end))
 		return false;
 	for (uint32_t i = from; i < end; i++, pointers &= pointers - 1) {
-		const struct slot *slot = slots_at(slots, 8 * (uint64_t)__builtin_ctzll(pointers));
+		uint64_t at = 8 * (uint64_t)__builtin_ctzll(pointers) - header;
+		uint64_t element = at / b->fact->size;
+		const struct slot *slot =
+			element < count ? slots_at(slots, at - element * b->fact->size) : NULL;
 		if (slot && !is_idle(b, slot))
 			claim_edge(f, i, slot->target);
 	}
@@ -198,8 +203,8 @@ static void follow_memory(struct inferring *f, uint64_t address, uint64_t size, 
 	for (uint64_t at = 0; at < count && !f->failed; at += piece) {
 		uint64_t elements = count - at < piece ? count - at : piece;
 		uint8_t *bytes = f->buffer;
-		size_t got = address_space_read(f->survey->heap.space, address + at * size, bytes,
-			(size_t)(elements * size));
+		size_t got = pages_read(
+			&f->pages, address + at * size, bytes, (size_t)(elements * size));
 		spend_read(f);
 		for (uint64_t i = 0; i < elements && i * size < got; i++)
 			follow_bytes(f, bytes + i * size, got - i * size, b);
@@ -269,7 +274,7 @@ void inferred_follow(struct inferring *inferring, uint32_t block, struct in_orde
 		}
 		follow_open_end(f, block, fact);
 	}
-	if (!is_array && (all_are_idle(&b) || follow_edges(f, &b)))
+	if ((!is_array && all_are_idle(&b)) || follow_edges(f, &b, header, count))
 		return;
 	if (in_order && !is_array && size >= 8 && size <= usable && follow_window(f, &b, in_order))
 		return;
@@ -286,7 +291,7 @@ static void follow_beginning(struct inferring *f)
 	struct fact *fact = inferred_fact(f, beginning.type);
 	struct following b = {beginning.block, false, fact};
 	f->basis = beginning.basis;
-	if (fact && fact->slots.len && !follow_edges(f, &b))
+	if (fact && fact->slots.len && !follow_edges(f, &b, 0, 1))
 		follow_memory(
 			f, search_block_address(f->search, beginning.block), fact->size, 1, &b);
 }

@@ -9,8 +9,10 @@
 #include "heap/inferred_find.h"
 #include "heap/tails.h"
 
-/* Blocks whose memory has to be read one by one, before those that are left are read in order. */
+/* Blocks whose memory has to be read one by one, before those that are left are read in order; and
+ * of many blocks one of so many, so that it takes few rounds to go along a chain of all of them. */
 #define READS_MOST (1u << 16)
+#define READS_PART 16u
 
 /* Debug information of the system's libraries tells of their own few blocks, and is large. */
 static bool is_worth_reading(const struct address_module *module)
@@ -262,6 +264,11 @@ static bool has_tail_of_few(const struct inferring *f)
 	return false;
 }
 
+static uint64_t reads_most(const struct inferring *f)
+{
+	return READS_MOST + search_block_count(f->search) / READS_PART;
+}
+
 /* Each round tells what whole classes are that nobody knew, or follows blocks that nobody followed:
  * they end. */
 static void infer_classes(struct inferring *f, struct in_order *in_order)
@@ -270,7 +277,7 @@ static void infer_classes(struct inferring *f, struct in_order *in_order)
 	while (!f->failed && !is_told(f)) {
 		enum inferred_basis basis = f->has_settled ? BASIS_SETTLED : BASIS_LOOKS;
 		f->has_settled = false;
-		f->reads = READS_MOST;
+		f->reads = reads_most(f);
 		inferred_follow_all(f);
 		if (!spread(f, basis) && basis == BASIS_LOOKS) {
 			if (f->few)
@@ -294,14 +301,16 @@ struct error *inferred_say_few(struct survey *survey, struct inferred_few *few)
 	struct inferring f = {.survey = survey,
 		.few = few,
 		.search = survey->search,
-		.graph = search_graph(survey->search),
-		.reads = READS_MOST};
+		.graph = search_graph(survey->search)};
 	struct error *error = heap_names_types(survey->names, &f.types);
 	if (error)
 		return error;
 	survey->layouts.types = f.types;
 	f.failed = !prepare(&f);
-	error = window_open(survey->heap.space, &f.window);
+	f.reads = reads_most(&f);
+	error = pages_open(survey->heap.space, &f.pages);
+	if (!error)
+		error = window_open(survey->heap.space, &f.window);
 	struct in_order in_order = {.walk = {NULL, 0, 0}};
 	if (!error)
 		error = window_open(survey->heap.space, &in_order.window);
@@ -311,6 +320,7 @@ struct error *inferred_say_few(struct survey *survey, struct inferred_few *few)
 	}
 	window_close(&in_order.window);
 	window_close(&f.window);
+	pages_close(&f.pages);
 	inferred_free_facts(&f);
 	inferred_works_deinit(&f.work);
 	beginnings_deinit(&f.beginnings);

@@ -22,6 +22,8 @@ struct pages {
 struct error *pages_open(const struct address_space *space, struct pages *ret) must_check_;
 void pages_close(struct pages *pages);
 
+/* As address_space_read(). What is longer than a page is read for itself. */
+size_t pages_read(struct pages *pages, uint64_t address, void *ret, size_t bytes);
 /* As address_space_word(). */
 bool pages_word(struct pages *pages, uint64_t address, uint64_t *ret);
 

@@ -10,6 +10,7 @@
 #include "heap/inferred_few.h"
 #include "heap/left_over.h"
 #include "heap/limits.h"
+#include "heap/pages.h"
 #include "heap/python_parts.h"
 #include "heap/python_types.h"
 #include "heap/survey_blocks.h"
@@ -26,6 +27,30 @@ static size_t read_memory(void *context, uint64_t address, void *ret, size_t byt
 static size_t untouched_memory(void *context, uint64_t address, size_t bytes)
 {
 	return address_space_empty(context, address, bytes);
+}
+
+static size_t read_paged(void *context, uint64_t address, void *ret, size_t bytes)
+{
+	return pages_read(context, address, ret, bytes);
+}
+
+static size_t untouched_paged(void *context, uint64_t address, size_t bytes)
+{
+	return address_space_empty(((struct pages *)context)->space, address, bytes);
+}
+
+/* Does what looks at a few words of many blocks, one thread alone: not by a system call each. */
+static struct error *do_paged(struct survey *s, struct error *(*step)(struct survey *s))
+{
+	struct search_memory memory = s->memory;
+	struct pages pages;
+	struct error *error = pages_open(s->heap.space, &pages);
+	s->memory = (struct search_memory){&pages, read_paged, untouched_paged};
+	if (!error)
+		error = step(s);
+	s->memory = memory;
+	pages_close(&pages);
+	return error;
 }
 
 static struct error *read_graph(struct survey *s)
@@ -189,7 +214,7 @@ static struct error *say_blocks(struct survey *s, struct inferred_few *few)
 
 static struct error *finish(struct survey *s)
 {
-	struct error *error = tails_cut(s);
+	struct error *error = do_paged(s, tails_cut);
 	if (!error)
 		error = heap_types_finish(&s->types, &s->classes);
 	if (!error)
@@ -279,9 +304,14 @@ struct error *survey_place(struct survey *survey,
 	return search_check_sites(search);
 }
 
+static struct error *judge(struct survey *s)
+{
+	return search_judge(s->search);
+}
+
 struct error *survey_judge(struct survey *survey)
 {
-	struct error *error = search_judge(survey->search);
+	struct error *error = do_paged(survey, judge);
 	if (!error)
 		inferred_count_alike(survey);
 	return error;

@@ -17,6 +17,7 @@ void graph_deinit(struct graph *graph)
 	space_u32_deinit(&graph->heads);
 	space_u32_deinit(&graph->edges);
 	graph_interiors_deinit(&graph->interiors);
+	space_u32_deinit(&graph->interior_marks);
 	graph_roots_deinit(&graph->roots);
 	space_u32_deinit(&graph->faint);
 	free(graph->texts);
@@ -28,7 +29,8 @@ uint32_t graph_offset(const struct graph *graph, uint32_t edge_number)
 	if (!(graph->edges.data[edge_number] & GRAPH_INTERIOR))
 		return 0;
 	const struct graph_interior *interiors = graph->interiors.data;
-	size_t low = 0, high = graph->interiors.len;
+	const uint32_t *marks = graph->interior_marks.data + edge_number / GRAPH_MARKED;
+	size_t low = marks[0], high = marks[1];
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (interiors[middle].edge < edge_number)

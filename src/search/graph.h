@@ -12,6 +12,8 @@
 #define GRAPH_INTERIOR (1u << 31)
 #define GRAPH_BLOCK(edge) ((edge) & ~GRAPH_INTERIOR)
 
+#define GRAPH_MARKED 256u
+
 /* How far the interior pointer `edge` points into its block. */
 struct graph_interior {
 	uint32_t edge;
@@ -44,6 +46,8 @@ struct graph {
 	uint32_t split, split_end;
 	uint64_t edge_count;
 	struct graph_interiors interiors; /* ascending by edge */
+	/* Of every GRAPH_MARKED-th edge: how many interiors are of those before it. */
+	struct space_u32 interior_marks;
 	struct graph_roots roots;
 	bool has_faint;         /* these were looked for: */
 	struct space_u32 faint; /* edges that are none of their targets' holders; ascending */

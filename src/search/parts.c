@@ -62,6 +62,21 @@ static bool append_interiors(struct graph *graph, const struct graph_interiors *
 	return true;
 }
 
+static bool mark_interiors(struct graph *graph)
+{
+	const struct graph_interiors *interiors = &graph->interiors;
+	size_t at = 0, count = graph->edges.len / GRAPH_MARKED + 2;
+	if (!space_u32_reserve(&graph->interior_marks, count))
+		return false;
+	for (size_t mark = 0; mark < count; mark++) {
+		while (at < interiors->len && interiors->data[at].edge < mark * GRAPH_MARKED)
+			at++;
+		graph->interior_marks.data[mark] = (uint32_t)at;
+	}
+	graph->interior_marks.len = count;
+	return true;
+}
+
 static bool join(struct graph *graph, struct graph_part parts[2])
 {
 	struct batch *first = parts[0].batch, *second = parts[1].batch;
@@ -78,7 +93,7 @@ static bool join(struct graph *graph, struct graph_part parts[2])
 	graph->edges.len = batch_next_edge(last);
 	graph->interiors = first->interiors;
 	first->interiors = (struct graph_interiors){NULL, 0, 0};
-	return append_interiors(graph, &second->interiors);
+	return append_interiors(graph, &second->interiors) && mark_interiors(graph);
 }
 
 bool graph_parts_run(struct graph *graph, struct graph_part parts[2],

@@ -15,6 +15,7 @@ void space_deinit(struct space *space)
 		free(space->top[i]);
 	space_regions_deinit(&space->regions);
 	space_larges_deinit(&space->larges);
+	space_u32_deinit(&space->marks);
 	space_u16_deinit(&space->offsets);
 	space_u16_deinit(&space->sizes);
 	space_sizes_deinit(&space->huge);
@@ -87,7 +88,10 @@ enum space_added space_add(struct space *space, uint64_t address, uint64_t size)
 		return SPACE_NO_MEMORY;
 	struct space_region *region = region_add(space, address >> SPACE_REGION_BITS);
 	uint16_t offset = (uint16_t)(address & ((1u << SPACE_REGION_BITS) - 1));
-	if (!region || !space_u16_push(&space->offsets, offset) || !size_add(space, size))
+	bool is_marked = space->sizes.len % SPACE_MARKED == 0;
+	if (!region ||
+		(is_marked && !space_u32_push(&space->marks, (uint32_t)space->regions.len - 1)) ||
+		!space_u16_push(&space->offsets, offset) || !size_add(space, size))
 		return SPACE_NO_MEMORY;
 	region->count++;
 	/* All pages alike, so that they are counted at once. */
@@ -158,13 +162,28 @@ static bool append_regions(struct space *space, const struct space *behind, uint
 	return true;
 }
 
+/* Of blocks that were taken from another space. */
+static bool append_marks(struct space *space)
+{
+	struct space_u32 *marks = &space->marks;
+	uint32_t region = marks->len ? marks->data[marks->len - 1] : 0;
+	for (uint64_t block; (block = (uint64_t)marks->len * SPACE_MARKED) < space->sizes.len;) {
+		const struct space_region *r = &space->regions.data[region];
+		while (block >= (uint64_t)r->first + r->count)
+			r = &space->regions.data[++region];
+		if (!space_u32_push(marks, region))
+			return false;
+	}
+	return true;
+}
+
 bool space_append(struct space *space, struct space *behind)
 {
 	uint32_t before = space_count(space);
 	if (!space_count(behind))
 		return true;
 	if (!append_regions(space, behind, before) || !append_large(space, behind, before) ||
-		!append_blocks(space, behind))
+		!append_blocks(space, behind) || !append_marks(space))
 		return false;
 	if (!before)
 		space->low = behind->low;
@@ -175,7 +194,9 @@ bool space_append(struct space *space, struct space *behind)
 uint32_t space_region_of(const struct space *space, uint32_t block)
 {
 	const struct space_region *regions = space->regions.data;
-	size_t low = 0, high = space->regions.len;
+	size_t mark = block / SPACE_MARKED, low = space->marks.data[mark];
+	size_t high = mark + 1 < space->marks.len ? space->marks.data[mark + 1] + 1ul
+						  : space->regions.len;
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
 		if (regions[middle].first <= block)

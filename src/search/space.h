@@ -27,6 +27,7 @@
 #define SPACE_PAGE_BITS 12
 #define SPACE_PAGES (1u << (SPACE_REGION_BITS - SPACE_PAGE_BITS))
 #define SPACE_LARGE (16u << 20)
+#define SPACE_MARKED 256u
 /* User space of aarch64; x86-64 with four levels of page tables has half of it. */
 #define SPACE_ADDRESS_BITS 48
 
@@ -63,8 +64,9 @@ struct space {
 		top[1u << (SPACE_ADDRESS_BITS - 32)]; /* by address >> 32: numbers of regions + 1 */
 	struct space_regions regions;                 /* ascending */
 	struct space_larges larges;                   /* ascending */
-	struct space_u16 offsets;                     /* of each block in its region */
-	struct space_u16 sizes;                       /* SPACE_HUGE: in `huge` */
+	struct space_u32 marks;   /* in which region every SPACE_MARKED-th block begins */
+	struct space_u16 offsets; /* of each block in its region */
+	struct space_u16 sizes;   /* SPACE_HUGE: in `huge` */
 	struct space_sizes huge;
 	uint64_t low, high; /* all blocks lie in [low, high) */
 };
@@ -99,7 +101,7 @@ static inline uint64_t space_size(const struct space *space, uint32_t block)
 	return size < SPACE_HUGE ? size : *space_sizes_find(&space->huge, block);
 }
 
-/* Slow: bisects. */
+/* Bisects among the few regions between two marks: dearer than space_walk_address(). */
 uint64_t space_address(const struct space *space, uint32_t block);
 
 /* The region of an address; NULL: no small block is there. */
