@@ -2,6 +2,7 @@
 #include "heap/retained.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/map.h"
@@ -96,25 +97,165 @@ static int by_bytes(const void *a, const void *b)
 	return (x->node < y->node) - (x->node > y->node);
 }
 
-/* Whether it hangs on one of its own type: of the nodes of a list the first stands for all. */
-static bool is_next(const struct survey *s, const struct dominators *d, uint32_t node)
+/* Types of a chain come again after so many blocks. */
+#define PERIOD_MOST 8u
+/* Shorter chains are shown block by block. */
+#define FOLDED_LEAST 4u
+#define CHILD_NONE UINT32_MAX
+#define CHILD_SEVERAL (UINT32_MAX - 1)
+
+/* By the block that it is told of. */
+struct fold {
+	uint64_t count;
+	uint32_t cycle, period;
+};
+static inline uint64_t fold_hash(uint32_t node)
 {
+	return hash_u64(node);
+}
+static inline bool fold_equal(uint32_t a, uint32_t b)
+{
+	return a == b;
+}
+DEFINE_MAP(fold_map, uint32_t, struct fold, fold_hash, fold_equal)
+
+struct listing {
+	const struct survey *survey;
+	struct retained *to;
+	struct fold_map folds;
+	uint64_t least;      /* what retains less is not listed */
+	uint32_t *child;     /* of each node what alone hangs on it; or CHILD_… */
+	uint64_t *is_folded; /* bit set of nodes */
+};
+
+static bool is_block(const struct dominators *d, uint32_t node)
+{
+	return node < d->block_count;
+}
+
+static bool are_alike(const struct listing *l, uint32_t a, uint32_t b)
+{
+	return survey_type_of(l->survey, a) == survey_type_of(l->survey, b);
+}
+
+/* Whether it hangs on one of its own type: of the nodes of a list the first stands for all. */
+static bool is_next(const struct listing *l, uint32_t node)
+{
+	const struct dominators *d = &l->to->dominators;
 	uint32_t above = d->above[node];
-	return node < d->block_count && above < d->block_count &&
-	       survey_type_of(s, node) == survey_type_of(s, above);
+	return is_block(d, node) && above < d->block_count && are_alike(l, node, above);
+}
+
+static bool is_left_out(const struct listing *l, uint32_t node)
+{
+	return l->is_folded[node / 64] >> node % 64 & 1 || is_next(l, node);
+}
+
+static void find_children(const struct listing *l)
+{
+	const struct dominators *d = &l->to->dominators;
+	for (uint32_t i = 0; i < d->block_count; i++) {
+		uint32_t above = d->above[i];
+		if (above < d->block_count)
+			l->child[above] = l->child[above] == CHILD_NONE ? i : CHILD_SEVERAL;
+	}
+}
+
+/* The block that alone hangs on this one; CHILD_NONE: there is not one. */
+static uint32_t below(const struct listing *l, uint32_t node)
+{
+	return l->child[node] < CHILD_SEVERAL ? l->child[node] : CHILD_NONE;
+}
+
+/* How many blocks behind the first `period` of a chain are of the types of those before; *ret: the
+ * last of the first ones. */
+static uint64_t count_again(const struct listing *l, uint32_t first, uint32_t period, uint32_t *ret)
+{
+	uint32_t behind = first, node = first;
+	uint64_t count = 0;
+	for (uint32_t i = 0; i < period && node != CHILD_NONE; i++) {
+		*ret = node;
+		node = below(l, node);
+	}
+	for (; node != CHILD_NONE && are_alike(l, node, behind); count++) {
+		behind = below(l, behind);
+		node = below(l, node);
+	}
+	return count;
+}
+
+/* Leaves out the blocks behind `cycle` that repeat the ones before; returns the last of them. */
+static uint32_t fold(struct listing *l, const struct fold *fold)
+{
+	uint32_t shown = fold->cycle, node = fold->cycle;
+	while (is_next(l, shown))
+		shown = l->to->dominators.above[shown];
+	struct fold *place = fold_map_insert(&l->folds, shown, NULL);
+	if (!place)
+		return CHILD_NONE;
+	*place = *fold;
+	for (uint64_t i = 0; i < fold->count; i++) {
+		node = below(l, node);
+		l->is_folded[node / 64] |= 1ull << node % 64;
+	}
+	return node;
+}
+
+/* A chain from its first block on. False: no memory. */
+static bool fold_chain(struct listing *l, uint32_t first)
+{
+	const uint64_t *retained = l->to->dominators.retained;
+	uint32_t node = first;
+	while (node != CHILD_NONE && retained[node] >= l->least) {
+		uint32_t next = below(l, node);
+		struct fold found = {.period = 1};
+		/* Those of one type are left out as lists are. */
+		bool is_list = next != CHILD_NONE && is_next(l, next);
+		while (!is_list && found.count < FOLDED_LEAST && found.period < PERIOD_MOST) {
+			found.period++;
+			found.count = count_again(l, node, found.period, &found.cycle);
+		}
+		if (found.count >= FOLDED_LEAST) {
+			node = fold(l, &found);
+			if (node == CHILD_NONE)
+				return false;
+			next = below(l, node);
+		}
+		node = next;
+	}
+	return true;
+}
+
+static struct error *fold_chains(struct listing *l)
+{
+	const struct dominators *d = &l->to->dominators;
+	for (uint32_t i = 0; i < d->block_count; i++) {
+		uint32_t above = d->above[i];
+		bool is_first = above >= d->block_count || l->child[above] == CHILD_SEVERAL;
+		if (is_first && above != DOMINATORS_LOST && !fold_chain(l, i))
+			return error_no_memory();
+	}
+	return NULL;
 }
 
 /* What retains at least a part of all there is. */
-static struct error *list(const struct survey *survey, struct retained *to, uint64_t least)
+static struct error *list(struct listing *l)
 {
+	struct retained *to = l->to;
 	const struct dominators *d = &to->dominators;
 	uint32_t nodes = d->block_count + d->holder_count;
 	for (uint32_t i = 0; i < nodes; i++) {
-		struct retained_row row = {i, UINT32_MAX, d->retained[i]};
+		struct retained_row row = {.node = i, .above = UINT32_MAX, .bytes = d->retained[i]};
 		if (i < d->block_count && d->above[i] == DOMINATORS_NONE)
 			to->shared_bytes += row.bytes;
-		if (row.bytes < least || !row.bytes || is_next(survey, d, i))
+		if (row.bytes < l->least || !row.bytes || is_left_out(l, i))
 			continue;
+		const struct fold *fold = fold_map_find(&l->folds, i);
+		if (fold) {
+			row.folded = fold->count;
+			row.cycle = fold->cycle;
+			row.period = fold->period;
+		}
 		if (!retained_rows_push(&to->rows, row))
 			return error_no_memory();
 	}
@@ -133,12 +274,13 @@ static uint32_t row_of(const struct retained *to, uint32_t node)
 }
 
 /* On which of the rows each hangs; through others that are not listed. */
-static void connect(const struct survey *survey, struct retained *to)
+static void connect(const struct listing *l)
 {
+	struct retained *to = l->to;
 	const struct dominators *d = &to->dominators;
 	for (size_t i = 0; i < to->rows.len; i++) {
 		uint32_t above = d->above[to->rows.data[i].node];
-		while (above < DOMINATORS_LOST && is_next(survey, d, above))
+		while (above < DOMINATORS_LOST && is_left_out(l, above))
 			above = d->above[above];
 		if (above < DOMINATORS_LOST)
 			to->rows.data[i].above = row_of(to, above);
@@ -146,6 +288,31 @@ static void connect(const struct survey *survey, struct retained *to)
 }
 
 #define LEAST_PART 1000u
+
+/* The rows; where none are wanted it is only said what nobody holds alone. */
+static struct error *make_rows(const struct survey *survey, size_t limit, struct retained *to)
+{
+	size_t nodes = (size_t)to->dominators.block_count + to->dominators.holder_count;
+	_cleanup_free_ uint32_t *child = malloc((nodes + 1) * sizeof(*child));
+	_cleanup_free_ uint64_t *is_folded = calloc(nodes / 64 + 1, sizeof(*is_folded));
+	struct listing l = {.survey = survey,
+		.to = to,
+		.least = survey->totals.bytes[BLOCK_USED] / LEAST_PART,
+		.child = child,
+		.is_folded = is_folded};
+	if (!child || !is_folded)
+		return error_no_memory();
+	memset(child, 0xff, (nodes + 1) * sizeof(*child));
+	find_children(&l);
+	struct error *error = limit ? fold_chains(&l) : NULL;
+	if (!error)
+		error = list(&l);
+	to->rows.len = to->rows.len < limit ? to->rows.len : limit;
+	if (!error)
+		connect(&l);
+	fold_map_deinit(&l.folds);
+	return error;
+}
 
 struct error *heap_retained(const struct survey *survey, size_t limit, struct retained *ret)
 {
@@ -171,11 +338,7 @@ struct error *heap_retained(const struct survey *survey, size_t limit, struct re
 				: error_no_memory();
 	reverse_free(&reverse);
 	if (!error)
-		error = list(survey, ret, survey->totals.bytes[BLOCK_USED] / LEAST_PART);
-	if (!error) {
-		ret->rows.len = ret->rows.len < limit ? ret->rows.len : limit;
-		connect(survey, ret);
-	}
+		error = make_rows(survey, limit, ret);
 	return error;
 }
 

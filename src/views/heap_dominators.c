@@ -83,6 +83,35 @@ static void text_holder(const struct retained_holder *holder, struct text *out)
 	}
 }
 
+static const char *type_of(const struct survey *s, uint32_t block)
+{
+	return s->types.types.data[survey_type_of(s, block)].name;
+}
+
+/* Of the blocks whose types come again below a row that one, from the first. */
+static uint32_t folded_block(
+	const struct retained *retained, const struct retained_row *row, uint32_t number)
+{
+	uint32_t block = row->cycle;
+	for (uint32_t i = number + 1; i < row->period; i++)
+		block = retained->dominators.above[block];
+	return block;
+}
+
+/* "… 1,998 more: A → B" */
+static void text_folded(const struct survey *s, const struct retained *retained,
+	const struct retained_row *row, unsigned depth, struct text *out)
+{
+	text_printf(out, "%12s%*s… ", "", (int)(2 * depth), "");
+	text_add_count(out, row->folded);
+	text_add(out, " more");
+	for (uint32_t i = 0; i < row->period; i++) {
+		text_add(out, i ? " → " : ": ");
+		text_add_shown(out, type_of(s, folded_block(retained, row, i)), 60);
+	}
+	text_add_char(out, '\n');
+}
+
 static void text_row(const struct heap_page *page, const struct retained *retained, size_t number,
 	unsigned depth, struct text *out)
 {
@@ -97,11 +126,12 @@ static void text_row(const struct heap_page *page, const struct retained *retain
 		text_holder(
 			&retained->holders.data[row->node - retained->dominators.block_count], out);
 	} else {
-		const char *type = s->types.types.data[survey_type_of(s, row->node)].name;
 		text_printf(out, "0x%" PRIx64 "  ", search_block_address(s->search, row->node));
-		text_add_shown(out, type, 200);
+		text_add_shown(out, type_of(s, row->node), 200);
 	}
 	text_add_char(out, '\n');
+	if (row->folded)
+		text_folded(s, retained, row, depth + 1, out);
 }
 
 #define DEPTH_SHOWN 20u
@@ -178,6 +208,17 @@ static struct error *write_text(const struct heap_page *page, const struct retai
 	return NULL;
 }
 
+static void put_folded(struct json *json, const struct survey *s, const struct retained *retained,
+	const struct retained_row *row)
+{
+	json_put_u64(json, "folded_blocks", row->folded);
+	json_key(json, "folded_types");
+	json_array_begin(json);
+	for (uint32_t i = 0; i < row->period; i++)
+		json_string(json, type_of(s, folded_block(retained, row, i)));
+	json_array_end(json);
+}
+
 static void put_row(struct json *json, const struct heap_page *page,
 	const struct retained *retained, const struct retained_row *row, bool has_below)
 {
@@ -189,8 +230,7 @@ static void put_row(struct json *json, const struct heap_page *page,
 		json_put_string(json, "kind", "block");
 		json_put_hexadecimal(
 			json, "address", search_block_address(s->search, row->node), true);
-		json_put_string(
-			json, "type", s->types.types.data[survey_type_of(s, row->node)].name);
+		json_put_string(json, "type", type_of(s, row->node));
 	} else {
 		const struct retained_holder *holder = &retained->holders.data[row->node - blocks];
 		json_put_string(json, "kind", kinds[holder->kind]);
@@ -205,6 +245,8 @@ static void put_row(struct json *json, const struct heap_page *page,
 		json_null(json);
 	else if (has_below)
 		json_u64(json, row->above);
+	if (row->folded)
+		put_folded(json, s, retained, row);
 	json_object_end(json);
 }
 

@@ -54,6 +54,21 @@ def dominators(_):
 
 
 @tests.test
+def folded(_):
+    """a chain that does not branch is two rows, and how many more there are"""
+    for nodes in LENGTHS:
+        with running(nodes) as (pid, _):
+            found = ask("heap", "--json", pid, "dominators", "--limit", "1000000")
+            text = hw.heapwise("heap", pid, "dominators", "--limit", "1000000").text
+        rows = [row for row in found["dominators"] if row.get("type") in ("no", "yes")]
+        same(len(rows), 2, f"rows of a chain of {nodes} times two blocks")
+        same(rows[1].get("folded_blocks"), 2 * nodes - 2, "blocks that are left out")
+        same(rows[1].get("folded_types"), [row["type"] for row in rows], "their types")
+        words = f"… {2 * nodes - 2:,} more: {rows[0]['type']} → {rows[1]['type']}\n"
+        holds(words in text, f"no {words!r} in {text}")
+
+
+@tests.test
 def differences(folder):
     """so it is in differences by owner"""
     older = folder / "older.core"
