@@ -51,7 +51,8 @@ static uint64_t head_of(const struct address_space *space, const uint64_t *conte
 {
 	unsigned later = (uint32_t)context[CONTEXT_BEGUN] == 1 ? 0 : 1;
 	uint64_t page = context[CONTEXT_PAGE], head, words[NG_AREA_HEAD];
-	bool is_page = page >= NG_AREA_BYTES && page <= 16 * NG_AREA_BYTES && !(page & (page - 1));
+	bool is_page =
+		page >= NG_AREA_BYTES && page <= 16ull * NG_AREA_BYTES && !(page & (page - 1));
 	if ((uint32_t)context[CONTEXT_BEGUN + later] != 1 || (later && !is_page))
 		return 0;
 	head = context[CONTEXT_HEAD + later];

@@ -304,7 +304,7 @@ static struct error *tell_group(struct walk *w, const struct ng_group *group)
 static bool load(struct walk *w, const struct ng_group *group, uint64_t end)
 {
 	uint64_t all = NG_UNIT + group->slots * group->stride;
-	size_t least = all <= WINDOW_BYTES ? (size_t)all : 2 * NG_UNIT;
+	size_t least = all <= WINDOW_BYTES ? (size_t)all : 2ul * NG_UNIT;
 	w->start = group->address;
 	w->bytes = window_at(w->window, group->address, least, end);
 	if (w->bytes)

@@ -120,6 +120,6 @@ struct error *old_malloc_find(
 
 struct error *old_malloc_books(const struct old_malloc *old, struct heap_ranges *ret)
 {
-	struct heap_range range = {old->bins, old->bins + 8 * BINS_WORDS};
+	struct heap_range range = {old->bins, old->bins + 8ull * BINS_WORDS};
 	return !old->bins || heap_ranges_push(ret, range) ? NULL : error_no_memory();
 }

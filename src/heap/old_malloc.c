@@ -190,10 +190,10 @@ static uint64_t mapped_at(
 	length = words[1] + OLD_HEADER;
 	if (length < PAGE_BYTES || length % PAGE_BYTES || length > end - page)
 		return 0;
-	*ret_block = page + 2 * OLD_HEADER;
+	*ret_block = page + 2ull * OLD_HEADER;
 	/* One of a larger alignment has a header of its own further on. */
-	for (uint64_t align = 2 * OLD_ALIGN; align < length; align *= 2) {
-		uint64_t block = (page + 2 * OLD_HEADER + align - 1) & ~(align - 1);
+	for (uint64_t align = 2ull * OLD_ALIGN; align < length; align *= 2) {
+		uint64_t block = (page + 2ull * OLD_HEADER + align - 1) & ~(align - 1);
 		uint64_t extra = block - OLD_HEADER - page;
 		if (extra < length &&
 			address_space_read(walk->space, block - OLD_HEADER, words, sizeof(words)) ==

@@ -120,11 +120,11 @@ static void say_deque(struct saying *w, const uint64_t *head)
 	uint64_t count = all ? (all + DEQUE_ITEMS - 1) / DEQUE_ITEMS : 1;
 	for (uint64_t i = 0; i < count; i++) {
 		if (before &&
-			(!pages_word(&w->pages, at + 8 * DEQUE_BEFORE, &back) || back != before))
+			(!pages_word(&w->pages, at + 8ull * DEQUE_BEFORE, &back) || back != before))
 			return;
 		before = at;
 		if (!say(w, at, DEQUE_BYTES, PART_DEQUE) || at == head[DEQUE_RIGHT] ||
-			!pages_word(&w->pages, at + 8 * DEQUE_NEXT, &at))
+			!pages_word(&w->pages, at + 8ull * DEQUE_NEXT, &at))
 			return;
 	}
 }
@@ -136,11 +136,11 @@ static void say_ordered(struct saying *w, const uint64_t *head)
 	if (size && size < UINT64_MAX / 8 && (size & (size - 1)) == 0)
 		say(w, head[ORDERED_TABLE], 8 * size, PART_ORDERED_TABLE);
 	for (uint64_t i = 0; i < head[ORDERED_USED]; i++) {
-		if (!pages_word(&w->pages, at + 8 * NODE_BEFORE, &back) || back != before)
+		if (!pages_word(&w->pages, at + 8ull * NODE_BEFORE, &back) || back != before)
 			return;
 		before = at;
 		if (!say(w, at, NODE_BYTES, PART_ORDERED_NODE) || at == head[ORDERED_LAST] ||
-			!pages_word(&w->pages, at + 8 * NODE_NEXT, &at))
+			!pages_word(&w->pages, at + 8ull * NODE_NEXT, &at))
 			return;
 	}
 }
@@ -165,7 +165,7 @@ static void look_at(struct saying *w, uint32_t block, uint64_t address, unsigned
 	uint64_t size = search_block_size(w->survey->search, block) & ~7ull;
 	if (size <= 8ull * head_at)
 		return;
-	size_t wanted = min((size_t)size - 8 * head_at, sizeof(words));
+	size_t wanted = min((size_t)size - 8ul * head_at, sizeof(words));
 	const uint8_t *bytes = window_at(&w->window, address + 8ull * head_at, wanted,
 		search_graph(w->survey->search)->space->high);
 	if (!bytes)

@@ -81,7 +81,7 @@ static bool is_tight(uint64_t bytes, uint64_t usable, enum heap_maker maker)
 		uint64_t spare = usable / 4 > OTHERS_SPARE ? usable / 4 : OTHERS_SPARE;
 		return usable - bytes <= spare;
 	}
-	if (usable >= MAPPED_FROM && (usable + 2 * GLIBC_HEAD) % PAGE_BYTES == 0)
+	if (usable >= MAPPED_FROM && (usable + 2ull * GLIBC_HEAD) % PAGE_BYTES == 0)
 		return usable - bytes < PAGE_BYTES + 2 * GLIBC_HEAD;
 	uint64_t chunk = (bytes + GLIBC_HEAD + GLIBC_STEP - 1) / GLIBC_STEP * GLIBC_STEP;
 	uint64_t given = chunk - GLIBC_HEAD;
