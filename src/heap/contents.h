@@ -61,14 +61,14 @@ uint64_t contents_each(const struct survey *survey, struct types *types,
 	bool (*take)(void *context, uint64_t number, uint32_t type, uint64_t address),
 	void *context);
 
-/* Adds "[20]" and the like in front of the elements: how many there are. */
+/* Whether the contents are elements whose number is shown in front of them ("[20]"). */
 static inline bool contents_is_counted(const struct contents *contents)
 {
 	return contents->kind == CONTENTS_ELEMENTS || contents->kind == CONTENTS_PAIRS;
 }
 
-/* The member of that name, wherever in a type: its bases and members before theirs. path NULL:
- * nobody wants it. */
+/* Finds the member of that name, wherever in a type: its bases and members before theirs. False:
+ * there is none; the results stay as they were. */
 bool contents_member(struct types *types, uint32_t number, const char *name, uint64_t *ret_offset,
 	uint32_t *ret_type);
 
