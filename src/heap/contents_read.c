@@ -81,7 +81,7 @@ bool contents_read_string(struct contents_object *o, struct contents *ret)
 	} else if (type->size == sizeof(words)) {
 		/* The first bit says whether it is a long one. */
 		for (unsigned i = 0; i < 3; i++) {
-			if (!read_word(o, o->address + 8 * i, &words[i]))
+			if (!read_word(o, o->address + 8ull * i, &words[i]))
 				return false;
 		}
 		bool is_long = words[0] & 1;
