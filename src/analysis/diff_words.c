@@ -139,17 +139,24 @@ struct place_change {
 	uint32_t first; /* row, for the order of equals */
 };
 
-static inline uint64_t place_hash(uint32_t place)
+/* Places that a sentence would call the same are one in it: where code went to another library,
+ * each is a row, and what it grew by is what both changed by together. */
+static inline uint64_t place_hash(const struct shown_frame *place)
 {
-	return hash_u64(place);
+	if (!place->function)
+		return hash_u64(place->place);
+	uint64_t hash = hash_bytes(place->function, strlen(place->function));
+	return place->file ? hash ^ hash_u64(hash_bytes(place->file, strlen(place->file))) : hash;
 }
 
-static inline bool place_equal(uint32_t a, uint32_t b)
+static inline bool place_equal(const struct shown_frame *a, const struct shown_frame *b)
 {
-	return a == b;
+	if (!a->function || !b->function || !a->file || !b->file)
+		return a->place == b->place;
+	return !strcmp(a->function, b->function) && !strcmp(a->file, b->file);
 }
 
-DEFINE_MAP(place_map, uint32_t, struct place_change, place_hash, place_equal)
+DEFINE_MAP(place_map, const struct shown_frame *, struct place_change, place_hash, place_equal)
 
 static bool is_more(const struct place_change *a, const struct place_change *b)
 {
@@ -215,7 +222,7 @@ static struct error *say_top(const struct diff *diff, enum metric metric, struct
 		if (!row->place || !figure.change || figure.within_error || (live && row->library))
 			continue;
 		bool is_new;
-		struct place_change *place = place_map_insert(&places, row->place->place, &is_new);
+		struct place_change *place = place_map_insert(&places, row->place, &is_new);
 		if (!place)
 			return error_no_memory();
 		if (is_new)

@@ -57,6 +57,40 @@ def estimates(folder):
         hw.need("differs by no more than the error of sampling" in said[0] and not any("What grew most" in line for line in said), f"{said}")
 
 
+SHARED = """
+#include <stdlib.h>
+void *kept[64];
+__attribute__((noinline)) static void *table_row(int size) { return malloc(size); }
+void FILL(int count) { for (int i = 0; i < count; i++) kept[i] = table_row(111); }
+"""
+USER = """
+#include <stdlib.h>
+void fill_a(int), fill_b(int);
+int main(int argc, char **argv) { (argv[1][0] == 'a' ? fill_a : fill_b)(atoi(argv[2])); return argc != 3; }
+"""
+
+
+@TESTS.test
+def to_another_library(folder):
+    """Code that went to another library grew by the difference, not by all that is there now"""
+    gcc = hw.need_program("gcc")
+    (folder / "shared.c").write_text(SHARED)
+    (folder / "user.c").write_text(USER)
+    for name in "ab":
+        made = hw.run([gcc, "-g", "-fPIC", "-shared", f"-DFILL=fill_{name}", "-o", folder / f"lib{name}.so", folder / "shared.c"])
+        hw.need(made.status == 0, f"{made}")
+    program = folder / "user"
+    made = hw.run([gcc, "-g", "-o", program, folder / "user.c", folder / "liba.so", folder / "libb.so", f"-Wl,-rpath,{folder}"])
+    hw.need(made.status == 0, f"{made}")
+    for name, words in (("older", ("a", "4")), ("newer", ("b", "8"))):
+        hw.record([program, *words], folder / f"{name}.hpw", options=("-q",))
+    said = verdict(folder / "older.hpw", folder / "newer.hpw")
+    top = next(line for line in said if line.startswith("What grew most"))
+    hw.need(top == "What grew most: table_row (shared.c:4), +444 B.", f"{said}")
+    said = verdict(folder / "newer.hpw", folder / "older.hpw")
+    hw.need(not any(line.startswith("What grew most") for line in said), f"{said}")
+
+
 @TESTS.test
 def libraries(folder):
     """The buffer that libc keeps, since a program prints, is no news: it is noted"""
