@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "sources/foreign_query.h"
 #include "sources/heap_dump.h"
+#include "sources/jemalloc.h"
 
 #define BEGINNING "heap profile:"
 
@@ -31,6 +32,7 @@ struct reading {
 	struct heap_dump dump;
 	const struct kind *kind;
 	struct heap_dump_figures header, sum;
+	bool is_jemalloc; /* by what stands behind the names in front */
 };
 
 static void reading_deinit(struct reading *reading)
@@ -40,7 +42,8 @@ static void reading_deinit(struct reading *reading)
 
 bool gperftools_recognise(const uint8_t *head, size_t len)
 {
-	return len >= strlen(BEGINNING) && memcmp(head, BEGINNING, strlen(BEGINNING)) == 0;
+	return heap_symbols_begin(head, len) ||
+	       (len >= strlen(BEGINNING) && memcmp(head, BEGINNING, strlen(BEGINNING)) == 0);
 }
 
 static const struct kind *find_kind(const char *name, size_t len)
@@ -102,9 +105,12 @@ static struct error *read_header(struct reading *reading)
 {
 	char *line;
 	size_t len;
-	struct error *error = stream_line(&reading->dump.stream, STREAM_LINE_MAX, &line, &len);
+	struct error *error = heap_dump_first_line(&reading->dump, &line, &len);
 	if (error)
 		return error;
+	reading->is_jemalloc = line && jemalloc_recognise((const uint8_t *)line, len);
+	if (reading->is_jemalloc)
+		return NULL;
 	struct foreign_scan scan = foreign_scan_of(line, line ? len : 0);
 	bool scanned = foreign_scan_text(&scan, BEGINNING) &&
 		       heap_dump_scan_figures(&scan, &reading->header);
@@ -236,14 +242,14 @@ static struct error *check_sums(struct reading *reading)
 struct error *gperftools_open(const struct input *input, unsigned flags,
 	const struct source_query *query, struct model **ret)
 {
-	(void)flags;
-	struct error *error = foreign_refuse(input, query, 0, "a heap profile of gperftools");
-	if (error)
-		return error;
 	_cleanup_(reading_deinit) struct reading reading = {.kind = NULL};
-	error = heap_dump_open(&reading.dump, input, "gperftools");
+	struct error *error = heap_dump_open(&reading.dump, input, "gperftools");
 	if (!error)
 		error = read_header(&reading);
+	if (!error && reading.is_jemalloc)
+		return jemalloc_open(input, flags, query, ret);
+	if (!error)
+		error = foreign_refuse(input, query, 0, "a heap profile of gperftools");
 	if (!error)
 		error = read_lines(&reading);
 	if (!error)

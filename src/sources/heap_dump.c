@@ -8,6 +8,9 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 
+/* More functions than this are not inlined into each other; what is further out is one name. */
+#define INLINED_MAX 32u
+
 /* No unwinder of theirs goes further: jemalloc's stops at 128, gperftools' at 254. */
 #define DEPTH_MAX 4096u
 
@@ -30,6 +33,7 @@ struct error *heap_dump_open(struct heap_dump *dump, const struct input *input, 
 {
 	*dump = (struct heap_dump){.input = input};
 	foreign_maps_init(&dump->maps);
+	heap_symbols_init(&dump->symbols);
 	struct error *error = foreign_create(&dump->foreign, source, input);
 	return error ? error : stream_open(&dump->stream, input, stream_whole_limit(input));
 }
@@ -42,6 +46,12 @@ void heap_dump_close(struct heap_dump *dump)
 	heap_dump_rows_deinit(&dump->rows);
 	heap_dump_addresses_deinit(&dump->addresses);
 	heap_dump_frames_deinit(&dump->named);
+	heap_symbols_deinit(&dump->symbols);
+}
+
+struct error *heap_dump_first_line(struct heap_dump *dump, char **line, size_t *len)
+{
+	return heap_symbols_read(&dump->symbols, &dump->stream, line, len);
 }
 
 bool heap_dump_scan_figures(struct foreign_scan *scan, struct heap_dump_figures *ret)
@@ -140,14 +150,34 @@ struct error *heap_dump_unsample(const struct heap_dump *dump, struct heap_dump_
 	return stream_error(&dump->stream, "stands for 2^63 blocks or bytes, or more");
 }
 
+/* "inner--outer" as lines; returns how many there are. */
+static size_t split_names(const char *names, struct foreign_line lines[INLINED_MAX])
+{
+	size_t count = 0;
+	for (const char *next; names; names = next) {
+		const char *end = count + 1 < INLINED_MAX ? strstr(names, "--") : NULL;
+		/* Of C++'s operator-- it is the name's own. */
+		if (end && end - names >= 8 && strncmp(end - 8, "operator--", 10) == 0)
+			end = strstr(end + 2, "--");
+		next = end ? end + 2 : NULL;
+		size_t len = end ? (size_t)(end - names) : strlen(names);
+		if (len)
+			lines[count++] = (struct foreign_line){.function = {names, len}};
+	}
+	return count;
+}
+
 static struct error *add_frame(struct heap_dump *dump, uint64_t address, struct stack_id *stack)
 {
 	struct module_id module;
 	struct foreign_frame frame;
 	struct error *error =
 		foreign_maps_module(&dump->maps, &dump->foreign, dump->input, address, &module);
+	struct foreign_line lines[INLINED_MAX];
+	const char *names = heap_symbols_find(&dump->symbols, address);
+	size_t count = names ? split_names(names, lines) : 0;
 	if (!error)
-		error = foreign_frame(&dump->foreign, module, address, false, NULL, 0, &frame);
+		error = foreign_frame(&dump->foreign, module, address, false, lines, count, &frame);
 	return error ? error : foreign_push(&dump->foreign, *stack, frame, stack);
 }
 
@@ -206,6 +236,8 @@ static const char *missing_maps(const struct heap_dump *dump)
 		end = mappings->data[i].end > end ? mappings->data[i].end : end;
 	for (size_t i = 0; i < dump->addresses.len; i++)
 		highest = dump->addresses.data[i] > highest ? dump->addresses.data[i] : highest;
+	if (dump->symbols.names.len)
+		return NULL;
 	if (!mappings->len && dump->addresses.len)
 		return "the end of the dump is missing: its list of mappings is empty, so "
 		       "addresses have no names";

@@ -10,6 +10,7 @@
 #include "sources/foreign.h"
 #include "sources/foreign_maps.h"
 #include "sources/foreign_scan.h"
+#include "sources/heap_symbols.h"
 #include "sources/stream.h"
 
 struct heap_dump_figures {
@@ -34,6 +35,7 @@ struct heap_dump {
 	struct heap_dump_rows rows;
 	struct heap_dump_addresses addresses;
 	struct heap_dump_frames named;
+	struct heap_symbols symbols; /* that stand in front of it */
 	bool no_maps;     /* it was written without mappings: that it has none is no damage */
 	bool every_block; /* it says that none was left out */
 	uint64_t period;  /* mean distance of samples in bytes; 0: every block counts */
@@ -42,6 +44,9 @@ struct heap_dump {
 struct error *heap_dump_open(
 	struct heap_dump *dump, const struct input *input, const char *source) must_check_;
 void heap_dump_close(struct heap_dump *dump);
+
+/* The first line behind names that stand in front; *line NULL: there is none. */
+struct error *heap_dump_first_line(struct heap_dump *dump, char **line, size_t *len) must_check_;
 
 /* "12: 345 [67: 890]" */
 bool heap_dump_scan_figures(struct foreign_scan *scan, struct heap_dump_figures *ret);

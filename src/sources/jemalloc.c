@@ -48,7 +48,7 @@ static struct error *read_header(struct reading *reading)
 {
 	char *line;
 	size_t len;
-	struct error *error = stream_line(&reading->dump.stream, STREAM_LINE_MAX, &line, &len);
+	struct error *error = heap_dump_first_line(&reading->dump, &line, &len);
 	if (error)
 		return error;
 	struct foreign_scan scan = foreign_scan_of(line, line ? len : 0);

@@ -145,7 +145,11 @@ void export_lose(const struct exported *from, const char *format, unsigned parts
 	}
 	if (any)
 		text_add(from->lost, ": what there is of that is left out.\n");
-	if ((parts & EXPORT_PEAK) && has_part(from->profile, EXPORT_PEAK))
+	/* Massif's peak is one of its snapshots; what can be read at any moment knows allocations.
+	 */
+	if ((parts & EXPORT_PEAK) && has_part(from->profile, EXPORT_PEAK) &&
+		has_part(from->profile, EXPORT_MOMENTS) &&
+		metric_is_known(METRIC_ALLOCATIONS, model_recording(from->profile->model)))
 		text_add(from->lost, "'export --at peak' writes what was live at the peak.\n");
 }
 

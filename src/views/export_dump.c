@@ -9,11 +9,13 @@
  * as that many samples of that mean size as give them back. jemalloc's dumps are always of a
  * sample: one with a distance of one byte is exact, but for the smallest blocks.
  *
- * Where a frame has a name and no address, all of them get addresses of their own and a section
- * with their names, which google-pprof and jeprof take in place of the files.
+ * Where a frame has a name and no address, or one that no mapping has, all of them get addresses of
+ * their own and a section with their names, which google-pprof and jeprof take in place of the
+ * files.
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "analysis/mapped_code.h"
 #include "base/cleanup.h"
@@ -35,8 +37,10 @@ struct dump {
 	const struct exported *from;
 	const struct rows *rows;
 	struct export_out out;
-	struct export_frames frames; /* of which names are written */
-	uint64_t period;             /* 0: figures stand as they are */
+	struct export_frames frames;       /* of which names are written */
+	struct mapped_code_vec mapped;     /* the program's first */
+	struct mapped_code_vec by_address; /* the same */
+	uint64_t period;                   /* 0: figures stand as they are */
 	bool named, remarks, empty_blocks;
 };
 
@@ -44,6 +48,8 @@ static void dump_deinit(struct dump *at)
 {
 	export_out_deinit(&at->out);
 	export_frames_deinit(&at->frames);
+	mapped_code_vec_deinit(&at->mapped);
+	mapped_code_vec_deinit(&at->by_address);
 }
 
 /* What a reader makes of samples with the same mean size is what they were. */
@@ -77,12 +83,41 @@ static bool is_shown(const struct row *row, const struct shown_frame *frame)
 	return frame->mark == MARK_NONE && !export_is_called(row, frame);
 }
 
-static bool needs_names(const struct rows *rows)
+static int by_start(const void *a, const void *b)
 {
-	for (size_t i = 0; i < rows->rows.len; i++)
-		for (size_t k = 0; k < rows->rows.data[i].depth; k++) {
-			const struct row *row = &rows->rows.data[i];
-			if (is_shown(row, row->frames[k]) && !row->frames[k]->address)
+	const struct mapped_code *x = a, *y = b;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static bool is_mapped(const struct dump *at, uint64_t address)
+{
+	size_t low = 0, high = at->by_address.len;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (at->by_address.data[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < at->by_address.len && at->by_address.data[low].start <= address;
+}
+
+/* A reader finds no name for it: it has no address, or one in no file of the list though the source
+ * knew its name. Code that was made at run time is in no file for anybody. */
+static bool needs_name(const struct dump *at, const struct shown_frame *frame)
+{
+	if (!frame->address)
+		return true;
+	return frame->function && (frame->given || frame->module_path) &&
+	       !is_mapped(at, frame->address);
+}
+
+static bool needs_names(const struct dump *at)
+{
+	for (size_t i = 0; i < at->rows->rows.len; i++)
+		for (size_t k = 0; k < at->rows->rows.data[i].depth; k++) {
+			const struct row *row = &at->rows->rows.data[i];
+			if (is_shown(row, row->frames[k]) && needs_name(at, row->frames[k]))
 				return true;
 		}
 	return false;
@@ -172,22 +207,17 @@ static struct error *add_names(struct dump *at)
 	return error;
 }
 
-static struct error *add_mappings(struct dump *at)
+static void add_mappings(struct dump *at)
 {
-	struct mapped_code_vec mapped;
-	mapped_code_vec_init(&mapped);
-	struct error *error = mapped_code_add(at->from->profile->model, &mapped);
 	text_add(&at->out.text, "\nMAPPED_LIBRARIES:\n");
-	for (size_t i = 0; i < mapped.len && !error; i++) {
-		const struct mapped_code *code = &mapped.data[i];
+	for (size_t i = 0; i < at->mapped.len; i++) {
+		const struct mapped_code *code = &at->mapped.data[i];
 		text_printf(&at->out.text,
 			"%08" PRIx64 "-%08" PRIx64 " r-xp %08" PRIx64 " 00:00 0 ", code->start,
 			code->end, code->offset);
 		text_add_plain(&at->out.text, code->module->path);
 		text_add_char(&at->out.text, '\n');
 	}
-	mapped_code_vec_deinit(&mapped);
-	return error;
 }
 
 static void say_losses(const struct dump *at)
@@ -197,9 +227,8 @@ static void say_losses(const struct dump *at)
 	export_lose(at->from, "A heap profile of addresses",
 		EXPORT_PEAK | EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_KINDS | EXPORT_TEMPORARY |
 			EXPORT_FAILED);
-	if (!metric_is_known(METRIC_ALLOCATIONS, recording) ||
-		!metric_is_known(METRIC_LIVE_BLOCKS, recording))
-		text_add(lost, "What is not known stands there as 0.\n");
+	if (!metric_is_known(METRIC_ALLOCATIONS, recording))
+		text_add(lost, "What was allocated in all is not known, and stands there as 0.\n");
 	if (recording->sample_bytes)
 		text_add(lost,
 			"Estimates are written as samples that readers scale up again: whole "
@@ -211,8 +240,9 @@ static void say_losses(const struct dump *at)
 	if (at->empty_blocks)
 		text_add(lost, "Blocks of 0 bytes are written as of 1.\n");
 	if (at->named)
-		text_add(lost, "Some functions have no address: names are written beside the "
-			       "addresses, which google-pprof and jeprof read.\n");
+		text_add(lost,
+			"Some functions have no address in a known file: names are written beside "
+			"the addresses, which google-pprof and jeprof read.\n");
 	if (at->remarks)
 		text_add(lost, EXPORT_REMARKS_LOST);
 }
@@ -250,20 +280,36 @@ static struct error *write_dump(struct dump *at, bool jemalloc)
 		if (!error)
 			error = export_out_flush(&at->out);
 	}
-	if (!error)
-		error = add_mappings(at);
-	return error ? error : export_out_end(&at->out);
+	if (error)
+		return error;
+	add_mappings(at);
+	return export_out_end(&at->out);
 }
 
 static struct error *export_dump(
 	const struct exported *from, const struct sink *sink, bool jemalloc)
 {
 	_cleanup_(dump_deinit) struct dump at = {.from = from, .rows = profile_rows(from->profile)};
-	uint64_t period = model_recording(from->profile->model)->sample_bytes;
+	const struct recording *recording = model_recording(from->profile->model);
+	if (!metric_is_known(METRIC_LIVE_BLOCKS, recording) ||
+		!metric_is_known(METRIC_LIVE_BYTES, recording))
+		return error_create(ERROR_INPUT,
+			"A heap profile of %s counts the live blocks of each stack, which this "
+			"file does not: 'export --format pprof' writes what it has",
+			jemalloc ? "jemalloc" : "gperftools");
+	uint64_t period = recording->sample_bytes;
 	at.period = period ? period : jemalloc;
-	at.named = needs_names(at.rows);
 	export_out_init(&at.out, sink);
-	struct error *error = write_dump(&at, jemalloc);
+	mapped_code_vec_init(&at.mapped);
+	mapped_code_vec_init(&at.by_address);
+	struct error *error = mapped_code_add(from->profile->model, &at.mapped);
+	if (!error)
+		error = mapped_code_add(from->profile->model, &at.by_address);
+	if (at.by_address.len)
+		qsort(at.by_address.data, at.by_address.len, sizeof(*at.by_address.data), by_start);
+	at.named = needs_names(&at);
+	if (!error)
+		error = write_dump(&at, jemalloc);
 	if (!error)
 		say_losses(&at);
 	return error;

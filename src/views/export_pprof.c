@@ -86,6 +86,7 @@ struct writing {
 	struct mapping_numbers mappings;
 	struct location_numbers locations;
 	struct function_numbers functions;
+	const char *default_type; /* what readers show first: the last one that is known */
 	bool stopped;
 	bool unnamed; /* frames that are remarks were left out */
 };
@@ -174,15 +175,40 @@ static struct error *put_type(
 	return end_message(at, field);
 }
 
+/* The values of a sample, in the order in which readers expect them. */
+static const struct {
+	enum metric metric;
+	const char *type, *unit;
+} sample_values[] = {
+	{METRIC_ALLOCATIONS, "alloc_objects", "count"},
+	{METRIC_ALLOCATED_BYTES, "alloc_space", "bytes"},
+	{METRIC_LIVE_BLOCKS, "inuse_objects", "count"},
+	{METRIC_LIVE_BYTES, "inuse_space", "bytes"},
+};
+
+/* A value that the source does not know is in no sample: 0 would say that there was nothing. */
+static bool is_written(const struct writing *at, size_t value)
+{
+	return metric_is_known(
+		sample_values[value].metric, model_recording(at->from->profile->model));
+}
+
 static struct error *put_head(struct writing *at)
 {
-	static const char *const types[][2] = {{"alloc_objects", "count"}, {"alloc_space", "bytes"},
-		{"inuse_objects", "count"}, {"inuse_space", "bytes"}};
 	/* String 0 is the empty one. */
 	put_bytes(&at->out, PROFILE_STRING, "", 0);
 	struct error *error = NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(types) && !error; i++)
-		error = put_type(at, PROFILE_SAMPLE_TYPE, types[i][0], types[i][1]);
+	for (size_t i = 0; i < ARRAY_SIZE(sample_values) && !error; i++) {
+		if (!is_written(at, i))
+			continue;
+		at->default_type = sample_values[i].type;
+		error = put_type(
+			at, PROFILE_SAMPLE_TYPE, sample_values[i].type, sample_values[i].unit);
+	}
+	if (!error && !at->default_type)
+		error = error_create(ERROR_INPUT,
+			"A profile of pprof has what was allocated and what was live: this file "
+			"does not know either");
 	if (!error)
 		error = put_type(at, PROFILE_PERIOD_TYPE, "space", "bytes");
 	return error;
@@ -374,8 +400,6 @@ static struct error *put_kind(struct writing *at, enum alloc_kind kind)
 
 static struct error *put_row(struct writing *at, const struct row *row)
 {
-	static const enum metric metrics[] = {
-		METRIC_ALLOCATIONS, METRIC_ALLOCATED_BYTES, METRIC_LIVE_BLOCKS, METRIC_LIVE_BYTES};
 	_cleanup_(buf_deinit) struct buf locations, values;
 	buf_init(&locations);
 	buf_init(&values);
@@ -392,8 +416,9 @@ static struct error *put_row(struct writing *at, const struct row *row)
 			return error;
 		buf_varint(&locations, number);
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++)
-		buf_varint(&values, (uint64_t)row_value(row, metrics[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(sample_values); i++)
+		if (is_written(at, i))
+			buf_varint(&values, (uint64_t)row_value(row, sample_values[i].metric));
 	put_bytes(&at->message, 1, locations.data, locations.len);
 	put_bytes(&at->message, 2, values.data, values.len);
 	struct error *error = put_size(at, &row->sums);
@@ -427,7 +452,7 @@ static struct error *put_tail(struct writing *at)
 	const struct model *model = at->from->profile->model;
 	const struct recording *recording = model_recording(model);
 	uint64_t type;
-	struct error *error = intern(at, "inuse_space", &type);
+	struct error *error = intern(at, at->default_type, &type);
 	if (error)
 		return error;
 	put_number(&at->out, PROFILE_TIME, model_target(model)->wall_start_ns);
@@ -441,6 +466,14 @@ static void say_losses(const struct writing *at)
 {
 	export_lose(at->from, "A profile of pprof",
 		EXPORT_PEAK | EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_TEMPORARY | EXPORT_FAILED);
+	const char *before = "Not known, and so not in it: ";
+	for (size_t i = 0; i < ARRAY_SIZE(sample_values); i++) {
+		if (is_written(at, i))
+			continue;
+		text_printf(at->from->lost, "%s%s", before, sample_values[i].type);
+		before = ", ";
+	}
+	text_add(at->from->lost, before[0] == ',' ? ".\n" : "");
 	if (at->unnamed)
 		text_add(at->from->lost, EXPORT_REMARKS_LOST);
 }

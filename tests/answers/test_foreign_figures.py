@@ -6,6 +6,7 @@ its own export shows no change."""
 import csv
 import io
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -94,6 +95,39 @@ def unknown_is_no_place(folder):
         hw.need(f", {share} of it from unknown places" in "; ".join(said), f"{file}: {said}")
         known = "; ".join(said).count("one place: keep")
         hw.need("; ".join(said).count("one place") == known and (known > 0) == (share == "75%"), f"{file}: {said}")
+
+
+@TESTS.test
+def unknown_is_not_written(folder):
+    """Figures that a file does not have are in no profile of pprof, where 0 would say that there was nothing; what cannot do without is refused"""
+    grown = massif(folder, "grown.out", snapshot(0, 0, 0), snapshot(1, 10, 80000, tree(80000)))
+    profile = folder / "grown.pb.gz"
+    said = hw.heapwise("export", "--format", "pprof", "-o", profile, grown)
+    hw.need(said.status == 0 and "Not known, and so not in it: alloc_objects, alloc_space, inuse_objects." in said.errors, f"{said}")
+    hw.need("--at peak" not in said.errors, f"Massif has no such moment: {said}")
+    totals = hw.report(profile)["totals"]
+    hw.need((totals["allocations"], totals["live_blocks_at_end"], totals["live_bytes_at_end"]) == (None, None, 80000), f"{totals}")
+    for form in ("gperftools", "jemalloc"):
+        said = hw.heapwise("export", "--format", form, "-o", folder / form, grown)
+        hw.need(said.status == 3 and "counts the live blocks" in said.errors and not (folder / form).exists(), f"{said}")
+
+
+@TESTS.test
+def names_without_files(folder):
+    """Functions of which only the names are known keep them in dumps of addresses, for their own tools too"""
+    recording = folder / "a.hpw"
+    hw.record([hw.ANSWERS / "peaks_more", "100", "800"], recording, options=("-q",))
+    for source in ("dhat", "heaptrack"):
+        hw.ask("export", "--format", source, "-o", folder / source, recording)
+        for form, tool in (("gperftools", "google-pprof"), ("jemalloc", "jeprof")):
+            path = folder / f"{source}.{form}"
+            hw.ask("export", "--format", form, "-o", path, folder / source)
+            report = hw.report(path)
+            hw.need(report["recording"]["complete"] and report["recording"]["source"] == form, f"{report['recording']}")
+            hw.need("all of it from one place: keep" in "; ".join(report["verdict"]), f"{report['verdict']}")
+            if shutil.which(tool):
+                said = hw.run([tool, "--text", "--inuse_space", path])
+                hw.need(" keep" in said.text, f"{tool}: {said} {said.text}")
 
 
 @TESTS.test

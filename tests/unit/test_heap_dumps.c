@@ -27,6 +27,33 @@ static void check_module(const struct model *model, const struct site *site, con
 	CHECK_STR(model_module(model, model_stack(model, site->stack).module)->path, path);
 }
 
+#define NAMES                                                                                      \
+	"--- symbol\nbinary=/nowhere/app\n0x300f inner--Number::operator----outer\n"               \
+	"0x3020 main\n0x4000 \n---\n--- heap\n"
+
+static void check_names(const char *dump)
+{
+	_cleanup_model_ struct model *model = open_good(dump);
+	CHECK(model_recording(model)->complete);
+	const struct site *site = site_at(model, 0x3010);
+	const struct stack_node stack = model_stack(model, site->stack);
+	const struct given_run *given = model_given(model, stack.module, stack.address);
+	CHECK(given && given->count == 3);
+	CHECK_STR(given->frames[0].function, "inner");
+	CHECK_STR(given->frames[1].function, "Number::operator--");
+	CHECK_STR(given->frames[2].function, "outer");
+}
+
+CASE(names_in_front, "names in front of a dump are those of its addresses, without files too")
+{
+	check_names(NAMES JEMALLOC "\nMAPPED_LIBRARIES:\n");
+	check_names(NAMES "heap profile: 1: 8 [2: 16] @ heapprofile\n1: 8 [2: 16] @ 0x3010 0x3020\n"
+			  "\nMAPPED_LIBRARIES:\n");
+	check_refused("--- symbol\nnonsense\n---\nheap_v2/1\n", "is no name");
+	check_refused("--- symbol\n0x12 f\n", "is not 'heap profile");
+	check_cut_anywhere(NAMES JEMALLOC MAPS);
+}
+
 CASE(jemalloc, "jemalloc's samples are scaled by the mean size of each stack's blocks")
 {
 	_cleanup_model_ struct model *model = open_good(JEMALLOC MAPS);
