@@ -54,7 +54,7 @@ bool heap_wishes_take(
 	if (!*ret_known)
 		return true;
 	const char **texts[HEAP_WISH_END - HEAP_WISH_TYPE] = {
-		[HEAP_WISH_TYPE - HEAP_WISH_TYPE] = &wishes->type,
+		&wishes->type, /* HEAP_WISH_TYPE is the first */
 		[HEAP_WISH_SIZE - HEAP_WISH_TYPE] = &wishes->size,
 		[HEAP_WISH_LEAK - HEAP_WISH_TYPE] = &wishes->leak,
 		[HEAP_WISH_REFERENCED_BY - HEAP_WISH_TYPE] = &wishes->referenced_by,
