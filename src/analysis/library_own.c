@@ -58,6 +58,32 @@ static struct row_key without_allocator(const struct row_key *stack)
 	return ret;
 }
 
+/*
+ * What a malloc that stands in for libc's makes with C++'s operators as it is loaded or as the
+ * program ends: the loader called it, and nobody else had a part. Neither the loader nor libc have
+ * such operators.
+ */
+static bool is_of_allocator(const struct row_key *stack)
+{
+	bool any = false;
+	if (stack->kind < KIND_NEW || stack->kind > KIND_NEW_ARRAY_ALIGNED_NOTHROW)
+		return false;
+	for (size_t i = 0; i < stack->depth; i++) {
+		const struct shown_frame *frame = stack->frames[i];
+		if (frame->mark != MARK_NONE)
+			continue;
+		if (!frame->module)
+			return false;
+		if (!strncmp(frame->module, "ld-", 3))
+			return any;
+		if (known_allocator_module(frame->module))
+			any = true;
+		else if (!is_of_system(frame))
+			return false;
+	}
+	return false;
+}
+
 /* How many of the innermost frames are the system's own. */
 static size_t own_frames(const struct row_key *stack)
 {
@@ -108,7 +134,7 @@ static void name_inner(struct resolver *resolver, const struct row_key *stack, s
 struct error *library_own_name(struct suppressions *table, struct resolver *resolver,
 	const struct row_key *key, unsigned kinds, const char **ret)
 {
-	static const char reserve[] = "exception-pool";
+	static const char reserve[] = "exception-pool", allocator[] = "allocator";
 	const struct row_key bare = without_allocator(key), *stack = &bare;
 	_cleanup_(suppress_frame_vec_deinit) struct suppress_frame_vec frames;
 	suppress_frame_vec_init(&frames);
@@ -116,6 +142,10 @@ struct error *library_own_name(struct suppressions *table, struct resolver *reso
 	/* Nobody searched: all may be reachable. */
 	unsigned searched = kinds ? kinds : 1u << LEAK_REACHABLE;
 	size_t count = own_frames(stack);
+	if (searched == 1u << LEAK_REACHABLE && is_of_allocator(stack)) {
+		*ret = allocator;
+		return NULL;
+	}
 	if (!count && stack->depth && is_reserve(stack->frames[0]) &&
 		searched == 1u << LEAK_REACHABLE)
 		*ret = reserve;
