@@ -131,6 +131,13 @@ static bool is_put_off(struct collector *c, struct subject *s, const struct coll
 	return now - s->ended_ns < ENDED_NS;
 }
 
+void collector_end_now(struct collector *c, struct subject *s)
+{
+	const struct collector_ended ended = ending(s);
+	collector_finish(c, s, ended.kind, ended.value);
+	collector_drop(c, s);
+}
+
 void collector_look_at_ended(struct collector *c)
 {
 	for (uint32_t i = c->subject_count; i-- > 0;) {
@@ -156,6 +163,23 @@ void collector_on_end(struct collector *c, struct subject *s)
 		return;
 	collector_finish(c, s, ended.kind, ended.value);
 	collector_drop(c, s);
+}
+
+bool collector_make_room(struct collector *c, const struct subject *keep)
+{
+	uint32_t before = c->subject_count;
+	for (int forced = 0; forced < 2 && c->subject_count == before; forced++) {
+		for (uint32_t i = c->subject_count; i-- > 0;) {
+			struct subject *s = c->subjects[i];
+			if (s == keep || s->is_root || !(s->ended_ns || subject_has_ended(s)))
+				continue;
+			if (forced)
+				collector_end_now(c, s);
+			else
+				collector_on_end(c, s);
+		}
+	}
+	return c->subject_count < before;
 }
 
 void collector_root_finish(struct collector *c)

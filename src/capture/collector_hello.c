@@ -208,7 +208,7 @@ void collector_on_hello(struct collector *c, struct session_caller *caller)
 {
 	struct subject *s = collector_find(c, caller->pid);
 	if (s && !s->is_root && subject_has_ended(s)) {
-		collector_on_end(c, s); /* and this is another with its number */
+		collector_end_now(c, s); /* and this is another with its number */
 		s = collector_find(c, caller->pid);
 	}
 	if (s && subject_is_same_image(s)) {
@@ -225,6 +225,8 @@ void collector_on_hello(struct collector *c, struct session_caller *caller)
 		return;
 	}
 	if (!s)
+		s = collector_add(c, caller->pid);
+	if (!s && c->subject_count == c->subject_max && collector_make_room(c, NULL))
 		s = collector_add(c, caller->pid);
 	if (s) {
 		record(c, s, caller);

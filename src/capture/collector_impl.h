@@ -69,8 +69,13 @@ void collector_finish(
  */
 void collector_take_leave(struct collector *c, struct subject *s, struct recorder_end end);
 void collector_on_end(struct collector *c, struct subject *s);
+/* Completes a process that has ended and is not root, even if how may be known later. */
+void collector_end_now(struct collector *c, struct subject *s);
 /* Completes what has ended before, if by now it is known how. */
 void collector_look_at_ended(struct collector *c);
+/* Completes processes that have ended, though it is not their turn yet, so that there is room for
+ * another one; how they ended may then not be known. Not `keep` (NULL: none). False: none has. */
+bool collector_make_room(struct collector *c, const struct subject *keep);
 /* Hears those who call, for some milliseconds at most. False: there may be more of them. */
 bool collector_answer_callers(struct collector *c);
 /* Recordings have been completed meanwhile. */

@@ -16,10 +16,21 @@
 #define PROCESS_WIDTH 22
 #define FIGURE_WIDTH 13
 
+/* Images of one process, one after the other in `rows`. */
+struct process {
+	uint32_t first, count; /* of the rows by process */
+	uint32_t parent;       /* NOBODY: none of those that are here */
+	uint32_t next;         /* that the same one started, or NOBODY; by beginning */
+	uint32_t child;        /* the first that it started, or NOBODY */
+	bool placed;
+};
+
+#define NOBODY UINT32_MAX
+
 struct arrangement {
-	const struct tree_row *rows; /* by beginning */
-	size_t count;
-	bool *placed;
+	const struct tree_row *rows; /* by process */
+	struct process *processes;   /* by number of the process, then by beginning */
+	uint32_t count;
 	struct tree_row *ret; /* in their final order */
 	size_t used;
 };
@@ -32,47 +43,131 @@ static int compare_beginnings(const void *left, const void *right)
 	return strcmp(a->file, b->file);
 }
 
-/* A process with all its images, then those that it started. What is placed is not placed again, so
- * this ends however the numbers refer to each other. */
-static void place(struct arrangement *a, uint32_t pid, uint32_t depth)
+static int compare_processes(const void *left, const void *right)
 {
-	for (size_t i = 0; i < a->count; i++) {
-		if (a->rows[i].target.outer_pid != pid || a->placed[i])
-			continue;
-		a->placed[i] = true;
-		a->ret[a->used] = a->rows[i];
-		a->ret[a->used++].depth = depth;
-	}
-	for (size_t i = 0; depth < DEPTH_MAX && i < a->count; i++) {
-		if (a->rows[i].target.outer_ppid == pid && !a->placed[i])
-			place(a, a->rows[i].target.outer_pid, depth + 1);
+	const struct tree_row *a = left, *b = right;
+	if (a->target.outer_pid != b->target.outer_pid)
+		return a->target.outer_pid < b->target.outer_pid ? -1 : 1;
+	return compare_beginnings(left, right);
+}
+
+/* Whether the later one is what the earlier one went on as: if it ended, its number was given out
+ * again. */
+static bool goes_on_as(const struct tree_row *earlier, const struct tree_row *later)
+{
+	return earlier->target.outer_pid == later->target.outer_pid &&
+	       (earlier->target.exit_kind == EXIT_KIND_EXEC ||
+		       earlier->target.exit_kind == EXIT_KIND_RUNNING);
+}
+
+static void find_processes(struct arrangement *a, const struct tree_row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!i || !goes_on_as(&rows[i - 1], &rows[i]))
+			a->processes[a->count++] = (struct process){.first = (uint32_t)i,
+				.parent = NOBODY,
+				.next = NOBODY,
+				.child = NOBODY};
+		a->processes[a->count - 1].count++;
 	}
 }
 
-static bool has_parent(const struct arrangement *a, size_t row)
+static const struct tree_row *first_row(const struct arrangement *a, uint32_t process)
 {
-	uint32_t parent = a->rows[row].target.outer_ppid;
-	for (size_t i = 0; i < a->count; i++) {
-		if (a->rows[i].target.outer_pid == parent &&
-			parent != a->rows[row].target.outer_pid)
-			return true;
+	return &a->rows[a->processes[process].first];
+}
+
+/* The process with that number that was there when the row began, or else the first one; NOBODY. */
+static uint32_t find_process(const struct arrangement *a, uint32_t pid, uint64_t began_ns)
+{
+	uint32_t low = 0, high = a->count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct target *target = &first_row(a, middle)->target;
+		if (target->outer_pid < pid ||
+			(target->outer_pid == pid && target->wall_start_ns <= began_ns))
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return false;
+	if (low > 0 && first_row(a, low - 1)->target.outer_pid == pid)
+		return low - 1;
+	return low < a->count && first_row(a, low)->target.outer_pid == pid ? low : NOBODY;
+}
+
+/* Who started whom. `order` has the processes by their beginnings. */
+static void find_parents(struct arrangement *a, const uint32_t *order)
+{
+	for (uint32_t i = a->count; i-- > 0;) {
+		struct process *one = &a->processes[order[i]];
+		const struct target *target = &first_row(a, order[i])->target;
+		one->parent = find_process(a, target->outer_ppid, target->wall_start_ns);
+		if (one->parent == order[i])
+			one->parent = NOBODY;
+		if (one->parent == NOBODY)
+			continue;
+		one->next = a->processes[one->parent].child;
+		a->processes[one->parent].child = order[i];
+	}
+}
+
+/* A process with all its images, then those that it started. What is placed is not placed again, so
+ * this ends however the numbers refer to each other. */
+static void place(struct arrangement *a, uint32_t process, uint32_t depth)
+{
+	struct process *one = &a->processes[process];
+	if (one->placed)
+		return;
+	one->placed = true;
+	for (uint32_t i = 0; i < one->count; i++) {
+		struct tree_row *row = &a->ret[a->used++];
+		*row = a->rows[one->first + i];
+		row->depth = depth;
+		row->process = process;
+	}
+	for (uint32_t child = one->child; depth < DEPTH_MAX && child != NOBODY;
+		child = a->processes[child].next)
+		place(a, child, depth + 1);
+}
+
+/* Numbers of the processes by their beginnings; `rows` are by them. */
+static void order_processes(
+	struct arrangement *a, const struct tree_row *rows, size_t count, uint32_t *order)
+{
+	uint32_t used = 0;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t process =
+			find_process(a, rows[i].target.outer_pid, rows[i].target.wall_start_ns);
+		if (process != NOBODY && !a->processes[process].placed && used < a->count) {
+			a->processes[process].placed = true;
+			order[used++] = process;
+		}
+	}
+	for (uint32_t i = 0; i < a->count; i++) {
+		if (!a->processes[i].placed)
+			order[used++] = i;
+		a->processes[i].placed = false;
+	}
 }
 
 struct error *tree_arrange(struct tree_row *rows, size_t count)
 {
-	qsort(rows, count, sizeof(*rows), compare_beginnings);
 	_cleanup_free_ struct tree_row *sorted = calloc(count + 1, sizeof(*rows));
-	_cleanup_free_ bool *placed = calloc(count + 1, sizeof(*placed));
-	if (!sorted || !placed)
+	_cleanup_free_ struct process *processes = calloc(count + 1, sizeof(*processes));
+	_cleanup_free_ uint32_t *order = calloc(count + 1, sizeof(*order));
+	if (!sorted || !processes || !order)
 		return error_no_memory();
 	memcpy(sorted, rows, count * sizeof(*rows));
-	struct arrangement a = {sorted, count, placed, rows, 0};
+	qsort(sorted, count, sizeof(*rows), compare_processes);
+	qsort(rows, count, sizeof(*rows), compare_beginnings);
+	struct arrangement a = {sorted, processes, 0, rows, 0};
+	find_processes(&a, sorted, count);
+	order_processes(&a, rows, count, order);
+	find_parents(&a, order);
 	for (int orphans = 0; orphans < 2; orphans++) {
-		for (size_t i = 0; i < count; i++) {
-			if (!placed[i] && (orphans || !has_parent(&a, i)))
-				place(&a, sorted[i].target.outer_pid, 0);
+		for (uint32_t i = 0; i < a.count; i++) {
+			if (orphans || processes[order[i]].parent == NOBODY)
+				place(&a, order[i], 0);
 		}
 	}
 	return NULL;
@@ -82,7 +177,7 @@ static size_t count_processes(const struct tree_row *rows, size_t count)
 {
 	size_t processes = 0;
 	for (size_t i = 0; i < count; i++)
-		processes += !i || rows[i].target.outer_pid != rows[i - 1].target.outer_pid;
+		processes += !i || rows[i].process != rows[i - 1].process;
 	return processes;
 }
 

@@ -19,10 +19,13 @@ struct tree_row {
 	struct unrecorded_groups unrecorded; /* what it started without a recording */
 	uint64_t children_unrecorded;        /* all of them, those too that are in no group */
 	bool complete;
-	bool small;     /* it has no file of its own: `file` has it as a row */
-	bool sampled;   /* temporary allocations are not known */
-	bool unseen;    /* its malloc is its own, or there was no room for the recorder */
-	uint32_t depth; /* below a process that no other row has started; set by tree_arrange() */
+	bool small;   /* it has no file of its own: `file` has it as a row */
+	bool sampled; /* temporary allocations are not known */
+	bool unseen;  /* its malloc is its own, or there was no room for the recorder */
+	/* Set by tree_arrange(): */
+	uint32_t process; /* equal: images of one process, not of another that had its number later
+			   */
+	uint32_t depth;   /* below a process that no other row has started */
 };
 
 /*

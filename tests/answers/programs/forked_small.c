@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * forked_small CHILDREN BYTES WHAT WHICH: forks CHILDREN times, one after the other. Each child
+ * forked_small CHILDREN BYTES WHAT WHICH: forks CHILDREN times, one after the other (WHAT "late":
+ * each once the one before has ended, and asks how they ended when all have). Each child
  * makes and frees a block of BYTES and ends with 0. The child with number WHICH (from 1) before
  * that "twice": frees one block twice, in a way that libc does not notice; "loses": loses 24 bytes;
  * "asks": has itself searched for leaks. Prints that child's pid.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +47,7 @@ static void be_special(const char *what)
 
 int main(int argc, char **argv)
 {
+	bool late = argc > 3 && !strcmp(argv[3], "late");
 	for (int i = 1; i <= atoi(argv[1]); i++) {
 		pid_t child = fork();
 		if (!child) {
@@ -53,8 +56,12 @@ int main(int argc, char **argv)
 				be_special(argv[3]);
 			exit(0);
 		}
-		if (waitpid(child, NULL, 0) != child)
+		siginfo_t info;
+		if (late ? waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT)
+			 : waitpid(child, NULL, 0) != child)
 			return 1;
 	}
+	while (late && wait(NULL) > 0)
+		;
 	return argc != 5;
 }
