@@ -106,9 +106,41 @@ static void add_kin(const struct survey *survey, const struct kin_set *set, enum
 		text_printf(text, " and %zu more", shown - LIKE_MOST);
 }
 
+/* The same where at most pools have it in them. */
+static struct error *none_but_pools(
+	const struct survey *survey, uint32_t layout, const char *verb, const char *word)
+{
+	const struct pools *pools = &survey->pools;
+	uint64_t count = 0;
+	uint32_t example = SPACE_NONE;
+	for (size_t i = 0; i < pools->pools.len; i++) {
+		const struct pool *pool = &pools->pools.data[i];
+		size_t k = 0;
+		while (k < pool->count &&
+			!types_are_same(survey->layouts.types,
+				pools->objects.data[pool->first + k].type, layout))
+			k++;
+		count += k < pool->count;
+		if (k < pool->count && example == SPACE_NONE)
+			example = pool->block;
+	}
+	if (example == SPACE_NONE)
+		return error_create(ERROR_INPUT,
+			"no block is known to be of type '%s', or to have one inside (`types` "
+			"lists what there is, `layout %s` says how it is laid out)",
+			word, word);
+	return error_create(ERROR_INPUT,
+		"no block is of type '%s' itself; it lies in %" PRIu64
+		" pool%s: ask for one, as in "
+		"%s '%s', or %s 0x%" PRIx64,
+		word, count, count == 1 ? "" : "s", verb,
+		survey->types.types.data[survey_type_of(survey, example)].name, verb,
+		search_block_address(survey->search, example));
+}
+
 /* Why nothing is of a type that debug information describes. */
-static struct error *none_of(
-	const struct survey *survey, const struct kin_set *set, const char *verb, const char *word)
+static struct error *none_of(const struct survey *survey, const struct kin_set *set,
+	uint32_t layout, const char *verb, const char *word)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
@@ -116,10 +148,7 @@ static struct error *none_of(
 	add_kin(survey, set, KIN_ELEMENTS, "; there are arrays of it: ", &text);
 	add_kin(survey, set, KIN_INSIDE, "; it is a part of ", &text);
 	if (!text.len)
-		return error_create(ERROR_INPUT,
-			"no block is known to be of type '%s', or to have one inside (`types` "
-			"lists what there is, `layout %s` says how it is laid out)",
-			word, word);
+		return none_but_pools(survey, layout, verb, word);
 	return error_create(ERROR_INPUT,
 		"no block is of type '%s' itself%s: ask for that, as in %s '%s'", word, text.data,
 		verb, survey->types.types.data[set->kin.data[0].type].name);
@@ -146,7 +175,7 @@ static struct error *find_kin(
 	if (error)
 		return error;
 	if (!ret->kin.kin.len || ret->kin.kin.data[0].how > KIN_DERIVED)
-		return none_of(survey, &ret->kin, verb, word);
+		return none_of(survey, &ret->kin, ret->layout, verb, word);
 	keep_objects(survey, word, &ret->kin);
 	return NULL;
 }

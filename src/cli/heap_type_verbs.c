@@ -2,6 +2,7 @@
 #include "cli/heap_type_verbs.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -66,6 +67,13 @@ static struct error *lay_out(
 	if (kind == HEAP_TYPE_STRING) {
 		*ret = (struct heap_layout){
 			TYPE_VOID, 1, search_block_size(survey->search, block), true, 0, 0, 0};
+		return NULL;
+	}
+	if (!error && pools_find(&survey->pools, block)) {
+		/* An address in it asks for what lies there. */
+		uint64_t address = strtoull(word, NULL, 0), offset;
+		bool is_in = search_block_at(survey->search, address, &offset) == block;
+		*ret = (struct heap_layout){TYPE_VOID, 1, 1, false, is_in ? offset : 0, 0, 0};
 		return NULL;
 	}
 	if (kind == HEAP_TYPE_PYTHON)

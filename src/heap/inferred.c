@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "heap/inferred_find.h"
+#include "heap/inferred_pools.h"
 #include "heap/limits.h"
 #include "heap/nodes.h"
 #include "heap/virtual_bases.h"
@@ -397,9 +398,8 @@ void inferred_say_block(struct inferring *inferring, uint32_t block, uint32_t ty
 			f->basis == BASIS_LOOKS ? s->alike.looks : s->alike.settled, block);
 }
 
-bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type)
+static bool claim(struct inferring *f, uint32_t block, uint32_t type)
 {
-	struct inferring *f = inferring;
 	struct heap_types *types = &f->survey->types;
 	uint32_t site = search_block_site(f->search, block);
 	uint32_t known = heap_types_of_site(types, site);
@@ -425,4 +425,12 @@ bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type)
 		learn(f, site, found);
 	inferred_push(f, block, found);
 	return true;
+}
+
+bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type)
+{
+	bool is_news = claim(inferring, block, type);
+	if (!is_news)
+		inferred_take_place(inferring, block, 0, type);
+	return is_news;
 }

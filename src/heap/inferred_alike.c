@@ -124,26 +124,43 @@ bool inferred_alike(struct inferring *inferring, uint32_t block, uint32_t class,
 	return bytes && is_backed(f, fact, class, bytes);
 }
 
+static bool is_of_values(const struct alike_rule *rule)
+{
+	return (rule->kind == ALIKE_ENUM || rule->kind == ALIKE_BOOLEAN) && !rule->is_broken;
+}
+
+static bool asks_values(const struct fact *fact)
+{
+	for (size_t i = 0; i < fact->rules.len; i++) {
+		if (is_of_values(&fact->rules.data[i]))
+			return true;
+	}
+	return false;
+}
+
+bool inferred_keeps_values(
+	struct inferring *inferring, uint32_t layout, const uint8_t *bytes, size_t len)
+{
+	struct inferring *f = inferring;
+	struct fact *fact = fact_with_rules(f, layout);
+	for (size_t i = 0; fact && i < fact->rules.len; i++) {
+		struct alike_rule *rule = &fact->rules.data[i];
+		if (is_of_values(rule) && rule->offset <= len && len - rule->offset >= rule->size &&
+			!alike_rule_keeps(f->types, rule, bytes + rule->offset))
+			return false;
+	}
+	return true;
+}
+
 bool inferred_breaks_values(struct inferring *inferring, uint64_t address, uint32_t layout)
 {
 	struct inferring *f = inferring;
 	struct fact *fact = fact_with_rules(f, layout);
 	uint8_t bytes[BLOCK_BYTES];
-	size_t got = 0;
-	bool is_read = false;
-	for (size_t i = 0; fact && i < fact->rules.len; i++) {
-		struct alike_rule *rule = &fact->rules.data[i];
-		if ((rule->kind != ALIKE_ENUM && rule->kind != ALIKE_BOOLEAN) || rule->is_broken)
-			continue;
-		if (!is_read)
-			got = address_space_read(
-				f->survey->heap.space, address, bytes, sizeof(bytes));
-		is_read = true;
-		if (rule->offset <= got && got - rule->offset >= rule->size &&
-			!alike_rule_keeps(f->types, rule, bytes + rule->offset))
-			return true;
-	}
-	return false;
+	if (!fact || !asks_values(fact))
+		return false;
+	size_t got = address_space_read(f->survey->heap.space, address, bytes, sizeof(bytes));
+	return !inferred_keeps_values(f, layout, bytes, got);
 }
 
 uint64_t inferred_ask_values(

@@ -7,6 +7,7 @@
  */
 #include "base/cleanup.h"
 #include "heap/inferred_find.h"
+#include "heap/inferred_pools.h"
 
 #define COUNT_LEAST 2u
 /* Of elements that are aligned to more than a word the number stands right in front of them. */
@@ -62,10 +63,8 @@ static bool is_tight(const struct inferring *f, uint64_t wanted, uint64_t usable
 	       (f->loose || usable - wanted < GLIBC_STEP || usable == GLIBC_LEAST);
 }
 
-bool inferred_claim_counted(
-	struct inferring *inferring, uint32_t block, uint64_t header, uint32_t type)
+static bool claim(struct inferring *f, uint32_t block, uint64_t header, uint32_t type)
 {
-	struct inferring *f = inferring;
 	const struct type *of = types_get(f->types, type);
 	uint32_t site = search_block_site(f->search, block);
 	uint64_t usable = search_block_size(f->search, block), count;
@@ -86,4 +85,13 @@ bool inferred_claim_counted(
 	inferred_say_block(f, block, found);
 	inferred_push(f, block, found);
 	return true;
+}
+
+bool inferred_claim_counted(
+	struct inferring *inferring, uint32_t block, uint64_t header, uint32_t type)
+{
+	bool is_news = claim(inferring, block, header, type);
+	if (!is_news)
+		inferred_take_place(inferring, block, header, type);
+	return is_news;
 }

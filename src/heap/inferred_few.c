@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "heap/inferred_find.h"
+#include "heap/inferred_pools.h"
 #include "heap/tails.h"
 
 /* So many holders are looked through; larger ones are not. */
@@ -35,7 +36,10 @@ static bool begin(struct telling *t, size_t i, enum inferred_basis basis)
 		 site = search_block_site(f->search, block);
 	t->types[i] = heap_types_of_site(&f->survey->types, site);
 	t->states[i] = t->types[i] == HEAP_TYPE_NONE ? OPEN : CERTAIN;
-	if (inferred_bit(f->is_left, block))
+	bool is_pool =
+		t->types[i] != HEAP_TYPE_NONE && f->survey->types.types.data[t->types[i]].is_pool;
+	/* What is found later may make it a pool. */
+	if (inferred_bit(f->is_left, block) || (!is_pool && inferred_has_place_in(f, block)))
 		return false;
 	if (t->states[i] == CERTAIN)
 		return site < HEAP_FAMILY_SITES;

@@ -103,6 +103,7 @@ struct inferring {
 	struct window window;         /* of what looks alike */
 	struct pages pages;           /* of blocks that pointers lead to */
 	struct inferred_few *few;     /* NULL: all are wanted */
+	struct inferred_pools *pools; /* inferred_pools.h */
 	bool has_modules;             /* all whose types count are known */
 	struct beginnings beginnings; /* whose pointers are to be followed */
 	uint64_t *is_begun;           /* bit set of blocks: were among them */
@@ -164,6 +165,9 @@ bool inferred_may_be_more(struct inferring *inferring, uint32_t type, uint32_t c
 /* Whether at an address there is an enumeration's or a bool's value that a type, plain, can't have
  * there; unless blocks that are declared to be of it have such. */
 bool inferred_breaks_values(struct inferring *inferring, uint64_t address, uint32_t layout);
+/* Whether bytes have no such value of a type's, plain, that begin with it. */
+bool inferred_keeps_values(
+	struct inferring *inferring, uint32_t layout, const uint8_t *bytes, size_t len);
 /* Whether words (bit i: the i-th) of a class's block at an address are pointers or NULL, as far as
  * they can be read. */
 bool inferred_can_be_pointers(const struct inferring *inferring, const struct heap_class *class,
@@ -208,6 +212,8 @@ struct in_order {
  */
 void inferred_follow(struct inferring *inferring, uint32_t block, struct in_order *in_order);
 void inferred_follow_all(struct inferring *inferring);
+/* A word that is declared to point to a type, plain: it leads to a block, into one, or to none. */
+void inferred_claim_at(struct inferring *inferring, uint64_t address, uint32_t type);
 /* The slots of a type, without those of the last one. */
 void inferred_find_slots(struct inferring *inferring, uint32_t type, struct slot_vec *ret);
 /* Each word of an object that is no NULL and declared to be a pointer. */

@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "heap/inferred_find.h"
+#include "heap/inferred_pools.h"
 
 /* What is read at a time. */
 #define PIECE_BYTES (64u << 10)
 
-static void claim_at(struct inferring *f, uint64_t address, uint32_t type)
+void inferred_claim_at(struct inferring *inferring, uint64_t address, uint32_t type)
 {
+	struct inferring *f = inferring;
 	uint64_t offset;
 	uint32_t block = address ? search_block_at(f->search, address, &offset) : SPACE_NONE;
 	if (block == SPACE_NONE)
@@ -100,7 +102,7 @@ static void follow_bytes(
 			k++, at += slot->stride) {
 			memcpy(&word, bytes + at, 8);
 			if (slots_holds_in(slot, bytes, len, at))
-				claim_at(f, word, slot->target);
+				inferred_claim_at(f, word, slot->target);
 		}
 	}
 }
@@ -195,7 +197,7 @@ static void follow_memory(struct inferring *f, uint64_t address, uint64_t size, 
 {
 	for (uint64_t at = 0; size > PIECE_BYTES && at < count && !f->failed; at++) {
 		spend_read(f);
-		inferred_each_word(f, address + at * size, &b->fact->slots, claim_at);
+		inferred_each_word(f, address + at * size, &b->fact->slots, inferred_claim_at);
 	}
 	if (size > PIECE_BYTES || !has_buffer(f))
 		return;
@@ -315,9 +317,11 @@ void inferred_follow_all(struct inferring *inferring)
 			inferred_follow(f, f->work.data[--f->work.len], NULL);
 		else if (f->beginnings.len && f->reads)
 			follow_beginning(f);
+		else if (inferred_has_places(f) && f->reads)
+			inferred_follow_place(f);
 		else
 			break;
 	}
-	f->has_settled |= f->beginnings.len != 0;
+	f->has_settled |= f->beginnings.len || inferred_has_places(f);
 	f->basis = basis;
 }

@@ -7,6 +7,7 @@
 #include "base/util.h"
 #include "heap/inferred_few.h"
 #include "heap/inferred_find.h"
+#include "heap/inferred_pools.h"
 #include "heap/tails.h"
 
 /* Blocks whose memory has to be read one by one, before those that are left are read in order; and
@@ -248,6 +249,8 @@ static void infer(struct inferring *f, struct in_order *in_order)
 	inferred_follow_all(f);
 	inferred_take_stacks(f);
 	inferred_follow_all(f);
+	while (inferred_take_pools(f))
+		inferred_follow_all(f);
 	inferred_take_larger(f, in_order);
 }
 
@@ -273,6 +276,7 @@ static uint64_t reads_most(const struct inferring *f)
  * they end. */
 static void infer_classes(struct inferring *f, struct in_order *in_order)
 {
+	bool is_last = false;
 	/* What is sure comes first. */
 	while (!f->failed && !is_told(f)) {
 		enum inferred_basis basis = f->has_settled ? BASIS_SETTLED : BASIS_LOOKS;
@@ -280,6 +284,12 @@ static void infer_classes(struct inferring *f, struct in_order *in_order)
 		f->reads = reads_most(f);
 		inferred_follow_all(f);
 		if (!spread(f, basis) && basis == BASIS_LOOKS) {
+			/* What was followed in order may lead into pools, too; what those lead to
+			 * is asked once. */
+			if (!is_last && inferred_take_pools(f)) {
+				is_last = f->has_settled = true;
+				continue;
+			}
 			if (f->few)
 				f->few->is_told = !has_tail_of_few(f);
 			break;
@@ -306,7 +316,8 @@ struct error *inferred_say_few(struct survey *survey, struct inferred_few *few)
 	if (error)
 		return error;
 	survey->layouts.types = f.types;
-	f.failed = !prepare(&f);
+	f.pools = inferred_pools_create();
+	f.failed = !f.pools || !prepare(&f);
 	f.reads = reads_most(&f);
 	error = pages_open(survey->heap.space, &f.pages);
 	if (!error)
@@ -317,7 +328,9 @@ struct error *inferred_say_few(struct survey *survey, struct inferred_few *few)
 	if (!f.failed && !error) {
 		infer(&f, &in_order);
 		infer_classes(&f, &in_order);
+		inferred_keep_pools(&f);
 	}
+	inferred_pools_destroy(f.pools);
 	window_close(&in_order.window);
 	window_close(&f.window);
 	pages_close(&f.pages);

@@ -73,8 +73,9 @@ static bool is_start(void *context, uint32_t site, uint64_t into)
 	const struct survey *s = context;
 	if (into < 8 && s->pointers == POINTERS_TAGGED)
 		return true;
-	return (into < 512 &&
-		       s->types.types.data[survey_site_type(s, site)].starts >> into / 8 & 1) ||
+	const struct heap_type *type = &s->types.types.data[survey_site_type(s, site)];
+	/* Of a pool the structures are what is held. */
+	return (into < 512 && type->starts >> into / 8 & 1) || (type->is_pool && into % 4 == 0) ||
 	       (into && into == python_lead(&s->heap.python));
 }
 
@@ -124,6 +125,7 @@ void survey_close(struct survey *survey)
 	survey->search = NULL;
 	survey_sites_deinit(&survey->sites);
 	space_u32_deinit(&survey->cut);
+	pools_deinit(&survey->pools);
 	heap_root_vec_deinit(&survey->roots);
 	free(survey->alike.looks);
 	free(survey->alike.settled);

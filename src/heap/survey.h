@@ -12,6 +12,7 @@
 #include "heap/interior.h"
 #include "heap/layouts.h"
 #include "heap/names.h"
+#include "heap/pools.h"
 #include "heap/roots.h"
 #include "heap/stack_places.h"
 #include "heap/types.h"
@@ -61,6 +62,7 @@ struct survey {
 	struct heap_classes classes; /* of blocks in use */
 	struct heap_types types;
 	struct heap_layouts layouts;
+	struct pools pools;
 	bool no_inference; /* set before survey_type(): debug information is not read for it */
 	struct survey_alike alike;
 	struct thread_blocks thread_blocks;

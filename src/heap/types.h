@@ -48,6 +48,7 @@ struct heap_type {
 	bool is_array, layout_sought;
 	bool has_more;   /* its blocks have something behind the object that debug information does
 			  * not know */
+	bool is_pool;    /* what lies in its blocks, each has for itself (pools.h) */
 	uint32_t header; /* of an array: where its elements begin, behind their number; 0: none */
 };
 DEFINE_VEC(heap_type_vec, struct heap_type)

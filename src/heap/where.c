@@ -32,7 +32,10 @@ static void find_member(const struct survey *survey, struct heap_where *where)
 	text_init(&text);
 	if (where->tid)
 		thread_locals_add_member(survey, where->block, where->offset, &text);
-	else if (where->offset && heap_layout_of(survey, where->block, &layout))
+	else
+		pools_add_member(survey, where->block, where->offset, &text);
+	if (!where->tid && !text.len && where->offset &&
+		heap_layout_of(survey, where->block, &layout))
 		heap_layout_add_member(survey, &layout, where->offset, &text);
 	if (text.len && text.len < sizeof(where->member))
 		memcpy(where->member, text.data, text.len + 1);

@@ -282,3 +282,25 @@ void heap_extent_put(const struct heap_layout *layout, struct json *json)
 	if (layout->behind)
 		json_put_u64(json, "behind", layout->behind);
 }
+
+void heap_pool_put(const struct survey *survey, uint32_t block, struct json *json)
+{
+	const struct pool *pool = pools_find(&survey->pools, block);
+	_cleanup_(pool_kinds_deinit) struct pool_kinds kinds = {.data = NULL};
+	if (!pool || !pools_kinds(survey, pool, &kinds))
+		return;
+	json_key(json, "pool");
+	json_array_begin(json);
+	for (size_t i = 0; i < kinds.len; i++) {
+		_cleanup_(text_deinit) struct text name;
+		text_init(&name);
+		pools_add_name(survey, kinds.data[i].type, &name);
+		json_object_begin(json);
+		json_put_string(json, "type", name.data);
+		json_put_u64(json, "places", kinds.data[i].places);
+		if (kinds.data[i].step)
+			json_put_u64(json, "step", kinds.data[i].step);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}

@@ -8,6 +8,7 @@
 #include "heap/candidates.h"
 #include "heap/kin.h"
 #include "heap/layouts.h"
+#include "heap/survey.h"
 #include "views/heap_view.h"
 
 /* Members with their offsets and sizes, holes between them; as gdb's `ptype /o`. */
@@ -17,8 +18,12 @@ struct error *heap_layout_write(
 /* Of a block: of an array "count", of an object with more behind it "behind". */
 void heap_extent_put(const struct heap_layout *layout, struct json *json);
 
+/* Of a pool "pool": the kinds of what lies in it. Nothing: the block is none. */
+void heap_pool_put(const struct survey *survey, uint32_t block, struct json *json);
+
 /* The members of one block with their values, or (block SPACE_NONE) a table of those of all blocks
- * of these types; laid out so, from where that begins in them; an array of TYPE_VOID is text. The
+ * of these types; laid out so, from where that begins in them; an array of TYPE_VOID is text, one
+ * object of TYPE_VOID a pool, of which the object that `header` leads to is shown, or (0) all. The
  * survey knows the types. */
 struct error *heap_show_write(const struct heap_page *page, uint32_t block,
 	const struct kin_set *types, const struct heap_layout *layout,

@@ -205,7 +205,8 @@ uint8_t *heap_show_read(
 			search_block_address(survey->search, block) + offset, bytes, wanted);
 	show->values.bytes = bytes;
 	show->values.address = search_block_address(survey->search, block) + offset;
-	show->values.size = layout->is_array ? UINT64_MAX : layout->size;
+	show->values.size =
+		layout->is_array || heap_show_is_pool(layout) ? UINT64_MAX : layout->size;
 	return bytes;
 }
 
@@ -263,6 +264,35 @@ static void put_array_block(struct show *s, const struct heap_layout *layout)
 	}
 }
 
+/* What lies in a pool, from the object on that was asked for. */
+static void put_pool_block(struct show *s, uint32_t block, uint64_t asked)
+{
+	const struct survey *survey = s->page->survey;
+	const struct pool *pool = pools_find(&survey->pools, block);
+	const struct pool_object *objects = survey->pools.objects.data + pool->first;
+	const struct pool_object *one = asked ? pools_object_at(survey, pool, asked) : NULL;
+	size_t first = one ? (size_t)(one - objects) : 0, end = one ? first + 1 : pool->count;
+	size_t i = first;
+	if (s->json) {
+		json_key(s->json, "members");
+		json_array_begin(s->json);
+	}
+	for (; i < end && i - first < s->elements && s->rows < ROWS_MOST; i++) {
+		_cleanup_(text_deinit) struct text name;
+		text_init(&name);
+		pools_add_name(survey, objects[i].type, &name);
+		put_one(s, name.data ? name.data : "", objects[i].type, 8 * objects[i].offset, NULL,
+			0);
+	}
+	if (s->json) {
+		json_array_end(s->json);
+		if (i < end)
+			json_put_u64(s->json, "more", end - i);
+	} else if (i < end) {
+		text_printf(s->out, "%8s  … %zu more (--limit)\n", "", end - i);
+	}
+}
+
 static void put_block_head(struct show *s, uint32_t block, const struct heap_layout *layout)
 {
 	const struct survey *survey = s->page->survey;
@@ -272,6 +302,8 @@ static void put_block_head(struct show *s, uint32_t block, const struct heap_lay
 	text_init(&declared);
 	if (heap_show_is_string(layout))
 		text_add(&declared, "char[]");
+	else if (heap_show_is_pool(layout))
+		text_add(&declared, type->name);
 	else
 		cxx_add_declaration(&declared, s->values.types, layout->type, "");
 	if (s->json) {
@@ -282,6 +314,7 @@ static void put_block_head(struct show *s, uint32_t block, const struct heap_lay
 			json_put_string(s->json, "by", inferred_basis_name(survey, block));
 		json_put_string(s->json, "as", declared.data);
 		heap_extent_put(layout, s->json);
+		heap_pool_put(survey, block, s->json);
 		return;
 	}
 	text_printf(s->out, "block 0x%" PRIx64 ": %" PRIu64 " bytes, ", address,
@@ -291,8 +324,10 @@ static void put_block_head(struct show *s, uint32_t block, const struct heap_lay
 	text_printf(
 		s->out, " (%s%s%s)", heap_type_kind_name(type->kind), by ? ", " : "", by ? by : "");
 	heap_layout_add_extent(layout, s->out);
-	if (!types_are_same(s->values.types, types_plain(s->values.types, layout->type),
-		    types_plain(s->values.types, type->layout))) {
+	pools_add_evidence(survey, block, s->out);
+	if (!heap_show_is_pool(layout) &&
+		!types_are_same(s->values.types, types_plain(s->values.types, layout->type),
+			types_plain(s->values.types, type->layout))) {
 		text_add(s->out, ", as ");
 		text_add_shown(s->out, declared.data ? declared.data : "", 200);
 	}
@@ -312,6 +347,8 @@ static struct error *put_block(
 		json_put_u64(s->json, "at", offset);
 	if (layout->is_array)
 		put_array_block(s, layout);
+	else if (heap_show_is_pool(layout))
+		put_pool_block(s, block, layout->header);
 	else
 		put_members(s, types_plain(s->values.types, layout->type), 0, 0);
 	if (s->json)
@@ -345,8 +382,10 @@ static struct error *put_blocks(
 	size_t most = s->page->limit == VIEW_DEFAULT_LIMIT ? SIZE_MAX : s->page->limit;
 	uint32_t count = search_block_count(survey->search);
 	struct error *error = NULL;
-	json_key(s->json, "blocks");
-	json_array_begin(s->json);
+	if (s->json) {
+		json_key(s->json, "blocks");
+		json_array_begin(s->json);
+	}
 	for (uint32_t block = 0; block < count && most && !error; block++) {
 		const struct kin *kin = heap_kin_of(survey, types, block);
 		if (!kin)
@@ -357,8 +396,17 @@ static struct error *put_blocks(
 		error = put_block(s, block, &own, kin->offset);
 		most--;
 	}
-	json_array_end(s->json);
+	if (s->json)
+		json_array_end(s->json);
 	return error;
+}
+
+/* A row each; of pools what lies in them. */
+static struct error *put_table(
+	struct show *s, const struct kin_set *types, const struct heap_layout *layout)
+{
+	return heap_show_is_pool(layout) ? put_blocks(s, types, layout)
+					 : heap_show_table(s, types, layout);
 }
 
 struct error *heap_show_write(const struct heap_page *page, uint32_t block,
@@ -380,7 +428,7 @@ struct error *heap_show_write(const struct heap_page *page, uint32_t block,
 	s.values.elements = s.elements;
 	if (!page->json)
 		return finish(&s,
-			block == SPACE_NONE ? heap_show_table(&s, types, layout)
+			block == SPACE_NONE ? put_table(&s, types, layout)
 					    : put_block(&s, block, layout, 0),
 			sink);
 	json_init(&json, sink->write, sink->ctx);

@@ -35,6 +35,12 @@ static inline bool heap_show_is_string(const struct heap_layout *layout)
 	return layout->is_array && layout->type == TYPE_VOID;
 }
 
+/* Whether what lies in it is shown: that is a pool (heap/pools.h). */
+static inline bool heap_show_is_pool(const struct heap_layout *layout)
+{
+	return !layout->is_array && layout->type == TYPE_VOID;
+}
+
 /* All blocks of these types, a row each. */
 struct error *heap_show_table(struct show *show, const struct kin_set *types,
 	const struct heap_layout *layout) must_check_;

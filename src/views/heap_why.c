@@ -164,9 +164,14 @@ static void add_member(const struct heap_page *page, const struct why_row *row, 
 	struct heap_layout layout;
 	uint64_t offset;
 	uint32_t block = search_block_at(s->search, row->example, &offset);
-	if (block != SPACE_NONE && thread_locals_owner(s, block))
+	if (block == SPACE_NONE)
+		return;
+	if (thread_locals_owner(s, block)) {
 		thread_locals_add_member(s, block, row->offset, text);
-	else if (block != SPACE_NONE && heap_layout_of(s, block, &layout))
+		return;
+	}
+	pools_add_member(s, block, row->offset, text);
+	if (!text->len && heap_layout_of(s, block, &layout))
 		heap_layout_add_member(s, &layout, row->offset, text);
 }
 
@@ -284,14 +289,19 @@ static void text_folded(const struct heap_page *page, const struct why *why, uns
 	text_add_char(out, '\n');
 }
 
+/* SPACE_NONE: several were asked for. */
+static uint32_t asked_block(const struct heap_page *page, const struct why *why)
+{
+	uint64_t offset;
+	return why->asked_blocks == 1 ? search_block_at(page->survey->search, why->asked, &offset)
+				      : SPACE_NONE;
+}
+
 /* Of how many elements a single block is, and the like. */
 static bool asked_layout(
 	const struct heap_page *page, const struct why *why, struct heap_layout *ret)
 {
-	uint64_t offset;
-	uint32_t block = why->asked_blocks == 1
-				 ? search_block_at(page->survey->search, why->asked, &offset)
-				 : SPACE_NONE;
+	uint32_t block = asked_block(page, why);
 	return block != SPACE_NONE && heap_layout_of(page->survey, block, ret);
 }
 
@@ -331,6 +341,8 @@ static struct error *write_text(const struct heap_page *page, const char *what,
 	struct heap_layout layout;
 	if (asked_layout(page, why, &layout))
 		heap_layout_add_extent(&layout, &out);
+	if (asked_block(page, why) != SPACE_NONE)
+		pools_add_evidence(page->survey, asked_block(page, why), &out);
 	text_add_char(&out, '\n');
 	if (types && heap_kin_has_derived(types)) {
 		text_add(&out, "  of these ");
@@ -450,6 +462,8 @@ static struct error *write_json(const struct heap_page *page, const char *what,
 	struct heap_layout layout;
 	if (asked_layout(page, why, &layout))
 		heap_extent_put(&layout, &json);
+	if (asked_block(page, why) != SPACE_NONE)
+		heap_pool_put(page->survey, asked_block(page, why), &json);
 	if (why->asked_blocks == 1)
 		error = heap_allocation_put(page, why->asked, why->asked_bytes, &json);
 	put_rows(&json, page, why);

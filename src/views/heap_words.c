@@ -27,7 +27,7 @@ struct words {
 	size_t left;
 	enum wanted { WANT_NONE, WANT_POINTERS, WANT_ALL } wanted;
 	struct heap_layout layout; /* of the block, if has_layout */
-	bool has_layout;
+	bool has_layout, is_pool;
 	uint32_t block;
 	bool is_thread_local; /* variables of a library's are its members */
 	struct faint_words faint;
@@ -55,7 +55,9 @@ static void add_member(const struct words *w, uint64_t offset, struct text *text
 {
 	if (w->is_thread_local)
 		thread_locals_add_member(w->page->survey, w->block, offset, text);
-	else if (w->has_layout)
+	else if (w->is_pool)
+		pools_add_member(w->page->survey, w->block, offset, text);
+	if (w->has_layout && !w->is_thread_local && !text->len)
 		heap_layout_add_member(w->page->survey, &w->layout, offset, text);
 }
 
@@ -64,7 +66,7 @@ static void put_text(
 {
 	text_printf(&w->out, "%8" PRIu64 "  0x%016" PRIx64 "  ", offset, word);
 	add_characters(word, &w->out);
-	if (w->has_layout || w->is_thread_local) {
+	if (w->has_layout || w->is_thread_local || w->is_pool) {
 		_cleanup_(text_deinit) struct text member;
 		text_init(&member);
 		add_member(w, offset, &member);
@@ -114,7 +116,7 @@ static void put_json(
 	json_object_begin(w->json);
 	json_put_u64(w->json, "offset", offset);
 	json_put_hexadecimal(w->json, "value", word, true);
-	if (w->has_layout || w->is_thread_local) {
+	if (w->has_layout || w->is_thread_local || w->is_pool) {
 		_cleanup_(text_deinit) struct text member;
 		text_init(&member);
 		add_member(w, offset, &member);
@@ -176,6 +178,7 @@ static struct error *write_text(struct words *w, uint32_t block, const struct si
 		by ? by : "");
 	if (w->has_layout)
 		heap_layout_add_extent(&w->layout, &w->out);
+	pools_add_evidence(s, block, &w->out);
 	text_add_char(&w->out, '\n');
 	struct error *error = heap_allocation_text(w->page, w->start, w->size, &w->out);
 	if (!error && w->wanted)
@@ -203,6 +206,7 @@ static struct error *write_json(struct words *w, uint32_t block, const struct si
 	heuristic_put(&json, search_heuristic_of(s->search, block));
 	if (w->has_layout)
 		heap_extent_put(&w->layout, &json);
+	heap_pool_put(s, block, &json);
 	struct error *error = heap_allocation_put(w->page, w->start, w->size, &json);
 	if (!error && w->wanted) {
 		json_key(&json, "words");
@@ -242,6 +246,7 @@ static struct error *write_words(
 	w.block = block;
 	w.is_thread_local = thread_locals_owner(page->survey, block) != 0;
 	w.has_layout = heap_layout_of(page->survey, block, &w.layout);
+	w.is_pool = pools_find(&page->survey->pools, block);
 	w.end = end_of(&w, block);
 	error = faint_find(page->survey, NULL);
 	if (error)

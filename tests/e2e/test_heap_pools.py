@@ -1,0 +1,109 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Pools: blocks that a program gives out piece by piece are named by the pointers into them, and lead on to others. What
+only looks like one is not called so."""
+
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import hw  # noqa: E402
+from heaps import Waiting, ask, gcore, kernel_core, members_of, read_account  # noqa: E402
+
+tests = hw.Tests()
+
+PROGRAM = hw.TARGETS / "heaps/heap_pools"
+UNKNOWN = r"text|\d+ bytes(, pointers (throughout|at( \d+)+( of every \d+)?))?"
+NAMES = {"?": UNKNOWN, "stack of rec": r"pool of (_obstack_chunk and )?rec"}
+ADDRESS = re.compile(r"0x[0-9a-f]+")
+
+
+def compare(account, blocks):
+    found = {int(b["address"], 16): b for b in blocks if b["state"] == "used"}
+    wrong, seen = Counter(), Counter()
+    for address, (_, used, _, kind) in account.items():
+        block = found.get(address, {"type": "not there", "leak": "?"})
+        seen[kind] += used
+        if used and not re.fullmatch(NAMES.get(kind, re.escape(kind)), block["type"]):
+            wrong[f"'{kind}' is called '{block['type']}'"] += 1
+        # All that leads into a pool leads to one of its structures.
+        if used and kind != "?" and block["leak"] != "reachable":
+            wrong[f"'{kind}' is {block['leak']}"] += 1
+    if wrong or len(+seen) != 9:
+        raise hw.Failure(f"of {len(+seen)} kinds: " + "; ".join(f"{n} times: {what}" for what, n in wrong.most_common(8)))
+
+
+def first_of(account, kind):
+    return next(f"0x{address:x}" for address, (_, used, _, of) in account.items() if used and of == kind)
+
+
+@tests.test
+def names(folder):
+    """Of a kernel's core, of one by gcore, and of the process."""
+    (folder / "crashed").mkdir()
+    core = kernel_core(PROGRAM, folder / "crashed")
+    compare(read_account(folder / "crashed/account"), ask("core", "--json", core, "blocks")["blocks"])
+    with Waiting(PROGRAM, folder) as pid:
+        core = gcore(pid, folder)
+        live = ask("heap", "--json", str(pid), "blocks")["blocks"]
+    account = read_account(folder / "account")
+    compare(account, live)
+    compare(account, ask("core", "--json", core, "blocks")["blocks"])
+
+
+@tests.test
+def evidence(folder):
+    """How many places pointers lead to, and how far they are from each other."""
+    core = kernel_core(PROGRAM, folder)
+    account = read_account(folder / "account")
+    for kind, wanted in (("pool of rec", [{"type": "rec", "places": 70, "step": 40}]),
+                         ("pool of tag", [{"type": "tag", "places": 150, "step": 24}]),
+                         ("chunk", [{"type": "rec", "places": 30, "step": 56}]),
+                         ("pool of rec and shape", [{"type": "rec", "places": 40}, {"type": "shape", "places": 40}])):
+        address = first_of(account, kind)
+        for verb in ("block", "words", "why"):
+            found = ask("core", "--json", core, verb, address).get("pool")
+            if found != wanted:
+                raise hw.Failure(f"{verb} of a {kind}: {found}")
+    for kind, said in (("pool of rec", "pointers to rec lead to 70 places in it, at multiples of 40 bytes"),
+                       ("pool of rec and shape", "pointers to rec lead to 40 places in it, to shape to 40")):
+        for verb in ("block", "why", "refs", "show"):
+            shown = hw.run([hw.HEAPWISE, "core", core, verb, first_of(account, kind)])
+            if said not in shown.text:
+                raise hw.Failure(f"{verb}: '{said}' is not said: {shown}")
+    plain = ask("core", "--json", core, "block", first_of(account, "?"))
+    if "pool" in plain:
+        raise hw.Failure(f"no pool: {plain}")
+
+
+@tests.test
+def contents(folder):
+    """What lies in a pool is shown with its members, all of it or what an address in it is in."""
+    core = kernel_core(PROGRAM, folder)
+    account = read_account(folder / "account")
+    pool = first_of(account, "pool of rec")
+    block = ask("core", "--json", core, "show", pool)["blocks"][0]
+    if len(block["members"]) != 70 or block["members"][1]["offset"] != 56 or members_of(block["members"][1])["number"] != "1":
+        raise hw.Failure(f"a pool: {str(block)[:500]}")
+    inside = f"0x{int(pool, 16) + 16 + 3 * 40 + 8:x}"
+    block = ask("core", "--json", core, "show", inside)["blocks"][0]
+    if len(block["members"]) != 1 or members_of(block)["number"] != "3" or '"record 3"' not in members_of(block)["name"]:
+        raise hw.Failure(f"one of a pool: {str(block)[:500]}")
+    words = ask("core", "--json", core, "words", pool)["words"]
+    if words[3]["member"] != "rec at 16, its name" or words[7]["into_member"] != "rec at 16, its next":
+        raise hw.Failure(f"words: {words[:8]}")
+    name = words[3]["value"]
+    why = hw.run([hw.HEAPWISE, "core", core, "why", name]).text
+    if "pool of rec, by rec at 16, its name" not in why:
+        raise hw.Failure(f"why: {why}")
+    all_of = ask("core", "--json", core, "show", "pool of rec", "--limit", "3")["blocks"]
+    if len(all_of) != 3 or any(len(b["members"]) != 3 for b in all_of):
+        raise hw.Failure(f"all pools: {str(all_of)[:500]}")
+    ended = hw.run([hw.HEAPWISE, "core", core, "show", "tag"])
+    if ended.status != 3 or "it lies in 1 pool" not in ended.errors or "pool of tag" not in ended.errors:
+        raise hw.Failure(f"a type that only pools have: {ended}")
+
+
+tests.main()
