@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "heap/follow.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +12,9 @@
 
 /* What leads through other types: arrays of containers of pointers. */
 #define SETTLE_DEPTH_MOST 8u
-/* Names in a message. */
-#define NAMES_MOST 40u
+/* Names in a message, and how much of each is compared. */
+#define NAMES_MOST 8u
+#define NAME_BYTES_MOST 64u
 
 struct follow_key {
 	uint64_t address;
@@ -90,7 +92,26 @@ void follow_add(struct follow *follow, uint32_t block)
 	follow->at = r.places;
 }
 
-static void settle(struct reached *r, uint32_t type, uint64_t address, unsigned depth);
+static void settle(
+	struct reached *r, uint32_t type, uint64_t address, uint64_t room, unsigned depth);
+
+/* How much memory lies behind an address, up to the end of its block, or of its mapping: no
+ * declaration says of more elements that they are there. */
+static uint64_t room_at(const struct survey *s, uint64_t address)
+{
+	uint64_t into;
+	uint32_t block = search_block_at(s->search, address, &into);
+	if (block != SPACE_NONE)
+		return search_block_size(s->search, block) - into;
+	const struct process_map *map = address_space_map(s->heap.space, address);
+	return map ? map->end - address : 0;
+}
+
+/* Elements that begin where there is memory. */
+static uint64_t count_in(uint64_t count, uint64_t size, uint64_t room)
+{
+	return size ? min(count, room / size + (room % size != 0)) : 0;
+}
 
 /* What a pointer leads to: the block's own type says more than the declaration, unless it leads
  * into its middle. */
@@ -118,6 +139,7 @@ static void settle_pointer(struct reached *r, uint32_t plain, uint64_t address)
 
 struct settling {
 	struct reached *reached;
+	uint64_t size; /* of an element */
 	unsigned depth;
 };
 
@@ -125,32 +147,49 @@ static bool settle_element(void *context, uint64_t number, uint32_t type, uint64
 {
 	struct settling *settling = context;
 	(void)number;
-	settle(settling->reached, type, address, settling->depth + 1);
+	settle(settling->reached, type, address, settling->size, settling->depth + 1);
 	return !settling->reached->follow->failed;
 }
 
 static void settle_contents(struct reached *r, const struct contents *c, unsigned depth)
 {
 	struct follow *f = r->follow;
-	struct settling settling = {r, depth};
+	uint64_t size = types_get(f->types, types_plain(f->types, c->type))->size;
+	struct settling settling = {r, c->kind == CONTENTS_PARTS ? UINT64_MAX : size, depth};
 	if (c->kind == CONTENTS_POINTER) {
 		settle_pointer(r, c->type, c->address);
 	} else if (c->kind == CONTENTS_ONE) {
 		if (c->is_empty)
 			f->nulls++;
 		else if (c->type != TYPE_VOID)
-			settle(r, c->type, c->address, depth + 1);
+			settle(r, c->type, c->address, size, depth + 1);
 	} else if (c->kind == CONTENTS_TEXT || c->kind == CONTENTS_BITS) {
 		reach(r, c->address, TYPE_VOID);
 	} else if (contents_is_counted(c) || c->kind == CONTENTS_PARTS) {
-		uint64_t seen = contents_each(
-			f->survey, f->types, c, UINT64_MAX, settle_element, &settling);
+		bool is_flat = contents_is_counted(c) && c->way == CONTENTS_IN_ORDER;
+		uint64_t most = is_flat ? count_in(c->count, size, room_at(f->survey, c->address))
+					: UINT64_MAX;
+		uint64_t seen =
+			contents_each(f->survey, f->types, c, most, settle_element, &settling);
 		f->broken += seen < c->count;
 	}
 }
 
-/* Where an object that a member is leads to. */
-static void settle(struct reached *r, uint32_t type, uint64_t address, unsigned depth)
+static void settle_array(struct reached *r, const struct type *array, uint64_t address,
+	uint64_t room, unsigned depth)
+{
+	struct types *types = r->follow->types;
+	uint64_t size = types_get(types, types_plain(types, array->target))->size;
+	room = min(room, room_at(r->follow->survey, address));
+	uint64_t count = count_in(array->count, size, room);
+	for (uint64_t i = 0; i < count && !r->follow->failed; i++)
+		settle(r, array->target, address + i * size, min(size, room - i * size), depth + 1);
+	r->follow->broken += size && count < array->count;
+}
+
+/* Where an object that a member is leads to, which lies in so much memory. */
+static void settle(
+	struct reached *r, uint32_t type, uint64_t address, uint64_t room, unsigned depth)
 {
 	struct types *types = r->follow->types;
 	uint32_t plain = types_plain(types, type);
@@ -163,9 +202,7 @@ static void settle(struct reached *r, uint32_t type, uint64_t address, unsigned 
 	else if (of.kind == TYPE_POINTER || of.kind == TYPE_REFERENCE) {
 		settle_pointer(r, plain, address);
 	} else if (of.kind == TYPE_ARRAY) {
-		uint64_t size = types_get(types, types_plain(types, of.target))->size;
-		for (uint64_t i = 0; i < of.count && size && !r->follow->failed; i++)
-			settle(r, of.target, address + i * size, depth + 1);
+		settle_array(r, &of, address, room, depth);
 	} else if (contents_read(r->follow->survey, types, plain, address, &contents)) {
 		settle_contents(r, &contents, depth);
 	} else {
@@ -186,7 +223,7 @@ static void lead_on(struct reached *r, const struct follow_places *from)
 	for (size_t i = 0; i < from->len && !r->follow->failed; i++) {
 		const struct follow_place *place = &from->data[i];
 		if (place->type != TYPE_VOID && leads_on(r->follow, place->type))
-			settle(r, place->type, place->address, 0);
+			settle(r, place->type, place->address, UINT64_MAX, 0);
 		else
 			reach(r, place->address, place->type);
 	}
@@ -201,25 +238,81 @@ static bool go(struct reached *r, const struct follow_place *place, const char *
 	if (place->type == TYPE_VOID ||
 		!contents_member(f->types, place->type, member, &offset, &type))
 		return false;
-	settle(r, type, place->address + offset, 0);
+	settle(r, type, place->address + offset, UINT64_MAX, 0);
 	return true;
 }
 
-static void add_names(
-	struct types *types, uint32_t plain, unsigned depth, size_t *count, struct text *text)
+struct near {
+	const char *name;
+	size_t distance;
+};
+DEFINE_VEC(nears, struct near)
+
+static char small(char c)
 {
-	struct type type = *types_get(types, plain);
+	return (char)tolower((unsigned char)c);
+}
+
+/* Levenshtein's distance, of large and small letters alike; a name that has the whole word in it is
+ * near. */
+static size_t distance_of(const char *name, const char *word)
+{
+	size_t row[NAME_BYTES_MOST + 1], len = strnlen(name, NAME_BYTES_MOST);
+	if (strcasestr(name, word))
+		return 1;
+	for (size_t i = 0; i <= len; i++)
+		row[i] = i;
+	for (size_t k = 0; word[k] && k < NAME_BYTES_MOST; k++) {
+		size_t diagonal = row[0];
+		row[0] = k + 1;
+		for (size_t i = 0; i < len; i++) {
+			size_t changed = diagonal + (small(name[i]) != small(word[k]));
+			diagonal = row[i + 1];
+			row[i + 1] = min(changed, min(row[i], row[i + 1]) + 1);
+		}
+	}
+	return row[len];
+}
+
+static void find_names(
+	struct follow *f, uint32_t plain, const char *word, unsigned depth, struct nears *ret)
+{
+	struct type type = *types_get(f->types, plain);
 	for (uint32_t i = 0; type_has_members(&type) && i < type.member_count; i++) {
 		const struct type_member *member = &type.members[i];
 		if (member->kind == MEMBER_BASE || !member->name) {
 			if (depth < TYPES_DEPTH_MAX)
-				add_names(types, types_plain(types, member->type), depth + 1, count,
-					text);
-		} else if (member->kind == MEMBER_PLAIN && (*count)++ < NAMES_MOST) {
-			text_add(text, *count > 1 ? ", " : "");
-			text_add_shown(text, member->name, 100);
+				find_names(f, types_plain(f->types, member->type), word, depth + 1,
+					ret);
+		} else if (member->kind == MEMBER_PLAIN) {
+			struct near near = {member->name, distance_of(member->name, word)};
+			f->failed |= !nears_push(ret, near);
 		}
 	}
+}
+
+static int by_distance(const void *a, const void *b)
+{
+	const struct near *x = a, *y = b;
+	if (x->distance != y->distance)
+		return x->distance < y->distance ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* Adds the members that are nearest to a word: of few all, of many those that may be meant. */
+static void add_names(struct follow *f, uint32_t plain, const char *word, struct text *text)
+{
+	_cleanup_(nears_deinit) struct nears found = {.data = NULL};
+	find_names(f, plain, word, 0, &found);
+	if (found.len)
+		qsort(found.data, found.len, sizeof(*found.data), by_distance);
+	size_t shown = min(found.len, (size_t)NAMES_MOST);
+	for (size_t i = 0; i < shown; i++) {
+		text_add(text, i ? ", " : "");
+		text_add_shown(text, found.data[i].name, 100);
+	}
+	if (found.len > shown)
+		text_printf(text, " (of %zu)", found.len);
 }
 
 /* Which members there are of the first object that has some. */
@@ -227,7 +320,7 @@ static struct error *no_member(struct follow *f, const struct follow_places *at,
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	size_t count = 0, i = 0;
+	size_t i = 0;
 	while (i < at->len && (at->data[i].type == TYPE_VOID ||
 				      !type_has_members(types_get(f->types, at->data[i].type))))
 		i++;
@@ -236,10 +329,11 @@ static struct error *no_member(struct follow *f, const struct follow_places *at,
 			"nothing has members there: no debug information says what these are, or "
 			"they are no structures");
 	const char *name = types_get(f->types, at->data[i].type)->name;
-	add_names(f->types, at->data[i].type, 0, &count, &text);
-	return error_create(ERROR_INPUT, "%s has no member '%s'; did you mean one of %s%s",
-		name ? name : "it", member, text.data ? text.data : "(none)",
-		count > NAMES_MOST ? ", …" : "");
+	add_names(f, at->data[i].type, member, &text);
+	if (f->failed)
+		return error_no_memory();
+	return error_create(ERROR_INPUT, "%s has no member '%s'; did you mean one of %s",
+		name ? name : "it", member, text.data ? text.data : "(none)");
 }
 
 struct error *follow_step(struct follow *follow, const char *member, bool repeats)
