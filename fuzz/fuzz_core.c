@@ -82,7 +82,7 @@ static void look_at_one(const struct address_space *space)
 			&survey, search_block_address(survey.search, count / 2), &reverse);
 	if (!error && count) {
 		error = heap_why(
-			&survey, count / 2, NULL, 4, reverse.heads ? &reverse : NULL, &why);
+			&survey, count / 2, NULL, NULL, 4, reverse.heads ? &reverse : NULL, &why);
 		heap_why_deinit(&why);
 	}
 	error_destroy(error);
@@ -105,7 +105,7 @@ static void look(const struct address_space *space)
 	if (!error)
 		error = survey_judge(&survey);
 	if (!error && search_block_count(survey.search)) {
-		error = heap_why(&survey, 0, NULL, 4, NULL, &why);
+		error = heap_why(&survey, 0, NULL, NULL, 4, NULL, &why);
 		heap_why_deinit(&why);
 	}
 	struct retained retained = {.shared_bytes = 0};

@@ -14,6 +14,7 @@
 #include "cli/message.h"
 #include "heap/unread.h"
 #include "heap/where.h"
+#include "sources/heap_model.h"
 #include "views/heap_where_view.h"
 #include "views/leaks_view.h"
 
@@ -82,10 +83,36 @@ static struct error *write_leaks(const struct heap_page *page, const struct sink
 	return leaks_view_write(page->model, &options, sink, &outcome);
 }
 
+/* What is lost of some types: a model of them alone. */
+static int show_leaks_of(struct heap_session *session)
+{
+	struct model *model = NULL;
+	const struct joined *joined =
+		session->recording.joined.recording ? &session->recording.joined : NULL;
+	struct error *error = heap_session_judge(session);
+	if (!error)
+		error = heap_wishes_choose(session);
+	if (!error)
+		error = heap_model_make_of(&session->survey,
+			session->core ? session->core : session->name, joined,
+			session->wishes.chosen.types, &model);
+	if (error)
+		return message_error(error);
+	if (session->symbols.settings)
+		model_set_names_from(model, session->symbols.settings);
+	struct heap_page page = heap_session_page(session);
+	page.model = model;
+	struct output output;
+	struct sink sink = heap_session_sink(session, &output);
+	int status = heap_session_shown(&output, write_leaks(&page, &sink));
+	model_destroy(model);
+	return status;
+}
+
 static int run_leaks(struct heap_session *session, int count, char **words)
 {
 	(void)count, (void)words;
-	return show(session, write_leaks);
+	return session->wishes.type ? show_leaks_of(session) : show(session, write_leaks);
 }
 
 static int run_blocks(struct heap_session *session, int count, char **words)
@@ -166,28 +193,58 @@ struct error *heap_verbs_find(
 	return heap_where_block(survey, address, ret_block);
 }
 
-static int run_why(struct heap_session *session, int count, char **words)
+/* What is asked for: a block, or what is of a type, or (word NULL) of any; of these, what options
+ * choose. */
+static struct error *find_asked(
+	struct heap_session *session, const char *word, struct heap_subject *ret)
 {
-	(void)count;
-	_cleanup_(heap_subject_deinit) struct heap_subject about = {.layout = TYPE_VOID};
-	struct error *error = heap_session_survey_for(session, words[1]);
+	bool is_chosen = session->wishes.given & HEAP_WISHES_USED;
+	ret->block = SPACE_NONE;
+	if (!word && !is_chosen)
+		return error_create(ERROR_USAGE,
+			"why wants an address, a type, or options that choose blocks (help why)");
+	struct error *error =
+		is_chosen ? heap_session_judge(session) : heap_session_survey_for(session, word);
 	if (!error)
 		error = heap_session_place(session);
-	if (!error)
-		error = heap_subject_find(session, "why", words[1], &about);
-	if (error)
-		return message_error(error);
-	_cleanup_(heap_why_deinit) struct why why = {.layers = 0};
+	if (!error && word)
+		error = heap_subject_find(session, "why", word, ret);
+	if (!error && is_chosen && ret->block != SPACE_NONE)
+		error = error_create(ERROR_USAGE,
+			"why of one block takes no options that choose blocks (help why)");
+	return !error && is_chosen ? heap_wishes_choose(session) : error;
+}
+
+static struct error *ask_why(
+	struct heap_session *session, const struct heap_subject *about, bool any, struct why *ret)
+{
 	const struct reverse *known = session->reverse.heads ? &session->reverse : NULL;
-	error = heap_why(&session->survey, about.block, &about.kin, WHY_ALL_LAYERS, known, &why);
+	struct error *error = heap_why(&session->survey, about->block, any ? NULL : &about->kin,
+		&session->wishes.chosen, WHY_ALL_LAYERS, known, ret);
+	if (!error && !ret->asked_blocks)
+		error = error_create(ERROR_INPUT, "no block in use is what the options choose");
+	return error;
+}
+
+static int run_why(struct heap_session *session, int count, char **words)
+{
+	const char *word = count > 1 ? words[1] : NULL;
+	_cleanup_(heap_subject_deinit) struct heap_subject about = {.layout = TYPE_VOID};
+	_cleanup_(heap_why_deinit) struct why why = {.layers = 0};
+	struct error *error = find_asked(session, word, &about);
+	if (!error)
+		error = ask_why(session, &about, !word, &why);
 	if (error)
 		return message_error(error);
+	bool is_whole = word && about.block == SPACE_NONE && !session->wishes.chosen.is_asked;
+	const char *what = word                   ? word
+			   : session->wishes.type ? session->wishes.type
+						  : "chosen blocks";
 	struct heap_page page = heap_session_page(session);
 	struct output output;
 	struct sink sink = heap_session_sink(session, &output);
 	return heap_session_shown(
-		&output, heap_why_write(&page, words[1],
-				 about.block == SPACE_NONE ? &about.kin : NULL, &why, &sink));
+		&output, heap_why_write(&page, what, is_whole ? &about.kin : NULL, &why, &sink));
 }
 
 static int run_alone(struct heap_session *session, int count, char **words)
@@ -245,17 +302,20 @@ const struct heap_verb heap_verbs[] = {
 	{"block", "ADDR", "what a block is, and where a recording has it allocated", 1, 1,
 		run_block, 0, AS_ADDRESS, "0x5561a0b2c3d0"},
 	{"leaks", "", "what nothing points to any more", 0, 0, run_leaks,
-		HEAP_WISH_BIT(HEAP_WISH_LEAK) | HEAP_WISH_BIT(HEAP_WISH_LEAKED),
+		HEAP_WISH_BIT(HEAP_WISH_LEAK) | HEAP_WISH_BIT(HEAP_WISH_LEAKED) |
+			HEAP_WISH_BIT(HEAP_WISH_TYPE),
 		"Other options that choose blocks go with `types --leaked` and `blocks "
 		"--leaked`.\n",
-		"--leak possible"},
+		"--type 'node*'"},
 	{"alone", "", "what neither holds pointers nor is pointed at: contents, neighbours", 0, 0,
 		run_alone,
 		HEAP_WISH_BIT(HEAP_WISH_TYPE) | HEAP_WISH_BIT(HEAP_WISH_SIZE) |
 			HEAP_WISH_BIT(HEAP_WISH_COUNT),
 		NULL, "--size 100..200"},
-	{"why", "ADDR|TYPE", "who points at it, step by step up to globals and stacks", 1, 1,
-		run_why, 0, AS_ADDRESS, "Session"},
+	{"why", "[ADDR|TYPE]", "who points at it, step by step up to globals and stacks", 0, 1,
+		run_why, HEAP_WISHES_USED,
+		AS_ADDRESS "Options choose among the blocks of a type, or among all.\n",
+		"Session --leaked"},
 	{"refs", "ADDR", "what a block points at", 1, 1, run_refs, 0,
 		AS_ADDRESS "`blocks --referenced-by ADDR` lists these blocks, `blocks "
 			   "--references ADDR` those that\npoint at it.\n",

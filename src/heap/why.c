@@ -246,12 +246,14 @@ static int by_name(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-static bool ask_for(struct asking *a, uint32_t block, const struct kin_set *types)
+static bool ask_for(struct asking *a, uint32_t block, const struct kin_set *types,
+	const struct heap_chosen *chosen)
 {
 	uint32_t count = search_block_count(a->survey->search);
 	bool ok = true;
 	for (uint32_t i = block != SPACE_NONE ? block : 0; i < count && ok; i++) {
-		if (block == SPACE_NONE && !heap_kin_of(a->survey, types, i))
+		if (block == SPACE_NONE && ((types && !heap_kin_of(a->survey, types, i)) ||
+						   !heap_chosen_takes_used(chosen, a->survey, i)))
 			continue;
 		see(a, i);
 		ok = space_u32_push(&a->layer, i);
@@ -285,12 +287,12 @@ static bool ascend(struct asking *a, unsigned layers)
 	return ok;
 }
 
-static struct error *ask(
-	struct asking *a, uint32_t block, const struct kin_set *types, unsigned layers)
+static struct error *ask(struct asking *a, uint32_t block, const struct kin_set *types,
+	const struct heap_chosen *chosen, unsigned layers)
 {
 	struct why *why = a->why;
 	a->seen = calloc(search_block_count(a->survey->search) / 64 + 1, sizeof(*a->seen));
-	bool ok = a->seen && ask_for(a, block, types) && ascend(a, layers);
+	bool ok = a->seen && ask_for(a, block, types, chosen) && ascend(a, layers);
 	if (ok && why->rows.len)
 		qsort(why->rows.data, why->rows.len, sizeof(*why->rows.data), by_blocks);
 	free(a->seen);
@@ -307,7 +309,8 @@ static struct error *ask(
 }
 
 struct error *heap_why(const struct survey *survey, uint32_t block, const struct kin_set *types,
-	unsigned layers, const struct reverse *reverse, struct why *ret)
+	const struct heap_chosen *chosen, unsigned layers, const struct reverse *reverse,
+	struct why *ret)
 {
 	*ret = (struct why){.layers = 0};
 	struct asking a = {.survey = survey,
@@ -321,7 +324,7 @@ struct error *heap_why(const struct survey *survey, uint32_t block, const struct
 	if (!reverse)
 		a.reverse = &own;
 	if (!error)
-		error = ask(&a, block, types, layers);
+		error = ask(&a, block, types, chosen, layers);
 	reverse_free(&own);
 	return error;
 }

@@ -8,6 +8,7 @@
 #define HEAP_WHY_H
 
 #include "base/vec.h"
+#include "heap/chosen.h"
 #include "heap/kin.h"
 #include "heap/survey.h"
 
@@ -46,11 +47,12 @@ struct why {
 };
 
 struct reverse;
-/* Of one block, or (block SPACE_NONE) of all of these types. `layers`: at most so
- * many, or WHY_ALL_LAYERS. `reverse`:
- * of the graph as it is; NULL: it is made. */
+/* Of one block, or (block SPACE_NONE) of all of these types (NULL: of any) that are chosen (NULL:
+ * all are). `layers`: at most so many, or WHY_ALL_LAYERS. `reverse`: of the graph as it is; NULL:
+ * it is made. */
 struct error *heap_why(const struct survey *survey, uint32_t block, const struct kin_set *types,
-	unsigned layers, const struct reverse *reverse, struct why *ret) must_check_;
+	const struct heap_chosen *chosen, unsigned layers, const struct reverse *reverse,
+	struct why *ret) must_check_;
 void heap_why_deinit(struct why *why);
 
 #endif

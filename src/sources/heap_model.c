@@ -17,6 +17,7 @@
 struct making {
 	const struct survey *survey;
 	const struct joined *joined; /* NULL: with no recording */
+	const uint8_t *lost_types;   /* by type: 1: what is lost of it counts; NULL: of all */
 	bool by_owner;
 	struct foreign foreign;
 	struct site_id *types;     /* by type */
@@ -169,6 +170,25 @@ static struct thread_id thread_of(const struct making *m, const struct live_bloc
 	return block->thread.value < count ? block->thread : (struct thread_id){LEAK_NO_THREAD};
 }
 
+static bool is_wanted(const struct making *m, uint32_t site)
+{
+	return !m->lost_types || m->lost_types[survey_site_type(m->survey, site)];
+}
+
+/* Of the blocks of some types how many are of which kind. */
+static void count_kinds(const struct making *m, struct leak_search *ret)
+{
+	const struct search *search = m->survey->search;
+	uint32_t count = search_block_count(search);
+	for (uint32_t block = 0; block < count; block++) {
+		unsigned kind = (unsigned)search_kind(search, block);
+		if (!is_wanted(m, search_block_site(search, block)))
+			continue;
+		ret->blocks[kind]++;
+		ret->bytes[kind] += search_block_size(search, block);
+	}
+}
+
 static struct error *make_records(struct making *m)
 {
 	size_t count;
@@ -176,6 +196,8 @@ static struct error *make_records(struct making *m)
 	struct error *error = NULL;
 	for (size_t i = 0; i < count && !error; i++) {
 		const struct search_record *from = &records[i];
+		if (!is_wanted(m, from->site))
+			continue;
 		struct leak_record record = {.site = m->sites[from->site],
 			.kind = (enum leak_kind)from->kind,
 			.group = from->group,
@@ -221,11 +243,13 @@ static struct error *make_leaks(struct making *m)
 				s->heap.space, s->roots.data[i].start, s->roots.data[i].end);
 	}
 	search->pointers = totals->pointers;
-	for (unsigned i = 0; i < LEAK_KINDS; i++) {
+	for (unsigned i = 0; i < LEAK_KINDS && !m->lost_types; i++) {
 		search->blocks[i] = totals->blocks[i];
 		search->bytes[i] = totals->bytes[i];
 	}
-	for (unsigned i = 0; i < LEAK_HEURISTICS; i++) {
+	if (m->lost_types)
+		count_kinds(m, search);
+	for (unsigned i = 0; i < LEAK_HEURISTICS && !m->lost_types; i++) {
 		search->heuristic_blocks[i] = totals->heuristic_blocks[i];
 		search->heuristic_bytes[i] = totals->heuristic_bytes[i];
 	}
@@ -353,7 +377,13 @@ static struct error *make_of(struct making *m, const char *name, struct model **
 struct error *heap_model_make(const struct survey *survey, const char *name,
 	const struct joined *joined, struct model **ret)
 {
-	struct making m = {.survey = survey, .joined = joined};
+	return heap_model_make_of(survey, name, joined, NULL, ret);
+}
+
+struct error *heap_model_make_of(const struct survey *survey, const char *name,
+	const struct joined *joined, const uint8_t *types, struct model **ret)
+{
+	struct making m = {.survey = survey, .joined = joined, .lost_types = types};
 	return make_of(&m, name, ret);
 }
 

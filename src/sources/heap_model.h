@@ -18,6 +18,11 @@
 struct error *heap_model_make(const struct survey *survey, const char *name,
 	const struct joined *joined, struct model **ret) must_check_;
 
+/* The same, with what is lost of some types alone: of those whose byte (by type) is not 0. Figures
+ * of what is in use are those of all. types NULL: of all. */
+struct error *heap_model_make_of(const struct survey *survey, const char *name,
+	const struct joined *joined, const uint8_t *types, struct model **ret) must_check_;
+
 /* The same of a survey that need not be judged, by owners instead of types (heap_owners.h): no
  * leaks. */
 struct error *heap_model_make_owners(

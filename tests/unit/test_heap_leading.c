@@ -128,8 +128,9 @@ static bool check_block(struct subject *s, const struct survey *whole, uint64_t 
 	block = search_block_at(survey.search, address, &offset);
 	same = search_block_at(whole->search, address, &offset);
 	CHECK(block != SPACE_NONE && block == same);
-	CHECK_OK(heap_why(whole, same, NULL, LAYERS, NULL, &all));
-	CHECK_OK(heap_why(&survey, block, NULL, LAYERS, reverse.heads ? &reverse : NULL, &one));
+	CHECK_OK(heap_why(whole, same, NULL, NULL, LAYERS, NULL, &all));
+	CHECK_OK(heap_why(
+		&survey, block, NULL, NULL, LAYERS, reverse.heads ? &reverse : NULL, &one));
 	check_same(whole, &all, &survey, &one);
 	bool is_told = reverse.heads;
 	reverse_free(&reverse);
