@@ -166,3 +166,42 @@ struct error *texts_say(struct survey *survey, const struct inferred_few *few)
 	window_close(&w.window);
 	return NULL;
 }
+
+#define BEGINNING_ROOM 64u
+
+bool texts_add_beginning(const struct survey *survey, uint32_t block, const uint8_t *bytes,
+	size_t len, size_t most, struct text *ret)
+{
+	uint8_t read[BEGINNING_ROOM + 1];
+	size_t count = 0;
+	if (!texts_is(&survey->types.types.data[survey_type_of(survey, block)]))
+		return false;
+	if (!bytes) {
+		uint64_t size = search_block_size(survey->search, block);
+		len = size < most + 1 ? (size_t)size : most + 1;
+		len = address_space_read(
+			survey->heap.space, search_block_address(survey->search, block), read, len);
+		bytes = read;
+	}
+	while (count < len && count < most && bytes[count])
+		count++;
+	bool is_cut = count < len && bytes[count];
+	/* What follows the first byte of a character begins with 10. */
+	while (count && count < len && (bytes[count] & 0xc0) == 0x80)
+		count--;
+	text_add_n(ret, (const char *)bytes, count);
+	return is_cut;
+}
+
+void texts_add_quoted(const struct survey *survey, uint32_t block, struct text *ret)
+{
+	_cleanup_(text_deinit) struct text beginning;
+	text_init(&beginning);
+	bool is_cut =
+		texts_add_beginning(survey, block, NULL, 0, TEXTS_BEGINNING_BYTES, &beginning);
+	if (!beginning.len)
+		return;
+	text_add(ret, " \"");
+	text_add_shown(ret, beginning.data, BEGINNING_ROOM);
+	text_add(ret, is_cut ? "…\"" : "\"");
+}

@@ -16,4 +16,15 @@ struct error *texts_say(struct survey *survey, const struct inferred_few *few) m
 /* Whether a type is that of such blocks. */
 bool texts_is(const struct heap_type *type);
 
+/* Bytes of a text that are enough to know it by, where others are named beside it. */
+#define TEXTS_BEGINNING_BYTES 24u
+
+/* Adds the first characters of such a block, as many as are whole in `most` bytes (at most 64);
+ * nothing of others. bytes: what of the block is at hand; NULL: nothing is. Returns whether more
+ * follow. */
+bool texts_add_beginning(const struct survey *survey, uint32_t block, const uint8_t *bytes,
+	size_t len, size_t most, struct text *ret);
+/* The same in quotes behind a blank, for a terminal: ` "GET /ind…"`. */
+void texts_add_quoted(const struct survey *survey, uint32_t block, struct text *ret);
+
 #endif

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "heap/cxx.h"
+#include "heap/texts.h"
 #include "heap/thread_locals.h"
 
 /* The number of the thread whose stack an address is on, by what counts as a root of it. */
@@ -42,6 +43,15 @@ static void find_member(const struct survey *survey, struct heap_where *where)
 	text_deinit(&text);
 }
 
+static void find_text(const struct survey *survey, struct heap_where *where)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	texts_add_quoted(survey, where->block, &text);
+	if (text.len && text.len < sizeof(where->text))
+		memcpy(where->text, text.data, text.len + 1);
+}
+
 static bool in_block(const struct survey *survey, uint64_t address, struct heap_where *ret)
 {
 	uint32_t block = search_block_at(survey->search, address, &ret->offset);
@@ -53,6 +63,7 @@ static bool in_block(const struct survey *survey, uint64_t address, struct heap_
 	ret->type = survey->types.types.data[survey_type_of(survey, block)].name;
 	ret->tid = thread_locals_owner(survey, ret->block);
 	find_member(survey, ret);
+	find_text(survey, ret);
 	return true;
 }
 
@@ -160,6 +171,7 @@ static void describe_block(const struct heap_where *where, struct text *text)
 		text_printf(text, " + %" PRIu64, where->offset);
 	text_add(text, ", ");
 	text_add_shown(text, where->type, 120);
+	text_add(text, where->text);
 	if (where->tid)
 		text_printf(text, " of thread %d", (int)where->tid);
 	if (*where->member)

@@ -21,6 +21,7 @@ struct heap_where {
 	uint64_t start, offset;  /* of the block, the symbol, the mapping; and how far behind */
 	const char *type;        /* of the block */
 	char member[96];         /* of it, at the offset; "": none, or none is known */
+	char text[96];           /* of a `text` (texts.h) the first characters, as they are shown */
 	struct heap_place place; /* of HEAP_WHERE_MODULE and HEAP_WHERE_THREAD_LOCAL */
 	/* Of HEAP_WHERE_STACK, HEAP_WHERE_THREAD_LOCAL, and of blocks of thread-local memory. */
 	pid_t tid;

@@ -107,27 +107,6 @@ static void put_allocation(struct listing *l, const struct heap_block *block, ui
 	l->sites[place / 8] |= (uint8_t)(1u << place % 8);
 }
 
-/* Adds the first characters of a text, as many as are whole; nothing: it is none. */
-static void add_beginning(const struct survey *s, uint32_t number, const struct heap_block *block,
-	const uint8_t *bytes, size_t len, struct text *ret)
-{
-	uint8_t read[BEGINNING_BYTES + 1];
-	size_t count = 0;
-	if (!texts_is(&s->types.types.data[survey_type_of(s, number)]))
-		return;
-	if (!bytes) {
-		len = block->size < sizeof(read) ? (size_t)block->size : sizeof(read);
-		len = address_space_read(s->heap.space, block->address, read, len);
-		bytes = read;
-	}
-	while (count < len && count < BEGINNING_BYTES && bytes[count])
-		count++;
-	/* What follows the first byte of a character begins with 10. */
-	while (count && count < len && (bytes[count] & 0xc0) == 0x80)
-		count--;
-	text_add_n(ret, (const char *)bytes, count);
-}
-
 static void put_json(
 	struct listing *l, const struct heap_block *block, const char *beginning, uint32_t number)
 {
@@ -194,7 +173,7 @@ static void put(struct listing *l, const struct heap_block *block, uint32_t numb
 	_cleanup_(text_deinit) struct text beginning;
 	text_init(&beginning);
 	if (number != SPACE_NONE)
-		add_beginning(s, number, block, bytes, len, &beginning);
+		texts_add_beginning(s, number, bytes, len, BEGINNING_BYTES, &beginning);
 	if (l->json)
 		put_json(l, block, beginning.data, number);
 	else

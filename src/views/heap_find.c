@@ -104,7 +104,7 @@ static void put_json(
 		json_put_u64(json, "size", found->block.size);
 		json_put_u64(json, "into", found->address - found->block.address);
 	} else {
-		heap_where_put(json, where);
+		heap_where_put(l->page->survey, json, where);
 	}
 	if (l->is_text) {
 		_cleanup_(text_deinit) struct text text;

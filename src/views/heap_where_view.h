@@ -12,10 +12,10 @@
 /* Adds "thread", "function", "variable" and "variable_offset" of a place on a stack. */
 void heap_where_put_frame(struct json *json, const struct heap_where *where);
 
-/* Adds what an address is: "is", "block", "type", "into_member", "thread", "module", "symbol",
- * "into".
+/* Adds what an address is: "is", "block", "type", "block_text", "into_member", "thread", "module",
+ * "symbol", "into".
  */
-void heap_where_put(struct json *json, const struct heap_where *where);
+void heap_where_put(const struct survey *survey, struct json *json, const struct heap_where *where);
 
 /* All words of the block around an address, with what each of them is. ERROR_INPUT: none is there.
  */

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "heap/cxx.h"
+#include "heap/texts.h"
 #include "heap/thread_locals.h"
 #include "heap/where.h"
 #include "views/heap_joined_view.h"
@@ -334,6 +335,8 @@ static struct error *write_text(const struct heap_page *page, const char *what,
 	_cleanup_(text_deinit) struct text out;
 	text_init(&out);
 	text_add_shown(&out, what, 200);
+	if (asked_block(page, why) != SPACE_NONE)
+		texts_add_quoted(page->survey, asked_block(page, why), &out);
 	text_add(&out, ": ");
 	text_add_count(&out, why->asked_blocks);
 	text_add(&out, why->asked_blocks == 1 ? " block, " : " blocks, ");

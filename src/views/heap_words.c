@@ -9,6 +9,7 @@
 #include "heap/faint.h"
 #include "heap/inferred.h"
 #include "heap/tails.h"
+#include "heap/texts.h"
 #include "heap/thread_locals.h"
 #include "heap/where.h"
 #include "views/heap_joined_view.h"
@@ -89,12 +90,23 @@ void heap_where_put_frame(struct json *json, const struct heap_where *where)
 		json_put_u64(json, "variable_offset", frame->offset);
 }
 
-void heap_where_put(struct json *json, const struct heap_where *where)
+/* What a block that is a text begins with. */
+static void put_text_of(const struct survey *survey, uint32_t block, struct json *json)
+{
+	_cleanup_(text_deinit) struct text beginning;
+	text_init(&beginning);
+	texts_add_beginning(survey, block, NULL, 0, TEXTS_BEGINNING_BYTES, &beginning);
+	if (beginning.len)
+		json_put_string(json, "block_text", beginning.data);
+}
+
+void heap_where_put(const struct survey *survey, struct json *json, const struct heap_where *where)
 {
 	json_put_string(json, "is", where_names[where->kind]);
 	if (where->kind == HEAP_WHERE_BLOCK) {
 		json_put_hexadecimal(json, "block", where->start, true);
 		json_put_string(json, "type", where->type);
+		put_text_of(survey, where->block, json);
 		if (*where->member)
 			json_put_string(json, "into_member", where->member);
 	}
@@ -122,7 +134,7 @@ static void put_json(
 		add_member(w, offset, &member);
 		json_put_string(w->json, "member", member.data);
 	}
-	heap_where_put(w->json, where);
+	heap_where_put(w->page->survey, w->json, where);
 	if (offset >= w->end)
 		json_put_bool(w->json, "behind_end", true);
 	json_object_end(w->json);
@@ -173,6 +185,7 @@ static struct error *write_text(struct words *w, uint32_t block, const struct si
 		kinds[search_kind(s->search, block)], heuristic ? " by " : "",
 		heuristic ? heuristic_name(heuristic) : "");
 	text_add_shown(&w->out, type->name, 200);
+	texts_add_quoted(s, block, &w->out);
 	const char *by = inferred_basis_name(s, block);
 	text_printf(&w->out, " (%s%s%s)", heap_type_kind_name(type->kind), by ? ", " : "",
 		by ? by : "");
@@ -202,6 +215,7 @@ static struct error *write_json(struct words *w, uint32_t block, const struct si
 	const char *by = inferred_basis_name(s, block);
 	if (by)
 		json_put_string(&json, "by", by);
+	put_text_of(s, block, &json);
 	json_put_string(&json, "leak", kinds[search_kind(s->search, block)]);
 	heuristic_put(&json, search_heuristic_of(s->search, block));
 	if (w->has_layout)
