@@ -446,6 +446,10 @@ bool contents_read_atomic(struct contents_object *o, struct contents *ret)
 	       (ret->address = o->address) != 0;
 }
 
+/* Before the functions of a class's table: where the object begins, and what describes the class.
+ */
+#define TABLE_HEAD 16u
+
 /* The function whose code a word leads to, with its parameters as far as its name has them. */
 static const char *function_at(const struct contents_object *o, uint64_t address)
 {
@@ -525,24 +529,76 @@ bool contents_read_any(struct contents_object *o, struct contents *ret)
 	return false;
 }
 
+/* A pointer to a function is what the object has at an address; its name tells more than its type.
+ */
+static void name_pointer(const struct contents_object *o, uint64_t address, struct contents *ret)
+{
+	uint64_t target;
+	const char *called = NULL;
+	if (strstr(ret->name, "(*)") && read_word(o, address, &target))
+		called = function_at(o, target);
+	if (called)
+		snprintf(ret->name, sizeof(ret->name), "%s", called);
+}
+
+/* What the class of an object says in a block of its own, by debug information. */
+static bool name_by_block(const struct contents_object *o, uint64_t address, struct contents *ret)
+{
+	uint64_t into;
+	struct heap_layout layout;
+	uint32_t block = search_block_at(o->survey->search, address, &into), type;
+	if (block == SPACE_NONE || into || !heap_layout_of(o->survey, block, &layout) ||
+		!types_argument(o->types, layout.type, 0, &type))
+		return false;
+	const char *name = types_get(o->types, types_plain(o->types, type))->name;
+	if (name)
+		snprintf(ret->name, sizeof(ret->name), "%s", name);
+	return name;
+}
+
+/* The same by the symbol of its table of virtual functions. */
+static bool name_by_table(const struct contents_object *o, uint64_t address, struct contents *ret)
+{
+	uint64_t table;
+	struct heap_place place = {.name = NULL};
+	if (!read_word(o, address, &table))
+		return false;
+	error_destroy(heap_names_place(o->survey->names, o->survey->heap.space, table, &place));
+	return place.name && place.offset == TABLE_HEAD &&
+	       !strncmp(place.name, "vtable for ", 11) &&
+	       take_argument(place.name, "__func<", 0, ret->name, sizeof(ret->name));
+}
+
+/* libc++'s: it points to an object that has the target behind a table of virtual functions, in the
+ * function itself if that is small. */
+static bool read_function_object(struct contents_object *o, struct contents *ret)
+{
+	struct contents_object value;
+	uint64_t object;
+	if (!find_part(o, "__f_", &value) || !read_member(&value, "__f_", &object))
+		return false;
+	ret->is_empty = !object;
+	if (!object)
+		return true;
+	if (!name_by_block(o, object, ret) && !name_by_table(o, object, ret))
+		return false;
+	name_pointer(o, object + 8, ret);
+	return true;
+}
+
 bool contents_read_function(struct contents_object *o, struct contents *ret)
 {
-	uint64_t manager, invoker, target;
+	uint64_t manager, invoker;
 	ret->kind = CONTENTS_CALLED;
 	if (!read_member(o, "_M_manager", &manager) || !read_member(o, "_M_invoker", &invoker))
-		return false;
+		return read_function_object(o, ret);
 	ret->is_empty = !manager;
 	if (!manager)
 		return true;
 	const char *name = function_at(o, invoker);
 	if (!name || !take_argument(name, "_Function_handler<", 1, ret->name, sizeof(ret->name)))
 		return false;
-	/* A pointer to a function is what the object has; its name tells more than its type. */
-	if (strstr(ret->name, "(*)") && read_word(o, o->address, &target)) {
-		const char *called = function_at(o, target);
-		if (called)
-			snprintf(ret->name, sizeof(ret->name), "%s", called);
-	}
+	name_pointer(o, o->address, ret);
 	return true;
 }
 

@@ -72,7 +72,7 @@ struct Held {
 	std::optional<std::string> some_text;
 	std::variant<int, std::string, double> variant, other_variant;
 	std::any any_int, any_point, no_any;
-	std::function<long(int)> function, object, no_function;
+	std::function<long(int)> function, object, no_function, lambda, large_lambda;
 	std::unique_ptr<Point> unique, no_unique;
 	std::shared_ptr<Point> shared;
 	std::weak_ptr<Point> weak;
@@ -125,6 +125,9 @@ int main(int argc, char **argv)
 	held->any_point = Point{6, 6.5};
 	held->function = add_one;
 	held->object = Counts{};
+	held->lambda = [](int to) { return to + 2L; };
+	std::array<long, 9> many{1, 2, 3};
+	held->large_lambda = [many](int to) { return many[0] + to; };
 	held->unique = std::make_unique<Point>(Point{9, 9.5});
 	held->shared = std::make_shared<Point>(Point{3, 3.5});
 	held->weak = held->shared;
