@@ -266,7 +266,7 @@ static void look_at_thread(struct saying *w, const struct address_thread *thread
 }
 
 /* The memory that a thread got by malloc for a library's variables: of their size, but for what
- * aligns them. */
+ * aligns them; or (musl's first thread) for those of all modules, with the thread's description. */
 static void look_at_thread_block(struct saying *w, const struct thread_block *block)
 {
 	uint64_t offset, align = w->space->modules.data[block->module].tls_align;
@@ -276,7 +276,9 @@ static void look_at_thread_block(struct saying *w, const struct thread_block *bl
 	uint64_t size = search_block_size(w->survey->search, number);
 	uint64_t bytes = block->end - block->start;
 	uint64_t spare = size / 4 > LAYOUT_SPARE ? size / 4 : LAYOUT_SPARE;
-	if (bytes + offset <= size && size - bytes <= spare + align)
+	uint64_t pointer = w->space->threads.data[block->thread].thread_pointer;
+	bool is_threads = pointer - (block->start - offset) < size;
+	if (bytes + offset <= size && (size - bytes <= spare + align || is_threads))
 		say(w, block->start - offset, SYSTEM_TLS);
 }
 

@@ -25,6 +25,9 @@ enum {
 	TLS_NUMBER,
 	TLS_WORDS
 };
+/* The same of musl's struct dso (ldso/dynlink.c, since 1.1.0), whose first words are those of a
+ * link_map: struct tls_module from `image` on, then tls_id. */
+enum { MUSL_OFFSET = TLS_ALIGN + 1, MUSL_NUMBER };
 #define LINK_BYTES_MAX 4096u
 /* dtv_t: a number, then {memory, what free() wants} of each module, of which there are so many. */
 #define TABLE_ENTRY 16u
@@ -45,6 +48,7 @@ struct finding {
 	const struct address_space *space;
 	struct numbered_vec modules;
 	uint64_t reach; /* of thread pointers: there are blocks that were there from the start */
+	bool is_musl;   /* its threads' tables are musl's: a count, then a word of each module */
 	struct thread_blocks *blocks;
 };
 
@@ -106,6 +110,43 @@ static uint64_t find_list(const struct finding *f, struct module_headers *header
 	return 0;
 }
 
+static bool is_block(const struct finding *f, uint64_t start, uint64_t bytes)
+{
+	const struct process_map *map = address_space_map(f->space, start);
+	return map && map->writable && bytes <= map->end - start;
+}
+
+/* The block of a module in musl's table of a thread; 0: it has none. */
+static uint64_t musl_block(
+	const struct finding *f, uint64_t pointer, uint64_t number, uint64_t bytes)
+{
+	uint64_t table, count, start;
+	if (!address_space_word(f->space, pointer + 8, &table) ||
+		!address_space_word(f->space, table, &count) || count > NUMBER_MAX ||
+		number > count || !address_space_word(f->space, table + 8 * number, &start))
+		return 0;
+	return is_block(f, start, bytes) ? start : 0;
+}
+
+/* The same words of musl's: the first thread's table must agree, which glibc's does not. */
+static bool take_musl(struct finding *f, struct numbered *known, const uint64_t *w)
+{
+	const struct address_threads *threads = &f->space->threads;
+	uint64_t number = w[MUSL_NUMBER];
+	if (!is_x86(f) || !threads->len || !number || number > NUMBER_MAX)
+		return false;
+	uint64_t pointer = threads->data[0].thread_pointer;
+	uint64_t start = musl_block(f, pointer, number, w[TLS_BYTES]);
+	/* A module that was there from the start: blocks of others are in the table alone. */
+	bool is_fixed = start && start == pointer - w[MUSL_OFFSET];
+	if (!is_fixed && !f->is_musl)
+		return false;
+	f->is_musl = true;
+	known->number = number;
+	known->distance = is_fixed ? w[MUSL_OFFSET] : 0;
+	return true;
+}
+
 /* What a link_map says of its module's thread-local memory, if it is found there. */
 static void take_link(struct finding *f, uint64_t link, uint64_t bias)
 {
@@ -120,8 +161,11 @@ static void take_link(struct finding *f, uint64_t link, uint64_t bias)
 			const uint64_t *w = words + i;
 			if (w[TLS_IMAGE] != bias + module->tls_image ||
 				w[TLS_IMAGE_BYTES] != module->tls_image_bytes ||
-				w[TLS_BYTES] != module->tls || w[TLS_ALIGN] != module->tls_align ||
-				!w[TLS_NUMBER] || w[TLS_NUMBER] > NUMBER_MAX)
+				w[TLS_BYTES] != module->tls || w[TLS_ALIGN] != module->tls_align)
+				continue;
+			if (take_musl(f, known, w))
+				return;
+			if (!w[TLS_NUMBER] || w[TLS_NUMBER] > NUMBER_MAX)
 				continue;
 			known->number = w[TLS_NUMBER];
 			/* Blocks that are not at a fixed place have 0 there, or -1. */
@@ -170,12 +214,6 @@ static uint64_t table_of(const struct finding *f, uint64_t pointer, uint64_t *re
 	return table;
 }
 
-static bool is_block(const struct finding *f, uint64_t start, uint64_t bytes)
-{
-	const struct process_map *map = address_space_map(f->space, start);
-	return map && map->writable && bytes <= map->end - start;
-}
-
 static bool find_block(const struct finding *f, const struct numbered *known, uint64_t pointer,
 	uint64_t table, uint64_t count, uint64_t *ret)
 {
@@ -183,6 +221,10 @@ static bool find_block(const struct finding *f, const struct numbered *known, ui
 	if (known->distance) {
 		*ret = is_x86(f) ? pointer - known->distance : pointer + known->distance;
 		return is_block(f, *ret, bytes);
+	}
+	if (f->is_musl) {
+		*ret = known->number ? musl_block(f, pointer, known->number, bytes) : 0;
+		return *ret;
 	}
 	return known->number && known->number <= count &&
 	       address_space_word(f->space, table + TABLE_ENTRY * known->number, ret) &&

@@ -90,9 +90,8 @@ pid_t thread_locals_owner(const struct survey *survey, uint32_t block)
 void thread_locals_add_member(
 	const struct survey *survey, uint32_t block, uint64_t offset, struct text *text)
 {
-	const struct thread_block *found = block_in(survey, block);
 	uint64_t address = search_block_address(survey->search, block) + offset;
-	if (!found || address < found->start || address >= found->end)
+	if (!block_in(survey, block) || !thread_blocks_at(&survey->thread_blocks, address))
 		return;
 	struct heap_global global;
 	if (thread_locals_declared(survey, address, &global)) {
