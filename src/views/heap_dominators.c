@@ -112,8 +112,35 @@ static void text_folded(const struct survey *s, const struct retained *retained,
 	text_add_char(out, '\n');
 }
 
+#define NO_ROW UINT32_MAX
+
+/* What of globals and the like a row hangs on in the end; NULL: several such hold it together, or
+ * none does, or the row is one. */
+static const struct retained_holder *holder_of(
+	const struct retained *retained, const struct retained_row *row)
+{
+	if (row->above == NO_ROW)
+		return NULL;
+	while (row->above != NO_ROW)
+		row = &retained->rows.data[row->above];
+	uint32_t blocks = retained->dominators.block_count;
+	return row->node < blocks ? NULL : &retained->holders.data[row->node - blocks];
+}
+
+/* A row that stands alone says what it hangs on. */
+static void text_above(
+	const struct retained *retained, const struct retained_row *row, struct text *out)
+{
+	const struct retained_holder *holder = holder_of(retained, row);
+	if (!holder)
+		return;
+	text_add(out, "  (below ");
+	text_holder(holder, out);
+	text_add(out, ")");
+}
+
 static void text_row(const struct heap_page *page, const struct retained *retained, size_t number,
-	unsigned depth, struct text *out)
+	unsigned depth, bool is_alone, struct text *out)
 {
 	const struct retained_row *row = &retained->rows.data[number];
 	const struct survey *s = page->survey;
@@ -129,13 +156,14 @@ static void text_row(const struct heap_page *page, const struct retained *retain
 		text_printf(out, "0x%" PRIx64 "  ", search_block_address(s->search, row->node));
 		text_add_shown(out, type_of(s, row->node), 200);
 	}
+	if (is_alone)
+		text_above(retained, row, out);
 	text_add_char(out, '\n');
 	if (row->folded)
 		text_folded(s, retained, row, depth + 1, out);
 }
 
 #define DEPTH_SHOWN 20u
-#define NO_ROW UINT32_MAX
 
 /* All rows, each with those that hang on it below it; what is larger comes first, as in `rows`. */
 static bool text_tree(
@@ -154,12 +182,12 @@ static bool text_tree(
 		*list = i;
 	}
 	for (at = top; at != NO_ROW; at = next[at]) {
-		text_row(page, retained, at, depth < DEPTH_SHOWN ? depth : DEPTH_SHOWN, out);
+		text_row(page, retained, at, depth < DEPTH_SHOWN ? depth : DEPTH_SHOWN, false, out);
 		while (first[at] != NO_ROW) {
 			at = first[at];
 			depth++;
-			text_row(
-				page, retained, at, depth < DEPTH_SHOWN ? depth : DEPTH_SHOWN, out);
+			text_row(page, retained, at, depth < DEPTH_SHOWN ? depth : DEPTH_SHOWN,
+				false, out);
 		}
 		for (; next[at] == NO_ROW && depth; depth--)
 			at = retained->rows.data[at].above;
@@ -167,7 +195,7 @@ static bool text_tree(
 	return true;
 }
 
-/* Rows that were chosen: what hangs on what is not shown, since that may not be among them. */
+/* Rows that were chosen: each says what it hangs on in the end, which may not be among them. */
 static struct error *write_chosen(const struct heap_page *page, const struct retained *retained,
 	const size_t *order, size_t count, const struct sink *sink)
 {
@@ -179,7 +207,7 @@ static struct error *write_chosen(const struct heap_page *page, const struct ret
 	if (limit)
 		text_add(&out, "  RETAINED  BY\n");
 	for (size_t i = 0; i < count && i < limit; i++)
-		text_row(page, retained, order[i], 0, &out);
+		text_row(page, retained, order[i], 0, true, &out);
 	heap_matched_rows_text(&out, count);
 	if (out.failed)
 		return error_no_memory();
@@ -219,6 +247,24 @@ static void put_folded(struct json *json, const struct survey *s, const struct r
 	json_array_end(json);
 }
 
+static void put_holder(
+	struct json *json, const struct retained *retained, const struct retained_row *row)
+{
+	const struct retained_holder *holder = holder_of(retained, row);
+	json_key(json, "holder");
+	if (!holder) {
+		json_null(json);
+		return;
+	}
+	json_object_begin(json);
+	json_put_string(json, "kind", kinds[holder->kind]);
+	json_put_hexadecimal(json, "address", holder->start, holder->start != 0);
+	json_put_string(json, "symbol", holder->place.name);
+	if (holder->tid)
+		json_put_u64(json, "thread", (uint64_t)holder->tid);
+	json_object_end(json);
+}
+
 static void put_row(struct json *json, const struct heap_page *page,
 	const struct retained *retained, const struct retained_row *row, bool has_below)
 {
@@ -245,6 +291,8 @@ static void put_row(struct json *json, const struct heap_page *page,
 		json_null(json);
 	else if (has_below)
 		json_u64(json, row->above);
+	if (!has_below)
+		put_holder(json, retained, row);
 	if (row->folded)
 		put_folded(json, s, retained, row);
 	json_object_end(json);
