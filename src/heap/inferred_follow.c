@@ -318,7 +318,7 @@ void inferred_follow_all(struct inferring *inferring)
 		else if (f->beginnings.len && f->reads)
 			follow_beginning(f);
 		else if (inferred_has_places(f) && f->reads)
-			inferred_follow_place(f);
+			inferred_follow_places(f);
 		else
 			break;
 	}

@@ -18,6 +18,8 @@
 #define COMPARED_BYTES (8u * CLASS_WORDS)
 /* No page at the beginning of address spaces is mapped. */
 #define ADDRESS_LEAST 4096u
+/* What is read at a time. */
+#define PIECE_BYTES (64u << 10)
 /* What a structure may be part of is tried so often for a block and type; of an array that it may
  * be an element of at so many places. */
 #define TRIES_MOST 4096u
@@ -26,12 +28,16 @@
 struct place {
 	uint64_t offset;
 	uint32_t type;
-	uint32_t block; /* index of inferred_pools.blocks */
-	uint32_t next;  /* of its block's; NO_PLACE: none */
-	uint8_t basis;  /* enum inferred_basis */
-	bool fits;
+	uint32_t block;  /* index of inferred_pools.blocks */
+	uint32_t next;   /* of its block's; NO_PLACE: none */
+	uint32_t waits;  /* the next of those that are to be followed in its piece of memory */
+	uint8_t basis;   /* enum inferred_basis */
+	bool is_waiting; /* to be followed */
+	bool is_read;    /* what stands there was looked at: */
+	bool fits;       /* … it can be of the type */
 };
 DEFINE_VEC(places, struct place)
+
 #define NO_PLACE UINT32_MAX
 
 /* A block with places in it. */
@@ -67,12 +73,31 @@ static inline bool place_equal(struct place_key a, struct place_key b)
 }
 DEFINE_MAP(place_map, struct place_key, bool, place_hash, place_equal)
 
+static inline uint64_t piece_hash(uint64_t piece)
+{
+	return hash_u64(piece);
+}
+static inline bool piece_equal(uint64_t a, uint64_t b)
+{
+	return a == b;
+}
+DEFINE_MAP(piece_map, uint64_t, uint32_t, piece_hash, piece_equal)
+DEFINE_VEC(pieces, uint64_t)
+
 struct inferred_pools {
 	struct places places;
 	struct place_map known;
 	struct pool_blocks blocks;
 	struct pool_block_map of_block;
-	struct space_u32 todo;    /* places whose pointers are to be followed */
+	/* Pieces of memory with places whose pointers are to be followed, by number, and the first
+	 * of these. Places lead to each other in any order: a piece is read once for all that are
+	 * known in it, and for those that these lead to in it. */
+	struct piece_map waiting;
+	struct pieces queue; /* of such pieces, from `queue_first` on */
+	size_t queue_first;
+	uint8_t *bytes;           /* of the piece that was read last: … */
+	uint64_t start;           /* … its address, */
+	size_t len;               /* … and as much as could be read */
 	struct space_u32 touched; /* blocks with new places */
 	struct embedded_vec embedded;
 	bool has_embedded;
@@ -91,7 +116,9 @@ void inferred_pools_destroy(struct inferred_pools *pools)
 	place_map_deinit(&pools->known);
 	pool_blocks_deinit(&pools->blocks);
 	pool_block_map_deinit(&pools->of_block);
-	space_u32_deinit(&pools->todo);
+	piece_map_deinit(&pools->waiting);
+	pieces_deinit(&pools->queue);
+	free(pools->bytes);
 	space_u32_deinit(&pools->touched);
 	embedded_vec_deinit(&pools->embedded);
 	free(pools);
@@ -145,13 +172,18 @@ static bool fits_bytes(struct inferring *f, const struct fact *fact, uint32_t ty
 	return inferred_keeps_values(f, type, bytes, len);
 }
 
+/* Whether there is room for one. */
+static bool can_begin(const struct fact *fact, uint64_t usable, uint64_t offset)
+{
+	return fact->size <= usable && offset <= usable - fact->size &&
+	       !(offset % 8 && fact->map.pointers);
+}
+
 static bool fits(struct inferring *f, uint32_t block, uint64_t offset, uint32_t type)
 {
 	uint8_t bytes[COMPARED_BYTES];
 	struct fact *fact = inferred_fact(f, type);
-	uint64_t usable = search_block_size(f->search, block);
-	if (!fact || fact->size > usable || offset > usable - fact->size ||
-		(offset % 8 && fact->map.pointers))
+	if (!fact || !can_begin(fact, search_block_size(f->search, block), offset))
 		return false;
 	size_t wanted = fact->size < sizeof(bytes) ? (size_t)fact->size : sizeof(bytes);
 	size_t got = pages_read(
@@ -175,20 +207,49 @@ static struct pool_block *find_block(struct inferred_pools *p, uint32_t block)
 	return &p->blocks.data[*index];
 }
 
-static bool add_place(struct inferring *f, struct place_key key, bool can_be)
+/* There is something new in the block. */
+static void touch(struct inferring *f, uint32_t index)
+{
+	struct inferred_pools *p = f->pools;
+	if (!p->blocks.data[index].is_touched)
+		f->failed |= !space_u32_push(&p->touched, index);
+	p->blocks.data[index].is_touched = true;
+}
+
+/* Later follows the pointers of a place. */
+static bool wait_for(struct inferring *f, uint32_t number)
+{
+	struct inferred_pools *p = f->pools;
+	struct place *place = &p->places.data[number];
+	uint32_t block = p->blocks.data[place->block].block;
+	uint64_t piece = (search_block_address(f->search, block) + place->offset) / PIECE_BYTES;
+	bool is_new;
+	if (place->is_waiting)
+		return true;
+	place->is_waiting = true;
+	uint32_t *first = piece_map_insert(&p->waiting, piece, &is_new);
+	if (!first)
+		return false;
+	bool is_idle = is_new || *first == NO_PLACE;
+	place->waits = is_idle ? NO_PLACE : *first;
+	*first = number;
+	return !is_idle || pieces_push(&p->queue, piece);
+}
+
+static bool add_place(struct inferring *f, struct place_key key)
 {
 	struct inferred_pools *p = f->pools;
 	struct pool_block *in = find_block(p, key.block);
 	if (!in)
 		return false;
-	uint32_t index = (uint32_t)(in - p->blocks.data), number = (uint32_t)p->places.len;
-	struct place place = {key.offset, key.type, index, in->first, (uint8_t)f->basis, can_be};
+	uint32_t number = (uint32_t)p->places.len;
+	struct place place = {.offset = key.offset,
+		.type = key.type,
+		.block = (uint32_t)(in - p->blocks.data),
+		.next = in->first,
+		.basis = (uint8_t)f->basis};
 	in->first = number;
-	if (!in->is_touched && !space_u32_push(&p->touched, index))
-		return false;
-	in->is_touched = true;
-	return number != NO_PLACE && places_push(&p->places, place) &&
-	       (!can_be || space_u32_push(&p->todo, number));
+	return number != NO_PLACE && places_push(&p->places, place) && wait_for(f, number);
 }
 
 void inferred_take_place(
@@ -205,12 +266,13 @@ void inferred_take_place(
 	bool *known = place_map_insert(&f->pools->known, key, &is_new);
 	f->failed |= !known;
 	if (known && is_new)
-		f->failed |= !add_place(f, key, fits(f, block, offset, type));
+		f->failed |= !add_place(f, key);
 }
 
 bool inferred_has_places(const struct inferring *inferring)
 {
-	return inferring->pools && inferring->pools->todo.len;
+	const struct inferred_pools *p = inferring->pools;
+	return p && p->queue_first < p->queue.len;
 }
 
 bool inferred_has_place_in(const struct inferring *inferring, uint32_t block)
@@ -248,28 +310,91 @@ static void follow_slots(struct inferring *f, const struct fact *fact, const uin
 	}
 }
 
-void inferred_follow_place(struct inferring *inferring)
+/* The bytes of a place: of the piece that is at hand, or (in `own`) read for it. */
+static const uint8_t *bytes_of(
+	struct inferring *f, uint64_t address, uint8_t *own, size_t size, size_t *ret_len)
+{
+	const struct inferred_pools *p = f->pools;
+	*ret_len = size;
+	if (address >= p->start && address - p->start <= p->len &&
+		p->len - (size_t)(address - p->start) >= size)
+		return p->bytes + (address - p->start);
+	*ret_len = pages_read(&f->pages, address, own, size);
+	return own;
+}
+
+/* Looks at what stands at a place: whether it can be of the type, and where it leads. */
+static void follow_place(struct inferring *f, uint32_t number)
+{
+	struct inferred_pools *p = f->pools;
+	struct place *place = &p->places.data[number];
+	const struct pool_block in = p->blocks.data[place->block];
+	struct fact *fact = inferred_fact(f, place->type);
+	uint64_t usable = search_block_size(f->search, in.block), offset = place->offset;
+	place->is_read = true;
+	touch(f, place->block);
+	if (!fact || !can_begin(fact, usable, offset))
+		return;
+	uint8_t fixed[COMPARED_BYTES];
+	size_t size = (size_t)fact->size, len;
+	_cleanup_free_ uint8_t *large = size > sizeof(fixed) ? malloc(size) : NULL;
+	uint8_t *own = size > sizeof(fixed) ? large : fixed;
+	f->failed |= !own;
+	if (!own)
+		return;
+	const uint8_t *bytes =
+		bytes_of(f, search_block_address(f->search, in.block) + offset, own, size, &len);
+	size_t compared = size < sizeof(fixed) ? size : sizeof(fixed);
+	place->fits = len >= compared && fits_bytes(f, fact, place->type, bytes, compared);
+	enum inferred_basis basis = f->basis;
+	f->basis = (enum inferred_basis)place->basis;
+	/* From here on places may be elsewhere. */
+	if (place->fits)
+		follow_slots(f, fact, bytes, len, in.is_taken);
+	f->basis = basis;
+}
+
+static void read_piece(struct inferring *f, uint64_t piece, uint32_t number)
+{
+	struct inferred_pools *p = f->pools;
+	const struct place *place = &p->places.data[number];
+	uint64_t address =
+		place->offset + search_block_address(f->search, p->blocks.data[place->block].block);
+	const struct process_map *map = address_space_map(f->survey->heap.space, address);
+	p->len = 0;
+	if (!p->bytes)
+		p->bytes = malloc(PIECE_BYTES);
+	f->failed |= !p->bytes;
+	if (!p->bytes || !map)
+		return;
+	p->start = piece * PIECE_BYTES > map->start ? piece * PIECE_BYTES : map->start;
+	p->len = address_space_read(f->survey->heap.space, p->start, p->bytes,
+		(size_t)((piece + 1) * PIECE_BYTES - p->start));
+}
+
+void inferred_follow_places(struct inferring *inferring)
 {
 	struct inferring *f = inferring;
 	struct inferred_pools *p = f->pools;
-	const struct place place = p->places.data[p->todo.data[--p->todo.len]];
-	const struct pool_block in = p->blocks.data[place.block];
-	struct fact *fact = inferred_fact(f, place.type);
-	if (!fact || !fact->slots.len)
-		return;
-	uint8_t fixed[COMPARED_BYTES];
-	_cleanup_free_ uint8_t *large = fact->size > sizeof(fixed) ? malloc(fact->size) : NULL;
-	uint8_t *bytes = fact->size > sizeof(fixed) ? large : fixed;
-	f->failed |= !bytes;
+	uint64_t piece = p->queue.data[p->queue_first++];
+	bool is_read = false;
+	if (p->queue_first == p->queue.len) {
+		pieces_clear(&p->queue);
+		p->queue_first = 0;
+	}
+	for (;;) {
+		uint32_t *first = piece_map_find(&p->waiting, piece);
+		if (!first || *first == NO_PLACE || f->failed)
+			break;
+		uint32_t number = *first;
+		*first = p->places.data[number].waits;
+		p->places.data[number].is_waiting = false;
+		if (!is_read)
+			read_piece(f, piece, number);
+		is_read = true;
+		follow_place(f, number);
+	}
 	f->reads -= f->reads > 0;
-	size_t len = bytes ? pages_read(&f->pages,
-				     search_block_address(f->search, in.block) + place.offset,
-				     bytes, (size_t)fact->size)
-			   : 0;
-	enum inferred_basis basis = f->basis;
-	f->basis = (enum inferred_basis)place.basis;
-	follow_slots(f, fact, bytes, len, in.is_taken);
-	f->basis = basis;
 }
 
 /* Of a block the places that count: none in another one. */
@@ -308,6 +433,8 @@ static bool gather(struct judging *j, const struct pool_block *in, struct sorted
 	const struct places *places = &j->f->pools->places;
 	for (uint32_t i = in->first; i != NO_PLACE; i = places->data[i].next) {
 		const struct place *place = &places->data[i];
+		if (!place->is_read)
+			continue;
 		if (!sorted_places_push(
 			    ret, (struct sorted_place){place->offset, size_of(j, place->type),
 					 place->type, place->fits}))
@@ -522,7 +649,7 @@ static void follow_all_of(struct inferring *f, const struct pool_block *in)
 	struct inferred_pools *p = f->pools;
 	for (uint32_t i = in->first; i != NO_PLACE && !f->failed; i = p->places.data[i].next) {
 		if (p->places.data[i].fits)
-			f->failed |= !space_u32_push(&p->todo, i);
+			f->failed |= !wait_for(f, i);
 	}
 }
 

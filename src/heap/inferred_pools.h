@@ -25,8 +25,8 @@ void inferred_take_place(
 	struct inferring *inferring, uint32_t block, uint64_t offset, uint32_t type);
 /* Whether places are left whose pointers are to be followed. */
 bool inferred_has_places(const struct inferring *inferring);
-/* Follows those of one. */
-void inferred_follow_place(struct inferring *inferring);
+/* Follows those in a piece of memory. */
+void inferred_follow_places(struct inferring *inferring);
 /* Whether a block holds any such place. */
 bool inferred_has_place_in(const struct inferring *inferring, uint32_t block);
 
