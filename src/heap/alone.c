@@ -11,7 +11,7 @@ static void mark_held(const struct graph *graph, uint32_t count, uint64_t *held)
 {
 	for (uint32_t block = 0; block < count; block++) {
 		uint32_t end = graph_edges_end(graph, block);
-		for (uint32_t i = graph->heads.data[block]; i < end; i++) {
+		for (uint32_t i = graph_edges(graph, block); i < end; i++) {
 			uint32_t target = GRAPH_BLOCK(graph->edges.data[i]);
 			if (target != block)
 				held[target / 64] |= 1ull << target % 64;
@@ -22,7 +22,7 @@ static void mark_held(const struct graph *graph, uint32_t count, uint64_t *held)
 /* Whether it has a pointer to another block. */
 static bool holds(const struct graph *graph, uint32_t block)
 {
-	for (uint32_t i = graph->heads.data[block]; i < graph_edges_end(graph, block); i++) {
+	for (uint32_t i = graph_edges(graph, block); i < graph_edges_end(graph, block); i++) {
 		if (GRAPH_BLOCK(graph->edges.data[i]) != block)
 			return true;
 	}

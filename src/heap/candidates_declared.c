@@ -72,7 +72,7 @@ static void look_at_blocks(struct asking *a)
 	const struct graph *graph = search_graph(a->j->survey->search);
 	uint32_t count = search_block_count(a->j->survey->search);
 	for (uint32_t block = 0; block < count && a->holders < HOLDERS_MOST; block++) {
-		uint32_t i = graph->heads.data[block], end = graph_edges_end(graph, block);
+		uint32_t i = graph_edges(graph, block), end = graph_edges_end(graph, block);
 		while (i < end && !is_asked(a, graph->edges.data[i]))
 			i++;
 		if (i < end)

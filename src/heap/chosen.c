@@ -126,7 +126,7 @@ struct error *heap_chosen_holders(
 	chosen->is_asked = true;
 	for (uint32_t block = 0; block < count; block++) {
 		/* What was cut off leads to its own block. */
-		for (uint32_t edge = graph->heads.data[block];
+		for (uint32_t edge = graph_edges(graph, block);
 			edge < graph_edges_end(graph, block) && block != target; edge++) {
 			if (GRAPH_BLOCK(graph->edges.data[edge]) == target &&
 				!graph_is_faint(graph, edge))
@@ -168,7 +168,7 @@ struct error *heap_chosen_held(
 	if (block == SPACE_NONE)
 		return held_by_word(survey, address, chosen);
 	const struct graph *graph = search_graph(survey->search);
-	for (uint32_t edge = graph->heads.data[block]; edge < graph_edges_end(graph, block);
+	for (uint32_t edge = graph_edges(graph, block); edge < graph_edges_end(graph, block);
 		edge++) {
 		uint32_t target = GRAPH_BLOCK(graph->edges.data[edge]);
 		if (target != block && !graph_is_faint(graph, edge))

@@ -218,7 +218,7 @@ static struct error *look_through_blocks(struct finding *f, struct window *windo
 	for (; walk.block < f->blocks && !f->error; walk.block++) {
 		uint64_t address = space_walk_address(&walk);
 		if (address % 8 == 0 &&
-			f->graph->heads.data[walk.block] < graph_edges_end(f->graph, walk.block))
+			graph_edges(f->graph, walk.block) < graph_edges_end(f->graph, walk.block))
 			look_through_block(f, window, walk.block, address);
 	}
 	return f->error;

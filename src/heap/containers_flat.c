@@ -22,7 +22,7 @@ static bool is_doubtful(const struct finding *f, const struct place *place, uint
 {
 	if (place->is_stack || (place->holder != SPACE_NONE && find_alike(f, place->holder, block)))
 		return true;
-	return f->graph->heads.data[block] < graph_edges_end(f->graph, block);
+	return graph_edges(f->graph, block) < graph_edges_end(f->graph, block);
 }
 
 /* Where there is much room behind its end. */

@@ -13,7 +13,7 @@
 static const uint32_t *links_of(
 	const struct finding *f, uint32_t node, uint32_t most, uint32_t *ret_count)
 {
-	uint32_t first = f->graph->heads.data[node], end = graph_edges_end(f->graph, node);
+	uint32_t first = graph_edges(f->graph, node), end = graph_edges_end(f->graph, node);
 	*ret_count = end - first < most ? end - first : most;
 	return f->graph->edges.data + first;
 }
@@ -149,29 +149,28 @@ static bool is_child(const struct finding *f, uint32_t node, uint32_t of, bool l
 
 static void fetch_ahead(const struct finding *f, size_t at)
 {
-	const uint32_t *nodes = f->nodes.data, *heads = f->graph->heads.data;
-	const uint32_t *edges = f->graph->edges.data;
+	const uint32_t *nodes = f->nodes.data, *edges = f->graph->edges.data;
 	size_t left = f->nodes.len - at;
 	uint32_t count;
 	if (left > AHEAD_HEAD) {
 		uint32_t node = nodes[at + AHEAD_HEAD];
-		prefetch(&heads[node]);
+		graph_prefetch(f->graph, node);
 		prefetch(&f->tails[node]);
 		search_prefetch_block(f->search, node);
 	}
 	if (left > AHEAD_LINKS)
-		prefetch(&edges[heads[nodes[at + AHEAD_LINKS]]]);
+		prefetch(&edges[graph_edges(f->graph, nodes[at + AHEAD_LINKS])]);
 	if (left > AHEAD_BELOW) {
 		const uint32_t *links = links_of(f, nodes[at + AHEAD_BELOW], LINKS, &count);
 		for (uint32_t i = 0; i < count; i++) {
-			prefetch(&heads[GRAPH_BLOCK(links[i])]);
+			graph_prefetch(f->graph, GRAPH_BLOCK(links[i]));
 			prefetch(&f->graph->space->sizes.data[GRAPH_BLOCK(links[i])]);
 		}
 	}
 	if (left > AHEAD_BELOW_LINKS) {
 		const uint32_t *links = links_of(f, nodes[at + AHEAD_BELOW_LINKS], LINKS, &count);
 		for (uint32_t i = 0; i < count; i++)
-			prefetch(&edges[heads[GRAPH_BLOCK(links[i])]]);
+			prefetch(&edges[graph_edges(f->graph, GRAPH_BLOCK(links[i]))]);
 	}
 }
 

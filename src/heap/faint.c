@@ -149,7 +149,7 @@ struct faint_words faint_words_of(const struct survey *survey, uint32_t block)
 {
 	const struct graph *graph = search_graph(survey->search);
 	return (struct faint_words){
-		graph, graph->heads.data[block], graph_edges_end(graph, block), 0, false};
+		graph, graph_edges(graph, block), graph_edges_end(graph, block), 0, false};
 }
 
 bool faint_words_take(struct faint_words *words, uint64_t value)

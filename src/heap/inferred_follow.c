@@ -73,7 +73,7 @@ static bool follow_edges(
 {
 	const struct slot_vec *slots = &b->fact->slots;
 	uint32_t class = search_block_first_site(f->search, b->block);
-	uint32_t from = f->graph->heads.data[b->block], end = graph_edges_end(f->graph, b->block);
+	uint32_t from = graph_edges(f->graph, b->block), end = graph_edges_end(f->graph, b->block);
 	uint64_t pointers = f->survey->classes.classes.data[class].key.pointers;
 	if (b->fact->has_choices || search_block_size(f->search, b->block) > 8ull * CLASS_WORDS ||
 		end - from != (uint32_t)__builtin_popcountll(pointers) ||

@@ -53,7 +53,7 @@ static void describe_pointer(
 	const struct asking *a, uint32_t block, uint32_t target, struct why_row *row)
 {
 	uint32_t end = graph_edges_end(a->graph, block);
-	for (uint32_t i = a->graph->heads.data[block]; i < end; i++) {
+	for (uint32_t i = graph_edges(a->graph, block); i < end; i++) {
 		if (GRAPH_BLOCK(a->graph->edges.data[i]) != target || graph_is_faint(a->graph, i))
 			continue;
 		row->into = graph_offset(a->graph, i);

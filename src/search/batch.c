@@ -22,14 +22,60 @@ void batch_free(struct batch *batch)
 	if (!batch->is_lent)
 		space_u32_deinit(&batch->edges);
 	graph_interiors_deinit(&batch->interiors);
+	space_u32_deinit(&batch->far);
+	space_u32_deinit(&batch->far_rows);
 	free(batch);
 }
 
-static void heads_up_to(struct batch *b, uint32_t block)
+/* The row's first edges are kept in full from here on. */
+static bool keep_far(struct batch *b, uint32_t row)
 {
-	uint32_t *heads = b->graph->heads.data;
-	for (; b->block <= block; b->block++)
-		heads[b->block] = batch_next_edge(b);
+	struct graph *graph = b->graph;
+	size_t at = b->far.len;
+	if (!space_u32_reserve(&b->far, at + GRAPH_ROW) || !space_u32_push(&b->far_rows, row))
+		return false;
+	b->far.len += GRAPH_ROW;
+	for (uint32_t i = 0; i < GRAPH_ROW; i++) {
+		uint32_t block = row * GRAPH_ROW + i;
+		bool is_known = block < b->block;
+		b->far.data[at + i] =
+			is_known ? graph->rows.data[row] + graph->heads.data[block] : 0;
+		if (is_known)
+			graph->heads.data[block] = GRAPH_FAR;
+	}
+	graph->rows.data[row] = (uint32_t)at;
+	b->is_far = true;
+	return true;
+}
+
+/* A block's first edge. */
+static inline bool put_head(struct batch *b, uint32_t block, uint32_t edge)
+{
+	struct graph *graph = b->graph;
+	uint32_t row = block / GRAPH_ROW, at = block % GRAPH_ROW;
+	b->head = edge;
+	if (row == b->begins / GRAPH_ROW && b->begins % GRAPH_ROW) {
+		b->beginning[at] = edge;
+		return true;
+	}
+	if (!at) {
+		graph->rows.data[row] = edge;
+		b->is_far = false;
+	} else if (!b->is_far && edge - graph->rows.data[row] >= GRAPH_FAR && !keep_far(b, row)) {
+		return false;
+	}
+	if (b->is_far)
+		b->far.data[graph->rows.data[row] + at] = edge;
+	graph->heads.data[block] = b->is_far ? GRAPH_FAR : (uint16_t)(edge - graph->rows.data[row]);
+	return true;
+}
+
+static inline bool heads_up_to(struct batch *b, uint32_t block)
+{
+	bool ok = true;
+	for (; b->block <= block && ok; b->block++)
+		ok = put_head(b, b->block, batch_next_edge(b));
+	return ok;
 }
 
 static bool add_root(struct batch *b, uint64_t place, uint32_t edge, uint32_t offset)
@@ -40,12 +86,12 @@ static bool add_root(struct batch *b, uint64_t place, uint32_t edge, uint32_t of
 
 static bool add_edge(struct batch *b, uint32_t source, uint32_t edge, uint32_t offset)
 {
-	heads_up_to(b, source);
+	if (!heads_up_to(b, source))
+		return false;
 	if (GRAPH_BLOCK(edge) == source)
 		return true;
 	uint32_t number = batch_next_edge(b);
-	if (number > b->graph->heads.data[source] && b->edges.data[b->edges.len - 1] == edge &&
-		!offset)
+	if (number > b->head && b->edges.data[b->edges.len - 1] == edge && !offset)
 		return true;
 	if (number == UINT32_MAX)
 		return false;
@@ -105,8 +151,6 @@ bool batch_look_up(struct batch *batch)
 
 bool batch_finish(struct batch *batch)
 {
-	if (!batch_look_up(batch))
-		return false;
-	heads_up_to(batch, batch->block_end - 1);
-	return true;
+	bool is_last = batch->block_end == space_count(batch->graph->space);
+	return batch_look_up(batch) && heads_up_to(batch, batch->block_end - !is_last);
 }

@@ -13,6 +13,12 @@ struct batch {
 	bool is_root;
 	uint32_t root;
 	uint32_t block, block_end; /* whose words come; the first edges of those before are known */
+	uint32_t head;             /* of the last of those: its first edge */
+	uint32_t begins;           /* the first of them */
+	uint32_t beginning[GRAPH_ROW];  /* first edges of its row, as far as another batch has some
+					 * of that */
+	struct space_u32 far, far_rows; /* as in the graph, and of which rows */
+	bool is_far;                    /* the row of the last of those is */
 	struct space_u32 edges;
 	uint32_t first_edge; /* number of edges.data[0] */
 	struct graph_interiors interiors;
@@ -28,7 +34,8 @@ void batch_free(struct batch *batch);
 
 /* Looks up what was taken. False: no memory. */
 bool batch_look_up(struct batch *batch) must_check_;
-/* The same, at the end of its blocks: all have their first edge then. */
+/* The same, at the end of its blocks: all have their first edge then; behind the last block of all
+ * one more begins. */
 bool batch_finish(struct batch *batch) must_check_;
 
 /* The number that the next edge gets. */

@@ -65,7 +65,7 @@ void graph_cut(struct graph *graph, uint32_t block, uint64_t bytes)
 		.block = block,
 		.address = space_address(graph->space, block),
 		.keep = bytes,
-		.edge = graph->heads.data[block],
+		.edge = graph_edges(graph, block),
 		.end = graph_edges_end(graph, block)};
 	uint64_t at = c.address, end = at + space_size(graph->space, block);
 	uint64_t tail = (at + bytes + 7) & ~7ull;

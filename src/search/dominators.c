@@ -82,8 +82,8 @@ static void successors(
 		*ret_count = f->holds.heads[holder + 1] - f->holds.heads[holder];
 		return;
 	}
-	*ret = f->graph->edges.data + f->graph->heads.data[node];
-	*ret_count = graph_edges_end(f->graph, node) - f->graph->heads.data[node];
+	*ret = f->graph->edges.data + graph_edges(f->graph, node);
+	*ret_count = graph_edges_end(f->graph, node) - graph_edges(f->graph, node);
 }
 
 /* Whether an edge of a block's leads to what nobody has met so far. */

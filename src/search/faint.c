@@ -60,7 +60,7 @@ static bool collect_all(struct doubting *d, uint32_t block, bool is_text)
 	const struct graph *graph = d->graph;
 	uint32_t end = graph_edges_end(graph, block);
 	bool ok = true;
-	for (uint32_t i = graph->heads.data[block]; i < end && ok; i++) {
+	for (uint32_t i = graph_edges(graph, block); i < end && ok; i++) {
 		uint32_t target = GRAPH_BLOCK(graph->edges.data[i]);
 		uint32_t into = graph_offset(graph, i);
 		if (target != block && is_asked(d, target) && (is_text || into != FAR))
@@ -71,7 +71,7 @@ static bool collect_all(struct doubting *d, uint32_t block, bool is_text)
 
 static bool has_edges(const struct graph *graph, uint32_t block)
 {
-	return graph->heads.data[block] < graph_edges_end(graph, block);
+	return graph_edges(graph, block) < graph_edges_end(graph, block);
 }
 
 static bool collect_texts(struct doubting *d)
@@ -264,7 +264,7 @@ static bool mark(struct doubting *d)
 		uint32_t block = d->queue.data[--d->queue.len];
 		uint32_t end = graph_edges_end(graph, block);
 		bool is_text = graph_is_text(graph, block);
-		for (uint32_t i = graph->heads.data[block]; i < end && ok; i++) {
+		for (uint32_t i = graph_edges(graph, block); i < end && ok; i++) {
 			uint32_t edge = graph->edges.data[i];
 			if (!((is_text || edge & GRAPH_INTERIOR) && is_doubted(d, i)))
 				ok = hold(d, GRAPH_BLOCK(edge));

@@ -14,7 +14,9 @@ void graph_init(struct graph *graph, const struct space *space, const struct sea
 
 void graph_deinit(struct graph *graph)
 {
-	space_u32_deinit(&graph->heads);
+	space_u32_deinit(&graph->rows);
+	space_u16_deinit(&graph->heads);
+	space_u32_deinit(&graph->far);
 	space_u32_deinit(&graph->edges);
 	graph_interiors_deinit(&graph->interiors);
 	space_u32_deinit(&graph->interior_marks);

@@ -14,6 +14,11 @@
 
 #define GRAPH_MARKED 256u
 
+/* Of so many blocks the first edge of the first one is kept, and how far behind it those of the
+ * others are. */
+#define GRAPH_ROW 64u
+#define GRAPH_FAR UINT16_MAX
+
 /* How far the interior pointer `edge` points into its block. */
 struct graph_interior {
 	uint32_t edge;
@@ -39,7 +44,11 @@ struct graph {
 	/* Whether a block may be an array of operator new[]; NULL: none. For several threads. */
 	bool (*is_array)(const void *context, uint32_t block);
 	const void *is_array_context;
-	struct space_u32 heads; /* of each block: its first edge; one more at the end */
+	/* First edges: of each row; of each block, and one more at the end, how many are between.
+	 * GRAPH_FAR: all of its row stand in `far`, from the row's number there on. */
+	struct space_u32 rows;
+	struct space_u16 heads;
+	struct space_u32 far;
 	struct space_u32 edges;
 	/* Two threads read a large heap, each its part of the blocks: the first one's edges end
 	 * before those of the block `split` begin. 0: there is one part. */
@@ -69,10 +78,25 @@ bool graph_can_take_told(
 struct error *graph_take_told(
 	struct graph *graph, struct told *told, const struct told *behind) must_check_;
 
-/* Where the block's edges end, from heads[block] on. */
+/* Where the block's edges begin. */
+static inline uint32_t graph_edges(const struct graph *graph, uint32_t block)
+{
+	uint32_t row = graph->rows.data[block / GRAPH_ROW];
+	uint16_t head = graph->heads.data[block];
+	return head < GRAPH_FAR ? row + head : graph->far.data[row + block % GRAPH_ROW];
+}
+
+/* Where they end. */
 static inline uint32_t graph_edges_end(const struct graph *graph, uint32_t block)
 {
-	return block + 1 == graph->split ? graph->split_end : graph->heads.data[block + 1];
+	return block + 1 == graph->split ? graph->split_end : graph_edges(graph, block + 1);
+}
+
+/* Asks the processor for what graph_edges() looks at. */
+static inline void graph_prefetch(const struct graph *graph, uint32_t block)
+{
+	prefetch(&graph->rows.data[block / GRAPH_ROW]);
+	prefetch(&graph->heads.data[block]);
 }
 
 /* Reads a range of memory, number `root`. */

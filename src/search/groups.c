@@ -33,7 +33,7 @@ static bool is_together(const struct search *s, uint64_t address)
 
 static bool find_group(struct search *s, const struct link *link, uint32_t block, uint32_t *ret)
 {
-	uint32_t site = node_site(s->sites.nodes[block]);
+	uint32_t site = sites_get(&s->sites, block);
 	uint32_t parent = link->holder == SPACE_NONE ? SEARCH_NO_GROUP : link->holder_group;
 	struct group_key key = {parent, 0, site, 0};
 	bool together = false;
@@ -83,7 +83,7 @@ static bool find_group(struct search *s, const struct link *link, uint32_t block
 /* Of most blocks the group is that of one before: what was found for it is kept. */
 bool search_group_of(struct search *s, const struct link *link, uint32_t block, uint32_t *ret)
 {
-	uint32_t site = node_site(s->sites.nodes[block]), parent = link->holder_group;
+	uint32_t site = sites_get(&s->sites, block), parent = link->holder_group;
 	struct recent_group *recent = &s->recent[(parent * 31 + site) % GROUPS_RECENT];
 	if (link->holder == SPACE_NONE || parent == SEARCH_NO_GROUP)
 		return find_group(s, link, block, ret);

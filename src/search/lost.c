@@ -13,6 +13,19 @@ struct lost {
 };
 DEFINE_VEC(lost_vec, struct lost)
 
+static bool is_led(const struct search *s, uint32_t block)
+{
+	return node_kind(sites_node(&s->sites, block)) == SEARCH_INDIRECT;
+}
+
+static bool let_lead(struct search *s, uint32_t block, uint32_t leader)
+{
+	uint64_t node = sites_node(&s->sites, block);
+	s->leaders[block] = leader;
+	return sites_put(
+		&s->sites, block, node_make(node_site(node), SEARCH_INDIRECT, node_group(node)));
+}
+
 /*
  * Goes through all that a leader holds and that is not in `seen`, where it is then: the leader
  * leads it from now on, or only what led others so far. Inline, so that each of both is a loop of
@@ -21,23 +34,21 @@ DEFINE_VEC(lost_vec, struct lost)
 static inline __attribute__((always_inline)) bool walk_held(
 	struct search *s, uint32_t leader, uint64_t *seen, bool leaders_alone)
 {
-	const uint32_t *heads = s->graph.heads.data;
 	space_u32_clear(&s->queue);
 	if (!space_u32_push(&s->queue, leader))
 		return false;
 	while (s->queue.len) {
 		uint32_t block = s->queue.data[--s->queue.len];
-		for (uint32_t i = heads[block], end = graph_edges_end(&s->graph, block); i < end;
-			i++) {
+		uint32_t end = graph_edges_end(&s->graph, block);
+		for (uint32_t i = graph_edges(&s->graph, block); i < end; i++) {
 			uint32_t held = GRAPH_BLOCK(s->graph.edges.data[i]);
 			if (seen[held / 64] >> held % 64 & 1 || held == leader ||
 				!search_holds(s, i))
 				continue;
 			seen[held / 64] |= 1ull << held % 64;
-			uint64_t *node = &s->sites.nodes[held];
-			if (!leaders_alone || node_kind(*node) == SEARCH_DEFINITE)
-				*node = node_make(node_site(*node), SEARCH_INDIRECT, leader);
-			if (!space_u32_push(&s->queue, held))
+			bool leads = !leaders_alone || !is_led(s, held);
+			if ((leads && !let_lead(s, held, leader)) ||
+				!space_u32_push(&s->queue, held))
 				return false;
 		}
 	}
@@ -47,8 +58,6 @@ static inline __attribute__((always_inline)) bool walk_held(
 /* The block leads all lost ones that it holds and that nobody led so far, or that led others. */
 static bool lead(struct search *s, uint32_t leader)
 {
-	s->sites.nodes[leader] =
-		node_make(node_site(s->sites.nodes[leader]), SEARCH_DEFINITE, leader);
 	return walk_held(s, leader, s->reached, false);
 }
 
@@ -66,8 +75,7 @@ static bool lead_leaders(struct search *s, const struct lost_vec *order, uint64_
 {
 	for (size_t i = order->len; i-- > 0;) {
 		uint32_t block = order->data[i].block;
-		bool leads = !(marked[block / 64] >> block % 64 & 1) &&
-			     node_kind(s->sites.nodes[block]) == SEARCH_DEFINITE;
+		bool leads = !(marked[block / 64] >> block % 64 & 1) && !is_led(s, block);
 		if (leads && !mark_held(s, block, marked))
 			return false;
 	}
@@ -107,6 +115,10 @@ bool search_lead(struct search *s)
 	size_t bytes = (space_count(&s->space) / 64 + 1) * sizeof(*s->reached);
 	_cleanup_free_ uint64_t *marked = malloc(bytes);
 	bool ok = marked && list_lost(s, &order);
+	/* Of this only the pages of lost blocks are ever there. */
+	if (ok && order.len)
+		s->leaders = calloc(space_count(&s->space), sizeof(*s->leaders));
+	ok = ok && (s->leaders || !order.len);
 	if (ok)
 		memcpy(marked, s->reached, bytes);
 	for (size_t i = 0; ok && i < order.len; i++)
@@ -118,13 +130,12 @@ bool search_lead(struct search *s)
 
 uint32_t search_leader_of(struct search *s, uint32_t block)
 {
-	uint64_t *nodes = s->sites.nodes;
-	uint32_t leader = node_group(nodes[block]);
-	while (node_kind(nodes[leader]) == SEARCH_INDIRECT)
-		leader = node_group(nodes[leader]);
-	while (node_group(nodes[block]) != leader) {
-		uint32_t next = node_group(nodes[block]);
-		nodes[block] = node_make(node_site(nodes[block]), SEARCH_INDIRECT, leader);
+	uint32_t *leaders = s->leaders, leader = leaders[block];
+	while (is_led(s, leader))
+		leader = leaders[leader];
+	while (leaders[block] != leader) {
+		uint32_t next = leaders[block];
+		leaders[block] = leader;
 		block = next;
 	}
 	return leader;

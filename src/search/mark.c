@@ -10,7 +10,7 @@ enum search_heuristic search_explain(const struct search *search, uint32_t block
 	const struct search_asked *asked)
 {
 	const struct search *s = search;
-	bool has_edges = s->graph.heads.data[block] < graph_edges_end(&s->graph, block);
+	bool has_edges = graph_edges(&s->graph, block) < graph_edges_end(&s->graph, block);
 	/* What holds pointers is of multiples of them. */
 	const struct heuristic_block at = {
 		space_address(&s->space, block), *asked, has_edges ? 8 : 1};
@@ -56,7 +56,7 @@ void search_drop_interiors(struct search *search)
 	size_t kept = 0;
 	for (uint32_t block = 0; block < search_block_count(search); block++) {
 		uint32_t end = graph_edges_end(graph, block);
-		for (uint32_t i = graph->heads.data[block]; i < end; i++) {
+		for (uint32_t i = graph_edges(graph, block); i < end; i++) {
 			struct link link = {.edge = graph->edges.data[i]};
 			if (!(link.edge & GRAPH_INTERIOR))
 				continue;
@@ -93,15 +93,15 @@ static bool follow(struct search *s, const struct link *link, enum search_kind k
 	s->reached[block / 64] |= 1ull << block % 64;
 	if (!search_group_of(s, link, block, &group))
 		return false;
-	s->sites.nodes[block] = node_make(node_site(s->sites.nodes[block]), kind, group);
-	return space_u32_push(&s->queue, block);
+	uint64_t node = node_make(sites_get(&s->sites, block), kind, group);
+	return sites_put(&s->sites, block, node) && space_u32_push(&s->queue, block);
 }
 
 static bool follow_block(struct search *s, uint32_t block, enum search_kind kind)
 {
-	const uint32_t *heads = s->graph.heads.data;
-	uint32_t group = node_group(s->sites.nodes[block]);
-	for (uint32_t i = heads[block], end = graph_edges_end(&s->graph, block); i < end; i++) {
+	uint32_t group = node_group(sites_node(&s->sites, block));
+	uint32_t end = graph_edges_end(&s->graph, block);
+	for (uint32_t i = graph_edges(&s->graph, block); i < end; i++) {
 		uint32_t edge = s->graph.edges.data[i];
 		if (search_is_reached(s, GRAPH_BLOCK(edge)))
 			continue;
@@ -122,19 +122,19 @@ static bool follow_block(struct search *s, uint32_t block, enum search_kind kind
 static void fetch_ahead(const struct search *s, size_t at)
 {
 	const struct space_u32 *queue = &s->queue;
-	const uint32_t *heads = s->graph.heads.data, *edges = s->graph.edges.data;
+	const uint32_t *edges = s->graph.edges.data;
 	if (at + AHEAD_HEAD < queue->len)
-		prefetch(&heads[queue->data[at + AHEAD_HEAD]]);
+		graph_prefetch(&s->graph, queue->data[at + AHEAD_HEAD]);
 	if (at + AHEAD_EDGES < queue->len)
-		prefetch(&edges[heads[queue->data[at + AHEAD_EDGES]]]);
+		prefetch(&edges[graph_edges(&s->graph, queue->data[at + AHEAD_EDGES])]);
 	if (at + AHEAD_NODES >= queue->len)
 		return;
-	uint32_t block = queue->data[at + AHEAD_NODES];
-	for (uint32_t i = heads[block], end = graph_edges_end(&s->graph, block);
-		i < end && i < heads[block] + 8; i++) {
+	uint32_t block = queue->data[at + AHEAD_NODES], first = graph_edges(&s->graph, block);
+	for (uint32_t i = first, end = graph_edges_end(&s->graph, block); i < end && i < first + 8;
+		i++) {
 		uint32_t target = GRAPH_BLOCK(edges[i]);
 		if (!search_is_reached(s, target))
-			prefetch(&s->sites.nodes[target]);
+			sites_prefetch(&s->sites, target);
 	}
 }
 
@@ -256,7 +256,7 @@ static bool mark_interiors(struct search *s)
 /* Takes out what a pointer to a start leads to as well, from a root or from what is reached. */
 static void forget_plain(const struct search *s, uint64_t *explained)
 {
-	const uint32_t *heads = s->graph.heads.data, *edges = s->graph.edges.data;
+	const uint32_t *edges = s->graph.edges.data;
 	for (size_t i = 0; i < s->graph.roots.len; i++) {
 		uint32_t edge = s->graph.roots.data[i].edge;
 		if (!(edge & GRAPH_INTERIOR))
@@ -264,7 +264,7 @@ static void forget_plain(const struct search *s, uint64_t *explained)
 	}
 	for (uint32_t block = 0; block < space_count(&s->space); block++) {
 		uint32_t end = search_is_reached(s, block) ? graph_edges_end(&s->graph, block) : 0;
-		for (uint32_t i = heads[block]; i < end; i++)
+		for (uint32_t i = end ? graph_edges(&s->graph, block) : 0; i < end; i++)
 			if (!(edges[i] & GRAPH_INTERIOR))
 				explained[edges[i] / 64] &= ~(1ull << edges[i] % 64);
 	}

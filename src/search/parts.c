@@ -7,7 +7,8 @@
 bool graph_parts_open(struct graph *graph, struct graph_part parts[2])
 {
 	uint32_t count = space_count(graph->space);
-	bool ok = space_u32_reserve(&graph->heads, (size_t)count + 1);
+	bool ok = space_u16_reserve(&graph->heads, (size_t)count + 1) &&
+		  space_u32_reserve(&graph->rows, (size_t)count / GRAPH_ROW + 1);
 	for (unsigned i = 0; i < 2; i++) {
 		parts[i] = (struct graph_part){.batch = batch_new(graph)};
 		ok = ok && parts[i].batch;
@@ -29,7 +30,7 @@ void graph_parts_split(struct graph *graph, struct graph_part parts[2], uint32_t
 {
 	struct batch *first = parts[0].batch, *second = parts[1].batch;
 	struct space_u32 *edges = &graph->edges;
-	graph->split = first->block_end = second->block = block;
+	graph->split = first->block_end = second->block = second->begins = block;
 	first->edges = (struct space_u32){edges->data, 0, room};
 	second->edges = (struct space_u32){edges->data + room, 0, edges->cap - room};
 	second->first_edge = (uint32_t)room;
@@ -77,6 +78,52 @@ static bool mark_interiors(struct graph *graph)
 	return true;
 }
 
+/* Puts rows that are kept in full behind those of the first part. */
+static bool append_far(struct graph *graph, const struct batch *second)
+{
+	struct space_u32 *far = &graph->far;
+	uint32_t before = (uint32_t)far->len;
+	if (!space_u32_reserve(far, far->len + second->far.len))
+		return false;
+	if (second->far.len)
+		memcpy(far->data + before, second->far.data, second->far.len * sizeof(*far->data));
+	far->len += second->far.len;
+	for (size_t i = 0; i < second->far_rows.len; i++)
+		graph->rows.data[second->far_rows.data[i]] += before;
+	return true;
+}
+
+/* The row that both parts have blocks of is kept in full. */
+static bool join_row(struct graph *graph, const struct batch *second)
+{
+	uint32_t split = graph->split, row = split / GRAPH_ROW, first = row * GRAPH_ROW;
+	uint32_t from = (uint32_t)graph->far.len, count = space_count(graph->space);
+	if (split == first)
+		return true;
+	if (!space_u32_reserve(&graph->far, from + GRAPH_ROW))
+		return false;
+	uint32_t *far = graph->far.data + from;
+	memcpy(far, second->beginning, GRAPH_ROW * sizeof(*far));
+	for (uint32_t block = first; block < split; block++)
+		far[block - first] = graph_edges(graph, block);
+	graph->far.len += GRAPH_ROW;
+	graph->rows.data[row] = from;
+	for (uint32_t block = first; block <= count && block < first + GRAPH_ROW; block++)
+		graph->heads.data[block] = GRAPH_FAR;
+	return true;
+}
+
+static bool join_heads(struct graph *graph, struct graph_part parts[2])
+{
+	struct batch *first = parts[0].batch;
+	graph->heads.len = (size_t)space_count(graph->space) + 1;
+	graph->rows.len = graph->heads.len / GRAPH_ROW + 1;
+	graph->far = first->far;
+	first->far = (struct space_u32){NULL, 0, 0};
+	return !graph->split ||
+	       (append_far(graph, parts[1].batch) && join_row(graph, parts[1].batch));
+}
+
 static bool join(struct graph *graph, struct graph_part parts[2])
 {
 	struct batch *first = parts[0].batch, *second = parts[1].batch;
@@ -85,15 +132,14 @@ static bool join(struct graph *graph, struct graph_part parts[2])
 	for (unsigned i = 0; i < 2; i++)
 		graph->unread_bytes += parts[i].sweep.unread_bytes;
 	graph->split_end = batch_next_edge(first);
-	graph->heads.data[space_count(graph->space)] = batch_next_edge(last);
-	graph->heads.len = (size_t)space_count(graph->space) + 1;
 	if (!first->is_lent)
 		graph->edges = first->edges;
 	first->is_lent = true;
 	graph->edges.len = batch_next_edge(last);
 	graph->interiors = first->interiors;
 	first->interiors = (struct graph_interiors){NULL, 0, 0};
-	return append_interiors(graph, &second->interiors) && mark_interiors(graph);
+	return join_heads(graph, parts) && append_interiors(graph, &second->interiors) &&
+	       mark_interiors(graph);
 }
 
 bool graph_parts_run(struct graph *graph, struct graph_part parts[2],

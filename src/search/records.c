@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sums of blocks by site, kind and who holds them. */
+#include <stdlib.h>
+
 #include "search/state.h"
 
 struct record_key {
@@ -16,34 +18,39 @@ static inline bool record_equal(struct record_key a, struct record_key b)
 }
 DEFINE_MAP(record_map, struct record_key, uint32_t, record_hash, record_equal)
 
-#define RECORDS_RECENT 64u
-
-/* What is summed up, and the numbers of records that were met lately. */
+/* What is summed up. */
 struct counting {
 	struct record_map map;
-	uint32_t recent[RECORDS_RECENT];
+	uint32_t *of_node; /* of each of the sites' nodes: number of its record + 1 */
 };
 
-static struct search_record *record_at(struct search *s, struct counting *c, uint32_t block)
+/* The number of the record of a node, a new one if it has none. False: no memory. */
+static bool record_of(struct search *s, struct counting *c, uint64_t node, uint32_t *ret)
 {
-	uint64_t node = s->sites.nodes[block];
 	enum search_kind kind = node_kind(node);
 	bool is_held = kind == SEARCH_REACHABLE || kind == SEARCH_POSSIBLE;
 	struct record_key key = {
 		node_site(node), is_held ? node_group(node) : SEARCH_NO_GROUP, kind};
-	uint32_t *recent = &c->recent[(key.site * 31 + key.group) % RECORDS_RECENT];
-	struct search_record *last = *recent < s->records.len ? &s->records.data[*recent] : NULL;
-	if (last && last->site == key.site && last->group == key.group && last->kind == kind)
-		return last;
 	bool is_new;
 	uint32_t *at = record_map_insert(&c->map, key, &is_new);
 	struct search_record fresh = {.site = key.site, .kind = kind, .group = key.group};
 	if (!at || (is_new && !search_record_vec_push(&s->records, fresh)))
-		return NULL;
+		return false;
 	if (is_new)
 		*at = (uint32_t)s->records.len - 1;
-	*recent = *at;
-	return &s->records.data[*at];
+	*ret = *at;
+	return true;
+}
+
+static struct search_record *record_at(struct search *s, struct counting *c, uint32_t block)
+{
+	uint32_t number = s->sites.numbers.data[block], record;
+	if (c->of_node[number])
+		return &s->records.data[c->of_node[number] - 1];
+	if (!record_of(s, c, s->sites.nodes.data[number], &record))
+		return NULL;
+	c->of_node[number] = record + 1;
+	return &s->records.data[record];
 }
 
 static bool count(struct search *s, struct counting *c, uint32_t block, uint64_t address)
@@ -58,7 +65,7 @@ static bool count(struct search *s, struct counting *c, uint32_t block, uint64_t
 	}
 	record->blocks++;
 	record->bytes += size;
-	enum search_kind kind = node_kind(s->sites.nodes[block]);
+	enum search_kind kind = record->kind;
 	s->totals.blocks[kind]++;
 	s->totals.bytes[kind] += size;
 	if (kind != SEARCH_INDIRECT)
@@ -73,12 +80,13 @@ static bool count(struct search *s, struct counting *c, uint32_t block, uint64_t
 
 bool search_count(struct search *s)
 {
-	struct counting counting = {.recent = {0}};
-	record_map_init(&counting.map);
+	struct counting counting = {
+		.of_node = calloc(s->sites.nodes.len + 1, sizeof(*counting.of_node))};
 	struct space_walk walk = {&s->space, 0, 0};
-	bool ok = true;
+	bool ok = counting.of_node;
 	for (; ok && walk.block < space_count(&s->space); walk.block++)
 		ok = count(s, &counting, walk.block, space_walk_address(&walk));
 	record_map_deinit(&counting.map);
+	free(counting.of_node);
 	return ok;
 }

@@ -9,11 +9,12 @@ static inline void take_all(
 	const struct graph *graph, bool places, bool has_faint, struct reverse *ret)
 {
 	uint32_t count = space_count(graph->space);
-	const uint32_t *heads = graph->heads.data, *edges = graph->edges.data;
+	const uint32_t *edges = graph->edges.data;
 	const struct space_u32 *faint = &graph->faint;
 	size_t next = 0;
 	for (uint32_t block = 0; block < count; block++) {
-		for (uint32_t i = heads[block], end = graph_edges_end(graph, block); i < end; i++) {
+		for (uint32_t i = graph_edges(graph, block), end = graph_edges_end(graph, block);
+			i < end; i++) {
 			if (has_faint && next < faint->len && faint->data[next] == i) {
 				next++;
 				continue;

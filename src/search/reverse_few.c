@@ -28,7 +28,7 @@ static inline bool leads(const struct climbing *c, uint32_t block)
 {
 	const uint32_t *edges = c->graph->edges.data;
 	uint32_t end = graph_edges_end(c->graph, block);
-	for (uint32_t i = c->graph->heads.data[block]; i < end; i++) {
+	for (uint32_t i = graph_edges(c->graph, block); i < end; i++) {
 		if (has(c, GRAPH_BLOCK(edges[i])))
 			return true;
 	}
@@ -88,7 +88,7 @@ static void count_or_place(const struct climbing *c, struct reverse *r, bool pla
 {
 	for (size_t i = 0; i < r->blocks.len; i++) {
 		uint32_t block = r->blocks.data[i], end = graph_edges_end(c->graph, block);
-		for (uint32_t k = c->graph->heads.data[block]; k < end; k++) {
+		for (uint32_t k = graph_edges(c->graph, block); k < end; k++) {
 			uint32_t target = GRAPH_BLOCK(c->graph->edges.data[k]);
 			if (!has(c, target))
 				continue;
@@ -121,7 +121,7 @@ static bool turn(const struct climbing *c, struct reverse *r)
 static bool leads_firmly(const struct graph *graph, uint32_t source, uint32_t target)
 {
 	uint32_t end = graph_edges_end(graph, source);
-	for (uint32_t i = graph->heads.data[source]; i < end; i++) {
+	for (uint32_t i = graph_edges(graph, source); i < end; i++) {
 		if (GRAPH_BLOCK(graph->edges.data[i]) == target && !graph_is_faint(graph, i))
 			return true;
 	}

@@ -29,6 +29,7 @@ void search_destroy(struct search *search)
 	told_close(&search->told);
 	graph_deinit(&search->graph);
 	free(search->reached);
+	free(search->leaders);
 	space_u32_deinit(&search->queue);
 	explained_vec_deinit(&search->explained);
 	search_group_vec_deinit(&search->group_list);
@@ -165,7 +166,7 @@ struct error *search_judge(struct search *search)
 	s->reached = calloc(count / 64 + 1, sizeof(*s->reached));
 	if (!s->reached)
 		return error_no_memory();
-	if (!sites_widen(&s->sites) || s->sites.failed)
+	if (!sites_open(&s->sites) || s->sites.failed)
 		return error_no_memory();
 	if (count && (!search_mark(s) || !search_lead(s)))
 		return error_no_memory();
@@ -243,8 +244,8 @@ const struct graph *search_graph(const struct search *search)
 
 enum search_kind search_kind(const struct search *search, uint32_t block)
 {
-	const uint64_t *nodes = search->sites.nodes;
-	return nodes ? node_kind(nodes[block]) : SEARCH_DEFINITE;
+	const struct sites *sites = &search->sites;
+	return sites->nodes.data ? node_kind(sites_node(sites, block)) : SEARCH_DEFINITE;
 }
 
 const struct search_record *search_records(const struct search *search, size_t *ret_count)

@@ -1,100 +1,110 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "search/sites.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-/* With more that were set it is no question about a few any more. */
-#define FIRSTS_MOST (1u << 14)
-
 void sites_deinit(struct sites *sites)
 {
-	space_u32_deinit(&sites->narrow);
-	first_site_map_deinit(&sites->firsts);
-	sites->nodes = NULL;
+	space_u32_deinit(&sites->numbers);
+	node_vec_deinit(&sites->nodes);
+	node_map_deinit(&sites->map);
 }
 
-/* With room to widen them, of which only what is used is ever there. */
 bool sites_reserve(struct sites *sites, uint64_t blocks)
 {
-	return space_u32_reserve(&sites->narrow, 2 * blocks);
+	return space_u32_reserve(&sites->numbers, blocks);
 }
 
 bool sites_push(struct sites *sites, uint32_t site)
 {
-	return space_u32_push(&sites->narrow, site);
+	if (site >= sites->end)
+		sites->end = site + 1;
+	return space_u32_push(&sites->numbers, site);
 }
 
 bool sites_append(struct sites *sites, struct sites *behind, const uint32_t *numbers)
 {
-	struct space_u32 *to = &sites->narrow;
-	size_t count = behind->narrow.len;
+	struct space_u32 *to = &sites->numbers;
+	size_t count = behind->numbers.len;
 	if (!space_u32_reserve(to, to->len + count))
 		return false;
 	for (size_t i = 0; i < count; i++)
-		to->data[to->len + i] = numbers[behind->narrow.data[i]];
+		to->data[to->len + i] = numbers[behind->numbers.data[i]];
 	to->len += count;
-	space_u32_deinit(&behind->narrow);
-	return true;
-}
-
-bool sites_widen(struct sites *sites)
-{
-	size_t count = sites->narrow.len;
-	if (sites->nodes)
-		return true;
-	if (!space_u32_reserve(&sites->narrow, 2 * count + 1))
-		return false;
-	uint8_t *memory = (uint8_t *)sites->narrow.data;
-	for (size_t i = count; i > 0; i--) {
-		uint32_t site;
-		memcpy(&site, memory + (i - 1) * sizeof(site), sizeof(site));
-		uint64_t node = node_make(site, SEARCH_DEFINITE, site);
-		memcpy(memory + (i - 1) * sizeof(node), &node, sizeof(node));
+	for (uint32_t site = 0; site < behind->end; site++) {
+		if (numbers[site] >= sites->end)
+			sites->end = numbers[site] + 1;
 	}
-	sites->nodes = (uint64_t *)(void *)memory;
-	uint32_t position = 0;
-	const uint32_t *block;
-	for (uint32_t *first; (first = first_site_map_next(&sites->firsts, &position, &block));)
-		sites->nodes[*block] =
-			node_make(node_site(sites->nodes[*block]), SEARCH_DEFINITE, *first);
-	first_site_map_deinit(&sites->firsts);
+	space_u32_deinit(&behind->numbers);
 	return true;
 }
 
-uint32_t sites_first(const struct sites *sites, uint32_t block)
+bool sites_open(struct sites *sites)
 {
-	if (sites->nodes)
-		return node_group(sites->nodes[block]);
-	const uint32_t *first = first_site_map_find(&sites->firsts, block);
-	return first ? *first : sites->narrow.data[block];
+	if (sites->nodes.data)
+		return true;
+	if (!node_vec_reserve(&sites->nodes, (size_t)sites->end + 1))
+		return false;
+	for (uint32_t site = 0; site < sites->end; site++)
+		sites->nodes.data[site] = node_make(site, SEARCH_DEFINITE, site);
+	sites->nodes.len = sites->end;
+	return true;
 }
 
-static void set_narrow(struct sites *s, uint32_t block, uint32_t site)
+static bool find_number(struct sites *s, uint64_t node, uint32_t *ret)
 {
 	bool is_new;
-	uint32_t *first = first_site_map_insert(&s->firsts, block, &is_new);
-	s->failed = s->failed || !first;
-	if (first && is_new)
-		*first = s->narrow.data[block];
-	s->narrow.data[block] = site;
+	uint32_t *number = node_map_insert(&s->map, node, &is_new);
+	if (!number || (is_new && !node_vec_push(&s->nodes, node)))
+		return false;
+	if (is_new)
+		*number = (uint32_t)s->nodes.len - 1;
+	*ret = *number;
+	return true;
+}
+
+static bool number_of(struct sites *s, uint64_t node, uint32_t *ret)
+{
+	uint32_t site = node_site(node);
+	if (site < s->end && node == node_make(site, SEARCH_DEFINITE, site)) {
+		*ret = site;
+		return true;
+	}
+	size_t slot = node * 0x9e3779b97f4a7c15ull >> 32 & (NODES_RECENT - 1);
+	if (s->recent[slot].number && s->recent[slot].node == node) {
+		*ret = s->recent[slot].number;
+		return true;
+	}
+	if (!find_number(s, node, ret))
+		return false;
+	s->recent[slot].node = node;
+	s->recent[slot].number = *ret;
+	return true;
+}
+
+bool sites_put(struct sites *sites, uint32_t block, uint64_t node)
+{
+	return number_of(sites, node, &sites->numbers.data[block]);
 }
 
 void sites_set(struct sites *sites, uint32_t block, uint32_t site)
 {
 	struct sites *s = sites;
-	if (!s->nodes && s->firsts.len >= FIRSTS_MOST && !sites_widen(s))
+	uint32_t *number = &s->numbers.data[block], from = *number;
+	size_t slot = (from * 31u + site) & (NODES_RECENT - 1);
+	if (s->changes[slot].to && s->changes[slot].from == from && s->changes[slot].site == site) {
+		*number = s->changes[slot].to;
+		return;
+	}
+	uint64_t node = node_make(site, SEARCH_DEFINITE, sites_first(s, block));
+	if (!sites_open(s) || !number_of(s, node, number)) {
 		s->failed = true;
-	if (s->nodes)
-		s->nodes[block] = node_make(site, SEARCH_DEFINITE, node_group(s->nodes[block]));
-	else
-		set_narrow(s, block, site);
+		return;
+	}
+	s->changes[slot].from = from;
+	s->changes[slot].site = site;
+	s->changes[slot].to = *number;
 }
 
 void sites_prefetch(const struct sites *sites, uint32_t block)
 {
-	if (sites->nodes)
-		prefetch(&sites->nodes[block]);
-	else
-		prefetch(&sites->narrow.data[block]);
+	prefetch(&sites->numbers.data[block]);
 }

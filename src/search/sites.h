@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The site of each block, by 4 bytes as long as nothing else is known of most: what is asked of one
- * block alone never needs more. From then on by 8 (a node), in the same memory, with the site that
- * the block was added with, or what the search makes of it.
+ * What is known of each block: its site, the site that it was added with, and what the search makes
+ * of it. Many blocks have all of that in common, so each such node is kept once, and of a block its
+ * number alone: 4 bytes.
  */
 #ifndef SEARCH_SITES_H
 #define SEARCH_SITES_H
@@ -10,7 +10,7 @@
 #include "base/map.h"
 #include "search/search.h"
 
-/* Bits of a node: what is known of a block. A kind of SEARCH_DEFINITE means: not reached so far. */
+/* Bits of a node. A kind of SEARCH_DEFINITE means: not reached so far. */
 #define NODE_SITE_BITS 28
 #define NODE_KIND_BITS 2
 #define NODE_GROUP_SHIFT (NODE_SITE_BITS + NODE_KIND_BITS)
@@ -30,40 +30,64 @@ static inline enum search_kind node_kind(uint64_t node)
 	return node >> NODE_SITE_BITS & 3;
 }
 
-/* Of a held block its group, of a lost one the number of the block that leads it; before either is
- * known the site that it was added with. */
+/* Of a held block its group; of others the site that it was added with. */
 static inline uint32_t node_group(uint64_t node)
 {
 	return (uint32_t)(node >> NODE_GROUP_SHIFT);
 }
 
-static inline uint64_t first_site_hash(uint32_t block)
+static inline bool node_same(uint64_t a, uint64_t b)
 {
-	return hash_u64(block);
+	return a == b;
 }
-DEFINE_MAP(first_site_map, uint32_t, uint32_t, first_site_hash, space_same)
+DEFINE_VEC(node_vec, uint64_t)
+DEFINE_MAP(node_map, uint64_t, uint32_t, hash_u64, node_same)
+
+#define NODES_RECENT 256u
 
 struct sites {
-	struct space_u32 narrow;
-	struct first_site_map firsts; /* of those that were set while they are narrow */
-	uint64_t *nodes;              /* NULL: they are narrow; of each block */
-	bool failed;                  /* no memory for what was set */
+	struct space_u32 numbers; /* of each block: which of `nodes`; its site as long as there are
+				   * none */
+	uint32_t end;             /* all sites that were pushed are below */
+	struct node_vec nodes;    /* number i < end: of blocks that were pushed with site i */
+	struct node_map map;      /* of the others */
+	struct {
+		uint64_t node;
+		uint32_t number;
+	} recent[NODES_RECENT]; /* of those that were asked for lately; number 0: none */
+	/* What sites became lately that were set, by old number and site; `to` 0: none. */
+	struct {
+		uint32_t from, site, to;
+	} changes[NODES_RECENT];
+	bool failed; /* no memory for what was set */
 };
 
 void sites_deinit(struct sites *sites);
 /* False, of all: no memory. */
 bool sites_reserve(struct sites *sites, uint64_t blocks);
 bool sites_push(struct sites *sites, uint32_t site);
-/* Takes those of others, by their numbers here; both are narrow. */
+/* Takes those of others, by their numbers here; nothing was set of either. */
 bool sites_append(struct sites *sites, struct sites *behind, const uint32_t *numbers);
-bool sites_widen(struct sites *sites);
+/* All blocks are there: from now on they have nodes. */
+bool sites_open(struct sites *sites);
 
 static inline uint32_t sites_get(const struct sites *sites, uint32_t block)
 {
-	return sites->nodes ? node_site(sites->nodes[block]) : sites->narrow.data[block];
+	uint32_t number = sites->numbers.data[block];
+	return sites->nodes.data ? node_site(sites->nodes.data[number]) : number;
 }
+/* After sites_open(). */
+static inline uint64_t sites_node(const struct sites *sites, uint32_t block)
+{
+	return sites->nodes.data[sites->numbers.data[block]];
+}
+bool sites_put(struct sites *sites, uint32_t block, uint64_t node);
 /* That was pushed, until the search says something of the block. */
-uint32_t sites_first(const struct sites *sites, uint32_t block);
+static inline uint32_t sites_first(const struct sites *sites, uint32_t block)
+{
+	uint32_t number = sites->numbers.data[block];
+	return sites->nodes.data ? node_group(sites->nodes.data[number]) : number;
+}
 void sites_set(struct sites *sites, uint32_t block, uint32_t site);
 void sites_prefetch(const struct sites *sites, uint32_t block);
 

@@ -47,6 +47,7 @@ struct search {
 	struct search_options options;
 	struct space space;
 	struct sites sites; /* of each block */
+	uint32_t *leaders;  /* of each indirect block, some way up: who leads; NULL: none is lost */
 	uint64_t *reached;  /* bit set of blocks: small enough to stay near the processor */
 	struct told told, told_behind; /* words, as blocks are added; of those that were appended */
 	struct graph graph;

@@ -4,6 +4,7 @@
 #include "search/search.h"
 
 #include "lib/tap.h"
+#include "search/graph.h"
 #include "search/space.h"
 
 #define HEAP 0x10000000ull
@@ -456,6 +457,65 @@ CASE(large_blocks, "pointers into blocks of many regions, and of more than 4 GiB
 			CHECK_U64(space_find(&space, address[i] + last + 1, &offset), SPACE_NONE);
 	}
 	space_deinit(&space);
+}
+
+#define ROW_BLOCKS 1000u
+#define TABLE_WORDS 70000u
+
+/* Some blocks hold more than the others of their row together. */
+static uint32_t row_words(uint32_t block, uint32_t lead)
+{
+	bool is_table = block == lead + 70 || block == lead + 200 || block == ROW_BLOCKS - 2;
+	return is_table ? TABLE_WORDS : block % 3;
+}
+
+static uint32_t row_target(uint32_t block, uint32_t word)
+{
+	uint32_t target = (block * 7 + word * 13) % ROW_BLOCKS;
+	return target == block ? (target + 1) % ROW_BLOCKS : target;
+}
+
+/* Returns how many edges are not what the words of the blocks are. */
+static uint32_t wrong_edges(const struct search *search, uint32_t lead)
+{
+	const struct graph *graph = search_graph(search);
+	uint32_t wrong = 0;
+	for (uint32_t block = 0; block < ROW_BLOCKS; block++) {
+		uint32_t from = graph_edges(graph, block), words = row_words(block, lead);
+		wrong += graph_edges_end(graph, block) - from != words;
+		for (uint32_t i = 0; i < words && !wrong; i++)
+			wrong += graph->edges.data[from + i] != row_target(block, i);
+	}
+	return wrong;
+}
+
+CASE(rows, "edges begin where they do if a few blocks have very many, by one thread and by two")
+{
+	static uint64_t heap[2 * ROW_BLOCKS + 3 * TABLE_WORDS], address[ROW_BLOCKS + 1];
+	for (uint32_t lead = 0; lead < 130; lead += 43) {
+		struct picture picture = {heap, NULL, ARRAY_SIZE(heap), 0};
+		for (unsigned beside = 0; beside < 2; beside++) {
+			const struct search_options options = {
+				.alignment = 8, .beside_bytes = beside ? 1 : UINT64_MAX};
+			const struct search_memory memory = {&picture, read_picture, NULL};
+			struct search *search;
+			CHECK_OK(search_create(&options, &search));
+			address[0] = HEAP;
+			for (uint32_t i = 0; i < ROW_BLOCKS; i++) {
+				uint64_t bytes = 8ull * row_words(i, lead);
+				CHECK_OK(search_add_block(search, address[i], bytes, 0));
+				address[i + 1] = address[i] + (bytes ? bytes : 8);
+			}
+			for (uint32_t i = 0; i < ROW_BLOCKS; i++)
+				for (uint32_t k = 0; k < row_words(i, lead); k++)
+					heap[(address[i] - HEAP) / 8 + k] =
+						address[row_target(i, k)];
+			CHECK_OK(search_run(search, &memory, NULL, 0));
+			CHECK(beside == (search_graph(search)->split != 0));
+			CHECK_U64(wrong_edges(search, lead), 0);
+			search_destroy(search);
+		}
+	}
 }
 
 TAP_MAIN

@@ -135,7 +135,7 @@ static void check_same(const struct search *told, const struct search *read)
 	CHECK(b->edge_count > 0);
 	CHECK_U64(a->roots.len, b->roots.len);
 	for (uint32_t block = 0; block < count; block++) {
-		uint32_t i = a->heads.data[block], k = b->heads.data[block];
+		uint32_t i = graph_edges(a, block), k = graph_edges(b, block);
 		uint32_t a_end = graph_edges_end(a, block), b_end = graph_edges_end(b, block);
 		wrong += a_end - i != b_end - k;
 		wrong += search_block_site(told, block) != search_block_site(read, block);
