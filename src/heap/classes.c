@@ -28,11 +28,17 @@ void heap_classes_close(struct heap_classes *classes)
 /* Whether a word points to what a module has read-only: where vtables are. */
 static bool is_head(struct heap_classes *c, uint64_t word)
 {
+	if (word - c->no_head_start < c->no_head_end - c->no_head_start)
+		return false;
 	if (word == c->head)
 		return c->head_answer;
 	const struct process_map *map = address_space_map(c->space, word);
 	c->head = word;
 	c->head_answer = map && !map->writable && address_space_module(c->space, word);
+	if (map && map->writable) {
+		c->no_head_start = map->start;
+		c->no_head_end = map->end;
+	}
 	return c->head_answer;
 }
 

@@ -60,6 +60,7 @@ struct heap_classes {
 	/* Numbers of classes that were met lately, + 1; by a mix of their keys. */
 	uint32_t recent[CLASSES_RECENT];
 	uint64_t head, head_answer; /* the last word that was asked for, and whether it is one */
+	uint64_t no_head_start, no_head_end; /* the last mapping without any */
 };
 
 struct error *heap_classes_open(const struct address_space *space, enum pointer_rule rule,

@@ -78,13 +78,11 @@ static struct fact *find_fact(struct inferring *f, uint32_t type)
 	return fresh;
 }
 
-struct fact *inferred_fact(struct inferring *inferring, uint32_t type)
+struct fact *inferred_find_fact(struct inferring *inferring, uint32_t type)
 {
 	size_t slot = type % FACTS_RECENT;
-	if (!inferring->recent[slot].fact || inferring->recent[slot].type != type) {
-		inferring->recent[slot].fact = find_fact(inferring, type);
-		inferring->recent[slot].type = type;
-	}
+	inferring->recent[slot].fact = find_fact(inferring, type);
+	inferring->recent[slot].type = type;
 	return inferring->recent[slot].fact;
 }
 

@@ -18,6 +18,9 @@
 /* What is known of a type of debug information. */
 struct fact {
 	struct slot_vec slots;
+	/* Which of them the first words are of: of those that were asked for, bits. */
+	uint64_t words_known;
+	const struct slot *words[CLASS_WORDS];
 	struct word_map map;
 	uint64_t size;
 	bool has_choices; /* of some of its slots numbers say whether they are there */
@@ -135,7 +138,15 @@ void inferred_take_held(struct inferring *inferring);
 
 void inferred_free_facts(struct inferring *inferring);
 /* NULL: no memory. */
-struct fact *inferred_fact(struct inferring *inferring, uint32_t type);
+struct fact *inferred_find_fact(struct inferring *inferring, uint32_t type);
+/* The same, of types that are asked for again and again. */
+static inline struct fact *inferred_fact(struct inferring *inferring, uint32_t type)
+{
+	size_t slot = type % FACTS_RECENT;
+	struct fact *fact = inferring->recent[slot].fact;
+	return fact && inferring->recent[slot].type == type ? fact
+							    : inferred_find_fact(inferring, type);
+}
 
 /* From now on a block is of a type of the heap's. */
 void inferred_say_block(struct inferring *inferring, uint32_t block, uint32_t type);

@@ -66,12 +66,23 @@ static void claim_edge(struct inferring *f, uint32_t number, uint32_t type)
 		inferred_claim(f, edge, type);
 }
 
+/* slots_at(), of words that are asked for again and again. */
+static const struct slot *slot_at(struct fact *fact, uint64_t offset)
+{
+	uint64_t word = offset / 8;
+	if (offset % 8 || word >= CLASS_WORDS)
+		return slots_at(&fact->slots, offset);
+	if (!(fact->words_known >> word & 1))
+		fact->words[word] = slots_at(&fact->slots, offset);
+	fact->words_known |= 1ull << word;
+	return fact->words[word];
+}
+
 /* The edges of a block as the pointers of its class, which is `count` elements from `header` on;
  * false: they are not the same ones. */
 static bool follow_edges(
 	struct inferring *f, const struct following *b, uint64_t header, uint64_t count)
 {
-	const struct slot_vec *slots = &b->fact->slots;
 	uint32_t class = search_block_first_site(f->search, b->block);
 	uint32_t from = graph_edges(f->graph, b->block), end = graph_edges_end(f->graph, b->block);
 	uint64_t pointers = f->survey->classes.classes.data[class].key.pointers;
@@ -81,9 +92,10 @@ static bool follow_edges(
 		return false;
 	for (uint32_t i = from; i < end; i++, pointers &= pointers - 1) {
 		uint64_t at = 8 * (uint64_t)__builtin_ctzll(pointers) - header;
-		uint64_t element = at / b->fact->size;
+		/* Most are single objects. */
+		uint64_t size = b->fact->size, element = at < size ? 0 : at / size;
 		const struct slot *slot =
-			element < count ? slots_at(slots, at - element * b->fact->size) : NULL;
+			element < count ? slot_at(b->fact, at - element * size) : NULL;
 		if (slot && !is_idle(b, slot))
 			claim_edge(f, i, slot->target);
 	}

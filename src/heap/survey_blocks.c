@@ -8,7 +8,7 @@
 
 /* No block takes less of an area in the mean, but for a few of other allocators. */
 #define BLOCK_ROOM 32u
-#define BLOCKS_RESERVED (64u << 20)
+#define BLOCKS_RESERVED (512u << 20)
 
 /* Processors hand memory to each other by such pieces. */
 #define SHARED_PIECE 128

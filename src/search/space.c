@@ -230,12 +230,26 @@ static uint32_t find_large(const struct space *space, uint64_t address, uint64_t
 	return larges[low].block;
 }
 
+/* Blocks of many sizes stand so far, mostly, from where they stood if all were alike. */
+#define GUESS_NEAR 8u
+
 /* How many of the region's blocks begin at or before an offset. */
 static uint32_t begun(const struct space *space, const struct space_region *region, uint32_t offset)
 {
-	uint32_t page = offset >> SPACE_PAGE_BITS, low = region->pages[page];
-	uint32_t high = page + 1 < SPACE_PAGES ? region->pages[page + 1] : region->count;
+	uint32_t low, high;
+	space_page(region, offset, &low, &high);
 	const uint16_t *offsets = space->offsets.data + region->first;
+	uint32_t guess = space_guess(offset, low, high);
+	if (guess < high && offsets[guess] == offset)
+		return guess + 1;
+	if (guess >= low + GUESS_NEAR) {
+		if (offsets[guess - GUESS_NEAR] <= offset)
+			low = guess - GUESS_NEAR;
+		else
+			high = guess - GUESS_NEAR;
+	}
+	if (guess + GUESS_NEAR < high && offsets[guess + GUESS_NEAR] > offset)
+		high = guess + GUESS_NEAR;
 	/* Without branches, which nobody could predict. */
 	uint32_t length = high - low;
 	for (; length > 1; length -= length / 2)

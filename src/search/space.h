@@ -112,6 +112,22 @@ static inline const struct space_region *space_region(const struct space *space,
 	return number ? &space->regions.data[number - 1] : NULL;
 }
 
+/* The blocks of the region that begin in the page of an address: [*ret_low, *ret_high). */
+static inline void space_page(
+	const struct space_region *region, uint64_t address, uint32_t *ret_low, uint32_t *ret_high)
+{
+	uint32_t page = address >> SPACE_PAGE_BITS & (SPACE_PAGES - 1);
+	*ret_low = region->pages[page];
+	*ret_high = page + 1 < SPACE_PAGES ? region->pages[page + 1] : region->count;
+}
+
+/* Which of a page's blocks begins at an address if all are of one size. */
+static inline uint32_t space_guess(uint64_t address, uint32_t low, uint32_t high)
+{
+	uint32_t in_page = address & ((1u << SPACE_PAGE_BITS) - 1);
+	return low + ((in_page * (high - low)) >> SPACE_PAGE_BITS);
+}
+
 /* Asks the processor for what space_find() will look at, in two steps. */
 static inline void space_prefetch_region(const struct space *space, uint64_t address)
 {
@@ -125,11 +141,9 @@ static inline void space_prefetch(const struct space *space, uint64_t address)
 	const struct space_region *region = space_region(space, address);
 	if (!region)
 		return;
-	uint32_t page = address >> SPACE_PAGE_BITS & (SPACE_PAGES - 1), begun = region->pages[page];
-	const uint16_t *offsets = space->offsets.data + region->first;
-	prefetch(offsets + begun);
-	if (page + 1 < SPACE_PAGES && region->pages[page + 1] > begun + 32)
-		prefetch(offsets + begun + 32);
+	uint32_t low, high;
+	space_page(region, address, &low, &high);
+	prefetch(space->offsets.data + region->first + space_guess(address, low, high));
 }
 
 /*

@@ -141,15 +141,22 @@ static void take_further(struct told *t, const uint8_t *bytes, size_t from, size
 }
 
 /* Whether the block lies in regions that follow each other, and there is room for its words. */
-static inline bool is_in_place(const struct told *t, uint64_t address, uint64_t size)
+static inline bool is_in_place(struct told *t, uint64_t address, uint64_t size)
 {
 	uint64_t last = address + size - (size != 0);
+	if (size / 8 > t->codes.cap - t->codes.len)
+		return false;
+	if (address >= t->start && last >= address && last < t->end)
+		return true;
 	if (last < address || last >= 1ull << SPACE_ADDRESS_BITS)
 		return false;
 	uint32_t begins = region_number(t->places, address), ends = region_number(t->places, last);
-	return begins && ends &&
-	       ends - begins == (last >> SPACE_REGION_BITS) - (address >> SPACE_REGION_BITS) &&
-	       size / 8 <= t->codes.cap - t->codes.len;
+	uint64_t from = address >> SPACE_REGION_BITS, to = last >> SPACE_REGION_BITS;
+	if (!begins || !ends || ends - begins != to - from)
+		return false;
+	t->start = from << SPACE_REGION_BITS;
+	t->end = (to + 1) << SPACE_REGION_BITS;
+	return true;
 }
 
 static bool count(struct told *t, size_t words)

@@ -36,8 +36,9 @@ struct told {
 	struct told_u8 counts;      /* of each block: its words; TOLD_MANY: in `many` */
 	struct space_u32 many;      /* of those, in order */
 	bool is_lent;               /* places and the memory of codes and highs are another's */
-	bool failed;                /* a block was elsewhere: what was noted is of no use */
-	struct sweep rest;          /* of what was not at hand */
+	uint64_t start, end; /* regions that the last block lay in, which follow each other */
+	bool failed;         /* a block was elsewhere: what was noted is of no use */
+	struct sweep rest;   /* of what was not at hand */
 };
 
 /*
