@@ -98,6 +98,39 @@ def gcore(pid, folder):
     return core
 
 
+def cut_notes(core, to):
+    """As gcore of gdb 7.10 to 8.2: mappings that were not dumped are not in NT_FILE."""
+    data = bytearray(core.read_bytes())
+    offset, = struct.unpack_from("<Q", data, 32)
+    count, = struct.unpack_from("<H", data, 56)
+    headers = [list(struct.unpack_from("<IIQQQQQQ", data, offset + 56 * i)) for i in range(count)]
+    kept = [h for h in headers if h[0] != 1 or h[5]]
+    dumped = [(h[3], h[3] + h[6]) for h in kept if h[0] == 1]
+    for header in (h for h in kept if h[0] == 4):
+        at, end, notes = header[2], header[2] + header[5], b""
+        while at < end:
+            name, size, kind = struct.unpack_from("<III", data, at)
+            body = at + 12 + (name + 3) // 4 * 4
+            after = body + (size + 3) // 4 * 4
+            if kind != 0x46494C45:
+                notes += data[at:after]
+            else:
+                files, page = struct.unpack_from("<QQ", data, body)
+                rows = [struct.unpack_from("<QQQ", data, body + 16 + 24 * k) for k in range(files)]
+                names = bytes(data[body + 16 + 24 * files:body + size]).split(b"\0")
+                left = [(row, path) for row, path in zip(rows, names) if any(a <= row[0] < b for a, b in dumped)]
+                text = struct.pack("<QQ", len(left), page) + b"".join(struct.pack("<QQQ", *row) for row, _ in left)
+                text += b"".join(path + b"\0" for _, path in left)
+                notes += struct.pack("<III", name, len(text), kind) + data[at + 12:body] + text + b"\0" * (-len(text) % 4)
+            at = after
+        data[header[2]:header[2] + len(notes)] = notes
+        header[5], header[6] = len(notes), 0
+    for i, header in enumerate(kept):
+        struct.pack_into("<IIQQQQQQ", data, offset + 56 * i, *header)
+    struct.pack_into("<H", data, 56, len(kept))
+    to.write_bytes(data)
+
+
 def ask(*words):
     """The tool's JSON about it."""
     ended = hw.run([hw.HEAPWISE, *words])
