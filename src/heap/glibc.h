@@ -64,10 +64,9 @@ struct glibc {
 	struct glibc_addresses cached;
 	uint64_t cached_most; /* so many there is room for */
 	enum glibc_links links;
-	struct pages *pages;                  /* while lists are followed; else NULL */
-	uint64_t list_reads;                  /* of memory, for all lists */
-	uint64_t mapped_blocks, mapped_bytes; /* blocks of their own, whole */
-	struct heap_damage_vec *damage;       /* borrowed: to note it there */
+	struct pages *pages;            /* while lists are followed; else NULL */
+	uint64_t list_reads;            /* of memory, for all lists */
+	struct heap_damage_vec *damage; /* borrowed: to note it there */
 };
 
 /* Finds arenas and lists, if there are any. Damage is noted in *damage, then and later. */
@@ -114,6 +113,9 @@ struct error *glibc_cached_find(struct glibc *glibc, const struct heap_area_vec 
 bool glibc_is_cache(const struct glibc *glibc, uint64_t address);
 /* Adds the blocks that have mappings of their own, and runs of an arena that lies apart. */
 struct error *glibc_mapped_find(struct glibc *glibc, struct heap_area_vec *areas) must_check_;
+/* Takes away those of these candidates, ascending, that are no such blocks by what malloc counts.
+ * If it has fewer, and nothing says which, that is noted as damage. */
+struct error *glibc_mapped_check(struct glibc *glibc, struct heap_area_vec *mapped) must_check_;
 
 /* Whether so many chunks follow each other from an address on, or they end at `end`. */
 bool glibc_chain_is(

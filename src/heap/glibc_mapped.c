@@ -16,7 +16,7 @@
 struct scan {
 	struct glibc *glibc;
 	struct window *window;
-	struct heap_area_vec found;
+	struct heap_area_vec mapped, runs;
 	uint64_t apart_bytes; /* of the main arena, still to be found */
 };
 
@@ -69,8 +69,6 @@ static bool take(struct unclaimed_walk *walk, uint64_t at, uint64_t end, uint64_
 	if (chunk_end) {
 		area.kind = GLIBC_MAPPED;
 		area.data = inner(s, at, chunk_end);
-		s->glibc->mapped_blocks++;
-		s->glibc->mapped_bytes += chunk_end - at;
 	} else {
 		area.end = apart_end(s, at, end);
 		area.kind = GLIBC_RUN;
@@ -81,7 +79,7 @@ static bool take(struct unclaimed_walk *walk, uint64_t at, uint64_t end, uint64_
 		return true;
 	area.high = area.end;
 	*ret_next = (area.end + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
-	return heap_areas_add(&s->found, &area);
+	return heap_areas_add(chunk_end ? &s->mapped : &s->runs, &area);
 }
 
 /* What of the main arena's memory is not in the run that is known. */
@@ -98,6 +96,14 @@ static uint64_t missing(const struct glibc *glibc, const struct heap_area_vec *a
 	return arena->system_bytes > known ? arena->system_bytes - known : 0;
 }
 
+static bool add_all(const struct heap_area_vec *from, struct heap_area_vec *to)
+{
+	bool ok = true;
+	for (size_t i = 0; ok && i < from->len; i++)
+		ok = heap_areas_add(to, &from->data[i]);
+	return ok;
+}
+
 struct error *glibc_mapped_find(struct glibc *glibc, struct heap_area_vec *areas)
 {
 	struct scan s = {.glibc = glibc};
@@ -106,9 +112,10 @@ struct error *glibc_mapped_find(struct glibc *glibc, struct heap_area_vec *areas
 		.space = glibc->space, .areas = areas, .context = &s, .look = take};
 	s.window = &walk.window;
 	struct error *error = unclaimed_walk(&walk);
-	bool ok = true;
-	for (size_t i = 0; ok && i < s.found.len; i++)
-		ok = heap_areas_add(areas, &s.found.data[i]);
-	heap_area_vec_deinit(&s.found);
+	if (!error)
+		error = glibc_mapped_check(glibc, &s.mapped);
+	bool ok = error || (add_all(&s.mapped, areas) && add_all(&s.runs, areas));
+	heap_area_vec_deinit(&s.mapped);
+	heap_area_vec_deinit(&s.runs);
 	return error || ok ? error : error_no_memory();
 }

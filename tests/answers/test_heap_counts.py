@@ -83,6 +83,21 @@ def pieces(folder):
 
 
 @tests.test
+def seems_mapped(_):
+    """what only looks like blocks with mappings of their own is none, by malloc's own count, or it is said"""
+    with running("seems_mapped") as (pid, line):
+        blocks = ask("heap", "--json", pid, "blocks", "--size", "128k..")["blocks"]
+        damage = ask("heap", "--json", pid)["damage"]
+    found, wanted = sorted(block["size"] for block in blocks), sorted(map(int, line.split()))
+    if found != wanted or damage:
+        raise hw.Failure(f"{found}, not {wanted}; {damage}")
+    with running("seems_mapped", "apart") as (pid, line):
+        damage = ask("heap", "--json", pid)["damage"]
+    if [one["what"] for one in damage] != ["more memory looks like blocks with mappings of their own than malloc counts"]:
+        raise hw.Failure(str(damage))
+
+
+@tests.test
 def unread(folder):
     """where memory is there, but no heap that is known, nothing is 0 B, and the command fails"""
     core = folder / "unread.core"

@@ -210,8 +210,20 @@ def same(found, other, what):
             f"{what}: other blocks than in the process: {sum(differ.values())}, {differ.most_common(5)}")
 
 
+def dump(pid):
+    """The core that the kernel writes when it dies."""
+    work = Path(f"/proc/{pid}/cwd").resolve()
+    os.kill(pid, signal.SIGXCPU)  # which nobody handles
+    hw.wait_until(lambda: not Path(f"/proc/{pid}/exe").exists(), "the process does not die of a signal")
+    cores = list(work.glob("core*"))
+    hw.need(len(cores) == 1, f"no core: {cores}")
+    return cores[0]
+
+
 def judge(pid, folder, allocator):
-    """All of that for a process that is idle; it is killed at the end."""
+    """All of that for a process at a moment at which it is idle; it is killed then."""
+    need_cores_here()
+    environment = Path(f"/proc/{pid}/environ").read_text()
     for _ in range(20):
         before = own_words(pid, folder)
         live = Found("heap", str(pid))
@@ -221,24 +233,17 @@ def judge(pid, folder, allocator):
         core.unlink()
     else:
         raise hw.Failure("the process is never idle")
+    last = dump(pid)
     live.check()
-    before.environment = Path(f"/proc/{pid}/environ").read_text()
+    before.environment = environment
     remark = COMPARE[allocator](live, before) or ""
     same(live, Found("core", str(core)), "gcore")
     old = folder / "old.core"
     cut_notes(core, old)
-    same(live, Found("core", str(old)), "an old gcore")
     core.unlink()
+    same(live, Found("core", str(old)), "an old gcore")
     old.unlink()
-    need_cores_here()
-    work = Path(f"/proc/{pid}/cwd").resolve()
-    handle = os.pidfd_open(pid)
-    os.kill(pid, signal.SIGXCPU)  # which nobody handles
-    hw.wait_until(lambda: not Path(f"/proc/{pid}/exe").exists(), "the process does not die of a signal")
-    os.close(handle)
-    cores = list(work.glob("core*"))
-    hw.need(len(cores) == 1, f"no core: {cores}")
-    same(live, Found("core", str(cores[0])), "the kernel's core")
+    same(live, Found("core", str(last)), "the kernel's core")
     return f"{live.of('used')[0]} blocks used, {live.of('free')[0]} free, {live.of('cached')[0]} cached. {remark}"
 
 
@@ -381,6 +386,17 @@ def nginx(folder):
                 one.sendall(f"GET /{i % 10}.txt HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\nX-Long: {'x' * 13 * i}\r\n\r\n".encode())
                 hw.need(one.recv(100).startswith(b"HTTP/1.1 200"), "no answer")
             return judge(int(children(process.pid)[0]), folder, "glibc")
+
+
+@tests.test
+def java(folder):
+    """a JVM's native heap"""
+    registry = program("rmiregistry")
+    port = free_port()
+    options = [f"-J{o}" for o in ("-Xmx32m", "-XX:+UseG1GC", "-XX:ParallelGCThreads=4", "-Xshare:off", "-XX:-UsePerfData")]
+    with ending(start([registry, *options, port], folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)) as process:
+        wait_for_answer(port, process)
+        return judge(process.pid, folder, "glibc")
 
 
 PYTHON = """
