@@ -210,7 +210,8 @@ static int by_blocks(const void *a, const void *b)
 	return (x->example > y->example) - (x->example < y->example);
 }
 
-/* Of so many words on stacks it is asked which variables they are; further ones have no name. */
+/* Of so many words on stacks it is asked whether they are variables, since those come first;
+ * further ones stand among these. */
 #define NAMED_MOST 1024u
 
 static struct error *name_roots(struct asking *a)
@@ -221,13 +222,10 @@ static struct error *name_roots(struct asking *a)
 		struct why_root *root = &a->why->roots.data[i];
 		const struct heap_root *of = &a->survey->roots.data[root->root];
 		struct heap_stack_place place = {.variable = NULL};
-		if (of->kind != HEAP_ROOT_STACK)
+		if (of->kind != HEAP_ROOT_STACK || !left)
 			continue;
-		if (left) {
-			left--;
-			error = stack_places_find(
-				a->survey->stacks, of->thread, root->address, &place);
-		}
+		left--;
+		error = stack_places_find(a->survey->stacks, of->thread, root->address, &place);
 		root->is_unnamed = !place.variable;
 	}
 	return error;

@@ -14,17 +14,21 @@ from heaps import ask, cut_notes, gcore  # noqa: E402
 
 tests = hw.Tests()
 
+SCRIPTS = Path(__file__).resolve().parent / "programs"
+
 
 @contextmanager
-def running(*words):
-    """The process number, and the line that the program printed."""
-    program = subprocess.Popen([hw.ANSWERS / words[0], *words[1:]], stdout=subprocess.PIPE, env=hw.clean_environment())
+def running(*words, before=()):
+    """The process number, and the line that the program printed. before: what starts it."""
+    program = subprocess.Popen([*before, (SCRIPTS if str(words[0]).endswith(".py") else hw.ANSWERS) / words[0], *words[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               env=hw.clean_environment())
     try:
         line = program.stdout.readline().decode().strip()
         yield str(program.pid), line
     finally:
         program.kill()
         program.wait()
+        program.stdin.close()
         program.stdout.close()
 
 
@@ -95,6 +99,63 @@ def seems_mapped(_):
         damage = ask("heap", "--json", pid)["damage"]
     if [one["what"] for one in damage] != ["more memory looks like blocks with mappings of their own than malloc counts"]:
         raise hw.Failure(str(damage))
+
+
+@tests.test
+def open_arrays(_):
+    """`follow` goes through an array as far as its block goes: without an end, or with a length that is never there"""
+    with running("open_arrays") as (pid, _line):
+        found = [ask("heap", "--json", pid, "follow", f"holder.{way}") for way in ("open.items", "huge.slots")]
+    reached = [(one["objects"], one["outside"], one["nulls"]) for one in found]
+    if reached != [(101, 0, 0), (4, 0, 0)]:
+        raise hw.Failure(str(reached))
+
+
+@tests.test
+def bounds(_):
+    """past each bound of what is followed and shown it is said that there is more, and nothing else changes"""
+    with running("past_bounds") as (pid, _line):
+        shown = ask("heap", "--json", pid, "types", "--limit", "1000")
+        # A type of more than 100,000 members, beside all others.
+        need({row["name"]: row["blocks"] for row in shown["types"]}, {"Wide": 1, "Holder": 1} | {f"Chain<{i}>": 10 for i in range(10)})
+        need(shown, {"partial": ["type-members"]})
+        deep = ask("heap", "--json", pid, "follow", "Holder.deep")
+        need(deep, {"objects": 0, "broken": 1})
+        said = hw.heapwise("heap", pid, "follow", "Holder.wide.thousand1.five1.fifty1.none")
+        if said.status == 0 or "did you mean one of pointer0," not in said.errors or not said.errors.endswith(", …\n"):
+            raise hw.Failure(str(said))
+        # A tuple of 17 parts; a chain whose types come again after ten.
+        holder = ask("heap", "--json", pid, "show", "Holder")["blocks"][0]["members"]
+        need({row["name"]: "members" in row for row in holder}, {"parts": True, "target": False})
+        held = ask("heap", "--json", pid, "dominators", "--limit", "10000")
+        chain = [row for row in held["dominators"] if "Chain" in str(row)]
+        need({"chain": len(chain) > 50, "folded": sum("folded_blocks" in row for row in chain)}, {"chain": True, "folded": 0})
+
+
+@tests.test
+def deep_and_wide_stacks(_):
+    """more frames than are looked at for variables are said to be; more words on a stack than are named first are named"""
+    with running("past_bounds", "deep", before=["prlimit", "--stack=67108864"]) as (pid, _line):
+        need(ask("heap", "--json", pid, "types"), {"partial": ["type-members", "stack-frames"]})
+    with running("past_bounds", "many") as (pid, line):
+        roots = ask("heap", "--json", pid, "why", line, "--limit", "100000")["roots"]
+        said = hw.heapwise("heap", pid, "why", line, "--limit", "100000").text
+    need({"named": sum(row.get("variable") == "many" for row in roots)}, {"named": 1500})
+    if "many +" in said.partition("in no variable that is known")[2] or said.count("in hold_many: many") != 1500:
+        raise hw.Failure(said[-600:])
+
+
+@tests.test
+def python_bounds(_):
+    """what is too deep, too long or too far out of Python's is said to be left out"""
+    with running("past_bounds.py", before=["/usr/bin/python3"]) as (pid, line):
+        nested, large, small = [ask("heap", "--json", pid, "python", number)["python"] for number in line.split()]
+        threads = hw.heapwise("heap", pid, "threads").text
+    need({"cut": nested["cut"], "content": nested["content"]}, {"cut": True, "content": "[[[[[…]]]]]"})
+    need({"large": large["content"], "small": small["content"]}, {"large": "<int of about 14280 bits>", "small": str(3 ** 4000)})
+    need({"frames": threads.count("down  ")}, {"frames": 1024})
+    if "and those that called them" not in threads:
+        raise hw.Failure(threads[-300:])
 
 
 @tests.test

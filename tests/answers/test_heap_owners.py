@@ -82,6 +82,34 @@ def differences(folder):
 
 
 @tests.test
+def growth(folder):
+    """of a program that grows, shrinks and loses, differences are what it did, by owner and by type"""
+    older = folder / "older.core"
+    with subprocess.Popen([hw.ANSWERS / "grows_by_owner"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          env=hw.clean_environment()) as program:
+        try:
+            program.stdout.readline()
+            ended = hw.heapwise("heap", str(program.pid), "save", older)
+            same(ended.status, 0, str(ended))
+            program.stdin.write(b"\n")
+            program.stdin.flush()
+            program.stdout.readline()
+            found = {by: ask("diff", "--json", "--limit", "1000", "--by", by, older, str(program.pid))["rows"]
+                     for by in ("owner", "type")}
+        finally:
+            program.kill()
+    changes = {by: {row["stack"][0]["function"]: (row["live_bytes"]["change"], row["live_blocks"]["change"])
+                    for row in rows if row["live_blocks"]["change"] or row["live_bytes"]["change"]}
+               for by, rows in found.items()}
+    same(changes["owner"], {
+        "global sessions [grows_by_owner]": (700 * (40 + 40), 1400), "global cache [grows_by_owner]": (-200 * (24 + 1000), -400),
+        "global tree [grows_by_owner]": (24, 1), "global table [grows_by_owner]": (250 * 40, 250),
+        "thread-local local [grows_by_owner] of other threads": (50 * (24 + 72), 100), "nothing: it is lost": (5040, 10)}, "by owner")
+    same({name: changes["type"].get(name) for name in ("session", "entry", "odd", "char[]")}, {
+        "session": (28000, 700), "entry": (-150 * 24, -150), "odd": (24, 1), "char[]": (950 * 40, 950)}, "by type")
+
+
+@tests.test
 def why(_):
     """a chain of thousands of blocks ends with the variable that holds it"""
     with running(3000) as (pid, end):
