@@ -53,8 +53,9 @@ static bool prove(struct page_tree *tree, uint64_t leaf, uint64_t *ret)
 		p.at = tree->zeros_end - leaf;
 	while (may_be && p.at < end && p.seen < PROOF) {
 		size_t bytes = end - p.at < sizeof(words) ? (size_t)(end - p.at) : sizeof(words);
-		if (address_space_untouched(tree->space, leaf + p.at, bytes) >= bytes)
-			p.at += bytes;
+		uint64_t untouched = address_space_untouched(tree->space, leaf + p.at, end - p.at);
+		if (untouched >= bytes)
+			p.at += untouched & ~7ull;
 		else {
 			may_be = address_space_read(tree->space, leaf + p.at, words, bytes) ==
 					 bytes &&
