@@ -287,7 +287,8 @@ static void connect(const struct listing *l)
 	}
 }
 
-#define LEAST_PART 1000u
+/* What retains less than this part of the heap is no row. */
+#define PARTS_MOST 1000u
 
 /* The rows; where none are wanted it is only said what nobody holds alone. */
 static struct error *make_rows(const struct survey *survey, size_t limit, struct retained *to)
@@ -297,11 +298,12 @@ static struct error *make_rows(const struct survey *survey, size_t limit, struct
 	_cleanup_free_ uint64_t *is_folded = calloc(nodes / 64 + 1, sizeof(*is_folded));
 	struct listing l = {.survey = survey,
 		.to = to,
-		.least = survey->totals.bytes[BLOCK_USED] / LEAST_PART,
+		.least = survey->totals.bytes[BLOCK_USED] / PARTS_MOST,
 		.child = child,
 		.is_folded = is_folded};
 	if (!child || !is_folded)
 		return error_no_memory();
+	to->least = l.least;
 	memset(child, 0xff, (nodes + 1) * sizeof(*child));
 	find_children(&l);
 	struct error *error = limit ? fold_chains(&l) : NULL;

@@ -36,7 +36,8 @@ DEFINE_VEC(retained_rows, struct retained_row)
 struct retained {
 	struct retained_holders holders;
 	struct dominators dominators;
-	struct retained_rows rows; /* what retains at least a thousandth: the largest first */
+	struct retained_rows rows; /* what retains at least `least`: the largest first */
+	uint64_t least;            /* bytes: a thousandth of what is in use */
 	uint64_t shared_bytes;     /* of blocks that only several holders together hold */
 };
 

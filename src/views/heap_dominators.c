@@ -195,6 +195,15 @@ static bool text_tree(
 	return true;
 }
 
+static void text_least(const struct retained *retained, struct text *out)
+{
+	if (retained->least < 2)
+		return;
+	text_add(out, "What holds less than ");
+	text_add_bytes(out, retained->least);
+	text_add(out, " is no row.\n");
+}
+
 /* Rows that were chosen: each says what it hangs on in the end, which may not be among them. */
 static struct error *write_chosen(const struct heap_page *page, const struct retained *retained,
 	const size_t *order, size_t count, const struct sink *sink)
@@ -209,6 +218,7 @@ static struct error *write_chosen(const struct heap_page *page, const struct ret
 	for (size_t i = 0; i < count && i < limit; i++)
 		text_row(page, retained, order[i], 0, true, &out);
 	heap_matched_rows_text(&out, count);
+	text_least(retained, &out);
 	if (out.failed)
 		return error_no_memory();
 	sink->write(sink->ctx, out.data, out.len);
@@ -225,6 +235,8 @@ static struct error *write_text(const struct heap_page *page, const struct retai
 		return error_no_memory();
 	if (retained->rows.len == limit)
 		text_add(&out, "There may be more (--limit).\n");
+	else
+		text_least(retained, &out);
 	if (retained->shared_bytes) {
 		text_add(&out, "Held only by several of these together: ");
 		text_add_bytes(&out, retained->shared_bytes);
@@ -310,6 +322,7 @@ static void write_json(const struct heap_page *page, const struct retained *reta
 	json_object_begin(&json);
 	json_put_string(&json, "schema", "heapwise.heap/1");
 	json_put_u64(&json, "shared_bytes", retained->shared_bytes);
+	json_put_u64(&json, "least_bytes", retained->least);
 	json_put_bool(&json, "upper_bounds", false);
 	if (order)
 		heap_matched_rows_put(&json, count);

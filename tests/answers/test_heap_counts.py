@@ -130,6 +130,12 @@ def bounds(_):
         held = ask("heap", "--json", pid, "dominators", "--limit", "10000")
         chain = [row for row in held["dominators"] if "Chain" in str(row)]
         need({"chain": len(chain) > 50, "folded": sum("folded_blocks" in row for row in chain)}, {"chain": True, "folded": 0})
+        # The other twenty hold too little.
+        need({"least": held["least_bytes"]}, {"least": shown["totals"]["used_bytes"] // 1000})
+        for words in ((), ("--where", "kind=block"), ("--where", "kind=block", "--count")):
+            said = hw.heapwise("heap", pid, "dominators", "--limit", "10000", *words).text
+            if "What holds less than 1.25 KiB is no row." not in said:
+                raise hw.Failure(said[-300:])
 
 
 @tests.test
