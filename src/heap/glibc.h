@@ -64,6 +64,7 @@ struct glibc {
 	struct glibc_addresses cached;
 	uint64_t cached_most; /* so many there is room for */
 	enum glibc_links links;
+	bool has_gaps; /* others have memory amid a run: known once blocks were gone through */
 	struct pages *pages;            /* while lists are followed; else NULL */
 	uint64_t list_reads;            /* of memory, for all lists */
 	struct heap_damage_vec *damage; /* borrowed: to note it there */

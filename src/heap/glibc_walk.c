@@ -147,7 +147,8 @@ struct error *glibc_run_split(const struct address_space *space, const struct he
 			chunk = resume(&w, chunk + CHUNK_ALIGN);
 		}
 	}
-	ok = ok && heap_areas_add(ret, &piece);
+	if (ok && piece.low < piece.high)
+		ok = heap_areas_add(ret, &piece);
 	window_close(&window);
 	return error || ok ? error : error_no_memory();
 }
@@ -165,6 +166,7 @@ static bool skip(struct walk *w, uint64_t chunk, bool readable, uint64_t head, u
 		/* Two of them, and nothing more; or memory that is not ours, and then more. */
 		uint64_t behind = chunk + 2ull * FENCE_BYTES;
 		*ret = behind < w->area->end ? resume(w, behind) : w->area->end;
+		w->glibc->has_gaps |= !w->area->arena && *ret > behind + CHUNK_ALIGN;
 		return true;
 	}
 	*ret = resume(w, chunk + CHUNK_ALIGN);

@@ -122,6 +122,7 @@ struct error *heap_walk_halves(struct heap *heap, uint64_t least, const struct h
 	struct meeting meeting = {first, s.start, false};
 	struct error *error = walk_first(heap, &meeting);
 	pthread_join(thread, NULL);
+	heap->glibc.has_gaps |= s.glibc.has_gaps;
 	*ret_halved = !error && meeting.met && !s.error;
 	if (*ret_halved)
 		error = append_damage(heap, &s.damage);

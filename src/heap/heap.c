@@ -252,6 +252,31 @@ struct error *heap_walk(struct heap *heap, const struct heap_sink *sink)
 	return error;
 }
 
+struct error *heap_leave_gaps(struct heap *heap)
+{
+	const struct heap_area_vec none = {.data = NULL};
+	struct heap_area_vec pieces = {.data = NULL};
+	struct error *error = NULL;
+	bool ok = true;
+	if (!heap->glibc.has_gaps)
+		return NULL;
+	for (size_t i = 0; i < heap->areas.len && ok && !error; i++) {
+		const struct heap_area *area = &heap->areas.data[i];
+		if (area->maker == HEAP_GLIBC && area->kind == GLIBC_RUN && !area->arena)
+			error = glibc_run_split(heap->space, area, &none, &pieces);
+		else
+			ok = heap_areas_add(&pieces, area);
+	}
+	if (ok && !error) {
+		struct heap_area_vec swap = heap->areas;
+		heap->areas = pieces;
+		pieces = swap;
+		ok = heap_areas_sort(&heap->areas);
+	}
+	heap_area_vec_deinit(&pieces);
+	return error || ok ? error : error_no_memory();
+}
+
 const char *heap_absence(const struct heap *heap)
 {
 	const struct core_file *core = &heap->space->core;

@@ -39,6 +39,9 @@ void heap_close(struct heap *heap);
 /* Tells all blocks, ascending. Damage is known afterwards. */
 struct error *heap_walk(struct heap *heap, const struct heap_sink *sink) must_check_;
 
+/* Blocks were gone through: memory of others between them is in no area from now on. */
+struct error *heap_leave_gaps(struct heap *heap) must_check_;
+
 /* Why none was found, and what to do: a sentence's end. */
 const char *heap_absence(const struct heap *heap);
 

@@ -106,6 +106,8 @@ struct error *survey_open(const struct address_space *space, struct heap_names *
 	if (!error)
 		error = survey_read_blocks(ret);
 	if (!error)
+		error = heap_leave_gaps(&ret->heap);
+	if (!error)
 		error = heap_classes_group(&ret->classes);
 	if (heap_classes_are_full(&ret->classes))
 		survey_reach(ret, REACHED_CLASSES);

@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 import hw  # noqa: E402
-from heaps import ask  # noqa: E402
+from heaps import ask, gcore  # noqa: E402
 
 tests = hw.Tests()
 NODE, NO, YES = 24, 40, 56
@@ -107,6 +107,23 @@ def growth(folder):
         "thread-local local [grows_by_owner] of other threads": (50 * (24 + 72), 100), "nothing: it is lost": (5040, 10)}, "by owner")
     same({name: changes["type"].get(name) for name in ("session", "entry", "odd", "char[]")}, {
         "session": (28000, 700), "entry": (-150 * 24, -150), "odd": (24, 1), "char[]": (950 * 40, 950)}, "by type")
+
+
+@tests.test
+def program_break(folder):
+    """what a program keeps in memory that it took from the program break, between malloc's chunks, holds blocks"""
+    with subprocess.Popen([hw.ANSWERS / "holds_in_break"], stdout=subprocess.PIPE, env=hw.clean_environment()) as program:
+        try:
+            held = program.stdout.readline().decode().strip()
+            heap = ("heap", "--json", str(program.pid))
+            lost = [one["size"] for one in ask(*heap, "blocks", "--leaked")["blocks"]]
+            roots = ask(*heap, "why", held)["roots"]
+            core = gcore(program.pid, folder)
+        finally:
+            program.kill()
+    same(lost, [72] * 10, "what is lost")
+    same([(root["layer"], root["kind"]) for root in roots], [(1, "mapping")], "who holds one")
+    same([one["size"] for one in ask("core", "--json", core, "blocks", "--leaked")["blocks"]], [72] * 10, "the same of a core")
 
 
 @tests.test
