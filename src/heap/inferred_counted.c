@@ -15,8 +15,6 @@
 /* glibc rounds up by so much; its smallest block. */
 #define GLIBC_STEP 16u
 #define GLIBC_LEAST 24u
-/* No mapping lies below (vm.mmap_min_addr). */
-#define NO_ADDRESS (64u << 10)
 
 /* What a type says of words, of each element. */
 static uint64_t of_elements(const struct fact *fact, uint64_t bits, uint64_t header, uint64_t count)
@@ -76,10 +74,6 @@ static bool claim(struct inferring *f, uint32_t block, uint64_t header, uint32_t
 		return false;
 	struct fact *fact = inferred_fact(f, type);
 	uint64_t address = search_block_address(f->search, block) + header - 8;
-	/* No pointer is so small a number: objects have bases behind others. */
-	uint64_t pointers = f->survey->classes.classes.data[site].key.pointers;
-	if (usable < NO_ADDRESS && pointers >> (header - 8) / 8 & 1)
-		return false;
 	if (!fact || !fact->size || !address_space_word(f->survey->heap.space, address, &count) ||
 		count < COUNT_LEAST || count > (usable - header) / fact->size ||
 		!is_tight(f, header + count * fact->size, usable) ||

@@ -16,8 +16,8 @@
  * that an allocator gave, a heuristic has to fit one of those that can have been asked for.
  *
  * The heap is read once, in order, by large reads, or by who finds its blocks; what points where is
- * kept (4 bytes a pointer, 2 a block), so that marking never reads memory. Beside it a block costs 8
- * bytes, and some bits; a lost one up to 20 more.
+ * kept (4 bytes a pointer, 2 a block), so that marking never reads memory. Beside it a block costs
+ * 8 bytes, and some bits; a lost one up to 20 more.
  */
 #ifndef SEARCH_SEARCH_H
 #define SEARCH_SEARCH_H
