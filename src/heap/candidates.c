@@ -105,7 +105,8 @@ static void judge_slot(
 	struct judging *j, struct candidate *c, uint64_t object, const struct slot *slot)
 {
 	uint64_t at = object + slot->offset;
-	for (uint64_t i = 0; !slot->when_count && i < slot->count && at / 8 < CLASS_WORDS;
+	for (uint64_t i = 0; !slot->when_count && slot->container.form == RUST_NONE &&
+			     i < slot->count && at / 8 < CLASS_WORDS;
 		i++, at += slot->stride) {
 		for (uint32_t k = 0; k < j->count && at % 8 == 0; k++) {
 			if (j->samples[k].pointers >> at / 8 & 1)

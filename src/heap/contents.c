@@ -20,6 +20,9 @@
 #define ALIGN_DEPTH_MOST 16u
 /* Of a red-black tree: twice the logarithm of its nodes. */
 #define TREE_DEPTH_MOST 128u
+/* Of Rust's tables of hashes (hashbrown): a byte below that is a full place's. */
+#define TAG_EMPTY 0x80u
+#define TAGS_AT_ONCE 64u
 
 struct recogniser {
 	const char *name; /* in std, or in another namespace that is written with it */
@@ -62,6 +65,30 @@ static const struct recogniser recognisers[] = {
 	{NULL, NULL, NULL},
 };
 
+/* Rust's, whose names have their crate in front. */
+static const struct recogniser rust_recognisers[] = {
+	{"alloc::vec::Vec<", "Vec", contents_read_rust},
+	{"alloc::string::String", "String", contents_read_rust},
+	{"alloc::collections::vec_deque::VecDeque<", "VecDeque", contents_read_rust},
+	{"&str", "str", contents_read_rust},
+	{"&mut str", "str", contents_read_rust},
+	{"&[", "slice", contents_read_rust},
+	{"&mut [", "slice", contents_read_rust},
+	{"alloc::boxed::Box<[", "slice", contents_read_rust},
+	{"alloc::boxed::Box<str", "str", contents_read_rust},
+	{"std::collections::hash::map::HashMap<", "HashMap", contents_read_rust_hash},
+	{"std::collections::hash::set::HashSet<", "HashSet", contents_read_rust_hash},
+	{"hashbrown::map::HashMap<", "HashMap", contents_read_rust_hash},
+	{"hashbrown::set::HashSet<", "HashSet", contents_read_rust_hash},
+	{"alloc::rc::Rc<", "Rc", contents_read_rust_pointer},
+	{"alloc::rc::Weak<", "Weak", contents_read_rust_pointer},
+	{"alloc::sync::Arc<", "Arc", contents_read_rust_pointer},
+	{"alloc::sync::Weak<", "Weak", contents_read_rust_pointer},
+	{"core::ptr::non_null::NonNull<", "NonNull", contents_read_rust_pointer},
+	{NULL, NULL, NULL},
+};
+static const struct recogniser rust_enum = {"", "enum", contents_read_rust_enum};
+
 /* Behind "std::" and a namespace of versions ("__cxx11::", "__1::"); NULL: it is not in std. */
 static const char *name_in_std(const char *name)
 {
@@ -77,8 +104,26 @@ static const char *name_in_std(const char *name)
 	return name;
 }
 
+static const struct recogniser *find_rust_recogniser(const struct type *type)
+{
+	const struct recogniser *row = rust_recognisers;
+	if (!type_has_members(type) || type->is_declared || !type->name)
+		return NULL;
+	if (type->variant_count)
+		return &rust_enum;
+	for (; row->name; row++) {
+		size_t len = strlen(row->name);
+		bool is_open = strchr("<[", row->name[len - 1]) || !strcmp(row->what, "str");
+		if (is_open ? !strncmp(row->name, type->name, len) : !strcmp(row->name, type->name))
+			return row;
+	}
+	return NULL;
+}
+
 static const struct recogniser *find_recogniser(const struct type *type)
 {
+	if (type->is_rust)
+		return find_rust_recogniser(type);
 	const char *name =
 		type_has_members(type) && !type->is_declared ? name_in_std(type->name) : NULL;
 	for (const struct recogniser *row = recognisers; name && row->name; row++) {
@@ -201,6 +246,24 @@ static uint64_t place_in_pieces(
 	return piece + at % c->piece_count * size;
 }
 
+/* The next place of a table that is full, from `from` on; UINT64_MAX: none, or none can be read. */
+static uint64_t next_full(const struct survey *survey, const struct contents *c, uint64_t from)
+{
+	uint8_t tags[TAGS_AT_ONCE];
+	for (uint64_t at = from; at < c->piece_count;) {
+		uint64_t left = c->piece_count - at;
+		size_t some = left < sizeof(tags) ? (size_t)left : sizeof(tags);
+		if (address_space_read(survey->heap.space, c->address + at, tags, some) != some)
+			break;
+		for (size_t i = 0; i < some; i++) {
+			if (tags[i] < TAG_EMPTY)
+				return at + i;
+		}
+		at += some;
+	}
+	return UINT64_MAX;
+}
+
 uint64_t contents_each(const struct survey *survey, struct types *types, const struct contents *c,
 	uint64_t most,
 	bool (*take)(void *context, uint64_t number, uint32_t type, uint64_t address),
@@ -223,6 +286,13 @@ uint64_t contents_each(const struct survey *survey, struct types *types, const s
 			address = place_in_pieces(survey, c, i, size);
 			if (!address)
 				break;
+		} else if (c->way == CONTENTS_RING) {
+			address = c->address + (c->begin + i) % c->piece_count * size;
+		} else if (c->way == CONTENTS_TABLE) {
+			node = next_full(survey, c, node);
+			if (node == UINT64_MAX)
+				break;
+			address = c->address - ++node * c->stride + c->value;
 		}
 		if (!take(context, i, type, address))
 			return i + 1;
@@ -233,6 +303,8 @@ uint64_t contents_each(const struct survey *survey, struct types *types, const s
 		else if (c->way == CONTENTS_LINKED &&
 			 !address_space_word(survey->heap.space, node + c->next, &node))
 			node = 0;
+		if (c->way == CONTENTS_TABLE)
+			continue;
 		if (node && node == mark)
 			node = 0;
 		if (i + 1 == next_mark) {

@@ -2,8 +2,8 @@
 /*
  * What containers and the like of libraries hold, by debug information: of an object of a type that
  * is known by its name (a table of patterns, contents.c) the elements, wherever these lie.
- * libstdc++ since 5 and libc++. What the object's words say must agree with itself; else nothing is
- * known.
+ * libstdc++ since 5, libc++ and Rust's. What the object's words say must agree with itself; else
+ * nothing is known.
  */
 #ifndef HEAP_CONTENTS_H
 #define HEAP_CONTENTS_H
@@ -21,7 +21,15 @@ enum contents_kind {
 	CONTENTS_CALLED,   /* a function, by its name */
 };
 
-enum contents_way { CONTENTS_IN_ORDER, CONTENTS_LINKED, CONTENTS_TREE, CONTENTS_IN_PIECES };
+enum contents_way {
+	CONTENTS_IN_ORDER,
+	CONTENTS_LINKED,
+	CONTENTS_TREE,
+	CONTENTS_IN_PIECES,
+	CONTENTS_RING,  /* in order from `begin` on; after `piece_count` places it goes on at 0 */
+	CONTENTS_TABLE, /* before `address`, backwards, in `piece_count` places of `stride` bytes;
+			 * bytes from `address` on say which of them are full (Rust's hashbrown) */
+};
 
 #define CONTENTS_PARTS_MOST 16u
 
@@ -41,6 +49,7 @@ struct contents {
 	uint64_t node;                             /* the first */
 	uint64_t end;                              /* what is no node any more, if not 0 */
 	uint32_t next, value, left, right, parent; /* offsets in nodes */
+	uint32_t stride;                           /* of CONTENTS_TABLE */
 	uint64_t pieces, piece_count, begin;       /* of a deque: the table, elements a piece */
 	uint32_t part_types[CONTENTS_PARTS_MOST];  /* of CONTENTS_PARTS */
 	uint64_t part_addresses[CONTENTS_PARTS_MOST];

@@ -39,4 +39,9 @@ bool contents_read_unique(struct contents_object *object, struct contents *ret);
 bool contents_read_shared(struct contents_object *object, struct contents *ret);
 bool contents_read_atomic(struct contents_object *object, struct contents *ret);
 
+bool contents_read_rust(struct contents_object *object, struct contents *ret);
+bool contents_read_rust_hash(struct contents_object *object, struct contents *ret);
+bool contents_read_rust_enum(struct contents_object *object, struct contents *ret);
+bool contents_read_rust_pointer(struct contents_object *object, struct contents *ret);
+
 #endif

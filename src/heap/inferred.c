@@ -68,13 +68,15 @@ static struct fact *find_fact(struct inferring *f, uint32_t type)
 		return NULL;
 	*fact = fresh;
 	fresh->size = types_get(f->types, type)->size;
-	fresh->single = fresh->array = HEAP_TYPE_NONE;
+	fresh->single = fresh->array = fresh->part = HEAP_TYPE_NONE;
 	fresh->last_class = fresh->last_part = HEAP_TYPE_NONE;
 	learn_open_end(f->types, type, fresh);
 	inferred_word_map(f->types, type, &fresh->map);
 	inferred_find_slots(f, type, &fresh->slots);
 	for (size_t i = 0; i < fresh->slots.len; i++)
-		fresh->has_choices |= fresh->slots.data[i].when_count != 0;
+		fresh->has_choices |= fresh->slots.data[i].when_count ||
+				      fresh->slots.data[i].internal != TYPE_VOID ||
+				      fresh->slots.data[i].container.form != RUST_NONE;
 	return fresh;
 }
 

@@ -99,7 +99,8 @@ static bool is_backed(
 	for (size_t i = 0; i < fact->slots.len; i++) {
 		const struct slot *slot = &fact->slots.data[i];
 		uint64_t word, at = slot->offset;
-		for (uint64_t k = 0; !slot->when_count && k < slot->count && at / 8 < CLASS_WORDS;
+		for (uint64_t k = 0; !slot->when_count && slot->container.form == RUST_NONE &&
+				     k < slot->count && at / 8 < CLASS_WORDS;
 			k++, at += slot->stride) {
 			if (at % 8 || !(key.pointers >> at / 8 & 1))
 				continue;

@@ -23,12 +23,15 @@ struct fact {
 	const struct slot *words[CLASS_WORDS];
 	struct word_map map;
 	uint64_t size;
-	bool has_choices; /* of some of its slots numbers say whether they are there */
+	bool has_choices; /* of some of its slots numbers say whether they are there, or how much */
 	/* Of an array without an end at its end (`T x[]`) the elements, if these may have pointers,
 	 * and where they begin; TYPE_VOID: it has none. */
 	uint32_t open;
 	uint64_t open_at;
 	uint32_t single, array; /* the heap's types for it; HEAP_TYPE_NONE: not made yet */
+	uint32_t
+		part; /* of Rust's containers the heap's type for their memory; or HEAP_TYPE_NONE */
+	bool part_fails;
 	uint32_t counted; /* how elements are laid out behind their number; TYPE_VOID: not asked */
 	bool single_fails, array_fails;
 	/* What was found for the last block, of its class: the next one's is mostly the same. */
@@ -75,6 +78,17 @@ struct beginning {
 };
 DEFINE_VEC(beginnings, struct beginning)
 
+/* Elements of which nothing is said but where they are: `count` of a type, one behind the other. */
+struct inferred_range {
+	uint64_t address, count;
+	uint32_t type;
+	enum inferred_basis basis;
+};
+DEFINE_VEC(inferred_ranges, struct inferred_range)
+
+/* Tables of functions of Rust's, by their addresses. */
+#define TRAITS_RECENT 64u
+
 struct inferring {
 	struct survey *survey;
 	struct types *types;
@@ -102,15 +116,20 @@ struct inferring {
 	uint64_t *is_done; /* bit set of blocks: were followed */
 	uint64_t *is_left; /* bit set of blocks: are to be followed, but not by a read each */
 	uint64_t reads;    /* that may be made before blocks are gone through in order */
-	enum inferred_basis basis;    /* of what is found now */
-	struct window window;         /* of what looks alike */
-	struct pages pages;           /* of blocks that pointers lead to */
-	struct inferred_few *few;     /* NULL: all are wanted */
-	struct inferred_pools *pools; /* inferred_pools.h */
-	bool has_modules;             /* all whose types count are known */
-	struct beginnings beginnings; /* whose pointers are to be followed */
-	uint64_t *is_begun;           /* bit set of blocks: were among them */
-	bool loose;                   /* an allocator may give more than glibc does */
+	enum inferred_basis basis;     /* of what is found now */
+	struct window window;          /* of what looks alike */
+	struct pages pages;            /* of blocks that pointers lead to */
+	struct inferred_few *few;      /* NULL: all are wanted */
+	struct inferred_pools *pools;  /* inferred_pools.h */
+	bool has_modules;              /* all whose types count are known */
+	struct beginnings beginnings;  /* whose pointers are to be followed */
+	struct inferred_ranges ranges; /* the same of elements */
+	struct {
+		uint64_t address; /* 0: none */
+		uint32_t type;
+	} traits[TRAITS_RECENT];
+	uint64_t *is_begun; /* bit set of blocks: were among them */
+	bool loose;         /* an allocator may give more than glibc does */
 	bool failed;
 };
 
@@ -161,6 +180,13 @@ bool inferred_claim_counted(
  * has none. */
 uint32_t inferred_counted_type(
 	struct inferring *inferring, uint32_t type, uint64_t header, uint64_t example);
+/* A word at an address that a slot says what it leads to: the start of a block, or what is as good;
+ * also of what says itself how many elements are there (rust.h). */
+void inferred_claim_slot(
+	struct inferring *inferring, const struct slot *slot, uint64_t word, uint64_t address);
+/* The same where the slot's container is one of Rust's (inferred_rust.c). */
+void inferred_claim_container(
+	struct inferring *inferring, const struct slot *slot, uint64_t word, uint64_t address);
 /* Whether an allocator gives that much to who asks for `wanted` bytes. */
 bool inferred_is_close(const struct inferring *inferring, uint64_t wanted, uint64_t usable);
 /* The type of the heap's that a block of which nothing is known is, if it is one of `type`;
@@ -227,8 +253,9 @@ void inferred_follow_all(struct inferring *inferring);
 void inferred_claim_at(struct inferring *inferring, uint64_t address, uint32_t type);
 /* The slots of a type, without those of the last one. */
 void inferred_find_slots(struct inferring *inferring, uint32_t type, struct slot_vec *ret);
-/* Each word of an object that is no NULL and declared to be a pointer. */
-typedef void inferred_take_word(struct inferring *inferring, uint64_t word, uint32_t target);
+/* Each word of an object that is no NULL and declared to be a pointer, and where it stands. */
+typedef void inferred_take_word(
+	struct inferring *inferring, uint64_t word, uint64_t address, const struct slot *slot);
 void inferred_each_word(struct inferring *inferring, uint64_t address, const struct slot_vec *slots,
 	inferred_take_word *take);
 

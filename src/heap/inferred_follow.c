@@ -25,6 +25,38 @@ void inferred_claim_at(struct inferring *inferring, uint64_t address, uint32_t t
 		inferred_claim(f, block, type);
 }
 
+/* Of the nodes of a BTreeMap those with edges are larger, and begin with one without. */
+static uint32_t node_target(struct inferring *f, const struct slot *slot, uint32_t block)
+{
+	if (slot->internal == TYPE_VOID)
+		return slot->target;
+	uint64_t size = types_get(f->types, slot->internal)->size;
+	return size <= search_block_size(f->search, block) ? slot->internal : slot->target;
+}
+
+void inferred_claim_slot(
+	struct inferring *inferring, const struct slot *slot, uint64_t word, uint64_t address)
+{
+	struct inferring *f = inferring;
+	if (slot->container.form != RUST_NONE) {
+		inferred_claim_container(f, slot, word, address);
+		return;
+	}
+	uint64_t offset;
+	uint32_t block = word ? search_block_at(f->search, word, &offset) : SPACE_NONE;
+	if (block == SPACE_NONE)
+		return;
+	if (offset)
+		inferred_claim_counted(f, block, offset, slot->target);
+	else
+		inferred_claim(f, block, node_target(f, slot, block));
+}
+
+static void claim_at(struct inferring *f, uint64_t word, uint64_t address, const struct slot *slot)
+{
+	inferred_claim_slot(f, slot, word, address);
+}
+
 /* A block whose members are followed. */
 struct following {
 	uint32_t block;
@@ -102,8 +134,9 @@ static bool follow_edges(
 	return true;
 }
 
-static void follow_bytes(
-	struct inferring *f, const uint8_t *bytes, size_t len, const struct following *b)
+/* `address`: where the bytes stand. */
+static void follow_bytes(struct inferring *f, const uint8_t *bytes, size_t len, uint64_t address,
+	const struct following *b)
 {
 	for (size_t i = 0; i < b->fact->slots.len && !f->failed; i++) {
 		const struct slot *slot = &b->fact->slots.data[i];
@@ -114,7 +147,7 @@ static void follow_bytes(
 			k++, at += slot->stride) {
 			memcpy(&word, bytes + at, 8);
 			if (slots_holds_in(slot, bytes, len, at))
-				inferred_claim_at(f, word, slot->target);
+				claim_at(f, word, address + at, slot);
 		}
 	}
 }
@@ -128,7 +161,7 @@ static bool follow_window(struct inferring *f, const struct following *b, struct
 	const uint8_t *bytes = window_at(&in_order->window, space_walk_address(&in_order->walk),
 		size, f->graph->space->high);
 	if (bytes)
-		follow_bytes(f, bytes, size, b);
+		follow_bytes(f, bytes, size, space_walk_address(&in_order->walk), b);
 	return true;
 }
 
@@ -147,7 +180,7 @@ static void each_word_of(
 			memcpy(&word, f->buffer + at, 8);
 			if (word && slots_holds(slot, f->survey->heap.space,
 					    address + slot->offset + k * stride + at))
-				take(f, word, slot->target);
+				take(f, word, address + slot->offset + k * stride + at, slot);
 		}
 	}
 }
@@ -193,7 +226,7 @@ void inferred_each_word(struct inferring *inferring, uint64_t address, const str
 		for (uint64_t k = 0; k < slot->count && at + 8 <= len; k++, at += slot->stride) {
 			memcpy(&word, f->buffer + at, 8);
 			if (word && slots_holds_in(slot, f->buffer, len, at))
-				take(f, word, slot->target);
+				take(f, word, address + at, slot);
 		}
 	}
 }
@@ -221,7 +254,8 @@ static void follow_memory(struct inferring *f, uint64_t address, uint64_t size, 
 			&f->pages, address + at * size, bytes, (size_t)(elements * size));
 		spend_read(f);
 		for (uint64_t i = 0; i < elements && i * size < got; i++)
-			follow_bytes(f, bytes + i * size, got - i * size, b);
+			follow_bytes(
+				f, bytes + i * size, got - i * size, address + (at + i) * size, b);
 	}
 }
 
@@ -281,6 +315,10 @@ void inferred_follow(struct inferring *inferring, uint32_t block, struct in_orde
 	uint64_t usable = search_block_size(f->search, block), size = fact->size;
 	uint64_t header = types->types.data[number].header;
 	uint64_t count = is_array ? (usable - header) / size : 1;
+	const struct vector_end *end =
+		is_array && !header ? heap_types_vector_end(types, block) : NULL;
+	if (end && end->end / size < count)
+		count = end->end / size;
 	if (!is_array && fact->open != TYPE_VOID) {
 		if (!may_read) {
 			leave(f, block);
@@ -310,6 +348,17 @@ static void follow_beginning(struct inferring *f)
 			f, search_block_address(f->search, beginning.block), fact->size, 1, &b);
 }
 
+/* Elements that lie in no block of their type. */
+static void follow_range(struct inferring *f)
+{
+	struct inferred_range range = f->ranges.data[--f->ranges.len];
+	struct fact *fact = inferred_fact(f, range.type);
+	struct following b = {SPACE_NONE, false, fact};
+	f->basis = range.basis;
+	if (fact && fact->slots.len && fact->size)
+		follow_memory(f, range.address, fact->size, range.count, &b);
+}
+
 void inferred_push_beginning(struct inferring *inferring, uint32_t block, uint32_t type)
 {
 	struct inferring *f = inferring;
@@ -329,11 +378,13 @@ void inferred_follow_all(struct inferring *inferring)
 			inferred_follow(f, f->work.data[--f->work.len], NULL);
 		else if (f->beginnings.len && f->reads)
 			follow_beginning(f);
+		else if (f->ranges.len && f->reads)
+			follow_range(f);
 		else if (inferred_has_places(f) && f->reads)
 			inferred_follow_places(f);
 		else
 			break;
 	}
-	f->has_settled |= f->beginnings.len || inferred_has_places(f);
+	f->has_settled |= f->beginnings.len || f->ranges.len || inferred_has_places(f);
 	f->basis = basis;
 }

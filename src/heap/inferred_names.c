@@ -26,7 +26,9 @@ void inferred_add_name(struct inferring *inferring, uint32_t type, bool is_array
 {
 	struct inferring *f = inferring;
 	const struct type *of = types_get(f->types, type);
-	if (type_has_members(of) && of->name)
+	if (of->is_rust && of->name)
+		rust_add_name(name, of->name);
+	else if (type_has_members(of) && of->name)
 		cxx_add_plain_name(name, of->name);
 	else if (type_has_members(of))
 		name_by_members(f->types, of, name);

@@ -297,6 +297,8 @@ static void follow_slots(struct inferring *f, const struct fact *fact, const uin
 	for (size_t i = 0; i < fact->slots.len && !f->failed; i++) {
 		const struct slot *slot = &fact->slots.data[i];
 		uint64_t word, at = slot->offset;
+		if (slot->container.form != RUST_NONE)
+			continue;
 		for (uint64_t k = 0; k < slot->count && at < len && len - at >= 8;
 			k++, at += slot->stride) {
 			memcpy(&word, bytes + at, 8);

@@ -68,11 +68,11 @@ static void take_globals(struct inferring *f)
 			find_global(f, word->address, &global);
 		const struct slot *slot = slots_at_address(&global.slots,
 			word->address - global.start, f->survey->heap.space, word->address);
-		if (slot && word->edge & GRAPH_INTERIOR)
-			inferred_claim_counted(
-				f, GRAPH_BLOCK(word->edge), word->offset, slot->target);
-		else if (slot)
-			inferred_claim(f, GRAPH_BLOCK(word->edge), slot->target);
+		uint64_t into = word->edge & GRAPH_INTERIOR ? word->offset : 0;
+		if (slot)
+			inferred_claim_slot(f, slot,
+				search_block_address(f->search, GRAPH_BLOCK(word->edge)) + into,
+				word->address);
 	}
 	slot_vec_deinit(&global.slots);
 }
@@ -337,6 +337,7 @@ struct error *inferred_say_few(struct survey *survey, struct inferred_few *few)
 	inferred_free_facts(&f);
 	inferred_works_deinit(&f.work);
 	beginnings_deinit(&f.beginnings);
+	inferred_ranges_deinit(&f.ranges);
 	free(f.buffer);
 	free(f.of_class);
 	free(f.claims);

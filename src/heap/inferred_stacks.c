@@ -12,12 +12,18 @@ struct taking {
 	unsigned frames; /* that are left: LIMIT_TYPED_FRAMES */
 };
 
-static void take_pointer(struct inferring *f, uint64_t address, uint32_t target)
+static void take_pointer(
+	struct inferring *f, uint64_t word, uint64_t address, const struct slot *slot)
 {
 	uint64_t offset;
-	uint32_t block = search_block_at(f->search, address, &offset);
+	const uint32_t target = slot->target;
+	uint32_t block = search_block_at(f->search, word, &offset);
 	if (block == SPACE_NONE)
 		return;
+	if (slot->container.form != RUST_NONE || slot->internal != TYPE_VOID) {
+		inferred_claim_slot(f, slot, word, address);
+		return;
+	}
 	if (offset) {
 		inferred_claim_counted(f, block, offset, target);
 		return;

@@ -52,10 +52,8 @@ static void take_word(
 		find_variable(f, address, variable);
 	const struct slot *slot = slots_at_address(
 		&variable->slots, address - variable->start, f->survey->heap.space, address);
-	if (slot && offset)
-		inferred_claim_counted(f, block, offset, slot->target);
-	else if (slot)
-		inferred_claim(f, block, slot->target);
+	if (slot)
+		inferred_claim_slot(f, slot, word, address);
 }
 
 static void take_block(struct inferring *f, uint64_t start, uint64_t end, uint64_t *words,

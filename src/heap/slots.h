@@ -6,16 +6,27 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "heap/layouts.h"
+#include "heap/rust.h"
 #include "process/address_space.h"
 
-/* Of what may be something else, or nothing (choices.h): it is this if a number says so. */
+/* Of what may be something else, or nothing (choices.h, and types that are one of several things):
+ * it is this if a number says so. */
 struct slot_when {
-	int64_t at; /* the number, from the slot's word on */
-	uint32_t value;
+	int64_t at;         /* the number, from the slot's word on */
+	uint64_t low, high; /* it is from low to high … */
 	uint8_t bytes;
+	bool is_outside; /* … or is not */
 };
 /* Those that stand in each other; what is in more of them is left out. */
-#define SLOT_WHENS 2u
+#define SLOT_WHENS 3u
+
+/* Of containers that say themselves how much is where (rust.h). */
+struct slot_container {
+	enum rust_form form;        /* RUST_NONE: a pointer as its type declares it */
+	uint32_t type;              /* the container's */
+	int32_t count, room, begin; /* where these words are, from the slot's on */
+	bool has_begin, ends, is_held;
+};
 
 struct slot {
 	uint64_t offset; /* of the first … */
@@ -25,6 +36,9 @@ struct slot {
 	uint32_t target; /* plain; never one that says nothing */
 	bool is_node;    /* of a container, whose declaration names only what all nodes have */
 	bool is_link;    /* the type is a node itself, and that leads to others of its container */
+	uint32_t internal; /* of a pointer to a BTreeMap's leaf: it may lead to one of these, plain;
+			    * TYPE_VOID: it is no such pointer */
+	struct slot_container container;
 	uint8_t when_count;
 	struct slot_when when[SLOT_WHENS]; /* all of them */
 };

@@ -19,6 +19,9 @@
 #include "heap/tails.h"
 #include "heap/texts.h"
 
+/* To that places in a table of hashes are rounded (hashbrown). */
+#define PLACES_ROUNDED 16u
+
 static size_t read_memory(void *context, uint64_t address, void *ret, size_t bytes)
 {
 	return address_space_read(context, address, ret, bytes);
@@ -67,6 +70,14 @@ static struct error *read_graph(struct survey *s)
 	return search_read(s->search, &s->memory, roots, count);
 }
 
+/* Whether a table that is held by a pointer behind its places may have so many bytes of these,
+ * which are rounded up for what stands behind them. */
+static bool is_behind_places(const struct heap_type *type, uint64_t into)
+{
+	uint64_t count = type->place ? into / type->place : 0;
+	return count && !(count & (count - 1)) && into - count * type->place < PLACES_ROUNDED;
+}
+
 /* Types are known when this is asked. */
 static bool is_start(void *context, uint32_t site, uint64_t into)
 {
@@ -75,8 +86,8 @@ static bool is_start(void *context, uint32_t site, uint64_t into)
 		return true;
 	const struct heap_type *type = &s->types.types.data[survey_site_type(s, site)];
 	/* Of a pool the structures are what is held. */
-	return (into < 512 && type->starts >> into / 8 & 1) || (type->is_pool && into % 4 == 0) ||
-	       (into && into == python_lead(&s->heap.python));
+	return (into < 512 && type->starts >> into / 8 & 1) || is_behind_places(type, into) ||
+	       (type->is_pool && into % 4 == 0) || (into && into == python_lead(&s->heap.python));
 }
 
 struct error *survey_open(const struct address_space *space, struct heap_names *names,

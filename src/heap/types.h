@@ -43,6 +43,9 @@ struct heap_type {
 	/* Bit i: pointers to word i of its blocks are what holds them. 0: only those to the start.
 	 */
 	uint64_t starts;
+	/* Of tables that are held by a pointer behind their places: the size of one, of which there
+	 * is a power of two; 0: of others. */
+	uint64_t place;
 	/* Of symbols/types.h: what its blocks are, or what they are arrays of; 0: not known. */
 	uint32_t layout;
 	bool is_array, layout_sought;

@@ -3,6 +3,7 @@
 
 #include "heap/classes.h"
 #include "heap/inferred.h"
+#include "heap/slots.h"
 
 /* Of one type; those of a damaged file contain themselves. */
 #define STEPS_MOST 4096u
@@ -11,6 +12,7 @@ struct mapping_words {
 	struct types *types;
 	struct word_map *map;
 	unsigned steps;
+	bool is_rust; /* the structure that is looked at */
 };
 
 /* Bits of the words that [offset, offset + size) touches. */
@@ -49,11 +51,16 @@ static void map_words(struct mapping_words *m, uint32_t number, uint64_t offset,
 {
 	number = types_plain(m->types, number);
 	struct type type = *types_get(m->types, number);
+	struct rust_container container;
 	if (++m->steps > STEPS_MOST || depth > TYPES_DEPTH_MAX || offset / 8 >= CLASS_WORDS)
 		return;
 	if (type.kind == TYPE_POINTER || type.kind == TYPE_REFERENCE) {
 		uint64_t bit = offset % 8 ? 0 : 1ull << offset / 8;
 		uint32_t target = types_plain(m->types, types_target(m->types, number));
+		/* Those of Rust to things without a size, and to the elements that there are none
+		 * of, are the size to which they are aligned. */
+		if (m->is_rust && !slots_tells(m->types, target))
+			return;
 		m->map->pointers |= bit;
 		if (types_get(m->types, target)->kind == TYPE_FUNCTION)
 			m->map->code |= bit;
@@ -74,7 +81,11 @@ static void map_words(struct mapping_words *m, uint32_t number, uint64_t offset,
 		}
 	} else if (types_content(m->types, number) != TYPE_VOID) {
 		map_words(m, types_content(m->types, number), offset, depth + 1);
+	} else if (type.is_rust && rust_container_find(m->types, number, &container)) {
+		return;
 	} else if (type.kind == TYPE_STRUCT || type.kind == TYPE_CLASS) {
+		bool was_rust = m->is_rust;
+		m->is_rust = type.is_rust;
 		for (uint32_t i = 0; i < type.member_count; i++) {
 			const struct type_member *member = &type.members[i];
 			if (member->kind == MEMBER_VIRTUAL_BASE)
@@ -87,6 +98,7 @@ static void map_words(struct mapping_words *m, uint32_t number, uint64_t offset,
 			else
 				map_words(m, member->type, at, depth + 1);
 		}
+		m->is_rust = was_rust;
 	} else if (type.kind == TYPE_UNION) {
 		map_union(m, &type, offset);
 	} else if (type.kind != TYPE_UNKNOWN && !may_hide(&type)) {

@@ -39,7 +39,7 @@ struct scanning {
 	struct outline *outline;
 	uint32_t module;
 	unsigned most;
-	bool is_c;
+	bool is_c, is_rust;
 	struct level path[DEPTH_MAX];
 };
 
@@ -87,6 +87,7 @@ static bool add_type(struct scanning *s, const struct level *level)
 		.module = s->module,
 		.within = level->within,
 		.is_c = s->is_c,
+		.is_rust = s->is_rust,
 		.stands_for = dwarf_hasattr(&die, DW_AT_signature)};
 	fresh.name = dwarf_diename(&die);
 	return outline_types_push(&o->types, fresh);
@@ -201,6 +202,7 @@ static bool take_unit(void *context, Dwarf_Die *unit)
 {
 	struct scanning *s = context;
 	s->is_c = is_c_language(unit);
+	s->is_rust = dwarf_srclang(unit) == DW_LANG_Rust;
 	return scan(s, unit);
 }
 

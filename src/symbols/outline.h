@@ -18,7 +18,8 @@ struct outline_type {
 	const char *name;  /* without the scope; NULL: it has none */
 	uint32_t module;   /* as the caller numbers them */
 	uint32_t within;   /* the class around it, if that only stands for a type unit's */
-	bool is_c;         /* its unit is written in C */
+	bool is_c;         /* its unit is written in C … */
+	bool is_rust;      /* … or in Rust */
 	bool stands_for;   /* a type unit describes it */
 };
 #define OUTLINE_NONE UINT32_MAX

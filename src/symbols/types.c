@@ -202,6 +202,21 @@ void types_thread_local(
 	find_variable(types, &types->outline.thread_locals, module, offset, ret);
 }
 
+bool types_implementor(struct types *types, uint32_t module, uint64_t address, uint32_t *ret)
+{
+	const struct outline_variable *found =
+		outline_variable_before(&types->outline.variables, module, address);
+	if (!found || found->start != address)
+		return false;
+	Dwarf_Die die = found->die, table, implementor;
+	Dwarf_Attribute attribute;
+	if (!entry_type(&die, &table) || !dwarf_attr(&table, DW_AT_containing_type, &attribute) ||
+		!dwarf_formref_die(&attribute, &implementor))
+		return false;
+	*ret = types_plain(types, types_of_die(types, &implementor));
+	return *ret != TYPE_VOID;
+}
+
 static bool is_described(struct types *types, uint32_t number)
 {
 	const struct type *type = types_get(types, number);

@@ -61,6 +61,17 @@ struct type_member {
 	uint32_t before;
 };
 
+/* One of the things that a type can be which is one of several (Rust's enums; DWARF's variant
+ * parts).
+ */
+struct type_variant {
+	const char *name;
+	uint64_t bits;  /* where its members' structure begins */
+	uint32_t type;  /* that structure */
+	bool is_rest;   /* it is there if the number is no other one's */
+	uint64_t value; /* of the number, if it is there; of is_rest nothing */
+};
+
 struct type {
 	const char *name; /* with namespaces; NULL: it has none */
 	uint64_t size;    /* bytes; 0: not known, or none */
@@ -76,6 +87,13 @@ struct type {
 	enum type_encoding encoding;
 	bool is_declared; /* its members are described nowhere at hand */
 	bool is_c;        /* `struct` belongs to its name */
+	bool is_rust;     /* of structures, unions and enumerations: written in Rust */
+	/* Of a structure that is one of several things, beside its members; NULL: of others. */
+	const struct type_variant *variants;
+	uint32_t variant_count;
+	uint8_t which_bytes; /* of the number that says which: 1, 2, 4 or 8; 0: there is one variant
+			      * alone, without a number */
+	uint64_t which;      /* where that number stands: bytes from the beginning */
 };
 
 struct types;
@@ -154,6 +172,10 @@ struct types_function_class {
 /* address: as the ELF file has it. False: no class is known. */
 bool types_function_class(struct types *types, uint32_t module, uint64_t address,
 	const char *constant, struct types_function_class *ret);
+
+/* The type whose functions a table of Rust's at an address has (of a `dyn Trait`), plain. address:
+ * as the ELF file has it. False: no such table is described there. */
+bool types_implementor(struct types *types, uint32_t module, uint64_t address, uint32_t *ret);
 
 /* What a template keeps in bytes that it was not made with yet: __aligned_membuf<T> has a T.
  * TYPE_VOID: it is no such thing. */

@@ -139,6 +139,8 @@ static void read_members(struct types *types, Dwarf_Die *die, uint32_t number)
 		else if (tag == DW_TAG_template_type_parameter ||
 			 tag == DW_TAG_GNU_template_parameter_pack)
 			templates = true;
+		else if (tag == DW_TAG_variant_part)
+			types_read_variants(types, &child, number);
 	}
 	types_settle_members(types, number, first);
 	if (templates)
@@ -247,7 +249,9 @@ static void read_class_members(struct types *types, Dwarf_Die *die, uint32_t num
 uint32_t types_read_class(struct types *types, Dwarf_Die *die, int tag)
 {
 	const struct outline_type *known = types_outline_of(types, die);
-	struct type type = {.kind = class_kind(tag), .is_c = known && known->is_c};
+	struct type type = {.kind = class_kind(tag),
+		.is_c = known && known->is_c,
+		.is_rust = known && known->is_rust};
 	type.name = types_whole_name(types, die, known);
 	Dwarf_Die whole;
 	/* Of what a type unit describes others have the signature, and may have nothing else. */

@@ -32,4 +32,7 @@ void types_settle_members(struct types *types, uint32_t number, size_t first);
 /* A structure, class, union or enumeration. */
 uint32_t types_read_class(struct types *types, Dwarf_Die *die, int tag);
 
+/* What an entry (DW_TAG_variant_part) says of a type that is one of several things. */
+void types_read_variants(struct types *types, Dwarf_Die *part, uint32_t number);
+
 #endif

@@ -58,7 +58,7 @@ uint32_t types_content(struct types *types, uint32_t plain)
 	struct type type = *types_get(types, plain);
 	const struct type_member *only = NULL;
 	uint32_t content;
-	if ((type.kind != TYPE_STRUCT && type.kind != TYPE_CLASS) || !type.size)
+	if ((type.kind != TYPE_STRUCT && type.kind != TYPE_CLASS) || !type.size || type.is_rust)
 		return TYPE_VOID;
 	for (uint32_t i = 0; i < type.member_count; i++) {
 		if (type.members[i].kind == MEMBER_BASE)

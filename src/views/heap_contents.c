@@ -66,8 +66,10 @@ static void add_at(struct heap_values *v, uint32_t type, uint64_t address, struc
 /* Whether a type is a pair, and where its second part lies. */
 static bool find_pair(struct heap_values *v, uint32_t type, uint64_t offsets[2], uint32_t parts[2])
 {
-	return contents_member(v->types, type, "first", &offsets[0], &parts[0]) &&
-	       contents_member(v->types, type, "second", &offsets[1], &parts[1]);
+	return (contents_member(v->types, type, "first", &offsets[0], &parts[0]) &&
+		       contents_member(v->types, type, "second", &offsets[1], &parts[1])) ||
+	       (contents_member(v->types, type, "__0", &offsets[0], &parts[0]) &&
+		       contents_member(v->types, type, "__1", &offsets[1], &parts[1]));
 }
 
 struct adding {
