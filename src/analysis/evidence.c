@@ -240,6 +240,9 @@ static const char *why_unsearched(const struct model *model)
 	const struct leak_search *search = model_leak_search(model);
 	if (model_recording(model)->no_heap)
 		return "there is no heap in it that could be searched";
+	if (model_recording(model)->all_collected)
+		return "Go's collector owns all blocks, of which nobody judges whether they are "
+		       "lost";
 	if (!search && model_target(model)->exit_kind == EXIT_KIND_SIGNAL)
 		return "the program was killed before anybody searched it for leaks";
 	if (!search)

@@ -160,6 +160,12 @@ void leaks_verdict(const struct leaks *leaks, struct text *ret)
 			"Nothing is known of leaks: there is no heap in it that could be read.\n");
 		return;
 	}
+	if (model_recording(leaks->model)->all_collected) {
+		text_add(ret,
+			"Leaks are not judged: Go's collector owns all blocks, and frees what "
+			"nothing points to.\n");
+		return;
+	}
 	if (!blocks && model_recording(leaks->model)->own_malloc) {
 		text_add(ret, "Nothing is left of the blocks that were seen; the program's own "
 			      "allocator was not seen.\n");
@@ -178,6 +184,10 @@ void leaks_verdict(const struct leaks *leaks, struct text *ret)
 	say_lost(leaks, ret);
 	say_others(leaks, ret);
 	say_libraries(leaks, ret);
+	uint64_t collected = model_recording(leaks->model)->collected_blocks;
+	if (collected)
+		text_printf(ret, "Not judged: %llu blocks, which Go's collector owns.\n",
+			(unsigned long long)collected);
 }
 
 const char *leak_moment_words(enum leak_moment moment)

@@ -6,7 +6,7 @@
 const char *heap_maker_name(enum heap_maker maker)
 {
 	static const char *const names[HEAP_MAKERS] = {"glibc", "jemalloc", "tcmalloc", "mimalloc",
-		"musl mallocng", "musl oldmalloc", "pymalloc"};
+		"musl mallocng", "musl oldmalloc", "pymalloc", "Go spans"};
 	return names[maker];
 }
 

@@ -21,6 +21,7 @@ enum heap_maker {
 	HEAP_MALLOCNG,
 	HEAP_OLDMALLOC,
 	HEAP_PYMALLOC,
+	HEAP_GO,
 	HEAP_MAKERS
 };
 

@@ -63,6 +63,7 @@ struct search_asked heap_asked(const struct heap *heap, uint64_t address, uint64
 	case HEAP_MIMALLOC:
 		asked.least = size > MI_LARGE ? size / 3 * 2 : quarter_below(size) + 1;
 		break;
+	case HEAP_GO:
 	case HEAP_JEMALLOC:
 		asked.least = quarter_below(size) + 1;
 		break;

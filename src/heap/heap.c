@@ -163,6 +163,25 @@ static void close_pymalloc(struct heap *heap)
 	python_close(&heap->python);
 }
 
+static struct error *find_go(struct heap *heap)
+{
+	struct error *error = go_spans_find(heap->space, &heap->damage, &heap->go_spans);
+	if (!error)
+		error = go_spans_areas(&heap->go_spans, &heap->areas);
+	return error ? error : add_books(heap, &heap->go_spans.books);
+}
+
+static struct error *walk_go(struct heap *heap, const struct heap_area *area, struct window *window,
+	const struct heap_sink *sink)
+{
+	return go_spans_walk(&heap->go_spans, area, window, sink);
+}
+
+static void close_go(struct heap *heap)
+{
+	go_spans_close(&heap->go_spans);
+}
+
 /* They are found in this order: what one has is no other's. */
 static const struct maker makers[HEAP_MAKERS] = {
 	[HEAP_GLIBC] = {find_glibc, walk_glibc, close_glibc},
@@ -172,6 +191,7 @@ static const struct maker makers[HEAP_MAKERS] = {
 	[HEAP_MALLOCNG] = {find_mallocng, walk_mallocng, close_mallocng},
 	[HEAP_OLDMALLOC] = {find_oldmalloc, walk_oldmalloc, NULL},
 	[HEAP_PYMALLOC] = {find_pymalloc, walk_pymalloc, close_pymalloc},
+	[HEAP_GO] = {find_go, walk_go, close_go},
 };
 
 static bool is_among(const struct heap_area *run, const struct heap_area_vec *others)
@@ -293,5 +313,5 @@ const char *heap_absence(const struct heap *heap)
 	return "no heap was found: the program has not allocated anything yet, or its allocator is "
 	       "none "
 	       "of those that are known (glibc, musl, jemalloc 5, tcmalloc, mimalloc "
-	       "2)";
+	       "2, Go's)";
 }

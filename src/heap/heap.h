@@ -8,6 +8,7 @@
 
 #include "heap/areas.h"
 #include "heap/glibc.h"
+#include "heap/go_spans.h"
 #include "heap/je_malloc.h"
 #include "heap/mi_malloc.h"
 #include "heap/ng_malloc.h"
@@ -29,6 +30,7 @@ struct heap {
 	struct ng_malloc ng_malloc;
 	struct old_malloc old_malloc;
 	struct python python;
+	struct go_spans go_spans;
 };
 
 /* Finds the allocators and where their blocks lie. The space must outlive the heap, which stays

@@ -42,6 +42,8 @@ static struct error *describe(
 		ret->start = ret->map ? ret->map->start : address;
 		return NULL;
 	}
+	if (root->kind == HEAP_ROOT_COLLECTOR)
+		return NULL;
 	if (root->kind != HEAP_ROOT_DATA)
 		ret->tid = s->heap.space->threads.data[root->thread].tid;
 	struct error *error = NULL;
@@ -331,12 +333,17 @@ struct error *heap_retained(const struct survey *survey, size_t limit, struct re
 	error = holder_of ? find_holders(&f, graph) : error_no_memory();
 	holder_map_deinit(&f.map);
 	_cleanup_free_ bool *is_weak = calloc(ret->holders.len + 1, sizeof(*is_weak));
-	struct dominators_holders holders = {holder_of, is_weak, (uint32_t)ret->holders.len};
-	for (size_t i = 0; is_weak && i < ret->holders.len; i++)
+	_cleanup_free_ bool *is_last = calloc(ret->holders.len + 1, sizeof(*is_last));
+	struct dominators_holders holders = {
+		holder_of, is_weak, (uint32_t)ret->holders.len, is_last};
+	for (size_t i = 0; is_weak && is_last && i < ret->holders.len; i++) {
 		is_weak[i] = ret->holders.data[i].kind == HEAP_ROOT_STACK ||
 			     ret->holders.data[i].kind == HEAP_ROOT_REGISTERS;
+		is_last[i] = ret->holders.data[i].kind == HEAP_ROOT_COLLECTOR;
+	}
 	if (!error)
-		error = is_weak ? dominators_find(graph, &reverse, &holders, &ret->dominators)
+		error = is_weak && is_last
+				? dominators_find(graph, &reverse, &holders, &ret->dominators)
 				: error_no_memory();
 	reverse_free(&reverse);
 	if (!error)

@@ -380,7 +380,7 @@ static bool all_are_known(const struct finding *f)
 static bool put_in_order(struct heap_root_vec *roots)
 {
 	static const enum heap_root_kind order[HEAP_ROOT_KINDS] = {HEAP_ROOT_DATA, HEAP_ROOT_TLS,
-		HEAP_ROOT_REGISTERS, HEAP_ROOT_STACK, HEAP_ROOT_MAPPING};
+		HEAP_ROOT_REGISTERS, HEAP_ROOT_STACK, HEAP_ROOT_MAPPING, HEAP_ROOT_COLLECTOR};
 	struct heap_root_vec sorted;
 	bool ok = true;
 	heap_root_vec_init(&sorted);
@@ -394,6 +394,18 @@ static bool put_in_order(struct heap_root_vec *roots)
 	*roots = sorted;
 	heap_root_vec_deinit(&swap);
 	return ok;
+}
+
+/* What a collector has not freed it holds itself, if nothing else does. */
+static bool add_collected(struct finding *f)
+{
+	const struct heap_addresses *used = &f->heap->go_spans.used;
+	struct heap_root root = {.kind = HEAP_ROOT_COLLECTOR,
+		.start = used->len ? used->data[0] : 0,
+		.end = used->len ? used->data[0] : 0,
+		.values = used->data,
+		.value_count = used->len};
+	return !used->len || heap_root_vec_push(f->roots, root);
 }
 
 static bool find_all(struct finding *f)
@@ -411,11 +423,11 @@ static bool find_all(struct finding *f)
 	if (ok && f->taken.len)
 		qsort(f->taken.data, f->taken.len, sizeof(*f->taken.data), by_start);
 	ok = ok && add_mappings(f, HEAP_ROOT_DATA) && add_mappings(f, HEAP_ROOT_MAPPING);
-	ok = ok && put_in_order(f->roots);
+	ok = ok && put_in_order(f->roots) && add_collected(f);
 	/* Only now do they stay where they are. */
 	for (size_t i = 0; ok && i < f->roots->len; i++) {
 		struct heap_root *root = &f->roots->data[i];
-		if (root->value_count == 1)
+		if (root->value_count == 1 && root->kind != HEAP_ROOT_COLLECTOR)
 			root->values = &root->value;
 	}
 	return ok;

@@ -21,7 +21,8 @@ enum heap_root_kind {
 	HEAP_ROOT_STACK,
 	HEAP_ROOT_TLS, /* thread-local storage, the thread's descriptor included */
 	HEAP_ROOT_REGISTERS,
-	HEAP_ROOT_MAPPING, /* any other */
+	HEAP_ROOT_MAPPING,   /* any other */
+	HEAP_ROOT_COLLECTOR, /* a garbage collector, of what it has not freed so far */
 	HEAP_ROOT_KINDS
 };
 

@@ -215,6 +215,8 @@ static struct error *say_blocks(struct survey *s, struct inferred_few *few)
 	if (!error)
 		error = system_pool_say(s);
 	if (!error)
+		error = go_types_say(s);
+	if (!error)
 		error = cxx_recognise(s->heap.space, s->names, &s->classes, &s->types);
 	if (!error)
 		error = containers_recognise(&s->heap, &s->roots, s->search, s->names, &s->types);

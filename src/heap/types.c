@@ -10,7 +10,7 @@
 const char *heap_type_kind_name(enum heap_type_kind kind)
 {
 	static const char *const names[HEAP_TYPE_KINDS] = {"unknown", "c++", "container", "string",
-		"python", "python-part", "system", "inferred"};
+		"python", "python-part", "system", "go", "inferred"};
 	return names[kind];
 }
 

@@ -26,6 +26,7 @@ enum heap_type_kind {
 	HEAP_TYPE_PYTHON,      /* a Python object */
 	HEAP_TYPE_PYTHON_PART, /* memory that one has beside it */
 	HEAP_TYPE_SYSTEM,      /* of libc's: FILE, a thread's table of thread-local memory… */
+	HEAP_TYPE_GO,          /* an element of a span of Go's, whose type nothing says */
 	HEAP_TYPE_INFERRED,    /* what a pointer's declared type says of what it points to */
 	HEAP_TYPE_KINDS
 };

@@ -124,13 +124,15 @@ struct recording {
 	/* Frames that are not to be shown unless all are, as regular expressions on functions, as
 	 * pprof says it; NULL: none. An allocator's are hidden anyway, unless whole_stacks. */
 	const char *drop_frames, *keep_frames;
-	bool snapshot;       /* of a program that went on: what is live was not necessarily left */
-	bool types;          /* stacks are types: of a heap that nobody recorded */
-	bool no_heap;        /* memory was read in which no heap was found */
-	bool whole_stacks;   /* stacks are as their maker wanted them to be read */
-	bool call_addresses; /* the source has addresses of calls: those of nodes are one more */
-	size_t merged;       /* so many recordings were added up; 0: it is one */
-	const char *mode;    /* "exact", "aggregate", "sample" */
+	bool snapshot;      /* of a program that went on: what is live was not necessarily left */
+	bool types;         /* stacks are types: of a heap that nobody recorded */
+	bool no_heap;       /* memory was read in which no heap was found */
+	bool all_collected; /* all blocks are a garbage collector's, as `collected_blocks` are */
+	uint64_t collected_blocks; /* that a garbage collector owns: nobody judges them */
+	bool whole_stacks;         /* stacks are as their maker wanted them to be read */
+	bool call_addresses;   /* the source has addresses of calls: those of nodes are one more */
+	size_t merged;         /* so many recordings were added up; 0: it is one */
+	const char *mode;      /* "exact", "aggregate", "sample" */
 	uint64_t sample_bytes; /* "sample": mean distance of samples; figures are estimates */
 	const char *writer;    /* "heapwise 0.1.0"; "" if unknown */
 	/* Events that the file has not, as the user wanted it, in steps (a realloc is two); and

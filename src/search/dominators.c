@@ -24,7 +24,8 @@ struct finding {
 	uint32_t *number; /* of each node; UNSEEN: nothing holds it */
 	uint32_t *order;  /* the nodes */
 	uint32_t count;   /* of `order`, TOP included */
-	uint32_t strong;  /* only weak holders lead to those from this number on */
+	uint32_t strong;  /* only weak holders lead to those from this number on … */
+	uint32_t held;    /* … and only the last ones to those from this */
 	/* In the search's tree what each hangs on; of linked ones something above it. */
 	uint32_t *above;
 	/* Of each the smallest number from which a way leads to it only through larger ones ("semi-
@@ -106,6 +107,15 @@ static uint32_t meet(struct finding *f, uint32_t node, uint32_t above)
 	return fresh;
 }
 
+enum { LEVEL_STRONG, LEVEL_WEAK, LEVEL_LAST, LEVELS };
+
+static unsigned level_of(const struct dominators_holders *holders, uint32_t holder)
+{
+	if (holders->is_last && holders->is_last[holder])
+		return LEVEL_LAST;
+	return holders->is_weak[holder] ? LEVEL_WEAK : LEVEL_STRONG;
+}
+
 /* Depth first from one holder. The way back is in `above`. */
 static void descend(struct finding *f, uint32_t root)
 {
@@ -129,13 +139,15 @@ static void make_order(struct finding *f)
 		f->number[i] = UNSEEN;
 	f->count = TOP + 1;
 	f->above[TOP] = TOP;
-	for (int weak = 0; weak < 2; weak++) {
+	for (unsigned level = 0; level < LEVELS; level++) {
 		for (uint32_t i = 0; i < f->to->holder_count; i++) {
-			if (f->holders->is_weak[i] == weak)
+			if (level_of(f->holders, i) == level)
 				descend(f, f->to->block_count + i);
 		}
-		if (!weak)
+		if (level == LEVEL_STRONG)
 			f->strong = f->count;
+		if (level == LEVEL_WEAK)
+			f->held = f->count;
 	}
 	for (uint32_t i = 0; i < f->count; i++) {
 		f->least[i] = f->best[i] = i;
@@ -174,7 +186,8 @@ static uint32_t best_of(const struct finding *f, uint32_t at, uint32_t linked)
 static inline void join(const struct finding *f, uint32_t at, uint32_t source)
 {
 	uint32_t from = f->number[source];
-	if (from == UNSEEN || (from >= f->strong && at < f->strong))
+	if (from == UNSEEN || (from >= f->strong && at < f->strong) ||
+		(from >= f->held && at < f->held))
 		return;
 	uint32_t least = from <= at ? from : f->least[best_of(f, from, at + 1)];
 	if (least < f->least[at])

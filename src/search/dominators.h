@@ -34,6 +34,8 @@ struct dominators_holders {
 	const uint32_t *of_root;
 	const bool *is_weak;
 	uint32_t count;
+	/* The same of those that count only for what no other holds, weak or not; NULL: none. */
+	const bool *is_last;
 };
 
 struct error *dominators_find(const struct graph *graph, const struct reverse *reverse,

@@ -119,7 +119,8 @@ static enum leak_place place_of(enum heap_root_kind kind)
 		[HEAP_ROOT_STACK] = LEAK_PLACE_STACK,
 		[HEAP_ROOT_TLS] = LEAK_PLACE_STACK,
 		[HEAP_ROOT_REGISTERS] = LEAK_PLACE_REGISTERS,
-		[HEAP_ROOT_MAPPING] = LEAK_PLACE_MAPPING};
+		[HEAP_ROOT_MAPPING] = LEAK_PLACE_MAPPING,
+		[HEAP_ROOT_COLLECTOR] = LEAK_PLACE_MAPPING};
 	return places[kind];
 }
 
@@ -333,6 +334,11 @@ static struct error *make(struct making *m)
 	recording->snapshot = true;
 	recording->types = !m->joined;
 	recording->no_heap = !m->survey->heap.areas.len;
+	uint64_t collected_bytes;
+	go_types_sum(m->survey, &recording->collected_blocks, &collected_bytes);
+	recording->all_collected =
+		recording->collected_blocks &&
+		recording->collected_blocks == m->survey->totals.blocks[BLOCK_USED];
 	recording->whole_stacks = true;
 	size_t modules = m->survey->heap.space->modules.len, types = m->survey->types.types.len;
 	m->site_count = m->joined ? m->survey->sites.len : types;

@@ -59,6 +59,9 @@ static void name_holder(
 	case HEAP_ROOT_REGISTERS:
 		snprintf(ret, room, "registers of %s", whose);
 		break;
+	case HEAP_ROOT_COLLECTOR:
+		snprintf(ret, room, "Go's collector");
+		break;
 	default:
 		snprintf(ret, room, "mapping %s",
 			holder->map && *holder->map->path ? holder->map->path : "of no file");

@@ -15,7 +15,8 @@ static const char *const kinds[HEAP_ROOT_KINDS] = {[HEAP_ROOT_DATA] = "global",
 	[HEAP_ROOT_STACK] = "stack",
 	[HEAP_ROOT_TLS] = "thread-local storage",
 	[HEAP_ROOT_REGISTERS] = "registers",
-	[HEAP_ROOT_MAPPING] = "mapping"};
+	[HEAP_ROOT_MAPPING] = "mapping",
+	[HEAP_ROOT_COLLECTOR] = "collector"};
 
 enum { COLUMN_RETAINED, COLUMN_KIND, COLUMN_ADDRESS, COLUMN_TYPE, COLUMN_SYMBOL };
 static const struct rows_column columns[] = {{"retained", ROWS_AMOUNT}, {"kind", ROWS_TEXT},

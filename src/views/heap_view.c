@@ -69,12 +69,20 @@ static void text_makers(const struct survey *s, struct text *out)
 	text_add(out, *comma ? "\n" : "none was found\n");
 }
 
+/* Whether no block is another allocator's than Go's. */
+static bool all_is_collected(const struct survey *s)
+{
+	uint64_t blocks, bytes;
+	go_types_sum(s, &blocks, &bytes);
+	return blocks && blocks == s->totals.blocks[BLOCK_USED];
+}
+
 static void text_leaks(const struct survey *s, const struct heap_alone *alone, struct text *out)
 {
 	static const char *const words[SEARCH_KINDS] = {
 		"definitely lost", "indirectly lost", "possibly lost", "still reachable"};
 	const struct search_totals *totals = search_totals(s->search);
-	for (unsigned i = 0; i < SEARCH_KINDS; i++) {
+	for (unsigned i = 0; i < SEARCH_KINDS && !all_is_collected(s); i++) {
 		text_printf(out, "%-17s", words[i]);
 		add_sum(out, totals->bytes[i], totals->blocks[i]);
 		if (i == SEARCH_DEFINITE && alone->blocks.len) {
@@ -85,6 +93,13 @@ static void text_leaks(const struct survey *s, const struct heap_alone *alone, s
 			heuristics_add_sums(out, totals);
 		text_add_char(out, '\n');
 	}
+	uint64_t blocks, bytes;
+	go_types_sum(s, &blocks, &bytes);
+	if (!blocks)
+		return;
+	text_add(out, "not judged       ");
+	add_sum(out, bytes, blocks);
+	text_add(out, ", which Go's collector owns\n");
 }
 
 static void text_damage(const struct survey *s, struct text *out)
@@ -115,8 +130,17 @@ static void text_in_use(const struct survey *s, struct text *out)
 	if (lost) {
 		add_sum(out, lost, leaks->blocks[SEARCH_DEFINITE] + leaks->blocks[SEARCH_INDIRECT]);
 		text_add(out, " of that lost: nothing points there any more");
-	} else {
+	} else if (!all_is_collected(s)) {
 		text_add(out, "nothing of that is lost");
+	}
+	uint64_t blocks, bytes;
+	go_types_sum(s, &blocks, &bytes);
+	if (all_is_collected(s)) {
+		text_add(out, "leaks are not judged: Go's collector owns all of it");
+	} else if (blocks) {
+		text_add(out, "; leaks are not judged of ");
+		add_sum(out, bytes, blocks);
+		text_add(out, ", which Go's collector owns");
 	}
 	text_add(out, ".\n");
 }
@@ -354,6 +378,15 @@ static struct error *write_json(const struct heap_page *page, const struct type_
 		json_put_u64(&json, "blocks", alone->blocks.len);
 		json_put_u64(&json, "bytes", alone->bytes);
 		json_object_end(&json);
+		uint64_t blocks, bytes;
+		go_types_sum(page->survey, &blocks, &bytes);
+		if (blocks) {
+			json_key(&json, "not_judged");
+			json_object_begin(&json);
+			json_put_u64(&json, "blocks", blocks);
+			json_put_u64(&json, "bytes", bytes);
+			json_object_end(&json);
+		}
 		error = leaks_view_put(page->model, &json);
 	}
 	json_object_end(&json);

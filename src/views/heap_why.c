@@ -23,7 +23,8 @@ static const char *const root_names[HEAP_ROOT_KINDS] = {[HEAP_ROOT_DATA] = "glob
 	[HEAP_ROOT_STACK] = "stack",
 	[HEAP_ROOT_TLS] = "thread-local storage",
 	[HEAP_ROOT_REGISTERS] = "registers",
-	[HEAP_ROOT_MAPPING] = "mapping"};
+	[HEAP_ROOT_MAPPING] = "mapping",
+	[HEAP_ROOT_COLLECTOR] = "collector"};
 
 static const char *type_name(const struct heap_page *page, uint32_t type)
 {
@@ -32,7 +33,7 @@ static const char *type_name(const struct heap_page *page, uint32_t type)
 
 static bool has_address(const struct heap_root *root)
 {
-	return root->kind != HEAP_ROOT_REGISTERS;
+	return root->kind != HEAP_ROOT_REGISTERS && root->kind != HEAP_ROOT_COLLECTOR;
 }
 
 /* Adds a variable as it is declared, and the member in it that the word is: "static struct node

@@ -39,6 +39,11 @@ static void have_malloc_in_front(struct model *model)
 	build_recording(model)->own_malloc = build_recording(model)->malloc_in_front = true;
 }
 
+static void have_all_collected(struct model *model)
+{
+	build_recording(model)->types = build_recording(model)->all_collected = true;
+}
+
 static void have_no_heap(struct model *model)
 {
 	build_recording(model)->types = build_recording(model)->no_heap = true;
@@ -182,6 +187,7 @@ static const struct way {
 	{"a malloc of its own", have_own_malloc, ALL, BIT(GROWTH)},
 	{"a malloc in front", have_malloc_in_front, ALL, BIT(GROWTH)},
 	{"no heap", have_no_heap, ALL, LEAKS | BIT(GROWTH)},
+	{"all a collector's", have_all_collected, LEAKS, LEAKS},
 	{"a heap that is unread", have_unread_heap, ALL, BIT(GROWTH)},
 	{"cut off", be_cut, FIGURES, LIVE},
 	{"running", run_still, FIGURES, LIVE},
