@@ -242,7 +242,7 @@ static void follow_memory(struct inferring *f, uint64_t address, uint64_t size, 
 {
 	for (uint64_t at = 0; size > PIECE_BYTES && at < count && !f->failed; at++) {
 		spend_read(f);
-		inferred_each_word(f, address + at * size, &b->fact->slots, inferred_claim_at);
+		inferred_each_word(f, address + at * size, &b->fact->slots, claim_at);
 	}
 	if (size > PIECE_BYTES || !has_buffer(f))
 		return;

@@ -124,7 +124,7 @@ static void check(struct world *w)
 		of_root[i] = graph->roots.data[i].root;
 	struct reverse reverse;
 	struct dominators dominators;
-	const struct dominators_holders holders = {of_root, w->is_weak, w->holders};
+	const struct dominators_holders holders = {of_root, w->is_weak, w->holders, NULL};
 	CHECK_OK(reverse_make(graph, &reverse));
 	CHECK_OK(dominators_find(graph, &reverse, &holders, &dominators));
 	for (uint32_t i = 0; i < w->blocks + w->holders; i++)
@@ -208,7 +208,7 @@ static void check_list(uint32_t nodes, bool same)
 	CHECK_U64(graph->roots.len, 2);
 	const uint32_t of_root[2] = {0, same ? 0 : 1};
 	const bool is_weak[2] = {false, false};
-	const struct dominators_holders holders = {of_root, is_weak, same ? 1 : 2};
+	const struct dominators_holders holders = {of_root, is_weak, same ? 1 : 2, NULL};
 	struct reverse reverse;
 	struct dominators dominators;
 	CHECK_OK(reverse_make(graph, &reverse));
