@@ -175,16 +175,24 @@ static void settle_contents(struct reached *r, const struct contents *c, unsigne
 	}
 }
 
+/* As many elements as begin where there is memory; returns how many. */
+static uint64_t settle_elements(struct reached *r, uint32_t element, uint64_t count,
+	uint64_t address, uint64_t room, unsigned depth)
+{
+	struct types *types = r->follow->types;
+	uint64_t size = types_get(types, types_plain(types, element))->size;
+	room = min(room, room_at(r->follow->survey, address));
+	count = count_in(count, size, room);
+	for (uint64_t i = 0; i < count && !r->follow->failed; i++)
+		settle(r, element, address + i * size, min(size, room - i * size), depth + 1);
+	return size ? count : UINT64_MAX;
+}
+
 static void settle_array(struct reached *r, const struct type *array, uint64_t address,
 	uint64_t room, unsigned depth)
 {
-	struct types *types = r->follow->types;
-	uint64_t size = types_get(types, types_plain(types, array->target))->size;
-	room = min(room, room_at(r->follow->survey, address));
-	uint64_t count = count_in(array->count, size, room);
-	for (uint64_t i = 0; i < count && !r->follow->failed; i++)
-		settle(r, array->target, address + i * size, min(size, room - i * size), depth + 1);
-	r->follow->broken += size && count < array->count;
+	r->follow->broken += settle_elements(r, array->target, array->count, address, room, depth) <
+			     array->count;
 }
 
 /* Where an object that a member is leads to, which lies in so much memory. */
@@ -238,7 +246,13 @@ static bool go(struct reached *r, const struct follow_place *place, const char *
 	if (place->type == TYPE_VOID ||
 		!contents_member(f->types, place->type, member, &offset, &type))
 		return false;
-	settle(r, type, place->address + offset, UINT64_MAX, 0);
+	uint64_t address = place->address + offset, open_at;
+	uint32_t element;
+	/* One without an end at the end of a structure has as many as its block. */
+	if (types_open_end(f->types, place->type, &element, &open_at, NULL) && open_at == offset)
+		settle_elements(r, element, UINT64_MAX, address, UINT64_MAX, 0);
+	else
+		settle(r, type, address, UINT64_MAX, 0);
 	return true;
 }
 
