@@ -20,9 +20,8 @@ struct page_tree {
 	/* *ret: the number of the first page of what a leaf's word leads to. False: no leaf has
 	 * such a word. */
 	bool (*decode)(void *context, uint64_t word, uint64_t *ret);
-	uint64_t root;             /* once found; 0: nowhere */
-	uint64_t zeros, zeros_end; /* memory that was seen to be 0 while it was looked for */
-	uint64_t read_bytes;       /* for it, in what was no leaf */
+	uint64_t root;       /* once found; 0: nowhere */
+	uint64_t read_bytes; /* for it, in what was no leaf */
 };
 
 static inline uint64_t page_tree_leaf_bytes(const struct page_tree *tree)
