@@ -165,13 +165,14 @@ void collector_on_end(struct collector *c, struct subject *s)
 	collector_drop(c, s);
 }
 
-bool collector_make_room(struct collector *c, const struct subject *keep)
+bool collector_make_room(struct collector *c)
 {
 	uint32_t before = c->subject_count;
 	for (int forced = 0; forced < 2 && c->subject_count == before; forced++) {
 		for (uint32_t i = c->subject_count; i-- > 0;) {
 			struct subject *s = c->subjects[i];
-			if (s == keep || s->is_root || !(s->ended_ns || subject_has_ended(s)))
+			if (s->is_root || !(s->ended_ns || subject_has_ended(s)) ||
+				(forced && c->subject_count < before))
 				continue;
 			if (forced)
 				collector_end_now(c, s);

@@ -226,7 +226,7 @@ void collector_on_hello(struct collector *c, struct session_caller *caller)
 	}
 	if (!s)
 		s = collector_add(c, caller->pid);
-	if (!s && c->subject_count == c->subject_max && collector_make_room(c, NULL))
+	if (!s && c->subject_count == c->subject_max && collector_make_room(c))
 		s = collector_add(c, caller->pid);
 	if (s) {
 		record(c, s, caller);

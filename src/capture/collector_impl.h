@@ -74,8 +74,8 @@ void collector_end_now(struct collector *c, struct subject *s);
 /* Completes what has ended before, if by now it is known how. */
 void collector_look_at_ended(struct collector *c);
 /* Completes processes that have ended, though it is not their turn yet, so that there is room for
- * another one; how they ended may then not be known. Not `keep` (NULL: none). False: none has. */
-bool collector_make_room(struct collector *c, const struct subject *keep);
+ * another one; if need be one of which it is not known how it ended. False: none has. */
+bool collector_make_room(struct collector *c);
 /* Hears those who call, for some milliseconds at most. False: there may be more of them. */
 bool collector_answer_callers(struct collector *c);
 /* Recordings have been completed meanwhile. */

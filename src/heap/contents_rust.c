@@ -18,8 +18,15 @@ static bool read_at(const struct contents_object *o, uint32_t offset, uint64_t *
 static bool is_readable(const struct contents_object *o, uint64_t address, uint64_t bytes)
 {
 	uint8_t byte;
+	uint64_t into;
 	const struct address_space *space = o->survey->heap.space;
-	return !bytes || (address_space_read(space, address, &byte, 1) == 1 &&
+	const struct search *search = o->survey->search;
+	uint32_t block = search_block_at(search, address, &into);
+	const struct process_map *map = address_space_map(space, address);
+	uint64_t room = block != SPACE_NONE ? search_block_size(search, block) - into
+			: map               ? map->end - address
+					    : 0;
+	return !bytes || (bytes <= room && address_space_read(space, address, &byte, 1) == 1 &&
 				 address_space_read(space, address + bytes - 1, &byte, 1) == 1);
 }
 
@@ -41,8 +48,8 @@ static bool read_in_order(
 		(has_room && !read_at(o, c->room, &room)))
 		return false;
 	bool is_slice_of_counted = !has_room && rust_is_counted(types_get(o->types, c->element));
-	return ret->count < RUST_COUNT_MOST && (size || is_text) && !is_slice_of_counted &&
-	       (!has_room || ret->count <= room) &&
+	return ret->count < RUST_COUNT_MOST / (size ? size : 1) && (size || is_text) &&
+	       !is_slice_of_counted && (!has_room || ret->count <= room) &&
 	       is_readable(o, ret->address, ret->count * (is_text ? 1 : size));
 }
 
@@ -55,7 +62,7 @@ static bool read_ring(
 	ret->way = CONTENTS_RING;
 	if (!size || !read_at(o, c->pointer, &ret->address) || !read_at(o, c->count, &ret->count) ||
 		!read_at(o, c->room, &room) || !read_at(o, c->begin, &ret->begin) ||
-		room >= RUST_COUNT_MOST)
+		room >= RUST_COUNT_MOST / size)
 		return false;
 	if (c->ends && (room & (room - 1) || ret->count > room))
 		return false;

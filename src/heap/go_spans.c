@@ -183,6 +183,10 @@ static bool look_in_map(struct finding_spans *f, const struct process_map *map, 
 	while (at < map->end && !f->failed) {
 		at = address_space_next(space, at, map->end) & ~7ull;
 		size_t bytes = (size_t)min(map->end - at, (uint64_t)PORTION_BYTES);
+		if (address_space_untouched(space, at, bytes) >= bytes) {
+			at += bytes;
+			continue;
+		}
 		size_t count = address_space_read(space, at, words, bytes) / 8;
 		for (size_t i = 0; i + 3 <= count; i++) {
 			if (take_list(f, words + i))
@@ -255,8 +259,8 @@ static bool note_free(struct go_spans *go)
 		ok = heap_ranges_push(&all, go->others.data[i]);
 	if (ok && all.len)
 		qsort(all.data, all.len, sizeof(*all.data), by_range);
-	for (size_t i = 0; i < all.len && ok; i++) {
-		uint64_t end = all.data[i].end;
+	for (uint64_t i = 0, end = 0; i < all.len && ok; i++) {
+		end = max(end, all.data[i].end);
 		const struct process_map *map = address_space_map(go->space, end - 1);
 		struct heap_range gap = {end, map ? map->end : end};
 		if (i + 1 < all.len && all.data[i + 1].start < gap.end)
@@ -273,28 +277,33 @@ static bool is_used(const struct go_span *span, const uint8_t *bits, uint32_t el
 	return element < span->next || bits[element / 8] >> element % 8 & 1;
 }
 
-/* The bits of a span's elements, as far as they can be read; others are not set. */
-static void read_bits(struct pages *pages, const struct go_span *span, uint8_t *bits)
+/* The bits of a span's elements. What can't be read is set: it may be used. False: there is such.
+ */
+static bool read_bits(struct pages *pages, const struct go_span *span, uint8_t *bits)
 {
 	size_t bytes = (span->elements + 7) / 8;
 	size_t got = pages_read(pages, span->bits, bits, bytes);
-	memset(bits + got, 0, bytes - got);
+	memset(bits + got, 0xff, bytes - got);
+	return got == bytes;
 }
 
 static bool note_used(struct finding_spans *f)
 {
 	struct go_spans *go = f->go;
 	uint8_t bits[GO_ELEMENTS_MAX / 8];
+	struct heap_damage unread = {
+		.what = "what of a span of Go's is used can't be read: all of it counts as used"};
 	for (size_t i = 0; i < go->spans.len; i++) {
 		const struct go_span *span = &go->spans.data[i];
-		read_bits(&f->pages, span, bits);
+		if (!read_bits(&f->pages, span, bits) && !unread.address)
+			unread.address = span->start;
 		for (uint32_t k = 0; k < span->elements; k++) {
 			if (is_used(span, bits, k) &&
 				!heap_addresses_push(&go->used, span->start + k * span->size))
 				return false;
 		}
 	}
-	return true;
+	return !unread.address || heap_damage_vec_push(go->damage, unread);
 }
 
 struct error *go_spans_find(

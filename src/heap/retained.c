@@ -289,7 +289,7 @@ static void connect(const struct listing *l)
 	}
 }
 
-/* What retains less than this part of the heap is no row. */
+/* What retains less than one of so many parts of the heap is no row. */
 #define PARTS_MOST 1000u
 
 /* The rows; where none are wanted it is only said what nobody holds alone. */

@@ -164,6 +164,19 @@ static bool owns(const char *name)
 	return begins(name, "alloc::boxed::Box<");
 }
 
+/* "&str", "alloc::boxed::Box<str, …>", and not "&[(&str, u32)]". */
+static bool is_text(const char *name)
+{
+	static const char *const beginnings[] = {"&mut ", "&", "*const ", "*mut "};
+	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++) {
+		size_t len = strlen(beginnings[i]);
+		if (!strncmp(name, beginnings[i], len))
+			return !strcmp(name + len, "str");
+	}
+	const char *open = strchr(name, '<');
+	return open && !strncmp(open + 1, "str", 3) && (open[4] == ',' || open[4] == '>');
+}
+
 /* Pointers of two words. */
 static bool find_wide(
 	struct types *types, uint32_t plain, const struct type *type, struct rust_container *ret)
@@ -183,14 +196,13 @@ static bool find_wide(
 	uint32_t pointer = types_plain(types, first->type), at[2] = {0, 0};
 	if (is_trait != !strcmp(first->name, "pointer") ||
 		types_get(types, pointer)->kind != TYPE_POINTER || first->bits % 64 ||
-		second->bits % 64)
+		second->bits % 64 || first->bits > 64 || second->bits > 64)
 		return false;
 	at[0] = (uint32_t)(first->bits / 8);
 	at[1] = (uint32_t)(second->bits / 8);
 	const char *name = types_get(types, plain)->name;
 	ret->element = types_plain(types, types_target(types, pointer));
-	bool is_str = name && (strstr(name, "str,") || strstr(name, "str>") ||
-				      !strcmp(name, "&str") || !strcmp(name, "&mut str"));
+	bool is_str = name && is_text(name) && types_get(types, ret->element)->size == 1;
 	ret->form = is_trait ? RUST_TRAIT : is_str ? RUST_STR : RUST_SLICE;
 	ret->pointer = at[0];
 	*(is_trait ? &ret->room : &ret->count) = at[1];

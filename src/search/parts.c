@@ -117,7 +117,7 @@ static bool join_heads(struct graph *graph, struct graph_part parts[2])
 {
 	struct batch *first = parts[0].batch;
 	graph->heads.len = (size_t)space_count(graph->space) + 1;
-	graph->rows.len = graph->heads.len / GRAPH_ROW + 1;
+	graph->rows.len = (size_t)space_count(graph->space) / GRAPH_ROW + 1;
 	graph->far = first->far;
 	first->far = (struct space_u32){NULL, 0, 0};
 	return !graph->split ||

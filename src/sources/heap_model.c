@@ -234,7 +234,7 @@ static struct error *make_leaks(struct making *m)
 	search->moment = died ? LEAK_ON_DEATH : LEAK_ON_DEMAND;
 	search->way = LEAK_WAY_HELD;
 	search->alignment = 8;
-	search->heuristics = s->heuristics;
+	search->heuristics = m->lost_types ? 0 : s->heuristics;
 	search->threads = s->heap.space->threads.len;
 	search->root_bytes = totals->root_bytes;
 	search->unread_bytes = totals->unread_bytes;

@@ -62,7 +62,10 @@ static void read_variant(struct reading_variants *r, Dwarf_Die *die)
 	while (any && dwarf_tag(&child) != DW_TAG_member)
 		any = die_next(&child);
 	uint64_t at = any ? entry_number(&child, DW_AT_data_member_location, 0) : 0;
-	if (dwarf_hasattr(die, DW_AT_discr_list) || at >= UINT64_MAX / 16 ||
+	/* In a form that can't be read it would be any other's. */
+	bool is_read = fresh.is_rest || entry_number(die, DW_AT_discr_value, 0) ==
+						entry_number(die, DW_AT_discr_value, 1);
+	if (!is_read || dwarf_hasattr(die, DW_AT_discr_list) || at >= UINT64_MAX / 16 ||
 		(fresh.is_rest && r->has_rest)) {
 		r->is_known = false;
 		return;
