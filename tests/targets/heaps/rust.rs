@@ -75,6 +75,7 @@ pub struct Held {
     tagged: Tagged,
     slice: Box<[u16]>,
     boxed_text: Box<str>,
+    pairs: Box<[(&'static str, u32)]>,
     popped: Vec<Box<Popped>>,
     removed: HashMap<u64, Box<Removed>>,
     empty: Vec<u64>,
@@ -140,6 +141,7 @@ fn make() -> Box<Held> {
         tagged: Tagged::Held(Box::new(Replaced([4; 33])), 5),
         slice: vec![1u16, 2, 3].into_boxed_slice(),
         boxed_text: "boxed text".into(),
+        pairs: vec![("first", 1u32), ("second", 2)].into_boxed_slice(),
         popped: Vec::with_capacity(8),
         removed: HashMap::new(),
         empty: Vec::new(),
@@ -250,6 +252,7 @@ fn tell(held: &Box<Held>, account: &mut Account) {
     }
     account.tell(held.slice.as_ptr(), 6, "Box<[u16]> buffer");
     account.tell(held.boxed_text.as_ptr(), 10, "Box<str> buffer");
+    account.tell(held.pairs.as_ptr(), 48, "Box<[(&str, u32)]> buffer");
     account.tell(held.popped.as_ptr(), 64, "Vec<Box<rust::Popped>> buffer");
 }
 
