@@ -38,10 +38,17 @@ static int show(struct heap_session *session,
 	struct error *(*write)(const struct heap_page *page, const struct sink *sink))
 {
 	int status = show_any(session, write);
-	if (status || !heap_unread_find(&session->survey).largest)
+	const struct address_space *space = session->survey.heap.space;
+	bool is_cut = !space->is_live && (space->core.missing_bytes || space->core.unpacked_cut);
+	bool is_unread = is_cut ? !session->survey.heap.areas.len
+				: heap_unread_find(&session->survey).largest != NULL;
+	if (status || !is_unread)
 		return status;
 	return message_error(error_create(ERROR_INPUT,
-		"%s: no heap was found though memory is there: nothing is known of blocks",
+		is_cut ? "%s: no heap was found in what there is of the core: nothing is known of "
+			 "blocks"
+		       : "%s: no heap was found though memory is there: nothing is known of "
+			 "blocks",
 		session->core ? session->core : session->name));
 }
 

@@ -35,6 +35,7 @@ struct place {
 	bool is_waiting; /* to be followed */
 	bool is_read;    /* what stands there was looked at: */
 	bool fits;       /* … it can be of the type */
+	bool has_words;  /* … it is not all 0, which could be of any type */
 };
 DEFINE_VEC(places, struct place)
 
@@ -348,6 +349,8 @@ static void follow_place(struct inferring *f, uint32_t number)
 		bytes_of(f, search_block_address(f->search, in.block) + offset, own, size, &len);
 	size_t compared = size < sizeof(fixed) ? size : sizeof(fixed);
 	place->fits = len >= compared && fits_bytes(f, fact, place->type, bytes, compared);
+	for (size_t i = 0; i < compared && i < len; i++)
+		place->has_words |= bytes[i] != 0;
 	enum inferred_basis basis = f->basis;
 	f->basis = (enum inferred_basis)place->basis;
 	/* From here on places may be elsewhere. */
@@ -416,7 +419,7 @@ static uint64_t size_of(const struct judging *j, uint32_t type)
 struct sorted_place {
 	uint64_t offset, size;
 	uint32_t type;
-	bool fits;
+	bool fits, has_words;
 };
 DEFINE_VEC(sorted_places, struct sorted_place)
 
@@ -439,7 +442,7 @@ static bool gather(struct judging *j, const struct pool_block *in, struct sorted
 			continue;
 		if (!sorted_places_push(
 			    ret, (struct sorted_place){place->offset, size_of(j, place->type),
-					 place->type, place->fits}))
+					 place->type, place->fits, place->has_words}))
 			return false;
 	}
 	if (ret->len)
@@ -462,7 +465,7 @@ static bool take_objects(struct judging *j, const struct sorted_places *places)
 				j->f->types, last->type, place->offset - last->offset, place->type);
 		} else {
 			ok = pool_objects_push(&j->objects,
-				(struct pool_object){place->offset, place->type, false});
+				(struct pool_object){place->offset, place->type, place->has_words});
 		}
 	}
 	return ok;
@@ -536,7 +539,7 @@ static void count_sure(struct judging *j)
 		struct pool_object *object = &j->objects.data[i];
 		tries = object->type == last ? tries : 0;
 		last = object->type;
-		object->is_sure = is_sure(j, i, &tries);
+		object->is_sure = object->is_sure && is_sure(j, i, &tries);
 		j->sure += object->is_sure;
 	}
 }

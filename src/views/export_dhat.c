@@ -128,7 +128,7 @@ static struct error *put_point(struct dhat *at, const struct row *row)
 
 static bool has_figures(const struct dhat *at, const struct site *sums)
 {
-	return metric_of_site(at->blocks, sums) ||
+	return metric_of_site(at->blocks, sums) || metric_of_site(at->bytes, sums) ||
 	       (at->whole && (sums->peak_blocks || sums->live_blocks));
 }
 
@@ -169,6 +169,9 @@ static struct error *put_table(struct dhat *at)
 
 static void say_losses(const struct dhat *at)
 {
+	if (!metric_is_known(at->blocks, model_recording(at->from->profile->model)))
+		text_add(at->from->lost,
+			"How many blocks these were is not known: \"tbk\" is 0 throughout.\n");
 	export_lose(at->from, "A file of DHAT",
 		EXPORT_MOMENTS | EXPORT_THREADS | EXPORT_TEMPORARY | EXPORT_FAILED);
 	if (at->whole)

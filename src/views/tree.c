@@ -51,12 +51,13 @@ static int compare_processes(const void *left, const void *right)
 	return compare_beginnings(left, right);
 }
 
-/* Whether the later one is what the earlier one went on as: if it ended, its number was given out
- * again. */
+/* Whether the later one is what the earlier one went on as, or a copy of it: if it ended, its
+ * number was given out again. */
 static bool goes_on_as(const struct tree_row *earlier, const struct tree_row *later)
 {
 	return earlier->target.outer_pid == later->target.outer_pid &&
-	       (earlier->target.exit_kind == EXIT_KIND_EXEC ||
+	       (earlier->target.wall_start_ns == later->target.wall_start_ns ||
+		       earlier->target.exit_kind == EXIT_KIND_EXEC ||
 		       earlier->target.exit_kind == EXIT_KIND_RUNNING);
 }
 
