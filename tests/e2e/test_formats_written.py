@@ -470,6 +470,11 @@ def gperftools(folder):
             ours = spread_out(([frame["function"] or "?" for frame in site["stack"][::-1] if not frame["inlined"]], site[metric])
                               for site in hw.report(source)["sites"])
             ours = {name: figures for name, figures in ours.items() if name.startswith(prefix) and name in theirs}
+            # Code without a symbol they take for the function before it: of perl, which is stripped, some functions have more.
+            more = {name for name, ours_of in ours.items() if program == "/usr/bin/perl" and
+                    all(a <= b for a, b in zip(ours_of, theirs[name])) and ours_of != theirs[name]}
+            hw.need(len(more) <= len(ours) // 20, f"{source.name} {metric}: more in theirs of {sorted(more)}")
+            ours = {name: figures for name, figures in ours.items() if name not in more}
             need_equal(ours, {name: theirs[name] for name in ours}, f"{source.name} {metric}")
     path, errors = export(folder, sampled(folder), "gperftools")
     hw.need("@ heap_v2/4096\n" in path.read_text() and "scale up again" in errors, errors)
