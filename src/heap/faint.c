@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "heap/faint.h"
 
+#include <stdlib.h>
+
+#include "base/cleanup.h"
 #include "heap/inferred.h"
 #include "heap/left_over.h"
 #include "heap/thread_locals.h"
@@ -16,6 +19,7 @@ struct finding {
 	struct heap_layout layout; /* of the block that is asked about */
 	uint32_t mapped;           /* type whose words `map` has; TYPE_VOID: none */
 	struct word_map map;
+	const uint64_t *is_few; /* bit set of the blocks that are known; NULL: all are */
 };
 
 /* What a type has at an offset. */
@@ -63,7 +67,11 @@ static enum faint_word in_block(void *context, uint32_t block, uint64_t offset)
 static enum faint_starts starts(void *context, uint32_t block)
 {
 	const struct finding *f = context;
-	uint32_t type = survey_type_of(f->survey, block);
+	/* Where a few are known, others still have the number of what looks alike. */
+	uint32_t type = f->is_few && !(f->is_few[block / 64] >> block % 64 & 1)
+				? heap_types_of_site(&f->survey->types,
+					  search_block_site(f->survey->search, block))
+				: survey_type_of(f->survey, block);
 	if (f->survey->types.types.data[type].kind == HEAP_TYPE_STRING)
 		return FAINT_STARTS_NONE;
 	return left_over_has(f->survey, block) ? FAINT_STARTS_ASKED : FAINT_STARTS_COUNT;
@@ -142,6 +150,13 @@ struct error *faint_find(const struct survey *survey, const struct space_u32 *fe
 	struct finding f = {.survey = survey, .stack_words = STACK_WORDS_MOST, .mapped = TYPE_VOID};
 	const struct faint_rule rule = {&f, knows, in_block, in_root,
 		any_is_left(survey) ? starts : NULL, survey->pointers == POINTERS_TAGGED};
+	_cleanup_free_ uint64_t *is_few =
+		few ? calloc((size_t)search_block_count(survey->search) / 64 + 1, 8) : NULL;
+	if (few && !is_few)
+		return error_no_memory();
+	for (size_t i = 0; few && i < few->len; i++)
+		is_few[few->data[i] / 64] |= 1ull << few->data[i] % 64;
+	f.is_few = is_few;
 	return search_find_faint(survey->search, &rule, few);
 }
 
