@@ -173,8 +173,8 @@ static void put_failed(struct script *s)
 /* One of the records that are not steps. */
 static void put_other(struct script *s)
 {
-	static const uint8_t operations[] = {
-		HW_R_TIME, HW_R_LOST, HW_R_FOREIGN, 0x08, HW_R_FORK, HW_R_FORK | HW_R_STAMPED};
+	static const uint8_t operations[] = {HW_R_TIME, HW_R_LOST, HW_R_FOREIGN, HW_R_STACK, 0x08,
+		HW_R_FORK, HW_R_FORK | HW_R_STAMPED};
 	make_room(s);
 	uint8_t operation = operations[byte(s) % ARRAY_SIZE(operations)];
 	put(s, operation | number(s) << 8);

@@ -109,7 +109,7 @@ static inline struct record record_at(const struct merge_lane *lane, uint64_t at
 		n += (uint32_t)(r.number + 7) / 8;
 	} else if (r.op == HW_R_PAD) {
 		n = lane->words - (uint32_t)(at & (lane->words - 1));
-	} else if (r.op != HW_R_LOST && r.op != HW_R_FOREIGN &&
+	} else if (r.op != HW_R_LOST && r.op != HW_R_FOREIGN && r.op != HW_R_STACK &&
 		   !((r.op == HW_R_FORK || r.op == HW_R_MOVING) && r.stamped)) {
 		return r;
 	}
@@ -252,6 +252,12 @@ static inline bool lane_peek(struct merge *merge, struct merge_lane *lane, struc
 			lane->tail += ret->words;
 			continue;
 		}
+		if (ret->op == HW_R_STACK) {
+			if (!lane->stack_next || ret->number < lane->stack_next)
+				lane->stack_next = ret->number;
+			lane->tail += ret->words;
+			continue;
+		}
 		if (ret->op == HW_R_TIME || ret->op == HW_R_PAD) {
 			lane->stamp = ret->stamp;
 			lane->tail += ret->words;
@@ -300,6 +306,16 @@ static void lane_run_whole(struct merge *merge, struct merge_lane *lane, uint64_
 	}
 }
 
+/* The record that its HW_R_STACK was of has been told. */
+static inline void lane_deepen(struct merge_lane *lane)
+{
+	if (!lane->stack_next)
+		return;
+	if (!lane->stack_low || lane->stack_next < lane->stack_low)
+		lane->stack_low = lane->stack_next;
+	lane->stack_next = 0;
+}
+
 /* Tells records of the lane as long as they are not later than `until`. False: no data left. */
 static bool lane_run(struct merge *merge, struct merge_lane *lane, uint64_t until)
 {
@@ -310,6 +326,7 @@ static bool lane_run(struct merge *merge, struct merge_lane *lane, uint64_t unti
 			return true;
 		/* A realloc counts with its first half: the second may never be seen. */
 		merge->events += is_call(r.op) && !lane->half;
+		lane_deepen(lane);
 		if (__builtin_expect(r.op == HW_R_REALLOC, 0)) {
 			uint64_t address = r.number;
 			r.op = lane->half ? HW_R_ALLOC + HW_REALLOC : HW_R_FREE + HW_FREE_REALLOC;
@@ -338,6 +355,7 @@ static void lane_renew(struct merge_lane *lane, uint32_t generation)
 	lane->tid = __atomic_load_n(&lane->ring->tid, __ATOMIC_RELAXED);
 	lane->thread = MERGE_NO_THREAD;
 	lane->idle_at = lane->stamp = 0;
+	lane->stack_next = lane->stack_low = 0;
 	lane->half = lane->broken = false;
 }
 
@@ -529,9 +547,11 @@ void merge_each_stack(struct merge *merge,
 {
 	for (uint32_t i = 0; i < merge->lane_count; i++) {
 		struct merge_lane *lane = &merge->lanes[i];
-		if (!lane->active || lane->thread == MERGE_NO_THREAD)
+		uint64_t low = lane->stack_low;
+		if (!lane->active || lane->thread == MERGE_NO_THREAD || !low)
 			continue;
-		uint64_t low = __atomic_exchange_n(&lane->ring->stack_low, 0, __ATOMIC_RELAXED);
+		lane->stack_low = 0;
+		__atomic_fetch_add(&lane->ring->stack_asked, 1, __ATOMIC_RELAXED);
 		uint64_t top = __atomic_load_n(&lane->ring->stack_top, __ATOMIC_RELAXED);
 		if (low && low < top && top - low <= STACK_MAX)
 			found(context, lane->thread, top - low);

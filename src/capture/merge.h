@@ -103,6 +103,9 @@ struct merge_lane {
 	uint64_t busy_seen, busy_head, busy_since; /* how long it has been busy without moving */
 	uint32_t foreign; /* shared ring: id of the thread that the record at tail is of, or
 			     MERGE_NO_TID */
+	/* Lowest stack pointers, or 0: of the record at tail, if it says so, and of those told
+	 * since the last merge_each_stack(). */
+	uint64_t stack_next, stack_low;
 	bool active;
 	bool half; /* the free half of the realloc at tail is done */
 	bool broken;
@@ -170,7 +173,8 @@ void merge_pass_until(struct merge *merge, const uint64_t heads[HW_RINGS]);
  */
 uint64_t merge_idle_since(struct merge *merge);
 
-/* Tells how large stacks have been at events of their threads since the last such call. */
+/* Tells how large stacks were at those of their threads' events that were told since the last such
+ * call; threads that had none, or no news, are left out. */
 void merge_each_stack(struct merge *merge,
 	void (*found)(void *context, uint32_t thread, uint64_t bytes), void *context);
 

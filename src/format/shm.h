@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define HW_SHM_MAGIC 0x31676e6972776868ull /* "hhwring1" */
-#define HW_SHM_VERSION 10u
+#define HW_SHM_VERSION 11u
 
 /* Rings by size: few large ones for the threads that come first, many small ones. 61 MiB in all,
  * sparse. */
@@ -64,9 +64,7 @@ struct hw_ring {
 	uint64_t longest_wait_ns;
 	uint64_t wait_ns;
 	uint64_t own; /* where the runtime keeps what the ring's thread needs; see own_ring_bytes */
-	/* Lowest stack pointer of the thread's events since the collector has set it to 0; 0: none.
-	 */
-	uint64_t stack_low;
+	uint64_t stack_asked; /* *collector*: has changed: the next event says how deep it is */
 	/* Collector's line. */
 	_Alignas(64) uint64_t tail;
 	uint64_t stack_top; /* producer, once: where the thread's stack begins; 0: not known */
@@ -327,6 +325,9 @@ enum hw_record {
 
 	HW_R_MARK = 0x0a, /* number = bytes of a name, 1 to HW_MARK_NAME_MAX; [name, 8 bytes a word,
 			     zeros behind]…: the program marks this moment; always stamped */
+
+	HW_R_STACK = 0x0b, /* number = the stack pointer of the next record, which is lower than
+			      those since the collector last asked, and of some words before */
 
 	HW_R_FREE = 0x10,            /* + enum hw_free_kind; address */
 	HW_R_FREE_SAME_FRAME = 0x18, /* + enum hw_free_kind: freed by the frame that allocated */

@@ -65,18 +65,14 @@ def compared(older, newer):
 def differences(folder):
     """diff says how large stacks were at both of its moments, by thread, and that they grew more than the heap; or that it is not known"""
     file = folder / "x.hpw"
-    # On a busy machine the collector may come late: then what was first and what came next have one time.
+    ended = hw.record([hw.TARGETS / "stack_sizes"], file, options=("-q", "-f"))
+    hw.need(ended.status == 0, str(ended))
+    every = series(file)[0]
     # A moment is the last row of its time.
-    for _ in range(8):
-        ended = hw.record([hw.TARGETS / "stack_sizes"], file, options=("-q", "-f"))
-        hw.need(ended.status == 0, str(ended))
-        every = series(file)[0]
-        rows = [row for row, later in zip(every, [*every[1:], (0, sys.maxsize)]) if later[1] > row[1]]
-        deep = [row for row in rows if row[3] > 1 << 20]
-        flat = [row for row in rows if deep and 0 < row[1] < deep[0][1] and row[3]]
-        threads = [row for row in rows if deep and row[1] > deep[-1][1] and row[3] > 300 << 10]
-        if flat and threads:
-            break
+    rows = [row for row, later in zip(every, [*every[1:], (0, sys.maxsize)]) if later[1] > row[1]]
+    deep = [row for row in rows if row[3] > 1 << 20]
+    flat = [row for row in rows if deep and 0 < row[1] < deep[0][1] and row[3]]
+    threads = [row for row in rows if deep and row[1] > deep[-1][1] and row[3] > 300 << 10]
     hw.need(flat and threads, f"no row before the stack grew, or none after it: {rows}")
     older, newer = flat[len(flat) // 2], deep[len(deep) // 2]
     text, sizes = compared(f"{file}@{older[1]}ns", f"{file}@{newer[1]}ns")

@@ -20,6 +20,48 @@ CASE(forks, "a fork is told at its stamp, is no event, and what follows is no ea
 	story_end();
 }
 
+static void on_stack(void *context, uint32_t thread, uint64_t bytes)
+{
+	CHECK(context == &told);
+	tell("%u/%" PRIu64, thread, bytes);
+}
+
+static void check_stacks(const char *expected)
+{
+	told.line[0] = 0;
+	merge_each_stack(&merge, on_stack, &told);
+	CHECK_STR(told.line, expected);
+}
+
+CASE(stacks, "a stack is as deep as the events that were told, not as those that are still to come")
+{
+	story_begin(HZ);
+	image_claim(shm, 0, 100);
+	image_claim(shm, 1, 101);
+	struct hw_ring *ring = image_ring(shm, 0);
+	ring->stack_top = 0x7000;
+	image_put(shm, 0, HW_R_TIME, 1000);
+	image_put(shm, 0, HW_R_STACK | 0x6000 << 8, W_ALLOC(0xa0) | STAMPED, W_SIZED(7, 24), 1001);
+	image_put(shm, 0, W_ALLOC(0xb0) | STAMPED, W_SIZED(7, 1), 1002);
+	image_put(shm, 1, W_ALLOC(0xc0) | STAMPED, W_SIZED(7, 2), 1003);
+	image_ring(shm, 1)->busy = 1; /* nothing after its last event can be told yet */
+	image_put(shm, 0, HW_R_STACK | 0x2000 << 8, W_ALLOC(0xd0) | STAMPED, W_SIZED(7, 3), 1004);
+	check_pass("T0:100 0+a0:24 0+b0:1 T1:101 1+c0:2");
+	uint64_t asked = ring->stack_asked;
+	check_stacks("0/4096");
+	CHECK(ring->stack_asked != asked);
+	check_stacks("");
+	image_ring(shm, 1)->busy = 0;
+	check_pass("0+d0:3");
+	check_stacks("0/20480");
+	image_put(shm, 0, HW_R_STACK); /* no stack is there */
+	image_put(shm, 0, W_ALLOC(0xe0) | STAMPED, W_SIZED(7, 4), 1005);
+	check_pass("0+e0:4");
+	check_stacks("");
+	CHECK_U64(merge.damaged, 0);
+	story_end();
+}
+
 /* The words of a mark with that name, as long as is claimed; the last one is the stamp. */
 static size_t mark_words(uint64_t *words, const char *name, uint64_t claimed, uint64_t stamp)
 {

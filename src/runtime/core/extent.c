@@ -52,9 +52,10 @@ void rt_extent_note(struct rt_thread *t, uint64_t sp, uint64_t first, uint64_t p
 		return;
 	if (sp >= t->stack_top || sp < t->stack_end || !is_own(t, sp))
 		return;
-	uint64_t told = __atomic_load_n(&t->ring->stack_low, __ATOMIC_RELAXED);
-	if (!told || sp < told)
-		__atomic_store_n(&t->ring->stack_low, sp, __ATOMIC_RELAXED);
+	t->stack_asked = __atomic_load_n(&t->ring->stack_asked, __ATOMIC_RELAXED);
+	if (!t->stack_said || sp < t->stack_said)
+		t->stack_said = sp;
+	t->limit = t->head; /* the record passes rt_ring_wait() */
 	t->stack_below = sp - 1;
 	t->stack_room = sp - t->stack_end;
 }

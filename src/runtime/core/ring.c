@@ -124,11 +124,11 @@ static bool wait_for_room(struct rt_thread *t, uint32_t count)
 	return room;
 }
 
-/* Records that go before the next event: the time, if nothing else tells it, and how many events
- * were dropped here. */
+/* Records that go before the next event: the time, if nothing else tells it, how many events were
+ * dropped here, and how deep the stack is. */
 static uint32_t words_before(const struct rt_thread *t, bool time)
 {
-	return (time ? 2 : 0) + (t->lost ? 1 : 0);
+	return (time ? 2 : 0) + (t->lost ? 1 : 0) + (t->stack_said ? 1 : 0);
 }
 
 static void put_before(struct rt_thread *t, bool time)
@@ -142,6 +142,10 @@ static void put_before(struct rt_thread *t, bool time)
 	if (t->lost) {
 		t->words[t->head++] = HW_R_LOST | t->lost << 8;
 		t->lost = 0;
+	}
+	if (t->stack_said) {
+		t->words[t->head++] = HW_R_STACK | t->stack_said << 8;
+		t->stack_said = 0;
 	}
 }
 
@@ -172,7 +176,8 @@ void rt_ring_recover(struct rt_thread *t)
 	t->words = t->data - lap;
 	t->last_address = 0;
 	t->lost = 0;
-	t->time_due = t->head;
+	t->time_due = t->stack_due = t->head;
+	t->stack_said = 0;
 }
 
 void rt_ring_abandon(struct rt_thread *t)
@@ -206,7 +211,7 @@ void rt_ring_attach(
 	t->stack_top = t->stack_below = t->stack_room = 0;
 	__atomic_store_n(&ring->stack_top, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->moving, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&ring->stack_low, 0, __ATOMIC_RELAXED);
+	t->stack_asked = __atomic_load_n(&ring->stack_asked, __ATOMIC_RELAXED) - 1;
 	name_put(ring->name);
 	/* The collector may look already. */
 	__atomic_store_n(&ring->busy, 0, __ATOMIC_RELAXED);

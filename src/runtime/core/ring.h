@@ -46,6 +46,8 @@ struct rt_thread {
 	 * from where on it has been looked at; and what is below all stack pointers so far. */
 	uint64_t stack_top, stack_end, stack_known, stack_below;
 	uint64_t stack_room; /* from the last to the end; 0: nothing would be news */
+	uint64_t stack_said; /* the lowest that an HW_R_STACK is still to tell of, or 0 */
+	uint64_t stack_due, stack_asked; /* word from which on it is said anew; the ring's, seen */
 	const struct rt_unwinder *unwinder;
 	struct rt_walk walk;
 };
