@@ -47,23 +47,32 @@ uint32_t glibc_list_follow(const struct glibc *glibc, const struct heap_area_vec
 	return count;
 }
 
-/* How many blocks lists lead to, if links are read one way. */
+/* Whether a list from which so many blocks came is one: all of it, or as much as is tried. */
+static bool is_whole(uint32_t count, bool ends, bool has_count, uint32_t expected)
+{
+	return ends ? count && (!has_count || count == expected) : count == TRY_MOST;
+}
+
+/*
+ * How many lists are whole, if links are read one way. Not how many blocks they lead to: one link
+ * that is read wrongly and leads to a block by chance leads into a long list of the program's.
+ */
 static uint64_t try_links(
 	const struct glibc *glibc, const struct heap_area_vec *runs, enum glibc_links links)
 {
-	uint64_t right = 0;
+	uint64_t whole = 0;
 	for (size_t i = 0; i < glibc->caches.len; i++) {
 		struct glibc_cache_contents c;
 		if (!glibc_cache_read(glibc, runs, glibc->caches.data[i].address, &c))
 			continue;
 		for (uint32_t k = 0; k < c.bins; k++) {
 			bool ends;
-			right += glibc_list_follow(
-					 glibc, runs, c.lists[k], 0, links, TRY_MOST, NULL, &ends) +
-				 ends;
+			uint32_t count = glibc_list_follow(
+				glibc, runs, c.lists[k], 0, links, TRY_MOST, NULL, &ends);
+			whole += is_whole(count, ends, c.has_counts, c.counts[k]);
 		}
 	}
-	return right;
+	return whole;
 }
 
 /* The first user address of a fast bin, which holds chunks. */
@@ -77,17 +86,17 @@ static uint64_t fastbin(const struct glibc *glibc, const struct glibc_arena *are
 static uint64_t try_fastbins(
 	const struct glibc *glibc, const struct heap_area_vec *runs, enum glibc_links links)
 {
-	uint64_t right = 0;
+	uint64_t whole = 0;
 	for (size_t k = 0; k < glibc->arenas.len; k++) {
 		const struct glibc_arena *arena = &glibc->arenas.data[k];
 		for (unsigned i = 0; arena->has_fastbins && i < GLIBC_FASTBINS; i++) {
 			bool ends;
-			right += glibc_list_follow(glibc, runs, fastbin(glibc, arena, i),
-					 CHUNK_HEADER, links, TRY_MOST, NULL, &ends) +
-				 ends;
+			uint32_t count = glibc_list_follow(glibc, runs, fastbin(glibc, arena, i),
+				CHUNK_HEADER, links, TRY_MOST, NULL, &ends);
+			whole += is_whole(count, ends, false, 0);
 		}
 	}
-	return right;
+	return whole;
 }
 
 static int by_address(const void *a, const void *b)

@@ -87,6 +87,18 @@ def pieces(folder):
 
 
 @tests.test
+def links_by_chance(_):
+    """links of free blocks that are by chance addresses of blocks: which lists there are is decided by whole lists"""
+    with running("links_by_chance") as (pid, line):
+        used, free = map(int, line.split())
+        blocks = ask("heap", "--json", pid, "blocks", "--size", "24")["blocks"]
+        damage = ask("heap", "--json", pid)["damage"]
+    found = {state: sum(block["state"] == state for block in blocks) for state in ("used", "cached")}
+    need(found, {"used": used, "cached": free})
+    hw.need(not damage, f"{damage}")
+
+
+@tests.test
 def seems_mapped(_):
     """what only looks like blocks with mappings of their own is none, by malloc's own count, or it is said"""
     with running("seems_mapped") as (pid, line):
