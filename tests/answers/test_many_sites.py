@@ -38,10 +38,10 @@ def costs_of(few, many, view):
     """The least that a report of each takes: pairs for few and for many sites. Other programs' work makes both longer
     at times, never shorter: so that is tried again, in turns, while it does not follow their number."""
     least = [(math.inf, math.inf)] * 2
-    for attempt in range(12):
+    for _ in range(12):
         for i, path in enumerate((few, many)):
             least[i] = tuple(map(min, least[i], cost("report", path, *view)))
-        if attempt >= 2 and least[1][0] < 3.5 * least[0][0] + 0.1:
+        if least[1][0] < 3.5 * least[0][0] + 0.1:
             break
     return zip(*least)
 

@@ -145,4 +145,4 @@ def stable(folder):
                 f"run {i}: {verdicts}")
 
 
-tests.main()
+tests.main(width=4)

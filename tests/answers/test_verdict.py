@@ -230,4 +230,4 @@ def temporary_of_some(folder):
     hw.need(not any("temporary" in line for line in found["verdict"]), f"{found['verdict']}")
 
 
-TESTS.main()
+TESTS.main(width=4)
