@@ -241,4 +241,4 @@ for library in LIBRARIES:
 
 if __name__ == "__main__":
     sys.argv[1:] = []
-    TESTS.main(width=2)
+    TESTS.main(width=2, sanitized_part=3)

@@ -633,4 +633,4 @@ def what_memory_is_for(folder):
         raise hw.Failure("a core says what is resident")
 
 
-tests.main()
+tests.main(sanitized_part=3)

@@ -170,12 +170,12 @@ def main():
     if searcher == "allocators":
         sys.argv[1:] = []
         add_allocators(tests, names)
-        tests.main(width=2)
+        tests.main(width=2, sanitized_part=3)
     check = {"heapwise": check_heapwise, "memcheck": check_memcheck}[searcher]
     sys.argv[1:] = []
     for name in names:
         tests.add(name, lambda folder, name=name: check(name, folder))
-    tests.main(width=2, needs_command=searcher == "heapwise")
+    tests.main(width=2, needs_command=searcher == "heapwise", sanitized_part=3)
 
 
 if __name__ == "__main__":

@@ -197,7 +197,7 @@ def main():
             for real, plain in variants:
                 TESTS.add(f"as LeakSanitizer: {case.replace('_', ' ')} ({name}-{plain})",
                           same(case, f"{name}-{real}", f"{name}-{plain}"))
-    TESTS.main(width=2)
+    TESTS.main(width=2, sanitized_part=3)
 
 
 if __name__ == "__main__":

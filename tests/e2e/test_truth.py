@@ -56,7 +56,7 @@ def main():
     for name in names:
         program = hw.TARGETS / name
         tests.add(name, lambda folder, program=program: check_target(program, folder))
-    tests.main(width=2)
+    tests.main(width=2, sanitized_part=3)
 
 
 if __name__ == "__main__":
