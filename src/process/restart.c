@@ -115,16 +115,30 @@ static int read_processor(pid_t pid, pid_t tid)
 	return at ? atoi(at) : -1;
 }
 
-/* Adds the thread if it waits in one of the calls; since_ns is by its processor's clock yet. */
-static void survey_thread(pid_t pid, pid_t tid, struct restart_waits *ret)
+static bool read_call(pid_t pid, pid_t tid, uint64_t *ret_number)
 {
 	char text[256];
+	return read_thread(pid, tid, "syscall", text, sizeof(text)) &&
+	       sscanf(text, "%" SCNu64, ret_number) == 1 && find_call(*ret_number);
+}
+
+/*
+ * Adds the thread if it waits in one of the calls; since_ns is by its processor's clock yet. Three
+ * files are read: they say one thing only if the thread did not run meanwhile. One that is on its
+ * way to another processor has a time of 0 (migrate_task_rq_fair() in kernel/sched/fair.c), and
+ * would seem to have waited since the processor began.
+ */
+static void survey_thread(pid_t pid, pid_t tid, struct restart_waits *ret)
+{
 	struct restart_wait wait = {.tid = tid};
-	if (!read_thread(pid, tid, "syscall", text, sizeof(text)) ||
-		sscanf(text, "%" SCNu64, &wait.number) != 1 || !find_call(wait.number) ||
-		!read_sched(pid, tid, &wait.since_ns, &wait.sleeps))
+	uint64_t number, since_ns, sleeps;
+	if (!read_call(pid, tid, &number) || !read_sched(pid, tid, &since_ns, &sleeps) ||
+		!read_call(pid, tid, &wait.number))
 		return;
 	wait.processor = read_processor(pid, tid);
+	if (!since_ns || !read_sched(pid, tid, &wait.since_ns, &wait.sleeps) ||
+		wait.since_ns != since_ns || wait.sleeps != sleeps || wait.number != number)
+		return;
 	(void)!restart_waits_push(ret, wait);
 }
 
