@@ -31,6 +31,11 @@ double hpw_estimate_weight(const struct hpw_estimate *estimate, uint64_t size)
 	return weight_at(estimate->mean_bytes, size);
 }
 
+uint64_t hpw_estimate_whole(double value)
+{
+	return value < 0.5 ? 0 : value >= 1e19 ? (uint64_t)1e19 : (uint64_t)(value + 0.5);
+}
+
 static void add(struct hpw_sum *sum, double weight, double size, double sign)
 {
 	double variance = weight * (weight - 1); /* (1 - p) / p^2 */
@@ -38,6 +43,19 @@ static void add(struct hpw_sum *sum, double weight, double size, double sign)
 	sum->bytes += sign * weight * size;
 	sum->blocks_variance += sign * variance;
 	sum->bytes_variance += sign * variance * size * size;
+}
+
+/* Adds to a site's sum and to the total of the same kind. Both in whole numbers change alike, so
+ * that rows add up to their total; a difference below 0 wraps around and comes out right. */
+static void add_both(struct hpw_sum *site, struct hpw_sum *total, struct hpw_whole *whole,
+	double weight, double size, double sign)
+{
+	uint64_t blocks = hpw_estimate_whole(site->blocks);
+	uint64_t bytes = hpw_estimate_whole(site->bytes);
+	add(site, weight, size, sign);
+	add(total, weight, size, sign);
+	whole->blocks += hpw_estimate_whole(site->blocks) - blocks;
+	whole->bytes += hpw_estimate_whole(site->bytes) - bytes;
 }
 
 /* As in hpw_replay.h: what it has now is its share of every reading since its last change. */
@@ -72,15 +90,16 @@ static void add_live(struct hpw_estimate *estimate, struct hpw_estimate_site *si
 {
 	struct dealt dealt = deal(estimate, block);
 	double weight = hpw_estimate_weight(estimate, block->size), bytes = (double)block->size;
-	struct hpw_estimate_site *both[] = {site, &estimate->totals};
-	for (int i = 0; i < 2; i++) {
-		add(&both[i]->live, weight, bytes, sign);
-		if (block->in_range)
-			add(&both[i]->kept, weight, bytes, sign);
-		for (int half = 0; half < HPW_HALVES; half++)
-			if (dealt.in[half])
-				add(&both[i]->halves[half], dealt.weight, bytes, sign);
-	}
+	struct hpw_estimate_site *total = &estimate->totals;
+	struct hpw_whole_sums *whole = &estimate->whole;
+	add_both(&site->live, &total->live, &whole->live, weight, bytes, sign);
+	if (block->in_range)
+		add_both(&site->kept, &total->kept, &whole->kept, weight, bytes, sign);
+	for (int half = 0; half < HPW_HALVES; half++)
+		if (dealt.in[half]) {
+			add(&site->halves[half], dealt.weight, bytes, sign);
+			add(&total->halves[half], dealt.weight, bytes, sign);
+		}
 }
 
 /* The other half is read, of all sites. */
@@ -96,8 +115,7 @@ void hpw_estimate_alloc(
 	struct hpw_estimate_site *site = &estimate->sites[block->place];
 	double weight = hpw_estimate_weight(estimate, block->size), bytes = (double)block->size;
 	catch_up(estimate, site);
-	add(&site->all, weight, bytes, 1);
-	add(&estimate->totals.all, weight, bytes, 1);
+	add_both(&site->all, &estimate->totals.all, &estimate->whole.all, weight, bytes, 1);
 	add_live(estimate, site, block, 1);
 	for (int half = 0; half < HPW_HALVES; half++)
 		if (estimate->totals.halves[half].bytes > estimate->highest[half]) {
@@ -122,6 +140,7 @@ void hpw_estimate_begin_range(struct hpw_estimate *estimate, uint64_t stamp)
 		struct hpw_estimate_site *site = is_total ? &estimate->totals : &estimate->sites[i];
 		site->all = site->kept = site->failed = site->freed = (struct hpw_sum){0};
 	}
+	estimate->whole = (struct hpw_whole_sums){.live = estimate->whole.live};
 	for (int half = 0; half < HPW_HALVES; half++) {
 		estimate->highest[half] = estimate->totals.halves[half].bytes;
 		estimate->stamp[half] = stamp;
@@ -149,13 +168,8 @@ uint64_t hpw_estimate_peak_stamp(const struct hpw_estimate *estimate)
 void hpw_estimate_failed(struct hpw_estimate *estimate, size_t place, uint64_t size)
 {
 	double weight = hpw_estimate_weight(estimate, size);
-	add(&estimate->sites[place].failed, weight, 0, 1);
-	add(&estimate->totals.failed, weight, 0, 1);
-}
-
-uint64_t hpw_estimate_whole(double value)
-{
-	return value < 0.5 ? 0 : value >= 1e19 ? (uint64_t)1e19 : (uint64_t)(value + 0.5);
+	add_both(&estimate->sites[place].failed, &estimate->totals.failed, &estimate->whole.failed,
+		weight, 0, 1);
 }
 
 static double positive(double value)
@@ -221,20 +235,36 @@ void hpw_estimate_put_site(const struct hpw_estimate *estimate, size_t place, st
 	ret->spread = spread_of(&site, &peak);
 }
 
+/* The peak as its rows have it, each in whole numbers. */
+static struct hpw_whole whole_peak(const struct hpw_estimate *estimate)
+{
+	struct hpw_whole ret = {0};
+	for (size_t i = 0; i < estimate->sites_len; i++) {
+		struct hpw_estimate_site site = estimate->sites[i];
+		catch_up(estimate, &site);
+		struct hpw_sum peak = peak_of(estimate, &site);
+		ret.blocks += hpw_estimate_whole(peak.blocks);
+		ret.bytes += hpw_estimate_whole(peak.bytes);
+	}
+	return ret;
+}
+
 void hpw_estimate_put_totals(const struct hpw_estimate *estimate, struct totals *ret)
 {
 	const struct hpw_estimate_site *all = &estimate->totals;
+	const struct hpw_whole_sums *whole = &estimate->whole;
 	struct hpw_sum peak = peak_of(estimate, all);
-	ret->allocations = hpw_estimate_whole(all->all.blocks);
-	ret->allocated_bytes = hpw_estimate_whole(all->all.bytes);
+	struct hpw_whole peak_whole = whole_peak(estimate);
+	ret->allocations = whole->all.blocks;
+	ret->allocated_bytes = whole->all.bytes;
 	ret->frees = hpw_estimate_whole(all->freed.blocks);
-	ret->live_blocks = hpw_estimate_whole(all->live.blocks);
-	ret->live_bytes = hpw_estimate_whole(all->live.bytes);
-	ret->kept_blocks = hpw_estimate_whole(all->kept.blocks);
-	ret->kept_bytes = hpw_estimate_whole(all->kept.bytes);
-	ret->peak_blocks = hpw_estimate_whole(peak.blocks);
-	ret->peak_bytes = hpw_estimate_whole(peak.bytes);
-	ret->failed = hpw_estimate_whole(all->failed.blocks);
+	ret->live_blocks = whole->live.blocks;
+	ret->live_bytes = whole->live.bytes;
+	ret->kept_blocks = whole->kept.blocks;
+	ret->kept_bytes = whole->kept.bytes;
+	ret->peak_blocks = peak_whole.blocks;
+	ret->peak_bytes = peak_whole.bytes;
+	ret->failed = whole->failed.blocks;
 	ret->temporary = 0;
 	ret->spread = spread_of(all, &peak);
 }

@@ -31,6 +31,15 @@ struct hpw_sum {
 	double blocks, bytes, blocks_variance, bytes_variance;
 };
 
+/* The same of several sites, each in whole numbers. */
+struct hpw_whole {
+	uint64_t blocks, bytes;
+};
+
+struct hpw_whole_sums {
+	struct hpw_whole all, live, kept, failed;
+};
+
 #define HPW_HALVES 2
 
 struct hpw_estimate_site {
@@ -54,6 +63,7 @@ struct hpw_estimate {
 	double mean_bytes; /* 0: nothing was sampled, everything recorded; nothing below is used */
 	struct hpw_estimate_site *sites;
 	struct hpw_estimate_site totals;
+	struct hpw_whole_sums whole; /* of all sites, so that these add up to the totals shown */
 	size_t sites_len;
 	double highest[HPW_HALVES]; /* bytes */
 	uint64_t number[HPW_HALVES], stamp[HPW_HALVES];

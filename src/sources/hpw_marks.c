@@ -61,9 +61,8 @@ static struct error *on_mark(
 		.live_blocks = replay->totals.live_blocks,
 		.live_bytes = replay->totals.live_bytes};
 	if (replay->estimate.mean_bytes > 0) {
-		const struct hpw_sum *live = &replay->estimate.totals.live;
-		row.live_blocks = hpw_estimate_whole(live->blocks);
-		row.live_bytes = hpw_estimate_whole(live->bytes);
+		row.live_blocks = replay->estimate.whole.live.blocks;
+		row.live_bytes = replay->estimate.whole.live.bytes;
 	}
 	return add(marks, &row, name, len);
 }

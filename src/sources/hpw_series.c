@@ -153,10 +153,10 @@ static struct series_row row_now(const struct hpw_series *series, const struct h
 	};
 	row.freed_bytes = row.allocated_bytes - row.live_bytes;
 	if (replay->estimate.mean_bytes > 0) {
-		const struct hpw_estimate_site *all = &replay->estimate.totals;
-		row.allocated_bytes = hpw_estimate_whole(all->all.bytes);
-		row.live_blocks = hpw_estimate_whole(all->live.blocks);
-		row.live_bytes = hpw_estimate_whole(all->live.bytes);
+		const struct hpw_whole_sums *whole = &replay->estimate.whole;
+		row.allocated_bytes = whole->all.bytes;
+		row.live_blocks = whole->live.blocks;
+		row.live_bytes = whole->live.bytes;
 		row.freed_bytes = row.allocated_bytes > row.live_bytes
 					  ? row.allocated_bytes - row.live_bytes
 					  : 0;

@@ -61,12 +61,54 @@ CASE(sums, "sites and totals: all and live, with their variances")
 	CHECK_U64(first.allocated_bytes, (uint64_t)roundl(100 * a));
 	CHECK_U64(first.live_bytes, 0);
 	CHECK_U64(second.live_bytes, (uint64_t)roundl(5000 * b + 10 * c));
-	CHECK_U64(totals.allocations, (uint64_t)roundl(a + b + c));
+	CHECK_U64(totals.allocations, (uint64_t)roundl(a) + (uint64_t)roundl(b + c));
 	CHECK_U64(totals.frees, (uint64_t)roundl(a));
 	/* Of one block with the probability p: x^2 (1 - p) / p^2. */
 	long double p = 1 / a, variance = 100.0L * 100 * (1 - p) / (p * p);
 	CHECK(fabsl(first.spread.allocated_bytes - variance) < 1e-9L * variance);
 	CHECK(first.spread.live_bytes >= 0 && first.spread.live_bytes < 1e-6);
+	hpw_estimate_deinit(&e);
+}
+
+CASE(rows_add_up, "rounded sites add up to the rounded totals, each figure")
+{
+	struct hpw_estimate e;
+	const size_t sites = 7;
+	const uint64_t steps = 3000;
+	CHECK_OK(hpw_estimate_init(&e, MEAN, sites));
+	for (uint64_t i = 0; i < steps; i++) {
+		struct hpw_estimate_block block = {i % sites, hash_u64(i) % 9000, i, i >= 1000};
+		if (i == 1000)
+			hpw_estimate_begin_range(&e, i);
+		hpw_estimate_alloc(&e, &block, i);
+		if (i % 5 == 0)
+			hpw_estimate_failed(&e, block.place, block.size);
+		if (i % 3 && i > 2000)
+			hpw_estimate_free(&e, &block);
+	}
+	struct totals totals = totals_of(&e), sum = {0};
+	for (size_t i = 0; i <= sites; i++) {
+		struct site site = site_of(&e, i);
+		sum.allocations += site.allocations;
+		sum.allocated_bytes += site.allocated_bytes;
+		sum.live_blocks += site.live_blocks;
+		sum.live_bytes += site.live_bytes;
+		sum.kept_blocks += site.kept_blocks;
+		sum.kept_bytes += site.kept_bytes;
+		sum.peak_blocks += site.peak_blocks;
+		sum.peak_bytes += site.peak_bytes;
+		sum.failed += site.failed;
+	}
+	CHECK_U64(totals.allocations, sum.allocations);
+	CHECK_U64(totals.allocated_bytes, sum.allocated_bytes);
+	CHECK_U64(totals.live_blocks, sum.live_blocks);
+	CHECK_U64(totals.live_bytes, sum.live_bytes);
+	CHECK_U64(totals.kept_blocks, sum.kept_blocks);
+	CHECK_U64(totals.kept_bytes, sum.kept_bytes);
+	CHECK_U64(totals.peak_blocks, sum.peak_blocks);
+	CHECK_U64(totals.peak_bytes, sum.peak_bytes);
+	CHECK_U64(totals.failed, sum.failed);
+	CHECK(fabsl((long double)totals.live_bytes - e.totals.live.bytes) <= (long double)sites);
 	hpw_estimate_deinit(&e);
 }
 
