@@ -85,6 +85,15 @@ static struct error *begin_names(struct match *match)
 	return NULL;
 }
 
+/* Renames are not all told: of a function whose file one build does not know there is no word. */
+static bool has_joined_names(const struct match *match)
+{
+	for (uint32_t i = 0; i < match->same_as.len; i++)
+		if (match->same_as.data[i] != i)
+			return true;
+	return false;
+}
+
 static bool is_better_example(const struct match_member *a, const struct match_member *b)
 {
 	if (a->side != b->side)
@@ -150,7 +159,7 @@ static struct error *fill(
 	if (error || count != 2 || same_recording)
 		return error;
 	error = match_find_renames(match);
-	return error || !match->renames.len ? error : make_groups(match);
+	return error || !has_joined_names(match) ? error : make_groups(match);
 }
 
 /* Of how many places it is said which function was called. */
@@ -222,6 +231,7 @@ void match_destroy(struct match *match)
 	match_member_vec_deinit(&match->members);
 	match_number_vec_deinit(&match->same_as);
 	match_number_vec_deinit(&match->examples);
+	match_number_vec_deinit(&match->fileless);
 	rename_vec_deinit(&match->renames);
 	free(match);
 }
@@ -344,14 +354,20 @@ struct error *match_rows(struct match *match, unsigned from, struct rows *ret)
 	return NULL;
 }
 
+/* Which of two models has the name alone. */
+static const char *where_of(const struct match *match, const struct identity *name)
+{
+	uint64_t newest = UINT64_C(1) << (match->side_count - 1);
+	return match->side_count != 2    ? ""
+	       : name->sides == newest   ? " in the newer recording"
+	       : !(name->sides & newest) ? " in the older recording"
+					 : "";
+}
+
 /* The first name of a module without functions' names, as its example is called. */
 static void add_unnamed(const struct match *match, const struct identity *name, struct text *ret)
 {
-	uint64_t newest = UINT64_C(1) << (match->side_count - 1);
-	const char *where = match->side_count != 2    ? ""
-			    : name->sides == newest   ? " in the newer recording"
-			    : !(name->sides & newest) ? " in the older recording"
-						      : "";
+	const char *where = where_of(match, name);
 	text_add(ret, "Code of ");
 	text_add_shown(ret, name->example->module, SIZE_MAX);
 	text_printf(ret,
@@ -361,8 +377,42 @@ static void add_unnamed(const struct match *match, const struct identity *name, 
 		where);
 }
 
+static bool has_inlined(const struct match *match, const char *module)
+{
+	for (size_t i = 0; i < match->members.len; i++) {
+		const struct match_member *member = &match->members.data[i];
+		for (uint32_t k = 0; k < member->len; k++)
+			if (member->row->frames[k]->inlined &&
+				strcmp(identities_get(match->names, member->names[k])->module,
+					module) == 0)
+				return true;
+	}
+	return false;
+}
+
+/* One sentence a module, by its first name without a file. */
+static void add_fileless(const struct match *match, struct text *ret)
+{
+	for (size_t i = 0; i < match->fileless.len; i++) {
+		const struct identity *name = identities_get(match->names, match->fileless.data[i]);
+		bool said = false;
+		for (size_t k = 0; k < i && !said; k++)
+			said = strcmp(identities_get(match->names, match->fileless.data[k])->module,
+				       name->module) == 0;
+		if (said || !name->example->module || !has_inlined(match, name->module))
+			continue;
+		text_add(ret, "Functions of ");
+		text_add_shown(ret, name->example->module, SIZE_MAX);
+		text_printf(ret,
+			" have no source lines%s: what was inlined into them counts as theirs "
+			"there, and as that of inlined functions in the other one.\n",
+			where_of(match, name));
+	}
+}
+
 struct error *match_note_unnamed(const struct match *match, struct text *ret)
 {
+	add_fileless(match, ret);
 	size_t limit = identities_limit(match->names);
 	_cleanup_free_ bool *said = calloc(limit + 1, sizeof(*said));
 	if (!said)

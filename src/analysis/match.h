@@ -52,6 +52,7 @@ struct match {
 	struct match_number_vec same_as; /* which name stands for each: itself, or what it became */
 	struct match_number_vec examples; /* the member that each group is shown as */
 	struct rename_vec renames;        /* of two models; ordered by the newer name */
+	struct match_number_vec fileless; /* names without a file that one with a file is, too */
 	size_t side_count;
 	bool kinds; /* each model says which function was called: it counts */
 	bool mixed; /* of files of several tools */
@@ -91,7 +92,8 @@ struct error *match_rows(struct match *match, unsigned from, struct rows *ret) m
 struct error *match_fold(const struct model *model, struct rows *rows) must_check_;
 
 /* Adds a sentence for each module whose code without names is told apart by the module alone where
- * that decides which places are one. */
+ * that decides which places are one, and for each of which one model alone knows source files: only
+ * that one tells what was inlined. */
 struct error *match_note_unnamed(const struct match *match, struct text *ret) must_check_;
 
 /* Renames; used by match_create() for two models. */

@@ -424,8 +424,11 @@ static struct error *accept(struct search *search, struct pair pair, bool *ret_a
 	search->sides[pair.old] = search->sides[pair.new] = 3;
 	*ret_any = true;
 	bool same_name = same_string(old->function, new->function);
+	/* One of the builds has no lines: that is told for the whole module. */
 	if (same_name && (!old->file[0] || !new->file[0]))
-		return NULL; /* one of the builds has no lines: nothing worth a word */
+		return match_number_vec_push(&match->fileless, old->file[0] ? pair.new : pair.old)
+			       ? NULL
+			       : error_no_memory();
 	struct rename rename = {old->example, new->example, same_name};
 	return rename_vec_push(&match->renames, rename) ? NULL : error_no_memory();
 }

@@ -78,6 +78,43 @@ def renamed(folder):
     hw.need(changes(older, newer)[1] == [], "renamed, though the older build's file is gone")
 
 
+INLINES = """#include <stdlib.h>
+void *kept[100];
+static int count;
+__attribute__((noinline)) void parse(int n) { kept[count++] = malloc(n); }
+__attribute__((noinline)) void grow(void) { for (int i = 0; i < MORE; i++) kept[count++] = malloc(100); }
+static inline __attribute__((always_inline)) void note(void) { kept[count++] = malloc(777); }
+int main(void)
+{
+	parse(2000);
+	grow();
+	if (NOTES)
+		note();
+	return 0;
+}
+"""
+
+
+@TESTS.test
+def without_lines(folder):
+    """A build with -g and one without: functions are the same, and what one of them cannot say (files, inlined functions) is told"""
+    source = folder / "inlines.c"
+    source.write_text(INLINES, encoding="utf-8")
+
+    def build(name, *options):
+        return recorded(folder, built(folder, f"{name}/app", "-O1", *options, source=source), name=name)
+
+    for notes in (0, 1):
+        with_lines = build("lines", "-DMORE=10", f"-DNOTES={notes}")
+        for older, newer, where in ((with_lines, build("plain", "-g0", "-DMORE=30", f"-DNOTES={notes}"), "newer"),
+                                    (build("fewer", "-g0", "-DMORE=5", f"-DNOTES={notes}"), with_lines, "older")):
+            sets, renames = changes(older, newer)
+            inlined = {"new": {"main"}, "gone": {"note"}} if where == "newer" else {"new": {"note"}, "gone": {"main"}}
+            hw.need(sets == {"grown": {"grow"}, **(inlined if notes else {})} and not renames, f"{where}: {sets} {renames}")
+            said = f"Functions of app have no source lines in the {where} recording" in hw.ask("diff", older, newer)
+            hw.need(said == bool(notes), hw.ask("diff", older, newer))
+
+
 PLUGIN = """#include <stdlib.h>
 void *kept;
 void work(int n) { while (n--) { void **p = malloc(4096); *p = kept; kept = p; } }
