@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/util.h"
 #include "sources/foreign_query.h"
@@ -215,15 +216,9 @@ struct error *foreign_maps_line(struct foreign_maps *maps, const char *line, siz
 	return error;
 }
 
-/* "libc.so.6", "libm-2.15.so" */
 static bool is_library(struct foreign_text path)
 {
-	for (size_t at = 0; at + 3 <= path.len; at++)
-		if (!memcmp(path.data + at, ".so", 3) &&
-			(at + 3 == path.len || path.data[at + 3] == '.' ||
-				path.data[at + 3] == '_'))
-			return true;
-	return false;
+	return path_is_library(path.data, path.len);
 }
 
 struct error *foreign_maps_program(struct foreign_maps *maps, struct foreign *foreign)

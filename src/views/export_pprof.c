@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "base/path.h"
 #include "base/util.h"
 #include "views/export.h"
 
@@ -262,17 +263,26 @@ static struct error *module_number(struct writing *at, const struct module *modu
 	return put_mapping(at, module, *number);
 }
 
+/* Which file is the program, not all files of other tools say: then it is none that is named as a
+ * library. */
+static bool is_program(const struct model *model, const struct module *module)
+{
+	const char *exe = model_target(model)->exe;
+	if (exe[0])
+		return strcmp(module->path, exe) == 0;
+	return module->executable || !path_is_library(module->path, strlen(module->path));
+}
+
 /* The program's first, since readers take the first one for it; then all others. */
 static struct error *put_mappings(struct writing *at)
 {
 	const struct model *model = at->from->profile->model;
-	const char *exe = model_target(model)->exe;
 	struct error *error = NULL;
 	for (int round = 0; round < 2; round++)
 		for (uint32_t i = 1; i < model_module_limit(model) && !error; i++) {
 			const struct module *module = model_module(model, (struct module_id){i});
 			uint64_t number;
-			if (round || strcmp(module->path, exe) == 0)
+			if (round || is_program(model, module))
 				error = module_number(at, module, &number);
 		}
 	return error;

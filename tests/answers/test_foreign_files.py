@@ -61,6 +61,18 @@ def dump_cut_in_its_mappings(folder):
 
 
 @TESTS.test
+def program_first(folder):
+    """A heaptrack file does not say which of its files is the program: a pprof profile of it has first what is no library"""
+    path, profile = folder / "h.txt", folder / "h.pb.gz"
+    path.write_text("v 10400 3\nX ./app\ns 10 /lib64/ld-1.so.2\ns 8 /opt/app\ni 7f190b0a3120 1\ni 5e2922001140 2\nt 1 0\nt 2 1\n"
+                    "a 3e8 1\na 3e8 2\n+ 0\n+ 1\n", encoding="ascii")
+    hw.ask("export", path, "--format", "pprof", "-o", profile)
+    data = gzip.decompress(profile.read_bytes())
+    hw.need(hw.ask("report", profile).startswith("/opt/app\n"), hw.ask("report", profile)[:100])
+    hw.need(b"/opt/app" in data and b"/lib64/ld-1.so.2" in data, "a file is missing")
+
+
+@TESTS.test
 def short_maps(folder):
     """A memory map in pprof's short form gives modules, their offsets and the program"""
     path = folder / "short.heap"
