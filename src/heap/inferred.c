@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "heap/inferred_arrays.h"
 #include "heap/inferred_find.h"
 #include "heap/inferred_pools.h"
 #include "heap/limits.h"
@@ -12,6 +13,8 @@
 
 /* Which glibc may give more than was asked for. */
 #define SPARE_WORDS 2u
+/* Numbers that are no bytes. */
+#define NUMBER_BYTES_LEAST 2u
 
 void inferred_free_facts(struct inferring *inferring)
 {
@@ -398,6 +401,23 @@ void inferred_say_block(struct inferring *inferring, uint32_t block, uint32_t ty
 			f->basis == BASIS_LOOKS ? s->alike.looks : s->alike.settled, block);
 }
 
+bool inferred_may_be_chunk(const struct inferring *inferring, uint32_t type)
+{
+	const struct heap_type *of = &inferring->survey->types.types.data[type];
+	return of->is_array && of->layout != TYPE_VOID &&
+	       types_get(inferring->types, of->layout)->size >= NUMBER_BYTES_LEAST;
+}
+
+void inferred_say_array(struct inferring *inferring, uint32_t block, uint32_t type)
+{
+	struct inferring *f = inferring;
+	uint32_t site = search_block_site(f->search, block);
+	inferred_say_block(f, block, type);
+	if (site < f->survey->types.class_count)
+		learn(f, site, type);
+	inferred_push(f, block, type);
+}
+
 static bool claim(struct inferring *f, uint32_t block, uint32_t type)
 {
 	struct heap_types *types = &f->survey->types;
@@ -420,10 +440,14 @@ static bool claim(struct inferring *f, uint32_t block, uint32_t type)
 		f->has_settled = true;
 		return true;
 	}
-	inferred_say_block(f, block, found);
-	if (site < types->class_count)
-		learn(f, site, found);
-	inferred_push(f, block, found);
+	if (known == HEAP_TYPE_NONE && inferred_may_be_chunk(f, found)) {
+		bool is_not, is_open = inferred_doubt_array(f, block, type, found, &is_not);
+		if (is_open || is_not)
+			inferred_push_beginning(f, block, type);
+		if (is_open || is_not)
+			return false;
+	}
+	inferred_say_array(f, block, found);
 	return true;
 }
 

@@ -116,14 +116,15 @@ struct inferring {
 	uint64_t *is_done; /* bit set of blocks: were followed */
 	uint64_t *is_left; /* bit set of blocks: are to be followed, but not by a read each */
 	uint64_t reads;    /* that may be made before blocks are gone through in order */
-	enum inferred_basis basis;     /* of what is found now */
-	struct window window;          /* of what looks alike */
-	struct pages pages;            /* of blocks that pointers lead to */
-	struct inferred_few *few;      /* NULL: all are wanted */
-	struct inferred_pools *pools;  /* inferred_pools.h */
-	bool has_modules;              /* all whose types count are known */
-	struct beginnings beginnings;  /* whose pointers are to be followed */
-	struct inferred_ranges ranges; /* the same of elements */
+	enum inferred_basis basis;      /* of what is found now */
+	struct window window;           /* of what looks alike */
+	struct pages pages;             /* of blocks that pointers lead to */
+	struct inferred_few *few;       /* NULL: all are wanted */
+	struct inferred_pools *pools;   /* inferred_pools.h */
+	struct inferred_arrays *arrays; /* inferred_arrays.h */
+	bool has_modules;               /* all whose types count are known */
+	struct beginnings beginnings;   /* whose pointers are to be followed */
+	struct inferred_ranges ranges;  /* the same of elements */
 	struct {
 		uint64_t address; /* 0: none */
 		uint32_t type;
@@ -169,6 +170,13 @@ static inline struct fact *inferred_fact(struct inferring *inferring, uint32_t t
 
 /* From now on a block is of a type of the heap's. */
 void inferred_say_block(struct inferring *inferring, uint32_t block, uint32_t type);
+/* Whether a type of the heap's is an array, and what it is one of may be only the beginning of a
+ * block: a header, or what was put first into it. Arrays of bytes are pools if anything lies in
+ * them (inferred_pools.h), and are not asked for it. */
+bool inferred_may_be_chunk(const struct inferring *inferring, uint32_t type);
+/* A block of which nothing was known is an array, a type of the heap's: its elements are followed
+ * later. */
+void inferred_say_array(struct inferring *inferring, uint32_t block, uint32_t type);
 /* A pointer that is declared to point to `type`, plain, points to the start of a block. Returns
  * whether that was news. */
 bool inferred_claim(struct inferring *inferring, uint32_t block, uint32_t type);
@@ -249,6 +257,8 @@ struct in_order {
  */
 void inferred_follow(struct inferring *inferring, uint32_t block, struct in_order *in_order);
 void inferred_follow_all(struct inferring *inferring);
+/* Whether something is left that it had no reads for. */
+bool inferred_has_work(const struct inferring *inferring);
 /* A word that is declared to point to a type, plain: it leads to a block, into one, or to none. */
 void inferred_claim_at(struct inferring *inferring, uint64_t address, uint32_t type);
 /* The slots of a type, without those of the last one. */

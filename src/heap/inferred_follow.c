@@ -368,6 +368,12 @@ void inferred_push_beginning(struct inferring *inferring, uint32_t block, uint32
 	f->failed |= !beginnings_push(&f->beginnings, (struct beginning){block, type, f->basis});
 }
 
+bool inferred_has_work(const struct inferring *inferring)
+{
+	return inferring->work.len || inferring->beginnings.len || inferring->ranges.len ||
+	       inferred_has_places(inferring);
+}
+
 /* Without reads beginnings wait for the next time, with what is known of them. */
 void inferred_follow_all(struct inferring *inferring)
 {
@@ -385,6 +391,6 @@ void inferred_follow_all(struct inferring *inferring)
 		else
 			break;
 	}
-	f->has_settled |= f->beginnings.len || f->ranges.len || inferred_has_places(f);
+	f->has_settled |= inferred_has_work(f);
 	f->basis = basis;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "heap/inferred_arrays.h"
 #include "heap/inferred_embedded.h"
 
 /* Fewer structures may be members of something without a description. */
@@ -261,6 +262,9 @@ void inferred_take_place(
 	if (!f->pools || f->basis == BASIS_LOOKS || !type_has_members(of) ||
 		of->size < PLACE_BYTES_LEAST || of->size >= search_block_size(f->search, block) ||
 		!can_hold(f, block, offset))
+		return;
+	inferred_count_in_array(f, block, offset, type);
+	if (!can_hold(f, block, offset))
 		return;
 	bool is_new;
 	struct place_key key = {offset, block, type};
@@ -658,6 +662,29 @@ static void follow_all_of(struct inferring *f, const struct pool_block *in)
 	}
 }
 
+size_t inferred_places_against(const struct inferring *inferring, uint32_t block, uint32_t element)
+{
+	const struct inferred_pools *p = inferring->pools;
+	const uint32_t *index = pool_block_map_find(&p->of_block, block);
+	uint32_t next = index ? p->blocks.data[*index].first : NO_PLACE;
+	size_t count = 0;
+	for (; next != NO_PLACE; next = p->places.data[next].next) {
+		const struct place *place = &p->places.data[next];
+		count += place->is_read && place->fits && place->has_words &&
+			 inferred_is_against(inferring, element, place->offset, place->type);
+	}
+	return count;
+}
+
+/* Whether a block may be a pool: what may be an array is none unless places speak against it. */
+static bool is_candidate(const struct inferring *f, const struct pool_block *in)
+{
+	uint32_t element = inferred_array_in_doubt(f, in->block);
+	return !in->is_taken && can_hold(f, in->block, UINT64_MAX) &&
+	       (element == TYPE_VOID ||
+		       inferred_places_against(f, in->block, element) >= PLACES_LEAST);
+}
+
 bool inferred_take_pools(struct inferring *inferring)
 {
 	struct inferring *f = inferring;
@@ -667,7 +694,7 @@ bool inferred_take_pools(struct inferring *inferring)
 		struct pool_block *in = &p->blocks.data[p->touched.data[i]];
 		struct judging j = {.f = f, .block = in->block};
 		in->is_touched = false;
-		if (!in->is_taken && can_hold(f, in->block, UINT64_MAX) && judge(&j, in)) {
+		if (is_candidate(f, in) && judge(&j, in)) {
 			in->is_taken = any = true;
 			say(&j);
 			follow_all_of(f, in);

@@ -30,6 +30,10 @@ void inferred_follow_places(struct inferring *inferring);
 /* Whether a block holds any such place. */
 bool inferred_has_place_in(const struct inferring *inferring, uint32_t block);
 
+/* How many of the places in a block are of structures that an array of `element`, plain, has not.
+ */
+size_t inferred_places_against(const struct inferring *inferring, uint32_t block, uint32_t element);
+
 /* Says which blocks are pools, of those in which places came to be known since this was called
  * last. Returns whether there are new ones: their structures are to be followed. */
 bool inferred_take_pools(struct inferring *inferring);

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "heap/inferred_arrays.h"
 #include "heap/inferred_few.h"
 #include "heap/inferred_find.h"
 #include "heap/inferred_pools.h"
@@ -249,7 +250,7 @@ static void infer(struct inferring *f, struct in_order *in_order)
 	inferred_follow_all(f);
 	inferred_take_stacks(f);
 	inferred_follow_all(f);
-	while (inferred_take_pools(f))
+	while (inferred_take_pools(f) || inferred_take_arrays(f))
 		inferred_follow_all(f);
 	inferred_take_larger(f, in_order);
 }
@@ -283,6 +284,8 @@ static void infer_classes(struct inferring *f, struct in_order *in_order)
 		f->has_settled = false;
 		f->reads = reads_most(f);
 		inferred_follow_all(f);
+		while (inferred_take_arrays(f))
+			inferred_follow_all(f);
 		if (!spread(f, basis) && basis == BASIS_LOOKS) {
 			/* What was followed in order may lead into pools, too; what those lead to
 			 * is asked once. */
@@ -317,7 +320,8 @@ struct error *inferred_say_few(struct survey *survey, struct inferred_few *few)
 		return error;
 	survey->layouts.types = f.types;
 	f.pools = inferred_pools_create();
-	f.failed = !f.pools || !prepare(&f);
+	f.arrays = inferred_arrays_create();
+	f.failed = !f.pools || !f.arrays || !prepare(&f);
 	f.reads = reads_most(&f);
 	error = pages_open(survey->heap.space, &f.pages);
 	if (!error)
@@ -331,6 +335,7 @@ struct error *inferred_say_few(struct survey *survey, struct inferred_few *few)
 		inferred_keep_pools(&f);
 	}
 	inferred_pools_destroy(f.pools);
+	inferred_arrays_destroy(f.arrays);
 	window_close(&in_order.window);
 	window_close(&f.window);
 	pages_close(&f.pages);

@@ -106,4 +106,35 @@ def contents(folder):
         raise hw.Failure(f"a type that only pools have: {ended}")
 
 
+def need_names(program, folder, wanted):
+    """Each block is called what `wanted` says of its kind."""
+    core = kernel_core(program, folder)
+    found = {int(b["address"], 16): b["type"] for b in ask("core", "--json", core, "blocks")["blocks"] if b["state"] == "used"}
+    wrong, seen = Counter(), set()
+    for address, (size, _, _, kind) in read_account(folder / "account").items():
+        seen.add(kind)
+        if not re.fullmatch(wanted(kind), found[address]):
+            wrong[f"'{kind}' of {size} bytes is called '{found[address]}'"] += 1
+    if wrong or len(seen) < 4:
+        raise hw.Failure(f"of {len(seen)} kinds: " + "; ".join(f"{n} times: {what}" for what, n in wrong.most_common(8)))
+
+
+@tests.test
+def headers(folder):
+    """A chunk that begins with a header and has records behind it, or texts, is no array of its header; arrays are some."""
+    def wanted(kind):
+        header, _, what = kind.partition(" ")
+        if what == "texts":
+            return UNKNOWN
+        one, other = sorted((header, "rec"))
+        return re.escape(kind) if not what else f"{what}|pool of {one} and {other}" if what == "pool of rec" else what
+    need_names(hw.TARGETS / "heaps/heap_chunks", folder, wanted)
+
+
+@tests.test
+def arenas(folder):
+    """So it is of objects that C++ makes in place, also where a header's last word could be their number."""
+    need_names(hw.TARGETS / "heaps/heap_arenas", folder, re.escape)
+
+
 tests.main()

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "heap/inferred_arrays.h"
+
+#include <stdlib.h>
+
+#include "heap/inferred_embedded.h"
+#include "heap/inferred_pools.h"
+
+/* Where so many pointers lead to elements and none to anything else, it is an array: pools have
+ * such at any distance from each other. */
+#define AGREEING_MOST 4096u
+
+struct doubt {
+	uint32_t block, type, number;
+	uint32_t agreeing; /* pointers that lead to elements, or into them */
+	enum inferred_basis basis;
+	bool is_linked;  /* elements may have a pointer to their own type */
+	bool is_against; /* pointers lead to something else */
+	bool is_over;    /* nothing is asked any more */
+	bool is_not;     /* it is none */
+};
+DEFINE_VEC(doubts, struct doubt)
+
+static inline uint64_t doubted_hash(uint32_t block)
+{
+	return hash_u64(block);
+}
+static inline bool doubted_equal(uint32_t a, uint32_t b)
+{
+	return a == b;
+}
+DEFINE_MAP(doubt_map, uint32_t, uint32_t, doubted_hash, doubted_equal)
+
+struct inferred_arrays {
+	struct doubts doubts;
+	struct doubt_map of_block;
+	size_t open[2]; /* that are asked for; [1]: whose elements are linked */
+};
+
+struct inferred_arrays *inferred_arrays_create(void)
+{
+	return calloc(1, sizeof(struct inferred_arrays));
+}
+
+void inferred_arrays_destroy(struct inferred_arrays *arrays)
+{
+	if (!arrays)
+		return;
+	doubts_deinit(&arrays->doubts);
+	doubt_map_deinit(&arrays->of_block);
+	free(arrays);
+}
+
+static struct doubt *find_doubt(const struct inferring *f, uint32_t block)
+{
+	struct inferred_arrays *a = f->arrays;
+	uint32_t *index = a && a->doubts.len ? doubt_map_find(&a->of_block, block) : NULL;
+	return index ? &a->doubts.data[*index] : NULL;
+}
+
+static bool is_linked(struct inferring *f, uint32_t type)
+{
+	const struct fact *fact = inferred_fact(f, type);
+	for (size_t i = 0; fact && i < fact->slots.len; i++) {
+		if (types_are_same(f->types, fact->slots.data[i].target, type))
+			return true;
+	}
+	return false;
+}
+
+/* A larger one that begins with it is what the block may rather be an array of. */
+static void turn_to(struct inferring *f, struct doubt *doubt, uint32_t type, uint32_t number)
+{
+	if (doubt->is_over || types_are_same(f->types, doubt->type, type) ||
+		!embedded_has(f->types, type, 0, doubt->type))
+		return;
+	f->arrays->open[doubt->is_linked]--;
+	doubt->type = type;
+	doubt->number = number;
+	doubt->is_linked = is_linked(f, type);
+	f->arrays->open[doubt->is_linked]++;
+}
+
+bool inferred_doubt_array(struct inferring *inferring, uint32_t block, uint32_t type,
+	uint32_t number, bool *ret_is_not)
+{
+	struct inferring *f = inferring;
+	struct inferred_arrays *a = f->arrays;
+	bool is_new;
+	uint32_t *index = doubt_map_insert(&a->of_block, block, &is_new);
+	*ret_is_not = false;
+	if (index && !is_new) {
+		struct doubt *doubt = &a->doubts.data[*index];
+		turn_to(f, doubt, type, number);
+		*ret_is_not = doubt->is_not;
+		return !doubt->is_over;
+	}
+	struct doubt fresh = {.block = block,
+		.type = type,
+		.number = number,
+		.basis = f->basis,
+		.is_linked = is_linked(f, type)};
+	f->failed |= !index;
+	if (!index)
+		return true;
+	*index = (uint32_t)a->doubts.len;
+	f->failed |= !doubts_push(&a->doubts, fresh);
+	a->open[fresh.is_linked]++;
+	f->has_settled = true;
+	return true;
+}
+
+uint32_t inferred_array_in_doubt(const struct inferring *inferring, uint32_t block)
+{
+	const struct doubt *doubt = find_doubt(inferring, block);
+	return doubt && !doubt->is_over ? doubt->type : TYPE_VOID;
+}
+
+bool inferred_is_against(
+	const struct inferring *inferring, uint32_t element, uint64_t offset, uint32_t type)
+{
+	struct types *types = inferring->types;
+	uint64_t size = types_get(types, element)->size, own = types_get(types, type)->size;
+	uint64_t in = size ? offset % size : offset;
+	/* Who has a smaller view of an element has it from its start. */
+	return !(!in && own < size) && !embedded_has(types, element, in, type);
+}
+
+static void end_doubt(struct inferring *f, struct doubt *doubt, bool is_array)
+{
+	f->arrays->open[doubt->is_linked]--;
+	doubt->is_over = true;
+	doubt->is_not = !is_array;
+	if (!is_array)
+		return;
+	enum inferred_basis basis = f->basis;
+	f->basis = doubt->basis;
+	inferred_say_array(f, doubt->block, doubt->number);
+	f->basis = basis;
+}
+
+void inferred_count_in_array(
+	struct inferring *inferring, uint32_t block, uint64_t offset, uint32_t type)
+{
+	struct inferring *f = inferring;
+	struct doubt *doubt = find_doubt(f, block);
+	if (!doubt || doubt->is_over || doubt->is_against)
+		return;
+	doubt->is_against = inferred_is_against(f, doubt->type, offset, type);
+	if (!doubt->is_against && ++doubt->agreeing == AGREEING_MOST)
+		end_doubt(f, doubt, true);
+}
+
+static bool is_unknown(const struct inferring *f, uint32_t block)
+{
+	uint32_t site = search_block_site(f->search, block);
+	return heap_types_of_site(&f->survey->types, site) == HEAP_TYPE_NONE;
+}
+
+bool inferred_take_arrays(struct inferring *inferring)
+{
+	struct inferring *f = inferring;
+	struct inferred_arrays *a = f->arrays;
+	bool is_linked = !a->open[0], any = false;
+	/* What was not followed yet may speak against them. */
+	if (inferred_has_work(f))
+		return false;
+	/* What is said of one may lead to others. */
+	size_t count = a->doubts.len;
+	for (size_t i = 0; a->open[is_linked] && i < count && !f->failed; i++) {
+		struct doubt *doubt = &a->doubts.data[i];
+		if (doubt->is_over || doubt->is_linked != is_linked)
+			continue;
+		bool is_array = is_unknown(f, doubt->block) &&
+				!inferred_places_against(f, doubt->block, doubt->type);
+		end_doubt(f, doubt, is_array);
+		any = true;
+	}
+	return any && !f->failed;
+}

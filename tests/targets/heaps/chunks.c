@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Bump allocators whose chunks begin with a structure that says nothing of what is behind it: of
+ * several sizes, with records of one kind and of several, with texts alone, and with both; chunks
+ * that are as large as so many headers, and others. They are no arrays of their headers. What is
+ * one, filled or not, is.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "account.h"
+
+ACCOUNT_DEFINE;
+
+struct two {
+	struct two *prev;
+	size_t used;
+};
+struct three {
+	struct three *prev;
+	size_t cap, used;
+};
+struct ends {
+	struct ends *prev;
+	char *cur, *end;
+};
+struct four {
+	struct four *prev;
+	size_t cap, used;
+	long number;
+};
+struct six {
+	struct six *prev, *next;
+	size_t cap, used;
+	int kind;
+	bool is_full;
+	void *owner;
+};
+
+struct rec {
+	struct rec *next;
+	char *name;
+	long number;
+};
+struct leaf {
+	double value;
+	struct leaf *left, *right;
+	const char *label;
+	unsigned flags;
+};
+struct span {
+	struct span *next;
+	unsigned from, to;
+};
+
+/* What is asked of all of them. */
+struct arena {
+	char *at, *end;
+};
+enum filling { RECORDS, SEVERAL, TEXTS, BOTH, FILLINGS };
+static const char *const pools[FILLINGS] = {
+	"pool of rec", "pool of several structures", "texts", "pool of rec"};
+
+static struct rec *recs[100];
+static struct leaf *leaves[100];
+static struct span *spans[100];
+static const char *words[64 * 100];
+static unsigned set, word_count;
+
+static void *take(struct arena *arena, size_t size)
+{
+	size = (size + 7) & ~7ul;
+	if ((size_t)(arena->end - arena->at) < size)
+		return NULL;
+	void *memory = arena->at;
+	arena->at += size;
+	return memory;
+}
+
+static char *take_text(struct arena *arena, unsigned number)
+{
+	char *text = take(arena, 20 + number % 30);
+	if (text)
+		snprintf(text, 20 + number % 30, "word number %u of them all", number);
+	return text;
+}
+
+static bool add_rec(struct arena *arena, bool has_text, unsigned number)
+{
+	struct rec *rec = take(arena, sizeof(*rec));
+	if (!rec)
+		return false;
+	*rec = (struct rec){recs[set], NULL, number};
+	recs[set] = rec;
+	if (has_text)
+		rec->name = take_text(arena, number);
+	return true;
+}
+
+static bool add_leaf(struct arena *arena)
+{
+	struct leaf *leaf = take(arena, sizeof(*leaf));
+	if (!leaf)
+		return false;
+	*leaf = (struct leaf){1.5, leaves[set], leaves[set], "leaf", 7};
+	leaves[set] = leaf;
+	return true;
+}
+
+static bool add_span(struct arena *arena, unsigned number)
+{
+	struct span *span = take(arena, sizeof(*span));
+	if (!span)
+		return false;
+	*span = (struct span){spans[set], number, number + 4};
+	spans[set] = span;
+	return true;
+}
+
+static bool add_text(struct arena *arena, unsigned number)
+{
+	char *text = take_text(arena, number);
+	if (text)
+		words[word_count++ % 64 + 64 * set] = text;
+	return text;
+}
+
+/* The last one is filled to a part. */
+static void fill(struct arena *arena, enum filling filling, bool is_last)
+{
+	unsigned number = 0;
+	if (is_last)
+		arena->end -= (arena->end - arena->at) / 2;
+	for (bool ok = true; ok; number++) {
+		if (filling == RECORDS || filling == BOTH)
+			ok = add_rec(arena, filling == BOTH, number);
+		else if (filling == SEVERAL)
+			ok = add_rec(arena, false, number) && add_leaf(arena) &&
+			     add_span(arena, number);
+		else
+			ok = add_text(arena, number);
+	}
+}
+
+static void *block(size_t size, const char *header, enum filling filling)
+{
+	char kind[40];
+	void *memory = calloc(1, size);
+	snprintf(kind, sizeof(kind), "%s %s", header, pools[filling]);
+	account(memory, size, 'r', kind);
+	return memory;
+}
+
+#define CHUNKS_OF(type)                                                                            \
+	static struct type *type##_chunks[2][FILLINGS];                                            \
+	static void add_##type(size_t size, enum filling filling)                                  \
+	{                                                                                          \
+		struct type **list = &type##_chunks[size % sizeof(struct type) == 0][filling];     \
+		for (unsigned i = 0; i < 3; i++) {                                                 \
+			struct type *chunk = block(size, #type, filling);                          \
+			struct arena arena = {(char *)(chunk + 1), (char *)chunk + size};          \
+			chunk->prev = *list;                                                       \
+			*list = chunk;                                                             \
+			fill(&arena, filling, i == 2);                                             \
+			END(chunk, arena, size);                                                   \
+		}                                                                                  \
+		set++;                                                                             \
+	}
+#define END(chunk, arena, size) (chunk)->used = (size_t)((arena).at - (char *)(chunk))
+CHUNKS_OF(two)
+CHUNKS_OF(three)
+CHUNKS_OF(four)
+CHUNKS_OF(six)
+#undef END
+#define END(chunk, arena, size) (chunk)->cur = (arena).at, (chunk)->end = (char *)(chunk) + (size)
+CHUNKS_OF(ends)
+
+/* Arrays: full ones, and one that only begins to be filled. */
+static struct three *full_three, *begun_three;
+static struct rec *full_recs;
+
+static void *array(size_t size, const char *type)
+{
+	void *memory = calloc(1, size);
+	account(memory, size, 'r', type);
+	return memory;
+}
+
+static void add_arrays(void)
+{
+	full_three = array(50 * sizeof(*full_three), "three[]");
+	for (unsigned i = 0; i < 50; i++)
+		full_three[i] = (struct three){i ? &full_three[i - 1] : NULL, i, i + 1};
+	begun_three = array(64 * sizeof(*begun_three), "three[]");
+	for (unsigned i = 0; i < 5; i++)
+		begun_three[i] = (struct three){i ? &full_three[i - 1] : NULL, i, i + 1};
+	full_recs = array(30 * sizeof(*full_recs), "rec[]");
+	for (unsigned i = 0; i < 30; i++)
+		full_recs[i] = (struct rec){i ? &full_recs[i - 1] : NULL, NULL, i};
+}
+
+int main(int argc, char **argv)
+{
+	account_open(argc, argv);
+	for (enum filling filling = 0; filling < FILLINGS; filling++) {
+		add_two(2000, filling);
+		add_two(1032, filling);
+		add_three(4080, filling);
+		add_three(4096, filling);
+		add_four(32 * 40, filling);
+		add_four(1000, filling);
+		add_six(48 * 80, filling);
+		add_six(4000, filling);
+		add_ends(4080, filling);
+		add_ends(4096, filling);
+	}
+	add_arrays();
+	account_end();
+	return !full_recs || !full_three || !begun_three || !recs[0] || !leaves[0] || !spans[0] ||
+	       !words[0];
+}
