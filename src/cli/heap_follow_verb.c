@@ -20,13 +20,38 @@ static char *split_path(char *word)
 	return dot;
 }
 
+/* Begins in a block that an address leads into: of a pool only what lies there. */
+static void begin_at(struct follow *follow, uint32_t block, uint64_t address)
+{
+	const struct survey *survey = follow->survey;
+	uint64_t offset = address - search_block_address(survey->search, block);
+	const struct pool *pool = pools_find(&survey->pools, block);
+	const struct pool_object *object =
+		pool && offset ? pools_object_at(survey, pool, offset) : NULL;
+	if (object)
+		follow_add_object(follow, address - offset + object->offset, object->type);
+	else
+		follow_add(follow, block);
+}
+
+/* Begins in a block, if it is one of those that are asked about, or has such in it. */
+static bool begin_in(struct follow *follow, uint32_t block, const struct heap_subject *about)
+{
+	bool is_kin = heap_kin_of(follow->survey, &about->kin, block);
+	if (is_kin)
+		follow_add(follow, block);
+	else if (about->layout != TYPE_VOID)
+		is_kin = follow_add_from_pool(follow, block, about->layout);
+	return is_kin;
+}
+
 /* The blocks where it begins. */
 static struct error *begin(
 	struct heap_session *session, const char *word, struct follow *follow, uint64_t *ret_blocks)
 {
 	struct survey *survey = &session->survey;
 	_cleanup_(heap_subject_deinit) struct heap_subject about = {.layout = TYPE_VOID};
-	struct error *error = heap_subject_find(session, "follow", word, &about);
+	struct error *error = heap_subject_find_anywhere(session, "follow", word, &about);
 	bool any = false;
 	if (!error)
 		error = heap_layouts_open(survey, &any);
@@ -35,16 +60,17 @@ static struct error *begin(
 	if (error)
 		return error;
 	follow_init(follow, survey);
+	const struct heap_chosen *chosen = &session->wishes.chosen;
 	uint32_t count = search_block_count(survey->search);
-	for (uint32_t block = 0; block < count; block++) {
-		bool is_one = about.block != SPACE_NONE
-				      ? block == about.block
-				      : heap_kin_of(survey, &about.kin, block) != NULL;
-		if (!is_one || !heap_chosen_takes_used(&session->wishes.chosen, survey, block))
-			continue;
-		follow_add(follow, block);
-		++*ret_blocks;
+	uint64_t address;
+	bool is_one = about.block != SPACE_NONE && heap_subject_address(word, &address);
+	if (is_one && heap_chosen_takes_used(chosen, survey, about.block)) {
+		begin_at(follow, about.block, address);
+		*ret_blocks = 1;
 	}
+	for (uint32_t block = 0; block < count && !is_one; block++)
+		*ret_blocks += heap_chosen_takes_used(chosen, survey, block) &&
+			       begin_in(follow, block, &about);
 	return follow->failed ? error_no_memory() : NULL;
 }
 

@@ -106,13 +106,12 @@ static void add_kin(const struct survey *survey, const struct kin_set *set, enum
 		text_printf(text, " and %zu more", shown - LIKE_MOST);
 }
 
-/* The same where at most pools have it in them. */
-static struct error *none_but_pools(
-	const struct survey *survey, uint32_t layout, const char *verb, const char *word)
+/* Of how many pools some lies in, and one of these, or SPACE_NONE. */
+static uint64_t count_pools(const struct survey *survey, uint32_t layout, uint32_t *ret_example)
 {
 	const struct pools *pools = &survey->pools;
 	uint64_t count = 0;
-	uint32_t example = SPACE_NONE;
+	*ret_example = SPACE_NONE;
 	for (size_t i = 0; i < pools->pools.len; i++) {
 		const struct pool *pool = &pools->pools.data[i];
 		size_t k = 0;
@@ -121,9 +120,18 @@ static struct error *none_but_pools(
 				pools->objects.data[pool->first + k].type, layout))
 			k++;
 		count += k < pool->count;
-		if (k < pool->count && example == SPACE_NONE)
-			example = pool->block;
+		if (k < pool->count && *ret_example == SPACE_NONE)
+			*ret_example = pool->block;
 	}
+	return count;
+}
+
+/* The same where at most pools have it in them. */
+static struct error *none_but_pools(
+	const struct survey *survey, uint32_t layout, const char *verb, const char *word)
+{
+	uint32_t example;
+	uint64_t count = count_pools(survey, layout, &example);
 	if (example == SPACE_NONE)
 		return error_create(ERROR_INPUT,
 			"no block is known to be of type '%s', or to have one inside (`types` "
@@ -191,11 +199,17 @@ static struct error *find_own(
 	return find_kin(survey, verb, word, ret);
 }
 
-static bool is_address(const char *word)
+bool heap_subject_address(const char *word, uint64_t *ret)
 {
 	char *end;
-	strtoull(word, &end, 0);
+	*ret = strtoull(word, &end, 0);
 	return end != word && !*end;
+}
+
+static bool is_address(const char *word)
+{
+	uint64_t address;
+	return heap_subject_address(word, &address);
 }
 
 struct error *heap_subject_word(struct heap_session *session, const char *word, uint32_t *ret_block,
@@ -226,6 +240,19 @@ struct error *heap_subject_find(
 		return error;
 	return ret->layout != TYPE_VOID ? find_kin(&session->survey, verb, word, ret)
 					: find_own(&session->survey, verb, word, ret);
+}
+
+struct error *heap_subject_find_anywhere(
+	struct heap_session *session, const char *verb, const char *word, struct heap_subject *ret)
+{
+	uint32_t example;
+	struct error *error = heap_subject_find(session, verb, word, ret);
+	if (!error || ret->layout == TYPE_VOID || !session->survey.layouts.types ||
+		!count_pools(&session->survey, ret->layout, &example))
+		return error;
+	error_destroy(error);
+	heap_kin_keep_objects(&ret->kin);
+	return NULL;
 }
 
 void heap_subject_deinit(struct heap_subject *subject)

@@ -20,6 +20,12 @@ struct heap_subject {
  */
 struct error *heap_subject_find(struct heap_session *session, const char *verb, const char *word,
 	struct heap_subject *ret) must_check_;
+/* The same, also of types that at most pools have in them (pools.h): `kin` may be empty, and
+ * `layout` says the type. */
+struct error *heap_subject_find_anywhere(struct heap_session *session, const char *verb,
+	const char *word, struct heap_subject *ret) must_check_;
+/* The address that a word is; false: it is none. */
+bool heap_subject_address(const char *word, uint64_t *ret);
 void heap_subject_deinit(struct heap_subject *subject);
 
 /* What a word means: a block, a type of the survey's, or else one of debug information's; the

@@ -37,22 +37,32 @@ int heap_verb_layout(struct heap_session *session, int count, char **words)
 	return heap_session_shown(&output, heap_layout_write(types, type, session->json, &sink));
 }
 
-/* The layout that the user says, of blocks of `usable` bytes. */
-static struct error *lay_out_as(
-	struct heap_session *session, const char *name, uint64_t usable, struct heap_layout *ret)
+/* The layout that the user says, of blocks of `usable` bytes, `at` so many of them in. */
+static struct error *lay_out_as(struct heap_session *session, const char *name, uint64_t usable,
+	uint64_t at, struct heap_layout *ret)
 {
 	struct types *types;
 	uint32_t type;
 	struct error *error = heap_subject_type(session, name, &types, &type);
 	if (error)
 		return error;
-	*ret = (struct heap_layout){type, types_get(types, type)->size, 1, false, 0, 0, 0};
-	if (!ret->size || ret->size > usable)
+	*ret = (struct heap_layout){type, types_get(types, type)->size, 1, false, at, 0, 0};
+	if (!ret->size || ret->size > usable - at)
 		return error_create(ERROR_INPUT,
 			"'%s' has %" PRIu64 " bytes, and the block %" PRIu64
-			": it can't be one (layout %s)",
-			name, ret->size, usable, name);
+			"%s: it can't be one (layout %s)",
+			name, ret->size, usable - at, at ? " from there on" : "", name);
 	return NULL;
+}
+
+/* How far an address leads into the block that a word means, if that is a pool; else 0. */
+static uint64_t offset_in_pool(const struct survey *survey, const char *word, uint32_t block)
+{
+	uint64_t address, offset;
+	return pools_find(&survey->pools, block) && heap_subject_address(word, &address) &&
+			       search_block_at(survey->search, address, &offset) == block
+		       ? offset
+		       : 0;
 }
 
 static struct error *lay_out(
@@ -71,9 +81,8 @@ static struct error *lay_out(
 	}
 	if (!error && pools_find(&survey->pools, block)) {
 		/* An address in it asks for what lies there. */
-		uint64_t address = strtoull(word, NULL, 0), offset;
-		bool is_in = search_block_at(survey->search, address, &offset) == block;
-		*ret = (struct heap_layout){TYPE_VOID, 1, 1, false, is_in ? offset : 0, 0, 0};
+		*ret = (struct heap_layout){
+			TYPE_VOID, 1, 1, false, offset_in_pool(survey, word, block), 0, 0};
 		return NULL;
 	}
 	if (kind == HEAP_TYPE_PYTHON)
@@ -112,7 +121,8 @@ static struct error *lay_out_subject(struct heap_session *session, const char *w
 	if (error)
 		return error;
 	if (as)
-		return lay_out_as(session, as, search_block_size(survey->search, example), ret);
+		return lay_out_as(session, as, search_block_size(survey->search, example),
+			offset_in_pool(survey, word, about->block), ret);
 	if (about->block != SPACE_NONE || about->layout == TYPE_VOID)
 		return lay_out(session, word, example, ret);
 	/* With the virtual bases of those that come first. */
@@ -188,6 +198,23 @@ static int tell_candidates(
 		&output, heap_candidates_write(&page, what, &found, sampled, &sink));
 }
 
+static int tell_pool(struct heap_session *session, const char *what, uint32_t block)
+{
+	struct heap_page page = heap_session_page(session);
+	struct output output;
+	struct sink sink = heap_session_sink(session, &output);
+	return heap_session_shown(&output, heap_pool_write(&page, what, block, &sink));
+}
+
+/* What lies in a pool at the address that a word is; TYPE_VOID: nothing that is known. */
+static uint32_t type_in_pool(const struct survey *survey, const char *word, uint32_t block)
+{
+	uint64_t offset = offset_in_pool(survey, word, block);
+	const struct pool_object *object =
+		offset ? pools_object_at(survey, pools_find(&survey->pools, block), offset) : NULL;
+	return object ? object->type : TYPE_VOID;
+}
+
 static int tell_type(struct heap_session *session, const char *what)
 {
 	struct survey *survey = &session->survey;
@@ -205,8 +232,14 @@ static int tell_type(struct heap_session *session, const char *what)
 	if (layout.type != TYPE_VOID)
 		return tell_holders(session, what, layout.type);
 	uint32_t example = block == SPACE_NONE ? example_of(survey, type) : block;
+	if (block != SPACE_NONE)
+		layout.type = type_in_pool(survey, what, block);
+	if (layout.type != TYPE_VOID)
+		return tell_holders(session, what, layout.type);
 	if (example != SPACE_NONE && heap_layout_of(survey, example, &layout))
 		return tell_holders(session, what, layout.type);
+	if (example != SPACE_NONE && pools_find(&survey->pools, example))
+		return tell_pool(session, what, example);
 	return tell_candidates(session, what, block, type);
 }
 

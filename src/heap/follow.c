@@ -65,12 +65,35 @@ static void reach(struct reached *r, uint64_t address, uint32_t type)
 		r->follow->failed = true;
 }
 
-/* The objects that a block is: of an array its elements. */
+/* The pool that a block is, and nothing else; NULL: it is none. */
+static const struct pool *pool_of(const struct survey *s, uint32_t block)
+{
+	struct heap_layout layout;
+	const struct pool *pool = pools_find(&s->pools, block);
+	return pool && heap_layout_of(s, block, &layout) ? NULL : pool;
+}
+
+/* What lies in a pool. */
+static void reach_pool(struct reached *r, uint32_t block, const struct pool *pool)
+{
+	const struct survey *s = r->follow->survey;
+	const struct pool_object *objects = s->pools.objects.data + pool->first;
+	uint64_t address = search_block_address(s->search, block);
+	for (size_t i = 0; i < pool->count && !r->follow->failed; i++)
+		reach(r, address + objects[i].offset, objects[i].type);
+}
+
+/* The objects that a block is: of an array its elements, of a pool what lies in it. */
 static void reach_block(struct reached *r, uint32_t block)
 {
 	struct heap_layout layout;
 	const struct survey *s = r->follow->survey;
 	uint64_t address = search_block_address(s->search, block);
+	const struct pool *pool = pool_of(s, block);
+	if (pool) {
+		reach_pool(r, block, pool);
+		return;
+	}
 	if (!heap_layout_of(s, block, &layout) || layout.type == TYPE_VOID) {
 		reach(r, address, TYPE_VOID);
 		return;
@@ -90,6 +113,21 @@ void follow_add(struct follow *follow, uint32_t block)
 	struct reached r = {.follow = follow, .is_first = true, .places = follow->at};
 	reach_block(&r, block);
 	follow->at = r.places;
+}
+
+bool follow_add_from_pool(struct follow *follow, uint32_t block, uint32_t type)
+{
+	const struct survey *s = follow->survey;
+	const struct pool *pool = pools_find(&s->pools, block);
+	size_t before = follow->at.len;
+	for (size_t i = 0; pool && i < pool->count; i++) {
+		const struct pool_object *object = &s->pools.objects.data[pool->first + i];
+		if (types_are_same(follow->types, object->type, type))
+			follow_add_object(follow,
+				search_block_address(s->search, block) + object->offset,
+				object->type);
+	}
+	return follow->at.len > before;
 }
 
 static void settle(
@@ -114,7 +152,7 @@ static uint64_t count_in(uint64_t count, uint64_t size, uint64_t room)
 }
 
 /* What a pointer leads to: the block's own type says more than the declaration, unless it leads
- * into its middle. */
+ * into its middle, or to what a pool begins with. */
 static void settle_pointer(struct reached *r, uint32_t plain, uint64_t address)
 {
 	const struct survey *s = r->follow->survey;
@@ -129,9 +167,10 @@ static void settle_pointer(struct reached *r, uint32_t plain, uint64_t address)
 		return;
 	}
 	uint32_t target = types_plain(r->follow->types, types_target(r->follow->types, plain));
-	if (into && type_has_members(types_get(r->follow->types, target)))
+	bool is_part = into || pool_of(s, block);
+	if (is_part && type_has_members(types_get(r->follow->types, target)))
 		reach(r, value, target);
-	else if (into)
+	else if (is_part)
 		reach(r, value, TYPE_VOID);
 	else
 		reach_block(r, block);

@@ -35,6 +35,8 @@ void follow_deinit(struct follow *follow);
 
 /* Begins at a block, too, or at an object of a type in one (plain). */
 void follow_add(struct follow *follow, uint32_t block);
+/* Begins at what lies in a pool of a type, too (plain). Returns whether there is any. */
+bool follow_add_from_pool(struct follow *follow, uint32_t block, uint32_t type);
 void follow_add_object(struct follow *follow, uint64_t address, uint32_t type);
 
 /*

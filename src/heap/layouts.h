@@ -31,7 +31,8 @@ struct heap_layout {
 	uint64_t size; /* of one */
 	uint64_t count;
 	bool is_array;   /* else count is 1 */
-	uint64_t header; /* where the first begins; 0, but for arrays behind their number */
+	uint64_t header; /* where the first begins; 0, but for arrays behind their number, and where
+			  * a view shows a part of a block */
 	uint64_t room; /* of a std::vector: for so many elements there is room; 0: nobody knows how
 			* many of these there are */
 	uint64_t behind; /* bytes behind it that belong to the block and are no part of the type */

@@ -250,3 +250,32 @@ struct error *heap_holders_write(const struct heap_page *page, const char *what,
 	sink->write(sink->ctx, out.data, out.len);
 	return NULL;
 }
+
+struct error *heap_pool_write(
+	const struct heap_page *page, const char *what, uint32_t block, const struct sink *sink)
+{
+	const struct survey *survey = page->survey;
+	const char *name = survey->types.types.data[survey_type_of(survey, block)].name;
+	struct json json;
+	_cleanup_(text_deinit) struct text out;
+	text_init(&out);
+	if (page->json) {
+		json_init(&json, sink->write, sink->ctx);
+		json_object_begin(&json);
+		json_put_string(&json, "schema", "heapwise.heap/1");
+		json_put_string(&json, "of", what);
+		json_put_string(&json, "type", name);
+		heap_pool_put(survey, block, &json);
+		json_object_end(&json);
+		json_finish(&json);
+		return NULL;
+	}
+	text_printf(&out, "0x%" PRIx64 " is a ", search_block_address(survey->search, block));
+	text_add_shown(&out, name, 300);
+	pools_add_evidence(survey, block, &out);
+	text_add_char(&out, '\n');
+	if (out.failed)
+		return error_no_memory();
+	sink->write(sink->ctx, out.data, out.len);
+	return NULL;
+}

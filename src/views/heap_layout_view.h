@@ -23,8 +23,8 @@ void heap_pool_put(const struct survey *survey, uint32_t block, struct json *jso
 
 /* The members of one block with their values, or (block SPACE_NONE) a table of those of all blocks
  * of these types; laid out so, from where that begins in them; an array of TYPE_VOID is text, one
- * object of TYPE_VOID a pool, of which the object that `header` leads to is shown, or (0) all. The
- * survey knows the types. */
+ * object of TYPE_VOID a pool, of which the object that `header` leads to is shown, or (0) all; any
+ * other begins at `header`. The survey knows the types. */
 struct error *heap_show_write(const struct heap_page *page, uint32_t block,
 	const struct kin_set *types, const struct heap_layout *layout,
 	const struct sink *sink) must_check_;
@@ -36,5 +36,9 @@ struct error *heap_candidates_write(const struct heap_page *page, const char *wh
 /* What a block is, and the members that are declared to point to such. */
 struct error *heap_holders_write(const struct heap_page *page, const char *what, uint32_t layout,
 	const struct holding_members *found, const struct sink *sink) must_check_;
+
+/* What a pool is: the types of what lies in it, with what speaks for them. */
+struct error *heap_pool_write(const struct heap_page *page, const char *what, uint32_t block,
+	const struct sink *sink) must_check_;
 
 #endif

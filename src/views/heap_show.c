@@ -330,6 +330,8 @@ static void put_block_head(struct show *s, uint32_t block, const struct heap_lay
 			types_plain(s->values.types, type->layout))) {
 		text_add(s->out, ", as ");
 		text_add_shown(s->out, declared.data ? declared.data : "", 200);
+		if (layout->header && !layout->is_array)
+			text_printf(s->out, " at %" PRIu64, layout->header);
 	}
 	text_add_char(s->out, '\n');
 }
@@ -409,6 +411,13 @@ static struct error *put_table(
 					 : heap_show_table(s, types, layout);
 }
 
+/* Where what a block is shown as begins in it; elements of arrays and what lies in pools have their
+ * own places. */
+static uint64_t place_in(const struct heap_layout *layout)
+{
+	return layout->is_array || heap_show_is_pool(layout) ? 0 : layout->header;
+}
+
 struct error *heap_show_write(const struct heap_page *page, uint32_t block,
 	const struct kin_set *types, const struct heap_layout *layout, const struct sink *sink)
 {
@@ -429,7 +438,7 @@ struct error *heap_show_write(const struct heap_page *page, uint32_t block,
 	if (!page->json)
 		return finish(&s,
 			block == SPACE_NONE ? put_table(&s, types, layout)
-					    : put_block(&s, block, layout, 0),
+					    : put_block(&s, block, layout, place_in(layout)),
 			sink);
 	json_init(&json, sink->write, sink->ctx);
 	json_object_begin(&json);
@@ -440,7 +449,7 @@ struct error *heap_show_write(const struct heap_page *page, uint32_t block,
 	} else {
 		json_key(&json, "blocks");
 		json_array_begin(&json);
-		error = put_block(&s, block, layout, 0);
+		error = put_block(&s, block, layout, place_in(layout));
 		json_array_end(&json);
 	}
 	json_object_end(&json);

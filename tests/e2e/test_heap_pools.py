@@ -137,4 +137,49 @@ def arenas(folder):
     need_names(hw.TARGETS / "heaps/heap_arenas", folder, re.escape)
 
 
+@tests.test
+def at_an_address(folder):
+    """`show --as` of an address in a pool begins there, `type` says the pool or what lies there."""
+    core = kernel_core(PROGRAM, folder)
+    pool = first_of(read_account(folder / "account"), "pool of rec")
+    inside = f"0x{int(pool, 16) + 16 + 3 * 40:x}"
+    block = ask("core", "--json", core, "show", inside, "--as", "struct rec")["blocks"][0]
+    if block["at"] != 136 or members_of(block)["number"] != "3" or block["as"] != "struct rec":
+        raise hw.Failure(f"a record in a pool: {str(block)[:500]}")
+    shown = hw.run([hw.HEAPWISE, "core", core, "show", inside, "--as", "struct rec"]).text
+    if "as struct rec at 136" not in shown or '"record 3"' not in shown:
+        raise hw.Failure(f"a record in a pool: {shown}")
+    last = f"0x{int(pool, 16) + 4000 - 8:x}"
+    ended = hw.run([hw.HEAPWISE, "core", core, "show", last, "--as", "struct rec"])
+    if ended.status != 3 or "from there on" not in ended.errors:
+        raise hw.Failure(f"nothing so large is there: {ended}")
+    for word in (pool, "pool of rec"):
+        said = ask("core", "--json", core, "type", word)
+        text = hw.run([hw.HEAPWISE, "core", core, "type", word]).text
+        if said["type"] != "pool of rec" or said["pool"][0]["type"] != "rec" or "candidates" in said or \
+                "pool of rec, pointers to rec lead to 70 places in it" not in text:
+            raise hw.Failure(f"type {word}: {said} {text}")
+    said = ask("core", "--json", core, "type", inside)
+    if said["type"] != "struct rec" or "struct owner.first" not in said["members"]:
+        raise hw.Failure(f"type of a record in a pool: {said}")
+
+
+@tests.test
+def followed(folder):
+    """`follow` begins at what lies in pools, and goes on to it, also to what a pool begins with."""
+    (folder / "chunks").mkdir()
+    core = kernel_core(PROGRAM, folder)
+    account = read_account(folder / "account")
+    pool = int(first_of(account, "pool of rec"), 16)
+    for path, blocks, objects in (("rec.name", 30, 1890), ("shape.rec.name", 1, 40), ("pool of tag.right", 1, 149),
+                                  (f"0x{pool + 136:x}.next*", 1, 4), (f"0x{pool:x}.name", 1, 70)):
+        found = ask("core", "--json", core, "follow", path)
+        if (found["from_blocks"], found["objects"]) != (blocks, objects):
+            raise hw.Failure(f"follow {path}: {str(found)[:200]}, not {objects} from {blocks}")
+    core = kernel_core(hw.TARGETS / "heaps/heap_chunks", folder / "chunks")
+    found = ask("core", "--json", core, "follow", "six.prev*")
+    if (found["from_blocks"], found["objects"]) != (18, 18):
+        raise hw.Failure(f"headers of pools: {str(found)[:300]}")
+
+
 tests.main()
