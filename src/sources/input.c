@@ -53,7 +53,10 @@ static struct error *refuse_type(const char *path, mode_t mode)
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		if ((mode & S_IFMT) == types[i].type)
 			name = types[i].name;
-	return error_create(ERROR_INPUT, "%s: is %s; a recording is a regular file", path, name);
+	return error_create(ERROR_INPUT, "%s: is %s; a recording is a regular file%s", path, name,
+		S_ISDIR(mode) ? ". 'heapwise report FOLDER' shows a table of those in it; other "
+				"commands take FOLDER/*.hpw, with --merge their sum"
+			      : "");
 }
 
 struct error *input_open_file(struct input *input, const char *path)

@@ -473,7 +473,7 @@ CASE(no_file, "what cannot be opened or is no regular file")
 {
 	struct model *model;
 	CHECK_ERROR(source_open("/nonexistent/file.hpw", &model), ERROR_INPUT, "No such file");
-	CHECK_ERROR(source_open("/tmp", &model), ERROR_INPUT, "is a folder");
+	CHECK_ERROR(source_open("/tmp", &model), ERROR_INPUT, "other commands take FOLDER/*.hpw");
 	CHECK_ERROR(source_open("/dev/zero", &model), ERROR_INPUT, "is a device");
 	CHECK_ERROR(source_open("/dev/null", &model), ERROR_INPUT, "is a device");
 	const char *path = temporary("", 0);
