@@ -99,8 +99,10 @@ struct foreign {
 };
 
 /*
- * The spread of estimates of a site, of which samples were taken every so many bytes on average and
- * scaled to what they stand for: of n blocks of a size each was taken with the same probability.
+ * The spread of estimates of blocks of one stack and one size, of which samples were taken every so
+ * many bytes on average and scaled to what they stand for: each was taken with the same
+ * probability. Sites sum up what their sizes have (spread_add()); of a row of several sizes it is
+ * that of their mean.
  */
 void foreign_estimate(struct site *site, uint64_t period);
 

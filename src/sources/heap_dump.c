@@ -204,6 +204,17 @@ static struct error *add_row(struct heap_dump *dump, const struct heap_dump_row 
 			site->allocated_bytes, more->allocated_bytes, &site->allocated_bytes))
 		return error_create(ERROR_INPUT,
 			"%s: figures of one stack add up to more than 2^64", dump->input->name);
+	if (!dump->period)
+		return NULL;
+	/* Go writes a row for each size of a stack: each is spread by itself. */
+	struct site alone = {
+		.allocations = more->allocations,
+		.allocated_bytes = more->allocated_bytes,
+		.live_blocks = more->live_blocks,
+		.live_bytes = more->live_bytes,
+	};
+	foreign_estimate(&alone, dump->period);
+	spread_add(&site->spread, &alone.spread);
 	return NULL;
 }
 
@@ -216,9 +227,6 @@ static void set_estimates(struct heap_dump *dump)
 		return;
 	recording->mode = "sample";
 	recording->sample_bytes = dump->period;
-	for (uint32_t i = 0; i < dump->foreign.site_count; i++)
-		foreign_estimate(
-			build_site_at(dump->foreign.model, (struct site_id){i}), dump->period);
 }
 
 /* What the mappings lack, as damage; NULL: nothing that is known. A dump ends with them, lowest

@@ -67,6 +67,7 @@ struct reading {
 	struct module_numbers modules; /* by mapping */
 	struct size_rows sizes;
 	struct text_vec unread; /* keys of labels that have no place here, each once */
+	uint64_t period;        /* bytes between samples; 0: it is no sample of bytes */
 	bool below;             /* of a difference: what is below 0 is read now */
 	bool has_below;         /* there is such */
 	bool all_sizes;         /* every sample says how large its blocks are */
@@ -425,8 +426,16 @@ static struct error *add_sample(struct reading *reading, size_t index)
 	struct site_id id;
 	if (!error)
 		error = foreign_site(&reading->foreign, stack, called, &id);
+	struct site row = {.kind = called}; /* each size of a stack is spread by itself */
+	struct site *site = error ? NULL : build_site_at(reading->foreign.model, id);
 	if (!error)
-		error = add_values(reading, build_site_at(reading->foreign.model, id));
+		error = add_values(reading, site);
+	if (!error && reading->period)
+		error = add_values(reading, &row);
+	if (!error && reading->period) {
+		foreign_estimate(&row, reading->period);
+		spread_add(&site->spread, &row.spread);
+	}
 	return error ? error : add_size(reading, size);
 }
 
@@ -455,23 +464,23 @@ static struct error *build_sizes(struct reading *reading)
 	return NULL;
 }
 
-static struct error *set_estimates(struct reading *reading)
+static struct error *find_period(struct reading *reading)
 {
 	const struct pprof_profile *profile = &reading->profile;
-	struct model *model = reading->foreign.model;
-	struct recording *recording = build_recording(model);
 	struct foreign_text unit;
 	struct error *error = pprof_text(profile, profile->period_type.unit, &unit);
-	if (error || !text_is(unit, "bytes") || profile->period <= 1)
-		return error;
+	if (!error && text_is(unit, "bytes") && profile->period > 1)
+		reading->period = (uint64_t)profile->period;
+	return error;
+}
+
+static void set_estimates(const struct reading *reading)
+{
+	struct recording *recording = build_recording(reading->foreign.model);
+	if (!reading->period)
+		return;
 	recording->mode = "sample";
-	recording->sample_bytes = (uint64_t)profile->period;
-	size_t count;
-	model_sites(model, &count);
-	for (uint32_t i = 0; i < count; i++)
-		foreign_estimate(
-			build_site_at(model, (struct site_id){i}), recording->sample_bytes);
-	return NULL;
+	recording->sample_bytes = reading->period;
 }
 
 static struct error *set_facts(struct reading *reading)
@@ -532,6 +541,8 @@ static struct error *read_model(struct reading *reading)
 {
 	struct error *error = find_values(reading);
 	if (!error)
+		error = find_period(reading);
+	if (!error)
 		error = add_mappings(reading);
 	if (!error)
 		error = name_program(reading);
@@ -550,9 +561,10 @@ static struct error *read_model(struct reading *reading)
 		error = set_facts(reading);
 	if (!error)
 		error = set_remark(reading);
-	if (!error)
-		error = set_estimates(reading);
-	return error ? error : foreign_total(&reading->foreign);
+	if (error)
+		return error;
+	set_estimates(reading);
+	return foreign_total(&reading->foreign);
 }
 
 bool pprof_recognise(const uint8_t *head, size_t len)
