@@ -16,6 +16,9 @@ static const uint8_t page_sizes[] = {12, JE_PAGE_BITS_MAX, 14};
 #define WORD_STATE(word) ((word) >> 2 & 7)
 #define WORD_CLASS(word) ((word) >> 48)
 #define WORD_POINTER(word) ((uint64_t)((int64_t)((word) << 16) >> 16) & ~63ull)
+/* Where two extents became one, and where one was given back, words are left that have a class
+ * alone: the one past the last (emap.c: emap_merge_commit). */
+#define WORD_POINTER_BITS 0xffffffffffc0ull
 #define STATE_ACTIVE 0u
 #define STATE_MAX 5u
 /* A description's first word. */
@@ -195,7 +198,8 @@ static struct error *find_root(struct je_malloc *je, struct page_tree *ret)
 			.root_words = 1u << bits / 2,
 			.leaf_bits = (uint8_t)(bits - bits / 2),
 			.context = je,
-			.decode = decode};
+			.decode = decode,
+			.leading_bits = WORD_POINTER_BITS};
 		error = page_tree_find(ret);
 		je->root = ret->root;
 	}

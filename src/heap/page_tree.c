@@ -46,7 +46,7 @@ static bool prove_words(struct proving *p, const uint64_t *words, size_t count)
 	const struct page_tree *tree = p->seeking->tree;
 	uint64_t page;
 	for (size_t i = 0; i < count && p->seen < PROOF; i++, p->at += 8) {
-		if (!words[i])
+		if (!(words[i] & tree->leading_bits))
 			continue;
 		if (!tree->decode(tree->context, words[i], &page))
 			return false;

@@ -20,6 +20,9 @@ struct page_tree {
 	/* *ret: the number of the first page of what a leaf's word leads to. False: no leaf has
 	 * such a word. */
 	bool (*decode)(void *context, uint64_t word, uint64_t *ret);
+	/* The bits of a leaf's word that lead to something. A word that has none of them is empty,
+	 * whatever its other bits are: pages that were given back leave such behind. */
+	uint64_t leading_bits;
 	uint64_t root;       /* once found; 0: nowhere */
 	uint64_t read_bytes; /* for it, in what was no leaf */
 };

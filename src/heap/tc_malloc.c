@@ -102,7 +102,8 @@ static struct error *try_bits(struct tc_malloc *tc, uint32_t bits, struct page_t
 		.root_words = 1u << (ADDRESS_BITS - bits - leaf_bits(bits)),
 		.leaf_bits = leaf_bits(bits),
 		.context = tc,
-		.decode = decode};
+		.decode = decode,
+		.leading_bits = UINT64_MAX};
 	tc->page_bits = bits;
 	tc->votes = 0;
 	struct error *error = page_tree_find(ret);

@@ -18,10 +18,10 @@ SCRIPTS = Path(__file__).resolve().parent / "programs"
 
 
 @contextmanager
-def running(*words, before=()):
-    """The process number, and the line that the program printed. before: what starts it."""
+def running(*words, before=(), **settings):
+    """The process number, and the line that the program printed. before: what starts it; settings: of its environment."""
     program = subprocess.Popen([*before, (SCRIPTS if str(words[0]).endswith(".py") else hw.ANSWERS) / words[0], *words[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               env=hw.clean_environment())
+                               env=hw.clean_environment(**settings))
     try:
         line = program.stdout.readline().decode().strip()
         yield str(program.pid), line
@@ -111,6 +111,18 @@ def seems_mapped(_):
         damage = ask("heap", "--json", pid)["damage"]
     if [one["what"] for one in damage] != ["more memory looks like blocks with mappings of their own than malloc counts"]:
         raise hw.Failure(str(damage))
+
+
+@tests.test
+def joined_extents(_):
+    """jemalloc's table of pages is found where extents were joined, and words that lead nowhere are left"""
+    library = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
+    if not Path(library).exists():
+        raise hw.Skip("no jemalloc")
+    for setting in ("dirty_decay_ms:0", "dirty_decay_ms:10000"):
+        with running("joined_extents", LD_PRELOAD=library, MALLOC_CONF=setting) as (pid, line):
+            found = ask("heap", "--json", pid, "blocks", "--size", "224", "--used")["matched"]
+        need(found, {"blocks": int(line)})
 
 
 @tests.test
