@@ -84,8 +84,13 @@ static uint64_t span_slices(const struct head *h, const struct mi_shape *shape, 
 	return right ? slices : 0;
 }
 
-/* Adds the pages. False: *ret_fits if there is no memory for them, else entries are not of this
- * shape. Without pages any shape is as good. */
+/*
+ * Adds the pages. False: *ret_fits if there is no memory for them, else entries are not of this
+ * shape. Without pages any shape is as good.
+ *
+ * A page that has given out no blocks need not make sense otherwise: a thread is just making it, or
+ * giving it back (src/segment.c: mi_segment_span_allocate, mi_segment_page_clear).
+ */
 static bool read_pages(
 	struct mi_pages *pages, const struct head *h, const struct mi_shape *shape, bool *ret_fits)
 {
@@ -100,7 +105,7 @@ static bool read_pages(
 			.start = h->address + number * MI_SLICE_BYTES,
 			.end = h->address + (number + slices) * MI_SLICE_BYTES};
 		bool is_page = mi_shape_read(shape, entry, &page);
-		if (number == 0 || !page.block_bytes)
+		if (number == 0 || !page.block_bytes || (!is_page && !page.given))
 			continue;
 		if (!is_page)
 			return false;

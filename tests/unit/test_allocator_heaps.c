@@ -290,7 +290,10 @@ CASE(mimalloc, "heaps of mimalloc 2: pages of small and large blocks, what other
 		if (layout->first)
 			core_builder_word(&image->core, about + 8 * layout->first, BIG);
 		expect(image, BIG, 3 * SLICE, BLOCK_USED);
-		make_entry(image, layout, 5, SLICES - 5, 0, 0, 0, 0);
+		/* A page that is just being made, one that is given back, free slices. */
+		make_entry(image, layout, 5, 2, 2 * SLICE, 0, 0, 0);
+		make_entry(image, layout, 7, 1, 1, 0, 0, 0);
+		make_entry(image, layout, 8, SLICES - 8, 0, 0, 0, 0);
 		check_image(image, HEAP_MIMALLOC);
 	}
 }
