@@ -4,7 +4,9 @@
  * that no area has is looked at. The kernel joins mappings, so they may begin anywhere in one.
  *
  * Of an aligned block the mapping's beginning has the stale head of the block that it was cut from;
- * the real one lies further on, and says how far (prev_size).
+ * the real one lies further on, and says how far (prev_size). What lies in between nobody has had:
+ * it is as malloc() got it, or of one byte throughout (M_PERTURB). Once such a block was
+ * reallocated it ends elsewhere than the stale head says.
  */
 #include <string.h>
 
@@ -20,37 +22,58 @@ struct scan {
 	uint64_t apart_bytes; /* of the main arena, still to be found */
 };
 
-/* A chunk at `at` of the mapping that begins at `base`: where it ends; 0: there is none. */
-static uint64_t mapped_end(struct scan *s, uint64_t base, uint64_t at, uint64_t end)
+/* A chunk at `at` of the mapping that begins at `base`: its size; 0: there is none. It may be
+ * larger than what is there. */
+static uint64_t mapped_size(struct scan *s, uint64_t base, uint64_t at, uint64_t end)
 {
-	const uint8_t *bytes = window_at(s->window, at, 16, end);
+	const uint8_t *bytes = window_at(s->window, at, CHUNK_HEADER, end);
 	uint64_t lead, head;
 	if (!bytes)
 		return 0;
 	memcpy(&lead, bytes, 8);
 	memcpy(&head, bytes + 8, 8);
 	uint64_t size = chunk_size(head);
-	if ((head & CHUNK_FLAGS) != CHUNK_MMAPPED || lead != at - base || size < CHUNK_MIN ||
-		size > end - at || (lead + size) % PAGE_BYTES)
-		return 0;
-	return at + size;
+	bool is_right = (head & CHUNK_FLAGS) == CHUNK_MMAPPED && lead == at - base &&
+			size >= CHUNK_MIN && (lead + size) % PAGE_BYTES == 0;
+	return is_right ? size : 0;
 }
 
-/* The block that was aligned in it; `at` if there is none. */
-static uint64_t inner(struct scan *s, uint64_t at, uint64_t chunk_end)
+/* The first place from `at` on where not all is of the byte that is there; `end`: there is none. */
+static uint64_t unlike_from(struct scan *s, uint64_t at, uint64_t end)
 {
-	for (unsigned bits = 5; bits < 40 && 1ull << bits < chunk_end - at; bits++) {
-		uint64_t step = 1ull << bits;
-		uint64_t chunk = ((at + CHUNK_HEADER + step) & ~(step - 1)) - CHUNK_HEADER;
-		if (chunk <= at || chunk >= chunk_end)
-			continue;
-		uint64_t words[2];
-		if (address_space_read(s->glibc->space, chunk, words, 16) == 16 &&
-			words[0] == chunk - at && (words[1] & CHUNK_FLAGS) == CHUNK_MMAPPED &&
-			chunk + chunk_size(words[1]) == chunk_end)
-			return chunk;
+	const uint8_t *bytes = window_at(s->window, at, 8, end);
+	const uint8_t fill = bytes ? *bytes : 0;
+	while (bytes) {
+		size_t len;
+		bytes = window_peek(s->window, at, (size_t)(end - at), &len);
+		if (*bytes != fill || memcmp(bytes, bytes + 1, len - 1) != 0) {
+			while (*bytes == fill)
+				bytes++, at++;
+			return at;
+		}
+		at += len;
+		if (at < end && !fill)
+			at += address_space_untouched(s->glibc->space, at, (size_t)(end - at));
+		bytes = at < end ? window_at(s->window, at, 1, end) : NULL;
 	}
-	return at;
+	return end;
+}
+
+/* The chunk of the block to which the mapping at `at` belongs, and where it ends; 0: there is none.
+ */
+static uint64_t mapped_chunk(struct scan *s, uint64_t at, uint64_t end, uint64_t *ret_end)
+{
+	uint64_t size = mapped_size(s, at, at, end);
+	if (!size || end - at <= CHUNK_HEADER)
+		return 0;
+	/* Of that chunk the first byte may be zero. */
+	uint64_t unlike = unlike_from(s, at + CHUNK_HEADER, end) & ~(uint64_t)(CHUNK_ALIGN - 1);
+	uint64_t aligned = unlike > at + CHUNK_MIN && end - unlike > CHUNK_HEADER
+				   ? mapped_size(s, at, unlike, end)
+				   : 0;
+	uint64_t chunk = aligned && aligned <= end - unlike ? unlike : at;
+	*ret_end = chunk + (chunk == at ? size : aligned);
+	return size <= end - at || chunk > at ? chunk : 0;
 }
 
 /* How far chunks of the main arena go from a page on; 0: there are none. */
@@ -64,11 +87,11 @@ static uint64_t apart_end(struct scan *s, uint64_t at, uint64_t end)
 static bool take(struct unclaimed_walk *walk, uint64_t at, uint64_t end, uint64_t *ret_next)
 {
 	struct scan *s = walk->context;
-	uint64_t chunk_end = mapped_end(s, at, at, end);
+	uint64_t chunk_end = 0, chunk = mapped_chunk(s, at, end, &chunk_end);
 	struct heap_area area = {.low = at, .start = at, .end = chunk_end, .maker = HEAP_GLIBC};
-	if (chunk_end) {
+	if (chunk) {
 		area.kind = GLIBC_MAPPED;
-		area.data = inner(s, at, chunk_end);
+		area.data = chunk;
 	} else {
 		area.end = apart_end(s, at, end);
 		area.kind = GLIBC_RUN;
@@ -79,7 +102,7 @@ static bool take(struct unclaimed_walk *walk, uint64_t at, uint64_t end, uint64_
 		return true;
 	area.high = area.end;
 	*ret_next = (area.end + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
-	return heap_areas_add(chunk_end ? &s->mapped : &s->runs, &area);
+	return heap_areas_add(chunk ? &s->mapped : &s->runs, &area);
 }
 
 /* What of the main arena's memory is not in the run that is known. */

@@ -114,6 +114,18 @@ def seems_mapped(_):
 
 
 @tests.test
+def aligned_mapped(_):
+    """aligned blocks with mappings of their own that were reallocated are where the program has them, and as large"""
+    for filled in ((), ("170",)):
+        with running("aligned_mapped", *filled) as (pid, line):
+            blocks = ask("heap", "--json", pid, "blocks", "--size", "128k..")["blocks"]
+            answer = ask("heap", "--json", pid)
+        found = {block["address"]: block["size"] for block in blocks if block["state"] == "used" and block["leak"] == "reachable"}
+        need(found, {address: int(size) for address, size in (word.split(":") for word in line.split())})
+        hw.need(len(found) == len(line.split()) and not answer["damage"], f"{answer['damage']}")
+
+
+@tests.test
 def joined_extents(_):
     """jemalloc's table of pages is found where extents were joined, and words that lead nowhere are left"""
     library = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
