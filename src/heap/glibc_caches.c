@@ -20,7 +20,8 @@
 #define TLS_BYTES 0x2000u
 #define PAGE_BYTES 4096ull
 
-/* tcache_perthread_struct: bytes of its chunk, counts, lists. */
+/* tcache_perthread_struct: bytes of its chunk, counts, lists. A chunk may be larger by what is too
+ * little to be one: that of a thread that begins when others have freed memory. */
 struct shape {
 	uint32_t chunk;
 	uint32_t count_bytes; /* of one */
@@ -33,6 +34,11 @@ static const struct shape shapes[] = {
 	{0x300, 2, 76, 152, true},
 };
 #define SHAPES 3u
+
+static bool is_size_of(const struct shape *shape, uint64_t chunk)
+{
+	return chunk >= shape->chunk && chunk < shape->chunk + CHUNK_MIN;
+}
 
 /* From this bin on lists are of several sizes (from 2.42 on). */
 #define EVEN_BINS 64u
@@ -100,7 +106,7 @@ bool glibc_cache_read(const struct glibc *glibc, const struct heap_area_vec *run
 		!address_space_word(glibc->space, address - 8, &head))
 		return false;
 	for (unsigned i = 0; i < SHAPES; i++) {
-		if (chunk_size(head) == shapes[i].chunk &&
+		if (is_size_of(&shapes[i], chunk_size(head)) &&
 			read_contents(glibc, address, &shapes[i], ret) &&
 			is_consistent(glibc, runs, ret, &ret->between))
 			return true;

@@ -185,11 +185,13 @@ static bool is_cached(struct walk *w, uint64_t address)
 	return w->cached < cached->len && cached->data[w->cached] == address;
 }
 
-/* tcache_perthread_struct is a block as any other; only blocks of its sizes need to be looked up.
- */
+/* Of which sizes chunks of threads' caches are (glibc_caches.c): others need not be looked up. */
+#define CACHE_CHUNK_LEAST 0x250u
+#define CACHE_CHUNK_LARGEST 0x310u
+
 static inline bool may_be_own(uint64_t size)
 {
-	return size == 0x250 || size == 0x290 || size == 0x300;
+	return size >= CACHE_CHUNK_LEAST && size <= CACHE_CHUNK_LARGEST;
 }
 
 static inline enum block_state state_of(

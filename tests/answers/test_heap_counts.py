@@ -126,6 +126,16 @@ def aligned_mapped(_):
 
 
 @tests.test
+def cache_with_rest(_):
+    """a thread's cache of free blocks is one where its chunk is larger than it needs: what it keeps is free"""
+    with running("cache_with_rest") as (pid, line):
+        used, free = map(int, line.split())
+        blocks = ask("heap", "--json", pid, "blocks", "--size", "24..40")["blocks"]
+    found = {state: sum(block["state"] == state for block in blocks) for state in ("used", "cached")}
+    need(found, {"used": used, "cached": free})
+
+
+@tests.test
 def joined_extents(_):
     """jemalloc's table of pages is found where extents were joined, and words that lead nowhere are left"""
     library = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
