@@ -222,6 +222,12 @@ uint32_t inferred_single_type(struct inferring *inferring, uint32_t type, uint64
 	return fact ? heap_type_of(inferring, type, fact, FORM_SINGLE, example) : HEAP_TYPE_NONE;
 }
 
+uint32_t inferred_array_type(struct inferring *inferring, uint32_t type, uint64_t example)
+{
+	struct fact *fact = inferred_fact(inferring, type);
+	return fact ? heap_type_of(inferring, type, fact, FORM_ARRAY, example) : HEAP_TYPE_NONE;
+}
+
 uint32_t inferred_counted_type(
 	struct inferring *inferring, uint32_t type, uint64_t header, uint64_t example)
 {

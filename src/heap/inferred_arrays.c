@@ -13,6 +13,7 @@
 struct doubt {
 	uint32_t block, type, number;
 	uint32_t agreeing; /* pointers that lead to elements, or into them */
+	uint64_t bytes;    /* of elements; 0: all that there is room for */
 	enum inferred_basis basis;
 	bool is_linked;  /* elements may have a pointer to their own type */
 	bool is_against; /* pointers lead to something else */
@@ -110,6 +111,13 @@ bool inferred_doubt_array(struct inferring *inferring, uint32_t block, uint32_t 
 	return true;
 }
 
+void inferred_end_array(struct inferring *inferring, uint32_t block, uint64_t bytes)
+{
+	struct doubt *doubt = find_doubt(inferring, block);
+	if (doubt && doubt->bytes < bytes)
+		doubt->bytes = bytes;
+}
+
 uint32_t inferred_array_in_doubt(const struct inferring *inferring, uint32_t block)
 {
 	const struct doubt *doubt = find_doubt(inferring, block);
@@ -133,6 +141,12 @@ static void end_doubt(struct inferring *f, struct doubt *doubt, bool is_array)
 	doubt->is_not = !is_array;
 	if (!is_array)
 		return;
+	struct vector_end *end = doubt->bytes ? vector_end_map_insert(&f->survey->types.vector_ends,
+							doubt->block, NULL)
+					      : NULL;
+	f->failed |= doubt->bytes && !end;
+	if (end)
+		*end = (struct vector_end){doubt->bytes, doubt->bytes};
 	enum inferred_basis basis = f->basis;
 	f->basis = doubt->basis;
 	inferred_say_array(f, doubt->block, doubt->number);

@@ -20,6 +20,8 @@ void inferred_arrays_destroy(struct inferred_arrays *arrays);
  * `*ret_is_not`, never. */
 bool inferred_doubt_array(struct inferring *inferring, uint32_t block, uint32_t type,
 	uint32_t number, bool *ret_is_not);
+/* If it is one, so many bytes of the block are elements. */
+void inferred_end_array(struct inferring *inferring, uint32_t block, uint64_t bytes);
 /* The elements' type, plain, of a block that may be an array; TYPE_VOID: it is asked of no more. */
 uint32_t inferred_array_in_doubt(const struct inferring *inferring, uint32_t block);
 /* A pointer to a structure leads into a block that may be an array: whether it is known to be one

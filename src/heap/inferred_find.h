@@ -234,6 +234,8 @@ bool inferred_fits_layout(struct inferring *inferring, uint32_t layout, uint32_t
 /* The heap's type for one of a type, plain, as the one at the address `example` is; HEAP_TYPE_NONE:
  * it has none. */
 uint32_t inferred_single_type(struct inferring *inferring, uint32_t type, uint64_t example);
+/* The same for an array of them that begins there, also of one. */
+uint32_t inferred_array_type(struct inferring *inferring, uint32_t type, uint64_t example);
 /* Adds what blocks of a type, plain, are called. */
 void inferred_add_name(
 	struct inferring *inferring, uint32_t type, bool is_array, struct text *name);
@@ -259,13 +261,11 @@ void inferred_follow(struct inferring *inferring, uint32_t block, struct in_orde
 void inferred_follow_all(struct inferring *inferring);
 /* Whether something is left that it had no reads for. */
 bool inferred_has_work(const struct inferring *inferring);
-/* A word that is declared to point to a type, plain: it leads to a block, into one, or to none. */
-void inferred_claim_at(struct inferring *inferring, uint64_t address, uint32_t type);
 /* The slots of a type, without those of the last one. */
 void inferred_find_slots(struct inferring *inferring, uint32_t type, struct slot_vec *ret);
 /* Each word of an object that is no NULL and declared to be a pointer, and where it stands. */
 typedef void inferred_take_word(
-	struct inferring *inferring, uint64_t word, uint64_t address, const struct slot *slot);
+	struct inferring *inferring, const struct slot *slot, uint64_t word, uint64_t address);
 void inferred_each_word(struct inferring *inferring, uint64_t address, const struct slot_vec *slots,
 	inferred_take_word *take);
 

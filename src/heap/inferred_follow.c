@@ -12,19 +12,6 @@
 /* What is read at a time. */
 #define PIECE_BYTES (64u << 10)
 
-void inferred_claim_at(struct inferring *inferring, uint64_t address, uint32_t type)
-{
-	struct inferring *f = inferring;
-	uint64_t offset;
-	uint32_t block = address ? search_block_at(f->search, address, &offset) : SPACE_NONE;
-	if (block == SPACE_NONE)
-		return;
-	if (offset)
-		inferred_claim_counted(f, block, offset, type);
-	else
-		inferred_claim(f, block, type);
-}
-
 /* Of the nodes of a BTreeMap those with edges are larger, and begin with one without. */
 static uint32_t node_target(struct inferring *f, const struct slot *slot, uint32_t block)
 {
@@ -50,11 +37,6 @@ void inferred_claim_slot(
 		inferred_claim_counted(f, block, offset, slot->target);
 	else
 		inferred_claim(f, block, node_target(f, slot, block));
-}
-
-static void claim_at(struct inferring *f, uint64_t word, uint64_t address, const struct slot *slot)
-{
-	inferred_claim_slot(f, slot, word, address);
 }
 
 /* A block whose members are followed. */
@@ -147,7 +129,7 @@ static void follow_bytes(struct inferring *f, const uint8_t *bytes, size_t len, 
 			k++, at += slot->stride) {
 			memcpy(&word, bytes + at, 8);
 			if (slots_holds_in(slot, bytes, len, at))
-				claim_at(f, word, address + at, slot);
+				inferred_claim_slot(f, slot, word, address + at);
 		}
 	}
 }
@@ -180,7 +162,7 @@ static void each_word_of(
 			memcpy(&word, f->buffer + at, 8);
 			if (word && slots_holds(slot, f->survey->heap.space,
 					    address + slot->offset + k * stride + at))
-				take(f, word, address + slot->offset + k * stride + at, slot);
+				take(f, slot, word, address + slot->offset + k * stride + at);
 		}
 	}
 }
@@ -226,7 +208,7 @@ void inferred_each_word(struct inferring *inferring, uint64_t address, const str
 		for (uint64_t k = 0; k < slot->count && at + 8 <= len; k++, at += slot->stride) {
 			memcpy(&word, f->buffer + at, 8);
 			if (word && slots_holds_in(slot, f->buffer, len, at))
-				take(f, word, address + at, slot);
+				take(f, slot, word, address + at);
 		}
 	}
 }
@@ -242,7 +224,7 @@ static void follow_memory(struct inferring *f, uint64_t address, uint64_t size, 
 {
 	for (uint64_t at = 0; size > PIECE_BYTES && at < count && !f->failed; at++) {
 		spend_read(f);
-		inferred_each_word(f, address + at * size, &b->fact->slots, claim_at);
+		inferred_each_word(f, address + at * size, &b->fact->slots, inferred_claim_slot);
 	}
 	if (size > PIECE_BYTES || !has_buffer(f))
 		return;

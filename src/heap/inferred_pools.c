@@ -296,13 +296,14 @@ static void follow_careful(struct inferring *f, uint64_t word, uint32_t type)
 	inferred_take_place(f, block, offset, type);
 }
 
+/* `address`: where the bytes stand. Containers lead on where it is known that they are some. */
 static void follow_slots(struct inferring *f, const struct fact *fact, const uint8_t *bytes,
-	size_t len, bool is_pool)
+	size_t len, uint64_t address, bool is_pool)
 {
 	for (size_t i = 0; i < fact->slots.len && !f->failed; i++) {
 		const struct slot *slot = &fact->slots.data[i];
 		uint64_t word, at = slot->offset;
-		if (slot->container.form != RUST_NONE)
+		if (slot->container.form != RUST_NONE && !is_pool)
 			continue;
 		for (uint64_t k = 0; k < slot->count && at < len && len - at >= 8;
 			k++, at += slot->stride) {
@@ -310,7 +311,7 @@ static void follow_slots(struct inferring *f, const struct fact *fact, const uin
 			if (!slots_holds_in(slot, bytes, len, at))
 				continue;
 			if (is_pool)
-				inferred_claim_at(f, word, slot->target);
+				inferred_claim_slot(f, slot, word, address + at);
 			else
 				follow_careful(f, word, slot->target);
 		}
@@ -359,7 +360,8 @@ static void follow_place(struct inferring *f, uint32_t number)
 	f->basis = (enum inferred_basis)place->basis;
 	/* From here on places may be elsewhere. */
 	if (place->fits)
-		follow_slots(f, fact, bytes, len, in.is_taken);
+		follow_slots(f, fact, bytes, len,
+			search_block_address(f->search, in.block) + offset, in.is_taken);
 	f->basis = basis;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "heap/inferred_arrays.h"
 #include "heap/inferred_find.h"
 
 /* Bytes that hashbrown has beside those of its buckets: a group's. They are aligned to as many. */
@@ -114,13 +115,33 @@ static void claim_buffer(const struct claiming *c)
 		push_range(c, c->word, count);
 }
 
+/* &[T] that is as large as its block: a slice that was leaked, unless the block turns out to be
+ * memory of a container. */
+static void claim_borrowed(const struct claiming *c, uint32_t block, uint64_t count)
+{
+	struct inferring *f = c->f;
+	bool is_not;
+	uint32_t type = inferred_array_type(f, c->slot->target, c->word);
+	if (type == HEAP_TYPE_NONE ||
+		!inferred_doubt_array(f, block, c->slot->target, type, &is_not))
+		return;
+	inferred_end_array(f, block, count * c->size);
+	if (has_pointers(c) && !inferred_bit(f->is_begun, block))
+		push_range(c, c->word, count);
+	inferred_set_bit(f->is_begun, block);
+}
+
 static void claim_slice(const struct claiming *c)
 {
 	uint64_t count;
 	uint32_t block = unknown_block(c->f, c->word, 0);
-	if (block == SPACE_NONE || !c->slot->container.is_held ||
-		!read_word(c, c->slot->container.count, &count) || !has_room(c, block, count) ||
-		!say(c, block, c->slot->container.form == RUST_SLICE))
+	bool is_text = c->slot->container.form == RUST_STR;
+	if (block == SPACE_NONE || !read_word(c, c->slot->container.count, &count) ||
+		!has_room(c, block, count))
+		return;
+	if (!c->slot->container.is_held && !is_text)
+		claim_borrowed(c, block, count);
+	if (!c->slot->container.is_held || !say(c, block, !is_text))
 		return;
 	if (has_pointers(c))
 		push_range(c, c->word, count);

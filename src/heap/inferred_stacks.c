@@ -13,7 +13,7 @@ struct taking {
 };
 
 static void take_pointer(
-	struct inferring *f, uint64_t word, uint64_t address, const struct slot *slot)
+	struct inferring *f, const struct slot *slot, uint64_t word, uint64_t address)
 {
 	uint64_t offset;
 	const uint32_t target = slot->target;

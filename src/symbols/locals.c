@@ -27,8 +27,8 @@ static bool register_of(const struct local_frame *frame, Dwarf_Word number, uint
 	return is_stack || number == frame->frame_register;
 }
 
-/* What a location says that is one operation. */
-static bool evaluate(const struct walking *w, const Dwarf_Op *op, bool of_base, uint64_t *ret)
+/* What the first operation of a location says. */
+static bool begin(const struct walking *w, const Dwarf_Op *op, bool of_base, uint64_t *ret)
 {
 	const uint8_t atom = op->atom;
 	if (atom == DW_OP_call_frame_cfa) {
@@ -48,6 +48,40 @@ static bool evaluate(const struct walking *w, const Dwarf_Op *op, bool of_base, 
 	       register_of(w->frame, atom - DW_OP_reg0, ret);
 }
 
+static bool is_constant(const Dwarf_Op *op, uint64_t *ret)
+{
+	*ret = op->number;
+	if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31) {
+		*ret = op->atom - DW_OP_lit0;
+		return true;
+	}
+	return (op->atom >= DW_OP_const1u && op->atom <= DW_OP_consts);
+}
+
+/* What a location says: one operation, and constants that are added to it. LLVM writes where
+ * frames begin that are larger than a page so: DW_OP_call_frame_cfa, DW_OP_consts, DW_OP_plus. */
+static bool evaluate(
+	const struct walking *w, const Dwarf_Op *ops, size_t count, bool of_base, uint64_t *ret)
+{
+	uint64_t value, constant;
+	if (!count || !begin(w, ops, of_base, &value))
+		return false;
+	for (size_t i = 1; i < count; i++) {
+		if (ops[i].atom == DW_OP_plus_uconst) {
+			value += ops[i].number;
+			continue;
+		}
+		if (i + 1 == count || !is_constant(&ops[i], &constant))
+			return false;
+		i++;
+		if (ops[i].atom != DW_OP_plus && ops[i].atom != DW_OP_minus)
+			return false;
+		value += ops[i].atom == DW_OP_plus ? constant : -constant;
+	}
+	*ret = value;
+	return true;
+}
+
 static bool locate(
 	const struct walking *w, Dwarf_Die *die, unsigned name, bool of_base, uint64_t *ret)
 {
@@ -56,7 +90,7 @@ static bool locate(
 	size_t count;
 	return dwarf_attr(die, name, &attribute) &&
 	       dwarf_getlocation_addr(&attribute, w->frame->pc, &ops, &count, 1) == 1 &&
-	       count == 1 && evaluate(w, ops, of_base, ret);
+	       evaluate(w, ops, count, of_base, ret);
 }
 
 static uint64_t size_of(Dwarf_Die *die)

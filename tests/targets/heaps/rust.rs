@@ -83,6 +83,35 @@ pub struct Held {
     leaf: Tree,
     tree_text: Tree,
     nothing: Tree,
+    leaked: &'static [Leaked],
+    leaked_numbers: &'static mut [u32],
+    whole: &'static [u64],
+    whole_of: Vec<u64>,
+    arena: *mut u8,
+    in_arena: &'static InArena,
+}
+
+/// What is leaked has no owner but a slice.
+#[allow(dead_code)]
+pub struct Leaked(u64, String, [u64; 3]);
+
+/// One after the other in a block, each with memory of its own.
+#[allow(dead_code)]
+pub struct InArena {
+    next: Option<&'static InArena>,
+    values: Vec<i16>,
+    number: u64,
+}
+const IN_ARENA: usize = 12;
+const ARENA_BYTES: usize = 5000;
+fn fill_arena(arena: *mut u8) -> &'static InArena {
+    let mut last: Option<&'static InArena> = None;
+    for i in 0..IN_ARENA {
+        let at = unsafe { arena.add(64 + i * 72) as *mut InArena };
+        unsafe { at.write(InArena { next: last, values: vec![i as i16; 30], number: i as u64 }) };
+        last = Some(unsafe { &*at });
+    }
+    last.unwrap()
 }
 
 /// There is one thread.
@@ -149,7 +178,15 @@ fn make() -> Box<Held> {
         leaf: Tree::Leaf(17),
         tree_text: Tree::Text("at the top".to_string()),
         nothing: Tree::Empty,
+        leaked: Box::leak((0..5).map(|i| Leaked(i, text(i as u32), [i; 3])).collect::<Vec<_>>().into_boxed_slice()),
+        leaked_numbers: Box::leak(vec![7u32; 9].into_boxed_slice()),
+        whole: &[],
+        whole_of: vec![5; 20],
+        arena: std::ptr::null_mut(),
+        in_arena: fill_arena(unsafe { std::alloc::alloc_zeroed(std::alloc::Layout::from_size_align(ARENA_BYTES, 16).unwrap()) }),
     });
+    held.whole = unsafe { std::slice::from_raw_parts(held.whole_of.as_ptr(), 20) };
+    held.arena = unsafe { (held.in_arena as *const InArena as *mut u8).sub(64 + (IN_ARENA - 1) * 72) };
     held.numbers.extend(0..60);
     for i in 0..200 {
         held.map.insert(i as u64, text(i));
@@ -253,6 +290,18 @@ fn tell(held: &Box<Held>, account: &mut Account) {
     account.tell(held.slice.as_ptr(), 6, "Box<[u16]> buffer");
     account.tell(held.boxed_text.as_ptr(), 10, "Box<str> buffer");
     account.tell(held.pairs.as_ptr(), 48, "Box<[(&str, u32)]> buffer");
+    account.tell(held.leaked.as_ptr(), held.leaked.len() * std::mem::size_of::<Leaked>(), "rust::Leaked[]");
+    for one in held.leaked.iter() {
+        account.tell(one.1.as_ptr(), one.1.capacity(), "String buffer");
+    }
+    account.tell(held.leaked_numbers.as_ptr(), 36, "u32[]");
+    account.tell(held.whole.as_ptr(), 160, "Vec<u64> buffer");
+    account.tell(held.arena, ARENA_BYTES, "pool of rust::InArena");
+    let mut next = Some(held.in_arena);
+    while let Some(one) = next {
+        account.tell(one.values.as_ptr(), 60, "Vec<i16> buffer");
+        next = one.next;
+    }
     account.tell(held.popped.as_ptr(), 64, "Vec<Box<rust::Popped>> buffer");
 }
 
@@ -273,7 +322,19 @@ fn main() {
     }
     let area: f64 = held.shapes.iter().map(|s| s.area()).sum::<f64>() + held.counted_shape.area();
     HELD.lock().unwrap().0 = Some(held);
-    if aborts && area > 0.0 {
+    end(&mut account, aborts && area > 0.0);
+}
+
+/// Held by a variable alone, in a frame of more than a page: LLVM says in another way where such a frame begins.
+pub struct OnStack(#[allow(dead_code)] [u64; 53]);
+#[inline(never)]
+fn end(account: &mut Account, aborts: bool) {
+    let room = [1u8; 20000];
+    let kept = Box::new(OnStack([7; 53]));
+    if cfg!(debug_assertions) {
+        account.tell(&*kept as *const OnStack, 53 * 8, "rust::OnStack");
+    }
+    if aborts && room.iter().all(|one| *one == 1) {
         std::process::abort();
     }
     println!("ready");
