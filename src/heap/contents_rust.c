@@ -8,6 +8,8 @@
 
 /* More than a process can have: such a count makes no sense. */
 #define RUST_COUNT_MOST (1ull << 40)
+/* Structures that are looked through for the table of a HashMap. */
+#define TABLE_STEPS_MOST 4096u
 
 static bool read_at(const struct contents_object *o, uint32_t offset, uint64_t *ret)
 {
@@ -101,20 +103,20 @@ static bool read_table(
 }
 
 /* The first part of an object that is such a table. */
-static bool find_table(
-	struct contents_object *o, uint32_t type, uint64_t at, unsigned depth, struct contents *ret)
+static bool find_table(struct contents_object *o, uint32_t type, uint64_t at, unsigned *steps,
+	struct contents *ret)
 {
 	uint32_t plain = types_plain(o->types, type);
 	struct type of = *types_get(o->types, plain);
 	struct rust_container c;
-	if (depth > TYPES_DEPTH_MAX || !type_has_members(&of))
+	if (++*steps > TABLE_STEPS_MOST || !type_has_members(&of))
 		return false;
 	if (rust_container_find(o->types, plain, &c)) {
 		struct contents_object table = {o->survey, o->types, plain, o->address + at, 0};
 		return c.form == RUST_TABLE && read_table(&table, &c, ret);
 	}
 	for (uint32_t i = 0; i < of.member_count; i++) {
-		if (find_table(o, of.members[i].type, at + of.members[i].bits / 8, depth + 1, ret))
+		if (find_table(o, of.members[i].type, at + of.members[i].bits / 8, steps, ret))
 			return true;
 	}
 	return false;
@@ -122,7 +124,8 @@ static bool find_table(
 
 bool contents_read_rust_hash(struct contents_object *o, struct contents *ret)
 {
-	return find_table(o, o->type, 0, 0, ret);
+	unsigned steps = 0;
+	return find_table(o, o->type, 0, &steps, ret);
 }
 
 bool contents_read_rust(struct contents_object *o, struct contents *ret)

@@ -15,6 +15,8 @@
 /* Names in a message, and how much of each is compared. */
 #define NAMES_MOST 8u
 #define NAME_BYTES_MOST 64u
+/* Members that are looked at for that. */
+#define MEMBERS_MOST 65536u
 
 struct follow_key {
 	uint64_t address;
@@ -327,16 +329,18 @@ static size_t distance_of(const char *name, const char *word)
 	return row[len];
 }
 
-static void find_names(
-	struct follow *f, uint32_t plain, const char *word, unsigned depth, struct nears *ret)
+/* `steps`: members that were looked at. */
+static void find_names(struct follow *f, uint32_t plain, const char *word, unsigned depth,
+	unsigned *steps, struct nears *ret)
 {
 	struct type type = *types_get(f->types, plain);
-	for (uint32_t i = 0; type_has_members(&type) && i < type.member_count; i++) {
+	for (uint32_t i = 0;
+		type_has_members(&type) && i < type.member_count && ++*steps <= MEMBERS_MOST; i++) {
 		const struct type_member *member = &type.members[i];
 		if (member->kind == MEMBER_BASE || !member->name) {
 			if (depth < TYPES_DEPTH_MAX)
 				find_names(f, types_plain(f->types, member->type), word, depth + 1,
-					ret);
+					steps, ret);
 		} else if (member->kind == MEMBER_PLAIN) {
 			struct near near = {member->name, distance_of(member->name, word)};
 			f->failed |= !nears_push(ret, near);
@@ -356,7 +360,8 @@ static int by_distance(const void *a, const void *b)
 static void add_names(struct follow *f, uint32_t plain, const char *word, struct text *text)
 {
 	_cleanup_(nears_deinit) struct nears found = {.data = NULL};
-	find_names(f, plain, word, 0, &found);
+	unsigned steps = 0;
+	find_names(f, plain, word, 0, &steps, &found);
 	if (found.len)
 		qsort(found.data, found.len, sizeof(*found.data), by_distance);
 	size_t shown = min(found.len, (size_t)NAMES_MOST);
@@ -365,7 +370,8 @@ static void add_names(struct follow *f, uint32_t plain, const char *word, struct
 		text_add_shown(text, found.data[i].name, 100);
 	}
 	if (found.len > shown)
-		text_printf(text, " (of %zu)", found.len);
+		text_printf(
+			text, " (of %s%zu)", steps > MEMBERS_MOST ? "more than " : "", found.len);
 }
 
 /* Which members there are of the first object that has some. */

@@ -15,6 +15,8 @@
 #define SPARE_WORDS 2u
 /* Numbers that are no bytes. */
 #define NUMBER_BYTES_LEAST 2u
+/* Nobody gives out less piece by piece. */
+#define CHUNK_BYTES_LEAST 64u
 
 void inferred_free_facts(struct inferring *inferring)
 {
@@ -407,10 +409,11 @@ void inferred_say_block(struct inferring *inferring, uint32_t block, uint32_t ty
 			f->basis == BASIS_LOOKS ? s->alike.looks : s->alike.settled, block);
 }
 
-bool inferred_may_be_chunk(const struct inferring *inferring, uint32_t type)
+bool inferred_may_be_chunk(const struct inferring *inferring, uint32_t block, uint32_t type)
 {
 	const struct heap_type *of = &inferring->survey->types.types.data[type];
-	return of->is_array && of->layout != TYPE_VOID &&
+	return search_block_size(inferring->search, block) >= CHUNK_BYTES_LEAST && of->is_array &&
+	       of->layout != TYPE_VOID &&
 	       types_get(inferring->types, of->layout)->size >= NUMBER_BYTES_LEAST;
 }
 
@@ -446,7 +449,7 @@ static bool claim(struct inferring *f, uint32_t block, uint32_t type)
 		f->has_settled = true;
 		return true;
 	}
-	if (known == HEAP_TYPE_NONE && inferred_may_be_chunk(f, found)) {
+	if (known == HEAP_TYPE_NONE && inferred_may_be_chunk(f, block, found)) {
 		bool is_not, is_open = inferred_doubt_array(f, block, type, found, &is_not);
 		if (is_open || is_not)
 			inferred_push_beginning(f, block, type);

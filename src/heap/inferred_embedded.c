@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "heap/limits.h"
 
 /* Members that cover one place: more are damaged debug information. */
 #define STEPS_MOST 256u
@@ -15,7 +16,8 @@ struct finding {
 	struct types *types;
 	struct embedded_vec *all;
 	uint32_t whole;
-	bool failed;
+	unsigned steps; /* members of it that were looked at */
+	bool is_cut, failed;
 };
 
 /* Modules describe the same structure each for itself. */
@@ -45,6 +47,9 @@ static void take_members(struct finding *f, uint32_t number, uint64_t at, unsign
 	const struct type of = *types_get(f->types, number);
 	for (uint32_t i = 0; i < of.member_count && !f->failed; i++) {
 		const struct type_member *member = &of.members[i];
+		f->is_cut |= ++f->steps > LIMIT_TYPE_STEPS;
+		if (f->steps > LIMIT_TYPE_STEPS)
+			return;
 		uint64_t count = 1, place = at + member->bits / 8;
 		if (member->kind > MEMBER_BASE || member->bit_size)
 			continue;
@@ -73,6 +78,7 @@ static bool take_type(void *context, uint32_t number)
 {
 	struct finding *f = context;
 	f->whole = number;
+	f->steps = 0;
 	take_members(f, number, 0, 0);
 	return !f->failed;
 }
@@ -83,12 +89,13 @@ static int by_key(const void *a, const void *b)
 	return (x->key > y->key) - (x->key < y->key);
 }
 
-bool embedded_find(struct types *types, struct embedded_vec *ret)
+bool embedded_find(struct types *types, struct embedded_vec *ret, bool *ret_whole)
 {
 	struct finding f = {.types = types, .all = ret};
 	types_each_sized(types, wants, take_type, &f);
 	if (ret->len)
 		qsort(ret->data, ret->len, sizeof(*ret->data), by_key);
+	*ret_whole = !f.is_cut;
 	return !f.failed;
 }
 

@@ -17,8 +17,9 @@ struct embedded {
 DEFINE_VEC(embedded_vec, struct embedded)
 
 /* Those of all structures and classes of the modules that are known, by key; reads what was not
- * read yet. A structure that is nothing but elements of one type is none. False: no memory. */
-bool embedded_find(struct types *types, struct embedded_vec *ret);
+ * read yet. A structure that is nothing but elements of one type is none. *ret_whole
+ * false: one has more members than are looked at (LIMIT_TYPE_STEPS). False: no memory. */
+bool embedded_find(struct types *types, struct embedded_vec *ret, bool *ret_whole);
 
 /* Of those the ones in which a type, plain, is a member: from *ret_first on so many. */
 size_t embedded_of(const struct embedded_vec *all, const struct types *types, uint32_t type,

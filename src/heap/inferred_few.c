@@ -71,7 +71,8 @@ static bool claim(struct telling *t, size_t holder, uint64_t offset, size_t i)
 	if (found == HEAP_TYPE_NONE || t->types[i] == found)
 		return true;
 	/* What may be an array is asked for what others lead to in it. */
-	if (t->types[i] != HEAP_TYPE_NONE || inferred_may_be_chunk(f, found))
+	if (t->types[i] != HEAP_TYPE_NONE ||
+		inferred_may_be_chunk(f, t->few->reverse->blocks.data[i], found))
 		return false;
 	t->types[i] = found;
 	t->states[i] = FOUND;

@@ -81,6 +81,9 @@ DEFINE_VEC(beginnings, struct beginning)
 /* Elements of which nothing is said but where they are: `count` of a type, one behind the other. */
 struct inferred_range {
 	uint64_t address, count;
+	/* 0; or of Rust's hash tables the address of the bytes that say which elements are there,
+	 * that of the last one first: the others are passed over. */
+	uint64_t tags;
 	uint32_t type;
 	enum inferred_basis basis;
 };
@@ -170,10 +173,10 @@ static inline struct fact *inferred_fact(struct inferring *inferring, uint32_t t
 
 /* From now on a block is of a type of the heap's. */
 void inferred_say_block(struct inferring *inferring, uint32_t block, uint32_t type);
-/* Whether a type of the heap's is an array, and what it is one of may be only the beginning of a
+/* Whether a type of the heap's is an array, and what it is one of may be only the beginning of the
  * block: a header, or what was put first into it. Arrays of bytes are pools if anything lies in
  * them (inferred_pools.h), and are not asked for it. */
-bool inferred_may_be_chunk(const struct inferring *inferring, uint32_t type);
+bool inferred_may_be_chunk(const struct inferring *inferring, uint32_t block, uint32_t type);
 /* A block of which nothing was known is an array, a type of the heap's: its elements are followed
  * later. */
 void inferred_say_array(struct inferring *inferring, uint32_t block, uint32_t type);

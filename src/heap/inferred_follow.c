@@ -11,6 +11,8 @@
 
 /* What is read at a time. */
 #define PIECE_BYTES (64u << 10)
+/* Of a hash table so many buckets are asked at a time whether they are full. */
+#define TAGS_AT_ONCE 4096u
 
 /* Of the nodes of a BTreeMap those with edges are larger, and begin with one without. */
 static uint32_t node_target(struct inferring *f, const struct slot *slot, uint32_t block)
@@ -330,6 +332,30 @@ static void follow_beginning(struct inferring *f)
 			f, search_block_address(f->search, beginning.block), fact->size, 1, &b);
 }
 
+/* The buckets of a hash table that are full, by large pieces. */
+static void follow_buckets(
+	struct inferring *f, const struct inferred_range *range, const struct following *b)
+{
+	uint8_t tags[TAGS_AT_ONCE];
+	uint64_t size = b->fact->size, reads = f->reads;
+	for (uint64_t at = 0; at < range->count && !f->failed; at += sizeof(tags)) {
+		/* Ascending addresses are descending tags. */
+		uint64_t left = range->count - at;
+		size_t some = left < sizeof(tags) ? (size_t)left : sizeof(tags);
+		size_t got = pages_read(&f->pages, range->tags + left - some, tags, some);
+		for (uint64_t i = 0, run = 0; got == some && i <= some; i++) {
+			bool is_full = i < some && tags[some - 1 - i] < RUST_TAG_EMPTY;
+			if (!is_full && run)
+				follow_memory(
+					f, range->address + (at + i - run) * size, size, run, b);
+			run = is_full ? run + 1 : 0;
+		}
+	}
+	/* Runs lie in pages that are at hand. */
+	uint64_t pieces = range->count * size / PIECE_BYTES + 1;
+	f->reads = reads > pieces ? reads - pieces : 0;
+}
+
 /* Elements that lie in no block of their type. */
 static void follow_range(struct inferring *f)
 {
@@ -337,7 +363,11 @@ static void follow_range(struct inferring *f)
 	struct fact *fact = inferred_fact(f, range.type);
 	struct following b = {SPACE_NONE, false, fact};
 	f->basis = range.basis;
-	if (fact && fact->slots.len && fact->size)
+	if (!fact || !fact->slots.len || !fact->size)
+		return;
+	if (range.tags)
+		follow_buckets(f, &range, &b);
+	else
 		follow_memory(f, range.address, fact->size, range.count, &b);
 }
 

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "heap/inferred_arrays.h"
 #include "heap/inferred_embedded.h"
+#include "heap/limits.h"
 
 /* Fewer structures may be members of something without a description. */
 #define PLACES_LEAST 4u
@@ -21,9 +22,9 @@
 #define ADDRESS_LEAST 4096u
 /* What is read at a time. */
 #define PIECE_BYTES (64u << 10)
-/* What a structure may be part of is tried so often for a block and type; of an array that it may
- * be an element of at so many places. */
-#define TRIES_MOST 4096u
+/* What structures may be part of is tried so often for a block; of an array that one may be an
+ * element of at so many places. */
+#define TRIES_MOST (1u << 14)
 #define ELEMENTS_MOST 16u
 
 struct place {
@@ -502,12 +503,14 @@ static bool may_be_member(
 	uint64_t size = size_of(j, in->whole), offset = j->objects.data[object].offset;
 	if (size > usable)
 		return false;
-	for (uint64_t i = 0; i < in->count; i++) {
+	/* Before that the larger one would not end in the block. */
+	uint64_t least = offset > usable - size ? offset - (usable - size) : 0;
+	uint64_t first =
+		least > in->at && in->stride ? (least - in->at + in->stride - 1) / in->stride : 0;
+	for (uint64_t i = first; i < in->count; i++) {
 		uint64_t before = in->at + i * in->stride;
 		if (before > offset)
 			break;
-		if (offset - before > usable - size)
-			continue;
 		if (i >= ELEMENTS_MOST || ++*tries > TRIES_MOST)
 			return true;
 		if (agrees(j, object, offset - before, in->whole) &&
@@ -531,8 +534,11 @@ static bool is_sure(struct judging *j, size_t object, unsigned *tries)
 static bool know_embedded(struct inferring *f)
 {
 	struct inferred_pools *p = f->pools;
+	bool is_whole = true;
 	if (!p->has_embedded)
-		f->failed |= !embedded_find(f->types, &p->embedded);
+		f->failed |= !embedded_find(f->types, &p->embedded, &is_whole);
+	if (!is_whole)
+		survey_reach(f->survey, REACHED_TYPE_STEPS);
 	p->has_embedded = true;
 	return !f->failed;
 }
@@ -540,11 +546,8 @@ static bool know_embedded(struct inferring *f)
 static void count_sure(struct judging *j)
 {
 	unsigned tries = 0;
-	uint32_t last = TYPE_VOID;
 	for (size_t i = 0; i < j->objects.len; i++) {
 		struct pool_object *object = &j->objects.data[i];
-		tries = object->type == last ? tries : 0;
-		last = object->type;
 		object->is_sure = object->is_sure && is_sure(j, i, &tries);
 		j->sure += object->is_sure;
 	}

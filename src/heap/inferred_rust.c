@@ -16,7 +16,6 @@
 #define GROUP_SMALL 8u
 /* Of a table so many bytes that say of a bucket each whether it is full are read at a time. */
 #define TAGS_AT_ONCE 512u
-#define TAG_EMPTY 0x80u
 #define COUNTS_BYTES 16u
 /* More than a process can have. */
 #define ELEMENTS_MOST (1ull << 40)
@@ -89,7 +88,7 @@ static bool has_room(const struct claiming *c, uint32_t block, uint64_t room)
 
 static void push_range(const struct claiming *c, uint64_t address, uint64_t count)
 {
-	struct inferred_range range = {address, count, c->slot->target, c->f->basis};
+	struct inferred_range range = {address, count, 0, c->slot->target, c->f->basis};
 	if (count)
 		c->f->failed |= !inferred_ranges_push(&c->f->ranges, range);
 }
@@ -190,27 +189,20 @@ static void claim_ring(const struct claiming *c)
 	push_range(c, c->word, count - first);
 }
 
-/* Reads the bytes of a table's buckets, and follows those that are full if `follows`. Returns how
- * many there are; UINT64_MAX: they can't be read. */
-static uint64_t go_through_table(const struct claiming *c, uint64_t buckets, bool follows)
+/* Reads the bytes of a table's buckets. Returns how many are full; UINT64_MAX: they can't be read.
+ */
+static uint64_t count_full(const struct claiming *c, uint64_t buckets)
 {
 	uint8_t tags[TAGS_AT_ONCE];
-	uint64_t full = 0, run = 0;
+	uint64_t full = 0;
 	for (uint64_t at = 0; at < buckets; at += sizeof(tags)) {
 		uint64_t left = buckets - at;
 		size_t some = left < sizeof(tags) ? (size_t)left : sizeof(tags);
 		if (pages_read(&c->f->pages, c->word + at, tags, some) != some)
 			return UINT64_MAX;
-		for (size_t i = 0; i < some; i++) {
-			bool is_full = tags[i] < TAG_EMPTY;
-			full += is_full;
-			if (!is_full && follows)
-				push_range(c, c->word - (at + i) * c->size, run);
-			run = is_full ? run + 1 : 0;
-		}
+		for (size_t i = 0; i < some; i++)
+			full += tags[i] < RUST_TAG_EMPTY;
 	}
-	if (follows)
-		push_range(c, c->word - buckets * c->size, run);
 	return full;
 }
 
@@ -234,13 +226,16 @@ static void claim_table(const struct claiming *c)
 	uint64_t buckets = mask + 1;
 	if ((!is_table(c, buckets, GROUP_WIDE, &block) &&
 		    !is_table(c, buckets, GROUP_SMALL, &block)) ||
-		go_through_table(c, buckets, false) != items || !say(c, block, false))
+		count_full(c, buckets) != items || !say(c, block, false))
 		return;
 	uint32_t type =
 		heap_types_of_site(&c->f->survey->types, search_block_site(c->f->search, block));
 	c->f->survey->types.types.data[type].place = c->size;
-	if (has_pointers(c))
-		go_through_table(c, buckets, true);
+	if (!has_pointers(c))
+		return;
+	struct inferred_range range = {
+		c->word - buckets * c->size, buckets, c->word, c->slot->target, c->f->basis};
+	c->f->failed |= !inferred_ranges_push(&c->f->ranges, range);
 }
 
 /* The type that a table of functions is of, plain; TYPE_VOID: it is not described. Its second word

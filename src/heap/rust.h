@@ -10,6 +10,9 @@
 #include "base/text.h"
 #include "symbols/types.h"
 
+/* A hash table's byte for a bucket that is full is smaller. */
+#define RUST_TAG_EMPTY 0x80u
+
 enum rust_form {
 	RUST_NONE,
 	RUST_BUFFER, /* Vec: a pointer, room for so many elements, of which the first `count` are

@@ -182,4 +182,14 @@ def followed(folder):
         raise hw.Failure(f"headers of pools: {str(found)[:300]}")
 
 
+@tests.test
+def doubled(folder):
+    """Types that have others in them without end are looked through so far, and it is said that there was more."""
+    core = kernel_core(hw.TARGETS / "heaps/heap_doubled", folder)
+    found = ask("core", "--json", core, "types")
+    if "type-members" not in found.get("partial", []) or \
+            not any(one["name"] == "pool of rec" for one in found["types"]):
+        raise hw.Failure(f"types: {str(found)[:600]}")
+
+
 tests.main()
