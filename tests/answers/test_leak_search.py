@@ -100,6 +100,31 @@ TESTS.add("To clear memory does not harm an allocator that has four functions an
           lambda folder: check_unharmed(folder, hw.ANSWERS / "libplain_allocator.so", "unaligned"))
 
 
+# With what their profiler samples each block: sampled blocks are of classes of their own.
+VARIANTS = {"glibc": {}, "libjemalloc.so.2": {}, "libjemalloc.so.2, all sampled": {"MALLOC_CONF": "prof:true,lg_prof_sample:0"},
+            "libtcmalloc.so.4": {}, "libtcmalloc_minimal.so.4": {}, "libtcmalloc_debug.so.4": {},
+            "libtcmalloc_minimal_debug.so.4": {}, "libmimalloc.so.2.0": {}}
+
+
+def gets_memory(folder, variant, *arguments):
+    """What the program gets_memory says under an allocator, with memory cleared."""
+    library = LIBRARIES / variant.partition(",")[0]
+    if variant != "glibc" and not library.exists():
+        raise hw.Skip(f"{library} is not installed")
+    preload = {} if variant == "glibc" else {"LD_PRELOAD": library}
+    ended = hw.record([hw.ANSWERS / "gets_memory", *arguments], folder / "x.hpw", options=("-q", "-f", "--leak-check"),
+                      env=hw.clean_environment(**preload, **VARIANTS[variant]))
+    hw.need(ended.status == 0, f"{variant}: {ended}")
+
+
+for name in VARIANTS:
+    TESTS.add(f"All that a program gets is zero, behind the requested size too: {name}",
+              lambda folder, name=name: gets_memory(folder, name, "clear", *(("exact",) if "debug" in name else ())))
+for name in ("glibc", "libjemalloc.so.2", "libtcmalloc_minimal.so.4"):
+    TESTS.add(f"To clear memory gives no used pages back to the kernel: {name}",
+              lambda folder, name=name: gets_memory(folder, name, "churn"))
+
+
 @TESTS.test
 def exit_handlers(folder):
     """Libc's blocks of exit handlers, which it frees last, are nobody's leak, and no block is freed twice in the sums"""

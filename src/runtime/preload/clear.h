@@ -25,10 +25,17 @@ extern bool rt_clears;
 /* A recording begins: does what shm says. */
 void rt_clear_prepare(const struct hw_shm *shm);
 
-/* Puts the functions that clear in the place of those just resolved; `clib`: malloc is libc's,
- * `wise`: calloc knows which memory is clear already, `measures`: malloc_usable_size is of the
- * allocator that malloc is of. */
-void rt_clear_wrap(struct rt_real *real, bool clib, bool wise, bool measures);
+/* Those of which more is known than that they allocate. */
+enum rt_allocator {
+	RT_ANY_ALLOCATOR,
+	RT_CLIB,
+	RT_JEMALLOC,
+	RT_MIMALLOC,
+};
+
+/* Puts the functions that clear in the place of those just resolved; `measures`: malloc_usable_size
+ * is of the allocator that malloc is of. */
+void rt_clear_wrap(struct rt_real *real, enum rt_allocator allocator, bool measures);
 
 /* The malloc that is called in the end. */
 void *(*rt_clear_allocator(void))(size_t);

@@ -290,9 +290,14 @@ static void wrap_clearing(struct rt_real *r)
 	const char *object = "", *measurer = NULL;
 	rt_real_next("malloc", &object);
 	rt_real_next("malloc_usable_size", &measurer);
-	bool clib = named(object, "libc.so") || named(object, "libc-");
-	bool wise = clib || named(object, "libjemalloc") || named(object, "libmimalloc");
-	rt_clear_wrap(r, clib, wise, object == measurer);
+	enum rt_allocator allocator = RT_ANY_ALLOCATOR;
+	if (named(object, "libc.so") || named(object, "libc-"))
+		allocator = RT_CLIB;
+	else if (named(object, "libjemalloc"))
+		allocator = RT_JEMALLOC;
+	else if (named(object, "libmimalloc"))
+		allocator = RT_MIMALLOC;
+	rt_clear_wrap(r, allocator, object == measurer);
 }
 
 void rt_real_resolve(void)
