@@ -247,7 +247,8 @@ struct error *heap_subject_find_anywhere(
 {
 	uint32_t example;
 	struct error *error = heap_subject_find(session, verb, word, ret);
-	if (!error || ret->layout == TYPE_VOID || !session->survey.layouts.types ||
+	if (!error || error->code != ERROR_INPUT || ret->layout == TYPE_VOID ||
+		!session->survey.layouts.types ||
 		!count_pools(&session->survey, ret->layout, &example))
 		return error;
 	error_destroy(error);

@@ -103,20 +103,21 @@ static bool read_table(
 }
 
 /* The first part of an object that is such a table. */
-static bool find_table(struct contents_object *o, uint32_t type, uint64_t at, unsigned *steps,
-	struct contents *ret)
+static bool find_table(struct contents_object *o, uint32_t type, uint64_t at, unsigned depth,
+	unsigned *steps, struct contents *ret)
 {
 	uint32_t plain = types_plain(o->types, type);
 	struct type of = *types_get(o->types, plain);
 	struct rust_container c;
-	if (++*steps > TABLE_STEPS_MOST || !type_has_members(&of))
+	if (depth > TYPES_DEPTH_MAX || ++*steps > TABLE_STEPS_MOST || !type_has_members(&of))
 		return false;
 	if (rust_container_find(o->types, plain, &c)) {
 		struct contents_object table = {o->survey, o->types, plain, o->address + at, 0};
 		return c.form == RUST_TABLE && read_table(&table, &c, ret);
 	}
 	for (uint32_t i = 0; i < of.member_count; i++) {
-		if (find_table(o, of.members[i].type, at + of.members[i].bits / 8, steps, ret))
+		if (find_table(o, of.members[i].type, at + of.members[i].bits / 8, depth + 1, steps,
+			    ret))
 			return true;
 	}
 	return false;
@@ -125,7 +126,7 @@ static bool find_table(struct contents_object *o, uint32_t type, uint64_t at, un
 bool contents_read_rust_hash(struct contents_object *o, struct contents *ret)
 {
 	unsigned steps = 0;
-	return find_table(o, o->type, 0, &steps, ret);
+	return find_table(o, o->type, 0, 0, &steps, ret);
 }
 
 bool contents_read_rust(struct contents_object *o, struct contents *ret)

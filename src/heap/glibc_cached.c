@@ -50,7 +50,8 @@ uint32_t glibc_list_follow(const struct glibc *glibc, const struct heap_area_vec
 /* Whether a list from which so many blocks came is one: all of it, or as much as is tried. */
 static bool is_whole(uint32_t count, bool ends, bool has_count, uint32_t expected)
 {
-	return ends ? count && (!has_count || count == expected) : count == TRY_MOST;
+	return ends ? count && (!has_count || count == expected)
+		    : count == TRY_MOST && (!has_count || expected > TRY_MOST);
 }
 
 /*

@@ -409,6 +409,16 @@ void inferred_say_block(struct inferring *inferring, uint32_t block, uint32_t ty
 			f->basis == BASIS_LOOKS ? s->alike.looks : s->alike.settled, block);
 }
 
+enum inferred_basis inferred_basis_of(const struct inferring *inferring, uint32_t block)
+{
+	const struct survey *s = inferring->survey;
+	if (!s->alike.looks || !s->alike.settled)
+		return BASIS_DECLARED;
+	return inferred_bit(s->alike.looks, block)     ? BASIS_LOOKS
+	       : inferred_bit(s->alike.settled, block) ? BASIS_SETTLED
+						       : BASIS_DECLARED;
+}
+
 bool inferred_may_be_chunk(const struct inferring *inferring, uint32_t block, uint32_t type)
 {
 	const struct heap_type *of = &inferring->survey->types.types.data[type];

@@ -6,13 +6,13 @@
 #include "heap/inferred_embedded.h"
 #include "heap/inferred_pools.h"
 
-/* Where so many pointers lead to elements and none to anything else, it is an array: pools have
- * such at any distance from each other. */
-#define AGREEING_MOST 4096u
+/* Where pointers lead to so many elements, or places in them, and none to anything else, it is an
+ * array: pools have such at any distance from each other. */
+#define AGREEING_MOST 256u
 
 struct doubt {
 	uint32_t block, type, number;
-	uint32_t agreeing; /* pointers that lead to elements, or into them */
+	uint32_t agreeing; /* places in all elements but the first that pointers lead to */
 	uint64_t bytes;    /* of elements; 0: all that there is room for */
 	enum inferred_basis basis;
 	bool is_linked;  /* elements may have a pointer to their own type */
@@ -35,7 +35,10 @@ DEFINE_MAP(doubt_map, uint32_t, uint32_t, doubted_hash, doubted_equal)
 struct inferred_arrays {
 	struct doubts doubts;
 	struct doubt_map of_block;
-	size_t open[2]; /* that are asked for; [1]: whose elements are linked */
+	/* Those that are asked for, and how many these are; [1]: whose elements are linked. Some
+	 * are over by now, or belong to the other ones. */
+	struct space_u32 queues[2];
+	size_t open[2];
 };
 
 struct inferred_arrays *inferred_arrays_create(void)
@@ -49,6 +52,8 @@ void inferred_arrays_destroy(struct inferred_arrays *arrays)
 		return;
 	doubts_deinit(&arrays->doubts);
 	doubt_map_deinit(&arrays->of_block);
+	space_u32_deinit(&arrays->queues[0]);
+	space_u32_deinit(&arrays->queues[1]);
 	free(arrays);
 }
 
@@ -69,17 +74,32 @@ static bool is_linked(struct inferring *f, uint32_t type)
 	return false;
 }
 
-/* A larger one that begins with it is what the block may rather be an array of. */
-static void turn_to(struct inferring *f, struct doubt *doubt, uint32_t type, uint32_t number)
+/* It is to be asked for. */
+static void queue(struct inferring *f, uint32_t index)
 {
-	if (doubt->is_over || types_are_same(f->types, doubt->type, type) ||
-		!embedded_has(f->types, type, 0, doubt->type))
+	struct inferred_arrays *a = f->arrays;
+	bool is_linked = a->doubts.data[index].is_linked;
+	f->failed |= !space_u32_push(&a->queues[is_linked], index);
+	a->open[is_linked]++;
+}
+
+/* A larger one that begins with it is what the block may rather be an array of, if it is known as
+ * well as that. */
+static void turn_to(struct inferring *f, uint32_t index, uint32_t type, uint32_t number)
+{
+	struct doubt *doubt = &f->arrays->doubts.data[index];
+	bool is_same = types_are_same(f->types, doubt->type, type);
+	if (doubt->is_over || f->basis > doubt->basis ||
+		(!is_same && !embedded_has(f->types, type, 0, doubt->type)))
+		return;
+	doubt->basis = f->basis;
+	if (is_same)
 		return;
 	f->arrays->open[doubt->is_linked]--;
 	doubt->type = type;
 	doubt->number = number;
 	doubt->is_linked = is_linked(f, type);
-	f->arrays->open[doubt->is_linked]++;
+	queue(f, index);
 }
 
 bool inferred_doubt_array(struct inferring *inferring, uint32_t block, uint32_t type,
@@ -91,8 +111,8 @@ bool inferred_doubt_array(struct inferring *inferring, uint32_t block, uint32_t 
 	uint32_t *index = doubt_map_insert(&a->of_block, block, &is_new);
 	*ret_is_not = false;
 	if (index && !is_new) {
-		struct doubt *doubt = &a->doubts.data[*index];
-		turn_to(f, doubt, type, number);
+		const struct doubt *doubt = &a->doubts.data[*index];
+		turn_to(f, *index, type, number);
 		*ret_is_not = doubt->is_not;
 		return !doubt->is_over;
 	}
@@ -106,7 +126,8 @@ bool inferred_doubt_array(struct inferring *inferring, uint32_t block, uint32_t 
 		return true;
 	*index = (uint32_t)a->doubts.len;
 	f->failed |= !doubts_push(&a->doubts, fresh);
-	a->open[fresh.is_linked]++;
+	if (!f->failed)
+		queue(f, *index);
 	f->has_settled = true;
 	return true;
 }
@@ -161,7 +182,9 @@ void inferred_count_in_array(
 	if (!doubt || doubt->is_over || doubt->is_against)
 		return;
 	doubt->is_against = inferred_is_against(f, doubt->type, offset, type);
-	if (!doubt->is_against && ++doubt->agreeing == AGREEING_MOST)
+	/* Whatever it is, it begins with what the first would be. */
+	bool is_other = offset >= types_get(f->types, doubt->type)->size;
+	if (!doubt->is_against && is_other && ++doubt->agreeing == AGREEING_MOST)
 		end_doubt(f, doubt, true);
 }
 
@@ -179,10 +202,9 @@ bool inferred_take_arrays(struct inferring *inferring)
 	/* What was not followed yet may speak against them. */
 	if (inferred_has_work(f))
 		return false;
-	/* What is said of one may lead to others. */
-	size_t count = a->doubts.len;
-	for (size_t i = 0; a->open[is_linked] && i < count && !f->failed; i++) {
-		struct doubt *doubt = &a->doubts.data[i];
+	struct space_u32 *asked = &a->queues[is_linked];
+	for (size_t i = 0; i < asked->len && !f->failed; i++) {
+		struct doubt *doubt = &a->doubts.data[asked->data[i]];
 		if (doubt->is_over || doubt->is_linked != is_linked)
 			continue;
 		bool is_array = is_unknown(f, doubt->block) &&
@@ -190,5 +212,7 @@ bool inferred_take_arrays(struct inferring *inferring)
 		end_doubt(f, doubt, is_array);
 		any = true;
 	}
+	/* What is said of one may lead to others, which are asked for next time. */
+	space_u32_clear(asked);
 	return any && !f->failed;
 }

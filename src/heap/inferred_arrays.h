@@ -4,7 +4,8 @@
  * declared to lead to. Most are arrays. A chunk of an allocator looks the same that begins with a
  * header and has structures of that size behind it: what says so is that pointers to other
  * structures lead into it. So nothing is said of such a block, and only the first structure leads
- * on, until all that is declared otherwise was followed.
+ * on, until all that is declared otherwise was followed. Pointers that lead to what was there
+ * before are few: one in 16 says nothing.
  */
 #ifndef HEAP_INFERRED_ARRAYS_H
 #define HEAP_INFERRED_ARRAYS_H
@@ -15,8 +16,8 @@
 struct inferred_arrays *inferred_arrays_create(void);
 void inferred_arrays_destroy(struct inferred_arrays *arrays);
 
-/* A block of which nothing is known may be an array of a type, plain, which has members: `number`
- * of the heap's. Returns whether that is still to be asked. False: say it now, or, if
+/* A block of which nothing is known may be an array of a type, plain: `number` of the heap's.
+ * Returns whether that is still to be asked. False: say it now, or, if
  * `*ret_is_not`, never. */
 bool inferred_doubt_array(struct inferring *inferring, uint32_t block, uint32_t type,
 	uint32_t number, bool *ret_is_not);
@@ -24,8 +25,9 @@ bool inferred_doubt_array(struct inferring *inferring, uint32_t block, uint32_t 
 void inferred_end_array(struct inferring *inferring, uint32_t block, uint64_t bytes);
 /* The elements' type, plain, of a block that may be an array; TYPE_VOID: it is asked of no more. */
 uint32_t inferred_array_in_doubt(const struct inferring *inferring, uint32_t block);
-/* A pointer to a structure leads into a block that may be an array: whether it is known to be one
- * by that, since very many lead to its elements and none to anything else. */
+/* The first pointer to a structure of a type at that place leads into a block that may be an array:
+ * whether it is known to be one by that, since many lead to its elements and none to anything else.
+ */
 void inferred_count_in_array(
 	struct inferring *inferring, uint32_t block, uint64_t offset, uint32_t type);
 /* Says which blocks are arrays, of those that nothing speaks against: first those whose elements

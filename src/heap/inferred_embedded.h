@@ -17,8 +17,8 @@ struct embedded {
 DEFINE_VEC(embedded_vec, struct embedded)
 
 /* Those of all structures and classes of the modules that are known, by key; reads what was not
- * read yet. A structure that is nothing but elements of one type is none. *ret_whole
- * false: one has more members than are looked at (LIMIT_TYPE_STEPS). False: no memory. */
+ * read yet. A structure that is nothing but elements of one type is none. `*ret_whole` is
+ * false if one has more members than are looked at (LIMIT_TYPE_STEPS). False: no memory. */
 bool embedded_find(struct types *types, struct embedded_vec *ret, bool *ret_whole);
 
 /* Of those the ones in which a type, plain, is a member: from *ret_first on so many. */

@@ -171,6 +171,8 @@ static inline struct fact *inferred_fact(struct inferring *inferring, uint32_t t
 							    : inferred_find_fact(inferring, type);
 }
 
+/* How a block's type is known, and so what follows from it. */
+enum inferred_basis inferred_basis_of(const struct inferring *inferring, uint32_t block);
 /* From now on a block is of a type of the heap's. */
 void inferred_say_block(struct inferring *inferring, uint32_t block, uint32_t type);
 /* Whether a type of the heap's is an array, and what it is one of may be only the beginning of the

@@ -392,9 +392,11 @@ void inferred_follow_all(struct inferring *inferring)
 	struct inferring *f = inferring;
 	enum inferred_basis basis = f->basis;
 	while (!f->failed) {
-		if (f->work.len)
-			inferred_follow(f, f->work.data[--f->work.len], NULL);
-		else if (f->beginnings.len && f->reads)
+		if (f->work.len) {
+			uint32_t block = f->work.data[--f->work.len];
+			f->basis = inferred_basis_of(f, block);
+			inferred_follow(f, block, NULL);
+		} else if (f->beginnings.len && f->reads)
 			follow_beginning(f);
 		else if (f->ranges.len && f->reads)
 			follow_range(f);

@@ -264,14 +264,14 @@ void inferred_take_place(
 		of->size < PLACE_BYTES_LEAST || of->size >= search_block_size(f->search, block) ||
 		!can_hold(f, block, offset))
 		return;
-	inferred_count_in_array(f, block, offset, type);
-	if (!can_hold(f, block, offset))
-		return;
 	bool is_new;
 	struct place_key key = {offset, block, type};
 	bool *known = place_map_insert(&f->pools->known, key, &is_new);
 	f->failed |= !known;
-	if (known && is_new)
+	if (!known || !is_new)
+		return;
+	inferred_count_in_array(f, block, offset, type);
+	if (can_hold(f, block, offset))
 		f->failed |= !add_place(f, key);
 }
 
@@ -672,13 +672,17 @@ size_t inferred_places_against(const struct inferring *inferring, uint32_t block
 	const struct inferred_pools *p = inferring->pools;
 	const uint32_t *index = pool_block_map_find(&p->of_block, block);
 	uint32_t next = index ? p->blocks.data[*index].first : NO_PLACE;
-	size_t count = 0;
+	size_t against = 0, agreeing = 0;
 	for (; next != NO_PLACE; next = p->places.data[next].next) {
 		const struct place *place = &p->places.data[next];
-		count += place->is_read && place->fits && place->has_words &&
-			 inferred_is_against(inferring, element, place->offset, place->type);
+		if (!place->is_read || !place->fits || !place->has_words)
+			continue;
+		bool is_against =
+			inferred_is_against(inferring, element, place->offset, place->type);
+		against += is_against;
+		agreeing += !is_against;
 	}
-	return count;
+	return against > agreeing / BROKEN_PART ? against : 0;
 }
 
 /* Whether a block may be a pool: what may be an array is none unless places speak against it. */

@@ -30,8 +30,9 @@ void inferred_follow_places(struct inferring *inferring);
 /* Whether a block holds any such place. */
 bool inferred_has_place_in(const struct inferring *inferring, uint32_t block);
 
-/* How many of the places in a block are of structures that an array of `element`, plain, has not.
- */
+/* How many of the places in a block are of structures that an array of `element`, plain, has not;
+ * 0 also if these are at most 1 in 16 of those that it has: pointers that lead to what was there
+ * before. */
 size_t inferred_places_against(const struct inferring *inferring, uint32_t block, uint32_t element);
 
 /* Says which blocks are pools, of those in which places came to be known since this was called

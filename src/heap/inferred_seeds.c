@@ -171,9 +171,7 @@ static bool take_block(struct inferring *f, uint32_t block, enum inferred_basis 
 		!(is_named_family(types, site) || inferred_bit(f->is_left, block)))
 		return false;
 	/* What follows from a block is known no better than the block. */
-	f->basis = inferred_bit(f->survey->alike.looks, block)     ? BASIS_LOOKS
-		   : inferred_bit(f->survey->alike.settled, block) ? BASIS_SETTLED
-								   : BASIS_DECLARED;
+	f->basis = inferred_basis_of(f, block);
 	return true;
 }
 

@@ -16,8 +16,8 @@ static const uint8_t page_sizes[] = {12, JE_PAGE_BITS_MAX, 14};
 #define WORD_STATE(word) ((word) >> 2 & 7)
 #define WORD_CLASS(word) ((word) >> 48)
 #define WORD_POINTER(word) ((uint64_t)((int64_t)((word) << 16) >> 16) & ~63ull)
-/* Where two extents became one, and where one was given back, words are left that have a class
- * alone: the one past the last (emap.c: emap_merge_commit). */
+/* Of an extent that was joined or given back, words with a class and no pointer are left past its
+ * last page (emap.c: emap_merge_commit). */
 #define WORD_POINTER_BITS 0xffffffffffc0ull
 #define STATE_ACTIVE 0u
 #define STATE_MAX 5u

@@ -270,7 +270,9 @@ static bool is_program(const struct model *model, const struct module *module)
 	const char *exe = model_target(model)->exe;
 	if (exe[0])
 		return strcmp(module->path, exe) == 0;
-	return module->executable || !path_is_library(module->path, strlen(module->path));
+	const char *path = module->path;
+	bool is_file = path[0] && path[0] != '['; /* "[vdso]" */
+	return module->executable || (is_file && !path_is_library(path, strlen(path)));
 }
 
 /* The program's first, since readers take the first one for it; then all others. */

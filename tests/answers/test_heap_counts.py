@@ -90,6 +90,7 @@ def pieces(folder):
 def links_by_chance(_):
     """links of free blocks that are by chance addresses of blocks: which lists there are is decided by whole lists"""
     with running("links_by_chance") as (pid, line):
+        hw.need(len(line.split()) == 2, f"it says {line!r}")
         used, free = map(int, line.split())
         blocks = ask("heap", "--json", pid, "blocks", "--size", "24")["blocks"]
         damage = ask("heap", "--json", pid)["damage"]

@@ -179,7 +179,8 @@ static bool is_fresh_mapping(const void *block)
 	return is_clib() && chunk_of(block) & CHUNK_MMAPPED;
 }
 
-/* The same of an aligned form. */
+/* An aligned block: of what is there beyond the requested size only if the allocator's word for it
+ * can be trusted. */
 static void *given_aligned(void *block, size_t size)
 {
 	bool known =

@@ -52,6 +52,12 @@ struct span {
 	struct span *next;
 	unsigned from, to;
 };
+/* Very many of these lead to the header of a chunk, and the last one alone to what is behind it. */
+struct owned {
+	struct owned *next;
+	struct six *owner;
+	struct rec *records;
+};
 
 /* What is asked of all of them. */
 struct arena {
@@ -177,7 +183,10 @@ CHUNKS_OF(ends)
 
 /* Arrays: full ones, and one that only begins to be filled. */
 static struct three *full_three, *begun_three;
-static struct rec *full_recs;
+static struct rec *full_recs, *linked_recs;
+/* Leads to what was there before. */
+static struct span *stale;
+static struct owned *owned;
 
 static void *array(size_t size, const char *type)
 {
@@ -197,11 +206,26 @@ static void add_arrays(void)
 	full_recs = array(30 * sizeof(*full_recs), "rec[]");
 	for (unsigned i = 0; i < 30; i++)
 		full_recs[i] = (struct rec){i ? &full_recs[i - 1] : NULL, NULL, i};
+	linked_recs = array(200 * sizeof(*linked_recs), "rec[]");
+	for (unsigned i = 0; i < 200; i++)
+		linked_recs[i] = (struct rec){&linked_recs[(i + 7) % 200], NULL, i + 1};
+	stale = (struct span *)&linked_recs[100].name;
+}
+
+static void add_owned(struct six *owner, struct rec *records)
+{
+	for (unsigned i = 0; i < 5000; i++) {
+		struct owned *one = calloc(1, sizeof(*one));
+		account(one, sizeof(*one), 'r', "owned");
+		*one = (struct owned){owned, owner, i ? NULL : records};
+		owned = one;
+	}
 }
 
 int main(int argc, char **argv)
 {
 	account_open(argc, argv);
+	unsigned owned_set = 0;
 	for (enum filling filling = 0; filling < FILLINGS; filling++) {
 		add_two(2000, filling);
 		add_two(1032, filling);
@@ -209,13 +233,17 @@ int main(int argc, char **argv)
 		add_three(4096, filling);
 		add_four(32 * 40, filling);
 		add_four(1000, filling);
+		if (filling == RECORDS)
+			owned_set = set;
 		add_six(48 * 80, filling);
 		add_six(4000, filling);
 		add_ends(4080, filling);
 		add_ends(4096, filling);
 	}
 	add_arrays();
+	add_owned(six_chunks[1][RECORDS], recs[owned_set]);
+	recs[owned_set] = NULL;
 	account_end();
-	return !full_recs || !full_three || !begun_three || !recs[0] || !leaves[0] || !spans[0] ||
-	       !words[0];
+	return !full_recs || !linked_recs || !stale || !owned || !full_three || !begun_three ||
+	       !recs[0] || !leaves[0] || !spans[0] || !words[0];
 }
