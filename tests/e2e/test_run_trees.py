@@ -153,13 +153,16 @@ def inherited_by_site(folder):
 
 @TESTS.test
 def inherited_by_daemon(folder):
-    """A daemon's blocks of both its forebears, which have ended before it says anything"""
-    ended = record(folder, FAMILY, "daemon")
-    inherited, sites = began_with(folder, f"x.{int(ended.text)}.hpw", OWN_BYTES)
-    hw.need(inherited["generations"] == 2 and inherited["at_most"], f"{inherited}")
-    hw.need([blocks for blocks, _ in sites] == [INHERITED], f"{sites}")
-    _, middle = began_with(folder, f"x.{int(ended.text)}.hpw", MIDDLE_BYTES)
-    hw.need([blocks for blocks, _ in middle] == [1], f"{middle}")
+    """A daemon's blocks of both its forebears, which have ended before it says anything, also where libc's daemon() forked it"""
+    for way in ("daemon", "daemon of libc"):
+        place = folder / way
+        place.mkdir()
+        ended = record(place, FAMILY, way)
+        inherited, sites = began_with(place, f"x.{int(ended.text)}.hpw", OWN_BYTES)
+        hw.need(inherited["generations"] == 2 and inherited["at_most"], f"{way}: {inherited}")
+        hw.need([blocks for blocks, _ in sites] == [INHERITED], f"{way}: {sites}")
+        _, middle = began_with(place, f"x.{int(ended.text)}.hpw", MIDDLE_BYTES)
+        hw.need([blocks for blocks, _ in middle] == [1], f"{way}: {middle}")
 
 
 @TESTS.test

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +96,7 @@ static void by_inheritance(void)
 
 /* A child that has freed two of its blocks forks another: what that one began with is its
  * grandparent's. The parents end at once, as a daemon's do, and the last waits for that. */
-static void by_daemon(void)
+static void become_daemon(bool by_libc)
 {
 	int gone[2];
 	char byte;
@@ -113,13 +114,23 @@ static void by_daemon(void)
 	free(inherited[0]);
 	free(inherited[1]);
 	inherited[0] = malloc(MIDDLE_BYTES);
-	if (fork())
+	if (by_libc ? daemon(1, 1) : fork())
 		_exit(0);
 	close(gone[1]);
 	while (read(gone[0], &byte, 1) > 0)
 		;
 	print_pid(getpid());
 	leaf_exit();
+}
+
+static void by_daemon(void)
+{
+	become_daemon(false);
+}
+
+static void by_daemon_of_libc(void)
+{
+	become_daemon(true);
 }
 
 static void by_vfork(void)
@@ -271,6 +282,7 @@ static const struct {
 	{"fork", by_fork},
 	{"inheritance", by_inheritance},
 	{"daemon", by_daemon},
+	{"daemon of libc", by_daemon_of_libc},
 	{"vfork", by_vfork},
 	{"posix_spawn", by_spawn},
 	{"clone", by_clone},

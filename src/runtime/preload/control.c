@@ -165,6 +165,23 @@ HOOK int _Fork(void)
 	return pid;
 }
 
+/* It forks within libc, and the parent has ended before its child says anything. */
+HOOK int daemon(int nochdir, int noclose);
+HOOK int daemon(int nochdir, int noclose)
+{
+	bool in_event = before_fork();
+	if (!rt_real.daemon)
+		rt_real_resolve();
+	int parent = sys_no_calls() ? 0 : (int)sys_call(__NR_getpid, 0, 0, 0);
+	tell_fork((uint64_t)__builtin_frame_address(0) + 16);
+	int result = rt_real.daemon(nochdir, noclose);
+	/* Told by its number: -1 may be either's answer. */
+	bool child = !sys_no_calls() && (int)sys_call(__NR_getpid, 0, 0, 0) != parent;
+	forked(child);
+	after_fork(in_event, child);
+	return result;
+}
+
 static void watch(bool seccomp, unsigned long mode)
 {
 	if (!seccomp)

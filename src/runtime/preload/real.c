@@ -336,6 +336,7 @@ void rt_real_resolve(void)
 		{"prlimit", offsetof(struct rt_real, prlimit)},
 		{"fork", offsetof(struct rt_real, fork)},
 		{"_Fork", offsetof(struct rt_real, _Fork)},
+		{"daemon", offsetof(struct rt_real, daemon)},
 		{"longjmp", offsetof(struct rt_real, longjmp)},
 		{"_longjmp", offsetof(struct rt_real, _longjmp)},
 		{"siglongjmp", offsetof(struct rt_real, siglongjmp)},

@@ -46,6 +46,7 @@ struct rt_real {
 	int (*prlimit)(pid_t, int, const void *, void *);
 	int (*fork)(void);
 	int (*_Fork)(void); /* NULL before glibc 2.34 */
+	int (*daemon)(int nochdir, int noclose);
 	void (*longjmp)(void *, int);
 	void (*_longjmp)(void *, int);
 	void (*siglongjmp)(void *, int);
