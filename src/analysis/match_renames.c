@@ -424,7 +424,7 @@ static struct error *accept(struct search *search, struct pair pair, bool *ret_a
 	search->sides[pair.old] = search->sides[pair.new] = 3;
 	*ret_any = true;
 	bool same_name = same_string(old->function, new->function);
-	/* One of the builds has no lines: that is told for the whole module. */
+	/* One of the builds has no lines: match_note_unnamed() says so once for the module. */
 	if (same_name && (!old->file[0] || !new->file[0]))
 		return match_number_vec_push(&match->fileless, old->file[0] ? pair.new : pair.old)
 			       ? NULL

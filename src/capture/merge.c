@@ -306,7 +306,7 @@ static void lane_run_whole(struct merge *merge, struct merge_lane *lane, uint64_
 	}
 }
 
-/* The record that its HW_R_STACK was of has been told. */
+/* The record at tail is about to be told: the depth that HW_R_STACK gave for it counts now. */
 static inline void lane_deepen(struct merge_lane *lane)
 {
 	if (!lane->stack_next)

@@ -47,7 +47,7 @@ uint32_t glibc_list_follow(const struct glibc *glibc, const struct heap_area_vec
 	return count;
 }
 
-/* Whether a list from which so many blocks came is one: all of it, or as much as is tried. */
+/* Whether following a list found all of it: as many blocks as expected, or TRY_MOST of more. */
 static bool is_whole(uint32_t count, bool ends, bool has_count, uint32_t expected)
 {
 	return ends ? count && (!has_count || count == expected)

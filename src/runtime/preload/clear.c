@@ -68,8 +68,8 @@ static inline void clear_quad(char *at)
 	clear_pair(at + 48);
 }
 
-/* Sizes differ from call to call, so that a loop over what is left would end where nobody expects
- * it: the last writes overlap those before them. */
+/* Sizes differ from call to call, so the last branch of a loop over the rest would be mispredicted:
+ * the last writes overlap those before them instead. */
 static inline void clear_bytes(char *at, size_t bytes)
 {
 	char *end = at + bytes;
