@@ -17,7 +17,7 @@ void encoder_init(struct encoder *encoder)
 	encoder->chunk = 1;
 	buf_init(&encoder->order);
 	buf_init(&encoder->time);
-	buf_init(&encoder->gaps);
+	buf_init(&encoder->gap_rows);
 	buf_init(&encoder->marks);
 	buf_init(&encoder->mark_stamps);
 	buf_init(&encoder->mark_blocks);
@@ -48,7 +48,8 @@ void encoder_deinit(struct encoder *encoder)
 	free(encoder->slots);
 	buf_deinit(&encoder->order);
 	buf_deinit(&encoder->time);
-	buf_deinit(&encoder->gaps);
+	gaps_deinit(&encoder->gaps);
+	buf_deinit(&encoder->gap_rows);
 	buf_deinit(&encoder->marks);
 	buf_deinit(&encoder->mark_stamps);
 	buf_deinit(&encoder->mark_blocks);
@@ -164,14 +165,13 @@ static inline struct encode_thread *step(
 			return NULL;
 	}
 	if (encoder->steps % HPW_TIME_STEP == 0) {
+		/* Stamps never go back in the file; a repaired order must not make them. */
 		if (stamp < encoder->not_before)
 			stamp = encoder->not_before;
 		if (!encoder->steps)
 			encoder->first_stamp = encoder->last_stamp = stamp;
-		/* Stamps never go back in the file; a repaired order must not make them. */
-		uint64_t now = stamp > encoder->last_stamp ? stamp : encoder->last_stamp;
-		buf_varint(&encoder->time, now - encoder->last_stamp);
-		encoder->last_stamp = now;
+		buf_varint(&encoder->time, stamp - encoder->last_stamp);
+		encoder->last_stamp = encoder->not_before = stamp;
 	}
 	encoder->steps++;
 	encode_make_room(t);
@@ -180,32 +180,25 @@ static inline struct encode_thread *step(
 	return t;
 }
 
-static void write_gap(struct encoder *encoder)
-{
-	if (!encoder->gap_open)
-		return;
-	encoder->gap_open = false;
-	uint64_t before = encoder->gap_after;
-	if (encoder->gap_stamp_written > before)
-		before = encoder->gap_stamp_written;
-	if (encoder->gap_step == encoder->steps || encoder->gap_stamp < before ||
-		encoder->gap_stamp - before < encoder->gap_least)
-		return;
-	buf_varint(&encoder->gaps, encoder->gap_step - encoder->gap_written);
-	buf_varint(&encoder->gaps, encoder->gap_stamp - encoder->first_stamp);
-	encoder->gap_written = encoder->gap_step;
-	encoder->gap_stamp_written = encoder->gap_stamp;
-}
-
 void encoder_idle(struct encoder *encoder, uint64_t stamp)
 {
+	if (stamp > encoder->not_before)
+		encoder->not_before = stamp;
+	/* Where TIME has an entry that is it. */
+	if (encoder->steps % HPW_TIME_STEP)
+		gaps_idle(&encoder->gaps, encoder->steps, stamp, encoder->last_stamp);
+}
+
+/* The next step takes place at this stamp: everything that says when it was goes by that. Returns
+ * the stamp it has in the file. */
+static uint64_t tell_exactly(struct encoder *encoder, uint64_t stamp)
+{
+	if (stamp < encoder->not_before)
+		stamp = encoder->not_before;
 	encoder->not_before = stamp;
-	if (encoder->gap_open && encoder->gap_step != encoder->steps)
-		write_gap(encoder);
-	encoder->gap_open = encoder->steps % HPW_TIME_STEP != 0;
-	encoder->gap_step = encoder->steps;
-	encoder->gap_after = encoder->last_stamp;
-	encoder->gap_stamp = stamp;
+	if (encoder->steps % HPW_TIME_STEP)
+		gaps_exact(&encoder->gaps, encoder->steps, stamp);
+	return stamp;
 }
 
 void encode_death(
@@ -316,6 +309,7 @@ void encode_lost(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 void encode_mark(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 	const struct encode_mark *mark, uint64_t stamp)
 {
+	stamp = tell_exactly(encoder, stamp);
 	struct encode_thread *t = step(encoder, thread, allocations, stamp);
 	if (!t)
 		return;
@@ -326,8 +320,7 @@ void encode_mark(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 	buf_varint(&encoder->marks, encoder->steps - 1);
 	buf_varint(&encoder->marks, mark->name_bytes);
 	buf_bytes(&encoder->marks, mark->name, mark->name_bytes);
-	buf_varint(
-		&encoder->mark_stamps, stamp > encoder->last_stamp ? stamp : encoder->last_stamp);
+	buf_varint(&encoder->mark_stamps, stamp);
 	buf_varint(&encoder->mark_blocks, mark->live_blocks);
 	buf_varint(&encoder->mark_bytes, mark->live_bytes);
 }
@@ -335,6 +328,9 @@ void encode_mark(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 void encode_thread(struct encoder *encoder, uint32_t thread, uint64_t allocations,
 	enum hpw_special start_or_end, uint64_t stamp)
 {
+	/* Of very many threads only those that begin or end after a pause. */
+	if (stamp > encoder->not_before && stamp - encoder->not_before >= encoder->gaps.least)
+		tell_exactly(encoder, stamp);
 	struct encode_thread *t = step(encoder, thread, allocations, stamp);
 	if (!t)
 		return;
@@ -385,7 +381,7 @@ static void add(struct encoder *encoder, const struct buf *column, struct buf *r
 static void put_columns(struct encoder *encoder, const struct buf *meta, struct buf *ret)
 {
 	buf_varint(ret,
-		3 + (uint64_t)HPW_SLOT_COLUMNS * encoder->slot_count + (encoder->gaps.len > 0));
+		3 + (uint64_t)HPW_SLOT_COLUMNS * encoder->slot_count + (encoder->gap_rows.len > 0));
 	const struct buf *const first[3] = {meta, &encoder->order, &encoder->time};
 	for (uint32_t c = 0; c < 3; c++) {
 		buf_varint(ret, c);
@@ -398,9 +394,9 @@ static void put_columns(struct encoder *encoder, const struct buf *meta, struct 
 			buf_varint(ret, slot_column(encoder, s, c)->len);
 		}
 	}
-	if (encoder->gaps.len) {
+	if (encoder->gap_rows.len) {
 		buf_varint(ret, HPW_EV_GAPS);
-		buf_varint(ret, encoder->gaps.len);
+		buf_varint(ret, encoder->gap_rows.len);
 	}
 	for (uint32_t c = 0; c < 3; c++)
 		add(encoder, first[c], ret);
@@ -408,7 +404,7 @@ static void put_columns(struct encoder *encoder, const struct buf *meta, struct 
 		for (int c = 0; c < HPW_SLOT_COLUMNS; c++)
 			add(encoder, slot_column(encoder, s, c), ret);
 	}
-	add(encoder, &encoder->gaps, ret);
+	add(encoder, &encoder->gap_rows, ret);
 }
 
 /* So many threads keep what they need from chunk to chunk. */
@@ -441,7 +437,7 @@ bool encoder_finish(struct encoder *encoder, uint64_t now_tsc, uint64_t now_ns, 
 {
 	encoder_close_turn(encoder);
 	close_threads(encoder);
-	write_gap(encoder);
+	gaps_put(&encoder->gaps, encoder->steps, encoder->first_stamp, &encoder->gap_rows);
 	struct buf meta;
 	buf_init(&meta);
 	put_meta(encoder, &meta, now_tsc, now_ns);
@@ -461,13 +457,12 @@ void encoder_drop(struct encoder *encoder)
 	encoder->chunk++;
 	buf_clear(&encoder->order);
 	buf_clear(&encoder->time);
-	buf_clear(&encoder->gaps);
+	gaps_clear(&encoder->gaps);
+	buf_clear(&encoder->gap_rows);
 	buf_clear(&encoder->marks);
 	buf_clear(&encoder->mark_stamps);
 	buf_clear(&encoder->mark_blocks);
 	buf_clear(&encoder->mark_bytes);
-	encoder->gap_open = false;
-	encoder->gap_written = encoder->gap_stamp_written = 0;
 	encoder->run_slot = 0;
 	encoder->run_length = 0;
 	encoder->failed = false;

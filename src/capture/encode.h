@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "capture/births.h"
+#include "capture/gaps.h"
 #include "format/hpw.h"
 
 #include <stdbool.h>
@@ -67,15 +68,11 @@ struct encoder {
 	uint32_t slot_count, slot_capacity;
 	uint32_t chunk; /* number of this chunk, from 1 */
 	uint64_t first_step, steps;
-	uint64_t first_stamp, last_stamp;
+	uint64_t first_stamp, last_stamp; /* of TIME */
+	uint64_t not_before;              /* stamp of the next step, at least */
 	struct buf order, time;
-	/* Times at which all that had happened so far had been told: FORMAT.md, GAPS. */
-	struct buf gaps;
-	uint64_t gap_written, gap_stamp_written; /* step and stamp of the last one in `gaps` */
-	bool gap_open;                           /* another one, which may still be moved */
-	uint64_t gap_step, gap_stamp, gap_after; /* after: the last stamp before it */
-	uint64_t not_before;                     /* stamp of the next step, at least */
-	uint64_t gap_least;                      /* shorter ones are left out */
+	struct gaps gaps;
+	struct buf gap_rows;
 	/* For what goes with the chunk into its sums. */
 	bool with_deaths; /* from the first chunk on */
 	struct births births;
@@ -121,6 +118,17 @@ void encode_thread(struct encoder *encoder, uint32_t thread, uint64_t allocation
 
 /* All that happened before this stamp has been told. */
 void encoder_idle(struct encoder *encoder, uint64_t stamp);
+
+/* Never before was more live than from this step of the chunk on, which took place at `stamp`.
+ * Returns the stamp under which the file knows it: a repaired order may make it a later one. */
+static inline uint64_t encoder_peak(struct encoder *encoder, uint64_t step, uint64_t stamp)
+{
+	if (stamp < encoder->not_before)
+		stamp = encoder->not_before;
+	encoder->not_before = stamp;
+	gaps_peak(&encoder->gaps, step, stamp);
+	return stamp;
+}
 
 /* Whether a block of the thread was allocated in an earlier chunk. */
 static inline bool encode_is_death(const struct encoder *encoder, uint32_t owner, uint64_t number)

@@ -100,7 +100,7 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	spared_init(&r->spared);
 	tally_init(&r->tally);
 	encoder_init(&r->encoder);
-	r->encoder.gap_least = start->tsc_hz / GAPS_A_SECOND;
+	r->encoder.gaps.least = start->tsc_hz / GAPS_A_SECOND;
 	if (start->mode.kind == MODE_EXACT && !start->mode.ring_bytes)
 		sums_begin(&r->sums, &r->tally, &r->encoder);
 	buf_init(&r->payload);

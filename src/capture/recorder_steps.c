@@ -315,7 +315,11 @@ static __attribute__((flatten)) void on_alloc(void *context, uint32_t thread,
 		bad_frees_moved(&r->bad_frees, thread, stack);
 	*in_realloc = false;
 	encode_alloc(&r->encoder, thread, number, site, size, stamp);
+	uint64_t peak = r->tally.peak_epoch;
 	tally_alloc(&r->tally, site, thread, size, stamp);
+	if (r->tally.peak_epoch != peak)
+		r->tally.peak_stamp =
+			encoder_peak(&r->encoder, r->encoder.steps - 1, r->tally.peak_stamp);
 	after_step(r);
 }
 

@@ -16,7 +16,8 @@ struct run {
 	uint32_t thread;
 	uint64_t allocations; /* of the thread, so far */
 	uint64_t allocated_bytes, frees, temporary;
-	uint32_t *follower; /* of the site before */
+	uint64_t peak_epoch, peak_step; /* of the latest peak; its place if it is in this run */
+	uint32_t *follower;             /* of the site before */
 	uint8_t *runs, *token, *sizes, *refs;
 };
 
@@ -63,6 +64,8 @@ static bool begin(struct run *run, struct recorder *r, uint32_t thread, uint64_t
 		.encode = t,
 		.thread = thread,
 		.allocations = r->tally.threads[thread].allocations,
+		.peak_epoch = r->tally.peak_epoch,
+		.peak_step = UINT64_MAX,
 		.follower = t->last_site
 				    ? &encode_remembered(&r->encoder, t, t->last_site - 1)->follower
 				    : &t->first_follower,
@@ -81,6 +84,9 @@ static void end(const struct run *run, uint64_t steps, uint64_t stamp)
 	t->token.len = (size_t)(run->token - t->token.data);
 	t->sizes.len = (size_t)(run->sizes - t->sizes.data);
 	t->refs.len = (size_t)(run->refs - t->refs.data);
+	if (run->peak_step != UINT64_MAX)
+		r->tally.peak_stamp = encoder_peak(
+			&r->encoder, r->encoder.steps + run->peak_step, r->tally.peak_stamp);
 	r->encoder.steps += steps;
 	r->encoder.run_length += (uint32_t)steps;
 	r->tally.steps += steps;
@@ -245,6 +251,10 @@ uint64_t recorder_run(struct recorder *recorder, uint32_t thread, struct merge_r
 		if (now > given->until ||
 			!(alloc ? take_alloc(&run, w0, w1, now) : take_free(&run, w0)))
 			break;
+		if (recorder->tally.peak_epoch != run.peak_epoch) {
+			run.peak_epoch = recorder->tally.peak_epoch;
+			run.peak_step = steps;
+		}
 		stamp = now;
 		at += n;
 		steps++;

@@ -109,8 +109,8 @@ static void read_other(struct hpw_estimate *estimate, int half)
 	estimate->totals.read[half] = estimate->totals.halves[!half];
 }
 
-void hpw_estimate_alloc(
-	struct hpw_estimate *estimate, const struct hpw_estimate_block *block, uint64_t stamp)
+void hpw_estimate_alloc(struct hpw_estimate *estimate, const struct hpw_estimate_block *block,
+	struct hpw_estimate_moment moment)
 {
 	struct hpw_estimate_site *site = &estimate->sites[block->place];
 	double weight = hpw_estimate_weight(estimate, block->size), bytes = (double)block->size;
@@ -120,7 +120,7 @@ void hpw_estimate_alloc(
 	for (int half = 0; half < HPW_HALVES; half++)
 		if (estimate->totals.halves[half].bytes > estimate->highest[half]) {
 			estimate->highest[half] = estimate->totals.halves[half].bytes;
-			estimate->stamp[half] = stamp;
+			estimate->moment[half] = moment;
 			read_other(estimate, half);
 		}
 }
@@ -133,7 +133,7 @@ void hpw_estimate_free(struct hpw_estimate *estimate, const struct hpw_estimate_
 	add_live(estimate, site, block, -1);
 }
 
-void hpw_estimate_begin_range(struct hpw_estimate *estimate, uint64_t stamp)
+void hpw_estimate_begin_range(struct hpw_estimate *estimate, struct hpw_estimate_moment moment)
 {
 	for (size_t i = 0; i <= estimate->sites_len; i++) {
 		bool is_total = i == estimate->sites_len;
@@ -143,7 +143,7 @@ void hpw_estimate_begin_range(struct hpw_estimate *estimate, uint64_t stamp)
 	estimate->whole = (struct hpw_whole_sums){.live = estimate->whole.live};
 	for (int half = 0; half < HPW_HALVES; half++) {
 		estimate->highest[half] = estimate->totals.halves[half].bytes;
-		estimate->stamp[half] = stamp;
+		estimate->moment[half] = moment;
 		read_other(estimate, half);
 	}
 }
@@ -159,10 +159,13 @@ void hpw_estimate_settle(struct hpw_estimate *estimate)
 	estimate->at_end = at_end == HPW_HALVES;
 }
 
-uint64_t hpw_estimate_peak_stamp(const struct hpw_estimate *estimate)
+struct hpw_estimate_moment hpw_estimate_peak_moment(const struct hpw_estimate *estimate)
 {
 	const struct hpw_sum *read = estimate->totals.read;
-	return estimate->stamp[read[1].bytes > read[0].bytes];
+	const struct hpw_estimate_moment *moment = estimate->moment;
+	if (estimate->at_end)
+		return moment[moment[1].step > moment[0].step];
+	return moment[read[1].bytes > read[0].bytes];
 }
 
 void hpw_estimate_failed(struct hpw_estimate *estimate, size_t place, uint64_t size)

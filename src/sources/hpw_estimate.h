@@ -59,6 +59,10 @@ struct hpw_estimate_block {
 	bool in_range;     /* it was allocated since hpw_estimate_begin_range() */
 };
 
+struct hpw_estimate_moment {
+	uint64_t step, stamp; /* step: so many lead to it */
+};
+
 struct hpw_estimate {
 	double mean_bytes; /* 0: nothing was sampled, everything recorded; nothing below is used */
 	struct hpw_estimate_site *sites;
@@ -66,8 +70,9 @@ struct hpw_estimate {
 	struct hpw_whole_sums whole; /* of all sites, so that these add up to the totals shown */
 	size_t sites_len;
 	double highest[HPW_HALVES]; /* bytes */
-	uint64_t number[HPW_HALVES], stamp[HPW_HALVES];
-	bool at_end; /* the peak is the last moment */
+	uint64_t number[HPW_HALVES];
+	struct hpw_estimate_moment moment[HPW_HALVES]; /* at which each was highest */
+	bool at_end;                                   /* the peak is the last moment */
 };
 
 /* One block more than `sites` sites, for what belongs to no known one. */
@@ -81,13 +86,13 @@ double hpw_estimate_weight(const struct hpw_estimate *estimate, uint64_t size);
  */
 uint64_t hpw_estimate_whole(double value);
 
-/* A sampled block came, at the time `stamp`; it went. */
-void hpw_estimate_alloc(
-	struct hpw_estimate *estimate, const struct hpw_estimate_block *block, uint64_t stamp);
+/* A sampled block came, and with it this moment; it went. */
+void hpw_estimate_alloc(struct hpw_estimate *estimate, const struct hpw_estimate_block *block,
+	struct hpw_estimate_moment moment);
 void hpw_estimate_free(struct hpw_estimate *estimate, const struct hpw_estimate_block *block);
 
 /* Sums of what happens begin anew; what is live stays, and is the highest so far. */
-void hpw_estimate_begin_range(struct hpw_estimate *estimate, uint64_t stamp);
+void hpw_estimate_begin_range(struct hpw_estimate *estimate, struct hpw_estimate_moment moment);
 
 /* A sampled call for so many bytes failed. */
 void hpw_estimate_failed(struct hpw_estimate *estimate, size_t place, uint64_t size);
@@ -96,8 +101,9 @@ void hpw_estimate_failed(struct hpw_estimate *estimate, size_t place, uint64_t s
  * cannot tell the moments since, it is read at the last one. */
 void hpw_estimate_settle(struct hpw_estimate *estimate);
 
-/* When the peak was: of the two moments the one at which more was read. */
-uint64_t hpw_estimate_peak_stamp(const struct hpw_estimate *estimate);
+/* When the peak was: of the two moments the one at which more was read, or, if it lasts to the end,
+ * the later one. */
+struct hpw_estimate_moment hpw_estimate_peak_moment(const struct hpw_estimate *estimate);
 
 /* Results in whole numbers, with their variances; peak_time_ns and what cannot be estimated are
  * left alone. */

@@ -244,26 +244,6 @@ static struct error *find_peak(const struct hpw_moments *moments, struct sought 
 	return NULL;
 }
 
-/* The peak that samples point to is a time, not one of their steps. */
-static struct error *find_estimated_peak(struct search *search, struct sought *sought)
-{
-	struct error *error = find_peak(search->moments, sought);
-	if (error || !model_recording(search->moments->model)->sample_bytes)
-		return error;
-	const struct source_moment start = {.kind = SOURCE_START},
-				   at = {
-					   .kind = SOURCE_TIME,
-					   .time_ns = hpw_clock_ns(
-						   search->moments->clock, sought->stamp),
-				   };
-	struct search again = {
-		.moments = search->moments, .sought = {{.moment = &at}, {.moment = &start}}};
-	error = search_all(&again);
-	sought->step = again.sought[0].found ? again.sought[0].step : UINT64_MAX;
-	search_deinit(&again);
-	return error;
-}
-
 /* "'a', 'b' and others" */
 static void add_names(struct text *text, const struct search *search)
 {
@@ -318,7 +298,7 @@ static struct error *conclude(struct search *search, struct sought *sought)
 		sought->stamp = search->moments->clock->tsc_end;
 		return NULL;
 	case SOURCE_PEAK:
-		return find_estimated_peak(search, sought);
+		return find_peak(search->moments, sought);
 	case SOURCE_TIME: {
 		uint64_t duration = model_recording(search->moments->model)->duration_ns;
 		uint64_t end = duration > search->last_ns ? duration : search->last_ns;

@@ -403,8 +403,6 @@ static struct error *read_all(struct reader *reader)
 		error = hpw_reader_find_span(reader);
 	if (!error && reader->choice.wanted)
 		error = hpw_reader_choose_blocks(reader);
-	if (!error && reader->wanted_series)
-		error = hpw_reader_make_series(reader);
 	if (!error && with_marks)
 		error = hpw_reader_find_marks(reader);
 	if (reader->query || reader->choice.wanted)
@@ -413,6 +411,8 @@ static struct error *read_all(struct reader *reader)
 		reader->flags &= ~(unsigned)SOURCE_REPLAY;
 	if (!error && needs_replay(reader) && !(reader->flags & SOURCE_TABLES))
 		error = replay(reader);
+	if (!error && reader->wanted_series)
+		error = hpw_reader_make_series(reader);
 	if (!error && !reader->good)
 		error = error_create(ERROR_INPUT,
 			"%s: is a recording in which nothing can be read: %s", reader->input->name,

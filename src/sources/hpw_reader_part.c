@@ -166,7 +166,10 @@ static struct error *series_of_events(struct reader *reader)
 	}
 	if (reader->choice.wanted)
 		replay.choice = &reader->choice;
-	hpw_series_watch(&reader->series, &replay);
+	if (build_recording(reader->model)->sample_bytes)
+		hpw_series_watch_samples(&reader->series, &replay, &reader->replay);
+	else
+		hpw_series_watch(&reader->series, &replay);
 	if (!error)
 		error = replay_all(reader, &replay);
 	if (!error)

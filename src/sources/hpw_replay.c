@@ -149,7 +149,8 @@ static void estimate_alloc(
 		.identity = hpw_block_key(step->thread, step->number),
 		.in_range = true,
 	};
-	hpw_estimate_alloc(estimate, &block, replay->stamp);
+	hpw_estimate_alloc(
+		estimate, &block, (struct hpw_estimate_moment){replay->step + 1, replay->stamp});
 }
 
 static void estimate_free(struct hpw_replay *replay, struct hpw_tally_thread *thread,
@@ -335,7 +336,8 @@ static void begin_range(struct hpw_replay *replay)
 	hpw_size_map_init(&replay->sizes);
 	replay->events = replay->lost = replay->unknown_frees = replay->mismatched = 0;
 	if (is_sampled(replay))
-		hpw_estimate_begin_range(&replay->estimate, replay->stamp);
+		hpw_estimate_begin_range(&replay->estimate,
+			(struct hpw_estimate_moment){replay->from_step, replay->stamp});
 }
 
 static struct error *do_step(struct hpw_replay *replay, const struct hpw_step *step);
@@ -468,7 +470,9 @@ struct error *hpw_replay_chunk(
 static void settle_estimates(struct hpw_replay *replay)
 {
 	hpw_estimate_settle(&replay->estimate);
-	replay->peak_stamp = hpw_estimate_peak_stamp(&replay->estimate);
+	struct hpw_estimate_moment peak = hpw_estimate_peak_moment(&replay->estimate);
+	replay->peak_step = peak.step;
+	replay->peak_stamp = peak.stamp;
 	replay->unknown_frees = replay->mismatched = 0;
 	hpw_estimate_put_totals(&replay->estimate, &replay->totals);
 	for (size_t i = 0; i < replay->threads.len; i++) {

@@ -17,6 +17,7 @@ void hpw_series_init(struct hpw_series *series, const struct source_series *want
 		.clock = clock,
 		.from_ns = from_ns,
 		.to_ns = to_ns,
+		.estimated_step = UINT64_MAX,
 		.interval = 1};
 	hpw_series_rows_init(&series->rows);
 }
@@ -26,7 +27,8 @@ void hpw_series_deinit(struct hpw_series *series)
 	for (size_t i = 0; i < series->rows.len; i++)
 		free(series->rows.data[i].sites);
 	free(series->after_peak.sites);
-	series->after_peak.sites = NULL;
+	free(series->estimated.sites);
+	series->after_peak.sites = series->estimated.sites = NULL;
 	hpw_series_rows_deinit(&series->rows);
 }
 
@@ -220,6 +222,19 @@ static void note_after_peak(struct hpw_series *series, const struct hpw_replay *
 	series->after_number = replay->peak_number;
 }
 
+/* The replay is at the peak that samples point to. */
+static void note_estimated(struct hpw_series *series, const struct hpw_replay *replay)
+{
+	if (replay->step < series->estimated_step)
+		return;
+	series->estimated_step = UINT64_MAX;
+	series->estimated.row = row_now(series, replay);
+	series->estimated.row.peak = true;
+	if (series->wanted->with_sites)
+		series->estimated.sites =
+			copy_sites(replay, false, &series->estimated.sites_len, &series->no_memory);
+}
+
 /* What is live now, is so from this stamp until the next. */
 static void on_time(void *context, struct hpw_replay *replay, uint64_t next_stamp)
 {
@@ -264,6 +279,7 @@ static void on_watch(void *context, struct hpw_replay *replay)
 {
 	struct hpw_series *series = context;
 	struct series_row row = row_now(series, replay);
+	note_estimated(series, replay);
 	if (replay->step >= replay->to_step) {
 		replay->watch_step = UINT64_MAX;
 		struct error *error = insert_end(series, replay);
@@ -273,7 +289,7 @@ static void on_watch(void *context, struct hpw_replay *replay)
 		return;
 	}
 	if (is_by_time(series)) {
-		replay->watch_step = replay->to_step;
+		replay->watch_step = min(replay->to_step, series->estimated_step);
 		return;
 	}
 	if (axis_of(series, &row) >= series->due)
@@ -281,7 +297,8 @@ static void on_watch(void *context, struct hpw_replay *replay)
 	uint64_t stride = series->interval < STRIDE_MAX ? series->interval : STRIDE_MAX;
 	if (series->wanted->axis != SOURCE_BY_STEPS)
 		stride = replay->step < series->wanted->rows * 16 ? 1 : STRIDE_MAX / 4;
-	replay->watch_step = min(replay->step + stride, replay->to_step);
+	replay->watch_step =
+		min(min(replay->step + stride, replay->to_step), series->estimated_step);
 }
 
 void hpw_series_watch(struct hpw_series *series, struct hpw_replay *replay)
@@ -290,6 +307,14 @@ void hpw_series_watch(struct hpw_series *series, struct hpw_replay *replay)
 	replay->watch_time = on_time;
 	replay->watch_context = series;
 	replay->watch_step = replay->from_step;
+}
+
+void hpw_series_watch_samples(
+	struct hpw_series *series, struct hpw_replay *replay, const struct hpw_replay *figures)
+{
+	hpw_series_watch(series, replay);
+	if (figures->totals.peak_bytes)
+		series->estimated_step = figures->peak_step;
 }
 
 static struct error *insert_peak(struct hpw_series *series, const struct hpw_replay *replay)
@@ -322,6 +347,13 @@ static struct error *insert_peak(struct hpw_series *series, const struct hpw_rep
 	return error;
 }
 
+static struct error *insert_estimated(struct hpw_series *series)
+{
+	struct hpw_series_row row = series->estimated;
+	series->estimated.sites = NULL;
+	return insert(series, row);
+}
+
 /* The row that is the peak; where none is, the first of the highest ones. */
 static size_t find_peak(const struct hpw_series *series)
 {
@@ -352,9 +384,11 @@ static void leave_sites(struct hpw_series *series)
 
 struct error *hpw_series_conclude(struct hpw_series *series, struct hpw_replay *replay)
 {
+	note_estimated(series, replay);
 	struct error *error = series->ended ? NULL : insert_end(series, replay);
-	/* The peak of samples is no moment of theirs. */
-	if (!error && replay->totals.peak_bytes && !(replay->estimate.mean_bytes > 0))
+	if (!error && series->estimated.row.peak)
+		error = insert_estimated(series);
+	else if (!error && replay->totals.peak_bytes && !(replay->estimate.mean_bytes > 0))
 		error = insert_peak(series, replay);
 	if (!error && series->no_memory)
 		error = error_no_memory();

@@ -37,7 +37,11 @@ struct hpw_series {
 	/* What the peak's stamp ends with, if that is much less. */
 	struct hpw_series_row after_peak;
 	uint64_t after_number; /* of that peak, as in struct hpw_replay; 0: there is none */
-	bool ended;            /* the last row is there */
+	/* Of samples: how many steps lead to the peak that they point to, and what they say of that
+	 * moment. */
+	uint64_t estimated_step; /* UINT64_MAX: no samples, or it has been noted */
+	struct hpw_series_row estimated;
+	bool ended; /* the last row is there */
 	bool no_memory;
 };
 
@@ -49,6 +53,10 @@ void hpw_series_deinit(struct hpw_series *series);
 /* Watches a replay that is about to begin, of a part if it is set to one: then the moments are in
  * it, and the peak is the part's. */
 void hpw_series_watch(struct hpw_series *series, struct hpw_replay *replay);
+/* The same of samples, whose peak is not where the rows are highest (hpw_estimate.h): that is where
+ * `figures`, another replay of the same part that is settled, found it. */
+void hpw_series_watch_samples(
+	struct hpw_series *series, struct hpw_replay *replay, const struct hpw_replay *figures);
 /* After it is settled: the end and the peak. */
 struct error *hpw_series_conclude(struct hpw_series *series, struct hpw_replay *replay);
 

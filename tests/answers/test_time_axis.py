@@ -119,6 +119,37 @@ def ages(folder):
         hw.need("≤ 2.00 s " in lived, f"{name}: {lived}")
 
 
+def as_of(recording, moment):
+    """What the views of a moment say that it was, in ns."""
+    return json.loads(hw.ask("report", recording, "--at", moment, "--json"))["recording"]["range"]["to_ns"]
+
+
+@tests.test
+def peak_after_mark(folder):
+    """When the peak was is one time in all views, and not before the mark that came first."""
+    for name, options, rounds in (
+        ("exact", (), 1),
+        ("rounds", (), 6),
+        ("kept", ("--ring", "16M"), 6),
+        ("sampled", ("--mode", "sample:1K", "--seed", "1"), 6),
+    ):
+        recording = folder / f"{name}.hpw"
+        hw.record([hw.ANSWERS / "peaks_late", str(rounds)], recording, options=("-q", *options))
+        totals = hw.report(recording)["totals"]
+        said, held = totals["peak_time_ns"], totals["peak_bytes"]
+        hw.need(as_of(recording, "peak") == said, f"{name}: peak at {said}, --at peak {as_of(recording, 'peak')}")
+        rows = json.loads(hw.ask("timeline", recording, "--json"))["snapshots"]
+        peak = [row for row in rows if row["peak"]]
+        hw.need([row["time_ns"] for row in peak] == [said], f"{name}: peak at {said}, timeline {peak}")
+        # An estimate of the peak is another one than that of what is live.
+        some = held // 5 if name == "sampled" else 0
+        live = hw.report(recording, "--at", "peak")["totals"]["live_bytes_at_end"]
+        hw.need(abs(live - held) <= some, f"{name}: peak of {held}, --at peak has {live}")
+        hw.need(abs(peak[0]["useful_bytes"] - held) <= some, f"{name}: peak of {held}, timeline {peak}")
+        mark = as_of(recording, f"mark:before the peak#{rounds}")
+        hw.need(mark <= said < mark + 10 * MS, f"{name}: mark at {mark}, peak at {said}")
+
+
 def growth(recording):
     found = json.loads(hw.ask("report", recording, "--view", "growth", "--json"))
     return {row["stack"][0]["function"]: row["verdict"] for row in found["growth"]["places"]}, found["growth"]

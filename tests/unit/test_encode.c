@@ -23,9 +23,11 @@ static uint64_t random_below(uint64_t limit)
 /* A chunk as it goes in, and how far it has come out. */
 struct expected {
 	struct hpw_step steps[CHUNK_MAX];
-	uint64_t stamps[CHUNK_MAX];
-	size_t count, seen, times;
-	uint64_t first_step, latest;
+	uint64_t known[CHUNK_MAX]; /* stamp that the file has of the step; 0: none of its own */
+	size_t count, seen;
+	uint64_t first_step, now;
+	size_t peak; /* a step; SIZE_MAX: in none of this chunk */
+	uint64_t peak_stamp;
 };
 
 struct stream {
@@ -33,15 +35,35 @@ struct stream {
 	struct expected expected;
 	uint64_t allocations[THREADS_MAX];
 	uint64_t at_chunk[THREADS_MAX];
-	uint64_t stamp;
+	uint64_t stamp, latest; /* latest: that the file has so far */
+	uint64_t at_step;       /* of the step that comes out */
 	uint32_t threads, sites;
 };
 
+/* Of one in so many steps the file has the stamp, and of those that begin or end a thread. Stamps
+ * may go back a little; the file's do not. */
 static void expect(struct stream *s, struct hpw_step step)
 {
 	struct expected *e = &s->expected;
-	e->stamps[e->count] = s->stamp;
+	bool later = s->stamp > s->latest;
+	bool exact = step.kind == HPW_STEP_THREAD_START || step.kind == HPW_STEP_THREAD_END;
+	e->known[e->count] = 0;
+	if (e->count % HPW_TIME_STEP == 0 || (exact && later)) {
+		if (later)
+			s->latest = s->stamp;
+		e->known[e->count] = s->latest;
+	}
 	e->steps[e->count++] = step;
+}
+
+static void do_peak(struct stream *s)
+{
+	struct expected *e = &s->expected;
+	if (s->stamp > s->latest)
+		s->latest = s->stamp;
+	e->peak = e->count - 1;
+	e->peak_stamp = s->latest;
+	CHECK_U64(encoder_peak(&s->encoder, s->encoder.steps - 1, s->stamp), s->latest);
 }
 
 static uint64_t random_size(void)
@@ -119,7 +141,7 @@ static struct error *on_head(void *context, const struct hpw_events_head *head)
 	const struct expected *e = &((struct stream *)context)->expected;
 	CHECK_U64(head->first_step, e->first_step);
 	CHECK_U64(head->steps, e->count);
-	CHECK_U64(head->first_stamp, e->stamps[0]);
+	CHECK_U64(head->first_stamp, e->known[0]);
 	CHECK_U64(head->closed_tsc, 77);
 	CHECK_U64(head->closed_ns, 78);
 	return NULL;
@@ -133,21 +155,27 @@ static struct error *on_slot(void *context, const struct hpw_slot_head *slot)
 	return NULL;
 }
 
-/* Stamps may go back a little; the file's do not. */
 static void on_time(void *context, uint64_t stamp)
 {
-	struct expected *e = &((struct stream *)context)->expected;
-	CHECK_U64(e->seen, e->times * HPW_TIME_STEP);
-	if (!e->seen || e->stamps[e->seen] > e->latest)
-		e->latest = e->stamps[e->seen];
-	CHECK_U64(stamp, e->latest);
-	e->times++;
+	((struct stream *)context)->expected.now = stamp;
+}
+
+/* When the step was, by the file: the latest of what is known of it and of those before. */
+static uint64_t time_of(struct stream *s, size_t step)
+{
+	const struct expected *e = &s->expected;
+	if (e->known[step] > s->at_step)
+		s->at_step = e->known[step];
+	if (step == e->peak && e->peak_stamp > s->at_step)
+		s->at_step = e->peak_stamp;
+	return s->at_step;
 }
 
 static struct error *on_step(void *context, const struct hpw_step *is)
 {
 	struct expected *e = &((struct stream *)context)->expected;
 	CHECK(e->seen < e->count);
+	CHECK_U64(e->now, time_of(context, e->seen));
 	const struct hpw_step *was = &e->steps[e->seen++];
 	CHECK_U64(is->kind, was->kind);
 	CHECK_U64(is->thread, was->thread);
@@ -174,7 +202,8 @@ static void check_chunk(struct stream *s)
 	CHECK_OK(hpw_events_decode(&payload, &visitor));
 	CHECK_U64(e->seen, e->count);
 	e->first_step += e->count;
-	e->count = e->seen = e->times = 0;
+	e->count = e->seen = 0;
+	e->peak = SIZE_MAX;
 	memcpy(s->at_chunk, s->allocations, sizeof(s->at_chunk));
 }
 
@@ -187,6 +216,7 @@ static void check_stream(uint64_t seed, uint32_t threads, uint32_t sites, unsign
 	s->threads = threads;
 	s->sites = sites;
 	s->stamp = 1000;
+	s->expected.peak = SIZE_MAX;
 	uint32_t thread = 0;
 	while (chunks--) {
 		for (size_t n = 1 + random_below(CHUNK_MAX - 1); n; n--) {
@@ -201,6 +231,8 @@ static void check_stream(uint64_t seed, uint32_t threads, uint32_t sites, unsign
 				do_free(s, thread);
 			else
 				do_special(s, thread);
+			if (!random_below(100))
+				do_peak(s);
 		}
 		check_chunk(s);
 	}
@@ -239,6 +271,7 @@ CASE(one_step, "chunks of one step")
 	encoder_init(&s->encoder);
 	s->threads = 2;
 	s->sites = 3;
+	s->expected.peak = SIZE_MAX;
 	for (unsigned i = 0; i < 300; i++) {
 		s->stamp = 1000 + i;
 		if (i % 3)

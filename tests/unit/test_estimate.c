@@ -44,16 +44,22 @@ static struct site site_of(const struct hpw_estimate *e, size_t place)
 	return ret;
 }
 
+/* A moment of a step and as many ticks. */
+static struct hpw_estimate_moment at(uint64_t step)
+{
+	return (struct hpw_estimate_moment){step, step};
+}
+
 CASE(sums, "sites and totals: all and live, with their variances")
 {
 	struct hpw_estimate e;
 	CHECK_OK(hpw_estimate_init(&e, MEAN, 2));
 	const struct hpw_estimate_block blocks[] = {
 		{0, 100, 1, true}, {1, 5000, 2, true}, {1, 10, 3, true}};
-	hpw_estimate_alloc(&e, &blocks[0], 10);
-	hpw_estimate_alloc(&e, &blocks[1], 20);
+	hpw_estimate_alloc(&e, &blocks[0], at(10));
+	hpw_estimate_alloc(&e, &blocks[1], at(20));
 	hpw_estimate_free(&e, &blocks[0]);
-	hpw_estimate_alloc(&e, &blocks[2], 30);
+	hpw_estimate_alloc(&e, &blocks[2], at(30));
 	struct totals totals = totals_of(&e);
 	struct site first = site_of(&e, 0), second = site_of(&e, 1);
 	long double a = stands_for(100), b = stands_for(5000), c = stands_for(10);
@@ -79,8 +85,8 @@ CASE(rows_add_up, "rounded sites add up to the rounded totals, each figure")
 	for (uint64_t i = 0; i < steps; i++) {
 		struct hpw_estimate_block block = {i % sites, hash_u64(i) % 9000, i, i >= 1000};
 		if (i == 1000)
-			hpw_estimate_begin_range(&e, i);
-		hpw_estimate_alloc(&e, &block, i);
+			hpw_estimate_begin_range(&e, at(i));
+		hpw_estimate_alloc(&e, &block, at(i));
 		if (i % 5 == 0)
 			hpw_estimate_failed(&e, block.place, block.size);
 		if (i % 3 && i > 2000)
@@ -117,14 +123,15 @@ CASE(shares, "far larger blocks than the mean are exact at the peak, and shares 
 	struct hpw_estimate e;
 	CHECK_OK(hpw_estimate_init(&e, 8, 3));
 	for (uint64_t i = 0; i < 9; i++)
-		hpw_estimate_alloc(&e, &(struct hpw_estimate_block){i % 3, 1000 + i, i, true}, i);
+		hpw_estimate_alloc(
+			&e, &(struct hpw_estimate_block){i % 3, 1000 + i, i, true}, at(i));
 	for (uint64_t i = 0; i < 6; i++)
 		hpw_estimate_free(&e, &(struct hpw_estimate_block){i % 3, 1000 + i, i, true});
-	hpw_estimate_alloc(&e, &(struct hpw_estimate_block){0, 2000, 9, true}, 20);
+	hpw_estimate_alloc(&e, &(struct hpw_estimate_block){0, 2000, 9, true}, at(20));
 	struct totals totals = totals_of(&e);
 	CHECK_U64(totals.peak_bytes, 9036);
 	CHECK_U64(totals.peak_blocks, 9);
-	CHECK_U64(hpw_estimate_peak_stamp(&e), 8);
+	CHECK_U64(hpw_estimate_peak_moment(&e).step, 8);
 	CHECK_U64(totals.live_bytes, 5021);
 	for (size_t i = 0; i < 3; i++) {
 		CHECK_U64(site_of(&e, i).peak_bytes, 3009 + 3 * i);
@@ -138,10 +145,12 @@ CASE(at_end, "a heap that only grows peaks with what is live at the end")
 	struct hpw_estimate e;
 	CHECK_OK(hpw_estimate_init(&e, MEAN, 2));
 	for (uint64_t i = 0; i < 100; i++)
-		hpw_estimate_alloc(&e, &(struct hpw_estimate_block){i % 2, 100 * i, i, true}, i);
+		hpw_estimate_alloc(
+			&e, &(struct hpw_estimate_block){i % 2, 100 * i, i, true}, at(i));
 	struct totals totals = totals_of(&e);
 	CHECK_U64(totals.peak_bytes, totals.live_bytes);
 	CHECK_U64(totals.peak_blocks, totals.live_blocks);
+	CHECK_U64(hpw_estimate_peak_moment(&e).step, 99);
 	CHECK(totals.spread.peak_bytes == totals.spread.live_bytes);
 	for (size_t i = 0; i < 2; i++)
 		CHECK_U64(site_of(&e, i).peak_bytes, site_of(&e, i).live_bytes);
@@ -173,9 +182,9 @@ CASE(absurd, "absurd sample rates and sizes end at what a number holds")
 		struct hpw_estimate e;
 		CHECK_OK(hpw_estimate_init(&e, means[i], 1));
 		for (uint64_t n = 0; n < 10; n++)
-			hpw_estimate_alloc(
-				&e, &(struct hpw_estimate_block){0, UINT64_MAX - 1, n, true}, 1);
-		hpw_estimate_alloc(&e, &(struct hpw_estimate_block){0, 0, 10, true}, 2);
+			hpw_estimate_alloc(&e,
+				&(struct hpw_estimate_block){0, UINT64_MAX - 1, n, true}, at(1));
+		hpw_estimate_alloc(&e, &(struct hpw_estimate_block){0, 0, 10, true}, at(2));
 		struct totals totals = totals_of(&e);
 		CHECK_U64(totals.allocated_bytes, (uint64_t)1e19);
 		CHECK(totals.allocations >= 11);
@@ -232,7 +241,8 @@ static void put(struct program *program, size_t slot, uint64_t size)
 	program->sampled[slot] =
 		chance(program) * hpw_estimate_weight(&program->estimate, size) < 1;
 	if (program->sampled[slot])
-		hpw_estimate_alloc(&program->estimate, &program->slots[slot], program->identity);
+		hpw_estimate_alloc(
+			&program->estimate, &program->slots[slot], at(program->identity));
 }
 
 /* 1,024 blocks of 1 KiB, replaced in turn. */
