@@ -292,4 +292,4 @@ def growth_leaves_libraries_out(folder):
     judge(1, path, "--baseline", base, "--max-growth", "0", "--count-libraries")
 
 
-TESTS.main()
+TESTS.main(sanitized_part=2)

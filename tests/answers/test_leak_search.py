@@ -275,4 +275,4 @@ def thread_suppressions(folder):
 
 
 if __name__ == "__main__":
-    TESTS.main(width=2)
+    TESTS.main(width=2, sanitized_part=2)

@@ -199,4 +199,4 @@ def limits_itself(folder):
     hw.need(report["totals"]["live_bytes_at_end"] >= (120 << 20) + 120_000, str(report["totals"]))
 
 
-TESTS.main()
+TESTS.main(sanitized_part=2)

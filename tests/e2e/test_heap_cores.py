@@ -259,4 +259,4 @@ def names_of_systemd(folder):
         raise hw.Failure("heapwise leaks finds something else")
 
 
-tests.main()
+tests.main(sanitized_part=2)

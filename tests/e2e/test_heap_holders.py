@@ -154,4 +154,4 @@ def behind_texts(folder):
 add_faint("faint", ["reader"])
 add_faint("faint_plain", [])
 
-tests.main()
+tests.main(sanitized_part=2)

@@ -210,4 +210,4 @@ def nested(folder):
     need_types(read_account(folder / "account"), json.loads(ended.stdout)["blocks"], 1)
 
 
-tests.main()
+tests.main(sanitized_part=2)

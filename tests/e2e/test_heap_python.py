@@ -214,4 +214,4 @@ def contents_of_objects(folder):
         raise hw.Failure(f"show: {ended}")
 
 
-tests.main()
+tests.main(sanitized_part=2)

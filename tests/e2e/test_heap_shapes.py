@@ -211,4 +211,4 @@ for each in ("shapes", "shapes_units", "shapes_units4", "shapes_clang"):
     if program_of(each).exists():
         add(each)
 
-tests.main()
+tests.main(sanitized_part=2)

@@ -160,4 +160,4 @@ def held(source):
     return [r for r in rows if r["kind"] == "thread-local storage"]
 
 
-tests.main()
+tests.main(sanitized_part=2)

@@ -233,4 +233,4 @@ def walks_through_containers(folder):
     hw.need(ask("core", "--json", core, "follow", "Held.no_unique")["nulls"] == 1, "an empty pointer")
 
 
-tests.main(width=2)
+tests.main(width=2, sanitized_part=2)

@@ -32,6 +32,24 @@
 #define TAP_EXIT_FAILED 1
 #define TAP_EXIT_SKIPPED 77
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TAP_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TAP_SANITIZED 1
+#endif
+#endif
+#ifndef TAP_SANITIZED
+#define TAP_SANITIZED 0
+#endif
+
+/* Of so many like cases those that are tried: with a sanitizer, which takes up to ten times as
+ * long, a quarter. */
+#define TAP_SOME(count) (TAP_SANITIZED ? (count) / 4 : (count))
+/* How far it is from one of like cases, which stand side by side, to the next one tried: odd, so
+ * that each bit of bytes comes up. */
+#define TAP_STRIDE (TAP_SANITIZED ? 5 : 1)
+
 /* Sanitized builds: no memory is an answer, undefined behaviour is a failure. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)

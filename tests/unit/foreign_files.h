@@ -11,15 +11,6 @@
 #include "lib/tap.h"
 #include "sources/source.h"
 
-/* A sanitizer maps terabytes for itself. */
-#if defined(__SANITIZE_ADDRESS__)
-#define FOREIGN_FILES_SANITIZED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define FOREIGN_FILES_SANITIZED
-#endif
-#endif
-
 static inline void foreign_model_cleanup(struct model **model)
 {
 	model_destroy(*model);
@@ -58,7 +49,7 @@ static inline void check_incomplete(const char *text, const char *part)
 /* Cut anywhere, it is refused by name or read as far as it goes. */
 static inline void check_cut_anywhere(const char *text)
 {
-	for (size_t len = 0; len < strlen(text); len++) {
+	for (size_t len = 0; len < strlen(text); len += TAP_STRIDE) {
 		struct model *model = NULL;
 		struct error *error = source_open_bytes("file", text, len, 0, &model);
 		CHECK(!error != !model);
@@ -77,7 +68,7 @@ static inline void check_changed_anywhere(const char *text)
 	size_t len = strlen(text);
 	char *copy = malloc(len + 1);
 	CHECK(copy);
-	for (size_t at = 0; at < len * 8; at++) {
+	for (size_t at = 0; at < len * 8; at += TAP_STRIDE) {
 		memcpy(copy, text, len + 1);
 		copy[at / 8] = "\0\n -9[<\xff"[at % 8];
 		struct model *model = NULL;
@@ -117,15 +108,19 @@ static inline void bomb_begin(struct buf *file, const char *text)
 	bomb_text(file, text, false);
 }
 
+/* A sanitizer maps terabytes for itself. */
+static inline void limit_address_space(rlim_t bytes)
+{
+	const struct rlimit limit = {bytes, bytes};
+	CHECK(TAP_SANITIZED || !setrlimit(RLIMIT_AS, &limit));
+}
+
 /* Refused, with `part` in the message, in bounded memory and time. */
 static inline void bomb_end(struct buf *file, const char *part)
 {
 	bomb_text(file, "", true);
 	CHECK(!file->failed && file->len < 400000);
-#ifndef FOREIGN_FILES_SANITIZED
-	struct rlimit limit = {UINT64_C(3) << 30, UINT64_C(3) << 30};
-	CHECK(!setrlimit(RLIMIT_AS, &limit));
-#endif
+	limit_address_space(UINT64_C(3) << 30);
 	check_refused_bytes(file->data, file->len, part);
 	CHECK(clock() < 60 * CLOCKS_PER_SEC);
 	buf_deinit(file);
@@ -136,7 +131,7 @@ static inline void check_bomb(const char *text, char fill)
 {
 	struct buf file;
 	bomb_begin(&file, text);
-	bomb_runs(&file, fill, 80000);
+	bomb_runs(&file, fill, TAP_SOME(80000));
 	bomb_end(&file, "file: ");
 }
 
@@ -176,10 +171,7 @@ static inline void check_repeated(
 	CHECK_OK(packer_run(packer, NULL, 0, true, keep_packed, &file));
 	packer_destroy(packer);
 	CHECK(!file.failed && file.len < 100000);
-#ifndef FOREIGN_FILES_SANITIZED
-	struct rlimit limit = {UINT64_C(1) << 30, UINT64_C(1) << 30};
-	CHECK(!setrlimit(RLIMIT_AS, &limit));
-#endif
+	limit_address_space(UINT64_C(1) << 30);
 	check_refused_bytes(file.data, file.len, part);
 	buf_deinit(&file);
 }

@@ -10,7 +10,7 @@
 
 #define HEAP 0x560000000000ull
 #define LIBC 0x7f0000000000ull
-#define MUTATIONS 500u
+#define MUTATIONS TAP_SOME(500u)
 
 /* A core with an arena of a few chunks. */
 static int make_core(void)
@@ -93,7 +93,7 @@ CASE(cut, "a core may be cut off anywhere; what is left of it is read")
 	int fd = make_core();
 	size_t len = length(fd);
 	uint64_t used, most = 0;
-	for (size_t at = 0; at < len; at += at < 2048 ? 7 : 509) {
+	for (size_t at = 0; at < len; at += TAP_STRIDE * (at < 2048 ? 7 : 509)) {
 		struct error *error = survey_of(copy(fd, at), &used);
 		CHECK(!error || error->code == ERROR_INPUT);
 		error_destroy(error);

@@ -11,7 +11,7 @@
 #define BLOCKS_MAX 600u
 #define HOLDERS_MAX 6u
 #define SMALL_BLOCKS 40u
-#define WORLDS 3000u
+#define WORLDS TAP_SOME(3000u)
 #define LARGE_WORLDS 12u
 
 struct world {

@@ -13,11 +13,7 @@
 #define BLOCKS_MAX 30u
 #define ROOTS 6u
 /* Each maps its search's tables anew, which costs with sanitizers. */
-#ifdef __SANITIZE_ADDRESS__
-#define WORLDS 500u
-#else
-#define WORLDS 4000u
-#endif
+#define WORLDS (TAP_SANITIZED ? 500u : 4000u)
 
 #define SAYS_TEXT 4 /* beside enum faint_word */
 

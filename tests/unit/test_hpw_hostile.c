@@ -342,24 +342,11 @@ CASE(index_of_itself, "a trailer that points at itself, at the header, at an eve
 	}
 }
 
-/* A sanitizer maps terabytes for itself. */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define SANITIZED
-#endif
-
-/* An address space too small for what the file claims. */
+/* An address space too small for what the file claims; a sanitizer maps terabytes for itself. */
 static void limit_memory(rlim_t bytes)
 {
-#ifndef SANITIZED
-	struct rlimit limit = {bytes, bytes};
-	CHECK(!setrlimit(RLIMIT_AS, &limit));
-#else
-	(void)bytes;
-#endif
+	const struct rlimit limit = {bytes, bytes};
+	CHECK(TAP_SANITIZED || !setrlimit(RLIMIT_AS, &limit));
 }
 
 CASE(bomb, "a few kilobytes that unpack to millions of live blocks stay within bounds")

@@ -483,12 +483,7 @@ static void check_world(struct world *w)
 	search_destroy(search);
 }
 
-/* A sanitizer takes ten times as long. */
-#ifdef __SANITIZE_ADDRESS__
-#define WORLDS 4000u
-#else
-#define WORLDS 20000u
-#endif
+#define WORLDS TAP_SOME(16000u)
 
 static void check_worlds(uint64_t seed, unsigned worlds, uint64_t beside_bytes)
 {

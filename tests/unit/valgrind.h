@@ -10,20 +10,11 @@
 #define VALGRIND_EXIT_ERRORS 9
 #define VALGRIND_SECONDS_MAX "100"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TEST_IS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define TEST_IS_SANITIZED 1
-#endif
-#endif
-
 /* Skips the case where Valgrind is missing, or would have to run a sanitized program. */
 static inline void need_valgrind(void)
 {
-#ifdef TEST_IS_SANITIZED
-	SKIP("Valgrind runs no sanitized programs");
-#endif
+	if (TAP_SANITIZED)
+		SKIP("Valgrind runs no sanitized programs");
 	if (system("valgrind --version >/dev/null 2>&1") != 0)
 		SKIP("no Valgrind here (./dev deps --peers installs it)");
 }
