@@ -57,6 +57,7 @@ struct judging {
 	struct budget_check check;
 	struct evidence evidence; /* what its figure rests on */
 	unsigned leak_kinds;      /* that count */
+	bool by_mean_sizes;       /* the estimate is a number of blocks of unknown sizes */
 };
 
 static uint64_t count_of(enum budget_rule rule, const struct site *site)
@@ -133,7 +134,11 @@ static void decide(struct judging *judging, bool low_exceeds, bool high_exceeds)
 		check->undecided = true;
 		check->figure_known = !judging->evidence.unknown;
 		if (!check->unknown)
-			check->unknown = "the limit lies within the range of the estimate";
+			check->unknown =
+				judging->by_mean_sizes
+					? "the file does not say how large the blocks of "
+					  "a stack are, and so not how many there are"
+					: "the limit lies within the range of the estimate";
 		return;
 	case LIMIT_KEPT:
 		return;
@@ -163,7 +168,9 @@ static struct error *judge_total(struct judging *judging)
 	struct totals left = library_own_left(model_totals(model), judging->input->rows);
 	const struct totals *totals = &left;
 	struct interval range;
-	bool estimated = interval_of_totals(model_recording(model), metric, totals, &range);
+	bool estimated =
+		interval_of_totals_any_sizes(model_recording(model), metric, totals, &range);
+	judging->by_mean_sizes = estimated && range.by_mean_sizes;
 	take_range(&judging->check, metric_of_totals(metric, totals), estimated, &range);
 	decide_plain(judging);
 	return judging->check.exceeded ? blame_rows(judging, metric) : NULL;
@@ -242,8 +249,8 @@ static struct error *judge_growth(struct judging *judging)
 	check->limit = limit_value(limit, figure.base);
 	check->value = growth_of(figure.change);
 	check->estimated = figure.estimated;
-	check->low = figure.estimated ? growth_of(figure.low) : check->value;
-	check->high = figure.estimated ? growth_of(figure.high) : check->value;
+	check->low = figure.estimated ? growth_of(figure.sure_low) : check->value;
+	check->high = figure.estimated ? growth_of(figure.sure_high) : check->value;
 	decide(judging, check->low && limit_exceeded(limit, check->low, figure.base),
 		check->high && limit_exceeded(limit, check->high, figure.base));
 	return check->exceeded ? blame_growth(judging, check->value) : NULL;
@@ -411,6 +418,7 @@ static struct error *judge(struct judging *judging, enum budget_rule rule)
 		[BUDGET_LEAK] = judge_leaks,
 		[BUDGET_LEAK_PER_STACK] = judge_leaks,
 	};
+	judging->by_mean_sizes = false;
 	judging->check = (struct budget_check){
 		.rule = rule,
 		.limit = judging->limits->limits[rule].value,

@@ -73,21 +73,55 @@ enum diff_status diff_status(const struct diff *diff, const struct row *row)
 	return value > base ? DIFF_GROWN : DIFF_SHRUNK;
 }
 
+struct change_range {
+	int64_t low, high;
+	bool overlap; /* of the ranges of both figures */
+};
+
 /*
  * The interval of a difference from those of its terms, without assuming that these are symmetric:
  * the method of variance estimates recovery (Zou and Donner, "Construction of confidence limits
  * about effect measures", 2008).
  */
-static void compare_intervals(
-	struct diff_figure *figure, struct interval base, struct interval value)
+static struct change_range compare_intervals(
+	const struct diff_figure *figure, const struct interval pair[2])
 {
 	double a = (double)figure->base, b = (double)figure->value;
-	double low = hypot(b - (double)value.low, (double)base.high - a);
-	double high = hypot((double)value.high - b, a - (double)base.low);
+	double low = hypot(b - (double)pair[1].low, (double)pair[0].high - a);
+	double high = hypot((double)pair[1].high - b, a - (double)pair[0].low);
+	return (struct change_range){
+		.low = (int64_t)floor(fmax(b - a - low, -9e18)),
+		.high = (int64_t)ceil(fmin(b - a + high, 9e18)),
+		.overlap = pair[0].low <= pair[1].high && pair[1].low <= pair[0].high,
+	};
+}
+
+/* The ranges of the older figure and the newer one, and those for any sizes of blocks. */
+struct change_ranges {
+	struct interval pair[2], sure[2];
+	bool estimated;
+};
+
+static void begin_ranges(struct change_ranges *ranges, const struct diff_figure *figure)
+{
+	*ranges = (struct change_ranges){.estimated = false};
+	ranges->pair[0] = ranges->sure[0] = (struct interval){figure->base, figure->base, false};
+	ranges->pair[1] = ranges->sure[1] = (struct interval){figure->value, figure->value, false};
+}
+
+static void take_ranges(const struct change_ranges *ranges, struct diff_figure *figure)
+{
+	if (!ranges->estimated)
+		return;
+	struct change_range range = compare_intervals(figure, ranges->pair);
+	struct change_range sure = compare_intervals(figure, ranges->sure);
 	figure->estimated = true;
-	figure->low = (int64_t)floor(fmax(b - a - low, -9e18));
-	figure->high = (int64_t)ceil(fmin(b - a + high, 9e18));
-	figure->within_error = base.low <= value.high && value.low <= base.high;
+	figure->low = range.low;
+	figure->high = range.high;
+	figure->by_mean_sizes = ranges->pair[0].by_mean_sizes || ranges->pair[1].by_mean_sizes;
+	figure->sure_low = sure.low;
+	figure->sure_high = sure.high;
+	figure->within_error = sure.overlap;
 }
 
 bool diff_knows(const struct diff *diff, enum metric metric)
@@ -114,31 +148,37 @@ void diff_of_row(
 	const struct diff *diff, const struct row *row, enum metric metric, struct diff_figure *ret)
 {
 	begin_figure(ret, metric_of_site(metric, &row->base), metric_of_site(metric, &row->sums));
-	struct interval base = {ret->base, ret->base}, value = {ret->value, ret->value};
-	bool a = interval_of_site(model_recording(diff->sides[0].model), metric, &row->base, &base);
-	bool b =
-		interval_of_site(model_recording(diff->sides[1].model), metric, &row->sums, &value);
-	if (a || b)
-		compare_intervals(ret, base, value);
+	struct change_ranges ranges;
+	begin_ranges(&ranges, ret);
+	for (int i = 0; i < 2; i++) {
+		const struct recording *recording = model_recording(diff->sides[i].model);
+		const struct site *site = i ? &row->sums : &row->base;
+		ranges.estimated |= interval_of_site(recording, metric, site, &ranges.pair[i]);
+		interval_of_site_any_sizes(recording, metric, site, &ranges.sure[i]);
+	}
+	take_ranges(&ranges, ret);
 }
 
-/* A total is one figure, not one of many rows of which some overlap by chance: the range that is
- * shown decides, as it does for gates. */
+/* A total is one figure, not one of many rows of which some overlap by chance: its own range
+ * decides, as it does for gates. */
 static void judge_by_range(struct diff_figure *figure)
 {
-	figure->within_error = figure->estimated && figure->low <= 0 && figure->high >= 0;
+	figure->within_error = figure->estimated && figure->sure_low <= 0 && figure->sure_high >= 0;
 }
 
 void diff_of_totals(const struct diff *diff, enum metric metric, struct diff_figure *ret)
 {
-	const struct model *older = diff->sides[0].model, *newer = diff->sides[1].model;
-	const struct totals *totals = &diff->value;
-	begin_figure(ret, metric_of_totals(metric, &diff->base), metric_of_totals(metric, totals));
-	struct interval base = {ret->base, ret->base}, value = {ret->value, ret->value};
-	bool a = interval_of_totals(model_recording(older), metric, &diff->base, &base);
-	bool b = interval_of_totals(model_recording(newer), metric, totals, &value);
-	if (a || b)
-		compare_intervals(ret, base, value);
+	const struct totals *totals[2] = {&diff->base, &diff->value};
+	begin_figure(ret, metric_of_totals(metric, totals[0]), metric_of_totals(metric, totals[1]));
+	struct change_ranges ranges;
+	begin_ranges(&ranges, ret);
+	for (int i = 0; i < 2; i++) {
+		const struct recording *recording = model_recording(diff->sides[i].model);
+		ranges.estimated |=
+			interval_of_totals(recording, metric, totals[i], &ranges.pair[i]);
+		interval_of_totals_any_sizes(recording, metric, totals[i], &ranges.sure[i]);
+	}
+	take_ranges(&ranges, ret);
 	judge_by_range(ret);
 }
 
@@ -155,6 +195,8 @@ void diff_of_program(const struct diff *diff, enum metric metric, struct diff_fi
 	ret->change -= more;
 	ret->low -= more;
 	ret->high -= more;
+	ret->sure_low -= more;
+	ret->sure_high -= more;
 	/* Not by what was taken off as well. */
 	judge_by_range(ret);
 }
@@ -280,10 +322,10 @@ uint64_t diff_scaled(uint64_t value, uint64_t to, uint64_t from)
 	return from ? (uint64_t)((long double)value * to / from + 0.5L) : value;
 }
 
-static void scale_variance(double *variance, uint64_t to, uint64_t from)
+static void scale_spread(double *value, bool squared, uint64_t to, uint64_t from)
 {
 	double factor = from ? (double)to / (double)from : 1;
-	*variance *= factor * factor;
+	*value *= squared ? factor * factor : factor;
 }
 
 /*
@@ -306,23 +348,28 @@ static void normalize(struct diff *diff)
 			row->base.member =                                                         \
 				diff_scaled(row->base.member, to_##member, from_##member);         \
 	}
-#define SCALE_SPREAD(member, of_libraries)                                                         \
-	scale_variance(&diff->base.spread.member, to_##member, from_##member);                     \
+#define SCALE_SPREAD(member, spread_member, squared, of_libraries)                                 \
+	scale_spread(&diff->base.spread.spread_member, squared, to_##member, from_##member);       \
 	for (size_t i = 0; i < diff->rows.rows.len; i++) {                                         \
 		struct row *row = &diff->rows.rows.data[i];                                        \
 		if ((of_libraries) || !row->library)                                               \
-			scale_variance(&row->base.spread.member, to_##member, from_##member);      \
+			scale_spread(&row->base.spread.spread_member, squared, to_##member,        \
+				from_##member);                                                    \
 	}
 #define SCALE_ALL(member)                                                                          \
 	SCALE(member, none, none, true)                                                            \
-	SCALE_SPREAD(member, true)
+	SCALE_SPREAD(member, member, true, true)
 #define SCALE_LIVE(member) SCALE(member, diff->kept_older, diff->kept_newer, false)
 	SCALE_ALL(allocations)
+	SCALE_SPREAD(allocations, allocations_more, false, true)
 	SCALE_ALL(allocated_bytes)
+	SCALE_SPREAD(allocated_bytes, allocated_bytes_more, false, true)
 	SCALE_LIVE(live_blocks)
-	SCALE_SPREAD(live_blocks, false)
+	SCALE_SPREAD(live_blocks, live_blocks, true, false)
+	SCALE_SPREAD(live_blocks, live_blocks_more, false, false)
 	SCALE_LIVE(live_bytes)
-	SCALE_SPREAD(live_bytes, false)
+	SCALE_SPREAD(live_bytes, live_bytes, true, false)
+	SCALE_SPREAD(live_bytes, live_bytes_more, false, false)
 	SCALE_LIVE(kept_blocks)
 	SCALE_LIVE(kept_bytes)
 	SCALE_ALL(peak_blocks)

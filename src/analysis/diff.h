@@ -28,10 +28,12 @@ enum diff_status { DIFF_NEW, DIFF_GROWN, DIFF_SHRUNK, DIFF_GONE, DIFF_SAME, DIFF
 struct diff_figure {
 	uint64_t base, value;
 	int64_t change;
-	bool estimated;    /* of a sampled recording: then the next two are set */
-	int64_t low, high; /* in 19 of 20 comparisons the true change lies between them */
-	bool within_error; /* it may be no change at all: of a row the ranges of both overlap, of a
-			      total `low` and `high` have 0 between them */
+	bool estimated;     /* of a sampled recording: then the next two are set */
+	int64_t low, high;  /* in 19 of 20 comparisons the true change lies between them */
+	bool within_error;  /* it may be no change at all: of a row the ranges of both overlap, of a
+			       total `sure_low` and `sure_high` have 0 between them */
+	bool by_mean_sizes; /* `low` and `high` are, as of struct interval */
+	int64_t sure_low, sure_high; /* the same whatever the sizes of blocks are */
 };
 
 /* What of the models is compared. */

@@ -68,6 +68,7 @@ static void add_change_range(enum metric metric, const struct diff_figure *figur
 	diff_add_change(out, metric, figure->low);
 	text_add(out, " and ");
 	diff_add_change(out, metric, figure->high);
+	text_add(out, figure->by_mean_sizes ? " (" INTERVAL_BY_MEAN_SIZES ")" : "");
 }
 
 /* "Live memory grew by 3 MiB: from 12 MiB to 15 MiB (+25%)." */

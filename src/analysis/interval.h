@@ -7,7 +7,13 @@
 
 struct interval {
 	uint64_t low, high;
+	/* It takes all blocks of a stack for blocks of its mean size, since the file does not say
+	 * how large they are: it is of a number of blocks, and too narrow if they are not alike. */
+	bool by_mean_sizes;
 };
+
+/* Behind such a range, in a text. */
+#define INTERVAL_BY_MEAN_SIZES "by mean sizes"
 
 /*
  * The range that holds the true figure in 19 of 20 recordings: all truths that would not make the
@@ -18,6 +24,18 @@ struct interval {
 bool interval_of_site(const struct recording *recording, enum metric metric,
 	const struct site *site, struct interval *ret);
 bool interval_of_totals(const struct recording *recording, enum metric metric,
+	const struct totals *totals, struct interval *ret);
+
+/* Whether the ranges of some metric of the model are by mean sizes. */
+bool interval_model_is_by_mean_sizes(const struct model *model);
+
+/*
+ * The range that holds whatever the sizes of blocks are, for whoever says that something is so: a
+ * much wider one where the other is by mean sizes (by_mean_sizes says that it was), else the same.
+ */
+bool interval_of_site_any_sizes(const struct recording *recording, enum metric metric,
+	const struct site *site, struct interval *ret);
+bool interval_of_totals_any_sizes(const struct recording *recording, enum metric metric,
 	const struct totals *totals, struct interval *ret);
 
 #endif

@@ -292,6 +292,10 @@ struct totals library_own_left(const struct totals *totals, const struct rows *r
 	left.kept_bytes -= min(own.kept_bytes, left.kept_bytes);
 	left.spread.live_blocks = max(left.spread.live_blocks - own.spread.live_blocks, 0.0);
 	left.spread.live_bytes = max(left.spread.live_bytes - own.spread.live_bytes, 0.0);
+	left.spread.live_blocks_more =
+		max(left.spread.live_blocks_more - own.spread.live_blocks_more, 0.0);
+	left.spread.live_bytes_more =
+		max(left.spread.live_bytes_more - own.spread.live_bytes_more, 0.0);
 	return left;
 }
 

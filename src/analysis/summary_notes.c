@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "analysis/interval.h"
 #include "analysis/unrecorded.h"
 #include "base/util.h"
 
@@ -133,6 +134,11 @@ static void add_sampled(const struct model *model, struct text *text)
 	text_add_count(text, recording->sample_bytes);
 	text_add(text, " bytes: figures are estimates, the true ones lie within the ranges given "
 		       "in 19 of 20 recordings.");
+	if (interval_model_is_by_mean_sizes(model))
+		text_add(text,
+			" The file does not say how large the blocks of a stack are: how many they "
+			"are is told " INTERVAL_BY_MEAN_SIZES
+			", and such a range is too narrow where they are not alike.");
 	text_add(text, strcmp(recording->source, "recording") == 0
 			       ? " Temporary allocations and what would fit on the stack "
 				 "are not known.\n"

@@ -161,8 +161,8 @@ static int judge(const struct request *request, const struct operand operands[2]
 	if (!request->growth_text)
 		return 0;
 	const struct diff_figure *total = &outcome->total;
-	int64_t low = total->estimated ? total->low : total->change;
-	int64_t high = total->estimated ? total->high : total->change;
+	int64_t low = total->estimated ? total->sure_low : total->change;
+	int64_t high = total->estimated ? total->sure_high : total->change;
 	struct evidence evidence = evidence_of_change(request->diff.metric, operands);
 	const char *why;
 	switch (evidence_judge(&evidence, exceeds(&request->growth, low, total->base),
@@ -174,7 +174,11 @@ static int judge(const struct request *request, const struct operand operands[2]
 		return 1;
 	default:
 		return undecided(request, operands,
-			why ? why : "the limit lies within the range of the estimates");
+			why ? why
+			: total->by_mean_sizes
+				? "the files do not say how large the blocks of "
+				  "a stack are, and so not how many there are"
+				: "the limit lies within the range of the estimates");
 	}
 }
 

@@ -183,6 +183,13 @@ struct recording {
 struct spread {
 	double allocations, allocated_bytes, live_blocks, live_bytes, peak_blocks, peak_bytes,
 		failed;
+	/*
+	 * Of files that do not say how large the blocks of a stack are: by how much the estimates
+	 * would be larger if these were as unlike each other as can be. 0: their sizes are known.
+	 * Numbers of blocks have a variance then as if all were of the mean size; bytes have the
+	 * largest that there can be.
+	 */
+	double allocations_more, allocated_bytes_more, live_blocks_more, live_bytes_more;
 };
 
 /* Of estimates that know nothing of each other variances add up. */
@@ -195,6 +202,10 @@ static inline void spread_add(struct spread *sums, const struct spread *more)
 	sums->peak_blocks += more->peak_blocks;
 	sums->peak_bytes += more->peak_bytes;
 	sums->failed += more->failed;
+	sums->allocations_more += more->allocations_more;
+	sums->allocated_bytes_more += more->allocated_bytes_more;
+	sums->live_blocks_more += more->live_blocks_more;
+	sums->live_bytes_more += more->live_bytes_more;
 }
 
 struct totals {

@@ -256,27 +256,68 @@ struct error *foreign_site(
 	return NULL;
 }
 
-/* n blocks that stand for k sampled ones, k binomial: var(n) = n (1 - p) / p. */
-static void add_spread(
-	uint64_t blocks, uint64_t bytes, uint64_t period, double *ret_blocks, double *ret_bytes)
+/* How many blocks of so many bytes a sampled one stands for. */
+static double weight_of(double size, double period)
 {
+	return 1 / -expm1(-size / period);
+}
+
+struct figure_spread {
+	double blocks, bytes, blocks_more, bytes_more;
+};
+
+/*
+ * What of the spread rests on sizes that are not known, of samples that have `size` on average. The
+ * weight of a block, and what it stands for in bytes, are convex in its size: the sums of both are
+ * least if all are of one size, and most if all but one are as small as can be. No sample adds more
+ * than period^2 to the variance of bytes.
+ */
+static void add_sizes(double samples, double size, double period, struct figure_spread *ret)
+{
+	double small = fmin(1, size);
+	double rest = size * samples - small * (samples - 1);
+	double most = (samples - 1) * weight_of(small, period), last = weight_of(rest, period);
+	double mean = samples * weight_of(size, period);
+	ret->bytes = samples * period * period;
+	ret->blocks_more = fmax(most + last - mean, 0);
+	ret->bytes_more = fmax(most * small + last * rest - mean * size, 0);
+}
+
+/* n blocks that stand for k sampled ones, k binomial: var(n) = n (1 - p) / p. The size of a single
+ * sample is known (k is not a whole number: what was scaled is rounded). */
+static struct figure_spread spread_of(
+	uint64_t blocks, uint64_t bytes, uint64_t period, bool one_size)
+{
+	struct figure_spread ret = {.blocks = 0};
 	if (!blocks)
-		return;
+		return ret;
 	double size = (double)bytes / (double)blocks;
 	double taken = -expm1(-size / (double)period);
 	if (taken <= 0)
-		return;
-	*ret_blocks = (double)blocks * (1 - taken) / taken;
-	*ret_bytes = *ret_blocks * size * size;
+		return ret;
+	ret.blocks = (double)blocks * (1 - taken) / taken;
+	ret.bytes = ret.blocks * size * size;
+	double samples = (double)blocks * taken;
+	if (!one_size && samples >= 1.5)
+		add_sizes(samples, size, (double)period, &ret);
+	return ret;
 }
 
-void foreign_estimate(struct site *site, uint64_t period)
+void foreign_estimate(struct site *row, uint64_t period, bool one_size)
 {
-	struct spread *spread = &site->spread;
-	add_spread(site->allocations, site->allocated_bytes, period, &spread->allocations,
-		&spread->allocated_bytes);
-	add_spread(site->live_blocks, site->live_bytes, period, &spread->live_blocks,
-		&spread->live_bytes);
+	struct figure_spread all =
+		spread_of(row->allocations, row->allocated_bytes, period, one_size);
+	struct figure_spread live = spread_of(row->live_blocks, row->live_bytes, period, one_size);
+	row->spread = (struct spread){
+		.allocations = all.blocks,
+		.allocated_bytes = all.bytes,
+		.live_blocks = live.blocks,
+		.live_bytes = live.bytes,
+		.allocations_more = all.blocks_more,
+		.allocated_bytes_more = all.bytes_more,
+		.live_blocks_more = live.blocks_more,
+		.live_bytes_more = live.bytes_more,
+	};
 }
 
 static struct error *add(uint64_t *sum, uint64_t more)

@@ -99,12 +99,12 @@ struct foreign {
 };
 
 /*
- * The spread of estimates of blocks of one stack and one size, of which samples were taken every so
- * many bytes on average and scaled to what they stand for: each was taken with the same
- * probability. Sites sum up what their sizes have (spread_add()); of a row of several sizes it is
- * that of their mean.
+ * Sets the spread of estimates of one row of a file, of whose blocks samples were taken every
+ * `period` bytes on average and scaled to what they stand for by their mean size. Sites sum up what
+ * their rows have (spread_add()). `one_size`: all blocks of the row are of the same size, and so
+ * each was taken with the same probability; else they may be of any sizes that have that mean.
  */
-void foreign_estimate(struct site *site, uint64_t period);
+void foreign_estimate(struct site *row, uint64_t period, bool one_size);
 
 /* A new model of an input, which must outlive it, whose figures are all unknown until the reader
  * says otherwise. `source` as of struct recording. */

@@ -206,14 +206,14 @@ static struct error *add_row(struct heap_dump *dump, const struct heap_dump_row 
 			"%s: figures of one stack add up to more than 2^64", dump->input->name);
 	if (!dump->period)
 		return NULL;
-	/* Go writes a row for each size of a stack: each is spread by itself. */
+	/* Go, whose dumps have names and no mappings, writes a row for each size of a stack. */
 	struct site alone = {
 		.allocations = more->allocations,
 		.allocated_bytes = more->allocated_bytes,
 		.live_blocks = more->live_blocks,
 		.live_bytes = more->live_bytes,
 	};
-	foreign_estimate(&alone, dump->period);
+	foreign_estimate(&alone, dump->period, dump->no_maps || row->named_count);
 	spread_add(&site->spread, &alone.spread);
 	return NULL;
 }

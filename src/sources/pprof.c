@@ -426,14 +426,16 @@ static struct error *add_sample(struct reading *reading, size_t index)
 	struct site_id id;
 	if (!error)
 		error = foreign_site(&reading->foreign, stack, called, &id);
-	struct site row = {.kind = called}; /* each size of a stack is spread by itself */
+	/* Go has a sample for each size of a stack, and tells it. What pprof has converted, which
+	 * names frames to drop, has the mean size there. */
+	struct site row = {.kind = called};
 	struct site *site = error ? NULL : build_site_at(reading->foreign.model, id);
 	if (!error)
 		error = add_values(reading, site);
 	if (!error && reading->period)
 		error = add_values(reading, &row);
 	if (!error && reading->period) {
-		foreign_estimate(&row, reading->period);
+		foreign_estimate(&row, reading->period, size && !reading->profile.drop_frames);
 		spread_add(&site->spread, &row.spread);
 	}
 	return error ? error : add_size(reading, size);

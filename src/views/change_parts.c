@@ -90,7 +90,7 @@ static void add_figure(const struct change_look *look, const struct row *row, en
 		diff_add_change(out, metric, figure.low);
 		text_add(out, " to ");
 		diff_add_change(out, metric, figure.high);
-		text_add(out, ")");
+		text_add(out, figure.by_mean_sizes ? " " INTERVAL_BY_MEAN_SIZES ")" : ")");
 	}
 }
 
@@ -182,6 +182,7 @@ static void put_figure(struct json *json, const char *key, const struct diff_fig
 		json_i64(json, figure->low);
 		json_i64(json, figure->high);
 		json_array_end(json);
+		json_put_bool(json, "by_mean_sizes", figure->by_mean_sizes);
 	} else {
 		json_null(json);
 	}

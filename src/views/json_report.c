@@ -28,10 +28,11 @@ static const struct ranged {
 };
 
 /* "ranges": {"allocations": [1, 2], …} of a site, or of the totals if it is NULL; null if the
- * figures are no estimates. */
+ * figures are no estimates. With them whether those of numbers of blocks are by mean sizes. */
 static void put_ranges(struct json *json, const struct page *page, const struct site *site)
 {
 	const struct recording *recording = model_recording(page->model);
+	bool by_mean_sizes = false;
 	json_key(json, "ranges");
 	if (!recording->sample_bytes) {
 		json_null(json);
@@ -52,8 +53,10 @@ static void put_ranges(struct json *json, const struct page *page, const struct 
 		json_u64(json, range.low);
 		json_u64(json, range.high);
 		json_array_end(json);
+		by_mean_sizes |= range.by_mean_sizes;
 	}
 	json_object_end(json);
+	json_put_bool(json, "by_mean_sizes", by_mean_sizes);
 }
 
 /* Whether the source says the figure of that name. */

@@ -82,6 +82,7 @@ static void add_range(
 	add_quantity(out, range.low, singular(heads[metric].unit), heads[metric].unit);
 	text_add(out, " to ");
 	add_quantity(out, range.high, singular(heads[metric].unit), heads[metric].unit);
+	text_add(out, range.by_mean_sizes ? " (" INTERVAL_BY_MEAN_SIZES ")" : "");
 }
 
 /* What a row's figure is a share of. */

@@ -40,7 +40,7 @@ static void add_range(
 	text_add_count(out, blocks.low);
 	text_add(out, " to ");
 	text_add_count(out, blocks.high);
-	text_add(out, ", ");
+	text_add(out, blocks.by_mean_sizes ? " (" INTERVAL_BY_MEAN_SIZES "), " : ", ");
 	text_add_bytes(out, size.low);
 	text_add(out, " to ");
 	text_add_bytes(out, size.high);
@@ -58,7 +58,7 @@ static void add_range_of(const struct page *page, enum metric metric, struct tex
 	text_add_count(out, range.low);
 	text_add(out, " to ");
 	text_add_count(out, range.high);
-	text_add(out, "\n");
+	text_add(out, range.by_mean_sizes ? " (" INTERVAL_BY_MEAN_SIZES ")\n" : "\n");
 }
 
 /* Blocks and bytes, or that of both which is known, with what they may be if they are estimates. */

@@ -72,53 +72,6 @@ def program_first(folder):
     hw.need(b"/opt/app" in data and b"/lib64/ld-1.so.2" in data, "a file is missing")
 
 
-def number(value):
-    text = b""
-    while value > 0x7f:
-        text += bytes([value & 0x7f | 0x80])
-        value >>= 7
-    return text + bytes([value])
-
-
-def field(place, value):
-    """A field of a protocol buffer: a number, or bytes"""
-    if isinstance(value, int):
-        return number(place << 3) + number(value)
-    return number(place << 3 | 2) + number(len(value)) + value
-
-
-def sampled_profile(rows):
-    """A profile of pprof of samples (location, blocks, bytes), each of one size, one in 4096 bytes"""
-    strings = ["", "inuse_objects", "count", "inuse_space", "bytes", "space", "f1", "f2"]
-    data = b"".join(field(1, field(1, kind) + field(2, unit)) for kind, unit in ((1, 2), (3, 4)))
-    for location, blocks, size in rows:
-        label = field(1, 4) + field(3, size // blocks)
-        data += field(2, field(1, number(location)) + field(2, number(blocks) + number(size)) + field(3, label))
-    for at in (1, 2):
-        data += field(4, field(1, at) + field(4, field(1, at))) + field(5, field(1, at) + field(2, 5 + at))
-    data += b"".join(field(6, text.encode()) for text in strings)
-    return data + field(11, field(1, 5) + field(2, 4)) + field(12, 4096)
-
-
-def sampled_dump(rows):
-    lines = [f"{blocks}: {size} [{blocks}: {size}] @ 0x4011{location}0\n" for location, blocks, size in rows]
-    return ("heap profile: 40: 100480 [40: 100480] @ heap_v2/4096\n" + "".join(lines) +
-            "\nMAPPED_LIBRARIES:\n00400000-00410000 r-xp 00000000 08:01 5 /opt/app\n").encode()
-
-
-@TESTS.test
-def sizes_of_a_stack(folder):
-    """Go writes the samples of a stack by size: their ranges are as wide as if each size had a stack of its own"""
-    for make in (sampled_profile, sampled_dump):
-        found = []
-        for second in (1, 2):
-            path = folder / "sizes"
-            path.write_bytes(make([(1, 30, 480), (second, 10, 100000)]))
-            totals = hw.report(path)["totals"]
-            found.append((totals["live_blocks_at_end"], totals["live_bytes_at_end"], totals["ranges"]))
-        hw.need(found[0] == found[1] and found[0][2], f"{make.__name__}: one stack {found[0]}, two {found[1]}")
-
-
 @TESTS.test
 def short_maps(folder):
     """A memory map in pprof's short form gives modules, their offsets and the program"""

@@ -114,13 +114,13 @@ static void be_sampled(struct model *model)
 {
 	build_recording(model)->sample_bytes = PLENTY;
 	build_recording(model)->unknown |= UNKNOWN_TEMPORARY;
-	static const struct spread wide = {1e18, 1e18, 1e18, 1e18, 1e18, 1e18, 1e18};
+	static const struct spread wide = {1e18, 1e18, 1e18, 1e18, 1e18, 1e18, 1e18, 0, 0, 0, 0};
 	size_t count;
 	model_sites(model, &count);
 	for (uint32_t i = 0; i < count; i++)
 		build_site_at(model, (struct site_id){i})->spread = wide;
 	/* A library's own are taken off. */
-	static const struct spread wider = {1e20, 1e20, 1e20, 1e20, 1e20, 1e20, 1e20};
+	static const struct spread wider = {1e20, 1e20, 1e20, 1e20, 1e20, 1e20, 1e20, 0, 0, 0, 0};
 	build_totals(model)->spread = wider;
 }
 

@@ -100,7 +100,7 @@ CASE(no_range, "exact recordings, and figures that are not estimated, have no ra
 {
 	struct recording exact = {.mode = "exact"}, sampled = {.sample_bytes = 4096};
 	struct totals totals = {.live_bytes = 5, .temporary = 5};
-	struct interval range = {3, 4};
+	struct interval range = {.low = 3, .high = 4};
 	CHECK(!interval_of_totals(&exact, METRIC_LIVE_BYTES, &totals, &range));
 	CHECK(!interval_of_totals(&sampled, METRIC_TEMPORARY, &totals, &range));
 	CHECK_U64(range.low, 3);
