@@ -90,8 +90,11 @@ static struct error *parse(struct reading *reading, const struct buf *bytes)
 	_cleanup_(text_deinit) struct text what;
 	text_init(&what);
 	text_add_shown(&what, where.text, sizeof(where.text));
-	return error_create(ERROR_INPUT, "%s: line %d (offset %d): is no JSON: %s", reading->name,
-		where.line, where.position, what.data ? what.data : "");
+	bool at_end = json_error_code(&where) == json_error_premature_end_of_input ||
+		      where.position < 0 || (size_t)where.position >= bytes->len;
+	return error_create(ERROR_INPUT, "%s: line %d (offset %d): is no JSON: %s%s", reading->name,
+		where.line, where.position, what.data ? what.data : "",
+		at_end ? "; the file ends there: it may be cut off" : "");
 }
 
 static struct error *read_file(struct reading *reading, const struct input *input)

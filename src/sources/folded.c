@@ -148,7 +148,12 @@ struct error *folded_open(const struct input *input, unsigned flags,
 	recording->unknown &= ~(uint32_t)UNKNOWN_LIVE_BYTES;
 	recording->remark = "Folded stacks do not say what their numbers are: they are taken as "
 			    "bytes that were live.";
-	error = foreign_total(&reading.foreign);
+	if (reading.stream.cut)
+		error = build_damage(reading.foreign.model,
+			"its last line has no end: if the file is cut off there, the number in it "
+			"may have more digits, and stacks are missing");
+	if (!error)
+		error = foreign_total(&reading.foreign);
 	if (error)
 		return error_prefix(error, "%s", input->name);
 	build_finish(reading.foreign.model);

@@ -108,10 +108,12 @@ static struct error *read_header(struct reading *reading)
 	struct error *error = heap_dump_first_line(&reading->dump, &line, &len);
 	if (error)
 		return error;
-	reading->is_jemalloc = line && jemalloc_recognise((const uint8_t *)line, len);
+	if (!line)
+		return heap_dump_has_no_head(&reading->dump);
+	reading->is_jemalloc = jemalloc_recognise((const uint8_t *)line, len);
 	if (reading->is_jemalloc)
 		return NULL;
-	struct foreign_scan scan = foreign_scan_of(line, line ? len : 0);
+	struct foreign_scan scan = foreign_scan_of(line, len);
 	bool scanned = foreign_scan_text(&scan, BEGINNING) &&
 		       heap_dump_scan_figures(&scan, &reading->header);
 	foreign_scan_blanks(&scan);

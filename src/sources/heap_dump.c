@@ -229,30 +229,54 @@ static void set_estimates(struct heap_dump *dump)
 	recording->sample_bytes = dump->period;
 }
 
-/* What the mappings lack, as damage; NULL: nothing that is known. A dump ends with them, lowest
- * first: one that is cut off in them has code behind the last one. */
-static const char *missing_maps(const struct heap_dump *dump)
+/* Addresses that lie behind all mappings: a dump has these at its end, lowest first. */
+static bool has_addresses_behind(const struct heap_dump *dump)
 {
 	const struct foreign_mapping_vec *mappings = &dump->maps.mappings;
 	uint64_t end = 0, highest = 0;
-	if (dump->no_maps)
-		return NULL;
-	if (!dump->maps.any)
-		return "the end of the dump is missing: it has no MAPPED_LIBRARIES, so addresses "
-		       "have no names, and stacks may be missing";
 	for (size_t i = 0; i < mappings->len; i++)
 		end = mappings->data[i].end > end ? mappings->data[i].end : end;
 	for (size_t i = 0; i < dump->addresses.len; i++)
 		highest = dump->addresses.data[i] > highest ? dump->addresses.data[i] : highest;
-	if (dump->symbols.names.len)
+	return highest > end;
+}
+
+/* Whether the dump says itself what functions its addresses are of. */
+static bool has_names(const struct heap_dump *dump)
+{
+	return dump->symbols.names.len || dump->named.len;
+}
+
+/* What the end of the dump lacks, as damage; NULL: nothing that is known. */
+static const char *missing_end(const struct heap_dump *dump)
+{
+	bool named = has_names(dump);
+	if (dump->no_maps)
 		return NULL;
-	if (!mappings->len && dump->addresses.len)
+	if (!dump->maps.any && dump->named.len)
+		return "the end of the dump is missing: it does not end with figures of Go's "
+		       "runtime, and stacks may be missing";
+	if (!dump->maps.any)
+		return named ? "the end of the dump is missing: it has no MAPPED_LIBRARIES, and "
+			       "stacks may be missing"
+			     : "the end of the dump is missing: it has no MAPPED_LIBRARIES, so "
+			       "addresses have no names, and stacks may be missing";
+	/* Who knows only names writes no mappings. */
+	if (!named && !dump->maps.mappings.len && dump->addresses.len)
 		return "the end of the dump is missing: its list of mappings is empty, so "
 		       "addresses have no names";
-	if (highest > end)
+	if (heap_dump_is_cut(dump))
+		return "the end of the dump is missing: it is cut off in a line of its mappings";
+	if (!named && has_addresses_behind(dump))
 		return "the end of the dump may be missing: it has addresses behind the last of "
 		       "its mappings, which have no names";
 	return NULL;
+}
+
+struct error *heap_dump_has_no_head(const struct heap_dump *dump)
+{
+	return stream_error(
+		&dump->stream, "is the last one: the file is cut off before its stacks begin");
 }
 
 struct error *heap_dump_finish(struct heap_dump *dump, struct model **ret)
@@ -263,7 +287,7 @@ struct error *heap_dump_finish(struct heap_dump *dump, struct model **ret)
 	recording->drop_frames = ALLOCATOR_FRAMES;
 	recording->unknown &= ~(uint32_t)(UNKNOWN_LIVE_BLOCKS | UNKNOWN_LIVE_BYTES);
 	struct error *error = foreign_maps_program(&dump->maps, &dump->foreign);
-	const char *missing = missing_maps(dump);
+	const char *missing = missing_end(dump);
 	if (!error && missing)
 		error = build_damage(model, missing);
 	for (size_t i = 0; i < dump->rows.len && !error; i++)

@@ -72,12 +72,15 @@ struct error *heap_dump_unsample(
 /* A line behind the stacks: a mapping, or nothing; that another dump begins is an error. */
 struct error *heap_dump_map_line(struct heap_dump *dump, const char *line, size_t len) must_check_;
 
-/* Whether the last line is a part of one, before the mappings: the file was cut off in it. Its row
- * is passed over; heap_dump_finish() says that the end is missing. */
+/* Whether the last line is a part of one: the file was cut off in it. It is passed over;
+ * heap_dump_finish() says that the end is missing. */
 static inline bool heap_dump_is_cut(const struct heap_dump *dump)
 {
-	return dump->stream.cut && !dump->maps.any;
+	return dump->stream.cut;
 }
+
+/* The error of a file that ends before its first line is whole. */
+struct error *heap_dump_has_no_head(const struct heap_dump *dump) must_check_;
 
 /* Makes the model of all rows, whose figures are unsampled. */
 struct error *heap_dump_finish(struct heap_dump *dump, struct model **ret) must_check_;

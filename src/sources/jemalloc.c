@@ -51,7 +51,9 @@ static struct error *read_header(struct reading *reading)
 	struct error *error = heap_dump_first_line(&reading->dump, &line, &len);
 	if (error)
 		return error;
-	struct foreign_scan scan = foreign_scan_of(line, line ? len : 0);
+	if (!line)
+		return heap_dump_has_no_head(&reading->dump);
+	struct foreign_scan scan = foreign_scan_of(line, len);
 	if (!foreign_scan_text(&scan, BEGINNING) ||
 		!foreign_scan_u64(&scan, &reading->dump.period) || !foreign_scan_at_end(&scan) ||
 		!reading->dump.period)

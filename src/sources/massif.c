@@ -150,6 +150,9 @@ static struct error *read_tree(struct reading *reading)
 			error = massif_tree_line(&reading->tree, &reading->foreign,
 				&reading->stream, reading->line, reading->len);
 	}
+	/* The name in it may go on. */
+	if (!error && reading->stream.cut)
+		error = stream_error(&reading->stream, "is of a tree");
 	massif_tree_end(&reading->tree);
 	return error;
 }
@@ -260,16 +263,19 @@ static struct error *read_snapshot(struct reading *reading, bool *ret_end)
 	return error;
 }
 
-/* A file whose end is missing shows the snapshots that are whole. */
+/* A file whose end is missing shows the snapshots that are whole. Massif takes one at the start. */
 static struct error *note_cut(struct reading *reading, struct error *error)
 {
-	if (!error || error->code != ERROR_INPUT || !reading->snapshots ||
-		(reading->line && !reading->stream.cut))
+	bool cut = reading->stream.cut || !reading->snapshots || error;
+	if (error && (error->code != ERROR_INPUT || !reading->snapshots ||
+			     (reading->line && !reading->stream.cut)))
 		return error;
+	if (!cut)
+		return NULL;
 	char sentence[120];
-	snprintf(sentence, sizeof(sentence),
-		"the file is cut off in line %" PRIu64 ": later snapshots are missing",
-		reading->stream.line);
+	snprintf(sentence, sizeof(sentence), "the file is cut off in line %" PRIu64 ": %s",
+		reading->stream.line,
+		reading->snapshots ? "later snapshots are missing" : "it has no snapshot");
 	error_destroy(error);
 	return build_damage(reading->foreign.model, sentence);
 }
@@ -381,8 +387,9 @@ static struct error *read_all(struct reading *reading)
 	while (!error && !end) {
 		error = read_snapshot(reading, &end);
 		end |= error != NULL;
-		error = note_cut(reading, error);
 	}
+	if (end)
+		error = note_cut(reading, error);
 	if (!error)
 		error = set_figures(reading);
 	return error ? error : foreign_total(&reading->foreign);

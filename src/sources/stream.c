@@ -229,6 +229,7 @@ struct error *stream_error(const struct stream *stream, const char *format, ...)
 	va_end(args);
 	text_init(&what);
 	text_add_shown(&what, buffer, sizeof(buffer));
-	return error_create(ERROR_INPUT, "%s: line %" PRIu64 " (offset %" PRIu64 "): %s",
-		stream->input->name, stream->line, stream->line_offset, what.data ? what.data : "");
+	return error_create(ERROR_INPUT, "%s: line %" PRIu64 " (offset %" PRIu64 "): %s%s",
+		stream->input->name, stream->line, stream->line_offset, what.data ? what.data : "",
+		stream->cut ? "; the file ends inside this line: it may be cut off" : "");
 }

@@ -54,7 +54,7 @@ struct error *stream_rest(struct stream *stream, struct buf *ret) must_check_;
 struct error *stream_peek(
 	struct stream *stream, size_t room, const uint8_t **ret, size_t *ret_len) must_check_;
 
-/* An ERROR_INPUT "NAME: line N: …" about the last line. */
+/* An ERROR_INPUT "NAME: line N: …" about the last line; if the file ends in it, that is said. */
 struct error *stream_error(const struct stream *stream, const char *format, ...)
 	__attribute__((format(printf, 2, 3))) must_check_;
 
