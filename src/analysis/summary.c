@@ -86,13 +86,16 @@ void summary_add_ending(struct text *text, const struct target *target)
 
 void summary_add_temporary_rule(struct text *text, const struct recording *recording)
 {
+	/* Files of heaptrack and mtrace have one order of all threads, and do not tell these apart. */
+	bool any_thread = recording->unknown & UNKNOWN_THREADS;
 	if (recording->temporary_within <= 1) {
-		text_add(text, "before the next one by the same thread");
+		text_add(text, any_thread ? "before the next one of any thread"
+					  : "before the next one by the same thread");
 		return;
 	}
-	text_add(text, "by the same thread within ");
+	text_add(text, any_thread ? "within " : "by the same thread within ");
 	text_add_count(text, recording->temporary_within);
-	text_add(text, " allocations of its own");
+	text_add(text, any_thread ? " allocations of any thread" : " allocations of its own");
 }
 
 void summary_add_place(struct text *text, const struct shown_frame *frame)

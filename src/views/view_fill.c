@@ -279,15 +279,16 @@ struct error *view_fill_reallocs(struct page *page)
 	return reallocs_build(page->model, page->resolver, page->rows, &page->reallocs);
 }
 
-/* Which rule made them temporary; other sources have rules of their own. */
+/* Which rule made them temporary. Files of heaptrack have but its own. */
 struct error *view_fill_temporary(struct page *page)
 {
 	const struct recording *recording = model_recording(page->model);
-	if (!strcmp(recording->source, "recording") || recording->temporary_within > 1) {
+	bool heaptrack = !strcmp(recording->source, "heaptrack");
+	if (metric_is_known(METRIC_TEMPORARY, recording)) {
 		text_add(&page->notes, "Temporary are allocations that were freed ");
 		summary_add_temporary_rule(&page->notes, recording);
 		text_add(&page->notes,
-			recording->temporary_within > 1
+			recording->temporary_within > 1 || heaptrack
 				? ".\n"
 				: "; --temporary-within N counts those that were freed within N "
 				  "allocations.\n");

@@ -73,6 +73,21 @@ def program_first(folder):
 
 
 @TESTS.test
+def temporary_of_any_thread(folder):
+    """Files that do not tell threads apart do not say that the same thread freed what was temporary"""
+    heaptrack, mtrace = folder / "h.txt", folder / "m.log"
+    heaptrack.write_text("v 10400 3\nX ./app\ns 8 /opt/app\ns 4 work\ni 5e2922001140 1 2\nt 1 0\na 3e8 1\n+ 0\n- 0\n+ 0\n- 0\n", encoding="ascii")
+    mtrace.write_text("= Start\n" + "@ ./app:[0x401156] + 0x1000 0x10\n@ ./app:[0x401178] - 0x1000\n" * 2 + "= End\n", encoding="ascii")
+    for path, hint in ((heaptrack, False), (mtrace, True)):
+        said = hw.ask("report", path)
+        hw.need("were temporary (freed before the next one of any thread)" in said and "same thread" not in said, said)
+        note = hw.ask("report", "--view", "temporary", path)
+        hw.need("freed before the next one of any thread" in note and ("--temporary-within" in note) == hint, note)
+    said = hw.ask("report", "--temporary-within", "2", mtrace)
+    hw.need("freed within 2 allocations of any thread" in said, said)
+
+
+@TESTS.test
 def short_maps(folder):
     """A memory map in pprof's short form gives modules, their offsets and the program"""
     path = folder / "short.heap"
