@@ -231,7 +231,7 @@ static void merge_at_place(struct row *group, const struct row *row)
 	merge_member(group, &member);
 }
 
-struct error *rows_merge_places(const struct rows *from, struct rows *ret)
+struct error *rows_merge_places(const struct rows *from, enum metric filter, struct rows *ret)
 {
 	_cleanup_(place_map_deinit) struct place_map map;
 	place_map_init(&map);
@@ -239,7 +239,7 @@ struct error *rows_merge_places(const struct rows *from, struct rows *ret)
 		const struct row *row = &from->rows.data[i];
 		bool is_new = true;
 		uint32_t *group = NULL;
-		if (row->library)
+		if (row->library || !row_has_some(row, filter))
 			continue;
 		if (row->place && !(group = place_map_insert(&map, row->place->place, &is_new)))
 			return error_no_memory();

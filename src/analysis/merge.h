@@ -26,9 +26,10 @@
 struct error *rows_merge(const struct rows *from, enum metric weight, struct rows *ret);
 
 /*
- * The same of rows that blame one place, however they lead there. Where they differ inside of that
- * place they are shown from it on. What libraries keep for themselves is left out.
+ * The same of rows that have some of `filter` and blame one place, however they lead there. Where
+ * they differ inside of that place they are shown from it on. What libraries keep for themselves is
+ * left out.
  */
-struct error *rows_merge_places(const struct rows *from, struct rows *ret);
+struct error *rows_merge_places(const struct rows *from, enum metric filter, struct rows *ret);
 
 #endif

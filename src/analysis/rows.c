@@ -272,8 +272,7 @@ static int compare_ranked(const void *left, const void *right)
 	return (int)x->kind - (int)y->kind;
 }
 
-/* Whether a row has some of it. Files that know bytes and no blocks have 0 of these. */
-static bool has_some(const struct row *row, enum metric metric)
+bool row_has_some(const struct row *row, enum metric metric)
 {
 	enum metric bytes = metric == METRIC_LIVE_BLOCKS   ? METRIC_LIVE_BYTES
 			    : metric == METRIC_KEPT_BLOCKS ? METRIC_KEPT_BYTES
@@ -291,7 +290,7 @@ struct error *rows_select(
 	size_t count = 0;
 	for (size_t i = 0; i < rows->rows.len; i++) {
 		const struct row *row = &rows->rows.data[i];
-		if (filter != METRICS && !has_some(row, filter))
+		if (filter != METRICS && !row_has_some(row, filter))
 			continue;
 		ranked[count++] = (struct ranked){metric_of_site(sort, &row->sums), row};
 	}

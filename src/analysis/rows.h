@@ -86,6 +86,9 @@ void site_add(struct site *sums, const struct site *more);
 /* Sets what follows from the sums and frames: place, fits_on_stack, guessed, cut. */
 void row_conclude(struct row *row);
 
+/* Whether a row has some of the metric. Files that know bytes and no blocks have 0 of these. */
+bool row_has_some(const struct row *row, enum metric metric);
+
 /* Whether there were blocks, and all were freed by the very frame that allocated them. */
 bool row_is_own_doing(const struct row *row);
 /*

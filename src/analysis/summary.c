@@ -38,25 +38,23 @@ void summary_init(struct summary *summary)
 {
 	*summary = (struct summary){.searched = false};
 	text_init(&summary->verdict);
-	for (int i = 0; i < SUMMARY_LISTS; i++)
+	for (int i = 0; i < SUMMARY_LISTS; i++) {
 		row_list_init(&summary->lists[i]);
-	rows_init(&summary->places);
+		rows_init(&summary->merged[i]);
+	}
 	growth_init(&summary->growth);
 	reallocs_init(&summary->reallocs);
-	rows_init(&summary->calls);
-	rows_init(&summary->temporary);
 }
 
 void summary_deinit(struct summary *summary)
 {
 	text_deinit(&summary->verdict);
-	for (int i = 0; i < SUMMARY_LISTS; i++)
+	for (int i = 0; i < SUMMARY_LISTS; i++) {
 		row_list_deinit(&summary->lists[i]);
-	rows_deinit(&summary->places);
+		rows_deinit(&summary->merged[i]);
+	}
 	growth_deinit(&summary->growth);
 	reallocs_deinit(&summary->reallocs);
-	rows_deinit(&summary->calls);
-	rows_deinit(&summary->temporary);
 }
 
 void summary_add_ending(struct text *text, const struct target *target)
@@ -86,7 +84,8 @@ void summary_add_ending(struct text *text, const struct target *target)
 
 void summary_add_temporary_rule(struct text *text, const struct recording *recording)
 {
-	/* Files of heaptrack and mtrace have one order of all threads, and do not tell these apart. */
+	/* Files of heaptrack and mtrace have one order of all threads, and do not tell these apart.
+	 */
 	bool any_thread = recording->unknown & UNKNOWN_THREADS;
 	if (recording->temporary_within <= 1) {
 		text_add(text, any_thread ? "before the next one of any thread"
@@ -118,30 +117,28 @@ static struct error *build_lists(
 	const struct range *range = &recording->range;
 	const struct {
 		enum summary_list list;
-		struct rows *merged; /* by weight; NULL: by place */
+		bool by_place; /* else by weight */
 		enum metric filter;
 	} plan[] = {
-		{SUMMARY_NEVER_FREED, NULL,
+		{SUMMARY_NEVER_FREED, true,
 			range->from_step ? METRIC_KEPT_BLOCKS : METRIC_LIVE_BLOCKS},
-		{SUMMARY_PEAK, NULL, METRIC_PEAK_BLOCKS},
-		{SUMMARY_CALLS, &summary->calls, METRIC_ALLOCATIONS},
-		{SUMMARY_TEMPORARY, &summary->temporary, METRIC_TEMPORARY},
+		{SUMMARY_PEAK, true, METRIC_PEAK_BLOCKS},
+		{SUMMARY_CALLS, false, METRIC_ALLOCATIONS},
+		{SUMMARY_TEMPORARY, false, METRIC_TEMPORARY},
 	};
-	struct error *error = rows_merge_places(rows, &summary->places);
+	struct error *error = NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(plan) && !error; i++) {
 		enum metric metric = summary_metric(range, plan[i].list);
-		const struct rows *from = &summary->places;
+		struct rows *merged = &summary->merged[plan[i].list];
+		struct row_list *list = &summary->lists[plan[i].list];
 		/* Of a sum with a sample in it only some are known. */
 		if (plan[i].list == SUMMARY_TEMPORARY && recording->sample_bytes)
 			continue;
-		if (plan[i].merged) {
-			error = rows_merge(rows, metric, plan[i].merged);
-			from = plan[i].merged;
-		}
+		error = plan[i].by_place ? rows_merge_places(rows, plan[i].filter, merged)
+					 : rows_merge(rows, metric, merged);
 		if (!error)
-			error = rows_select(
-				from, plan[i].filter, metric, &summary->lists[plan[i].list]);
-		row_list_leave(&summary->lists[plan[i].list], false);
+			error = rows_select(merged, plan[i].filter, metric, list);
+		row_list_leave(list, false);
 	}
 	return error;
 }

@@ -25,9 +25,9 @@ struct summary {
 	/* All rows, best first; METRIC as summary_metric. Without those of libraries' own blocks.
 	 */
 	struct row_list lists[SUMMARY_LISTS];
-	struct rows places, calls, temporary; /* where merged rows live */
-	struct growth growth;                 /* empty unless the model has a series with sites */
-	struct reallocs reallocs;             /* empty unless the model has lives */
+	struct rows merged[SUMMARY_LISTS]; /* where their rows live */
+	struct growth growth;              /* empty unless the model has a series with sites */
+	struct reallocs reallocs;          /* empty unless the model has lives */
 	bool has_growth, has_reallocs;
 	struct site libraries; /* what they keep for themselves */
 	bool searched;         /* for leaks; then, by class: */

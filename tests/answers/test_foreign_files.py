@@ -88,6 +88,20 @@ def temporary_of_any_thread(folder):
 
 
 @TESTS.test
+def stacks_of_a_place(folder):
+    """A place in the list of what is live stands for the stacks that have live blocks, and shows what these share"""
+    path = folder / "place.heap"
+    names = "--- symbol\n0x401100 keep\n0x401200 first\n0x401300 second\n---\n--- heap\n"
+    path.write_text(names + "heap profile: 1: 100 [3: 300] @ heapprofile\n1: 100 [1: 100] @ 0x401100 0x401200\n"
+                    "0: 0 [2: 200] @ 0x401100 0x401300\n\nMAPPED_LIBRARIES:\n00400000-00410000 r-xp 00000000 08:01 5 /opt/app\n",
+                    encoding="ascii")
+    top = hw.report(path)["top"]
+    live = top["never_freed"][0]
+    hw.need(live["merged_stacks"] == 1 and not live["partial"] and [frame["function"] for frame in live["stack"]] == ["keep", "first"], f"{live}")
+    hw.need(live["live_bytes"] == 100 and sum(row["merged_stacks"] for row in top["calls"]) == 2, f"{top}")
+
+
+@TESTS.test
 def short_maps(folder):
     """A memory map in pprof's short form gives modules, their offsets and the program"""
     path = folder / "short.heap"
