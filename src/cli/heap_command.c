@@ -29,6 +29,70 @@ static bool take_pointers(const struct options *options, enum pointer_rule *ret)
 	return false;
 }
 
+/*
+ * Words with numbers below 0 among them ("find -5"), which are values and no options. Options may
+ * stand behind them, so they are hidden from who looks for such: with a blank in front of them,
+ * which is taken away afterwards.
+ */
+struct hiding {
+	char **words; /* a copy, with the hidden ones in place; NULL-terminated */
+	char *hidden; /* their text */
+	size_t hidden_bytes;
+};
+
+static void hiding_deinit(struct hiding *h)
+{
+	free(h->words);
+	free(h->hidden);
+}
+
+/* No option is a digit. */
+static bool is_below_zero(const char *word)
+{
+	return word[0] == '-' && word[1] >= '0' && word[1] <= '9';
+}
+
+/* False: no memory. */
+static bool hiding_init(struct hiding *h, int count, char **words)
+{
+	*h = (struct hiding){.words = calloc((size_t)count + 1, sizeof(*h->words))};
+	for (int i = 0; i < count; i++)
+		h->hidden_bytes += is_below_zero(words[i]) ? strlen(words[i]) + 2 : 0;
+	h->hidden = malloc(h->hidden_bytes + 1);
+	char *at = h->hidden;
+	for (int i = 0; h->words && at && i < count; i++) {
+		h->words[i] = words[i];
+		if (!is_below_zero(words[i]))
+			continue;
+		h->words[i] = at;
+		*at = ' ';
+		at = stpcpy(at + 1, words[i]) + 1;
+	}
+	return h->words && at;
+}
+
+/* The word as it was given. */
+static char *hiding_shown(const struct hiding *h, char *word)
+{
+	return word >= h->hidden && word < h->hidden + h->hidden_bytes ? word + 1 : word;
+}
+
+static void hiding_show_all(const struct hiding *h, int count)
+{
+	for (int i = 0; i < count; i++)
+		h->words[i] = hiding_shown(h, h->words[i]);
+}
+
+/* options_next(), with an argument as it was given. */
+static int next_option(struct options *options, const struct hiding *h)
+{
+	int id = options_next(options);
+	if (options->argument && options->argument >= h->hidden &&
+		options->argument < h->hidden + h->hidden_bytes)
+		options->argument++;
+	return id;
+}
+
 /* False: all is said. */
 static bool take(const struct options *options, int id, struct heap_session *session,
 	enum colour_when *colour)
@@ -105,10 +169,13 @@ int heap_command_line(struct heap_session *session, char **words, size_t count)
 		return message_error(error_no_memory());
 	argv[0] = name;
 	memcpy(argv + 1, words, count * sizeof(*argv));
-	struct options options = {.command = command, .argc = (int)count + 1, .argv = argv};
+	_cleanup_(hiding_deinit) struct hiding hiding;
+	if (!hiding_init(&hiding, (int)count + 1, argv))
+		return message_error(error_no_memory());
+	struct options options = {.command = command, .argc = (int)count + 1, .argv = hiding.words};
 	enum colour_when colour = session->colour_when;
 	int id;
-	while ((id = options_next(&options)) > 0) {
+	while ((id = next_option(&options, &hiding)) > 0) {
 		if (is_of_reading(id)) {
 			message("this option is for the command line, before the heap is read: "
 				"heapwise %s %s",
@@ -121,7 +188,9 @@ int heap_command_line(struct heap_session *session, char **words, size_t count)
 	if (id < 0)
 		return options.exit_code;
 	session->colour = !session->json && terminal_has_colour(colour);
-	return heap_verbs_run(session, options.argc - options.operand, argv + options.operand);
+	hiding_show_all(&hiding, options.argc);
+	return heap_verbs_run(
+		session, options.argc - options.operand, hiding.words + options.operand);
 }
 
 /* The verb that help is asked of: "--help VERB", "VERB --help", or "help VERB" alone; NULL: none.
@@ -147,16 +216,21 @@ int heap_command_run(const struct command *command, int argc, char **argv,
 		heap_verb_describe(helped, &text);
 		return output_text(&text);
 	}
+	_cleanup_(hiding_deinit) struct hiding hiding;
+	if (!hiding_init(&hiding, argc, argv))
+		return message_error(error_no_memory());
 	_cleanup_(heap_session_close) struct heap_session session;
 	heap_session_init(&session);
+	argv = hiding.words;
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	enum colour_when colour = COLOUR_AUTO;
 	int id;
-	while ((id = options_next(&options)) > 0)
+	while ((id = next_option(&options, &hiding)) > 0)
 		if (!take(&options, id, &session, &colour))
 			return ERROR_USAGE;
 	if (id < 0)
 		return options.exit_code;
+	hiding_show_all(&hiding, argc);
 	if (options.operand >= argc)
 		return options_wrong(command, "it wants %s", command->synopsis);
 	if (!take_operand(&session, argv[options.operand]))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/heap_follow_verb.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,18 +21,33 @@ static char *split_path(char *word)
 	return dot;
 }
 
-/* Begins in a block that an address leads into: of a pool only what lies there. */
-static void begin_at(struct follow *follow, uint32_t block, uint64_t address)
+/* Begins in a block that an address leads into: at its start at all of it, else at what lies there
+ * of a pool, or at that element of an array. */
+static struct error *begin_at(struct follow *follow, uint32_t block, uint64_t address)
 {
 	const struct survey *survey = follow->survey;
-	uint64_t offset = address - search_block_address(survey->search, block);
+	uint64_t start = search_block_address(survey->search, block), offset = address - start;
 	const struct pool *pool = pools_find(&survey->pools, block);
 	const struct pool_object *object =
 		pool && offset ? pools_object_at(survey, pool, offset) : NULL;
+	struct heap_layout layout = {.type = TYPE_VOID};
+	bool has_layout = heap_layout_of(survey, block, &layout) && layout.type != TYPE_VOID;
+	bool is_array = has_layout && layout.is_array && layout.size;
+	uint64_t number =
+		is_array && offset >= layout.header ? (offset - layout.header) / layout.size : 0;
 	if (object)
-		follow_add_object(follow, address - offset + object->offset, object->type);
+		follow_add_object(follow, start + object->offset, object->type);
+	else if (is_array && number && number < layout.count)
+		follow_add_object(follow, start + layout.header + number * layout.size,
+			types_plain(follow->types, layout.type));
+	else if (number || (pool && offset && (!has_layout || offset >= layout.size)))
+		return error_create(ERROR_INPUT,
+			"nothing that is known lies at 0x%" PRIx64 ", %" PRIu64
+			" bytes into its block (show 0x%" PRIx64 " has what does)",
+			address, offset, start);
 	else
 		follow_add(follow, block);
+	return NULL;
 }
 
 /* Begins in a block, if it is one of those that are asked about, or has such in it. */
@@ -65,13 +81,13 @@ static struct error *begin(
 	uint64_t address;
 	bool is_one = about.block != SPACE_NONE && heap_subject_address(word, &address);
 	if (is_one && heap_chosen_takes_used(chosen, survey, about.block)) {
-		begin_at(follow, about.block, address);
+		error = begin_at(follow, about.block, address);
 		*ret_blocks = 1;
 	}
 	for (uint32_t block = 0; block < count && !is_one; block++)
 		*ret_blocks += heap_chosen_takes_used(chosen, survey, block) &&
 			       begin_in(follow, block, &about);
-	return follow->failed ? error_no_memory() : NULL;
+	return error || !follow->failed ? error : error_no_memory();
 }
 
 static struct error *walk(struct follow *follow, char *path)

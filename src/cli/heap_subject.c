@@ -248,11 +248,12 @@ struct error *heap_subject_find_anywhere(
 	uint32_t example;
 	struct error *error = heap_subject_find(session, verb, word, ret);
 	if (!error || error->code != ERROR_INPUT || ret->layout == TYPE_VOID ||
-		!session->survey.layouts.types ||
-		!count_pools(&session->survey, ret->layout, &example))
+		!session->survey.layouts.types)
+		return error;
+	heap_kin_keep_arrays(&ret->kin);
+	if (!ret->kin.kin.len && !count_pools(&session->survey, ret->layout, &example))
 		return error;
 	error_destroy(error);
-	heap_kin_keep_objects(&ret->kin);
 	return NULL;
 }
 

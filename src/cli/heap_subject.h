@@ -20,8 +20,8 @@ struct heap_subject {
  */
 struct error *heap_subject_find(struct heap_session *session, const char *verb, const char *word,
 	struct heap_subject *ret) must_check_;
-/* The same, also of types that at most pools have in them (pools.h): `kin` may be empty, and
- * `layout` says the type. */
+/* The same, also of types that only arrays are of, or pools have in them (pools.h): `kin` has those
+ * arrays, and may be empty; `layout` says the type. */
 struct error *heap_subject_find_anywhere(struct heap_session *session, const char *verb,
 	const char *word, struct heap_subject *ret) must_check_;
 /* The address that a word is; false: it is none. */

@@ -55,14 +55,24 @@ static struct error *lay_out_as(struct heap_session *session, const char *name, 
 	return NULL;
 }
 
-/* How far an address leads into the block that a word means, if that is a pool; else 0. */
-static uint64_t offset_in_pool(const struct survey *survey, const char *word, uint32_t block)
+/* How far an address leads into the block that a word means; 0: it is no address. */
+static uint64_t offset_in_block(const struct survey *survey, const char *word, uint32_t block)
 {
 	uint64_t address, offset;
-	return pools_find(&survey->pools, block) && heap_subject_address(word, &address) &&
+	return heap_subject_address(word, &address) &&
 			       search_block_at(survey->search, address, &offset) == block
 		       ? offset
 		       : 0;
+}
+
+/* What lies in a pool at the address that a word is; NULL: nothing that is known, or it is the
+ * block's own. */
+static const struct pool_object *object_in_pool(
+	const struct survey *survey, const char *word, uint32_t block)
+{
+	const struct pool *pool = pools_find(&survey->pools, block);
+	uint64_t offset = pool ? offset_in_block(survey, word, block) : 0;
+	return offset ? pools_object_at(survey, pool, offset) : NULL;
 }
 
 static struct error *lay_out(
@@ -71,6 +81,13 @@ static struct error *lay_out(
 	bool any;
 	struct survey *survey = &session->survey;
 	struct error *error = heap_layouts_open(survey, &any);
+	const struct pool_object *object = object_in_pool(survey, word, block);
+	/* An address in a pool asks for what lies there, also if the block begins with something
+	 * else. */
+	if (!error && object) {
+		*ret = (struct heap_layout){TYPE_VOID, 1, 1, false, object->offset, 0, 0};
+		return NULL;
+	}
 	if (error || heap_layout_of(survey, block, ret))
 		return error;
 	enum heap_type_kind kind = survey->types.types.data[survey_type_of(survey, block)].kind;
@@ -79,10 +96,8 @@ static struct error *lay_out(
 			TYPE_VOID, 1, search_block_size(survey->search, block), true, 0, 0, 0};
 		return NULL;
 	}
-	if (!error && pools_find(&survey->pools, block)) {
-		/* An address in it asks for what lies there. */
-		*ret = (struct heap_layout){
-			TYPE_VOID, 1, 1, false, offset_in_pool(survey, word, block), 0, 0};
+	if (pools_find(&survey->pools, block)) {
+		*ret = (struct heap_layout){TYPE_VOID, 1, 1, false, 0, 0, 0};
 		return NULL;
 	}
 	if (kind == HEAP_TYPE_PYTHON)
@@ -122,7 +137,7 @@ static struct error *lay_out_subject(struct heap_session *session, const char *w
 		return error;
 	if (as)
 		return lay_out_as(session, as, search_block_size(survey->search, example),
-			offset_in_pool(survey, word, about->block), ret);
+			offset_in_block(survey, word, about->block), ret);
 	if (about->block != SPACE_NONE || about->layout == TYPE_VOID)
 		return lay_out(session, word, example, ret);
 	/* With the virtual bases of those that come first. */
@@ -206,15 +221,6 @@ static int tell_pool(struct heap_session *session, const char *what, uint32_t bl
 	return heap_session_shown(&output, heap_pool_write(&page, what, block, &sink));
 }
 
-/* What lies in a pool at the address that a word is; TYPE_VOID: nothing that is known. */
-static uint32_t type_in_pool(const struct survey *survey, const char *word, uint32_t block)
-{
-	uint64_t offset = offset_in_pool(survey, word, block);
-	const struct pool_object *object =
-		offset ? pools_object_at(survey, pools_find(&survey->pools, block), offset) : NULL;
-	return object ? object->type : TYPE_VOID;
-}
-
 static int tell_type(struct heap_session *session, const char *what)
 {
 	struct survey *survey = &session->survey;
@@ -232,10 +238,10 @@ static int tell_type(struct heap_session *session, const char *what)
 	if (layout.type != TYPE_VOID)
 		return tell_holders(session, what, layout.type);
 	uint32_t example = block == SPACE_NONE ? example_of(survey, type) : block;
-	if (block != SPACE_NONE)
-		layout.type = type_in_pool(survey, what, block);
-	if (layout.type != TYPE_VOID)
-		return tell_holders(session, what, layout.type);
+	const struct pool_object *object =
+		block == SPACE_NONE ? NULL : object_in_pool(survey, what, block);
+	if (object)
+		return tell_holders(session, what, object->type);
 	if (example != SPACE_NONE && heap_layout_of(survey, example, &layout))
 		return tell_holders(session, what, layout.type);
 	if (example != SPACE_NONE && pools_find(&survey->pools, example))

@@ -3,13 +3,23 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/map.h"
 #include "heap/contents_parts.h"
 #include "heap/rust.h"
 
 /* More than a process can have: such a count makes no sense. */
 #define RUST_COUNT_MOST (1ull << 40)
-/* Structures that are looked through for the table of a HashMap. */
-#define TABLE_STEPS_MOST 4096u
+
+static inline uint64_t type_hash(uint32_t type)
+{
+	return hash_u64(type);
+}
+static inline bool type_equal(uint32_t a, uint32_t b)
+{
+	return a == b;
+}
+DEFINE_MAP(type_set, uint32_t, bool, type_hash, type_equal)
 
 static bool read_at(const struct contents_object *o, uint32_t offset, uint64_t *ret)
 {
@@ -102,21 +112,24 @@ static bool read_table(
 				       is_readable(o, ret->address - (mask + 1) * size, 1)));
 }
 
-/* The first part of an object that is such a table. */
+/* The first part of an object that is such a table. `seen`: types that have none, however often
+ * they are members of others. */
 static bool find_table(struct contents_object *o, uint32_t type, uint64_t at, unsigned depth,
-	unsigned *steps, struct contents *ret)
+	struct type_set *seen, struct contents *ret)
 {
 	uint32_t plain = types_plain(o->types, type);
 	struct type of = *types_get(o->types, plain);
 	struct rust_container c;
-	if (depth > TYPES_DEPTH_MAX || ++*steps > TABLE_STEPS_MOST || !type_has_members(&of))
+	bool is_new;
+	if (depth > TYPES_DEPTH_MAX || !type_has_members(&of) ||
+		!type_set_insert(seen, plain, &is_new) || !is_new)
 		return false;
 	if (rust_container_find(o->types, plain, &c)) {
 		struct contents_object table = {o->survey, o->types, plain, o->address + at, 0};
 		return c.form == RUST_TABLE && read_table(&table, &c, ret);
 	}
 	for (uint32_t i = 0; i < of.member_count; i++) {
-		if (find_table(o, of.members[i].type, at + of.members[i].bits / 8, depth + 1, steps,
+		if (find_table(o, of.members[i].type, at + of.members[i].bits / 8, depth + 1, seen,
 			    ret))
 			return true;
 	}
@@ -125,8 +138,8 @@ static bool find_table(struct contents_object *o, uint32_t type, uint64_t at, un
 
 bool contents_read_rust_hash(struct contents_object *o, struct contents *ret)
 {
-	unsigned steps = 0;
-	return find_table(o, o->type, 0, 0, &steps, ret);
+	_cleanup_(type_set_deinit) struct type_set seen = {.len = 0};
+	return find_table(o, o->type, 0, 0, &seen, ret);
 }
 
 bool contents_read_rust(struct contents_object *o, struct contents *ret)

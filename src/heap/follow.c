@@ -356,6 +356,17 @@ static int by_distance(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+/* Names that several members have count once. */
+static void leave_unique(struct nears *found)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < found->len; i++) {
+		if (!kept || strcmp(found->data[kept - 1].name, found->data[i].name) != 0)
+			found->data[kept++] = found->data[i];
+	}
+	found->len = kept;
+}
+
 /* Adds the members that are nearest to a word: of few all, of many those that may be meant. */
 static void add_names(struct follow *f, uint32_t plain, const char *word, struct text *text)
 {
@@ -364,14 +375,16 @@ static void add_names(struct follow *f, uint32_t plain, const char *word, struct
 	find_names(f, plain, word, 0, &steps, &found);
 	if (found.len)
 		qsort(found.data, found.len, sizeof(*found.data), by_distance);
+	leave_unique(&found);
 	size_t shown = min(found.len, (size_t)NAMES_MOST);
 	for (size_t i = 0; i < shown; i++) {
 		text_add(text, i ? ", " : "");
 		text_add_shown(text, found.data[i].name, 100);
 	}
-	if (found.len > shown)
-		text_printf(
-			text, " (of %s%zu)", steps > MEMBERS_MOST ? "more than " : "", found.len);
+	if (steps > MEMBERS_MOST)
+		text_printf(text, " (of the first %u members; there are more)", MEMBERS_MOST);
+	else if (found.len > shown)
+		text_printf(text, " (of %zu)", found.len);
 }
 
 /* Which members there are of the first object that has some. */

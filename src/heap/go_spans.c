@@ -316,11 +316,17 @@ struct error *go_spans_find(
 	if (error)
 		return error;
 	bool found = false;
+	struct heap_damage in_vain = {
+		.what = "so many lists look like Go's spans and are none that no heap of Go's is "
+			"looked for any more"};
 	for (size_t i = 0; i < space->maps.maps.len && !found && !f.failed; i++) {
 		const struct process_map *map = &space->maps.maps.data[i];
 		if (map->writable && address_space_module(space, map->start))
 			found = look_in_map(&f, map, words);
+		if (f.in_vain > GO_IN_VAIN_MAX && !in_vain.address)
+			in_vain.address = map->start;
 	}
+	f.failed |= !found && in_vain.address && !heap_damage_vec_push(damage, in_vain);
 	join_books(&ret->books);
 	f.failed |= found && (!put_in_order(ret) || !note_used(&f) || !note_free(ret));
 	pages_close(&f.pages);

@@ -175,6 +175,11 @@ static enum form form_of(
 	if (!is_plain && (!inferred_is_close(f, usable / fact->size * fact->size, usable) ||
 				 !is_repeated(fact, look)))
 		return FORM_NONE;
+	/* A number that is larger than a word, with room for one of them: of small ones allocators
+	 * give room for several. */
+	if (of->kind == TYPE_NUMBER && fact->size > 8 && usable / fact->size == 1)
+		return pointers & fact->map.data & ((1ull << fact->size / 8) - 1) ? FORM_NONE
+										  : FORM_SINGLE;
 	/* Strings end somewhere, and behind them is what was there before. */
 	if (is_plain && of->size < 8)
 		return pointers & 1 ? FORM_NONE : FORM_ARRAY;

@@ -5,19 +5,28 @@
 
 #include "heap/inferred_embedded.h"
 #include "heap/inferred_pools.h"
+#include "heap/limits.h"
 
 /* Where pointers lead to so many elements, or places in them, and none to anything else, it is an
  * array: pools have such at any distance from each other. */
 #define AGREEING_MOST 256u
+/* If then so many places are something else it is none, and more than one in so many are. */
+#define AGAINST_LEAST 4u
+#define STALE_PART 16u
 
 struct doubt {
 	uint32_t block, type, number;
 	uint32_t agreeing; /* places in all elements but the first that pointers lead to */
-	uint64_t bytes;    /* of elements; 0: all that there is room for */
+	/* Pointers that were met when it was known to be an array by those; places of them that are
+	 * something else. */
+	uint64_t late;
+	uint32_t late_against;
+	uint64_t bytes; /* of elements; 0: all that there is room for */
 	enum inferred_basis basis;
 	bool is_linked;  /* elements may have a pointer to their own type */
 	bool is_against; /* pointers lead to something else */
 	bool is_over;    /* nothing is asked any more */
+	bool is_early;   /* … since so many agreed */
 	bool is_not;     /* it is none */
 };
 DEFINE_VEC(doubts, struct doubt)
@@ -32,6 +41,21 @@ static inline bool doubted_equal(uint32_t a, uint32_t b)
 }
 DEFINE_MAP(doubt_map, uint32_t, uint32_t, doubted_hash, doubted_equal)
 
+/* A place in a block that was known to be an array. */
+struct late_place {
+	uint64_t offset;
+	uint32_t block, type;
+};
+static inline uint64_t late_hash(struct late_place place)
+{
+	return hash_u64(place.offset ^ ((uint64_t)place.block << 32 | place.type));
+}
+static inline bool late_equal(struct late_place a, struct late_place b)
+{
+	return a.offset == b.offset && a.block == b.block && a.type == b.type;
+}
+DEFINE_MAP(late_map, struct late_place, bool, late_hash, late_equal)
+
 struct inferred_arrays {
 	struct doubts doubts;
 	struct doubt_map of_block;
@@ -39,6 +63,8 @@ struct inferred_arrays {
 	 * are over by now, or belong to the other ones. */
 	struct space_u32 queues[2];
 	size_t open[2];
+	size_t early;         /* those that are over early */
+	struct late_map late; /* places that speak against such */
 };
 
 struct inferred_arrays *inferred_arrays_create(void)
@@ -52,6 +78,7 @@ void inferred_arrays_destroy(struct inferred_arrays *arrays)
 		return;
 	doubts_deinit(&arrays->doubts);
 	doubt_map_deinit(&arrays->of_block);
+	late_map_deinit(&arrays->late);
 	space_u32_deinit(&arrays->queues[0]);
 	space_u32_deinit(&arrays->queues[1]);
 	free(arrays);
@@ -184,8 +211,42 @@ void inferred_count_in_array(
 	doubt->is_against = inferred_is_against(f, doubt->type, offset, type);
 	/* Whatever it is, it begins with what the first would be. */
 	bool is_other = offset >= types_get(f->types, doubt->type)->size;
-	if (!doubt->is_against && is_other && ++doubt->agreeing == AGREEING_MOST)
+	if (!doubt->is_against && is_other && ++doubt->agreeing == AGREEING_MOST) {
+		doubt->is_early = true;
+		f->arrays->early++;
 		end_doubt(f, doubt, true);
+	}
+}
+
+void inferred_count_late(
+	struct inferring *inferring, uint32_t block, uint64_t offset, uint32_t type)
+{
+	struct inferring *f = inferring;
+	struct doubt *doubt = offset && f->arrays && f->arrays->early ? find_doubt(f, block) : NULL;
+	if (!doubt || !doubt->is_early)
+		return;
+	doubt->late++;
+	if (!inferred_is_against(f, doubt->type, offset, type))
+		return;
+	bool is_new = false;
+	struct late_place place = {offset, block, type};
+	f->failed |= !late_map_insert(&f->arrays->late, place, &is_new);
+	doubt->late_against += is_new;
+}
+
+void inferred_check_arrays(struct inferring *inferring)
+{
+	struct inferring *f = inferring;
+	struct inferred_arrays *a = f->arrays;
+	for (size_t i = 0; a && a->early && i < a->doubts.len; i++) {
+		const struct doubt *doubt = &a->doubts.data[i];
+		if (!doubt->is_early || doubt->late_against < AGAINST_LEAST ||
+			doubt->late_against <= (doubt->agreeing + doubt->late) / STALE_PART)
+			continue;
+		search_block_set_site(
+			f->search, doubt->block, search_block_first_site(f->search, doubt->block));
+		survey_reach(f->survey, REACHED_ARRAY_PLACES);
+	}
 }
 
 static bool is_unknown(const struct inferring *f, uint32_t block)

@@ -30,6 +30,12 @@ uint32_t inferred_array_in_doubt(const struct inferring *inferring, uint32_t blo
  */
 void inferred_count_in_array(
 	struct inferring *inferring, uint32_t block, uint64_t offset, uint32_t type);
+/* The same, if it was known to be one by that before. */
+void inferred_count_late(
+	struct inferring *inferring, uint32_t block, uint64_t offset, uint32_t type);
+/* Takes back what was said of arrays that later pointers spoke against, which is said to be partial
+ * (limits.h). */
+void inferred_check_arrays(struct inferring *inferring);
 /* Says which blocks are arrays, of those that nothing speaks against: first those whose elements
  * have no pointer to their own type, as the headers of chunks have, and when there are none the
  * others. Returns whether there was any: its elements are to be followed. */

@@ -261,9 +261,12 @@ void inferred_take_place(
 	struct inferring *f = inferring;
 	const struct type *of = types_get(f->types, type);
 	if (!f->pools || f->basis == BASIS_LOOKS || !type_has_members(of) ||
-		of->size < PLACE_BYTES_LEAST || of->size >= search_block_size(f->search, block) ||
-		!can_hold(f, block, offset))
+		of->size < PLACE_BYTES_LEAST || of->size >= search_block_size(f->search, block))
 		return;
+	if (!can_hold(f, block, offset)) {
+		inferred_count_late(f, block, offset, type);
+		return;
+	}
 	bool is_new;
 	struct place_key key = {offset, block, type};
 	bool *known = place_map_insert(&f->pools->known, key, &is_new);
@@ -551,6 +554,8 @@ static void count_sure(struct judging *j)
 		object->is_sure = object->is_sure && is_sure(j, i, &tries);
 		j->sure += object->is_sure;
 	}
+	if (tries > TRIES_MOST)
+		survey_reach(j->f->survey, REACHED_POOL_TRIES);
 }
 
 /* Whether a block is a pool, by all places that are known in it. */

@@ -330,6 +330,7 @@ struct error *inferred_say_few(struct survey *survey, struct inferred_few *few)
 	if (!f.failed && !error) {
 		infer(&f, &in_order);
 		infer_classes(&f, &in_order);
+		inferred_check_arrays(&f);
 		inferred_keep_pools(&f);
 	}
 	inferred_pools_destroy(f.pools);

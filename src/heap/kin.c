@@ -171,18 +171,29 @@ void heap_kin_deinit(struct kin_set *set)
 	set->of_type = NULL;
 }
 
-void heap_kin_keep_objects(struct kin_set *set)
+/* `hows`: bits of enum kin_how. */
+static void keep(struct kin_set *set, unsigned hows)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < set->kin.len; i++) {
 		struct kin kin = set->kin.data[i];
 		set->of_type[kin.type] = 0;
-		if (kin.how != KIN_SAME && kin.how != KIN_DERIVED)
+		if (!(hows >> kin.how & 1))
 			continue;
 		set->kin.data[kept++] = kin;
 		set->of_type[kin.type] = (uint32_t)kept;
 	}
 	set->kin.len = kept;
+}
+
+void heap_kin_keep_objects(struct kin_set *set)
+{
+	keep(set, 1u << KIN_SAME | 1u << KIN_DERIVED);
+}
+
+void heap_kin_keep_arrays(struct kin_set *set)
+{
+	keep(set, 1u << KIN_ELEMENTS);
 }
 
 uint64_t heap_kin_blocks(const struct survey *survey, const struct kin_set *set)

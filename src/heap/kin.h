@@ -43,6 +43,8 @@ void heap_kin_deinit(struct kin_set *set);
 
 /* Leaves only those that are objects of the type, whose place in the block is known. */
 void heap_kin_keep_objects(struct kin_set *set);
+/* Leaves only arrays of the type, whose elements are objects of it. */
+void heap_kin_keep_arrays(struct kin_set *set);
 
 /* What a block is; NULL: of none of them. */
 static inline const struct kin *heap_kin_of(

@@ -16,6 +16,12 @@ static const struct {
 	[REACHED_CLASSES] = {"classes",
 		"blocks differ in more than 33,554,432 ways in where they have "
 		"pointers: further ones are told apart by their sizes alone"},
+	[REACHED_ARRAY_PLACES] = {"array-places",
+		"256 pointers to elements of what seemed to be an array were followed before "
+		"others that lead to something else in it: types that follow from it may be wrong"},
+	[REACHED_POOL_TRIES] = {"pool-tries",
+		"structures in a pool may be parts of larger ones in more than 16,384 ways: "
+		"further ways were not tried, and what those may be is not named"},
 };
 
 void survey_reach(struct survey *survey, enum survey_limit limit)

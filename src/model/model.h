@@ -126,10 +126,12 @@ struct recording {
 	const char *drop_frames, *keep_frames;
 	bool snapshot;      /* of a program that went on: what is live was not necessarily left */
 	bool types;         /* stacks are types: of a heap that nobody recorded */
+	bool is_heap;       /* of a heap that was inspected: of a core, or a process that runs */
 	bool no_heap;       /* memory was read in which no heap was found */
 	bool all_collected; /* all blocks are a garbage collector's, as `collected_blocks` are */
-	uint64_t collected_blocks; /* that a garbage collector owns: nobody judges them */
-	bool whole_stacks;         /* stacks are as their maker wanted them to be read */
+	/* That a garbage collector owns: nobody judges them. */
+	uint64_t collected_blocks, collected_bytes;
+	bool whole_stacks;     /* stacks are as their maker wanted them to be read */
 	bool call_addresses;   /* the source has addresses of calls: those of nodes are one more */
 	size_t merged;         /* so many recordings were added up; 0: it is one */
 	const char *mode;      /* "exact", "aggregate", "sample" */

@@ -331,11 +331,10 @@ static struct error *make(struct making *m)
 {
 	struct recording *recording = build_recording(m->foreign.model);
 	recording->unknown &= ~(uint32_t)KNOWN;
-	recording->snapshot = true;
+	recording->snapshot = recording->is_heap = true;
 	recording->types = !m->joined;
 	recording->no_heap = !m->survey->heap.areas.len;
-	uint64_t collected_bytes;
-	go_types_sum(m->survey, &recording->collected_blocks, &collected_bytes);
+	go_types_sum(m->survey, &recording->collected_blocks, &recording->collected_bytes);
 	recording->all_collected =
 		recording->collected_blocks &&
 		recording->collected_blocks == m->survey->totals.blocks[BLOCK_USED];

@@ -325,12 +325,14 @@ static void put_block_head(struct show *s, uint32_t block, const struct heap_lay
 		s->out, " (%s%s%s)", heap_type_kind_name(type->kind), by ? ", " : "", by ? by : "");
 	heap_layout_add_extent(layout, s->out);
 	pools_add_evidence(survey, block, s->out);
+	bool is_within = layout->header && !layout->is_array;
 	if (!heap_show_is_pool(layout) &&
-		!types_are_same(s->values.types, types_plain(s->values.types, layout->type),
-			types_plain(s->values.types, type->layout))) {
+		(is_within ||
+			!types_are_same(s->values.types, types_plain(s->values.types, layout->type),
+				types_plain(s->values.types, type->layout)))) {
 		text_add(s->out, ", as ");
 		text_add_shown(s->out, declared.data ? declared.data : "", 200);
-		if (layout->header && !layout->is_array)
+		if (is_within)
 			text_printf(s->out, " at %" PRIu64, layout->header);
 	}
 	text_add_char(s->out, '\n');

@@ -49,6 +49,22 @@ static void put_summary(struct json *json, const struct leaks *leaks)
 	json_object_end(json);
 }
 
+/* "not_judged": what a garbage collector owns; null: it is not asked of anything but heaps that
+ * were inspected. */
+static void put_not_judged(struct json *json, const struct model *model)
+{
+	const struct recording *recording = model_recording(model);
+	json_key(json, "not_judged");
+	if (!recording->is_heap) {
+		json_null(json);
+		return;
+	}
+	json_object_begin(json);
+	json_put_u64(json, "blocks", recording->collected_blocks);
+	json_put_u64(json, "bytes", recording->collected_bytes);
+	json_object_end(json);
+}
+
 static void put_heuristics(struct json *json, const struct leak_search *search)
 {
 	json_key(json, "heuristics");
@@ -377,6 +393,7 @@ struct error *leaks_put(struct json *json, const struct leaks_page *page)
 	json_key(json, "leaks");
 	json_object_begin(json);
 	put_summary(json, &page->leaks);
+	put_not_judged(json, page->leaks.model);
 	put_search(json, page->leaks.model, page->leaks.search);
 	json_put_u64(json, "errors", leaks_errors(page));
 	if (page->options->errors_only)

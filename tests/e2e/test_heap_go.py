@@ -69,6 +69,8 @@ def cores(folder):
         hw.need("leaks are not judged: Go's collector owns all of it" in text and " lost" not in text, text)
         summary = ask("core", "--json", core, "summary")
         hw.need(summary["not_judged"]["blocks"] == summary["totals"]["used_blocks"] > 3000, f"{summary['not_judged']}")
+        for said in (ask("core", "--json", core, "leaks"), ask("leaks", "--json", core)):
+            hw.need(said["leaks"]["not_judged"] == summary["not_judged"], f"{said['leaks']['not_judged']}")
         if name == "heap_go":
             text = hw.run([hw.HEAPWISE, "core", core, "dominators"]).text
             hw.need("main.list" in text and "main.names" in text, text)

@@ -183,6 +183,43 @@ def followed(folder):
 
 
 @tests.test
+def parts(folder):
+    """An address amid an array is that element, amid a pool what lies there, whatever its block begins with; where
+    nothing is known to lie nothing is followed."""
+    (folder / "pools").mkdir()
+    core = kernel_core(hw.TARGETS / "heaps/heap_chunks", folder)
+    array = int(first_of(read_account(folder / "account"), "rec[]"), 16)
+    block = ask("core", "--json", core, "show", f"{array + 5 * 24:#x}", "--as", "struct rec")["blocks"][0]
+    if block["at"] != 120 or members_of(block)["number"] != "5":
+        raise hw.Failure(f"an element: {str(block)[:500]}")
+    if "as struct rec at 120" not in hw.run([hw.HEAPWISE, "core", core, "show", f"{array + 120:#x}", "--as", "struct rec"]).text:
+        raise hw.Failure("where the element lies is not said")
+    found = ask("core", "--json", core, "follow", f"{array + 5 * 24:#x}.next")
+    if (found["from_blocks"], found["objects"]) != (1, 1):
+        raise hw.Failure(f"from an element: {str(found)[:300]}")
+    ended = hw.run([hw.HEAPWISE, "core", core, "follow", f"{array + 30 * 24:#x}.next"])
+    if ended.status != 3 or "nothing that is known lies at" not in ended.errors:
+        raise hw.Failure(f"behind the last: {ended}")
+    core = kernel_core(PROGRAM, folder / "pools")
+    account = read_account(folder / "pools/account")
+    ended = hw.run([hw.HEAPWISE, "core", core, "follow", f"{int(first_of(account, 'pool of rec'), 16) + 8:#x}.next"])
+    if ended.status != 3 or "nothing that is known lies at" not in ended.errors:
+        raise hw.Failure(f"before the first of a pool: {ended}")
+    block = ask("core", "--json", core, "show", f"{int(first_of(account, 'chunk'), 16) + 16 + 3 * 56:#x}")["blocks"][0]
+    if len(block["members"]) != 1 or members_of(block["members"][0])["number"] != "3":
+        raise hw.Failure(f"a record in a chunk: {str(block)[:500]}")
+
+
+@tests.test
+def arrays_alone(folder):
+    """`follow` begins at elements of arrays where a type has no blocks of its own."""
+    core = kernel_core(hw.TARGETS / "heaps/heap_bounds", folder)
+    found = ask("core", "--json", core, "follow", "entry.next")
+    if (found["from_blocks"], found["objects"], found["nulls"]) != (1, 999, 1):
+        raise hw.Failure(f"follow entry.next: {str(found)[:300]}")
+
+
+@tests.test
 def doubled(folder):
     """Types that have others in them without end are looked through so far, and it is said that there was more."""
     core = kernel_core(hw.TARGETS / "heaps/heap_doubled", folder)

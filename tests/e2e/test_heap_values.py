@@ -173,6 +173,13 @@ def found_bytes(folder):
         hw.need(find("n00012", "--count")["found"] == [] and find("n00012", "--count")["matched"]["used"] == 10, "--count")
         text = hw.run([hw.HEAPWISE, "heap", str(pid), "find", "n000123"]).text
         hw.need('"n000123"' in text and "1 place: 1 in blocks in use, 0 in free ones, 0 elsewhere" in text, text)
+        # Numbers below 0 are values, wherever options stand.
+        for words in (("-4711",), ("--", "-4711"), ("--in", "all", "-4711"), ("-4711", "--in", "all"), ("-0x1267",)):
+            below = find(*words)
+            hw.need("below" in [p.get("symbol") for p in below["found"]], f"{words}: {below}")
+        lines = b"find -4711\nfind --in all -4711 --limit 5\nfind -- -4711\n"
+        prompt = hw.run([hw.HEAPWISE, "heap", str(pid), "prompt"], stdin=lines).text
+        hw.need(prompt.count("below") == 3, prompt)
         hw.need(find("4711", "--text", "--count")["matched"]["places"] >= 0, "--text")
         for words, message in ((("0",), "0 stands wherever"), (("300", "--width", "1"), "does not fit"),
                                (("name", "--width", "1"), "'name' is text"), (("1", "--in", "heap"), "--in is all, used or free")):

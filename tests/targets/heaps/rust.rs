@@ -83,6 +83,7 @@ pub struct Held {
     leaf: Tree,
     tree_text: Tree,
     nothing: Tree,
+    wide: Box<u128>,
     leaked: &'static [Leaked],
     leaked_numbers: &'static mut [u32],
     whole: &'static [u64],
@@ -178,6 +179,7 @@ fn make() -> Box<Held> {
         leaf: Tree::Leaf(17),
         tree_text: Tree::Text("at the top".to_string()),
         nothing: Tree::Empty,
+        wide: Box::new(1 << 100),
         leaked: Box::leak((0..5).map(|i| Leaked(i, text(i as u32), [i; 3])).collect::<Vec<_>>().into_boxed_slice()),
         leaked_numbers: Box::leak(vec![7u32; 9].into_boxed_slice()),
         whole: &[],
@@ -294,6 +296,7 @@ fn tell(held: &Box<Held>, account: &mut Account) {
     for one in held.leaked.iter() {
         account.tell(one.1.as_ptr(), one.1.capacity(), "String buffer");
     }
+    account.tell(&*held.wide as *const u128 as *const u8, 16, "u128");
     account.tell(held.leaked_numbers.as_ptr(), 36, "u32[]");
     account.tell(held.whole.as_ptr(), 160, "Vec<u64> buffer");
     account.tell(held.arena, ARENA_BYTES, "pool of rust::InArena");

@@ -14,6 +14,8 @@ struct node {
 };
 
 static struct node *list;
+/* Nothing else is that. */
+static volatile long below = -4711;
 static void **table;
 static void *aligned[4], *large, *interior;
 

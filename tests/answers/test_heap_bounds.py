@@ -1,0 +1,59 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Past each bound of the heap inspector that makes an answer partial (docs/limits.md): text and JSON say that it was
+reached, and what was said by what came before is taken back."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import hw  # noqa: E402
+from heaps import ask, kernel_core, read_account  # noqa: E402
+
+tests = hw.Tests()
+PROGRAM = hw.TARGETS / "heaps/heap_bounds"
+
+
+def need_partial(core, name, words):
+    found = ask("core", "--json", core, "types")
+    # Its widest type is past that of members of one type, too.
+    hw.need(set(found.get("partial", [])) == {"type-members", name}, f"{found.get('partial')}, not {name}")
+    text = hw.run([hw.HEAPWISE, "core", core, "types"]).text
+    hw.need(f"Partial: {words}" in text, text)
+    summary = hw.run([hw.HEAPWISE, "core", core]).text
+    hw.need(f"Partial: {words}" in summary, summary)
+
+
+def types_by_kind(core, folder):
+    found = {int(b["address"], 16): b["type"] for b in ask("core", "--json", core, "blocks")["blocks"] if b["state"] == "used"}
+    return {kind: found[address] for address, (*_, kind) in read_account(folder / "account").items()}
+
+
+@tests.test
+def arrays(folder):
+    """Pointers that are met when 256 others have said that a block is an array say that it is none."""
+    core = kernel_core(PROGRAM, folder)
+    need_partial(core, "array-places", "256 pointers to elements")
+    found = types_by_kind(core, folder)
+    hw.need("rec" not in found["recs and leaves"] and found["entry[]"] == "entry[]", f"{found}")
+
+
+@tests.test
+def pools(folder):
+    """Structures in a pool that may be parts of too many others."""
+    core = kernel_core(PROGRAM, folder, environment={**hw.clean_environment(), "BOUNDS_POOL": "1"})
+    need_partial(core, "pool-tries", "structures in a pool may be parts")
+    hw.need(types_by_kind(core, folder)["entry[]"] == "entry[]", "an array beside it")
+
+
+@tests.test
+def members(folder):
+    """What a message says of a type with very many members is said to be not all."""
+    core = kernel_core(PROGRAM, folder)
+    for options in ((), ("--json",)):
+        ended = hw.run([hw.HEAPWISE, "core", *options, core, "follow", "one<16>.nmber"])
+        hw.need(ended.status == 3 and "did you mean one of number, another (of the first 65536 members; there are more)" in
+                ended.errors, f"{ended}")
+
+
+tests.main()
