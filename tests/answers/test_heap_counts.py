@@ -112,6 +112,14 @@ def seems_mapped(_):
         damage = ask("heap", "--json", pid)["damage"]
     if [one["what"] for one in damage] != ["more memory looks like blocks with mappings of their own than malloc counts"]:
         raise hw.Failure(str(damage))
+    # More ways to choose than are tried: it is not decided by a few of them.
+    with running("seems_mapped", "many") as (pid, line):
+        damage = ask("heap", "--json", pid)["damage"]
+        text = hw.heapwise("heap", pid).text
+        blocks = ask("heap", "--json", pid, "blocks", "--size", "128k..")["blocks"]
+    words = "more memory looks like blocks with mappings of their own than malloc counts"
+    hw.need([one["what"] for one in damage] == [words] and words in text, f"{damage}: {text}")
+    hw.need(len(blocks) == int(line) + 16, f"{len(blocks)} blocks")
 
 
 @tests.test
