@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "heap/block_numbers.h"
 #include "heap/inferred_embedded.h"
 #include "heap/inferred_pools.h"
 #include "heap/limits.h"
@@ -31,16 +32,6 @@ struct doubt {
 };
 DEFINE_VEC(doubts, struct doubt)
 
-static inline uint64_t doubted_hash(uint32_t block)
-{
-	return hash_u64(block);
-}
-static inline bool doubted_equal(uint32_t a, uint32_t b)
-{
-	return a == b;
-}
-DEFINE_MAP(doubt_map, uint32_t, uint32_t, doubted_hash, doubted_equal)
-
 /* A place in a block that was known to be an array. */
 struct late_place {
 	uint64_t offset;
@@ -58,7 +49,7 @@ DEFINE_MAP(late_map, struct late_place, bool, late_hash, late_equal)
 
 struct inferred_arrays {
 	struct doubts doubts;
-	struct doubt_map of_block;
+	struct block_numbers of_block;
 	/* Those that are asked for, and how many these are; [1]: whose elements are linked. Some
 	 * are over by now, or belong to the other ones. */
 	struct space_u32 queues[2];
@@ -77,7 +68,7 @@ void inferred_arrays_destroy(struct inferred_arrays *arrays)
 	if (!arrays)
 		return;
 	doubts_deinit(&arrays->doubts);
-	doubt_map_deinit(&arrays->of_block);
+	block_numbers_deinit(&arrays->of_block);
 	late_map_deinit(&arrays->late);
 	space_u32_deinit(&arrays->queues[0]);
 	space_u32_deinit(&arrays->queues[1]);
@@ -87,7 +78,7 @@ void inferred_arrays_destroy(struct inferred_arrays *arrays)
 static struct doubt *find_doubt(const struct inferring *f, uint32_t block)
 {
 	struct inferred_arrays *a = f->arrays;
-	uint32_t *index = a && a->doubts.len ? doubt_map_find(&a->of_block, block) : NULL;
+	uint32_t *index = a && a->doubts.len ? block_numbers_find(&a->of_block, block) : NULL;
 	return index ? &a->doubts.data[*index] : NULL;
 }
 
@@ -135,7 +126,7 @@ bool inferred_doubt_array(struct inferring *inferring, uint32_t block, uint32_t 
 	struct inferring *f = inferring;
 	struct inferred_arrays *a = f->arrays;
 	bool is_new;
-	uint32_t *index = doubt_map_insert(&a->of_block, block, &is_new);
+	uint32_t *index = block_numbers_insert(&a->of_block, block, &is_new);
 	*ret_is_not = false;
 	if (index && !is_new) {
 		const struct doubt *doubt = &a->doubts.data[*index];
