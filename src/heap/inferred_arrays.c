@@ -5,7 +5,7 @@
 
 #include "heap/block_numbers.h"
 #include "heap/inferred_embedded.h"
-#include "heap/inferred_pools.h"
+#include "heap/inferred_places.h"
 #include "heap/limits.h"
 
 /* Where pointers lead to so many elements, or places in them, and none to anything else, it is an
@@ -246,6 +246,16 @@ static bool is_unknown(const struct inferring *f, uint32_t block)
 	return heap_types_of_site(&f->survey->types, site) == HEAP_TYPE_NONE;
 }
 
+/* Whether nothing speaks against it: no pointer, nor what stands there, if no pointer speaks for it
+ * and nobody has said how much of it is there. */
+static bool fits_all(struct inferring *f, const struct doubt *doubt)
+{
+	bool is_agreed;
+	return !inferred_places_against(f, doubt->block, doubt->type, &is_agreed) &&
+	       (is_agreed || doubt->agreeing || doubt->bytes ||
+		       inferred_fits_array(f, doubt->block, doubt->type, doubt->is_linked));
+}
+
 bool inferred_take_arrays(struct inferring *inferring)
 {
 	struct inferring *f = inferring;
@@ -259,8 +269,7 @@ bool inferred_take_arrays(struct inferring *inferring)
 		struct doubt *doubt = &a->doubts.data[asked->data[i]];
 		if (doubt->is_over || doubt->is_linked != is_linked)
 			continue;
-		bool is_array = is_unknown(f, doubt->block) &&
-				!inferred_places_against(f, doubt->block, doubt->type);
+		bool is_array = is_unknown(f, doubt->block) && fits_all(f, doubt);
 		end_doubt(f, doubt, is_array);
 		any = true;
 	}

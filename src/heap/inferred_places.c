@@ -15,6 +15,8 @@
 #define ADDRESS_LEAST 4096u
 /* What is read at a time. */
 #define PIECE_BYTES (64u << 10)
+/* Of what may be an array so many elements are looked at, evenly over all. */
+#define ELEMENTS_COMPARED_MOST 256u
 
 struct inferred_pools *inferred_pools_create(void)
 {
@@ -102,6 +104,52 @@ bool inferred_fits_at(struct inferring *inferring, uint32_t block, uint64_t offs
 	size_t got = pages_read(
 		&f->pages, search_block_address(f->search, block) + offset, bytes, wanted);
 	return got == wanted && fits_bytes(f, fact, type, bytes, got);
+}
+
+/* Whether pointers of an element to its own type lead to elements, where they lead into its block.
+ */
+static bool links_fit(struct inferring *f, const struct fact *fact, uint32_t block,
+	const uint8_t *bytes, size_t len, uint32_t type)
+{
+	for (size_t i = 0; i < fact->slots.len; i++) {
+		const struct slot *slot = &fact->slots.data[i];
+		uint64_t word, offset;
+		if (slot->offset > len || len - slot->offset < 8 || slot->when_count ||
+			slot->container.form != RUST_NONE ||
+			!types_are_same(f->types, slot->target, type))
+			continue;
+		memcpy(&word, bytes + slot->offset, 8);
+		if (word && search_block_at(f->search, word, &offset) == block &&
+			offset % fact->size)
+			return false;
+	}
+	return true;
+}
+
+bool inferred_fits_array(
+	struct inferring *inferring, uint32_t block, uint32_t element, bool is_linked)
+{
+	struct inferring *f = inferring;
+	struct fact *fact = inferred_fact(f, element);
+	uint8_t bytes[COMPARED_BYTES];
+	if (!fact || !fact->size || !type_has_members(types_get(f->types, element)))
+		return true;
+	uint64_t count = search_block_size(f->search, block) / fact->size, fit = 0, not = 0;
+	uint64_t step = count / ELEMENTS_COMPARED_MOST + 1;
+	size_t wanted = fact->size < sizeof(bytes) ? (size_t)fact->size : sizeof(bytes);
+	for (uint64_t k = 0; k < count; k += step) {
+		uint64_t address = search_block_address(f->search, block) + k * fact->size;
+		size_t got = pages_read(&f->pages, address, bytes, wanted), i = 0;
+		while (i < got && !bytes[i])
+			i++;
+		if (got != wanted || i == got)
+			continue;
+		bool is_one = fits_bytes(f, fact, element, bytes, got) &&
+			      links_fit(f, fact, block, bytes, got, element);
+		fit += is_one;
+		not += !is_one;
+	}
+	return is_linked ? not <= fit / PLACES_BROKEN_PART : not <= fit;
 }
 
 /* The block with places, a new one if there was none in it. NULL: no memory. */
@@ -322,12 +370,15 @@ void inferred_follow_places(struct inferring *inferring)
 	f->reads -= f->reads > 0;
 }
 
-size_t inferred_places_against(const struct inferring *inferring, uint32_t block, uint32_t element)
+size_t inferred_places_against(
+	const struct inferring *inferring, uint32_t block, uint32_t element, bool *ret_is_agreed)
 {
 	const struct inferred_pools *p = inferring->pools;
 	const uint32_t *index = block_numbers_find(&p->of_block, block);
 	uint32_t next = index ? p->blocks.data[*index].first : NO_PLACE;
+	uint64_t size = types_get(inferring->types, element)->size;
 	size_t against = 0, agreeing = 0;
+	*ret_is_agreed = false;
 	for (; next != NO_PLACE; next = p->places.data[next].next) {
 		const struct place *place = &p->places.data[next];
 		if (!place->is_read || !place->fits || !place->has_words)
@@ -336,6 +387,7 @@ size_t inferred_places_against(const struct inferring *inferring, uint32_t block
 			inferred_is_against(inferring, element, place->offset, place->type);
 		against += is_against;
 		agreeing += !is_against;
+		*ret_is_agreed |= !is_against && place->offset >= size;
 	}
 	return against > agreeing / PLACES_BROKEN_PART ? against : 0;
 }

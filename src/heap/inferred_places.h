@@ -89,6 +89,12 @@ struct inferred_pools {
 bool inferred_can_hold(const struct inferring *inferring, uint32_t block, uint64_t offset);
 /* Whether what stands at an offset of a block can be an object of a type. */
 bool inferred_fits_at(struct inferring *inferring, uint32_t block, uint64_t offset, uint32_t type);
+/* Whether a block may be an array of a type, plain, by what stands in it, which decides where no
+ * pointer leads to another element than the first: of elements that are not all 0 more than half
+ * can be some, since arrays that double as they grow are filled to a half; of those that have
+ * pointers to their own type, as headers of chunks have, 15 in 16. */
+bool inferred_fits_array(
+	struct inferring *inferring, uint32_t block, uint32_t element, bool is_linked);
 /* Later follows the pointers of a place, by its number. False: no memory. */
 bool inferred_wait_for(struct inferring *inferring, uint32_t number);
 

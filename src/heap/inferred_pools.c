@@ -112,9 +112,10 @@ static void follow_all_of(struct inferring *f, const struct pool_block *in)
 static bool is_candidate(const struct inferring *f, const struct pool_block *in)
 {
 	uint32_t element = inferred_array_in_doubt(f, in->block);
+	bool is_agreed;
 	return !in->is_taken && inferred_can_hold(f, in->block, UINT64_MAX) &&
 	       (element == TYPE_VOID ||
-		       inferred_places_against(f, in->block, element) >= PLACES_LEAST);
+		       inferred_places_against(f, in->block, element, &is_agreed) >= PLACES_LEAST);
 }
 
 bool inferred_take_pools(struct inferring *inferring)

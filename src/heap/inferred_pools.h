@@ -32,8 +32,9 @@ bool inferred_has_place_in(const struct inferring *inferring, uint32_t block);
 
 /* How many of the places in a block are of structures that an array of `element`, plain, has not;
  * 0 also if these are at most 1 in 16 of those that it has: pointers that lead to what was there
- * before. */
-size_t inferred_places_against(const struct inferring *inferring, uint32_t block, uint32_t element);
+ * before. `*ret_is_agreed`: some are in other elements than the first. */
+size_t inferred_places_against(
+	const struct inferring *inferring, uint32_t block, uint32_t element, bool *ret_is_agreed);
 
 /* Says which blocks are pools, of those in which places came to be known since this was called
  * last. Returns whether there are new ones: their structures are to be followed. */

@@ -124,7 +124,7 @@ def headers(folder):
     """A chunk that begins with a header and has records behind it, or texts, is no array of its header; arrays are some."""
     def wanted(kind):
         header, _, what = kind.partition(" ")
-        if what == "texts":
+        if what in ("texts", "hidden"):
             return UNKNOWN
         one, other = sorted((header, "rec"))
         return re.escape(kind) if not what else f"{what}|pool of {one} and {other}" if what == "pool of rec" else what

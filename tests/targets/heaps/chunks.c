@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bump allocators whose chunks begin with a structure that says nothing of what is behind it: of
- * several sizes, with records of one kind and of several, with texts alone, and with both; chunks
+ * several sizes, with records of one kind and of several, with texts alone, with both, and with
+ * what is declared nowhere; chunks
  * that are as large as so many headers, and others. They are no arrays of their headers. What is
  * one, filled or not, is.
  */
@@ -63,14 +64,16 @@ struct owned {
 struct arena {
 	char *at, *end;
 };
-enum filling { RECORDS, SEVERAL, TEXTS, BOTH, FILLINGS };
+enum filling { RECORDS, SEVERAL, TEXTS, BOTH, HIDDEN, FILLINGS };
 static const char *const pools[FILLINGS] = {
-	"pool of rec", "pool of several structures", "texts", "pool of rec"};
+	"pool of rec", "pool of several structures", "texts", "pool of rec", "hidden"};
 
 static struct rec *recs[100];
 static struct leaf *leaves[100];
 static struct span *spans[100];
 static const char *words[64 * 100];
+/* Nothing is declared of what it leads to. */
+static void *hidden[100];
 static unsigned set, word_count;
 
 static void *take(struct arena *arena, size_t size)
@@ -131,11 +134,25 @@ static bool add_text(struct arena *arena, unsigned number)
 	return text;
 }
 
+/* At first as headers have it: a pointer, then numbers; then records whose last word is a pointer.
+ */
+static bool add_hidden(struct arena *arena, size_t header, unsigned number)
+{
+	size_t count = number * header < 600 ? header / 8 : 5;
+	void **one = take(arena, 8 * count);
+	for (size_t i = 1; one && i < count; i++)
+		one[i] = (void *)(number + i);
+	if (one)
+		one[count == header / 8 ? 0 : count - 1] = hidden[set];
+	hidden[set] = one ? one : hidden[set];
+	return one;
+}
+
 /* The last one is filled to a part. */
-static void fill(struct arena *arena, enum filling filling, bool is_last)
+static void fill(struct arena *arena, size_t header, enum filling filling, bool is_last)
 {
 	unsigned number = 0;
-	if (is_last)
+	if (is_last && filling != HIDDEN)
 		arena->end -= (arena->end - arena->at) / 2;
 	for (bool ok = true; ok; number++) {
 		if (filling == RECORDS || filling == BOTH)
@@ -143,6 +160,8 @@ static void fill(struct arena *arena, enum filling filling, bool is_last)
 		else if (filling == SEVERAL)
 			ok = add_rec(arena, false, number) && add_leaf(arena) &&
 			     add_span(arena, number);
+		else if (filling == HIDDEN)
+			ok = add_hidden(arena, header, number);
 		else
 			ok = add_text(arena, number);
 	}
@@ -167,7 +186,7 @@ static void *block(size_t size, const char *header, enum filling filling)
 			struct arena arena = {(char *)(chunk + 1), (char *)chunk + size};          \
 			chunk->prev = *list;                                                       \
 			*list = chunk;                                                             \
-			fill(&arena, filling, i == 2);                                             \
+			fill(&arena, sizeof(struct type), filling, i == 2);                        \
 			END(chunk, arena, size);                                                   \
 		}                                                                                  \
 		set++;                                                                             \
@@ -245,5 +264,5 @@ int main(int argc, char **argv)
 	recs[owned_set] = NULL;
 	account_end();
 	return !full_recs || !linked_recs || !stale || !owned || !full_three || !begun_three ||
-	       !recs[0] || !leaves[0] || !spans[0] || !words[0];
+	       !recs[0] || !leaves[0] || !spans[0] || !words[0] || !hidden[99];
 }
