@@ -298,6 +298,12 @@ struct error *filter_apply(const struct filter *filter, const struct rows *from,
 	row_map_init(&at.map);
 	frame_vec_init(&at.left);
 	struct error *error = filter_rows(&at, from, ret->row_of);
+	for (int i = 0; i < FILTER_PARTS && !error; i++) {
+		if (filter->patterns[i])
+			error = pattern_check(filter->patterns[i]);
+		if (error)
+			error = error_prefix(error, "--%s", part_names[i]);
+	}
 	if (!error)
 		add_note(&at, from, notes);
 	fits_map_deinit(&at.fits);

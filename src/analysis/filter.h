@@ -69,7 +69,8 @@ void filtered_deinit(struct filtered *filtered);
 /*
  * Fills an empty one with what is left of `from`, which must outlive it. Stacks that read the same
  * then are one row. Adds to `notes` what is shown, and which
- * patterns fit nothing: sentences, each with a newline.
+ * patterns fit nothing: sentences, each with a newline. ERROR_USAGE: a pattern takes too long
+ * (pattern_check()).
  */
 struct error *filter_apply(const struct filter *filter, const struct rows *from,
 	struct filtered *ret, struct text *notes) must_check_;

@@ -61,7 +61,7 @@ struct error *names_find(
 	for (size_t i = 0; i < spots_count(spots); i++)
 		*ret_count += ret[i] = pattern_match(pattern, spots_at(spots, i)->name) ||
 				       pattern_match(pattern, spots_at(spots, i)->brief);
-	return NULL;
+	return pattern_check(pattern);
 }
 
 static size_t smaller(size_t a, size_t b)

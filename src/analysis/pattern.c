@@ -16,6 +16,7 @@ struct pattern {
 	pcre2_code *code;
 	pcre2_match_data *data;
 	pcre2_match_context *context;
+	bool *gave_up; /* a match took more than STEPS_MAX */
 };
 
 static inline void pattern_cleanup(struct pattern **pattern)
@@ -46,7 +47,8 @@ struct error *pattern_create(const char *text, struct pattern **ret)
 	pattern->text = strdup(text);
 	pattern->data = pcre2_match_data_create_from_pattern(pattern->code, NULL);
 	pattern->context = pcre2_match_context_create(NULL);
-	if (!pattern->text || !pattern->data || !pattern->context)
+	pattern->gave_up = calloc(1, sizeof(*pattern->gave_up));
+	if (!pattern->text || !pattern->data || !pattern->context || !pattern->gave_up)
 		return error_no_memory();
 	pcre2_set_match_limit(pattern->context, STEPS_MAX);
 	*ret = steal_ptr(pattern);
@@ -58,6 +60,7 @@ void pattern_destroy(struct pattern *pattern)
 	if (!pattern)
 		return;
 	free(pattern->text);
+	free(pattern->gave_up);
 	pcre2_code_free(pattern->code);
 	pcre2_match_data_free(pattern->data);
 	pcre2_match_context_free(pattern->context);
@@ -71,6 +74,21 @@ const char *pattern_text(const struct pattern *pattern)
 
 bool pattern_match(const struct pattern *pattern, const char *string)
 {
-	return string && pcre2_match(pattern->code, (PCRE2_SPTR)string, strlen(string), 0, 0,
-				 pattern->data, pattern->context) >= 0;
+	if (!string)
+		return false;
+	int found = pcre2_match(pattern->code, (PCRE2_SPTR)string, strlen(string), 0, 0,
+		pattern->data, pattern->context);
+	*pattern->gave_up |= found == PCRE2_ERROR_MATCHLIMIT || found == PCRE2_ERROR_DEPTHLIMIT ||
+			     found == PCRE2_ERROR_HEAPLIMIT;
+	return found >= 0;
+}
+
+struct error *pattern_check(const struct pattern *pattern)
+{
+	if (!*pattern->gave_up)
+		return NULL;
+	return error_create(ERROR_USAGE,
+		"'%s' takes more than %u steps to compare with a name, so it is not known what it "
+		"fits: repetitions in each other, as in (a+)+, do so",
+		pattern->text, STEPS_MAX);
 }

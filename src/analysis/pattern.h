@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Regular expressions, as PCRE2 has them: of what people write, the same as Go's and so as pprof's.
- * What would take too long to match is no match.
+ * What would take too long to match is no match, and pattern_check() says so.
  */
 #ifndef ANALYSIS_PATTERN_H
 #define ANALYSIS_PATTERN_H
@@ -21,5 +21,8 @@ const char *pattern_text(const struct pattern *pattern);
 
 /* Whether any part of the string fits; NULL never does. */
 bool pattern_match(const struct pattern *pattern, const char *string);
+/* ERROR_USAGE if a string that was asked about so far would have taken too long: what rests on the
+ * pattern is not known. */
+struct error *pattern_check(const struct pattern *pattern) must_check_;
 
 #endif

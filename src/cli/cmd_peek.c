@@ -111,6 +111,9 @@ static int choose(const struct stack_view *view, void *ctx)
 					pattern_match(request->sought, spot->brief);
 		any |= request->is_chosen[i];
 	}
+	error = pattern_check(request->sought);
+	if (error)
+		return message_error(error);
 	if (!any)
 		return stack_view_unknown(request->spots, pattern_text(request->sought));
 	bool found = true;

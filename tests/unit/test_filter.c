@@ -195,14 +195,18 @@ CASE(filter_wrong, "a pattern that is none is refused, with the place")
 	filter_deinit(&filter);
 }
 
-CASE(filter_wild, "a pattern that would take forever fits nothing")
+CASE(filter_wild, "a pattern that would take forever fits nothing, and that is said")
 {
 	struct pattern *pattern;
 	CHECK_OK(pattern_create("^(a+)+$", &pattern));
 	CHECK(pattern_match(pattern, "aaaa"));
+	CHECK_OK(pattern_check(pattern));
 	CHECK(!pattern_match(
 		pattern, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"));
 	CHECK(!pattern_match(pattern, NULL));
+	_cleanup_error_ struct error *error = pattern_check(pattern);
+	CHECK(error && error->code == ERROR_USAGE);
+	CHECK_CONTAINS(error->message, "'^(a+)+$' takes more than 100000 steps");
 	pattern_destroy(pattern);
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Past each bound of the heap inspector that makes an answer partial (docs/limits.md): text and JSON say that it was
-reached, and what was said by what came before is taken back."""
+"""Past bounds of docs/limits.md: where an answer is partial text and JSON say so, and what was said by what came before
+is taken back; what is refused ends with an error that says what is too much."""
 
 import sys
 from pathlib import Path
@@ -54,6 +54,23 @@ def members(folder):
         ended = hw.run([hw.HEAPWISE, "core", *options, core, "follow", "one<16>.nmber"])
         hw.need(ended.status == 3 and "did you mean one of number, another (of the first 65536 members; there are more)" in
                 ended.errors, f"{ended}")
+
+
+@tests.test
+def refused(_):
+    """Patterns that take too long, too many recordings at once, timelines that are too large."""
+    recording = hw.SOURCE / "tests/data/golden/recording-rows.hpw"
+    wild = r"^((([a-z0-9+./]+)+)+)+[!?]$"
+    for words, said in ((("report", recording, "--focus", wild), "--focus: '" + wild + "' takes more than 100000 steps"),
+                        (("report", recording, "--ignore", wild), "--ignore: '" + wild + "' takes more than 100000 steps"),
+                        (("report", "--json", recording, "--focus", wild), "takes more than 100000 steps"),
+                        (("peek", wild, recording), "takes more than 100000 steps"),
+                        (("diff", "--trend", *[recording] * 65), "64"),
+                        (("timeline", recording, "--width", "1001"), "from 4 to 1000, not '1001'"),
+                        (("timeline", recording, "--height", "1001"), "to 1000, not '1001'"),
+                        (("timeline", recording, "--depth", "201"), "from 1 to 200, not '201'")):
+        ended = hw.run([hw.HEAPWISE, *words])
+        hw.need(ended.status == 2 and said in ended.errors and not ended.text, f"{words}: {ended}")
 
 
 tests.main()
