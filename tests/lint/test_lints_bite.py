@@ -51,6 +51,9 @@ LIMITS = [
     ("docs/limits.md", "| `src/heap/walk.c` | `STEPS_MOST` | `30u` | same | steps | a slower way |\n", 1, "20u"),
     ("docs/limits.md", "| `src/heap/walk.c` | `STEPS_MOST` | `20u` | fine | steps | nothing |\n", 1, "kind"),
     ("docs/limits.md", "| `src/heap/walk.c` | `STEPS_MOST` | `20u` | same | steps |\n", 1, "columns"),
+    ("docs/limits.md", "| `src/heap/walk.c` | `STEPS_MOST` | `20u` | partial | steps | it says so |\n", 1, "names the test"),
+    ("docs/limits.md", "| `src/heap/walk.c` | `STEPS_MOST` | `20u` | refused | steps | it says so |\n"
+     "- `src/heap/walk.c` `STEPS_MOST`: `tests/unit/test_none.c`\n", 2, "no test tests/unit/test_none.c"),
     ("src/heap/walk.c", GPL, None, "has no STEPS_MOST"),
 ]
 
