@@ -34,6 +34,7 @@ struct glibc_arena {
 	uint64_t bins;    /* of its first bin */
 	uint64_t top, top_size;
 	uint64_t system_bytes; /* that it has got from the system (system_mem) */
+	uint64_t heaps_bytes; /* of its heaps that were found; of the main one, which has none, 0 */
 	bool is_main;
 	bool is_locked;    /* a thread was inside: lists may be half changed */
 	bool apart;        /* its memory need not be in one piece (NONCONTIGUOUS_BIT) */
@@ -118,13 +119,32 @@ struct error *glibc_mapped_find(struct glibc *glibc, struct heap_area_vec *areas
  * If it has fewer, and nothing says which, that is noted as damage. */
 struct error *glibc_mapped_check(struct glibc *glibc, struct heap_area_vec *mapped) must_check_;
 
+/* Where the main arena's chunks begin in the program break, by what malloc keeps of it; 0: unknown.
+ */
+uint64_t glibc_break_start(const struct glibc *glibc);
+
+/* What of the main arena's memory is in none of these runs, sorted, so far, at most: 0 if it is in
+ * one piece. */
+struct error *glibc_sums_missing(
+	struct glibc *glibc, const struct heap_area_vec *runs, uint64_t *ret) must_check_;
+/* Compares what was found of all arenas with what malloc has got for them from the system. Where
+ * that differs, it is noted as damage. `areas`: all, sorted. */
+struct error *glibc_sums_check(struct glibc *glibc, const struct heap_area_vec *areas) must_check_;
+
 /* Whether so many chunks follow each other from an address on, or they end at `end`. */
 bool glibc_chain_is(
 	const struct address_space *space, uint64_t chunk, uint64_t end, unsigned count);
 
-/* Where chunks of the main arena end that begin at an address, whatever lies in between; the
- * address itself: there are none. */
-uint64_t glibc_run_end(struct window *window, uint64_t chunk, uint64_t end);
+/* Chunks of the main arena that follow each other. */
+struct glibc_piece {
+	uint64_t end; /* behind the last one, or the end mark */
+	uint64_t chunks;
+	bool closes; /* there is an end mark, or they lead just to where they may go */
+};
+/* The next place from `from` on, up to `end`, where they may begin; `end`: nowhere. */
+uint64_t glibc_piece_from(struct window *window, uint64_t from, uint64_t end);
+/* Those from a chunk on, at most up to `end`. */
+struct glibc_piece glibc_piece_read(struct window *window, uint64_t chunk, uint64_t end);
 
 /* Adds the parts of a run of the main arena between which somebody else has taken from the program
  * break, such as the other allocators' areas, which are sorted. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "heap/glibc.h"
 #include "heap/window.h"
 
@@ -13,6 +14,8 @@
 #define NEXT_BEHIND 0x800u
 #define SYSTEM_BEHIND_OLD 0x810u
 #define SYSTEM_BEHIND 0x818u
+/* No program has so many threads in one arena: they are bytes. */
+#define BYTES_LEAST (64u << 10)
 #define LOCK_OFFSET 0u
 #define FLAGS_OFFSET 4u
 #define APART_FLAG 2u
@@ -25,6 +28,9 @@ static const uint32_t before_bins[] = {0x68, 0x70, 0x18};
 #define HEAP_HEADER_OLD 0x20u
 #define HEAP_HEADER 0x30u
 #define PAGE_BYTES 4096ull
+/* So many chunks that follow each other are no accident; nor are so many that lead to a place. */
+#define CHAIN 24u
+#define LEADING_MIN 4u
 
 static bool read_arena(const struct address_space *space, uint64_t address, uint32_t before,
 	struct glibc_arena *ret)
@@ -38,8 +44,10 @@ static bool read_arena(const struct address_space *space, uint64_t address, uint
 		!address_space_word(space, bins + SYSTEM_BEHIND_OLD, &counter) ||
 		!address_space_word(space, bins + SYSTEM_BEHIND, &ret->system_bytes))
 		return false;
-	/* A counter of threads is small; what the system gives comes in pages. */
-	if (counter >= PAGE_BYTES && counter % PAGE_BYTES == 0)
+	/* A counter of threads is small; what the system gives comes in pages, but for the first
+	 * one of a program break that others have moved. */
+	if (counter >= PAGE_BYTES &&
+		(counter % PAGE_BYTES == 0 || (counter >= BYTES_LEAST && counter % 8 == 0)))
 		ret->system_bytes = counter;
 	ret->is_locked = head[LOCK_OFFSET / 4];
 	ret->apart = head[FLAGS_OFFSET / 4] & APART_FLAG;
@@ -164,8 +172,8 @@ static uint64_t first_chunk(const struct address_space *space, uint64_t heap,
 }
 
 /* The heaps of one arena, the newest first, which has the top chunk. */
-static bool add_heaps(struct glibc *glibc, uint32_t number, const struct glibc_arena *arena,
-	struct heap_area_vec *ret)
+static bool add_heaps(
+	struct glibc *glibc, uint32_t number, struct glibc_arena *arena, struct heap_area_vec *ret)
 {
 	const struct address_space *space = glibc->space;
 	uint64_t heap = arena->top & ~(glibc->heap_bytes - 1);
@@ -185,44 +193,116 @@ static bool add_heaps(struct glibc *glibc, uint32_t number, const struct glibc_a
 			.data = first ? arena->top : 0};
 		area.start = first_chunk(space, heap, arena, area.end);
 		ok = heap_areas_add(ret, &area);
+		arena->heaps_bytes += info[2];
 		first = false;
 		heap = info[1];
 	}
 	return ok;
 }
 
-/* The first page of a mapping from which chunks lead to the top one; `fallback`: none does. */
-static uint64_t find_start(struct glibc *glibc, uint64_t from, uint64_t top, uint64_t fallback)
+/* The first place from which chunks lead to `end` without a break, of those that are so far from
+ * each other; `end`: there is none. */
+static uint64_t find_leading(struct window *window, uint64_t from, uint64_t end, uint64_t step)
 {
-	struct window window;
-	struct error *error = window_open(glibc->space, &window);
-	uint64_t found = 0;
-	for (uint64_t at = from; !error && at < top && !found; at += PAGE_BYTES) {
-		if (glibc_chain_is(glibc->space, at, top, 24) &&
-			glibc_run_end(&window, at, top) == top)
-			found = at;
+	for (uint64_t at = from, next; at < end; at = next) {
+		at = step == CHUNK_ALIGN ? glibc_piece_from(window, at, end) : at;
+		next = at + step;
+		struct glibc_piece piece = glibc_piece_read(window, at, end);
+		if (piece.end == end && piece.closes &&
+			(step != CHUNK_ALIGN || piece.chunks >= LEADING_MIN))
+			return at;
+		/* Of others on its way none leads further. */
+		if (piece.chunks >= CHAIN)
+			next = (piece.end + step - 1) & ~(step - 1);
 	}
-	error_destroy(error);
-	window_close(&window);
-	return found ? found : fallback;
+	return end;
 }
 
 /*
- * The program break's run ends with the top chunk; it is as long as what the system gave. Where
- * other memory came in between, it begins at some page.
+ * Where chunks begin that lead to the top one. Of mappings that is at a page; of the program break
+ * it may be amid one, and a later chunk stands at a page by chance.
  */
-static bool add_main(struct glibc *glibc, struct heap_area_vec *ret)
+static struct error *find_start(
+	struct glibc *glibc, const struct process_map *map, uint64_t top, uint64_t *ret)
+{
+	_cleanup_(window_cleanup) struct window window;
+	struct error *error = window_open(glibc->space, &window);
+	if (error)
+		return error;
+	uint64_t base = glibc_break_start(glibc);
+	if (base >= map->start && base < top) {
+		struct glibc_piece piece = glibc_piece_read(&window, base, top);
+		*ret = base;
+		if (piece.closes && piece.end == top)
+			return NULL;
+	}
+	uint64_t page = find_leading(&window, map->start, top, PAGE_BYTES);
+	uint64_t amid = find_leading(&window, map->start, page, CHUNK_ALIGN);
+	*ret = amid < top || top % PAGE_BYTES == 0 ? amid : map->start;
+	return NULL;
+}
+
+/* Where the program break's first chunks end, past those whose heads were overwritten. */
+static uint64_t first_end(struct window *window, uint64_t base, uint64_t end)
+{
+	struct glibc_piece piece = glibc_piece_read(window, base, end);
+	uint64_t at = piece.end;
+	while (!piece.closes && (at = glibc_piece_from(window, at + CHUNK_ALIGN, end)) < end)
+		piece = glibc_piece_read(window, at, end);
+	return piece.end;
+}
+
+/* The program break's run, if the main arena went on elsewhere: it goes up to what others took, and
+ * on behind that. */
+static struct error *add_break(struct glibc *glibc, struct heap_area_vec *ret)
+{
+	_cleanup_(window_cleanup) struct window window;
+	struct error *error = window_open(glibc->space, &window);
+	uint64_t base = glibc->arenas.data[0].apart ? glibc_break_start(glibc) : 0;
+	const struct process_map *map = base ? address_space_map(glibc->space, base) : NULL;
+	if (error || !map || heap_areas_find(ret, base))
+		return error;
+	uint64_t top = ret->len && !ret->data[0].arena ? ret->data[0].low : 0;
+	uint64_t end = top > base && top < map->end ? top : map->end;
+	struct heap_area area = {.low = base,
+		.start = base,
+		.end = first_end(&window, base, end),
+		.maker = HEAP_GLIBC,
+		.kind = GLIBC_RUN};
+	area.high = area.end;
+	while (area.end > area.start) {
+		if (!heap_areas_add(ret, &area))
+			return error_no_memory();
+		struct glibc_piece piece = {.end = area.end};
+		do {
+			area.low = area.start = glibc_piece_from(&window, piece.end, end);
+			piece = glibc_piece_read(&window, area.start, end);
+			area.end = area.high = piece.end;
+			piece.end = area.start + CHUNK_ALIGN;
+		} while (area.start < end && !piece.closes && piece.chunks < CHAIN);
+	}
+	return NULL;
+}
+
+/*
+ * The program break's run ends with the top chunk; it is as long as what the system gave, unless a
+ * thread is just getting more. Where other memory came in between, it begins elsewhere.
+ */
+static struct error *add_main(struct glibc *glibc, struct heap_area_vec *ret)
 {
 	const struct glibc_arena *arena = &glibc->arenas.data[0];
+	struct error *error = NULL;
 	uint64_t end = arena->top + arena->top_size;
 	const struct process_map *map = address_space_map(glibc->space, arena->top);
 	if (!arena->top || !map || arena->top == arena->bins - TOP_BEFORE)
-		return true; /* nothing was allocated yet: top is the arena's own first bin */
+		return NULL; /* nothing was allocated yet: top is the arena's own first bin */
 	uint64_t start = end > arena->system_bytes ? end - arena->system_bytes : map->start;
 	uint64_t lowest = address_space_joined_start(glibc->space, arena->top);
 	start = ((start > lowest ? start : lowest) + 15) & ~15ull;
 	if (arena->apart || !glibc_chain_is(glibc->space, start, arena->top, 4))
-		start = find_start(glibc, map->start, arena->top, map->start);
+		error = find_start(glibc, map, arena->top, &start);
+	if (error)
+		return error;
 	struct heap_area area = {.low = start,
 		.start = start,
 		.end = arena->top,
@@ -230,15 +310,18 @@ static bool add_main(struct glibc *glibc, struct heap_area_vec *ret)
 		.maker = HEAP_GLIBC,
 		.kind = GLIBC_RUN,
 		.data = arena->top};
-	return heap_areas_add(ret, &area);
+	return heap_areas_add(ret, &area) ? NULL : error_no_memory();
 }
 
-static bool add_runs(struct glibc *glibc, struct heap_area_vec *ret)
+static struct error *add_runs(struct glibc *glibc, struct heap_area_vec *ret)
 {
-	bool ok = add_main(glibc, ret);
-	for (size_t i = 1; ok && i < glibc->arenas.len; i++)
+	struct error *error = add_main(glibc, ret);
+	if (!error)
+		error = add_break(glibc, ret);
+	bool ok = true;
+	for (size_t i = 1; !error && ok && i < glibc->arenas.len; i++)
 		ok = add_heaps(glibc, (uint32_t)i, &glibc->arenas.data[i], ret);
-	return ok;
+	return error || ok ? error : error_no_memory();
 }
 
 struct error *glibc_areas(struct glibc *glibc, struct heap_area_vec *ret)
@@ -247,7 +330,7 @@ struct error *glibc_areas(struct glibc *glibc, struct heap_area_vec *ret)
 	struct error *error = NULL;
 	heap_area_vec_init(&areas);
 	if (glibc->arenas.len)
-		error = add_runs(glibc, &areas) ? NULL : error_no_memory();
+		error = add_runs(glibc, &areas);
 	else if (glibc_is_adrift(glibc))
 		error = glibc_adrift_find(glibc, &areas);
 	if (error || (!areas.len && !glibc->arenas.len)) {
@@ -257,6 +340,8 @@ struct error *glibc_areas(struct glibc *glibc, struct heap_area_vec *ret)
 	error = heap_areas_sort(&areas) ? glibc_mapped_find(glibc, &areas) : error_no_memory();
 	if (!error && !heap_areas_sort(&areas))
 		error = error_no_memory();
+	if (!error)
+		error = glibc_sums_check(glibc, &areas);
 	if (!error)
 		error = glibc_cached_find(glibc, &areas);
 	for (size_t i = 0; !error && i < areas.len; i++)

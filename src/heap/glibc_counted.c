@@ -6,6 +6,8 @@
  * Which of the candidates are none is told by two things: without them number and bytes are those
  * that malloc has, and they lie amid a mapping, where the kernel has joined several. If that leaves
  * a choice nothing is left out, and it is said.
+ *
+ * Beside these counts stands where the program break was when malloc first asked for more.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +27,12 @@
  * max_total_mem, and sbrk_base. */
 #define COUNTERS_BYTES 16u
 #define PAR_BYTES (COUNTERS_BYTES + 40u)
+/* So many chunks that follow each other are no accident. */
+#define CHAIN 24u
 
 struct told {
 	uint64_t blocks, bytes;
+	uint64_t base; /* sbrk_base */
 };
 
 static bool is_anonymous(const struct address_space *space, uint64_t address)
@@ -49,32 +54,91 @@ static bool read_told(
 		sums[1] % PAGE_BYTES || !counters[0] != !sums[0] || !counters[2] != !sums[1] ||
 		sums[0] / PAGE_BYTES < counters[0])
 		return false;
-	*ret = (struct told){counters[0], sums[0]};
-	return is_anonymous(glibc->space, sums[2]) || is_anonymous(glibc->space, sums[3]);
+	*ret = (struct told){counters[0], sums[0], sums[2]};
+	if (!is_anonymous(glibc->space, ret->base))
+		ret->base = sums[3];
+	return is_anonymous(glibc->space, ret->base);
+}
+
+/* The first chunk from there on; 0: there is none. `count`: so many must follow each other. */
+static uint64_t first_chunk(const struct glibc *glibc, uint64_t base, unsigned count)
+{
+	uint64_t chunk = (base + CHUNK_ALIGN - 1) & ~(uint64_t)(CHUNK_ALIGN - 1), head;
+	const struct process_map *map = address_space_map(glibc->space, chunk);
+	bool is_first = map && glibc_chain_is(glibc->space, chunk, map->end, count) &&
+			address_space_word(glibc->space, chunk + 8, &head) &&
+			head & CHUNK_PREV_INUSE;
+	return is_first ? chunk : 0;
+}
+
+/* Calls for all places near main_arena that may have it, until that says no. */
+static void each_told(const struct glibc *glibc,
+	bool (*take)(const struct glibc *glibc, const struct told *told, void *context),
+	void *context)
+{
+	uint64_t arena = glibc->arenas.data[0].address;
+	const struct process_map *map = address_space_map(glibc->space, arena);
+	if (!map)
+		return;
+	uint64_t start = arena - map->start > NEAR_BYTES ? arena - NEAR_BYTES : map->start;
+	uint64_t end = map->end - arena > NEAR_BYTES ? arena + NEAR_BYTES : map->end;
+	_cleanup_free_ uint8_t *bytes = malloc(end - start);
+	size_t len = bytes ? address_space_read(glibc->space, start, bytes, end - start) : 0;
+	for (size_t at = 0; at + PAR_BYTES <= len; at += 4) {
+		struct told told;
+		if (read_told(glibc, bytes + at, start + at, &told) && !take(glibc, &told, context))
+			return;
+	}
+}
+
+struct only_told {
+	struct told told;
+	bool found, differs;
+};
+
+static bool take_only(const struct glibc *glibc, const struct told *told, void *context)
+{
+	struct only_told *only = context;
+	(void)glibc;
+	only->differs = only->found &&
+			(told->blocks != only->told.blocks || told->bytes != only->told.bytes);
+	only->found = true;
+	only->told = *told;
+	return !only->differs;
 }
 
 /* False: not found, or in several places that say different things. */
 static bool find_told(const struct glibc *glibc, struct told *ret)
 {
-	uint64_t arena = glibc->arenas.data[0].address;
-	const struct process_map *map = address_space_map(glibc->space, arena);
-	if (!map)
-		return false;
-	uint64_t start = arena - map->start > NEAR_BYTES ? arena - NEAR_BYTES : map->start;
-	uint64_t end = map->end - arena > NEAR_BYTES ? arena + NEAR_BYTES : map->end;
-	_cleanup_free_ uint8_t *bytes = malloc(end - start);
-	size_t len = bytes ? address_space_read(glibc->space, start, bytes, end - start) : 0;
-	bool found = false;
-	for (size_t at = 0; at + PAR_BYTES <= len; at += 4) {
-		struct told told;
-		if (!read_told(glibc, bytes + at, start + at, &told))
-			continue;
-		if (found && (told.blocks != ret->blocks || told.bytes != ret->bytes))
-			return false;
-		found = true;
-		*ret = told;
-	}
-	return found;
+	struct only_told only = {.found = false};
+	each_told(glibc, take_only, &only);
+	*ret = only.told;
+	return only.found && !only.differs;
+}
+
+struct bases {
+	uint64_t sure, weak; /* of which chunks were overwritten */
+};
+
+/* Others than the lowest lead into the heap. */
+static bool take_base(const struct glibc *glibc, const struct told *told, void *context)
+{
+	struct bases *bases = context;
+	uint64_t sure = first_chunk(glibc, told->base, CHAIN);
+	uint64_t weak = first_chunk(glibc, told->base, 1);
+	if (sure && (!bases->sure || sure < bases->sure))
+		bases->sure = sure;
+	if (weak && (!bases->weak || weak < bases->weak))
+		bases->weak = weak;
+	return true;
+}
+
+uint64_t glibc_break_start(const struct glibc *glibc)
+{
+	struct bases bases = {0, 0};
+	if (glibc->arenas.len)
+		each_told(glibc, take_base, &bases);
+	return bases.sure ? bases.sure : bases.weak;
 }
 
 struct choosing {
@@ -153,11 +217,9 @@ static void drop(struct heap_area_vec *areas, const uint32_t *which, size_t coun
 	areas->len = kept;
 }
 
-static bool note(struct glibc *glibc, const struct heap_area_vec *mapped)
+static bool note(struct glibc *glibc, uint64_t address, uint64_t bytes, const char *what)
 {
-	struct heap_damage damage = {.address = mapped->data[0].low,
-		.what = "more memory looks like blocks with mappings of their own than malloc "
-			"counts"};
+	struct heap_damage damage = {.address = address, .bytes = bytes, .what = what};
 	return heap_damage_vec_push(glibc->damage, damage);
 }
 
@@ -167,8 +229,15 @@ struct error *glibc_mapped_check(struct glibc *glibc, struct heap_area_vec *mapp
 	uint64_t bytes = 0;
 	for (size_t i = 0; i < mapped->len; i++)
 		bytes += mapped->data[i].end - mapped->data[i].low;
-	if (!glibc->arenas.len || !mapped->len || !find_told(glibc, &told) ||
-		mapped->len <= told.blocks || bytes < told.bytes)
+	if (!glibc->arenas.len || !find_told(glibc, &told))
+		return NULL;
+	if (mapped->len < told.blocks && bytes < told.bytes)
+		return note(glibc, glibc->arenas.data[0].address, told.bytes - bytes,
+			       "malloc counts more blocks with mappings of their own than were "
+			       "found")
+			       ? NULL
+			       : error_no_memory();
+	if (mapped->len <= told.blocks || bytes < told.bytes)
 		return NULL;
 	_cleanup_free_ uint32_t *weak = calloc(mapped->len, sizeof(*weak));
 	if (!weak)
@@ -188,5 +257,7 @@ struct error *glibc_mapped_check(struct glibc *glibc, struct heap_area_vec *mapp
 			return NULL;
 		}
 	}
-	return note(glibc, mapped) ? NULL : error_no_memory();
+	bool ok = note(glibc, mapped->data[0].low, 0,
+		"more memory looks like blocks with mappings of their own than malloc counts");
+	return ok ? NULL : error_no_memory();
 }

@@ -10,10 +10,13 @@
  */
 #include <string.h>
 
+#include "base/util.h"
 #include "heap/glibc.h"
 #include "heap/unclaimed.h"
 
 #define PAGE_BYTES UNCLAIMED_PAGE_BYTES
+/* So many chunks that follow each other are no accident. */
+#define CHAIN 24u
 
 struct scan {
 	struct glibc *glibc;
@@ -79,44 +82,64 @@ static uint64_t mapped_chunk(struct scan *s, uint64_t at, uint64_t end, uint64_t
 /* How far chunks of the main arena go from a page on; 0: there are none. */
 static uint64_t apart_end(struct scan *s, uint64_t at, uint64_t end)
 {
-	if (!s->apart_bytes || !glibc_chain_is(s->glibc->space, at, end, 24))
+	if (!s->apart_bytes)
 		return 0;
-	return glibc_run_end(s->window, at, end);
+	struct glibc_piece piece = glibc_piece_read(s->window, at, end);
+	return piece.closes || piece.chunks >= CHAIN ? piece.end : 0;
+}
+
+static bool add_run(struct scan *s, uint64_t start, uint64_t end)
+{
+	struct heap_area area = {.low = start,
+		.start = start,
+		.end = end,
+		.high = end,
+		.maker = HEAP_GLIBC,
+		.kind = GLIBC_RUN};
+	s->apart_bytes -= min(end - start, s->apart_bytes);
+	return heap_areas_add(&s->runs, &area);
 }
 
 static bool take(struct unclaimed_walk *walk, uint64_t at, uint64_t end, uint64_t *ret_next)
 {
 	struct scan *s = walk->context;
 	uint64_t chunk_end = 0, chunk = mapped_chunk(s, at, end, &chunk_end);
-	struct heap_area area = {.low = at, .start = at, .end = chunk_end, .maker = HEAP_GLIBC};
-	if (chunk) {
-		area.kind = GLIBC_MAPPED;
-		area.data = chunk;
-	} else {
-		area.end = apart_end(s, at, end);
-		area.kind = GLIBC_RUN;
-		uint64_t bytes = area.end ? area.end - at : 0;
-		s->apart_bytes -= bytes < s->apart_bytes ? bytes : s->apart_bytes;
-	}
-	if (!area.end)
+	struct heap_area area = {.low = at,
+		.start = at,
+		.end = chunk_end,
+		.high = chunk_end,
+		.maker = HEAP_GLIBC,
+		.kind = GLIBC_MAPPED,
+		.data = chunk};
+	chunk_end = chunk ? chunk_end : apart_end(s, at, end);
+	if (!chunk_end)
 		return true;
-	area.high = area.end;
-	*ret_next = (area.end + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
-	return heap_areas_add(chunk ? &s->mapped : &s->runs, &area);
+	*ret_next = (chunk_end + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+	return chunk ? heap_areas_add(&s->mapped, &area) : add_run(s, at, chunk_end);
 }
 
-/* What of the main arena's memory is not in the run that is known. */
-static uint64_t missing(const struct glibc *glibc, const struct heap_area_vec *areas)
+/*
+ * All runs of the main arena in memory that nobody has, which need not begin at pages: where the
+ * program break was moved by others. Chunks must lead to an end mark, and be as long as what is
+ * missing if they are few; what lies before so much is none of malloc's.
+ */
+static bool take_amid(struct unclaimed_walk *walk, uint64_t at, uint64_t end, uint64_t *ret_next)
 {
-	const struct glibc_arena *arena = glibc->arenas.len ? &glibc->arenas.data[0] : NULL;
-	if (!arena || !arena->apart)
-		return 0;
-	uint64_t known = arena->top_size;
-	for (size_t i = 0; i < areas->len; i++) {
-		if (!areas->data[i].arena && areas->data[i].kind == GLIBC_RUN)
-			known += areas->data[i].end - areas->data[i].start;
+	struct scan *s = walk->context;
+	bool ok = true;
+	*ret_next = end;
+	while (ok && s->apart_bytes && (at = glibc_piece_from(s->window, at, end)) < end) {
+		struct glibc_piece piece = glibc_piece_read(s->window, at, end);
+		uint64_t bytes = min(s->apart_bytes, piece.end), last = piece.end - bytes;
+		uint64_t start = (last + CHUNK_ALIGN - 1) & ~(uint64_t)(CHUNK_ALIGN - 1);
+		struct glibc_piece exact = glibc_piece_read(s->window, start, end);
+		bool is_exact =
+			start >= at && start < piece.end && exact.closes && exact.end == piece.end;
+		if (piece.closes && (is_exact || (piece.chunks >= CHAIN && start < at)))
+			ok = add_run(s, is_exact ? start : at, piece.end);
+		at = piece.closes || piece.chunks >= CHAIN ? piece.end : at + CHUNK_ALIGN;
 	}
-	return arena->system_bytes > known ? arena->system_bytes - known : 0;
+	return ok;
 }
 
 static bool add_all(const struct heap_area_vec *from, struct heap_area_vec *to)
@@ -127,16 +150,44 @@ static bool add_all(const struct heap_area_vec *from, struct heap_area_vec *to)
 	return ok;
 }
 
+/* Looks for the runs of the main arena again, if some of its memory is still missing: a page that
+ * looked like the beginning of one may lie amid it. */
+static struct error *find_amid(struct scan *s, const struct heap_area_vec *areas, uint64_t missing)
+{
+	struct heap_area_vec claimed = {.data = NULL};
+	struct scan again = {.glibc = s->glibc, .apart_bytes = missing};
+	struct unclaimed_walk walk = {
+		.space = s->glibc->space, .areas = &claimed, .context = &again, .look = take_amid};
+	again.window = &walk.window;
+	bool ok = add_all(areas, &claimed) && add_all(&s->mapped, &claimed) &&
+		  heap_areas_sort(&claimed);
+	struct error *error = ok ? unclaimed_walk(&walk) : error_no_memory();
+	if (!error && again.apart_bytes < s->apart_bytes) {
+		struct heap_area_vec swap = s->runs;
+		s->runs = again.runs;
+		again.runs = swap;
+	}
+	heap_area_vec_deinit(&again.runs);
+	heap_area_vec_deinit(&claimed);
+	return error;
+}
+
 struct error *glibc_mapped_find(struct glibc *glibc, struct heap_area_vec *areas)
 {
 	struct scan s = {.glibc = glibc};
-	s.apart_bytes = missing(glibc, areas);
+	uint64_t missing;
+	struct error *error = glibc_sums_missing(glibc, areas, &missing);
+	if (error)
+		return error;
+	s.apart_bytes = missing;
 	struct unclaimed_walk walk = {
 		.space = glibc->space, .areas = areas, .context = &s, .look = take};
 	s.window = &walk.window;
-	struct error *error = unclaimed_walk(&walk);
+	error = unclaimed_walk(&walk);
 	if (!error)
 		error = glibc_mapped_check(glibc, &s.mapped);
+	if (!error && s.apart_bytes >= CHUNK_ALIGN)
+		error = find_amid(&s, areas, missing);
 	bool ok = error || (add_all(&s.mapped, areas) && add_all(&s.runs, areas));
 	heap_area_vec_deinit(&s.mapped);
 	heap_area_vec_deinit(&s.runs);

@@ -10,6 +10,7 @@
 /* An end mark: a chunk too small to be one, behind which the run ends, or somebody else's memory
  * lies in between (malloc/malloc.c: sysmalloc, "fencepost"). */
 #define FENCE_BYTES 16u
+#define PAGE_BYTES 4096u
 
 struct walk {
 	struct glibc *glibc;
@@ -90,23 +91,53 @@ static uint64_t resume(struct walk *w, uint64_t chunk)
 	return w->area->end;
 }
 
-uint64_t glibc_run_end(struct window *window, uint64_t chunk, uint64_t end)
+/* Of a run that nothing is known of: up to `end`, with chunks of the main arena. */
+#define RUN_FLAGS (CHUNK_MMAPPED | CHUNK_NOT_MAIN)
+
+uint64_t glibc_piece_from(struct window *window, uint64_t from, uint64_t end)
 {
-	struct heap_area area = {.start = chunk, .end = end};
-	struct walk w = {.area = &area, .window = window, .flags = CHUNK_MMAPPED | CHUNK_NOT_MAIN};
-	uint64_t head, last = chunk;
-	while (chunk < end && read_head(&w, chunk, &head)) {
-		if (is_head(&w, chunk, head)) {
-			chunk += chunk_size(head);
-			last = chunk;
-		} else if (chunk_size(head) == FENCE_BYTES) {
-			last = chunk + 2ull * FENCE_BYTES;
-			chunk = resume(&w, last);
-		} else {
-			return last;
+	struct heap_area area = {.start = from, .end = end};
+	struct walk w = {.area = &area, .window = window, .flags = RUN_FLAGS};
+	return resume(&w, from);
+}
+
+/* Passes over the end mark at the end of a piece: two fences, or three if the rest of the top chunk
+ * was too small for a free one. What malloc has got ends with a page (sysmalloc asserts it). */
+static void close_piece(struct walk *w, struct glibc_piece *piece)
+{
+	uint64_t head, at = piece->end;
+	unsigned fences = 0;
+	while (fences < 3 && w->area->end - at >= FENCE_BYTES && read_head(w, at, &head) &&
+		chunk_size(head) == FENCE_BYTES &&
+		(!fences || head == (FENCE_BYTES | CHUNK_PREV_INUSE))) {
+		at += FENCE_BYTES;
+		fences++;
+		if (fences >= 2 && at % PAGE_BYTES == 0) {
+			piece->closes = true;
+			piece->end = at;
+			return;
 		}
 	}
-	return last;
+}
+
+struct glibc_piece glibc_piece_read(struct window *window, uint64_t chunk, uint64_t end)
+{
+	struct heap_area area = {.start = chunk, .end = end};
+	struct walk w = {.area = &area, .window = window, .flags = RUN_FLAGS};
+	struct glibc_piece piece = {.end = chunk};
+	uint64_t head;
+	/* Nothing stands before it that could be free. */
+	if (chunk >= end || !read_head(&w, chunk, &head) || !(head & CHUNK_PREV_INUSE))
+		return piece;
+	while (piece.end < end && read_head(&w, piece.end, &head) && is_head(&w, piece.end, head)) {
+		piece.end += chunk_size(head);
+		piece.chunks++;
+	}
+	if (piece.chunks && piece.end == end)
+		piece.closes = true;
+	else if (piece.chunks)
+		close_piece(&w, &piece);
+	return piece;
 }
 
 /* Where chunks go on behind a fence, past what others have there. */
@@ -126,7 +157,7 @@ struct error *glibc_run_split(const struct address_space *space, const struct he
 {
 	struct window window;
 	struct error *error = window_open(space, &window);
-	struct walk w = {.area = run, .window = &window, .flags = CHUNK_MMAPPED | CHUNK_NOT_MAIN};
+	struct walk w = {.area = run, .window = &window, .flags = RUN_FLAGS};
 	struct heap_area piece = *run;
 	uint64_t chunk = run->start, head;
 	size_t next = 0;
@@ -155,7 +186,11 @@ struct error *glibc_run_split(const struct address_space *space, const struct he
 
 static bool note_damage(struct walk *w, uint64_t chunk, uint64_t next, const char *what)
 {
-	struct heap_damage damage = {chunk, next - chunk, w->before, w->before_size, what};
+	struct heap_damage damage = {.address = chunk,
+		.bytes = next - chunk,
+		.before = w->before,
+		.before_size = w->before_size,
+		.what = what};
 	return heap_damage_vec_push(w->glibc->damage, damage);
 }
 

@@ -135,6 +135,28 @@ def aligned_mapped(_):
 
 
 @tests.test
+def break_amid_page(_):
+    """chunks in a program break that others move, which begin amid a page and go on in mappings: all are found, or it is said"""
+    for program, seeds, own in (("break_amid_page", (2, 6, 8), 0), ("break_amid_page_static", (1, 2, 7), 5)):
+        for seed in seeds:
+            with running(program, str(seed)) as (pid, line):
+                wanted = {address: int(size) for address, size in (word.split(":") for word in line.split())}
+                blocks = ask("heap", "--json", "--no-inference", pid, "blocks", "--used", "--limit", "100000")["blocks"]
+                damage = ask("heap", "--json", "--no-inference", pid)["damage"]
+            found = {block["address"]: block["size"] for block in blocks}
+            missing = [address for address, size in wanted.items() if found.get(address, 0) < size]
+            if missing or damage or len(found) - len(wanted) != own:
+                raise hw.Failure(f"{program} {seed}: {len(found)} of {len(wanted)}, without {missing[:9]}; {damage}")
+    # A chunk's head that was overwritten, in the program break; that of a block with a mapping of its own.
+    for seed, what in ((2, "the size of a chunk makes no sense"), (5, "malloc counts more blocks with mappings of their own than were found")):
+        with running("break_amid_page", str(seed), "smashed") as (pid, line):
+            wanted = {word.split(":")[0] for word in line.split()}
+            found = {block["address"] for block in ask("heap", "--json", "--no-inference", pid, "blocks", "--used", "--limit", "100000")["blocks"]}
+            damage = [one["what"] for one in ask("heap", "--json", "--no-inference", pid)["damage"]]
+        hw.need(len(wanted - found) == 1 and damage == [what], f"{len(wanted - found)} of {len(wanted)} are missing; {damage}")
+
+
+@tests.test
 def cache_with_rest(_):
     """a thread's cache of free blocks is one where its chunk is larger than it needs: what it keeps is free"""
     with running("cache_with_rest") as (pid, line):

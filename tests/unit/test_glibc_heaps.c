@@ -83,6 +83,8 @@ struct extra {
 	uint64_t far;    /* so far behind stands the arena in libc's data: at multiples of 8 */
 	unsigned arenas; /* so many more in the ring, before the second: of other threads */
 	unsigned caches; /* of further threads, in the main heap */
+	/* So much more has malloc got for the main arena, and for the second one. */
+	uint64_t lost, lost_second;
 };
 
 struct image {
@@ -278,7 +280,7 @@ static void make_image(
 	core_builder_bytes(core, LIBC + offsetof(Elf64_Ehdr, e_machine), &machine->number, 2);
 	core->thread_pointers[core->threads++] = machine->tells_pointer ? TLS + 0x800 : 0;
 
-	make_arena(image, arena, extra->arenas ? RING : second, heap_bytes);
+	make_arena(image, arena, extra->arenas ? RING : second, heap_bytes + extra->lost);
 	for (unsigned i = 0; i < extra->arenas; i++)
 		core_builder_word(core, RING + i * RING_STEP + layout->before + 0x800,
 			i + 1 < extra->arenas ? RING + (i + 1) * RING_STEP : second);
@@ -294,7 +296,7 @@ static void make_image(
 	core_builder_word(core, SECOND, second);
 	core_builder_word(core, SECOND + 16, SECOND_BYTES);
 	core_builder_word(core, SECOND + 24, SECOND_BYTES);
-	make_arena(image, second, arena, SECOND_BYTES);
+	make_arena(image, second, arena, SECOND_BYTES + extra->lost_second);
 	image->at = (image->bins + 0x818 + 16 - (layout->has_counter ? 0 : 8) + 15) & ~15ull;
 	image->flag = NOT_MAIN;
 	image->cache = 0;
@@ -499,6 +501,24 @@ CASE(many_caches, "caches of more than 4,096 threads are told by their look alon
 	check_layout(&layouts[7], &machines[1], (struct extra){0}, &without);
 	check_layout(&layouts[7], &machines[1], (struct extra){.caches = 4200}, &with);
 	CHECK_U64(with - without, 4200);
+}
+
+CASE(lost, "memory that malloc has got for an arena, and that is nowhere, is said to be missing")
+{
+	static const struct extra extras[] = {
+		{.lost = 0}, {.lost = 0x3000}, {.lost_second = 0x5000}};
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+		for (unsigned k = 0; k < 3; k++) {
+			struct opened o;
+			opened_open(image_create(&layouts[i], &machines[0], extras[k]), &o);
+			uint64_t bytes = 0;
+			for (size_t n = 0; n < o.heap.damage.len; n++)
+				bytes += o.heap.damage.data[n].bytes;
+			CHECK_U64(o.heap.damage.len, k != 0);
+			CHECK_U64(bytes, extras[k].lost + extras[k].lost_second);
+			opened_close(&o);
+		}
+	}
 }
 
 #define NO_END "a thread's list of free blocks does not end"
