@@ -5,34 +5,13 @@
  * puts one chunk after the other into the unsorted bin. Whoever looks meanwhile finds the rest in
  * no list, and in use as far as chunks tell.
  */
-#include <elf.h>
 #include <stdlib.h>
 
+#include "heap/at_hand.h"
 #include "heap/glibc_caches.h"
 
 /* malloc_consolidate() and unlink_chunk(), that it calls, have small frames. */
 #define STACK_WORDS 32u
-#define WORDS (CORE_REGISTERS_MAX + STACK_WORDS)
-#define X86_REGISTERS 15u
-#define ARM_REGISTERS 31u
-
-/* What a thread has at hand. */
-struct at_hand {
-	uint64_t words[WORDS];
-	size_t count;
-};
-
-static void read_at_hand(
-	const struct address_space *space, const struct address_thread *thread, struct at_hand *ret)
-{
-	ret->count = space->machine == EM_X86_64 ? X86_REGISTERS : ARM_REGISTERS;
-	for (size_t i = 0; i < ret->count; i++)
-		ret->words[i] = thread->registers[i];
-	ret->count += address_space_read(space, thread->sp & ~7ull, ret->words + ret->count,
-			      8ul * STACK_WORDS) /
-		      8;
-}
-
 static int by_address(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -112,7 +91,7 @@ bool glibc_detached_take(struct glibc *glibc, const struct heap_area_vec *runs)
 		struct at_hand at_hand;
 		if (!thread->stopped || address_space_module(space, thread->pc) != libc)
 			continue;
-		read_at_hand(space, thread, &at_hand);
+		at_hand_read(space, thread, STACK_WORDS, &at_hand);
 		ok = take_of_thread(glibc, runs, &at_hand, known);
 	}
 	return ok;

@@ -16,14 +16,14 @@
 #define CHAIN_MAX (1u << 26)
 
 /* CentralFreeList: bytes of one; its size's number; blocks on their way, by chains. */
-#define CENTRAL_BYTES 1216u
+#define CENTRAL_BYTES TC_CENTRAL_BYTES
 #define CENTRAL_CLASS 8u
 #define CENTRAL_SLOTS 128u
 #define CENTRAL_SLOT_COUNT 64u
 #define CENTRAL_SLOTS_USED 1152u
 
 /* ThreadCache: a list for each size, then a few words; two of them link the caches. */
-#define LIST_BYTES 32u
+#define LIST_BYTES TC_LIST_BYTES
 #define LIST_LENGTH 8u
 #define LIST_SIZE 24u
 #define LISTS_BYTES ((size_t)LIST_BYTES * TC_CLASSES_MAX)
@@ -145,7 +145,7 @@ struct error *tc_sizes_find(struct tc_malloc *tc)
  * no memory. */
 static bool follow(struct tc_malloc *tc, uint64_t at, uint64_t most)
 {
-	for (uint64_t i = 0; at && i < most && tc->kept.len < tc->blocks && tc_is_block(tc, at);
+	for (uint64_t i = 0; at && i < most && tc->kept.len < tc->blocks && tc_block_span(tc, at);
 		i++) {
 		if (!heap_addresses_push(&tc->kept, at))
 			return false;
@@ -177,6 +177,7 @@ static bool take_central(struct data *d, size_t at)
 	struct heap_range range = {d->start + at - CENTRAL_BYTES,
 		d->start + at + (size_t)(d->tc->classes - 1) * CENTRAL_BYTES};
 	bool ok = heap_ranges_push(&d->tc->books, range);
+	d->tc->central = range.start;
 	for (uint32_t i = 1; i < d->tc->classes; i++, at += CENTRAL_BYTES) {
 		uint32_t used;
 		memcpy(&used, d->bytes + at + CENTRAL_SLOTS_USED, sizeof(used));
@@ -266,6 +267,8 @@ struct error *tc_kept_find(struct tc_malloc *tc)
 	bool ok = true, has_central = false;
 	while (!error && ok && data_next(&data))
 		ok = take_portion(&data, &has_central);
+	tc->caches = data.caches;
+	data.caches = (struct heap_addresses){.data = NULL};
 	data_close(&data);
 	heap_addresses_sort(&tc->kept);
 	return error || ok ? error : error_no_memory();

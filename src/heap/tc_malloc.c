@@ -165,7 +165,9 @@ struct error *tc_malloc_find(
 	if (error || !ret->classes)
 		return error;
 	error = page_tree_read(&tree, ret, take);
-	return error ? error : tc_kept_find(ret);
+	if (!error)
+		error = tc_kept_find(ret);
+	return error ? error : tc_moving_find(ret);
 }
 
 void tc_malloc_close(struct tc_malloc *tc)
@@ -173,6 +175,7 @@ void tc_malloc_close(struct tc_malloc *tc)
 	tc_spans_deinit(&tc->spans);
 	heap_ranges_deinit(&tc->books);
 	heap_addresses_deinit(&tc->kept);
+	heap_addresses_deinit(&tc->caches);
 }
 
 struct error *tc_malloc_areas(const struct tc_malloc *tc, struct heap_area_vec *ret)
@@ -191,7 +194,7 @@ struct error *tc_malloc_areas(const struct tc_malloc *tc, struct heap_area_vec *
 	return heap_areas_add(ret, &area) ? NULL : error_no_memory();
 }
 
-bool tc_is_block(const struct tc_malloc *tc, uint64_t address)
+const struct tc_span *tc_block_span(const struct tc_malloc *tc, uint64_t address)
 {
 	size_t low = 0, high = tc->spans.len;
 	while (low < high) {
@@ -201,9 +204,12 @@ bool tc_is_block(const struct tc_malloc *tc, uint64_t address)
 		else
 			high = middle;
 	}
-	const struct tc_span *span = &tc->spans.data[low];
-	return low < tc->spans.len && address >= span->address && span->block_bytes &&
-	       (address - span->address) % span->block_bytes == 0;
+	const struct tc_span *span = low < tc->spans.len ? &tc->spans.data[low] : NULL;
+	bool is_block =
+		span && address >= span->address && span->block_bytes &&
+		(address - span->address) / span->block_bytes < span->size / span->block_bytes &&
+		(address - span->address) % span->block_bytes == 0;
+	return is_block ? span : NULL;
 }
 
 struct walk {
@@ -239,8 +245,13 @@ static struct error *tell_small(struct walk *w, const struct tc_span *span)
 		.address = span->address, .what = "a span's list of free blocks does not end"};
 	if (!bytes)
 		return NULL;
-	if (!read_list(w, span, bytes) && !heap_damage_vec_push(w->tc->damage, broken))
-		return error_no_memory();
+	if (!read_list(w, span, bytes)) {
+		/* Nobody has any: a thread is just making its list, or gives the span back. */
+		if (!span->used)
+			memset(w->is_free, 1, span->size / span->block_bytes);
+		else if (!heap_damage_vec_push(w->tc->damage, broken))
+			return error_no_memory();
+	}
 	for (uint64_t i = 0; i < span->size / span->block_bytes; i++) {
 		uint64_t offset = i * span->block_bytes;
 		struct heap_block block = {span->address + offset, span->block_bytes, BLOCK_USED};

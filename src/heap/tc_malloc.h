@@ -15,6 +15,9 @@
 #include "process/address_space.h"
 
 #define TC_CLASSES_MAX 128u
+/* Bytes of one list: of the central cache (CentralFreeList), of a thread's (FreeList). */
+#define TC_CENTRAL_BYTES 1216u
+#define TC_LIST_BYTES 32u
 
 struct tc_span {
 	uint64_t address, size;
@@ -36,6 +39,8 @@ struct tc_malloc {
 	uint64_t blocks;                /* small ones that spans have room for */
 	struct heap_ranges books;       /* spans that are not in use; tables of lists */
 	struct heap_addresses kept;     /* free blocks of caches: ascending */
+	uint64_t central;               /* the central cache's lists, from class 0 on; 0: unknown */
+	struct heap_addresses caches;   /* of threads: where their lists are */
 	struct heap_damage_vec *damage; /* borrowed */
 };
 
@@ -57,7 +62,10 @@ struct error *tc_malloc_walk(const struct tc_malloc *tc, const struct heap_area 
 struct error *tc_sizes_find(struct tc_malloc *tc) must_check_;
 /* Fills `kept`, and adds the tables of the central cache to the books. */
 struct error *tc_kept_find(struct tc_malloc *tc) must_check_;
-/* Whether a block of a small size begins at an address. */
-bool tc_is_block(const struct tc_malloc *tc, uint64_t address);
+/* Notes as damage how many blocks threads may just be moving from list to list. All else is known.
+ */
+struct error *tc_moving_find(struct tc_malloc *tc) must_check_;
+/* The span of a block of a small size that begins at an address; NULL: none does. */
+const struct tc_span *tc_block_span(const struct tc_malloc *tc, uint64_t address);
 
 #endif

@@ -110,6 +110,10 @@ static void text_damage(const struct survey *s, struct text *out)
 		text_printf(out, "damage at 0x%" PRIx64 ": %s", one->address, one->what);
 		if (one->bytes)
 			text_printf(out, ", %" PRIu64 " bytes were passed over", one->bytes);
+		if (one->blocks)
+			text_printf(out,
+				": up to %" PRIu64 " blocks that count as used may be free",
+				one->blocks);
 		if (one->before)
 			text_printf(out,
 				"; the block before it, at 0x%" PRIx64 " of %" PRIu64
@@ -326,6 +330,7 @@ static void put_damage(struct json *json, const struct heap_damage_vec *damage)
 		json_put_hexadecimal(json, "address", one->address, true);
 		json_put_u64(json, "bytes", one->bytes);
 		json_put_string(json, "what", one->what);
+		json_put_u64(json, "maybe_free_blocks", one->blocks);
 		json_put_hexadecimal(json, "block_before", one->before, one->before != 0);
 		json_object_end(json);
 	}

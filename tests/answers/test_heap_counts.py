@@ -157,6 +157,23 @@ def break_amid_page(_):
 
 
 @tests.test
+def batch_on_its_way(_):
+    """what a thread just moves from one of tcmalloc's lists to another counts as used, and it is said how many blocks that may be"""
+    library = "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"
+    if not Path(library).exists():
+        raise hw.Skip("no tcmalloc")
+    with running("moves_batch", LD_PRELOAD=library) as (pid, line):
+        if not line:
+            raise hw.Skip("this tcmalloc calls its own functions directly")
+        moved, kept = map(int, line.split())
+        damage = ask("heap", "--json", pid)["damage"]
+        text = hw.heapwise("heap", pid).text
+        used = ask("heap", "--json", pid, "blocks", "--size", "3072", "--used")["matched"]["blocks"]
+    hw.need([one["maybe_free_blocks"] for one in damage] == [moved] and used == kept + moved, f"{damage}, {used} in use, {line}")
+    hw.need(f"up to {moved} blocks that count as used may be free" in text, text)
+
+
+@tests.test
 def cache_with_rest(_):
     """a thread's cache of free blocks is one where its chunk is larger than it needs: what it keeps is free"""
     with running("cache_with_rest") as (pid, line):
